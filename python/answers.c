@@ -155,26 +155,26 @@ PyObject *cx_answer_object(cx_state *st, cx_answer_kind kind, const void *from)
 
 /* ---- the end of a call ---- */
 
-bool cx_fine(cx_call *c, cbx_status status, const cbx_err *err)
+bool cx_fine(cx_call *c, cbx_status status)
 {
     cx_lock(c);
-    if (status && !PyErr_Occurred()) cx_raise(status, err->message);
+    if (status && !PyErr_Occurred()) cx_raise(status, c->err.message);
     return !status;
 }
 
-PyObject *cx_answer(cx_call *c, cbx_status status, const cbx_err *err, cx_answer_kind kind, const void *from)
+PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const void *from)
 {
-    return cx_fine(c, status, err) ? cx_answer_object(c->st, kind, from) : NULL;
+    return cx_fine(c, status) ? cx_answer_object(c->st, kind, from) : NULL;
 }
 
-PyObject *cx_answer_number(cx_call *c, cbx_status status, const cbx_err *err, double v)
+PyObject *cx_answer_number(cx_call *c, cbx_status status, double v)
 {
-    return cx_fine(c, status, err) ? PyFloat_FromDouble(v) : NULL;
+    return cx_fine(c, status) ? PyFloat_FromDouble(v) : NULL;
 }
 
-PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const cbx_err *err, const double *x, size_t n)
+PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const double *x, size_t n)
 {
-    return cx_fine(c, status, err) ? cx_numbers_object(x, n) : NULL;
+    return cx_fine(c, status) ? cx_numbers_object(x, n) : NULL;
 }
 
 /* ---- types ---- */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "python/state.h"
+#include "python/records.h"
 
 static PyObject *refuse(const cx_call *c, const char *wanted, PyObject *got)
 {
@@ -10,7 +10,11 @@ static PyObject *refuse(const cx_call *c, const char *wanted, PyObject *got)
     return NULL;
 }
 
-static bool given(const cx_call *c, int i) { return c->arg[i] && c->arg[i] != Py_None; }
+bool cx_refuse(const cx_call *c, const char *name, PyObject *kind, const char *wanted, PyObject *got)
+{
+    PyErr_Format(kind, "%s: '%s' must be %s, got %R", c->name, name, wanted, got);
+    return false;
+}
 
 /* ---- numbers ---- */
 
@@ -108,7 +112,11 @@ const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *what)
     return v.array ? v.array : scalar_array(c, &v);
 }
 
-const cbx_array *cx_array_arg(cx_call *c, int i) { return cx_array_from(c, c->arg[i], "an Array (asarray makes one)"); }
+const cbx_array *cx_array_arg(cx_call *c, const char *name)
+{
+    const cbx_array *a = NULL;
+    return cx_get(c, (const cx_target[]){ { name, cx_read_array, &a }, { 0 } }) ? a : NULL;
+}
 
 const cbx_array *cx_weak(cx_call *c, const cbx_array *x, const cx_operand *v)
 {
@@ -192,9 +200,9 @@ const cbx_array **cx_arrays_from(cx_call *c, PyObject *const *items, size_t n)
     return list;
 }
 
-const cbx_array **cx_array_list_arg(cx_call *c, int i, size_t *n)
+const cbx_array **cx_array_list_arg(cx_call *c, const char *name, size_t *n)
 {
-    PyObject *tuple = PySequence_Tuple(c->arg[i]), **items;
+    PyObject *tuple = PySequence_Tuple(cx_arg(c, name)), **items;
     const cbx_array **list = NULL;
 
     if (!tuple) return NULL;
@@ -211,24 +219,15 @@ const cbx_array **cx_array_list_arg(cx_call *c, int i, size_t *n)
     return list;
 }
 
-/* ---- the rest ---- */
+/* ---- readers: what CX_GET does by the type of the variable; o is NULL where the default is None ---- */
 
-bool cx_dtype_arg(cx_call *c, int i, cbx_dtype *inout)
+static bool is_annotated(const cx_call *c, const char *name, const char *annotation)
 {
-    return !given(c, i) || cx_dtype_from(c->st, c->arg[i], inout);
+    const cx_parameter *p = cx_parameter_of(c, name);
+    return p && p->annotation && strncmp(p->annotation, annotation, strlen(annotation)) == 0;
 }
 
-bool cx_bool_arg(cx_call *c, int i, bool *inout)
-{
-    int v;
-
-    if (!c->arg[i]) return true;
-    v = PyObject_IsTrue(c->arg[i]);
-    *inout = v > 0;
-    return v >= 0;
-}
-
-static bool whole(cx_call *c, PyObject *o, const char *what, int64_t *out)
+static bool integer(cx_call *c, PyObject *o, const char *what, int64_t *out)
 {
     PyObject *index;
     int over = 0;
@@ -242,31 +241,151 @@ static bool whole(cx_call *c, PyObject *o, const char *what, int64_t *out)
     return !PyErr_Occurred();
 }
 
-bool cx_int_arg(cx_call *c, int i, int64_t *inout)
+bool cx_read_object(cx_call *c, const char *name, PyObject *o, void *out)
 {
-    return !given(c, i) || whole(c, c->arg[i], "a whole number", inout);
+    const cx_parameter *p = cx_parameter_of(c, name);
+
+    if (o && is_annotated(c, name, "Callable") && !PyCallable_Check(o) &&
+        !(o == Py_None && memcmp(p->annotation + p->annotation_length - 4, "None", 4) == 0))
+        return cx_refuse(c, name, PyExc_TypeError, "callable", o);
+    *(PyObject **)out = o;
+    return true;
 }
 
-bool cx_offset_arg(cx_call *c, int i, int64_t *inout)
+bool cx_read_double(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    double v = o ? PyFloat_AsDouble(o) : 0;
+
+    if (!o) return true;
+    if (v == -1.0 && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+        PyErr_Clear();
+        return cx_refuse(c, name, PyExc_TypeError, "a number", o);
+    }
+    *(double *)out = v;
+    return true;
+}
+
+bool cx_read_int64(cx_call *c, const char *name, PyObject *o, void *out)
 {
     int over = 0;
 
-    if (given(c, i) && PyLong_Check(c->arg[i])) (void)PyLong_AsLongLongAndOverflow(c->arg[i], &over);
-    if (!over) return cx_int_arg(c, i, inout);
-    *inout = over > 0 ? INT64_MAX : -INT64_MAX;
+    if (!o) return true;
+    if (!PyIndex_Check(o) || PyBool_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "an integer", o);
+    if (is_annotated(c, name, "offset") && PyLong_Check(o)) (void)PyLong_AsLongLongAndOverflow(o, &over);
+    if (!over) return integer(c, o, "an integer", out);
+    *(int64_t *)out = over > 0 ? INT64_MAX : -INT64_MAX; /* beyond every diagonal */
     return true;
 }
 
-bool cx_double_arg(cx_call *c, int i, double *inout)
+bool cx_read_size(cx_call *c, const char *name, PyObject *o, void *out)
 {
-    double v;
+    double s = 0;
+    int64_t v = 0;
 
-    if (!given(c, i)) return true;
-    v = PyFloat_AsDouble(c->arg[i]);
-    if (v == -1.0 && PyErr_Occurred()) return false;
-    *inout = v;
+    if (!o) return true;
+    if (is_annotated(c, name, "seconds")) {
+        if (!cx_read_double(c, name, o, &s)) return false;
+        if (!(s >= 0 && s < 1.8e10)) return cx_refuse(c, name, PyExc_ValueError, "a time in seconds of at least 0", o);
+        *(uint64_t *)out = (uint64_t)(s * 1e9);
+        return true;
+    }
+    if (!cx_read_int64(c, name, o, &v)) return false;
+    if (v < 0) return cx_refuse(c, name, PyExc_ValueError, "at least 0", o);
+    *(size_t *)out = (size_t)v;
     return true;
 }
+
+bool cx_read_bool(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    int v = o ? PyObject_IsTrue(o) : 0;
+
+    (void)c, (void)name;
+    if (o) *(bool *)out = v > 0;
+    return v >= 0;
+}
+
+bool cx_read_text(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    const char *text;
+
+    if (!o) return true;
+    if (!PyUnicode_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "a string", o);
+    text = cx_text_of(o, c->name);
+    if (text) *(const char **)out = text;
+    return text != NULL;
+}
+
+bool cx_read_choice(cx_call *c, const char *name, PyObject *o, int *out)
+{
+    const cx_parameter *p = cx_parameter_of(c, name);
+    PyObject *value = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "value"), *wanted, *list;
+    const char *end = p->annotation + p->annotation_length, *word = NULL;
+    Py_ssize_t length = -1;
+
+    PyErr_Clear();
+    if (value && PyUnicode_Check(value)) word = PyUnicode_AsUTF8AndSize(value, &length);
+    PyErr_Clear();
+    int k = 0;
+    bool found = false;
+    for (const char *at = p->annotation; word && !found && at < end && (at = memchr(at, '\'', (size_t)(end - at)));) {
+        const char *close = memchr(at + 1, '\'', (size_t)(end - at - 1));
+        found = close - at - 1 == length && memcmp(at + 1, word, (size_t)length) == 0;
+        if (found) *out = k;
+        k++;
+        at = close + 1;
+    }
+    Py_XDECREF(value);
+    if (found) return true;
+    wanted = PyUnicode_FromStringAndSize(p->annotation, (Py_ssize_t)p->annotation_length);
+    list = wanted ? PyObject_CallMethod(wanted, "replace", "ss", " | ", ", ") : NULL;
+    if (list) PyErr_Format(PyExc_ValueError, "%s: '%s' must be one of %U, got %R", c->name, name, list, o);
+    Py_XDECREF(wanted);
+    Py_XDECREF(list);
+    return false;
+}
+
+bool cx_read_unsigned(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    size_t v = 0;
+
+    if (!o) return true;
+    if (is_annotated(c, name, "'")) return cx_read_choice(c, name, o, out);
+    if (is_annotated(c, name, "DType")) return cx_dtype_from(c->st, o, out);
+    if (!cx_read_size(c, name, o, &v)) return false;
+    *(unsigned *)out = v > UINT32_MAX ? UINT32_MAX : (unsigned)v;
+    return true;
+}
+
+bool cx_read_int(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    int64_t v = 0;
+
+    if (!o) return true;
+    if (is_annotated(c, name, "'")) return cx_read_choice(c, name, o, out);
+    if (!cx_read_int64(c, name, o, &v)) return false;
+    if (v < -CBX_MAX_RANK - 1 || v > CBX_MAX_RANK) {
+        PyErr_Format(PyExc_ValueError, "%s: there is no axis %lld", c->name, (long long)v);
+        return false;
+    }
+    *(int *)out = (int)v;
+    return true;
+}
+
+bool cx_read_array(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    const cbx_array **array = out;
+    cx_operand v;
+    int is;
+
+    if (!o) return true;
+    is = cx_operand_from(c, o, &v);
+    if (is == 0) return cx_refuse(c, name, PyExc_TypeError, "an Array or a number (asarray makes an Array)", o);
+    *array = is < 0 ? NULL : v.array ? v.array : scalar_array(c, &v);
+    return *array != NULL;
+}
+
+/* ---- arguments that need more than their own value ---- */
 
 bool cx_ints_from(cx_call *c, PyObject *o, const char *what, int limit, int *n, ptrdiff_t *out)
 {
@@ -275,7 +394,7 @@ bool cx_ints_from(cx_call *c, PyObject *o, const char *what, int limit, int *n, 
     int64_t v = 0;
 
     if (PyIndex_Check(o) && !PySequence_Check(o)) {
-        if (limit < 1 || !whole(c, o, what, &v)) return false;
+        if (limit < 1 || !integer(c, o, what, &v)) return false;
         *n = 1;
         out[0] = (ptrdiff_t)v;
         return true;
@@ -289,18 +408,18 @@ bool cx_ints_from(cx_call *c, PyObject *o, const char *what, int limit, int *n, 
     }
     *n = fine ? (int)PyTuple_Size(tuple) : 0;
     for (int k = 0; fine && k < *n; k++) {
-        fine = whole(c, PyTuple_GetItem(tuple, k), what, &v);
+        fine = integer(c, PyTuple_GetItem(tuple, k), what, &v);
         out[k] = (ptrdiff_t)v;
     }
     Py_DECREF(tuple);
     return fine;
 }
 
-bool cx_shape_arg(cx_call *c, int i, int *ndim, size_t *shape)
+bool cx_shape_arg(cx_call *c, const char *name, int *ndim, size_t *shape)
 {
     ptrdiff_t v[CBX_MAX_RANK];
 
-    if (!cx_ints_from(c, c->arg[i], "whole numbers as a shape", CBX_MAX_RANK, ndim, v)) return false;
+    if (!cx_ints_from(c, cx_arg(c, name), "integers as a shape", CBX_MAX_RANK, ndim, v)) return false;
     for (int k = 0; k < *ndim; k++) {
         if (v[k] < 0) {
             PyErr_Format(PyExc_ValueError, "%s: the length %zd of axis %d is negative", c->name, (Py_ssize_t)v[k], k);
@@ -311,17 +430,18 @@ bool cx_shape_arg(cx_call *c, int i, int *ndim, size_t *shape)
     return true;
 }
 
-bool cx_axes_arg(cx_call *c, int i, const cbx_array *x, bool keep, cbx_axes *out)
+bool cx_axes_arg(cx_call *c, const char *name, const cbx_array *x, bool keep, cbx_axes *out)
 {
+    PyObject *o = cx_arg(c, name);
     ptrdiff_t v[CBX_MAX_RANK];
 
     *out = (cbx_axes){ .keep = keep };
-    if (!given(c, i)) {
+    if (!o) {
         out->n = cbx_array_ndim(x);
         for (int k = 0; k < out->n; k++) out->axis[k] = k;
         return true;
     }
-    if (!cx_ints_from(c, c->arg[i], "an axis or several", CBX_MAX_RANK, &out->n, v)) return false;
+    if (!cx_ints_from(c, o, "an axis or several", CBX_MAX_RANK, &out->n, v)) return false;
     for (int k = 0; k < out->n; k++) {
         if (v[k] < -CBX_MAX_RANK || v[k] >= CBX_MAX_RANK) {
             PyErr_Format(PyExc_ValueError, "%s: there is no axis %zd", c->name, (Py_ssize_t)v[k]);
@@ -332,25 +452,19 @@ bool cx_axes_arg(cx_call *c, int i, const cbx_array *x, bool keep, cbx_axes *out
     return true;
 }
 
-bool cx_axis_arg(cx_call *c, int i, int *axis, bool *none)
+bool cx_axis_arg(cx_call *c, const char *name, int *axis, bool *none)
 {
-    int64_t v = 0;
+    PyObject *o = cx_arg(c, name);
 
-    if (none) *none = !given(c, i);
-    if (!given(c, i)) return true;
-    if (!cx_int_arg(c, i, &v)) return false;
-    if (v < -CBX_MAX_RANK - 1 || v > CBX_MAX_RANK) {
-        PyErr_Format(PyExc_ValueError, "%s: there is no axis %lld", c->name, (long long)v);
-        return false;
-    }
-    *axis = (int)v;
-    return true;
+    if (none) *none = !o;
+    return cx_read_int(c, name, o, axis);
 }
 
-bool cx_device_arg(cx_call *c, int i)
+bool cx_device_arg(cx_call *c, const char *name)
 {
-    if (!given(c, i)) return true;
-    if (PyUnicode_Check(c->arg[i]) && PyUnicode_CompareWithASCIIString(c->arg[i], "cpu") == 0) return true;
-    PyErr_Format(PyExc_ValueError, "%s: there is no device %R: devices() lists them", c->name, c->arg[i]);
+    PyObject *o = cx_arg(c, name);
+
+    if (!o || (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, "cpu") == 0)) return true;
+    PyErr_Format(PyExc_ValueError, "%s: there is no device %R: devices() lists them", c->name, o);
     return false;
 }

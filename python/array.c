@@ -276,12 +276,11 @@ static PyObject *array_iter(PyObject *self)
 
 /* ---- methods of the standard ---- */
 
-static PyObject *do_namespace(cx_call *c, cx_fn fn)
+static PyObject *do_namespace(cx_call *c)
 {
     const char *versions[] = { "2021.12", "2022.12", "2023.12" };
-    PyObject *wanted = c->arg[0];
+    PyObject *wanted = cx_arg(c, "api_version");
 
-    (void)fn;
     for (size_t i = 0; wanted && wanted != Py_None && i <= CBX_LEN(versions); i++) {
         if (i == CBX_LEN(versions)) {
             PyErr_Format(PyExc_ValueError, "there is no version %R of the array API here, the newest is 2023.12",
@@ -293,14 +292,13 @@ static PyObject *do_namespace(cx_call *c, cx_fn fn)
     return Py_NewRef(PyType_GetModule(c->st->array_type));
 }
 
-static PyObject *do_to_device(cx_call *c, cx_fn fn)
+static PyObject *do_to_device(cx_call *c)
 {
-    (void)fn;
-    if (c->arg[1] && c->arg[1] != Py_None) {
+    if (cx_arg(c, "stream")) {
         PyErr_SetString(PyExc_ValueError, "to_device: there are no streams here, leave 'stream' out");
         return NULL;
     }
-    return cx_device_arg(c, 0) ? Py_NewRef(c->self) : NULL;
+    return cx_device_arg(c, "device") ? Py_NewRef(c->self) : NULL;
 }
 
 /* ---- copies ---- */
@@ -374,15 +372,15 @@ static PyObject *array_restore(PyObject *type, PyObject *args)
 
 /* clang-format off */
 #define METHODS(X) \
-    X(__array_namespace__, "/, *, api_version=None", do_namespace, 0, "The module whose functions take this array.") \
-    X(__dlpack__, "*, stream=None, max_version=None, dl_device=None, copy=None", cx_do_dlpack, 0, "The elements as a DLPack capsule.") \
-    X(__dlpack_device__, "", cx_do_dlpack_device, 0, "The device as DLPack numbers it.") \
-    X(to_device, "device, /, *, stream=None", do_to_device, 0, "The array on a device.")
+    X(__array_namespace__, "/, *, api_version: str | None = None", "ModuleType", do_namespace, 0, "The module whose functions take this array.") \
+    X(__dlpack__, "*, stream: object = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None", "Any", cx_do_dlpack, 0, "The elements as a DLPack capsule.") \
+    X(__dlpack_device__, "", "tuple[int, int]", cx_do_dlpack_device, 0, "The device as DLPack numbers it.") \
+    X(to_device, "device: str, /, *, stream: object = None", "Array", do_to_device, 0, "The array on a device.")
 /* clang-format on */
-METHODS(CX_TYPE_TRAMPOLINE)
+METHODS(CX_OF_TYPE)
 
 static PyMethodDef array_methods[] = {
-    METHODS(CX_TYPE_METHOD){ "__complex__", array_complex, METH_NOARGS,
+    METHODS(CX_OF_TYPE_ROW){ "__complex__", array_complex, METH_NOARGS,
                              "__complex__($self, /)\n--\n\nOf an array of rank 0." },
     { "__copy__", array_copy, METH_NOARGS, NULL },
     { "__reduce__", array_reduce, METH_NOARGS, NULL },
@@ -427,6 +425,7 @@ static PyType_Spec array_spec = {
 
 bool cx_add_array_type(cx_state *st, PyObject *module)
 {
+    if (!cx_methods(array_methods, st->signatures, "Array.")) return false;
     st->array_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &array_spec, NULL);
     return st->array_type && PyModule_AddObjectRef(module, "Array", (PyObject *)st->array_type) == 0;
 }

@@ -78,7 +78,7 @@ static bool read_config(wish *w)
 {
     if (!w->config || w->config == Py_None) return true;
     if (!PyDict_Check(w->config)) {
-        PyErr_Format(PyExc_TypeError, "config has to be a dict, not %R", w->config);
+        PyErr_Format(PyExc_TypeError, "run_benchmark: 'config' must be a dict, got %R", w->config);
         return false;
     }
     w->config_json = cx_json_from(w->config, "config", NULL);

@@ -1,4 +1,5 @@
 /* One call from Python into the library: arguments by their signature, a borrowed context, a scope, the result. */
+#include <assert.h>
 #include <string.h>
 
 #include "python/state.h"
@@ -67,7 +68,7 @@ static PyObject *raise_for(const cx_call *c, const cbx_err *err)
 
 void cx_call_init(cx_call *c, cx_state *st, const char *name)
 {
-    *c = (cx_call){ .st = st, .name = name, .room = CBX_LEN(c->held_inline) };
+    *c = (cx_call){ .st = st, .name = name, .capacity = CBX_LEN(c->held_inline) };
     c->held = c->held_inline;
 }
 
@@ -90,8 +91,8 @@ void cx_call_done(cx_call *c)
 
 bool cx_hold(cx_call *c, cbx_array *a)
 {
-    if (c->nheld == c->room) {
-        cbx_array **more = PyMem_Malloc(2 * c->room * sizeof *more);
+    if (c->nheld == c->capacity) {
+        cbx_array **more = PyMem_Malloc(2 * c->capacity * sizeof *more);
         if (!more) {
             cbx_array_free(a);
             return PyErr_NoMemory() != NULL;
@@ -99,7 +100,7 @@ bool cx_hold(cx_call *c, cbx_array *a)
         memcpy(more, c->held, c->nheld * sizeof *more);
         if (c->held != c->held_inline) PyMem_Free(c->held);
         c->held = more;
-        c->room *= 2;
+        c->capacity *= 2;
     }
     c->held[c->nheld++] = a;
     c->elements += cbx_array_count(a);
@@ -117,13 +118,12 @@ bool cx_begin(cx_call *c)
 
 bool cx_keep(cx_call *c, size_t n, cbx_array **arrays)
 {
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status = cbx_scope_close_keep(&c->scope, n, arrays, &err);
+    cbx_status status = cbx_scope_close_keep(&c->scope, n, arrays, &c->err);
 
     cx_lock(c);
     cx_ctx_return(c->st, c->ctx);
     c->ctx = NULL;
-    if (status) raise_for(c, &err);
+    if (status) raise_for(c, &c->err);
     return !status;
 }
 
@@ -147,116 +147,269 @@ PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple)
     return all;
 }
 
-/* ---- arguments by signature ---- */
+/* ---- signatures ---- */
 
-typedef struct parameter {
-    const char *name;
-    size_t length;
-    bool optional, starred;
-} parameter;
+static bool is_space(char c) { return c == ' '; }
 
-/* The parameter at text, and where the next one starts; false at the end. */
-static bool next_parameter(const char **text, parameter *p)
+/* A view of the text between two places, without blanks at its ends; NULL if nothing is left. */
+static const char *trim(const char *from, const char *to, size_t *length)
 {
-    const char *at = *text, *end;
+    while (from < to && is_space(*from)) from++;
+    while (to > from && is_space(to[-1])) to--;
+    *length = (size_t)(to - from);
+    return from < to ? from : NULL;
+}
 
-    if (!*at) return false;
-    end = at + strcspn(at, ",");
-    p->starred = at[0] == '*' && end > at + 1;
-    p->name = at + p->starred;
-    p->length = strcspn(p->name, "=,");
-    p->optional = p->name + p->length < end;
-    *text = *end ? end + 1 + (end[1] == ' ') : end;
+/* The first of the characters in stop outside brackets and quotes, or end. */
+static const char *find_outside(const char *at, const char *end, const char *stop)
+{
+    int depth = 0;
+    char quote = 0;
+
+    for (; at < end; at++) {
+        if (quote) {
+            quote = *at == quote ? 0 : quote;
+            continue;
+        }
+        if (depth == 0 && strchr(stop, *at)) break;
+        if (*at == '\'') quote = *at;
+        depth += (*at == '[' || *at == '(') - (*at == ']' || *at == ')');
+    }
+    return at;
+}
+
+static bool parse(cx_function *f)
+{
+    const char *end = f->signature + strlen(f->signature), *at = f->signature;
+    cx_parameter *list = PyMem_Calloc(CX_MAX_ARGS + 1, sizeof *list);
+    bool keyword = false;
+    int n = 0;
+
+    if (!list) return PyErr_NoMemory() != NULL;
+    for (const char *stop; at < end; at = stop + 1) {
+        stop = find_outside(at, end, ",");
+        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":");
+        cx_parameter p = { .how = keyword ? CX_BY_NAME : CX_BY_EITHER };
+        p.name = trim(at, colon, &p.name_length);
+        if (!p.name) continue;
+        if (p.name[0] == '/') {
+            for (int i = 0; i < n; i++) list[i].how = CX_BY_POSITION;
+            continue;
+        }
+        if (p.name[0] == '*') {
+            keyword = true;
+            if (p.name_length == 1) continue;
+            p.name++, p.name_length--;
+            p.how = CX_BY_REST;
+        }
+        if (colon < equals) p.annotation = trim(colon + 1, equals, &p.annotation_length);
+        if (equals < stop) p.fallback = trim(equals + 1, stop, &p.fallback_length);
+        assert(n < CX_MAX_ARGS);
+        list[n++] = p;
+    }
+    f->parameters = list;
+    f->nparameters = n;
     return true;
 }
 
-PyObject *cx_parameter_name(const cx_call *c, int i)
+/* The signature of a documentation string name(signature) -> result\n--\n\ntext without its annotations, which inspect does not
+ * read: what remains is moved to the front of a copy, and the text after it. */
+char *cx_plain_doc(const char *doc)
 {
-    const char *text = c->signature ? c->signature : "";
-    parameter p = { "?", 1, false, false };
+    const char *open = strchr(doc, '('), *arrow = strstr(doc, ") -> "), *rest = strstr(doc, "\n--\n\n");
+    char *out = PyMem_Malloc(strlen(doc) + 1), *to = out;
 
-    for (int at = 0; at <= i && next_parameter(&text, &p);)
-        if (p.name[0] != '/' && p.name[0] != '*' && !p.starred) at++;
-    return PyUnicode_FromStringAndSize(p.name, (Py_ssize_t)p.length);
+    if (!out || !open || !arrow || !rest) {
+        PyMem_Free(out);
+        return NULL;
+    }
+    memcpy(to, doc, (size_t)(open + 1 - doc));
+    to += open + 1 - doc;
+    for (const char *at = open + 1, *stop; at <= arrow; at = stop + 1) {
+        stop = find_outside(at, arrow, ",");
+        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":");
+        size_t name_length, fallback_length;
+        const char *name = trim(at, colon, &name_length),
+                   *fallback = trim(equals + (equals < stop), stop, &fallback_length);
+        if (!name) continue;
+        if (at > open + 1) to = memcpy(to, ", ", 2), to += 2;
+        memcpy(to, name, name_length);
+        to += name_length;
+        if (equals == stop) continue;
+        *to++ = '=';
+        memcpy(to, fallback, fallback_length);
+        to += fallback_length;
+    }
+    *to++ = ')';
+    memcpy(to, rest, strlen(rest) + 1);
+    return out;
 }
 
-/* Place of a keyword, or -1; its value stands behind the positional arguments. */
-static Py_ssize_t find_keyword(PyObject *kwnames, Py_ssize_t n, const parameter *p)
+PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *prefix)
+{
+    for (PyMethodDef *m = table; m->ml_name; m++) {
+        const char *open = m->ml_doc ? strchr(m->ml_doc, '(') : NULL, *end = open ? strstr(open, "\n--\n\n") : NULL;
+        char *plain = end && strstr(open, ") -> ") ? cx_plain_doc(m->ml_doc) : NULL;
+        PyObject *key = plain ? PyUnicode_FromFormat("%s%s", prefix, m->ml_name) : NULL;
+        PyObject *text = key ? PyUnicode_FromStringAndSize(open, end - open) : NULL;
+        bool fine = text && PyDict_SetItem(signatures, key, text) == 0;
+        Py_XDECREF(key);
+        Py_XDECREF(text);
+        if (plain) m->ml_doc = plain; /* as long as the process, as the table */
+        if (plain && !fine) return NULL;
+    }
+    return table;
+}
+
+/* ---- binding ---- */
+
+/* Place of a keyword, or -1; its value follows the positional arguments. */
+static Py_ssize_t find_keyword(PyObject *kwnames, Py_ssize_t n, const cx_parameter *p)
 {
     for (Py_ssize_t k = 0; k < n; k++) {
         Py_ssize_t length;
         const char *word = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(kwnames, k), &length);
-        if (word && (size_t)length == p->length && memcmp(word, p->name, p->length) == 0) return k;
+        if (word && (size_t)length == p->name_length && memcmp(word, p->name, p->name_length) == 0) return k;
     }
     return -1;
 }
 
-static bool refuse_extra(const cx_call *c, const char *signature, Py_ssize_t given, Py_ssize_t taken, PyObject *kwnames,
-                         uint64_t used)
+static bool refuse_extra(const cx_call *c, Py_ssize_t given, Py_ssize_t taken, PyObject *kwnames, uint64_t used)
 {
     if (given > taken) {
-        PyErr_Format(PyExc_TypeError, "%s(%s) takes %zd positional arguments, not %zd", c->name, signature, taken,
-                     given);
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %zd positional arguments, got %zd", c->name, taken, given);
         return false;
     }
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_Size(kwnames); k++)
         if (!(used >> k & 1)) {
-            PyErr_Format(PyExc_TypeError, "%s(%s) does not take the keyword '%U' here", c->name, signature,
-                         PyTuple_GetItem(kwnames, k));
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'; its signature is %s(%s)",
+                         c->name, PyTuple_GetItem(kwnames, k), c->name, c->function->signature);
             return false;
         }
     return true;
 }
 
-static bool bind(cx_call *c, const char *signature, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+static bool bind(cx_call *c, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    const char *slash = strchr(signature, '/'), *text = signature;
     Py_ssize_t taken = 0, nkw = kwnames ? PyTuple_Size(kwnames) : 0;
-    bool keyword_only = false;
     uint64_t used = 0;
-    parameter p;
 
-    for (int i = 0; next_parameter(&text, &p);) {
-        if (p.name == slash) continue;
-        if (p.starred) {
+    for (int i = 0; i < c->function->nparameters; i++) {
+        const cx_parameter *p = &c->function->parameters[i];
+        if (p->how == CX_BY_REST) {
             c->rest = args + taken;
             c->nrest = nargs - taken;
             taken = nargs;
-        }
-        if (p.starred || p.name[0] == '*') {
-            keyword_only = true;
             continue;
         }
-        if (!keyword_only && taken < nargs) {
+        if (p->how != CX_BY_NAME && taken < nargs) {
             c->arg[i] = args[taken++];
-        } else if (nkw && (!slash || p.name > slash)) {
-            Py_ssize_t k = find_keyword(kwnames, nkw, &p);
+        } else if (nkw && p->how != CX_BY_POSITION) {
+            Py_ssize_t k = find_keyword(kwnames, nkw, p);
             if (k >= 0 && k < 64) {
                 c->arg[i] = args[nargs + k];
                 used |= (uint64_t)1 << k;
             }
         }
-        if (!c->arg[i] && !p.optional) {
-            PyErr_Format(PyExc_TypeError, "%s(%s) misses an argument", c->name, signature);
+        if (!c->arg[i] && !p->fallback) {
+            PyObject *name = PyUnicode_FromStringAndSize(p->name, (Py_ssize_t)p->name_length);
+            if (name)
+                PyErr_Format(PyExc_TypeError, "%s() is missing the argument '%U'; its signature is %s(%s)", c->name,
+                             name, c->name, c->function->signature);
+            Py_XDECREF(name);
             return false;
         }
-        i++;
     }
-    return refuse_extra(c, signature, nargs, taken, kwnames, used);
+    return refuse_extra(c, nargs, taken, kwnames, used);
 }
 
-PyObject *cx_invoke(cx_state *st, const cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                     PyObject *kwnames)
 {
     PyObject *result = NULL;
     cx_call c;
 
     cx_call_init(&c, st, f->name);
-    c.signature = f->signature;
-    if (bind(&c, f->signature, args, nargs, kwnames)) {
-        c.self = self;
-        result = f->impl(&c, f->fn);
-    }
+    c.function = f;
+    c.fn = f->fn;
+    c.self = self;
+    if ((f->parameters || parse(f)) && bind(&c, args, nargs, kwnames)) result = f->impl(&c);
     cx_call_done(&c);
     return result;
+}
+
+/* ---- arguments by name ---- */
+
+/* Every name that the code asks for is in the signature of every function that it serves: tests call them all. */
+static int place_of(const cx_call *c, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (int i = 0; i < c->function->nparameters; i++)
+        if (c->function->parameters[i].name_length == length &&
+            memcmp(c->function->parameters[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+const cx_parameter *cx_parameter_of(const cx_call *c, const char *name)
+{
+    int i = c->function ? place_of(c, name) : -1;
+    return i < 0 ? NULL : &c->function->parameters[i];
+}
+
+PyObject *cx_arg(cx_call *c, const char *name)
+{
+    int i = place_of(c, name);
+    return i < 0 || c->arg[i] == Py_None ? NULL : c->arg[i];
+}
+
+/* The default of a parameter as an object, a new reference; NULL without an exception if it is None. */
+static PyObject *fallback_of(const cx_parameter *p)
+{
+    char text[64];
+    const char *s = p->fallback;
+
+    if (!s || p->fallback_length >= sizeof text || memcmp(s, "None", 4) == 0 || s[0] == '(') return NULL;
+    memcpy(text, s, p->fallback_length);
+    text[p->fallback_length] = '\0';
+    if (text[0] == '\'') return PyUnicode_FromStringAndSize(s + 1, (Py_ssize_t)p->fallback_length - 2);
+    if (text[0] == 'T' || text[0] == 'F') return PyBool_FromLong(text[0] == 'T');
+    if (text[strspn(text, "-0123456789")]) return PyFloat_FromDouble(PyOS_string_to_double(text, NULL, NULL));
+    return PyLong_FromString(text, NULL, 10);
+}
+
+static bool get(cx_call *c, int i, const char *name, cx_reader read, void *out)
+{
+    const cx_parameter *p = &c->function->parameters[i];
+    PyObject *o = c->arg[i] != Py_None || !p->fallback ? c->arg[i] : NULL, *made = NULL;
+
+    if (!o && read != cx_read_text) o = made = fallback_of(p);
+    bool fine = !PyErr_Occurred() && read(c, name, o, out);
+    Py_XDECREF(made);
+    return fine;
+}
+
+bool cx_get(cx_call *c, const cx_target *list)
+{
+    for (const cx_target *t = list; t->name; t++) {
+        const char *dot = strrchr(t->name, '.'), *arrow = strrchr(t->name, '>');
+        const char *name = dot ? dot + 1 : arrow ? arrow + 1 : t->name;
+        int i = place_of(c, name);
+
+        if (i < 0) return PyErr_Format(PyExc_SystemError, "%s() has no parameter '%s'", c->name, name) != NULL;
+        if (!get(c, i, name, t->read, t->out)) return false;
+    }
+    return true;
+}
+
+bool cx_numbers(cx_call *c, int n, double *v)
+{
+    for (int i = 0; i < n; i++) {
+        const cx_parameter *p = &c->function->parameters[i];
+        char name[32] = "";
+        if (p->name_length < sizeof name) memcpy(name, p->name, p->name_length);
+        if (!get(c, i, name, cx_read_double, &v[i])) return false;
+    }
+    return true;
 }

@@ -162,18 +162,16 @@ static PyObject *static_of(PyObject *given)
     return PySequence_Tuple(given);
 }
 
-static PyObject *compilation_make(cx_call *c, cx_fn fn)
+static PyObject *compilation_make(cx_call *c)
 {
     PyObject *function = NULL, *sync = NULL, *fixed;
     cbx_compilation *book = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_callable_arg(c, 0, &function) || !cx_callable_arg(c, 1, &sync)) return NULL;
+    if (!CX_GET(c, function, sync)) return NULL;
     if (!function) return PyErr_Format(PyExc_TypeError, "CompilationProfiler: 'function' has to be callable, not None");
-    fixed = static_of(c->arg[2]);
+    fixed = static_of(cx_arg(c, "static"));
     if (!fixed) return NULL;
     t = cx_thing_new(c->st, CX_COMPILATION);
     if (t) t->kept = PyTuple_Pack(3, function, sync ? sync : Py_None, fixed);
@@ -182,29 +180,27 @@ static PyObject *compilation_make(cx_call *c, cx_fn fn)
         Py_XDECREF((PyObject *)t);
         return NULL;
     }
-    status = cbx_compilation_open(t->ctx, &book, &err);
+    status = cbx_compilation_open(t->ctx, &book, &c->err);
     t->handle = book;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
-static PyObject *compilation_report(cx_call *c, cx_fn fn)
+static PyObject *compilation_report(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     cbx_compilation_report out;
 
-    (void)fn;
     if (!t) return NULL;
     cbx_compilation_see(t->handle, &out);
     return cx_answer_object(c->st, CX_COMPILATION_REPORT, &out);
 }
 
-static PyObject *compilation_signatures(cx_call *c, cx_fn fn)
+static PyObject *compilation_signatures(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     PyObject *list = t ? PyList_New(0) : NULL, *tuple;
     cbx_compiled_signature s;
 
-    (void)fn;
     for (size_t i = 0; list && cbx_compilation_signature(t->handle, i, &s); i++) {
         PyObject *v = cx_answer_object(c->st, CX_SIGNATURE, &s);
         if (!v || PyList_Append(list, v) < 0) Py_CLEAR(list);
@@ -215,11 +211,10 @@ static PyObject *compilation_signatures(cx_call *c, cx_fn fn)
     return tuple;
 }
 
-static PyObject *compilation_reset(cx_call *c, cx_fn fn)
+static PyObject *compilation_reset(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
 
-    (void)fn;
     if (!t) return NULL;
     cbx_compilation_reset(t->handle);
     Py_RETURN_NONE;
@@ -227,15 +222,14 @@ static PyObject *compilation_reset(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define COMPILATION(X) \
-    X(report, "/", compilation_report, 0, "Calls, hits, misses, what compiling costs, and what to do about it.") \
-    X(signatures, "/", compilation_signatures, 0, "A Signature for each set of dtypes and shapes, in the order of their first calls.") \
-    X(reset, "/", compilation_reset, 0, "Forgets all calls; what is compiled stays compiled.")
+    X(report, "/", "CompilationReport", compilation_report, 0, "Calls, hits, misses, what compiling costs, and what to do about it.") \
+    X(signatures, "/", "int", compilation_signatures, 0, "A Signature for each set of dtypes and shapes, in the order of their first calls.") \
+    X(reset, "/", "None", compilation_reset, 0, "Forgets all calls; what is compiled stays compiled.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(compilation_methods, COMPILATION)
 
 const cx_thing_type cx_compilation_thing = {
     "calibrax_c.profiling.CompilationProfiler",
-    "CompilationProfiler(function, *, sync=None, static=None)\n--\n\n"
     "Called in the place of a function that is compiled on first use (jax.jit, torch.compile, numba), and tells its "
     "calls "
     "apart by the dtypes and shapes of all arguments. The first call of a signature less the later ones is what "
@@ -244,6 +238,9 @@ const cx_thing_type cx_compilation_thing = {
     "arguments whose values count.",
     compilation_free,
     compilation_methods,
-    { "CompilationProfiler", "function, *, sync=None, static=None", compilation_make, 0 },
+    &(cx_function){ "CompilationProfiler",
+                    "function: Callable[..., Any], *, sync: Callable[[Any], object] | None = None, static: int | str | "
+                    "Sequence[int | str] | None = None",
+                    "CompilationProfiler", compilation_make, 0, NULL, 0 },
     compilation_call,
 };

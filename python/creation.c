@@ -4,22 +4,21 @@
 
 #include "python/state.h"
 
-/* dtype and device, the last two arguments of every creation function. */
-static bool options(cx_call *c, int first, cbx_dtype *t)
+/* dtype and device, arguments of every creation function. */
+static bool options(cx_call *c, cbx_dtype *dtype)
 {
-    return cx_dtype_arg(c, first, t) && cx_device_arg(c, first + 1);
+    return CX_GET_AS(c, "dtype", *dtype) && cx_device_arg(c, "device");
 }
 
-static PyObject *do_asarray(cx_call *c, cx_fn fn)
+static PyObject *do_asarray(cx_call *c)
 {
     cbx_dtype t = CBX_DTYPE_COUNT;
     bool copy = false;
     int how = -1;
 
-    (void)fn;
-    if (!options(c, 1, &t) || !cx_bool_arg(c, 3, &copy)) return NULL;
-    if (c->arg[3] && c->arg[3] != Py_None) how = copy;
-    return cx_asarray(c->st, c->arg[0], t, how);
+    if (!options(c, &t) || !CX_GET(c, copy)) return NULL;
+    if (cx_arg(c, "copy")) how = copy;
+    return cx_asarray(c->st, cx_arg(c, "obj"), t, how);
 }
 
 /* fn: 0 zeros, 1 ones; empty is zeros. */
@@ -29,19 +28,11 @@ static PyObject *filled(cx_call *c, double value)
     cbx_dtype t = CBX_F64;
     int ndim;
 
-    if (!cx_shape_arg(c, 0, &ndim, shape) || !options(c, 1, &t) || !cx_begin(c)) return NULL;
+    if (!cx_shape_arg(c, 0, &ndim, shape) || !options(c, &t) || !cx_begin(c)) return NULL;
     return cx_result(c, value != 0 ? cbx_ones(c->ctx, ndim, shape, t) : cbx_zeros(c->ctx, ndim, shape, t));
 }
-static PyObject *do_zeros(cx_call *c, cx_fn fn)
-{
-    (void)fn;
-    return filled(c, 0);
-}
-static PyObject *do_ones(cx_call *c, cx_fn fn)
-{
-    (void)fn;
-    return filled(c, 1);
-}
+static PyObject *do_zeros(cx_call *c) { return filled(c, 0); }
+static PyObject *do_ones(cx_call *c) { return filled(c, 1); }
 
 static PyObject *filled_like(cx_call *c, bool one)
 {
@@ -49,27 +40,20 @@ static PyObject *filled_like(cx_call *c, bool one)
     const cbx_array_desc *d = x ? cbx_array_get_desc(x) : NULL;
     cbx_dtype t = x ? d->dtype : CBX_F64;
 
-    if (!x || !options(c, 1, &t) || !cx_begin(c)) return NULL;
+    if (!x || !options(c, &t) || !cx_begin(c)) return NULL;
     return cx_result(c, one ? cbx_ones(c->ctx, d->ndim, d->shape, t) : cbx_zeros(c->ctx, d->ndim, d->shape, t));
 }
-static PyObject *do_zeros_like(cx_call *c, cx_fn fn)
-{
-    (void)fn;
-    return filled_like(c, false);
-}
-static PyObject *do_ones_like(cx_call *c, cx_fn fn)
-{
-    (void)fn;
-    return filled_like(c, true);
-}
+static PyObject *do_zeros_like(cx_call *c) { return filled_like(c, false); }
+static PyObject *do_ones_like(cx_call *c) { return filled_like(c, true); }
 
 /* A fill value: a number, or an array of rank 0. */
-static PyObject *fill(cx_call *c, int i, cbx_dtype t, int ndim, const size_t *shape)
+static PyObject *fill(cx_call *c, cbx_dtype t, int ndim, const size_t *shape)
 {
     cx_operand v;
-    int is = cx_operand_from(c, c->arg[i], &v);
+    PyObject *o = cx_arg(c, "fill_value");
+    int is = o ? cx_operand_from(c, o, &v) : 0;
 
-    if (is == 0) PyErr_Format(PyExc_TypeError, "%s: %R is no number", c->name, c->arg[i]);
+    if (is == 0) cx_refuse(c, "fill_value", PyExc_TypeError, "a number", o ? o : Py_None);
     if (is <= 0) return NULL;
     if (v.array) {
         if (t == CBX_DTYPE_COUNT) t = cbx_array_dtype(v.array);
@@ -84,37 +68,34 @@ static PyObject *fill(cx_call *c, int i, cbx_dtype t, int ndim, const size_t *sh
     return cx_result(c, cbx_full(c->ctx, ndim, shape, t, v.scalar));
 }
 
-static PyObject *do_full(cx_call *c, cx_fn fn)
+static PyObject *do_full(cx_call *c)
 {
     size_t shape[CBX_MAX_RANK];
     cbx_dtype t = CBX_DTYPE_COUNT;
     int ndim;
 
-    (void)fn;
-    if (!cx_shape_arg(c, 0, &ndim, shape) || !options(c, 2, &t)) return NULL;
-    return fill(c, 1, t, ndim, shape);
+    if (!cx_shape_arg(c, "shape", &ndim, shape) || !options(c, &t)) return NULL;
+    return fill(c, t, ndim, shape);
 }
 
-static PyObject *do_full_like(cx_call *c, cx_fn fn)
+static PyObject *do_full_like(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     cbx_dtype t = x ? cbx_array_dtype(x) : CBX_F64;
 
-    (void)fn;
-    if (!x || !options(c, 2, &t)) return NULL;
-    return fill(c, 1, t, cbx_array_ndim(x), cbx_array_get_desc(x)->shape);
+    if (!x || !options(c, &t)) return NULL;
+    return fill(c, t, cbx_array_ndim(x), cbx_array_get_desc(x)->shape);
 }
 
 /* Whole numbers are counted exactly, others by the formula of floats. */
-static PyObject *do_arange(cx_call *c, cx_fn fn)
+static PyObject *do_arange(cx_call *c)
 {
-    PyObject *o[3] = { c->arg[0], c->arg[1], c->arg[2] };
+    PyObject *o[3] = { cx_arg(c, "start"), cx_arg(c, "stop"), cx_arg(c, "step") };
     double f[3] = { 0, 0, 1 };
     cx_operand v[3];
     cbx_dtype t = CBX_DTYPE_COUNT;
     bool whole = true;
 
-    (void)fn;
     if (!o[1] || o[1] == Py_None) o[1] = o[0], o[0] = NULL;
     for (int i = 0; i < 3; i++) {
         int is = 1;
@@ -128,7 +109,7 @@ static PyObject *do_arange(cx_call *c, cx_fn fn)
         whole = whole && v[i].scalar.dtype == CBX_I64;
         f[i] = v[i].scalar.dtype == CBX_I64 ? (double)v[i].scalar.v.i : v[i].scalar.v.f;
     }
-    if (PyErr_Occurred() || !options(c, 3, &t)) return NULL;
+    if (PyErr_Occurred() || !options(c, &t)) return NULL;
     if (t == CBX_DTYPE_COUNT) t = whole ? CBX_I64 : CBX_F64;
     if (!cx_begin(c)) return NULL;
     return cx_result(c, whole && cbx_dtype_kind(t) == CBX_KIND_INT
@@ -136,57 +117,56 @@ static PyObject *do_arange(cx_call *c, cx_fn fn)
                             : cbx_arange(c->ctx, f[0], f[1], f[2], t));
 }
 
-static PyObject *do_linspace(cx_call *c, cx_fn fn)
+static PyObject *do_linspace(cx_call *c)
 {
     double start[2] = { 0, 0 }, stop[2] = { 0, 0 };
     cbx_dtype t = CBX_DTYPE_COUNT;
     bool endpoint = true, complex_ends = false;
     cbx_array *re, *im;
-    int64_t num = 0;
+    size_t num;
 
-    (void)fn;
     for (int i = 0; i < 2; i++) {
+        PyObject *o = cx_arg(c, i ? "stop" : "start");
         double *end = i ? stop : start;
-        complex_ends = complex_ends || PyComplex_Check(c->arg[i]);
-        end[0] = PyComplex_Check(c->arg[i]) ? PyComplex_RealAsDouble(c->arg[i]) : PyFloat_AsDouble(c->arg[i]);
-        end[1] = PyComplex_Check(c->arg[i]) ? PyComplex_ImagAsDouble(c->arg[i]) : 0.0;
+        if (!o) return cx_refuse(c, i ? "stop" : "start", PyExc_TypeError, "a number", Py_None) ? o : NULL;
+        complex_ends = complex_ends || PyComplex_Check(o);
+        end[0] = PyComplex_Check(o) ? PyComplex_RealAsDouble(o) : PyFloat_AsDouble(o);
+        end[1] = PyComplex_Check(o) ? PyComplex_ImagAsDouble(o) : 0.0;
         if (PyErr_Occurred()) return NULL;
     }
-    if (!cx_int_arg(c, 2, &num) || !options(c, 3, &t) || !cx_bool_arg(c, 5, &endpoint)) return NULL;
-    if (num < 0) return cx_raise(CBX_EINVAL, "linspace: num is negative");
+    if (!CX_GET(c, num, endpoint) || !options(c, &t)) return NULL;
     if (t == CBX_DTYPE_COUNT) t = complex_ends ? CBX_C128 : CBX_F64;
     if (!cx_begin(c)) return NULL;
-    if (!complex_ends) return cx_result(c, cbx_linspace(c->ctx, start[0], stop[0], (size_t)num, endpoint, t));
-    re = cbx_linspace(c->ctx, start[0], stop[0], (size_t)num, endpoint, CBX_F64);
-    im = cbx_linspace(c->ctx, start[1], stop[1], (size_t)num, endpoint, CBX_F64);
+    if (!complex_ends) return cx_result(c, cbx_linspace(c->ctx, start[0], stop[0], num, endpoint, t));
+    re = cbx_linspace(c->ctx, start[0], stop[0], num, endpoint, CBX_F64);
+    im = cbx_linspace(c->ctx, start[1], stop[1], num, endpoint, CBX_F64);
     return cx_result(
         c, cbx_astype(c->ctx, cbx_apply(c->ctx, CBX_PRIM_COMPLEX, 2, (const cbx_array *[]){ re, im }, NULL), t));
 }
 
-static PyObject *do_eye(cx_call *c, cx_fn fn)
+static PyObject *do_eye(cx_call *c)
 {
-    int64_t n = 0, m, k = 0;
+    int64_t n_rows = 0, n_cols, k = 0;
     cbx_dtype t = CBX_F64;
 
-    (void)fn;
-    if (!cx_int_arg(c, 0, &n)) return NULL;
-    m = n;
-    if (!cx_int_arg(c, 1, &m) || !cx_offset_arg(c, 2, &k) || !options(c, 3, &t)) return NULL;
-    if (n < 0 || m < 0) return cx_raise(CBX_EINVAL, "eye: a length is negative");
-    return cx_begin(c) ? cx_result(c, cbx_eye(c->ctx, (size_t)n, (size_t)m, (ptrdiff_t)k, t)) : NULL;
+    if (!CX_GET(c, n_rows)) return NULL;
+    n_cols = n_rows;
+    if (!CX_GET(c, n_cols, k) || !options(c, &t)) return NULL;
+    if (n_rows < 0 || n_cols < 0) return cx_raise(CBX_EINVAL, "eye: a length is negative");
+    return cx_begin(c) ? cx_result(c, cbx_eye(c->ctx, (size_t)n_rows, (size_t)n_cols, (ptrdiff_t)k, t)) : NULL;
 }
 
 /* fn: cbx_tril or cbx_triu. */
-static PyObject *triangle(cx_call *c, cx_fn fn)
+static PyObject *triangle(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     int64_t k = 0;
 
-    if (!x || !cx_offset_arg(c, 1, &k) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, ptrdiff_t)) fn)(c->ctx, x, (ptrdiff_t)k));
+    if (!x || !CX_GET(c, k) || !cx_begin(c)) return NULL;
+    return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, ptrdiff_t)) c->fn)(c->ctx, x, (ptrdiff_t)k));
 }
 
-static PyObject *do_meshgrid(cx_call *c, cx_fn fn)
+static PyObject *do_meshgrid(cx_call *c)
 {
     size_t n = (size_t)c->nrest;
     bool xy = true;
@@ -194,10 +174,11 @@ static PyObject *do_meshgrid(cx_call *c, cx_fn fn)
     const cbx_array **in;
     PyObject *list = NULL;
 
-    (void)fn;
-    if (c->arg[0]) {
-        bool ij = PyUnicode_Check(c->arg[0]) && PyUnicode_CompareWithASCIIString(c->arg[0], "ij") == 0;
-        xy = PyUnicode_Check(c->arg[0]) && PyUnicode_CompareWithASCIIString(c->arg[0], "xy") == 0;
+    if (cx_arg(c, "indexing")) {
+        bool ij = PyUnicode_Check(cx_arg(c, "indexing")) &&
+                  PyUnicode_CompareWithASCIIString(cx_arg(c, "indexing"), "ij") == 0;
+        xy = PyUnicode_Check(cx_arg(c, "indexing")) &&
+             PyUnicode_CompareWithASCIIString(cx_arg(c, "indexing"), "xy") == 0;
         if (!ij && !xy) return cx_raise(CBX_EINVAL, "meshgrid: indexing may be 'xy' or 'ij'");
     }
     if (n > CBX_MAX_RANK) return cx_raise(CBX_EINVAL, "meshgrid of more than 8 arrays has too many axes");
@@ -214,20 +195,20 @@ static PyObject *do_meshgrid(cx_call *c, cx_fn fn)
 #define LIKE "x, /, *, dtype=None, device=None"
 #define SHAPED "shape, *, dtype=None, device=None"
 #define CREATION(X) \
-    X(arange, "start, /, stop=None, step=1, *, dtype=None, device=None", do_arange, 0, "Numbers from start by step up to stop.") \
-    X(asarray, "obj, /, *, dtype=None, device=None, copy=None", do_asarray, 0, "An Array of numbers, nested sequences, or what an object with a buffer or __dlpack__ holds.") \
-    X(empty, SHAPED, do_zeros, 0, "As zeros.") \
-    X(empty_like, LIKE, do_zeros_like, 0, "As zeros_like.") \
-    X(eye, "n_rows, n_cols=None, /, *, k=0, dtype=None, device=None", do_eye, 0, "1 on the k-th diagonal, else 0.") \
-    X(full, "shape, fill_value, *, dtype=None, device=None", do_full, 0, "One value throughout.") \
-    X(full_like, "x, /, fill_value, *, dtype=None, device=None", do_full_like, 0, "One value in the shape of x.") \
-    X(linspace, "start, stop, /, num, *, dtype=None, device=None, endpoint=True", do_linspace, 0, "num numbers in even steps.") \
-    X(meshgrid, "*arrays, indexing='xy'", do_meshgrid, 0, "Arrays of rank 1 spread over a common grid.") \
-    X(ones, SHAPED, do_ones, 0, "Ones.") \
-    X(ones_like, LIKE, do_ones_like, 0, "Ones in the shape of x.") \
-    X(tril, "x, /, *, k=0", triangle, cbx_tril, "Lower triangle.") \
-    X(triu, "x, /, *, k=0", triangle, cbx_triu, "Upper triangle.") \
-    X(zeros, SHAPED, do_zeros, 0, "Zeros.") \
-    X(zeros_like, LIKE, do_zeros_like, 0, "Zeros in the shape of x.")
+    X(arange, "start: Number, /, stop: Number | None = None, step: Number = 1, *, dtype: DType | None = None, device: str | None = None", "Array", do_arange, 0, "Numbers from start by step up to stop.") \
+    X(asarray, "obj: object, /, *, dtype: DType | None = None, device: str | None = None, copy: bool | None = None", "Array", do_asarray, 0, "An Array of numbers, nested sequences, or what an object with a buffer or __dlpack__ holds.") \
+    X(empty, SHAPED, "Array", do_zeros, 0, "As zeros.") \
+    X(empty_like, LIKE, "Array", do_zeros_like, 0, "As zeros_like.") \
+    X(eye, "n_rows: int, n_cols: int | None = None, /, *, k: offset = 0, dtype: DType | None = None, device: str | None = None", "Array", do_eye, 0, "1 on the k-th diagonal, else 0.") \
+    X(full, "shape: int | Sequence[int], fill_value: Number, *, dtype: DType | None = None, device: str | None = None", "Array", do_full, 0, "One value throughout.") \
+    X(full_like, "x: Array, /, fill_value: Number, *, dtype: DType | None = None, device: str | None = None", "Array", do_full_like, 0, "One value in the shape of x.") \
+    X(linspace, "start: Number, stop: Number, /, num: int, *, dtype: DType | None = None, device: str | None = None, endpoint: bool = True", "Array", do_linspace, 0, "num numbers in even steps.") \
+    X(meshgrid, "*arrays: Array, indexing: str = 'xy'", "list[Array]", do_meshgrid, 0, "Arrays of rank 1 spread over a common grid.") \
+    X(ones, SHAPED, "Array", do_ones, 0, "Ones.") \
+    X(ones_like, LIKE, "Array", do_ones_like, 0, "Ones in the shape of x.") \
+    X(tril, "x: Array, /, *, k: offset = 0", "Array", triangle, cbx_tril, "Lower triangle.") \
+    X(triu, "x: Array, /, *, k: offset = 0", "Array", triangle, cbx_triu, "Upper triangle.") \
+    X(zeros, SHAPED, "Array", do_zeros, 0, "Zeros.") \
+    X(zeros_like, LIKE, "Array", do_zeros_like, 0, "Zeros in the shape of x.")
 /* clang-format on */
 CX_FUNCTIONS(cx_creation_methods, CREATION)

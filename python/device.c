@@ -5,21 +5,20 @@
 
 /* ---- backends ---- */
 
-static PyObject *do_backend(cx_call *c, cx_fn fn)
+static PyObject *do_backend(cx_call *c)
 {
     const char *name;
 
-    (void)fn;
     if (!cx_begin(c)) return NULL;
     name = cbx_ctx_backend(c->ctx)->name;
     return cx_keep(c, 0, NULL) ? PyUnicode_FromString(name) : NULL;
 }
 
-static PyObject *do_backends(cx_call *c, cx_fn fn)
+static PyObject *do_backends(cx_call *c)
 {
     PyObject *list = PyList_New(0);
 
-    (void)c, (void)fn;
+    (void)c;
     for (size_t i = 0; list && cbx_backend_at(i); i++) {
         PyObject *name = PyUnicode_FromString(cbx_backend_at(i)->name);
         if (!name || PyList_Append(list, name) < 0) Py_CLEAR(list);
@@ -28,17 +27,17 @@ static PyObject *do_backends(cx_call *c, cx_fn fn)
     return list;
 }
 
-static PyObject *do_set_backend(cx_call *c, cx_fn fn)
+static PyObject *do_set_backend(cx_call *c)
 {
     const cbx_backend *backend = cbx_backend_at(0);
-    cbx_err err = CBX_ERR_INIT;
-    const char *name = PyUnicode_Check(c->arg[0]) ? cx_text_of(c->arg[0], "the name of a backend") : NULL;
+    const char *name = PyUnicode_Check(cx_arg(c, "name")) ? cx_text_of(cx_arg(c, "name"), "the name of a backend")
+                                                          : NULL;
 
-    (void)fn;
     if (!name && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "set_backend takes a name (backends() lists them), not %R", c->arg[0]);
+        PyErr_Format(PyExc_TypeError, "set_backend takes a name (backends() lists them), not %R", cx_arg(c, "name"));
     if (!name) return NULL;
-    if (strcmp(name, "auto") != 0 && cbx_backend_find(name, &backend, &err)) return cx_raise(err.status, err.message);
+    if (strcmp(name, "auto") != 0 && cbx_backend_find(name, &backend, &c->err))
+        return cx_raise(c->err.status, c->err.message);
     c->st->backend = backend;
     Py_RETURN_NONE;
 }
@@ -79,30 +78,28 @@ static PyObject *described(const cbx_device *d)
 static cbx_devices *probed(cx_call *c, bool *gpus)
 {
     const cbx_devices *devices = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_devices *held;
     cbx_status status;
 
     c->elements = CX_UNLOCK_ELEMENTS;
     if (!cx_begin(c)) return NULL;
-    status = cbx_ctx_devices(c->ctx, &devices, &err);
+    status = cbx_ctx_devices(c->ctx, &devices, &c->err);
     held = status ? NULL : cbx_devices_ref(devices);
     *gpus = (cbx_ctx_backend(c->ctx)->flags & CBX_BACKEND_GPU) != 0;
     if (!cx_keep(c, 0, NULL)) {
         cbx_devices_free(held);
         return NULL;
     }
-    if (status) cx_raise(status, err.message);
+    if (status) cx_raise(status, c->err.message);
     return held;
 }
 
-PyObject *cx_do_devices(cx_call *c, cx_fn fn)
+PyObject *cx_do_devices(cx_call *c)
 {
     bool gpus = false;
     cbx_devices *devices = probed(c, &gpus);
     PyObject *list = devices ? list_of(devices, gpus, device_word) : NULL;
 
-    (void)fn;
     cbx_devices_free(devices);
     return list;
 }
@@ -122,25 +119,23 @@ static PyObject *gaps_of(const cbx_devices *devices)
     return list;
 }
 
-static PyObject *do_hardware(cx_call *c, cx_fn fn)
+static PyObject *do_hardware(cx_call *c)
 {
     bool gpus = false;
     cbx_devices *devices = probed(c, &gpus);
     PyObject *all = devices ? list_of(devices, true, described) : NULL, *gaps = all ? gaps_of(devices) : NULL;
     PyObject *both = gaps ? Py_BuildValue("{s:O,s:O}", "devices", all, "missing", gaps) : NULL;
 
-    (void)fn;
     Py_XDECREF(all);
     Py_XDECREF(gaps);
     cbx_devices_free(devices);
     return both;
 }
 
-static PyObject *do_memory(cx_call *c, cx_fn fn)
+static PyObject *do_memory(cx_call *c)
 {
     size_t in_use = 0, kept = 0, peak = 0;
 
-    (void)fn;
     for (int i = 0; i < c->st->idle_count; i++) {
         cbx_pool_stats s;
         cbx_pool_get_stats(cbx_ctx_pool(c->st->idle[i]), &s);
@@ -154,11 +149,11 @@ static PyObject *do_memory(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define DEVICE(X) \
-    X(backend, "", do_backend, 0, "Name of the backend that computes.") \
-    X(backends, "", do_backends, 0, "Names of all backends, those first that 'auto' prefers.") \
-    X(devices, "", cx_do_devices, 0, "Devices that arrays may be on.") \
-    X(hardware, "", do_hardware, 0, "All devices of the machine, and what is missing with its remedy.") \
-    X(memory, "", do_memory, 0, "Bytes of elements: in use, kept for re-use, the most so far.") \
-    X(set_backend, "name, /", do_set_backend, 0, "Lets a backend compute from now on.")
+    X(backend, "", "str", do_backend, 0, "Name of the backend that computes.") \
+    X(backends, "", "list[str]", do_backends, 0, "Names of all backends, those first that 'auto' prefers.") \
+    X(devices, "", "list[str]", cx_do_devices, 0, "Devices that arrays may be on.") \
+    X(hardware, "", "dict[str, Any]", do_hardware, 0, "All devices of the machine, and what is missing with its remedy.") \
+    X(memory, "", "dict[str, int]", do_memory, 0, "Bytes of elements: in use, kept for re-use, the most so far.") \
+    X(set_backend, "name: str, /", "None", do_set_backend, 0, "Lets a backend compute from now on.")
 /* clang-format on */
 CX_FUNCTIONS(cx_device_methods, DEVICE)

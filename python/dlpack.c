@@ -11,14 +11,12 @@
 #define USED      "used_"
 
 /* None, True and False as the library says them. */
-static bool copy_arg(cx_call *c, int i, cbx_dl_copy *out)
+static bool copy_arg(cx_call *c, cbx_dl_copy *out)
 {
     bool copy = false;
 
-    *out = CBX_DL_COPY_IF_NEEDED;
-    if (!c->arg[i] || c->arg[i] == Py_None) return true;
-    if (!cx_bool_arg(c, i, &copy)) return false;
-    *out = copy ? CBX_DL_COPY_ALWAYS : CBX_DL_COPY_NEVER;
+    if (!CX_GET(c, copy)) return false;
+    *out = !cx_arg(c, "copy") ? CBX_DL_COPY_IF_NEEDED : copy ? CBX_DL_COPY_ALWAYS : CBX_DL_COPY_NEVER;
     return true;
 }
 
@@ -47,12 +45,11 @@ static void drop_versioned(PyObject *capsule)
 static PyObject *legacy_capsule(cx_call *c, const cbx_array *a, cbx_dl_copy copy)
 {
     cbx_dl_legacy *t = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status = cbx_dlpack_export_legacy(c->ctx, a, copy, &t, &err);
+    cbx_status status = cbx_dlpack_export_legacy(c->ctx, a, copy, &t, &c->err);
     PyObject *capsule;
 
     if (!cx_keep(c, 0, NULL)) return NULL;
-    if (status) return refuse(status, err.message);
+    if (status) return refuse(status, c->err.message);
     capsule = PyCapsule_New(t, LEGACY, drop_legacy);
     if (!capsule) t->deleter(t);
     return capsule;
@@ -61,39 +58,38 @@ static PyObject *legacy_capsule(cx_call *c, const cbx_array *a, cbx_dl_copy copy
 static PyObject *versioned_capsule(cx_call *c, const cbx_array *a, cbx_dl_copy copy)
 {
     cbx_dl_managed *t = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status = cbx_dlpack_export(c->ctx, a, copy, &t, &err);
+    cbx_status status = cbx_dlpack_export(c->ctx, a, copy, &t, &c->err);
     PyObject *capsule;
 
     if (!cx_keep(c, 0, NULL)) return NULL;
-    if (status) return refuse(status, err.message);
+    if (status) return refuse(status, c->err.message);
     capsule = PyCapsule_New(t, VERSIONED, drop_versioned);
     if (!capsule) t->deleter(t);
     return capsule;
 }
 
 /* A pair of whole numbers; *first stays if the argument is None or left out. */
-static bool pair(cx_call *c, int i, ptrdiff_t *v)
+static bool pair(cx_call *c, const char *name, ptrdiff_t *v)
 {
+    PyObject *o = cx_arg(c, name);
     int n = 2;
 
-    if (!c->arg[i] || c->arg[i] == Py_None) return true;
-    if (!cx_ints_from(c, c->arg[i], "a pair of whole numbers", 2, &n, v)) return false;
-    if (n != 2) PyErr_Format(PyExc_ValueError, "%s takes a pair of whole numbers, not %R", c->name, c->arg[i]);
+    if (!o) return true;
+    if (!cx_ints_from(c, o, "a pair of whole numbers", 2, &n, v)) return false;
+    if (n != 2) PyErr_Format(PyExc_ValueError, "%s takes a pair of whole numbers, not %R", c->name, o);
     return n == 2;
 }
 
 /* stream, max_version, dl_device, copy */
-PyObject *cx_do_dlpack(cx_call *c, cx_fn fn)
+PyObject *cx_do_dlpack(cx_call *c)
 {
     ptrdiff_t version[2] = { 0, 0 }, device[2] = { CBX_DL_CPU, 0 };
     cbx_array *a = cbx_array_ref(((cx_array *)c->self)->handle);
     cbx_dl_copy copy;
 
-    (void)fn;
-    if (!cx_hold(c, a) || !pair(c, 1, version) || !pair(c, 2, device) || !copy_arg(c, 3, &copy)) return NULL;
-    if (c->arg[0] && c->arg[0] != Py_None)
-        return cx_raise(CBX_EINVAL, "__dlpack__: the CPU has no streams: stream must be None");
+    if (!cx_hold(c, a) || !pair(c, "max_version", version) || !pair(c, "dl_device", device) || !copy_arg(c, &copy))
+        return NULL;
+    if (cx_arg(c, "stream")) return cx_raise(CBX_EINVAL, "__dlpack__: the CPU has no streams: stream must be None");
     if (device[0] != CBX_DL_CPU || device[1] != 0)
         return refuse(CBX_EUNSUPPORTED, "__dlpack__: the array is on the CPU, device (1, 0), and nowhere else");
     c->elements = 0; /* a reference or one copy: not worth letting go of the lock */
@@ -101,9 +97,9 @@ PyObject *cx_do_dlpack(cx_call *c, cx_fn fn)
     return version[0] >= CBX_DL_MAJOR ? versioned_capsule(c, a, copy) : legacy_capsule(c, a, copy);
 }
 
-PyObject *cx_do_dlpack_device(cx_call *c, cx_fn fn)
+PyObject *cx_do_dlpack_device(cx_call *c)
 {
-    (void)c, (void)fn;
+    (void)c;
     return Py_BuildValue("(ii)", CBX_DL_CPU, 0);
 }
 
@@ -122,15 +118,14 @@ static cbx_array *import(cx_call *c, PyObject *capsule, cbx_dl_copy copy)
 {
     bool versioned = PyCapsule_IsValid(capsule, VERSIONED);
     void *t = taken(capsule, versioned ? VERSIONED : LEGACY);
-    cbx_err err = CBX_ERR_INIT;
     cbx_array *a = NULL;
     cbx_status status;
 
     if (!t || !cx_begin(c)) return NULL;
-    status = versioned ? cbx_dlpack_import(c->ctx, t, copy, &a, &err)
-                       : cbx_dlpack_import_legacy(c->ctx, t, copy, &a, &err);
+    status = versioned ? cbx_dlpack_import(c->ctx, t, copy, &a, &c->err)
+                       : cbx_dlpack_import_legacy(c->ctx, t, copy, &a, &c->err);
     if (!cx_keep(c, 0, NULL) || status) {
-        if (status) refuse(status, err.message);
+        if (status) refuse(status, c->err.message);
         return NULL;
     }
     return a;
@@ -198,26 +193,25 @@ cbx_array *cx_import_dlpack(cx_state *st, PyObject *o, int copy)
     return a;
 }
 
-static PyObject *do_from_dlpack(cx_call *c, cx_fn fn)
+static PyObject *do_from_dlpack(cx_call *c)
 {
     cbx_dl_copy copy;
     cbx_array *a;
     int lends;
 
-    (void)fn;
-    if (!cx_device_arg(c, 1) || !copy_arg(c, 2, &copy)) return NULL;
-    lends = cx_lends_dlpack(c->arg[0]);
+    if (!cx_device_arg(c, "device") || !copy_arg(c, &copy)) return NULL;
+    lends = cx_lends_dlpack(cx_arg(c, "x"));
     if (lends == 0)
         return PyErr_Format(PyExc_TypeError,
                             "from_dlpack takes an object with __dlpack__, not %R (asarray takes others)",
-                            (PyObject *)Py_TYPE(c->arg[0]));
+                            (PyObject *)Py_TYPE(cx_arg(c, "x")));
     if (lends < 0) return NULL;
-    a = cx_import_dlpack(c->st, c->arg[0], copy == CBX_DL_COPY_IF_NEEDED ? -1 : copy == CBX_DL_COPY_ALWAYS);
+    a = cx_import_dlpack(c->st, cx_arg(c, "x"), copy == CBX_DL_COPY_IF_NEEDED ? -1 : copy == CBX_DL_COPY_ALWAYS);
     return a ? cx_array_new(c->st, a) : NULL;
 }
 
 /* clang-format off */
 #define DLPACK(X) \
-    X(from_dlpack, "x, /, *, device=None, copy=None", do_from_dlpack, 0, "An Array of what an object with __dlpack__ holds.")
+    X(from_dlpack, "x: object, /, *, device: str | None = None, copy: bool | None = None", "Array", do_from_dlpack, 0, "An Array of what an object with __dlpack__ holds.")
 /* clang-format on */
 CX_FUNCTIONS(cx_dlpack_methods, DLPACK)

@@ -21,21 +21,19 @@ static bool look(cx_call *c, cbx_doctor_report *report, cbx_err *err)
     return cbx_doctor_check(report, err) == CBX_OK;
 }
 
-static PyObject *do_doctor(cx_call *c, cx_fn fn)
+static PyObject *do_doctor(cx_call *c)
 {
     cbx_doctor_report report;
-    cbx_err err = CBX_ERR_INIT;
     PyObject *r = NULL;
     cbx_arena arena;
     bool fine;
 
-    (void)fn;
     c->elements = CX_UNLOCK_ELEMENTS; /* libraries are loaded */
     if (!cx_begin(c)) return NULL;
     cbx_arena_init(&arena, cbx_allocator_default());
     cbx_doctor_init(&report, &arena);
-    fine = look(c, &report, &err);
-    if (cx_fine(c, fine ? CBX_OK : err.status, &err))
+    fine = look(c, &report, &c->err);
+    if (cx_fine(c, fine ? CBX_OK : c->err.status))
         r = cx_answer_list(c->st, CX_DOCTOR_ITEM, report.items, report.count);
     cbx_arena_clear(&arena);
     return r;
@@ -43,6 +41,6 @@ static PyObject *do_doctor(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define DOCTOR(X) \
-    X(doctor, "", do_doctor, 0, "What there is to compute with, and what is missing, with the command that adds it: a tuple of DoctorItem.")
+    X(doctor, "", "tuple[DoctorItem, ...]", do_doctor, 0, "What there is to compute with, and what is missing, with the command that adds it: a tuple of DoctorItem.")
 /* clang-format on */
 CX_FUNCTIONS(cx_doctor_methods, DOCTOR)

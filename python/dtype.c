@@ -199,16 +199,15 @@ bool cx_store(cbx_dtype t, void *p, PyObject *o)
 
 /* ---- functions ---- */
 
-static PyObject *do_astype(cx_call *c, cx_fn fn)
+static PyObject *do_astype(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     bool copy = true;
     cbx_dtype t;
 
-    (void)fn;
-    if (!x || !cx_dtype_from(c->st, c->arg[1], &t)) return NULL;
-    if (!cx_bool_arg(c, 2, &copy) || !cx_device_arg(c, 3)) return NULL;
-    if (!copy && t == cbx_array_dtype(x)) return Py_NewRef(c->arg[0]);
+    if (!x || !cx_dtype_from(c->st, cx_arg(c, "dtype"), &t)) return NULL;
+    if (!CX_GET(c, copy) || !cx_device_arg(c, "device")) return NULL;
+    if (!copy && t == cbx_array_dtype(x)) return Py_NewRef(cx_arg(c, "x"));
     if (!cx_begin(c)) return NULL;
     return cx_result(c, t == cbx_array_dtype(x) ? cbx_copy(c->ctx, x) : cbx_astype(c->ctx, x, t));
 }
@@ -227,12 +226,11 @@ static bool dtype_or_number(cx_call *c, PyObject *o, cbx_dtype *t, cx_operand *w
     return cx_dtype_from(c->st, o, t);
 }
 
-static PyObject *do_result_type(cx_call *c, cx_fn fn)
+static PyObject *do_result_type(cx_call *c)
 {
     cbx_dtype all = CBX_DTYPE_COUNT;
     int kind = -1;
 
-    (void)fn;
     for (Py_ssize_t i = 0; i < c->nrest; i++) {
         cx_operand v;
         cbx_dtype t;
@@ -250,13 +248,12 @@ static PyObject *do_result_type(cx_call *c, cx_fn fn)
     return cx_dtype_object(c->st, all);
 }
 
-static PyObject *do_can_cast(cx_call *c, cx_fn fn)
+static PyObject *do_can_cast(cx_call *c)
 {
     cx_operand v;
     cbx_dtype from, to;
 
-    (void)fn;
-    if (!dtype_or_number(c, c->arg[0], &from, &v) || !cx_dtype_from(c->st, c->arg[1], &to)) return NULL;
+    if (!dtype_or_number(c, cx_arg(c, "from_"), &from, &v) || !cx_dtype_from(c->st, cx_arg(c, "to"), &to)) return NULL;
     if (from == CBX_DTYPE_COUNT) {
         PyErr_SetString(PyExc_TypeError, "can_cast takes an Array or a dtype, and a dtype");
         return NULL;
@@ -284,22 +281,21 @@ int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind)
     return PyErr_Occurred() ? -1 : found;
 }
 
-static PyObject *do_isdtype(cx_call *c, cx_fn fn)
+static PyObject *do_isdtype(cx_call *c)
 {
     cbx_dtype t;
     int is;
 
-    (void)fn;
-    if (!cx_dtype_from(c->st, c->arg[0], &t)) return NULL;
-    is = cx_is_dtype(c->st, t, c->arg[1]);
+    if (!cx_dtype_from(c->st, cx_arg(c, "dtype"), &t)) return NULL;
+    is = cx_is_dtype(c->st, t, cx_arg(c, "kind"));
     return is < 0 ? NULL : PyBool_FromLong(is);
 }
 
 /* clang-format off */
 #define DTYPE_FUNCTIONS(X) \
-    X(astype, "x, dtype, /, *, copy=True, device=None", do_astype, 0, "x in another dtype.") \
-    X(can_cast, "from_, to, /", do_can_cast, 0, "Whether promotion leads from one dtype to the other.") \
-    X(isdtype, "dtype, kind", do_isdtype, 0, "Whether a dtype is of a kind, or of one in a tuple of them.") \
-    X(result_type, "*arrays_and_dtypes", do_result_type, 0, "dtype in which the operands meet.")
+    X(astype, "x: Array, dtype: DType, /, *, copy: bool = True, device: str | None = None", "Array", do_astype, 0, "x in another dtype.") \
+    X(can_cast, "from_: DType | Array, to: Path, /", "bool", do_can_cast, 0, "Whether promotion leads from one dtype to the other.") \
+    X(isdtype, "dtype: DType, kind: DType | str | tuple[DType | str, ...]", "bool", do_isdtype, 0, "Whether a dtype is of a kind, or of one in a tuple of them.") \
+    X(result_type, "*arrays_and_dtypes: Array | DType | Number", "dtype", do_result_type, 0, "dtype in which the operands meet.")
 /* clang-format on */
 CX_FUNCTIONS(cx_dtype_methods, DTYPE_FUNCTIONS)

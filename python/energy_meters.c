@@ -5,30 +5,26 @@
 
 static void meter_free(cx_thing *t) { cbx_energy_meter_free(t->handle); }
 
-static PyObject *meter_make(cx_call *c, cx_fn fn)
+static PyObject *meter_make(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(1, TEXT, cbx_energy_opts, powercap) };
     cbx_energy_opts o = CBX_ENERGY_OPTS_INIT;
     cbx_energy_meter *m = NULL;
-    cbx_err err = CBX_ERR_INIT;
     PyObject *kept = NULL;
     cbx_status status;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_gpu_option(c, 0, &kept, &o.gpu) || !cx_options(c, options, CBX_LEN(options), &o)) return NULL;
+    if (!cx_gpu_option(c, &kept, &o.gpu) || !CX_GET(c, o.powercap)) return NULL;
     if (!(t = cx_thing_new(c->st, CX_ENERGY_METER))) return NULL;
     t->kept = Py_XNewRef(kept);
-    status = cbx_energy_meter_start(t->ctx, &o, &m, &err);
+    status = cbx_energy_meter_start(t->ctx, &o, &m, &c->err);
     t->handle = m;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
-static PyObject *meter_see(cx_call *c, cx_fn fn)
+static PyObject *meter_see(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
 
-    (void)fn;
     if (!t) return NULL;
     cbx_energy_meter_see(t->handle);
     Py_RETURN_NONE;
@@ -44,55 +40,46 @@ static PyObject *meter_report(cx_call *c)
     return cx_answer_object(c->st, CX_ENERGY, &out);
 }
 
-static PyObject *do_report(cx_call *c, cx_fn fn)
-{
-    (void)fn;
-    return meter_report(c);
-}
+static PyObject *do_report(cx_call *c) { return meter_report(c); }
 
 /* clang-format off */
 #define METER(X) \
-    X(see, "/", meter_see, 0, "Looks at every counter; needed every few minutes, for counters fall back to 0.") \
-    X(report, "/", do_report, 0, "Energy since the start; the meter runs on.")
+    X(see, "/", "None", meter_see, 0, "Looks at every counter; needed every few minutes, for counters fall back to 0.") \
+    X(report, "/", "CompilationReport", do_report, 0, "Energy since the start; the meter runs on.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(meter_methods, METER)
 
 const cx_thing_type cx_energy_meter_thing = {
     "calibrax_c.profiling.EnergyMeter",
-    "EnergyMeter(gpu=None, powercap=None)\n--\n\n"
     "Energy from now on: processors and memory through RAPL, a Gpu through NVML. What cannot be read is None, with the "
     "reason.",
     meter_free,
     meter_methods,
-    { "EnergyMeter", "gpu=None, powercap=None", meter_make, 0 },
+    &(cx_function){ "EnergyMeter", "gpu: Gpu | None = None, powercap: str | None = None", "EnergyMeter", meter_make, 0,
+                    NULL, 0 },
 };
 
 /* ---- EnergyMonitor ---- */
 
 static void series_free(cx_thing *t) { cbx_energy_series_free(t->handle); }
 
-static PyObject *series_make(cx_call *c, cx_fn fn)
+static PyObject *series_make(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(0, NUMBER, cbx_energy_series_opts, interval_s),
-                                         CX_OPTION(1, WHOLE, cbx_energy_series_opts, max_samples) },
-                           sensors[] = { CX_OPTION(3, TEXT, cbx_energy_opts, powercap) };
     cbx_energy_series_opts o = CBX_ENERGY_SERIES_OPTS_INIT;
     cbx_energy_opts meter = CBX_ENERGY_OPTS_INIT;
     cbx_energy_series *s = NULL;
-    cbx_err err = CBX_ERR_INIT;
     PyObject *kept = NULL;
     cbx_status status;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_options(c, options, CBX_LEN(options), &o) || !cx_gpu_option(c, 2, &kept, &meter.gpu) ||
-        !cx_options(c, sensors, CBX_LEN(sensors), &meter) || !(t = cx_thing_new(c->st, CX_ENERGY_MONITOR)))
+    if (!CX_GET(c, o.interval_s, o.max_samples, meter.powercap) || !cx_gpu_option(c, &kept, &meter.gpu) ||
+        !(t = cx_thing_new(c->st, CX_ENERGY_MONITOR)))
         return NULL;
     t->kept = Py_XNewRef(kept);
     o.meter = &meter;
-    status = cbx_energy_series_start(t->ctx, &o, &s, &err);
+    status = cbx_energy_series_start(t->ctx, &o, &s, &c->err);
     t->handle = s;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
 static PyObject *series_stop(cx_call *c)
@@ -107,26 +94,24 @@ static PyObject *series_stop(cx_call *c)
     return cx_answer_object(c->st, CX_ENERGY_SERIES, &out);
 }
 
-static PyObject *do_series_stop(cx_call *c, cx_fn fn)
-{
-    (void)fn;
-    return series_stop(c);
-}
+static PyObject *do_series_stop(cx_call *c) { return series_stop(c); }
 
 /* clang-format off */
 #define SERIES(X) \
-    X(stop, "/", do_series_stop, 0, "Ends watching; the energy as a series, and of the whole. A second call gives the same.") \
-    X(__enter__, "/", cx_do_enter, 0, "Itself.") \
-    X(__exit__, "type, value, traceback, /", cx_do_exit, series_stop, "Ends watching; stop() gives the answer.")
+    X(stop, "/", "EnergySeries", do_series_stop, 0, "Ends watching; the energy as a series, and of the whole. A second call gives the same.") \
+    X(__enter__, "/", "Self", cx_do_enter, 0, "Itself.") \
+    X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, series_stop, "Ends watching; stop() gives the answer.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(series_methods, SERIES)
 
 const cx_thing_type cx_energy_monitor_thing = {
     "calibrax_c.profiling.EnergyMonitor",
-    "EnergyMonitor(interval_s=0.1, max_samples=4096, gpu=None, powercap=None)\n--\n\n"
     "Reads the sensors of energy from a thread of its own, from now on. A value is None until the stretch holds 20 "
     "updates of its sensor.",
     series_free,
     series_methods,
-    { "EnergyMonitor", "interval_s=0.1, max_samples=4096, gpu=None, powercap=None", series_make, 0 },
+    &(cx_function){
+        "EnergyMonitor",
+        "interval_s: float = 0.1, max_samples: int = 4096, gpu: Gpu | None = None, powercap: str | None = None",
+        "EnergyMonitor", series_make, 0, NULL, 0 },
 };

@@ -4,21 +4,6 @@
 typedef cbx_array *(*one_axis_fn)(cbx_ctx *, const cbx_array *, size_t, int, cbx_fft_norm);
 typedef cbx_array *(*axes_fn)(cbx_ctx *, const cbx_array *, const size_t *, const cbx_axes *, cbx_fft_norm);
 
-static bool norm_arg(cx_call *c, int i, cbx_fft_norm *out)
-{
-    static const char *const words[] = { "backward", "ortho", "forward" }; /* as cbx_fft_norm */
-
-    *out = CBX_FFT_BACKWARD;
-    if (!c->arg[i] || c->arg[i] == Py_None) return true;
-    for (size_t k = 0; PyUnicode_Check(c->arg[i]) && k < CBX_LEN(words); k++)
-        if (PyUnicode_CompareWithASCIIString(c->arg[i], words[k]) == 0) {
-            *out = (cbx_fft_norm)k;
-            return true;
-        }
-    PyErr_Format(PyExc_ValueError, "%s: norm may be 'backward', 'ortho' or 'forward', not %R", c->name, c->arg[i]);
-    return false;
-}
-
 /* A length that is given must be 1 at least. */
 static bool length(cx_call *c, int64_t n)
 {
@@ -27,31 +12,31 @@ static bool length(cx_call *c, int64_t n)
     return false;
 }
 
-static PyObject *transform(cx_call *c, cx_fn fn)
+static PyObject *transform(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     cbx_fft_norm norm;
     int64_t n = 0;
     int axis = -1;
 
-    if (!x || !cx_int_arg(c, 1, &n) || !cx_axis_arg(c, 2, &axis, NULL) || !norm_arg(c, 3, &norm)) return NULL;
-    if (c->arg[1] && c->arg[1] != Py_None && !length(c, n)) return NULL;
-    return cx_begin(c) ? cx_result(c, ((one_axis_fn)fn)(c->ctx, x, (size_t)n, axis, norm)) : NULL;
+    if (!x || !CX_GET(c, n) || !cx_axis_arg(c, "axis", &axis, NULL) || !CX_GET(c, norm)) return NULL;
+    if (cx_arg(c, "n") && !length(c, n)) return NULL;
+    return cx_begin(c) ? cx_result(c, ((one_axis_fn)c->fn)(c->ctx, x, (size_t)n, axis, norm)) : NULL;
 }
 
-static PyObject *transform_axes(cx_call *c, cx_fn fn)
+static PyObject *transform_axes(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     ptrdiff_t v[CBX_MAX_RANK];
     size_t s[CBX_MAX_RANK];
-    bool sized = c->arg[1] && c->arg[1] != Py_None;
+    bool sized = cx_arg(c, "s") != NULL;
     cbx_fft_norm norm;
     cbx_axes axes;
     int n = 0;
 
-    if (!x || !cx_axes_arg(c, 2, x, false, &axes) || !norm_arg(c, 3, &norm)) return NULL;
-    if (sized && !cx_ints_from(c, c->arg[1], "lengths", CBX_MAX_RANK, &n, v)) return NULL;
-    if (sized && (!c->arg[2] || c->arg[2] == Py_None)) { /* of the last axes */
+    if (!x || !cx_axes_arg(c, "axes", x, false, &axes) || !CX_GET(c, norm)) return NULL;
+    if (sized && !cx_ints_from(c, cx_arg(c, "s"), "lengths", CBX_MAX_RANK, &n, v)) return NULL;
+    if (sized && !cx_arg(c, "axes")) { /* of the last axes */
         for (int k = 0; k < n; k++) axes.axis[k] = k - n;
         axes.n = n;
     }
@@ -60,32 +45,32 @@ static PyObject *transform_axes(cx_call *c, cx_fn fn)
         if (v[k] != -1 && !length(c, v[k])) return NULL;
         s[k] = v[k] == -1 ? 0 : (size_t)v[k];
     }
-    return cx_begin(c) ? cx_result(c, ((axes_fn)fn)(c->ctx, x, sized ? s : NULL, &axes, norm)) : NULL;
+    return cx_begin(c) ? cx_result(c, ((axes_fn)c->fn)(c->ctx, x, sized ? s : NULL, &axes, norm)) : NULL;
 }
 
-static PyObject *frequencies(cx_call *c, cx_fn fn)
+static PyObject *frequencies(cx_call *c)
 {
-    cbx_dtype t = CBX_F64;
+    cbx_dtype dtype = CBX_F64;
     int64_t n = 0;
     double d = 1;
 
-    if (!cx_int_arg(c, 0, &n) || !cx_double_arg(c, 1, &d) || !cx_dtype_arg(c, 2, &t) || !cx_device_arg(c, 3))
-        return NULL;
+    if (!CX_GET(c, n, d, dtype) || !cx_device_arg(c, "device")) return NULL;
     if (!length(c, n)) return NULL;
-    if (cbx_dtype_kind(t) != CBX_KIND_FLOAT)
+    if (cbx_dtype_kind(dtype) != CBX_KIND_FLOAT)
         return PyErr_Format(PyExc_TypeError, "%s: frequencies are float32 or float64, not %s", c->name,
-                            cbx_dtype_name(t));
+                            cbx_dtype_name(dtype));
     if (!cx_begin(c)) return NULL;
-    return cx_result(c, cbx_astype(c->ctx, ((cbx_array * (*)(cbx_ctx *, size_t, double)) fn)(c->ctx, (size_t)n, d), t));
+    return cx_result(
+        c, cbx_astype(c->ctx, ((cbx_array * (*)(cbx_ctx *, size_t, double)) c->fn)(c->ctx, (size_t)n, d), dtype));
 }
 
-static PyObject *shift(cx_call *c, cx_fn fn)
+static PyObject *shift(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     cbx_axes axes;
 
-    if (!x || !cx_axes_arg(c, 1, x, false, &axes) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, const cbx_axes *)) fn)(c->ctx, x, &axes));
+    if (!x || !cx_axes_arg(c, "axes", x, false, &axes) || !cx_begin(c)) return NULL;
+    return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, const cbx_axes *)) c->fn)(c->ctx, x, &axes));
 }
 
 /* clang-format off */
@@ -93,19 +78,19 @@ static PyObject *shift(cx_call *c, cx_fn fn)
 #define SEVERAL "x, /, *, s=None, axes=None, norm='backward'"
 #define FREQUENCIES "n, /, *, d=1.0, dtype=None, device=None"
 #define FFT(X) \
-    X(fft, ONE, transform, cbx_fft, "Fourier transform along an axis.") \
-    X(fftfreq, FREQUENCIES, frequencies, cbx_fftfreq, "Frequencies of fft.") \
-    X(fftn, SEVERAL, transform_axes, cbx_fftn, "Fourier transform along several axes.") \
-    X(fftshift, "x, /, *, axes=None", shift, cbx_fftshift, "Frequency 0 to the middle.") \
-    X(hfft, ONE, transform, cbx_hfft, "Transform of a signal with Hermitian symmetry.") \
-    X(ifft, ONE, transform, cbx_ifft, "Inverse of fft.") \
-    X(ifftn, SEVERAL, transform_axes, cbx_ifftn, "Inverse of fftn.") \
-    X(ifftshift, "x, /, *, axes=None", shift, cbx_ifftshift, "Inverse of fftshift.") \
-    X(ihfft, ONE, transform, cbx_ihfft, "Inverse of hfft.") \
-    X(irfft, ONE, transform, cbx_irfft, "Inverse of rfft.") \
-    X(irfftn, SEVERAL, transform_axes, cbx_irfftn, "Inverse of rfftn.") \
-    X(rfft, ONE, transform, cbx_rfft, "Fourier transform of real numbers.") \
-    X(rfftfreq, FREQUENCIES, frequencies, cbx_rfftfreq, "Frequencies of rfft.") \
-    X(rfftn, SEVERAL, transform_axes, cbx_rfftn, "Fourier transform of real numbers along several axes.")
+    X(fft, ONE, "Array", transform, cbx_fft, "Fourier transform along an axis.") \
+    X(fftfreq, FREQUENCIES, "Array", frequencies, cbx_fftfreq, "Frequencies of fft.") \
+    X(fftn, SEVERAL, "Array", transform_axes, cbx_fftn, "Fourier transform along several axes.") \
+    X(fftshift, "x: Array, /, *, axes: int | Sequence[int] | None = None", "Array", shift, cbx_fftshift, "Frequency 0 to the middle.") \
+    X(hfft, ONE, "Array", transform, cbx_hfft, "Transform of a signal with Hermitian symmetry.") \
+    X(ifft, ONE, "Array", transform, cbx_ifft, "Inverse of fft.") \
+    X(ifftn, SEVERAL, "Array", transform_axes, cbx_ifftn, "Inverse of fftn.") \
+    X(ifftshift, "x: Array, /, *, axes: int | Sequence[int] | None = None", "Array", shift, cbx_ifftshift, "Inverse of fftshift.") \
+    X(ihfft, ONE, "Array", transform, cbx_ihfft, "Inverse of hfft.") \
+    X(irfft, ONE, "Array", transform, cbx_irfft, "Inverse of rfft.") \
+    X(irfftn, SEVERAL, "Array", transform_axes, cbx_irfftn, "Inverse of rfftn.") \
+    X(rfft, ONE, "Array", transform, cbx_rfft, "Fourier transform of real numbers.") \
+    X(rfftfreq, FREQUENCIES, "Array", frequencies, cbx_rfftfreq, "Frequencies of rfft.") \
+    X(rfftn, SEVERAL, "Array", transform_axes, cbx_rfftn, "Fourier transform of real numbers along several axes.")
 /* clang-format on */
 CX_FUNCTIONS(cx_fft_methods, FFT)

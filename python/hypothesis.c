@@ -1,9 +1,6 @@
 /* calibrax_c.statistics: tests, corrections over a table, and the distributions under them. */
 #include "python/answers.h"
 
-static const char *const modes[] = { "auto", "exact", "normal" };
-static const char *const zero_rules[] = { "drop", "pratt", "split" };
-
 /* ---- tests ---- */
 
 typedef cbx_status (*two_test)(cbx_ctx *, const double *, size_t, const double *, size_t, cbx_test *, cbx_err *);
@@ -11,138 +8,115 @@ typedef cbx_status (*two_test_bare)(const double *, size_t, const double *, size
 typedef cbx_status (*two_test_mode)(cbx_ctx *, const double *, size_t, const double *, size_t, cbx_test_mode,
                                     cbx_test *, cbx_err *);
 
-static PyObject *do_test2(cx_call *c, cx_fn fn)
+static PyObject *do_test2(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
     cx_samples x, y;
     cbx_test out;
 
-    if (!cx_two_samples(c, &x, &y, false) || !cx_begin(c)) return NULL;
-    status = ((two_test)fn)(c->ctx, x.x, x.n, y.x, y.n, &out, &err);
-    return cx_answer(c, status, &err, CX_TEST, &out);
+    if (!CX_GET(c, x, y) || !cx_begin(c)) return NULL;
+    status = ((two_test)c->fn)(c->ctx, x.x, x.n, y.x, y.n, &out, &c->err);
+    return cx_answer(c, status, CX_TEST, &out);
 }
 
-static PyObject *do_test2_bare(cx_call *c, cx_fn fn)
+static PyObject *do_test2_bare(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cx_samples x, y;
     cbx_test out;
 
-    if (!cx_two_samples(c, &x, &y, false)) return NULL;
-    return cx_answer(c, ((two_test_bare)fn)(x.x, x.n, y.x, y.n, &out, &err), &err, CX_TEST, &out);
+    if (!CX_GET(c, x, y)) return NULL;
+    return cx_answer(c, ((two_test_bare)c->fn)(x.x, x.n, y.x, y.n, &out, &c->err), CX_TEST, &out);
 }
 
-static PyObject *do_test2_mode(cx_call *c, cx_fn fn)
+static PyObject *do_test2_mode(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
     cx_samples x, y;
     cbx_test out;
     int mode = 0;
 
-    if (!cx_two_samples(c, &x, &y, false) || !cx_word_arg(c, 2, modes, CBX_LEN(modes), &mode) || !cx_begin(c))
-        return NULL;
-    status = ((two_test_mode)fn)(c->ctx, x.x, x.n, y.x, y.n, (cbx_test_mode)mode, &out, &err);
-    return cx_answer(c, status, &err, CX_TEST, &out);
+    if (!CX_GET(c, x, y, mode) || !cx_begin(c)) return NULL;
+    status = ((two_test_mode)c->fn)(c->ctx, x.x, x.n, y.x, y.n, (cbx_test_mode)mode, &out, &c->err);
+    return cx_answer(c, status, CX_TEST, &out);
 }
 
-static PyObject *do_one_sample_t(cx_call *c, cx_fn fn)
+static PyObject *do_one_sample_t(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     double mean = 0;
     cx_samples x;
     cbx_test out;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &mean)) return NULL;
-    return cx_answer(c, cbx_stat_test_mean(x.x, x.n, mean, &out, &err), &err, CX_TEST, &out);
+    if (!CX_GET(c, x, mean)) return NULL;
+    return cx_answer(c, cbx_stat_test_mean(x.x, x.n, mean, &out, &c->err), CX_TEST, &out);
 }
 
-static PyObject *do_paired_t(cx_call *c, cx_fn fn)
+static PyObject *do_paired_t(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cx_samples x, y;
     cbx_test out;
 
-    (void)fn;
-    if (!cx_two_samples(c, &x, &y, true) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_stat_test_paired_t(c->ctx, x.x, y.x, x.n, &out, &err), &err, CX_TEST, &out);
+    if (!CX_GET(c, x, y) || !cx_same_length(c, &x, &y) || !cx_begin(c)) return NULL;
+    return cx_answer(c, cbx_stat_test_paired_t(c->ctx, x.x, y.x, x.n, &out, &c->err), CX_TEST, &out);
 }
 
 static PyObject *tost(cx_call *c, bool paired)
 {
-    cbx_err err = CBX_ERR_INIT;
     double lower = 0, upper = 0;
     cbx_status status;
     cx_samples x, y;
     cbx_test out;
 
-    if (!cx_two_samples(c, &x, &y, paired) || !cx_double_arg(c, 2, &lower) || !cx_double_arg(c, 3, &upper) ||
-        !cx_begin(c))
-        return NULL;
-    status = paired ? cbx_stat_tost_paired(c->ctx, x.x, y.x, x.n, lower, upper, &out, &err)
-                    : cbx_stat_tost_welch(x.x, x.n, y.x, y.n, lower, upper, &out, &err);
-    return cx_answer(c, status, &err, CX_TEST, &out);
+    if (!CX_GET(c, x, y, lower, upper) || (paired && !cx_same_length(c, &x, &y)) || !cx_begin(c)) return NULL;
+    status = paired ? cbx_stat_tost_paired(c->ctx, x.x, y.x, x.n, lower, upper, &out, &c->err)
+                    : cbx_stat_tost_welch(x.x, x.n, y.x, y.n, lower, upper, &out, &c->err);
+    return cx_answer(c, status, CX_TEST, &out);
 }
-static PyObject *do_tost_welch(cx_call *c, cx_fn fn) { return (void)fn, tost(c, false); }
-static PyObject *do_tost_paired(cx_call *c, cx_fn fn) { return (void)fn, tost(c, true); }
+static PyObject *do_tost_welch(cx_call *c) { return tost(c, false); }
+static PyObject *do_tost_paired(cx_call *c) { return tost(c, true); }
 
-static PyObject *do_signed_rank(cx_call *c, cx_fn fn)
+static PyObject *do_signed_rank(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     int zeros = 0, mode = 0;
     cbx_status status;
     cx_samples x, y;
     cbx_test out;
 
-    (void)fn;
-    if (!cx_two_samples(c, &x, &y, c->arg[1] && c->arg[1] != Py_None) ||
-        !cx_word_arg(c, 2, zero_rules, CBX_LEN(zero_rules), &zeros) ||
-        !cx_word_arg(c, 3, modes, CBX_LEN(modes), &mode) || !cx_begin(c))
-        return NULL;
-    status = cbx_stat_test_signed_rank(c->ctx, x.x, y.x, x.n, (cbx_zero_rule)zeros, (cbx_test_mode)mode, &out, &err);
-    return cx_answer(c, status, &err, CX_TEST, &out);
+    if (!CX_GET(c, x, y, zeros, mode) || (cx_arg(c, "y") && !cx_same_length(c, &x, &y)) || !cx_begin(c)) return NULL;
+    status = cbx_stat_test_signed_rank(c->ctx, x.x, y.x, x.n, (cbx_zero_rule)zeros, (cbx_test_mode)mode, &out, &c->err);
+    return cx_answer(c, status, CX_TEST, &out);
 }
 
-static PyObject *do_order(cx_call *c, cx_fn fn)
+static PyObject *do_order(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cx_samples x;
     cbx_test out;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_stat_test_order(c->ctx, x.x, x.n, &out, &err), &err, CX_TEST, &out);
+    if (!CX_GET(c, x) || !cx_begin(c)) return NULL;
+    return cx_answer(c, cbx_stat_test_order(c->ctx, x.x, x.n, &out, &c->err), CX_TEST, &out);
 }
 
-static PyObject *do_runs(cx_call *c, cx_fn fn)
+static PyObject *do_runs(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
     cx_samples x;
     cbx_test out;
     int mode = 0;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_word_arg(c, 1, modes, CBX_LEN(modes), &mode) || !cx_begin(c)) return NULL;
-    status = cbx_stat_test_runs(c->ctx, x.x, x.n, (cbx_test_mode)mode, &out, &err);
-    return cx_answer(c, status, &err, CX_TEST, &out);
+    if (!CX_GET(c, x, mode) || !cx_begin(c)) return NULL;
+    status = cbx_stat_test_runs(c->ctx, x.x, x.n, (cbx_test_mode)mode, &out, &c->err);
+    return cx_answer(c, status, CX_TEST, &out);
 }
 
-static PyObject *do_dip(cx_call *c, cx_fn fn)
+static PyObject *do_dip(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     size_t draws = 0, seed = 1;
     cbx_status status;
     cx_samples x;
     cbx_test out;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_size_arg(c, 1, &draws) || !cx_size_arg(c, 2, &seed) || !cx_begin(c))
-        return NULL;
-    status = cbx_stat_test_dip(c->ctx, x.x, x.n, draws, seed, &out, &err);
-    return cx_answer(c, status, &err, CX_TEST, &out);
+    if (!CX_GET(c, x, draws, seed) || !cx_begin(c)) return NULL;
+    status = cbx_stat_test_dip(c->ctx, x.x, x.n, draws, seed, &out, &c->err);
+    return cx_answer(c, status, CX_TEST, &out);
 }
 
 /* ---- with a function of Python's, which is called with the interpreter's lock ---- */
@@ -170,149 +144,128 @@ static double call_compare(const double *x, size_t n, const double *y, size_t m,
     return number_of(cb, PyObject_CallFunction(cb->function, "NN", cx_numbers_object(x, n), cx_numbers_object(y, m)));
 }
 
-static PyObject *do_ks_one(cx_call *c, cx_fn fn)
+static PyObject *do_ks_one(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cx_callback cb = { 0 };
     cbx_status status;
     cx_samples x;
     cbx_test out;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_callable_arg(c, 1, &cb.function)) return NULL;
+    if (!CX_GET(c, x) || !CX_GET_AS(c, "cdf", cb)) return NULL;
     c->elements = 0;
     if (!cx_begin(c)) return NULL;
-    status = cbx_stat_test_ks_one(c->ctx, x.x, x.n, call_cdf, &cb, &out, &err);
-    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, &err, CX_TEST, &out);
+    status = cbx_stat_test_ks_one(c->ctx, x.x, x.n, call_cdf, &cb, &out, &c->err);
+    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_TEST, &out);
 }
 
-static PyObject *do_permutation(cx_call *c, cx_fn fn)
+static PyObject *do_permutation(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(2, FLAG, cbx_permutation_opts, paired),
-                                         CX_OPTION(4, WHOLE, cbx_permutation_opts, permutations),
-                                         CX_OPTION(5, WHOLE, cbx_permutation_opts, seed) };
     cbx_permutation_opts o = CBX_PERMUTATION_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
     cx_callback cb = { 0 };
     cbx_status status;
     cx_samples x, y;
     cbx_test out;
 
-    (void)fn;
-    if (!cx_two_samples(c, &x, &y, false) || !cx_options(c, options, CBX_LEN(options), &o) ||
-        !cx_callable_arg(c, 3, &cb.function))
-        return NULL;
+    if (!CX_GET(c, x, y, o.paired, o.permutations, o.seed) || !CX_GET_AS(c, "compare", cb)) return NULL;
     if (cb.function) {
         o.compare = call_compare;
         o.user = &cb;
         c->elements = 0;
     }
     if (!cx_begin(c)) return NULL;
-    status = cbx_stat_test_permutation(c->ctx, x.x, x.n, y.x, y.n, &o, &out, &err);
+    status = cbx_stat_test_permutation(c->ctx, x.x, x.n, y.x, y.n, &o, &out, &c->err);
     cx_lock(c);
-    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, &err, CX_TEST, &out);
+    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_TEST, &out);
 }
 
 /* ---- p-values ---- */
 
-static PyObject *do_adjust(cx_call *c, cx_fn fn)
+static PyObject *do_adjust(cx_call *c)
 {
-    const char *words[CBX_CORRECTION_BENJAMINI_YEKUTIELI + 1];
-    int correction = CBX_CORRECTION_HOLM;
-    cbx_err err = CBX_ERR_INIT;
+    int correction = 0;
     cbx_status status;
     PyObject *r;
     cx_samples p;
     double *out;
 
-    (void)fn;
-    for (size_t i = 0; i < CBX_LEN(words); i++) words[i] = cbx_correction_name((cbx_correction)i);
-    if (!cx_samples_arg(c, 0, &p) || !cx_word_arg(c, 1, words, CBX_LEN(words), &correction)) return NULL;
+    if (!CX_GET(c, p, correction)) return NULL;
     out = PyMem_Calloc(p.n + 1, sizeof *out);
     if (!out) return PyErr_NoMemory();
-    status = cx_begin(c) ? cbx_stat_adjust(c->ctx, (cbx_correction)correction, p.x, p.n, out, &err) : CBX_ENOMEM;
-    r = cx_answer_numbers(c, status, &err, out, p.n);
+    status = cx_begin(c) ? cbx_stat_adjust(c->ctx, (cbx_correction)correction, p.x, p.n, out, &c->err) : CBX_ENOMEM;
+    r = cx_answer_numbers(c, status, out, p.n);
     PyMem_Free(out);
     return r;
 }
 
-static PyObject *do_sign_test(cx_call *c, cx_fn fn)
+static PyObject *do_sign_test(cx_call *c)
 {
     size_t below = 0, above = 0;
 
-    (void)fn;
-    if (!cx_size_arg(c, 0, &below) || !cx_size_arg(c, 1, &above)) return NULL;
+    if (!CX_GET(c, below, above)) return NULL;
     return PyFloat_FromDouble(cbx_stat_sign_test_p(below, above));
 }
 
-static PyObject *do_equivalence(cx_call *c, cx_fn fn)
+static PyObject *do_equivalence(cx_call *c)
 {
     double lower = 0, upper = 0;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &lower) || !cx_double_arg(c, 2, &upper)) return NULL;
+    if (!CX_GET(c, x, lower, upper)) return NULL;
     return PyFloat_FromDouble(cbx_stat_equivalence_p(x.x, x.n, lower, upper));
 }
 
 /* ---- distributions: functions of one to three numbers ---- */
 
-static PyObject *do_of_numbers(cx_call *c, int n, double *v)
-{
-    for (int i = 0; i < n; i++)
-        if (!cx_double_arg(c, i, &v[i])) return NULL;
-    return Py_None;
-}
-static PyObject *do_of1(cx_call *c, cx_fn fn)
+static PyObject *do_of1(cx_call *c)
 {
     double v[1] = { 0 };
-    return do_of_numbers(c, 1, v) ? PyFloat_FromDouble(((double (*)(double))fn)(v[0])) : NULL;
+    return cx_numbers(c, 1, v) ? PyFloat_FromDouble(((double (*)(double))c->fn)(v[0])) : NULL;
 }
-static PyObject *do_of2(cx_call *c, cx_fn fn)
+static PyObject *do_of2(cx_call *c)
 {
     double v[2] = { 0 };
-    return do_of_numbers(c, 2, v) ? PyFloat_FromDouble(((double (*)(double, double))fn)(v[0], v[1])) : NULL;
+    return cx_numbers(c, 2, v) ? PyFloat_FromDouble(((double (*)(double, double))c->fn)(v[0], v[1])) : NULL;
 }
-static PyObject *do_of3(cx_call *c, cx_fn fn)
+static PyObject *do_of3(cx_call *c)
 {
     double v[3] = { 0 };
-    return do_of_numbers(c, 3, v) ? PyFloat_FromDouble(((double (*)(double, double, double))fn)(v[0], v[1], v[2]))
-                                  : NULL;
+    return cx_numbers(c, 3, v) ? PyFloat_FromDouble(((double (*)(double, double, double))c->fn)(v[0], v[1], v[2]))
+                               : NULL;
 }
 
 /* clang-format off */
 #define FAMILY(X, name, params, impl) \
-    X(name##_cdf, "x" params ", /", impl, cbx_stat_##name##_cdf, "P(X <= x).") \
-    X(name##_sf, "x" params ", /", impl, cbx_stat_##name##_sf, "P(X > x), small tails kept.") \
-    X(name##_quantile, "p" params ", /", impl, cbx_stat_##name##_quantile, "Smallest x with cdf >= p.")
+    X(name##_cdf, "x: float" params ", /", "float", impl, cbx_stat_##name##_cdf, "P(X <= x).") \
+    X(name##_sf, "x: float" params ", /", "float", impl, cbx_stat_##name##_sf, "P(X > x), small tails kept.") \
+    X(name##_quantile, "p: float" params ", /", "float", impl, cbx_stat_##name##_quantile, "Smallest x with cdf >= p.")
 #define WITH_ISF(X, name, params, impl) \
     FAMILY(X, name, params, impl) \
-    X(name##_isf, "q" params ", /", impl, cbx_stat_##name##_isf, "Smallest x with sf <= q.")
+    X(name##_isf, "q: float" params ", /", "float", impl, cbx_stat_##name##_isf, "Smallest x with sf <= q.")
 #define HYPOTHESIS(X) \
-    X(welch, "x, y, /", do_test2_bare, cbx_stat_test_welch, "Welch's t test of unequal variances.") \
-    X(student, "x, y, /", do_test2_bare, cbx_stat_test_student, "Student's t test of equal variances.") \
-    X(one_sample_t, "x, mean=0.0, /", do_one_sample_t, 0, "One sample against a mean.") \
-    X(paired_t, "x, y, /", do_paired_t, 0, "t test of pairs.") \
-    X(tost_welch, "x, y, lower, upper, /", do_tost_welch, 0, "Equivalence of means by two one-sided tests: a small p says equivalent.") \
-    X(tost_paired, "x, y, lower, upper, /", do_tost_paired, 0, "The same of pairs.") \
-    X(mann_whitney, "x, y, /, mode='auto'", do_test2_mode, cbx_stat_test_mann_whitney, "Mann-Whitney U, exact with ties where that is quick.") \
-    X(signed_rank, "x, y=None, /, zeros='drop', mode='auto'", do_signed_rank, 0, "Wilcoxon's signed-rank test of pairs, or of differences.") \
-    X(brunner_munzel, "x, y, /", do_test2, cbx_stat_test_brunner_munzel, "Brunner and Munzel's test.") \
-    X(ks_one, "x, cdf, /", do_ks_one, 0, "Kolmogorov-Smirnov against a distribution function.") \
-    X(ks_two, "x, y, /, mode='auto'", do_test2_mode, cbx_stat_test_ks_two, "Kolmogorov-Smirnov of two samples, exact with ties.") \
-    X(permutation, "x, y, /, *, paired=False, compare=None, permutations=9999, seed=0", do_permutation, 0, "Permutation test of mean x - mean y, or of compare(x, y).") \
-    X(order_test, "x, /", do_order, 0, "Bartels' test of a random order.") \
-    X(runs_test, "x, /, mode='auto'", do_runs, 0, "Runs above and below the median.") \
-    X(dip, "x, /, draws=2000, seed=1", do_dip, 0, "Hartigan's dip test: one mode?") \
-    X(adjust, "p, /, correction='holm'", do_adjust, 0, "p-values corrected over a table.") \
-    X(sign_test_p, "below, above, /", do_sign_test, 0, "Exact two-sided sign test.") \
-    X(equivalence_p, "x, lower, upper, /", do_equivalence, 0, "Exact test that the median lies between two bounds: a small p says so.") \
+    X(welch, "x: Samples, y: Samples, /", "Test", do_test2_bare, cbx_stat_test_welch, "Welch's t test of unequal variances.") \
+    X(student, "x: Samples, y: Samples, /", "Test", do_test2_bare, cbx_stat_test_student, "Student's t test of equal variances.") \
+    X(one_sample_t, "x: Samples, mean: float = 0.0, /", "Test", do_one_sample_t, 0, "One sample against a mean.") \
+    X(paired_t, "x: Samples, y: Samples, /", "Test", do_paired_t, 0, "t test of pairs.") \
+    X(tost_welch, "x: Samples, y: Samples, lower: float, upper: float, /", "Test", do_tost_welch, 0, "Equivalence of means by two one-sided tests: a small p says equivalent.") \
+    X(tost_paired, "x: Samples, y: Samples, lower: float, upper: float, /", "Test", do_tost_paired, 0, "The same of pairs.") \
+    X(mann_whitney, "x: Samples, y: Samples, /, mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_test2_mode, cbx_stat_test_mann_whitney, "Mann-Whitney U, exact with ties where that is quick.") \
+    X(signed_rank, "x: Samples, y: Samples | None = None, /, zeros: 'drop' | 'pratt' | 'split' = 'drop', mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_signed_rank, 0, "Wilcoxon's signed-rank test of pairs, or of differences.") \
+    X(brunner_munzel, "x: Samples, y: Samples, /", "Test", do_test2, cbx_stat_test_brunner_munzel, "Brunner and Munzel's test.") \
+    X(ks_one, "x: Samples, cdf: Callable[[float], float], /", "Test", do_ks_one, 0, "Kolmogorov-Smirnov against a distribution function.") \
+    X(ks_two, "x: Samples, y: Samples, /, mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_test2_mode, cbx_stat_test_ks_two, "Kolmogorov-Smirnov of two samples, exact with ties.") \
+    X(permutation, "x: int | Array, y: Samples, /, *, paired: bool = False, compare: Callable[[tuple[float, ...], tuple[float, ...]], float] | None = None, permutations: int = 9999, seed: int = 0", "Test", do_permutation, 0, "Permutation test of mean x - mean y, or of compare(x, y).") \
+    X(order_test, "x: Samples, /", "Test", do_order, 0, "Bartels' test of a random order.") \
+    X(runs_test, "x: Samples, /, mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_runs, 0, "Runs above and below the median.") \
+    X(dip, "x: Samples, /, draws: int = 2000, seed: int = 1", "Test", do_dip, 0, "Hartigan's dip test: one mode?") \
+    X(adjust, "p: Samples, /, correction: 'bonferroni' | 'holm' | 'hochberg' | 'hommel' | 'benjamini-hochberg' | 'benjamini-yekutieli' = 'holm'", "tuple[float, ...]", do_adjust, 0, "p-values corrected over a table.") \
+    X(sign_test_p, "below: int, above: int, /", "float", do_sign_test, 0, "Exact two-sided sign test.") \
+    X(equivalence_p, "x: Samples, lower: float, upper: float, /", "float", do_equivalence, 0, "Exact test that the median lies between two bounds: a small p says so.") \
     WITH_ISF(X, normal, "", do_of1) \
-    WITH_ISF(X, t, ", df", do_of2) \
-    WITH_ISF(X, chi2, ", df", do_of2) \
-    WITH_ISF(X, f, ", df1, df2", do_of3) \
-    WITH_ISF(X, beta, ", a, b", do_of3) \
-    FAMILY(X, binomial, ", n, chance", do_of3) \
-    X(noncentral_t_cdf, "t, df, delta, /", do_of3, cbx_stat_noncentral_t_cdf, "P(T <= t) of a t with mean delta above.")
+    WITH_ISF(X, t, ", df: float", do_of2) \
+    WITH_ISF(X, chi2, ", df: float", do_of2) \
+    WITH_ISF(X, f, ", df1: float, df2: float", do_of3) \
+    WITH_ISF(X, beta, ", a: float, b: float", do_of3) \
+    FAMILY(X, binomial, ", n: float, chance: float", do_of3) \
+    X(noncentral_t_cdf, "t: float, df: float, delta: float, /", "float", do_of3, cbx_stat_noncentral_t_cdf, "P(T <= t) of a t with mean delta above.")
 /* clang-format on */
 CX_FUNCTIONS(cx_hypothesis_methods, HYPOTHESIS)

@@ -111,7 +111,7 @@ static bool add_mask(cx_call *c, key *k, const cbx_array *x, const cbx_array *ma
 
 static bool add_array(cx_call *c, key *k, const cbx_array *x)
 {
-    const cbx_array *index = cx_array_arg(c, 0);
+    const cbx_array *index = cx_array_from(c, c->arg[0], "an index");
     cbx_dtype t;
 
     if (!index) return false;

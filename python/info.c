@@ -48,91 +48,87 @@ static PyObject *record(PyTypeObject *type, int n, PyObject **fields)
 /* The dtype of an array, or a dtype. */
 static bool dtype_of(cx_call *c, cbx_dtype *t)
 {
+    PyObject *o = cx_arg(c, "type") ? cx_arg(c, "type") : Py_None;
     cx_operand v;
 
-    if (!cx_is_array(c->st, c->arg[0])) return cx_dtype_from(c->st, c->arg[0], t);
-    if (cx_operand_from(c, c->arg[0], &v) < 0) return false;
+    if (!cx_is_array(c->st, o)) return cx_dtype_from(c->st, o, t);
+    if (cx_operand_from(c, o, &v) < 0) return false;
     *t = cbx_array_dtype(v.array);
     return true;
 }
 
-static PyObject *do_finfo(cx_call *c, cx_fn fn)
+static PyObject *do_finfo(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_finfo f;
     cbx_dtype t;
 
-    (void)fn;
     if (!dtype_of(c, &t)) return NULL;
-    if (cbx_dtype_finfo(t, &f, &err)) return cx_raise(err.status, err.message);
+    if (cbx_dtype_finfo(t, &f, &c->err)) return cx_raise(c->err.status, c->err.message);
     return record(c->st->finfo, 6,
                   (PyObject *[]){ PyLong_FromLong(f.bits), PyFloat_FromDouble(f.eps), PyFloat_FromDouble(f.max),
                                   PyFloat_FromDouble(f.min), PyFloat_FromDouble(f.smallest_normal),
                                   cx_dtype_object(c->st, f.dtype) });
 }
 
-static PyObject *do_iinfo(cx_call *c, cx_fn fn)
+static PyObject *do_iinfo(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_iinfo i;
     cbx_dtype t;
 
-    (void)fn;
     if (!dtype_of(c, &t)) return NULL;
-    if (cbx_dtype_iinfo(t, &i, &err)) return cx_raise(err.status, err.message);
+    if (cbx_dtype_iinfo(t, &i, &c->err)) return cx_raise(c->err.status, c->err.message);
     return record(c->st->iinfo, 4,
                   (PyObject *[]){ PyLong_FromLong(i.bits), PyLong_FromUnsignedLongLong(i.max),
                                   PyLong_FromLongLong(i.min), cx_dtype_object(c->st, i.dtype) });
 }
 
-static PyObject *do_info(cx_call *c, cx_fn fn)
+static PyObject *do_info(cx_call *c)
 {
-    (void)fn;
-    return cx_namespace_new(c->st, "calibrax_c.__array_namespace_info__", cx_inquiry_methods);
+    return cx_methods(cx_inquiry_methods, c->st->signatures, "__array_namespace_info__.")
+               ? cx_namespace_new(c->st, "calibrax_c.__array_namespace_info__", cx_inquiry_methods)
+               : NULL;
 }
 
 /* clang-format off */
 #define INFO_FUNCTIONS(X) \
-    X(__array_namespace_info__, "", do_info, 0, "What the namespace has: capabilities, devices, dtypes.") \
-    X(finfo, "type, /", do_finfo, 0, "Range and precision of a float dtype.") \
-    X(iinfo, "type, /", do_iinfo, 0, "Range of a whole-number dtype.")
+    X(__array_namespace_info__, "", "Any", do_info, 0, "What the namespace has: capabilities, devices, dtypes.") \
+    X(finfo, "type: DType | Array, /", "_finfo_result", do_finfo, 0, "Range and precision of a float dtype.") \
+    X(iinfo, "type: DType | Array, /", "_iinfo_result", do_iinfo, 0, "Range of a whole-number dtype.")
 /* clang-format on */
 CX_FUNCTIONS(cx_info_methods, INFO_FUNCTIONS)
 
 /* ---- the functions of __array_namespace_info__() ---- */
 
-static PyObject *do_capabilities(cx_call *c, cx_fn fn)
+static PyObject *do_capabilities(cx_call *c)
 {
-    (void)c, (void)fn;
+    (void)c;
     return Py_BuildValue("{s:O,s:O,s:i}", "boolean indexing", Py_True, "data-dependent shapes", Py_True,
                          "max dimensions", CBX_MAX_RANK);
 }
 
-static PyObject *do_default_device(cx_call *c, cx_fn fn)
+static PyObject *do_default_device(cx_call *c)
 {
-    (void)c, (void)fn;
+    (void)c;
     return PyUnicode_FromString("cpu");
 }
 
-static PyObject *do_default_dtypes(cx_call *c, cx_fn fn)
+static PyObject *do_default_dtypes(cx_call *c)
 {
     PyObject *const *t = c->st->dtypes;
 
-    (void)fn;
-    if (!cx_device_arg(c, 0)) return NULL;
+    if (!cx_device_arg(c, "device")) return NULL;
     return Py_BuildValue("{s:O,s:O,s:O,s:O}", "real floating", t[CBX_F64], "complex floating", t[CBX_C128], "integral",
                          t[CBX_I64], "indexing", t[CBX_I64]);
 }
 
-static PyObject *do_dtypes(cx_call *c, cx_fn fn)
+static PyObject *do_dtypes(cx_call *c)
 {
     PyObject *d;
 
-    (void)fn;
-    if (!cx_device_arg(c, 0)) return NULL;
+    if (!cx_device_arg(c, "device")) return NULL;
     d = PyDict_New();
     for (int t = 0; d && t < CBX_DTYPE_COUNT; t++) {
-        int is = c->arg[1] && c->arg[1] != Py_None ? cx_is_dtype(c->st, (cbx_dtype)t, c->arg[1]) : 1;
+        int is = cx_arg(c, "kind") ? cx_is_dtype(c->st, (cbx_dtype)t, cx_arg(c, "kind")) : 1;
         if (is < 0 || (is && PyDict_SetItemString(d, cbx_dtype_name((cbx_dtype)t), c->st->dtypes[t]) < 0)) Py_CLEAR(d);
     }
     return d;
@@ -140,10 +136,10 @@ static PyObject *do_dtypes(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define INQUIRIES(X) \
-    X(capabilities, "", do_capabilities, 0, "What may be used beyond the least.") \
-    X(default_device, "", do_default_device, 0, "Where arrays are made.") \
-    X(default_dtypes, "*, device=None", do_default_dtypes, 0, "dtypes of arrays made without a word about it.") \
-    X(devices, "", cx_do_devices, 0, "All devices.") \
-    X(dtypes, "*, device=None, kind=None", do_dtypes, 0, "dtypes by name, all or of a kind.")
+    X(capabilities, "", "dict[str, Any]", do_capabilities, 0, "What may be used beyond the least.") \
+    X(default_device, "", "str", do_default_device, 0, "Where arrays are made.") \
+    X(default_dtypes, "*, device: object = None", "dict[str, dtype]", do_default_dtypes, 0, "dtypes of arrays made without a word about it.") \
+    X(devices, "", "list[str]", cx_do_devices, 0, "All devices.") \
+    X(dtypes, "*, device: object = None, kind: object = None", "dict[str, dtype]", do_dtypes, 0, "dtypes by name, all or of a kind.")
 /* clang-format on */
 CX_FUNCTIONS(cx_inquiry_methods, INQUIRIES)

@@ -12,11 +12,6 @@ typedef struct wish {
     cbx_machine machine; /* for 'here' */
 } wish;
 
-static const cx_option import_options[] = { CX_OPTION(1, TEXT, cbx_import_opts, format),
-                                            CX_OPTION(2, TEXT, cbx_import_opts, commit),
-                                            CX_OPTION(3, TEXT, cbx_import_opts, branch),
-                                            CX_OPTION(4, TEXT, cbx_import_opts, machine) };
-
 /* 'here' becomes the fingerprint of this machine. */
 static bool find_machine(cx_state *st, wish *w)
 {
@@ -91,13 +86,12 @@ static bool import_file(cx_call *c, const char *file, const wish *w, PyObject *l
 {
     cx_state *st = c->st;
     cbx_ctx *ctx = cx_ctx_borrow(st);
-    cbx_err err = CBX_ERR_INIT;
     cbx_import import;
     cbx_status status;
     bool fine = true;
 
     if (!ctx) return false;
-    Py_BEGIN_ALLOW_THREADS status = cbx_import_file(ctx, file, &w->o, &import, &err);
+    Py_BEGIN_ALLOW_THREADS status = cbx_import_file(ctx, file, &w->o, &import, &c->err);
     Py_END_ALLOW_THREADS if (!status)
     {
         for (size_t i = 0; fine && i < import.nruns; i++)
@@ -107,26 +101,23 @@ static bool import_file(cx_call *c, const char *file, const wish *w, PyObject *l
         cbx_import_clear(&import);
     }
     cx_ctx_return(st, ctx);
-    return status ? cx_raise(status, err.message) != NULL : fine;
+    return status ? cx_raise(status, c->err.message) != NULL : fine;
 }
 
-static PyObject *do_import(cx_call *c, cx_fn fn)
+static PyObject *do_import(cx_call *c)
 {
     wish w = { .o = CBX_IMPORT_OPTS_INIT };
     PyObject *lists[3] = { 0 }, *bytes = NULL, *r = NULL;
     const char *path, *const *files = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_arena arena;
     size_t n = 0;
     bool fine;
 
-    (void)fn;
-    if (!cx_options(c, import_options, CBX_LEN(import_options), &w.o) || !find_machine(c->st, &w) ||
-        !cx_path_from(c->arg[0], &bytes, &path))
+    if (!CX_GET(c, w.o.format, w.o.commit, w.o.branch, w.o.machine) || !find_machine(c->st, &w) ||
+        !cx_path_from(cx_arg(c, "path"), &bytes, &path))
         return NULL;
     cbx_arena_init(&arena, cbx_allocator_default());
-    fine = three_lists(lists) && cx_begin(c) &&
-           cx_fine(c, cbx_import_files(c->ctx, path, &arena, &files, &n, &err), &err);
+    fine = three_lists(lists) && cx_begin(c) && cx_fine(c, cbx_import_files(c->ctx, path, &arena, &files, &n, &c->err));
     for (size_t i = 0; fine && i < n; i++) fine = import_file(c, files[i], &w, lists);
     if (fine) r = three_tuples(c->st, CX_IMPORTED, lists);
     drop_lists(lists);
@@ -135,12 +126,11 @@ static PyObject *do_import(cx_call *c, cx_fn fn)
     return r;
 }
 
-static PyObject *do_formats(cx_call *c, cx_fn fn)
+static PyObject *do_formats(cx_call *c)
 {
     PyObject *dict = PyDict_New();
 
     (void)c;
-    (void)fn;
     for (size_t i = 0; dict && i < cbx_importers_count(); i++) {
         cbx_importer_info info = cbx_importers_at(i);
         PyObject *v = PyUnicode_FromString(info.summary);
@@ -152,8 +142,8 @@ static PyObject *do_formats(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define INGEST(X) \
-    X(import_runs, "path, /, *, format=None, commit=None, branch=None, machine=None", do_import, 0, "Runs of a file of another tool (or of ours), or of a folder of them: an Imported. format None: found out from the content; commit, branch, machine: of files that name none, machine 'here' for this one.") \
-    X(import_formats, "", do_formats, 0, "Names of the formats that are known, with a sentence each.")
+    X(import_runs, "path: Path, /, *, format: str | None = None, commit: str | None = None, branch: str | None = None, machine: str | None = None", "Imported", do_import, 0, "Runs of a file of another tool (or of ours), or of a folder of them: an Imported. format None: found out from the content; commit, branch, machine: of files that name none, machine 'here' for this one.") \
+    X(import_formats, "", "dict[str, str]", do_formats, 0, "Names of the formats that are known, with a sentence each.")
 /* clang-format on */
 CX_FUNCTIONS(cx_ingest_methods, INGEST)
 

@@ -27,26 +27,6 @@ typedef struct launch_wish {
     bool detect;
 } launch_wish;
 
-static const char *const hows[] = { "auto", "stdout", "none" };
-
-static const cx_option source_options[] = {
-    CX_OPTION(0, TEXT, sources, module), CX_OPTION(1, TEXT, sources, plugin),       CX_OPTION(2, TEXT, sources, file),
-    CX_OPTION(4, TEXT, sources, python), CX_OPTION_WORD(6, sources, metrics, hows),
-};
-
-static const cx_option launch_options[] = {
-    CX_OPTION(7, WHOLE, cbx_benchmark_opts, launches),
-    CX_OPTION(9, WHOLE, cbx_benchmark_opts, measure.samples),
-    CX_OPTION(10, NUMBER, cbx_benchmark_opts, measure.sample_s),
-    CX_OPTION(11, NUMBER, cbx_benchmark_opts, measure.budget_s),
-    CX_OPTION(12, NUMBER, cbx_benchmark_opts, timeout_s),
-    CX_OPTION(13, NUMBER, cbx_benchmark_opts, grace_s),
-    CX_OPTION(18, NUMBER, cbx_benchmark_opts, level),
-    CX_OPTION(19, TEXT, cbx_benchmark_opts, trace),
-    CX_OPTION(20, TEXT, cbx_benchmark_opts, trace_dir),
-    CX_OPTION(21, FLAG, cbx_benchmark_opts, show_output),
-};
-
 static const char *last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -69,22 +49,23 @@ static bool read_command(launch_wish *w, size_t warmup)
 static bool read_file(cx_call *c, launch_wish *w)
 {
     cbx_ctx *ctx = cx_ctx_borrow(c->st);
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
 
     if (!ctx) return false;
     w->source.kind = CBX_BENCHMARK_COMMAND;
-    status = cbx_benchmark_commands_read(ctx, w->from.file, &w->arena, &w->source.commands, &w->source.ncommands, &err);
+    status = cbx_benchmark_commands_read(ctx, w->from.file, &w->arena, &w->source.commands, &w->source.ncommands,
+                                         &c->err);
     cx_ctx_return(c->st, ctx);
-    return status ? cx_raise(status, err.message) != NULL : true;
+    return status ? cx_raise(status, c->err.message) != NULL : true;
 }
 
 static bool read_source(cx_call *c, launch_wish *w, size_t warmup)
 {
-    bool command = c->arg[3] && c->arg[3] != Py_None;
+    bool command = cx_arg(c, "command") != NULL;
     PyObject *executable = PySys_GetObject("executable");
 
-    if (!cx_options(c, source_options, CBX_LEN(source_options), &w->from) || !cx_texts_arg(c, 3, &w->argv))
+    if (!CX_GET(c, w->from.module, w->from.plugin, w->from.file, w->from.python, w->from.metrics) ||
+        !CX_GET_AS(c, "command", w->argv))
         return false;
     if (!!w->from.module + !!w->from.plugin + !!w->from.file + command != 1)
         return PyErr_Format(PyExc_TypeError,
@@ -102,10 +83,11 @@ static bool read_source(cx_call *c, launch_wish *w, size_t warmup)
 
 static bool read_config(cx_call *c, launch_wish *w)
 {
-    if (!c->arg[17] || c->arg[17] == Py_None) return true;
-    if (!PyDict_Check(c->arg[17]))
-        return PyErr_Format(PyExc_TypeError, "config has to be a dict, not %R", c->arg[17]) != NULL;
-    w->config = cx_json_from(c->arg[17], "config", NULL);
+    PyObject *config = cx_arg(c, "config");
+
+    if (!config) return true;
+    if (!PyDict_Check(config)) return cx_refuse(c, "config", PyExc_TypeError, "a dict", config);
+    w->config = cx_json_from(config, "config", NULL);
     w->o.measure.config = w->config;
     return w->config != NULL;
 }
@@ -114,13 +96,13 @@ static bool read_wish(cx_call *c, launch_wish *w)
 {
     size_t warmup = SIZE_MAX;
 
-    if (!cx_size_arg(c, 8, &warmup) || !read_source(c, w, warmup) || !cx_texts_arg(c, 5, &w->names) ||
-        !cx_options(c, launch_options, CBX_LEN(launch_options), &w->o) ||
-        !cx_tags_from(c->arg[14], &w->arena, &w->o.tags, &w->o.ntags) ||
-        !cx_targets_from(c->arg[15], &w->arena, &w->o.targets, &w->o.ntargets) || !read_config(c, w) ||
-        !cx_bool_arg(c, 22, &w->detect))
+    if (!CX_GET(c, warmup) || !read_source(c, w, warmup) || !CX_GET_AS(c, "benchmarks", w->names) ||
+        !CX_GET(c, w->o.launches, w->o.measure.samples, w->o.measure.sample_s, w->o.measure.budget_s, w->o.timeout_s,
+                w->o.grace_s, w->o.level, w->o.trace, w->o.trace_dir, w->o.show_output, w->detect) ||
+        !cx_tags_from(cx_arg(c, "tags"), &w->arena, &w->o.tags, &w->o.ntags) ||
+        !cx_targets_from(cx_arg(c, "targets"), &w->arena, &w->o.targets, &w->o.ntargets) || !read_config(c, w))
         return false;
-    if (c->arg[16] && c->arg[16] != Py_None && !cx_defs_from(c->st, c->arg[16], &w->def_records, &w->defs, &w->o.ndefs))
+    if (cx_arg(c, "defs") && !cx_defs_from(c->st, cx_arg(c, "defs"), &w->def_records, &w->defs, &w->o.ndefs))
         return false;
     w->o.defs = w->defs;
     w->o.names = w->names.list;
@@ -156,26 +138,24 @@ static void look_for_signals(void *user, const char *benchmark, size_t launch, s
     PyGILState_Release(state);
 }
 
-static PyObject *do_launch(cx_call *c, cx_fn fn)
+static PyObject *do_launch(cx_call *c)
 {
     launch_wish w = {
         .source = CBX_BENCHMARK_SOURCE_INIT, .o = CBX_BENCHMARK_OPTS_INIT, .run = CBX_RUN_OPTS_INIT, .detect = true
     };
     cbx_benchmark_report *report = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
     PyObject *r = NULL;
 
-    (void)fn;
     cbx_arena_init(&w.arena, cbx_allocator_default());
     c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
     w.o.stop = &w.stop;
     w.o.progress = look_for_signals;
     w.o.progress_user = &w;
     if (read_wish(c, &w) && cx_begin(c)) {
-        status = cbx_benchmark_run(c->ctx, &w.source, &w.o, &report, &err);
+        status = cbx_benchmark_run(c->ctx, &w.source, &w.o, &report, &c->err);
         cx_lock(c);
-        if (!cx_callback_done(&w.caught) && PyErr_CheckSignals() == 0 && cx_fine(c, status, &err)) {
+        if (!cx_callback_done(&w.caught) && PyErr_CheckSignals() == 0 && cx_fine(c, status)) {
             r = cx_report_object(c->st, report);
             report = NULL;
         }
@@ -187,6 +167,6 @@ static PyObject *do_launch(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define LAUNCHES(X) \
-    X(launch_benchmarks, "*, module=None, plugin=None, file=None, command=None, python=None, benchmarks=None, metrics='auto', launches=1, warmup=None, samples=30, sample_s=0.001, budget_s=10.0, timeout_s=0.0, grace_s=10.0, tags=None, targets=None, defs=None, config=None, level=0.95, trace=None, trace_dir=None, show_output=False, detect=True", do_launch, 0, "Runs the benchmarks of a Python module ('module', 'file.py', either with ':Class'), a shared object, a file that describes commands, or one command, each launch in a fresh process, and gives a Report. A launch that fails is a Failure; a missed target makes the exit code 1.")
+    X(launch_benchmarks, "*, module: str | None = None, plugin: str | None = None, file: Path | str | None = None, command: str | Sequence[str] | None = None, python: str | None = None, benchmarks: str | Sequence[str] | None = None, metrics: 'auto' | 'stdout' | 'none' = 'auto', launches: int = 1, warmup: int | None = None, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0, timeout_s: float = 0.0, grace_s: float = 10.0, tags: Mapping[str, str] | None = None, targets: Mapping[str, float] | None = None, defs: Definitions | None = None, config: Mapping[str, Any] | None = None, level: float = 0.95, trace: str | None = None, trace_dir: str | None = None, show_output: bool = False, detect: bool = True", "Report", do_launch, 0, "Runs the benchmarks of a Python module ('module', 'file.py', either with ':Class'), a shared object, a file that describes commands, or one command, each launch in a fresh process, and gives a Report. A launch that fails is a Failure; a missed target makes the exit code 1.")
 /* clang-format on */
 CX_FUNCTIONS(cx_launch_methods, LAUNCHES)

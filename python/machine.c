@@ -7,23 +7,20 @@
 
 /* ---- hardware ---- */
 
-static PyObject *do_hardware(cx_call *c, cx_fn fn)
+static PyObject *do_hardware(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     const char *name = NULL;
     cbx_hardware out;
 
-    (void)fn;
-    if (!cx_text_arg(c, 0, &name)) return NULL;
-    return cx_answer(c, cbx_hardware_find(name ? name : "", &out, &err), &err, CX_HARDWARE, &out);
+    if (!CX_GET(c, name)) return NULL;
+    return cx_answer(c, cbx_hardware_find(name ? name : "", &out, &c->err), CX_HARDWARE, &out);
 }
 
-static PyObject *do_hardware_table(cx_call *c, cx_fn fn)
+static PyObject *do_hardware_table(cx_call *c)
 {
     PyObject *list = PyList_New(0), *tuple;
     cbx_hardware h;
 
-    (void)fn;
     for (size_t i = 0; list && cbx_hardware_at(i, &h); i++) {
         PyObject *v = cx_answer_object(c->st, CX_HARDWARE, &h);
         if (!v || PyList_Append(list, v) < 0) Py_CLEAR(list);
@@ -34,52 +31,45 @@ static PyObject *do_hardware_table(cx_call *c, cx_fn fn)
     return tuple;
 }
 
-static PyObject *do_detect_hardware(cx_call *c, cx_fn fn)
+static PyObject *do_detect_hardware(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_hardware out;
     cbx_status status;
     size_t count = 0;
 
-    (void)fn;
     if (!cx_begin(c)) return NULL;
-    status = cbx_hardware_detect(c->ctx, NULL, &out, &count, &err);
-    if (!cx_fine(c, status, &err)) return NULL;
+    status = cbx_hardware_detect(c->ctx, NULL, &out, &count, &c->err);
+    if (!cx_fine(c, status)) return NULL;
     return Py_BuildValue("(Nn)", cx_answer_object(c->st, CX_HARDWARE, &out), (Py_ssize_t)count);
 }
 
 static bool read_machine(cx_call *c, cbx_machine *m)
 {
-    cbx_err err = CBX_ERR_INIT;
-    return cx_begin(c) && cx_fine(c, cbx_machine_read(c->ctx, NULL, m, &err), &err);
+    return cx_begin(c) && cx_fine(c, cbx_machine_read(c->ctx, NULL, m, &c->err));
 }
 
-static PyObject *do_cpu_hardware(cx_call *c, cx_fn fn)
+static PyObject *do_cpu_hardware(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_hardware out;
-    double clock = 0;
+    double clock_hz = 0;
     cbx_machine m;
 
-    (void)fn;
-    if (!cx_double_arg(c, 0, &clock) || !read_machine(c, &m)) return NULL;
-    return cx_answer(c, cbx_hardware_of_cpu(&m, clock, &out, &err), &err, CX_HARDWARE, &out);
+    if (!CX_GET(c, clock_hz) || !read_machine(c, &m)) return NULL;
+    return cx_answer(c, cbx_hardware_of_cpu(&m, clock_hz, &out, &c->err), CX_HARDWARE, &out);
 }
 
-static PyObject *do_machine(cx_call *c, cx_fn fn)
+static PyObject *do_machine(cx_call *c)
 {
     cbx_machine m;
 
-    (void)fn;
     return read_machine(c, &m) ? cx_json_answer(cbx_machine_to_json(&m)) : NULL;
 }
 
 /* ---- roofs ---- */
 
-static PyObject *do_roofs(cx_call *c, cx_fn fn)
+static PyObject *do_roofs(cx_call *c)
 {
     const char *type = "float64";
-    cbx_err err = CBX_ERR_INIT;
     bool refresh = false;
     cbx_status status;
     size_t cores = 1;
@@ -87,31 +77,27 @@ static PyObject *do_roofs(cx_call *c, cx_fn fn)
     cbx_probe probe;
     cbx_roofs out;
 
-    (void)fn;
-    if (!cx_text_arg(c, 0, &type) || !cx_size_arg(c, 1, &cores) || !cx_bool_arg(c, 2, &refresh)) return NULL;
+    if (!CX_GET(c, type, cores, refresh)) return NULL;
     c->elements = CX_UNLOCK_ELEMENTS; /* it may have to be measured */
     if (!cx_begin(c)) return NULL;
-    status = cbx_machine_read(c->ctx, NULL, &m, &err);
-    if (!status) status = cbx_probe_get(c->ctx, m.id, refresh, &probe, &err);
-    if (!status) status = cbx_roofs_of_type(&probe, type, cores > INT32_MAX ? INT32_MAX : (int)cores, &out, &err);
-    return cx_answer(c, status, &err, CX_ROOFS, &out);
+    status = cbx_machine_read(c->ctx, NULL, &m, &c->err);
+    if (!status) status = cbx_probe_get(c->ctx, m.id, refresh, &probe, &c->err);
+    if (!status) status = cbx_roofs_of_type(&probe, type, cores > INT32_MAX ? INT32_MAX : (int)cores, &out, &c->err);
+    return cx_answer(c, status, CX_ROOFS, &out);
 }
 
-static PyObject *do_roofs_of(cx_call *c, cx_fn fn)
+static PyObject *do_roofs_of(cx_call *c)
 {
-    const char *words[CBX_RATE_COUNT], *name = "";
+    const char *name = "";
     int rate = CBX_RATE_F32;
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
     cbx_hardware h;
     cbx_roofs out;
 
-    (void)fn;
-    for (int i = 0; i < CBX_RATE_COUNT; i++) words[i] = cbx_rate_name((cbx_rate)i);
-    if (!cx_text_arg(c, 0, &name) || !cx_word_arg(c, 1, words, CBX_LEN(words), &rate)) return NULL;
-    status = cbx_hardware_find(name, &h, &err);
-    if (!status) status = cbx_roofs_of_hardware(&h, (cbx_rate)rate, &out, &err);
-    return cx_answer(c, status, &err, CX_ROOFS, &out);
+    if (!CX_GET(c, name, rate)) return NULL;
+    status = cbx_hardware_find(name, &h, &c->err);
+    if (!status) status = cbx_roofs_of_hardware(&h, (cbx_rate)rate, &out, &c->err);
+    return cx_answer(c, status, CX_ROOFS, &out);
 }
 
 /* Of a Roofs: (flop_per_s, ((name, bytes, bytes_per_s), ...), measured). */
@@ -147,21 +133,18 @@ static bool read_roofs(cx_call *c, PyObject *o, cbx_roofs *out)
     return true;
 }
 
-static PyObject *do_roofline(cx_call *c, cx_fn fn)
+static PyObject *do_roofline(cx_call *c)
 {
-    double flop = 0, bytes = 0, seconds = 0, set = 0;
+    double flop = 0, bytes = 0, seconds = 0, working_set_bytes = 0;
     cx_roofline_answer a = { 0 };
-    cbx_err err = CBX_ERR_INIT;
     cbx_roofline_hints hints;
     size_t last_axis = 0;
     cbx_roofs roofs;
     cbx_roofline r;
 
-    (void)fn;
-    if (!read_roofs(c, c->arg[0], &roofs) || !cx_double_arg(c, 1, &flop) || !cx_double_arg(c, 2, &bytes) ||
-        !cx_double_arg(c, 3, &seconds) || !cx_double_arg(c, 4, &set) || !cx_size_arg(c, 5, &last_axis))
+    if (!read_roofs(c, cx_arg(c, "roofs"), &roofs) || !CX_GET(c, flop, bytes, seconds, working_set_bytes, last_axis))
         return NULL;
-    if (!cx_fine(c, cbx_roofline_place(&roofs, flop, bytes, seconds, set, &r, &err), &err)) return NULL;
+    if (!cx_fine(c, cbx_roofline_place(&roofs, flop, bytes, seconds, working_set_bytes, &r, &c->err))) return NULL;
     cbx_roofline_advise(&r, last_axis, &hints);
     a = (cx_roofline_answer){ .intensity = r.intensity,
                               .ridge = r.ridge,
@@ -181,27 +164,24 @@ static PyObject *do_roofline(cx_call *c, cx_fn fn)
 
 /* ---- carbon ---- */
 
-static PyObject *do_carbon_intensity(cx_call *c, cx_fn fn)
+static PyObject *do_carbon_intensity(cx_call *c)
 {
     const char *country = NULL, *region = NULL;
     const cbx_carbon_intensity *out = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
 
-    (void)fn;
-    if (!cx_text_arg(c, 0, &country) || !cx_text_arg(c, 1, &region)) return NULL;
-    status = region ? cbx_carbon_find_region(country, region, &out, &err)
-                    : cbx_carbon_find(country ? country : "", &out, &err);
-    return cx_answer(c, status, &err, CX_CARBON_INTENSITY, out);
+    if (!CX_GET(c, country, region)) return NULL;
+    status = region ? cbx_carbon_find_region(country, region, &out, &c->err)
+                    : cbx_carbon_find(country ? country : "", &out, &c->err);
+    return cx_answer(c, status, CX_CARBON_INTENSITY, out);
 }
 
-static PyObject *do_carbon_kg(cx_call *c, cx_fn fn)
+static PyObject *do_carbon_kg(cx_call *c)
 {
-    double joules = 0, intensity = 0, pue = 1;
+    double joules = 0, g_per_kwh = 0, pue = 1;
 
-    (void)fn;
-    if (!cx_double_arg(c, 0, &joules) || !cx_double_arg(c, 1, &intensity) || !cx_double_arg(c, 2, &pue)) return NULL;
-    return PyFloat_FromDouble(cbx_carbon_kg(joules, intensity, pue));
+    if (!CX_GET(c, joules, g_per_kwh, pue)) return NULL;
+    return PyFloat_FromDouble(cbx_carbon_kg(joules, g_per_kwh, pue));
 }
 
 /* column, place in the struct */
@@ -230,19 +210,17 @@ static PyObject *line_object(const cbx_emissions *line)
     return dict;
 }
 
-static PyObject *do_read_emissions(cx_call *c, cx_fn fn)
+static PyObject *do_read_emissions(cx_call *c)
 {
     const cbx_emissions *lines = NULL;
     PyObject *bytes = NULL, *r = NULL;
-    cbx_err err = CBX_ERR_INIT;
     const char *path = NULL;
     cbx_arena arena;
     size_t n = 0;
 
-    (void)fn;
-    if (!cx_path_from(c->arg[0], &bytes, &path)) return NULL;
+    if (!cx_path_from(cx_arg(c, "path"), &bytes, &path)) return NULL;
     cbx_arena_init(&arena, cbx_allocator_default());
-    if (cx_begin(c) && cx_fine(c, cbx_emissions_read(c->ctx, path, &arena, &lines, &n, &err), &err)) r = PyList_New(0);
+    if (cx_begin(c) && cx_fine(c, cbx_emissions_read(c->ctx, path, &arena, &lines, &n, &c->err))) r = PyList_New(0);
     for (size_t i = 0; r && i < n; i++) {
         PyObject *line = line_object(&lines[i]);
         if (!line || PyList_Append(r, line) < 0) Py_CLEAR(r);
@@ -277,19 +255,17 @@ static bool read_line(PyObject *dict, cbx_emissions *out)
     return used == (size_t)PyDict_Size(dict);
 }
 
-static PyObject *do_write_emissions(cx_call *c, cx_fn fn)
+static PyObject *do_write_emissions(cx_call *c)
 {
-    PyObject *bytes = NULL, *tuple = PySequence_Tuple(c->arg[1]);
+    PyObject *bytes = NULL, *tuple = PySequence_Tuple(cx_arg(c, "lines"));
     size_t n = tuple ? (size_t)PyTuple_Size(tuple) : 0;
     cbx_emissions *lines = tuple ? PyMem_Calloc(n + 1, sizeof *lines) : NULL;
-    cbx_err err = CBX_ERR_INIT;
     const char *path = NULL;
-    bool fine = lines && cx_path_from(c->arg[0], &bytes, &path);
+    bool fine = lines && cx_path_from(cx_arg(c, "path"), &bytes, &path);
 
-    (void)fn;
     if (tuple && !lines) PyErr_NoMemory();
     for (size_t i = 0; fine && i < n; i++) fine = read_line(PyTuple_GetItem(tuple, (Py_ssize_t)i), &lines[i]);
-    fine = fine && cx_begin(c) && cx_fine(c, cbx_emissions_write(c->ctx, path, lines, n, &err), &err);
+    fine = fine && cx_begin(c) && cx_fine(c, cbx_emissions_write(c->ctx, path, lines, n, &c->err));
     PyMem_Free(lines);
     Py_XDECREF(bytes);
     Py_XDECREF(tuple);
@@ -299,16 +275,14 @@ static PyObject *do_write_emissions(cx_call *c, cx_fn fn)
 
 /* ---- traces of others ---- */
 
-static PyObject *do_find_trace(cx_call *c, cx_fn fn)
+static PyObject *do_find_trace(cx_call *c)
 {
     const char *path = NULL, *run_id = NULL;
     PyObject *bytes = NULL, *r = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_trace_link link;
 
-    (void)fn;
-    if (!cx_text_arg(c, 1, &run_id) || !cx_path_from(c->arg[0], &bytes, &path)) return NULL;
-    if (cx_begin(c) && cx_fine(c, cbx_trace_find(c->ctx, path, &link, &err), &err)) {
+    if (!CX_GET(c, run_id) || !cx_path_from(cx_arg(c, "folder"), &bytes, &path)) return NULL;
+    if (cx_begin(c) && cx_fine(c, cbx_trace_find(c->ctx, path, &link, &c->err))) {
         r = cx_json_answer(cbx_trace_link_json(&link, run_id));
         cbx_trace_link_clear(&link);
     }
@@ -316,15 +290,13 @@ static PyObject *do_find_trace(cx_call *c, cx_fn fn)
     return r;
 }
 
-static PyObject *do_check_trace(cx_call *c, cx_fn fn)
+static PyObject *do_check_trace(cx_call *c)
 {
-    cbx_json *reference = cx_json_from(c->arg[0], "reference", NULL);
-    cbx_err err = CBX_ERR_INIT;
+    cbx_json *reference = cx_json_from(cx_arg(c, "reference"), "reference", NULL);
     bool fine;
 
-    (void)fn;
     if (!reference) return NULL;
-    fine = cx_begin(c) && cx_fine(c, cbx_trace_link_check(c->ctx, reference, &err), &err);
+    fine = cx_begin(c) && cx_fine(c, cbx_trace_link_check(c->ctx, reference, &c->err));
     cbx_json_unref(reference);
     if (!fine) return NULL;
     Py_RETURN_NONE;
@@ -332,19 +304,19 @@ static PyObject *do_check_trace(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define MACHINE(X) \
-    X(find_trace, "folder, run_id=None, /", do_find_trace, 0, "Traces that JAX, XLA, PyTorch or Perfetto wrote into a folder, as a dict for a run's metadata.") \
-    X(check_trace, "reference, /", do_check_trace, 0, "Raises if what such a dict names is gone or holds something else.") \
-    X(machine, "", do_machine, 0, "This machine, as a dict: processor, caches, memory, accelerators, fingerprint.") \
-    X(hardware, "name, /", do_hardware, 0, "A device by its maker's sheet: 'h200', or as the driver names it.") \
-    X(hardware_table, "", do_hardware_table, 0, "All devices of the table.") \
-    X(detect_hardware, "", do_detect_hardware, 0, "What accelerates this machine, and how many of it.") \
-    X(cpu_hardware, "clock_hz, /", do_cpu_hardware, 0, "This CPU by formula, at a clock that all cores hold.") \
-    X(roofs, "type='float64', cores=1, refresh=False", do_roofs, 0, "Roofs of this machine, measured (0.2 s, kept in the user's cache).") \
-    X(roofs_of, "name, rate='float32', /", do_roofs_of, 0, "Roofs of a device by its maker's sheet.") \
-    X(roofline, "roofs, /, flop, bytes, seconds, working_set_bytes=0.0, last_axis=0", do_roofline, 0, "How near a call comes to the roofs, and what to try.") \
-    X(carbon_intensity, "country=None, region=None, /", do_carbon_intensity, 0, "Grid intensity of a country, or of a region ('US-CA').") \
-    X(carbon_kg, "joules, g_per_kwh, /, pue=1.0", do_carbon_kg, 0, "kg of CO2 equivalents.") \
-    X(read_emissions, "path, /", do_read_emissions, 0, "Lines of codecarbon's emissions.csv, as dicts.") \
-    X(write_emissions, "path, lines, /", do_write_emissions, 0, "Writes one, atomically.")
+    X(find_trace, "folder: Path, run_id: str | None = None, /", "dict[str, Any]", do_find_trace, 0, "Traces that JAX, XLA, PyTorch or Perfetto wrote into a folder, as a dict for a run's metadata.") \
+    X(check_trace, "reference: Mapping[str, Any], /", "None", do_check_trace, 0, "Raises if what such a dict names is gone or holds something else.") \
+    X(machine, "", "dict[str, Any]", do_machine, 0, "This machine, as a dict: processor, caches, memory, accelerators, fingerprint.") \
+    X(hardware, "name: str, /", "Hardware", do_hardware, 0, "A device by its maker's sheet: 'h200', or as the driver names it.") \
+    X(hardware_table, "", "tuple[Hardware, ...]", do_hardware_table, 0, "All devices of the table.") \
+    X(detect_hardware, "", "tuple[Hardware, int]", do_detect_hardware, 0, "What accelerates this machine, and how many of it.") \
+    X(cpu_hardware, "clock_hz: float, /", "Hardware", do_cpu_hardware, 0, "This CPU by formula, at a clock that all cores hold.") \
+    X(roofs, "type: str = 'float64', cores: int = 1, refresh: bool = False", "Roofs", do_roofs, 0, "Roofs of this machine, measured (0.2 s, kept in the user's cache).") \
+    X(roofs_of, "name: str, rate: 'float64' | 'float32' | 'tfloat32' | 'bfloat16' | 'float8' = 'float32', /", "Roofs", do_roofs_of, 0, "Roofs of a device by its maker's sheet.") \
+    X(roofline, "roofs: Roofs, /, flop: float, bytes: float, seconds: float, working_set_bytes: float = 0.0, last_axis: int = 0", "Roofline", do_roofline, 0, "How near a call comes to the roofs, and what to try.") \
+    X(carbon_intensity, "country: str | None = None, region: str | None = None, /", "CarbonIntensity", do_carbon_intensity, 0, "Grid intensity of a country, or of a region ('US-CA').") \
+    X(carbon_kg, "joules: float, g_per_kwh: float, /, pue: float = 1.0", "float", do_carbon_kg, 0, "kg of CO2 equivalents.") \
+    X(read_emissions, "path: Path, /", "list[dict[str, Any]]", do_read_emissions, 0, "Lines of codecarbon's emissions.csv, as dicts.") \
+    X(write_emissions, "path: Path, lines: Iterable[Mapping[str, Any]], /", "None", do_write_emissions, 0, "Writes one, atomically.")
 /* clang-format on */
 CX_FUNCTIONS(cx_machine_methods, MACHINE)

@@ -3,25 +3,23 @@
 
 #include "python/state.h"
 
-static PyObject *do_broadcast_to(cx_call *c, cx_fn fn)
+static PyObject *do_broadcast_to(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     size_t shape[CBX_MAX_RANK];
     int ndim;
 
-    (void)fn;
-    if (!x || !cx_shape_arg(c, 1, &ndim, shape) || !cx_begin(c)) return NULL;
+    if (!x || !cx_shape_arg(c, "shape", &ndim, shape) || !cx_begin(c)) return NULL;
     return cx_result(c, cbx_broadcast_to(c->ctx, x, ndim, shape));
 }
 
-static PyObject *do_broadcast_arrays(cx_call *c, cx_fn fn)
+static PyObject *do_broadcast_arrays(cx_call *c)
 {
     size_t n = (size_t)c->nrest;
     const cbx_array **in = cx_arrays_from(c, c->rest, n);
     cbx_array **out = PyMem_Calloc(n + 1, sizeof *out);
     PyObject *list = NULL;
 
-    (void)fn;
     if (in && !out) PyErr_NoMemory();
     if (in && out && cx_begin(c)) {
         cbx_broadcast_arrays(c->ctx, n, in, out);
@@ -33,7 +31,7 @@ static PyObject *do_broadcast_arrays(cx_call *c, cx_fn fn)
 }
 
 /* concat of flattened arrays where axis is None; fn: cbx_concat or cbx_stack. */
-static PyObject *joined(cx_call *c, cx_fn fn)
+static PyObject *joined(cx_call *c)
 {
     const cbx_array **in;
     PyObject *r = NULL;
@@ -41,23 +39,23 @@ static PyObject *joined(cx_call *c, cx_fn fn)
     bool none;
     size_t n;
 
-    if (!cx_axis_arg(c, 1, &axis, &none)) return NULL;
-    in = cx_array_list_arg(c, 0, &n);
+    if (!cx_axis_arg(c, "axis", &axis, &none)) return NULL;
+    in = cx_array_list_arg(c, "arrays", &n);
     if (in && cx_begin(c)) {
-        for (size_t i = 0; c->arg[1] && none && i < n; i++) in[i] = cbx_flatten(c->ctx, in[i]);
-        r = cx_result(c, ((cbx_array * (*)(cbx_ctx *, size_t, const cbx_array *const *, int)) fn)(c->ctx, n, in, axis));
+        for (size_t i = 0; cx_arg(c, "axis") && none && i < n; i++) in[i] = cbx_flatten(c->ctx, in[i]);
+        r = cx_result(c,
+                      ((cbx_array * (*)(cbx_ctx *, size_t, const cbx_array *const *, int)) c->fn)(c->ctx, n, in, axis));
     }
     PyMem_Free(in);
     return r;
 }
 
-static PyObject *do_expand_dims(cx_call *c, cx_fn fn)
+static PyObject *do_expand_dims(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     int axis = 0;
 
-    (void)fn;
-    if (!x || !cx_axis_arg(c, 1, &axis, NULL)) return NULL;
+    if (!x || !cx_axis_arg(c, "axis", &axis, NULL)) return NULL;
     if (axis < -cbx_array_ndim(x) - 1 || axis > cbx_array_ndim(x)) {
         PyErr_Format(PyExc_IndexError, "expand_dims: there is no place %d among %d axes", axis, cbx_array_ndim(x));
         return NULL;
@@ -66,95 +64,91 @@ static PyObject *do_expand_dims(cx_call *c, cx_fn fn)
 }
 
 /* x, axis: flip and squeeze */
-static PyObject *along_axes(cx_call *c, cx_fn fn)
+static PyObject *along_axes(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     cbx_axes axes;
 
-    if (!x || !cx_axes_arg(c, 1, x, false, &axes) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, const cbx_axes *)) fn)(c->ctx, x, &axes));
+    if (!x || !cx_axes_arg(c, "axis", x, false, &axes) || !cx_begin(c)) return NULL;
+    return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, const cbx_axes *)) c->fn)(c->ctx, x, &axes));
 }
 
 /* A whole number or several, small enough to be axes. */
-static bool axis_numbers(cx_call *c, int i, int *n, int *out)
+static bool axis_numbers(cx_call *c, const char *name, int *n, int *out)
 {
     ptrdiff_t v[CBX_MAX_RANK];
 
-    if (!cx_ints_from(c, c->arg[i], "an axis or several", CBX_MAX_RANK, n, v)) return false;
+    if (!cx_ints_from(c, cx_arg(c, name) ? cx_arg(c, name) : Py_None, "an axis or several", CBX_MAX_RANK, n, v))
+        return false;
     for (int k = 0; k < *n; k++) out[k] = v[k] < -CBX_MAX_RANK || v[k] > CBX_MAX_RANK ? CBX_MAX_RANK : (int)v[k];
     return true;
 }
 
-static PyObject *do_permute_dims(cx_call *c, cx_fn fn)
+static PyObject *do_permute_dims(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     int n, order[CBX_MAX_RANK];
 
-    (void)fn;
-    if (!x || !axis_numbers(c, 1, &n, order)) return NULL;
+    if (!x || !axis_numbers(c, "axes", &n, order)) return NULL;
     if (n != cbx_array_ndim(x))
         return PyErr_Format(PyExc_ValueError, "permute_dims: %d axes are named, and the array has %d", n,
                             cbx_array_ndim(x));
     return cx_begin(c) ? cx_result(c, cbx_permute_dims(c->ctx, x, order)) : NULL;
 }
 
-static PyObject *do_moveaxis(cx_call *c, cx_fn fn)
+static PyObject *do_moveaxis(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     int n, m, from[CBX_MAX_RANK], to[CBX_MAX_RANK];
 
-    (void)fn;
-    if (!x || !axis_numbers(c, 1, &n, from) || !axis_numbers(c, 2, &m, to)) return NULL;
+    if (!x || !axis_numbers(c, "source", &n, from) || !axis_numbers(c, "destination", &m, to)) return NULL;
     if (n != m) return cx_raise(CBX_EINVAL, "moveaxis: source and destination are not of one length");
     return cx_begin(c) ? cx_result(c, cbx_moveaxes(c->ctx, x, n, from, to)) : NULL;
 }
 
-static PyObject *do_repeat(cx_call *c, cx_fn fn)
+static PyObject *do_repeat(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0), *counts = NULL;
-    int64_t times = 0;
+    const cbx_array *x = cx_array_arg(c, "x"), *counts = NULL;
+    int64_t repeats = 0;
     int axis = 0;
     bool flat;
 
-    (void)fn;
-    if (!x || !cx_axis_arg(c, 2, &axis, &flat)) return NULL;
-    if (PyLong_Check(c->arg[1]) ? !cx_int_arg(c, 1, &times) : !(counts = cx_array_arg(c, 1))) return NULL;
-    if (times < 0) return cx_raise(CBX_EINVAL, "repeat: the number of repeats is negative");
+    if (!x || !cx_axis_arg(c, "axis", &axis, &flat)) return NULL;
+    if (PyLong_Check(cx_arg(c, "repeats")) ? !CX_GET(c, repeats) : !(counts = cx_array_arg(c, "repeats"))) return NULL;
+    if (repeats < 0) return cx_raise(CBX_EINVAL, "repeat: the number of repeats is negative");
     if (!cx_begin(c)) return NULL;
     if (flat) x = cbx_flatten(c->ctx, x);
-    return cx_result(c,
-                     counts ? cbx_repeat_counts(c->ctx, x, counts, axis) : cbx_repeat(c->ctx, x, (size_t)times, axis));
+    return cx_result(c, counts ? cbx_repeat_counts(c->ctx, x, counts, axis)
+                               : cbx_repeat(c->ctx, x, (size_t)repeats, axis));
 }
 
-static PyObject *do_reshape(cx_call *c, cx_fn fn)
+static PyObject *do_reshape(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     ptrdiff_t shape[CBX_MAX_RANK];
     bool copy = false;
     cbx_array *r;
     int ndim;
 
-    (void)fn;
-    if (!x || !cx_ints_from(c, c->arg[1], "whole numbers as a shape", CBX_MAX_RANK, &ndim, shape)) return NULL;
-    if (!cx_bool_arg(c, 2, &copy)) return NULL;
-    if (c->arg[2] && c->arg[2] != Py_None && !copy && !cbx_array_is_contiguous(x))
+    if (!x || !cx_ints_from(c, cx_arg(c, "shape"), "whole numbers as a shape", CBX_MAX_RANK, &ndim, shape)) return NULL;
+    if (!CX_GET(c, copy)) return NULL;
+    if (cx_arg(c, "copy") && !copy && !cbx_array_is_contiguous(x))
         return cx_raise(CBX_EINVAL, "reshape: an array that is not row-major needs a copy: leave copy=False out");
     if (!cx_begin(c)) return NULL;
     r = cbx_reshape(c->ctx, x, ndim, shape);
     return cx_result(c, copy ? cbx_copy(c->ctx, r) : r);
 }
 
-static PyObject *do_roll(cx_call *c, cx_fn fn)
+static PyObject *do_roll(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     ptrdiff_t shift[CBX_MAX_RANK];
     cbx_axes axes;
     int n;
 
-    (void)fn;
-    if (!x || !cx_ints_from(c, c->arg[1], "shifts", CBX_MAX_RANK, &n, shift)) return NULL;
-    if (!cx_axes_arg(c, 2, x, false, &axes)) return NULL;
-    if (!c->arg[2] || c->arg[2] == Py_None) {
+    if (!x || !cx_ints_from(c, cx_arg(c, "shift"), "shifts", CBX_MAX_RANK, &n, shift)) return NULL;
+    if (!cx_axes_arg(c, "axis", x, false, &axes)) return NULL;
+    if (!cx_arg(c, "axis")) {
         if (n != 1) return cx_raise(CBX_EINVAL, "roll: several shifts need their axes");
         return cx_begin(c) ? cx_result(c, cbx_roll_flat(c->ctx, x, shift[0])) : NULL;
     }
@@ -165,27 +159,25 @@ static PyObject *do_roll(cx_call *c, cx_fn fn)
     return cx_begin(c) ? cx_result(c, cbx_roll_axes(c->ctx, x, axes.n, shift, axes.axis)) : NULL;
 }
 
-static PyObject *do_tile(cx_call *c, cx_fn fn)
+static PyObject *do_tile(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     size_t times[CBX_MAX_RANK];
     int n;
 
-    (void)fn;
-    if (!x || !cx_shape_arg(c, 1, &n, times) || !cx_begin(c)) return NULL;
+    if (!x || !cx_shape_arg(c, "repetitions", &n, times) || !cx_begin(c)) return NULL;
     return cx_result(c, cbx_tile(c->ctx, x, n, times));
 }
 
-static PyObject *do_unstack(cx_call *c, cx_fn fn)
+static PyObject *do_unstack(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     cbx_array **out;
     PyObject *r = NULL;
     int axis = 0;
     size_t n;
 
-    (void)fn;
-    if (!x || !cx_axis_arg(c, 1, &axis, NULL)) return NULL;
+    if (!x || !cx_axis_arg(c, "axis", &axis, NULL)) return NULL;
     if (axis < -cbx_array_ndim(x) || axis >= cbx_array_ndim(x))
         return PyErr_Format(PyExc_ValueError, "unstack: there is no axis %d", axis);
     if (axis < 0) axis += cbx_array_ndim(x);
@@ -202,19 +194,19 @@ static PyObject *do_unstack(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define MANIPULATION(X) \
-    X(broadcast_arrays, "*arrays", do_broadcast_arrays, 0, "The arrays in their common shape.") \
-    X(broadcast_to, "x, /, shape", do_broadcast_to, 0, "x repeated to a shape.") \
-    X(concat, "arrays, /, *, axis=0", joined, cbx_concat, "Arrays one behind the other; axis None: flattened first.") \
-    X(expand_dims, "x, /, *, axis=0", do_expand_dims, 0, "A new axis of length 1.") \
-    X(flip, "x, /, *, axis=None", along_axes, cbx_flip_axes, "The elements in reverse order.") \
-    X(moveaxis, "x, source, destination, /", do_moveaxis, 0, "Axes at other places.") \
-    X(permute_dims, "x, /, axes", do_permute_dims, 0, "The axes in another order.") \
-    X(repeat, "x, repeats, /, *, axis=None", do_repeat, 0, "Each element several times in a row.") \
-    X(reshape, "x, /, shape, *, copy=None", do_reshape, 0, "The elements in another shape; one length may be -1.") \
-    X(roll, "x, /, shift, *, axis=None", do_roll, 0, "The elements moved round.") \
-    X(squeeze, "x, /, axis", along_axes, cbx_squeeze_axes, "Without axes of length 1.") \
-    X(stack, "arrays, /, *, axis=0", joined, cbx_stack, "Arrays along a new axis.") \
-    X(tile, "x, repetitions, /", do_tile, 0, "x several times along each axis.") \
-    X(unstack, "x, /, *, axis=0", do_unstack, 0, "The arrays along an axis.")
+    X(broadcast_arrays, "*arrays: Array", "list[Array]", do_broadcast_arrays, 0, "The arrays in their common shape.") \
+    X(broadcast_to, "x: Array, /, shape: int | Sequence[int]", "Array", do_broadcast_to, 0, "x repeated to a shape.") \
+    X(concat, "arrays: Sequence[Array], /, *, axis: int = 0", "Array", joined, cbx_concat, "Arrays one behind the other; axis None: flattened first.") \
+    X(expand_dims, "x: Array, /, *, axis: int | Sequence[int] = 0", "Array", do_expand_dims, 0, "A new axis of length 1.") \
+    X(flip, "x: Array, /, *, axis: int | Sequence[int] | None = None", "Array", along_axes, cbx_flip_axes, "The elements in reverse order.") \
+    X(moveaxis, "x: Array, source: int | Sequence[int], destination: int | Sequence[int], /", "Array", do_moveaxis, 0, "Axes at other places.") \
+    X(permute_dims, "x: Array, /, axes: int | Sequence[int]", "Array", do_permute_dims, 0, "The axes in another order.") \
+    X(repeat, "x: Array, repeats: int | Array, /, *, axis: int | None = None", "Array", do_repeat, 0, "Each element several times in a row.") \
+    X(reshape, "x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None", "Array", do_reshape, 0, "The elements in another shape; one length may be -1.") \
+    X(roll, "x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None", "Array", do_roll, 0, "The elements moved round.") \
+    X(squeeze, "x: Array, /, axis: int | Sequence[int]", "Array", along_axes, cbx_squeeze_axes, "Without axes of length 1.") \
+    X(stack, "arrays: Sequence[Array], /, *, axis: int = 0", "Array", joined, cbx_stack, "Arrays along a new axis.") \
+    X(tile, "x: Array, repetitions: int | Sequence[int], /", "Array", do_tile, 0, "x several times along each axis.") \
+    X(unstack, "x: Array, /, *, axis: int = 0", "tuple[Array, ...]", do_unstack, 0, "The arrays along an axis.")
 /* clang-format on */
 CX_FUNCTIONS(cx_manipulation_methods, MANIPULATION)

@@ -3,15 +3,11 @@
 
 /* ---- with ...: ---- */
 
-PyObject *cx_do_enter(cx_call *c, cx_fn fn)
-{
-    (void)fn;
-    return cx_thing_self(c) ? Py_NewRef(c->self) : NULL;
-}
+PyObject *cx_do_enter(cx_call *c) { return cx_thing_self(c) ? Py_NewRef(c->self) : NULL; }
 
-PyObject *cx_do_exit(cx_call *c, cx_fn fn)
+PyObject *cx_do_exit(cx_call *c)
 {
-    PyObject *r = ((PyObject * (*)(cx_call *)) fn)(c);
+    PyObject *r = ((PyObject * (*)(cx_call *)) c->fn)(c);
 
     if (!r) return NULL;
     Py_DECREF(r);
@@ -22,61 +18,56 @@ PyObject *cx_do_exit(cx_call *c, cx_fn fn)
 
 static void gpu_free(cx_thing *t) { cbx_gpu_close(t->handle); }
 
-static PyObject *gpu_make(cx_call *c, cx_fn fn)
+static PyObject *gpu_make(cx_call *c)
 {
     const char *library = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_gpu *gpu = NULL;
     cbx_status status;
     size_t index = 0;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_size_arg(c, 0, &index) || !cx_text_arg(c, 1, &library) || !(t = cx_thing_new(c->st, CX_GPU))) return NULL;
-    status = cbx_gpu_open(t->ctx, index > UINT32_MAX ? UINT32_MAX : (unsigned)index, library, &gpu, &err);
+    if (!CX_GET(c, index, library) || !(t = cx_thing_new(c->st, CX_GPU))) return NULL;
+    status = cbx_gpu_open(t->ctx, index > UINT32_MAX ? UINT32_MAX : (unsigned)index, library, &gpu, &c->err);
     t->handle = gpu;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
-static PyObject *gpu_name(cx_call *c, cx_fn fn)
+static PyObject *gpu_name(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
-    (void)fn;
     return t ? PyUnicode_FromString(cbx_gpu_name(t->handle)) : NULL;
 }
 
-static PyObject *gpu_read(cx_call *c, cx_fn fn)
+static PyObject *gpu_read(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
-    cbx_err err = CBX_ERR_INIT;
     cbx_gpu_reading out;
 
-    (void)fn;
-    return t ? cx_answer(c, cbx_gpu_read(t->handle, &out, &err), &err, CX_GPU_READING, &out) : NULL;
+    return t ? cx_answer(c, cbx_gpu_read(t->handle, &out, &c->err), CX_GPU_READING, &out) : NULL;
 }
 
 /* clang-format off */
 #define GPU(X) \
-    X(name, "/", gpu_name, 0, "As the driver names it.") \
-    X(read, "/", gpu_read, 0, "Memory, use, clocks, temperature, power, energy, and why it is slowed down.")
+    X(name, "/", "str", gpu_name, 0, "As the driver names it.") \
+    X(read, "/", "GpuReading", gpu_read, 0, "Memory, use, clocks, temperature, power, energy, and why it is slowed down.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(gpu_methods, GPU)
 
 const cx_thing_type cx_gpu_thing = {
     "calibrax_c.profiling.Gpu",
-    "Gpu(index=0, library=None)\n--\n\nA device of NVIDIA, through NVML. RuntimeError, with the reason, where there is "
+    "A device of NVIDIA, through NVML. RuntimeError, with the reason, where there is "
     "none.",
     gpu_free,
     gpu_methods,
-    { "Gpu", "index=0, library=None", gpu_make, 0 },
+    &(cx_function){ "Gpu", "index: int = 0, library: str | None = None", "Gpu", gpu_make, 0, NULL, 0 },
 };
 
-bool cx_gpu_option(cx_call *c, int i, PyObject **kept, cbx_gpu **out)
+bool cx_gpu_option(cx_call *c, PyObject **kept, cbx_gpu **out)
 {
     cx_thing *gpu;
 
-    if (!c->arg[i] || c->arg[i] == Py_None) return true;
-    gpu = cx_thing_arg(c, i, CX_GPU);
+    if (!cx_arg(c, "gpu")) return true;
+    gpu = cx_thing_arg(c, "gpu", CX_GPU);
     if (!gpu) return false;
     *kept = (PyObject *)gpu;
     *out = gpu->handle;
@@ -87,69 +78,59 @@ bool cx_gpu_option(cx_call *c, int i, PyObject **kept, cbx_gpu **out)
 
 static void monitor_free(cx_thing *t) { cbx_resource_monitor_free(t->handle); }
 
-static PyObject *monitor_make(cx_call *c, cx_fn fn)
+static PyObject *monitor_make(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(0, WHOLE, cbx_resource_opts, pid),
-                                         CX_OPTION(1, NUMBER, cbx_resource_opts, interval_s),
-                                         CX_OPTION(2, FLAG, cbx_resource_opts, alone),
-                                         CX_OPTION(3, FLAG, cbx_resource_opts, pss),
-                                         CX_OPTION(4, WHOLE, cbx_resource_opts, max_samples) };
     cbx_resource_opts o = CBX_RESOURCE_OPTS_INIT;
     cbx_resource_monitor *m = NULL;
-    cbx_err err = CBX_ERR_INIT;
     PyObject *kept = NULL;
     cbx_gpu *gpu = NULL;
     cbx_status status;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_options(c, options, CBX_LEN(options), &o) || !cx_gpu_option(c, 5, &kept, &gpu)) return NULL;
+    if (!CX_GET(c, o.pid, o.interval_s, o.alone, o.pss, o.max_samples) || !cx_gpu_option(c, &kept, &gpu)) return NULL;
     if (!(t = cx_thing_new(c->st, CX_RESOURCE_MONITOR))) return NULL;
     if (gpu) {
         t->kept = Py_NewRef(kept);
         o.device = cbx_gpu_sample;
         o.device_user = gpu;
     }
-    status = cbx_resource_monitor_start(t->ctx, &o, &m, &err);
+    status = cbx_resource_monitor_start(t->ctx, &o, &m, &c->err);
     t->handle = m;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
 static PyObject *monitor_stop(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
-    cbx_err err = CBX_ERR_INIT;
     cbx_resource_report out;
     cbx_status status;
 
     if (!t) return NULL;
     t->busy = true;
-    Py_BEGIN_ALLOW_THREADS status = cbx_resource_monitor_stop(t->handle, &out, &err);
+    Py_BEGIN_ALLOW_THREADS status = cbx_resource_monitor_stop(t->handle, &out, &c->err);
     Py_END_ALLOW_THREADS t->busy = false;
-    return cx_answer(c, status, &err, CX_RESOURCES, &out);
+    return cx_answer(c, status, CX_RESOURCES, &out);
 }
 
-static PyObject *do_stop(cx_call *c, cx_fn fn)
-{
-    (void)fn;
-    return monitor_stop(c);
-}
+static PyObject *do_stop(cx_call *c) { return monitor_stop(c); }
 
 /* clang-format off */
 #define MONITOR(X) \
-    X(stop, "/", do_stop, 0, "Ends watching; what the processes took. A second call gives the same.") \
-    X(__enter__, "/", cx_do_enter, 0, "Itself.") \
-    X(__exit__, "type, value, traceback, /", cx_do_exit, monitor_stop, "Ends watching; stop() gives the answer.")
+    X(stop, "/", "EnergySeries", do_stop, 0, "Ends watching; what the processes took. A second call gives the same.") \
+    X(__enter__, "/", "Self", cx_do_enter, 0, "Itself.") \
+    X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, monitor_stop, "Ends watching; stop() gives the answer.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(monitor_methods, MONITOR)
 
 const cx_thing_type cx_resource_monitor_thing = {
     "calibrax_c.profiling.ResourceMonitor",
-    "ResourceMonitor(pid=0, interval_s=0.1, alone=False, pss=False, max_samples=4096, gpu=None)\n--\n\n"
     "Watches a process and all that it starts (0: this one) from a thread of its own, from now on.",
     monitor_free,
     monitor_methods,
-    { "ResourceMonitor", "pid=0, interval_s=0.1, alone=False, pss=False, max_samples=4096, gpu=None", monitor_make, 0 },
+    &(cx_function){ "ResourceMonitor",
+                    "pid: int = 0, interval_s: float = 0.1, alone: bool = False, pss: bool = False, max_samples: int = "
+                    "4096, gpu: Gpu | None = None",
+                    "ResourceMonitor", monitor_make, 0, NULL, 0 },
 };
 
 /* ---- Timeline ---- */
@@ -158,35 +139,33 @@ enum { NOTES_MOST = 16 };
 
 static void timeline_free(cx_thing *t) { cbx_timeline_free(t->handle); }
 
-static PyObject *timeline_make(cx_call *c, cx_fn fn)
+static PyObject *timeline_make(cx_call *c)
 {
     const char *process = NULL;
-    cbx_err err = CBX_ERR_INIT;
     cbx_timeline *line = NULL;
     cbx_status status;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_text_arg(c, 0, &process) || !(t = cx_thing_new(c->st, CX_TIMELINE))) return NULL;
-    status = cbx_timeline_create(t->ctx, process, &line, &err);
+    if (!CX_GET(c, process) || !(t = cx_thing_new(c->st, CX_TIMELINE))) return NULL;
+    status = cbx_timeline_create(t->ctx, process, &line, &c->err);
     t->handle = line;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
 /* A dict of text and numbers as notes; text lives as long as the dict. */
-static bool read_notes(cx_call *c, int i, cbx_timeline_arg *notes, size_t *n)
+static bool read_notes(cx_call *c, const char *name, cbx_timeline_arg *notes, size_t *n)
 {
-    PyObject *key, *value;
+    PyObject *dict = cx_arg(c, name), *key, *value;
     Py_ssize_t at = 0;
 
     *n = 0;
-    if (!c->arg[i] || c->arg[i] == Py_None) return true;
-    if (!PyDict_Check(c->arg[i]) || PyDict_Size(c->arg[i]) > NOTES_MOST) {
+    if (!dict) return true;
+    if (!PyDict_Check(dict) || PyDict_Size(dict) > NOTES_MOST) {
         PyErr_Format(PyExc_TypeError, "%s: notes have to be a dict of at most %d numbers or texts, not %R", c->name,
-                     NOTES_MOST, c->arg[i]);
+                     NOTES_MOST, dict);
         return false;
     }
-    while (PyDict_Next(c->arg[i], &at, &key, &value)) {
+    while (PyDict_Next(dict, &at, &key, &value)) {
         cbx_timeline_arg *note = &notes[(*n)++];
         *note = (cbx_timeline_arg){ .key = cx_text_of(key, "a note's name") };
         if (PyUnicode_Check(value))
@@ -201,70 +180,64 @@ static bool read_notes(cx_call *c, int i, cbx_timeline_arg *notes, size_t *n)
 typedef void (*mark)(cbx_timeline *, const char *, const char *, const cbx_timeline_at *, const cbx_timeline_arg *,
                      size_t);
 
-static PyObject *timeline_mark(cx_call *c, cx_fn fn)
+static PyObject *timeline_mark(cx_call *c)
 {
     const char *name = "", *category = NULL;
     cbx_timeline_arg notes[NOTES_MOST];
     cx_thing *t = cx_thing_self(c);
     size_t n;
 
-    if (!t || !cx_text_arg(c, 0, &name) || !cx_text_arg(c, 1, &category) || !read_notes(c, 2, notes, &n)) return NULL;
-    ((mark)fn)(t->handle, name, category, NULL, notes, n);
+    if (!t || !CX_GET(c, name, category) || !read_notes(c, "notes", notes, &n)) return NULL;
+    ((mark)c->fn)(t->handle, name, category, NULL, notes, n);
     Py_RETURN_NONE;
 }
 
-static PyObject *timeline_end(cx_call *c, cx_fn fn)
+static PyObject *timeline_end(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
 
-    (void)fn;
     if (!t) return NULL;
     cbx_timeline_end(t->handle, NULL);
     Py_RETURN_NONE;
 }
 
-static PyObject *timeline_counter(cx_call *c, cx_fn fn)
+static PyObject *timeline_counter(cx_call *c)
 {
     cbx_timeline_arg values[NOTES_MOST];
     cx_thing *t = cx_thing_self(c);
     const char *name = "";
     size_t n;
 
-    (void)fn;
-    if (!t || !cx_text_arg(c, 0, &name) || !read_notes(c, 1, values, &n)) return NULL;
+    if (!t || !CX_GET(c, name) || !read_notes(c, "values", values, &n)) return NULL;
     cbx_timeline_counter(t->handle, name, NULL, values, n);
     Py_RETURN_NONE;
 }
 
-static PyObject *timeline_note(cx_call *c, cx_fn fn)
+static PyObject *timeline_note(cx_call *c)
 {
     const char *key = "", *value = "";
     cx_thing *t = cx_thing_self(c);
 
-    (void)fn;
-    if (!t || !cx_text_arg(c, 0, &key) || !cx_text_arg(c, 1, &value)) return NULL;
+    if (!t || !CX_GET(c, key, value)) return NULL;
     cbx_timeline_note(t->handle, key, value);
     Py_RETURN_NONE;
 }
 
-static PyObject *timeline_events(cx_call *c, cx_fn fn)
+static PyObject *timeline_events(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
-    (void)fn;
     return t ? PyLong_FromSize_t(cbx_timeline_events(t->handle)) : NULL;
 }
 
-static PyObject *timeline_write(cx_call *c, cx_fn fn)
+static PyObject *timeline_write(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
-    cbx_err err = CBX_ERR_INIT;
     const char *path = NULL;
     PyObject *bytes = NULL;
     bool fine;
 
-    (void)fn;
-    if (!t || !cx_path_from(c->arg[0], &bytes, &path)) return NULL;
-    fine = cx_fine(c, cbx_timeline_write(t->ctx, t->handle, path, &err), &err);
+    if (!t || !cx_path_from(cx_arg(c, "path"), &bytes, &path)) return NULL;
+    fine = cx_fine(c, cbx_timeline_write(t->ctx, t->handle, path, &c->err));
     Py_DECREF(bytes);
     if (!fine) return NULL;
     Py_RETURN_NONE;
@@ -272,20 +245,20 @@ static PyObject *timeline_write(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define TIMELINE(X) \
-    X(begin, "name, category=None, notes=None", timeline_mark, cbx_timeline_begin, "Opens a span on the calling thread.") \
-    X(end, "/", timeline_end, 0, "Closes the one that was opened last.") \
-    X(instant, "name, category=None, notes=None", timeline_mark, cbx_timeline_instant, "A moment.") \
-    X(counter, "name, values", timeline_counter, 0, "Values of a counter's series, from now on.") \
-    X(note, "key, value", timeline_note, 0, "A word about the whole.") \
-    X(events, "/", timeline_events, 0, "How many there are.") \
-    X(write, "path", timeline_write, 0, "The file that chrome://tracing and ui.perfetto.dev open.")
+    X(begin, "name: str, category: str | None = None, notes: Mapping[str, str | float] | None = None", "None", timeline_mark, cbx_timeline_begin, "Opens a span on the calling thread.") \
+    X(end, "/", "None", timeline_end, 0, "Closes the one that was opened last.") \
+    X(instant, "name: str, category: str | None = None, notes: Mapping[str, str | float] | None = None", "None", timeline_mark, cbx_timeline_instant, "A moment.") \
+    X(counter, "name: str, values: Mapping[str, float]", "None", timeline_counter, 0, "Values of a counter's series, from now on.") \
+    X(note, "key: str, value: str", "None", timeline_note, 0, "A word about the whole.") \
+    X(events, "/", "str", timeline_events, 0, "How many there are.") \
+    X(write, "path: Path", "None", timeline_write, 0, "The file that chrome://tracing and ui.perfetto.dev open.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(timeline_methods, TIMELINE)
 
 const cx_thing_type cx_timeline_thing = {
     "calibrax_c.profiling.Timeline",
-    "Timeline(process=None)\n--\n\nA trace: spans that nest, counters, moments; write() makes the file of it.",
+    "A trace: spans that nest, counters, moments; write() makes the file of it.",
     timeline_free,
     timeline_methods,
-    { "Timeline", "process=None", timeline_make, 0 },
+    &(cx_function){ "Timeline", "process: str | None = None", "Timeline", timeline_make, 0, NULL, 0 },
 };

@@ -52,12 +52,18 @@ bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethod
 {
     PyObject *full = PyUnicode_FromFormat("calibrax_c.%s", name), *m = NULL;
     const char *text = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL;
-    bool fine = text && (m = cx_namespace_new(st, text, tables[0]));
+    PyObject *prefix = PyUnicode_FromFormat("%s.", name);
+    const char *dotted = prefix ? PyUnicode_AsUTF8AndSize(prefix, NULL) : NULL;
+    bool fine = text && dotted;
+
+    for (size_t i = 0; fine && i < n && tables[i]; i++) fine = cx_methods(tables[i], st->signatures, dotted) != NULL;
+    fine = fine && (m = cx_namespace_new(st, text, tables[0]));
 
     for (size_t i = 1; fine && i < n && tables[i]; i++) fine = PyModule_AddFunctions(m, tables[i]) == 0;
     fine = fine && PyModule_AddObjectRef(module, name, m) == 0 &&
            PyDict_SetItem(PyImport_GetModuleDict(), full, m) == 0;
 
+    Py_XDECREF(prefix);
     Py_XDECREF(full);
     Py_XDECREF(m);
     return fine;
@@ -106,13 +112,15 @@ static int module_exec(PyObject *module)
     cx_state *st = raw_state(module);
 
     st->home = st;
+    st->signatures = PyDict_New();
+    if (!st->signatures || PyModule_AddObjectRef(module, "_signatures", st->signatures) < 0) return -1;
     if (!cx_add_dtypes(st, module) || !cx_add_array_type(st, module) || !cx_add_info(st, module) ||
         !cx_add_sets(st, module) || !cx_add_linalg(st, module) || !add_constants(module) ||
         !cx_add_records(st, module) || !cx_add_run(st, module) || !cx_add_store(st, module) ||
         !cx_add_check(st, module) || !cx_add_benchmark(st, module) || !cx_add_answers(st) || !cx_add_things(st, module))
         return -1;
     for (size_t i = 0; i < CBX_LEN(topics); i++)
-        if (PyModule_AddFunctions(module, topics[i]) < 0) return -1;
+        if (!cx_methods(topics[i], st->signatures, "") || PyModule_AddFunctions(module, topics[i]) < 0) return -1;
     for (size_t i = 0; i < CBX_LEN(namespaces); i++)
         if (!cx_add_namespace(st, module, namespaces[i].name, namespaces[i].tables, CBX_LEN(namespaces[i].tables)))
             return -1;
@@ -121,6 +129,7 @@ static int module_exec(PyObject *module)
 
 /* Every reference that the state holds. */
 #define EACH_OBJECT(X)                                                                                                 \
+    X(signatures)                                                                                                      \
     X(array_type)                                                                                                      \
     X(dtype_type)                                                                                                      \
     X(unique_all)                                                                                                      \

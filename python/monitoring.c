@@ -14,49 +14,44 @@ typedef struct window_wish {
     uint64_t age_ns;
 } window_wish;
 
-static PyObject *window_make(cx_call *c, cx_fn fn)
+static PyObject *window_make(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(0, WHOLE, window_wish, capacity),
-                                         CX_OPTION(1, NS, window_wish, age_ns) };
     window_wish w = { 100, 0 };
-    cbx_err err = CBX_ERR_INIT;
     cbx_window *window = NULL;
     cbx_status status;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_options(c, options, CBX_LEN(options), &w) || !(t = cx_thing_new(c->st, CX_WINDOW))) return NULL;
-    status = cbx_window_create(t->ctx, w.capacity, w.age_ns, &window, &err);
+    if (!CX_GET(c, w.capacity) || !CX_GET_AS(c, "age_s", w.age_ns) || !(t = cx_thing_new(c->st, CX_WINDOW)))
+        return NULL;
+    status = cbx_window_create(t->ctx, w.capacity, w.age_ns, &window, &c->err);
     t->handle = window;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
-static PyObject *window_add(cx_call *c, cx_fn fn)
+static PyObject *window_add(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     bool failed = false;
     double value = 0;
     uint64_t now;
 
-    (void)fn;
-    if (!t || !cx_double_arg(c, 0, &value) || !cx_bool_arg(c, 1, &failed) || !cx_now_arg(c, 2, &now)) return NULL;
+    if (!t || !CX_GET(c, value, failed) || !cx_now_arg(c, &now)) return NULL;
     cbx_window_add(t->handle, value, failed, now);
     Py_RETURN_NONE;
 }
 
-static PyObject *window_read(cx_call *c, cx_fn fn)
+static PyObject *window_read(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     cbx_window_facts out;
     uint64_t now;
 
-    (void)fn;
-    if (!t || !cx_now_arg(c, 0, &now)) return NULL;
+    if (!t || !cx_now_arg(c, &now)) return NULL;
     cbx_window_read(t->handle, now, &out);
     return cx_answer_object(c->st, CX_WINDOW_FACTS, &out);
 }
 
-static PyObject *window_values(cx_call *c, cx_fn fn)
+static PyObject *window_values(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     cbx_window_facts facts;
@@ -64,8 +59,7 @@ static PyObject *window_values(cx_call *c, cx_fn fn)
     uint64_t now;
     double *x;
 
-    (void)fn;
-    if (!t || !cx_now_arg(c, 0, &now)) return NULL;
+    if (!t || !cx_now_arg(c, &now)) return NULL;
     cbx_window_read(t->handle, now, &facts);
     x = PyMem_Calloc(facts.count + 1, sizeof *x);
     if (!x) return PyErr_NoMemory();
@@ -76,58 +70,48 @@ static PyObject *window_values(cx_call *c, cx_fn fn)
 
 /* clang-format off */
 #define WINDOW(X) \
-    X(add, "value, failed=False, now=None", window_add, 0, "A value; one that is not finite counts as a failure.") \
-    X(read, "now=None", window_read, 0, "Mean, p95, share of failures of what is in the window.") \
-    X(values, "now=None", window_values, 0, "The values that the mean is of, oldest first.")
+    X(add, "value: float, failed: bool = False, now: seconds = None", "None", window_add, 0, "A value; one that is not finite counts as a failure.") \
+    X(read, "now: seconds = None", "WindowFacts", window_read, 0, "Mean, p95, share of failures of what is in the window.") \
+    X(values, "now: seconds = None", "tuple[float, ...]", window_values, 0, "The values that the mean is of, oldest first.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(window_methods, WINDOW)
 
 const cx_thing_type cx_window_thing = {
     "calibrax_c.monitoring.Window",
-    "Window(capacity=100, age_s=0.0)\n--\n\nThe last values of a stream, and none older than age_s (0: any age).",
+    "The last values of a stream, and none older than age_s (0: any age).",
     window_free,
     window_methods,
-    { "Window", "capacity=100, age_s=0.0", window_make, 0 },
+    &(cx_function){ "Window", "capacity: int = 100, age_s: seconds = 0.0", "Window", window_make, 0, NULL, 0 },
 };
 
 /* ---- Alerts ---- */
 
-static const char *const severities[] = { "none", "info", "warning", "error", "critical" };
-
 static void alerts_free(cx_thing *t) { cbx_alerts_free(t->handle); }
 
-static PyObject *alerts_make(cx_call *c, cx_fn fn)
+static PyObject *alerts_make(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_alerts *book = NULL;
     cbx_status status;
     size_t keep = 0;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_size_arg(c, 0, &keep) || !(t = cx_thing_new(c->st, CX_ALERTS))) return NULL;
-    status = cbx_alerts_create(t->ctx, keep, &book, &err);
+    if (!CX_GET(c, keep) || !(t = cx_thing_new(c->st, CX_ALERTS))) return NULL;
+    status = cbx_alerts_create(t->ctx, keep, &book, &c->err);
     t->handle = book;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
-static PyObject *alerts_add_rule(cx_call *c, cx_fn fn)
+static PyObject *alerts_add_rule(cx_call *c)
 {
-    static const cx_option options[] = {
-        CX_OPTION(0, TEXT, cbx_alert_rule, metric),       CX_OPTION(1, NUMBER, cbx_alert_rule, levels[0]),
-        CX_OPTION(2, NUMBER, cbx_alert_rule, levels[1]),  CX_OPTION(3, NUMBER, cbx_alert_rule, levels[2]),
-        CX_OPTION(4, NUMBER, cbx_alert_rule, levels[3]),  CX_OPTION(5, FLAG, cbx_alert_rule, lower),
-        CX_OPTION(6, TEXT, cbx_alert_rule, name),         CX_OPTION(7, NUMBER, cbx_alert_rule, hysteresis),
-        CX_OPTION(8, WHOLE, cbx_alert_rule, raise_after), CX_OPTION(9, WHOLE, cbx_alert_rule, clear_after),
-        CX_OPTION(10, NS, cbx_alert_rule, quiet_ns),      CX_OPTION(11, NS, cbx_alert_rule, repeat_ns)
-    };
     cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
     cx_thing *t = cx_thing_self(c);
-    cbx_err err = CBX_ERR_INIT;
 
-    (void)fn;
-    if (!t || !cx_options(c, options, CBX_LEN(options), &rule)) return NULL;
-    if (!cx_fine(c, cbx_alerts_add_rule(t->handle, &rule, &err), &err)) return NULL;
+    if (!t || !CX_GET(c, rule.metric, rule.lower, rule.name, rule.hysteresis, rule.raise_after, rule.clear_after) ||
+        !CX_GET_AS(c, "info", rule.levels[0]) || !CX_GET_AS(c, "warning", rule.levels[1]) ||
+        !CX_GET_AS(c, "error", rule.levels[2]) || !CX_GET_AS(c, "critical", rule.levels[3]) ||
+        !CX_GET_AS(c, "quiet_s", rule.quiet_ns) || !CX_GET_AS(c, "repeat_s", rule.repeat_ns))
+        return NULL;
+    if (!cx_fine(c, cbx_alerts_add_rule(t->handle, &rule, &c->err))) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -170,66 +154,58 @@ static PyObject *told_object(cx_call *c, cx_thing *t, size_t n)
     return told;
 }
 
-static PyObject *alerts_observe(cx_call *c, cx_fn fn)
+static PyObject *alerts_observe(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     const char *metric = "";
     double value = 0;
     uint64_t now;
 
-    (void)fn;
-    if (!t || !cx_text_arg(c, 0, &metric) || !cx_double_arg(c, 1, &value) || !cx_now_arg(c, 2, &now)) return NULL;
+    if (!t || !CX_GET(c, metric, value) || !cx_now_arg(c, &now)) return NULL;
     return told_object(c, t, cbx_alerts_observe(t->handle, metric, value, now));
 }
 
-static PyObject *alerts_tell(cx_call *c, cx_fn fn)
+static PyObject *alerts_tell(cx_call *c)
 {
     cbx_alert alert = { .threshold = NAN, .value = NAN };
     const char *metric = "", *message = "";
     cx_thing *t = cx_thing_self(c);
     int severity = CBX_SEVERITY_WARNING;
-    cbx_err err = CBX_ERR_INIT;
 
-    (void)fn;
-    if (!t || !cx_text_arg(c, 0, &metric) || !cx_text_arg(c, 1, &message) ||
-        !cx_word_arg(c, 2, severities, CBX_LEN(severities), &severity) || !cx_double_arg(c, 3, &alert.value) ||
-        !cx_double_arg(c, 4, &alert.threshold) || !cx_now_arg(c, 5, &alert.time_ns))
+    if (!t || !CX_GET(c, metric, message, severity, alert.value, alert.threshold) || !cx_now_arg(c, &alert.time_ns))
         return NULL;
     alert.metric = metric;
     alert.severity = (cbx_severity)severity;
     snprintf(alert.message, sizeof alert.message, "%s", message);
-    return cx_fine(c, cbx_alerts_tell(t->handle, &alert, &err), &err) ? told_object(c, t, 1) : NULL;
+    return cx_fine(c, cbx_alerts_tell(t->handle, &alert, &c->err)) ? told_object(c, t, 1) : NULL;
 }
 
-static PyObject *alerts_listen(cx_call *c, cx_fn fn)
+static PyObject *alerts_listen(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     PyObject *listener;
 
-    (void)fn;
-    if (!t || !cx_callable_arg(c, 0, &listener)) return NULL;
+    if (!t || !CX_GET(c, listener)) return NULL;
     cx_set(&t->listener, Py_XNewRef(listener));
     Py_RETURN_NONE;
 }
 
-static PyObject *alerts_severity(cx_call *c, cx_fn fn)
+static PyObject *alerts_severity(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     const char *metric = NULL;
 
-    (void)fn;
-    if (!t || !cx_text_arg(c, 0, &metric)) return NULL;
+    if (!t || !CX_GET(c, metric)) return NULL;
     return PyUnicode_FromString(cbx_severity_name(cbx_alerts_severity(t->handle, metric)));
 }
 
-static PyObject *alerts_recent(cx_call *c, cx_fn fn)
+static PyObject *alerts_recent(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     PyObject *list = NULL;
     size_t n = 10;
 
-    (void)fn;
-    if (!t || !cx_size_arg(c, 0, &n)) return NULL;
+    if (!t || !CX_GET(c, n)) return NULL;
     list = PyList_New(0);
     for (size_t i = 0; list && i < n && cbx_alerts_recent(t->handle, i); i++) {
         PyObject *v = cx_answer_object(c->st, CX_ALERT, cbx_alerts_recent(t->handle, i));
@@ -239,7 +215,7 @@ static PyObject *alerts_recent(cx_call *c, cx_fn fn)
     return list;
 }
 
-static PyObject *alerts_by_severity(cx_call *c, cx_fn fn)
+static PyObject *alerts_by_severity(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     int severity = CBX_SEVERITY_NONE;
@@ -247,8 +223,7 @@ static PyObject *alerts_by_severity(cx_call *c, cx_fn fn)
     PyObject *list;
     size_t n;
 
-    (void)fn;
-    if (!t || !cx_word_arg(c, 0, severities, CBX_LEN(severities), &severity)) return NULL;
+    if (!t || !CX_GET(c, severity)) return NULL;
     n = cbx_alerts_by_severity(t->handle, (cbx_severity)severity, NULL, 0);
     found = cbx_mem_calloc(cbx_allocator_default(), n + 1, sizeof *found);
     if (!found) return PyErr_NoMemory();
@@ -263,101 +238,88 @@ static PyObject *alerts_by_severity(cx_call *c, cx_fn fn)
     return list;
 }
 
-static PyObject *alerts_clear(cx_call *c, cx_fn fn)
+static PyObject *alerts_clear(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
 
-    (void)fn;
     if (!t) return NULL;
     cbx_alerts_clear(t->handle);
     Py_RETURN_NONE;
 }
 
-static PyObject *alerts_count(cx_call *c, cx_fn fn)
+static PyObject *alerts_count(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
-    (void)fn;
     return t ? PyLong_FromSize_t(cbx_alerts_count(t->handle)) : NULL;
 }
 
 /* clang-format off */
 #define ALERTS(X) \
-    X(add_rule, "metric, *, info=None, warning=None, error=None, critical=None, lower=False, name=None, hysteresis=0.0, raise_after=1, clear_after=1, quiet_s=0.0, repeat_s=0.0", alerts_add_rule, 0, "A level a severity; a value above it (lower: below it) is beyond.") \
-    X(observe, "metric, value, now=None", alerts_observe, 0, "A value of a metric; the alerts that it told.") \
-    X(tell, "metric, message, severity='warning', value=None, threshold=None, now=None", alerts_tell, 0, "An alert of one's own, without a rule.") \
-    X(listen, "listener", alerts_listen, 0, "listener(alert) is called for each alert told from now on; None: nobody.") \
-    X(severity, "metric=None", alerts_severity, 0, "The worst of all rules now, or of a metric's.") \
-    X(recent, "n=10", alerts_recent, 0, "The newest of those remembered, newest first.") \
-    X(by_severity, "severity", alerts_by_severity, 0, "Those remembered that told this severity, newest first.") \
-    X(clear, "/", alerts_clear, 0, "Forgets those remembered; rules and states stay.") \
-    X(count, "/", alerts_count, 0, "Alerts told since the book was made.")
+    X(add_rule, "metric: str, *, info: float | None = None, warning: float | None = None, error: float | None = None, critical: float | None = None, lower: float = False, name: str | None = None, hysteresis: float = 0.0, raise_after: int = 1, clear_after: int = 1, quiet_s: seconds = 0.0, repeat_s: seconds = 0.0", "None", alerts_add_rule, 0, "A level a severity; a value above it (lower: below it) is beyond.") \
+    X(observe, "metric: str, value: float, now: seconds = None", "tuple[Alert, ...]", alerts_observe, 0, "A value of a metric; the alerts that it told.") \
+    X(tell, "metric: str, message: str, severity: 'none' | 'info' | 'warning' | 'error' | 'critical' = 'warning', value: float | None = None, threshold: float | None = None, now: seconds = None", "tuple[Alert, ...]", alerts_tell, 0, "An alert of one's own, without a rule.") \
+    X(listen, "listener: Callable[[Alert], object] | None", "None", alerts_listen, 0, "listener(alert) is called for each alert told from now on; None: nobody.") \
+    X(severity, "metric: str | None = None", "str", alerts_severity, 0, "The worst of all rules now, or of a metric's.") \
+    X(recent, "n: int = 10", "list[Alert]", alerts_recent, 0, "The newest of those remembered, newest first.") \
+    X(by_severity, "severity: 'none' | 'info' | 'warning' | 'error' | 'critical'", "list[Alert]", alerts_by_severity, 0, "Those remembered that told this severity, newest first.") \
+    X(clear, "/", "None", alerts_clear, 0, "Forgets those remembered; rules and states stay.") \
+    X(count, "/", "int", alerts_count, 0, "Alerts told since the book was made.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(alerts_methods, ALERTS)
 
 const cx_thing_type cx_alerts_thing = {
     "calibrax_c.monitoring.Alerts",
-    "Alerts(keep=1000)\n--\n\nA book of alerts: values against rules, with patience on the way up and down.",
+    "A book of alerts: values against rules, with patience on the way up and down.",
     alerts_free,
     alerts_methods,
-    { "Alerts", "keep=1000", alerts_make, 0 },
+    &(cx_function){ "Alerts", "keep: int = 1000", "Alerts", alerts_make, 0, NULL, 0 },
 };
 
 /* ---- Health ---- */
 
 static void health_free(cx_thing *t) { cbx_health_free(t->handle); }
 
-static PyObject *health_make(cx_call *c, cx_fn fn)
+static PyObject *health_make(cx_call *c)
 {
-    static const cx_option options[] = {
-        CX_OPTION(0, WHOLE, cbx_health_opts, window),         CX_OPTION(1, NS, cbx_health_opts, age_ns),
-        CX_OPTION(2, WHOLE, cbx_health_opts, least),          CX_OPTION(3, NUMBER, cbx_health_opts, degraded_rate),
-        CX_OPTION(4, NUMBER, cbx_health_opts, critical_rate), CX_OPTION(5, NUMBER, cbx_health_opts, degraded_slow),
-        CX_OPTION(6, NUMBER, cbx_health_opts, critical_slow), CX_OPTION(7, NUMBER, cbx_health_opts, hysteresis)
-    };
     cbx_health_opts o = CBX_HEALTH_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
     cbx_health *h = NULL;
     cbx_status status;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_options(c, options, CBX_LEN(options), &o) || !(t = cx_thing_new(c->st, CX_HEALTH))) return NULL;
-    status = cbx_health_create(t->ctx, &o, &h, &err);
+    if (!CX_GET(c, o.window, o.least, o.degraded_rate, o.critical_rate, o.degraded_slow, o.critical_slow,
+                o.hysteresis) ||
+        !CX_GET_AS(c, "age_s", o.age_ns) || !(t = cx_thing_new(c->st, CX_HEALTH)))
+        return NULL;
+    status = cbx_health_create(t->ctx, &o, &h, &c->err);
     t->handle = h;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
-static PyObject *health_set_baseline(cx_call *c, cx_fn fn)
+static PyObject *health_set_baseline(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
-    cbx_err err = CBX_ERR_INIT;
-    const char *name = "";
+    const char *pipeline = "";
     double seconds = 0;
 
-    (void)fn;
-    if (!t || !cx_text_arg(c, 0, &name) || !cx_double_arg(c, 1, &seconds)) return NULL;
-    if (!cx_fine(c, cbx_health_set_baseline(t->handle, name, seconds, &err), &err)) return NULL;
+    if (!t || !CX_GET(c, pipeline, seconds)) return NULL;
+    if (!cx_fine(c, cbx_health_set_baseline(t->handle, pipeline, seconds, &c->err))) return NULL;
     Py_RETURN_NONE;
 }
 
-static PyObject *health_record(cx_call *c, cx_fn fn)
+static PyObject *health_record(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
-    cbx_err err = CBX_ERR_INIT;
-    const char *name = "";
+    const char *pipeline = "";
     double seconds = 0;
     bool success = true;
     uint64_t now;
 
-    (void)fn;
-    if (!t || !cx_text_arg(c, 0, &name) || !cx_double_arg(c, 1, &seconds) || !cx_bool_arg(c, 2, &success) ||
-        !cx_now_arg(c, 3, &now))
-        return NULL;
-    if (!cx_fine(c, cbx_health_record(t->handle, name, seconds, success, now, &err), &err)) return NULL;
+    if (!t || !CX_GET(c, pipeline, seconds, success) || !cx_now_arg(c, &now)) return NULL;
+    if (!cx_fine(c, cbx_health_record(t->handle, pipeline, seconds, success, now, &c->err))) return NULL;
     Py_RETURN_NONE;
 }
 
-static PyObject *health_reports(cx_call *c, cx_fn fn)
+static PyObject *health_reports(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     cbx_health_report report;
@@ -365,8 +327,7 @@ static PyObject *health_reports(cx_call *c, cx_fn fn)
     uint64_t now;
     size_t n;
 
-    (void)fn;
-    if (!t || !cx_now_arg(c, 0, &now)) return NULL;
+    if (!t || !cx_now_arg(c, &now)) return NULL;
     n = cbx_health_count(t->handle);
     tuple = PyTuple_New((Py_ssize_t)n);
     for (size_t i = 0; tuple && i < n; i++) {
@@ -378,22 +339,21 @@ static PyObject *health_reports(cx_call *c, cx_fn fn)
     return tuple;
 }
 
-static PyObject *health_overall(cx_call *c, cx_fn fn)
+static PyObject *health_overall(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     uint64_t now;
 
-    (void)fn;
-    if (!t || !cx_now_arg(c, 0, &now)) return NULL;
+    if (!t || !cx_now_arg(c, &now)) return NULL;
     return PyUnicode_FromString(cbx_health_state_name(cbx_health_overall(t->handle, now)));
 }
 
 /* clang-format off */
 #define HEALTH(X) \
-    X(set_baseline, "pipeline, seconds", health_set_baseline, 0, "Duration that a pipeline should have.") \
-    X(record, "pipeline, seconds, success=True, now=None", health_record, 0, "One execution.") \
-    X(reports, "now=None", health_reports, 0, "A HealthReport a pipeline.") \
-    X(overall, "now=None", health_overall, 0, "The worst state of those that are known.")
+    X(set_baseline, "pipeline: str, seconds: float", "None", health_set_baseline, 0, "Duration that a pipeline should have.") \
+    X(record, "pipeline: str, seconds: float, success: bool = True, now: seconds = None", "None", health_record, 0, "One execution.") \
+    X(reports, "now: seconds = None", "tuple[HealthReport, ...]", health_reports, 0, "A HealthReport a pipeline.") \
+    X(overall, "now: seconds = None", "str", health_overall, 0, "The worst state of those that are known.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(health_methods, HEALTH)
 
@@ -404,34 +364,30 @@ const cx_thing_type cx_health_thing = {
     "Health of pipelines: failures and durations over a window of each.",
     health_free,
     health_methods,
-    { "Health",
-      "window=100, age_s=0.0, least=3, degraded_rate=0.2, critical_rate=0.5, degraded_slow=1.2, critical_slow=2.0, "
-      "hysteresis=0.0",
-      health_make, 0 },
+    &(cx_function){
+        "Health",
+        "window: int = 100, age_s: seconds = 0.0, least: int = 3, degraded_rate: float = 0.2, critical_rate: float = "
+        "0.5, degraded_slow: float = 1.2, critical_slow: float = 2.0, hysteresis: float = 0.0",
+        "Health", health_make, 0, NULL, 0 },
 };
 
 /* ---- Sink ---- */
 
 static void sink_free(cx_thing *t) { cbx_sink_free(t->handle); }
 
-static PyObject *sink_make(cx_call *c, cx_fn fn)
+static PyObject *sink_make(cx_call *c)
 {
-    static const char *const kinds[] = { "file", "command", "webhook" };
-    cbx_err err = CBX_ERR_INIT;
     const char *target = "";
     cbx_sink *sink = NULL;
-    double timeout = 0;
+    double timeout_s = 0;
     cbx_status status;
     int kind = 0;
     cx_thing *t;
 
-    (void)fn;
-    if (!cx_word_arg(c, 0, kinds, CBX_LEN(kinds), &kind) || !cx_text_arg(c, 1, &target) ||
-        !cx_double_arg(c, 2, &timeout) || !(t = cx_thing_new(c->st, CX_SINK)))
-        return NULL;
-    status = cbx_sink_create(t->ctx, (cbx_sink_kind)kind, target, timeout, &sink, &err);
+    if (!CX_GET(c, kind, target, timeout_s) || !(t = cx_thing_new(c->st, CX_SINK))) return NULL;
+    status = cbx_sink_create(t->ctx, (cbx_sink_kind)kind, target, timeout_s, &sink, &c->err);
     t->handle = sink;
-    return cx_thing_made(t, status, &err);
+    return cx_thing_made(t, status, &c->err);
 }
 
 /* A field of an Alert. */
@@ -459,58 +415,54 @@ static bool read_alert(cx_call *c, PyObject *o, cbx_alert *out)
     return !PyErr_Occurred();
 }
 
-static PyObject *sink_send(cx_call *c, cx_fn fn)
+static PyObject *sink_send(cx_call *c)
 {
     cx_thing *t = cx_thing_self(c);
     int64_t time_us = cbx_time_now_us();
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
     cbx_alert alert;
 
-    (void)fn;
-    if (!t || !read_alert(c, c->arg[0], &alert)) return NULL;
-    if (c->arg[1] && c->arg[1] != Py_None && !cx_time_from(c->arg[1], &time_us)) return NULL;
+    if (!t || !read_alert(c, cx_arg(c, "alert"), &alert)) return NULL;
+    if (cx_arg(c, "time") && !cx_time_from(cx_arg(c, "time"), &time_us)) return NULL;
     t->busy = true;
-    Py_BEGIN_ALLOW_THREADS status = cbx_sink_send(t->handle, &alert, time_us, &err);
+    Py_BEGIN_ALLOW_THREADS status = cbx_sink_send(t->handle, &alert, time_us, &c->err);
     Py_END_ALLOW_THREADS t->busy = false;
-    if (!cx_fine(c, status, &err)) return NULL;
+    if (!cx_fine(c, status)) return NULL;
     Py_RETURN_NONE;
 }
 
 /* clang-format off */
 #define SINK(X) \
-    X(send, "alert, time=None", sink_send, 0, "An Alert as a JSON line; time is a datetime or ISO text, None: now.")
+    X(send, "alert: Alert, time: Time | None = None", "None", sink_send, 0, "An Alert as a JSON line; time is a datetime or ISO text, None: now.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(sink_methods, SINK)
 
 const cx_thing_type cx_sink_thing = {
     "calibrax_c.monitoring.Sink",
-    "Sink(kind, target, timeout_s=10.0)\n--\n\nWhere alerts go: 'file' (JSON lines), 'command' (by sh, on its input) "
+    "Where alerts go: 'file' (JSON lines), 'command' (by sh, on its input) "
     "or 'webhook'.",
     sink_free,
     sink_methods,
-    { "Sink", "kind, target, timeout_s=10.0", sink_make, 0 },
+    &(cx_function){ "Sink", "kind: 'file' | 'command' | 'webhook', target: str, timeout_s: float = 10.0", "Sink",
+                    sink_make, 0, NULL, 0 },
 };
 
 /* ---- functions ---- */
 
-static PyObject *do_tendency(cx_call *c, cx_fn fn)
+static PyObject *do_tendency(cx_call *c)
 {
     double threshold = CBX_TENDENCY_THRESHOLD, level = 0.95;
-    cbx_err err = CBX_ERR_INIT;
     cbx_tendency out;
     cbx_status status;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &threshold) || !cx_double_arg(c, 2, &level) || !cx_begin(c))
-        return NULL;
-    status = cbx_tendency_find(c->ctx, x.x, x.n, threshold, level, &out, &err);
-    return cx_answer(c, status, &err, CX_TENDENCY, &out);
+    if (!CX_GET(c, x, threshold, level) || !cx_begin(c)) return NULL;
+    status = cbx_tendency_find(c->ctx, x.x, x.n, threshold, level, &out, &c->err);
+    return cx_answer(c, status, CX_TENDENCY, &out);
 }
 
 /* clang-format off */
 #define MONITORING(X) \
-    X(tendency, "x, /, threshold=0.01, level=0.95", do_tendency, 0, "Whether a series rises, falls or stays, where its noise bears it out.")
+    X(tendency, "x: Samples, /, threshold: float = 0.01, level: float = 0.95", "Tendency", do_tendency, 0, "Whether a series rises, falls or stays, where its noise bears it out.")
 /* clang-format on */
 CX_FUNCTIONS(cx_monitoring_methods, MONITORING)

@@ -43,26 +43,17 @@ static bool timed_raised(timed *t)
     return call || compile || sync;
 }
 
-static const cx_option timing_options[] = {
-    CX_OPTION(1, WHOLE, cbx_timing_opts, warmup),    CX_OPTION(2, WHOLE, cbx_timing_opts, samples),
-    CX_OPTION(3, NUMBER, cbx_timing_opts, sample_s), CX_OPTION(4, WHOLE, cbx_timing_opts, calls),
-    CX_OPTION(5, NUMBER, cbx_timing_opts, budget_s), CX_OPTION(6, NUMBER, cbx_timing_opts, level)
-};
-
-static PyObject *do_time(cx_call *c, cx_fn fn)
+static PyObject *do_time(cx_call *c)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     cbx_call_timing out = { 0 };
-    cbx_err err = CBX_ERR_INIT;
     timed t = { .waits = -1, .call = { .keep = true } };
     cx_samples percentiles;
     PyObject *r = NULL;
     cbx_status status;
 
-    (void)fn;
-    if (!cx_options(c, timing_options, CBX_LEN(timing_options), &o) || !cx_samples_arg(c, 7, &percentiles) ||
-        !cx_callable_arg(c, 0, &t.call.function) || !cx_callable_arg(c, 8, &t.compile.function) ||
-        !cx_callable_arg(c, 9, &t.sync.function))
+    if (!CX_GET(c, o.warmup, o.samples, o.sample_s, o.calls, o.budget_s, o.level) || !CX_GET(c, percentiles) ||
+        !CX_GET_AS(c, "function", t.call) || !CX_GET_AS(c, "compile", t.compile) || !CX_GET_AS(c, "sync", t.sync))
         return NULL;
     o.percentiles = percentiles.x;
     o.npercentiles = percentiles.n;
@@ -70,65 +61,58 @@ static PyObject *do_time(cx_call *c, cx_fn fn)
     o.sync = run_sync;
     c->elements = 0; /* the callable needs the interpreter's lock */
     if (!cx_begin(c)) return NULL;
-    status = cbx_time_calls(c->ctx, run_call, &t, &o, &out, &err);
-    if (!timed_raised(&t)) r = cx_answer(c, status, &err, CX_TIMING, &out);
+    status = cbx_time_calls(c->ctx, run_call, &t, &o, &out, &c->err);
+    if (!timed_raised(&t)) r = cx_answer(c, status, CX_TIMING, &out);
     cbx_call_timing_clear(&out);
     return r;
 }
 
-static PyObject *do_memory(cx_call *c, cx_fn fn)
+static PyObject *do_memory(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cx_callback cb = { 0 };
     cbx_memory_of_call out;
     cbx_status status;
 
-    (void)fn;
-    if (!cx_callable_arg(c, 0, &cb.function) || !cx_begin(c)) return NULL;
-    status = cbx_memory_measure(c->ctx, cx_callback_run, &cb, &out, &err);
-    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, &err, CX_MEMORY, &out);
+    if (!CX_GET_AS(c, "function", cb) || !cx_begin(c)) return NULL;
+    status = cbx_memory_measure(c->ctx, cx_callback_run, &cb, &out, &c->err);
+    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_MEMORY, &out);
 }
 
-static PyObject *do_memory_pattern(cx_call *c, cx_fn fn)
+static PyObject *do_memory_pattern(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_memory_reading *list;
     cbx_memory_pattern out;
-    cx_samples used, total;
+    cx_samples used_mb, total_mb;
     PyObject *r;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &used) || !cx_samples_arg(c, 1, &total)) return NULL;
-    if (total.x && total.n != used.n) {
-        PyErr_Format(PyExc_ValueError, "memory_pattern: %zu totals for %zu readings", total.n, used.n);
+    if (!CX_GET(c, used_mb, total_mb)) return NULL;
+    if (total_mb.x && total_mb.n != used_mb.n) {
+        PyErr_Format(PyExc_ValueError, "memory_pattern: %zu totals for %zu readings", total_mb.n, used_mb.n);
         return NULL;
     }
-    list = PyMem_Calloc(used.n + 1, sizeof *list);
+    list = PyMem_Calloc(used_mb.n + 1, sizeof *list);
     if (!list) return PyErr_NoMemory();
-    for (size_t i = 0; i < used.n; i++) list[i] = (cbx_memory_reading){ used.x[i], total.x ? total.x[i] : NAN };
-    r = cx_answer(c, cbx_memory_pattern_of(list, used.n, &out, &err), &err, CX_MEMORY_PATTERN, &out);
+    for (size_t i = 0; i < used_mb.n; i++)
+        list[i] = (cbx_memory_reading){ used_mb.x[i], total_mb.x ? total_mb.x[i] : NAN };
+    r = cx_answer(c, cbx_memory_pattern_of(list, used_mb.n, &out, &c->err), CX_MEMORY_PATTERN, &out);
     PyMem_Free(list);
     return r;
 }
 
-static PyObject *do_flops(cx_call *c, cx_fn fn)
+static PyObject *do_flops(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(1, WHOLE, cbx_flops_opts, calls),
-                                         CX_OPTION(2, NUMBER, cbx_flops_opts, declared_flop),
-                                         CX_OPTION(3, NUMBER, cbx_flops_opts, declared_bytes) };
     cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
     cx_callback cb = { 0 };
     cbx_status status;
     cbx_flops out;
 
-    (void)fn;
     o.declared_flop = o.declared_bytes = NAN;
-    if (!cx_callable_arg(c, 0, &cb.function) || !cx_options(c, options, CBX_LEN(options), &o) || !cx_begin(c))
+    if (!CX_GET_AS(c, "function", cb) || !CX_GET(c, o.calls) || !CX_GET_AS(c, "flop", o.declared_flop) ||
+        !CX_GET_AS(c, "bytes", o.declared_bytes) || !cx_begin(c))
         return NULL;
     o.has_declared = !isnan(o.declared_flop) || !isnan(o.declared_bytes);
-    status = cbx_flops_of_calls(c->ctx, cx_callback_run, &cb, &o, &out, &err);
-    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, &err, CX_FLOPS, &out);
+    status = cbx_flops_of_calls(c->ctx, cx_callback_run, &cb, &o, &out, &c->err);
+    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_FLOPS, &out);
 }
 
 /* ---- batches ---- */
@@ -178,28 +162,21 @@ static uint64_t pass_count(void *user, const void *batch)
 
 static void pass_sync(void *user) { cx_callback_run(&((pass *)user)->sync); }
 
-static PyObject *do_batches(cx_call *c, cx_fn fn)
+static PyObject *do_batches(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(4, WHOLE, cbx_batches_opts, warmup),
-                                         CX_OPTION(5, WHOLE, cbx_batches_opts, most),
-                                         CX_OPTION(6, NUMBER, cbx_batches_opts, level) };
     cbx_batches_opts o = CBX_BATCHES_OPTS_INIT;
     cbx_batches_timing out = { 0 };
-    cbx_err err = CBX_ERR_INIT;
     PyObject *r = NULL;
     cbx_batches b;
     pass p = { 0 };
 
-    (void)fn;
-    if (!cx_options(c, options, CBX_LEN(options), &o) || !cx_callable_arg(c, 1, &p.process) ||
-        !cx_callable_arg(c, 2, &p.count) || !cx_callable_arg(c, 3, &p.sync.function))
-        return NULL;
-    p.iterator = PyObject_GetIter(c->arg[0]);
+    if (!CX_GET(c, o.warmup, o.most, o.level, p.process, p.count) || !CX_GET_AS(c, "sync", p.sync)) return NULL;
+    p.iterator = PyObject_GetIter(cx_arg(c, "iterable"));
     b = (cbx_batches){ pass_next, p.process ? pass_process : NULL, p.count ? pass_count : NULL,
                        p.sync.function ? pass_sync : NULL, &p };
     if (p.iterator && cx_begin(c)) {
-        cbx_status status = cbx_batches_time(c->ctx, &b, &o, &out, &err);
-        if (!cx_callback_done(&p.sync)) r = cx_answer(c, status, &err, CX_BATCHES, &out);
+        cbx_status status = cbx_batches_time(c->ctx, &b, &o, &out, &c->err);
+        if (!cx_callback_done(&p.sync)) r = cx_answer(c, status, CX_BATCHES, &out);
     }
     Py_XDECREF(p.batch);
     Py_XDECREF(p.iterator);
@@ -232,12 +209,12 @@ static cbx_status sized_setup(size_t size, void *user, void **state, cbx_err *er
 
 static void sized_teardown(void *state) { Py_CLEAR(((sized *)state)->t.call.function); }
 
-static size_t *read_sizes(cx_call *c, int i, size_t *n)
+static size_t *read_sizes(cx_call *c, size_t *n)
 {
     size_t *sizes = NULL;
     cx_samples x;
 
-    if (!cx_samples_arg(c, i, &x)) return NULL;
+    if (!CX_GET_AS(c, "sizes", x)) return NULL;
     sizes = PyMem_Calloc(x.n + 1, sizeof *sizes);
     if (!sizes) PyErr_NoMemory();
     for (size_t k = 0; sizes && k < x.n; k++) sizes[k] = x.x[k] >= 1 && x.x[k] < 9e15 ? (size_t)x.x[k] : 0;
@@ -245,30 +222,23 @@ static size_t *read_sizes(cx_call *c, int i, size_t *n)
     return sizes;
 }
 
-static PyObject *do_complexity(cx_call *c, cx_fn fn)
+static PyObject *do_complexity(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(2, WHOLE, cbx_timing_opts, samples),
-                                         CX_OPTION(3, NUMBER, cbx_timing_opts, sample_s),
-                                         CX_OPTION(4, NUMBER, cbx_timing_opts, budget_s) };
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     sized s = { .t = { .waits = 0 } };
     cbx_sized_call call = { sized_setup, run_call, sized_teardown, &s };
     cbx_complexity_point *points = NULL;
     cbx_complexity_report out;
-    cbx_err err = CBX_ERR_INIT;
     size_t n = 0, *sizes = NULL;
     PyObject *r = NULL;
 
-    (void)fn;
-    if (!cx_callable_arg(c, 0, &s.make) || !(sizes = read_sizes(c, 1, &n)) ||
-        !cx_options(c, options, CBX_LEN(options), &o))
-        goto done;
+    if (!CX_GET(c, s.make) || !(sizes = read_sizes(c, &n)) || !CX_GET(c, o.samples, o.sample_s, o.budget_s)) goto done;
     points = PyMem_Calloc(n + 1, sizeof *points);
     c->elements = 0;
     if (points && cx_begin(c)) {
-        cbx_status status = cbx_complexity_measure(c->ctx, &call, sizes, n, &o, points, &err);
-        if (!status) status = cbx_complexity_of_measured(c->ctx, points, n, NULL, &out, &err);
-        if (!timed_raised(&s.t) && cx_fine(c, status, &err))
+        cbx_status status = cbx_complexity_measure(c->ctx, &call, sizes, n, &o, points, &c->err);
+        if (!status) status = cbx_complexity_of_measured(c->ctx, points, n, NULL, &out, &c->err);
+        if (!timed_raised(&s.t) && cx_fine(c, status))
             r = Py_BuildValue("(NN)", cx_answer_object(c->st, CX_COMPLEXITY, &out),
                               cx_answer_list(c->st, CX_COMPLEXITY_POINT, points, n));
     } else if (!points) {
@@ -280,20 +250,17 @@ done:
     return r;
 }
 
-static PyObject *do_complexity_of_points(cx_call *c, cx_fn fn)
+static PyObject *do_complexity_of_points(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(2, NUMBER, cbx_complexity_opts, level),
-                                         CX_OPTION(3, NUMBER, cbx_complexity_opts, least_weight),
-                                         CX_OPTION(4, NUMBER, cbx_complexity_opts, least_span),
-                                         CX_OPTION(5, NUMBER, cbx_complexity_opts, most_error) };
     cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT;
     cbx_complexity_report out;
-    cbx_err err = CBX_ERR_INIT;
-    cx_samples x, y;
+    cx_samples sizes, times;
 
-    (void)fn;
-    if (!cx_two_samples(c, &x, &y, true) || !cx_options(c, options, CBX_LEN(options), &o) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_complexity_of_points(c->ctx, x.x, y.x, x.n, &o, &out, &err), &err, CX_COMPLEXITY, &out);
+    if (!CX_GET(c, sizes, times) || !cx_same_length(c, &sizes, &times) ||
+        !CX_GET(c, o.level, o.least_weight, o.least_span, o.most_error) || !cx_begin(c))
+        return NULL;
+    return cx_answer(c, cbx_complexity_of_points(c->ctx, sizes.x, times.x, sizes.n, &o, &out, &c->err), CX_COMPLEXITY,
+                     &out);
 }
 
 /* ---- processes ---- */
@@ -302,40 +269,32 @@ static PyObject *profile_object(cx_call *c, const cbx_profile *p, double level)
 {
     cx_profile_answer a = { .runs = p->runs, .nruns = p->nruns };
     double *wall = PyMem_Calloc(p->nruns + 1, sizeof *wall);
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
 
     if (!wall) return PyErr_NoMemory();
     for (size_t i = 0; i < p->nruns; i++) wall[i] = p->runs[i].wall_s;
-    status = cbx_stat_median_interval(c->ctx, wall, p->nruns, level, &a.wall, &err);
+    status = cbx_stat_median_interval(c->ctx, wall, p->nruns, level, &a.wall, &c->err);
     PyMem_Free(wall);
-    return cx_answer(c, status, &err, CX_PROFILE, &a);
+    return cx_answer(c, status, CX_PROFILE, &a);
 }
 
-static PyObject *do_command(cx_call *c, cx_fn fn)
+static PyObject *do_command(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(1, WHOLE, cbx_profile_opts, warmup),
-                                         CX_OPTION(2, WHOLE, cbx_profile_opts, runs),
-                                         CX_OPTION(3, NUMBER, cbx_profile_opts, interval_s),
-                                         CX_OPTION(4, FLAG, cbx_profile_opts, show_output),
-                                         CX_OPTION(5, FLAG, cbx_profile_opts, ignore_failure) };
     cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
     cbx_profile out = { 0 };
     PyObject *r = NULL;
     cx_texts argv;
     double level = 0.95;
     cbx_status status;
 
-    (void)fn;
-    if (cx_texts_arg(c, 0, &argv) && !argv.n) PyErr_SetString(PyExc_ValueError, "command: no program is named");
+    if (CX_GET(c, argv) && !argv.n) PyErr_SetString(PyExc_ValueError, "command: no program is named");
     o.argv = argv.list;               /* a NULL stands at its end */
     c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
-    if (!PyErr_Occurred() && cx_options(c, options, CBX_LEN(options), &o) && cx_double_arg(c, 6, &level) &&
+    if (!PyErr_Occurred() && CX_GET(c, o.warmup, o.runs, o.interval_s, o.show_output, o.ignore_failure, level) &&
         cx_begin(c)) {
-        status = cbx_profile_command(c->ctx, &o, &out, &err);
+        status = cbx_profile_command(c->ctx, &o, &out, &c->err);
         cx_lock(c);
-        if (PyErr_CheckSignals() == 0 && cx_fine(c, status, &err)) r = profile_object(c, &out, level);
+        if (PyErr_CheckSignals() == 0 && cx_fine(c, status)) r = profile_object(c, &out, level);
     }
     cbx_profile_clear(&out);
     cx_texts_free(&argv);
@@ -352,53 +311,44 @@ static PyObject *python_call_object(cx_call *c, const cbx_python_call *p)
     return cx_record_new(c->st, CX_PYTHON_CALL, fields);
 }
 
-static PyObject *do_function(cx_call *c, cx_fn fn)
+static PyObject *do_function(cx_call *c)
 {
-    static const cx_option options[] = {
-        CX_OPTION(0, TEXT, cbx_python_call_opts, module),   CX_OPTION(1, TEXT, cbx_python_call_opts, function),
-        CX_OPTION(2, TEXT, cbx_python_call_opts, python),   CX_OPTION(3, WHOLE, cbx_python_call_opts, warmup),
-        CX_OPTION(4, WHOLE, cbx_python_call_opts, samples), CX_OPTION(5, NUMBER, cbx_python_call_opts, sample_s),
-        CX_OPTION(6, NUMBER, cbx_python_call_opts, level),  CX_OPTION(7, FLAG, cbx_python_call_opts, flops)
-    };
     PyObject *executable = PySys_GetObject("executable"), *r = NULL;
     cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
     cbx_python_call out = { 0 };
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
 
-    (void)fn;
     if (executable && PyUnicode_Check(executable)) o.python = cx_text_of(executable, "sys.executable");
     c->elements = CX_UNLOCK_ELEMENTS;
-    if (!cx_options(c, options, CBX_LEN(options), &o) || !cx_begin(c)) return NULL;
-    status = cbx_python_call_measure(c->ctx, &o, &out, &err);
+    if (!CX_GET(c, o.module, o.function, o.python, o.warmup, o.samples, o.sample_s, o.level, o.flops) || !cx_begin(c))
+        return NULL;
+    status = cbx_python_call_measure(c->ctx, &o, &out, &c->err);
     cx_lock(c);
-    if (PyErr_CheckSignals() == 0 && cx_fine(c, status, &err)) r = python_call_object(c, &out);
+    if (PyErr_CheckSignals() == 0 && cx_fine(c, status)) r = python_call_object(c, &out);
     cbx_python_call_clear(&out);
     return r;
 }
 
-static PyObject *do_hlo(cx_call *c, cx_fn fn)
+static PyObject *do_hlo(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     const char *text = "";
     cbx_hlo_report out;
 
-    (void)fn;
-    if (!cx_text_arg(c, 0, &text) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_hlo_read(c->ctx, text, strlen(text), "hlo", &out, &err), &err, CX_HLO, &out);
+    if (!CX_GET(c, text) || !cx_begin(c)) return NULL;
+    return cx_answer(c, cbx_hlo_read(c->ctx, text, strlen(text), "hlo", &out, &c->err), CX_HLO, &out);
 }
 
 /* clang-format off */
 #define PROFILING(X) \
-    X(time, "function, /, *, warmup=3, samples=30, sample_s=0.001, calls=0, budget_s=10.0, level=0.95, percentiles=None, compile=None, sync=None", do_time, 0, "Time of a call without arguments: compile() and the first call apart, then samples of the steady state. Results of JAX are waited for, or sync() is.") \
-    X(memory, "function, /", do_memory, 0, "Memory that one call takes at its peak, and keeps.") \
-    X(memory_pattern, "used_mb, /, total_mb=None", do_memory_pattern, 0, "Readings of memory over time: does it grow, is it nearly full?") \
-    X(flops, "function, /, calls=1, *, flop=None, bytes=None", do_flops, 0, "Work of a call by hardware counters, else as declared; says which, and why.") \
-    X(batches, "iterable, process=None, /, *, count=None, sync=None, warmup=0, most=None, level=0.95", do_batches, 0, "Time of a pass over batches: getting one apart from process(batch).") \
-    X(complexity, "make, sizes, /, *, samples=30, sample_s=0.001, budget_s=10.0", do_complexity, 0, "How a call grows: make(size) gives what is timed. Gives (Complexity, points).") \
-    X(complexity_of_points, "sizes, times, /, *, level=0.95, least_weight=0.9, least_span=8.0, most_error=0.25", do_complexity_of_points, 0, "The same of points that were measured already.") \
-    X(command, "argv, /, *, warmup=1, runs=10, interval_s=0.01, show_output=False, ignore_failure=False, level=0.95", do_command, 0, "A command run some times and watched.") \
-    X(function, "module, function, /, *, python=None, warmup=1, samples=10, sample_s=0.001, level=0.95, flops=False", do_function, 0, "A function of a module in an interpreter of its own.") \
-    X(hlo, "text, /", do_hlo, 0, "What XLA made of a function, from its compiled module's text.")
+    X(time, "function: Callable[[], object], /, *, warmup: int = 3, samples: int = 30, sample_s: float = 0.001, calls: int = 0, budget_s: float = 10.0, level: float = 0.95, percentiles: Samples | None = None, compile: Callable[[], object] | None = None, sync: Callable[[], object] | None = None", "Timing", do_time, 0, "Time of a call without arguments: compile() and the first call apart, then samples of the steady state. Results of JAX are waited for, or sync() is.") \
+    X(memory, "function: Callable[[], object], /", "Memory", do_memory, 0, "Memory that one call takes at its peak, and keeps.") \
+    X(memory_pattern, "used_mb: Samples, /, total_mb: Samples | None = None", "MemoryPattern", do_memory_pattern, 0, "Readings of memory over time: does it grow, is it nearly full?") \
+    X(flops, "function: Callable[[], object], /, calls: int = 1, *, flop: float | None = None, bytes: float | None = None", "Flops", do_flops, 0, "Work of a call by hardware counters, else as declared; says which, and why.") \
+    X(batches, "iterable: Iterable[Any], process: Callable[[Any], object] | None = None, /, *, count: Callable[[Any], int] | None = None, sync: Callable[[], object] | None = None, warmup: int = 0, most: int | None = None, level: float = 0.95", "BatchTiming", do_batches, 0, "Time of a pass over batches: getting one apart from process(batch).") \
+    X(complexity, "make: Callable[[int], Callable[[], object]], sizes: Sequence[int], /, *, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0", "tuple[Complexity, tuple[ComplexityPoint, ...]]", do_complexity, 0, "How a call grows: make(size) gives what is timed. Gives (Complexity, points).") \
+    X(complexity_of_points, "sizes: Samples, times: Samples, /, *, level: float = 0.95, least_weight: float = 0.9, least_span: float = 8.0, most_error: float = 0.25", "Complexity", do_complexity_of_points, 0, "The same of points that were measured already.") \
+    X(command, "argv: str | Sequence[str], /, *, warmup: int = 1, runs: int = 10, interval_s: float = 0.01, show_output: bool = False, ignore_failure: bool = False, level: float = 0.95", "Profile", do_command, 0, "A command run some times and watched.") \
+    X(function, "module: str, function: str, /, *, python: str | None = None, warmup: int = 1, samples: int = 10, sample_s: float = 0.001, level: float = 0.95, flops: bool = False", "PythonCall", do_function, 0, "A function of a module in an interpreter of its own.") \
+    X(hlo, "text: str, /", "Hlo", do_hlo, 0, "What XLA made of a function, from its compiled module's text.")
 /* clang-format on */
 CX_FUNCTIONS(cx_profiling_methods, PROFILING)

@@ -5,24 +5,12 @@
 
 #include "python/answers.h"
 
-static bool given(const cx_call *c, int i) { return c->arg[i] && c->arg[i] != Py_None; }
-
-/* Raises "median: 'x' has to be a flat sequence of numbers, not <object>". */
-static bool refuse(const cx_call *c, int i, PyObject *kind, const char *wanted, PyObject *found)
-{
-    PyObject *name = cx_parameter_name(c, i);
-    if (name) PyErr_Format(kind, "%s: '%U' has to be %s, not %R", c->name, name, wanted, found);
-    Py_XDECREF(name);
-    return false;
-}
-
 /* ---- samples ---- */
 
 /* The elements of an array of float64 in their order, held by the call. */
 static bool lay_flat(cx_call *c, const cbx_array *a, cx_samples *out)
 {
     size_t n = cbx_array_count(a);
-    cbx_err err = CBX_ERR_INIT;
     cbx_array *flat = NULL;
     cbx_status status;
     cbx_ctx *ctx;
@@ -33,18 +21,18 @@ static bool lay_flat(cx_call *c, const cbx_array *a, cx_samples *out)
     }
     ctx = cx_ctx_borrow(c->st);
     if (!ctx) return false;
-    status = cbx_array_create(ctx, cbx_array_get_desc(a), &flat, &err);
-    if (!status) status = cbx_array_read(a, cbx_array_data_mut(flat), cbx_array_bytes(a), &err);
+    status = cbx_array_create(ctx, cbx_array_get_desc(a), &flat, &c->err);
+    if (!status) status = cbx_array_read(a, cbx_array_data_mut(flat), cbx_array_bytes(a), &c->err);
     cx_ctx_return(c->st, ctx);
     if (status) {
         cbx_array_free(flat);
-        return cx_raise(status, err.message) != NULL;
+        return cx_raise(status, c->err.message) != NULL;
     }
     *out = (cx_samples){ cbx_array_data(flat), n };
     return cx_hold(c, flat);
 }
 
-static bool read_numbers(cx_call *c, PyObject *o, int i, int ndim, cx_samples *out, size_t *shape)
+static bool read_numbers(cx_call *c, PyObject *o, const char *name, int ndim, cx_samples *out, size_t *shape)
 {
     const char *wanted = ndim == 1 ? "a flat sequence of numbers" : "rows of numbers, all of one length";
     PyObject *a;
@@ -56,7 +44,7 @@ static bool read_numbers(cx_call *c, PyObject *o, int i, int ndim, cx_samples *o
     if (!a || cbx_array_ndim(((cx_array *)a)->handle) != ndim) {
         PyErr_Clear();
         Py_XDECREF(a);
-        return refuse(c, i, PyExc_TypeError, wanted, o);
+        return cx_refuse(c, name, PyExc_TypeError, wanted, o);
     }
     for (int k = 0; k < ndim; k++) shape[k] = cbx_array_dim(((cx_array *)a)->handle, k);
     fine = lay_flat(c, ((cx_array *)a)->handle, out);
@@ -64,31 +52,30 @@ static bool read_numbers(cx_call *c, PyObject *o, int i, int ndim, cx_samples *o
     return fine;
 }
 
-bool cx_samples_from(cx_call *c, PyObject *o, int i, cx_samples *out)
+bool cx_samples_from(cx_call *c, PyObject *o, const char *name, cx_samples *out)
 {
     size_t shape[1];
-    return read_numbers(c, o, i, 1, out, shape);
+    return read_numbers(c, o, name, 1, out, shape);
 }
 
-bool cx_samples_arg(cx_call *c, int i, cx_samples *out)
+bool cx_read_samples(cx_call *c, const char *name, PyObject *o, void *out)
 {
-    *out = (cx_samples){ NULL, 0 };
-    return !given(c, i) || cx_samples_from(c, c->arg[i], i, out);
+    *(cx_samples *)out = (cx_samples){ NULL, 0 };
+    return !o || cx_samples_from(c, o, name, out);
 }
 
-bool cx_two_samples(cx_call *c, cx_samples *x, cx_samples *y, bool same)
+bool cx_same_length(const cx_call *c, const cx_samples *x, const cx_samples *y)
 {
-    if (!cx_samples_arg(c, 0, x) || !cx_samples_arg(c, 1, y)) return false;
-    if (!same || x->n == y->n) return true;
-    PyErr_Format(PyExc_ValueError, "%s: pairs need as many values on both sides, not %zu and %zu", c->name, x->n, y->n);
+    if (x->n == y->n) return true;
+    PyErr_Format(PyExc_ValueError, "%s: pairs need as many values on both sides, got %zu and %zu", c->name, x->n, y->n);
     return false;
 }
 
-bool cx_table_arg(cx_call *c, int i, cx_samples *out, size_t *rows, size_t *columns)
+bool cx_table_arg(cx_call *c, const char *name, cx_samples *out, size_t *rows, size_t *columns)
 {
-    size_t shape[2];
+    size_t shape[2] = { 0 };
 
-    if (!read_numbers(c, c->arg[i], i, 2, out, shape)) return false;
+    if (!read_numbers(c, cx_arg(c, name), name, 2, out, shape)) return false;
     *rows = shape[0];
     *columns = shape[1];
     return true;
@@ -118,58 +105,38 @@ static bool join(cx_groups *g, const cx_samples *parts)
     return true;
 }
 
-bool cx_groups_arg(cx_call *c, int i, cx_groups *out)
+bool cx_read_groups(cx_call *c, const char *name, PyObject *o, void *into)
 {
-    PyObject *list = PyUnicode_Check(c->arg[i]) ? NULL : PySequence_Tuple(c->arg[i]);
+    PyObject *list = !o || PyUnicode_Check(o) ? NULL : PySequence_Tuple(o);
+    cx_groups *out = into;
     cx_samples *parts;
     bool fine;
 
     *out = (cx_groups){ 0 };
+    if (!o) return true;
     if (!list) {
         PyErr_Clear();
-        return refuse(c, i, PyExc_TypeError, "a sequence of sequences of numbers", c->arg[i]);
+        return cx_refuse(c, name, PyExc_TypeError, "a sequence of sequences of numbers", o);
     }
     out->n = (size_t)PyTuple_Size(list);
     parts = PyMem_Calloc(out->n + 1, sizeof *parts);
     fine = parts || PyErr_NoMemory();
     for (size_t k = 0; fine && k < out->n; k++)
-        fine = cx_samples_from(c, PyTuple_GetItem(list, (Py_ssize_t)k), i, &parts[k]);
+        fine = cx_samples_from(c, PyTuple_GetItem(list, (Py_ssize_t)k), name, &parts[k]);
     fine = fine && join(out, parts);
     PyMem_Free(parts);
     Py_DECREF(list);
     return fine;
 }
 
-/* ---- words and numbers ---- */
+/* ---- strings and choices ---- */
 
-bool cx_size_arg(cx_call *c, int i, size_t *inout)
+bool cx_read_texts(cx_call *c, const char *name, PyObject *o, void *into)
 {
-    int64_t v = -1;
-
-    if (!given(c, i)) return true;
-    if (!cx_int_arg(c, i, &v)) return false;
-    if (v < 0) return refuse(c, i, PyExc_ValueError, "0 or more", c->arg[i]);
-    *inout = (size_t)v;
-    return true;
-}
-
-bool cx_text_arg(cx_call *c, int i, const char **inout)
-{
-    const char *text;
-
-    if (!given(c, i)) return true;
-    if (!PyUnicode_Check(c->arg[i])) return refuse(c, i, PyExc_TypeError, "text", c->arg[i]);
-    text = cx_text_of(c->arg[i], c->name);
-    if (text) *inout = text;
-    return text != NULL;
-}
-
-bool cx_texts_arg(cx_call *c, int i, cx_texts *out)
-{
-    PyObject *o = c->arg[i];
+    cx_texts *out = into;
 
     *out = (cx_texts){ 0 };
-    if (!given(c, i)) return true;
+    if (!o) return true;
     out->tuple = PyUnicode_Check(o) ? PyTuple_Pack(1, o) : PySequence_Tuple(o);
     if (!out->tuple) return false;
     out->n = (size_t)PyTuple_Size(out->tuple);
@@ -177,7 +144,7 @@ bool cx_texts_arg(cx_call *c, int i, cx_texts *out)
     if (!out->list) return PyErr_NoMemory() != NULL;
     for (size_t k = 0; k < out->n; k++) {
         PyObject *item = PyTuple_GetItem(out->tuple, (Py_ssize_t)k);
-        if (!PyUnicode_Check(item)) return refuse(c, i, PyExc_TypeError, "text or a sequence of it", o);
+        if (!PyUnicode_Check(item)) return cx_refuse(c, name, PyExc_TypeError, "a string or a sequence of strings", o);
         if (!(out->list[k] = cx_text_of(item, c->name))) return false;
     }
     return true;
@@ -189,139 +156,38 @@ void cx_texts_free(cx_texts *t)
     Py_XDECREF(t->tuple);
 }
 
-static bool refuse_word(const cx_call *c, PyObject *o, int i, const char *const *words, size_t n)
+cbx_direction *cx_directions_arg(cx_call *c, const char *name, size_t n)
 {
-    char list[256] = "";
-
-    for (size_t k = 0; k < n; k++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s'%s'",
-                 !k          ? ""
-                 : k + 1 < n ? ", "
-                             : " or ",
-                 words[k]);
-    return refuse(c, i, PyExc_ValueError, list, o);
-}
-
-bool cx_word_from(cx_call *c, PyObject *o, int i, const char *const *words, size_t n, int *out)
-{
-    PyObject *value = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "value"); /* of an enum */
-    bool word = value && PyUnicode_Check(value), found = false;
-
-    PyErr_Clear();
-    for (size_t k = 0; word && k < n && !found; k++) {
-        found = PyUnicode_CompareWithASCIIString(value, words[k]) == 0;
-        if (found) *out = (int)k;
-    }
-    Py_XDECREF(value);
-    return found || refuse_word(c, o, i, words, n);
-}
-
-bool cx_word_arg(cx_call *c, int i, const char *const *words, size_t n, int *inout)
-{
-    return !given(c, i) || cx_word_from(c, c->arg[i], i, words, n, inout);
-}
-
-static const char *const directions[] = { "higher", "lower", "info" };
-
-bool cx_direction_from(cx_call *c, PyObject *o, int i, cbx_direction *out)
-{
-    int v = 0;
-
-    if (!cx_word_from(c, o, i, directions, CBX_LEN(directions), &v)) return false;
-    *out = (cbx_direction)v;
-    return true;
-}
-
-cbx_direction *cx_directions_arg(cx_call *c, int i, size_t n)
-{
-    PyObject *o = c->arg[i], *list = PyUnicode_Check(o) || !PySequence_Check(o) ? NULL : PySequence_Tuple(o);
+    PyObject *o = cx_arg(c, name), *list = PyUnicode_Check(o) || !PySequence_Check(o) ? NULL : PySequence_Tuple(o);
     cbx_direction *out = NULL;
-    bool fine = true;
+    bool fine = !PyErr_Occurred();
 
-    if (PyErr_Occurred()) return NULL;
     if (list && (size_t)PyTuple_Size(list) != n) {
         PyErr_Format(PyExc_ValueError, "%s: %zd directions for %zu objectives", c->name, PyTuple_Size(list), n);
         fine = false;
     }
     if (fine && !(out = PyMem_Malloc((n + 1) * sizeof *out))) PyErr_NoMemory();
-    for (size_t k = 0; fine && out && k < n; k++)
-        fine = cx_direction_from(c, list ? PyTuple_GetItem(list, (Py_ssize_t)k) : o, i, &out[k]);
+    for (size_t k = 0; fine && out && k < n; k++) {
+        int v = 0;
+        fine = cx_read_choice(c, name, list ? PyTuple_GetItem(list, (Py_ssize_t)k) : o, &v);
+        out[k] = (cbx_direction)v;
+    }
     Py_XDECREF(list);
-    if (!fine) {
-        PyMem_Free(out);
-        out = NULL;
-    }
-    return out;
+    if (fine) return out;
+    PyMem_Free(out);
+    return NULL;
 }
 
-bool cx_callable_arg(cx_call *c, int i, PyObject **out)
+bool cx_now_arg(cx_call *c, uint64_t *now)
 {
-    *out = NULL;
-    if (!given(c, i)) return true;
-    if (!PyCallable_Check(c->arg[i])) return refuse(c, i, PyExc_TypeError, "callable", c->arg[i]);
-    *out = c->arg[i];
-    return true;
+    *now = cbx_clock_ns();
+    return CX_GET_AS(c, "now", *now);
 }
 
-static bool ns_arg(cx_call *c, int i, uint64_t *out)
+bool cx_read_callback(cx_call *c, const char *name, PyObject *o, void *out)
 {
-    double s = 0;
-
-    if (!cx_double_arg(c, i, &s)) return false;
-    if (!(s >= 0 && s < 1.8e10)) return refuse(c, i, PyExc_ValueError, "a time in seconds, 0 or more", c->arg[i]);
-    *out = (uint64_t)(s * 1e9);
-    return true;
-}
-
-bool cx_now_arg(cx_call *c, int i, uint64_t *out)
-{
-    *out = cbx_clock_ns();
-    return !given(c, i) || ns_arg(c, i, out);
-}
-
-/* ---- options ---- */
-
-static bool set_whole(cx_call *c, const cx_option *o, char *at)
-{
-    size_t v = 0;
-
-    if (!cx_size_arg(c, o->arg, &v)) return false;
-    if (o->width == sizeof(uint32_t)) {
-        uint32_t half = v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
-        memcpy(at, &half, sizeof half);
-    } else {
-        memcpy(at, &v, sizeof v);
-    }
-    return true;
-}
-
-static bool set_option(cx_call *c, const cx_option *o, char *at)
-{
-    union {
-        double number;
-        bool flag;
-        const char *text;
-        int word;
-        uint64_t ns;
-    } v = { 0 };
-    bool fine = false;
-
-    switch (o->kind) {
-    case CX_O_WHOLE: return set_whole(c, o, at);
-    case CX_O_NUMBER: fine = cx_double_arg(c, o->arg, &v.number); break;
-    case CX_O_FLAG: fine = cx_bool_arg(c, o->arg, &v.flag); break;
-    case CX_O_TEXT: fine = cx_text_arg(c, o->arg, &v.text); break;
-    case CX_O_WORD: fine = cx_word_arg(c, o->arg, o->words, o->nwords, &v.word); break;
-    case CX_O_NS: fine = ns_arg(c, o->arg, &v.ns); break;
-    }
-    if (fine) memcpy(at, &v, o->width);
-    return fine;
-}
-
-bool cx_options(cx_call *c, const cx_option *list, size_t n, void *into)
-{
-    for (size_t i = 0; i < n; i++)
-        if (given(c, list[i].arg) && !set_option(c, &list[i], (char *)into + list[i].at)) return false;
+    if (o && !PyCallable_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "callable", o);
+    ((cx_callback *)out)->function = o;
     return true;
 }
 

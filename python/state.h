@@ -80,6 +80,7 @@ typedef enum cx_thing_kind {
 typedef struct cx_state {
     struct cx_state *home; /* first: a namespace inside the module points to the module's own state */
     PyObject *module;      /* of a namespace: keeps the home alive; NULL in the home */
+    PyObject *signatures;  /* of all functions and methods, by name */
     PyTypeObject *array_type, *dtype_type;
     PyTypeObject *unique_all, *unique_counts, *unique_inverse, *finfo, *iinfo, *eigh, *qr, *slogdet, *svd,
         *lstsq;                             /* tuples with names */
@@ -116,59 +117,82 @@ typedef struct cx_operand {
     PyObject *big; /* borrowed: a whole number beyond 64 bits, scalar is its nearest float */
 } cx_operand;
 
-typedef struct cx_call {
+typedef struct cx_call cx_call;
+typedef void (*cx_fn)(void);
+typedef PyObject *(*cx_impl)(cx_call *c);
+
+/** A parameter of a signature: views of its text. */
+typedef struct cx_parameter {
+    const char *name, *annotation, *fallback; /* NULL: none */
+    size_t name_length, annotation_length, fallback_length;
+    enum { CX_BY_POSITION, CX_BY_EITHER, CX_BY_NAME, CX_BY_REST } how;
+} cx_parameter;
+
+/** A function of the module.  The signature is Python's, with annotations: arguments are bound and converted by it, the text
+ * signature, the stubs and the documentation are made from it.  An annotation of quoted words ('a' | 'b') is a choice. */
+typedef struct cx_function {
+    const char *name, *signature, *returns;
+    cx_impl impl;
+    cx_fn fn;                 /* for impl: c->fn */
+    cx_parameter *parameters; /* parsed at the first call, kept as long as the process */
+    int nparameters;
+} cx_function;
+
+struct cx_call {
     cx_state *st;
-    const char *name, *signature;
+    const char *name;
+    const cx_function *function; /* NULL: an operator */
+    cx_fn fn;
     PyObject *self;             /* of a method */
     PyObject *arg[CX_MAX_ARGS]; /* borrowed; NULL: left out */
     PyObject *const *rest;      /* of a signature with *arrays */
     Py_ssize_t nrest;
     cbx_array **held; /* references for as long as the call runs */
-    size_t nheld, room;
+    size_t nheld, capacity;
     cbx_array *held_inline[6];
     size_t elements;        /* of all operands */
     PyObject *domain_error; /* what CBX_EDOM raises; NULL: ValueError */
-    cbx_ctx *ctx;           /* borrowed from the state; NULL: none */
+    cbx_err err;
+    cbx_ctx *ctx; /* borrowed from the state; NULL: none */
     cbx_scope scope;
     PyThreadState *unlocked;
-} cx_call;
-
-typedef void (*cx_fn)(void);
-typedef PyObject *(*cx_impl)(cx_call *c, cx_fn fn);
-
-/** A function of the module: the signature is Python's text, and what arguments are read by. */
-typedef struct cx_function {
-    const char *name, *signature;
-    cx_impl impl;
-    cx_fn fn; /* handed to impl */
-} cx_function;
+};
 
 /** Reads the arguments, runs the implementation, drops what the call held. */
-PyObject *cx_invoke(cx_state *st, const cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                     PyObject *kwnames);
 
-/* A list X(name, signature, implementation, library function or 0, words) becomes a method table:
- *     CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE) */
-#define CX_TRAMPOLINE(name, sig, impl, fun, doc)                                                                       \
-    static PyObject *call_##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw)                    \
+/* A list X(name, signature, type of the result, implementation, library function or 0, documentation) becomes a method table:
+ *     CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE)
+ * A prefix keeps functions apart from methods of the same name in one file. */
+#define CX_TRAMPOLINE(prefix, state, instance, name, sig, returns, impl, fun)                                          \
+    static PyObject *prefix##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw)                   \
     {                                                                                                                  \
-        static const cx_function f = { #name, sig, impl, (cx_fn)(fun) };                                               \
-        return cx_invoke(cx_state_of(self), &f, NULL, args, n, kw);                                                    \
+        static cx_function f = { #name, sig, returns, impl, (cx_fn)(fun), NULL, 0 };                                   \
+        return cx_invoke(state(self), &f, instance, args, n, kw);                                                      \
     }
-#define CX_METHOD(name, sig, impl, fun, doc)                                                                           \
-    { #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, #name "(" sig ")\n--\n\n" doc },
-#define CX_TYPE_TRAMPOLINE(name, sig, impl, fun, doc)                                                                  \
-    static PyObject *call_##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw)                    \
-    {                                                                                                                  \
-        static const cx_function f = { #name, sig, impl, (cx_fn)(fun) };                                               \
-        return cx_invoke(cx_state_of_instance(self), &f, self, args, n, kw);                                           \
-    }
-#define CX_TYPE_METHOD(name, sig, impl, fun, doc)                                                                      \
-    { #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS,                                  \
-      #name "($self, " sig ")\n--\n\n" doc },
+#define CX_METHOD(prefix, self, name, sig, returns, doc)                                                               \
+    { #name, (PyCFunction)(void (*)(void))prefix##name, METH_FASTCALL | METH_KEYWORDS,                                 \
+      #name "(" self sig ") -> " returns "\n--\n\n" doc },
+#define CX_CALL(name, sig, returns, impl, fun, doc)                                                                    \
+    CX_TRAMPOLINE(call_, cx_state_of, NULL, name, sig, returns, impl, fun)
+#define CX_CALL_ROW(name, sig, returns, impl, fun, doc) CX_METHOD(call_, , name, sig, returns, doc)
+#define CX_OF_TYPE(name, sig, returns, impl, fun, doc)                                                                 \
+    CX_TRAMPOLINE(method_, cx_state_of_instance, self, name, sig, returns, impl, fun)
+#define CX_OF_TYPE_ROW(name, sig, returns, impl, fun, doc) CX_METHOD(method_, "$self, ", name, sig, returns, doc)
 #define CX_FUNCTIONS(table, LIST)                                                                                      \
-    LIST(CX_TRAMPOLINE)                                                                                                \
-    PyMethodDef table[] = { LIST(CX_METHOD){ 0 } };
+    LIST(CX_CALL)                                                                                                      \
+    PyMethodDef table[] = { LIST(CX_CALL_ROW){ 0 } };
+#define CX_TYPE_FUNCTIONS(table, LIST)                                                                                 \
+    LIST(CX_OF_TYPE)                                                                                                   \
+    static PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
+
+/** A documentation string name(signature) -> result\n--\n\ntext without annotations, which inspect does not read; the caller frees
+ * it with PyMem_Free.  NULL where it has no such form, and at the end of memory. */
+char *cx_plain_doc(const char *doc);
+/** Takes the annotations out of the signatures in the documentation of a table, once, and adds those signatures to the dict
+ * under prefix and name.  NULL with an exception. */
+PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *prefix);
 
 /** Starts and ends a call that has no table entry (operators). */
 void cx_call_init(cx_call *c, cx_state *st, const char *name);
@@ -177,8 +201,6 @@ void cx_call_done(cx_call *c);
 bool cx_begin(cx_call *c);
 /** Takes the interpreter's lock again, inside a begun call. */
 void cx_lock(cx_call *c);
-/** Name of parameter i, for messages; a new reference. */
-PyObject *cx_parameter_name(const cx_call *c, int i);
 /** Closes the scope: the result as an Array, or the exception of the first failure. */
 PyObject *cx_result(cx_call *c, cbx_array *r);
 /** Closes the scope and hands n results over to the caller, who frees them. */
@@ -190,11 +212,70 @@ PyObject *cx_record(cx_call *c, PyTypeObject *type, size_t n, cbx_array **arrays
 /** A reference for as long as the call runs; takes over the caller's. */
 bool cx_hold(cx_call *c, cbx_array *a);
 
+/* ---- arguments by name: false (NULL) with an exception that names function and parameter ---- */
+
+/** The argument called name as it was given; NULL if it was left out or is None. */
+PyObject *cx_arg(cx_call *c, const char *name);
+
+/** The parameter of that name; NULL if there is none. */
+const cx_parameter *cx_parameter_of(const cx_call *c, const char *name);
+/** Raises "mean: 'x' must be wanted, got <object>"; false. */
+bool cx_refuse(const cx_call *c, const char *name, PyObject *kind, const char *wanted, PyObject *got);
+
+/** Converts o, the argument called name, into *out. */
+typedef bool (*cx_reader)(cx_call *c, const char *name, PyObject *o, void *out);
+typedef struct cx_target {
+    const char *name; /* "level", "o.level" or "o->level" */
+    cx_reader read;
+    void *out;
+} cx_target;
+bool cx_get(cx_call *c, const cx_target *list);
+
+bool cx_read_double(cx_call *c, const char *name, PyObject *o, void *out);
+bool cx_read_size(cx_call *c, const char *name, PyObject *o, void *out); /* annotation seconds: nanoseconds */
+bool cx_read_int64(cx_call *c, const char *name, PyObject *o, void *out);
+bool cx_read_bool(cx_call *c, const char *name, PyObject *o, void *out);
+bool cx_read_text(cx_call *c, const char *name, PyObject *o, void *out);
+bool cx_read_unsigned(cx_call *c, const char *name, PyObject *o, void *out); /* a choice, a dtype or a count */
+bool cx_read_int(cx_call *c, const char *name, PyObject *o, void *out);      /* a choice, or an axis */
+/** The place of a string, or of the value of an enum, among the quoted words of the annotation. */
+bool cx_read_choice(cx_call *c, const char *name, PyObject *o, int *out);
+bool cx_read_array(cx_call *c, const char *name, PyObject *o, void *out);
+bool cx_read_object(cx_call *c, const char *name, PyObject *o, void *out);
+bool cx_read_samples(cx_call *c, const char *name, PyObject *o, void *out);
+bool cx_read_texts(cx_call *c, const char *name, PyObject *o, void *out);
+bool cx_read_groups(cx_call *c, const char *name, PyObject *o, void *out);
+bool cx_read_callback(cx_call *c, const char *name, PyObject *o, void *out);
+
+/* CX_GET(c, x, level, o.seed) reads the arguments of these names into these variables and members, each by its type.  One that is
+ * left out or None gets the default of the signature; where that is None or text, the variable stays as it is. */
+#define CX_GET(c, ...) cx_get(c, (const cx_target[]){ CX_EACH(CX_TARGET, __VA_ARGS__){ NULL, NULL, NULL } })
+/** The first n arguments, all numbers. */
+bool cx_numbers(cx_call *c, int n, double *v);
+
+/* One argument into a variable of another name. */
+#define CX_GET_AS(c, name, v) cx_get(c, (const cx_target[]){ { name, CX_READER(v), &(v) }, { NULL, NULL, NULL } })
+#define CX_TARGET(v)          { #v, CX_READER(v), &(v) },
+#define CX_READER(v)                                                                                                   \
+    _Generic(&(v), double *: cx_read_double, size_t *: cx_read_size, unsigned long long *: cx_read_size, int64_t *: cx_read_int64, bool *: cx_read_bool,   \
+             const char **: cx_read_text, unsigned *: cx_read_unsigned, int *: cx_read_int,                            \
+             const cbx_array **: cx_read_array, PyObject **: cx_read_object, struct cx_samples *: cx_read_samples,     \
+             struct cx_texts *: cx_read_texts, struct cx_groups *: cx_read_groups,                                     \
+             struct cx_callback *: cx_read_callback)
+#define CX_EACH(f, ...)         __VA_OPT__(CX_EXPAND(CX_EACH_STEP(f, __VA_ARGS__)))
+#define CX_EACH_STEP(f, v, ...) f(v) __VA_OPT__(CX_EACH_AGAIN CX_PARENS(f, __VA_ARGS__))
+#define CX_EACH_AGAIN()         CX_EACH_STEP
+#define CX_PARENS               ()
+#define CX_EXPAND(...)          CX_EXPAND1(CX_EXPAND1(CX_EXPAND1(__VA_ARGS__)))
+#define CX_EXPAND1(...)         CX_EXPAND2(CX_EXPAND2(CX_EXPAND2(__VA_ARGS__)))
+#define CX_EXPAND2(...)         CX_EXPAND3(CX_EXPAND3(CX_EXPAND3(__VA_ARGS__)))
+#define CX_EXPAND3(...)         __VA_ARGS__
+
 /* ---- arguments: false with an exception set ---- */
 
 bool cx_is_array(cx_state *st, PyObject *o);
-/** Argument i as an array; numbers become arrays of rank 0. */
-const cbx_array *cx_array_arg(cx_call *c, int i);
+/** An argument as an array; numbers become arrays of rank 0. */
+const cbx_array *cx_array_arg(cx_call *c, const char *name);
 const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *what);
 /** An array or a number: 1, or 0 if o is neither, -1 with an exception. */
 int cx_operand_from(cx_call *c, PyObject *o, cx_operand *out);
@@ -211,24 +292,18 @@ const cbx_array *cx_weak(cx_call *c, const cbx_array *x, const cx_operand *scala
 bool cx_fits(cbx_dtype t, const cx_operand *v);
 /** 1, 0 if o is no number, -1 with an exception. */
 int cx_scalar_from(PyObject *o, cx_operand *out);
-bool cx_dtype_arg(cx_call *c, int i, cbx_dtype *inout);
-bool cx_bool_arg(cx_call *c, int i, bool *inout);
-bool cx_int_arg(cx_call *c, int i, int64_t *inout);
-/** A diagonal's number: one beyond 64 bits is as far away as 64 bits tell. */
-bool cx_offset_arg(cx_call *c, int i, int64_t *inout);
-bool cx_double_arg(cx_call *c, int i, double *inout);
 /** Axes of x; None and left out: all of them. */
-bool cx_axes_arg(cx_call *c, int i, const cbx_array *x, bool keep, cbx_axes *out);
+bool cx_axes_arg(cx_call *c, const char *name, const cbx_array *x, bool keep, cbx_axes *out);
 /** One axis; *none (may be NULL) tells if it is None or left out: then *axis stays. */
-bool cx_axis_arg(cx_call *c, int i, int *axis, bool *none);
+bool cx_axis_arg(cx_call *c, const char *name, int *axis, bool *none);
 /** A whole number or a sequence of them, limit at most; *n is their number. */
 bool cx_ints_from(cx_call *c, PyObject *o, const char *what, int limit, int *n, ptrdiff_t *out);
 /** As cx_ints_from, none negative. */
-bool cx_shape_arg(cx_call *c, int i, int *ndim, size_t *shape);
-bool cx_device_arg(cx_call *c, int i);
+bool cx_shape_arg(cx_call *c, const char *name, int *ndim, size_t *shape);
+bool cx_device_arg(cx_call *c, const char *name);
 /** A sequence of arrays: handles held by the call, the array of them freed with PyMem_Free by the caller. */
 const cbx_array **cx_arrays_from(cx_call *c, PyObject *const *items, size_t n);
-const cbx_array **cx_array_list_arg(cx_call *c, int i, size_t *n);
+const cbx_array **cx_array_list_arg(cx_call *c, const char *name, size_t *n);
 
 /* ---- objects ---- */
 
@@ -244,9 +319,9 @@ bool cx_store(cbx_dtype t, void *p, PyObject *o);
 PyObject *cx_shape_tuple(const cbx_array *a);
 /** Whether a dtype is of a kind (a word, a dtype, a tuple of them); -1 with an exception. */
 int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind);
-PyObject *cx_do_dlpack(cx_call *c, cx_fn fn);
-PyObject *cx_do_dlpack_device(cx_call *c, cx_fn fn);
-PyObject *cx_do_devices(cx_call *c, cx_fn fn);
+PyObject *cx_do_dlpack(cx_call *c);
+PyObject *cx_do_dlpack_device(cx_call *c);
+PyObject *cx_do_devices(cx_call *c);
 /** An Array of o: asarray(o, dtype, copy).  dtype CBX_DTYPE_COUNT: as found; copy -1: if needed, 0: never, 1: always. */
 PyObject *cx_asarray(cx_state *st, PyObject *o, cbx_dtype dtype, int copy);
 /** A handle on the elements of an object with the buffer protocol. */

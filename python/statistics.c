@@ -11,111 +11,99 @@ typedef cbx_status (*cut_number)(cbx_ctx *, const double *, size_t, double, doub
 typedef cbx_status (*one_interval)(cbx_ctx *, const double *, size_t, double, cbx_interval *, cbx_err *);
 typedef cbx_status (*one_interval_bare)(const double *, size_t, double, cbx_interval *, cbx_err *);
 
-static PyObject *do_number(cx_call *c, cx_fn fn)
+static PyObject *do_number(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
     double v = 0;
     cx_samples x;
 
-    if (!cx_samples_arg(c, 0, &x) || !cx_begin(c)) return NULL;
-    status = ((one_number)fn)(c->ctx, x.x, x.n, &v, &err);
-    return cx_answer_number(c, status, &err, v);
+    if (!CX_GET(c, x) || !cx_begin(c)) return NULL;
+    status = ((one_number)c->fn)(c->ctx, x.x, x.n, &v, &c->err);
+    return cx_answer_number(c, status, v);
 }
 
-static PyObject *do_number_bare(cx_call *c, cx_fn fn)
+static PyObject *do_number_bare(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     double v = 0;
     cx_samples x;
 
-    if (!cx_samples_arg(c, 0, &x)) return NULL;
-    return ((one_number_bare)fn)(x.x, x.n, &v, &err) ? cx_raise(err.status, err.message) : PyFloat_FromDouble(v);
+    if (!CX_GET(c, x)) return NULL;
+    return ((one_number_bare)c->fn)(x.x, x.n, &v, &c->err) ? cx_raise(c->err.status, c->err.message)
+                                                           : PyFloat_FromDouble(v);
 }
 
-static PyObject *do_cut(cx_call *c, cx_fn fn)
+static PyObject *do_cut(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     double v = 0, cut = 0.1;
     cbx_status status;
     cx_samples x;
 
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &cut) || !cx_begin(c)) return NULL;
-    status = ((cut_number)fn)(c->ctx, x.x, x.n, cut, &v, &err);
-    return cx_answer_number(c, status, &err, v);
+    if (!CX_GET(c, x, cut) || !cx_begin(c)) return NULL;
+    status = ((cut_number)c->fn)(c->ctx, x.x, x.n, cut, &v, &c->err);
+    return cx_answer_number(c, status, v);
 }
 
-static PyObject *do_interval(cx_call *c, cx_fn fn)
+static PyObject *do_interval(cx_call *c)
 {
     double level = level_default();
-    cbx_err err = CBX_ERR_INIT;
     cbx_interval out;
     cbx_status status;
     cx_samples x;
 
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &level) || !cx_begin(c)) return NULL;
-    status = ((one_interval)fn)(c->ctx, x.x, x.n, level, &out, &err);
-    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+    if (!CX_GET(c, x, level) || !cx_begin(c)) return NULL;
+    status = ((one_interval)c->fn)(c->ctx, x.x, x.n, level, &out, &c->err);
+    return cx_answer(c, status, CX_INTERVAL, &out);
 }
 
-static PyObject *do_interval_bare(cx_call *c, cx_fn fn)
+static PyObject *do_interval_bare(cx_call *c)
 {
     double level = level_default();
-    cbx_err err = CBX_ERR_INIT;
     cbx_interval out;
     cx_samples x;
 
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &level)) return NULL;
-    return cx_answer(c, ((one_interval_bare)fn)(x.x, x.n, level, &out, &err), &err, CX_INTERVAL, &out);
+    if (!CX_GET(c, x, level)) return NULL;
+    return cx_answer(c, ((one_interval_bare)c->fn)(x.x, x.n, level, &out, &c->err), CX_INTERVAL, &out);
 }
 
-static PyObject *do_quantile_interval(cx_call *c, cx_fn fn)
+static PyObject *do_quantile_interval(cx_call *c)
 {
     double level = level_default(), p = 0;
-    cbx_err err = CBX_ERR_INIT;
     cbx_interval out;
     cbx_status status;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &p) || !cx_double_arg(c, 2, &level) || !cx_begin(c))
-        return NULL;
-    status = cbx_stat_quantile_interval(c->ctx, x.x, x.n, p, level, &out, &err);
-    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+    if (!CX_GET(c, x, p, level) || !cx_begin(c)) return NULL;
+    status = cbx_stat_quantile_interval(c->ctx, x.x, x.n, p, level, &out, &c->err);
+    return cx_answer(c, status, CX_INTERVAL, &out);
 }
 
-static PyObject *do_proportion_interval(cx_call *c, cx_fn fn)
+static PyObject *do_proportion_interval(cx_call *c)
 {
     double level = level_default();
-    cbx_err err = CBX_ERR_INIT;
     cbx_interval out;
     size_t k = 0, n = 0;
 
-    (void)fn;
-    if (!cx_size_arg(c, 0, &k) || !cx_size_arg(c, 1, &n) || !cx_double_arg(c, 2, &level)) return NULL;
-    return cx_answer(c, cbx_stat_proportion_interval(k, n, level, &out, &err), &err, CX_INTERVAL, &out);
+    if (!CX_GET(c, k, n, level)) return NULL;
+    return cx_answer(c, cbx_stat_proportion_interval(k, n, level, &out, &c->err), CX_INTERVAL, &out);
 }
 
-static PyObject *do_summary(cx_call *c, cx_fn fn)
+static PyObject *do_summary(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_summary out;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_stat_summary(c->ctx, x.x, x.n, &out, &err), &err, CX_SUMMARY, &out);
+    if (!CX_GET(c, x) || !cx_begin(c)) return NULL;
+    return cx_answer(c, cbx_stat_summary(c->ctx, x.x, x.n, &out, &c->err), CX_SUMMARY, &out);
 }
 
-static PyObject *do_quantile(cx_call *c, cx_fn fn)
+static PyObject *do_quantile(cx_call *c)
 {
     cbx_arena arena;
     double p = 0, *sorted;
     PyObject *r = NULL;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &p)) return NULL;
+    if (!CX_GET(c, x, p)) return NULL;
     if (!x.n || !(p >= 0 && p <= 1)) {
         PyErr_Format(PyExc_ValueError,
                      x.n ? "quantile: 'p' has to lie between 0 and 1" : "quantile: there are no values");
@@ -134,34 +122,30 @@ static PyObject *do_quantile(cx_call *c, cx_fn fn)
     return r;
 }
 
-static PyObject *do_variation(cx_call *c, cx_fn fn)
+static PyObject *do_variation(cx_call *c)
 {
     double threshold = CBX_STAT_STABLE_CV;
-    cbx_err err = CBX_ERR_INIT;
     cbx_variation out;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &threshold)) return NULL;
-    return cx_answer(c, cbx_stat_variation(x.x, x.n, threshold, &out, &err), &err, CX_VARIATION, &out);
+    if (!CX_GET(c, x, threshold)) return NULL;
+    return cx_answer(c, cbx_stat_variation(x.x, x.n, threshold, &out, &c->err), CX_VARIATION, &out);
 }
 
-static PyObject *do_outliers(cx_call *c, cx_fn fn)
+static PyObject *do_outliers(cx_call *c)
 {
     double threshold = CBX_STAT_OUTLIER_SCORE;
-    cbx_err err = CBX_ERR_INIT;
     size_t *at = NULL, n = 0;
     bool *mask;
     PyObject *r = NULL;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &threshold)) return NULL;
+    if (!CX_GET(c, x, threshold)) return NULL;
     mask = PyMem_Calloc(x.n + 1, sizeof *mask);
     at = PyMem_Calloc(x.n + 1, sizeof *at);
     if (!mask || !at) {
         PyErr_NoMemory();
-    } else if (cx_begin(c) && cx_fine(c, cbx_stat_outliers(c->ctx, x.x, x.n, threshold, mask, NULL, &err), &err)) {
+    } else if (cx_begin(c) && cx_fine(c, cbx_stat_outliers(c->ctx, x.x, x.n, threshold, mask, NULL, &c->err))) {
         for (size_t i = 0; i < x.n; i++)
             if (mask[i]) at[n++] = i;
         r = cx_wholes_object(at, n);
@@ -180,111 +164,96 @@ typedef cbx_status (*two_interval_bare)(const double *, size_t, const double *, 
 typedef cbx_status (*pair_interval)(cbx_ctx *, const double *, const double *, size_t, double, cbx_interval *,
                                     cbx_err *);
 
-static PyObject *do_interval2(cx_call *c, cx_fn fn)
+static PyObject *do_interval2(cx_call *c)
 {
     double level = level_default();
-    cbx_err err = CBX_ERR_INIT;
     cbx_interval out;
     cbx_status status;
     cx_samples x, y;
 
-    if (!cx_two_samples(c, &x, &y, false) || !cx_double_arg(c, 2, &level) || !cx_begin(c)) return NULL;
-    status = ((two_interval)fn)(c->ctx, x.x, x.n, y.x, y.n, level, &out, &err);
-    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+    if (!CX_GET(c, x, y, level) || !cx_begin(c)) return NULL;
+    status = ((two_interval)c->fn)(c->ctx, x.x, x.n, y.x, y.n, level, &out, &c->err);
+    return cx_answer(c, status, CX_INTERVAL, &out);
 }
 
-static PyObject *do_interval2_bare(cx_call *c, cx_fn fn)
+static PyObject *do_interval2_bare(cx_call *c)
 {
     double level = level_default();
-    cbx_err err = CBX_ERR_INIT;
     cbx_interval out;
     cx_samples x, y;
 
-    if (!cx_two_samples(c, &x, &y, false) || !cx_double_arg(c, 2, &level)) return NULL;
-    return cx_answer(c, ((two_interval_bare)fn)(x.x, x.n, y.x, y.n, level, &out, &err), &err, CX_INTERVAL, &out);
+    if (!CX_GET(c, x, y, level)) return NULL;
+    return cx_answer(c, ((two_interval_bare)c->fn)(x.x, x.n, y.x, y.n, level, &out, &c->err), CX_INTERVAL, &out);
 }
 
-static PyObject *do_pairs(cx_call *c, cx_fn fn)
+static PyObject *do_pairs(cx_call *c)
 {
     double level = level_default();
-    cbx_err err = CBX_ERR_INIT;
     cbx_interval out;
     cbx_status status;
     cx_samples x, y;
 
-    if (!cx_two_samples(c, &x, &y, true) || !cx_double_arg(c, 2, &level) || !cx_begin(c)) return NULL;
-    status = ((pair_interval)fn)(c->ctx, x.x, y.x, x.n, level, &out, &err);
-    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+    if (!CX_GET(c, x, y) || !cx_same_length(c, &x, &y) || !CX_GET(c, level) || !cx_begin(c)) return NULL;
+    status = ((pair_interval)c->fn)(c->ctx, x.x, y.x, x.n, level, &out, &c->err);
+    return cx_answer(c, status, CX_INTERVAL, &out);
 }
 
 /* ---- series ---- */
 
-static PyObject *do_autocorrelation(cx_call *c, cx_fn fn)
+static PyObject *do_autocorrelation(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     size_t lags = 10;
     PyObject *r = NULL;
     cx_samples x;
     double *out;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_size_arg(c, 1, &lags)) return NULL;
+    if (!CX_GET(c, x, lags)) return NULL;
     if (lags >= x.n) lags = x.n ? x.n - 1 : 0;
     out = PyMem_Calloc(lags + 1, sizeof *out);
     if (!out) return PyErr_NoMemory();
-    r = cx_answer_numbers(c, cbx_stat_autocorrelation(x.x, x.n, lags, out, &err), &err, out, lags + 1);
+    r = cx_answer_numbers(c, cbx_stat_autocorrelation(x.x, x.n, lags, out, &c->err), out, lags + 1);
     PyMem_Free(out);
     return r;
 }
 
-static PyObject *do_batch_means(cx_call *c, cx_fn fn)
+static PyObject *do_batch_means(cx_call *c)
 {
     double level = level_default();
-    cbx_err err = CBX_ERR_INIT;
     size_t batches = 0;
     cbx_interval out;
     cbx_status status;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_size_arg(c, 1, &batches) || !cx_double_arg(c, 2, &level) || !cx_begin(c))
-        return NULL;
-    status = cbx_stat_batch_means(c->ctx, x.x, x.n, batches, level, &out, &err);
-    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+    if (!CX_GET(c, x, batches, level) || !cx_begin(c)) return NULL;
+    status = cbx_stat_batch_means(c->ctx, x.x, x.n, batches, level, &out, &c->err);
+    return cx_answer(c, status, CX_INTERVAL, &out);
 }
 
-static PyObject *do_modes(cx_call *c, cx_fn fn)
+static PyObject *do_modes(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     double resolution = 0;
     size_t count = 0;
     PyObject *r = NULL;
     cbx_mode *modes;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &resolution)) return NULL;
+    if (!CX_GET(c, x, resolution)) return NULL;
     modes = PyMem_Calloc(x.n + 1, sizeof *modes);
     if (!modes) return PyErr_NoMemory();
-    if (cx_begin(c) && cx_fine(c, cbx_stat_modes(c->ctx, x.x, x.n, resolution, modes, x.n, &count, &err), &err))
+    if (cx_begin(c) && cx_fine(c, cbx_stat_modes(c->ctx, x.x, x.n, resolution, modes, x.n, &count, &c->err)))
         r = cx_answer_list(c->st, CX_MODE, modes, count);
     PyMem_Free(modes);
     return r;
 }
 
-static PyObject *do_steady(cx_call *c, cx_fn fn)
+static PyObject *do_steady(cx_call *c)
 {
-    static const cx_option options[] = { CX_OPTION(1, NUMBER, cbx_steady_opts, tolerance),
-                                         CX_OPTION(2, NUMBER, cbx_steady_opts, tail),
-                                         CX_OPTION(3, NUMBER, cbx_steady_opts, penalty) };
     cbx_steady_opts o = CBX_STEADY_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
     cbx_steady out;
     cx_samples x;
 
-    (void)fn;
-    if (!cx_samples_arg(c, 0, &x) || !cx_options(c, options, CBX_LEN(options), &o) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_stat_steady(c->ctx, x.x, x.n, &o, &out, NULL, 0, &err), &err, CX_STEADY, &out);
+    if (!CX_GET(c, x, o.tolerance, o.tail, o.penalty) || !cx_begin(c)) return NULL;
+    return cx_answer(c, cbx_stat_steady(c->ctx, x.x, x.n, &o, &out, NULL, 0, &c->err), CX_STEADY, &out);
 }
 
 static PyObject *looks_object(cx_call *c, const cbx_looks *plan)
@@ -295,23 +264,21 @@ static PyObject *looks_object(cx_call *c, const cbx_looks *plan)
     return cx_answer_object(c->st, CX_LOOKS, &out);
 }
 
-static PyObject *do_looks(cx_call *c, cx_fn fn)
+static PyObject *do_looks(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     size_t first = 0, last = 0;
     double alpha = 0.05;
     cbx_looks plan;
 
-    (void)fn;
-    if (!cx_size_arg(c, 0, &first) || !cx_size_arg(c, 1, &last) || !cx_double_arg(c, 2, &alpha)) return NULL;
-    if (cbx_looks_plan(first, last, alpha, &plan, &err)) return cx_raise(err.status, err.message);
+    if (!CX_GET(c, first, last, alpha)) return NULL;
+    if (cbx_looks_plan(first, last, alpha, &plan, &c->err)) return cx_raise(c->err.status, c->err.message);
     return looks_object(c, &plan);
 }
 
-/* Argument 0: Looks, (pairs, levels, alpha, error, weights, scale). */
+/* The argument looks, a Looks: (pairs, levels, alpha, error, weights, scale). */
 static bool read_looks(cx_call *c, cbx_looks *out)
 {
-    PyObject *o = c->arg[0], *pairs, *weights;
+    PyObject *o = cx_arg(c, "looks") ? cx_arg(c, "looks") : Py_None, *pairs, *weights;
 
     *out = (cbx_looks){ 0 };
     if (Py_TYPE(o) != c->st->answers[CX_LOOKS]) {
@@ -336,67 +303,65 @@ static bool read_looks(cx_call *c, cbx_looks *out)
     return !PyErr_Occurred();
 }
 
-static PyObject *do_looks_p(cx_call *c, cx_fn fn)
+static PyObject *do_looks_p(cx_call *c)
 {
     cbx_looks plan;
     double p = 1;
     size_t j = 0;
 
-    (void)fn;
-    if (!read_looks(c, &plan) || !cx_size_arg(c, 1, &j) || !cx_double_arg(c, 2, &p)) return NULL;
+    if (!read_looks(c, &plan) || !CX_GET(c, j, p)) return NULL;
     if (j >= plan.count)
         return PyErr_Format(PyExc_IndexError, "looks_p: there is no look %zu: the plan has %zu, from 0", j, plan.count);
-    if (!(p >= 0 && p <= 1)) return PyErr_Format(PyExc_ValueError, "looks_p: 'p' has to be 0 to 1, not %R", c->arg[2]);
+    if (!(p >= 0 && p <= 1))
+        return PyErr_Format(PyExc_ValueError, "looks_p: 'p' has to be 0 to 1, not %R", cx_arg(c, "p"));
     return PyFloat_FromDouble(cbx_looks_p(&plan, j, p));
 }
 
-static PyObject *do_looks_end(cx_call *c, cx_fn fn)
+static PyObject *do_looks_end(cx_call *c)
 {
-    cbx_err err = CBX_ERR_INIT;
     size_t done = 0, pairs = 0;
     cbx_looks plan;
 
-    (void)fn;
-    if (!read_looks(c, &plan) || !cx_size_arg(c, 1, &done) || !cx_size_arg(c, 2, &pairs)) return NULL;
-    return cx_fine(c, cbx_looks_end(&plan, done, pairs, &err), &err) ? looks_object(c, &plan) : NULL;
+    if (!read_looks(c, &plan) || !CX_GET(c, done, pairs)) return NULL;
+    return cx_fine(c, cbx_looks_end(&plan, done, pairs, &c->err)) ? looks_object(c, &plan) : NULL;
 }
 
 /* clang-format off */
 #define STATISTICS(X) \
-    X(summary, "x, /", do_summary, 0, "Least, greatest, mean, quantiles and spread.") \
-    X(median, "x, /", do_number, cbx_stat_median, "Median.") \
-    X(quantile, "x, p, /", do_quantile, 0, "Quantile by linear interpolation (type 7, NumPy's default).") \
-    X(mad, "x, /", do_number, cbx_stat_mad, "1.4826 times the median distance from the median.") \
-    X(qn, "x, /", do_number, cbx_stat_qn, "Rousseeuw and Croux's Qn: spread without a centre.") \
-    X(geometric_mean, "x, /", do_number_bare, cbx_stat_geometric_mean, "exp(mean log x), every x > 0.") \
-    X(harmonic_mean, "x, /", do_number_bare, cbx_stat_harmonic_mean, "n / sum(1/x), every x > 0.") \
-    X(trimmed_mean, "x, cut=0.1, /", do_cut, cbx_stat_trimmed_mean, "Mean without a share of the smallest, and as many of the largest.") \
-    X(winsorized_mean, "x, cut=0.1, /", do_cut, cbx_stat_winsorized_mean, "Mean with those pulled in.") \
-    X(variation, "x, /, threshold=0.1", do_variation, 0, "Coefficient of variation, and whether the sample is called stable.") \
-    X(outliers, "x, /, threshold=3.5", do_outliers, 0, "Places of the outliers, by the modified z-score.") \
-    X(median_interval, "x, /, level=0.95", do_interval, cbx_stat_median_interval, "Median with its exact order-statistic interval.") \
-    X(median_interpolated, "x, /, level=0.95", do_interval, cbx_stat_median_interpolated, "Median with an interval at the level asked for.") \
-    X(hodges_lehmann, "x, /, level=0.95", do_interval, cbx_stat_hodges_lehmann, "Median of pairwise means, with the signed-rank interval.") \
-    X(mean_interval, "x, /, level=0.95", do_interval_bare, cbx_stat_mean_interval, "Mean with Student's t interval.") \
-    X(stddev_interval, "x, /, level=0.95", do_interval_bare, cbx_stat_stddev_interval, "Standard deviation with its chi-square interval.") \
-    X(quantile_interval, "x, p, /, level=0.95", do_quantile_interval, 0, "Quantile with its order-statistic interval.") \
-    X(proportion_interval, "k, n, /, level=0.95", do_proportion_interval, 0, "k of n, with Clopper and Pearson's interval.") \
-    X(hodges_lehmann_shift, "x, y, /, level=0.95", do_interval2, cbx_stat_hodges_lehmann_shift, "Median of x_i - y_j, with the Mann-Whitney interval.") \
-    X(paired_ratio, "x, y, /, level=0.95", do_pairs, cbx_stat_paired_ratio, "Median of x_i / y_i, with its order-statistic interval.") \
-    X(cohen_d, "x, y, /, level=0.95", do_interval2_bare, cbx_stat_cohen_d, "Difference of means in pooled standard deviations.") \
-    X(hedges_g, "x, y, /, level=0.95", do_interval2_bare, cbx_stat_hedges_g, "Cohen's d without the bias of small samples.") \
-    X(glass_delta, "x, y, /, level=0.95", do_interval2_bare, cbx_stat_glass_delta, "Difference of means in standard deviations of y.") \
-    X(paired_d, "x, y, /, level=0.95", do_pairs, cbx_stat_paired_d, "Mean difference of pairs in its standard deviations.") \
-    X(vargha_delaney, "x, y, /, level=0.95", do_interval2, cbx_stat_vargha_delaney, "P(x > y) + P(x = y)/2.") \
-    X(cliff_delta, "x, y, /, level=0.95", do_interval2, cbx_stat_cliff_delta, "P(x > y) - P(x < y).") \
-    X(autocorrelation, "x, /, lags=10", do_autocorrelation, 0, "Autocorrelation at 0 .. lags.") \
-    X(effective_size, "x, /", do_number_bare, cbx_stat_effective_size, "Independent values that say as much as the series.") \
-    X(batch_means, "x, /, batches=0, level=0.95", do_batch_means, 0, "Mean of a dependent series, with an interval over batches.") \
-    X(von_neumann, "x, /", do_number_bare, cbx_stat_von_neumann, "Von Neumann's ratio: near 2 for independent values.") \
-    X(modes, "x, /, resolution=0.0", do_modes, 0, "Groups of values that stand apart.") \
-    X(steady, "x, /, *, tolerance=0.01, tail=0.25, penalty=3.0", do_steady, 0, "Whether and when a launch settles.") \
-    X(looks, "first, last, /, alpha=0.05", do_looks, 0, "Planned looks at a growing sample of pairs, with exact sign tests.") \
-    X(looks_p, "looks, j, p, /", do_looks_p, 0, "The repeated p-value at look j of a plan, from 0, of a two-sided sign test's p there: valid at whichever look one stops.") \
-    X(looks_end, "looks, done, pairs, /", do_looks_end, 0, "Ends a plan early: behind the looks that were done one more, at so many pairs, spends what is left.")
+    X(summary, "x: Samples, /", "Summary", do_summary, 0, "Least, greatest, mean, quantiles and spread.") \
+    X(median, "x: Samples, /", "float", do_number, cbx_stat_median, "Median.") \
+    X(quantile, "x: Samples, p: float, /", "float", do_quantile, 0, "Quantile by linear interpolation (type 7, NumPy's default).") \
+    X(mad, "x: Samples, /", "float", do_number, cbx_stat_mad, "1.4826 times the median distance from the median.") \
+    X(qn, "x: Samples, /", "float", do_number, cbx_stat_qn, "Rousseeuw and Croux's Qn: spread without a centre.") \
+    X(geometric_mean, "x: Samples, /", "float", do_number_bare, cbx_stat_geometric_mean, "exp(mean log x), every x > 0.") \
+    X(harmonic_mean, "x: Samples, /", "float", do_number_bare, cbx_stat_harmonic_mean, "n / sum(1/x), every x > 0.") \
+    X(trimmed_mean, "x: Samples, cut: float = 0.1, /", "float", do_cut, cbx_stat_trimmed_mean, "Mean without a share of the smallest, and as many of the largest.") \
+    X(winsorized_mean, "x: Samples, cut: float = 0.1, /", "float", do_cut, cbx_stat_winsorized_mean, "Mean with those pulled in.") \
+    X(variation, "x: Samples, /, threshold: float = 0.1", "Variation", do_variation, 0, "Coefficient of variation, and whether the sample is called stable.") \
+    X(outliers, "x: Samples, /, threshold: float = 3.5", "tuple[int, ...]", do_outliers, 0, "Places of the outliers, by the modified z-score.") \
+    X(median_interval, "x: Samples, /, level: float = 0.95", "Interval", do_interval, cbx_stat_median_interval, "Median with its exact order-statistic interval.") \
+    X(median_interpolated, "x: Samples, /, level: float = 0.95", "Interval", do_interval, cbx_stat_median_interpolated, "Median with an interval at the level asked for.") \
+    X(hodges_lehmann, "x: Samples, /, level: float = 0.95", "Interval", do_interval, cbx_stat_hodges_lehmann, "Median of pairwise means, with the signed-rank interval.") \
+    X(mean_interval, "x: Samples, /, level: float = 0.95", "Interval", do_interval_bare, cbx_stat_mean_interval, "Mean with Student's t interval.") \
+    X(stddev_interval, "x: Samples, /, level: float = 0.95", "Interval", do_interval_bare, cbx_stat_stddev_interval, "Standard deviation with its chi-square interval.") \
+    X(quantile_interval, "x: Samples, p: float, /, level: float = 0.95", "Interval", do_quantile_interval, 0, "Quantile with its order-statistic interval.") \
+    X(proportion_interval, "k: int, n: int, /, level: float = 0.95", "Interval", do_proportion_interval, 0, "k of n, with Clopper and Pearson's interval.") \
+    X(hodges_lehmann_shift, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2, cbx_stat_hodges_lehmann_shift, "Median of x_i - y_j, with the Mann-Whitney interval.") \
+    X(paired_ratio, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_pairs, cbx_stat_paired_ratio, "Median of x_i / y_i, with its order-statistic interval.") \
+    X(cohen_d, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2_bare, cbx_stat_cohen_d, "Difference of means in pooled standard deviations.") \
+    X(hedges_g, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2_bare, cbx_stat_hedges_g, "Cohen's d without the bias of small samples.") \
+    X(glass_delta, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2_bare, cbx_stat_glass_delta, "Difference of means in standard deviations of y.") \
+    X(paired_d, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_pairs, cbx_stat_paired_d, "Mean difference of pairs in its standard deviations.") \
+    X(vargha_delaney, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2, cbx_stat_vargha_delaney, "P(x > y) + P(x = y)/2.") \
+    X(cliff_delta, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2, cbx_stat_cliff_delta, "P(x > y) - P(x < y).") \
+    X(autocorrelation, "x: Samples, /, lags: int = 10", "tuple[float, ...]", do_autocorrelation, 0, "Autocorrelation at 0 .. lags.") \
+    X(effective_size, "x: Samples, /", "float", do_number_bare, cbx_stat_effective_size, "Independent values that say as much as the series.") \
+    X(batch_means, "x: Samples, /, batches: int = 0, level: float = 0.95", "Interval", do_batch_means, 0, "Mean of a dependent series, with an interval over batches.") \
+    X(von_neumann, "x: Samples, /", "float", do_number_bare, cbx_stat_von_neumann, "Von Neumann's ratio: near 2 for independent values.") \
+    X(modes, "x: Samples, /, resolution: float = 0.0", "tuple[Mode, ...]", do_modes, 0, "Groups of values that stand apart.") \
+    X(steady, "x: Samples, /, *, tolerance: float = 0.01, tail: float = 0.25, penalty: float = 3.0", "Steady", do_steady, 0, "Whether and when a launch settles.") \
+    X(looks, "first: int, last: int, /, alpha: float = 0.05", "Looks", do_looks, 0, "Planned looks at a growing sample of pairs, with exact sign tests.") \
+    X(looks_p, "looks: Looks, j: int, p: float, /", "float", do_looks_p, 0, "The repeated p-value at look j of a plan, from 0, of a two-sided sign test's p there: valid at whichever look one stops.") \
+    X(looks_end, "looks: Looks, done: int, pairs: int, /", "Looks", do_looks_end, 0, "Ends a plan early: behind the looks that were done one more, at so many pairs, spends what is left.")
 /* clang-format on */
 CX_FUNCTIONS(cx_statistics_methods, STATISTICS)

@@ -61,16 +61,13 @@ static cx_thing *ready(cx_thing *t)
 
 cx_thing *cx_thing_self(cx_call *c) { return ready((cx_thing *)c->self); }
 
-cx_thing *cx_thing_arg(cx_call *c, int i, cx_thing_kind kind)
+cx_thing *cx_thing_arg(cx_call *c, const char *name, cx_thing_kind kind)
 {
-    PyObject *name;
+    PyObject *o = cx_arg(c, name);
 
-    if (Py_TYPE(c->arg[i]) == c->st->things[kind]) return ready((cx_thing *)c->arg[i]);
-    name = cx_parameter_name(c, i);
-    if (name)
-        PyErr_Format(PyExc_TypeError, "%s: '%U' has to be a %s, not %R", c->name, name,
-                     strrchr(types[kind]->name, '.') + 1, c->arg[i]);
-    Py_XDECREF(name);
+    if (o && Py_TYPE(o) == c->st->things[kind]) return ready((cx_thing *)o);
+    PyErr_Format(PyExc_TypeError, "%s: '%s' must be a %s, got %R", c->name, name, strrchr(types[kind]->name, '.') + 1,
+                 o ? o : Py_None);
     return NULL;
 }
 
@@ -91,11 +88,11 @@ static PyObject *thing_call(PyTypeObject *type, PyObject *args, PyObject *kw)
     Py_ssize_t n = PyTuple_Size(args), nkw = names ? PyTuple_Size(names) : 0;
 
     if (names && n + nkw > (Py_ssize_t)CBX_LEN(items)) {
-        PyErr_Format(PyExc_TypeError, "%s takes no %zd arguments", types[kind_of(st, type)]->make.name, n + nkw);
+        PyErr_Format(PyExc_TypeError, "%s takes no %zd arguments", types[kind_of(st, type)]->make->name, n + nkw);
     } else if (names) {
         for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
         for (Py_ssize_t i = 0; i < nkw; i++) items[n + i] = PyDict_GetItem(kw, PyTuple_GetItem(names, i));
-        r = cx_invoke(st, &types[kind_of(st, type)]->make, NULL, items, n, names);
+        r = cx_invoke(st, types[kind_of(st, type)]->make, NULL, items, n, names);
     }
     Py_XDECREF(names);
     return r;
@@ -133,13 +130,23 @@ static void thing_dealloc(PyObject *self)
 
 static bool add_type(cx_state *st, PyObject *module, int k)
 {
+    const cx_function *make = types[k]->make;
+    PyObject *doc = PyUnicode_FromFormat("%s(%s) -> %s\n--\n\n%s", make->name, make->signature, make->returns,
+                                         types[k]->doc);
+    PyObject *prefix = PyUnicode_FromFormat("%s.", types[k]->name + strlen("calibrax_c."));
+    const char *full = doc ? PyUnicode_AsUTF8AndSize(doc, NULL) : NULL;
+    const char *dotted = prefix ? PyUnicode_AsUTF8AndSize(prefix, NULL) : NULL;
+    char *plain = full ? cx_plain_doc(full) : NULL;
+    bool fine = plain && dotted && cx_methods(types[k]->methods, st->signatures, dotted);
+    PyObject *text = fine ? PyUnicode_FromFormat("(%s)", make->signature) : NULL;
+    fine = text && PyDict_SetItemString(st->signatures, types[k]->name + strlen("calibrax_c."), text) == 0;
     PyType_Slot slots[] = {
         { Py_tp_new, thing_call },
         { Py_tp_dealloc, thing_dealloc },
         { Py_tp_traverse, thing_traverse },
         { Py_tp_clear, thing_clear },
         { Py_tp_methods, types[k]->methods },
-        { Py_tp_doc, (char *)(uintptr_t)types[k]->doc },
+        { Py_tp_doc, plain },
         { types[k]->call ? Py_tp_call : 0, (void *)types[k]->call },
         { 0, NULL },
     };
@@ -148,7 +155,12 @@ static bool add_type(cx_state *st, PyObject *module, int k)
                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
                          .slots = slots };
 
-    st->things[k] = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (fine) st->things[k] = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    PyMem_Free(plain);
+    Py_XDECREF(text);
+    Py_XDECREF(prefix);
+    Py_XDECREF(doc);
+    if (!st->things[k] && !PyErr_Occurred()) PyErr_NoMemory();
     return st->things[k] != NULL;
 }
 

@@ -20,23 +20,9 @@ typedef struct cx_thing_type {
     const char *name, *doc;
     void (*free)(cx_thing *t); /* of the handle */
     PyMethodDef *methods;
-    cx_function make; /* called by the type */
-    ternaryfunc call; /* called by the thing; NULL: it cannot be called */
+    cx_function *make; /* called by the type */
+    ternaryfunc call;  /* called by the thing; NULL: it cannot be called */
 } cx_thing_type;
-
-/* As CX_FUNCTIONS, of methods; named apart, so that a function of the same file may have a method's name. */
-#define CX_THING_TRAMPOLINE(name, sig, impl, fun, doc)                                                                 \
-    static PyObject *method_##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw)                  \
-    {                                                                                                                  \
-        static const cx_function f = { #name, sig, impl, (cx_fn)(fun) };                                               \
-        return cx_invoke(cx_state_of_instance(self), &f, self, args, n, kw);                                           \
-    }
-#define CX_THING_METHOD(name, sig, impl, fun, doc)                                                                     \
-    { #name, (PyCFunction)(void (*)(void))method_##name, METH_FASTCALL | METH_KEYWORDS,                                \
-      #name "($self, " sig ")\n--\n\n" doc },
-#define CX_TYPE_FUNCTIONS(table, LIST)                                                                                 \
-    LIST(CX_THING_TRAMPOLINE)                                                                                          \
-    static PyMethodDef table[] = { LIST(CX_THING_METHOD){ 0 } };
 
 /** "calibrax_c.monitoring.Window" */
 const char *cx_thing_type_name(cx_thing_kind kind);
@@ -50,15 +36,15 @@ cx_thing *cx_thing_new(cx_state *st, cx_thing_kind kind);
 /** self of a method, ready for use; NULL with an exception if it was closed or is busy. */
 cx_thing *cx_thing_self(cx_call *c);
 /** An argument that has to be a thing of a kind; NULL with an exception. */
-cx_thing *cx_thing_arg(cx_call *c, int i, cx_thing_kind kind);
+cx_thing *cx_thing_arg(cx_call *c, const char *name, cx_thing_kind kind);
 /** The thing once its maker is done: its reference is given away, or dropped with the exception of the status. */
 PyObject *cx_thing_made(cx_thing *t, cbx_status status, const cbx_err *err);
 
 /* Methods of a thing that ends with its block: itself; and the function that ends it, whose answer is dropped. */
-PyObject *cx_do_enter(cx_call *c, cx_fn fn);
-PyObject *cx_do_exit(cx_call *c, cx_fn fn);
-/** A Gpu given as an option: *kept borrows it, and has to be kept as long as it is used. */
-bool cx_gpu_option(cx_call *c, int i, PyObject **kept, cbx_gpu **out);
+PyObject *cx_do_enter(cx_call *c);
+PyObject *cx_do_exit(cx_call *c);
+/** The Gpu given as the option gpu: *kept borrows it, and has to be kept as long as it is used. */
+bool cx_gpu_option(cx_call *c, PyObject **kept, cbx_gpu **out);
 
 bool cx_add_things(cx_state *st, PyObject *module);
 bool cx_add_answers(cx_state *st);

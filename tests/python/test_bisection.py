@@ -94,7 +94,7 @@ class Bisection(unittest.TestCase):
         search = ci.Bisection("good", self.COMMITS)
         for call, fault, words in ((lambda: search.observe("zz", 1.0), KeyError, "no commit of this search is called 'zz'"),
                                    (lambda: search.observe("c01", math.nan), ValueError, "finite"),
-                                   (lambda: search.run(None), TypeError, "'bench' has to be callable"),
+                                   (lambda: search.run(None), TypeError, "'bench' must be callable"),
                                    (lambda: search.run(lambda c: "fast"), TypeError, "float|number"),
                                    (lambda: search.restore(None), TypeError, "not None"),
                                    (lambda: search.restore({}), ValueError, "state"),

@@ -60,7 +60,7 @@ class Import(Folder):
         for call, fault, words in ((lambda: cx.import_runs(bad), ValueError, "bad.json"), (lambda: cx.import_runs(bad + "x"), FileNotFoundError, "bad.jsonx"),
                                    (lambda: cx.import_runs(fixture("go.txt"), format="jmh"), ValueError, "go.txt.*expected an array of benchmarks"),
                                    (lambda: cx.import_runs(fixture("go.txt"), format="word"), ValueError, "word"),
-                                   (lambda: cx.import_runs(3), TypeError, "path|PathLike"), (lambda: cx.import_runs(), TypeError, "misses an argument")):
+                                   (lambda: cx.import_runs(3), TypeError, "path|PathLike"), (lambda: cx.import_runs(), TypeError, "missing the argument 'path'")):
             with self.subTest(words), self.assertRaisesRegex(fault, words):
                 call()
 

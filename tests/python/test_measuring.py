@@ -512,7 +512,7 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(len(book.recent()), 1)
         with self.assertRaisesRegex(ValueError, "no level"):
             book.add_rule("x")
-        with self.assertRaisesRegex(ValueError, "'none', 'info', 'warning', 'error' or 'critical'"):
+        with self.assertRaisesRegex(ValueError, "one of 'none', 'info', 'warning', 'error', 'critical'"):
             book.by_severity("bad")
 
     def test_a_listener_that_raises(self):
@@ -620,7 +620,7 @@ class Exporters(unittest.TestCase):
         with self.assertRaisesRegex((FileExistsError, RuntimeError), "holds something else"):
             exporters.values({"x": 2.0}, "v", folder)
         exporters.values({"x": 2.0}, "v", folder, replace=True)
-        with self.assertRaisesRegex(ValueError, "'format' has to be 'latex', 'html'"):
+        with self.assertRaisesRegex(ValueError, "'format' must be one of 'latex', 'html'"):
             exporters.runs(run, "word", folder)
         with self.assertRaisesRegex(FileNotFoundError, "no point of run 'r1' has the metric 'speed'"):
             exporters.runs(run, "csv", folder, ["speed"])
