@@ -22,11 +22,6 @@ static const opt_command help_command = {
     run_help,
 };
 
-static const opt_note exits[] = {
-    { "0", "done" },      { "1", "a check failed" }, { "2", "no data, or a fault of usage, environment or tool" },
-    { "3", "undecided" }, { "130", "interrupted" },  { NULL, NULL },
-};
-
 static const opt_note examples[] = {
     { "calibrax ingest --data store --input run.json benchmark.json", "take files of measurements into a store" },
     { "calibrax check --data store --threshold 0.03 --format github", "is the latest run worse than the baseline?" },
@@ -54,9 +49,11 @@ int main(int argc, char **argv)
         store_export_command, machine_command, doctor_command,
     };
     opt_settings settings;
-    const opt_program program = { "calibrax", "keeps, compares and explains measurements; computes on arrays",
-                                  commands,   CBX_LEN(commands),
-                                  exits,      opt_note_settings(&settings),
+    const opt_program program = { "calibrax",
+                                  "keeps, compares and explains measurements; computes on arrays",
+                                  commands,
+                                  CBX_LEN(commands),
+                                  opt_note_settings(&settings),
                                   examples };
 
     return opt_main(&program, argc, (const char **)argv);

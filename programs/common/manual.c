@@ -20,6 +20,15 @@ const opt_note *opt_note_settings(opt_settings *s)
     return s->notes;
 }
 
+const opt_note opt_exits[] = {
+    { "0", "done, or passed: nothing is worse" },
+    { "1", "a check failed: a regression, a wrong answer, a missed target, an alert" },
+    { "2", "no answer: wrong usage, missing or damaged data, a missing key, a command or worker that failed" },
+    { "3", "undecided: more launches are needed" },
+    { "130", "interrupted; finished work is kept" },
+    { NULL, NULL },
+};
+
 /* --- help --- */
 
 /* Text from column `indent` on, broken before column 100. */
@@ -97,9 +106,9 @@ void opt_print_help(const opt_program *program, const opt_command *command, FILE
         if (s->help) print_wrapped(out, s->help, 2, 2);
     }
     print_option(&help, out);
-    for (size_t i = 0; !command->name[0] && i < OPT_OF_PROGRAM; i++) print_option(&opt_of_program[i], out);
+    for (size_t i = 0; i < OPT_OF_PROGRAM && !command->name[0]; i++) print_option(&opt_of_program[i], out);
     fprintf(out, "\nExit status:\n");
-    for (const opt_note *n = program->exits; n && n->what; n++) fprintf(out, "  %-4s %s\n", n->what, n->text);
+    for (const opt_note *n = opt_exits; n->what; n++) fprintf(out, "  %-4s %s\n", n->what, n->text);
     if (command->name[0]) return;
     fprintf(out, "\nExamples:\n");
     for (const opt_note *n = program->examples; n && n->what; n++) fprintf(out, "  %s\n      %s\n", n->what, n->text);
@@ -190,7 +199,7 @@ void opt_print_man(const opt_program *program, FILE *out)
     }
     put_heading(out, ".SH", "COMMANDS AND OPTIONS");
     for (size_t i = 0; i < program->ncommands; i++) man_command(program, &program->commands[i], out);
-    man_notes(out, "EXIT STATUS", program->exits);
+    man_notes(out, "EXIT STATUS", opt_exits);
     man_notes(out, "ENVIRONMENT", program->environment);
     man_notes(out, "EXAMPLES", program->examples);
 }

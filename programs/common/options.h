@@ -95,7 +95,7 @@ typedef struct opt_command {
     const char *words; /* as `values` of an option, for arguments that are no options */
 } opt_command;
 
-/* Rows of two columns for the manual: exit codes, environment, examples. */
+/* Rows of two columns for the manual: exit status, environment, examples. */
 typedef struct opt_note {
     const char *what, *text;
 } opt_note;
@@ -113,14 +113,15 @@ typedef struct opt_program {
     const char *name, *summary;
     const opt_command *commands;
     size_t ncommands;
-    const opt_note *exits, *environment, *examples; /* each ends with a NULL row */
+    const opt_note *environment, *examples; /* each ends with a NULL row */
     const opt_note *removed; /* names that commands had, and what to use instead; ends with a NULL row; NULL: none */
     /* Calls put for each word of "@KIND", for completion.  data: the argument of --data so far, or NULL.  NULL: there are no kinds. */
     void (*complete)(const char *kind, const char *data, void (*put)(void *user, const char *word), void *user);
 } opt_program;
 
-/* Exit status of every program (DESIGN.md section 1). */
+/* Exit status of every command of every program; opt_exits is the table that --help prints. */
 enum { EXIT_PASS = 0, EXIT_CHECK = 1, EXIT_ERROR = 2, EXIT_UNDECIDED = 3, EXIT_STOPPED = 130 };
+extern const opt_note opt_exits[];
 
 /*
  * Runs the command that argv names and returns its exit status: parses its options, checks its rules, makes a context, calls it.  Handles

@@ -225,13 +225,16 @@ static int show(const opt_program *program, const cbx_rows *rows, bool json)
 /* Sentences of failed commands go to standard error too, where the exit status is explained. */
 static int conclude(const opt_program *program, const cbx_measure_result *r)
 {
+    int status = EXIT_PASS;
+
     if (r->interrupted) return EXIT_STOPPED;
     for (size_t i = 0; i < r->rows.count; i++) {
         const cbx_row *row = &r->rows.rows[i];
         if (!cbx_row_is_good(row))
             return opt_fail(program, "%s", row->failure_message ? row->failure_message : row->status);
+        if (row->paired_vs && (!row->verdict_holm || !strcmp(row->verdict_holm, "undecided"))) status = EXIT_UNDECIDED;
     }
-    return EXIT_PASS;
+    return status;
 }
 
 static int run_exec(const opt_run *run)

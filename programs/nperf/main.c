@@ -5,16 +5,6 @@
 
 #include "programs/nperf/nperf.h"
 
-static const opt_note exits[] = {
-    { "0", "every point has at least one good row; the commands ran; the checks passed" },
-    { "1", "a regression (gate), or a check that failed (selftest)" },
-    { "2", "a fault of usage, environment or tool; a point without a good row; a command that failed; nothing to "
-           "compare (gate)" },
-    { "3", "undecided (gate): more launches are needed" },
-    { "130", "interrupted; finished work is kept, and --resume goes on from there" },
-    { NULL, NULL },
-};
-
 static const opt_note environment[] = {
     { "NPERF_PYTHON_<FRAMEWORK>_<PLATFORM>, NPERF_PYTHON_<FRAMEWORK>, NPERF_PYTHON_<PLATFORM>, NPERF_WORKER_PYTHON",
       "Python for a framework's baselines, the first that is set; capitals, - becomes _" },
@@ -48,10 +38,9 @@ int main(int argc, char **argv)
         bundle_command,  feed_command,     coverage_command, scaling_command,  drift_command,
         raw_command,     new_case_command, doctor_command,   selftest_command,
     };
-    const opt_program program = { "nperf",  "measures numerical kernels, and any commands, truthfully",
-                                  commands, CBX_LEN(commands),
-                                  exits,    environment,
-                                  examples };
+    const opt_program program = { "nperf",     "measures numerical kernels, and any commands, truthfully",
+                                  commands,    CBX_LEN(commands),
+                                  environment, examples };
 
     int status;
 

@@ -51,9 +51,48 @@ static int write_measured_page(const opt_program *program, cbx_ctx *ctx, const m
     return status;
 }
 
-/* What is said after a sweep, and what it comes to. */
-static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
-                    const cbx_measure_result *r, const char *command)
+/* A rival that is not installed, or was left out, changes nothing. */
+static bool was_launched(const cbx_row *row)
+{
+    return cbx_row_is_attempt(row) && !(row->failure_reason && !strcmp(row->failure_reason, "provider_env_missing"));
+}
+
+/* The exit status that the rows of this run ask for; the first of each kind is named. */
+static int judge_rows(const opt_program *program, const cbx_case_ops *c, const cbx_measure_result *r)
+{
+    enum { WRONG, PASSED, BROKEN, KINDS };
+    static const char *const words[] = { "failed the fidelity check",
+                                         "passed the fidelity check that its case declares "
+                                         "it must fail",
+                                         "gave no result" };
+    const cbx_row *first[KINDS] = { NULL };
+    size_t count[KINDS] = { 0 };
+
+    for (size_t i = 0; i < r->rows.count; i++) {
+        const cbx_row *row = &r->rows.rows[i];
+        const cbx_baseline_ops *b = cbx_case_baseline(c, row->baseline);
+        bool must_fail = b && (b->must_fail || b->mutant_reason), wrong = !strcmp(row->status, "fidelity_failed");
+        int kind = wrong ? WRONG : cbx_row_is_good(row) ? PASSED : BROKEN;
+        if (strcmp(row->run_id, r->run_id) != 0 || !was_launched(row)) continue;
+        if (kind != BROKEN && (kind == WRONG) == must_fail) continue;
+        if (!count[kind]++) first[kind] = row;
+    }
+    for (int k = 0; k < KINDS; k++) {
+        if (!count[k]) continue;
+        if (count[k] > 1)
+            opt_fail(program, "%s at %s, and %zu more, %s", first[k]->baseline, first[k]->point_label, count[k] - 1,
+                     words[k]);
+        else
+            opt_fail(program, "%s at %s %s%s%s", first[k]->baseline, first[k]->point_label, words[k],
+                     k == BROKEN && first[k]->failure_message ? ": " : "",
+                     k == BROKEN && first[k]->failure_message ? first[k]->failure_message : "");
+    }
+    return count[PASSED] || count[BROKEN] ? EXIT_ERROR : count[WRONG] ? EXIT_CHECK : EXIT_PASS;
+}
+
+/* What is printed and written after a sweep, and the exit status. */
+static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_case_ops *c,
+                    const outputs *to, const cbx_measure_result *r, const char *command)
 {
     int status = EXIT_PASS, second;
 
@@ -78,7 +117,8 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
         fprintf(stderr, "interrupted; finished rows are kept, and the same command with --resume goes on from there\n");
         return EXIT_STOPPED;
     }
-    if (!status && r->points_good < r->points) {
+    if (!status) status = judge_rows(program, c, r);
+    if (r->points_good < r->points) {
         status = opt_fail(program, "%zu of %zu points %s no good row", r->points - r->points_good, r->points,
                           r->points - r->points_good == 1 ? "has" : "have");
     }
@@ -138,7 +178,8 @@ static int measure_commands(const opt_program *program, cbx_ctx *ctx, const meas
     cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
     st = cbx_declared_run(ctx, d, &o, &result, &err);
     progress_end(&p);
-    status = st && result.rows.count == 0 ? EXIT_PASS : conclude(program, ctx, a, to, &result, command);
+    status = st && result.rows.count == 0 ? EXIT_PASS
+                                          : conclude(program, ctx, a, cbx_declared_case(d), to, &result, command);
     if (st) status = opt_fail(program, "%s", err.message);
     cbx_measure_result_clear(&result);
     return status;
@@ -170,7 +211,7 @@ static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args 
     if (st && result.rows.count == 0) {
         status = opt_fail(program, "%s", err.message);
     } else {
-        status = conclude(program, ctx, a, to, &result, command);
+        status = conclude(program, ctx, a, c, to, &result, command);
         if (st) status = opt_fail(program, "%s", err.message);
     }
     cbx_measure_result_clear(&result);

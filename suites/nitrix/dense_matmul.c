@@ -1,6 +1,6 @@
 /*
  * Case dense_matmul: C = A B, the product everybody has, to see at a glance that a set-up measures and checks what it should: `jnp-bf16`
- * and `torch-bf16` compute in bfloat16 and have to come out fidelity_failed, with their times kept.
+ * and `torch-bf16` compute in bfloat16 and must come out fidelity_failed, with their times kept.
  *
  * Inputs are standard normal, A then B.  The oracle sums in long double (common/fold.h).  Rows of A and columns of B change places in a
  * turn, and those of C with them.
@@ -282,16 +282,17 @@ static const cbx_baseline_ops mutants[] = {
 
 /* --- the table --- */
 
-#define FOREIGN(name, provider, summary, work_) CBX__SUITE_BASELINE(name, provider, summary, .work = work_)
+#define FOREIGN(name, provider, summary, ...) CBX__SUITE_BASELINE(name, provider, summary, .work = __VA_ARGS__)
 
 static const cbx_baseline_ops foreign[] = {
     FOREIGN("numpy-matmul", "numpy", "numpy.matmul", work),
     FOREIGN("jnp-matmul", "jax", "jnp.matmul at the highest precision", work),
     FOREIGN("jnp-einsum", "jax", "jnp.einsum at the highest precision", work),
-    FOREIGN("jnp-bf16", "jax", "operands in bfloat16: has to fail the fidelity check, and keeps its times", work_bf16),
+    FOREIGN("jnp-bf16", "jax", "operands in bfloat16: must fail the fidelity check, and keeps its times", work_bf16,
+            .must_fail = "operands in bfloat16"),
     FOREIGN("torch-matmul", "torch", "torch.matmul", work),
-    FOREIGN("torch-bf16", "torch", "operands in bfloat16: has to fail the fidelity check, and keeps its times",
-            work_bf16),
+    FOREIGN("torch-bf16", "torch", "operands in bfloat16: must fail the fidelity check, and keeps its times", work_bf16,
+            .must_fail = "operands in bfloat16"),
 };
 
 /* In the order they are shown; the ratio reference first, mutants last. */
@@ -319,7 +320,7 @@ const cbx_case_ops cbx_dense_matmul_case = {
     .struct_size = sizeof(cbx_case_ops),
     .abi = CBX_CASE_ABI,
     .name = "dense_matmul",
-    .summary = "the ordinary matrix product, with a baseline that has to fail the fidelity check",
+    .summary = "the ordinary matrix product, with a baseline that must fail the fidelity check",
     .params = params,
     .nparams = CBX_LEN(params),
     .points = points,

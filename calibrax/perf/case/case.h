@@ -17,7 +17,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_CASE_ABI        5
+#define CBX_CASE_ABI        6
 #define CBX_CASE_MAX_ARRAYS 8
 
 /** Work of one call, by formula: it depends on the point only, never on a measurement. */
@@ -64,6 +64,10 @@ typedef struct cbx_baseline_ops {
      * launched in turn with the rivals, does a part of their work that none can leave out, and gives no answer.  Its outputs are not
      * looked at, it has no ratio and no rank, and rivals' rows say what share of its rate they reach.  Never the reference, nor a mutant. */
     const char *limit;
+    /* --- since ABI 6 --- */
+    /** NULL: its answer is to lie within the bound.  Else why it does not ("operands in bfloat16"): it is measured beside the others to
+     * show what less precision costs, its rows come out fidelity_failed with their times, and a row that passes is an error. */
+    const char *must_fail;
 } cbx_baseline_ops;
 
 typedef struct cbx_case_ops {

@@ -124,7 +124,7 @@ static cbx_status read_baseline(cbx__case_reader *r, const cbx_json *v, size_t i
     cbx_declared *d = r->d;
     cbx_baseline_ops *b = &d->baselines[i];
     const bool python = d->kind == CBX_DECLARED_PYTHON;
-    cbx_status st = python ? CBX__CASE_KNOWN(r, v, "name", "summary", "provider", "python", "setup", "slow", "mutant")
+    cbx_status st = python ? CBX__CASE_KNOWN(r, v, "name", "summary", "provider", "python", "setup", "slow", "mutant", "must_fail")
                            : CBX__CASE_KNOWN(r, v, "name", "summary", "command", "slow");
 
     b->struct_size = sizeof *b;
@@ -138,6 +138,7 @@ static cbx_status read_baseline(cbx__case_reader *r, const cbx_json *v, size_t i
         if (!strcmp(d->baselines[k].name, b->name)) st = cbx__case_fault(r, "another baseline is called '%s'", b->name);
     if (!python) return st ? st : cbx__case_text(r, v, "command", true, &d->commands[i]);
     if (!st) st = cbx__case_text(r, v, "mutant", false, &b->mutant_reason);
+    if (!st) st = cbx__case_text(r, v, "must_fail", false, &b->must_fail);
     if (!st && i && d->baselines[i - 1].mutant_reason && !b->mutant_reason)
         st = cbx__case_fault(r, "mutants come last");
     if (!st) st = read_provider(r, v, &b->provider);
