@@ -129,7 +129,7 @@ NPERF = [
     ("the baseline itself", 2, nperf(rows(0))),
     ("another machine", 2, nperf(rows(1, machine="x" * 32))),
     ("another point", 2, nperf(rows(1, point={"m": 1}))),
-    ("six launches", 3, nperf(rows(1, launches=6))),
+    ("three launches", 3, nperf(rows(1, launches=3), base=rows(0, launches=3))),
     ("a threshold that is no number", 2, nperf(rows(1), "--threshold", "5%")),
     ("a threshold in hexadecimal", 2, nperf(rows(1), "--threshold", "0x10")),
     ("a threshold of NaN", 2, nperf(rows(1), "--threshold", "nan")),

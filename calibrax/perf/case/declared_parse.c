@@ -124,7 +124,8 @@ static cbx_status read_baseline(cbx__case_reader *r, const cbx_json *v, size_t i
     cbx_declared *d = r->d;
     cbx_baseline_ops *b = &d->baselines[i];
     const bool python = d->kind == CBX_DECLARED_PYTHON;
-    cbx_status st = python ? CBX__CASE_KNOWN(r, v, "name", "summary", "provider", "python", "setup", "slow", "mutant", "must_fail")
+    cbx_status st = python ? CBX__CASE_KNOWN(r, v, "name", "summary", "provider", "python", "setup", "slow", "mutant",
+                                             "must_fail")
                            : CBX__CASE_KNOWN(r, v, "name", "summary", "command", "slow");
 
     b->struct_size = sizeof *b;
