@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles every public header alone, as C17 and as C++17, with -Wall -Wextra -pedantic -Werror.
+"""Compiles every public header, and every one of the tools tier, alone, as C17 and as C++17, with -Wall -Wextra -pedantic -Werror.
 
 With --write it renews calibrax/calibrax.h, the header that includes all. With --selftest a header that lacks an include, and one that is not valid C++, must be refused.
 """
@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from check_layers import ROOT, public_headers, read_rows  # noqa: E402
+from check_layers import ROOT, listed_headers, public_headers, read_rows  # noqa: E402
 
 FLAGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
 COMPILERS = {"C": (["gcc", "-std=c17"], ".c"), "C++": (["g++", "-std=c++17"], ".cc")}
@@ -50,7 +50,8 @@ def main() -> int:
         if "--selftest" in sys.argv:
             return selftest(Path(work))
         public = sorted(public_headers(ROOT))
-        wrong = [w for header in [*public, "calibrax/calibrax.h"] for w in refusals(header, ROOT, Path(work))]
+        tools = sorted(listed_headers(ROOT, "tool_headers"))
+        wrong = [w for header in [*public, *tools, "calibrax/calibrax.h"] for w in refusals(header, ROOT, Path(work))]
     everything = (ROOT / "calibrax/calibrax.h").read_text()
     wrong += [f'calibrax/calibrax.h does not include "{header}"' for header in public if f'"{header}"' not in everything]
     print("\n".join(wrong))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks every #include "..." against scripts/layers.txt: dependence runs one way.
 
-A module may include itself and any row below its own. `suites` may include public headers only (the list that the build
-installs), `programs` and `python` too. Prints one line for each wrong include, with file and line number; exit 1 if there is one.
+A module may include itself and any row below its own. `suites`, `programs` and `python` may include public headers (the list
+that the build installs) and those of the tools tier only. Prints one line for each wrong include, with file and line number; exit 1 if there is one.
 With --selftest it proves on planted lines that a wrong include is found.
 """
 import re
@@ -28,13 +28,18 @@ def module_of(path: str) -> str | None:
 
 
 def public_headers(root: Path) -> set[str]:
-    """Headers that a build file lists as public: `public_headers +=` behind a `foreach name : [...]`, or with the paths themselves."""
+    """Headers that are installed."""
+    return listed_headers(root, "public_headers")
+
+
+def listed_headers(root: Path, tier: str) -> set[str]:
+    """Headers that a build file adds to a list: `TIER +=` behind a `foreach name : [...]`, or with the paths themselves."""
     found = set()
     for build in root.glob("calibrax/**/meson.build"):
         text = build.read_text()
-        for names, prefix in re.findall(r"foreach name : \[([^\]]*)\]\s*public_headers \+= '([^']*)' \+ name", text):
+        for names, prefix in re.findall(r"foreach name : \[([^\]]*)\]\s*" + tier + r" \+= '([^']*)' \+ name", text):
             found |= {f"{prefix}{name}.h" for name in re.findall(r"'([^']+)'", names)}
-        for plain in re.findall(r"public_headers \+= (?:files\()?(\[[^\]]*\]|'[^']*'(?! \+))", text):
+        for plain in re.findall(tier + r" \+= (?:files\()?(\[[^\]]*\]|'[^']*'(?! \+))", text):
             found |= set(re.findall(r"'([^']+\.h)'", plain))
     return found
 
@@ -70,7 +75,7 @@ def selftest(rows: dict[str, int], public: set[str]) -> list[str]:
 
 def main() -> int:
     rows = read_rows((ROOT / "scripts/layers.txt").read_text())
-    public = public_headers(ROOT)
+    public = public_headers(ROOT) | listed_headers(ROOT, "tool_headers")
     if "--selftest" in sys.argv:
         missed = selftest(rows, public)
         print("\n".join(f"the check is blind to the include planted in {path}" for path in missed), end="")

@@ -14,16 +14,16 @@ done
 out=build/neon
 mkdir -p "$out"
 flags="-std=gnu17 -O3 -static -ffunction-sections -Wl,--gc-sections -Wall -Wextra -Werror -Wno-missing-field-initializers -D_GNU_SOURCE -I. -Itests/cross -Itests/support -DISA_NAME=plain -DISA_FILE=\"calibrax/array/kernels/isa/plain.h\""
-kernels="isa isa_runs semiring semiring_isa semiring_define convolve ell ell_define ell_isa fold fold_isa sort sort_isa search search_isa semiring_grad"
+kernels="semiring semiring_isa semiring_define convolve ell ell_define ell_isa fold fold_isa sort sort_isa search search_isa semiring_grad"
 for name in $kernels; do
     "$compiler" $flags -ffp-contract=fast -c "calibrax/array/kernels/$name.c" -o "$out/$name.o" || exit 2
 done
 "$compiler" $flags -ffp-contract=fast -fopenmp -c calibrax/array/kernels/semiring_isa.c -o "$out/with_threads.o" || exit 2
-for name in base/status base/text base/rng base/clock array/dtype; do
+for name in base/cpu base/status base/text base/rng base/clock array/dtype; do
     "$compiler" $flags -c "calibrax/$name.c" -o "$out/$(basename "$name").o" || exit 2
 done
 objects=
-for name in isa isa_runs semiring semiring_isa semiring_define convolve status text rng clock dtype; do objects="$objects $out/$name.o"; done
+for name in cpu semiring semiring_isa semiring_define convolve status text rng clock dtype; do objects="$objects $out/$name.o"; done
 for test in test_semiring test_semiring_kernel; do
     # shellcheck disable=SC2086
     "$compiler" $flags "tests/array/$test.c" $objects -lm -o "$out/$test" || exit 2

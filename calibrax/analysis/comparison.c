@@ -25,7 +25,7 @@ typedef struct work {
     const cbx_comparison_opts *o;
     cbx_comparison *c;
     cbx_arena scratch;
-    cbx__words rows, labels, texts; /* keys of rows; labels of columns; metrics and units */
+    cbx_names rows, labels, texts; /* keys of rows; labels of columns; metrics and units */
     item *items;
     size_t nitems;
     const cbx_metric **values; /* [row][column] */
@@ -59,9 +59,9 @@ static bool collect_point(work *w, const cbx_point *p, size_t run, names *at)
         cbx_text_reset(&at->key);
         cbx_text_printf(&at->key, "%s:%s", cbx_text_str(&at->row), p->metrics[k].name);
         if (at->key.status) return false;
-        *e = (item){ p->metrics[k].name, &p->metrics[k].metric, cbx__words_add(&w->labels, label),
-                     cbx__words_add(&w->rows, cbx_text_str(&at->key)) };
-        fine = e->column != CBX__NO_WORD && e->row != CBX__NO_WORD;
+        *e = (item){ p->metrics[k].name, &p->metrics[k].metric, cbx_names_add(&w->labels, label),
+                     cbx_names_add(&w->rows, cbx_text_str(&at->key)) };
+        fine = e->column != CBX_NO_NAME && e->row != CBX_NO_NAME;
         w->nitems++;
     }
     return fine;
@@ -127,8 +127,8 @@ static const cbx_metric_def *definition(const work *w, const char *metric, cbx_s
 
 static const char *word(work *w, const char *text)
 {
-    size_t at = cbx__words_add(&w->texts, text);
-    return at == CBX__NO_WORD ? NULL : w->texts.list[at];
+    size_t at = cbx_names_add(&w->texts, text);
+    return at == CBX_NO_NAME ? NULL : w->texts.list[at];
 }
 
 /* A row's names, by the first value in it. */
@@ -283,7 +283,7 @@ static bool sort_rows(work *w, rows_of *by)
     if (!by->first || !by->next) return false;
     for (size_t k = 0; k < w->texts.n; k++) by->first[k] = c->nrows;
     for (size_t i = c->nrows; i-- > 0;) {
-        size_t *first = &by->first[cbx__words_find(&w->texts, c->rows[i].metric)];
+        size_t *first = &by->first[cbx_names_find(&w->texts, c->rows[i].metric)];
         by->next[i] = *first;
         *first = i;
     }
@@ -332,7 +332,7 @@ static cbx_status find_winners(work *w, double *sum, cbx_err *err)
     if (!c->winners || !sort_rows(w, &by)) return cbx_fail(err, CBX_ENOMEM, "out of memory for winners");
     for (size_t i = 0; i < c->nrows; i++) {
         const cbx_comparison_row *row = &c->rows[i];
-        bool first = by.first[cbx__words_find(&w->texts, row->metric)] == i;
+        bool first = by.first[cbx_names_find(&w->texts, row->metric)] == i;
         if (first && row->direction != CBX_DIRECTION_INFO)
             c->winners[c->nwinners++] = winner_of(c, row->metric, i, by.next, sum);
     }
@@ -403,14 +403,14 @@ cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const
     w.c->al = *al;
     cbx_arena_init(&w.c->arena, al);
     cbx_arena_init(&w.scratch, al);
-    cbx__words_init(&w.rows, al);
-    cbx__words_init(&w.labels, al);
-    cbx__words_init(&w.texts, al);
+    cbx_names_init(&w.rows, al);
+    cbx_names_init(&w.labels, al);
+    cbx_names_init(&w.texts, al);
     st = build(&w, err);
     cbx_arena_clear(&w.scratch);
-    cbx__words_leave(&w.rows, &w.c->keys);
-    cbx__words_leave(&w.labels, &w.c->names);
-    cbx__words_leave(&w.texts, &w.c->texts);
+    cbx_names_release(&w.rows, &w.c->keys);
+    cbx_names_release(&w.labels, &w.c->names);
+    cbx_names_release(&w.texts, &w.c->texts);
     if (st)
         cbx_comparison_free(w.c);
     else

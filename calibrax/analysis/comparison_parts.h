@@ -4,8 +4,8 @@
 
 #include "calibrax/analysis/comparison.h"
 #include "calibrax/base/arena.h"
+#include "calibrax/base/table.h"
 #include "calibrax/base/text.h"
-#include "calibrax/base/words.h"
 
 typedef struct cbx__remark {
     int rule;

@@ -13,8 +13,6 @@ const char *cbx__competitor_of(const cbx_point *p, const char *group_tag, const 
     return tag ? tag : run;
 }
 
-static int by_tag(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
-
 bool cbx__row_put(cbx_text *out, const cbx_point *p, const char *group_tag, const char *competitor, cbx_arena *scratch)
 {
     cbx_tag *tags = cbx_arena_calloc(scratch, p->ntags, sizeof *tags);
@@ -23,7 +21,7 @@ bool cbx__row_put(cbx_text *out, const cbx_point *p, const char *group_tag, cons
     if (!tags) return false;
     for (size_t i = 0; i < p->ntags; i++)
         if (!group_tag || strcmp(p->tags[i].key, group_tag) != 0) tags[n++] = p->tags[i];
-    if (n > 1) qsort(tags, n, sizeof *tags, by_tag);
+    if (n > 1) qsort(tags, n, sizeof *tags, cbx_tag_compare);
     cbx_text_puts(out, n < p->ntags && !strcmp(p->name, competitor) ? "*" : p->name);
     cbx_text_putc(out, '@');
     cbx_text_puts(out, p->scenario);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/comparison_parts.h"
-#include "calibrax/base/words.h"
+#include "calibrax/base/table.h"
 
 #define BLOCK 4096 /* cells */
 
@@ -41,7 +41,7 @@ struct cbx_rank_table {
     cbx_ctx *ctx;
     cbx_allocator al;
     const cbx_rank_table_opts *o;
-    cbx__words keys, names, competitors;
+    cbx_names keys, names, competitors;
     cbx_arena texts, samples, scratch;
     cbx_text key; /* being put together */
     row *rows;    /* by number of the key */
@@ -73,9 +73,9 @@ cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts *opts, 
     t->ctx = ctx;
     t->al = *al;
     t->o = o;
-    cbx__words_init(&t->keys, al);
-    cbx__words_init(&t->names, al);
-    cbx__words_init(&t->competitors, al);
+    cbx_names_init(&t->keys, al);
+    cbx_names_init(&t->names, al);
+    cbx_names_init(&t->competitors, al);
     cbx_arena_init(&t->texts, al);
     cbx_arena_init(&t->samples, al);
     cbx_arena_init(&t->scratch, al);
@@ -99,9 +99,9 @@ void cbx_rank_table_free(cbx_rank_table *t)
     cbx_mem_free(&al, t->sampled, t->sampled_room * sizeof *t->sampled);
     cbx_mem_free(&al, t->order, t->ncells * sizeof *t->order);
     cbx_mem_free(&al, t->starts, (t->nrows + 1) * sizeof *t->starts);
-    cbx__words_clear(&t->keys);
-    cbx__words_clear(&t->names);
-    cbx__words_clear(&t->competitors);
+    cbx_names_clear(&t->keys);
+    cbx_names_clear(&t->names);
+    cbx_names_clear(&t->competitors);
     cbx_arena_clear(&t->texts);
     cbx_arena_clear(&t->samples);
     cbx_arena_clear(&t->scratch);
@@ -163,8 +163,8 @@ static bool add_samples(cbx_rank_table *t, const cbx_metric *m)
 
 static metric *metric_of(cbx_rank_table *t, const char *name, size_t *at)
 {
-    *at = cbx__words_add(&t->names, name);
-    if (*at == CBX__NO_WORD || !grow(t, &t->metrics, *at, &t->metrics_room, sizeof *t->metrics)) return NULL;
+    *at = cbx_names_add(&t->names, name);
+    if (*at == CBX_NO_NAME || !grow(t, &t->metrics, *at, &t->metrics_room, sizeof *t->metrics)) return NULL;
     if (*at == t->nmetrics) t->metrics[t->nmetrics++] = (metric){ .direction = CBX_DIRECTION_INFO };
     return &t->metrics[*at];
 }
@@ -177,8 +177,8 @@ static bool add_value(cbx_rank_table *t, size_t competitor, size_t prefix, const
     t->key.len = prefix;
     cbx_text_putc(&t->key, ':');
     cbx_text_puts(&t->key, m->name);
-    key = of && !t->key.status ? cbx__words_add(&t->keys, cbx_text_str(&t->key)) : CBX__NO_WORD;
-    if (key == CBX__NO_WORD || !grow(t, &t->rows, key, &t->rows_room, sizeof *t->rows)) return false;
+    key = of && !t->key.status ? cbx_names_add(&t->keys, cbx_text_str(&t->key)) : CBX_NO_NAME;
+    if (key == CBX_NO_NAME || !grow(t, &t->rows, key, &t->rows_room, sizeof *t->rows)) return false;
     if (key == t->nrows) t->rows[t->nrows++] = (row){ .metric = (uint32_t)name };
     of->used = true;
     t->rows[key].ncells++;
@@ -189,7 +189,7 @@ static bool add_value(cbx_rank_table *t, size_t competitor, size_t prefix, const
 static bool add_point(cbx_rank_table *t, const char *run, const cbx_point *p)
 {
     const char *name = cbx__competitor_of(p, t->o->group_tag, run);
-    size_t competitor = CBX__NO_WORD, prefix;
+    size_t competitor = CBX_NO_NAME, prefix;
 
     cbx_text_reset(&t->key);
     if (!cbx__row_put(&t->key, p, t->o->group_tag, name, &t->scratch)) return false;
@@ -197,8 +197,8 @@ static bool add_point(cbx_rank_table *t, const char *run, const cbx_point *p)
     prefix = t->key.len;
     for (size_t k = 0; k < p->nmetrics; k++) {
         if (!cbx__among(p->metrics[k].name, t->o->metrics, t->o->nmetrics)) continue;
-        if (competitor == CBX__NO_WORD) competitor = cbx__words_add(&t->competitors, name);
-        if (competitor == CBX__NO_WORD || !add_value(t, competitor, prefix, &p->metrics[k])) return false;
+        if (competitor == CBX_NO_NAME) competitor = cbx_names_add(&t->competitors, name);
+        if (competitor == CBX_NO_NAME || !add_value(t, competitor, prefix, &p->metrics[k])) return false;
     }
     return true;
 }
@@ -316,8 +316,8 @@ cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, cbx_err *er
 static cbx_status need_metrics(const cbx_rank_table *t, cbx_err *err)
 {
     for (size_t k = 0; t->o->metrics && k < t->o->nmetrics; k++) {
-        size_t at = cbx__words_find(&t->names, t->o->metrics[k]);
-        if (at == CBX__NO_WORD || !t->metrics[at].used)
+        size_t at = cbx_names_find(&t->names, t->o->metrics[k]);
+        if (at == CBX_NO_NAME || !t->metrics[at].used)
             return cbx_fail(err, CBX_ENOENT, "no point has the metric '%s': correct the name", t->o->metrics[k]);
     }
     return CBX_OK;

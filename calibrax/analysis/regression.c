@@ -30,7 +30,7 @@ typedef struct keys {
 
 static uint64_t hash_of(const cbx_point *p, const char *metric)
 {
-    return cbx__hash_text(cbx_point_hash(p, NULL), metric);
+    return cbx_hash_text(cbx_point_hash(p, NULL), metric);
 }
 
 /* Where a key is, or the free slot where it belongs. */
@@ -154,11 +154,9 @@ static cbx_outcome outcome_before(const sides *s, const keyed *now, const keyed 
 /* A text that many findings share; NULL: out of memory. */
 static const char *word(cbx_regression *r, const char *text)
 {
-    size_t at = cbx__words_add(&r->words, text);
-    return at == CBX__NO_WORD ? NULL : r->words.list[at];
+    size_t at = cbx_names_add(&r->words, text);
+    return at == CBX_NO_NAME ? NULL : r->words.list[at];
 }
-
-static int by_tag(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
 
 /* "a=1,b=2", by key whatever the order in the run. */
 static const char *tags_text(cbx_regression *r, const cbx_point *p)
@@ -172,7 +170,7 @@ static const char *tags_text(cbx_regression *r, const cbx_point *p)
     sorted = cbx_mem_calloc(al, p->ntags, sizeof(*sorted));
     if (!sorted) return NULL;
     memcpy(sorted, p->tags, p->ntags * sizeof(*sorted));
-    qsort(sorted, p->ntags, sizeof(*sorted), by_tag);
+    qsort(sorted, p->ntags, sizeof(*sorted), cbx_tag_compare);
     cbx_text_init(&text, al);
     for (size_t i = 0; i < p->ntags; i++)
         cbx_text_printf(&text, "%s%s=%s", i ? "," : "", sorted[i].key, sorted[i].value);
@@ -423,7 +421,7 @@ cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run
     r->allow_dropped = opts->allow_dropped;
     r->undecided_passes = opts->undecided_passes;
     cbx_arena_init(&r->arena, al);
-    cbx__words_init(&r->words, al);
+    cbx_names_init(&r->words, al);
     st = compare(&(sides){ ctx, run, baseline, opts, r, &counts }, err);
     cbx__whitney_clear(ctx, &counts);
     if (st) {
@@ -440,7 +438,7 @@ void cbx_regression_free(cbx_regression *r)
 
     if (!r) return;
     al = r->al;
-    cbx__words_clear(&r->words);
+    cbx_names_clear(&r->words);
     cbx_arena_clear(&r->arena);
     cbx_mem_free(&al, r, sizeof(*r));
 }

@@ -3,13 +3,13 @@
 #define CALIBRAX_ANALYSIS_REGRESSION_INTERNAL_H
 
 #include "calibrax/analysis/regression.h"
-#include "calibrax/base/words.h"
+#include "calibrax/base/table.h"
 #include "calibrax/statistics/whitney.h"
 
 struct cbx_regression {
     cbx_allocator al;
     cbx_arena arena;
-    cbx__words words; /* texts that many findings share */
+    cbx_names words; /* texts that many findings share */
     cbx_finding *findings;
     size_t nfindings;
     const cbx_point *named; /* whose names the last finding has */

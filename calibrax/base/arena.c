@@ -124,3 +124,15 @@ char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...)
     va_end(args);
     return s;
 }
+
+static void *resize_in_arena(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    void *p;
+
+    if (new_size <= old_size) return new_size ? ptr : NULL;
+    p = cbx_arena_alloc(user, new_size);
+    if (p && old_size) memcpy(p, ptr, old_size);
+    return p;
+}
+
+cbx_allocator cbx_arena_allocator(cbx_arena *arena) { return (cbx_allocator){ resize_in_arena, arena }; }

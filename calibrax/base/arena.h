@@ -36,5 +36,11 @@ CBX_API char *cbx_arena_strndup(cbx_arena *arena, const char *s, size_t n);
 /** As sprintf, as long as it gets; NULL on failure, or for a format the C library refuses. */
 CBX_API char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...) CBX_PRINTF(2, 3);
 
+/**
+ * An allocator over an arena, for lists and texts that end with it: freeing and shrinking do nothing.
+ * The arena must outlive it and not move.
+ */
+CBX_API cbx_allocator cbx_arena_allocator(cbx_arena *arena);
+
 CBX_END_DECLS
 #endif

@@ -1,61 +1,49 @@
 /*
- * Which CPUs OpenBLAS 0.3.21 misjudges.  Its dynamic.c (get_coretype) gives SkylakeX or better kernels to a list of Intel
- * models of family 6 and to no AMD CPU; any other CPU gets Haswell kernels, whatever instructions it has.
+ * Which instruction sets this machine runs.
  */
 #include "calibrax/base/cpu.h"
 
-#include <stdio.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Skylake-X to Cooper Lake, Cannon Lake, Ice Lake (server, client), Tiger Lake, Sapphire Rapids, Rocket Lake. */
-static const int known_models[] = { 0x55, 0x66, 0x6a, 0x6c, 0x7e, 0x8c, 0x8d, 0x8f, 0xa7 };
+static const char *const names[CBX_ISA_COUNT] = {
+#define NAME(id, name, cpus) [CBX_ISA_##id] = #name,
+    CBX_ISA_MAP(NAME)
+#undef NAME
+};
 
-/* Text behind "key\t: " in the first processor's part; NULL if the key is not there. */
-static const char *value_of(const char *text, const char *key)
+#define RUNS_PLAIN true
+#define RUNS_AVX2  (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#define RUNS_AVX512                                                                                                    \
+    (RUNS_AVX2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&                           \
+     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+
+/* Asked once, since a product of a few elements takes less time than the question. */
+typedef struct sets {
+    unsigned char of_cpu, allowed; /* the widest; 1 more than its number, 0: not known yet */
+} sets;
+
+static sets find_sets(void)
 {
-    size_t n = strlen(key);
-    for (const char *line = text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
-        if (strncmp(line, key, n) != 0 || (line[n] != '\t' && line[n] != ' ' && line[n] != ':')) continue;
-        const char *colon = line + n + strspn(line + n, " \t"); /* "model" is not "model name" */
-        if (*colon == ':') return colon + 1 + strspn(colon + 1, " ");
-    }
-    return NULL;
+    static _Atomic(sets) known;
+    sets s = atomic_load_explicit(&known, memory_order_relaxed);
+    const char *word;
+
+    if (s.of_cpu) return s;
+#define SEE(id, name, cpus) CBX_ISA_ON_##cpus(if (RUNS_##id) s.of_cpu = CBX_ISA_##id + 1;)
+    CBX_ISA_MAP(SEE)
+#undef SEE
+    s.allowed = s.of_cpu;
+    word = getenv("CALIBRAX_ISA");
+    for (unsigned char i = 0; word && i + 1 < s.of_cpu; i++)
+        if (strcmp(word, names[i]) == 0) s.allowed = i + 1;
+    atomic_store_explicit(&known, s, memory_order_relaxed);
+    return s;
 }
 
-static bool has_flag(const char *flags, const char *flag)
-{
-    size_t n = strlen(flag), line = flags ? strcspn(flags, "\n") : 0;
-    for (const char *at = flags; at && (at = strstr(at, flag)) && at < flags + line; at += n) {
-        if ((at == flags || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\n' || at[n] == '\0')) return true;
-    }
-    return false;
-}
-
-cbx__cpu cbx__cpu_parse(const char *cpuinfo)
-{
-    static const char *const needed[] = { "avx512f", "avx512bw", "avx512dq", "avx512vl" };
-    const char *flags = value_of(cpuinfo, "flags"), *vendor = value_of(cpuinfo, "vendor_id");
-    const char *family = value_of(cpuinfo, "cpu family"), *model = value_of(cpuinfo, "model");
-    cbx__cpu cpu = { .avx512 = true };
-    bool known = false;
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) cpu.avx512 = cpu.avx512 && has_flag(flags, needed[i]);
-    if (vendor && strncmp(vendor, "GenuineIntel", 12) == 0 && family && atoi(family) == 6 && model) {
-        for (size_t i = 0; i < sizeof known_models / sizeof known_models[0]; i++)
-            known = known || atoi(model) == known_models[i];
-    }
-    cpu.openblas_misjudges = cpu.avx512 && !known;
-    return cpu;
-}
-
-const cbx__cpu *cbx__cpu_read(void)
-{
-    static _Thread_local cbx__cpu cpu;
-    char text[8192];
-    FILE *fp = fopen("/proc/cpuinfo", "re");
-    size_t n = fp ? fread(text, 1, sizeof text - 1, fp) : 0;
-    if (fp) fclose(fp);
-    text[n] = '\0';
-    cpu = cbx__cpu_parse(text);
-    return &cpu;
-}
+const char *cbx_isa_name(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT ? names[isa] : "?"; }
+bool cbx_isa_available(cbx_isa isa) { return (unsigned)isa < find_sets().allowed; }
+cbx_isa cbx_isa_best(void) { return (cbx_isa)(find_sets().allowed - 1); }
+cbx_isa cbx_isa_of_cpu(void) { return (cbx_isa)(find_sets().of_cpu - 1); }

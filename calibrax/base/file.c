@@ -502,13 +502,6 @@ done:
 
 /* --- paths --- */
 
-const char *cbx_path_join(cbx_arena *arena, const char *dir, const char *name)
-{
-    size_t n = strlen(dir);
-    if (n == 0) return cbx_arena_strdup(arena, name);
-    return cbx_arena_printf(arena, "%s%s%s", dir, dir[n - 1] == '/' ? "" : "/", name);
-}
-
 bool cbx_path_exists(const char *path)
 {
     struct stat info;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "calibrax/base/arena.h"
+#include "calibrax/base/path.h"
 #include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS
@@ -82,8 +82,6 @@ CBX_API cbx_status cbx_dir_create_parent(cbx_ctx *ctx, const char *path, cbx_err
  */
 CBX_API cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_arena *arena,
                                 const char *const **names, size_t *count, cbx_err *err);
-/** "dir/name" in the arena; dir "" gives name; NULL: out of memory. */
-CBX_API const char *cbx_path_join(cbx_arena *arena, const char *dir, const char *name);
 /** Links are followed; false too where the caller may not look. */
 CBX_API bool cbx_path_exists(const char *path);
 /**

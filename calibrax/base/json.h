@@ -85,7 +85,20 @@ CBX_API double cbx_json_double_value(const cbx_json *v);      /* NaN if no numbe
 CBX_API int64_t cbx_json_int_value(const cbx_json *v);        /* 0 if no integer; saturates */
 CBX_API bool cbx_json_bool_value(const cbx_json *v);
 
-/* --- building; creators return NULL when memory is out, and setters pass that on --- */
+/*
+ * --- building ---
+ *
+ * Failures are sticky: an object or array to which something could not be added, because memory ran out or the value was NULL,
+ * has failed, and so has every one that it is then added to.  So nothing needs a check on the way: what is added to NULL is
+ * ignored, cbx_json_check looks once at the finished value, and cbx_json_write makes its text fail.
+ *
+ *     cbx_json *o = cbx_json_new_object(), *list = cbx_json_set_array(o, "points");
+ *     for (size_t i = 0; i < n; i++) cbx_json_set_double(cbx_json_push_object(list), "value", value[i]);
+ *     st = cbx_json_check(o, err);
+ */
+
+/** CBX_OK; CBX_ENOMEM if v is NULL, or has failed or contains what has. */
+CBX_API cbx_status cbx_json_check(const cbx_json *v, cbx_err *err);
 
 CBX_API cbx_json *cbx_json_new_object(void);
 CBX_API cbx_json *cbx_json_new_array(void);
@@ -103,8 +116,27 @@ CBX_API bool cbx_json_set_string(cbx_json *object, const char *key, const char *
 CBX_API bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v);
 CBX_API bool cbx_json_set_double(cbx_json *object, const char *key, double v);
 CBX_API bool cbx_json_set_bool(cbx_json *object, const char *key, bool v);
+/** v, or null if it is not finite: for numbers that may be unknown. */
+CBX_API bool cbx_json_set_number(cbx_json *object, const char *key, double v);
+/** A new member, borrowed, to be filled: it belongs to the object.  NULL: out of memory. */
+CBX_API cbx_json *cbx_json_set_object(cbx_json *object, const char *key);
+CBX_API cbx_json *cbx_json_set_array(cbx_json *object, const char *key);
+/** An array of n numbers; v may be NULL if n is 0. */
+CBX_API bool cbx_json_set_doubles(cbx_json *object, const char *key, const double *v, size_t n);
+/**
+ * {"value", "lower", "upper", "level"}, each a number, or null if it is not finite: the one form of an interval in every
+ * document.  @param level  achieved coverage in (0, 1); 0: there is no interval, and the bounds are null
+ */
+CBX_API bool cbx_json_set_interval(cbx_json *object, const char *key, double value, double lower, double upper,
+                                   double level);
+/** The same at the end of an array. */
 CBX_API bool cbx_json_push(cbx_json *array, cbx_json *value);
 CBX_API bool cbx_json_push_null(cbx_json *array);
+CBX_API bool cbx_json_push_string(cbx_json *array, const char *s); /* s NULL: null */
+CBX_API bool cbx_json_push_int(cbx_json *array, int64_t v);
+CBX_API bool cbx_json_push_double(cbx_json *array, double v);
+CBX_API cbx_json *cbx_json_push_object(cbx_json *array);
+CBX_API cbx_json *cbx_json_push_array(cbx_json *array);
 /** false: the key was not there. */
 CBX_API bool cbx_json_remove(cbx_json *object, const char *key);
 
@@ -120,7 +152,7 @@ enum {
     CBX_JSON_NO_CONTROL =
         16, /* \uXXXX for control characters beyond ASCII and DEL, too, which Python leaves: for terminals */
 };
-/** Appends; doubles in the shortest form that reads back equal. */
+/** Appends; doubles in the shortest form that reads back equal.  The text fails if v has (cbx_json_check). */
 CBX_API void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out);
 /** Appends n bytes as a JSON string, quotes included: for documents too long to be built as values. */
 CBX_API void cbx_json_write_string(const char *s, size_t n, unsigned flags, cbx_text *out);
@@ -128,6 +160,29 @@ CBX_API void cbx_json_write_double(double v, unsigned flags, cbx_text *out);
 
 /** Takes text that was written so far, and may reset it. */
 typedef void (*cbx_json_pour_fn)(void *user, cbx_text *out);
+
+/**
+ * Writes a document that is too long to be held as a value, one member or element after the other.  Its errors are those of
+ * the text, which is looked at once, at the end.  Starts as { .out = text, .flags = ..., .pour = ..., .user = ... }.
+ */
+typedef struct cbx_json_writer {
+    cbx_text *out;
+    unsigned flags;
+    cbx_json_pour_fn pour; /* called behind each element and member; NULL: never */
+    void *user;
+    int level;          /* open containers, its own from here on */
+    uint64_t not_empty; /* bit i: something is in the container at level i + 1 */
+    uint64_t arrays;    /* bit i: that container is an array */
+} cbx_json_writer;
+
+/** Opens an object ('{') or an array ('['), at most 64 deep; key NULL: the document itself, or an element of an array. */
+CBX_API void cbx_json_writer_begin(cbx_json_writer *w, const char *key, char bracket);
+/** Closes the container opened last. */
+CBX_API void cbx_json_writer_end(cbx_json_writer *w);
+/** A whole value, borrowed; NULL: null. */
+CBX_API void cbx_json_writer_add(cbx_json_writer *w, const char *key, const cbx_json *v);
+CBX_API void cbx_json_writer_add_double(cbx_json_writer *w, const char *key, double v);
+CBX_API void cbx_json_writer_add_string(cbx_json_writer *w, const char *key, const char *s); /* s NULL: null */
 /** A part of such a document, `level` containers deep.  @param pour  called behind each element of an array; NULL: nobody */
 CBX_API void cbx_json_write_part(const cbx_json *v, unsigned flags, int level, cbx_json_pour_fn pour, void *user,
                                  cbx_text *out);

@@ -4,6 +4,7 @@
  * Memory comes from malloc, since values outlive contexts and are made without one.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void *node_new(kind k, size_t size)
 
     if (!v) return NULL;
     v->refs = 1;
-    v->kind = k;
+    v->kind = (uint16_t)k;
     return v;
 }
 
@@ -354,72 +355,127 @@ cbx_json *cbx_json_copy(const cbx_json *v)
     if (v->kind == KIND_STRING) return copy_string(v);
     if (v->kind != KIND_ARRAY && v->kind != KIND_OBJECT) return box(*v);
     copy = v->kind == KIND_ARRAY ? cbx_json_new_array() : cbx_json_new_object();
+    if (copy) copy->failed = v->failed;
     if (copy && (v->kind == KIND_ARRAY ? copy_elements(v, copy) : copy_members(v, copy))) return copy;
     cbx_json_unref(copy);
     return NULL;
 }
 
-/* What a container holds of a value: its content if that is small.  Takes over the reference once it is put. */
-static cbx_json place_of(cbx_json *v)
+/* --- adding; a container to which something could not be added has failed --- */
+
+static bool fail(cbx_json *container)
 {
-    cbx_json small = { .kind = v->kind, .number = v->number };
-
-    return v->kind < KIND_STRING ? small : (cbx_json){ .kind = KIND_REF, .ref = v };
-}
-
-static bool is_kind(const cbx_json *v, kind k) { return v && v->kind == k; }
-
-bool cbx_json_set(cbx_json *object, const char *key, cbx_json *value)
-{
-    if (value && is_kind(object, KIND_OBJECT) && put(object, key, strlen(key), place_of(value))) {
-        if (value->kind < KIND_STRING) cbx_json_unref(value);
-        return true;
-    }
-    cbx_json_unref(value);
+    if (container) container->failed = true;
     return false;
 }
 
-static bool put_small(cbx_json *object, const char *key, cbx_json small)
+/* key NULL: to the end of an array. */
+static bool add(cbx_json *container, const char *key, cbx_json small)
 {
-    return is_kind(object, KIND_OBJECT) && put(object, key, strlen(key), small);
+    if (!container || container->kind != (key ? KIND_OBJECT : KIND_ARRAY)) return fail(container);
+    if (key ? put(container, key, strlen(key), small) : cbx__json_append(container, small)) return true;
+    return fail(container);
 }
 
-bool cbx_json_set_null(cbx_json *object, const char *key)
+/* A small value is copied, and its node is freed. */
+static bool add_value(cbx_json *container, const char *key, cbx_json *value)
 {
-    return put_small(object, key, (cbx_json){ .kind = KIND_NULL });
+    cbx_json place = { .kind = KIND_REF, .ref = value };
+    bool added;
+
+    if (!value) return fail(container);
+    if (value->kind < KIND_STRING) place = (cbx_json){ .kind = value->kind, .number = value->number };
+    added = add(container, key, place);
+    if (added && value->failed) container->failed = true;
+    if (!added || place.kind != KIND_REF) cbx_json_unref(value);
+    return added;
 }
 
-bool cbx_json_set_string(cbx_json *object, const char *key, const char *s)
+/* The new container belongs to the other one. */
+static cbx_json *add_container(cbx_json *container, const char *key, cbx_json *value)
 {
-    return s ? cbx_json_set(object, key, cbx_json_new_string(s)) : cbx_json_set_null(object, key);
+    return add_value(container, key, value) ? value : NULL;
 }
 
-bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v)
+static bool add_string(cbx_json *container, const char *key, const char *s)
 {
-    return put_small(object, key, (cbx_json){ .kind = KIND_INT, .number = v });
+    return s ? add_value(container, key, cbx_json_new_string(s)) : add(container, key, (cbx_json){ .kind = KIND_NULL });
 }
 
-bool cbx_json_set_double(cbx_json *object, const char *key, double v)
-{
-    return put_small(object, key, (cbx_json){ .kind = KIND_DOUBLE, .real = v });
-}
+#define INT(v)    ((cbx_json){ .kind = KIND_INT, .number = (v) })
+#define DOUBLE(v) ((cbx_json){ .kind = KIND_DOUBLE, .real = (v) })
+
+bool cbx_json_set(cbx_json *object, const char *key, cbx_json *value) { return add_value(object, key, value); }
+bool cbx_json_set_null(cbx_json *object, const char *key) { return add(object, key, (cbx_json){ .kind = KIND_NULL }); }
+bool cbx_json_set_string(cbx_json *object, const char *key, const char *s) { return add_string(object, key, s); }
+bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v) { return add(object, key, INT(v)); }
+bool cbx_json_set_double(cbx_json *object, const char *key, double v) { return add(object, key, DOUBLE(v)); }
 
 bool cbx_json_set_bool(cbx_json *object, const char *key, bool v)
 {
-    return put_small(object, key, (cbx_json){ .kind = KIND_BOOL, .truth = v });
+    return add(object, key, (cbx_json){ .kind = KIND_BOOL, .truth = v });
 }
 
-bool cbx_json_push(cbx_json *array, cbx_json *value)
+bool cbx_json_set_number(cbx_json *object, const char *key, double v)
 {
-    if (value && is_kind(array, KIND_ARRAY) && cbx__json_append(array, place_of(value))) {
-        if (value->kind < KIND_STRING) cbx_json_unref(value);
-        return true;
+    return isfinite(v) ? cbx_json_set_double(object, key, v) : cbx_json_set_null(object, key);
+}
+
+cbx_json *cbx_json_set_object(cbx_json *object, const char *key)
+{
+    return add_container(object, key, cbx_json_new_object());
+}
+
+cbx_json *cbx_json_set_array(cbx_json *object, const char *key)
+{
+    return add_container(object, key, cbx_json_new_array());
+}
+
+bool cbx_json_set_doubles(cbx_json *object, const char *key, const double *v, size_t n)
+{
+    cbx_json *list = cbx_json_set_array(object, key);
+
+    if (!list || (n && !set_room(array_of(list), n))) return fail(object);
+    for (size_t i = 0; i < n; i++) array_of(list)->items[i] = DOUBLE(v[i]);
+    list->count = n;
+    return true;
+}
+
+bool cbx_json_set_interval(cbx_json *object, const char *key, double value, double lower, double upper, double level)
+{
+    cbx_json *o = cbx_json_set_object(object, key);
+    bool known = level > 0;
+
+    cbx_json_set_number(o, "value", value);
+    cbx_json_set_number(o, "lower", known ? lower : NAN);
+    cbx_json_set_number(o, "upper", known ? upper : NAN);
+    return cbx_json_set_number(o, "level", known ? level : NAN) && !o->failed;
+}
+
+bool cbx_json_push(cbx_json *array, cbx_json *value) { return add_value(array, NULL, value); }
+bool cbx_json_push_null(cbx_json *array) { return add(array, NULL, (cbx_json){ .kind = KIND_NULL }); }
+bool cbx_json_push_string(cbx_json *array, const char *s) { return add_string(array, NULL, s); }
+bool cbx_json_push_int(cbx_json *array, int64_t v) { return add(array, NULL, INT(v)); }
+bool cbx_json_push_double(cbx_json *array, double v) { return add(array, NULL, DOUBLE(v)); }
+cbx_json *cbx_json_push_object(cbx_json *array) { return add_container(array, NULL, cbx_json_new_object()); }
+cbx_json *cbx_json_push_array(cbx_json *array) { return add_container(array, NULL, cbx_json_new_array()); }
+
+static bool has_failed(const cbx_json *v)
+{
+    bool failed = v->failed;
+
+    for (size_t i = 0; v->kind == KIND_ARRAY && !failed && i < v->count; i++) {
+        const cbx_json *place = &cbx__as_array(v)->items[i];
+        failed = place->kind == KIND_REF && has_failed(place->ref);
     }
-    cbx_json_unref(value);
-    return false;
+    for (size_t i = 0; v->kind == KIND_OBJECT && !failed && i < v->count; i++) {
+        const cbx_json *place = &cbx__as_object(v)->members[i].value;
+        failed = place->kind == KIND_REF && has_failed(place->ref);
+    }
+    return failed;
 }
 
-bool cbx_json_push_null(cbx_json *array)
+cbx_status cbx_json_check(const cbx_json *v, cbx_err *err)
 {
-    return is_kind(array, KIND_ARRAY) && cbx__json_append(array, (cbx_json){ .kind = KIND_NULL });
+    return !v || has_failed(v) ? cbx_fail_nomem(err, NULL) : CBX_OK;
 }

@@ -25,7 +25,8 @@ typedef enum kind {
 
 struct cbx_json {
     uint32_t refs; /* 0: in place, lives and dies with its container */
-    uint32_t kind;
+    uint16_t kind;
+    bool failed; /* a container that lacks what could not be added */
     union {
         bool truth;
         int64_t number;

@@ -2,6 +2,7 @@
  * Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either side differ by
  * content only.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,14 +11,7 @@
 #include "calibrax/base/internal.h"
 #include "calibrax/base/json_value.h"
 
-/* How a document is laid out, and who takes what is written so far. */
-typedef struct form {
-    unsigned flags;
-    cbx_json_pour_fn pour; /* NULL: nobody */
-    void *user;
-} form;
-
-static void write_value(const cbx_json *v, const form *f, int level, cbx_text *out);
+static void write_value(cbx_json_writer *w, const cbx_json *v);
 
 static void write_escape(uint32_t code, cbx_text *out)
 {
@@ -95,18 +89,21 @@ static void new_line(unsigned flags, int level, cbx_text *out)
     for (int i = 0; i < level; i++) cbx_text_add(out, "  ", 2);
 }
 
-static void write_array(const cbx_json *v, const form *f, int level, cbx_text *out)
+static void write_array(cbx_json_writer *w, const cbx_json *v)
 {
     size_t n = cbx_json_length(v);
-    cbx_text_putc(out, '[');
+
+    cbx_text_putc(w->out, '[');
+    w->level++;
     for (size_t i = 0; i < n; i++) {
-        if (i) cbx_text_putc(out, ',');
-        new_line(f->flags, level + 1, out);
-        write_value(cbx_json_at(v, i), f, level + 1, out);
-        if (f->pour) f->pour(f->user, out);
+        if (i) cbx_text_putc(w->out, ',');
+        new_line(w->flags, w->level, w->out);
+        write_value(w, cbx_json_at(v, i));
+        if (w->pour) w->pour(w->user, w->out);
     }
-    if (n) new_line(f->flags, level, out);
-    cbx_text_putc(out, ']');
+    w->level--;
+    if (n) new_line(w->flags, w->level, w->out);
+    cbx_text_putc(w->out, ']');
 }
 
 typedef struct member {
@@ -131,67 +128,126 @@ static int compare_members(const void *a, const void *b)
     return order ? order : (x->key_len > y->key_len) - (x->key_len < y->key_len);
 }
 
-static void write_member(const member *m, bool first, const form *f, int level, cbx_text *out)
+static void write_member(cbx_json_writer *w, const member *m, bool first)
 {
-    if (!first) cbx_text_putc(out, ',');
-    new_line(f->flags, level + 1, out);
-    cbx_json_write_string(m->key, m->key_len, f->flags, out);
-    cbx_text_puts(out, f->flags & CBX_JSON_INDENT2 ? ": " : ":");
-    write_value(m->value, f, level + 1, out);
+    if (!first) cbx_text_putc(w->out, ',');
+    new_line(w->flags, w->level, w->out);
+    cbx_json_write_string(m->key, m->key_len, w->flags, w->out);
+    cbx_text_puts(w->out, w->flags & CBX_JSON_INDENT2 ? ": " : ":");
+    write_value(w, m->value);
 }
 
-static void write_sorted_members(const json_object *o, size_t n, const form *f, int level, cbx_text *out)
-{
-    member *members = cbx_mem_calloc(&out->al, n, sizeof *members);
-
-    if (!members) {
-        out->status = CBX_ENOMEM;
-        return;
-    }
-    for (size_t i = 0; i < n; i++) members[i] = member_at(o, i);
-    qsort(members, n, sizeof *members, compare_members);
-    for (size_t i = 0; i < n; i++) write_member(&members[i], i == 0, f, level, out);
-    cbx_mem_free(&out->al, members, n * sizeof *members);
-}
-
-static void write_object(const cbx_json *v, const form *f, int level, cbx_text *out)
+static void write_object(cbx_json_writer *w, const cbx_json *v)
 {
     const json_object *o = cbx__as_object(v);
     size_t n = cbx_json_length(v);
+    member *sorted = NULL;
 
-    cbx_text_putc(out, '{');
-    if (n && (f->flags & CBX_JSON_SORT_KEYS)) write_sorted_members(o, n, f, level, out);
-    for (size_t i = 0; i < n && !(f->flags & CBX_JSON_SORT_KEYS); i++) {
-        const member m = member_at(o, i);
-        write_member(&m, i == 0, f, level, out);
+    cbx_text_putc(w->out, '{');
+    w->level++;
+    if (n && (w->flags & CBX_JSON_SORT_KEYS)) {
+        sorted = cbx_mem_calloc(&w->out->al, n, sizeof *sorted);
+        if (!sorted) w->out->status = CBX_ENOMEM;
+        for (size_t i = 0; sorted && i < n; i++) sorted[i] = member_at(o, i);
+        if (sorted) qsort(sorted, n, sizeof *sorted, compare_members);
     }
-    if (n) new_line(f->flags, level, out);
-    cbx_text_putc(out, '}');
+    for (size_t i = 0; i < n; i++) {
+        const member m = sorted ? sorted[i] : member_at(o, i);
+        write_member(w, &m, i == 0);
+    }
+    cbx_mem_free(&w->out->al, sorted, n * sizeof *sorted);
+    w->level--;
+    if (n) new_line(w->flags, w->level, w->out);
+    cbx_text_putc(w->out, '}');
 }
 
-static void write_value(const cbx_json *v, const form *f, int level, cbx_text *out)
+static void write_value(cbx_json_writer *w, const cbx_json *v)
 {
+    if (v && v->failed) w->out->status = CBX_ENOMEM;
     switch (cbx_json_typeof(v)) {
-    case CBX_JSON_NULL: cbx_text_puts(out, "null"); break;
-    case CBX_JSON_BOOL: cbx_text_puts(out, v->truth ? "true" : "false"); break;
-    case CBX_JSON_INT: write_int(v, out); break;
-    case CBX_JSON_DOUBLE: cbx_json_write_double(v->real, f->flags, out); break;
-    case CBX_JSON_STRING: cbx_json_write_string(cbx__as_string(v)->bytes, v->count, f->flags, out); break;
-    case CBX_JSON_ARRAY: write_array(v, f, level, out); break;
-    case CBX_JSON_OBJECT: write_object(v, f, level, out); break;
+    case CBX_JSON_NULL: cbx_text_puts(w->out, "null"); break;
+    case CBX_JSON_BOOL: cbx_text_puts(w->out, v->truth ? "true" : "false"); break;
+    case CBX_JSON_INT: write_int(v, w->out); break;
+    case CBX_JSON_DOUBLE: cbx_json_write_double(v->real, w->flags, w->out); break;
+    case CBX_JSON_STRING: cbx_json_write_string(cbx__as_string(v)->bytes, v->count, w->flags, w->out); break;
+    case CBX_JSON_ARRAY: write_array(w, v); break;
+    case CBX_JSON_OBJECT: write_object(w, v); break;
     }
 }
 
 void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out)
 {
-    const form f = { .flags = flags };
-    write_value(v, &f, 0, out);
+    write_value(&(cbx_json_writer){ .out = out, .flags = flags }, v);
 }
 
 void cbx_json_write_part(const cbx_json *v, unsigned flags, int level, cbx_json_pour_fn pour, void *user, cbx_text *out)
 {
-    const form f = { flags, pour, user };
-    write_value(v, &f, level, out);
+    write_value(&(cbx_json_writer){ out, flags, pour, user, level, 0, 0 }, v);
 }
 
 void cbx_json_write_break(unsigned flags, int level, cbx_text *out) { new_line(flags, level, out); }
+
+/* --- documents that are not held --- */
+
+static uint64_t top(const cbx_json_writer *w) { return UINT64_C(1) << (w->level - 1); }
+
+static void begin_item(cbx_json_writer *w, const char *key)
+{
+    if (w->level) {
+        if (w->not_empty & top(w)) cbx_text_putc(w->out, ',');
+        w->not_empty |= top(w);
+        new_line(w->flags, w->level, w->out);
+    }
+    if (!key) return;
+    cbx_json_write_string(key, strlen(key), w->flags, w->out);
+    cbx_text_puts(w->out, w->flags & CBX_JSON_INDENT2 ? ": " : ":");
+}
+
+static void end_item(cbx_json_writer *w)
+{
+    if (w->pour) w->pour(w->user, w->out);
+}
+
+void cbx_json_writer_begin(cbx_json_writer *w, const char *key, char bracket)
+{
+    assert(w->level < CBX__JSON_DEPTH_MOST);
+    begin_item(w, key);
+    cbx_text_putc(w->out, bracket);
+    w->level++;
+    w->not_empty &= ~top(w);
+    w->arrays = bracket == '[' ? w->arrays | top(w) : w->arrays & ~top(w);
+}
+
+void cbx_json_writer_end(cbx_json_writer *w)
+{
+    bool filled = w->not_empty & top(w), array = w->arrays & top(w);
+
+    w->level--;
+    if (filled) new_line(w->flags, w->level, w->out);
+    cbx_text_putc(w->out, array ? ']' : '}');
+    end_item(w);
+}
+
+void cbx_json_writer_add(cbx_json_writer *w, const char *key, const cbx_json *v)
+{
+    begin_item(w, key);
+    write_value(w, v);
+    end_item(w);
+}
+
+void cbx_json_writer_add_double(cbx_json_writer *w, const char *key, double v)
+{
+    begin_item(w, key);
+    cbx_json_write_double(v, w->flags, w->out);
+    end_item(w);
+}
+
+void cbx_json_writer_add_string(cbx_json_writer *w, const char *key, const char *s)
+{
+    begin_item(w, key);
+    if (s)
+        cbx_json_write_string(s, strlen(s), w->flags, w->out);
+    else
+        cbx_text_puts(w->out, "null");
+    end_item(w);
+}

@@ -7,6 +7,8 @@
 #ifndef CALIBRAX_BASE_OPENBLAS_H
 #define CALIBRAX_BASE_OPENBLAS_H
 
+#include <stdbool.h>
+
 #include "calibrax/base/library.h"
 
 CBX_BEGIN_DECLS
@@ -20,6 +22,14 @@ enum {
     /** No threads of its own are started by the load, whatever OPENBLAS_NUM_THREADS leaves open. */
     CBX_OPENBLAS_ONE_THREAD = 2
 };
+
+/**
+ * True for a CPU with AVX-512 (F, BW, DQ and VL) for which OpenBLAS 0.3.21 chooses kernels without it, because it does not
+ * know the model.  Source: its dynamic.c, get_coretype.
+ * @param cpuinfo  the text of /proc/cpuinfo; NULL: of this machine
+ * Safe from any thread.
+ */
+CBX_API bool cbx_openblas_misjudges_cpu(const char *cpuinfo);
 
 /**
  * Loads OpenBLAS and resolves all symbols, or none.  The library is the process's own: threads set by

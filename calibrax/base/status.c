@@ -121,3 +121,8 @@ cbx_status cbx_fail_errno(cbx_err *err, int saved_errno, const char *fmt, ...)
     }
     return status;
 }
+
+cbx_status cbx_fail_nomem(cbx_err *err, const char *what)
+{
+    return cbx_fail(err, CBX_ENOMEM, "out of memory%s%s", what ? " for " : "", what ? what : "");
+}

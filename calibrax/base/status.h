@@ -73,5 +73,8 @@ CBX_API cbx_status cbx_fail(cbx_err *err, cbx_status status, const char *fmt, ..
  */
 CBX_API cbx_status cbx_fail_errno(cbx_err *err, int saved_errno, const char *fmt, ...) CBX_PRINTF(3, 4);
 
+/** CBX_ENOMEM, with the message "out of memory for WHAT"; what NULL: "out of memory". */
+CBX_API cbx_status cbx_fail_nomem(cbx_err *err, const char *what);
+
 CBX_END_DECLS
 #endif

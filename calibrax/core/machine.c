@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/cpu.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
 
@@ -570,15 +571,9 @@ cbx_same_machine cbx_machine_compare(const char *a, const char *b)
 
 const char *cbx_machine_isa(void)
 {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
-        return "avx512";
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "avx2" : "plain";
-#elif defined(__aarch64__)
+#if defined(__aarch64__)
     return "neon";
 #else
-    return "plain";
+    return cbx_isa_name(cbx_isa_of_cpu());
 #endif
 }

@@ -85,6 +85,14 @@ cbx_metric_fault cbx_metric_check(const cbx_metric *m, const cbx_metric_def *def
     return CBX_METRIC_SOUND;
 }
 
+int cbx_tag_compare(const void *a, const void *b)
+{
+    const cbx_tag *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+
+    return order ? order : strcmp(x->value, y->value);
+}
+
 const char *cbx_point_tag(const cbx_point *p, const char *key)
 {
     for (size_t i = 0; i < p->ntags; i++) {

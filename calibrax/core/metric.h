@@ -80,6 +80,8 @@ typedef struct cbx_point {
     size_t nmetrics;
 } cbx_point;
 
+/** For qsort and bsearch over cbx_tag: by key, then by value, as strcmp. */
+CBX_API int cbx_tag_compare(const void *a, const void *b);
 /** Value of a tag; NULL if the point has none of that key.  p and key must not be NULL; the result lives as long as p's tags. */
 CBX_API const char *cbx_point_tag(const cbx_point *p, const char *key);
 /** A metric by name, in p itself; NULL if the point has none. */

@@ -1,23 +1,21 @@
-/* Open addressing; the tags count as a sum, so that their order does not. */
+/* The hashes of tags are added, so that their order does not count. */
 #include "calibrax/core/point_index.h"
 
 #include <string.h>
 
-#include "calibrax/base/words.h"
-
-#define FIRST_SLOTS 64
+#include "calibrax/base/table.h"
 
 static bool counts(const char *label, const char *but) { return !but || strcmp(but, label) != 0; }
 
 uint64_t cbx_point_hash(const cbx_point *p, const char *but)
 {
-    uint64_t h = CBX__HASH_START, tags = 0;
+    uint64_t h = CBX_HASH_START, tags = 0;
 
-    h = cbx__hash_text(h, counts("point", but) ? p->name : "");
-    h = cbx__hash_text(h, counts("scenario", but) ? p->scenario : "");
+    h = cbx_hash_text(h, counts("point", but) ? p->name : "");
+    h = cbx_hash_text(h, counts("scenario", but) ? p->scenario : "");
     for (size_t i = 0; i < p->ntags; i++)
         if (counts(p->tags[i].key, but))
-            tags += cbx__hash_text(cbx__hash_text(CBX__HASH_START, p->tags[i].key), p->tags[i].value);
+            tags += cbx_hash_text(cbx_hash_text(CBX_HASH_START, p->tags[i].key), p->tags[i].value);
     return h + tags;
 }
 
@@ -38,54 +36,38 @@ bool cbx_point_same(const cbx_point *a, const cbx_point *b, const char *but)
 
 void cbx_point_index_init(cbx_point_index *ix, const cbx_allocator *al, const char *but)
 {
-    *ix = (cbx_point_index){ .al = *al, .but = but };
+    *ix = (cbx_point_index){ .but = but };
+    cbx_table_init(&ix->table, al);
 }
 
 void cbx_point_index_clear(cbx_point_index *ix)
 {
-    cbx_mem_free(&ix->al, ix->slots, ix->nslots * sizeof *ix->slots);
-    *ix = (cbx_point_index){ .al = ix->al, .but = ix->but };
+    cbx_list_clear(&ix->table.al, &ix->entries);
+    cbx_table_clear(&ix->table);
 }
 
-/* Where the point is, or the free slot where it belongs. */
-static cbx_point_entry *slot_of(const cbx_point_index *ix, uint64_t hash, const cbx_point *p)
+static bool is_point(const void *index, size_t at, const void *point)
 {
-    size_t at = hash & (ix->nslots - 1);
+    const cbx_point_index *ix = index;
 
-    while (ix->slots[at].point && (ix->slots[at].hash != hash || !cbx_point_same(ix->slots[at].point, p, ix->but)))
-        at = (at + 1) & (ix->nslots - 1);
-    return &ix->slots[at];
-}
-
-static bool make_room(cbx_point_index *ix)
-{
-    cbx_point_index wider = *ix;
-
-    if (2 * (ix->n + 1) <= ix->nslots) return true;
-    wider.nslots = ix->nslots ? 2 * ix->nslots : FIRST_SLOTS;
-    wider.slots = cbx_mem_calloc(&ix->al, wider.nslots, sizeof *wider.slots);
-    if (!wider.slots) return false;
-    for (size_t i = 0; i < ix->nslots; i++)
-        if (ix->slots[i].point) *slot_of(&wider, ix->slots[i].hash, ix->slots[i].point) = ix->slots[i];
-    cbx_mem_free(&ix->al, ix->slots, ix->nslots * sizeof *ix->slots);
-    *ix = wider;
-    return true;
+    return cbx_point_same(ix->entries.items[at].point, point, ix->but);
 }
 
 const cbx_point_entry *cbx_point_index_find(const cbx_point_index *ix, const cbx_point *p)
 {
-    const cbx_point_entry *e = ix->nslots ? slot_of(ix, cbx_point_hash(p, ix->but), p) : NULL;
+    const size_t *at = cbx_table_find(&ix->table, cbx_point_hash(p, ix->but), is_point, ix, p);
 
-    return e && e->point ? e : NULL;
+    return at ? &ix->entries.items[*at] : NULL;
 }
 
 const cbx_point_entry *cbx_point_index_add(cbx_point_index *ix, const cbx_point *p, size_t value)
 {
-    uint64_t hash = cbx_point_hash(p, ix->but);
-    cbx_point_entry *e = make_room(ix) ? slot_of(ix, hash, p) : NULL;
+    const cbx_point_entry *known = cbx_point_index_find(ix, p);
 
-    if (!e || e->point) return e;
-    *e = (cbx_point_entry){ hash, p, value };
-    ix->n++;
-    return e;
+    if (known) return known;
+    if (!cbx_list_reserve(&ix->table.al, &ix->entries, ix->entries.n + 1) ||
+        !cbx_table_add(&ix->table, cbx_point_hash(p, ix->but), ix->entries.n))
+        return NULL;
+    ix->entries.items[ix->entries.n] = (cbx_point_entry){ p, value };
+    return &ix->entries.items[ix->entries.n++];
 }

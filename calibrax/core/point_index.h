@@ -6,7 +6,7 @@
 #ifndef CALIBRAX_CORE_POINT_INDEX_H
 #define CALIBRAX_CORE_POINT_INDEX_H
 
-#include "calibrax/base/ctx.h"
+#include "calibrax/base/table.h"
 #include "calibrax/core/metric.h"
 
 CBX_BEGIN_DECLS
@@ -19,17 +19,15 @@ CBX_API uint64_t cbx_point_hash(const cbx_point *p, const char *but);
 CBX_API bool cbx_point_same(const cbx_point *a, const cbx_point *b, const char *but);
 
 typedef struct cbx_point_entry {
-    uint64_t hash;
-    const cbx_point *point; /* the first of its kind; NULL: free */
+    const cbx_point *point; /* the first of its kind */
     size_t value;           /* that it was entered with */
 } cbx_point_entry;
 
 /** Used by one thread at a time; its members are its own. */
 typedef struct cbx_point_index {
-    cbx_allocator al;
     const char *but;
-    cbx_point_entry *slots; /* open addressing, at most half taken */
-    size_t n, nslots;
+    CBX_LIST(cbx_point_entry) entries;
+    cbx_table table;
 } cbx_point_index;
 
 /** @param but  as for cbx_point_hash; kept, not copied */

@@ -13,7 +13,7 @@ cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err)
     atomic_init(&run->refs, 1);
     cbx_arena_init(&run->arena, al);
     cbx_arena_init(&run->words, al);
-    cbx__words_init(&run->def_names, al);
+    cbx_names_init(&run->def_names, al);
     run->environment = cbx_json_new_object();
     run->metadata = cbx_json_new_object();
     run->extra = cbx_json_new_object();
@@ -47,7 +47,7 @@ void cbx_run_free(cbx_run *run)
     cbx_mem_free(&al, run->points, run->points_cap * sizeof *run->points);
     cbx_arena_clear(&run->arena);
     cbx_arena_clear(&run->words);
-    cbx__words_clear(&run->def_names);
+    cbx_names_clear(&run->def_names);
     cbx_mem_free(&al, run, sizeof *run);
 }
 
@@ -82,8 +82,8 @@ size_t cbx__run_def_at(const cbx_run *run, const char *key)
     size_t at = 0;
 
     if (run->def_names.n) {
-        at = cbx__words_find(&run->def_names, key);
-        return at == CBX__NO_WORD ? run->ndefs : at;
+        at = cbx_names_find(&run->def_names, key);
+        return at == CBX_NO_NAME ? run->ndefs : at;
     }
     while (at < run->ndefs && strcmp(run->defs[at].key, key) != 0) at++;
     return at;

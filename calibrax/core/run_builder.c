@@ -87,7 +87,7 @@ cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_js
 static cbx_status name_defs(cbx_run *run, cbx_err *err)
 {
     while (run->ndefs > DEFS_SEARCHED && run->def_names.n < run->ndefs)
-        if (cbx__words_add(&run->def_names, run->defs[run->def_names.n].key) == CBX__NO_WORD)
+        if (cbx_names_add(&run->def_names, run->defs[run->def_names.n].key) == CBX_NO_NAME)
             return cbx__record_no_memory(err);
     return CBX_OK;
 }

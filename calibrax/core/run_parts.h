@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/words.h"
+#include "calibrax/base/table.h"
 #include "calibrax/core/record.h"
 #include "calibrax/core/run.h"
 
@@ -31,7 +31,7 @@ struct cbx_run {
     cbx_json *extra; /* members of the top level that are unknown here, schema_version among them */
     run_def *defs;
     size_t ndefs, defs_cap;
-    cbx__words def_names; /* by the number of a definition; empty while there are few */
+    cbx_names def_names; /* by the number of a definition; empty while there are few */
     run_point *points;
     size_t npoints, points_cap;
     bool private_tree; /* while reading: the JSON has no other owner, so parts of it are kept and not copied */

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "calibrax/base/words.h"
+#include "calibrax/base/table.h"
 #include "calibrax/core/run_parts.h"
 
 /* Where arrays stand: root.points[], root.points[].metrics.NAME.samples[]. */
@@ -35,7 +35,7 @@ typedef struct streaming {
     bool samples;
     passing_kind kinds[SAMPLES_DEPTH + 1]; /* of the arrays that are open, by depth */
     cbx_arena arena;                       /* of the point under way */
-    cbx__words words;                      /* of those that are kept */
+    cbx_names words;                       /* of those that are kept */
     cbx__bad_sample bad;
     gathered *gathered; /* the last one first */
     size_t npoints;
@@ -131,8 +131,8 @@ static void forget_point(streaming *s)
 /* What points of a run are called they are called over and over. */
 static const char *word(streaming *s, const char *text)
 {
-    size_t at = cbx__words_add(&s->words, text);
-    return at == CBX__NO_WORD ? NULL : s->words.list[at];
+    size_t at = cbx_names_add(&s->words, text);
+    return at == CBX_NO_NAME ? NULL : s->words.list[at];
 }
 
 static cbx_status keep_tags(streaming *s, cbx_point *view, cbx_err *err)
@@ -261,13 +261,13 @@ static cbx_status stream(streaming *s, const cbx_allocator *al, const cbx__json_
 
     if (st) return cbx__run_refuse(what, st, &why, err);
     cbx_arena_init(&s->arena, al);
-    cbx__words_init(&s->words, al);
+    cbx_names_init(&s->words, al);
     s->run->private_tree = true;
     st = read_tree(s, source, what, &v, err);
     if (!st && (st = read_run(s, v, &why))) st = cbx__run_refuse(what, st, &why, err);
     s->run->private_tree = false;
     forget_point(s);
-    cbx__words_leave(&s->words, &s->run->words);
+    cbx_names_release(&s->words, &s->run->words);
     cbx_json_unref(v);
     if (!st) st = cbx__run_trim(s->run, err);
     if (st)

@@ -168,21 +168,21 @@ static cbx_status put_config(cbx__asv_site *s, cbx_err *err)
 }
 
 /* The file of a machine, unless it has been written. */
-static cbx_status put_machine(cbx__asv_site *s, cbx__words *machines, const cbx_run *run, const char *folder,
+static cbx_status put_machine(cbx__asv_site *s, cbx_names *machines, const cbx_run *run, const char *folder,
                               cbx_err *err)
 {
     const char *name = cbx_arena_printf(s->job->arena, "results/%s/machine.json", folder);
-    size_t before = machines->n, at = cbx__words_add(machines, cbx__asv_machine_of(run));
+    size_t before = machines->n, at = cbx_names_add(machines, cbx__asv_machine_of(run));
     cbx_json *machine;
 
-    if (at == CBX__NO_WORD) return cbx__asv_no_memory(err);
+    if (at == CBX_NO_NAME) return cbx__asv_no_memory(err);
     if (at < before) return CBX_OK;
     machine = cbx__asv_machine_json(run);
     cbx_json_set_int(machine, "version", 1);
     return cbx__asv_put_document(s->job, name, machine, err);
 }
 
-static cbx_status put_commit(cbx__asv_site *s, cbx__words *machines, const cbx__asv_commit *c, cbx_err *err)
+static cbx_status put_commit(cbx__asv_site *s, cbx_names *machines, const cbx__asv_commit *c, cbx_err *err)
 {
     const char *folder = cbx__export_safe_name(s->job->arena, c->machine);
     cbx_run *run = NULL;
@@ -197,17 +197,17 @@ static cbx_status put_commit(cbx__asv_site *s, cbx__words *machines, const cbx__
 
 static cbx_status asv_runs(cbx_export_job *job, const cbx_export_source *runs, cbx_err *err)
 {
-    cbx__words machines;
+    cbx_names machines;
     cbx__asv_site s;
     cbx_status st;
 
     cbx__asv_init(&s, job, runs);
-    cbx__words_init(&machines, cbx_ctx_allocator(job->ctx));
+    cbx_names_init(&machines, cbx_ctx_allocator(job->ctx));
     st = cbx__asv_find(&s, err);
     if (!st) st = put_benchmarks(&s, err);
     if (!st) st = put_config(&s, err);
     for (size_t i = 0; !st && i < s.ncommits; i++) st = put_commit(&s, &machines, &s.commits[i], err);
-    cbx__words_clear(&machines);
+    cbx_names_clear(&machines);
     cbx__asv_clear(&s);
     return st;
 }

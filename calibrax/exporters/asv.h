@@ -7,7 +7,7 @@
 #ifndef CALIBRAX_EXPORTERS_ASV_H
 #define CALIBRAX_EXPORTERS_ASV_H
 
-#include "calibrax/base/words.h"
+#include "calibrax/base/table.h"
 #include "calibrax/exporters/job.h"
 
 /* A tag of the points of a benchmark. */
@@ -41,9 +41,9 @@ typedef struct cbx__asv_site {
     cbx_export_job *job;
     const cbx_export_source *runs;
     cbx_arena arena;
-    cbx_text key;                   /* being looked for */
-    cbx__words keys, names, values; /* of benchmarks; of tags */
-    cbx__words branches, commit_keys, beginnings;
+    cbx_text key;                  /* being looked for */
+    cbx_names keys, names, values; /* of benchmarks; of tags */
+    cbx_names branches, commit_keys, beginnings;
     cbx__asv_benchmark *list; /* by number of the key */
     cbx__asv_commit *commits; /* by number of the key */
     size_t *alike;            /* commits of each beginning */

@@ -15,20 +15,20 @@ cbx_status cbx__asv_no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "
 
 void cbx__asv_init(cbx__asv_site *s, cbx_export_job *job, const cbx_export_source *runs)
 {
-    cbx__words *const words[] = { &s->keys, &s->names, &s->values, &s->branches, &s->commit_keys, &s->beginnings };
+    cbx_names *const words[] = { &s->keys, &s->names, &s->values, &s->branches, &s->commit_keys, &s->beginnings };
     const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
 
     *s = (cbx__asv_site){ .job = job, .runs = runs };
     cbx_arena_init(&s->arena, al);
     cbx_text_init(&s->key, al);
-    for (size_t i = 0; i < CBX_LEN(words); i++) cbx__words_init(words[i], al);
+    for (size_t i = 0; i < CBX_LEN(words); i++) cbx_names_init(words[i], al);
 }
 
 void cbx__asv_clear(cbx__asv_site *s)
 {
-    cbx__words *const words[] = { &s->keys, &s->names, &s->values, &s->branches, &s->commit_keys, &s->beginnings };
+    cbx_names *const words[] = { &s->keys, &s->names, &s->values, &s->branches, &s->commit_keys, &s->beginnings };
 
-    for (size_t i = 0; i < CBX_LEN(words); i++) cbx__words_clear(words[i]);
+    for (size_t i = 0; i < CBX_LEN(words); i++) cbx_names_clear(words[i]);
     cbx_arena_clear(&s->arena);
     cbx_text_clear(&s->key);
 }
@@ -111,10 +111,10 @@ static const char *name_of(cbx__asv_site *s, const cbx__asv_benchmark *b)
         bool dot = name[i] == '.' && i != ends[0] && i != ends[1];
         if (dot || name[i] == '/' || name[i] == '\\' || (unsigned char)name[i] < ' ') name[i] = '_';
     }
-    at = cbx__words_add(&s->names, name);
-    if (at == CBX__NO_WORD || at == before) return at == before ? name : NULL;
+    at = cbx_names_add(&s->names, name);
+    if (at == CBX_NO_NAME || at == before) return at == before ? name : NULL;
     name = cbx_arena_printf(&s->arena, "%s-%.8s", name, hash);
-    return name && cbx__words_add(&s->names, name) != CBX__NO_WORD ? name : NULL;
+    return name && cbx_names_add(&s->names, name) != CBX_NO_NAME ? name : NULL;
 }
 
 static bool begin_benchmark(cbx__asv_site *s, const cbx_point *p, const char *metric, const char *unit)
@@ -146,9 +146,9 @@ bool cbx__asv_benchmark_of(cbx__asv_site *s, const cbx_point *p, const char *met
 {
     bool asked = wanted(&s->job->opts, metric);
     const char *key = asked ? key_of(s, p, metric) : NULL;
-    size_t at = key ? cbx__words_find(&s->keys, key) : CBX__NO_WORD;
+    size_t at = key ? cbx_names_find(&s->keys, key) : CBX_NO_NAME;
 
-    *out = at == CBX__NO_WORD ? NULL : &s->list[at];
+    *out = at == CBX_NO_NAME ? NULL : &s->list[at];
     return key || !asked;
 }
 
@@ -215,8 +215,8 @@ static bool see_tags(cbx__asv_site *s, cbx__asv_benchmark *b, const cbx_point *p
     b->npoints++;
     for (size_t i = 0; i < p->ntags; i++) {
         cbx__asv_parameter *q = parameter_of(&s->arena, b, p->tags[i].key);
-        size_t number = cbx__words_add(&s->values, p->tags[i].value);
-        if (!q || number == CBX__NO_WORD || !see_value(&s->arena, q, (uint32_t)number)) return false;
+        size_t number = cbx_names_add(&s->values, p->tags[i].value);
+        if (!q || number == CBX_NO_NAME || !see_value(&s->arena, q, (uint32_t)number)) return false;
     }
     return true;
 }
@@ -248,7 +248,7 @@ static bool order_values(cbx__asv_site *s, const cbx__asv_benchmark *b, cbx__asv
     if (q->nvalues) qsort(q->values, q->nvalues, sizeof *q->values, by_value);
     for (size_t i = 0; i < q->nvalues; i++) {
         const char *value = q->values[i];
-        size_t number = value ? cbx__words_find(&s->values, value) : 0;
+        size_t number = value ? cbx_names_find(&s->values, value) : 0;
         q->places[value ? place_among(q, (uint32_t)number) : q->nseen] = i;
     }
     return true;
@@ -290,7 +290,7 @@ size_t cbx__asv_place_of(const cbx__asv_site *s, const cbx__asv_benchmark *b, co
     for (size_t k = 0; k < b->nparams; k++) {
         const cbx__asv_parameter *q = &b->params[k];
         const char *value = cbx_point_tag(p, q->key);
-        size_t at = value ? place_among(q, (uint32_t)cbx__words_find(&s->values, value)) : q->nseen;
+        size_t at = value ? place_among(q, (uint32_t)cbx_names_find(&s->values, value)) : q->nseen;
         place = place * q->nvalues + q->places[at];
     }
     return place;
@@ -308,9 +308,9 @@ static bool begin_commit(cbx__asv_site *s, const cbx_run *run)
     const char *machine = cbx__asv_machine_of(run), *hash = cbx_run_commit(run);
     const char *beginning = cbx_arena_printf(s->job->arena, "%s\x1f%.*s", machine, CBX__ASV_COMMIT, hash);
     cbx__asv_commit *list = grown(&s->arena, s->commits, s->ncommits, &s->commits_room, 16, sizeof *list);
-    size_t at = beginning ? cbx__words_add(&s->beginnings, beginning) : CBX__NO_WORD, *alike;
+    size_t at = beginning ? cbx_names_add(&s->beginnings, beginning) : CBX_NO_NAME, *alike;
 
-    if (!list || at == CBX__NO_WORD) return false;
+    if (!list || at == CBX_NO_NAME) return false;
     s->commits = list;
     alike = grown(&s->arena, s->alike, at, &s->alike_room, 16, sizeof *alike);
     if (!alike) return false;
@@ -326,12 +326,12 @@ static bool file_run(cbx__asv_site *s, const cbx_run *run, size_t number)
 {
     const char *branch = cbx_run_branch(run);
     const char *key = cbx_arena_printf(s->job->arena, "%s\x1f%s", cbx__asv_machine_of(run), cbx_run_commit(run));
-    size_t at = key ? cbx__words_add(&s->commit_keys, key) : CBX__NO_WORD;
+    size_t at = key ? cbx_names_add(&s->commit_keys, key) : CBX_NO_NAME;
 
-    if (at == CBX__NO_WORD || (at == s->ncommits && !begin_commit(s, run))) return false;
+    if (at == CBX_NO_NAME || (at == s->ncommits && !begin_commit(s, run))) return false;
     s->commits[at].nruns++;
     s->commit_of[number] = (uint32_t)at;
-    return !branch || cbx__words_add(&s->branches, branch) != CBX__NO_WORD;
+    return !branch || cbx_names_add(&s->branches, branch) != CBX_NO_NAME;
 }
 
 /* Runs by commit, each commit's in their order. */
@@ -359,10 +359,10 @@ static cbx_status take_value(cbx__asv_site *s, const cbx_run *run, const cbx_poi
 {
     const cbx_metric_def *def = cbx_run_find_metric_def(run, metric);
     const char *key = key_of(s, p, metric), *unit = def ? def->unit : "";
-    size_t at = key ? cbx__words_add(&s->keys, key) : CBX__NO_WORD;
+    size_t at = key ? cbx_names_add(&s->keys, key) : CBX_NO_NAME;
     cbx_status st;
 
-    if (at == CBX__NO_WORD || (at == s->n && !begin_benchmark(s, p, metric, unit))) return cbx__asv_no_memory(err);
+    if (at == CBX_NO_NAME || (at == s->n && !begin_benchmark(s, p, metric, unit))) return cbx__asv_no_memory(err);
     st = check_unit(&s->list[at], run, unit, err);
     return st || see_tags(s, &s->list[at], p) ? st : cbx__asv_no_memory(err);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/words.h"
+#include "calibrax/base/table.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/statistics/estimate.h"
 
@@ -72,33 +72,33 @@ cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, c
 /* --- columns --- */
 
 /* The names of columns, by number. */
-static bool name_columns(const cbx_export_job *job, const cbx_run *run, cbx__words *names)
+static bool name_columns(const cbx_export_job *job, const cbx_run *run, cbx_names *names)
 {
     bool good = true;
 
     for (size_t i = 0; i < job->opts.nmetrics; i++)
-        good = good && cbx__words_add(names, job->opts.metrics[i]) != CBX__NO_WORD;
+        good = good && cbx_names_add(names, job->opts.metrics[i]) != CBX_NO_NAME;
     for (size_t i = 0; !job->opts.nmetrics && i < cbx_run_npoints(run); i++)
         for (size_t k = 0; k < cbx_run_point(run, i)->nmetrics; k++)
-            good = good && cbx__words_add(names, cbx_run_point(run, i)->metrics[k].name) != CBX__NO_WORD;
+            good = good && cbx_names_add(names, cbx_run_point(run, i)->metrics[k].name) != CBX_NO_NAME;
     return good;
 }
 
 /* Which of them have intervals. */
-static void see_intervals(const cbx_run *run, const cbx__words *names, cbx__column *columns)
+static void see_intervals(const cbx_run *run, const cbx_names *names, cbx__column *columns)
 {
     for (size_t i = 0; i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
         for (size_t k = 0; k < p->nmetrics; k++) {
             const cbx_metric *m = &p->metrics[k].metric;
-            size_t at = isnan(m->lower) && isnan(m->upper) ? CBX__NO_WORD : cbx__words_find(names, p->metrics[k].name);
-            if (at != CBX__NO_WORD) columns[at].intervals = true;
+            size_t at = isnan(m->lower) && isnan(m->upper) ? CBX_NO_NAME : cbx_names_find(names, p->metrics[k].name);
+            if (at != CBX_NO_NAME) columns[at].intervals = true;
         }
     }
 }
 
-static cbx_status make_columns(cbx_export_job *job, const cbx_run *run, const cbx__words *names,
-                               const cbx__column **out, cbx_err *err)
+static cbx_status make_columns(cbx_export_job *job, const cbx_run *run, const cbx_names *names, const cbx__column **out,
+                               cbx_err *err)
 {
     cbx__column *columns = cbx_arena_calloc(job->arena, names->n, sizeof *columns);
 
@@ -114,10 +114,10 @@ static cbx_status make_columns(cbx_export_job *job, const cbx_run *run, const cb
 }
 
 /* The metrics of a run, or those asked for.  @param names  their numbers are the columns'; the caller clears them, after a fault too */
-static cbx_status find_columns(cbx_export_job *job, const cbx_run *run, cbx__words *names, const cbx__column **out,
+static cbx_status find_columns(cbx_export_job *job, const cbx_run *run, cbx_names *names, const cbx__column **out,
                                cbx_err *err)
 {
-    cbx__words_init(names, cbx_ctx_allocator(job->ctx));
+    cbx_names_init(names, cbx_ctx_allocator(job->ctx));
     return name_columns(job, run, names) ? make_columns(job, run, names, out, err) : no_memory(err);
 }
 
@@ -202,7 +202,7 @@ static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
 
 /* --- rows --- */
 
-static cbx_status make_rows(cbx_export_job *job, const cbx__words *names, cbx__table *t, cbx_err *err)
+static cbx_status make_rows(cbx_export_job *job, const cbx_names *names, cbx__table *t, cbx_err *err)
 {
     const char **rows = cbx_arena_calloc(job->arena, t->nrows * t->nlabels, sizeof *rows);
 
@@ -212,8 +212,8 @@ static cbx_status make_rows(cbx_export_job *job, const cbx__words *names, cbx__t
         const cbx_point *p = cbx_run_point(t->run, i);
         for (size_t k = 0; k < t->nlabels; k++) rows[i * t->nlabels + k] = label_value(p, t->labels[k]);
         for (size_t k = 0; k < p->nmetrics; k++) {
-            size_t column = cbx__words_find(names, p->metrics[k].name);
-            cbx__cell *c = column == CBX__NO_WORD ? NULL : &t->cells[i * t->ncolumns + column];
+            size_t column = cbx_names_find(names, p->metrics[k].name);
+            cbx__cell *c = column == CBX_NO_NAME ? NULL : &t->cells[i * t->ncolumns + column];
             cbx_status st = c ? cbx__number_of(job->ctx, &p->metrics[k].metric, &c->number, err) : CBX_OK;
             if (st) return st;
             if (c) c->metric = &p->metrics[k].metric;
@@ -288,7 +288,7 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
 {
     cbx__table t = { .run = run, .nrows = cbx_run_npoints(run) };
     leader *leaders = cbx_arena_calloc(job->arena, t.nrows, sizeof *leaders);
-    cbx__words names;
+    cbx_names names;
     cbx_status st = find_columns(job, run, &names, &t.columns, err);
 
     t.ncolumns = names.n;
@@ -297,7 +297,7 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
     if (!st) st = make_labels(job, &t, err);
     if (!st) st = make_rows(job, &names, &t, err);
     if (!st) st = make_groups(job, &t, err);
-    cbx__words_clear(&names);
+    cbx_names_clear(&names);
     if (st) return st;
     for (size_t k = 0; k < t.ncolumns; k++) mark_best(&t, k, leaders);
     *out = t;
@@ -382,7 +382,7 @@ static void label_row(const cbx__table *t, const cbx_point *p, const char *metri
 
 /* Metrics by the number of their column: of the point of the run, of its partner, and which the former has. */
 typedef struct facing {
-    const cbx__words *names;
+    const cbx_names *names;
     const cbx_metric **now, **old;
     size_t *columns, n;
 } facing;
@@ -398,9 +398,9 @@ static int by_number(const void *a, const void *b)
 static void face(facing *f, const cbx_point *of, bool put, const cbx_metric **by_column)
 {
     for (size_t k = 0; k < of->nmetrics; k++) {
-        size_t at = cbx__words_find(f->names, of->metrics[k].name);
-        if (at != CBX__NO_WORD) by_column[at] = put ? &of->metrics[k].metric : NULL;
-        if (at != CBX__NO_WORD && put && by_column == f->now) f->columns[f->n++] = at;
+        size_t at = cbx_names_find(f->names, of->metrics[k].name);
+        if (at != CBX_NO_NAME) by_column[at] = put ? &of->metrics[k].metric : NULL;
+        if (at != CBX_NO_NAME && put && by_column == f->now) f->columns[f->n++] = at;
     }
 }
 
@@ -424,7 +424,7 @@ static cbx_status compare_point(cbx_export_job *job, facing *f, const cbx_point 
     return st;
 }
 
-static cbx_status compare_points(cbx_export_job *job, sides *both, const cbx__words *names, const cbx__column *metrics,
+static cbx_status compare_points(cbx_export_job *job, sides *both, const cbx_names *names, const cbx__column *metrics,
                                  cbx__table *t, cbx_err *err)
 {
     facing f = { names, cbx_arena_calloc(job->arena, names->n, sizeof *f.now),
@@ -479,13 +479,13 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
     cbx__table t = { .run = run, .ncolumns = 3 };
     const cbx__column *metrics = NULL;
     cbx__column *columns = cbx_arena_calloc(job->arena, 3, sizeof *columns);
-    cbx__words names;
+    cbx_names names;
     sides both;
     cbx_status st = find_columns(job, run, &names, &metrics, err);
 
     if (!st && !columns) st = no_memory(err);
     if (st) {
-        cbx__words_clear(&names);
+        cbx_names_clear(&names);
         return st;
     }
     columns[0] = (cbx__column){ "baseline", NULL, true };
@@ -496,7 +496,7 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
     if (!st) st = compare_labels(job, &both, &t, err);
     if (!st) st = compare_points(job, &both, &names, metrics, &t, err);
     sides_clear(&both);
-    cbx__words_clear(&names);
+    cbx_names_clear(&names);
     if (!st) *out = t;
     return st;
 }

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "calibrax/base/cpu.h"
+
 #define HALF   16
 #define PARITY 0x1BD11BDAu
 #define LANES  8
@@ -95,25 +97,6 @@ FOR_EACH_SET(DEFINE)
 #undef DEFINE
 #endif
 
-static bool has_avx512(void)
-{
-#ifdef FOR_EACH_SET
-    return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw");
-#else
-    return false;
-#endif
-}
-
-static bool has_avx2(void)
-{
-#ifdef FOR_EACH_SET
-    return __builtin_cpu_supports("avx2");
-#else
-    return false;
-#endif
-}
-
 bool cbx__draw_by(size_t variant, const uint32_t key[2], uint32_t side, uint32_t n, size_t draws, uint32_t *index)
 {
     if (variant == 0) {
@@ -121,11 +104,11 @@ bool cbx__draw_by(size_t variant, const uint32_t key[2], uint32_t side, uint32_t
         return true;
     }
 #ifdef FOR_EACH_SET
-    if (variant == 1 && has_avx2()) {
+    if (variant == 1 && cbx_isa_available(CBX_ISA_AVX2)) {
         draw_avx2(key, side, n, draws, index);
         return true;
     }
-    if (variant == 2 && has_avx512()) {
+    if (variant == 2 && cbx_isa_available(CBX_ISA_AVX512)) {
         draw_avx512(key, side, n, draws, index);
         return true;
     }
@@ -135,7 +118,10 @@ bool cbx__draw_by(size_t variant, const uint32_t key[2], uint32_t side, uint32_t
 
 void cbx__draw(const uint32_t key[2], uint32_t side, uint32_t n, size_t draws, uint32_t *index)
 {
-    cbx__draw_by(has_avx512() ? 2 : has_avx2() ? 1 : 0, key, side, n, draws, index);
+    cbx__draw_by(cbx_isa_available(CBX_ISA_AVX512) ? 2
+                 : cbx_isa_available(CBX_ISA_AVX2) ? 1
+                                                   : 0,
+                 key, side, n, draws, index);
 }
 
 double cbx__gather_sum(const double *x, const uint32_t *index, size_t draws) { return sum_body(x, index, draws); }

@@ -403,6 +403,6 @@ void changes_clear(changes *c)
 {
     cbx_json_unref(c->seen);
     cbx_trend_clear(&c->trend);
-    if (c->metrics.nslots) cbx_point_index_clear(&c->metrics);
+    cbx_point_index_clear(&c->metrics);
     cbx_store_close(c->store);
 }

@@ -460,8 +460,6 @@ const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const c
     return text ? plain_text(arena, text) : "";
 }
 
-static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
-
 const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip)
 {
     cbx_tag *tags = cbx_arena_calloc(arena, p->ntags, sizeof *tags);
@@ -471,7 +469,7 @@ const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip)
     if (!tags) return NULL;
     for (size_t i = 0; i < p->ntags; i++)
         if (!skip || strcmp(p->tags[i].key, skip) != 0) tags[n++] = p->tags[i];
-    qsort(tags, n, sizeof *tags, by_key);
+    qsort(tags, n, sizeof *tags, cbx_tag_compare);
     for (size_t i = 0; text && i < n; i++)
         text = cbx_arena_printf(arena, "%s%s%s=%s", text, i ? "," : "", tags[i].key, tags[i].value);
     return text ? cbx_arena_printf(arena, "%s@%s{%s}", p->name, p->scenario, text) : NULL;

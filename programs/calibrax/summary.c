@@ -236,7 +236,7 @@ static int stream_run(const opt_run *run, const cbx_run *r, const cbx_store_quer
     for (size_t i = 0; cbx_json_member(content, i, &key, &value); i++) {
         if (strcmp(key, "points") == 0)
             to = behind;
-        else
+        else if (value)
             cbx_json_set(to, key, cbx_json_ref(value));
     }
     json_stream_begin_inside(&out, new_document("calibrax-run"), "run", content ? before : NULL, "points");

@@ -351,6 +351,54 @@ static void layout_equals_python(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* The same value, member by member. */
+static void write_in_parts(cbx_json_writer *w, const char *key, const cbx_json *v)
+{
+    cbx_json_type type = cbx_json_typeof(v);
+    const char *name;
+    cbx_json *member;
+
+    if (type == CBX_JSON_DOUBLE) {
+        cbx_json_writer_add_double(w, key, cbx_json_double_value(v));
+    } else if (type == CBX_JSON_STRING) {
+        cbx_json_writer_add_string(w, key, cbx_json_string_value(v));
+    } else if (type != CBX_JSON_ARRAY && type != CBX_JSON_OBJECT) {
+        cbx_json_writer_add(w, key, v);
+    } else {
+        cbx_json_writer_begin(w, key, type == CBX_JSON_ARRAY ? '[' : '{');
+        for (size_t i = 0; type == CBX_JSON_ARRAY && i < cbx_json_length(v); i++)
+            write_in_parts(w, NULL, cbx_json_at(v, i));
+        for (size_t i = 0; cbx_json_member(v, i, &name, &member); i++) write_in_parts(w, name, member);
+        cbx_json_writer_end(w);
+    }
+}
+
+static void count_pours(void *user, cbx_text *out)
+{
+    ++*(int *)user;
+    CHECK(out->len > 0, "something was written");
+}
+
+static void parts_are_laid_out_as_the_whole(void **state)
+{
+    static const unsigned flags[] = { CBX_JSON_COMPACT, CBX_JSON_INDENT2, CBX_JSON_INDENT2 | CBX_JSON_ASCII };
+    cbx_json *v = parse(
+        "{\"a\":[],\"b\":{},\"c\":[1,[2.5,[]],{\"d\":null}],\"e\":{\"\xC3\xA9\":true,\"f\":\"g\"},\"h\":[[]]}");
+    (void)state;
+
+    for (size_t i = 0; i < CBX_LEN(flags); i++) {
+        cbx_text parts;
+        int pours = 0;
+        cbx_text_init(&parts, cbx_allocator_default());
+        cbx_json_writer w = { .out = &parts, .flags = flags[i], .pour = count_pours, .user = &pours };
+        write_in_parts(&w, NULL, v);
+        CHECK_STR(cbx_text_str(&parts), written(v, flags[i]), "part by part");
+        CHECK_GT(pours, 8, "poured behind each");
+        cbx_text_clear(&parts);
+    }
+    cbx_json_unref(v);
+}
+
 static void nonfinite_forms(void **state)
 {
     (void)state;
@@ -409,6 +457,7 @@ TEST_FILE()
         cmocka_unit_test(decimals_are_rounded_right),
         cmocka_unit_test(building),
         cmocka_unit_test(layout_equals_python),
+        cmocka_unit_test(parts_are_laid_out_as_the_whole),
         cmocka_unit_test(nonfinite_forms),
         cmocka_unit_test(every_allocation_can_fail),
     };

@@ -5,6 +5,7 @@
  */
 #include "check.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -95,6 +96,33 @@ static int build_once(void)
     return right;
 }
 
+/* Nothing is checked on the way: what is missing shows at the end, in the value and in its text. */
+static int build_unchecked(void)
+{
+    static const double x[] = { 1, 2 };
+    cbx_json *o = cbx_json_new_object(), *list = cbx_json_set_array(o, "list"), *deep;
+    cbx_text out;
+
+    for (int i = 0; i < 6; i++) cbx_json_set_int(cbx_json_push_object(list), "i", i);
+    cbx_json_set_doubles(o, "x", x, CBX_LEN(x));
+    cbx_json_set_interval(o, "time", 1, 0.5, INFINITY, 0.95);
+    deep = cbx_json_new_array();
+    cbx_json_push_string(deep, "s");
+    cbx_json_push_string(deep, NULL);
+    cbx_json_set(o, "deep", deep);
+    cbx_text_init(&out, cbx_allocator_default());
+    cbx_json_write(o, CBX_JSON_COMPACT, &out);
+    int whole = strcmp(cbx_text_str(&out),
+                       "{\"list\":[{\"i\":0},{\"i\":1},{\"i\":2},{\"i\":3},{\"i\":4},{\"i\":5}],\"x\":[1.0,2.0],"
+                       "\"time\":{\"value\":1.0,\"lower\":0.5,\"upper\":null,\"level\":0.95},\"deep\":[\"s\",null]}") ==
+                0;
+    int failed = cbx_json_check(o, NULL) == CBX_ENOMEM;
+    int right = failed ? !o || out.status : out.status ? 1 : whole ? 2 : 0;
+    cbx_text_clear(&out);
+    cbx_json_unref(o);
+    return right;
+}
+
 static void each_call_fails_once(int (*fn)(void), const char *why)
 {
     if (!REPLACED) SKIP("malloc belongs to the sanitizer");
@@ -126,11 +154,18 @@ static void building(void **state)
     each_call_fails_once(build_once, "building");
 }
 
+static void building_unchecked(void **state)
+{
+    (void)state;
+    each_call_fails_once(build_unchecked, "building without checks");
+}
+
 TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parsing),
         cmocka_unit_test(building),
+        cmocka_unit_test(building_unchecked),
     };
     return cmocka_run_group_tests_name("base/json_memory", tests, NULL, NULL);
 }

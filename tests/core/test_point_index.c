@@ -42,7 +42,7 @@ static void the_first_of_each_kind(void **state)
         e = cbx_point_index_add(&ix, &like.p, MANY);
         CHECK(e && e->point == &points[i].p && e->value == i, "the same with its tags in the other order");
     }
-    CHECK_INT(ix.n, MANY, "each once");
+    CHECK_INT(ix.entries.n, MANY, "each once");
     for (size_t i = 0; i < MANY; i++) CHECK_INT(cbx_point_index_find(&ix, make(&like, i))->value, i, "found");
     like.p.ntags = 1;
     CHECK(!cbx_point_index_find(&ix, &like.p), "a tag fewer is another point");
@@ -96,7 +96,8 @@ static cbx_status add_all(cbx_ctx *ctx, void *user)
     cbx_point_index_init(&ix, cbx_ctx_allocator(ctx), NULL);
     for (size_t i = 0; i < CBX_LEN(points) && !st; i++)
         if (!cbx_point_index_add(&ix, make(&points[i], i), i)) st = CBX_ENOMEM;
-    for (size_t i = 0; i < ix.n; i++) CHECK_INT(cbx_point_index_find(&ix, &points[i].p)->value, i, "still there");
+    for (size_t i = 0; i < ix.entries.n; i++)
+        CHECK_INT(cbx_point_index_find(&ix, &points[i].p)->value, i, "still there");
     cbx_point_index_clear(&ix);
     return st;
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "calibrax/array/dtype.h"
-#include "calibrax/array/kernels/isa.h"
+#include "calibrax/base/cpu.h"
 
 CBX_BEGIN_DECLS
 

@@ -14,6 +14,7 @@
 
 #include "calibrax/base/cpu.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/openblas.h"
 #include "calibrax/perf/launch/launch.h"
 
 #define PROVIDER(name_, summary_, python_, setup_, variants_, no_compiler_, cache_)                                    \
@@ -49,7 +50,7 @@ static const cbx_variant with_core[] = { DEFAULT_VARIANT, { "tuned", core_type, 
 
 static size_t native_variants(const cbx_baseline_ops *baseline, const cbx_variant **out)
 {
-    bool repairs = baseline && strstr(baseline->name, "openblas") && cbx__cpu_read()->openblas_misjudges;
+    bool repairs = baseline && strstr(baseline->name, "openblas") && cbx_openblas_misjudges_cpu(NULL);
     *out = repairs ? with_core : plain;
     return repairs ? CBX_LEN(with_core) : CBX_LEN(plain);
 }
@@ -57,7 +58,7 @@ static size_t native_variants(const cbx_baseline_ops *baseline, const cbx_varian
 static size_t numpy_variants(const cbx_baseline_ops *baseline, const cbx_variant **out)
 {
     (void)baseline;
-    *out = cbx__cpu_read()->avx512 ? with_both : with_pages;
+    *out = cbx_isa_of_cpu() == CBX_ISA_AVX512 ? with_both : with_pages;
     return CBX_LEN(with_both);
 }
 

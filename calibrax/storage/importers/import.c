@@ -233,7 +233,7 @@ static cbx_status read_source(cbx_ctx *ctx, const cbx__importer *importer, cbx__
 
     cbx_arena_init(&job.passing, al);
     cbx_arena_init(&job.cells, al);
-    cbx__words_init(&job.keys, al);
+    cbx_names_init(&job.keys, al);
     if (opts->scratch) job.status = cbx__scratch_create(al, opts->scratch, &job.scratch, err);
     if (!job.status) run_importer(&job);
     cbx__import_job_clear(&job);

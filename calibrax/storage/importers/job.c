@@ -150,10 +150,10 @@ void cbx__import_job_clear(cbx__import_job *job)
         cbx_run_builder_free(job->runs[i].builder);
         cbx_run_free(job->runs[i].whole);
         cbx__seen_clear(&job->runs[i].seen, al);
-        cbx__words_clear(&job->runs[i].defs);
+        cbx_names_clear(&job->runs[i].defs);
         cbx__spooled_clear(&job->runs[i].spooled);
     }
-    cbx__words_clear(&job->keys);
+    cbx_names_clear(&job->keys);
     cbx__scratch_free(job->scratch);
     cbx_arena_clear(&job->cells);
     cbx_arena_clear(&job->passing);

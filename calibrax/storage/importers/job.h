@@ -4,7 +4,7 @@
 #ifndef CALIBRAX_STORAGE_IMPORT_JOB_H
 #define CALIBRAX_STORAGE_IMPORT_JOB_H
 
-#include "calibrax/base/words.h"
+#include "calibrax/base/table.h"
 #include "calibrax/core/run_spool.h"
 #include "calibrax/storage/importers/document.h"
 #include "calibrax/storage/importers/importer.h"
@@ -18,7 +18,7 @@ typedef struct cbx__import_run {
     cbx_run_builder *builder;
     cbx_run *whole; /* instead of a builder: all but its points, or with them */
     size_t npoints;
-    cbx__words defs; /* names defined so far */
+    cbx_names defs; /* names defined so far */
     cbx__seen seen;
     cbx__spooled spooled;
 } cbx__import_run;
@@ -54,8 +54,8 @@ struct cbx__import_job {
 
     cbx__import_run *runs, *run; /* run: where points go; NULL: none */
     size_t nruns, runs_room;
-    cbx__words keys; /* what runs were begun for */
-    size_t *run_of;  /* by number of key */
+    cbx_names keys; /* what runs were begun for */
+    size_t *run_of; /* by number of key */
     size_t run_of_room;
 
     /* the point */

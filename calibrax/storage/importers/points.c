@@ -64,10 +64,10 @@ static void define(cbx__import_job *job, const cbx__import_def *def)
 {
     const cbx_metric_def d = { def->metric, def->unit, def->direction, "", def->priority, "" };
     cbx__import_run *run = job->run;
-    size_t known = run->defs.n, at = cbx__words_add(&run->defs, def->metric);
+    size_t known = run->defs.n, at = cbx_names_add(&run->defs, def->metric);
 
-    if (at == CBX__NO_WORD) cbx__import_no_memory(job);
-    if (at < known || at == CBX__NO_WORD) return;
+    if (at == CBX_NO_NAME) cbx__import_no_memory(job);
+    if (at < known || at == CBX_NO_NAME) return;
     cbx__import_take(job, cbx_run_builder_add_metric_def(run->builder, &d, &job->inner));
 }
 
@@ -107,8 +107,6 @@ void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx_
 
 /* --- the end of a point --- */
 
-static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
-
 /* Where points go: into the run, or as text to the disk. */
 static void put_point(cbx__import_job *job)
 {
@@ -127,7 +125,7 @@ void cbx__import_point_end(cbx__import_job *job)
     unsigned count;
 
     if (job->status || !job->nmetrics || !job->run) return;
-    if (job->ntags) qsort(job->tags, job->ntags, sizeof(*job->tags), by_key);
+    if (job->ntags) qsort(job->tags, job->ntags, sizeof(*job->tags), cbx_tag_compare);
     job->point.tags = job->tags;
     job->point.ntags = job->ntags;
     count = cbx__seen_count(&job->run->seen, cbx_ctx_allocator(job->ctx), cbx_point_hash(&job->point, NULL));

@@ -17,7 +17,7 @@ static cbx__import_run *add_run(cbx__import_job *job)
 
     if (!cbx__import_grow(job, &job->runs, job->nruns, &job->runs_room, sizeof(*job->runs))) return NULL;
     cbx__spooled_init(&r.spooled, cbx_ctx_allocator(job->ctx));
-    cbx__words_init(&r.defs, cbx_ctx_allocator(job->ctx));
+    cbx_names_init(&r.defs, cbx_ctx_allocator(job->ctx));
     job->runs[job->nruns] = r;
     job->run = &job->runs[job->nruns++];
     return job->run;
@@ -44,8 +44,8 @@ bool cbx__import_run_for(cbx__import_job *job, const char *key)
     cbx__import_run *run;
 
     if (!cbx__import_grow(job, &job->run_of, known, &job->run_of_room, sizeof(*job->run_of))) return false;
-    number = cbx__words_add(&job->keys, key);
-    if (number == CBX__NO_WORD) cbx__import_no_memory(job);
+    number = cbx_names_add(&job->keys, key);
+    if (number == CBX_NO_NAME) cbx__import_no_memory(job);
     if (job->status) return false;
     if (number == known) job->run_of[number] = job->nruns;
     run = number < known ? &job->runs[job->run_of[number]] : NULL;

@@ -5,7 +5,6 @@
  */
 #include <immintrin.h>
 
-#define ISA_RUNS     (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #define VECTOR_BYTES 32
 
 /* Registers of a product's tile, 12 of 16, and accumulators of its limit. */

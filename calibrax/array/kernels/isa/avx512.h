@@ -5,9 +5,6 @@
  */
 #include <immintrin.h>
 
-#define ISA_RUNS                                                                                                       \
-    (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") &&           \
-     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
 #define VECTOR_BYTES 64
 
 /* Registers of a product's tile, 24 of 32, and accumulators of its limit. */

@@ -3,7 +3,6 @@
  *
  * flags:
  */
-#define ISA_RUNS     true
 #define VECTOR_BYTES 16
 
 /* Registers of a product's tile, 8 of 16, and accumulators of its limit. */

@@ -1,0 +1,42 @@
+/* Paths as text: the parts of each kind of path. */
+#include "check.h"
+
+#include "calibrax/base/path.h"
+
+static void parts(void **state)
+{
+    static const struct {
+        const char *path, *parent, *base, *extension, *beside;
+    } cases[] = {
+        { "a/b.json", "a", "b.json", ".json", "a/x" },
+        { "b.tar.gz", ".", "b.tar.gz", ".gz", "x" },
+        { "/b", "/", "b", "", "/x" },
+        { "a.b/c", "a.b", "c", "", "a.b/x" },
+        { "a/.git", "a", ".git", "", "a/x" },
+        { "", ".", "", "", "x" },
+        { "/", "/", "/", "", "/x" },
+        { "a/b/", "a/b", "a/b/", "", "a/b/x" },
+        { "a./", "a.", "a./", "", "a./x" },
+    };
+    cbx_arena arena;
+
+    (void)state;
+    cbx_arena_init(&arena, cbx_allocator_default());
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        CHECK_STR(cbx_path_parent(&arena, cases[i].path), cases[i].parent, cases[i].path);
+        CHECK_STR(cbx_path_base(cases[i].path), cases[i].base, cases[i].path);
+        CHECK_STR(cbx_path_extension(cases[i].path), cases[i].extension, cases[i].path);
+        CHECK_STR(cbx_path_beside(&arena, cases[i].path, "x"), cases[i].beside, cases[i].path);
+    }
+    CHECK_STR(cbx_path_join(&arena, "a", "b"), "a/b", "joined");
+    CHECK_STR(cbx_path_join(&arena, "a/", "b"), "a/b", "one slash");
+    CHECK_STR(cbx_path_join(&arena, "", "b"), "b", "no folder");
+    cbx_arena_clear(&arena);
+}
+
+TEST_FILE()
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(parts) };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
