@@ -38,8 +38,6 @@ static const tool_spec specs[CBX__TOOL_COUNT] = {
     [CBX__TOOL_LAUNCH] = { "nperf-launch", "NPERF_LAUNCH", PROGRAM_PLACES("launcher"), X_OK },
     [CBX__TOOL_WORKER] = { "nperf-worker", "NPERF_WORKER", PROGRAM_PLACES("workers"), X_OK },
     [CBX__TOOL_PYTHON_WORKER] = { "worker.py", "NPERF_WORKERS_PYTHON", PYTHON_PLACES, R_OK },
-    [CBX__TOOL_BENCHMARK] = { "calibrax-benchmark", "CALIBRAX_BENCHMARK_WORKER", PROGRAM_PLACES("workers"), X_OK },
-    [CBX__TOOL_PYTHON_BENCHMARK] = { "benchmark.py", "CALIBRAX_BENCHMARK_PYTHON", PYTHON_PLACES, R_OK },
     [CBX__TOOL_PYTHON_CALL] = { "call.py", "CALIBRAX_CALL_PYTHON", PYTHON_PLACES, R_OK },
 };
 

@@ -1,6 +1,5 @@
 /*
- * Where the project's own programs are: nperf-launch, nperf-worker, calibrax-benchmark, workers/python/worker.py, benchmark.py
- * and call.py.
+ * Where the project's own programs are: nperf-launch, nperf-worker, workers/python/worker.py and call.py.
  */
 #ifndef CALIBRAX_BASE_TOOLS_H
 #define CALIBRAX_BASE_TOOLS_H
@@ -11,8 +10,6 @@ typedef enum cbx__tool {
     CBX__TOOL_LAUNCH,
     CBX__TOOL_WORKER,
     CBX__TOOL_PYTHON_WORKER,
-    CBX__TOOL_BENCHMARK,
-    CBX__TOOL_PYTHON_BENCHMARK,
     CBX__TOOL_PYTHON_CALL,
     CBX__TOOL_COUNT
 } cbx__tool;

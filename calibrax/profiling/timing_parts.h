@@ -1,4 +1,4 @@
-/* Inside timing: what is made of samples, whoever took them. */
+/* Inside timing: what is made of samples, and calls that run in another process. */
 #ifndef CALIBRAX_PROFILING_TIMING_PARTS_H
 #define CALIBRAX_PROFILING_TIMING_PARTS_H
 
@@ -7,5 +7,13 @@
 /* Fills summary, steady, percentiles, first_excess_s and clock_share from samples, first_call_s, calls_per_sample and the clock. */
 cbx_status cbx__timing_estimate(cbx_ctx *ctx, double level, const double *percentiles, size_t npercentiles,
                                 cbx_call_timing *r, cbx_err *err);
+
+/*
+ * cbx_time_calls for calls that are made elsewhere.
+ * @param window    makes so many calls and returns their time in ns, by the clock where they are made
+ * @param clock_ns  cost of a reading of that clock
+ */
+cbx_status cbx__time_windows(cbx_ctx *ctx, double (*window)(void *user, uint64_t calls), void *user, double clock_ns,
+                             const cbx_timing_opts *opts, cbx_call_timing *out, cbx_err *err);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/perf/case/benchmark_plugin.h"
-#include "calibrax/perf/launch/driver.h"
+#include "calibrax/perf/sweep/driver.h"
 #include "fail_alloc.h"
 
 typedef struct state {
@@ -112,7 +112,7 @@ static void a_shared_object(void **in)
           "the median with its interval");
     CHECK(metric(r, 1, "batch_time")->nsamples == 6 && metric(r, 1, "batch_time")->value > 0, "medians of launches");
     CHECK(metric(r, 2, "examples")->value == 10 && metric(r, 3, "examples")->value == 10, "both kinds of datasets");
-    CHECK(metric(r, 0, "wall_time")->value > 0 && metric(r, 0, "max_rss")->value > 1, "the process");
+    CHECK(metric(r, 0, "launch_seconds")->value > 0 && metric(r, 0, "max_rss")->value > 1, "the process");
     CHECK_INT(cbx_run_find_metric_def(cbx_benchmark_report_run(r), "accuracy")->direction, CBX_DIRECTION_HIGHER,
               "definition");
     t = cbx_benchmark_report_targets(r, &n);
@@ -162,9 +162,9 @@ static void failures_are_named_and_torn_down(void **in)
         { "fail", "training", "training", "training was told to fail", CBX_EDOM, true },
         { "fail", "evaluation", "evaluation", "evaluation was told to fail", CBX_EDOM, true },
         { "fail", "targets", "targets", "targets was told to fail", CBX_EDOM, true },
-        { "crash", "training", "run", "it was killed by signal 11", CBX_ECHILD, false },
+        { "crash", "training", "training", "it was killed by signal 11", CBX_ECHILD, false },
         { "crash", "exit", "end", "it ended with status 9", CBX_ECHILD, true },
-        { "hang", "evaluation", "run", "it took more than 3 s and was stopped", CBX_ETIMEOUT, true },
+        { "hang", "evaluation", "evaluation", "it took more than 3 s and was stopped", CBX_ETIMEOUT, true },
     };
     static const char *const names[] = { "model" };
     state *s = *in;
@@ -483,43 +483,6 @@ static void what_is_refused(void **in)
     CHECK(r == NULL, "out is untouched");
 }
 
-/* --- answers of workers, whatever they say --- */
-
-static void answers_cut_at_each_byte(void **in)
-{
-    state *s = *in;
-    cbx_benchmark_opts o = opts_of(s);
-    cbx_benchmark_source source = object_of(s);
-    cbx_arena arena;
-    cbx__session session = { s->ctx, &arena, &source, &o, NULL };
-    static const char answer[] =
-        "{\"schema\":\"calibrax-benchmark-answer\",\"version\":1,\"run\":{\"id\":\"a\",\"timestamp\":\"2026-01-01T00:"
-        "00:00+00:00\","
-        "\"points\":[{\"name\":\"p\",\"scenario\":\"\",\"metrics\":{\"m\":{\"value\":1.5}}}]}}";
-    static const char *const wrong[] = {
-        "{\"schema\":\"calibrax-benchmark-answer\",\"version\":1}",
-        "{\"schema\":\"calibrax-benchmark-answer\",\"version\":2,\"run\":{}}",
-        "{\"schema\":\"calibrax-benchmark-answer\",\"version\":1,\"run\":{\"points\":[]}}",
-        "{\"schema\":\"calibrax-benchmark-answer\",\"version\":1,\"failure\":{\"status\":99}}",
-    };
-    cbx_err err = CBX_ERR_INIT;
-
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
-    for (size_t len = 0; len <= strlen(answer); len++) {
-        cbx__launch l = { 0 };
-        CHECK_OK(cbx__answer_read(&session, answer, len, &l, &err), &err, "it is told, not failed on");
-        CHECK_INT(l.run != NULL, len == strlen(answer), "only the whole is a run");
-        CHECK_INT(l.status == CBX_OK, len == strlen(answer), "a part is a failure");
-        cbx__launch_clear(&l);
-    }
-    for (size_t i = 0; i < CBX_LEN(wrong); i++) {
-        cbx__launch l = { 0 };
-        CHECK_OK(cbx__answer_read(&session, wrong[i], strlen(wrong[i]), &l, &err), &err, wrong[i]);
-        CHECK(l.run == NULL && l.status && l.message[0], wrong[i]);
-    }
-    cbx_arena_clear(&arena);
-}
-
 static cbx_status run_it(cbx_ctx *ctx, void *user)
 {
     int count = 0;
@@ -570,36 +533,6 @@ static cbx_status list_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static void write_request(const char *plugin, FILE *to)
-{
-    fprintf(to,
-            "{\"schema\":\"calibrax-benchmark-request\",\"version\":1,\"path\":\"%s\",\"benchmark\":\"b\","
-            "\"warmup\":0,\"samples\":3,\"sample_s\":1e-6}\n",
-            plugin);
-    fflush(to);
-    rewind(to);
-}
-
-/* An answer without memory is one that says so; only where not even that can be written the call fails. */
-static cbx_status serve_it(cbx_ctx *ctx, void *user)
-{
-    FILE *request = tmpfile(), *answer = tmpfile();
-    char text[8192];
-    size_t n;
-    cbx_status st;
-
-    write_request(user, request);
-    st = cbx_benchmark_worker(ctx, fileno(request), fileno(answer), NULL, NULL);
-    rewind(answer);
-    n = fread(text, 1, sizeof text - 1, answer);
-    text[n] = 0;
-    if (!st && strstr(text, "memory")) st = CBX_ENOMEM;
-    if (!st && !strstr(text, "\"samples\"")) fail_msg("no answer: %.600s", text);
-    fclose(request);
-    fclose(answer);
-    return st;
-}
-
 static void every_allocation_may_fail(void **in)
 {
     state *s = *in;
@@ -607,7 +540,6 @@ static void every_allocation_may_fail(void **in)
 
     snprintf(right, sizeof right, "%.*s/libwrong_plugin_0.so", (int)(strrchr(s->plugin, '/') - s->plugin), s->plugin);
     CHECK_GT(cbx_test_fail_each(open_it, right, "cbx_plugin_open"), 2, "allocations were made to fail");
-    CHECK_GT(cbx_test_fail_each(serve_it, right, "cbx_benchmark_worker"), 10, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(list_it, s, "cbx_benchmark_list"), 5, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(run_it, NULL, "cbx_benchmark_run"), 20, "allocations were made to fail");
 }
@@ -624,7 +556,6 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test_setup_teardown(interrupted, open_state, close_state),
         cmocka_unit_test_setup_teardown(of_this_program, open_state, close_state),
         cmocka_unit_test_setup_teardown(what_is_refused, open_state, close_state),
-        cmocka_unit_test_setup_teardown(answers_cut_at_each_byte, open_state, close_state),
         cmocka_unit_test_setup_teardown(every_allocation_may_fail, open_state, close_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,6 +99,19 @@ class Tally(Base):
         return {"calls": self.calls}
 
 
+class Liar(Base):
+    """Its clock runs at a quarter of the speed of time."""
+
+    def setup(self):
+        import time
+
+        true = time.perf_counter_ns
+        time.perf_counter_ns = lambda: true() // 4
+
+    def work(self):
+        sum(range(200000))
+
+
 class Odd(Base):
     """Gives what is no number."""
 

@@ -94,7 +94,7 @@ def two_runs_can_be_checked(p):
     done = p.run("check", "--data", store, "--json", program=CALIBRAX)
     findings = {f["metric"]: f["outcome"] for f in json.loads(done.stdout)["findings"]}
     equal((done.returncode, findings["accuracy"]), (1, "regressed"), "a worse accuracy is seen")
-    equal({findings[name] for name in ("setup_seconds", "teardown_seconds", "wall_time", "cpu_user", "cpu_system")}, {"info"},
+    equal({findings[name] for name in ("setup_seconds", "teardown_seconds", "launch_seconds", "cpu_user", "cpu_system")}, {"info"},
           "what only tells does not gate")
 
 
@@ -138,7 +138,7 @@ def failures(p):
     (target,) = report(p, "--plugin", PLUGIN, "-b", "model", "-c", "fail=evaluation", "--target", "accuracy=0.5", expect=2)["targets"]
     equal(target["outcome"], "incomplete", "it is the launch that is missing, not the metric")
     document = report(p, "--plugin", PLUGIN, "-b", "model", "-b", "sum", "-c", "crash=training", expect=2)
-    equal(([f["phase"] for f in document["failures"]], list(points(document))), (["run"], ["sum"]), "the others go on")
+    equal(([f["phase"] for f in document["failures"]], list(points(document))), (["training"], ["sum"]), "the others go on")
     has(document["failures"][0]["message"], "signal 11")
     log = p.file("log")
     run(p, "--plugin", PLUGIN, "-b", "model", "-c", f"log={log}", "-c", "hang=training", "--timeout", "3", "--grace", "0.2", expect=2)

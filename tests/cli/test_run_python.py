@@ -41,7 +41,7 @@ def the_protocol(p):
     document = report(p, "--module", MODULE, "-n", "3", "--define", "accuracy=higher")
     metrics = point(document, "Model")["metrics"]
     equal((metrics["accuracy"]["value"], metrics["loss"]["value"], len(metrics["accuracy"]["samples"])), (0.9, 0.5, 3), "values over launches")
-    check(metrics["training_seconds"]["value"] > 0 and metrics["wall_time"]["value"] > 0 and metrics["max_rss"]["value"] > 1, metrics)
+    check(metrics["training_seconds"]["value"] > 0 and metrics["launch_seconds"]["value"] > 0 and metrics["max_rss"]["value"] > 1, metrics)
     equal([(t["metric"], t["outcome"]) for t in document["targets"]], [("accuracy", "met")], "its targets")
     told = document["run"]["metadata"]["benchmarks"][0]
     equal((told["driver"], told["launches"]), ("python", 3), "who ran it")
@@ -87,6 +87,8 @@ def failures(p):
         with open(log, encoding="utf-8") as f:
             equal(f.read().split(), phases.split(), "torn down, and nothing between")
         os.remove(log)
+    (lie,) = report(p, "--module", MODULE + ":Liar", "--sample-ms", "20", expect=2)["failures"]
+    check(lie["phase"] == "work" and "by the parent's clock" in lie["message"], lie)
     document = report(p, "--module", MODULE, "-c", "fail=teardown", expect=2)
     equal(document["failures"][0]["phase"], "teardown", "of the tear-down itself")
     equal(report(p, "--module", MODULE + ":Leaver", expect=2)["failures"][0]["message"][:10], "SystemExit", "one that leaves")

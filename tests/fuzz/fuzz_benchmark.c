@@ -1,11 +1,10 @@
 /*
- * Any bytes as a file of commands, as what a command prints, and as a worker's answer: what is accepted is complete, what is not is a
- * failure with words.  The first byte chooses.
+ * Any bytes as a file of commands and as what a command prints: what is accepted is complete, what is not is a failure with words.  The first byte chooses.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/perf/launch/output.h"
+#include "calibrax/perf/sweep/output.h"
 #include "fuzz.h"
 
 static void file_of_commands(cbx_ctx *ctx, cbx_arena *arena, const char *text, size_t len)
@@ -57,9 +56,6 @@ FUZZ_ENTRY()
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     switch (data[0]) {
-    case 'a':
-        if (!cbx__answer_read(&s, text, size - 1, &l, NULL)) check(&l);
-        break;
     case 'o':
         if (!cbx__output_read(&s, &command, text, size - 1, &l, NULL)) check(&l);
         break;

@@ -22,7 +22,7 @@ def lay_out(folder: str, extension: str) -> str:
     os.makedirs(tools)
     shutil.copy(extension, site)
     shutil.copy(os.path.join(build, "programs/launcher/nperf-launch"), tools)
-    for name in ("benchmark.py", "call.py"):
+    for name in ("worker.py", "benchmarks.py", "protocol.py", "call.py"):
         shutil.copy(os.path.join(SOURCE, "workers/python", name), tools)
     return site
 

@@ -1,4 +1,5 @@
-"""Runs one foreign baseline of one benchmark case in a fresh process: worker.py FRAMEWORK [PLATFORM].
+"""Runs one foreign baseline of one benchmark case in a fresh process: worker.py FRAMEWORK [PLATFORM]; or, as `worker.py benchmark`, one
+benchmark of a Python module (benchmarks.py).
 
 The parent speaks the protocol of calibrax/perf/launch/PROTOCOL.md over the descriptor that NPERF_WORKER_FD names.  A framework may
 print what it likes on standard output: the protocol never runs there.  The worker never sees an answer and never grades
@@ -17,9 +18,11 @@ import time
 import traceback
 from typing import Any, Callable
 
-import cases
-import providers
 from protocol import VERSION, Channel, ParentGone, WorkerError, one_line, violation
+
+if sys.argv[1:2] != ["benchmark"]:  # which needs neither, and is where they are not
+    import cases
+    import providers
 
 # Cause of an exception that tells nothing better, by the phase in which it was raised.
 CAUSE_OF_PHASE = {"import": "import_failed", "compile": "compile_error", "oracle": "oracle_failed"}
@@ -257,53 +260,45 @@ def cause_of(error: BaseException, phase: str, provider: providers.Provider | No
     return CAUSE_OF_PHASE.get(phase, "run_error")
 
 
+def converse(channel: Channel, handlers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]], at: list[str]) -> None:
+    """Answers messages until `bye`; at[0] is the phase of the one that is being answered."""
+    while at[0] != "bye":
+        at[0] = "message"
+        message = channel.receive()
+        if message["op"] not in handlers:
+            raise violation(f"unknown op '{message['op'][:40]}'")
+        at[0] = message["op"]
+        channel.send(**handlers[at[0]](message))
+
+
 def serve(channel: Channel, framework: str, platform: str | None) -> int:
     """Runs the attempt to its end; the process's exit status."""
     provider = None
-    phase = "import"
+    at = ["import"]
     try:
+        if framework == "benchmark":
+            import benchmarks
+
+            channel.send(op="hello", protocol=VERSION, framework=framework)
+            converse(channel, benchmarks.Session(channel).handlers, at)
+            return 0
         provider = providers.create(framework, platform)
-        channel.send(
-            op="hello",
-            protocol=VERSION,
-            framework=framework,
-            versions=provider.versions(),
-            threads=provider.threads,
-            flush=True,
-            null=True,
-            series=True,
-        )
+        channel.send(op="hello", protocol=VERSION, framework=framework, versions=provider.versions(), threads=provider.threads, flush=True, null=True,
+                     series=True)
         session = Session(channel, provider)
-        handlers = {
-            "load": session.load,
-            "compile": session.compile,
-            "epoch": session.epoch,
-            "inputs": session.inputs,
-            "outputs": session.outputs,
-            "oracle": session.oracle,
-            "flush": session.flush,
-            "null": session.null,
-            "series": session.series,
-            "bye": session.bye,
-        }
         gc.disable()  # a collection inside an epoch would be timed
-        while phase != "bye":
-            phase = "message"
-            message = channel.receive()
-            if message["op"] not in handlers:
-                raise violation(f"unknown op '{message['op'][:40]}'")
-            phase = message["op"]
-            channel.send(**handlers[phase](message))
+        names = ("load", "compile", "epoch", "inputs", "outputs", "oracle", "flush", "null", "series", "bye")
+        converse(channel, {name: getattr(session, name) for name in names}, at)
         return 0
     except ParentGone:
         return 1
     except BaseException as error:  # whatever a framework raises, SystemExit included, the parent is told
         if not isinstance(error, WorkerError):
             traceback.print_exc()
-        cause = cause_of(error, phase, provider)
+        cause = cause_of(error, at[0], provider)
         text = str(error) if isinstance(error, WorkerError) else one_line(error)
         try:
-            channel.send(op="error", phase=phase, cause=cause, message=text)
+            channel.send(op="error", phase=at[0], cause=cause, message=text)
         except ParentGone:
             pass
         return 1
@@ -325,6 +320,8 @@ def main(argv: list[str]) -> int:
 
 if __name__ == "__main__":
     status = main(sys.argv)
+    if sys.argv[1:2] == ["benchmark"]:
+        sys.exit(status)  # a user's exit handlers run
     sys.stderr.flush()
     # A framework's exit handlers take long and may crash; the attempt is over and must not be judged by them.
     os._exit(status)

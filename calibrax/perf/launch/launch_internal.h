@@ -125,6 +125,8 @@ bool cbx__run_call_overhead(cbx__run *x);
 
 /** Ends the launch as failed if its outputs were outside their bounds. */
 void cbx__run_judge_fidelity(cbx__run *x);
+/** Ends the launch as failed if the worker's clock and the parent's disagree over its epochs. */
+void cbx__run_judge_clocks(cbx__run *x);
 /** Fills the ratio of the clocks, and ends the launch as failed if its times cannot be believed. */
 void cbx__run_judge_times(cbx__run *x);
 

@@ -199,7 +199,7 @@ static bool claims_too_much(cbx__run *x)
     return false;
 }
 
-static void judge_clocks(cbx__run *x)
+void cbx__run_judge_clocks(cbx__run *x)
 {
     clocks c = compare(x, 1);
     if (claims_too_much(x) || !c.disagree) return;
@@ -308,7 +308,7 @@ void cbx__run_judge_times(cbx__run *x)
     x->r->clock_doubt = clock_doubt(x);
     x->r->contended = waited_share(x) > CONTENDED_SHARE;
     judge_cores(x);
-    judge_clocks(x);
+    cbx__run_judge_clocks(x);
     judge_results(x);
     judge_cpu_time(x);
 }

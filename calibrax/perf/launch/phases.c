@@ -1,79 +1,60 @@
-/* The phases of a benchmark, one after the other, and the tear-down that follows whatever happened. */
-#include "calibrax/perf/launch/phases.h"
-
+/* The phases of a benchmark, one after the other, the tear-down that follows whatever happened, and the run that comes of them. */
 #include <math.h>
+#include <string.h>
 
+#include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/perf/launch/phases_internal.h"
+#include "calibrax/profiling/resources.h"
+#include "calibrax/profiling/timing_parts.h"
 
-bool cbx__measuring_stopped(const cbx__measuring *m) { return m->o.stop && *m->o.stop; }
+const char *const cbx__phase_names[CBX__PHASE_COUNT] = { "setup",      "training", "work",
+                                                         "evaluation", "targets",  "teardown" };
 
-/* --- phases --- */
+typedef struct measuring {
+    cbx_ctx *ctx;
+    const cbx__bench *b;
+    const cbx_benchmark_measure_opts *o;
+    cbx_arena arena;
+    cbx_values *values, *targets;
+    struct {
+        uint64_t start_ns, duration_ns; /* 0, 0: it did not run */
+    } ran[CBX__PHASE_COUNT];
+    cbx_call_timing calls;
+    cbx_timing_sample timing; /* of work or batches */
+    bool timed;
+    double throughput; /* NaN: no batches */
+    cbx_resource_report resources;
+    cbx_status status; /* of a call of work */
+    cbx_err err;
+} measuring;
 
-static cbx__phase *begin(cbx__measuring *m, const char *name, const char *seconds, bool gates)
-{
-    cbx__phase *p = &m->phases[m->nphases++];
-
-    if (m->o.phase) *m->o.phase = name;
-    *p = (cbx__phase){ name, seconds, gates, cbx_clock_ns(), 0 };
-    return p;
-}
-
-static void end(const cbx__measuring *m, cbx__phase *p)
-{
-    const cbx_timeline_at at = { .time_ns = p->start_ns };
-
-    p->duration_ns = cbx_clock_ns() - p->start_ns;
-    cbx_timeline_span(m->o.trace, p->name, m->ops.name, &at, p->duration_ns, NULL, 0);
-}
-
-static cbx_status set_up(cbx__measuring *m, cbx_err *err) { return m->ops.setup(m->ctx, m->self, err); }
-
-static cbx_status train(cbx__measuring *m, cbx_err *err)
-{
-    return m->ops.run_training(m->ctx, m->self, m->values, err);
-}
-
-static cbx_status evaluate(cbx__measuring *m, cbx_err *err)
-{
-    return m->ops.run_evaluation(m->ctx, m->self, m->values, err);
-}
-
-static cbx_status set_targets(cbx__measuring *m, cbx_err *err)
-{
-    return m->ops.targets(m->ctx, m->self, m->targets, err);
-}
+static bool stopped(const measuring *m) { return m->o->stop && *m->o->stop; }
 
 /* --- work --- */
 
-/* A call of work that failed stops the calls behind it; its status comes out when the timing is over. */
-typedef struct worker {
-    cbx__measuring *m;
-    cbx_status st;
-    cbx_err err;
-} worker;
-
-static void work_once(void *user)
+/* A call that failed makes the samples that follow infinite, which ends the timing; its status is returned afterwards. */
+static double window(void *user, uint64_t calls)
 {
-    worker *w = user;
+    measuring *m = user;
+    double ns = INFINITY;
 
-    if (w->st) return;
-    w->st = cbx__measuring_stopped(w->m) ? cbx_fail(&w->err, CBX_EINTERRUPTED, "interrupted during work")
-                                         : w->m->ops.work(w->m->ctx, w->m->self, &w->err);
+    if (!m->status && stopped(m)) m->status = cbx_fail(&m->err, CBX_EINTERRUPTED, "interrupted during work");
+    if (!m->status) m->status = m->b->calls(m->b->user, calls, &ns, &m->err);
+    return m->status ? INFINITY : ns;
 }
 
-static cbx_status time_work(cbx__measuring *m, cbx_err *err)
+static cbx_status time_work(measuring *m, cbx_err *err)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
-    worker w = { .m = m };
     cbx_status st;
 
-    o.warmup = m->o.warmup;
-    o.samples = m->o.samples;
-    o.sample_s = m->o.sample_s;
-    o.budget_s = m->o.budget_s;
-    st = cbx_time_calls(m->ctx, work_once, &w, &o, &m->calls, err);
-    if (w.st) return cbx_fail(err, w.st, "%s", w.err.message);
+    o.warmup = m->o->warmup;
+    o.samples = m->o->samples;
+    o.sample_s = m->o->sample_s;
+    o.budget_s = m->o->budget_s;
+    st = cbx__time_windows(m->ctx, window, m, m->b->clock_ns, &o, &m->calls, err);
+    if (m->status) return cbx_fail(err, m->status, "%s", m->err.message);
     if (st) return st;
     m->timing = cbx_call_timing_sample(&m->calls);
     m->timing.wall_clock_sec = NAN; /* as long as the clock and the budget made it */
@@ -81,98 +62,252 @@ static cbx_status time_work(cbx__measuring *m, cbx_err *err)
     return CBX_OK;
 }
 
-/* --- all of them --- */
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-typedef cbx_status (*step)(cbx__measuring *m, cbx_err *err);
-
-static cbx_status run_steps(cbx__measuring *m, cbx_err *err)
+/* A pass over the dataset, a batch a call. */
+static cbx_status time_batches(measuring *m, cbx_err *err)
 {
-    const struct {
-        const char *name, *seconds;
-        bool gates;
-        step run; /* NULL: the benchmark has none */
-    } steps[] = {
-        { "setup", "setup_seconds", false, m->ops.setup ? set_up : NULL },
-        { "training", "training_seconds", true, m->ops.run_training ? train : NULL },
-        { "work", NULL, false,
-          m->ops.work        ? time_work
-          : m->ops.run_batch ? cbx__measuring_batches
-                             : NULL },
-        { "evaluation", "evaluation_seconds", true, m->ops.run_evaluation ? evaluate : NULL },
-        { "targets", NULL, false, m->ops.targets ? set_targets : NULL },
-    };
-    cbx_status st = CBX_OK;
+    size_t length = 0, size = m->o->batch_size, n, warmup;
+    cbx_timing_sample *t = &m->timing;
+    double counted = 0, counted_s = 0, *times;
+    uint64_t start;
+    cbx_status st = m->b->length(m->b->user, &length, err);
 
-    for (size_t i = 0; i < CBX_LEN(steps) && !st; i++) {
-        cbx__phase *p;
-        if (!steps[i].run) continue;
-        if (cbx__measuring_stopped(m)) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted before %s", steps[i].name);
-        p = begin(m, steps[i].name, steps[i].seconds, steps[i].gates);
-        st = steps[i].run(m, err);
-        end(m, p);
+    if (st || length == 0) return st;
+    n = length / size + (length % size != 0);
+    if (m->o->max_batches) n = smaller(n, m->o->max_batches);
+    times = cbx_arena_calloc(&m->arena, n, sizeof *times);
+    if (!times) return cbx_fail(err, CBX_ENOMEM, "out of memory for the times of %zu batches", n);
+    warmup = smaller(m->o->warmup, n - 1);
+    *t = (cbx_timing_sample){ .per_batch_times = times + warmup, .nbatch_times = n - warmup, .num_batches = n };
+    t->warmup_batches_excluded = warmup;
+    t->compilation_time_sec = NAN;
+    start = cbx_clock_ns();
+    for (size_t i = 0; i < n; i++) {
+        size_t examples = smaller(size, length - i * size);
+        double ns = 0;
+        if (stopped(m)) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted after %zu batches", i);
+        st = m->b->batch(m->b->user, i * size, examples, &ns, err);
+        if (st) return st;
+        times[i] = 1e-9 * ns;
+        if (i == 0) t->first_batch_time = 1e-9 * (double)(cbx_clock_ns() - start);
+        t->num_elements += examples;
+        if (i >= warmup) counted += (double)examples, counted_s += times[i];
     }
-    return st;
-}
-
-static cbx_status watch(cbx__measuring *m, cbx_resource_monitor **monitor, cbx_err *err)
-{
-    return m->o.no_resources ? CBX_OK : cbx_resource_monitor_start(m->ctx, NULL, monitor, err);
-}
-
-static cbx_status run_all(cbx__measuring *m, cbx_err *err)
-{
-    cbx_resource_monitor *monitor = NULL;
-    const char *failed_in = NULL;
-    cbx_status st = watch(m, &monitor, err);
-
-    if (st) return st;
-    st = run_steps(m, err);
-    if (st && m->o.phase) failed_in = *m->o.phase;
-    if (m->ops.teardown && m->nphases) {
-        cbx__phase *p = begin(m, "teardown", "teardown_seconds", false);
-        m->ops.teardown(m->ctx, m->self);
-        end(m, p);
-    }
-    if (failed_in) *m->o.phase = failed_in;
-    if (monitor) {
-        cbx_resource_monitor_stop(monitor, &m->resources, NULL);
-        m->resources.samples = NULL;
-        m->resources.summary.memory_growth_mb = NAN; /* about 0, and no measure of anything between runs */
-        m->watched = m->resources.summary.num_samples > 0;
-        cbx_resource_monitor_free(monitor);
-    }
-    return st;
-}
-
-/* --- from outside --- */
-
-static cbx_status check_opts(const cbx_benchmark_measure_opts *o, cbx_err *err)
-{
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_benchmark_measure_opts of another version");
-    if (o->batch_size < 1) return cbx_fail(err, CBX_EINVAL, "a batch of %zu examples: say 1 or more", o->batch_size);
-    if (o->config && cbx_json_typeof(o->config) != CBX_JSON_OBJECT)
-        return cbx_fail(err, CBX_EINVAL, "the configuration of a benchmark is no object");
+    t->wall_clock_sec = 1e-9 * (double)(cbx_clock_ns() - start);
+    m->throughput = counted_s > 0 ? counted / counted_s : NAN;
+    m->timed = true;
     return CBX_OK;
 }
 
-cbx_status cbx_benchmark_measure(cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self,
-                                 const cbx_benchmark_measure_opts *opts, cbx_run **out, cbx_err *err)
+/* --- all of them --- */
+
+static cbx_status run_phase(measuring *m, cbx__phase phase, cbx_err *err)
 {
-    cbx__measuring m = { .ctx = ctx, .self = self, .o = CBX_BENCHMARK_MEASURE_OPTS_INIT, .throughput = NAN };
+    cbx_timeline_at at = { .time_ns = cbx_clock_ns() };
+    double ns = NAN;
     cbx_status st;
 
-    if (opts) m.o = *opts;
-    st = check_opts(&m.o, err);
-    if (!st) st = cbx_benchmark_ops_read(ops, &m.ops, err);
+    if (m->o->phase) *m->o->phase = cbx__phase_names[phase];
+    m->ran[phase].start_ns = at.time_ns;
+    if (phase == CBX__PHASE_WORK) {
+        st = m->b->batches ? time_batches(m, err) : time_work(m, err);
+        if (!st && m->b->judge) st = m->b->judge(m->b->user, err);
+    } else {
+        st = m->b->phase(m->b->user, phase, phase == CBX__PHASE_TARGETS ? m->targets : m->values, &ns, err);
+    }
+    m->ran[phase].duration_ns = ns >= 0 ? (uint64_t)ns : cbx_clock_ns() - at.time_ns;
+    cbx_timeline_span(m->o->trace, cbx__phase_names[phase], m->b->name, &at, m->ran[phase].duration_ns, NULL, 0);
+    return st;
+}
+
+static cbx_status run_phases(measuring *m, cbx_err *err)
+{
+    const char *failed_in = NULL;
+    bool begun = false;
+    cbx_status st = CBX_OK, torn;
+
+    for (cbx__phase p = 0; p < CBX__PHASE_TEARDOWN && !st; p++) {
+        if (!m->b->has[p]) continue;
+        if (stopped(m)) {
+            st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted before %s", cbx__phase_names[p]);
+            break;
+        }
+        begun = true;
+        st = run_phase(m, p, err);
+    }
+    if (st && m->o->phase) failed_in = *m->o->phase;
+    if (!m->b->has[CBX__PHASE_TEARDOWN] || !begun) return st;
+    torn = run_phase(m, CBX__PHASE_TEARDOWN, st ? NULL : err);
+    if (failed_in) *m->o->phase = failed_in;
+    return st ? st : torn;
+}
+
+/* --- the run --- */
+
+typedef struct content {
+    cbx_run_builder *b;
+    cbx_named_metric *metrics;
+    size_t count;
+} content;
+
+static bool has(const content *c, const char *name)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(c->metrics[i].name, name) == 0) return true;
+    }
+    return false;
+}
+
+/* A metric and its definition, unless the benchmark gave one of that name itself. */
+static cbx_status add(content *c, const cbx_metric_def *def, double value, cbx_err *err)
+{
+    if (isnan(value) || has(c, def->name)) return CBX_OK;
+    c->metrics[c->count++] = (cbx_named_metric){ def->name, cbx_metric_of(value) };
+    return cbx_run_builder_add_metric_def(c->b, def, err);
+}
+
+static cbx_json *targets_json(const cbx_values *targets)
+{
+    cbx_json *o = cbx_json_new_object();
+    size_t n;
+    const cbx_named_metric *t = cbx_values_items(targets, &n);
+
+    for (size_t i = 0; o && i < n; i++) {
+        if (cbx_json_set_double(o, t[i].name, t[i].metric.value)) continue;
+        cbx_json_unref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static cbx_json *phases_json(const measuring *m)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < CBX__PHASE_COUNT; i++) {
+        cbx_json *o;
+        if (!m->ran[i].start_ns) continue;
+        o = cbx_json_new_object();
+        if (o && cbx_json_set_string(o, "name", cbx__phase_names[i]) &&
+            cbx_json_set_int(o, "start_ns", (int64_t)m->ran[i].start_ns) &&
+            cbx_json_set_int(o, "duration_ns", (int64_t)m->ran[i].duration_ns) && cbx_json_push(list, o))
+            continue;
+        cbx_json_unref(o);
+        cbx_json_unref(list);
+        return NULL;
+    }
+    return list;
+}
+
+static cbx_status fill(measuring *m, content *c, cbx_json *metadata, cbx_err *err)
+{
+    static const cbx_metric_def
+        throughput = { "throughput",           "1/s",
+                       CBX_DIRECTION_HIGHER,   "timing",
+                       CBX_PRIORITY_SECONDARY, "examples by the time of their batches" },
+        first_batch = { "first_batch_time",     "s",
+                        CBX_DIRECTION_INFO,     "timing",
+                        CBX_PRIORITY_SECONDARY, "of one call with whatever it makes ready" },
+        seconds[CBX__PHASE_COUNT] = {
+            [CBX__PHASE_SETUP] = { .name = "setup_seconds", "s", CBX_DIRECTION_INFO, "phases" },
+            [CBX__PHASE_TRAINING] = { .name = "training_seconds", "s", CBX_DIRECTION_LOWER, "phases" },
+            [CBX__PHASE_EVALUATION] = { .name = "evaluation_seconds", "s", CBX_DIRECTION_LOWER, "phases" },
+            [CBX__PHASE_TEARDOWN] = { .name = "teardown_seconds", "s", CBX_DIRECTION_INFO, "phases" },
+        };
+    size_t given;
+    const cbx_named_metric *values = cbx_values_items(m->values, &given);
+    cbx_result_content r = { .name = m->b->name,
+                             .domain = m->b->domain,
+                             .tags = m->b->tags,
+                             .ntags = m->b->ntags,
+                             .metadata = metadata,
+                             .config = m->o->config };
+    cbx_result *result = NULL;
+    cbx_status st;
+
+    c->metrics = cbx_arena_calloc(&m->arena, given + CBX__PHASE_COUNT + 1, sizeof *c->metrics);
+    if (!c->metrics || !cbx_json_set(metadata, "targets", targets_json(m->targets)) ||
+        !cbx_json_set(metadata, "phases", phases_json(m)) ||
+        (m->b->versions && !cbx_json_set(metadata, "versions", cbx_json_copy(m->b->versions))))
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for the result of '%s'", m->b->name);
+    if (given) memcpy(c->metrics, values, given * sizeof *values);
+    c->count = given;
+    st = add(c, &throughput, m->throughput, err);
+    for (size_t i = 0; i < CBX__PHASE_COUNT && !st; i++) {
+        if (seconds[i].name && m->ran[i].start_ns) st = add(c, &seconds[i], 1e-9 * (double)m->ran[i].duration_ns, err);
+    }
     if (st) return st;
+    r.metrics = c->metrics;
+    r.nmetrics = c->count;
+    if (m->timed) r.timing = &m->timing;
+    if (m->resources.summary.num_samples > 0) r.resources = &m->resources.summary;
+    st = cbx_result_create(m->ctx, &r, &result, err);
+    if (!st) st = cbx_run_builder_add_result(c->b, result, err);
+    if (!st && m->timed && !has(c, first_batch.name)) st = cbx_run_builder_add_metric_def(c->b, &first_batch, err);
+    for (size_t i = 0; i < m->b->ndefs && !st; i++) st = cbx_run_builder_add_metric_def(c->b, &m->b->defs[i], err);
+    cbx_result_free(result);
+    return st;
+}
+
+static cbx_status make_run(measuring *m, cbx_run **out, cbx_err *err)
+{
+    cbx_run_opts o = CBX_RUN_OPTS_INIT;
+    cbx_json *metadata = cbx_json_new_object();
+    content c = { 0 };
+    cbx_status st;
+
+    o.no_vcs = o.no_machine = o.no_versions = true; /* whoever keeps it knows them */
+    st = metadata ? cbx_run_builder_create(m->ctx, &o, &c.b, err)
+                  : cbx_fail(err, CBX_ENOMEM, "out of memory for a result");
+    if (!st) st = fill(m, &c, metadata, err);
+    if (!st) st = cbx_run_builder_freeze(c.b, out, err);
+    cbx_run_builder_free(c.b);
+    cbx_json_unref(metadata);
+    return st;
+}
+
+cbx_status cbx__bench_run(cbx_ctx *ctx, const cbx__bench *b, const cbx_benchmark_measure_opts *o, cbx_run **out,
+                          cbx_err *err)
+{
+    measuring m = { .ctx = ctx, .b = b, .o = o, .throughput = NAN };
+    cbx_resource_monitor *monitor = NULL;
+    cbx_status st = CBX_OK;
+
     cbx_arena_init(&m.arena, cbx_ctx_allocator(ctx));
     st = cbx_values_create(ctx, &m.values, err);
     if (!st) st = cbx_values_create(ctx, &m.targets, err);
-    if (!st) st = run_all(&m, err);
-    if (!st) st = cbx__measuring_run(&m, out, err);
+    if (!st && !o->no_resources) st = cbx_resource_monitor_start(ctx, NULL, &monitor, err);
+    if (!st) st = run_phases(&m, err);
+    if (monitor) {
+        cbx_resource_monitor_stop(monitor, &m.resources, NULL);
+        m.resources.samples = NULL;
+        m.resources.summary.memory_growth_mb = NAN; /* about 0, and no measure of anything between runs */
+        cbx_resource_monitor_free(monitor);
+    }
+    if (!st) st = make_run(&m, out, err);
     cbx_call_timing_clear(&m.calls);
     cbx_values_free(m.targets);
     cbx_values_free(m.values);
     cbx_arena_clear(&m.arena);
     return st;
+}
+
+cbx_status cbx_benchmark_measure(cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self,
+                                 const cbx_benchmark_measure_opts *opts, cbx_run **out, cbx_err *err)
+{
+    static const cbx_benchmark_measure_opts usual = CBX_BENCHMARK_MEASURE_OPTS_INIT;
+    const cbx_benchmark_measure_opts *o = opts ? opts : &usual;
+    cbx__local_bench l;
+    cbx__bench b;
+    cbx_status st;
+
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_benchmark_measure_opts of another version");
+    if (o->batch_size < 1) return cbx_fail(err, CBX_EINVAL, "a batch must have at least 1 example, got 0");
+    if (o->config && cbx_json_typeof(o->config) != CBX_JSON_OBJECT)
+        return cbx_fail(err, CBX_EINVAL, "the configuration of a benchmark must be an object");
+    st = cbx__local_bench_init(&l, ctx, ops, self, &b, err);
+    l.batch_size = o->batch_size;
+    l.stop = o->stop;
+    return st ? st : cbx__bench_run(ctx, &b, o, out, err);
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -177,6 +178,18 @@ static double excused(const cbx__talk *t)
     return fmin(cbx__waits_so_far(&t->watch) * 1e-9, EXCUSED_MOST * t->opts.timeout_s);
 }
 
+/* True while the worker, asked to end, has time left to answer. */
+static bool may_end(cbx__talk *t, cbx_failure why, uint64_t now)
+{
+    if (!(t->opts.grace_s > 0)) return false;
+    if (!t->ending) {
+        t->ending = why;
+        t->ending_ns = now;
+        cbx__process_signal(&t->child, SIGTERM);
+    }
+    return (double)(now - t->ending_ns) * 1e-9 < t->opts.grace_s;
+}
+
 /*
  * @param deadline  put off as far as that goes
  * @return true: there is no more time, and the failure says why
@@ -185,7 +198,7 @@ static bool out_of_time(cbx__talk *t, uint64_t now, uint64_t *deadline)
 {
     double waited = excused(t);
     *deadline = t->sent_ns + (uint64_t)((t->opts.timeout_s + waited) * 1e9);
-    if (now < *deadline) return false;
+    if (now < *deadline || may_end(t, CBX_FAILURE_TIMEOUT, now)) return false;
     if (waited >= EXCUSED_MOST * t->opts.timeout_s)
         cbx__talk_fail(t, CBX_FAILURE_CONTENDED,
                        "the machine is too busy to measure: no answer in phase '%s' within %g s, of which the worker "
@@ -202,11 +215,18 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
     for (;;) {
         struct pollfd watch[3] = { { 0 } };
         uint64_t now = cbx_clock_ns();
-        if (t->opts.stop && *t->opts.stop) {
+        if (t->opts.stop && *t->opts.stop && !may_end(t, CBX_FAILURE_INTERRUPTED, now)) {
             cbx__talk_fail(t, CBX_FAILURE_INTERRUPTED, "stopped in phase '%s'", t->phase);
             return false;
         }
-        if (now >= deadline && out_of_time(t, now, &deadline)) return false;
+        if (!t->ending && now >= deadline && out_of_time(t, now, &deadline)) return false;
+        if (t->ending) {
+            if (!may_end(t, t->ending, now)) {
+                cbx__talk_fail(t, t->ending, "the worker did not end in phase '%s'", t->phase);
+                return false;
+            }
+            deadline = now + TICK_NS;
+        }
         if (over_limit(t, now)) return false;
         doze(t, now, deadline, watch);
         if (watch[0].revents) return true;
@@ -296,6 +316,7 @@ static cbx_json *read_answer(cbx__talk *t, const char *line, size_t len, const c
     cbx_json *m = NULL;
     const char *said;
     if (cbx_json_parse(line, len, "the worker's message", &m, &why)) {
+        t->no_memory = why.status == CBX_ENOMEM;
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "%s", why.message);
         return NULL;
     }
@@ -400,6 +421,7 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
         cbx_text_putc(&line, '\n');
     }
     if (line.status || line.len > CBX__WIRE_LINE_MAX) {
+        t->no_memory = line.status != CBX_OK;
         cbx__talk_fail(t, CBX_FAILURE_MACHINE, "no memory for a protocol message, or it is longer than %d bytes",
                        CBX__WIRE_LINE_MAX);
         cbx__child_kill(&t->child);

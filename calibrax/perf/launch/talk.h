@@ -16,7 +16,9 @@ typedef struct cbx__talk_opts {
     const uint64_t *file_most;   /* ... and the bytes that each may hold */
     size_t nfiles;
     const cbx_stop_flag *stop; /* may be NULL */
-    bool python;               /* what is missing if the program is missing: an interpreter, not the worker */
+    double
+        grace_s; /* out of time or stopped, the worker gets SIGTERM, and so long to answer; 0: it is killed at once */
+    bool python; /* what is missing if the program is missing: an interpreter, not the worker */
 } cbx__talk_opts;
 
 typedef struct cbx__talk {
@@ -35,8 +37,11 @@ typedef struct cbx__talk {
     uint64_t oom_kills;  /* of the kernel, before the worker started */
     cbx__memory_group group; /* of the worker, if its caller made one; closed with the talk */
     cbx__waits_watch watch;
-    cbx__waits waits; /* of the last exchange */
-    bool launched;    /* the launcher has done its part: what comes now is the worker's */
+    cbx__waits waits;   /* of the last exchange */
+    cbx_failure ending; /* why the worker was asked to end, if it was: TIMEOUT, INTERRUPTED */
+    uint64_t ending_ns; /* since when */
+    bool no_memory;     /* the failure is the parent's own */
+    bool launched;      /* the launcher has done its part: what comes now is the worker's */
     cbx__wire wire;
 } cbx__talk;
 

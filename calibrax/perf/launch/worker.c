@@ -138,6 +138,7 @@ static bool do_epoch(cbx__worker *w, const cbx_json *m)
     int64_t set = cbx_json_get_int(m, "set", -1), n = cbx_json_get_int(m, "iterations", -1);
     cbx_json *answer;
     double ns;
+    if (w->bench && n >= 0) return cbx__worker_calls(w, (uint64_t)n);
     if (!w->compiled) return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "epoch comes after compile");
     if (set < 0 || n < 0)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "epoch needs a set and a number of iterations");
@@ -256,9 +257,20 @@ static const struct {
     const char *op;
     bool (*handle)(cbx__worker *w, const cbx_json *message);
 } handlers[] = {
-    { "load", cbx__worker_load }, { "compile", do_compile }, { "epoch", do_epoch }, { "inputs", cbx__worker_inputs },
-    { "outputs", do_outputs },    { "oracle", do_oracle },   { "bye", do_bye },     { "flush", do_flush },
-    { "null", do_null },          { "series", do_series },
+    { "load", cbx__worker_load },
+    { "compile", do_compile },
+    { "epoch", do_epoch },
+    { "inputs", cbx__worker_inputs },
+    { "outputs", do_outputs },
+    { "oracle", do_oracle },
+    { "bye", do_bye },
+    { "flush", do_flush },
+    { "null", do_null },
+    { "series", do_series },
+    { "benchmark", cbx__worker_benchmark },
+    { "phase", cbx__worker_phase },
+    { "dataset", cbx__worker_dataset },
+    { "batch", cbx__worker_batch },
 };
 
 static bool dispatch(cbx__worker *w, const char *line, size_t len)
@@ -308,6 +320,7 @@ static int serve(cbx__worker *w)
 
 static void clear(cbx__worker *w)
 {
+    cbx__worker_benchmark_clear(w);
     if (w->plan) w->baseline->finish(w->plan);
     for (size_t i = 0; i < CBX__WIRE_FDS_MAX; i++) cbx_array_free(w->in[i]);
     for (size_t i = 0; i < CBX_CASE_MAX_ARRAYS; i++) cbx_array_free(w->out[i]);

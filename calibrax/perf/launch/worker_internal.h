@@ -23,6 +23,7 @@ typedef struct cbx__worker {
     void *plan, *heap_pad;
     volatile unsigned char *flush; /* larger than the caches; NULL: not asked for */
     size_t flush_bytes;
+    struct cbx__worker_bench *bench; /* NULL: none was asked for */
     bool compiled, done;
     double clock_cost_ns;
     const char *phase;
@@ -43,6 +44,13 @@ bool cbx__worker_say(cbx__worker *w, cbx_json *answer);
 /* Handlers of messages. */
 bool cbx__worker_load(cbx__worker *w, const cbx_json *m);
 bool cbx__worker_inputs(cbx__worker *w, const cbx_json *m);
+/* A benchmark of a plug-in, phase by phase (worker_benchmark.c); cleared after `bye`. */
+bool cbx__worker_benchmark(cbx__worker *w, const cbx_json *m);
+bool cbx__worker_phase(cbx__worker *w, const cbx_json *m);
+bool cbx__worker_dataset(cbx__worker *w, const cbx_json *m);
+bool cbx__worker_batch(cbx__worker *w, const cbx_json *m);
+bool cbx__worker_calls(cbx__worker *w, uint64_t n);
+void cbx__worker_benchmark_clear(cbx__worker *w);
 /* Every byte of the outputs. */
 void cbx__worker_poison(cbx__worker *w);
 

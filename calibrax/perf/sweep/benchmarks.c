@@ -8,17 +8,19 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
 #include "calibrax/perf/sweep/benchmark_report.h"
+#include "calibrax/perf/sweep/order.h"
 
 #define LAUNCHES_MOST 65536
+#define ORDER_SEED    0x0bdeu
 
 static const struct {
     const char *name;
     const cbx__driver *driver;
 } drivers[] = {
     [CBX_BENCHMARK_OPS] = { "program", &cbx__driver_ops },
-    [CBX_BENCHMARK_OBJECT] = { "object", &cbx__driver_object },
+    [CBX_BENCHMARK_OBJECT] = { "object", &cbx__driver_worker },
     [CBX_BENCHMARK_COMMAND] = { "command", &cbx__driver_command },
-    [CBX_BENCHMARK_PYTHON] = { "python", &cbx__driver_python },
+    [CBX_BENCHMARK_PYTHON] = { "python", &cbx__driver_worker },
 };
 
 const char *cbx_benchmark_kind_name(cbx_benchmark_kind kind)
@@ -104,14 +106,15 @@ static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
     return CBX_OK;
 }
 
-/* In turn, every second round backwards. */
 static cbx_status launch_all(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    const size_t n = r->ngathered;
+    size_t *order = cbx_arena_calloc(&r->arena, 2 * n, sizeof *order);
+    cbx_status st = order ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the order of launches");
 
     for (size_t round = 0; round < s->o->launches && !st; round++) {
-        for (size_t i = 0; i < r->ngathered && !st; i++)
-            st = launch(s, &r->gathered[round % 2 ? r->ngathered - 1 - i : i], err);
+        cbx__schedule_order(ORDER_SEED, n, round, order + n, order);
+        for (size_t i = 0; i < n && !st; i++) st = launch(s, &r->gathered[order[i]], err);
     }
     if (st != CBX_EINTERRUPTED) return st;
     r->interrupted = true;

@@ -12,11 +12,12 @@
  *     cbx_benchmark_report_free(report);
  *
  * A launch of an object, a command or a Python class is a fresh process, and the sample: identical programs differ by launch.  Launches
- * of several benchmarks are interleaved, every second round backwards, so that drift does not favour one of them.
+ * of several benchmarks are interleaved by Williams squares, so that drift and order favour none of them.
  *
  * A point is a benchmark.  With one launch a metric stands as that launch gave it; with more its value is the median over launches, its
  * interval that of order statistics, its samples the launches; it is NaN if a launch gave a value that is not finite.  Beside what the
- * benchmark gives, each fresh process adds wall_time, cpu_user, cpu_system, max_rss, peak_rss.
+ * benchmark gives, each fresh process adds cpu_user, cpu_system, max_rss, peak_rss, and wall_time (of a command) or launch_seconds (of a
+ * worker).
  *
  * metadata.benchmarks holds for each benchmark its driver, launches, failures, targets, configuration and what each launch told beside
  * its metrics; metadata.targets how the targets came out; metadata.trace the file of the trace, or why it could not be written;
@@ -109,14 +110,6 @@ CBX_API cbx_json *cbx_benchmark_report_json(const cbx_benchmark_report *r);
 /** Names of the benchmarks of a source, in its order, in the arena.  @return as cbx_benchmark_run */
 CBX_API cbx_status cbx_benchmark_list(cbx_ctx *ctx, const cbx_benchmark_source *source, const cbx_benchmark_opts *opts,
                                       cbx_arena *arena, const char *const **names, size_t *count, cbx_err *err);
-
-/**
- * The other end of a launch of CBX_BENCHMARK_OBJECT: reads a request, does it, answers.  For the worker program alone.
- * @param request, answer  descriptors
- * @return CBX_OK once an answer was written, also that of a benchmark that failed
- */
-CBX_API cbx_status cbx_benchmark_worker(cbx_ctx *ctx, int request, int answer, const volatile sig_atomic_t *stop,
-                                        cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -22,42 +22,31 @@ static cbx_status no_memory(const merging *m, cbx_err *err)
     return cbx_fail(err, CBX_ENOMEM, "out of memory for the launches of '%s'", m->g->name);
 }
 
-/* --- what a process of its own tells --- */
+/* --- the process of a launch --- */
 
-#define PROCESS_METRICS 5
+#define PROCESS_METRICS 6
 
-/* Of a command its time is what is measured; a worker's holds the start of an interpreter or a plug-in, too. */
-static cbx_metric_def process_def(const merging *m, size_t i)
+/* A command's time from start to end is what is measured; that of a worker, which also holds the start of an interpreter and what
+ * the worker does beside the benchmark, has a name of its own. */
+static const cbx_metric_def process_defs[PROCESS_METRICS] = {
+    { "wall_time", "s", CBX_DIRECTION_LOWER, "process", CBX_PRIORITY_PRIMARY, "of a command, from start to end" },
+    { "launch_seconds", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "of a worker, from start to end" },
+    { "cpu_user", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "of all processes" },
+    { "cpu_system", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "of all processes" },
+    { "max_rss", "MiB", CBX_DIRECTION_LOWER, "process", CBX_PRIORITY_SECONDARY, "maximum of a single process" },
+    { "peak_rss", "MiB", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "maximum over all processes together" },
+};
+
+/* NaN: unknown, or no metric of this kind of launch. */
+static double process_value(const merging *m, const cbx__process_use *p, size_t i)
 {
-    static const cbx_metric_def defs[PROCESS_METRICS] = {
-        { "wall_time", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY,
-          "from before the process is made until it has ended" },
-        { "cpu_user", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "of all processes" },
-        { "cpu_system", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "of all processes" },
-        { "max_rss", "MiB", CBX_DIRECTION_LOWER, "process", CBX_PRIORITY_SECONDARY,
-          "greatest mark of a single process" },
-        { "peak_rss", "MiB", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY,
-          "greatest sum over processes that a look saw" },
-    };
-    cbx_metric_def def = defs[i];
-
-    if (i == 0 && m->s->source->kind == CBX_BENCHMARK_COMMAND) {
-        def.direction = CBX_DIRECTION_LOWER;
-        def.priority = CBX_PRIORITY_PRIMARY;
-    }
-    return def;
-}
-
-/* NaN: nobody saw it.  A process that ended before the second look may have been seen before it grew. */
-static double process_value(const cbx__launch *l, size_t i)
-{
-    const cbx_profile_run *p = &l->process;
-    bool seen = p->resources.summary.num_samples > 1;
-    const double v[PROCESS_METRICS] = { p->wall_s, p->cpu_user_s, p->cpu_system_s,
-                                        l->hwm_mb > 0 ? fmax(l->hwm_mb, seen ? p->max_rss_mb : 0)
-                                        : seen        ? p->max_rss_mb
-                                                      : NAN,
-                                        seen ? p->resources.summary.peak_rss_mb : NAN };
+    bool command = m->s->source->kind == CBX_BENCHMARK_COMMAND;
+    const double v[PROCESS_METRICS] = { command ? p->wall_s : NAN,
+                                        command ? NAN : p->wall_s,
+                                        p->cpu_user_s,
+                                        p->cpu_system_s,
+                                        p->max_rss_mb,
+                                        p->peak_rss_mb };
     return v[i];
 }
 
@@ -155,7 +144,7 @@ static cbx_status add_process(merging *m, cbx_err *err)
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; i < PROCESS_METRICS && !st; i++) {
-        const cbx_metric_def def = process_def(m, i);
+        const cbx_metric_def def = process_defs[i];
         double *samples;
         size_t n = 0;
         cbx_metric all;
@@ -164,7 +153,7 @@ static cbx_status add_process(merging *m, cbx_err *err)
         if (!samples) return no_memory(m, err);
         for (size_t l = 0; l < m->g->count; l++) {
             const cbx__launch *x = &m->g->launches[l];
-            double v = x->run && x->has_process ? process_value(x, i) : NAN;
+            double v = x->run && x->has_process ? process_value(m, &x->process, i) : NAN;
             if (!isnan(v)) samples[n++] = v;
         }
         if (n == 0) continue;

@@ -4,7 +4,7 @@
 #ifndef CALIBRAX_PERF_SWEEP_MERGE_H
 #define CALIBRAX_PERF_SWEEP_MERGE_H
 
-#include "calibrax/perf/launch/driver.h"
+#include "calibrax/perf/sweep/driver.h"
 
 /* All launches of one benchmark, in order; those that failed have no run. */
 typedef struct cbx__gathered {

@@ -1,7 +1,7 @@
 /* Benchmarks of this program, in this process. */
 #include <string.h>
 
-#include "calibrax/perf/launch/driver.h"
+#include "calibrax/perf/sweep/driver.h"
 
 static cbx_status list(cbx__session *s, const char *const **names, size_t *count, cbx_err *err)
 {

@@ -1,10 +1,12 @@
 /* Commands: each launch is a process, what it prints are its metrics, its time and resources are seen from outside. */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "calibrax/base/environment.h"
-#include "calibrax/perf/launch/driver.h"
-#include "calibrax/perf/launch/output.h"
+#include "calibrax/perf/sweep/driver.h"
+#include "calibrax/perf/sweep/output.h"
+#include "calibrax/profiling/watched.h"
 
 #define LOOK_S      0.01
 #define OUTPUT_MOST ((size_t)64 << 20)
@@ -62,6 +64,22 @@ typedef struct commanding {
     cbx__launch *out;
 } commanding;
 
+/* Why a program gave nothing: time, signal, status; its last words are added. */
+static void explain(commanding *m, const char *phase, const cbx__watched *w)
+{
+    const char *colon = w->last_words[0] ? ": " : "";
+    int code = w->run.exit_status;
+
+    if (w->end == CBX__WATCHED_TIMEOUT)
+        cbx__launch_fail(m->s, m->out, phase, CBX_ETIMEOUT, "it took more than %g s and was stopped",
+                         m->s->o->timeout_s);
+    else if (code > 128 && code < 128 + 65)
+        cbx__launch_fail(m->s, m->out, phase, CBX_ECHILD, "it was killed by signal %d (%s)%s%s", code - 128,
+                         strsignal(code - 128), colon, w->last_words);
+    else
+        cbx__launch_fail(m->s, m->out, phase, CBX_ECHILD, "it ended with status %d%s%s", code, colon, w->last_words);
+}
+
 /*
  * Runs one program of a command to its end.
  * @param stop    NULL: runs on when everything else is to stop (a tear-down), within the grace
@@ -92,7 +110,7 @@ static cbx_status run_program(commanding *m, const char *const *argv, const char
     if (w->end == CBX__WATCHED_STOPPED)
         st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted while '%s' ran", m->c->name);
     else if (w->end == CBX__WATCHED_TIMEOUT || w->run.exit_status != 0)
-        cbx__launch_explain(m->s, m->out, phase, w);
+        explain(m, phase, w);
     return st;
 }
 
@@ -104,6 +122,14 @@ static cbx_status run_aside(commanding *m, const char *const *argv, const char *
 
     cbx__watched_clear(&w);
     return st;
+}
+
+/* A process that ended before the second look may have been seen before it grew. */
+static cbx__process_use use_of(const cbx_profile_run *r)
+{
+    bool seen = r->resources.summary.num_samples > 1;
+    return (cbx__process_use){ r->wall_s, r->cpu_user_s, r->cpu_system_s, seen ? r->max_rss_mb : NAN,
+                               seen ? r->resources.summary.peak_rss_mb : NAN };
 }
 
 static cbx_status measure(commanding *m, cbx_err *err)
@@ -118,9 +144,9 @@ static cbx_status measure(commanding *m, cbx_err *err)
     if (st) return st;
     st = run_program(m, m->c->argv, "run", true, fd, &w, err);
     if (!st && w.start_ns && m->s->trace) cbx__watched_trace(m->s->trace, m->c->name, &w);
-    cbx__watched_clear(&w);
-    m->out->process = w.run;
+    m->out->process = use_of(&w.run);
     m->out->has_process = true;
+    cbx__watched_clear(&w);
     if (!st && !m->out->status) {
         cbx_err why = CBX_ERR_INIT;
         cbx_status read = cbx__memory_file_read(al, fd, "standard output", OUTPUT_MOST, &text, &len, &why);

@@ -2,7 +2,7 @@
  * Metrics from a command's standard output: the last line, or all of it, is a JSON object.  It is put into the form of a run file, so
  * that the one strict reader of runs judges it.
  */
-#include "calibrax/perf/launch/output.h"
+#include "calibrax/perf/sweep/output.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
  * What a command says of itself on standard output.
  */
-#ifndef CALIBRAX_PERF_LAUNCH_OUTPUT_H
-#define CALIBRAX_PERF_LAUNCH_OUTPUT_H
+#ifndef CALIBRAX_PERF_SWEEP_OUTPUT_H
+#define CALIBRAX_PERF_SWEEP_OUTPUT_H
 
-#include "calibrax/perf/launch/driver.h"
+#include "calibrax/perf/sweep/driver.h"
 
 /*
  * A run with one point from a command's output; output that cannot be used is a failure of the launch in phase "output".

@@ -1,0 +1,206 @@
+/*
+ * A benchmark of this process.  Batches come from the dataset where it makes them, else examples are stacked here; either is outside
+ * a batch's time and inside the time of the pass.
+ */
+#include <string.h>
+
+#include "calibrax/array/ops.h"
+#include "calibrax/array/scope.h"
+#include "calibrax/base/clock.h"
+#include "calibrax/perf/launch/phases_internal.h"
+
+typedef struct batch {
+    cbx_named_array items[CBX_BENCHMARK_MAX_ARRAYS];
+    size_t count, examples;
+} batch;
+
+static void clear(batch *b)
+{
+    for (size_t i = 0; i < b->count; i++) cbx_array_free(b->items[i].array);
+    b->count = 0;
+}
+
+static cbx_status get_example(cbx__local_bench *l, size_t i, batch *out, cbx_err *err)
+{
+    size_t n = 0;
+    cbx_status st = l->ops.dataset->get(l->ctx, l->self, i, out->items, CBX_BENCHMARK_MAX_ARRAYS, &n, err);
+
+    if (!st) out->count = n;
+    return st;
+}
+
+/* Array k of all examples, one on top of the other. */
+static cbx_status stack(cbx__local_bench *l, const batch *examples, size_t n, size_t k, cbx_array **out, cbx_err *err)
+{
+    const cbx_array **list = cbx_mem_calloc(cbx_ctx_allocator(l->ctx), n, sizeof *list);
+    cbx_scope scope;
+    cbx_array *all;
+    cbx_status st;
+
+    if (!list) return cbx_fail(err, CBX_ENOMEM, "out of memory for a batch of %zu examples", n);
+    for (size_t i = 0; i < n; i++) list[i] = examples[i].items[k].array;
+    cbx_scope_open(l->ctx, &scope);
+    all = cbx_stack(l->ctx, n, list, 0);
+    st = cbx_scope_close_keep(&scope, 1, &all, err);
+    cbx_mem_free(cbx_ctx_allocator(l->ctx), list, n * sizeof *list);
+    if (!st) *out = all;
+    return st;
+}
+
+static cbx_status check_alike(const cbx__local_bench *l, const batch *a, const batch *b, size_t start, size_t i,
+                              cbx_err *err)
+{
+    bool same = a->count == b->count;
+
+    for (size_t k = 0; same && k < a->count; k++) same = strcmp(a->items[k].name, b->items[k].name) == 0;
+    return same ? CBX_OK
+                : cbx_fail(err, CBX_EINVAL, "examples %zu and %zu of dataset '%s' differ in their arrays", start,
+                           start + i, l->ops.dataset->name ? l->ops.dataset->name : l->ops.name);
+}
+
+static cbx_status stack_examples(cbx__local_bench *l, size_t start, batch *examples, size_t n, batch *out, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < n && !st; i++) {
+        st = get_example(l, start + i, &examples[i], err);
+        if (!st) st = check_alike(l, &examples[0], &examples[i], start, i, err);
+    }
+    for (size_t k = 0; k < examples[0].count && !st; k++) {
+        cbx_array *all = NULL;
+        st = stack(l, examples, n, k, &all, err);
+        if (!st) out->items[out->count++] = (cbx_named_array){ examples[0].items[k].name, all };
+    }
+    for (size_t i = 0; i < n; i++) clear(&examples[i]);
+    return st;
+}
+
+/* Throughput counts the examples asked for: a dataset's own batch has to hold them. */
+static cbx_status check_rows(const cbx__local_bench *l, const batch *b, size_t start, cbx_err *err)
+{
+    const cbx_array *first = b->count ? b->items[0].array : NULL; /* none: the benchmark keeps its batch to itself */
+    bool there = !first;
+
+    for (size_t k = 0; k < b->count; k++) there = there || cbx_array_dim(b->items[k].array, 0) == b->examples;
+    return there ? CBX_OK
+                 : cbx_fail(err, CBX_ESHAPE,
+                            "the batch of dataset '%s' from example %zu on has %zu rows: get_batch has to give %zu",
+                            l->ops.dataset->name ? l->ops.dataset->name : l->ops.name, start, cbx_array_dim(first, 0),
+                            b->examples);
+}
+
+static cbx_status get_batch(cbx__local_bench *l, size_t start, size_t n, batch *out, cbx_err *err)
+{
+    const cbx_dataset_ops *d = l->ops.dataset;
+    const cbx_allocator *al = cbx_ctx_allocator(l->ctx);
+    batch *examples;
+    cbx_status st;
+    size_t count = 0;
+
+    out->count = 0;
+    out->examples = n;
+    if (d->get_batch) {
+        st = d->get_batch(l->ctx, l->self, l->batch_size, start, out->items, CBX_BENCHMARK_MAX_ARRAYS, &count, err);
+        if (st) return st;
+        out->count = count;
+        st = check_rows(l, out, start, err);
+        if (st) clear(out);
+        return st;
+    }
+    examples = cbx_mem_calloc(al, n, sizeof *examples);
+    if (!examples) return cbx_fail(err, CBX_ENOMEM, "out of memory for a batch of %zu examples", n);
+    st = stack_examples(l, start, examples, n, out, err);
+    cbx_mem_free(al, examples, n * sizeof *examples);
+    if (st) clear(out);
+    return st;
+}
+
+static cbx_status length_of(void *user, size_t *examples, cbx_err *err)
+{
+    const cbx__local_bench *l = user;
+    const cbx_dataset_ops *d = l->ops.dataset;
+
+    *examples = d->length(l->self);
+    return *examples ? CBX_OK
+                     : cbx_fail(err, CBX_EINVAL, "dataset '%s' has no examples", d->name ? d->name : l->ops.name);
+}
+
+/* What the benchmark left to a scope dies with its batch, and so does a failure that it did not look at. */
+static cbx_status run_batch(void *user, size_t start, size_t examples, double *ns, cbx_err *err)
+{
+    cbx__local_bench *l = user;
+    cbx_err left = CBX_ERR_INIT;
+    cbx_status st, pending;
+    uint64_t begin;
+    cbx_scope scope;
+    batch b;
+
+    st = get_batch(l, start, examples, &b, err);
+    if (st) return st;
+    cbx_scope_open(l->ctx, &scope);
+    begin = cbx_clock_ns();
+    st = l->ops.run_batch(l->ctx, l->self, b.items, b.count, err);
+    *ns = (double)(cbx_clock_ns() - begin);
+    pending = cbx_scope_close(&scope, &left);
+    clear(&b);
+    return !st && pending ? cbx_fail(err, pending, "%s", left.message) : st;
+}
+
+static cbx_status run_calls(void *user, uint64_t n, double *ns, cbx_err *err)
+{
+    cbx__local_bench *l = user;
+    uint64_t begin = cbx_clock_ns();
+    cbx_status st = CBX_OK;
+
+    for (uint64_t i = 0; i < n && !st; i++) {
+        if (l->stop && *l->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted during work");
+        st = l->ops.work(l->ctx, l->self, err);
+    }
+    *ns = (double)(cbx_clock_ns() - begin);
+    return st;
+}
+
+static cbx_status run_phase(void *user, cbx__phase phase, cbx_values *out, double *ns, cbx_err *err)
+{
+    cbx__local_bench *l = user;
+    const cbx_benchmark_ops *o = &l->ops;
+    uint64_t begin = cbx_clock_ns();
+    cbx_status st = CBX_OK;
+
+    switch (phase) {
+    case CBX__PHASE_SETUP: st = o->setup(l->ctx, l->self, err); break;
+    case CBX__PHASE_TRAINING: st = o->run_training(l->ctx, l->self, out, err); break;
+    case CBX__PHASE_EVALUATION: st = o->run_evaluation(l->ctx, l->self, out, err); break;
+    case CBX__PHASE_TARGETS: st = o->targets(l->ctx, l->self, out, err); break;
+    default: o->teardown(l->ctx, l->self);
+    }
+    *ns = (double)(cbx_clock_ns() - begin);
+    return st;
+}
+
+cbx_status cbx__local_bench_init(cbx__local_bench *l, cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self,
+                                 cbx__bench *out, cbx_err *err)
+{
+    cbx_status st;
+
+    *l = (cbx__local_bench){ .ctx = ctx, .self = self, .batch_size = 1 };
+    st = cbx_benchmark_ops_read(ops, &l->ops, err);
+    if (st) return st;
+    *out = (cbx__bench){ .name = l->ops.name,
+                         .domain = l->ops.domain,
+                         .has = { [CBX__PHASE_SETUP] = l->ops.setup != NULL,
+                                  [CBX__PHASE_TRAINING] = l->ops.run_training != NULL,
+                                  [CBX__PHASE_WORK] = l->ops.work || l->ops.run_batch,
+                                  [CBX__PHASE_EVALUATION] = l->ops.run_evaluation != NULL,
+                                  [CBX__PHASE_TARGETS] = l->ops.targets != NULL,
+                                  [CBX__PHASE_TEARDOWN] = l->ops.teardown != NULL },
+                         .batches = l->ops.run_batch != NULL,
+                         .defs = l->ops.metric_defs,
+                         .ndefs = l->ops.nmetric_defs,
+                         .user = l,
+                         .phase = run_phase,
+                         .calls = run_calls,
+                         .length = length_of,
+                         .batch = run_batch };
+    return CBX_OK;
+}

@@ -1,0 +1,474 @@
+/*
+ * Benchmarks of shared objects and of Python modules, each launch in a worker of its own: this end of the conversation (PROTOCOL.md).
+ * What a benchmark breaks, it breaks there.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/environment.h"
+#include "calibrax/base/tools.h"
+#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/perf/launch/phases_internal.h"
+#include "calibrax/perf/sweep/driver.h"
+#include "calibrax/profiling/procfs.h"
+
+#define DETAIL_MAX   ((size_t)256 << 20)
+#define EMPTY_EPOCHS 5
+#define MIB          1048576.0
+
+typedef struct worker {
+    cbx__session *s;
+    cbx__run x; /* of it: the talk, and the readings that are judged */
+    cbx_launch_record record;
+    cbx_arena arena;
+    int detail; /* memory file in which the worker writes what is too long for a message */
+    uint64_t started_ns;
+    bool reported; /* the failure is the benchmark's own: the worker goes on */
+} worker;
+
+/* --- failures --- */
+
+void cbx__launch_clear(cbx__launch *l)
+{
+    cbx_run_free(l->run);
+    l->run = NULL;
+}
+
+void cbx__launch_fail(cbx__session *s, cbx__launch *l, const char *phase, cbx_status st, const char *fmt, ...)
+{
+    char text[CBX_ERR_MESSAGE_SIZE];
+    const char *copy, *where;
+    va_list args;
+
+    if (l->status) return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    copy = cbx_arena_strdup(s->arena, text);
+    where = cbx_arena_strdup(s->arena, phase);
+    l->status = st;
+    l->phase = where ? where : "run";
+    l->message = copy ? copy : "out of memory for the reason";
+}
+
+/* Why the worker gave no answer, or did not end well. */
+static cbx_status explain(worker *w, cbx_err *err)
+{
+    cbx__talk *t = w->x.t;
+    char words[256];
+    const char *colon;
+
+    cbx__talk_stop(t);
+    cbx__process_last_words(&t->child, words, sizeof words);
+    colon = words[0] ? ": " : "";
+    if (t->failure == CBX_FAILURE_TIMEOUT)
+        return cbx_fail(err, CBX_ETIMEOUT, "it took more than %g s and was stopped", w->s->o->timeout_s);
+    if (t->failure == CBX_FAILURE_INTERRUPTED) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    if (t->failure == CBX_FAILURE_CRASHED && WIFSIGNALED(t->child.status))
+        return cbx_fail(err, CBX_ECHILD, "it was killed by signal %d (%s)%s%s", WTERMSIG(t->child.status),
+                        strsignal(WTERMSIG(t->child.status)), colon, words);
+    if (t->failure == CBX_FAILURE_EXITED && WIFEXITED(t->child.status))
+        return cbx_fail(err, CBX_ECHILD, "it ended with status %d%s%s", WEXITSTATUS(t->child.status), colon, words);
+    if (t->failure == CBX_FAILURE_WORKER_MISSING || t->failure == CBX_FAILURE_INTERPRETER_MISSING)
+        return cbx_fail(err, CBX_ENOENT, "%s", t->message);
+    if (t->no_memory) return cbx_fail(err, CBX_ENOMEM, "%s", t->message);
+    return cbx_fail(err, t->failure == CBX_FAILURE_PROTOCOL ? CBX_EPROTO : CBX_ECHILD, "%s%s%s", t->message, colon,
+                    words);
+}
+
+/* --- messages --- */
+
+static cbx_status read_detail(worker *w, cbx_json **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(w->s->ctx);
+    char *text = NULL;
+    size_t len = 0;
+    cbx_status st = cbx__memory_file_read(al, w->detail, "the worker's answer", DETAIL_MAX, &text, &len, err);
+
+    if (st) return st;
+    st = cbx_json_parse(text, len, "its answer", out, err);
+    cbx_mem_free(al, text, len + 1);
+    return st;
+}
+
+static cbx_status failure_of(worker *w, const cbx_json *detail, cbx_err *err)
+{
+    const cbx_json *failure = cbx_json_get(detail, "failure");
+    int64_t st = cbx_json_get_int(failure, "status", CBX_ECHILD);
+
+    if (st < CBX_EINVAL || st > CBX_EINTERNAL) st = CBX_ECHILD;
+    w->reported = true;
+    return cbx_fail(err, (cbx_status)st, "%s", cbx_json_get_string(failure, "message", "no reason was given"));
+}
+
+/*
+ * One request and its answer, whose op is that of the request.
+ * @param ns      time by the worker's clock; NULL: it has none
+ * @param detail  the caller's to unref; NULL: not needed
+ */
+static cbx_status ask(worker *w, cbx_json *message, const char *op, double *ns, cbx_json **detail, cbx_err *err)
+{
+    cbx__talk *t = w->x.t;
+    cbx_json *answer = NULL, *d = NULL;
+    bool failed;
+    cbx_status st;
+
+    t->phase = op;
+    if (!message) return cbx_fail(err, CBX_ENOMEM, "out of memory for a request");
+    if (w->s->o->timeout_s > 0)
+        t->opts.timeout_s = fmax(1e-3, w->s->o->timeout_s - 1e-9 * (double)(cbx_clock_ns() - w->started_ns));
+    st = cbx__talk_ask(t, message, NULL, 0, op, &answer) ? CBX_OK : explain(w, err);
+    if (st) return st;
+    if (ns) *ns = cbx_json_get_double(answer, "ns", NAN);
+    failed = cbx_json_get_bool(answer, "failed", false);
+    cbx_json_unref(answer);
+    if (detail || failed) st = read_detail(w, &d, err);
+    if (!st && failed) st = failure_of(w, d, err);
+    if (t->ending) { /* what it answered came of being asked to end */
+        w->reported = true;
+        st = t->ending == CBX_FAILURE_TIMEOUT
+                 ? cbx_fail(err, CBX_ETIMEOUT, "it took more than %g s and was stopped", w->s->o->timeout_s)
+                 : cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    }
+    if (!st && ns && !(isfinite(*ns) && *ns >= 0)) st = cbx_fail(err, CBX_EPROTO, "its answer has no time");
+    if (st || !detail)
+        cbx_json_unref(d);
+    else
+        *detail = d;
+    return st;
+}
+
+static cbx_json *request(const char *op)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (o && cbx_json_set_string(o, "op", op)) return o;
+    cbx_json_unref(o);
+    return NULL;
+}
+
+/* --- the benchmark, as phases.c sees it --- */
+
+static cbx_status run_phase(void *user, cbx__phase phase, cbx_values *out, double *ns, cbx_err *err)
+{
+    worker *w = user;
+    cbx_json *m = request("phase"), *detail = NULL, *value;
+    const char *name;
+    cbx_status st;
+
+    if (phase == CBX__PHASE_TEARDOWN) { /* nothing but its time limit interrupts it */
+        w->x.t->opts.stop = NULL;
+        if (w->x.t->ending) w->started_ns = cbx_clock_ns();
+        w->x.t->ending = CBX_FAILURE_NONE;
+    }
+    cbx_json_set_string(m, "phase", cbx__phase_names[phase]);
+    st = ask(w, m, "phase", ns, out ? &detail : NULL, err);
+    cbx_json_unref(m);
+    for (size_t i = 0; !st && cbx_json_member(cbx_json_get(detail, "values"), i, &name, &value); i++)
+        st = cbx_values_add(out, name, cbx_json_double_value(value), err);
+    cbx_json_unref(detail);
+    return st;
+}
+
+/* Epochs of one number of calls are judged together. */
+static void note(worker *w, uint64_t n, double inner)
+{
+    cbx__run *x = &w->x;
+    size_t i;
+
+    if (x->r->iterations != n || x->r->epochs == CBX_LAUNCH_MAX_EPOCHS) x->r->epochs = 0;
+    x->r->iterations = n;
+    i = x->r->epochs++;
+    x->r->epoch_ns[i] = inner / (double)n;
+    x->raw_ns[i] = (double)(x->t->received_ns - x->t->sent_ns);
+    x->sure_ns[i] = fmin(x->raw_ns[i], cbx__waits_sure(&x->t->waits));
+    x->unsure_ns[i] = fmin(x->raw_ns[i] - x->sure_ns[i], cbx__waits_unsure(&x->t->waits));
+    x->r->wait_ns[i] = cbx__waits_all(&x->t->waits);
+}
+
+static cbx_status epoch(worker *w, uint64_t n, double *ns, cbx_err *err)
+{
+    cbx_json *m = request("epoch");
+    cbx_status st;
+
+    if (m) cbx_json_set_int(m, "iterations", (int64_t)n);
+    st = ask(w, m, "epoch", ns, NULL, err);
+    cbx_json_unref(m);
+    return st;
+}
+
+static cbx_status run_calls(void *user, uint64_t n, double *ns, cbx_err *err)
+{
+    worker *w = user;
+    double empty[EMPTY_EPOCHS];
+    cbx_status st = CBX_OK;
+
+    if (!(w->record.empty_epoch_ns > 0)) {
+        for (size_t i = 0; i < EMPTY_EPOCHS && !st; i++) {
+            st = epoch(w, 0, &empty[i], err);
+            empty[i] = (double)(w->x.t->received_ns - w->x.t->sent_ns);
+        }
+        w->record.empty_epoch_ns = cbx__run_median(empty, EMPTY_EPOCHS);
+    }
+    if (!st) st = epoch(w, n, ns, err);
+    if (!st) note(w, n, *ns);
+    return st;
+}
+
+static cbx_status run_batch(void *user, size_t start, size_t examples, double *ns, cbx_err *err)
+{
+    cbx_json *m = request("batch");
+    cbx_status st;
+
+    if (m) {
+        cbx_json_set_int(m, "start", (int64_t)start);
+        cbx_json_set_int(m, "examples", (int64_t)examples);
+    }
+    st = ask(user, m, "batch", ns, NULL, err);
+    cbx_json_unref(m);
+    return st;
+}
+
+static cbx_status length_of(void *user, size_t *examples, cbx_err *err)
+{
+    cbx_json *m = request("dataset"), *detail = NULL;
+    cbx_status st = ask(user, m, "dataset", NULL, &detail, err);
+
+    cbx_json_unref(m);
+    if (!st) *examples = (size_t)cbx_json_get_int(detail, "examples", 0);
+    cbx_json_unref(detail);
+    return st;
+}
+
+static cbx_status judge(void *user, cbx_err *err)
+{
+    worker *w = user;
+
+    cbx__run_judge_clocks(&w->x);
+    return w->x.t->failure ? cbx_fail(err, CBX_EPROTO, "%s", w->x.t->message) : CBX_OK;
+}
+
+/* --- start and end --- */
+
+static cbx_status start(worker *w, cbx__session *s, cbx_err *err)
+{
+    const bool python = s->source->kind == CBX_BENCHMARK_PYTHON;
+    const char *program[4] = { 0 }, *tool = NULL;
+    cbx__talk_opts talk = { .timeout_s = s->o->timeout_s,
+                            .memory_limit_bytes = UINT64_MAX, /* is watched, not limited */
+                            .grace_s = s->o->grace_s,
+                            .stop = s->o->stop,
+                            .python = python };
+    cbx__child_opts child = { .program = program, .show_output = s->o->show_output };
+    cbx__environment env;
+    cbx_json *hello = NULL;
+    cbx_status st;
+
+    *w = (worker){ .s = s, .detail = -1, .started_ns = cbx_clock_ns() };
+    w->x.r = &w->record;
+    w->x.o.platform = "cpu";
+    cbx_arena_init(&w->arena, cbx_ctx_allocator(s->ctx));
+    if (!s->source->path)
+        return cbx_fail(err, CBX_EINVAL, python ? "no Python module is named" : "no shared object is named");
+    st = cbx__tool_find(python ? CBX__TOOL_PYTHON_WORKER : CBX__TOOL_WORKER, &w->arena, &tool, err);
+    if (!st) st = cbx__memory_file("answer", &w->detail, err);
+    if (st) return st;
+    if (python) program[0] = s->source->python ? s->source->python : "python3";
+    program[python] = tool;
+    if (python) program[2] = "benchmark";
+    cbx__environment_init(&env, &w->arena, NULL);
+    cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
+    child.env = env.vars;
+    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "out of memory for the environment of a worker");
+    st = cbx__talk_open(cbx_ctx_allocator(s->ctx), &child, &talk, &w->x.t, err);
+    if (st) return st;
+    if (!cbx__talk_launched(w->x.t, &w->record.sandbox)) return explain(w, err);
+    w->x.t->phase = "import";
+    if (!cbx__talk_ask(w->x.t, NULL, NULL, 0, "hello", &hello)) return explain(w, err);
+    if (cbx_json_get_int(hello, "protocol", 0) != 1)
+        st = cbx_fail(err, CBX_EPROTO, "'%s' speaks another protocol than this program: install both again",
+                      cbx__tool_base(tool));
+    cbx_json_unref(hello);
+    return st;
+}
+
+/* Has the worker load what holds the benchmark.  @param name  NULL: only to name what is there */
+static cbx_status load(worker *w, const char *name, cbx_json **detail, cbx_err *err)
+{
+    const cbx_json *config = w->s->o->measure.config;
+    cbx_json *m = request("benchmark"), *answer = NULL, *d = NULL;
+    bool failed;
+    cbx_status st = CBX_OK;
+
+    if (!m || !cbx_json_set_string(m, "source", w->s->source->path) ||
+        !cbx_json_set_int(m, "batch_size", (int64_t)w->s->o->measure.batch_size) ||
+        (name && !cbx_json_set_string(m, "name", name)) ||
+        !cbx_json_set(m, "config", config ? cbx_json_copy(config) : cbx_json_new_object()))
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a request");
+    w->x.t->phase = "start";
+    if (!st && !cbx__talk_ask(w->x.t, m, &w->detail, 1, "benchmark", &answer)) st = explain(w, err);
+    cbx_json_unref(m);
+    if (st) return st;
+    failed = cbx_json_get_bool(answer, "failed", false);
+    cbx_json_unref(answer);
+    st = read_detail(w, &d, err);
+    if (!st && failed) st = failure_of(w, d, err);
+    if (st)
+        cbx_json_unref(d);
+    else
+        *detail = d;
+    return st;
+}
+
+static void account(worker *w, cbx__launch *out)
+{
+    const cbx__talk *t = w->x.t;
+    const struct rusage *u = &t->child.usage;
+    cbx__process_use *p = &out->process;
+
+    p->wall_s = 1e-9 * (double)(cbx_clock_ns() - w->started_ns);
+    p->cpu_user_s = (double)u->ru_utime.tv_sec + 1e-6 * (double)u->ru_utime.tv_usec;
+    p->cpu_system_s = (double)u->ru_stime.tv_sec + 1e-6 * (double)u->ru_stime.tv_usec;
+    p->max_rss_mb = w->x.peak > 0 ? w->x.peak / MIB : NAN;
+    p->peak_rss_mb = t->tree_peak ? fmax(w->x.peak, (double)t->tree_peak) / MIB : NAN;
+    out->has_process = true;
+}
+
+static void stop(worker *w)
+{
+    cbx__talk_close(w->x.t);
+    if (w->detail >= 0) close(w->detail);
+    cbx_arena_clear(&w->arena);
+}
+
+/* --- the driver --- */
+
+static cbx_status list(cbx__session *s, const char *const **names, size_t *count, cbx_err *err)
+{
+    cbx_json *detail = NULL, *all;
+    const char **out = NULL;
+    cbx_err why = CBX_ERR_INIT;
+    worker *w = cbx_mem_zalloc(cbx_ctx_allocator(s->ctx), sizeof *w);
+    cbx_status st;
+
+    if (!w) return cbx_fail(err, CBX_ENOMEM, "out of memory for a worker");
+    st = start(w, s, &why);
+    if (!st) st = load(w, NULL, &detail, &why);
+    if (st == CBX_EINTERRUPTED)
+        cbx_fail(err, st, "interrupted while the benchmarks of '%s' were listed", s->source->path);
+    else if (st && !w->reported && w->x.t && st != CBX_ENOENT && st != CBX_ENOMEM)
+        cbx_fail(err, st, "cannot list the benchmarks of '%s': %s", s->source->path, why.message);
+    else if (st)
+        cbx_fail(err, st, "%s", why.message);
+    all = cbx_json_get(detail, "names");
+    *count = cbx_json_length(all);
+    if (!st) out = cbx_arena_calloc(s->arena, *count, sizeof *out);
+    for (size_t i = 0; out && i < *count; i++) {
+        const char *name = cbx_json_string_value(cbx_json_at(all, i));
+        out[i] = cbx_arena_strdup(s->arena, name ? name : "");
+        if (!out[i]) out = NULL;
+    }
+    if (!st && !out) st = cbx_fail(err, CBX_ENOMEM, "out of memory for the names of benchmarks");
+    if (!st) *names = out;
+    cbx_json_unref(detail);
+    stop(w);
+    cbx_mem_free(cbx_ctx_allocator(s->ctx), w, sizeof *w);
+    return st;
+}
+
+/* What the worker says of the benchmark, into b; run holds its definitions. */
+static cbx_status describe(worker *w, const cbx_json *detail, cbx__bench *b, cbx_run **run, cbx_err *err)
+{
+    const cbx_json *phases = cbx_json_get(detail, "phases"), *tags = cbx_json_get(detail, "tags");
+    size_t ntags = cbx_json_length(tags);
+    cbx_tag *t = cbx_arena_calloc(&w->arena, ntags, sizeof *t);
+    cbx_metric_def *defs = NULL;
+    cbx_json *value;
+    cbx_status st = t ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for a benchmark");
+
+    b->domain = cbx_json_get_string(detail, "domain", "");
+    b->batches = cbx_json_get_bool(detail, "batches", false);
+    b->clock_ns = cbx_json_get_double(detail, "clock_ns", 0);
+    b->versions = cbx_json_get(detail, "versions");
+    for (size_t i = 0; i < cbx_json_length(phases); i++) {
+        const char *name = cbx_json_string_value(cbx_json_at(phases, i));
+        for (size_t k = 0; name && k < CBX__PHASE_COUNT; k++) b->has[k] |= strcmp(name, cbx__phase_names[k]) == 0;
+    }
+    for (size_t i = 0; !st && i < ntags && cbx_json_member(tags, i, &t[i].key, &value); i++) {
+        t[i].value = cbx_json_string_value(value);
+        if (!t[i].value) st = cbx_fail(err, CBX_EPROTO, "its tag '%s' is not text", t[i].key);
+    }
+    b->tags = t;
+    b->ntags = ntags;
+    if (!st) st = cbx_run_from_json(w->s->ctx, cbx_json_get(detail, "run"), "its answer", run, err);
+    if (st) return st;
+    b->ndefs = cbx_run_nmetric_defs(*run);
+    defs = cbx_arena_calloc(&w->arena, b->ndefs, sizeof *defs);
+    if (!defs) return cbx_fail(err, CBX_ENOMEM, "out of memory for definitions");
+    for (size_t i = 0; i < b->ndefs; i++) defs[i] = *cbx_run_metric_def(*run, i);
+    b->defs = defs;
+    return CBX_OK;
+}
+
+static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cbx_err *err)
+{
+    worker *w = cbx_mem_zalloc(cbx_ctx_allocator(s->ctx), sizeof *w);
+    cbx_benchmark_measure_opts o = s->o->measure;
+    cbx__bench b = { .name = name, .user = w, .phase = run_phase, .calls = run_calls };
+    const char *phase = "start";
+    cbx_err why = CBX_ERR_INIT;
+    cbx_json *detail = NULL;
+    cbx_run *defs = NULL;
+    cbx_status st;
+    bool own;
+
+    if (!w) return cbx_fail(err, CBX_ENOMEM, "out of memory for a worker");
+    b.length = length_of;
+    b.batch = run_batch;
+    b.judge = judge;
+    o.stop = s->o->stop;
+    o.trace = s->trace;
+    o.phase = &phase;
+    o.no_resources = true; /* the parent watches */
+    st = start(w, s, &why);
+    if (!st) st = load(w, name, &detail, &why);
+    if (!st) st = describe(w, detail, &b, &defs, &why);
+    if (!st) st = cbx__bench_run(s->ctx, &b, &o, &out->run, &why);
+    if (w->x.t && !w->x.t->failure) {
+        cbx_json *m = request("bye");
+        cbx__run_look_at_peak(&w->x);
+        w->x.t->opts.stop = NULL;
+        if ((!cbx__talk_ask(w->x.t, m, NULL, 0, "bye", NULL) || !cbx__talk_end(w->x.t)) && !st) {
+            phase = "end";
+            st = explain(w, &why);
+        }
+        cbx_json_unref(m);
+    }
+    if (w->x.t) {
+        cbx_timeline_at at = { w->started_ns, 1, 0 };
+        cbx__talk_stop(w->x.t);
+        account(w, out);
+        cbx_timeline_span(s->trace, name, "run", &at, cbx_clock_ns() - w->started_ns, NULL, 0);
+    }
+    own = w->reported;
+    cbx_json_unref(detail);
+    cbx_run_free(defs);
+    stop(w);
+    cbx_mem_free(cbx_ctx_allocator(s->ctx), w, sizeof *w);
+    if (!st) return CBX_OK;
+    cbx__launch_clear(out);
+    if (s->o->stop && *s->o->stop && st == CBX_EINTERRUPTED)
+        return cbx_fail(err, st, "interrupted while '%s' ran", name);
+    if (st == CBX_ENOMEM && !own) return cbx_fail(err, st, "%s", why.message);
+    if (!out->has_process) return cbx_fail(err, st, "%s", why.message); /* nothing to launch */
+    cbx__launch_fail(s, out, phase, st, "%s", why.message[0] ? why.message : cbx_status_words(st));
+    return CBX_OK;
+}
+
+const cbx__driver cbx__driver_worker = { list, launch };

@@ -1,0 +1,344 @@
+"""Benchmarks of a Python module, for `calibrax run --module`: the session of worker.py when it is started as `worker.py benchmark`.
+
+A benchmark is a class, or an object, with setup, run_training, run_evaluation, teardown and get_performance_targets: BenchmarkProtocol of the
+Python package calibrax.  Beside those of that protocol it may have
+    work()                      timed, call by call
+    dataset, run_batch(batch)   timed over the dataset: get_batch(batch_size, start), or examples by index as a list
+    name, domain, tags          text, text, and text by text
+    metric_defs                 by name: a dict, or an object with to_dict(), with unit and direction
+A callable without any of these is timed as it is, call by call.  The parent asks for one phase after the other (calibrax/perf/launch/PROTOCOL.md);
+a benchmark that fails is an answer with `failed`, and its reason is in the file of details.
+
+Python >= 3.9; nothing is imported from outside the standard library but the module asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from datetime import datetime, timezone
+from typing import Any, Callable
+
+from call import wait_for
+from protocol import Channel, violation
+
+CHILD_FAILED, INTERRUPTED = 10, 14  # of calibrax/base/status.h
+PROTOCOL = ("setup", "run_training", "run_evaluation", "teardown", "get_performance_targets")
+RUNS = ("run_training", "run_evaluation", "work", "run_batch")
+FRAMEWORKS = ("numpy", "scipy", "jax", "jaxlib", "flax", "torch", "tensorflow", "calibrax")
+
+
+class Interrupted(BaseException):
+    """SIGTERM: the parent ends the phase, and asks for a tear-down."""
+
+
+class Failure(Exception):
+    """What is wrong with a benchmark, in words for its user."""
+
+
+def rows_of(thing: Any) -> int | None:
+    """Of an array its first extent, of a list or a tuple its length; None: of anything else nothing is known."""
+    shape = getattr(thing, "shape", None)
+    if isinstance(shape, (tuple, list)) and shape:
+        return int(shape[0])
+    return len(thing) if isinstance(thing, (list, tuple)) else None
+
+
+def check_rows(batch: Any, examples: int, start: int) -> None:
+    """Throughput counts the examples asked for: the batch, or a part of it, has to hold them."""
+    parts = list(batch.values()) if isinstance(batch, dict) else list(batch) if isinstance(batch, (tuple, list)) else []
+    rows = [n for n in map(rows_of, [*parts, *([] if isinstance(batch, dict) else [batch])]) if n is not None]
+    if rows and examples not in rows:
+        raise Failure(f"the batch from example {start} on has {rows[0]} rows: get_batch has to give {examples}")
+
+
+def one_line(fault: BaseException) -> str:
+    """'ValueError: words (bench.py:12)', the place being the innermost one outside this file and the import machinery."""
+    if isinstance(fault, Failure):
+        return str(fault)
+    ours = (__file__, importlib.__file__)  # a module that is not there was looked for by importlib, which is not where it is missing
+    frames = [f for f in traceback.extract_tb(fault.__traceback__) if f.filename not in ours and not f.filename.startswith("<frozen")]
+    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    words = " ".join(str(fault).split())
+    return f"{type(fault).__name__}{': ' if words else ''}{words}{place}"
+
+
+# --- finding benchmarks ---
+
+
+def load_module(where: str) -> Any:
+    """A module by its dotted name, or a file, as if it were the program that is run: its folder is looked in first."""
+    if not where.endswith(".py") and os.sep not in where:
+        return importlib.import_module(where)
+    path = os.path.abspath(where)
+    if not os.path.isfile(path):
+        raise Failure(f"no Python file '{where}'")
+    sys.path.insert(0, os.path.dirname(path))
+    name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise Failure(f"'{where}' is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def registered() -> dict[str, Any]:
+    """What the module registered with the Python package's own registry, if it uses that."""
+    registry = sys.modules.get("calibrax.core.registry")
+    if registry is None:
+        return {}
+    return {name: registry.get_benchmark(name) for name in registry.list_benchmarks()}
+
+
+def meets_protocol(thing: Any) -> bool:
+    return all(callable(getattr(thing, name, None)) for name in PROTOCOL)
+
+
+def name_of(thing: Any, attribute: str) -> str:
+    name = inspect.getattr_static(thing, "name", None)
+    return name if isinstance(name, str) and name else attribute
+
+
+def defined_in(module: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for attribute, thing in vars(module).items():
+        if attribute.startswith("_") or not meets_protocol(thing):
+            continue
+        if isinstance(thing, type) and (thing.__module__ != module.__name__ or inspect.isabstract(thing) or getattr(thing, "_is_protocol", False)):
+            continue
+        name = name_of(thing, attribute)
+        if name in found:
+            raise Failure(f"two benchmarks of '{module.__name__}' are named '{name}'")
+        found[name] = thing
+    return found
+
+
+def find_benchmarks(path: str) -> dict[str, Any]:
+    where, colon, wanted = path.rpartition(":")
+    if not colon:
+        where, wanted = path, ""
+    module = load_module(where)
+    found = registered()
+    if wanted:
+        if wanted in found:
+            return {wanted: found[wanted]}
+        thing = module
+        for part in wanted.split("."):
+            if not hasattr(thing, part):
+                raise Failure(f"'{where}' has no '{wanted}'")
+            thing = getattr(thing, part)
+        return {name_of(thing, wanted): thing}
+    known = {id(thing) for thing in found.values()}
+    for name, thing in defined_in(module).items():
+        if id(thing) not in known:
+            found.setdefault(name, thing)
+    if not found:
+        raise Failure(f"'{where}' defines no benchmark: a class with {', '.join(PROTOCOL)}; name another one as '{where}:Class'")
+    return found
+
+
+# --- running one ---
+
+
+def clock_step_ns() -> float:
+    """The median distance of two readings: what the clock costs and resolves."""
+    gaps = []
+    for _ in range(101):
+        start = time.perf_counter_ns()
+        gaps.append(time.perf_counter_ns() - start)
+    return max(1.0, float(sorted(gaps)[50]))
+
+
+class Call:
+    """A callable as a benchmark: what is timed is one call, and the wait for a device where a framework with devices is loaded."""
+
+    def __init__(self, thing: Callable[..., Any], config: dict[str, Any]) -> None:
+        devices = "jax" in sys.modules or "torch" in sys.modules
+        self.work = (lambda: wait_for(thing(**config))) if devices else (lambda: thing(**config)) if config else thing
+
+
+class Session:
+    """One launch of one benchmark, message by message.  Each method answers with a reply's members."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._name = ""
+        self._batch_size = 1
+        self._detail = -1
+        self._benchmark: Any = None
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # but in a phase
+        self.handlers = {"benchmark": self.benchmark, "phase": self.phase, "epoch": self.epoch, "dataset": self.dataset,
+                         "batch": self.batch, "bye": lambda _: {"op": "bye"}}
+
+    # messages
+
+    def benchmark(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Finds benchmarks, makes the one that is named, and describes it."""
+        if self._detail >= 0:
+            raise violation("benchmark comes once")
+        (self._detail,) = self._channel.take_descriptors(1)
+        self._name = message.get("name") or ""
+        self._batch_size = message.get("batch_size", 1)
+
+        def find() -> dict[str, Any]:
+            sys.path[0] = os.getcwd()  # modules are looked for where the user is, not beside this file
+            found = find_benchmarks(message["source"])
+            if not self._name:
+                return {"names": list(found)}
+            if self._name not in found:
+                raise Failure(f"no benchmark '{self._name}'")
+            self._make(found[self._name], message.get("config") or {})
+            return self._describe()
+
+        return self._answer("benchmark", find)
+
+    def phase(self, message: dict[str, Any]) -> dict[str, Any]:
+        calls = {"setup": lambda: self._benchmark.setup(), "training": lambda: self._numbers("run_training"),
+                 "evaluation": lambda: self._numbers("run_evaluation"), "targets": lambda: self._numbers("get_performance_targets"),
+                 "teardown": lambda: self._benchmark.teardown()}
+        call = calls.get(message.get("phase", ""))
+        if call is None:
+            raise violation("there is no such phase")
+        return self._answer("phase", lambda: {"values": call() or {}}, interruptible=message["phase"] != "teardown")
+
+    def epoch(self, message: dict[str, Any]) -> dict[str, Any]:
+        iterations, clock, ns = range(message["iterations"]), time.perf_counter_ns, 0
+
+        def run() -> None:
+            nonlocal ns
+            work = self._benchmark.work
+            start = clock()
+            for _ in iterations:
+                work()
+            ns = clock() - start
+
+        return {**self._answer("epoch", run), "ns": ns}
+
+    def dataset(self, _: dict[str, Any]) -> dict[str, Any]:
+        def count() -> dict[str, Any]:
+            dataset = getattr(self._benchmark, "dataset", None)
+            if dataset is not None and len(dataset) == 0:
+                raise Failure("the dataset has no examples")
+            return {"examples": 0 if dataset is None else len(dataset)}
+
+        return self._answer("dataset", count)
+
+    def batch(self, message: dict[str, Any]) -> dict[str, Any]:
+        at, examples, clock, ns = message["start"], message["examples"], time.perf_counter_ns, 0
+
+        def run() -> None:
+            nonlocal ns
+            dataset, run_batch = self._benchmark.dataset, self._benchmark.run_batch
+            get_batch = getattr(dataset, "get_batch", None)
+            if callable(get_batch):
+                batch = get_batch(self._batch_size, at)
+                check_rows(batch, examples, at)
+            else:
+                batch = [dataset[i] for i in range(at, at + examples)]
+            start = clock()
+            run_batch(batch)
+            ns = clock() - start
+
+        return {**self._answer("batch", run), "ns": ns}
+
+    # what they share
+
+    def _answer(self, op: str, call: Callable[[], Any], interruptible: bool = True) -> dict[str, Any]:
+        """Runs a part of the benchmark; whatever a user's module raises, SystemExit too, is data for the parent."""
+        start = time.monotonic_ns()
+        try:
+            if interruptible:
+                signal.signal(signal.SIGTERM, _interrupt)
+            detail = call()
+            ns = time.monotonic_ns() - start
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        except Interrupted:
+            return self._failed(op, INTERRUPTED, "interrupted")
+        except BaseException as fault:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            return self._failed(op, CHILD_FAILED, one_line(fault))
+        if detail is not None:
+            self._write(detail)
+        return {"op": op, "ns": ns}
+
+    def _failed(self, op: str, status: int, message: str) -> dict[str, Any]:
+        self._write({"failure": {"status": status, "message": message}})
+        return {"op": op, "ns": 0, "failed": True}
+
+    def _write(self, detail: dict[str, Any]) -> None:
+        os.ftruncate(self._detail, 0)
+        os.lseek(self._detail, 0, os.SEEK_SET)
+        text = memoryview(json.dumps(detail).encode())
+        while text:
+            text = text[os.write(self._detail, text) :]
+
+    def _has(self, method: str) -> bool:
+        return callable(getattr(self._benchmark, method, None))
+
+    def _make(self, thing: Any, config: dict[str, Any]) -> None:
+        runs = any(callable(getattr(thing, name, None)) for name in RUNS)
+        if isinstance(thing, type) or not runs:
+            if not callable(thing):
+                raise Failure(f"'{self._name}' is {type(thing).__name__}, no benchmark")
+            made = thing(**config)
+            if not isinstance(thing, type) and not any(callable(getattr(made, name, None)) for name in RUNS):
+                made = Call(thing, config)  # no factory of benchmarks, but what is to be timed
+        elif config:
+            raise Failure(f"'{self._name}' is an object already: a configuration needs its class")
+        else:
+            made = thing
+        self._benchmark = made
+        if not any(self._has(name) for name in RUNS):
+            raise Failure(f"'{self._name}' has neither {', '.join(RUNS[:-1])} nor {RUNS[-1]}")
+
+    def _describe(self) -> dict[str, Any]:
+        of_phase = {"setup": "setup", "training": "run_training", "evaluation": "run_evaluation", "targets": "get_performance_targets",
+                    "teardown": "teardown"}
+        work = [name for name in ("work", "run_batch") if self._has(name)]
+        defs = {}
+        for name, given in (getattr(self._benchmark, "metric_defs", None) or {}).items():
+            defs[name] = {"unit": "", **(given.to_dict() if hasattr(given, "to_dict") else dict(given)), "name": name}
+        tags, domain = getattr(self._benchmark, "tags", None), getattr(self._benchmark, "domain", "")
+        return {"phases": [phase for phase, method in of_phase.items() if self._has(method)] + ["work"] * bool(work),
+                "batches": work[:1] == ["run_batch"], "domain": domain if isinstance(domain, str) else "",
+                "tags": {str(k): str(v) for k, v in tags.items()} if isinstance(tags, dict) else {}, "clock_ns": clock_step_ns(),
+                "versions": versions(), "run": {"id": "launch", "timestamp": datetime.now(timezone.utc).isoformat(), "points": [], "metric_defs": defs}}
+
+    def _numbers(self, method: str) -> dict[str, float]:
+        given = getattr(self._benchmark, method)()
+        if given is None:
+            return {}
+        if not hasattr(given, "items"):
+            raise Failure(f"{method} gave {type(given).__name__}, not a dict of numbers")
+        found = {}
+        for key, value in given.items():
+            if isinstance(value, (str, bytes, bool)) or not isinstance(key, str):
+                raise Failure(f"{method} gave {key!r} as {type(value).__name__}, not a number")
+            try:
+                found[key] = float(value)
+            except (TypeError, ValueError) as fault:
+                raise Failure(f"{method} gave {key!r} as {type(value).__name__}, not a number") from fault
+        return found
+
+
+def versions() -> dict[str, str]:
+    found = {"python": ".".join(str(n) for n in sys.version_info[:3])}
+    for name in FRAMEWORKS:
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            found[name] = version
+    return found
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Interrupted
