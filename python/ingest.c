@@ -165,21 +165,21 @@ static bool skip(taking *k, const char *file, const char *message)
     return append(k->lists[SKIPPED], note_object(k->st, file, NULL, message));
 }
 
-static bool keep(taking *k, const char *file, cbx_import *import, size_t i)
+static bool keep(taking *k, const char *file, const cbx_import *import, size_t i)
 {
     cbx_err err = CBX_ERR_INIT;
     PyThreadState *t = cx_store_enter(k->self);
     cbx_status status = cx_store_closed(k->self, &err);
 
-    if (!status) status = cbx_import_save(import, i, cx_store_of(k->self)->store, k->replace, &err);
+    if (!status) status = cbx_store_save(cx_store_of(k->self)->store, import->runs[i], k->replace, &err);
     cx_store_leave(k->self, t);
     if (status == CBX_ENOMEM) return PyErr_NoMemory() != NULL;
     if (status) return skip(k, file, err.message);
-    return append(k->lists[TAKEN],
-                  cx_record_new(k->st, CX_INGESTED_RUN,
-                                (PyObject *[]){ PyUnicode_FromString(cbx_run_id(import->runs[i])),
-                                                PyLong_FromSize_t(import->npoints[i]), PyUnicode_DecodeFSDefault(file),
-                                                PyUnicode_FromString(import->format) }));
+    return append(k->lists[TAKEN], cx_record_new(k->st, CX_INGESTED_RUN,
+                                                 (PyObject *[]){ PyUnicode_FromString(cbx_run_id(import->runs[i])),
+                                                                 PyLong_FromSize_t(cbx_run_npoints(import->runs[i])),
+                                                                 PyUnicode_DecodeFSDefault(file),
+                                                                 PyUnicode_FromString(import->format) }));
 }
 
 static bool take_file(taking *k, cbx_ctx *ctx, const char *file)
@@ -216,17 +216,13 @@ static bool take_path(taking *k, cbx_ctx *ctx, PyObject *o)
     return fine;
 }
 
-/* Points wait in files of the store's folder, so that memory does not grow with a file; a folder still to be made has none. */
-static bool find_scratch(taking *k, char **scratch)
+static bool is_open(const taking *k)
 {
     PyThreadState *t = cx_store_enter(k->self);
     cbx_err err = CBX_ERR_INIT;
     cbx_status status = cx_store_closed(k->self, &err);
-    const char *root = status ? NULL : cbx_store_root(cx_store_of(k->self)->store);
 
-    *scratch = root && cbx_path_exists(root) ? strdup(root) : NULL;
     cx_store_leave(k->self, t);
-    k->w.o.scratch = *scratch;
     return status ? cx_raise(status, err.message) != NULL : true;
 }
 
@@ -235,7 +231,6 @@ PyObject *cx_store_ingest(PyObject *self, PyObject *args, PyObject *kw)
     static char *names[] = { "format", "commit", "branch", "machine", "replace", NULL };
     taking k = { .self = self, .st = PyType_GetModuleState(Py_TYPE(self)), .w = { .o = CBX_IMPORT_OPTS_INIT } };
     PyObject *none = PyTuple_New(0), *r = NULL;
-    char *scratch = NULL;
     cbx_ctx *ctx = NULL;
     bool fine = none && PyArg_ParseTupleAndKeywords(none, kw, "|$zzzzp:ingest", names, &k.w.o.format, &k.w.o.commit,
                                                     &k.w.o.branch, &k.w.o.machine, &k.replace);
@@ -245,12 +240,10 @@ PyObject *cx_store_ingest(PyObject *self, PyObject *args, PyObject *kw)
         PyErr_SetString(PyExc_TypeError, "ingest takes the files or folders to take: ingest('results.json')");
         fine = false;
     }
-    fine = fine && find_machine(k.st, &k.w) && find_scratch(&k, &scratch) && three_lists(k.lists) &&
-           (ctx = cx_ctx_borrow(k.st));
+    fine = fine && find_machine(k.st, &k.w) && is_open(&k) && three_lists(k.lists) && (ctx = cx_ctx_borrow(k.st));
     for (Py_ssize_t i = 0; fine && i < PyTuple_Size(args); i++) fine = take_path(&k, ctx, PyTuple_GetItem(args, i));
     if (fine) r = three_tuples(k.st, CX_INGESTED, k.lists);
     if (ctx) cx_ctx_return(k.st, ctx);
     drop_lists(k.lists);
-    free(scratch);
     return r;
 }

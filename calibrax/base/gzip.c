@@ -2,6 +2,7 @@
 #include "calibrax/base/gzip.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <zlib.h>
 
 #define GZIP_BITS (15 + 16) /* the largest window, with gzip's header */
@@ -63,6 +64,7 @@ cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t most, const char
     z_stream z = { .next_in = (z_const Bytef *)data, .zalloc = take, .zfree = give, .opaque = &out->al };
     size_t left = len, before = out->len;
     unsigned char piece[CHUNK];
+    bool again = false; /* another member follows */
     int rc = inflateInit2(&z, GZIP_BITS);
 
     if (rc != Z_OK) return cbx_fail(err, CBX_ENOMEM, "no memory to read '%s'", what);
@@ -73,10 +75,11 @@ cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t most, const char
         rc = inflate(&z, Z_NO_FLUSH);
         if (rc != Z_OK && rc != Z_STREAM_END) break;
         cbx_text_add(out, (const char *)piece, CHUNK - z.avail_out);
-    } while (rc != Z_STREAM_END && !out->status && out->len - before <= most);
+        again = rc == Z_STREAM_END && (z.avail_in || left) && inflateReset(&z) == Z_OK;
+    } while ((rc == Z_OK || again) && !out->status && out->len - before <= most);
     inflateEnd(&z);
     if (out->status || rc == Z_MEM_ERROR) return cbx_fail(err, CBX_ENOMEM, "no memory to read '%s'", what);
     if (out->len - before > most) return cbx_fail(err, CBX_EOVERFLOW, "'%s' holds more than %zu bytes", what, most);
     if (rc == Z_STREAM_END) return CBX_OK;
-    return cbx_fail(err, CBX_EFORMAT, "'%s' is no gzip file, or is torn", what);
+    return cbx_fail(err, CBX_EFORMAT, "'%s' is not a gzip file, or is damaged", what);
 }

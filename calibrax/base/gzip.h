@@ -11,10 +11,10 @@ CBX_BEGIN_DECLS
 /** Appends the compressed bytes.  @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_gzip_pack(const void *data, size_t len, cbx_text *out, cbx_err *err);
 /**
- * Appends what was compressed.
+ * Appends what was compressed, of all members of a file.
  * @param what  names the source in messages
  * @param most  bytes that come out at most
- * @return CBX_OK; CBX_EFORMAT (no gzip, torn, or its checksum is wrong); CBX_EOVERFLOW (more than most); CBX_ENOMEM
+ * @return CBX_OK; CBX_EFORMAT (not gzip, damaged or cut off, something else behind it); CBX_EOVERFLOW (more than most); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t most, const char *what, cbx_text *out,
                                    cbx_err *err);

@@ -33,10 +33,10 @@ typedef enum cbx_json_type {
 /**
  * Parses one value, a UTF-8 byte-order mark before it passed over; anything but white space behind it is an error.
  * @param what  names the source in messages ("results/a.jsonl line 3"); the message tells the byte offset
- * @return CBX_OK; CBX_EFORMAT; CBX_EOVERFLOW (nested deeper than 64, or len > 1 GiB); CBX_ENOMEM
+ * @return CBX_OK; CBX_EFORMAT; CBX_EOVERFLOW (nested deeper than 64, or len > 2 GiB); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_json_parse(const char *text, size_t len, const char *what, cbx_json **out, cbx_err *err);
-/** Reads and parses a file of at most 1 GiB. */
+/** Reads and parses a file of at most 2 GiB. */
 CBX_API cbx_status cbx_json_read(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err);
 
 /**

@@ -252,7 +252,7 @@ cbx_status cbx_json_parse(const char *text, size_t len, const char *what, cbx_js
     cbx_json *v = NULL;
     cbx_status st;
 
-    if (len > CBX__JSON_LENGTH_MOST) return cbx_fail(err, CBX_EOVERFLOW, "'%s': longer than 1 GiB", what);
+    if (len > CBX__JSON_LENGTH_MOST) return cbx_fail(err, CBX_EOVERFLOW, "'%s': longer than 2 GiB", what);
     st = cbx__json_begin(&p);
     if (!st) st = parse_text(&p, &v);
     cbx__json_end(&p);

@@ -12,7 +12,7 @@
 #include "calibrax/base/json_reader.h"
 #include "calibrax/base/json_value.h"
 
-#define CBX__JSON_LENGTH_MOST ((size_t)1 << 30) /* of a text that is read at once, and of one token */
+#define CBX__JSON_LENGTH_MOST ((size_t)2 << 30) /* of a text that is read at once, and of one token */
 
 /* What belongs to containers that are not closed yet, the innermost on top. */
 typedef struct json_stack {

@@ -12,7 +12,6 @@
 #include "calibrax/base/file.h"
 #include "calibrax/core/metadata.h"
 #include "calibrax/core/run_parts.h"
-#include "calibrax/core/run_spool.h"
 
 static const char *const run_keys[] = { "id",       "timestamp",   "commit", "branch", "environment",
                                         "metadata", "metric_defs", "points", NULL };
@@ -175,8 +174,6 @@ static cbx_status read_defs(const cbx_json *v, cbx_run *run, cbx_err *err)
     return st;
 }
 
-bool cbx__run_point_says_more(const cbx_json *v) { return cbx__says_more(v, point_keys); }
-
 cbx_status cbx__run_view_point(const cbx_json *v, const char *path, const cbx__bad_sample *bad, cbx_arena *arena,
                                cbx_point *out, cbx_json **raw, cbx_err *err)
 {
@@ -190,7 +187,7 @@ cbx_status cbx__run_view_point(const cbx_json *v, const char *path, const cbx__b
     if (!st) st = cbx__read_metrics(arena, v, path, bad, &p.metrics, &p.nmetrics, err);
     if (st) return st;
     *out = p;
-    if (raw) *raw = cbx__run_point_says_more(v) ? (cbx_json *)(uintptr_t)v : NULL;
+    if (raw) *raw = cbx__says_more(v, point_keys) ? (cbx_json *)(uintptr_t)v : NULL;
     return CBX_OK;
 }
 

@@ -29,5 +29,8 @@ cbx_status cbx__run_from_source(const cbx_allocator *al, const cbx__json_source 
                                 cbx_run **out, cbx_err *err);
 /** The same of a file. */
 cbx_status cbx__run_read_bare(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err);
+/** Writes a run into a file that exists, not atomically.  @param shown  names the file in messages */
+cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const char *path, const char *shown,
+                             cbx_err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "calibrax/base/file_batch.h"
-#include "calibrax/core/run_spool.h"
+#include "calibrax/core/run_stream.h"
 #include "calibrax/storage/store_parts.h"
 
 #define BYTES_MOST ((uint64_t)64 << 20) /* that wait for the disk, and have others wait for the lock */

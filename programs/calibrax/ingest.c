@@ -65,22 +65,22 @@ static void skip_file(ingest *in, const char *file, const char *message)
     opt_fail(in->run->program, "%s", message);
 }
 
-static void keep_run(ingest *in, const char *file, cbx_import *import, size_t i)
+static void keep_run(ingest *in, const char *file, const cbx_import *import, size_t i)
 {
     const ingest_args *a = in->run->args;
     const cbx_run *r = import->runs[i];
     cbx_err err = CBX_ERR_INIT;
     cbx_json *o;
 
-    if (cbx_import_save(import, i, in->store, a->replace, &err)) {
+    if (cbx_store_save(in->store, r, a->replace, &err)) {
         skip_file(in, file, cbx_arena_printf(in->run->arena, "'%s': %s", file, err.message));
         return;
     }
     in->nruns++;
-    if (!as_json(in)) printf("Ingested run %s (%zu points)\n", cbx_run_id(r), import->npoints[i]);
+    if (!as_json(in)) printf("Ingested run %s (%zu points)\n", cbx_run_id(r), cbx_run_npoints(r));
     o = cbx_json_new_object();
     set_run_head(o, r);
-    cbx_json_set_int(o, "points", (int64_t)import->npoints[i]);
+    cbx_json_set_int(o, "points", (int64_t)cbx_run_npoints(r));
     cbx_json_set_string(o, "file", file);
     cbx_json_set_string(o, "format", import->format);
     cbx_json_push(in->runs, o);
@@ -109,7 +109,6 @@ static void ingest_file(ingest *in, const char *file)
     opts.commit = a->commit;
     opts.branch = a->branch;
     opts.machine = in->machine;
-    opts.scratch = cbx_store_root(in->store);
     if (cbx_import_file(in->run->ctx, file, &opts, &import, &err)) {
         skip_file(in, file, err.message);
         return;

@@ -69,7 +69,7 @@ def ingest_names_what_it_leaves_out(p):
     lines = done.stderr.splitlines()
     equal(len(lines), 7, f"one sentence each: {lines}")
     for line, file, part in zip(lines, [cut, typed, future, evil, empty, words, "missing.json"],
-                                ["cut.json", "expected a number, found a string", "version 99", "evil", "is empty", "no known format", "No such file"]):
+                                ["cut.json", "expected a number, found a string", "version 99", "evil", "is empty", "format is unknown", "No such file"]):
         check(line.startswith("calibrax: "), line)
         has(line, os.path.basename(file))
         has(line, part)

@@ -26,23 +26,6 @@ static void check_run(cbx_ctx *ctx, const cbx_run *run)
     cbx_run_free(back);
 }
 
-/* Points that wait on disk are as many, in as many runs. */
-static void check_on_disk(cbx_ctx *ctx, const char *text, size_t size, const cbx_import_opts *opts,
-                          const cbx_import *memory)
-{
-    cbx_import_opts disk = *opts;
-    cbx_import import;
-
-    disk.scratch = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    require(cbx_import_text(ctx, text, size, "input", &disk, &import, NULL) == CBX_OK);
-    require(import.nruns == memory->nruns && import.nnotes == memory->nnotes);
-    for (size_t i = 0; i < import.nruns; i++) {
-        require(import.npoints[i] == cbx_run_npoints(memory->runs[i]));
-        require(strcmp(cbx_run_id(import.runs[i]), cbx_run_id(memory->runs[i])) == 0);
-    }
-    cbx_import_clear(&import);
-}
-
 static void try_format(cbx_ctx *ctx, const char *text, size_t size, const char *format)
 {
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
@@ -55,7 +38,6 @@ static void try_format(cbx_ctx *ctx, const char *text, size_t size, const char *
         return;
     }
     for (size_t i = 0; i < import.nruns; i++) check_run(ctx, import.runs[i]);
-    check_on_disk(ctx, text, size, &opts, &import);
     cbx_import_clear(&import);
 }
 

@@ -209,88 +209,6 @@ static void folders_stand_for_their_files(void **state)
     cbx_ctx_free(ctx);
 }
 
-/* --- on disk --- */
-
-/* The bytes that a store keeps of a file, taken through memory or through the disk. */
-static char *kept_bytes(cbx_ctx *ctx, const char *file, const char *root, bool on_disk, size_t *len)
-{
-    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
-    cbx_store_opts made = CBX_STORE_OPTS_INIT;
-    cbx_store *store = NULL;
-    cbx_import import;
-    cbx_err err = CBX_ERR_INIT;
-    char path[256], *bytes = NULL;
-
-    made.create = true;
-    opts.timestamp_us = 1771587264346000;
-    CHECK_OK(cbx_store_open(ctx, root, &made, &store, &err), &err, root);
-    if (on_disk) opts.scratch = root;
-    CHECK_OK(cbx_import_file(ctx, file, &opts, &import, &err), &err, file);
-    for (int i = 0; i < 2; i++) /* a second time is nothing new */
-        CHECK_OK(cbx_import_save(&import, 0, store, false, &err), &err, file);
-    CHECK_INT(import.npoints[0] > 0 || cbx_run_npoints(import.runs[0]) == 0, 1, "points are counted");
-    snprintf(path, sizeof path, "%s/runs/%s.json", root, cbx_run_id(import.runs[0]));
-    CHECK_OK(cbx_file_read(ctx, path, 0, &bytes, len, &err), &err, path);
-    cbx_import_clear(&import);
-    cbx_store_close(store);
-    return bytes;
-}
-
-static void on_disk_is_as_in_memory(void **state)
-{
-    cbx_ctx *ctx = NULL;
-    char path[512], folder[64], roots[2][96];
-
-    (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
-    cbx_test_folder(folder);
-    snprintf(roots[0], sizeof roots[0], "%s/a", folder);
-    snprintf(roots[1], sizeof roots[1], "%s/b", folder);
-    for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        size_t n = 0, m = 0;
-        char *a = kept_bytes(ctx, path_of(cases[i].file, path), roots[0], false, &n);
-        char *b = kept_bytes(ctx, path, roots[1], true, &m);
-        CHECK(n == m && !memcmp(a, b, n), cases[i].file);
-        cbx_mem_free(cbx_ctx_allocator(ctx), a, n + 1);
-        cbx_mem_free(cbx_ctx_allocator(ctx), b, m + 1);
-    }
-    cbx_test_folder_remove(folder);
-    cbx_ctx_free(ctx);
-}
-
-/* Another run under the id of one that is there: only when it is to be replaced. */
-static void on_disk_nothing_is_overwritten(void **state)
-{
-    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
-    cbx_store_opts made = CBX_STORE_OPTS_INIT;
-    cbx_store *store = NULL;
-    cbx_import import, other;
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    char path[512], folder[64];
-
-    (void)state;
-    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
-    cbx_test_folder(folder);
-    made.create = true;
-    opts.scratch = folder;
-    CHECK_OK(cbx_store_open(ctx, folder, &made, &store, &err), &err, folder);
-    CHECK_OK(cbx_import_file(ctx, path_of("import/bmf.json", path), &opts, &import, &err), &err, "one");
-    opts.machine = "m1"; /* names none itself, so it is another run now */
-    CHECK_OK(cbx_import_file(ctx, path, &opts, &other, &err), &err, "other");
-    CHECK_OK(cbx_import_save(&import, 0, store, false, &err), &err, "kept");
-    CHECK_STATUS(cbx_import_save(&other, 0, store, false, &err), CBX_EEXIST, "another");
-    CHECK(strstr(err.message, "another run"), err.message);
-    CHECK_OK(cbx_import_save(&import, 0, store, false, &err), &err, "the first one is still there");
-    CHECK_OK(cbx_import_save(&other, 0, store, true, &err), &err, "replaced");
-    CHECK_STATUS(cbx_import_save(&import, 0, store, false, &err), CBX_EEXIST, "now it is the other one");
-    cbx_import_clear(&import);
-    cbx_import_clear(&other);
-    cbx_store_close(store);
-    cbx_test_folder_remove(folder);
-    cbx_ctx_free(ctx);
-}
-
 /* --- damage --- */
 
 /* Whatever the text, the outcome is runs, or a sentence that names the source. */
@@ -481,28 +399,6 @@ static void each_member_of_another_type(void **state)
     cbx_ctx_free(ctx);
 }
 
-/* Through the disk, into a store. */
-static cbx_status keep_case(cbx_ctx *ctx, void *user)
-{
-    const char *const *words = user; /* file, folder */
-    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
-    cbx_store_opts made = CBX_STORE_OPTS_INIT;
-    cbx_store *store = NULL;
-    cbx_import import;
-    cbx_status st;
-
-    made.create = true;
-    opts.scratch = words[1];
-    st = cbx_store_open(ctx, words[1], &made, &store, NULL);
-    if (!st) st = cbx_import_file(ctx, words[0], &opts, &import, NULL);
-    if (!st) {
-        st = cbx_import_save(&import, 0, store, true, NULL);
-        cbx_import_clear(&import);
-    }
-    cbx_store_close(store);
-    return st;
-}
-
 static cbx_status import_case(cbx_ctx *ctx, void *user)
 {
     cbx_import import;
@@ -514,18 +410,12 @@ static cbx_status import_case(cbx_ctx *ctx, void *user)
 
 static void memory_that_runs_out(void **state)
 {
-    char path[512], folder[64];
+    char path[512];
 
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_GT(cbx_test_fail_each(import_case, (void *)(uintptr_t)path_of(cases[i].file, path), cases[i].file), 5,
                  "fails");
-    cbx_test_folder(folder);
-    for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        const char *words[] = { path_of(cases[i].file, path), folder };
-        CHECK_GT(cbx_test_fail_each(keep_case, (void *)words, cases[i].file), 5, "fails");
-    }
-    cbx_test_folder_remove(folder);
 }
 
 /* --- odd content --- */
@@ -535,9 +425,9 @@ static const struct {
 } odd[] = {
     { "", "is empty", "nothing" },
     { " \n\t", "is empty", "blanks" },
-    { "hello", "in no known format", "words" },
-    { "{}", "in no known format", "an empty object" },
-    { "[]", "in no known format", "an empty array" },
+    { "hello", "format is unknown", "words" },
+    { "{}", "format is unknown", "an empty object" },
+    { "[]", "format is unknown", "an empty array" },
     { "{\"context\":{\"num_cpus\":2},\"benchmarks\":[]}", "no measurement", "no benchmark" },
     { "{\"context\":{\"num_cpus\":2,\"json_schema_version\":7},\"benchmarks\":[]}", "version 7",
       "a later Google Benchmark" },
@@ -778,8 +668,6 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(facts_of_the_run_are_kept),
         cmocka_unit_test(machine_of_asv),
         cmocka_unit_test(folders_stand_for_their_files),
-        cmocka_unit_test(on_disk_is_as_in_memory),
-        cmocka_unit_test(on_disk_nothing_is_overwritten),
         cmocka_unit_test(files_cut_at_each_byte),
         cmocka_unit_test(compressed_files),
         cmocka_unit_test(samples_beside_the_file),

@@ -20,7 +20,7 @@ static const struct {
     { "track", { "value", "", CBX_DIRECTION_INFO, CBX_PRIORITY_PRIMARY } },
 };
 
-/* Facts of the file that hold for all rows. */
+/* Facts of the file, for all rows. */
 typedef struct asv_file {
     const cbx_json *columns, *benchmarks;
 } asv_file;
@@ -39,7 +39,7 @@ static const cbx_json *cell(const asv_file *f, const cbx_json *row, const char *
     return NULL;
 }
 
-/* The i-th of a list; a value that is no list stands for itself. */
+/* The i-th of a list; a value that is not a list is its own first element. */
 static const cbx_json *element(const cbx_json *v, size_t i)
 {
     return cbx_json_typeof(v) == CBX_JSON_ARRAY ? cbx_json_at(v, i) : i == 0 ? v : NULL;
@@ -95,7 +95,7 @@ static void read_value(cbx__import_job *job, const asv_file *f, const cbx_json *
     cbx_metric m;
 
     if (!cbx__import_is_number(v)) {
-        cbx__import_fail(job, CBX_EFORMAT, "result %zu is no number", i);
+        cbx__import_fail(job, CBX_EFORMAT, "result %zu is not a number", i);
         return;
     }
     m = cbx_metric_of(cbx_json_double_value(v));
@@ -103,7 +103,7 @@ static void read_value(cbx__import_job *job, const asv_file *f, const cbx_json *
     if (cbx__import_is_number(upper)) m.upper = cbx_json_double_value(upper);
     if (cbx_json_typeof(cbx_json_at(samples, i)) == CBX_JSON_ARRAY)
         cbx__import_samples(job, cbx_json_at(samples, i), "samples", 1, &s);
-    m.samples = s.values;
+    m.samples = s.items;
     m.nsamples = s.n;
     cbx__import_metric(job, def, m);
 }
@@ -143,11 +143,10 @@ static void read_file(cbx__import_job *job)
     static const char *const facts[] = { "env_name", "params", "python", "requirements", "env_vars" };
     const cbx__import_source *src = cbx__import_source_of(job);
     const cbx_json *root = src->json, *machine = cbx_json_get(src->companion, "machine"), *row;
+    const cbx_json *results = cbx__import_object(job, root, "results");
     asv_file f = { cbx__import_array(job, root, "result_columns"), cbx_json_get(src->companion, "benchmarks") };
     const char *name;
 
-    cbx__import_object(job, root, "results");
-    cbx__import_run_begin(job);
     cbx__import_run_environment(job, "machine_info", machine);
     cbx__import_run_environment(job, "machine", machine_name(root, machine));
     if (cbx_json_get(root, "date"))
@@ -155,8 +154,7 @@ static void read_file(cbx__import_job *job)
     cbx__import_run_commit(job, cbx__import_string(job, root, "commit_hash"), NULL);
     for (size_t i = 0; i < CBX_LEN(facts); i++)
         cbx__import_run_environment(job, facts[i], cbx_json_get(root, facts[i]));
-    while (cbx__import_next(job, &name, &row)) {
-        cbx__import_at(job, "results.%.120s", name);
+    for (size_t i = 0; cbx__import_member(job, results, "results", i, &name, &row); i++) {
         if (cbx_json_typeof(row) == CBX_JSON_ARRAY)
             read_row(job, &f, name, row);
         else if (row)
@@ -164,7 +162,6 @@ static void read_file(cbx__import_job *job)
         else
             cbx__import_note(job, name, "failed");
     }
-    cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_asv = {
@@ -174,8 +171,7 @@ const cbx__importer cbx__importer_asv = {
     .summary = "airspeed velocity, a file of results",
     .detect = detect,
     .read = read_file,
-    .list = "results",
     .version = "version",
-    .version_least = 2,
-    .version_most = 2,
+    .version_min = 2,
+    .version_max = 2,
 };

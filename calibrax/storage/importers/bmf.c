@@ -84,9 +84,10 @@ static void read_measures(cbx__import_job *job, const cbx_json *object, bool bar
 /* Version 1: a point for each set of parameters. */
 static void read_variants(cbx__import_job *job, const char *name, const cbx_json *list)
 {
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
-        const cbx_json *variant = cbx_json_at(list, i);
-        cbx__import_at(job, "%.120s.%zu", name, i);
+    const cbx_json *variant;
+    const char *place = cbx__import_printf(job, "%.120s", name);
+
+    for (size_t i = 0; cbx__import_element(job, list, place, i, &variant); i++) {
         cbx__import_point_begin(job, name, "");
         cbx__import_tags_of(job, cbx_json_get(variant, "parameters"));
         read_measures(job, cbx__import_object(job, variant, "measures"), true);
@@ -96,15 +97,12 @@ static void read_variants(cbx__import_job *job, const char *name, const cbx_json
 
 static void read_file(cbx__import_job *job)
 {
-    const cbx_json *root = cbx__import_source_of(job)->json;
+    const cbx_json *root = cbx__import_source_of(job)->json, *bench;
     const char *name;
-    const cbx_json *bench;
 
     if (cbx_json_typeof(root) != CBX_JSON_OBJECT)
         cbx__import_fail(job, CBX_EFORMAT, "expected an object of benchmarks");
-    cbx__import_run_begin(job);
-    while (cbx__import_next(job, &name, &bench)) {
-        cbx__import_at(job, "%.120s", name);
+    for (size_t i = 0; cbx__import_member(job, root, NULL, i, &name, &bench); i++) {
         if (cbx_json_typeof(bench) == CBX_JSON_ARRAY) {
             read_variants(job, name, bench);
             continue;
@@ -113,7 +111,6 @@ static void read_file(cbx__import_job *job)
         read_measures(job, bench, false);
         cbx__import_point_end(job);
     }
-    cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_bmf = {
@@ -123,5 +120,4 @@ const cbx__importer cbx__importer_bmf = {
     .summary = "Bencher Metric Format, JSON",
     .detect = detect,
     .read = read_file,
-    .list = "",
 };

@@ -1,5 +1,5 @@
 /*
- * criterion.rs: a folder target/criterion, which folder.c gives as one JSON text, messages of cargo-criterion (JSON lines), and
+ * criterion.rs: a folder target/criterion, which folder.c makes one JSON text of, messages of cargo-criterion (JSON lines), and
  * raw.csv.  Times are nanoseconds.
  *
  * The headline is criterion's typical value, the slope where it fitted one and the mean else, with its interval; the samples are the
@@ -10,17 +10,15 @@
 #include <string.h>
 #include <strings.h>
 
-#include "calibrax/storage/importers/lines.h"
+#include "calibrax/storage/importers/importer.h"
 
 static const char csv_head[] =
     "group,function,value,throughput_num,throughput_type,sample_measured_value,unit,iteration_count";
 
-static int is_head(const char *line, const char *head) { return strncmp(line, head, strlen(head)) ? -1 : 1; }
-
 static int detect(const cbx__import_source *src)
 {
     if (cbx_json_has(src->json, CBX__CRITERION_KEY)) return 95;
-    if (!src->json && !src->line && cbx__import_any_line(src, is_head, csv_head)) return 95;
+    if (!src->json && !src->line && !strncmp(src->text, csv_head, sizeof csv_head - 1)) return 95;
     return cbx_json_has(src->line, "reason") &&
                    (cbx_json_has(src->line, "group_name") || cbx_json_has(src->line, "report_directory"))
                ? 90
@@ -77,7 +75,7 @@ static void read_sample(cbx__import_job *job, const cbx_json *sample, cbx__sampl
     cbx__import_samples(job, cbx__import_array(job, sample, "times"), "times", 1e-9, s);
     if (iters.n != s->n && !cbx__import_failed(job))
         cbx__import_fail(job, CBX_EFORMAT, "%zu iteration counts for %zu times", iters.n, s->n);
-    for (size_t i = 0; i < s->n && i < iters.n; i++) s->values[i] /= iters.values[i];
+    for (size_t i = 0; i < s->n && i < iters.n; i++) s->items[i] /= iters.items[i];
 }
 
 /* {"Bytes": n}, or {"ElementsAndBytes": {"elements": n, "bytes": n}} */
@@ -93,9 +91,9 @@ static void add_rates(cbx__import_job *job, const cbx_json *amount, const char *
 
 static void read_folder(cbx__import_job *job)
 {
-    const cbx_json *item;
+    const cbx_json *list = cbx_json_get(cbx__import_source_of(job)->json, CBX__CRITERION_KEY), *item;
 
-    while (cbx__import_next(job, NULL, &item)) {
+    for (size_t i = 0; cbx__import_element(job, list, NULL, i, &item); i++) {
         const cbx_json *bench = cbx_json_get(item, "benchmark");
         const char *group, *key;
         cbx_json *amount = NULL;
@@ -107,7 +105,7 @@ static void read_folder(cbx__import_job *job)
                     cbx__import_maybe_string(job, bench, "value_str"));
         m = read_typical(job, cbx__import_object(job, item, "estimates"));
         read_sample(job, cbx_json_get(item, "sample"), &s);
-        m.samples = s.values;
+        m.samples = s.items;
         m.nsamples = s.n;
         cbx__import_metric(job, &cbx__import_time, m);
         if (cbx_json_member(cbx_json_get(bench, "throughput"), 0, &key, &amount)) add_rates(job, amount, key, m.value);
@@ -135,11 +133,11 @@ static void read_message(cbx__import_job *job, const cbx_json *msg)
         cbx__import_fail(job, CBX_EFORMAT, "%zu iteration counts for %zu values", cbx_json_length(counts), s.n);
         return;
     }
-    for (size_t i = 0; i < s.n; i++) s.values[i] /= cbx_json_double_value(cbx_json_at(counts, i));
+    for (size_t i = 0; i < s.n; i++) s.items[i] /= cbx_json_double_value(cbx_json_at(counts, i));
     m = cbx_metric_of(cbx__import_number(job, typical, "estimate") * scale);
     m.lower = cbx__import_maybe_number(job, typical, "lower_bound") * scale;
     m.upper = cbx__import_maybe_number(job, typical, "upper_bound") * scale;
-    m.samples = s.values;
+    m.samples = s.items;
     m.nsamples = s.n;
     begin_point(job, id, NULL, NULL);
     cbx__import_metric(job, &def, m);
@@ -153,21 +151,21 @@ static void read_message(cbx__import_job *job, const cbx_json *msg)
 
 static void read_messages(cbx__import_job *job)
 {
+    const cbx_json *only = cbx__import_source_of(job)->json; /* a single message is a JSON document */
     const char *line;
 
+    if (only && !strcmp(cbx_json_get_string(only, "reason", ""), "benchmark-complete")) read_message(job, only);
     while ((line = cbx__import_line(job)) != NULL) {
         cbx_json *msg = NULL;
         cbx_err err = CBX_ERR_INIT;
         cbx_status st;
         if (!line[strspn(line, " \t")]) continue;
         st = cbx_json_parse(line, strlen(line), "line", &msg, &err);
-        if (st) {
+        if (st)
             cbx__import_fail(job, st, "%s", err.message);
-        } else if (!strcmp(cbx_json_get_string(msg, "reason", ""), "benchmark-complete")) {
+        else if (!strcmp(cbx_json_get_string(msg, "reason", ""), "benchmark-complete"))
             read_message(job, msg);
-        }
         cbx_json_unref(msg);
-        cbx__import_forget(job);
     }
 }
 
@@ -185,12 +183,7 @@ static double number_cell(cbx__import_job *job, const char *const *cells, int i,
     return v;
 }
 
-static bool same_benchmark(const char *const *a, const char *const *b)
-{
-    return !strcmp(a[GROUP], b[GROUP]) && !strcmp(a[FUNCTION], b[FUNCTION]) && !strcmp(a[VALUE], b[VALUE]);
-}
-
-static void end_series(cbx__import_job *job, const char *const *cells, cbx__samples *s)
+static void end_series(cbx__import_job *job, const char *const *cells, const cbx__samples *s)
 {
     if (!s->n) return;
     begin_point(job, cells[GROUP], cells[FUNCTION], cells[VALUE]);
@@ -198,57 +191,47 @@ static void end_series(cbx__import_job *job, const char *const *cells, cbx__samp
     if (*cells[AMOUNT])
         add_rate(job, number_cell(job, cells, AMOUNT, "throughput_num"), cells[KIND], cbx__import_median(job, s));
     cbx__import_point_end(job);
-    *s = (cbx__samples){ .may_wait = true };
-    cbx__import_forget(job);
-}
-
-/* What names a series, beyond its first line. */
-static void keep_cells(cbx__import_job *job, const char *const *cells, const char **kept)
-{
-    for (int i = 0; i < NCELLS; i++) kept[i] = cbx__import_strndup(job, cells[i], strlen(cells[i]));
 }
 
 static void read_csv(cbx__import_job *job)
 {
-    const char *line, *cells[NCELLS], *first[NCELLS] = { 0 };
-    cbx__samples s = { .may_wait = true };
+    const char *cells[NCELLS], *first[NCELLS] = { 0 };
+    cbx__samples s = { 0 };
+    char *line;
 
     cbx__import_line(job); /* the head */
     while ((line = cbx__import_line(job)) != NULL) {
         double scale;
         if (!*line) continue;
-        if (cbx__import_cells(job, line, cells, NCELLS) != NCELLS) {
+        if (cbx__import_cells(line, cells, NCELLS) != NCELLS) {
             cbx__import_fail(job, CBX_EFORMAT, "expected %d cells", NCELLS);
             break;
         }
         scale = cbx__import_seconds(cells[UNIT]);
         if (isnan(scale)) cbx__import_fail(job, CBX_EFORMAT, "'unit' is '%.40s': expected a unit of time", cells[UNIT]);
-        if (first[0] && !same_benchmark(first, cells)) {
+        if (s.n && (strcmp(first[GROUP], cells[GROUP]) || strcmp(first[FUNCTION], cells[FUNCTION]) ||
+                    strcmp(first[VALUE], cells[VALUE]))) {
             end_series(job, first, &s);
-            first[0] = NULL;
+            s = (cbx__samples){ 0 };
         }
-        if (!first[0]) keep_cells(job, cells, first);
-        if (cbx__import_failed(job)) break;
+        if (!s.n) memcpy(first, cells, sizeof first);
         cbx__import_sample(job, &s,
                            number_cell(job, cells, MEASURED, "sample_measured_value") * scale /
                                number_cell(job, cells, COUNT, "iteration_count"));
     }
-    if (first[0]) end_series(job, first, &s);
+    end_series(job, first, &s);
 }
 
 static void read_file(cbx__import_job *job)
 {
     const cbx__import_source *src = cbx__import_source_of(job);
 
-    cbx__import_run_begin(job);
     if (cbx_json_has(src->json, CBX__CRITERION_KEY))
         read_folder(job);
     else if (src->line)
         read_messages(job);
     else
         read_csv(job);
-    cbx__import_at(job, "%s", "");
-    cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_criterion = {
@@ -258,5 +241,5 @@ const cbx__importer cbx__importer_criterion = {
     .summary = "criterion.rs: folder, cargo-criterion messages, raw.csv",
     .detect = detect,
     .read = read_file,
-    .list = CBX__CRITERION_KEY,
+    .takes_text = true,
 };

@@ -1,18 +1,25 @@
 /*
- * Folders: the one walker through them, what criterion.rs left in one as a single text, and asv's benchmarks.json beside a file.
+ * Folders: the files that one stands for (a store of ours, results of asv, rows of nperf, files of any format), the folder of
+ * criterion.rs as one text, and asv's files beside a file of results.
  */
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/storage/importers/folder.h"
+#include "calibrax/storage/importers/importer.h"
+
+#define DEPTH_MAX 16
 
 bool cbx__import_is_folder(const char *path)
 {
     struct stat facts;
 
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+static cbx_status no_memory(const char *path, cbx_err *err)
+{
+    return cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", path);
 }
 
 /* --- walking --- */
@@ -22,178 +29,209 @@ typedef struct place {
     ino_t number;
 } place;
 
-typedef struct walker {
+typedef struct walk {
     cbx_ctx *ctx;
     cbx_arena *arena;
-    const cbx__folder_visitor *visitor;
-    place *seen;
-    size_t nseen, room;
-    cbx_err *err;
-} walker;
+    cbx_allocator al; /* of the arena */
+    CBX_LIST(const char *) files;
+    CBX_LIST(place) seen;
+} walk;
 
-static cbx_status no_memory(const char *folder, cbx_err *err)
+/*
+ * Adds the files of a folder and, up to a depth, of those below it, names in order.  Links are followed, and each folder is read
+ * once, however many links lead to it; folders whose name begins with a dot are left out.
+ */
+static cbx_status add_files(walk *w, const char *folder, int depth, cbx_err *err)
 {
-    return cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", folder);
-}
-
-/* Links may lead to a folder that was walked already, and back to one that is being walked. */
-static cbx_status see(walker *w, const char *folder, bool *first)
-{
-    struct stat facts;
-
-    *first = true;
-    if (stat(folder, &facts) != 0) return CBX_OK; /* whoever lists it says why */
-    for (size_t i = 0; *first && i < w->nseen; i++)
-        *first = w->seen[i].device != facts.st_dev || w->seen[i].number != facts.st_ino;
-    if (!*first) return CBX_OK;
-    if (w->nseen == w->room) {
-        size_t room = w->room ? 2 * w->room : 32;
-        place *more = cbx_arena_calloc(w->arena, room, sizeof *more);
-        if (!more) return no_memory(folder, w->err);
-        if (w->nseen) memcpy(more, w->seen, w->nseen * sizeof *more);
-        w->seen = more;
-        w->room = room;
-    }
-    w->seen[w->nseen++] = (place){ facts.st_dev, facts.st_ino };
-    return CBX_OK;
-}
-
-static cbx_status walk(walker *w, const char *folder, int depth)
-{
-    const cbx__folder_visitor *v = w->visitor;
     const char *const *names = NULL;
+    struct stat facts;
     size_t n = 0;
-    bool deeper = true, first = true;
-    cbx_status st = see(w, folder, &first);
+    cbx_status st;
 
-    if (st || !first) return st;
-    if (v->enter) st = v->enter(v->user, folder, depth, &deeper, w->err);
-    if (!st && deeper) st = cbx_dir_list(w->ctx, folder, NULL, w->arena, &names, &n, w->err);
+    if (stat(folder, &facts) == 0) {
+        for (size_t i = 0; i < w->seen.n; i++)
+            if (w->seen.items[i].device == facts.st_dev && w->seen.items[i].number == facts.st_ino) return CBX_OK;
+        if (!cbx_list_push(&w->al, &w->seen, (place){ facts.st_dev, facts.st_ino })) return no_memory(folder, err);
+    }
+    st = cbx_dir_list(w->ctx, folder, NULL, w->arena, &names, &n, err);
     for (size_t i = 0; i < n && !st; i++) {
         const char *path = cbx_path_join(w->arena, folder, names[i]);
         if (!path)
-            st = no_memory(folder, w->err);
+            st = no_memory(folder, err);
         else if (cbx__import_is_folder(path))
-            st = depth < v->depth && names[i][0] != '.' ? walk(w, path, depth + 1) : CBX_OK;
-        else if (v->file)
-            st = v->file(v->user, path, names[i], w->err);
+            st = depth > 0 && names[i][0] != '.' ? add_files(w, path, depth - 1, err) : CBX_OK;
+        else if (!cbx_list_push(&w->al, &w->files, path))
+            st = no_memory(folder, err);
     }
     return st;
 }
 
-cbx_status cbx__import_walk_folder(cbx_ctx *ctx, const char *folder, const cbx__folder_visitor *visitor,
-                                   cbx_arena *arena, cbx_err *err)
-{
-    walker w = { .ctx = ctx, .arena = arena, .visitor = visitor, .err = err };
+/* --- the files that a folder stands for --- */
 
-    return walk(&w, folder, 0);
+static bool ends(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), m = strlen(suffix);
+
+    return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+static bool is_json(const char *name) { return name[0] != '.' && (ends(name, ".json") || ends(name, ".json.gz")); }
+static bool is_rows(const char *name) { return name[0] != '.' && ends(name, ".jsonl") && !ends(name, ".raw.jsonl"); }
+static bool is_asv_result(const char *name)
+{
+    return is_json(name) && strcmp(name, "machine.json") != 0 && strcmp(name, "benchmarks.json") != 0;
+}
+
+static bool is_criterion(const char *path) { return ends(path, "/new/benchmark.json"); }
+
+/* Keeps only the files that are wanted, unless there is none: false. */
+static bool keep_files(walk *w, bool (*wanted)(const char *name))
+{
+    size_t n = 0, all = w->files.n;
+
+    for (size_t i = 0; i < all; i++) n += wanted(cbx_path_base(w->files.items[i]));
+    if (!n) return false;
+    w->files.n = 0;
+    for (size_t i = 0; i < all; i++)
+        if (wanted(cbx_path_base(w->files.items[i]))) w->files.items[w->files.n++] = w->files.items[i];
+    return true;
+}
+
+static cbx_status list_folder(walk *w, const char *folder, cbx_err *err)
+{
+    const char *runs = cbx_path_join(w->arena, folder, "runs");
+    const char *benchmarks = cbx_path_join(w->arena, folder, "benchmarks.json");
+    const char *machine = cbx_path_join(w->arena, folder, "machine.json");
+    bool is_store, is_asv, found;
+    cbx_status st;
+
+    if (!runs || !benchmarks || !machine) return no_memory(folder, err);
+    is_store = cbx__import_is_folder(runs);
+    st = is_store ? add_files(w, runs, 0, err) : add_files(w, folder, DEPTH_MAX, err);
+    if (st) return st;
+    is_asv = cbx_path_exists(benchmarks) || cbx_path_exists(machine);
+    for (size_t i = 0; i < w->files.n && !is_store && !is_asv; i++) {
+        if (!is_criterion(w->files.items[i])) continue;
+        w->files.items[0] = folder; /* it is one document */
+        w->files.n = 1;
+        return CBX_OK;
+    }
+    if (is_store)
+        found = keep_files(w, is_json);
+    else if (is_asv)
+        found = keep_files(w, is_asv_result);
+    else
+        found = keep_files(w, is_rows) || keep_files(w, is_json);
+    if (!found) w->files.n = 0;
+    return CBX_OK;
+}
+
+cbx_status cbx_import_files(cbx_ctx *ctx, const char *path, cbx_arena *arena, const char *const **paths, size_t *count,
+                            cbx_err *err)
+{
+    walk w = { .ctx = ctx, .arena = arena, .al = cbx_arena_allocator(arena) };
+    cbx_status st = CBX_OK;
+
+    if (cbx__import_is_folder(path))
+        st = list_folder(&w, path, err);
+    else if (!cbx_list_push(&w.al, &w.files, path))
+        st = no_memory(path, err);
+    if (!st && !w.files.n)
+        st = cbx_fail(err, CBX_EFORMAT,
+                      "'%s': is a folder without measurements: looked for runs/*.json, *.jsonl, *.json, *.json.gz and "
+                      "new/benchmark.json of criterion",
+                      path);
+    if (st) return st;
+    *paths = w.files.items;
+    *count = w.files.n;
+    return CBX_OK;
 }
 
 /* --- criterion --- */
 
-typedef struct gathering {
-    cbx_ctx *ctx;
-    cbx_arena arena;
-    cbx_json *list;
-    size_t root_len;
-} gathering;
-
-static cbx_status add_member(gathering *g, cbx_json *item, const char *folder, const char *name, const char *key,
+static cbx_status add_member(walk *w, cbx_json *item, const char *beside, const char *name, const char *key,
                              bool needed, cbx_err *err)
 {
-    const char *path = cbx_path_join(&g->arena, folder, name);
+    const char *path = cbx_path_beside(w->arena, beside, name);
     cbx_json *value = NULL;
     cbx_status st;
 
-    if (!path) return no_memory(folder, err);
+    if (!path) return no_memory(beside, err);
     if (!needed && !cbx_path_exists(path)) return CBX_OK;
-    st = cbx_json_read(g->ctx, path, &value, err);
-    return st || cbx_json_set(item, key, value) ? st : no_memory(folder, err);
+    st = cbx_json_read(w->ctx, path, &value, err);
+    return st || cbx_json_set(item, key, value) ? st : no_memory(path, err);
 }
 
-/* A folder .../new of one benchmark. */
-static cbx_status add_benchmark(gathering *g, const char *folder, cbx_err *err)
+/* One benchmark by its benchmark.json, in a folder .../new. */
+static cbx_status add_benchmark(walk *w, cbx_json *list, const char *path, size_t root_len, cbx_err *err)
 {
     cbx_json *item = cbx_json_new_object();
-    cbx_status st = add_member(g, item, folder, "benchmark.json", "benchmark", true, err);
+    const char *folder = cbx_path_parent(w->arena, path);
+    cbx_status st = folder ? add_member(w, item, path, "benchmark.json", "benchmark", true, err) : no_memory(path, err);
 
-    cbx_json_set_string(item, "folder", strlen(folder) > g->root_len ? folder + g->root_len + 1 : "");
-    if (!st) st = add_member(g, item, folder, "estimates.json", "estimates", true, err);
-    if (!st) st = add_member(g, item, folder, "sample.json", "sample", false, err);
+    if (!st) cbx_json_set_string(item, "folder", strlen(folder) > root_len ? folder + root_len + 1 : "");
+    if (!st) st = add_member(w, item, path, "estimates.json", "estimates", true, err);
+    if (!st) st = add_member(w, item, path, "sample.json", "sample", false, err);
     if (st)
         cbx_json_unref(item);
-    else if (!cbx_json_push(g->list, item))
-        st = no_memory(folder, err);
+    else if (!cbx_json_push(list, item))
+        st = no_memory(path, err);
     return st;
-}
-
-static bool is_new(const char *folder)
-{
-    const char *slash = strrchr(folder, '/');
-
-    return !strcmp(slash ? slash + 1 : folder, "new");
-}
-
-static cbx_status enter_folder(void *user, const char *folder, int depth, bool *deeper, cbx_err *err)
-{
-    gathering *g = user;
-    const char *mark = cbx_path_join(&g->arena, folder, "benchmark.json");
-
-    if (!mark) return no_memory(folder, err);
-    *deeper = !((is_new(folder) || depth == 0) && cbx_path_exists(mark));
-    return *deeper ? CBX_OK : add_benchmark(g, folder, err);
 }
 
 cbx_status cbx__import_folder(cbx_ctx *ctx, const char *path, cbx_text *out, cbx_err *err)
 {
-    gathering g = { .ctx = ctx, .list = cbx_json_new_array(), .root_len = strlen(path) };
-    const cbx__folder_visitor visitor = { enter_folder, NULL, &g, CBX__FOLDER_DEPTH };
-    cbx_json *root = cbx_json_new_object();
-    cbx_status st;
+    cbx_json *root = cbx_json_new_object(), *list = cbx_json_new_array();
+    cbx_arena arena;
+    walk w = { .ctx = ctx, .arena = &arena };
+    const char *own;
+    cbx_status st = CBX_OK;
 
-    cbx_arena_init(&g.arena, cbx_ctx_allocator(ctx));
-    st = cbx__import_walk_folder(ctx, path, &visitor, &g.arena, err);
-    if (!st && !cbx_json_length(g.list))
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    w.al = cbx_arena_allocator(&arena);
+    own = cbx_path_join(&arena, path, "benchmark.json");
+    if (!own)
+        st = no_memory(path, err);
+    else if (cbx_path_exists(own))
+        st = add_benchmark(&w, list, own, strlen(path), err);
+    else
+        st = add_files(&w, path, DEPTH_MAX, err);
+    for (size_t i = 0; i < w.files.n && !st; i++)
+        if (is_criterion(w.files.items[i])) st = add_benchmark(&w, list, w.files.items[i], strlen(path), err);
+    if (!st && !cbx_json_length(list))
         st = cbx_fail(err, CBX_EFORMAT, "'%s': is a folder without results of criterion (new/benchmark.json)", path);
-    cbx_json_set(root, CBX__CRITERION_KEY, g.list);
+    cbx_json_set(root, CBX__CRITERION_KEY, list);
     if (!st) cbx_json_write(root, CBX_JSON_COMPACT, out);
     if (!st) st = cbx_text_check(out, err);
     cbx_json_unref(root);
-    cbx_arena_clear(&g.arena);
+    cbx_arena_clear(&arena);
     return st;
 }
 
 /* --- asv --- */
 
-/* A file beside the source, or above it, under a key of the companion; one that cannot be read is none. */
-static cbx_status add_companion(cbx_ctx *ctx, const char *path, const char *file, const char *key, cbx_json **to,
-                                cbx_err *err)
-{
-    const char *slash = strrchr(path, '/');
-    cbx_json *value = NULL;
-    cbx_arena arena;
-    const char *name;
-    bool good = true;
-
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    name = cbx_arena_printf(&arena, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, file);
-    if (!name) good = false;
-    if (good && cbx_path_exists(name) && cbx_json_read(ctx, name, &value, err) == CBX_ENOMEM) good = false;
-    if (good && value) {
-        if (!*to) *to = cbx_json_new_object();
-        good = *to && cbx_json_set(*to, key, cbx_json_ref(value));
-    }
-    cbx_json_unref(value);
-    cbx_arena_clear(&arena);
-    return good ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", path);
-}
-
 cbx_status cbx__import_companion(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err)
 {
-    cbx_status st;
+    static const char *const files[][2] = { { "../benchmarks.json", "benchmarks" }, { "machine.json", "machine" } };
+    cbx_status st = CBX_OK;
+    cbx_arena arena;
 
     *out = NULL;
-    st = add_companion(ctx, path, "../benchmarks.json", "benchmarks", out, err);
-    if (!st) st = add_companion(ctx, path, "machine.json", "machine", out, err);
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    for (size_t i = 0; i < CBX_LEN(files) && !st; i++) {
+        const char *name = cbx_path_beside(&arena, path, files[i][0]);
+        cbx_json *value = NULL;
+        if (!name || (cbx_path_exists(name) && cbx_json_read(ctx, name, &value, NULL) == CBX_ENOMEM)) {
+            st = no_memory(path, err);
+        } else if (value) { /* one that cannot be read counts as missing */
+            if (!*out) *out = cbx_json_new_object();
+            if (!*out || !cbx_json_set(*out, files[i][1], cbx_json_ref(value))) st = no_memory(path, err);
+        }
+        cbx_json_unref(value);
+    }
+    cbx_arena_clear(&arena);
+    if (!st) return CBX_OK;
+    cbx_json_unref(*out);
+    *out = NULL;
     return st;
 }

@@ -1,19 +1,17 @@
 /*
  * Google Benchmark, JSON (context.json_schema_version 1).
  *
- * Repetitions of one benchmark stand behind each other and become the samples of one point; their aggregates say nothing new and
- * are left out, but stand for them where a file has aggregates only.  "copy/scaled/64/threads:2" is the point copy/scaled with the
+ * Repetitions of one benchmark follow each other and become the samples of one point; their aggregates add nothing and are left out,
+ * but become points where a file has aggregates only.  "copy/scaled/64/threads:2" is the point copy/scaled with the
  * tags args=64 and threads=2.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/path.h"
 #include "calibrax/storage/importers/importer.h"
 
-static const cbx__import_def cpu_time = { "cpu_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY };
-
-/* User counters whose sense is known; others are INFO without a unit. */
+/* User counters whose direction is known; others are information without a unit. */
 static const cbx__import_def counters[] = {
     { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
     { "items_per_second", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
@@ -21,7 +19,7 @@ static const cbx__import_def counters[] = {
     { "max_bytes_used", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
 };
 
-/* Numbers that are no measurements. */
+/* Numbers that are not measurements. */
 static const char *const bookkeeping[] = {
     "family_index",     "per_family_instance_index",
     "repetitions",      "repetition_index",
@@ -49,11 +47,6 @@ static bool is_bookkeeping(const char *key)
 static const char *run_name(const cbx_json *item)
 {
     return cbx_json_get_string(item, "run_name", cbx_json_get_string(item, "name", ""));
-}
-
-static bool is_aggregate(const cbx_json *item)
-{
-    return !strcmp(cbx_json_get_string(item, "run_type", ""), "aggregate");
 }
 
 /* --- names --- */
@@ -113,111 +106,56 @@ static double scale_of(cbx__import_job *job, const cbx_json *item)
     return scale;
 }
 
-/* One member of all repetitions. */
-typedef struct series {
-    cbx__import_def def;
-    const char *key;
-    bool time;
-    cbx__samples samples; /* of the allocator: they outlive the elements */
-} series;
-
-/* Repetitions of one benchmark: the first as it stands, of all of them the numbers. */
-typedef struct group {
-    cbx_json *first; /* NULL: none */
-    series *series;
-    size_t nseries, room;
-} group;
-
-static const cbx_allocator *allocator_of(const cbx__import_job *job) { return cbx_ctx_allocator(cbx__import_ctx(job)); }
-
-static bool is_counter(const char *key, const cbx_json *value)
+/* Times of no iteration are no measurements, whatever the file has there. */
+static double time_of(cbx__import_job *job, const cbx_json *item, const char *key)
 {
-    cbx_json_type t = cbx_json_typeof(value);
+    double v = cbx__import_number(job, item, key) * scale_of(job, item);
 
-    return (t == CBX_JSON_INT || t == CBX_JSON_DOUBLE) && !is_bookkeeping(key);
+    return cbx_json_get_double(item, "iterations", 1) > 0 ? v : NAN;
 }
 
-static cbx__import_def counter_def(const char *key)
+/* A single value has no samples. */
+static void add_metric(cbx__import_job *job, const cbx__import_def *def, const cbx__samples *s)
 {
-    for (size_t k = 0; k < CBX_LEN(counters); k++)
-        if (!strcmp(counters[k].metric, key)) return counters[k];
-    return (cbx__import_def){ key, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+    if (s->n == 1)
+        cbx__import_metric(job, def, cbx_metric_of(s->items[0]));
+    else
+        cbx__import_metric_samples(job, def, s);
 }
 
-static void begin_group(cbx__import_job *job, group *g, const cbx_json *item)
+/* The repetitions of one benchmark: elements [from, to) of the list. */
+static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t from, size_t to, const char *scenario)
 {
-    const char *key;
+    static const cbx__import_def cpu_time = { "cpu_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY };
+    const cbx_json *first = cbx_json_at(list, from), *item;
+    cbx__samples real = { 0 }, cpu = { 0 };
     cbx_json *value;
+    const char *key;
 
-    *g = (group){ .first = cbx_json_ref((cbx_json *)(uintptr_t)item), .room = 2 + cbx_json_length(item) };
-    g->series = cbx_mem_calloc(allocator_of(job), g->room, sizeof *g->series);
-    if (!g->first || !g->series) {
-        cbx__import_fail(job, CBX_ENOMEM, "out of memory");
-        return;
+    begin_point(job, first, scenario);
+    for (size_t i = from; i < to && cbx__import_element(job, list, "benchmarks", i, &item); i++) {
+        if (!(cbx_json_get_double(item, "iterations", 1) > 0))
+            cbx__import_note(job, run_name(item), "it made no iteration, so its time is not a number");
+        cbx__import_sample(job, &real, time_of(job, item, "real_time"));
+        cbx__import_sample(job, &cpu, time_of(job, item, "cpu_time"));
     }
-    g->series[g->nseries++] = (series){ .def = cbx__import_time, .key = "real_time", .time = true };
-    g->series[g->nseries++] = (series){ .def = cpu_time, .key = "cpu_time", .time = true };
-    for (size_t i = 0; cbx_json_member(g->first, i, &key, &value); i++)
-        if (is_counter(key, value)) g->series[g->nseries++] = (series){ .def = counter_def(key), .key = key };
-}
-
-static void add_sample(cbx__import_job *job, cbx__samples *s, double value)
-{
-    if (s->n == s->room) {
-        size_t room = s->room ? 2 * s->room : 8;
-        double *more = cbx_mem_resize(allocator_of(job), s->values, s->room * sizeof *more, room * sizeof *more);
-        if (!more) {
-            cbx__import_fail(job, CBX_ENOMEM, "out of memory");
-            return;
-        }
-        s->values = more;
-        s->room = room;
-    }
-    s->values[s->n++] = value;
-}
-
-/* A time of no iteration is none, however short it is said to be. */
-static double factor_of(cbx__import_job *job, const series *s, const cbx_json *item)
-{
-    if (!s->time) return 1;
-    return cbx_json_get_double(item, "iterations", 1) > 0 ? scale_of(job, item) : NAN;
-}
-
-static void add_numbers(cbx__import_job *job, group *g, const cbx_json *item)
-{
-    if (!(cbx_json_get_double(item, "iterations", 1) > 0))
-        cbx__import_note(job, run_name(item), "it made no iteration, so its time is not a number");
-    for (size_t i = 0; i < g->nseries && !cbx__import_failed(job); i++) {
-        series *s = &g->series[i];
-        if (!s->time && !cbx_json_has(item, s->key)) continue;
-        add_sample(job, &s->samples, cbx__import_number(job, item, s->key) * factor_of(job, s, item));
-    }
-}
-
-/* A single value stands alone, without samples. */
-static void read_group(cbx__import_job *job, const group *g, const char *scenario)
-{
-    begin_point(job, g->first, scenario);
-    for (size_t i = 0; i < g->nseries; i++) {
-        const series *s = &g->series[i];
-        if (s->samples.n == 1)
-            cbx__import_metric(job, &s->def, cbx_metric_of(s->samples.values[0]));
-        else
-            cbx__import_metric_samples(job, &s->def, &s->samples);
+    add_metric(job, &cbx__import_time, &real);
+    add_metric(job, &cpu_time, &cpu);
+    for (size_t k = 0; cbx_json_member(first, k, &key, &value); k++) {
+        cbx__import_def def = { key, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+        cbx_json_type type = cbx_json_typeof(value);
+        cbx__samples counts = { 0 };
+        if ((type != CBX_JSON_INT && type != CBX_JSON_DOUBLE) || is_bookkeeping(key)) continue;
+        for (size_t c = 0; c < CBX_LEN(counters); c++)
+            if (!strcmp(counters[c].metric, key)) def = counters[c];
+        for (size_t i = from; i < to && cbx__import_element(job, list, "benchmarks", i, &item); i++)
+            if (cbx_json_has(item, key)) cbx__import_sample(job, &counts, cbx__import_number(job, item, key));
+        add_metric(job, &def, &counts);
     }
     cbx__import_point_end(job);
 }
 
-static void clear_group(const cbx_allocator *al, group *g)
-{
-    for (size_t i = 0; i < g->nseries; i++)
-        cbx_mem_free(al, g->series[i].samples.values, g->series[i].samples.room * sizeof(double));
-    cbx_mem_free(al, g->series, g->room * sizeof *g->series);
-    cbx_json_unref(g->first);
-    *g = (group){ 0 };
-}
-
-/* An aggregate that no repetition stands behind: a point of its own. */
+/* An aggregate without its repetitions: a point.  Only a mean or a median is a time that is compared; a spread is information. */
 static void read_aggregate(cbx__import_job *job, const cbx_json *item, const char *scenario)
 {
     static const cbx__import_field fits[] = {
@@ -226,16 +164,18 @@ static void read_aggregate(cbx__import_job *job, const cbx_json *item, const cha
         { "rms", { "rms", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
     };
     const char *which = cbx_json_get_string(item, "aggregate_name", "");
-    bool ratio = !strcmp(cbx_json_get_string(item, "aggregate_unit", "time"), "percentage");
-    cbx__import_def share = { "time_ratio", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+    bool is_ratio = !strcmp(cbx_json_get_string(item, "aggregate_unit", "time"), "percentage");
 
     begin_point(job, item, scenario);
     cbx__import_tag(job, "aggregate", which);
     cbx__import_tag(job, "big_o", cbx_json_get_string(item, "big_o", NULL));
     cbx__import_fields(job, item, fits, CBX_LEN(fits));
     if (cbx_json_has(item, "real_time")) {
-        double v = cbx__import_number(job, item, "real_time");
-        cbx__import_metric(job, ratio ? &share : &cbx__import_time, cbx_metric_of(ratio ? v : v * scale_of(job, item)));
+        bool is_time = !strcmp(which, "mean") || !strcmp(which, "median");
+        double v = cbx__import_number(job, item, "real_time") * (is_ratio ? 1 : scale_of(job, item));
+        cbx__import_def def = { is_ratio ? "time_ratio" : "time_statistic", is_ratio ? "" : "s", CBX_DIRECTION_INFO,
+                                CBX_PRIORITY_SECONDARY };
+        cbx__import_metric(job, is_time && !is_ratio ? &cbx__import_time : &def, cbx_metric_of(v));
     }
     cbx__import_point_end(job);
 }
@@ -249,68 +189,36 @@ static const char *failure_of(const cbx_json *item)
     return NULL;
 }
 
-/* What has been read of the list. */
-typedef struct reading {
-    cbx__import_job *job;
-    const char *scenario;
-    group group;    /* the repetitions seen last */
-    char *measured; /* name of the last benchmark with repetitions */
-} reading;
-
-static void end_group(reading *r)
+static bool is_repetition(const cbx_json *item)
 {
-    const cbx_allocator *al = allocator_of(r->job);
-
-    if (!r->group.first) return;
-    read_group(r->job, &r->group, r->scenario);
-    cbx_mem_strfree(al, r->measured);
-    r->measured = cbx_mem_strdup(al, run_name(r->group.first));
-    if (!r->measured) cbx__import_fail(r->job, CBX_ENOMEM, "out of memory");
-    clear_group(al, &r->group);
-}
-
-/* A repetition joins those of its name that stand before it. */
-static void add_repetition(reading *r, const cbx_json *item)
-{
-    if (r->group.first && strcmp(run_name(item), run_name(r->group.first)) != 0) end_group(r);
-    if (!r->group.first) begin_group(r->job, &r->group, item);
-    add_numbers(r->job, &r->group, item);
-}
-
-static void read_item(reading *r, const cbx_json *item, size_t at)
-{
-    const char *failure = failure_of(item);
-
-    cbx__import_at(r->job, "benchmarks.%zu", at);
-    cbx__import_string(r->job, item, "name");
-    if (cbx__import_failed(r->job)) return;
-    if (!failure && !is_aggregate(item)) {
-        add_repetition(r, item);
-        return;
-    }
-    end_group(r);
-    cbx__import_at(r->job, "benchmarks.%zu", at);
-    if (failure)
-        cbx__import_note(r->job, run_name(item), "%s", failure);
-    else if (!r->measured || strcmp(r->measured, run_name(item)) != 0 || !cbx_json_has(item, "real_time"))
-        read_aggregate(r->job, item, r->scenario);
+    return !failure_of(item) && strcmp(cbx_json_get_string(item, "run_type", ""), "aggregate") != 0;
 }
 
 static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json, *context = cbx__import_object(job, root, "context");
-    const char *program = cbx_json_get_string(context, "executable", ""), *slash = strrchr(program, '/');
-    reading r = { .job = job, .scenario = slash ? slash + 1 : program };
-    const cbx_json *item;
+    const cbx_json *list = cbx__import_array(job, root, "benchmarks"), *item;
+    const char *scenario = cbx_path_base(cbx_json_get_string(context, "executable", "")), *measured = NULL;
 
-    cbx__import_array(job, root, "benchmarks");
-    cbx__import_run_begin(job);
     cbx__import_run_iso(job, cbx__import_maybe_string(job, context, "date"));
     cbx__import_run_metadata(job, "context", context);
-    for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) read_item(&r, item, i);
-    end_group(&r);
-    cbx_mem_strfree(allocator_of(job), r.measured);
-    cbx__import_run_end(job);
+    for (size_t i = 0, end; cbx__import_element(job, list, "benchmarks", i, &item); i = end) {
+        const char *failure = failure_of(item), *name;
+        end = i + 1;
+        cbx__import_string(job, item, "name");
+        name = run_name(item);
+        if (failure) {
+            cbx__import_note(job, name, "%s", failure);
+        } else if (is_repetition(item)) {
+            while (end < cbx_json_length(list) && is_repetition(cbx_json_at(list, end)) &&
+                   !strcmp(run_name(cbx_json_at(list, end)), name))
+                end++;
+            read_repetitions(job, list, i, end, scenario);
+            measured = name;
+        } else if (!measured || strcmp(measured, name) != 0 || !cbx_json_has(item, "real_time")) {
+            read_aggregate(job, item, scenario);
+        }
+    }
 }
 
 const cbx__importer cbx__importer_google_benchmark = {
@@ -320,6 +228,5 @@ const cbx__importer cbx__importer_google_benchmark = {
     .summary = "Google Benchmark, JSON",
     .detect = detect,
     .read = read_file,
-    .list = "benchmarks",
     .version = "context.json_schema_version",
 };

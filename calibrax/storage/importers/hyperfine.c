@@ -10,8 +10,8 @@
 static const cbx__import_def memory = { "memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY };
 
 static const cbx__import_field cpu[] = {
-    { "user", { "user_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "system", { "system_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "user", { "user_time", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    { "system", { "system_time", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
 };
 
 /* What tells of the spread where the samples are not in the file. */
@@ -29,37 +29,17 @@ static int detect(const cbx__import_source *src)
     return cbx_json_has(first, "command") ? cbx_json_has(first, "mean") ? 95 : 80 : 0;
 }
 
-/* A run that was ended by a signal has the code null. */
-static size_t failures_of(cbx__import_job *job, const cbx_json *item)
-{
-    const cbx_json *codes = cbx_json_get(item, "exit_codes"), *code;
-    cbx__import_elements e = { 0 };
-    size_t failed = 0;
-
-    while (cbx__import_each(job, codes, &e, &code))
-        failed += cbx_json_typeof(code) != CBX_JSON_INT || cbx_json_int_value(code) != 0;
-    return failed;
-}
-
-static void read_failure(cbx__import_job *job, const cbx_json *item, const char *command, size_t failed)
-{
-    cbx__import_metric(job, &cbx__import_time, cbx_metric_of(NAN));
-    cbx__import_note(job, command ? command : "", "%zu of %zu runs failed, so its time is not a number", failed,
-                     cbx__import_length(job, cbx_json_get(item, "exit_codes")));
-}
-
 static void read_times(cbx__import_job *job, const cbx_json *item)
 {
-    cbx__samples times = { .may_wait = true }, bytes = { .may_wait = true };
+    cbx__samples times = { 0 }, bytes = { 0 };
 
     if (cbx_json_get(item, "times"))
         cbx__import_samples(job, cbx__import_array(job, item, "times"), "times", 1, &times);
     if (times.n) {
         cbx__import_metric_samples(job, &cbx__import_time, &times);
     } else {
-        cbx__import_metric(
-            job, &cbx__import_time,
-            cbx_metric_of(cbx__import_number(job, item, cbx_json_get(item, "median") ? "median" : "mean")));
+        const char *key = cbx_json_get(item, "median") ? "median" : "mean";
+        cbx__import_metric(job, &cbx__import_time, cbx_metric_of(cbx__import_number(job, item, key)));
         cbx__import_fields(job, item, spread, CBX_LEN(spread));
     }
     cbx__import_fields(job, item, cpu, CBX_LEN(cpu));
@@ -70,24 +50,28 @@ static void read_times(cbx__import_job *job, const cbx_json *item)
 
 static void read_file(cbx__import_job *job)
 {
-    const cbx_json *item;
+    const cbx_json *results = cbx__import_array(job, cbx__import_source_of(job)->json, "results"), *item;
 
-    cbx__import_array(job, cbx__import_source_of(job)->json, "results");
-    cbx__import_run_begin(job);
-    for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) {
-        const char *command;
-        size_t failed = failures_of(job, item);
-        cbx__import_at(job, "results.%zu", i);
-        command = cbx__import_string(job, item, "command");
+    for (size_t i = 0; cbx__import_element(job, results, "results", i, &item); i++) {
+        const char *command = cbx__import_string(job, item, "command");
+        const cbx_json *codes = cbx_json_get(item, "exit_codes");
+        size_t failed = 0;
+
+        for (size_t k = 0; k < cbx_json_length(codes); k++) { /* the code of a run that a signal ended is null */
+            const cbx_json *code = cbx_json_at(codes, k);
+            failed += cbx_json_typeof(code) != CBX_JSON_INT || cbx_json_int_value(code) != 0;
+        }
         cbx__import_point_begin(job, command, "");
         cbx__import_tags_of(job, cbx_json_get(item, "parameters"));
-        if (failed)
-            read_failure(job, item, command, failed);
-        else
+        if (failed) {
+            cbx__import_metric(job, &cbx__import_time, cbx_metric_of(NAN));
+            cbx__import_note(job, command, "%zu of %zu runs failed, so its time is not a number", failed,
+                             cbx_json_length(codes));
+        } else {
             read_times(job, item);
+        }
         cbx__import_point_end(job);
     }
-    cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_hyperfine = {
@@ -97,6 +81,4 @@ const cbx__importer cbx__importer_hyperfine = {
     .summary = "hyperfine --export-json",
     .detect = detect,
     .read = read_file,
-    .list = "results",
-    .apart = true,
 };

@@ -1,39 +1,31 @@
 /*
- * What an importer is, and what it builds runs with.
+ * What an importer is, and the calls that it makes runs with.
  *
- * An importer looks at a source (a sketch of its JSON where it is JSON, its lines where it is text), says how sure it is that the source
- * is of its format, and writes runs through the job: begin a run, begin a point, add tags and metrics, end both.  The job's status is
- * sticky: after the first fault every call does nothing and getters give NULL, NaN or 0, so that an importer reads as the format does
- * and checks where it loops.  Messages name the source and the path in it, which the importer sets as it goes (cbx__import_at).
+ * An importer gets a source, whose document is in memory: a JSON tree, or text that is read line by line.  It says how sure it is that
+ * the source is of its format, and then walks through it: begin a point, add tags and metrics, end the point.  A run is begun before
+ * read is called; the id and the facts that the options give are added after it.
  *
- * No file is held whole: what a format has many of, it names as its list, and takes element by element (cbx__import_next) or line by
- * line (cbx__import_line).  What the job hands out, text, samples and tags, lives until the next element or cbx__import_forget.
+ * The status of a job is sticky: after the first fault every call does nothing and getters return NULL, NaN or 0, so that an importer
+ * reads as the format does.  What the job returns (text, samples) lives as long as the job.
  */
 #ifndef CALIBRAX_STORAGE_IMPORTER_H
 #define CALIBRAX_STORAGE_IMPORTER_H
 
+#include "calibrax/base/list.h"
 #include "calibrax/storage/import.h"
 
-#define CBX_IMPORTER_ABI 3
-
-struct cbx__bytes;
-struct cbx__json_reader;
-struct cbx__import_walk;
+#define CBX_IMPORTER_ABI 4
 
 typedef struct cbx__import_source {
-    const char *what;
-    const char *path;               /* of the file; NULL: text that came otherwise */
-    const struct cbx__bytes *bytes; /* lines.h walks through them */
-    cbx_status *fault;              /* of those walks, while detecting */
+    const char *what; /* names the source in messages */
+    const char *path; /* of the file; NULL: text from elsewhere */
+    char *text;       /* behind a byte-order mark, with a NUL behind its end; "" once it is in json */
+    size_t len;
     char digest[CBX_HASH_SIZE];
-    const cbx_json *
-        json; /* to detect: the first members and elements of each container; to read: the file, its list empty; NULL: no JSON */
-    const char *json_fault; /* why it is none; "" if it is */
-    uint64_t list_at;       /* where the importer's list begins */
-    const cbx_json *line;   /* the first line that is not blank; NULL: that is no JSON value */
-    int64_t modified_us;    /* 0: unknown */
-    const cbx_json
-        *companion; /* what stands beside the file and tells more of it, by its name without suffix; NULL: nothing */
+    const cbx_json *json;      /* the document; NULL: it is not JSON */
+    const cbx_json *line;      /* the first line that is not blank, or the document; NULL: that is not JSON either */
+    int64_t modified_us;       /* 0: unknown */
+    const cbx_json *companion; /* the files of asv beside this one, by their names without suffix; NULL: none */
 } cbx__import_source;
 
 typedef struct cbx__import_job cbx__import_job;
@@ -41,79 +33,60 @@ typedef struct cbx__import_job cbx__import_job;
 typedef struct cbx__importer {
     uint32_t struct_size, abi; /* CBX_IMPORTER_ABI */
     const char *name, *summary;
-    int (*detect)(const cbx__import_source *src); /* 0: not mine ... 100: nobody else's */
+    int (*detect)(const cbx__import_source *src); /* 0: another format ... 100: no other format */
     void (*read)(cbx__import_job *job);
-    const char
-        *list; /* member of the top level whose elements are taken one by one; "": the top level itself; NULL: none */
-    const char *inner; /* member of such an element, whose elements are; NULL: none */
-    bool
-        apart; /* long arrays of an element stay in the file: cbx__import_length, cbx__import_each, cbx__import_samples */
+    bool takes_text; /* sources that are not JSON, too: without it json is never NULL in read */
     const char *
-        version; /* where a file says its version, "context.json_schema_version": a number, or a text that begins with one */
-    int version_least, version_most; /* that is read, of its first number; 0: 1 */
+        version; /* place of the file's version, "context.json_schema_version": a number, or a text that begins with one */
+    int version_min, version_max; /* that is read, of its first number; 0: 1 */
 } cbx__importer;
 
-/* --- reading --- */
+/* Every importer, in the order in which they are tried; of equal scores the first one wins. */
+#define CBX__IMPORTERS(X)                                                                                              \
+    X(run)                                                                                                             \
+    X(result)                                                                                                          \
+    X(nperf)                                                                                                           \
+    X(google_benchmark)                                                                                                \
+    X(hyperfine)                                                                                                       \
+    X(pytest_benchmark)                                                                                                \
+    X(pyperf)                                                                                                          \
+    X(criterion)                                                                                                       \
+    X(jmh)                                                                                                             \
+    X(go)                                                                                                              \
+    X(asv)                                                                                                             \
+    X(nanobench)                                                                                                       \
+    X(nvbench)                                                                                                         \
+    X(benchmarktools)                                                                                                  \
+    X(bmf)
+#define CBX__IMPORTER_DECLARE(name) extern const cbx__importer cbx__importer_##name;
+CBX__IMPORTERS(CBX__IMPORTER_DECLARE)
+
+/* --- the job --- */
 
 const cbx__import_source *cbx__import_source_of(const cbx__import_job *job);
 cbx_ctx *cbx__import_ctx(const cbx__import_job *job);
-/* What lives as long as the import, and until the next element or cbx__import_forget. */
-cbx_arena *cbx__import_arena(cbx__import_job *job);
-cbx_arena *cbx__import_passing(cbx__import_job *job);
-/* For what an importer cannot hold; NULL: it is to hold everything. */
-struct cbx__scratch *cbx__import_scratch(cbx__import_job *job);
 bool cbx__import_failed(const cbx__import_job *job);
-/* Where the reader is: "benchmarks.3"; "" for the top. */
+cbx_allocator cbx__import_allocator(cbx__import_job *job); /* of what lives as long as the job */
+/* The place that messages name: "benchmarks.3"; "" for the top. */
 void cbx__import_at(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(2, 3);
-/* The first fault stays. */
+/* The first fault counts. */
 void cbx__import_fail(cbx__import_job *job, cbx_status status, const char *fmt, ...) CBX_PRINTF(3, 4);
-/* With a message that names the source already. */
-void cbx__import_fail_whole(cbx__import_job *job, cbx_status status, const char *message);
-/* An entry that gave no point, or not as it stands. */
+/* The same with a message that names the source already; status CBX_OK is no fault. */
+void cbx__import_check(cbx__import_job *job, cbx_status status, const cbx_err *err);
+/* An entry that became no point, or not exactly what the file has. */
 void cbx__import_note(cbx__import_job *job, const char *entry, const char *fmt, ...) CBX_PRINTF(3, 4);
-
-/*
- * The next element of the list, as a tree that lives until the next call; null is NULL.  An inner list is empty in it.
- * key: of an object's member; may be NULL.  false: there is none, or the job has failed
- */
-bool cbx__import_next(cbx__import_job *job, const char **key, const cbx_json **item);
-/* The next element of the inner list of that element. */
-bool cbx__import_next_inner(cbx__import_job *job, const cbx_json **item);
-/*
- * The next value of a reader of the importer's own, whose long arrays stay in the file, until the next call; the caller owns it.  Not
- * while an element is looked at.
- */
-cbx_status cbx__import_read(cbx__import_job *job, struct cbx__json_reader *r, cbx_json **out, cbx_err *err);
-/* Elements of an array, and of one that stays in the file. */
-size_t cbx__import_length(const cbx__import_job *job, const cbx_json *array);
-/* A walk through them; starts zeroed, and must go on until there is no more. */
-typedef struct cbx__import_elements {
-    size_t i; /* elements given */
-    struct cbx__import_walk *walk;
-} cbx__import_elements;
-/* The next element, which lives until the next call; null is NULL.  false: there is none, or the job has failed */
-bool cbx__import_each(cbx__import_job *job, const cbx_json *array, cbx__import_elements *e, const cbx_json **element);
-/* What the job handed out goes: for readers of lines, behind each point. */
-void cbx__import_forget(cbx__import_job *job);
-
 /* Copies; NULL: the job has failed. */
 char *cbx__import_strndup(cbx__import_job *job, const char *s, size_t n);
 char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(2, 3);
 
-/* Numbers that grow; those that may wait on disk, in blocks, go there where the job has a scratch file, all but the last of them. */
-typedef struct cbx__samples {
-    bool may_wait;
-    double *values; /* n numbers, behind those on disk */
-    size_t n, room;
-    uint64_t *places; /* of the blocks */
-    size_t nplaces, places_room;
-} cbx__samples;
-/**
- * Numbers of a file of little-endian floats that the source names: beside it, or below its folder.  *out stays empty, with a note, where
- * there is none, it leads elsewhere, or does not hold n numbers.
- */
-void cbx__import_floats(cbx__import_job *job, const char *entry, const char *name, size_t n, cbx__samples *out);
+/* --- JSON --- */
 
+/* Element i of an array; the place becomes "name.i", or "i" without a name.  false: there is none, or the job has failed. */
+bool cbx__import_element(cbx__import_job *job, const cbx_json *array, const char *name, size_t i,
+                         const cbx_json **element);
+/* The same of the members of an object: "name.key". */
+bool cbx__import_member(cbx__import_job *job, const cbx_json *object, const char *name, size_t i, const char **key,
+                        const cbx_json **value);
 /* Members that must be there, of this type. */
 const char *cbx__import_string(cbx__import_job *job, const cbx_json *object, const char *key);
 double cbx__import_number(cbx__import_job *job, const cbx_json *object, const char *key);
@@ -122,47 +95,60 @@ const cbx_json *cbx__import_array(cbx__import_job *job, const cbx_json *object, 
 /* Members that may be missing or null (NaN, NULL), but not of another type. */
 double cbx__import_maybe_number(cbx__import_job *job, const cbx_json *object, const char *key);
 const char *cbx__import_maybe_string(cbx__import_job *job, const cbx_json *object, const char *key);
-/* Whether a value is a number, or one of the words for what is none ("NaN"); such words count as numbers above, too. */
+/* Whether a value is a number, or a word for a number that is not finite ("NaN", "+INF"); such words are numbers above, too. */
 bool cbx__import_is_number(const cbx_json *v);
 double cbx__import_double(const cbx_json *v);
+/* Seconds in a unit of time ("ns", "us", "ms", "s", "sec", "min", ...); NaN for another word. */
+double cbx__import_seconds(const char *unit);
+/* Microseconds from milliseconds since 1970, for any number. */
+int64_t cbx__import_milliseconds(double ms);
+
+/* --- lines --- */
+
+/* The next line of the source without its end, which the caller may change; the place becomes that line.  NULL: the end. */
+char *cbx__import_line(cbx__import_job *job);
+/* Cells of a line of CSV (RFC 4180, without line breaks in cells), at most `max`, in place; further cells are ignored. */
+size_t cbx__import_cells(char *line, const char **cells, size_t max);
+/* Whether a line of the source begins with this text; whether the text is anywhere in it. */
+bool cbx__import_has_line(const cbx__import_source *src, const char *start);
+bool cbx__import_mentions(const cbx__import_source *src, const char *part);
+
+/* --- samples --- */
+
+typedef CBX_LIST(double) cbx__samples; /* starts zeroed */
 
 void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value);
+/* Capacity for n more samples.  false: the job has failed. */
+bool cbx__import_reserve(cbx__import_job *job, cbx__samples *s, size_t n);
 /* Adds all of an array of numbers, times scale; null elements are NaN. */
 void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char *key, double scale, cbx__samples *s);
+/*
+ * Adds the numbers of a file of little-endian floats that the source names: beside it, or below its folder.  None, with a note, where
+ * there is no such file, it is elsewhere, or it does not hold n numbers.
+ */
+void cbx__import_floats(cbx__import_job *job, const char *entry, const char *name, size_t n, cbx__samples *out);
+/* NaN if there is none, or a sample is NaN. */
 double cbx__import_median(cbx__import_job *job, const cbx__samples *s);
 
-/* --- writing --- */
+/* --- runs --- */
 
-void cbx__import_run_begin(cbx__import_job *job);
-/* For files of several runs: makes the run that was begun for a key the one that is written; true: it is begun now. */
+/* For files of several runs: points go to the run of this key from now on; true: it is a new run. */
 bool cbx__import_run_for(cbx__import_job *job, const char *key);
 /* Microseconds since 1970, UTC. */
 void cbx__import_run_time(cbx__import_job *job, int64_t us);
-/* An ISO time; one that cannot be read is noted, and the file's own time stands. */
+/* An ISO time; one that cannot be read is noted, and the file's own time stays. */
 void cbx__import_run_iso(cbx__import_job *job, const char *iso);
 /* NULL: unknown; empty counts as unknown. */
 void cbx__import_run_commit(cbx__import_job *job, const char *commit, const char *branch);
 /* Copies; NULL values are left out. */
 void cbx__import_run_metadata(cbx__import_job *job, const char *key, const cbx_json *value);
 void cbx__import_run_environment(cbx__import_job *job, const char *key, const cbx_json *value);
-/* Runs without points are left out. */
-void cbx__import_run_end(cbx__import_job *job);
-/* A run as it stands, its id kept; takes the reference. */
+/* The run of the job under construction, for what the calls here do not offer; NULL: the job has failed. */
+cbx_run_builder *cbx__import_builder(cbx__import_job *job);
+/* A run with its own id and points; takes the reference. */
 void cbx__import_run_whole(cbx__import_job *job, cbx_run *run);
-/* True: points go to the disk, and a whole run may come without them, which then follow one by one as its file has them. */
-bool cbx__import_is_on_disk(const cbx__import_job *job);
-/* The element of the list that is looked at, a point of a run file, as it stands. */
-void cbx__import_point_json(cbx__import_job *job, const cbx_json *point, const char *path);
 
-void cbx__import_point_begin(cbx__import_job *job, const char *name, const char *scenario);
-/* Another name, for a reader that learns it behind its tags; lives as long as the point. */
-void cbx__import_point_name(cbx__import_job *job, const char *name);
-/* NULL is left out. */
-void cbx__import_tag(cbx__import_job *job, const char *key, const char *value);
-/* Text as it is, all else as compact JSON. */
-void cbx__import_tag_json(cbx__import_job *job, const char *key, const cbx_json *value);
-/* A tag for each member. */
-void cbx__import_tags_of(cbx__import_job *job, const cbx_json *object);
+/* --- points --- */
 
 typedef struct cbx__import_def {
     const char *metric, *unit;
@@ -170,49 +156,45 @@ typedef struct cbx__import_def {
     cbx_priority priority;
 } cbx__import_def;
 
-/* The headline of most formats: "time" [s], lower is better, primary. */
+/* The main metric of most formats: "time" [s], lower is better, primary. */
 extern const cbx__import_def cbx__import_time;
 
+/* Texts and samples of a point must stay until its end. */
+void cbx__import_point_begin(cbx__import_job *job, const char *name, const char *scenario);
+/* A value NULL is left out. */
+void cbx__import_tag(cbx__import_job *job, const char *key, const char *value);
+/* Text without quotes, everything else as compact JSON. */
+void cbx__import_tag_json(cbx__import_job *job, const char *key, const cbx_json *value);
+/* A tag for each member. */
+void cbx__import_tags_of(cbx__import_job *job, const cbx_json *object);
 void cbx__import_metric(cbx__import_job *job, const cbx__import_def *def, cbx_metric m);
-/* With samples, which may wait on disk. */
-void cbx__import_metric_with(cbx__import_job *job, const cbx__import_def *def, cbx_metric m, const cbx__samples *s);
-/* The median of samples, with them. */
+/* The median of samples, with them; nothing without samples. */
 void cbx__import_metric_samples(cbx__import_job *job, const cbx__import_def *def, const cbx__samples *s);
-/* Ends a point; without a metric it is left out.  One that stands already gets a tag "repeat", and a note. */
-void cbx__import_point_end(cbx__import_job *job);
-
-/* A member that may be missing, as a metric of its own. */
+/* A member that may be missing, as a metric. */
 typedef struct cbx__import_field {
     const char *key;
     cbx__import_def def;
     double scale;
 } cbx__import_field;
 void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx__import_field *fields, size_t n);
+/* Ends a point; without a metric it is left out.  The second one of a kind gets a tag "repeat", and a note. */
+void cbx__import_point_end(cbx__import_job *job);
 
-/* Seconds in a unit of time ("ns", "us", "ms", "s", "sec", "min", ...); NaN for a word that is none. */
-double cbx__import_seconds(const char *unit);
-/* Microseconds from milliseconds since 1970, whatever number a file holds. */
-int64_t cbx__import_milliseconds(double ms);
+/* --- between import.c, job.c and folder.c --- */
+
+/* Runs an importer on a source; out has an arena, and gets runs and notes. */
+cbx_status cbx__import_read(cbx_ctx *ctx, const cbx__importer *importer, cbx__import_source *src,
+                            const cbx_import_opts *opts, cbx_import *out, cbx_err *err);
 
 /* The member under which a folder of criterion.rs comes as one JSON text. */
 #define CBX__CRITERION_KEY "criterion_folder"
-
-/* --- the list --- */
-
-extern const cbx__importer cbx__importer_run;
-extern const cbx__importer cbx__importer_result;
-extern const cbx__importer cbx__importer_nperf;
-extern const cbx__importer cbx__importer_google_benchmark;
-extern const cbx__importer cbx__importer_hyperfine;
-extern const cbx__importer cbx__importer_pytest_benchmark;
-extern const cbx__importer cbx__importer_pyperf;
-extern const cbx__importer cbx__importer_criterion;
-extern const cbx__importer cbx__importer_jmh;
-extern const cbx__importer cbx__importer_go;
-extern const cbx__importer cbx__importer_asv;
-extern const cbx__importer cbx__importer_nanobench;
-extern const cbx__importer cbx__importer_nvbench;
-extern const cbx__importer cbx__importer_benchmarktools;
-extern const cbx__importer cbx__importer_bmf;
+bool cbx__import_is_folder(const char *path);
+/* A folder of criterion.rs as text: {CBX__CRITERION_KEY: [{"folder", "benchmark", "estimates", "sample"}, ...]} */
+cbx_status cbx__import_folder(cbx_ctx *ctx, const char *path, cbx_text *out, cbx_err *err);
+/*
+ * What asv keeps beside a file of results: {"benchmarks": ../benchmarks.json, "machine": machine.json}; NULL: neither can be read.  The
+ * caller unrefs it.  @return CBX_OK or CBX_ENOMEM
+ */
+cbx_status cbx__import_companion(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * JMH, JSON (-rf json).  "org.example.Sort.quick" is the point quick in the scenario org.example.Sort; times per operation become
- * seconds, throughputs operations a second.  metadata.launches keeps how many values each fork gave.
+ * seconds, throughputs operations a second.  metadata.launches has the number of values of each fork.
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int detect(const cbx__import_source *src)
                : 0;
 }
 
-/* How a unit reads: "us/op" is a time, "ops/ms" a throughput; all else stands as it is. */
+/* How a unit reads: "us/op" is a time, "ops/ms" a throughput; others are kept. */
 static cbx__import_def read_unit(const char *name, const char *unit, double *scale)
 {
     cbx__import_def def = { name, unit, CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
@@ -42,23 +42,12 @@ static cbx__import_def read_unit(const char *name, const char *unit, double *sca
     return def;
 }
 
-static void read_raw(cbx__import_job *job, const cbx_json *metric, double scale, cbx__samples *s, cbx_json *launches)
-{
-    cbx__import_elements e = { 0 };
-    const cbx_json *fork;
-
-    while (cbx__import_each(job, cbx_json_get(metric, "rawData"), &e, &fork)) {
-        cbx__import_samples(job, fork, "rawData", scale, s);
-        if (launches) cbx_json_push(launches, cbx_json_new_int((int64_t)cbx__import_length(job, fork)));
-    }
-}
-
 /* name NULL: the primary one. */
 static void read_metric(cbx__import_job *job, const cbx_json *metric, const char *name, cbx_json *launches)
 {
     const char *unit = cbx__import_string(job, metric, "scoreUnit");
-    const cbx_json *bounds = cbx_json_get(metric, "scoreConfidence");
-    cbx__samples s = { .may_wait = true };
+    const cbx_json *bounds = cbx_json_get(metric, "scoreConfidence"), *raw = cbx_json_get(metric, "rawData");
+    cbx__samples s = { 0 };
     cbx__import_def def;
     cbx_metric m;
     double scale;
@@ -70,8 +59,14 @@ static void read_metric(cbx__import_job *job, const cbx_json *metric, const char
         m.lower = cbx__import_double(cbx_json_at(bounds, 0)) * scale;
         m.upper = cbx__import_double(cbx_json_at(bounds, 1)) * scale;
     }
-    read_raw(job, metric, scale, &s, launches);
-    cbx__import_metric_with(job, &def, m, &s);
+    for (size_t i = 0; i < cbx_json_length(raw); i++) {
+        const cbx_json *fork = cbx_json_at(raw, i);
+        cbx__import_samples(job, fork, "rawData", scale, &s);
+        if (launches) cbx_json_push(launches, cbx_json_new_int((int64_t)cbx_json_length(fork)));
+    }
+    m.samples = s.items;
+    m.nsamples = s.n;
+    cbx__import_metric(job, &def, m);
 }
 
 /* Sampling keeps a histogram instead of values: its percentiles. */
@@ -113,21 +108,18 @@ static void read_item(cbx__import_job *job, const cbx_json *item, cbx_json *laun
 
 static void read_file(cbx__import_job *job)
 {
-    const cbx_json *list = cbx__import_source_of(job)->json, *item;
     static const char *const facts[] = { "jmhVersion", "jdkVersion", "vmName", "vmVersion", "jvmArgs" };
+    const cbx_json *list = cbx__import_source_of(job)->json, *item;
     cbx_json *launches = cbx_json_new_array();
 
     if (cbx_json_typeof(list) != CBX_JSON_ARRAY) cbx__import_fail(job, CBX_EFORMAT, "expected an array of benchmarks");
-    cbx__import_run_begin(job);
-    for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) {
+    for (size_t i = 0; cbx__import_element(job, list, NULL, i, &item); i++) {
         for (size_t k = 0; i == 0 && k < CBX_LEN(facts); k++)
             cbx__import_run_environment(job, facts[k], cbx_json_get(item, facts[k]));
-        cbx__import_at(job, "%zu", i);
         read_item(job, item, launches);
     }
     cbx__import_run_metadata(job, "launches", launches);
     cbx_json_unref(launches);
-    cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_jmh = {
@@ -137,7 +129,5 @@ const cbx__importer cbx__importer_jmh = {
     .summary = "JMH, JSON",
     .detect = detect,
     .read = read_file,
-    .list = "",
-    .apart = true,
     .version = "0.jmhVersion",
 };

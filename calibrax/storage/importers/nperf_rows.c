@@ -1,15 +1,15 @@
 /*
- * Rows of nperf (JSON lines, storage/row.h): the rows of a run id are a run, in whatever order they stand; a row is a point.
+ * Rows of nperf (JSON lines, storage/row.h): the rows of a run id are a run, in any order; a row is a point.
  *
- * The median of launch medians is the time, the launch medians are its samples.  A row that is not good is noted with its failure; a
- * line that is no row is noted, too, and costs nothing else.
+ * The median of launch medians is the time, the launch medians are its samples.  A row that is not good is noted with its failure,
+ * and so is a line that is not a row.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/storage/importers/lines.h"
+#include "calibrax/storage/importers/importer.h"
 #include "calibrax/storage/row.h"
 
 typedef struct row_metric {
@@ -148,45 +148,51 @@ static void read_head(cbx__import_job *job, const cbx_row *r)
     cbx_json_unref(id);
 }
 
-static void read_row_of_run(cbx__import_job *job, const cbx_row *r)
+static void read_line(cbx__import_job *job, const cbx_json *value, const char *what)
 {
-    if (cbx__import_run_for(job, r->run_id)) read_head(job, r);
-    read_row(job, r);
-}
-
-static void read_line(cbx__import_job *job, const char *line, const char *what)
-{
-    cbx_rows rows;
-    cbx_json *value = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st = cbx_json_parse(line, strlen(line), what, &value, &err);
     int64_t version = cbx_json_get_int(value, "schema_version", 0);
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rows rows;
+    cbx_status st;
 
-    cbx_rows_init(&rows, &cbx__import_arena(job)->al);
-    if (!st) st = cbx_rows_add_json(&rows, value, what, &err);
-    cbx_json_unref(value);
-    if (st == CBX_ENOMEM)
+    cbx_rows_init(&rows, cbx_ctx_allocator(cbx__import_ctx(job)));
+    st = cbx_rows_add_json(&rows, (cbx_json *)(uintptr_t)value, what, &err);
+    if (st == CBX_ENOMEM) {
         cbx__import_fail(job, st, "out of memory");
-    else if (st)
-        cbx__import_note(job, what, "is no row: %s", err.message);
-    else if (version > CBX_ROW_SCHEMA_VERSION)
+    } else if (st) {
+        cbx__import_note(job, what, "is not a row: %s", err.message);
+    } else if (version > CBX_ROW_SCHEMA_VERSION) {
         cbx__import_fail(job, CBX_EVERSION,
-                         "is a row of version %lld; this release reads up to %d: take a later release of calibrax",
+                         "is a row of version %lld; this release reads up to %d: use a later release of calibrax",
                          (long long)version, CBX_ROW_SCHEMA_VERSION);
-    else
-        read_row_of_run(job, &rows.rows[0]);
+    } else {
+        if (cbx__import_run_for(job, rows.rows[0].run_id)) read_head(job, &rows.rows[0]);
+        read_row(job, &rows.rows[0]);
+    }
     cbx_rows_clear(&rows);
 }
 
 static void read_file(cbx__import_job *job)
 {
-    char what[40];
+    const cbx_json *only = cbx__import_source_of(job)->json; /* a single row is a JSON document */
     const char *line;
+    char what[40];
 
-    while ((line = cbx__import_line(job)) != NULL) {
-        snprintf(what, sizeof what, "line %zu", cbx__import_line_number(job));
-        if (line[strspn(line, " \t")]) read_line(job, line, what);
-        cbx__import_forget(job);
+    if (only) read_line(job, only, "line 1");
+    for (size_t i = 1; (line = cbx__import_line(job)) != NULL; i++) {
+        cbx_json *value = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        cbx_status st;
+        if (!line[strspn(line, " \t")]) continue;
+        snprintf(what, sizeof what, "line %zu", i);
+        st = cbx_json_parse(line, strlen(line), what, &value, &err);
+        if (st == CBX_ENOMEM)
+            cbx__import_fail(job, st, "out of memory");
+        else if (st)
+            cbx__import_note(job, what, "is not a row: %s", err.message);
+        else
+            read_line(job, value, what);
+        cbx_json_unref(value);
     }
 }
 
@@ -197,5 +203,7 @@ const cbx__importer cbx__importer_nperf = {
     .summary = "rows of nperf, JSON lines",
     .detect = detect,
     .read = read_file,
+    .takes_text = true,
     .version = "schema_version",
+    .version_max = CBX_ROW_SCHEMA_VERSION,
 };

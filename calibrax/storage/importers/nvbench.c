@@ -4,6 +4,7 @@
  * otherwise is its tag.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +108,7 @@ static void read_summaries(cbx__import_job *job, const cbx_json *list, const cha
             if (!summary_number(job, cbx_json_at(list, i), &v)) continue;
             cbx_metric m = cbx_metric_of(v);
             if (time && strstr(known[k].key, "/gpu/")) {
-                m.samples = samples.values;
+                m.samples = samples.items;
                 m.nsamples = samples.n;
             }
             cbx__import_metric(job, &known[k].def, m);
@@ -168,24 +169,19 @@ static void read_state(cbx__import_job *job, const cbx_json *root, const cbx_jso
 static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json, *bench, *state;
-    const cbx_json *version = cbx_json_get(cbx_json_get(root, "meta"), "version");
+    const cbx_json *list = cbx__import_array(job, root, "benchmarks");
 
-    cbx__import_array(job, root, "benchmarks");
-    cbx__import_run_begin(job);
     cbx__import_run_environment(job, "devices", cbx_json_get(root, "devices"));
-    cbx__import_run_metadata(job, "nvbench", cbx_json_get(version, "nvbench"));
-    for (size_t i = 0; cbx__import_next(job, NULL, &bench); i++) {
-        cbx__import_at(job, "benchmarks.%zu", i);
-        if (is_written_as_null(bench, "states")) continue;
-        cbx__import_array(job, bench, "states");
-        for (size_t k = 0; cbx__import_next_inner(job, &state); k++) {
-            const char *name = cbx__import_string(job, bench, "name");
-            cbx__import_at(job, "benchmarks.%zu.states.%zu", i, k);
-            if (name) read_state(job, root, state, name);
-            cbx__import_at(job, "benchmarks.%zu", i);
-        }
+    cbx__import_run_metadata(job, "nvbench",
+                             cbx_json_get(cbx_json_get(cbx_json_get(root, "meta"), "version"), "nvbench"));
+    for (size_t i = 0; cbx__import_element(job, list, "benchmarks", i, &bench); i++) {
+        const char *name = cbx_json_get_string(bench, "name", NULL);
+        const cbx_json *states = is_written_as_null(bench, "states") ? NULL : cbx__import_array(job, bench, "states");
+        char place[48];
+        snprintf(place, sizeof place, "benchmarks.%zu.states", i);
+        if (cbx_json_length(states)) cbx__import_string(job, bench, "name");
+        for (size_t k = 0; cbx__import_element(job, states, place, k, &state); k++) read_state(job, root, state, name);
     }
-    cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_nvbench = {
@@ -195,7 +191,5 @@ const cbx__importer cbx__importer_nvbench = {
     .summary = "NVBench, JSON",
     .detect = detect,
     .read = read_file,
-    .list = "benchmarks",
-    .inner = "states",
     .version = "meta.version.json.major",
 };

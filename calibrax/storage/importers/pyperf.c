@@ -1,6 +1,6 @@
 /*
- * pyperf, JSON (version 1.0).  A run is a process: metadata.launches tells for each benchmark how many values each process gave, in
- * the order of the samples.
+ * pyperf, JSON (version 1.0).  A run is a process: metadata.launches has for each benchmark the number of values of each process, in the
+ * order of the samples.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ static int detect(const cbx__import_source *src)
                                                                                                                 : 0;
 }
 
-/* Metadata of a benchmark, or what holds for all. */
+/* Metadata of a benchmark, or of all of them. */
 static const char *meta(const cbx_json *bench, const cbx_json *root, const char *key)
 {
     const char *own = cbx_json_get_string(cbx_json_get(bench, "metadata"), key, NULL);
@@ -31,29 +31,21 @@ static const char *meta(const cbx_json *bench, const cbx_json *root, const char 
     return own ? own : cbx_json_get_string(cbx_json_get(root, "metadata"), key, NULL);
 }
 
-/* What the processes gave, one behind the other; the first run of a file tells when that was. */
-static void read_runs(cbx__import_job *job, const cbx_json *bench, bool tells_time, cbx__samples *s, cbx_json *counts)
-{
-    const cbx_json *runs = cbx__import_array(job, bench, "runs"), *run;
-    cbx__import_elements e = { 0 };
-
-    while (cbx__import_each(job, runs, &e, &run)) {
-        const cbx_json *values = cbx_json_get(run, "values");
-        if (e.i == 1 && tells_time)
-            cbx__import_run_iso(job, cbx_json_get_string(cbx_json_get(run, "metadata"), "date", NULL));
-        if (!values) continue; /* only warmed up */
-        cbx__import_samples(job, cbx__import_array(job, run, "values"), "values", 1, s);
-        cbx_json_push(counts, cbx_json_new_int((int64_t)cbx__import_length(job, values)));
-    }
-}
-
+/* The values of all processes, one after another. */
 static void read_benchmark(cbx__import_job *job, const cbx_json *bench, bool first, const char *name, const char *unit,
                            cbx_json *launches)
 {
+    const cbx_json *runs = cbx__import_array(job, bench, "runs");
     cbx_json *counts = cbx_json_new_array();
-    cbx__samples s = { .may_wait = true };
+    cbx__samples s = { 0 };
 
-    read_runs(job, bench, first, &s, counts);
+    for (size_t i = 0; i < cbx_json_length(runs); i++) {
+        const cbx_json *run = cbx_json_at(runs, i), *values = cbx_json_get(run, "values");
+        if (first && i == 0) cbx__import_run_iso(job, cbx_json_get_string(cbx_json_get(run, "metadata"), "date", NULL));
+        if (!values) continue; /* only warm-ups */
+        cbx__import_samples(job, cbx__import_array(job, run, "values"), "values", 1, &s);
+        cbx_json_push(counts, cbx_json_new_int((int64_t)cbx_json_length(values)));
+    }
     cbx__import_point_begin(job, name, "");
     for (size_t i = 0; i < CBX_LEN(units); i++) {
         if (!strcmp(unit ? unit : "second", units[i].unit)) cbx__import_metric_samples(job, &units[i].def, &s);
@@ -66,15 +58,13 @@ static void read_benchmark(cbx__import_job *job, const cbx_json *bench, bool fir
 static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json, *bench;
+    const cbx_json *list = cbx__import_array(job, root, "benchmarks");
     cbx_json *launches = cbx_json_new_object();
 
-    cbx__import_array(job, root, "benchmarks");
     cbx__import_string(job, root, "version");
-    cbx__import_run_begin(job);
     cbx__import_run_environment(job, "pyperf", cbx_json_get(root, "metadata"));
-    for (size_t i = 0; cbx__import_next(job, NULL, &bench); i++) {
+    for (size_t i = 0; cbx__import_element(job, list, "benchmarks", i, &bench); i++) {
         const char *name = meta(bench, root, "name");
-        cbx__import_at(job, "benchmarks.%zu", i);
         if (!name)
             cbx__import_fail(job, CBX_EFORMAT, "'metadata.name' is missing: expected a string");
         else
@@ -82,7 +72,6 @@ static void read_file(cbx__import_job *job)
     }
     cbx__import_run_metadata(job, "launches", launches);
     cbx_json_unref(launches);
-    cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_pyperf = {
@@ -92,6 +81,4 @@ const cbx__importer cbx__importer_pyperf = {
     .summary = "pyperf, JSON",
     .detect = detect,
     .read = read_file,
-    .list = "benchmarks",
-    .apart = true,
 };
