@@ -94,7 +94,7 @@ bisect-study: ## the search for a commit on BISECT_HISTORIES simulated histories
 	@scripts/build.sh release -Dtests=true
 	@CBX_BISECT_HISTORIES=$${BISECT_HISTORIES:-5000} $(RELEASE)/tests/ci/tests bisect
 
-python: ## the Python package: build/python/calibrax_c.abi3.so
+python: ## the Python package: build/python/calibrax_c
 	@scripts/bootstrap.sh python
 	@scripts/build_python.sh
 

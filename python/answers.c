@@ -189,10 +189,42 @@ static PyTypeObject *make_type(const cx_answer_type *t)
     return PyStructSequence_NewType(&desc);
 }
 
+/* "name: type, name: type" of the members, for the stubs. */
+static PyObject *members_text(const cx_answer_type *t)
+{
+    static const char *const types_of[] = { [CX_AS_NUMBER] = "float",
+                                            [CX_AS_MAYBE] = "float | None",
+                                            [CX_AS_WHOLE] = "int",
+                                            [CX_AS_INT] = "int",
+                                            [CX_AS_FLAG] = "bool",
+                                            [CX_AS_TEXT] = "str | None",
+                                            [CX_AS_CHARS] = "str",
+                                            [CX_AS_WORD] = "str",
+                                            [CX_AS_PART] = "%s",
+                                            [CX_AS_PARTS] = "tuple[%s, ...]",
+                                            [CX_AS_PARTS_IN] = "tuple[%s, ...]",
+                                            [CX_AS_NUMBERS] = "tuple[float, ...] | None",
+                                            [CX_AS_NUMBERS_IN] = "tuple[float, ...]",
+                                            [CX_AS_WHOLES_IN] = "tuple[int, ...]",
+                                            [CX_AS_LINES] = "tuple[str, ...]" };
+    PyObject *text = PyUnicode_FromString("");
+
+    for (const cx_member *m = t->members; text && m->name; m++) {
+        PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat(m == t->members ? "%s: " : ", %s: ", m->name));
+        if (text)
+            PyUnicode_AppendAndDel(
+                &text, PyUnicode_FromFormat(types_of[m->kind], strchr(cx_answer_types[m->of].name, '.') + 1));
+    }
+    return text;
+}
+
 bool cx_add_answers(cx_state *st)
 {
     for (int k = 0; k < CX_ANSWER_COUNT; k++) {
-        st->answers[k] = make_type(&cx_answer_types[k]);
+        PyObject *text = members_text(&cx_answer_types[k]);
+        bool fine = text && PyDict_SetItemString(st->signatures, strchr(cx_answer_types[k].name, '.') + 1, text) == 0;
+        Py_XDECREF(text);
+        st->answers[k] = fine ? make_type(&cx_answer_types[k]) : NULL;
         if (!st->answers[k]) return false;
     }
     return true;

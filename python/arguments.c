@@ -364,7 +364,9 @@ bool cx_read_int(cx_call *c, const char *name, PyObject *o, void *out)
     if (!o) return true;
     if (is_annotated(c, name, "'")) return cx_read_choice(c, name, o, out);
     if (!cx_read_int64(c, name, o, &v)) return false;
-    if (v < -CBX_MAX_RANK - 1 || v > CBX_MAX_RANK) {
+    if (strcmp(name, "axis") != 0) {
+        if (v < INT32_MIN || v > INT32_MAX) return cx_refuse(c, name, PyExc_OverflowError, "an integer of 32 bits", o);
+    } else if (v < -CBX_MAX_RANK - 1 || v > CBX_MAX_RANK) {
         PyErr_Format(PyExc_ValueError, "%s: there is no axis %lld", c->name, (long long)v);
         return false;
     }

@@ -97,14 +97,14 @@ static PyObject *get_T(PyObject *self, void *unused)
 }
 
 static PyGetSetDef array_members[] = {
-    { "dtype", get_dtype, NULL, "element type", NULL },
-    { "shape", get_shape, NULL, "lengths of the axes", NULL },
-    { "ndim", get_ndim, NULL, "number of axes", NULL },
-    { "size", get_size, NULL, "number of elements", NULL },
-    { "nbytes", get_nbytes, NULL, "bytes of all elements", NULL },
-    { "device", get_device, NULL, "where the elements are", NULL },
-    { "mT", get_mT, NULL, "the last two axes swapped", NULL },
-    { "T", get_T, NULL, "transpose of a matrix", NULL },
+    { "dtype", get_dtype, NULL, "dtype: element type", NULL },
+    { "shape", get_shape, NULL, "tuple[int, ...]: lengths of the axes", NULL },
+    { "ndim", get_ndim, NULL, "int: number of axes", NULL },
+    { "size", get_size, NULL, "int: number of elements", NULL },
+    { "nbytes", get_nbytes, NULL, "int: bytes of all elements", NULL },
+    { "device", get_device, NULL, "str: where the elements are", NULL },
+    { "mT", get_mT, NULL, "Array: the last two axes swapped", NULL },
+    { "T", get_T, NULL, "Array: transpose of a matrix", NULL },
     { 0 },
 };
 
@@ -289,7 +289,7 @@ static PyObject *do_namespace(cx_call *c)
         }
         if (PyUnicode_Check(wanted) && PyUnicode_CompareWithASCIIString(wanted, versions[i]) == 0) break;
     }
-    return Py_NewRef(PyType_GetModule(c->st->array_type));
+    return Py_NewRef(c->st->arrays);
 }
 
 static PyObject *do_to_device(cx_call *c)
@@ -381,11 +381,11 @@ METHODS(CX_OF_TYPE)
 
 static PyMethodDef array_methods[] = {
     METHODS(CX_OF_TYPE_ROW){ "__complex__", array_complex, METH_NOARGS,
-                             "__complex__($self, /)\n--\n\nOf an array of rank 0." },
+                             "__complex__($self) -> complex\n--\n\nOf an array of rank 0." },
     { "__copy__", array_copy, METH_NOARGS, NULL },
     { "__reduce__", array_reduce, METH_NOARGS, NULL },
     { "_restore", array_restore, METH_VARARGS | METH_CLASS, NULL },
-    { "tolist", array_tolist, METH_NOARGS, "tolist($self, /)\n--\n\nThe elements as nested lists of numbers." },
+    { "tolist", array_tolist, METH_NOARGS, "tolist($self) -> Any\n--\n\nThe elements as nested lists of numbers." },
     { 0 },
 };
 
@@ -417,7 +417,7 @@ static PyType_Slot array_slots[] = {
     { 0, NULL },
 };
 static PyType_Spec array_spec = {
-    .name = "calibrax_c.Array",
+    .name = "calibrax_c.array.Array",
     .basicsize = sizeof(cx_array),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = array_slots,
@@ -425,7 +425,6 @@ static PyType_Spec array_spec = {
 
 bool cx_add_array_type(cx_state *st, PyObject *module)
 {
-    if (!cx_methods(array_methods, st->signatures, "Array.")) return false;
-    st->array_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &array_spec, NULL);
+    st->array_type = cx_type(st, &array_spec);
     return st->array_type && PyModule_AddObjectRef(module, "Array", (PyObject *)st->array_type) == 0;
 }

@@ -274,15 +274,17 @@ static PyObject *report_repr(PyObject *self)
 }
 
 static PyGetSetDef report_members[] = {
-    { "run", get_run, NULL, "the Run; None: no launch came to its end", NULL },
-    { "targets", get_targets, NULL, "tuple of Target", NULL },
-    { "failures", get_failures, NULL, "tuple of Failure", NULL },
-    { "exit_code", get_exit_code, NULL, "0 pass, 1 a target is missed, 2 one cannot be looked at, 3 undecided", NULL },
-    { "passed", get_passed, NULL, "whether the exit code is 0", NULL },
+    { "run", get_run, NULL, "Run | None: the Run; None: no launch came to its end", NULL },
+    { "targets", get_targets, NULL, "tuple[Target, ...]: tuple of Target", NULL },
+    { "failures", get_failures, NULL, "tuple[Failure, ...]: tuple of Failure", NULL },
+    { "exit_code", get_exit_code, NULL, "int: 0 pass, 1 a target is missed, 2 one cannot be looked at, 3 undecided",
+      NULL },
+    { "passed", get_passed, NULL, "bool: whether the exit code is 0", NULL },
     { 0 },
 };
 static PyMethodDef report_methods[] = {
-    { "to_dict", report_to_dict, METH_NOARGS, "to_dict($self)\n--\n\nThe report as `calibrax run --json` prints it." },
+    { "to_dict", report_to_dict, METH_NOARGS,
+      "to_dict($self) -> dict[str, Any]\n--\n\nThe report as `calibrax run --json` prints it." },
     { 0 },
 };
 static PyType_Slot report_slots[] = {
@@ -302,9 +304,11 @@ static PyType_Spec report_spec = {
 
 static PyMethodDef functions[] = {
     { "run_benchmark", (PyCFunction)(void (*)(void))run_benchmark, METH_VARARGS | METH_KEYWORDS,
-      "run_benchmark(benchmark, *, name=None, scenario=None, launches=1, warmup=1, samples=30, sample_s=0.001, "
-      "budget_s=10.0, batch_size=32, max_batches=0, tags=None, targets=None, defs=None, config=None, trace=None, "
-      "level=0.95, detect=True, keep_going=False)\n--\n\n"
+      "run_benchmark(benchmark: object, *, name: str | None = None, scenario: str | None = None, launches: int = 1, "
+      "warmup: int = 1, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0, batch_size: int = 32, "
+      "max_batches: int = 0, tags: Mapping[str, str] | None = None, targets: Mapping[str, float] | None = None, defs: "
+      "Definitions | None = None, config: Mapping[str, Any] | None = None, trace: str | None = None, level: float = "
+      "0.95, detect: bool = True, keep_going: bool = False) -> Report\n--\n\n"
       "Runs an object (or a class, made with config) with run_training, run_evaluation, work() or run_batch(batch), "
       "and "
       "setup, teardown and\nget_performance_targets where it has them, in this process, and gives a Report. What it "
@@ -315,7 +319,7 @@ static PyMethodDef functions[] = {
 
 bool cx_add_benchmark(cx_state *st, PyObject *module)
 {
-    st->report_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &report_spec, NULL);
+    st->report_type = cx_type(st, &report_spec);
     return st->report_type && PyModule_AddObjectRef(module, "Report", (PyObject *)st->report_type) == 0 &&
-           PyModule_AddFunctions(module, functions) == 0;
+           cx_methods(functions, st->signatures, "") && PyModule_AddFunctions(module, functions) == 0;
 }

@@ -1,5 +1,4 @@
 /* One call from Python into the library: arguments by their signature, a borrowed context, a scope, the result. */
-#include <assert.h>
 #include <string.h>
 
 #include "python/state.h"
@@ -147,120 +146,6 @@ PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple)
     return all;
 }
 
-/* ---- signatures ---- */
-
-static bool is_space(char c) { return c == ' '; }
-
-/* A view of the text between two places, without blanks at its ends; NULL if nothing is left. */
-static const char *trim(const char *from, const char *to, size_t *length)
-{
-    while (from < to && is_space(*from)) from++;
-    while (to > from && is_space(to[-1])) to--;
-    *length = (size_t)(to - from);
-    return from < to ? from : NULL;
-}
-
-/* The first of the characters in stop outside brackets and quotes, or end. */
-static const char *find_outside(const char *at, const char *end, const char *stop)
-{
-    int depth = 0;
-    char quote = 0;
-
-    for (; at < end; at++) {
-        if (quote) {
-            quote = *at == quote ? 0 : quote;
-            continue;
-        }
-        if (depth == 0 && strchr(stop, *at)) break;
-        if (*at == '\'') quote = *at;
-        depth += (*at == '[' || *at == '(') - (*at == ']' || *at == ')');
-    }
-    return at;
-}
-
-static bool parse(cx_function *f)
-{
-    const char *end = f->signature + strlen(f->signature), *at = f->signature;
-    cx_parameter *list = PyMem_Calloc(CX_MAX_ARGS + 1, sizeof *list);
-    bool keyword = false;
-    int n = 0;
-
-    if (!list) return PyErr_NoMemory() != NULL;
-    for (const char *stop; at < end; at = stop + 1) {
-        stop = find_outside(at, end, ",");
-        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":");
-        cx_parameter p = { .how = keyword ? CX_BY_NAME : CX_BY_EITHER };
-        p.name = trim(at, colon, &p.name_length);
-        if (!p.name) continue;
-        if (p.name[0] == '/') {
-            for (int i = 0; i < n; i++) list[i].how = CX_BY_POSITION;
-            continue;
-        }
-        if (p.name[0] == '*') {
-            keyword = true;
-            if (p.name_length == 1) continue;
-            p.name++, p.name_length--;
-            p.how = CX_BY_REST;
-        }
-        if (colon < equals) p.annotation = trim(colon + 1, equals, &p.annotation_length);
-        if (equals < stop) p.fallback = trim(equals + 1, stop, &p.fallback_length);
-        assert(n < CX_MAX_ARGS);
-        list[n++] = p;
-    }
-    f->parameters = list;
-    f->nparameters = n;
-    return true;
-}
-
-/* The signature of a documentation string name(signature) -> result\n--\n\ntext without its annotations, which inspect does not
- * read: what remains is moved to the front of a copy, and the text after it. */
-char *cx_plain_doc(const char *doc)
-{
-    const char *open = strchr(doc, '('), *arrow = strstr(doc, ") -> "), *rest = strstr(doc, "\n--\n\n");
-    char *out = PyMem_Malloc(strlen(doc) + 1), *to = out;
-
-    if (!out || !open || !arrow || !rest) {
-        PyMem_Free(out);
-        return NULL;
-    }
-    memcpy(to, doc, (size_t)(open + 1 - doc));
-    to += open + 1 - doc;
-    for (const char *at = open + 1, *stop; at <= arrow; at = stop + 1) {
-        stop = find_outside(at, arrow, ",");
-        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":");
-        size_t name_length, fallback_length;
-        const char *name = trim(at, colon, &name_length),
-                   *fallback = trim(equals + (equals < stop), stop, &fallback_length);
-        if (!name) continue;
-        if (at > open + 1) to = memcpy(to, ", ", 2), to += 2;
-        memcpy(to, name, name_length);
-        to += name_length;
-        if (equals == stop) continue;
-        *to++ = '=';
-        memcpy(to, fallback, fallback_length);
-        to += fallback_length;
-    }
-    *to++ = ')';
-    memcpy(to, rest, strlen(rest) + 1);
-    return out;
-}
-
-PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *prefix)
-{
-    for (PyMethodDef *m = table; m->ml_name; m++) {
-        const char *open = m->ml_doc ? strchr(m->ml_doc, '(') : NULL, *end = open ? strstr(open, "\n--\n\n") : NULL;
-        char *plain = end && strstr(open, ") -> ") ? cx_plain_doc(m->ml_doc) : NULL;
-        PyObject *key = plain ? PyUnicode_FromFormat("%s%s", prefix, m->ml_name) : NULL;
-        PyObject *text = key ? PyUnicode_FromStringAndSize(open, end - open) : NULL;
-        bool fine = text && PyDict_SetItem(signatures, key, text) == 0;
-        Py_XDECREF(key);
-        Py_XDECREF(text);
-        if (plain) m->ml_doc = plain; /* as long as the process, as the table */
-        if (plain && !fine) return NULL;
-    }
-    return table;
-}
-
 /* ---- binding ---- */
 
 /* Place of a keyword, or -1; its value follows the positional arguments. */
@@ -277,7 +162,8 @@ static Py_ssize_t find_keyword(PyObject *kwnames, Py_ssize_t n, const cx_paramet
 static bool refuse_extra(const cx_call *c, Py_ssize_t given, Py_ssize_t taken, PyObject *kwnames, uint64_t used)
 {
     if (given > taken) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %zd positional arguments, got %zd", c->name, taken, given);
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %zd positional argument%s, got %zd", c->name, taken,
+                     taken == 1 ? "" : "s", given);
         return false;
     }
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_Size(kwnames); k++)
@@ -333,7 +219,7 @@ PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *cons
     c.function = f;
     c.fn = f->fn;
     c.self = self;
-    if ((f->parameters || parse(f)) && bind(&c, args, nargs, kwnames)) result = f->impl(&c);
+    if ((f->parameters || cx_parse(f)) && bind(&c, args, nargs, kwnames)) result = f->impl(&c);
     cx_call_done(&c);
     return result;
 }
@@ -361,7 +247,9 @@ const cx_parameter *cx_parameter_of(const cx_call *c, const char *name)
 PyObject *cx_arg(cx_call *c, const char *name)
 {
     int i = place_of(c, name);
-    return i < 0 || c->arg[i] == Py_None ? NULL : c->arg[i];
+
+    if (i < 0) return NULL;
+    return c->arg[i] == Py_None && c->function->parameters[i].fallback ? NULL : c->arg[i];
 }
 
 /* The default of a parameter as an object, a new reference; NULL without an exception if it is None. */

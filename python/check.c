@@ -236,18 +236,19 @@ static PyObject *check_repr(PyObject *self)
 }
 
 static PyGetSetDef check_members[] = {
-    { "exit_code", get_exit_code, NULL, "0 pass, 1 regression, 2 cannot be compared, 3 undecided", NULL },
-    { "passed", get_passed, NULL, "whether the exit code is 0", NULL },
-    { "sentence", get_sentence, NULL, "the answer in words", NULL },
-    { "reason", get_reason, NULL, "why the comparison as a whole proves nothing, such as 'same-run'; None: it does",
-      NULL },
-    { "findings", get_findings, NULL, "tuple of Finding, one a metric of a point", NULL },
+    { "exit_code", get_exit_code, NULL, "int: 0 pass, 1 regression, 2 cannot be compared, 3 undecided", NULL },
+    { "passed", get_passed, NULL, "bool: whether the exit code is 0", NULL },
+    { "sentence", get_sentence, NULL, "str: the answer in words", NULL },
+    { "reason", get_reason, NULL,
+      "str | None: why the comparison as a whole proves nothing, such as 'same-run'; None: it does", NULL },
+    { "findings", get_findings, NULL, "tuple[Finding, ...]: tuple of Finding, one a metric of a point", NULL },
     { 0 },
 };
 static PyMethodDef check_methods[] = {
     { "text", (PyCFunction)(void (*)(void))check_text, METH_VARARGS | METH_KEYWORDS,
-      "text($self, format='text')\n--\n\nThe answer as 'text', 'json', 'markdown', 'junit' or 'github'." },
-    { "to_dict", check_to_dict, METH_NOARGS, "to_dict($self)\n--\n\nThe answer as its JSON has it." },
+      "text($self, format: str = 'text') -> str\n--\n\nThe answer as 'text', 'json', 'markdown', 'junit' or "
+      "'github'." },
+    { "to_dict", check_to_dict, METH_NOARGS, "to_dict($self) -> dict[str, Any]\n--\n\nThe answer as its JSON has it." },
     { 0 },
 };
 static PyType_Slot check_slots[] = {
@@ -257,9 +258,10 @@ static PyType_Slot check_slots[] = {
     { Py_tp_getset, check_members },
     { Py_tp_methods, check_methods },
     { Py_tp_doc,
-      "Check(run, baseline, *, threshold=0.05, primary_threshold=None, secondary_threshold=None, thresholds=None, "
-      "minimum=0.0, level=0.95, values_only=False, allow_dropped=False, allow_other_machine=False, "
-      "undecided_passes=False, waivers=None, defs=None)\n--\n\n"
+      "Check(run: Run, baseline: Run, *, threshold: float = 0.05, primary_threshold: float | None = None, "
+      "secondary_threshold: float | None = None, thresholds: Mapping[str, float] | None = None, minimum: float = 0.0, "
+      "level: float = 0.95, values_only: bool = False, allow_dropped: bool = False, allow_other_machine: bool = False, "
+      "undecided_passes: bool = False, waivers: Path | None = None, defs: Run | None = None) -> Check\n--\n\n"
       "Holds a run against a baseline, metric by metric: by samples or bounds where both have them, else by values.\n"
       "thresholds: a dict of relative changes by pattern of metrics' names; waivers: a file of findings that are "
       "accepted." },
@@ -274,6 +276,6 @@ static PyType_Spec check_spec = {
 
 bool cx_add_check(cx_state *st, PyObject *module)
 {
-    st->check_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &check_spec, NULL);
+    st->check_type = cx_type(st, &check_spec);
     return st->check_type && PyModule_AddObjectRef(module, "Check", (PyObject *)st->check_type) == 0;
 }

@@ -28,7 +28,7 @@ static PyObject *filled(cx_call *c, double value)
     cbx_dtype t = CBX_F64;
     int ndim;
 
-    if (!cx_shape_arg(c, 0, &ndim, shape) || !options(c, &t) || !cx_begin(c)) return NULL;
+    if (!cx_shape_arg(c, "shape", &ndim, shape) || !options(c, &t) || !cx_begin(c)) return NULL;
     return cx_result(c, value != 0 ? cbx_ones(c->ctx, ndim, shape, t) : cbx_zeros(c->ctx, ndim, shape, t));
 }
 static PyObject *do_zeros(cx_call *c) { return filled(c, 0); }
@@ -36,7 +36,7 @@ static PyObject *do_ones(cx_call *c) { return filled(c, 1); }
 
 static PyObject *filled_like(cx_call *c, bool one)
 {
-    const cbx_array *x = cx_array_arg(c, 0);
+    const cbx_array *x = cx_array_arg(c, "x");
     const cbx_array_desc *d = x ? cbx_array_get_desc(x) : NULL;
     cbx_dtype t = x ? d->dtype : CBX_F64;
 
@@ -192,8 +192,8 @@ static PyObject *do_meshgrid(cx_call *c)
 }
 
 /* clang-format off */
-#define LIKE "x, /, *, dtype=None, device=None"
-#define SHAPED "shape, *, dtype=None, device=None"
+#define LIKE "x: Array, /, *, dtype: DType | None = None, device: str | None = None"
+#define SHAPED "shape: int | Sequence[int], *, dtype: DType | None = None, device: str | None = None"
 #define CREATION(X) \
     X(arange, "start: Number, /, stop: Number | None = None, step: Number = 1, *, dtype: DType | None = None, device: str | None = None", "Array", do_arange, 0, "Numbers from start by step up to stop.") \
     X(asarray, "obj: object, /, *, dtype: DType | None = None, device: str | None = None, copy: bool | None = None", "Array", do_asarray, 0, "An Array of numbers, nested sequences, or what an object with a buffer or __dlpack__ holds.") \

@@ -15,7 +15,7 @@ PyObject *cx_dtype_object(cx_state *st, cbx_dtype t) { return Py_NewRef(st->dtyp
 
 static PyObject *dtype_repr(PyObject *self)
 {
-    return PyUnicode_FromFormat("calibrax_c.%s", cbx_dtype_name(dtype_of(self)));
+    return PyUnicode_FromFormat("calibrax_c.array.%s", cbx_dtype_name(dtype_of(self)));
 }
 static PyObject *dtype_str(PyObject *self) { return PyUnicode_FromString(cbx_dtype_name(dtype_of(self))); }
 static PyObject *get_name(PyObject *self, void *unused)
@@ -43,8 +43,8 @@ static void dtype_dealloc(PyObject *self)
 }
 
 static PyGetSetDef dtype_members[] = {
-    { "name", get_name, NULL, "the name, as in the array API", NULL },
-    { "itemsize", get_itemsize, NULL, "bytes of one element", NULL },
+    { "name", get_name, NULL, "str: the name, as in the array API", NULL },
+    { "itemsize", get_itemsize, NULL, "int: bytes of one element", NULL },
     { 0 },
 };
 static PyMethodDef dtype_type_methods[] = {
@@ -61,7 +61,7 @@ static PyType_Slot dtype_slots[] = {
     { 0, NULL },
 };
 static PyType_Spec dtype_spec = {
-    .name = "calibrax_c.dtype",
+    .name = "calibrax_c.array.dtype",
     .basicsize = sizeof(dtype_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = dtype_slots,
@@ -69,7 +69,7 @@ static PyType_Spec dtype_spec = {
 
 bool cx_add_dtypes(cx_state *st, PyObject *module)
 {
-    st->dtype_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &dtype_spec, NULL);
+    st->dtype_type = cx_type(st, &dtype_spec);
     if (!st->dtype_type || PyModule_AddObjectRef(module, "dtype", (PyObject *)st->dtype_type) < 0) return false;
     for (int t = 0; t < CBX_DTYPE_COUNT; t++) {
         dtype_object *o = PyObject_New(dtype_object, st->dtype_type);

@@ -74,9 +74,9 @@ static PyObject *shift(cx_call *c)
 }
 
 /* clang-format off */
-#define ONE "x, /, *, n=None, axis=-1, norm='backward'"
-#define SEVERAL "x, /, *, s=None, axes=None, norm='backward'"
-#define FREQUENCIES "n, /, *, d=1.0, dtype=None, device=None"
+#define ONE "x: Array, /, *, n: int | None = None, axis: int = -1, norm: 'backward' | 'ortho' | 'forward' = 'backward'"
+#define SEVERAL "x: Array, /, *, s: Sequence[int] | None = None, axes: int | Sequence[int] | None = None, norm: 'backward' | 'ortho' | 'forward' = 'backward'"
+#define FREQUENCIES "n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None"
 #define FFT(X) \
     X(fft, ONE, "Array", transform, cbx_fft, "Fourier transform along an axis.") \
     X(fftfreq, FREQUENCIES, "Array", frequencies, cbx_fftfreq, "Frequencies of fft.") \

@@ -19,8 +19,9 @@ bool cx_add_info(cx_state *st, PyObject *module)
         { "dtype", "the dtype" },
         { 0 },
     };
-    static PyStructSequence_Desc finfo = { "calibrax_c.finfo_result", "Range and precision of floats.", floats, 6 };
-    static PyStructSequence_Desc iinfo = { "calibrax_c.iinfo_result", "Range of whole numbers.", whole, 4 };
+    static PyStructSequence_Desc finfo = { "calibrax_c.array.finfo_result", "Range and precision of floats.", floats,
+                                           6 };
+    static PyStructSequence_Desc iinfo = { "calibrax_c.array.iinfo_result", "Range of whole numbers.", whole, 4 };
 
     (void)module;
     st->finfo = PyStructSequence_NewType(&finfo);
@@ -84,8 +85,8 @@ static PyObject *do_iinfo(cx_call *c)
 
 static PyObject *do_info(cx_call *c)
 {
-    return cx_methods(cx_inquiry_methods, c->st->signatures, "__array_namespace_info__.")
-               ? cx_namespace_new(c->st, "calibrax_c.__array_namespace_info__", cx_inquiry_methods)
+    return cx_methods(cx_inquiry_methods, c->st->signatures, "array.__array_namespace_info__.")
+               ? cx_namespace_new(c->st, "calibrax_c.array.__array_namespace_info__", cx_inquiry_methods)
                : NULL;
 }
 

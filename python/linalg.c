@@ -23,11 +23,11 @@ bool cx_add_linalg(cx_state *st, PyObject *module)
                                               { "S", "its singular values" },
                                               { 0 } };
     static PyStructSequence_Desc descs[] = {
-        { "calibrax_c.linalg.eigh_result", "Eigenvalues and vectors.", eigh, 2 },
-        { "calibrax_c.linalg.qr_result", "QR factors.", qr, 2 },
-        { "calibrax_c.linalg.slogdet_result", "A determinant.", slogdet, 2 },
-        { "calibrax_c.linalg.svd_result", "Singular value decomposition.", svd, 3 },
-        { "calibrax_c.linalg.lstsq_result", "Least squares.", lstsq, 4 },
+        { "calibrax_c.array.linalg.eigh_result", "Eigenvalues and vectors.", eigh, 2 },
+        { "calibrax_c.array.linalg.qr_result", "QR factors.", qr, 2 },
+        { "calibrax_c.array.linalg.slogdet_result", "A determinant.", slogdet, 2 },
+        { "calibrax_c.array.linalg.svd_result", "Singular value decomposition.", svd, 3 },
+        { "calibrax_c.array.linalg.lstsq_result", "Least squares.", lstsq, 4 },
     };
     PyTypeObject **const types[] = { &st->eigh, &st->qr, &st->slogdet, &st->svd, &st->lstsq };
 

@@ -41,32 +41,31 @@ PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *met
 
     if (!m) return NULL;
     n->home = st;
-    n->module = Py_NewRef(PyType_GetModule(st->array_type));
+    n->module = Py_NewRef(st->core);
     name = PyUnicode_FromString(full_name);
     if (!name || PyObject_SetAttrString(m, "__name__", name) < 0 || PyModule_AddFunctions(m, methods) < 0) Py_CLEAR(m);
     Py_XDECREF(name);
     return m;
 }
 
-bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethodDef *const *tables, size_t n)
+PyObject *cx_add_namespace(cx_state *st, PyObject *parent, const char *name, PyMethodDef *const *tables, size_t n)
 {
-    PyObject *full = PyUnicode_FromFormat("calibrax_c.%s", name), *m = NULL;
-    const char *text = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL;
-    PyObject *prefix = PyUnicode_FromFormat("%s.", name);
-    const char *dotted = prefix ? PyUnicode_AsUTF8AndSize(prefix, NULL) : NULL;
-    bool fine = text && dotted;
+    PyObject *full = PyUnicode_FromFormat("calibrax_c.%s", name), *dotted = PyUnicode_FromFormat("%s.", name),
+             *m = NULL;
+    const char *text = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL, *last = strrchr(name, '.');
+    const char *prefix = dotted ? PyUnicode_AsUTF8AndSize(dotted, NULL) : NULL;
+    bool fine = text && prefix;
 
-    for (size_t i = 0; fine && i < n && tables[i]; i++) fine = cx_methods(tables[i], st->signatures, dotted) != NULL;
+    for (size_t i = 0; fine && i < n && tables[i]; i++) fine = cx_methods(tables[i], st->signatures, prefix) != NULL;
     fine = fine && (m = cx_namespace_new(st, text, tables[0]));
-
     for (size_t i = 1; fine && i < n && tables[i]; i++) fine = PyModule_AddFunctions(m, tables[i]) == 0;
-    fine = fine && PyModule_AddObjectRef(module, name, m) == 0 &&
+    fine = fine && PyModule_AddObjectRef(parent, last ? last + 1 : name, m) == 0 &&
            PyDict_SetItem(PyImport_GetModuleDict(), full, m) == 0;
 
-    Py_XDECREF(prefix);
+    Py_XDECREF(dotted);
     Py_XDECREF(full);
     Py_XDECREF(m);
-    return fine;
+    return fine ? m : NULL; /* parent holds it */
 }
 
 /* ---- the module ---- */
@@ -85,23 +84,22 @@ static bool add_constants(PyObject *module)
         if (!fine) return false;
     }
     return PyModule_AddObjectRef(module, "newaxis", Py_None) == 0 &&
-           PyModule_AddStringConstant(module, "__array_api_version__", "2023.12") == 0 &&
-           PyModule_AddStringConstant(module, "__version__", cbx_version()) == 0;
+           PyModule_AddStringConstant(module, "__array_api_version__", "2023.12") == 0;
 }
 
 static int module_exec(PyObject *module)
 {
-    PyMethodDef *const topics[] = { cx_dtype_methods,        cx_creation_methods,  cx_elementwise_methods,
+    PyMethodDef *const arrays[] = { cx_dtype_methods,        cx_creation_methods,  cx_elementwise_methods,
                                     cx_reduction_methods,    cx_searching_methods, cx_set_methods,
                                     cx_product_methods,      cx_info_methods,      cx_device_methods,
-                                    cx_manipulation_methods, cx_dlpack_methods,    cx_ingest_methods,
-                                    cx_launch_methods,       cx_doctor_methods };
+                                    cx_manipulation_methods, cx_dlpack_methods };
+    PyMethodDef *const topics[] = { cx_ingest_methods, cx_launch_methods, cx_doctor_methods };
     const struct {
         const char *name;
         PyMethodDef *tables[3]; /* the first NULL ends them */
-    } namespaces[] = { { "linalg", { cx_linalg_methods, cx_product_methods } },
-                       { "fft", { cx_fft_methods } },
-                       { "random", { cx_random_methods } },
+    } namespaces[] = { { "array.linalg", { cx_linalg_methods, cx_product_methods } },
+                       { "array.fft", { cx_fft_methods } },
+                       { "array.random", { cx_random_methods } },
                        { "statistics", { cx_statistics_methods, cx_hypothesis_methods, cx_resampling_methods } },
                        { "analysis", { cx_analysis_methods } },
                        { "ci", { cx_bisection_methods } },
@@ -112,23 +110,29 @@ static int module_exec(PyObject *module)
     cx_state *st = raw_state(module);
 
     st->home = st;
+    st->core = module;
     st->signatures = PyDict_New();
     if (!st->signatures || PyModule_AddObjectRef(module, "_signatures", st->signatures) < 0) return -1;
-    if (!cx_add_dtypes(st, module) || !cx_add_array_type(st, module) || !cx_add_info(st, module) ||
-        !cx_add_sets(st, module) || !cx_add_linalg(st, module) || !add_constants(module) ||
+    st->arrays = Py_XNewRef(cx_add_namespace(st, module, "array", arrays, CBX_LEN(arrays)));
+    if (!st->arrays || !cx_add_dtypes(st, st->arrays) || !cx_add_array_type(st, st->arrays) ||
+        !cx_add_info(st, module) || !cx_add_sets(st, module) || !cx_add_linalg(st, module) ||
+        !add_constants(st->arrays) || PyModule_AddStringConstant(module, "__version__", cbx_version()) < 0 ||
         !cx_add_records(st, module) || !cx_add_run(st, module) || !cx_add_store(st, module) ||
-        !cx_add_check(st, module) || !cx_add_benchmark(st, module) || !cx_add_answers(st) || !cx_add_things(st, module))
+        !cx_add_check(st, module) || !cx_add_benchmark(st, module) || !cx_add_answers(st) || !cx_add_things(st))
         return -1;
     for (size_t i = 0; i < CBX_LEN(topics); i++)
         if (!cx_methods(topics[i], st->signatures, "") || PyModule_AddFunctions(module, topics[i]) < 0) return -1;
-    for (size_t i = 0; i < CBX_LEN(namespaces); i++)
-        if (!cx_add_namespace(st, module, namespaces[i].name, namespaces[i].tables, CBX_LEN(namespaces[i].tables)))
+    for (size_t i = 0; i < CBX_LEN(namespaces); i++) {
+        PyObject *parent = strchr(namespaces[i].name, '.') ? st->arrays : module;
+        if (!cx_add_namespace(st, parent, namespaces[i].name, namespaces[i].tables, CBX_LEN(namespaces[i].tables)))
             return -1;
+    }
     return cx_place_types(st, module) ? 0 : -1;
 }
 
 /* Every reference that the state holds. */
 #define EACH_OBJECT(X)                                                                                                 \
+    X(arrays)                                                                                                          \
     X(signatures)                                                                                                      \
     X(array_type)                                                                                                      \
     X(dtype_type)                                                                                                      \
@@ -177,7 +181,7 @@ static PyModuleDef_Slot slots[] = {
 };
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "calibrax_c",
+    .m_name = "calibrax_c._core",
     .m_doc = "Calibrax: arrays of the Python array API, with DLPack and the buffer protocol; runs of measurements, "
              "stores, checks, benchmarks; statistics, analysis, profiling, monitoring, validation.",
     .m_size = sizeof(cx_state),
@@ -187,5 +191,5 @@ static PyModuleDef definition = {
     .m_free = module_free,
 };
 
-PyMODINIT_FUNC PyInit_calibrax_c(void);
-PyMODINIT_FUNC PyInit_calibrax_c(void) { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

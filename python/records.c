@@ -2,6 +2,7 @@
 #include "python/records.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct cx_field {
@@ -19,32 +20,31 @@ typedef struct record_type {
 /* clang-format off */
 static const record_type types[CX_RECORD_COUNT] = {
     [CX_METRIC_DEF] = { "calibrax_c.MetricDef",
-        "MetricDef(name, unit, direction, group='', priority='secondary', description='')\n--\n\n"
         "How to read a metric: its unit, and which direction is better ('higher', 'lower', or 'info' for neither).", {
         { "name", CX_TEXT, NULL, "name of the metric" }, { "unit", CX_TEXT, NULL, "'s', 'MiB', '1' ..." },
         { "direction", CX_DIRECTION, NULL, "'higher', 'lower' or 'info'" }, { "group", CX_TEXT, "", "what it belongs to" },
         { "priority", CX_PRIORITY, "secondary", "'primary' or 'secondary'" }, { "description", CX_TEXT, "", "in words" } } },
     [CX_METRIC] = { "calibrax_c.Metric",
-        "Metric(value, lower=None, upper=None, samples=None)\n--\n\nA value in the unit of its definition, with its interval and samples.", {
+        "A value in the unit of its definition, with its interval and samples.", {
         { "value", CX_NUMBER, NULL, "the value" }, { "lower", CX_MAYBE_NUMBER, "", "lower bound, or None" },
         { "upper", CX_MAYBE_NUMBER, "", "upper bound, or None" }, { "samples", CX_NUMBERS, "", "tuple of floats, or None" } } },
     [CX_POINT] = { "calibrax_c.Point",
-        "Point(name, scenario, tags={}, metrics={})\n--\n\nOne measurement under one configuration: metrics by name.", {
+        "One measurement under one configuration: metrics by name.", {
         { "name", CX_TEXT, NULL, "what was measured" }, { "scenario", CX_TEXT, NULL, "under which circumstances" },
-        { "tags", CX_TAGS, "", "configuration: text by text" }, { "metrics", CX_METRICS, "", "Metric by name" } } },
+        { "tags", CX_TAGS, "", "configuration, text by text" }, { "metrics", CX_METRICS, "", "Metric by name" } } },
     [CX_RUN_ENTRY] = { "calibrax_c.RunEntry", "A run of a store as its index knows it.", {
-        { "id", CX_TEXT, NULL, "id" }, { "timestamp", CX_ANY, NULL, "datetime, UTC" }, { "commit", CX_MAYBE_TEXT, "", "or None" },
+        { "id", CX_TEXT, NULL, "id" }, { "timestamp", CX_ANY, NULL, "datetime: datetime, UTC" }, { "commit", CX_MAYBE_TEXT, "", "or None" },
         { "branch", CX_MAYBE_TEXT, "", "or None" }, { "machine", CX_MAYBE_TEXT, "", "fingerprint, or None" },
         { "points", CX_WHOLE, NULL, "number of points" }, { "bytes", CX_WHOLE, NULL, "of its file" } } },
     [CX_TREND_POINT] = { "calibrax_c.TrendPoint", "One value of a series.", {
-        { "run_id", CX_TEXT, NULL, "of the run" }, { "timestamp", CX_ANY, NULL, "datetime, UTC" }, { "value", CX_NUMBER, NULL, "value" },
+        { "run_id", CX_TEXT, NULL, "of the run" }, { "timestamp", CX_ANY, NULL, "datetime: datetime, UTC" }, { "value", CX_NUMBER, NULL, "value" },
         { "commit", CX_MAYBE_TEXT, "", "or None" }, { "branch", CX_MAYBE_TEXT, "", "or None" },
         { "machine", CX_MAYBE_TEXT, "", "or None" }, { "lower", CX_MAYBE_NUMBER, "", "or None" },
         { "upper", CX_MAYBE_NUMBER, "", "or None" } } },
     [CX_TREND_SERIES] = { "calibrax_c.TrendSeries", "One metric of one configuration over time, oldest first.", {
         { "metric", CX_TEXT, NULL, "metric" }, { "point_name", CX_TEXT, NULL, "name of the points" },
         { "scenario", CX_TEXT, "", "their scenario" }, { "tags", CX_TAGS, "", "their tags" },
-        { "points", CX_ANY, NULL, "tuple of TrendPoint" } } },
+        { "points", CX_ANY, NULL, "tuple[TrendPoint, ...]: tuple of TrendPoint" } } },
     [CX_FINDING] = { "calibrax_c.Finding", "One metric of one point against its baseline.", {
         { "outcome", CX_TEXT, NULL, "'unchanged', 'improved', 'regressed', 'equivalent', 'undecided', 'new', 'dropped' ..." },
         { "exit_code", CX_WHOLE, NULL, "that it asks for" }, { "point", CX_TEXT, NULL, "name of the point" },
@@ -64,26 +64,26 @@ static const record_type types[CX_RECORD_COUNT] = {
         { "phase", CX_TEXT, NULL, "'setup', 'training', 'work', 'evaluation', 'targets' ..." },
         { "message", CX_TEXT, NULL, "in words" } } },
     [CX_PYTHON_CALL] = { "calibrax_c.PythonCall", "A function in an interpreter of its own.", {
-        { "timing", CX_ANY, NULL, "profiling.Timing" }, { "process", CX_ANY, NULL, "profiling.ProfileRun of the whole interpreter" },
-        { "work", CX_ANY, NULL, "profiling.Flops" }, { "compiled", CX_ANY, "", "profiling.Hlo, or None" } } },
+        { "timing", CX_ANY, NULL, "profiling.Timing: profiling.Timing" }, { "process", CX_ANY, NULL, "profiling.ProfileRun: profiling.ProfileRun of the whole interpreter" },
+        { "work", CX_ANY, NULL, "profiling.Flops: profiling.Flops" }, { "compiled", CX_ANY, "", "profiling.Hlo | None: profiling.Hlo, or None" } } },
     [CX_IMPORT_NOTE] = { "calibrax_c.ImportNote", "A file, or an entry of one, that became no run or point as it stands.", {
         { "file", CX_TEXT, NULL, "the file" }, { "entry", CX_MAYBE_TEXT, "", "name in it; None: the whole file" }, { "message", CX_TEXT, NULL, "in words" } } },
     [CX_IMPORTED] = { "calibrax_c.Imported", "What files of other tools hold.", {
-        { "runs", CX_ANY, NULL, "tuple of Run" }, { "formats", CX_ANY, NULL, "tuple of text: the format of each run's file" },
-        { "notes", CX_ANY, NULL, "tuple of ImportNote" } } },
+        { "runs", CX_ANY, NULL, "tuple[Run, ...]: tuple of Run" }, { "formats", CX_ANY, NULL, "tuple[str, ...]: tuple of text: the format of each run's file" },
+        { "notes", CX_ANY, NULL, "tuple[ImportNote, ...]: tuple of ImportNote" } } },
     [CX_INGESTED_RUN] = { "calibrax_c.IngestedRun", "A run that a store took.", {
         { "id", CX_TEXT, NULL, "of the run" }, { "points", CX_WHOLE, NULL, "number of points" }, { "file", CX_TEXT, NULL, "it came from" },
         { "format", CX_TEXT, NULL, "of the file" } } },
     [CX_INGESTED] = { "calibrax_c.Ingested", "What a store took, and what not.", {
-        { "runs", CX_ANY, NULL, "tuple of IngestedRun" }, { "skipped", CX_ANY, NULL, "tuple of ImportNote: files left out, and why" },
-        { "notes", CX_ANY, NULL, "tuple of ImportNote: entries" } } },
+        { "runs", CX_ANY, NULL, "tuple[IngestedRun, ...]: tuple of IngestedRun" }, { "skipped", CX_ANY, NULL, "tuple[ImportNote, ...]: tuple of ImportNote: files left out, and why" },
+        { "notes", CX_ANY, NULL, "tuple[ImportNote, ...]: tuple of ImportNote: entries" } } },
     [CX_CARE] = { "calibrax_c.Care", "What care of a store came to.", {
         { "files", CX_WHOLE, NULL, "looked at" }, { "changed", CX_WHOLE, NULL, "removed, rewritten or copied" }, { "bytes", CX_WHOLE, NULL, "of those" },
-        { "problems", CX_ANY, NULL, "tuple of (file, sentence)" } } },
+        { "problems", CX_ANY, NULL, "tuple[tuple[str, str], ...]: tuple of (file, sentence)" } } },
     [CX_COMPARISON] = { "calibrax_c.Comparison", "Competitors side by side.", {
-        { "labels", CX_ANY, NULL, "tuple of competitors" }, { "reference", CX_TEXT, NULL, "base of speed-ups" },
-        { "rows", CX_ANY, NULL, "tuple of analysis.Row" }, { "winners", CX_ANY, NULL, "tuple of analysis.Winner, the overall one last" },
-        { "remarks", CX_ANY, NULL, "tuple of sentences: what to know before believing the table" } } },
+        { "labels", CX_ANY, NULL, "tuple[str, ...]: tuple of competitors" }, { "reference", CX_TEXT, NULL, "base of speed-ups" },
+        { "rows", CX_ANY, NULL, "tuple[analysis.Row, ...]: tuple of analysis.Row" }, { "winners", CX_ANY, NULL, "tuple[analysis.Winner, ...]: tuple of analysis.Winner, the overall one last" },
+        { "remarks", CX_ANY, NULL, "tuple[str, ...]: tuple of sentences: what to know before believing the table" } } },
 };
 /* clang-format on */
 
@@ -471,18 +471,59 @@ static PyObject *get_field(PyObject *self, void *index)
 
 static PyMethodDef record_methods[] = {
     { "to_dict", record_to_dict, METH_NOARGS,
-      "to_dict($self)\n--\n\nA dict of plain values; what is None is left out." },
+      "to_dict($self) -> dict[str, Any]\n--\n\nA dict of plain values; what is None is left out." },
     { "from_dict", record_from_dict, METH_O | METH_CLASS,
-      "from_dict($type, mapping, /)\n--\n\nOf a dict as to_dict gives it; other members are passed over." },
+      "from_dict($type, mapping: Mapping[str, Any] | object, /) -> Self\n--\n\nOf a dict as to_dict gives it; other "
+      "members are passed over." },
     { "__reduce__", record_reduce, METH_NOARGS, NULL },
     { 0 },
 };
 
 static PyGetSetDef getters[CX_RECORD_COUNT][CX_FIELDS_MOST + 1];
 
+/* Name(field: type = default, ...) -> Name, and the documentation. */
+static PyObject *document(const record_type *t)
+{
+    static const char *const types_of[] = { [CX_TEXT] = "str",
+                                            [CX_MAYBE_TEXT] = "str | None",
+                                            [CX_NUMBER] = "float",
+                                            [CX_MAYBE_NUMBER] = "float | None",
+                                            [CX_WHOLE] = "int",
+                                            [CX_NUMBERS] = "tuple[float, ...] | None",
+                                            [CX_TAGS] = "dict[str, str]",
+                                            [CX_METRICS] = "dict[str, Metric]",
+                                            [CX_DIRECTION] = "str",
+                                            [CX_PRIORITY] = "str" };
+    const char *name = strchr(t->name, '.') + 1;
+    PyObject *text = PyUnicode_FromFormat("%s(", name);
+    size_t required = 0; /* fields before the last one without a default have none in a signature */
+
+    for (size_t i = 0; i < nfields(t); i++)
+        if (!t->fields[i].fallback) required = i + 1;
+    for (size_t i = 0; text && i < nfields(t); i++) {
+        const cx_field *f = &t->fields[i];
+        bool any = f->kind == CX_ANY, dict = f->kind == CX_TAGS || f->kind == CX_METRICS,
+             string = f->kind == CX_TEXT || f->kind == CX_PRIORITY;
+        int length = any ? (int)(strstr(f->doc, ": ") - f->doc) : (int)strlen(types_of[f->kind]);
+        char field[200];
+        snprintf(field, sizeof field, "%s%s: %.*s%s%s%s", i ? ", " : "", f->name, length,
+                 any ? f->doc : types_of[f->kind],
+                 i < required ? ""
+                 : dict       ? " = {}"
+                 : string     ? " = '"
+                              : " = None",
+                 i >= required && string ? f->fallback : "", i >= required && string ? "'" : "");
+        PyObject *part = PyUnicode_FromString(field);
+        PyUnicode_AppendAndDel(&text, part);
+    }
+    if (text) PyUnicode_AppendAndDel(&text, PyUnicode_FromFormat(") -> %s\n--\n\n%s", name, t->doc));
+    return text;
+}
+
 static bool add_type(cx_state *st, PyObject *module, int k)
 {
     const record_type *t = &types[k];
+    PyObject *doc = document(t);
     size_t n = nfields(t);
     PyType_Slot slots[] = {
         { Py_tp_new, record_call },
@@ -492,7 +533,7 @@ static bool add_type(cx_state *st, PyObject *module, int k)
         { Py_tp_hash, record_hash },
         { Py_tp_getset, getters[k] },
         { Py_tp_methods, record_methods },
-        { Py_tp_doc, (char *)(uintptr_t)t->doc },
+        { Py_tp_doc, doc ? (char *)(uintptr_t)PyUnicode_AsUTF8AndSize(doc, NULL) : NULL },
         { 0, NULL },
     };
     PyType_Spec spec = { .name = t->name,
@@ -502,7 +543,8 @@ static bool add_type(cx_state *st, PyObject *module, int k)
 
     for (size_t i = 0; i < n; i++)
         getters[k][i] = (PyGetSetDef){ t->fields[i].name, get_field, NULL, t->fields[i].doc, (void *)(uintptr_t)i };
-    st->records[k] = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    st->records[k] = doc ? cx_type(st, &spec) : NULL;
+    Py_XDECREF(doc);
     return st->records[k] && PyModule_AddObjectRef(module, strchr(t->name, '.') + 1, (PyObject *)st->records[k]) == 0;
 }
 

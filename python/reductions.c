@@ -128,10 +128,10 @@ static PyObject *do_average(cx_call *c)
 }
 
 /* clang-format off */
-#define AXES "x, /, *, axis=None, keepdims=False"
-#define AXES_DTYPE "x, /, *, axis=None, dtype=None, keepdims=False"
-#define AXES_CORRECTION "x, /, *, axis=None, correction=0.0, keepdims=False"
-#define CUMULATIVE "x, /, *, axis=None, dtype=None, include_initial=False"
+#define AXES "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False"
+#define AXES_DTYPE "x: Array, /, *, axis: int | Sequence[int] | None = None, dtype: DType | None = None, keepdims: bool = False"
+#define AXES_CORRECTION "x: Array, /, *, axis: int | Sequence[int] | None = None, correction: float = 0.0, keepdims: bool = False"
+#define CUMULATIVE "x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False"
 #define REDUCTIONS(X) \
     X(all, AXES, "Array", reduction, cbx_all, "Whether all are true.") \
     X(average, "x: Array, /, *, axis: int | Sequence[int] | None = None, weights: Array | None = None, keepdims: bool = False", "Array", do_average, 0, "Mean with weights.") \

@@ -385,28 +385,30 @@ static PyObject *run_reduce(PyObject *self, PyObject *unused)
 }
 
 static PyGetSetDef run_members[] = {
-    { "id", get_id, NULL, "12 hex digits, or what was given", NULL },
-    { "timestamp", get_timestamp, NULL, "datetime, UTC", NULL },
-    { "commit", get_commit, NULL, "full hash, or None", NULL },
-    { "branch", get_branch, NULL, "name, or None", NULL },
-    { "environment", get_environment, NULL, "dict: machine, hardware, versions ...", NULL },
-    { "metadata", get_metadata, NULL, "dict of what else is known", NULL },
-    { "metric_defs", get_defs, NULL, "dict of MetricDef by name", NULL },
-    { "points", get_points, NULL, "tuple of Point", NULL },
+    { "id", get_id, NULL, "str: 12 hex digits, or what was given", NULL },
+    { "timestamp", get_timestamp, NULL, "datetime: datetime, UTC", NULL },
+    { "commit", get_commit, NULL, "str | None: full hash, or None", NULL },
+    { "branch", get_branch, NULL, "str | None: name, or None", NULL },
+    { "environment", get_environment, NULL, "dict[str, Any]: dict: machine, hardware, versions ...", NULL },
+    { "metadata", get_metadata, NULL, "dict[str, Any]: dict of what else is known", NULL },
+    { "metric_defs", get_defs, NULL, "dict[str, MetricDef]: dict of MetricDef by name", NULL },
+    { "points", get_points, NULL, "tuple[Point, ...]: tuple of Point", NULL },
     { 0 },
 };
 static PyMethodDef run_methods[] = {
-    { "to_dict", run_to_dict, METH_NOARGS, "to_dict($self)\n--\n\nThe run as its file has it." },
+    { "to_dict", run_to_dict, METH_NOARGS, "to_dict($self) -> dict[str, Any]\n--\n\nThe run as its file has it." },
     { "from_dict", run_from_dict, METH_O | METH_CLASS,
-      "from_dict($type, mapping, /)\n--\n\nOf a dict as to_dict gives it, or as the Python package calibrax does; read "
+      "from_dict($type, mapping: Mapping[str, Any] | object, /) -> Run\n--\n\nOf a dict as to_dict gives it, or as the "
+      "Python package calibrax does; read "
       "strictly." },
     { "from_results", (PyCFunction)(void (*)(void))run_from_results, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-      "from_results($type, results, *, id=None, timestamp=None, detect=True)\n--\n\n"
+      "from_results($type, results: Iterable[object], *, id: str | None = None, timestamp: Time | None = None, detect: "
+      "bool = True) -> Run\n--\n\n"
       "Of results as the Python package calibrax has them: BenchmarkResult objects, or dicts as their to_dict gives. A "
       "point "
       "each; timing and resources become metrics with definitions, unless a result has a metric of that name." },
-    { "read", run_read, METH_O | METH_CLASS, "read($type, path, /)\n--\n\nA run file." },
-    { "write", run_write, METH_O, "write($self, path, /)\n--\n\nWrites the run as a file, atomically." },
+    { "read", run_read, METH_O | METH_CLASS, "read($type, path: Path, /) -> Run\n--\n\nA run file." },
+    { "write", run_write, METH_O, "write($self, path: Path, /) -> None\n--\n\nWrites the run as a file, atomically." },
     { "__reduce__", run_reduce, METH_NOARGS, NULL },
     { 0 },
 };
@@ -418,11 +420,11 @@ static PyType_Slot run_slots[] = {
     { Py_tp_hash, run_hash },
     { Py_tp_getset, run_members },
     { Py_tp_methods, run_methods },
-    { Py_tp_doc,
-      "Run(points, *, id=None, timestamp=None, commit=None, branch=None, environment={}, metadata={}, metric_defs={}, "
-      "detect=True)\n--\n\n"
-      "One execution of a set of benchmarks: points with metrics, and what is needed to compare it later.\n"
-      "With detect the commit, branch, machine and versions are found out; what is given replaces that." },
+    { Py_tp_doc, "Run(points: Iterable[Point | Mapping[str, Any]], *, id: str | None = None, timestamp: Time | None = "
+                 "None, commit: str | None = None, branch: str | None = None, environment: Mapping[str, Any] = {}, "
+                 "metadata: Mapping[str, Any] = {}, metric_defs: Definitions = {}, detect: bool = True) -> Run\n--\n\n"
+                 "One execution of a set of benchmarks: points with metrics, and what is needed to compare it later.\n"
+                 "With detect the commit, branch, machine and versions are found out; what is given replaces that." },
     { 0, NULL },
 };
 static PyType_Spec run_spec = {
@@ -434,6 +436,6 @@ static PyType_Spec run_spec = {
 
 bool cx_add_run(cx_state *st, PyObject *module)
 {
-    st->run_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &run_spec, NULL);
+    st->run_type = cx_type(st, &run_spec);
     return st->run_type && PyModule_AddObjectRef(module, "Run", (PyObject *)st->run_type) == 0;
 }

@@ -140,8 +140,8 @@ static PyObject *do_histogram(cx_call *c)
 }
 
 /* clang-format off */
-#define ORDER "x, /, *, axis=-1, descending=False, stable=True"
-#define SEGMENTS "x, ids, segments, /"
+#define ORDER "x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True"
+#define SEGMENTS "x: Array, ids: Array, segments: int, /"
 #define SEARCHING(X) \
     X(argwhere, "x: Array, /", "Array", do_argwhere, 0, "Places of elements that are not zero: a row for each.") \
     X(argmax, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", winner, cbx_argmax, "Place of the first greatest.") \

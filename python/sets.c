@@ -20,9 +20,10 @@ bool cx_add_sets(cx_state *st, PyObject *module)
     static PyStructSequence_Field inverse[] = { { "values", "distinct values" },
                                                 { "inverse_indices", "which of the values each element is" },
                                                 { 0 } };
-    static PyStructSequence_Desc of_all = { "calibrax_c.unique_all_result", "Distinct values.", all, 4 };
-    static PyStructSequence_Desc of_counts = { "calibrax_c.unique_counts_result", "Distinct values.", counts, 2 };
-    static PyStructSequence_Desc of_inverse = { "calibrax_c.unique_inverse_result", "Distinct values.", inverse, 2 };
+    static PyStructSequence_Desc of_all = { "calibrax_c.array.unique_all_result", "Distinct values.", all, 4 };
+    static PyStructSequence_Desc of_counts = { "calibrax_c.array.unique_counts_result", "Distinct values.", counts, 2 };
+    static PyStructSequence_Desc of_inverse = { "calibrax_c.array.unique_inverse_result", "Distinct values.", inverse,
+                                                2 };
 
     (void)module;
     return add_record(&st->unique_all, &of_all) && add_record(&st->unique_counts, &of_counts) &&

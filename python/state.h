@@ -80,6 +80,8 @@ typedef enum cx_thing_kind {
 typedef struct cx_state {
     struct cx_state *home; /* first: a namespace inside the module points to the module's own state */
     PyObject *module;      /* of a namespace: keeps the home alive; NULL in the home */
+    PyObject *core;        /* the extension module, borrowed: its types are made in it */
+    PyObject *arrays;      /* the namespace of array functions */
     PyObject *signatures;  /* of all functions and methods, by name */
     PyTypeObject *array_type, *dtype_type;
     PyTypeObject *unique_all, *unique_counts, *unique_inverse, *finfo, *iinfo, *eigh, *qr, *slogdet, *svd,
@@ -187,12 +189,12 @@ PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *cons
     LIST(CX_OF_TYPE)                                                                                                   \
     static PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
 
-/** A documentation string name(signature) -> result\n--\n\ntext without annotations, which inspect does not read; the caller frees
- * it with PyMem_Free.  NULL where it has no such form, and at the end of memory. */
-char *cx_plain_doc(const char *doc);
-/** Takes the annotations out of the signatures in the documentation of a table, once, and adds those signatures to the dict
- * under prefix and name.  NULL with an exception. */
+/* Documentation starts with name(signature with annotations) -> result and an empty line; these take the annotations out, once,
+ * and add the signature to the module's dict of all, by its dotted name.  NULL with an exception. */
 PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *prefix);
+PyTypeObject *cx_type(cx_state *st, PyType_Spec *spec);
+/** Fills f->parameters. */
+bool cx_parse(cx_function *f);
 
 /** Starts and ends a call that has no table entry (operators). */
 void cx_call_init(cx_call *c, cx_state *st, const char *name);
@@ -214,7 +216,7 @@ bool cx_hold(cx_call *c, cbx_array *a);
 
 /* ---- arguments by name: false (NULL) with an exception that names function and parameter ---- */
 
-/** The argument called name as it was given; NULL if it was left out or is None. */
+/** The argument called name as it was given; NULL if it has a default and was left out or is None. */
 PyObject *cx_arg(cx_call *c, const char *name);
 
 /** The parameter of that name; NULL if there is none. */
@@ -237,7 +239,7 @@ bool cx_read_int64(cx_call *c, const char *name, PyObject *o, void *out);
 bool cx_read_bool(cx_call *c, const char *name, PyObject *o, void *out);
 bool cx_read_text(cx_call *c, const char *name, PyObject *o, void *out);
 bool cx_read_unsigned(cx_call *c, const char *name, PyObject *o, void *out); /* a choice, a dtype or a count */
-bool cx_read_int(cx_call *c, const char *name, PyObject *o, void *out);      /* a choice, or an axis */
+bool cx_read_int(cx_call *c, const char *name, PyObject *o, void *out);      /* a choice, an axis, or 32 bits */
 /** The place of a string, or of the value of an enum, among the quoted words of the annotation. */
 bool cx_read_choice(cx_call *c, const char *name, PyObject *o, int *out);
 bool cx_read_array(cx_call *c, const char *name, PyObject *o, void *out);
@@ -349,8 +351,8 @@ bool cx_add_run(cx_state *st, PyObject *module);
 bool cx_add_store(cx_state *st, PyObject *module);
 bool cx_add_check(cx_state *st, PyObject *module);
 bool cx_add_benchmark(cx_state *st, PyObject *module);
-/** A namespace "calibrax_c.<name>" with n tables of methods. */
-bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethodDef *const *tables, size_t n);
+/** A namespace "calibrax_c.<name>" in parent, with n tables of methods; borrowed, NULL with an exception. */
+PyObject *cx_add_namespace(cx_state *st, PyObject *parent, const char *name, PyMethodDef *const *tables, size_t n);
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods);
 extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulation_methods[], cx_reduction_methods[],
     cx_searching_methods[], cx_set_methods[], cx_product_methods[], cx_dtype_methods[], cx_info_methods[],

@@ -484,61 +484,77 @@ static PyObject *get_path(PyObject *self, void *unused)
 }
 
 #define QUERY                                                                                                          \
-    "point=None, scenario=None, metric=None, tags=None, branch=None, commit=None, machine=None, since=None, "          \
-    "until=None, limit=0"
+    "point: str | None = None, scenario: str | None = None, metric: str | None = None, "                               \
+    "tags: Mapping[str, str] | None = None, branch: str | None = None, commit: str | None = None, "                    \
+    "machine: str | None = None, since: Time | None = None, until: Time | None = None, "                               \
+    "limit: int = 0"
 #define KEYWORDS(f) (PyCFunction)(void (*)(void))(f), METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef store_methods[] = {
     { "save", KEYWORDS(store_save),
-      "save($self, run, *, replace=False)\n--\n\nKeeps a run under its id and returns the path of its file; a run of "
+      "save($self, run: Run, *, replace: bool = False) -> str\n--\n\nKeeps a run under its id and returns the path of "
+      "its file; a run of "
       "that id "
       "that differs is a FileExistsError unless it is to be replaced." },
     { "load", store_load, METH_O,
-      "load($self, which, /)\n--\n\nA run by its id, the beginning of one id only, or 'latest'." },
-    { "latest", store_latest, METH_NOARGS, "latest($self)\n--\n\nThe newest run." },
-    { "remove", store_remove, METH_O, "remove($self, run_id, /)\n--\n\nRemoves a run; baselines are copies and stay." },
+      "load($self, which: str, /) -> Run\n--\n\nA run by its id, the beginning of one id only, or 'latest'." },
+    { "latest", store_latest, METH_NOARGS, "latest($self) -> Run\n--\n\nThe newest run." },
+    { "remove", store_remove, METH_O,
+      "remove($self, run_id: str, /) -> None\n--\n\nRemoves a run; baselines are copies and stay." },
     { "entries", KEYWORDS(store_entries),
-      "entries($self, *, " QUERY ")\n--\n\nRunEntry of each run that has all this, newest first, from the index." },
+      "entries($self, *, " QUERY
+      ") -> list[RunEntry]\n--\n\nRunEntry of each run that has all this, newest first, from the index." },
     { "list_runs", KEYWORDS(store_list_runs),
-      "list_runs($self, *, " QUERY ")\n--\n\nThe runs themselves, newest first." },
+      "list_runs($self, *, " QUERY ") -> list[Run]\n--\n\nThe runs themselves, newest first." },
     { "query", KEYWORDS(store_query),
-      "query($self, **tags)\n--\n\nRuns with a point that has all these tags, newest first." },
+      "query($self, **tags: str) -> list[Run]\n--\n\nRuns with a point that has all these tags, newest first." },
     { "trend", KEYWORDS(store_trend),
-      "trend($self, *, " QUERY
-      ")\n--\n\nA TrendSeries for each metric of each configuration; limit counts values of a series." },
+      "trend($self, *, " QUERY ") -> list[TrendSeries]\n--\n\nA TrendSeries for each metric of each configuration; "
+      "limit counts values of a series." },
     { "extract_trend", KEYWORDS(store_extract_trend),
-      "extract_trend($self, metric, point_name, tags=None, *, n_runs=None)\n--\n\nThe one TrendSeries of that name; a "
+      "extract_trend($self, metric: str, point_name: str, tags: Mapping[str, str] | None = None, *, n_runs: int | None "
+      "= None) -> TrendSeries\n--\n\nThe one TrendSeries of that name; a "
       "ValueError if several configurations have it." },
     { "set_baseline", KEYWORDS(store_set_baseline),
-      "set_baseline($self, run_id, name='main')\n--\n\nKeeps a copy of a run as the baseline of a name." },
-    { "get_baseline", KEYWORDS(store_get_baseline), "get_baseline($self, name='main')\n--\n\nThe Run, or None." },
-    { "remove_baseline", store_remove_baseline, METH_O, "remove_baseline($self, name, /)\n--\n\nRemoves a baseline." },
-    { "baselines", store_baselines, METH_NOARGS, "baselines($self)\n--\n\nNames of the baselines, sorted." },
+      "set_baseline($self, run_id: str, name: str = 'main') -> None\n--\n\nKeeps a copy of a run as the baseline of a "
+      "name." },
+    { "get_baseline", KEYWORDS(store_get_baseline),
+      "get_baseline($self, name: str = 'main') -> Run | None\n--\n\nThe Run, or None." },
+    { "remove_baseline", store_remove_baseline, METH_O,
+      "remove_baseline($self, name: str, /) -> None\n--\n\nRemoves a baseline." },
+    { "baselines", store_baselines, METH_NOARGS,
+      "baselines($self) -> list[str]\n--\n\nNames of the baselines, sorted." },
     { "metric_def", store_metric_def, METH_O,
-      "metric_def($self, metric, /)\n--\n\nMetricDef of the newest run that has one, else of config.json; None: nobody "
+      "metric_def($self, metric: str, /) -> MetricDef | None\n--\n\nMetricDef of the newest run that has one, else of "
+      "config.json; None: nobody "
       "says." },
     { "problems", store_problems, METH_NOARGS,
-      "problems($self)\n--\n\nReads every file anew: (file, sentence) of each that is not what it was written as." },
+      "problems($self) -> list[tuple[str, str]]\n--\n\nReads every file anew: (file, sentence) of each that is not "
+      "what it was written as." },
     { "ingest", KEYWORDS(cx_store_ingest),
-      "ingest($self, *paths, format=None, commit=None, branch=None, machine=None, replace=False)\n--\n\nTakes files of "
+      "ingest($self, *paths: Path, format: str | None = None, commit: str | None = None, branch: str | None = None, "
+      "machine: str | None = None, replace: bool = False) -> Ingested\n--\n\nTakes files of "
       "other tools, or folders of them, as runs: an Ingested, with what was left out and why. format None: found out; "
       "machine: of files that name none, 'here' for this one." },
     { "export", KEYWORDS(cx_store_export),
-      "export($self, to, *, " QUERY ")\n--\n\nCopies the runs that have all this into another store, made if missing: "
+      "export($self, to: Path, *, " QUERY
+      ") -> Care\n--\n\nCopies the runs that have all this into another store, made if missing: "
       "a Care." },
     { "compact", KEYWORDS(cx_store_compact_runs),
-      "compact($self, newest=0, *, since=None, dry=False)\n--\n\nKeeps the newest runs of each branch and machine (0: "
+      "compact($self, newest: int = 0, *, since: Time | None = None, dry: bool = False) -> Care\n--\n\nKeeps the "
+      "newest runs of each branch and machine (0: "
       "all), those of baselines and those since a time, and removes the others, for good: a Care. dry: say only." },
     { "migrate", KEYWORDS(cx_store_migrate_runs),
-      "migrate($self, *, dry=False)\n--\n\nRewrites runs of older schemas in the present one: a Care." },
+      "migrate($self, *, dry: bool = False) -> Care\n--\n\nRewrites runs of older schemas in the present one: a "
+      "Care." },
     { "close", store_close, METH_NOARGS,
-      "close($self)\n--\n\nLets go of the store; what is asked afterwards is a ValueError." },
+      "close($self) -> None\n--\n\nLets go of the store; what is asked afterwards is a ValueError." },
     { "__enter__", store_enter, METH_NOARGS, NULL },
     { "__exit__", store_exit, METH_VARARGS, NULL },
     { 0 },
 };
 static PyGetSetDef store_members[] = {
-    { "path", get_path, NULL, "the folder; None: closed", NULL },
+    { "path", get_path, NULL, "str | None: the folder; None: closed", NULL },
     { 0 },
 };
 static PyType_Slot store_slots[] = {
@@ -548,7 +564,7 @@ static PyType_Slot store_slots[] = {
     { Py_tp_getset, store_members },
     { Py_tp_methods, store_methods },
     { Py_tp_doc,
-      "Store(path, *, create=True, index=True)\n--\n\n"
+      "Store(path: Path, *, create: bool = True, index: bool = True) -> Store\n--\n\n"
       "A folder of runs that the Python package calibrax reads and writes, too; one that is missing is made when "
       "the first run is saved, unless create is false. Any number of processes and threads may use it." },
     { 0, NULL },
@@ -562,6 +578,6 @@ static PyType_Spec store_spec = {
 
 bool cx_add_store(cx_state *st, PyObject *module)
 {
-    st->store_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &store_spec, NULL);
+    st->store_type = cx_type(st, &store_spec);
     return st->store_type && PyModule_AddObjectRef(module, "Store", (PyObject *)st->store_type) == 0;
 }

@@ -128,25 +128,18 @@ static void thing_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static bool add_type(cx_state *st, PyObject *module, int k)
+static bool add_type(cx_state *st, int k)
 {
     const cx_function *make = types[k]->make;
     PyObject *doc = PyUnicode_FromFormat("%s(%s) -> %s\n--\n\n%s", make->name, make->signature, make->returns,
                                          types[k]->doc);
-    PyObject *prefix = PyUnicode_FromFormat("%s.", types[k]->name + strlen("calibrax_c."));
-    const char *full = doc ? PyUnicode_AsUTF8AndSize(doc, NULL) : NULL;
-    const char *dotted = prefix ? PyUnicode_AsUTF8AndSize(prefix, NULL) : NULL;
-    char *plain = full ? cx_plain_doc(full) : NULL;
-    bool fine = plain && dotted && cx_methods(types[k]->methods, st->signatures, dotted);
-    PyObject *text = fine ? PyUnicode_FromFormat("(%s)", make->signature) : NULL;
-    fine = text && PyDict_SetItemString(st->signatures, types[k]->name + strlen("calibrax_c."), text) == 0;
     PyType_Slot slots[] = {
         { Py_tp_new, thing_call },
         { Py_tp_dealloc, thing_dealloc },
         { Py_tp_traverse, thing_traverse },
         { Py_tp_clear, thing_clear },
         { Py_tp_methods, types[k]->methods },
-        { Py_tp_doc, plain },
+        { Py_tp_doc, doc ? (char *)(uintptr_t)PyUnicode_AsUTF8AndSize(doc, NULL) : NULL },
         { types[k]->call ? Py_tp_call : 0, (void *)types[k]->call },
         { 0, NULL },
     };
@@ -155,18 +148,14 @@ static bool add_type(cx_state *st, PyObject *module, int k)
                          .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
                          .slots = slots };
 
-    if (fine) st->things[k] = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    PyMem_Free(plain);
-    Py_XDECREF(text);
-    Py_XDECREF(prefix);
+    st->things[k] = doc ? cx_type(st, &spec) : NULL;
     Py_XDECREF(doc);
-    if (!st->things[k] && !PyErr_Occurred()) PyErr_NoMemory();
     return st->things[k] != NULL;
 }
 
-bool cx_add_things(cx_state *st, PyObject *module)
+bool cx_add_things(cx_state *st)
 {
     for (int k = 0; k < CX_THING_COUNT; k++)
-        if (!add_type(st, module, k)) return false;
+        if (!add_type(st, k)) return false;
     return true;
 }

@@ -46,7 +46,7 @@ PyObject *cx_do_exit(cx_call *c);
 /** The Gpu given as the option gpu: *kept borrows it, and has to be kept as long as it is used. */
 bool cx_gpu_option(cx_call *c, PyObject **kept, cbx_gpu **out);
 
-bool cx_add_things(cx_state *st, PyObject *module);
+bool cx_add_things(cx_state *st);
 bool cx_add_answers(cx_state *st);
 /** Puts types into the namespaces that their names tell. */
 bool cx_place_types(cx_state *st, PyObject *module);

@@ -24,14 +24,13 @@ typedef struct tool_spec {
  * the source; a Python environment: the extension in lib/pythonX.Y/site-packages, with what its package brings beside it */
 #define PROGRAM_PLACES(folder)                                                                                         \
     {                                                                                                                  \
-        ".", "../" folder, "../../programs/" folder, "programs/" folder, "../programs/" folder, "calibrax_c.tools",    \
+        ".", "../" folder, "../../programs/" folder, "programs/" folder, "../programs/" folder, "tools",               \
             "../libexec/calibrax", "../../libexec/calibrax", "../../../libexec/calibrax"                               \
     }
 #define PYTHON_PLACES                                                                                                  \
     {                                                                                                                  \
         "../share/calibrax/workers/python", "../../share/calibrax/workers/python", "../../../../workers/python",       \
-            "../../workers/python", "../../../workers/python", "calibrax_c.tools",                                     \
-            "../../../share/calibrax/workers/python"                                                                   \
+            "../../workers/python", "../../../workers/python", "tools", "../../../share/calibrax/workers/python"       \
     }
 
 static const tool_spec specs[CBX__TOOL_COUNT] = {

@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 import tap
 
-import calibrax_c as cx
+from calibrax_c import array as cx
 
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")

@@ -107,7 +107,7 @@ class Beside(unittest.TestCase):
 
     def test_whatever_numpy_lends(self):
         x = np.linspace(1.0, 3.0, 31)
-        for a in (x, x[::2], x.astype(np.float32), x[::-1], cx.asarray(x)):
+        for a in (x, x[::2], x.astype(np.float32), x[::-1], cx.array.asarray(x)):
             self.near(statistics.median(a), float(np.median(np.asarray(a))), "view")
         table = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])
         self.assertEqual(analysis.pareto(table, "lower"), (0, 1))

@@ -77,7 +77,7 @@ class Installed(unittest.TestCase):
             self.assertEqual(cx.Check(store.load("r1"), store.get_baseline()).exit_code, 1)
 
     def test_figures_and_arrays(self):
-        self.assertEqual(cx.sum(cx.arange(10)), 45)
+        self.assertEqual(cx.array.sum(cx.array.arange(10)), 45)
         (path,) = cx.exporters.values({"a": 1.0}, "v", self.folder)
         self.assertTrue(os.path.getsize(path))
         self.assertTrue(json.dumps(cx.profiling.machine()))

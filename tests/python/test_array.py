@@ -18,7 +18,7 @@ import unittest
 
 import tap
 
-import calibrax_c as cx
+from calibrax_c import array as cx
 
 WHOLE = [cx.int8, cx.int16, cx.int32, cx.int64, cx.uint8, cx.uint16, cx.uint32, cx.uint64]
 EVERY = [cx.bool, *WHOLE, cx.float32, cx.float64, cx.complex64, cx.complex128]
@@ -90,7 +90,7 @@ class Making(unittest.TestCase):
             self.assertTrue(bool(one + info.eps > one) and not bool(one + info.eps / 4 > one))
 
     def test_dtype_objects(self):
-        self.assertEqual((str(cx.float32), repr(cx.float32), cx.float32.itemsize), ("float32", "calibrax_c.float32", 4))
+        self.assertEqual((str(cx.float32), repr(cx.float32), cx.float32.itemsize), ("float32", "calibrax_c.array.float32", 4))
         self.assertIs(pickle.loads(pickle.dumps(cx.int8)), cx.int8)
         self.assertIs(copy.deepcopy(cx.int8), cx.int8)
         self.assertIs(cx.zeros(2, dtype="int16").dtype, cx.int16)
@@ -421,7 +421,7 @@ class Selection(unittest.TestCase):
             self.assertTrue(gap["what"] and gap["text"])
 
     def test_a_bad_setting_is_said(self):
-        code = "import calibrax_c as cx; cx.ones(1)"
+        code = "from calibrax_c import array as cx; cx.ones(1)"
         for value, words in (("nonsense", "CALIBRAX_BACKEND"), ("jit", "jit")):
             env = dict(os.environ, CALIBRAX_BACKEND=value)
             done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
@@ -555,13 +555,13 @@ class Errors(unittest.TestCase):
             (lambda: cx.zeros((2**40, 2**40)), OverflowError, ""),
             (lambda: cx.zeros((2**63,)), OverflowError, "zeros: 9223372036854775808 has more than 64 bits"),
             (lambda: cx.zeros((-1,)), ValueError, "negative"),
-            (lambda: cx.zeros((1,) * 9), ValueError, "zeros takes whole numbers as a shape, 8 at most, not 9"),
+            (lambda: cx.zeros((1,) * 9), ValueError, "zeros takes integers as a shape, 8 at most, not 9"),
             (lambda: cx.take(x, cx.asarray([5]), axis=0), IndexError, "5"),
             (lambda: cx.pow(cx.asarray([2]), cx.asarray([-1])), ValueError, "negative"),
-            (lambda: cx.sqrt([1.0]), TypeError, "sqrt takes an Array"),
-            (lambda: cx.sqrt(), TypeError, r"sqrt\(x, /\) misses"),
-            (lambda: cx.sqrt(x, x), TypeError, "takes 1 positional"),
-            (lambda: cx.sqrt(x=x), TypeError, "misses"),
+            (lambda: cx.sqrt([1.0]), TypeError, "sqrt: 'x' must be an Array"),
+            (lambda: cx.sqrt(), TypeError, r"sqrt\(\) is missing the argument 'x'"),
+            (lambda: cx.sqrt(x, x), TypeError, "takes at most 1 positional argument, got 2"),
+            (lambda: cx.sqrt(x=x), TypeError, "missing the argument"),
             (lambda: cx.sum(x, axes=0), TypeError, "'axes'"),
             (lambda: cx.ones(2, device="gpu"), ValueError, "no device 'gpu'"),
             (lambda: cx.set_backend("none"), ValueError, "none"),

@@ -158,7 +158,7 @@ class Protocol(unittest.TestCase):
 
         class Batchable(Numbers):
             def get_batch(self, size, start):
-                return {"x": cx.arange(start, min(start + size, 10))}
+                return {"x": cx.array.arange(start, min(start + size, 10))}
 
         class Pass:
             def __init__(self, dataset):
@@ -177,7 +177,7 @@ class Protocol(unittest.TestCase):
         self.assertEqual(thing.seen, [4])
         with self.assertRaisesRegex(ValueError, "no examples"):
             cx.run_benchmark(Pass([]))
-        for given in ({"x": cx.arange(0, 3)}, [0, 1, 2], (cx.arange(0, 3), cx.arange(0, 5))):
+        for given in ({"x": cx.array.arange(0, 3)}, [0, 1, 2], (cx.array.arange(0, 3), cx.array.arange(0, 5))):
             short = Numbers()
             short.get_batch = lambda size, start, given=given: given
             with self.assertRaisesRegex(ValueError, "the batch from example 0 on has 3 rows: get_batch has to give 4"):
@@ -192,7 +192,7 @@ class Protocol(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "has 3 rows"):
             cx.run_benchmark(Pass(mixed), batch_size=4)
         pair = Numbers()
-        pair.get_batch = lambda size, start: (cx.arange(start, min(start + size, 10)), "labels")
+        pair.get_batch = lambda size, start: (cx.array.arange(start, min(start + size, 10)), "labels")
         thing = Pass(pair)
         thing.run_batch = lambda batch: thing.seen.append(batch[0].shape[0])
         cx.run_benchmark(thing, batch_size=4)
@@ -247,7 +247,7 @@ class Protocol(unittest.TestCase):
                 make()
             self.assertIn(words, str(caught.exception))
         self.assertIsNotNone(cx.run_benchmark(Gives(None)).run)
-        self.assertEqual(cx.run_benchmark(Gives({"a": cx.asarray(2.5)})).run.points[0].metrics["a"].value, 2.5)
+        self.assertEqual(cx.run_benchmark(Gives({"a": cx.array.asarray(2.5)})).run.points[0].metrics["a"].value, 2.5)
 
     def test_nothing_is_kept(self):
         def once():

@@ -103,7 +103,7 @@ class Bisection(unittest.TestCase):
                                    (lambda: ci.Bisection("good", ["a"], [[], []]), ValueError, "2 lists of parents for 1 commits"),
                                    (lambda: ci.Bisection("good", ["a", "b"], [["b"], []]), ValueError, "parent"),
                                    (lambda: ci.Bisection("good", ["a"], confidence=2.0), ValueError, "confidence"),
-                                   (lambda: ci.bisect("v1", len), TypeError, "'bench' has to be text")):
+                                   (lambda: ci.bisect("v1", len), TypeError, "'bench' must be a string")):
             with self.subTest(words), self.assertRaisesRegex(fault, words):
                 call()
 

@@ -172,14 +172,14 @@ class Text(Folder):
                          lambda: cx.Run([cx.Point("p", "s", {"k": bad})], detect=False), lambda: cx.Run([cx.Point("p", "s", {}, {bad: 1.0})], detect=False),
                          lambda: cx.Run([], metadata={"k": bad}, detect=False), lambda: cx.Run([], metadata={bad: 1}, detect=False),
                          lambda: cx.Run([], metric_defs=[cx.MetricDef("m", bad, "lower")], detect=False), lambda: cx.Run([], branch=bad, detect=False),
-                         lambda: store.load(bad), lambda: store.remove(bad), lambda: cx.zeros(3, dtype="float64" + bad), lambda: cx.set_backend(bad),
+                         lambda: store.load(bad), lambda: store.remove(bad), lambda: cx.array.zeros(3, dtype="float64" + bad), lambda: cx.array.set_backend(bad),
                          lambda: cx.profiling.hlo(bad), lambda: cx.monitoring.Alerts().add_rule(bad, info=1.0), lambda: cx.profiling.command(["true", bad]),
                          lambda: cx.ci.Bisection(bad, ["a"])):
                 with self.assertRaisesRegex(ValueError, words):
                     call()
         with self.assertRaises(ValueError):
             cx.MetricDef("m", "s", "lower\0")
-        with self.assertRaisesRegex(ValueError, "'method' has to be"):
+        with self.assertRaisesRegex(ValueError, "'method' must be"):
             cx.statistics.bootstrap([1.0, 2.0, 3.0], method="bca\0")
 
     def test_numbers_that_json_does_not_hold(self):

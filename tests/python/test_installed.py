@@ -16,11 +16,13 @@ SOURCE = os.path.join(HERE, "..", "..")
 
 
 def lay_out(folder: str, extension: str) -> str:
-    build = os.path.dirname(os.path.dirname(extension))
+    package = os.path.dirname(extension)
+    build = os.path.dirname(os.path.dirname(package))
     site = os.path.join(folder, "lib", "python3", "site-packages")
-    tools = os.path.join(site, "calibrax_c.tools")
+    tools = os.path.join(site, "calibrax_c", "tools")
     os.makedirs(tools)
-    shutil.copy(extension, site)
+    for name in ("__init__.py", "_core.abi3.so"):
+        shutil.copy(os.path.join(package, name), os.path.join(site, "calibrax_c"))
     shutil.copy(os.path.join(build, "programs/launcher/nperf-launch"), tools)
     for name in ("worker.py", "benchmarks.py", "protocol.py", "call.py"):
         shutil.copy(os.path.join(SOURCE, "workers/python", name), tools)

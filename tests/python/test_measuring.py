@@ -62,7 +62,7 @@ class Samples(unittest.TestCase):
     def test_whatever_holds_numbers(self):
         want = statistics.summary(ONE)
         for given in (tuple(ONE), array.array("d", ONE), array.array("f", ONE), [3, 1, 2, 5, 4, 7, 6], memoryview(array.array("d", ONE)),
-                      cx.asarray(ONE), cx.asarray([3, 1, 2, 5, 4, 7, 6]), cx.asarray([v for x in ONE for v in (x, -1.0)])[::2]):
+                      cx.array.asarray(ONE), cx.array.asarray([3, 1, 2, 5, 4, 7, 6]), cx.array.asarray([v for x in ONE for v in (x, -1.0)])[::2]):
             self.assertEqual(statistics.summary(given), want)
         self.assertEqual(statistics.median(range(1, 8)), 4.0)
 
@@ -74,19 +74,19 @@ class Samples(unittest.TestCase):
             statistics.median([1.0, math.nan])
         with self.assertRaisesRegex(ValueError, "without values"):
             statistics.median([])
-        with self.assertRaisesRegex(ValueError, "as many values on both sides, not 2 and 1"):
+        with self.assertRaisesRegex(ValueError, "as many values on both sides, got 2 and 1"):
             statistics.paired_ratio([1.0, 2.0], [1.0])
-        with self.assertRaisesRegex(TypeError, "'x' has to be a flat sequence"):
+        with self.assertRaisesRegex(TypeError, "'x' must be a flat sequence"):
             statistics.median("abc")
 
     def test_options_name_themselves(self):
-        with self.assertRaisesRegex(ValueError, "bootstrap: 'method' has to be 'percentile', 'basic', 'bca' or 'studentised', not 'x'"):
+        with self.assertRaisesRegex(ValueError, "bootstrap: 'method' must be one of 'percentile', 'basic', 'bca', 'studentised', got 'x'"):
             statistics.bootstrap(ONE, method="x")
-        with self.assertRaisesRegex(ValueError, "changepoints: 'window' has to be 0 or more"):
+        with self.assertRaisesRegex(ValueError, "changepoints: 'window' must be at least 0"):
             analysis.changepoints(ONE, window=-1)
-        with self.assertRaisesRegex(TypeError, "does not take the keyword 'metod'"):
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'metod'"):
             statistics.bootstrap(ONE, metod="bca")
-        with self.assertRaisesRegex(TypeError, "time: 'function' has to be callable"):
+        with self.assertRaisesRegex(TypeError, "time: 'function' must be callable"):
             profiling.time(1)
 
 
@@ -362,7 +362,7 @@ class Profiling(unittest.TestCase):
         self.assertEqual(m.stop(), r)
         with self.assertRaisesRegex(ValueError, "interval_s is 0.0001"):
             profiling.EnergyMonitor(1e-4)
-        with self.assertRaisesRegex(TypeError, "'gpu' has to be a Gpu"):
+        with self.assertRaisesRegex(TypeError, "'gpu' must be a Gpu"):
             profiling.EnergyMonitor(gpu=3)
 
     def test_calls_by_signature(self):
@@ -397,7 +397,7 @@ class Profiling(unittest.TestCase):
         # numbers are traced: their types count; text and None are not
         q = profiling.CompilationProfiler(lambda *a, **k: None)
         for args in ((1,), (2,), (1.0,), ("a",), ("b",), (None,), ([Data(1), {"k": Data(2)}],), ([Data(1), {"k": Data(2)}],),
-                     (Data(1, weak_type=True),), (cx.ones(3),), (cx.ones(3) + 1,), (object(),)):
+                     (Data(1, weak_type=True),), (cx.array.ones(3),), (cx.array.ones(3) + 1,), (object(),)):
             q(*args)
         self.assertEqual([(s.text, s.calls) for s in q.signatures()],
                          [("int", 2), ("float", 1), ("'a'", 1), ("'b'", 1), ("None", 1), ("( float32(1,) { 'k': float32(2,) } )", 2), ("float32(1,)~", 1),
@@ -413,7 +413,7 @@ class Profiling(unittest.TestCase):
         endless.append(endless)
         with self.assertRaisesRegex(ValueError, "nested too deeply"):
             q(endless)
-        with self.assertRaisesRegex(TypeError, "'function' has to be callable"):
+        with self.assertRaisesRegex(TypeError, "'function' must be callable"):
             profiling.CompilationProfiler(3)
 
     def test_gpu_says_why(self):

@@ -8,7 +8,7 @@ import unittest
 
 import tap
 
-import calibrax_c as cx
+from calibrax_c import array as cx
 
 NAN, INF, PI = math.nan, math.inf, math.pi
 ZEROS, PLUS = (0.0, -0.0), (1.0, 0.5, 3.25, 1e-3, 7.0)

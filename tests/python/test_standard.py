@@ -8,7 +8,7 @@ import unittest
 
 import tap
 
-import calibrax_c as cx
+from calibrax_c import array as cx
 
 ONE = "(x, /)"
 TWO = "(x1, x2, /)"
@@ -150,7 +150,7 @@ class Standard(unittest.TestCase):
     def test_extensions(self):
         self.compare(cx.linalg, LINALG)
         self.compare(cx.fft, FFT)
-        import calibrax_c.linalg as linalg  # as a module, too
+        import calibrax_c.array.linalg as linalg  # as a module, too
 
         self.assertIs(linalg, cx.linalg)
 

@@ -1,4 +1,4 @@
-"""The types in python/calibrax_c-stubs beside the package: names, parameters and defaults of all of it.  Prints TAP.
+"""The stubs that the build writes beside the package: mypy's stubtest holds every name, parameter and default against the extension.  Prints TAP.
 
 With mypy (CALIBRAX_MYPY names an interpreter that has it, or this one has) its stubtest and the manual's examples under mypy --strict, too.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import inspect
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ import tap
 import calibrax_c as cx
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-STUBS = os.path.join(ROOT, "python", "calibrax_c-stubs")
+STUBS = os.path.dirname(os.path.realpath(cx.__file__))
 MYPY = os.environ.get("CALIBRAX_MYPY") or (sys.executable if importlib.util.find_spec("mypy") else None)
 
 
@@ -30,56 +29,7 @@ def stub_of(name: str) -> ast.Module:
         return ast.parse(f.read())
 
 
-def told(node: ast.FunctionDef) -> list[tuple[str, str, object]]:
-    """(kind, name, default) of each parameter; "" where there is none."""
-    a = node.args
-    plain = [*[("/", p.arg) for p in a.posonlyargs], *[("", p.arg) for p in a.args]]
-    defaults = [""] * (len(plain) - len(a.defaults)) + [ast.literal_eval(d) for d in a.defaults]
-    rows: list[tuple[str, str, object]] = [(kind, name, default) for (kind, name), default in zip(plain, defaults)]
-    rows += [("*v", a.vararg.arg, "")] if a.vararg else []
-    rows += [("*", p.arg, "" if d is None else ast.literal_eval(d)) for p, d in zip(a.kwonlyargs, a.kw_defaults)]
-    return rows + ([("**", a.kwarg.arg, "")] if a.kwarg else [])
-
-
-def known(f) -> list[tuple[str, str, object]]:
-    kinds = {inspect.Parameter.POSITIONAL_ONLY: "/", inspect.Parameter.POSITIONAL_OR_KEYWORD: "", inspect.Parameter.VAR_POSITIONAL: "*v",
-             inspect.Parameter.KEYWORD_ONLY: "*", inspect.Parameter.VAR_KEYWORD: "**"}
-    return [(kinds[p.kind], p.name, "" if p.default is p.empty else p.default) for p in inspect.signature(f).parameters.values()]
-
-
-class Names(unittest.TestCase):
-    def check(self, space: str) -> None:
-        module = getattr(cx, space) if space else cx
-        body = stub_of(space or "__init__").body
-        functions = {n.name: n for n in body if isinstance(n, ast.FunctionDef)}
-        classes = {n.name: n for n in body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")}
-        here = {n: getattr(module, n) for n in dir(module) if not n.startswith("_")}
-        self.assertEqual(set(functions) - {"__array_namespace_info__"}, {n for n, v in here.items() if inspect.isbuiltin(v)})
-        self.assertEqual(set(classes), {n for n, v in here.items() if isinstance(v, type)})
-        for name, node in functions.items():
-            with self.subTest(name):
-                self.assertEqual(told(node), known(getattr(module, name)))
-                self.assertIsNotNone(node.returns)
-        for name, node in classes.items():
-            members = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
-            for method, value in vars(here[name]).items():
-                if type(value).__name__ in ("method_descriptor", "classmethod_descriptor") and not method.startswith("_"):
-                    with self.subTest(f"{name}.{method}"):
-                        self.assertEqual([p for p in told(members[method]) if p[1] not in ("self", "cls")],
-                                         [p for p in known(getattr(here[name], method)) if p[1] not in ("self", "type")])
-                elif type(value).__name__ in ("getset_descriptor", "member_descriptor"):
-                    self.assertIn(method, members, name)
-            if hasattr(here[name], "n_sequence_fields"):
-                fields = [n for n in members if n != "__new__"]
-                self.assertEqual(tuple(fields), here[name].__match_args__, name)
-
-    def test_all_spaces(self) -> None:
-        for space in ["", *[f[:-4] for f in sorted(os.listdir(STUBS)) if f.endswith(".pyi") and f != "__init__.pyi"]]:
-            with self.subTest(space):
-                self.check(space)
-        spaces = {n for n in dir(cx) if inspect.ismodule(getattr(cx, n))}
-        self.assertEqual(spaces, {f[:-4] for f in os.listdir(STUBS)} - {"__init__"})
-
+class Types(unittest.TestCase):
     def test_types_of_answers(self) -> None:
         """What is given is of the type that the stub says, where that is one of Python's."""
         builtin = {"float": float, "int": int, "str": str, "bool": bool, "float | None": (float, type(None)), "str | None": (str, type(None))}
@@ -101,17 +51,17 @@ class Mypy(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder, True)
-        shutil.copytree(STUBS, os.path.join(self.folder, "stubs", "calibrax_c"))
 
     def run_mypy(self, *words: str) -> None:
         done = subprocess.run([MYPY, "-m", *words], capture_output=True, text=True, cwd=self.folder,
-                              env={**os.environ, "MYPYPATH": os.path.join(self.folder, "stubs"), "PYTHONPATH": os.path.dirname(os.path.realpath(cx.__file__))})
+                              env={**os.environ, "MYPYPATH": os.path.dirname(STUBS), "PYTHONPATH": os.path.dirname(STUBS)})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_stubtest(self) -> None:
         allowed = os.path.join(self.folder, "allowed")
         with open(allowed, "w", encoding="ascii") as f:
-            f.write("calibrax_c.Array.__buffer__\n")  # seen by Python 3.12; what borrows buffers needs it in any
+            f.write("calibrax_c.array.Array.__buffer__\n")  # seen by Python 3.12; what borrows buffers needs it in any
+            f.write("calibrax_c._core\ncalibrax_c._signatures\n")
         self.run_mypy("mypy.stubtest", "--allowlist", allowed, "--ignore-unused-allowlist", "calibrax_c")
 
     def test_the_manual(self) -> None:

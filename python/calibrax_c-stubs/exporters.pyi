@@ -1,9 +1,0 @@
-"""Types of calibrax_c.exporters."""
-
-from collections.abc import Mapping, Sequence
-
-from . import _Path, Run, _Samples
-
-def convergence(values: _Samples, name: str, folder: _Path, /, format: str = 'svg', *, title: str | None = None, label: str | None = None, dark: bool = False, replace: bool = False, tolerances: _Samples | None = None) -> tuple[str, ...]: ...
-def runs(runs: Run | Sequence[Run], format: str, folder: _Path, /, metrics: str | Sequence[str] | None = None, plots: str | Sequence[str] | None = None, *, group_by: str = 'framework', dark: bool = False, replace: bool = False, repo: str | None = None) -> tuple[str, ...]: ...
-def values(values: Mapping[str, float], name: str, folder: _Path, /, format: str = 'svg', *, title: str | None = None, label: str | None = None, dark: bool = False, replace: bool = False) -> tuple[str, ...]: ...

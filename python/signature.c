@@ -1,0 +1,135 @@
+/* Signatures: parsed into parameters, and stripped of their annotations for inspect, which does not read them. */
+#include <assert.h>
+#include <string.h>
+
+#include "python/state.h"
+
+static bool is_space(char c) { return c == ' '; }
+
+/* A view of the text between two places, without blanks at its ends; NULL if nothing is left. */
+static const char *trim(const char *from, const char *to, size_t *length)
+{
+    while (from < to && is_space(*from)) from++;
+    while (to > from && is_space(to[-1])) to--;
+    *length = (size_t)(to - from);
+    return from < to ? from : NULL;
+}
+
+/* The first of the characters in stop outside brackets and quotes, or end. */
+static const char *find_outside(const char *at, const char *end, const char *stop)
+{
+    int depth = 0;
+    char quote = 0;
+
+    for (; at < end; at++) {
+        if (quote) {
+            quote = *at == quote ? 0 : quote;
+            continue;
+        }
+        if (depth == 0 && strchr(stop, *at)) break;
+        if (*at == '\'') quote = *at;
+        depth += (*at == '[' || *at == '(') - (*at == ']' || *at == ')');
+    }
+    return at;
+}
+
+bool cx_parse(cx_function *f)
+{
+    const char *end = f->signature + strlen(f->signature), *at = f->signature;
+    cx_parameter *list = PyMem_Calloc(CX_MAX_ARGS + 1, sizeof *list);
+    bool keyword = false;
+    int n = 0;
+
+    if (!list) return PyErr_NoMemory() != NULL;
+    for (const char *stop; at < end; at = stop + 1) {
+        stop = find_outside(at, end, ",");
+        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":");
+        cx_parameter p = { .how = keyword ? CX_BY_NAME : CX_BY_EITHER };
+        p.name = trim(at, colon, &p.name_length);
+        if (!p.name) continue;
+        if (p.name[0] == '/') {
+            for (int i = 0; i < n; i++) list[i].how = CX_BY_POSITION;
+            continue;
+        }
+        if (p.name[0] == '*') {
+            keyword = true;
+            if (p.name_length == 1) continue;
+            p.name++, p.name_length--;
+            p.how = CX_BY_REST;
+        }
+        if (colon < equals) p.annotation = trim(colon + 1, equals, &p.annotation_length);
+        if (equals < stop) p.fallback = trim(equals + 1, stop, &p.fallback_length);
+        assert(n < CX_MAX_ARGS);
+        list[n++] = p;
+    }
+    f->parameters = list;
+    f->nparameters = n;
+    return true;
+}
+
+/* name(signature) without annotations, then the text after it; PyMem_Free frees it. */
+static char *plain_doc(const char *doc, const char *arrow)
+{
+    const char *open = strchr(doc, '('), *rest = strstr(arrow, "\n--\n\n");
+    char *out = PyMem_Malloc(strlen(doc) + 1), *to = out;
+
+    if (!out) return (char *)PyErr_NoMemory();
+    memcpy(to, doc, (size_t)(open + 1 - doc));
+    to += open + 1 - doc;
+    for (const char *at = open + 1, *stop; at < arrow; at = stop + 1) {
+        stop = find_outside(at, arrow, ",");
+        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":");
+        size_t name_length, fallback_length;
+        const char *name = trim(at, colon, &name_length), *fallback = trim(equals + 1, stop, &fallback_length);
+        if (!name) continue;
+        if (at > open + 1) to = (char *)memcpy(to, ", ", 2) + 2;
+        to = (char *)memcpy(to, name, name_length) + name_length;
+        if (equals == stop) continue;
+        *to++ = '=';
+        to = (char *)memcpy(to, fallback, fallback_length) + fallback_length;
+    }
+    *to++ = ')';
+    memcpy(to, rest, strlen(rest) + 1);
+    return out;
+}
+
+/* The documentation as inspect wants it; its signature is added to the dict of all.  NULL with an exception. */
+static const char *document(PyObject *signatures, const char *prefix, const char *name, const char *doc)
+{
+    const char *open = doc ? strchr(doc, '(') : NULL, *arrow = open ? strstr(open, ") -> ") : NULL;
+    const char *end = arrow ? strstr(arrow, "\n--\n\n") : NULL;
+    PyObject *key, *text;
+    bool fine;
+
+    if (!end) return doc ? doc : "";
+    key = PyUnicode_FromFormat("%s%s", prefix, name);
+    text = key ? PyUnicode_FromStringAndSize(open, end - open) : NULL;
+    fine = text && PyDict_SetItem(signatures, key, text) == 0;
+    Py_XDECREF(key);
+    Py_XDECREF(text);
+    return fine ? plain_doc(doc, arrow) : NULL;
+}
+
+PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *prefix)
+{
+    for (PyMethodDef *m = table; m->ml_name; m++)
+        if (m->ml_doc && !(m->ml_doc = document(signatures, prefix, m->ml_name, m->ml_doc))) return NULL;
+    return table;
+}
+
+PyTypeObject *cx_type(cx_state *st, PyType_Spec *spec)
+{
+    const char *name = strchr(spec->name, '.') + 1;
+    PyObject *dotted = PyUnicode_FromFormat("%s.", name);
+    const char *prefix = dotted ? PyUnicode_AsUTF8AndSize(dotted, NULL) : NULL;
+    bool fine = prefix != NULL;
+
+    for (PyType_Slot *s = spec->slots; fine && s->slot; s++) {
+        if (s->slot == Py_tp_methods) fine = cx_methods(s->pfunc, st->signatures, prefix) != NULL;
+        if (s->slot != Py_tp_doc) continue;
+        s->pfunc = (void *)(uintptr_t)document(st->signatures, "", name, s->pfunc);
+        fine = s->pfunc != NULL;
+    }
+    Py_XDECREF(dotted);
+    return fine ? (PyTypeObject *)PyType_FromModuleAndSpec(st->core, spec, NULL) : NULL;
+}

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Writes the type stubs of calibrax_c from the signatures that the extension carries.
+
+usage: make_stubs.py FOLDER .|array   (PYTHONPATH finds calibrax_c; `.`: of the package, `array`: of its folder array)
+"""
+import inspect
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import calibrax_c as cx
+
+SIGNATURES: dict[str, str] = cx._signatures
+PRELUDE = '''"""Types of {name}."""
+
+from builtins import bool as _bool, bytes as _bytes
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence as _Sequence
+from datetime import date as _date, datetime
+from os import PathLike
+from types import ModuleType
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, final
+
+from _typeshed import structseq
+from typing_extensions import Buffer
+
+'''
+ALIASES = '''_Number: TypeAlias = _bool | int | float | complex
+_Path: TypeAlias = str | _bytes | PathLike[str] | PathLike[_bytes]
+_Time: TypeAlias = datetime | _date | str
+_DType: TypeAlias = dtype | type[_bool] | type[int] | type[float] | type[complex] | str
+_dtype: TypeAlias = dtype
+_Operand: TypeAlias = Array | _Number
+_Samples: TypeAlias = Array | _Sequence[float] | Buffer  # flat
+_Rows: TypeAlias = Array | _Sequence[_Sequence[float]] | Buffer
+_Groups: TypeAlias = _Sequence[Array | _Sequence[float] | Buffer]
+_Definitions: TypeAlias = Mapping[str, MetricDef] | Iterable[MetricDef]
+'''
+PRIVATE = ["Number", "Path", "Time", "DType", "dtype", "Operand", "Samples", "Rows", "Groups", "Definitions"]
+ARITHMETIC = ["add", "sub", "mul", "mod", "floordiv", "truediv", "and", "xor", "or", "lshift", "rshift", "matmul"]
+SPECIAL = {
+    **{f"__{r}{n}__": "(self, other: Operand, /) -> Array" for n in ARITHMETIC for r in ("", "r")},
+    **{f"__{n}__": "(self, other: Operand, /) -> Array" for n in ("lt", "le", "gt", "ge")},
+    **{f"__{n}__": "(self, other: Operand, /) -> Array: ...  # type: ignore[override]" for n in ("eq", "ne")},
+    **{f"__{r}pow__": "(self, other: Operand, mod: None = None, /) -> Array" for r in ("", "r")},
+    **{f"__{n}__": "(self) -> Array" for n in ("neg", "pos", "abs", "invert", "copy")},
+    "__bool__": "(self) -> bool", "__int__": "(self) -> int", "__float__": "(self) -> float", "__index__": "(self) -> int",
+    "__complex__": "(self) -> complex", "__len__": "(self) -> int", "__iter__": "(self) -> Iterator[Array]",
+    "__getitem__": "(self, key: Any, /) -> Array", "__setitem__": "(self, key: Any, value: Operand, /) -> None",
+    "__call__": "(self, /, *args: Any, **kwargs: Any) -> Any",
+    "__enter__": "(self) -> Self", "__exit__": "(self, type: object, value: object, traceback: object, /) -> bool",
+}
+SHARED = {"to_dict": SIGNATURES["MetricDef.to_dict"], "from_dict": SIGNATURES["MetricDef.from_dict"]}  # of all records
+
+
+# What makers of records take for what the records give.
+TAKEN = {"dict[str, Metric]": "Mapping[str, Metric | float | Mapping[str, Any]]", "dict[str,": "Mapping[str,", "tuple[float, ...]": "Iterable[float]"}
+IGNORED = dict.fromkeys(["count", "index"], "  # type: ignore[override]")  # of tuples
+
+
+def modules_in(module: ModuleType, prefix: str) -> dict[str, ModuleType]:
+    return {prefix + n: m for n, m in vars(module).items() if isinstance(m, ModuleType) and not n.startswith("_")}
+
+
+def spaces() -> dict[str, ModuleType]:
+    return {"": cx, **modules_in(cx, ""), **modules_in(cx.array, "array.")}
+
+
+HOMES = {n: space for space, m in spaces().items() for n, v in vars(m).items() if isinstance(v, type)}
+
+
+def split(text: str) -> list[str]:
+    """At the commas outside brackets and quotes."""
+    parts, depth, quoted = [""], 0, False
+    for c in text:
+        quoted ^= c == "'"
+        depth += 0 if quoted else (c in "[({") - (c in "])}")
+        if c == "," and depth == 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [p.strip() for p in parts if p.strip()]
+
+
+class Stub:
+    def __init__(self, space: str, module: ModuleType) -> None:
+        self.space, self.module = space, module
+        self.used: set[str] = set()
+
+    def annotation(self, text: str) -> str:
+        """As a stub needs it: choices become literals, names of this package's types are imported."""
+        text = re.sub(r"'[^']*'(?: \| '[^']*')*", lambda m: f"Literal[{m.group(0).replace(' | ', ', ')}]", text)
+        text = re.sub(r"\bseconds\b", "float", text)
+        text = re.sub(r"\boffset\b", "int", text)
+        text = re.sub(r"\bSequence\[", "_Sequence[", text)  # of collections.abc; statistics has a type of that name
+
+        def name(m: re.Match[str]) -> str:
+            word = m.group(0)
+            if word == "bool":
+                return "_bool"
+            if word in PRIVATE:
+                self.used.add("_" + word)
+                return "_" + word
+            if word.rpartition(".")[2] in HOMES:
+                word = word.rpartition(".")[2]
+                if HOMES[word] != self.space:
+                    self.used.add(word)
+            return word
+
+        return re.sub(r"(?<!')\b[A-Za-z_][\w.]*\b(?!')", name, text)
+
+    def signature(self, text: str, first: str = "") -> str:
+        """(x: Samples, /) -> float with the annotations and the result of a stub; $self is put first."""
+        arguments, _, result = text.rpartition(") -> ")
+        out = []
+        for part in split(arguments[1:]):
+            if part in ("", "$self", "$type", "/" if not out and not first else ""):
+                continue
+            head, equals, default = part.partition(" = ")
+            head, colon, annotation = head.partition(": ")
+            if annotation.endswith("seconds") and default == "None":
+                annotation += " | None"
+            out.append(head + (f": {self.annotation(annotation)}" if colon else "") + (f" = {default}" if equals else ""))
+        return f"({', '.join([first] * bool(first) + out)}) -> {self.annotation(result)}"
+
+    def method(self, name: str, text: str, value: object) -> list[str]:
+        if "$type" in text:
+            return ["    @classmethod", f"    def {name}{self.signature(text, 'cls')}: ..."]
+        return [f"    def {name}{self.signature(text, 'self')}: ..."]
+
+    def properties(self, members: str) -> tuple[list[str], list[str], list[str]]:
+        pairs = [p.split(": ", 1) for p in split(members)]
+        types = [self.annotation(t) for _, t in pairs]
+        lines = [line for (n, _), t in zip(pairs, types) for line in ("    @property", f"    def {n}(self) -> {t}: ..." + IGNORED.get(n, ""))]
+        return [n for n, _ in pairs], types, lines
+
+    def named_tuple(self, name: str, value: type) -> list[str]:
+        dotted = f"{self.space}.{name}".lstrip(".")
+        members = SIGNATURES.get(dotted)
+        if members is None:  # results of array functions: arrays, and the facts of finfo and iinfo
+            kinds = {"bits": "int", "dtype": "dtype"} | dict.fromkeys(["max", "min"], "float" if "finfo" in name else "int")
+            kinds |= dict.fromkeys(["eps", "smallest_normal"], "float") | {"rank": "Array"}
+            members = ", ".join(f"{n}: {kinds.get(n, 'Array')}" for n in value.__match_args__)
+        names, types, lines = self.properties(members)
+        return ["@final", f"class {name}(structseq[Any], tuple[{', '.join(types)}]):", f"    __match_args__: Final = {tuple(names)!r}", *lines]
+
+    def type(self, name: str, value: type) -> list[str]:
+        if hasattr(value, "n_sequence_fields"):
+            return self.named_tuple(name, value)
+        dotted = f"{self.space}.{name}".lstrip(".")
+        lines = ["@final", f"class {name}:"]
+        if name == "Array":
+            lines += ["    __hash__: ClassVar[None]  # type: ignore[assignment]", "    def __buffer__(self, flags: int, /) -> memoryview: ..."]
+        make = SIGNATURES.get(dotted)
+        record = make is not None and "from_dict" in vars(value) and name != "Run"
+        fields = dict(p.split(": ", 1) for p in split(make[1:].rpartition(")")[0])) if record else {}
+        if make:
+            make = re.sub(r"\) -> \w+$|\)$", ") -> Self", make)
+            for given, taken in TAKEN.items():
+                make = make.replace(given, taken)
+            lines.append(f"    def __new__{self.signature(make, 'cls')}: ...")
+        for n, v in vars(value).items():
+            text = SIGNATURES.get(f"{dotted}.{n}") or (SHARED.get(n) if record else None)
+            if text:
+                lines += self.method(n, text, v)
+            elif inspect.isgetsetdescriptor(v):
+                prefix = re.match(r"(\w+(\[[^:]*\])?(?: \| None)?): ", v.__doc__)
+                kind = prefix.group(1) if prefix else fields[n].partition(" = ")[0]
+                lines += ["    @property", f"    def {n}(self) -> {self.annotation(kind)}: ..."]
+            elif n in SPECIAL and not (n in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__") and name != "Array"):
+                lines.append(f"    def {n}" + self.signature(SPECIAL[n].partition(": ...")[0]) + ": ..." + SPECIAL[n].partition(": ...")[2])
+        return lines if len(lines) > 2 else [*lines, "    ..."]
+
+    def text(self) -> str:
+        special = ("__array_namespace_info__", "__array_api_version__", "__version__")
+        names = sorted(n for n in vars(self.module) if not n.startswith("_") or n in special)
+        types = {n: v for n in names if isinstance(v := getattr(self.module, n), type)}
+        body, values = [], []
+        for n, t in {**types, **{f"_{t.__name__}": t for t in RESULTS.get(self.space, [])}}.items():
+            body += [*self.type(n, t), ""]
+        for n in names:
+            value, dotted = getattr(self.module, n), f"{self.space}.{n}".lstrip(".")
+            if inspect.isbuiltin(value):
+                values.append(f"def {n}{self.signature(SIGNATURES.get(dotted) or SIGNATURES['array.' + n])}: ...")
+            elif not isinstance(value, (type, ModuleType)):
+                kind = "None" if value is None else type(value).__name__
+                values.append(f"{n}: {kind}" + ("  # type: ignore[assignment]" if n == "bool" else ""))
+        inner = modules_in(self.module, "") if self.space in ("", "array") else {}
+        imports = [f"from . import {n} as {n}" for n in inner]
+        aliases = self.space == "array"
+        own = sorted(n for n in self.used if not (aliases and n.startswith("_")))
+        homes = {home: [n for n in own if HOMES.get(n, "array") == home] for home in sorted({HOMES.get(n, "array") for n in own})}
+        imports += [f"from calibrax_c{'.' * bool(home)}{home} import {', '.join(group)}" for home, group in homes.items()]
+        if aliases:
+            imports.append("from calibrax_c import MetricDef")
+        title = PRELUDE.format(name=f"calibrax_c.{self.space}".rstrip("."))
+        return title + "\n".join([*imports, ALIASES if aliases else "", *body, *values]) + "\n"
+
+
+xp = cx.array
+EYE = xp.eye(2)
+RESULTS = {
+    "array": [type(r) for r in (xp.finfo("float64"), xp.iinfo("int64"), *(f(xp.asarray([1.0])) for f in (xp.unique_all, xp.unique_counts, xp.unique_inverse)))],
+    "array.linalg": [type(r) for r in (xp.linalg.eigh(EYE), xp.linalg.qr(EYE), xp.linalg.slogdet(EYE), xp.linalg.svd(EYE), xp.linalg.lstsq(EYE, EYE))],
+}
+
+
+def main() -> None:
+    folder, part = Path(sys.argv[1]), sys.argv[2]
+    for space, module in spaces().items():
+        if (space.split(".")[0] == "array") == (part == "array"):
+            name = space.removeprefix("array").removeprefix(".") or "__init__"
+            (folder / f"{name}.pyi").write_text(Stub(space, module).text())
+    if part == ".":
+        (folder / "py.typed").write_text("")
+
+
+if __name__ == "__main__":
+    main()
