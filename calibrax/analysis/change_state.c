@@ -1,4 +1,4 @@
-/* The memory of calibrax changepoints. */
+/* The memory of calibrax trend --changes. */
 #include "calibrax/analysis/change_state.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /**
- * What somebody has been told of the changes of series: the file that `calibrax changepoints --state` keeps between its looks.
+ * What somebody has been told of the changes of series: the file that `calibrax trend --changes --state` keeps between its looks.
  *
  * {"schema":"calibrax-changepoints-state","version":1,"series":{NAME:{"last":RUN,"changes":[RUN,...]}}}
  * NAME: "point@scenario{tags}:metric"; last: the newest run that was looked at, null: none; changes: the first run after each change.

@@ -7,7 +7,7 @@
  *     cbx_roofs_of_gpu(&g, "float32", &roofs, err);         // then cbx_roofline_place
  *
  * A roof is the best slice, as for a core of the CPU (core/probe.h); the median and its interval stand beside it.
- * How it is measured: array/cuda/probe.h.  `calibrax machine --gpu 0` shows it.
+ * How it is measured: array/cuda/probe.h.  `calibrax doctor --machine --gpu 0` shows it.
  */
 #ifndef CALIBRAX_PROFILING_GPU_ROOFS_H
 #define CALIBRAX_PROFILING_GPU_ROOFS_H

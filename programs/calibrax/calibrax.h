@@ -9,20 +9,11 @@
 extern const opt_command bisect_command;
 extern const opt_command baseline_command;
 extern const opt_command check_command;
-extern const opt_command changepoints_command;
 extern const opt_command compare_command;
-extern const opt_command diff_command;
 extern const opt_command doctor_command;
 extern const opt_command ingest_command;
-extern const opt_command machine_command;
-extern const opt_command pareto_command;
 extern const opt_command profile_command;
-extern const opt_command profile_gpu_command;
-extern const opt_command query_command;
 extern const opt_command run_command;
-extern const opt_command rank_command;
-extern const opt_command runs_command;
-extern const opt_command scaling_command;
 extern const opt_command show_command;
 extern const opt_command store_compact_command;
 extern const opt_command store_export_command;
@@ -31,7 +22,6 @@ extern const opt_command store_verify_command;
 extern const opt_command summary_command;
 extern const opt_command trend_command;
 extern const opt_command export_command;
-extern const opt_command validate_command;
 extern const opt_command watch_command;
 
 #endif

@@ -1,6 +1,9 @@
 /*
- * calibrax check: a run against a baseline.  The answer and its exit status are the guard's (calibrax/ci/guard.h).
+ * calibrax check: a run against a baseline; check_targets.c checks values against targets.  The answer and its exit status are the guard's
+ * (calibrax/ci/guard.h).
  */
+#include "programs/calibrax/check.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,46 +12,120 @@
 #include "calibrax/base/file.h"
 #include "calibrax/ci/guard.h"
 #include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/select.h"
 #include "programs/common/terminal.h"
-
-typedef struct check_args {
-    select_args select;
-    const char *run, *baseline, *format, *waivers;
-    double threshold, primary, secondary, minimum, level;
-    opt_list rules;
-    bool values_only, allow_dropped, allow_machines, undecided_passes;
-} check_args;
 
 #define MEMBER(name) offsetof(check_args, name)
 
 static const opt_spec check_options[] = {
     SELECT_STORE_ROWS(check_args),
-    { "run", 0, OPT_STRING, MEMBER(run), "ID", "latest", "the run: an id, the beginning of one, or latest" },
-    SELECT_ROW(check_args, "branch", OPT_STRING, branch, "NAME", "the latest run of this branch"),
-    SELECT_ROW(check_args, "machine", OPT_STRING, machine, "ID", "the latest run of this machine"),
-    { "baseline", 0, OPT_STRING, MEMBER(baseline), "NAME", CBX_BASELINE_MAIN, "the baseline to compare with" },
-    { "threshold", 0, OPT_NUMBER, MEMBER(threshold), "X", "0.05", "relative change that counts" },
+    INPUTS_ROWS(check_args),
+    SELECT_JSON_ROW(check_args),
+    { "target", 0, OPT_EACH, MEMBER(targets), "METRIC=X", NULL,
+      "check that the metric meets this target, on the side that its definition calls better, instead of a baseline; "
+      "may be repeated",
+      "@metrics" },
+    { "series", 0, OPT_EACH, MEMBER(series), "FILE", NULL,
+      "check that errors by iteration reach tolerances: JSON {\"residual\": [1, 0.1, 0.01], ...}; may be repeated" },
+    { "Against a baseline", 0, OPT_GROUP, 0, NULL, NULL, NULL },
+    SELECT_ROW(check_args, "branch", OPT_STRING, branch, "NAME", "check the latest run of this branch"),
+    SELECT_ROW(check_args, "machine", OPT_STRING, machine, "ID", "check the latest run of this machine"),
+    { "baseline", 0, OPT_STRING, MEMBER(baseline), "NAME", CBX_BASELINE_MAIN, "the baseline to compare with",
+      "@baselines" },
+    { "threshold", 0, OPT_NUMBER, MEMBER(threshold), "X", "0.05, which is 5 %", "relative change that counts" },
     { "primary-threshold", 0, OPT_NUMBER, MEMBER(primary), "X", "--threshold", "the same for primary metrics" },
     { "secondary-threshold", 0, OPT_NUMBER, MEMBER(secondary), "X", "--threshold", "the same for secondary metrics" },
     { "metric-threshold", 0, OPT_EACH, MEMBER(rules), "PATTERN=X", NULL,
-      "the same for metrics of this name (a shell pattern); may be repeated, the first that fits counts" },
+      "the same for metrics of this name (a shell pattern); may be repeated, the first that matches counts" },
     { "minimum", 0, OPT_NUMBER, MEMBER(minimum), "X", "0", "smaller changes, in the metric's unit, do not count" },
-    { "level", 0, OPT_NUMBER, MEMBER(level), "X", "0.95", "level of the intervals" },
-    { "values-only", 0, OPT_FLAG, MEMBER(values_only), NULL, NULL, "pass samples and bounds over" },
+    { "level", 0, OPT_SHARE, MEMBER(level), "X", "0.95", "level of the intervals" },
+    { "values-only", 0, OPT_FLAG, MEMBER(values_only), NULL, NULL, "ignore samples and bounds" },
     { "allow-dropped", 0, OPT_FLAG, MEMBER(allow_dropped), NULL, NULL,
       "points and metrics of the baseline that are missing now do not fail" },
-    { "allow-other-machine", 0, OPT_FLAG, MEMBER(allow_machines), NULL, NULL, "compare across machines, and say so" },
+    { "allow-other-machine", 0, OPT_FLAG, MEMBER(allow_machines), NULL, NULL, "compare across machines, and note it" },
     { "undecided-passes", 0, OPT_FLAG, MEMBER(undecided_passes), NULL, NULL, "what cannot be decided does not fail" },
     { "waivers", 0, OPT_STRING, MEMBER(waivers), "FILE", NULL, "findings that are accepted until a day" },
-    { "format", 0, OPT_STRING, MEMBER(format), "NAME", "text", "text, json, markdown, junit or github" },
-    SELECT_ROW(check_args, "json", OPT_FLAG, json, NULL, "the same as --format json"),
+    { "format", 0, OPT_CHOICE, MEMBER(format), "NAME", "text", "text, json, markdown, junit or github",
+      "text json markdown junit github" },
+    { "Targets, with --target", 0, OPT_GROUP, 0, "target", NULL,
+      "A value meets its target if all of its interval does; exit status 1: it misses the target, or is not a number; "
+      "3: the interval holds the target." },
+    SELECT_POINT_ROWS(check_args),
+    { "Series of errors, with --series", 0, OPT_GROUP, 0, "series", NULL, NULL },
+    { "tolerance", 0, OPT_LIST, MEMBER(tolerances), "X,...", NULL, "errors must reach these, and stay there" },
+    { "hold", 0, OPT_POSITIVE, MEMBER(hold), "N", "1",
+      "number of values at the end that must be at or below a tolerance" },
+    { "The record, with --target or --series", 0, OPT_GROUP, 0, "target series", NULL, NULL },
+    { "name", 0, OPT_STRING, MEMBER(name), "NAME", "validation", "name of the whole, in the document" },
+    { "reference", 0, OPT_STRING, MEMBER(reference), "TEXT", "as given", "source of the targets: a paper, a program" },
 };
-static const check_args check_defaults = {
-    .run = "latest", .baseline = CBX_BASELINE_MAIN, .threshold = 0.05, .primary = NAN, .secondary = NAN, .level = 0.95
+#define OF_BASELINES                                                                                                   \
+    "branch machine baseline threshold primary-threshold secondary-threshold metric-threshold minimum level "          \
+    "values-only allow-dropped allow-other-machine undecided-passes waivers format"
+static const opt_rule check_rules[] = {
+    INPUTS_RULES,
+    { "target", OPT_EXCLUDES, OF_BASELINES },
+    { "series", OPT_EXCLUDES, OF_BASELINES },
+    { "series", OPT_NEEDS, "tolerance" },
+    { "all", OPT_NEEDS, "target" },
+    { "input", OPT_NEEDS, "target" },
+    { "json", OPT_EXCLUDES, "format" },
+    { "run", OPT_EXCLUDES, "branch machine" },
 };
+static const check_args check_defaults = { .baseline = CBX_BASELINE_MAIN,
+                                           .threshold = 0.05,
+                                           .primary = NAN,
+                                           .secondary = NAN,
+                                           .level = 0.95,
+                                           .hold = 1,
+                                           .name = "validation",
+                                           .reference = "as given" };
 
-/* What a comparison needs; all of it freed by end(). */
+/* --- values that cannot be right --- */
+
+static bool is_time(const char *unit)
+{
+    static const char *const units[] = { "s",  "ms",  "us", "\xc2\xb5s", "\xce\xbcs", "ns",
+                                         "ps", "min", "h",  "seconds",   "sec" };
+
+    for (size_t i = 0; i < CBX_LEN(units); i++)
+        if (!strcmp(unit, units[i])) return true;
+    return false;
+}
+
+static int check_metric(const opt_run *run, const cbx_run *r, const cbx_point *p, const cbx_named_metric *named)
+{
+    const cbx_metric *m = &named->metric;
+    const cbx_metric_def *def = cbx_run_find_metric_def(r, named->name);
+    const char *unit = def ? def->unit : "", *space = *unit ? " " : "";
+    double minimum = INFINITY, maximum = -INFINITY, slack;
+
+    if (def && def->direction == CBX_DIRECTION_LOWER && is_time(unit) && m->value <= 0)
+        return opt_fail(run->program, "'%s' of '%s' in run '%s' is %.6g %s: a time must be above 0", named->name,
+                        p->name, cbx_run_id(r), m->value, unit);
+    for (size_t i = 0; i < m->nsamples; i++) {
+        if (m->samples[i] < minimum) minimum = m->samples[i];
+        if (m->samples[i] > maximum) maximum = m->samples[i];
+    }
+    slack = 1e-3 * fmax(fabs(minimum), fabs(maximum)); /* values may be rounded */
+    if (!m->nsamples || !isfinite(m->value) || (m->value >= minimum - slack && m->value <= maximum + slack))
+        return EXIT_PASS;
+    return opt_fail(
+        run->program,
+        "'%s' of '%s' in run '%s' contradicts its samples: the value is %.6g%s%s, the samples are %.6g to %.6g",
+        named->name, p->name, cbx_run_id(r), m->value, space, unit, minimum, maximum);
+}
+
+int check_values(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
+{
+    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
+        const cbx_point *p = cbx_run_point(r, i);
+        for (size_t k = 0; (!q || select_point(q, p)) && k < p->nmetrics; k++)
+            if (check_metric(run, r, p, &p->metrics[k])) return EXIT_ERROR;
+    }
+    return EXIT_PASS;
+}
+
+/* What a comparison needs. */
 typedef struct check {
     const opt_run *run;
     cbx_store *store;
@@ -59,25 +136,14 @@ typedef struct check {
     cbx_err err;
 } check;
 
-static void end(check *c)
-{
-    cbx_guard_free(c->guard);
-    cbx_regression_free(c->regression);
-    cbx_waivers_free(c->waivers);
-    cbx_run_free(c->defs);
-    cbx_run_free(c->baseline);
-    cbx_run_free(c->current);
-    cbx_store_close(c->store);
-}
-
-static int said(const check *c, cbx_status st)
+static int report(const check *c, cbx_status st)
 {
     return st ? opt_fail(c->run->program, "%s", c->err.message) : EXIT_PASS;
 }
 
 /* --- what is compared --- */
 
-static int load_current(check *c)
+static int load_current(check *c, const char *name)
 {
     const check_args *a = c->run->args;
     cbx_store_query query = { .branch = a->select.branch, .machine = a->select.machine, .limit = 2 };
@@ -85,42 +151,35 @@ static int load_current(check *c)
     cbx_store_list list;
     int status;
 
-    if (strcmp(a->run, "latest") != 0)
-        return some ? opt_fail(c->run->program, "--run names a run: leave --branch and --machine out")
-                    : select_run(c->run, c->store, a->run, &c->current);
-    if (said(c, cbx_store_query_runs(c->store, &query, &list, &c->err))) return EXIT_ERROR;
-    if (!list.count)
-        status = some ? opt_fail(c->run->program, "no run in '%s' is of that branch and machine",
-                                 cbx_store_root(c->store))
-                      : select_run(c->run, c->store, a->run, &c->current);
+    if (name) return select_run(c->run, c->store, name, &c->current);
+    if (report(c, cbx_store_query_runs(c->store, &query, &list, &c->err))) return EXIT_ERROR;
+    if (!list.count && some)
+        status = opt_fail(c->run->program, "no run in '%s' is of that branch and machine", cbx_store_root(c->store));
     else
-        status = select_need_newest(c->run, c->store, &list, ", or name a run with --run");
-    if (!status && list.count) status = select_run(c->run, c->store, list.entries[0].id, &c->current);
+        status = list.count ? select_need_newest(c->run, c->store, &list, ", or name a run with --run") : EXIT_PASS;
+    if (!status) status = select_run(c->run, c->store, list.count ? list.entries[0].id : "latest", &c->current);
     cbx_store_list_clear(&list);
     return status;
-}
-
-/* Where the step that measures failed unseen, the latest run is one of before: it must not pass in place of what is missing. */
-static int need_newer(const check *c)
-{
-    const check_args *a = c->run->args;
-
-    if (strcmp(a->run, "latest") != 0 || cbx_run_timestamp_us(c->current) >= cbx_run_timestamp_us(c->baseline))
-        return EXIT_PASS;
-    return opt_fail(c->run->program,
-                    "the latest run '%s' is older than the baseline '%s': measure anew, or name a run with --run",
-                    cbx_run_id(c->current), cbx_run_id(c->baseline));
 }
 
 static int load_all(check *c)
 {
     const check_args *a = c->run->args;
+    const opt_list *names = c->run->words->count ? c->run->words : &a->inputs.runs;
+    const char *name = names->count && strcmp(names->items[0], "latest") != 0 ? names->items[0] : NULL;
 
-    if (select_open(c->run, &a->select, false, &c->store) || load_current(c)) return EXIT_ERROR;
-    if (said(c, cbx_store_baseline_get(c->store, a->baseline, &c->baseline, &c->err))) return EXIT_ERROR;
-    if (need_newer(c)) return EXIT_ERROR;
-    if (a->waivers && said(c, cbx_waivers_read(c->run->ctx, a->waivers, &c->waivers, &c->err))) return EXIT_ERROR;
-    return said(c, select_defs(c->run, c->store, &c->defs, &c->err));
+    if (names->count > 1)
+        return opt_fail(c->run->program, "a check against a baseline takes one run, got %zu", names->count);
+    if (select_open(c->run, &a->select, false, &c->store) || load_current(c, name)) return EXIT_ERROR;
+    if (report(c, cbx_store_baseline_get(c->store, a->baseline, &c->baseline, &c->err))) return EXIT_ERROR;
+    /* Where the step that measures failed unseen, the latest run is an old one: it must not pass instead of the missing one. */
+    if (!name && cbx_run_timestamp_us(c->current) < cbx_run_timestamp_us(c->baseline))
+        return opt_fail(c->run->program,
+                        "the latest run '%s' is older than the baseline '%s': measure again, or name a run with --run",
+                        cbx_run_id(c->current), cbx_run_id(c->baseline));
+    if (check_values(c->run, c->current, NULL) || check_values(c->run, c->baseline, NULL)) return EXIT_ERROR;
+    if (a->waivers && report(c, cbx_waivers_read(c->run->ctx, a->waivers, &c->waivers, &c->err))) return EXIT_ERROR;
+    return report(c, select_defs(c->run, c->store, &c->defs, &c->err));
 }
 
 /* --- how --- */
@@ -158,12 +217,13 @@ static int compare(check *c)
     opts.undecided_passes = a->undecided_passes;
     opts.defs = c->defs;
     if (read_rules(c, &opts)) return EXIT_ERROR;
-    if (said(c, cbx_regression_create(c->run->ctx, c->current, c->baseline, &opts, &c->regression, &c->err)))
+    if (report(c, cbx_regression_create(c->run->ctx, c->current, c->baseline, &opts, &c->regression, &c->err)))
         return EXIT_ERROR;
     if (cbx_regression_idle_rule(c->regression))
-        return opt_fail(c->run->program, "--metric-threshold: no metric of the two runs fits '%s'; correct the pattern",
+        return opt_fail(c->run->program,
+                        "'--metric-threshold': no metric of the two runs matches '%s'; correct the pattern",
                         cbx_regression_idle_rule(c->regression));
-    return said(c, cbx_guard_create(c->run->ctx, c->regression, c->waivers, cbx_time_now_us(), &c->guard, &c->err));
+    return report(c, cbx_guard_create(c->run->ctx, c->regression, c->waivers, cbx_time_now_us(), &c->guard, &c->err));
 }
 
 static void pour_out(void *user, cbx_text *out)
@@ -173,6 +233,26 @@ static void pour_out(void *user, cbx_text *out)
     if (!out->status) cbx_text_reset(out);
 }
 
+/* "threshold: 5 % (primary 3 %, secondary 10 %, 'latency*' 2 %)": a change of 500 % is easily asked for by mistake. */
+static void print_thresholds(const check *c)
+{
+    const check_args *a = c->run->args;
+    const char *between = " (";
+
+    printf("threshold: %.6g %%", 100 * a->threshold);
+    if (!isnan(a->primary)) printf("%sprimary %.6g %%", between, 100 * a->primary), between = ", ";
+    if (!isnan(a->secondary)) printf("%ssecondary %.6g %%", between, 100 * a->secondary), between = ", ";
+    for (size_t i = 0; i < a->rules.count; i++, between = ", ") {
+        const char *equals = strrchr(a->rules.items[i], '=');
+        printf("%s'%s' %.6g %%", between,
+               plain_text(c->run->arena,
+                          cbx_arena_strndup(c->run->arena, a->rules.items[i], (size_t)(equals - a->rules.items[i]))),
+               100 * strtod(equals + 1, NULL));
+    }
+    if (a->minimum > 0) printf("%sminimum %.6g in the metric's unit", between, a->minimum), between = ", ";
+    puts(*between == ',' ? ")" : "");
+}
+
 static int write_answer(check *c, cbx_guard_format format)
 {
     cbx_text text;
@@ -180,10 +260,13 @@ static int write_answer(check *c, cbx_guard_format format)
 
     cbx_text_init(&text, cbx_ctx_allocator(c->run->ctx));
     if (format != CBX_GUARD_TEXT)
-        status = said(c, cbx_guard_pour(c->guard, format, pour_out, NULL, &text, &c->err));
+        status = report(c, cbx_guard_pour(c->guard, format, pour_out, NULL, &text, &c->err));
     else
-        status = said(c, cbx_guard_write(c->guard, format, &text, &c->err));
-    if (!status && format == CBX_GUARD_TEXT) print_report(cbx_text_str(&text), cbx_guard_gate(c->guard)->exit_code);
+        status = report(c, cbx_guard_write(c->guard, format, &text, &c->err));
+    if (!status && format == CBX_GUARD_TEXT) {
+        print_report(cbx_text_str(&text), cbx_guard_gate(c->guard)->exit_code);
+        print_thresholds(c);
+    }
     cbx_text_clear(&text);
     return status ? status : cbx_guard_gate(c->guard)->exit_code;
 }
@@ -192,33 +275,41 @@ static int run_check(const opt_run *run)
 {
     const check_args *a = run->args;
     check c = { .run = run, .err = CBX_ERR_INIT };
-    cbx_guard_format format = CBX_GUARD_TEXT;
     int status;
 
-    if (a->format && !cbx_guard_format_parse(a->format, &format))
-        return opt_fail(run->program, "--format: expected text, json, markdown, junit or github, found '%s'",
-                        a->format);
-    if (a->select.json) format = CBX_GUARD_JSON;
+    if (a->targets.count || a->series.count) return check_targets(run);
     status = load_all(&c);
     if (!status) status = compare(&c);
-    if (!status) status = write_answer(&c, format);
-    end(&c);
+    if (!status) status = write_answer(&c, a->select.json ? CBX_GUARD_JSON : (cbx_guard_format)a->format);
+    cbx_guard_free(c.guard);
+    cbx_regression_free(c.regression);
+    cbx_waivers_free(c.waivers);
+    cbx_run_free(c.defs);
+    cbx_run_free(c.baseline);
+    cbx_run_free(c.current);
+    cbx_store_close(c.store);
     return status;
 }
 
 const opt_command check_command = {
-    "check",
-    "--data DIR [--threshold X] [--run ID] [--baseline NAME]",
-    "hold a run against a baseline",
-    "Compares each metric of each point with the baseline: by samples or bounds where both runs have them, else by "
-    "values. A run that is its own baseline, is of another machine, or is older than it without being named proves "
-    "nothing and does not pass. "
-    "Exit status 1: something is worse, or is no number; 2: something cannot be compared, or is missing now; 3: "
-    "undecided.",
-    check_options,
-    CBX_LEN(check_options),
-    sizeof(check_args),
-    &check_defaults,
-    0,
-    run_check,
+    .name = "check",
+    .synopsis =
+        "[RUN] [--baseline NAME] [--threshold X] | [RUN...] --target METRIC=X | --series FILE --tolerance X,...",
+    .summary = "check a run against a baseline, or against targets",
+    .description = "Compares each metric of each point of a run (the latest, unless another is named) with the "
+                   "baseline: by samples or bounds where both "
+                   "runs have them, else by values. A run that is its own baseline, is of another machine, or is the "
+                   "latest and older than the baseline is refused. "
+                   "Exit status 1: something is worse, or is not a number; 2: something cannot be compared, is missing "
+                   "now, or cannot be right (a time of 0, a value outside its samples); 3: undecided.",
+    .options = check_options,
+    .noptions = CBX_LEN(check_options),
+    .args_size = sizeof(check_args),
+    .defaults = &check_defaults,
+    .flags = OPT_TAKES_WORDS,
+    .run = run_check,
+    .rules = check_rules,
+    .nrules = CBX_LEN(check_rules),
+    .word = "RUN",
+    .words = "@runs",
 };

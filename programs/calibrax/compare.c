@@ -1,53 +1,73 @@
 /*
- * calibrax compare: runs, or the values of a tag, side by side.
+ * calibrax compare: runs, or the values of a tag, side by side; compare_diff.c, compare_rank.c and compare_pareto.c are its other modes.
  */
+#include "programs/calibrax/compare.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "calibrax/analysis/comparison.h"
 #include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/inputs.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
 
-typedef struct compare_args {
-    select_args select;
-    const char *by, *reference;
-    opt_list metrics;
-    double level;
-    bool allow_machines;
-} compare_args;
-
-static const compare_args compare_defaults = { .level = 0.95 };
+static const compare_args compare_defaults = { .level = 0.95, .draws = 1000, .seed = 1 };
 
 #define AT(member) offsetof(compare_args, member)
 
 static const opt_spec compare_options[] = {
     SELECT_STORE_ROWS(compare_args),
-    { "by", 0, OPT_STRING, AT(by), "TAG", "each run is a competitor",
+    INPUTS_ROWS(compare_args),
+    { "by", 0, OPT_STRING, AT(by), "TAG", "each run is a competitor; framework with --rank",
       "compare the values of this tag, within a run or across runs" },
+    { "metrics", 'm', OPT_LIST, AT(metrics), "NAME,...", "all", "these metrics", "@metrics" },
+    { "metric", 0, OPT_LIST, AT(metrics), "NAME", NULL, NULL, "@metrics" },
     { "reference", 0, OPT_STRING, AT(reference), "LABEL", "the first", "the competitor that speed-ups are over" },
-    { "metrics", 'm', OPT_LIST, AT(metrics), "NAME,...", "all", "these metrics" },
-    { "metric", 0, OPT_LIST, AT(metrics), "NAME", NULL, NULL },
-    { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals of speed-ups" },
-    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "compare across machines, and say so" },
+    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "level of the intervals of speed-ups" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "compare across machines, and note it" },
     SELECT_JSON_ROW(compare_args),
+    { "diff", 0, OPT_FLAG, AT(diff), NULL, NULL, "show the differences between two runs" },
+    { "rank", 0, OPT_FLAG, AT(rank), NULL, NULL, "rank competitors over many metrics, with confidence" },
+    { "pareto", 0, OPT_LIST, AT(objectives), "METRIC,...", NULL,
+      "find the points that no other beats in all of two or more objectives; METRIC=lower or METRIC=higher in place of "
+      "the metric's own direction",
+      "@metrics" },
+    { "Differences, with --diff", 0, OPT_GROUP, 0, "diff", NULL,
+      "Lists the points and metrics that only one of two runs has, the values that changed, by how much and whether "
+      "for the worse, and the differences "
+      "in commit, environment and metadata. It judges nothing; 'check' does." },
+    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change of a value that counts as one" },
+    { "values", 0, OPT_FLAG, AT(values), NULL, NULL,
+      "points, metrics and values only, not commit, environment and metadata" },
+    { "exit-code", 0, OPT_FLAG, AT(exit_code), NULL, NULL, "exit with 1 if there is a difference" },
+    { "Ranking, with --rank", 0, OPT_GROUP, 0, "rank", NULL,
+      "Ranks the values of a tag, or runs, in each row, equal values sharing a rank, and by one score over the rows "
+      "that all of them have. Where runs "
+      "carry samples, draws of them show how often each keeps its rank. Metrics without a direction are not ranked." },
+    { "score", 0, OPT_CHOICE, AT(score), "KIND", "geometric",
+      "how rows make one score: geometric (mean of best/value) or min-max (mean of 0 for the worst to 1 for the best)",
+      "geometric min-max" },
+    { "weight", 0, OPT_EACH, AT(weights), "METRIC=X", "all equal", "weight of a metric's rows in the score" },
+    { "draws", 0, OPT_COUNT, AT(draws), "N", "1000", "draws of the samples that show how stable ranks are; 0: none" },
+    { "seed", 0, OPT_COUNT, AT(seed), "N", "1", "of the draws; the same seed gives the same ranks" },
+    { "Pareto front, with --pareto", 0, OPT_GROUP, 0, "pareto", NULL,
+      "No other point is at least as good as one on the front in all objectives and better in one. Points that lack an "
+      "objective are marked '?' and "
+      "beat nothing." },
+    { "front-only", 0, OPT_FLAG, AT(front_only), NULL, NULL, "leave out the points that are beaten" },
+    SELECT_ROW(compare_args, "point", OPT_STRING, point, "NAME", "points of this name"),
+    SELECT_ROW(compare_args, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),
+    SELECT_ROW(compare_args, "tag", OPT_EACH, tags, "KEY=VALUE",
+               "points with this tag; may be repeated, all must match"),
+};
+static const opt_rule compare_rules[] = {
+    INPUTS_RULES,
+    { "diff", OPT_EXCLUDES, "rank pareto by metrics reference level allow-other-machine all" },
+    { "rank", OPT_EXCLUDES, "pareto reference level" },
+    { "pareto", OPT_EXCLUDES, "by metrics reference level" },
 };
 
 /* --- JSON --- */
-
-static cbx_json *interval_json(const cbx_interval *i)
-{
-    cbx_json *o;
-
-    if (isnan(i->value)) return NULL;
-    o = cbx_json_new_object();
-    cbx_json_set_double(o, "value", i->value);
-    cbx_json_set_double(o, "lower", i->lower);
-    cbx_json_set_double(o, "upper", i->upper);
-    cbx_json_set_double(o, "level", i->level);
-    return o;
-}
 
 static cbx_json *cell_json(const cbx_comparison *c, size_t k, const cbx_comparison_cell *cell)
 {
@@ -75,35 +95,10 @@ static cbx_json *row_json(const cbx_comparison *c, const cbx_comparison_row *row
     return o;
 }
 
-static cbx_json *winner_json(const cbx_winner *w)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    cbx_json_set_string(o, "metric", w->metric);
-    cbx_json_set_string(o, "label", w->label);
-    cbx_json_set_double(o, "score", w->score);
-    cbx_json_set_int(o, "rows", (int64_t)w->nrows);
-    return o;
-}
-
-static cbx_json *remarks_json(const cbx_comparison *c)
-{
-    cbx_json *remarks = cbx_json_new_array();
-
-    for (size_t i = 0; i < cbx_comparison_nremarks(c); i++) {
-        cbx_json *r = cbx_json_new_object();
-        int rule;
-        cbx_json_set_string(r, "text", cbx_comparison_remark(c, i, &rule));
-        cbx_json_set_int(r, "rule", rule);
-        cbx_json_push(remarks, r);
-    }
-    return remarks;
-}
-
 static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
 {
     cbx_json *head = new_document("calibrax-comparison"), *labels = cbx_json_new_array();
-    cbx_json *tail = cbx_json_new_object(), *winners = cbx_json_new_array();
+    cbx_json *tail = cbx_json_new_object(), *winners = cbx_json_new_array(), *remarks = cbx_json_new_array();
     json_stream out;
 
     for (size_t k = 0; k < cbx_comparison_nlabels(c); k++)
@@ -113,10 +108,24 @@ static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
     json_stream_begin(&out, head, "rows");
     for (size_t i = 0; i < cbx_comparison_nrows(c); i++)
         json_stream_add(&out, row_json(c, cbx_comparison_row_at(c, i)));
-    for (size_t i = 0; i < cbx_comparison_nwinners(c); i++)
-        cbx_json_push(winners, winner_json(cbx_comparison_winner(c, i)));
+    for (size_t i = 0; i < cbx_comparison_nwinners(c); i++) {
+        const cbx_winner *w = cbx_comparison_winner(c, i);
+        cbx_json *o = cbx_json_new_object();
+        cbx_json_set_string(o, "metric", w->metric);
+        cbx_json_set_string(o, "label", w->label);
+        cbx_json_set_double(o, "score", w->score);
+        cbx_json_set_int(o, "rows", (int64_t)w->nrows);
+        cbx_json_push(winners, o);
+    }
+    for (size_t i = 0; i < cbx_comparison_nremarks(c); i++) {
+        cbx_json *o = cbx_json_new_object();
+        int rule;
+        cbx_json_set_string(o, "text", cbx_comparison_remark(c, i, &rule));
+        cbx_json_set_int(o, "rule", rule);
+        cbx_json_push(remarks, o);
+    }
     cbx_json_set(tail, "winners", winners);
-    cbx_json_set(tail, "remarks", remarks_json(c));
+    cbx_json_set(tail, "remarks", remarks);
     return json_stream_end(&out, run->program, tail);
 }
 
@@ -129,9 +138,9 @@ static void put_speedup(columns *table, const cbx_interval *s)
     if (isnan(s->value))
         columns_put(table, PAINT_PLAIN, "-");
     else if (s->lower < s->upper)
-        columns_printf(table, how, "%.3gx [%.3g, %.3g]", s->value, s->lower, s->upper);
+        columns_printf(table, how, "%.6gx [%.6g, %.6g]", s->value, s->lower, s->upper);
     else
-        columns_printf(table, how, "%.3gx", s->value);
+        columns_printf(table, how, "%.6gx", s->value);
 }
 
 static void put_row(const opt_run *run, const cbx_comparison *c, const cbx_comparison_row *row, columns *table)
@@ -172,10 +181,10 @@ static void print_winners(const opt_run *run, const cbx_comparison *c)
         bool last = i + 1 == cbx_comparison_nwinners(c);
         printf("Best %s%s: ", last ? "over all" : "on ", last ? "" : plain_text(run->arena, w->metric));
         if (w->label)
-            printf("%s%s%s (score %.4g over %zu rows)\n", paint_begin(PAINT_STRONG), plain_text(run->arena, w->label),
+            printf("%s%s%s (score %.6g over %zu rows)\n", paint_begin(PAINT_STRONG), plain_text(run->arena, w->label),
                    paint_end(PAINT_STRONG), w->score, w->nrows);
         else
-            puts(w->nrows ? "a draw" : "no row that all have");
+            puts(w->nrows ? "a draw" : "no row that all of them have");
     }
 }
 
@@ -197,60 +206,56 @@ static int print_comparison(const opt_run *run, const cbx_comparison *c)
 
 /* --- the command --- */
 
-/* The runs are let go before the table is made. */
-static int compare(const opt_run *run, inputs_list *l)
+static int run_compare(const opt_run *run)
 {
     const compare_args *a = run->args;
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
+    inputs_list l = { NULL, 0 };
     cbx_comparison *c = NULL;
     cbx_err err = CBX_ERR_INIT;
     int status;
 
+    if (a->diff) return compare_diff(run);
+    if (a->rank) return compare_rank(run);
+    if (a->objectives.count) return compare_pareto(run);
+    status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
+    if (!status && l.n < 2 && !a->by)
+        status = opt_fail(run->program,
+                          "a comparison needs two runs or more, or '--by TAG' to compare within one: got %zu run", l.n);
+    if (!status) status = inputs_check_machines(run, &l, a->allow_machines);
     o.group_tag = a->by;
     o.reference = a->reference;
     o.metrics = a->metrics.items;
     o.nmetrics = a->metrics.count;
     o.level = a->level;
-    if (cbx_comparison_create(run->ctx, (const cbx_run *const *)l->items, NULL, l->n, &o, &c, &err))
-        return opt_fail(run->program, "%s", err.message);
-    inputs_clear(l);
-    status = a->select.json ? print_comparison_json(run, c) : print_comparison(run, c);
+    if (!status && cbx_comparison_create(run->ctx, (const cbx_run *const *)l.items, NULL, l.n, &o, &c, &err))
+        status = opt_fail(run->program, "%s", err.message);
+    inputs_clear(&l); /* before the table is made */
+    if (!status) status = a->select.json ? print_comparison_json(run, c) : print_comparison(run, c);
     cbx_comparison_free(c);
     return status;
 }
 
-static int run_compare(const opt_run *run)
-{
-    const compare_args *a = run->args;
-    inputs_list l = { NULL, 0 };
-    int status;
-
-    if (run->words->count < (a->by ? 1 : 2))
-        return opt_fail(run->program, a->by ? "compare: name a run" : "compare: name two runs or more, or --by TAG");
-    status = inputs_load_names(run, &a->select, run->words->items, run->words->count, &l);
-    if (!status) status = inputs_check_machines(run, &l, a->allow_machines);
-    if (!status) status = compare(run, &l);
-    inputs_clear(&l);
-    return status;
-}
-
 const opt_command compare_command = {
-    "compare",
-    "[--data DIR] RUN RUN... [--by TAG] [OPTION]...",
-    "runs side by side, with speed-ups",
-    "Puts what runs measured side by side: one row a measured thing, one column a competitor, and how many times "
-    "faster "
-    "than the reference it is, above 1 is better, with an interval where samples or bounds give one. A RUN is the id "
-    "of a "
-    "run in the store, the beginning of one, latest, or baseline:NAME; without --data it is a file. With --by the "
-    "values "
-    "of a tag are compared instead. Below the table stands what a reader should know before believing it, after the "
-    "rules "
-    "of Hoefler & Belli (SC 2015). Runs of different machines are refused unless --allow-other-machine says so.",
-    compare_options,
-    CBX_LEN(compare_options),
-    sizeof(compare_args),
-    &compare_defaults,
-    OPT_TAKES_WORDS,
-    run_compare,
+    .name = "compare",
+    .synopsis = "RUN RUN... | [RUN...] (--by TAG | --diff | --rank | --pareto METRIC,...) [OPTION]...",
+    .summary = "compare runs side by side, show their differences, rank them, or find the best trade-offs",
+    .description =
+        "Compares what runs measured: one row a measured value, one column a competitor with its speed-up over the "
+        "reference (a ratio above 1 is "
+        "better) and an interval where samples or bounds give one. A RUN is the id of a run in the store, the "
+        "beginning of one, latest, "
+        "baseline:NAME, or the path of a run file. With --by the values of a tag are compared. Remarks below the table "
+        "follow the rules "
+        "of Hoefler & Belli (SC 2015). Runs of different machines are refused unless --allow-other-machine is given.",
+    .options = compare_options,
+    .noptions = CBX_LEN(compare_options),
+    .args_size = sizeof(compare_args),
+    .defaults = &compare_defaults,
+    .flags = OPT_TAKES_WORDS,
+    .run = run_compare,
+    .rules = compare_rules,
+    .nrules = CBX_LEN(compare_rules),
+    .word = "RUN",
+    .words = "@runs",
 };

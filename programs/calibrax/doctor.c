@@ -1,20 +1,43 @@
 /*
- * calibrax doctor: with what would be computed here, and what is missing.
+ * calibrax doctor: the backends, devices and libraries that are available, and what is missing; doctor_machine.c is its other mode.
  *
- * It runs whatever the environment says, so that it can tell what is wrong there; then its exit status is 2.
+ * It runs with a wrong environment, too, so that it can report what is wrong there; then its exit status is 2.
  */
 #include "calibrax/array/doctor.h"
 
 #include "calibrax/array/backend.h"
 #include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/doctor.h"
 #include "programs/common/output.h"
 
-typedef struct doctor_args {
-    bool json;
-} doctor_args;
+#define AT(member) offsetof(doctor_args, member)
+
+static const doctor_args doctor_defaults = { .gpu = -1 };
 
 static const opt_spec doctor_options[] = {
-    { "json", 0, OPT_FLAG, offsetof(doctor_args, json), NULL, NULL, "print one JSON document" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+    { "machine", 0, OPT_FLAG, AT(machine), NULL, NULL,
+      "show this machine's fingerprint, and the facts that it is made of" },
+    { "The machine, with --machine", 0, OPT_GROUP, 0, "machine", NULL,
+      "Shows the fingerprint that runs of this machine carry, its CPU, caches, memory and accelerators. No host name, "
+      "address, path or serial number is among the facts. "
+      "A GPU that cannot be measured here is reported as skipped, with the reason." },
+    { "root", 0, OPT_STRING, AT(root), "DIR", NULL, "a captured machine: a folder with its proc/ and sys/" },
+    { "probe", 0, OPT_FLAG, AT(probe), NULL, NULL,
+      "measure what one core can do: rates of its pipes, bandwidth of each cache, of memory and of each NUMA node" },
+    { "refresh", 0, OPT_FLAG, AT(refresh), NULL, NULL, "measure again instead of reading what was measured before" },
+    { "gpu", 0, OPT_INT, AT(gpu), "N", "none",
+      "measure what this GPU of NVIDIA can do: rates of its units, bandwidth of L2 and memory, clocks meanwhile" },
+    { "plot", 0, OPT_STRING, AT(plot), "FILE", NULL,
+      "draw the roofs of that GPU; the name ends with .svg, .pdf or .png" },
+    { "sheets", 0, OPT_FLAG, AT(sheets), NULL, NULL,
+      "list the known data sheets of accelerators instead: rates, bandwidth, shapes of matrix units" },
+};
+static const opt_rule doctor_rules[] = {
+    { "sheets", OPT_EXCLUDES, "probe root gpu" },
+    { "refresh", OPT_NEEDS, "probe" },
+    { "root", OPT_EXCLUDES, "probe gpu" },
+    { "plot", OPT_NEEDS, "gpu" },
 };
 
 /* --- for programs: numbers as numbers --- */
@@ -126,6 +149,7 @@ static int run_doctor(const opt_run *run)
     cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
 
+    if (a->machine) return doctor_machine(run);
     cbx_doctor_init(&r, run->arena);
     cbx_doctor_see_settings(&r, &s);
     cbx_doctor_see_backends(&r, &s);
@@ -145,18 +169,20 @@ static int run_doctor(const opt_run *run)
 }
 
 const opt_command doctor_command = {
-    "doctor",
-    "[--json]",
-    "with what would be computed here, and what is missing",
-    "Tells the settings and where each comes from, the backends and the one chosen, devices with their memory, "
-    "packages, "
-    "cores and caches, and the libraries that are loaded on first use, with the command that adds each missing one. "
-    "Exit "
-    "status 2 when a variable says what it may not, or when what the settings ask for cannot be had.",
-    doctor_options,
-    CBX_LEN(doctor_options),
-    sizeof(doctor_args),
-    NULL,
-    OPT_ANY_ENVIRONMENT,
-    run_doctor,
+    .name = "doctor",
+    .synopsis = "[--machine [--probe | --gpu N | --sheets]] [--json]",
+    .summary = "show backends, devices and libraries, what is missing, and this machine",
+    .description = "Shows the settings and where each comes from, the backends and the one chosen, devices with their "
+                   "memory, packages, cores and "
+                   "caches, and the libraries that are loaded on first use, with the command that adds each missing "
+                   "one. Exit status 2 when a "
+                   "variable has an invalid value, or when what the settings ask for is not available.",
+    .options = doctor_options,
+    .noptions = CBX_LEN(doctor_options),
+    .args_size = sizeof(doctor_args),
+    .defaults = &doctor_defaults,
+    .flags = OPT_ANY_ENVIRONMENT,
+    .run = run_doctor,
+    .rules = doctor_rules,
+    .nrules = CBX_LEN(doctor_rules),
 };

@@ -165,7 +165,7 @@ static int write_each(writing *w)
     int status = inputs_name(w->run, &a->select, &a->inputs, &names);
     const cbx_export_source runs = { names.n, load_run, &names };
 
-    if (!status) inputs_warn(&names, &a->inputs);
+    if (!status) inputs_warn(&names);
     if (!status)
         status = written(w, cbx_export_each(w->run->ctx, w->format, &runs, &w->opts, &report, &err), &report, &err);
     inputs_names_clear(&names);
@@ -221,6 +221,8 @@ static int run_export(const opt_run *run)
     return a->against ? write_analysis(&w) : write_each(&w);
 }
 
+static const opt_rule export_rules[] = { INPUTS_RULES };
+
 const opt_command export_command = {
     "export",
     "--format NAME (--data DIR [--run ID,...] | --input FILE) [--out DIR]",
@@ -237,4 +239,6 @@ const opt_command export_command = {
     NULL,
     0,
     run_export,
+    .rules = export_rules,
+    .nrules = CBX_LEN(export_rules),
 };

@@ -29,7 +29,7 @@ static const opt_spec ingest_options[] = {
     { "commit", 0, OPT_STRING, offsetof(ingest_args, commit), "HASH", NULL, "commit of files that name none" },
     { "branch", 0, OPT_STRING, offsetof(ingest_args, branch), "NAME", NULL, "branch of files that name none" },
     { "machine", 0, OPT_STRING, offsetof(ingest_args, machine), "ID", NULL,
-      "machine of files that name none: a fingerprint as 'calibrax machine' prints it, or here" },
+      "machine of files that name none: a fingerprint as 'calibrax doctor --machine' prints it, or here" },
     { "replace", 0, OPT_FLAG, offsetof(ingest_args, replace), NULL, NULL,
       "replace a run of the same id that differs, instead of leaving the file out" },
     { "list-formats", 0, OPT_FLAG, offsetof(ingest_args, list), NULL, NULL,

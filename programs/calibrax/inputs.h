@@ -6,7 +6,7 @@
 
 #include "programs/calibrax/select.h"
 
-/* A member named `inputs` of a command's arguments, beside `select`. */
+/* A member named `inputs` of a command's arguments, beside `select`.  Arguments that are no options name runs, too. */
 typedef struct inputs_args {
     opt_list runs, files;
     bool all;
@@ -19,12 +19,16 @@ typedef struct inputs_args {
       offsetof(type, inputs.runs),                                                                                     \
       "ID,...",                                                                                                        \
       "latest",                                                                                                        \
-      "runs of the store: ids, beginnings of ids, latest, or baseline:NAME" },                                         \
+      "runs of the store: ids, beginnings of ids, latest, or baseline:NAME",                                           \
+      "@runs" },                                                                                                       \
         { "all", 0, OPT_FLAG, offsetof(type, inputs.all), NULL, NULL, "every run of the store, oldest first" },        \
     {                                                                                                                  \
         "input", 0, OPT_EACH, offsetof(type, inputs.files), "FILE", NULL,                                              \
-            "a run file; may be repeated, in place of --data"                                                          \
+            "a run file instead of a store; may be repeated"                                                           \
     }
+/* Rules between those rows. */
+#define INPUTS_RULES                                                                                                   \
+    { "input", OPT_EXCLUDES, "run all data" }, { "all", OPT_EXCLUDES, "run @" }
 
 /* Runs in order; zeroed to begin with. */
 typedef struct inputs_list {
@@ -32,23 +36,24 @@ typedef struct inputs_list {
     size_t n;
 } inputs_list;
 
-/* Runs by name, to be read when they are asked for. */
+/* Runs by name, read when they are asked for. */
 typedef struct inputs_names {
     const opt_run *run;
-    cbx_store *store; /* NULL: names are files */
+    cbx_store *store; /* NULL: all of them are files */
     cbx_run *defs;    /* of the store, for runs that carry none; NULL: it has none */
     cbx_store_list list;
-    const char *const *names; /* NULL: those of the list, from its end on */
+    const char **names;
+    bool *is_file;
     size_t n;
     bool bare; /* runs of a store come without samples */
 } inputs_names;
 
-/* Runs one after the other, each of them gone when the next one comes: as many as one likes. */
+/* Runs one after the other, each freed before the next but one is read. */
 typedef struct inputs_visit {
-    int (*take)(void *user, const cbx_run *r); /* not 0: enough */
+    int (*take)(void *user, const cbx_run *r); /* not 0: stop */
     void *user;
-    bool any_machine;    /* without a word */
-    bool sure;           /* refuses "latest" where it cannot be told, and --all where a run cannot be read */
+    bool any_machine;    /* without a message */
+    bool sure;           /* refuses "latest" where it is ambiguous, and --all where a run cannot be read */
     bool allow_machines; /* as of inputs_check_machines */
     bool bare;           /* runs of a store come without samples */
     size_t n;            /* runs taken */
@@ -57,30 +62,25 @@ typedef struct inputs_visit {
     bool noted;
 } inputs_visit;
 
-/* --- each returns 0, or 2 with a sentence said --- */
+/* --- each returns 0, or 2 after a message --- */
 
-/* Takes the runs that --run, --all and --input choose, in this order, and checks their machines; what take returned, if not 0. */
-int inputs_each(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v);
-
-/* What --run, --all and --input choose, in this order, unread; the caller clears it, also on failure. */
+/* What --run, --all, --input and arguments choose, unread, "latest" if they choose nothing; the caller clears it, also on failure. */
 int inputs_name(const opt_run *run, const select_args *select, const inputs_args *a, inputs_names *out);
-/* Where "latest" is asked for: says which files of the store cannot be read, one of which may be it. */
-void inputs_warn(const inputs_names *names, const inputs_args *a);
+/* Where "latest" is asked for: names the files of the store that cannot be read, one of which may be it. */
+void inputs_warn(const inputs_names *names);
 /* The i-th of them, whose reference is the caller's. */
 cbx_status inputs_get(const inputs_names *names, size_t i, cbx_run **out, cbx_err *err);
 void inputs_names_clear(inputs_names *names);
-
-/* What --run, --all and --input choose; beside it, unless `also` is NULL, one run more, by the same rules. */
+/* Takes those runs in order, and checks their machines; what take returned, if not 0. */
+int inputs_each(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v);
+/* All of them; beside them, unless `also` is NULL, one run more, by the same rules. */
 int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,
                 cbx_run **other);
-/* Runs by their names: with --data of the store as --run names them, else files. */
-int inputs_load_names(const opt_run *run, const select_args *select, const char *const *names, size_t n,
-                      inputs_list *out);
 void inputs_clear(inputs_list *l);
 
 /*
- * Refuses runs of machines that differ or that are not told, unless they are allowed: then says so on standard error.
- * Nothing to refuse in a run alone.
+ * Refuses runs of different machines or without one, unless they are allowed: then it notes so on standard error.
+ * A run alone is never refused.
  */
 int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed);
 

@@ -1,60 +1,113 @@
 /*
  * calibrax: the library from the command line.  A table of commands; each is a file.
  */
+#include <string.h>
+
+#include "calibrax/storage/import.h"
+#include "calibrax/storage/store.h"
 #include "programs/calibrax/calibrax.h"
+#include "programs/common/store_path.h"
 
 static int run_help(const opt_run *run)
 {
     opt_print_help(run->program, run->command, stdout);
-    return EXIT_ERROR; /* a gate whose words went missing must not pass; --help is answered before this */
+    return EXIT_ERROR; /* a gate whose arguments are missing must not pass; --help is handled before this */
 }
 
 static const opt_command help_command = {
-    "",
-    "COMMAND [OPTION]...",
-    "print this help",
-    "Keeps runs of measurements in a store, finds and shows them, and tells what there is to compute with.",
-    NULL,
-    0,
-    0,
-    NULL,
-    OPT_ANY_ENVIRONMENT,
-    run_help,
+    .name = "",
+    .synopsis = "COMMAND [ARGUMENT]... [OPTION]...",
+    .description = "Keeps runs of measurements in a store, shows, compares and checks them, and measures programs. The "
+                   "store is that of --data, else of "
+                   "CALIBRAX_DATA, else .calibrax at the top of the repository or in the working folder.",
+    .flags = OPT_ANY_ENVIRONMENT,
+    .run = run_help,
 };
 
 static const opt_note examples[] = {
-    { "calibrax ingest --data store --input run.json benchmark.json", "take files of measurements into a store" },
-    { "calibrax check --data store --threshold 0.03 --format github", "is the latest run worse than the baseline?" },
-    { "calibrax trend --data store --metric time --point matmul", "a metric over time" },
-    { "calibrax compare --data store v1 v2", "runs side by side, with speed-ups and their intervals" },
-    { "calibrax changepoints --data store --state seen.json --check", "did a level change since the last look?" },
-    { "calibrax query --data store --since 2026-01-01 --tag framework=jax", "points as JSON lines" },
-    { "calibrax run --plugin ./bench.so --launches 10 --data store", "benchmarks of a shared object into a run" },
-    { "calibrax doctor", "backends, devices, topology and libraries, and what is missing" },
+    { "calibrax ingest --input run.json benchmark.json", "add files of measurements to the store" },
+    { "calibrax run --plugin ./bench.so --launches 10 --data store",
+      "run the benchmarks of a shared object, and keep the run" },
+    { "calibrax show --list --branch main", "list the runs of a branch, newest first" },
+    { "calibrax show --points --since 2026-01-01 --tag framework=jax", "print points as JSON lines" },
+    { "calibrax compare v1 v2", "compare runs side by side, with speed-ups and their intervals" },
+    { "calibrax compare --diff baseline:main latest", "show the differences between two runs" },
+    { "calibrax check --threshold 0.03 --format github", "is the latest run worse than the baseline?" },
+    { "calibrax trend --metric time --point matmul", "show a metric over time" },
+    { "calibrax trend --changes --state seen.json --check", "did a level change since the last look?" },
     { "my-service | calibrax watch --metric latency_ms --warning 20 --error 50 --raise-after 3",
-      "alerts on JSON lines" },
-    { "calibrax bisect --good v1.2 --build 'make' --bench './bench'", "which commit made it slower?" },
-    { "CALIBRAX_USE_GPU=yes CALIBRAX_GPU_FALLBACK=no calibrax doctor", "does a GPU compute here?" },
+      "alert on JSON lines" },
+    { "calibrax bisect --good v1.2 --build 'make' --bench './bench'", "find the commit that made it slower" },
+    { "CALIBRAX_USE_GPU=yes CALIBRAX_GPU_FALLBACK=no calibrax doctor", "is a GPU used here?" },
     { NULL, NULL },
 };
+
+static const opt_note removed[] = {
+    { "changepoints", "trend --changes" },
+    { "diff", "compare --diff" },
+    { "machine", "doctor --machine" },
+    { "pareto", "compare --pareto" },
+    { "profile-gpu", "profile --gpu 0 --energy" },
+    { "query", "show --points" },
+    { "rank", "compare --rank" },
+    { "runs", "show --list" },
+    { "scaling", "trend --over" },
+    { "validate", "check --target" },
+    { NULL, NULL },
+};
+
+/* Formats of importers; runs, metrics and baselines of the store: none of one that cannot be read. */
+static void complete(const opt_run *run, const char *kind, const char *data, void (*put)(void *user, const char *word),
+                     void *user)
+{
+    const char *path = store_path(run, data), *const * names;
+    cbx_store *store = NULL;
+    cbx_store_list list;
+    cbx_run *r = NULL;
+    size_t n;
+
+    for (size_t i = 0; !strcmp(kind, "formats") && i < cbx_importers_count(); i++) put(user, cbx_importers_at(i).name);
+    if (!strcmp(kind, "formats") || !path || cbx_store_open(run->ctx, path, NULL, &store, NULL)) return;
+    if (!strcmp(kind, "runs") && !cbx_store_query_runs(store, NULL, &list, NULL)) {
+        put(user, "latest");
+        for (size_t i = 0; i < list.count; i++) put(user, list.entries[i].id);
+        cbx_store_list_clear(&list);
+    } else if (!strcmp(kind, "baselines") && !cbx_store_baselines(store, run->arena, &names, &n, NULL)) {
+        for (size_t i = 0; i < n; i++) put(user, names[i]);
+    } else if (!strcmp(kind, "metrics") && !cbx_store_load_bare(store, "latest", &r, NULL)) {
+        opt_list seen = { NULL, 0, NULL };
+        for (size_t i = 0; i < cbx_run_npoints(r); i++)
+            for (size_t k = 0; k < cbx_run_point(r, i)->nmetrics; k++) {
+                const char *name = cbx_run_point(r, i)->metrics[k].name;
+                size_t known = 0;
+                while (known < seen.count && strcmp(seen.items[known], name)) known++;
+                if (known < seen.count || !opt_append(run->arena, name, &seen)) continue;
+                put(user, name);
+            }
+    }
+    cbx_run_free(r);
+    cbx_store_close(store);
+}
 
 int main(int argc, char **argv)
 {
     const opt_command commands[] = {
-        help_command,         ingest_command,  baseline_command,     check_command,         runs_command,
-        show_command,         summary_command, trend_command,        query_command,         compare_command,
-        diff_command,         rank_command,    pareto_command,       scaling_command,       changepoints_command,
-        validate_command,     export_command,  profile_command,      profile_gpu_command,   run_command,
-        bisect_command,       watch_command,   store_verify_command, store_compact_command, store_migrate_command,
-        store_export_command, machine_command, doctor_command,
+        help_command,          run_command,          ingest_command,   show_command,         summary_command,
+        compare_command,       trend_command,        baseline_command, check_command,        bisect_command,
+        watch_command,         profile_command,      export_command,   store_verify_command, store_compact_command,
+        store_migrate_command, store_export_command, doctor_command,
     };
     opt_settings settings;
-    const opt_program program = { "calibrax",
-                                  "keeps, compares and explains measurements; computes on arrays",
-                                  commands,
-                                  CBX_LEN(commands),
-                                  opt_note_settings(&settings),
-                                  examples };
+    const opt_program program = {
+        .name = "calibrax",
+        .summary = "keep, compare and explain measurements",
+        .commands = commands,
+        .ncommands = CBX_LEN(commands),
+        .environment = opt_note_settings(&settings),
+        .examples = examples,
+        .removed = removed,
+        .complete = complete,
+    };
 
     return opt_main(&program, argc, (const char **)argv);
 }

@@ -63,7 +63,8 @@ static const opt_spec profile_options[] = {
     { "emissions", 0, OPT_STRING, AT(emissions), "FILE", NULL,
       "with --country, --region or --intensity: add a line to this file of codecarbon (emissions.csv), made if "
       "missing; without energy to tell there is no line, and the exit status is 2" },
-    { "gpu", 0, OPT_INT, AT(gpu), "N", "none; 0 of profile-gpu", "watch this device of NVIDIA" },
+    { "gpu", 0, OPT_INT, AT(gpu), "N", "none",
+      "watch this device of NVIDIA: its memory, use, clock, power, temperature, and why it was slowed down" },
     { "gpu-index", 0, OPT_INT, AT(gpu), "N", NULL, "the same as --gpu" },
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
@@ -76,11 +77,6 @@ static const opt_spec profile_options[] = {
 };
 
 static const profile_args profile_defaults = { .warmup = 1, .gpu = -1, .results = 1, .intensity = NAN };
-
-/* As `profile-gpu` of the Python package: the first device is watched, and what it draws is told. */
-static const profile_args profile_gpu_defaults = {
-    .warmup = 1, .gpu = 0, .results = 1, .intensity = NAN, .energy = true
-};
 
 /* What is open while it measures; closed by close_session. */
 typedef struct session {
@@ -415,21 +411,6 @@ const opt_command profile_command = {
     CBX_LEN(profile_options),
     sizeof(profile_args),
     &profile_defaults,
-    OPT_TAKES_WORDS,
-    run_profile,
-};
-
-const opt_command profile_gpu_command = {
-    "profile-gpu",
-    "[OPTION]... (-- COMMAND [ARGUMENT]... | --plugin FILE --function NAME | --module MODULE --function NAME)",
-    "profile --gpu 0 --energy: with the state and the energy of a device",
-    "As profile, beside a device of NVIDIA: its memory, use, clock, power, temperature, why it was slowed down, and "
-    "the "
-    "energy that it took.",
-    profile_options,
-    CBX_LEN(profile_options),
-    sizeof(profile_args),
-    &profile_gpu_defaults,
     OPT_TAKES_WORDS,
     run_profile,
 };

@@ -13,7 +13,7 @@ static const char *shown(const char *unit, double v, char buf[64])
     if (strcmp(unit, "s") == 0 && isfinite(v))
         cbx_format_seconds(v, number);
     else
-        format_value(v, number);
+        snprintf(number, sizeof number, "%.6g", v);
     snprintf(buf, 64, "%s%s%.24s", number, *unit && strcmp(unit, "s") != 0 && strcmp(unit, "1") != 0 ? " " : "",
              strcmp(unit, "s") != 0 && strcmp(unit, "1") != 0 ? unit : "");
     return buf;

@@ -11,9 +11,9 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
 #include "programs/common/store_path.h"
+#include "programs/common/terminal.h"
 
-#define AHEAD_US                                                                                                       \
-    86400000000LL /* clocks of machines that are set by hand differ by less, and times without a zone too */
+#define AHEAD_US 86400000000LL /* clocks set by hand, and times without a zone, differ by less */
 
 /* --- the store --- */
 
@@ -52,23 +52,9 @@ cbx_status select_load(cbx_store *store, const char *which, bool bare, cbx_run *
                     "'latest' is the id of a run that is not the newest: name the newest one by its id");
 }
 
-static int run_of(const opt_run *run, cbx_store *store, const char *which, bool bare, cbx_run **out)
-{
-    cbx_err err = CBX_ERR_INIT;
-
-    if (select_load(store, which, bare, out, &err)) return opt_fail(run->program, "%s", err.message);
-    if (!strcmp(which, "latest")) select_warn(run, store);
-    return EXIT_PASS;
-}
-
 int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
 {
-    return run_of(run, store, which, false, out);
-}
-
-int select_bare_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
-{
-    return run_of(run, store, which, true, out);
+    return select_defined_run(run, store, which, false, true, out);
 }
 
 /* --- definitions --- */
@@ -122,6 +108,21 @@ cbx_status select_define(const opt_run *run, const cbx_run *defs, cbx_run **r, c
     return st;
 }
 
+int select_defined_run(const opt_run *run, cbx_store *store, const char *which, bool bare, bool json, cbx_run **out)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_run *defs;
+    cbx_status st;
+
+    if (select_load(store, which, bare, out, &err)) return opt_fail(run->program, "%s", err.message);
+    if (!strcmp(which, "latest")) select_warn(run, store);
+    if (json) return EXIT_PASS;
+    defs = select_defs_or_warn(run, store);
+    st = select_define(run, defs, out, &err);
+    cbx_run_free(defs);
+    return st ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
+}
+
 void select_warn(const opt_run *run, cbx_store *store)
 {
     cbx_store_report report;
@@ -158,9 +159,8 @@ int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_lis
         return opt_fail(run->program, "runs '%s' and '%s' are equally new: name one with --run", first[0].id,
                         first[1].id);
     if (l->count && first->timestamp_us > cbx_time_now_us() + AHEAD_US)
-        return opt_fail(run->program,
-                        "run '%s' says that it was measured at %s, which is still to come: correct its time%s",
-                        first->id, cbx_time_format_iso(first->timestamp_us, time), or_else);
+        return opt_fail(run->program, "run '%s' has the time %s, which is in the future: correct it%s", first->id,
+                        cbx_time_format_iso(first->timestamp_us, time), or_else);
     return select_need_readable(run, store, or_else);
 }
 
@@ -181,11 +181,9 @@ int select_number(const opt_run *run, const char *option, const char *name, cons
                   double *x)
 {
     const char *equals = strrchr(word, '=');
-    char *stop = NULL;
 
-    *x = equals ? strtod(equals + 1, &stop) : NAN;
-    if (!equals || equals == word || stop == equals + 1 || *stop || isnan(*x))
-        return opt_fail(run->program, "--%s: expected %s=X with a number X, found '%s'", option, name, word);
+    if (!equals || equals == word || !opt_number(equals + 1, x))
+        return opt_fail(run->program, "'--%s' must be %s=X with a number X, got '%s'", option, name, word);
     *key = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
     return *key ? EXIT_PASS : opt_fail(run->program, "out of memory");
 }
@@ -194,7 +192,7 @@ int select_pair(const opt_run *run, const char *option, const char *name, const 
 {
     if (select_number(run, option, name, word, key, x)) return EXIT_ERROR;
     if (*x >= 0) return EXIT_PASS;
-    return opt_fail(run->program, "--%s: expected %s=X with X 0 or more, found '%s'", option, name, word);
+    return opt_fail(run->program, "'--%s' must be %s=X with X at least 0, got '%s'", option, name, word);
 }
 
 /* --- the query --- */
@@ -208,7 +206,7 @@ static int read_time(const opt_run *run, const char *option, const char *text, i
     if (!strpbrk(text, "T :")) whole = cbx_arena_printf(run->arena, "%sT00:00:00Z", text);
     if (!whole) return opt_fail(run->program, "out of memory");
     if (cbx_time_parse_iso(whole, out, &err))
-        return opt_fail(run->program, "--%s: expected a date or time such as 2026-02-20T11:34:24Z, found '%s'", option,
+        return opt_fail(run->program, "'--%s' must be a date or time such as 2026-02-20T11:34:24Z, got '%s'", option,
                         text);
     return EXIT_PASS;
 }
@@ -221,7 +219,7 @@ static int read_tags(const opt_run *run, const opt_list *words, cbx_store_query 
     for (size_t i = 0; i < words->count; i++) {
         const char *equals = strchr(words->items[i], '=');
         if (!equals || equals == words->items[i])
-            return opt_fail(run->program, "--tag: expected KEY=VALUE, found '%s'", words->items[i]);
+            return opt_fail(run->program, "'--tag' must be KEY=VALUE, got '%s'", words->items[i]);
         tags[i].key = cbx_arena_strndup(run->arena, words->items[i], (size_t)(equals - words->items[i]));
         tags[i].value = equals + 1;
         if (!tags[i].key) return opt_fail(run->program, "out of memory");
@@ -245,35 +243,35 @@ int select_query(const opt_run *run, const select_args *a, cbx_store_query *out)
     return read_tags(run, &a->tags, out);
 }
 
-/* Of a series: that of its values two by two; UNKNOWN: none of several says. */
+/* Of the values of a series two by two; UNKNOWN: none of several names its machine. */
 static cbx_same_machine machines_of(const cbx_trend_series *s)
 {
-    size_t told = 0;
+    size_t known = 0;
 
     for (size_t i = 0; i < s->npoints; i++) {
         const char *first = s->points[0].machine, *machine = s->points[i].machine;
-        told += cbx_machine_compare(machine, machine) == CBX_MACHINE_SAME;
+        known += cbx_machine_compare(machine, machine) == CBX_MACHINE_SAME;
         if (cbx_machine_compare(first, machine) == CBX_MACHINE_OTHER) return CBX_MACHINE_OTHER;
     }
-    if (told == s->npoints || s->npoints == 1) return CBX_MACHINE_SAME;
-    return told ? CBX_MACHINE_OTHER : CBX_MACHINE_UNKNOWN;
+    if (known == s->npoints || s->npoints == 1) return CBX_MACHINE_SAME;
+    return known ? CBX_MACHINE_OTHER : CBX_MACHINE_UNKNOWN;
 }
 
 int select_check_machines(const opt_run *run, const cbx_trend_series *s, const char *what, bool allowed,
-                          cbx_same_machine *said)
+                          cbx_same_machine *noted)
 {
     cbx_same_machine m = machines_of(s);
 
     if (m == CBX_MACHINE_OTHER && !allowed)
         return opt_fail(run->program,
-                        "'%s' has values of machines that differ: choose one with --machine, or --allow-other-machine "
-                        "takes them all the same",
+                        "'%s' has values of different machines: choose one with --machine, or accept them with "
+                        "--allow-other-machine",
                         what);
-    if (m == CBX_MACHINE_SAME || *said == m) return EXIT_PASS;
-    *said = m;
+    if (m == CBX_MACHINE_SAME || *noted == m) return EXIT_PASS;
+    *noted = m;
     opt_fail(run->program,
-             m == CBX_MACHINE_OTHER ? "note: '%s' has values of machines that differ"
-                                    : "note: no run of '%s' says its machine",
+             m == CBX_MACHINE_OTHER ? "note: '%s' has values of different machines"
+                                    : "note: no run of '%s' names its machine",
              what);
     return EXIT_PASS;
 }
@@ -398,15 +396,6 @@ const char *format_time(int64_t us, char *buf)
     return buf;
 }
 
-const char *format_value(double v, char buf[CBX_FORMAT_SIZE])
-{
-    double size = fabs(v);
-    bool plain = !isfinite(v) || size == 0 || (size >= 0.1 && size < 1e9);
-
-    snprintf(buf, CBX_FORMAT_SIZE, plain ? "%.4f" : "%.4g", v);
-    return buf;
-}
-
 const char *format_percent(double share, char buf[CBX_FORMAT_SIZE])
 {
     double percent = 100 * share;
@@ -429,24 +418,6 @@ const char *plain_text(cbx_arena *arena, const char *s)
     out = cbx_text_check(&text, NULL) ? NULL : cbx_arena_strdup(arena, cbx_text_str(&text));
     cbx_text_clear(&text);
     return out ? out : "";
-}
-
-void pour_list(cbx_text *out)
-{
-    fwrite(cbx_text_str(out), 1, out->len, stdout);
-    cbx_text_reset(out);
-}
-
-void put_column(cbx_text *out, const char *s, size_t width, size_t most)
-{
-    static const char blanks[] = "                                                                ";
-    size_t n = strnlen(s, most);
-
-    cbx_text_add(out, s, n);
-    for (size_t left = (width > n ? width - n : 0) + 1, m; left; left -= m) {
-        m = left < sizeof blanks - 1 ? left : sizeof blanks - 1;
-        cbx_text_add(out, blanks, m);
-    }
 }
 
 const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const char *skip)
@@ -481,4 +452,30 @@ const char *series_key(cbx_arena *arena, const cbx_trend_series *s)
     const char *key = point_key(arena, &p, NULL);
 
     return key ? cbx_arena_printf(arena, "%s:%s", key, s->metric) : NULL;
+}
+
+void print_run_head(const opt_run *run, const cbx_run *r)
+{
+    char time[CBX_TIME_SIZE];
+    const char *machine = run_machine(r);
+
+    printf("Run: ");
+    print_painted(PAINT_STRONG, "%s\n", cbx_run_id(r));
+    printf("  Timestamp: %s\n", format_time(cbx_run_timestamp_us(r), time));
+    if (cbx_run_commit(r)) printf("  Commit: %s\n", plain_text(run->arena, cbx_run_commit(r)));
+    if (cbx_run_branch(r)) printf("  Branch: %s\n", plain_text(run->arena, cbx_run_branch(r)));
+    if (machine) printf("  Machine: %s\n", plain_text(run->arena, machine));
+    printf("  Points: %zu\n", cbx_run_npoints(r));
+}
+
+cbx_json *interval_json(const cbx_interval *i)
+{
+    cbx_json *o = isnan(i->value) ? NULL : cbx_json_new_object();
+
+    if (!o) return NULL;
+    cbx_json_set_double(o, "value", i->value);
+    cbx_json_set_double(o, "lower", i->lower);
+    cbx_json_set_double(o, "upper", i->upper);
+    cbx_json_set_double(o, "level", i->level);
+    return o;
 }

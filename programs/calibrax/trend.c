@@ -1,8 +1,10 @@
 /*
- * calibrax trend: the values of a metric over time, one table a configuration.
+ * calibrax trend: the values of a metric over time, one table a configuration; trend_changes.c and trend_over.c are its other modes.
  *
  * Points that differ in scenario or in a tag are series of their own; a terminal that shows UTF-8 gets a line of bars under each.
  */
+#include "programs/calibrax/trend.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,36 +12,92 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/exporters/figure.h"
 #include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/select.h"
 #include "programs/calibrax/tendency.h"
 #include "programs/common/output.h"
 
-typedef struct trend_args {
-    select_args select;
-    const char *framework, *figure, *output;
-    bool allow_machines, tendency, replace;
-} trend_args;
+static const trend_args trend_defaults = { .penalty = NAN, .alpha = 0.01, .level = 0.95, .min_segment = 3, .seed = 1 };
+
+#define AT(member) offsetof(trend_args, member)
 
 static const opt_spec trend_options[] = {
     SELECT_STORE_ROWS(trend_args),
-    SELECT_ROW(trend_args, "metric", OPT_STRING, metric, "NAME", "the metric; all when left out"),
-    SELECT_METRICS_ROW(trend_args),
+    SELECT_METRIC_ROWS(trend_args, "the metric; all when left out"),
     SELECT_ROW(trend_args, "point", OPT_STRING, point, "NAME", "the point; all when left out"),
-    { "framework", 0, OPT_STRING, offsetof(trend_args, framework), "NAME", NULL,
-      "points whose tag framework is this: --tag framework=NAME" },
+    { "framework", 0, OPT_STRING, AT(framework), "NAME", NULL, "the same as --tag framework=NAME" },
     SELECT_ROW(trend_args, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),
-    SELECT_ROW(trend_args, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must hold"),
+    SELECT_ROW(trend_args, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must match"),
     SELECT_ROW(trend_args, "n-runs", OPT_POSITIVE, limit, "N", "the newest N values of each series only"),
     SELECT_RUN_ROWS(trend_args),
-    { "allow-other-machine", 0, OPT_FLAG, offsetof(trend_args, allow_machines), NULL, NULL,
-      "series of several machines, and say so" },
-    { "tendency", 0, OPT_FLAG, offsetof(trend_args, tendency), NULL, NULL,
-      "of each series, by its last 1000 values: improving, degrading, stable or undecided, and its slope" },
-    { "figure", 0, OPT_STRING, offsetof(trend_args, figure), "FORM", NULL,
-      "svg, pdf or png: draws each series over its runs into a file, instead" },
-    { "output", 'o', OPT_STRING, offsetof(trend_args, output), "DIR", "the current folder", "where figures go" },
-    { "replace", 0, OPT_FLAG, offsetof(trend_args, replace), NULL, NULL, "write over files that hold something else" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
+      "accept series of several machines, and note it" },
     SELECT_JSON_ROW(trend_args),
+    { "tendency", 0, OPT_FLAG, AT(tendency), NULL, NULL,
+      "show whether the last 1000 values of each series are improving, degrading, stable or undecided, and their "
+      "slope" },
+    { "changes", 0, OPT_FLAG, AT(changes), NULL, NULL, "find where the level of each series changed" },
+    { "over", 0, OPT_STRING, AT(over), "TAG", NULL,
+      "fit how the metric scales with a numeric tag, instead of over time" },
+    { "figure", 0, OPT_STRING, AT(figure), "FORM", NULL, "draw each series into a file: svg, pdf or png",
+      "svg pdf png" },
+    { "Figures, with --figure", 0, OPT_GROUP, 0, "figure", NULL, NULL },
+    { "output", 'o', OPT_STRING, AT(output), "DIR", "the current folder", "folder of the figures" },
+    { "replace", 0, OPT_FLAG, AT(replace), NULL, NULL, "overwrite files with other content" },
+    { "Changes of level, with --changes", 0, OPT_GROUP, 0, "changes", NULL,
+      "Each change is shown with the first run after it. With --state only changes since the last look are new. A "
+      "change in a series is a proposal: measure "
+      "the commits on both sides again, and --before and --after confirm or refute it." },
+    { "method", 0, OPT_CHOICE, AT(method), "NAME", "detector",
+      "detector (proposes a split, keeps what the series confirms), pelt, binary, window or e-divisive",
+      "detector pelt binary window e-divisive" },
+    { "cost", 0, OPT_CHOICE, AT(cost), "NAME", "mean", "of pelt, binary and window: mean, or normal (level or spread)",
+      "mean normal" },
+    { "penalty", 0, OPT_NUMBER, AT(penalty), "X", "by the noise of the series and its autocorrelation",
+      "of pelt, binary and window: the minimum gain of a change" },
+    { "min-segment", 0, OPT_POSITIVE, AT(min_segment), "N", "3", "minimum number of values between two changes" },
+    { "window", 0, OPT_POSITIVE, AT(window), "N", "twice the minimum segment, at least 10",
+      "of window: values on each side" },
+    { "alpha", 0, OPT_SHARE, AT(alpha), "P", "0.01", "of e-divisive: a p-value of at most this is a change" },
+    { "seed", 0, OPT_COUNT, AT(seed), "N", "1", "of e-divisive: of its permutations" },
+    { "state", 0, OPT_STRING, AT(state), "FILE", NULL,
+      "keep what was reported, and mark what is new since the last look; made if missing" },
+    { "new-only", 0, OPT_FLAG, AT(new_only), NULL, NULL, "leave out changes that were reported before" },
+    { "before", 0, OPT_LIST, AT(before), "ID,...", NULL,
+      "runs measured again before the last change, to confirm it; ids, beginnings of ids, latest, baseline:NAME",
+      "@runs" },
+    { "after", 0, OPT_LIST, AT(after), "ID,...", NULL, "runs measured again after it", "@runs" },
+    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change that a confirmed one must exceed" },
+    { "check", 0, OPT_FLAG, AT(check), NULL, NULL,
+      "exit with 1 if a change is for the worse (a new one; with --before and --after a confirmed one) or a newest "
+      "value is not a number, with 3 if that is undecided" },
+    { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
+      "with --check: series that the newest run has lost are noted and do not fail" },
+    { "Scaling, with --over", 0, OPT_GROUP, 0, "over", NULL,
+      "Fits a law to the points that differ in this tag only: the order of growth and a power law over sizes, or a law "
+      "of speed over numbers of workers. "
+      "Several runs give several values a size." },
+    INPUTS_ROWS(trend_args),
+    { "law", 0, OPT_CHOICE, AT(law), "NAME", "power",
+      "power (orders of growth and a power law), amdahl (time), gustafson or usl (throughput)",
+      "power amdahl gustafson usl" },
+    { "Confidence, with --over, or --before and --after", 0, OPT_GROUP, 0, "over before", NULL, NULL },
+    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "level of the intervals" },
+};
+static const opt_rule trend_rules[] = {
+    { "changes", OPT_EXCLUDES, "over figure tendency" },
+    { "over", OPT_EXCLUDES, "figure tendency framework n-runs branch commit machine since until" },
+    { "over", OPT_NEEDS, "metric" },
+    { "figure", OPT_EXCLUDES, "json tendency" },
+    INPUTS_RULES,
+    { "window", OPT_NEEDS, "method=window" },
+    { "alpha", OPT_NEEDS, "method=e-divisive" },
+    { "seed", OPT_NEEDS, "method=e-divisive" },
+    { "cost", OPT_NEEDS, "method=pelt method=binary method=window" },
+    { "penalty", OPT_NEEDS, "method=pelt method=binary method=window" },
+    { "new-only", OPT_NEEDS, "state" },
+    { "before", OPT_NEEDS, "after" },
+    { "after", OPT_NEEDS, "before" },
+    { "threshold", OPT_NEEDS, "before" },
+    { "allow-dropped", OPT_NEEDS, "check" },
 };
 
 /* --- JSON --- */
@@ -60,7 +118,7 @@ static cbx_json *value_json(const cbx_trend_point *p)
     return o;
 }
 
-/* By the values of a series and what its newest run says of the metric; NULL: not asked for, or a fault that is said. */
+/* By the values of a series and its newest run's definition of the metric; NULL: not asked for, or a reported fault. */
 static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_trend_series *s, cbx_tendency *out)
 {
     const trend_args *a = run->args;
@@ -120,41 +178,23 @@ static void print_title(const opt_run *run, const cbx_trend_series *s)
     putchar('\n');
 }
 
-static void print_values(const opt_run *run, const cbx_trend_series *s)
-{
-    double *values = cbx_arena_calloc(run->arena, s->npoints, sizeof *values);
-
-    for (size_t i = 0; values && i < s->npoints; i++) values[i] = s->points[i].value;
-    if (values) print_bars(values, s->npoints);
-}
-
 static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_series *s)
 {
+    double *values = terminal_has_bars() ? cbx_arena_calloc(run->arena, s->npoints, sizeof *values) : NULL;
     cbx_tendency t;
     const char *word = tendency_of(run, store, s, &t);
-    char time[CBX_TIME_SIZE], value[CBX_FORMAT_SIZE], commit[9];
-    cbx_text out;
+    char time[CBX_TIME_SIZE], commit[9];
 
-    cbx_text_init(&out, cbx_ctx_allocator(run->ctx));
     print_title(run, s);
     print_painted(PAINT_FAINT, "%-32s %12s %s\n", "Timestamp", "Value", "Commit");
     print_painted(PAINT_FAINT, "--------------------------------------------------------\n");
     for (size_t i = 0; i < s->npoints; i++) {
         const cbx_trend_point *p = &s->points[i];
-        format_value(p->value, value);
-        put_column(&out, format_time(p->timestamp_us, time), 32, SIZE_MAX);
-        for (size_t n = strlen(value); n < 12; n++) cbx_text_putc(&out, ' ');
-        cbx_text_puts(&out, value);
-        cbx_text_putc(&out, ' ');
         snprintf(commit, sizeof commit, "%.8s", p->commit ? p->commit : "-");
-        cbx_text_puts(&out, plain_text(run->arena, commit));
-        cbx_text_putc(&out, '\n');
-        if (out.len >= LIST_PIECE) pour_list(&out);
+        printf("%-32s %12.6g %s\n", format_time(p->timestamp_us, time), p->value, plain_text(run->arena, commit));
+        if (values) values[i] = p->value;
     }
-    if (out.status) opt_fail(run->program, "out of memory");
-    pour_list(&out);
-    cbx_text_clear(&out);
-    if (terminal_has_bars()) print_values(run, s);
+    if (values) print_bars(values, s->npoints);
     if (word) print_tendency(&t, word);
 }
 
@@ -205,14 +245,14 @@ static int draw_figure(const opt_run *run, const cbx_exporter *form, const cbx_t
 typedef struct showing {
     const opt_run *run;
     cbx_store *store;
-    cbx_same_machine said;
+    cbx_same_machine noted;
     const cbx_exporter *form; /* of figures; NULL: none */
     json_stream json;
     size_t shown;
     int status;
 } showing;
 
-/* What one machine takes is no level of another's, and what one unit counts none of another. */
+/* Values of different machines, or in different units, are of no common level. */
 static cbx_status check_series(void *user, const cbx_trend_series *s, cbx_err *err)
 {
     showing *w = user;
@@ -220,9 +260,9 @@ static cbx_status check_series(void *user, const cbx_trend_series *s, cbx_err *e
     const char *name = series_key(w->run->arena, s);
 
     w->status = name ? EXIT_PASS : opt_fail(w->run->program, "out of memory");
-    if (!w->status) w->status = select_check_machines(w->run, s, name, a->allow_machines, &w->said);
+    if (!w->status) w->status = select_check_machines(w->run, s, name, a->allow_machines, &w->noted);
     if (!w->status) w->status = select_check_units(w->run, w->store, s, name);
-    return w->status ? cbx_fail(err, CBX_EINVAL, "it is said") : CBX_OK;
+    return w->status ? cbx_fail(err, CBX_EINVAL, "reported") : CBX_OK;
 }
 
 static void begin_showing(showing *w)
@@ -248,7 +288,7 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
         print_series(w->run, w->store, s);
     }
     w->shown++;
-    return w->status ? cbx_fail(err, CBX_EINVAL, "it is said") : CBX_OK;
+    return w->status ? cbx_fail(err, CBX_EINVAL, "reported") : CBX_OK;
 }
 
 static int show_all(showing *w, const cbx_store_query *query)
@@ -257,7 +297,7 @@ static int show_all(showing *w, const cbx_store_query *query)
     cbx_err err = CBX_ERR_INIT;
 
     if (a->figure && !(w->form = cbx_exporter_find(a->figure)))
-        return opt_fail(w->run->program, "trend --figure: '%s' is none of svg, pdf, png", a->figure);
+        return opt_fail(w->run->program, "'--figure' must be svg, pdf or png, got '%s'", a->figure);
     if (cbx_store_trend_each(w->store, query, check_series, show_one, w, &err) && !w->status)
         w->status = opt_fail(w->run->program, "%s", err.message);
     if (!w->shown && w->status) return w->status;
@@ -270,7 +310,7 @@ static int show_trend(const opt_run *run, cbx_store *store)
 {
     const trend_args *a = run->args;
     select_args select = a->select;
-    showing w = { .run = run, .store = store, .said = CBX_MACHINE_SAME };
+    showing w = { .run = run, .store = store, .noted = CBX_MACHINE_SAME };
     cbx_store_query query;
     int status;
 
@@ -280,7 +320,7 @@ static int show_trend(const opt_run *run, cbx_store *store)
     if (select_query(run, &select, &query)) return EXIT_ERROR;
     status = show_all(&w, &query);
     if (status || w.shown) return status;
-    return opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
+    return opt_fail(run->program, "no series in '%s' matches: 'calibrax show' lists points and metrics",
                     cbx_store_root(store));
 }
 
@@ -290,10 +330,8 @@ static int run_trend(const opt_run *run)
     cbx_store *store = NULL;
     int status;
 
-    if (a->figure && (a->select.json || a->tendency))
-        return opt_fail(run->program, "trend --figure draws: leave --json and --tendency out");
-    if (!a->figure && (a->output || a->replace))
-        return opt_fail(run->program, "trend: --output and --replace need --figure");
+    if (a->over) return trend_over(run);
+    if (a->changes) return trend_changes(run);
     status = select_open(run, &a->select, false, &store);
     if (!status) status = show_trend(run, store);
     cbx_store_close(store);
@@ -301,16 +339,18 @@ static int run_trend(const opt_run *run)
 }
 
 const opt_command trend_command = {
-    "trend",
-    "--data DIR [--metric NAME] [--point NAME] [FILTER]...",
-    "values of a metric over time",
-    "Prints each series that the filters describe, oldest value first: points that differ in scenario or in a tag are "
-    "series of their own. Values of several machines in one series are refused unless --allow-other-machine says so. "
-    "Exit status 2 when there is none.",
-    trend_options,
-    CBX_LEN(trend_options),
-    sizeof(trend_args),
-    NULL,
-    0,
-    run_trend,
+    .name = "trend",
+    .synopsis = "[--metric NAME] [--changes | --over TAG | --figure FORM] [FILTER]...",
+    .summary = "show a metric over time, find where its level changed, or fit how it scales with a tag",
+    .description = "Prints each series that matches the filters, oldest value first: points that differ in scenario or "
+                   "in a tag are "
+                   "series of their own. Values of several machines in one series are refused unless "
+                   "--allow-other-machine is given.",
+    .options = trend_options,
+    .noptions = CBX_LEN(trend_options),
+    .args_size = sizeof(trend_args),
+    .defaults = &trend_defaults,
+    .run = run_trend,
+    .rules = trend_rules,
+    .nrules = CBX_LEN(trend_rules),
 };

@@ -32,15 +32,19 @@ static void put_word(void *user, const char *word)
 /* Words of a `values` list. */
 static void put_values(const opt_program *program, const char *values, const char *data, offer *o)
 {
-    char kind[32];
-
     for (size_t n; values && *values; values += n + strspn(values + n, " ")) {
+        static const opt_list none = { NULL, 0, NULL };
+        cbx_arena arena;
+        opt_run run = { .program = program, .command = &program->commands[0], .words = &none, .arena = &arena };
+        char kind[32];
         n = strcspn(values, " ");
-        snprintf(kind, sizeof kind, "%.*s", (int)n - (*values == '@'), values + (*values == '@'));
-        if (*values != '@')
-            put(o, "", values, n, NULL);
-        else if (program->complete)
-            program->complete(kind, data, put_word, o);
+        if (*values != '@') put(o, "", values, n, NULL);
+        if (*values != '@' || !program->complete) continue;
+        snprintf(kind, sizeof kind, "%.*s", (int)n - 1, values + 1);
+        cbx_arena_init(&arena, cbx_allocator_default());
+        if (!cbx_ctx_create(NULL, &run.ctx, NULL)) program->complete(&run, kind, data, put_word, o);
+        cbx_ctx_free(run.ctx);
+        cbx_arena_clear(&arena);
     }
 }
 

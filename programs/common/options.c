@@ -240,7 +240,7 @@ static const char *others_text(const opt_run *run, const char *others)
         size_t name = strcspn(others, " =");
         n = strcspn(others, " ");
         if (*others == '@')
-            text = cbx_arena_printf(run->arena, "%s%sa command", text, link);
+            text = cbx_arena_printf(run->arena, "%s%s%s", text, link, run->command->word);
         else
             text = cbx_arena_printf(run->arena, "%s%s'--%.*s%s%.*s'", text, link, (int)name, others,
                                     name < n ? " " : "", name < n ? (int)(n - name - 1) : 0, others + name + 1);
@@ -265,7 +265,7 @@ static int check_rules(const opt_run *run)
         if (*r->option && !opt_given(run, r->option)) continue;
         holds = one_holds(run, r->others, &other);
         if (r->relation == OPT_EXCLUDES && holds)
-            return *other == '@' ? opt_fail(run->program, "'--%s' and a command exclude each other", r->option)
+            return *other == '@' ? opt_fail(run->program, "'--%s' and %s exclude each other", r->option, c->word)
                                  : opt_fail(run->program, "'--%s' and '--%s' exclude each other", r->option, other);
         if (r->relation == OPT_NEEDS && !holds)
             return *r->option ? opt_fail(run->program, "'--%s' needs %s", r->option, others_text(run, r->others))

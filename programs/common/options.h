@@ -92,7 +92,8 @@ typedef struct opt_command {
     int (*run)(const opt_run *run); /* returns the exit status */
     const opt_rule *rules;
     size_t nrules;
-    const char *words; /* as `values` of an option, for arguments that are no options */
+    const char *word;  /* name of an argument that is no option in messages; NULL: it takes none */
+    const char *words; /* as `values` of an option, for those arguments */
 } opt_command;
 
 /* Rows of two columns for the manual: exit status, environment, examples. */
@@ -116,7 +117,8 @@ typedef struct opt_program {
     const opt_note *environment, *examples; /* each ends with a NULL row */
     const opt_note *removed; /* names that commands had, and what to use instead; ends with a NULL row; NULL: none */
     /* Calls put for each word of "@KIND", for completion.  data: the argument of --data so far, or NULL.  NULL: there are no kinds. */
-    void (*complete)(const char *kind, const char *data, void (*put)(void *user, const char *word), void *user);
+    void (*complete)(const opt_run *run, const char *kind, const char *data, void (*put)(void *user, const char *word),
+                     void *user);
 } opt_program;
 
 /* Exit status of every command of every program; opt_exits is the table that --help prints. */

@@ -106,7 +106,7 @@ calibrax run --data store --json -- true
 calibrax profile --plugin "$work/call.so" --function add_up -n 3 --json
 calibrax profile --module work --function f -n 3 --json
 calibrax profile -n 2 --json -- true
-calibrax runs --data store --json
+calibrax show --list --data store --json
 [ "$(grep -o '"id"' out.json | wc -l)" -eq 3 ] || fail "the store has not three runs: $(cat out.json)"
 
 # the installed tool measures with its installed worker, in an empty folder

@@ -197,7 +197,7 @@ def machine_with_its_sheet(p):
         return root
 
     def machine(*args):
-        document = json.loads(run(p, "machine", "--json", *args, expect=0).stdout)
+        document = json.loads(run(p, "doctor", "--machine", "--json", *args, expect=0).stdout)
         equal((document["schema"], document["version"]), ("calibrax-machine", 1), "schema")
         return document
 
@@ -205,36 +205,36 @@ def machine_with_its_sheet(p):
     equal((sheet["name"], sheet["count"], sheet["bytes_per_s"]), ("h200", 2, 4.8e12), "two of a kind")
     equal([(m["m"], m["n"], m["k"]) for m in sheet["matrix_shapes"] if m["type"] == "tfloat32"], [(16, 16, 8)], "fragments of a warp")
     equal(machine("--root", captured())["data_sheet"], None, "none")
-    sheets = {d["name"]: d for d in json.loads(run(p, "machine", "--sheets", "--json", expect=0).stdout)["devices"]}
+    sheets = {d["name"]: d for d in json.loads(run(p, "doctor", "--machine", "--sheets", "--json", expect=0).stdout)["devices"]}
     equal((sheets["a100_sxm4_40gb"]["compute_capability"], sheets["tpu_v5p"]["matrix_shapes"]), (8.0, []), "all sheets")
-    has(run(p, "machine", "--sheets", expect=0).stdout, "bfloat16 16x16x16 32x8x16 8x32x16")
-    has(run(p, "machine", "--root", captured("NVIDIA X900"), expect=0).stdout, "no data sheet of the accelerator 'NVIDIA X900'")
+    has(run(p, "doctor", "--machine", "--sheets", expect=0).stdout, "bfloat16 16x16x16 32x8x16 8x32x16")
+    has(run(p, "doctor", "--machine", "--root", captured("NVIDIA X900"), expect=0).stdout, "no data sheet of the accelerator 'NVIDIA X900'")
     probe = machine("--probe")["probe"]
     check({"fma", "int add", "int mul"} <= set(probe["pipe_ops_per_s"]), "pipes")
     check(all(pair["32"] > 0 and pair["64"] > 0 for pair in probe["pipe_ops_per_s"].values()), probe)
     check("memory" in [level["name"] for level in probe["levels"]], "levels")
-    has(run(p, "machine", "--probe", expect=0).stdout, "One core")
-    for args, part in ((["--refresh"], "needs --probe"), (["--probe", "--root", p.file("root0")], "exclude each other"),
-                       (["--sheets", "--probe"], "--sheets goes with --json alone")):
-        one_sentence(run(p, "machine", *args, expect=2), part, "calibrax")
+    has(run(p, "doctor", "--machine", "--probe", expect=0).stdout, "One core")
+    for args, part in ((["--refresh"], "'--refresh' needs '--probe'"), (["--probe", "--root", p.file("root0")], "exclude each other"),
+                       (["--sheets", "--probe"], "'--sheets' and '--probe' exclude each other")):
+        one_sentence(run(p, "doctor", "--machine", *args, expect=2), part, "calibrax")
 
 
 def a_gpu_is_measured(p):
     """On the device and the NVML that are played; without kernels in this build, and without a device, it is skipped with the reason."""
-    done = json.loads(run(p, "machine", "--gpu", "0", "--json", expect=0, env={"LD_LIBRARY_PATH": p.file("none")}).stdout)["gpu"]
+    done = json.loads(run(p, "doctor", "--machine", "--gpu", "0", "--json", expect=0, env={"LD_LIBRARY_PATH": p.file("none")}).stdout)["gpu"]
     if done["status"] == "skipped":  # a machine without a GPU
         check(len(done["reason"]) > 20 and done["index"] == 0, done)
-        has(run(p, "machine", "--gpu", "0", expect=0).stdout, "GPU 0: skipped: ")
-    for args, part in ((["--plot", "x.svg"], "--plot: needs --gpu"), (["--gpu", "0", "--plot", "x.gif"], "must end with .svg"),
+        has(run(p, "doctor", "--machine", "--gpu", "0", expect=0).stdout, "GPU 0: skipped: ")
+    for args, part in ((["--plot", "x.svg"], "'--plot' needs '--gpu'"), (["--gpu", "0", "--plot", "x.gif"], "must end with .svg"),
                        (["--gpu", "0", "--root", "/"], "exclude each other"), (["--gpu", "x"], "--gpu")):
-        one_sentence(run(p, "machine", *args, expect=2), part, "calibrax")
+        one_sentence(run(p, "doctor", "--machine", *args, expect=2), part, "calibrax")
     if "no kernels for GPUs" in done.get("reason", ""):
         return
     os.makedirs(p.file("played"))
     shutil.copy(SHIM, p.file("played/libcuda.so.1"))
     shutil.copy(NVML, p.file("played/libnvidia-ml.so.1"))
     env, plot = {"LD_LIBRARY_PATH": p.file("played")}, p.file("roofs.svg")
-    gpu = json.loads(run(p, "machine", "--gpu", "0", "--json", "--plot", plot, expect=0, env=env).stdout)["gpu"]
+    gpu = json.loads(run(p, "doctor", "--machine", "--gpu", "0", "--json", "--plot", plot, expect=0, env=env).stdout)["gpu"]
     equal((gpu["status"], gpu["name"], gpu["compute_capability"]), ("measured", "shim 7", 9.0), "the device")
     rates = {(r["type"], r["unit"]): r for r in gpu["rates"]}
     check(all(r["measured"] and r["lower"] <= r["median"] <= r["upper"] <= r["flop_per_s"] for r in rates.values()), rates)
@@ -243,10 +243,10 @@ def a_gpu_is_measured(p):
     equal(gpu["meanwhile"]["throttle"], ["power limit", "temperature, by driver"], "NVML looked on")
     with open(plot, encoding="utf-8") as f:
         has(f.read(), "roofs of shim 7, measured")
-    text = run(p, "machine", "--gpu", "0", expect=0, env=env).stdout
+    text = run(p, "doctor", "--machine", "--gpu", "0", expect=0, env=env).stdout
     for part in ("bfloat16, tiles", "Tflop/s (median", "L2, read", "memory, streaming triad", "held back by"):
         has(text, part)
-    one_sentence(run(p, "machine", "--gpu", "5", expect=2, env=env), "there is no GPU 5", "calibrax")
+    one_sentence(run(p, "doctor", "--machine", "--gpu", "5", expect=2, env=env), "there is no GPU 5", "calibrax")
 
 
 main([usage, help_of_a_command, numbers_are_decimal, manual_names_the_settings, doctor_tells_what_is_here, topology_is_this_machines, topology_of_another_machine,

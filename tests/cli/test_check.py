@@ -71,15 +71,15 @@ def what_could_pass_unseen_does_not(p):
         ("the baseline itself", [], [], "'base' is its own baseline", "same-run"),
         ("the baseline itself, by name", [make_run("slow", 2, latency=9.0)], ["--run", "base"], "'base' is its own baseline", "same-run"),
         ("a branch whose run is older", [dict(make_run("dev", 1, branch="dev"), timestamp="2026-02-01T00:00:00+00:00")], ["--branch", "dev"],
-         "older than the baseline 'base': measure anew", None),
+         "older than the baseline 'base': measure again", None),
         ("two runs of one moment", [make_run("a", 2), make_run("b", 2, latency=9.0)], [], "equally new: name one with --run", None),
-        ("a clock that runs ahead", [late, make_run("slow", 3, latency=9.0)], [], "still to come: correct its time, or name a run with --run", None),
+        ("a clock that runs ahead", [late, make_run("slow", 3, latency=9.0)], [], "in the future: correct it, or name a run with --run", None),
         ("another machine", [make_run("other", 2, machine="m2")], [], "different machines", "other-machine"),
         ("a machine without a name", [make_run("none", 2, machine="")], [], "does not say its machine", "unknown-machine"),
         ("another point", [make_run("moved", 2, point="g")], ["--allow-dropped"], "no gating metric is in both runs", "no-overlap"),
         ("a definition that is gone", [make_run("bare", 2, defined=False)], [], "defined in the baseline but not in the run", ""),
-        ("a threshold for no metric", [make_run("now", 2, latency=1.04)], ["--metric-threshold", "latancy=0.01"], "no metric of the two runs fits 'latancy'", None),
-        ("a threshold without end", [make_run("now", 2, latency=9.0)], ["--metric-threshold", "*=inf"], "infinite threshold", None),
+        ("a threshold for no metric", [make_run("now", 2, latency=1.04)], ["--metric-threshold", "latancy=0.01"], "no metric of the two runs matches 'latancy'", None),
+        ("a threshold without end", [make_run("now", 2, latency=9.0)], ["--metric-threshold", "*=inf"], "must be PATTERN=X with a number X, got '*=inf'", None),
         ("a waiver for everything", [make_run("now", 2, latency=9.0)], ["--waivers", "all.json"], "'*' fits every finding", None),
     ]
     for i, (why, runs, options, part, reason) in enumerate(cases):
@@ -115,7 +115,7 @@ def samples_decide(p):
     odd = noisy("odd", 5, [2 * v for v in base])
     odd["points"][0]["metrics"]["latency"]["value"] = base[4]
     store(p, noisy("base", 1, base), odd)
-    has(gate(p, "--run", "odd", expect=1).stdout, "value outside the range of its samples", "the value contradicts the samples")
+    one_sentence(gate(p, "--run", "odd", expect=2), "'latency' of 'f' in run 'odd' contradicts its samples: the value is 1.004 ms, the samples are 2 to 2.016", "calibrax")
 
 
 def the_run_is_chosen(p):
@@ -125,7 +125,7 @@ def the_run_is_chosen(p):
     gate(p, expect=2)
     has(gate(p, "--run", "base", expect=2).stdout, "run 'base' is its own baseline")
     one_sentence(gate(p, "--branch", "none", expect=2), "no run", "calibrax")
-    one_sentence(gate(p, "--run", "dev1", "--branch", "dev", expect=2), "leave --branch", "calibrax")
+    one_sentence(gate(p, "--run", "dev1", "--branch", "dev", expect=2), "exclude each other", "calibrax")
     one_sentence(gate(p, "--baseline", "release", expect=2), "no baseline 'release': set one with 'calibrax baseline --name release'", "calibrax")
     one_sentence(gate(p, "--baseline", "mian", expect=2), "no baseline 'mian'; did you mean 'main'?", "calibrax")
     one_sentence(run(p, "baseline", "--data", "store", "--remove", "--name", "release", expect=2), "no baseline 'release': 'calibrax baseline --list' tells which", "calibrax")
@@ -164,7 +164,7 @@ def foreign_files_become_runs(p):
     series = json.loads(run(p, "trend", "--data", "store", "--metric", "time", "--point", "quick", "--json", expect=0).stdout)["series"]
     check(len(series) >= 4, "one name in several tools")
     run(p, "ingest", "--data", "told", "--commit", "abcdef1", "--branch", "dev", "--input", os.path.join(IMPORT, "hyperfine.json"), expect=0)
-    equal([(r["commit"], r["branch"]) for r in json.loads(run(p, "runs", "--data", "told", "--json", expect=0).stdout)["runs"]], [("abcdef1", "dev")], "told facts")
+    equal([(r["commit"], r["branch"]) for r in json.loads(run(p, "show", "--list", "--data", "told", "--json", expect=0).stdout)["runs"]], [("abcdef1", "dev")], "told facts")
 
 
 main([each_outcome_has_its_exit_status, zero_baselines_and_missing_definitions_do_not_pass, what_could_pass_unseen_does_not, samples_decide, the_run_is_chosen, answers_for_build_servers,

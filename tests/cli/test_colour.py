@@ -43,19 +43,19 @@ def same_but_for_paint(p, *args, expect=0, program=CALIBRAX, live=False):
 def tables_of_a_store(p):
     fill(p)
     data = ["--data", "store"]
-    for args, status in ((["runs"], 0), (["summary"], 0), (["show"], 0), (["trend", "--metric", "time"], 0), (["query", "--metric", "loss"], 0), (["check"], 1),
-                         (["compare", "run0001", "run0003"], 0), (["diff", "run0001", "run0003"], 0), (["rank"], 0), (["pareto", "--objective", "time,loss"], 0),
-                         (["scaling", "--metric", "time", "--over", "n"], 0), (["baseline", "--list"], 0), (["store", "verify"], 0), (["changepoints", "--metric", "time"], 0)):
+    for args, status in ((["show", "--list"], 0), (["summary"], 0), (["show"], 0), (["trend", "--metric", "time"], 0), (["show", "--points", "--metric", "loss"], 0), (["check"], 1),
+                         (["compare", "run0001", "run0003"], 0), (["compare", "--diff", "run0001", "run0003"], 0), (["compare", "--rank"], 0), (["compare", "--pareto", "time,loss"], 0),
+                         (["trend", "--metric", "time", "--over", "n"], 0), (["baseline", "--list"], 0), (["store", "verify"], 0), (["trend", "--changes", "--metric", "time"], 0)):
         same_but_for_paint(p, *args[:1 + (args[0] == "store")], *data, *args[1 + (args[0] == "store"):], expect=status)
     has(same_but_for_paint(p, "check", *data, expect=1), "\x1b[1;31mFAILED\x1b[0m: ", "the verdict")
     has(same_but_for_paint(p, "check", *data, "--run", "run0002", expect=0), "\x1b[32mPASSED\x1b[0m: ", "the verdict")
     check("\x1b" not in on_terminal(p, "check", *data, "--format", "markdown", expect=1), "a form for others has none")
-    check("\x1b" not in on_terminal(p, "runs", *data, "--json", expect=0), "nor has JSON")
-    has(same_but_for_paint(p, "query", *data, "--metric", "loss"), "\x1b[2m\"name\"\x1b[0m:", "keys of JSON lines")
+    check("\x1b" not in on_terminal(p, "show", "--list", *data, "--json", expect=0), "nor has JSON")
+    has(same_but_for_paint(p, "show", "--points", *data, "--metric", "loss"), "\x1b[2m\"name\"\x1b[0m:", "keys of JSON lines")
 
 
 def tables_of_a_machine(p):
-    for args in (["machine"], ["ingest", "--list-formats"], ["export", "--list"]):
+    for args in (["doctor", "--machine"], ["ingest", "--list-formats"], ["export", "--list"]):
         same_but_for_paint(p, *args)
     has(same_but_for_paint(p, "doctor", live=True), "\x1b[1mbackends\x1b[0m", "groups")
     same_but_for_paint(p, "list", program=NPERF)

@@ -157,7 +157,7 @@ def plots_that_cannot_be_drawn(p):
     document["metadata"] = {}
     p.write("many.json", json.dumps(document))
     one_sentence(run(p, "-f", "svg", "--input", p.file("many.json"), "--plot", "roofline", expect=2), "another machine", "calibrax")
-    document["environment"]["machine"] = json.loads(p.run("machine", "--json", program=CALIBRAX, expect=0).stdout)["id"]
+    document["environment"]["machine"] = json.loads(p.run("doctor", "--machine", "--json", program=CALIBRAX, expect=0).stdout)["id"]
     p.write("many.json", json.dumps(document))
     measured = drawn(p, "--plot", "roofline")["run-many-kernels-roofline.svg"]
     check({"memory", "float32, one core"} <= {t.text for t in measured["note"]}, "roofs of this machine, measured")
@@ -240,8 +240,8 @@ def faults_are_named(p):
     equal((listed["schema"], listed["version"], [f["name"] for f in listed["forms"]][-1], [k["name"] for k in listed["plots"]][0]), ("calibrax-forms", 1, "asv", "auto"),
           "the list as JSON")
     for args, part in ((["--input", FIXTURE], "--format NAME"), (["-f", "latx", "--input", FIXTURE], "did you mean 'latex'"),
-                       (["-f", "csv"], "either --data DIR or --input FILE"), (["-f", "csv", "--input", "no.json"], "no.json"),
-                       (["-f", "csv", "--data", "no"], "'no"), (["-f", "csv", "--input", FIXTURE, "--run", "a"], "--data DIR"),
+                       (["-f", "csv"], "there is no store '.calibrax'"), (["-f", "csv", "--input", "no.json"], "no.json"),
+                       (["-f", "csv", "--data", "no"], "'no"), (["-f", "csv", "--input", FIXTURE, "--run", "a"], "exclude each other"),
                        (["-f", "csv", "--input", FIXTURE, "-m", "speed"], "'speed'"), (["-f", "csv", "--input", FIXTURE, "-o", "/dev/null/x"], "/dev/null")):
         one_sentence(run(p, *args, expect=2), part, "calibrax")
     p.write("run-aaa111.csv", "mine")

@@ -85,7 +85,7 @@ def a_measurement_is_told_though_the_disk_is_full(p):
             has(document["faults"][0], "No space left")
             one_sentence(done, "No space left", "calibrax")
         intact(p, p.file("small/store"), before)
-        equal(len(json.loads(run(p, "runs", "--data", "small/store", "--json", expect=0).stdout)["runs"]), 3, "and can be read")
+        equal(len(json.loads(run(p, "show", "--list", "--data", "small/store", "--json", expect=0).stdout)["runs"]), 3, "and can be read")
         os.remove(os.path.join(place, "filler"))
         run(p, "run", "-n", "1", "--data", "small/store", "--", "true", expect=0)
 
@@ -108,8 +108,8 @@ def a_disk_that_stays_full_and_is_emptied(p):
                 said = run(p, *args, expect=2)
                 one_sentence(said, "No space left on device; make room there and try again", "calibrax")
                 has(said.stderr, "'small/", "the file is named")
-            for args in (["runs"], ["summary"], ["trend", "--metric", "t", "--point", "p1"], ["query", "--tag", "a=b"], ["store", "verify"]):
-                equal(run(p, *args, "--data", "small/store", expect=2 if args[0] == "query" else 0).stderr.count("No space"), 0, f"{args[0]} needs no room")
+            for args in (["show", "--list"], ["summary"], ["trend", "--metric", "t", "--point", "p1"], ["show", "--points", "--tag", "a=b"], ["store", "verify"]):
+                equal(run(p, *args, "--data", "small/store", expect=2 if "--points" in args else 0).stderr.count("No space"), 0, f"{args[0]} needs no room")
             intact(p, p.file("small/store"), before)
         os.remove(os.path.join(place, "filler"))
         os.remove(os.path.join(place, "more"))
@@ -136,7 +136,7 @@ def a_disk_that_goes_away(p):
             (name,) = contents(p.file(store))
             has(done.stderr, f"warning: the store '{store}' went away while it ran, and was made anew: if its disk comes back, ingest '{store}/runs/{name}' there")
     equal(done.returncode, 2, "a file where the folder was is told")
-    for args in (["runs"], ["check"], ["baseline"], ["trend"], ["store", "verify"]):
+    for args in (["show", "--list"], ["check"], ["baseline"], ["trend"], ["store", "verify"]):
         one_sentence(run(p, *args, "--data", "gone/store", expect=2), "gone/store", "calibrax")
 
 
@@ -182,7 +182,7 @@ def files_that_may_not_grow(p):
 
 def an_index_that_cannot_be_written_is_done_without(p):
     fill(p, "store")
-    wanted = run(p, "runs", "--data", "store", "--json", expect=0).stdout
+    wanted = run(p, "show", "--list", "--data", "store", "--json", expect=0).stdout
     trend = run(p, "trend", "--data", "store", "--metric", "t", "--point", "p1", "--json", expect=0).stdout
     for state in ("missing", "empty", "torn"):
         for name in os.listdir(p.file("store")):
@@ -190,15 +190,15 @@ def an_index_that_cannot_be_written_is_done_without(p):
                 os.remove(p.file("store", name))
         if state != "missing":
             p.write("store/index.sqlite", "" if state == "empty" else "SQLite format 3\0" + "x" * 500)
-        done = limited(p, "runs", "--data", "store", "--json", expect=0)
+        done = limited(p, "show", "--list", "--data", "store", "--json", expect=0)
         equal((done.stdout, done.stderr), (wanted, ""), f"the same answer, index {state}")
         equal(limited(p, "trend", "--data", "store", "--metric", "t", "--point", "p1", "--json", expect=0).stdout, trend, "for trends, too")
     fill(p, "more", 1)
-    run(p, "runs", "--data", "more", expect=0)
+    run(p, "show", "--list", "--data", "more", expect=0)
     for i in range(2, 5):
         with open(p.file("more/runs", f"run{i:04d}.json"), "w", encoding="utf-8") as f:
             json.dump(make_run(i), f)
-    check(len(json.loads(limited(p, "runs", "--data", "more", "--json", expect=0).stdout)["runs"]) == 4, "an index that is behind and cannot grow")
+    check(len(json.loads(limited(p, "show", "--list", "--data", "more", "--json", expect=0).stdout)["runs"]) == 4, "an index that is behind and cannot grow")
 
 
 main([a_measurement_is_told_though_the_disk_is_full, a_disk_that_stays_full_and_is_emptied, a_disk_that_goes_away, a_store_keeps_what_it_has_on_a_full_disk, a_trace_that_cannot_be_written_costs_nothing_else, files_that_may_not_grow,

@@ -55,20 +55,20 @@ def package(p, script, *args):
 def same_view(p, store):
     """What the package sees is what our commands tell."""
     theirs = json.loads(package(p, LOOK, store))
-    runs = ask(p, "runs", "--data", store, expect=0)["runs"]
+    runs = ask(p, "show", "--list", "--data", store, expect=0)["runs"]
     equal(theirs["runs"], [r["id"] for r in runs], "runs, newest first")
     equal(theirs["latest"], ask(p, "summary", "--data", store, expect=0)["run"]["id"], "latest")
     equal(theirs["baseline"], ask(p, "summary", "--data", store, "--run", "baseline:main", expect=0)["run"]["id"], "baseline")
     series = ask(p, "trend", "--data", store, "--metric", "latency", "--point", "forward", "--framework", "flax", expect=0)["series"]
     equal(len(series), 1, "one configuration")
     equal(theirs["trend"], [[v["run"], v["value"], v["lower"]] for v in series[0]["points"]], "trend")
-    equal(theirs["torch"], sorted(r["id"] for r in ask(p, "runs", "--data", store, "--tag", "framework=torch", expect=0)["runs"]), "query by tag")
+    equal(theirs["torch"], sorted(r["id"] for r in ask(p, "show", "--list", "--data", store, "--tag", "framework=torch", expect=0)["runs"]), "query by tag")
     equal(theirs["defs"], {"latency": ["ms", "lower"]}, "definitions")
 
 
 def our_commands_on_its_store(p):
     shutil.copytree(STORE, p.file("store"))
-    equal([r["id"] for r in ask(p, "runs", "--data", "store", expect=0)["runs"]], ["cafe00000003", "cafe00000002", "cafe00000001"], "runs")
+    equal([r["id"] for r in ask(p, "show", "--list", "--data", "store", expect=0)["runs"]], ["cafe00000003", "cafe00000002", "cafe00000001"], "runs")
     equal(ask(p, "store", "verify", "--data", "store", expect=0)["problems"], [], "whole")
     values = [v["value"] for v in ask(p, "trend", "--data", "store", "--metric", "latency", "--framework", "flax", expect=0)["series"][0]["points"]]
     equal(values, [1.0, 1.1, 2.2], "trend")

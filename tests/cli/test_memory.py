@@ -13,10 +13,10 @@ SHARE = 64 / 10000 * (MANY - FEW)  # MB
 SLACK = 1.5  # MB: of the allocator, and of what is read ahead
 
 COMMANDS = [
-    ["runs"], ["summary"], ["show"], ["check"], ["baseline", "--list"], ["diff", "latest", "000000000001"], ["compare", "latest", "000000000001"],
-    ["trend"], ["trend", "--metric", "latency"], ["query"], ["query", "--metric", "latency"], ["changepoints"],
-    ["rank", "--all", "--by", "nobody"], ["rank", "--all", "--by", "nobody", "--metrics", "latency"],
-    ["pareto", "--all", "--objective", "latency,memory"], ["validate", "--all", "--target", "latency=1000"],
+    ["show", "--list"], ["summary"], ["show"], ["check"], ["baseline", "--list"], ["compare", "--diff", "latest", "000000000001"], ["compare", "latest", "000000000001"],
+    ["trend"], ["trend", "--metric", "latency"], ["show", "--points"], ["show", "--points", "--metric", "latency"], ["trend", "--changes"],
+    ["compare", "--rank", "--all", "--by", "nobody"], ["compare", "--rank", "--all", "--by", "nobody", "--metrics", "latency"],
+    ["compare", "--all", "--pareto", "latency,memory"], ["check", "--all", "--target", "latency=1000"],
     ["store", "verify"], ["store", "migrate", "--dry-run"], ["store", "compact", "--dry-run"],
 ]
 EXPORTS = ["csv", "latex", "html", "markdown", "asv", "svg"]
@@ -26,7 +26,7 @@ def make_stores(p):
     from pathlib import Path
     for n in (FEW, MANY):
         make_store(Path(p.file(f"runs{n}")), n, 10, 5)
-        p.run("runs", "--data", f"runs{n}", program=CALIBRAX, expect=0)
+        p.run("show", "--list", "--data", f"runs{n}", program=CALIBRAX, expect=0)
 
 
 def compare(p, why, few, many):
@@ -52,8 +52,8 @@ def exports_take_a_run_at_a_time(p):
 
 def one_competitor_is_refused_at_once(p):
     make_stores(p)
-    one_sentence(p.run("rank", "--all", "--data", f"runs{MANY}", program=CALIBRAX, expect=2), "'flax' has two values for 'point0@train{batch=32}:latency'", "calibrax")
-    compare(p, "rank", *(peak_mb(p, "rank", "--all", "--data", f"runs{n}", expect=2) for n in (FEW, MANY)))
+    one_sentence(p.run("compare", "--rank", "--all", "--data", f"runs{MANY}", program=CALIBRAX, expect=2), "'flax' has two values for 'point0@train{batch=32}:latency'", "calibrax")
+    compare(p, "rank", *(peak_mb(p, "compare", "--rank", "--all", "--data", f"runs{n}", expect=2) for n in (FEW, MANY)))
 
 
 def write_samples(p, name, n):
@@ -74,7 +74,7 @@ def write_points(p, name, n):
         f.write("]}")
 
 
-WITHOUT_SAMPLES = [["runs"], ["trend"], ["summary"], ["changepoints"], ["store", "verify"], ["store", "migrate", "--dry-run"],
+WITHOUT_SAMPLES = [["show", "--list"], ["trend"], ["summary"], ["trend", "--changes"], ["store", "verify"], ["store", "migrate", "--dry-run"],
                    ["store", "compact", "--dry-run"]]
 
 
@@ -101,14 +101,14 @@ def the_index_does_not_hold_a_file(p):
     for n, store in ((10, "few"), (100000, "many")):
         os.makedirs(p.file(store, "runs"))
         write_points(p, f"{store}/runs/a.json", n)
-    few, many = (peak_mb(p, "runs", "--data", store) for store in ("few", "many"))
+    few, many = (peak_mb(p, "show", "--list", "--data", store) for store in ("few", "many"))
     check(many < few + 32, f"{many:.1f} MB for 10^5 points, {few:.1f} for 10")
     few, many = (peak_mb(p, "store", "verify", "--data", store) for store in ("few", "many"))
     check(many < few + 8, f"verify: {many:.1f} MB for 10^5 points, {few:.1f} for 10")
 
 
-ON_MANY_POINTS = [["show"], ["query"], ["trend"], ["summary"], ["rank", "--all", "--by", "s"], ["changepoints"], ["changepoints", "--json"],
-                  ["diff", "a", "b"], ["diff", "a", "b", "--json"], ["compare", "a", "b"], ["compare", "a", "b", "--json"], ["check", "--baseline", "a", "--run", "b"],
+ON_MANY_POINTS = [["show"], ["show", "--points"], ["trend"], ["summary"], ["compare", "--rank", "--all", "--by", "s"], ["trend", "--changes"], ["trend", "--changes", "--json"],
+                  ["compare", "--diff", "a", "b"], ["compare", "--diff", "a", "b", "--json"], ["compare", "a", "b"], ["compare", "a", "b", "--json"], ["check", "--baseline", "a", "--run", "b"],
                   ["check", "--baseline", "a", "--run", "b", "--json"], ["show", "--json"], ["summary", "--json"]]
 
 

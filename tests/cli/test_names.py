@@ -131,13 +131,13 @@ METRIC = ["--metric", NASTY]
 CALIBRAX_OUTPUTS = [
     (["check"], plain), (["check", "--format", "json"], as_json), (["check", "--format", "markdown"], as_markdown), (["check", "--format", "junit"], as_xml),
     (["check", "--format", "github"], as_github), (["check", "--waivers", "waivers.json"], plain),
-    (["runs"], plain), (["runs", "--json"], as_json), (["show"], plain), (["show", "--json"], as_json), (["summary"], plain), (["summary", "--json"], as_json),
-    (["trend"], plain), (["trend", "--tendency"], plain), (["trend", "--json"], as_json), (["trend", *METRIC], plain), (["query"], as_json_lines),
+    (["show", "--list"], plain), (["show", "--list", "--json"], as_json), (["show"], plain), (["show", "--json"], as_json), (["summary"], plain), (["summary", "--json"], as_json),
+    (["trend"], plain), (["trend", "--tendency"], plain), (["trend", "--json"], as_json), (["trend", *METRIC], plain), (["show", "--points"], as_json_lines),
     (["compare", "--run", "r1,r5"], plain), (["compare", "--run", "r1,r5", "--json"], as_json), (["compare", "--run", "r1", "--by", "framework"], plain),
     (["compare", "--run", "r1", "--by", NASTY], plain),
-    (["diff", *RUNS, "--values"], plain), (["diff", *RUNS, "--json"], as_json), (["rank"], plain), (["rank", "--json"], as_json), (["rank", "--by", NASTY], plain),
-    (["pareto", "--objective", "rate=higher,rate=lower"], plain), (["scaling", *METRIC, "--over", "n"], plain), (["scaling", *METRIC, "--over", "n", "--json"], as_json),
-    (["changepoints"], plain), (["changepoints", "--json"], as_json), (["changepoints", "--check"], plain), (["baseline", "--list"], plain),
+    (["compare", "--diff", *RUNS, "--values"], plain), (["compare", "--diff", *RUNS, "--json"], as_json), (["compare", "--rank"], plain), (["compare", "--rank", "--json"], as_json), (["compare", "--rank", "--by", NASTY], plain),
+    (["compare", "--pareto", "rate=higher,rate=lower"], plain), (["trend", *METRIC, "--over", "n"], plain), (["trend", *METRIC, "--over", "n", "--json"], as_json),
+    (["trend", "--changes"], plain), (["trend", "--changes", "--json"], as_json), (["trend", "--changes", "--check"], plain), (["baseline", "--list"], plain),
     (["baseline", "--list", "--json"], as_json), (["store verify"], plain), (["store verify", "--json"], as_json), (["store compact", "--newest", "5"], plain),
     (["watch", *METRIC, "--warning", "1", "--for", "0.1", "--interval", "0.05"], plain),
     (["watch", *METRIC, "--error", "1", "--for", "0.1", "--interval", "0.05", "--json"], as_json_lines),
@@ -179,14 +179,14 @@ def every_form_of_export_parses(p):
 def what_options_say_is_told_as_text(p):
     """Each of these is refused, with one line."""
     store(p)
-    for args in (["check", "--data", "store", "--run", NASTY], ["show", "--data", NASTY], [NASTY], ["runs", "--data", "store", "--" + NASTY], ["trend", "--data", "store", "--metric", NASTY + "x"],
-                 ["runs", "--data", "store", "--since", NASTY], ["compare", "--data", "store", "--run", NASTY + ",r1"], ["ingest", "--data", "store", "--input", NASTY],
-                 ["export", "--data", "store", "--format", NASTY], ["validate", "--series", NASTY, "--tolerance", "1"], ["run", "--file", NASTY]):
+    for args in (["check", "--data", "store", "--run", NASTY], ["show", "--data", NASTY], [NASTY], ["show", "--list", "--data", "store", "--" + NASTY], ["trend", "--data", "store", "--metric", NASTY + "x"],
+                 ["show", "--list", "--data", "store", "--since", NASTY], ["compare", "--data", "store", "--run", NASTY + ",r1"], ["ingest", "--data", "store", "--input", NASTY],
+                 ["export", "--data", "store", "--format", NASTY], ["check", "--series", NASTY, "--tolerance", "1"], ["run", "--file", NASTY]):
         done = p.run(*args, program=CALIBRAX, expect=2)
         plain(done.stdout + done.stderr, f"calibrax {args[:2]}")
         check(done.stderr.startswith("calibrax: ") and done.stderr.count("\n") == 1, f"one line: {done.stderr!r}")
     bad = b"x\x9b2J\xff\xfe".decode(errors="surrogateescape")
-    for program, args in ((CALIBRAX, ["runs", "--data", bad]), (NPERF, ["list", "--case", bad]), (NPERF, ["gate", "--baseline", bad])):
+    for program, args in ((CALIBRAX, ["show", "--list", "--data", bad]), (NPERF, ["list", "--case", bad]), (NPERF, ["gate", "--baseline", bad])):
         done = subprocess.run([program, *args], cwd=p.path, env=p.env, capture_output=True, timeout=60)
         equal(done.returncode, 2, f"{args}")
         plain(done.stderr.decode("latin-1"), f"bytes that are no UTF-8: {args}")

@@ -244,10 +244,10 @@ def a_device(p):
         check(any(remark == "GPU: 'Fake GPU 1' was slowed down at times: power limit, temperature, by driver" for remark in document["remarks"]), document["remarks"])
         with open(p.file("store", "runs", document["run"] + ".json"), encoding="utf-8") as f:
             equal(json.load(f)["metadata"]["gpu"], document["gpu"], "in the run")
-    found = json.loads(p.run("profile-gpu", "--gpu-index", "1", "-n", "1", "-w", "0", "--json", "--", "sleep", "2.5", program=CALIBRAX, expect=0, env=env).stdout)
+    found = json.loads(p.run("profile", "--gpu", "0", "--energy", "--gpu-index", "1", "-n", "1", "-w", "0", "--json", "--", "sleep", "2.5", program=CALIBRAX, expect=0, env=env).stdout)
     equal(found["gpu"]["name"], "Fake GPU 1", "the command of the Python package")
     check(found["metrics"]["gpu_energy"]["value"] > 0 and found["metrics"]["peak_gpu_temperature"]["value"] == 61, found["metrics"].keys())
-    first = json.loads(p.run("profile-gpu", "-n", "1", "-w", "0", "--json", "--", "true", program=CALIBRAX, expect=0, env=env).stdout)
+    first = json.loads(p.run("profile", "--gpu", "0", "--energy", "-n", "1", "-w", "0", "--json", "--", "true", program=CALIBRAX, expect=0, env=env).stdout)
     equal(first["gpu"]["name"], "Fake GPU 0", "the first device")
     text = run(p, "--gpu", "1", "-n", "2", "-w", "0", "--", "sleep", "0.1", expect=0, env=env).stdout
     for part in ("GPU temperature", "61 C", "GPU slowed down", "100 %", "power limit"):

@@ -10,8 +10,8 @@ FEW, MANY = 4000, 16000
 GROWTH = 9  # fourfold is 4, and up to 6 where memory no longer lies in a cache; a loop in a loop is 16
 SLACK = 0.2  # s: of what is too short to be told
 
-COMMANDS = [["runs"], ["check"], ["show", "--run", "run2"], ["summary"], ["diff", "run0", "run2"], ["compare", "run0", "run2"], ["trend"], ["changepoints"],
-            ["query"], ["store", "verify"], ["validate", "--target", "metric000000=5"], ["export", "--format", "asv", "--all", "--out", "asv"],
+COMMANDS = [["show", "--list"], ["check"], ["show", "--run", "run2"], ["summary"], ["compare", "--diff", "run0", "run2"], ["compare", "run0", "run2"], ["trend"], ["trend", "--changes"],
+            ["show", "--points"], ["store", "verify"], ["check", "--target", "metric000000=5"], ["export", "--format", "asv", "--all", "--out", "asv"],
             ["export", "--format", "csv", "--run", "run2", "--against", "run0", "--out", "against"]]
 
 

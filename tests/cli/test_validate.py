@@ -9,7 +9,7 @@ DEFS = {"latency": {"name": "latency", "unit": "ms", "direction": "lower"}, "acc
 
 
 def validate(p, *args, **more):
-    return p.run("validate", *args, program=CALIBRAX, **more)
+    return p.run("check", *args, program=CALIBRAX, **more)
 
 
 def run_file(p, *points):
@@ -33,7 +33,7 @@ def targets(p):
     has(done.stdout, "met           r a@s{}:latency: 10, target 20 ms")
     has(done.stdout, "FAILED: 3 of 4 checks passed", "the one that is no number")
     equal([line for line in done.stdout.splitlines() if line != line.rstrip()], [], "nothing stands behind a metric without a unit")
-    for target, point, status, word in (("latency=10", "b", 3, "UNDECIDED: 0 of 1"), ("note=1", "a", 2, "CANNOT TELL: 0 of 1"), ("latency=8", "b", 1, "FAILED: 0 of 1")):
+    for target, point, status, word in (("latency=10", "b", 3, "UNDECIDED: 0 of 1"), ("note=1", "a", 2, "CANNOT CHECK: 0 of 1"), ("latency=8", "b", 1, "FAILED: 0 of 1")):
         has(validate(p, "--input", path, "--target", target, "--point", point, expect=status).stdout, word, "the word says what the status says")
     beside = run_file(p, ("a", {"accuracy": {"value": 0.5, "lower": 0.95, "upper": 1}}))
     validate(p, "--input", beside, "--target", "accuracy=0.9", expect=3)
@@ -58,13 +58,13 @@ def series(p):
 def faults(p):
     path = run_file(p, ("a", {"latency": {"value": 1}}))
     bad = p.write("bad.json", "[1, 2]")
-    for args, part in (([], "nothing to validate"), (["--input", path, "--target", "latency"], "METRIC=X"), (["--input", path, "--target", "latency=nan"], "METRIC=X"),
-                       (["--input", path, "--target", "latancy=1"], "no point that was chosen has a metric 'latancy'"), (["--target", "latency=1"], "--data DIR or --input"),
-                       (["--input", path, "--target", "latency=1", "--point", "b"], "'latency'"), (["--series", bad], "--series and --tolerance go together"),
-                       (["--series", bad, "--tolerance", "1", "--data", "nowhere"], "need --target"),
-                       (["--series", bad, "--tolerance", "1"], "no object of series"), (["--series", "nowhere.json", "--tolerance", "1"], "nowhere.json"),
-                       (["--series", bad, "--tolerance", "-1"], "0 or more"), (["--input", path, "--target", "latency=1", "--target", "latency=2"], "was checked already"),
-                       (["--series", p.write("n.json", '{"x": 3}'), "--tolerance", "1"], "'x' is no list of numbers")):
+    for args, part in (([], "there is no store '.calibrax'"), (["--input", path, "--target", "latency"], "METRIC=X"), (["--input", path, "--target", "latency=nan"], "METRIC=X"),
+                       (["--input", path, "--target", "latancy=1"], "no matching point has a metric 'latancy'"), (["--target", "latency=1"], "there is no store '.calibrax'"),
+                       (["--input", path, "--target", "latency=1", "--point", "b"], "'latency'"), (["--series", bad], "'--series' needs '--tolerance'"),
+                       (["--series", bad, "--tolerance", "1", "--data", "nowhere"], "needs '--target'"),
+                       (["--series", bad, "--tolerance", "1"], "not an object of series"), (["--series", "nowhere.json", "--tolerance", "1"], "nowhere.json"),
+                       (["--series", bad, "--tolerance", "-1"], "at least 0"), (["--input", path, "--target", "latency=1", "--target", "latency=2"], "was checked already"),
+                       (["--series", p.write("n.json", '{"x": 3}'), "--tolerance", "1"], "'x' is not a list of numbers")):
         one_sentence(validate(p, *args, expect=2), part, "calibrax")
 
 
@@ -76,13 +76,13 @@ def the_latest_run_must_be_known(p):
 
     os.makedirs(p.file("store/runs"))
     keep("good", "2026-03-01T00:00:00+00:00", 0.95)
-    gates = (("validate", "--data", "store", "--target", "accuracy=0.9"), ("baseline", "--data", "store"))
+    gates = (("check", "--data", "store", "--target", "accuracy=0.9"), ("baseline", "--data", "store"))
     looks = ("summary", "--data", "store")
     for gate in gates:
         p.run(*gate, program=CALIBRAX, expect=0)
     for name, wrong, part in (("torn", lambda: p.write("store/runs/torn.json", '{"id": "torn"'), "it may be the latest run: repair or remove it, or name a run with --run"),
                               ("twin", lambda: keep("twin", "2026-03-01T00:00:00+00:00", 0.1), "equally new"),
-                              ("late", lambda: keep("late", "9026-03-01T00:00:00+00:00", 0.99), "still to come")):
+                              ("late", lambda: keep("late", "9026-03-01T00:00:00+00:00", 0.99), "in the future")):
         wrong()
         for gate in gates:
             one_sentence(p.run(*gate, program=CALIBRAX, expect=2), part, "calibrax")

@@ -1,5 +1,5 @@
 /*
- * Any bytes as the file of `calibrax validate --series`: the exit status is a documented one, what cannot be read is a sentence with status 2,
+ * Any bytes as the file of `calibrax check --series`: the exit status is a documented one, what cannot be read is a sentence with status 2,
  * and what passes ends at or below the tolerance.
  */
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "program.h"
 #include "programs/calibrax/calibrax.h"
 
-static const char *const argv[] = { "validate", "--series", FUZZ_FILE, "--tolerance", "0.5,1e-6", "--hold", "2", NULL };
+static const char *const argv[] = { "check", "--series", FUZZ_FILE, "--tolerance", "0.5,1e-6", "--hold", "2", NULL };
 
 /* The rule of the manual in its plainest form: the last two values, which are there, are at or below the smallest tolerance. */
 static void need_convergence(const uint8_t *data, size_t size)
@@ -32,7 +32,7 @@ static void need_convergence(const uint8_t *data, size_t size)
 FUZZ_ENTRY()
 {
     char words[4096];
-    int status = fuzz_command(&validate_command, argv, data, size, words, sizeof words);
+    int status = fuzz_command(&check_command, argv, data, size, words, sizeof words);
 
     if (status < EXIT_PASS || status > EXIT_UNDECIDED) abort();
     if (words[0]) fuzz_need_sentence(words);

@@ -66,11 +66,11 @@ def groups(tiny: bool) -> list:
         Group("calibrax --help", [Command("calibrax", "./calibrax --help"), *rivals(package, Command("Python package", "./py-package --help"))], 10),
         Group("check, 1,000 runs", [Command("calibrax", "./calibrax check --data runs1000"),
                                     *rivals(package, Command("Python package", "./py-package check --data runs1000"))], 15, few + 2),
-        Group("list, 10,000 runs", [Command("calibrax", "./calibrax runs --data runs10000"), *rivals(package, Command("Python package", f"./py-calibrax -c {LIST} runs10000"))], 50, slow, warmup=0),
+        Group("list, 10,000 runs", [Command("calibrax", "./calibrax show --list --data runs10000"), *rivals(package, Command("Python package", f"./py-calibrax -c {LIST} runs10000"))], 50, slow, warmup=0),
         Group("trend, 10,000 runs", [Command("calibrax", f"./calibrax trend --data runs10000 {TREND}"),
                                      *rivals(package, Command("Python package", f"./py-package trend --data runs10000 {TREND} --framework flax"))], 50, slow, warmup=0),
         Group("check, 10,000 runs", [Command("calibrax", "./calibrax check --data runs10000"), *rivals(package, Command("Python package", "./py-package check --data runs10000"))], 50, slow, warmup=0),
-        Group("list, 10,000 runs, no index", [Command("calibrax", "./calibrax runs --data runs10000")], 1000, few, "rm -f runs10000/index.sqlite*",
+        Group("list, 10,000 runs, no index", [Command("calibrax", "./calibrax show --list --data runs10000")], 1000, few, "rm -f runs10000/index.sqlite*",
               "the index file is deleted before each launch; run files are in the page cache"),
         Group("trend, 10,000 runs, no index", [Command("calibrax", f"./calibrax trend --data runs10000 {TREND}")], 1000, few, "rm -f runs10000/index.sqlite*"),
         Group("check, 10,000 runs, no index", [Command("calibrax", "./calibrax check --data runs10000")], 1000, few, "rm -f runs10000/index.sqlite*"),
@@ -112,7 +112,7 @@ def prepare(build: Path, work: Path, tiny: bool) -> None:
         script.write_text(f'#!/bin/sh\nexec "{REFS / program}" "$@"\n')
         script.chmod(0o755)
     for store in ("runs1000", "runs10000", "million"):  # warm
-        subprocess.run(["./calibrax", "runs", "--data", store], cwd=work, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["./calibrax", "show", "--list", "--data", store], cwd=work, check=True, stdout=subprocess.DEVNULL)
 
 
 def measure(group: Group, work: Path) -> list:

@@ -1,44 +1,21 @@
 /*
- * calibrax machine: the fingerprint that runs of this machine carry, and what it is made of.
+ * calibrax doctor --machine: the fingerprint that runs of this machine carry, its facts, and what one core and a GPU can do.
  */
-#include "calibrax/core/machine.h"
-
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/file.h"
+#include "calibrax/core/machine.h"
 #include "calibrax/core/probe.h"
+#include "calibrax/plot/charts.h"
+#include "calibrax/profiling/gpu_roofs.h"
 #include "calibrax/profiling/hardware.h"
-#include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/machine_gpu.h"
+#include "programs/calibrax/doctor.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 
-typedef struct machine_args {
-    bool json, probe, refresh, sheets;
-    const char *root, *plot;
-    int gpu; /* -1: none */
-} machine_args;
-
-static const machine_args machine_defaults = { .gpu = -1 };
-
-static const opt_spec machine_options[] = {
-    { "root", 0, OPT_STRING, offsetof(machine_args, root), "DIR", NULL,
-      "a captured machine: a folder with its proc/ and sys/" },
-    { "probe", 0, OPT_FLAG, offsetof(machine_args, probe), NULL, NULL,
-      "what one core can do: rates of its pipes, bandwidth of each cache, of memory and of each NUMA node" },
-    { "refresh", 0, OPT_FLAG, offsetof(machine_args, refresh), NULL, NULL,
-      "with --probe: measure anew instead of reading what was measured before" },
-    { "gpu", 0, OPT_INT, offsetof(machine_args, gpu), "N", "none",
-      "what this GPU of NVIDIA can do, measured on it: rates of its units, bandwidth of L2 and memory, clocks "
-      "meanwhile" },
-    { "plot", 0, OPT_STRING, offsetof(machine_args, plot), "FILE", NULL,
-      "with --gpu: its roofs as a plot; the name ends with .svg, .pdf or .png" },
-    { "sheets", 0, OPT_FLAG, offsetof(machine_args, sheets), NULL, NULL,
-      "the makers' data sheets that are known, instead: rates, bandwidth, shapes of matrix units" },
-    { "json", 0, OPT_FLAG, offsetof(machine_args, json), NULL, NULL, "print one JSON document" },
-};
-
-static void show(const cbx_machine *m)
+static void show_machine(const cbx_machine *m)
 {
     printf("Machine: ");
     print_painted(PAINT_STRONG, "%s\n", m->id);
@@ -269,25 +246,164 @@ static cbx_json *rates_json(const rates *r)
     return v;
 }
 
-/* What cannot be asked for together; NULL: nothing. */
-static const char *conflict_of(const machine_args *a)
-{
-    const struct {
-        bool is;
-        const char *text;
-    } conflicts[] = {
-        { a->sheets && (a->probe || a->root || a->gpu >= 0), "--sheets goes with --json alone" },
-        { a->refresh && !a->probe, "--refresh: needs --probe" },
-        { a->probe && a->root, "--probe and --root exclude each other: a captured machine cannot be measured" },
-        { a->gpu >= 0 && a->root, "--gpu and --root exclude each other: a captured machine cannot be measured" },
-        { a->plot && a->gpu < 0, "--plot: needs --gpu" },
-        { a->plot && !machine_gpu_can_plot(a->plot), "--plot: the name must end with .svg, .pdf or .png" },
-    };
+/* --- a GPU --- */
 
-    for (size_t i = 0; i < CBX_LEN(conflicts); i++)
-        if (conflicts[i].is) return conflicts[i].text;
-    return NULL;
+typedef struct machine_gpu {
+    int index;
+    bool measured;
+    cbx_gpu_roofs roofs; /* if measured */
+    cbx_err why;         /* if not */
+} machine_gpu;
+
+static cbx_status measure_gpu(const opt_run *run, int index, machine_gpu *out, cbx_err *err)
+{
+    cbx_gpu_roofs_opts o = CBX_GPU_ROOFS_OPTS_INIT;
+    cbx_status st;
+
+    o.cuda.device = index;
+    *out = (machine_gpu){ .index = index, .why = CBX_ERR_INIT };
+    st = cbx_gpu_roofs_measure(run->ctx, &o, &out->roofs, &out->why);
+    out->measured = st == CBX_OK;
+    if (!st || st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED) return CBX_OK;
+    return cbx_fail(err, st, "%s", out->why.message);
 }
+
+/* --- as lines --- */
+
+static void show_figure(const char *what, const cbx_gpu_figure *f, double scale, const char *unit)
+{
+    printf("  %-24s ", what);
+    if (f->best > 0)
+        printf("%8.2f %s (median %.2f, %.2f to %.2f at %.1f %%; %s)%s\n", scale * f->best, unit,
+               scale * f->median.value, scale * f->median.lower, scale * f->median.upper, 100 * f->median.level, f->by,
+               f->is_least ? " or more" : "");
+    else
+        print_painted(PAINT_FAINT, "not measured: %s\n", f->why);
+}
+
+/* Once for all rates that are lower bounds. */
+static void show_least(const cbx_gpu_roofs *g)
+{
+    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
+        if (!g->rate[r].is_least) continue;
+        print_painted(PAINT_FAINT, "  or more: %s\n", g->rate[r].why);
+        return;
+    }
+}
+
+static void show_meanwhile(const cbx_gpu_roofs *g)
+{
+    char words[CBX_GPU_THROTTLE_SIZE];
+
+    if (!g->looks) {
+        print_painted(PAINT_FAINT, "  clocks and power are not known: %s\n", g->unwatched);
+        return;
+    }
+    printf("  meanwhile                multiprocessors %.0f to %.0f MHz, memory %.0f MHz, at most %.0f C and %.0f W of "
+           "%.0f W\n",
+           g->sm_mhz_least, g->sm_mhz_most, g->memory_mhz, g->temperature_c, g->power_w, g->power_limit_w);
+    cbx_gpu_throttle_words(g->throttle, words);
+    if (words[0]) print_painted(PAINT_BAD, "  held back by             %s\n", words);
+}
+
+static void show_gpu(const machine_gpu *m)
+{
+    const cbx_gpu_roofs *g = &m->roofs;
+    char what[64];
+
+    print_painted(PAINT_STRONG, "GPU %d: ", m->index);
+    if (!m->measured) {
+        printf("skipped: %s\n", m->why.message);
+        return;
+    }
+    printf("%s, capability %d.%d, %d multiprocessors, %.1f GiB\n", g->name, g->capability_major, g->capability_minor,
+           g->multiprocessors, (double)g->memory_bytes / 0x1p30);
+    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
+        snprintf(what, sizeof what, "%s, %s", cbx_cuda_rate_type((cbx_cuda_rate)r),
+                 cbx_cuda_rate_unit((cbx_cuda_rate)r));
+        show_figure(what, &g->rate[r], 1e-12, "Tflop/s");
+    }
+    for (int l = 0; l < CBX_GPU_LEVELS; l++)
+        for (int k = 0; k < CBX_CUDA_TRAFFICS; k++) {
+            snprintf(what, sizeof what, "%s, %s", cbx_gpu_level_name(l), cbx_cuda_traffic_name((cbx_cuda_traffic)k));
+            show_figure(what, &g->traffic[l][k], 1e-9, "GB/s");
+        }
+    show_least(g);
+    show_meanwhile(g);
+}
+
+/* --- as JSON --- */
+
+static cbx_json *gpu_json(const machine_gpu *m)
+{
+    cbx_json *o = m->measured ? cbx_gpu_roofs_to_json(&m->roofs) : cbx_json_new_object();
+
+    cbx_json_set_string(o, "status", m->measured ? "measured" : "skipped");
+    if (m->measured) return o;
+    cbx_json_set_int(o, "index", m->index);
+    cbx_json_set_string(o, "reason", m->why.message);
+    return o;
+}
+
+/* --- as a plot --- */
+
+typedef struct roofs {
+    cbx_plot_roof peak[CBX_CUDA_RATE_COUNT], bandwidth[CBX_GPU_LEVELS];
+    char names[CBX_CUDA_RATE_COUNT][48];
+    size_t npeaks, nbandwidths;
+} roofs;
+
+static void collect(const cbx_gpu_roofs *g, roofs *out)
+{
+    *out = (roofs){ .npeaks = 0 };
+    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
+        char *name = out->names[out->npeaks];
+        if (!(g->rate[r].best > 0)) continue;
+        snprintf(name, sizeof out->names[0], "%s, %s", cbx_cuda_rate_type((cbx_cuda_rate)r),
+                 cbx_cuda_rate_unit((cbx_cuda_rate)r));
+        out->peak[out->npeaks++] = (cbx_plot_roof){ name, g->rate[r].best };
+    }
+    for (int l = 0; l < CBX_GPU_LEVELS; l++) {
+        const double rate = fmax(g->traffic[l][CBX_CUDA_READ].best, g->traffic[l][CBX_CUDA_COPY].best);
+        if (rate > 0) out->bandwidth[out->nbandwidths++] = (cbx_plot_roof){ cbx_gpu_level_name(l), rate };
+    }
+}
+
+static cbx_status draw(const opt_run *run, const cbx_gpu_roofs *g, cbx_plot_format format, cbx_text *out, cbx_err *err)
+{
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot *p = NULL;
+    roofs r;
+    cbx_status st;
+
+    collect(g, &r);
+    o.title = cbx_arena_printf(run->arena, "roofs of %s, measured", g->name);
+    if (!o.title) return cbx_fail(err, CBX_ENOMEM, "out of memory for a plot");
+    o.x_label = "intensity [flop/byte]";
+    o.y_label = "flop/s";
+    o.x = o.y = CBX_PLOT_LOG;
+    st = cbx_plot_create(run->ctx, &o, &p, err);
+    if (!st) st = cbx_plot_roofline(p, r.peak, r.npeaks, r.bandwidth, r.nbandwidths, NULL, 0, err);
+    if (!st) st = cbx_plot_draw(p, format, out, err);
+    cbx_plot_free(p);
+    return st;
+}
+
+static cbx_status plot_gpu(const opt_run *run, const machine_gpu *g, cbx_plot_format format, const char *path,
+                           cbx_err *err)
+{
+    cbx_text text;
+    cbx_status st;
+
+    if (!g->measured) return CBX_OK;
+    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    st = draw(run, &g->roofs, format, &text, err);
+    if (!st) st = cbx_file_write_atomic(run->ctx, path, cbx_text_str(&text), text.len, err);
+    cbx_text_clear(&text);
+    return st;
+}
+
+/* --- the mode --- */
 
 typedef struct findings {
     cbx_machine machine;
@@ -296,60 +412,49 @@ typedef struct findings {
     machine_gpu gpu;
 } findings;
 
-static cbx_status find_all(const opt_run *run, const machine_args *a, findings *f, cbx_err *err)
+/* The format that the name of a plot ends with. */
+static int find_format(const opt_run *run, const char *path, cbx_plot_format *out)
 {
-    cbx_status st = cbx_machine_read(run->ctx, a->root, &f->machine, err);
+    const char *dot = path ? strrchr(path, '.') : NULL;
 
-    if (!st) st = find_sheet(run->ctx, a->root, &f->sheet, err);
-    if (!st && a->probe) st = measure(run, &f->machine, a->refresh, &f->rates, err);
-    if (!st && a->gpu >= 0) st = machine_gpu_measure(run, a->gpu, &f->gpu, err);
-    if (!st && a->plot) st = machine_gpu_plot(run, &f->gpu, a->plot, err);
-    return st;
+    if (!path) return EXIT_PASS;
+    for (int f = 0; dot && strcmp(cbx_plot_format_name((cbx_plot_format)f), "?") != 0; f++) {
+        *out = (cbx_plot_format)f;
+        if (!strcmp(dot + 1, cbx_plot_format_name(*out))) return EXIT_PASS;
+    }
+    return opt_fail(run->program, "'--plot' must end with .svg, .pdf or .png, got '%s'", path);
 }
 
-static int print_findings(const opt_run *run, const machine_args *a, const findings *f)
+int doctor_machine(const opt_run *run)
 {
-    cbx_json *o = new_document("calibrax-machine");
+    const doctor_args *a = run->args;
+    findings *f = cbx_arena_calloc(run->arena, 1, sizeof *f);
+    cbx_plot_format format = CBX_PLOT_SVG;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+    cbx_json *o;
 
+    if (a->sheets) return list_sheets(run, a->json);
+    if (!f) return opt_fail(run->program, "out of memory");
+    if (find_format(run, a->plot, &format)) return EXIT_ERROR;
+    st = cbx_machine_read(run->ctx, a->root, &f->machine, &err);
+    if (!st) st = find_sheet(run->ctx, a->root, &f->sheet, &err);
+    if (!st && a->probe) st = measure(run, &f->machine, a->refresh, &f->rates, &err);
+    if (!st && a->gpu >= 0) st = measure_gpu(run, a->gpu, &f->gpu, &err);
+    if (!st && a->plot) st = plot_gpu(run, &f->gpu, format, a->plot, &err);
+    if (st) return opt_fail(run->program, "%s", err.message);
+    if (!a->json) {
+        show_machine(&f->machine);
+        show_sheet(&f->sheet);
+        if (a->probe) show_rates(&f->rates);
+        if (a->gpu >= 0) show_gpu(&f->gpu);
+        return EXIT_PASS;
+    }
+    o = new_document("calibrax-machine");
     cbx_json_set_string(o, "id", f->machine.id);
     cbx_json_set(o, "machine", cbx_machine_to_json(&f->machine));
     put_sheet(o, &f->sheet);
     if (a->probe) cbx_json_set(o, "probe", rates_json(&f->rates));
-    if (a->gpu >= 0) cbx_json_set(o, "gpu", machine_gpu_json(&f->gpu));
+    if (a->gpu >= 0) cbx_json_set(o, "gpu", gpu_json(&f->gpu));
     return print_json(run->program, o);
 }
-
-static int run_machine_command(const opt_run *run)
-{
-    const machine_args *a = run->args;
-    const char *conflict = conflict_of(a);
-    findings *f = cbx_arena_calloc(run->arena, 1, sizeof *f);
-    cbx_err err = CBX_ERR_INIT;
-
-    if (!f) return opt_fail(run->program, "out of memory");
-    if (conflict) return opt_fail(run->program, "%s", conflict);
-    if (a->sheets) return list_sheets(run, a->json);
-    if (find_all(run, a, f, &err)) return opt_fail(run->program, "%s", err.message);
-    if (a->json) return print_findings(run, a, f);
-    show(&f->machine);
-    show_sheet(&f->sheet);
-    if (a->probe) show_rates(&f->rates);
-    if (a->gpu >= 0) machine_gpu_show(&f->gpu);
-    return EXIT_PASS;
-}
-
-const opt_command machine_command = {
-    "machine",
-    "[--probe | --sheets] [--gpu N [--plot FILE]] [--json]",
-    "this machine's fingerprint, and what it is made of",
-    "Tells the fingerprint by which runs of machines are kept apart, and the facts that it is made of. No host name, "
-    "address, path or serial number is among them. The data sheet is that of its accelerators, if they are of one "
-    "kind; "
-    "the probe is measured. A GPU that cannot be measured here is told as skipped, with the reason.",
-    machine_options,
-    CBX_LEN(machine_options),
-    sizeof(machine_args),
-    &machine_defaults,
-    0,
-    run_machine_command,
-};

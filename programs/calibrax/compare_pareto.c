@@ -1,36 +1,14 @@
 /*
- * calibrax pareto: the points that no other beats in every objective.
+ * calibrax compare --pareto: the points that no other beats in every objective.
  */
-#include "calibrax/analysis/pareto.h"
-
 #include <math.h>
 #include <string.h>
 
-#include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/inputs.h"
-#include "programs/calibrax/named.h"
+#include "calibrax/analysis/pareto.h"
+#include "calibrax/core/point_index.h"
+#include "programs/calibrax/compare.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
-
-typedef struct pareto_args {
-    select_args select;
-    inputs_args inputs;
-    opt_list objectives;
-    bool front_only, allow_machines;
-} pareto_args;
-
-#define AT(member) offsetof(pareto_args, member)
-
-static const opt_spec pareto_options[] = {
-    SELECT_STORE_ROWS(pareto_args),
-    INPUTS_ROWS(pareto_args),
-    { "objective", 'o', OPT_LIST, AT(objectives), "METRIC,...", NULL,
-      "what is wanted, two or more; METRIC=lower or METRIC=higher in place of the metric's own direction" },
-    SELECT_POINT_ROWS(pareto_args),
-    { "front-only", 0, OPT_FLAG, AT(front_only), NULL, NULL, "leave out the points that are beaten" },
-    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "points of several machines, and say so" },
-    SELECT_JSON_ROW(pareto_args),
-};
 
 typedef struct objective {
     const char *metric;
@@ -49,7 +27,7 @@ typedef struct field {
     const opt_run *run;
     cbx_store_query query;
     objective *objectives;
-    named_points points;
+    cbx_point_index points; /* those of all runs by name, scenario and tags, each kept once */
     candidate *list;
     double *x; /* [candidate][objective] */
     bool *on_front;
@@ -69,25 +47,25 @@ static int read_objective(const opt_run *run, const char *word, objective *out)
     if (!equals) return EXIT_PASS;
     out->told = cbx_direction_parse(equals + 1, &out->direction) && out->direction != CBX_DIRECTION_INFO;
     if (!out->told)
-        return opt_fail(run->program, "--objective: expected METRIC, METRIC=lower or METRIC=higher, found '%s'", word);
+        return opt_fail(run->program, "'--pareto' must list METRIC, METRIC=lower or METRIC=higher, got '%s'", word);
     out->metric = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
     return out->metric ? EXIT_PASS : no_memory(run);
 }
 
 static int read_objectives(field *f)
 {
-    const pareto_args *a = f->run->args;
+    const compare_args *a = f->run->args;
     int status = EXIT_PASS;
 
     f->d = a->objectives.count;
-    if (f->d < 2) return opt_fail(f->run->program, "pareto: --objective names two metrics or more");
+    if (f->d < 2) return opt_fail(f->run->program, "'--pareto' needs two metrics or more, got %zu", f->d);
     f->objectives = cbx_arena_calloc(f->run->arena, f->d, sizeof *f->objectives);
     if (!f->objectives) return no_memory(f->run);
     for (size_t k = 0; !status && k < f->d; k++) {
         status = read_objective(f->run, a->objectives.items[k], &f->objectives[k]);
         for (size_t j = 0; !status && j < k; j++)
             if (!strcmp(f->objectives[j].metric, f->objectives[k].metric))
-                status = opt_fail(f->run->program, "--objective: '%s' stands there twice", f->objectives[k].metric);
+                status = opt_fail(f->run->program, "'--pareto' lists '%s' twice", f->objectives[k].metric);
     }
     return status;
 }
@@ -105,8 +83,8 @@ static int learn_definition(const opt_run *run, const cbx_run *r, objective *o)
     if (!o->unit) return no_memory(run);
     if (o->told || def->direction == CBX_DIRECTION_INFO) return EXIT_PASS;
     if (o->direction != CBX_DIRECTION_INFO && o->direction != def->direction)
-        return opt_fail(run->program, "runs differ in which way '%s' is better: say %s=lower or %s=higher", o->metric,
-                        o->metric, o->metric);
+        return opt_fail(run->program, "runs differ in the direction of '%s': give it as %s=lower or %s=higher",
+                        o->metric, o->metric, o->metric);
     o->direction = def->direction;
     return EXIT_PASS;
 }
@@ -116,10 +94,10 @@ static int need_directions(const field *f)
     for (size_t k = 0; k < f->d; k++) {
         const char *metric = f->objectives[k].metric;
         if (!f->objectives[k].there)
-            return opt_fail(f->run->program, "--objective: no point has the metric '%s'; correct the name", metric);
+            return opt_fail(f->run->program, "'--pareto': no point has the metric '%s'", metric);
         if (f->objectives[k].direction == CBX_DIRECTION_INFO)
-            return opt_fail(f->run->program, "'%s' has no direction: say --objective %s=lower or %s=higher", metric,
-                            metric, metric);
+            return opt_fail(f->run->program, "'%s' has no direction: give it as %s=lower or %s=higher", metric, metric,
+                            metric);
     }
     return EXIT_PASS;
 }
@@ -159,7 +137,35 @@ static bool take_values(field *f, const cbx_point *p)
     return have > 0;
 }
 
-/* Points that have an objective at all; those that lack another one are counted, and are in nobody's way. */
+static const cbx_point *copy_point(cbx_arena *arena, const cbx_point *p)
+{
+    cbx_point *own = cbx_arena_calloc(arena, 1, sizeof *own);
+    cbx_tag *tags = cbx_arena_calloc(arena, p->ntags, sizeof *tags);
+    bool good = own && tags;
+
+    for (size_t i = 0; good && i < p->ntags; i++) {
+        tags[i] = (cbx_tag){ cbx_arena_strdup(arena, p->tags[i].key), cbx_arena_strdup(arena, p->tags[i].value) };
+        good = tags[i].key && tags[i].value;
+    }
+    if (!good) return NULL;
+    *own = (cbx_point){ .name = cbx_arena_strdup(arena, p->name),
+                        .scenario = cbx_arena_strdup(arena, p->scenario),
+                        .tags = tags,
+                        .ntags = p->ntags };
+    return own->name && own->scenario ? own : NULL;
+}
+
+/* A point of these words without metrics that lives as long as the command; NULL: out of memory. */
+static const cbx_point *keep_point(field *f, const cbx_point *p)
+{
+    const cbx_point_entry *known = cbx_point_index_find(&f->points, p);
+    const cbx_point *own = known ? known->point : copy_point(f->run->arena, p);
+
+    if (!known && own && !cbx_point_index_add(&f->points, own, 0)) return NULL;
+    return own;
+}
+
+/* Points that have an objective at all; those that lack another one are counted. */
 static int take_run(void *user, const cbx_run *r)
 {
     field *f = user;
@@ -172,7 +178,7 @@ static int take_run(void *user, const cbx_run *r)
         const cbx_point *p = cbx_run_point(r, i);
         if (!take_values(f, p) || !select_point(&f->query, p)) continue;
         if (!id) id = cbx_arena_strdup(f->run->arena, cbx_run_id(r));
-        f->list[f->n] = (candidate){ id, named_point(&f->points, p) };
+        f->list[f->n] = (candidate){ id, keep_point(f, p) };
         if (!id || !f->list[f->n++].point) return no_memory(f->run);
     }
     return EXIT_PASS;
@@ -180,17 +186,17 @@ static int take_run(void *user, const cbx_run *r)
 
 static int find_candidates(field *f, size_t *nruns)
 {
-    const pareto_args *a = f->run->args;
+    const compare_args *a = f->run->args;
     inputs_visit v = { .take = take_run, .user = f, .allow_machines = a->allow_machines, .bare = true };
     int status = select_query(f->run, &a->select, &f->query);
 
-    named_points_init(&f->points, f->run->arena);
+    cbx_point_index_init(&f->points, &f->run->arena->al, NULL);
     if (!status) status = inputs_each(f->run, &a->select, &a->inputs, &v);
-    named_points_clear(&f->points);
+    cbx_point_index_clear(&f->points);
     if (!status) status = need_directions(f);
     *nruns = v.n;
     if (status || f->n) return status;
-    return opt_fail(f->run->program, "no point has the objectives: 'calibrax show' tells metrics");
+    return opt_fail(f->run->program, "no point has the objectives: 'calibrax show' lists metrics");
 }
 
 static int find_front(field *f)
@@ -233,7 +239,7 @@ static cbx_json *candidate_json(const field *f, size_t i)
 
 static int print_field_json(const field *f)
 {
-    const pareto_args *a = f->run->args;
+    const compare_args *a = f->run->args;
     cbx_json *head = new_document("calibrax-pareto"), *objectives = cbx_json_new_array();
     cbx_json *tail = cbx_json_new_object();
     json_stream out;
@@ -299,7 +305,7 @@ static void put_candidate(const field *f, size_t i, bool with_run, columns *tabl
 
 static int print_field(const field *f, bool with_run)
 {
-    const pareto_args *a = f->run->args;
+    const compare_args *a = f->run->args;
     columns *table = begin_table(f);
 
     for (size_t i = 0; i < f->n; i++)
@@ -311,11 +317,11 @@ static int print_field(const field *f, bool with_run)
     return EXIT_PASS;
 }
 
-/* --- the command --- */
+/* --- the mode --- */
 
-static int run_pareto(const opt_run *run)
+int compare_pareto(const opt_run *run)
 {
-    const pareto_args *a = run->args;
+    const compare_args *a = run->args;
     field f = { .run = run };
     size_t nruns = 0;
     int status = read_objectives(&f);
@@ -325,20 +331,3 @@ static int run_pareto(const opt_run *run)
     if (status) return status;
     return a->select.json ? print_field_json(&f) : print_field(&f, nruns > 1);
 }
-
-const opt_command pareto_command = {
-    "pareto",
-    "(--data DIR [--run ID,...] | --input FILE) --objective METRIC,METRIC,... [FILTER]...",
-    "the points that no other beats in every objective",
-    "Finds the points of runs that are best in some weighing of two or more objectives: no other point is at least as "
-    "good "
-    "in all of them and better in one. Which way is better comes from the definitions of the metrics, or from the "
-    "option; a "
-    "metric without a direction is refused. Points that lack an objective are shown with '?' and beat nobody.",
-    pareto_options,
-    CBX_LEN(pareto_options),
-    sizeof(pareto_args),
-    NULL,
-    0,
-    run_pareto,
-};

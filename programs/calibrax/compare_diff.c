@@ -1,8 +1,8 @@
 /*
- * calibrax diff: in what two runs differ, point by point, metric by metric, and in what they say of themselves.
+ * calibrax compare --diff: the differences between two runs, point by point, metric by metric, and in commit, environment and metadata.
  *
- * Values are held against each other by the engine that gates (calibrax/analysis/regression.h), at a threshold of 0, so a change is
- * called worse here if and only if check would see it; machines may differ, for that is one of the differences.
+ * Values are compared by the engine that gates (calibrax/analysis/regression.h), at a threshold of 0, so a change is
+ * called worse here exactly if check would find it; machines may differ, for that is one of the differences.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,27 +10,9 @@
 
 #include "calibrax/analysis/regression.h"
 #include "calibrax/base/clock.h"
-#include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/inputs.h"
+#include "programs/calibrax/compare.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
-
-typedef struct diff_args {
-    select_args select;
-    double threshold;
-    bool exit_code, values;
-} diff_args;
-
-#define AT(member) offsetof(diff_args, member)
-
-static const opt_spec diff_options[] = {
-    SELECT_STORE_ROWS(diff_args),
-    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change of a value that counts as one" },
-    { "values", 0, OPT_FLAG, AT(values), NULL, NULL,
-      "points, metrics and values only, not what runs say of themselves" },
-    { "exit-code", 0, OPT_FLAG, AT(exit_code), NULL, NULL, "exit with 1 if there is a difference" },
-    SELECT_JSON_ROW(diff_args),
-};
 
 /* A member of environment or metadata that one run lacks or that differs. */
 typedef struct fact {
@@ -53,7 +35,7 @@ typedef struct diff {
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-/* What is made on the way to a key is given back at once. */
+/* Temporaries of a key are freed at once. */
 static const char **keys_of(diff *d, const cbx_run *r)
 {
     size_t n = cbx_run_npoints(r);
@@ -76,7 +58,7 @@ typedef struct part {
     size_t len;
 } part;
 
-static int part_against(const void *wanted, const void *key)
+static int compare_part(const void *wanted, const void *key)
 {
     const part *w = wanted;
     const char *text = *(const char *const *)key;
@@ -85,23 +67,20 @@ static int part_against(const void *wanted, const void *key)
     return c ? c : -(text[w->len] != 0);
 }
 
-static bool holds(const char **keys, size_t n, const char *key, size_t len)
+/* Whether one of the runs has the point whose key is the first len bytes of a text. */
+static bool has_point(const diff *d, bool in_old, const char *key, size_t len)
 {
-    return bsearch(&(part){ key, len }, keys, n, sizeof *keys, part_against) != NULL;
+    return bsearch(&(part){ key, len }, in_old ? d->old_keys : d->new_keys, cbx_run_npoints(in_old ? d->old : d->new),
+                   sizeof(char *), compare_part) != NULL;
 }
 
-static bool old_has(const diff *d, const char *key, size_t len)
+/* The i-th key of a run, if the other run lacks it; else NULL. */
+static const char *only_point(const diff *d, bool in_old, size_t i)
 {
-    return holds(d->old_keys, cbx_run_npoints(d->old), key, len);
-}
+    const char *key = in_old ? d->old_keys[i] : d->new_keys[i];
 
-static bool new_has(const diff *d, const char *key, size_t len)
-{
-    return holds(d->new_keys, cbx_run_npoints(d->new), key, len);
+    return has_point(d, !in_old, key, strlen(key)) ? NULL : key;
 }
-
-static bool old_holds(const diff *d, const char *key) { return old_has(d, key, strlen(key)); }
-static bool new_holds(const diff *d, const char *key) { return new_has(d, key, strlen(key)); }
 
 /* --- values --- */
 
@@ -109,7 +88,7 @@ typedef enum kind { SAME, CHANGED, ONLY_OLD, ONLY_NEW, OF_A_POINT } kind;
 
 static bool is_change(const diff *d, const cbx_finding *f)
 {
-    const diff_args *a = d->run->args;
+    const compare_args *a = d->run->args;
 
     if (f->outcome == CBX_OUTCOME_DEFINITIONS_DIFFER || f->outcome == CBX_OUTCOME_DUPLICATE) return true;
     if (f->outcome == CBX_OUTCOME_UNCHANGED || f->baseline == f->current) return false;
@@ -117,18 +96,18 @@ static bool is_change(const diff *d, const cbx_finding *f)
     return !(fabs(f->change) <= a->threshold);
 }
 
-/* OF_A_POINT: told with the point that only one run has. */
+/* OF_A_POINT: listed with the point that only one run has. */
 static kind kind_of(const diff *d, const cbx_finding *f)
 {
     size_t point; /* the point's part of the key */
 
     if (f->outcome != CBX_OUTCOME_NEW && f->outcome != CBX_OUTCOME_DROPPED) return is_change(d, f) ? CHANGED : SAME;
     point = strlen(f->key) - strlen(f->metric) - 1;
-    if (f->outcome == CBX_OUTCOME_NEW) return old_has(d, f->key, point) ? ONLY_NEW : OF_A_POINT;
-    return new_has(d, f->key, point) ? ONLY_OLD : OF_A_POINT;
+    if (f->outcome == CBX_OUTCOME_NEW) return has_point(d, true, f->key, point) ? ONLY_NEW : OF_A_POINT;
+    return has_point(d, false, f->key, point) ? ONLY_OLD : OF_A_POINT;
 }
 
-/* --- what runs say of themselves --- */
+/* --- commit, environment, metadata --- */
 
 static void add_fact(diff *d, const char *path, const cbx_json *old, const cbx_json *new)
 {
@@ -145,7 +124,7 @@ static void add_fact(diff *d, const char *path, const cbx_json *old, const cbx_j
     d->facts[d->nfacts++] = (fact){ path ? path : "", old, new };
 }
 
-/* Objects are gone through, anything else is held against each other whole. */
+/* Objects are compared member by member, anything else whole. */
 static void compare_json(diff *d, const char *path, const cbx_json *old, const cbx_json *new)
 {
     const char *key;
@@ -179,7 +158,7 @@ static void compare_facts(diff *d)
 
 static int work_out(diff *d)
 {
-    const diff_args *a = d->run->args;
+    const compare_args *a = d->run->args;
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
 
@@ -202,25 +181,18 @@ static int work_out(diff *d)
         d->nunchanged += k == SAME;
         d->nmetrics_only += k == ONLY_OLD || k == ONLY_NEW;
     }
-    for (size_t i = 0; i < cbx_run_npoints(d->old); i++) d->nonly_old += !new_holds(d, d->old_keys[i]);
-    for (size_t i = 0; i < cbx_run_npoints(d->new); i++) d->nonly_new += !old_holds(d, d->new_keys[i]);
+    for (size_t i = 0; i < cbx_run_npoints(d->old); i++) d->nonly_old += only_point(d, true, i) != NULL;
+    for (size_t i = 0; i < cbx_run_npoints(d->new); i++) d->nonly_new += only_point(d, false, i) != NULL;
     return EXIT_PASS;
-}
-
-static bool differs(const diff *d)
-{
-    return d->nchanged || d->nonly_old || d->nonly_new || d->nmetrics_only || d->nfacts;
 }
 
 /* --- JSON --- */
 
 static void stream_points(const diff *d, bool in_old, json_stream *out)
 {
-    size_t n = cbx_run_npoints(in_old ? d->old : d->new);
-
-    for (size_t i = 0; i < n; i++) {
-        const char *key = in_old ? d->old_keys[i] : d->new_keys[i];
-        if (in_old ? !new_holds(d, key) : !old_holds(d, key)) json_stream_add(out, cbx_json_new_string(key));
+    for (size_t i = 0; i < cbx_run_npoints(in_old ? d->old : d->new); i++) {
+        const char *key = only_point(d, in_old, i);
+        if (key) json_stream_add(out, cbx_json_new_string(key));
     }
 }
 
@@ -292,27 +264,18 @@ static int print_diff_json(const diff *d)
 
 /* --- text --- */
 
-static void print_only(const diff *d, bool in_old)
+static void print_key(const diff *d, bool in_old, const char *key)
 {
-    size_t n = cbx_run_npoints(in_old ? d->old : d->new);
     paint how = in_old ? PAINT_BAD : PAINT_GOOD;
 
-    for (size_t i = 0; i < n; i++) {
-        const char *key = in_old ? d->old_keys[i] : d->new_keys[i];
-        if (in_old ? new_holds(d, key) : old_holds(d, key)) continue;
-        printf("%s%c %s%s\n", paint_begin(how), in_old ? '-' : '+', plain_text(d->run->arena, key), paint_end(how));
-    }
+    printf("%s%c %s%s\n", paint_begin(how), in_old ? '-' : '+', plain_text(d->run->arena, key), paint_end(how));
 }
 
-static void print_metrics(const diff *d)
+static void print_only(const diff *d, bool in_old)
 {
-    for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
-        const cbx_finding *f = cbx_regression_finding(d->r, i);
-        kind k = kind_of(d, f);
-        paint how = k == ONLY_OLD ? PAINT_BAD : PAINT_GOOD;
-        if (k != ONLY_OLD && k != ONLY_NEW) continue;
-        printf("%s%c %s%s\n", paint_begin(how), k == ONLY_OLD ? '-' : '+', plain_text(d->run->arena, f->key),
-               paint_end(how));
+    for (size_t i = 0; i < cbx_run_npoints(in_old ? d->old : d->new); i++) {
+        const char *key = only_point(d, in_old, i);
+        if (key) print_key(d, in_old, key);
     }
 }
 
@@ -370,57 +333,43 @@ static int print_diff(const diff *d)
            cbx_run_id(d->new), format_time(cbx_run_timestamp_us(d->new), new));
     print_only(d, true);
     print_only(d, false);
-    print_metrics(d);
+    for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
+        const cbx_finding *f = cbx_regression_finding(d->r, i);
+        kind k = kind_of(d, f);
+        if (k == ONLY_OLD || k == ONLY_NEW) print_key(d, k == ONLY_OLD, f->key);
+    }
     if (!print_changes(d)) return opt_fail(d->run->program, "out of memory");
     for (size_t i = 0; i < d->nfacts; i++)
         printf("%s%s:%s %s -> %s\n", paint_begin(PAINT_FAINT), plain_text(d->run->arena, d->facts[i].path),
                paint_end(PAINT_FAINT), json_words(d, d->facts[i].old), json_words(d, d->facts[i].new));
-    printf("%zu values differ, %zu do not; points: %zu dropped, %zu added\n", d->nchanged, d->nunchanged, d->nonly_old,
-           d->nonly_new);
+    printf("%zu value%s differ%s, %zu do%s not; points: %zu dropped, %zu added\n", d->nchanged,
+           d->nchanged == 1 ? "" : "s", d->nchanged == 1 ? "s" : "", d->nunchanged, d->nunchanged == 1 ? "es" : "",
+           d->nonly_old, d->nonly_new);
     return EXIT_PASS;
 }
 
-/* --- the command --- */
+/* --- the mode --- */
 
-static int run_diff(const opt_run *run)
+int compare_diff(const opt_run *run)
 {
-    const diff_args *a = run->args;
+    const compare_args *a = run->args;
     inputs_list l = { NULL, 0 };
     diff d = { .run = run };
-    int status;
+    int status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
 
-    if (run->words->count != 2)
-        return opt_fail(run->program, "diff: name two runs, the old one and the new one, found %zu", run->words->count);
-    status = inputs_load_names(run, &a->select, run->words->items, 2, &l);
+    if (!status && l.n != 2)
+        status = opt_fail(run->program, "'--diff' needs two runs, the old one and the new one, got %zu", l.n);
     if (!status) {
         d.old = l.items[0];
         d.new = l.items[1];
         status = work_out(&d);
     }
     if (!status) status = a->select.json ? print_diff_json(&d) : print_diff(&d);
-    if (!status && a->exit_code && differs(&d)) status = EXIT_CHECK;
+    if (!status && a->exit_code && (d.nchanged || d.nonly_old || d.nonly_new || d.nmetrics_only || d.nfacts))
+        status = EXIT_CHECK;
     cbx_json_unref(d.old_head);
     cbx_json_unref(d.new_head);
     cbx_regression_free(d.r);
     inputs_clear(&l);
     return status;
 }
-
-const opt_command diff_command = {
-    "diff",
-    "[--data DIR] OLD NEW [OPTION]...",
-    "in what two runs differ",
-    "Says which points and metrics one of two runs lacks, which values changed, by how much and whether for the worse, "
-    "and "
-    "what differs in commit, environment and metadata. A run is the id of one in the store, the beginning of one, "
-    "latest, "
-    "or baseline:NAME; without --data it is a file. It judges nothing: that is what compare and check are for. Exit "
-    "status "
-    "0, or 1 with --exit-code if there is a difference.",
-    diff_options,
-    CBX_LEN(diff_options),
-    sizeof(diff_args),
-    NULL,
-    OPT_TAKES_WORDS,
-    run_diff,
-};

@@ -1,47 +1,15 @@
 /*
- * calibrax scaling: how a metric goes with a number that a tag holds: a growth with size, or a speed with workers.
+ * calibrax trend --over: how a metric scales with a numeric tag: growth with size, or speed with workers.
  */
-#include "calibrax/analysis/scaling.h"
-
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/inputs.h"
+#include "calibrax/analysis/scaling.h"
+#include "programs/calibrax/trend.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
 
-typedef struct scaling_args {
-    select_args select;
-    inputs_args inputs;
-    const char *over, *law;
-    double level;
-    bool allow_machines;
-} scaling_args;
-
-static const scaling_args scaling_defaults = { .level = 0.95 };
-
-#define AT(member) offsetof(scaling_args, member)
-
-static const opt_spec scaling_options[] = {
-    SELECT_STORE_ROWS(scaling_args),
-    INPUTS_ROWS(scaling_args),
-    SELECT_ROW(scaling_args, "metric", OPT_STRING, metric, "NAME", "the metric that scales; always needed"),
-    SELECT_METRICS_ROW(scaling_args),
-    { "over", 0, OPT_STRING, AT(over), "TAG", NULL, "the tag that holds sizes or numbers of workers; always needed" },
-    { "law", 0, OPT_STRING, AT(law), "NAME", "power",
-      "power (orders of growth and a power law), amdahl (time), gustafson or usl (throughput)" },
-    { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals" },
-    SELECT_ROW(scaling_args, "point", OPT_STRING, point, "NAME", "points of this name"),
-    SELECT_ROW(scaling_args, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),
-    SELECT_ROW(scaling_args, "tag", OPT_EACH, tags, "KEY=VALUE",
-               "points with this tag; may be repeated, all must hold"),
-    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "runs of several machines, and say so" },
-    SELECT_JSON_ROW(scaling_args),
-};
-
-/* The law of a fit: what it takes, and what its parameters are called. */
+/* The law of a fit, and the names of its parameters. */
 typedef struct law {
     const char *name;
     bool power;
@@ -128,15 +96,14 @@ static bool add_value(work *w, series *s, double x, double y)
 /* A point without the tag, or whose tag is no number above 0, is counted and left out. */
 static int take_point(work *w, const cbx_point *p)
 {
-    const scaling_args *a = w->run->args;
+    const trend_args *a = w->run->args;
     const char *text = cbx_point_tag(p, a->over), *name;
     const cbx_metric *m = cbx_point_metric(p, a->select.metric);
-    char *end = NULL;
-    double x = text ? strtod(text, &end) : NAN;
+    double x = NAN;
     series *s;
 
     if (!m) return EXIT_PASS;
-    if (!text || end == text || *end || !(x > 0) || !isfinite(x) || !(m->value > 0) || !isfinite(m->value)) {
+    if (!text || !opt_number(text, &x) || !(x > 0) || !(m->value > 0) || !isfinite(m->value)) {
         w->left_out++;
         return EXIT_PASS;
     }
@@ -148,7 +115,7 @@ static int take_point(work *w, const cbx_point *p)
 /* One unit for all, and the better side where a law says what it is about. */
 static int check_definition(work *w, const cbx_run *r)
 {
-    const scaling_args *a = w->run->args;
+    const trend_args *a = w->run->args;
     const cbx_metric_def *def = cbx_run_find_metric_def(r, a->select.metric);
 
     if (!def) return EXIT_PASS;
@@ -159,7 +126,7 @@ static int check_definition(work *w, const cbx_run *r)
     if (!w->unit) return no_memory(w->run);
     if (w->law->wants == CBX_DIRECTION_INFO || def->direction == w->law->wants || def->direction == CBX_DIRECTION_INFO)
         return EXIT_PASS;
-    return opt_fail(w->run->program, "--law %s is about a %s, but of '%s' %s is better: take %s", w->law->name,
+    return opt_fail(w->run->program, "'--law %s' fits a %s, but of '%s' %s is better: use %s", w->law->name,
                     w->law->wants == CBX_DIRECTION_LOWER ? "time" : "throughput", a->select.metric,
                     cbx_direction_name(def->direction),
                     w->law->wants == CBX_DIRECTION_LOWER ? "gustafson or usl" : "amdahl");
@@ -177,7 +144,7 @@ static int take_run(void *user, const cbx_run *r)
 
 static int take_runs(work *w)
 {
-    const scaling_args *a = w->run->args;
+    const trend_args *a = w->run->args;
     inputs_visit v = { .take = take_run, .user = w, .allow_machines = a->allow_machines, .bare = true };
     int status = select_query(w->run, &a->select, &w->query);
 
@@ -205,7 +172,7 @@ static size_t different(const series *s, size_t most)
 /* A series that cannot be fitted says why; the others are fitted all the same. */
 static int fit(work *w, series *s)
 {
-    const scaling_args *a = w->run->args;
+    const trend_args *a = w->run->args;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
@@ -234,17 +201,6 @@ static int fit_all(work *w)
 }
 
 /* --- JSON --- */
-
-static cbx_json *interval_json(const cbx_interval *i)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    cbx_json_set_double(o, "value", i->value);
-    cbx_json_set_double(o, "lower", i->lower);
-    cbx_json_set_double(o, "upper", i->upper);
-    cbx_json_set_double(o, "level", i->level);
-    return o;
-}
 
 static void set_growth(cbx_json *o, const cbx_growth *g)
 {
@@ -290,7 +246,7 @@ static cbx_json *series_json(const work *w, const series *s)
 
 static cbx_json *work_json(const work *w)
 {
-    const scaling_args *a = w->run->args;
+    const trend_args *a = w->run->args;
     cbx_json *o = new_document("calibrax-scaling"), *list = cbx_json_new_array();
 
     for (size_t i = 0; i < w->n; i++) cbx_json_push(list, series_json(w, &w->list[i]));
@@ -307,14 +263,14 @@ static cbx_json *work_json(const work *w)
 
 static void print_parameter(const char *name, const cbx_interval *i)
 {
-    printf("  %-9s %.4g [%.4g, %.4g]  (%.3g %% interval)\n", name, i->value, i->lower, i->upper, 100 * i->level);
+    printf("  %-9s %.6g [%.6g, %.6g]  (%.3g %% interval)\n", name, i->value, i->lower, i->upper, 100 * i->level);
 }
 
 /* The order, and the others that are not out of the question. */
 static void print_growth(const cbx_growth *g)
 {
     printf("  order     %s%s%s", paint_begin(PAINT_STRONG), cbx_complexity_name(g->order), paint_end(PAINT_STRONG));
-    if (g->intercept) printf(" beside a constant %.4g", g->intercept_value);
+    if (g->intercept) printf(" beside a constant %.6g", g->intercept_value);
     printf(", weight %.2f", g->weight[g->order]);
     for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
         if (c != (int)g->order && g->weight[c] >= 0.05)
@@ -326,11 +282,11 @@ static void print_growth(const cbx_growth *g)
 
 static void print_speedup(const work *w, const cbx_speedup_fit *f)
 {
-    printf("  %-9s %.4g %s\n", w->law->speedup == CBX_LAW_AMDAHL ? "T1" : "X1", f->scale, w->unit ? w->unit : "");
+    printf("  %-9s %.6g %s\n", w->law->speedup == CBX_LAW_AMDAHL ? "T1" : "X1", f->scale, w->unit ? w->unit : "");
     for (size_t k = 0; k < 2 && w->law->parameters[k]; k++) print_parameter(w->law->parameters[k], &f->parameter[k]);
     if (w->law->speedup == CBX_LAW_AMDAHL && f->parameter[0].value > 0)
-        printf("  limit     %.3gx, however many workers\n", 1 / f->parameter[0].value);
-    if (isfinite(f->peak_workers)) printf("  peak      at %.3g workers\n", f->peak_workers);
+        printf("  limit     %.6gx, however many workers\n", 1 / f->parameter[0].value);
+    if (isfinite(f->peak_workers)) printf("  peak      at %.6g workers\n", f->peak_workers);
     printf("  error     %.2g %% (root mean square)\n", 100 * f->relative_error);
 }
 
@@ -351,7 +307,7 @@ static void print_series(const work *w, const series *s)
 
 static int print_work(const work *w)
 {
-    const scaling_args *a = w->run->args;
+    const trend_args *a = w->run->args;
 
     printf("%s over %s: %s\n", plain_text(w->run->arena, a->select.metric), plain_text(w->run->arena, a->over),
            w->law->formula);
@@ -364,47 +320,15 @@ static int print_work(const work *w)
     return EXIT_PASS;
 }
 
-/* --- the command --- */
+/* --- the mode --- */
 
-static int find_law(const opt_run *run, const char *name, const law **out)
+int trend_over(const opt_run *run)
 {
-    *out = &laws[0];
-    if (!name) return EXIT_PASS;
-    for (size_t i = 0; i < CBX_LEN(laws); i++) {
-        *out = &laws[i];
-        if (!strcmp(laws[i].name, name)) return EXIT_PASS;
-    }
-    return opt_fail(run->program, "--law: expected power, amdahl, gustafson or usl, found '%s'", name);
-}
+    const trend_args *a = run->args;
+    work w = { .run = run, .law = &laws[a->law] };
+    int status = take_runs(&w);
 
-static int run_scaling(const opt_run *run)
-{
-    const scaling_args *a = run->args;
-    work w = { .run = run };
-    int status;
-
-    if (!a->select.metric) return opt_fail(run->program, "scaling: --metric is missing: name what scales");
-    if (!a->over) return opt_fail(run->program, "scaling: --over is missing: name the tag that holds the numbers");
-    status = find_law(run, a->law, &w.law);
-    if (!status) status = take_runs(&w);
     if (!status) status = fit_all(&w);
     if (status) return status;
     return a->select.json ? print_json(run->program, work_json(&w)) : print_work(&w);
 }
-
-const opt_command scaling_command = {
-    "scaling",
-    "(--data DIR [--run ID,...] | --input FILE) --metric NAME --over TAG [--law NAME] [FILTER]...",
-    "how a metric goes with a number that a tag holds",
-    "Fits a law to the points that differ in one tag only, whose values are numbers: the order of growth and a power "
-    "law of "
-    "a time over sizes, or Amdahl's, Gustafson's or the universal scaling law over workers; each parameter has an "
-    "interval. "
-    "Several runs give several values a size.",
-    scaling_options,
-    CBX_LEN(scaling_options),
-    sizeof(scaling_args),
-    &scaling_defaults,
-    0,
-    run_scaling,
-};

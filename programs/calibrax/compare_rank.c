@@ -1,0 +1,496 @@
+/*
+ * calibrax compare --rank: who is best in each row, over all of them, and how far chance decides it.
+ *
+ * Rows and competitors are those of calibrax/analysis/rank_table.h: a competitor is a value of the tag --by, or a run.  Runs are read one
+ * after the other, and rows printed so: neither ten thousand competitors nor as many rows are held with all their numbers.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/analysis/rank_table.h"
+#include "programs/calibrax/compare.h"
+#include "programs/common/columns.h"
+#include "programs/common/output.h"
+
+#define MOST_DRAWS   1000000
+#define MOST_SHARES  ((size_t)2 << 20) /* numbers of how stable the ranks of a row are: 16 MiB of them */
+#define MOST_MISSING 100               /* competitors without a value that a row names */
+
+/* A table's rows that have a direction, and the scores. */
+typedef struct ranking {
+    const opt_run *run;
+    cbx_rank_table *t;
+    cbx_rank_table_opts opts;
+    size_t *rows; /* numbers of those that are ranked */
+    size_t nrows, ncompetitors, ncommon;
+    bool draws; /* rows whose competitors all have samples are drawn */
+    cbx_score_kind kind;
+    double *scores; /* one a competitor; NULL: no row that all have */
+    bool *seen;     /* of each competitor, in the row that is printed */
+} ranking;
+
+/* A row while it is printed. */
+typedef struct ranked {
+    cbx_arena arena;
+    cbx_rank_row row;
+    cbx_rank_cell *cells; /* best first */
+    double *shares;       /* [competitor][rank]; NULL: the row is not drawn */
+} ranked;
+
+static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
+
+/* --- one row --- */
+
+static bool is_drawable(const ranking *k, const ranked *r)
+{
+    for (size_t c = 0; c < r->row.ncells; c++)
+        if (!r->cells[c].nsamples || !isfinite(r->cells[c].value)) return false;
+    return r->row.ncells == k->ncompetitors;
+}
+
+/* The i-th row that is ranked; the caller clears its arena. */
+static int begin_row(const ranking *k, size_t i, ranked *r)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    *r = (ranked){ .row = cbx_rank_table_row(k->t, k->rows[i]) };
+    cbx_arena_init(&r->arena, cbx_ctx_allocator(k->run->ctx));
+    r->cells = cbx_arena_calloc(&r->arena, r->row.ncells, sizeof *r->cells);
+    if (r->cells && !cbx_rank_table_cells(k->t, k->rows[i], r->cells, &err)) return EXIT_PASS;
+    cbx_arena_clear(&r->arena);
+    return no_memory(k->run);
+}
+
+/* A sample that is not finite gives no shares. */
+static int draw_row(const ranking *k, ranked *r)
+{
+    const compare_args *a = k->run->args;
+    size_t n = k->ncompetitors;
+    cbx_rank_sample *samples;
+    double *shares;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+
+    if (!k->draws || !is_drawable(k, r)) return EXIT_PASS;
+    samples = cbx_arena_calloc(&r->arena, n, sizeof *samples);
+    shares = cbx_arena_calloc(&r->arena, n * n, sizeof *shares);
+    if (!samples || !shares) return no_memory(k->run);
+    for (size_t c = 0; c < n; c++)
+        samples[r->cells[c].competitor] = (cbx_rank_sample){ r->cells[c].samples, r->cells[c].nsamples };
+    st = cbx_rank_stability(k->run->ctx, samples, n, r->row.direction, a->draws, a->seed, shares, &err);
+    if (st == CBX_EDOM) return EXIT_PASS;
+    if (st) return opt_fail(k->run->program, "%s", err.message);
+    r->shares = shares;
+    return EXIT_PASS;
+}
+
+/* Calls for each row that is ranked, until one of them is not 0. */
+static int each_row(ranking *k, int (*fn)(ranking *k, ranked *r))
+{
+    int status = EXIT_PASS;
+
+    for (size_t i = 0; !status && i < k->nrows; i++) {
+        ranked r;
+        status = begin_row(k, i, &r);
+        if (status) break;
+        status = fn(k, &r);
+        cbx_arena_clear(&r.arena);
+    }
+    return status;
+}
+
+/* --- working out --- */
+
+static int choose_rows(ranking *k)
+{
+    size_t n = cbx_rank_table_nrows(k->t);
+
+    k->ncompetitors = cbx_rank_table_ncompetitors(k->t);
+    k->rows = cbx_arena_calloc(k->run->arena, n, sizeof *k->rows);
+    k->seen = cbx_arena_calloc(k->run->arena, k->ncompetitors, sizeof *k->seen);
+    if (!k->rows || !k->seen) return no_memory(k->run);
+    for (size_t i = 0; i < n; i++)
+        if (cbx_rank_table_row(k->t, i).direction != CBX_DIRECTION_INFO) k->rows[k->nrows++] = i;
+    if (k->nrows) return EXIT_PASS;
+    return opt_fail(k->run->program, "no metric has a direction: define it in the run's metric_defs, or in the store's "
+                                     "config.json, as \"lower\" or \"higher\"");
+}
+
+/* A share for each competitor and rank: of ten thousand competitors nobody wants to see them, nor could they be held. */
+static bool too_many(size_t competitors) { return competitors > MOST_SHARES / competitors; }
+
+/* A value that is no number is a measurement that failed, whatever its samples are: it has no rank, and is named. */
+static int need_numbers(ranking *k, ranked *r)
+{
+    const cbx_rank_cell *first = NULL;
+
+    for (size_t c = 0; c < r->row.ncells; c++)
+        if (!isfinite(r->cells[c].value) && (!first || r->cells[c].competitor < first->competitor))
+            first = &r->cells[c];
+    if (!first) return EXIT_PASS;
+    return opt_fail(k->run->program,
+                    "'%s' has %g in '%s', which has no rank: measure it anew, or choose others with --metrics",
+                    cbx_rank_table_competitor(k->t, first->competitor), first->value, r->row.key);
+}
+
+/* --- scores --- */
+
+/* The rows that all competitors have, and the values of them that make a score. */
+typedef struct common {
+    size_t *rows, n;
+    double *values, *weights; /* [row][competitor]; [row] */
+    cbx_direction *directions;
+} common;
+
+static bool is_common(const ranking *k, size_t i)
+{
+    return cbx_rank_table_row(k->t, k->rows[i]).nnumbers == k->ncompetitors;
+}
+
+static int find_common(const ranking *k, common *all)
+{
+    cbx_arena *arena = k->run->arena;
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->nrows; i++) n += is_common(k, i);
+    *all = (common){ .rows = cbx_arena_calloc(arena, n, sizeof *all->rows),
+                     .values = cbx_arena_calloc(arena, n * k->ncompetitors, sizeof *all->values),
+                     .weights = cbx_arena_calloc(arena, n, sizeof *all->weights),
+                     .directions = cbx_arena_calloc(arena, n, sizeof *all->directions) };
+    if (!all->rows || !all->values || !all->weights || !all->directions) return no_memory(k->run);
+    for (size_t i = 0; i < k->nrows; i++)
+        if (is_common(k, i)) all->rows[all->n++] = i;
+    return EXIT_PASS;
+}
+
+static int read_common(const ranking *k, common *all)
+{
+    int status = EXIT_PASS;
+
+    for (size_t i = 0; !status && i < all->n; i++) {
+        ranked r;
+        status = begin_row(k, all->rows[i], &r);
+        if (status) break;
+        all->directions[i] = r.row.direction;
+        for (size_t c = 0; c < r.row.ncells; c++)
+            all->values[i * k->ncompetitors + r.cells[c].competitor] = r.cells[c].value;
+        cbx_arena_clear(&r.arena);
+    }
+    return status;
+}
+
+static bool is_of(const ranking *k, const common *all, size_t i, const char *metric)
+{
+    return !strcmp(cbx_rank_table_row(k->t, k->rows[all->rows[i]]).metric, metric);
+}
+
+/* One weight a row: that of its metric, parted among the metric's rows. */
+static int weigh_rows(const ranking *k, const common *all)
+{
+    const compare_args *a = k->run->args;
+
+    for (size_t i = 0; i < all->n; i++) all->weights[i] = 1;
+    for (size_t w = 0; w < a->weights.count; w++) {
+        const char *metric;
+        double x;
+        size_t found = 0;
+        if (select_pair(k->run, "weight", "METRIC", a->weights.items[w], &metric, &x)) return EXIT_ERROR;
+        for (size_t i = 0; i < all->n; i++) found += is_of(k, all, i, metric);
+        if (!found)
+            return opt_fail(k->run->program, "--weight: no row that all competitors have is of the metric '%s'",
+                            metric);
+        for (size_t i = 0; i < all->n; i++)
+            if (is_of(k, all, i, metric)) all->weights[i] = x / (double)found;
+    }
+    return EXIT_PASS;
+}
+
+/* What keeps the geometric mean from being one, by name; 0: nothing. */
+static int need_positive(const ranking *k, const common *all)
+{
+    for (size_t i = 0; k->kind == CBX_SCORE_GEOMETRIC && i < all->n; i++)
+        for (size_t c = 0; c < k->ncompetitors; c++) {
+            double v = all->values[i * k->ncompetitors + c];
+            if (v > 0) continue;
+            return opt_fail(k->run->program,
+                            "the geometric mean needs values above 0, and '%s' has %g in '%s': take --score min-max",
+                            cbx_rank_table_competitor(k->t, c), v, cbx_rank_table_row(k->t, k->rows[all->rows[i]]).key);
+        }
+    return EXIT_PASS;
+}
+
+static int score_rows(ranking *k)
+{
+    double *scores = cbx_arena_calloc(k->run->arena, k->ncompetitors, sizeof *scores);
+    cbx_err err = CBX_ERR_INIT;
+    common all = { .n = 0 };
+    int status = scores ? find_common(k, &all) : no_memory(k->run);
+
+    if (!status) status = weigh_rows(k, &all);
+    if (!status) status = read_common(k, &all);
+    if (!status) status = need_positive(k, &all);
+    if (status) return status;
+    k->ncommon = all.n;
+    if (!all.n) return EXIT_PASS;
+    k->scores = scores;
+    if (!cbx_score(k->run->ctx, k->kind, all.values, all.n, k->ncompetitors, all.directions, all.weights, scores, NULL,
+                   &err))
+        return EXIT_PASS;
+    return opt_fail(k->run->program, "%s", err.message);
+}
+
+/* Best first. */
+static const cbx_rank_entry *score_places(const ranking *k)
+{
+    cbx_rank_entry *e = k->scores ? cbx_arena_calloc(k->run->arena, k->ncompetitors, sizeof *e) : NULL;
+
+    return e && !cbx_rank(k->scores, k->ncompetitors, CBX_DIRECTION_HIGHER, e, NULL) ? e : NULL;
+}
+
+/* --- who has no value in a row --- */
+
+/* The next competitor from *at on that has none; false: there is no more, or enough of them have been shown. */
+static bool next_missing(const ranking *k, const ranked *r, size_t *at, size_t *shown)
+{
+    size_t missing = k->ncompetitors - r->row.ncells;
+
+    if (*shown == missing || *shown == MOST_MISSING) return false;
+    while (k->seen[*at]) ++*at;
+    ++*shown;
+    return true;
+}
+
+static void mark_seen(const ranking *k, const ranked *r, bool seen)
+{
+    for (size_t c = 0; c < r->row.ncells; c++) k->seen[r->cells[c].competitor] = seen;
+}
+
+/* --- JSON --- */
+
+static cbx_json *place_json(const char *label, size_t rank)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    cbx_json_set_string(o, "label", label);
+    if (rank)
+        cbx_json_set_int(o, "rank", (int64_t)rank);
+    else
+        cbx_json_set_null(o, "rank");
+    return o;
+}
+
+static cbx_json *cell_json(const ranking *k, const ranked *r, const cbx_rank_cell *c)
+{
+    cbx_json *o = place_json(cbx_rank_table_competitor(k->t, c->competitor), c->rank), *shares;
+
+    cbx_json_set_double(o, "value", c->value);
+    cbx_json_set_double(o, "delta", c->delta);
+    if (!r->shares) return o;
+    shares = cbx_json_new_array();
+    for (size_t i = 0; i < k->ncompetitors; i++)
+        cbx_json_push(shares, cbx_json_new_double(r->shares[c->competitor * k->ncompetitors + i]));
+    cbx_json_set(o, "shares", shares);
+    return o;
+}
+
+static cbx_json *row_json(const ranking *k, const ranked *r)
+{
+    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
+    size_t shown = 0;
+
+    cbx_json_set_string(o, "key", r->row.key);
+    cbx_json_set_string(o, "metric", r->row.metric);
+    cbx_json_set_string(o, "unit", r->row.unit);
+    cbx_json_set_string(o, "direction", cbx_direction_name(r->row.direction));
+    for (size_t c = 0; c < r->row.ncells; c++) cbx_json_push(list, cell_json(k, r, &r->cells[c]));
+    mark_seen(k, r, true);
+    for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
+        cbx_json *e = place_json(cbx_rank_table_competitor(k->t, at), 0);
+        cbx_json_set_double(e, "value", NAN);
+        cbx_json_set_double(e, "delta", NAN);
+        cbx_json_push(list, e);
+    }
+    mark_seen(k, r, false);
+    cbx_json_set(o, "ranks", list);
+    cbx_json_set_int(o, "missing", (int64_t)(k->ncompetitors - r->row.ncells));
+    return o;
+}
+
+static int print_ranking_json(ranking *k)
+{
+    const cbx_rank_entry *e = score_places(k);
+    cbx_json *middle = cbx_json_new_object();
+    int status = EXIT_PASS;
+    json_stream out;
+
+    json_stream_begin(&out, new_document("calibrax-ranking"), "rows");
+    for (size_t i = 0; !status && i < k->nrows; i++) {
+        ranked r;
+        status = begin_row(k, i, &r);
+        if (status) break;
+        status = draw_row(k, &r);
+        if (!status) json_stream_add(&out, row_json(k, &r));
+        cbx_arena_clear(&r.arena);
+    }
+    cbx_json_set_string(middle, "score", k->kind == CBX_SCORE_MIN_MAX ? "min-max" : "geometric");
+    cbx_json_set_int(middle, "rows_scored", (int64_t)k->ncommon);
+    json_stream_next(&out, middle, "scores");
+    for (size_t c = 0; e && c < k->ncompetitors; c++) {
+        cbx_json *o = place_json(cbx_rank_table_competitor(k->t, e[c].index), e[c].rank);
+        cbx_json_set_double(o, "score", e[c].value);
+        json_stream_add(&out, o);
+    }
+    if (json_stream_end(&out, k->run->program, cbx_json_new_object())) return EXIT_ERROR;
+    return status || (k->scores && !e) ? EXIT_ERROR : EXIT_PASS;
+}
+
+/* --- text --- */
+
+static void put_rank(columns *table, size_t rank, const char *label)
+{
+    if (rank)
+        columns_printf(table, PAINT_PLAIN, "%zu", rank);
+    else
+        columns_put(table, PAINT_PLAIN, "-");
+    columns_put(table, rank == 1 ? PAINT_STRONG : PAINT_PLAIN, label);
+}
+
+static const char *label_of(const ranking *k, cbx_arena *arena, size_t competitor)
+{
+    return plain_text(arena, cbx_rank_table_competitor(k->t, competitor));
+}
+
+static void put_cell(const ranking *k, ranked *r, const cbx_rank_cell *c, columns *table)
+{
+    char text[CBX_FORMAT_SIZE];
+    double share = NAN;
+
+    if (r->shares && c->rank) share = r->shares[c->competitor * k->ncompetitors + c->rank - 1];
+    put_rank(table, c->rank, label_of(k, &r->arena, c->competitor));
+    columns_number(table, PAINT_PLAIN, c->value);
+    columns_put(table, PAINT_PLAIN, c->rank == 1 ? "" : cbx_arena_strdup(&r->arena, format_percent(c->delta, text)));
+    if (isnan(share))
+        columns_put(table, PAINT_PLAIN, "-");
+    else
+        columns_printf(table, share < 0.95 ? PAINT_BAD : PAINT_PLAIN, "%.1f %% of draws", 100 * share);
+}
+
+static size_t put_missing(const ranking *k, ranked *r, columns *table)
+{
+    const cbx_rank_cell none = { .value = NAN, .delta = NAN };
+    size_t shown = 0;
+
+    mark_seen(k, r, true);
+    for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
+        cbx_rank_cell c = none;
+        c.competitor = at;
+        put_cell(k, r, &c, table);
+    }
+    mark_seen(k, r, false);
+    return k->ncompetitors - r->row.ncells - shown;
+}
+
+static int print_row(ranking *k, ranked *r)
+{
+    static const char *const heads[] = { "#", "", "Value", "Worse by", "Keeps its rank in" };
+    const char *unit = r->row.unit && *r->row.unit ? plain_text(&r->arena, r->row.unit) : NULL;
+    columns *table = columns_begin(&r->arena, heads, "rlrrr");
+    size_t more;
+    int status = draw_row(k, r);
+
+    if (status) return status;
+    printf("%s%s%s%s, %s is better\n", plain_text(&r->arena, r->row.key), unit ? " [" : "", unit ? unit : "",
+           unit ? "]" : "", cbx_direction_name(r->row.direction));
+    for (size_t c = 0; c < r->row.ncells; c++) put_cell(k, r, &r->cells[c], table);
+    more = put_missing(k, r, table);
+    if (!columns_print(table, "  ")) return no_memory(k->run);
+    if (more) printf("  and %zu more without a value\n", more);
+    putchar('\n');
+    return EXIT_PASS;
+}
+
+static bool print_scores(const ranking *k)
+{
+    static const char *const heads[] = { "#", "", "Score" };
+    cbx_arena *arena = k->run->arena;
+    columns *table = columns_begin(arena, heads, "rlr");
+    const cbx_rank_entry *e = score_places(k);
+
+    printf("Score over %zu of %zu rows: %s\n", k->ncommon, k->nrows,
+           k->kind == CBX_SCORE_MIN_MAX ? "mean of 0 for the worst to 1 for the best"
+                                        : "geometric mean of best/value, 1 is best in every row");
+    for (size_t c = 0; e && c < k->ncompetitors; c++) {
+        put_rank(table, e[c].rank, label_of(k, arena, e[c].index));
+        columns_printf(table, PAINT_PLAIN, "%.4f", e[c].value);
+    }
+    if (!e || !columns_print(table, "  ")) return false;
+    for (size_t i = 0; i < k->nrows; i++)
+        if (!is_common(k, i))
+            printf("  left out, since not all have it: %s\n",
+                   plain_text(arena, cbx_rank_table_row(k->t, k->rows[i]).key));
+    return true;
+}
+
+static int print_ranking(ranking *k)
+{
+    int status = each_row(k, print_row);
+
+    if (status) return status;
+    if (k->scores) return print_scores(k) ? EXIT_PASS : no_memory(k->run);
+    puts("No score: there is no row that all have.");
+    return EXIT_PASS;
+}
+
+/* --- the command --- */
+
+static int take_run(void *user, const cbx_run *r)
+{
+    ranking *k = user;
+    cbx_err err = CBX_ERR_INIT;
+
+    return cbx_rank_table_add(k->t, r, &err) ? opt_fail(k->run->program, "%s", err.message) : EXIT_PASS;
+}
+
+static int take_all(ranking *k)
+{
+    const compare_args *a = k->run->args;
+    inputs_visit v = { .take = take_run, .user = k, .allow_machines = a->allow_machines };
+    const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    size_t most = 1;
+    int status;
+
+    while (!too_many(most + 1)) most++;
+    k->opts = defaults;
+    k->opts.group_tag = a->by ? a->by : "framework";
+    k->opts.metrics = a->metrics.items;
+    k->opts.nmetrics = a->metrics.count;
+    k->opts.samples_most = a->draws ? most : 0;
+    if (cbx_rank_table_create(k->run->ctx, &k->opts, &k->t, &err)) return opt_fail(k->run->program, "%s", err.message);
+    status = inputs_each(k->run, &a->select, &a->inputs, &v);
+    if (!status && cbx_rank_table_close(k->t, &err)) status = opt_fail(k->run->program, "%s", err.message);
+    return status;
+}
+
+int compare_rank(const opt_run *run)
+{
+    const compare_args *a = run->args;
+    ranking k = { .run = run, .kind = (cbx_score_kind)a->score };
+    int status = a->draws > MOST_DRAWS
+                     ? opt_fail(run->program, "'--draws' must be at most %d, got %zu", MOST_DRAWS, a->draws)
+                     : take_all(&k);
+
+    if (!status) status = choose_rows(&k);
+    if (!status) {
+        k.draws = a->draws && !too_many(k.ncompetitors);
+        if (a->draws && cbx_rank_table_dropped_samples(k.t))
+            opt_fail(run->program, "note: %zu competitors are too many to compute how stable their ranks are",
+                     k.ncompetitors);
+        status = score_rows(&k);
+    }
+    if (!status) status = a->select.json ? print_ranking_json(&k) : print_ranking(&k);
+    if (!status) status = each_row(&k, need_numbers);
+    cbx_rank_table_free(k.t);
+    return status;
+}

@@ -1,0 +1,226 @@
+/*
+ * calibrax show: all of a run, or some of its points; the runs of a store (--list); matching points of all runs (--points).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/select.h"
+#include "programs/common/columns.h"
+#include "programs/common/output.h"
+
+typedef struct show_args {
+    select_args select;
+    const char *run;
+    bool list, points;
+} show_args;
+
+static const opt_spec show_options[] = {
+    SELECT_STORE_ROWS(show_args),
+    { "run", 0, OPT_STRING, offsetof(show_args, run), "ID", "latest",
+      "the run: an id, the beginning of one, latest, or baseline:NAME", "@runs" },
+    SELECT_POINT_ROWS(show_args),
+    SELECT_JSON_ROW(show_args),
+    { "list", 'l', OPT_FLAG, offsetof(show_args, list), NULL, NULL, "list the runs of the store, newest first" },
+    { "points", 0, OPT_FLAG, offsetof(show_args, points), NULL, NULL,
+      "print the points of all runs as JSON lines, newest run first" },
+    { "Runs to list, and runs of points", 0, OPT_GROUP, 0, "list points", NULL, NULL },
+    SELECT_RUN_ROWS(show_args),
+    SELECT_LIMIT_ROW(show_args),
+};
+static const opt_rule show_rules[] = {
+    { "list", OPT_EXCLUDES, "points run @" },
+    { "points", OPT_EXCLUDES, "run @" },
+    { "run", OPT_EXCLUDES, "@" },
+};
+
+/* --- one run --- */
+
+static void print_point(const opt_run *run, const cbx_run *r, const cbx_point *p)
+{
+    const char *tags = format_tags(run->arena, p->tags, p->ntags, NULL);
+
+    printf("\nPoint: ");
+    print_painted(PAINT_STRONG, "%s\n", plain_text(run->arena, p->name));
+    printf("  Scenario: %s\n", plain_text(run->arena, p->scenario));
+    if (*tags) printf("  Tags: %s\n", tags);
+    for (size_t i = 0; i < p->nmetrics; i++) {
+        const cbx_metric *m = &p->metrics[i].metric;
+        const cbx_metric_def *def = cbx_run_find_metric_def(r, p->metrics[i].name);
+        printf("    %-24s %.6g", plain_text(run->arena, p->metrics[i].name), m->value);
+        if (def && *def->unit) print_painted(PAINT_FAINT, " %s", plain_text(run->arena, def->unit));
+        if (!isnan(m->lower) || !isnan(m->upper)) printf(" [%.6g, %.6g]", m->lower, m->upper);
+        if (m->samples) printf(", %zu sample%s", m->nsamples, m->nsamples == 1 ? "" : "s");
+        if (def && def->direction == CBX_DIRECTION_INFO) print_painted(PAINT_FAINT, ", for information");
+        if (def && def->direction != CBX_DIRECTION_INFO)
+            print_painted(PAINT_FAINT, ", %s is better", cbx_direction_name(def->direction));
+        putchar('\n');
+    }
+}
+
+/* As in the run file: some members are behind the points. */
+static int stream_run(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
+{
+    cbx_json *content = cbx_run_head_to_json(r), *before = cbx_json_new_object(), *behind = cbx_json_new_object();
+    cbx_json *value, *to = before;
+    const char *key;
+    json_stream out;
+
+    for (size_t i = 0; cbx_json_member(content, i, &key, &value); i++) {
+        if (strcmp(key, "points") == 0)
+            to = behind;
+        else if (value)
+            cbx_json_set(to, key, cbx_json_ref(value));
+    }
+    json_stream_begin_inside(&out, new_document("calibrax-run"), "run", content ? before : NULL, "points");
+    for (size_t i = 0; i < cbx_run_npoints(r); i++)
+        if (select_point(q, cbx_run_point(r, i))) json_stream_add(&out, cbx_run_point_to_json(r, i));
+    if (!content) cbx_json_unref(before);
+    cbx_json_unref(content);
+    return json_stream_end(&out, run->program, behind);
+}
+
+static int show_one(const opt_run *run, cbx_store *store, const cbx_store_query *q)
+{
+    const show_args *a = run->args;
+    const char *name = run->words->count ? run->words->items[0] : a->run ? a->run : "latest";
+    cbx_run *r = NULL;
+    size_t found = 0;
+    int status = select_defined_run(run, store, name, false, a->select.json, &r);
+
+    for (size_t i = 0; !status && i < cbx_run_npoints(r); i++) found += select_point(q, cbx_run_point(r, i));
+    if (!status && !found && (q->point || q->scenario || q->metric || q->ntags)) {
+        status = opt_fail(run->program, "no point of run '%s' matches", cbx_run_id(r));
+    } else if (!status && a->select.json) {
+        status = stream_run(run, r, q);
+    } else if (!status) {
+        print_run_head(run, r);
+        for (size_t i = 0; i < cbx_run_npoints(r); i++)
+            if (select_point(q, cbx_run_point(r, i))) print_point(run, r, cbx_run_point(r, i));
+    }
+    cbx_run_free(r);
+    return status;
+}
+
+/* --- many runs --- */
+
+static int print_list_json(const opt_run *run, const cbx_store_list *list)
+{
+    cbx_json *o = new_document("calibrax-runs"), *all = cbx_json_new_array();
+    char time[CBX_TIME_SIZE];
+
+    for (size_t i = 0; i < list->count; i++) {
+        const cbx_store_entry *e = &list->entries[i];
+        cbx_json *r = cbx_json_new_object();
+        cbx_json_set_string(r, "id", e->id);
+        cbx_json_set_string(r, "timestamp", cbx_time_format_iso(e->timestamp_us, time));
+        cbx_json_set_string(r, "commit", e->commit);
+        cbx_json_set_string(r, "branch", e->branch);
+        cbx_json_set_string(r, "machine", e->machine);
+        cbx_json_set_int(r, "points", (int64_t)e->npoints);
+        cbx_json_set_int(r, "bytes", (int64_t)e->bytes);
+        cbx_json_push(all, r);
+    }
+    cbx_json_set(o, "runs", all);
+    return print_json(run->program, o);
+}
+
+static void print_list(const opt_run *run, const cbx_store_list *list)
+{
+    const char *begin = paint_begin(PAINT_STRONG), *end = paint_end(PAINT_STRONG);
+    char time[CBX_TIME_SIZE];
+
+    print_painted(PAINT_FAINT, "%-14s %-32s %-8s %-16s %-16s %6s\n", "Run", "Timestamp", "Commit", "Branch", "Machine",
+                  "Points");
+    for (size_t i = 0; i < list->count; i++) {
+        const cbx_store_entry *e = &list->entries[i];
+        printf("%s%-14s%s %-32s %-8.8s %-16s %-16s %6zu\n", begin, e->id, end, format_time(e->timestamp_us, time),
+               e->commit ? plain_text(run->arena, e->commit) : "-", e->branch ? plain_text(run->arena, e->branch) : "-",
+               e->machine ? plain_text(run->arena, e->machine) : "-", e->npoints);
+    }
+}
+
+static int print_points(const opt_run *run, const cbx_store_query *q, const cbx_run *r, size_t *found)
+{
+    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
+        const cbx_point *p = cbx_run_point(r, i);
+        cbx_json *o, *head;
+        if (!select_point(q, p)) continue;
+        o = new_document("calibrax-point");
+        head = cbx_json_new_object();
+        set_run_head(head, r);
+        cbx_json_set(o, "run", head);
+        cbx_json_set_string(o, "name", p->name);
+        cbx_json_set_string(o, "scenario", p->scenario);
+        cbx_json_set(o, "tags", tags_json(p->tags, p->ntags));
+        cbx_json_set(o, "metrics", metrics_json(p));
+        if (print_json_line(run->program, o)) return EXIT_ERROR;
+        ++*found;
+    }
+    return EXIT_PASS;
+}
+
+static int show_many(const opt_run *run, cbx_store *store, const cbx_store_query *q)
+{
+    const show_args *a = run->args;
+    cbx_store_list list;
+    cbx_err err = CBX_ERR_INIT;
+    size_t found = 0;
+    int status = EXIT_PASS;
+
+    if (cbx_store_query_runs(store, q, &list, &err)) return opt_fail(run->program, "%s", err.message);
+    select_warn(run, store);
+    for (size_t i = 0; a->points && !status && i < list.count; i++) {
+        cbx_run *r = NULL;
+        status = select_run(run, store, list.entries[i].id, &r);
+        if (!status) status = print_points(run, q, r, &found);
+        cbx_run_free(r);
+    }
+    if (a->list && a->select.json)
+        status = print_list_json(run, &list);
+    else if (a->list && list.count)
+        print_list(run, &list);
+    if (!status && !(a->points ? found : list.count))
+        status = opt_fail(run->program, "no %s in '%s' matches", a->points ? "point" : "run", cbx_store_root(store));
+    cbx_store_list_clear(&list);
+    return status;
+}
+
+static int run_show(const opt_run *run)
+{
+    const show_args *a = run->args;
+    cbx_store_query q;
+    cbx_store *store = NULL;
+    int status = run->words->count > 1
+                     ? opt_fail(run->program, "'calibrax show' takes one run, got %zu", run->words->count)
+                     : select_query(run, &a->select, &q);
+
+    if (!status) status = select_open(run, &a->select, false, &store);
+    if (!status) status = a->list || a->points ? show_many(run, store, &q) : show_one(run, store, &q);
+    cbx_store_close(store);
+    return status;
+}
+
+const opt_command show_command = {
+    .name = "show",
+    .synopsis = "[RUN | --list | --points] [FILTER]...",
+    .summary = "show a run, list the runs of a store, or print matching points",
+    .description = "Shows the points of a run in full: tags, and each metric with unit, interval, number of samples "
+                   "and direction; with "
+                   "--json the run file itself, cut to the matching points. A RUN is an id, the beginning of one, "
+                   "latest (the default), or "
+                   "baseline:NAME. With --list it lists the runs that match all filters, with --points it prints each "
+                   "matching point of "
+                   "those runs as a line of JSON (schema calibrax-point).",
+    .options = show_options,
+    .noptions = CBX_LEN(show_options),
+    .args_size = sizeof(show_args),
+    .flags = OPT_TAKES_WORDS,
+    .run = run_show,
+    .rules = show_rules,
+    .nrules = CBX_LEN(show_rules),
+    .word = "RUN",
+    .words = "@runs",
+};

@@ -1,0 +1,573 @@
+/*
+ * calibrax trend --changes: where the level of a metric changed over the runs of a store; which changes are new since the last look,
+ * and which ones a repeated measurement confirms.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/analysis/change_state.h"
+#include "calibrax/analysis/changepoint.h"
+#include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
+#include "calibrax/core/point_index.h"
+#include "programs/calibrax/trend.h"
+#include "programs/common/columns.h"
+#include "programs/common/output.h"
+
+/* The verdict of a repeated measurement on a change. */
+typedef enum judgement { NOT_ASKED, CONFIRMED, REFUTED, UNDECIDED } judgement;
+static const char *const judgement_words[] = { "", "confirmed", "refuted", "undecided" };
+
+typedef struct change {
+    cbx_change c;              /* index into the series' kept values */
+    const cbx_trend_point *at; /* first value after it */
+    bool is_new, worse, better;
+    judgement judged;
+    cbx_interval again; /* relative change of the repeated measurement; level 0: none */
+} change;
+
+typedef struct series {
+    const cbx_trend_series *s;
+    const char *name;              /* "point@scenario{tags}:metric" */
+    double *values;                /* those that are finite */
+    const cbx_trend_point **where; /* of each */
+    size_t n, left_out, unseen;    /* values; not finite; since the last look */
+    cbx_direction direction;
+    const char *unit; /* NULL: undefined */
+    bool undefined;   /* no run defines the metric */
+    change *found;
+    size_t nfound;
+} series;
+
+typedef struct changes {
+    const opt_run *run;
+    const trend_args *a;
+    cbx_store *store;
+    cbx_trend trend;
+    series *list;
+    size_t n;
+    cbx_point_index metrics; /* the first series of each, found as a point of that name */
+    cbx_json *seen;          /* the state file as it was; NULL: none */
+} changes;
+
+static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
+
+/* --- finding --- */
+
+static bool take_values(const opt_run *run, series *s)
+{
+    size_t n = s->s->npoints;
+
+    s->values = cbx_arena_calloc(run->arena, n, sizeof *s->values);
+    s->where = cbx_arena_calloc(run->arena, n, sizeof *s->where);
+    if (!s->values || !s->where) return false;
+    for (size_t i = 0; i < n; i++) {
+        const cbx_trend_point *p = &s->s->points[i];
+        s->left_out += !isfinite(p->value);
+        if (!isfinite(p->value)) continue;
+        s->where[s->n] = p;
+        s->values[s->n++] = p->value;
+    }
+    s->unseen = s->n;
+    return true;
+}
+
+static double mean_of(const double *x, size_t from, size_t to)
+{
+    double sum = 0;
+
+    for (size_t i = from; i < to; i++) sum += x[i];
+    return sum / (double)(to - from);
+}
+
+static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
+{
+    const trend_args *a = run->args;
+    cbx_changepoint_opts o = CBX_CHANGEPOINT_OPTS_INIT;
+    cbx_change *list = cbx_arena_calloc(scratch, s->n, sizeof *list);
+    size_t *index = cbx_arena_calloc(scratch, s->n, sizeof *index), count = 0;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+
+    if (!list || !index) return no_memory(run);
+    o.method = (cbx_changepoint_method)(a->method - 1); /* 0: the detector */
+    o.cost = (cbx_changepoint_cost)a->cost;
+    o.min_segment = a->min_segment;
+    o.penalty = a->penalty;
+    o.window = a->window;
+    o.alpha = a->alpha;
+    o.seed = a->seed;
+    st = a->method ? cbx_changepoints_find(run->ctx, s->values, s->n, &o, index, &count, &err)
+                   : cbx_changes_detect(run->ctx, s->values, s->n, a->min_segment, list, &count, &err);
+    if (st) return opt_fail(run->program, "%s", err.message);
+    for (size_t k = 0; a->method && k < count; k++) { /* levels of the segments beside each change */
+        size_t from = k ? index[k - 1] : 0, to = k + 1 < count ? index[k + 1] : s->n;
+        double before = mean_of(s->values, from, index[k]), after = mean_of(s->values, index[k], to);
+        list[k] = (cbx_change){ index[k], before, after, before != 0 ? (after - before) / fabs(before) : INFINITY,
+                                NAN };
+    }
+    s->found = cbx_arena_calloc(run->arena, count, sizeof *s->found);
+    if (!s->found) return no_memory(run);
+    for (size_t k = 0; k < count; k++) {
+        bool known = s->direction != CBX_DIRECTION_INFO;
+        bool worse = (list[k].after > list[k].before) == (s->direction == CBX_DIRECTION_LOWER);
+        s->found[k] = (change){ .c = list[k],
+                                .at = s->where[list[k].index],
+                                .is_new = true,
+                                .worse = known && worse,
+                                .better = known && !worse };
+    }
+    s->nfound = count;
+    return EXIT_PASS;
+}
+
+/* The store is asked once a metric: it reads every run each time.  Series are by point, so one before has most metrics too. */
+static bool find_direction(changes *c, series *s)
+{
+    cbx_metric_def def;
+    size_t at = (size_t)(s - c->list);
+    cbx_point *metric = cbx_arena_calloc(c->run->arena, 1, sizeof *metric);
+    const cbx_point_entry *e = NULL;
+
+    if (metric) {
+        *metric = (cbx_point){ .name = s->s->metric, .scenario = "" };
+        e = cbx_point_index_add(&c->metrics, metric, at);
+    }
+    if (!e) return false;
+    if (e->value != at) {
+        const series *first = &c->list[e->value];
+        s->undefined = first->undefined;
+        s->direction = first->direction;
+        s->unit = first->unit;
+        return true;
+    }
+    s->undefined = cbx_store_metric_def(c->store, s->s->metric, c->run->arena, &def, NULL) != CBX_OK;
+    s->direction = s->undefined ? CBX_DIRECTION_INFO : def.direction;
+    s->unit = s->undefined ? NULL : def.unit;
+    return true;
+}
+
+/* What a gate cannot judge: two values of one run, and runs of one time, whose order is unknown. */
+static int check_order(const changes *c, const series *s)
+{
+    for (size_t i = 1; c->a->check && i < s->s->npoints; i++) {
+        const cbx_trend_point *p = &s->s->points[i - 1], *q = p + 1;
+        if (!strcmp(p->run_id, q->run_id))
+            return opt_fail(c->run->program, "run '%s' has two points of '%s': give them a tag each", p->run_id,
+                            s->name);
+        if (p->timestamp_us == q->timestamp_us)
+            return opt_fail(c->run->program,
+                            "runs '%s' and '%s' have the same time, so their order is unknown: correct one", p->run_id,
+                            q->run_id);
+    }
+    return EXIT_PASS;
+}
+
+static int find_changes(changes *c)
+{
+    cbx_store_query query;
+    cbx_arena passing;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_same_machine noted = CBX_MACHINE_SAME;
+    int status = select_query(c->run, &c->a->select, &query);
+
+    if (status) return status;
+    if (cbx_store_trend(c->store, &query, &c->trend, &err)) return opt_fail(c->run->program, "%s", err.message);
+    select_warn(c->run, c->store);
+    if (!c->trend.count)
+        return opt_fail(c->run->program, "no series in '%s' matches: 'calibrax show' lists points and metrics",
+                        cbx_store_root(c->store));
+    c->list = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->list);
+    if (!c->list) return no_memory(c->run);
+    cbx_point_index_init(&c->metrics, cbx_ctx_allocator(c->run->ctx), NULL);
+    cbx_arena_init(&passing, cbx_ctx_allocator(c->run->ctx));
+    for (size_t i = 0; !status && i < c->trend.count; i++) {
+        series *s = &c->list[c->n++];
+        *s = (series){ .s = &c->trend.series[i] };
+        s->name = cbx_arena_strdup(c->run->arena, series_key(&passing, s->s));
+        if (!s->name || !find_direction(c, s) || !take_values(c->run, s))
+            status = no_memory(c->run);
+        else
+            status = find_in(c->run, s, &passing);
+        cbx_arena_clear(&passing);
+    }
+    /* Another machine is a change of level that no commit made, and may hide one that a commit made. */
+    for (size_t i = 0; !status && i < c->n; i++) {
+        const series *s = &c->list[i];
+        status = select_check_machines(c->run, s->s, s->name, c->a->allow_machines, &noted);
+        if (!status) status = select_check_units(c->run, c->store, s->s, s->name);
+        if (!status) status = check_order(c, s);
+    }
+    return status;
+}
+
+/* --- the last look --- */
+
+/* Names of the runs of a series' values; NULL: out of memory. */
+static const char **runs_of(const changes *c, const series *s)
+{
+    const char **runs = cbx_arena_calloc(c->run->arena, s->n, sizeof *runs);
+
+    for (size_t i = 0; runs && i < s->n; i++) runs[i] = s->where[i]->run_id;
+    return runs;
+}
+
+/* Marks what is new by the state file, if there is one. */
+static int compare_with_state(changes *c)
+{
+    const char *path = c->a->state;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!path || !cbx_path_exists(path)) return EXIT_PASS;
+    if (cbx_json_read(c->run->ctx, path, &c->seen, &err) || cbx_change_state_check(c->seen, path, &err))
+        return opt_fail(c->run->program, "%s", err.message);
+    for (size_t i = 0; i < c->n; i++) {
+        series *s = &c->list[i];
+        const cbx_json *seen = cbx_change_state_of(c->seen, s->name);
+        const char **runs = runs_of(c, s);
+        if (!runs) return no_memory(c->run);
+        if (!seen) continue;
+        s->unseen = cbx_change_state_unseen(seen, runs, s->n);
+        for (size_t k = 0; k < s->nfound; k++)
+            if (cbx_change_state_is_told(seen, runs, s->n, s->found[k].c.index, c->a->min_segment))
+                s->found[k].is_new = false;
+    }
+    return EXIT_PASS;
+}
+
+static cbx_json *series_state(const changes *c, const series *s)
+{
+    const char **runs = runs_of(c, s);
+    size_t *places = cbx_arena_calloc(c->run->arena, s->nfound, sizeof *places);
+
+    if (!runs || !places) return NULL;
+    for (size_t k = 0; k < s->nfound; k++) places[k] = s->found[k].c.index;
+    return cbx_change_state_make(runs, s->n, places, s->nfound);
+}
+
+/* Series that were not chosen this time stay as they were. */
+static int write_state(const changes *c)
+{
+    const char *path = c->a->state;
+    cbx_json *o, *all;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = CBX_OK;
+    cbx_text text;
+
+    if (!path) return EXIT_PASS;
+    o = new_document(CBX_CHANGE_STATE_SCHEMA);
+    all = cbx_json_get(c->seen, "series") ? cbx_json_copy(cbx_json_get(c->seen, "series")) : cbx_json_new_object();
+    for (size_t i = 0; i < c->n && !st; i++)
+        if (!cbx_json_set(all, c->list[i].name, series_state(c, &c->list[i])))
+            st = cbx_fail(&err, CBX_ENOMEM, "out of memory");
+    if (!cbx_json_set(o, "series", all)) st = cbx_fail(&err, CBX_ENOMEM, "out of memory");
+    cbx_text_init(&text, cbx_ctx_allocator(c->run->ctx));
+    cbx_json_write(o, CBX_JSON_INDENT2, &text);
+    cbx_text_putc(&text, '\n');
+    if (!st) st = cbx_text_check(&text, &err);
+    if (!st) st = cbx_dir_create_parent(c->run->ctx, path, &err);
+    if (!st) st = cbx_file_write_atomic(c->run->ctx, path, text.data, text.len, &err);
+    cbx_text_clear(&text);
+    cbx_json_unref(o);
+    return st ? opt_fail(c->run->program, "%s", err.message) : EXIT_PASS;
+}
+
+/* --- a repeated measurement --- */
+
+typedef struct pile {
+    double *x;
+    size_t n;
+} pile;
+
+static bool is_of_series(const cbx_trend_series *s, const cbx_point *p)
+{
+    if (s->ntags != p->ntags || strcmp(p->name, s->point) != 0 || strcmp(p->scenario, s->scenario) != 0) return false;
+    for (size_t i = 0; i < s->ntags; i++) {
+        const char *value = cbx_point_tag(p, s->tags[i].key);
+        if (!value || strcmp(value, s->tags[i].value) != 0) return false;
+    }
+    return true;
+}
+
+/* The samples of the series' point in the runs, or its values where there are none, of one unit. */
+static int pile_runs(const changes *c, const series *s, const inputs_list *l, pile *out)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], s->s->metric);
+        if (def && s->unit && strcmp(def->unit, s->unit) != 0)
+            return opt_fail(c->run->program, "'%s' is in '%s', and in '%s' in run '%s': measure again in one unit",
+                            plain_text(c->run->arena, s->name), s->unit, def->unit, cbx_run_id(l->items[i]));
+        for (size_t k = 0; k < cbx_run_npoints(l->items[i]); k++) {
+            const cbx_point *p = cbx_run_point(l->items[i], k);
+            const cbx_metric *m = cbx_point_metric(p, s->s->metric);
+            size_t n = m && m->nsamples ? m->nsamples : 1;
+            double *more;
+            if (!m || !is_of_series(s->s, p)) continue;
+            more = cbx_arena_calloc(c->run->arena, out->n + n, sizeof *more);
+            if (!more) return no_memory(c->run);
+            if (out->n) memcpy(more, out->x, out->n * sizeof *more);
+            memcpy(more + out->n, m->nsamples ? m->samples : &m->value, n * sizeof *more);
+            *out = (pile){ more, out->n + n };
+        }
+    }
+    return EXIT_PASS;
+}
+
+/* The last change of each series against the runs of both sides: confirmed on the side that it went, else refuted. */
+static int confirm_all(changes *c, const inputs_list sides[2])
+{
+    const trend_args *a = c->a;
+    size_t asked = 0, changed = 0;
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; i < c->n; i++) {
+        series *s = &c->list[i];
+        change *last = s->nfound ? &s->found[s->nfound - 1] : NULL;
+        pile piles[2] = { { NULL, 0 }, { NULL, 0 } };
+        cbx_verdict v;
+        if (!last) continue;
+        changed++;
+        for (int side = 0; side < 2; side++)
+            if (pile_runs(c, s, &sides[side], &piles[side])) return EXIT_ERROR;
+        if (!piles[0].n || !piles[1].n) continue;
+        if (cbx_change_confirm(c->run->ctx, piles[0].x, piles[0].n, piles[1].x, piles[1].n, a->level, a->threshold, &v,
+                               &last->again, &err))
+            return opt_fail(c->run->program, "'%s': %s", plain_text(c->run->arena, s->name), err.message);
+        last->judged = v == CBX_VERDICT_UNDECIDED                                                        ? UNDECIDED
+                       : v == (last->c.after > last->c.before ? CBX_VERDICT_SLOWER : CBX_VERDICT_FASTER) ? CONFIRMED
+                                                                                                         : REFUTED;
+        asked++;
+    }
+    if (asked || !changed) return EXIT_PASS;
+    return opt_fail(c->run->program, "no series that changes is measured in the runs of both --before and --after");
+}
+
+static int confirm(changes *c)
+{
+    inputs_list sides[2] = { { NULL, 0 }, { NULL, 0 } }, all = { NULL, 0 };
+    const inputs_args asked[2] = { { .runs = c->a->before }, { .runs = c->a->after } };
+    int status = EXIT_PASS;
+
+    if (!c->a->before.count) return EXIT_PASS;
+    for (int side = 0; !status && side < 2; side++)
+        status = inputs_load(c->run, &c->a->select, &asked[side], NULL, &sides[side], NULL);
+    all.items = cbx_arena_calloc(c->run->arena, sides[0].n + sides[1].n, sizeof *all.items);
+    if (!status && !all.items) status = no_memory(c->run);
+    for (int side = 0; !status && side < 2; side++)
+        for (size_t i = 0; i < sides[side].n; i++) all.items[all.n++] = sides[side].items[i];
+    for (size_t i = 0; !status && i < sides[0].n; i++)
+        for (size_t k = 0; !status && k < sides[1].n; k++)
+            if (!strcmp(cbx_run_id(sides[0].items[i]), cbx_run_id(sides[1].items[k])))
+                status = opt_fail(c->run->program, "run '%s' is in both --before and --after: measure both sides again",
+                                  cbx_run_id(sides[0].items[i]));
+    if (!status) status = inputs_check_machines(c->run, &all, c->a->allow_machines);
+    if (!status) status = confirm_all(c, sides);
+    inputs_clear(&sides[0]);
+    inputs_clear(&sides[1]);
+    return status;
+}
+
+/* --- output --- */
+
+static cbx_json *change_json(const change *f)
+{
+    cbx_json *o = cbx_json_new_object(), *again;
+    char time[CBX_TIME_SIZE];
+
+    cbx_json_set_string(o, "run", f->at->run_id);
+    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(f->at->timestamp_us, time));
+    cbx_json_set_string(o, "commit", f->at->commit);
+    cbx_json_set_int(o, "index", (int64_t)f->c.index);
+    cbx_json_set_double(o, "before", f->c.before);
+    cbx_json_set_double(o, "after", f->c.after);
+    cbx_json_set_double(o, "change", f->c.change);
+    if (!isnan(f->c.score)) cbx_json_set_double(o, "score", f->c.score);
+    cbx_json_set_bool(o, "new", f->is_new);
+    cbx_json_set_string(o, "for", f->worse ? "worse" : f->better ? "better" : NULL);
+    if (!f->judged) return o;
+    again = cbx_json_new_object();
+    cbx_json_set_string(again, "verdict", judgement_words[f->judged]);
+    cbx_json_set_double(again, "change", f->again.value);
+    cbx_json_set_double(again, "lower", f->again.lower);
+    cbx_json_set_double(again, "upper", f->again.upper);
+    cbx_json_set_double(again, "level", f->again.level);
+    cbx_json_set(o, "confirmation", again);
+    return o;
+}
+
+static int print_changes_json(const changes *c)
+{
+    json_stream out;
+
+    json_stream_begin(&out, new_document("calibrax-changepoints"), "series");
+    for (size_t i = 0; i < c->n; i++) {
+        const series *s = &c->list[i];
+        cbx_json *e = cbx_json_new_object(), *list = cbx_json_new_array();
+        cbx_json_set_string(e, "metric", s->s->metric);
+        cbx_json_set_string(e, "point", s->s->point);
+        cbx_json_set_string(e, "scenario", s->s->scenario);
+        cbx_json_set(e, "tags", tags_json(s->s->tags, s->s->ntags));
+        cbx_json_set_string(e, "direction", cbx_direction_name(s->direction));
+        cbx_json_set_int(e, "values", (int64_t)s->n);
+        cbx_json_set_int(e, "unseen", (int64_t)s->unseen);
+        cbx_json_set_int(e, "not_finite", (int64_t)s->left_out);
+        for (size_t k = 0; k < s->nfound; k++)
+            if (s->found[k].is_new || !c->a->new_only) cbx_json_push(list, change_json(&s->found[k]));
+        cbx_json_set(e, "changes", list);
+        json_stream_add(&out, e);
+    }
+    return json_stream_end(&out, c->run->program, cbx_json_new_object());
+}
+
+static void put_change(const changes *c, const series *s, const change *f, columns *table)
+{
+    cbx_arena *arena = c->run->arena;
+    const char *side = f->worse ? "worse" : f->better ? "better" : "", *isnew = c->a->state && f->is_new ? ", new" : "";
+    paint how = f->worse ? PAINT_BAD : f->better ? PAINT_GOOD : PAINT_PLAIN;
+    char time[CBX_TIME_SIZE], text[CBX_FORMAT_SIZE];
+
+    columns_put(table, PAINT_STRONG, plain_text(arena, s->name));
+    columns_put(table, PAINT_PLAIN, f->at->run_id);
+    columns_put(table, PAINT_PLAIN, cbx_arena_strdup(arena, format_time(f->at->timestamp_us, time)));
+    columns_printf(table, PAINT_PLAIN, "%.8s", f->at->commit ? plain_text(arena, f->at->commit) : "-");
+    columns_number(table, PAINT_PLAIN, f->c.before);
+    columns_number(table, PAINT_PLAIN, f->c.after);
+    columns_put(table, how, cbx_arena_strdup(arena, format_percent(f->c.change, text)));
+    if (f->judged && f->again.level > 0)
+        columns_printf(table, how, "%s%s%s%s, repeated %+.4g %% [%.4g, %.4g]", side, *side ? ", " : "",
+                       judgement_words[f->judged], isnew, 100 * f->again.value, 100 * f->again.lower,
+                       100 * f->again.upper);
+    else
+        columns_printf(table, how, "%s%s%s", side, f->judged ? ", undecided: too few samples" : "", isnew);
+}
+
+static int print_changes(const changes *c)
+{
+    static const char *const heads[] = {
+        "Series", "Since run", "Timestamp", "Commit", "Before", "After", "Change", ""
+    };
+    columns *table = columns_begin(c->run->arena, heads, "llllrrrl");
+    size_t n = 0, changed = 0, nnew = 0, left_out = 0, unseen = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const series *s = &c->list[i];
+        left_out += s->left_out;
+        unseen += s->unseen;
+        changed += s->nfound > 0;
+        n += s->nfound;
+        for (size_t k = 0; k < s->nfound; k++) {
+            nnew += s->found[k].is_new;
+            if (s->found[k].is_new || !c->a->new_only) put_change(c, s, &s->found[k], table);
+        }
+    }
+    if ((c->a->new_only ? nnew : n) && !columns_print(table, "")) return no_memory(c->run);
+    for (size_t i = 0; terminal_has_bars() && i < c->n; i++) {
+        if (!c->list[i].nfound) continue;
+        print_painted(PAINT_STRONG, "%s\n", plain_text(c->run->arena, c->list[i].name));
+        print_bars(c->list[i].values, c->list[i].n);
+    }
+    if (n)
+        print_painted(PAINT_STRONG, "%zu change%s in %zu of %zu series", n, n == 1 ? "" : "s", changed, c->n);
+    else
+        print_painted(PAINT_STRONG, "no change in %zu series", c->n);
+    if (c->a->state) printf("; %zu new, %zu value%s since the last look", nnew, unseen, unseen == 1 ? "" : "s");
+    if (left_out) printf("; %zu value%s not finite", left_out, left_out == 1 ? " is" : "s are");
+    putchar('\n');
+    return EXIT_PASS;
+}
+
+/* --- the gate --- */
+
+/* Series that the newest run has lost would pass by the values of older runs. */
+static int check_newest(const changes *c)
+{
+    const cbx_store_query query = { .branch = c->a->select.branch, .machine = c->a->select.machine, .limit = 2 };
+    const char *lost = NULL;
+    cbx_store_list list;
+    cbx_err err = CBX_ERR_INIT;
+    size_t n = 0;
+    int status;
+
+    if (c->a->select.until || c->a->select.commit) return EXIT_PASS;
+    if (cbx_store_query_runs(c->store, &query, &list, &err)) return opt_fail(c->run->program, "%s", err.message);
+    status = select_need_newest(c->run, c->store, &list, "");
+    for (size_t i = 0; !status && list.count && i < c->n; i++) {
+        const cbx_trend_series *s = c->list[i].s;
+        if (!strcmp(s->points[s->npoints - 1].run_id, list.entries[0].id)) continue;
+        lost = c->list[i].name;
+        n++;
+    }
+    if (n) {
+        opt_fail(c->run->program, "%s%zu of %zu series have no value in the newest run, '%s': '%s'%s%s",
+                 c->a->allow_dropped ? "note: " : "", n, c->n, list.entries[0].id, lost, n > 1 ? " among them" : "",
+                 c->a->allow_dropped ? "" : "; choose series or runs, or accept it with --allow-dropped");
+        status = c->a->allow_dropped ? EXIT_PASS : EXIT_ERROR;
+    }
+    cbx_store_list_clear(&list);
+    return status;
+}
+
+/* Where no series with a direction has values on both sides of any change, nothing was decided; a short one beside others is noted. */
+static int check_lengths(const changes *c)
+{
+    const size_t needed = 2 * c->a->min_segment;
+    const series *shortest = NULL;
+    size_t directed = 0, few = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const series *s = &c->list[i];
+        if (s->direction == CBX_DIRECTION_INFO) continue;
+        directed++;
+        if (s->n >= needed) continue;
+        few++;
+        shortest = s;
+    }
+    if (!few) return EXIT_PASS;
+    opt_fail(c->run->program, "%s'%s' has %zu of the %zu values that a change needs%s", few < directed ? "note: " : "",
+             shortest->name, shortest->n, needed, few > 1 ? ", and other series have too few" : "");
+    return few < directed ? EXIT_PASS : EXIT_UNDECIDED;
+}
+
+/* Confirmed and for the worse: 1; undecided: 3; without a confirmation a new one for the worse is enough. */
+static int verdict_of(const changes *c)
+{
+    int status = EXIT_PASS, newest = check_newest(c);
+    bool failed = false;
+
+    for (size_t i = 0; i < c->n; i++) { /* a newest value that is not a number is in no level, and must not pass */
+        const series *s = &c->list[i];
+        if (s->direction == CBX_DIRECTION_INFO || isfinite(s->s->points[s->s->npoints - 1].value)) continue;
+        failed = true;
+        opt_fail(c->run->program, "'%s' is not a finite number in the newest run", s->name);
+    }
+    if (failed) return EXIT_CHECK;
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t k = 0; k < c->list[i].nfound; k++) {
+            const change *f = &c->list[i].found[k];
+            bool counts = c->a->before.count ? f->judged == CONFIRMED : f->is_new;
+            if (f->worse && counts) return EXIT_CHECK;
+            if (c->list[i].undefined && counts)
+                status = opt_fail(c->run->program, "'%s' changed and has no definition: define its unit and direction",
+                                  c->list[i].name);
+            if (!status && f->worse && f->judged == UNDECIDED) status = EXIT_UNDECIDED;
+        }
+    return newest ? newest : status ? status : check_lengths(c);
+}
+
+int trend_changes(const opt_run *run)
+{
+    changes c = { .run = run, .a = run->args };
+    int status = select_open(run, &c.a->select, false, &c.store);
+
+    if (!status) status = find_changes(&c);
+    if (!status) status = compare_with_state(&c);
+    if (!status) status = confirm(&c);
+    if (!status) status = c.a->select.json ? print_changes_json(&c) : print_changes(&c);
+    if (!status) status = write_state(&c);
+    if (!status && c.a->check) status = verdict_of(&c);
+    cbx_json_unref(c.seen);
+    cbx_trend_clear(&c.trend);
+    cbx_point_index_clear(&c.metrics);
+    cbx_store_close(c.store);
+    return status;
+}
