@@ -55,6 +55,7 @@ typedef struct cbx_row {
     double p99_s;            /* additive */
     uint64_t n;              /* epochs in all */
     cbx_row_interval steady; /* additive: median of launch medians with its interval [s] */
+    const char *steady_reason;      /* additive: why there is no interval; NULL where there is one */
     const double *launch_medians_s; /* additive: one a launch, in the order run */
     size_t nlaunches;
     double compile_s, first_call_s; /* medians over launches; compile_time.value, additive first_call */
@@ -106,11 +107,12 @@ typedef struct cbx_row {
     double ratio_value;
     const char *paired_vs;
     cbx_row_interval paired;
-    const char *verdict;  /* faster, slower, equivalent, undecided: this row alone, from its interval */
-    uint64_t pairs;       /* launches behind it; 0 unknown */
-    double margin_equal;  /* since 2: relative, of the equivalence test */
-    double p_difference;  /* since 2: exact sign test that the median ratio is 1 */
-    double p_equivalence; /* since 2: two one-sided exact tests that it lies outside the margin */
+    const char *paired_reason; /* additive: why it has no interval; NULL where it has one */
+    const char *verdict;       /* faster, slower, equivalent, undecided: this row alone, from its interval */
+    uint64_t pairs;            /* launches behind it; 0 unknown */
+    double margin_equal;       /* since 2: relative, of the equivalence test */
+    double p_difference;       /* since 2: exact sign test that the median ratio is 1 */
+    double p_equivalence;      /* since 2: two one-sided exact tests that it lies outside the margin */
     double paired_p;      /* exact p-value of the verdict's claim: sign test, or two one-sided ones for equivalent */
     double paired_p_holm; /* the same, corrected over the table that the row was written in */
     uint64_t holm_rows;   /* ratios of that table; 0: none was corrected */

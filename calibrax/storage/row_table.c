@@ -69,6 +69,7 @@ static const row_field steady_fields[] = {
     { "level", ROW_MAYBE_NUMBER, AT(steady.level) },
     { "launches", ROW_NUMBERS, AT(launch_medians_s), .count = AT(nlaunches) },
     { "modes", ROW_LIST, AT(modes), NULL, &mode_block, AT(nmodes), sizeof(cbx_row_mode), true },
+    ADDED("reason", ROW_STRING, steady_reason),
     ADDED_BLOCK("steady_state", class_block),
     ADDED_BLOCK("detectable", detectable_block),
 };
@@ -182,8 +183,8 @@ static const row_field failure_fields[] = {
 static const row_field paired_fields[] = {
     { "vs", ROW_NEEDED_STRING, AT(paired_vs) },
     { "value", ROW_NUMBER, AT(paired.value) },
-    { "lower", ROW_NUMBER, AT(paired.lower) },
-    { "upper", ROW_NUMBER, AT(paired.upper) },
+    { "lower", ROW_MAYBE_NUMBER, AT(paired.lower) },
+    { "upper", ROW_MAYBE_NUMBER, AT(paired.upper) },
     { "level", ROW_MAYBE_NUMBER, AT(paired.level) },
     { "verdict", ROW_STRING, AT(verdict) },
     { "pairs", ROW_COUNT, AT(pairs) },
@@ -194,6 +195,7 @@ static const row_field paired_fields[] = {
     ADDED("p_difference", ROW_MAYBE_NUMBER, p_difference),
     ADDED("p_equivalence", ROW_MAYBE_NUMBER, p_equivalence),
     ADDED("margin", ROW_MAYBE_NUMBER, margin_equal),
+    ADDED("reason", ROW_STRING, paired_reason),
 };
 static const row_field limit_fields[] = {
     { "vs", ROW_NEEDED_STRING, AT(limit_vs) },

@@ -86,6 +86,16 @@ static bool rewrite(const opt_command *command, int argc, const char **argv, cbx
         }
         for (size_t k = 0; i && !strncmp(argv[i], "--", 2) && !s && k < command->noptions; k++)
             if (!strcmp(argv[i] + 2, command->options[k].name)) s = &command->options[k];
+        for (size_t k = 0; i && argv[i][0] == '-' && argv[i][1] && !argv[i][2] && !s && k < command->noptions; k++)
+            if (argv[i][1] == command->options[k].letter && command->options[k].kind == OPT_TUPLE)
+                s = &command->options[k];
+        if (s && s->kind == OPT_TUPLE) {
+            const char *text = "", *rest = s->arg;
+            for (; rest && i + 1 < argc && text; rest = strchr(rest + 1, ' '))
+                text = cbx_arena_printf(arena, "%s%s%s", text, *text ? "\n" : "", argv[++i]);
+            if (!opt_append(arena, text ? cbx_arena_printf(arena, "--%s=%s", s->name, text) : NULL, out)) return false;
+            continue;
+        }
         some = s && (s->kind == OPT_MAYBE || s->kind == OPT_WORDS);
         while (some && i + 1 < argc && !(argv[i + 1][0] == '-' && argv[i + 1][1]) && !(taken && s->kind == OPT_MAYBE)) {
             if (!opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, argv[++i]), out)) return false;
@@ -178,6 +188,7 @@ static const char *set_value(const opt_spec *s, const char *text, void *target, 
     case OPT_MAYBE: *(const char **)member = text; return NULL;
     case OPT_LIST: return opt_split(arena, text, member) ? NULL : "shorter (out of memory)";
     case OPT_EACH:
+    case OPT_TUPLE:
     case OPT_WORDS: return opt_append(arena, text, member) ? NULL : "shorter (out of memory)";
     case OPT_CHOICE:
         *(int *)member = place_of(s->values, text);

@@ -5,7 +5,8 @@
  * Members of kinds: FLAG bool; STRING const char *; CHOICE int, the index of the word in `values`; COUNT size_t; INT int; NUMBER double,
  * at least 0; SHARE double between 0 and 1; REAL double; SIZE uint64_t (bytes, "512M", "2G"); LIST opt_list (comma-separated, adds up when
  * repeated); EACH opt_list (one a use); WORDS opt_list (all arguments up to the next option); MAYBE const char * (its argument is optional:
- * without one it is the option's fallback).  GROUP sets nothing: its name is the heading of the options below it, and `arg` lists the
+ * without one it is the option's fallback); TUPLE opt_list (one a use: as many arguments as `arg` has words, separated by '\n').
+ * GROUP sets nothing: its name is the heading of the options below it, and `arg` lists the
  * options (separated by blanks) of which they need one.
  */
 #ifndef CALIBRAX_PROGRAMS_OPTIONS_H
@@ -33,6 +34,7 @@ typedef enum opt_kind {
     OPT_EACH,
     OPT_WORDS,
     OPT_MAYBE,
+    OPT_TUPLE,
     OPT_GROUP
 } opt_kind;
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/perf/report/report.h"
@@ -12,154 +13,168 @@
 #include "programs/nperf/nperf.h"
 
 typedef struct exec_args {
-    const char *setup, *out;
-    opt_list params;
+    const char *shell, *out, *csv, *markdown;
+    opt_list params, lists, scans, names, hooks[CBX_EXEC_HOOKS];
     size_t launches, seed;
     int warmup;
-    double budget, precision, timeout, lock_wait;
-    bool ignore_failure, shell, no_shell, show_output, json;
+    double budget, precision, timeout, lock_wait, step;
+    bool ignore_failure, no_shell, show_output, json;
 } exec_args;
 
 #define AT(member) offsetof(exec_args, member)
 
 static const opt_spec exec_options[] = {
-    { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "as many as it takes, 11 if that decides",
+    { "Runs", .kind = OPT_GROUP },
+    { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "as many as it takes, at least 11, within --budget",
       "timed runs of each command" },
+    { "runs", 'r', OPT_POSITIVE, AT(launches), "N", NULL, NULL },
     { "warmup", 'w', OPT_INT, AT(warmup), "N", "1", "untimed runs of each command before" },
     { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "60",
-      "time after which no more runs are added, once there are 6" },
-    { "precision", 0, OPT_NUMBER, AT(precision), "X", "0.02",
+      "time after which no more runs are added, once there are 6 of each command" },
+    { "precision", 0, OPT_SHARE, AT(precision), "X", "0.02 of a single command; of several their verdicts decide",
       "an interval within X to each side needs no more runs, decided or not" },
-    { "setup", 0, OPT_STRING, AT(setup), "CMD", NULL, "run before every run, not timed; --prepare is the same" },
-    { "prepare", 0, OPT_STRING, AT(setup), "CMD", NULL, "another name for --setup" },
-    { "param", 'P', OPT_EACH, AT(params), "NAME=V1,V2", NULL,
-      "put each value in the place of {NAME}; repeated: every combination" },
-    { "ignore-failure", 'i', OPT_FLAG, AT(ignore_failure), NULL, NULL,
-      "an exit status other than 0 is a run all the same" },
-    { "shell", 0, OPT_FLAG, AT(shell), NULL, NULL, "run through sh -c, which is the default" },
-    { "no-shell", 'N', OPT_FLAG, AT(no_shell), NULL, NULL,
-      "no pipes, variables or patterns: words are split at blanks and quotes" },
-    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "let the commands print" },
+    { "ignore-failure", 'i', OPT_FLAG, AT(ignore_failure), NULL, NULL, "a run counts, whatever its exit status" },
     { "timeout", 0, OPT_NUMBER, AT(timeout), "SECONDS", "3600", "longest run" },
+    { "Commands around the runs, not timed", .kind = OPT_GROUP },
+    { "setup", 0, OPT_EACH, AT(hooks[CBX_EXEC_SETUP]), "CMD", NULL,
+      "run once before the first run of each command; one for all, or repeated: one for each command" },
+    { "prepare", 'p', OPT_EACH, AT(hooks[CBX_EXEC_PREPARE]), "CMD", NULL,
+      "run before every run, such as to empty caches" },
+    { "conclude", 'C', OPT_EACH, AT(hooks[CBX_EXEC_CONCLUDE]), "CMD", NULL, "run after every run" },
+    { "cleanup", 'c', OPT_EACH, AT(hooks[CBX_EXEC_CLEANUP]), "CMD", NULL,
+      "run once after the last run of each command" },
+    { "Parameters: {NAME} in a command is replaced by each value, every combination is measured", .kind = OPT_GROUP },
+    { "param", 'P', OPT_EACH, AT(params), "NAME=V1,V2", NULL, "a list of values; may be repeated" },
+    { "parameter-list", 'L', OPT_TUPLE, AT(lists), "NAME V1,V2", NULL, "the same in two words" },
+    { "parameter-scan", 0, OPT_TUPLE, AT(scans), "NAME MIN MAX", NULL, "numbers from MIN to MAX; may be repeated" },
+    { "parameter-step-size", 'D', OPT_NUMBER, AT(step), "X", "1", "step of --parameter-scan" },
+    { "command-name", 0, OPT_EACH, AT(names), "NAME", NULL,
+      "name of a command in tables, in their order; it may hold {parameters}; may be repeated" },
+    { "The shell", .kind = OPT_GROUP },
+    { "no-shell", 'N', OPT_FLAG, AT(no_shell), NULL, NULL,
+      "execute commands directly: words are split at blanks and quotes; no pipes, variables or patterns" },
+    { "shell", 'S', OPT_STRING, AT(shell), "SHELL", "sh",
+      "run commands by SHELL -c; the time of the shell alone is measured and subtracted" },
+    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "do not discard the output of the commands" },
+    { "Results", .kind = OPT_GROUP },
+    { "out", 'o', OPT_STRING, AT(out), "FILE", NULL, "rows, one JSON line each" },
+    { "export-csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "all numbers of the rows as CSV" },
+    { "export-markdown", 0, OPT_STRING, AT(markdown), "FILE", NULL, "the table as markdown" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
+    { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of runs" },
     { "lock-wait", 0, OPT_NUMBER, AT(lock_wait), "SECONDS", "that of --timeout",
       "longest wait for cores that another invocation holds" },
-    { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of runs" },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", NULL, "rows, one JSON line each" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
+};
+
+static const opt_rule exec_rules[] = {
+    { "no-shell", OPT_EXCLUDES, "shell" },
+    { "parameter-step-size", OPT_NEEDS, "parameter-scan" },
 };
 
 /* --- parameters --- */
 
-static int read_param(const opt_program *program, const char *text, cbx_arena *arena, cbx_exec_param *out)
+/* The values of MIN to MAX; NULL: out of memory, or a fault that has been printed (*out_of_range). */
+static bool scan_values(const opt_program *program, const char *name, const char *range, double step, cbx_arena *arena,
+                        opt_list *values)
 {
-    const char *equals = strchr(text, '=');
-    opt_list values = { NULL, 0 };
+    const char *between = strchr(range, '\n');
+    char *low = between ? cbx_arena_strndup(arena, range, (size_t)(between - range)) : NULL;
+    double from, to;
 
-    if (!equals || equals == text) return opt_fail(program, "--param: expected NAME=V1,V2, found '%s'", text);
-    out->name = cbx_arena_strndup(arena, text, (size_t)(equals - text));
-    if (!out->name || !opt_split(arena, equals + 1, &values)) return opt_fail(program, "out of memory");
-    if (values.count == 0) return opt_fail(program, "--param %s: no values", out->name);
-    out->values = values.items;
-    out->nvalues = values.count;
-    return EXIT_PASS;
+    if (!between) {
+        opt_fail(program, "'--parameter-scan': expected NAME MIN MAX, found '%s %s'", name, range);
+        return false;
+    }
+    if (!low || !opt_number(low, &from) || !opt_number(between + 1, &to) || to < from || !(step > 0)) {
+        opt_fail(program, "'--parameter-scan %s' needs two numbers, MIN not above MAX, and a step above 0", name);
+        return false;
+    }
+    for (size_t i = 0; from + (double)i * step <= to * (1 + 1e-12); i++) {
+        if (i == CBX_EXEC_MAX_COMMANDS) {
+            opt_fail(program, "'--parameter-scan %s' has more than %d values", name, CBX_EXEC_MAX_COMMANDS);
+            return false;
+        }
+        if (!opt_append(arena, cbx_arena_printf(arena, "%.12g", from + (double)i * step), values)) {
+            opt_fail(program, "out of memory");
+            return false;
+        }
+    }
+    return true;
 }
 
-static bool is_used(const char *name, const opt_list *words, const char *setup)
+static bool is_used(const char *name, const exec_args *a, const opt_list *words)
 {
     char mark[160];
 
     snprintf(mark, sizeof(mark), "{%s}", name);
-    for (size_t i = 0; i < words->count; i++) {
+    for (size_t i = 0; i < words->count; i++)
         if (strstr(words->items[i], mark)) return true;
-    }
-    return setup && strstr(setup, mark);
+    for (int h = 0; h < CBX_EXEC_HOOKS; h++)
+        for (size_t i = 0; i < a->hooks[h].count; i++)
+            if (strstr(a->hooks[h].items[i], mark)) return true;
+    return false;
 }
 
+/* Those of --param, --parameter-list and --parameter-scan, in this order. */
 static int read_params(const opt_program *program, const exec_args *a, const opt_list *words, cbx_arena *arena,
                        cbx_exec_param *out)
 {
-    for (size_t i = 0; i < a->params.count; i++) {
-        if (read_param(program, a->params.items[i], arena, &out[i])) return EXIT_ERROR;
-        if (!is_used(out[i].name, words, a->setup)) {
-            return opt_fail(program, "--param %s: no command holds '{%s}'", out[i].name, out[i].name);
+    const struct {
+        const char *option;
+        const opt_list *list;
+        char mark;
+    } kinds[] = { { "param", &a->params, '=' },
+                  { "parameter-list", &a->lists, '\n' },
+                  { "parameter-scan", &a->scans, '\n' } };
+
+    for (size_t k = 0; k < CBX_LEN(kinds); k++) {
+        for (size_t i = 0; i < kinds[k].list->count; i++, out++) {
+            const char *text = kinds[k].list->items[i], *end = strchr(text, kinds[k].mark);
+            opt_list values = { NULL, 0 };
+            if (!end || end == text)
+                return opt_fail(program, "'--%s': expected %s, found '%s'", kinds[k].option,
+                                k == 0   ? "NAME=V1,V2"
+                                : k == 1 ? "NAME V1,V2"
+                                         : "NAME MIN MAX",
+                                text);
+            out->name = cbx_arena_strndup(arena, text, (size_t)(end - text));
+            if (!out->name) return opt_fail(program, "out of memory");
+            if (k == 2 && !scan_values(program, out->name, end + 1, a->step, arena, &values)) return EXIT_ERROR;
+            if (k < 2 && !opt_split(arena, end + 1, &values)) return opt_fail(program, "out of memory");
+            if (!values.count) return opt_fail(program, "'--%s %s' has no values", kinds[k].option, out->name);
+            out->values = values.items;
+            out->nvalues = values.count;
+            if (!is_used(out->name, a, words))
+                return opt_fail(program, "'--%s %s': no command contains '{%s}'", kinds[k].option, out->name,
+                                out->name);
         }
     }
     return EXIT_PASS;
 }
 
-/* --- words without a shell: `exec 'a' 'b'`, so that sh does nothing but start them --- */
-
-static void put_quoted(cbx_text *t, const char *word)
+static int make_commands(const opt_program *program, const exec_args *a, const opt_list *words, cbx_exec_command *out)
 {
-    cbx_text_puts(t, " '");
-    for (; *word; word++) {
-        if (*word == '\'')
-            cbx_text_puts(t, "'\\''");
-        else
-            cbx_text_putc(t, *word);
-    }
-    cbx_text_putc(t, '\'');
-}
+    static const char *const options[] = { "setup", "prepare", "conclude", "cleanup" };
 
-/* One word from *text, quotes and backslashes taken off; false: no more, or a quote without an end (*open). */
-static bool next_word(const char **text, cbx_text *word, bool *open)
-{
-    const char *s = *text + strspn(*text, " \t\n");
-    char quote = 0;
-
-    cbx_text_reset(word);
-    if (!*s) return false;
-    for (; *s && (quote || !strchr(" \t\n", *s)); s++) {
-        if (quote && *s == quote)
-            quote = 0;
-        else if (!quote && (*s == '\'' || *s == '"'))
-            quote = *s;
-        else if (*s == '\\' && quote != '\'' && s[1])
-            cbx_text_putc(word, *++s);
-        else
-            cbx_text_putc(word, *s);
-    }
-    *open = quote != 0;
-    *text = s;
-    return !*open;
-}
-
-static const char *without_shell(const opt_program *program, cbx_arena *arena, const char *text)
-{
-    const char *rest = text, *result = NULL;
-    bool open = false;
-    cbx_text word, line;
-
-    cbx_text_init(&word, &arena->al);
-    cbx_text_init(&line, &arena->al);
-    cbx_text_puts(&line, "exec");
-    while (next_word(&rest, &word, &open)) put_quoted(&line, cbx_text_str(&word));
-    if (open)
-        opt_fail(program, "--no-shell: a quote has no end in '%s'", text);
-    else if (line.len <= 4)
-        opt_fail(program, "--no-shell: empty command");
-    else
-        result = cbx_arena_strdup(arena, cbx_text_str(&line));
-    cbx_text_clear(&word);
-    cbx_text_clear(&line);
-    return result;
-}
-
-static int make_commands(const opt_program *program, const exec_args *a, const opt_list *words, cbx_arena *arena,
-                         cbx_exec_command *out)
-{
+    if (a->names.count > words->count)
+        return opt_fail(program, "%zu names are too many for %zu command%s", a->names.count, words->count,
+                        words->count == 1 ? "" : "s");
+    for (int h = 0; h < CBX_EXEC_HOOKS; h++)
+        if (a->hooks[h].count > 1 && a->hooks[h].count != words->count)
+            return opt_fail(program, "'--%s' is given %zu times for %zu command%s: give it once, or once for each",
+                            options[h], a->hooks[h].count, words->count, words->count == 1 ? "" : "s");
     for (size_t i = 0; i < words->count; i++) {
-        out[i].name = words->items[i];
-        if (!a->no_shell) continue;
-        out[i].command = without_shell(program, arena, words->items[i]);
-        if (!out[i].command) return EXIT_ERROR;
+        out[i].command = words->items[i];
+        out[i].name = i < a->names.count ? a->names.items[i] : words->items[i];
+        for (int h = 0; h < CBX_EXEC_HOOKS; h++)
+            if (a->hooks[h].count) out[i].hooks[h] = a->hooks[h].items[a->hooks[h].count > 1 ? i : 0];
     }
     return EXIT_PASS;
 }
 
 /* --- results --- */
 
-/* A command of several lines stands in one. */
+/* A command of several lines is printed in one. */
 static const char *label_of(const cbx_row *r, cbx_text *label)
 {
     cbx_text_reset(label);
@@ -167,9 +182,21 @@ static const char *label_of(const cbx_row *r, cbx_text *label)
     return cbx_text_str(label);
 }
 
+/* "1.02 [1.01, 1.03] slower" */
+static void ratio_text(const cbx_row *r, char *buf, size_t size)
+{
+    const char *verdict = r->verdict_holm ? r->verdict_holm : r->verdict;
+
+    buf[0] = 0;
+    if (r->paired_vs && r->paired.level > 0)
+        snprintf(buf, size, "%.3f [%.3f, %.3f] %s", r->paired.value, r->paired.lower, r->paired.upper, verdict);
+    else if (r->paired_vs)
+        snprintf(buf, size, "%.3f %s", r->paired.value, verdict);
+}
+
 static void print_table(const cbx_rows *rows)
 {
-    char median[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], least[CBX_FORMAT_SIZE],
+    char median[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], min[CBX_FORMAT_SIZE],
         cpu[CBX_FORMAT_SIZE];
     char interval[2 * CBX_FORMAT_SIZE + 8], memory[CBX_FORMAT_SIZE], ratio[96];
     size_t width = 7;
@@ -193,31 +220,110 @@ static void print_table(const cbx_rows *rows)
                  cbx_format_seconds(r->steady.upper, upper));
         if (!(r->steady.level > 0)) snprintf(interval, sizeof(interval), "[too few runs]");
         snprintf(memory, sizeof(memory), "%.1f MB", r->host_rss_mb);
-        ratio[0] = 0;
-        if (r->paired_vs)
-            snprintf(ratio, sizeof(ratio), "%.3f [%.3f, %.3f] %s", r->paired.value, r->paired.lower, r->paired.upper,
-                     r->verdict_holm ? r->verdict_holm : r->verdict);
-        else if (i == 0 && rows->count > 1)
-            snprintf(ratio, sizeof(ratio), "1");
+        ratio_text(r, ratio, sizeof(ratio));
+        if (i == 0 && rows->count > 1) snprintf(ratio, sizeof(ratio), "1");
         printf("%-*s %5zu %10s %-24s %10s %10s %10s  %s\n", (int)width, label_of(r, &label), r->nlaunches,
-               cbx_format_seconds(r->median_s, median), interval, cbx_format_seconds(r->min_s, least),
+               cbx_format_seconds(r->median_s, median), interval, cbx_format_seconds(r->min_s, min),
                cbx_format_seconds(r->cpu_s, cpu), memory, ratio);
     }
     cbx_text_clear(&label);
 }
 
-static int show(const opt_program *program, const cbx_rows *rows, bool json)
+static int write_markdown(const opt_run *run, const cbx_rows *rows, const char *path)
 {
+    char median[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], min[CBX_FORMAT_SIZE],
+        cpu[CBX_FORMAT_SIZE], ratio[96];
+    cbx_text t, label;
+    int status;
+
+    cbx_text_init(&t, cbx_allocator_default());
+    cbx_text_init(&label, cbx_allocator_default());
+    cbx_text_puts(&t, "| command | runs | median | 95 % interval | min | CPU | memory | ratio |\n"
+                      "|---|--:|--:|---|--:|--:|--:|---|\n");
+    for (size_t i = 0; i < rows->count; i++) {
+        const cbx_row *r = &rows->rows[i];
+        cbx_text_printf(&t, "| `%s` |", label_of(r, &label));
+        if (!cbx_row_is_good(r)) {
+            cbx_text_printf(&t, " %zu | %s | | | | | |\n", r->nlaunches, r->status);
+            continue;
+        }
+        ratio_text(r, ratio, sizeof ratio);
+        cbx_text_printf(&t, " %zu | %s | %s%s%s | %s | %s | %.1f MB | %s |\n", r->nlaunches,
+                        cbx_format_seconds(r->median_s, median),
+                        r->steady.level > 0 ? cbx_format_seconds(r->steady.lower, lower) : "too few runs",
+                        r->steady.level > 0 ? " to " : "",
+                        r->steady.level > 0 ? cbx_format_seconds(r->steady.upper, upper) : "",
+                        cbx_format_seconds(r->min_s, min), cbx_format_seconds(r->cpu_s, cpu), r->host_rss_mb, ratio);
+    }
+    status = write_text(run->program, run->ctx, path, &t);
+    cbx_text_clear(&t);
+    cbx_text_clear(&label);
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Runs far from the others, by ten times the spread that the middle half of normal noise has; hyperfine warns at the same distance. */
+static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const cbx_row *r = &rows->rows[i];
+        double *far = cbx_arena_calloc(run->arena, r->nlaunches + 1, sizeof(*far)), limit;
+        size_t outliers = 0;
+        if (!cbx_row_is_good(r) || r->nlaunches < 6 || !far) continue;
+        for (size_t k = 0; k < r->nlaunches; k++) far[k] = fabs(r->launch_medians_s[k] - r->median_s);
+        qsort(far, r->nlaunches, sizeof(*far), by_value);
+        limit = 14.826 * far[r->nlaunches / 2];
+        for (size_t k = 0; k < r->nlaunches; k++) outliers += far[k] > limit && limit > 0;
+        if (limit > 0 && fabs(r->launch_medians_s[0] - r->median_s) > limit)
+            fprintf(
+                stderr,
+                "note: '%s': the first run took %.2g times the median: add --warmup, or --prepare to empty caches\n",
+                r->baseline, r->launch_medians_s[0] / r->median_s);
+        else if (outliers)
+            fprintf(stderr,
+                    "note: '%s': %zu of %zu runs %s an outlier: close other programs, or add --warmup or --prepare\n",
+                    r->baseline, outliers, r->nlaunches, outliers == 1 ? "is" : "are");
+        if (shell && r->median_s < 5e-3)
+            fprintf(stderr,
+                    "note: '%s' takes less than 5 ms, not much more than a shell varies: -N runs it without one\n",
+                    r->baseline);
+    }
+}
+
+static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
+{
+    cbx_err err = CBX_ERR_INIT;
     cbx_text words;
     int status = EXIT_PASS;
 
     cbx_text_init(&words, cbx_allocator_default());
     cbx_exec_sentence(rows, &words);
-    if (json)
-        status = print_rows_json(program, rows, "nperf-rows");
+    if (rows->count) { /* how the shell was subtracted */
+        const char *note = cbx_json_get_string(cbx_json_get(rows->rows[0].provenance, "schedule"), "note", NULL);
+        if (note) fprintf(stderr, "note: %s\n", note);
+    }
+    if (rows->count > 2) {
+        cbx_text_puts(&words, "the fastest first:\n");
+        if (cbx_exec_ranking(run->ctx, rows, &words, &err)) status = opt_fail(run->program, "%s", err.message);
+    }
+    if (a->json)
+        status = print_rows_json(run->program, rows, "nperf-rows");
     else
         print_table(rows);
-    fprintf(json ? stderr : stdout, "%s%s", json ? "" : "\n", cbx_text_str(&words));
+    fprintf(a->json ? stderr : stdout, "%s%s", a->json ? "" : "\n", cbx_text_str(&words));
+    fflush(stdout);
+    warn(run, rows, !a->no_shell);
+    if (!status && a->markdown) status = write_markdown(run, rows, a->markdown);
+    if (!status && a->csv) {
+        cbx_text_reset(&words);
+        cbx_rows_csv(rows, &words);
+        status = write_text(run->program, run->ctx, a->csv, &words);
+    }
     cbx_text_clear(&words);
     return status;
 }
@@ -241,28 +347,27 @@ static int run_exec(const opt_run *run)
 {
     const opt_program *program = run->program;
     const exec_args *a = run->args;
-    const opt_list *words = run->words;
-    cbx_arena *arena = run->arena;
+    const bool direct = a->no_shell || (a->shell && !strcmp(a->shell, "none"));
     cbx_exec_opts opts = CBX_EXEC_OPTS_INIT;
-    cbx_exec_param *params = cbx_arena_calloc(arena, a->params.count + 1, sizeof(*params));
-    cbx_exec_command *commands = cbx_arena_calloc(arena, words->count + 1, sizeof(*commands));
+    size_t nparams = a->params.count + a->lists.count + a->scans.count;
+    cbx_exec_param *params = cbx_arena_calloc(run->arena, nparams + 1, sizeof(*params));
+    cbx_exec_command *commands = cbx_arena_calloc(run->arena, run->words->count + 1, sizeof(*commands));
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
     int status;
 
-    if (a->shell && a->no_shell) return opt_fail(program, "--shell and --no-shell exclude each other");
     if (!params || !commands) return opt_fail(program, "out of memory");
-    if (!(a->precision >= 0 && a->precision < 1))
-        return opt_fail(program, "--precision: %g is no relative half width, such as 0.01 for 1 %%", a->precision);
-    status = read_params(program, a, words, arena, params);
-    if (!status) status = make_commands(program, a, words, arena, commands);
+    status = read_params(program, a, run->words, run->arena, params);
+    if (!status) status = make_commands(program, a, run->words, commands);
     if (status) return status;
-    opts = (cbx_exec_opts){
-        .struct_size = sizeof(opts), .commands = commands, .ncommands = words->count, .params = params
-    };
-    opts.nparams = a->params.count;
-    opts.setup = a->setup;
+    opts.commands = commands;
+    opts.ncommands = run->words->count;
+    opts.params = params;
+    opts.nparams = nparams;
+    opts.shell = direct ? NULL : a->shell;
+    opts.direct = direct;
+    opts.shell_cost = !direct;
     opts.warmup = a->warmup;
     opts.launches = a->launches;
     opts.budget_s = a->budget;
@@ -283,27 +388,28 @@ static int run_exec(const opt_run *run)
         status = opt_fail(program, "%s", err.message);
     } else {
         progress_end(&p);
-        status = show(program, &result.rows, a->json);
+        status = show(run, a, &result.rows);
         status = status ? status : conclude(program, &result);
     }
     cbx_measure_result_clear(&result);
     return status;
 }
 
-static const exec_args defaults = { .warmup = -1 };
+static const exec_args defaults = { .warmup = -1, .step = 1 };
 
 const opt_command exec_command = {
     "exec",
     "[OPTION]... 'CMD A' ['CMD B']...",
     "measure any commands against each other",
-    "Runs commands in turns and tells which is faster, with the interval of the ratio to the first one. Without "
-    "--launches it goes on until "
-    "every verdict is decided or every interval is within 2 %, or the budget is spent; the level of the intervals "
-    "holds although it watched.",
+    "Runs commands in turns and prints which is faster, with the interval of the ratio to the first one. Without "
+    "--launches it goes on until every verdict is decided, or the budget of 60 s is spent (--budget); the level of "
+    "the intervals holds although it looked several times.",
     exec_options,
     CBX_LEN(exec_options),
     sizeof(exec_args),
     &defaults,
     OPT_TAKES_WORDS,
     run_exec,
+    exec_rules,
+    CBX_LEN(exec_rules),
 };

@@ -1,6 +1,7 @@
 """nperf exec: verdicts, parameters, set-up, failing commands."""
 import json
 import os
+import time
 
 from harness import check, equal, has, main, one_sentence
 
@@ -70,18 +71,83 @@ def documents_and_rows(p):
 
 def parameters(p):
     done = p.run("exec", "--launches", "2", "-w", "0", "--param", "t=0.001,0.002", "--param", "u=,x", "true {t}", expect=2)
-    has(done.stderr, "--param u: no command holds '{u}'")
+    has(done.stderr, "'--param u': no command contains '{u}'")
     done = p.run("exec", "--launches", "2", "-w", "0", "--param", "t=0.001,0.002", "--param", "s=a,b", "true {t} {s}", "--json", expect=3)
     names = [r["baseline"] for r in json.loads(done.stdout)["rows"]]
     equal(names, ["true 0.001 a", "true 0.001 b", "true 0.002 a", "true 0.002 b"], "every combination")
 
 
 def setup(p):
-    p.run("exec", "--launches", "3", "--warmup", "2", "--setup", "echo x >> log", "cat log", expect=0)
+    """As hyperfine: --setup and --cleanup once for each command, --prepare and --conclude around every run, untimed ones too."""
+    around = ["--setup", "echo setup {c} >> log", "--prepare", "echo prepare >> log", "--conclude", "echo conclude >> log", "--cleanup", "echo cleanup {c} >> log"]
+    p.run("exec", "--launches", "3", "--warmup", "2", *around, "--param", "c=a,b", "test -e log && echo {c}", expect=3)
     with open(p.file("log"), encoding="utf-8") as f:
-        equal(f.read(), "x\n" * 5, "before every run")
-    p.run("exec", "--launches", "1", "-w", "0", "--prepare", "touch prepared", "true", expect=0)
-    check(os.path.exists(p.file("prepared")), "--prepare is the same")
+        lines = f.read().splitlines()
+    equal({line: lines.count(line) for line in lines}, {"setup a": 1, "setup b": 1, "prepare": 10, "conclude": 10, "cleanup a": 1, "cleanup b": 1}, "how often")
+    equal((lines[0], lines[-2:]), ("setup a", ["cleanup a", "cleanup b"]), "first and last")
+    p.run("exec", "-n", "1", "-w", "0", "--prepare", "touch one", "--prepare", "touch two", "test -e one", "test -e two", expect=3)
+    one_sentence(p.run("exec", "--prepare", "a", "--prepare", "b", "true", "true", "true", expect=2), "given 2 times for 3 commands")
+    done = p.run("exec", "-n", "1", "--setup", "exit 4", "--cleanup", "touch cleaned", "true", expect=2)
+    has(done.stderr, "setup 'exit 4' exited with status 4")
+    check(os.path.exists(p.file("cleaned")), "cleaned up all the same")
+
+
+def scans_names_and_exports(p):
+    done = p.run("exec", "-n", "1", "-w", "0", "--parameter-scan", "t", "1", "2", "-D", "0.5", "-L", "u", "x,y", "--command-name", "run {t}{u}",
+                 "--export-markdown", "t.md", "--export-csv", "t.csv", "--json", "true {t} {u}", expect=3)
+    names = [r["baseline"] for r in json.loads(done.stdout)["rows"]]
+    wanted = [f"run {t}{u}" for u in "xy" for t in ("1", "1.5", "2")]
+    equal(sorted(names), sorted(wanted), "every combination, by name")
+    with open(p.file("t.md"), encoding="utf-8") as f:
+        equal(len(f.read().splitlines()), 8, "a line a command")
+    with open(p.file("t.csv"), encoding="utf-8") as f:
+        equal(len(f.read().splitlines()), 7, "a line a command")
+    has(done.stderr, "the fastest first:\n  1.   1.00x  'run ", "ranked")
+    one_sentence(p.run("exec", "--parameter-scan", "t", "3", "1", "true {t}", expect=2), "MIN not above MAX")
+    one_sentence(p.run("exec", "--parameter-scan", "t", "3", expect=2), "NAME MIN MAX")
+    one_sentence(p.run("exec", "--command-name", "a", "--command-name", "b", "true", expect=2), "too many for 1 command")
+
+
+def the_shell_is_subtracted(p):
+    """A shell that sleeps takes 50 ms by itself: with it a command of 100 ms takes 100 ms, not 150, and 50 ms of a shell are no part of `-N`."""
+    shell = p.write("slow-shell", "#!/bin/sh\nsleep 0.05\nexec sh \"$@\"\n", 0o755)
+    done = p.run("exec", "-n", "6", "-w", "0", "-S", shell, "sleep 0.1", "--json", expect=0)
+    row = json.loads(done.stdout)["rows"][0]
+    median = row["metrics"]["steady_time"]["median"]
+    check(0.08 < median < 0.13, f"{median} s of 0.1")
+    has(row["provenance"]["schedule"]["note"], "the time of the shell, ", "with its interval")
+    has(done.stderr, "is subtracted from each run", "and printed")
+    done = p.run("exec", "-n", "6", "-w", "0", "true", expect=0)
+    has(done.stderr, "takes less than 5 ms", "a warning")
+
+
+def a_failure_ends_it(p):
+    """It does not go on for the budget with the commands that work."""
+    began = time.monotonic()
+    rows = json.loads(p.run("exec", "sleep 0.01", "exit 7", "--json", expect=2).stdout)["rows"]
+    check(time.monotonic() - began < 8, "soon over")
+    check(1 <= rows[0]["metrics"]["steady_time"]["n"] <= 6, "no more runs than a table needs")
+
+
+def unknown_numbers_are_null_with_a_reason(p):
+    row, second = json.loads(p.run("exec", "-n", "2", "-w", "0", "true", "true", "--json", expect=3).stdout)["rows"]
+    text = json.dumps([row, second])
+    for word in ("Infinity", "NaN"):
+        check(word not in text, f"{word} in {text}")
+    equal((row["metrics"]["energy"]["value"], row["metrics"]["energy"]["reason"]), (None, "the energy of commands is not measured"), "no sensor, no joules")
+    time_of, ratio = second["metrics"]["steady_time"], second["ratio_paired"]
+    for found in (time_of, ratio):
+        equal((found["lower"], found["upper"], found["reason"]), (None, None, "too few launches for an interval"), "no endless interval")
+
+
+def small_changes_are_decided(p):
+    """A true slow-down of 4 % in the default plan: decided, and not by the width of its interval alone."""
+    one, two = ("i=0; while [ $i -lt %d ]; do i=$((i+1)); done" % n for n in (20000, 20800))
+    rows = json.loads(p.run("exec", "--budget", "30", one, two, "--json").stdout)["rows"]
+    schedule = rows[1]["provenance"]["schedule"]
+    check(schedule["stopped_because"] in ("verdict", "budget"), f"{schedule['stopped_because']}")
+    if schedule["stopped_because"] == "verdict":
+        check(rows[1]["ratio_paired"]["verdict_holm"] != "undecided", f"{rows[1]['ratio_paired']}")
 
 
 def without_a_shell(p):
@@ -107,4 +173,4 @@ def output_is_shown_on_request(p):
     has(loud.stdout + loud.stderr, "aloud\n", "shown")
 
 
-main([faster, verdicts_are_one_table, a_budget_ends_asked_runs, failing_command, documents_and_rows, parameters, setup, without_a_shell, usage, output_is_shown_on_request])
+main([faster, verdicts_are_one_table, a_budget_ends_asked_runs, failing_command, documents_and_rows, parameters, setup, scans_names_and_exports, the_shell_is_subtracted, a_failure_ends_it, unknown_numbers_are_null_with_a_reason, small_changes_are_decided, without_a_shell, usage, output_is_shown_on_request])

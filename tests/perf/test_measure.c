@@ -739,7 +739,7 @@ static void setup_and_failures(void **state)
     snprintf(setup, sizeof(setup), "echo x >> %s", counter);
     o.commands = one;
     o.ncommands = 1;
-    o.setup = setup;
+    o.hooks[CBX_EXEC_PREPARE] = setup;
     o.launches = 3;
     o.ignore_failure = true;
     result = run_exec(r, &o, "failures ignored");
@@ -748,9 +748,9 @@ static void setup_and_failures(void **state)
     CHECK_INT(len, 8, "before each of three runs and one warm-up");
     cbx_mem_free(cbx_ctx_allocator(r->ctx), data, len + 1);
     cbx_measure_result_clear(&result);
-    o.setup = "exit 9";
-    result = run_exec(r, &o, "set-up fails");
-    CHECK_STR(result.rows.rows[0].failure_message, "setup command 'exit 9' exited with status 9", "named");
+    o.hooks[CBX_EXEC_PREPARE] = "exit 9";
+    result = run_exec(r, &o, "preparation fails");
+    CHECK_STR(result.rows.rows[0].failure_message, "preparation 'exit 9' exited with status 9", "named");
     cbx_measure_result_clear(&result);
     o.ncommands = 0;
     cbx_measure_result_init(&result, cbx_allocator_default());

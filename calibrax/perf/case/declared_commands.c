@@ -272,7 +272,7 @@ static cbx_status run_rounds(point_run *p, bool representative, cbx_measure_resu
     size_t n;
     cbx_status st = choose(p, commands, &n, err);
 
-    if (!st && d->prepare && !(o.setup = in_folder(p, d->prepare))) st = no_memory(err);
+    if (!st && d->prepare && !(o.hooks[CBX_EXEC_PREPARE] = in_folder(p, d->prepare))) st = no_memory(err);
     if (st) return st;
     d->ops.label(p->params, label, sizeof label);
     o.commands = commands;

@@ -1,5 +1,5 @@
 /*
- * A command measured as it is: nperf-launch stays between this program and the shell, clocks it and asks the kernel what it used.
+ * A command measured as it is: nperf-launch runs between this program and the command, clocks it and asks the kernel what it used.
  */
 #include <math.h>
 #include <stdio.h>
@@ -48,9 +48,9 @@ static void judge(cbx_command_record *r)
 cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_opts *opts, cbx_command_record *record,
                            cbx_err *err)
 {
-    const char *program[] = { "sh", "-c", command, NULL };
+    const char *const shell[] = { "sh", "-c", command, NULL };
     cbx__talk_opts talk = { 0 };
-    cbx__child_opts child = { .program = program, .measure = true };
+    cbx__child_opts child = { .program = opts && opts->program ? opts->program : shell, .measure = true };
     cbx__environment env;
     cbx__talk *t = NULL;
     cbx_arena arena;

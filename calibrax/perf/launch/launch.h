@@ -193,6 +193,7 @@ typedef struct cbx_command_opts {
     bool show_output; /* pass stdout and stderr through instead of discarding them */
     const cbx_stop_flag *stop;
     const struct cbx_claim *claim; /* cores held for it, calibrax/perf/schedule/claim.h; NULL: none are */
+    const char *const *program; /* program and arguments, NULL-terminated, run without a shell; NULL: sh -c command */
 } cbx_command_opts;
 
 typedef struct cbx_command_record {
@@ -203,7 +204,7 @@ typedef struct cbx_command_record {
     double hwm_bytes; /* largest resident process of the command's tree, not inflated by this program's own memory */
 } cbx_command_record;
 
-/** Runs `sh -c command` once through the launcher.  @return as cbx_launch_run */
+/** Runs `sh -c command`, or opts->program, once through the launcher.  @return as cbx_launch_run */
 CBX_API cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_opts *opts,
                                    cbx_command_record *record, cbx_err *err);
 

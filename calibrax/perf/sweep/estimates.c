@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/perf/sweep/pairing.h"
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/series.h"
 #include "calibrax/statistics/variance.h"
@@ -74,6 +75,8 @@ static cbx_status put_detectable(cbx_ctx *ctx, const double *medians, size_t n, 
     cbx_status st = n < 2 ? CBX_EINVAL
                           : cbx_stat_detectable_ratio(ctx, medians, n, side, &opts, &row->detectable.relative, NULL);
     if (st) return st == CBX_ENOMEM ? no_memory(err) : CBX_OK;
+    if (isinf(row->detectable.relative))
+        row->detectable.relative = NAN; /* no slow-down would be found: no effect is known */
     row->detectable.launches = side;
     row->detectable.alpha = ALPHA;
     row->detectable.power = POWER;
@@ -100,7 +103,7 @@ static cbx_status put_over(cbx_ctx *ctx, const double *x, size_t n, cbx_row_metr
     if (!n) return CBX_OK;
     st = cbx_stat_median_interval(ctx, x, n, LEVEL, &iv, err);
     if (st) return st;
-    out->over = (cbx_row_interval){ iv.value, iv.lower, iv.upper, iv.level };
+    out->over = cbx__row_interval(&iv, &out->reason);
     out->launches = x;
     out->nlaunches = n;
     return CBX_OK;

@@ -5,20 +5,30 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/perf/report/format.h"
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/perf/sweep/stopping.h"
 #include "calibrax/perf/sweep/table.h"
+#include "calibrax/profiling/procfs.h"
+#include "calibrax/statistics/estimate.h"
+
+#define SHELL_RUNS 25 /* of the shell alone, before the first round */
 
 /** One expanded command. */
 typedef struct command {
-    const char *name, *command, *setup;
+    const char *name, *command, *hooks[CBX_EXEC_HOOKS];
+    const char *const *program; /* what is executed */
     const cbx_exec_command *given;
+    bool set_up;
     cbx_baseline_ops ops;
 } command;
+
+static const char *const hook_words[] = { "setup", "preparation", "conclusion", "cleanup" };
 
 typedef struct exec_run {
     const cbx_exec_opts *opts;
@@ -32,8 +42,13 @@ typedef struct exec_run {
     size_t *live, nlive, *order; /* commands that still run, and their places in a round */
     size_t first;                /* round at which the square of those began */
     double budget_s;
-    cbx_claim *claim; /* NULL: the caller's */
+    size_t lost;          /* runs that were no longer than the shell alone */
+    double failed_at_s;   /* since the start: when the first command failed */
+    cbx_interval shell_s; /* of a shell that does nothing; value 0: not subtracted */
+    cbx_claim *claim;     /* NULL: the caller's */
 } exec_run;
+
+static bool stopped(const exec_run *x) { return x->opts->stop && *x->opts->stop; }
 
 /* --- parameters --- */
 
@@ -62,44 +77,91 @@ static const char *expand(cbx_arena *arena, const cbx_exec_opts *o, size_t which
     return out;
 }
 
-static bool known_already(const exec_run *x, size_t i, const char *text)
+/* Words between blanks, quotes and backslashes taken off. */
+static cbx_status split_words(cbx_arena *arena, const char *text, const char *const **out, cbx_err *err)
 {
-    for (size_t j = 0; j < i; j++) {
-        if (!strcmp(x->commands[j].command, text)) return true;
+    const char **words = cbx_arena_calloc(arena, strlen(text) / 2 + 2, sizeof(*words)), *s = text;
+    size_t n = 0;
+    cbx_text word;
+
+    cbx_text_init(&word, &arena->al);
+    while (words && *(s += strspn(s, " \t\n"))) {
+        char quote = 0;
+        cbx_text_reset(&word);
+        for (; *s && (quote || !strchr(" \t\n", *s)); s++) {
+            if (quote && *s == quote)
+                quote = 0;
+            else if (!quote && (*s == '\'' || *s == '"'))
+                quote = *s;
+            else
+                cbx_text_putc(&word, *s == '\\' && quote != '\'' && s[1] ? *++s : *s);
+        }
+        words[n] = cbx_arena_strdup(arena, cbx_text_str(&word));
+        if (quote || !words[n] || word.status) break;
+        n++;
     }
-    return false;
+    cbx_text_clear(&word);
+    if (!words || (*s && !words[n])) return cbx_fail(err, CBX_ENOMEM, "out of memory for the words of a command");
+    if (words[n]) return cbx_fail(err, CBX_EINVAL, "a quote is not closed in '%s'", text);
+    if (!n) return cbx_fail(err, CBX_EINVAL, "a command is empty");
+    *out = words;
+    return CBX_OK;
 }
 
-/* A command that holds no parameter comes out once, not once a combination. */
+/* What is executed: the command's words, or a shell with it. */
+static cbx_status make_program(exec_run *x, command *m, cbx_err *err)
+{
+    const char **words;
+
+    if (x->opts->direct) return split_words(&x->p.arena, m->command, &m->program, err);
+    words = cbx_arena_calloc(&x->p.arena, 4, sizeof(*words));
+    if (!words) return cbx_fail(err, CBX_ENOMEM, "out of memory for a command");
+    words[0] = x->opts->shell ? x->opts->shell : "sh";
+    words[1] = "-c";
+    words[2] = m->command;
+    m->program = words;
+    return CBX_OK;
+}
+
+/* A command without a parameter is measured once, not once a combination. */
 static cbx_status expand_commands(exec_run *x, size_t combinations, cbx_err *err)
 {
     const cbx_exec_opts *o = x->opts;
 
     for (size_t c = 0; c < o->ncommands; c++) {
+        const cbx_exec_command *given = &o->commands[c];
         size_t first = x->n;
         for (size_t k = 0; k < combinations; k++) {
             command *m = &x->commands[x->n];
-            const char *text = o->commands[c].command ? o->commands[c].command : o->commands[c].name;
-            m->given = &o->commands[c];
-            m->name = expand(&x->p.arena, o, k, o->commands[c].name);
-            m->command = expand(&x->p.arena, o, k, text);
-            m->setup = expand(&x->p.arena, o, k, o->setup);
-            if (!m->name || !m->command || (o->setup && !m->setup))
-                return cbx_fail(err, CBX_ENOMEM, "out of memory for a command");
-            if (k && x->n > first && known_already(x, x->n, m->command)) continue;
+            cbx_status st;
+            bool known = false, ok;
+            m->given = given;
+            m->name = expand(&x->p.arena, o, k, given->name);
+            m->command = expand(&x->p.arena, o, k, given->command ? given->command : given->name);
+            ok = m->name && m->command;
+            for (int h = 0; h < CBX_EXEC_HOOKS; h++) {
+                const char *text = given->hooks[h] ? given->hooks[h] : o->hooks[h];
+                m->hooks[h] = expand(&x->p.arena, o, k, text);
+                ok = ok && (m->hooks[h] || !text);
+            }
+            if (!ok) return cbx_fail(err, CBX_ENOMEM, "out of memory for a command");
+            for (size_t j = first; j < x->n; j++) known = known || !strcmp(x->commands[j].command, m->command);
+            if (known) continue;
+            st = make_program(x, m, err);
+            if (st) return st;
             x->n++;
         }
     }
     return CBX_OK;
 }
 
-/* Two equal commands are told apart in tables by a number. */
+/* Commands of one name have a number in tables. */
 static cbx_status name_commands(exec_run *x, cbx_err *err)
 {
     for (size_t i = 0; i < x->n; i++) {
         const char *name = x->commands[i].name;
         size_t same = 0;
-        for (size_t j = 0; j < i; j++) same += !strcmp(x->commands[j].command, x->commands[i].command);
+        for (size_t j = 0; j < i; j++) same += !strcmp(x->commands[j].name, x->commands[i].name);
         if (same) name = cbx_arena_printf(&x->p.arena, "%s #%zu", name, same + 1);
         if (!name) return cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a command");
         x->commands[i].ops = (cbx_baseline_ops){ .struct_size = sizeof(cbx_baseline_ops), .abi = CBX_CASE_ABI };
@@ -119,13 +181,14 @@ static cbx_status make_commands(exec_run *x, cbx_err *err)
     if (o->ncommands == 0)
         return cbx_fail(err, CBX_EINVAL, "exec: no command given; try nperf exec 'sleep 0.1' 'sleep 0.2'");
     for (size_t i = 0; i < o->nparams; i++) {
-        if (o->params[i].nvalues == 0) return cbx_fail(err, CBX_EINVAL, "--param %s: no values", o->params[i].name);
+        if (o->params[i].nvalues == 0)
+            return cbx_fail(err, CBX_EINVAL, "parameter '%s' has no values", o->params[i].name);
         combinations *= o->params[i].nvalues;
         if (combinations > CBX_EXEC_MAX_COMMANDS) break;
     }
     most = combinations * o->ncommands;
     if (combinations > CBX_EXEC_MAX_COMMANDS || most > CBX_EXEC_MAX_COMMANDS) {
-        return cbx_fail(err, CBX_EINVAL, "--param: more than %d commands after putting in the values",
+        return cbx_fail(err, CBX_EINVAL, "more than %d commands with all values of the parameters",
                         CBX_EXEC_MAX_COMMANDS);
     }
     x->commands = cbx_arena_calloc(&x->p.arena, most, sizeof(*x->commands));
@@ -197,14 +260,15 @@ static cbx_failure outcome(const exec_run *x, const cbx_command_record *r)
     return x->opts->ignore_failure ? CBX_FAILURE_NONE : CBX_FAILURE_EXITED;
 }
 
-static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const cbx__layout *layout, cbx_command_record *r,
-                          cbx_err *err)
+static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const char *const *program,
+                          const cbx__layout *layout, cbx_command_record *r, cbx_err *err)
 {
     cbx_command_opts o = { .struct_size = sizeof(o),
                            .timeout_s = x->s.timeout_s,
                            .show_output = x->opts->show_output,
                            .stop = x->opts->stop,
-                           .claim = x->opts->claim ? x->opts->claim : x->claim };
+                           .claim = x->opts->claim ? x->opts->claim : x->claim,
+                           .program = program };
 
     if (layout) {
         o.env_pad_bytes = layout->env_pad_bytes;
@@ -214,7 +278,23 @@ static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const cbx
     return cbx_command_run(ctx, text, &o, r, err);
 }
 
-/* What the caller says of the run just done: wrong outputs are data, a fault of the machine is not. */
+/* *message is "" where the hook went well, or there is none. */
+static cbx_status run_hook(cbx_ctx *ctx, exec_run *x, const command *m, cbx_exec_hook hook, cbx_failure *failure,
+                           char message[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
+{
+    cbx_command_record r;
+    cbx_status st;
+
+    *failure = CBX_FAILURE_NONE;
+    if (!m->hooks[hook]) return CBX_OK;
+    st = run_one(ctx, x, m->hooks[hook], NULL, NULL, &r, err);
+    if (st || (!r.failure && !r.exit_code)) return st;
+    *failure = r.failure ? r.failure : CBX_FAILURE_EXITED;
+    say_how_it_ended(hook_words[hook], m->hooks[hook], &r, message);
+    return CBX_OK;
+}
+
+/* What the caller finds in the outputs of the run just done: wrong outputs are data, a fault of the machine is not. */
 static cbx_status check_outputs(const exec_run *x, cbx__attempt *a, cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT;
@@ -227,28 +307,67 @@ static cbx_status check_outputs(const exec_run *x, cbx__attempt *a, cbx_err *err
     return CBX_OK;
 }
 
-/* Set-up, then the command; what went wrong stays in the attempt. */
+/* The hooks before, the command, and the hook behind it; what went wrong stays in the attempt. */
 static cbx_status run_command(cbx_ctx *ctx, exec_run *x, size_t i, const cbx__layout *layout, cbx_command_record *r,
                               cbx_err *err)
 {
     cbx__attempt *a = &x->p.plan.attempts[i];
-    const command *m = &x->commands[i];
-    cbx_status st;
+    command *m = &x->commands[i];
+    cbx_status st = CBX_OK;
 
-    if (m->setup) {
-        st = run_one(ctx, x, m->setup, NULL, r, err);
-        if (st) return st;
-        if (r->failure || r->exit_code) {
-            a->failure = r->failure ? r->failure : CBX_FAILURE_EXITED;
-            say_how_it_ended("setup command", m->setup, r, a->message);
-            return CBX_OK;
-        }
+    if (!m->set_up) st = run_hook(ctx, x, m, CBX_EXEC_SETUP, &a->failure, a->message, err);
+    m->set_up = true;
+    if (!st && !a->failure) st = run_hook(ctx, x, m, CBX_EXEC_PREPARE, &a->failure, a->message, err);
+    if (st || a->failure) {
+        memset(r, 0, sizeof(*r));
+        return st;
     }
-    st = run_one(ctx, x, m->command, layout, r, err);
+    st = run_one(ctx, x, m->command, m->program, layout, r, err);
     if (st) return st;
     a->failure = outcome(x, r);
-    if (a->failure) say_how_it_ended("command", m->name, r, a->message);
-    return a->failure ? CBX_OK : check_outputs(x, a, err);
+    if (a->failure)
+        say_how_it_ended("command", m->name, r, a->message);
+    else
+        st = check_outputs(x, a, err);
+    return st || a->failure ? st : run_hook(ctx, x, m, CBX_EXEC_CONCLUDE, &a->failure, a->message, err);
+}
+
+/* Once for each command that was set up.  The results are there already: a failure is a note. */
+static cbx_status clean_up(cbx_ctx *ctx, exec_run *x, cbx_err *err)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        char message[CBX_ERR_MESSAGE_SIZE];
+        cbx_failure failure;
+        cbx_status st = CBX_OK;
+        if (!x->commands[i].set_up) continue;
+        st = run_hook(ctx, x, &x->commands[i], CBX_EXEC_CLEANUP, &failure, message, err);
+        if (st) return st;
+        if (failure) cbx__session_tell(&x->s, CBX_MEASURE_NOTE, 0, "%s", message);
+    }
+    return CBX_OK;
+}
+
+/* A shell that has nothing to do, as often as an interval needs. */
+static cbx_status measure_shell(cbx_ctx *ctx, exec_run *x, cbx_err *err)
+{
+    const char *const program[] = { x->opts->shell ? x->opts->shell : "sh", "-c", "", NULL };
+    double times[SHELL_RUNS];
+    cbx_status st = CBX_OK;
+
+    if (x->opts->direct || !x->opts->shell_cost) return CBX_OK;
+    for (size_t i = 0; i <= SHELL_RUNS && !stopped(x); i++) { /* the first one is warm-up */
+        cbx_command_record r;
+        st = run_one(ctx, x, "", program, NULL, &r, err);
+        if (st || r.failure) return st; /* what is wrong with it, its first command has as well */
+        if (i) times[i - 1] = 1e-9 * r.wall_ns;
+    }
+    if (stopped(x)) return CBX_OK;
+    st = cbx_stat_median_interval(ctx, times, SHELL_RUNS, 0.95, &x->shell_s, err);
+    if (!st)
+        snprintf(x->p.note, sizeof(x->p.note),
+                 "the time of the shell, %.3g ms [%.3g, %.3g], is subtracted from each run", 1e3 * x->shell_s.value,
+                 1e3 * x->shell_s.lower, 1e3 * x->shell_s.upper);
+    return st;
 }
 
 static void fill_record(const cbx_command_record *r, cbx_failure failure, const char *message, cbx_launch_record *out)
@@ -261,13 +380,18 @@ static void fill_record(const cbx_command_record *r, cbx_failure failure, const 
     out->iterations = 1;
     out->epochs = failure ? 0 : 1;
     out->epoch_ns[0] = out->outer_ns[0] = r->wall_ns;
-    out->empty_epoch_ns = out->first_call_ns = out->compile_ns = out->ready_ns = out->overhead_ns = NAN;
+    out->empty_epoch_ns = out->first_call_ns = out->compile_ns = out->ready_ns = out->overhead_ns =
+        out->call_overhead_ns = NAN;
     out->hwm_bytes = r->hwm_bytes;
     out->hwm_start_bytes = out->hwm_increase_bytes = out->device_peak_bytes = NAN;
     out->cpu_user_s = r->cpu_user_s;
     out->cpu_system_s = r->cpu_system_s;
-    out->load_1min = NAN;
+    out->load_1min = cbx__proc_load_read();
+    out->energy_call_j = out->power_w = NAN;
+    snprintf(out->energy_why, sizeof(out->energy_why), "the energy of commands is not measured");
 }
+
+static double elapsed_s(const exec_run *x) { return 1e-9 * (double)(cbx_clock_ns() - x->s.started_ns); }
 
 static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, size_t place, cbx_err *err)
 {
@@ -284,6 +408,12 @@ static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, s
     l->median_s = NAN;
     st = run_command(ctx, x, i, &l->layout, &r, err);
     if (st) return st;
+    if (!a->failure &&
+        x->shell_s.value > 0) { /* what is no longer than a shell leaves noise of either sign: its size is kept */
+        r.wall_ns -= 1e9 * x->shell_s.value;
+        x->lost += r.wall_ns <= 0;
+        r.wall_ns = fmax(fabs(r.wall_ns), 1);
+    }
     fill_record(&r, a->failure, a->message, &l->record);
     if (!a->failure) l->median_s = 1e-9 * r.wall_ns;
     if (a->last)
@@ -297,8 +427,6 @@ static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, s
 }
 
 /* --- when to stop --- */
-
-static double elapsed_s(const exec_run *x) { return 1e-9 * (double)(cbx_clock_ns() - x->s.started_ns); }
 
 /* Looks as far as the budget goes, by what the rounds up to the first look took. */
 static cbx_status plan_looks(exec_run *x, cbx_err *err)
@@ -317,10 +445,20 @@ static cbx_status learn(cbx_ctx *ctx, exec_run *x, cbx_err *err)
     return st ? st : cbx__stopping_look(ctx, &x->s, &x->p, err);
 }
 
+/* More runs do not show what is shorter than a shell's own variation. */
+static bool is_lost_in_shell(const exec_run *x)
+{
+    return !x->opts->launches && x->p.rounds >= CBX__FIRST_LOOK && 4 * x->lost > x->p.rounds;
+}
+
 static bool enough(const exec_run *x)
 {
     if (cbx__plan_live(&x->p.plan) == 0) return true;
-    if (x->opts->launches && x->p.rounds >= x->opts->launches) return true;
+    for (size_t i = 0; i < x->nrun; i++) /* the answer is a failure: the others do not take long any more */
+        if (x->p.plan.attempts[i].failure &&
+            (x->p.rounds >= CBX__MIN_LAUNCHES || (x->p.rounds && elapsed_s(x) > x->failed_at_s + 3)))
+            return true;
+    if (is_lost_in_shell(x) || (x->opts->launches && x->p.rounds >= x->opts->launches)) return true;
     if (cbx__stopping_done(&x->p)) return true;
     if (x->opts->launches && !(x->opts->budget_s > 0)) return false;
     return x->p.rounds >= CBX__MIN_LAUNCHES && elapsed_s(x) >= x->budget_s;
@@ -328,13 +466,14 @@ static bool enough(const exec_run *x)
 
 static const char *why_it_ended(const exec_run *x)
 {
+    for (size_t i = 0; i < x->nrun; i++)
+        if (x->p.plan.attempts[i].failure) return "failure";
+    if (is_lost_in_shell(x)) return "shell";
     if (x->opts->launches) return x->p.rounds >= x->opts->launches ? "asked" : "budget";
     return x->p.rounds >= CBX_LOOKS_PAIRS ? "plan" : "budget"; /* looks reach as far as the budget does */
 }
 
 /* --- the run --- */
-
-static bool stopped(const exec_run *x) { return x->opts->stop && *x->opts->stop; }
 
 static cbx_status warm_up(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 {
@@ -345,6 +484,7 @@ static cbx_status warm_up(cbx_ctx *ctx, exec_run *x, cbx_err *err)
             cbx_command_record r;
             cbx_status st = run_command(ctx, x, i, NULL, &r, err);
             if (st) return st;
+            if (x->p.plan.attempts[i].failure) x->failed_at_s = elapsed_s(x);
         }
     }
     return CBX_OK;
@@ -372,6 +512,7 @@ static cbx_status run_round(cbx_ctx *ctx, exec_run *x, cbx_err *err)
         if (x->p.plan.attempts[i].failure) continue;
         st = timed_run(ctx, x, i, x->p.rounds, place, err);
         if (st) return st;
+        if (x->p.plan.attempts[i].failure) x->failed_at_s = elapsed_s(x);
     }
     x->p.rounds++;
     return CBX_OK;
@@ -461,7 +602,6 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     x.measure.user = opts->user;
     x.budget_s = opts->budget_s > 0 ? opts->budget_s : 60;
     cbx__session_init(&x.s, &x.measure);
-    if (!opts->launches) x.s.goal = (cbx__goal){ opts->half_width > 0 ? opts->half_width : 0.02, true };
     x.s.timeout_s = opts->timeout_s > 0 ? opts->timeout_s : 3600;
     x.s.budget_s = opts->launches && !(opts->budget_s > 0) ? 0 : x.budget_s;
     memcpy(result->run_id, x.s.run_id, sizeof(result->run_id));
@@ -469,19 +609,131 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     st = make_commands(&x, err);
     if (st) goto done;
     make_plan(&x);
+    if (!opts->launches)
+        x.s.goal = (cbx__goal){ opts->half_width > 0 ? opts->half_width : x.nrun > 1 ? 0 : 0.02, true, x.nrun - 1 };
     if (opts->out_path) st = cbx_file_check_writable(ctx, opts->out_path, err);
     if (st) goto done;
     cbx__session_learn(ctx, &x.s);
-    x.s.have_probe = false; /* commands declare no work */
-    x.s.launches_total = (opts->launches ? opts->launches : CBX__FIRST_LOOK) * x.nrun;
+    x.s.have_probe = false;                       /* commands declare no work */
+    x.s.launches_total = opts->launches * x.nrun; /* 0: nobody knows */
     st = claim_cores(ctx, &x, err);
     x.s.started_ns = cbx_clock_ns();
+    if (!st) st = measure_shell(ctx, &x, err);
     if (!st) st = warm_up(ctx, &x, err);
     if (!st) st = run_rounds(ctx, &x, err);
+    if (!st) st = clean_up(ctx, &x, err);
     cbx_claim_release(x.claim);
     if (!st) st = finish(ctx, &x, result, err);
 done:
     cbx_arena_clear(&x.p.arena);
     cbx__session_clear(&x.s);
+    return st;
+}
+
+/* --- what came of it, as sentences --- */
+
+static void say_ratio(const cbx_row *first, const cbx_row *r, cbx_text *out)
+{
+    const cbx_row_interval *p = &r->paired;
+    bool faster = p->value < 1;
+    /* of the quicker one: the ratio is inverted with its interval */
+    double value = faster ? 1 / p->value : p->value, lower = faster ? 1 / p->upper : p->lower,
+           upper = faster ? 1 / p->lower : p->upper;
+    const char *quick = faster ? r->baseline : first->baseline, *slow = faster ? first->baseline : r->baseline;
+    const char *alone = r->verdict ? r->verdict : "undecided", *verdict = cbx__report_verdict(r);
+    bool stands = !verdict || !strcmp(verdict, alone);
+
+    verdict = verdict ? verdict : alone;
+    if (!strcmp(verdict, "faster") || !strcmp(verdict, "slower")) {
+        cbx_text_printf(out, "'%s' is %.2fx faster than '%s' [%.2f, %.2f]\n", quick, value, slow, lower, upper);
+    } else if (!strcmp(verdict, "equivalent")) {
+        cbx_text_printf(out, "'%s' and '%s' take the same time within 2 %%: ratio %.3f [%.3f, %.3f]\n", r->baseline,
+                        first->baseline, p->value, p->lower, p->upper);
+    } else {
+        cbx_text_printf(out, "'%s' against '%s' is undecided", r->baseline, first->baseline);
+        if (!stands) cbx_text_printf(out, " among %zu comparisons (alone %s)", (size_t)r->holm_rows, alone);
+        cbx_text_printf(out, ": ratio %.3f ", p->value);
+        if (p->level > 0) cbx_text_printf(out, "[%.3f, %.3f] ", p->lower, p->upper);
+        cbx_text_printf(out, "after %zu run%s; raise --launches or --budget\n", r->nlaunches,
+                        r->nlaunches == 1 ? "" : "s");
+    }
+}
+
+/* A command of several lines is named in one. */
+static cbx_row named(const cbx_row *r, cbx_text *name)
+{
+    cbx_row copy = *r;
+
+    cbx_text_reset(name);
+    cbx_text_put_plain(name, r->baseline);
+    copy.baseline = cbx_text_str(name);
+    return copy;
+}
+
+static void say_row(const cbx_rows *rows, const cbx_row *first, const cbx_row *r, cbx_text *out)
+{
+    char text[CBX_FORMAT_SIZE];
+
+    if (!cbx_row_is_good(r)) {
+        cbx_text_put_plain(out, r->failure_message ? r->failure_message : r->status);
+        cbx_text_putc(out, '\n');
+    } else if (r->paired_vs) {
+        say_ratio(first, r, out);
+    } else if (rows->count == 1) {
+        cbx_text_printf(out, "'%s' takes %s", r->baseline, cbx_format_seconds(r->median_s, text));
+        if (r->steady.level > 0) {
+            cbx_text_printf(out, " [%s", cbx_format_seconds(r->steady.lower, text));
+            cbx_text_printf(out, ", %s]", cbx_format_seconds(r->steady.upper, text));
+        }
+        cbx_text_printf(out, " over %zu run%s\n", r->nlaunches, r->nlaunches == 1 ? "" : "s");
+    }
+}
+
+void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out)
+{
+    cbx_text first_name, name;
+
+    cbx_text_init(&first_name, &out->al);
+    cbx_text_init(&name, &out->al);
+    for (size_t i = 0; i < rows->count; i++) {
+        cbx_row first = named(&rows->rows[0], &first_name), r = named(&rows->rows[i], &name);
+        say_row(rows, &first, &r, out);
+    }
+    if (first_name.status || name.status) out->status = CBX_ENOMEM;
+    cbx_text_clear(&first_name);
+    cbx_text_clear(&name);
+}
+
+static int by_median(const void *a, const void *b)
+{
+    double x = (*(const cbx_row *const *)a)->median_s, y = (*(const cbx_row *const *)b)->median_s;
+    return (x > y) - (x < y);
+}
+
+cbx_status cbx_exec_ranking(cbx_ctx *ctx, const cbx_rows *rows, cbx_text *out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx_row **order = cbx_mem_calloc(al, rows->count + 1, sizeof(*order));
+    size_t n = 0;
+    cbx_status st = CBX_OK;
+
+    if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for a ranking of %zu commands", rows->count);
+    for (size_t i = 0; i < rows->count; i++)
+        if (cbx_row_is_good(&rows->rows[i])) order[n++] = &rows->rows[i];
+    qsort(order, n, sizeof(*order), by_median);
+    for (size_t i = 0; i < n && !st; i++) {
+        const cbx_row *r = order[i], *first = order[0]; /* runs of the same rounds: none of either failed */
+        cbx_interval iv = { 1, 1, 1, 0 };
+        if (i)
+            st = cbx_stat_paired_ratio(ctx, r->launch_medians_s, first->launch_medians_s,
+                                       r->nlaunches < first->nlaunches ? r->nlaunches : first->nlaunches, 0.95, &iv,
+                                       err);
+        cbx_text_printf(out, "  %zu. %6.2fx  '", i + 1, iv.value);
+        cbx_text_put_plain(out, r->baseline);
+        cbx_text_puts(out, "'");
+        if (i && iv.level > 0) cbx_text_printf(out, " [%.2f, %.2f]", iv.lower, iv.upper);
+        cbx_text_putc(out, '\n');
+    }
+    cbx_mem_free(al, order, (rows->count + 1) * sizeof(*order));
     return st;
 }

@@ -1,9 +1,11 @@
 /**
  * Any commands, measured like baselines: interleaved runs, intervals over runs, paired ratios to the first command, a verdict.
  *
- * A run is one launch: `sh -c command`, timed by the parent from start to exit.  Without a fixed number of runs the rule is that of the sweep
- * (stopping.h): looks after 11, 16, 24 ... rounds, up to what the budget allows, at which a command whose verdict is decided or whose interval is
- * narrow enough is run no more; the error over all looks is 5 %.
+ * A run is one launch of a shell with the command, or of the command itself, timed by the launcher from start to exit.  The time of a
+ * shell alone can be measured first and subtracted.  Without a fixed number of runs the rule is that of the sweep (stopping.h): looks
+ * after 11, 16, 24 ... rounds, up to what the budget allows, at which a command whose verdict is decided, also over the table of all
+ * verdicts, is run no more; a single command until its interval is narrow enough.  The error over all looks is 5 %.
+ * When a command fails, the others get at most 6 runs or three seconds more.
  *
  * Verdicts of several commands are one table, corrected by Holm as those of a case are (table.h): p_holm, holm_rows, verdict_holm.
  */
@@ -14,13 +16,23 @@
 
 CBX_BEGIN_DECLS
 
+/** Commands for the shell that are run around others, not timed; what fails in them fails the command, but not after its last run. */
+typedef enum cbx_exec_hook {
+    CBX_EXEC_SETUP,    /* once, before the first run of the command, untimed ones too */
+    CBX_EXEC_PREPARE,  /* before every run */
+    CBX_EXEC_CONCLUDE, /* after every run */
+    CBX_EXEC_CLEANUP,  /* once, after the last run */
+    CBX_EXEC_HOOKS
+} cbx_exec_hook;
+
 typedef struct cbx_exec_command {
     const char *name;    /* in rows and tables; may hold {parameters} */
-    const char *command; /* for sh -c; NULL: name */
-    /* Not run, but told in a row that is skipped: SKIPPED_BY_CONFIG or SLOW_SKIPPED, with a reason and what to do about it, which may be
-     * NULL.  Such ones come last.  NONE: it is run. */
+    const char *command; /* NULL: name */
+    /* Not run, but in a row that is skipped: SKIPPED_BY_CONFIG or SLOW_SKIPPED, with a reason and a remedy, which may be NULL.  Such ones
+     * come last.  NONE: it is run. */
     cbx_failure left_out;
     const char *why, *remedy;
+    const char *hooks[CBX_EXEC_HOOKS]; /* its own in place of those of the options; may hold {parameters} */
 } cbx_exec_command;
 
 typedef struct cbx_exec_param {
@@ -31,15 +43,20 @@ typedef struct cbx_exec_param {
 
 typedef struct cbx_exec_opts {
     uint32_t struct_size;
-    const cbx_exec_command *commands; /* the first one is the ratio's reference */
+    const cbx_exec_command *commands; /* the first one is the reference of ratios */
     size_t ncommands;
     const cbx_exec_param *params; /* every combination is measured */
     size_t nparams;
-    const char *setup;   /* run before every run, not timed; NULL: none */
-    int warmup;          /* untimed runs of each command; < 0: 1 */
-    size_t launches;     /* 0: as many as the rule needs, at least 6 */
-    double budget_s;     /* no more runs after so long, once there are 6; 0: 60 where the rule decides, else none */
-    double half_width;   /* relative half width of an interval that is good enough; 0: 0.02 */
+    const char *hooks[CBX_EXEC_HOOKS]; /* NULL: none */
+    const char *shell;                 /* "bash"; NULL: sh */
+    bool direct;                       /* no shell: words are split at blanks and quotes */
+    bool
+        shell_cost; /* measure the time of a shell alone and subtract it from each run; provenance has it with its interval */
+    int warmup;      /* untimed runs of each command; < 0: 1 */
+    size_t launches; /* 0: as many as the rule needs, at least 6 */
+    double budget_s; /* no more runs after so long, once there are 6; 0: 60 where the rule decides, else none */
+    double
+        half_width; /* relative half width of an interval that is good enough; 0: 0.02 of a single command, else none is */
     bool ignore_failure; /* an exit status other than 0 counts as a run */
     bool show_output;
     double timeout_s; /* of one run; 0: 3600 */
@@ -77,6 +94,8 @@ typedef struct cbx_exec_opts {
 CBX_API cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_result *result, cbx_err *err);
 /** "`sleep 0.01` is 1.95x faster than `sleep 0.02` [1.94, 1.97]", a sentence for each command but the first, and one for each failure. */
 CBX_API void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out);
+/** Good rows, the fastest first, a line each: "1.95x 'sleep 0.02' [1.94, 1.97]", the 95 % interval of the paired ratio to the fastest. */
+CBX_API cbx_status cbx_exec_ranking(cbx_ctx *ctx, const cbx_rows *rows, cbx_text *out, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -28,6 +28,13 @@ static bool put_p(cbx_ctx *ctx, const double *mine, const double *theirs, size_t
     return true;
 }
 
+cbx_row_interval cbx__row_interval(const cbx_interval *iv, const char **reason)
+{
+    if (iv->level > 0) return (cbx_row_interval){ iv->value, iv->lower, iv->upper, iv->level };
+    *reason = "too few launches for an interval";
+    return (cbx_row_interval){ iv->value, NAN, NAN, 0 };
+}
+
 cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs, size_t n, double level, cbx_row *row,
                          cbx_err *err)
 {
@@ -38,7 +45,7 @@ cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs,
     if (st) return st;
     verdict = cbx_verdict_of_ratio(&iv, CBX_VERDICT_MARGIN);
     if (!put_p(ctx, mine, theirs, n, row)) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu quotients", n);
-    row->paired = (cbx_row_interval){ iv.value, iv.lower, iv.upper, iv.level };
+    row->paired = cbx__row_interval(&iv, &row->paired_reason);
     row->verdict = cbx_verdict_name(verdict);
     row->pairs = n;
     row->paired_p = verdict == CBX_VERDICT_EQUIVALENT ? row->p_equivalence : row->p_difference;

@@ -5,8 +5,11 @@
 #define CALIBRAX_PERF_SWEEP_PAIRING_H
 
 #include "calibrax/perf/sweep/plan.h"
+#include "calibrax/statistics/interval.h"
 #include "calibrax/storage/row.h"
 
+/** As a row has it: too few launches have no bounds, and a reason, instead of an endless interval. */
+cbx_row_interval cbx__row_interval(const cbx_interval *iv, const char **reason);
 /**
  * Fills `paired`, `verdict`, `pairs` and `paired_p` of a row from launch medians of the same rounds; see significance.h for the p-value.
  * @param mine, theirs  [s] n medians, all > 0, n >= 1

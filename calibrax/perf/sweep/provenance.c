@@ -111,7 +111,7 @@ static cbx_json *pilot_json(const cbx__session *s, const cbx__point *p, const cb
         cbx_json_set_int(o, "best_epochs", (int64_t)a->pilot.best_epochs);
     }
     if (a->pilot.needed) cbx_json_set_int(o, "launches_needed", (int64_t)a->pilot.needed);
-    cbx_json_set_double(o, "precision", s->goal.half_width > 0 ? s->goal.half_width : NAN);
+    cbx__json_put_or_null(o, "precision", s->goal.half_width > 0 ? cbx_json_new_double(s->goal.half_width) : NULL);
     cbx_json_set_bool(o, "decide", s->goal.decide);
     cbx_json_set_string(o, "limit", p->limit);
     return o;
@@ -254,6 +254,16 @@ static cbx_json *sandbox_json(const cbx__session *s, const cbx__attempt *a)
     return o;
 }
 
+/* A number, or null and the reason beside it. */
+static void put_known(cbx_json *o, const char *key, double v, const char *why)
+{
+    char name[64];
+
+    cbx__json_put_or_null(o, key, isnan(v) ? NULL : cbx_json_new_double(v));
+    snprintf(name, sizeof name, "%s_reason", key);
+    if (isnan(v)) cbx_json_set_string(o, name, why);
+}
+
 static cbx_json *health_json(const cbx__attempt *a)
 {
     uint64_t steal = 0, voluntary = 0, involuntary = 0, throttles = 0;
@@ -288,14 +298,14 @@ static cbx_json *health_json(const cbx__attempt *a)
     cbx_json_set_int(o, "steal_ticks", (int64_t)steal);
     cbx_json_set_int(o, "voluntary_switches", (int64_t)voluntary);
     cbx_json_set_int(o, "involuntary_switches", (int64_t)involuntary);
-    cbx_json_set_double(o, "load_1min_max", load);
-    cbx_json_set_double(o, "clocks_apart_max", apart);
-    cbx_json_set_double(o, "cpu_pressure_percent_max", pressure);
+    put_known(o, "load_1min_max", load, "/proc/loadavg cannot be read");
+    put_known(o, "clocks_apart_max", apart, "no epoch was timed");
+    put_known(o, "cpu_pressure_percent_max", pressure, "the kernel reports no pressure");
     cbx_json_set_int(o, "confined_launches", (int64_t)confined);
     cbx_json_set_int(o, "contended_launches", (int64_t)contended);
     cbx_json_set_int(o, "unhealthy_launches", (int64_t)unhealthy); /* that count all the same */
     cbx_json_set_int(o, "epochs_measured_again", (int64_t)again);
-    cbx_json_set_double(o, "waited_share", wall > 0 ? waited / wall : NAN);
+    put_known(o, "waited_share", wall > 0 ? waited / wall : NAN, "no epoch was timed");
     cbx__json_put_or_null(o, "threads_seen_max", threads ? cbx_json_new_int((int64_t)threads) : NULL);
     cbx__json_put_or_null(o, "throttles", counts_heat ? cbx_json_new_int((int64_t)throttles) : NULL);
     return o;

@@ -91,7 +91,7 @@ static cbx_status put_times(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, 
     row->p99_s = sum.p99;
     row->iqr_s = sum.p75 - sum.p25;
     row->median_s = iv.value;
-    row->steady = (cbx_row_interval){ iv.value, iv.lower, iv.upper, iv.level };
+    row->steady = cbx__row_interval(&iv, &row->steady_reason);
     row->launch_medians_s = medians;
     row->nlaunches = n;
     return CBX_OK;

@@ -17,6 +17,7 @@
 typedef struct cbx__goal {
     double half_width; /* relative, of an interval that is good enough; 0: none is */
     bool decide;       /* a decided verdict is enough */
+    size_t family;     /* comparisons whose verdicts are to hold together; 0: each alone */
 } cbx__goal;
 
 /** Settled options and facts of a sweep; read-only while jobs run, except what `lock` guards. */

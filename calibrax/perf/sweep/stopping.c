@@ -87,6 +87,10 @@ static const char *ratio_is_enough(look *k, const cbx__attempt *a, const cbx__at
 
     if (!n || !answered(k, cbx_stat_paired_ratio(k->ctx, k->mine, k->theirs, n, k->level, &iv, NULL))) return NULL;
     if (narrow(&iv, k->s->goal.half_width)) return "precision";
+    if (k->s->goal.family > 1 && /* by Bonferroni's level, so that the corrected table is decided, too */
+        !answered(k, cbx_stat_paired_ratio(k->ctx, k->mine, k->theirs, n,
+                                           1 - (1 - k->level) / (double)k->s->goal.family, &iv, NULL)))
+        return NULL;
     if (k->s->goal.decide && cbx_verdict_of_ratio(&iv, CBX_VERDICT_MARGIN) != CBX_VERDICT_UNDECIDED) return "verdict";
     return NULL;
 }
