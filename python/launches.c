@@ -98,7 +98,7 @@ static bool read_wish(cx_call *c, launch_wish *w)
 
     if (!CX_GET(c, warmup) || !read_source(c, w, warmup) || !CX_GET_AS(c, "benchmarks", w->names) ||
         !CX_GET(c, w->o.launches, w->o.measure.samples, w->o.measure.sample_s, w->o.measure.budget_s, w->o.timeout_s,
-                w->o.grace_s, w->o.level, w->o.trace, w->o.trace_dir, w->o.show_output, w->detect) ||
+                w->o.grace_s, w->o.level, w->o.allow_failed, w->o.trace, w->o.trace_dir, w->o.show_output, w->detect) ||
         !cx_tags_from(cx_arg(c, "tags"), &w->arena, &w->o.tags, &w->o.ntags) ||
         !cx_targets_from(cx_arg(c, "targets"), &w->arena, &w->o.targets, &w->o.ntargets) || !read_config(c, w))
         return false;
@@ -167,6 +167,6 @@ static PyObject *do_launch(cx_call *c)
 
 /* clang-format off */
 #define LAUNCHES(X) \
-    X(launch_benchmarks, "*, module: str | None = None, plugin: str | None = None, file: Path | str | None = None, command: str | Sequence[str] | None = None, python: str | None = None, benchmarks: str | Sequence[str] | None = None, metrics: 'auto' | 'stdout' | 'none' = 'auto', launches: int = 1, warmup: int | None = None, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0, timeout_s: float = 0.0, grace_s: float = 10.0, tags: Mapping[str, str] | None = None, targets: Mapping[str, float] | None = None, defs: Definitions | None = None, config: Mapping[str, Any] | None = None, level: float = 0.95, trace: str | None = None, trace_dir: str | None = None, show_output: bool = False, detect: bool = True", "Report", do_launch, 0, "Runs the benchmarks of a Python module ('module', 'file.py', either with ':Class'), a shared object, a file that describes commands, or one command, each launch in a fresh process, and gives a Report. A launch that fails is a Failure; a missed target makes the exit code 1.")
+    X(launch_benchmarks, "*, module: str | None = None, plugin: str | None = None, file: Path | str | None = None, command: str | Sequence[str] | None = None, python: str | None = None, benchmarks: str | Sequence[str] | None = None, metrics: 'auto' | 'stdout' | 'none' = 'auto', launches: int = 1, warmup: int | None = None, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0, timeout_s: float = 0.0, grace_s: float = 10.0, tags: Mapping[str, str] | None = None, targets: Mapping[str, float] | None = None, defs: Definitions | None = None, config: Mapping[str, Any] | None = None, level: float = 0.95, allow_failed: float = 0.0, trace: str | None = None, trace_dir: str | None = None, show_output: bool = False, detect: bool = True", "Report", do_launch, 0, "Runs the benchmarks of a Python module ('module', 'file.py', either with ':name' of a class or any callable), a shared object, a file that describes commands, or one command, each launch in a fresh process, and gives a Report. A launch that fails is a Failure; more of them than the share allow_failed make the exit code 2, a missed target makes it 1.")
 /* clang-format on */
 CX_FUNCTIONS(cx_launch_methods, LAUNCHES)

@@ -15,9 +15,10 @@
 
 static const opt_spec run_options[] = {
     { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL,
-      "benchmarks of a shared object (calibrax/perf/case/benchmark_plugin.h)" },
-    { "module", 'm', OPT_STRING, AT(module), "MODULE[:CLASS]", NULL,
-      "benchmarks of a Python module or file: classes with run_training, run_evaluation ..." },
+      "benchmarks of a shared object (calibrax/bench.h, calibrax/perf/case/plugin.h)" },
+    { "module", 'm', OPT_STRING, AT(module), "MODULE[:NAME]", NULL,
+      "benchmarks of a Python module or file: classes with run_training, run_evaluation ..., or any callable by its "
+      "name" },
     { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "the interpreter for --module" },
     { "file", 'f', OPT_STRING, AT(file), "FILE", NULL, "commands, described in JSON" },
     { "benchmark", 'b', OPT_EACH, AT(benchmarks), "NAME", "all", "run this one; may be repeated" },
@@ -32,6 +33,8 @@ static const opt_spec run_options[] = {
     { "max-batches", 0, OPT_POSITIVE, AT(max_batches), "N", "all", "batches of a launch" },
     { "timeout", 0, OPT_NUMBER, AT(timeout), "S", "none", "a launch that takes longer is stopped, and has failed" },
     { "grace", 0, OPT_NUMBER, AT(grace), "S", "10", "time to tear down between SIGTERM and SIGKILL" },
+    { "allow-failed", 0, OPT_NUMBER, AT(allow_failed), "SHARE", "0",
+      "share of a benchmark's launches that may fail, at least 0 and below 1; if more fail, the exit status is 2" },
     { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals over launches" },
     { "config", 'c', OPT_EACH, AT(config), "KEY=VALUE", NULL,
       "told to the benchmark and kept; a VALUE that is JSON counts as such, all else as text" },
@@ -178,14 +181,14 @@ static int run_run(const opt_run *run)
 
 const opt_command run_command = {
     "run",
-    "[OPTION]... --plugin FILE | --module MODULE[:CLASS] | --file FILE | -- COMMAND [ARGUMENT]...",
+    "[OPTION]... --plugin FILE | --module MODULE[:NAME] | --file FILE | -- COMMAND [ARGUMENT]...",
     "run benchmarks into a run, and check their targets",
     "Runs benchmarks (set-up, training or work, evaluation, tear-down), each launch in a fresh process, and makes a "
     "run "
     "of what "
     "they give, of their time and of their resources: a point a benchmark, a sample a launch. Tear-down always follows "
     "set-up. "
-    "Exit status 1: a target is missed, or its metric is no number; 2: a benchmark never came to its end, or a target "
+    "Exit status 1: a target is missed, or its metric is no number; 2: a launch failed (--allow-failed), or a target "
     "cannot be "
     "looked at (its metric is missing, or nobody says which side is better), or the store or the trace cannot be "
     "written (what was measured is printed all the same); 3: the interval holds the target; 130: "

@@ -11,7 +11,7 @@ typedef struct run_args {
     const char *plugin, *module, *python, *file, *data, *trace, *trace_dir, *name, *scenario, *metrics;
     opt_list benchmarks, config, tags, defines, targets;
     size_t launches, warmup, samples, batch_size, max_batches;
-    double sample_ms, budget, timeout, grace, level;
+    double sample_ms, budget, timeout, grace, level, allow_failed;
     bool list, show_output, json;
 } run_args;
 

@@ -178,6 +178,7 @@ int run_read_opts(const opt_run *run, cbx_benchmark_opts *out, cbx_json **config
     out->timeout_s = a->timeout;
     out->grace_s = a->grace;
     out->level = a->level;
+    out->allow_failed = a->allow_failed;
     if (a->warmup != SIZE_MAX) out->measure.warmup = a->warmup;
     out->measure.samples = a->samples;
     out->measure.sample_s = 1e-3 * a->sample_ms;

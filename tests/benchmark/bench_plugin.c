@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "calibrax/array/ops.h"
-#include "calibrax/perf/case/benchmark_plugin.h"
+#include "calibrax/perf/case/plugin.h"
 
 typedef struct bench {
     char *log, *fail, *crash, *hang;

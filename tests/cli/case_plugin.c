@@ -29,15 +29,15 @@ static const cbx_case_ops *const cases[] = {
 #endif
 };
 
-CBX_CASE_PLUGIN_EXPORT extern const cbx_case_plugin cbx_case_plugin_table;
-const cbx_case_plugin cbx_case_plugin_table = {
-    .struct_size = sizeof(cbx_case_plugin),
-    .abi = FAULT == FAULT_ABI ? CBX_CASE_ABI + 4 : CBX_CASE_ABI,
+extern CBX_PLUGIN_EXPORT const cbx_plugin_ops cbx_plugin_table;
+const cbx_plugin_ops cbx_plugin_table = {
+    .struct_size = sizeof(cbx_plugin_ops),
+    .abi = FAULT == FAULT_ABI ? CBX_PLUGIN_ABI + 4 : CBX_PLUGIN_ABI,
     .name = "a plug-in with a fault",
     .cases = cases,
-    .count = FAULT == FAULT_EMPTY ? 0 : 1,
+    .ncases = FAULT == FAULT_EMPTY ? 0 : 1,
 };
 #else
-CBX_CASE_PLUGIN_EXPORT extern const cbx_case_ops *const something_else;
+CBX_PLUGIN_EXPORT extern const cbx_case_ops *const something_else;
 const cbx_case_ops *const something_else = &broken;
 #endif

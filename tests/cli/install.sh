@@ -57,7 +57,7 @@ gcc -Wall -Werror "$work/user.c" -o "$work/user" $(pkg-config --cflags --libs ca
 
 # what is to be measured is the user's own: C functions in shared objects, a Python module, any command
 cat > "$work/sum.c" << 'END'
-#include <calibrax/perf/case/benchmark_plugin.h>
+#include <calibrax/perf/case/plugin.h>
 static cbx_status evaluate(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
 {
     double total = 0;

@@ -81,8 +81,8 @@ def names_are_checked_and_nothing_is_overwritten(p):
 def broken_plugins_are_refused(p):
     text = p.write("text.so", "not a shared object\n")
     for name, part in (
-        (FAULTS.format("abi"), "has cases of ABI"),
-        (FAULTS.format("table"), "exports no 'cbx_case_plugin_table'"),
+        (FAULTS.format("abi"), "is a plug-in of ABI 5, and this program takes 1"),
+        (FAULTS.format("table"), "exports no 'cbx_plugin_table'"),
         (FAULTS.format("case"), "another calibrax/perf/case/case.h"),
         (FAULTS.format("name"), "there already"),
         (FAULTS.format("empty"), "holds no cases"),

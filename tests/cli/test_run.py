@@ -21,8 +21,8 @@ def run(p, *args, **more):
     return p.run("run", *args, program=CALIBRAX, **more)
 
 
-def report(p, *args, expect=0):
-    document = json.loads(run(p, "--json", *QUICK, *args, expect=expect).stdout)
+def report(p, *args, expect=0, **more):
+    document = json.loads(run(p, "--json", *QUICK, *args, expect=expect, **more).stdout)
     equal((document["schema"], document["version"]), ("calibrax-benchmark-report", 1), "schema")
     equal(document["exit_code"], expect, "exit code")
     return document
@@ -147,6 +147,22 @@ def failures(p):
         equal(f.read().split()[:2], ["setup", "training"], "phases")
 
 
+def a_launch_that_fails(p):
+    """4 of 5 launches crash: the benchmark failed, and no check takes what is left of it for sound."""
+    store, flaky = p.file("store"), ["sh", "-c", "n=$(cat n || echo 0); echo $((n + 1)) > n; [ $n -ge $GOOD ]"]
+    p.write("n", "9")
+    run(p, "-n", "7", "--data", store, "--", *flaky, env={"GOOD": "4"}, expect=0)
+    p.run("baseline", "--data", store, program=CALIBRAX, expect=0)
+    p.write("n", "0")
+    document = report(p, "-n", "5", "--data", store, "--", *flaky, env={"GOOD": "4"}, expect=2)
+    equal((len(document["failures"]), points(document)["sh"]["tags"]), (4, {"failed_launches": "4 of 5"}), "what is left is marked")
+    p.run("check", "--data", store, program=CALIBRAX, expect=2)
+    p.write("n", "0")
+    document = report(p, "-n", "5", "--allow-failed", "0.8", "--", *flaky, env={"GOOD": "4"}, expect=0)
+    equal((len(document["failures"]), points(document)["sh"]["tags"]), (4, {}), "the user allows it")
+    one_sentence(run(p, "--allow-failed", "1", "--", "true", expect=2), "must be at least 0 and below 1, got 1", "calibrax")
+
+
 COMMANDS = """{"schema": "calibrax-benchmarks", "version": 1, "benchmarks": [
   {"name": "count", "domain": "shell", "command": "echo '{\\"lines\\": 3}'", "metric_defs": {"lines": {"direction": "higher"}},
    "targets": {"lines": 3}, "tags": {"kind": "builtin"}},
@@ -176,7 +192,7 @@ def faults_are_sentences(p):
             (["--python", "python3", "--", "true"], "needs --module"),
             (["--plugin", PLUGIN, "--metrics", "stdout"], "needs a command"),
             (["--metrics", "all", "--", "true"], "expected auto, stdout or none"),
-            (["--plugin", "none.so"], "no shared object 'none.so'"),
+            (["--plugin", "none.so"], "cannot load the plug-in 'none.so'"),
             (["--plugin", PLUGIN, "-b", "modle"], "did you mean 'model'"),
             (["--plugin", PLUGIN, "--name", "x"], "cannot all be named 'x'"),
             (["--plugin", PLUGIN, "-n", "0"], "'--launches' must be an integer of at least 1, got '0'"),
@@ -191,8 +207,8 @@ def faults_are_sentences(p):
             (["--plugin", PLUGIN, "--level", "2"], "say more than 0, less than 1"),
             (["--file", "none.json"], "none.json"),
             (["--file", bad], "did you mean 'command'"),
-            (["--plugin", os.path.join(PLUGINS, "libwrong_plugin_1.so")], "a plug-in of abi 99, not 1"),
-            (["--plugin", os.path.join(PLUGINS, "libwrong_plugin_5.so")], "exports no 'cbx_benchmark_plugin'"),
+            (["--plugin", os.path.join(PLUGINS, "libwrong_plugin_1.so")], "is a plug-in of ABI 99, and this program takes 1"),
+            (["--plugin", os.path.join(PLUGINS, "libwrong_plugin_5.so")], "exports no 'cbx_plugin_table'"),
             (["--", "no-such-program"], "cannot run 'no-such-program'"),
             (["--", "sh", "-c", "echo oh dear >&2; exit 3"], "ended with status 3: oh dear"),
     ]:
@@ -239,13 +255,18 @@ def examples(language):
 
 
 def the_manual(p):
-    (plugin,), (module,), (commands_file,) = examples("c"), examples("python"), examples("json")
+    (short, plugin), (module,), (commands_file,) = examples("c"), examples("python"), examples("json")
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:
         raise Skip("no C compiler: apt-get install gcc")
     done = subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{SOURCE}", p.write("sum.c", plugin), "-o", p.file("sum.so")],
                           capture_output=True, text=True)
     equal((done.returncode, done.stderr), (0, ""), "it compiles without a warning")
+    done = subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", f"-I{SOURCE}", p.write("dot.c", short + "CBX_BENCH(other) { CBX_KEEP(x[0]); for (int i = 0; i < 99; i++) CBX_KEEP(i); }\n"),
+                           "-o", p.file("dot.so")], capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), "the short form, too")
+    short_metrics = {name: point["metrics"]["batch_time"]["value"] for name, point in points(report(p, "--plugin", "dot.so")).items()}
+    check(sorted(short_metrics) == ["dot", "other"] and all(1e-9 < t < 1e-3 for t in short_metrics.values()), short_metrics)
     metrics = points(report(p, "--plugin", "sum.so", "-c", "n=100"))["sum"]["metrics"]
     equal(metrics["total"]["value"], 4950, "the configuration counts")
     document = report(p, "--module", p.write("sort.py", module), "--python", sys.executable, "--config", "n=200")
@@ -255,4 +276,4 @@ def the_manual(p):
     check(not os.path.exists(p.file("data")), "torn down")
 
 
-main([the_manual, the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, a_missed_target_is_seen_once, failures, commands, faults_are_sentences, interrupted])
+main([the_manual, the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, a_missed_target_is_seen_once, failures, a_launch_that_fails, commands, faults_are_sentences, interrupted])

@@ -73,6 +73,9 @@ def more_than_the_protocol(p):
     calls = point(report(p, "--module", MODULE + ":Tally", "--sample-ms", "0", "--samples", "3"), "Tally")["metrics"]["calls"]["value"]
     check(calls > 200, f"no sample is of the clock alone: {calls} calls")
     check(point(report(p, "--module", MODULE + ":factory", "-c", "size=4"), "factory"), "what a function makes")
+    p.write("f.py", "def dot(n=1000):\n    return sum(range(n))\n")
+    times = [point(report(p, "--module", "f.py:dot", "-c", f"n={n}"), "dot")["metrics"]["batch_time"]["value"] for n in (1000, 100000)]
+    check(20 * times[0] < times[1], f"any callable, with its arguments: {times}")
 
 
 def failures(p):

@@ -1,5 +1,5 @@
 /*
- * Sets of cases, and shared objects that add to them; see plugin.h.
+ * Shared objects with cases and benchmarks, and sets of cases; see plugin.h.
  */
 #include "calibrax/perf/case/plugin.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
-#include "calibrax/perf/launch/workload.h"
+#include "calibrax/core/registry.h"
 
 struct cbx_case_set {
     cbx_allocator al;
@@ -90,50 +90,42 @@ cbx_status cbx_case_set_add(cbx_ctx *ctx, cbx_case_set *set, const cbx_case_ops 
     return st;
 }
 
-/* Of the table alone: what another header may have laid out differently is not read. */
-static cbx_status check_table(const cbx_case_plugin *t, const char *path, cbx_err *err)
-{
-    if (t->abi != CBX_CASE_ABI)
-        return cbx_fail(
-            err, CBX_EVERSION,
-            "'%s' has cases of ABI %u, and this program takes %d: compile it anew with this release's headers", path,
-            (unsigned)t->abi, CBX_CASE_ABI);
-    if (t->struct_size != sizeof *t)
-        return cbx_fail(
-            err, CBX_EVERSION,
-            "'%s' was compiled with another calibrax/perf/case/plugin.h: compile it anew with this release's headers",
-            path);
-    if (!t->cases || t->count == 0) return cbx_fail(err, CBX_EFORMAT, "'%s' holds no cases", path);
-    return CBX_OK;
-}
-
-static cbx_status open_table(const char *path, const cbx_case_plugin **out, cbx_err *err)
+/* What another header may have laid out differently is not read. */
+static cbx_status open_table(const char *path, const cbx_plugin_ops **out, cbx_err *err)
 {
     char local[4096];
+    const cbx_plugin_ops *t;
     void *handle;
 
     if (snprintf(local, sizeof local, "%s%s", strchr(path, '/') ? "" : "./", path) >= (int)sizeof local)
-        return cbx_fail(err, CBX_EINVAL, "the path of a plug-in is too long");
+        return cbx_fail(err, CBX_EINVAL, "the path of a plug-in is %zu characters long", strlen(path));
     handle = dlopen(local, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle) return cbx_fail(err, CBX_EUNAVAILABLE, "cannot load the plug-in '%s': %s", path, dlerror());
-    *out = dlsym(handle, CBX_CASE_PLUGIN_SYMBOL);
-    if (*out) return CBX_OK;
-    dlclose(handle);
-    return cbx_fail(err, CBX_EFORMAT,
-                    "'%s' exports no '%s': it is no plug-in with cases, or lacks CBX_CASE_PLUGIN of "
-                    "calibrax/perf/case/plugin.h at its end",
-                    path, CBX_CASE_PLUGIN_SYMBOL);
+    t = dlsym(handle, CBX_PLUGIN_SYMBOL);
+    dlclose(handle); /* it stays mapped */
+    if (!t)
+        return cbx_fail(err, CBX_EFORMAT,
+                        "'%s' exports no '%s': end it with CBX_CASE_PLUGIN or CBX_BENCHMARK_PLUGIN of "
+                        "calibrax/perf/case/plugin.h, or use CBX_BENCH of calibrax/bench.h",
+                        path, CBX_PLUGIN_SYMBOL);
+    if (t->abi != CBX_PLUGIN_ABI || t->struct_size != sizeof *t)
+        return cbx_fail(err, CBX_EVERSION,
+                        "'%s' is a plug-in of ABI %u, and this program takes %d: compile it again with this release's "
+                        "headers",
+                        path, (unsigned)t->abi, CBX_PLUGIN_ABI);
+    *out = t;
+    return CBX_OK;
 }
 
 cbx_status cbx_case_set_add_plugin(cbx_ctx *ctx, cbx_case_set *set, const char *path, cbx_err *err)
 {
-    const cbx_case_plugin *t = NULL;
+    const cbx_plugin_ops *t = NULL;
     cbx_status st = open_table(path, &t, err);
 
-    if (!st) st = check_table(t, path, err);
-    if (!st) st = reserve(set, t->count, err);
-    for (size_t i = 0; !st && i < t->count; i++) st = place(ctx, set, i, t->cases[i], path, err);
-    if (!st) set->list.count += t->count;
+    if (!st && (!t->cases || t->ncases == 0)) st = cbx_fail(err, CBX_EFORMAT, "'%s' holds no cases", path);
+    if (!st) st = reserve(set, t->ncases, err);
+    for (size_t i = 0; !st && i < t->ncases; i++) st = place(ctx, set, i, t->cases[i], path, err);
+    if (!st) set->list.count += t->ncases;
     return st;
 }
 
@@ -157,23 +149,67 @@ cbx_status cbx_case_set_add_environment(cbx_ctx *ctx, cbx_case_set *set, cbx_err
     return st;
 }
 
-cbx_status cbx__worker_hash(cbx_ctx *ctx, const char *worker, cbx_arena *arena, char out[CBX_HASH_SIZE], cbx_err *err)
-{
-    const char *from = getenv(CBX_CASE_PLUGINS_VARIABLE), *all = "";
-    char hash[CBX_HASH_SIZE];
-    cbx_status st = cbx_hash_file(ctx, worker, out, err);
+/* --- benchmarks of a plug-in --- */
 
-    while (!st && from && *from) {
-        const size_t len = strcspn(from, ":");
-        const char *path = cbx_arena_strndup(arena, from, len);
-        if (path && len) st = cbx_hash_file(ctx, path, hash, err);
-        if (!st && len && path) all = cbx_arena_printf(arena, "%s %s", all, hash);
-        if (!path || !all) return cbx_fail(err, CBX_ENOMEM, "no memory for the hash of a worker");
-        from += len + (from[len] == ':');
+struct cbx_plugin {
+    cbx_allocator al;
+    const cbx_plugin_ops *ops;
+    cbx_registry names;
+};
+
+cbx_status cbx_plugin_open(cbx_ctx *ctx, const char *path, cbx_plugin **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_err why = CBX_ERR_INIT;
+    const cbx_plugin_ops *ops;
+    cbx_plugin *p;
+    cbx_status st = open_table(path, &ops, err);
+
+    if (st) return st;
+    p = cbx_mem_zalloc(al, sizeof *p);
+    if (!p) return cbx_fail(err, CBX_ENOMEM, "out of memory to load '%s'", path);
+    p->al = *al;
+    p->ops = ops;
+    cbx_registry_init(&p->names, al, "benchmark");
+    if (cbx_plugin_count(p) == 0) st = cbx_fail(&why, CBX_EINVAL, "it has no benchmarks");
+    for (size_t i = 0; !st && i < cbx_plugin_count(p); i++) {
+        cbx_benchmark_ops b;
+        st = cbx_benchmark_ops_read(ops->benchmarks[i].ops, &b, &why);
+        if (!st) st = cbx_registry_register(&p->names, b.name, &ops->benchmarks[i], false, &why);
     }
-    if (st || !*all) return st;
-    all = cbx_arena_printf(arena, "%s%s", out, all);
-    if (!all) return cbx_fail(err, CBX_ENOMEM, "no memory for the hash of a worker");
-    cbx_hash_bytes(all, strlen(all), out);
-    return CBX_OK;
+    if (!st) {
+        *out = p;
+        return CBX_OK;
+    }
+    cbx_plugin_close(p);
+    return cbx_fail(err, st, "'%s': %s", path, why.message);
+}
+
+void cbx_plugin_close(cbx_plugin *p)
+{
+    cbx_allocator al;
+
+    if (!p) return;
+    al = p->al;
+    cbx_registry_clear(&p->names);
+    cbx_mem_free(&al, p, sizeof *p);
+}
+
+size_t cbx_plugin_count(const cbx_plugin *p)
+{
+    return p->ops->benchmarks ? (size_t)(p->ops->benchmarks_end - p->ops->benchmarks) : 0;
+}
+
+const cbx_plugin_benchmark *cbx_plugin_at(const cbx_plugin *p, size_t i)
+{
+    return i < cbx_plugin_count(p) ? &p->ops->benchmarks[i] : NULL;
+}
+
+cbx_status cbx_plugin_find(const cbx_plugin *p, const char *name, const cbx_plugin_benchmark **out, cbx_err *err)
+{
+    const void *found;
+    cbx_status st = cbx_registry_get(&p->names, name, &found, err);
+
+    if (!st) *out = found;
+    return st;
 }

@@ -1,44 +1,90 @@
 /**
- * Cases from shared objects: what a plug-in exports, and the set of cases that a program knows.
+ * Plug-ins: shared objects with cases for nperf, benchmarks for `calibrax run`, or both, and the set of cases that a program has.
  *
- * A plug-in is one file that includes this header, defines a cbx_case_ops for each case, and ends with
+ * A plug-in exports one table.  One file that includes this header defines its cases or benchmarks and ends with
  *
  *     CBX_CASE_PLUGIN("my cases", &first_case, &second_case);
  *
- * built with `cc -shared -fPIC $(pkg-config --cflags calibrax)`, and given to nperf with --plugin, or named in NPERF_PLUGINS.  nperf-worker
- * loads it too: native baselines and oracles run there.  Plug-ins see public headers only, and promise as little as they are promised:
- * a plug-in compiled against another CBX_CASE_ABI is refused.
+ * or
+ *
+ *     static const cbx_benchmark_ops sum = { sizeof sum, CBX_BENCHMARK_ABI, "sum", "memory", .work = add_up, ... };
+ *     static const cbx_plugin_benchmark list[] = { { &sum, make, destroy } };
+ *     CBX_BENCHMARK_PLUGIN(list, 1);
+ *
+ * A function to be timed needs no table of its own: calibrax/bench.h.  Build with `cc -shared -fPIC $(pkg-config --cflags calibrax)`; give
+ * it with --plugin, or name it in NPERF_PLUGINS.  nperf-worker loads it too: native baselines, oracles and benchmarks run there.
+ *
+ * Plug-ins see public headers only, and the ABI may grow: one that was compiled against another is refused with a sentence.
  */
 #ifndef CALIBRAX_PERF_CASE_PLUGIN_H
 #define CALIBRAX_PERF_CASE_PLUGIN_H
 
+#include "calibrax/base/json.h"
+#include "calibrax/core/protocols.h"
 #include "calibrax/perf/case/case.h"
 
 CBX_BEGIN_DECLS
 
-/** Name of the one symbol that is looked up. */
-#define CBX_CASE_PLUGIN_SYMBOL "cbx_case_plugin_table"
+#define CBX_PLUGIN_ABI    1
+#define CBX_PLUGIN_SYMBOL "cbx_plugin_table"
 
-typedef struct cbx_case_plugin {
-    uint32_t struct_size, abi; /* sizeof, CBX_CASE_ABI */
-    const char *name;          /* for messages */
+typedef struct cbx_plugin_benchmark {
+    const cbx_benchmark_ops *ops;
+    /** Optional: makes what ops get as self.  config is an object with the user's configuration, perhaps empty; borrowed. */
+    cbx_status (*create)(cbx_ctx *ctx, const cbx_json *config, void **self, cbx_err *err);
+    void (*destroy)(void *self); /* optional */
+} cbx_plugin_benchmark;
+
+typedef struct cbx_plugin_ops {
+    uint32_t struct_size, abi; /* CBX_PLUGIN_ABI */
+    const char *name;          /* for messages; may be NULL */
     const cbx_case_ops *const *cases;
-    size_t count;
-} cbx_case_plugin;
+    size_t ncases;
+    const cbx_plugin_benchmark *benchmarks, *benchmarks_end; /* each with a name of its own */
+} cbx_plugin_ops;
 
 #if defined(__GNUC__)
-#define CBX_CASE_PLUGIN_EXPORT __attribute__((visibility("default")))
+#define CBX_PLUGIN_EXPORT __attribute__((visibility("default")))
 #else
-#define CBX_CASE_PLUGIN_EXPORT
+#define CBX_PLUGIN_EXPORT
+#endif
+#ifdef __cplusplus
+#define CBX_PLUGIN_C extern "C"
+#else
+#define CBX_PLUGIN_C extern
 #endif
 
-/** Defines what a plug-in exports: a name, then the addresses of its cases. */
+/** Defines the exported table; a plug-in with cases and benchmarks writes it out. */
+#define CBX_PLUGIN_TABLE(...)                                                                                          \
+    CBX_PLUGIN_C CBX_PLUGIN_EXPORT const cbx_plugin_ops cbx_plugin_table;                                              \
+    const cbx_plugin_ops cbx_plugin_table = { sizeof(cbx_plugin_ops), CBX_PLUGIN_ABI, __VA_ARGS__ }
+/** A name, then the addresses of its cases. */
 #define CBX_CASE_PLUGIN(name_, ...)                                                                                    \
     static const cbx_case_ops *const cbx_case_plugin_cases[] = { __VA_ARGS__ };                                        \
-    extern CBX_CASE_PLUGIN_EXPORT const cbx_case_plugin cbx_case_plugin_table;                                         \
-    const cbx_case_plugin cbx_case_plugin_table = { sizeof(cbx_case_plugin), CBX_CASE_ABI, name_,                      \
-                                                    cbx_case_plugin_cases,                                             \
-                                                    sizeof(cbx_case_plugin_cases) / sizeof(*cbx_case_plugin_cases) }
+    CBX_PLUGIN_TABLE(name_, cbx_case_plugin_cases, sizeof(cbx_case_plugin_cases) / sizeof(*cbx_case_plugin_cases), 0, 0)
+#define CBX_BENCHMARK_PLUGIN(list, n) CBX_PLUGIN_TABLE(0, 0, 0, list, (const cbx_plugin_benchmark *)(list) + (n))
+
+/* --- benchmarks of a plug-in --- */
+
+typedef struct cbx_plugin cbx_plugin;
+
+/**
+ * Loads an object with benchmarks.  Its code runs in this process, and is never unmapped.
+ * @param path  a name without '/' is a file of the current folder
+ * @return CBX_OK; CBX_EUNAVAILABLE (it cannot be loaded); CBX_EFORMAT (it exports no table); CBX_EVERSION, CBX_EINVAL (the plug-in or one of its
+ *         benchmarks is of another version, or not complete); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_plugin_open(cbx_ctx *ctx, const char *path, cbx_plugin **out, cbx_err *err);
+/** NULL is fine. */
+CBX_API void cbx_plugin_close(cbx_plugin *p);
+CBX_API size_t cbx_plugin_count(const cbx_plugin *p);
+/** i-th benchmark; NULL past the end. */
+CBX_API const cbx_plugin_benchmark *cbx_plugin_at(const cbx_plugin *p, size_t i);
+/** @return CBX_OK; CBX_ENOENT, with what is nearest */
+CBX_API cbx_status cbx_plugin_find(const cbx_plugin *p, const char *name, const cbx_plugin_benchmark **out,
+                                   cbx_err *err);
+
+/* --- sets of cases --- */
 
 /** Built-in cases with those added to them.  One thread at a time. */
 typedef struct cbx_case_set cbx_case_set;

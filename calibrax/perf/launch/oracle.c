@@ -7,6 +7,7 @@
  * deleted at any time.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "calibrax/base/process.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/base/version.h"
+#include "calibrax/perf/case/plugin.h"
 #include "calibrax/perf/launch/environment.h"
 #include "calibrax/perf/launch/talk.h"
 #include "calibrax/perf/launch/workload.h"
@@ -56,6 +58,27 @@ static cbx_status no_memory(cbx_err *err)
 static const char *entry_path(cbx_arena *arena, const char *stem, size_t i)
 {
     return cbx_arena_printf(arena, "%s.%s%zu.npy", stem, i % 2 ? "bound" : "answer", i / 2);
+}
+
+cbx_status cbx__worker_hash(cbx_ctx *ctx, const char *worker, cbx_arena *arena, char out[CBX_HASH_SIZE], cbx_err *err)
+{
+    const char *from = getenv(CBX_CASE_PLUGINS_VARIABLE), *all = "";
+    char hash[CBX_HASH_SIZE];
+    cbx_status st = cbx_hash_file(ctx, worker, out, err);
+
+    while (!st && from && *from) {
+        const size_t len = strcspn(from, ":");
+        const char *path = cbx_arena_strndup(arena, from, len);
+        if (path && len) st = cbx_hash_file(ctx, path, hash, err);
+        if (!st && len && path) all = cbx_arena_printf(arena, "%s %s", all, hash);
+        if (!path || !all) return cbx_fail(err, CBX_ENOMEM, "no memory for the hash of a worker");
+        from += len + (from[len] == ':');
+    }
+    if (st || !*all) return st;
+    all = cbx_arena_printf(arena, "%s%s", out, all);
+    if (!all) return cbx_fail(err, CBX_ENOMEM, "no memory for the hash of a worker");
+    cbx_hash_bytes(all, strlen(all), out);
+    return CBX_OK;
 }
 
 static cbx_status make_stem(cbx_ctx *ctx, cbx_workload *w, const char *worker, const char *dir, cbx_arena *arena,

@@ -78,7 +78,7 @@ static void judge(cbx_benchmark_report *r, const judged *j)
         const cbx_metric_def *def = r->run ? cbx_run_find_metric_def(r->run, name) : NULL;
         cbx_target_check t = cbx_target_judge(value, def, j->targets[i].metric.value);
         bool untold = t.outcome == CBX_TARGET_MET || (t.outcome == CBX_TARGET_MISSING && !j->g->good);
-        if (untold && j->g->good < j->g->count) t.outcome = CBX_TARGET_INCOMPLETE;
+        if (untold && j->g->failed) t.outcome = CBX_TARGET_INCOMPLETE;
         t.benchmark = j->g->name;
         t.metric = name;
         r->targets[r->ntargets++] = t;
@@ -276,7 +276,7 @@ int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r)
 
     if (r->interrupted) return 130;
     for (size_t i = 0; i < r->ngathered; i++) {
-        if (!r->gathered[i].good && code != 1) code = 2;
+        if (r->gathered[i].failed && code != 1) code = 2;
     }
     return code;
 }

@@ -42,6 +42,9 @@ static cbx_status check(const cbx_benchmark_source *source, const cbx_benchmark_
     if (!(o->timeout_s >= 0) || !(o->grace_s >= 0))
         return cbx_fail(err, CBX_EINVAL, "a time limit of %g s, a grace of %g s: say 0 or more", o->timeout_s,
                         o->grace_s);
+    if (!(o->allow_failed >= 0 && o->allow_failed < 1))
+        return cbx_fail(err, CBX_EINVAL, "the share of launches that may fail must be at least 0 and below 1, got %g",
+                        o->allow_failed);
     if (!(o->level > 0 && o->level < 1))
         return cbx_fail(err, CBX_EINVAL, "level is %g: say more than 0, less than 1", o->level);
     return CBX_OK;
@@ -102,6 +105,7 @@ static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
     }
     g->count++;
     g->good += l->run != NULL;
+    g->failed = g->good == 0 || (double)(g->count - g->good) > s->o->allow_failed * (double)g->count;
     tell(s, g->name, g->count, l);
     return CBX_OK;
 }

@@ -19,6 +19,9 @@
  * benchmark gives, each fresh process adds cpu_user, cpu_system, max_rss, peak_rss, and wall_time (of a command) or launch_seconds (of a
  * worker).
  *
+ * A benchmark of which more launches fail than opts.allow_failed has failed: the exit code is 2, and its point, made of the good launches, has
+ * the tag failed_launches ("4 of 5"), so that no check takes it for a sound one.
+ *
  * metadata.benchmarks holds for each benchmark its driver, launches, failures, targets, configuration and what each launch told beside
  * its metrics; metadata.targets how the targets came out; metadata.trace the file of the trace, or why it could not be written;
  * metadata.trace_link the traces of opts.trace_dir (profiling/trace_link.h), or why there are none.
@@ -51,6 +54,8 @@ typedef struct cbx_benchmark_opts {
     double timeout_s; /* of a launch in a process of its own; 0: none */
     double grace_s;   /* between SIGTERM and SIGKILL */
     double level;     /* of intervals, in (0, 1) */
+    double
+        allow_failed; /* share of a benchmark's launches that may fail, in [0, 1): with more of them the benchmark has failed */
     cbx_benchmark_measure_opts
         measure;         /* warmup, samples, sample_s, budget_s, batch_size, max_batches, config; the rest is ours */
     const cbx_tag *tags; /* of each point */
@@ -75,8 +80,8 @@ typedef struct cbx_benchmark_opts {
 
 #define CBX_BENCHMARK_OPTS_INIT                                                                                        \
     {                                                                                                                  \
-        sizeof(cbx_benchmark_opts), 0, 0, 1, 0, 10, 0.95, CBX_BENCHMARK_MEASURE_OPTS_INIT, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0, 0, 0                                                                                           \
+        sizeof(cbx_benchmark_opts), 0, 0, 1, 0, 10, 0.95, 0, CBX_BENCHMARK_MEASURE_OPTS_INIT, 0, 0, 0, 0, 0, 0, 0, 0,  \
+            0, 0, 0, 0, 0, 0, 0                                                                                        \
     }
 
 typedef struct cbx_benchmark_report cbx_benchmark_report;
@@ -102,7 +107,7 @@ CBX_API bool cbx_benchmark_report_interrupted(const cbx_benchmark_report *r);
 CBX_API const char *cbx_benchmark_report_trace_fault(const cbx_benchmark_report *r);
 /** Why the benchmarks' own traces could not be referred to; NULL: they are, or nobody asked. */
 CBX_API const char *cbx_benchmark_report_link_fault(const cbx_benchmark_report *r);
-/** 130 interrupted; else that of the targets; 2 if a benchmark has no good launch and no target was missed.  The trace has no part in it. */
+/** 130 interrupted; else that of the targets; 2 if a benchmark failed and no target was missed.  The trace has no part in it. */
 CBX_API int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r);
 /** {"schema":"calibrax-benchmark-report","version":1,"run","targets","failures","interrupted","exit_code"}; NULL: out of memory. */
 CBX_API cbx_json *cbx_benchmark_report_json(const cbx_benchmark_report *r);

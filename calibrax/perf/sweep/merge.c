@@ -181,11 +181,11 @@ static cbx_status add_defs(merging *m, cbx_err *err)
     return st;
 }
 
-/* The user's tags, then those of the benchmark that have another key. */
+/* The user's tags, then those of the benchmark that have another key, then that of a benchmark that failed. */
 static cbx_status make_tags(merging *m, const cbx_point *first, cbx_point *out, cbx_err *err)
 {
     const cbx_benchmark_opts *o = m->s->o;
-    cbx_tag *tags = cbx_arena_calloc(m->s->arena, o->ntags + first->ntags, sizeof *tags);
+    cbx_tag *tags = cbx_arena_calloc(m->s->arena, o->ntags + first->ntags + 1, sizeof *tags);
     cbx_point known = { .tags = o->tags, .ntags = o->ntags };
     size_t n = o->ntags;
 
@@ -193,6 +193,11 @@ static cbx_status make_tags(merging *m, const cbx_point *first, cbx_point *out, 
     if (n) memcpy(tags, o->tags, n * sizeof *tags);
     for (size_t i = 0; i < first->ntags; i++) {
         if (!cbx_point_tag(&known, first->tags[i].key)) tags[n++] = first->tags[i];
+    }
+    if (m->g->failed) {
+        tags[n] = (cbx_tag){ "failed_launches",
+                             cbx_arena_printf(m->s->arena, "%zu of %zu", m->g->count - m->g->good, m->g->count) };
+        if (!tags[n++].value) return no_memory(m, err);
     }
     out->tags = tags;
     out->ntags = n;

@@ -11,6 +11,7 @@ typedef struct cbx__gathered {
     const char *name;
     cbx__launch *launches;
     size_t count, good;
+    bool failed; /* more launches failed than the user allows */
 } cbx__gathered;
 
 /*
