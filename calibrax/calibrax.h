@@ -135,7 +135,6 @@
 #include "calibrax/monitoring/tendency.h"
 #include "calibrax/monitoring/window.h"
 
-#include "calibrax/perf/case/plugin.h"
 #include "calibrax/perf/case/case.h"
 #include "calibrax/perf/case/declared.h"
 #include "calibrax/perf/case/failure.h"
