@@ -230,16 +230,17 @@ bool cx_add_answers(cx_state *st)
     return true;
 }
 
-/* "calibrax_c.statistics.Interval" belongs to the namespace between the dots, "calibrax_c.DoctorItem" to the module. */
+/* "calibrax_c.statistics.Interval" belongs to the namespace before the last dot, "calibrax_c.DoctorItem" to the module. */
 static bool place(PyObject *module, const char *name, PyTypeObject *type)
 {
-    const char *space = strchr(name, '.') + 1, *last = strrchr(name, '.');
-    PyObject *word = PyUnicode_FromStringAndSize(space, last < space ? 0 : last - space);
-    PyObject *into = word && last < space ? Py_NewRef(module) : word ? PyObject_GetAttr(module, word) : NULL;
+    const char *last = strrchr(name, '.');
+    PyObject *space = PyUnicode_FromStringAndSize(name, last - name);
+    PyObject *into = !space                      ? NULL
+                     : strchr(name, '.') == last ? module
+                                                 : PyDict_GetItemWithError(PyImport_GetModuleDict(), space);
     bool fine = into && PyModule_AddObjectRef(into, last + 1, (PyObject *)type) == 0;
 
-    Py_XDECREF(word);
-    Py_XDECREF(into);
+    Py_XDECREF(space);
     return fine;
 }
 

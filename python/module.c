@@ -100,6 +100,7 @@ static int module_exec(PyObject *module)
     } namespaces[] = { { "array.linalg", { cx_linalg_methods, cx_product_methods } },
                        { "array.fft", { cx_fft_methods } },
                        { "array.random", { cx_random_methods } },
+                       { "array.semiring", { cx_semiring_methods } },
                        { "statistics", { cx_statistics_methods, cx_hypothesis_methods, cx_resampling_methods } },
                        { "analysis", { cx_analysis_methods } },
                        { "ci", { cx_bisection_methods } },

@@ -18,6 +18,7 @@ static const cx_thing_type *const types[CX_THING_COUNT] = {
     [CX_HEALTH] = &cx_health_thing,
     [CX_SINK] = &cx_sink_thing,
     [CX_VALIDATION] = &cx_validation_thing,
+    [CX_ELL] = &cx_ell_thing,
 };
 
 const char *cx_thing_type_name(cx_thing_kind kind) { return types[kind]->name; }

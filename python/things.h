@@ -29,7 +29,7 @@ const char *cx_thing_type_name(cx_thing_kind kind);
 
 extern const cx_thing_type cx_sequence_thing, cx_stream_thing, cx_resource_monitor_thing, cx_energy_meter_thing,
     cx_energy_monitor_thing, cx_compilation_thing, cx_bisection_thing, cx_gpu_thing, cx_timeline_thing, cx_window_thing,
-    cx_alerts_thing, cx_health_thing, cx_sink_thing, cx_validation_thing;
+    cx_alerts_thing, cx_health_thing, cx_sink_thing, cx_validation_thing, cx_ell_thing;
 
 /** A new one with a context and no handle yet; NULL with an exception. */
 cx_thing *cx_thing_new(cx_state *st, cx_thing_kind kind);

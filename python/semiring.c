@@ -1,0 +1,371 @@
+/* calibrax_c.array.semiring: products and convolutions over an algebra, sparse matrices in ELL form, and their derivatives. */
+#include <string.h>
+
+#include "python/things.h"
+
+/* ---- arguments ---- */
+
+static const cbx_semiring *algebra_arg(cx_call *c)
+{
+    const char *algebra = "real";
+    const cbx_semiring *found = CX_GET(c, algebra) ? cbx_semiring_find(algebra) : NULL;
+
+    if (!found && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError,
+                     "%s: 'algebra' must be one of 'real', 'log', 'tropical_max_plus', 'tropical_min_plus', "
+                     "'euclidean', 'boolean', got '%s'",
+                     c->name, algebra);
+    return found;
+}
+
+/* An integer for all axes, or one for each of n; false with an exception. */
+static bool sizes_arg(cx_call *c, const char *name, int n, size_t *out)
+{
+    ptrdiff_t v[CBX_CONV_MAX_AXES];
+    PyObject *o = cx_arg(c, name);
+    int count = 0;
+
+    if (!o) return true;
+    if (!cx_ints_from(c, o, name, CBX_CONV_MAX_AXES, &count, v)) return false;
+    if (PyIndex_Check(o))
+        for (count = 1; count < n; count++) v[count] = v[0];
+    if (count != n)
+        return PyErr_Format(PyExc_ValueError, "%s: '%s' must be an integer or %d of them, got %R", c->name, name, n,
+                            o) != NULL;
+    for (int i = 0; i < n; i++) {
+        if (v[i] < 1) return cx_refuse(c, name, PyExc_ValueError, "at least 1", o);
+        out[i] = (size_t)v[i];
+    }
+    return true;
+}
+
+/* padding: 'valid', 'same', or a pair (before, after) for each axis. */
+static bool padding_arg(cx_call *c, int n, cbx_conv_options *out)
+{
+    PyObject *o = cx_arg(c, "padding"), *pairs;
+
+    if (!o || (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, "valid") == 0)) return true;
+    if (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, "same") == 0) {
+        out->padding = CBX_CONV_SAME;
+        return true;
+    }
+    pairs = PyUnicode_Check(o) || !PySequence_Check(o) ? NULL : PySequence_Tuple(o);
+    if (!pairs || PyTuple_Size(pairs) != n) {
+        Py_XDECREF(pairs);
+        PyErr_Clear();
+        return PyErr_Format(PyExc_ValueError,
+                            "%s: 'padding' must be 'valid', 'same' or %d pairs (before, after), got %R", c->name, n,
+                            o) != NULL;
+    }
+    out->padding = CBX_CONV_EXPLICIT;
+    for (int i = 0; i < n && !PyErr_Occurred(); i++) {
+        ptrdiff_t v[2] = { -1, -1 };
+        int count = 0;
+        bool fine = cx_ints_from(c, PyTuple_GetItem(pairs, i), "pairs of padding", 2, &count, v);
+        if (fine && (count != 2 || v[0] < 0 || v[1] < 0))
+            cx_refuse(c, "padding", PyExc_ValueError, "pairs of integers of at least 0", o);
+        out->low[i] = (size_t)v[0];
+        out->high[i] = (size_t)v[1];
+    }
+    Py_DECREF(pairs);
+    return !PyErr_Occurred();
+}
+
+static bool conv_options(cx_call *c, const cbx_array *w, cbx_conv_options *out)
+{
+    int n = cbx_array_ndim(w) - 2;
+
+    if (n < 1 || n > CBX_CONV_MAX_AXES)
+        return PyErr_Format(PyExc_ValueError, "%s: 'w' must have from 3 to %d axes, got %d", c->name,
+                            CBX_CONV_MAX_AXES + 2, n + 2) != NULL;
+    return padding_arg(c, n, out) && sizes_arg(c, "stride", n, out->stride) &&
+           sizes_arg(c, "dilation", n, out->dilation);
+}
+
+/* ---- dense ---- */
+
+static PyObject *do_matmul(cx_call *c)
+{
+    cbx_semiring_options o = CBX_SEMIRING_OPTIONS_INIT;
+    const cbx_semiring *s = algebra_arg(c);
+    const cbx_array *a, *b;
+
+    if (!s || !CX_GET(c, a, b, o.merge, o.mask, o.mask_complement, o.raw) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_semiring_matmul_with(c->ctx, a, b, s, &o));
+}
+
+static PyObject *do_matmul_vjp(cx_call *c)
+{
+    const cbx_semiring *s = algebra_arg(c);
+    const cbx_array *a, *b, *out, *cotangent;
+    cbx_array *d[2];
+
+    if (!s || !CX_GET(c, a, b, out, cotangent) || !cx_begin(c)) return NULL;
+    cbx_semiring_matmul_vjp(c->ctx, a, b, out, cotangent, s, d);
+    return cx_results(c, 2, d, true);
+}
+
+static PyObject *do_matmul_jvp(cx_call *c)
+{
+    const cbx_array *a, *b, *out, *tangent_a, *tangent_b;
+    const cbx_semiring *s = algebra_arg(c);
+
+    if (!s || !CX_GET(c, a, b, out, tangent_a, tangent_b) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_semiring_matmul_jvp(c->ctx, a, b, out, tangent_a, tangent_b, s));
+}
+
+static PyObject *do_conv(cx_call *c)
+{
+    const cbx_semiring *s = algebra_arg(c);
+    cbx_conv_options o = CBX_CONV_INIT;
+    const cbx_array *x, *w;
+
+    if (!s || !CX_GET(c, x, w) || !conv_options(c, w, &o) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_semiring_conv(c->ctx, x, w, s, &o));
+}
+
+static PyObject *do_conv_vjp(cx_call *c)
+{
+    const cbx_semiring *s = algebra_arg(c);
+    const cbx_array *x, *w, *out, *cotangent;
+    cbx_conv_options o = CBX_CONV_INIT;
+    cbx_array *d[2];
+
+    if (!s || !CX_GET(c, x, w, out, cotangent) || !conv_options(c, w, &o) || !cx_begin(c)) return NULL;
+    cbx_semiring_conv_vjp(c->ctx, x, w, out, cotangent, s, &o, d);
+    return cx_results(c, 2, d, true);
+}
+
+static PyObject *do_conv_jvp(cx_call *c)
+{
+    const cbx_array *x, *w, *out, *tangent_x, *tangent_w;
+    const cbx_semiring *s = algebra_arg(c);
+    cbx_conv_options o = CBX_CONV_INIT;
+
+    if (!s || !CX_GET(c, x, w, out, tangent_x, tangent_w) || !conv_options(c, w, &o) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_semiring_conv_jvp(c->ctx, x, w, out, tangent_x, tangent_w, s, &o));
+}
+
+/* clang-format off */
+#define ALGEBRA "algebra: str = 'real'"
+#define SLIDE "padding: str | Sequence[tuple[int, int]] = 'valid', stride: int | Sequence[int] = 1, dilation: int | Sequence[int] = 1"
+#define SEMIRING(X) \
+    X(matmul, "a: Operand, b: Operand, /, " ALGEBRA ", *, merge: Array | None = None, mask: Array | None = None, mask_complement: bool = False, raw: bool = False", "Array", do_matmul, 0, \
+      "Matrix product over an algebra: 'real', 'log', 'tropical_max_plus', 'tropical_min_plus', 'euclidean' or 'boolean'. Leading axes broadcast.\n\n" \
+      "merge: joined with the product by the algebra's addition. mask: where it is False (mask_complement: True) the result is the empty value.\n" \
+      "raw: squared distances (euclidean).") \
+    X(matmul_vjp, "a: Array, b: Array, out: Array, cotangent: Array, /, " ALGEBRA, "tuple[Array, Array]", do_matmul_vjp, 0, \
+      "Cotangents of a and b from that of out = matmul(a, b, algebra). Of a maximum or minimum the first optimum takes all.") \
+    X(matmul_jvp, "a: Array, b: Array, out: Array, tangent_a: Array, tangent_b: Array, /, " ALGEBRA, "Array", do_matmul_jvp, 0, "Tangent of out = matmul(a, b, algebra).") \
+    X(conv, "x: Array, w: Array, /, " ALGEBRA ", *, " SLIDE, "Array", do_conv, 0, \
+      "Convolution over an algebra, channels last, nothing flipped: x (..., lengths, channels), w (taps, channels, channels out).\n\n" \
+      "Outside of x is the algebra's identity. padding: 'valid', 'same' or a pair (before, after) for each axis.") \
+    X(conv_vjp, "x: Array, w: Array, out: Array, cotangent: Array, /, " ALGEBRA ", *, " SLIDE, "tuple[Array, Array]", do_conv_vjp, 0, "Cotangents of x and w from that of out = conv(x, w, algebra).") \
+    X(conv_jvp, "x: Array, w: Array, out: Array, tangent_x: Array, tangent_w: Array, /, " ALGEBRA ", *, " SLIDE, "Array", do_conv_jvp, 0, "Tangent of out = conv(x, w, algebra).")
+/* clang-format on */
+CX_FUNCTIONS(cx_semiring_methods, SEMIRING)
+
+/* ---- Ell ---- */
+
+static void ell_free(cx_thing *t) { cbx_ell_free(t->handle); }
+
+/* An array argument of another dtype as contiguous elements of t; NULL without an exception if it is left out. */
+static const void *elements(cx_call *c, const char *name, cbx_dtype t, size_t *n)
+{
+    PyObject *o = cx_arg(c, name), *a = o ? cx_asarray(c->st, o, t, -1) : NULL;
+    cbx_array *handle = NULL, *flat = NULL;
+    cbx_ctx *ctx;
+
+    *n = 0;
+    if (!a) return NULL;
+    handle = cbx_array_ref(((cx_array *)a)->handle);
+    Py_DECREF(a);
+    if (!cx_hold(c, handle)) return NULL;
+    *n = cbx_array_count(handle);
+    if (cbx_array_is_contiguous(handle)) return cbx_array_data(handle);
+    if (!(ctx = cx_ctx_borrow(c->st))) return NULL;
+    if (cbx_array_create(ctx, cbx_array_get_desc(handle), &flat, &c->err) ||
+        cbx_array_read(handle, cbx_array_data_mut(flat), cbx_array_bytes(handle), &c->err))
+        cx_raise(c->err.status, c->err.message);
+    cx_ctx_return(c->st, ctx);
+    return flat && cx_hold(c, flat) && !PyErr_Occurred() ? cbx_array_data(flat) : NULL;
+}
+
+/* From CSR (start and index) or from a table of indices (rows, width). */
+static PyObject *ell_make(cx_call *c)
+{
+    size_t cols = 0, n = 0, nstart = 0, ndegree = 0, nmask = 0, rows = 0;
+    const int32_t *index = elements(c, "index", CBX_I32, &n);
+    const int64_t *start = elements(c, "start", CBX_I64, &nstart);
+    const int32_t *degree = elements(c, "degree", CBX_I32, &ndegree);
+    const uint8_t *mask = elements(c, "mask", CBX_BOOL, &nmask);
+    cbx_ell *graph = NULL;
+    cbx_status status;
+    cx_thing *t;
+
+    if (PyErr_Occurred() || !CX_GET(c, cols)) return NULL;
+    if (start) {
+        rows = nstart ? nstart - 1 : 0;
+        if (!nstart || degree || mask || start[rows] < 0 || (size_t)start[rows] > n)
+            return cx_raise(CBX_EINVAL,
+                            "Ell: 'start' must ascend from 0 to the length of 'index', without 'degree' and 'mask'");
+        if (!(t = cx_thing_new(c->st, CX_ELL))) return NULL;
+        status = cbx_ell_from_csr(t->ctx, rows, cols, start, index, &graph, &c->err);
+    } else {
+        const cbx_array_desc *d = c->nheld ? cbx_array_get_desc(c->held[0]) : NULL;
+        if (!d || d->ndim != 2)
+            return cx_raise(CBX_ESHAPE, "Ell: 'index' must have two axes (rows, width) without 'start'");
+        rows = d->shape[0];
+        if ((degree && ndegree != rows) || (mask && nmask != n))
+            return cx_raise(CBX_ESHAPE, "Ell: 'degree' must be of length rows, and 'mask' of the shape of 'index'");
+        if (!(t = cx_thing_new(c->st, CX_ELL))) return NULL;
+        status = cbx_ell_create(
+            t->ctx, &(cbx_ell_source){ sizeof(cbx_ell_source), rows, cols, d->shape[1], index, degree, mask, NULL },
+            &graph, &c->err);
+    }
+    t->handle = graph;
+    return cx_thing_made(t, status, &c->err);
+}
+
+typedef size_t (*count_of)(const cbx_ell *);
+static PyObject *ell_count(cx_call *c)
+{
+    cx_thing *t = cx_thing_self(c);
+    return t ? PyLong_FromSize_t(((count_of)c->fn)(t->handle)) : NULL;
+}
+
+static PyObject *ell_pack(cx_call *c)
+{
+    cx_thing *t = cx_thing_self(c);
+    const cbx_array *entries;
+
+    if (!t || !CX_GET(c, entries) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_ell_pack(c->ctx, t->handle, entries));
+}
+
+typedef cbx_array *(*product_of)(cbx_ctx *, const cbx_ell *, const cbx_array *, const cbx_array *,
+                                 const cbx_semiring *);
+static PyObject *ell_product(cx_call *c)
+{
+    const cbx_semiring *s = algebra_arg(c);
+    cx_thing *t = cx_thing_self(c);
+    const cbx_array *values, *b;
+
+    if (!t || !s || !CX_GET(c, values, b) || !cx_begin(c)) return NULL;
+    return cx_result(c, ((product_of)c->fn)(c->ctx, t->handle, values, b, s));
+}
+
+typedef void (*vjp_of)(cbx_ctx *, const cbx_ell *, const cbx_array *, const cbx_array *, const cbx_array *,
+                       const cbx_array *, const cbx_semiring *, cbx_array **);
+static PyObject *ell_vjp(cx_call *c)
+{
+    const cbx_array *values, *b, *out, *cotangent;
+    const cbx_semiring *s = algebra_arg(c);
+    cx_thing *t = cx_thing_self(c);
+    cbx_array *d[2];
+
+    if (!t || !s || !CX_GET(c, values, b, out, cotangent) || !cx_begin(c)) return NULL;
+    ((vjp_of)c->fn)(c->ctx, t->handle, values, b, out, cotangent, s, d);
+    return cx_results(c, 2, d, true);
+}
+
+typedef cbx_array *(*jvp_of)(cbx_ctx *, const cbx_ell *, const cbx_array *, const cbx_array *, const cbx_array *,
+                             const cbx_array *, const cbx_array *, const cbx_semiring *);
+static PyObject *ell_jvp(cx_call *c)
+{
+    const cbx_array *values, *b, *out, *tangent_values, *tangent_b;
+    const cbx_semiring *s = algebra_arg(c);
+    cx_thing *t = cx_thing_self(c);
+
+    if (!t || !s || !CX_GET(c, values, b, out, tangent_values, tangent_b) || !cx_begin(c)) return NULL;
+    return cx_result(c, ((jvp_of)c->fn)(c->ctx, t->handle, values, b, out, tangent_values, tangent_b, s));
+}
+
+static PyObject *ell_softmax(cx_call *c)
+{
+    cx_thing *t = cx_thing_self(c);
+    const cbx_array *values;
+
+    if (!t || !CX_GET(c, values) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_ell_softmax(c->ctx, t->handle, values));
+}
+
+static PyObject *ell_softmax_vjp(cx_call *c)
+{
+    const cbx_array *out, *cotangent;
+    cx_thing *t = cx_thing_self(c);
+
+    if (!t || !CX_GET(c, out, cotangent) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_ell_softmax_vjp(c->ctx, t->handle, out, cotangent));
+}
+
+static PyObject *ell_rcm(cx_call *c)
+{
+    cx_thing *t = cx_thing_self(c);
+    size_t n = t ? cbx_ell_rows(t->handle) : 0;
+    cbx_array *order = NULL;
+    cbx_status status;
+
+    if (!t || !cx_begin(c)) return NULL;
+    order = cbx_zeros(c->ctx, 1, &n, CBX_I32);
+    status = cbx_ell_rcm(c->ctx, t->handle, cbx_array_data_mut(order), &c->err);
+    return status ? (cx_fine(c, status), NULL) : cx_result(c, order);
+}
+
+static PyObject *ell_reorder(cx_call *c)
+{
+    cx_thing *t = cx_thing_self(c), *made;
+    size_t n = 0;
+    const int32_t *order = t ? elements(c, "order", CBX_I32, &n) : NULL;
+    cbx_ell *graph = NULL;
+    cbx_status status;
+
+    if (!order) return NULL;
+    if (n != cbx_ell_rows(t->handle)) return cx_raise(CBX_ESHAPE, "reorder: 'order' must be of length rows");
+    if (!(made = cx_thing_new(c->st, CX_ELL))) return NULL;
+    status = cbx_ell_reorder(made->ctx, t->handle, order, &graph, &c->err);
+    made->handle = graph;
+    return cx_thing_made(made, status, &c->err);
+}
+
+/* clang-format off */
+#define VALUES "values: Array, b: Array, "
+#define BACK VALUES "out: Array, cotangent: Array, /, " ALGEBRA
+#define FORTH VALUES "out: Array, tangent_values: Array, tangent_b: Array, /, " ALGEBRA
+#define ELL(X) \
+    X(rows, "/", "int", ell_count, cbx_ell_rows, "Number of rows.") \
+    X(cols, "/", "int", ell_count, cbx_ell_cols, "Number of columns.") \
+    X(width, "/", "int", ell_count, cbx_ell_width, "Places of a row.") \
+    X(edges, "/", "int", ell_count, cbx_ell_edges, "Number of edges.") \
+    X(pack, "entries: Array, /", "Array", ell_pack, 0, "Entries of a graph made from CSR, in their order there, as values (rows, width).") \
+    X(matmul, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_matmul, "The matrix with these values (rows, width) by b (cols, d), over an algebra.") \
+    X(matmul_vjp, BACK, "tuple[Array, Array]", ell_vjp, cbx_ell_matmul_vjp, "Cotangents of values and b from that of out = matmul(values, b, algebra).") \
+    X(matmul_jvp, FORTH, "Array", ell_jvp, cbx_ell_matmul_jvp, "Tangent of out = matmul(values, b, algebra).") \
+    X(matmul_transposed, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_matmul_transposed, "The transposed matrix with these values by b (rows, d).") \
+    X(matmul_transposed_vjp, BACK, "tuple[Array, Array]", ell_vjp, cbx_ell_matmul_transposed_vjp, "Cotangents of values and b from that of out = matmul_transposed(values, b, algebra).") \
+    X(matmul_transposed_jvp, FORTH, "Array", ell_jvp, cbx_ell_matmul_transposed_jvp, "Tangent of out = matmul_transposed(values, b, algebra).") \
+    X(aggregate, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_aggregate, "Sum ('real'), maximum or minimum ('tropical_max_plus', 'tropical_min_plus') over the edges of values * b.") \
+    X(aggregate_vjp, BACK, "tuple[Array, Array]", ell_vjp, cbx_ell_aggregate_vjp, "Cotangents of values and b from that of out = aggregate(values, b, algebra).") \
+    X(aggregate_jvp, FORTH, "Array", ell_jvp, cbx_ell_aggregate_jvp, "Tangent of out = aggregate(values, b, algebra).") \
+    X(softmax, "values: Array, /", "Array", ell_softmax, 0, "Softmax of each row over its edges; 0 elsewhere.") \
+    X(softmax_vjp, "out: Array, cotangent: Array, /", "Array", ell_softmax_vjp, 0, "Cotangent of values from that of out = softmax(values); the tangent by the same map.") \
+    X(rcm, "/", "Array", ell_rcm, 0, "Order of the vertices of a square graph by reverse Cuthill-McKee: vertex order[i] should be called i.") \
+    X(reorder, "order: Samples, /", "Ell", ell_reorder, 0, "The square graph with vertex order[i] called i.")
+/* clang-format on */
+CX_TYPE_FUNCTIONS(ell_methods, ELL)
+
+const cx_thing_type cx_ell_thing = {
+    "calibrax_c.array.semiring.Ell",
+    "A sparse matrix in ELL form: which places of a table (rows, width) are edges, and to which column each leads. "
+    "Values are arrays "
+    "(rows, width) of their own.\n\nindex: columns (rows, width); row i has its first degree[i] places, and none where "
+    "mask is False. "
+    "With start: the columns of compressed rows (CSR), entries start[i] to start[i + 1] of row i. It never changes; "
+    "any number of threads may use it.",
+    ell_free,
+    ell_methods,
+    &(cx_function){ "Ell",
+                    "index: Array | Sequence[Sequence[int]] | Sequence[int], cols: int, *, start: Samples | None = "
+                    "None, degree: Samples | None = None, mask: Array | None = None",
+                    "Ell", ell_make, 0, NULL, 0 },
+};
