@@ -1,5 +1,5 @@
 /*
- * calibrax baseline: names a run that others are held against.
+ * calibrax baseline: names the run that later ones are compared with.
  */
 #include <string.h>
 
@@ -16,11 +16,16 @@ typedef struct baseline_args {
 static const opt_spec baseline_options[] = {
     SELECT_STORE_ROWS(baseline_args),
     { "run", 0, OPT_STRING, offsetof(baseline_args, run), "ID", "latest",
-      "the run: an id, the beginning of one, or latest" },
-    { "name", 0, OPT_STRING, offsetof(baseline_args, name), "NAME", CBX_BASELINE_MAIN, "the baseline to set" },
+      "the run: an id, the beginning of one, or latest", "@runs" },
+    { "name", 0, OPT_STRING, offsetof(baseline_args, name), "NAME", CBX_BASELINE_MAIN, "name of the baseline",
+      "@baselines" },
     { "list", 0, OPT_FLAG, offsetof(baseline_args, list), NULL, NULL, "list the baselines instead" },
     { "remove", 0, OPT_FLAG, offsetof(baseline_args, remove), NULL, NULL, "remove the baseline instead" },
     SELECT_JSON_ROW(baseline_args),
+};
+static const opt_rule baseline_rules[] = {
+    { "list", OPT_EXCLUDES, "remove run name" },
+    { "remove", OPT_EXCLUDES, "run" },
 };
 static const baseline_args baseline_defaults = { .run = "latest", .name = CBX_BASELINE_MAIN };
 
@@ -102,7 +107,6 @@ static int run_baseline(const opt_run *run)
     cbx_err err = CBX_ERR_INIT;
     int status;
 
-    if (a->list && a->remove) return opt_fail(run->program, "--list and --remove exclude each other");
     status = select_open(run, &a->select, false, &store);
     if (status) return status;
     if (a->list) {
@@ -119,15 +123,17 @@ static int run_baseline(const opt_run *run)
 }
 
 const opt_command baseline_command = {
-    "baseline",
-    "--data DIR [--run ID] [--name NAME]",
-    "set, list or remove baselines",
-    "Keeps a copy of a run as the baseline of a name; the Python package knows the one named main. Exit status 2 of "
-    "--list when there is none, or one that cannot be read.",
-    baseline_options,
-    CBX_LEN(baseline_options),
-    sizeof(baseline_args),
-    &baseline_defaults,
-    0,
-    run_baseline,
+    .name = "baseline",
+    .synopsis = "[--run ID] [--name NAME] | --list | --remove [--name NAME]",
+    .summary = "set, list or remove the baselines that runs are checked against",
+    .description = "Keeps a copy of a run under a name; the Python package uses the one named main. With --list exit "
+                   "status 2 if there is "
+                   "none, or one that cannot be read.",
+    .options = baseline_options,
+    .noptions = CBX_LEN(baseline_options),
+    .args_size = sizeof(baseline_args),
+    .defaults = &baseline_defaults,
+    .run = run_baseline,
+    .rules = baseline_rules,
+    .nrules = CBX_LEN(baseline_rules),
 };

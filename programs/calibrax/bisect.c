@@ -26,28 +26,31 @@ static const opt_spec bisect_options[] = {
     { "bad", 'b', OPT_STRING, AT(bad), "REV", "HEAD", "a commit that is known to be bad" },
     { "build", 0, OPT_STRING, AT(build), "CMD", "nothing to build",
       "run once in the worktree of each commit that is measured" },
-    { "bench", 0, OPT_STRING, AT(bench), "CMD", NULL, "run for each value, in the same place" },
+    { "bench", 0, OPT_STRING, AT(bench), "CMD", NULL, "run for each value, in the same worktree" },
     { "metric", 'm', OPT_STRING, AT(metric), "NAME", "seconds of the launch",
-      "the value is the last number behind NAME in what the benchmark prints" },
+      "the value is the last number behind NAME in the output of the benchmark" },
     { "higher-is-better", 0, OPT_FLAG, AT(higher), NULL, NULL, "the value is a rate, not a cost" },
-    { "any-change", 0, OPT_FLAG, AT(any), NULL, NULL, "look for an improvement just the same" },
+    { "any-change", 0, OPT_FLAG, AT(any), NULL, NULL, "search for an improvement, too" },
     { "paired", 0, OPT_FLAG, AT(paired), NULL, NULL,
-      "launch the good commit beside each other one and take ratios: a slow drift of the machine cancels" },
-    { "confidence", 0, OPT_NUMBER, AT(confidence), "P", "0.95", "probability at which to stop" },
+      "launch the good commit beside each other one and use ratios: a slow drift of the machine cancels" },
+    { "confidence", 0, OPT_SHARE, AT(confidence), "P", "0.95", "probability at which to stop" },
     { "end-launches", 0, OPT_POSITIVE, AT(end_launches), "N", "60",
-      "most launches of each end to see whether they differ; fewer once more would hardly tell" },
-    { "max-launches", 0, OPT_POSITIVE, AT(max_launches), "N", "1000", "most launches of the whole search" },
-    { "timeout", 0, OPT_NUMBER, AT(timeout), "SECONDS", "3600", "longest launch" },
-    { "build-timeout", 0, OPT_NUMBER, AT(build_timeout), "SECONDS", "3600", "longest build" },
-    { "keep-builds", 0, OPT_POSITIVE, AT(keep_builds), "N", "16", "worktrees kept at a time" },
-    { "repository", 'C', OPT_STRING, AT(repository), "DIR", "the current folder", "where the history is" },
+      "maximum number of launches of each end to decide whether they differ" },
+    { "max-launches", 0, OPT_POSITIVE, AT(max_launches), "N", "1000",
+      "maximum number of launches of the whole search" },
+    { "timeout", 0, OPT_ABOVE, AT(timeout), "SECONDS", "3600", "maximum time of a launch" },
+    { "build-timeout", 0, OPT_ABOVE, AT(build_timeout), "SECONDS", "3600", "maximum time of a build" },
+    { "keep-builds", 0, OPT_POSITIVE, AT(keep_builds), "N", "16", "number of worktrees kept at a time" },
+    { "repository", 'C', OPT_STRING, AT(repository), "DIR", "the current folder", "the repository" },
     { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL,
-      "go on with what the state file holds; without it that is set aside as FILE.before" },
-    { "state", 0, OPT_STRING, AT(state), "FILE", "one in the cache folder", "where everything measured is kept" },
-    { "scratch", 0, OPT_STRING, AT(scratch), "DIR", "the cache folder", "where worktrees are made, and removed again" },
-    { "quiet", 'q', OPT_FLAG, AT(quiet), NULL, NULL, "no progress on standard error" },
+      "continue with the content of the state file; without it that file is renamed to FILE.before" },
+    { "state", 0, OPT_STRING, AT(state), "FILE", "one in the cache folder", "file that keeps everything measured" },
+    { "scratch", 0, OPT_STRING, AT(scratch), "DIR", "the cache folder",
+      "folder in which worktrees are made, and removed again" },
+    { "quiet", 'q', OPT_FLAG, AT(quiet), NULL, NULL, "print no progress on standard error" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
+static const opt_rule bisect_rules[] = { { "", OPT_NEEDS, "good" }, { "", OPT_NEEDS, "bench" } };
 
 static void progress(void *user, const cbx_bisect_progress *p)
 {
@@ -57,7 +60,7 @@ static void progress(void *user, const cbx_bisect_progress *p)
     case CBX_BISECT_BROKE: fprintf(stderr, "%.12s  left out: %s\n", p->commit, p->reason); break;
     case CBX_BISECT_LAUNCHED:
         fprintf(stderr, "%.12s  %.6g", p->commit, p->value);
-        if (isfinite(p->probability)) fprintf(stderr, "  the likeliest commits hold %.1f %%", 100 * p->probability);
+        if (isfinite(p->probability)) fprintf(stderr, "  the most probable commits have %.1f %%", 100 * p->probability);
         fputc('\n', stderr);
         break;
     }
@@ -72,42 +75,34 @@ static const char *subject_of(const opt_run *run, const bisect_args *a, const ch
 
 /* --- for machines --- */
 
-static cbx_json *commit_json(const opt_run *run, const bisect_args *a, cbx_bisect *b, size_t commit)
-{
-    cbx_json *o = cbx_json_new_object();
-    const char *name = cbx_bisect_name(b, commit), *reason = cbx_bisect_reason(b, commit);
-    bool ok = o && cbx_json_set_string(o, "commit", name) &&
-              cbx_json_set_string(o, "subject", subject_of(run, a, name)) &&
-              cbx_json_set_double(o, "probability", cbx_bisect_probability(b, commit)) &&
-              cbx_json_set_int(o, "launches", (int64_t)cbx_bisect_launches_at(b, commit)) &&
-              cbx_json_set_string(o, "broken", reason);
-
-    if (ok) return o;
-    cbx_json_unref(o);
-    return NULL;
-}
-
-static bool put_numbers(cbx_json *o, const cbx_bisect *b, const cbx_bisect_result *r)
-{
-    return cbx_json_set_string(o, "schema", "calibrax-bisection") && cbx_json_set_int(o, "version", 1) &&
-           cbx_json_set_string(o, "outcome", cbx_bisect_outcome_name(r->outcome)) &&
-           cbx_json_set_string(o, "good", cbx_bisect_name(b, CBX_BISECT_GOOD_END)) &&
-           cbx_json_set_string(o, "bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1)) &&
-           cbx_json_set_int(o, "candidates", (int64_t)cbx_bisect_count(b)) &&
-           cbx_json_set_double(o, "probability", r->probability) && cbx_json_set_double(o, "change", r->change) &&
-           cbx_json_set_double(o, "change_error", r->change_error) && cbx_json_set_double(o, "noise", r->noise) &&
-           cbx_json_set_bool(o, "relative", r->relative) && cbx_json_set_double(o, "odds", r->odds) &&
-           cbx_json_set_int(o, "launches", (int64_t)r->launches) &&
-           cbx_json_set_int(o, "end_launches", (int64_t)r->end_launches) &&
-           cbx_json_set_int(o, "broken_commits", (int64_t)r->broken);
-}
-
 static cbx_json *result_json(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
 {
     cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
-    bool ok = o && list && put_numbers(o, b, r);
+    bool ok = o && list && cbx_json_set_string(o, "schema", "calibrax-bisection") &&
+              cbx_json_set_int(o, "version", 1) &&
+              cbx_json_set_string(o, "outcome", cbx_bisect_outcome_name(r->outcome)) &&
+              cbx_json_set_string(o, "good", cbx_bisect_name(b, CBX_BISECT_GOOD_END)) &&
+              cbx_json_set_string(o, "bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1)) &&
+              cbx_json_set_int(o, "candidates", (int64_t)cbx_bisect_count(b)) &&
+              cbx_json_set_double(o, "probability", r->probability) && cbx_json_set_double(o, "change", r->change) &&
+              cbx_json_set_double(o, "change_error", r->change_error) && cbx_json_set_double(o, "noise", r->noise) &&
+              cbx_json_set_bool(o, "relative", r->relative) && cbx_json_set_double(o, "odds", r->odds) &&
+              cbx_json_set_int(o, "launches", (int64_t)r->launches) &&
+              cbx_json_set_int(o, "end_launches", (int64_t)r->end_launches) &&
+              cbx_json_set_int(o, "broken_commits", (int64_t)r->broken);
 
-    for (size_t i = 0; ok && i < r->nsuspects; i++) ok = cbx_json_push(list, commit_json(run, a, b, r->suspects[i]));
+    for (size_t i = 0; ok && i < r->nsuspects; i++) {
+        const size_t commit = r->suspects[i];
+        const char *name = cbx_bisect_name(b, commit);
+        cbx_json *c = cbx_json_new_object();
+        ok = c && cbx_json_set_string(c, "commit", name) &&
+             cbx_json_set_string(c, "subject", subject_of(run, a, name)) &&
+             cbx_json_set_double(c, "probability", cbx_bisect_probability(b, commit)) &&
+             cbx_json_set_int(c, "launches", (int64_t)cbx_bisect_launches_at(b, commit)) &&
+             cbx_json_set_string(c, "broken", cbx_bisect_reason(b, commit));
+        if (!ok) cbx_json_unref(c);
+        ok = ok && cbx_json_push(list, c);
+    }
     if (ok) ok = cbx_json_set(o, "suspects", cbx_json_ref(list));
     cbx_json_unref(list);
     if (ok) return o;
@@ -116,15 +111,6 @@ static cbx_json *result_json(const opt_run *run, const bisect_args *a, cbx_bisec
 }
 
 /* --- for people --- */
-
-static void print_change(const cbx_bisect_result *r)
-{
-    if (r->relative)
-        printf("%+.2f %% (standard error %.2f %%), noise of a launch %.2f %%", 100 * r->change, 100 * r->change_error,
-               100 * r->noise);
-    else
-        printf("%+.6g (standard error %.2g), noise of a launch %.2g", r->change, r->change_error, r->noise);
-}
 
 static void print_suspects(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
 {
@@ -143,7 +129,7 @@ static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b
         [CBX_BISECT_RUNNING] = "not decided yet",
         [CBX_BISECT_FOUND] = "the first bad commit is",
         [CBX_BISECT_UNCHANGED] = "the ends do not differ: there is nothing to find",
-        [CBX_BISECT_SWAPPED] = "the bad end is better than the good one: swap them, or look with --any-change",
+        [CBX_BISECT_SWAPPED] = "the bad end is better than the good one: swap them, or search with --any-change",
         [CBX_BISECT_UNDECIDED] = "undecided: more launches are needed (--max-launches, --end-launches, --resume)",
         [CBX_BISECT_BROKEN_END] = "an end cannot be measured",
     };
@@ -155,62 +141,52 @@ static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b
     if (good) printf("good end: %s\n", good);
     if (bad) printf("bad end: %s\n", bad);
     if (isfinite(r->change)) {
-        printf("change: ");
-        print_change(r);
-        putchar('\n');
+        if (r->relative)
+            printf("change: %+.6g %% (standard error %.6g %%), noise of a launch %.6g %%\n", 100 * r->change,
+                   100 * r->change_error, 100 * r->noise);
+        else
+            printf("change: %+.6g (standard error %.6g), noise of a launch %.6g\n", r->change, r->change_error,
+                   r->noise);
     }
     if (isfinite(r->probability)) printf("probability: %.1f %%, ", 100 * r->probability);
     printf("%zu launches, %zu commits, %zu of them broken\n", r->launches, cbx_bisect_count(b), r->broken);
 }
 
-/* Exit status of an outcome (the contract of all programs). */
-static int status_of(cbx_bisect_outcome outcome)
+static int run_bisect(const opt_run *run)
 {
+    const bisect_args *a = run->args;
     static const int statuses[] = {
         [CBX_BISECT_RUNNING] = EXIT_UNDECIDED,   [CBX_BISECT_FOUND] = EXIT_PASS,
         [CBX_BISECT_UNCHANGED] = EXIT_ERROR,     [CBX_BISECT_SWAPPED] = EXIT_ERROR,
         [CBX_BISECT_UNDECIDED] = EXIT_UNDECIDED, [CBX_BISECT_BROKEN_END] = EXIT_ERROR,
     };
-    return statuses[outcome];
-}
-
-static void fill_opts(const bisect_args *a, cbx_bisect_run_opts *o)
-{
-    o->repository = a->repository;
-    o->good = a->good;
-    o->bad = a->bad ? a->bad : "HEAD";
-    o->build = a->build;
-    o->bench = a->bench;
-    o->metric = a->metric;
-    o->paired = a->paired;
-    o->build_timeout_s = a->build_timeout;
-    o->bench_timeout_s = a->timeout;
-    o->keep_builds = a->keep_builds;
-    o->scratch = a->scratch;
-    o->state_path = a->state;
-    o->resume = a->resume;
-    o->search.confidence = a->confidence;
-    o->search.end_launches = a->end_launches;
-    o->search.max_launches = a->max_launches;
-    o->search.higher_is_better = a->higher;
-    o->search.any_change = a->any;
-    o->stop = stop_catch();
-    o->progress = a->quiet ? NULL : progress;
-}
-
-static int run_bisect(const opt_run *run)
-{
-    const bisect_args *a = run->args;
-    cbx_bisect_run_opts opts = CBX_BISECT_RUN_OPTS_INIT;
+    cbx_bisect_run_opts o = CBX_BISECT_RUN_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
     cbx_bisect_result r;
     cbx_bisect *b = NULL;
     int status = EXIT_PASS;
 
-    if (!a->good) return opt_fail(run->program, "bisect: --good is missing: name a commit that was still good");
-    if (!a->bench) return opt_fail(run->program, "bisect: --bench is missing: name the command to measure");
-    fill_opts(a, &opts);
-    if (cbx_bisect_run(run->ctx, &opts, &b, &err)) {
+    o.repository = a->repository;
+    o.good = a->good;
+    o.bad = a->bad ? a->bad : "HEAD";
+    o.build = a->build;
+    o.bench = a->bench;
+    o.metric = a->metric;
+    o.paired = a->paired;
+    o.build_timeout_s = a->build_timeout;
+    o.bench_timeout_s = a->timeout;
+    o.keep_builds = a->keep_builds;
+    o.scratch = a->scratch;
+    o.state_path = a->state;
+    o.resume = a->resume;
+    o.search.confidence = a->confidence;
+    o.search.end_launches = a->end_launches;
+    o.search.max_launches = a->max_launches;
+    o.search.higher_is_better = a->higher;
+    o.search.any_change = a->any;
+    o.stop = stop_catch();
+    o.progress = a->quiet ? NULL : progress;
+    if (cbx_bisect_run(run->ctx, &o, &b, &err)) {
         status = opt_fail(run->program, "%s", err.message);
         return err.status == CBX_EINTERRUPTED ? EXIT_STOPPED : status;
     }
@@ -219,27 +195,26 @@ static int run_bisect(const opt_run *run)
         status = print_json(run->program, result_json(run, a, b, &r));
     else
         print_result(run, a, b, &r);
-    if (!status) status = status_of(r.outcome);
+    if (!status) status = statuses[r.outcome];
     cbx_bisect_free(b);
     return status;
 }
 
 const opt_command bisect_command = {
-    "bisect",
-    "--good REV [--bad REV] [--build CMD] --bench CMD [OPTION]...",
-    "find the commit that made a benchmark slower",
-    "Searches the commits between two ends for the first one whose benchmark is worse. Both ends are measured first; "
-    "each launch "
-    "after that is spent where it tells most, until one commit is the answer with the probability asked for. Merges "
-    "are followed, "
-    "commits that do not build are left out, and the checkout is never touched: commits are built in worktrees of "
-    "their own. Exit "
-    "status: 0 found, 2 nothing to find or a fault, 3 undecided, 130 interrupted; --resume goes on with what was "
-    "measured.",
-    bisect_options,
-    CBX_LEN(bisect_options),
-    sizeof(bisect_args),
-    NULL,
-    0,
-    run_bisect,
+    .name = "bisect",
+    .synopsis = "--good REV [--bad REV] [--build CMD] --bench CMD [OPTION]...",
+    .summary = "find the commit that made a benchmark slower",
+    .description = "Searches the commits between two ends for the first one whose benchmark is worse. Both ends are "
+                   "measured first; each further launch "
+                   "measures the commit that informs most, until one commit is the answer with the given confidence. "
+                   "Merges are followed, commits that do not "
+                   "build are left out, and the checkout is never changed: commits are built in worktrees of their "
+                   "own. Exit status 0: found; 2: nothing to "
+                   "find, or a fault; 3: undecided; 130: interrupted, and --resume continues with what was measured.",
+    .options = bisect_options,
+    .noptions = CBX_LEN(bisect_options),
+    .args_size = sizeof(bisect_args),
+    .run = run_bisect,
+    .rules = bisect_rules,
+    .nrules = CBX_LEN(bisect_rules),
 };

@@ -1,9 +1,9 @@
 /*
- * calibrax profile: what a command, or a C function of a shared object, takes.
+ * calibrax profile: the time and resources that a command, or a function of a shared object or a Python module, uses.
  *
  * A function NAME is `void NAME(void *state)`; state comes from `void *NAME_setup(void)` and goes to `void NAME_teardown(void *state)`
- * where the shared object has them (profile_plugin.c); of a Python module it is any callable (profile_module.c).  What is asked beside has
- * files of its own: profile_work.c, profile_sizes.c, profile_compile.c, profile_emissions.c.
+ * where the shared object has them (profile_plugin.c); of a Python module it is any callable (profile_module.c).  Other measurements have
+ * files of their own: profile_work.c, profile_sizes.c, profile_compile.c, profile_emissions.c.
  */
 #include "programs/calibrax/profile.h"
 
@@ -21,59 +21,91 @@
 static const opt_spec profile_options[] = {
     { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1", "runs or calls before, which do not count" },
     { "iterations", 'n', OPT_POSITIVE, AT(iterations), "N", "10 runs; 30 samples of a C function, 10 of a Python one",
-      "how many count" },
-    { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "10; 1 for a function",
-      "time between looks at a command; least length of a timed window of a function" },
-    { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL, "shared object with the function, instead of a command" },
+      "number of runs or samples that count" },
+    { "sample-ms", 0, OPT_ABOVE, AT(sample_ms), "MS", "10; 1 for a function",
+      "time between two samples of a command; minimum length of a timed window of a function" },
+    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "show the output of the command" },
+    { "ignore-failure", 'i', OPT_FLAG, AT(ignore_failure), NULL, NULL,
+      "count runs of a command with an exit status other than 0, too" },
+    { "gpu", 0, OPT_INT, AT(gpu), "N", "none",
+      "watch this device of NVIDIA: its memory, use, clock, power, temperature, and why it was slowed down" },
+    { "gpu-index", 0, OPT_INT, AT(gpu), "N", NULL, NULL },
+    { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
+    { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
+      "keep the result as a run of this store, which is made if missing" },
+    { "name", 0, OPT_STRING, AT(name), "NAME", "the command's or function's", "name of the point in that run" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+    { "A function instead of a command", 0, OPT_GROUP, 0, NULL, NULL, NULL },
+    { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL, "shared object with the function" },
     { "module", 0, OPT_STRING, AT(module), "MODULE", NULL,
-      "Python module with the function, by its dotted name or the path of its file, instead of a command; it runs in "
-      "an interpreter of its own" },
+      "Python module with the function, by its dotted name or the path of its file; it runs in an interpreter of its "
+      "own" },
     { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "with --module: the interpreter" },
     { "function", 0, OPT_STRING, AT(function), "NAME", NULL,
-      "of --plugin: void NAME(void *state); NAME_setup and NAME_teardown are used if they are there; of --module: it "
-      "is called without arguments" },
+      "of --plugin: void NAME(void *state), with NAME_setup and NAME_teardown if they exist; of --module: called "
+      "without arguments" },
     { "flops", 0, OPT_FLAG, AT(flops), NULL, NULL,
-      "the function's operations: counted by hardware, else as `void NAME_work(void *state, double *flop, double "
-      "*bytes)` "
-      "says; with --shapes by trace; with --module as XLA tells them, where the interpreter has jax" },
+      "count its operations: by hardware, else as `void NAME_work(void *state, double *flop, double *bytes)` "
+      "computes them; with --shapes by trace; with --module by XLA, where the interpreter has jax" },
     { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
       "with --flops: its place under the measured roofs of a core of this machine" },
     { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64",
-      "with --roofline: of the arithmetic: float64, float32, float16, bfloat16 or int8" },
-    { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL,
-      "what a call of the function takes at its peak, and what it keeps" },
+      "with --roofline: type of the arithmetic: float64, float32, float16, bfloat16 or int8",
+      "float64 float32 float16 bfloat16 int8" },
+    { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL, "the peak memory of a call, and what it keeps" },
     { "shapes", 0, OPT_LIST, AT(shapes), "TYPE:AxB,...", NULL,
       "the function is one of arrays (calibrax/array/fn.h) and gets operands of these types and shapes" },
-    { "results", 0, OPT_POSITIVE, AT(results), "N", "1", "with --shapes: how many arrays it gives" },
+    { "results", 0, OPT_POSITIVE, AT(results), "N", "1", "with --shapes: how many arrays it returns, at most 64" },
+    { "Growth and first calls", 0, OPT_GROUP, 0, NULL, NULL, NULL },
     { "sizes", 0, OPT_LIST, AT(sizes), "N,...", NULL,
-      "measure at these sizes and tell the order of growth: the command has its size at {}, the function from `void "
+      "measure at these sizes and fit the order of growth: the command has its size at {}, the function from `void "
       "*NAME_setup_size(size_t size)`; exit status 3 where the sizes do not decide" },
-    { "compile", 0, OPT_FLAG, AT(compile), NULL, NULL, "what the first call costs beyond later ones, over launches" },
-    { "launches", 0, OPT_POSITIVE, AT(launches), "N", "10", "with --compile: how many of each kind" },
+    { "compile", 0, OPT_FLAG, AT(compile), NULL, NULL,
+      "measure the cost of the first call beyond later ones, over launches" },
+    { "launches", 0, OPT_POSITIVE, AT(launches), "N", "10", "with --compile: number of launches of each kind" },
     { "cache-env", 0, OPT_STRING, AT(cache_env), "NAME", NULL,
       "with --compile: variable that names the folder of compiled code; launches with an empty and with a filled one" },
-    { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL, "of processors, memory and, with --gpu, the device" },
+    { "Energy and emissions", 0, OPT_GROUP, 0, NULL, NULL, NULL },
+    { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL,
+      "measure the energy of processors, memory and, with --gpu, the device" },
     { "country", 0, OPT_STRING, AT(country), "CODE", NULL,
-      "with --energy: carbon dioxide, too, by the mean of its grid" },
+      "with --energy: carbon dioxide, too, by the mean of the country's grid" },
     { "region", 0, OPT_STRING, AT(region), "CODE", "the whole country",
       "with --energy: of a part of the country: a state of the USA, a province of Canada or China, a bidding zone of "
       "Sweden or Norway; its code, such as US-CA or SE3, or with --country its name" },
     { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the grid's yearly mean",
       "with --energy: carbon dioxide by this intensity of the grid, in g/kWh" },
     { "emissions", 0, OPT_STRING, AT(emissions), "FILE", NULL,
-      "with --country, --region or --intensity: add a line to this file of codecarbon (emissions.csv), made if "
-      "missing; without energy to tell there is no line, and the exit status is 2" },
-    { "gpu", 0, OPT_INT, AT(gpu), "N", "none",
-      "watch this device of NVIDIA: its memory, use, clock, power, temperature, and why it was slowed down" },
-    { "gpu-index", 0, OPT_INT, AT(gpu), "N", NULL, "the same as --gpu" },
-    { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
-    { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
-      "keep the result as a run of this store, which is made if missing" },
-    { "name", 0, OPT_STRING, AT(name), "NAME", "the command's or function's", "of the point in that run" },
-    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "let the command print" },
-    { "ignore-failure", 'i', OPT_FLAG, AT(ignore_failure), NULL, NULL,
-      "an exit status other than 0 is a run all the same" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+      "add a line to this file of codecarbon (emissions.csv), made if missing; without measured energy there is no "
+      "line, and the exit status is 2" },
+};
+static const opt_rule profile_rules[] = {
+    { "", OPT_NEEDS, "@ plugin module" },
+    { "plugin", OPT_EXCLUDES, "module @" },
+    { "module", OPT_EXCLUDES, "@ roofline memory shapes sizes compile" },
+    { "plugin", OPT_NEEDS, "function" },
+    { "module", OPT_NEEDS, "function" },
+    { "function", OPT_NEEDS, "plugin module" },
+    { "python", OPT_NEEDS, "module" },
+    { "flops", OPT_NEEDS, "plugin module" },
+    { "roofline", OPT_NEEDS, "flops shapes" },
+    { "dtype", OPT_NEEDS, "roofline" },
+    { "memory", OPT_NEEDS, "plugin" },
+    { "memory", OPT_EXCLUDES, "shapes sizes compile" },
+    { "shapes", OPT_NEEDS, "plugin" },
+    { "results", OPT_NEEDS, "shapes" },
+    { "name", OPT_NEEDS, "data" },
+    { "ignore-failure", OPT_EXCLUDES, "plugin module" },
+    { "sizes", OPT_EXCLUDES, "compile flops shapes energy trace gpu" },
+    { "compile", OPT_EXCLUDES, "flops shapes energy trace gpu" },
+    { "shapes", OPT_EXCLUDES, "energy trace gpu" },
+    { "launches", OPT_NEEDS, "compile" },
+    { "cache-env", OPT_NEEDS, "compile" },
+    { "compile", OPT_NEEDS, "plugin cache-env" },
+    { "country", OPT_NEEDS, "energy" },
+    { "region", OPT_NEEDS, "energy" },
+    { "intensity", OPT_NEEDS, "energy" },
+    { "emissions", OPT_NEEDS, "country region intensity" },
 };
 
 static const profile_args profile_defaults = { .warmup = 1, .gpu = -1, .results = 1, .intensity = NAN };
@@ -258,66 +290,15 @@ static bool is_type(const char *name)
     return false;
 }
 
-/* Options that ask for something else than the usual, and what each needs. */
-static int check_modes(const opt_run *run, const profile_args *a)
-{
-    const struct {
-        bool wrong;
-        const char *sentence;
-    } rules[] = {
-        { a->flops && !a->plugin && !a->module, "--flops: needs --plugin or --module, and --function" },
-        { a->module && (a->roofline || a->memory || a->shapes.count || a->sizes.count || a->compile),
-          "--module goes without --roofline, --memory, --shapes, --sizes and --compile" },
-        { a->python && !a->module, "--python: needs --module" },
-        { a->emissions && !a->country && !a->region && isnan(a->intensity),
-          "--emissions: needs --country, --region or --intensity" },
-        { a->memory && (!a->plugin || a->shapes.count || a->sizes.count || a->compile),
-          "--memory: needs --plugin and --function, and goes without --shapes, --sizes and --compile" },
-        { a->shapes.count && !a->plugin, "--shapes: needs --plugin and --function" },
-        { a->plugin && a->module, "--plugin and --module exclude each other" },
-        { a->roofline && !a->flops && !a->shapes.count, "--roofline: needs --flops" },
-        { a->dtype && !a->roofline, "--dtype: needs --roofline" },
-        { a->dtype && !is_type(a->dtype), "--dtype: say float64, float32, float16, bfloat16 or int8" },
-        { a->shapes.count && (a->results < 1 || a->results > 64), "--results: say 1 to 64" },
-        { a->results != 1 && !a->shapes.count, "--results: needs --shapes" },
-        { a->name && !a->data, "--name: needs --data" },
-        { a->ignore_failure && (a->plugin || a->module), "--ignore-failure is of commands" },
-        { a->sizes.count && a->compile, "--sizes and --compile exclude each other" },
-        { (a->sizes.count || a->compile) && (a->flops || a->shapes.count),
-          "--sizes and --compile go without --flops and --shapes" },
-        { (a->sizes.count || a->compile || a->shapes.count) && (a->energy || a->trace || a->gpu >= 0),
-          "--energy, --gpu and --trace go without --sizes, --compile and --shapes" },
-        { a->sizes.count && a->sizes.count < 4, "--sizes: at least four are needed to tell an order" },
-        { (a->launches || a->cache_env) && !a->compile, "--launches and --cache-env: need --compile" },
-        { a->compile && !a->plugin && !a->cache_env,
-          "--compile of a command: needs --cache-env, the variable that names the folder of its cache" },
-    };
-    for (size_t i = 0; i < CBX_LEN(rules); i++) {
-        if (rules[i].wrong) return opt_fail(run->program, "%s", rules[i].sentence);
-    }
-    return EXIT_PASS;
-}
-
+/* What the table of options cannot say. */
 static int check_args(const opt_run *run, const profile_args *a)
 {
-    bool of_function = a->plugin || a->module;
-
-    if (of_function != (a->function != NULL))
-        return opt_fail(run->program, "%s and --function go together", a->module ? "--module" : "--plugin");
-    if ((a->country || a->region || !isnan(a->intensity)) && !a->energy)
-        return opt_fail(run->program, "%s: needs --energy",
-                        a->country  ? "--country"
-                        : a->region ? "--region"
-                                    : "--intensity");
-    if (of_function && run->words->count)
-        return opt_fail(run->program, "a command and %s exclude each other", a->module ? "--module" : "--plugin");
-    if (!of_function && !run->words->count)
-        return opt_fail(run->program,
-                        "nothing to profile: say '%s profile -- COMMAND', --plugin and --function, or --module and "
-                        "--function",
-                        run->program->name);
-    if (check_modes(run, a)) return EXIT_ERROR;
-    if (!(a->sample_ms >= 0)) return opt_fail(run->program, "--sample-ms: say more than 0");
+    if (a->dtype && !is_type(a->dtype))
+        return opt_fail(run->program, "'--dtype' must be float64, float32, float16, bfloat16 or int8, got '%s'",
+                        a->dtype);
+    if (a->results > 64) return opt_fail(run->program, "'--results' must be at most 64, got %zu", a->results);
+    if (a->sizes.count && a->sizes.count < 4)
+        return opt_fail(run->program, "'--sizes' needs four sizes or more to fit an order, got %zu", a->sizes.count);
     return EXIT_PASS;
 }
 
@@ -396,21 +377,24 @@ static int run_profile(const opt_run *run)
 }
 
 const opt_command profile_command = {
-    "profile",
-    "[OPTION]... (-- COMMAND [ARGUMENT]... | --plugin FILE --function NAME | --module MODULE --function NAME)",
-    "what a command or a function takes: time, memory, CPU, faults, switches, I/O, energy",
-    "Runs a command some times, watches all its processes, and tells the median of each quantity over the runs with an "
-    "interval "
-    "of its own. With --plugin and --function it times a C function instead, in this very process: as many calls a "
-    "window as the "
-    "clock needs, its cost taken off; with --module a Python function, in an interpreter that is started for it. Exit "
-    "status 2 when a run fails, when a call is too short to be told from none, or when the store, the trace or "
-    "the emissions that were asked for cannot be written, for want of a sensor, too: what was measured is printed all "
-    "the same.",
-    profile_options,
-    CBX_LEN(profile_options),
-    sizeof(profile_args),
-    &profile_defaults,
-    OPT_TAKES_WORDS,
-    run_profile,
+    .name = "profile",
+    .synopsis =
+        "[OPTION]... (-- COMMAND [ARGUMENT]... | --plugin FILE --function NAME | --module MODULE --function NAME)",
+    .summary = "measure the time and resources that a command or a function uses",
+    .description = "Measures wall and processor time, memory, page faults, context switches, input and output of a "
+                   "command's whole process tree over "
+                   "several runs, or the time of a call of a C or Python function, with intervals. A value that cannot "
+                   "be measured here is missing, "
+                   "with the reason. Exit status 2 also when a command fails, when a call is too short to measure, or "
+                   "when the store, the trace or the emissions that were asked "
+                   "for cannot be written, also for want of a sensor: what was measured is printed all the same.",
+    .options = profile_options,
+    .noptions = CBX_LEN(profile_options),
+    .args_size = sizeof(profile_args),
+    .defaults = &profile_defaults,
+    .flags = OPT_TAKES_WORDS,
+    .run = run_profile,
+    .rules = profile_rules,
+    .nrules = CBX_LEN(profile_rules),
+    .word = "COMMAND",
 };

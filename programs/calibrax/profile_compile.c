@@ -28,7 +28,7 @@ static cbx_status launch_function(void *user, cbx_launch_times *out, cbx_err *er
 
     snprintf(warmup, sizeof warmup, "%zu", a->warmup);
     snprintf(samples, sizeof samples, "%zu", a->iterations ? a->iterations : 5);
-    snprintf(ms, sizeof ms, "%.9g", a->sample_ms);
+    snprintf(ms, sizeof ms, "%.9g", a->sample_ms > 0 ? a->sample_ms : 1);
     return is_stopped() ? cbx_fail(err, CBX_EINTERRUPTED, "interrupted") : cbx_launch_program_run(&p, out, err);
 }
 

@@ -104,11 +104,9 @@ static int read_targets(const opt_run *run, cbx_benchmark_opts *out)
     if (!targets) return no_memory(run);
     for (size_t i = 0; i < a->targets.count; i++) {
         const char *text = "";
-        char *end;
-        double value;
+        double value = NAN;
         targets[i].name = key_of(run, a->targets.items[i], &text);
-        value = strtod(text, &end);
-        if (!targets[i].name || end == text || *end || !isfinite(value))
+        if (!targets[i].name || !opt_number(text, &value))
             return opt_fail(run->program, "--target: expected METRIC=NUMBER, found '%s'", a->targets.items[i]);
         targets[i].metric = cbx_metric_of(value);
     }

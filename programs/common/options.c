@@ -204,6 +204,7 @@ static const char *set_value(const opt_spec *s, const char *text, void *target, 
         *(int *)member = (int)n;
         return NULL;
     case OPT_NUMBER: return opt_number(text, x) && *x >= 0 ? NULL : "a number of at least 0";
+    case OPT_ABOVE: return opt_number(text, x) && *x > 0 ? NULL : "a number above 0";
     case OPT_SHARE: return opt_number(text, x) && *x > 0 && *x < 1 ? NULL : "a number between 0 and 1";
     case OPT_REAL: return opt_number(text, x) ? NULL : "a number";
     case OPT_SIZE: return byte_count(text, member) ? NULL : "a size such as 512M or 2G";

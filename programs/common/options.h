@@ -3,7 +3,7 @@
  *
  * The options of a command set members of one struct, each named by its offset, so the tables are constant.
  * Members of kinds: FLAG bool; STRING const char *; CHOICE int, the index of the word in `values`; COUNT size_t; INT int; NUMBER double,
- * at least 0; SHARE double between 0 and 1; REAL double; SIZE uint64_t (bytes, "512M", "2G"); LIST opt_list (comma-separated, adds up when
+ * at least 0; ABOVE double above 0; SHARE double between 0 and 1; REAL double; SIZE uint64_t (bytes, "512M", "2G"); LIST opt_list (comma-separated, adds up when
  * repeated); EACH opt_list (one a use); WORDS opt_list (all arguments up to the next option); MAYBE const char * (its argument is optional:
  * without one it is the option's fallback); TUPLE opt_list (one a use: as many arguments as `arg` has words, separated by '\n').
  * GROUP sets nothing: its name is the heading of the options below it, and `arg` lists the
@@ -27,6 +27,7 @@ typedef enum opt_kind {
     OPT_POSITIVE,
     OPT_INT,
     OPT_NUMBER,
+    OPT_ABOVE,
     OPT_SHARE,
     OPT_REAL,
     OPT_SIZE,

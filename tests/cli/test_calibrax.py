@@ -67,6 +67,34 @@ def numbers_are_decimal(p):
         check(tried > 10, f"{tried} options of numbers")
 
 
+def removed_verbs_name_the_new_form(p):
+    """Each of them fails with one sentence, whatever is behind it; the form that it names has help."""
+    forms = {"changepoints": "trend --changes", "diff": "compare --diff", "machine": "doctor --machine", "pareto": "compare --pareto", "profile-gpu": "profile --gpu 0 --energy",
+             "query": "show --points", "rank": "compare --rank", "runs": "show --list", "scaling": "trend --over", "validate": "check --target"}
+    for verb, form in forms.items():
+        for more in ([], ["--help"], ["--data", "store", "--json"]):
+            one_sentence(run(p, verb, *more, expect=2), f"'calibrax {verb}' has a new name: use 'calibrax {form}'", "calibrax")
+        has(run(p, "help", form.split()[0], expect=0).stdout, form.split()[1])
+        check(f"calibrax {verb}\n" not in run(p, "--man", expect=0).stdout, "the manual has the new names only")
+
+
+def values_are_completed(p):
+    document = {"id": "first", "timestamp": "2026-03-01T00:00:00+00:00", "environment": {"machine": "m"}, "metadata": {},
+                "points": [{"name": "f", "scenario": "s", "tags": {}, "metrics": {"time": {"value": 1}, "tidy": {"value": 2}, "rate": {"value": 3}}}]}
+    run(p, "ingest", "--data", "store", "--input", p.write("first.json", json.dumps(document)), expect=0)
+    run(p, "baseline", "--data", "store", "--name", "release", expect=0)
+
+    def ask(*words):
+        return [line.split("\t")[0] for line in run(p, "--complete", *words, expect=0).stdout.splitlines()]
+
+    for words, wanted in ((["trend", "--data", "store", "--metric", "ti"], ["time", "tidy"]), (["show", "--data", "store", ""], ["latest", "first"]),
+                          (["show", "--data", "store", "--run", "f"], ["first"]), (["compare", "--data", "store", "--metrics", "rate,ti"], ["rate,time", "rate,tidy"]),
+                          (["check", "--data", "store", "--baseline", ""], ["release"]), (["check", "--format", "j"], ["json", "junit"]), (["trend", "--law", ""], ["power", "amdahl", "gustafson", "usl"]),
+                          (["help", "comp"], ["compare"]), (["show", "--data", "nowhere", ""], []), (["trend", "--li"], [])):
+        equal(ask(*words), wanted, " ".join(words))
+    equal(ask("ingest", "--format", "hyper"), ["hyperfine"], "formats of importers")
+
+
 def manual_names_the_settings(p):
     text = run(p, "--man", expect=0).stdout
     has(text, ".TH CALIBRAX 1")
@@ -249,6 +277,6 @@ def a_gpu_is_measured(p):
     one_sentence(run(p, "doctor", "--machine", "--gpu", "5", expect=2, env=env), "there is no GPU 5", "calibrax")
 
 
-main([usage, help_of_a_command, numbers_are_decimal, manual_names_the_settings, doctor_tells_what_is_here, topology_is_this_machines, topology_of_another_machine,
+main([usage, help_of_a_command, numbers_are_decimal, removed_verbs_name_the_new_form, values_are_completed, manual_names_the_settings, doctor_tells_what_is_here, topology_is_this_machines, topology_of_another_machine,
       good_settings_are_shown, bad_settings_are_sentences, nperf_doctor_sees_bad_settings, a_gpu_without_fallback, a_driver_is_found_by_its_name,
       machine_with_its_sheet, a_gpu_is_measured])

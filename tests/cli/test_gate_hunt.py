@@ -143,7 +143,9 @@ def measured(name, day, value=1.0, samples=0, **metric):
     """A run of one point with one metric, a time for which lower is better."""
     draw = random.Random(name)
     found = {"value": value}
-    if samples:
+    if isinstance(samples, list):
+        found["samples"] = samples
+    elif samples:
         found["samples"] = [value * (1 + draw.uniform(-0.01, 0.01)) for _ in range(samples)]
     found.update(metric)
     return {"id": name, "timestamp": f"2026-03-{day:02d}T10:00:00+00:00", "commit": None, "branch": "main", "environment": {"machine": "m1"}, "metadata": {},
@@ -161,11 +163,62 @@ def check(now, *options, base=None):
     return gate
 
 
+def target(now, *options):
+    """`calibrax check --target` of one run file."""
+    return lambda p: p.run("check", "--input", p.write("now.json", json.dumps(now)), *options, program=CALIBRAX)
+
+
+def changes(*runs, options=()):
+    """`calibrax trend --changes --check` over runs, oldest first."""
+    def gate(p):
+        p.run("ingest", "--data", "store", "--input", *[p.write(f"{r['id']}.json", json.dumps(r)) for r in runs], program=CALIBRAX, expect=0)
+        return p.run("trend", "--changes", "--check", "--data", "store", *options, program=CALIBRAX)
+    return gate
+
+
+def level(n, value=1.0, first=1):
+    return [measured(f"r{first + i:02d}", first + i, value * (1 + 0.001 * (i % 3))) for i in range(n)]
+
+
+def twice(run):
+    """The same point once more."""
+    return dict(run, points=run["points"] * 2)
+
+
+SAMPLES_OF_30 = [29.0, 30.0, 31.0] * 3
 CHECK = [
     ("nothing changed", 0, check(measured("now", 2))),
     ("twice as slow", 1, check(measured("now", 2, 2.0))),
     ("a value that is not a number", 1, check(measured("now", 2, float("nan")))),
     ("an older run", 2, check(measured("now", 1), base=measured("base", 2))),
+    ("a time of 0", 2, check(measured("now", 2, 0.0))),
+    ("a negative time", 2, check(measured("now", 2, -5.0))),
+    ("a baseline of 0", 2, check(measured("now", 2), base=measured("base", 1, 0.0))),
+    ("a value of 1 whose samples are 30", 2, check(measured("now", 2, samples=SAMPLES_OF_30))),
+    ("a baseline whose samples contradict it", 2, check(measured("now", 2), base=measured("base", 1, 30.0, samples=[1.0] * 9))),
+    ("a threshold in hexadecimal", 2, check(measured("now", 2), "--threshold", "0x10")),
+    ("a threshold of infinity", 2, check(measured("now", 2), "--threshold", "inf")),
+    ("a threshold of NaN", 2, check(measured("now", 2), "--threshold", "nan")),
+    ("a threshold with a sign of percent", 2, check(measured("now", 2), "--threshold", "5%")),
+    ("a negative threshold", 2, check(measured("now", 2), "--threshold", "-1")),
+    ("a hexadecimal threshold of one metric", 2, check(measured("now", 2, 2.0), "--metric-threshold", "time=0x10")),
+    ("a threshold for a metric that is not there", 2, check(measured("now", 2, 2.0), "--metric-threshold", "tmie=5")),
+    ("a level of 1", 2, check(measured("now", 2), "--level", "1")),
+    ("a level of 0", 2, check(measured("now", 2), "--level", "0")),
+    ("a format that does not exist", 2, check(measured("now", 2), "--format", "jsn")),
+    ("a target beside a threshold", 2, check(measured("now", 2), "--target", "time=5", "--threshold", "1")),
+    ("a target that is met", 0, target(measured("now", 1), "--target", "time=1")),
+    ("a target that is missed", 1, target(measured("now", 1, 1.1), "--target", "time=1")),
+    ("-5 ms meets no target", 2, target(measured("now", 1, -5.0), "--target", "time=1")),
+    ("10 ms whose samples are 30 meets no target", 2, target(measured("now", 1, 10.0, samples=SAMPLES_OF_30), "--target", "time=20")),
+    ("a target that is not a number", 2, target(measured("now", 1), "--target", "time=nan")),
+    ("a target in hexadecimal", 2, target(measured("now", 1), "--target", "time=0x10")),
+    ("a target of a metric that is not there", 2, target(measured("now", 1), "--target", "tmie=1")),
+    ("a removed verb", 2, lambda p: p.run("validate", "--target", "time=1", program=CALIBRAX)),
+    ("a series of one level", 0, changes(*level(24))),
+    ("two points of one key in a run", 2, changes(*level(23), twice(measured("r24", 24)))),
+    ("runs of one time", 2, changes(*level(23), dict(measured("r24", 23), id="r24"))),
+    ("a newest value that is not a number", 1, changes(*level(23), measured("r24", 24, float("nan")))),
 ]
 
 

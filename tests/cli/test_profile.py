@@ -187,10 +187,10 @@ def a_python_function(p):
     equal((kept["metadata"]["trace"], kept["metric_defs"]["call_time"]["direction"]), ("t.json", "lower"), "where the spans are, and a definition")
     has(run(p, "--module", p.file("work.py"), "--function", "f", "-n", "2", expect=0).stdout, "samples of ")
     for args, part in ((["--module", "work", "--function", "bad"], "'bad' raised KeyError: 'x' (work.py:8)"), (["--module", "work", "--function", "g"], "no function 'g'"),
-                       (["--module", "nothing", "--function", "g"], "cannot import 'nothing'"), (["--module", "work"], "--module and --function go together"),
-                       (["--module", "work", "--function", "f", "--python", "no-python"], "no-python"), (["--python", "python3", "--", "true"], "needs --module"),
-                       (["--module", "work", "--function", "f", "--sizes", "1,2,3,4"], "--module goes without"), (["--name", "x", "--", "true"], "--name: needs --data"),
-                       (["--results", "3", "--", "true"], "--results: needs --shapes"), (["-i", "--module", "work", "--function", "f"], "--ignore-failure is of commands")):
+                       (["--module", "nothing", "--function", "g"], "cannot import 'nothing'"), (["--module", "work"], "'--module' needs '--function'"),
+                       (["--module", "work", "--function", "f", "--python", "no-python"], "no-python"), (["--python", "python3", "--", "true"], "'--python' needs '--module'"),
+                       (["--module", "work", "--function", "f", "--sizes", "1,2,3,4"], "'--module' and '--sizes' exclude each other"), (["--name", "x", "--", "true"], "'--name' needs '--data'"),
+                       (["--results", "3", "--", "true"], "'--results' needs '--shapes'"), (["-i", "--module", "work", "--function", "f"], "'--ignore-failure' and '--module' exclude each other")):
         one_sentence(run(p, *args, expect=2), part, "calibrax")
     p.write("needs.py", "import no_such_module_at_all\n")
     for module, ends in (("nothing", "No module named 'nothing'\n"), ("needs", "No module named 'no_such_module_at_all' (needs.py:1)\n")):
@@ -229,7 +229,7 @@ def emissions(p):
         short = run(p, *args[:-1], "none.csv", "--country", "FRA", "--json", "--", "true", expect=2, env=env)
         has(short.stderr, "no line for 'none.csv', since no energy could be measured")
         check(json.loads(short.stdout)["metrics"] and not os.path.exists(p.file("none.csv")), "what was measured is told, and no file is made")
-    one_sentence(run(p, "--energy", "--emissions", "e.csv", "--", "true", expect=2), "needs --country, --region or --intensity", "calibrax")
+    one_sentence(run(p, "--energy", "--emissions", "e.csv", "--", "true", expect=2), "'--emissions' needs '--country', '--region' or '--intensity'", "calibrax")
 
 
 def a_device(p):
@@ -261,13 +261,13 @@ def grids(p):
                        (["--country", "FRA", "--region", "Bretagne"], "no grid intensity of parts of 'FRA': leave the region out, which takes 67 g/kWh"),
                        (["--region", "nowhere at all"], "say a code such as 'US-CA'"), (["--country", "CAN", "--region", "quebek"], "'CA-QC' (Quebec)")):
         one_sentence(run(p, "--energy", *args, "--", "true", expect=2), part, "calibrax")
-    one_sentence(run(p, "--region", "SE3", "--", "true", expect=2), "--region: needs --energy", "calibrax")
+    one_sentence(run(p, "--region", "SE3", "--", "true", expect=2), "'--region' needs '--energy'", "calibrax")
     done = run(p, "--gpu", "0", "--energy", "--region", "SE3", "-n", "1", "-w", "0", "--", "sleep", "2.5", expect=0, env=fake_gpu(p))
     has(done.stdout, "carbon: 27 g/kWh, South-central Sweden, includes Stockholm, SWE 2025, codecarbon")
 
 
 def memory_of_a_call(p):
-    document = report(p, "--plugin", PLUGIN, "--function", "hoards", "--memory", "-n", "2", "-w", "0", "--sample-ms", "0")
+    document = report(p, "--plugin", PLUGIN, "--function", "hoards", "--memory", "-n", "2", "-w", "0", "--sample-ms", "1")
     metrics = document["metrics"]
     check(6 < metrics["memory_usage"]["value"] < 40, metrics["memory_usage"])
     check(6 < metrics["memory_retained"]["value"] < 40, metrics["memory_retained"])
@@ -333,31 +333,31 @@ def energy_says_why_not(p):
 
 def faults_are_sentences(p):
     for args, part in [
-            ([], "nothing to profile"),
-            (["--plugin", PLUGIN], "go together"),
+            ([], "'calibrax profile' needs COMMAND, '--plugin' or '--module'"),
+            (["--plugin", PLUGIN], "'--plugin' needs '--function'"),
             (["--plugin", PLUGIN, "--function", "add_up", "--", "true"], "exclude each other"),
             (["--plugin", PLUGIN, "--function", "no_such"], "has no function 'no_such'"),
             (["--plugin", "none.so", "--function", "f"], "cannot load 'none.so'"),
             (["--plugin", PLUGIN, "--function", "nothing"], "too little to tell"),
             (["--", "no-such-program"], "cannot run 'no-such-program'"),
             (["-n", "2", "--", "false"], "'false' ended with status 1"),
-            (["--flops", "--", "true"], "--flops: needs --plugin or --module"),
-            (["--roofline", "--plugin", PLUGIN, "--function", "add_up"], "--roofline: needs --flops"),
-            (["--flops", "--roofline", "--dtype", "int4", "--plugin", PLUGIN, "--function", "add_up"], "--dtype: say float64, float32, float16, bfloat16 or int8"),
+            (["--flops", "--", "true"], "'--flops' needs '--plugin' or '--module'"),
+            (["--roofline", "--plugin", PLUGIN, "--function", "add_up"], "'--roofline' needs '--flops' or '--shapes'"),
+            (["--flops", "--roofline", "--dtype", "int4", "--plugin", PLUGIN, "--function", "add_up"], "'--dtype' must be float64, float32, float16, bfloat16 or int8"),
             (["--shapes", "float32:3x,float32:3", "--plugin", PLUGIN, "--function", "product"], "'float32:3x' is no shape"),
             (["--shapes", "real:3", "--plugin", PLUGIN, "--function", "product"], "real"),
             (["--shapes", "float32:4x3,float32:4x3", "--plugin", PLUGIN, "--function", "product"], "(4, 3)"),
-            (["--memory", "--", "true"], "--memory: needs"),
-            (["--sizes", "1,2,3", "--plugin", PLUGIN, "--function", "squares"], "at least four"),
+            (["--memory", "--", "true"], "'--memory' needs '--plugin'"),
+            (["--sizes", "1,2,3", "--plugin", PLUGIN, "--function", "squares"], "needs four sizes or more"),
             (["--sizes", "1,2,3,0", "--plugin", PLUGIN, "--function", "squares"], "'0' is no size"),
             (["--sizes", "1,2,4,8", "--plugin", PLUGIN, "--function", "add_up"], "no function 'void *add_up_setup_size"),
             (["--sizes", "1,2,4,8", "--", "true"], "no {} where its size goes"),
             (["--sizes", "5,5,5,5", "-n", "1", "--", "sh", "-c", "true {}"], "different sizes"),
-            (["--compile", "--", "true"], "needs --cache-env"),
-            (["--launches", "3", "--", "true"], "need --compile"),
+            (["--compile", "--", "true"], "'--compile' needs '--plugin' or '--cache-env'"),
+            (["--launches", "3", "--", "true"], "needs '--compile'"),
             (["--compile", "--sizes", "1,2,3,4", "--plugin", PLUGIN, "--function", "squares"], "exclude each other"),
             (["--compile", "--energy", "--plugin", PLUGIN, "--function", "compiles"], "go without"),
-            (["--country", "FRA", "--", "true"], "needs --energy"),
+            (["--country", "FRA", "--", "true"], "'--country' needs '--energy'"),
             (["--energy", "--country", "Germny", "--", "true"], "did you mean 'Germany'"),
             (["--sample-ms", "0.1", "--", "true"], "say 0.001 to 3600"),
             (["--trace", "/proc/no/trace.json", "--", "true"], "/proc/no"),

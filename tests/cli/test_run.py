@@ -50,7 +50,7 @@ def a_shared_object(p):
 
 def text(p):
     done = run(p, "--plugin", PLUGIN, "-b", "model", "-n", "6", *QUICK, expect=0)
-    for part in ("model (vision): 6 launches", "accuracy", "[0.9000, 0.9000]", "met "):
+    for part in ("model (vision): 6 launches", "accuracy", "[0.9, 0.9]", "met "):
         has(done.stdout, part)
     equal(done.stderr, "", "nothing to complain of")
 
@@ -201,6 +201,7 @@ def faults_are_sentences(p):
             (["--plugin", PLUGIN, "--tag", "=x"], "expected KEY=VALUE"),
             (["--plugin", PLUGIN, "--target", "a=fast"], "expected METRIC=NUMBER"),
             (["--plugin", PLUGIN, "--target", "a=nan"], "expected METRIC=NUMBER"),
+            (["--plugin", PLUGIN, "--target", "a=0x10"], "expected METRIC=NUMBER"),
             (["--plugin", PLUGIN, "--define", "a=up"], "expected METRIC=higher, lower or info"),
             (["--plugin", PLUGIN, "--trace", "/proc/no/trace.json"], "/proc/no"),
             (["--plugin", PLUGIN, "--data", "/proc/no/store"], "/proc/no"),
