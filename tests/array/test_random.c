@@ -156,10 +156,11 @@ static double ulps(cbx_dtype t, double got, double want)
 static void draws_are_those_of_jax(void **state)
 {
     (void)state;
-    /* float32, float64 [units]; 0: the same bits.  test_erfinv.c and glibc say that the distance is XLA's error. */
+    /* float32, float64 [units]; 0: the same bits.  test_erfinv.c and test_mpfr.c show that the distance is XLA's error, and of
+     * Gumbel numbers that one unit of the inner logarithm is 1/|x| units of a number x near 0. */
     static const double limit[][2] = {
         [UNIFORM] = { 0, 0 },       [NORMAL] = { 64, 48 }, [NORMAL_PARTS] = { 64, 48 },
-        [EXPONENTIAL] = { 4, 256 }, [GUMBEL] = { 8, 8 },   [GAMMA] = { 64, 256 },
+        [EXPONENTIAL] = { 4, 256 }, [GUMBEL] = { 8, 16 },  [GAMMA] = { 64, 256 },
     };
     uint64_t *got = calloc(4096, sizeof *got);
 

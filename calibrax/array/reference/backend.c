@@ -59,9 +59,9 @@ static cbx__loop find_loop(const cbx_call *call)
     cbx_dtype t = cbx_array_dtype(call->in[call->nin - 1]);
 
     if (call->prim >= CBX_PRIM_THREEFRY && call->prim <= CBX_PRIM_RANDOM_GAMMA) return cbx__ref_random(call->prim, t);
-    if (call->prim == CBX_PRIM_CAST) return cbx__ref_cast(t, call->attrs->dtype);
-    if (call->nin == 1) return cbx__ref_unary(call->prim, t);
-    return call->nin == 2 ? cbx__ref_binary(call->prim, t) : cbx__ref_ternary(call->prim, t);
+    if (call->prim == CBX_PRIM_CAST) return cbx__loops_get()->cast(t, call->attrs->dtype);
+    if (call->nin == 1) return cbx__loops_get()->unary(call->prim, t);
+    return cbx__loops_get()->binary(call->prim, t);
 }
 
 /* True if all operands lie without gaps: then n elements are one run (they have one shape). */

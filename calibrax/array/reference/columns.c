@@ -175,7 +175,7 @@ bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wid
     if (!reduce || s.nkept == 0 || s.each < 2 || out->count == 0 || !one_step(&s, &b.step)) return false;
     last = s.kept[s.nkept - 1];
     if (s.kept_step[s.nkept - 1] != (ptrdiff_t)size || last < 4) return false;
-    b.load = from == wide ? NULL : cbx__ref_cast(from, wide);
+    b.load = from == wide ? NULL : cbx__loops_get()->cast(from, wide);
     for (size_t done = 0; done < out->count; done += last) {
         for (size_t c = 0; c < last; c += b.width, to += b.width * to_size) {
             b.first = at + c * size;

@@ -70,8 +70,8 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
     cbx__split in = cbx__split_axes(a, 1, &call->attrs->axis), result;
     size_t index[2][CBX_MAX_RANK] = { { 0 } };
     cumulator run = find_cumulator(call->prim, wide);
-    cbx__loop load = from == wide ? cbx__ref_copy(from) : cbx__ref_cast(from, wide);
-    cbx__loop store = to == wide ? cbx__ref_copy(to) : cbx__ref_cast(wide, to);
+    cbx__loop load = from == wide ? cbx__ref_copy(from) : cbx__loops_get()->cast(from, wide);
+    cbx__loop store = to == wide ? cbx__ref_copy(to) : cbx__loops_get()->cast(wide, to);
     ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(wide);
     const char *src = a->data, *dst;
     double buf[2 * CBX__LEAF];

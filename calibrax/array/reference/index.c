@@ -163,7 +163,7 @@ static cbx__loop join_loop(int mode, cbx_dtype t)
                                       [CBX_SCATTER_MUL] = CBX_PRIM_MUL,
                                       [CBX_SCATTER_MIN] = CBX_PRIM_MIN,
                                       [CBX_SCATTER_MAX] = CBX_PRIM_MAX };
-    return mode == CBX_SCATTER_SET ? NULL : cbx__ref_binary(prims[mode], t);
+    return mode == CBX_SCATTER_SET ? NULL : cbx__loops_get()->binary(prims[mode], t);
 }
 
 /* Elements to places along the only axis, in order; step: of the updates, 0 for one that all share. */

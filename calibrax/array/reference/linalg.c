@@ -436,8 +436,8 @@ static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)
     j->type = wide == CBX_C128;
     j->size = cbx_dtype_size(wide);
     j->out_size = cbx_dtype_size(out);
-    j->load = a->dtype == wide ? cbx__ref_copy(wide) : cbx__ref_cast(a->dtype, wide);
-    j->store = out == cbx__ref_wide(out) ? cbx__ref_copy(out) : cbx__ref_cast(cbx__ref_wide(out), out);
+    j->load = a->dtype == wide ? cbx__ref_copy(wide) : cbx__loops_get()->cast(a->dtype, wide);
+    j->store = out == cbx__ref_wide(out) ? cbx__ref_copy(out) : cbx__loops_get()->cast(cbx__ref_wide(out), out);
     j->m = (int)m;
     j->n = (int)n;
     j->k = (int)k;

@@ -72,8 +72,8 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     p.a = cbx__ref_strided(a);
     p.b = cbx__ref_strided(b);
     p.r = cbx__ref_strided(*out);
-    p.load = t == wide ? cbx__ref_copy(t) : cbx__ref_cast(t, wide);
-    p.store = t == wide ? cbx__ref_copy(t) : cbx__ref_cast(wide, t);
+    p.load = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
+    p.store = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(wide, t);
     p.step = wide == CBX_F64 ? axpy_f64 : wide == CBX_C128 ? axpy_c128 : axpy_u64;
     for (size_t i = 0; i < a->desc.shape[0]; i++)
         one_matrix(&p, p.a.data + (ptrdiff_t)i * p.a.strides[0], p.b.data + (ptrdiff_t)i * p.b.strides[0],

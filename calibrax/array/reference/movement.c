@@ -48,7 +48,7 @@ cbx_status cbx__ref_run_iota(const cbx_call *call, cbx_array **out, cbx_err *err
         op[0] = cbx__ref_strided(*out);
         op[1] = (cbx__strided){ .data = count->data };
         op[1].strides[call->attrs->axis] = sizeof(int64_t);
-        cbx__ref_walk(d->ndim, d->shape, 2, op, cbx__ref_cast(CBX_I64, d->dtype));
+        cbx__ref_walk(d->ndim, d->shape, 2, op, cbx__loops_get()->cast(CBX_I64, d->dtype));
     }
     cbx_array_free(count);
     return st;

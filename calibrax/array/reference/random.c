@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "calibrax/array/reference/loops.h"
+#include "calibrax/array/reference/reference.h"
 #include "calibrax/base/rng.h"
 
 /* The words of key and counter are the upper and the lower half, in this order. */

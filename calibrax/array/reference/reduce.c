@@ -299,7 +299,7 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
     const char *at = a->data;
     bool bytes = call->prim == CBX_PRIM_SUM && (from == CBX_BOOL || from == CBX_U8) &&
                  (wide == CBX_I64 || wide == CBX_U64);
-    cbx__loop store = given == to ? cbx__ref_copy(to) : cbx__ref_cast(given, to);
+    cbx__loop store = given == to ? cbx__ref_copy(to) : cbx__loops_get()->cast(given, to);
     cbx__stream s;
     cbx_status st;
 

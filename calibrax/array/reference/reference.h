@@ -7,14 +7,12 @@
 #include "calibrax/array/backend.h"
 #include "calibrax/array/internal.h"
 #include "calibrax/array/kernels/convolve.h"
+#include "calibrax/array/kernels/loops.h"
 #include "calibrax/array/kernels/semiring.h"
 
 extern const cbx_backend cbx__reference_backend;
 
 #define CBX__OPERANDS_MOST 4
-
-/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative. */
-typedef void (*cbx__loop)(size_t n, char *const *p, const ptrdiff_t *s);
 
 /** Elements of an array without its handle; strides in bytes. */
 typedef struct cbx__strided {
@@ -26,12 +24,8 @@ cbx__strided cbx__ref_strided(const cbx_array *a);
 /** Runs loop over n operands of one shape, axes merged where all strides allow. */
 void cbx__ref_walk(int ndim, const size_t *shape, size_t n, const cbx__strided *op, cbx__loop loop);
 
-cbx__loop cbx__ref_unary(cbx_prim p, cbx_dtype t);
-cbx__loop cbx__ref_binary(cbx_prim p, cbx_dtype t);
-cbx__loop cbx__ref_ternary(cbx_prim p, cbx_dtype t);
 /** Of THREEFRY, ERFINV and RANDOM_GAMMA. */
 cbx__loop cbx__ref_random(cbx_prim p, cbx_dtype t);
-cbx__loop cbx__ref_cast(cbx_dtype from, cbx_dtype to);
 cbx__loop cbx__ref_copy(cbx_dtype t);
 
 /** Inverse of erf; +-infinity at +-1, NaN beyond.  Within 2 units of the last place. */

@@ -83,7 +83,7 @@ void cbx__stream_init(cbx__stream *s, int ndim, const size_t *shape, const ptrdi
     memcpy(s->strides, o.strides, sizeof s->strides);
     s->size = cbx__dtype_size(to);
     s->direct = from == to;
-    s->load = from == to ? cbx__ref_copy(to) : cbx__ref_cast(from, to);
+    s->load = from == to ? cbx__ref_copy(to) : cbx__loops_get()->cast(from, to);
 }
 
 void cbx__stream_start(cbx__stream *s, const void *data)

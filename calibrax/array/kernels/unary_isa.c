@@ -1,23 +1,25 @@
-/* Inner loops of one operand, in a table by primitive and dtype. */
-#include "calibrax/array/reference/loops.h"
-#include "calibrax/array/reference/scalar.h"
+/* Inner loops of one operand, in a table by primitive and dtype; built for each instruction set. */
+#include "calibrax/array/kernels/elementary.h"
+#include "calibrax/array/kernels/isa_name.h"
+#include "calibrax/array/kernels/scalar.h"
 
-/* Functions that libm has for float, double and, in the second list, complex. */
-#define REAL_MAP(X)                                                                                                    \
+/* Real functions: of the C library, and by vectors. */
+#define LIBM_MAP(X)                                                                                                    \
     X(FLOOR, floor)                                                                                                    \
     X(CEIL, ceil)                                                                                                      \
     X(RINT, rint)                                                                                                      \
     X(TRUNC, trunc)                                                                                                    \
+    X(ERF, erf)                                                                                                        \
+    X(ERFC, erfc)
+#define VECTOR_MAP(X)                                                                                                  \
     X(CBRT, cbrt)                                                                                                      \
     X(EXP2, exp2)                                                                                                      \
     X(EXPM1, expm1)                                                                                                    \
     X(LOG2, log2)                                                                                                      \
     X(LOG10, log10)                                                                                                    \
-    X(LOG1P, log1p)                                                                                                    \
-    X(ERF, erf)                                                                                                        \
-    X(ERFC, erfc)
+    X(LOG1P, log1p)
+/* By vectors, and of complex numbers of the C library. */
 #define BOTH_MAP(X)                                                                                                    \
-    X(SQRT, sqrt)                                                                                                      \
     X(EXP, exp)                                                                                                        \
     X(LOG, log)                                                                                                        \
     X(SIN, sin)                                                                                                        \
@@ -35,13 +37,19 @@
 #define EDGE_MAP(X) X(TAN, tan) X(TANH, tanh)
 
 #define LIBM(P, g) CBX__LOOP1(g##_F32, float, float, g##f(x)) CBX__LOOP1(g##_F64, double, double, g(x))
+#define VECTOR(P, g)                                                                                                   \
+    CBX__VECTOR1(g##_F32, float, f32, g##_f32, g##_in_f32, g##f)                                                       \
+    CBX__VECTOR1(g##_F64, double, f64, g##_f64, g##_in_f64, g)
 #define LIBM_COMPLEX(P, g)                                                                                             \
     CBX__LOOP1(g##_C64, cbx__c64, cbx__c64, c##g##f(x))                                                                \
     CBX__LOOP1(g##_C128, cbx__c128, cbx__c128, c##g(x))
-REAL_MAP(LIBM)
-BOTH_MAP(LIBM)
+LIBM_MAP(LIBM)
+LIBM(SQRT, sqrt)
+LIBM_COMPLEX(SQRT, sqrt)
+VECTOR_MAP(VECTOR)
+BOTH_MAP(VECTOR)
 BOTH_MAP(LIBM_COMPLEX)
-EDGE_MAP(LIBM)
+EDGE_MAP(VECTOR)
 
 /* tanh(+-inf + iy) is +-1 + i0 with the zero of y's sign, as the array API has it; in C the sign is that of sin(2y). */
 #define EDGE_COMPLEX(D, d, T, R, s)                                                                                    \
@@ -102,7 +110,7 @@ CBX__FLOATS(SIGN_FLOAT, )
 CBX__INTS(NOT_INT, )
 CBX__LOOP1(not_BOOL, bool, bool, !x)
 
-/* Whole numbers are finite. */
+/* Integers are finite. */
 #define CLASS_INT(D, T, a)                                                                                             \
     CBX__LOOP1(isnan_##D, bool, T, 0)                                                                                  \
     CBX__LOOP1(isinf_##D, bool, T, 0)                                                                                  \
@@ -134,10 +142,10 @@ static const cbx__loop table[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
 #define BOTH_ROW(P, f) [CBX_PRIM_##P] = { CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
 #define ALL_ROW(P, f)                                                                                                  \
     [CBX_PRIM_##P] = { [CBX_BOOL] = f##_BOOL, CBX__INTS(ENTRY, f) CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
-    REAL_MAP(REAL_ROW) BOTH_MAP(BOTH_ROW) EDGE_MAP(BOTH_ROW) REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit)
-        ALL_ROW(ABS, abs) ALL_ROW(ISNAN, isnan) ALL_ROW(ISINF, isinf)
-            ALL_ROW(ISFINITE, isfinite)[CBX_PRIM_NEG] = { CBX__INTS(ENTRY, neg) CBX__FLOATS(ENTRY, neg)
-                                                              CBX__COMPLEXES(ENTRY, neg) },
+    LIBM_MAP(REAL_ROW) VECTOR_MAP(REAL_ROW) BOTH_ROW(SQRT, sqrt) BOTH_MAP(BOTH_ROW) EDGE_MAP(BOTH_ROW)
+        REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit) ALL_ROW(ABS, abs) ALL_ROW(ISNAN, isnan)
+            ALL_ROW(ISINF, isinf) ALL_ROW(ISFINITE, isfinite)[CBX_PRIM_NEG] = { CBX__INTS(ENTRY, neg) CBX__FLOATS(
+                ENTRY, neg) CBX__COMPLEXES(ENTRY, neg) },
     [CBX_PRIM_SIGN] = { CBX__INTS(ENTRY, sign) CBX__FLOATS(ENTRY, sign) },
     [CBX_PRIM_NOT] = { [CBX_BOOL] = not_BOOL, CBX__INTS(ENTRY, not ) },
     [CBX_PRIM_REAL] = { CBX__COMPLEXES(ENTRY, real) },
@@ -145,4 +153,4 @@ static const cbx__loop table[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
     [CBX_PRIM_CONJ] = { CBX__COMPLEXES(ENTRY, conj) },
 };
 
-cbx__loop cbx__ref_unary(cbx_prim p, cbx_dtype t) { return table[p][t]; }
+cbx__loop PASTE(cbx__unary_, ISA_NAME)(cbx_prim p, cbx_dtype t) { return table[p][t]; }

@@ -1,6 +1,7 @@
-/* Inner loops of two and three operands, in tables by primitive and dtype. */
-#include "calibrax/array/reference/loops.h"
-#include "calibrax/array/reference/scalar.h"
+/* Inner loops of two and three operands, in tables by primitive and dtype; built for each instruction set. */
+#include "calibrax/array/kernels/elementary.h"
+#include "calibrax/array/kernels/isa_name.h"
+#include "calibrax/array/kernels/scalar.h"
 
 /* Integers wrap: computed without sign, where C says how. */
 #define ARITH_INT(D, T, a)                                                                                             \
@@ -83,15 +84,30 @@ COMPLEX_POWER(C128, cbx__c128, double, cbx__make_c128, creal, cimag)
     CBX__LOOP2(pow_##D, T, T, raised_##D(x, y))
 CBX__COMPLEXES(ARITH_COMPLEX, )
 
-CBX__LOOP2(floor_div_F32, float, float, cbx__floor_div_f32(x, y))
-CBX__LOOP2(floor_div_F64, double, double, cbx__floor_div_f64(x, y))
-CBX__LOOP2(rem_F32, float, float, cbx__rem_f32(x, y))
-CBX__LOOP2(rem_F64, double, double, cbx__rem_f64(x, y))
-CBX__LOOP2(logaddexp_F32, float, float, cbx__logaddexp(x, y))
-CBX__LOOP2(logaddexp_F64, double, double, cbx__logaddexp(x, y))
+/* The remainder of C is exact, so every way to it gives the same bits. */
+#define MODULO(D, d, T, f)                                                                                             \
+    static inline __attribute__((always_inline)) T rem_fast_##d(T x, T y)                                              \
+    {                                                                                                                  \
+        return cbx__rem_of_##d(x, y, fmod_##d(x, y));                                                                  \
+    }                                                                                                                  \
+    static inline __attribute__((always_inline)) T floor_div_fast_##d(T x, T y)                                        \
+    {                                                                                                                  \
+        return cbx__floor_div_of_##d(x, y, fmod_##d(x, y));                                                            \
+    }                                                                                                                  \
+    CBX__VECTOR2(rem_##D, T, d, rem_fast_##d, fmod_in_##d, cbx__rem_##d)                                               \
+    CBX__VECTOR2(floor_div_##D, T, d, floor_div_fast_##d, fmod_in_##d, cbx__floor_div_##d)
+MODULO(F32, f32, float, f)
+MODULO(F64, f64, double, )
+#define VECTOR_MAP(X) X(POW, pow) X(ATAN2, atan2) X(HYPOT, hypot)
+#define VECTOR(P, g)                                                                                                   \
+    CBX__VECTOR2(g##_F32, float, f32, g##_f32, g##_in_f32, g##f)                                                       \
+    CBX__VECTOR2(g##_F64, double, f64, g##_f64, g##_in_f64, g)
+VECTOR_MAP(VECTOR)
+CBX__VECTOR2(logaddexp_F32, float, f32, logaddexp_f32, logaddexp_in_f32, cbx__logaddexp)
+CBX__VECTOR2(logaddexp_F64, double, f64, logaddexp_f64, logaddexp_in_f64, cbx__logaddexp)
 CBX__LOOP2(join_F32, cbx__c64, float, cbx__make_c64(x, y))
 CBX__LOOP2(join_F64, cbx__c128, double, cbx__make_c128(x, y))
-#define LIBM_MAP(X) X(POW, pow) X(ATAN2, atan2) X(HYPOT, hypot) X(NEXTAFTER, nextafter) X(COPYSIGN, copysign)
+#define LIBM_MAP(X) X(NEXTAFTER, nextafter) X(COPYSIGN, copysign)
 #define LIBM(P, g)  CBX__LOOP2(g##_F32, float, float, g##f(x, y)) CBX__LOOP2(g##_F64, double, double, g(x, y))
 LIBM_MAP(LIBM)
 
@@ -120,13 +136,9 @@ CBX__COMPLEXES(EQUAL, )
 #define CLAMP_INT(D, T, a) CBX__LOOP3(clamp_##D, T, T, T, (x < y ? y : x) > z ? z : (x < y ? y : x))
 CLAMP_INT(BOOL, bool, )
 CBX__INTS(CLAMP_INT, )
-static double clamp_of(double x, double low, double high)
-{
-    double r = x >= low || x != x ? x : low;
-    return r <= high || r != r ? r : high;
-}
-CBX__LOOP3(clamp_F32, float, float, float, clamp_of(x, y, z))
-CBX__LOOP3(clamp_F64, double, double, double, clamp_of(x, y, z))
+#define RAISED(x, y) (x >= y || x != x ? x : y)
+CBX__LOOP3(clamp_F32, float, float, float, RAISED(x, y) <= z || RAISED(x, y) != RAISED(x, y) ? RAISED(x, y) : z)
+CBX__LOOP3(clamp_F64, double, double, double, RAISED(x, y) <= z || RAISED(x, y) != RAISED(x, y) ? RAISED(x, y) : z)
 CBX__LOOP3(fma_F32, float, float, float, fmaf(x, y, z))
 CBX__LOOP3(fma_F64, double, double, double, fma(x, y, z))
 
@@ -159,39 +171,11 @@ static const cbx__loop two[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
 
 static const cbx__loop three[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = { RB(CLAMP, clamp) FLT(FMA, fma) };
 
-cbx__loop cbx__ref_binary(cbx_prim p, cbx_dtype t) { return two[p][t]; }
-
-cbx__loop cbx__ref_ternary(cbx_prim p, cbx_dtype t)
+cbx__loop PASTE(cbx__binary_, ISA_NAME)(cbx_prim p, cbx_dtype t)
 {
     static const cbx__loop selects[] = {
         [1] = select_1, [2] = select_2, [4] = select_4, [8] = select_8, [16] = select_16
     };
-    return p == CBX_PRIM_SELECT ? selects[cbx__dtype_size(t)] : three[p][t];
-}
-
-/* A whole number to a negative power is no whole number: refused before anything is computed. */
-cbx_status cbx__ref_run_pow(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    const cbx_array *n = call->in[1];
-    cbx__strided op[3];
-    cbx_status st;
-
-    if (n->desc.dtype >= CBX_I8 && n->desc.dtype <= CBX_I64) {
-        cbx__stream s;
-        int64_t power;
-        op[0] = cbx__ref_strided(n);
-        cbx__stream_init(&s, n->desc.ndim, n->desc.shape, op[0].strides, n->desc.dtype, CBX_I64);
-        cbx__stream_start(&s, n->data);
-        for (size_t i = 0; i < n->count; i++)
-            if (*(const int64_t *)cbx__stream_next(&s, 1, &power) < 0)
-                return cbx_fail(err, CBX_EDOM, "'pow' of %s to a negative power: convert to float64 first",
-                                cbx_dtype_name(n->desc.dtype));
-    }
-    st = cbx_array_create(call->ctx, call->result, out, err);
-    if (st) return st;
-    op[0] = cbx__ref_strided(*out);
-    op[1] = cbx__ref_strided(call->in[0]);
-    op[2] = cbx__ref_strided(n);
-    cbx__ref_walk(call->result->ndim, call->result->shape, 3, op, two[CBX_PRIM_POW][n->desc.dtype]);
-    return CBX_OK;
+    if (p == CBX_PRIM_SELECT) return selects[cbx__dtype_size(t)];
+    return three[p][t] ? three[p][t] : two[p][t];
 }

@@ -1,53 +1,49 @@
 /*
  * Scalar rules that every backend shares: where integers wrap, what a division by zero gives, how NaN travels.
  */
-#ifndef CALIBRAX_ARRAY_REFERENCE_SCALAR_H
-#define CALIBRAX_ARRAY_REFERENCE_SCALAR_H
+#ifndef CALIBRAX_ARRAY_KERNELS_SCALAR_H
+#define CALIBRAX_ARRAY_KERNELS_SCALAR_H
 
 #include <math.h>
 #include <stdint.h>
 
 /* Floor modulo: the result has the sign of the divisor, a zero result too.  Source: CPython floatobject.c (float_rem). */
-static inline double cbx__rem_f64(double x, double y)
+static inline double cbx__rem_of_f64(double x, double y, double m)
 {
-    double m = fmod(x, y);
+    const double moved = (y < 0) != (m < 0) ? m + y : m;
 
-    if (y == 0) return m;
-    if (m == 0) return copysign(0.0, y);
-    return (y < 0) != (m < 0) ? m + y : m;
+    (void)x;
+    return y == 0 ? m : m == 0 ? copysign(0.0, y) : moved;
 }
+static inline double cbx__rem_f64(double x, double y) { return cbx__rem_of_f64(x, y, fmod(x, y)); }
 
-static inline float cbx__rem_f32(float x, float y)
+static inline float cbx__rem_of_f32(float x, float y, float m)
 {
-    float m = fmodf(x, y);
+    const float moved = (y < 0) != (m < 0) ? m + y : m;
 
-    if (y == 0) return m;
-    if (m == 0) return copysignf(0.0f, y);
-    return (y < 0) != (m < 0) ? m + y : m;
+    (void)x;
+    return y == 0 ? m : m == 0 ? copysignf(0.0f, y) : moved;
 }
+static inline float cbx__rem_f32(float x, float y) { return cbx__rem_of_f32(x, y, fmodf(x, y)); }
 
 /* floor(x / y) of the exact quotient; x / 0 as in division.  Source: CPython floatobject.c (float_floor_div). */
-static inline double cbx__floor_div_f64(double x, double y)
+static inline double cbx__floor_div_of_f64(double x, double y, double m)
 {
-    double m = fmod(x, y), d;
+    const double q = (x - m) / y, d = m != 0 && (y < 0) != (m < 0) ? q - 1.0 : q, down = floor(d);
+    const double nearest = d - down > 0.5 ? down + 1.0 : down;
 
-    if (y == 0) return x / y;
-    d = (x - m) / y;
-    if (m != 0 && (y < 0) != (m < 0)) d -= 1.0;
-    if (d == 0) return copysign(0.0, x / y);
-    return d - floor(d) > 0.5 ? floor(d) + 1.0 : floor(d);
+    return y == 0 ? x / y : d == 0 ? copysign(0.0, x / y) : nearest;
 }
+static inline double cbx__floor_div_f64(double x, double y) { return cbx__floor_div_of_f64(x, y, fmod(x, y)); }
 
-static inline float cbx__floor_div_f32(float x, float y)
+static inline float cbx__floor_div_of_f32(float x, float y, float m)
 {
-    float m = fmodf(x, y), d;
+    const float q = (x - m) / y, d = m != 0 && (y < 0) != (m < 0) ? q - 1.0f : q, down = floorf(d);
+    const float nearest = d - down > 0.5f ? down + 1.0f : down;
 
-    if (y == 0) return x / y;
-    d = (x - m) / y;
-    if (m != 0 && (y < 0) != (m < 0)) d -= 1.0f;
-    if (d == 0) return copysignf(0.0f, x / y);
-    return d - floorf(d) > 0.5f ? floorf(d) + 1.0f : floorf(d);
+    return y == 0 ? x / y : d == 0 ? copysignf(0.0f, x / y) : nearest;
 }
+static inline float cbx__floor_div_f32(float x, float y) { return cbx__floor_div_of_f32(x, y, fmodf(x, y)); }
 
 /* Integers: x // 0 and x % 0 are 0; the smallest // -1 wraps. */
 static inline int64_t cbx__floor_div_i64(int64_t x, int64_t y)

@@ -1,15 +1,36 @@
 /*
- * Inside the reference backend: macros that make inner loops, and the lists of element types they are made for.
+ * Inside the library: inner loops over elements, macros that make them, and the lists of element types they are made for.
  *
- * A loop has a branch for contiguous runs, which compilers vectorise, and one for any strides.
+ * A loop has branches for contiguous runs and single elements, which compilers vectorise, and one for any strides.
  */
-#ifndef CALIBRAX_ARRAY_REFERENCE_LOOPS_H
-#define CALIBRAX_ARRAY_REFERENCE_LOOPS_H
+#ifndef CALIBRAX_ARRAY_KERNELS_LOOPS_H
+#define CALIBRAX_ARRAY_KERNELS_LOOPS_H
 
 #include <complex.h>
 #include <stdint.h>
 
-#include "calibrax/array/reference/reference.h"
+#include "calibrax/array/internal.h"
+#include "calibrax/array/primitive.h"
+#include "calibrax/base/cpu.h"
+
+/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative. */
+typedef void (*cbx__loop)(size_t n, char *const *p, const ptrdiff_t *s);
+
+/** Loops of an instruction set; NULL where a primitive has none for a dtype. */
+typedef struct cbx__loops {
+    cbx__loop (*unary)(cbx_prim p, cbx_dtype t);
+    cbx__loop (*binary)(cbx_prim p, cbx_dtype t); /* and ternary: of the dtype of the last operand */
+    cbx__loop (*cast)(cbx_dtype from, cbx_dtype to);
+} cbx__loops;
+#define CBX__LOOPS_DECLARE(id, name, cpus)                                                                             \
+    cbx__loop cbx__unary_##name(cbx_prim p, cbx_dtype t);                                                              \
+    cbx__loop cbx__binary_##name(cbx_prim p, cbx_dtype t);                                                             \
+    cbx__loop cbx__cast_##name(cbx_dtype from, cbx_dtype to);
+CBX_ISA_MAP(CBX__LOOPS_DECLARE)
+#undef CBX__LOOPS_DECLARE
+
+/** Of the widest instruction set of this machine. */
+const cbx__loops *cbx__loops_get(void);
 
 typedef float _Complex cbx__c64;
 typedef double _Complex cbx__c128;
@@ -54,6 +75,12 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
             R *o = (R *)p[0]; \
             const T *a = (const T *)p[1], y = *(const T *)p[2]; \
             for (size_t i = 0; i < n; i++) { const T x = a[i]; o[i] = (R)(expr); } \
+            return; \
+        } \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == 0 && s[2] == size) { \
+            R *o = (R *)p[0]; \
+            const T x = *(const T *)p[1], *b = (const T *)p[2]; \
+            for (size_t i = 0; i < n; i++) { const T y = b[i]; o[i] = (R)(expr); } \
             return; \
         } \
         char *o = p[0]; \

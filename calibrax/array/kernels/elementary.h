@@ -1,0 +1,155 @@
+/*
+ * Inside a file that is built for each instruction set: the vector functions of both float types, and loops of them.
+ *
+ * A loop works in blocks: the vector function over the whole block, then the C library for each element outside of the function's
+ * domain.  So a value depends on its own operands alone, and neither on its place nor on the length.
+ */
+#ifndef CALIBRAX_ARRAY_KERNELS_ELEMENTARY_H
+#define CALIBRAX_ARRAY_KERNELS_ELEMENTARY_H
+
+#include <float.h>
+
+#include "calibrax/array/kernels/elementary_poly.h"
+#include "calibrax/array/kernels/loops.h"
+#include "calibrax/array/kernels/vmath.h"
+
+#define T           double
+#define U           uint64_t
+#define F(name)     name##_f64
+#define K(f64, f32) (f64)
+#define MANTISSA    52
+#define BIAS        1023u
+#define BITS        cbx_vm_bits_f64
+#define FROM_BITS   cbx_vm_float_f64
+#define EXPONENT(u) (cbx_vm_float_f64((u) >> 52 | 0x4330000000000000u) - (4503599627370496.0 + 1023.0))
+#define FMA         __builtin_fma
+#define SQRT        __builtin_sqrt
+#define FABS        __builtin_fabs
+#define COPYSIGN    __builtin_copysign
+#define RINT        __builtin_rint
+#define TRUNC       __builtin_trunc
+#define LARGEST     DBL_MAX
+#define SMALLEST    DBL_MIN
+#include "calibrax/array/kernels/elementary_float.h"
+#undef T
+#undef U
+#undef F
+#undef K
+#undef MANTISSA
+#undef BIAS
+#undef BITS
+#undef FROM_BITS
+#undef EXPONENT
+#undef FMA
+#undef SQRT
+#undef FABS
+#undef COPYSIGN
+#undef RINT
+#undef TRUNC
+#undef LARGEST
+#undef SMALLEST
+
+#define T           float
+#define U           uint32_t
+#define F(name)     name##_f32
+#define K(f64, f32) (f32)
+#define MANTISSA    23
+#define BIAS        127u
+#define BITS        cbx_vm_bits_f32
+#define FROM_BITS   cbx_vm_float_f32
+#define EXPONENT(u) ((float)((int32_t)((u) >> 23) - 127))
+#define FMA         __builtin_fmaf
+#define SQRT        __builtin_sqrtf
+#define FABS        __builtin_fabsf
+#define COPYSIGN    __builtin_copysignf
+#define RINT        __builtin_rintf
+#define TRUNC       __builtin_truncf
+#define LARGEST     FLT_MAX
+#define SMALLEST    FLT_MIN
+#include "calibrax/array/kernels/elementary_float.h"
+#undef T
+#undef U
+#undef F
+#undef K
+#undef MANTISSA
+#undef BIAS
+#undef BITS
+#undef FROM_BITS
+#undef EXPONENT
+#undef FMA
+#undef SQRT
+#undef FABS
+#undef COPYSIGN
+#undef RINT
+#undef TRUNC
+#undef LARGEST
+#undef SMALLEST
+
+/* Elements of a block, and of what its length is rounded up to. */
+#define CBX__BLOCK 256
+#define CBX__WHOLE 16
+
+/* clang-format off */
+/* n elements of an operand as a dense run, with whole vectors: where they lie, or in buf, padded with ones. */
+#define CBX__DENSE(T, D) \
+    static inline const T *dense_##D(size_t n, const char *p, ptrdiff_t step, T *buf) \
+    { \
+        if (step == (ptrdiff_t)sizeof(T) && n % CBX__WHOLE == 0) return (const T *)p; \
+        for (size_t i = 0; i < n; i++, p += step) buf[i] = *(const T *)p; \
+        for (size_t i = n; i % CBX__WHOLE; i++) buf[i] = 1; \
+        return buf; \
+    }
+CBX__DENSE(float, f32)
+CBX__DENSE(double, f64)
+
+/* A loop of one function: fast where inside(x) is true, exact elsewhere. */
+#define CBX__VECTOR1(fn, T, D, fast, inside, exact) \
+    static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
+    { \
+        T a_buf[CBX__BLOCK], o_buf[CBX__BLOCK]; \
+        char *o = p[0]; \
+        const char *a = p[1]; \
+        for (size_t m; n > 0; n -= m, o += s[0] * (ptrdiff_t)m, a += s[1] * (ptrdiff_t)m) { \
+            m = n < CBX__BLOCK ? n : CBX__BLOCK; \
+            const size_t whole = (m + CBX__WHOLE - 1) / CBX__WHOLE * CBX__WHOLE; \
+            const T *restrict x = dense_##D(m, a, s[1], a_buf); \
+            const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m; \
+            T *restrict y = direct ? (T *)o : o_buf; \
+            int rare = 0; \
+            for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
+                y[i] = fast(x[i]); \
+                rare |= !inside(x[i]); \
+            } \
+            for (size_t i = 0; rare && i < m; i++) \
+                if (!inside(x[i])) y[i] = exact(x[i]); \
+            for (size_t i = 0; !direct && i < m; i++) *(T *)(o + (ptrdiff_t)i * s[0]) = y[i]; \
+        } \
+    }
+
+/* The same of two operands. */
+#define CBX__VECTOR2(fn, T, D, fast, inside, exact) \
+    static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
+    { \
+        T a_buf[CBX__BLOCK], b_buf[CBX__BLOCK], o_buf[CBX__BLOCK]; \
+        char *o = p[0]; \
+        const char *a = p[1], *b = p[2]; \
+        for (size_t m; n > 0; \
+             n -= m, o += s[0] * (ptrdiff_t)m, a += s[1] * (ptrdiff_t)m, b += s[2] * (ptrdiff_t)m) { \
+            m = n < CBX__BLOCK ? n : CBX__BLOCK; \
+            const size_t whole = (m + CBX__WHOLE - 1) / CBX__WHOLE * CBX__WHOLE; \
+            const T *restrict x = dense_##D(m, a, s[1], a_buf), *restrict z = dense_##D(m, b, s[2], b_buf); \
+            const bool direct = s[0] == (ptrdiff_t)sizeof(T) && whole == m; \
+            T *restrict y = direct ? (T *)o : o_buf; \
+            int rare = 0; \
+            for (size_t i = 0; i < whole / CBX__WHOLE * CBX__WHOLE; i++) { \
+                y[i] = fast(x[i], z[i]); \
+                rare |= !inside(x[i], z[i]); \
+            } \
+            for (size_t i = 0; rare && i < m; i++) \
+                if (!inside(x[i], z[i])) y[i] = exact(x[i], z[i]); \
+            for (size_t i = 0; !direct && i < m; i++) *(T *)(o + (ptrdiff_t)i * s[0]) = y[i]; \
+        } \
+    }
+/* clang-format on */
+
+#endif

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""Time every function of the Python package's array namespace against NumPy's counterpart, interleaved, in one process.
+
+usage: PYTHONPATH=build/python scripts/report_array_ops.py [--out FILE.md] [--only REGEX] [--sizes 10,1000,1000000] [--rounds 7]
+
+Each point is one function, element type, size and layout (contiguous, or every second element of a longer array).  In each of the
+rounds both libraries make the same number of calls, in alternating order; the ratio of a round is our time over NumPy's.  The table
+shows the median ratio with the lowest and the highest of the rounds: with seven rounds that is an interval of 98.4 % for the median.
+NumPy chooses its own number of threads for products; both sides make a new result each call.
+"""
+import argparse
+import math
+import re
+import statistics
+import sys
+import time
+
+import numpy as np
+
+import calibrax_c as cx
+
+FLOATS = ("float64", "float32")
+REAL = ("float64", "float32", "int64")
+INTS = ("int64",)
+LIMIT = 1.2       # times NumPy's time
+EXTRA_NS = 150.0  # a short call may take this much longer
+
+
+def unary(name, theirs=None, low=-3.0, high=3.0, types=FLOATS):
+    return name, types, low, high, lambda m, x, y: ours_or(m, name, theirs)(x)
+
+
+def binary(name, theirs=None, low=0.5, high=3.0, types=REAL):
+    return name, types, low, high, lambda m, x, y: ours_or(m, name, theirs)(x, y)
+
+
+def ours_or(module, name, theirs):
+    return getattr(module, name if module is cx else theirs or name)
+
+
+def is_ours(module):
+    return module is cx
+
+
+def call(name, types, make, low=0.5, high=3.0):
+    return name, types, low, high, make
+
+
+def square_of(m, x):
+    side = math.isqrt(int(x.shape[0]))
+    return m.reshape(x[: side * side], (side, side))
+
+
+def bool_of(m, x):
+    return x > x[0] if x.shape[0] else x > 0
+
+
+ERFINV = None
+
+POINTS = [
+    # element by element
+    unary("abs", types=REAL), unary("acos", "arccos", -1, 1), unary("acosh", "arccosh", 1, 9), unary("asin", "arcsin", -1, 1),
+    unary("asinh", "arcsinh"), unary("atan", "arctan"), unary("atanh", "arctanh", -0.99, 0.99), unary("cbrt"), unary("ceil"),
+    unary("conj", types=REAL), unary("cos"), unary("cosh"), unary("deg2rad"), unary("exp"), unary("exp2"), unary("expm1"),
+    unary("floor"), unary("isfinite", types=REAL), unary("isinf", types=REAL), unary("isnan", types=REAL),
+    unary("log", low=0.01, high=9), unary("log10", low=0.01, high=9), unary("log1p", low=-0.9, high=9), unary("log2", low=0.01, high=9),
+    unary("logical_not", types=REAL), unary("negative", types=REAL), unary("positive", types=REAL), unary("rad2deg"),
+    unary("real", types=FLOATS), unary("reciprocal"), unary("round"), unary("sign", types=REAL), unary("signbit"), unary("sin"),
+    unary("sinh"), unary("sqrt", low=0, high=9), unary("square", types=REAL), unary("tan"), unary("tanh"), unary("trunc"),
+    unary("bitwise_invert", "bitwise_not", types=INTS),
+    binary("add"), binary("atan2", "arctan2", types=FLOATS), binary("bitwise_and", types=INTS),
+    binary("bitwise_left_shift", "left_shift", types=INTS), binary("bitwise_or", types=INTS),
+    binary("bitwise_right_shift", "right_shift", types=INTS), binary("bitwise_xor", types=INTS), binary("copysign", types=FLOATS),
+    binary("divide"), binary("equal"), binary("floor_divide", low=1, high=9), binary("greater"), binary("greater_equal"),
+    binary("hypot", types=FLOATS), binary("less"), binary("less_equal"), binary("logaddexp", types=FLOATS), binary("logical_and"),
+    binary("logical_or"), binary("logical_xor"), binary("maximum"), binary("minimum"), binary("multiply"),
+    binary("nextafter", types=FLOATS), binary("not_equal"), binary("pow", "power"), binary("remainder", low=1, high=9),
+    binary("subtract"),
+    call("add a number", REAL, lambda m, x, y: x + 2), call("clip", REAL, lambda m, x, y: m.clip(x, 1, 2)),
+    call("where", REAL, lambda m, x, y: m.where(x > y, x, y)),
+    call("astype float32", REAL, lambda m, x, y: m.astype(x, m.float32)), call("astype int64", REAL, lambda m, x, y: m.astype(x, m.int64)),
+    call("astype float64", REAL, lambda m, x, y: m.astype(x, m.float64)),
+    # creation
+    call("arange", REAL, lambda m, x, y: m.arange(x.shape[0], dtype=x.dtype)),
+    call("asarray(list)", REAL, lambda m, x, y: m.asarray(LISTS[x.shape[0], str(x.dtype).split(".")[-1]])),
+    call("asarray(array)", REAL, lambda m, x, y: m.asarray(x)), call("copy", REAL, lambda m, x, y: m.asarray(x, copy=True)),
+    call("eye", REAL, lambda m, x, y: m.eye(math.isqrt(x.shape[0]), dtype=x.dtype)),
+    call("full", REAL, lambda m, x, y: m.full(x.shape, 3, dtype=x.dtype)), call("full_like", REAL, lambda m, x, y: m.full_like(x, 3)),
+    call("linspace", FLOATS, lambda m, x, y: m.linspace(0.0, 1.0, x.shape[0], dtype=x.dtype)),
+    call("meshgrid", REAL, lambda m, x, y: m.meshgrid(x[: math.isqrt(x.shape[0])], y[: math.isqrt(x.shape[0])])),
+    call("ones", REAL, lambda m, x, y: m.ones(x.shape, dtype=x.dtype)), call("tril", REAL, lambda m, x, y: m.tril(square_of(m, x))),
+    call("triu", REAL, lambda m, x, y: m.triu(square_of(m, x))), call("zeros", REAL, lambda m, x, y: m.zeros(x.shape, dtype=x.dtype)),
+    # movement
+    call("broadcast_to", REAL, lambda m, x, y: m.broadcast_to(x, (2, x.shape[0]))),
+    call("broadcast_arrays", REAL, lambda m, x, y: m.broadcast_arrays(x, y)), call("concat", REAL, lambda m, x, y: m.concat([x, y])),
+    call("expand_dims", REAL, lambda m, x, y: m.expand_dims(x, axis=0)), call("flip", REAL, lambda m, x, y: m.flip(x)),
+    call("matrix_transpose", REAL, lambda m, x, y: m.matrix_transpose(square_of(m, x))),
+    call("moveaxis", REAL, lambda m, x, y: m.moveaxis(square_of(m, x), 0, 1)),
+    call("permute_dims", REAL, lambda m, x, y: m.permute_dims(square_of(m, x), (1, 0))),
+    call("repeat", REAL, lambda m, x, y: m.repeat(x, 2)), call("reshape", REAL, lambda m, x, y: m.reshape(x, (-1, 1))),
+    call("roll", REAL, lambda m, x, y: m.roll(x, 3)), call("squeeze", REAL, lambda m, x, y: m.squeeze(m.reshape(x, (1, -1)), 0)),
+    call("stack", REAL, lambda m, x, y: m.stack([x, y])), call("tile", REAL, lambda m, x, y: m.tile(x, (2,))),
+    call("unstack", REAL, lambda m, x, y: m.unstack(m.reshape(x, (2, -1)))),
+    call("diff", REAL, lambda m, x, y: m.diff(x)),
+    # subscripts
+    call("x[3]", REAL, lambda m, x, y: x[3]), call("x[2:-2]", REAL, lambda m, x, y: x[2:-2]),
+    call("x[::2]", REAL, lambda m, x, y: x[::2]), call("x[None]", REAL, lambda m, x, y: x[None]),
+    call("x[mask]", REAL, lambda m, x, y: x[x > y]), call("x[index]", REAL, lambda m, x, y: x[INDEX[m, x.shape[0]]]),
+    call("x[3] = 1", REAL, lambda m, x, y: x.__setitem__(3, 1)), call("x[2:-2] = 1", REAL, lambda m, x, y: x.__setitem__(slice(2, -2), 1)),
+    call("x[...] = y", REAL, lambda m, x, y: x.__setitem__(Ellipsis, y)),
+    call("x[mask] = 1", REAL, lambda m, x, y: x.__setitem__(x > y, 1)),
+    call("x[index] = 1", REAL, lambda m, x, y: x.__setitem__(INDEX[m, x.shape[0]], 1)),
+    # reductions
+    *[call(n, REAL, lambda m, x, y, n=n: getattr(m, n)(x)) for n in
+      ("all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "median", "min", "prod", "std", "sum", "var")],
+    *[call(n, FLOATS, lambda m, x, y, n=n: getattr(m, n)(x)) for n in ("nanmax", "nanmean", "nanmin", "nanstd", "nansum")],
+    *[call(f"{n} of rows", REAL, lambda m, x, y, n=n: getattr(m, n)(square_of(m, x), axis=1)) for n in ("sum", "max", "mean", "std")],
+    *[call(f"{n} of columns", REAL, lambda m, x, y, n=n: getattr(m, n)(square_of(m, x), axis=0)) for n in ("sum", "max", "mean", "std")],
+    call("average", REAL, lambda m, x, y: m.average(x, weights=y)), call("percentile", REAL, lambda m, x, y: m.percentile(x, 90)),
+    call("cumulative_sum", REAL, lambda m, x, y: m.cumulative_sum(x)), call("cumulative_prod", REAL, lambda m, x, y: m.cumulative_prod(x)),
+    call("cumulative_max", REAL, lambda m, x, y: m.cumulative_max(x) if is_ours(m) else m.maximum.accumulate(x)),
+    call("cumulative_min", REAL, lambda m, x, y: m.cumulative_min(x) if is_ours(m) else m.minimum.accumulate(x)),
+    # search, order, sets
+    call("argsort", REAL, lambda m, x, y: m.argsort(x)), call("argwhere", REAL, lambda m, x, y: m.argwhere(x > y)),
+    call("bincount", INTS, lambda m, x, y: m.bincount(x), high=100), call("digitize", FLOATS, lambda m, x, y: m.digitize(x, EDGES[m, str(x.dtype)[-7:]])),
+    call("extract", REAL, lambda m, x, y: m.extract(x > y, x)),
+    call("histogram", FLOATS, lambda m, x, y: m.histogram(x, EDGES[m, str(x.dtype)[-7:]])),
+    call("nonzero", REAL, lambda m, x, y: m.nonzero(x > y)), call("sort", REAL, lambda m, x, y: m.sort(x)),
+    call("searchsorted", FLOATS, lambda m, x, y: m.searchsorted(EDGES[m, str(x.dtype)[-7:]], x)),
+    call("take", REAL, lambda m, x, y: m.take(x, INDEX[m, x.shape[0]], axis=0)),
+    call("take_along_axis", REAL, lambda m, x, y: m.take_along_axis(x, INDEX[m, x.shape[0]], axis=0)),
+    call("scatter add", REAL, lambda m, x, y: m.scatter(x, INDEX[m, x.shape[0]], y, mode="add") if is_ours(m)
+         else np.add.at(x.copy(), INDEX[m, x.shape[0]], y)),
+    call("segment_sum", REAL, lambda m, x, y: m.segment_sum(x, SEGMENTS[m, x.shape[0]], 16) if is_ours(m)
+         else np.bincount(SEGMENTS[m, x.shape[0]], x, 16)),
+    *[call(n, REAL, lambda m, x, y, n=n: getattr(m, n)(x, y), high=500) for n in
+      ("isin", "intersect1d", "setdiff1d", "setxor1d", "union1d")],
+    *[call(n, REAL, lambda m, x, y, n=n: getattr(m, n)(x), high=500) for n in
+      ("unique_all", "unique_counts", "unique_inverse", "unique_values")],
+    # products
+    call("matmul", REAL, lambda m, x, y: m.matmul(square_of(m, x), square_of(m, y))),
+    call("matmul, vector", REAL, lambda m, x, y: m.matmul(square_of(m, x), x[: math.isqrt(x.shape[0])])),
+    call("dot", REAL, lambda m, x, y: m.matmul(x, y)), call("vecdot", REAL, lambda m, x, y: m.vecdot(x, y)),
+    call("outer", REAL, lambda m, x, y: m.outer(x[: math.isqrt(x.shape[0])], y[: math.isqrt(x.shape[0])])),
+    call("tensordot", REAL, lambda m, x, y: m.tensordot(square_of(m, x), square_of(m, y), axes=1)),
+    *[call(f"linalg.{n}", FLOATS, lambda m, x, y, n=n: getattr(m.linalg, n)(small_square(m, x))) for n in
+      ("det", "eigvalsh", "inv", "matrix_norm", "matrix_rank", "pinv", "svdvals", "trace", "slogdet")],
+    call("linalg.cholesky", FLOATS, lambda m, x, y: m.linalg.cholesky(definite(m, x))),
+    call("linalg.eigh", FLOATS, lambda m, x, y: m.linalg.eigh(definite(m, x))),
+    call("linalg.qr", FLOATS, lambda m, x, y: m.linalg.qr(small_square(m, x))),
+    call("linalg.solve", FLOATS, lambda m, x, y: m.linalg.solve(definite(m, x), small_square(m, y))),
+    call("linalg.svd", FLOATS, lambda m, x, y: m.linalg.svd(small_square(m, x))),
+    call("linalg.vector_norm", FLOATS, lambda m, x, y: m.linalg.vector_norm(x)),
+    call("linalg.cross", FLOATS, lambda m, x, y: m.linalg.cross(m.reshape(x[: x.shape[0] // 3 * 3], (-1, 3)), m.reshape(y[: x.shape[0] // 3 * 3], (-1, 3)))),
+    # Fourier transforms
+    call("fft.rfft", FLOATS, lambda m, x, y: m.fft.rfft(x)), call("fft.irfft", FLOATS, lambda m, x, y: m.fft.irfft(COMPLEX[m, x.shape[0], str(x.dtype)[-7:]])),
+    call("fft.fft", FLOATS, lambda m, x, y: m.fft.fft(COMPLEX[m, x.shape[0], str(x.dtype)[-7:]])),
+    call("fft.fftn", FLOATS, lambda m, x, y: m.fft.fftn(square_of(m, COMPLEX[m, x.shape[0], str(x.dtype)[-7:]]))),
+    # random numbers: NumPy's generator is PCG64, ours threefry2x32 by explicit key, the same numbers on every machine and in any order
+    *[call(f"random.{n}", FLOATS, lambda m, x, y, n=n: getattr(cx.random, n)(KEY, x.shape, dtype=x.dtype) if is_ours(m)
+           else getattr(RNG, {"uniform": "random", "normal": "standard_normal", "exponential": "standard_exponential"}[n])(x.shape, dtype=x.dtype))
+      for n in ("uniform", "normal", "exponential")],
+    call("random.gumbel", ("float64",), lambda m, x, y: cx.random.gumbel(KEY, x.shape) if is_ours(m) else RNG.gumbel(size=x.shape)),
+    call("random.gamma", ("float64",), lambda m, x, y: cx.random.gamma(KEY, cx.asarray(2.5), x.shape) if is_ours(m) else RNG.gamma(2.5, size=x.shape)),
+    call("random.randint", INTS, lambda m, x, y: cx.random.randint(KEY, x.shape, 0, 100) if is_ours(m) else RNG.integers(0, 100, x.shape)),
+    call("random.permutation", REAL, lambda m, x, y: cx.random.permutation(KEY, x) if is_ours(m) else RNG.permutation(x)),
+    call("random.bits", INTS, lambda m, x, y: cx.random.bits(KEY, x.shape, dtype=cx.uint64) if is_ours(m) else RNG.integers(0, 2**64 - 1, x.shape, dtype="uint64", endpoint=True)),
+]
+
+KEY = cx.random.key(1)
+RNG = np.random.default_rng(1)
+LISTS, INDEX, SEGMENTS, EDGES, COMPLEX = {}, {}, {}, {}, {}
+
+
+def small_square(m, x):
+    return square_of(m, x[:40000])
+
+
+def definite(m, x):
+    a = small_square(m, x)
+    return a @ a.mT + 100 * m.eye(a.shape[0], dtype=a.dtype)
+
+
+def prepare(n):
+    rng = np.random.default_rng(7)
+    index, segments = rng.integers(0, n, n), rng.integers(0, 16, n)
+    edges = np.linspace(0.5, 3.0, 101)
+    for m, give in ((np, lambda a: a), (cx, cx.asarray)):
+        INDEX[m, n], SEGMENTS[m, n] = give(index), give(segments)
+        for t in FLOATS:
+            EDGES[m, t[-7:]] = give(edges.astype(t))
+            z = rng.standard_normal(n) + 1j * rng.standard_normal(n)
+            COMPLEX[m, n, t[-7:]] = give(z.astype("complex128" if t == "float64" else "complex64"))
+    for t in REAL:
+        LISTS[n, t] = rng.uniform(0, 99, n).astype(t).tolist()
+
+
+def operands(n, t, low, high, strided):
+    """Two arrays for NumPy and two for us, with the same elements."""
+    rng = np.random.default_rng(n)
+    out = []
+    for _ in range(2):
+        full = rng.uniform(low, high, 2 * n if strided else n)
+        full = (np.floor(full * (1 if high > 9 else 3)) if t == "int64" else full).astype(t)
+        mine = cx.asarray(full, copy=True)
+        out.append((full[::2], mine[::2]) if strided else (full, mine))
+    return (out[0][0], out[1][0]), (out[0][1], out[1][1])
+
+
+def time_calls(f, m, x, y, calls):
+    start = time.perf_counter_ns()
+    for _ in range(calls):
+        f(m, x, y)
+    return (time.perf_counter_ns() - start) / calls
+
+
+def measure(entry, n, t, strided, rounds, slice_ns):
+    """Ours and NumPy's time of a call in ns, and the ratios of the rounds."""
+    name, _, low, high, f = entry
+    theirs, mine = operands(n, t, low, high, strided)
+    with np.errstate(all="ignore"):
+        time_calls(f, np, *theirs, 2)
+        time_calls(f, cx, *mine, 2)
+        once = max(time_calls(f, np, *theirs, 1), time_calls(f, cx, *mine, 1))
+        calls = max(1, min(20000, int(slice_ns / max(once, 1.0))))
+        a, b = [], []
+        for r in range(rounds):
+            if r % 2 == 0:
+                a.append(time_calls(f, cx, *mine, calls))
+                b.append(time_calls(f, np, *theirs, calls))
+            else:
+                b.append(time_calls(f, np, *theirs, calls))
+                a.append(time_calls(f, cx, *mine, calls))
+    ratios = sorted(p / q for p, q in zip(a, b))
+    return statistics.median(a), statistics.median(b), ratios
+
+
+def text_ns(ns):
+    return f"{ns:.0f} ns" if ns < 1e4 else f"{ns / 1e3:.1f} us" if ns < 1e6 else f"{ns / 1e6:.2f} ms"
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--out", help="write the table to this file as well")
+    p.add_argument("--only", default="", help="only functions whose name matches this regular expression")
+    p.add_argument("--sizes", default="10,1000,1000000")
+    p.add_argument("--types", default=",".join(REAL))
+    p.add_argument("--rounds", type=int, default=7)
+    p.add_argument("--slice", type=float, default=2.0, help="time of one round of one library, in ms")
+    p.add_argument("--layouts", default="contiguous,strided")
+    p.add_argument("--worst", action="store_true", help="show only points above the limit")
+    args = p.parse_args()
+    rows, failed = [], 0
+    for n in map(int, args.sizes.split(",")):
+        prepare(n)
+        for entry in POINTS:
+            if not re.search(args.only, entry[0]):
+                continue
+            for t in entry[1]:
+                if t not in args.types.split(","):
+                    continue
+                for layout in args.layouts.split(","):
+                    try:
+                        mine, theirs, ratios = measure(entry, n, t, layout == "strided", args.rounds, args.slice * 1e6)
+                    except Exception as e:  # a function that refuses its operands is a row, not the end of the table
+                        print(f"{entry[0]} {t} {n} {layout}: {type(e).__name__}: {e}", file=sys.stderr)
+                        failed += 1
+                        continue
+                    fine = statistics.median(ratios) <= LIMIT or mine - theirs <= EXTRA_NS
+                    rows.append((fine, entry[0], t, n, layout, mine, theirs, ratios))
+    lines = ["| function | element type | elements | layout | ours | NumPy | times NumPy | within |", "|---|---|--:|---|--:|--:|--:|---|"]
+    shown = sorted((r for r in rows if not r[0]), key=lambda r: -statistics.median(r[7])) if args.worst else rows
+    for fine, name, t, n, layout, mine, theirs, ratios in shown:
+        lines.append(f"| {name} | {t} | {n} | {layout} | {text_ns(mine)} | {text_ns(theirs)} | "
+                     f"{statistics.median(ratios):.2f} [{ratios[0]:.2f}, {ratios[-1]:.2f}] | {'yes' if fine else '**no**'} |")
+    good = sum(r[0] for r in rows)
+    head = [f"# Array functions against NumPy {np.__version__}", "",
+            f"{good} of {len(rows)} points take at most {LIMIT} times NumPy's time, or at most {EXTRA_NS:.0f} ns longer. "
+            f"Median of {args.rounds} interleaved rounds with the lowest and the highest ratio.", ""]
+    text = "\n".join(head + lines) + "\n"
+    print(text)
+    if args.out:
+        with open(args.out, "w", encoding="utf-8") as f:
+            f.write(text)
+    return 2 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
