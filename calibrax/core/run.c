@@ -68,6 +68,17 @@ cbx_same_machine cbx_run_same_machine(const cbx_run *a, const cbx_run *b)
     return cbx_json_equal(x, y) ? CBX_MACHINE_SAME : CBX_MACHINE_OTHER;
 }
 
+bool cbx_run_id_is_valid(const char *id)
+{
+    size_t n = strlen(id);
+
+    for (const char *c = id; *c; c++) {
+        unsigned char u = (unsigned char)*c, next = (unsigned char)c[1];
+        if (u < 0x20 || u == 0x7f || u == '/' || (u == 0xc2 && next >= 0x80 && next < 0xa0)) return false;
+    }
+    return n >= 1 && n <= 200 && id[0] != '.';
+}
+
 int64_t cbx_run_schema_version(const cbx_run *run) { return cbx_json_get_int(run->extra, "schema_version", 0); }
 size_t cbx_run_npoints(const cbx_run *run) { return run->npoints; }
 size_t cbx_run_nmetric_defs(const cbx_run *run) { return run->ndefs; }

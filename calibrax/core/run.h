@@ -26,6 +26,12 @@ CBX_BEGIN_DECLS
 typedef struct cbx_run cbx_run;
 typedef struct cbx_run_builder cbx_run_builder;
 
+/**
+ * Whether a text can be the id of a run, and the name of its file: UTF-8 of 1 to 200 bytes, in any script and with blanks, but
+ * without '/' and control characters and without a '.' in front.
+ */
+CBX_API bool cbx_run_id_is_valid(const char *id);
+
 /* --- building --- */
 
 /** What a new run knows of itself without being told. */
@@ -57,7 +63,7 @@ CBX_API void cbx_run_builder_free(cbx_run_builder *b);
 /* Setters copy what they are given; after a failure the run under construction is as it was.
  * CBX_EINVAL: text that is missing or not UTF-8, and what is said below. */
 
-/** CBX_EINVAL: not safe as a file name (cbx_name_is_safe). */
+/** CBX_EINVAL: not valid (cbx_run_id_is_valid). */
 CBX_API cbx_status cbx_run_builder_set_id(cbx_run_builder *b, const char *id, cbx_err *err);
 /** @param us  microseconds since 1970, UTC */
 CBX_API cbx_status cbx_run_builder_set_timestamp(cbx_run_builder *b, int64_t us, cbx_err *err);

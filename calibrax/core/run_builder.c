@@ -295,8 +295,9 @@ cbx_status cbx_run_builder_set_id(cbx_run_builder *b, const char *id, cbx_err *e
     cbx_status st = check_open(b, err);
 
     if (st) return st;
-    if (!id || !cbx_name_is_safe(id))
-        return cbx_fail(err, CBX_EINVAL, "run id '%s' is no safe file name: use letters, digits, '.', '_', '-'",
+    if (!id || !cbx_run_id_is_valid(id))
+        return cbx_fail(err, CBX_EINVAL,
+                        "run id '%s' cannot name a file: leave out '/', control characters and a '.' in front",
                         id ? id : "");
     return cbx__record_text(&b->run->arena, id, "id", &b->run->id, err);
 }

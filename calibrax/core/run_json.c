@@ -117,27 +117,37 @@ cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
 
 /* --- reading --- */
 
-/* "...+00:00": the text says itself which instant it means; "Z" and local times are written anew. */
-static bool names_offset(const char *text)
+/*
+ * A time with an offset, "...+00:00", is kept as it is; "Z" and local times are written again, and so is a leap second, which Python does
+ * not read.
+ */
+static bool is_kept(const char *text)
 {
-    size_t n = strlen(text);
+    size_t n = strlen(text), second = n > 4 && text[4] == '-' ? 17 : 13; /* 2026-02-20T11:34:24, 20260220T113424 */
 
-    return n > 6 && (text[n - 6] == '+' || text[n - 6] == '-') && text[n - 3] == ':';
+    return n > 6 && (text[n - 6] == '+' || text[n - 6] == '-') && text[n - 3] == ':' &&
+           !(n > second && text[second] == '6');
 }
 
 static cbx_status read_head(const cbx_json *v, cbx_run *run, cbx_err *err)
 {
     const char *id = NULL, *timestamp = NULL, *commit = NULL, *branch = NULL;
+    int64_t version = cbx_json_get_int(v, "schema_version", 0);
     cbx_err why = CBX_ERR_INIT;
     cbx_status st = cbx_json_need_string(v, "id", "", &id, err);
 
-    if (!st && !cbx_name_is_safe(id))
-        st = cbx_fail(err, CBX_EFORMAT, "'id': '%s' is no safe file name: use letters, digits, '.', '_', '-'", id);
+    if (!st && version > CBX_RUN_SCHEMA_VERSION)
+        st = cbx_fail(err, CBX_EVERSION,
+                      "'schema_version' is %lld, this release reads up to %d: use a later release of calibrax",
+                      (long long)version, CBX_RUN_SCHEMA_VERSION);
+    if (!st && !cbx_run_id_is_valid(id))
+        st = cbx_fail(err, CBX_EFORMAT,
+                      "'id': '%s' cannot name a file: leave out '/', control characters and a '.' in front", id);
     if (!st) st = cbx__record_text(&run->arena, id, "id", &run->id, err);
     if (!st) st = cbx_json_need_string(v, "timestamp", "", &timestamp, err);
     if (!st && cbx_time_parse_iso(timestamp, &run->timestamp_us, &why))
         st = cbx_fail(err, CBX_EFORMAT, "'timestamp': %s", why.message);
-    if (!st && names_offset(timestamp))
+    if (!st && is_kept(timestamp))
         st = cbx__record_text(&run->arena, timestamp, "timestamp", &run->timestamp_text, err);
     if (!st) st = cbx__read_maybe_string(v, "commit", "", &commit, err);
     if (!st && commit) st = cbx__record_text(&run->arena, commit, "commit", &run->commit, err);

@@ -14,6 +14,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/storage/row_index_parts.h"
 #include "calibrax/storage/row_table.h"
+#include "calibrax/storage/store_parts.h"
 
 #define DISK_BYTES (4 << 20)  /* an index on disk pays from here on */
 #define KEEP_BYTES (64 << 20) /* rows of an index in memory are kept up to here */
@@ -72,8 +73,9 @@ static cbx_status add_files(cbx_row_index *ix, size_t source, const listing *l, 
         cbx__row_file *f = &ix->files[ix->nfiles];
         const char *below = l->paths[k] + l->skip;
         bool folder = false;
-        if (!stamp_of(l->paths[k], &f->stamp, &folder) && *below)
-            continue; /* gone since; a source itself is told when read */
+        struct stat link;
+        if (!stamp_of(l->paths[k], &f->stamp, &folder) && *below && lstat(l->paths[k], &link))
+            continue; /* removed since; a missing source is reported when it is read */
         f->path = l->paths[k];
         f->name = cbx_arena_printf(&ix->loaded, "%zu/%s", source, below + strspn(below, "/"));
         if (!f->name) return no_memory(err);
@@ -251,8 +253,9 @@ static cbx_status take_file(writer *w, cbx__row_file *f, cbx_err *err)
     cbx_err why = CBX_ERR_INIT;
     char *text = NULL;
     size_t len = 0;
-    cbx_status st = cbx_file_read(w->ix->ctx, f->path, 0, &text, &len, &why);
+    cbx_status st = is_source(f) ? CBX_OK : cbx__store_check_file(f->path, &why);
 
+    if (!st) st = cbx_file_read(w->ix->ctx, f->path, 0, &text, &len, &why);
     if (st == CBX_ENOMEM || (st && is_source(f))) return cbx_fail(err, st, "%s", why.message);
     if (st == CBX_ENOENT) return CBX_OK; /* removed since it was listed */
     cbx_rows_init(&r.rows, al);

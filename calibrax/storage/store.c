@@ -2,6 +2,7 @@
 #include "calibrax/storage/store.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "calibrax/core/run_stream.h"
@@ -32,25 +33,42 @@ static cbx_status make_folders(const cbx_store *s, cbx_err *err)
     return st ? st : cbx_dir_create(s->ctx, s->baselines, err);
 }
 
+const char cbx__link_to_nothing[] = "is a symbolic link whose target is missing";
+const char cbx__not_a_file[] = "is not a regular file";
+
+cbx_status cbx__store_check_file(const char *path, cbx_err *err)
+{
+    struct stat s;
+
+    if (stat(path, &s) == 0)
+        return S_ISREG(s.st_mode) ? CBX_OK : cbx_fail(err, CBX_EIO, "'%s': %s", path, cbx__not_a_file);
+    return lstat(path, &s) == 0 ? cbx_fail(err, CBX_EIO, "'%s': %s", path, cbx__link_to_nothing) : CBX_OK;
+}
+
 static cbx_status check_folders(const cbx_store *s, const cbx_store_opts *o, cbx_err *err)
 {
     if (o->create_late) return CBX_OK;
     if (o->create) return make_folders(s, err);
     if (!cbx_path_exists(s->root)) return cbx_fail(err, CBX_ENOENT, "there is no store '%s'", s->root);
     if (!cbx_path_exists(s->runs))
-        return cbx_fail(err, CBX_ENOENT, "'%s' is no store: it has no folder 'runs'", s->root);
-    return CBX_OK;
+        return cbx_fail(err, CBX_ENOENT, "'%s' is not a store: it has no folder 'runs'", s->root);
+    return cbx__store_check_file(s->config, err);
 }
 
 cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *opts, cbx_store **out, cbx_err *err)
 {
     static const cbx_store_opts defaults = CBX_STORE_OPTS_INIT;
     const cbx_store_opts *o = opts ? opts : &defaults;
+    cbx_store_opts own = defaults;
     cbx_store *s;
     cbx_status st;
 
-    if (o->struct_size != sizeof *o)
-        return cbx_fail(err, CBX_EINVAL, "the options of the store are of another version of the library");
+    if (o->struct_size < offsetof(cbx_store_opts, create) || o->struct_size > sizeof *o)
+        return cbx_fail(err, CBX_EINVAL,
+                        "options of the store of another version: struct_size is %u, at most %zu is known",
+                        o->struct_size, sizeof *o);
+    memcpy(&own, o, o->struct_size);
+    o = &own;
     if (!root || !*root) return cbx_fail(err, CBX_EINVAL, "the store has no path");
     s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
     if (!s) return cbx__store_no_memory(err);
@@ -143,7 +161,8 @@ cbx_status cbx__store_check_existing(cbx_store *s, const cbx_run *run, const cha
     cbx_status st;
 
     *done = false;
-    if (replace || !cbx_path_exists(path)) return CBX_OK;
+    st = cbx__store_check_file(path, err);
+    if (st || replace || !cbx_path_exists(path)) return st;
     st = cbx_run_read(s->ctx, path, &old, &why);
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
     if (!st) st = cbx_run_equal(old, run, done, err);
@@ -178,7 +197,7 @@ cbx_status cbx_store_remove(cbx_store *s, const char *which, cbx_err *err)
     const char *path;
     cbx_status st;
 
-    if (!cbx_name_is_safe(which)) return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
+    if (!cbx_run_id_is_valid(which)) return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     path = cbx__store_run_path(s, &arena, which);
     st = path ? cbx__store_lock(s, &lock, err) : cbx__store_no_memory(err);
@@ -255,8 +274,9 @@ static cbx_status path_of(cbx_store *s, const char *which, cbx_arena *arena, con
     const char *id = which;
     cbx_status st = CBX_OK;
 
-    *path = cbx_name_is_safe(which) ? cbx__store_run_path(s, arena, which) : "";
-    if (*path && (!**path || !cbx_path_exists(*path))) {
+    *path = cbx_run_id_is_valid(which) ? cbx__store_run_path(s, arena, which) : "";
+    if (*path && **path) st = cbx__store_check_file(*path, err);
+    if (!st && *path && (!**path || !cbx_path_exists(*path))) {
         st = cbx__store_resolve(s, which, arena, &id, err);
         if (!st) *path = cbx__store_run_path(s, arena, id);
     }
@@ -351,11 +371,10 @@ cbx_status cbx_store_baseline_get(cbx_store *s, const char *name, cbx_run **out,
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     path = cbx__store_baseline_path(s, &arena, wanted);
-    if (!path)
-        st = cbx__store_no_memory(err);
-    else if (!cbx_path_exists(path))
+    st = path ? cbx__store_check_file(path, err) : cbx__store_no_memory(err);
+    if (!st && !cbx_path_exists(path))
         st = no_baseline(s, wanted, true, &arena, err);
-    else
+    else if (!st)
         st = cbx_run_read(s->ctx, path, out, err);
     cbx_arena_clear(&arena);
     return st;

@@ -35,7 +35,11 @@ cbx_status cbx__store_no_memory(cbx_err *err);
  */
 cbx_status cbx__store_check_existing(cbx_store *store, const cbx_run *run, const char *path, bool replace, bool *done,
                                      cbx_err *err);
-/** CBX_EEXIST, said. */
+/* What is wrong with a path in a store that is not a file. */
+extern const char cbx__link_to_nothing[], cbx__not_a_file[];
+/** CBX_OK for a regular file, and where there is nothing; CBX_EIO otherwise: to open a pipe would wait for a writer. */
+cbx_status cbx__store_check_file(const char *path, cbx_err *err);
+/** CBX_EEXIST, with its message. */
 cbx_status cbx__store_exists(const cbx_store *store, const cbx_run *run, cbx_err *err);
 
 #endif

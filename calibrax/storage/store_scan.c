@@ -114,14 +114,21 @@ cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **t
 
 /* --- the folder --- */
 
-/* Size -1: gone in between, or no file. */
-static cbx__stamp stamp_of(int dir, const char *name)
+/* Size -1: removed since it was listed. */
+static void take_stamp(int dir, cbx__scan_name *f)
 {
     struct stat s;
+    bool found = fstatat(dir, f->name, &s, 0) == 0;
 
-    if (fstatat(dir, name, &s, 0) != 0 || S_ISDIR(s.st_mode)) return (cbx__stamp){ .size = -1 };
-    return (cbx__stamp){ s.st_size, (int64_t)s.st_ino, s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
-                         s.st_ctim.tv_sec * 1000000000 + s.st_ctim.tv_nsec };
+    f->stamp = (cbx__stamp){ .size = -1 };
+    if (found && !S_ISREG(s.st_mode)) f->problem = cbx__not_a_file;
+    if (!found && fstatat(dir, f->name, &s, AT_SYMLINK_NOFOLLOW) == 0) {
+        f->problem = cbx__link_to_nothing;
+        found = true;
+    }
+    if (found)
+        f->stamp = (cbx__stamp){ s.st_size, (int64_t)s.st_ino, s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
+                                 s.st_ctim.tv_sec * 1000000000 + s.st_ctim.tv_nsec };
 }
 
 typedef struct stamping {
@@ -134,7 +141,7 @@ static void stamp_files(void *user, size_t worker, size_t begin, size_t end)
     const stamping *s = user;
 
     (void)worker;
-    for (size_t i = begin; i < end; i++) s->files[i].stamp = stamp_of(s->dir, s->files[i].name);
+    for (size_t i = begin; i < end; i++) take_stamp(s->dir, &s->files[i]);
 }
 
 /* To ask for stamps is two thirds of a look at an index of many runs: all cores ask, each for so many that a thread pays. */
@@ -328,7 +335,10 @@ static void read_one(cbx_ctx *ctx, const char *folder, const cbx__scan_name *f, 
     r->fn = fn;
     r->user = user;
     path = cbx_path_join(&paths, folder, f->name);
-    st = path ? cbx__json_file_open(&file, path, true, &err) : CBX_ENOMEM;
+    if (f->problem)
+        st = cbx_fail(&err, CBX_EIO, "'%s': %s", f->name, f->problem);
+    else
+        st = path ? cbx__json_file_open(&file, path, true, &err) : CBX_ENOMEM;
     if (!st) {
         cbx__json_source source = cbx__json_file_source(&file);
         st = cbx__run_stream(al, &source, f->name, take_point, r, &r->run, &err);

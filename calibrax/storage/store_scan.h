@@ -40,6 +40,8 @@ typedef struct cbx__scan_file {
 /** A file that is there, of which nothing has been read: tens of thousands of them are looked at for each query. */
 typedef struct cbx__scan_name {
     const char *name;
+    const char
+        *problem; /* why it cannot be read: a link that leads nowhere, not a regular file; NULL: it can; static text */
     cbx__stamp stamp;
     bool known; /* the caller need not have it read */
 } cbx__scan_name;

@@ -60,26 +60,52 @@ static void print_point(const opt_run *run, const cbx_run *r, const cbx_point *p
     }
 }
 
-/* As in the run file: some members are behind the points. */
-static int stream_run(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
+/* The run file, with the matching points only: other programs read it, so numbers that are not finite are bare tokens. */
+static int print_run_file(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
 {
-    cbx_json *content = cbx_run_head_to_json(r), *before = cbx_json_new_object(), *behind = cbx_json_new_object();
-    cbx_json *value, *to = before;
+    enum { FLAGS = CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_NO_CONTROL };
+    cbx_json *head = cbx_run_head_to_json(r), *value;
+    bool complete = head != NULL;
     const char *key;
-    json_stream out;
+    cbx_text out;
 
-    for (size_t i = 0; cbx_json_member(content, i, &key, &value); i++) {
-        if (strcmp(key, "points") == 0)
-            to = behind;
-        else if (value)
-            cbx_json_set(to, key, cbx_json_ref(value));
+    cbx_text_init(&out, cbx_ctx_allocator(run->ctx));
+    for (size_t i = 0; cbx_json_member(head, i, &key, &value); i++) {
+        size_t n = 0;
+        cbx_text_putc(&out, i ? ',' : '{');
+        cbx_json_write_break(FLAGS, 1, &out);
+        cbx_json_write_string(key, strlen(key), FLAGS, &out);
+        cbx_text_puts(&out, ": ");
+        if (strcmp(key, "points") != 0) {
+            cbx_json_write_part(value, FLAGS, 1, NULL, NULL, &out);
+            continue;
+        }
+        cbx_text_putc(&out, '[');
+        for (size_t k = 0; k < cbx_run_npoints(r); k++) {
+            cbx_json *point = select_point(q, cbx_run_point(r, k)) ? cbx_run_point_to_json(r, k) : NULL;
+            if (!point) {
+                complete = complete && !select_point(q, cbx_run_point(r, k));
+                continue;
+            }
+            if (n++) cbx_text_putc(&out, ',');
+            cbx_json_write_break(FLAGS, 2, &out);
+            cbx_json_write_part(point, FLAGS, 2, NULL, NULL, &out);
+            cbx_json_unref(point);
+            if (out.len < 65536) continue;
+            fwrite(out.data, 1, out.len, stdout);
+            complete = complete && !out.status;
+            cbx_text_reset(&out);
+        }
+        if (n) cbx_json_write_break(FLAGS, 1, &out);
+        cbx_text_putc(&out, ']');
     }
-    json_stream_begin_inside(&out, new_document("calibrax-run"), "run", content ? before : NULL, "points");
-    for (size_t i = 0; i < cbx_run_npoints(r); i++)
-        if (select_point(q, cbx_run_point(r, i))) json_stream_add(&out, cbx_run_point_to_json(r, i));
-    if (!content) cbx_json_unref(before);
-    cbx_json_unref(content);
-    return json_stream_end(&out, run->program, behind);
+    cbx_json_write_break(FLAGS, 0, &out);
+    cbx_text_puts(&out, "}\n");
+    complete = complete && !out.status;
+    fwrite(cbx_text_str(&out), 1, out.len, stdout);
+    cbx_text_clear(&out);
+    cbx_json_unref(head);
+    return complete ? EXIT_PASS : opt_fail(run->program, "out of memory");
 }
 
 static int show_one(const opt_run *run, cbx_store *store, const cbx_store_query *q)
@@ -94,7 +120,7 @@ static int show_one(const opt_run *run, cbx_store *store, const cbx_store_query 
     if (!status && !found && (q->point || q->scenario || q->metric || q->ntags)) {
         status = opt_fail(run->program, "no point of run '%s' matches", cbx_run_id(r));
     } else if (!status && a->select.json) {
-        status = stream_run(run, r, q);
+        status = print_run_file(run, r, q);
     } else if (!status) {
         print_run_head(run, r);
         for (size_t i = 0; i < cbx_run_npoints(r); i++)

@@ -85,19 +85,6 @@ void json_stream_begin(json_stream *s, cbx_json *head, const char *list)
     begin_list(s, list);
 }
 
-void json_stream_begin_inside(json_stream *s, cbx_json *document, const char *member, cbx_json *head, const char *list)
-{
-    *s = (json_stream){ .inside = true };
-    cbx_text_init(&s->text, cbx_allocator_default());
-    cbx_text_putc(&s->text, '{');
-    put_members(s, document, true);
-    cbx_text_putc(&s->text, ',');
-    cbx_json_write_string(member, strlen(member), JSON_FLAGS, &s->text);
-    cbx_text_puts(&s->text, ":{");
-    put_members(s, head, true);
-    begin_list(s, list);
-}
-
 void json_stream_add(json_stream *s, cbx_json *element)
 {
     s->failed = s->failed || !element;
@@ -119,7 +106,7 @@ int json_stream_end(json_stream *s, const opt_program *program, cbx_json *tail)
 {
     json_stream_next(s, NULL, NULL);
     put_members(s, tail, false);
-    cbx_text_puts(&s->text, s->inside ? "}}\n" : "}\n");
+    cbx_text_puts(&s->text, "}\n");
     pour(s, 0);
     cbx_text_clear(&s->text);
     return s->failed ? opt_fail(program, "out of memory") : EXIT_PASS;

@@ -21,12 +21,9 @@ int print_json_line(const opt_program *program, cbx_json *document);
 typedef struct json_stream {
     cbx_text text;
     bool begun, failed; /* begun: an element stands in the list */
-    bool inside;        /* an object in the document */
 } json_stream;
 /* All members before the list, and its name. */
 void json_stream_begin(json_stream *s, cbx_json *head, const char *list);
-/* The same of an object in the document, its last member; what follows is of that object. */
-void json_stream_begin_inside(json_stream *s, cbx_json *document, const char *member, cbx_json *head, const char *list);
 void json_stream_add(json_stream *s, cbx_json *element);
 /* The list is over; the members behind it, and another list if it has a name. */
 void json_stream_next(json_stream *s, cbx_json *more, const char *list);

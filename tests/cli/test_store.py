@@ -157,7 +157,7 @@ def show_and_summary(p):
     info["metric_defs"]["loss"] = {"name": "loss", "unit": "", "direction": "info"}
     run(p, "ingest", "--data", "other", "--input", p.write("info.json", json.dumps(info)), expect=0)
     has(run(p, "show", "--data", "other", expect=0).stdout, "loss                     0.5, for information")
-    shown = document(p, "show", "--data", "store", "--run", "run0001", schema="calibrax-run")["run"]
+    shown = json.loads(run(p, "show", "--data", "store", "--run", "run0001", "--json", expect=0).stdout)
     equal(shown["points"], make_run(1, 1.1)["points"], "the run itself")
     one_sentence(run(p, "show", "--data", "store", "--point", "backward", expect=2), "no point", "calibrax")
     one_sentence(run(p, "summary", "--data", "store", "--run", "run0009", expect=2), "run0009", "calibrax")
@@ -322,6 +322,75 @@ def usage_faults_are_sentences(p):
         one_sentence(run(p, *args, expect=2), part, "calibrax")
 
 
+def what_is_not_a_file_is_reported(p):
+    """A pipe would be waited for, and a link that leads nowhere may be the newest run."""
+    fill(p, 2)
+    run(p, "baseline", "--data", "store", "--run", "run0001", expect=0)
+    ways = ((lambda path: os.symlink("/nowhere/at/all", path), os.remove, "is a symbolic link whose target is missing"), (os.mkfifo, os.remove, "is not a regular file"),
+            (os.mkdir, os.rmdir, "is not a regular file"))
+    for make, remove, words in ways:
+        make(p.file("store/runs/run0003.json"))
+        has(run(p, "show", "--list", "--data", "store", expect=0, timeout=20).stderr, f"'run0003.json': {words}")
+        one_sentence(run(p, "check", "--data", "store", expect=2, timeout=20), "run0003.json", "calibrax")
+        has(run(p, "store", "verify", "--data", "store", expect=1, timeout=20).stdout, f"runs/run0003.json: 'run0003.json': {words}")
+        again = p.write("again.json", json.dumps(make_run(3, 1.0)))
+        one_sentence(run(p, "ingest", "--data", "store", "--input", again, expect=2, timeout=20), words, "calibrax")
+        remove(p.file("store/runs/run0003.json"))
+        for name in ("store/baselines/other.json", "store/config.json"):
+            make(p.file(name))
+            one_sentence(run(p, "check", "--data", "store", "--baseline", "other", expect=2, timeout=20), words, "calibrax")
+            remove(p.file(name))
+        os.makedirs(p.file("rows/matmul"), exist_ok=True)
+        shutil.copy(os.path.join(SOURCE, "tests/fixtures/rows/typical.jsonl"), p.file("rows/matmul"))
+        make(p.file("rows/matmul/zzz.jsonl"))
+        if make is not os.mkdir:
+            equal(p.run("gate", "--baseline", "rows", "--current", "rows", timeout=20).returncode, 2, "rows: it ends, and does not pass")
+        remove(p.file("rows/matmul/zzz.jsonl"))
+
+
+def what_python_may_write(p):
+    """Ids with blanks and in other scripts; a leap second, which Python itself does not read, is kept as the second after it."""
+    for number, name in enumerate(("two words", "прогон", "日本", "-x", "a+b"), 1):
+        made = {**make_run(number, 1.0), "id": name}
+        run(p, "ingest", "--data", "store", "--input", p.write("r.json", json.dumps(made)), expect=0)
+        equal(json.loads(run(p, "show", "--data", "store", f"--run={name}", "--json", expect=0).stdout)["id"], name, "found by its id")
+    equal(len(json.loads(run(p, "show", "--list", "--data", "store", "--json", expect=0).stdout)["runs"]), 5, "all are listed")
+    for bad in ("a/b", ".a", "a\nb", "a\u009b1m", ""):
+        made = {**make_run(9, 1.0), "id": bad}
+        one_sentence(run(p, "ingest", "--data", "store", "--input", p.write("r.json", json.dumps(made)), expect=2), "cannot name a file", "calibrax")
+    for time in ("2016-12-31T23:59:60+00:00", "2016-12-31T23:59:60.25+00:00", "20161231T235960+00:00"):
+        made = {**make_run(1, 1.0), "timestamp": time}
+        run(p, "ingest", "--data", "leap", "--input", p.write("r.json", json.dumps(made)), "--replace", expect=0)
+        with open(p.file("leap/runs/run0001.json"), encoding="utf-8") as f:
+            has(json.load(f)["timestamp"], "2017-01-01T00:00:00", time)
+
+
+def later_schemas_are_refused(p):
+    fill(p, 2)
+    run(p, "baseline", "--data", "store", "--run", "run0001", expect=0)
+    path = p.file("store/baselines/main.json")
+    with open(path, encoding="utf-8") as f:
+        made = json.load(f)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({**made, "schema_version": 99}, f)
+    for args in (["check", "--data", "store"], ["show", "--data", "store", "--run", "baseline:main"]):
+        one_sentence(run(p, *args, expect=2), "'schema_version' is 99, this release reads up to 1", "calibrax")
+    p.write("store/runs/run0009.json", json.dumps({**made, "id": "run0009", "schema_version": 99}))
+    has(run(p, "show", "--list", "--data", "store", expect=0).stderr, "'run0009.json': 'schema_version' is 99")
+
+
+def show_prints_the_run_file(p):
+    """What show --json prints can be ingested, and is the run that the file holds."""
+    shutil.copy(f"{RUNS}/full.json", p.file("full.json"))
+    run(p, "ingest", "--data", "store", "--input", "full.json", expect=0)
+    shown = run(p, "show", "--data", "store", "--json", expect=0).stdout
+    with open(p.file("full.json"), encoding="utf-8") as f:
+        equal(repr(json.loads(shown)), repr(json.load(f)), "every member, in the order of the file")
+    run(p, "ingest", "--data", "copy", "--input", p.write("shown.json", shown), expect=0)
+    with open(p.file("copy/runs/abc123def456.json"), "rb") as a, open(p.file("store/runs/abc123def456.json"), "rb") as b:
+        equal(a.read(), b.read(), "the same run file")
+
+
 def default_store(p):
     """--data, else CALIBRAX_DATA, else .calibrax at the top of the repository or in the working folder."""
     def ids(*args, **more):
@@ -454,7 +523,7 @@ def help_is_quick(p):
     check(best < 0.1, f"--help took {best * 1e3:.1f} ms of CPU time")
 
 
-main([options_that_would_do_nothing, default_store, definitions_of_the_store, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
+main([options_that_would_do_nothing, what_is_not_a_file_is_reported, what_python_may_write, later_schemas_are_refused, show_prints_the_run_file, default_store, definitions_of_the_store, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
       what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
       completions_of_all_shells, a_key_in_zsh_and_fish, help_is_quick])

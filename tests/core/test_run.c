@@ -138,7 +138,7 @@ static void test_unknown_members_are_kept(void **in)
         "\"s\",\n"
         "      \"tags\": {},\n      \"metrics\": {\n        \"t\": {\n          \"value\": 1.0,\n          \"unit\": "
         "\"s\"\n        }\n"
-        "      },\n      \"status\": \"ok\"\n    }\n  ],\n  \"schema_version\": 7,\n  \"signature\": null\n}";
+        "      },\n      \"status\": \"ok\"\n    }\n  ],\n  \"schema_version\": 1,\n  \"signature\": null\n}";
     state *s = *in;
     cbx_run *run = NULL, *copy = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -386,7 +386,15 @@ static cbx_json *nested(int depth)
 
 static void test_setters_refuse(void **in)
 {
-    static const char *const ids[] = { "", "../../evil", "a/b", ".hidden", "-x", NULL };
+    static const char *const ids[] = { "",
+                                       "../../evil",
+                                       "a/b",
+                                       ".hidden",
+                                       "a\nb",
+                                       "\xc2\x9b"
+                                       "31m",
+                                       "\x7f",
+                                       NULL };
     static const cbx_tag twice[] = { { "a", "1" }, { "a", "2" } };
     state *s = *in;
     cbx_named_metric same[] = { { "t", cbx_metric_of(1) }, { "t", cbx_metric_of(2) } };
