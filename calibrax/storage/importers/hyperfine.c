@@ -1,9 +1,11 @@
 /*
- * hyperfine, JSON (--export-json): a command is a point, its parameters are tags; seconds and bytes.
+ * hyperfine, JSON (--export-json): a result is a point "hyperfine", whose tags are the command and its parameters, so that commands can be
+ * compared and ranked; seconds and bytes.
  *
- * A command of which a run failed has the time NaN, so that no gate passes it: how soon a command fails is no measurement.
+ * A command of which a run failed has the time NaN, so that no gate passes it: the time until a command fails is no measurement.
  */
 #include <math.h>
+#include <string.h>
 
 #include "calibrax/storage/importers/importer.h"
 
@@ -27,6 +29,31 @@ static int detect(const cbx__import_source *src)
     const cbx_json *first = cbx_json_at(cbx_json_get(src->json, "results"), 0);
 
     return cbx_json_has(first, "command") ? cbx_json_has(first, "mean") ? 95 : 80 : 0;
+}
+
+/* The command with {n} where the value of the parameter n is in it: the file has only commands with their values. */
+static const char *command_template(cbx__import_job *job, const char *command, const cbx_json *parameters)
+{
+    cbx_allocator al = cbx__import_allocator(job);
+    cbx_text out;
+
+    cbx_text_init(&out, &al);
+    while (command && *command) {
+        const char *key;
+        cbx_json *value;
+        size_t n = 0;
+        for (size_t i = 0; !n && cbx_json_member(parameters, i, &key, &value); i++) {
+            const char *text = cbx_json_string_value(value);
+            n = text && !strncmp(command, text, strlen(text)) ? strlen(text) : 0;
+        }
+        if (n)
+            cbx_text_printf(&out, "{%s}", key);
+        else
+            cbx_text_putc(&out, *command);
+        command += n ? n : 1;
+    }
+    if (out.status) cbx__import_fail(job, out.status, "out of memory");
+    return cbx_text_str(&out);
 }
 
 static void read_times(cbx__import_job *job, const cbx_json *item)
@@ -61,7 +88,8 @@ static void read_file(cbx__import_job *job)
             const cbx_json *code = cbx_json_at(codes, k);
             failed += cbx_json_typeof(code) != CBX_JSON_INT || cbx_json_int_value(code) != 0;
         }
-        cbx__import_point_begin(job, command, "");
+        cbx__import_point_begin(job, "hyperfine", "");
+        cbx__import_tag(job, "command", command_template(job, command, cbx_json_get(item, "parameters")));
         cbx__import_tags_of(job, cbx_json_get(item, "parameters"));
         if (failed) {
             cbx__import_metric(job, &cbx__import_time, cbx_metric_of(NAN));

@@ -1,0 +1,97 @@
+"""calibrax ingest on files that the tools make here and now: our own, hyperfine, Google Benchmark, pytest-benchmark, pyperf and asv.
+
+The last three come from PyPI, into a virtual environment beside the build folders that is made once.  go, criterion.rs, JMH, NVBench,
+nanobench and BenchmarkTools.jl are large, or need a GPU: their files are those of tests/fixtures/import, whose README names their source.
+"""
+import json
+import os
+import subprocess
+import sys
+
+from harness import BUILD, CALIBRAX, QUICK, SOURCE, TINY, check, equal, has, main
+
+ENVIRONMENT = os.path.abspath(os.path.join(BUILD, "../import-tools"))
+PACKAGES = ["pyperf==2.9.0", "pytest==8.4.2", "pytest-benchmark==5.1.0", "asv==0.6.6"]
+
+
+def tools():
+    """The Python of an environment that has them."""
+    python = os.path.join(ENVIRONMENT, "bin/python")
+    done = os.path.join(ENVIRONMENT, "packages")
+    if not os.path.exists(done) or open(done, encoding="utf-8").read().split() != PACKAGES:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], check=True)
+        made = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], capture_output=True, text=True)
+        equal(made.returncode, 0, f"pip install {' '.join(PACKAGES)}: {made.stderr[-400:]}")
+        with open(done, "w", encoding="utf-8") as f:
+            f.write(" ".join(PACKAGES))
+    return python
+
+
+def ingested(p, *inputs, store="store"):
+    """The runs that the inputs become, as their files hold them, and the notes."""
+    found = json.loads(p.run("ingest", "--data", store, "--input", *inputs, "--json", program=CALIBRAX, expect=0).stdout)
+    equal(found["skipped"], [], "all are taken")
+    runs = []
+    for r in found["runs"]:
+        with open(p.file(store, "runs", r["id"] + ".json"), encoding="utf-8") as f:
+            runs.append((r["format"], json.load(f)))
+    return runs, found["notes"]
+
+
+# What each file becomes: format, points, notes, a metric of the first point with samples.
+FILES = {
+    "google-benchmark.json": ("google-benchmark", 8, 1, "time"),
+    "google-benchmark-aggregates.json": ("google-benchmark", 4, 0, None),
+    "hyperfine.json": ("hyperfine", 4, 2, "time"),
+    "pytest-benchmark.json": ("pytest-benchmark", 3, 0, "time"),
+    "pyperf.json": ("pyperf", 2, 0, "time"),
+    "asv": ("asv", 6, 2, None),
+}
+
+
+def files_of_the_tools(p):
+    made = subprocess.run([tools(), os.path.join(SOURCE, "scripts/fixtures/make_import_files.py"), p.file("scratch")], env=dict(p.env, IMPORT_FILES_OUT=p.file("made")),
+                          capture_output=True, text=True)
+    equal(made.returncode, 0, made.stderr[-600:])
+    for name, (form, points, notes, sampled) in FILES.items():
+        check(os.path.exists(p.file("made", name)), f"{name} was not made: is the tool installed?")
+        ((found, run),), said = ingested(p, p.file("made", name))
+        equal((found, len(run["points"]), len(said)), (form, points, notes), name)
+        values = [m["value"] for q in run["points"] for k, m in q["metrics"].items() if k == "time" and m["value"] == m["value"]]
+        check(values and all(0 < v < 60 for v in values), f"{name}: times are seconds")
+        if sampled:
+            check(len(run["points"][0]["metrics"][sampled]["samples"]) > 1, f"{name}: samples")
+    directions = {k: d["direction"] for name in ("google-benchmark-aggregates.json", "hyperfine.json") for k, d in ingested(p, p.file("made", name))[0][0][1]["metric_defs"].items()}
+    equal([directions[k] for k in ("time", "time_ratio", "time_statistic", "user_time", "system_time")], ["lower", "info", "info", "info", "info"], "a spread is no result")
+
+
+def commands_of_hyperfine_are_ranked(p):
+    p.run("-N", "--runs", "5", "--export-json", "both.json", "sleep 0.01", "sleep 0.03", program="hyperfine", expect=0)
+    ingested(p, "both.json")
+    ranked = p.run("compare", "--rank", "--by", "command", "--metrics", "time", "--data", "store", program=CALIBRAX, expect=0).stdout
+    check(0 < ranked.find("sleep 0.01") < ranked.find("sleep 0.03"), ranked)
+    has(p.run("compare", "--by", "command", "--metrics", "time", "--data", "store", program=CALIBRAX, expect=0).stdout, "sleep 0.03", "side by side")
+
+
+def our_own_rows(p):
+    p.run("--point", TINY, "--store", "rows", *QUICK)
+    rows = p.rows()
+    check(rows and {r["schema_version"] for r in rows} == {2}, "rows of this version")
+    good = [r for r in rows if r["status"] == "ok" and r["role"] != "limit"] if "role" in rows[0] else [r for r in rows if r["status"] == "ok"]
+    for inputs in (["results/semiring_matmul.jsonl"], ["rows"]):
+        ((form, run),), _ = ingested(p, *inputs, store=inputs[0].replace("/", "-") + "-store")
+        equal(form, "nperf", inputs)
+        check(0 < len(run["points"]) <= len(good), f"{len(run['points'])} points of {len(good)} good rows")
+        check(all(q["metrics"]["time"]["value"] > 0 for q in run["points"]), "each has a time")
+        equal(run["metadata"]["nperf_run_id"], rows[0]["run_id"], "of its run")
+
+
+def our_own_runs(p):
+    p.run("run", "-n", "3", "--data", "first", "--", "true", program=CALIBRAX)
+    ((form, run),), said = ingested(p, "first", store="second")
+    equal((form, said), ("calibrax", []), "a store")
+    with open(p.file("first/runs", run["id"] + ".json"), "rb") as a, open(p.file("second/runs", run["id"] + ".json"), "rb") as b:
+        equal(a.read(), b.read(), "byte for byte")
+
+
+main([our_own_runs, our_own_rows, commands_of_hyperfine_are_ranked, files_of_the_tools])
