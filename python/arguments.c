@@ -456,10 +456,11 @@ bool cx_axes_arg(cx_call *c, const char *name, const cbx_array *x, bool keep, cb
 
 bool cx_axis_arg(cx_call *c, const char *name, int *axis, bool *none)
 {
-    PyObject *o = cx_arg(c, name);
+    const cx_parameter *p = cx_parameter_of(c, name);
+    PyObject *o = c->arg[p - c->function->parameters];
 
-    if (none) *none = !o;
-    return cx_read_int(c, name, o, axis);
+    if (none) *none = o == Py_None || (!o && p->fallback && memcmp(p->fallback, "None", 4) == 0);
+    return !o || o == Py_None || cx_read_int(c, name, o, axis);
 }
 
 bool cx_device_arg(cx_call *c, const char *name)

@@ -1,4 +1,5 @@
 /* The Array type: a handle of the library as a Python object, its attributes, conversions and operators. */
+#include <assert.h>
 #include <string.h>
 
 #include "python/state.h"
@@ -370,8 +371,78 @@ static PyObject *array_restore(PyObject *type, PyObject *args)
     return cx_raise(status, err.message);
 }
 
+static PyObject *do_item(cx_call *c)
+{
+    PyObject *key = NULL, *at, *r = NULL;
+    const cbx_array *a = handle_of(c->self);
+
+    if (c->nrest == 0 && cbx_array_count(a) != 1)
+        return PyErr_Format(PyExc_ValueError, "item() needs an index where an array has %zu elements",
+                            cbx_array_count(a));
+    if (c->nrest == 0) return list_of(a, cbx_array_ndim(a), cbx_array_data(a)); /* the one element */
+    if (c->nrest == 1 && !PyTuple_Check(c->rest[0]) && cbx_array_ndim(a) != 1) {
+        Py_ssize_t i = PyNumber_AsSsize_t(c->rest[0], PyExc_IndexError),
+                   n = (Py_ssize_t)cbx_array_count(a); /* of all elements */
+        if (i == -1 && PyErr_Occurred()) return NULL;
+        if (i < -n || i >= n) return PyErr_Format(PyExc_IndexError, "item(%zd): the array has %zd elements", i, n);
+        if (i < 0) i += n;
+        key = PyTuple_New(cbx_array_ndim(a));
+        for (int k = cbx_array_ndim(a) - 1; key && k >= 0; k--) {
+            Py_ssize_t length = (Py_ssize_t)cbx_array_dim(a, k);
+            PyTuple_SetItem(key, k, PyLong_FromSsize_t(i % length));
+            i /= length;
+        }
+    } else if (c->nrest == 1) {
+        key = Py_NewRef(c->rest[0]);
+    } else {
+        key = PyTuple_New(c->nrest);
+        for (Py_ssize_t i = 0; key && i < c->nrest; i++) PyTuple_SetItem(key, i, Py_NewRef(c->rest[i]));
+    }
+    at = key ? cx_subscript(c->self, key) : NULL;
+    if (at) r = item(at, "item()");
+    Py_XDECREF(at);
+    Py_XDECREF(key);
+    return r;
+}
+
+/* An element as a number is formatted; more of them in brackets, each by the format. */
+static PyObject *formatted(PyObject *list, PyObject *spec)
+{
+    PyObject *parts, *comma, *inner, *r = NULL;
+
+    if (!PyList_Check(list)) return PyObject_Format(list, spec);
+    parts = PyList_New(0);
+    for (Py_ssize_t i = 0; parts && i < PyList_Size(list); i++) {
+        PyObject *text = formatted(PyList_GetItem(list, i), spec);
+        if (!text || PyList_Append(parts, text) < 0) Py_CLEAR(parts);
+        Py_XDECREF(text);
+    }
+    comma = PyUnicode_FromString(", ");
+    inner = parts && comma ? PyUnicode_Join(comma, parts) : NULL;
+    if (inner) r = PyUnicode_FromFormat("[%U]", inner);
+    Py_XDECREF(inner);
+    Py_XDECREF(comma);
+    Py_XDECREF(parts);
+    return r;
+}
+
+static PyObject *do_format(cx_call *c)
+{
+    PyObject *spec = cx_arg(c, "spec"), *list, *r;
+
+    if (!PyUnicode_Check(spec)) return cx_refuse(c, "spec", PyExc_TypeError, "a string", spec), NULL;
+    if (PyUnicode_GetLength(spec) == 0) return cx_str(c->self);
+    list = array_tolist(c->self, NULL);
+    r = list ? formatted(list, spec) : NULL;
+    Py_XDECREF(list);
+    return r;
+}
+
 /* clang-format off */
 #define METHODS(X) \
+    X(__format__, "spec: str, /", "str", do_format, 0, "Each element by the format of a number: f'{x:.2f}'.") \
+    X(astype, "dtype: DType, *, copy: bool = True", "Array", cx_do_astype, 0, "The elements in another dtype.") \
+    X(item, "*index: int | tuple[int, ...]", "Any", do_item, 0, "An element as a Python number: the only one, or the one at an index.") \
     X(__array_namespace__, "/, *, api_version: str | None = None", "ModuleType", do_namespace, 0, "The module whose functions take this array.") \
     X(__dlpack__, "*, stream: object = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None", "Any", cx_do_dlpack, 0, "The elements as a DLPack capsule.") \
     X(__dlpack_device__, "", "tuple[int, int]", cx_do_dlpack_device, 0, "The device as DLPack numbers it.") \
@@ -379,7 +450,7 @@ static PyObject *array_restore(PyObject *type, PyObject *args)
 /* clang-format on */
 METHODS(CX_OF_TYPE)
 
-static PyMethodDef array_methods[] = {
+static PyMethodDef own_methods[] = {
     METHODS(CX_OF_TYPE_ROW){ "__complex__", array_complex, METH_NOARGS,
                              "__complex__($self) -> complex\n--\n\nOf an array of rank 0." },
     { "__copy__", array_copy, METH_NOARGS, NULL },
@@ -388,6 +459,9 @@ static PyMethodDef array_methods[] = {
     { "tolist", array_tolist, METH_NOARGS, "tolist($self) -> Any\n--\n\nThe elements as nested lists of numbers." },
     { 0 },
 };
+
+/* Those above and the functions of x that are methods, too. */
+static PyMethodDef array_methods[64];
 
 static PyType_Slot array_slots[] = {
     { Py_tp_dealloc, array_dealloc },
@@ -425,6 +499,13 @@ static PyType_Spec array_spec = {
 
 bool cx_add_array_type(cx_state *st, PyObject *module)
 {
+    PyMethodDef *const tables[] = { own_methods, cx_array_reductions, cx_array_searches, cx_array_elementwise,
+                                    cx_array_movements };
+    size_t n = 0;
+
+    for (size_t i = 0; i < CBX_LEN(tables); i++)
+        for (const PyMethodDef *m = tables[i]; m->ml_name; m++) array_methods[n++] = *m;
+    assert(n < CBX_LEN(array_methods));
     st->array_type = cx_type(st, &array_spec);
     return st->array_type && PyModule_AddObjectRef(module, "Array", (PyObject *)st->array_type) == 0;
 }

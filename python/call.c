@@ -248,7 +248,7 @@ PyObject *cx_arg(cx_call *c, const char *name)
 {
     int i = place_of(c, name);
 
-    if (i < 0) return NULL;
+    if (i < 0) return name[0] == 'x' && !name[1] ? c->self : NULL;
     return c->arg[i] == Py_None && c->function->parameters[i].fallback ? NULL : c->arg[i];
 }
 
@@ -285,8 +285,9 @@ bool cx_get(cx_call *c, const cx_target *list)
         const char *name = dot ? dot + 1 : arrow ? arrow + 1 : t->name;
         int i = place_of(c, name);
 
-        if (i < 0) return PyErr_Format(PyExc_SystemError, "%s() has no parameter '%s'", c->name, name) != NULL;
-        if (!get(c, i, name, t->read, t->out)) return false;
+        if (i < 0 && !(name[0] == 'x' && !name[1] && c->self))
+            return PyErr_Format(PyExc_SystemError, "%s() has no parameter '%s'", c->name, name) != NULL;
+        if (i < 0 ? !t->read(c, name, c->self, t->out) : !get(c, i, name, t->read, t->out)) return false;
     }
     return true;
 }

@@ -199,14 +199,14 @@ bool cx_store(cbx_dtype t, void *p, PyObject *o)
 
 /* ---- functions ---- */
 
-static PyObject *do_astype(cx_call *c)
+PyObject *cx_do_astype(cx_call *c)
 {
     const cbx_array *x = cx_array_arg(c, "x");
     bool copy = true;
     cbx_dtype t;
 
     if (!x || !cx_dtype_from(c->st, cx_arg(c, "dtype"), &t)) return NULL;
-    if (!CX_GET(c, copy) || !cx_device_arg(c, "device")) return NULL;
+    if (!CX_GET(c, copy) || (cx_arg(c, "device") && !cx_device_arg(c, "device"))) return NULL;
     if (!copy && t == cbx_array_dtype(x)) return Py_NewRef(cx_arg(c, "x"));
     if (!cx_begin(c)) return NULL;
     return cx_result(c, t == cbx_array_dtype(x) ? cbx_copy(c->ctx, x) : cbx_astype(c->ctx, x, t));
@@ -293,7 +293,7 @@ static PyObject *do_isdtype(cx_call *c)
 
 /* clang-format off */
 #define DTYPE_FUNCTIONS(X) \
-    X(astype, "x: Array, dtype: DType, /, *, copy: bool = True, device: str | None = None", "Array", do_astype, 0, "x in another dtype.") \
+    X(astype, "x: Array, dtype: DType, /, *, copy: bool = True, device: str | None = None", "Array", cx_do_astype, 0, "x in another dtype.") \
     X(can_cast, "from_: DType | Array, to: Path, /", "bool", do_can_cast, 0, "Whether promotion leads from one dtype to the other.") \
     X(isdtype, "dtype: DType, kind: DType | str | tuple[DType | str, ...]", "bool", do_isdtype, 0, "Whether a dtype is of a kind, or of one in a tuple of them.") \
     X(result_type, "*arrays_and_dtypes: Array | DType | Number", "dtype", do_result_type, 0, "dtype in which the operands meet.")

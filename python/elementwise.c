@@ -149,3 +149,12 @@ static PyObject *do_where(cx_call *c)
     X(where, "condition: Array, x1: Operand, x2: Operand, /", "Array", do_where, 0, "x1 where the condition holds, else x2.")
 /* clang-format on */
 CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE)
+
+/* clang-format off */
+#define METHODS(X) \
+    X(clip, "min: Operand | None = None, max: Operand | None = None", "Array", do_clip, 0, "min(max(x, low), high).") \
+    X(conj, "", "Array", unary, cbx_conj, "Complex conjugate.") \
+    X(copy, "", "Array", unary, cbx_copy, "An array with elements of its own.") \
+    X(round, "", "Array", unary, round_even, "Nearest integer, half to even.")
+/* clang-format on */
+CX_ARRAY_FUNCTIONS(cx_array_elementwise, METHODS)

@@ -42,7 +42,7 @@ static PyObject *joined(cx_call *c)
     if (!cx_axis_arg(c, "axis", &axis, &none)) return NULL;
     in = cx_array_list_arg(c, "arrays", &n);
     if (in && cx_begin(c)) {
-        for (size_t i = 0; cx_arg(c, "axis") && none && i < n; i++) in[i] = cbx_flatten(c->ctx, in[i]);
+        for (size_t i = 0; none && i < n; i++) in[i] = cbx_flatten(c->ctx, in[i]);
         r = cx_result(c,
                       ((cbx_array * (*)(cbx_ctx *, size_t, const cbx_array *const *, int)) c->fn)(c->ctx, n, in, axis));
     }
@@ -122,6 +122,21 @@ static PyObject *do_repeat(cx_call *c)
                                : cbx_repeat(c->ctx, x, (size_t)repeats, axis));
 }
 
+/* Integers as an argument, or one by one as *shape of a method. */
+static bool integers(cx_call *c, const char *name, int *n, ptrdiff_t *v)
+{
+    PyObject *o = cx_arg(c, name), *tuple = NULL;
+    bool fine;
+
+    if (!c->rest) return cx_ints_from(c, o ? o : Py_None, "integers", CBX_MAX_RANK, n, v);
+    if (c->nrest == 1) return cx_ints_from(c, c->rest[0], "integers", CBX_MAX_RANK, n, v);
+    tuple = PyTuple_New(c->nrest);
+    for (Py_ssize_t i = 0; tuple && i < c->nrest; i++) PyTuple_SetItem(tuple, i, Py_NewRef(c->rest[i]));
+    fine = tuple && cx_ints_from(c, tuple, "integers", CBX_MAX_RANK, n, v);
+    Py_XDECREF(tuple);
+    return fine;
+}
+
 static PyObject *do_reshape(cx_call *c)
 {
     const cbx_array *x = cx_array_arg(c, "x");
@@ -130,8 +145,7 @@ static PyObject *do_reshape(cx_call *c)
     cbx_array *r;
     int ndim;
 
-    if (!x || !cx_ints_from(c, cx_arg(c, "shape"), "whole numbers as a shape", CBX_MAX_RANK, &ndim, shape)) return NULL;
-    if (!CX_GET(c, copy)) return NULL;
+    if (!x || !integers(c, "shape", &ndim, shape) || !CX_GET(c, copy)) return NULL;
     if (cx_arg(c, "copy") && !copy && !cbx_array_is_contiguous(x))
         return cx_raise(CBX_EINVAL, "reshape: an array that is not row-major needs a copy: leave copy=False out");
     if (!cx_begin(c)) return NULL;
@@ -196,7 +210,7 @@ static PyObject *do_unstack(cx_call *c)
 #define MANIPULATION(X) \
     X(broadcast_arrays, "*arrays: Array", "list[Array]", do_broadcast_arrays, 0, "The arrays in their common shape.") \
     X(broadcast_to, "x: Array, /, shape: int | Sequence[int]", "Array", do_broadcast_to, 0, "x repeated to a shape.") \
-    X(concat, "arrays: Sequence[Array], /, *, axis: int = 0", "Array", joined, cbx_concat, "Arrays one behind the other; axis None: flattened first.") \
+    X(concat, "arrays: Sequence[Array], /, *, axis: int | None = 0", "Array", joined, cbx_concat, "Arrays one behind the other; axis None: flattened first.") \
     X(expand_dims, "x: Array, /, *, axis: int | Sequence[int] = 0", "Array", do_expand_dims, 0, "A new axis of length 1.") \
     X(flip, "x: Array, /, *, axis: int | Sequence[int] | None = None", "Array", along_axes, cbx_flip_axes, "The elements in reverse order.") \
     X(moveaxis, "x: Array, source: int | Sequence[int], destination: int | Sequence[int], /", "Array", do_moveaxis, 0, "Axes at other places.") \
@@ -210,3 +224,48 @@ static PyObject *do_unstack(cx_call *c)
     X(unstack, "x: Array, /, *, axis: int = 0", "tuple[Array, ...]", do_unstack, 0, "The arrays along an axis.")
 /* clang-format on */
 CX_FUNCTIONS(cx_manipulation_methods, MANIPULATION)
+
+/* The axes reversed, or in the order given. */
+static PyObject *do_transpose(cx_call *c)
+{
+    const cbx_array *x = cx_array_arg(c, "x");
+    ptrdiff_t axes[CBX_MAX_RANK];
+    int order[CBX_MAX_RANK], n = x ? cbx_array_ndim(x) : 0;
+
+    if (!x) return NULL;
+    for (int k = 0; k < n; k++) axes[k] = n - 1 - k;
+    if (c->nrest && !integers(c, "axes", &n, axes)) return NULL;
+    if (n != cbx_array_ndim(x))
+        return PyErr_Format(PyExc_ValueError, "transpose: %d axes for an array of %d", n, cbx_array_ndim(x));
+    for (int k = 0; k < n; k++) order[k] = (int)axes[k];
+    return cx_begin(c) ? cx_result(c, cbx_permute_dims(c->ctx, x, order)) : NULL;
+}
+
+static PyObject *do_flatten(cx_call *c)
+{
+    const cbx_array *x = cx_array_arg(c, "x");
+    return x && cx_begin(c) ? cx_result(c, cbx_flatten(c->ctx, x)) : NULL;
+}
+
+static PyObject *do_squeeze(cx_call *c)
+{
+    const cbx_array *x = cx_array_arg(c, "x");
+    cbx_axes axes;
+
+    if (!x || !cx_axes_arg(c, "axis", x, false, &axes)) return NULL;
+    if (!cx_arg(c, "axis")) {
+        axes.n = 0;
+        for (int k = 0; k < cbx_array_ndim(x); k++)
+            if (cbx_array_dim(x, k) == 1) axes.axis[axes.n++] = k;
+    }
+    return cx_begin(c) ? cx_result(c, cbx_squeeze_axes(c->ctx, x, &axes)) : NULL;
+}
+
+/* clang-format off */
+#define METHODS(X) \
+    X(flatten, "", "Array", do_flatten, 0, "The elements along one axis, in row-major order.") \
+    X(reshape, "*shape: int | Sequence[int], copy: bool | None = None", "Array", do_reshape, 0, "The elements in another shape; one length may be -1.") \
+    X(squeeze, "axis: int | Sequence[int] | None = None", "Array", do_squeeze, 0, "Without axes of length 1.") \
+    X(transpose, "*axes: int | Sequence[int]", "Array", do_transpose, 0, "The axes reversed, or in the order given.")
+/* clang-format on */
+CX_ARRAY_FUNCTIONS(cx_array_movements, METHODS)

@@ -158,3 +158,20 @@ static PyObject *do_average(cx_call *c)
     X(var, AXES_CORRECTION, "Array", spread, cbx_var, "Variance.")
 /* clang-format on */
 CX_FUNCTIONS(cx_reduction_methods, REDUCTIONS)
+
+/* clang-format off */
+#define OF_AXES "axis: int | Sequence[int] | None = None, *, keepdims: bool = False"
+#define OF_AXES_DTYPE "axis: int | Sequence[int] | None = None, *, dtype: DType | None = None, keepdims: bool = False"
+#define OF_AXES_CORRECTION "axis: int | Sequence[int] | None = None, *, correction: float = 0.0, keepdims: bool = False"
+#define METHODS(X) \
+    X(all, OF_AXES, "Array", reduction, cbx_all, "Whether all are true.") \
+    X(any, OF_AXES, "Array", reduction, cbx_any, "Whether one is true.") \
+    X(max, OF_AXES, "Array", reduction, cbx_max, "Maximum; NaN if an element is.") \
+    X(mean, OF_AXES, "Array", reduction, cbx_mean, "Arithmetic mean.") \
+    X(min, OF_AXES, "Array", reduction, cbx_min, "Minimum; NaN if an element is.") \
+    X(prod, OF_AXES_DTYPE, "Array", sum_or_product, cbx_prod, "Product.") \
+    X(std, OF_AXES_CORRECTION, "Array", spread, cbx_std, "Standard deviation.") \
+    X(sum, OF_AXES_DTYPE, "Array", sum_or_product, cbx_sum, "Sum.") \
+    X(var, OF_AXES_CORRECTION, "Array", spread, cbx_var, "Variance.")
+/* clang-format on */
+CX_ARRAY_FUNCTIONS(cx_array_reductions, METHODS)

@@ -1,4 +1,4 @@
-/* An Array as text: nested brackets, shortest numbers that read back to the same bits, the middle of long axes left out. */
+/* An Array as text: nested brackets, shortest numbers that read back to the same bits, aligned, the middle of long axes left out. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +9,17 @@ enum { SHOW_ALL = 1000, EDGE = 3, LINE = 75 };
 typedef struct writer {
     const cbx_array *a;
     PyObject *parts; /* list of str, joined at the end */
-    size_t column;   /* where the line stands */
-    bool shorten;
+    size_t column;   /* characters on the line so far */
+    size_t width;    /* of an element: shorter ones get blanks on the left */
+    bool shorten, measuring;
 } writer;
 
 static bool put(writer *w, PyObject *s)
 {
+    if (w->measuring) {
+        Py_XDECREF(s);
+        return s != NULL;
+    }
     bool fine = s && PyList_Append(w->parts, s) == 0;
     if (fine) w->column += (size_t)PyUnicode_GetLength(s);
     Py_XDECREF(s);
@@ -71,12 +76,23 @@ static PyObject *element_text(cbx_dtype t, const void *p)
     return s;
 }
 
+static bool put_element(writer *w, const void *p)
+{
+    PyObject *s = element_text(cbx_array_dtype(w->a), p);
+    size_t n = s ? (size_t)PyUnicode_GetLength(s) : 0;
+
+    if (w->measuring && n > w->width) w->width = n;
+    for (; s && !w->measuring && n < w->width; n++)
+        if (!put_text(w, " ")) Py_CLEAR(s);
+    return put(w, s);
+}
+
 static bool write_axis(writer *w, int axis, const char *p, size_t indent)
 {
     size_t n = cbx_array_dim(w->a, axis), bytes = cbx_dtype_size(cbx_array_dtype(w->a));
     bool inner = axis == cbx_array_ndim(w->a) - 1;
 
-    if (axis == cbx_array_ndim(w->a)) return put(w, element_text(cbx_array_dtype(w->a), p));
+    if (axis == cbx_array_ndim(w->a)) return put_element(w, p);
     if (!put_text(w, "[")) return false;
     for (size_t i = 0; i < n; i++) {
         bool wrap = i > 0 && (!inner || w->column > LINE);
@@ -98,7 +114,13 @@ static PyObject *text_of(const cbx_array *a, size_t indent)
     writer w = { .a = a, .parts = PyList_New(0), .column = indent, .shorten = cbx_array_count(a) > SHOW_ALL };
     PyObject *empty = PyUnicode_FromString(""), *all = NULL;
 
-    if (w.parts && empty && write_axis(&w, 0, cbx_array_data(a), indent)) all = PyUnicode_Join(empty, w.parts);
+    bool fine = w.parts && empty;
+
+    w.measuring = true;
+    fine = fine && write_axis(&w, 0, cbx_array_data(a), indent);
+    w.measuring = false;
+    w.column = indent;
+    if (fine && write_axis(&w, 0, cbx_array_data(a), indent)) all = PyUnicode_Join(empty, w.parts);
     Py_XDECREF(w.parts);
     Py_XDECREF(empty);
     return all;

@@ -163,3 +163,13 @@ static PyObject *do_histogram(cx_call *c)
     X(take_along_axis, "x: Array, indices: Array, /, *, axis: int = -1", "Array", do_take_along_axis, 0, "Elements at indices of their own lane.")
 /* clang-format on */
 CX_FUNCTIONS(cx_searching_methods, SEARCHING)
+
+/* clang-format off */
+#define METHODS(X) \
+    X(argmax, "axis: int | None = None, *, keepdims: bool = False", "Array", winner, cbx_argmax, "Index of the first maximum.") \
+    X(argmin, "axis: int | None = None, *, keepdims: bool = False", "Array", winner, cbx_argmin, "Index of the first minimum.") \
+    X(argsort, "axis: int = -1, *, descending: bool = False, stable: bool = True", "Array", ordered, cbx_argsort, "Indices in ascending order of the elements.") \
+    X(nonzero, "", "tuple[Array, ...]", do_nonzero, 0, "Indices of elements that are not zero, an array for each axis.") \
+    X(take, "indices: Array, axis: int | None = None", "Array", do_take, 0, "Elements at indices of an axis.")
+/* clang-format on */
+CX_ARRAY_FUNCTIONS(cx_array_searches, METHODS)

@@ -186,6 +186,10 @@ PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *cons
 #define CX_FUNCTIONS(table, LIST)                                                                                      \
     LIST(CX_CALL)                                                                                                      \
     PyMethodDef table[] = { LIST(CX_CALL_ROW){ 0 } };
+/* Methods of Array that are functions of x: what they read as x is self. */
+#define CX_ARRAY_FUNCTIONS(table, LIST)                                                                                \
+    LIST(CX_OF_TYPE)                                                                                                   \
+    PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
 #define CX_TYPE_FUNCTIONS(table, LIST)                                                                                 \
     LIST(CX_OF_TYPE)                                                                                                   \
     static PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
@@ -322,6 +326,7 @@ bool cx_store(cbx_dtype t, void *p, PyObject *o);
 PyObject *cx_shape_tuple(const cbx_array *a);
 /** Whether a dtype is of a kind (a word, a dtype, a tuple of them); -1 with an exception. */
 int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind);
+PyObject *cx_do_astype(cx_call *c);
 PyObject *cx_do_dlpack(cx_call *c);
 PyObject *cx_do_dlpack_device(cx_call *c);
 PyObject *cx_do_devices(cx_call *c);
@@ -361,6 +366,7 @@ extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulat
     cx_random_methods[], cx_statistics_methods[], cx_hypothesis_methods[], cx_resampling_methods[],
     cx_analysis_methods[], cx_profiling_methods[], cx_machine_methods[], cx_monitoring_methods[],
     cx_validation_methods[], cx_exporter_methods[], cx_bisection_methods[], cx_ingest_methods[], cx_launch_methods[],
-    cx_doctor_methods[], cx_semiring_methods[];
+    cx_doctor_methods[], cx_semiring_methods[], cx_array_reductions[], cx_array_searches[], cx_array_elementwise[],
+    cx_array_movements[];
 
 #endif
