@@ -1,5 +1,7 @@
 /*
  * The search: what is known, what to measure next, when to stop.  See bisect.h; the arithmetic is in bisect_model.c.
+ *
+ * Its state as JSON has names instead of numbers, so that it fits the history in whatever order the commits come.
  */
 #include "calibrax/ci/bisect.h"
 
@@ -7,14 +9,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/ci/bisect_parts.h"
+#include "calibrax/base/arena.h"
+#include "calibrax/ci/bisect_model.h"
 
 #define CONFIDENCE    0.95
 #define FEWEST_ENDS   5
 #define END_LAUNCHES  60
 #define MAX_LAUNCHES  1000
 #define CONFIRMATIONS 2
-#define LEAST_HOPE    0.01 /* that the launches left for the ends would tell them apart */
+#define LEAST_HOPE    0.01 /* probability that the launches left for the ends decide whether they differ */
+#define SCHEMA        "calibrax-bisect"
+#define VERSION       1
+
+typedef struct cbx__bisect_value {
+    size_t commit; /* ncommits: the good end */
+    double value;
+} cbx__bisect_value;
+
+struct cbx_bisect {
+    cbx_allocator al;
+    cbx_arena arena; /* all but the values */
+    cbx_bisect_opts opts;
+    size_t n;                 /* candidates; commits are 0..n, n is the good end */
+    const char *const *names; /* n + 1 */
+    size_t *by_name;          /* n + 1 commits in the order of their names */
+    const char **reasons;     /* n + 1; NULL: not broken */
+    size_t nbroken;
+    cbx__rows rows;
+    cbx__bisect_value *values;
+    size_t nvalues, capacity;
+
+    /* derived from the values; up to date if fresh */
+    bool fresh, logs;
+    cbx__moments *at; /* n + 1 */
+    double *p;        /* n; sum 1, or all NaN */
+    uint64_t *group;  /* n: the same for candidates that no measurable commit distinguishes */
+    double *mass;     /* n: of the candidate's group */
+    size_t *suspects; /* n */
+    size_t wanted;    /* to be measured next */
+    cbx_bisect_result result;
+};
 
 static const char *const outcome_names[] = { "running", "found", "unchanged", "swapped", "undecided", "broken-end" };
 
@@ -82,7 +116,7 @@ static cbx_status copy_names(cbx_bisect *b, const cbx_bisect_graph *g, cbx_err *
     qsort_r(b->by_name, b->n + 1, sizeof *b->by_name, by_name, names);
     for (size_t i = 0; i < b->n; i++) {
         if (!strcmp(names[b->by_name[i]], names[b->by_name[i + 1]]))
-            return cbx_fail(err, CBX_EINVAL, "commit '%s' is there twice", names[b->by_name[i]]);
+            return cbx_fail(err, CBX_EINVAL, "commit '%s' is listed twice", names[b->by_name[i]]);
     }
     return CBX_OK;
 }
@@ -161,7 +195,7 @@ void cbx_bisect_free(cbx_bisect *b)
     cbx_mem_free(&al, b, sizeof *b);
 }
 
-/* --- taking in --- */
+/* --- values --- */
 
 static bool index_of(const cbx_bisect *b, size_t commit, size_t *i)
 {
@@ -221,7 +255,7 @@ void cbx_bisect_set_build_cost(cbx_bisect *b, double launches)
     b->fresh = false;
 }
 
-/* --- thinking --- */
+/* --- inference --- */
 
 /* Moments of each commit, of logs where all values allow them, about the first value: sums then keep their digits. */
 static void sum_up(cbx_bisect *b)
@@ -238,7 +272,7 @@ static void sum_up(cbx_bisect *b)
     }
 }
 
-/* Numbers that stand for sets of measurable commits: two candidates that the same ones hold get the same. */
+/* Hashes of sets of measurable commits: two candidates that the same commits contain get the same. */
 static void group_candidates(cbx_bisect *b)
 {
     if (b->nbroken == 0) {
@@ -265,7 +299,7 @@ static int by_group(const void *x, const void *y, void *user)
     return group[i] != group[j] ? (group[i] < group[j] ? -1 : 1) : (i > j) - (i < j);
 }
 
-/* Fills mass; the suspects' array lends its room. */
+/* Fills mass; the array of suspects is scratch. */
 static void weigh_groups(cbx_bisect *b)
 {
     size_t *order = b->suspects;
@@ -372,8 +406,8 @@ static cbx_bisect_outcome judge_ends(cbx_bisect *b)
     return worse || b->opts.any_change ? CBX_BISECT_FOUND : CBX_BISECT_SWAPPED;
 }
 
-/* Of the commits with values, or of those without, the one whose fate is most open; of equal ones the first.  n: there is none. */
-static size_t most_open(const cbx_bisect *b, bool seen, double *p)
+/* Of the commits with values, or of those without, the one whose probability is nearest to 1/2; of equal ones the first.  n: none. */
+static size_t least_certain(const cbx_bisect *b, bool seen, double *p)
 {
     size_t best = b->n;
 
@@ -388,13 +422,13 @@ static size_t most_open(const cbx_bisect *b, bool seen, double *p)
     return best;
 }
 
-/* The commit whose next value tells most for its cost.  What a value tells falls with the distance of p from 1/2. */
+/* The commit whose next value has the largest information for its cost, which falls with the distance of p from 1/2. */
 static void choose_next(cbx_bisect *b)
 {
     cbx__moments good, bad;
     cbx__fit f;
     double seen_p = 0, new_p = 0, shift;
-    size_t seen = most_open(b, true, &seen_p), unseen = most_open(b, false, &new_p);
+    size_t seen = least_certain(b, true, &seen_p), unseen = least_certain(b, false, &new_p);
 
     split_at(b, b->result.likeliest, &good, &bad);
     cbx__fit_groups(&good, &bad, &f);
@@ -405,30 +439,30 @@ static void choose_next(cbx_bisect *b)
         b->wanted = unseen;
 }
 
-/* True if the answer stood before each of the last values, too: one that has only just come up may go as it came. */
+/* True if the answer was the same before each of the last values: one that has just appeared may disappear again. */
 static bool confirmed(cbx_bisect *b)
 {
     const uint64_t group = b->group[b->result.likeliest];
     const size_t all = b->nvalues;
-    bool stood = true;
+    bool held = true;
 
-    for (size_t back = 1; stood && back <= CONFIRMATIONS; back++) {
+    for (size_t back = 1; held && back <= CONFIRMATIONS; back++) {
         double mass = 0;
         b->nvalues = all - back;
         sum_up(b);
-        stood = b->at[b->n].n >= FEWEST_ENDS && b->at[b->n - 1].n >= FEWEST_ENDS;
-        if (!stood) break;
+        held = b->at[b->n].n >= FEWEST_ENDS && b->at[b->n - 1].n >= FEWEST_ENDS;
+        if (!held) break;
         cbx__posterior(&b->rows, &b->at[b->n], b->at, b->p);
         for (size_t h = 0; h < b->n; h++) mass += b->group[h] == group ? b->p[h] : 0;
-        stood = mass >= b->opts.confidence;
+        held = mass >= b->opts.confidence;
     }
     b->nvalues = all;
     sum_up(b);
     cbx__posterior(&b->rows, &b->at[b->n], b->at, b->p);
-    return stood;
+    return held;
 }
 
-static void think(cbx_bisect *b)
+static void infer(cbx_bisect *b)
 {
     cbx_bisect_result *r = &b->result;
     cbx__moments good, bad;
@@ -455,24 +489,24 @@ static void think(cbx_bisect *b)
     choose_suspects(b);
     split_at(b, r->likeliest, &good, &bad);
     describe(b, &good, &bad);
-    if (r->nsuspects == b->n && b->mass[r->likeliest] >= b->opts.confidence) return; /* no commit could tell more */
+    if (r->nsuspects == b->n && b->mass[r->likeliest] >= b->opts.confidence) return; /* no commit could decide more */
     if (b->mass[r->likeliest] >= b->opts.confidence && confirmed(b)) return;
     r->outcome = b->nvalues >= b->opts.max_launches ? CBX_BISECT_UNDECIDED : CBX_BISECT_RUNNING;
     choose_next(b);
 }
 
-/* --- asking --- */
+/* --- results --- */
 
 cbx_bisect_outcome cbx_bisect_next(cbx_bisect *b, size_t *commit)
 {
-    think(b);
+    infer(b);
     if (b->result.outcome == CBX_BISECT_RUNNING) *commit = commit_of(b, b->wanted);
     return b->result.outcome;
 }
 
 void cbx_bisect_read(cbx_bisect *b, cbx_bisect_result *out)
 {
-    think(b);
+    infer(b);
     *out = b->result;
 }
 
@@ -505,7 +539,7 @@ bool cbx_bisect_find(const cbx_bisect *b, const char *name, size_t *commit)
 
 double cbx_bisect_probability(cbx_bisect *b, size_t commit)
 {
-    think(b);
+    infer(b);
     return commit < b->n ? b->p[commit] : NAN;
 }
 
@@ -521,4 +555,116 @@ const char *cbx_bisect_reason(const cbx_bisect *b, size_t commit)
 {
     size_t i = 0;
     return index_of(b, commit, &i) ? b->reasons[i] : NULL;
+}
+
+/* --- the state --- */
+
+static bool push_pair(cbx_json *list, const char *name, cbx_json *value)
+{
+    cbx_json *pair = cbx_json_new_array();
+
+    if (!pair || !value || !cbx_json_push(pair, cbx_json_new_string(name))) {
+        cbx_json_unref(value);
+        cbx_json_unref(pair);
+        return false;
+    }
+    if (!cbx_json_push(pair, value)) {
+        cbx_json_unref(pair);
+        return false;
+    }
+    return cbx_json_push(list, pair);
+}
+
+cbx_json *cbx_bisect_state(const cbx_bisect *b)
+{
+    cbx_json *o = cbx_json_new_object(), *values = cbx_json_new_array(), *broken = cbx_json_new_array();
+    bool ok = o && values && broken;
+
+    for (size_t v = 0; ok && v < b->nvalues; v++)
+        ok = push_pair(values, b->names[b->values[v].commit], cbx_json_new_double(b->values[v].value));
+    for (size_t i = 0; ok && i <= b->n; i++) {
+        if (b->reasons[i]) ok = push_pair(broken, b->names[i], cbx_json_new_string(b->reasons[i]));
+    }
+    ok = ok && cbx_json_set_string(o, "schema", SCHEMA) && cbx_json_set_int(o, "version", VERSION) &&
+         cbx_json_set_string(o, "identity", b->opts.identity) && cbx_json_set_string(o, "good", b->names[b->n]) &&
+         cbx_json_set_string(o, "bad", b->names[b->n - 1]) && cbx_json_set_int(o, "candidates", (int64_t)b->n);
+    if (ok) {
+        ok = cbx_json_set(o, "observations", values);
+        values = NULL;
+    }
+    if (ok) {
+        ok = cbx_json_set(o, "broken", broken);
+        broken = NULL;
+    }
+    cbx_json_unref(values);
+    cbx_json_unref(broken);
+    if (ok) return o;
+    cbx_json_unref(o);
+    return NULL;
+}
+
+static cbx_status need_same(const cbx_json *state, const char *key, const char *wanted, const char *what, cbx_err *err)
+{
+    const char *found;
+    cbx_status st = cbx_json_need_string(state, key, what, &found, err);
+
+    if (st || !strcmp(found, wanted)) return st;
+    return cbx_fail(err, CBX_EINVAL,
+                    "'%s' is of another search: its %s is '%s', not '%s'; name another state file or remove it", what,
+                    key, found, wanted);
+}
+
+static cbx_status check_head(const cbx_bisect *b, const cbx_json *state, const char *what, cbx_err *err)
+{
+    const char *schema;
+    int64_t version;
+    cbx_status st = cbx_json_need_string(state, "schema", what, &schema, err);
+
+    if (!st && strcmp(schema, SCHEMA)) return cbx_fail(err, CBX_EFORMAT, "'%s' is not a state of a bisection", what);
+    if (!st) st = cbx_json_need_int(state, "version", what, &version, err);
+    if (!st && version != VERSION)
+        return cbx_fail(err, CBX_EVERSION, "'%s' has version %lld; this program reads %d", what, (long long)version,
+                        VERSION);
+    if (!st) st = need_same(state, "good", b->names[b->n], what, err);
+    if (!st) st = need_same(state, "bad", b->names[b->n - 1], what, err);
+    if (!st) st = need_same(state, "identity", b->opts.identity, what, err);
+    return st;
+}
+
+/* The i-th pair of a list: its commit and the value beside the name. */
+static cbx_status read_pair(const cbx_bisect *b, const cbx_json *list, size_t i, const char *what, size_t *commit,
+                            const cbx_json **value, cbx_err *err)
+{
+    const cbx_json *pair = cbx_json_at(list, i);
+    const char *name = cbx_json_typeof(pair) == CBX_JSON_ARRAY ? cbx_json_string_value(cbx_json_at(pair, 0)) : NULL;
+
+    if (!name || cbx_json_length(pair) != 2)
+        return cbx_fail(err, CBX_EFORMAT, "'%s': entry %zu is not a pair", what, i);
+    if (!cbx_bisect_find(b, name, commit))
+        return cbx_fail(err, CBX_EINVAL, "'%s' names commit '%s', which is not between the ends", what, name);
+    *value = cbx_json_at(pair, 1);
+    return CBX_OK;
+}
+
+cbx_status cbx_bisect_restore(cbx_bisect *b, const cbx_json *state, const char *what, cbx_err *err)
+{
+    cbx_json *values, *broken;
+    const cbx_json *value;
+    size_t commit;
+    cbx_status st = check_head(b, state, what, err);
+
+    if (!st) st = cbx_json_need_array(state, "observations", what, &values, err);
+    if (!st) st = cbx_json_need_array(state, "broken", what, &broken, err);
+    for (size_t i = 0; !st && i < cbx_json_length(values); i++) {
+        st = read_pair(b, values, i, what, &commit, &value, err);
+        if (!st) st = cbx_bisect_observe(b, commit, cbx_json_double_value(value), err);
+        if (st == CBX_EDOM) st = cbx_fail(err, CBX_EFORMAT, "'%s': value %zu is not finite", what, i);
+    }
+    for (size_t i = 0; !st && i < cbx_json_length(broken); i++) {
+        st = read_pair(b, broken, i, what, &commit, &value, err);
+        if (!st && !cbx_json_string_value(value))
+            st = cbx_fail(err, CBX_EFORMAT, "'%s': reason %zu is not a text", what, i);
+        if (!st) st = cbx_bisect_broken(b, commit, cbx_json_string_value(value), err);
+    }
+    return st;
 }

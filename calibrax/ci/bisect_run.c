@@ -1,5 +1,5 @@
 /*
- * A worktree for each commit that is asked for, and the loop between the search and the machine.
+ * The history between two revisions, a worktree for each commit that is measured, and the loop of the search over them.
  */
 #include "calibrax/ci/bisect_run.h"
 
@@ -11,8 +11,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
-#include "calibrax/ci/history.h"
-#include "calibrax/ci/worktree.h"
+#include "calibrax/ci/shell.h"
 
 #define KEEP_BUILDS 16
 
@@ -38,13 +37,164 @@ typedef struct job {
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a bisection"); }
 
+/* --- the history: its ends --- */
+
+static cbx_status is_ancestor(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *older,
+                              const char *newer, bool *yes, cbx_err *err)
+{
+    const char *args = cbx_arena_printf(arena, "merge-base --is-ancestor %s %s", older, newer);
+    int code = 0;
+    cbx_status st = args ? cbx__git(sh, arena, repository, args, NULL, &code, err) : no_memory(err);
+
+    if (!st && code > 1) return cbx_fail(err, CBX_ECHILD, "git cannot compare '%s' and '%s'", older, newer);
+    *yes = code == 0;
+    return st;
+}
+
+/* Full hashes of the ends, the good one an ancestor of the bad one. */
+static cbx_status find_ends(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *good_rev,
+                            const char *bad_rev, const char **good, const char **bad, cbx_err *err)
+{
+    bool forward = false, backward = false;
+    cbx_status st = cbx__repository_resolve(sh, arena, repository, good_rev, "bisection", good, err);
+
+    if (!st) st = cbx__repository_resolve(sh, arena, repository, bad_rev, "bisection", bad, err);
+    if (st) return st;
+    if (!strcmp(*good, *bad))
+        return cbx_fail(err, CBX_EINVAL, "'%s' and '%s' are the same commit: there is nothing between them", good_rev,
+                        bad_rev);
+    st = is_ancestor(sh, arena, repository, *good, *bad, &forward, err);
+    if (!st && !forward) st = is_ancestor(sh, arena, repository, *bad, *good, &backward, err);
+    if (st || forward) return st;
+    if (backward)
+        return cbx_fail(err, CBX_EINVAL,
+                        "the ends are swapped: the bad one, '%s', is an ancestor of the good one, '%s'", bad_rev,
+                        good_rev);
+    return cbx_fail(err, CBX_EINVAL,
+                    "the good end '%s' is no ancestor of the bad end '%s': take `git merge-base %s %s` as the good end",
+                    good_rev, bad_rev, good_rev, bad_rev);
+}
+
+/* --- its graph --- */
+
+typedef struct lines {
+    char *text; /* cut into words */
+    const char **names;
+    size_t *first, *parents, n, nparents;
+} lines;
+
+typedef struct named {
+    const char *name;
+    size_t number;
+} named;
+
+static int by_text(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
+
+static bool make_lines(cbx_arena *arena, const char *text, lines *l)
+{
+    size_t words = 0;
+
+    l->n = 0;
+    for (const char *c = text; *c; c++) {
+        l->n += *c == '\n';
+        words += *c == '\n' || *c == ' ';
+    }
+    l->text = cbx_arena_strdup(arena, text);
+    l->names = cbx_arena_calloc(arena, l->n + 1, sizeof *l->names);
+    l->first = cbx_arena_calloc(arena, l->n + 1, sizeof *l->first);
+    l->parents = cbx_arena_calloc(arena, words + 1, sizeof *l->parents);
+    return l->text && l->names && l->first && l->parents;
+}
+
+/* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on the good side. */
+static bool read_lines(cbx_arena *arena, const char *text, lines *l)
+{
+    char *save = NULL, *word, *row;
+    named *sorted;
+
+    if (!make_lines(arena, text, l)) return false;
+    sorted = cbx_arena_calloc(arena, l->n + 1, sizeof *sorted);
+    if (!sorted) return false;
+    row = strtok_r(l->text, "\n", &save);
+    for (size_t i = 0; i < l->n && row; i++, row = strtok_r(NULL, "\n", &save)) {
+        l->names[i] = row;
+        sorted[i] = (named){ cbx_arena_strndup(arena, row, strcspn(row, " ")), i };
+        if (!sorted[i].name) return false;
+    }
+    qsort(sorted, l->n, sizeof *sorted, by_text);
+    for (size_t i = 0; i < l->n; i++) {
+        char *within = NULL;
+        l->first[i] = l->nparents;
+        (void)strtok_r((char *)(uintptr_t)l->names[i], " ", &within);
+        while ((word = strtok_r(NULL, " ", &within))) {
+            named key = { word, 0 }, *hit = bsearch(&key, sorted, l->n, sizeof *sorted, by_text);
+            if (hit) l->parents[l->nparents++] = hit->number;
+        }
+    }
+    l->first[l->n] = l->nparents;
+    return true;
+}
+
+/* What can be reached from bad and not from good, two full hashes, in the arena. */
+static cbx_status read_graph(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *good,
+                             const char *bad, cbx_bisect_graph *out, cbx_err *err)
+{
+    const char *args = cbx_arena_printf(arena, "rev-list --topo-order --reverse --parents %s..%s", good, bad), *text;
+    lines l = { 0 };
+    cbx_status st = args ? cbx__git(sh, arena, repository, args, &text, NULL, err) : no_memory(err);
+
+    if (st) return st;
+    if (!read_lines(arena, text, &l)) return no_memory(err);
+    *out = (cbx_bisect_graph){ l.n, good, l.names, l.first, l.parents };
+    return CBX_OK;
+}
+
+/* --- without a search --- */
+
+cbx_status cbx_bisect_history(cbx_ctx *ctx, const char *repository, const char *good, const char *bad, cbx_arena *arena,
+                              cbx_bisect_graph *out, cbx_err *err)
+{
+    const char *path, *first, *last;
+    cbx__shell sh = { 0 };
+    cbx_status st = cbx__repository_find(repository, arena, &path, err);
+
+    if (st) return st;
+    st = cbx__shell_open(ctx, NULL, NULL, arena, &sh, err);
+    if (st) return st;
+    st = find_ends(&sh, arena, path, good, bad, &first, &last, err);
+    if (!st) st = read_graph(&sh, arena, path, first, last, out, err);
+    cbx__shell_close(&sh);
+    return st;
+}
+
+cbx_status cbx_bisect_subject(cbx_ctx *ctx, const char *repository, const char *commit, cbx_arena *arena,
+                              const char **subject, cbx_err *err)
+{
+    cbx__shell sh = { 0 };
+    const char *quoted = cbx__shell_quote(arena, commit), *args, *path, *out = "";
+    int code = 0;
+    cbx_status st;
+
+    args = quoted ? cbx_arena_printf(arena, "log -1 --format=%%s %s --", quoted) : NULL;
+    if (!args) return no_memory(err);
+    st = cbx__repository_find(repository, arena, &path, err);
+    if (st) return st;
+    st = cbx__shell_open(ctx, NULL, NULL, arena, &sh, err);
+    if (st) return st;
+    st = cbx__git(&sh, arena, path, args, &out, &code, err);
+    cbx__shell_close(&sh);
+    if (st) return st;
+    *subject = cbx_arena_strndup(arena, code ? "" : out, strcspn(out, "\n"));
+    return *subject ? CBX_OK : no_memory(err);
+}
+
 /* --- the search --- */
 
 static cbx_status make_search(job *j, cbx_err *err)
 {
     cbx_bisect_opts opts = j->opts->search;
     cbx_bisect_graph graph;
-    cbx_status st = cbx__history_graph(&j->sh, &j->arena, j->repository, j->good, j->bad, &graph, err);
+    cbx_status st = read_graph(&j->sh, &j->arena, j->repository, j->good, j->bad, &graph, err);
 
     if (st) return st;
     opts.identity = j->identity;
@@ -81,14 +231,14 @@ static cbx_status lock_state(job *j, cbx_err *err)
     return path ? cbx_lock_take(j->ctx, path, 0, &j->lock, err) : no_memory(err);
 }
 
-/* One that begins anew leaves what another has measured beside it. */
-static cbx_status set_state_aside(job *j, cbx_err *err)
+/* A search that starts again keeps the file of the last one under another name. */
+static cbx_status rename_state(job *j, cbx_err *err)
 {
-    const char *aside = cbx_arena_printf(&j->arena, "%s.before", j->state_path);
+    const char *before = cbx_arena_printf(&j->arena, "%s.before", j->state_path);
 
-    if (!aside) return no_memory(err);
-    if (rename(j->state_path, aside) == 0) return CBX_OK;
-    return cbx_fail_errno(err, errno, "cannot set '%s' aside", j->state_path);
+    if (!before) return no_memory(err);
+    if (rename(j->state_path, before) == 0) return CBX_OK;
+    return cbx_fail_errno(err, errno, "cannot rename '%s'", j->state_path);
 }
 
 static cbx_status load_state(job *j, cbx_err *err)
@@ -97,7 +247,7 @@ static cbx_status load_state(job *j, cbx_err *err)
     cbx_status st;
 
     if (!cbx_path_exists(j->state_path)) return CBX_OK;
-    if (!j->opts->resume) return set_state_aside(j, err);
+    if (!j->opts->resume) return rename_state(j, err);
     st = cbx_json_read(j->ctx, j->state_path, &state, err);
     if (st) return st;
     st = cbx_bisect_restore(j->search, state, j->state_path, err);
@@ -146,7 +296,7 @@ static void drop_tree(job *j)
     j->trees[oldest] = j->trees[--j->ntrees];
 }
 
-static void tell(job *j, cbx_bisect_step step, size_t commit, double value, const char *reason)
+static void report(job *j, cbx_bisect_step step, size_t commit, double value, const char *reason)
 {
     cbx_bisect_result r;
 
@@ -192,7 +342,7 @@ static cbx_status launch(job *j, tree *t, double *value, char reason[CBX_ERR_MES
     st = cbx__shell_output(&j->sh, &text, &len, err);
     if (st) return st;
     if (!cbx__metric_scan(text, j->opts->metric, value))
-        snprintf(reason, CBX_ERR_MESSAGE_SIZE, "no number behind '%s' in what the benchmark printed", j->opts->metric);
+        snprintf(reason, CBX_ERR_MESSAGE_SIZE, "no number behind '%s' in the output of the benchmark", j->opts->metric);
     cbx_mem_free(cbx_ctx_allocator(j->ctx), text, len + 1);
     return CBX_OK;
 }
@@ -214,7 +364,7 @@ static cbx_status need_tree(job *j, size_t commit, tree **out, char reason[CBX_E
     *reason = '\0';
     *out = t;
     if (t) return CBX_OK;
-    tell(j, CBX_BISECT_BUILDING, commit, NAN, NULL);
+    report(j, CBX_BISECT_BUILDING, commit, NAN, NULL);
     st = add_tree(j, commit, &t, err);
     if (st) return st;
     if (j->opts->build) {
@@ -234,7 +384,7 @@ static cbx_status need_tree(job *j, size_t commit, tree **out, char reason[CBX_E
 static cbx_status broke(job *j, size_t commit, const char *reason, cbx_err *err)
 {
     cbx_status st = cbx_bisect_broken(j->search, commit, reason, err);
-    if (!st) tell(j, CBX_BISECT_BROKE, commit, NAN, reason);
+    if (!st) report(j, CBX_BISECT_BROKE, commit, NAN, reason);
     return st;
 }
 
@@ -277,7 +427,7 @@ static cbx_status measure(job *j, size_t commit, cbx_err *err)
     if (st) return st;
     if (*reason) return broke(j, failed, reason, err);
     st = cbx_bisect_observe(j->search, commit, value, err);
-    if (!st) tell(j, CBX_BISECT_LAUNCHED, commit, value, NULL);
+    if (!st) report(j, CBX_BISECT_LAUNCHED, commit, value, NULL);
     return st;
 }
 
@@ -293,8 +443,7 @@ static cbx_status search(job *j, cbx_err *err)
     }
     if (st == CBX_EINTERRUPTED) {
         cbx_bisect_read(j->search, &r);
-        st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted after %zu launches: run again with --resume to go on",
-                      r.launches);
+        st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted after %zu launches", r.launches);
     }
     return st;
 }
@@ -322,7 +471,7 @@ cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bis
     st = check_opts(&j, err);
     if (!st) st = cbx__repository_find(opts->repository, &j.arena, &j.repository, err);
     if (!st) st = cbx__shell_open(ctx, opts->scratch, opts->stop, &j.arena, &j.sh, err);
-    if (!st) st = cbx__history_ends(&j.sh, &j.arena, j.repository, opts->good, opts->bad, &j.good, &j.bad, err);
+    if (!st) st = find_ends(&j.sh, &j.arena, j.repository, opts->good, opts->bad, &j.good, &j.bad, err);
     if (!st) st = identify(&j, err);
     if (!st) st = make_search(&j, err);
     if (!st) st = lock_state(&j, err);

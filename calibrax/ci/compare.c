@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "calibrax/base/rng.h"
-#include "calibrax/ci/worktree.h"
+#include "calibrax/ci/shell.h"
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/statistics/significance.h"
 
@@ -32,7 +32,7 @@ static cbx_status no_memory(cbx_err *err)
 
 static const char *name_of(const job *j, int side) { return side ? j->opts->b : j->opts->a; }
 
-static void tell(const job *j, const char *words, size_t done)
+static void report(const job *j, const char *words, size_t done)
 {
     if (j->opts->progress) j->opts->progress(j->opts->user, words, done, 2 * j->launches);
 }
@@ -51,7 +51,7 @@ static cbx_status prepare(job *j, int side, cbx_err *err)
     if (!name) return no_memory(err);
     st = cbx__worktree_add(&j->sh, j->arena, j->mirror, name, j->hash[side], &j->tree[side], err);
     if (st || !j->opts->build) return st;
-    tell(j, cbx_arena_printf(j->arena, "building %s", name_of(j, side)), 0);
+    report(j, cbx_arena_printf(j->arena, "building %s", name_of(j, side)), 0);
     build.dir = j->tree[side];
     st = cbx__shell_run(&j->sh, &build, &end, err);
     if (st || !end.failure) return st;
@@ -71,7 +71,7 @@ static cbx_status read_metric(job *j, int side, double *value, cbx_err *err)
     found = cbx__metric_scan(text, j->opts->metric, value);
     cbx_mem_free(cbx_ctx_allocator(j->ctx), text, len + 1);
     if (found) return CBX_OK;
-    return cbx_fail(err, CBX_ECHILD, "no number behind '%s' in what the benchmark of '%s' printed", j->opts->metric,
+    return cbx_fail(err, CBX_ECHILD, "no number behind '%s' in the output of the benchmark of '%s'", j->opts->metric,
                     name_of(j, side));
 }
 
@@ -111,7 +111,7 @@ static cbx_status launch_all(job *j, cbx_err *err)
         for (int k = 0; !st && k < 2; k++) {
             int side = r % 2 ? 1 - k : k;
             st = launch(j, side, &j->values[side][r], err);
-            if (!st) tell(j, name_of(j, side), 2 * r + (size_t)k + 1);
+            if (!st) report(j, name_of(j, side), 2 * r + (size_t)k + 1);
         }
     }
     return st;
@@ -153,12 +153,12 @@ static cbx_status decide(job *j, cbx_compare_result *out, cbx_err *err)
     return CBX_OK;
 }
 
-static void tell_note(void *user, const char *text) { tell(user, text, 0); }
+static void report_note(void *user, const char *text) { report(user, text, 0); }
 
-/* A build that others measure beside spoils their launches, and theirs would spoil ours: the cores are held for both. */
+/* A build disturbs the launches of other measurements, and theirs would disturb ours: the cores are held for both. */
 static cbx_status claim_cores(job *j, cbx_err *err)
 {
-    const cbx_claim_opts o = { sizeof o, j->opts->lock_wait_s, j->opts->stop, tell_note, j };
+    const cbx_claim_opts o = { sizeof o, j->opts->lock_wait_s, j->opts->stop, report_note, j };
     return cbx_claim_take(j->ctx, &o, &j->claim, err);
 }
 
@@ -174,7 +174,8 @@ static cbx_status check_opts(job *j, cbx_err *err)
     if (o->margin < 0) return cbx_fail(err, CBX_EINVAL, "the margin is negative");
     j->launches = o->launches ? o->launches : LAUNCHES;
     if (j->launches < LEAST_LAUNCHES)
-        return cbx_fail(err, CBX_EINVAL, "%zu launches decide nothing: %d or more", j->launches, LEAST_LAUNCHES);
+        return cbx_fail(err, CBX_EINVAL, "too few launches to decide: at least %d, got %zu", LEAST_LAUNCHES,
+                        j->launches);
     return CBX_OK;
 }
 
@@ -204,23 +205,13 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
 
 /* --- JSON --- */
 
-static bool put_interval(cbx_json *o, const char *key, const cbx_interval *i)
-{
-    const double values[] = { i->value, i->lower, i->upper, i->level };
-    static const char *const keys[] = { "value", "lower", "upper", "level" };
-    cbx_json *v = cbx_json_new_object();
-    bool ok = v != NULL;
-
-    for (size_t k = 0; ok && k < CBX_LEN(keys); k++)
-        ok = isfinite(values[k]) ? cbx_json_set_double(v, keys[k], values[k]) : cbx_json_set_null(v, keys[k]);
-    return v && cbx_json_set(o, key, v) && ok;
-}
-
 static bool put_side(cbx_json *root, const char *key, const char *rev, const cbx_compare_result *r, int side)
 {
     cbx_json *o = cbx_json_new_object(), *values = cbx_json_new_array();
     bool ok = o && values && cbx_json_set_string(o, "revision", rev) &&
-              cbx_json_set_string(o, "commit", r->hash[side]) && put_interval(o, "median", &r->median[side]);
+              cbx_json_set_string(o, "commit", r->hash[side]) &&
+              cbx_json_set_interval(o, "median", r->median[side].value, r->median[side].lower, r->median[side].upper,
+                                    r->median[side].level);
 
     for (size_t i = 0; ok && i < r->rounds; i++) ok = cbx_json_push(values, cbx_json_new_double(r->values[side][i]));
     ok = o && values && cbx_json_set(o, "values", values) && ok;
@@ -233,8 +224,9 @@ cbx_json *cbx_compare_json(const cbx_compare_opts *opts, const cbx_compare_resul
 
     if (o && cbx_json_set_string(o, "schema", "nperf-compare") && cbx_json_set_int(o, "version", 1) &&
         cbx_json_set_string(o, "metric", opts->metric ? opts->metric : "wall_s") && put_side(o, "a", opts->a, r, 0) &&
-        put_side(o, "b", opts->b, r, 1) && put_interval(o, "ratio", &r->ratio) && cbx_json_set_double(o, "p", r->p) &&
-        cbx_json_set_string(o, "verdict", cbx_verdict_name(r->verdict)))
+        put_side(o, "b", opts->b, r, 1) &&
+        cbx_json_set_interval(o, "ratio", r->ratio.value, r->ratio.lower, r->ratio.upper, r->ratio.level) &&
+        cbx_json_set_double(o, "p", r->p) && cbx_json_set_string(o, "verdict", cbx_verdict_name(r->verdict)))
         return o;
     cbx_json_unref(o);
     return NULL;

@@ -1,10 +1,27 @@
-/* Waivers laid over findings, the answer that remains, and the choice of a form. */
+/* Waivers applied to findings, and the answer that remains, as text, markdown, JUnit XML, workflow commands and JSON. */
 #include "calibrax/ci/guard.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <string.h>
 
-#include "calibrax/ci/guard_parts.h"
+#include "calibrax/base/json.h"
+
+typedef struct cbx__waiver_use {
+    bool expired;
+    size_t uses;
+    size_t would; /* findings that it would take out had it not expired */
+} cbx__waiver_use;
+
+struct cbx_guard {
+    cbx_allocator al;
+    const cbx_regression *r;
+    const cbx_waivers *waivers;
+    bool *waived; /* a flag a finding */
+    const cbx_waiver **by;
+    cbx__waiver_use *use; /* one a waiver */
+    cbx_gate gate;
+};
 
 #define WORD(name, words) words,
 static const char *const format_names[] = { CBX_GUARD_FORMAT_MAP(WORD) };
@@ -25,8 +42,8 @@ bool cbx_guard_format_parse(const char *word, cbx_guard_format *out)
     return false;
 }
 
-/* The first waiver in force that matches takes the finding; those that have expired learn what they would have done. */
-static void lay_over(cbx_guard *g, size_t i, const cbx_finding *f)
+/* The first waiver in force that matches applies to the finding; for those that have expired the findings are counted. */
+static void apply_waivers(cbx_guard *g, size_t i, const cbx_finding *f)
 {
     for (size_t k = 0; k < cbx_waivers_count(g->waivers); k++) {
         const cbx_waiver *w = cbx_waivers_at(g->waivers, k);
@@ -61,7 +78,7 @@ cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_wai
     for (size_t k = 0; k < m; k++) g->use[k].expired = now_us >= cbx_waivers_at(waivers, k)->end_us;
     for (size_t i = 0; i < n; i++) {
         const cbx_finding *f = cbx_regression_finding(r, i);
-        if (cbx_regression_exit_code(r, f->outcome)) lay_over(g, i, f);
+        if (cbx_regression_exit_code(r, f->outcome)) apply_waivers(g, i, f);
     }
     cbx_regression_gate(r, g->waived, &g->gate);
     *out = g;
@@ -94,25 +111,30 @@ bool cbx_guard_expired(const cbx_guard *g, size_t i) { return i < cbx_waivers_co
 
 size_t cbx_guard_uses(const cbx_guard *g, size_t i) { return i < cbx_waivers_count(g->waivers) ? g->use[i].uses : 0; }
 
-int cbx__guard_code(const cbx_guard *g, size_t i)
+/* --- what the formats share --- */
+
+/* What finding i still asks for: 0 for a waived one. */
+static int code_of(const cbx_guard *g, size_t i)
 {
     return g->waived[i] ? 0 : cbx_regression_exit_code(g->r, cbx_regression_finding(g->r, i)->outcome);
 }
 
-const char *cbx__guard_label(const cbx_guard *g)
+/* A note beside the numbers; "" where the answer itself contains it. */
+static const char *label_of(const cbx_guard *g)
 {
     const char *label = cbx_regression_label(g->r);
 
     return g->gate.reason && !strncmp(label, g->gate.sentence, strlen(g->gate.sentence)) ? "" : label;
 }
 
-const char *cbx__guard_word(const cbx_guard *g)
+static const char *word_of(const cbx_guard *g)
 {
     static const char *const words[] = { "PASSED", "FAILED", "CANNOT COMPARE", "UNDECIDED" };
     return words[g->gate.exit_code];
 }
 
-bool cbx__guard_waiver_note(const cbx_guard *g, size_t i, cbx_text *note)
+/* Replaces the content of note by a sentence on waiver i: it has expired, or nothing needs it.  false: it is in use. */
+static bool note_of(const cbx_guard *g, size_t i, cbx_text *note)
 {
     const cbx_waiver *w = cbx_waivers_at(g->waivers, i);
     const cbx__waiver_use *u = &g->use[i];
@@ -126,15 +148,446 @@ bool cbx__guard_waiver_note(const cbx_guard *g, size_t i, cbx_text *note)
     return note->len || note->status;
 }
 
+/* Findings worth a line where space is short: what asks for a code, what is waived, what improved. */
+static bool is_news(const cbx_guard *g, size_t i)
+{
+    return code_of(g, i) || g->waived[i] || cbx_regression_finding(g->r, i)->outcome == CBX_OUTCOME_IMPROVED ||
+           cbx_regression_finding(g->r, i)->outcome == CBX_OUTCOME_DROPPED;
+}
+
+/* Calls put for each waiver that is expired or not needed; returns how many there are. */
+static size_t each_note(const cbx_guard *g, cbx_text *out, void (*put)(cbx_text *out, const char *note, size_t number))
+{
+    size_t n = 0;
+    cbx_text note;
+
+    cbx_text_init(&note, &g->al);
+    for (size_t i = 0; i < cbx_waivers_count(g->waivers); i++) {
+        if (!note_of(g, i, &note)) continue;
+        if (note.status) out->status = note.status;
+        put(out, cbx_text_str(&note), n++);
+    }
+    cbx_text_clear(&note);
+    return n;
+}
+
+static void put_text_note(cbx_text *out, const char *note, size_t number)
+{
+    (void)number;
+    cbx_text_puts(out, "note: ");
+    cbx_text_put_plain(out, note);
+    cbx_text_putc(out, '\n');
+}
+
+static void write_text(const cbx_guard *g, cbx_text *out)
+{
+    const char *label = label_of(g);
+
+    cbx_text_printf(out, "%s: ", word_of(g));
+    cbx_text_put_plain(out, g->gate.sentence);
+    cbx_text_putc(out, '\n');
+    cbx_text_printf(out, "run %s, baseline %s\n", cbx_regression_run_id(g->r), cbx_regression_baseline_id(g->r));
+    if (label[0]) put_text_note(out, label, 0);
+    for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++) {
+        if (!is_news(g, i)) continue;
+        cbx_text_puts(out, "  - ");
+        cbx_text_put_plain(out, cbx_regression_finding(g->r, i)->sentence);
+        if (g->by[i]) {
+            cbx_text_printf(out, " [waived until %s: ", g->by[i]->until);
+            cbx_text_put_plain(out, g->by[i]->reason);
+            cbx_text_putc(out, ']');
+        }
+        cbx_text_putc(out, '\n');
+    }
+    each_note(g, out, put_text_note);
+}
+
+/* --- markdown --- */
+
+/* Text in a table cell: no cell, line, tag or emphasis can begin in it. */
+static void put_cell(cbx_text *out, const char *s)
+{
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
+        if (strchr("\\`*_[]|~", *s)) cbx_text_putc(out, '\\');
+        if (*s == '<')
+            cbx_text_puts(out, "&lt;");
+        else if (*s == '&')
+            cbx_text_puts(out, "&amp;");
+        else if (*s == '@') /* names no user */
+            cbx_text_puts(out, "&#64;");
+        else
+            cbx_text_add(out, control ? " " : s, control ? 1 : n);
+    }
+}
+
+static void put_percent(cbx_text *out, double v)
+{
+    if (isnan(v))
+        cbx_text_puts(out, "-");
+    else
+        cbx_text_printf(out, "%+.3g %%", 100 * v);
+}
+
+static void put_row(const cbx_guard *g, size_t i, cbx_text *out)
+{
+    const cbx_finding *f = cbx_regression_finding(g->r, i);
+
+    cbx_text_printf(out, "| %s%s | ", cbx_outcome_name(f->outcome), g->waived[i] ? " (waived)" : "");
+    put_cell(out, f->key);
+    cbx_text_printf(out, " | %.6g | %.6g | ", f->baseline, f->current);
+    put_percent(out, f->change);
+    if (f->basis > CBX_BASIS_VALUES && !isnan(f->interval.lower)) {
+        cbx_text_puts(out, " (");
+        put_percent(out, f->interval.lower);
+        cbx_text_puts(out, " .. ");
+        put_percent(out, f->interval.upper);
+        cbx_text_putc(out, ')');
+    }
+    cbx_text_puts(out, " | ");
+    put_percent(out, f->threshold);
+    cbx_text_puts(out, " |\n");
+}
+
+/* The rows that fit, those with an exit code first; returns how many were left out. */
+static size_t put_rows(const cbx_guard *g, cbx_text *row, size_t capacity, cbx_text *out)
+{
+    size_t left = 0;
+
+    for (int pass = 0; pass < 3; pass++)
+        for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++) {
+            int rank = code_of(g, i) ? 0 : is_news(g, i) ? 1 : 2;
+            if (rank != pass) continue;
+            if (left) { /* nothing follows a row that did not fit */
+                left++;
+                continue;
+            }
+            cbx_text_reset(row);
+            put_row(g, i, row);
+            if (row->status) out->status = row->status; /* a reset forgets it */
+            if (row->len > capacity) {
+                left++;
+                continue;
+            }
+            capacity -= row->len;
+            cbx_text_add(out, row->data, row->len);
+        }
+    return left;
+}
+
+#define MAX_NOTES 12
+
+static void put_markdown_note(cbx_text *out, const char *note, size_t number)
+{
+    if (number >= MAX_NOTES) return;
+    cbx_text_puts(out, "\n- ");
+    put_cell(out, strlen(note) > 300 ? "a waiver with a very long key has expired or is not needed" : note);
+}
+
+/* Head and waivers get the last 10 kB, rows the rest. */
+static void write_markdown(const cbx_guard *g, cbx_text *out)
+{
+    const size_t start = out->len, tail = 10000;
+    size_t left = 0, notes;
+    cbx_text row;
+
+    cbx_text_printf(out, "### calibrax: %s\n\n", word_of(g));
+    put_cell(out, g->gate.sentence);
+    cbx_text_puts(out, "\n\nRun ");
+    put_cell(out, cbx_regression_run_id(g->r));
+    cbx_text_puts(out, ", baseline ");
+    put_cell(out, cbx_regression_baseline_id(g->r));
+    cbx_text_puts(out, ".");
+    if (label_of(g)[0]) {
+        cbx_text_puts(out, " **Note:** ");
+        put_cell(out, label_of(g));
+    }
+    cbx_text_puts(out, "\n\n");
+    if (cbx_regression_nfindings(g->r)) {
+        cbx_text_puts(out, "| outcome | key | baseline | now | change | threshold |\n|---|---|--:|--:|--:|--:|\n");
+        cbx_text_init(&row, &g->al);
+        left = put_rows(g, &row, CBX_GUARD_MARKDOWN_BYTES - tail - (out->len - start), out);
+        cbx_text_clear(&row);
+    }
+    if (left) cbx_text_printf(out, "\n%zu more rows are left out here.\n", left);
+    notes = each_note(g, out, put_markdown_note);
+    if (notes > MAX_NOTES) cbx_text_printf(out, "\n- %zu more notes on waivers are left out here", notes - MAX_NOTES);
+    if (notes) cbx_text_putc(out, '\n');
+}
+
+/* --- JUnit --- */
+
+/* Escaped, and without characters that XML 1.0 does not allow. */
+static void put_attribute(cbx_text *out, const char *name, const char *value, size_t n)
+{
+    char one[5];
+    bool control;
+
+    cbx_text_printf(out, " %s=\"", name);
+    for (size_t k, i = 0; i < n && (k = cbx_text_char(value + i, &control)) != 0; i += k) {
+        memcpy(one, control ? " " : value + i, control ? 1 : k);
+        one[control ? 1 : k] = '\0';
+        cbx_text_put_html(out, one);
+    }
+    cbx_text_putc(out, '"');
+}
+
+typedef enum junit_kind { JUNIT_PASS, JUNIT_FAILURE, JUNIT_ERROR, JUNIT_SKIPPED } junit_kind;
+
+/* What passes only by a waiver or an option is skipped, not passed. */
+static junit_kind kind_of(const cbx_guard *g, size_t i)
+{
+    cbx_outcome o = cbx_regression_finding(g->r, i)->outcome;
+    int code = code_of(g, i);
+
+    if (code) return code == 1 ? JUNIT_FAILURE : JUNIT_ERROR;
+    return g->waived[i] || o == CBX_OUTCOME_DROPPED || o == CBX_OUTCOME_UNDECIDED || o == CBX_OUTCOME_INFO
+               ? JUNIT_SKIPPED
+               : JUNIT_PASS;
+}
+
+/* key: "class:name", the name being its end */
+static void put_case(cbx_text *out, const char *key, const char *name, junit_kind kind, const char *type,
+                     const char *message)
+{
+    static const char *const elements[] = { NULL, "failure", "error", "skipped" };
+
+    cbx_text_puts(out, "    <testcase");
+    put_attribute(out, "classname", key, strlen(key) - strlen(name) - 1);
+    put_attribute(out, "name", name, strlen(name));
+    if (kind == JUNIT_PASS) {
+        cbx_text_puts(out, "/>\n");
+        return;
+    }
+    cbx_text_printf(out, ">\n      <%s", elements[kind]);
+    if (kind != JUNIT_SKIPPED) put_attribute(out, "type", type, strlen(type));
+    put_attribute(out, "message", message, strlen(message));
+    cbx_text_puts(out, "/>\n    </testcase>\n");
+}
+
+/* True if some finding carries the exit code, so that no case of its own must. */
+static bool carried(const cbx_guard *g)
+{
+    bool found = !g->gate.exit_code;
+
+    for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++) found |= code_of(g, i) == g->gate.exit_code;
+    return found;
+}
+
+static void write_junit(const cbx_guard *g, cbx_text *out)
+{
+    size_t kinds[4] = { 0 }, n = cbx_regression_nfindings(g->r);
+    bool own = !carried(g);
+
+    for (size_t i = 0; i < n; i++) kinds[kind_of(g, i)]++;
+    if (own) kinds[JUNIT_ERROR]++;
+    cbx_text_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    cbx_text_printf(
+        out, "  <testsuite name=\"calibrax check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\">\n",
+        n + own, kinds[JUNIT_FAILURE], kinds[JUNIT_ERROR], kinds[JUNIT_SKIPPED]);
+    if (own) put_case(out, "calibrax:gate", "gate", JUNIT_ERROR, "gate", g->gate.sentence);
+    for (size_t i = 0; i < n; i++) {
+        const cbx_finding *f = cbx_regression_finding(g->r, i);
+        put_case(out, f->key, f->metric, kind_of(g, i), cbx_outcome_name(f->outcome),
+                 g->by[i] ? g->by[i]->reason : f->sentence);
+    }
+    cbx_text_puts(out, "  </testsuite>\n</testsuites>\n");
+}
+
+/* --- workflow commands --- */
+
+/* Marks of commands are escaped as the server expects; other control characters become blanks. */
+static void put_marked(cbx_text *out, const char *s, const char *marks)
+{
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
+        if (strchr(marks, *s))
+            cbx_text_printf(out, "%%%02X", (unsigned)(unsigned char)*s);
+        else
+            cbx_text_add(out, control ? " " : s, control ? 1 : n);
+    }
+}
+
+static void put_command(cbx_text *out, const char *command, const char *title, const char *message)
+{
+    cbx_text_printf(out, "::%s title=", command);
+    put_marked(out, title, "%\r\n:,");
+    cbx_text_puts(out, "::");
+    put_marked(out, message, "%\r\n");
+    cbx_text_putc(out, '\n');
+}
+
+static void put_github_note(cbx_text *out, const char *note, size_t number)
+{
+    (void)number;
+    put_command(out, "warning", "waiver", note);
+}
+
+/* The answer first: servers show only the first few of a step. */
+static void write_github(const cbx_guard *g, cbx_text *out)
+{
+    static const char *const by_code[] = { "notice", "error", "error", "warning" };
+
+    put_command(out, by_code[g->gate.exit_code], word_of(g), g->gate.sentence);
+    if (label_of(g)[0]) put_command(out, "warning", "machines", label_of(g));
+    for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++)
+        if (is_news(g, i))
+            put_command(out, by_code[code_of(g, i)], cbx_outcome_name(cbx_regression_finding(g->r, i)->outcome),
+                        cbx_regression_finding(g->r, i)->sentence);
+    each_note(g, out, put_github_note);
+}
+
+/* --- JSON: findings are written one after the other, for there may be 10^5 --- */
+
+static bool set_number(cbx_json *o, const char *key, double v)
+{
+    return isnan(v) ? cbx_json_set_null(o, key) : cbx_json_set_double(o, key, v);
+}
+
+static bool fill_finding(cbx_json *o, const cbx_guard *g, size_t i)
+{
+    const cbx_finding *f = cbx_regression_finding(g->r, i);
+    bool fine = cbx_json_set_string(o, "key", f->key) && cbx_json_set_string(o, "point", f->point) &&
+                cbx_json_set_string(o, "scenario", f->scenario) && cbx_json_set_string(o, "tags", f->tags) &&
+                cbx_json_set_string(o, "metric", f->metric) && cbx_json_set_string(o, "unit", f->unit) &&
+                cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome)) &&
+                cbx_json_set_int(o, "exit_code", code_of(g, i));
+
+    if (fine && f->unit)
+        fine = cbx_json_set_string(o, "direction", cbx_direction_name(f->direction)) &&
+               cbx_json_set_string(o, "priority", cbx_priority_name(f->priority));
+    fine = fine && set_number(o, "baseline", f->baseline) && set_number(o, "current", f->current) &&
+           set_number(o, "change", f->change) && set_number(o, "threshold", f->threshold) &&
+           set_number(o, "margin", f->margin) && cbx_json_set_string(o, "basis", cbx_basis_name(f->basis)) &&
+           cbx_json_set_interval(o, "interval", f->interval.value, f->interval.lower, f->interval.upper,
+                                 f->interval.level) &&
+           set_number(o, "p", f->p) && set_number(o, "p_holm", f->p_holm) &&
+           (!f->samples || cbx_json_set_int(o, "samples_needed", (int64_t)f->samples)) &&
+           cbx_json_set_string(o, "sentence", f->sentence);
+    return fine && (!g->by[i] || cbx_json_set_string(o, "waived_by", g->by[i]->key));
+}
+
+static bool fill_waiver(cbx_json *o, const cbx_guard *g, size_t i)
+{
+    const cbx_waiver *w = cbx_waivers_at(g->waivers, i);
+
+    return cbx_json_set_string(o, "key", w->key) && cbx_json_set_string(o, "reason", w->reason) &&
+           cbx_json_set_string(o, "until", w->until) && cbx_json_set_bool(o, "expired", g->use[i].expired) &&
+           cbx_json_set_int(o, "uses", (int64_t)g->use[i].uses);
+}
+
+static bool fill_counts(cbx_json *o, const cbx_guard *g)
+{
+    for (int k = 0; k < CBX_OUTCOME_COUNT; k++)
+        if (!cbx_json_set_int(o, cbx_outcome_name((cbx_outcome)k), (int64_t)g->gate.counts[k])) return false;
+    return true;
+}
+
+/* --- the document --- */
+
+#define FLAGS (CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL)
+
+typedef struct document {
+    const cbx_guard *g;
+    cbx_json_pour_fn pour;
+    void *user;
+    cbx_text *out;
+} document;
+
+static void put_key(const document *d, const char *key, bool first)
+{
+    if (!first) cbx_text_putc(d->out, ',');
+    cbx_json_write_break(FLAGS, 1, d->out);
+    cbx_json_write_string(key, strlen(key), FLAGS, d->out);
+    cbx_text_puts(d->out, ": ");
+}
+
+static void put_element(const document *d, const cbx_json *v, bool first)
+{
+    if (!first) cbx_text_putc(d->out, ',');
+    cbx_json_write_break(FLAGS, 2, d->out);
+    cbx_json_write_part(v, FLAGS, 2, NULL, NULL, d->out);
+    if (d->pour) d->pour(d->user, d->out);
+}
+
+static bool put_list(const document *d, const char *key, size_t n, bool (*fill)(cbx_json *, const cbx_guard *, size_t))
+{
+    bool fine = true;
+
+    put_key(d, key, false);
+    cbx_text_putc(d->out, '[');
+    for (size_t i = 0; fine && i < n; i++) {
+        cbx_json *o = cbx_json_new_object();
+        fine = o && fill(o, d->g, i);
+        if (fine) put_element(d, o, i == 0);
+        cbx_json_unref(o);
+    }
+    if (n) cbx_json_write_break(FLAGS, 1, d->out);
+    cbx_text_putc(d->out, ']');
+    return fine;
+}
+
+static bool fill_head(cbx_json *root, const cbx_guard *g)
+{
+    static const char *const machines[] = { "same", "other", "unknown" };
+    cbx_json *counts = cbx_json_new_object();
+
+    if (!counts || !fill_counts(counts, g)) {
+        cbx_json_unref(counts);
+        return false;
+    }
+    return cbx_json_set(root, "counts", counts) && cbx_json_set_string(root, "schema", CBX_GUARD_SCHEMA) &&
+           cbx_json_set_int(root, "version", CBX_GUARD_SCHEMA_VERSION) &&
+           cbx_json_set_int(root, "exit_code", g->gate.exit_code) &&
+           cbx_json_set_string(root, "reason", g->gate.reason ? cbx_gate_reason_name(g->gate.reason) : NULL) &&
+           cbx_json_set_string(root, "sentence", g->gate.sentence) &&
+           cbx_json_set_string(root, "run", cbx_regression_run_id(g->r)) &&
+           cbx_json_set_string(root, "baseline", cbx_regression_baseline_id(g->r)) &&
+           cbx_json_set_string(root, "machines", machines[cbx_regression_machines(g->r)]) &&
+           cbx_json_set_string(root, "label", cbx_regression_label(g->r)) &&
+           cbx_json_set_int(root, "waived", (int64_t)g->gate.waived);
+}
+
+static bool put_head(const document *d)
+{
+    cbx_json *head = cbx_json_new_object(), *value;
+    bool fine = head && fill_head(head, d->g);
+    const char *key;
+
+    for (size_t i = 0; fine && cbx_json_member(head, i, &key, &value); i++) {
+        put_key(d, key, i == 0);
+        cbx_json_write_part(value, FLAGS, 1, NULL, NULL, d->out);
+    }
+    cbx_json_unref(head);
+    return fine;
+}
+
+static cbx_status write_json(const cbx_guard *g, cbx_json_pour_fn pour, void *user, cbx_text *out, cbx_err *err)
+{
+    const document d = { g, pour, user, out };
+    bool fine;
+
+    cbx_text_putc(out, '{');
+    fine = put_head(&d) && put_list(&d, "findings", cbx_regression_nfindings(g->r), fill_finding) &&
+           put_list(&d, "waivers", cbx_waivers_count(g->waivers), fill_waiver);
+    cbx_json_write_break(FLAGS, 0, out);
+    cbx_text_puts(out, "}\n");
+    return fine ? cbx_text_check(out, err) : cbx_fail(err, CBX_ENOMEM, "out of memory for the answer as JSON");
+}
+
+/* --- the choice of a format --- */
+
 static cbx_status write_in(const cbx_guard *g, cbx_guard_format format, cbx_json_pour_fn pour, void *user,
                            cbx_text *out, cbx_err *err)
 {
     switch (format) {
-    case CBX_GUARD_TEXT: cbx__guard_write_text(g, out); break;
-    case CBX_GUARD_JSON: return cbx__guard_write_json(g, pour, user, out, err);
-    case CBX_GUARD_MARKDOWN: cbx__guard_write_markdown(g, out); break;
-    case CBX_GUARD_JUNIT: cbx__guard_write_junit(g, out); break;
-    case CBX_GUARD_GITHUB: cbx__guard_write_github(g, out); break;
+    case CBX_GUARD_TEXT: write_text(g, out); break;
+    case CBX_GUARD_JSON: return write_json(g, pour, user, out, err);
+    case CBX_GUARD_MARKDOWN: write_markdown(g, out); break;
+    case CBX_GUARD_JUNIT: write_junit(g, out); break;
+    case CBX_GUARD_GITHUB: write_github(g, out); break;
     default: return cbx_fail(err, CBX_EINVAL, "no output format has the number %d", (int)format);
     }
     return cbx_text_check(out, err);

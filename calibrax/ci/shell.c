@@ -41,6 +41,11 @@ const char *cbx__shell_quote(cbx_arena *arena, const char *text)
 #define WORD  "search"
 #define NEW_S 60 /* one that was made just now may not hold its lock yet */
 
+static cbx_status no_memory(cbx_err *err)
+{
+    return cbx_fail(err, CBX_ENOMEM, "out of memory for a command or a worktree");
+}
+
 static const char *lock_of(cbx_arena *arena, const char *folder) { return cbx_arena_printf(arena, "%s/.lock", folder); }
 
 /* What a killed search left: whoever lives holds its lock. */
@@ -84,8 +89,7 @@ cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_fla
     if (!st) st = cbx__temporary_make_in(ctx, scratch, WORD, arena, &sh.folder, err);
     if (st) return st;
     path = lock_of(arena, sh.folder);
-    st = path ? cbx_lock_take(ctx, path, 0, &sh.lock, err)
-              : cbx_fail(err, CBX_ENOMEM, "no memory for a scratch folder");
+    st = path ? cbx_lock_take(ctx, path, 0, &sh.lock, err) : no_memory(err);
     if (st)
         cbx__shell_close(&sh);
     else
@@ -158,8 +162,7 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
     opts.stop = sh->stop;
     opts.claim = job->claim;
     script = wrap(sh, &arena, job);
-    st = script ? cbx_command_run(sh->ctx, script, &opts, &record, err)
-                : cbx_fail(err, CBX_ENOMEM, "no memory for a command");
+    st = script ? cbx_command_run(sh->ctx, script, &opts, &record, err) : no_memory(err);
     if (!st && record.failure == CBX_FAILURE_INTERRUPTED) st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
     if (!st) {
         *end = (cbx__shell_end){ .failure = record.failure,
@@ -179,8 +182,7 @@ cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *
 
     cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
     path = cbx_path_join(&arena, sh->folder, "out");
-    st = path ? cbx_file_read(sh->ctx, path, OUTPUT_MOST, data, len, err)
-              : cbx_fail(err, CBX_ENOMEM, "no memory for a path");
+    st = path ? cbx_file_read(sh->ctx, path, OUTPUT_MOST, data, len, err) : no_memory(err);
     cbx_arena_clear(&arena);
     return st;
 }
@@ -196,7 +198,7 @@ cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const cha
     char *data;
     size_t len;
 
-    if (!command) return cbx_fail(err, CBX_ENOMEM, "no memory for a command of git");
+    if (!command) return no_memory(err);
     st = cbx__shell_run(sh, &job, &end, err);
     if (st) return st;
     if (exit_code) *exit_code = end.exit_code;
@@ -207,7 +209,7 @@ cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const cha
     if (st) return st;
     *output = cbx_arena_strndup(arena, data, len);
     cbx_mem_free(cbx_ctx_allocator(sh->ctx), data, len + 1);
-    return *output ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for what git printed");
+    return *output ? CBX_OK : no_memory(err);
 }
 
 static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.'; }
@@ -229,4 +231,71 @@ bool cbx__metric_scan(const char *text, const char *name, double *value)
         *value = v;
     }
     return found;
+}
+
+/* --- revisions in folders of their own --- */
+
+cbx_status cbx__repository_find(const char *path, cbx_arena *arena, const char **out, cbx_err *err)
+{
+    char *whole = realpath(path ? path : ".", NULL);
+
+    if (!whole) return cbx_fail(err, CBX_ENOENT, "there is no folder '%s'", path ? path : ".");
+    *out = cbx_arena_strdup(arena, whole);
+    free(whole);
+    return *out ? CBX_OK : no_memory(err);
+}
+
+cbx_status cbx__repository_resolve(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *rev,
+                                   const char *what, const char **hash, cbx_err *err)
+{
+    const char *wanted = cbx_arena_printf(arena, "%s^{commit}", rev), *quoted, *args, *out;
+    int code = 0;
+    cbx_status st;
+
+    quoted = wanted ? cbx__shell_quote(arena, wanted) : NULL;
+    args = quoted ? cbx_arena_printf(arena, "rev-parse --verify --quiet --end-of-options %s", quoted) : NULL;
+    if (!args) return no_memory(err);
+    st = cbx__git(sh, arena, repository, args, &out, &code, err);
+    if (st) return st;
+    if (code == 127) return cbx_fail(err, CBX_EUNAVAILABLE, "%s needs git: apt-get install git", what);
+    if (code == 128) return cbx_fail(err, CBX_ENOENT, "'%s' is in no git repository", repository);
+    if (code != 0) return cbx_fail(err, CBX_ENOENT, "'%s' names no commit of the repository at '%s'", rev, repository);
+    *hash = cbx_arena_strndup(arena, out, strcspn(out, "\n"));
+    return *hash ? CBX_OK : no_memory(err);
+}
+
+cbx_status cbx__mirror_make(cbx__shell *sh, cbx_arena *arena, const char *repository, const char **mirror, cbx_err *err)
+{
+    const char *place, *from, *to, *args;
+    cbx_status st = cbx__git(sh, arena, repository, "rev-parse --path-format=absolute --git-common-dir", &place, NULL,
+                             err);
+
+    if (st) return st;
+    place = cbx_arena_strndup(arena, place, strcspn(place, "\n"));
+    from = place ? cbx__shell_quote(arena, place) : NULL;
+    *mirror = cbx_path_join(arena, sh->folder, "mirror");
+    to = *mirror ? cbx__shell_quote(arena, *mirror) : NULL;
+    args = from && to ? cbx_arena_printf(arena, "clone --quiet --shared --no-checkout %s %s", from, to) : NULL;
+    if (!args) return no_memory(err);
+    return cbx__git(sh, arena, repository, args, NULL, NULL, err);
+}
+
+cbx_status cbx__worktree_add(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *name, const char *hash,
+                             const char **path, cbx_err *err)
+{
+    const char *quoted, *args;
+
+    *path = cbx_path_join(arena, sh->folder, name);
+    quoted = *path ? cbx__shell_quote(arena, *path) : NULL;
+    args = quoted ? cbx_arena_printf(arena, "-c core.hooksPath=/dev/null worktree add --quiet --force --detach %s %s",
+                                     quoted, hash)
+                  : NULL;
+    if (!args) return no_memory(err);
+    return cbx__git(sh, arena, mirror, args, NULL, NULL, err);
+}
+
+void cbx__worktree_remove(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *path)
+{
+    cbx__temporary_remove(path);
+    (void)cbx__git(sh, arena, mirror, "worktree prune", NULL, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * Commands in a folder, with what they print in a file; and git through them.
+ * Commands in a folder, with their output in a file; git through them; and worktrees of a repository.
  */
 #ifndef CALIBRAX_CI_SHELL_H
 #define CALIBRAX_CI_SHELL_H
@@ -54,5 +54,24 @@ cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const cha
 
 /* Last number behind a name that stands alone ("name": 1.5, name=1.5, name 1.5 ms); false: there is none, or it is not finite. */
 bool cbx__metric_scan(const char *text, const char *name, double *value);
+
+/*
+ * Revisions of a repository in folders of their own: a clone that borrows the user's objects, and worktrees of it in a scratch folder.
+ * The user's repository and checkout are only read.
+ */
+
+/* The folder without links; NULL: the current one.  CBX_ENOENT: there is none. */
+cbx_status cbx__repository_find(const char *path, cbx_arena *arena, const char **out, cbx_err *err);
+/* Full hash of a revision.  @param what  who asks, for messages ("bisection") */
+cbx_status cbx__repository_resolve(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *rev,
+                                   const char *what, const char **hash, cbx_err *err);
+/* `git clone --shared` into the scratch folder. */
+cbx_status cbx__mirror_make(cbx__shell *sh, cbx_arena *arena, const char *repository, const char **mirror,
+                            cbx_err *err);
+/* A worktree at a commit, in the scratch folder as name; hooks do not run. */
+cbx_status cbx__worktree_add(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *name, const char *hash,
+                             const char **path, cbx_err *err);
+/* Its files, and what the clone knows of it. */
+void cbx__worktree_remove(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *path);
 
 #endif

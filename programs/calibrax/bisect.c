@@ -187,8 +187,9 @@ static int run_bisect(const opt_run *run)
     o.stop = stop_catch();
     o.progress = a->quiet ? NULL : progress;
     if (cbx_bisect_run(run->ctx, &o, &b, &err)) {
-        status = opt_fail(run->program, "%s", err.message);
-        return err.status == CBX_EINTERRUPTED ? EXIT_STOPPED : status;
+        bool interrupted = err.status == CBX_EINTERRUPTED;
+        opt_fail(run->program, "%s%s", err.message, interrupted ? "; '--resume' continues with what was measured" : "");
+        return interrupted ? EXIT_STOPPED : EXIT_ERROR;
     }
     cbx_bisect_read(b, &r);
     if (a->json)

@@ -77,7 +77,7 @@ def faults(p):
     one_sentence(compare(p, "base", "zero", bench="echo nothing", expect=2), "no number behind 'cost'")
     one_sentence(p.run("compare", "base", expect=2), "two revisions")
     one_sentence(p.run("compare", "base", "zero", expect=2), "--bench CMD")
-    one_sentence(p.run("compare", "base", "zero", "--bench", "true", "--launches", "2", expect=2), "2 launches decide nothing")
+    one_sentence(p.run("compare", "base", "zero", "--bench", "true", "--launches", "2", expect=2), "too few launches to decide: at least 6, got 2")
     one_sentence(compare(p, "base", "zero", "--repository", "/nowhere-at-all", expect=2), "/nowhere-at-all")
 
 

@@ -356,7 +356,7 @@ def faults_are_sentences(p):
             (["--compile", "--", "true"], "'--compile' needs '--plugin' or '--cache-env'"),
             (["--launches", "3", "--", "true"], "needs '--compile'"),
             (["--compile", "--sizes", "1,2,3,4", "--plugin", PLUGIN, "--function", "squares"], "exclude each other"),
-            (["--compile", "--energy", "--plugin", PLUGIN, "--function", "compiles"], "go without"),
+            (["--compile", "--energy", "--plugin", PLUGIN, "--function", "compiles"], "exclude each other"),
             (["--country", "FRA", "--", "true"], "'--country' needs '--energy'"),
             (["--energy", "--country", "Germny", "--", "true"], "did you mean 'Germany'"),
             (["--sample-ms", "0.1", "--", "true"], "say 0.001 to 3600"),
