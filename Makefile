@@ -82,7 +82,7 @@ coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples eac
 check-study: ## how often `calibrax check` is wrong at 4 to 20 samples a side, and whether the samples it asks for decide (half a minute)
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
-	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_regression
+	@CALIBRAX_LONG_TESTS=1 $(RELEASE)/tests/analysis/tests regression
 
 detector-study: ## alarms of the change detector on null series, and steps that it finds, and what re-measuring leaves of them: 20,000 series of each kind (a minute)
 	@scripts/bootstrap.sh test

@@ -161,7 +161,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #define T cbx_change
     TYPE(T, CHANGE, "analysis.Change", "A change of level that the series bears out.",
         WHOLE(T, index, "first value after it"), NUMBER(T, before, "level before"), NUMBER(T, after, "level after"), NUMBER(T, change, "relative"),
-        NUMBER(T, score, "difference over its standard error")),
+        NUMBER(T, score, "difference over its standard error"), FLAG(T, alarm, "sure enough for a gate that checks the series after each new value")),
 #undef T
 #define T cbx_rank_entry
     TYPE(T, RANK_ENTRY, "analysis.Rank", "A competitor's place.",

@@ -2,7 +2,7 @@
  * The detector: the best split of each segment in turn, kept if the whole series, fitted with it, bears it out.
  *
  * Noise and its correlation are taken from residuals of the fit with the proposed change, so that a real change neither hides itself by
- * its own size nor passes for correlation; the first proposal is tested before any other is made, so that correlated noise cannot be
+ * its own size nor looks like correlation; the first proposal is tested before any other is made, so that correlated noise cannot be
  * explained away by many short segments.
  */
 #include <math.h>
@@ -10,16 +10,73 @@
 
 #include "calibrax/analysis/changepoint_parts.h"
 #include "calibrax/analysis/regression_internal.h"
+#include "calibrax/statistics/distribution.h"
+#include "calibrax/statistics/test.h"
 
 #define LARGEST_PHI 0.95
 /** A score beyond sqrt(2 ln n + this) alarms on less than 1 % of series of 100 points without a change: tests/analysis/test_detector.c. */
 #define DETECTOR_MARGIN 5.2
 #define TOGETHER        1.3
+/*
+ * An alarm of a gate that checks a growing series after each value: the score, with the correlation raised by GATE_PHI / n more and read
+ * as Student's t, is beyond what a normal value of GATE_Z is, and the ranks of both segments alone have a p of at most GATE_P over
+ * min(n, 100).  Calibrated on 100 checks of each of 10,000 series: tests/analysis/test_detector.c.
+ */
+#define GATE_PHI 3
+#define GATE_Z   4.6
+#define GATE_P   0.004
 /* A spike stands out by more than so many standard deviations of the noise, for no more than so many values; where more than one value in
  * twenty does, that is a mode of the noise, and its spread must count. */
 #define SPIKE_SIGMAS  4
 #define SPIKE_LONGEST 2
 #define SPIKE_RARE    20
+
+#define BESIDE 3 /* values on each side that show what is usual there */
+
+static double median_of_3(double a, double b, double c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
+
+/* What is usual in y[a] .. y[b-1], one to three values. */
+static double usual(const double *y, size_t a, size_t b)
+{
+    if (b - a == 1) return y[a];
+    return b - a == 2 ? 0.5 * (y[a] + y[a + 1]) : median_of_3(y[a], y[a + 1], y[a + 2]);
+}
+
+/* Whether all of the len values from i on are more than the limit above (sign 1) or below (-1) their neighbours and what is usual. */
+static bool stands_out(const double *y, size_t n, size_t i, size_t len, double sign, double limit, double *level)
+{
+    size_t a = i >= BESIDE ? i - BESIDE : 0, b = i + len + BESIDE < n ? i + len + BESIDE : n;
+    double before = usual(y, a, i), after = usual(y, i + len, b), most;
+
+    most = fmax(fmax(sign * before, sign * after), fmax(sign * y[i - 1], sign * y[i + len]));
+    for (size_t k = i; k < i + len; k++)
+        if (!(sign * y[k] > most + limit)) return false;
+    *level = 0.5 * (before + after);
+    return true;
+}
+
+/*
+ * Spikes are one value, or two, that stand out from all around them and are gone again.  They are no levels, but they draw the mean of a
+ * short segment away and so look like one.  Replaces up to `longest` values in a row that are more than the limit above, or below,
+ * everything around them by what is usual there; the first and the last value stay, since what follows is unknown.  Returns how many.
+ */
+static size_t flatten_spikes(double *y, size_t n, size_t longest, double limit)
+{
+    double level = 0;
+    size_t count = 0;
+
+    for (size_t i = 1; i + 1 < n; i++) {
+        for (size_t len = 1; len <= longest && i + len < n; len++) {
+            if (!stands_out(y, n, i, len, 1, limit, &level) && !stands_out(y, n, i, len, -1, limit, &level)) continue;
+            for (size_t k = i; k < i + len; k++) y[k] = level;
+            count += len;
+            break;
+        }
+    }
+    return count;
+}
+
+/* --- the fit --- */
 
 typedef struct fit {
     const double *y;    /* the series, or its logarithms */
@@ -31,8 +88,8 @@ typedef struct fit {
 
 static double mean_of(const fit *f, size_t a, size_t b) { return (f->sums[b] - f->sums[a]) / (double)(b - a); }
 
-/* Variance and AR(1) coefficient of the residuals of all segments. */
-static void residuals(const fit *f, double *variance, double *phi)
+/* Variance and AR(1) coefficient of the residuals of all segments.  @param safety  raises the coefficient, by so many n-ths */
+static void residuals(const fit *f, double safety, double *variance, double *phi)
 {
     double square = 0, product = 0, before = 0, n = (double)f->n, dof;
     size_t a = 0;
@@ -50,7 +107,7 @@ static void residuals(const fit *f, double *variance, double *phi)
     dof = n - (double)f->nends;
     *variance = dof > 0 ? square / dof : 0;
     *phi = square > 0 ? product / square : 0;
-    *phi += (1 + 3 * *phi) / n + 1 / sqrt(n); /* Kendall's bias, and a standard error on the safe side */
+    *phi += (1 + 3 * *phi + safety) / n + 1 / sqrt(n); /* Kendall's bias, and a standard error on the safe side */
     *phi = fmin(fmax(*phi, 0), LARGEST_PHI);
 }
 
@@ -61,15 +118,26 @@ static double mean_variance(double m, double phi)
     return (1 + 2 * phi / q - 2 * phi * (1 - pow(phi, m)) / (m * q * q)) / m;
 }
 
-/* Score of change k of the fit. */
-static double score_of(const fit *f, size_t k)
+/* Median of a segment shorter than two minimal ones, in which one wild value decides the mean; else the mean. */
+static double level_of(const fit *f, size_t a, size_t b)
+{
+    double short_one[64];
+
+    if (b - a >= 2 * f->min_segment || b - a > CBX_LEN(short_one)) return mean_of(f, a, b);
+    memcpy(short_one, f->y + a, (b - a) * sizeof *short_one);
+    cbx_stat_sort(short_one, b - a);
+    return cbx_stat_quantile_sorted(short_one, b - a, 0.5) - f->y[0];
+}
+
+/* Score of change k of the fit; 0 where the medians of short segments do not bear out half of the difference of means. */
+static double score_of(const fit *f, size_t k, double safety)
 {
     size_t a = k ? f->ends[k - 1] : 0, t = f->ends[k], b = f->ends[k + 1];
     double variance, phi, gap = mean_of(f, t, b) - mean_of(f, a, t), noise;
 
-    residuals(f, &variance, &phi);
+    if (gap == 0 || (level_of(f, t, b) - level_of(f, a, t)) / gap < 0.5) return 0;
+    residuals(f, safety, &variance, &phi);
     noise = variance * (mean_variance((double)(t - a), phi) + mean_variance((double)(b - t), phi));
-    if (gap == 0) return 0;
     return noise > 0 ? gap / sqrt(noise) : copysign(INFINITY, gap);
 }
 
@@ -109,7 +177,7 @@ static bool split(fit *f, size_t k, double threshold)
 
     if (!t) return false;
     insert(f, k, t);
-    if (fabs(score_of(f, k)) > threshold) return true;
+    if (fabs(score_of(f, k, 0)) > threshold) return true;
     take_out(f, k);
     return false;
 }
@@ -121,7 +189,7 @@ static void prune(fit *f, double threshold)
         double least = INFINITY;
         size_t weakest = 0;
         for (size_t k = 0; k + 1 < f->nends; k++) {
-            double z = fabs(score_of(f, k));
+            double z = fabs(score_of(f, k, 0));
             if (z < least) {
                 least = z;
                 weakest = k;
@@ -162,16 +230,58 @@ static cbx_status search_together(cbx_ctx *ctx, fit *f, size_t *spare, double th
     return CBX_OK;
 }
 
-static void report(const fit *f, bool logs, cbx_change *out, size_t *count)
+/* Mann-Whitney's p of the segments beside a change, of at most 100 values in all, exact unless both are long. */
+static cbx_status rank_p(cbx_ctx *ctx, const double *x, size_t a, size_t t, size_t b, double *p, cbx_err *err)
 {
-    *count = f->nends - 1;
-    for (size_t k = 0; k + 1 < f->nends; k++) {
-        size_t a = k ? f->ends[k - 1] : 0, t = f->ends[k], b = f->ends[k + 1];
-        double before = mean_of(f, a, t) + f->y[0], after = mean_of(f, t, b) + f->y[0];
-        if (logs) before = exp(before), after = exp(after);
-        out[k] = (cbx_change){ t, before, after, after == before ? 0 : (after - before) / fabs(before),
-                               score_of(f, k) };
+    enum { MOST = 100, COUNTED = 12 };
+    size_t n = t - a, m = b - t;
+    cbx_test test;
+    cbx_status st;
+
+    if (n + m > MOST) {
+        n = n <= MOST / 2 ? n : m <= MOST / 2 ? MOST - m : MOST / 2;
+        m = m <= MOST - n ? m : MOST - n;
     }
+    st = cbx_stat_test_mann_whitney(ctx, x + t - n, n, x + t, m,
+                                    n <= COUNTED || m <= COUNTED ? CBX_TEST_EXACT : CBX_TEST_AUTO, &test, err);
+    if (!st) *p = test.p;
+    return st;
+}
+
+/* Where the last segment is as short as it may be, the change may be at a later value. */
+static size_t place_of(const fit *f, size_t k, double before, double after)
+{
+    size_t t = f->ends[k];
+
+    if (k + 2 < f->nends || f->n - t > f->min_segment) return t;
+    while (t + 1 < f->n && fabs(f->y[t] - f->y[0] - before) < fabs(f->y[t] - f->y[0] - after)) t++;
+    return t;
+}
+
+static cbx_status report(cbx_ctx *ctx, const fit *f, const double *x, bool logs, cbx_change *out, size_t *count,
+                         cbx_err *err)
+{
+    double freedom = (double)f->n - (double)f->nends;
+    cbx_status st = CBX_OK;
+
+    *count = f->nends - 1;
+    for (size_t k = 0; !st && k + 1 < f->nends; k++) {
+        size_t a = k ? f->ends[k - 1] : 0, t = f->ends[k], b = f->ends[k + 1];
+        double before = mean_of(f, a, t), after = mean_of(f, t, b), gate = fabs(score_of(f, k, GATE_PHI)), p = 1;
+        bool clear = isinf(gate) || cbx_stat_t_sf(gate, freedom) < cbx_stat_normal_sf(GATE_Z);
+        if (clear) st = rank_p(ctx, x, a, t, b, &p, err);
+        t = place_of(f, k, before, level_of(f, t, b));
+        before += f->y[0];
+        after += f->y[0];
+        if (logs) before = exp(before), after = exp(after);
+        out[k] = (cbx_change){ .index = t,
+                               .before = before,
+                               .after = after,
+                               .change = after == before ? 0 : (after - before) / fabs(before),
+                               .score = score_of(f, k, 0),
+                               .alarm = clear && p * fmin((double)f->n, 100) <= GATE_P };
+    }
+    return st;
 }
 
 static void take_values(const double *x, size_t n, bool logs, double *y)
@@ -190,7 +300,7 @@ static cbx_status take_series(cbx_ctx *ctx, const double *x, size_t n, size_t mi
     take_values(x, n, logs, y);
     st = cbx_noise_estimate(ctx, y, n, &noise, err);
     if (!st && noise.sigma > 0 &&
-        cbx__spikes_flatten(y, n, longest, SPIKE_SIGMAS * noise.sigma) > SPIKE_LONGEST + n / SPIKE_RARE)
+        flatten_spikes(y, n, longest, SPIKE_SIGMAS * noise.sigma) > SPIKE_LONGEST + n / SPIKE_RARE)
         take_values(x, n, logs, y);
     return st;
 }
@@ -206,7 +316,10 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
     bool logs = true;
 
     if (st) return st;
-    if (!min_segment) return cbx_fail(err, CBX_EINVAL, "a segment has at least one point");
+    if (!min_segment) return cbx_fail(err, CBX_EINVAL, "'min_segment' must be at least 1, got 0");
+    if (n < 4 || n / 2 < min_segment)
+        return cbx_fail(err, CBX_EINVAL, "the series has %zu values, and segments of %zu need %zu", n, min_segment,
+                        min_segment < 2 ? 4 : 2 * min_segment);
     y = cbx_mem_calloc(al, n + 1, sizeof(*y));
     sums = cbx_mem_calloc(al, n + 1, sizeof(*sums));
     ends = cbx_mem_calloc(al, 2 * n + 4, sizeof(*ends));
@@ -214,14 +327,11 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
     for (size_t i = 0; i < n; i++) logs &= x[i] > 0;
     if (y && sums && ends) {
         fit f = { .y = y, .sums = sums, .n = n, .min_segment = min_segment, .ends = ends };
-        *count = 0;
-        if (n / 2 >= min_segment && n >= 4) {
-            st = take_series(ctx, x, n, min_segment, logs, y, err);
-            for (size_t i = 0; i < n; i++) sums[i + 1] = sums[i] + (y[i] - y[0]);
-            if (!st) search(&f, threshold);
-            if (!st) st = search_together(ctx, &f, spare, threshold, err);
-            if (!st) report(&f, logs, out, count);
-        }
+        st = take_series(ctx, x, n, min_segment, logs, y, err);
+        for (size_t i = 0; i < n; i++) sums[i + 1] = sums[i] + (y[i] - y[0]);
+        if (!st) search(&f, threshold);
+        if (!st) st = search_together(ctx, &f, spare, threshold, err);
+        if (!st) st = report(ctx, &f, x, logs, out, count, err);
     } else {
         st = cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
     }

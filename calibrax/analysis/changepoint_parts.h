@@ -27,13 +27,6 @@ cbx_status cbx__changepoint_penalty(cbx_ctx *ctx, const double *x, size_t n, con
 /** What (2 ln n + this) stands for: one false alarm in a hundred series of 100 points. */
 #define CBX__CHANGEPOINT_MARGIN 4.63
 
-/**
- * Puts what is usual beside them in the place of up to `longest` values in a row that are more than the limit above, or below, everything
- * around them.  The first and the last value stay: nobody knows yet what comes behind it.
- * @return how many
- */
-size_t cbx__spikes_flatten(double *y, size_t n, size_t longest, double limit);
-
 cbx_status cbx__pelt_normal(cbx_ctx *ctx, const cbx__sums *s, size_t min_segment, double penalty, size_t *index,
                             size_t *count, cbx_err *err);
 cbx_status cbx__e_divisive(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *o, size_t *index,

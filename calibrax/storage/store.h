@@ -142,8 +142,8 @@ CBX_API cbx_status cbx_store_metric_def(cbx_store *store, const char *metric, cb
                                         cbx_err *err);
 
 /**
- * True if runs that the last query saw define the metric in more than one unit: values of a series may then be of two
- * kinds.  Looks itself only if nothing was asked before.
+ * True if runs that the last query saw define the metric in more than one unit or direction: values of a series may then be
+ * of two kinds.  Looks itself only if nothing was asked before.
  * @param mixed  may be true for runs that were removed
  */
 CBX_API cbx_status cbx_store_metric_is_mixed(cbx_store *store, const char *metric, bool *mixed, cbx_err *err);

@@ -157,14 +157,14 @@ cbx_status cbx_store_metric_is_mixed(cbx_store *s, const char *metric, bool *mix
 {
     cbx__index *ix = NULL;
     cbx__select *q = NULL;
-    size_t units = 0;
+    size_t kinds = 0;
     cbx_status st = cbx__store_last_look(s, &ix, err);
 
-    if (!st) st = cbx__select_open(ix, "SELECT DISTINCT unit FROM def WHERE metric = ? LIMIT 2", &q, err);
+    if (!st) st = cbx__select_open(ix, "SELECT DISTINCT unit, direction FROM def WHERE metric = ? LIMIT 2", &q, err);
     if (st) return st;
     cbx__select_bind_text(q, metric);
-    while (cbx__select_next(q)) units++;
-    *mixed = units > 1;
+    while (cbx__select_next(q)) kinds++;
+    *mixed = kinds > 1;
     return cbx__select_end(q, st, err);
 }
 

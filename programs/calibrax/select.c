@@ -288,7 +288,8 @@ static int definition_of(const opt_run *run, cbx_store *store, const cbx_trend_s
     return status;
 }
 
-int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_series *s, const char *what)
+int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_series *s, const char *what,
+                       bool direction_too)
 {
     const cbx_metric_def *first = NULL, *def = NULL;
     cbx_run *kept = NULL, *one = NULL;
@@ -304,6 +305,12 @@ int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_ser
                               "'%s' is in '%s' in run '%s' and in '%s' in run '%s': choose runs of one unit with "
                               "--since or --until",
                               what, first->unit, cbx_run_id(kept), def->unit, cbx_run_id(one));
+        if (!status && direction_too && def && first && def->direction != first->direction)
+            status = opt_fail(run->program,
+                              "'%s' has direction '%s' in run '%s' and '%s' in run '%s': choose runs of one direction "
+                              "with --since or --until",
+                              what, cbx_direction_name(first->direction), cbx_run_id(kept),
+                              cbx_direction_name(def->direction), cbx_run_id(one));
         if (!status && def && !first) {
             first = def;
             kept = cbx_run_ref(one);

@@ -92,7 +92,8 @@ int select_need_latest(const opt_run *run, cbx_store *store);
 int select_check_machines(const opt_run *run, const cbx_trend_series *s, const char *what, bool allowed,
                           cbx_same_machine *noted);
 /* Refuses a series whose runs give its metric different units: from seconds to milliseconds is no change of level. */
-int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_series *s, const char *what);
+int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_series *s, const char *what,
+                       bool direction_too);
 /* Whether a point matches the filters of points. */
 bool select_point(const cbx_store_query *q, const cbx_point *p);
 

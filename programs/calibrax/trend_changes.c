@@ -97,6 +97,7 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
     o.window = a->window;
     o.alpha = a->alpha;
     o.seed = a->seed;
+    if (!a->method && (s->n < 4 || s->n / 2 < a->min_segment)) return EXIT_PASS; /* too short for any change */
     st = a->method ? cbx_changepoints_find(run->ctx, s->values, s->n, &o, index, &count, &err)
                    : cbx_changes_detect(run->ctx, s->values, s->n, a->min_segment, list, &count, &err);
     if (st) return opt_fail(run->program, "%s", err.message);
@@ -104,7 +105,7 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
         size_t from = k ? index[k - 1] : 0, to = k + 1 < count ? index[k + 1] : s->n;
         double before = mean_of(s->values, from, index[k]), after = mean_of(s->values, index[k], to);
         list[k] = (cbx_change){ index[k], before, after, before != 0 ? (after - before) / fabs(before) : INFINITY,
-                                NAN };
+                                NAN, false };
     }
     s->found = cbx_arena_calloc(run->arena, count, sizeof *s->found);
     if (!s->found) return no_memory(run);
@@ -147,15 +148,15 @@ static bool find_direction(changes *c, series *s)
     return true;
 }
 
-/* What a gate cannot judge: two values of one run, and runs of one time, whose order is unknown. */
+/* Two values of one run are no series, and a gate cannot judge runs of one time, whose order is unknown. */
 static int check_order(const changes *c, const series *s)
 {
-    for (size_t i = 1; c->a->check && i < s->s->npoints; i++) {
+    for (size_t i = 1; i < s->s->npoints; i++) {
         const cbx_trend_point *p = &s->s->points[i - 1], *q = p + 1;
         if (!strcmp(p->run_id, q->run_id))
             return opt_fail(c->run->program, "run '%s' has two points of '%s': give them a tag each", p->run_id,
                             s->name);
-        if (p->timestamp_us == q->timestamp_us)
+        if (c->a->check && p->timestamp_us == q->timestamp_us)
             return opt_fail(c->run->program,
                             "runs '%s' and '%s' have the same time, so their order is unknown: correct one", p->run_id,
                             q->run_id);
@@ -195,7 +196,7 @@ static int find_changes(changes *c)
     for (size_t i = 0; !status && i < c->n; i++) {
         const series *s = &c->list[i];
         status = select_check_machines(c->run, s->s, s->name, c->a->allow_machines, &noted);
-        if (!status) status = select_check_units(c->run, c->store, s->s, s->name);
+        if (!status) status = select_check_units(c->run, c->store, s->s, s->name, true);
         if (!status) status = check_order(c, s);
     }
     return status;
@@ -235,14 +236,16 @@ static int compare_with_state(changes *c)
     return EXIT_PASS;
 }
 
+/* A proposal stays new until it is an alarm; the plain methods have no alarms. */
 static cbx_json *series_state(const changes *c, const series *s)
 {
     const char **runs = runs_of(c, s);
-    size_t *places = cbx_arena_calloc(c->run->arena, s->nfound, sizeof *places);
+    size_t *places = cbx_arena_calloc(c->run->arena, s->nfound, sizeof *places), n = 0;
 
     if (!runs || !places) return NULL;
-    for (size_t k = 0; k < s->nfound; k++) places[k] = s->found[k].c.index;
-    return cbx_change_state_make(runs, s->n, places, s->nfound);
+    for (size_t k = 0; k < s->nfound; k++)
+        if (s->found[k].c.alarm || c->a->method) places[n++] = s->found[k].c.index;
+    return cbx_change_state_make(runs, s->n, places, n);
 }
 
 /* Series that were not chosen this time stay as they were. */
@@ -382,6 +385,7 @@ static cbx_json *change_json(const change *f)
     cbx_json_set_double(o, "after", f->c.after);
     cbx_json_set_double(o, "change", f->c.change);
     if (!isnan(f->c.score)) cbx_json_set_double(o, "score", f->c.score);
+    if (!isnan(f->c.score)) cbx_json_set_bool(o, "alarm", f->c.alarm);
     cbx_json_set_bool(o, "new", f->is_new);
     cbx_json_set_string(o, "for", f->worse ? "worse" : f->better ? "better" : NULL);
     if (!f->judged) return o;
@@ -438,7 +442,8 @@ static void put_change(const changes *c, const series *s, const change *f, colum
                        judgement_words[f->judged], isnew, 100 * f->again.value, 100 * f->again.lower,
                        100 * f->again.upper);
     else
-        columns_printf(table, how, "%s%s%s", side, f->judged ? ", undecided: too few samples" : "", isnew);
+        columns_printf(table, how, "%s%s%s%s", side, f->c.alarm || c->a->method ? "" : *side ? ", proposed" : "proposed",
+                       f->judged ? ", undecided: too few samples" : "", isnew);
 }
 
 static int print_changes(const changes *c)
@@ -510,7 +515,7 @@ static int check_newest(const changes *c)
 /* Where no series with a direction has values on both sides of any change, nothing was decided; a short one beside others is noted. */
 static int check_lengths(const changes *c)
 {
-    const size_t needed = 2 * c->a->min_segment;
+    const size_t pair = 2 * c->a->min_segment, needed = pair > CBX_CHANGE_ALARM_LEAST ? pair : CBX_CHANGE_ALARM_LEAST;
     const series *shortest = NULL;
     size_t directed = 0, few = 0;
 
@@ -523,12 +528,12 @@ static int check_lengths(const changes *c)
         shortest = s;
     }
     if (!few) return EXIT_PASS;
-    opt_fail(c->run->program, "%s'%s' has %zu of the %zu values that a change needs%s", few < directed ? "note: " : "",
+    opt_fail(c->run->program, "%s'%s' has %zu of the %zu values that an alarm needs%s", few < directed ? "note: " : "",
              shortest->name, shortest->n, needed, few > 1 ? ", and other series have too few" : "");
     return few < directed ? EXIT_PASS : EXIT_UNDECIDED;
 }
 
-/* Confirmed and for the worse: 1; undecided: 3; without a confirmation a new one for the worse is enough. */
+/* Confirmed and for the worse: 1; undecided: 3; without a confirmation a new alarm for the worse is enough. */
 static int verdict_of(const changes *c)
 {
     int status = EXIT_PASS, newest = check_newest(c);
@@ -544,7 +549,7 @@ static int verdict_of(const changes *c)
     for (size_t i = 0; i < c->n; i++)
         for (size_t k = 0; k < c->list[i].nfound; k++) {
             const change *f = &c->list[i].found[k];
-            bool counts = c->a->before.count ? f->judged == CONFIRMED : f->is_new;
+            bool counts = c->a->before.count ? f->judged == CONFIRMED : f->is_new && f->c.alarm;
             if (f->worse && counts) return EXIT_CHECK;
             if (c->list[i].undefined && counts)
                 status = opt_fail(c->run->program, "'%s' changed and has no definition: define its unit and direction",

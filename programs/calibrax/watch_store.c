@@ -116,7 +116,7 @@ static int take_series(watcher *w, cbx_store *store, place *at, const cbx_trend 
     int status = need_series(w, trend, at);
 
     if (!status) status = select_check_machines(w->run, s, metric, w->a->allow_machines, &at->said);
-    if (!status) status = select_check_units(w->run, store, s, metric);
+    if (!status) status = select_check_units(w->run, store, s, metric, false);
     if (!status && w->a->once && s->npoints) status = check_newest(w, store, metric, s->points[s->npoints - 1].run_id);
     for (size_t i = 0; !status && i < s->npoints && !*w->stop; i++) status = take_point(w, at, &s->points[i]);
     return status;

@@ -90,6 +90,123 @@ static void steps(void **state)
     CHECK_GT((double)drops / (double)n, 0.9, "-10 %");
 }
 
+/* One value of a null series, about 1. */
+typedef struct null_kind {
+    const char *name;
+    double phi, sigma;
+    int freedom;        /* of Student's t; 0: normal */
+    bool logs;          /* exp of it */
+    double slow, spike; /* share of values in a mode 30 % slower; share that are 1.3 to 3 times as long */
+    double wanted;      /* at most this share of series may raise any alarm */
+} null_kind;
+
+static double null_value(const null_kind *k, double *ar, cbx_rng *rng)
+{
+    double noise = cbx_rng_normal(rng), v;
+
+    if (k->freedom) {
+        double square = 0;
+        for (int i = 0; i < k->freedom; i++) square += pow(cbx_rng_normal(rng), 2);
+        noise /= sqrt(square / k->freedom);
+    }
+    *ar = k->phi * *ar + sqrt(1 - k->phi * k->phi) * noise;
+    v = k->logs ? exp(fmin(fmax(k->sigma * *ar, -500), 500)) : 1 + k->sigma * *ar;
+    if (cbx_rng_uniform(rng) < k->slow) v *= 1.3;
+    if (cbx_rng_uniform(rng) < k->spike) v *= 1.3 + 1.7 * cbx_rng_uniform(rng);
+    return v;
+}
+
+/* A gate that checks a series without a change after each of 100 runs, from its first and from its 201st on. */
+static void repeated_checks(void **state)
+{
+    (void)state;
+    static const null_kind kinds[] = {
+        { "normal", 0, 0.03, 0, false, 0, 0, 0.01 },
+        { "log-normal, sigma 0.8", 0, 0.8, 0, true, 0, 0, 0.01 },
+        { "Student's t, 3 degrees", 0, 0.02, 3, false, 0, 0, 0.01 },
+        { "exp of Cauchy", 0, 0.02, 1, true, 0, 0, 0.01 },
+        { "12 % in a slow mode", 0, 0.01, 0, false, 0.12, 0, 0.01 },
+        { "30 % in a slow mode", 0, 0.01, 0, false, 0.3, 0, 0.01 },
+        { "50 % in a slow mode", 0, 0.01, 0, false, 0.5, 0, 0.01 },
+        { "2 % spikes", 0, 0.02, 0, false, 0, 0.02, 0.01 },
+        { "AR(1) 0.3", 0.3, 0.03, 0, false, 0, 0, 0.01 },
+        { "AR(1) 0.6", 0.6, 0.03, 0, false, 0, 0, 0.05 },
+    };
+    static const size_t firsts[] = { 0, 200 };
+    bool is_long = getenv("CALIBRAX_LONG_TESTS");
+
+    for (size_t k = 0; k < CBX_LEN(kinds); k++)
+        for (size_t j = 0; j < CBX_LEN(firsts); j++) {
+            size_t n = is_long ? (j ? 400 : 3000) : j ? 10 : 100, alarmed = 0;
+            cbx_rng rng = cbx_rng_make(2027, 2 * k + j);
+            for (size_t i = 0; i < n; i++) {
+                double x[300], ar = kinds[k].freedom ? 0 : cbx_rng_normal(&rng);
+                bool before = false, any = false;
+                for (size_t m = 0; m < firsts[j] + 100; m++) {
+                    cbx_change c[300];
+                    x[m] = null_value(&kinds[k], &ar, &rng);
+                    if (m + 1 < firsts[j] || m < 5) continue;
+                    for (size_t f = found(x, m + 1, c); f-- > 0;) *(m + 1 == firsts[j] ? &before : &any) |= c[f].alarm;
+                }
+                alarmed += any && !before;
+            }
+            print_message("# %s, 100 checks from value %zu on: %.2f %% of %zu series alarm\n", kinds[k].name,
+                          firsts[j] + 1, 100 * (double)alarmed / (double)n, n);
+            CHECK_LE((double)alarmed / (double)n, bound(kinds[k].wanted, n), kinds[k].name);
+        }
+}
+
+/* How soon a step of 3.3 standard deviations is an alarm. */
+static void alarm_of_a_step(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t before, after;
+        double step, wanted;
+    } cases[] = {
+        { 60, 4, 0.1, 0.55 }, { 60, 6, 0.1, 0.85 }, { 60, 8, 0.1, 0.95 }, { 20, 8, 0.1, 0.5 }, { 12, 6, 0.3, 0.9 }
+    };
+    size_t n = turns(200);
+
+    for (size_t k = 0; k < CBX_LEN(cases); k++) {
+        size_t seen = 0, length = cases[k].before + cases[k].after;
+        cbx_rng rng = cbx_rng_make(8, k);
+        for (size_t i = 0; i < n; i++) {
+            double x[68];
+            cbx_change c[68];
+            size_t count;
+            simulate(x, length, 0, 0.03, false, &rng);
+            for (size_t m = cases[k].before; m < length; m++) x[m] += cases[k].step;
+            count = found(x, length, c);
+            seen += count && c[count - 1].alarm && c[count - 1].index + 3 >= cases[k].before;
+        }
+        print_message("# +%g %% at 3 %% noise, %zu values before and %zu after: %.1f %% alarm\n", 100 * cases[k].step,
+                      cases[k].before, cases[k].after, 100 * (double)seen / (double)n);
+        CHECK_GT((double)seen / (double)n, cases[k].wanted, "seen");
+    }
+}
+
+/* What the last values alone show: one is no change, whatever its size; two and three are named where they begin. */
+static void last_values(void **state)
+{
+    (void)state;
+    double x[40];
+    cbx_change c[40];
+    cbx_rng rng = cbx_rng_make(13, 0);
+    size_t one = 0, n = turns(200);
+
+    for (size_t i = 0; i < n; i++) {
+        simulate(x, 40, 0, 0.02, false, &rng);
+        x[39] *= 1.5;
+        for (size_t k = found(x, 40, c); k-- > 0;) one += c[k].index >= 36;
+        x[38] *= 1.5;
+        for (size_t k = found(x, 40, c); k-- > 0;) CHECK(c[k].index < 37 || c[k].index == 38, "two values at the end");
+        x[37] *= 1.5;
+        CHECK(found(x, 40, c) >= 1 && c[found(x, 40, c) - 1].index == 37, "three values at the end");
+    }
+    CHECK_LE((double)one / (double)n, bound(0.01, n), "a lone last value 50 % off");
+}
+
 static void levels(void **state)
 {
     (void)state;
@@ -113,7 +230,8 @@ static void levels(void **state)
     CHECK(count == 1 && c[0].index == 75 && c[0].change == 2 && isinf(c[0].score), "a clean step");
     for (int i = 0; i < 150; i++) x[i] = 3;
     CHECK_INT(found(x, 150, c), 0, "a constant series");
-    CHECK_INT(found(x, 5, c), 0, "a short one");
+    CHECK_STATUS(cbx_changes_detect(ctx, x, 5, 3, c, &count, &err), CBX_EINVAL, "a short one");
+    CHECK(strstr(err.message, "5 values") && strstr(err.message, "need 6"), err.message);
     x[3] = INFINITY;
     CHECK_STATUS(cbx_changes_detect(ctx, x, 150, 3, c, &count, &err), CBX_EDOM, "not finite");
     CHECK_STATUS(cbx_changes_detect(ctx, x, 3, 0, c, &count, &err), CBX_EINVAL, "no segment");
@@ -185,8 +303,9 @@ static void out_of_memory(void **state)
 TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_series), cmocka_unit_test(steps),       cmocka_unit_test(levels),
-        cmocka_unit_test(confirmed),   cmocka_unit_test(long_series), cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(null_series), cmocka_unit_test(repeated_checks), cmocka_unit_test(alarm_of_a_step),
+        cmocka_unit_test(last_values), cmocka_unit_test(steps),           cmocka_unit_test(levels),
+        cmocka_unit_test(confirmed),   cmocka_unit_test(long_series),     cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests_name("detector", tests, counted_setup, counted_teardown);
 }

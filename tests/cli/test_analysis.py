@@ -474,9 +474,9 @@ def a_newest_run_that_cannot_be_told(p):
     has(run(p, *gate, expect=2).stderr, "1 of 2 series have no value in the newest run, 'r0040': 'f@s{}:t'; choose")
     told = run(p, *gate, "--allow-dropped", expect=0).stderr
     has(told, "note: 1 of 2 series have no value in the newest run, ")
-    has(told, "note: 'f@s{}:other' has 1 of the 6 values that a change needs")
+    has(told, "note: 'f@s{}:other' has 1 of the 16 values that an alarm needs")
     one_sentence(run(p, *gate[:-1], "--allow-dropped", expect=2), "'--allow-dropped' needs '--check'", "calibrax")
-    has(run(p, *gate, "--metric", "other", expect=3).stderr, "'f@s{}:other' has 1 of the 6 values that a change needs")
+    has(run(p, *gate, "--metric", "other", expect=3).stderr, "'f@s{}:other' has 1 of the 16 values that an alarm needs")
     keep(p, [10.0], first=41)
     with open(p.file("store/runs/r0041.json"), encoding="utf-8") as f:
         text = f.read()
@@ -561,6 +561,46 @@ def a_fresh_measurement_confirms(p):
     one_sentence(run(p, "trend", "--changes", *look, "--before", before, "--after", unit, expect=2), "measure again in one unit", "calibrax")
 
 
+def an_unknown_order_is_refused(p):
+    """Two values of one run merge into no series, and a gate knows the order and the direction of the runs that it judges."""
+    def put(store, i, **members):
+        with open(p.file(f"{store}/runs/r{i:04d}.json"), encoding="utf-8") as f:
+            document = json.load(f)
+        p.write(f"{store}/runs/r{i:04d}.json", json.dumps(dict(document, **members)))
+    step = levels((10, 20), (12, 12))
+    keep(p, step, "twice")
+    point = {"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": {"value": 10.0}}}
+    put("twice", 7, points=[point, point])
+    for args in ([], ["--check"]):
+        one_sentence(run(p, "trend", "--changes", "--data", "twice", *args, expect=2), "run 'r0007' has two points of 'f@s{}:t'", "calibrax")
+    keep(p, step, "equal")
+    for i in range(32):
+        put("equal", i, timestamp="2026-01-01T00:00:00+00:00")
+    run(p, "trend", "--changes", "--data", "equal", expect=0)
+    one_sentence(run(p, "trend", "--changes", "--data", "equal", "--check", expect=2), "so their order is unknown", "calibrax")
+    keep(p, step, "turned")
+    put("turned", 31, metric_defs={"t": {"name": "t", "unit": "s", "direction": "higher"}})
+    one_sentence(run(p, "trend", "--changes", "--data", "turned", "--check", expect=2), "has direction 'lower' in run 'r0000' and 'higher' in run 'r0031'", "calibrax")
+    for method in ("pelt", "binary", "window", "e-divisive"):
+        one_sentence(run(p, "trend", "--changes", "--data", "twice", "--method", method, "--check", expect=2), "'--check' needs '--method detector'", "calibrax")
+
+
+def alarms_and_proposals(p):
+    """A lone last value is no change; a step is proposed first, and an alarm, new once, when it is sure."""
+    keep(p, levels((10, 39)) + [15.0], "lone")
+    equal(ask(p, "trend", "--changes", "--data", "lone", "--check")["series"][0]["changes"], [], "50 % more in the last run")
+    keep(p, levels((10, 40)), "step")
+    look = ["--data", "step", "--check", "--state", p.file("seen.json")]
+    status = []
+    for i, v in enumerate(samples(11, 0.02, 10, 40)):
+        keep(p, [v], "step", first=40 + i)
+        done = run(p, "trend", "--changes", *look, "--json", expect=None)
+        status.append(done.returncode)
+        for c in json.loads(done.stdout)["series"][0]["changes"]:
+            check(c["alarm"] or not status[-1], "only alarms fail")
+    equal((status[0], status.count(1), status[-1]), (0, 1, 0), f"one failure: {status}")
+
+
 def changepoint_text_and_faults(p):
     keep(p, levels((10, 20), (12, 12)) + [float("nan")])
     for args, part in ((["--threshold", "0.1", "--check"], "'--threshold' needs '--before'"), (["--level", "0.9"], "'--level' needs '--over' or '--before'"), (["--window", "5"], "--method window"),
@@ -587,4 +627,4 @@ def changepoint_text_and_faults(p):
 main([a_series_of_two_units, names_that_nobody_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, memory_does_not_follow_the_number_of_runs, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
       growth_as_the_package_has_it, laws_of_workers, scaling_faults, metric_and_metrics, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_newest_run_that_cannot_be_told, a_change_without_a_definition, what_is_new_since_the_last_look,
-      a_fresh_measurement_confirms, changepoint_text_and_faults])
+      a_fresh_measurement_confirms, an_unknown_order_is_refused, alarms_and_proposals, changepoint_text_and_faults])
