@@ -31,7 +31,7 @@ static PyObject *do_score(cx_call *c)
     PyObject *r = NULL;
     int kind = 0;
 
-    if (!cx_table_arg(c, "values", &x, &m, &n) || !CX_GET(c, weights, kind)) return NULL;
+    if (!cx_table_arg(c, "values", &x, &n, &m) || !CX_GET(c, weights, kind)) return NULL;
     if (weights.x && weights.n != m) {
         PyErr_Format(PyExc_ValueError, "score: %zu weights for %zu metrics", weights.n, m);
         return NULL;
@@ -40,7 +40,7 @@ static PyObject *do_score(cx_call *c)
     out = directions ? PyMem_Calloc(n + 1, sizeof *out) : NULL;
     if (directions && !out) PyErr_NoMemory();
     if (out && cx_begin(c)) {
-        cbx_status status = cbx_score(c->ctx, (cbx_score_kind)kind, x.x, m, n, directions, weights.x, out, NULL,
+        cbx_status status = cbx_score(c->ctx, (cbx_score_kind)kind, x.x, n, m, directions, weights.x, out, NULL,
                                       &c->err);
         r = cx_answer_numbers(c, status, out, n);
     }
@@ -383,7 +383,7 @@ static PyObject *do_compare(cx_call *c)
 /* clang-format off */
 #define ANALYSIS(X) \
     X(rank, "values: Samples, /, direction: 'higher' | 'lower' | 'info' = 'lower'", "tuple[Rank, ...]", do_rank, 0, "Places, best first; NaN is a missing value.") \
-    X(score, "values: Rows, directions: 'higher' | 'lower' | 'info' | Sequence[str], /, weights: Samples | None = None, kind: 'geometric' | 'min-max' = 'geometric'", "tuple[float, ...]", do_score, 0, "One score a competitor over metrics (rows of values); 'geometric' or 'min-max'.") \
+    X(score, "values: Rows, directions: 'higher' | 'lower' | 'info' | Sequence[str], /, weights: Samples | None = None, kind: 'geometric' | 'min-max' = 'geometric'", "tuple[float, ...]", do_score, 0, "One score a competitor over metrics (columns of values); 'geometric' or 'min-max'.") \
     X(rank_stability, "samples: Groups, /, direction: 'higher' | 'lower' | 'info' = 'lower', draws: int = 1000, seed: int = 1", "tuple[tuple[float, ...], ...]", do_rank_stability, 0, "How often each competitor has each rank when samples are drawn anew.") \
     X(pareto, "points: Rows, directions: 'higher' | 'lower' | 'info' | Sequence[str], /", "tuple[int, ...]", do_pareto, 0, "Places of the points on the front; directions: 'lower' or 'higher', one an objective.") \
     X(growth, "sizes: Samples, times: Samples, /, level: float = 0.95", "Growth", do_growth, 0, "How a time grows with size, by model selection.") \

@@ -73,7 +73,7 @@ static PyObject *frameworks_object(const cbx_framework_metrics *f)
         for (size_t m = 0; one && m < cbx_framework_metrics_nmetrics(f); m++) {
             PyObject *v;
             if (!cbx_framework_metrics_measured(f, m, i)) continue;
-            v = PyFloat_FromDouble(cbx_framework_metrics_values(f)[m * n + i]);
+            v = PyFloat_FromDouble(cbx_framework_metrics_values(f)[i * cbx_framework_metrics_nmetrics(f) + m]);
             if (!v || PyDict_SetItemString(one, cbx_framework_metrics_metric(f, m), v) < 0) Py_CLEAR(one);
             Py_XDECREF(v);
         }

@@ -45,7 +45,8 @@ static cbx_status count_groups(cbx_ctx *ctx, const cbx_comparison_cell *cell, si
 {
     cbx_mode mode[8];
     size_t modes = 0;
-    cbx_status st = cbx_stat_modes(ctx, cell->samples, cell->nsamples, 0, mode, CBX_LEN(mode), &modes, err);
+    cbx_status st = cbx_stat_modes(ctx, cell->samples, cell->nsamples, CBX_MODES_RESOLUTION, mode, CBX_LEN(mode),
+                                   &modes, err);
 
     *groups = 0;
     for (size_t i = 0; !st && i < modes && i < CBX_LEN(mode); i++) *groups += mode[i].count > 1;

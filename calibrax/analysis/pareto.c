@@ -142,7 +142,8 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
     cbx_status st = CBX_OK;
     size_t missing;
 
-    if (!d) return cbx_fail(err, CBX_EINVAL, "a front needs at least one objective");
+    if (!n || !d)
+        return cbx_fail(err, CBX_EINVAL, "'points' must have a point and an objective, got %zu and %zu", n, d);
     for (size_t k = 0; k < d; k++)
         if (directions[k] != CBX_DIRECTION_LOWER && directions[k] != CBX_DIRECTION_HIGHER)
             return cbx_fail(err, CBX_EINVAL, "objective %zu has no better side", k);

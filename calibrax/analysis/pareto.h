@@ -17,7 +17,7 @@ CBX_BEGIN_DECLS
  * @param on_front    n flags; equal points stand on the front together
  * @param nfront      how many do; may be NULL
  * @param nmissing    points with a NaN; may be NULL
- * @return CBX_OK; CBX_EINVAL (no objective, or one of direction info); CBX_ENOMEM.  Since 0.1.
+ * @return CBX_OK; CBX_EINVAL (no point, no objective, or one of direction info); CBX_ENOMEM.  Since 0.1.
  */
 CBX_API cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, const cbx_direction *directions,
                                     bool *on_front, size_t *nfront, size_t *nmissing, cbx_err *err);

@@ -61,14 +61,16 @@ typedef struct range {
     double best, worst;
 } range;
 
-static range range_of(const double *v, size_t n, cbx_direction d)
+/* Of one metric: every m-th value. */
+static range range_of(const double *v, size_t n, size_t m, cbx_direction d)
 {
     range r = { NAN, NAN };
 
     for (size_t i = 0; i < n; i++) {
-        if (isnan(v[i])) continue;
-        if (isnan(r.best) || cost_of(v[i], d) < cost_of(r.best, d)) r.best = v[i];
-        if (isnan(r.worst) || cost_of(v[i], d) > cost_of(r.worst, d)) r.worst = v[i];
+        double x = v[i * m];
+        if (isnan(x)) continue;
+        if (isnan(r.best) || cost_of(x, d) < cost_of(r.best, d)) r.best = x;
+        if (isnan(r.worst) || cost_of(x, d) > cost_of(r.worst, d)) r.worst = x;
     }
     return r;
 }
@@ -90,33 +92,29 @@ static cbx_status check_weights(const double *w, size_t m, double *sum, cbx_err 
     return *sum > 0 ? CBX_OK : cbx_fail(err, CBX_EINVAL, "no metric has a weight");
 }
 
-static cbx_status check_values(cbx_score_kind kind, const double *v, size_t n, cbx_err *err)
-{
-    for (size_t i = 0; kind == CBX_SCORE_GEOMETRIC && i < n; i++)
-        if (!isnan(v[i]) && !(v[i] > 0 && isfinite(v[i])))
-            return cbx_fail(err, CBX_EDOM, "the geometric mean needs values > 0; competitor %zu has %g", i, v[i]);
-    return CBX_OK;
-}
-
-cbx_status cbx_score(cbx_ctx *ctx, cbx_score_kind kind, const double *values, size_t m, size_t n,
+cbx_status cbx_score(cbx_ctx *ctx, cbx_score_kind kind, const double *values, size_t n, size_t m,
                      const cbx_direction *directions, const double *weights, double *scores, size_t *nmissing,
                      cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     double sum, *total;
-    cbx_status st = check_weights(weights, m, &sum, err);
+    cbx_status st;
 
-    for (size_t j = 0; !st && j < m; j++) {
-        st = refuse_info(directions[j], err);
-        if (!st) st = check_values(kind, values + j * n, n, err);
-    }
+    if (!n || !m)
+        return cbx_fail(err, CBX_EINVAL, "'values' must have a competitor and a metric, got %zu and %zu", n, m);
+    st = check_weights(weights, m, &sum, err);
+    for (size_t j = 0; !st && j < m; j++) st = refuse_info(directions[j], err);
+    for (size_t i = 0; !st && kind == CBX_SCORE_GEOMETRIC && i < n * m; i++)
+        if (!isnan(values[i]) && !(values[i] > 0 && isfinite(values[i])))
+            st = cbx_fail(err, CBX_EDOM, "the geometric mean needs values > 0; competitor %zu has %g", i / m,
+                          values[i]);
     if (st) return st;
     total = cbx_mem_calloc(al, n + 1, sizeof(*total));
     if (!total) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu scores", n);
     for (size_t j = 0; j < m; j++) {
         double w = (weights ? weights[j] : 1) / sum;
-        range r = range_of(values + j * n, n, directions[j]);
-        for (size_t i = 0; w > 0 && i < n; i++) total[i] += w * one_score(kind, values[j * n + i], r, directions[j]);
+        range r = range_of(values + j, n, m, directions[j]);
+        for (size_t i = 0; w > 0 && i < n; i++) total[i] += w * one_score(kind, values[i * m + j], r, directions[j]);
     }
     if (nmissing) *nmissing = 0;
     for (size_t i = 0; i < n; i++) {

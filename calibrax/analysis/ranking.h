@@ -41,13 +41,13 @@ typedef enum cbx_score_kind {
 
 /**
  * One score a competitor over several metrics, higher is better.
- * @param values      [metric m][competitor n], row-major
+ * @param values      [competitor n][metric m], row-major; n, m >= 1
  * @param weights     one a metric, >= 0, not all 0; NULL: all alike
  * @param scores      n; NaN for a competitor that misses a metric of weight > 0
  * @param nmissing    how many of those there are; may be NULL
- * @return CBX_OK; CBX_EINVAL (info, weights); CBX_EDOM (geometric: a value that is not > 0 and finite); CBX_ENOMEM
+ * @return CBX_OK; CBX_EINVAL (info, weights, no value); CBX_EDOM (geometric: a value that is not > 0 and finite); CBX_ENOMEM
  */
-CBX_API cbx_status cbx_score(cbx_ctx *ctx, cbx_score_kind kind, const double *values, size_t m, size_t n,
+CBX_API cbx_status cbx_score(cbx_ctx *ctx, cbx_score_kind kind, const double *values, size_t n, size_t m,
                              const cbx_direction *directions, const double *weights, double *scores, size_t *nmissing,
                              cbx_err *err);
 

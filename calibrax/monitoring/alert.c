@@ -11,7 +11,6 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/monitoring/window.h"
 
-#define KEEP      1000
 #define KEEP_MOST 1000000
 
 static const char *const severity_names[] = { "none", "info", "warning", "error", "critical" };
@@ -68,12 +67,13 @@ cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_er
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_alerts *a;
 
-    if (keep > KEEP_MOST) return cbx_fail(err, CBX_EINVAL, "%zu alerts to remember: at most %d", keep, KEEP_MOST);
+    if (keep < 1 || keep > KEEP_MOST)
+        return cbx_fail(err, CBX_EINVAL, "'keep' must be 1 to %d, got %zu", KEEP_MOST, keep);
     a = cbx_mem_zalloc(al, sizeof *a);
     if (!a) return cbx_fail(err, CBX_ENOMEM, "no memory for alerts");
     a->ctx = ctx;
     a->al = *al;
-    a->keep = keep ? keep : KEEP;
+    a->keep = keep;
     cbx_arena_init(&a->arena, al);
     a->ring = cbx_arena_calloc(&a->arena, a->keep, sizeof *a->ring);
     if (!a->ring) {
@@ -103,6 +103,9 @@ static cbx_status check_rule(const cbx_alert_rule *r, cbx_err *err)
     double before = NAN;
 
     if (!r->metric || !*r->metric) return cbx_fail(err, CBX_EINVAL, "an alert rule without a metric");
+    if (!r->raise_after || !r->clear_after)
+        return cbx_fail(err, CBX_EINVAL, "rule of '%s': '%s' must be at least 1, got 0", r->metric,
+                        r->raise_after ? "clear_after" : "raise_after");
     if (!(r->hysteresis >= 0))
         return cbx_fail(err, CBX_EINVAL, "rule of '%s': the hysteresis must not be below 0", r->metric);
     for (size_t i = 0; i < CBX_ALERT_LEVELS; i++) {
@@ -124,7 +127,7 @@ static cbx_status check_pattern(const cbx_alert_rule *r, cbx_err *err)
         return cbx_fail(err, CBX_EINVAL, "rule of '%s': a level of %s must be 0 or %s", r->metric,
                         cbx_pattern_name(r->pattern), r->lower ? "below" : "above");
     }
-    if (r->pattern && r->window && (r->window < CBX_PATTERN_LEAST || r->window > CBX_PATTERN_MOST))
+    if (r->pattern && (r->window < CBX_PATTERN_LEAST || r->window > CBX_PATTERN_MOST))
         return cbx_fail(err, CBX_EINVAL, "rule of '%s': a window of %zu values for %s: say %d to %d", r->metric,
                         r->window, cbx_pattern_name(r->pattern), CBX_PATTERN_LEAST, CBX_PATTERN_MOST);
     return CBX_OK;
@@ -139,7 +142,6 @@ static const char *rule_name(cbx_arena *arena, const cbx_alert_rule *r)
 
 static cbx_status add_window(cbx_alerts *a, watched *w, cbx_err *err)
 {
-    if (!w->rule.window) w->rule.window = CBX_PATTERN_WINDOW;
     w->values = cbx_arena_calloc(&a->arena, w->rule.window, sizeof *w->values);
     if (!w->values) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu values", w->rule.window);
     return cbx_window_create(a->ctx, w->rule.window, 0, &w->series, err);
@@ -158,8 +160,6 @@ cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_er
     w->rule.metric = cbx_arena_strdup(&a->arena, rule->metric);
     w->rule.name = rule_name(&a->arena, rule);
     if (!w->rule.metric || !w->rule.name) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert rule");
-    if (!w->rule.raise_after) w->rule.raise_after = 1;
-    if (!w->rule.clear_after) w->rule.clear_after = 1;
     if (rule->pattern) st = add_window(a, w, err);
     if (st) return st;
     while (*end) end = &(*end)->next;

@@ -45,16 +45,16 @@ typedef struct cbx_alert_rule {
     double levels
         [CBX_ALERT_LEVELS]; /* of info, warning, error, critical; NaN: none.  Each no nearer than the one before */
     double hysteresis;      /* in the metric's unit, >= 0 */
-    uint32_t raise_after, clear_after; /* values in a row; 0: 1 */
+    uint32_t raise_after, clear_after; /* values in a row, >= 1; 1 */
     uint64_t quiet_ns;                 /* least time between two alerts of the rule; 0: none */
     uint64_t repeat_ns;                /* told again after this long while it lasts; 0: never */
     cbx_pattern_kind pattern;          /* none: the values themselves */
-    size_t window;                     /* values that a pattern is looked for in; 0: CBX_PATTERN_WINDOW */
+    size_t window;                     /* values that a pattern is searched in; CBX_PATTERN_WINDOW */
 } cbx_alert_rule;
 
 #define CBX_ALERT_RULE_INIT                                                                                            \
     {                                                                                                                  \
-        NULL, NULL, false, { NAN, NAN, NAN, NAN }, 0, 0, 0, 0, 0, CBX_PATTERN_NONE, 0                                  \
+        NULL, NULL, false, { NAN, NAN, NAN, NAN }, 0, 1, 1, 0, 0, CBX_PATTERN_NONE, CBX_PATTERN_WINDOW                 \
     }
 
 typedef struct cbx_alert {
@@ -73,7 +73,7 @@ typedef void (*cbx_alert_listener)(void *user, const cbx_alert *alert);
 
 typedef struct cbx_alerts cbx_alerts;
 
-/** @param ctx  outlives the book, for rules of patterns.  @param keep  alerts remembered; 0: 1000.  @return CBX_OK; CBX_EINVAL (keep > 10^6); CBX_ENOMEM */
+/** @param ctx  outlives the book, for rules of patterns.  @param keep  alerts remembered, 1 to 10^6.  @return CBX_OK; CBX_EINVAL (keep); CBX_ENOMEM */
 CBX_API cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_alerts_free(cbx_alerts *a);

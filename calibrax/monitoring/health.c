@@ -33,27 +33,18 @@ struct cbx_health {
     size_t count;
 };
 
-static void fill(double *value, double fallback)
-{
-    if (*value == 0) *value = fallback;
-}
-
 static cbx_status read_opts(const cbx_health_opts *in, cbx_health_opts *o, cbx_err *err)
 {
     const cbx_health_opts defaults = CBX_HEALTH_OPTS_INIT;
 
     *o = in ? *in : defaults;
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_health_opts of another version");
-    if (!o->window) o->window = 100;
-    if (!o->least) o->least = 3;
-    fill(&o->degraded_rate, 0.2);
-    fill(&o->critical_rate, 0.5);
-    fill(&o->degraded_slow, 1.2);
-    fill(&o->critical_slow, 2);
-    if (o->window > CBX_WINDOW_MOST || o->least > o->window)
-        return cbx_fail(err, CBX_EINVAL, "a window of %zu executions, %zu of them needed", o->window, o->least);
-    if (!(o->degraded_rate > 0 && o->degraded_rate <= o->critical_rate && o->critical_rate < 1))
-        return cbx_fail(err, CBX_EINVAL, "failure rates %g and %g: 0 < degraded <= critical < 1", o->degraded_rate,
+    if (o->window < 1 || o->window > CBX_WINDOW_MOST)
+        return cbx_fail(err, CBX_EINVAL, "'window' must be 1 to %d, got %zu", (int)CBX_WINDOW_MOST, o->window);
+    if (o->least < 1 || o->least > o->window)
+        return cbx_fail(err, CBX_EINVAL, "'least' must be 1 to the window of %zu, got %zu", o->window, o->least);
+    if (!(o->degraded_rate >= 0 && o->degraded_rate <= o->critical_rate && o->critical_rate < 1))
+        return cbx_fail(err, CBX_EINVAL, "failure rates %g and %g: 0 <= degraded <= critical < 1", o->degraded_rate,
                         o->critical_rate);
     if (!(o->hysteresis >= 0 && o->hysteresis < 1))
         return cbx_fail(err, CBX_EINVAL, "a hysteresis of %g: 0 <= hysteresis < 1", o->hysteresis);

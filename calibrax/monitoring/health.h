@@ -32,17 +32,17 @@ CBX_API const char *cbx_health_state_name(cbx_health_state s);
 
 typedef struct cbx_health_opts {
     uint32_t struct_size;
-    size_t window;                       /* executions of each pipeline; 0: 100 */
+    size_t window;                       /* executions of each pipeline, >= 1; 100 */
     uint64_t age_ns;                     /* older ones do not count; 0: any age */
-    size_t least;                        /* 0: 3 */
-    double degraded_rate, critical_rate; /* 0: 0.2 and 0.5 */
-    double degraded_slow, critical_slow; /* times the baseline; 0: 1.2 and 2 */
+    size_t least;                        /* 1 <= least <= window; 3 */
+    double degraded_rate, critical_rate; /* 0 <= degraded <= critical < 1; 0.2 and 0.5 */
+    double degraded_slow, critical_slow; /* times the baseline, 1 <= degraded <= critical; 1.2 and 2 */
     double hysteresis;                   /* share of each limit, 0 <= h < 1 */
 } cbx_health_opts;
 
 #define CBX_HEALTH_OPTS_INIT                                                                                           \
     {                                                                                                                  \
-        sizeof(cbx_health_opts), 0, 0, 0, 0, 0, 0, 0, 0                                                                \
+        sizeof(cbx_health_opts), 100, 0, 3, 0.2, 0.5, 1.2, 2, 0                                                        \
     }
 
 typedef struct cbx_health_report {

@@ -13,8 +13,6 @@
 #include "calibrax/base/process.h"
 #include "calibrax/monitoring/webhook.h"
 
-#define TIMEOUT_S 10
-
 struct cbx_sink {
     cbx_allocator al;
     cbx_sink_kind kind;
@@ -40,11 +38,12 @@ cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target,
 
     if (!target || !*target)
         return cbx_fail(err, CBX_EINVAL, "alerts have nowhere to go: a file, a command or an address is needed");
-    if (!(timeout_s >= 0 && timeout_s < 1e6))
-        return cbx_fail(err, CBX_EINVAL, "a time limit of %g s for an alert", timeout_s);
+    if (!(timeout_s > 0 && timeout_s < 1e6))
+        return cbx_fail(err, CBX_EINVAL, "the time limit of an alert must be above 0 and below 10^6 s, got %g",
+                        timeout_s);
     s = cbx_mem_zalloc(al, sizeof *s);
     if (!s) return cbx_fail(err, CBX_ENOMEM, "no memory for a receiver of alerts");
-    *s = (cbx_sink){ *al, kind, cbx_mem_strdup(al, target), timeout_s > 0 ? timeout_s : TIMEOUT_S, -1, false, NULL };
+    *s = (cbx_sink){ *al, kind, cbx_mem_strdup(al, target), timeout_s, -1, false, NULL };
     if (!s->target) st = cbx_fail(err, CBX_ENOMEM, "no memory for a receiver of alerts");
     if (!st && kind == CBX_SINK_FILE) st = open_file(s, err);
     if (!st && kind == CBX_SINK_WEBHOOK) st = cbx__webhook_create(ctx, target, s->timeout_s, &s->webhook, err);

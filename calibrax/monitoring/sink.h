@@ -17,12 +17,14 @@ typedef enum cbx_sink_kind {
     CBX_SINK_WEBHOOK /* POST, application/json, http or https through libcurl loaded on first use; any answer but 2xx is a failure */
 } cbx_sink_kind;
 
+#define CBX_SINK_TIMEOUT_S 10
+
 typedef struct cbx_sink cbx_sink;
 
 /**
  * @param target     path, command or address; copied
- * @param timeout_s  of one alert, command and webhook; 0: 10
- * @return CBX_OK; CBX_EINVAL (empty target, an address that is neither http nor https, a time below 0); CBX_EUNAVAILABLE (no libcurl);
+ * @param timeout_s  of one alert, command and webhook, > 0; CBX_SINK_TIMEOUT_S
+ * @return CBX_OK; CBX_EINVAL (empty target, an address that is neither http nor https, a time that is not above 0); CBX_EUNAVAILABLE (no libcurl);
  *         CBX_EPERM, CBX_ENOENT, CBX_EIO (the file); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target, double timeout_s,

@@ -75,10 +75,8 @@ cbx_status cbx_tendency_find(cbx_ctx *ctx, const double *x, size_t n, double thr
     cbx_status st = CBX_OK;
     double *kept;
 
-    if (isnan(threshold)) threshold = CBX_TENDENCY_THRESHOLD;
-    if (!(threshold > 0))
-        return cbx_fail(err, CBX_EINVAL, "the threshold of a tendency is %g: say more than 0", threshold);
-    if (!(level > 0 && level < 1)) return cbx_fail(err, CBX_EINVAL, "the level is %g: say one between 0 and 1", level);
+    if (!(threshold > 0)) return cbx_fail(err, CBX_EINVAL, "'threshold' must be above 0, got %g", threshold);
+    if (!(level > 0 && level < 1)) return cbx_fail(err, CBX_EINVAL, "'level' must be between 0 and 1, got %g", level);
     kept = cbx_mem_calloc(al, ROOM, sizeof *kept);
     if (!kept) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series");
     t.n = take(x, n, kept);

@@ -46,7 +46,7 @@ typedef struct cbx_tendency {
 CBX_API const char *cbx_tendency_name(cbx_tendency_kind kind, cbx_direction direction);
 /**
  * @param x          n values, oldest first; those that are not finite are left out; the newest CBX_TENDENCY_MOST of the others count
- * @param threshold  > 0; NaN: CBX_TENDENCY_THRESHOLD
+ * @param threshold  > 0; CBX_TENDENCY_THRESHOLD
  * @param level      of the interval, in (0, 1)
  * @return CBX_OK; CBX_EINVAL; CBX_ENOMEM.  Safe from any thread.  Since 0.1.
  */

@@ -16,13 +16,13 @@ typedef struct cbx_complexity_opts {
     double least_weight; /* Akaike weight from which an order is decided, in (0, 1] */
     double least_span;   /* largest over smallest size from which any is; >= 1 */
     double most_error;   /* relative error of the fit up to which any is */
-    size_t resamples;    /* of the exponent; 0: 2000 */
+    size_t resamples;    /* of the exponent, >= 1; 2000 */
     uint64_t seed;
 } cbx_complexity_opts;
 
 #define CBX_COMPLEXITY_OPTS_INIT                                                                                       \
     {                                                                                                                  \
-        sizeof(cbx_complexity_opts), 0.95, 0.9, 8, 0.25, 0, 1                                                          \
+        sizeof(cbx_complexity_opts), 0.95, 0.9, 8, 0.25, 2000, 1                                                       \
     }
 
 typedef struct cbx_complexity_report {

@@ -9,8 +9,6 @@
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/sample.h"
 
-enum { DEFAULT_RESAMPLES = 10000 };
-
 cbx_status cbx__boot_options(const cbx_boot_opts *given, cbx_boot_opts *out, cbx_err *err)
 {
     const cbx_boot_opts defaults = CBX_BOOT_OPTS_INIT;
@@ -26,8 +24,7 @@ cbx_status cbx__boot_options(const cbx_boot_opts *given, cbx_boot_opts *out, cbx
         return cbx_fail(err, CBX_EINVAL, "a share of %g cannot be cut from both ends: 0 <= cut < 0.5", o.parameter);
     if (!o.fn && o.statistic == CBX_BOOT_QUANTILE && !(o.parameter >= 0 && o.parameter <= 1))
         return cbx_fail(err, CBX_EINVAL, "quantile %g is not between 0 and 1", o.parameter);
-    if (o.level == 0) o.level = 0.95;
-    if (o.resamples == 0) o.resamples = DEFAULT_RESAMPLES;
+    if (!o.resamples) return cbx_fail(err, CBX_EINVAL, "'resamples' must be at least 1, got 0");
     if (o.statistic == CBX_BOOT_MEDIAN) o.parameter = 0.5;
     *out = o;
     return cbx__level_check(o.level, err);

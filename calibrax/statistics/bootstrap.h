@@ -49,8 +49,8 @@ typedef struct cbx_boot_opts {
     cbx_boot_compare compare;
     bool paired; /* x_i and y_i are drawn together; needs m = n */
     cbx_boot_method method;
-    double level;     /* 0: 0.95 */
-    size_t resamples; /* 0: 10000 */
+    double level;     /* 0 < level < 1; 0.95 */
+    size_t resamples; /* >= 1; 10000 */
     uint64_t seed;
     size_t threads;       /* 0: one for each CPU that the process may use; at most 64 */
     double *distribution; /* not NULL: receives the value of each resample, in the order of their numbers */
@@ -58,7 +58,7 @@ typedef struct cbx_boot_opts {
 
 #define CBX_BOOT_OPTS_INIT                                                                                             \
     {                                                                                                                  \
-        sizeof(cbx_boot_opts), CBX_BOOT_MEAN, 0, 0, 0, CBX_BOOT_DIFFERENCE, false, CBX_BOOT_BCA, 0, 0, 0, 0, 0         \
+        sizeof(cbx_boot_opts), CBX_BOOT_MEAN, 0, 0, 0, CBX_BOOT_DIFFERENCE, false, CBX_BOOT_BCA, 0.95, 10000, 0, 0, 0  \
     }
 
 /**

@@ -13,9 +13,7 @@
 #include "calibrax/statistics/sample.h"
 #include "calibrax/statistics/variance.h"
 
-#define ALPHA 0.05
-#define POWER 0.9
-enum { RUNS = 2000, MOST_LAUNCHES = 50, HALVINGS = 40 };
+enum { MOST_LAUNCHES = 50, HALVINGS = 40 };
 
 typedef struct simulation {
     const double *pilot; /* sorted */
@@ -89,9 +87,7 @@ static cbx_status detectable_options(const cbx_detectable_opts *opts, size_t k, 
 
     *o = opts ? *opts : defaults;
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "options of another version");
-    if (o->alpha == 0) o->alpha = ALPHA;
-    if (o->power == 0) o->power = POWER;
-    if (o->runs == 0) o->runs = RUNS;
+    if (!o->runs) return cbx_fail(err, CBX_EINVAL, "'runs' must be at least 1, got 0");
     if (!(o->alpha > 0 && o->alpha < 1 && o->power > 0 && o->power < 1))
         return cbx_fail(err, CBX_EINVAL, "alpha %g and power %g are not between 0 and 1", o->alpha, o->power);
     if (k < 2) return cbx_fail(err, CBX_EINVAL, "a pilot of %zu launches shows no spread: at least 2", k);

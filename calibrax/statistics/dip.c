@@ -12,7 +12,7 @@
 #include "calibrax/statistics/sample.h"
 #include "calibrax/statistics/series.h"
 
-enum { DEFAULT_DRAWS = 2000, MOST_DRAWS = 10000000, MOST_VALUES = 1000000 };
+enum { MOST_DRAWS = 10000000, MOST_VALUES = 1000000 };
 
 /* A hull as the places in the sample that it touches, ascending. */
 typedef struct hull {
@@ -152,9 +152,9 @@ cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t dra
     size_t as_large = 0;
     cbx_status st = CBX_OK;
 
-    if (draws == 0) draws = DEFAULT_DRAWS;
-    if (draws > MOST_DRAWS || n > MOST_VALUES)
-        st = cbx_fail(err, CBX_EINVAL, "the dip test takes at most %d draws and %d values", MOST_DRAWS, MOST_VALUES);
+    if (!draws || draws > MOST_DRAWS || n > MOST_VALUES)
+        st = cbx_fail(err, CBX_EINVAL, "the dip test takes 1 to %d draws and at most %d values", MOST_DRAWS,
+                      MOST_VALUES);
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &sorted, err);
     if (!st) st = cbx__doubles(ctx, n, &drawn, err);
     if (!st) st = begin(ctx, n, &w, err);

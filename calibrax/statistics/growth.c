@@ -148,7 +148,7 @@ cbx_status cbx_scaling_exponent_bootstrap(cbx_ctx *ctx, const double *sizes, con
     o.paired = true;
     o.method = CBX_BOOT_PERCENTILE;
     o.level = level;
-    o.resamples = resamples ? resamples : 2000;
+    o.resamples = resamples;
     o.seed = seed;
     return cbx_stat_bootstrap(ctx, sizes, n, y, n, &o, out, err);
 }

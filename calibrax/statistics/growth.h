@@ -58,7 +58,7 @@ CBX_API cbx_status cbx_scaling_growth(cbx_ctx *ctx, const double *sizes, const d
  * Interval of the exponent by resampling points (percentile bootstrap of pairs): assumes no distribution of the errors, and needs
  * eight points or more to be worth something.
  * @param growth     of the same points: says whether there is an intercept
- * @param resamples  0: 2000
+ * @param resamples  >= 1
  * @return as cbx_stat_bootstrap
  */
 CBX_API cbx_status cbx_scaling_exponent_bootstrap(cbx_ctx *ctx, const double *sizes, const double *y, size_t n,

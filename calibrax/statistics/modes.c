@@ -12,7 +12,6 @@
 
 #define GAP        3.0
 #define GAP_OF_FEW 6.0
-#define RESOLUTION 1e-3
 enum { FEW = 3 };
 
 static double gap_at(const double *place, size_t i) { return place[i] - place[i - 1]; }
@@ -39,9 +38,8 @@ cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolu
     size_t found = 0, start = 0;
     cbx_status st = CBX_OK;
 
-    if (resolution == 0) resolution = RESOLUTION;
-    if (!(resolution > 0 && isfinite(resolution)))
-        st = cbx_fail(err, CBX_EINVAL, "resolution %g is not above 0", resolution);
+    if (!(resolution >= 0 && isfinite(resolution)))
+        st = cbx_fail(err, CBX_EINVAL, "'resolution' must be at least 0, got %g", resolution);
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &sorted, err);
     if (!st) st = cbx__doubles(ctx, n, &place, err);
     if (st) goto done;

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define LEVEL    0.95
-#define PLANNED  30.0
 #define MOST_BET 0.5 /* of the empirical Bernstein bets, section 3.2 of its source */
 enum { ASYMPTOTIC_FROM = 20 };
 
@@ -28,12 +26,10 @@ cbx_status cbx_sequence_init(cbx_sequence *s, const cbx_sequence_opts *opts, cbx
     if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "sequence options of another version");
     if ((unsigned)o.kind > CBX_SEQUENCE_ASYMPTOTIC)
         return cbx_fail(err, CBX_EINVAL, "sequence kind %d is none", (int)o.kind);
-    if (o.level == 0) o.level = LEVEL;
-    if (o.planned == 0) o.planned = PLANNED;
     if (!(o.level > 0 && o.level < 1))
         return cbx_fail(err, CBX_EINVAL, "confidence level %g is not between 0 and 1", o.level);
     if (!(o.planned > 0 && isfinite(o.planned)))
-        return cbx_fail(err, CBX_EINVAL, "a plan of %g values is none", o.planned);
+        return cbx_fail(err, CBX_EINVAL, "'planned' must be above 0, got %g", o.planned);
     if (o.kind == CBX_SEQUENCE_BOUNDED && !(isfinite(o.low) && isfinite(o.high) && o.low < o.high))
         return cbx_fail(err, CBX_EINVAL, "bounds %g and %g are not in order", o.low, o.high);
     *s = (cbx_sequence){ .opts = o, .bet_mean = 0.5, .bet_variance = 0.25 };

@@ -36,14 +36,14 @@ typedef enum cbx_sequence_kind {
 typedef struct cbx_sequence_opts {
     unsigned struct_size;
     cbx_sequence_kind kind;
-    double level;     /* 0: 0.95 */
-    double planned;   /* n at which the interval is to be narrowest, > 0; 0: 30.  Unused by CBX_SEQUENCE_BOUNDED */
+    double level;     /* 0 < level < 1; 0.95 */
+    double planned;   /* n at which the interval is to be narrowest, > 0; 30.  Unused by CBX_SEQUENCE_BOUNDED */
     double low, high; /* of CBX_SEQUENCE_BOUNDED: low < high, finite */
 } cbx_sequence_opts;
 
 #define CBX_SEQUENCE_OPTS_INIT                                                                                         \
     {                                                                                                                  \
-        sizeof(cbx_sequence_opts), CBX_SEQUENCE_NORMAL, 0, 0, 0, 0                                                     \
+        sizeof(cbx_sequence_opts), CBX_SEQUENCE_NORMAL, 0.95, 30, 0, 0                                                 \
     }
 
 /** Open for its place on the stack; members are the library's. */

@@ -56,16 +56,20 @@ typedef struct cbx_mode {
     double share; /* of all values */
 } cbx_mode;
 
+#define CBX_MODES_RESOLUTION 0.001
+
 /**
  * Modes of launch values, ascending: the sorted values (their logarithms if all are > 0) are split where the gap to the next exceeds
  * 3 scales, or 6 where fewer than 3 values would stand alone on the outer side; scale is the larger of Qn (spread.h) and `resolution`.
  * Nothing is called an outlier: one launch far away is a mode of one.  Finds modes that stand apart, not ones that overlap.
- * @param resolution  relative (absolute where a value is <= 0), below which nothing is told apart; 0: 0.001
+ * @param resolution  relative (absolute where a value is <= 0), of gaps that split; >= 0; CBX_MODES_RESOLUTION
  * @param modes       room for `room` modes; more are counted and not written
  * @param count       modes there are, >= 1
  */
 CBX_API cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolution, cbx_mode *modes,
                                   size_t room, size_t *count, cbx_err *err);
+
+#define CBX_DIP_DRAWS 2000
 
 /**
  * Hartigan's dip test: are the values of one mode?  Also sees modes that overlap, which cbx_stat_modes does not, and needs more values
@@ -74,7 +78,7 @@ CBX_API cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, doubl
  * one mode is too large rather than too small.  p_less is 1.  Fewer than 4 values, or all alike: the least dip, p = 1.
  * Source: Hartigan & Hartigan, Ann. Statist. 13 (1985) 70-84.
  * @param n      1 to 10^6
- * @param draws  uniform samples; 0: 2000; at most 10^7
+ * @param draws  uniform samples, 1 to 10^7; CBX_DIP_DRAWS
  * @param seed   of the draws; the same seed gives the same p on every machine
  */
 CBX_API cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t draws, uint64_t seed,

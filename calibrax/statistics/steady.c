@@ -10,9 +10,6 @@
 
 #include "calibrax/statistics/sample.h"
 
-#define TOLERANCE    0.01
-#define TAIL         0.25
-#define PENALTY      3.0
 #define CUT          3.0
 #define SAME_NOISE   0.1
 #define MAD_TO_SIGMA 1.48260221850560186
@@ -268,10 +265,7 @@ cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_st
     cbx_status st = CBX_OK;
 
     if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "steady-state options of another version");
-    if (o.tolerance == 0) o.tolerance = TOLERANCE;
-    if (o.tail == 0) o.tail = TAIL;
-    if (o.penalty == 0) o.penalty = PENALTY;
-    if (!(o.tolerance > 0 && o.tail > 0 && o.tail <= 1 && o.penalty > 0))
+    if (!(o.tolerance >= 0 && o.tail > 0 && o.tail <= 1 && o.penalty > 0))
         return cbx_fail(err, CBX_EINVAL,
                         "steady-state options are out of range: 0 < tolerance, 0 < tail <= 1, 0 < penalty");
     st = cbx__sample_check(x, n, 1, err);

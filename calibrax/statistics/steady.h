@@ -22,14 +22,14 @@ typedef enum cbx_steady_class {
 
 typedef struct cbx_steady_opts {
     unsigned struct_size;
-    double tolerance; /* relative: levels closer than this are one; 0: 0.01 */
-    double tail;      /* share of the series that the last level must fill; 0: 0.25 */
-    double penalty;   /* of a change, in units of ln n noise variances; 0: 3 */
+    double tolerance; /* relative: levels closer than this are one, >= 0; 0.01 */
+    double tail;      /* share of the series that the last level must fill, 0 < tail <= 1; 0.25 */
+    double penalty;   /* of a change, in units of ln n noise variances, > 0; 3 */
 } cbx_steady_opts;
 
 #define CBX_STEADY_OPTS_INIT                                                                                           \
     {                                                                                                                  \
-        sizeof(cbx_steady_opts), 0, 0, 0                                                                               \
+        sizeof(cbx_steady_opts), 0.01, 0.25, 3                                                                         \
     }
 
 typedef struct cbx_steady {

@@ -128,13 +128,13 @@ typedef struct cbx_permutation_opts {
     bool paired;            /* swap x_i with y_i at random instead of splitting the pool anew; needs m = n */
     cbx_compare_fn compare; /* NULL: mean x - mean y */
     void *user;
-    size_t permutations; /* 0: 9999.  With at most so many arrangements all are counted, else so many are drawn */
+    size_t permutations; /* >= 1; 9999.  With at most so many arrangements all are counted, else so many are drawn */
     unsigned long long seed;
 } cbx_permutation_opts;
 
 #define CBX_PERMUTATION_OPTS_INIT                                                                                      \
     {                                                                                                                  \
-        sizeof(cbx_permutation_opts), false, 0, 0, 0, 0                                                                \
+        sizeof(cbx_permutation_opts), false, 0, 0, 9999, 0                                                             \
     }
 
 /**

@@ -10,8 +10,6 @@
 #include "calibrax/statistics/sample.h"
 #include "calibrax/statistics/test.h"
 
-enum { DEFAULT_PERMUTATIONS = 9999 };
-
 typedef struct arrangement {
     double *x, *y; /* what is compared now */
     double *pool;  /* the values as given: x, then y */
@@ -204,13 +202,13 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
                                      const cbx_permutation_opts *opts, cbx_test *out, cbx_err *err)
 {
     const cbx_permutation_opts defaults = CBX_PERMUTATION_OPTS_INIT, *o = opts ? opts : &defaults;
-    size_t permutations = o->permutations ? o->permutations : DEFAULT_PERMUTATIONS;
     cbx_test r = { .method = o->paired ? "paired permutation" : "permutation" };
     arrangement a = { .n = n, .m = m, .paired = o->paired, .user = o->user };
     cbx_status st;
 
     if (n + m < n || n + m >= CBX__RESAMPLE_LIMIT) return cbx_fail(err, CBX_EINVAL, "samples too large to permute");
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "permutation options of another version");
+    if (!o->permutations) return cbx_fail(err, CBX_EINVAL, "'permutations' must be at least 1, got 0");
     if (o->paired && n != m) return cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
     a.compare = o->compare ? o->compare : mean_difference;
     st = cbx__joined_copy(ctx, x, n, y, m, &a.pool, err);
@@ -227,7 +225,7 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
         a.y = a.x + n;
         a.picked = n < m ? n : m;
         center(&a);
-        run(&a, permutations, o->seed, &r);
+        run(&a, o->permutations, o->seed, &r);
         if (isnan(r.statistic)) st = cbx_fail(err, CBX_EDOM, "the statistic to permute is NaN");
         if (!st && a.undefined) st = cbx_fail(err, CBX_EDOM, "the statistic of a rearrangement is NaN");
     }

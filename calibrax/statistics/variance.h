@@ -59,16 +59,16 @@ CBX_API double cbx_stat_detectable_one(size_t n, double alpha, double power);
 
 typedef struct cbx_detectable_opts {
     unsigned struct_size;
-    double alpha; /* 0: 0.05 */
-    double power; /* 0: 0.9 */
-    size_t runs;  /* simulated experiments; 0: 2000 */
+    double alpha; /* 0 < alpha < 1; 0.05 */
+    double power; /* 0 < power < 1; 0.9 */
+    size_t runs;  /* simulated experiments, >= 1; 2000 */
     uint64_t seed;
     size_t threads; /* 0: one for each CPU; the same answer for any number */
 } cbx_detectable_opts;
 
 #define CBX_DETECTABLE_OPTS_INIT                                                                                       \
     {                                                                                                                  \
-        sizeof(cbx_detectable_opts), 0, 0, 0, 0, 0                                                                     \
+        sizeof(cbx_detectable_opts), 0.05, 0.9, 2000, 0, 0                                                             \
     }
 
 /**

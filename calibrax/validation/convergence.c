@@ -104,12 +104,13 @@ cbx_status cbx_convergence_check(const double *v, size_t n, const double *tolera
             return cbx_fail(err, CBX_EINVAL, "tolerance %zu is %g: it must be finite and not negative", k + 1,
                             tolerances[k]);
     }
+    if (!hold) return cbx_fail(err, CBX_EINVAL, "'hold' must be at least 1, got 0");
     *out = (cbx_convergence_result){ .rate = NAN, .rate_error = NAN, .iterations = n };
     judge_series(v, n, out);
     known = out->outcome != CBX_CONVERGENCE_EMPTY && out->outcome != CBX_CONVERGENCE_NOT_AN_ERROR;
     for (size_t k = 0; k < ntol; k++) {
         each[k] = (cbx_tolerance_result){ tolerances[k], CBX_TOLERANCE_UNKNOWN, 0, 0 };
-        if (known) judge_tolerance(v, n, hold ? hold : 1, &each[k]);
+        if (known) judge_tolerance(v, n, hold, &each[k]);
     }
     return CBX_OK;
 }

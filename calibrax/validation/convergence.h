@@ -52,9 +52,9 @@ typedef struct cbx_convergence_result {
  * diverging if the slope is more than two standard errors from 0 (any slope, for two values).
  * @param v           n errors, finite and >= 0; read only
  * @param tolerances  ntol, each finite and >= 0
- * @param hold        values at the end that have to be at or below a tolerance; 0: 1
+ * @param hold        values at the end that have to be at or below a tolerance, >= 1
  * @param each        ntol results, in the order of tolerances; may be NULL if ntol is 0
- * @return CBX_OK, also for a series of which nothing can be said: see out; CBX_EINVAL: a tolerance is none
+ * @return CBX_OK, also for a series of which nothing can be said: see out; CBX_EINVAL: a tolerance, hold
  */
 CBX_API cbx_status cbx_convergence_check(const double *v, size_t n, const double *tolerances, size_t ntol, size_t hold,
                                          cbx_convergence_result *out, cbx_tolerance_result *each, cbx_err *err);

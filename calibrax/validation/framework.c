@@ -117,13 +117,11 @@ static cbx_status gather(cbx_framework_metrics *f, cbx_arena *scratch, const cbx
 
 static cbx_status fill(cbx_framework_metrics *f, const cbx_run *run, const cbx_framework_opts *o, cbx_err *err)
 {
-    size_t columns = f->frameworks.n;
-
     for (size_t i = 0; i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
         size_t column = place_of(&f->frameworks, framework_of(o, p));
         for (size_t m = 0; m < p->nmetrics; m++) {
-            size_t row = place_of(&f->metrics, p->metrics[m].name), at = row * columns + column;
+            size_t row = place_of(&f->metrics, p->metrics[m].name), at = column * f->metrics.n + row;
             if (row == SIZE_MAX) continue;
             if (f->measured[at] && !o->last)
                 return cbx_fail(
@@ -205,5 +203,5 @@ const double *cbx_framework_metrics_values(const cbx_framework_metrics *f) { ret
 
 bool cbx_framework_metrics_measured(const cbx_framework_metrics *f, size_t m, size_t i)
 {
-    return m < f->metrics.n && i < f->frameworks.n && f->measured[m * f->frameworks.n + i];
+    return m < f->metrics.n && i < f->frameworks.n && f->measured[i * f->metrics.n + m];
 }

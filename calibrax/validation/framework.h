@@ -1,10 +1,10 @@
 /**
- * Values of competitors: one table of a run's points, a row a metric and a column a framework.
+ * Values of competitors: one table of a run's points, a row a framework and a column a metric.
  *
- * A point belongs to the framework that its group tag names, without the tag to its own name.  Rows and columns come in the order of first
+ * A point belongs to the framework that its group tag names, without the tag to its own name.  Both come in the order of first
  * appearance; what a framework lacks is NaN and not measured.  Two points of one framework that hold the same metric are two answers to one question:
  * refused, unless the last is asked for (the Python package calibrax, extract_framework_metrics, takes the last in silence).
- * The block of values is what cbx_score (analysis/ranking.h) takes, a row what cbx_rank takes.  Since 0.1.
+ * The block of values is what cbx_score (analysis/ranking.h) takes.  Since 0.1.
  */
 #ifndef CALIBRAX_VALIDATION_FRAMEWORK_H
 #define CALIBRAX_VALIDATION_FRAMEWORK_H
@@ -15,8 +15,9 @@ CBX_BEGIN_DECLS
 
 typedef struct cbx_framework_opts {
     uint32_t struct_size;
-    const char *group_tag;      /* NULL: "framework" */
-    const char *const *metrics; /* rows, in this order; a name that no point holds is a row of NaN; NULL: all metrics */
+    const char *group_tag; /* NULL: "framework" */
+    const char *const
+        *metrics; /* columns, in this order; a name that no point has is a column of NaN; NULL: all metrics */
     size_t nmetrics;
     bool last; /* of several values for one cell the last counts */
 } cbx_framework_opts;
@@ -44,7 +45,7 @@ CBX_API size_t cbx_framework_metrics_nmetrics(const cbx_framework_metrics *f);
 /** NULL past the end; text lives as long as f. */
 CBX_API const char *cbx_framework_metrics_framework(const cbx_framework_metrics *f, size_t i);
 CBX_API const char *cbx_framework_metrics_metric(const cbx_framework_metrics *f, size_t m);
-/** [metric m][framework n], row-major; NaN where nothing was measured, or what was measured is no number. */
+/** [framework n][metric m], row-major; NaN where nothing was measured, or what was measured is no number. */
 CBX_API const double *cbx_framework_metrics_values(const cbx_framework_metrics *f);
 /** Whether there is a value, be it NaN; false past the end. */
 CBX_API bool cbx_framework_metrics_measured(const cbx_framework_metrics *f, size_t m, size_t i);

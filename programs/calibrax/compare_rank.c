@@ -174,7 +174,7 @@ static int read_common(const ranking *k, common *all)
         if (status) break;
         all->directions[i] = r.row.direction;
         for (size_t c = 0; c < r.row.ncells; c++)
-            all->values[i * k->ncompetitors + r.cells[c].competitor] = r.cells[c].value;
+            all->values[r.cells[c].competitor * all->n + i] = r.cells[c].value;
         cbx_arena_clear(&r.arena);
     }
     return status;
@@ -211,7 +211,7 @@ static int need_positive(const ranking *k, const common *all)
 {
     for (size_t i = 0; k->kind == CBX_SCORE_GEOMETRIC && i < all->n; i++)
         for (size_t c = 0; c < k->ncompetitors; c++) {
-            double v = all->values[i * k->ncompetitors + c];
+            double v = all->values[c * all->n + i];
             if (v > 0) continue;
             return opt_fail(k->run->program,
                             "the geometric mean needs values above 0, and '%s' has %g in '%s': take --score min-max",
@@ -234,7 +234,7 @@ static int score_rows(ranking *k)
     k->ncommon = all.n;
     if (!all.n) return EXIT_PASS;
     k->scores = scores;
-    if (!cbx_score(k->run->ctx, k->kind, all.values, all.n, k->ncompetitors, all.directions, all.weights, scores, NULL,
+    if (!cbx_score(k->run->ctx, k->kind, all.values, k->ncompetitors, all.n, all.directions, all.weights, scores, NULL,
                    &err))
         return EXIT_PASS;
     return opt_fail(k->run->program, "%s", err.message);

@@ -81,7 +81,7 @@ static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode 
     cbx_mode mode[16];
     size_t modes = 0, groups = 0;
 
-    if (cbx_stat_modes(f->ctx, x, n, 0, mode, CBX_LEN(mode), &modes, NULL)) return 0;
+    if (cbx_stat_modes(f->ctx, x, n, CBX_MODES_RESOLUTION, mode, CBX_LEN(mode), &modes, NULL)) return 0;
     for (size_t i = 0; i < modes && i < CBX_LEN(mode); i++) {
         if (mode[i].count < 2) continue;
         if (groups < 2)
@@ -108,7 +108,7 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
         profile_remark(f, "%s falls into %zu groups: %zu of %zu about %s, %zu about %s%s; the median is of one of them",
                        what, groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
                        cbx_format_seconds(two[1].center, center[1]), groups > 2 ? " ..." : "");
-    } else if (!cbx_stat_test_dip(f->ctx, x, n, 0, 1, &dip, NULL) && dip.p <= 0.01) {
+    } else if (!cbx_stat_test_dip(f->ctx, x, n, CBX_DIP_DRAWS, 1, &dip, NULL) && dip.p <= 0.01) {
         profile_remark(f, "%s has more than one mode (dip test, p = %.2g): look at the samples", what, dip.p);
     }
 }

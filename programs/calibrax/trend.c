@@ -99,7 +99,7 @@ static const opt_rule trend_rules[] = {
     { "after", OPT_NEEDS, "before" },
     { "threshold", OPT_NEEDS, "before" },
     { "allow-dropped", OPT_NEEDS, "check" },
-    { "check", OPT_NEEDS, "method=detector" },
+    { "check", OPT_EXCLUDES, "method=pelt method=binary method=window method=e-divisive" },
 };
 
 /* --- JSON --- */
@@ -132,7 +132,7 @@ static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_t
 
     if (!a->tendency || !values || !s->npoints) return NULL;
     for (size_t i = 0; i < s->npoints; i++) values[i] = s->points[i].value;
-    if (cbx_tendency_find(run->ctx, values, s->npoints, NAN, 0.95, out, &err)) {
+    if (cbx_tendency_find(run->ctx, values, s->npoints, CBX_TENDENCY_THRESHOLD, 0.95, out, &err)) {
         opt_fail(run->program, "%s", err.message);
         return NULL;
     }

@@ -20,6 +20,11 @@ static const watch_args defaults = {
     .warning = NAN,
     .error = NAN,
     .critical = NAN,
+    .degraded_rate = NAN,
+    .critical_rate = NAN,
+    .degraded_slow = NAN,
+    .critical_slow = NAN,
+    .timeout = CBX_SINK_TIMEOUT_S,
     .length = -1,
     .gpu = -1,
     .interval = 5,
@@ -229,7 +234,8 @@ static int check_modes(const watcher *w)
 {
     const watch_args *a = w->a;
     bool levels = !isnan(a->info) || !isnan(a->warning) || !isnan(a->error) || !isnan(a->critical);
-    bool rates = a->degraded_rate > 0 || a->critical_rate > 0 || a->degraded_slow > 0 || a->critical_slow > 0;
+    bool rates = !isnan(a->degraded_rate) || !isnan(a->critical_rate) || !isnan(a->degraded_slow) ||
+                 !isnan(a->critical_slow);
     bool of_store = a->scenario || a->tags.count || a->branch || a->machine || a->allow_machines;
     const struct {
         bool wrong;
@@ -338,8 +344,8 @@ static int summarize(const watcher *w)
 
     if (!values) return opt_fail(w->run->program, "out of memory");
     cbx_window_read(w->history, now_ns, &f);
-    if (cbx_tendency_find(w->run->ctx, values, cbx_window_values(w->history, now_ns, values, CBX_TENDENCY_MOST), NAN,
-                          0.95, &t, &err))
+    if (cbx_tendency_find(w->run->ctx, values, cbx_window_values(w->history, now_ns, values, CBX_TENDENCY_MOST),
+                          CBX_TENDENCY_THRESHOLD, 0.95, &t, &err))
         return opt_fail(w->run->program, "watch: %s", err.message);
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
     if (w->a->json) return summary_json(w, &f, &t, word);

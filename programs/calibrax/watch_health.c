@@ -128,13 +128,13 @@ int watch_health_begin(watcher *w)
             "watch: --health follows pipelines on standard input: leave --metric, --pid, --data, --point and "
             "--statistic out");
     if (!(a->age >= 0 && a->age <= 1e9)) return opt_fail(w->run->program, "watch --age: 0 to 1e9 s");
-    o.window = a->window;
+    if (a->window) o.window = a->window;
     o.age_ns = (uint64_t)(1e9 * a->age);
-    o.least = a->least;
-    o.degraded_rate = a->degraded_rate;
-    o.critical_rate = a->critical_rate;
-    o.degraded_slow = a->degraded_slow;
-    o.critical_slow = a->critical_slow;
+    if (a->least) o.least = a->least;
+    if (!isnan(a->degraded_rate)) o.degraded_rate = a->degraded_rate;
+    if (!isnan(a->critical_rate)) o.critical_rate = a->critical_rate;
+    if (!isnan(a->degraded_slow)) o.degraded_slow = a->degraded_slow;
+    if (!isnan(a->critical_slow)) o.critical_slow = a->critical_slow;
     o.hysteresis = a->hysteresis;
     if (cbx_health_create(w->run->ctx, &o, &w->health, &err) || cbx_alerts_create(w->run->ctx, 16, &w->alerts, &err) ||
         cbx_alerts_listen(w->alerts, on_state, w, &err))

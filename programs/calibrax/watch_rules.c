@@ -80,7 +80,7 @@ static cbx_alert_rule *find_rule(watcher *w, const char *metric, cbx_pattern_kin
         .quiet_ns = (uint64_t)(1e9 * a->quiet),
         .repeat_ns = a->once ? 1 : (uint64_t)(1e9 * a->repeat),
         .pattern = pattern,
-        .window = pattern ? a->window : 0,
+        .window = pattern && a->window ? a->window : CBX_PATTERN_WINDOW,
     };
     return r;
 }

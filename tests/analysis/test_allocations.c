@@ -27,9 +27,9 @@ static cbx_status score(cbx_ctx *ctx, const numbers *x, cbx_err *err)
     static const cbx_direction directions[] = { CBX_DIRECTION_LOWER, CBX_DIRECTION_HIGHER };
     double scores[N / 2];
     size_t missing;
-    cbx_status st = cbx_score(ctx, CBX_SCORE_MIN_MAX, x->seconds, 2, N / 2, directions, NULL, scores, &missing, err);
+    cbx_status st = cbx_score(ctx, CBX_SCORE_MIN_MAX, x->seconds, N / 2, 2, directions, NULL, scores, &missing, err);
 
-    return st ? st : cbx_score(ctx, CBX_SCORE_GEOMETRIC, x->seconds, 2, N / 2, directions, NULL, scores, &missing, err);
+    return st ? st : cbx_score(ctx, CBX_SCORE_GEOMETRIC, x->seconds, N / 2, 2, directions, NULL, scores, &missing, err);
 }
 
 static cbx_status growth(cbx_ctx *ctx, const numbers *x, cbx_err *err)

@@ -36,7 +36,7 @@ static void definition(void **state)
 
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     for (size_t turn = 0; turn < 2000; turn++) {
-        size_t n = cbx_rng_below(&rng, 60), d = 1 + cbx_rng_below(&rng, 5), front = 0, wanted = 0, missing = 0,
+        size_t n = 1 + cbx_rng_below(&rng, 59), d = 1 + cbx_rng_below(&rng, 5), front = 0, wanted = 0, missing = 0,
                holes = 0;
         uint64_t grid = 2 + cbx_rng_below(&rng, 40);
         cbx_direction dir[5];
@@ -74,6 +74,8 @@ static void refused(void **state)
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "ctx");
     CHECK_STATUS(cbx_pareto_front(ctx, &one, 1, 1, &info, &on, NULL, NULL, &err), CBX_EINVAL, "info");
     CHECK_STATUS(cbx_pareto_front(ctx, &one, 1, 0, &lower, &on, NULL, NULL, &err), CBX_EINVAL, "no objective");
+    CHECK_STATUS(cbx_pareto_front(ctx, &one, 0, 1, &lower, &on, NULL, NULL, &err), CBX_EINVAL, "no point");
+    CHECK(strstr(err.message, "'points'") != NULL, err.message);
     CHECK_OK(cbx_pareto_front(ctx, &one, 1, 1, &lower, &on, NULL, NULL, &err), &err, "one point");
     CHECK(on, "stands alone");
     cbx_ctx_free(ctx);

@@ -70,10 +70,10 @@ static void scores(void **state)
 {
     (void)state;
     static const cbx_direction d[] = { CBX_DIRECTION_LOWER, CBX_DIRECTION_HIGHER };
-    static const double v[] = { 1, 2, 4, /* lower */ 10, 40, 40 /* higher */ };
-    static const double worse[] = { 1, 2, 400, 10, 40, 4 }, hole[] = { 1, 2, NAN, 10, 40, 40 },
-                        bad[] = { 1, 0, 2, 1, 1, 1 };
-    static const double flat[] = { 3, 3, 3, 10, 40, 40 };
+    static const double v[] = { 1, 10, 2, 40, 4, 40 };
+    static const double worse[] = { 1, 10, 2, 40, 400, 4 }, hole[] = { 1, 10, 2, 40, NAN, 40 },
+                        bad[] = { 1, 1, 0, 1, 2, 1 };
+    static const double flat[] = { 3, 10, 3, 40, 3, 40 };
     double s[3], t[3], w[] = { 3, 1 }, none[] = { 0, 0 }, first[] = { 0, 1 };
     cbx_test_alloc memory;
     cbx_ctx *ctx;
@@ -81,28 +81,31 @@ static void scores(void **state)
 
     cbx_test_alloc_init(&memory);
     ctx = cbx_test_ctx(&memory);
-    CHECK_OK(cbx_score(ctx, CBX_SCORE_GEOMETRIC, v, 2, 3, d, w, s, &missing, &err), &err, "geometric");
+    CHECK_OK(cbx_score(ctx, CBX_SCORE_GEOMETRIC, v, 3, 2, d, w, s, &missing, &err), &err, "geometric");
     CHECK_LE(fabs(s[0] - pow(0.25, 0.25)), 1e-15, "best in one, a quarter in the other");
     CHECK_LE(fabs(s[1] - pow(0.5, 0.75)), 1e-15, "half in one");
     CHECK_LE(fabs(s[2] - pow(0.25, 0.75)), 1e-15, "a quarter in one");
     CHECK_INT(missing, 0, "all are there");
-    CHECK_OK(cbx_score(ctx, CBX_SCORE_GEOMETRIC, worse, 2, 3, d, w, t, NULL, &err), &err, "a third gets worse");
+    CHECK_OK(cbx_score(ctx, CBX_SCORE_GEOMETRIC, worse, 3, 2, d, w, t, NULL, &err), &err, "a third gets worse");
     CHECK_LE(fabs(t[0] / t[1] - s[0] / s[1]), 1e-15, "and changes nothing between the others");
-    CHECK_OK(cbx_score(ctx, CBX_SCORE_MIN_MAX, v, 2, 3, d, w, s, NULL, &err), &err, "min-max");
+    CHECK_OK(cbx_score(ctx, CBX_SCORE_MIN_MAX, v, 3, 2, d, w, s, NULL, &err), &err, "min-max");
     CHECK_LE(fabs(s[0] - 0.75), 1e-15, "1 and 0");
     CHECK_LE(fabs(s[1] - (0.75 * 2 / 3 + 0.25)), 1e-15, "2/3 and 1");
     CHECK_LE(fabs(s[2] - 0.25), 1e-15, "0 and 1");
-    CHECK_OK(cbx_score(ctx, CBX_SCORE_MIN_MAX, flat, 2, 3, d, w, s, NULL, &err), &err, "all alike");
+    CHECK_OK(cbx_score(ctx, CBX_SCORE_MIN_MAX, flat, 3, 2, d, w, s, NULL, &err), &err, "all alike");
     CHECK_LE(fabs(s[0] - 0.75), 1e-15, "all alike are all best");
     for (int kind = 0; kind < 2; kind++) {
-        CHECK_OK(cbx_score(ctx, (cbx_score_kind)kind, hole, 2, 3, d, NULL, s, &missing, &err), &err, "a hole");
+        CHECK_OK(cbx_score(ctx, (cbx_score_kind)kind, hole, 3, 2, d, NULL, s, &missing, &err), &err, "a hole");
         CHECK(isnan(s[2]) && !isnan(s[0]) && missing == 1, "is no score, and said");
-        CHECK_OK(cbx_score(ctx, (cbx_score_kind)kind, hole, 2, 3, d, first, s, &missing, &err), &err,
+        CHECK_OK(cbx_score(ctx, (cbx_score_kind)kind, hole, 3, 2, d, first, s, &missing, &err), &err,
                  "where nothing weighs");
         CHECK_INT(missing, 0, "it harms nobody");
-        CHECK_STATUS(cbx_score(ctx, (cbx_score_kind)kind, v, 2, 3, d, none, s, NULL, &err), CBX_EINVAL, "no weight");
+        CHECK_STATUS(cbx_score(ctx, (cbx_score_kind)kind, v, 3, 2, d, none, s, NULL, &err), CBX_EINVAL, "no weight");
     }
-    CHECK_STATUS(cbx_score(ctx, CBX_SCORE_GEOMETRIC, bad, 2, 3, d, w, s, NULL, &err), CBX_EDOM, "a value of 0");
+    CHECK_STATUS(cbx_score(ctx, CBX_SCORE_GEOMETRIC, bad, 3, 2, d, w, s, NULL, &err), CBX_EDOM, "a value of 0");
+    CHECK_STATUS(cbx_score(ctx, CBX_SCORE_GEOMETRIC, v, 0, 2, d, NULL, s, NULL, &err), CBX_EINVAL, "no competitor");
+    CHECK(strstr(err.message, "'values'") != NULL, err.message);
+    CHECK_STATUS(cbx_score(ctx, CBX_SCORE_GEOMETRIC, v, 3, 0, d, NULL, s, NULL, &err), CBX_EINVAL, "no metric");
     cbx_ctx_free(ctx);
     cbx_test_alloc_check(&memory, "scores");
 }

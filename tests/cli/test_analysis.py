@@ -582,7 +582,7 @@ def an_unknown_order_is_refused(p):
     put("turned", 31, metric_defs={"t": {"name": "t", "unit": "s", "direction": "higher"}})
     one_sentence(run(p, "trend", "--changes", "--data", "turned", "--check", expect=2), "has direction 'lower' in run 'r0000' and 'higher' in run 'r0031'", "calibrax")
     for method in ("pelt", "binary", "window", "e-divisive"):
-        one_sentence(run(p, "trend", "--changes", "--data", "twice", "--method", method, "--check", expect=2), "'--check' needs '--method detector'", "calibrax")
+        one_sentence(run(p, "trend", "--changes", "--data", "twice", "--method", method, "--check", expect=2), "exclude each other", "calibrax")
 
 
 def alarms_and_proposals(p):

@@ -287,7 +287,7 @@ static void count_up(void *user, const cbx_alert *alert)
 
 static void books_are_sorted_and_cleared(void **state)
 {
-    cbx_alert_rule rule = { .metric = "load", .levels = { NAN, 1, NAN, 2 } };
+    cbx_alert_rule rule = { .metric = "load", .levels = { NAN, 1, NAN, 2 }, .raise_after = 1, .clear_after = 1 };
     cbx_alert own = { .metric = "disk", .severity = CBX_SEVERITY_ERROR, .value = 0.97, .threshold = NAN, .time_ns = 9 };
     const cbx_alert *found[2] = { 0 };
     cbx_ctx *ctx = context();
@@ -438,7 +438,7 @@ static void pipelines_recover(void **state)
     (void)state;
     opts.critical_rate = 0.1;
     CHECK_STATUS(cbx_health_create(ctx, &opts, &h, &err), CBX_EINVAL, "critical below degraded");
-    opts.critical_rate = 0;
+    opts.critical_rate = 0.5;
     opts.window = 20;
     CHECK_OK(cbx_health_create(ctx, &opts, &h, &err), &err, "create");
     for (unsigned k = 0; k < 100; k++) CHECK_OK(cbx_health_record(h, "a", 1, false, k, &err), &err, "record");
@@ -463,14 +463,14 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     heard words = { "", 0 };
     cbx_health *h = NULL;
     cbx_sink *s = NULL;
-    cbx_status st = cbx_alerts_create(ctx, 0, &a, NULL);
+    cbx_status st = cbx_alerts_create(ctx, 1000, &a, NULL);
 
     rule.metric = "x";
     rule.levels[1] = 1;
     if (!st) st = cbx_alerts_add_rule(a, &rule, NULL);
     if (!st) st = cbx_alerts_listen(a, hear, &words, NULL);
     if (!st) st = cbx_alerts_tell(a, &(cbx_alert){ .metric = "y", .severity = CBX_SEVERITY_INFO }, NULL);
-    if (!st) st = cbx_sink_create(ctx, CBX_SINK_FILE, path, 0, &s, NULL);
+    if (!st) st = cbx_sink_create(ctx, CBX_SINK_FILE, path, CBX_SINK_TIMEOUT_S, &s, NULL);
     if (!st) st = cbx_sink_send(s, &(cbx_alert){ .rule = "x", .metric = "x" }, 0, NULL);
     if (!st) st = cbx_health_create(ctx, NULL, &h, NULL);
     if (!st) st = cbx_health_record(h, "p", 1, true, 0, NULL);
@@ -523,18 +523,20 @@ static void words_of_series(void **state)
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         make_series(cases[i].slope, cases[i].noise, 0, i, cases[i].n, x);
-        CHECK_OK(cbx_tendency_find(ctx, x, cases[i].n, NAN, 0.95, &t, &err), &err, cases[i].why);
+        CHECK_OK(cbx_tendency_find(ctx, x, cases[i].n, CBX_TENDENCY_THRESHOLD, 0.95, &t, &err), &err, cases[i].why);
         CHECK_STR(cbx_tendency_name(t.kind, CBX_DIRECTION_INFO), cbx_tendency_name(cases[i].wanted, CBX_DIRECTION_INFO),
                   cases[i].why);
         CHECK_INT(t.n, cases[i].n, cases[i].why);
     }
-    CHECK_OK(cbx_tendency_find(ctx, (const double[]){ 1, NAN, 2, 3, INFINITY, 4, 5, 6 }, 8, NAN, 0.8, &t, &err), &err,
-             "holes");
+    CHECK_OK(cbx_tendency_find(ctx, (const double[]){ 1, NAN, 2, 3, INFINITY, 4, 5, 6 }, 8, CBX_TENDENCY_THRESHOLD, 0.8,
+                               &t, &err),
+             &err, "holes");
     CHECK(t.n == 6 && t.kind == CBX_TENDENCY_RISING, "are left out");
-    CHECK_OK(cbx_tendency_find(ctx, (const double[]){ -2, -1, 0, 1, 2 }, 5, NAN, 0.95, &t, &err), &err, "about 0");
+    CHECK_OK(cbx_tendency_find(ctx, (const double[]){ -2, -1, 0, 1, 2 }, 5, CBX_TENDENCY_THRESHOLD, 0.95, &t, &err),
+             &err, "about 0");
     CHECK(t.kind == CBX_TENDENCY_UNKNOWN && isnan(t.slope.value), "nothing to be a share of");
     CHECK_STATUS(cbx_tendency_find(ctx, x, 5, 0, 0.95, &t, &err), CBX_EINVAL, "threshold");
-    CHECK_STATUS(cbx_tendency_find(ctx, x, 5, NAN, 1, &t, &err), CBX_EINVAL, "level");
+    CHECK_STATUS(cbx_tendency_find(ctx, x, 5, CBX_TENDENCY_THRESHOLD, 1, &t, &err), CBX_EINVAL, "level");
     CHECK_STR(cbx_tendency_name(CBX_TENDENCY_RISING, CBX_DIRECTION_LOWER), "degrading", "where less is better");
     CHECK_STR(cbx_tendency_name(CBX_TENDENCY_RISING, CBX_DIRECTION_HIGHER), "improving", "where more is");
     CHECK_STR(cbx_tendency_name(CBX_TENDENCY_COUNT, CBX_DIRECTION_INFO), "?", "no such word");
@@ -572,7 +574,7 @@ static cbx_status find_tendency(cbx_ctx *ctx, void *user)
     cbx_tendency t;
     (void)user;
     make_series(0.01, 0.05, 0.5, 5, 40, x);
-    return cbx_tendency_find(ctx, x, 40, NAN, 0.95, &t, NULL);
+    return cbx_tendency_find(ctx, x, 40, CBX_TENDENCY_THRESHOLD, 0.95, &t, NULL);
 }
 
 static void tendency_without_memory(void **state)
@@ -775,24 +777,70 @@ static void patterns_without_memory(void **state)
     CHECK_GT(cbx_test_fail_each(find_patterns, NULL, "patterns"), 8, "allocations");
 }
 
+/* 0 is used where it is legal, else refused by name. */
+static void zero_is_no_default(void **state)
+{
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    static const char *const names[] = { "window", "least",       "slow",        "slow",
+                                         "keep",   "raise_after", "clear_after", "limit" };
+    cbx_health_opts opts[4] = { CBX_HEALTH_OPTS_INIT, CBX_HEALTH_OPTS_INIT, CBX_HEALTH_OPTS_INIT,
+                                CBX_HEALTH_OPTS_INIT };
+    cbx_health_opts strict = CBX_HEALTH_OPTS_INIT;
+    cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
+    cbx_health_report r;
+    cbx_health *h = NULL;
+    cbx_alerts *a = NULL;
+    cbx_sink *s = NULL;
+    cbx_tendency t;
+    double x[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+    size_t i = 0;
+
+    (void)state;
+    opts[0].window = 0;
+    opts[1].least = 0;
+    opts[2].degraded_slow = 0;
+    opts[3].critical_slow = 0;
+    for (; i < CBX_LEN(opts); i++) {
+        CHECK_STATUS(cbx_health_create(ctx, &opts[i], &h, &err), CBX_EINVAL, names[i]);
+        CHECK(strstr(err.message, names[i]) != NULL, err.message);
+    }
+    CHECK_STATUS(cbx_alerts_create(ctx, 0, &a, &err), CBX_EINVAL, names[i]);
+    CHECK(strstr(err.message, names[i++]) != NULL, err.message);
+    CHECK_OK(cbx_alerts_create(ctx, 1, &a, &err), &err, "one alert remembered");
+    rule.metric = "m";
+    rule.levels[1] = 1;
+    rule.raise_after = 0;
+    CHECK_STATUS(cbx_alerts_add_rule(a, &rule, &err), CBX_EINVAL, names[i]);
+    CHECK(strstr(err.message, names[i++]) != NULL, err.message);
+    rule.raise_after = 1;
+    rule.clear_after = 0;
+    CHECK_STATUS(cbx_alerts_add_rule(a, &rule, &err), CBX_EINVAL, names[i]);
+    CHECK(strstr(err.message, names[i++]) != NULL, err.message);
+    cbx_alerts_free(a);
+    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_COMMAND, "cat", 0, &s, &err), CBX_EINVAL, names[i]);
+    CHECK(strstr(err.message, names[i]) != NULL, err.message);
+    CHECK_STATUS(cbx_tendency_find(ctx, x, 10, NAN, 0.95, &t, &err), CBX_EINVAL, "a threshold that is not a number");
+    strict.degraded_rate = strict.critical_rate = 0;
+    CHECK_OK(cbx_health_create(ctx, &strict, &h, &err), &err, "no failure at all is allowed");
+    for (int k = 0; k < 20; k++) CHECK_OK(cbx_health_record(h, "p", 1, k != 7, 1, &err), &err, "record");
+    cbx_health_read(h, 0, 2, &r);
+    CHECK_STR(cbx_health_state_name(r.state), "critical", "one failure of 20");
+    cbx_health_free(h);
+    cbx_ctx_free(ctx);
+}
+
 TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_are_the_last_values),
-        cmocka_unit_test(windows_age_and_fail),
-        cmocka_unit_test(rules_step_by_step),
-        cmocka_unit_test(books_remember),
-        cmocka_unit_test(books_are_sorted_and_cleared),
-        cmocka_unit_test(every_state_is_reached),
-        cmocka_unit_test(states_waver_only_without_hysteresis),
-        cmocka_unit_test(pipelines_recover),
-        cmocka_unit_test(words_of_series),
-        cmocka_unit_test(level_series_seldom_move),
-        cmocka_unit_test(tendency_without_memory),
-        cmocka_unit_test(patterns_of_series),
-        cmocka_unit_test(series_without_patterns_are_quiet),
-        cmocka_unit_test(rules_of_patterns),
-        cmocka_unit_test(patterns_without_memory),
+        cmocka_unit_test(zero_is_no_default),       cmocka_unit_test(windows_are_the_last_values),
+        cmocka_unit_test(windows_age_and_fail),     cmocka_unit_test(rules_step_by_step),
+        cmocka_unit_test(books_remember),           cmocka_unit_test(books_are_sorted_and_cleared),
+        cmocka_unit_test(every_state_is_reached),   cmocka_unit_test(states_waver_only_without_hysteresis),
+        cmocka_unit_test(pipelines_recover),        cmocka_unit_test(words_of_series),
+        cmocka_unit_test(level_series_seldom_move), cmocka_unit_test(tendency_without_memory),
+        cmocka_unit_test(patterns_of_series),       cmocka_unit_test(series_without_patterns_are_quiet),
+        cmocka_unit_test(rules_of_patterns),        cmocka_unit_test(patterns_without_memory),
         cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void files_that_go_away(void **state)
     snprintf(path, sizeof path, "%s/alerts.jsonl", place);
     snprintf(aside, sizeof aside, "%s/alerts.1", place);
     CHECK_INT(mkdir(place, 0777), 0, "folder");
-    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, 0, &s, &err), &err, "file");
+    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, CBX_SINK_TIMEOUT_S, &s, &err), &err, "file");
     CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
     CHECK_INT(rename(path, aside), 0, "a rotation of logs");
     CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
@@ -78,7 +78,7 @@ static void a_line_that_was_cut(void **state)
     (void)state;
     cbx_test_folder(folder);
     snprintf(path, sizeof path, "%s/alerts.jsonl", folder);
-    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, 0, &s, &err), &err, "file");
+    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, CBX_SINK_TIMEOUT_S, &s, &err), &err, "file");
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &before);
     small = before;
@@ -111,12 +111,12 @@ static void receivers(void **state)
     (void)state;
     cbx_test_folder(folder);
     snprintf(path, sizeof path, "%s/alerts.jsonl", folder);
-    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, 0, &s, &err), &err, "file");
+    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, CBX_SINK_TIMEOUT_S, &s, &err), &err, "file");
     CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
     CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
     cbx_sink_free(s);
     snprintf(command, sizeof command, "cat >> %s", path);
-    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, command, 0, &s, &err), &err, "command");
+    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, command, CBX_SINK_TIMEOUT_S, &s, &err), &err, "command");
     CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
     cbx_sink_free(s);
     CHECK_OK(cbx_file_read(ctx, path, 0, &text, &len, &err), &err, "read");
@@ -129,7 +129,8 @@ static void receivers(void **state)
     CHECK_INT(len % 3, 0, "three equal lines");
     cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
 
-    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, "exit 3", 0, &s, &err), &err, "a command that fails");
+    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, "exit 3", CBX_SINK_TIMEOUT_S, &s, &err), &err,
+             "a command that fails");
     CHECK_STATUS(cbx_sink_send(s, &alert, 0, &err), CBX_ECHILD, "is known to fail");
     CHECK(strstr(err.message, "status 3"), "with its status");
     cbx_sink_free(s);
@@ -137,14 +138,15 @@ static void receivers(void **state)
     CHECK_STATUS(cbx_sink_send(s, &alert, 0, &err), CBX_ETIMEOUT, "is stopped");
     cbx_sink_free(s);
     if (access("/dev/full", W_OK) == 0) {
-        CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, "/dev/full", 0, &s, &err), &err, "a full disk");
+        CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, "/dev/full", CBX_SINK_TIMEOUT_S, &s, &err), &err, "a full disk");
         CHECK_STATUS(cbx_sink_send(s, &alert, 0, &err), CBX_ENOSPC, "says so");
         cbx_sink_free(s);
     }
-    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_FILE, folder, 0, &s, &err), CBX_EIO, "a folder is no file");
-    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_WEBHOOK, "file:///etc/passwd", 0, &s, &err), CBX_EINVAL,
+    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_FILE, folder, CBX_SINK_TIMEOUT_S, &s, &err), CBX_EIO,
+                 "a folder is no file");
+    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_WEBHOOK, "file:///etc/passwd", CBX_SINK_TIMEOUT_S, &s, &err), CBX_EINVAL,
                  "no web address");
-    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_COMMAND, "", 0, &s, &err), CBX_EINVAL, "nothing");
+    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_COMMAND, "", CBX_SINK_TIMEOUT_S, &s, &err), CBX_EINVAL, "nothing");
     cbx_test_folder_remove(folder);
     cbx_ctx_free(ctx);
 }

@@ -195,7 +195,7 @@ class Analysis(unittest.TestCase):
     def test_ranks(self):
         self.assertEqual([(r.index, r.rank) for r in analysis.rank([3.0, 1.0, math.nan, 1.0])], [(1, 1), (3, 1), (0, 3), (2, 0)])
         self.assertIsNone(analysis.rank([math.nan])[0].value)
-        self.assertEqual(analysis.score([[1.0, 2.0], [10.0, 5.0]], ["lower", "higher"]), (1.0, 0.5))
+        self.assertEqual(analysis.score([[1.0, 10.0], [2.0, 5.0]], ["lower", "higher"]), (1.0, 0.5))
         self.assertEqual(analysis.rank_stability([[1.0, 1.0], [2.0, 2.0]]), ((1.0, 0.0), (0.0, 1.0)))
         self.assertEqual(analysis.pareto([[1, 2], [2, 1], [2, 2]], "lower"), (0, 1))
         self.assertEqual(analysis.pareto([[1, 2], [2, 1], [2, 2]], ["higher", "higher"]), (2,))

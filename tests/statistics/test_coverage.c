@@ -120,7 +120,7 @@ static void print_table(size_t runs)
         for (int lognormal = 0; lognormal < (m == SHIFT ? 1 : 2); lognormal++) {
             printf("| %s | %s |", names[m], lognormal ? "log-normal" : "normal");
             for (size_t i = 0; i < CBX_LEN(sizes); i++) {
-                double attained, share = coverage((method)m, sizes[i], lognormal, runs, &attained);
+                double attained = 0, share = coverage((method)m, sizes[i], lognormal, runs, &attained);
                 if (attained == 0)
                     printf(" none |");
                 else if (m <= SHIFT)

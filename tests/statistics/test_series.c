@@ -11,6 +11,7 @@
 #include "calibrax/statistics/series.h"
 #include "calibrax/statistics/slope.h"
 #include "calibrax/statistics/steady.h"
+#include "calibrax/statistics/test.h"
 #include "calibrax/statistics/variance.h"
 #include "counted.h"
 #include "dip_answers.h"
@@ -117,7 +118,7 @@ static double seen_modes(size_t n, double cv, double slow, double factor, bool l
             double z = cv * cbx_rng_normal(&rng);
             x[i] = (lognormal ? exp(z) : 1 + z) * (cbx_rng_uniform(&rng) < slow ? factor : 1) * 40e-9;
         }
-        CHECK_OK(cbx_stat_modes(ctx, x, n, 0, modes, 4, &count, &err), &err, "modes");
+        CHECK_OK(cbx_stat_modes(ctx, x, n, CBX_MODES_RESOLUTION, modes, 4, &count, &err), &err, "modes");
         seen += count > 1;
     }
     return (double)seen / RUNS;
@@ -135,14 +136,14 @@ static void modes_are_found(void **state)
     CHECK_LE(seen_modes(31, 0.03, 0, 1, false), 0.02, "normal launches have one mode");
     CHECK_LE(seen_modes(31, 0.5, 0, 1, true), 0.02, "skewed ones, too");
     CHECK_LE(seen_modes(11, 0.03, 0, 1, false), 0.05, "and few");
-    CHECK_OK(cbx_stat_modes(ctx, two, 10, 0, m, 2, &count, &err), &err, "two");
+    CHECK_OK(cbx_stat_modes(ctx, two, 10, CBX_MODES_RESOLUTION, m, 2, &count, &err), &err, "two");
     CHECK(count == 2 && m[0].count == 7 && m[1].count == 3 && m[1].low == 13.7 && m[1].center == 13.8, "two modes");
     CHECK_LE(fabs(m[1].share - 0.3), 1e-15, "share");
-    CHECK_OK(cbx_stat_modes(ctx, two, 10, 0, m, 0, &count, &err), &err, "no room");
+    CHECK_OK(cbx_stat_modes(ctx, two, 10, CBX_MODES_RESOLUTION, m, 0, &count, &err), &err, "no room");
     CHECK_INT(count, 2, "they are counted all the same");
-    CHECK_OK(cbx_stat_modes(ctx, same, 4, 0, m, 2, &count, &err), &err, "constant");
+    CHECK_OK(cbx_stat_modes(ctx, same, 4, CBX_MODES_RESOLUTION, m, 2, &count, &err), &err, "constant");
     CHECK(count == 1 && m[0].count == 4, "a constant is one mode");
-    CHECK_OK(cbx_stat_modes(ctx, same, 1, 0, m, 2, &count, &err), &err, "one");
+    CHECK_OK(cbx_stat_modes(ctx, same, 1, CBX_MODES_RESOLUTION, m, 2, &count, &err), &err, "one");
     CHECK_INT(count, 1, "one value");
     CHECK_STATUS(cbx_stat_modes(ctx, same, 4, -1, m, 2, &count, &err), CBX_EINVAL, "resolution");
 }
@@ -182,13 +183,13 @@ static void the_dip(void **state)
     CHECK_OK(cbx_stat_test_dip(ctx, dip_answers[30].x, 60, 999, 3, &t, &err), &err, "a seed");
     CHECK_OK(cbx_stat_test_dip(ctx, dip_answers[30].x, 60, 999, 3, &again, &err), &err, "the same");
     CHECK(t.p == again.p && t.p == t.p_greater && t.p >= 1e-3 && t.p_less == 1, "the same p");
-    CHECK_OK(cbx_stat_test_dip(ctx, same, 5, 0, 0, &t, &err), &err, "constant");
+    CHECK_OK(cbx_stat_test_dip(ctx, same, 5, CBX_DIP_DRAWS, 0, &t, &err), &err, "constant");
     CHECK(t.statistic == 0.1 && t.p == 1, "a constant has one mode");
-    CHECK_OK(cbx_stat_test_dip(ctx, same, 1, 0, 0, &t, &err), &err, "one");
+    CHECK_OK(cbx_stat_test_dip(ctx, same, 1, CBX_DIP_DRAWS, 0, &t, &err), &err, "one");
     CHECK(t.statistic == 0.5 && t.p == 1, "so has a value");
-    CHECK_STATUS(cbx_stat_test_dip(ctx, same, 0, 0, 0, &t, &err), CBX_EINVAL, "nothing");
+    CHECK_STATUS(cbx_stat_test_dip(ctx, same, CBX_DIP_DRAWS, 0, 0, &t, &err), CBX_EINVAL, "nothing");
     CHECK_STATUS(cbx_stat_test_dip(ctx, same, 5, (size_t)1 << 40, 0, &t, &err), CBX_EINVAL, "draws without end");
-    CHECK_STATUS(cbx_stat_test_dip(ctx, (double[]){ 1, NAN, 2 }, 3, 0, 0, &t, &err), CBX_EDOM, "no number");
+    CHECK_STATUS(cbx_stat_test_dip(ctx, (double[]){ 1, NAN, 2 }, 3, CBX_DIP_DRAWS, 0, &t, &err), CBX_EDOM, "no number");
 }
 
 /* ---- steady state ---- */
@@ -530,9 +531,59 @@ static void slopes_as_scipy_has_them(void **state)
     CHECK_STATUS(cbx_stat_theil_sen(ctx, (const double[]){ 1, NAN, 2 }, 3, 1, 0.95, &i, &err), CBX_EDOM, "no number");
 }
 
+/* 0 is a value like any other: used where it is legal, else refused by name.  It is never a default. */
+static void zero_is_no_default(void **state)
+{
+    static const double x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+    cbx_boot_opts boot = CBX_BOOT_OPTS_INIT;
+    cbx_sequence_opts sequence = CBX_SEQUENCE_OPTS_INIT;
+    cbx_steady_opts steady = CBX_STEADY_OPTS_INIT;
+    cbx_permutation_opts permutation = CBX_PERMUTATION_OPTS_INIT;
+    cbx_detectable_opts detectable = CBX_DETECTABLE_OPTS_INIT;
+    cbx_sequence seq;
+    cbx_steady st;
+    cbx_interval iv;
+    cbx_test t;
+    cbx_mode modes[12];
+    size_t count;
+    double v;
+
+    (void)state;
+    boot.level = 0;
+    CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 12, NULL, 0, &boot, &iv, &err), CBX_EINVAL, "a level of 0");
+    CHECK(strstr(err.message, "level") != NULL, err.message);
+    boot = (cbx_boot_opts)CBX_BOOT_OPTS_INIT;
+    boot.resamples = 0;
+    CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 12, NULL, 0, &boot, &iv, &err), CBX_EINVAL, "no resamples");
+    CHECK(strstr(err.message, "resamples") != NULL, err.message);
+    sequence.level = 0;
+    CHECK_STATUS(cbx_sequence_init(&seq, &sequence, &err), CBX_EINVAL, "a level of 0");
+    sequence = (cbx_sequence_opts)CBX_SEQUENCE_OPTS_INIT;
+    sequence.planned = 0;
+    CHECK_STATUS(cbx_sequence_init(&seq, &sequence, &err), CBX_EINVAL, "a plan of 0");
+    steady.tail = 0;
+    CHECK_STATUS(cbx_stat_steady(ctx, x, 12, &steady, &st, NULL, 0, &err), CBX_EINVAL, "no tail");
+    steady = (cbx_steady_opts)CBX_STEADY_OPTS_INIT;
+    steady.tolerance = 0;
+    CHECK_OK(cbx_stat_steady(ctx, x, 12, &steady, &st, NULL, 0, &err), &err, "levels that must be equal");
+    permutation.permutations = 0;
+    CHECK_STATUS(cbx_stat_test_permutation(ctx, x, 6, x + 6, 6, &permutation, &t, &err), CBX_EINVAL, "no permutations");
+    detectable.alpha = 0;
+    CHECK_STATUS(cbx_stat_detectable_ratio(ctx, x, 12, 10, &detectable, &v, &err), CBX_EINVAL, "an alpha of 0");
+    detectable = (cbx_detectable_opts)CBX_DETECTABLE_OPTS_INIT;
+    detectable.power = 0;
+    CHECK_STATUS(cbx_stat_detectable_ratio(ctx, x, 12, 10, &detectable, &v, &err), CBX_EINVAL, "a power of 0");
+    detectable = (cbx_detectable_opts)CBX_DETECTABLE_OPTS_INIT;
+    detectable.runs = 0;
+    CHECK_STATUS(cbx_stat_detectable_ratio(ctx, x, 12, 10, &detectable, &v, &err), CBX_EINVAL, "no runs");
+    CHECK_STATUS(cbx_stat_test_dip(ctx, x, 12, 0, 1, &t, &err), CBX_EINVAL, "no draws");
+    CHECK_OK(cbx_stat_modes(ctx, x, 12, 0, modes, 12, &count, &err), &err, "a resolution of 0");
+}
+
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zero_is_no_default),
         cmocka_unit_test(effective_size_of_ar1),
         cmocka_unit_test(batches_restore_the_level),
         cmocka_unit_test(order_is_tested),

@@ -385,7 +385,7 @@ static cbx_status all_of_them(cbx_ctx *c, void *user)
     if (!st) st = cbx_stat_batch_means(c, x, 6, 3, 0.9, &iv, NULL);
     if (!st) st = cbx_stat_test_order(c, x, 6, &t, NULL);
     if (!st) st = cbx_stat_test_runs(c, x, 6, CBX_TEST_AUTO, &t, NULL);
-    if (!st) st = cbx_stat_modes(c, x, 6, 0, modes, 2, &count, NULL);
+    if (!st) st = cbx_stat_modes(c, x, 6, CBX_MODES_RESOLUTION, modes, 2, &count, NULL);
     if (!st) st = cbx_stat_test_dip(c, x, 6, 9, 1, &t, NULL);
     return st;
 }

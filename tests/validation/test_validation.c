@@ -93,7 +93,7 @@ static void series(void **state)
     } cases[] = {
         { { 1, 0.5, 0.2, 0.09, 0.04, 0.02 },
           6,
-          0,
+          1,
           CBX_CONVERGENCE_CONVERGING,
           CBX_TOLERANCE_MET,
           4,
@@ -101,14 +101,14 @@ static void series(void **state)
           "falls and stays" },
         { { 1, 0.05, 0.9, 0.8, 0.7, 0.6 },
           6,
-          0,
+          1,
           CBX_CONVERGENCE_STALLED,
           CBX_TOLERANCE_TRANSIENT,
           0,
           2,
           "a passing dip" },
-        { { 0.01, 0.1, 1, 10, 100, 1000 }, 6, 0, CBX_CONVERGENCE_DIVERGING, CBX_TOLERANCE_TRANSIENT, 0, 1, "grows" },
-        { { 1, 1, 1, 1, 1, 1 }, 6, 0, CBX_CONVERGENCE_STALLED, CBX_TOLERANCE_NEVER, 0, 0, "stays where it is" },
+        { { 0.01, 0.1, 1, 10, 100, 1000 }, 6, 1, CBX_CONVERGENCE_DIVERGING, CBX_TOLERANCE_TRANSIENT, 0, 1, "grows" },
+        { { 1, 1, 1, 1, 1, 1 }, 6, 1, CBX_CONVERGENCE_STALLED, CBX_TOLERANCE_NEVER, 0, 0, "stays where it is" },
         { { 1, 0.5, 0.2, 0.09, 0.2, 0.09 },
           6,
           2,
@@ -118,11 +118,11 @@ static void series(void **state)
           4,
           "not held" },
         { { 1, 0.5, 0.2, 0.2, 0.09, 0.09 }, 6, 2, CBX_CONVERGENCE_CONVERGING, CBX_TOLERANCE_MET, 5, 5, "held" },
-        { { 0 }, 0, 0, CBX_CONVERGENCE_EMPTY, CBX_TOLERANCE_UNKNOWN, 0, 0, "nothing meets nothing" },
-        { { 0.05 }, 1, 0, CBX_CONVERGENCE_TOO_SHORT, CBX_TOLERANCE_MET, 1, 1, "one value" },
-        { { 1, NAN, 0.01 }, 3, 0, CBX_CONVERGENCE_NOT_AN_ERROR, CBX_TOLERANCE_UNKNOWN, 0, 0, "a hole" },
-        { { 1, -0.5 }, 2, 0, CBX_CONVERGENCE_NOT_AN_ERROR, CBX_TOLERANCE_UNKNOWN, 0, 0, "an error is not negative" },
-        { { 1, 0, 0, 0 }, 4, 0, CBX_CONVERGENCE_STALLED, CBX_TOLERANCE_MET, 2, 2, "exactly right, and flat since" },
+        { { 0 }, 0, 1, CBX_CONVERGENCE_EMPTY, CBX_TOLERANCE_UNKNOWN, 0, 0, "nothing meets nothing" },
+        { { 0.05 }, 1, 1, CBX_CONVERGENCE_TOO_SHORT, CBX_TOLERANCE_MET, 1, 1, "one value" },
+        { { 1, NAN, 0.01 }, 3, 1, CBX_CONVERGENCE_NOT_AN_ERROR, CBX_TOLERANCE_UNKNOWN, 0, 0, "a hole" },
+        { { 1, -0.5 }, 2, 1, CBX_CONVERGENCE_NOT_AN_ERROR, CBX_TOLERANCE_UNKNOWN, 0, 0, "an error is not negative" },
+        { { 1, 0, 0, 0 }, 4, 1, CBX_CONVERGENCE_STALLED, CBX_TOLERANCE_MET, 2, 2, "exactly right, and flat since" },
     };
     const double tolerance = 0.1;
     (void)state;
@@ -150,10 +150,10 @@ static void rates_and_orders(void **state)
 
     (void)state;
     for (size_t i = 0; i < 20; i++) v[i] = 3 * pow(0.5, (double)i);
-    CHECK_OK(cbx_convergence_check(v, 20, NULL, 0, 0, &r, NULL, &err), &err, "halves");
+    CHECK_OK(cbx_convergence_check(v, 20, NULL, 0, 1, &r, NULL, &err), &err, "halves");
     CHECK_LE(fabs(r.rate - log(2)), 1e-12, "by ln 2 an iteration");
     for (size_t i = 0; i < 20; i++) v[i] = pow(2, (double)i);
-    CHECK_OK(cbx_convergence_check(v, 20, NULL, 0, 0, &r, NULL, &err), &err, "doubles");
+    CHECK_OK(cbx_convergence_check(v, 20, NULL, 0, 1, &r, NULL, &err), &err, "doubles");
     CHECK_LE(fabs(r.rate + log(2)), 1e-12, "a rate has a sign");
     for (size_t i = 0; i < 4; i++) e[i] = 7 * h[i] * h[i];
     CHECK_OK(cbx_convergence_order(h, e, 4, &order, &error, &err), &err, "order");
@@ -164,11 +164,12 @@ static void rates_and_orders(void **state)
     CHECK_STATUS(cbx_convergence_order(h, e, 4, &order, NULL, &err), CBX_EDOM, "a step of 0");
     h[0] = h[1] = 0.1;
     CHECK_STATUS(cbx_convergence_order(h, e, 2, &order, NULL, &err), CBX_EINVAL, "one step twice");
-    CHECK_STATUS(cbx_convergence_check(v, 2, &bad, 1, 0, &r, t, &err), CBX_EINVAL, "a tolerance below 0");
+    CHECK_STATUS(cbx_convergence_check(v, 2, &bad, 1, 1, &r, t, &err), CBX_EINVAL, "a tolerance below 0");
+    CHECK_STATUS(cbx_convergence_check(v, 2, NULL, 0, 0, &r, NULL, &err), CBX_EINVAL, "nothing to hold");
 
     const double tolerances[3] = { 1, 0.1, 0.01 }, a[3] = { 1, 0.05, 0.05 }, b[3] = { 1, 0.5, 0.005 };
-    CHECK_OK(cbx_convergence_check(a, 3, tolerances, 3, 0, &r, t, &err), &err, "first");
-    CHECK_OK(cbx_convergence_check(b, 3, tolerances, 3, 0, &r, t + 3, &err), &err, "second");
+    CHECK_OK(cbx_convergence_check(a, 3, tolerances, 3, 1, &r, t, &err), &err, "first");
+    CHECK_OK(cbx_convergence_check(b, 3, tolerances, 3, 1, &r, t + 3, &err), &err, "second");
     CHECK(cbx_convergence_tightest(t, 2, 3) == 0.1, "what both met");
     CHECK(cbx_convergence_tightest(t + 3, 1, 3) == 0.01, "what one met");
     CHECK(isnan(cbx_convergence_tightest(t, 0, 3)), "no series met nothing");
@@ -185,7 +186,7 @@ static cbx_status whole_report(cbx_ctx *ctx, void *user)
     cbx_status st = cbx_validation_create(ctx, "kernel", "a table", &v, &err);
 
     if (!st) st = cbx_validation_add_accuracy(v, &def, &achieved, 0.6, &err);
-    if (!st) st = cbx_validation_add_convergence(v, "residual", errors, 3, 0.05, 0, &err);
+    if (!st) st = cbx_validation_add_convergence(v, "residual", errors, 3, 0.05, 1, &err);
     if (!st && user) {
         CHECK(cbx_validation_passed(v), "both");
         CHECK_STATUS(cbx_validation_add_accuracy(v, &def, &achieved, 0.6, &err), CBX_EEXIST, "twice");
@@ -221,7 +222,7 @@ static void reports(void **state)
     CHECK_STATUS(cbx_validation_create(ctx, "", "x", &v, &err), CBX_EINVAL, "without a name");
     CHECK_OK(cbx_validation_create(ctx, "nothing", "x", &v, &err), &err, "empty");
     CHECK(!cbx_validation_passed(v), "an empty report shows nothing");
-    CHECK_OK(cbx_validation_add_convergence(v, "none", NULL, 0, 1, 0, &err), &err, "an empty series");
+    CHECK_OK(cbx_validation_add_convergence(v, "none", NULL, 0, 1, 1, &err), &err, "an empty series");
     CHECK(!cbx_validation_passed(v), "an empty series does neither");
     CHECK_INT(cbx_validation_checks(v), 1, "but was looked at");
     cbx_validation_free(v);
@@ -300,7 +301,7 @@ static void frameworks_as_a_table(void **state)
     CHECK(!cbx_framework_metrics_metric(f, 3) && !cbx_framework_metrics_framework(f, 3), "past the end");
     for (size_t m = 0; m < 3; m++)
         for (size_t i = 0; i < 3; i++) {
-            double v = cbx_framework_metrics_values(f)[3 * m + i];
+            double v = cbx_framework_metrics_values(f)[3 * i + m];
             CHECK(isnan(wanted[m][i]) ? isnan(v) : v == wanted[m][i], "cell");
         }
     CHECK(cbx_framework_metrics_measured(f, 1, 1), "a NaN that was measured");

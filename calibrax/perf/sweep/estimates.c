@@ -36,7 +36,8 @@ static cbx_status put_modes(cbx_ctx *ctx, cbx_arena *arena, const double *median
     cbx_mode modes[MOST_MODES];
     cbx_row_mode *kept;
     size_t count = 0;
-    cbx_status st = n < 2 ? CBX_EINVAL : cbx_stat_modes(ctx, medians, n, 0, modes, MOST_MODES, &count, NULL);
+    cbx_status st = n < 2 ? CBX_EINVAL
+                          : cbx_stat_modes(ctx, medians, n, CBX_MODES_RESOLUTION, modes, MOST_MODES, &count, NULL);
 
     if (st) return st == CBX_ENOMEM ? no_memory(err) : CBX_OK;
     kept = cbx_arena_calloc(arena, MOST_MODES, sizeof *kept);
