@@ -173,8 +173,7 @@ static int read_common(const ranking *k, common *all)
         status = begin_row(k, all->rows[i], &r);
         if (status) break;
         all->directions[i] = r.row.direction;
-        for (size_t c = 0; c < r.row.ncells; c++)
-            all->values[r.cells[c].competitor * all->n + i] = r.cells[c].value;
+        for (size_t c = 0; c < r.row.ncells; c++) all->values[r.cells[c].competitor * all->n + i] = r.cells[c].value;
         cbx_arena_clear(&r.arena);
     }
     return status;

@@ -105,7 +105,7 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
         size_t from = k ? index[k - 1] : 0, to = k + 1 < count ? index[k + 1] : s->n;
         double before = mean_of(s->values, from, index[k]), after = mean_of(s->values, index[k], to);
         list[k] = (cbx_change){ index[k], before, after, before != 0 ? (after - before) / fabs(before) : INFINITY,
-                                NAN, false };
+                                NAN,      false };
     }
     s->found = cbx_arena_calloc(run->arena, count, sizeof *s->found);
     if (!s->found) return no_memory(run);
@@ -442,7 +442,10 @@ static void put_change(const changes *c, const series *s, const change *f, colum
                        judgement_words[f->judged], isnew, 100 * f->again.value, 100 * f->again.lower,
                        100 * f->again.upper);
     else
-        columns_printf(table, how, "%s%s%s%s", side, f->c.alarm || c->a->method ? "" : *side ? ", proposed" : "proposed",
+        columns_printf(table, how, "%s%s%s%s", side,
+                       f->c.alarm || c->a->method ? ""
+                       : *side                    ? ", proposed"
+                                                  : "proposed",
                        f->judged ? ", undecided: too few samples" : "", isnew);
 }
 
