@@ -528,9 +528,8 @@ static void words_of_series(void **state)
                   cases[i].why);
         CHECK_INT(t.n, cases[i].n, cases[i].why);
     }
-    CHECK_OK(cbx_tendency_find(ctx, (const double[]){ 1, NAN, 2, 3, INFINITY, 4, 5, 6 }, 8, CBX_TENDENCY_THRESHOLD, 0.8,
-                               &t, &err),
-             &err, "holes");
+    CHECK_OK(cbx_tendency_find(ctx, (const double[]){ 1, NAN, 2, 3, INFINITY, 4, 5, 6 }, 8, 0.01, 0.8, &t, &err), &err,
+             "holes");
     CHECK(t.n == 6 && t.kind == CBX_TENDENCY_RISING, "are left out");
     CHECK_OK(cbx_tendency_find(ctx, (const double[]){ -2, -1, 0, 1, 2 }, 5, CBX_TENDENCY_THRESHOLD, 0.95, &t, &err),
              &err, "about 0");
