@@ -14,7 +14,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/storage/row_index_parts.h"
 #include "calibrax/storage/row_table.h"
-#include "calibrax/storage/store_parts.h"
+#include "calibrax/storage/store_internal.h"
 
 #define DISK_BYTES (4 << 20)  /* an index on disk pays from here on */
 #define KEEP_BYTES (64 << 20) /* rows of an index in memory are kept up to here */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "calibrax/core/run_stream.h"
-#include "calibrax/storage/store_parts.h"
+#include "calibrax/storage/store_internal.h"
 
 #define LOCK_WAIT_NS 30000000000u
 #define NEAREST_MOST 4096 /* ids that are looked at for "did you mean" */
@@ -45,14 +45,24 @@ cbx_status cbx__store_check_file(const char *path, cbx_err *err)
     return lstat(path, &s) == 0 ? cbx_fail(err, CBX_EIO, "'%s': %s", path, cbx__link_to_nothing) : CBX_OK;
 }
 
-static cbx_status check_folders(const cbx_store *s, const cbx_store_opts *o, cbx_err *err)
+/* A store of rows alone has no runs yet. */
+static cbx_status check_folders(cbx_store *s, const cbx_store_opts *o, cbx_err *err)
 {
+    cbx__store_case *cases;
+    cbx_arena arena;
+    cbx_status st;
+    size_t n = 0;
+
     if (o->create_late) return CBX_OK;
     if (o->create) return make_folders(s, err);
     if (!cbx_path_exists(s->root)) return cbx_fail(err, CBX_ENOENT, "there is no store '%s'", s->root);
-    if (!cbx_path_exists(s->runs))
-        return cbx_fail(err, CBX_ENOENT, "'%s' is not a store: it has no folder 'runs'", s->root);
-    return cbx__store_check_file(s->config, err);
+    if (cbx_path_exists(s->runs)) return cbx__store_check_file(s->config, err);
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    st = cbx__store_cases(s, &arena, &cases, &n, err);
+    cbx_arena_clear(&arena);
+    s->late = n > 0;
+    if (st || n) return st;
+    return cbx_fail(err, CBX_ENOENT, "'%s' is not a store: it has no folder 'runs' and no rows", s->root);
 }
 
 cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *opts, cbx_store **out, cbx_err *err)

@@ -4,7 +4,8 @@
  *     <root>/runs/<id>.json           one run a file (core/run.h), the truth
  *     <root>/baselines/<name>.json    a byte copy of a run; "main" is the one that the Python package knows
  *     <root>/config.json              optional: {"metric_defs": {...}}, definitions for runs that carry none
- *     <root>/index.sqlite             a cache: delete it, and the next query makes it again
+ *     <root>/<case>/<run_id>.jsonl    rows of nperf (storage/row.h), with raw launches beside them; care is taken of them as of runs
+ *     <root>/index.sqlite             a cache of both: delete it, and the next query makes it again
  *
  * Every write is temporary file, fsync, rename, under the lock <root>/.lock: readers never see a part of a file, and
  * writers in different processes never lose each other's runs.  A file that cannot be read is reported by name
@@ -183,13 +184,14 @@ CBX_API void cbx_store_report_clear(cbx_store_report *report);
 /** Files that the last query could not read: what a listing has to mention.  Looks itself only if nothing was asked before. */
 CBX_API cbx_status cbx_store_problems(cbx_store *store, cbx_store_report *out, cbx_err *err);
 /**
- * Reads every file anew: JSON, schema, file name against id, content against the hash in the index, leftover
- * temporaries, baselines without their run (no problem, but counted as one if the copy cannot be read).
+ * Reads every file again: JSON, schema, file name against id, content against the hash in the index, leftover
+ * temporaries, baselines without their run (no problem, but counted as one if the copy cannot be read); rows, line by line, their
+ * schema, and raw launches.
  */
 CBX_API cbx_status cbx_store_verify(cbx_store *store, cbx_store_report *out, cbx_err *err);
 
 typedef struct cbx_store_keep {
-    size_t newest;    /* runs kept of each branch and machine; 0: all */
+    size_t newest;    /* runs kept of each branch and machine, and of rows of each case; 0: all */
     int64_t since_us; /* runs from here on are kept in any case; 0: none */
     bool dry;         /* say only */
 } cbx_store_keep;
@@ -197,7 +199,10 @@ typedef struct cbx_store_keep {
 CBX_API cbx_status cbx_store_compact(cbx_store *store, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err);
 /** Rewrites runs of older schemas in the present one, ids and times unchanged; equal content costs nothing. */
 CBX_API cbx_status cbx_store_migrate(cbx_store *store, bool dry, cbx_store_report *out, cbx_err *err);
-/** Copies the runs of a query into another store (made if missing), and config.json if that has none.  @return also CBX_EINVAL: the store itself */
+/**
+ * Copies the runs of a query into another store (made if missing), config.json if that has none, and the rows, unless the query asks for
+ * more than a time.  @return also CBX_EINVAL: the store itself
+ */
 CBX_API cbx_status cbx_store_export(cbx_store *store, const cbx_store_query *query, const char *root,
                                     cbx_store_report *out, cbx_err *err);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "calibrax/storage/store_parts.h"
+#include "calibrax/storage/store_internal.h"
 #include "calibrax/storage/store_scan.h"
 
 /* --- reports --- */
@@ -21,36 +21,22 @@ void cbx_store_report_clear(cbx_store_report *report)
     *report = (cbx_store_report){ 0 };
 }
 
-typedef struct findings {
-    cbx_store_report *out;
-    cbx_store_problem *problems;
-    size_t room;
-} findings;
-
-static cbx_status found(findings *f, const char *file, const char *message, cbx_err *err)
+cbx_status cbx__store_found(cbx__store_findings *f, const char *file, const char *message, cbx_err *err)
 {
-    cbx_store_report *out = f->out;
+    cbx_arena *arena = &f->out->arena;
+    cbx_allocator al = cbx_arena_allocator(arena);
+    const cbx_store_problem p = { cbx_arena_strdup(arena, file), cbx_arena_strdup(arena, message) };
 
-    if (out->nproblems == f->room) {
-        size_t room = f->room ? 2 * f->room : 16;
-        cbx_store_problem *more = cbx_arena_calloc(&out->arena, room, sizeof *more);
-        if (!more) return cbx__store_no_memory(err);
-        if (f->room) memcpy(more, f->problems, f->room * sizeof *more);
-        f->problems = more;
-        f->room = room;
-    }
-    f->problems[out->nproblems] = (cbx_store_problem){ cbx_arena_strdup(&out->arena, file),
-                                                       cbx_arena_strdup(&out->arena, message) };
-    if (!f->problems[out->nproblems].file || !f->problems[out->nproblems].message) return cbx__store_no_memory(err);
-    out->nproblems++;
-    out->problems = f->problems;
+    if (!p.file || !p.message || !cbx_list_push(&al, &f->problems, p)) return cbx__store_no_memory(err);
+    f->out->problems = f->problems.items;
+    f->out->nproblems = f->problems.n;
     return CBX_OK;
 }
 
 cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
 {
     static const char torn[] = "SELECT 'runs/' || name, problem FROM run WHERE problem IS NOT NULL ORDER BY name";
-    findings f = { .out = out };
+    cbx__store_findings f = { .out = out };
     cbx__index *ix = NULL;
     cbx__select *q = NULL;
     cbx_status st;
@@ -58,14 +44,16 @@ cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
     report_init(s, out);
     st = cbx__store_last_look(s, &ix, err);
     if (!st) st = cbx__select_open(ix, torn, &q, err);
-    while (!st && cbx__select_next(q)) st = found(&f, cbx__select_text(q, 0), cbx__select_text(q, 1), err);
+    while (!st && cbx__select_next(q)) st = cbx__store_found(&f, cbx__select_text(q, 0), cbx__select_text(q, 1), err);
     return cbx__select_end(q, st, err);
 }
 
 /* --- verification --- */
 
+const char cbx__store_leftover[] = "a temporary file of a process that was killed; 'calibrax store compact' removes it";
+
 typedef struct verifier {
-    findings f;
+    cbx__store_findings f;
     cbx_store *store;
     cbx__index *ix;
 } verifier;
@@ -97,12 +85,12 @@ static cbx_status verify_file(void *user, const cbx__scan_file *file, cbx_err *e
     st = known_hash(v->ix, file->name, hash, err);
     v->f.out->files++;
     snprintf(name, sizeof name, "runs/%s", file->name);
-    if (!st && file->problem) return found(&v->f, name, file->problem, err);
+    if (!st && file->problem) return cbx__store_found(&v->f, name, file->problem, err);
     if (!st && file->hash && hash[0] && strcmp(hash, file->hash) != 0)
-        return found(&v->f, name,
-                     "its bytes changed while its size and times did not: the disk, or someone who set "
-                     "the clock back",
-                     err);
+        return cbx__store_found(&v->f, name,
+                                "its bytes changed while its size and times did not: the disk, or someone who set "
+                                "the clock back",
+                                err);
     return st;
 }
 
@@ -112,6 +100,7 @@ static cbx_status verify_runs(verifier *v, cbx_err *err)
     cbx__scan scan;
     cbx_status st;
 
+    if (!cbx_path_exists(v->store->runs)) return CBX_OK; /* a store of rows alone */
     cbx_arena_init(&arena, cbx_ctx_allocator(v->store->ctx));
     st = cbx__scan_folder(v->store->ctx, v->store->runs, &arena, &scan, err);
     if (!st) st = cbx__scan_read(&scan, verify_file, v, err);
@@ -135,7 +124,7 @@ static cbx_status verify_baselines(verifier *v, cbx_err *err)
         if (!file || read == CBX_ENOMEM)
             st = cbx__store_no_memory(err);
         else if (read)
-            st = found(&v->f, file, why.message, err);
+            st = cbx__store_found(&v->f, file, why.message, err);
         cbx_run_free(run);
     }
     return st;
@@ -152,7 +141,7 @@ static cbx_status verify_config(verifier *v, cbx_err *err)
     st = cbx_run_defs_read(v->store->ctx, v->store->config, &run, &why);
     cbx_run_free(run);
     if (st == CBX_ENOMEM) return cbx__store_no_memory(err);
-    return st ? found(&v->f, "config.json", why.message, err) : CBX_OK;
+    return st ? cbx__store_found(&v->f, "config.json", why.message, err) : CBX_OK;
 }
 
 /* What a killed writer left: no reader looks at it, compaction removes it. */
@@ -175,9 +164,7 @@ static cbx_status verify_leftovers(verifier *v, const char *folder, const char *
 
     for (size_t i = 0; !st && i < n; i++) {
         const char *file = cbx_arena_printf(&out->arena, "%s%s", shown, names[i]);
-        st = file ? found(&v->f, file, "a temporary that a killed process left; 'calibrax store compact' removes it",
-                          err)
-                  : cbx__store_no_memory(err);
+        st = file ? cbx__store_found(&v->f, file, cbx__store_leftover, err) : cbx__store_no_memory(err);
     }
     return st;
 }
@@ -199,7 +186,8 @@ cbx_status cbx_store_verify(cbx_store *s, cbx_store_report *out, cbx_err *err)
     if (!st) st = verify_config(&v, err);
     if (!st) st = verify_leftovers(&v, s->runs, "runs/", err);
     if (!st) st = verify_leftovers(&v, s->baselines, "baselines/", err);
-    if (!st && out->nproblems) qsort(v.f.problems, out->nproblems, sizeof *v.f.problems, by_file);
+    if (!st) st = cbx__store_verify_rows(s, &v.f, err);
+    if (!st && out->nproblems) qsort(v.f.problems.items, out->nproblems, sizeof *v.f.problems.items, by_file);
     return st;
 }
 
@@ -308,6 +296,7 @@ cbx_status cbx_store_compact(cbx_store *s, const cbx_store_keep *keep, cbx_store
     if (!st) st = remove_leftovers(s, s->runs, k->dry, out, err);
     if (!st) st = remove_leftovers(s, s->baselines, k->dry, out, err);
     cbx_lock_release(lock);
+    if (!st) st = cbx__store_compact_rows(s, k, out, err);
     if (!st && !k->dry) st = cbx__store_index(s, &ix, err);
     if (!st && !k->dry) st = cbx__index_vacuum(ix, err);
     return st;

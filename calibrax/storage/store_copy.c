@@ -7,7 +7,7 @@
 
 #include "calibrax/base/file_batch.h"
 #include "calibrax/core/run_stream.h"
-#include "calibrax/storage/store_parts.h"
+#include "calibrax/storage/store_internal.h"
 
 #define BYTES_MOST ((uint64_t)64 << 20) /* that wait for the disk, and have others wait for the lock */
 
@@ -189,6 +189,7 @@ cbx_status cbx_store_export(cbx_store *s, const cbx_store_query *query, const ch
     if (!st) st = cbx_store_open(s->ctx, root, &opts, &k.to, err);
     if (!st) st = copy_config(s, k.to, err);
     if (!st) st = each_run(s, query, &k, false, out, cbx_store_load, copy_run, err);
+    if (!st) st = cbx__store_copy_rows(s, k.to, query, out, err);
     cbx_store_close(k.to);
     return st;
 }

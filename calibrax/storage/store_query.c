@@ -1,7 +1,7 @@
 /* What a store answers: lists of runs, definitions of metrics; store_trend.c has trends. */
 #include <string.h>
 
-#include "calibrax/storage/store_parts.h"
+#include "calibrax/storage/store_internal.h"
 #include "calibrax/storage/store_sql.h"
 #include "calibrax/storage/store_values.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/storage/store_parts.h"
+#include "calibrax/storage/store_internal.h"
 #include "calibrax/storage/store_scan.h"
 #include "calibrax/storage/store_sql.h"
 #include "calibrax/storage/store_values.h"

@@ -1,4 +1,5 @@
 """calibrax over the run store: ingest, baseline, runs, show, summary, trend, query, store, machine; and every way to ask for nothing."""
+import gzip
 import json
 import os
 import pty
@@ -391,6 +392,47 @@ def show_prints_the_run_file(p):
         equal(a.read(), b.read(), "the same run file")
 
 
+def rows_are_cared_for(p):
+    """The rows of nperf in a store, alone or beside runs, are verified, compacted and copied by the same commands."""
+    with open(os.path.join(SOURCE, "tests/fixtures/rows/typical.jsonl"), encoding="utf-8") as f:
+        lines = f.read()
+    ids = [f"2026030{i}T101500.000000+0000__c0ffee{i}" for i in range(1, 5)]
+    for case in ("matmul", "softmax"):
+        os.makedirs(p.file("rows", case))
+        for name in ids:
+            p.write(f"rows/{case}/{name}.jsonl", lines)
+            with gzip.open(p.file("rows", case, name + ".raw.jsonl.gz"), "wt") as f:
+                f.write("{}\n")
+    equal(document(p, "store", "verify", "--data", "rows", schema="calibrax-store")["files"], 16, "every file is read")
+    damage = {f"matmul/{ids[0]}.jsonl": (lines + '{"torn": ', "1 line cannot be read: "), f"matmul/{ids[1]}.raw.jsonl.gz": ("no gzip", "is not a gzip file"),
+              f"matmul/{ids[2]}.jsonl": (lines.replace('"schema_version": 1', '"schema_version": 9').replace('"schema_version":1', '"schema_version":9'), "of a later schema: this release reads up to version 2"),
+              "softmax/x.jsonl.cbx-0.tmp": ("", "a temporary file of a process that was killed"), "softmax/lost.raw.jsonl.gz": ("", "raw launches without their rows")}
+    for name, (text, words) in damage.items():
+        before = open(p.file("rows", name), "rb").read() if os.path.exists(p.file("rows", name)) else None
+        p.write(f"rows/{name}", text)
+        (problem,) = document(p, "store", "verify", "--data", "rows", expect=1, schema="calibrax-store")["problems"]
+        equal(problem["file"], name, "named")
+        has(problem["message"], words)
+        if before is None:
+            os.remove(p.file("rows", name))
+        else:
+            with open(p.file("rows", name), "wb") as f:
+                f.write(before)
+    for name in ("softmax/x.jsonl.cbx-0.tmp", "softmax/lost.raw.jsonl.gz"):
+        p.write(f"rows/{name}", "")
+    run(p, "store", "export", "--data", "rows", "--to", "copy", "--since", "2026-03-03", expect=0)
+    equal(listing(p.file("copy/matmul")), [p.file("copy/matmul", n + end) for n in ids[2:] for end in (".jsonl", ".raw.jsonl.gz")], "rows of the time, with their launches")
+    has(run(p, "store", "compact", "--data", "rows", "--keep", "1", "--since", "2026-03-03", "--dry-run", expect=0).stdout, "10 to be removed")
+    equal(len(os.listdir(p.file("rows/matmul"))), 8, "a dry run removes nothing")
+    has(run(p, "store", "compact", "--data", "rows", "--keep", "1", "--since", "2026-03-03", expect=0).stdout, "10 removed")
+    equal(sorted(n for n in os.listdir(p.file("rows/softmax")) if n != ".lock"), [n + end for n in ids[2:] for end in (".jsonl", ".raw.jsonl.gz")], "what is left")
+    fill(p, 2)
+    shutil.copytree(p.file("rows/matmul"), p.file("store/matmul"))
+    equal(document(p, "store", "verify", "--data", "store", schema="calibrax-store")["files"], 6, "two runs and two files of rows with their launches")
+    os.makedirs(p.file("empty"))
+    one_sentence(run(p, "store", "verify", "--data", "empty", expect=2), "is not a store: it has no folder 'runs' and no rows", "calibrax")
+
+
 def default_store(p):
     """--data, else CALIBRAX_DATA, else .calibrax at the top of the repository or in the working folder."""
     def ids(*args, **more):
@@ -523,7 +565,7 @@ def help_is_quick(p):
     check(best < 0.1, f"--help took {best * 1e3:.1f} ms of CPU time")
 
 
-main([options_that_would_do_nothing, what_is_not_a_file_is_reported, what_python_may_write, later_schemas_are_refused, show_prints_the_run_file, default_store, definitions_of_the_store, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
+main([options_that_would_do_nothing, rows_are_cared_for, what_is_not_a_file_is_reported, what_python_may_write, later_schemas_are_refused, show_prints_the_run_file, default_store, definitions_of_the_store, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
       what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
       completions_of_all_shells, a_key_in_zsh_and_fish, help_is_quick])

@@ -1,0 +1,257 @@
+/* Rows of nperf in a store, <case>/<run_id>.jsonl with raw launches beside it: the care that runs get, for them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/gzip.h"
+#include "calibrax/storage/row_table.h"
+#include "calibrax/storage/store_internal.h"
+
+#define RAW_SUFFIX    ".raw.jsonl.gz"
+#define RAW_PLAIN     ".raw.jsonl"
+#define RAW_BYTES_MAX ((size_t)4 << 30)
+
+static bool ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), k = strlen(suffix);
+
+    return n >= k && strcmp(s + n - k, suffix) == 0;
+}
+
+bool cbx__store_is_raw(const char *name) { return ends_with(name, RAW_SUFFIX) || ends_with(name, RAW_PLAIN); }
+bool cbx__store_is_rows(const char *name)
+{
+    return name[0] != '.' && ends_with(name, ".jsonl") && !cbx__store_is_raw(name);
+}
+
+/* A folder of rows is any folder below the root that has a file of rows, but those of runs and baselines. */
+cbx_status cbx__store_cases(cbx_store *s, cbx_arena *arena, cbx__store_case **out, size_t *n, cbx_err *err)
+{
+    cbx_allocator al = cbx_arena_allocator(arena);
+    CBX_LIST(cbx__store_case) cases = { 0 };
+    const char *const *names = NULL;
+    size_t count = 0;
+    cbx_status st = cbx_path_exists(s->root) ? cbx_dir_list(s->ctx, s->root, NULL, arena, &names, &count, err) : CBX_OK;
+
+    for (size_t i = 0; !st && i < count; i++) {
+        cbx__store_case c = { .name = names[i], .path = cbx_path_join(arena, s->root, names[i]) };
+        struct stat info;
+        bool has_rows = false;
+        if (!c.path) return cbx_fail_nomem(err, "the rows of a store");
+        if (names[i][0] == '.' || !strcmp(names[i], "runs") || !strcmp(names[i], "baselines")) continue;
+        if (stat(c.path, &info) != 0 || !S_ISDIR(info.st_mode)) continue;
+        st = cbx_dir_list(s->ctx, c.path, NULL, arena, &c.files, &c.n, err);
+        for (size_t k = 0; !st && k < c.n; k++) has_rows = has_rows || cbx__store_is_rows(c.files[k]);
+        if (!st && has_rows && !cbx_list_push(&al, &cases, c)) return cbx_fail_nomem(err, "the rows of a store");
+    }
+    *out = cases.items;
+    *n = cases.n;
+    return st;
+}
+
+/* --- verification --- */
+
+/* What is wrong with a file of rows or of raw launches: *problem, in the arena. */
+static cbx_status verify_file(cbx_store *s, cbx_arena *arena, const char *path, const char *name, const char **problem,
+                              cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(s->ctx);
+    cbx_err why = CBX_ERR_INIT;
+    char *data = NULL;
+    size_t len = 0, newer = 0;
+    cbx_rows rows;
+    cbx_text raw;
+    cbx_status st = cbx__store_check_file(path, &why);
+
+    *problem = NULL;
+    cbx_rows_init(&rows, al);
+    cbx_text_init(&raw, al);
+    if (!st) st = cbx_file_read(s->ctx, path, 0, &data, &len, &why);
+    if (!st && ends_with(name, RAW_SUFFIX)) st = cbx_gzip_unpack(data, len, RAW_BYTES_MAX, path, &raw, &why);
+    if (!st && cbx__store_is_rows(name)) {
+        st = cbx__rows_read_text(&rows, data, len, path, &why);
+        for (size_t i = 0; i < rows.count; i++)
+            newer += cbx_json_get_int(rows.rows[i].json, "schema_version", 0) > CBX_ROW_SCHEMA_VERSION;
+    }
+    if (st == CBX_ENOMEM) {
+        st = cbx_fail_nomem(err, "the rows of a store");
+    } else if (st == CBX_ENOENT) {
+        st = CBX_OK; /* removed since it was listed */
+    } else {
+        if (st)
+            *problem = cbx_arena_strdup(arena, why.message);
+        else if (rows.damaged)
+            *problem = cbx_arena_printf(arena, "%zu line%s cannot be read: %s", rows.damaged,
+                                        rows.damaged == 1 ? "" : "s", rows.first_damage);
+        else if (newer)
+            *problem = cbx_arena_printf(arena, "%zu row%s of a later schema: this release reads up to version %d",
+                                        newer, newer == 1 ? " is" : "s are", CBX_ROW_SCHEMA_VERSION);
+        st = !*problem && (st || rows.damaged || newer) ? cbx_fail_nomem(err, "the problems of a store") : CBX_OK;
+    }
+    if (data) cbx_mem_free(al, data, len + 1);
+    cbx_rows_clear(&rows);
+    cbx_text_clear(&raw);
+    return st;
+}
+
+/* Whether the raw launches of a name have their rows beside them. */
+static bool has_rows(const cbx__store_case *c, const char *raw)
+{
+    size_t stem = strlen(raw) - strlen(ends_with(raw, RAW_SUFFIX) ? RAW_SUFFIX : RAW_PLAIN);
+
+    for (size_t i = 0; i < c->n; i++)
+        if (cbx__store_is_rows(c->files[i]) && strlen(c->files[i]) == stem + 6 && !strncmp(c->files[i], raw, stem))
+            return true;
+    return false;
+}
+
+cbx_status cbx__store_verify_rows(cbx_store *s, cbx__store_findings *f, cbx_err *err)
+{
+    cbx_arena *arena = &f->out->arena;
+    cbx__store_case *cases = NULL;
+    size_t n = 0;
+    cbx_status st = cbx__store_cases(s, arena, &cases, &n, err);
+
+    for (size_t i = 0; !st && i < n; i++) {
+        for (size_t k = 0; !st && k < cases[i].n; k++) {
+            const char *name = cases[i].files[k], *path = cbx_path_join(arena, cases[i].path, name);
+            const char *shown = cbx_arena_printf(arena, "%s/%s", cases[i].name, name), *problem = NULL;
+            if (!path || !shown) return cbx_fail_nomem(err, "the rows of a store");
+            if (ends_with(name, ".tmp")) {
+                problem = cbx__store_leftover;
+            } else if (cbx__store_is_raw(name) && !has_rows(&cases[i], name)) {
+                problem = "raw launches without their rows; 'calibrax store compact' removes them";
+            } else if (cbx__store_is_raw(name) || cbx__store_is_rows(name)) {
+                f->out->files++;
+                st = verify_file(s, arena, path, name, &problem, err);
+            }
+            if (!st && problem) st = cbx__store_found(f, shown, problem, err);
+        }
+    }
+    return st;
+}
+
+/* --- compaction --- */
+
+/* The time that the id of a run begins with; INT64_MIN: none. */
+static int64_t time_of(const char *name)
+{
+    const char *mark = strstr(name, "__");
+    char text[CBX_TIME_SIZE];
+    int64_t us;
+
+    if (!mark || (size_t)(mark - name) >= sizeof text) return INT64_MIN;
+    memcpy(text, name, (size_t)(mark - name));
+    text[mark - name] = '\0';
+    return cbx_time_parse_iso(text, &us, NULL) ? INT64_MIN : us;
+}
+
+static cbx_status remove_file(cbx_arena *arena, const char *folder, const char *name, bool dry, cbx_store_report *out,
+                              cbx_err *err)
+{
+    const char *path = cbx_path_join(arena, folder, name);
+    struct stat info;
+
+    if (!path) return cbx_fail_nomem(err, "the rows of a store");
+    if (lstat(path, &info)) return CBX_OK; /* removed since it was listed */
+    out->changed++;
+    out->bytes += (uint64_t)info.st_size;
+    return dry ? CBX_OK : cbx_file_remove(path, err);
+}
+
+/* The names of a folder are sorted, and so are the ids of runs by their time: the first ones are the oldest. */
+cbx_status cbx__store_compact_rows(cbx_store *s, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err)
+{
+    cbx_arena *arena = &out->arena;
+    cbx__store_case *cases = NULL;
+    size_t n = 0;
+    cbx_status st = cbx__store_cases(s, arena, &cases, &n, err);
+
+    for (size_t i = 0; !st && i < n; i++) {
+        const cbx__store_case *c = &cases[i];
+        const char *lock_path = cbx_path_join(arena, c->path, ".lock");
+        cbx_lock *lock = NULL;
+        size_t runs = 0, old;
+        if (!lock_path) return cbx_fail_nomem(err, "the rows of a store");
+        if (!keep->dry) st = cbx_lock_take(s->ctx, lock_path, s->lock_wait_ns, &lock, err);
+        for (size_t k = 0; k < c->n; k++) runs += cbx__store_is_rows(c->files[k]);
+        out->files += runs;
+        old = keep->newest && runs > keep->newest ? runs - keep->newest : 0;
+        for (size_t k = 0; !st && k < c->n; k++) {
+            const char *name = c->files[k];
+            if (ends_with(name, ".tmp") || (cbx__store_is_raw(name) && !has_rows(c, name))) {
+                st = remove_file(arena, c->path, name, keep->dry, out, err);
+            } else if (cbx__store_is_rows(name) && old) {
+                bool recent = keep->since_us && time_of(name) >= keep->since_us;
+                old--;
+                /* the rows first: raw launches without rows are removed by the next compaction */
+                if (!recent) st = remove_file(arena, c->path, name, keep->dry, out, err);
+                for (size_t r = 0; !st && !recent && r < c->n; r++)
+                    if (cbx__store_is_raw(c->files[r]) && !strncmp(c->files[r], name, strlen(name) - 5))
+                        st = remove_file(arena, c->path, c->files[r], keep->dry, out, err);
+            }
+        }
+        cbx_lock_release(lock);
+    }
+    return st;
+}
+
+/* --- copies --- */
+
+static cbx_status copy_file(cbx_store *from, const char *path, const char *copy, cbx_store_report *out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(from->ctx);
+    char *bytes = NULL, *there = NULL;
+    size_t len = 0, n = 0;
+    cbx_status st = cbx__store_check_file(path, err);
+
+    if (!st) st = cbx_file_read(from->ctx, path, 0, &bytes, &len, err);
+    if (!st && cbx_path_exists(copy)) {
+        st = cbx_file_read(from->ctx, copy, 0, &there, &n, err);
+        if (!st && (n != len || memcmp(bytes, there, n) != 0))
+            st = cbx_fail(err, CBX_EEXIST, "'%s' exists already, with other rows than '%s'", copy, path);
+    } else if (!st) {
+        st = cbx_file_write_atomic(from->ctx, copy, bytes, len, err);
+    }
+    if (!st) {
+        out->changed++;
+        out->bytes += len;
+    }
+    if (bytes) cbx_mem_free(al, bytes, len + 1);
+    if (there) cbx_mem_free(al, there, n + 1);
+    return st;
+}
+
+/* Raw launches before their rows: a run is there once its rows are. */
+cbx_status cbx__store_copy_rows(cbx_store *from, cbx_store *to, const cbx_store_query *query, cbx_store_report *out,
+                                cbx_err *err)
+{
+    static const cbx_store_query all = { 0 };
+    const cbx_store_query *q = query ? query : &all;
+    cbx_arena *arena = &out->arena;
+    cbx__store_case *cases = NULL;
+    size_t n = 0;
+    cbx_status st = CBX_OK;
+
+    if (q->branch || q->commit || q->machine || q->point || q->scenario || q->metric || q->ntags || q->limit) return st;
+    st = cbx__store_cases(from, arena, &cases, &n, err);
+    for (size_t i = 0; !st && i < n; i++) {
+        const char *folder = cbx_path_join(arena, to->root, cases[i].name);
+        if (!folder) return cbx_fail_nomem(err, "the rows of a store");
+        st = cbx_dir_create(to->ctx, folder, err);
+        for (int rows = 0; rows < 2; rows++)
+            for (size_t k = 0; !st && k < cases[i].n; k++) {
+                const char *name = cases[i].files[k], *path = cbx_path_join(arena, cases[i].path, name);
+                const char *copy = cbx_path_join(arena, folder, name);
+                if (!path || !copy) return cbx_fail_nomem(err, "the rows of a store");
+                if (!(rows ? cbx__store_is_rows(name) : cbx__store_is_raw(name))) continue;
+                if ((q->since_us && time_of(name) < q->since_us) || (q->until_us && time_of(name) >= q->until_us))
+                    continue;
+                st = copy_file(from, path, copy, out, err);
+                out->files += !st && rows;
+            }
+    }
+    return st;
+}
