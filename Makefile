@@ -64,7 +64,7 @@ kills: ## KILLS (default 1000) SIGKILLs of concurrent writers to one store at ra
 	@scripts/build.sh release -Dtests=true
 	@CALIBRAX_KILLS=$${KILLS:-1000} $(RELEASE)/tests/storage/tests kills
 
-long-files: ## calibrax ingest on files of LONG_MB MB (default 100) of every format: at most 64 MB of memory at 100 MB
+long-files: ## calibrax ingest on files of LONG_MB MB (default 100) of every format: at most 8 times their size in memory
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@CBX_LONG_MB=$${LONG_MB:-100} python3 tests/cli/test_ingest.py

@@ -77,7 +77,9 @@ static void keep_run(ingest *in, const char *file, const cbx_import *import, siz
         return;
     }
     in->nruns++;
-    if (!as_json(in)) printf("Ingested run %s (%zu points)\n", cbx_run_id(r), cbx_run_npoints(r));
+    if (!as_json(in))
+        printf("Ingested run %s (%zu point%s)\n", cbx_run_id(r), cbx_run_npoints(r),
+               cbx_run_npoints(r) == 1 ? "" : "s");
     o = cbx_json_new_object();
     set_run_head(o, r);
     cbx_json_set_int(o, "points", (int64_t)cbx_run_npoints(r));
@@ -201,7 +203,7 @@ static int run_ingest(const opt_run *run)
 const opt_command ingest_command = {
     "ingest",
     "--data DIR --input FILE...",
-    "take files of measurements into a store",
+    "read files of measurements into a store",
     "Reads run files of Calibrax and of the Python package, and files of other benchmark tools, whose format is found "
     "out from the content. A folder may be a store of runs, results of asv, a store of nperf, target/criterion, or "
     "just hold such files. A file is taken whole or not at all; what is not taken is named with its reason, costs the "

@@ -142,7 +142,7 @@ def a_broken_file_costs_nothing_else(p):
     one_sentence(done, "torn.json", "calibrax")
     done = run(p, "store", "verify", "--data", "store", expect=1)
     has(done.stdout, "runs/torn.json: ")
-    has(done.stdout, "3 files, 1 problems")
+    has(done.stdout, "3 files, 1 problem")
 
 
 def show_and_summary(p):
@@ -214,7 +214,7 @@ def what_files_hold_says_nothing_to_the_terminal(p):
 
 def options_that_would_do_nothing(p):
     fill(p, 2)
-    for args, part in ((["store", "export", "--to", "part", "--branch", "nobody's"], "no run in 'store' is as asked for"), (["baseline", "--list", "--remove"], "exclude each other"),
+    for args, part in ((["store", "export", "--to", "part", "--branch", "nobody's"], "no run in 'store' matches"), (["baseline", "--list", "--remove"], "exclude each other"),
                        (["export", "-f", "csv", "--plot", "bar"], "need --format svg"), (["export", "-f", "asv", "--dark"], "need --format svg"), (["export", "-f", "svg", "--repo", "x"], "--format asv")):
         one_sentence(run(p, *args, "--data", "store", expect=2), part, "calibrax")
     one_sentence(run(p, "baseline", "--list", "--data", "store", "--json", expect=2), "no baseline", "calibrax")
