@@ -6,6 +6,8 @@
 #include "calibrax/base/library.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 struct cbx_library {
@@ -34,19 +36,26 @@ static const char *first_absent(void *handle, const cbx_library_spec *spec)
     return NULL;
 }
 
+const char *cbx_library_remedy(const cbx_library_spec *spec, char *buf, size_t size)
+{
+    snprintf(buf, size, "%sinstall %s", strchr(spec->package, ' ') ? "" : "apt-get ", spec->package);
+    return buf;
+}
+
 cbx_status cbx_library_open(cbx_ctx *ctx, const cbx_library_spec *spec, cbx_library **out, cbx_err *err)
 {
+    const bool plain = strchr(spec->package, ' ') != NULL; /* no command to run */
+    char remedy[96], run[128];
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const char *found = NULL;
     void *handle = first_present(spec->sonames, &found);
-    if (!handle)
-        return cbx_fail(err, CBX_EUNAVAILABLE, "no '%s' for %s: run 'apt-get install %s'", spec->sonames[0],
-                        spec->purpose, spec->package);
+    cbx_library_remedy(spec, remedy, sizeof remedy);
+    snprintf(run, sizeof run, "%s%s%s", plain ? "" : "run '", remedy, plain ? "" : "'");
+    if (!handle) return cbx_fail(err, CBX_EUNAVAILABLE, "no '%s' for %s: %s", spec->sonames[0], spec->purpose, run);
     const char *absent = first_absent(handle, spec);
     if (absent) {
-        cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE,
-                                 "'%s' has no '%s', needed for %s: run 'apt-get install %s' for a newer one", found,
-                                 absent, spec->purpose, spec->package);
+        cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE, "'%s' has no '%s', needed for %s: %s for a newer one", found,
+                                 absent, spec->purpose, run);
         dlclose(handle);
         return st;
     }

@@ -28,10 +28,12 @@ typedef struct cbx_library_spec {
 CBX_API cbx_status cbx_library_open(cbx_ctx *ctx, const cbx_library_spec *spec, cbx_library **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_library_close(cbx_library *lib);
+/** "apt-get install libzip4", or "install NVIDIA's driver" of what no Debian package has; written to buf and returned. */
+CBX_API const char *cbx_library_remedy(const cbx_library_spec *spec, char *buf, size_t size);
 /** soname that was found. */
 CBX_API const char *cbx_library_name(const cbx_library *lib);
 
-/* number, name, what it is for, Debian package, sonames in the order tried: every library that is loaded on first use. */
+/* number, name, what it is for, Debian package (with a blank: what else to install), sonames in the order tried: every library that is loaded on first use. */
 #define CBX_LIBRARY_MAP(X)                                                                                             \
     X(OPENBLAS, "OpenBLAS", "matrix products and linear algebra", "libopenblas0-pthread", "libopenblas.so.0",          \
       "libopenblas.so")                                                                                                \
@@ -40,10 +42,10 @@ CBX_API const char *cbx_library_name(const cbx_library *lib);
     X(LZF, "liblzf", "HDF5's LZF filter", "liblzf1", "liblzf.so.1", "liblzf.so")                                       \
     X(ZIP, "libzip", "reading and writing NPZ archives", "libzip4", "libzip.so.4", "libzip.so.5", "libzip.so")         \
     X(HWLOC, "hwloc", "packages, caches and memory nodes of this machine", "libhwloc15", "libhwloc.so.15")             \
-    X(CUDA, "CUDA driver", "GPUs of NVIDIA", "libcuda1", "libcuda.so.1")                                               \
-    X(CUBLAS, "cuBLAS", "matrix products by cuBLAS on NVIDIA's GPUs", "libcublas11", "libcublas.so.13",                \
+    X(CUDA, "CUDA driver", "GPUs of NVIDIA", "NVIDIA's driver 525 or later", "libcuda.so.1")                           \
+    X(CUBLAS, "cuBLAS", "matrix products by cuBLAS on NVIDIA's GPUs", "NVIDIA's CUDA toolkit", "libcublas.so.13",      \
       "libcublas.so.12", "libcublas.so.11", "libcublas.so")                                                            \
-    X(NVML, "NVML", "memory, clocks, power and energy of NVIDIA's GPUs", "libnvidia-ml1", "libnvidia-ml.so.1",         \
+    X(NVML, "NVML", "memory, clocks, power and energy of NVIDIA's GPUs", "NVIDIA's driver", "libnvidia-ml.so.1",       \
       "libnvidia-ml.so")                                                                                               \
     X(PAPI, "PAPI", "hardware counters of arithmetic", "libpapi7.0", "libpapi.so.7.0", "libpapi.so.7.1",               \
       "libpapi.so.7.2", "libpapi.so.6.0", "libpapi.so")                                                                \

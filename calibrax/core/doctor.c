@@ -170,7 +170,6 @@ void cbx_doctor_see_libraries(cbx_ctx *ctx, cbx_doctor_report *r)
             cbx_library_close(lib);
             continue;
         }
-        snprintf(remedy, sizeof(remedy), "apt-get install %s", spec.package);
-        cbx_doctor_missing(r, "libraries", title, &err, remedy);
+        cbx_doctor_missing(r, "libraries", title, &err, cbx_library_remedy(&spec, remedy, sizeof(remedy)));
     }
 }

@@ -5,7 +5,7 @@ set -u
 base=${1:?usage: ci.sh BASE HEAD}
 head=${2:?usage: ci.sh BASE HEAD}
 
-"${NPERF:-nperf}" compare "$base" "$head" --build make --bench ./bench --metric "${METRIC:-ns_per_lookup}" \
+"${NPERF:-nperf}" ab "$base" "$head" --build make --bench ./bench --metric "${METRIC:-ns_per_lookup}" \
     --launches "${LAUNCHES:-25}" --margin "${MARGIN:-0.03}" --out compare.json
 status=$?
 

@@ -10,7 +10,7 @@
 
 static int run_help(const opt_run *run)
 {
-    opt_print_help(run->program, run->command, stdout);
+    opt_print_help(run->program, run->command, false, stdout);
     return EXIT_ERROR; /* a gate whose arguments are missing must not pass; --help is handled before this */
 }
 

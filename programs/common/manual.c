@@ -82,9 +82,20 @@ const opt_spec opt_of_program[OPT_OF_PROGRAM] = {
       .help = "print the completion for bash, zsh or fish, and stop" },
 };
 
-void opt_print_help(const opt_program *program, const opt_command *command, FILE *out)
+static bool is_rare(const opt_spec *s) { return s->kind == OPT_GROUP && s->fallback && !strcmp(s->fallback, OPT_RARE); }
+
+bool opt_has_rare(const opt_command *command)
+{
+    for (size_t i = 0; i < command->noptions; i++)
+        if (is_rare(&command->options[i])) return true;
+    return false;
+}
+
+void opt_print_help(const opt_program *program, const opt_command *command, bool all, FILE *out)
 {
     static const opt_spec help = { .name = "help", .letter = 'h', .help = "print this help and stop" };
+    static const opt_spec help_all = { .name = "help-all", .help = "print the help with all options and stop" };
+    bool left_out = false;
 
     fprintf(out, "Usage: %s%s%s %s\n\n", program->name, command->name[0] ? " " : "", command->name, command->synopsis);
     print_wrapped(out, command->description, 0, 0);
@@ -99,13 +110,17 @@ void opt_print_help(const opt_program *program, const opt_command *command, FILE
     if (!command->noptions || command->options[0].kind != OPT_GROUP) fprintf(out, "\nOptions:\n");
     for (size_t i = 0; i < command->noptions; i++) {
         const opt_spec *s = &command->options[i];
+        if (s->kind == OPT_GROUP) left_out = is_rare(s) && !all;
+        if (left_out) continue;
         if (s->kind != OPT_GROUP && s->help) print_option(s, out);
         if (s->kind != OPT_GROUP) continue;
         fprintf(out, "\n%s:\n", s->name);
         if (s->help) fprintf(out, "  ");
         if (s->help) print_wrapped(out, s->help, 2, 2);
     }
+    if (opt_has_rare(command)) fprintf(out, "\nHelp:\n");
     print_option(&help, out);
+    if (opt_has_rare(command)) print_option(&help_all, out);
     for (size_t i = 0; i < OPT_OF_PROGRAM && !command->name[0]; i++) print_option(&opt_of_program[i], out);
     fprintf(out, "\nExit status:\n");
     for (const opt_note *n = opt_exits; n->what; n++) fprintf(out, "  %-4s %s\n", n->what, n->text);

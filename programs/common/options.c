@@ -17,7 +17,7 @@
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
-enum { CODE_HELP = 1, CODE_FIRST = 2 };
+enum { CODE_HELP = 1, CODE_HELP_ALL, CODE_FIRST };
 
 /* Text from files may hold anything: a message stays one line, without control characters. */
 static void put_plain(const char *text)
@@ -324,8 +324,8 @@ static opt_result take_option(const opt_run *run, poptContext con, int code)
     char *text;
     const char *kept, *wanted;
 
-    if (code == CODE_HELP) {
-        opt_print_help(run->program, c, stdout);
+    if (code == CODE_HELP || code == CODE_HELP_ALL) {
+        opt_print_help(run->program, c, code == CODE_HELP_ALL || !opt_has_rare(c), stdout);
         return OPT_STOP;
     }
     s = &c->options[code - CODE_FIRST];
@@ -345,7 +345,7 @@ static opt_result parse(const opt_run *run, int argc, const char **argv, opt_lis
 {
     const opt_program *program = run->program;
     const opt_command *command = run->command;
-    struct poptOption *table = cbx_arena_calloc(run->arena, command->noptions + 2, sizeof(*table)), *t = table;
+    struct poptOption *table = cbx_arena_calloc(run->arena, command->noptions + 3, sizeof(*table)), *t = table;
     opt_list words = { NULL, 0 };
     opt_result result = OPT_GO;
     poptContext con;
@@ -364,6 +364,7 @@ static opt_result parse(const opt_run *run, int argc, const char **argv, opt_lis
                                     .val = (int)i + CODE_FIRST,
                                     .argInfo = s->kind == OPT_FLAG ? POPT_ARG_NONE : POPT_ARG_STRING };
     }
+    *t++ = (struct poptOption){ .longName = "help-all", .argInfo = POPT_ARG_NONE, .val = CODE_HELP_ALL };
     *t = (struct poptOption){ .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = CODE_HELP };
     con = poptGetContext(program->name, (int)words.count, (const char **)words.items, table, 0);
     while (result == OPT_GO && (code = poptGetNextOpt(con)) != -1)
@@ -471,12 +472,12 @@ static int print_help_of(const opt_program *program, size_t n, const char *const
     bool any = false;
 
     if (!n) {
-        opt_print_help(program, &program->commands[0], stdout);
+        opt_print_help(program, &program->commands[0], false, stdout);
         return EXIT_PASS;
     }
     for (size_t i = 0; i < program->ncommands; i++)
         if (opt_names_command(&program->commands[i], n, words)) {
-            opt_print_help(program, &program->commands[i], stdout);
+            opt_print_help(program, &program->commands[i], false, stdout);
             return EXIT_PASS;
         }
     for (size_t i = 0; n == 1 && i < program->ncommands; i++) {

@@ -7,7 +7,7 @@
  * repeated); EACH opt_list (one a use); WORDS opt_list (all arguments up to the next option); MAYBE const char * (its argument is optional:
  * without one it is the option's fallback); TUPLE opt_list (one a use: as many arguments as `arg` has words, separated by '\n').
  * GROUP sets nothing: its name is the heading of the options below it, and `arg` lists the
- * options (separated by blanks) of which they need one.
+ * options (separated by blanks) of which they need one; options below one whose fallback is OPT_RARE are printed by --help-all only.
  */
 #ifndef CALIBRAX_PROGRAMS_OPTIONS_H
 #define CALIBRAX_PROGRAMS_OPTIONS_H
@@ -18,6 +18,8 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/settings.h"
+
+#define OPT_RARE "--help-all"
 
 typedef enum opt_kind {
     OPT_FLAG,
@@ -148,7 +150,10 @@ extern const opt_spec opt_of_program[OPT_OF_PROGRAM];
 /* "nperf: message" on standard error; always 2. */
 int opt_fail(const opt_program *program, const char *fmt, ...) CBX_PRINTF(2, 3);
 
-void opt_print_help(const opt_program *program, const opt_command *command, FILE *out);
+/* all: --help-all. */
+void opt_print_help(const opt_program *program, const opt_command *command, bool all, FILE *out);
+/* Whether --help leaves some options out. */
+bool opt_has_rare(const opt_command *command);
 void opt_print_man(const opt_program *program, FILE *out);
 /* For "bash", "zsh" or "fish"; false: another shell. */
 bool opt_print_completion(const opt_program *program, const char *shell, FILE *out);

@@ -16,7 +16,7 @@ typedef struct drift_args {
 #define AT(member) offsetof(drift_args, member)
 
 static const opt_spec drift_options[] = {
-    { "case", 'c', OPT_LIST, AT(cases), "A,B", "all", "cases to look at" },
+    { "case", 'c', OPT_LIST, AT(cases), "A,B", "all", "cases to check", "@cases" },
     { "manifest", 'm', OPT_STRING, AT(manifest), "FILE", "results/drift.json", "the manifest" },
     { "update", 'u', OPT_FLAG, AT(update), NULL, NULL, "write the manifest instead of comparing with it" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL,

@@ -1,5 +1,5 @@
 /*
- * What is made of rows for others: nperf bundle, feed, coverage, scaling.
+ * What is made of rows for others: nperf bundle, feed, coverage, growth.
  */
 #include "calibrax/perf/report/feed.h"
 
@@ -25,7 +25,7 @@ typedef struct feed_args {
     }
 #define CASE                                                                                                           \
     {                                                                                                                  \
-        "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case of the rows"                          \
+        "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case of the rows", "@cases"                \
     }
 #define MACHINE                                                                                                        \
     {                                                                                                                  \
@@ -297,9 +297,9 @@ static int run_coverage(const opt_run *run)
     return status;
 }
 
-/* --- scaling --- */
+/* --- growth --- */
 
-static const opt_spec scaling_options[] = {
+static const opt_spec growth_options[] = {
     FROM,
     { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
@@ -325,7 +325,7 @@ static void print_line(const cbx_growth_line *l)
     putchar('\n');
 }
 
-static int run_scaling(const opt_run *run)
+static int run_growth(const opt_run *run)
 {
     const feed_args *a = run->args;
     cbx_growth_line *lines = NULL;
@@ -376,9 +376,9 @@ const opt_command coverage_command = COMMAND("coverage", "[--from PATH...] [--op
                                              "rivals are, in which precisions and sizes, and where a "
                                              "strong rival is faster.",
                                              coverage_options, run_coverage);
-const opt_command scaling_command = COMMAND(
-    "scaling", "[--from PATH...] [--json]", "growth of times with the work of a point",
+const opt_command growth_command = COMMAND(
+    "growth", "[--from PATH...] [--json]", "growth of times with the work of a point",
     "Fits a power of the work, with its interval, to each baseline with four sizes or more; tells the time of a "
     "hundred times the "
     "largest size where the largest one could have been foretold from the others.",
-    scaling_options, run_scaling);
+    growth_options, run_growth);

@@ -15,7 +15,7 @@ typedef struct list_args {
 #define AT(member) offsetof(list_args, member)
 
 static const opt_spec list_options[] = {
-    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all", "this case alone" },
+    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all", "this case only", "@cases" },
     { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
       "also know the case of a case file (docs/case-files.md); may be repeated" },
     { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },

@@ -2,6 +2,7 @@
  * nperf: measures benchmark cases across frameworks, and any commands.  A table of commands; each is a file.
  */
 #include <signal.h>
+#include <string.h>
 
 #include "programs/nperf/nperf.h"
 
@@ -26,25 +27,50 @@ static const opt_note examples[] = {
     { "nperf --baselines stream,tiled --launches 21", "every point, two baselines" },
     { "nperf exec 'sort a.txt' 'sort -u a.txt'", "two commands, interleaved, with a verdict" },
     { "nperf gate --baseline baseline.jsonl --current results/semiring_matmul.jsonl", "may this change pass?" },
-    { "nperf compare main HEAD --build make --bench './bench' --metric time", "did this branch make it slower?" },
+    { "nperf ab main HEAD --build make --bench './bench' --metric time", "did this branch make it slower?" },
     { "nperf --render-from results/store --latest --site", "a page of everything measured so far" },
     { NULL, NULL },
 };
 
+static const opt_note removed[] = { { "compare", "ab" }, { "scaling", "growth" }, { NULL, NULL } };
+
+/* Names of the cases that are linked in, and of their baselines. */
+static void complete(const opt_run *run, const char *kind, const char *data, void (*put)(void *user, const char *word),
+                     void *user)
+{
+    const cbx_case_list *list = nperf_cases();
+
+    (void)run;
+    (void)data;
+    for (size_t i = 0; i < list->count; i++) {
+        const cbx_case_ops *c = list->cases[i];
+        if (!strcmp(kind, "cases")) put(user, c->name);
+        for (size_t k = 0; !strcmp(kind, "baselines") && k < c->nbaselines; k++) {
+            bool known = c->baselines[k]->mutant_reason != NULL;
+            for (size_t j = 0; j < i && !known; j++) known = cbx_case_baseline(list->cases[j], c->baselines[k]->name);
+            if (!known) put(user, c->baselines[k]->name);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const opt_command commands[] = {
-        measure_command, exec_command,     list_command,     gate_command,     compare_command,
-        bundle_command,  feed_command,     coverage_command, scaling_command,  drift_command,
-        raw_command,     new_case_command, doctor_command,   selftest_command,
+        measure_command,  exec_command,     gate_command,     ab_command,     list_command,
+        growth_command,   drift_command,    raw_command,      bundle_command, feed_command,
+        coverage_command, new_case_command, selftest_command, doctor_command,
     };
-    const opt_program program = { "nperf",     "measures numerical kernels, and any commands, truthfully",
-                                  commands,    CBX_LEN(commands),
-                                  environment, examples };
-
+    const opt_program program = { .name = "nperf",
+                                  .summary = "measures numerical kernels, and any commands, truthfully",
+                                  .commands = commands,
+                                  .ncommands = CBX_LEN(commands),
+                                  .environment = environment,
+                                  .examples = examples,
+                                  .removed = removed,
+                                  .complete = complete };
     int status;
 
-    signal(SIGCHLD, SIG_DFL); /* ignored by some that start programs, and then nobody can tell how a worker ended */
+    signal(SIGCHLD, SIG_DFL); /* where a parent ignores it, the exit status of workers is lost */
     status = opt_main(&program, argc, (const char **)argv);
     nperf_cases_close();
     return status;

@@ -248,7 +248,16 @@ int measure_run(const opt_run *run)
     measure_args *a = run->args;
     const char *named = a->case_name, *foreign, *command;
     outputs to;
+    bool asked = false;
 
+    for (size_t i = 0; i < run->command->noptions; i++) asked = asked || run->given[i];
+    if (!asked) { /* every point of a case is thousands of launches: nobody starts them by a slip */
+        opt_print_help(run->program, run->command, false, stdout);
+        return opt_fail(
+            run->program,
+            "nothing was asked for: 'nperf --quick' measures one point in a minute, 'nperf --case " MEASURE_DEFAULT_CASE
+            "' every point of a case, which takes an hour");
+    }
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
     if (!a->case_name)
         a->case_name = nperf_declared(0) ? cbx_declared_case(nperf_declared(0))->name : MEASURE_DEFAULT_CASE;

@@ -20,7 +20,7 @@ static const opt_spec new_case_options[] = {
     { "python", 0, OPT_FLAG, AT(python), NULL, NULL, "a case file (JSON) with functions of a Python file" },
     { "commands", 0, OPT_FLAG, AT(commands), NULL, NULL, "a case file (JSON) of commands" },
     { "dir", 0, OPT_STRING, AT(dir), "DIR", ".", "where to write" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print what was written, and what comes next, as one JSON document" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the files written and the next command as one JSON document" },
 };
 
 /* A file to write: NAME and this ending. */
@@ -88,17 +88,36 @@ static const char *next_command(const opt_run *run, const char *name)
     return cbx_arena_printf(run->arena, "nperf --plugin ./%s.so --case %s", name, name);
 }
 
-static void say_next(const opt_run *run, const char *name)
+/* The command that compiles a plug-in, with the headers of this very program: installed below its prefix, or in the tree it was built from;
+ * NULL: out of memory. */
+static const char *compile_command(const opt_run *run, const char *name)
+{
+    static const char *const ups[] = { "../include", "../../../.." };
+    const char *path = path_of(run, name, ".c"), *flags = "$(pkg-config --cflags calibrax)";
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+
+    for (size_t i = 0; n > 0 && i < CBX_LEN(ups); i++) {
+        char folder[4200], header[4300];
+        while (n && exe[n - 1] != '/') n--;
+        snprintf(folder, sizeof folder, "%.*s%s", (int)n, exe, ups[i]);
+        snprintf(header, sizeof header, "%s/calibrax/perf/case/plugin.h", folder);
+        if (!cbx_path_exists(header)) continue;
+        flags = cbx_arena_printf(run->arena, i ? "-I%s -I%.*s../.." : "-I%s", folder, (int)n, exe);
+        break;
+    }
+    if (!path || !flags) return NULL;
+    return cbx_arena_printf(run->arena, "cc -std=gnu17 -O3 -fPIC -shared %s -o %s.so %s", flags, name, path);
+}
+
+static void print_next(const opt_run *run, const char *name)
 {
     const new_case_args *a = run->args;
-    const char *command = next_command(run, name);
+    const char *command = next_command(run, name), *compile = compile_command(run, name);
 
-    if (!command) return;
-    if (a->python || a->commands)
-        fprintf(stderr, "next: %s\n", command);
-    else
-        fprintf(stderr, "next: the command at the head of %s builds it, %s measures it\n", path_of(run, name, ".c"),
-                command);
+    if (!command || !compile) return;
+    if (!a->python && !a->commands) fprintf(stderr, "next: %s\n", compile);
+    fprintf(stderr, "next: %s\n", command);
 }
 
 /* {"schema":"nperf-new-case","version":1,"name","files":[...],"next"} */
@@ -132,17 +151,17 @@ static int run_new_case(const opt_run *run)
     if (a->python && a->commands) return opt_fail(run->program, "--python and --commands exclude each other");
     if (!is_name(name))
         return opt_fail(run->program,
-                        "'%s' is no name for a case: a lower-case letter, then letters, digits and _, at most 60",
+                        "'%s' is not a name for a case: a lower-case letter, then letters, digits and _, at most 60",
                         name);
     for (size_t i = 0; files[i].ending; i++) {
         const char *path = path_of(run, name, files[i].ending);
         if (!path) return opt_fail(run->program, "out of memory");
         if (access(path, F_OK) == 0)
-            return opt_fail(run->program, "'%s' is there already; choose another name, or another --dir", path);
+            return opt_fail(run->program, "'%s' exists already; choose another name, or another --dir", path);
     }
     for (size_t i = 0; files[i].ending && !status; i++) status = write_one(run, name, &files[i]);
     if (!status && a->json) return print_written(run, name, files);
-    if (!status) say_next(run, name);
+    if (!status) print_next(run, name);
     return status;
 }
 

@@ -10,7 +10,7 @@
 #include "programs/common/output.h"
 
 extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command, gate_command,
-    bundle_command, feed_command, coverage_command, scaling_command, drift_command, compare_command, raw_command,
+    bundle_command, feed_command, coverage_command, growth_command, drift_command, ab_command, raw_command,
     new_case_command;
 
 /*

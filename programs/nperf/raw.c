@@ -14,7 +14,7 @@ typedef struct raw_args {
 #define AT(member) offsetof(raw_args, member)
 
 static const opt_spec raw_options[] = {
-    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case of the run" },
+    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case of the run", "@cases" },
     { "store", 0, OPT_STRING, AT(store), "DIR", "results/store", "where the run is kept" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of a line for each launch" },
 };

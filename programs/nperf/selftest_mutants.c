@@ -7,6 +7,7 @@
 
 #include "programs/common/stop.h"
 #include "programs/nperf/selftest.h"
+#include "suites/suites.h"
 
 #define MAX_POINTS 64
 /* Large enough that a fault cannot hide: at a 7x5x3 product of booleans a wrong row may give the right answer. */
@@ -202,8 +203,13 @@ int selftest_mutants(const selftest *t, cbx_json **out)
     if (t->args->case_name && !nperf_case(t->run->program, t->args->case_name)) return EXIT_ERROR;
     cbx_text_init(&s.survivors, cbx_ctx_allocator(t->run->ctx));
     for (size_t i = 0; i < cases->count && !status; i++) {
-        if (t->args->case_name && strcmp(t->args->case_name, cases->cases[i]->name)) continue;
-        status = mutants_of(t, cases->cases[i], &s);
+        const cbx_case_ops *c = cases->cases[i];
+        bool foreign = t->args->plugins.count || t->args->defined.count; /* those are meant, not what is linked in */
+        if (t->args->case_name ? strcmp(t->args->case_name, c->name) != 0
+                               : foreign && cbx_case_find(&cbx_builtin_cases, c->name))
+            continue;
+        if (!t->args->json) printf("mutants of %s\n", c->name);
+        status = mutants_of(t, c, &s);
     }
     if (!status) {
         if (!t->args->json) print_score(&s);

@@ -119,7 +119,7 @@ def doctor_tells_what_is_here(p):
     for item in document["items"]:
         check(item["state"] in ("fact", "here", "missing"), item)
         if item["group"] == "libraries" and item["state"] == "missing":
-            check(item["remedy"].startswith("apt-get install "), item)
+            check("install " in item["remedy"], item)
     equal(document["settings"], {"backend": "auto", "use_gpu": False, "gpu_fallback": True, "gpu_memory_fraction": 0.9}, "defaults")
     check(document["backend"] in ("reference", "jit"), document["backend"])
     cpu = document["devices"][0]

@@ -1,4 +1,4 @@
-"""What is made of rows for others: bundle, op_matrix feed, coverage, scaling, and the drift manifest."""
+"""What is made of rows for others: bundle, op_matrix feed, coverage, growth, and the drift manifest."""
 import json
 import math
 
@@ -95,12 +95,12 @@ def growing(baseline, exponent, sizes, declared=3.0, bump=1.0, **more):
     return out
 
 
-def scaling(p):
+def growth(p):
     """Work is m n, so a time that grows with n^3 has the exponent 1.5."""
     sizes = [32, 64, 128, 256, 512]
     rows(p, *growing("good", 3, sizes), *growing("few", 3, sizes[:3]), *growing("four", 3, sizes[:4]), *growing("other", 4, sizes),
          *growing("odd", 3, sizes, bump=5))
-    lines = {x["baseline"]: x for x in json.loads(p.run("scaling", "--from", "rows.jsonl", "--json", expect=0).stdout)["lines"]}
+    lines = {x["baseline"]: x for x in json.loads(p.run("growth", "--from", "rows.jsonl", "--json", expect=0).stdout)["lines"]}
     good = lines["good"]
     check(abs(good["exponent"]["value"] - 1.5) < 0.02 and good["exponent"]["lower"] <= good["exponent"]["upper"], good)
     check(abs(good["declared_exponent"] - 1.5) < 1e-6 and good["trust"] == "validated", good)
@@ -109,15 +109,15 @@ def scaling(p):
     equal({n: lines[n]["trust"] for n in ("few", "four", "other", "odd")},
           {"few": "too few sizes", "four": "untested", "other": "diverges", "odd": "misses"}, "what is not trusted, and why")
     check(all(lines[n]["projected_s"] is None for n in ("few", "four", "other", "odd")), "is not projected")
-    done = p.run("scaling", "--from", "rows.jsonl", expect=0)
+    done = p.run("growth", "--from", "rows.jsonl", expect=0)
     has(done.stdout, "validated:", "text")
     graph = [row(0, case="g", baseline="b", seconds=1e-9 * n * 16, noise=0.0, point={"n": n, "k": k, "alg": "log"}) for n in sizes for k in (16, 8)]
     rows(p, *graph, *(row(0, case="g", baseline="b", seconds=1e-9 * 99, noise=0.0, point={"n": 99, "k": 3, "alg": "log"}) for _ in range(1)), name="graph.jsonl")
-    lines = json.loads(p.run("scaling", "--from", "graph.jsonl", "--json", expect=0).stdout)["lines"]
+    lines = json.loads(p.run("growth", "--from", "graph.jsonl", "--json", expect=0).stdout)["lines"]
     equal(sorted((x["grows"] or "", x["sizes"]) for x in lines), [("", 1), ("n", 5), ("n", 5)], "one parameter grows, and a point on its own")
     check(all(abs(x["exponent"]["value"] - 1) < 0.02 for x in lines if x["grows"]), lines)
-    has(p.run("scaling", "--from", "graph.jsonl", expect=0).stdout, "g b, log, by n", "text")
-    one_sentence(p.run("scaling", "--from", "rows.jsonl", "--level", "1.5", expect=2), "level")
+    has(p.run("growth", "--from", "graph.jsonl", expect=0).stdout, "g b, log, by n", "text")
+    one_sentence(p.run("growth", "--from", "rows.jsonl", "--level", "1.5", expect=2), "level")
 
 
 def coverage(p):
@@ -181,4 +181,4 @@ def drift(p):
     has(p.run("drift", "--case", "dense_matmul", "--manifest", "d.json", expect=2, timeout=200).stderr, "no manifest", "foreign")
 
 
-main([bundle, feed, scaling, coverage, large_case_does_not_drift, drift])
+main([bundle, feed, growth, coverage, large_case_does_not_drift, drift])

@@ -228,7 +228,7 @@ def revisions_under_one_hold(p):
             subprocess.run([*git, *words], cwd=p.path, check=True, capture_output=True)
     except FileNotFoundError:
         raise Skip("no git here") from None
-    p.run("compare", "HEAD", "HEAD", "--build", f"{INNER} true > built", "--bench", f"{INNER} true; echo cost: 1", "--metric", "cost",
+    p.run("ab", "HEAD", "HEAD", "--build", f"{INNER} true > built", "--bench", f"{INNER} true; echo cost: 1", "--metric", "cost",
           "--launches", "6", env=folder(p), expect=0)
 
 

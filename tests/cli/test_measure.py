@@ -227,6 +227,24 @@ def resume_measures_what_another_machine_did(p):
     equal(sorted(good), [(b, other) for b in ("stream", "tiled") for other in (False, True)], "measured here, and what was measured there beside it")
 
 
+def a_shorter_run_keeps_what_it_does_not_measure(p):
+    """The row file of a longer run is added to, key by key; a file that is not one of rows is not overwritten."""
+    p.run("--point", TINY, "--baselines", "stream,tiled", *QUICK, expect=0)
+    before = p.rows()
+    other = '{"m":8,"k":8,"n":8,"algebra":"log"}'
+    p.run("--point", other, "--baselines", "stream", *QUICK, expect=0)
+    rows = p.rows()
+    good = [(r["baseline"], r["point_label"]) for r in rows if r["status"] == "ok"]
+    equal(sorted(good), sorted([(r["baseline"], r["point_label"]) for r in before if r["status"] == "ok"] + [("stream", "8x8x8 (log, f32)")]), "all keys")
+    newest = p.run("--point", TINY, "--baselines", "stream", *QUICK, "--json", expect=0)
+    mine = [r for r in p.rows() if r["run_id"] == json.loads(newest.stdout)["rows"][0]["run_id"]]
+    equal([r["baseline"] for r in mine if r["status"] == "ok"], ["stream"], "measured again, in its place")
+    equal(len(p.rows()), len(rows), "no key is there twice")
+    p.write("notes.txt", "precious\n")
+    done = p.run("--point", TINY, "--baselines", "stream", *QUICK, "--out", "notes.txt", expect=2)
+    has(done.stderr, "is not a file of rows, and is not overwritten")
+
+
 def resume_carries_rows_over(p):
     other = TINY.replace("7", "9")
     p.run("--point", TINY, "--point", other, "--baselines", "stream,tiled", *QUICK, expect=0)
@@ -418,5 +436,5 @@ def undisturbed(test):
 main([undisturbed(t) for t in (
     cold_caches, estimates_in_rows,
     tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
-    interrupt_and_resume, resume_measures_what_another_machine_did, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
+    interrupt_and_resume, resume_measures_what_another_machine_did, a_shorter_run_keeps_what_it_does_not_measure, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
     no_gpu, selection, overlapping_runs_wait)])

@@ -210,7 +210,7 @@ NPERF_OUTPUTS = [
     (["gate", "--baseline", "a.jsonl", "--current", "b.jsonl"], plain), (["gate", "--baseline", "a.jsonl", "--current", "b.jsonl", "--json"], as_json),
     (["gate", "--baseline", "a.jsonl", "--current", "b.jsonl", "--github"], as_github), (["gate", "--baseline", "a.jsonl", "--current", "empty.jsonl"], plain),
     (["coverage", "--from", "a.jsonl"], plain), (["coverage", "--from", "a.jsonl", "--op-matrix", "ops.json"], plain),
-    (["coverage", "--from", "a.jsonl", "--op-matrix", "ops.json", "--json"], as_json), (["scaling", "--from", "grown.jsonl"], plain), (["scaling", "--from", "grown.jsonl", "--json"], as_json),
+    (["coverage", "--from", "a.jsonl", "--op-matrix", "ops.json", "--json"], as_json), (["growth", "--from", "grown.jsonl"], plain), (["growth", "--from", "grown.jsonl", "--json"], as_json),
     (["bundle", "--from", "a.jsonl", "--case", NASTY, "--point", json.dumps({NASTY: NASTY, "n": 3}), "--report", "bundle.md"], as_json),
     (["feed", "--from", "a.jsonl", "--case", NASTY], plain), (["raw", "20260101T000000.000000+0000__aaaaaaa", "--case", NASTY], plain),
     (["list", "--case", NASTY], plain), (["drift", "--case", NASTY], plain),

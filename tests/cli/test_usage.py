@@ -13,11 +13,28 @@ FLAGS = ("--case --platforms --warmup --repeats --launches --budget --quick --po
 
 
 def help_names_every_flag(p):
-    text = p.run("--help", expect=0).stdout
+    text = p.run("--help-all", expect=0).stdout
     for flag in FLAGS + COMMANDS + ["--version", "--man", "--completion [SHELL]"]:
         has(text, flag, "help")
     for command in COMMANDS:
         has(p.run(command, "--help", expect=0).stdout, f"nperf {command}", "help of a command")
+        equal(p.run("help", command, expect=0).stdout, p.run(command, "--help", expect=0).stdout, "the other way round")
+    short = p.run("--help", expect=0).stdout
+    options = [line for line in short.splitlines() if line.lstrip(" -nqcbptolsh,").startswith(("-", "a")) or line.startswith(("      --", "  -"))]
+    check(20 <= len([line for line in options if "--" in line]) <= 26, "the usual options")
+    check("--gpu-settle" not in short and "--help-all" in short, "the rest is behind --help-all")
+
+
+def old_names_name_the_new_ones(p):
+    for old, new in (("compare", "ab"), ("scaling", "growth")):
+        one_sentence(p.run(old, "x", expect=2), f"use 'nperf {new}'")
+
+
+def nothing_asked_measures_nothing(p):
+    done = p.run(expect=2)
+    has(done.stdout, "Usage: nperf", "the help")
+    one_sentence(done, "'nperf --quick'")
+    equal(os.listdir(p.path), [], "nothing was written")
 
 
 def version(p):
@@ -45,6 +62,9 @@ def completion_completes(p):
     ask = f". {script}; COMP_WORDS=({NPERF} --sk); COMP_CWORD=1; _nperf; echo ${{COMPREPLY[*]}}; COMP_WORDS=({NPERF} exec --no); COMP_CWORD=2; _nperf; echo ${{COMPREPLY[*]}}"
     done = subprocess.run(["bash", "-c", ask], text=True, capture_output=True)
     equal(done.stdout.split("\n")[:2], ["--skip-baselines --skip-slow", "--no-shell"], f"completions ({done.stderr})")
+    ask = f". {script}; COMP_WORDS=({NPERF} --case dense); COMP_CWORD=2; _nperf; echo ${{COMPREPLY[*]}}; COMP_WORDS=({NPERF} list --case ell_m); COMP_CWORD=3; _nperf; echo ${{COMPREPLY[*]}}"
+    done = subprocess.run(["bash", "-c", ask], text=True, capture_output=True)
+    equal(done.stdout.split("\n")[:2], ["dense_matmul", "ell_matmul"], f"values ({done.stderr})")
     p.run("--completion", "fishh", expect=2)
 
 
@@ -133,5 +153,5 @@ def installed_texts_are_built(p):
             has(f.read(), part, name)
 
 
-main([help_names_every_flag, version, manual_is_roff, completion_completes, list_for_programs, what_measures_nothing_takes_no_option_of_measuring, list_for_people, unknown_things,
+main([help_names_every_flag, old_names_name_the_new_ones, nothing_asked_measures_nothing, version, manual_is_roff, completion_completes, list_for_programs, what_measures_nothing_takes_no_option_of_measuring, list_for_people, unknown_things,
       full_standard_output, installed_texts_are_built])

@@ -75,7 +75,7 @@ static void devices_that_cannot_be_had(void **state)
         cbx_status wanted;
         const char *part;
     } cases[] = {
-        { "present", "no_such", 0, CBX_EUNAVAILABLE, "apt-get install libnvidia-ml1" },
+        { "present", "no_such", 0, CBX_EUNAVAILABLE, "install NVIDIA's driver" },
         { "present", "old_nvml", 0, CBX_EUNAVAILABLE, "nvmlDeviceGetTotalEnergyConsumption" },
         { "failing", "fake_nvml", 0, CBX_EUNAVAILABLE, "error 9: Driver Not Loaded" },
         { "none", "fake_nvml", 0, CBX_ENOENT, "no GPU 0: NVML knows 0" },

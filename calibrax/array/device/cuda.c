@@ -19,7 +19,7 @@ static const struct {
     { 2, "out of memory: end what holds it, 'nvidia-smi' lists it", NULL },
     { 3, "the driver is not initialised", NULL },
     { 4, "the driver is shutting down", NULL },
-    { 34, "the library is the stub that programs are linked against", "apt-get install libcuda1" },
+    { 34, "the library is the stub that programs are linked against", "install NVIDIA's driver 525 or later" },
     { 46, "the device is held by another process: 'nvidia-smi' lists it", NULL },
     { 100, "no device is seen: CUDA_VISIBLE_DEVICES hides it, or the container does not pass it in",
       "unset CUDA_VISIBLE_DEVICES" },
@@ -68,7 +68,7 @@ static cbx_status load(cbx_ctx *ctx, const char *path, cbx__cuda *out, const cha
         CBX__CUDA_CALLS(CUDA_SYMBOL)
 #undef CUDA_SYMBOL
     };
-    *remedy = "apt-get install libcuda1";
+    *remedy = "install NVIDIA's driver 525 or later";
     return cbx_library_open_known(ctx, CBX_LIBRARY_CUDA, path, symbols, CBX_LEN(symbols), &out->library, err);
 }
 

@@ -42,6 +42,7 @@ typedef struct exec_run {
     size_t *live, nlive, *order; /* commands that still run, and their places in a round */
     size_t first;                /* round at which the square of those began */
     double budget_s;
+    cbx_rows older;       /* that the row file has already */
     size_t lost;          /* runs that were no longer than the shell alone */
     double failed_at_s;   /* since the start: when the first command failed */
     cbx_interval shell_s; /* of a shell that does nothing; value 0: not subtracted */
@@ -563,7 +564,7 @@ static cbx_status finish(cbx_ctx *ctx, exec_run *x, cbx_measure_result *result, 
     for (size_t i = 0; i < x->n; i++) result->points_good += x->p.plan.attempts[i].good;
     if (!st) st = cbx__table_settle(x->case_ops.name, &result->rows, err);
     if (!st && x->opts->out_path)
-        st = cbx_rows_write(ctx, x->opts->out_path, result->rows.rows, result->rows.count, err);
+        st = cbx__table_write(ctx, x->opts->out_path, result->rows.rows, result->rows.count, &x->older, err);
     return st;
 }
 
@@ -606,12 +607,14 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     x.s.budget_s = opts->launches && !(opts->budget_s > 0) ? 0 : x.budget_s;
     memcpy(result->run_id, x.s.run_id, sizeof(result->run_id));
     cbx_arena_init(&x.p.arena, cbx_ctx_allocator(ctx));
+    cbx_rows_init(&x.older, cbx_ctx_allocator(ctx));
     st = make_commands(&x, err);
     if (st) goto done;
     make_plan(&x);
     if (!opts->launches)
         x.s.goal = (cbx__goal){ opts->half_width > 0 ? opts->half_width : x.nrun > 1 ? 0 : 0.02, true, x.nrun - 1 };
     if (opts->out_path) st = cbx_file_check_writable(ctx, opts->out_path, err);
+    if (!st && opts->out_path) st = cbx__table_older(ctx, opts->out_path, &x.older, err);
     if (st) goto done;
     cbx__session_learn(ctx, &x.s);
     x.s.have_probe = false;                       /* commands declare no work */
@@ -625,6 +628,7 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     cbx_claim_release(x.claim);
     if (!st) st = finish(ctx, &x, result, err);
 done:
+    cbx_rows_clear(&x.older);
     cbx_arena_clear(&x.p.arena);
     cbx__session_clear(&x.s);
     return st;

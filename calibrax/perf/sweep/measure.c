@@ -16,6 +16,9 @@
 #include "calibrax/perf/sweep/sweep.h"
 #include "calibrax/perf/sweep/table.h"
 
+#define MANY_LAUNCHES 500
+#define LAUNCH_S      0.3 /* of a small native point, all in all: a guess that is printed before anything is known */
+
 /* --- jobs --- */
 
 /* Everything known now as one table, in the arena. */
@@ -42,7 +45,7 @@ static cbx_status write_rows(cbx_ctx *ctx, cbx__sweep *w, cbx_err *err)
     if (!w->s.opts->out_path) return CBX_OK;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = lay_table(w, &arena, &rows, &n, err);
-    if (!st) st = cbx_rows_write(ctx, w->s.opts->out_path, rows, n, err);
+    if (!st) st = cbx__table_write(ctx, w->s.opts->out_path, rows, n, &w->older, err);
     cbx_arena_clear(&arena);
     return st;
 }
@@ -265,9 +268,16 @@ cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measu
 
     cbx__session_init(&w.s, opts);
     cbx_rows_init(&w.kept, cbx_ctx_allocator(ctx));
+    cbx_rows_init(&w.older, cbx_ctx_allocator(ctx));
     st = cbx__sweep_prepare(&w, err);
     if (st) goto done;
     memcpy(result->run_id, w.s.run_id, sizeof(result->run_id));
+    if (w.s.launches_total >= MANY_LAUNCHES)
+        cbx__session_tell(
+            &w.s, CBX_MEASURE_NOTE, 0,
+            "%zu launches at %zu points, about %.0f min at %.1f s each; fewer points, fewer launches or a "
+            "budget of time shorten it",
+            w.s.launches_total, w.npoints, (double)w.s.launches_total * LAUNCH_S / 60, LAUNCH_S);
     st = run_jobs(&w, err);
     result->interrupted = cbx__session_stopped(&w.s);
     end = collect(&w, &second);

@@ -11,6 +11,7 @@
 #include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/perf/sweep/resume.h"
 #include "calibrax/perf/sweep/stopping.h"
+#include "calibrax/perf/sweep/table.h"
 
 /* What the options mean when they are left at 0, one column for --quick. */
 static const struct {
@@ -202,6 +203,12 @@ static cbx_status take_over_rows(cbx__sweep *w, cbx_err *err)
     const cbx_measure_opts *o = w->s.opts;
     cbx_status st;
 
+    if (o->out_path && !o->resume) {
+        st = cbx__table_older(w->ctx, o->out_path, &w->older, err);
+        if (!st && w->older.damaged)
+            cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s; the line is removed", w->older.first_damage);
+        return st;
+    }
     if (!o->resume || !o->out_path || !cbx_path_exists(o->out_path)) return CBX_OK;
     st = cbx_rows_read(w->ctx, o->out_path, &w->kept, err);
     if (st) return st;
@@ -234,6 +241,7 @@ void cbx__sweep_clear(cbx__sweep *w)
     cbx_mem_free(al, w->live, w->njobs * sizeof(*w->live));
     cbx_mem_free(al, w->making, w->npoints * sizeof(*w->making));
     cbx_rows_clear(&w->kept);
+    cbx_rows_clear(&w->older);
     cbx__session_clear(&w->s);
 }
 

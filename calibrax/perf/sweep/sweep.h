@@ -22,6 +22,7 @@ typedef struct cbx__sweep {
     size_t nmaking;
     cbx__resources resources;
     cbx_rows kept;      /* what resume read */
+    cbx_rows older;     /* without resume: what the row file had, of which other keys stay */
     cbx__budget budget; /* under the session's lock */
     cbx_measure_result *result;
 } cbx__sweep;

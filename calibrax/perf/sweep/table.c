@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/verdict.h"
+#include "calibrax/base/file.h"
 #include "calibrax/statistics/significance.h"
 
 /* Chance of a wrong verdict anywhere in the table. */
@@ -181,5 +182,37 @@ cbx_status cbx__table_settle(const char *case_name, cbx_rows *rows, cbx_err *err
     }
     cbx_rows_clear(&settled);
     cbx_arena_clear(&scratch);
+    return st;
+}
+
+cbx_status cbx__table_older(cbx_ctx *ctx, const char *path, cbx_rows *older, cbx_err *err)
+{
+    cbx_status st = cbx_path_exists(path) ? cbx_rows_read(ctx, path, older, err) : CBX_OK;
+
+    if (!st && older->damaged && !older->count)
+        return cbx_fail(err, CBX_EFORMAT, "'%s' is not a file of rows, and is not overwritten: %s", path,
+                        older->first_damage);
+    return st;
+}
+
+cbx_status cbx__table_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, const cbx_rows *older,
+                            cbx_err *err)
+{
+    cbx_arena arena;
+    builder b = { .arena = &arena };
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    b.rows = cbx_arena_calloc(&arena, count + older->count + 1, sizeof(*b.rows));
+    b.kept = cbx_arena_calloc(&arena, older->count + 1, sizeof(*b.kept));
+    st = b.rows && b.kept && index_kept(&b, older) ? CBX_OK : CBX_ENOMEM;
+    for (size_t i = 0; i < count && !st; i++) st = place(&b, &rows[i]) ? CBX_OK : CBX_ENOMEM;
+    if (st) {
+        cbx_fail(err, st, "out of memory for %zu rows", count + older->count);
+    } else {
+        place_kept(&b, NULL);
+        st = cbx_rows_write(ctx, path, b.rows, b.count, err);
+    }
+    cbx_arena_clear(&arena);
     return st;
 }

@@ -91,10 +91,10 @@ static void absence_has_a_reason(void **state)
         const char *driver, *role, *number; /* NULL: none; "/": no such file */
         const char *part, *remedy, *why;
     } cases[] = {
-        { "/", "present", NULL, "nowhere.so.1' for GPUs of NVIDIA: run 'apt-get install libcuda1'",
-          "apt-get install libcuda1", "absent" },
+        { "/", "present", NULL, "nowhere.so.1' for GPUs of NVIDIA: install NVIDIA's driver 525 or later",
+          "install NVIDIA's driver 525 or later", "absent" },
         { "old_cuda", "present", NULL, "has no 'cuDevicePrimaryCtxRetain', needed for GPUs of NVIDIA",
-          "apt-get install libcuda1", "a symbol is missing" },
+          "install NVIDIA's driver 525 or later", "a symbol is missing" },
         { "fake_cuda", "old", NULL,
           "the CUDA driver speaks version 11.4, 12.0 is the least: install driver 525 or later",
           "apt-get install nvidia-driver", "old" },

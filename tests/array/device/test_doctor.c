@@ -76,7 +76,7 @@ static void all_is_seen(void **state)
         if (!strstr(it->text, cases[i].part)) fail_msg("%s: '%s' in '%s'", cases[i].name, cases[i].part, it->text);
     }
     CHECK_INT(r.broken, 1, "one fault is counted");
-    CHECK_STR(item(&r, "devices", "cuda")->remedy, "apt-get install libcuda1", "the remedy");
+    CHECK_STR(item(&r, "devices", "cuda")->remedy, "install NVIDIA's driver 525 or later", "the remedy");
     cbx_arena_clear(&arena);
     cbx_ctx_free(ctx);
 }

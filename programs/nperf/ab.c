@@ -1,5 +1,5 @@
 /*
- * nperf compare: two revisions of a repository, built apart and launched in turns.
+ * nperf ab: two revisions of a repository, built apart and launched in turns.
  */
 #include "calibrax/ci/compare.h"
 
@@ -10,16 +10,16 @@
 #include "programs/common/stop.h"
 #include "programs/nperf/nperf.h"
 
-typedef struct compare_args {
+typedef struct ab_args {
     const char *build, *bench, *metric, *repository, *out;
     size_t launches, seed;
     double level, margin, build_timeout, bench_timeout, lock_wait;
     bool json;
-} compare_args;
+} ab_args;
 
-#define AT(member) offsetof(compare_args, member)
+#define AT(member) offsetof(ab_args, member)
 
-static const opt_spec compare_options[] = {
+static const opt_spec ab_options[] = {
     { "build", 'b', OPT_STRING, AT(build), "CMD", "nothing to build", "run once in the root of each worktree" },
     { "bench", 'r', OPT_STRING, AT(bench), "CMD", NULL, "what is measured, run in the root of each worktree" },
     { "metric", 'm', OPT_STRING, AT(metric), "NAME", "wall time",
@@ -66,7 +66,7 @@ static void print_words(const cbx_compare_opts *o, const cbx_compare_result *r)
            r->ratio.upper, r->rounds, r->p, cbx_verdict_name(r->verdict));
 }
 
-static int write_json(const opt_run *run, const compare_args *a, const cbx_compare_opts *o, const cbx_compare_result *r)
+static int write_json(const opt_run *run, const ab_args *a, const cbx_compare_opts *o, const cbx_compare_result *r)
 {
     cbx_json *document = cbx_compare_json(o, r);
     int status = EXIT_PASS;
@@ -83,13 +83,13 @@ static int write_json(const opt_run *run, const compare_args *a, const cbx_compa
     return status;
 }
 
-static int run_compare(const opt_run *run)
+static int run_ab(const opt_run *run)
 {
     static const int codes[] = { [CBX_VERDICT_UNDECIDED] = EXIT_UNDECIDED,
                                  [CBX_VERDICT_FASTER] = EXIT_PASS,
                                  [CBX_VERDICT_SLOWER] = EXIT_CHECK,
                                  [CBX_VERDICT_EQUIVALENT] = EXIT_PASS };
-    const compare_args *a = run->args;
+    const ab_args *a = run->args;
     cbx_compare_opts opts = CBX_COMPARE_OPTS_INIT;
     cbx_compare_result result;
     cbx_err err = CBX_ERR_INIT;
@@ -97,9 +97,8 @@ static int run_compare(const opt_run *run)
     cbx_status st;
     int status;
 
-    if (run->words->count != 2)
-        return opt_fail(run->program, "compare needs two revisions, found %zu", run->words->count);
-    if (!a->bench) return opt_fail(run->program, "compare needs a command to measure: --bench CMD");
+    if (run->words->count != 2) return opt_fail(run->program, "ab needs two revisions, found %zu", run->words->count);
+    if (!a->bench) return opt_fail(run->program, "ab needs a command to measure: --bench CMD");
     opts.a = run->words->items[0];
     opts.b = run->words->items[1];
     opts.repository = a->repository;
@@ -128,20 +127,20 @@ static int run_compare(const opt_run *run)
     return status ? status : codes[result.verdict];
 }
 
-static const compare_args defaults = { .margin = NAN };
+static const ab_args defaults = { .margin = NAN };
 
-const opt_command compare_command = {
-    "compare",
+const opt_command ab_command = {
+    "ab",
     "REV_A REV_B --bench CMD [--build CMD] [OPTION]...",
     "measure two revisions of a repository in turns",
     "Builds both revisions in worktrees of its own, launches the benchmark of one and the other in turns, and tells "
     "what changed, with the "
     "interval of the ratio. The checkout is only read. Exit status 0: B is faster or equivalent; 1: slower; 3: "
     "undecided.",
-    compare_options,
-    CBX_LEN(compare_options),
-    sizeof(compare_args),
+    ab_options,
+    CBX_LEN(ab_options),
+    sizeof(ab_args),
     &defaults,
     OPT_TAKES_WORDS,
-    run_compare,
+    run_ab,
 };

@@ -1,4 +1,4 @@
-"""nperf compare over made-up repositories: each verdict, each fault; and the worked example of examples/ci."""
+"""nperf ab over made-up repositories: each verdict, each fault; and the worked example of examples/ci."""
 import json
 import os
 import shutil
@@ -32,7 +32,7 @@ def repository(p, costs):
 
 
 def compare(p, a, b, *more, bench='echo "cost: $(cat cost)"', **kw):
-    return p.run("compare", a, b, "--bench", bench, "--metric", "cost", "--launches", "8", *more, timeout=120, **kw)
+    return p.run("ab", a, b, "--bench", bench, "--metric", "cost", "--launches", "8", *more, timeout=120, **kw)
 
 
 def verdicts(p):
@@ -75,9 +75,9 @@ def faults(p):
     has(compare(p, "base", "zero", "--build", "echo broken >&2; false", expect=2).stderr, "the build of 'base' failed", "build")
     one_sentence(compare(p, "base", "zero", bench="exit 3", expect=2), "the benchmark of 'base' failed")
     one_sentence(compare(p, "base", "zero", bench="echo nothing", expect=2), "no number behind 'cost'")
-    one_sentence(p.run("compare", "base", expect=2), "two revisions")
-    one_sentence(p.run("compare", "base", "zero", expect=2), "--bench CMD")
-    one_sentence(p.run("compare", "base", "zero", "--bench", "true", "--launches", "2", expect=2), "too few launches to decide: at least 6, got 2")
+    one_sentence(p.run("ab", "base", expect=2), "two revisions")
+    one_sentence(p.run("ab", "base", "zero", expect=2), "--bench CMD")
+    one_sentence(p.run("ab", "base", "zero", "--bench", "true", "--launches", "2", expect=2), "too few launches to decide: at least 6, got 2")
     one_sentence(compare(p, "base", "zero", "--repository", "/nowhere-at-all", expect=2), "/nowhere-at-all")
 
 
