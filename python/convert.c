@@ -47,6 +47,14 @@ static bool ragged(int axis)
     return false;
 }
 
+/* A new reference to an item of a sequence; NULL, perhaps without an exception. */
+static PyObject *item_of(PyObject *o, Py_ssize_t i)
+{
+    if (PyList_CheckExact(o)) return Py_XNewRef(PyList_GetItem(o, i));
+    if (PyTuple_CheckExact(o)) return Py_XNewRef(PyTuple_GetItem(o, i));
+    return PySequence_Check(o) ? PySequence_GetItem(o, i) : NULL;
+}
+
 static bool look(findings *f, PyObject *o, int axis)
 {
     Py_ssize_t n;
@@ -66,8 +74,14 @@ static bool look(findings *f, PyObject *o, int axis)
     if (f->shape[axis] != (size_t)n) return ragged(axis);
     if (n == 0 && f->ndim < 0) f->ndim = axis + 1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *v = PySequence_Check(o) ? PySequence_GetItem(o, i) : NULL;
+        PyObject *v = item_of(o, i);
         bool fine;
+        if (v && PyFloat_CheckExact(v) && (f->ndim < 0 || f->ndim == axis + 1)) { /* the usual leaf */
+            f->ndim = axis + 1;
+            if (f->weak < (int)CBX_KIND_FLOAT) f->weak = CBX_KIND_FLOAT;
+            Py_DECREF(v);
+            continue;
+        }
         if (!v && !PyErr_Occurred()) {
             PyObject *at = PyLong_FromSsize_t(i);
             v = at ? PyObject_GetItem(o, at) : NULL;
@@ -95,16 +109,34 @@ static cbx_dtype settled(const findings *f)
 static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **at)
 {
     if (axis == f->ndim) {
-        bool fine = !is_nest(f->st, o) ? cx_store(t, *at, o) : ragged(axis);
+        PyObject *number = NULL;
+        bool fine = !is_nest(f->st, o) || ragged(axis);
+        if (fine && cx_is_array(f->st, o))
+            number = cx_element(cbx_array_dtype(((cx_array *)o)->handle), cbx_array_data(((cx_array *)o)->handle));
+        else if (fine)
+            number = Py_NewRef(o);
+        fine = number && cx_store(t, *at, number);
+        Py_XDECREF(number);
         *at += cbx_dtype_size(t);
         return fine;
     }
     if (!is_nest(f->st, o) || PyObject_Size(o) != (Py_ssize_t)f->shape[axis])
         return PyErr_Occurred() ? false : ragged(axis);
     for (size_t i = 0; i < f->shape[axis]; i++) {
-        PyObject *index = PyLong_FromSize_t(i), *v = index ? PyObject_GetItem(o, index) : NULL;
-        bool fine = v && fill(f, v, axis + 1, t, at);
-        Py_XDECREF(index);
+        PyObject *v = item_of(o, (Py_ssize_t)i);
+        bool fine;
+        if (v && t == CBX_F64 && axis + 1 == f->ndim && PyFloat_CheckExact(v)) {
+            *(double *)*at = PyFloat_AsDouble(v);
+            *at += sizeof(double);
+            Py_DECREF(v);
+            continue;
+        }
+        if (!v && !PyErr_Occurred()) {
+            PyObject *index = PyLong_FromSize_t(i);
+            v = index ? PyObject_GetItem(o, index) : NULL;
+            Py_XDECREF(index);
+        }
+        fine = v && fill(f, v, axis + 1, t, at);
         Py_XDECREF(v);
         if (!fine) return false;
     }

@@ -273,8 +273,10 @@ int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind)
         if (word && cbx_dtype_isdtype(t, word, &is, &err)) cx_raise(err.status, err.message);
         found = is;
     } else if (PyTuple_Check(kind)) {
+        if (Py_EnterRecursiveCall(" in a tuple of kinds")) return -1;
         for (Py_ssize_t i = 0; !found && i < PyTuple_Size(kind); i++)
             if ((found = cx_is_dtype(st, t, PyTuple_GetItem(kind, i))) < 0) break;
+        Py_LeaveRecursiveCall();
     } else if (cx_dtype_from(st, kind, &other)) {
         found = t == other;
     }

@@ -3,8 +3,9 @@
  *
  * A key is read into steps along the axes.  Slices, whole numbers and new axes are views.  Index arrays and masks (which are
  * index arrays by nonzero) are joined: the axes they stand on come first, become one, and one take along it gathers.
- * Assignment makes a new array: the same key, applied to the places 0, 1, 2 ..., says where the values are scattered.  The
- * Array object then holds the new handle; views and borrowers keep the old one.
+ * Assignment by views writes in place where nobody else sees the elements.  Otherwise it makes a new array: the same key, applied
+ * to the places 0, 1, 2 ..., shows where the values are scattered; the Array object then holds the new handle, views and
+ * borrowers keep the old one.
  */
 #include <string.h>
 
@@ -16,7 +17,9 @@ typedef struct step {
     step_kind kind;
     ptrdiff_t start, stop, stride; /* INT: start */
     const cbx_array *index;        /* ARRAY: held by the call */
-    bool one;                      /* EMPTY_OR_ONE: a single truth value: an axis of length 1 or 0 */
+    const cbx_array *mask;         /* ARRAY: the mask that it was made of, and which axis of it; NULL: none */
+    int mask_axis;
+    bool one; /* EMPTY_OR_ONE: a single truth value: an axis of length 1 or 0 */
 } step;
 
 enum { MAX_STEPS = 4 * CBX_MAX_RANK };
@@ -89,11 +92,8 @@ static bool add_mask(cx_call *c, key *k, const cbx_array *x, const cbx_array *ma
     bool fine = false;
 
     if (n == 0) return add_step(k, (step){ .kind = STEP_EMPTY_OR_ONE, .one = *(const bool *)cbx_array_data(mask) });
-    /* behind an ellipsis the axis is not known yet: lengths are compared where the step is taken */
-    for (int d = 0; d < n && k->ellipsis < 0; d++)
-        if (k->axes + d >= cbx_array_ndim(x) ||
-            (cbx_array_dim(mask, d) && cbx_array_dim(x, k->axes + d) != cbx_array_dim(mask, d)))
-            return refuse_mask(mask, x); /* a length of 0 fits every axis */
+    /* lengths are compared in in_range, where the axes behind an ellipsis are known */
+    if (k->axes + n > cbx_array_ndim(x)) return refuse_mask(mask, x);
     cx_call_init(&inner, c->st, c->name);
     inner.elements = cbx_array_count(mask);
     if (cx_begin(&inner)) {
@@ -103,7 +103,8 @@ static bool add_mask(cx_call *c, key *k, const cbx_array *x, const cbx_array *ma
     }
     cx_call_done(&inner);
     for (int d = 0; fine && d < n; d++) {
-        fine = cx_hold(c, rows[d]) && add_step(k, (step){ .kind = STEP_ARRAY, .index = rows[d] });
+        fine = cx_hold(c, rows[d]) &&
+               add_step(k, (step){ .kind = STEP_ARRAY, .index = rows[d], .mask = mask, .mask_axis = d });
         for (int left = d + 1; !fine && left < n; left++) cbx_array_free(rows[left]);
     }
     return fine;
@@ -189,6 +190,8 @@ static bool in_range(const key *k, const cbx_array *x)
                          (Py_ssize_t)s->start, axis, (Py_ssize_t)n);
             return false;
         }
+        if (s->mask && cbx_array_dim(s->mask, s->mask_axis) && (ptrdiff_t)cbx_array_dim(s->mask, s->mask_axis) != n)
+            return refuse_mask(s->mask, x); /* a length of 0 fits every axis */
         axis += s->kind != STEP_NEW && s->kind != STEP_EMPTY_OR_ONE;
     }
     return true;
@@ -215,17 +218,18 @@ static void add_gather(gather *g, int axis, int place, const cbx_array *index, i
     g->index[g->n++] = index;
 }
 
-/* Views first; what index arrays stand on is left for gathering. */
+/* Views first; what index arrays are on is left for gathering.  An ellipsis separates index arrays even if it covers no axis. */
 static cbx_array *take_views(cbx_ctx *ctx, const key *k, cbx_array *v, gather *g)
 {
     int axis = 0, last = 0;
 
     for (int i = 0; i < k->n; i++) {
         const step *s = &k->steps[i];
+        const int place = i + (i >= k->ellipsis);
         switch (s->kind) {
         case STEP_INT:
             if (k->advanced)
-                add_gather(g, axis++, i, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(s->start)), &last);
+                add_gather(g, axis++, place, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(s->start)), &last);
             else
                 v = cbx_index(ctx, v, axis, s->start);
             break;
@@ -235,10 +239,10 @@ static cbx_array *take_views(cbx_ctx *ctx, const key *k, cbx_array *v, gather *g
             axis++;
             break;
         case STEP_NEW: v = cbx_expand_dims(ctx, v, axis++); break;
-        case STEP_ARRAY: add_gather(g, axis++, i, s->index, &last); break;
+        case STEP_ARRAY: add_gather(g, axis++, place, s->index, &last); break;
         case STEP_EMPTY_OR_ONE:
             v = cbx_expand_dims(ctx, v, axis);
-            add_gather(g, axis++, i, cbx_zeros(ctx, 1, (size_t[]){ s->one }, CBX_I64), &last);
+            add_gather(g, axis++, place, cbx_zeros(ctx, 1, (size_t[]){ s->one }, CBX_I64), &last);
         }
     }
     return v;
@@ -301,6 +305,37 @@ static cbx_array *take_steps(cbx_ctx *ctx, const key *k, cbx_array *x)
     return g.n ? gather_view(ctx, &g, v) : v;
 }
 
+/* Where an element of an array of rank 1 is, if that is what a key names; NULL: any other key. */
+static char *element_of(const cbx_array *x, PyObject *o)
+{
+    const ptrdiff_t n = (ptrdiff_t)cbx_array_dim(x, 0);
+    Py_ssize_t i;
+
+    if (cbx_array_ndim(x) != 1 || !PyLong_CheckExact(o)) return NULL;
+    i = PyLong_AsSsize_t(o);
+    if (i == -1 && PyErr_Occurred()) PyErr_Clear(), i = n;
+    if (i < -n || i >= n) return NULL;
+    return (char *)(uintptr_t)cbx_array_data(x) +
+           (i < 0 ? i + n : i) * cbx_array_strides(x)[0] * (ptrdiff_t)cbx_dtype_size(cbx_array_dtype(x));
+}
+
+/* A copy, not a view: it does not keep x from being written in place. */
+static PyObject *copied_element(cx_state *st, const cbx_array *x, const char *at)
+{
+    const cbx_array_desc d = { .dtype = cbx_array_dtype(x) };
+    cbx_ctx *ctx = cx_ctx_borrow(st);
+    cbx_err err = CBX_ERR_INIT;
+    cbx_array *r = NULL;
+    cbx_status status;
+
+    if (!ctx) return NULL;
+    status = cbx_array_create(ctx, &d, &r, &err);
+    cx_ctx_return(st, ctx);
+    if (status) return cx_raise(status, err.message);
+    memcpy(cbx_array_data_mut(r), at, cbx_dtype_size(d.dtype));
+    return cx_array_new(st, r);
+}
+
 PyObject *cx_subscript(PyObject *self, PyObject *o)
 {
     PyObject *r = NULL;
@@ -308,9 +343,11 @@ PyObject *cx_subscript(PyObject *self, PyObject *o)
     cx_call c;
     key k;
 
+    x = ((cx_array *)self)->handle;
+    if (element_of(x, o)) return copied_element(cx_state_of_instance(self), x, element_of(x, o));
     cx_call_init(&c, cx_state_of_instance(self), "index");
     c.domain_error = PyExc_IndexError;
-    x = cbx_array_ref(((cx_array *)self)->handle);
+    cbx_array_ref(x);
     if (cx_hold(&c, x) && read_key(&c, x, o, &k) && in_range(&k, x)) {
         c.elements = k.advanced ? c.elements : 0;
         if (cx_begin(&c)) {
@@ -356,11 +393,34 @@ static bool may_enter(cbx_dtype from, cbx_dtype to)
     return false;
 }
 
+/* Over elements that nobody else sees; handle has one reference. */
+static bool write_in_place(cx_call *c, const key *k, cbx_array *handle, const cx_operand *v)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status = CBX_OK;
+    gather none = { 0 };
+    cbx_array *to;
+
+    if (!cx_begin(c)) return false;
+    to = take_views(c->ctx, k, handle, &none);
+    if (!cbx_array_is_failed(to))
+        status = cbx_array_assign(c->ctx, to, v->array ? v->array : cx_weak(c, handle, v), &err);
+    if (!cx_keep(c, 0, NULL)) return false;
+    if (status) cx_raise(status, err.message);
+    return !status;
+}
+
+/*
+ * The interpreter's lock is kept from the reading of the handle to its replacement, so that of two threads that assign both
+ * assignments last.
+ */
 int cx_assign(PyObject *self, PyObject *o, PyObject *value)
 {
+    cx_array *me = (cx_array *)self;
+    const cbx_dtype t = cbx_array_dtype(me->handle);
     cbx_array *x, *new_handle = NULL;
     PyObject *given = NULL;
-    cbx_dtype t;
+    bool done = false;
     cx_call c;
     key k;
     int is;
@@ -370,25 +430,42 @@ int cx_assign(PyObject *self, PyObject *o, PyObject *value)
         PyErr_SetString(PyExc_TypeError, "elements of an Array cannot be deleted");
         return -1;
     }
+    if ((PyFloat_CheckExact(value) || PyLong_CheckExact(value)) && element_of(me->handle, o) &&
+        cbx_array_is_exclusive(me->handle)) {
+        if (cx_scalar_from(value, &v) < 0 || !may_enter(v.scalar.dtype, v.big ? CBX_F64 : t) || !cx_fits(t, &v))
+            return -1;
+        return cx_store(t, element_of(me->handle, o), value) ? 0 : -1;
+    }
     cx_call_init(&c, cx_state_of_instance(self), "assignment");
     c.domain_error = PyExc_IndexError;
-    x = cbx_array_ref(((cx_array *)self)->handle);
-    t = cbx_array_dtype(x);
-    if (!cx_hold(&c, x) || !read_key(&c, x, o, &k) || !in_range(&k, x)) goto done;
+    x = cbx_array_ref(me->handle);
+    done = read_key(&c, x, o, &k) && in_range(&k, x);
+    cbx_array_free(x); /* elements may change while value is read, lengths do not */
+    if (!done) goto done;
+    done = false;
     is = cx_operand_from(&c, value, &v);
     if (is == 0) is = (given = cx_asarray(c.st, value, CBX_DTYPE_COUNT, -1)) ? cx_operand_from(&c, given, &v) : -1;
     if (is < 0 || !may_enter(v.array ? cbx_array_dtype(v.array) : v.scalar.dtype, v.big ? CBX_F64 : t)) goto done;
     if (!v.array && !cx_fits(t, &v)) goto done;
-    if (cx_begin(&c)) {
-        new_handle = assigned(c.ctx, &k, x, v.array ? v.array : cx_weak(&c, x, &v));
-        if (!cx_keep(&c, 1, &new_handle)) new_handle = NULL;
+    c.elements = 0;
+    if (!k.advanced && cbx_array_is_exclusive(me->handle)) {
+        done = write_in_place(&c, &k, me->handle, &v);
+        goto done;
     }
-    if (new_handle) {
-        cbx_array_free(((cx_array *)self)->handle);
-        ((cx_array *)self)->handle = new_handle;
+    x = cbx_array_ref(me->handle);
+    if (cx_hold(&c, x)) {
+        c.elements = 0;
+        if (cx_begin(&c)) {
+            new_handle = assigned(c.ctx, &k, x, v.array ? v.array : cx_weak(&c, x, &v));
+            done = cx_keep(&c, 1, &new_handle);
+        }
+    }
+    if (done) {
+        cbx_array_free(me->handle);
+        me->handle = new_handle;
     }
 done:
     cx_call_done(&c);
     Py_XDECREF(given);
-    return new_handle ? 0 : -1;
+    return done ? 0 : -1;
 }

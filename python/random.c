@@ -13,8 +13,16 @@ static bool shape_arg(cx_call *c, int *ndim, size_t *shape)
 static PyObject *do_key(cx_call *c)
 {
     PyObject *index = PyNumber_Index(cx_arg(c, "seed"));
-    unsigned long long seed = index ? PyLong_AsUnsignedLongLongMask(index) : 0;
+    unsigned long long seed = 0;
 
+    if (index) { /* of a negative seed the bits */
+        PyObject *zero = PyLong_FromLong(0);
+        const int negative = zero ? PyObject_RichCompareBool(index, zero, Py_LT) : -1;
+        Py_XDECREF(zero);
+        seed = negative > 0 ? (unsigned long long)PyLong_AsLongLong(index) : PyLong_AsUnsignedLongLong(index);
+        if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
+            PyErr_Format(PyExc_ValueError, "key: 'seed' must be at least -2**63 and below 2**64, got %R", index);
+    }
     Py_XDECREF(index);
     if (PyErr_Occurred() || !cx_begin(c)) return NULL;
     return cx_result(c, cbx_random_key(c->ctx, seed));

@@ -101,7 +101,9 @@ static PyObject *do_diff(cx_call *c)
     if (append) parts[n++] = append;
     if (!cx_begin(c)) return NULL;
     r = n > 1 ? cbx_concat(c->ctx, n, parts, axis) : cbx_scope_hold(c->ctx, cbx_array_ref(x));
-    while (times-- > 0) r = cbx_diff(c->ctx, r, axis);
+    if (axis < 0) axis += cbx_array_ndim(x); /* one that x lacks is rejected below */
+    while (times-- > 0 && !cbx_array_is_failed(r) && (cbx_array_dim(r, axis) > 0 || axis >= cbx_array_ndim(x)))
+        r = cbx_diff(c->ctx, r, axis);
     return cx_result(c, r);
 }
 

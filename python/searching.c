@@ -110,6 +110,7 @@ static PyObject *segments(cx_call *c)
 
     if (!ids || !CX_GET(c, segments)) return NULL;
     if (segments < 0) return cx_raise(CBX_EINVAL, "the number of segments is negative");
+    c->domain_error = PyExc_IndexError;
     if (!cx_begin(c)) return NULL;
     return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, const cbx_array *, size_t))
                              c->fn)(c->ctx, x, ids, (size_t)segments));

@@ -61,6 +61,13 @@ CBX_API bool cbx_array_is_contiguous(const cbx_array *a);
 /** First element; for an empty array any pointer. */
 CBX_API const void *cbx_array_data(const cbx_array *a);
 CBX_API void *cbx_array_data_mut(cbx_array *a);
+/** True if the caller's reference is the only one and the elements are the array's own: then nobody else sees them written. */
+CBX_API bool cbx_array_is_exclusive(const cbx_array *a);
+/**
+ * Writes value, converted and broadcast, over the elements of an array; to may be a view of elements that may be written.
+ * @return CBX_OK; CBX_EINVAL (failed or abstract); CBX_ESHAPE (no broadcast); CBX_EDTYPE (complex to real)
+ */
+CBX_API cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value, cbx_err *err);
 CBX_API bool cbx_array_is_abstract(const cbx_array *a);
 /** Result of an operation that failed, or NULL; the reason is in the context until the scope closes (scope.h). */
 CBX_API bool cbx_array_is_failed(const cbx_array *a);

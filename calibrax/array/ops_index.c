@@ -168,6 +168,11 @@ cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const c
                                    const cbx_array *sorter)
 {
     size_t mark = cbx__mark(ctx);
+
+    if (cbx__unusable(ctx, "searchsorted", 2, (const cbx_array *const[]){ edges, sorter })) return cbx__array_failed();
+    if (sorter->count != edges->count)
+        return cbx__refuse_of(ctx, edges, CBX_ESHAPE, "'sorter' of 'searchsorted' has %zu places for %zu edges",
+                              sorter->count, edges->count);
     return cbx__tidy(ctx, mark, searchsorted_steps(ctx, take_steps(ctx, edges, sorter, 0), values, right));
 }
 
@@ -302,10 +307,14 @@ static cbx_array *lerp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, dou
                     : cbx_add(ctx, a, cbx_multiply_scalar(ctx, d, t));
 }
 
-/* Between two neighbours in order, which are one at the end; top: the last, which is NaN if there is one. */
+/* Between two neighbours in order, which are one at the end; top: the last, which is NaN if there is one.  A t below 0 is the mean
+ * of both, which a median is: of two equal infinities that infinity. */
 static cbx_array *between(cbx_ctx *ctx, const cbx_array *low, const cbx_array *high, double t, const cbx_array *top)
 {
-    return cbx_where(ctx, cbx_isnan(ctx, top), top, low == high ? low : lerp(ctx, low, high, t));
+    const cbx_array *r = low;
+
+    if (low != high) r = t < 0 ? cbx_multiply_scalar(ctx, cbx_add(ctx, low, high), 0.5) : lerp(ctx, low, high, t);
+    return cbx_where(ctx, cbx_isnan(ctx, top), top, r);
 }
 
 /* One quantile of lanes that are sorted, along their last axis. */
@@ -320,7 +329,7 @@ static cbx_array *quantile_at(cbx_ctx *ctx, const cbx_array *sorted, double q)
 }
 
 /* The same of lanes in any order: three of their ranks are enough. */
-static cbx_array *quantile_of(cbx_ctx *ctx, const cbx_array *lane, double q)
+static cbx_array *quantile_of(cbx_ctx *ctx, const cbx_array *lane, double q, bool is_median)
 {
     cbx_attrs ranks = { .axis = lane->desc.ndim - 1, .ndim = 3 };
     size_t n = lane->desc.shape[ranks.axis];
@@ -333,7 +342,8 @@ static cbx_array *quantile_of(cbx_ctx *ctx, const cbx_array *lane, double q)
     ranks.shape[2] = n - 1;
     r = cbx__apply1(ctx, CBX_PRIM_RANKED, lane, &ranks);
     low = cbx_index(ctx, r, -1, 0);
-    return between(ctx, low, end ? low : cbx_index(ctx, r, -1, 1), rank - below, cbx_index(ctx, r, -1, 2));
+    return between(ctx, low, end || (is_median && rank == below) ? low : cbx_index(ctx, r, -1, 1),
+                   is_median ? -1.0 : rank - below, cbx_index(ctx, r, -1, 2));
 }
 
 /* x as lanes of floats; false, with a failure recorded, if these are empty. */
@@ -366,13 +376,14 @@ static cbx_array *kept(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *attrs,
     return cbx__apply1(ctx, CBX_PRIM_RESHAPE, r, &keep);
 }
 
-static cbx_array *quantile(cbx_ctx *ctx, const char *name, const cbx_array *x, double q, const cbx_axes *axes)
+static cbx_array *quantile(cbx_ctx *ctx, const char *name, const cbx_array *x, double q, bool is_median,
+                           const cbx_axes *axes)
 {
     cbx_array *lane;
     cbx_attrs attrs;
 
     if (!in_range(ctx, name, x, q) || !float_lanes(ctx, name, x, axes, &attrs, &lane)) return cbx__array_failed();
-    return kept(ctx, x, &attrs, quantile_of(ctx, lane, q));
+    return kept(ctx, x, &attrs, quantile_of(ctx, lane, q, is_median));
 }
 
 static cbx_array *quantiles_steps(cbx_ctx *ctx, const cbx_array *x, size_t n, const double *q, const cbx_axes *axes)
@@ -405,7 +416,7 @@ cbx_array *cbx_quantile(cbx_ctx *ctx, const cbx_array *x, size_t n, const double
 
 static cbx_array *percentile_steps(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes)
 {
-    return quantile(ctx, "percentile", x, q / 100.0, axes);
+    return quantile(ctx, "percentile", x, q / 100.0, false, axes);
 }
 
 cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes)
@@ -415,7 +426,7 @@ cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_
 }
 static cbx_array *median_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
-    return quantile(ctx, "median", x, 0.5, axes);
+    return quantile(ctx, "median", x, 0.5, true, axes);
 }
 
 cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)

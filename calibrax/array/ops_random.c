@@ -229,6 +229,22 @@ cbx_array *cbx_random_gamma(cbx_ctx *ctx, const cbx_array *key, const cbx_array 
     return cbx__tidy(ctx, mark, gamma_steps(ctx, key, alpha, ndim, shape, dtype));
 }
 
+/* False, with the reason recorded, if a condition is seen not to hold for all elements; abstract ones are not looked at. */
+static bool holds(cbx_ctx *ctx, const cbx_array *x, const cbx_array *condition, const char *words)
+{
+    const cbx_array *all = cbx_all(ctx, condition, NULL);
+
+    if (cbx_array_is_failed(all)) return false;
+    if (cbx_array_is_abstract(all) || *(const bool *)all->data) return true;
+    cbx__refuse_of(ctx, x, CBX_EDOM, "%s", words);
+    return false;
+}
+static const cbx_array *is_share(cbx_ctx *ctx, const cbx_array *p)
+{
+    return cbx_logical_and(ctx, cbx_greater_equal(ctx, p, cbx_weak(ctx, p, cbx_float(0.0))),
+                           cbx_less_equal(ctx, p, cbx_weak(ctx, p, cbx_float(1.0))));
+}
+
 static cbx_array *bernoulli_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_array *p, int ndim, const size_t *shape)
 {
     cbx_dtype t;
@@ -236,7 +252,10 @@ static cbx_array *bernoulli_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_
     if (cbx__unusable(ctx, "random_bernoulli", 1, &p) || !cbx__given(ctx, "random_bernoulli", "shape", ndim, shape))
         return cbx__array_failed();
     t = cbx__inexact(p->desc.dtype);
-    p = cbx_broadcast_to(ctx, cbx__as(ctx, p, t), ndim, shape);
+    p = cbx__as(ctx, p, t);
+    if (!holds(ctx, p, is_share(ctx, p), "'p' of 'random_bernoulli' must be at least 0 and at most 1"))
+        return cbx__array_failed();
+    p = cbx_broadcast_to(ctx, p, ndim, shape);
     return cbx_less(ctx, uniform(ctx, "random_bernoulli", key, ndim, shape, t, 0.0, 1.0), p);
 }
 
@@ -355,6 +374,9 @@ static cbx_array *categorical_steps(cbx_ctx *ctx, const cbx_array *key, const cb
     if (ndim) memcpy(full, shape, (size_t)ndim * sizeof *shape);
     memcpy(full + ndim, logits->desc.shape, (size_t)logits->desc.ndim * sizeof *full);
     logits = cbx__as(ctx, logits, cbx__inexact(logits->desc.dtype));
+    if (!holds(ctx, logits, cbx_logical_not(ctx, cbx_isnan(ctx, logits)),
+               "'logits' of 'random_categorical' must not be NaN"))
+        return cbx__array_failed();
     noise = gumbel_steps(ctx, "random_categorical", key, rank, full, cbx_array_dtype(logits));
     return cbx_argmax(ctx, cbx_add(ctx, noise, logits), CBX_AXIS(ndim + axis));
 }
@@ -375,7 +397,9 @@ static cbx_array *chosen(cbx_ctx *ctx, const cbx_array *key, size_t n, int ndim,
 
     if (!p && replace) return cbx_random_randint(ctx, key, ndim, shape, 0, (int64_t)n, CBX_I64);
     if (p) p = cbx__as(ctx, p, cbx__inexact(p->desc.dtype));
-    if (p && cbx_array_is_failed(p)) return cbx__array_failed();
+    if (p && !holds(ctx, p, cbx_greater_equal(ctx, p, cbx_weak(ctx, p, cbx_float(0.0))),
+                    "'p' of 'random_choice' must be at least 0"))
+        return cbx__array_failed();
     if (replace) {
         sums = cbx_cumulative_sum(ctx, p, 0);
         u = uniform(ctx, "random_choice", key, ndim, shape, p->desc.dtype, 0.0, 1.0);

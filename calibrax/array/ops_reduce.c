@@ -221,7 +221,8 @@ static cbx_array *nanstd_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes 
     d = cbx_subtract(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), wide_nanmean(ctx, x, &keep));
     n = cbx_subtract_scalar(ctx, count_numbers(ctx, x, axes), correction);
     n = cbx_where(ctx, cbx_greater_scalar(ctx, n, 0.0), n, cbx_weak(ctx, n, cbx_float(NAN)));
-    d = cbx_nansum(ctx, cbx__norm_square(ctx, d), axes);
+    d = cbx__norm_square(ctx, d); /* the distance of an infinity is NaN, too, and stays */
+    d = cbx_sum(ctx, cbx_where(ctx, cbx_isnan(ctx, x), cbx_weak(ctx, d, cbx_float(0.0)), d), axes);
     return cbx__as(ctx, cbx_sqrt(ctx, cbx_divide(ctx, d, n)), cbx__real_of(x->desc.dtype));
 }
 

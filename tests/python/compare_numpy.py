@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 import sys
+import threading
 import unittest
 import warnings
 
@@ -636,6 +637,102 @@ class Indexing(Against):
             a[theirs] = value
             x[ours] = array(value) if isinstance(value, np.ndarray) else value
             self.same(x, a, (i, shape, theirs))
+
+
+class Corners(unittest.TestCase):
+    """Where answers once differed from NumPy's, or a bad argument was not seen."""
+
+    def test_infinities(self):
+        inf, nan = np.inf, np.nan
+        for values in ([1, inf], [inf], [nan, inf, 2], [-inf, inf], [1, inf, inf, 2], [inf, inf], [1.5, 2], [3, 1, 2], [nan, 1, 3]):
+            for name in ("nanstd", "median", "nanmean", "std", "nansum", "nanmax"):
+                ours, theirs = getattr(cx, name)(cx.asarray(values)), getattr(np, name)(np.asarray(values))
+                np.testing.assert_array_equal(float(ours), theirs, err_msg=f"{name} of {values}")
+
+    def test_powers_of_zero(self):
+        for e in (2 + 3j, 2j, -1 + 0j, -2 + 3j, 0j, 1 + 0j, 0.5 + 1j):
+            for t in COMPLEX:
+                ours = cx.asarray([0j], dtype=getattr(cx, t)) ** cx.asarray([e], dtype=getattr(cx, t))
+                np.testing.assert_array_equal(np.asarray(ours), np.zeros(1, t) ** np.asarray([e], t), err_msg=f"0 ** {e}")
+
+    def test_keys_with_an_ellipsis(self):
+        x = np.arange(24.0).reshape(4, 2, 3)
+        ours, i, mask = cx.asarray(x), [0, 1], [True, False, True]
+        for key in ((slice(None), i, ..., i), (slice(None), i, i), (..., i, i), (i, i, ...), (i, ...), (..., mask), (..., i, mask[:2])):
+            try:
+                wanted = x[key]
+            except IndexError:
+                self.assertRaises(IndexError, ours.__getitem__, key)
+                continue
+            np.testing.assert_array_equal(np.asarray(ours[key]), wanted, err_msg=str(key))
+        for bad in ([True], [True, False], [True] * 4):
+            self.assertRaises(IndexError, ours.__getitem__, (..., bad))
+            self.assertRaises(IndexError, ours.__setitem__, (..., bad), 1.0)
+        np.testing.assert_array_equal(np.asarray(ours), x)
+
+    def test_assignment_beside_views(self):
+        x, ours = np.arange(12.0), cx.arange(12.0)
+        for key, value in ((3, 7.0), (-1, 2), (slice(2, 9, 3), [1.0, 2.0, 3.0]), (slice(None, None, -1), 4.5), (..., np.arange(12.0).tolist())):
+            before = np.asarray(ours, copy=True)
+            view, borrowed = ours[1:6], memoryview(ours)
+            ours[key] = value
+            x[key] = value
+            np.testing.assert_array_equal(np.asarray(ours), x, err_msg=str(key))
+            np.testing.assert_array_equal(np.asarray(view), before[1:6], err_msg="a view keeps what it saw")
+            np.testing.assert_array_equal(np.asarray(borrowed), before, err_msg="so does a borrower")
+            del view, borrowed
+            ours[key] = value  # in place now
+            np.testing.assert_array_equal(np.asarray(ours), x, err_msg=str(key))
+        same = cx.broadcast_to(cx.ones(1), (3,))
+        same[0] = 5
+        np.testing.assert_array_equal(np.asarray(same), [5, 1, 1])
+        self.assertRaises(TypeError, cx.arange(3).__setitem__, 0, 1.5)
+        self.assertRaises(OverflowError, cx.zeros(3, dtype=cx.int8).__setitem__, 0, 300)
+        self.assertRaises(IndexError, cx.zeros(3).__setitem__, 3, 1.0)
+
+    def test_lists_of_arrays(self):
+        np.testing.assert_array_equal(np.asarray(cx.asarray([cx.asarray(1j)])), np.asarray([np.asarray(1j)]))
+        np.testing.assert_array_equal(np.asarray(cx.asarray([[1.0, 2], (3, cx.asarray(4))])), [[1, 2], [3, 4]])
+
+    def test_bad_arguments(self):
+        key, deep = cx.random.key(1), ()
+        for _ in range(100000):
+            deep = (deep,)
+        nan = cx.asarray([0.5, float("nan")])
+        for error, word, call in (
+            (ValueError, "sorter", lambda: cx.searchsorted(cx.arange(5), cx.asarray([2]), sorter=cx.asarray([0, 1]))),
+            (ValueError, "seed", lambda: cx.random.key(2**64)),
+            (ValueError, "'p'", lambda: cx.random.bernoulli(key, cx.asarray(1.5))),
+            (ValueError, "'p'", lambda: cx.random.bernoulli(key, nan, (2,))),
+            (ValueError, "'p'", lambda: cx.random.choice(key, cx.arange(2), p=cx.asarray([1.5, -0.5]))),
+            (ValueError, "logits", lambda: cx.random.categorical(key, nan)),
+            (IndexError, "segment_sum", lambda: cx.segment_sum(cx.asarray([1.0, 2.0]), cx.asarray([0, 5]), 2)),
+            (IndexError, "segment_max", lambda: cx.segment_max(cx.asarray([1.0, 2.0]), cx.asarray([0, -3]), 2)),
+            (RecursionError, "", lambda: cx.isdtype(cx.float64, deep)),
+        ):
+            with self.assertRaises(error) as seen:
+                call()
+            self.assertIn(word, str(seen.exception))
+        self.assertEqual(cx.diff(cx.arange(3), n=2**62).shape, np.diff(np.arange(3), n=9).shape)
+        self.assertEqual(cx.diff(cx.zeros((2, 3)), n=2**62, axis=0).shape, (0, 3))
+
+    def test_threads_assign_side_by_side(self):
+        x = cx.zeros(100000)
+        view = x[:1]  # the first assignments copy
+
+        def fill(first):
+            for i in range(first, first + 25000):
+                x[i] = 1.0
+                if i % 500 == 0:
+                    x[i : i + 3] = 1.0
+
+        threads = [threading.Thread(target=fill, args=(25000 * k,)) for k in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(float(cx.sum(x)), 100000.0)
+        self.assertEqual(float(view[0]), 0.0)
 
 
 if __name__ == "__main__":

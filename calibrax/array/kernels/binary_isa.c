@@ -53,7 +53,7 @@ CBX__LOOP2(xor_BOOL, bool, bool, x ^ y)
 COMPLEX_RULES(C64, cbx__c64, float, cbx__make_c64, crealf, cimagf, fabsf)
 COMPLEX_RULES(C128, cbx__c128, double, cbx__make_c128, creal, cimag, fabs)
 /* Powers as NumPy has them: of whole exponents below 100 by squaring, so that Gaussian integers stay exact; 0 to a power
- * that is not above 0 and real is NaN.  cpow alone gives NaN of 0 and of infinities to the power 0. */
+ * whose real part is not above 0 is NaN.  cpow alone gives NaN of 0 and of infinities to the power 0. */
 #define COMPLEX_POWER(D, C, T, make, re, im)                                                                           \
     static C squared_##D(C x, int n)                                                                                   \
     {                                                                                                                  \
@@ -68,7 +68,7 @@ COMPLEX_RULES(C128, cbx__c128, double, cbx__make_c128, creal, cimag, fabs)
     {                                                                                                                  \
         const T n = re(y);                                                                                             \
         if (y == 0) return make(1, 0);                                                                                 \
-        if (x == 0) return n > 0 && im(y) == 0 ? make(0, 0) : make((T)NAN, (T)NAN);                                    \
+        if (x == 0) return n > 0 ? make(0, 0) : make((T)NAN, (T)NAN);                                                  \
         if (im(y) != 0 || !(n > -100 && n < 100) || (T)(int)n != n) return (C)cpow(x, y);                              \
         if (n == 1) return x;                                                                                          \
         if (n == 2 || n == 3) return n == 2 ? times_##D(x, x) : times_##D(times_##D(x, x), x);                         \

@@ -76,3 +76,43 @@ cbx_status cbx__ref_run_pow(const cbx_call *call, cbx_array **out, cbx_err *err)
                   cbx__loops_get()->binary(CBX_PRIM_POW, n->desc.dtype));
     return CBX_OK;
 }
+
+cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value, cbx_err *err)
+{
+    const int shift = to ? to->desc.ndim - (value ? value->desc.ndim : 0) : 0;
+    char ta[160], tb[160];
+    cbx__strided op[2];
+    cbx__loop loop;
+
+    (void)ctx;
+    if (!to || !value || (to->flags | value->flags) & (CBX__FAILED | CBX__ABSTRACT))
+        return cbx_fail(err, CBX_EINVAL, "an assignment needs two arrays with data");
+    op[0] = cbx__ref_strided(to);
+    op[1] = (cbx__strided){ .data = value->data };
+    for (int i = 0; i < value->desc.ndim; i++) {
+        const size_t n = value->desc.shape[i];
+        const bool fits = i + shift >= 0 ? n == 1 || n == to->desc.shape[i + shift] : n == 1;
+        if (!fits)
+            return cbx_fail(err, CBX_ESHAPE, "%s cannot be assigned to %s",
+                            cbx_array_desc_text(&value->desc, ta, sizeof ta),
+                            cbx_array_desc_text(&to->desc, tb, sizeof tb));
+        if (n != 1) op[1].strides[i + shift] = value->strides[i] * (ptrdiff_t)cbx__dtype_size(value->desc.dtype);
+    }
+    loop = value->desc.dtype == to->desc.dtype ? cbx__ref_copy(to->desc.dtype)
+                                               : cbx__loops_get()->cast(value->desc.dtype, to->desc.dtype);
+    if (!loop)
+        return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: take real or imag",
+                        cbx_dtype_name(value->desc.dtype), cbx_dtype_name(to->desc.dtype));
+    cbx__ref_walk(to->desc.ndim, to->desc.shape, 2, op, loop);
+    return CBX_OK;
+}
+
+bool cbx_array_is_exclusive(const cbx_array *a)
+{
+    if (!a || a->flags & (CBX__FAILED | CBX__ABSTRACT)) return false;
+    for (int i = 0; i < a->desc.ndim; i++)
+        if (a->strides[i] == 0 && a->desc.shape[i] > 1) return false; /* elements in one place */
+    for (; a->base; a = a->base)
+        if (atomic_load(&a->refs) != 1) return false;
+    return atomic_load(&a->refs) == 1 && !a->release && (a->pool || a->flags & CBX__ROOMY);
+}

@@ -1,6 +1,7 @@
 /*
- * Products of stacks of matrices: rows of B, scaled, are added to a row of 64-bit accumulators, k ascending.
- * Scratch: two rows of the result in the wide dtype.
+ * Products of stacks of matrices.  Floats: by the kernel of the real semiring.  Others: rows of B, scaled, are added to a row of
+ * 64-bit accumulators, k ascending; with few columns a row of A and a column of B at a time.
+ * Scratch: two rows, of A or of the result, in the wide dtype.
  */
 #include <string.h>
 
@@ -8,13 +9,6 @@
 
 /* acc[j] += a * b[j] */
 typedef void (*axpy)(size_t n, const void *a, const void *b, void *acc);
-
-static void axpy_f64(size_t n, const void *a, const void *b, void *acc)
-{
-    const double x = *(const double *)a, *y = b;
-    double *to = acc;
-    for (size_t j = 0; j < n; j++) to[j] += x * y[j];
-}
 
 static void axpy_u64(size_t n, const void *a, const void *b, void *acc)
 {
@@ -33,12 +27,41 @@ static void axpy_c128(size_t n, const void *a, const void *b, void *acc)
     }
 }
 
+/* sum of a[k] b[k] */
+static void dot_u64(size_t n, const void *a, const void *b, void *sum)
+{
+    const uint64_t *x = a, *y = b;
+    uint64_t r = 0;
+    for (size_t k = 0; k < n; k++) r += x[k] * y[k];
+    *(uint64_t *)sum = r;
+}
+
 typedef struct product {
     size_t m, k, n, wide_size;
     cbx__strided a, b, r;
     cbx__loop load, store;
     axpy step;
 } product;
+
+/* A column of B, then rows of A along it. */
+static void one_matrix_by_columns(const product *p, char *a, char *b, char *r, char *column, char *row)
+{
+    const ptrdiff_t wide = (ptrdiff_t)p->wide_size;
+
+    for (size_t j = 0; j < p->n; j++) {
+        p->load(p->k, (char *const[]){ column, b + (ptrdiff_t)j * p->b.strides[2] },
+                (const ptrdiff_t[]){ wide, p->b.strides[1] });
+        for (size_t i = 0; i < p->m; i++) {
+            uint64_t sum;
+            p->load(p->k, (char *const[]){ row, a + (ptrdiff_t)i * p->a.strides[1] },
+                    (const ptrdiff_t[]){ wide, p->a.strides[2] });
+            dot_u64(p->k, row, column, &sum);
+            p->store(
+                1, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1] + (ptrdiff_t)j * p->r.strides[2], (char *)&sum },
+                (const ptrdiff_t[]){ 0, 0 });
+        }
+    }
+}
 
 static void one_matrix(const product *p, char *a, char *b, char *r, char *acc, char *line)
 {
@@ -64,9 +87,15 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     const cbx_array *a = call->in[0], *b = call->in[1];
     cbx_dtype t = a->desc.dtype, wide = cbx__ref_wide(t);
     product p = { a->desc.shape[1], a->desc.shape[2], b->desc.shape[2], cbx_dtype_size(wide) };
+    const bool by_columns = p.n < 4 && p.k > p.n && wide != CBX_C128;
+    const size_t length = by_columns ? p.k : p.n;
     cbx_block scratch = { 0 };
-    cbx_status st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * p.n * p.wide_size, &scratch, err);
+    cbx_status st;
 
+    if (wide == CBX_F64)
+        return cbx__ref_semiring_stack(call->ctx, cbx_semiring_get(CBX_ALGEBRA_REAL), false, a, b, call->result, out,
+                                       err);
+    st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * length * p.wide_size, &scratch, err);
     if (!st) st = cbx_array_create(call->ctx, call->result, out, err);
     if (st || (*out)->count == 0) goto done;
     p.a = cbx__ref_strided(a);
@@ -74,10 +103,11 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     p.r = cbx__ref_strided(*out);
     p.load = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
     p.store = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(wide, t);
-    p.step = wide == CBX_F64 ? axpy_f64 : wide == CBX_C128 ? axpy_c128 : axpy_u64;
+    p.step = wide == CBX_C128 ? axpy_c128 : axpy_u64;
     for (size_t i = 0; i < a->desc.shape[0]; i++)
-        one_matrix(&p, p.a.data + (ptrdiff_t)i * p.a.strides[0], p.b.data + (ptrdiff_t)i * p.b.strides[0],
-                   p.r.data + (ptrdiff_t)i * p.r.strides[0], scratch.data, (char *)scratch.data + p.n * p.wide_size);
+        (by_columns ? one_matrix_by_columns : one_matrix)(
+            &p, p.a.data + (ptrdiff_t)i * p.a.strides[0], p.b.data + (ptrdiff_t)i * p.b.strides[0],
+            p.r.data + (ptrdiff_t)i * p.r.strides[0], scratch.data, (char *)scratch.data + length * p.wide_size);
 done:
     cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
     return st;
