@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that packaging/debian-packages.txt lists, when root; otherwise prints the one command to run.
+# Installs the Debian packages that packaging/debian-packages.txt lists, when root; otherwise prints the one command to run.  For tests it also
+# installs NumPy and mypy from PyPI (scripts/setup-refs.sh).
 # usage: scripts/bootstrap.sh [build|python|test]   (build: what it takes to build and run; python: and the Python package; test: all)
 set -eu
 kind=${1:-build}
@@ -15,21 +16,22 @@ missing=
 for package in $wanted; do
     dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2> /dev/null | grep -q '^.i' || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
-
-command="apt-get install -y --no-install-recommends$missing"
-if [ "$(id -u)" -ne 0 ]; then
-    printf 'bootstrap: packages are missing; run this once, then try again:\n  sudo %s\n' "$command" >&2
-    exit 2
+if [ -n "$missing" ]; then
+    command="apt-get install -y --no-install-recommends$missing"
+    if [ "$(id -u)" -ne 0 ]; then
+        printf 'bootstrap: packages are missing; run this once, then try again:\n  sudo %s\n' "$command" >&2
+        exit 2
+    fi
+    echo "bootstrap: installing$missing" >&2
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq >&2
+    log=$(mktemp)
+    # shellcheck disable=SC2086
+    if ! $command > "$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        echo "bootstrap: installing failed, see $log" >&2
+        exit 2
+    fi
+    rm -f "$log"
 fi
-echo "bootstrap: installing$missing" >&2
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq >&2
-# shellcheck disable=SC2086
-log=$(mktemp)
-if ! $command > "$log" 2>&1; then
-    tail -n 20 "$log" >&2
-    echo "bootstrap: installing failed, see $log" >&2
-    exit 2
-fi
-rm -f "$log"
+[ "$kind" != test ] || "$(dirname "$0")/setup-refs.sh" numpy mypy > /dev/null

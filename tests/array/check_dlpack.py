@@ -1,6 +1,6 @@
 """DLPack with NumPy on the other side: NumPy reads what the library lends and lends what the library reads.
 
-usage: check_dlpack.py LIBRARY       (libcalibrax.so; TAP on stdout; skipped where no NumPy with DLPack 1.0 is found)
+usage: check_dlpack.py LIBRARY       (libcalibrax.so; TAP on stdout)
 The capsules that a Python package would make are made here with ctypes.
 """
 import gc

@@ -1,6 +1,6 @@
 """HDF5 with h5py on the other side: h5py reads what the library writes, and the library what h5py writes.
 
-usage: check_hdf5.py LIBRARY       (libcalibrax.so; TAP on stdout; skipped where no h5py is found)
+usage: check_hdf5.py LIBRARY       (libcalibrax.so; TAP on stdout)
 Arrays go between the library and NumPy as NPY files, since the NumPy beside Debian's h5py lends no bool by DLPack.
 """
 import ctypes
@@ -134,17 +134,9 @@ def large_packed(np, h5py, lib, folder):
 
 def main():
     found = under("h5py", ["/usr/bin/python3"], "apt-get install python3-h5py")
-    if not found:
-        return 0
     import h5py
     import numpy as np
     lib = Library(sys.argv[1])
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            File(lib, os.path.join(folder, "x.h5"), CREATE).close()
-    except RuntimeError as error:
-        print(f"1..0 # SKIP {error}")
-        return 0
     with tempfile.TemporaryDirectory() as folder:
         cases = [(f"h5py reads {d}", lambda d=d: h5py_reads(np, h5py, lib, folder, d)) for d in DTYPES]
         cases += [(f"h5py's {d} is read", lambda d=d: ours_reads(np, h5py, lib, folder, d)) for d in DTYPES]

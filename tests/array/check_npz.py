@@ -1,6 +1,6 @@
 """NPZ with NumPy on the other side: numpy.load reads what the library writes, and the library what numpy.savez writes.
 
-usage: check_npz.py LIBRARY       (libcalibrax.so; TAP on stdout; skipped where no NumPy 2 is found)
+usage: check_npz.py LIBRARY       (libcalibrax.so; TAP on stdout)
 """
 import ctypes
 import os

@@ -236,7 +236,6 @@ static void cairo_runs_out(void **in)
     cbx_plot_format format = CBX_PLOT_PDF;
     cbx_status st = everything(s->ctx, &format);
 
-    if (st == CBX_EUNAVAILABLE) SKIP("no libcairo.so.2: run 'apt-get install libcairo2'");
     CHECK_STATUS(st, CBX_OK, "PDF");
     CHECK_GT(cbx_test_fail_each(everything, &format, "PDF"), 12, "many allocations were made to fail");
     format = CBX_PLOT_PNG;

@@ -55,7 +55,6 @@ class Installed(unittest.TestCase):
         self.assertTrue(cx.launch_benchmarks(command=[sys.executable, "-c", "print(1)"], launches=2).passed)
         self.assertEqual(cx.profiling.command([sys.executable, "-c", "pass"], runs=2).runs[0].exit_status, 0)
 
-    @unittest.skipUnless(shutil.which("git"), "git is not installed")
     def test_a_search_over_a_history(self):
         who = ["git", "-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "commit.gpgsign=false"]
         os.environ["XDG_CACHE_HOME"] = os.path.join(self.folder, "cache")

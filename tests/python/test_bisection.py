@@ -108,7 +108,6 @@ class Bisection(unittest.TestCase):
                 call()
 
 
-@unittest.skipUnless(shutil.which("git"), "git is not installed")
 class History(unittest.TestCase):
     """A repository whose seventh commit prints a greater number."""
 

@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def main() -> None:
     python = os.environ.get("CALIBRAX_PYTHON")
     if not python:
-        print("1..1\nok 1 - package # SKIP CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_store.py)")
+        print("1..1\nok 1 - package # SKIP rival: CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_store.py)")
         return
     sys.exit(subprocess.run([python, os.path.join(HERE, "compare_package.py")], check=False).returncode)
 

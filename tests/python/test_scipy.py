@@ -17,7 +17,7 @@ NEEDED = "import numpy, scipy.stats, sys; sys.exit(tuple(map(int, scipy.__versio
 def main() -> int:
     python = environments.interpreter("scipy")
     if not python or subprocess.run([python, "-c", NEEDED], stderr=subprocess.DEVNULL).returncode:
-        print("1..1\nok 1 - SciPy # SKIP no interpreter has SciPy 1.14 and Python 3.11 or newer: run scripts/setup-refs.sh scipy")
+        print("1..1\nok 1 - SciPy # SKIP rival: no interpreter has SciPy 1.14 and Python 3.11 or newer: run scripts/setup-refs.sh scipy")
         return 0
     return subprocess.run([python, os.path.join(HERE, "compare_scipy.py")]).returncode
 

@@ -1,12 +1,12 @@
 """The stubs that the build writes beside the package: mypy's stubtest holds every name, parameter and default against the extension.  Prints TAP.
 
-With mypy (CALIBRAX_MYPY names an interpreter that has it, or this one has) its stubtest and the manual's examples under mypy --strict, too.
+The manuals' examples are checked by mypy, too (CALIBRAX_MYPY names an interpreter that has it; default: that of
+scripts/setup-refs.sh mypy).
 """
 
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
 import re
 import shutil
@@ -21,7 +21,10 @@ import calibrax_c as cx
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 STUBS = os.path.dirname(os.path.realpath(cx.__file__))
-MYPY = os.environ.get("CALIBRAX_MYPY") or (sys.executable if importlib.util.find_spec("mypy") else None)
+sys.path.insert(0, os.path.join(ROOT, "tests", "workers"))
+import environments  # noqa: E402
+
+MYPY = os.environ.get("CALIBRAX_MYPY") or environments.interpreter("mypy")
 
 
 def stub_of(name: str) -> ast.Module:
@@ -46,9 +49,9 @@ class Types(unittest.TestCase):
                             self.assertIsInstance(getattr(answer, node.name), builtin[ast.unparse(node.returns)])
 
 
-@unittest.skipUnless(MYPY, "there is no mypy: let CALIBRAX_MYPY name an interpreter that has it (pip install mypy)")
 class Mypy(unittest.TestCase):
     def setUp(self) -> None:
+        self.assertTrue(MYPY, "mypy is not installed: run scripts/setup-refs.sh mypy")
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder, True)
 
