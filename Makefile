@@ -16,15 +16,20 @@ build: ## programs under build/release
 	@scripts/bootstrap.sh build
 	@scripts/build.sh release
 
-test: ## install, build (gcc, clang, sanitizers), run every check; last line: N passed, N failed, N skipped
+test: ## install, build (gcc, clang, sanitizers), run every test once; last line: N passed, N failed, N skipped
 	@scripts/bootstrap.sh test
-	@scripts/test.sh
-
-check: build ## the quick part of the tests: unit and command-line tests of the release build
 	@scripts/build.sh release -Dtests=true
-	@python3 scripts/run_tests.py $(RELEASE)
+	@scripts/build.sh clang
+	@TARGETS=checked scripts/build.sh asan
+	@scripts/build.sh tsan
+	@python3 scripts/run_tests.py --checks '$(RELEASE):!checked' 'build/asan:checked,!threads' build/tsan:threads
 
-asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+check: ## what does not measure, in the release build: two minutes; SUITE=array (a folder of tests/): that alone
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@python3 scripts/run_tests.py '$(RELEASE):!live$(SUITE:%=,%)'
+
+asan: ## all tests, those of programs and of the Python package too, under AddressSanitizer and UndefinedBehaviorSanitizer: before a release
 	@scripts/build.sh asan
 	@python3 scripts/run_tests.py build/asan
 
@@ -35,9 +40,9 @@ tsan: ## what threads share, under ThreadSanitizer
 clang: ## build with clang
 	@scripts/build.sh clang
 
-test-isa: ## the kernels' tests once more with AVX-512, and then AVX2, out of sight
+test-isa: ## the kernels' tests with AVX2, and with plain C, as the best instruction set
 	@scripts/build.sh release -Dtests=true
-	@scripts/test_isa.sh $(RELEASE)
+	@for isa in avx2 plain; do CALIBRAX_ISA=$$isa $(RELEASE)/tests/array/tests semiring semiring_kernel semiring_ops ell || exit 1; done
 
 test-gpu: ## on a machine with a GPU and nvcc: the kernels' tests on it, its roofs, a few points; into build/gpu (skipped elsewhere by `make test`)
 	@scripts/gpu_check.sh build/gpu
@@ -122,7 +127,8 @@ link-orders: build ## what another order of the linker is worth: 8 orders, measu
 	@python3 scripts/link_orders.py $(RELEASE) $(ORDERS)
 
 report: build ## every point of semiring_matmul against every rival that is here: reports/semiring_matmul.{jsonl,md}, an hour and longer
-	@scripts/report.sh $(NPERF)
+	@$(NPERF) --case semiring_matmul --launches 6 --warmup 1 --repeats 2 --cpu-slots $${REPORT_SLOTS:-1} --resume \
+	    --out reports/semiring_matmul.jsonl --report reports/semiring_matmul.md
 
 report-cases: build ## five cases against JAX, PyTorch, PyG, SciPy, GraphBLAS: reports/CASE.{jsonl,md}, 20 minutes (CASES="a b": these only)
 	@scripts/report_cases.sh $(NPERF) $(CASES)

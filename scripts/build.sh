@@ -1,13 +1,15 @@
 #!/bin/sh
-# Configures (once) and builds one build folder.  usage: scripts/build.sh release|clang|asan|tsan|fuzz [meson options]
-# release has everything.  clang is for its warnings, so it does not optimise; the sanitizers' builds optimise little, for the same finds in half of
-# the time; GPU kernels are compiled for release alone.  tsan builds only the tests of what threads share, fuzz only what looks for inputs.
+# Configures (once) and builds one build folder, or of it what TARGETS names for ninja.
+# usage: scripts/build.sh release|clang|asan|tsan|fuzz [meson options]
+# release has everything.  clang is for its warnings, so it does not optimise, and links nothing; the sanitizers' builds optimise little, for the
+# same finds in half of the time; GPU kernels are compiled for release alone.  tsan builds only the tests of what threads share, fuzz only what
+# looks for inputs.
 set -eu
 cd "$(dirname "$0")/.."
 kind=${1:?usage: scripts/build.sh release|clang|asan|tsan|fuzz}
 shift
 dir=build/$kind
-targets=
+targets=${TARGETS:-}
 tests=false
 flags=
 light="-Dbuildtype=plain -Doptimization=1"
@@ -46,6 +48,7 @@ if [ ! -f "$dir/build.ninja" ]; then
 elif [ $# -gt 0 ]; then
     meson configure "$dir" "$@" > /dev/null
 fi
+[ "$kind" != clang ] || targets=$(ninja -C "$dir" -t targets rule c_COMPILER)
 # shellcheck disable=SC2086
 if ! ninja -C "$dir" $targets > "$dir/build.log" 2>&1; then
     grep -v '^\[' "$dir/build.log" | tail -n 60 >&2

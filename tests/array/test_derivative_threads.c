@@ -59,12 +59,7 @@ static answer by_threads(int n, derivative *go, const void *how)
     cbx_scope scope;
     cbx_err err = CBX_ERR_INIT;
 
-#if defined(_OPENMP)
     omp_set_num_threads(n);
-#else
-    (void)n;
-    SKIP("built without OpenMP: there is one thread");
-#endif
     CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     cbx_scope_open(c, &scope);
     go(c, how, &a);

@@ -242,15 +242,13 @@ static void devices_are_written_not_replaced(void **state)
     const char *null = in_folder("null"), *full = in_folder("full"), *link = in_folder("link-to-null");
     cbx_err err = CBX_ERR_INIT;
     if (mknod(null, S_IFCHR | 0666, makedev(1, 3)) || mknod(full, S_IFCHR | 0666, makedev(1, 7))) {
-        print_message("# skipped: device nodes need root\n");
         unlink(null);
-        skip();
+        SKIP("permission: device nodes need root");
     }
     int fd = open(null, O_WRONLY);
     if (fd < 0) { /* a file system mounted without devices */
-        print_message("# skipped: device nodes do not open here\n");
         unlink(null), unlink(full);
-        skip();
+        SKIP("permission: device nodes do not open here");
     }
     close(fd);
     CHECK_OK(cbx_file_check_writable(ctx, null, &err), &err, "may be written");

@@ -125,7 +125,7 @@ static int build_unchecked(void)
 
 static void each_call_fails_once(int (*fn)(void), const char *why)
 {
-    if (!REPLACED) SKIP("malloc belongs to the sanitizer");
+    if (!REPLACED) SKIP("sanitizer: malloc belongs to the sanitizer");
     for (fail_at = 1; fail_at < 1000; fail_at++) {
         calls = live = 0;
         armed = true;

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-from harness import SOURCE, Skip, check, equal, has, main, one_sentence
+from harness import SOURCE, check, equal, has, main, one_sentence
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "workers"))
 import environments  # noqa: E402
@@ -24,8 +24,7 @@ def example(p, *names):
 
 def numpy(p):
     python = environments.interpreter("numpy")
-    if not python:
-        raise Skip("numpy is not installed: run scripts/setup-refs.sh numpy")
+    check(python, "numpy is not installed: run scripts/setup-refs.sh numpy")
     p.env["NPERF_PYTHON_NUMPY"] = python
 
 

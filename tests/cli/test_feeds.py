@@ -142,7 +142,7 @@ def coverage(p):
 def large_case_does_not_drift(p):
     """The largest case, all of its points and baselines, against itself; its kernels under a sanitizer are the suites' tests."""
     if sanitized():
-        raise Skip("the same words under a sanitizer come from the small case")
+        raise Skip("sanitizer: the same words under a sanitizer come from the small case")
     p.run("drift", "--case", "semiring_matmul", "--update", "--manifest", "d.json", expect=0, timeout=200)
     has(p.run("drift", "--case", "semiring_matmul", "--manifest", "d.json", expect=0, timeout=200).stdout, "SAME", "nothing drifted")
 

@@ -18,7 +18,7 @@ def products(p, names, *more, expect=0, **env):
 
 def here(framework):
     if not os.path.exists(os.path.join(REFS, framework, "bin/python")):
-        raise Skip(f"no {framework} is here: scripts/setup-refs.sh {framework}")
+        raise Skip(f"rival: {framework} is not installed: run scripts/setup-refs.sh {framework}")
     return framework
 
 
@@ -68,11 +68,9 @@ WORDS = {"torch": ("torch-matmul", "float32_matmul_precision", {"full": "highest
 
 def what_is_allowed_is_read_back(p):
     """Each word of --matmul-precision, in the framework's own, as the row has it and as the worker's process read it back."""
-    if sanitized():
-        raise Skip("it is the frameworks that are asked, and the release build asks them")
     frameworks = [name for name in WORDS if os.path.exists(os.path.join(REFS, name, "bin/python"))]
     if not frameworks:
-        raise Skip("no framework is here: scripts/setup-refs.sh torch jax")
+        raise Skip("rival: neither torch nor jax is installed: run scripts/setup-refs.sh torch jax")
     for name in frameworks:
         baseline, setting, words = WORDS[name]
         for word, wanted in words.items():

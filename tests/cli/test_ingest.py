@@ -179,7 +179,7 @@ def later_versions_are_refused(p):
 
 def memory_is_at_most_eight_times_the_file(p):
     if sanitized():
-        raise Skip("a sanitizer keeps what was freed")
+        raise Skip("sanitizer: it keeps what was freed")
     small = peak_mb(p, "ingest", "--data", "small", "--input", p.write("small.json", '{"a": {"latency": {"value": 1}}}'))
     bound = small + TIMES * LONG_MB
     for name in [*long_files.FORMATS, "pyperf.gz", "go-distinct.gz"]:

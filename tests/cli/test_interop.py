@@ -46,7 +46,7 @@ def ask(p, *args, **more):
 def package(p, script, *args):
     python = os.environ.get("CALIBRAX_PYTHON")
     if not python:
-        raise Skip("CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_store.py)")
+        raise Skip("rival: CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_store.py)")
     done = subprocess.run([python, "-c", script, *args], cwd=p.path, text=True, capture_output=True, timeout=240)
     equal(done.returncode, 0, f"the package: {done.stderr[-800:]}")
     return done.stdout

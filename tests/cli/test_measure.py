@@ -172,7 +172,7 @@ def disk_full(p):
     place = p.file("small")
     os.mkdir(place)
     if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place], capture_output=True).returncode:
-        raise Skip("cannot mount a small file system here")
+        raise Skip("permission: cannot mount a small file system here")
     try:
         points = [x for m in range(7, 17) for x in ("--point", TINY.replace("7", str(m)))]
         done = p.run(*points, "--baselines", "stream,tiled", *QUICK, "--out", "small/rows.jsonl", expect=2)
@@ -369,7 +369,7 @@ def missing_frameworks(p):
 
 def no_gpu(p):
     if os.path.exists("/dev/nvidiactl"):
-        raise Skip("a GPU is here")
+        raise Skip("hardware: there is a GPU")
     native(p, "--platforms", "jax-cpu,jax-cuda12", expect=0)
     rows = p.rows()
     equal(row_of(rows, "stream", platform="cuda12")["failure_detail"]["reason"], "backend_unavailable", "no device")
@@ -418,7 +418,7 @@ def refused(p):
 
 
 def undisturbed(test):
-    """The test; begun anew in an empty folder if it failed and a busy machine made nperf refuse rows; passed over if that is always so."""
+    """The test; repeated in an empty folder if it failed and a busy machine made nperf refuse rows, at most six times."""
     @functools.wraps(test)
     def try_again(p):
         for _ in range(6):
@@ -429,7 +429,7 @@ def undisturbed(test):
                     raise
             shutil.rmtree(p.path)
             os.mkdir(p.path)
-        raise Skip("the machine is so busy that nperf refuses its rows, six times in a row")
+        raise AssertionError("the machine is so busy that nperf refused its rows six times in a row")
     return try_again
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from harness import BUILD, CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
+from harness import BUILD, CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 
 PLUGINS = os.path.abspath(os.path.join(BUILD, "tests/benchmark"))
 PLUGIN = os.path.join(PLUGINS, "libbench_plugin.so")
@@ -258,8 +258,6 @@ def examples(language):
 def the_manual(p):
     (short, plugin), (module,), (commands_file,) = examples("c"), examples("python"), examples("json")
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if not compiler:
-        raise Skip("no C compiler: apt-get install gcc")
     done = subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{SOURCE}", p.write("sum.c", plugin), "-o", p.file("sum.so")],
                           capture_output=True, text=True)
     equal((done.returncode, done.stderr), (0, ""), "it compiles without a warning")

@@ -169,7 +169,7 @@ assert isinstance(Registered(), BenchmarkProtocol) and isinstance(Plain(), Bench
 def classes_of_the_package(p):
     python = os.environ.get("CALIBRAX_PYTHON")
     if not python:
-        raise Skip("CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_store.py)")
+        raise Skip("rival: CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_store.py)")
     shutil.copy(MODULE, p.file("bench_module.py"))
     p.write("suite.py", PACKAGE)
     store = p.file("store")

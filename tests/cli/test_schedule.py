@@ -81,11 +81,8 @@ def limits_and_policies(p):
 def frameworks_are_told_alike(p):
     """With the reference environments that are here: threads and precision as the process itself reads them back."""
     refs = os.environ.get("NPERF_REFS_ENV_DIR") or os.path.expanduser("~/.cache/calibrax/refs")
-    if sanitized():
-        raise Skip("nothing compiled is tested here")
     here = [name for name in ("numpy", "torch", "jax", "graphblas") if os.path.exists(os.path.join(refs, name, "bin/python"))]
-    if not here:
-        raise Skip("no reference environment is here: scripts/setup-refs.sh")
+    check(here, "no framework is installed: run scripts/setup-refs.sh numpy")
     worker = os.path.abspath(os.path.join(os.environ.get("CALIBRAX_SOURCE_ROOT", os.path.join(os.path.dirname(__file__), "../..")),
                                           "workers/python/worker.py"))
     ask = ("import sys; sys.path.insert(0, %r); import providers, json; p = providers.create(sys.argv[1], 'cpu'); "
@@ -126,7 +123,7 @@ def products_have_the_precision_that_was_asked_for(p):
     refs = os.environ.get("NPERF_REFS_ENV_DIR") or os.path.expanduser("~/.cache/calibrax/refs")
     python = os.path.join(refs, "jax", "bin/python")
     if not os.path.exists(python):
-        raise Skip("jax is not here: scripts/setup-refs.sh jax")
+        raise Skip("rival: jax is not installed: run scripts/setup-refs.sh jax")
     done = subprocess.run([python, "-c", PRODUCTS % os.path.join(SOURCE, "workers/python")], text=True, capture_output=True, timeout=300,
                           env=dict(os.environ, OMP_NUM_THREADS="1", NPROC="1"))
     equal(done.returncode, 0, done.stderr[-400:])

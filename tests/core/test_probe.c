@@ -211,7 +211,7 @@ static void memory_of_a_node(void **state)
     CHECK_STATUS(cbx_probe_measure_node(ctx, -1, &l, &err), CBX_EUNAVAILABLE, "no node at all");
     CHECK_STATUS(cbx_probe_measure_node(ctx, 1 << 20, &l, &err), CBX_EUNAVAILABLE, "beyond every mask");
     st = cbx_probe_measure_node(ctx, 0, &l, &err);
-    if (st == CBX_EUNAVAILABLE) SKIP("this kernel binds no memory to nodes");
+    if (st == CBX_EUNAVAILABLE) SKIP("kernel: it binds no memory to nodes");
     CHECK_OK(st, &err, "node 0");
     CHECK_STR(l.name, "node 0", "name");
     CHECK(l.bytes == 0 && l.read_bytes_per_s > 0 && l.copy_bytes_per_s > 0 && l.triad_bytes_per_s > 0 &&

@@ -357,9 +357,7 @@ static void test_commit_of_a_work_tree(void **in)
              "cd '%s' && git init -q -b topic . && git -c user.name=n -c user.email=e@x commit -q --allow-empty -m m "
              "2>/dev/null",
              s->folder);
-    if (system(command) != 0) {
-        SKIP("no git here; apt-get install git");
-    }
+    CHECK_INT(system(command), 0, command);
     opts.work_tree = s->folder;
     CHECK_OK(cbx_run_builder_create(s->ctx, &opts, &b, &err), &err, "a work tree");
     CHECK_OK(cbx_run_builder_freeze(b, &run, &err), &err, "freeze");
@@ -663,7 +661,8 @@ static void test_the_python_package_reads_our_file(void **in)
     char command[2048];
 
     if (!python) {
-        SKIP("CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_runs.py)");
+        SKIP("rival: CALIBRAX_PYTHON does not name an interpreter with the package calibrax "
+             "(scripts/fixtures/make_runs.py)");
     }
     CHECK_OK(build(s->ctx, NULL, &run, &err), &err, "a run with all it finds out");
     CHECK_OK(cbx_run_with_id(s->ctx, run, "0123456789ab", &named, &err), &err, "12 characters");

@@ -73,13 +73,13 @@ cbx_launch_opts quick_opts(void)
                               .seed = 7 };
 }
 
-void skip_if_too_busy(cbx_launch_record *r)
+void fail_if_too_busy(cbx_launch_record *r)
 {
     static char why[CBX_ERR_MESSAGE_SIZE];
     if (r->failure != CBX_FAILURE_CONTENDED) return;
     memcpy(why, r->message, sizeof why);
     cbx_launch_record_clear(r);
-    SKIP(why);
+    fail_msg("%s", why);
 }
 
 cbx_status launch_cheat(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r,

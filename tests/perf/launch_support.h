@@ -30,7 +30,7 @@ cbx_launch_opts quick_opts(void);
 /* The sandbox of these: what the machine can, and the folder `notes`. */
 extern cbx_sandbox launch_sandbox;
 /* Leaves the test if the launch says that the machine is too busy to measure anything: with its words, which hold the waits and the load. */
-void skip_if_too_busy(cbx_launch_record *r);
+void fail_if_too_busy(cbx_launch_record *r);
 
 /* A cheat of suites/selftest, on a workload of its own. */
 cbx_status launch_cheat(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r,

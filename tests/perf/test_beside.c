@@ -24,7 +24,7 @@ static void empty_calls_are_measured(void **state)
     cbx_launch_record r;
 
     launch(f, "good", &o, &r);
-    skip_if_too_busy(&r);
+    fail_if_too_busy(&r);
     CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
     CHECK(r.call_overhead_ns > 0 && r.call_overhead_ns < 1e6, "a call through a pointer");
     CHECK(isnan(r.energy_call_j) && strstr(r.energy_why, "not asked for"), r.energy_why);
@@ -41,7 +41,7 @@ static void cold_epochs_are_single_calls(void **state)
     o.flush_bytes = 1 << 20;
     o.iterations = 0;
     launch(f, "good", &o, &r);
-    skip_if_too_busy(&r);
+    fail_if_too_busy(&r);
     CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
     CHECK_INT(r.iterations, 1, "one call an epoch");
     CHECK_INT(r.iterations_chosen, 1, "for later launches too");
@@ -51,7 +51,7 @@ static void cold_epochs_are_single_calls(void **state)
     cbx_launch_record_clear(&r);
 
     launch(f, "wrong", &o, &r);
-    skip_if_too_busy(&r);
+    fail_if_too_busy(&r);
     CHECK_INT(r.failure, CBX_FAILURE_FIDELITY, "a wrong answer is as wrong from cold caches");
     cbx_launch_record_clear(&r);
 }
@@ -154,7 +154,7 @@ static void energy_in_a_launch(void **state)
     cbx__energy_source_open(f->ctx, false, folder, &s);
     o.energy = &s;
     launch(f, "good", &o, &r);
-    skip_if_too_busy(&r);
+    fail_if_too_busy(&r);
     CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
     CHECK(isnan(r.energy_call_j), "a counter that stands still has told nothing");
     CHECK(strstr(r.energy_why, "too short") || strstr(r.energy_why, "no more than"), r.energy_why);

@@ -167,7 +167,7 @@ static void mapped_memory(void **state)
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
     (void)state;
-    SKIP("a sanitizer maps more than any limit");
+    SKIP("sanitizer: it maps more than any limit");
 #else
     cbx_launch_opts o = quick_opts();
     cbx_launch_record r;
@@ -363,7 +363,7 @@ static void confined_worker(void **state)
     launch(*state, "breaks_out", &o, &r);
     if (!r.confined) {
         cbx_launch_record_clear(&r);
-        SKIP("the launcher was built without libseccomp, or the kernel has no filters");
+        SKIP("kernel: it has no seccomp filters");
     }
     CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
     cbx_launch_record_clear(&r);

@@ -255,7 +255,7 @@ static void need_files(fixture *f)
     cbx_sandbox_facts facts;
     cbx_err err = CBX_ERR_INIT;
     CHECK_OK(cbx_sandbox_probe(f->ctx, &facts, &err), &err, "what can be had");
-    if (!facts.files) SKIP("this kernel has no Landlock");
+    if (!facts.files) SKIP("kernel: it has no Landlock");
 }
 
 static void a_worker_reads_what_was_declared(void **state)

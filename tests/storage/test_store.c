@@ -586,7 +586,7 @@ static void test_a_store_that_cannot_be_written(void **in)
         _exit(bad);
     }
     waitpid(child, &status, 0);
-    if (geteuid() != 0) SKIP("only root can become somebody who may not write");
+    if (geteuid() != 0) SKIP("permission: only root can become somebody who may not write");
     CHECK(WIFEXITED(status), "no crash");
     CHECK_INT(WEXITSTATUS(status), 0, "it can be listed, and a write says why not");
     s->store = open_at(s->ctx, s->root);

@@ -136,7 +136,7 @@ def check(tap: Tap, provider: Any, prepare: Any) -> None:
 def main(argv: list[str]) -> int:
     interpreter = environments.interpreter(argv[1])
     if interpreter is None:
-        print(f"1..1\nok 1 - array_ops of {argv[1]} # SKIP {argv[1]} is not installed: run scripts/setup-refs.sh {argv[1]}")
+        print(f"1..1\nok 1 - array_ops of {argv[1]} # SKIP rival: {argv[1]} is not installed: run scripts/setup-refs.sh {argv[1]}")
         return 0
     if os.environ.get("CHECK_BASELINES_INSIDE") != "1":
         return subprocess.run(

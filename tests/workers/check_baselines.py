@@ -165,7 +165,7 @@ def main(argv: list[str]) -> int:
     interpreter = environments.interpreter(argv[1])
     if interpreter is None:
         print(
-            f"1..1\nok 1 - baselines of {argv[1]} # SKIP {argv[1]} is not installed: run scripts/setup-refs.sh {argv[1]}"
+            f"1..1\nok 1 - baselines of {argv[1]} # SKIP rival: {argv[1]} is not installed: run scripts/setup-refs.sh {argv[1]}"
         )
         return 0
     if os.environ.get("CHECK_BASELINES_INSIDE") != "1":

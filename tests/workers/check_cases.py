@@ -92,7 +92,7 @@ def main(argv: list[str]) -> int:
         return inside(framework, os.environ["CHECK_CASES_FOLDER"])
     interpreter = environments.interpreter(framework, MODULES.get(framework, framework))
     if interpreter is None:
-        print(f"1..1\nok 1 - cases of {framework} # SKIP {framework} is not installed: run scripts/setup-refs.sh {framework}")
+        print(f"1..1\nok 1 - cases of {framework} # SKIP rival: {framework} is not installed: run scripts/setup-refs.sh {framework}")
         return 0
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([dump, folder], check=True)

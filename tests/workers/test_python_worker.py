@@ -530,7 +530,7 @@ def main(argv: list[str]) -> int:
     interpreter = environments.interpreter(argv[1]) if argv[1:] else None
     if argv[1:] and not interpreter:
         print(
-            f"1..1\nok 1 - attempts under {argv[1]} # SKIP {argv[1]} is not installed: run scripts/setup-refs.sh {argv[1]}"
+            f"1..1\nok 1 - attempts under {argv[1]} # SKIP rival: {argv[1]} is not installed: run scripts/setup-refs.sh {argv[1]}"
         )
         return 0
     print(f"1..{len(chosen)}")

@@ -124,7 +124,7 @@ class Tap:
         self.failed += bool(faults)
         for fault in faults[:30]:
             print(f"# {fault}")
-        print(f"{'not ok' if faults else 'ok'} {self.n} - {name}" + (f" # SKIP {skip}" if skip else ""), flush=True)
+        print(f"{'not ok' if faults else 'ok'} {self.n} - {name}" + (f" # SKIP hardware: {skip}" if skip else ""), flush=True)
 
 
 SASS_ARCH = re.compile(r"code for (sm_\w+)")

@@ -36,10 +36,18 @@ static int end(void **state)
     return 0;
 }
 
+static void skip_without_device(void)
+{
+    static char why[CBX_ERR_MESSAGE_SIZE + 16];
+
+    snprintf(why, sizeof why, "hardware: %s", device.why.message);
+    SKIP(why);
+}
+
 #define NEEDS_DEVICE()                                                                                                 \
     do {                                                                                                               \
         (void)state;                                                                                                   \
-        if (!device.g) SKIP(device.why.message);                                                                       \
+        if (!device.g) skip_without_device();                                                                          \
     } while (0)
 
 static void shapes(void **state)
