@@ -26,7 +26,7 @@ static const opt_spec ab_options[] = {
       "a cost: the last number behind this name in what it prints" },
     { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "25", "of each revision" },
     { "repository", 0, OPT_STRING, AT(repository), "DIR", "the current folder", "the git repository; it is only read" },
-    { "margin", 0, OPT_NUMBER, AT(margin), "X", "0.02", "a change that is surely within it is none" },
+    { "margin", 0, OPT_NUMBER, AT(margin), "X", "0.02", "a change whose interval is within it counts as none" },
     { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "of the interval" },
     { "build-timeout", 0, OPT_NUMBER, AT(build_timeout), "SECONDS", "3600", "longest build" },
     { "timeout", 0, OPT_NUMBER, AT(bench_timeout), "SECONDS", "3600", "longest launch" },
@@ -133,7 +133,7 @@ const opt_command ab_command = {
     "ab",
     "REV_A REV_B --bench CMD [--build CMD] [OPTION]...",
     "measure two revisions of a repository in turns",
-    "Builds both revisions in worktrees of its own, launches the benchmark of one and the other in turns, and tells "
+    "Builds both revisions in worktrees of its own, launches the benchmark of one and the other in turns, and prints "
     "what changed, with the "
     "interval of the ratio. The checkout is only read. Exit status 0: B is faster or equivalent; 1: slower; 3: "
     "undecided.",

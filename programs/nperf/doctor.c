@@ -1,5 +1,5 @@
 /*
- * nperf doctor: what is here, what is missing, the command that adds it.
+ * nperf doctor: what is available, what is missing, the command that adds it.
  */
 #include "calibrax/perf/sweep/doctor.h"
 
@@ -34,7 +34,7 @@ static int run_doctor(const opt_run *run)
 const opt_command doctor_command = {
     "doctor",
     "[--json]",
-    "what is here, what is missing, and the command that adds it",
+    "show what is available, what is missing, and the command that adds it",
     "Tells the machine, its clock, its measured rates, and which worker programs, libraries and frameworks it found, "
     "with the command that adds "
     "each missing one.",

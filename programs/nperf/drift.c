@@ -1,5 +1,5 @@
 /*
- * nperf drift: do the cases still mean and compute what the manifest says.
+ * nperf drift: checks that the cases still mean and compute what the manifest has.
  */
 #include "calibrax/perf/gate/drift.h"
 
@@ -53,7 +53,7 @@ static int show(const opt_run *run, cbx_json *found)
         print_painted(drifted ? PAINT_BAD : PAINT_GOOD, "%s", drifted ? "DRIFTED" : "SAME");
         printf(": %zu difference%s\n", drifted, drifted == 1 ? "" : "s");
     }
-    if (drifted) fprintf(stderr, "if that is as it should be, --update writes the manifest anew\n");
+    if (drifted) fprintf(stderr, "if the change is intended, --update rewrites the manifest\n");
     return status ? status : drifted ? EXIT_CHECK : EXIT_PASS;
 }
 
@@ -95,10 +95,10 @@ static const drift_args defaults = { .manifest = "results/drift.json" };
 const opt_command drift_command = {
     "drift",
     "[--case A,B] [--manifest FILE] [--update] [--json]",
-    "do the cases still compute what they did",
+    "check that cases still compute what they computed",
     "Runs every native baseline of each case at its smaller points and compares signature and digests of the outputs "
     "with a manifest. "
-    "Exit status 1: something drifted, or a case stands on one side only; 2: there is no manifest, or no such case.",
+    "Exit status 1: something drifted, or a case is on one side only; 2: there is no manifest, or no such case.",
     drift_options,
     CBX_LEN(drift_options),
     sizeof(drift_args),

@@ -70,7 +70,7 @@ static int put_json(const opt_run *run, const cbx_json *document, const char *pa
     return status;
 }
 
-/* Rows of other machines than the one taken are left out, which nobody should have to guess. */
+/* Rows of other machines are left out, with a note. */
 static void tell_machines(const opt_run *run, const cbx_rows *rows, const char *taken)
 {
     const feed_args *a = run->args;
@@ -139,7 +139,7 @@ static const opt_spec feed_options[] = {
     CASE,
     FROM,
     { "primary", 0, OPT_STRING, AT(primary), "NAME", "what the rows' ratios are against",
-      "baseline that stands for the library" },
+      "baseline that represents the library" },
     { "reference", 'r', OPT_STRING, AT(reference), "NAME", "naive-dense", "baseline that the library is held against" },
     MACHINE,
     { "apply", 0, OPT_STRING, AT(apply), "FILE", NULL,
@@ -359,26 +359,26 @@ static const feed_args defaults = { .case_name = "semiring_matmul", .level = 0.9
     }
 
 const opt_command bundle_command = COMMAND("bundle", "[--case NAME] [--from PATH...] [OPTION]...",
-                                           "all evidence on one point",
+                                           "collect all results of one point",
                                            "Writes what rows say of one point: each baseline on each platform, its "
                                            "ratio and fidelity, and the sequence of ratios over "
                                            "time. Evidence, never a recommendation.",
                                            bundle_options, run_bundle);
 const opt_command feed_command = COMMAND("feed", "[--case NAME] [--from PATH...] [--apply FILE --out FILE]",
-                                         "performance fields of an op_matrix",
+                                         "fill the performance fields of an op_matrix",
                                          "Writes the fragment of an op_matrix that rows of the representative point "
                                          "give: the library's minimum over the reference's, "
                                          "below 1: the library is faster. Rows of runs with --skip-slow do not count.",
                                          feed_options, run_feed);
 const opt_command coverage_command = COMMAND("coverage", "[--from PATH...] [--op-matrix FILE] [--json]",
-                                             "what is measured of each case, and where it lags",
+                                             "show what is measured of each case, and where it lags",
                                              "Tells for each case on which platforms it is measured, how strong its "
                                              "rivals are, in which precisions and sizes, and where a "
                                              "strong rival is faster.",
                                              coverage_options, run_coverage);
 const opt_command growth_command = COMMAND(
-    "growth", "[--from PATH...] [--json]", "growth of times with the work of a point",
-    "Fits a power of the work, with its interval, to each baseline with four sizes or more; tells the time of a "
+    "growth", "[--from PATH...] [--json]", "fit how times grow with the work of a point",
+    "Fits a power of the work, with its interval, to each baseline with four sizes or more; predicts the time of a "
     "hundred times the "
-    "largest size where the largest one could have been foretold from the others.",
+    "largest size where the largest one could have been predicted from the others.",
     growth_options, run_growth);

@@ -1,5 +1,5 @@
 /*
- * nperf gate: rows against baseline rows.  What is decided is perf/gate.h, what is waived and written ci/guard.h, as for calibrax check.
+ * nperf gate: rows against baseline rows.  perf/gate/gate.h decides, ci/guard.h applies waivers and writes, as for calibrax check.
  */
 #include "programs/nperf/gate.h"
 
@@ -15,8 +15,8 @@ static const opt_spec gate_options[] = {
       "baseline rows: files of rows, or folders such as a store" },
     { "current", 'c', OPT_WORDS, AT(current), "PATH", "results/store", "rows under test" },
     { "threshold", 't', OPT_NUMBER, AT(how.threshold), "X", "0.01",
-      "relative change of the time that counts, once it is proven over launches" },
-    { "margin", 'm', OPT_NUMBER, AT(how.margin), "X", "0.05", "a change that is surely within it passes" },
+      "relative change of the time that counts, once it is significant over launches" },
+    { "margin", 'm', OPT_NUMBER, AT(how.margin), "X", "0.05", "a change whose interval is within it passes" },
     { "min", 0, OPT_NUMBER, AT(how.min_ratio), "RATIO", "1.10 where rows have no launches",
       "also hold minimum against minimum: slower than this regressed" },
     { "p95", 0, OPT_NUMBER, AT(how.p95_ratio), "RATIO", "1.25 where rows have no launches",
@@ -29,10 +29,10 @@ static const opt_spec gate_options[] = {
       "level of the intervals, and of the correction over the table" },
     { "allow-dropped", 0, OPT_FLAG, AT(how.allow_dropped), NULL, NULL,
       "keys of the baseline that are missing now do not fail" },
-    { "allow-other-machine", 0, OPT_FLAG, AT(how.allow_machines), NULL, NULL, "compare across machines, and say so" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(how.allow_machines), NULL, NULL, "compare across machines, with a note" },
     { "allow-older", 0, OPT_FLAG, AT(how.allow_older), NULL, NULL, "rows under test may be older than the baseline's" },
-    { "undecided-passes", 0, OPT_FLAG, AT(how.undecided_passes), NULL, NULL, "what cannot be decided does not fail" },
-    { "waivers", 0, OPT_STRING, AT(waivers), "FILE", NULL, "findings that are accepted until a day" },
+    { "undecided-passes", 0, OPT_FLAG, AT(how.undecided_passes), NULL, NULL, "undecided findings do not fail" },
+    { "waivers", 0, OPT_STRING, AT(waivers), "FILE", NULL, "findings that are accepted until a date" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", "results/gate.json", "the findings as JSON" },
     { "report", 0, OPT_STRING, AT(report), "FILE", "results/gate.md", "the findings as markdown, at most 60 kB" },
     { "junit", 0, OPT_STRING, AT(junit), "FILE", NULL, "the findings as JUnit XML" },
@@ -78,7 +78,7 @@ static int read_sides(gate *g, const opt_list *current)
     return status;
 }
 
-static void tell_facts(const gate *g)
+static void print_facts(const gate *g)
 {
     if (g->facts.apart[0]) opt_fail(g->run->program, "%s", g->facts.apart);
     if (g->facts.other_machines)
@@ -98,7 +98,7 @@ static int compare(gate *g)
     if (!status)
         status = said(g,
                       cbx_guard_create(g->run->ctx, g->regression, g->waivers, cbx_time_now_us(), &g->guard, &g->err));
-    if (!status) tell_facts(g);
+    if (!status) print_facts(g);
     return status;
 }
 
@@ -165,7 +165,7 @@ static const gate_args defaults = { .how = CBX_ROW_GATE_OPTS_INIT, .out = GATE_O
 const opt_command gate_command = {
     "gate",
     "--baseline PATH... [--current PATH...] [OPTION]...",
-    "hold rows against baseline rows",
+    "compare rows with baseline rows and decide",
     "Compares the newest attempt of each key, good or not, with the baseline's: times by their launches, with "
     "intervals and a "
     "correction over the "

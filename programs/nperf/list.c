@@ -17,8 +17,8 @@ typedef struct list_args {
 static const opt_spec list_options[] = {
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all", "this case only", "@cases" },
     { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
-      "also know the case of a case file (docs/case-files.md); may be repeated" },
-    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
+      "add the case of a case file (docs/case-files.md); may be repeated" },
+    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "add the cases of a shared object; may be repeated" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
@@ -262,7 +262,7 @@ static int run_list(const opt_run *run)
 const opt_command list_command = {
     "list",
     "[--case NAME] [--plugin FILE] [--define FILE] [--json]",
-    "cases, points, parameters, baselines, platforms, providers",
+    "show cases, points, parameters, baselines, platforms, providers",
     "Prints what can be measured: each case with its points, parameters and baselines, and which platforms this "
     "machine has.",
     list_options,

@@ -16,18 +16,19 @@ static const opt_note environment[] = {
     { "CALIBRAX_CGROUP",
       "control group (version 2) below which each worker gets one of its own, with its memory limit" },
     { "CUDA_VISIBLE_DEVICES", "numbers of the devices that are used where --gpus names none" },
-    { "NPERF_FAKE_DEVICES", "so many devices for platform fake, which compute nothing: to try out queues and locks" },
+    { "NPERF_FAKE_DEVICES", "number of devices of platform fake, which compute nothing: to test queues and locks" },
     { "XDG_CACHE_HOME", "below it: the machine's probe and oracle answers" },
     { NULL, NULL },
 };
 
 static const opt_note examples[] = {
     { "nperf --quick --site",
-      "the representative point of semiring_matmul, with every rival that is here, and a page of it" },
+      "the representative point of semiring_matmul with every rival that is installed, and a page of it" },
     { "nperf --baselines stream,tiled --launches 21", "every point, two baselines" },
     { "nperf exec 'sort a.txt' 'sort -u a.txt'", "two commands, interleaved, with a verdict" },
-    { "nperf gate --baseline baseline.jsonl --current results/semiring_matmul.jsonl", "may this change pass?" },
-    { "nperf ab main HEAD --build make --bench './bench' --metric time", "did this branch make it slower?" },
+    { "nperf gate --baseline baseline.jsonl --current results/semiring_matmul.jsonl",
+      "compare with a baseline: exit status 0, 1, 2 or 3" },
+    { "nperf ab main HEAD --build make --bench './bench' --metric time", "check whether a branch is slower" },
     { "nperf --render-from results/store --latest --site", "a page of everything measured so far" },
     { NULL, NULL },
 };

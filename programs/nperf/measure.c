@@ -114,7 +114,8 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
     }
     if (r->points_kept) fprintf(stderr, "%zu of %zu points were kept from an earlier run\n", r->points_kept, r->points);
     if (r->interrupted) {
-        fprintf(stderr, "interrupted; finished rows are kept, and the same command with --resume goes on from there\n");
+        fprintf(stderr,
+                "interrupted; finished rows are kept, and the same command with --resume continues from there\n");
         return EXIT_STOPPED;
     }
     if (!status) status = judge_rows(program, c, r);
@@ -251,7 +252,7 @@ int measure_run(const opt_run *run)
     bool asked = false;
 
     for (size_t i = 0; i < run->command->noptions; i++) asked = asked || run->given[i];
-    if (!asked) { /* every point of a case is thousands of launches: nobody starts them by a slip */
+    if (!asked) { /* every point of a case is thousands of launches: they are not started by accident */
         opt_print_help(run->program, run->command, false, stdout);
         return opt_fail(
             run->program,

@@ -34,11 +34,11 @@ int measure_run(const opt_run *run);
 
 /* Ways of working besides a case of workers. */
 enum { FOR_COMMANDS = 1, FOR_RENDERS = 2 };
-/* What does nothing is refused, not passed over: the first option given that is of another way of working; NULL: none. */
+/* What does nothing is refused, not ignored: the first option given that is of another way of working; NULL: none. */
 const char *measure_not_for(const measure_args *a, unsigned way);
 /* The command that gives such rows again, without paths; NULL: out of memory. */
 const char *measure_reproduce(const measure_args *a, cbx_arena *arena);
-/* Options of a sweep; sandbox lends its lists.  @return an exit status, a fault has been said */
+/* Options of a sweep; sandbox lends its lists.  @return an exit status; a fault has been printed */
 int measure_fill(const opt_program *program, const measure_args *a, const cbx_case_ops *c, const outputs *to,
                  progress *p, cbx_measure_opts *o);
 /* Checked before anything is made: a path that is not there is a slip. */

@@ -168,7 +168,7 @@ static int run_new_case(const opt_run *run)
 const opt_command new_case_command = {
     "new-case",
     "[--python | --commands] [--dir DIR] [--json] NAME",
-    "write a case to begin with",
+    "write a new case from a template",
     "Writes a whole case of that name, which builds and runs as it is: C for a plug-in, or with --python a case file "
     "and a Python file, or with "
     "--commands a case file of commands. Nothing that is there is overwritten.",

@@ -15,7 +15,7 @@ extern const opt_command measure_command, exec_command, doctor_command, selftest
 
 /*
  * The cases that are linked in, until nperf_cases_open has added others: those of plug-ins named by NPERF_PLUGINS and by --plugin, which it
- * also names for the workers, and those of case files (--define).  @return an exit status, a fault has been said; nperf_cases_close is fine without it
+ * also names for the workers, and those of case files (--define).  @return an exit status; a fault has been printed; nperf_cases_close is fine without it
  */
 int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list *files);
 void nperf_cases_close(void);
@@ -62,7 +62,7 @@ int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const
 
 /* A progress line on standard error: one that is redrawn on a terminal, plain lines elsewhere. */
 typedef struct progress {
-    bool terminal, open; /* open: a redrawn line stands there */
+    bool terminal, open; /* open: a redrawn line is on the screen */
     double last_s;       /* of the last plain line */
     char point[160];
 } progress;
@@ -70,7 +70,7 @@ typedef struct progress {
 void progress_init(progress *p);
 /* A cbx_measure_opts progress function; user is the progress. */
 void progress_show(void *user, const cbx_measure_progress *event);
-/* Takes a redrawn line away. */
+/* Clears a redrawn line. */
 void progress_end(progress *p);
 
 #endif

@@ -78,7 +78,7 @@ static const raw_args defaults = { .case_name = "semiring_matmul", .store = "res
 const opt_command raw_command = {
     "raw",
     "RUN_ID [--case NAME] [--store DIR] [--json]",
-    "the launches behind a stored run",
+    "show the launches of a stored run",
     "Prints every launch of a stored run: its epochs by both clocks, layout, order, seed and health, as JSON lines.",
     raw_options,
     CBX_LEN(raw_options),

@@ -3,7 +3,7 @@
  *
  * Parts: --aa (equals must not be called different), --power (planted slow-downs must be found), --mutants (planted faults must be found),
  * --exploits (workers that cheat must be refused),
- * --clock (what a call of nothing and a chain of known length read), and --live (equals again, each pair measured anew).  Each part's
+ * --clock (what a call of nothing and a chain of known length read), and --live (equals again, each pair measured again).  Each part's
  * counts with their bounds go to standard output and into a record, results/selftest.json, which the page shows; parts that are not
  * run keep their place in the record.
  */
@@ -33,7 +33,7 @@ static const opt_spec selftest_options[] = {
       "measure workers that cheat; none may pass, and no honest one may fail" },
     { "cheats", 0, OPT_LIST, AT(cheats), "A,B", "all", "with --exploits: these of them only, and of their twins" },
     { "clock", 0, OPT_FLAG, AT(clock), NULL, NULL, "read calls whose cost is known" },
-    { "live", 0, OPT_MAYBE, AT(live), "N", "24", "measure N pairs of equals, each anew, and count false alarms" },
+    { "live", 0, OPT_MAYBE, AT(live), "N", "24", "measure N pairs of equals again and count false alarms" },
     { "quick", 0, OPT_FLAG, AT(quick), NULL, NULL, "fewer and shorter launches: some minutes for everything" },
     { "launches", 0, OPT_POSITIVE, AT(launches), "N", "200, quick 50",
       "with --aa and --power: launches recorded of each program" },
@@ -46,7 +46,7 @@ static const opt_spec selftest_options[] = {
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all cases, or those of --plugin and --define",
       "planted faults of this case only", "@cases" },
     { "define", 0, OPT_EACH, AT(defined), "FILE", NULL, "also know the case of a case file; may be repeated" },
-    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
+    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "add the cases of a shared object; may be repeated" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
@@ -192,12 +192,12 @@ static cbx_json *read_record(const selftest *t, const char *path)
 
     if (!cbx_path_exists(path)) return NULL;
     if (cbx_json_read(t->run->ctx, path, &old, &err)) {
-        fprintf(stderr, "note: %s, and the record begins anew\n", err.message);
+        fprintf(stderr, "note: %s, and a new record is begun\n", err.message);
         return NULL;
     }
     if (!strcmp(cbx_json_get_string(old, "schema", ""), SCHEMA) && cbx_json_get_int(old, "version", 0) == VERSION)
         return old;
-    fprintf(stderr, "note: '%s' is no record of this version, and begins anew\n", path);
+    fprintf(stderr, "note: '%s' is not a record of this version; a new one is begun\n", path);
     cbx_json_unref(old);
     return NULL;
 }
@@ -253,7 +253,7 @@ const opt_command selftest_command = {
     "[--aa [N]] [--power] [--mutants] [--exploits] [--clock] [--quick] [--record DIR] [--from DIR] [--case NAME] "
     "[--plugin FILE] [--define FILE] "
     "[--json]",
-    "is the tool itself truthful?",
+    "measure the error rates of the tool itself",
     "Measures equals against each other and counts false alarms; plants slow-downs and faults and counts those found; "
     "reads calls whose "
     "cost is known. Without options it does all of that but --live. What came of it is kept in a record that the page "

@@ -362,7 +362,7 @@ int selftest_power(const selftest *t, cbx_json **out)
     return status;
 }
 
-/* --- live: each pair measured anew --- */
+/* --- live: each pair measured again --- */
 
 static void count_pairs(const cbx_rows *rows, size_t wanted, size_t *alarms, size_t *pairs)
 {
@@ -416,7 +416,7 @@ int selftest_live(const selftest *t, cbx_json **out)
     if (status) return status;
     rate = cbx_proof_rate_of(alarms, pairs);
     progress_end(t->progress);
-    if (!t->args->json) print_rate("equals measured anew", &rate);
+    if (!t->args->json) print_rate("equals measured again", &rate);
     *out = cbx_json_new_object();
     if (!*out) return opt_fail(t->run->program, "out of memory");
     cbx_json_set_int(*out, "pairs", (int64_t)pairs);

@@ -78,7 +78,7 @@ def stale_launcher(p):
 
 
 def parts_stay_in_the_record(p):
-    """A part that is measured anew takes its own place only; a record of somebody else is left out, with a note."""
+    """A part that is measured again takes its own place only; a record of somebody else is left out, with a note."""
     os.makedirs(p.file("results"), exist_ok=True)
     p.write("results/selftest.json", json.dumps({"schema": "nperf-selftest", "version": 1, "clock": {"holds": True, "old": 1}}))
     selftest(p, "--mutants", "--case", "dense_matmul", verdicts=(0, 3))
@@ -87,7 +87,7 @@ def parts_stay_in_the_record(p):
     check(kept["mutants"]["recorded"] and kept["mutants"]["tool"], "signed")
     p.write("results/selftest.json", "{")
     done = p.run("selftest", "--mutants", "--case", "dense_matmul")
-    has(done.stderr, "the record begins anew")
+    has(done.stderr, "a new record is begun")
     check("clock" not in record(p) or record(p)["clock"] is None, "nothing of the torn one")
 
 

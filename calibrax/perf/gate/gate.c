@@ -1,10 +1,12 @@
-/* Rows that belong together, made into two runs for the engine, and what it finds. */
-#include "calibrax/perf/gate/gate_internal.h"
+/* Rows of two tables matched by key, made into two runs for the verdict engine, and what it finds.  O(k log k) for k rows. */
+#include "calibrax/perf/gate/gate.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "calibrax/base/arena.h"
 
 #define MIN_RATIO 1.10
 #define P95_RATIO 1.25
@@ -12,6 +14,271 @@
 #define LEAST_COMPILE_S 0.1
 #define LEAST_MEMORY_MB 8
 #define LEAST_ERROR     0.05
+
+typedef struct gate_key {
+    const char *key; /* with or without the machine */
+    const cbx_row *row, *match;
+    size_t order;
+} gate_key;
+
+typedef struct gate_table {
+    gate_key *all; /* by key; one each */
+    size_t n;
+} gate_table;
+
+typedef struct gate {
+    cbx_ctx *ctx;
+    const cbx_row_gate_opts *opts;
+    cbx_arena arena;
+    gate_table base, now;
+    cbx_row_gate_facts facts;
+    bool machines_apart; /* no key in both, but there would be if machines did not count */
+} gate;
+
+/* "" where the row does not name it. */
+static const char *machine_of(const cbx_row *row) { return row->machine ? row->machine : ""; }
+
+/* --- rows that belong together --- */
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a gate"); }
+
+static int by_key(const void *a, const void *b)
+{
+    const gate_key *x = a, *y = b;
+    int c = strcmp(x->key, y->key);
+
+    if (!c) c = (int)cbx_row_is_attempt(x->row) - (int)cbx_row_is_attempt(y->row);
+    if (!c) c = strcmp(x->row->run_id, y->row->run_id);
+    return c ? c : (x->order > y->order) - (x->order < y->order);
+}
+
+static bool was_measured(const cbx_row *row)
+{
+    return cbx_row_is_attempt(row) && strcmp(row->status, "env_failed") != 0;
+}
+
+static const char *name_of(gate *g, const cbx_row *r)
+{
+    return cbx_arena_printf(&g->arena, "%.60s %.60s %.60s", r->case_name,
+                            r->point_label ? r->point_label : r->point_json, r->baseline);
+}
+
+static cbx_status make_table(gate *g, const cbx_rows *rows, bool with_machine, gate_table *t, cbx_err *err)
+{
+    size_t kept = 0;
+
+    *t = (gate_table){ .all = cbx_arena_calloc(&g->arena, rows->count, sizeof *t->all) };
+    if (!t->all) return no_memory(err);
+    for (size_t i = 0; i < rows->count; i++) {
+        cbx_row named = rows->rows[i];
+        if (cbx_row_is_limit(&rows->rows[i])) continue; /* the machine's, not ours */
+        if (!with_machine) named.machine = NULL;
+        t->all[t->n] = (gate_key){ cbx_row_key(&g->arena, &named), &rows->rows[i], NULL, i };
+        if (!t->all[t->n++].key) return no_memory(err);
+    }
+    qsort(t->all, t->n, sizeof *t->all, by_key);
+    for (size_t i = 0; i < t->n; i++) { /* the last of equal ones is the newest attempt */
+        const gate_key *k = &t->all[i];
+        if (i + 1 == t->n || strcmp(k->key, k[1].key) != 0) {
+            if (was_measured(k->row)) t->all[kept++] = *k;
+        } else if (!strcmp(k->row->run_id, k[1].row->run_id)) {
+            return cbx_fail(err, CBX_EINVAL, "'%s' is listed twice for run %s: keep one of the two rows",
+                            name_of(g, k->row), k->row->run_id);
+        }
+    }
+    t->n = kept;
+    return CBX_OK;
+}
+
+static size_t match_keys(gate_table *base, gate_table *now)
+{
+    size_t both = 0, j = 0;
+
+    for (size_t i = 0; i < base->n; i++) {
+        while (j < now->n && strcmp(now->all[j].key, base->all[i].key) < 0) j++;
+        if (j == now->n || strcmp(now->all[j].key, base->all[i].key) != 0) continue;
+        base->all[i].match = now->all[j].row;
+        now->all[j].match = base->all[i].row;
+        both++;
+    }
+    return both;
+}
+
+static bool has_machine(const gate_table *t, const char *machine)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (!strcmp(machine_of(t->all[i].row), machine)) return true;
+    return false;
+}
+
+/* Baseline keys of machines that have nothing in the current table were not forgotten: nobody measured there. */
+static void leave_other_machines_out(gate *g)
+{
+    const char *last = NULL;
+    bool known = false;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < g->base.n; i++) {
+        const char *machine = machine_of(g->base.all[i].row);
+        if (!last || strcmp(last, machine) != 0) known = has_machine(&g->now, machine);
+        last = machine;
+        if (known)
+            g->base.all[kept++] = g->base.all[i];
+        else
+            g->facts.other_machines++;
+    }
+    g->base.n = kept;
+}
+
+static cbx_status match_tables(gate *g, const cbx_rows *base, const cbx_rows *now, cbx_err *err)
+{
+    bool with = !g->opts->allow_machines;
+    cbx_status st = make_table(g, base, with, &g->base, err);
+
+    if (!st) st = make_table(g, now, with, &g->now, err);
+    if (st) return st;
+    g->facts.nbaseline = g->base.n;
+    g->facts.ncurrent = g->now.n;
+    g->facts.nboth = match_keys(&g->base, &g->now);
+    for (size_t i = 0; i < g->now.n && !g->opts->allow_older; i++) {
+        const cbx_row *r = g->now.all[i].row, *before = g->now.all[i].match;
+        if (before && strcmp(r->run_id, before->run_id) < 0)
+            return cbx_fail(
+                err, CBX_EINVAL,
+                "'%s' under test is older than the baseline's (%s, baseline %s); measure it again, or allow "
+                "older rows",
+                name_of(g, r), r->run_id, before->run_id);
+    }
+    if (with && g->facts.nboth) leave_other_machines_out(g);
+    if (!with || g->facts.nboth || !g->base.n || !g->now.n) return CBX_OK;
+    st = make_table(g, base, false, &g->base,
+                    err); /* the engine refuses what only machines keep apart, and names them */
+    if (!st) st = make_table(g, now, false, &g->now, err);
+    if (!st) g->machines_apart = match_keys(&g->base, &g->now) > 0;
+    return st;
+}
+
+/* --- what of a pair is compared: by launches where both rows have them --- */
+
+typedef enum metric_id {
+    OK,
+    TIME,
+    TIME_MIN,
+    TIME_P95,
+    COMPILE,
+    COMPILE_WARM,
+    MEMORY,
+    DEVICE_MEMORY,
+    ERROR,
+    NMETRICS
+} metric_id;
+
+static const cbx_metric_def metric_defs[NMETRICS] = {
+    [OK] = { "ok", "", CBX_DIRECTION_HIGHER, "outcome", CBX_PRIORITY_PRIMARY, "1: the row came out good" },
+    [TIME] = { "time", "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_PRIMARY, "median of launch medians" },
+    [TIME_MIN] = { "time_min", "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_SECONDARY, "least epoch" },
+    [TIME_P95] = { "time_p95", "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_SECONDARY, "95th percentile of epochs" },
+    [COMPILE] = { "compile_time", "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_SECONDARY, "cold" },
+    [COMPILE_WARM] = { "compile_time_warm", "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_SECONDARY,
+                       "with a cache that is filled" },
+    [MEMORY] = { "memory", "MB", CBX_DIRECTION_LOWER, "memory", CBX_PRIORITY_SECONDARY,
+                 "growth of the worker, 10^6 bytes" },
+    [DEVICE_MEMORY] = { "device_memory", "MB", CBX_DIRECTION_LOWER, "memory", CBX_PRIORITY_SECONDARY, "peak" },
+    [ERROR] = { "error_to_tolerance", "", CBX_DIRECTION_LOWER, "fidelity", CBX_PRIORITY_SECONDARY,
+                "largest error over its bound" },
+};
+
+/* What the launches said of a metric; NULL with *n 0 where the row does not hold it. */
+static const double *launches_of(const cbx_row *row, metric_id id, size_t *n)
+{
+    const cbx_row_metric *metric = id == COMPILE         ? &row->compile
+                                   : id == COMPILE_WARM  ? &row->compile_warm
+                                   : id == MEMORY        ? &row->memory
+                                   : id == DEVICE_MEMORY ? &row->device_memory
+                                   : id == ERROR         ? &row->error
+                                                         : NULL;
+
+    *n = id == TIME ? row->nlaunches : metric ? metric->nlaunches : 0;
+    return id == TIME ? row->launch_medians_s : metric ? metric->launches : NULL;
+}
+
+static bool both_launched(const cbx_row *a, const cbx_row *b, metric_id id)
+{
+    size_t na, nb;
+
+    launches_of(a, id, &na);
+    launches_of(b, id, &nb);
+    return na && nb;
+}
+
+/* Of rows that do not hold their launches: what is kept instead, the same on both sides. */
+static double memory_of(const cbx_row *row, bool launched, bool increase)
+{
+    return launched ? row->memory.over.value : increase ? row->host_rss_increase_mb : row->host_rss_mb;
+}
+
+/* A row whose answer is wrong, was not compared with the oracle although its counterpart's was, or is no number, is not good. */
+static bool passed(const cbx_row *row, const cbx_row *other)
+{
+    if (!cbx_row_is_good(row)) return false;
+    if (!row->fidelity_status) return !other || !other->fidelity_status;
+    return !strcmp(row->fidelity_status, "ok") && !(row->rel_to_tol > 1) &&
+           (!isnan(row->rel_to_tol) || !other || isnan(other->rel_to_tol));
+}
+
+/* Values of a pair; NaN where the row has none.  Time is never ignored. */
+static void value_pair(const cbx_row *a, const cbx_row *b, metric_id id, double out[2])
+{
+    const cbx_row *rows[2] = { a, b };
+    bool increase = isfinite(a->host_rss_increase_mb) && isfinite(b->host_rss_increase_mb);
+    bool launched[NMETRICS];
+
+    for (int k = 0; k < NMETRICS; k++) launched[k] = both_launched(a, b, (metric_id)k);
+    for (int i = 0; i < 2; i++) {
+        const cbx_row *r = rows[i];
+        const double values[NMETRICS] = { [OK] = passed(r, rows[1 - i]),
+                                          [TIME] = r->median_s,
+                                          [TIME_MIN] = r->min_s,
+                                          [TIME_P95] = r->p95_s,
+                                          [COMPILE] = r->compile_s,
+                                          [COMPILE_WARM] = r->compile_warm.over.value,
+                                          [MEMORY] = memory_of(r, launched[MEMORY], increase),
+                                          [DEVICE_MEMORY] = launched[DEVICE_MEMORY] ? r->device_memory.over.value
+                                                                                    : r->peak_hbm_mb,
+                                          [ERROR] = launched[ERROR] ? r->error.over.value : r->rel_to_tol };
+        out[i] = values[id];
+    }
+}
+
+/* Whether the metric of `row` is laid before the engine; one that only this row has is then dropped or new. */
+static bool has_finding(const gate *g, const cbx_row *row, const cbx_row *other, metric_id id, double value)
+{
+    bool launches = row->nlaunches && other->nlaunches;
+
+    if (!passed(row, other) || !passed(other, row)) return false;
+    if (id == TIME) return launches || isnan(row->min_s) || isnan(other->min_s);
+    if (id == TIME_MIN && launches && isnan(g->opts->min_ratio)) return false;
+    if (id == TIME_P95 && launches && isnan(g->opts->p95_ratio)) return false;
+    return !isnan(value);
+}
+
+static size_t metrics_of(const gate *g, const cbx_row *row, const cbx_row *other, cbx_named_metric *out)
+{
+    size_t n = 0;
+
+    out[n++] = (cbx_named_metric){ metric_defs[OK].name, cbx_metric_of(passed(row, other)) };
+    for (int id = TIME; other && id < NMETRICS; id++) {
+        double v[2];
+        value_pair(row, other, (metric_id)id, v);
+        if (!has_finding(g, row, other, (metric_id)id, v[0])) continue;
+        out[n] = (cbx_named_metric){ metric_defs[id].name, cbx_metric_of(v[0]) };
+        /* time is by launches or not at all; the others by launches where both sides have them */
+        if (id == TIME ? row->nlaunches > 0 : both_launched(row, other, (metric_id)id))
+            out[n].metric.samples = launches_of(row, (metric_id)id, &out[n].metric.nsamples);
+        n++;
+    }
+    return n;
+}
 
 /* --- names --- */
 
@@ -59,7 +326,7 @@ static bool name_point(cbx_arena *arena, const cbx_row *row, bool several_machin
     t->n = 0;
     put_tag(t, "baseline", row->baseline);
     if (row->variant && strcmp(row->variant, "default") != 0) put_tag(t, "variant", row->variant);
-    if (several_machines) put_tag(t, "machine", cbx__gate_machine(row));
+    if (several_machines) put_tag(t, "machine", machine_of(row));
     return put_params(arena, row, t);
 }
 
@@ -67,12 +334,12 @@ static bool name_point(cbx_arena *arena, const cbx_row *row, bool several_machin
 
 static int by_order(const void *a, const void *b)
 {
-    const cbx__gate_key *x = a, *y = b;
+    const gate_key *x = a, *y = b;
     return (x->order > y->order) - (x->order < y->order);
 }
 
 /* The newest run, in a form that is safe as a name: without its time zone, which is UTC always. */
-static const char *name_run(cbx__gate *g, const cbx__gate_table *t, const char *word)
+static const char *name_run(gate *g, const gate_table *t, const char *word)
 {
     const char *newest = NULL, *zone;
     char *name;
@@ -87,7 +354,7 @@ static const char *name_run(cbx__gate *g, const cbx__gate_table *t, const char *
 }
 
 /* All machines of the rows that met, sorted, as one text: equal texts are the same machines.  NULL: no row says its own. */
-static cbx_json *machines_json(cbx__gate *g, const cbx__gate_table *t)
+static cbx_json *machines_json(gate *g, const gate_table *t)
 {
     const char **list = cbx_arena_calloc(&g->arena, t->n, sizeof *list);
     size_t n = 0;
@@ -96,7 +363,7 @@ static cbx_json *machines_json(cbx__gate *g, const cbx__gate_table *t)
 
     if (!list) return NULL;
     for (size_t i = 0; i < t->n; i++) {
-        const char *machine = cbx__gate_machine(t->all[i].row);
+        const char *machine = machine_of(t->all[i].row);
         size_t k = 0;
         if (!*machine || (!t->all[i].match && g->facts.nboth)) continue;
         while (k < n && strcmp(list[k], machine) != 0) k++;
@@ -115,32 +382,32 @@ static cbx_json *machines_json(cbx__gate *g, const cbx__gate_table *t)
     return out;
 }
 
-static bool says_machine(const cbx__gate_table *t)
+static bool says_machine(const gate_table *t)
 {
     for (size_t i = 0; i < t->n; i++)
-        if (*cbx__gate_machine(t->all[i].row)) return true;
+        if (*machine_of(t->all[i].row)) return true;
     return false;
 }
 
-static cbx_status put_points(cbx__gate *g, const cbx__gate_table *t, bool several, cbx_run_builder *b, cbx_err *err)
+static cbx_status put_points(gate *g, const gate_table *t, bool several, cbx_run_builder *b, cbx_err *err)
 {
     cbx_arena scratch;
     cbx_status st = CBX_OK;
 
     cbx_arena_init(&scratch, cbx_ctx_allocator(g->ctx));
     for (size_t i = 0; !st && i < t->n; i++) {
-        const cbx__gate_key *k = &t->all[i];
-        cbx_named_metric metrics[CBX__GATE_METRICS];
+        const gate_key *k = &t->all[i];
+        cbx_named_metric metrics[NMETRICS];
         names tags;
         cbx_point p = { k->row->case_name, k->row->platform };
         if (!name_point(&scratch, k->row, several, &tags)) {
-            st = cbx__gate_no_memory(err);
+            st = no_memory(err);
             break;
         }
         p.tags = tags.tags;
         p.ntags = tags.n;
         p.metrics = metrics;
-        p.nmetrics = cbx__gate_metrics(g, k->row, k->match, metrics);
+        p.nmetrics = metrics_of(g, k->row, k->match, metrics);
         st = cbx_run_builder_add_point(b, &p, err);
         cbx_arena_clear(&scratch);
     }
@@ -148,19 +415,18 @@ static cbx_status put_points(cbx__gate *g, const cbx__gate_table *t, bool severa
     return st;
 }
 
-static cbx_status make_run(cbx__gate *g, cbx__gate_table *t, const char *word, bool several, cbx_run **out,
-                           cbx_err *err)
+static cbx_status make_run(gate *g, gate_table *t, const char *word, bool several, cbx_run **out, cbx_err *err)
 {
     cbx_run_opts opts = CBX_RUN_OPTS_INIT;
     cbx_run_builder *b = NULL;
     const char *name = name_run(g, t, word);
-    cbx_status st = name ? CBX_OK : cbx__gate_no_memory(err);
+    cbx_status st = name ? CBX_OK : no_memory(err);
 
     opts.no_vcs = opts.no_machine = opts.no_versions = true;
     if (!st) st = cbx_run_builder_create(g->ctx, &opts, &b, err);
     if (!st) st = cbx_run_builder_set_id(b, name, err);
     if (!st && says_machine(t)) st = cbx_run_builder_set_environment(b, "machine", machines_json(g, t), err);
-    for (int i = 0; !st && i < CBX__GATE_METRICS; i++) st = cbx_run_builder_add_metric_def(b, &cbx__gate_defs[i], err);
+    for (int i = 0; !st && i < NMETRICS; i++) st = cbx_run_builder_add_metric_def(b, &metric_defs[i], err);
     qsort(t->all, t->n, sizeof *t->all, by_order); /* findings in the order of the rows */
     if (!st) st = put_points(g, t, several, b, err);
     if (!st) st = cbx_run_builder_freeze(b, out, err);
@@ -170,7 +436,7 @@ static cbx_status make_run(cbx__gate *g, cbx__gate_table *t, const char *word, b
 
 /* --- facts --- */
 
-static void list_names(const cbx__gate_table *t, char *out, size_t size)
+static void list_names(const gate_table *t, char *out, size_t size)
 {
     size_t used = 0;
 
@@ -183,7 +449,7 @@ static void list_names(const cbx__gate_table *t, char *out, size_t size)
     if (t->n > 3) snprintf(out + used, size - used, " and %zu more", t->n - 3);
 }
 
-static void tell_apart(cbx__gate *g)
+static void tell_apart(gate *g)
 {
     char base[220] = "nothing that was measured", now[220] = "nothing that was measured";
 
@@ -195,20 +461,20 @@ static void tell_apart(cbx__gate *g)
 }
 
 /* A table against itself: it proves nothing, and the engine says so. */
-static bool all_the_same(const cbx__gate *g)
+static bool all_the_same(const gate *g)
 {
     for (size_t i = 0; i < g->now.n; i++)
         if (!g->now.all[i].match || strcmp(g->now.all[i].match->run_id, g->now.all[i].row->run_id) != 0) return false;
     return g->facts.nboth > 0;
 }
 
-static bool several_machines(const cbx__gate *g)
+static bool several_machines(const gate *g)
 {
     if (g->opts->allow_machines || !g->facts.nboth) return false;
     for (size_t i = 1; i < g->now.n; i++)
-        if (strcmp(cbx__gate_machine(g->now.all[i].row), cbx__gate_machine(g->now.all[0].row)) != 0) return true;
+        if (strcmp(machine_of(g->now.all[i].row), machine_of(g->now.all[0].row)) != 0) return true;
     for (size_t i = 0; i < g->base.n && g->now.n; i++)
-        if (strcmp(cbx__gate_machine(g->base.all[i].row), cbx__gate_machine(g->now.all[0].row)) != 0) return true;
+        if (strcmp(machine_of(g->base.all[i].row), machine_of(g->now.all[0].row)) != 0) return true;
     return false;
 }
 
@@ -224,7 +490,7 @@ static cbx_status check_opts(const cbx_row_gate_opts *o, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status judge(cbx__gate *g, const cbx_run *now, const cbx_run *base, cbx_regression **out, cbx_err *err)
+static cbx_status judge(gate *g, const cbx_run *now, const cbx_run *base, cbx_regression **out, cbx_err *err)
 {
     const cbx_row_gate_opts *o = g->opts;
     double min = isnan(o->min_ratio) ? MIN_RATIO : o->min_ratio, p95 = isnan(o->p95_ratio) ? P95_RATIO : o->p95_ratio;
@@ -254,14 +520,14 @@ cbx_status cbx_row_gate(cbx_ctx *ctx, const cbx_rows *baseline, const cbx_rows *
                         cbx_regression **out, cbx_row_gate_facts *facts, cbx_err *err)
 {
     cbx_row_gate_opts defaults = CBX_ROW_GATE_OPTS_INIT;
-    cbx__gate g = { .ctx = ctx, .opts = opts ? opts : &defaults };
+    gate g = { .ctx = ctx, .opts = opts ? opts : &defaults };
     cbx_run *base = NULL, *now = NULL;
     bool several;
     cbx_status st = check_opts(g.opts, err);
 
     if (st) return st;
     cbx_arena_init(&g.arena, cbx_ctx_allocator(ctx));
-    st = cbx__gate_match(&g, baseline, current, err);
+    st = match_tables(&g, baseline, current, err);
     several = !st && several_machines(&g);
     if (!st) st = make_run(&g, &g.base, "baseline", several, &base, err);
     if (!st) st = make_run(&g, &g.now, "current", several, &now, err);

@@ -335,7 +335,7 @@ static cbx_json *line_json(const cbx_growth_line *l)
 cbx_json *cbx_growth_json(const cbx_growth_line *lines, size_t count)
 {
     cbx_json *root = cbx_json_new_object(), *list = cbx_json_new_array();
-    bool ok = root && list && cbx_json_set_string(root, "schema", "nperf-scaling") &&
+    bool ok = root && list && cbx_json_set_string(root, "schema", "nperf-growth") &&
               cbx_json_set_int(root, "version", 1);
 
     for (size_t i = 0; ok && i < count; i++) {

@@ -55,7 +55,7 @@ typedef struct cbx_growth_line {
  */
 CBX_API cbx_status cbx_growth_of_rows(cbx_ctx *ctx, const cbx_rows *rows, double level, cbx_arena *arena,
                                       cbx_growth_line **lines, size_t *count, cbx_err *err);
-/** {"schema":"nperf-scaling","version":1,"lines":[...]}; NULL: out of memory. */
+/** {"schema":"nperf-growth","version":1,"lines":[...]}; NULL: out of memory. */
 CBX_API cbx_json *cbx_growth_json(const cbx_growth_line *lines, size_t count);
 
 CBX_END_DECLS
