@@ -76,9 +76,29 @@ static cbx_dtype own_dtype(const cx_operand *v) { return v->scalar.dtype; }
 
 bool cx_is_array(cx_state *st, PyObject *o) { return Py_TYPE(o) == st->array_type; }
 
+/* A scalar of NumPy or another package: an object with a dtype, the shape () and the buffer protocol; 0 if o is none. */
+static int foreign_scalar(cx_call *c, PyObject *o, cx_operand *out)
+{
+    PyObject *shape = PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "dtype") ? PyObject_GetAttrString(o, "shape")
+                                                                                    : NULL;
+    PyObject *array = NULL;
+    bool scalar = shape && PyTuple_Check(shape) && PyTuple_Size(shape) == 0;
+
+    Py_XDECREF(shape);
+    PyErr_Clear();
+    if (scalar) array = cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1);
+    if (!array) return PyErr_Occurred() ? -1 : 0;
+    *out = (cx_operand){ .array = cbx_array_ref(((cx_array *)array)->handle) };
+    Py_DECREF(array);
+    return cx_hold(c, out->array) ? 1 : -1;
+}
+
 int cx_operand_from(cx_call *c, PyObject *o, cx_operand *out)
 {
-    if (!cx_is_array(c->st, o)) return cx_scalar_from(o, out);
+    if (!cx_is_array(c->st, o)) {
+        int is = cx_scalar_from(o, out);
+        return is ? is : foreign_scalar(c, o, out);
+    }
     *out = (cx_operand){ .array = cbx_array_ref(((cx_array *)o)->handle) };
     return cx_hold(c, out->array) ? 1 : -1;
 }

@@ -32,7 +32,8 @@ static bool see_leaf(findings *f, PyObject *o)
     }
     is = cx_scalar_from(o, &v);
     if (is == 0)
-        PyErr_Format(PyExc_TypeError, "asarray: %R is no number, array or sequence of them", (PyObject *)Py_TYPE(o));
+        PyErr_Format(PyExc_TypeError, "asarray: %R is not a number, an array or a sequence of them",
+                     (PyObject *)Py_TYPE(o));
     if (is <= 0) return false;
     if (v.scalar.dtype == CBX_U64 || v.big) f->above_signed = true;
     if (v.scalar.dtype == CBX_I64 && v.scalar.v.i < 0) f->negative = true;

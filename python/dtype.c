@@ -81,6 +81,24 @@ bool cx_add_dtypes(cx_state *st, PyObject *module)
     return true;
 }
 
+/* numpy.float32, a scalar type that has a dtype, and numpy.dtype("float32"), which has a name; no exception. */
+static bool foreign_dtype(PyObject *o, cbx_dtype *out)
+{
+    PyObject *name = NULL;
+    const char *text;
+    bool found = false;
+
+    if (!PyType_Check(o))
+        name = PyObject_HasAttrString(o, "itemsize") ? PyObject_GetAttrString(o, "name") : NULL;
+    else if (PyObject_HasAttrString(o, "dtype"))
+        name = PyObject_GetAttrString(o, "__name__");
+    text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    if (text) found = !cbx_dtype_parse(strcmp(text, "bool_") == 0 ? "bool" : text, out, NULL);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return found;
+}
+
 bool cx_dtype_from(cx_state *st, PyObject *o, cbx_dtype *out)
 {
     const struct {
@@ -105,7 +123,8 @@ bool cx_dtype_from(cx_state *st, PyObject *o, cbx_dtype *out)
         if (name && cbx_dtype_parse(name, out, &err)) cx_raise(err.status, err.message);
         return !PyErr_Occurred();
     }
-    PyErr_Format(PyExc_TypeError, "%R is no dtype: calibrax_c.float64 is one, or its name", o);
+    if (foreign_dtype(o, out)) return true;
+    PyErr_Format(PyExc_TypeError, "%R is not a dtype: calibrax_c.array.float64 is one, or its name", o);
     return false;
 }
 

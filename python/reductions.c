@@ -1,5 +1,5 @@
 /* Reductions and cumulative functions. */
-#include "python/state.h"
+#include "python/answers.h"
 
 typedef cbx_array *(*reduce_fn)(cbx_ctx *, const cbx_array *, const cbx_axes *);
 typedef cbx_array *(*spread_fn)(cbx_ctx *, const cbx_array *, const cbx_axes *, double);
@@ -109,13 +109,28 @@ static PyObject *do_diff(cx_call *c)
 
 static PyObject *do_percentile(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
+    const cbx_array *x = cx_array_arg(c, "x"), **each;
+    PyObject *o = cx_arg(c, "q"), *r;
     bool keepdims = false;
     cbx_axes axes;
-    double q = 0;
+    cx_samples q;
+    double one;
 
-    if (!x || !CX_GET(c, q, keepdims) || !cx_axes_arg(c, "axis", x, keepdims, &axes)) return NULL;
-    return cx_begin(c) ? cx_result(c, cbx_percentile(c->ctx, x, q, &axes)) : NULL;
+    if (!x || !CX_GET(c, keepdims) || !cx_axes_arg(c, "axis", x, keepdims, &axes)) return NULL;
+    if (PyFloat_Check(o) || PyIndex_Check(o) || !PySequence_Check(o)) {
+        if (!CX_GET_AS(c, "q", one) || !cx_begin(c)) return NULL;
+        return cx_result(c, cbx_percentile(c->ctx, x, one, &axes));
+    }
+    if (!CX_GET(c, q)) return NULL; /* several: along a first axis */
+    each = PyMem_Calloc(q.n + 1, sizeof *each);
+    if (!each) return PyErr_NoMemory();
+    r = NULL;
+    if (cx_begin(c)) {
+        for (size_t i = 0; i < q.n; i++) each[i] = cbx_percentile(c->ctx, x, q.x[i], &axes);
+        r = cx_result(c, cbx_stack(c->ctx, q.n, each, 0));
+    }
+    PyMem_Free(each);
+    return r;
 }
 
 static PyObject *do_average(cx_call *c)

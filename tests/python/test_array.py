@@ -13,6 +13,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -59,8 +60,8 @@ class Making(unittest.TestCase):
         cases = (
             ([[1, 2], [3]], ValueError, "not of one length"),
             ([1, [2]], ValueError, "not of one length"),
-            (["a"], TypeError, "is no number"),
-            ("abc", TypeError, "is no number"),
+            (["a"], TypeError, "is not a number"),
+            ("abc", TypeError, "is not a number"),
             ([300], OverflowError, "300 is no int8"),
             ([2**70], OverflowError, "is no int8"),
         )
@@ -95,7 +96,7 @@ class Making(unittest.TestCase):
         self.assertIs(copy.deepcopy(cx.int8), cx.int8)
         self.assertIs(cx.zeros(2, dtype="int16").dtype, cx.int16)
         self.assertIs(cx.zeros(2, dtype=float).dtype, cx.float64)
-        with self.assertRaisesRegex(TypeError, "is no dtype"):
+        with self.assertRaisesRegex(TypeError, "is not a dtype"):
             cx.zeros(2, dtype=3)
 
     def test_copy_words(self):
@@ -584,6 +585,59 @@ class Methods(unittest.TestCase):
         self.assertEqual(str(cx.asarray([True, False])), "[ True, False]")
         with self.assertRaises(ValueError):
             f"{x:q}"
+
+
+class Files(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def test_round_trips(self) -> None:
+        x, y = cx.reshape(cx.arange(6.0), (2, 3)).mT, cx.asarray([1, 2, 3], dtype="int16")
+        cx.save(self.path("a.npy"), x)
+        self.assertEqual(cx.load(self.path("a.npy")).tolist(), x.tolist())
+        for name in ("a.npz", "b.h5", "c.hdf5"):
+            cx.save(self.path(name), {"x": x, "g/y": y})
+            back = cx.load(self.path(name))
+            self.assertEqual({k: (v.tolist(), v.dtype) for k, v in back.items()}, {"x": (x.tolist(), x.dtype), "g/y": (y.tolist(), y.dtype)})
+            self.assertEqual(cx.load(self.path(name), "g/y").tolist(), [1, 2, 3])
+        zeros = cx.zeros(10000)
+        cx.save(self.path("plain.npz"), {"z": zeros})
+        cx.save(self.path("packed.npz"), {"z": zeros}, compress=True)
+        self.assertLess(os.path.getsize(self.path("packed.npz")), os.path.getsize(self.path("plain.npz")) / 50)
+
+    def test_refused(self) -> None:
+        x = cx.ones(2)
+        cx.save(self.path("a.npy"), x)
+        cx.save(self.path("a.npz"), {"x": x})
+        with open(self.path("torn.npy"), "wb") as f, open(self.path("a.npy"), "rb") as whole:
+            f.write(whole.read()[:-3])
+        for call, fault, words in ((lambda: cx.save(self.path("a.txt"), x), ValueError, "must end in '.npy'"),
+                                   (lambda: cx.load(self.path("none.npy")), FileNotFoundError, "none.npy"),
+                                   (lambda: cx.load(self.path("torn.npy")), ValueError, "torn.npy|short|bytes"),
+                                   (lambda: cx.load(self.path("a.npy"), "x"), ValueError, "one array without a name"),
+                                   (lambda: cx.load(self.path("a.npz"), "q"), FileNotFoundError, "'q'"),
+                                   (lambda: cx.save(self.path("b.npz"), x), TypeError, "'arrays' must be a dict"),
+                                   (lambda: cx.save(self.path("b.npz"), {1: x}), TypeError, "names as keys"),
+                                   (lambda: cx.save(self.path("b.npz"), {"x": "text"}), TypeError, "arrays by name"),
+                                   (lambda: cx.save(self.path("none/b.npz"), {"x": x}), FileNotFoundError, "none")):
+            with self.subTest(words), self.assertRaisesRegex(fault, words):
+                call()
+        self.assertFalse(os.path.exists(self.path("b.npz")))
+
+    def test_seeds_and_percentiles(self) -> None:
+        random = cx.random
+        self.assertEqual(random.normal(42, (3,)).tolist(), random.normal(random.key(42), (3,)).tolist())
+        self.assertEqual(random.permutation(7, 5).tolist(), random.permutation(random.key(7), 5).tolist())
+        for seed in (-1, 2**64):
+            with self.assertRaisesRegex(ValueError, "a seed from 0 to"):
+                random.uniform(seed)
+        x = cx.reshape(cx.arange(10.0), (2, 5))
+        self.assertEqual(cx.percentile(x, [0, 50, 100], axis=1).tolist(), [cx.percentile(x, q, axis=1).tolist() for q in (0, 50, 100)])
 
 
 class Errors(unittest.TestCase):

@@ -1,0 +1,198 @@
+/* Arrays in files: NumPy's .npy and .npz, and HDF5; the extension of the path selects the format. */
+#include <string.h>
+
+#include "python/records.h"
+
+typedef enum format { NPY, NPZ, HDF5 } format;
+
+static bool format_of(cx_call *c, const char *path, format *out)
+{
+    static const struct {
+        const char *extension;
+        format f;
+    } formats[] = { { ".npy", NPY }, { ".npz", NPZ }, { ".h5", HDF5 }, { ".hdf5", HDF5 } };
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot && i < CBX_LEN(formats); i++)
+        if (strcmp(dot, formats[i].extension) == 0) {
+            *out = formats[i].f;
+            return true;
+        }
+    PyErr_Format(PyExc_ValueError, "%s: the path must end in '.npy', '.npz', '.h5' or '.hdf5', got '%s'", c->name,
+                 path);
+    return false;
+}
+
+/* ---- save ---- */
+
+typedef struct members {
+    cbx_npz_member *list;
+    size_t n;
+} members;
+
+/* The arrays of a dict by name; they are held by the call. */
+static bool read_members(cx_call *c, PyObject *dict, members *out)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    if (!PyDict_Check(dict)) return cx_refuse(c, "arrays", PyExc_TypeError, "a dict of arrays by name", dict);
+    out->list = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof *out->list);
+    if (!out->list) return PyErr_NoMemory() != NULL;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        cbx_npz_member *m = &out->list[out->n++];
+        m->name = PyUnicode_Check(key) ? cx_text_of(key, c->name) : NULL;
+        if (!m->name)
+            return PyErr_Occurred() ? false
+                                    : cx_refuse(c, "arrays", PyExc_TypeError, "a dict with names as keys", dict);
+        if (!(m->array = cx_array_from(c, value, "arrays by name"))) return false;
+    }
+    return true;
+}
+
+static cbx_status write_hdf5(cbx_ctx *ctx, const char *path, const members *m, cbx_err *err)
+{
+    cbx_h5 *h = NULL;
+    cbx_status st = cbx_h5_open(ctx, path, CBX_H5_CREATE, NULL, &h, err);
+
+    for (size_t i = 0; !st && i < m->n; i++) st = cbx_h5_write(h, m->list[i].name, m->list[i].array, NULL, err);
+    if (!st) return cbx_h5_commit(h, err);
+    cbx_h5_close(h);
+    return st;
+}
+
+static PyObject *do_save(cx_call *c)
+{
+    PyObject *arrays = cx_arg(c, "arrays"), *bytes = NULL, *r = NULL;
+    const cbx_array *one = NULL;
+    members m = { 0 };
+    bool compress = false;
+    const char *path;
+    format f;
+
+    if (!CX_GET(c, compress) || !cx_path_from(cx_arg(c, "path"), &bytes, &path)) return NULL;
+    c->elements = CX_UNLOCK_ELEMENTS; /* it waits for the disk */
+    if (format_of(c, path, &f) &&
+        (f == NPY ? (one = cx_array_arg(c, "arrays")) != NULL : read_members(c, arrays, &m)) && cx_begin(c)) {
+        cbx_status st = f == NPY   ? cbx_npy_write(c->ctx, path, one, &c->err)
+                        : f == NPZ ? cbx_npz_write(c->ctx, path, m.list, m.n,
+                                                   compress ? CBX_NPZ_DEFLATED : CBX_NPZ_STORED, &c->err)
+                                   : write_hdf5(c->ctx, path, &m, &c->err);
+        cx_lock(c);
+        if (st)
+            cx_raise(st, c->err.message);
+        else
+            r = Py_NewRef(Py_None);
+    }
+    PyMem_Free(m.list);
+    Py_XDECREF(bytes);
+    return r;
+}
+
+/* ---- load ---- */
+
+/* Adds an array to a dict, whose reference is taken over. */
+static bool add(cx_call *c, PyObject *dict, const char *name, cbx_status st, cbx_array *a)
+{
+    PyObject *v = st ? cx_raise(st, c->err.message) : cx_array_new(c->st, a);
+    bool fine = v && PyDict_SetItemString(dict, name, v) == 0;
+
+    Py_XDECREF(v);
+    return fine;
+}
+
+static PyObject *load_npz(cx_call *c, const char *path, const char *name)
+{
+    cbx_status st;
+    cbx_array *a = NULL;
+    cbx_npz *z = NULL;
+    PyObject *r = NULL;
+
+    if (cbx_npz_open(c->ctx, path, NULL, &z, &c->err)) return cx_raise(c->err.status, c->err.message);
+    if (name) {
+        st = cbx_npz_read(z, name, &a, &c->err);
+        r = st ? cx_raise(st, c->err.message) : cx_array_new(c->st, a);
+    } else if ((r = PyDict_New())) {
+        for (size_t i = 0; r && i < cbx_npz_count(z); i++) {
+            st = cbx_npz_read_at(z, i, &a, &c->err);
+            if (!add(c, r, cbx_npz_name(z, i), st, a)) Py_CLEAR(r);
+        }
+    }
+    cbx_npz_close(z);
+    return r;
+}
+
+/* All datasets of numbers below a group, by their paths from the root. */
+static bool load_group(cx_call *c, cbx_h5 *h, const char *group, PyObject *dict)
+{
+    const cbx_h5_entry *entries;
+    cbx_arena arena;
+    size_t n = 0;
+    bool fine;
+
+    cbx_arena_init(&arena, cbx_allocator_default());
+    fine = !cbx_h5_list(h, group, &arena, &entries, &n, &c->err) || cx_raise(c->err.status, c->err.message);
+    for (size_t i = 0; fine && i < n; i++) {
+        PyObject *full = PyUnicode_FromFormat(group[0] && strcmp(group, "/") != 0 ? "%s/%s" : "%.0s%s", group,
+                                              entries[i].name);
+        const char *path = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL;
+        cbx_h5_info info;
+        cbx_array *a = NULL;
+        fine = path != NULL;
+        if (fine && entries[i].kind == CBX_H5_GROUP) fine = load_group(c, h, path, dict);
+        if (fine && entries[i].kind == CBX_H5_DATASET && !cbx_h5_stat(h, path, &info, &c->err) && !info.text) {
+            cbx_status st = cbx_h5_read(h, path, &a, &c->err);
+            fine = add(c, dict, path, st, a);
+        }
+        Py_XDECREF(full);
+    }
+    cbx_arena_clear(&arena);
+    return fine && !PyErr_Occurred();
+}
+
+static PyObject *load_hdf5(cx_call *c, const char *path, const char *name)
+{
+    cbx_array *a = NULL;
+    PyObject *r = NULL;
+    cbx_h5 *h = NULL;
+
+    if (cbx_h5_open(c->ctx, path, CBX_H5_READ, NULL, &h, &c->err)) return cx_raise(c->err.status, c->err.message);
+    if (name) {
+        cbx_status st = cbx_h5_read(h, name, &a, &c->err);
+        r = st ? cx_raise(st, c->err.message) : cx_array_new(c->st, a);
+    } else if ((r = PyDict_New()) && !load_group(c, h, "/", r)) {
+        Py_CLEAR(r);
+    }
+    cbx_h5_close(h);
+    return r;
+}
+
+static PyObject *do_load(cx_call *c)
+{
+    const char *path, *name = NULL;
+    PyObject *bytes = NULL, *r = NULL;
+    cbx_array *a = NULL;
+    format f;
+
+    if (!CX_GET(c, name) || !cx_path_from(cx_arg(c, "path"), &bytes, &path)) return NULL;
+    if (format_of(c, path, &f) && cx_begin(c)) {
+        if (f == NPY && name)
+            PyErr_SetString(PyExc_ValueError, "load: a '.npy' file holds one array without a name");
+        else if (f == NPY)
+            r = cbx_npy_read(c->ctx, path, &a, &c->err) ? cx_raise(c->err.status, c->err.message)
+                                                        : cx_array_new(c->st, a);
+        else
+            r = f == NPZ ? load_npz(c, path, name) : load_hdf5(c, path, name);
+    }
+    Py_XDECREF(bytes);
+    return r;
+}
+
+/* clang-format off */
+#define FILES(X) \
+    X(save, "path: Path, arrays: Operand | Mapping[str, Operand], /, *, compress: bool = False", "None", do_save, 0, \
+      "Writes an array to a '.npy' file, or a dict of arrays by name to '.npz' or HDF5 ('.h5', '.hdf5'), atomically.\n\ncompress: deflate the members of '.npz'.") \
+    X(load, "path: Path, name: str | None = None, /", "Any", do_load, 0, \
+      "The array of a '.npy' file, or of the member of that name of '.npz' or HDF5; without a name a dict of all of them.")
+/* clang-format on */
+CX_FUNCTIONS(cx_file_methods, FILES)
