@@ -77,7 +77,9 @@ static cbx_json *cell_json(const cbx_comparison *c, size_t k, const cbx_comparis
     cbx_json_set_double(o, "value", cell->value);
     if (cell->rank) cbx_json_set_int(o, "rank", (int64_t)cell->rank);
     if (!isnan(cell->delta)) cbx_json_set_double(o, "delta", cell->delta);
-    if (!isnan(cell->speedup.value)) cbx_json_set(o, "speedup", interval_json(&cell->speedup));
+    if (!isnan(cell->speedup.value))
+        cbx_json_set_interval(o, "speedup", cell->speedup.value, cell->speedup.lower, cell->speedup.upper,
+                              cell->speedup.level);
     cbx_json_set_int(o, "samples", (int64_t)cell->nsamples);
     return o;
 }

@@ -18,24 +18,25 @@ typedef struct export_args {
 } export_args;
 
 static const opt_spec export_options[] = {
-    { "format", 'f', OPT_STRING, offsetof(export_args, format), "NAME", NULL, "the form; --list shows them" },
+    { "format", 'f', OPT_STRING, offsetof(export_args, format), "NAME", NULL, "the format; --list shows them" },
     SELECT_STORE_ROWS(export_args),
     INPUTS_ROWS(export_args),
     { "against", 0, OPT_STRING, offsetof(export_args, against), "ID", NULL,
-      "how the run differs from this one: a run of the store as with --run, or with --input a file" },
+      "write the comparison with this run: one of the store as with --run, or with --input a file" },
     { "allow-other-machine", 0, OPT_FLAG, offsetof(export_args, allow_machines), NULL, NULL,
-      "with --against: compare across machines, and say so" },
+      "with --against: compare across machines, and note it" },
     { "out", 'o', OPT_STRING, offsetof(export_args, out), "DIR", "the current folder",
-      "where files go; made if missing" },
-    { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "these metrics, in this order" },
+      "folder of the files; made if missing" },
+    { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "these metrics, in this order",
+      "@metrics" },
     { "metric", 0, OPT_LIST, offsetof(export_args, metrics), "NAME", NULL, NULL },
     { "by", 0, OPT_STRING, offsetof(export_args, by), "TAG", "framework", "the tag whose values are compared" },
     { "plot", 0, OPT_LIST, offsetof(export_args, plots), "KIND,...", "auto",
       "svg, pdf, png: kinds of plots; --list shows them" },
-    { "replace", 0, OPT_FLAG, offsetof(export_args, replace), NULL, NULL, "write over files that hold something else" },
-    { "dark", 0, OPT_FLAG, offsetof(export_args, dark), NULL, NULL, "plots on dark paper" },
+    { "replace", 0, OPT_FLAG, offsetof(export_args, replace), NULL, NULL, "overwrite files with other content" },
+    { "dark", 0, OPT_FLAG, offsetof(export_args, dark), NULL, NULL, "draw plots on a dark background" },
     { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".", "asv: the repository that asv.conf.json names" },
-    { "list", 0, OPT_FLAG, offsetof(export_args, list), NULL, NULL, "print the forms, and nothing else" },
+    { "list", 0, OPT_FLAG, offsetof(export_args, list), NULL, NULL, "list the formats, and stop" },
     SELECT_JSON_ROW(export_args),
 };
 
@@ -213,7 +214,6 @@ static int run_export(const opt_run *run)
     int status;
 
     if (a->list) return list_formats(run);
-    if (a->allow_machines && !a->against) return opt_fail(run->program, "--allow-other-machine: needs --against");
     status = find_format(run, a->format, &w.format);
     if (!status) status = check_form(run, w.format);
     set_options(&w);
@@ -221,24 +221,21 @@ static int run_export(const opt_run *run)
     return a->against ? write_analysis(&w) : write_each(&w);
 }
 
-static const opt_rule export_rules[] = { INPUTS_RULES };
+static const opt_rule export_rules[] = { INPUTS_RULES, { "allow-other-machine", OPT_NEEDS, "against" } };
 
 const opt_command export_command = {
-    "export",
-    "--format NAME (--data DIR [--run ID,...] | --input FILE) [--out DIR]",
-    "runs as tables, plots, or a site",
-    "Writes runs in a form that others read: LaTeX, HTML, CSV or Markdown tables with the best value of each group in "
-    "bold, "
-    "plots as SVG, PDF or PNG, or the folder that 'asv publish' makes a site of. Files carry the id of their run in "
-    "their "
-    "name, and a file that holds something else is never written over unless --replace says so. Prints the paths of "
-    "the files.",
-    export_options,
-    CBX_LEN(export_options),
-    sizeof(export_args),
-    NULL,
-    0,
-    run_export,
+    .name = "export",
+    .synopsis = "--format NAME [--run ID,... | --input FILE] [--out DIR]",
+    .summary = "write runs as tables, plots, or a site",
+    .description = "Writes runs in formats for other readers: LaTeX, HTML, CSV or Markdown tables with the best value "
+                   "of each group in bold, plots as SVG, "
+                   "PDF or PNG, or the folder that 'asv publish' makes a site of. File names hold the id of their run, "
+                   "and a file with other content is "
+                   "overwritten only with --replace. Prints the paths of the files.",
+    .options = export_options,
+    .noptions = CBX_LEN(export_options),
+    .args_size = sizeof(export_args),
+    .run = run_export,
     .rules = export_rules,
     .nrules = CBX_LEN(export_rules),
 };

@@ -15,46 +15,51 @@
 
 static const opt_spec run_options[] = {
     { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL,
-      "benchmarks of a shared object (calibrax/bench.h, calibrax/perf/case/plugin.h)" },
-    { "module", 'm', OPT_STRING, AT(module), "MODULE[:NAME]", NULL,
-      "benchmarks of a Python module or file: classes with run_training, run_evaluation ..., or any callable by its "
-      "name" },
+      "run the benchmarks of a shared object (calibrax/bench.h, calibrax/perf/case/plugin.h)" },
+    { "module", 'm', OPT_STRING, AT(module), "MODULE[:CLASS]", NULL,
+      "run the benchmarks of a Python module or file: classes with run_training, run_evaluation ..." },
     { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "the interpreter for --module" },
-    { "file", 'f', OPT_STRING, AT(file), "FILE", NULL, "commands, described in JSON" },
-    { "benchmark", 'b', OPT_EACH, AT(benchmarks), "NAME", "all", "run this one; may be repeated" },
+    { "file", 'f', OPT_STRING, AT(file), "FILE", NULL, "run the commands that this JSON file describes" },
+    { "benchmark", 'b', OPT_EACH, AT(benchmarks), "NAME", "all", "run this benchmark; may be repeated" },
     { "list", 0, OPT_FLAG, AT(list), NULL, NULL, "list the benchmarks, and stop" },
-    { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "1", "launches of each, in a fresh process: the samples" },
+    { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "1",
+      "number of launches of each, in fresh processes: the samples" },
     { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1; 0 for a command",
       "calls or batches, or runs of a command before each launch, that do not count" },
-    { "samples", 0, OPT_POSITIVE, AT(samples), "N", "30", "of timed work in a launch" },
-    { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "1", "least length of a sample of timed work" },
-    { "budget", 0, OPT_NUMBER, AT(budget), "S", "10", "no more samples of timed work after so many seconds" },
-    { "batch-size", 0, OPT_POSITIVE, AT(batch_size), "N", "32", "examples a batch of a benchmark with a dataset" },
-    { "max-batches", 0, OPT_POSITIVE, AT(max_batches), "N", "all", "batches of a launch" },
-    { "timeout", 0, OPT_NUMBER, AT(timeout), "S", "none", "a launch that takes longer is stopped, and has failed" },
-    { "grace", 0, OPT_NUMBER, AT(grace), "S", "10", "time to tear down between SIGTERM and SIGKILL" },
+    { "samples", 0, OPT_POSITIVE, AT(samples), "N", "30", "number of samples of timed work in a launch" },
+    { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "1", "minimum length of a sample of timed work; 0: one call" },
+    { "budget", 0, OPT_NUMBER, AT(budget), "S", "10", "take no more samples of timed work after so many seconds" },
+    { "batch-size", 0, OPT_POSITIVE, AT(batch_size), "N", "32", "examples in a batch of a benchmark with a dataset" },
+    { "max-batches", 0, OPT_POSITIVE, AT(max_batches), "N", "all", "maximum number of batches of a launch" },
+    { "timeout", 0, OPT_ABOVE, AT(timeout), "S", "none", "stop a launch that takes longer; it has failed" },
     { "allow-failed", 0, OPT_NUMBER, AT(allow_failed), "SHARE", "0",
       "share of a benchmark's launches that may fail, at least 0 and below 1; if more fail, the exit status is 2" },
-    { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals over launches" },
+    { "grace", 0, OPT_NUMBER, AT(grace), "S", "10", "time to tear down between SIGTERM and SIGKILL" },
+    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "level of the intervals over launches" },
     { "config", 'c', OPT_EACH, AT(config), "KEY=VALUE", NULL,
-      "told to the benchmark and kept; a VALUE that is JSON counts as such, all else as text" },
+      "pass to the benchmark, and keep; a VALUE that is JSON counts as such, all else as text" },
     { "target", 0, OPT_EACH, AT(targets), "METRIC=VALUE", "the benchmark's",
       "a value to reach; may be repeated; a missed one makes the exit status 1" },
     { "define", 0, OPT_EACH, AT(defines), "METRIC=DIRECTION[:UNIT]", "the benchmark's",
-      "how to read a metric: higher, lower or info is better; may be repeated" },
-    { "metrics", 0, OPT_STRING, AT(metrics), "HOW", "auto",
-      "of a command: stdout (its last line, or all of it, is a JSON object), none, or auto: stdout where it is one" },
-    { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "of each point; may be repeated" },
-    { "name", 0, OPT_STRING, AT(name), "NAME", "the benchmark's", "of the point" },
-    { "scenario", 0, OPT_STRING, AT(scenario), "NAME", "the benchmark's domain", "of each point" },
+      "direction of a metric: higher, lower or info; may be repeated" },
+    { "metrics", 0, OPT_CHOICE, AT(metrics), "HOW", "auto",
+      "of a command: stdout (its last line, or all of it, is a JSON object), none, or auto: stdout where it is one",
+      "auto stdout none" },
+    { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "tag of each point; may be repeated" },
+    { "name", 0, OPT_STRING, AT(name), "NAME", "the benchmark's", "name of the point" },
+    { "scenario", 0, OPT_STRING, AT(scenario), "NAME", "the benchmark's domain", "scenario of each point" },
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL,
       "write a trace that ui.perfetto.dev opens; the run's metadata names it" },
     { "trace-dir", 0, OPT_STRING, AT(trace_dir), "DIR", NULL,
-      "where the benchmarks write traces of their own (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to "
-      "them" },
+      "folder of traces that the benchmarks write (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to them" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL, "keep the run in this store, which is made if missing" },
-    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "let what is run print" },
+    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "show the output of what is run" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+};
+static const opt_rule run_rules[] = {
+    { "", OPT_NEEDS, "plugin module file @" }, { "plugin", OPT_EXCLUDES, "module file @" },
+    { "module", OPT_EXCLUDES, "file @" },      { "file", OPT_EXCLUDES, "@" },
+    { "python", OPT_NEEDS, "module" },         { "metrics", OPT_NEEDS, "@" },
 };
 
 static const run_args run_defaults = { .launches = 1,
@@ -180,23 +185,24 @@ static int run_run(const opt_run *run)
 }
 
 const opt_command run_command = {
-    "run",
-    "[OPTION]... --plugin FILE | --module MODULE[:NAME] | --file FILE | -- COMMAND [ARGUMENT]...",
-    "run benchmarks into a run, and check their targets",
-    "Runs benchmarks (set-up, training or work, evaluation, tear-down), each launch in a fresh process, and makes a "
-    "run "
-    "of what "
-    "they give, of their time and of their resources: a point a benchmark, a sample a launch. Tear-down always follows "
-    "set-up. "
-    "Exit status 1: a target is missed, or its metric is no number; 2: a launch failed (--allow-failed), or a target "
-    "cannot be "
-    "looked at (its metric is missing, or nobody says which side is better), or the store or the trace cannot be "
-    "written (what was measured is printed all the same); 3: the interval holds the target; 130: "
-    "interrupted, what finished is kept.",
-    run_options,
-    CBX_LEN(run_options),
-    sizeof(run_args),
-    &run_defaults,
-    OPT_TAKES_WORDS,
-    run_run,
+    .name = "run",
+    .synopsis = "[OPTION]... --plugin FILE | --module MODULE[:CLASS] | --file FILE | -- COMMAND [ARGUMENT]...",
+    .summary = "run benchmarks, make a run of their results, and check their targets",
+    .description = "Runs benchmarks (set-up, training or work, evaluation, tear-down), each launch in a fresh process, "
+                   "and makes a run of their values, "
+                   "times and resources: a point a benchmark, a sample a launch. Tear-down always follows set-up. Exit "
+                   "status 1: a target is missed, or its "
+                   "metric is not a number; 2: a launch failed (--allow-failed), or a target cannot be checked (its "
+                   "metric is missing, or has no direction), or the store or the trace cannot "
+                   "be written (the results are printed all the same); 3: the interval holds the target; 130: "
+                   "interrupted, and finished launches are kept.",
+    .options = run_options,
+    .noptions = CBX_LEN(run_options),
+    .args_size = sizeof(run_args),
+    .defaults = &run_defaults,
+    .flags = OPT_TAKES_WORDS,
+    .run = run_run,
+    .rules = run_rules,
+    .nrules = CBX_LEN(run_rules),
+    .word = "COMMAND",
 };

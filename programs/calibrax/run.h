@@ -8,7 +8,8 @@
 #include "programs/common/options.h"
 
 typedef struct run_args {
-    const char *plugin, *module, *python, *file, *data, *trace, *trace_dir, *name, *scenario, *metrics;
+    const char *plugin, *module, *python, *file, *data, *trace, *trace_dir, *name, *scenario;
+    int metrics; /* cbx_command_metrics */
     opt_list benchmarks, config, tags, defines, targets;
     size_t launches, warmup, samples, batch_size, max_batches;
     double sample_ms, budget, timeout, grace, level, allow_failed;

@@ -1,4 +1,4 @@
-/* The options of calibrax run as the library takes them. */
+/* The options of calibrax run as the library expects them. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,20 +28,15 @@ static const char *last_part(const char *path)
 
 static int read_command(const opt_run *run, cbx_benchmark_source *out)
 {
-    static const char *const words[] = { "auto", "stdout", "none" };
     const run_args *a = run->args;
     const char **argv = cbx_arena_calloc(run->arena, run->words->count + 1, sizeof *argv);
     cbx_benchmark_command *c = cbx_arena_calloc(run->arena, 1, sizeof *c);
-    size_t how = 0;
 
     if (!argv || !c) return no_memory(run);
     memcpy(argv, run->words->items, run->words->count * sizeof *argv);
-    while (a->metrics && how < CBX_LEN(words) && strcmp(a->metrics, words[how]) != 0) how++;
-    if (how == CBX_LEN(words))
-        return opt_fail(run->program, "--metrics: expected auto, stdout or none, found '%s'", a->metrics);
     c->name = last_part(argv[0]);
     c->argv = argv;
-    c->metrics = (cbx_command_metrics)how;
+    c->metrics = (cbx_command_metrics)a->metrics;
     c->warmup = a->warmup == SIZE_MAX ? 0 : a->warmup;
     out->kind = CBX_BENCHMARK_COMMAND;
     out->commands = c;
@@ -63,14 +58,6 @@ static int read_file(const opt_run *run, cbx_benchmark_source *out)
 int run_read_source(const opt_run *run, cbx_benchmark_source *out)
 {
     const run_args *a = run->args;
-    int given = !!a->plugin + !!a->module + !!a->file + (run->words->count > 0);
-
-    if (given == 0)
-        return opt_fail(run->program, "nothing to run: say --plugin, --module, --file, or '%s run -- COMMAND'",
-                        run->program->name);
-    if (given > 1) return opt_fail(run->program, "--plugin, --module, --file and a command exclude each other");
-    if (a->python && !a->module) return opt_fail(run->program, "--python: needs --module");
-    if (a->metrics && !run->words->count) return opt_fail(run->program, "--metrics: needs a command");
     if (run->words->count) return read_command(run, out);
     if (a->file) return read_file(run, out);
     out->kind = a->plugin ? CBX_BENCHMARK_OBJECT : CBX_BENCHMARK_PYTHON;
@@ -89,7 +76,7 @@ static int read_tags(const opt_run *run, cbx_benchmark_opts *out)
     if (!tags) return no_memory(run);
     for (size_t i = 0; i < a->tags.count; i++) {
         tags[i].key = key_of(run, a->tags.items[i], &tags[i].value);
-        if (!tags[i].key) return opt_fail(run->program, "--tag: expected KEY=VALUE, found '%s'", a->tags.items[i]);
+        if (!tags[i].key) return opt_fail(run->program, "'--tag' must be KEY=VALUE, got '%s'", a->tags.items[i]);
     }
     out->tags = tags;
     out->ntags = a->tags.count;
@@ -107,7 +94,7 @@ static int read_targets(const opt_run *run, cbx_benchmark_opts *out)
         double value = NAN;
         targets[i].name = key_of(run, a->targets.items[i], &text);
         if (!targets[i].name || !opt_number(text, &value))
-            return opt_fail(run->program, "--target: expected METRIC=NUMBER, found '%s'", a->targets.items[i]);
+            return opt_fail(run->program, "'--target' must be METRIC=NUMBER, got '%s'", a->targets.items[i]);
         targets[i].metric = cbx_metric_of(value);
     }
     out->targets = targets;
@@ -129,7 +116,7 @@ static int read_defines(const opt_run *run, cbx_benchmark_opts *out)
         text = colon ? cbx_arena_strndup(run->arena, text, (size_t)(colon - text)) : text;
         if (!defs[i].name || !text || !cbx_direction_parse(text, &defs[i].direction))
             return opt_fail(run->program,
-                            "--define: expected METRIC=higher, lower or info, perhaps with :UNIT, found '%s'",
+                            "'--define' must be METRIC=higher, lower or info, perhaps with :UNIT, got '%s'",
                             a->defines.items[i]);
     }
     out->defs = defs;
@@ -148,7 +135,7 @@ static int read_config(const opt_run *run, cbx_json **out)
         bool ok;
         if (!key) {
             cbx_json_unref(o);
-            return opt_fail(run->program, "--config: expected KEY=VALUE, found '%s'", a->config.items[i]);
+            return opt_fail(run->program, "'--config' must be KEY=VALUE, got '%s'", a->config.items[i]);
         }
         if (strcmp(text, "null") == 0)
             ok = cbx_json_set_null(o, key);
@@ -188,7 +175,6 @@ int run_read_opts(const opt_run *run, cbx_benchmark_opts *out, cbx_json **config
     out->trace = a->trace;
     out->trace_dir = a->trace_dir;
     out->show_output = a->show_output;
-    if (a->batch_size < 1) return opt_fail(run->program, "--batch-size: say 1 or more");
     if (read_tags(run, out) || read_targets(run, out) || read_defines(run, out)) return EXIT_ERROR;
     if (a->config.count == 0) return EXIT_PASS;
     if (read_config(run, config)) return EXIT_ERROR;

@@ -474,15 +474,3 @@ void print_run_head(const opt_run *run, const cbx_run *r)
     if (machine) printf("  Machine: %s\n", plain_text(run->arena, machine));
     printf("  Points: %zu\n", cbx_run_npoints(r));
 }
-
-cbx_json *interval_json(const cbx_interval *i)
-{
-    cbx_json *o = isnan(i->value) ? NULL : cbx_json_new_object();
-
-    if (!o) return NULL;
-    cbx_json_set_double(o, "value", i->value);
-    cbx_json_set_double(o, "lower", i->lower);
-    cbx_json_set_double(o, "upper", i->upper);
-    cbx_json_set_double(o, "level", i->level);
-    return o;
-}

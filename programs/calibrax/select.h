@@ -4,7 +4,6 @@
 #ifndef CALIBRAX_PROGRAMS_SELECT_H
 #define CALIBRAX_PROGRAMS_SELECT_H
 
-#include "calibrax/statistics/estimate.h"
 #include "calibrax/storage/store.h"
 #include "programs/common/options.h"
 
@@ -124,7 +123,5 @@ const char *plain_text(cbx_arena *arena, const char *s);
 const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const char *skip);
 /* Id, time, commit, branch, machine and number of points, a line each. */
 void print_run_head(const opt_run *run, const cbx_run *r);
-/* {"value": ..., "lower": ..., "upper": ..., "level": ...}; NULL: the value is NaN, or out of memory */
-cbx_json *interval_json(const cbx_interval *i);
 
 #endif

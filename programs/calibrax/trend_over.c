@@ -212,7 +212,7 @@ static void set_growth(cbx_json *o, const cbx_growth *g)
     cbx_json_set_double(o, "intercept", g->intercept ? g->intercept_value : 0);
     cbx_json_set_double(o, "coefficient", g->coefficient);
     cbx_json_set(o, "weights", weights);
-    cbx_json_set(o, "exponent", interval_json(&g->exponent));
+    cbx_json_set_interval(o, "exponent", g->exponent.value, g->exponent.lower, g->exponent.upper, g->exponent.level);
     cbx_json_set_double(o, "power_intercept", g->power_intercept);
     cbx_json_set_double(o, "power_coefficient", g->power_coefficient);
     cbx_json_set_double(o, "relative_error", g->relative_error);
@@ -222,7 +222,8 @@ static void set_speedup(cbx_json *o, const law *l, const cbx_speedup_fit *f)
 {
     cbx_json_set_double(o, "scale", f->scale);
     for (size_t k = 0; k < 2 && l->parameters[k]; k++)
-        cbx_json_set(o, l->parameters[k], interval_json(&f->parameter[k]));
+        cbx_json_set_interval(o, l->parameters[k], f->parameter[k].value, f->parameter[k].lower, f->parameter[k].upper,
+                              f->parameter[k].level);
     if (l->speedup == CBX_LAW_USL) cbx_json_set_double(o, "peak_workers", f->peak_workers);
     cbx_json_set_double(o, "relative_error", f->relative_error);
 }

@@ -23,15 +23,13 @@ static bool read_level(const watcher *w, const char *word, said *out)
 {
     size_t len = strcspn(word, ":");
     const char *kind = cbx_arena_strndup(w->run->arena, word, len), *number = word;
-    char *stop;
 
     if (cbx_pattern_parse(kind, &out->pattern)) {
         out->level = pattern_levels[out->pattern];
         if (!word[len]) return true;
         number = word + len + 1;
     }
-    out->level = strtod(number, &stop);
-    return stop != number && !*stop && isfinite(out->level) && (!out->pattern || out->level >= 0);
+    return opt_number(number, &out->level) && (!out->pattern || out->level >= 0);
 }
 
 /* "rss_mb:warning=2000" into its parts. */

@@ -231,7 +231,7 @@ def a_run_against_another_machine(p):
         one_sentence(run(p, *args, expect=2), part + ": --allow-other-machine", "calibrax")
         run(p, *args, "--allow-other-machine", expect=0)
         has(read(p.file("run-bbb222-against-aaa111.md")), said, "labelled")
-    one_sentence(run(p, "-f", "csv", "--input", FIXTURE, "--allow-other-machine", expect=2), "needs --against", "calibrax")
+    one_sentence(run(p, "-f", "csv", "--input", FIXTURE, "--allow-other-machine", expect=2), "'--allow-other-machine' needs '--against'", "calibrax")
 
 
 def faults_are_named(p):

@@ -301,7 +301,7 @@ def machines_are_not_mixed(p):
     has(watch(p, [], *args, "--machine", "m1", expect=0).stderr, "2 values")
     watch(p, [], *args, "--machine", "m2", expect=1)
     done = watch(p, [], *args, "--allow-other-machine", expect=1)
-    has(done.stderr, "note: 'time' has values of machines that differ")
+    has(done.stderr, "note: 'time' has values of different machines")
     has(done.stderr, "3 values")
 
 
