@@ -25,6 +25,8 @@ static const watch_args defaults = {
     .degraded_slow = NAN,
     .critical_slow = NAN,
     .timeout = CBX_SINK_TIMEOUT_S,
+    .statistic = -1,
+    .fail_on = CBX_SEVERITY_ERROR - CBX_SEVERITY_INFO,
     .length = -1,
     .gpu = -1,
     .interval = 5,
@@ -36,24 +38,11 @@ static const watch_args defaults = {
 
 static const opt_spec watch_options[] = {
     { "metric", 'm', OPT_STRING, AT(metric), "NAME", NULL,
-      "what to follow; of a process: cpu_percent, rss_mb, threads or processes, of it and its children; of a device "
-      "beside it: gpu_mem_mb, which they hold there, gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed, 1 while "
-      "it is throttled" },
-    { "pid", 'p', OPT_POSITIVE, AT(pid), "PID", NULL, "follow a process until it ends" },
-    { "gpu", 0, OPT_INT, AT(gpu), "N", "0 for a metric of a device", "of a process: watch this device of NVIDIA, too" },
-    { "data", 0, OPT_STRING, AT(data), "DIR", NULL,
-      "follow a store: one value a run, oldest first, then those of runs as they come" },
-    { "point", 0, OPT_STRING, AT(point), "NAME", NULL, "of a store: the point, if runs have several with this metric" },
-    { "scenario", 0, OPT_STRING, AT(scenario), "NAME", NULL, "of a store: points of this scenario" },
-    { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL,
-      "of a store: points with this tag; may be repeated, all must hold" },
-    { "branch", 0, OPT_STRING, AT(branch), "NAME", NULL, "of a store: runs of this branch" },
-    { "machine", 0, OPT_STRING, AT(machine), "ID", NULL,
-      "of a store: runs of this machine's fingerprint, or its beginning; -: runs that name none" },
-    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
-      "of a store: values of several machines as one series" },
-    { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
-      "of a store, with --once: the newest run need not have the metrics" },
+      "the metric to follow; of a process: cpu_percent, rss_mb, threads or processes, of it and its children; of a "
+      "device "
+      "beside it: gpu_mem_mb, which they use there, gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed, 1 while "
+      "it is throttled",
+      "@metrics" },
     { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert below the levels, not above" },
     { "info", 0, OPT_REAL, AT(info), "X", NULL, "level of an information" },
     { "warning", 'w', OPT_REAL, AT(warning), "X", NULL, "level of a warning" },
@@ -62,50 +51,80 @@ static const opt_spec watch_options[] = {
     { "rule", 0, OPT_EACH, AT(rules), "METRIC:SEVERITY=X", NULL,
       "a level of a metric of the same lines, process or store: rss_mb:warning=2000; X may be drift[:SHARE], how far "
       "the "
-      "last 50 values, or --window, creep (0.05), or modes[:SHARE], how many of them are in the rarer of two levels "
-      "between which they go back and forth (0.1); may be repeated" },
+      "last 50 values, or --window, drift (0.05), or modes[:SHARE], the share of them in the rarer of two levels "
+      "between which they alternate (0.1); may be repeated" },
     { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
-      "how far a value must come back before it counts as clear; of health: a share of each limit" },
-    { "raise-after", 0, OPT_POSITIVE, AT(raise_after), "N", "1", "values in a row before an alert" },
-    { "clear-after", 0, OPT_POSITIVE, AT(clear_after), "N", "1", "values in a row before the all-clear" },
+      "how far a value must come back before it counts as clear; with --health: a share of each limit" },
+    { "raise-after", 0, OPT_POSITIVE, AT(raise_after), "N", "1", "number of values in a row before an alert" },
+    { "clear-after", 0, OPT_POSITIVE, AT(clear_after), "N", "1", "number of values in a row before the all-clear" },
     { "window", 0, OPT_POSITIVE, AT(window), "N", "1; 100 of each pipeline",
-      "look at a statistic of the last N values, or executions" },
-    { "statistic", 0, OPT_STRING, AT(statistic), "WHAT", "mean",
-      "of the window: mean, p95, min, max or failures (a share)" },
+      "use a statistic of the last N values, or executions" },
+    { "statistic", 0, OPT_CHOICE, AT(statistic), "WHAT", "mean",
+      "of the window: mean, p95, min, max or failures (a share)", "mean p95 min max failures" },
     { "quiet", 0, OPT_NUMBER, AT(quiet), "SECONDS", "0",
-      "least time between two alerts; one that is worse never waits" },
-    { "repeat", 0, OPT_NUMBER, AT(repeat), "SECONDS", "never", "tell again while it lasts" },
-    { "interval", 'n', OPT_NUMBER, AT(interval), "SECONDS", "5", "between two looks at a process or a store" },
+      "minimum time between two alerts; a more severe one is never delayed" },
+    { "repeat", 0, OPT_ABOVE, AT(repeat), "SECONDS", "never", "repeat an alert while it lasts" },
+    { "interval", 'n', OPT_ABOVE, AT(interval), "SECONDS", "5", "time between two values of a process or a store" },
     { "for", 0, OPT_NUMBER, AT(length), "SECONDS", "until the end",
-      "stop after this time; 0: one look at what is there" },
+      "stop after this time; 0: read once what is there" },
     { "once", 0, OPT_FLAG, AT(once), NULL, NULL,
-      "one look, for CI: goes through what is there, tells the alerts that stand at its end, and exits by them; of "
-      "lines, "
-      "at the end of the input" },
+      "for CI: read what is there once, report the alerts that last at its end, and exit by them" },
+    { "fail-on", 0, OPT_CHOICE, AT(fail_on), "SEVERITY", "error", "exit with 1 if an alert was at least this severe",
+      "info warning error critical" },
+    { "summary", 0, OPT_FLAG, AT(summary), NULL, NULL,
+      "at the end, of the last 1000 values: latest, minimum, maximum, mean, tendency; and the number of alerts by "
+      "severity" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts, and the summary, as JSON lines" },
+    { "Receivers of alerts", 0, OPT_GROUP, 0, NULL, NULL, NULL },
     { "alerts", 'o', OPT_EACH, AT(files), "FILE", NULL, "append alerts as JSON lines" },
-    { "command", 0, OPT_EACH, AT(commands), "CMD", NULL, "run for each alert, with its JSON on standard input" },
-    { "webhook", 0, OPT_EACH, AT(webhooks), "URL", NULL, "POST each alert's JSON" },
-    { "timeout", 0, OPT_NUMBER, AT(timeout), "SECONDS", "10", "longest time that a command or a webhook may take" },
-    { "fail-on", 0, OPT_STRING, AT(fail_on), "SEVERITY", "error", "exit with 1 if an alert was this bad" },
+    { "command", 0, OPT_EACH, AT(commands), "CMD", NULL,
+      "run this command for each alert, with its JSON on standard input" },
+    { "webhook", 0, OPT_EACH, AT(webhooks), "URL", NULL, "POST the JSON of each alert" },
+    { "timeout", 0, OPT_ABOVE, AT(timeout), "SECONDS", "10", "maximum time of a command or a webhook" },
+    { "A process", 0, OPT_GROUP, 0, NULL, NULL, NULL },
+    { "pid", 'p', OPT_POSITIVE, AT(pid), "PID", NULL, "follow a process until it ends" },
+    { "gpu", 0, OPT_INT, AT(gpu), "N", "0 for a metric of a device", "watch this device of NVIDIA, too" },
+    { "A store", 0, OPT_GROUP, 0, "data", NULL, NULL },
+    { "data", 0, OPT_STRING, AT(data), "DIR", NULL,
+      "follow a store: one value a run, oldest first, then those of runs as they come" },
+    { "point", 0, OPT_STRING, AT(point), "NAME", NULL, "the point, if runs have several with this metric" },
+    { "scenario", 0, OPT_STRING, AT(scenario), "NAME", NULL, "points of this scenario" },
+    { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "points with this tag; may be repeated, all must match" },
+    { "branch", 0, OPT_STRING, AT(branch), "NAME", NULL, "runs of this branch" },
+    { "machine", 0, OPT_STRING, AT(machine), "ID", NULL,
+      "runs of the machines whose fingerprint begins so; -: runs without one" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
+      "accept values of several machines as one series" },
+    { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
+      "with --once: the newest run need not have the metrics" },
+    { "Health of pipelines", 0, OPT_GROUP, 0, "health", NULL, NULL },
     { "health", 0, OPT_FLAG, AT(health), NULL, NULL,
       "follow pipelines: lines {\"pipeline\": NAME, \"seconds\": X, \"success\": true} on standard input" },
-    { "baseline", 0, OPT_EACH, AT(baselines), "PIPELINE=X", "failures only",
-      "of health: seconds that the pipeline should take" },
-    { "age", 0, OPT_NUMBER, AT(age), "SECONDS", "any", "of health: older executions do not count" },
-    { "least", 0, OPT_POSITIVE, AT(least), "N", "3", "of health: fewer executions say nothing" },
+    { "baseline", 0, OPT_EACH, AT(baselines), "PIPELINE=X", "failures only", "seconds that the pipeline should take" },
+    { "age", 0, OPT_ABOVE, AT(age), "SECONDS", "any", "ignore older executions" },
+    { "least", 0, OPT_POSITIVE, AT(least), "N", "3", "minimum number of executions for a state" },
     { "degraded-rate", 0, OPT_NUMBER, AT(degraded_rate), "X", "0.2",
-      "of health: share of failures, degraded above it" },
-    { "critical-rate", 0, OPT_NUMBER, AT(critical_rate), "X", "0.5", "critical above it" },
+      "share of failures above which a pipeline is degraded" },
+    { "critical-rate", 0, OPT_NUMBER, AT(critical_rate), "X", "0.5", "share of failures above which it is critical" },
     { "degraded-slow", 0, OPT_NUMBER, AT(degraded_slow), "X", "1.2",
-      "of health: mean duration in baselines, degraded above it" },
-    { "critical-slow", 0, OPT_NUMBER, AT(critical_slow), "X", "2", "p95 of the duration, critical above it" },
-    { "summary", 0, OPT_FLAG, AT(summary), NULL, NULL,
-      "at the end, of the last 1000 values: latest, least, greatest, mean, whether they rise, fall or stay; and alerts "
-      "by severity" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts, and the summary, as JSON lines" },
+      "mean duration over the baseline above which it is degraded" },
+    { "critical-slow", 0, OPT_NUMBER, AT(critical_slow), "X", "2",
+      "p95 of the duration over the baseline above which it is critical" },
+};
+static const opt_rule watch_rules[] = {
+    { "", OPT_NEEDS, "metric rule health" },
+    { "health", OPT_EXCLUDES, "metric rule info warning error critical lower once summary pid data statistic" },
+    { "info", OPT_NEEDS, "metric" },
+    { "warning", OPT_NEEDS, "metric" },
+    { "error", OPT_NEEDS, "metric" },
+    { "critical", OPT_NEEDS, "metric" },
+    { "once", OPT_EXCLUDES, "for quiet repeat" },
+    { "allow-dropped", OPT_NEEDS, "once" },
+    { "gpu", OPT_NEEDS, "pid" },
+    { "pid", OPT_EXCLUDES, "data" },
 };
 
-/* --- telling --- */
+/* --- alerts --- */
 
 static void print_alert(const watcher *w, const cbx_alert *alert, int64_t now_us)
 {
@@ -165,21 +184,22 @@ static void tell_standing(watcher *w)
 
 static double statistic_of(const watcher *w, uint64_t now_ns)
 {
-    const char *what = w->a->statistic ? w->a->statistic : "mean";
     cbx_window_facts f;
 
     cbx_window_read(w->window, now_ns, &f);
-    return !strcmp(what, "p95")        ? f.p95
-           : !strcmp(what, "min")      ? f.min
-           : !strcmp(what, "max")      ? f.max
-           : !strcmp(what, "failures") ? f.failure_rate
-                                       : f.mean;
+    switch (w->a->statistic) { /* in the order of the option's words */
+    case 1: return f.p95;
+    case 2: return f.min;
+    case 3: return f.max;
+    case WATCH_FAILURES: return f.failure_rate;
+    default: return f.mean;
+    }
 }
 
 /* A value that is no number is looked at by itself: most statistics pass it over, and a window of them would hide it. */
 static double look_at(watcher *w, double value, uint64_t now_ns)
 {
-    bool failures = w->a->statistic && !strcmp(w->a->statistic, "failures");
+    bool failures = w->a->statistic == WATCH_FAILURES;
 
     w->values++;
     cbx_window_add(w->window, value, false, now_ns);
@@ -212,15 +232,9 @@ static int add_sinks(watcher *w, cbx_sink_kind kind, const opt_list *list)
 
 static int set_up_metric(watcher *w)
 {
-    static const char *const statistics[] = { "mean", "p95", "min", "max", "failures" };
     const watch_args *a = w->a;
     cbx_err err = CBX_ERR_INIT;
-    size_t known = 0;
 
-    while (a->statistic && known < CBX_LEN(statistics) && strcmp(a->statistic, statistics[known])) known++;
-    if (known == CBX_LEN(statistics))
-        return opt_fail(w->run->program, "watch --statistic: '%s' is none of mean, p95, min, max, failures",
-                        a->statistic);
     if (cbx_alerts_create(w->run->ctx, a->summary ? 1000 : 16, &w->alerts, &err) ||
         cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
         cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
@@ -229,53 +243,16 @@ static int set_up_metric(watcher *w)
     return watch_set_rules(w);
 }
 
-/* Options that would do nothing where they stand. */
-static int check_modes(const watcher *w)
-{
-    const watch_args *a = w->a;
-    bool levels = !isnan(a->info) || !isnan(a->warning) || !isnan(a->error) || !isnan(a->critical);
-    bool rates = !isnan(a->degraded_rate) || !isnan(a->critical_rate) || !isnan(a->degraded_slow) ||
-                 !isnan(a->critical_slow);
-    bool of_store = a->scenario || a->tags.count || a->branch || a->machine || a->allow_machines;
-    const struct {
-        bool wrong;
-        const char *sentence;
-    } rules[] = {
-        { !a->metric && !a->rules.count && !a->health,
-          "watch: --metric is missing: name what to follow, or say a --rule, or --health" },
-        { a->rules.count && a->health, "watch --rule: of metrics, without --health" },
-        { a->once && a->health, "watch --once: of metrics, without --health" },
-        { a->once && (a->length >= 0 || a->quiet > 0 || a->repeat > 0),
-          "watch --once: leave --for, --quiet and --repeat out: what stands at the end is told, once" },
-        { a->allow_dropped && !(a->once && a->data), "watch --allow-dropped: needs --data and --once" },
-        { a->summary && a->health, "watch --summary: --health tells one of its own" },
-        { a->gpu >= 0 && !a->pid, "watch --gpu: needs --pid" },
-        { a->pid && a->data, "watch: --pid and --data: follow one of them" },
-        { a->health && (levels || a->lower),
-          "watch --health: states go by rates and durations: leave --info, --warning, --error, --critical and --lower "
-          "out" },
-        { !a->health && (a->baselines.count || a->age > 0 || a->least || rates),
-          "watch: --baseline, --age, --least, and the rates and slownesses need --health" },
-        { !a->data && !a->health && (of_store || a->point),
-          "watch: --point, --scenario, --tag, --branch, --machine and --allow-other-machine need --data" },
-        { a->health && of_store, "watch --health: --scenario, --tag, --branch and --machine are of a store" },
-    };
-    for (size_t i = 0; i < CBX_LEN(rules); i++)
-        if (rules[i].wrong) return opt_fail(w->run->program, "%s", rules[i].sentence);
-    return EXIT_PASS;
-}
-
 static int check_args(const watcher *w)
 {
     const watch_args *a = w->a;
 
-    if (check_modes(w)) return EXIT_ERROR;
-    if (!(a->interval > 0 && a->interval <= 3600))
-        return opt_fail(w->run->program, "watch --interval: above 0 and at most 3600 s");
+    if (a->interval > 3600)
+        return opt_fail(w->run->program, "'--interval' must be at most 3600 s, got %g", a->interval);
     if (!(a->quiet <= MOST_SECONDS && a->repeat <= MOST_SECONDS))
-        return opt_fail(w->run->program, "watch: --quiet and --repeat must not be above %g s", MOST_SECONDS);
+        return opt_fail(w->run->program, "'--quiet' and '--repeat' must be at most %g s", MOST_SECONDS);
     if (a->raise_after > UINT32_MAX || a->clear_after > UINT32_MAX)
-        return opt_fail(w->run->program, "watch: --raise-after and --clear-after must not be above %u", UINT32_MAX);
+        return opt_fail(w->run->program, "'--raise-after' and '--clear-after' must be at most %u", UINT32_MAX);
     return EXIT_PASS;
 }
 
@@ -284,8 +261,7 @@ static int set_up_receivers(watcher *w)
     const watch_args *a = w->a;
     int status = EXIT_PASS;
 
-    if (a->fail_on && !cbx_severity_parse(a->fail_on, &w->fail_on))
-        return opt_fail(w->run->program, "watch --fail-on: '%s' is none of info, warning, error, critical", a->fail_on);
+    w->fail_on = (cbx_severity)(a->fail_on + CBX_SEVERITY_INFO);
     status = add_sinks(w, CBX_SINK_FILE, &a->files);
     if (!status) status = add_sinks(w, CBX_SINK_COMMAND, &a->commands);
     if (!status) status = add_sinks(w, CBX_SINK_WEBHOOK, &a->webhooks);
@@ -398,21 +374,23 @@ static int run_watch(const opt_run *run)
 }
 
 const opt_command watch_command = {
-    "watch",
-    "(--metric NAME | --rule METRIC:SEVERITY=X [--pid PID | --data DIR] | --health) [OPTION]...",
-    "follow metrics, or the health of pipelines, and alert",
-    "Follows the values of metrics: JSON lines on standard input (a number, or an object with the metric), a "
-    "process and its "
-    "children, or a store. A value beyond a level raises an alert of its severity; the alert is cleared when values "
-    "have come back; so are a drift, and two modes, of a metric by itself. A "
-    "value that is no finite number is beyond every level. Alerts are printed, and go to files, commands and webhooks. "
-    "Exit status: 0 no "
-    "alert as bad as --fail-on, 1 there was one, and all alerts reached their receivers, 2 a lost alert, whatever the "
-    "others were, no data of a metric or a fault, 130 interrupted.",
-    watch_options,
-    CBX_LEN(watch_options),
-    sizeof(watch_args),
-    &defaults,
-    0,
-    run_watch,
+    .name = "watch",
+    .synopsis = "(--metric NAME | --rule METRIC:SEVERITY=X [--pid PID | --data DIR] | --health) [OPTION]...",
+    .summary = "follow metrics, or the health of pipelines, and alert",
+    .description = "Follows the values of metrics: JSON lines on standard input (a number, or an object with the "
+                   "metric), a process and its children, or a "
+                   "store. A value beyond a level raises an alert of its severity; the alert is cleared when values "
+                   "have come back; so are a drift, and two "
+                   "modes, of a metric. A value that is not a finite number is beyond every level. Alerts are printed, "
+                   "and go to files, commands and webhooks. "
+                   "Exit status 0: no alert as severe as --fail-on; 1: there was one, and all alerts reached their "
+                   "receivers; 2: a lost alert, no data of a "
+                   "metric, or a fault; 130: interrupted.",
+    .options = watch_options,
+    .noptions = CBX_LEN(watch_options),
+    .args_size = sizeof(watch_args),
+    .defaults = &defaults,
+    .run = run_watch,
+    .rules = watch_rules,
+    .nrules = CBX_LEN(watch_rules),
 };

@@ -12,7 +12,8 @@
 #include "programs/common/stop.h"
 
 typedef struct watch_args {
-    const char *metric, *data, *point, *scenario, *branch, *machine, *statistic, *fail_on;
+    const char *metric, *data, *point, *scenario, *branch, *machine;
+    int statistic, fail_on; /* index of a word of the option; statistic -1: not given */
     opt_list tags;
     double info, warning, error, critical, hysteresis, quiet, repeat, interval, length, timeout;
     size_t pid, raise_after, clear_after, window;
@@ -24,6 +25,7 @@ typedef struct watch_args {
     bool lower, json, health, allow_machines, allow_dropped, summary, once;
 } watch_args;
 
+enum { WATCH_FAILURES = 4 }; /* a statistic */
 enum { WATCH_MOST_METRICS = 17, WATCH_MOST_RULES = 3 * WATCH_MOST_METRICS };
 
 /* A metric that rules are about; the first is --metric's. */

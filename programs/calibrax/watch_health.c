@@ -122,11 +122,6 @@ int watch_health_begin(watcher *w)
     cbx_health_opts o = CBX_HEALTH_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
 
-    if (a->metric || a->pid || a->data || a->point || a->statistic)
-        return opt_fail(
-            w->run->program,
-            "watch: --health follows pipelines on standard input: leave --metric, --pid, --data, --point and "
-            "--statistic out");
     if (!(a->age >= 0 && a->age <= 1e9)) return opt_fail(w->run->program, "watch --age: 0 to 1e9 s");
     if (a->window) o.window = a->window;
     o.age_ns = (uint64_t)(1e9 * a->age);

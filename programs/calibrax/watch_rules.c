@@ -118,14 +118,14 @@ static int check_main(watcher *w)
     }
     if (!values && !patterns)
         return opt_fail(w->run->program, "watch: rule of '%s': no level to alert at", w->metrics[0].name);
-    if (w->a->statistic && !values)
+    if (w->a->statistic >= 0 && !values)
         return opt_fail(w->run->program, "watch --statistic: '%s' has no level of its values", w->metrics[0].name);
-    if (patterns && values && (w->a->statistic || w->a->window))
+    if (patterns && values && (w->a->statistic >= 0 || w->a->window))
         return opt_fail(w->run->program,
                         "watch: --window and --statistic of '%s' with both levels and patterns of it: watch one of "
                         "them",
                         w->metrics[0].name);
-    w->of_window = values && (w->a->window > 1 || w->a->statistic);
+    w->of_window = values && (w->a->window > 1 || w->a->statistic >= 0);
     return EXIT_PASS;
 }
 
@@ -139,7 +139,6 @@ int watch_set_rules(watcher *w)
     if (a->metric) w->metrics[w->nmetrics++] = (watched_metric){ a->metric, 0 };
     for (size_t i = 0; i < CBX_LEN(levels); i++) {
         if (isnan(levels[i])) continue;
-        if (!a->metric) return opt_fail(w->run->program, "watch: --metric is missing: whose levels are these?");
         find_rule(w, a->metric, CBX_PATTERN_NONE)->levels[i] = levels[i];
     }
     for (size_t i = 0; !status && i < a->rules.count; i++) {

@@ -52,15 +52,16 @@ def json_lines(p):
 
 
 def usage(p):
-    for args, part in ((["--error", "1"], "--metric is missing"), (["--metric", "x"], "no level"), (["--metric", "x", "--error", "1", "--warning", "2"], "error"),
+    for args, part in ((["--error", "1"], "'calibrax watch' needs '--metric', '--rule' or '--health'"), (["--metric", "x"], "no level"), (["--metric", "x", "--error", "1", "--warning", "2"], "error"),
                        (["--metric", "x", "--error", "1", "--statistic", "median"], "'median'"), (["--metric", "x", "--error", "1", "--fail-on", "bad"], "'bad'"),
-                       (["--metric", "x", "--error", "1", "--pid", "1", "--data", "d"], "one of them"),
+                       (["--metric", "x", "--error", "1", "--pid", "1", "--data", "d"], "'--pid' and '--data' exclude each other"),
                        (["--metric", "x", "--error", "1", "--interval", "0"], "--interval"),
-                       (["--metric", "x", "--error", "1", "--point", "p"], "need --data"), (["--metric", "x", "--error", "1", "--branch", "b"], "need --data"),
-                       (["--metric", "x", "--error", "1", "--baseline", "x=1"], "need --health"), (["--metric", "x", "--error", "1", "--critical-rate", "0.5"], "need --health"),
-                       (["--health", "--error", "1"], "rates and durations"), (["--health", "--lower"], "rates and durations"), (["--health", "--tag", "a=b"], "of a store"),
+                       (["--metric", "x", "--error", "1", "--point", "p"], "'--point' needs '--data'"), (["--metric", "x", "--error", "1", "--branch", "b"], "'--branch' needs '--data'"),
+                       (["--metric", "x", "--error", "1", "--baseline", "x=1"], "'--baseline' needs '--health'"), (["--metric", "x", "--error", "1", "--critical-rate", "0.5"], "'--critical-rate' needs '--health'"),
+                       (["--health", "--error", "1"], "'--health' and '--error' exclude each other"), (["--health", "--lower"], "'--health' and '--lower' exclude each other"), (["--health", "--tag", "a=b"], "'--tag' needs '--data'"),
                        (["--metric", "x", "--error", "1", "--raise-after", "4294967296"], "--raise-after"), (["--metric", "x", "--error", "1", "--quiet", "1e300"], "--quiet"),
-                       (["--metric", "x", "--error", "nan"], "a number"), (["--metric", "x", "--error", "1", "--rule", "y:error=inf"], "METRIC:SEVERITY=X"),
+                       (["--metric", "x", "--error", "nan"], "a number"), (["--metric", "x", "--error", "1", "--rule", "y:error=inf"], "METRIC:SEVERITY=X"), (["--metric", "x", "--error", "1", "--rule", "y:error=0x10"], "METRIC:SEVERITY=X"),
+                       (["--metric", "x", "--error", "1", "--timeout", "0"], "'--timeout' must be a number above 0"), (["--metric", "x", "--error", "1", "--repeat", "0"], "'--repeat' must be a number above 0"),
                        (["--metric", "x", "--error", "1", "--data", "nowhere"], "nowhere"), (["--metric", "speed", "--error", "1", "--pid", "1"], "'speed'"),
                        (["--metric", "x", "--error", "1", "--webhook", "ftp://x"], "http://"), (["--metric", "x", "--error", "1", "--alerts", "no/such/f"], "no/such/f")):
         one_sentence(watch(p, [], *args, expect=2), part, "calibrax")
@@ -147,7 +148,7 @@ def a_device_beside_it(p):
         mute = watch(p, [], *args, "--metric", "gpu_util", "--gpu", "1", "--error", "100", expect=1, env=dict(env, CBX_FAKE_NVML="mute"))
         equal(alerts(mute.stdout)[0]["value"], "NaN", "what is not told is no small number")
         one_sentence(watch(p, [], *args, "--metric", "gpu_util", "--gpu", "7", "--error", "1", expect=2, env=env), "no GPU 7: NVML knows 2", "calibrax")
-        one_sentence(watch(p, [], "--metric", "x", "--gpu", "0", expect=2), "--gpu: needs --pid", "calibrax")
+        one_sentence(watch(p, [], "--metric", "x", "--gpu", "0", expect=2), "'--gpu' needs '--pid'", "calibrax")
     finally:
         idle.communicate("")
 
@@ -172,7 +173,7 @@ def several_metrics(p):
                        ("b:none=1", "found 'b:none=1'"), ("b:error=drift:", "found 'b:error=drift:'"), ("b:error=drift:-1", "drift[:X]"), ("b:error=creep", "modes[:X]"),
                        ("b:error=modes:0.5x", "modes[:X]")):
         one_sentence(watch(p, [], "--metric", "a", "--error", "5", "--rule", word, expect=2), part, "calibrax")
-    one_sentence(watch(p, [], "--health", "--rule", "b:error=1", expect=2), "without --health", "calibrax")
+    one_sentence(watch(p, [], "--health", "--rule", "b:error=1", expect=2), "'--health' and '--rule' exclude each other", "calibrax")
 
 
 def a_summary(p):
@@ -242,7 +243,7 @@ def rules_follow_a_store(p):
     has(watch(p, [], *args, "--once", "--allow-dropped", expect=2).stderr, "it may be the latest run")
     os.remove(p.file("store/runs/torn.json"))
     has(watch(p, [], "--data", "store", "--rule", "tpyo:error=1", "--once", expect=2).stderr, "no value of 'tpyo' came")
-    for extra, part in ((("--once", "--for", "1"), "leave --for"), (("--allow-dropped",), "--once"), (("--error", "1"), "whose levels")):
+    for extra, part in ((("--once", "--for", "1"), "'--once' and '--for' exclude each other"), (("--allow-dropped",), "--once"), (("--error", "1"), "'--error' needs '--metric'")):
         one_sentence(watch(p, [], *args, *extra, expect=2), part, "calibrax")
     one_sentence(watch(p, [], "--health", "--once", expect=2), "--once", "calibrax")
     equal([a["value"] for a in alerts(watch(p, [9, 1, 8, 7], "--metric", "x", "--error", "5", "--once", "--json", expect=1).stdout)], [7.0], "of lines, at their end")
@@ -344,7 +345,7 @@ def health(p):
     has(done.stderr, "2 lines were passed over")
     equal(json.loads(done.stdout)["pipelines"][0]["state"], "unknown", "too few to tell")
     has(watch(p, [], "--health", expect=2).stderr, "no execution came")
-    for args, part in ((["--metric", "x"], "leave --metric"), (["--baseline", "x"], "PIPELINE=X"), (["--baseline", "x=0"], "above 0"), (["--age", "-1"], "--age"),
+    for args, part in ((["--metric", "x"], "'--health' and '--metric' exclude each other"), (["--baseline", "x"], "PIPELINE=X"), (["--baseline", "x=0"], "above 0"), (["--age", "-1"], "--age"),
                        (["--degraded-rate", "2"], "rate")):
         one_sentence(watch(p, [], "--health", *args, expect=2), part, "calibrax")
 
