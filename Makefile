@@ -147,7 +147,7 @@ report-selftest: build ## the tool's own proof at full size: reports/selftest.js
 report-selftest-again: build ## the same from the launches kept in build/selftest: nothing is measured, a minute
 	@scripts/selftest.sh $(NPERF) --again
 
-selftest-live: build ## nightly: LIVE_PAIRS (default 200) pairs of equals, each measured anew, ten minutes
+selftest-live: build ## nightly: LIVE_PAIRS (default 200) pairs of equals, each measured again, ten minutes
 	@scripts/selftest.sh $(NPERF) --live $${LIVE_PAIRS:-200}
 
 report-nperf: ## the tool's own cost: parent per launch, page of 100,000 rows, gate of 5,000 keys: reports/nperf.{jsonl,md}, ten minutes

@@ -3,7 +3,7 @@
 
 Makes a repository of three commits, runs that belong to them (two of one commit, two machines, tags that differ), exports them, builds
 the site and reads the graphs that asv made of them. Needs git and asv (named by ASV, or on the PATH; scripts/asv.sh fetches it); without it one
-sentence says so, and nothing has failed.
+sentence reports it, and nothing has failed.
 """
 import json
 import os

@@ -36,7 +36,7 @@ def faults_of(path: str, text: str) -> list[str]:
     if is_c and len(lines) > LIMIT:
         found.append(f"{path}: {len(lines)} lines, more than {LIMIT}: two ideas?")
     if is_c and not text.lstrip().startswith(("/*", "//")):
-        found.append(f"{path}: does not open with a comment that says what it is for")
+        found.append(f"{path}: does not open with a comment that states its purpose")
     if is_c and not MAY_PRINT.match(path):
         for number, line in enumerate(strip_comments(text).splitlines(), 1):
             if PRINTS.search(line):

@@ -57,7 +57,7 @@ def wrong_includes(path: str, lines: list[str], rows: dict[str, int], public: se
         elif rows[target] >= rows[module]:
             wrong.append(f"{path}:{number}: {module} may not include '{match.group(1)}'")
         elif module in PUBLIC_ONLY and target not in PUBLIC_ONLY and match.group(1) not in public:
-            wrong.append(f"{path}:{number}: {module} sees public headers only, and '{match.group(1)}' is none")
+            wrong.append(f"{path}:{number}: {module} may include public headers only, and '{match.group(1)}' is internal")
     return wrong
 
 

@@ -3,8 +3,8 @@
 
     scripts/check_rows.py [--schema FILE] ROWS.jsonl ...
 
-Prints one line per fault and exits 1 if there is any, 2 if a file cannot be read, 0 otherwise. Standard library only: it knows the
-JSON Schema (draft-07) keywords that the schema uses, and refuses a schema that uses another one rather than to pass over it.
+Prints one line per fault and exits 1 if there is any, 2 if a file cannot be read, 0 otherwise. Standard library only: it supports the
+JSON Schema (draft-07) keywords that the schema uses, and refuses a schema that uses another one rather than ignore it.
 """
 
 import argparse
@@ -60,7 +60,7 @@ class Checker:
 
     def rule_enum(self, value, rule, path, _):
         if not any(same(value, allowed) for allowed in rule):
-            yield f"{path}: {json.dumps(value)[:60]} is none of {json.dumps(rule)}"
+            yield f"{path}: {json.dumps(value)[:60]} is not one of {json.dumps(rule)}"
 
     def rule_anyOf(self, value, rule, path, _):
         if all(any(True for _ in self.check(value, option, path)) for option in rule):
@@ -100,7 +100,7 @@ class Checker:
 
 
 def refuse_constant(token):
-    raise ValueError(f"the bare token {token} stands in a row: write it as a string")
+    raise ValueError(f"the bare token {token} is in a row: write it as a string")
 
 
 def check_file(checker, path):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs nvcc and keeps what ptxas says of each kernel (-Xptxas -v): compile_cuda.py LOG nvcc ARGUMENTS...
+"""Runs nvcc and keeps what ptxas reports for each kernel (-Xptxas -v): compile_cuda.py LOG nvcc ARGUMENTS...
 
 The log is what tests/array/cuda/check_cuda_code.py reads; on failure it is shown.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes text files as C tables of lines: embed_assets.py OUT.c HEADER.h [--whole] SYMBOL=FILE...
 
-A table of lines, not one string: ISO C promises room for 4095 characters in a literal only.
+A table of lines, not one string: ISO C guarantees only 4095 characters in a literal.
 Lines lose their leading white space, and lines that hold only a comment are dropped; with --whole nothing is lost.
 """
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the C file that carries the GPU kernels: embed_cuda.py OUT.c TEXT [product=FILE finish=FILE ell=FILE probe=FILE].
 
-The files are taken in by the assembler (.incbin), with their hash in a comment, so that a changed file compiles the C file anew.
-TEXT says what they were built with; without files the tables are empty and the text is absent.
+The files are taken in by the assembler (.incbin), with their hash in a comment, so that a changed file compiles the C file again.
+TEXT describes what they were built with; without files the tables are empty and the text is absent.
 """
 import hashlib
 import sys

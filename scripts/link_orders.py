@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """How much the order of the linker is worth here: a bound on the one layout factor that nperf does not draw.
 
-Links the library and the native worker anew from the objects of a build, in orders drawn from a seed, and measures one point with each in turn,
+Links the library and the native worker again from the objects of a build, in orders drawn from a seed, and measures one point with each in turn,
 ROUNDS times. Objects are the same in all of them; functions stand elsewhere. For each baseline: the spread of the orders' medians, beside the
-spread of rounds of one and the same order, which is what it has to be told from.
+spread of rounds of one and the same order, from which it must be distinguished.
 
 usage: scripts/link_orders.py BUILD [--orders 8] [--rounds 3] [--seed 0] [--json] -- NPERF ARGUMENTS
        scripts/link_orders.py build/release -- --case dense_matmul --baselines loops,tiled --launches 11
@@ -27,8 +27,8 @@ def members(build: Path, archive: str) -> list[str]:
 
 def command_of(build: Path, target: str) -> list[str]:
     """The linker's command for a target, as the build has it."""
-    said = subprocess.run(["ninja", "-t", "commands", target], cwd=build, capture_output=True, text=True, check=True).stdout
-    return shlex.split(said.strip().splitlines()[-1])
+    printed = subprocess.run(["ninja", "-t", "commands", target], cwd=build, capture_output=True, text=True, check=True).stdout
+    return shlex.split(printed.strip().splitlines()[-1])
 
 
 def link(build: Path, command: list[str], archive: str, out: Path, rng: random.Random, swap: dict[str, str]) -> None:

@@ -21,7 +21,7 @@ import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIZE = (1200, 1500)
-MOST_BYTES = 150_000
+MAX_BYTES = 150_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SCHEMES = {"light": [], "dark": ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]}
 HEAD = b"\x89PNG\r\n\x1a\n"
@@ -66,10 +66,10 @@ def read_rgb(data):
     return width, rows
 
 
-def palette_of(rows, most=256):
+def palette_of(rows, limit=256):
     """The commonest colours, and for every other one the nearest of them."""
     count = collections.Counter(pixel for row in rows for pixel in row)
-    chosen = [colour for colour, _ in count.most_common(most)]
+    chosen = [colour for colour, _ in count.most_common(limit)]
     place = {colour: i for i, colour in enumerate(chosen)}
     for colour in count:
         if colour not in place:
@@ -114,8 +114,8 @@ def main(argv):
             out = ROOT / "docs" / f"page-{scheme}.png"
             write_indexed(out, *read_rgb(shoot(browser, folder / "site" / "index.html", scheme, folder)))
             print(f"{out.relative_to(ROOT)}: {out.stat().st_size} bytes")
-            if out.stat().st_size > MOST_BYTES:
-                print(f"photograph: {out.name} is larger than {MOST_BYTES} bytes: photograph less", file=sys.stderr)
+            if out.stat().st_size > MAX_BYTES:
+                print(f"photograph: {out.name} is larger than {MAX_BYTES} bytes: photograph less", file=sys.stderr)
                 return 2
     return 0
 

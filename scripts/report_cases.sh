@@ -2,8 +2,8 @@
 # The cases against NumPy, SciPy, JAX, PyTorch, PyG and GraphBLAS: reports/CASE.{jsonl,md}.  usage: scripts/report_cases.sh NPERF [CASE...]
 #
 # Seven launches of each baseline, rivals at their tuned variant, one core, a time budget a case; about 20 minutes for all five cases on a quiet
-# machine.  Rivals that are not installed are rows that say so (scripts/setup-refs.sh adds them).  A report that was interrupted goes on where it
-# stopped; REPORT_AGAIN=1 measures all of it anew.
+# machine.  Rivals that are not installed are rows that state it (scripts/setup-refs.sh adds them).  A report that was interrupted goes on where it
+# stopped; REPORT_AGAIN=1 measures all of it again.
 set -eu
 cd "$(dirname "$0")/.."
 nperf=${1:?usage: scripts/report_cases.sh NPERF [CASE...]}
@@ -44,7 +44,7 @@ for name do
         report "$name" 180 '{"m":512,"k":256,"n":512,"dtype":"f32"}' '{"m":512,"k":256,"n":512,"dtype":"f64"}' \
             '{"m":128,"k":128,"n":128,"dtype":"f32"}' ;;
     *)
-        echo "report_cases: '$name' is none of ell_edge_aggregate, ell_matmul, ell_row_softmax, semiring_conv, dense_matmul" >&2
+        echo "report_cases: '$name' is not one of ell_edge_aggregate, ell_matmul, ell_row_softmax, semiring_conv, dense_matmul" >&2
         exit 2 ;;
     esac
 done

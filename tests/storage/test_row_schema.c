@@ -90,12 +90,12 @@ static const struct {
     { "\"case\":", "\"kase\":", "row: 'case' is missing" },
     { "\"n\":0", "\"n\":true", "row.metrics.steady_time.n: expected integer, found true" },
     { "\"min\":1.0", "\"min\":\"1.0\"", "row.metrics.steady_time.min: \"1.0\" fits no alternative" },
-    { "\"min\":1.0", "\"min\":NaN", "no JSON: the bare token NaN stands in a row" },
-    { "\"unit\":\"MB\"", "\"unit\":\"MiB\"", "row.metrics.peak_hbm.unit: \"MiB\" is none of" },
+    { "\"min\":1.0", "\"min\":NaN", "no JSON: the bare token NaN is in a row" },
+    { "\"unit\":\"MB\"", "\"unit\":\"MiB\"", "row.metrics.peak_hbm.unit: \"MiB\" is not one of" },
     { "[1.5,", "[[],", "row.metrics.steady_time.launches[0]: [] fits no alternative" },
     { "\"baseline\":\"jax-stream\"", "\"baseline\":\"\"", "row.baseline: is too short" },
     { "__0f3c2b1", "__dirty", "row.run_id: '20260220T113424.346877+0000__dirty' does not match" },
-    { "\"undecided\"", "\"maybe\"", "row.ratio_paired.verdict: \"maybe\" is none of" },
+    { "\"undecided\"", "\"maybe\"", "row.ratio_paired.verdict: \"maybe\" is not one of" },
     { "\"provenance\":{}", "\"provenance\":", "no JSON" },
 };
 

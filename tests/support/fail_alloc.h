@@ -1,5 +1,5 @@
 /*
- * An allocator that counts what lives, checks every old size it is told, and can fail the n-th allocation.
+ * An allocator that counts what lives, checks every old size it receives, and can fail the n-th allocation.
  *
  *     static cbx_status read_it(cbx_ctx *ctx, void *user) { ...; return st; }
  *     cbx_test_fail_each(read_it, &state, "cbx_thing_read");
@@ -37,7 +37,7 @@ cbx_ctx *cbx_test_ctx(cbx_test_alloc *t);
 void cbx_test_alloc_check(const cbx_test_alloc *t, const char *why);
 
 typedef cbx_status (*cbx_test_fn)(cbx_ctx *ctx, void *user);
-/** See above.  @return the number of allocations that were made to fail */
+/** See above.  In builds without AddressSanitizer fn runs once, and nothing fails.  @return the number of fn's allocations */
 size_t cbx_test_fail_each(cbx_test_fn fn, void *user, const char *why);
 
 /** A new empty folder below TMPDIR (or /tmp), and its removal with all that is in it. */
