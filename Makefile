@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-gpu test-neon report-kernels link-orders photograph
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live report-nperf test-isa test-gpu test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -160,6 +160,9 @@ photograph: build ## the page in light and dark, from rows of reports/, by headl
 
 install: build ## PREFIX=/usr/local DESTDIR=
 	@scripts/install.sh "$(PREFIX)" "$(DESTDIR)"
+
+uninstall: ## remove what the last make install of this folder installed
+	@scripts/uninstall.sh build/release
 
 format: ## lay out the sources
 	@git ls-files '*.c' '*.h' | grep -v -e /fixtures/ -e _answers.h | xargs clang-format -i

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "calibrax/array/dtype.h"
-#include "calibrax/base/ctx.h"
+#include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS
 
@@ -77,6 +77,24 @@ CBX_API bool cbx_array_is_failed(const cbx_array *a);
  * @return CBX_OK; CBX_ESHAPE (another size); CBX_EINVAL (failed or abstract)
  */
 CBX_API cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *err);
+
+/**
+ * Adds the elements as text: nested brackets, columns aligned, numbers the shortest that read back to the same bits; booleans
+ * as True and False, complex numbers as (1+2j).  Rows continue after 75 columns; of more than 1000 elements only the
+ * first and last three of each axis are shown.  An abstract array gives its description, a failed one "failed".
+ * @param indent  columns of text before it on its first line; later lines begin with as many blanks
+ * Errors are those of the text.  Safe from any thread that may read a.
+ */
+CBX_API void cbx_array_format(const cbx_array *a, size_t indent, cbx_text *out);
+
+/** How a scatter joins an update with the element that is there. */
+typedef enum cbx_scatter_mode {
+    CBX_SCATTER_SET,
+    CBX_SCATTER_ADD,
+    CBX_SCATTER_MUL,
+    CBX_SCATTER_MIN,
+    CBX_SCATTER_MAX
+} cbx_scatter_mode;
 
 CBX_END_DECLS
 #endif

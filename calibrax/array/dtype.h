@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "calibrax/base/status.h"
 
@@ -45,6 +46,17 @@ CBX_API const char *cbx_dtype_name(cbx_dtype t);
  * @return CBX_OK; CBX_EDTYPE: an unknown word, or NULL; the message lists the known ones
  */
 CBX_API cbx_status cbx_dtype_parse(const char *name, cbx_dtype *out, cbx_err *err);
+
+/** A number with its kind: BOOL, I64 and U64 are in i or u, F64 in f, C128 in c (real, imaginary). */
+typedef struct cbx_scalar {
+    cbx_dtype dtype;
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+        double c[2];
+    } v;
+} cbx_scalar;
 
 CBX_END_DECLS
 #endif

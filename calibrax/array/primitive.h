@@ -146,26 +146,6 @@ typedef enum cbx_prim {
         CBX_PRIM_LIMIT = 208 /* above every number: length of a table by number */
 } cbx_prim;
 
-/** A number with its kind: BOOL, I64 and U64 are in i or u, F64 in f, C128 in c (real, imaginary). */
-typedef struct cbx_scalar {
-    cbx_dtype dtype;
-    union {
-        int64_t i;
-        uint64_t u;
-        double f;
-        double c[2];
-    } v;
-} cbx_scalar;
-
-/** How SCATTER joins an update with what stands there. */
-typedef enum cbx_scatter_mode {
-    CBX_SCATTER_SET,
-    CBX_SCATTER_ADD,
-    CBX_SCATTER_MUL,
-    CBX_SCATTER_MIN,
-    CBX_SCATTER_MAX
-} cbx_scatter_mode;
-
 /**
  * What a primitive needs beside its operands.  Members that it does not name are 0, so that equal calls are equal bytes.
  *   FULL shape dtype value | IOTA shape dtype axis | CAST dtype | RESHAPE, BROADCAST shape | TRANSPOSE axes (the order)

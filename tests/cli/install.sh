@@ -55,6 +55,32 @@ export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/dest
 gcc -Wall -Werror "$work/user.c" -o "$work/user" $(pkg-config --cflags --libs calibrax) || fail "a user's program does not build with pkg-config"
 [ "$("$work/user")" = "$(pkg-config --modversion calibrax)" ] || fail "the library's version differs from pkg-config's"
 
+# the same program by CMake
+mkdir "$work/cmake"
+cat > "$work/cmake/CMakeLists.txt" << 'END'
+cmake_minimum_required(VERSION 3.13)
+project(user C)
+find_package(calibrax 0.1 REQUIRED)
+add_executable(user ../user.c)
+target_link_libraries(user PRIVATE calibrax::calibrax)
+END
+cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" > "$work/cmake.txt" 2>&1 || fail "CMake does not find calibrax: $(tail -n 3 "$work/cmake.txt")"
+cmake --build "$work/cmake/build" > "$work/cmake.txt" 2>&1 || fail "CMake does not build a user's program: $(tail -n 3 "$work/cmake.txt")"
+[ "$("$work/cmake/build/user")" = "$("$work/user")" ] || fail "CMake's program prints another version"
+sed -i 's/calibrax 0.1/calibrax 99/' "$work/cmake/CMakeLists.txt"
+! cmake -S "$work/cmake" -B "$work/cmake/build" > "$work/cmake.txt" 2>&1 || fail "CMake accepts version 0.1 where 99 is required"
+
+# the program in README.md
+sed -n '/^#include <calibrax/,/^```/p' "$root/README.md" | sed '/^```/,$d' > "$work/readme.c"
+# shellcheck disable=SC2046
+gcc -Wall -Werror "$work/readme.c" -o "$work/readme" $(pkg-config --cflags --libs calibrax) || fail "the program in README.md does not build"
+"$work/readme" > "$work/readme.txt" || fail "the program in README.md fails: $(cat "$work/readme.txt")"
+sed -n '/^prints$/,/^```$/p' "$root/README.md" | sed '1,/^```text/d; /^```/,$d' | cmp - "$work/readme.txt" || fail "README.md shows other output than: $(cat "$work/readme.txt")"
+
+# where the loader does not look one sentence names what to do, elsewhere there is none
+"$root/scripts/install.sh" --note "$lib" | grep -q "LD_LIBRARY_PATH=$lib" || fail "no sentence about '$lib', where the loader does not look"
+[ -z "$("$root/scripts/install.sh" --note "$(dirname "$(ldconfig -p | sed -n 's/.*=> //p' | head -n 1)")")" ] || fail "a sentence about a folder where the loader looks"
+
 # what is to be measured is the user's own: C functions in shared objects, a Python module, any command
 cat > "$work/sum.c" << 'END'
 #include <calibrax/perf/case/plugin.h>
@@ -116,4 +142,8 @@ grep -q '"schema":"nperf-rows"' out.json || fail "--json of the installed nperf 
 
 # nothing of the build machine in what is installed
 if grep -rIl "$root" "$prefix/share" "$lib/pkgconfig" 2> /dev/null | grep -q .; then fail "an installed text file names the build folder"; fi
-echo "installed, used, clean"
+"$root/scripts/uninstall.sh" build/release 2> "$work/uninstall.txt" || fail "uninstall: $(cat "$work/uninstall.txt")"
+[ -z "$(find "$work/dest" ! -type d)" ] || fail "left by uninstall: $(find "$work/dest" ! -type d | head -n 3)"
+[ ! -d "$prefix/include/calibrax" ] || fail "uninstall leaves empty folders of ours"
+! "$root/scripts/uninstall.sh" build/release 2> "$work/uninstall.txt" || fail "a second uninstall reports success"
+echo "installed, used, removed"
