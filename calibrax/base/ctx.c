@@ -49,7 +49,7 @@ cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err)
     opts = &full;
     const cbx_allocator *al = opts->allocator.resize ? &opts->allocator : &libc_allocator;
     cbx_ctx *ctx = cbx_mem_zalloc(al, sizeof *ctx);
-    if (!ctx) return cbx_fail(err, CBX_ENOMEM, "out of memory for a context");
+    if (!ctx) return cbx_fail_nomem(err, "a context");
     ctx->al = *al;
     ctx->settings = settings;
     st = cbx__pool_create(al, opts->pool_keep_bytes ? opts->pool_keep_bytes : POOL_KEEP_DEFAULT, &ctx->pool, err);

@@ -41,7 +41,7 @@ static cbx_status read_all(const cbx_allocator *al, int fd, const char *path, si
     for (;;) {
         if (*len + 1 >= *cap) {
             char *grown = cbx_mem_resize(al, *data, *cap, 2 * *cap);
-            if (!grown) return cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+            if (!grown) return cbx_fail_nomem(err, path);
             *data = grown;
             *cap *= 2;
         }
@@ -77,7 +77,7 @@ cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char 
     size_t first = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size + 2 : READ_FIRST;
     buffer = cbx_mem_alloc(al, first);
     if (!buffer) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+        st = cbx_fail_nomem(err, path);
         goto done;
     }
     cap = first;
@@ -85,7 +85,7 @@ cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char 
     if (st) goto done;
     char *fitted = cbx_mem_resize(al, buffer, cap, used + 1);
     if (!fitted) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+        st = cbx_fail_nomem(err, path);
         goto done;
     }
     fitted[used] = 0;
@@ -118,7 +118,7 @@ static cbx_status temporary_create(cbx_arena *arena, const char *path, char **na
             bits = cbx_clock_ns() * 0x9E3779B97F4A7C15u + (uint64_t)getpid();
         *name = cbx_arena_printf(arena, "%.*s%s.cbx-%016llx.tmp", (int)folder, path, folder ? "/" : "",
                                  (unsigned long long)bits);
-        if (!*name) return cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+        if (!*name) return cbx_fail_nomem(err, path);
         *out_fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (*out_fd >= 0) return CBX_OK;
         if (errno != EEXIST) break;
@@ -175,7 +175,7 @@ static cbx_status follow_links(cbx_arena *arena, const char *path, const char **
         }
         size_t folder = link[0] == '/' ? 0 : folder_length(at);
         at = cbx_arena_printf(arena, "%.*s%s%.*s", (int)folder, at, folder ? "/" : "", (int)n, link);
-        if (!at) return cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+        if (!at) return cbx_fail_nomem(err, path);
     }
     return cbx_fail_errno(err, ELOOP, "cannot write '%s'", path);
 }
@@ -212,7 +212,7 @@ static cbx_status replacement_open(cbx_ctx *ctx, cbx_replacement *r, const char 
     if (!st && r->target == path) r->target = cbx_arena_strdup(&r->arena, path);
     if (!st && r->target && folder_length(r->target))
         r->folder = cbx_arena_strndup(&r->arena, r->target, folder_length(r->target));
-    if (!st && (!r->target || !r->folder)) st = cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+    if (!st && (!r->target || !r->folder)) st = cbx_fail_nomem(err, path);
     if (!st) st = temporary_create(&r->arena, r->target, &r->temporary, &r->fd, err);
     if (st) cbx_arena_clear(&r->arena);
     return st;
@@ -325,7 +325,7 @@ cbx_status cbx_replacement_begin(cbx_ctx *ctx, const char *path, cbx_replacement
     default: return st;
     }
     cbx_replacement *r = cbx_mem_alloc(cbx_ctx_allocator(ctx), sizeof *r);
-    if (!r) return cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+    if (!r) return cbx_fail_nomem(err, path);
     st = replacement_open(ctx, r, path, err);
     if (st) {
         cbx_mem_free(cbx_ctx_allocator(ctx), r, sizeof *r);
@@ -476,7 +476,7 @@ cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_
     for (struct dirent *entry; errno = 0, entry = readdir(dir);) {
         if (!name_wanted(entry->d_name, suffix)) continue;
         if (name_list_add(al, &list, cbx_arena_strdup(arena, entry->d_name))) continue;
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory to list '%s'", path);
+        st = cbx_fail_nomem(err, path);
         goto done;
     }
     if (errno) {
@@ -485,7 +485,7 @@ cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_
     }
     const char **kept = cbx_arena_calloc(arena, list.count + 1, sizeof *kept);
     if (!kept) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory to list '%s'", path);
+        st = cbx_fail_nomem(err, path);
         goto done;
     }
     if (list.count) {

@@ -47,7 +47,7 @@ cbx_status cbx_gzip_pack(const void *data, size_t len, cbx_text *out, cbx_err *e
     size_t left = len;
     int rc = deflateInit2(&z, 6, Z_DEFLATED, GZIP_BITS, 8, Z_DEFAULT_STRATEGY);
 
-    if (rc != Z_OK) return cbx_fail(err, CBX_ENOMEM, "no memory to compress %zu bytes", len);
+    if (rc != Z_OK) return cbx_fail_nomem(err, "compress bytes");
     do {
         if (!z.avail_in) feed(&z, &left);
         z.next_out = piece;
@@ -67,7 +67,7 @@ cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t most, const char
     bool again = false; /* another member follows */
     int rc = inflateInit2(&z, GZIP_BITS);
 
-    if (rc != Z_OK) return cbx_fail(err, CBX_ENOMEM, "no memory to read '%s'", what);
+    if (rc != Z_OK) return cbx_fail_nomem(err, what);
     do {
         if (!z.avail_in) feed(&z, &left);
         z.next_out = piece;
@@ -78,7 +78,7 @@ cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t most, const char
         again = rc == Z_STREAM_END && (z.avail_in || left) && inflateReset(&z) == Z_OK;
     } while ((rc == Z_OK || again) && !out->status && out->len - before <= most);
     inflateEnd(&z);
-    if (out->status || rc == Z_MEM_ERROR) return cbx_fail(err, CBX_ENOMEM, "no memory to read '%s'", what);
+    if (out->status || rc == Z_MEM_ERROR) return cbx_fail_nomem(err, what);
     if (out->len - before > most) return cbx_fail(err, CBX_EOVERFLOW, "'%s' holds more than %zu bytes", what, most);
     if (rc == Z_STREAM_END) return CBX_OK;
     return cbx_fail(err, CBX_EFORMAT, "'%s' is not a gzip file, or is damaged", what);

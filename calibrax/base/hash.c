@@ -73,7 +73,7 @@ cbx_status cbx_hash_file(cbx_ctx *ctx, const char *path, char out[CBX_HASH_SIZE]
         goto done;
     }
     if (!hasher || !buffer) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory to hash '%s'", path);
+        st = cbx_fail_nomem(err, path);
         goto done;
     }
     for (ssize_t n = 1; n != 0;) {

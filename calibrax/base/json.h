@@ -99,6 +99,8 @@ CBX_API bool cbx_json_bool_value(const cbx_json *v);
 
 /** CBX_OK; CBX_ENOMEM if v is NULL, or has failed or contains what has. */
 CBX_API cbx_status cbx_json_check(const cbx_json *v, cbx_err *err);
+/** v for the caller; NULL, with v freed, if cbx_json_check refuses it. */
+CBX_API cbx_json *cbx_json_finish(cbx_json *v);
 
 CBX_API cbx_json *cbx_json_new_object(void);
 CBX_API cbx_json *cbx_json_new_array(void);

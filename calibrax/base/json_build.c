@@ -479,3 +479,10 @@ cbx_status cbx_json_check(const cbx_json *v, cbx_err *err)
 {
     return !v || has_failed(v) ? cbx_fail_nomem(err, NULL) : CBX_OK;
 }
+
+cbx_json *cbx_json_finish(cbx_json *v)
+{
+    if (!cbx_json_check(v, NULL)) return v;
+    cbx_json_unref(v);
+    return NULL;
+}

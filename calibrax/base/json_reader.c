@@ -48,7 +48,7 @@ cbx_status cbx__json_file_open(cbx__json_file *f, const char *path, bool hashed,
     f->hasher = hashed ? cbx_hasher_create() : NULL;
     if (f->hasher || !hashed) return CBX_OK;
     close(f->fd);
-    return cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+    return cbx_fail_nomem(err, path);
 }
 
 static cbx_status read_file(void *user, char *to, size_t room, size_t *got, cbx_err *err)
@@ -89,7 +89,7 @@ static cbx_status widen(cbx__json_reader *p)
     if (room > CBX__JSON_LENGTH_MOST)
         return cbx_fail(&p->why, CBX_EOVERFLOW, "'%s': a text of more than %zu MiB at offset %llu", p->what,
                         p->room >> 20, (unsigned long long)p->base);
-    if (!wider) return cbx_fail(&p->why, CBX_ENOMEM, "out of memory to parse '%s'", p->what);
+    if (!wider) return cbx_fail_nomem(&p->why, p->what);
     p->buffer = wider;
     p->room = room;
     return CBX_OK;
@@ -130,7 +130,7 @@ cbx_status cbx__json_reader_create(const cbx__json_source *source, uint64_t base
     cbx__json_reader *r = calloc(1, sizeof *r);
     cbx_status st;
 
-    if (!r) return cbx_fail(err, CBX_ENOMEM, "out of memory to parse '%s'", what);
+    if (!r) return cbx_fail_nomem(err, what);
     *r = (cbx__json_reader){ .what = what, .err = err, .source = *source, .base = base, .room = WINDOW };
     r->buffer = malloc(WINDOW);
     r->text = r->at = r->end = r->buffer;

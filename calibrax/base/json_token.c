@@ -25,10 +25,7 @@ static cbx_status too_early(const cbx__json_reader *p)
                     (unsigned long long)(p->base + (uint64_t)(p->end - p->text)));
 }
 
-cbx_status cbx__json_no_memory(const cbx__json_reader *p)
-{
-    return cbx_fail(p->err, CBX_ENOMEM, "out of memory to parse '%s'", p->what);
-}
+cbx_status cbx__json_no_memory(const cbx__json_reader *p) { return cbx_fail_nomem(p->err, p->what); }
 
 cbx_status cbx__json_unexpected(const cbx__json_reader *p, const char *fault)
 {

@@ -63,7 +63,7 @@ cbx_status cbx_library_open(cbx_ctx *ctx, const cbx_library_spec *spec, cbx_libr
     cbx_library *lib = cbx_mem_alloc(al, sizeof *lib + name_size);
     if (!lib) {
         dlclose(handle);
-        return cbx_fail(err, CBX_ENOMEM, "out of memory to load '%s'", found);
+        return cbx_fail_nomem(err, found);
     }
     *lib = (cbx_library){ *al, handle, memcpy(lib + 1, found, name_size), sizeof *lib + name_size };
     for (size_t i = 0; i < spec->nsymbols; i++) *spec->symbols[i].address = dlsym(handle, spec->symbols[i].name);

@@ -57,8 +57,7 @@ cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_ns, cbx_l
     int fd = cbx__fd_up(lock_open(path)); /* whoever hands the lock on gives it a low number */
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open the lock file '%s'", path);
     cbx_lock *lock = cbx_mem_alloc(al, sizeof *lock);
-    cbx_status st = lock ? lock_wait(fd, path, wait_ns, err)
-                         : cbx_fail(err, CBX_ENOMEM, "out of memory to lock '%s'", path);
+    cbx_status st = lock ? lock_wait(fd, path, wait_ns, err) : cbx_fail_nomem(err, path);
     if (st) {
         cbx_mem_free(al, lock, sizeof *lock);
         close(fd);
@@ -90,7 +89,7 @@ cbx_status cbx_lock_dir(cbx_ctx *ctx, cbx_arena *arena, const char **path, cbx_e
         if (mkdir(place, 01777) == 0) chmod(place, 01777); /* whatever the mask says: others lock here too */
         if (is_shared_folder(place) && access(place, W_OK | X_OK) == 0) {
             *path = cbx_arena_strdup(arena, place);
-            return *path ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the folder of locks");
+            return *path ? CBX_OK : cbx_fail_nomem(err, "the folder of locks");
         }
         if (place == chosen) break; /* who names one is told */
     }

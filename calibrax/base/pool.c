@@ -159,7 +159,7 @@ static void kept_shrink(cbx_pool *pool, size_t limit)
 cbx_status cbx__pool_create(const cbx_allocator *al, size_t keep_bytes, cbx_pool **out, cbx_err *err)
 {
     cbx_pool *pool = cbx_mem_zalloc(al, sizeof *pool);
-    if (!pool) return cbx_fail(err, CBX_ENOMEM, "out of memory for a block pool");
+    if (!pool) return cbx_fail_nomem(err, "a block pool");
     pool->al = *al;
     pool->keep_bytes = keep_bytes;
     atomic_init(&pool->refs, 1);
@@ -218,7 +218,7 @@ cbx_status cbx_pool_get(cbx_pool *pool, size_t size, cbx_block *out, cbx_err *er
         data = capacity >= HUGE ? huge_map(capacity) : small_alloc(pool, capacity);
     if (data) count_request(pool, capacity, reused);
     pthread_mutex_unlock(&pool->lock);
-    if (!data) return cbx_fail(err, CBX_ENOMEM, "out of memory for a block of %zu bytes", size);
+    if (!data) return cbx_fail_nomem(err, "a block of bytes");
     *out = (cbx_block){ data, capacity };
     return CBX_OK;
 }

@@ -76,7 +76,7 @@ cbx_status cbx__memory_file_read(const cbx_allocator *al, int fd, const char *na
     if (size > most)
         return cbx_fail(err, CBX_EOVERFLOW, "'%s' holds %zu bytes, %zu at most are read", name, size, most);
     text = cbx_mem_alloc(al, size + 1);
-    if (!text) return cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", name);
+    if (!text) return cbx_fail_nomem(err, name);
     st = read_all(fd, text, size, name, err);
     if (st) {
         cbx_mem_free(al, text, size + 1);

@@ -39,7 +39,7 @@ cbx_status cbx__temporary_make_in(cbx_ctx *ctx, const char *folder, const char *
     if (!whole) return cbx_fail(err, CBX_EIO, "cannot use the scratch folder '%s': %s", folder, strerror(errno));
     made = cbx_arena_printf(arena, "%s/%s-XXXXXX", whole, what);
     free(whole);
-    if (!made) return cbx_fail(err, CBX_ENOMEM, "no memory for the name of a scratch folder");
+    if (!made) return cbx_fail_nomem(err, "the name of a scratch folder");
     if (!mkdtemp(made))
         return cbx_fail(err, CBX_EIO, "cannot make a scratch folder in '%s': %s", folder, strerror(errno));
     *path = made;

@@ -69,7 +69,7 @@ void cbx_doctor_missing(cbx_doctor_report *r, const char *group, const char *nam
 
 cbx_status cbx_doctor_check(const cbx_doctor_report *r, cbx_err *err)
 {
-    return r->torn ? cbx_fail(err, CBX_ENOMEM, "out of memory for the doctor's report") : CBX_OK;
+    return r->torn ? cbx_fail_nomem(err, "the doctor's report") : CBX_OK;
 }
 
 /* --- what there is to see --- */

@@ -70,11 +70,10 @@ static const char *content(reading *r, const char *path, cbx_status *why, cbx_er
     size_t len = 0;
     const char *full = cbx_path_join(&r->arena, r->root, path);
 
-    *why = full ? cbx_file_read(r->ctx, full, FILE_MOST, &data, &len, err)
-                : cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+    *why = full ? cbx_file_read(r->ctx, full, FILE_MOST, &data, &len, err) : cbx_fail_nomem(err, path);
     if (*why) return NULL;
     copy = cbx_arena_strndup(&r->arena, data, len);
-    if (!copy) *why = cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+    if (!copy) *why = cbx_fail_nomem(err, path);
     cbx_mem_free(cbx_ctx_allocator(r->ctx), data, len + 1);
     return copy;
 }
@@ -416,7 +415,7 @@ static cbx_status read_accelerators(reading *r, cbx_err *err)
         const char *path = cbx_arena_printf(&r->arena, "proc/driver/nvidia/gpus/%s/information", names[i]);
         const char *text = "";
         entry e;
-        st = path ? optional(r, path, &text, err) : cbx_fail(err, CBX_ENOMEM, "out of memory to look at a GPU");
+        st = path ? optional(r, path, &text, err) : cbx_fail_nomem(err, "a GPU");
         while (next_entry(&text, &e)) {
             if (!key_is(&e, "Model")) continue;
             copy_word(m->accelerator[m->naccelerators++], sizeof m->accelerator[0], e.value, e.value_len);

@@ -111,8 +111,6 @@ const cbx_metric *cbx_point_metric(const cbx_point *p, const char *name)
 
 /* --- deep copies --- */
 
-cbx_status cbx__record_no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a record"); }
-
 cbx_status cbx__record_text(cbx_arena *arena, const char *s, const char *what, const char **out, cbx_err *err)
 {
     char *copy;
@@ -120,7 +118,7 @@ cbx_status cbx__record_text(cbx_arena *arena, const char *s, const char *what, c
     if (!s) return cbx_fail(err, CBX_EINVAL, "a record needs its %s", what);
     if (!cbx__is_utf8(s)) return cbx_fail(err, CBX_EINVAL, "the %s of a record is not UTF-8", what);
     copy = cbx_arena_strdup(arena, s);
-    if (!copy) return cbx__record_no_memory(err);
+    if (!copy) return cbx_fail_nomem(err, NULL);
     *out = copy;
     return CBX_OK;
 }
@@ -143,7 +141,7 @@ cbx_status cbx__record_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, con
     const char **names = cbx_arena_calloc(arena, n, sizeof *names);
     cbx_status st = CBX_OK;
 
-    if (!copy || !names) return cbx__record_no_memory(err);
+    if (!copy || !names) return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; i < n && !st; i++) {
         st = cbx__record_text(arena, tags[i].key, "tag key", &copy[i].key, err);
         if (!st) st = cbx__record_text(arena, tags[i].value, "tag value", &copy[i].value, err);
@@ -163,7 +161,7 @@ static cbx_status copy_samples(cbx_arena *arena, cbx_metric *m, cbx_err *err)
         return CBX_OK;
     }
     copy = cbx_arena_calloc(arena, m->nsamples, sizeof *copy);
-    if (!copy) return cbx__record_no_memory(err);
+    if (!copy) return cbx_fail_nomem(err, NULL);
     if (m->nsamples) memcpy(copy, m->samples, m->nsamples * sizeof *copy);
     m->samples = copy;
     return CBX_OK;
@@ -176,7 +174,7 @@ cbx_status cbx__record_metrics(cbx_arena *arena, const cbx_named_metric *metrics
     const char **names = cbx_arena_calloc(arena, n, sizeof *names);
     cbx_status st = CBX_OK;
 
-    if (!copy || !names) return cbx__record_no_memory(err);
+    if (!copy || !names) return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; i < n && !st; i++) {
         copy[i].metric = metrics[i].metric;
         st = cbx__record_text(arena, metrics[i].name, "metric name", &copy[i].name, err);

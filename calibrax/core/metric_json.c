@@ -83,7 +83,7 @@ cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const cha
     st = cbx_json_need_array(object, key, path, &list, err);
     if (st) return st;
     copy = cbx_arena_calloc(arena, cbx_json_length(list), sizeof *copy);
-    if (!copy) return cbx__record_no_memory(err);
+    if (!copy) return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; i < cbx_json_length(list); i++) {
         const cbx_json *v = cbx_json_at(list, i);
         copy[i] = cbx_json_double_value(v);
@@ -97,7 +97,7 @@ cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const cha
 static cbx_status keep_text(cbx_arena *arena, const char **text, cbx_err *err)
 {
     *text = cbx_arena_strdup(arena, *text);
-    return *text ? CBX_OK : cbx__record_no_memory(err);
+    return *text ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
 cbx_status cbx__read_tags(cbx_arena *arena, const cbx_json *record, const char *path, const cbx_tag **tags, size_t *n,
@@ -112,7 +112,7 @@ cbx_status cbx__read_tags(cbx_arena *arena, const cbx_json *record, const char *
     *n = 0;
     if (st || !object) return st;
     list = cbx_arena_calloc(arena, cbx_json_length(object), sizeof *list);
-    if (!list) return cbx__record_no_memory(err);
+    if (!list) return cbx_fail_nomem(err, NULL);
     cbx__path(inner, path, "tags");
     for (size_t i = 0; !st && cbx_json_member(object, i, &list[i].key, &value); i++) {
         st = cbx_json_need_string(object, list[i].key, inner, &list[i].value, err);
@@ -149,7 +149,7 @@ cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const cha
     *n = 0;
     if (st || !object) return st;
     list = cbx_arena_calloc(arena, cbx_json_length(object), sizeof *list);
-    if (!list) return cbx__record_no_memory(err);
+    if (!list) return cbx_fail_nomem(err, NULL);
     cbx__path(inner, path, "metrics");
     for (size_t i = 0; !st && cbx_json_member(object, i, &list[i].name, &value); i++) {
         st = cbx_json_need_object(object, list[i].name, inner, &value, err);

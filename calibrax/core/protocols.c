@@ -31,7 +31,7 @@ cbx_status cbx_values_create(cbx_ctx *ctx, cbx_values **out, cbx_err *err)
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_values *v = cbx_mem_zalloc(al, sizeof *v);
 
-    if (!v) return cbx__record_no_memory(err);
+    if (!v) return cbx_fail_nomem(err, NULL);
     cbx_arena_init(&v->arena, al);
     *out = v;
     return CBX_OK;
@@ -68,7 +68,7 @@ cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cb
     if (values->count == values->capacity) {
         size_t capacity = values->capacity ? 2 * values->capacity : 16;
         cbx_named_metric *grown = cbx_arena_calloc(&values->arena, capacity, sizeof *grown);
-        if (!grown) return cbx__record_no_memory(err);
+        if (!grown) return cbx_fail_nomem(err, NULL);
         if (values->count) memcpy(grown, values->items, values->count * sizeof *grown);
         values->items = grown;
         values->capacity = capacity;

@@ -22,9 +22,6 @@ cbx_status cbx__record_metrics(cbx_arena *arena, const cbx_named_metric *metrics
                                const cbx_named_metric **out, cbx_err *err);
 cbx_status cbx__record_def(cbx_arena *arena, const cbx_metric_def *def, cbx_metric_def *out, cbx_err *err);
 
-/** Status of out of memory, said. */
-cbx_status cbx__record_no_memory(cbx_err *err);
-
 /* --- reading; path is that of the object, "" at the top --- */
 
 #define CBX__PATH_SIZE 256

@@ -27,7 +27,7 @@ static cbx_status copy_timing(cbx_result *r, const cbx_timing_sample *from, cbx_
 
     if (!from) return CBX_OK;
     times = cbx_arena_calloc(&r->arena, from->nbatch_times, sizeof *times);
-    if (!times) return cbx__record_no_memory(err);
+    if (!times) return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; i < from->nbatch_times; i++) times[i] = from->per_batch_times[i];
     r->timing = *from;
     r->timing.per_batch_times = times;
@@ -44,7 +44,7 @@ static cbx_status copy_object(const cbx_json *from, const char *name, cbx_json *
         if (st) return st;
     }
     *slot = from ? cbx_json_copy(from) : cbx_json_new_object();
-    return *slot ? CBX_OK : cbx__record_no_memory(err);
+    return *slot ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
 static cbx_status fill(cbx_result *r, const cbx_result_content *from, cbx_err *err)
@@ -76,7 +76,7 @@ cbx_status cbx_result_create(cbx_ctx *ctx, const cbx_result_content *content, cb
     cbx_result *r = cbx_mem_zalloc(al, sizeof *r);
     cbx_status st;
 
-    if (!r) return cbx__record_no_memory(err);
+    if (!r) return cbx_fail_nomem(err, NULL);
     atomic_init(&r->refs, 1);
     cbx_arena_init(&r->arena, al);
     st = fill(r, content, err);
@@ -171,7 +171,7 @@ cbx_status cbx_result_write(cbx_ctx *ctx, const cbx_result *result, const char *
     cbx_json *v = cbx_result_to_json(result);
     cbx_status st;
 
-    if (!v) return cbx__record_no_memory(err);
+    if (!v) return cbx_fail_nomem(err, NULL);
     cbx_text_init(&text, cbx_ctx_allocator(ctx));
     cbx_json_write(v, CBX_JSON_INDENT2 | CBX_JSON_ASCII, &text);
     cbx_json_unref(v);
@@ -287,7 +287,7 @@ cbx_status cbx_result_from_json(cbx_ctx *ctx, const cbx_json *json, const char *
     if (!st) {
         r->content.timestamp = content.timestamp; /* 0 is a time, too, in a file */
         r->raw = cbx_json_copy(json);
-        if (!r->raw) st = cbx__record_no_memory(&why);
+        if (!r->raw) st = cbx_fail_nomem(&why, NULL);
     }
     if (!st) {
         *out = r;

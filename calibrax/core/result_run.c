@@ -84,7 +84,7 @@ static cbx_status add_batches(conversion *c, cbx_arena *arena, const cbx_timing_
 
     if (n == 0) return CBX_OK;
     sorted = cbx_arena_calloc(arena, n, sizeof *sorted);
-    if (!sorted) return cbx__record_no_memory(err);
+    if (!sorted) return cbx_fail_nomem(err, NULL);
     memcpy(sorted, t->per_batch_times, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_size);
     m.value = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
@@ -107,7 +107,7 @@ static cbx_status add_metadata(cbx_run_builder *b, const cbx_result_content *r, 
     ok = ok && cbx_json_push(list, entry);
     if (ok) return cbx_run_builder_set_metadata(b, "results", list, err);
     cbx_json_unref(list);
-    return cbx__record_no_memory(err);
+    return cbx_fail_nomem(err, NULL);
 }
 
 cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *result, cbx_err *err)
@@ -121,7 +121,7 @@ cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *resu
     if (!cbx__run_builder_metadata(b)) return cbx_fail(err, CBX_EINVAL, "the run was taken out of its builder already");
     cbx_arena_init(&arena, cbx__run_builder_allocator(b));
     c.metrics = cbx_arena_calloc(&arena, r->nmetrics + DERIVED_MOST, sizeof *c.metrics);
-    st = c.metrics ? CBX_OK : cbx__record_no_memory(err);
+    st = c.metrics ? CBX_OK : cbx_fail_nomem(err, NULL);
     if (!st && r->nmetrics) memcpy(c.metrics, r->metrics, r->nmetrics * sizeof *c.metrics);
     c.nmetrics = r->nmetrics;
     if (!st) st = add_batches(&c, &arena, r->timing, err);

@@ -9,7 +9,7 @@ cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err)
 {
     cbx_run *run = cbx_mem_zalloc(al, sizeof *run);
 
-    if (!run) return cbx__record_no_memory(err);
+    if (!run) return cbx_fail_nomem(err, NULL);
     atomic_init(&run->refs, 1);
     cbx_arena_init(&run->arena, al);
     cbx_arena_init(&run->words, al);
@@ -19,7 +19,7 @@ cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err)
     run->extra = cbx_json_new_object();
     if (!run->environment || !run->metadata || !run->extra) {
         cbx_run_free(run);
-        return cbx__record_no_memory(err);
+        return cbx_fail_nomem(err, NULL);
     }
     *out = run;
     return CBX_OK;

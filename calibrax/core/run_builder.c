@@ -27,7 +27,7 @@ static cbx_status grow(const cbx_allocator *al, void **items, size_t n, size_t *
 
     if (n < *cap) return CBX_OK;
     grown = cbx_mem_resize(al, *items, *cap * size, wanted * size);
-    if (!grown) return cbx__record_no_memory(err);
+    if (!grown) return cbx_fail_nomem(err, NULL);
     *items = grown;
     *cap = wanted;
     return CBX_OK;
@@ -40,7 +40,7 @@ cbx_status cbx__run_trim(cbx_run *run, cbx_err *err)
 
     if (!run->npoints || run->npoints == run->points_cap) return CBX_OK;
     points = cbx_mem_resize(&run->arena.al, run->points, run->points_cap * size, run->npoints * size);
-    if (!points) return cbx__record_no_memory(err);
+    if (!points) return cbx_fail_nomem(err, NULL);
     run->points = points;
     run->points_cap = run->npoints;
     return CBX_OK;
@@ -49,7 +49,7 @@ cbx_status cbx__run_trim(cbx_run *run, cbx_err *err)
 cbx_status cbx__run_keep(const cbx_run *run, const cbx_json *v, cbx_json **out, cbx_err *err)
 {
     *out = run->private_tree ? cbx_json_ref((cbx_json *)(uintptr_t)v) : v ? cbx_json_copy(v) : NULL;
-    return v && !*out ? cbx__record_no_memory(err) : CBX_OK;
+    return v && !*out ? cbx_fail_nomem(err, NULL) : CBX_OK;
 }
 
 cbx_status cbx__run_own_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err)
@@ -88,7 +88,7 @@ static cbx_status name_defs(cbx_run *run, cbx_err *err)
 {
     while (run->ndefs > DEFS_SEARCHED && run->def_names.n < run->ndefs)
         if (cbx_names_add(&run->def_names, run->defs[run->def_names.n].key) == CBX_NO_NAME)
-            return cbx__record_no_memory(err);
+            return cbx_fail_nomem(err, NULL);
     return CBX_OK;
 }
 
@@ -113,7 +113,7 @@ cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def 
 
 static cbx_status name_schema(cbx_run *run, cbx_err *err)
 {
-    return cbx_json_set_int(run->extra, "schema_version", CBX_RUN_SCHEMA_VERSION) ? CBX_OK : cbx__record_no_memory(err);
+    return cbx_json_set_int(run->extra, "schema_version", CBX_RUN_SCHEMA_VERSION) ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
 /* --- what a new run finds out --- */
@@ -139,7 +139,7 @@ static cbx_status find_commit(cbx_ctx *ctx, const char *work_tree, cbx_run *run,
     if (!facts.known) return CBX_OK;
     st = cbx__record_text(&run->arena, facts.commit, "commit", &run->commit, err);
     if (!st && *facts.branch) st = cbx__record_text(&run->arena, facts.branch, "branch", &run->branch, err);
-    if (!st && !cbx_json_set_bool(run->environment, "dirty", facts.dirty)) st = cbx__record_no_memory(err);
+    if (!st && !cbx_json_set_bool(run->environment, "dirty", facts.dirty)) st = cbx_fail_nomem(err, NULL);
     return st;
 }
 
@@ -151,7 +151,7 @@ static cbx_status find_machine(cbx_ctx *ctx, cbx_run *run, cbx_err *err)
     if (st) return st == CBX_ENOMEM ? st : CBX_OK;
     if (!cbx_json_set_string(run->environment, "machine", m.id) ||
         !cbx_json_set(run->environment, "hardware", cbx_machine_to_json(&m)))
-        return cbx__record_no_memory(err);
+        return cbx_fail_nomem(err, NULL);
     return CBX_OK;
 }
 
@@ -161,9 +161,9 @@ static cbx_status find_versions(cbx_run *run, cbx_err *err)
 
     if (v && cbx_json_set_string(v, "calibrax", cbx_version()) && cbx_json_set_string(v, "revision", cbx_revision()) &&
         cbx_json_set_string(v, "build", cbx_build()))
-        return cbx_json_set(run->environment, "versions", v) ? CBX_OK : cbx__record_no_memory(err);
+        return cbx_json_set(run->environment, "versions", v) ? CBX_OK : cbx_fail_nomem(err, NULL);
     cbx_json_unref(v);
-    return cbx__record_no_memory(err);
+    return cbx_fail_nomem(err, NULL);
 }
 
 static cbx_status fill_new(cbx_ctx *ctx, const cbx_run_opts *opts, cbx_run *run, cbx_err *err)
@@ -186,7 +186,7 @@ static cbx_status builder_new(cbx_ctx *ctx, cbx_run_builder **out, cbx_err *err)
     cbx_run_builder *b = cbx_mem_zalloc(al, sizeof *b);
     cbx_status st;
 
-    if (!b) return cbx__record_no_memory(err);
+    if (!b) return cbx_fail_nomem(err, NULL);
     b->al = *al;
     st = cbx__run_new(al, &b->run, err);
     if (st)
@@ -229,7 +229,7 @@ static cbx_status replace_json(cbx_json **slot, const cbx_json *with, cbx_err *e
 {
     cbx_json *copy = cbx_json_copy(with);
 
-    if (!copy) return cbx__record_no_memory(err);
+    if (!copy) return cbx_fail_nomem(err, NULL);
     cbx_json_unref(*slot);
     *slot = copy;
     return CBX_OK;
@@ -331,14 +331,14 @@ static cbx_status set_free_form(cbx_run_builder *b, bool environment, const char
     cbx_status st = check_open(b, err);
 
     if (!st && (!key || !cbx__is_utf8(key))) st = cbx_fail(err, CBX_EINVAL, "a free-form value needs a key in UTF-8");
-    if (!st && !value) st = cbx__record_no_memory(err);
+    if (!st && !value) st = cbx_fail_nomem(err, NULL);
     if (!st) st = cbx_metadata_check(value, cbx__path(path, environment ? "environment" : "metadata", key), err);
     if (st) {
         cbx_json_unref(value);
         return st;
     }
     return cbx_json_set(environment ? b->run->environment : b->run->metadata, key, value) ? CBX_OK
-                                                                                          : cbx__record_no_memory(err);
+                                                                                          : cbx_fail_nomem(err, NULL);
 }
 
 cbx_status cbx_run_builder_set_environment(cbx_run_builder *b, const char *key, cbx_json *value, cbx_err *err)

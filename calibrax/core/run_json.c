@@ -109,7 +109,7 @@ cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
     char buf[CBX_TIME_SIZE];
     cbx_json *v = run_json(run, cbx_time_format_iso(run->timestamp_us, buf));
 
-    if (!v) return cbx__record_no_memory(err);
+    if (!v) return cbx_fail_nomem(err, NULL);
     cbx_json_write(v, CBX_JSON_COMPACT | CBX_JSON_SORT_KEYS, out);
     cbx_json_unref(v);
     return cbx_text_check(out, err);
@@ -248,7 +248,7 @@ cbx_status cbx__run_read_front(const cbx_json *v, cbx_run *run, cbx_err *err)
 
 cbx_status cbx__run_read_rest(const cbx_json *v, cbx_run *run, cbx_err *err)
 {
-    return cbx__keep_unknown(run->extra, v, run_keys) ? CBX_OK : cbx__record_no_memory(err);
+    return cbx__keep_unknown(run->extra, v, run_keys) ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
 cbx_status cbx__run_refuse(const char *what, cbx_status st, const cbx_err *why, cbx_err *err)

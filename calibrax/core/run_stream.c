@@ -67,7 +67,7 @@ static cbx_status begin_gathering(streaming *s, const char *metric, cbx_err *err
     gathered *g = cbx_arena_calloc(&s->arena, 1, sizeof *g);
 
     if (g) g->metric = cbx_arena_strdup(&s->arena, metric);
-    if (!g || !g->metric) return cbx__record_no_memory(err);
+    if (!g || !g->metric) return cbx_fail_nomem(err, NULL);
     g->next = s->gathered;
     s->gathered = g;
     return CBX_OK;
@@ -78,7 +78,7 @@ static cbx_status gather(const cbx_allocator *al, gathered *g, double v, cbx_err
     if (g->n == g->room) {
         size_t room = g->room ? 2 * g->room : 256;
         double *more = cbx_mem_resize(al, g->values, g->room * sizeof *more, room * sizeof *more);
-        if (!more) return cbx__record_no_memory(err);
+        if (!more) return cbx_fail_nomem(err, NULL);
         g->values = more;
         g->room = room;
     }
@@ -92,7 +92,7 @@ static cbx_status take_sample(streaming *s, const char *metric, size_t i, const 
 
     if (!s->bad.metric && !cbx__is_sample(v)) {
         s->bad = (cbx__bad_sample){ cbx_arena_strdup(&s->arena, metric), i };
-        return s->bad.metric ? CBX_OK : cbx__record_no_memory(err);
+        return s->bad.metric ? CBX_OK : cbx_fail_nomem(err, NULL);
     }
     if (!s->samples || s->bad.metric || s->held) return CBX_OK;
     if (i == 0) st = begin_gathering(s, metric, err);
@@ -111,7 +111,7 @@ static cbx_status own_samples(const streaming *s, cbx_metric *m, const char *nam
     if (g) from = g->values, n = g->n;
     if (!from) return CBX_OK;
     copy = cbx_arena_alloc(&s->run->arena, n * sizeof *copy);
-    if (!copy) return cbx__record_no_memory(err);
+    if (!copy) return cbx_fail_nomem(err, NULL);
     if (n) memcpy(copy, from, n * sizeof *copy);
     m->samples = copy;
     m->nsamples = n;
@@ -140,10 +140,10 @@ static cbx_status keep_tags(streaming *s, cbx_point *view, cbx_err *err)
     cbx_tag *tags = NULL;
 
     if (view->tags && !(tags = cbx_arena_calloc(&s->run->arena, view->ntags, sizeof *tags)))
-        return cbx__record_no_memory(err);
+        return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; i < view->ntags; i++) {
         tags[i] = (cbx_tag){ word(s, view->tags[i].key), word(s, view->tags[i].value) };
-        if (!tags[i].key || !tags[i].value) return cbx__record_no_memory(err);
+        if (!tags[i].key || !tags[i].value) return cbx_fail_nomem(err, NULL);
     }
     view->tags = tags;
     return CBX_OK;
@@ -152,12 +152,12 @@ static cbx_status keep_tags(streaming *s, cbx_point *view, cbx_err *err)
 static cbx_status keep_metrics(streaming *s, cbx_point *view, cbx_err *err)
 {
     cbx_named_metric *metrics = cbx_arena_calloc(&s->run->arena, view->nmetrics, sizeof *metrics);
-    cbx_status st = metrics ? CBX_OK : cbx__record_no_memory(err);
+    cbx_status st = metrics ? CBX_OK : cbx_fail_nomem(err, NULL);
 
     for (size_t i = 0; !st && i < view->nmetrics; i++) {
         metrics[i] = view->metrics[i];
         metrics[i].name = word(s, view->metrics[i].name);
-        if (!metrics[i].name) return cbx__record_no_memory(err);
+        if (!metrics[i].name) return cbx_fail_nomem(err, NULL);
         if (!s->samples) metrics[i].metric.samples = NULL;
         if (s->samples) st = own_samples(s, &metrics[i].metric, metrics[i].name, err);
     }
@@ -174,7 +174,7 @@ static cbx_status keep_point(streaming *s, cbx_point *view, const cbx_json *raw,
     if (st) return st;
     view->name = word(s, view->name);
     view->scenario = word(s, view->scenario);
-    if (!view->name || !view->scenario) return cbx__record_no_memory(err);
+    if (!view->name || !view->scenario) return cbx_fail_nomem(err, NULL);
     return cbx__run_own_point(s->run, view, raw, err);
 }
 

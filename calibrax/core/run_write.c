@@ -20,7 +20,7 @@ typedef struct sink {
 /* The first fault stays, and what comes behind it is thrown away. */
 static void pour_all(sink *s, cbx_text *out)
 {
-    if (!s->status && out->status) s->status = cbx__record_no_memory(&s->err);
+    if (!s->status && out->status) s->status = cbx_fail_nomem(&s->err, NULL);
     if (!s->status && out->len && fwrite(out->data, out->len, 1, s->file) != 1)
         s->status = cbx_fail_errno(&s->err, errno, "cannot write '%s'", s->path);
     cbx_text_reset(out);
@@ -55,7 +55,7 @@ static cbx_status put_metric(const cbx_metric *m, const writing *w)
     const char *key;
     size_t i = 0;
 
-    if (!v) return cbx__record_no_memory(w->err);
+    if (!v) return cbx_fail_nomem(w->err, NULL);
     cbx_text_putc(w->out, '{');
     for (; cbx_json_member(v, i, &key, &value); i++) {
         put_key(i, key, 5, w->out);
@@ -85,7 +85,7 @@ static cbx_status put_known(const cbx_point *p, const writing *w)
     const cbx_point bare = { p->name, p->scenario, p->tags, p->ntags, NULL, 0 };
     cbx_json *v = cbx__run_point_json(&bare, NULL), *value;
     const char *key;
-    cbx_status st = v ? CBX_OK : cbx__record_no_memory(w->err);
+    cbx_status st = v ? CBX_OK : cbx_fail_nomem(w->err, NULL);
 
     cbx_text_putc(w->out, '{');
     for (size_t i = 0; !st && cbx_json_member(v, i, &key, &value); i++) {
@@ -117,7 +117,7 @@ static cbx_status put_point(const cbx_point *view, const cbx_json *raw, bool fir
     cbx_json_write_break(FILE_FLAGS, 2, w->out);
     if (!raw) return put_known(view, w);
     v = cbx__run_point_json(view, raw);
-    if (!v) return cbx__record_no_memory(w->err);
+    if (!v) return cbx_fail_nomem(w->err, NULL);
     cbx_json_write_part(v, FILE_FLAGS, 2, w->pour, w->user, w->out);
     cbx_json_unref(v);
     return CBX_OK;
@@ -167,7 +167,7 @@ cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const 
 
     cbx_text_init(&text, al);
     if (!head) {
-        s.status = cbx__record_no_memory(&s.err);
+        s.status = cbx_fail_nomem(&s.err, NULL);
     } else if (!s.file) {
         s.status = cbx_fail_errno(&s.err, errno, "cannot write '%s'", shown);
     } else {

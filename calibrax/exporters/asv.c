@@ -122,7 +122,7 @@ cbx_status cbx__asv_put_document(cbx_export_job *job, const char *name, cbx_json
 
     if (!document || !name) {
         cbx_json_unref(document);
-        return cbx__asv_no_memory(err);
+        return cbx_fail_nomem(err, NULL);
     }
     cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
     cbx_json_write(document, FILE_FLAGS, &text);
@@ -143,7 +143,7 @@ static cbx_status put_benchmarks(cbx__asv_site *s, cbx_err *err)
         cbx_json *v = benchmark_json(s->job, &s->list[i]);
         cbx__asv_put_key(&out, i == 0, 1, s->list[i].name);
         cbx__asv_put(&out, 1, v);
-        st = v ? cbx__export_stream_pour(&out, err) : cbx__asv_no_memory(err);
+        st = v ? cbx__export_stream_pour(&out, err) : cbx_fail_nomem(err, NULL);
         cbx_json_unref(v);
     }
     cbx__asv_put_key(&out, s->n == 0, 1, "version");
@@ -175,7 +175,7 @@ static cbx_status put_machine(cbx__asv_site *s, cbx_names *machines, const cbx_r
     size_t before = machines->n, at = cbx_names_add(machines, cbx__asv_machine_of(run));
     cbx_json *machine;
 
-    if (at == CBX_NO_NAME) return cbx__asv_no_memory(err);
+    if (at == CBX_NO_NAME) return cbx_fail_nomem(err, NULL);
     if (at < before) return CBX_OK;
     machine = cbx__asv_machine_json(run);
     cbx_json_set_int(machine, "version", 1);
@@ -186,7 +186,7 @@ static cbx_status put_commit(cbx__asv_site *s, cbx_names *machines, const cbx__a
 {
     const char *folder = cbx__export_safe_name(s->job->arena, c->machine);
     cbx_run *run = NULL;
-    cbx_status st = folder ? s->runs->load(s->runs->user, s->order[c->first], &run, err) : cbx__asv_no_memory(err);
+    cbx_status st = folder ? s->runs->load(s->runs->user, s->order[c->first], &run, err) : cbx_fail_nomem(err, NULL);
 
     if (!st) st = put_machine(s, machines, run, folder, err);
     if (!st) st = cbx__asv_put_results(s, c, run, folder, err);

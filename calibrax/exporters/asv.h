@@ -77,6 +77,4 @@ cbx_status cbx__asv_put_document(cbx_export_job *job, const char *name, cbx_json
 cbx_status cbx__asv_put_results(cbx__asv_site *s, const cbx__asv_commit *c, const cbx_run *first, const char *folder,
                                 cbx_err *err);
 
-cbx_status cbx__asv_no_memory(cbx_err *err);
-
 #endif

@@ -11,8 +11,6 @@
 
 enum { MOST_COMBINATIONS = 1000000 };
 
-cbx_status cbx__asv_no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for asv's files"); }
-
 void cbx__asv_init(cbx__asv_site *s, cbx_export_job *job, const cbx_export_source *runs)
 {
     cbx_names *const words[] = { &s->keys, &s->names, &s->values, &s->branches, &s->commit_keys, &s->beginnings };
@@ -271,7 +269,7 @@ static cbx_status choose_parameters(cbx__asv_site *s, cbx__asv_benchmark *b, cbx
     for (size_t k = 0; k < b->nparams; k++) {
         cbx__asv_parameter *q = &b->params[k];
         if (q->nseen + (q->npoints < b->npoints) < 2) continue;
-        if (!order_values(s, b, q)) return cbx__asv_no_memory(err);
+        if (!order_values(s, b, q)) return cbx_fail_nomem(err, NULL);
         if (b->combinations > MOST_COMBINATIONS / q->nvalues)
             return cbx_fail(err, CBX_EOVERFLOW,
                             "the tags of '%s' have more than %d combinations: choose fewer metrics or runs", b->name,
@@ -362,9 +360,9 @@ static cbx_status take_value(cbx__asv_site *s, const cbx_run *run, const cbx_poi
     size_t at = key ? cbx_names_add(&s->keys, key) : CBX_NO_NAME;
     cbx_status st;
 
-    if (at == CBX_NO_NAME || (at == s->n && !begin_benchmark(s, p, metric, unit))) return cbx__asv_no_memory(err);
+    if (at == CBX_NO_NAME || (at == s->n && !begin_benchmark(s, p, metric, unit))) return cbx_fail_nomem(err, NULL);
     st = check_unit(&s->list[at], run, unit, err);
-    return st || see_tags(s, &s->list[at], p) ? st : cbx__asv_no_memory(err);
+    return st || see_tags(s, &s->list[at], p) ? st : cbx_fail_nomem(err, NULL);
 }
 
 static cbx_status take_run(cbx__asv_site *s, const cbx_run *run, size_t number, cbx_err *err)
@@ -373,7 +371,7 @@ static cbx_status take_run(cbx__asv_site *s, const cbx_run *run, size_t number, 
 
     if (!cbx_run_commit(run) || !*cbx_run_commit(run))
         return cbx_fail(err, CBX_EINVAL, "run '%s' has no commit, and asv files results by commit", cbx_run_id(run));
-    if (!file_run(s, run, number)) return cbx__asv_no_memory(err);
+    if (!file_run(s, run, number)) return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
         for (size_t k = 0; !st && k < p->nmetrics; k++)
@@ -387,7 +385,7 @@ cbx_status cbx__asv_find(cbx__asv_site *s, cbx_err *err)
     cbx_status st = CBX_OK;
 
     s->commit_of = cbx_arena_calloc(&s->arena, s->runs->count, sizeof *s->commit_of);
-    if (!s->commit_of) return cbx__asv_no_memory(err);
+    if (!s->commit_of) return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; !st && i < s->runs->count; i++) {
         cbx_run *run = NULL;
         st = s->runs->load(s->runs->user, i, &run, err);
@@ -396,5 +394,5 @@ cbx_status cbx__asv_find(cbx__asv_site *s, cbx_err *err)
         cbx_arena_clear(s->job->arena);
     }
     for (size_t i = 0; !st && i < s->n; i++) st = choose_parameters(s, &s->list[i], err);
-    return st || order_runs(s) ? st : cbx__asv_no_memory(err);
+    return st || order_runs(s) ? st : cbx_fail_nomem(err, NULL);
 }

@@ -159,7 +159,7 @@ static cbx_status push_stats(cbx_ctx *ctx, cbx_json *row[NCOLUMNS], const heap *
     cbx_json_push(row[REPEAT], cbx_json_new_int((int64_t)h->nsamples));
     samples = cbx_json_new_array();
     for (size_t i = 0; i < h->nsamples; i++) cbx_json_push(samples, cbx_json_new_double(h->samples[i]));
-    return cbx_json_push(row[SAMPLES], samples) ? CBX_OK : cbx__asv_no_memory(err);
+    return cbx_json_push(row[SAMPLES], samples) ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
 static bool all_finite(const double *v, size_t n)
@@ -210,7 +210,7 @@ static cbx_status make_row(const results *r, const result *of, cbx_json **out, c
     for (size_t i = 0; !st && i < r->s->list[of->benchmark].combinations; i++)
         st = push_place(r->s->job->ctx, row, &of->heaps[i], err);
     for (int i = 0; i <= SAMPLES; i++) ok &= i == DURATION ? cbx_json_push_null(array) : cbx_json_push(array, row[i]);
-    if (!st && !ok) st = cbx__asv_no_memory(err);
+    if (!st && !ok) st = cbx_fail_nomem(err, NULL);
     if (st)
         cbx_json_unref(array);
     else
@@ -298,7 +298,7 @@ static cbx_status put_file(results *r, const cbx__asv_commit *c, const cbx_run *
     const char *name = name_of(r->s, c, folder);
     cbx_json *head = head_json(c, first);
     cbx__export_stream out;
-    cbx_status st = name && head ? CBX_OK : cbx__asv_no_memory(err);
+    cbx_status st = name && head ? CBX_OK : cbx_fail_nomem(err, NULL);
 
     if (!st) {
         st = cbx__export_stream_begin(r->s->job, name, &out, err);
@@ -316,11 +316,11 @@ cbx_status cbx__asv_put_results(cbx__asv_site *s, const cbx__asv_commit *c, cons
     cbx_status st = CBX_OK;
 
     r.number = cbx_mem_calloc(r.al, s->n, sizeof *r.number);
-    if ((s->n && !r.number) || !pile_run(&r, first)) st = cbx__asv_no_memory(err);
+    if ((s->n && !r.number) || !pile_run(&r, first)) st = cbx_fail_nomem(err, NULL);
     for (size_t i = 1; !st && i < c->nruns; i++) {
         cbx_run *run = NULL;
         st = s->runs->load(s->runs->user, s->order[c->first + i], &run, err);
-        if (!st && !pile_run(&r, run)) st = cbx__asv_no_memory(err);
+        if (!st && !pile_run(&r, run)) st = cbx_fail_nomem(err, NULL);
         cbx_run_free(run);
     }
     if (!st) st = put_file(&r, c, first, folder, err);

@@ -91,7 +91,7 @@ static cbx_status check_metrics(cbx_export_job *job, const cbx_export_source *ru
     bool *found = cbx_arena_calloc(job->arena, job->opts.nmetrics, sizeof *found);
     const char *first = NULL;
     size_t n = 0;
-    cbx_status st = found ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory to export");
+    cbx_status st = found ? CBX_OK : cbx_fail_nomem(err, "an export");
 
     for (size_t i = 0; !st && n < job->opts.nmetrics && i < runs->count; i++) {
         cbx_run *run = NULL;
@@ -99,7 +99,7 @@ static cbx_status check_metrics(cbx_export_job *job, const cbx_export_source *ru
         if (st) break;
         n += count_found(&job->opts, run, found);
         if (!first) first = cbx_arena_strdup(job->arena, cbx_run_id(run));
-        if (!first) st = cbx_fail(err, CBX_ENOMEM, "out of memory to export");
+        if (!first) st = cbx_fail_nomem(err, "an export");
         cbx_run_free(run);
     }
     return st ? st : no_metric(&job->opts, found, first, err);

@@ -39,7 +39,7 @@ static cbx_status put(cbx_export_job *job, const struct figure *f, cbx_plot *p, 
     cbx_status st;
 
     if (safe) file = cbx_arena_printf(job->arena, "%s-%s.%s", f->kind, safe, cbx_plot_format_name(format));
-    if (!file) return cbx_fail(err, CBX_ENOMEM, "out of memory for a figure");
+    if (!file) return cbx_fail_nomem(err, "a figure");
     cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
     st = cbx_plot_draw(p, format, &text, err);
     if (!st) st = cbx__export_file(job, file, &text, err);
@@ -100,7 +100,7 @@ static cbx_status draw_convergence(cbx_export_job *job, const void *data, cbx_pl
     double *x = cbx_arena_calloc(job->arena, f->n, sizeof *x);
     cbx_status st;
 
-    if (!x) return cbx_fail(err, CBX_ENOMEM, "out of memory for a figure");
+    if (!x) return cbx_fail_nomem(err, "a figure");
     for (size_t i = 0; i < f->n; i++) x[i] = (double)(i + 1);
     s.x = x;
     o.title = f->title;

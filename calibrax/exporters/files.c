@@ -9,8 +9,6 @@
 
 #define PIECE_BYTES ((size_t)64 << 10)
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory to export"); }
-
 static cbx_status note_file(cbx_export_job *job, const char *path, cbx_err *err)
 {
     cbx_arena *arena = &job->out.arena;
@@ -18,13 +16,13 @@ static cbx_status note_file(cbx_export_job *job, const char *path, cbx_err *err)
     if (job->nfiles == job->room) {
         size_t room = job->room ? 2 * job->room : 8;
         const char **more = cbx_arena_calloc(arena, room, sizeof *more);
-        if (!more) return no_memory(err);
+        if (!more) return cbx_fail_nomem(err, "an export");
         if (job->nfiles) memcpy(more, job->files, job->nfiles * sizeof *more);
         job->files = more;
         job->room = room;
     }
     job->files[job->nfiles] = cbx_arena_strdup(arena, path);
-    return job->files[job->nfiles++] ? CBX_OK : no_memory(err);
+    return job->files[job->nfiles++] ? CBX_OK : cbx_fail_nomem(err, "an export");
 }
 
 /* A file of that name that is under way takes its place first: it may hold something else. */
@@ -35,8 +33,8 @@ static cbx_status make_way(cbx_export_job *job, const char *path, cbx_err *err)
 
 static cbx_status in_the_way(const char *path, cbx_err *err)
 {
-    return cbx_fail(err, CBX_EEXIST, "'%s' is there and holds something else: choose another folder, or --replace",
-                    path);
+    return cbx_fail(err, CBX_EEXIST,
+                    "'%s' is there and holds something else: choose another folder, or allow it to be replaced", path);
 }
 
 static bool same_bytes(FILE *x, FILE *y)
@@ -81,7 +79,7 @@ cbx_status cbx__export_stream_begin(cbx_export_job *job, const char *name, cbx__
 
     *s = (cbx__export_stream){ .job = job, .path = cbx_path_join(job->arena, job->opts.folder, name) };
     cbx_text_init(&s->text, cbx_ctx_allocator(job->ctx));
-    if (!s->path) return no_memory(err);
+    if (!s->path) return cbx_fail_nomem(err, "an export");
     st = make_way(job, s->path, err);
     if (!st) st = cbx_dir_create_parent(job->ctx, s->path, err);
     if (!st) st = cbx_replacement_begin(job->ctx, s->path, &s->file, err);

@@ -11,8 +11,6 @@
 #include "calibrax/plot/charts.h"
 #include "calibrax/profiling/roofline.h"
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a plot"); }
-
 static const cbx_metric *at(const cbx__table *t, size_t row, size_t column)
 {
     return t->cells[row * t->ncolumns + column].metric;
@@ -30,7 +28,7 @@ static cbx_status draw_heat(cbx_export_job *job, const cbx__grid *g, size_t colu
     cbx_status st = cbx__plot_options(job, g->table, column, &o, err);
 
     if (st) return st;
-    if (!values || !rows) return no_memory(err);
+    if (!values || !rows) return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < 3 * fields; i++) values[i] = NAN;
     for (size_t i = 0; i < g->nseries; i++) rows[i] = *g->names[i] ? g->names[i] : "all";
     for (size_t i = 0; i < g->table->nrows; i++) {
@@ -46,7 +44,7 @@ static cbx_status draw_heat(cbx_export_job *job, const cbx__grid *g, size_t colu
                                *g->table->facts ? ")" : "");
     o.y_label = NULL;
     o.x_label = g->x_label;
-    if (!o.title) return no_memory(err);
+    if (!o.title) return cbx_fail_nomem(err, "a plot");
     st = cbx_plot_create(job->ctx, &o, out, err);
     return st ? st : cbx_plot_heat(*out, values, lower, upper, rows, g->nseries, g->xs, g->nx, err);
 }
@@ -85,7 +83,7 @@ static cbx_status collect(cbx_export_job *job, const cbx__grid *g, const size_t 
 
     *c = (candidates){ .on_front = cbx_arena_calloc(job->arena, n, sizeof *c->on_front),
                        .names = cbx_arena_calloc(job->arena, n, sizeof *c->names) };
-    if (!room || !c->on_front || !c->names) return no_memory(err);
+    if (!room || !c->on_front || !c->names) return cbx_fail_nomem(err, "a plot");
     c->xy = room;
     c->x = room + 2 * n;
     c->y = room + 3 * n;
@@ -103,7 +101,7 @@ static cbx_status collect(cbx_export_job *job, const cbx__grid *g, const size_t 
         c->x_lower[i] = both ? x->lower : NAN;
         c->x_upper[i] = both ? x->upper : NAN;
         c->names[i] = cbx__plot_row_name(job, g, i);
-        if (!c->names[i]) return no_memory(err);
+        if (!c->names[i]) return cbx_fail_nomem(err, "a plot");
     }
     return CBX_OK;
 }
@@ -130,7 +128,7 @@ static cbx_status draw_pareto(cbx_export_job *job, const cbx__grid *g, cbx_plot 
         job->arena, "better: %s and %s%s%s%s", directions[0] == CBX_DIRECTION_LOWER ? "left" : "right",
         directions[1] == CBX_DIRECTION_LOWER ? "down" : "up", *t->facts ? " (" : "", t->facts, *t->facts ? ")" : "");
     *part = cbx_arena_printf(job->arena, "%s-%s", t->columns[columns[0]].name, t->columns[columns[1]].name);
-    if (!o.x_label || !o.title || !*part) return no_memory(err);
+    if (!o.x_label || !o.title || !*part) return cbx_fail_nomem(err, "a plot");
     o.x = cbx__plot_wants_log(t, columns[0]) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
     o.y = cbx__plot_wants_log(t, columns[1]) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
     st = cbx_plot_create(job->ctx, &o, out, err);
@@ -158,7 +156,7 @@ static cbx_status read_roofs(cbx_export_job *job, const cbx_json *all, const cha
     cbx_json *value;
 
     *out = cbx_arena_calloc(job->arena, cbx_json_length(o), sizeof **out);
-    if (!*out) return no_memory(err);
+    if (!*out) return cbx_fail_nomem(err, "a plot");
     for (*n = 0; cbx_json_typeof(o) == CBX_JSON_OBJECT && cbx_json_member(o, *n, &name, &value); ++*n)
         (*out)[*n] = (cbx_plot_roof){ name, cbx_json_double_value(value) };
     if (*n) return CBX_OK;
@@ -176,12 +174,12 @@ static cbx_status roofs_of_machine(cbx_export_job *job, const char *id, roofs *o
 
     for (int f64 = 0; !st && f64 < 2; f64++) {
         measured[f64] = cbx_arena_alloc(job->arena, sizeof **measured);
-        st = measured[f64] ? cbx_roofs_of_probe(&probe, f64, 1, measured[f64], err) : no_memory(err);
+        st = measured[f64] ? cbx_roofs_of_probe(&probe, f64, 1, measured[f64], err) : cbx_fail_nomem(err, "a plot");
     }
     if (st) return st;
     out->peaks = cbx_arena_calloc(job->arena, 2, sizeof *out->peaks);
     out->bandwidths = cbx_arena_calloc(job->arena, measured[0]->nlevels, sizeof *out->bandwidths);
-    if (!out->peaks || !out->bandwidths) return no_memory(err);
+    if (!out->peaks || !out->bandwidths) return cbx_fail_nomem(err, "a plot");
     out->peaks[0] = (cbx_plot_roof){ "float32, one core", measured[0]->flop_per_s };
     out->peaks[1] = (cbx_plot_roof){ "float64, one core", measured[1]->flop_per_s };
     out->npeaks = 2;
@@ -227,7 +225,7 @@ static cbx_status find_kernels(cbx_export_job *job, const cbx__grid *g, cbx_plot
 
     *n = 0;
     *out = cbx_arena_calloc(job->arena, t->nrows, sizeof **out);
-    if (!*out) return no_memory(err);
+    if (!*out) return cbx_fail_nomem(err, "a plot");
     for (size_t s = 0; rate < t->ncolumns && intensity < t->ncolumns && s < g->nseries; s++)
         for (size_t i = 0; i < t->nrows; i++) {
             const cbx_metric *y = at(t, i, rate), *x = at(t, i, intensity);
@@ -261,7 +259,7 @@ static cbx_status draw_roofline(cbx_export_job *job, const cbx__grid *g, cbx_plo
     if (st) return st;
     *part = "kernels";
     o.title = *g->table->facts ? cbx_arena_printf(job->arena, "roofline (%s)", g->table->facts) : "roofline";
-    if (!o.title) return no_memory(err);
+    if (!o.title) return cbx_fail_nomem(err, "a plot");
     o.x_label = "intensity [flop/byte]";
     o.y_label = "flop/s";
     o.x = o.y = CBX_PLOT_LOG;

@@ -18,8 +18,6 @@ typedef struct crowd {
     double least, most;
 } crowd;
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a plot"); }
-
 static size_t keep_finite(const cbx_metric *m, double *out)
 {
     size_t n = 0;
@@ -39,15 +37,15 @@ static cbx_status make_crowd(cbx_export_job *job, const cbx__grid *g, size_t col
                   .n = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->n),
                   .least = INFINITY,
                   .most = -INFINITY };
-    if (!c->names || !c->x || !c->n) return no_memory(err);
+    if (!c->names || !c->x || !c->n) return cbx_fail_nomem(err, "a plot");
     for (size_t row = 0; row < t->nrows; row++) {
         const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
         double *x = m && m->nsamples ? cbx_arena_calloc(job->arena, m->nsamples, sizeof *x) : NULL;
         size_t n = x ? keep_finite(m, x) : 0;
-        if (m && m->nsamples && !x) return no_memory(err);
+        if (m && m->nsamples && !x) return cbx_fail_nomem(err, "a plot");
         if (!n) continue;
         c->names[c->count] = cbx__plot_row_name(job, g, row);
-        if (!c->names[c->count]) return no_memory(err);
+        if (!c->names[c->count]) return cbx_fail_nomem(err, "a plot");
         c->x[c->count] = x;
         c->n[c->count++] = n;
         c->least = fmin(c->least, x[0]);
@@ -80,7 +78,7 @@ static cbx_status add_box(cbx_export_job *job, cbx_plot *p, size_t at, const dou
     double reach = 1.5 * (q3 - q1), *outliers = cbx_arena_calloc(job->arena, n, sizeof *outliers);
     size_t first = 0, last = n - 1, k = 0;
 
-    if (!outliers) return no_memory(err);
+    if (!outliers) return cbx_fail_nomem(err, "a plot");
     while (x[first] < q1 - reach) outliers[k++] = x[first++];
     while (x[last] > q3 + reach) outliers[k++] = x[last--];
     const cbx_plot_box box = { fmin(x[first], q1), q1, cbx_stat_quantile_sorted(x, n, 0.5), q3, fmax(x[last], q3),
@@ -131,7 +129,7 @@ static cbx_status add_course(cbx_export_job *job, const cbx__grid *g, cbx_plot *
     cbx_plot_series s = { .label = cbx__plot_row_name(job, g, row), .y = m->samples, .n = m->nsamples };
     double *x = cbx_arena_calloc(job->arena, m->nsamples, sizeof *x);
 
-    if (!s.label || !x) return no_memory(err);
+    if (!s.label || !x) return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < m->nsamples; i++) x[i] = (double)(i + 1);
     s.x = x;
     return cbx_plot_convergence(p, &s, NULL, 0, err);

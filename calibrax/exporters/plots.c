@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a plot"); }
-
 static bool is_compared(const cbx__table *t, size_t k, const char *by) { return !strcmp(t->labels[k], by); }
 
 /* The labels of a row but for the one compared: "forward, 32". */
@@ -72,16 +70,16 @@ static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, cbx__grid 
     g->series = cbx_arena_calloc(job->arena, n, sizeof *g->series);
     g->xs = cbx_arena_calloc(job->arena, n, sizeof *g->xs);
     g->names = cbx_arena_calloc(job->arena, n, sizeof *g->names);
-    if (!g->x || !g->series || !g->xs || !g->names) return no_memory(err);
+    if (!g->x || !g->series || !g->xs || !g->names) return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < n; i++) {
         const char *place = place_of(job, t, i), *name = NULL;
         for (size_t k = 0; k < t->nlabels; k++)
             if (is_compared(t, k, job->opts.group_by)) name = t->rows[i * t->nlabels + k];
-        if (!place) return no_memory(err);
+        if (!place) return cbx_fail_nomem(err, "a plot");
         g->x[i] = index_of(g->xs, &g->nx, place);
         g->series[i] = index_of(g->names, &g->nseries, name ? name : "");
     }
-    return read_places(job, g) ? CBX_OK : no_memory(err);
+    return read_places(job, g) ? CBX_OK : cbx_fail_nomem(err, "a plot");
 }
 
 /* Values of one series over x; what is not there is missing. */
@@ -151,7 +149,7 @@ static cbx_status add_series(cbx_export_job *job, const cbx__grid *g, cbx_plot *
     double *places = g->places ? cbx_arena_calloc(job->arena, g->nx, sizeof *places) : NULL;
     strip v;
 
-    if ((g->places && !places) || !make_strip(job, g, column, series, &v)) return no_memory(err);
+    if ((g->places && !places) || !make_strip(job, g, column, series, &v)) return cbx_fail_nomem(err, "a plot");
     if (places) sort_strip(g, &v, places);
     s.x = places;
     s.y = v.y;
@@ -174,7 +172,7 @@ cbx_status cbx__plot_options(cbx_export_job *job, const cbx__table *t, size_t co
     out->title = *t->facts ? cbx_arena_printf(job->arena, "%s (%s)", c->name, t->facts) : c->name;
     out->y_label = cbx__plot_metric_name(job, c);
     out->theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
-    return out->title && out->y_label ? CBX_OK : no_memory(err);
+    return out->title && out->y_label ? CBX_OK : cbx_fail_nomem(err, "a plot");
 }
 
 const char *cbx__plot_row_name(cbx_export_job *job, const cbx__grid *g, size_t row)
@@ -260,7 +258,7 @@ static cbx_status put_plot(cbx_export_job *job, const cbx_run *run, const char *
         name = cbx_arena_printf(job->arena, "run-%s-%s%s%s.%s", cbx_run_id(run), safe, is_auto ? "" : "-",
                                 is_auto ? "" : kind->name, cbx_plot_format_name(format));
     cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
-    st = name ? cbx_plot_draw(p, format, &text, err) : no_memory(err);
+    st = name ? cbx_plot_draw(p, format, &text, err) : cbx_fail_nomem(err, "a plot");
     if (!st) st = cbx__export_file(job, name, &text, err);
     cbx_text_clear(&text);
     cbx_plot_free(p);

@@ -256,7 +256,7 @@ static cbx_status make_table(cbx_export_job *job, const cbx_run *run, const cbx_
 {
     *name = cbx_arena_printf(job->arena, "run-%s%s%s.%s", cbx_run_id(run), baseline ? "-against-" : "",
                              baseline ? cbx_run_id(baseline) : "", suffix);
-    if (!*name) return cbx_fail(err, CBX_ENOMEM, "out of memory for a table");
+    if (!*name) return cbx_fail_nomem(err, "a table");
     return baseline ? cbx__table_compare(job, run, baseline, t, err) : cbx__table_make(job, run, t, err);
 }
 

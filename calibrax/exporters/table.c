@@ -12,8 +12,6 @@
 #include "calibrax/core/point_index.h"
 #include "calibrax/statistics/estimate.h"
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a table"); }
-
 /* --- numbers --- */
 
 static int power_of(double v) { return v == 0 || !isfinite(v) ? 0 : (int)floor(log10(fabs(v)) + 1e-12); }
@@ -102,10 +100,10 @@ static cbx_status make_columns(cbx_export_job *job, const cbx_run *run, const cb
 {
     cbx__column *columns = cbx_arena_calloc(job->arena, names->n, sizeof *columns);
 
-    if (!columns) return no_memory(err);
+    if (!columns) return cbx_fail_nomem(err, "a table");
     for (size_t k = 0; k < names->n; k++) {
         const char *name = cbx_arena_strdup(job->arena, names->list[k]);
-        if (!name) return no_memory(err);
+        if (!name) return cbx_fail_nomem(err, "a table");
         columns[k] = (cbx__column){ name, cbx_run_find_metric_def(run, name), false };
     }
     see_intervals(run, names, columns);
@@ -118,7 +116,7 @@ static cbx_status find_columns(cbx_export_job *job, const cbx_run *run, cbx_name
                                cbx_err *err)
 {
     cbx_names_init(names, cbx_ctx_allocator(job->ctx));
-    return name_columns(job, run, names) ? make_columns(job, run, names, out, err) : no_memory(err);
+    return name_columns(job, run, names) ? make_columns(job, run, names, out, err) : cbx_fail_nomem(err, "a table");
 }
 
 /* --- labels --- */
@@ -184,14 +182,14 @@ static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
     name_list all = { .arena = job->arena }, kept = all;
     const char *facts = "";
 
-    if (!all_labels(job, t->run, &all)) return no_memory(err);
+    if (!all_labels(job, t->run, &all)) return cbx_fail_nomem(err, "a table");
     for (size_t i = 0; i < all.n; i++) {
         const char *value = cbx_run_npoints(t->run) ? label_value(cbx_run_point(t->run, 0), all.items[i]) : NULL;
         if (i == 0 || varies(t->run, all.items[i])) {
-            if (!add_name(&kept, all.items[i])) return no_memory(err);
+            if (!add_name(&kept, all.items[i])) return cbx_fail_nomem(err, "a table");
         } else if (value) {
             facts = cbx_arena_printf(job->arena, "%s%s%s: %s", facts, *facts ? "; " : "", all.items[i], value);
-            if (!facts) return no_memory(err);
+            if (!facts) return cbx_fail_nomem(err, "a table");
         }
     }
     t->labels = kept.items;
@@ -207,7 +205,7 @@ static cbx_status make_rows(cbx_export_job *job, const cbx_names *names, cbx__ta
     const char **rows = cbx_arena_calloc(job->arena, t->nrows * t->nlabels, sizeof *rows);
 
     t->cells = cbx_arena_calloc(job->arena, t->nrows * t->ncolumns, sizeof *t->cells);
-    if (!rows || !t->cells) return no_memory(err);
+    if (!rows || !t->cells) return cbx_fail_nomem(err, "a table");
     for (size_t i = 0; i < t->nrows; i++) {
         const cbx_point *p = cbx_run_point(t->run, i);
         for (size_t k = 0; k < t->nlabels; k++) rows[i * t->nlabels + k] = label_value(p, t->labels[k]);
@@ -229,14 +227,14 @@ static cbx_status make_groups(cbx_export_job *job, cbx__table *t, cbx_err *err)
     cbx_point_index points;
     cbx_status st = CBX_OK;
 
-    if (!groups) return no_memory(err);
+    if (!groups) return cbx_fail_nomem(err, "a table");
     cbx_point_index_init(&points, cbx_ctx_allocator(job->ctx), job->opts.group_by);
     for (size_t i = 0; !st && i < t->nrows; i++) {
         const cbx_point_entry *first = cbx_point_index_add(&points, cbx_run_point(t->run, i), i);
         if (first)
             groups[i] = first->value;
         else
-            st = no_memory(err);
+            st = cbx_fail_nomem(err, "a table");
     }
     cbx_point_index_clear(&points);
     t->groups = groups;
@@ -279,8 +277,8 @@ static cbx_status check_size(const cbx__table *t, cbx_err *err)
 {
     if (t->ncolumns == 0 || t->nrows <= CELLS_MOST / t->ncolumns) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL,
-                    "a table of %zu points and %zu metrics has more than %d cells, most of them empty: choose metrics "
-                    "with --metrics",
+                    "a table of %zu points and %zu metrics has more than %d cells, most of them empty: choose fewer "
+                    "metrics",
                     t->nrows, t->ncolumns, CELLS_MOST);
 }
 
@@ -292,7 +290,7 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
     cbx_status st = find_columns(job, run, &names, &t.columns, err);
 
     t.ncolumns = names.n;
-    if (!st && !leaders) st = no_memory(err);
+    if (!st && !leaders) st = cbx_fail_nomem(err, "a table");
     if (!st) st = check_size(&t, err);
     if (!st) st = make_labels(job, &t, err);
     if (!st) st = make_rows(job, &names, &t, err);
@@ -309,7 +307,7 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
 static cbx_status index_points(cbx_point_index *points, const cbx_run *run, cbx_err *err)
 {
     for (size_t i = 0; i < cbx_run_npoints(run); i++)
-        if (!cbx_point_index_add(points, cbx_run_point(run, i), i)) return no_memory(err);
+        if (!cbx_point_index_add(points, cbx_run_point(run, i), i)) return cbx_fail_nomem(err, "a table");
     return CBX_OK;
 }
 
@@ -367,7 +365,7 @@ static cbx_status compare_metric(cbx_export_job *job, const cbx__column *c, cons
     }
     if (!isfinite(change)) return CBX_OK; /* a baseline of 0, or no numbers: missing */
     percent = cbx_arena_alloc(job->arena, sizeof *percent);
-    if (!percent) return no_memory(err);
+    if (!percent) return cbx_fail_nomem(err, "a table");
     *percent = cbx_metric_of(change);
     cells[2].metric = percent;
     return cbx__number_of(job->ctx, percent, &cells[2].number, err);
@@ -437,7 +435,7 @@ static cbx_status compare_points(cbx_export_job *job, sides *both, const cbx_nam
     for (size_t i = 0; i < cbx_run_npoints(t->run); i++) most += cbx_run_point(t->run, i)->nmetrics;
     rows = cbx_arena_calloc(job->arena, most * t->nlabels, sizeof *rows);
     t->cells = cbx_arena_calloc(job->arena, most * 3, sizeof *t->cells);
-    if (!rows || !t->cells || !f.now || !f.old || !f.columns) return no_memory(err);
+    if (!rows || !t->cells || !f.now || !f.old || !f.columns) return cbx_fail_nomem(err, "a table");
     for (size_t i = 0; !st && i < cbx_run_npoints(t->run); i++) {
         const cbx_point *p = cbx_run_point(t->run, i);
         const cbx_point_entry *partner = cbx_point_index_find(&both->of_baseline, p);
@@ -461,15 +459,15 @@ static cbx_status compare_labels(cbx_export_job *job, const sides *both, cbx__ta
 
     if (st) return st;
     for (size_t i = 0; i < t->nlabels; i++)
-        if (!add_name(&labels, t->labels[i])) return no_memory(err);
-    if (!add_name(&labels, "metric")) return no_memory(err);
+        if (!add_name(&labels, t->labels[i])) return cbx_fail_nomem(err, "a table");
+    if (!add_name(&labels, "metric")) return cbx_fail_nomem(err, "a table");
     t->labels = labels.items;
     t->nlabels = labels.n;
     t->facts = cbx_arena_printf(
         job->arena, "%s%sagainst run %s%s; points that only the run has: %zu, only the baseline: %zu", t->facts,
         *t->facts ? "; " : "", cbx_run_id(both->baseline), machines[cbx_run_same_machine(t->run, both->baseline)],
         both->only_run, both->only_baseline);
-    return t->facts ? CBX_OK : no_memory(err);
+    return t->facts ? CBX_OK : cbx_fail_nomem(err, "a table");
 }
 
 cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx__table *out,
@@ -483,7 +481,7 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
     sides both;
     cbx_status st = find_columns(job, run, &names, &metrics, err);
 
-    if (!st && !columns) st = no_memory(err);
+    if (!st && !columns) st = cbx_fail_nomem(err, "a table");
     if (st) {
         cbx_names_clear(&names);
         return st;

@@ -45,7 +45,7 @@ static cbx_status see_driver(cbx_ctx *ctx, const char *root, search *s, cbx_err 
     cbx_machine *m = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *m);
     cbx_status st;
 
-    if (!m) return cbx_fail(err, CBX_ENOMEM, "out of memory to look for accelerators");
+    if (!m) return cbx_fail_nomem(err, "the list of accelerators");
     st = cbx_machine_read(ctx, root, m, err);
     for (int i = 0; i < m->naccelerators && !st; i++) see_name(s, m->accelerator[i]);
     cbx_mem_free(cbx_ctx_allocator(ctx), m, sizeof *m);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/list.h"
+#include "calibrax/base/options.h"
 
 #define CLOCK_READINGS 201
 
@@ -43,32 +45,15 @@ static void measure_clock(pass *p)
     if (!isfinite(p->step_ns)) p->step_ns = fmax(p->cost_ns, 1);
 }
 
-static double *grown(pass *p, double *x, size_t room)
-{
-    return cbx_mem_resize(&p->t.al, x, p->t.room * sizeof *x, room * sizeof *x);
-}
-
-/* Place for one more. */
+/* Capacity for one more in both arrays. */
 static cbx_status reserve(pass *p, cbx_err *err)
 {
-    size_t room = p->t.room ? 2 * p->t.room : 64;
-    double *x;
+    cbx_batches_timing *t = &p->t;
 
-    if (p->t.nbatches < p->t.room) return CBX_OK;
-    x = cbx_mem_calloc(&p->t.al, room, sizeof *x);
-    if (x) {
-        double *fetch = grown(p, p->t.fetch_s, room);
-        if (fetch) {
-            if (p->t.nbatches) memcpy(x, p->t.batch_s, p->t.nbatches * sizeof *x);
-            cbx_mem_free(&p->t.al, p->t.batch_s, p->t.room * sizeof *x);
-            p->t.batch_s = x;
-            p->t.fetch_s = fetch;
-            p->t.room = room;
-            return CBX_OK;
-        }
-    }
-    cbx_mem_free(&p->t.al, x, room * sizeof *x);
-    return cbx_fail(err, CBX_ENOMEM, "out of memory for the times of %zu batches", room);
+    if (cbx_grow(&t->al, &t->fetch_s, &t->fetch_capacity, t->nbatches + 1, sizeof *t->fetch_s) &&
+        cbx_grow(&t->al, &t->batch_s, &t->capacity, t->nbatches + 1, sizeof *t->batch_s))
+        return CBX_OK;
+    return cbx_fail_nomem(err, "the times of batches");
 }
 
 typedef struct one {
@@ -166,11 +151,10 @@ cbx_status cbx_batches_time(cbx_ctx *ctx, const cbx_batches *b, const cbx_batche
     cbx_status st;
 
     if (!b || !b->next) return cbx_fail(err, CBX_EINVAL, "no batches to time: 'next' is NULL");
-    if (opts) p.o = *opts;
-    if (p.o.struct_size != sizeof p.o) return cbx_fail(err, CBX_EINVAL, "cbx_batches_opts of another version");
-    if (p.o.most < 1) return cbx_fail(err, CBX_EINVAL, "most is 0: say 1 or more batches");
-    if (!(p.o.level > 0 && p.o.level < 1))
-        return cbx_fail(err, CBX_EINVAL, "level is %g: say more than 0, less than 1", p.o.level);
+    st = cbx_take_options(&p.o, sizeof p.o, opts, "cbx_batches_opts", err);
+    if (!st) st = cbx_check_range("most", (double)p.o.most, 1, INFINITY, err);
+    if (!st) st = cbx_check_level("level", p.o.level, err);
+    if (st) return st;
     measure_clock(&p);
     st = take_all(&p, err);
     if (!st) st = conclude(ctx, &p, err);
@@ -183,11 +167,11 @@ cbx_status cbx_batches_time(cbx_ctx *ctx, const cbx_batches *b, const cbx_batche
 
 void cbx_batches_timing_clear(cbx_batches_timing *t)
 {
-    if (!t || !t->room) return;
-    cbx_mem_free(&t->al, t->batch_s, t->room * sizeof *t->batch_s);
-    cbx_mem_free(&t->al, t->fetch_s, t->room * sizeof *t->fetch_s);
+    if (!t) return;
+    cbx_mem_free(&t->al, t->batch_s, t->capacity * sizeof *t->batch_s);
+    cbx_mem_free(&t->al, t->fetch_s, t->fetch_capacity * sizeof *t->fetch_s);
     t->batch_s = t->fetch_s = NULL;
-    t->nbatches = t->room = 0;
+    t->nbatches = t->capacity = t->fetch_capacity = 0;
 }
 
 cbx_timing_sample cbx_batches_timing_sample(const cbx_batches_timing *t)

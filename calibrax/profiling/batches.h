@@ -47,7 +47,7 @@ typedef struct cbx_batches_timing {
     double elements_per_s; /* of those that count, over wall_s */
     double clock_cost_ns;
     double clock_share; /* of a median batch that the clock's step or cost may still move */
-    size_t room;
+    size_t capacity, fetch_capacity;
     cbx_allocator al;
 } cbx_batches_timing;
 

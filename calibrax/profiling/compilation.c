@@ -2,6 +2,8 @@
  * Calls of an array function by signature.  A signature keeps its first call, and of its later ones the median of the last few.
  */
 #include "calibrax/profiling/compilation.h"
+#include "calibrax/array/backend.h"
+#include "calibrax/base/options.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -150,11 +152,11 @@ cbx_status cbx_compilation_watch(cbx_ctx *ctx, const cbx_fn *f, const cbx_compil
     cbx_compilation *c;
     cbx_status st;
 
-    if (opts) o = *opts;
-    if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "cbx_compilation_opts of another version");
+    st = cbx_take_options(&o, sizeof o, opts, "cbx_compilation_opts", err);
+    if (st) return st;
     if (!f || !f->call) return cbx_fail(err, CBX_EINVAL, "no function to watch");
     c = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *c);
-    if (!c) return cbx_fail(err, CBX_ENOMEM, "out of memory to watch '%s'", f->name);
+    if (!c) return cbx_fail_nomem(err, f->name);
     c->al = *cbx_ctx_allocator(ctx);
     c->clock_ns = o.clock_ns;
     st = o.as_it_is ? cbx_fn_keep(ctx, f, &c->inner, err) : cbx_jit(ctx, f, &c->inner, err);
@@ -173,7 +175,7 @@ cbx_status cbx_compilation_open(cbx_ctx *ctx, cbx_compilation **out, cbx_err *er
 {
     cbx_compilation *c = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *c);
 
-    if (!c) return cbx_fail(err, CBX_ENOMEM, "out of memory for a book of calls");
+    if (!c) return cbx_fail_nomem(err, "a book of calls");
     c->al = *cbx_ctx_allocator(ctx);
     *out = c;
     return CBX_OK;
@@ -187,7 +189,7 @@ cbx_status cbx_compilation_record(cbx_compilation *c, const char *signature_text
     if (!(isfinite(seconds) && seconds >= 0))
         return cbx_fail(err, CBX_EDOM, "a call took %g s: say 0 or more", seconds);
     s = find_text(c, signature_text);
-    if (!s) return cbx_fail(err, CBX_ENOMEM, "out of memory for a signature");
+    if (!s) return cbx_fail_nomem(err, "a signature");
     record(s, seconds);
     c->calls++;
     return CBX_OK;

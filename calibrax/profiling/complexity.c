@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "calibrax/array/trace/cost.h"
+#include "calibrax/base/options.h"
+
 #define LEAST_POWER_GAIN 4 /* AICc: a model 4 behind has "considerably less" support (Burnham & Anderson 2002, p. 70) */
 #define LEAST_RESAMPLED  8
 /* Every order with an intercept contains the constant, which can so never have all the weight: it is judged by what is left to explain. */
@@ -14,13 +17,13 @@
 
 static cbx_status check_opts(const cbx_complexity_opts *given, cbx_complexity_opts *o, cbx_err *err)
 {
-    if (given) *o = *given;
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_complexity_opts of another version");
-    if (!(o->least_weight > 0 && o->least_weight <= 1))
-        return cbx_fail(err, CBX_EINVAL, "least_weight is %g: say more than 0, 1 at most", o->least_weight);
-    if (!(o->least_span >= 1)) return cbx_fail(err, CBX_EINVAL, "least_span is %g: say 1 or more", o->least_span);
-    if (!(o->most_error > 0)) return cbx_fail(err, CBX_EINVAL, "most_error is %g: say more than 0", o->most_error);
-    return CBX_OK;
+    cbx_status st = cbx_take_options(o, sizeof *o, given, "cbx_complexity_opts", err);
+
+    if (!st && !(o->least_weight > 0 && o->least_weight <= 1))
+        st = cbx_fail(err, CBX_EINVAL, "'least_weight' must be greater than 0 and at most 1, got %g", o->least_weight);
+    if (!st && !(o->most_error > 0))
+        st = cbx_fail(err, CBX_EINVAL, "'most_error' must be greater than 0, got %g", o->most_error);
+    return st ? st : cbx_check_range("least_span", o->least_span, 1, INFINITY, err);
 }
 
 static double span_of(const double *sizes, size_t n)
@@ -114,7 +117,7 @@ cbx_status cbx_complexity_measure(cbx_ctx *ctx, const cbx_sized_call *call, cons
                                   const cbx_timing_opts *timing, cbx_complexity_point *points, cbx_err *err)
 {
     cbx_complexity_point *all = cbx_mem_calloc(cbx_ctx_allocator(ctx), n + 1, sizeof *all);
-    cbx_status st = all ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for %zu sizes", n);
+    cbx_status st = all ? CBX_OK : cbx_fail_nomem(err, "sizes");
 
     for (size_t i = 0; i < n && !st; i++) st = time_size(ctx, call, sizes[i], timing, &all[i], err);
     for (size_t i = 0; i < n && !st; i++) points[i] = all[i];
@@ -128,7 +131,7 @@ cbx_status cbx_complexity_of_measured(cbx_ctx *ctx, const cbx_complexity_point *
     double *xy = cbx_mem_calloc(cbx_ctx_allocator(ctx), 2 * n + 1, sizeof *xy);
     cbx_status st;
 
-    if (!xy) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
+    if (!xy) return cbx_fail_nomem(err, "points");
     for (size_t i = 0; i < n; i++) {
         xy[i] = (double)points[i].size;
         xy[n + i] = points[i].time.value;
@@ -195,7 +198,7 @@ cbx_status cbx_model_measure(cbx_ctx *ctx, const cbx_fn *f, size_t n, const cbx_
         return cbx_fail(err, CBX_EINVAL, "a model of %zu operands got %zu parameters and %zu inputs", f ? f->nin : 0, n,
                         ninputs);
     in = cbx_mem_calloc(cbx_ctx_allocator(ctx), f->nin + 1, sizeof *in);
-    if (!in) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu operands", f->nin);
+    if (!in) return cbx_fail_nomem(err, "operands");
     for (size_t i = 0; i < n; i++) in[i] = parameters[i].desc;
     for (size_t i = 0; i < ninputs; i++) in[n + i] = inputs[i];
     st = see_parameters(n, parameters, &m, err);

@@ -264,7 +264,7 @@ cbx_status cbx__counter_open(cbx_ctx *ctx, const cbx__counter_opts *opts, cbx__c
     cbx_err papi_err = CBX_ERR_INIT, perf_err = CBX_ERR_INIT;
     cbx_status st = CBX_EUNAVAILABLE;
 
-    if (!c) return cbx_fail(err, CBX_ENOMEM, "out of memory for a counter");
+    if (!c) return cbx_fail_nomem(err, "a counter");
     c->al = *cbx_ctx_allocator(ctx);
     c->set = -1;
     if (!o->no_papi) st = open_papi(ctx, o->papi, c, &papi_err);

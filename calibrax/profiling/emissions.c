@@ -137,7 +137,7 @@ static cbx_status read_cell(reader *r, char **out, bool *last, cbx_err *err)
         while (r->at < r->end && *r->at != ',' && *r->at != '\n') r->at++;
     }
     cell = to = cbx_arena_strndup(r->arena, start, (size_t)(r->at - start));
-    if (!cell) return cbx_fail(err, CBX_ENOMEM, "out of memory for '%s'", r->what);
+    if (!cell) return cbx_fail_nomem(err, r->what);
     if (quoted) {
         char *from = cell + 1, *stop = cell + (r->at - start) - 1;
         for (; from < stop; from++) {
@@ -254,7 +254,7 @@ cbx_status cbx_emissions_parse(const char *text, size_t len, const char *what, c
     st = read_header(&r, which, &ncolumns, err);
     if (st) return st;
     rows = cbx_arena_calloc(arena, count_lines(r.at, r.end), sizeof *rows);
-    if (!rows) return cbx_fail(err, CBX_ENOMEM, "out of memory for '%s'", what);
+    if (!rows) return cbx_fail_nomem(err, what);
     while (r.at < r.end && !st) {
         if (is_blank_line(&r)) {
             r.at += *r.at == '\r' ? 2 : 1;

@@ -14,6 +14,7 @@
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/options.h"
 #include "calibrax/profiling/procfs.h"
 
 typedef struct counter {
@@ -184,14 +185,14 @@ cbx_status cbx_energy_meter_start(cbx_ctx *ctx, const cbx_energy_opts *opts, cbx
     cbx_energy_meter *m;
     cbx_status st;
 
-    if (opts) o = *opts;
-    if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "cbx_energy_opts of another version");
-    if (!(o.rapl_update_s >= 0 && o.gpu_update_s >= 0))
-        return cbx_fail(err, CBX_EINVAL, "an update time of a sensor is negative: say 0 for the usual one");
+    st = cbx_take_options(&o, sizeof o, opts, "cbx_energy_opts", err);
+    if (!st) st = cbx_check_range("rapl_update_s", o.rapl_update_s, 0, INFINITY, err);
+    if (!st) st = cbx_check_range("gpu_update_s", o.gpu_update_s, 0, INFINITY, err);
+    if (st) return st;
     if (o.rapl_update_s == 0) o.rapl_update_s = 1e-3;
     if (o.gpu_update_s == 0) o.gpu_update_s = 0.1;
     m = cbx_mem_zalloc(al, sizeof *m);
-    if (!m) return cbx_fail(err, CBX_ENOMEM, "out of memory for an energy meter");
+    if (!m) return cbx_fail_nomem(err, "an energy meter");
     m->al = *al;
     m->o = o;
     if (!o.gpu) snprintf(m->gpu_why, sizeof m->gpu_why, "no GPU was given to the meter");

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/options.h"
 #include "calibrax/profiling/ticker.h"
 
 struct cbx_energy_series {
@@ -30,16 +31,14 @@ static bool look(void *series)
 
 static cbx_status check_opts(const cbx_energy_series_opts *given, cbx_energy_series_opts *o, cbx_err *err)
 {
+    cbx_status st;
+
     *o = (cbx_energy_series_opts)CBX_ENERGY_SERIES_OPTS_INIT;
-    if (given) *o = *given;
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_energy_series_opts of another version");
+    st = cbx_take_options(o, sizeof *o, given, "cbx_energy_series_opts", err);
     if (o->interval_s == 0) o->interval_s = 0.1;
     if (o->max_samples == 0) o->max_samples = 4096;
-    if (!(o->interval_s >= 0.001 && o->interval_s <= 3600))
-        return cbx_fail(err, CBX_EINVAL, "interval_s is %g: say 0.001 to 3600 seconds", o->interval_s);
-    if (o->max_samples < 2 || o->max_samples > 1u << 24)
-        return cbx_fail(err, CBX_EINVAL, "max_samples is %zu: say 2 to 2^24", o->max_samples);
-    return CBX_OK;
+    if (!st) st = cbx_check_range("interval_s", o->interval_s, 0.001, 3600, err);
+    return st ? st : cbx_check_range("max_samples", (double)o->max_samples, 2, 1 << 24, err);
 }
 
 static void drop(cbx_energy_series *s)
@@ -61,13 +60,13 @@ cbx_status cbx_energy_series_start(cbx_ctx *ctx, const cbx_energy_series_opts *o
 
     if (st) return st;
     s = cbx_mem_zalloc(al, sizeof *s);
-    if (!s) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of energy");
+    if (!s) return cbx_fail_nomem(err, "a series of energy");
     s->al = *al;
     s->report.peak_gpu_w = NAN;
     s->samples = (cbx__thinned){
         cbx_mem_alloc(al, o.max_samples * sizeof(cbx_energy_sample)), sizeof(cbx_energy_sample), o.max_samples, 0, 1, 0
     };
-    if (!s->samples.rows) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", o.max_samples);
+    if (!s->samples.rows) st = cbx_fail_nomem(err, "samples");
     if (!st) st = cbx_energy_meter_start(ctx, o.meter, &s->meter, err);
     if (!st) st = cbx__ticker_start(&s->ticker, cbx_clock_ns(), o.interval_s, look, s, err);
     if (st)

@@ -2,7 +2,10 @@
  * Work of a call, from the best source there is.
  */
 #include "calibrax/profiling/flops.h"
+#include "calibrax/array/trace/cost.h"
+#include "calibrax/base/options.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +60,7 @@ static cbx_status trace_of_arrays(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx
     cbx_array_desc *d = cbx_mem_calloc(cbx_ctx_allocator(ctx), nin + 1, sizeof *d);
     cbx_status st;
 
-    if (!d) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu operands", nin);
+    if (!d) return cbx_fail_nomem(err, "operands");
     for (size_t i = 0; i < nin; i++) {
         if (!cbx_array_is_failed(in[i])) d[i] = *cbx_array_get_desc(in[i]);
     }
@@ -90,14 +93,14 @@ cbx_status cbx_flops_of_fn_with(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_a
 
 static cbx_status check_opts(const cbx_flops_opts *given, cbx_flops_opts *o, cbx_err *err)
 {
+    cbx_status st;
+
     *o = (cbx_flops_opts)CBX_FLOPS_OPTS_INIT;
-    if (given) *o = *given;
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_flops_opts of another version");
-    if (!o->has_declared) return CBX_OK;
-    if (o->declared_flop < 0 || o->declared_bytes < 0 || isinf(o->declared_flop) || isinf(o->declared_bytes))
-        return cbx_fail(err, CBX_EINVAL, "declared work is %g flop and %g bytes: say 0 or more", o->declared_flop,
-                        o->declared_bytes);
-    return CBX_OK;
+    st = cbx_take_options(o, sizeof *o, given, "cbx_flops_opts", err);
+    if (!o->has_declared) return st;
+    if (!st && !isnan(o->declared_flop)) st = cbx_check_range("declared_flop", o->declared_flop, 0, DBL_MAX, err);
+    if (!st && !isnan(o->declared_bytes)) st = cbx_check_range("declared_bytes", o->declared_bytes, 0, DBL_MAX, err);
+    return st;
 }
 
 static cbx_status by_hardware(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const cbx_flops_opts *o, cbx_flops *out,

@@ -8,7 +8,7 @@
 #ifndef CALIBRAX_PROFILING_FLOPS_H
 #define CALIBRAX_PROFILING_FLOPS_H
 
-#include "calibrax/array/trace/cost.h"
+#include "calibrax/array/fn.h"
 #include "calibrax/profiling/timing.h"
 
 CBX_BEGIN_DECLS

@@ -143,7 +143,7 @@ static cbx_status open_device(cbx_ctx *ctx, const whereabouts *at, const char *l
     cbx_status st;
     int fault;
 
-    if (!g) return cbx_fail(err, CBX_ENOMEM, "out of memory for a GPU");
+    if (!g) return cbx_fail_nomem(err, "a GPU");
     g->al = *al;
     st = load(ctx, library, &g->f, &g->library, err);
     if (!st) st = load_processes(ctx, library, &g->f, &g->more, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/options.h"
 
 static const char *const level_names[CBX_GPU_LEVELS] = { "L2", "memory" };
 
@@ -110,25 +111,21 @@ static cbx_gpu_roofs of_device(const cbx_cuda *g)
 
 cbx_status cbx_gpu_roofs_measure(cbx_ctx *ctx, const cbx_gpu_roofs_opts *opts, cbx_gpu_roofs *out, cbx_err *err)
 {
-    const cbx_gpu_roofs_opts defaults = CBX_GPU_ROOFS_OPTS_INIT, *o = opts ? opts : &defaults;
-    cbx_cuda_probe_opts probe = o->probe;
+    cbx_gpu_roofs_opts o = CBX_GPU_ROOFS_OPTS_INIT;
     cbx_cuda *g = NULL;
     cbx_gpu_roofs roofs;
     session s = { .ctx = ctx, .out = &roofs, .err = CBX_ERR_INIT };
     const char *why;
-    cbx_status st;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_gpu_roofs_opts", err);
 
-    if (o->struct_size != sizeof *o)
-        return cbx_fail(err, CBX_EINVAL, "cbx_gpu_roofs_opts has %u bytes, not %zu: start from CBX_GPU_ROOFS_OPTS_INIT",
-                        o->struct_size, sizeof *o);
-    st = cbx_cuda_open(ctx, &o->cuda, &g, err);
+    if (!st) st = cbx_cuda_open(ctx, &o.cuda, &g, err);
     if (st) return st;
     roofs = of_device(g);
-    open_watch(&s, g, o->nvml);
-    probe.user = &s;
-    probe.busy = look;
-    probe.take = take;
-    st = cbx_cuda_probe(g, &probe, err);
+    open_watch(&s, g, o.nvml);
+    o.probe.user = &s;
+    o.probe.busy = look;
+    o.probe.take = take;
+    st = cbx_cuda_probe(g, &o.probe, err);
     if (!st && s.st) st = cbx_fail(err, s.st, "%s", s.err.message);
     if (!st) {
         mark_least(&roofs, cbx_cuda_has_cublas(g, &why) ? NULL : why);
@@ -178,10 +175,8 @@ cbx_status cbx_roofs_of_gpu(const cbx_gpu_roofs *g, const char *type, cbx_roofs 
 
 /* --- JSON --- */
 
-static cbx_json *figure_json(const cbx_gpu_figure *f, const char *unit)
+static void put_figure(cbx_json *v, const cbx_gpu_figure *f, const char *unit)
 {
-    cbx_json *v = cbx_json_new_object();
-
     cbx_json_set_bool(v, "measured", f->best > 0);
     if (f->best > 0) {
         cbx_json_set_double(v, unit, f->best);
@@ -194,40 +189,33 @@ static cbx_json *figure_json(const cbx_gpu_figure *f, const char *unit)
     }
     if (f->is_least) cbx_json_set_bool(v, "is_least", true);
     if (f->why[0]) cbx_json_set_string(v, "why", f->why);
-    return v;
 }
 
-static cbx_json *rates_json(const cbx_gpu_roofs *g)
+static void put_rates(cbx_json *list, const cbx_gpu_roofs *g)
 {
-    cbx_json *list = cbx_json_new_array();
-
     for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
-        cbx_json *v = figure_json(&g->rate[r], "flop_per_s");
+        cbx_json *v = cbx_json_push_object(list);
+        put_figure(v, &g->rate[r], "flop_per_s");
         cbx_json_set_string(v, "type", cbx_cuda_rate_type((cbx_cuda_rate)r));
         cbx_json_set_string(v, "unit", cbx_cuda_rate_unit((cbx_cuda_rate)r));
-        cbx_json_push(list, v);
     }
-    return list;
 }
 
-static cbx_json *levels_json(const cbx_gpu_roofs *g)
+static void put_levels(cbx_json *list, const cbx_gpu_roofs *g)
 {
-    cbx_json *list = cbx_json_new_array();
-
     for (int l = 0; l < CBX_GPU_LEVELS; l++) {
-        cbx_json *v = cbx_json_new_object();
+        cbx_json *v = cbx_json_push_object(list);
         cbx_json_set_string(v, "name", level_names[l]);
         cbx_json_set_int(v, "bytes", l == CBX_GPU_L2 ? (int64_t)g->l2_bytes : (int64_t)g->memory_bytes);
         for (int k = 0; k < CBX_CUDA_TRAFFICS; k++)
-            cbx_json_set(v, cbx_cuda_traffic_name((cbx_cuda_traffic)k), figure_json(&g->traffic[l][k], "bytes_per_s"));
-        cbx_json_push(list, v);
+            put_figure(cbx_json_set_object(v, cbx_cuda_traffic_name((cbx_cuda_traffic)k)), &g->traffic[l][k],
+                       "bytes_per_s");
     }
-    return list;
 }
 
-static cbx_json *health_json(const cbx_gpu_roofs *g)
+static void put_health(cbx_json *v, const cbx_gpu_roofs *g)
 {
-    cbx_json *v = cbx_json_new_object(), *reasons = cbx_json_new_array();
+    cbx_json *reasons;
     const char *words;
     uint64_t bit;
 
@@ -239,17 +227,16 @@ static cbx_json *health_json(const cbx_gpu_roofs *g)
     cbx_json_set_double(v, "temperature_c", g->temperature_c);
     cbx_json_set_double(v, "power_w", g->power_w);
     cbx_json_set_double(v, "power_limit_w", g->power_limit_w);
+    reasons = cbx_json_set_array(v, "throttle");
     for (size_t i = 0; (words = cbx_gpu_throttle_at(i, &bit)); i++)
-        if (g->throttle & bit) cbx_json_push(reasons, cbx_json_new_string(words));
-    cbx_json_set(v, "throttle", reasons);
+        if (g->throttle & bit) cbx_json_push_string(reasons, words);
     cbx_json_set_bool(v, "slowed", cbx_gpu_is_slowed(g->throttle));
-    return v;
 }
 
 /* What a run's metadata.roofs holds. */
-static cbx_json *plain_roofs_json(const cbx_gpu_roofs *g)
+static void put_plain_roofs(cbx_json *v, const cbx_gpu_roofs *g)
 {
-    cbx_json *v = cbx_json_new_object(), *rates = cbx_json_new_object(), *levels = cbx_json_new_object();
+    cbx_json *rates = cbx_json_set_object(v, "flop_per_s"), *levels = cbx_json_set_object(v, "bytes_per_s");
     char name[64];
 
     for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
@@ -261,9 +248,6 @@ static cbx_json *plain_roofs_json(const cbx_gpu_roofs *g)
         const double rate = fmax(g->traffic[l][CBX_CUDA_READ].best, g->traffic[l][CBX_CUDA_COPY].best);
         if (rate > 0) cbx_json_set_double(levels, level_names[l], rate);
     }
-    cbx_json_set(v, "flop_per_s", rates);
-    cbx_json_set(v, "bytes_per_s", levels);
-    return v;
 }
 
 cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g)
@@ -275,10 +259,10 @@ cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g)
     cbx_json_set_double(v, "compute_capability", g->capability_major + g->capability_minor / 10.0);
     cbx_json_set_int(v, "multiprocessors", g->multiprocessors);
     cbx_json_set_int(v, "memory_bytes", (int64_t)g->memory_bytes);
-    cbx_json_set(v, "rates", rates_json(g));
-    cbx_json_set(v, "levels", levels_json(g));
-    cbx_json_set(v, "meanwhile", health_json(g));
-    cbx_json_set(v, "roofs", plain_roofs_json(g));
+    put_rates(cbx_json_set_array(v, "rates"), g);
+    put_levels(cbx_json_set_array(v, "levels"), g);
+    put_health(cbx_json_set_object(v, "meanwhile"), g);
+    put_plain_roofs(cbx_json_set_object(v, "roofs"), g);
     cbx_json_set_int(v, "measured_us", g->measured_us);
     return v;
 }

@@ -140,7 +140,7 @@ static cbx_status take_instruction(reader *d, span right, cbx_err *err)
     r->custom_calls += equals(op, "custom-call");
     r->working += is_working(op);
     d->list[d->ncomputations - 1].working += is_working(op);
-    if (equals(op, "fusion") && !note_fusion(d, rest)) return cbx_fail(err, CBX_ENOMEM, "out of memory for HLO");
+    if (equals(op, "fusion") && !note_fusion(d, rest)) return cbx_fail_nomem(err, "HLO");
     return CBX_OK;
 }
 
@@ -148,7 +148,7 @@ static cbx_status take_head(reader *d, span line, cbx_err *err)
 {
     computation *more = grown(&d->arena, d->list, d->ncomputations, &d->room, sizeof *more);
 
-    if (!more) return cbx_fail(err, CBX_ENOMEM, "out of memory for HLO");
+    if (!more) return cbx_fail_nomem(err, "HLO");
     d->list = more;
     if (begins(line, "ENTRY ")) line = after(line, strlen("ENTRY "));
     d->list[d->ncomputations++] = (computation){ name_of(line), 0, false };

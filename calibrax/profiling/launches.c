@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/json.h"
+#include "calibrax/base/options.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/profiling/answers.h"
@@ -102,7 +103,7 @@ static cbx_status estimate(const series *s, cbx_launches *l, cbx_err *err)
     cbx_interval *to[] = { &l->first, &l->steady, &l->compile };
     cbx_status st = CBX_OK;
 
-    if (!x) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu launches", l->n);
+    if (!x) return cbx_fail_nomem(err, "the times of launches");
     for (size_t i = 0; i < l->n; i++) {
         x[i] = l->times[i].first_s;
         x[l->n + i] = l->times[i].steady_s;
@@ -114,16 +115,6 @@ static cbx_status estimate(const series *s, cbx_launches *l, cbx_err *err)
     return st;
 }
 
-static cbx_status check_opts(const cbx_launches_opts *o, cbx_err *err)
-{
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_launches_opts of another version");
-    if (o->launches < 1 || o->launches > 4096)
-        return cbx_fail(err, CBX_EINVAL, "%zu launches: say 1 to 4096", o->launches);
-    if (!(o->level > 0 && o->level < 1))
-        return cbx_fail(err, CBX_EINVAL, "level is %g: say more than 0, less than 1", o->level);
-    return CBX_OK;
-}
-
 cbx_status cbx_launches_measure(cbx_ctx *ctx, cbx_launch_fn measure, void *user, const cbx_launches_opts *opts,
                                 cbx_launches_report *out, cbx_err *err)
 {
@@ -131,11 +122,13 @@ cbx_status cbx_launches_measure(cbx_ctx *ctx, cbx_launch_fn measure, void *user,
     cbx_launches_report r = { .saved_s = NAN, .al = *cbx_ctx_allocator(ctx) };
     cbx_status st;
 
-    if (opts) s.o = *opts;
-    st = measure ? check_opts(&s.o, err) : cbx_fail(err, CBX_EINVAL, "nothing to launch");
+    if (!measure) return cbx_fail(err, CBX_EINVAL, "nothing to launch");
+    st = cbx_take_options(&s.o, sizeof s.o, opts, "cbx_launches_opts", err);
+    if (!st) st = cbx_check_range("launches", (double)s.o.launches, 1, 4096, err);
+    if (!st) st = cbx_check_level("level", s.o.level, err);
     if (st) return st;
     r.cold.times = cbx_mem_calloc(&r.al, 2 * s.o.launches, sizeof *r.cold.times);
-    if (!r.cold.times) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu launches", s.o.launches);
+    if (!r.cold.times) return cbx_fail_nomem(err, "the times of launches");
     r.warm.times = r.cold.times + s.o.launches;
     st = measure_cold(&s, &r.cold, err);
     if (!st) st = estimate(&s, &r.cold, err);

@@ -1,6 +1,7 @@
 /* One run after the other. */
 #include "calibrax/profiling/profile.h"
 
+#include "calibrax/base/options.h"
 #include "calibrax/profiling/watched.h"
 
 static cbx_status run_once(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_timeline *trace, cbx_profile_run *out,
@@ -26,16 +27,6 @@ static cbx_status run_once(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_timeline
     return st;
 }
 
-static cbx_status check_opts(const cbx_profile_opts *o, cbx_err *err)
-{
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_profile_opts of another version");
-    if (!o->argv || !o->argv[0]) return cbx_fail(err, CBX_EINVAL, "no command to run");
-    if (o->runs < 1 || o->runs > 65536) return cbx_fail(err, CBX_EINVAL, "%zu runs: say 1 to 65536", o->runs);
-    if (!(o->interval_s == 0 || (o->interval_s >= 0.001 && o->interval_s <= 3600)))
-        return cbx_fail(err, CBX_EINVAL, "the time between looks is %g s: say 0.001 to 3600", o->interval_s);
-    return CBX_OK;
-}
-
 static cbx_status run_all(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_profile_run *runs, cbx_err *err)
 {
     cbx_profile_run aside;
@@ -55,15 +46,17 @@ static cbx_status run_all(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_profile_r
 cbx_status cbx_profile_command(cbx_ctx *ctx, const cbx_profile_opts *opts, cbx_profile *out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_profile_opts o;
+    cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
     cbx_profile_run *runs;
-    cbx_status st = check_opts(opts, err);
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_profile_opts", err);
 
-    if (st) return st;
-    o = *opts;
     if (o.interval_s == 0) o.interval_s = 0.01;
+    if (!st && (!o.argv || !o.argv[0])) st = cbx_fail(err, CBX_EINVAL, "no command to run");
+    if (!st) st = cbx_check_range("runs", (double)o.runs, 1, 65536, err);
+    if (!st) st = cbx_check_range("interval_s", o.interval_s, 0.001, 3600, err);
+    if (st) return st;
     runs = cbx_mem_calloc(al, o.runs, sizeof *runs);
-    if (!runs) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu runs", o.runs);
+    if (!runs) return cbx_fail_nomem(err, "the runs of a command");
     if (o.trace) cbx_timeline_name(o.trace, &(cbx_timeline_at){ 0, 1, 0 }, "runs", false);
     st = run_all(ctx, &o, runs, err);
     if (st) {

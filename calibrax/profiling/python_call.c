@@ -2,6 +2,7 @@
  * workers/python/call.py as a watched process, and its answer: the interpreter is a launch of its own, so nothing of this process is in it.
  */
 #include "calibrax/profiling/python_call.h"
+#include "calibrax/array/trace/cost.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,9 +47,8 @@ static cbx_status take_samples(const cbx_json *list, cbx_call_timing *t, cbx_err
     size_t n = cbx_json_length(list);
 
     t->samples = n ? cbx_mem_calloc(&t->al, n, sizeof *t->samples) : NULL;
-    if (!t->samples)
-        return n ? cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", n)
-                 : cbx_fail(err, CBX_EFORMAT, "the answer of 'call.py' has no samples");
+    if (!n) return cbx_fail(err, CBX_EFORMAT, "the answer of 'call.py' has no samples");
+    if (!t->samples) return cbx_fail_nomem(err, "samples");
     t->nsamples = n;
     for (size_t i = 0; i < n; i++) {
         t->samples[i] = cbx_json_double_value(cbx_json_at(list, i));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/options.h"
 #include "calibrax/profiling/ticker.h"
 #include "calibrax/profiling/watch.h"
 
@@ -31,20 +32,18 @@ static bool look(void *monitor)
 
 static cbx_status check_opts(const cbx_resource_opts *given, cbx_resource_opts *o, cbx_err *err)
 {
+    cbx_status st;
+
     *o = (cbx_resource_opts)CBX_RESOURCE_OPTS_INIT;
-    if (given) *o = *given;
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_resource_opts of another version");
+    st = cbx_take_options(o, sizeof *o, given, "cbx_resource_opts", err);
     if (o->interval_s == 0) o->interval_s = 0.1;
-    if (!(o->interval_s >= 0.001 && o->interval_s <= 3600))
-        return cbx_fail(err, CBX_EINVAL, "interval_s is %g: say 0.001 to 3600 seconds", o->interval_s);
     if (o->max_samples == 0) o->max_samples = 4096;
-    if (o->max_samples < 2) return cbx_fail(err, CBX_EINVAL, "max_samples is %zu: say 2 or more", o->max_samples);
-    if (o->max_samples > 1u << 24 || o->max_processes > 1u << 20)
-        return cbx_fail(err, CBX_EINVAL, "max_samples or max_processes is too large: say at most 2^24 and 2^20");
     if (o->max_processes == 0) o->max_processes = 1024;
     if (o->pid == 0) o->pid = getpid();
     if (!o->proc) o->proc = "/proc";
-    return CBX_OK;
+    if (!st) st = cbx_check_range("interval_s", o->interval_s, 0.001, 3600, err);
+    if (!st) st = cbx_check_range("max_samples", (double)o->max_samples, 2, 1 << 24, err);
+    return st ? st : cbx_check_range("max_processes", (double)o->max_processes, 1, 1 << 20, err);
 }
 
 /* One block: struct, members and numbers, samples, the copy of the folder's name. */
@@ -75,7 +74,7 @@ cbx_status cbx_resource_monitor_start(cbx_ctx *ctx, const cbx_resource_opts *opt
 
     if (st) return st;
     m = create(al, &o);
-    if (!m) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", o.max_samples);
+    if (!m) return cbx_fail_nomem(err, "samples");
     if (!look(m))
         st = cbx_fail(err, CBX_ENOENT, "no process %d to watch", (int)o.pid);
     else

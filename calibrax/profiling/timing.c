@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/options.h"
 #include "calibrax/profiling/timing_parts.h"
 
 #define WINDOW_STEPS    100 /* windows last so many steps or costs of the clock; twice that is aimed at */
@@ -151,28 +152,23 @@ static cbx_status check_opts(const cbx_timing_opts *given, cbx_timing_opts *o, c
 {
     static const double usual[] = { 50, 90, 99 };
 
+    cbx_status st;
+
     *o = (cbx_timing_opts)CBX_TIMING_OPTS_INIT;
-    if (given) *o = *given;
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_timing_opts of another version");
-    if (o->samples < 1 || o->samples > 1u << 20)
-        return cbx_fail(err, CBX_EINVAL, "samples is %zu: say 1 to 1048576", o->samples);
-    if (!(o->sample_s >= 0 && o->sample_s <= 3600))
-        return cbx_fail(err, CBX_EINVAL, "sample_s is %g: say 0 to 3600 seconds", o->sample_s);
-    if (!(o->budget_s >= 0)) return cbx_fail(err, CBX_EINVAL, "budget_s is %g: say 0 or more", o->budget_s);
-    if (!(o->level > 0 && o->level < 1))
-        return cbx_fail(err, CBX_EINVAL, "level is %g: say more than 0, less than 1", o->level);
-    if (o->calls > MAX_CALLS) return cbx_fail(err, CBX_EINVAL, "calls is more than 2^40");
+    st = cbx_take_options(o, sizeof *o, given, "cbx_timing_opts", err);
+    if (!st) st = cbx_check_range("samples", (double)o->samples, 1, 1 << 20, err);
+    if (!st) st = cbx_check_range("sample_s", o->sample_s, 0, 3600, err);
+    if (!st) st = cbx_check_range("budget_s", o->budget_s, 0, INFINITY, err);
+    if (!st) st = cbx_check_level("level", o->level, err);
+    if (!st) st = cbx_check_range("calls", (double)o->calls, 0, (double)MAX_CALLS, err);
     if (!o->percentiles) {
         o->percentiles = usual;
         o->npercentiles = CBX_LEN(usual);
     }
-    if (o->npercentiles > CBX_TIMING_MAX_PERCENTILES)
-        return cbx_fail(err, CBX_EINVAL, "%zu percentiles: %d at most", o->npercentiles, CBX_TIMING_MAX_PERCENTILES);
-    for (size_t i = 0; i < o->npercentiles; i++) {
-        if (!(o->percentiles[i] >= 0 && o->percentiles[i] <= 100))
-            return cbx_fail(err, CBX_EINVAL, "percentile %g: say 0 to 100", o->percentiles[i]);
-    }
-    return CBX_OK;
+    if (!st) st = cbx_check_range("npercentiles", (double)o->npercentiles, 0, CBX_TIMING_MAX_PERCENTILES, err);
+    for (size_t i = 0; !st && i < o->npercentiles; i++)
+        st = cbx_check_range("percentiles", o->percentiles[i], 0, 100, err);
+    return st;
 }
 
 /* Least of the samples against an empty call: noise makes both longer, never shorter. */
@@ -206,7 +202,7 @@ cbx_status cbx__timing_estimate(cbx_ctx *ctx, double level, const double *percen
     if (!st) st = cbx_stat_median_interval(ctx, r->samples, r->nsamples, level, &r->steady, err);
     if (st) return st;
     sorted = cbx_mem_alloc(al, r->nsamples * sizeof *sorted);
-    if (!sorted) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", r->nsamples);
+    if (!sorted) return cbx_fail_nomem(err, "samples");
     memcpy(sorted, r->samples, r->nsamples * sizeof *sorted);
     cbx_stat_sort(sorted, r->nsamples);
     r->npercentiles = npercentiles;
@@ -253,7 +249,7 @@ static cbx_status time_it(cbx_ctx *ctx, timer t, const cbx_timing_opts *opts, cb
 
     if (st) return st;
     r.samples = cbx_mem_calloc(&r.al, t.o.samples, sizeof *r.samples);
-    if (!r.samples) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", t.o.samples);
+    if (!r.samples) return cbx_fail_nomem(err, "samples");
     t.start_ns = now(&t);
     st = run(ctx, &t, &r, err);
     if (!st && r.nsamples < t.o.samples) {
@@ -262,7 +258,7 @@ static cbx_status time_it(cbx_ctx *ctx, timer t, const cbx_timing_opts *opts, cb
         if (fit)
             r.samples = fit;
         else
-            st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", r.nsamples);
+            st = cbx_fail_nomem(err, "samples");
     }
     if (st) {
         cbx_mem_free(&r.al, r.samples, t.o.samples * sizeof *r.samples);

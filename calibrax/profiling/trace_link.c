@@ -40,8 +40,6 @@ static const struct {
     { ".pftrace", "perfetto", begins_packet },
 };
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a trace's reference"); }
-
 static bool ends_with(const char *name, const char *suffix)
 {
     size_t n = strlen(name), k = strlen(suffix);
@@ -86,11 +84,11 @@ static cbx_status gather(cbx_ctx *ctx, cbx_trace_link *l, const char *below, cbx
     size_t n = 0;
     cbx_status st;
 
-    if (!folder) return no_memory(err);
+    if (!folder) return cbx_fail_nomem(err, "a trace's reference");
     st = cbx_dir_list(ctx, *below ? folder : l->folder, NULL, &l->arena, &names, &n, err);
     if (st) return st;
     files = cbx_arena_calloc(&l->arena, l->nfiles + n + 1, sizeof *files);
-    if (!files) return no_memory(err);
+    if (!files) return cbx_fail_nomem(err, "a trace's reference");
     if (l->nfiles) memcpy(files, l->files, l->nfiles * sizeof *files);
     l->files = files;
     for (size_t i = 0; i < n; i++) {
@@ -99,7 +97,7 @@ static cbx_status gather(cbx_ctx *ctx, cbx_trace_link *l, const char *below, cbx
         if (kind == CBX_LEN(kinds)) continue;
         file->path = cbx_path_join(&l->arena, below, names[i]);
         folder = file->path ? cbx_path_join(&l->arena, l->folder, file->path) : NULL;
-        if (!folder) return no_memory(err);
+        if (!folder) return cbx_fail_nomem(err, "a trace's reference");
         st = look_at(ctx, folder, kind, file, err);
         if (st) return st;
         l->nfiles++;
@@ -114,12 +112,12 @@ static cbx_status find_session(cbx_ctx *ctx, cbx_trace_link *l, cbx_err *err)
     size_t n = 0;
     cbx_status st;
 
-    if (!profiles) return no_memory(err);
+    if (!profiles) return cbx_fail_nomem(err, "a trace's reference");
     if (!cbx_path_exists(profiles)) return CBX_OK;
     st = cbx_dir_list(ctx, profiles, NULL, &l->arena, &names, &n, err);
     if (st || !n) return st;
     l->session = cbx_path_join(&l->arena, "plugins/profile", names[n - 1]);
-    return l->session ? CBX_OK : no_memory(err);
+    return l->session ? CBX_OK : cbx_fail_nomem(err, "a trace's reference");
 }
 
 cbx_status cbx_trace_find(cbx_ctx *ctx, const char *folder, cbx_trace_link *out, cbx_err *err)
@@ -129,7 +127,7 @@ cbx_status cbx_trace_find(cbx_ctx *ctx, const char *folder, cbx_trace_link *out,
 
     cbx_arena_init(&l.arena, cbx_ctx_allocator(ctx));
     l.folder = cbx_arena_strdup(&l.arena, folder);
-    st = l.folder ? gather(ctx, &l, "", err) : no_memory(err);
+    st = l.folder ? gather(ctx, &l, "", err) : cbx_fail_nomem(err, "a trace's reference");
     if (!st) st = find_session(ctx, &l, err);
     if (!st && l.session) st = gather(ctx, &l, l.session, err);
     if (!st && !l.nfiles)
@@ -152,36 +150,23 @@ void cbx_trace_link_clear(cbx_trace_link *link)
 
 /* --- the reference --- */
 
-static cbx_json *file_json(const cbx_trace_file *f)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    if (o && cbx_json_set_string(o, "file", f->path) && cbx_json_set_string(o, "format", f->format) &&
-        cbx_json_set_int(o, "bytes", (int64_t)f->bytes) && cbx_json_set_string(o, "hash", f->hash))
-        return o;
-    cbx_json_unref(o);
-    return NULL;
-}
-
 cbx_json *cbx_trace_link_json(const cbx_trace_link *link, const char *run_id)
 {
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
-    bool fine = o && list && cbx_json_set_string(o, "trace_dir", link->folder) &&
-                (!run_id || cbx_json_set_string(o, "run_id", run_id)) &&
-                (!link->session || cbx_json_set_string(o, "session", link->session));
+    cbx_json *o = cbx_json_new_object(), *list;
 
-    for (size_t i = 0; fine && i < link->nfiles; i++) {
-        cbx_json *file = file_json(&link->files[i]);
-        fine = file && cbx_json_push(list, file);
+    cbx_json_set_string(o, "trace_dir", link->folder);
+    if (run_id) cbx_json_set_string(o, "run_id", run_id);
+    if (link->session) cbx_json_set_string(o, "session", link->session);
+    list = cbx_json_set_array(o, "files");
+    for (size_t i = 0; i < link->nfiles; i++) {
+        const cbx_trace_file *f = &link->files[i];
+        cbx_json *file = cbx_json_push_object(list);
+        cbx_json_set_string(file, "file", f->path);
+        cbx_json_set_string(file, "format", f->format);
+        cbx_json_set_int(file, "bytes", (int64_t)f->bytes);
+        cbx_json_set_string(file, "hash", f->hash);
     }
-    if (!fine) {
-        cbx_json_unref(list);
-        cbx_json_unref(o);
-        return NULL;
-    }
-    if (cbx_json_set(o, "files", list)) return o;
-    cbx_json_unref(o);
-    return NULL;
+    return cbx_json_finish(o);
 }
 
 static cbx_status check_file(cbx_ctx *ctx, cbx_arena *arena, const char *folder, const cbx_json *file, cbx_err *err)
@@ -192,7 +177,7 @@ static cbx_status check_file(cbx_ctx *ctx, cbx_arena *arena, const char *folder,
 
     if (!name || !hash) return cbx_fail(err, CBX_EFORMAT, "a file of the trace in '%s' has no name or no hash", folder);
     path = cbx_path_join(arena, folder, name);
-    if (!path) return no_memory(err);
+    if (!path) return cbx_fail_nomem(err, "a trace's reference");
     st = cbx_hash_file(ctx, path, now, err);
     if (st || strcmp(now, hash) == 0) return st;
     return cbx_fail(err, CBX_EFORMAT, "'%s' holds something else than when it was referred to", path);

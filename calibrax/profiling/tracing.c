@@ -36,7 +36,7 @@ cbx_status cbx_timeline_create(cbx_ctx *ctx, const char *process, cbx_timeline *
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_timeline *t = cbx_mem_zalloc(al, sizeof *t);
 
-    if (!t) return cbx_fail(err, CBX_ENOMEM, "out of memory for a trace");
+    if (!t) return cbx_fail_nomem(err, "a trace");
     t->al = *al;
     pthread_mutex_init(&t->lock, NULL);
     cbx_text_init(&t->events, al);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "calibrax/calibrax.h"
+#include "calibrax/tools.h"
 
 static inline void number_holds(double x, const char *text, int line)
 {

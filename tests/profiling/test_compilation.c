@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/ops.h"
 #include "calibrax/array/transform.h"
 #include "calibrax/profiling/compilation.h"

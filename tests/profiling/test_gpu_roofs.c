@@ -109,8 +109,8 @@ static void faults(void **state)
     CHECK_STATUS(cbx_gpu_roofs_measure(ctx, &o, &g, &err), CBX_EUNAVAILABLE, "no driver");
     o = options(false), o.cuda.device = 3;
     CHECK_STATUS(cbx_gpu_roofs_measure(ctx, &o, &g, &err), CBX_EINVAL, "no such device");
-    o = options(false), o.struct_size = 4;
-    CHECK_STATUS(cbx_gpu_roofs_measure(ctx, &o, &g, &err), CBX_EINVAL, "another version");
+    o = options(false), o.struct_size += 8;
+    CHECK_STATUS(cbx_gpu_roofs_measure(ctx, &o, &g, &err), CBX_EINVAL, "a later version");
     o = options(false);
     shim.spoil("cuLaunchKernel", 719, 9);
     CHECK_STATUS(cbx_gpu_roofs_measure(ctx, &o, &g, &err), CBX_EINTERNAL, "a kernel that fails");
