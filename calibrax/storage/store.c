@@ -358,18 +358,14 @@ done:
 static cbx_status no_baseline(cbx_store *s, const char *name, bool wanted, cbx_arena *arena, cbx_err *err)
 {
     const char *const *names = NULL, *near = NULL;
-    bool is_main = strcmp(name, CBX_BASELINE_MAIN) == 0;
     size_t n = 0;
 
     if (!cbx_store_baselines(s, arena, &names, &n, NULL)) near = cbx_nearest_word(name, names, n);
     if (near)
         return cbx_fail(err, CBX_ENOENT, "the store '%s' has no baseline '%s'; did you mean '%s'?", s->root, name,
                         near);
-    if (!wanted)
-        return cbx_fail(err, CBX_ENOENT, "the store '%s' has no baseline '%s': 'calibrax baseline --list' tells which",
-                        s->root, name);
-    return cbx_fail(err, CBX_ENOENT, "the store '%s' has no baseline '%s': set one with 'calibrax baseline%s%s'",
-                    s->root, name, is_main ? "" : " --name ", is_main ? "" : name);
+    return cbx_fail(err, CBX_ENOENT, "the store '%s' has no baseline '%s'%s", s->root, name,
+                    wanted ? ": set it with 'calibrax baseline'" : "");
 }
 
 cbx_status cbx_store_baseline_get(cbx_store *s, const char *name, cbx_run **out, cbx_err *err)

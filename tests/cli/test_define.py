@@ -122,7 +122,7 @@ def commands(p):
     has(p.run("list", "--define", "dedup.json", expect=0).stdout, "dedup: each number once")
     one = rows(p, "--define", "dedup.json", "--quick", "--baselines", "sort", status=(0,), how=COMMANDS)
     equal([(r["baseline"], r["status"]) for r in one], [("sort", "ok"), ("uniq", "skipped")], "one point, one command, and what was left out")
-    equal((one[1]["failure_detail"]["message"], one[1]["failure_detail"]["remedy"]), ("left out by --baselines", "name it in --baselines"), "why")
+    equal((one[1]["failure_detail"]["message"], one[1]["failure_detail"]["remedy"]), ("not chosen", "choose it too"), "why")
     one = rows(p, "--define", "dedup.json", "--quick", "--skip-baselines", "uniq", status=(0,), how=COMMANDS)
     equal([(r["baseline"], r["status"]) for r in one], [("sort", "ok"), ("uniq", "skipped")], "the other way round")
     equal(sorted(os.listdir(p.path)), ["dedup.json", "results", "site"], "nothing is left behind")

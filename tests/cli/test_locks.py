@@ -112,7 +112,7 @@ def waiting_has_an_end(p):
     until(started(p, "first"), "the first one measures")
     for args in (["--point", TINY, "--baselines", "stream", *QUICK], ["exec", "true"]):
         done = p.run(*args, "--lock-wait", "0.2", env=folder(p), expect=2)
-        has(done.stderr.splitlines()[-1], "raise --lock-wait", "the remedy")
+        has(done.stderr.splitlines()[-1], "or wait longer for locks", "the remedy")
         has(done.stderr.splitlines()[-1], "is still held by process ", "and who is to be ended")
     finish(p, ("first", first))
     one_sentence(p.run("exec", "true", "--lock-wait", "-1", expect=2), "--lock-wait")

@@ -260,8 +260,8 @@ def left_out_in_one_line(p):
     rows = p.rows()
     out = [r for r in rows if r["status"] == "skipped" and r["failure_detail"]["reason"] == "skipped_by_config"]
     check(len(out) > 2, "rows stay in the file")
-    equal({r["failure_detail"]["remedy"] for r in out}, {"name it in --baselines"}, "the remedy that applies")
-    line = f"{len(out)} baselines left out by --baselines"
+    equal({r["failure_detail"]["remedy"] for r in out}, {"choose it too"}, "the remedy that applies")
+    line = f"{len(out)} baselines not chosen"
     equal(done.stdout.count(line), 2, f"once in the table and once in the sentence: {done.stdout}")
     check("skipped_by_config" not in done.stdout, "no list of names")
     with open(p.file("results/semiring_matmul.md"), encoding="utf-8") as f:

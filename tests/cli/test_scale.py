@@ -78,7 +78,7 @@ def many_scenarios(p):
 def a_table_that_nobody_can_read(p):
     make_store(p, FEW, "points")
     args = ["export", "--format", "csv", "--data", f"points{FEW}", "--out", "table"]
-    one_sentence(p.run(*args, program=CALIBRAX, expect=2), "choose metrics with --metrics", "calibrax")
+    one_sentence(p.run(*args, program=CALIBRAX, expect=2), "choose fewer metrics", "calibrax")
     check(peak_mb(p, *args, expect=2) < 64, "no table is made")
     has(p.run(*args, "--metrics", "metric000007", program=CALIBRAX, expect=0).stdout, "table/run-run2")
 

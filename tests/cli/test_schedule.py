@@ -15,7 +15,7 @@ def native(p, *more, **kw):
 
 def bad_input(p):
     cases = [
-        (["--gpus", "0"], {}, "--gpus goes with a platform that has devices"),
+        (["--gpus", "0"], {}, "GPUs are given, but no platform that has devices"),
         (["--platforms", "fake", "--gpus", "2"], FAKE, "--gpus 2: there is no device 2 for platform 'fake', only 0, 1"),
         (["--platforms", "fake", "--gpus", "0,0"], FAKE, "device 0 is named twice"),
         (["--platforms", "fake", "--gpus", "x"], FAKE, "'x' is no device number"),

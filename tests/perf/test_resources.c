@@ -86,7 +86,7 @@ static void found(void **state)
     (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     CHECK_STATUS(cbx__resources_find(ctx, &wish, &r, &err), CBX_EINVAL, "devices for the CPU");
-    CHECK(strstr(err.message, "--gpus goes with"), err.message);
+    CHECK(strstr(err.message, "GPUs are given"), err.message);
     setenv("NPERF_FAKE_DEVICES", "2", 1);
     wish.platforms = fake;
     CHECK_OK(cbx__resources_find(ctx, &wish, &r, &err), &err, "one of two");

@@ -221,12 +221,12 @@ static cbx_exec_command selection(point_run *p, const cbx_baseline_ops *b)
 
     if (o->nallow && !named) {
         c.left_out = CBX_FAILURE_SKIPPED_BY_CONFIG;
-        c.why = "left out by --baselines";
-        c.remedy = "name it in --baselines";
+        c.why = "not chosen";
+        c.remedy = "choose it too";
     } else if (has(o->deny, o->ndeny, b->name)) {
         c.left_out = CBX_FAILURE_SKIPPED_BY_CONFIG;
-        c.why = "left out by --skip-baselines";
-        c.remedy = "take it out of --skip-baselines";
+        c.why = "skipped on request";
+        c.remedy = "do not skip it";
     } else if (o->skip_slow && b->slow_reason && !named) {
         c.left_out = CBX_FAILURE_SLOW_SKIPPED;
         c.why = cbx_arena_printf(&p->arena, "declared slow: %s", b->slow_reason);

@@ -15,10 +15,9 @@ CBX_BEGIN_DECLS
 /* cause, word on the wire, row status, reason in failure_detail, remedy for people ("" if there is none) */
 #define CBX_FAILURE_MAP(X)                                                                                             \
     X(NONE, "none", "ok", "", "")                                                                                      \
-    X(SKIPPED_BY_CONFIG, "skipped_by_config", "skipped", "skipped_by_config",                                          \
-      "take it out of --skip-baselines, or add it to --baselines")                                                     \
-    X(SLOW_SKIPPED, "slow_skipped", "skipped", "slow_skipped", "leave out --skip-slow, or name it in --baselines")     \
-    X(BUDGET_SPENT, "budget_spent", "skipped", "budget_spent", "raise --budget, or go on with --resume")               \
+    X(SKIPPED_BY_CONFIG, "skipped_by_config", "skipped", "skipped_by_config", "choose it too, or do not skip it")      \
+    X(SLOW_SKIPPED, "slow_skipped", "skipped", "slow_skipped", "measure slow baselines too, or choose it by name")     \
+    X(BUDGET_SPENT, "budget_spent", "skipped", "budget_spent", "raise the budget, or resume the run")                  \
     X(POINT_UNSUPPORTED, "point_unsupported", "skipped", "point_unsupported", "")                                      \
     X(BACKEND_UNAVAILABLE, "backend_unavailable", "skipped", "backend_unavailable",                                    \
       "run on a machine with that device")                                                                             \
@@ -31,8 +30,8 @@ CBX_BEGIN_DECLS
     X(COMPILE_ERROR, "compile_error", "compile_error", "compile_error", "")                                            \
     X(RUN_ERROR, "run_error", "run_error", "exception_in_run", "")                                                     \
     X(OUT_OF_MEMORY, "out_of_memory", "oom", "allocation_failed", "choose a smaller point, or free memory")            \
-    X(MEMORY_LIMIT, "memory_limit", "oom", "memory_limit", "raise --memory-limit, or choose a smaller point")          \
-    X(TIMEOUT, "timeout", "timeout", "message_timeout", "raise --worker-timeout")                                      \
+    X(MEMORY_LIMIT, "memory_limit", "oom", "memory_limit", "raise the memory limit, or choose a smaller point")        \
+    X(TIMEOUT, "timeout", "timeout", "message_timeout", "raise the time limit of a worker")                            \
     X(CRASHED, "crashed", "crashed", "worker_killed", "")                                                              \
     X(EXITED, "exited", "no_answer", "worker_exited", "")                                                              \
     X(PROTOCOL, "protocol", "protocol_error", "bad_message", "")                                                       \
@@ -46,7 +45,7 @@ CBX_BEGIN_DECLS
     X(PINNING, "pinning", "refused", "left_its_cores", "")                                                             \
     X(POLICY, "policy", "refused", "policy_not_kept", "")                                                              \
     X(ORACLE_FAILED, "oracle_failed", "fidelity_inconclusive", "oracle_failed", "")                                    \
-    X(INTERRUPTED, "interrupted", "interrupted", "interrupted", "run again with --resume")                             \
+    X(INTERRUPTED, "interrupted", "interrupted", "interrupted", "resume the run")                                      \
     X(MACHINE, "machine", "env_failed", "machine_error", "")
 
 typedef enum cbx_failure {

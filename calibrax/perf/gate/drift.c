@@ -384,7 +384,7 @@ static cbx_status check_manifest(const cbx_json *kept, const char *what, cbx_jso
     if (!st && strcmp(schema, "nperf-drift") != 0)
         st = cbx_fail(err, CBX_EFORMAT, "'%s' is no manifest of nperf drift: its schema is '%s'", what, schema);
     if (!st && cbx_json_get_int(kept, "version", 0) != 1)
-        st = cbx_fail(err, CBX_EVERSION, "'%s' is a manifest of another version; make it anew with --update", what);
+        st = cbx_fail(err, CBX_EVERSION, "'%s' is a manifest of another version; update it", what);
     return st ? st : cbx_json_need_object(kept, "cases", what, cases, err);
 }
 

@@ -88,8 +88,8 @@ static cbx_status take_case(cbx_arena *arena, const cbx_rows *rows, const cbx__f
         return cbx_fail(err, CBX_ENOENT, "no row is of the case '%s'%s%s", w->case_name,
                         rows->count ? "; the first one is of " : "", rows->count ? rows->rows[0].case_name : "");
     if (fast == of_case)
-        return cbx_fail(err, CBX_EUNSUPPORTED, "all rows of '%s' are of fast runs (--skip-slow): measure without it",
-                        w->case_name);
+        return cbx_fail(err, CBX_EUNSUPPORTED,
+                        "all rows of '%s' are of runs that skip slow baselines: measure those too", w->case_name);
     if (!out->n) return cbx_fail(err, CBX_ENOENT, "no row of '%s' is of the machine '%s'", w->case_name, w->machine);
     qsort(out->rows, out->n, sizeof *out->rows, by_run);
     out->machine = machine_of(out->rows[out->n - 1]);

@@ -117,13 +117,13 @@ bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_
 
 /* Baselines of the items [first, first + count) that the user left out, one element for each way to do so. */
 typedef struct cbx__report_left_out {
-    const char *how, *remedy; /* "left out by --baselines"; "" if unknown */
+    const char *how, *remedy; /* "not chosen"; "" if unknown */
     size_t baselines;         /* different ones */
 } cbx__report_left_out;
 
 const cbx__report_left_out *cbx__report_left_outs(cbx_arena *arena, const cbx__report_view *v, size_t first,
                                                   size_t items, size_t *count);
-/* "8 baselines left out by --baselines" */
+/* "8 baselines not chosen" */
 void cbx__report_put_left_out(cbx_text *out, const cbx__report_left_out *l);
 
 #endif

@@ -293,7 +293,7 @@ bool cbx__lock_wait_step(cbx__lock_wait *w, const char *dir, const char *busy, c
     if ((double)(now - w->since) >= 1e9 * w->most_s) {
         r = rival_of(dir, busy);
         snprintf(why, CBX_ERR_MESSAGE_SIZE,
-                 "%s: '%s' is still %s by %s after %g s; wait for it, end it, or raise --lock-wait", w->who, busy,
+                 "%s: '%s' is still %s by %s after %g s; wait for it, end it, or wait longer for locks", w->who, busy,
                  r.waits ? "waited for" : "held", r.who, w->most_s);
         return false;
     }

@@ -24,7 +24,7 @@ cbx_status cbx__resources_find(cbx_ctx *ctx, const cbx__resources_wish *wish, cb
         if (st) return st;
     }
     if (wish->ngpus && !any)
-        return cbx_fail(err, CBX_EINVAL, "--gpus goes with a platform that has devices: add --platforms cuda12");
+        return cbx_fail(err, CBX_EINVAL, "GPUs are given, but no platform that has devices: add the platform cuda12");
     return CBX_OK;
 }
 

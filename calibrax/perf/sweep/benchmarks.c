@@ -62,8 +62,7 @@ static cbx_status choose(cbx__session *s, const char *const *all, size_t n, cons
         if (k < n) continue;
         nearest = cbx_nearest_word(o->names[i], all, n);
         return nearest ? cbx_fail(err, CBX_ENOENT, "no benchmark '%s': did you mean '%s'?", o->names[i], nearest)
-                       : cbx_fail(err, CBX_ENOENT, "no benchmark '%s' among the %zu that there are: --list names them",
-                                  o->names[i], n);
+                       : cbx_fail(err, CBX_ENOENT, "no benchmark '%s' among the %zu that there are", o->names[i], n);
     }
     *names = o->nnames ? o->names : all;
     *count = o->nnames ? o->nnames : n;

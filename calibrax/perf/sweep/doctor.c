@@ -9,6 +9,7 @@
 
 #include "calibrax/array/doctor.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/settings.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/perf/launch/memory_group.h"
 #include "calibrax/perf/launch/sandbox.h"

@@ -122,8 +122,8 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
         snprintf(text, sizeof(text), "declared slow: %s", b->slow_reason);
         explain(a, f, text);
     } else if (f != CBX_FAILURE_NONE) {
-        explain(a, f, not_allowed(opts, b) ? "left out by --baselines" : "left out by --skip-baselines");
-        a->remedy = not_allowed(opts, b) ? "name it in --baselines" : "take it out of --skip-baselines";
+        explain(a, f, not_allowed(opts, b) ? "not chosen" : "skipped on request");
+        a->remedy = not_allowed(opts, b) ? "choose it too" : "do not skip it";
     } else if (cbx__platform_refuses(a->platform, b->provider)) {
         snprintf(text, sizeof(text), "provider '%s' %s", b->provider, cbx__platform_refuses(a->platform, b->provider));
         explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);

@@ -175,14 +175,14 @@ static cbx_status check_outputs(cbx__sweep *w, cbx_err *err)
     cbx_err why = CBX_ERR_INIT;
     cbx_status st = o->out_path ? cbx_file_check_writable(w->ctx, o->out_path, &why) : CBX_OK;
 
-    if (st) return cbx_fail(err, st, "%s; choose another --out", why.message);
+    if (st) return cbx_fail(err, st, "%s; choose another folder for results", why.message);
     if (!o->store_root) return CBX_OK;
     cbx_arena_init(&scratch, cbx_ctx_allocator(w->ctx));
     probe = cbx_path_join(&scratch, cbx_path_join(&scratch, o->store_root, o->case_ops->name), "writable");
     st = probe ? cbx_file_check_writable(w->ctx, probe, &why)
                : cbx_fail(&why, CBX_ENOMEM, "out of memory for the store's path");
     cbx_arena_clear(&scratch);
-    return st ? cbx_fail(err, st, "%s; choose another --store", why.message) : CBX_OK;
+    return st ? cbx_fail(err, st, "%s; choose another store", why.message) : CBX_OK;
 }
 
 /* True if earlier rows leave nothing to measure of a point. */

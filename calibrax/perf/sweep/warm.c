@@ -20,9 +20,10 @@ static size_t launches_of(const cbx__session *s, const cbx__point *p, const char
 {
     int asked = s->opts->warm_compiles;
 
-    *why = asked == 0       ? "left out by --warm-compiles 0"
-           : s->opts->quick ? "not measured by --quick"
-                            : "measured at the representative point; --warm-compiles N measures it at every point";
+    *why = asked == 0 ? "left out on request"
+           : s->opts->quick
+               ? "not measured by a quick run"
+               : "measured at the representative point; ask for warm compiles to measure it at every point";
     if (asked >= 0) return (size_t)asked;
     return s->opts->quick || !p->representative ? 0 : WARM_LAUNCHES;
 }
