@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "calibrax/calibrax.h"
+#include "calibrax/tools.h"
 
 enum {
     CX_MAX_ARGS = 24,

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Compiles every public header, and every one of the tools tier, alone, as C17 and as C++17, with -Wall -Wextra -pedantic -Werror.
 
-With --write it renews calibrax/calibrax.h, the header that includes all. With --selftest a header that lacks an include, and one that is not valid C++, must be refused.
+An installed header may include installed headers only, and there are at most MOST_INSTALLED of them.
+With --write it renews calibrax/calibrax.h and calibrax/tools.h, the headers that include all of a tier. 
+With --selftest a header that lacks an include, one that is not valid C++, and one that includes what is not installed must be refused.
 """
 import subprocess
 import sys
@@ -9,9 +11,11 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from check_layers import ROOT, listed_headers, public_headers, read_rows  # noqa: E402
+from check_layers import INCLUDE, ROOT, listed_headers, read_rows  # noqa: E402
 
 FLAGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
+MOST_INSTALLED = 55
+BENCH = "calibrax/bench.h"  # installed, and included by whoever wants its macro
 COMPILERS = {"C": (["gcc", "-std=c17"], ".c"), "C++": (["g++", "-std=c++17"], ".cc")}
 
 
@@ -31,29 +35,42 @@ def selftest(work: Path) -> int:
     for name, text in planted.items():
         (work / name).write_text(text)
     blind = [name for name in planted if not refusals(name, work, work)]
+    blind += ["include of a header that is not installed"] if len(include_faults({"a.h": '#include "a.h"\n#include "b.h"\n'})) != 1 else []
     print("\n".join(f"the check is blind to {name}" for name in blind))
     return 1 if blind else 0
 
 
-def write_umbrella(public: list[str], rows: dict[str, int]) -> None:
-    modules = sorted({header.split("/")[1] for header in public}, key=lambda module: (rows[module], module))
-    groups = ["".join(f'#include "{h}"\n' for h in public if h.startswith(f"calibrax/{module}/")) for module in modules]
-    (ROOT / "calibrax/calibrax.h").write_text(
-        "/**\n * Calibrax for C: everything public.  Include single headers where compile time matters.\n */\n"
-        "#ifndef CALIBRAX_CALIBRAX_H\n#define CALIBRAX_CALIBRAX_H\n\n" + "\n".join(groups) + "\n#endif\n")
+def umbrella(name: str, words: str, headers: list[str], rows: dict[str, int]) -> str:
+    modules = sorted({header.split("/")[1] for header in headers}, key=lambda module: (rows[module], module))
+    groups = ["".join(f'#include "{h}"\n' for h in headers if h.startswith(f"calibrax/{module}/")) for module in modules]
+    guard = f"CALIBRAX_{name.upper()}_H"
+    return f"/**\n * {words}\n */\n#ifndef {guard}\n#define {guard}\n\n" + "\n".join(groups) + "\n#endif\n"
+
+
+def include_faults(installed: dict[str, str]) -> list[str]:
+    """Installed headers, with their texts, that include one that is not installed."""
+    lines = [(header, m.group(1)) for header, text in sorted(installed.items()) for line in text.splitlines() if (m := INCLUDE.match(line))]
+    return [f'{header} includes "{target}", which is not installed' for header, target in lines if target not in installed]
 
 
 def main() -> int:
+    public, tools = (sorted(listed_headers(ROOT, tier)) for tier in ("public_headers", "tool_headers"))
+    rows = read_rows((ROOT / "scripts/layers.txt").read_text())
+    umbrellas = {"calibrax.h": umbrella("calibrax", "Calibrax for C: the whole API.  Include single headers where compile time matters.", public, rows),
+                 "tools.h": umbrella("tools", "The tools tier: what our programs use besides calibrax.h.  Not installed.", tools, rows)}
     if "--write" in sys.argv:
-        write_umbrella(sorted(public_headers(ROOT)), read_rows((ROOT / "scripts/layers.txt").read_text()))
+        for name, text in umbrellas.items():
+            (ROOT / "calibrax" / name).write_text(text)
     with tempfile.TemporaryDirectory() as work:
         if "--selftest" in sys.argv:
             return selftest(Path(work))
-        public = sorted(public_headers(ROOT))
-        tools = sorted(listed_headers(ROOT, "tool_headers"))
-        wrong = [w for header in [*public, *tools, "calibrax/calibrax.h"] for w in refusals(header, ROOT, Path(work))]
-    everything = (ROOT / "calibrax/calibrax.h").read_text()
-    wrong += [f'calibrax/calibrax.h does not include "{header}"' for header in public if f'"{header}"' not in everything]
+        everything = [*public, *tools, BENCH, *(f"calibrax/{name}" for name in umbrellas)]
+        wrong = [w for header in everything for w in refusals(header, ROOT, Path(work))]
+    wrong += [f"calibrax/{name} is old: scripts/check_headers.py --write" for name, text in umbrellas.items()
+              if (ROOT / "calibrax" / name).read_text() != text]
+    wrong += include_faults({h: (ROOT / h).read_text() for h in [*public, BENCH]})
+    if len(public) + 2 > MOST_INSTALLED:
+        wrong.append(f"{len(public) + 2} headers are installed, with calibrax.h and bench.h: at most {MOST_INSTALLED} (calibrax/meson.build)")
     print("\n".join(wrong))
     return 1 if wrong else 0
 

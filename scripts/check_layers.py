@@ -33,15 +33,9 @@ def public_headers(root: Path) -> set[str]:
 
 
 def listed_headers(root: Path, tier: str) -> set[str]:
-    """Headers that a build file adds to a list: `TIER +=` behind a `foreach name : [...]`, or with the paths themselves."""
-    found = set()
-    for build in root.glob("calibrax/**/meson.build"):
-        text = build.read_text()
-        for names, prefix in re.findall(r"foreach name : \[([^\]]*)\]\s*" + tier + r" \+= '([^']*)' \+ name", text):
-            found |= {f"{prefix}{name}.h" for name in re.findall(r"'([^']+)'", names)}
-        for plain in re.findall(tier + r" \+= (?:files\()?(\[[^\]]*\]|'[^']*'(?! \+))", text):
-            found |= set(re.findall(r"'([^']+\.h)'", plain))
-    return found
+    """Headers of a list `TIER = [...]` in calibrax/meson.build."""
+    listed = re.search(tier + r" = \[([^\]]*)\]", (root / "calibrax/meson.build").read_text())
+    return set(re.findall(r"'([^']+\.h)'", listed.group(1)))
 
 
 def wrong_includes(path: str, lines: list[str], rows: dict[str, int], public: set[str]) -> list[str]:

@@ -18,8 +18,7 @@
 #ifndef CALIBRAX_ARRAY_ELL_H
 #define CALIBRAX_ARRAY_ELL_H
 
-#include "calibrax/array/kernels/ell.h"
-#include "calibrax/array/ops.h"
+#include "calibrax/array/semiring.h"
 
 CBX_BEGIN_DECLS
 
@@ -60,8 +59,6 @@ CBX_API size_t cbx_ell_rows(const cbx_ell *g);
 CBX_API size_t cbx_ell_cols(const cbx_ell *g);
 CBX_API size_t cbx_ell_width(const cbx_ell *g);
 CBX_API size_t cbx_ell_edges(const cbx_ell *g);
-/** The product of this graph, or of its transpose, without operands, for cbx_ell_product_run; pointers live as long as g. */
-CBX_API void cbx_ell_view(const cbx_ell *g, bool transposed, cbx_ell_product *out);
 
 /** Values (entries) of a graph made by cbx_ell_from_csr or _coo, in their order there, as (rows, width); 0 where there is no edge. */
 CBX_API cbx_array *cbx_ell_pack(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *entries);

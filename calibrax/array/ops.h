@@ -12,7 +12,7 @@
 #ifndef CALIBRAX_ARRAY_OPS_H
 #define CALIBRAX_ARRAY_OPS_H
 
-#include "calibrax/array/backend.h"
+#include "calibrax/array/fn.h"
 #include "calibrax/array/promote.h"
 #include "calibrax/array/scope.h"
 

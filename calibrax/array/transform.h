@@ -15,7 +15,7 @@
 
 #include <limits.h>
 
-#include "calibrax/array/backend.h"
+#include "calibrax/array/fn.h"
 #include "calibrax/array/scope.h"
 
 CBX_BEGIN_DECLS

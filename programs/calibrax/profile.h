@@ -4,6 +4,7 @@
 #ifndef CALIBRAX_PROGRAMS_PROFILE_H
 #define CALIBRAX_PROGRAMS_PROFILE_H
 
+#include "calibrax/array/trace/cost.h"
 #include "calibrax/core/metric.h"
 #include "calibrax/core/run.h"
 #include "calibrax/profiling/carbon.h"

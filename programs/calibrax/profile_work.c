@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/ops.h"
 #include "calibrax/array/promote.h"
 #include "calibrax/array/transform.h"

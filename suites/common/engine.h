@@ -7,6 +7,7 @@
 #ifndef SUITES_COMMON_ENGINE_H
 #define SUITES_COMMON_ENGINE_H
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/ops.h"
 #include "calibrax/perf/case/case.h"
 

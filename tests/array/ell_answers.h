@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "calibrax/array/ell.h"
+#include "calibrax/array/kernels/semiring.h"
 
 enum { ELL_ROWS = 7, ELL_COLS = 6, ELL_ENTRIES = 15, ELL_D = 5 };
 static const int32_t ell_row[] = { 6, 2, 6, 5, 5, 0, 1, 4, 5, 4, 0, 4, 4, 6, 2 };

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "calibrax/calibrax.h"
+#include "calibrax/tools.h"
 
 /** Fails the test unless x is described by text: dtype, shape and elements in row-major order, "int64 (3,) [0, 1, 3]". */
 void manual_holds(cbx_ctx *c, const cbx_array *x, const char *text, int line);

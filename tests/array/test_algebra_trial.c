@@ -12,6 +12,7 @@
 
 #include "calibrax/array/cuda/cuda.h"
 #include "calibrax/array/ell.h"
+#include "calibrax/array/kernels/ell.h"
 #include "calibrax/array/semiring.h"
 #include "calibrax/base/rng.h"
 

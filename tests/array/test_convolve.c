@@ -10,6 +10,7 @@
 #include <omp.h>
 #endif
 
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/semiring.h"
 #include "calibrax/base/rng.h"
 #include "fail_alloc.h"

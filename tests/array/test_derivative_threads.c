@@ -13,6 +13,7 @@
 
 #include "calibrax/array/ell.h"
 #include "calibrax/array/kernels/ell_isa.h"
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/random.h"
 #include "calibrax/array/semiring.h"
 #include "calibrax/base/rng.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/info.h"
 #include "calibrax/array/linalg.h"
 #include "calibrax/array/ops.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "calibrax/array/ell.h"
+#include "calibrax/array/kernels/ell.h"
 #include "calibrax/array/random.h"
 #include "calibrax/base/rng.h"
 #include "ell_answers.h"

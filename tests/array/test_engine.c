@@ -3,6 +3,7 @@
 
 #include "check.h"
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/ops.h"
 #include "calibrax/base/pool.h"
 #include "fail_alloc.h"

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "calibrax/array/ell.h"
+#include "calibrax/array/kernels/ell.h"
 #include "calibrax/array/semiring.h"
 
 /* What every row works on: 3-by-3 arrays, a graph of 3 rows with 2 places each, memory of its own. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/random.h"
 #include "calibrax/base/pool.h"
 #include "fail_alloc.h"

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/random.h"
 #include "calibrax/array/semiring.h"
 #include "cases.h"

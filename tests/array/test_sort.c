@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/kernels/search.h"
 #define ISA_NAME plain
 #define ISA_FILE "calibrax/array/kernels/isa/plain.h"

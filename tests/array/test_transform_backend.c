@@ -4,6 +4,8 @@
  */
 #include "transform_support.h"
 
+#include "calibrax/array/backend.h"
+
 /* ---- abstract operands ---- */
 
 FN(any_captured)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/ops.h"
 #include "calibrax/array/sets.h"
 #include "fuzz.h"

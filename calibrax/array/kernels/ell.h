@@ -15,6 +15,8 @@
 
 CBX_BEGIN_DECLS
 
+struct cbx_ell;
+
 /**
  * One product.  Open struct; start from CBX_ELL_PRODUCT_INIT, then set what differs.  Edges are numbered: with start == NULL edge
  * i*width + q is place q of row i, for q < degree[i]; else row i has the edges start[i] .. start[i+1]-1.
@@ -44,6 +46,9 @@ typedef struct cbx_ell_product {
     {                                                                                                                  \
         .struct_size = sizeof(cbx_ell_product), .isa = CBX_ISA_COUNT, .dtype = CBX_F32, .threads = 1                   \
     }
+
+/** The product of a graph (calibrax/array/ell.h), or of its transpose, without operands; pointers live as long as g. */
+CBX_API void cbx_ell_view(const struct cbx_ell *g, bool transposed, cbx_ell_product *out);
 
 /**
  * The product.  A row without places gets the algebra's empty value.

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calibrax/array/dtype.h"
+#include "calibrax/array/semiring.h"
 #include "calibrax/base/cpu.h"
 
 CBX_BEGIN_DECLS
@@ -25,57 +25,8 @@ typedef enum cbx_algebra {
     CBX_ALGEBRA_USER = CBX_ALGEBRA_COUNT /* given by functions: cbx_semiring_define */
 } cbx_algebra;
 
-/**
- * An algebra given by functions on runs of n neighbouring columns.  They are called from several threads at a time and see
- * elements in the order kk = 0, 1, ..., k-1; a state lies on its own size, at most 16 bytes are aligned.
- */
-typedef struct cbx_semiring_functions {
-    cbx_dtype dtype;    /* of A, B and C */
-    size_t state_bytes; /* of one running fold: the size of an element, or more */
-    void *user;
-    /** n folds over nothing. */
-    void (*start)(void *user, size_t n, void *state);
-    /** state[j] = update(state[j], combine(*a, b[j])) */
-    void (*step)(void *user, size_t n, const void *a, const void *b, void *state);
-    /** c[j] = finalize(state[j]) */
-    void (*finish)(void *user, size_t n, const void *state, void *c);
-    /** state[j] = update(state[j], t[j]), of terms that others made: messages along edges (calibrax/array/ell.h).  NULL: folds none. */
-    void (*update)(void *user, size_t n, const void *t, void *state);
-} cbx_semiring_functions;
-
-/**
- * One algebra.  `identity` starts the fold and is the answer for k = 0 (after finalize); `annihilator` is the value that masks a
- * term, which euclidean has none of: its identity 0 does not mask, it adds b^2.
- */
-typedef struct cbx_semiring {
-    cbx_algebra id;
-    const char *name;     /* "tropical_max_plus" */
-    const char *combine;  /* "a + b" */
-    const char *update;   /* "max(acc, t)" */
-    const char *finalize; /* "" if none */
-    double identity, empty;
-    bool has_annihilator;
-    double annihilator;
-    /* what C[i,j] is when a term t = combine(A[i,kk], B[kk,j]) is special; NaN terms come from NaN operands and from inf - inf, 0*inf */
-    const char *nan_rule, *plus_inf_rule, *minus_inf_rule;
-    bool
-        is_exact; /* the right answer in the dtype is unique: every right implementation agrees bit for bit (up to the sign of 0) */
-    const cbx_semiring_functions *functions; /* of CBX_ALGEBRA_USER; NULL of the others */
-} cbx_semiring;
-
 /** Descriptor of an algebra; NULL for a number outside the list. */
 CBX_API const cbx_semiring *cbx_semiring_get(cbx_algebra id);
-/** Descriptor by exact name: real, log, tropical_max_plus, tropical_min_plus, euclidean, boolean; NULL for any other. */
-CBX_API const cbx_semiring *cbx_semiring_find(const char *name);
-/** boolean takes bool only, the others float32 and float64; one given by functions the dtype that it says. */
-CBX_API bool cbx_semiring_takes(const cbx_semiring *s, cbx_dtype dtype);
-/**
- * Fills *out with an algebra given by functions; name and f are kept by reference and must outlive it.
- * @return CBX_OK; CBX_EINVAL (a function missing, a state smaller than an element or beyond 256 bytes); CBX_EDTYPE (no dtype)
- */
-CBX_API cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f, cbx_semiring *out,
-                                       cbx_err *err);
-
 /** One product.  Open struct; start from CBX_MATMUL_INIT, then set what differs. */
 typedef struct cbx_matmul {
     uint32_t struct_size;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/vmath.h"
 #include "suites/common/rounding.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"

@@ -8,6 +8,7 @@
 #include "check.h"
 
 #include "calibrax/array/ell_internal.h"
+#include "calibrax/array/kernels/ell.h"
 #include "tests/array/cases.h"
 
 static cbx_cuda *device;

@@ -5,6 +5,7 @@
 #define TESTS_ARRAY_CUDA_PROBLEM_H
 
 #include "calibrax/array/cuda/cuda.h"
+#include "calibrax/array/kernels/ell.h"
 #include "calibrax/base/rng.h"
 
 /* How operands lie. */

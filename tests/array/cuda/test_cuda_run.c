@@ -9,6 +9,7 @@
 #include "check.h"
 
 #include "calibrax/array/cuda/probe.h"
+#include "calibrax/array/kernels/semiring.h"
 
 #include "cases.h"
 #include "foreign.h"

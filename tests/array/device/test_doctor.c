@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "calibrax/array/doctor.h"
+#include "calibrax/base/settings.h"
 #include "fail_alloc.h"
 
 static const cbx_doctor_item *item(const cbx_doctor_report *r, const char *group, const char *name)
