@@ -48,6 +48,71 @@ double cbx__axis_place(const cbx__axis *a, double v)
     return a->from + (a->to - a->from) * ((u - a->low) / (a->high - a->low));
 }
 
+/* --- units --- */
+
+/* "10^-4": the fonts of PDF and PNG have no raised minus. */
+static size_t put_power(char *buf, size_t size, int exponent) { return (size_t)snprintf(buf, size, "10^%d", exponent); }
+
+/* Units whose prefixes people read, with what they are of the one without a prefix. */
+static const struct {
+    const char *name, *base;
+    int exponent;
+} units[] = { { "s", "s", 0 },   { "ms", "s", -3 },         { "us", "s", -6 },   { "\xC2\xB5s", "s", -6 },
+              { "ns", "s", -9 }, { "flop/s", "flop/s", 0 }, { "B/s", "B/s", 0 }, { "Hz", "Hz", 0 } };
+static const char *const prefixes[] = { "p", "n", "\xC2\xB5", "m", "", "k", "M", "G", "T", "P" }; /* 10^-12 ... */
+
+/* Of a label that is a unit or ends with one in brackets; CBX_LEN(units): none. */
+static size_t unit_of(const char *label, size_t *at)
+{
+    size_t len = label ? strlen(label) : 0, i = 0;
+    const char *open = label ? strrchr(label, '[') : NULL, *name = open && label[len - 1] == ']' ? open + 1 : label;
+    size_t n = name == label ? len : len - 1 - (size_t)(name - label);
+
+    *at = name ? (size_t)(name - label) : 0;
+    while (i < CBX_LEN(units) && !(n && strlen(units[i].name) == n && !strncmp(units[i].name, name, n))) i++;
+    return i;
+}
+
+void cbx__axis_unit(cbx__axis *a, const char *label)
+{
+    size_t at;
+    a->unit = a->scale != CBX_PLOT_CATEGORIES ? unit_of(label, &at) : CBX_LEN(units);
+    a->has_unit = a->unit < CBX_LEN(units);
+}
+
+/* The exponent, a multiple of 3, under which a number of the axis' unit is read: seconds have no kilo. */
+static int read_exponent(const cbx__axis *a, int exponent)
+{
+    int of_base = exponent + units[a->unit].exponent, three = 3 * (int)floor(of_base / 3.0);
+
+    three = three < -12 ? -12 : three > 15 ? 15 : three;
+    if (!strcmp(units[a->unit].base, "s") && three > 0) three = 0;
+    return three - units[a->unit].exponent;
+}
+
+static const char *prefix_of(const cbx__axis *a, int exponent)
+{
+    return prefixes[(exponent + units[a->unit].exponent) / 3 + 4];
+}
+
+const char *cbx__axis_title(const cbx__axis *a, const char *label, cbx_arena *arena)
+{
+    char factor[CBX_FORMAT_SIZE] = "";
+    size_t at;
+
+    if (!label) label = "";
+    if (!a->has_unit || a->scale == CBX_PLOT_LOG) {
+        if (a->exponent) {
+            strcpy(factor, " \xC3\x97 ");
+            put_power(factor + strlen(factor), sizeof factor - strlen(factor), a->exponent);
+        }
+        return cbx_arena_printf(arena, "%s%s", label, factor);
+    }
+    unit_of(label, &at);
+    return cbx_arena_printf(arena, "%.*s%s%s%s", (int)at, label, prefix_of(a, a->exponent), units[a->unit].base,
+                            at ? "]" : "");
+}
+
 /* --- ticks --- */
 
 static void add_tick(cbx__axis *a, double v)
@@ -74,7 +139,10 @@ static void linear_ticks(cbx__axis *a, double low, double high, double gap)
     int exponent = (int)floor(log10(size));
 
     a->n = 0;
-    if (exponent >= 5 || exponent <= -4) a->exponent = 3 * (int)floor(exponent / 3.0);
+    if (a->has_unit)
+        a->exponent = read_exponent(a, exponent);
+    else if (exponent >= 5 || exponent <= -4)
+        a->exponent = 3 * (int)floor(exponent / 3.0);
     a->decimals = (int)fmin(9, fmax(0, ceil(a->exponent - log10(step) - 1e-9)));
     for (double k = ceil(low / step - 1e-9); k * step <= high + 1e-9 * step && a->n < CBX__TICKS; k++)
         add_tick(a, k * step);
@@ -110,20 +178,6 @@ void cbx__axis_lay(cbx__axis *a, double from, double to, double gap)
 
 /* --- labels --- */
 
-/* "10" and the exponent, raised. */
-static size_t put_power(char *buf, size_t size, int exponent)
-{
-    static const char *const raised[] = { "\xE2\x81\xB0", "\xC2\xB9",     "\xC2\xB2",     "\xC2\xB3",
-                                          "\xE2\x81\xB4", "\xE2\x81\xB5", "\xE2\x81\xB6", "\xE2\x81\xB7",
-                                          "\xE2\x81\xB8", "\xE2\x81\xB9" };
-    char digits[16];
-    size_t len = (size_t)snprintf(buf, size, "10%s", exponent < 0 ? "\xE2\x81\xBB" : "");
-
-    snprintf(digits, sizeof digits, "%d", exponent < 0 ? -exponent : exponent);
-    for (const char *d = digits; *d; d++) len += (size_t)snprintf(buf + len, size - len, "%s", raised[*d - '0']);
-    return len;
-}
-
 static const char *log_label(double v, char buf[CBX_FORMAT_SIZE])
 {
     int exponent = (int)floor(log10(v) + 1e-9);
@@ -142,17 +196,14 @@ static const char *log_label(double v, char buf[CBX_FORMAT_SIZE])
 
 const char *cbx__axis_label(const cbx__axis *a, double v, char buf[CBX_FORMAT_SIZE])
 {
+    if (a->scale == CBX_PLOT_LOG && a->has_unit) {
+        int exponent = read_exponent(a, (int)floor(log10(v) + 1e-9));
+        size_t len = strlen(cbx__fixed(v / pow(10, exponent), 3, true, buf));
+        snprintf(buf + len, CBX_FORMAT_SIZE - len, " %s%s", prefix_of(a, exponent), units[a->unit].base);
+        return buf;
+    }
     if (a->scale == CBX_PLOT_LOG) return log_label(v, buf);
     return cbx__fixed(v / pow(10, a->exponent), a->decimals, false, buf);
-}
-
-const char *cbx__axis_factor(const cbx__axis *a, char buf[CBX_FORMAT_SIZE])
-{
-    buf[0] = 0;
-    if (!a->exponent) return buf;
-    strcpy(buf, " \xC3\x97 ");
-    put_power(buf + strlen(buf), CBX_FORMAT_SIZE - strlen(buf), a->exponent);
-    return buf;
 }
 
 const char *cbx__short_number(double v, char buf[CBX_FORMAT_SIZE])

@@ -16,6 +16,8 @@ enum {
     RAMP_STEPS = 48
 };
 
+#define LONGEST_NAME (0.5 / 0.65) /* of a category, in heights of the page: longer ones are cut */
+
 /* --- ranges --- */
 
 typedef struct range {
@@ -159,6 +161,21 @@ static legend measure_legend(const cbx_plot *p)
     return l;
 }
 
+/* A name that is as wide as the page allows; a longer one ends with an ellipsis. */
+static const char *short_name(cbx__sheet *sh, const char *name, double width)
+{
+    size_t n = strlen(name);
+    const char *out = name;
+
+    while (out && n && cbx__words_width(out, TICK_SIZE) > width) {
+        do n--;
+        while (n && ((unsigned char)name[n] & 0xC0) == 0x80);
+        out = cbx_arena_printf(sh->scene->arena, "%.*s\xE2\x80\xA6", (int)n, name);
+    }
+    if (!out) sh->scene->full = true;
+    return out ? out : "";
+}
+
 /* Lays the axes into the page; tells the height that the page has to have. */
 static double lay_axes(cbx__sheet *sh, const legend *l)
 {
@@ -168,11 +185,18 @@ static double lay_axes(cbx__sheet *sh, const legend *l)
     double bottom = height - EDGE - (o->x_label ? 20 : 0) - 18;
     bool heat = sh->y.scale == CBX_PLOT_CATEGORIES;
 
+    sh->height = height;
+    cbx__axis_unit(&sh->x, o->x_label);
+    cbx__axis_unit(&sh->y, o->y_label);
     cbx__axis_lay(&sh->y, bottom, top, 30); /* once for the widths of its labels */
     left += heat ? widest_name(sh->plot->rows, sh->plot->nrows) : widest_tick(&sh->y);
     left = fmin(left, o->width * 0.4);
     right = fmax(right, left + 40);
-    if (aslant(sh, right - left)) bottom -= fmin(height * 0.35, widest_name(sh->plot->names, sh->plot->nnames) * 0.65);
+    if (aslant(sh, right - left)) { /* the first name reaches to the left of its place */
+        double w = fmin(widest_name(sh->plot->names, sh->plot->nnames), LONGEST_NAME * height);
+        bottom -= w * 0.65;
+        left = fmax(left, EDGE + 0.85 * w - 0.5 * (right - left) / (sh->x.high - sh->x.low));
+    }
     cbx__axis_lay(&sh->x, left, right, 56);
     if (heat)
         cbx__axis_lay(&sh->y, top, bottom, 30); /* the first row is the upper one */
@@ -206,7 +230,7 @@ static void draw_names_x(cbx__sheet *sh)
         double x = cbx__axis_place(&sh->x, (double)i);
         cbx__item *it = cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, x + (turned ? 4 : 0),
                                          y + (turned ? 13 : 16), TICK_SIZE, turned ? CBX__END : CBX__MIDDLE,
-                                         p->names[i]);
+                                         turned ? short_name(sh, p->names[i], LONGEST_NAME * sh->height) : p->names[i]);
         if (turned) it->turn = -40;
     }
 }
@@ -233,21 +257,12 @@ static void draw_names_y(cbx__sheet *sh)
                          cbx__axis_place(&sh->y, (double)i) + 3.8, TICK_SIZE, CBX__END, sh->plot->rows[i]);
 }
 
-/* A label of an axis with the power of ten that its numbers leave out. */
-static const char *with_factor(cbx__sheet *sh, const char *label, const cbx__axis *a)
-{
-    char buf[CBX_FORMAT_SIZE];
-    const char *out = cbx_arena_printf(sh->scene->arena, "%s%s", label ? label : "", cbx__axis_factor(a, buf));
-
-    if (!out) sh->scene->full = true;
-    return out ? out : "";
-}
-
 static void draw_labels(cbx__sheet *sh)
 {
     const cbx_plot_opts *o = &sh->plot->opts;
     double middle = (sh->x.from + sh->x.to) / 2, centre = (sh->y.from + sh->y.to) / 2;
-    const char *x = with_factor(sh, o->x_label, &sh->x), *y = with_factor(sh, o->y_label, &sh->y);
+    const char *x = cbx__axis_title(&sh->x, o->x_label, sh->scene->arena);
+    const char *y = cbx__axis_title(&sh->y, o->y_label, sh->scene->arena);
     cbx__item *it;
 
     if (o->title) {

@@ -52,6 +52,7 @@ typedef struct cbx__sheet {
     const cbx__theme *theme;
     cbx__scene *scene;
     cbx__axis x, y;
+    double height;             /* of the page */
     double heat_min, heat_max; /* of the values of a heat map */
     bool heat_log;             /* its colours go by the logarithm */
 } cbx__sheet;

@@ -80,7 +80,7 @@ def lines(tap, root, dark):
     tap.check(len(first) == 2, "a missing value breaks its line", len(first))
     looks = {(e.get("stroke"), e.get("stroke-dasharray")) for e in of(root, "line")}
     tap.check(len(looks) == 11, "every series looks different", looks)
-    tap.check("10⁻⁶" in of(root, "label-y")[0].text, "the power of ten stands at the axis")
+    tap.check("10^-6" in of(root, "label-y")[0].text, "the power of ten stands at the axis")
     light = of(root, "paper")[0].get("fill") == "#FFFFFF"
     tap.check(light != dark, "paper of the theme")
 
