@@ -4,11 +4,13 @@
 #include "calibrax/statistics/growth.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "calibrax/statistics/relative_fit.h"
 
 #define MIN_POWER -4.0
 #define MAX_POWER 8.0
+#define FREE_GAIN 4.0 /* evidence of e^2 to 1 */
 
 static double geometric_mean(const double *x, size_t n)
 {
@@ -101,6 +103,7 @@ cbx_status cbx_scaling_growth(cbx_ctx *ctx, const double *sizes, const double *y
     g.power_intercept = l.a;
     g.power_gain = of_order - aicc(l.square, n, 3 + (size_t)g.intercept);
     if (isnan(g.power_gain)) g.power_gain = -INFINITY; /* too few points for either */
+    g.free_exponent = g.power_gain > FREE_GAIN;
     g.power_coefficient = l.c / pow(d.x_scale, best);
     *out = g;
     return CBX_OK;
@@ -113,6 +116,15 @@ static const char *const complexity_names[] = { CBX_COMPLEXITY_MAP(WORDS) };
 const char *cbx_complexity_name(cbx_complexity c)
 {
     return (unsigned)c < CBX_LEN(complexity_names) ? complexity_names[c] : "?";
+}
+
+const char *cbx_growth_text(const cbx_growth *g, char buf[CBX_GROWTH_TEXT])
+{
+    if (g->free_exponent)
+        snprintf(buf, CBX_GROWTH_TEXT, "O(n^%.3g)", g->exponent.value);
+    else
+        snprintf(buf, CBX_GROWTH_TEXT, "%s", cbx_complexity_name(g->order));
+    return buf;
 }
 
 /* --- the exponent, resampled --- */

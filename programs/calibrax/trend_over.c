@@ -205,10 +205,12 @@ static int fit_all(work *w)
 static void set_growth(cbx_json *o, const cbx_growth *g)
 {
     cbx_json *weights = cbx_json_new_object();
+    char order[CBX_GROWTH_TEXT];
 
     for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
         cbx_json_set_double(weights, cbx_complexity_name((cbx_complexity)c), g->weight[c]);
-    cbx_json_set_string(o, "order", cbx_complexity_name(g->order));
+    cbx_json_set_string(o, "order", cbx_growth_text(g, order));
+    cbx_json_set_string(o, "nearest_order", cbx_complexity_name(g->order));
     cbx_json_set_double(o, "intercept", g->intercept ? g->intercept_value : 0);
     cbx_json_set_double(o, "coefficient", g->coefficient);
     cbx_json_set(o, "weights", weights);
@@ -270,10 +272,13 @@ static void print_parameter(const char *name, const cbx_interval *i)
 /* The order, and the others that are not out of the question. */
 static void print_growth(const cbx_growth *g)
 {
-    printf("  order     %s%s%s", paint_begin(PAINT_STRONG), cbx_complexity_name(g->order), paint_end(PAINT_STRONG));
+    char order[CBX_GROWTH_TEXT];
+
+    printf("  order     %s%s%s", paint_begin(PAINT_STRONG), cbx_growth_text(g, order), paint_end(PAINT_STRONG));
+    if (g->free_exponent) printf(", a free exponent; nearest named order %s", cbx_complexity_name(g->order));
     if (g->intercept) printf(" beside a constant %.6g", g->intercept_value);
-    printf(", weight %.2f", g->weight[g->order]);
-    for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
+    if (!g->free_exponent) printf(", weight %.2f", g->weight[g->order]);
+    for (int c = 0; !g->free_exponent && c < CBX_COMPLEXITY_COUNT; c++)
         if (c != (int)g->order && g->weight[c] >= 0.05)
             printf("; %s %.2f", cbx_complexity_name((cbx_complexity)c), g->weight[c]);
     putchar('\n');

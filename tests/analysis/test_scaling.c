@@ -137,9 +137,43 @@ static void refused(void **state)
     CHECK_STR(cbx_complexity_name(CBX_COMPLEXITY_COUNT), "?", "no order");
 }
 
+/* A growth that no named order has is not called by the nearest one. */
+static void free_exponents(void **state)
+{
+    static const struct {
+        double power;
+        bool logs;
+        const char *wanted;
+    } cases[] = { { 2.4, false, "O(n^2.4)" },
+                  { 0.8, false, "O(n^0.8)" },
+                  { 2, false, "O(n^2)" },
+                  { 2, true, "O(n^2 log n)" },
+                  { 1, false, "O(n)" } };
+    cbx_rng rng = cbx_rng_make(24, 0);
+
+    (void)state;
+    for (size_t k = 0; k < CBX_LEN(cases); k++) {
+        double x[POINTS], y[POINTS];
+        char text[CBX_GROWTH_TEXT];
+        cbx_growth g;
+        for (int i = 0; i < POINTS; i++) {
+            x[i] = 100 * pow(2, i);
+            y[i] = 1e-9 * pow(x[i], cases[k].power) * (cases[k].logs ? log2(x[i]) : 1) *
+                   exp(0.002 * cbx_rng_normal(&rng));
+        }
+        CHECK_OK(cbx_scaling_growth(ctx, x, y, POINTS, 0.95, &g, &err), &err, cases[k].wanted);
+        cbx_growth_text(&g, text);
+        CHECK_INT(g.free_exponent, strchr(cases[k].wanted, '.') != NULL, cases[k].wanted);
+        if (!g.free_exponent) CHECK_STR(text, cases[k].wanted, "named");
+        if (g.free_exponent)
+            CHECK(g.exponent.lower <= cases[k].power && cases[k].power <= g.exponent.upper,
+                  "the interval holds the exponent");
+    }
+}
+
 TEST_FILE()
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(orders), cmocka_unit_test(coverage), cmocka_unit_test(laws),
-                                        cmocka_unit_test(refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(free_exponents), cmocka_unit_test(orders),
+                                        cmocka_unit_test(coverage), cmocka_unit_test(laws), cmocka_unit_test(refused) };
     return cmocka_run_group_tests_name("scaling", tests, counted_setup, counted_teardown);
 }
