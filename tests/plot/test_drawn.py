@@ -38,11 +38,15 @@ def of(root, role):
 
 def ticks(root, axis):
     """(value, px) of the ticks of an axis with numbers."""
-    raised = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+    prefixes = dict(zip(["p", "n", "\u00b5", "m", "", "k", "M", "G", "T"], range(-12, 15, 3)))
     found = []
     for e in of(root, f"tick-{axis}"):
-        power = re.fullmatch(r"(?:([0-9.]+)·)?10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", e.text)
-        value = float(power[1] or 1) * 10 ** int(power[2].translate(raised)) if power else float(e.text)
+        power = re.fullmatch(r"(?:([0-9.]+)·)?10\^(-?[0-9]+)", e.text)
+        unit = re.fullmatch(r"([0-9.]+) (.?)(?:s|flop/s)", e.text)
+        if power:
+            value = float(power[1] or 1) * 10 ** int(power[2])
+        else:
+            value = float(unit[1]) * 10 ** prefixes[unit[2]] if unit else float(e.text)
         found.append((value, float(e.get("x")) if axis == "x" else float(e.get("y")) - 3.8))
     return found
 
@@ -80,7 +84,7 @@ def lines(tap, root, dark):
     tap.check(len(first) == 2, "a missing value breaks its line", len(first))
     looks = {(e.get("stroke"), e.get("stroke-dasharray")) for e in of(root, "line")}
     tap.check(len(looks) == 11, "every series looks different", looks)
-    tap.check("10^-6" in of(root, "label-y")[0].text, "the power of ten stands at the axis")
+    tap.check("time [\u00b5s]" == of(root, "label-y")[0].text, "microseconds", of(root, "label-y")[0].text)
     light = of(root, "paper")[0].get("fill") == "#FFFFFF"
     tap.check(light != dark, "paper of the theme")
 
