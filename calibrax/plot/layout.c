@@ -265,6 +265,10 @@ static void draw_labels(cbx__sheet *sh)
     const char *y = cbx__axis_title(&sh->y, o->y_label, sh->scene->arena);
     cbx__item *it;
 
+    if (!x || !y) {
+        sh->scene->full = true;
+        return;
+    }
     if (o->title) {
         it = cbx__scene_words(sh->scene, "title", sh->theme->ink, sh->x.from, 24, TITLE_SIZE, CBX__START, o->title);
         it->bold = true;
