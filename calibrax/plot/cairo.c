@@ -61,7 +61,6 @@ enum {
     X(arc, void, (cairo *, double, double, double, double, double))                                                    \
     X(fill_preserve, void, (cairo *))                                                                                  \
     X(stroke, void, (cairo *))                                                                                         \
-    X(clip, void, (cairo *))                                                                                           \
     X(paint, void, (cairo *))                                                                                          \
     X(select_font_face, void, (cairo *, const char *, int, int))                                                       \
     X(set_font_size, void, (cairo *, double))                                                                          \
@@ -153,24 +152,13 @@ static void draw_words(const pen *p, const cbx__item *it)
     p->c.new_path(p->cr);
 }
 
-static void draw_clip(const pen *p, const cbx__item *it)
-{
-    p->c.save(p->cr);
-    p->c.rectangle(p->cr, it->at.x, it->at.y, it->size.x, it->size.y);
-    p->c.clip(p->cr);
-}
-
-static void draw_unclip(const pen *p, const cbx__item *it)
-{
-    (void)it;
-    p->c.restore(p->cr);
-}
-
 static void draw_scene(const pen *p, const cbx__scene *s)
 {
     static void (*const draw[])(const pen *, const cbx__item *) = {
-        [CBX__PATH] = draw_path,   [CBX__RECT] = draw_rect, [CBX__DISC] = draw_disc,
-        [CBX__WORDS] = draw_words, [CBX__CLIP] = draw_clip, [CBX__UNCLIP] = draw_unclip,
+        [CBX__PATH] = draw_path,
+        [CBX__RECT] = draw_rect,
+        [CBX__DISC] = draw_disc,
+        [CBX__WORDS] = draw_words,
     };
 
     set_colour(p, s->paper, 1);

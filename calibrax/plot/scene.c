@@ -88,16 +88,6 @@ cbx__item *cbx__scene_words(cbx__scene *s, const char *role, uint32_t colour, do
     return it;
 }
 
-void cbx__scene_clip(cbx__scene *s, double x, double y, double w, double h)
-{
-    cbx__item *it = add(s, CBX__CLIP, NULL, (cbx__paint){ 0 });
-
-    it->at = (cbx__xy){ x, y };
-    it->size = (cbx__xy){ w, h };
-}
-
-void cbx__scene_unclip(cbx__scene *s) { (void)add(s, CBX__UNCLIP, NULL, (cbx__paint){ 0 }); }
-
 /* --- text --- */
 
 static bool is_plain(uint32_t c)

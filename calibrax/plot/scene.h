@@ -9,7 +9,7 @@
 
 #define CBX__NO_COLOUR UINT32_MAX
 
-typedef enum cbx__item_kind { CBX__PATH, CBX__RECT, CBX__DISC, CBX__WORDS, CBX__CLIP, CBX__UNCLIP } cbx__item_kind;
+typedef enum cbx__item_kind { CBX__PATH, CBX__RECT, CBX__DISC, CBX__WORDS } cbx__item_kind;
 typedef enum cbx__anchor { CBX__START, CBX__MIDDLE, CBX__END } cbx__anchor;
 
 typedef struct cbx__xy {
@@ -28,8 +28,8 @@ typedef struct cbx__item {
     cbx__item_kind kind;
     cbx__paint paint;
     const char *role; /* class of the SVG element; NULL: none */
-    cbx__xy at;       /* RECT and CLIP: upper left corner; DISC: centre; WORDS: base line */
-    cbx__xy size;     /* RECT and CLIP; DISC: x is the radius; WORDS: x is the height of the letters */
+    cbx__xy at;       /* RECT: upper left corner; DISC: centre; WORDS: base line */
+    cbx__xy size;     /* RECT; DISC: x is the radius; WORDS: x is the height of the letters */
     cbx__anchor anchor;
     double turn;       /* WORDS: degrees, clockwise */
     bool bold, closed; /* PATH: closed */
@@ -61,8 +61,6 @@ cbx__item *cbx__scene_rect(cbx__scene *s, const char *role, cbx__paint paint, do
 cbx__item *cbx__scene_disc(cbx__scene *s, const char *role, cbx__paint paint, double x, double y, double r);
 cbx__item *cbx__scene_words(cbx__scene *s, const char *role, uint32_t colour, double x, double y, double size,
                             cbx__anchor anchor, const char *words);
-void cbx__scene_clip(cbx__scene *s, double x, double y, double w, double h);
-void cbx__scene_unclip(cbx__scene *s);
 
 /* A copy without control characters and without bytes that are no UTF-8, cut behind `most` characters; NULL: no memory. */
 char *cbx__plain_words(cbx_arena *arena, const char *s, size_t most);

@@ -105,30 +105,13 @@ static void put_words(cbx_text *out, const cbx__item *it)
     cbx_text_puts(out, "</text>\n");
 }
 
-/* A nested picture cuts off what lies outside of it; no name is needed, so that many plots may stand on one page. */
-static void put_clip(cbx_text *out, const cbx__item *it)
-{
-    put(out, "<svg x=\"", it->at.x, "\"");
-    put(out, " y=\"", it->at.y, "\"");
-    put(out, " width=\"", it->size.x, "\"");
-    put(out, " height=\"", it->size.y, "\"");
-    put(out, " viewBox=\"", it->at.x, " ");
-    put(out, "", it->at.y, " ");
-    put(out, "", it->size.x, " ");
-    put(out, "", it->size.y, "\" overflow=\"hidden\">\n");
-}
-
-static void put_unclip(cbx_text *out, const cbx__item *it)
-{
-    (void)it;
-    cbx_text_puts(out, "</svg>\n");
-}
-
 void cbx__scene_write_svg(const cbx__scene *s, cbx_text *out)
 {
     static void (*const writers[])(cbx_text *, const cbx__item *) = {
-        [CBX__PATH] = put_path,   [CBX__RECT] = put_rect, [CBX__DISC] = put_disc,
-        [CBX__WORDS] = put_words, [CBX__CLIP] = put_clip, [CBX__UNCLIP] = put_unclip,
+        [CBX__PATH] = put_path,
+        [CBX__RECT] = put_rect,
+        [CBX__DISC] = put_disc,
+        [CBX__WORDS] = put_words,
     };
 
     put(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", s->width, "\"");
