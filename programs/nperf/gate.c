@@ -40,92 +40,21 @@ static const opt_spec gate_options[] = {
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the JSON instead of text" },
 };
 
-/* What a gate needs; all of it freed by end(). */
-typedef struct gate {
-    const opt_run *run;
-    const gate_args *a;
-    cbx_rows baseline, current;
-    cbx_waivers *waivers;
-    cbx_regression *regression;
-    cbx_row_gate_facts facts;
-    cbx_guard *guard;
-    cbx_err err;
-} gate;
-
-static void end(gate *g)
+/* Writes the answer to a file, or prints it where path is NULL. */
+static int write_answer(const opt_run *run, const cbx_guard *guard, cbx_guard_format format, const char *path)
 {
-    cbx_guard_free(g->guard);
-    cbx_regression_free(g->regression);
-    cbx_waivers_free(g->waivers);
-    cbx_rows_clear(&g->baseline);
-    cbx_rows_clear(&g->current);
-}
-
-static int said(const gate *g, cbx_status st)
-{
-    return st ? opt_fail(g->run->program, "%s", g->err.message) : EXIT_PASS;
-}
-
-static int read_sides(gate *g, const opt_list *current)
-{
-    cbx_ctx *own = NULL;
-    int status = said(g, cbx_ctx_create(NULL, &own, &g->err));
-    const row_side sides[2] = { { "--baseline", &g->a->baseline, own, &g->baseline },
-                                { "--current", current, g->run->ctx, &g->current } };
-
-    if (!status) status = attempts_of_both(g->run->program, sides);
-    cbx_ctx_free(own);
-    return status;
-}
-
-static void print_facts(const gate *g)
-{
-    if (g->facts.apart[0]) opt_fail(g->run->program, "%s", g->facts.apart);
-    if (g->facts.other_machines)
-        fprintf(stderr, "note: %zu keys of the baseline are of other machines and were left out\n",
-                g->facts.other_machines);
-}
-
-static int compare(gate *g)
-{
-    const gate_args *a = g->a;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_text text;
     int status = EXIT_PASS;
 
-    if (a->waivers) status = said(g, cbx_waivers_read(g->run->ctx, a->waivers, &g->waivers, &g->err));
-    if (!status)
-        status = said(
-            g, cbx_row_gate(g->run->ctx, &g->baseline, &g->current, &a->how, &g->regression, &g->facts, &g->err));
-    if (!status)
-        status = said(g,
-                      cbx_guard_create(g->run->ctx, g->regression, g->waivers, cbx_time_now_us(), &g->guard, &g->err));
-    if (!status) print_facts(g);
-    return status;
-}
-
-static int write_file(gate *g, cbx_guard_format format, const char *path)
-{
-    cbx_text text;
-    int status;
-
-    if (!path) return EXIT_PASS;
-    cbx_text_init(&text, cbx_ctx_allocator(g->run->ctx));
-    status = said(g, cbx_guard_write(g->guard, format, &text, &g->err));
-    if (!status) status = write_text(g->run->program, g->run->ctx, path, &text);
-    cbx_text_clear(&text);
-    return status;
-}
-
-static int print_answer(gate *g)
-{
-    cbx_guard_format format = g->a->json ? CBX_GUARD_JSON : g->a->github ? CBX_GUARD_GITHUB : CBX_GUARD_TEXT;
-    cbx_text text;
-    int status;
-
-    cbx_text_init(&text, cbx_ctx_allocator(g->run->ctx));
-    status = said(g, cbx_guard_write(g->guard, format, &text, &g->err));
-    if (!status && format == CBX_GUARD_TEXT)
-        print_report(cbx_text_str(&text), cbx_guard_gate(g->guard)->exit_code);
-    else if (!status)
+    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    if (cbx_guard_write(guard, format, &text, &err))
+        status = opt_fail(run->program, "%s", err.message);
+    else if (path)
+        status = write_text(run->program, run->ctx, path, &text);
+    else if (format == CBX_GUARD_TEXT)
+        print_report(cbx_text_str(&text), cbx_guard_gate(guard)->exit_code);
+    else
         fputs(cbx_text_str(&text), stdout);
     cbx_text_clear(&text);
     return status;
@@ -135,26 +64,54 @@ int gate_rows(const opt_run *run, const gate_args *a)
 {
     static const char *const store[] = { "results/store" };
     const opt_list current = a->current.count ? a->current : (opt_list){ store, 1 };
-    gate g = { .run = run, .a = a, .err = CBX_ERR_INIT };
+    cbx_rows baseline, now;
+    cbx_ctx *own = NULL; /* both sides are read at a time */
+    cbx_waivers *waivers = NULL;
+    cbx_regression *regression = NULL;
+    cbx_guard *guard = NULL;
+    cbx_row_gate_facts facts;
+    cbx_err err = CBX_ERR_INIT;
     int status;
 
     if (!a->baseline.count) return opt_fail(run->program, "a gate needs baseline rows: --baseline PATH");
     if (a->json && a->github) return opt_fail(run->program, "--json and --github exclude each other");
-    cbx_rows_init(&g.baseline, cbx_ctx_allocator(run->ctx));
-    cbx_rows_init(&g.current, cbx_ctx_allocator(run->ctx));
-    status = read_sides(&g, &current);
-    if (!status) status = compare(&g);
-    if (!status) status = write_file(&g, CBX_GUARD_JSON, a->out);
-    if (!status) status = write_file(&g, CBX_GUARD_MARKDOWN, a->report);
-    if (!status) status = write_file(&g, CBX_GUARD_JUNIT, a->junit);
-    if (!status) status = print_answer(&g);
-    if (!status) {
-        fflush(stdout);
-        fprintf(stderr, "findings: %s, report: %s%s%s\n", a->out, a->report, a->junit ? ", junit: " : "",
-                a->junit ? a->junit : "");
-        status = cbx_guard_gate(g.guard)->exit_code;
+    if (cbx_ctx_create(NULL, &own, &err)) return opt_fail(run->program, "%s", err.message);
+    cbx_rows_init(&baseline, cbx_ctx_allocator(run->ctx));
+    cbx_rows_init(&now, cbx_ctx_allocator(run->ctx));
+    status = attempts_of_both(run->program, (const row_side[2]){ { "--baseline", &a->baseline, own, &baseline },
+                                                                 { "--current", &current, run->ctx, &now } });
+    cbx_ctx_free(own);
+    if (status) goto done;
+    if ((a->waivers && cbx_waivers_read(run->ctx, a->waivers, &waivers, &err)) ||
+        cbx_row_gate(run->ctx, &baseline, &now, &a->how, &regression, &facts, &err) ||
+        cbx_guard_create(run->ctx, regression, waivers, cbx_time_now_us(), &guard, &err)) {
+        status = opt_fail(run->program, "%s", err.message);
+        goto done;
     }
-    end(&g);
+    if (facts.apart[0]) opt_fail(run->program, "%s", facts.apart);
+    if (facts.other_machines)
+        fprintf(stderr, "note: %zu keys of the baseline are of other machines and were left out\n",
+                facts.other_machines);
+    status = write_answer(run, guard, CBX_GUARD_JSON, a->out);
+    if (!status) status = write_answer(run, guard, CBX_GUARD_MARKDOWN, a->report);
+    if (!status && a->junit) status = write_answer(run, guard, CBX_GUARD_JUNIT, a->junit);
+    if (!status)
+        status = write_answer(run, guard,
+                              a->json     ? CBX_GUARD_JSON
+                              : a->github ? CBX_GUARD_GITHUB
+                                          : CBX_GUARD_TEXT,
+                              NULL);
+    if (status) goto done;
+    fflush(stdout);
+    fprintf(stderr, "findings: %s, report: %s%s%s\n", a->out, a->report, a->junit ? ", junit: " : "",
+            a->junit ? a->junit : "");
+    status = cbx_guard_gate(guard)->exit_code;
+done:
+    cbx_guard_free(guard);
+    cbx_regression_free(regression);
+    cbx_waivers_free(waivers);
+    cbx_rows_clear(&baseline);
+    cbx_rows_clear(&now);
     return status;
 }
 

@@ -156,7 +156,7 @@ def machines(p):
 
 def nothing_in_common(p):
     done = gate(p, [row(0, baseline=b) for b in NAMES + ["x"]], [row(1, case="other")], expect=2)
-    has(done.stderr, "no key stands in both: the baseline has 'toy", "names listed")
+    has(done.stderr, "no key is in both: the baseline has 'toy", "names listed")
     has(done.stderr, "and 2 more; under test is 'other", "names listed")
     done = gate(p, [], [row(1)], expect=2)
     one_sentence(done, "no rows in")

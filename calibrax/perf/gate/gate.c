@@ -11,9 +11,9 @@
 #define MIN_RATIO 1.10
 #define P95_RATIO 1.25
 /* Changes below these do not count, however large they are in per cent. */
-#define LEAST_COMPILE_S 0.1
-#define LEAST_MEMORY_MB 8
-#define LEAST_ERROR     0.05
+#define MIN_COMPILE_S 0.1
+#define MIN_MEMORY_MB 8
+#define MIN_ERROR     0.05
 
 typedef struct gate_key {
     const char *key; /* with or without the machine */
@@ -111,7 +111,7 @@ static bool has_machine(const gate_table *t, const char *machine)
     return false;
 }
 
-/* Baseline keys of machines that have nothing in the current table were not forgotten: nobody measured there. */
+/* Baseline keys of machines that have nothing in the current table are not missing: there was no measurement. */
 static void leave_other_machines_out(gate *g)
 {
     const char *last = NULL;
@@ -456,8 +456,8 @@ static void tell_apart(gate *g)
     if (g->facts.nboth || g->machines_apart) return;
     if (g->base.n) list_names(&g->base, base, sizeof base);
     if (g->now.n) list_names(&g->now, now, sizeof now);
-    snprintf(g->facts.apart, sizeof g->facts.apart, "no key stands in both: the baseline has %s; under test is %s",
-             base, now);
+    snprintf(g->facts.apart, sizeof g->facts.apart, "no key is in both: the baseline has %s; under test is %s", base,
+             now);
 }
 
 /* A table against itself: it proves nothing, and the engine says so. */
@@ -499,9 +499,9 @@ static cbx_status judge(gate *g, const cbx_run *now, const cbx_run *base, cbx_re
         { "time", o->threshold, 0 },
         { "time_min", min - 1, 0 },
         { "time_p95", p95 - 1, 0 },
-        { "compile_time*", o->compile, LEAST_COMPILE_S },
-        { "*memory", o->memory, LEAST_MEMORY_MB },
-        { "error_to_tolerance", o->fidelity, LEAST_ERROR },
+        { "compile_time*", o->compile, MIN_COMPILE_S },
+        { "*memory", o->memory, MIN_MEMORY_MB },
+        { "error_to_tolerance", o->fidelity, MIN_ERROR },
     };
     cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
 

@@ -176,7 +176,7 @@ static cbx_status name_commands(exec_run *x, cbx_err *err)
 static cbx_status make_commands(exec_run *x, cbx_err *err)
 {
     const cbx_exec_opts *o = x->opts;
-    size_t combinations = 1, most;
+    size_t combinations = 1, max;
     cbx_status st;
 
     if (o->ncommands == 0)
@@ -187,16 +187,16 @@ static cbx_status make_commands(exec_run *x, cbx_err *err)
         combinations *= o->params[i].nvalues;
         if (combinations > CBX_EXEC_MAX_COMMANDS) break;
     }
-    most = combinations * o->ncommands;
-    if (combinations > CBX_EXEC_MAX_COMMANDS || most > CBX_EXEC_MAX_COMMANDS) {
+    max = combinations * o->ncommands;
+    if (combinations > CBX_EXEC_MAX_COMMANDS || max > CBX_EXEC_MAX_COMMANDS) {
         return cbx_fail(err, CBX_EINVAL, "more than %d commands with all values of the parameters",
                         CBX_EXEC_MAX_COMMANDS);
     }
-    x->commands = cbx_arena_calloc(&x->p.arena, most, sizeof(*x->commands));
-    x->baselines = cbx_arena_calloc(&x->p.arena, most, sizeof(*x->baselines));
-    x->p.plan.attempts = cbx_arena_calloc(&x->p.arena, most, sizeof(*x->p.plan.attempts));
+    x->commands = cbx_arena_calloc(&x->p.arena, max, sizeof(*x->commands));
+    x->baselines = cbx_arena_calloc(&x->p.arena, max, sizeof(*x->baselines));
+    x->p.plan.attempts = cbx_arena_calloc(&x->p.arena, max, sizeof(*x->p.plan.attempts));
     if (!x->commands || !x->baselines || !x->p.plan.attempts)
-        return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu commands", most);
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu commands", max);
     st = expand_commands(x, combinations, err);
     return st ? st : name_commands(x, err);
 }
@@ -618,7 +618,7 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     if (st) goto done;
     cbx__session_learn(ctx, &x.s);
     x.s.have_probe = false;                       /* commands declare no work */
-    x.s.launches_total = opts->launches * x.nrun; /* 0: nobody knows */
+    x.s.launches_total = opts->launches * x.nrun; /* 0: unknown */
     st = claim_cores(ctx, &x, err);
     x.s.started_ns = cbx_clock_ns();
     if (!st) st = measure_shell(ctx, &x, err);
@@ -645,7 +645,7 @@ static void say_ratio(const cbx_row *first, const cbx_row *r, cbx_text *out)
            upper = faster ? 1 / p->lower : p->upper;
     const char *quick = faster ? r->baseline : first->baseline, *slow = faster ? first->baseline : r->baseline;
     const char *alone = r->verdict ? r->verdict : "undecided", *verdict = cbx__report_verdict(r);
-    bool stands = !verdict || !strcmp(verdict, alone);
+    bool holds = !verdict || !strcmp(verdict, alone);
 
     verdict = verdict ? verdict : alone;
     if (!strcmp(verdict, "faster") || !strcmp(verdict, "slower")) {
@@ -655,7 +655,7 @@ static void say_ratio(const cbx_row *first, const cbx_row *r, cbx_text *out)
                         first->baseline, p->value, p->lower, p->upper);
     } else {
         cbx_text_printf(out, "'%s' against '%s' is undecided", r->baseline, first->baseline);
-        if (!stands) cbx_text_printf(out, " among %zu comparisons (alone %s)", (size_t)r->holm_rows, alone);
+        if (!holds) cbx_text_printf(out, " among %zu comparisons (alone %s)", (size_t)r->holm_rows, alone);
         cbx_text_printf(out, ": ratio %.3f ", p->value);
         if (p->level > 0) cbx_text_printf(out, "[%.3f, %.3f] ", p->lower, p->upper);
         cbx_text_printf(out, "after %zu run%s; raise --launches or --budget\n", r->nlaunches,
