@@ -126,9 +126,9 @@ static void read_row(cbx__import_job *job, const cbx_row *r)
     cbx__import_tag(job, "baseline", r->baseline);
     if (r->variant && strcmp(r->variant, "default") != 0) cbx__import_tag(job, "variant", r->variant);
     if (!cbx_json_parse(r->point_json, strlen(r->point_json), "point", &point, NULL)) cbx__import_tags_of(job, point);
-    cbx_json_unref(point);
     read_metrics(job, r);
     cbx__import_point_end(job);
+    cbx_json_unref(point); /* the tags are its strings */
 }
 
 /* "20260220T113424.346877+0000__1a2b3c4" */
