@@ -17,7 +17,7 @@
 #define END_LAUNCHES  60
 #define MAX_LAUNCHES  1000
 #define CONFIRMATIONS 2
-#define LEAST_HOPE    0.01 /* probability that the launches left for the ends decide whether they differ */
+#define MIN_HOPE      0.01 /* probability that the launches left for the ends decide whether they differ */
 #define SCHEMA        "calibrax-bisect"
 #define VERSION       1
 
@@ -388,17 +388,17 @@ static size_t next_end(const cbx_bisect *b)
 static cbx_bisect_outcome judge_ends(cbx_bisect *b)
 {
     const cbx__moments *good = &b->at[b->n], *bad = &b->at[b->n - 1];
-    double least = fmin(good->n, bad->n), miss = 1 - b->opts.confidence;
-    double most = fmin((double)b->opts.end_launches, 0.5 * (double)b->opts.max_launches);
+    double fewest = fmin(good->n, bad->n), miss = 1 - b->opts.confidence;
+    double allowed = fmin((double)b->opts.end_launches, 0.5 * (double)b->opts.max_launches);
     bool worse;
 
     b->wanted = next_end(b);
-    if (least < FEWEST_ENDS) return CBX_BISECT_RUNNING;
+    if (fewest < FEWEST_ENDS) return CBX_BISECT_RUNNING;
     describe(b, good, bad);
     b->result.odds = cbx__fit_odds(good, bad);
     if (b->result.odds * miss < 1) {
-        if (least < (double)b->opts.end_launches && b->result.odds > miss &&
-            cbx__fit_hope(good, bad, most, 1 / miss) >= LEAST_HOPE)
+        if (fewest < (double)b->opts.end_launches && b->result.odds > miss &&
+            cbx__fit_hope(good, bad, allowed, 1 / miss) >= MIN_HOPE)
             return CBX_BISECT_RUNNING;
         return b->result.odds < 1 ? CBX_BISECT_UNCHANGED : CBX_BISECT_UNDECIDED;
     }
@@ -407,7 +407,7 @@ static cbx_bisect_outcome judge_ends(cbx_bisect *b)
 }
 
 /* Of the commits with values, or of those without, the one whose probability is nearest to 1/2; of equal ones the first.  n: none. */
-static size_t least_certain(const cbx_bisect *b, bool seen, double *p)
+static size_t nearest_to_half(const cbx_bisect *b, bool seen, double *p)
 {
     size_t best = b->n;
 
@@ -428,7 +428,7 @@ static void choose_next(cbx_bisect *b)
     cbx__moments good, bad;
     cbx__fit f;
     double seen_p = 0, new_p = 0, shift;
-    size_t seen = least_certain(b, true, &seen_p), unseen = least_certain(b, false, &new_p);
+    size_t seen = nearest_to_half(b, true, &seen_p), unseen = nearest_to_half(b, false, &new_p);
 
     split_at(b, b->result.likeliest, &good, &bad);
     cbx__fit_groups(&good, &bad, &f);

@@ -8,13 +8,13 @@
  * and n_b on bad ones, is
  *     P(h) ~ (n_g n_b)^(-1/2) S_h^(-(n-2)/2),    S_h: squares about the two group means
  * (Zellner, An Introduction to Bayesian Inference in Econometrics, 1971, ch. 3).  Both ends are measured first, in turn, until
- * the Bayes factor of the two-sample t test (Goenen et al., Am. Stat. 59 (2005) 252-257, effect size ~ N(0, 1)) says that they
- * differ, or that they do not; looking after every value is allowed (Hendriksen, de Heide & Gruenwald, Bayesian Anal. 16 (2021) 961).
- * They are given up, too, once it is less than 1 % likely that the launches still allowed for them would tell them apart: that can only
+ * the Bayes factor of the two-sample t test (Goenen et al., Am. Stat. 59 (2005) 252-257, effect size ~ N(0, 1)) shows that they
+ * differ, or that they do not; checking after every value is allowed (Hendriksen, de Heide & Gruenwald, Bayesian Anal. 16 (2021) 961).
+ * They are also abandoned once the launches still allowed for them have a probability below 1 % to distinguish them: that can only
  * make false alarms rarer.
- * Then each step measures the commit whose next value tells most about h: the mutual information of "c is bad" and a value, for a
+ * Then each step measures the commit whose next value has the most information about h: the mutual information of "c is bad" and a value, for a
  * launch's cost, or a build's and a launch's where nothing was built yet.  The search ends when one commit, or one set of commits that
- * no measurable commit tells apart, has the probability asked for, and has kept it over two values more.
+ * no measurable commit distinguishes, has the requested probability, and has kept it over two more values.
  *
  * Nothing here is random: the same observations in the same order give the same steps.  One thread uses a search at a time.
  * Objects take their memory from the ctx's allocator, which must outlive them; err may be NULL everywhere.  Since 0.1.
@@ -43,14 +43,13 @@ typedef struct cbx_bisect_graph {
 
 typedef struct cbx_bisect_opts {
     uint32_t struct_size;
-    double confidence; /* at which to stop; 0: 0.95; else in (0.5, 1) */
-    size_t
-        end_launches; /* most launches of each end before it is said that they do not differ; 0: 60; at least 5.  Fewer are
-                              used where more would tell nothing */
+    double confidence;     /* at which to stop; 0: 0.95; else in (0.5, 1) */
+    size_t end_launches;   /* maximum launches of each end to decide whether they differ; 0: 60; at least 5.  Fewer are
+                              used where more would decide nothing */
     size_t max_launches;   /* of the whole search; 0: 1000 */
     double build_launches; /* what a build costs, in launches; 0 where it costs nothing */
-    bool higher_is_better; /* the value is no cost */
-    bool any_change;       /* an improvement is looked for just the same */
+    bool higher_is_better; /* the value is a rate, not a cost */
+    bool any_change;       /* search for an improvement, too */
     const char *identity;  /* kept in the state: a state of another identity is refused; NULL: none */
 } cbx_bisect_opts;
 
@@ -60,9 +59,9 @@ typedef struct cbx_bisect_opts {
     }
 
 typedef enum cbx_bisect_outcome {
-    CBX_BISECT_RUNNING,   /* cbx_bisect_next says what to measure */
-    CBX_BISECT_FOUND,     /* one suspect, or a few that broken commits keep from being told apart */
-    CBX_BISECT_UNCHANGED, /* the ends do not differ, as far as end_launches can tell: there is nothing to find */
+    CBX_BISECT_RUNNING,   /* cbx_bisect_next returns what to measure */
+    CBX_BISECT_FOUND,     /* one suspect, or several that only broken commits could distinguish */
+    CBX_BISECT_UNCHANGED, /* the ends do not differ, as far as end_launches can show: there is nothing to find */
     CBX_BISECT_SWAPPED,   /* the bad end is better than the good one */
     CBX_BISECT_UNDECIDED, /* max_launches, or end_launches, are used up, or would be without telling the ends apart; suspects are the
                              likeliest that make up the confidence */

@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* A spread below this, relative to that of all values, is no noise but the sums' last digits: constant counts stay comparable. */
-#define LEAST_NOISE 1e-6
+#define MIN_NOISE 1e-6
 
 void cbx__moments_add(cbx__moments *m, double x)
 {
@@ -25,7 +25,7 @@ double cbx__moments_spread(const cbx__moments *m)
 static double within(const cbx__moments *a, const cbx__moments *b)
 {
     double n = a->n + b->n, scale = (a->squares + b->squares) / n;
-    double floor = n * LEAST_NOISE * LEAST_NOISE * fmax(scale, LEAST_NOISE * LEAST_NOISE);
+    double floor = n * MIN_NOISE * MIN_NOISE * fmax(scale, MIN_NOISE * MIN_NOISE);
     return fmax(cbx__moments_spread(a) + cbx__moments_spread(b), floor);
 }
 

@@ -40,12 +40,12 @@ typedef struct cbx_bisect_run_opts {
     bool
         paired; /* a value is the ratio to a launch of the good end right beside it: slow drift of the machine cancels */
     double build_timeout_s, bench_timeout_s; /* 0: 3600 */
-    size_t keep_builds;     /* worktrees kept at a time, the longest unused go first; 0: 16; at least 2 */
-    const char *scratch;    /* NULL: the user's cache folder */
-    const char *state_path; /* NULL: in the user's cache folder, by a hash of ends and commands */
-    bool resume;            /* take in the state file, if there is one; else it is renamed to .before and begun anew */
-    cbx_bisect_opts search; /* identity is set here; build_launches as measured unless given */
-    const cbx_stop_flag *stop;                                  /* may be NULL */
+    size_t keep_builds;        /* worktrees kept at a time, the longest unused go first; 0: 16; at least 2 */
+    const char *scratch;       /* NULL: the user's cache folder */
+    const char *state_path;    /* NULL: in the user's cache folder, by a hash of ends and commands */
+    bool resume;               /* continue with the state file, if there is one; else it is renamed to .before */
+    cbx_bisect_opts search;    /* identity is set here; build_launches as measured unless given */
+    const cbx_stop_flag *stop; /* may be NULL */
     void (*progress)(void *user, const cbx_bisect_progress *p); /* may be NULL */
     void *user;
 } cbx_bisect_run_opts;

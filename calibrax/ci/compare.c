@@ -9,9 +9,9 @@
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/statistics/significance.h"
 
-#define LAUNCHES       25
-#define LEAST_LAUNCHES 6
-#define LAYOUT_BYTES   4096 /* a page: alignments repeat beyond it */
+#define LAUNCHES     25
+#define MIN_LAUNCHES 6
+#define LAYOUT_BYTES 4096 /* a page: alignments repeat beyond it */
 
 typedef struct job {
     cbx_ctx *ctx;
@@ -173,9 +173,8 @@ static cbx_status check_opts(job *j, cbx_err *err)
     if (o->level < 0 || o->level >= 1) return cbx_fail(err, CBX_EINVAL, "level %g is not between 0 and 1", o->level);
     if (o->margin < 0) return cbx_fail(err, CBX_EINVAL, "the margin is negative");
     j->launches = o->launches ? o->launches : LAUNCHES;
-    if (j->launches < LEAST_LAUNCHES)
-        return cbx_fail(err, CBX_EINVAL, "too few launches to decide: at least %d, got %zu", LEAST_LAUNCHES,
-                        j->launches);
+    if (j->launches < MIN_LAUNCHES)
+        return cbx_fail(err, CBX_EINVAL, "too few launches to decide: at least %d, got %zu", MIN_LAUNCHES, j->launches);
     return CBX_OK;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Two revisions against each other: each built in a worktree of its own, then launched in turns.
  *
- * Round r launches A then B, round r + 1 B then A, so that drift cancels; environment and stack are shifted by amounts drawn anew for each
+ * Round r launches A then B, round r + 1 B then A, so that drift cancels; environment and stack are shifted by random amounts for each
  * launch.  A value is the wall time of a launch, or the last number behind a name in what it prints.  Verdict: median of B / A over the rounds with
  * its order-statistic interval (statistics/estimate.h), by the engine behind every gate (analysis/verdict.h).
  *

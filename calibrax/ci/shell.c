@@ -15,7 +15,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/temporary.h"
 
-#define OUTPUT_MOST ((size_t)64 << 20)
+#define OUTPUT_MAX ((size_t)64 << 20)
 
 const char *cbx__shell_quote(cbx_arena *arena, const char *text)
 {
@@ -139,7 +139,7 @@ static void explain(cbx__shell *sh, cbx_arena *arena, const char *cause, cbx__sh
     char line[256] = "", *text;
     size_t len;
 
-    if (path && !cbx_file_read(sh->ctx, path, OUTPUT_MOST, &text, &len, NULL)) {
+    if (path && !cbx_file_read(sh->ctx, path, OUTPUT_MAX, &text, &len, NULL)) {
         last_line(text, len, line, sizeof line);
         cbx_mem_free(cbx_ctx_allocator(sh->ctx), text, len + 1);
     }
@@ -182,7 +182,7 @@ cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *
 
     cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
     path = cbx_path_join(&arena, sh->folder, "out");
-    st = path ? cbx_file_read(sh->ctx, path, OUTPUT_MOST, data, len, err) : no_memory(err);
+    st = path ? cbx_file_read(sh->ctx, path, OUTPUT_MAX, data, len, err) : no_memory(err);
     cbx_arena_clear(&arena);
     return st;
 }

@@ -52,7 +52,7 @@ cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *
 cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const char *args, const char **output,
                     int *exit_code, cbx_err *err);
 
-/* Last number behind a name that stands alone ("name": 1.5, name=1.5, name 1.5 ms); false: there is none, or it is not finite. */
+/* Last number behind a name that is a whole word ("name": 1.5, name=1.5, name 1.5 ms); false: no number, or not a finite one. */
 bool cbx__metric_scan(const char *text, const char *name, double *value);
 
 /*

@@ -19,7 +19,7 @@ struct columns {
     const char *sides;
     size_t n, *widths; /* of columns */
     cell *cells;
-    size_t ncells, room;
+    size_t ncells, capacity;
     bool failed;
 };
 
@@ -36,16 +36,16 @@ columns *columns_begin(cbx_arena *arena, const char *const *heads, const char *s
 void columns_put(columns *c, paint how, const char *text)
 {
     if (!c) return;
-    if (c->ncells == c->room) {
-        size_t room = c->room ? 2 * c->room : 64;
-        cell *more = cbx_arena_calloc(c->arena, room, sizeof *more);
+    if (c->ncells == c->capacity) {
+        size_t capacity = c->capacity ? 2 * c->capacity : 64;
+        cell *more = cbx_arena_calloc(c->arena, capacity, sizeof *more);
         if (!more) {
             c->failed = true;
             return;
         }
         if (c->ncells) memcpy(more, c->cells, c->ncells * sizeof *more);
         c->cells = more;
-        c->room = room;
+        c->capacity = capacity;
     }
     c->failed |= !text;
     c->cells[c->ncells++] = (cell){ text ? text : "", how };
@@ -101,7 +101,7 @@ static void put_spaces(size_t n)
     }
 }
 
-/* Nothing stands behind the last text of a line. */
+/* Nothing follows the last text of a line. */
 static void print_cell(const columns *c, size_t k, const char *text, paint how)
 {
     size_t space = c->widths[k] - width_of(text);

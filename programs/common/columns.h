@@ -1,5 +1,5 @@
 /*
- * A table of text whose columns are as wide as what stands in them.
+ * A table of text whose columns are as wide as their longest cells.
  */
 #ifndef CALIBRAX_PROGRAMS_COLUMNS_H
 #define CALIBRAX_PROGRAMS_COLUMNS_H
@@ -11,7 +11,7 @@ typedef struct columns columns;
 
 /*
  * Heads and side of each column: 'l' or 'r'.  All texts must outlive the table.
- * NULL: out of memory; every call below takes that, and columns_print tells it.
+ * NULL: out of memory; every call below accepts that, and columns_print reports it.
  */
 columns *columns_begin(cbx_arena *arena, const char *const *heads, const char *sides);
 /* The next cell, row by row.  Printed as it is: control characters are the caller's to take out. */

@@ -46,13 +46,13 @@ int opt_fail(const opt_program *program, const char *fmt, ...)
 bool opt_append(cbx_arena *arena, const char *word, opt_list *list)
 {
     bool full = (list->count & (list->count - 1)) == 0;
-    const char **items = list->room;
+    const char **items = list->capacity;
 
     if (full) items = cbx_arena_calloc(arena, list->count ? 2 * list->count : 1, sizeof(*items));
     if (!items || !word) return false;
     if (full && list->count) memcpy(items, list->items, list->count * sizeof(*items));
     items[list->count++] = word;
-    list->items = list->room = items;
+    list->items = list->capacity = items;
     return true;
 }
 
@@ -148,7 +148,7 @@ static bool byte_count(const char *text, uint64_t *out)
     return true;
 }
 
-/* Place of a word in a list that blanks separate; -1: it is not there. */
+/* Place of a word in a list that blanks separate; -1: none. */
 static int place_of(const char *words, const char *word)
 {
     size_t len = strlen(word);

@@ -44,7 +44,7 @@ typedef enum opt_kind {
 typedef struct opt_list {
     const char *const *items;
     size_t count;
-    const char **room; /* the same, for opt_append; shared by copies, so only one of them is appended to */
+    const char **capacity; /* the same, for opt_append; shared by copies, so only one of them is appended to */
 } opt_list;
 
 typedef struct opt_spec {
