@@ -45,32 +45,18 @@ static bool add_step(key *k, step s)
     return true;
 }
 
-static bool bound(PyObject *slice, const char *name, ptrdiff_t *out)
-{
-    PyObject *o = PyObject_GetAttrString(slice, name), *index = NULL;
-    bool fine = o != NULL;
-
-    *out = CBX_OPEN;
-    if (o && o != Py_None) {
-        index = PyNumber_Index(o);
-        if (index) *out = PyNumber_AsSsize_t(index, NULL); /* beyond the range: cut to it */
-        fine = index != NULL;
-        if (fine && *out == CBX_OPEN) ++*out;
-    }
-    Py_XDECREF(index);
-    Py_XDECREF(o);
-    return fine;
-}
-
+/* Bounds left out, and those beyond the range, become the ends of the range. */
 static bool add_slice(key *k, PyObject *o)
 {
-    step s = { .kind = STEP_SLICE };
+    Py_ssize_t start, stop, stride;
 
-    if (!bound(o, "start", &s.start) || !bound(o, "stop", &s.stop) || !bound(o, "step", &s.stride)) return false;
-    if (s.stride == CBX_OPEN) s.stride = 1;
-    if (s.stride) return add_step(k, s);
-    PyErr_SetString(PyExc_ValueError, "the step of a slice may not be 0");
-    return false;
+    if (PySlice_Unpack(o, &start, &stop, &stride) < 0) return false;
+    /* the smallest number is CBX_OPEN: right where it is the end of the walk, not where the walk begins beyond it */
+    if (stride > 0 && stop == CBX_OPEN) stop++;
+    if (stride < 0 && start == CBX_OPEN) start++;
+    if (stride == 1 && start == 0) start = CBX_OPEN;
+    if (stride == 1 && stop == PY_SSIZE_T_MAX) stop = CBX_OPEN;
+    return add_step(k, (step){ .kind = STEP_SLICE, .start = start, .stop = stop, .stride = stride });
 }
 
 static bool refuse_mask(const cbx_array *mask, const cbx_array *x)

@@ -55,6 +55,13 @@ static PyObject *of_two(cx_call *c)
     return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, const cbx_array *)) c->fn)(c->ctx, a, b));
 }
 
+static PyObject *do_extract(cx_call *c)
+{
+    const cbx_array *condition = cx_array_arg(c, "condition"), *x = condition ? cx_array_arg(c, "x") : NULL;
+
+    return x && cx_begin(c) ? cx_result(c, cbx_extract(c->ctx, condition, x)) : NULL;
+}
+
 static PyObject *do_isin(cx_call *c)
 {
     const cbx_array *x = cx_array_arg(c, "x1"), *test = x ? cx_array_arg(c, "x2") : NULL;
@@ -96,7 +103,7 @@ static PyObject *do_unique_inverse(cx_call *c)
 
 /* clang-format off */
 #define SETS(X) \
-    X(extract, "condition: Array, x: Array, /", "Array", of_two, cbx_extract, "Elements where the condition holds.") \
+    X(extract, "condition: Array, x: Array, /", "Array", do_extract, 0, "Elements where the condition holds.") \
     X(intersect1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_intersect1d, "Values in both.") \
     X(isin, "x1: Operand, x2: Operand, /, *, invert: bool = False", "Array", do_isin, 0, "Whether elements of x1 are among those of x2.") \
     X(setdiff1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_setdiff1d, "Values of x1 that are not in x2.") \

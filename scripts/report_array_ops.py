@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-import calibrax_c as cx
+from calibrax_c import array as cx
 
 FLOATS = ("float64", "float32")
 REAL = ("float64", "float32", "int64")

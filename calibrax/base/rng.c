@@ -1,35 +1,18 @@
-/*
- * Threefry-2x32-20 and what is drawn from it.
- *
- * Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.3:
- * four rounds of (add, rotate, xor), then a key word and the round count are added; 20 rounds.
- */
+/* Threefry-2x32-20 and what is drawn from it. */
 #include "calibrax/base/rng.h"
 
 #include <math.h>
 
-#define PARITY 0x1BD11BDAu /* of the Skein hash's key schedule, 32-bit words */
-#define TWO_PI 6.283185307179586476925286766559
+#include "calibrax/base/threefry.h"
 
-static uint32_t rotate_left(uint32_t x, unsigned n) { return x << n | x >> (32 - n); }
+#define TWO_PI 6.283185307179586476925286766559
 
 void cbx_threefry2x32(const uint32_t key[2], const uint32_t counter[2], uint32_t out[2])
 {
-    static const unsigned rotations[8] = { 13, 15, 26, 6, 17, 29, 16, 24 };
-    const uint32_t ks[3] = { key[0], key[1], key[0] ^ key[1] ^ PARITY };
-    uint32_t x0 = counter[0] + ks[0], x1 = counter[1] + ks[1];
-#pragma GCC unroll 20 /* so that each rotation is by a constant */
-    for (unsigned round = 0; round < 20; round++) {
-        x0 += x1;
-        x1 = rotate_left(x1, rotations[round % 8]) ^ x0;
-        if (round % 4 == 3) {
-            unsigned injection = round / 4 + 1;
-            x0 += ks[injection % 3];
-            x1 += ks[(injection + 1) % 3] + injection;
-        }
-    }
-    out[0] = x0;
-    out[1] = x1;
+    const uint64_t word = cbx__threefry((uint64_t)key[0] << 32 | key[1], (uint64_t)counter[0] << 32 | counter[1]);
+
+    out[0] = (uint32_t)(word >> 32);
+    out[1] = (uint32_t)word;
 }
 
 /* The key is the block of the stream's number under the seed: a bijection, so no two streams of a seed share a key. */

@@ -670,6 +670,14 @@ class Corners(unittest.TestCase):
             self.assertRaises(IndexError, ours.__setitem__, (..., bad), 1.0)
         np.testing.assert_array_equal(np.asarray(ours), x)
 
+    def test_slices(self):
+        x, ours = np.arange(7), cx.arange(7)
+        ends = (None, 0, 2, -2, 6, 7, 9, -9, 2**70, -(2**70), 2**63 - 1, -(2**63))
+        for start, stop, step in itertools.product(ends, ends, (None, 1, 2, -1, -3, 2**70, -(2**70))):
+            key = slice(start, stop, step)
+            np.testing.assert_array_equal(np.asarray(ours[key]), x[key], err_msg=str(key))
+        self.assertRaises(ValueError, ours.__getitem__, slice(None, None, 0))
+
     def test_assignment_beside_views(self):
         x, ours = np.arange(12.0), cx.arange(12.0)
         for key, value in ((3, 7.0), (-1, 2), (slice(2, 9, 3), [1.0, 2.0, 3.0]), (slice(None, None, -1), 4.5), (..., np.arange(12.0).tolist())):

@@ -2,6 +2,7 @@
 #include "calibrax/array/kernels/elementary.h"
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/scalar.h"
+#include "calibrax/base/threefry.h"
 
 /* Integers wrap: computed without sign, where C says how. */
 #define ARITH_INT(D, T, a)                                                                                             \
@@ -160,7 +161,10 @@ CBX__LOOP3(select_16, cbx__c128, bool, cbx__c128, x ? y : z)
 #define ALL(P, f)                                                                                                      \
     [CBX_PRIM_##P] = { [CBX_BOOL] = f##_BOOL, CBX__INTS(ENTRY, f) CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
 
+CBX__LOOP2(threefry_U64, uint64_t, uint64_t, cbx__threefry(x, y))
+
 static const cbx__loop two[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
+    [CBX_PRIM_THREEFRY] = { [CBX_U64] = threefry_U64 },
     ALL(ADD, add) NUM(SUB, sub) ALL(MUL, mul)
         NUM(POW, pow)[CBX_PRIM_DIV] = { CBX__FLOATS(ENTRY, div) CBX__COMPLEXES(ENTRY, div) },
     REAL(FLOOR_DIV, floor_div) REAL(REM, rem) FLT(ATAN2, atan2) FLT(HYPOT, hypot) FLT(NEXTAFTER, nextafter)

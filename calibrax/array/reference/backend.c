@@ -58,7 +58,7 @@ static cbx__loop find_loop(const cbx_call *call)
 {
     cbx_dtype t = cbx_array_dtype(call->in[call->nin - 1]);
 
-    if (call->prim >= CBX_PRIM_THREEFRY && call->prim <= CBX_PRIM_RANDOM_GAMMA) return cbx__ref_random(call->prim, t);
+    if (call->prim > CBX_PRIM_THREEFRY && call->prim <= CBX_PRIM_RANDOM_GAMMA) return cbx__ref_random(call->prim, t);
     if (call->prim == CBX_PRIM_CAST) return cbx__loops_get()->cast(t, call->attrs->dtype);
     if (call->nin == 1) return cbx__loops_get()->unary(call->prim, t);
     return cbx__loops_get()->binary(call->prim, t);

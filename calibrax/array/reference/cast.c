@@ -17,6 +17,12 @@ typedef struct sixteen {
             memcpy(o, a, n * sizeof(T));                                                                               \
             return;                                                                                                    \
         }                                                                                                              \
+        if (s[0] == (ptrdiff_t)sizeof(T) && s[1] == 0 && n > 0) {                                                      \
+            T x;                                                                                                       \
+            memcpy(&x, a, sizeof x);                                                                                   \
+            for (size_t i = 0; i < n; i++) ((T *)o)[i] = x;                                                            \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (; n > 0; n--, o += s[0], a += s[1]) memcpy(o, a, sizeof(T));                                              \
     }
 COPY(copy_1, uint8_t)

@@ -40,6 +40,11 @@ cbx_status cbx__ref_run_iota(const cbx_call *call, cbx_array **out, cbx_err *err
     cbx__strided op[2];
     cbx_status st;
 
+    if (d->ndim == 1 && d->dtype == CBX_I64) {
+        st = cbx_array_create(call->ctx, d, out, err);
+        for (size_t i = 0; !st && i < length; i++) ((int64_t *)(*out)->data)[i] = (int64_t)i;
+        return st;
+    }
     st = cbx_array_create(call->ctx, &line, &count, err);
     if (st) return st;
     for (size_t i = 0; i < length; i++) ((int64_t *)count->data)[i] = (int64_t)i;

@@ -1,5 +1,5 @@
 /*
- * Random numbers: the hash on 64-bit words, the inverse error function that makes normal numbers of uniform ones, and
+ * Random numbers: the inverse error function that makes normal numbers of uniform ones, and
  * gamma numbers, each element from a key of its own.
  *
  * Sources: Salmon, Moraes, Dror, Shaw, SC 2011 (threefry); Wichura, Appl. Stat. 37 (1988) 477-484, AS 241 (PPND16);
@@ -8,19 +8,7 @@
 #include <math.h>
 
 #include "calibrax/array/reference/reference.h"
-#include "calibrax/base/rng.h"
-
-/* The words of key and counter are the upper and the lower half, in this order. */
-static uint64_t hash(uint64_t key, uint64_t counter)
-{
-    const uint32_t k[2] = { (uint32_t)(key >> 32), (uint32_t)key };
-    const uint32_t c[2] = { (uint32_t)(counter >> 32), (uint32_t)counter };
-    uint32_t out[2];
-
-    cbx_threefry2x32(k, c, out);
-    return (uint64_t)out[0] << 32 | out[1];
-}
-CBX__LOOP2(threefry_U64, uint64_t, uint64_t, hash(x, y))
+#include "calibrax/base/threefry.h"
 
 static double quotient(const double top[8], const double bottom[8], double r)
 {
@@ -79,10 +67,10 @@ CBX__LOOP1(erfinv_F64, double, double, cbx__ref_erfinv(x))
 /* One number in [0, 1) and one normal number of a key: element 0 of the arrays that random.h describes. */
 static float uniform_F32(uint64_t key)
 {
-    uint64_t w = hash(key, 0);
+    uint64_t w = cbx__threefry(key, 0);
     return (float)((uint32_t)(w >> 32 ^ w) >> 9) * 0x1p-23f;
 }
-static double uniform_F64(uint64_t key) { return (double)(hash(key, 0) >> 12) * 0x1p-52; }
+static double uniform_F64(uint64_t key) { return (double)(cbx__threefry(key, 0) >> 12) * 0x1p-52; }
 static float normal_F32(uint64_t key)
 {
     const float low = nextafterf(-1.0f, 0.0f);
@@ -102,21 +90,21 @@ static double normal_F64(uint64_t key)
     static T gamma_of_##D(uint64_t key, T alpha)                                                                       \
     {                                                                                                                  \
         const T big = alpha >= 1 ? alpha : alpha + 1, d = big - (T)(1.0 / 3.0), c = (T)(1.0 / 3.0) / sqrt##f(d);       \
-        const uint64_t boost = hash(key, 1);                                                                           \
+        const uint64_t boost = cbx__threefry(key, 1);                                                                  \
         T x, v, u;                                                                                                     \
         if (!(alpha >= 0)) return (T)NAN;                                                                              \
-        key = hash(key, 0);                                                                                            \
+        key = cbx__threefry(key, 0);                                                                                   \
         do {                                                                                                           \
-            uint64_t trial = key, normals = hash(trial, 1);                                                            \
-            key = hash(trial, 0);                                                                                      \
+            uint64_t trial = key, normals = cbx__threefry(trial, 1);                                                   \
+            key = cbx__threefry(trial, 0);                                                                             \
             do {                                                                                                       \
-                x = normal_##D(hash(normals, 1));                                                                      \
+                x = normal_##D(cbx__threefry(normals, 1));                                                             \
                 v = 1 + x * c;                                                                                         \
-                normals = hash(normals, 0);                                                                            \
+                normals = cbx__threefry(normals, 0);                                                                   \
             } while (v <= 0);                                                                                          \
             x = x * x;                                                                                                 \
             v = v * v * v;                                                                                             \
-            u = uniform_##D(hash(trial, 2));                                                                           \
+            u = uniform_##D(cbx__threefry(trial, 2));                                                                  \
         } while (u >= 1 - (T)0.0331 * (x * x) && log##f(u) >= x * (T)0.5 + d * ((1 - v) + log##f(v)));                 \
         return alpha >= 1 ? d * v : d * v * pow##f(1 - uniform_##D(boost), 1 / alpha);                                 \
     }                                                                                                                  \
@@ -132,7 +120,6 @@ GAMMA(F64, double, )
 
 cbx__loop cbx__ref_random(cbx_prim p, cbx_dtype t)
 {
-    if (p == CBX_PRIM_THREEFRY) return t == CBX_U64 ? threefry_U64 : NULL;
     if (t != CBX_F32 && t != CBX_F64) return NULL;
     if (p == CBX_PRIM_ERFINV) return t == CBX_F32 ? erfinv_F32 : erfinv_F64;
     return t == CBX_F32 ? gamma_F32 : gamma_F64;

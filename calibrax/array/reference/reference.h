@@ -24,7 +24,7 @@ cbx__strided cbx__ref_strided(const cbx_array *a);
 /** Runs loop over n operands of one shape, axes merged where all strides allow. */
 void cbx__ref_walk(int ndim, const size_t *shape, size_t n, const cbx__strided *op, cbx__loop loop);
 
-/** Of THREEFRY, ERFINV and RANDOM_GAMMA. */
+/** Of ERFINV and RANDOM_GAMMA. */
 cbx__loop cbx__ref_random(cbx_prim p, cbx_dtype t);
 cbx__loop cbx__ref_copy(cbx_dtype t);
 
