@@ -137,9 +137,14 @@ CBX__COMPLEXES(EQUAL, )
 #define CLAMP_INT(D, T, a) CBX__LOOP3(clamp_##D, T, T, T, (x < y ? y : x) > z ? z : (x < y ? y : x))
 CLAMP_INT(BOOL, bool, )
 CBX__INTS(CLAMP_INT, )
-#define RAISED(x, y) (x >= y || x != x ? x : y)
-CBX__LOOP3(clamp_F32, float, float, float, RAISED(x, y) <= z || RAISED(x, y) != RAISED(x, y) ? RAISED(x, y) : z)
-CBX__LOOP3(clamp_F64, double, double, double, RAISED(x, y) <= z || RAISED(x, y) != RAISED(x, y) ? RAISED(x, y) : z)
+#define CLAMP_FLOAT(D, T, a)                                                                                           \
+    static inline __attribute__((always_inline)) T clamp_of_##D(T x, T low, T high)                                    \
+    {                                                                                                                  \
+        const T r = (x >= low) | (x != x) ? x : low;                                                                   \
+        return (r <= high) | (r != r) ? r : high;                                                                      \
+    }                                                                                                                  \
+    CBX__LOOP3(clamp_##D, T, T, T, clamp_of_##D(x, y, z))
+CBX__FLOATS(CLAMP_FLOAT, )
 CBX__LOOP3(fma_F32, float, float, float, fmaf(x, y, z))
 CBX__LOOP3(fma_F64, double, double, double, fma(x, y, z))
 

@@ -27,7 +27,19 @@ static void axpy_c128(size_t n, const void *a, const void *b, void *acc)
     }
 }
 
-/* sum of a[k] b[k] */
+/* sum of a[k] b[k], in 16 parts */
+static void dot_f64(size_t n, const void *a, const void *b, void *sum)
+{
+    const double *x = a, *y = b;
+    double part[16] = { 0 };
+    size_t k = 0;
+    for (; k + 16 <= n; k += 16)
+        for (size_t l = 0; l < 16; l++) part[l] += x[k + l] * y[k + l];
+    for (; k < n; k++) part[k % 16] += x[k] * y[k];
+    for (size_t l = 8; l > 0; l /= 2)
+        for (size_t i = 0; i < l; i++) part[i] += part[i + l];
+    *(double *)sum = part[0];
+}
 static void dot_u64(size_t n, const void *a, const void *b, void *sum)
 {
     const uint64_t *x = a, *y = b;
@@ -37,6 +49,7 @@ static void dot_u64(size_t n, const void *a, const void *b, void *sum)
 }
 
 typedef struct product {
+    bool is_float;
     size_t m, k, n, wide_size;
     cbx__strided a, b, r;
     cbx__loop load, store;
@@ -52,10 +65,10 @@ static void one_matrix_by_columns(const product *p, char *a, char *b, char *r, c
         p->load(p->k, (char *const[]){ column, b + (ptrdiff_t)j * p->b.strides[2] },
                 (const ptrdiff_t[]){ wide, p->b.strides[1] });
         for (size_t i = 0; i < p->m; i++) {
-            uint64_t sum;
+            uint64_t sum; /* or a double */
             p->load(p->k, (char *const[]){ row, a + (ptrdiff_t)i * p->a.strides[1] },
                     (const ptrdiff_t[]){ wide, p->a.strides[2] });
-            dot_u64(p->k, row, column, &sum);
+            (p->is_float ? dot_f64 : dot_u64)(p->k, row, column, &sum);
             p->store(
                 1, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1] + (ptrdiff_t)j * p->r.strides[2], (char *)&sum },
                 (const ptrdiff_t[]){ 0, 0 });
@@ -86,13 +99,13 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
 {
     const cbx_array *a = call->in[0], *b = call->in[1];
     cbx_dtype t = a->desc.dtype, wide = cbx__ref_wide(t);
-    product p = { a->desc.shape[1], a->desc.shape[2], b->desc.shape[2], cbx_dtype_size(wide) };
+    product p = { wide == CBX_F64, a->desc.shape[1], a->desc.shape[2], b->desc.shape[2], cbx_dtype_size(wide) };
     const bool by_columns = p.n < 4 && p.k > p.n && wide != CBX_C128;
     const size_t length = by_columns ? p.k : p.n;
     cbx_block scratch = { 0 };
     cbx_status st;
 
-    if (wide == CBX_F64)
+    if (wide == CBX_F64 && !by_columns)
         return cbx__ref_semiring_stack(call->ctx, cbx_semiring_get(CBX_ALGEBRA_REAL), false, a, b, call->result, out,
                                        err);
     st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * length * p.wide_size, &scratch, err);
