@@ -98,8 +98,6 @@
 #include "calibrax/perf/launch/phases.h"
 #include "calibrax/perf/launch/sandbox.h"
 #include "calibrax/perf/launch/worker.h"
-#include "calibrax/perf/report/coverage.h"
-#include "calibrax/perf/report/feed.h"
 #include "calibrax/perf/report/growth.h"
 #include "calibrax/perf/report/report.h"
 #include "calibrax/perf/schedule/claim.h"

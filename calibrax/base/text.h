@@ -35,6 +35,8 @@ CBX_API void cbx_text_putc(cbx_text *t, char c);
 CBX_API void cbx_text_printf(cbx_text *t, const char *fmt, ...) CBX_PRINTF(2, 3);
 /** Escapes & < > " ' for HTML text and attributes. */
 CBX_API void cbx_text_put_html(cbx_text *t, const char *s);
+/** Text in Markdown: its own characters get a backslash, or an entity where that is safer; control characters are blanks. */
+CBX_API void cbx_text_put_markdown(cbx_text *t, const char *s);
 /** A field of CSV, in quotes where its content asks for them; control characters but the ends of lines are blanks in it.  Source: RFC 4180. */
 CBX_API void cbx_text_put_csv(cbx_text *t, const char *s);
 /**

@@ -1,15 +1,15 @@
 /*
  * What is made of rows for others: nperf bundle, feed, coverage, growth.
  */
-#include "calibrax/perf/report/feed.h"
+#include "suites/nitrix/feeds/feed.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/perf/report/coverage.h"
 #include "calibrax/perf/report/growth.h"
 #include "programs/nperf/nperf.h"
+#include "suites/nitrix/feeds/coverage.h"
 
 typedef struct feed_args {
     opt_list from;

@@ -7,10 +7,10 @@
 
 #include "calibrax/base/gzip.h"
 #include "calibrax/perf/gate/drift.h"
-#include "calibrax/perf/report/coverage.h"
-#include "calibrax/perf/report/feed.h"
 #include "calibrax/perf/report/report.h"
 #include "fuzz.h"
+#include "suites/nitrix/feeds/coverage.h"
+#include "suites/nitrix/feeds/feed.h"
 
 static size_t count(const char *text, const char *part)
 {

@@ -12,13 +12,13 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/gate/drift.h"
 #include "calibrax/perf/gate/gate.h"
-#include "calibrax/perf/report/coverage.h"
-#include "calibrax/perf/report/feed.h"
 #include "calibrax/perf/report/growth.h"
 #include "calibrax/perf/report/report.h"
 #include "calibrax/perf/sweep/table.h"
 #include "calibrax/statistics/estimate.h"
 #include "fail_alloc.h"
+#include "suites/nitrix/feeds/coverage.h"
+#include "suites/nitrix/feeds/feed.h"
 
 /* Four rows of a baseline that grows and of its rival, twenty launches each; slow: the rival of the second run. */
 static char *make_rows(int run, double slow)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "calibrax/array/array.h"
-#include "calibrax/perf/report/feed_rows.h"
 
 #define MOST_STEPS ((double)(1 << 25))
 #define TOLERANCE  1e-3
@@ -62,7 +61,7 @@ static cbx_json *digest_json(const cbx_array *a)
 
     for (int i = 0; ok && i < cbx_array_ndim(a); i++)
         ok = cbx_json_push(shape, cbx_json_new_int((int64_t)cbx_array_dim(a, i)));
-    ok = o && cbx__feed_put(o, "shape", shape) && ok;
+    ok = o && cbx_json_set(o, "shape", shape) && ok;
     ok = ok && cbx_json_set_string(o, "dtype", cbx_dtype_name(cbx_array_dtype(a))) &&
          cbx_json_set_int(o, "finite", (int64_t)d.finite) && cbx_json_set_int(o, "nan", (int64_t)d.nan) &&
          cbx_json_set_int(o, "infinite", (int64_t)d.infinite) && cbx_json_set_double(o, "l1", d.l1) &&
@@ -197,7 +196,7 @@ static cbx_status add_case(cbx_ctx *ctx, const cbx_case_ops *c, cbx_json *cases,
     put_signature(c, &signature);
     for (size_t i = 0; points && !st && i < c->npoints; i++) st = digest_point(ctx, c, i, points, err);
     ok = one && !signature.status && cbx_json_set_string(one, "signature", cbx_text_str(&signature));
-    ok = one && cbx__feed_put(one, "points", points) && ok;
+    ok = one && cbx_json_set(one, "points", points) && ok;
     ok = one && cbx_json_set(cases, c->name, one) && ok;
     cbx_text_clear(&signature);
     return st || ok ? st : cbx_fail(err, CBX_ENOMEM, "no memory for a manifest");

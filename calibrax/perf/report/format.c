@@ -234,44 +234,6 @@ void cbx__report_put_public(cbx_text *out, const char *s, size_t max)
     }
 }
 
-static bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-
-/* True where a character would be read as markup: snake_case is no emphasis, and a bracket is a link only before
- * another. */
-static bool is_markup(const char *s, size_t i)
-{
-    switch (s[i]) {
-    case '\\':
-    case '|':
-    case '`':
-    case '*': return true;
-    case '_': return !(i && is_alnum(s[i - 1]) && is_alnum(s[i + 1]));
-    case ']': return s[i + 1] != 0 && strchr("([:", s[i + 1]) != NULL;
-    case '~': return s[i + 1] == '~' || (i && s[i - 1] == '~');
-    default: return false;
-    }
-}
-
-void cbx__report_put_markdown(cbx_text *out, const char *s)
-{
-    bool control;
-
-    for (size_t n, i = 0; (n = cbx_text_char(s + i, &control)) != 0; i += n) {
-        if (s[i] == '<')
-            cbx_text_puts(out, "&lt;");
-        else if (s[i] == '>')
-            cbx_text_puts(out, "&gt;");
-        else if (s[i] == '&')
-            cbx_text_puts(out, "&amp;");
-        else if (control)
-            cbx_text_putc(out, ' ');
-        else {
-            if (is_markup(s, i)) cbx_text_putc(out, '\\');
-            cbx_text_add(out, s + i, n);
-        }
-    }
-}
-
 static void put_part(cbx_text *out, const char *separator, const char *s)
 {
     if (!s || !*s) return;

@@ -59,8 +59,6 @@ void cbx__report_put_share(cbx_text *out, double share, const cbx__report_style 
  * and what is longer than max bytes is cut (0: no limit).
  */
 void cbx__report_put_public(cbx_text *out, const char *s, size_t max);
-/* Markdown's own characters get a backslash, or an entity where that is safer. */
-void cbx__report_put_markdown(cbx_text *out, const char *s);
 /* Why a row is not good: its reason, message and remedy, as far as there are; NULL leaves a part out. */
 void cbx__report_put_reason(cbx_text *out, const char *reason, const char *message, const char *remedy);
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/perf/report/feed_rows.h"
 #include "calibrax/perf/report/format.h"
 
 #define BEYOND    100 /* times the largest size */
@@ -95,21 +94,33 @@ static bool enter(cbx_arena *arena, point *p, size_t n, entry *out, size_t *coun
     return ok;
 }
 
+/* An allocator that records a failure. */
+typedef struct memory_watch {
+    cbx_allocator base, al;
+    bool failed;
+} memory_watch;
+
+static void *watched_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    memory_watch *w = user;
+    void *p = w->base.resize(w->base.user, ptr, old_size, new_size);
+    if (!p && new_size) w->failed = true;
+    return p;
+}
+
 static cbx_status gather(const cbx_rows *rows, cbx_arena *arena, entry **out, size_t *n, cbx_err *err)
 {
-    const cbx_allocator own = arena->al;
-    cbx__memory_watch watch;
+    memory_watch watch = { .base = arena->al, .al = { watched_resize, &watch } };
     size_t npoints = 0;
     point *p;
 
-    cbx__memory_watch_init(&watch, &own);
     arena->al = watch.al; /* shapes leave out what there is no memory for */
     p = cbx_arena_calloc(arena, rows->count, sizeof *p);
     for (size_t i = 0; p && i < rows->count; i++) npoints += take_point(&rows->rows[i], i, arena, &p[npoints]);
     *out = cbx_arena_calloc(arena, npoints * (CBX__REPORT_MAX_DIMS + 1), sizeof **out);
     *n = 0;
     if (*out && !enter(arena, p, npoints, *out, n)) watch.failed = true;
-    arena->al = own;
+    arena->al = watch.base;
     if (watch.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu points", rows->count);
     if (*n) qsort(*out, *n, sizeof **out, by_line);
     return CBX_OK;
@@ -299,8 +310,8 @@ static cbx_json *interval_json(const cbx_interval *i)
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (o && cbx__feed_number(o, "value", i->value) && cbx__feed_number(o, "lower", i->lower) &&
-        cbx__feed_number(o, "upper", i->upper) && cbx__feed_number(o, "level", i->level))
+    if (o && cbx_json_set_number(o, "value", i->value) && cbx_json_set_number(o, "lower", i->lower) &&
+        cbx_json_set_number(o, "upper", i->upper) && cbx_json_set_number(o, "level", i->level))
         return o;
     cbx_json_unref(o);
     return NULL;
@@ -315,16 +326,16 @@ static cbx_json *line_json(const cbx_growth_line *l)
               cbx_json_set_string(o, "baseline", l->row->baseline) &&
               cbx_json_set_string(o, "variant", l->row->variant) && cbx_json_set_string(o, "variety", l->variety) &&
               cbx_json_set_string(o, "grows", l->grows) && cbx_json_set_int(o, "sizes", (int64_t)l->nsizes) &&
-              cbx__feed_number(o, "smallest", l->smallest) && cbx__feed_number(o, "largest", l->largest) &&
-              cbx__feed_put(o, "exponent", interval_json(&l->exponent)) &&
-              cbx__feed_number(o, "declared_exponent", l->declared_exponent) &&
-              cbx__feed_number(o, "held_out_ratio", l->held_out) &&
-              cbx__feed_number(o, "memory_exponent", l->memory_exponent) &&
+              cbx_json_set_number(o, "smallest", l->smallest) && cbx_json_set_number(o, "largest", l->largest) &&
+              cbx_json_set(o, "exponent", interval_json(&l->exponent)) &&
+              cbx_json_set_number(o, "declared_exponent", l->declared_exponent) &&
+              cbx_json_set_number(o, "held_out_ratio", l->held_out) &&
+              cbx_json_set_number(o, "memory_exponent", l->memory_exponent) &&
               cbx_json_set_string(o, "trust", cbx_growth_trust_name(l->trust)) &&
-              cbx__feed_number(o, "projected_work", l->projected_work);
+              cbx_json_set_number(o, "projected_work", l->projected_work);
 
     if (ok && l->trust == CBX_GROWTH_VALIDATED)
-        ok = cbx__feed_put(o, "projected_s", interval_json(&l->projected_s));
+        ok = cbx_json_set(o, "projected_s", interval_json(&l->projected_s));
     else if (ok)
         ok = cbx_json_set_null(o, "projected_s");
     if (ok) return o;

@@ -16,7 +16,7 @@ typedef struct report {
 /* The cell text collected so far, escaped. */
 static void flush_cell(report *r)
 {
-    cbx__report_put_markdown(r->out, cbx_text_str(&r->cell));
+    cbx_text_put_markdown(r->out, cbx_text_str(&r->cell));
     cbx_text_reset(&r->cell);
 }
 

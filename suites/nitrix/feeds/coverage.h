@@ -9,8 +9,8 @@
  *   deficits    gpu_lagging: a strong rival is faster than the library on the GPU; cpu_lagging: one is 1.5 times as fast or more on the CPU;
  *               missing_platform, no_strong_reference
  */
-#ifndef CALIBRAX_PERF_REPORT_COVERAGE_H
-#define CALIBRAX_PERF_REPORT_COVERAGE_H
+#ifndef CALIBRAX_SUITES_NITRIX_FEEDS_COVERAGE_H
+#define CALIBRAX_SUITES_NITRIX_FEEDS_COVERAGE_H
 
 #include "calibrax/storage/row.h"
 
@@ -24,8 +24,8 @@ CBX_BEGIN_DECLS
  * @param catalogue  an op_matrix, whose operations without rows are listed as unmeasured; NULL: none
  * @return CBX_OK; CBX_EFORMAT (catalogue without `ops`); CBX_ENOMEM
  */
-CBX_API cbx_status cbx_coverage_make(cbx_ctx *ctx, const cbx_rows *rows, const char *const *cases, size_t ncases,
-                                     const cbx_json *catalogue, cbx_json **out, cbx_err *err);
+cbx_status cbx_coverage_make(cbx_ctx *ctx, const cbx_rows *rows, const char *const *cases, size_t ncases,
+                             const cbx_json *catalogue, cbx_json **out, cbx_err *err);
 
 CBX_END_DECLS
 #endif

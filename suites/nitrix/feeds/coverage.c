@@ -1,15 +1,15 @@
 /* What is measured of each operation, and where it lags. */
-#include "calibrax/perf/report/coverage.h"
+#include "suites/nitrix/feeds/coverage.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/perf/report/feed.h"
-#include "calibrax/perf/report/feed_rows.h"
-#include "calibrax/perf/report/format.h"
+#include "suites/nitrix/feeds/feed.h"
+#include "suites/nitrix/feeds/feed_rows.h"
 
 #define SCALED   64
 #define CPU_LAGS 1.5
+#define MAX_DIMS 8
 
 typedef enum strength { NONE, INTERNAL, FLOOR, STRONG } strength;
 static const char *const strength_names[] = { "none", "internal_only", "floor_only", "strong_ref" };
@@ -47,6 +47,11 @@ static strength strength_of(const op *o, const cbx_row *r)
     return o->framework && !strcmp(r->framework, o->framework) ? INTERNAL : STRONG;
 }
 
+static double median_of(const cbx_row *r)
+{
+    return !r->has_metrics ? NAN : isfinite(r->steady.value) ? r->steady.value : r->median_s;
+}
+
 /* --- one operation --- */
 
 static void find_primary(op *o, const cbx_rows *rows)
@@ -63,19 +68,25 @@ static bool same_point(const cbx_row *a, const cbx_row *b)
     return !strcmp(a->case_name, b->case_name) && !strcmp(a->point_json, b->point_json);
 }
 
-static void count_point(op *o, const cbx_rows *rows, size_t i, const cbx__report_shape *s, cbx_arena *arena)
+static void count_point(op *o, const cbx_rows *rows, size_t i, cbx_arena *arena)
 {
-    cbx_json *point = NULL;
-    const char *dtype;
+    cbx_json *point = NULL, *value;
+    const char *dtype, *key;
+    double size = NAN; /* product of the extents */
+    size_t ndims = 0;
 
     for (size_t k = 0; k < i; k++)
         if (same_point(&rows->rows[k], &rows->rows[i])) return;
     o->points++;
-    if (s->size > 0) {
-        o->smallest = fmin(o->smallest, s->size);
-        o->largest = fmax(o->largest, s->size);
-    }
     if (cbx_json_parse(rows->rows[i].point_json, strlen(rows->rows[i].point_json), "point", &point, NULL)) return;
+    for (size_t k = 0; ndims < MAX_DIMS && cbx_json_member(point, k, &key, &value); k++) {
+        if (strcmp(key, "seed") == 0 || cbx_json_typeof(value) != CBX_JSON_INT) continue;
+        size = ndims++ ? size * cbx_json_double_value(value) : cbx_json_double_value(value);
+    }
+    if (size > 0) {
+        o->smallest = fmin(o->smallest, size);
+        o->largest = fmax(o->largest, size);
+    }
     dtype = cbx_arena_strdup(arena, cbx_json_get_string(point, "dtype", "f32"));
     cbx_json_unref(point);
     if (o->dtype && dtype && strcmp(o->dtype, dtype) != 0) o->dtypes = true;
@@ -96,9 +107,9 @@ static void compare_rival(op *o, const cbx_rows *rows, const cbx_row *r)
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *p = &rows->rows[i];
         if (cbx_row_is_good(p) && o->primary && !strcmp(p->baseline, o->primary) && rivals(p, r))
-            mine = fmin(mine, cbx__report_median(p));
+            mine = fmin(mine, median_of(p));
     }
-    ratio = cbx__report_median(r) / mine;
+    ratio = median_of(r) / mine;
     if (isfinite(ratio)) o->worst[is_gpu(r)] = fmin(o->worst[is_gpu(r)], ratio);
 }
 
@@ -107,12 +118,10 @@ static void look(op *o, const cbx_rows *rows, cbx_arena *arena)
     find_primary(o, rows);
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
-        cbx__report_shape shape;
         strength s;
         if (strcmp(r->case_name, o->case_name) != 0 || cbx_row_is_limit(r) || !cbx_row_is_good(r)) continue;
         o->good++;
-        cbx__report_shape_of(r, arena, &shape);
-        count_point(o, rows, i, &shape, arena);
+        count_point(o, rows, i, arena);
         if (!o->primary || !strcmp(r->baseline, o->primary)) {
             o->cpu = o->cpu || !is_gpu(r);
             o->gpu = o->gpu || is_gpu(r);
@@ -165,17 +174,17 @@ static cbx_json *deficits_json(const op *o)
 static cbx_json *op_json(const op *o, cbx_arena *arena)
 {
     cbx_json *root = cbx_json_new_object(), *worst = cbx_json_new_object();
-    bool ok = root && worst && cbx__feed_number(worst, "cpu", o->worst[0]) &&
-              cbx__feed_number(worst, "gpu", o->worst[1]);
+    bool ok = root && worst && cbx_json_set_number(worst, "cpu", o->worst[0]) &&
+              cbx_json_set_number(worst, "gpu", o->worst[1]);
 
-    ok = root && cbx__feed_put(root, "worst_ratio", worst) && ok;
+    ok = root && cbx_json_set(root, "worst_ratio", worst) && ok;
     ok = ok && cbx_json_set_string(root, "op", cbx_feed_qualname(arena, o->case_name)) &&
          cbx_json_set_string(root, "case", o->case_name) && cbx_json_set_string(root, "primary", o->primary) &&
          cbx_json_set_string(root, "platforms", platforms_word(o)) &&
          cbx_json_set_string(root, "reference", strength_names[o->reference]) &&
          cbx_json_set_string(root, "precision", precision_word(o)) &&
          cbx_json_set_string(root, "scale", scale_word(o)) && cbx_json_set_int(root, "points", (int64_t)o->points) &&
-         cbx_json_set_int(root, "good_rows", (int64_t)o->good) && cbx__feed_put(root, "deficits", deficits_json(o));
+         cbx_json_set_int(root, "good_rows", (int64_t)o->good) && cbx_json_set(root, "deficits", deficits_json(o));
     if (ok) return root;
     cbx_json_unref(root);
     return NULL;
@@ -221,9 +230,9 @@ static cbx_json *coverage_json(const cbx_json *ops, const op *all, size_t n, cbx
         ok = o && cbx_json_push(list, o);
     }
     ok = ok && join_catalogue(ops, all, n, arena, unmeasured, orphans);
-    ok = root && cbx__feed_put(root, "ops", list) && ok;
-    ok = root && cbx__feed_put(root, "unmeasured", unmeasured) && ok;
-    ok = root && cbx__feed_put(root, "orphans", orphans) && ok;
+    ok = root && cbx_json_set(root, "ops", list) && ok;
+    ok = root && cbx_json_set(root, "unmeasured", unmeasured) && ok;
+    ok = root && cbx_json_set(root, "orphans", orphans) && ok;
     if (ok) return root;
     cbx_json_unref(root);
     return NULL;

@@ -1,8 +1,8 @@
 /*
  * Inside the feeds: rows of one case, point and machine, and the newest good one of each baseline.
  */
-#ifndef CALIBRAX_PERF_REPORT_FEED_ROWS_H
-#define CALIBRAX_PERF_REPORT_FEED_ROWS_H
+#ifndef CALIBRAX_SUITES_NITRIX_FEEDS_FEED_ROWS_H
+#define CALIBRAX_SUITES_NITRIX_FEEDS_FEED_ROWS_H
 
 #include "calibrax/storage/row.h"
 
@@ -37,9 +37,5 @@ const char *cbx__feed_name(cbx_arena *arena, const cbx_row *row);
 /** Everything lives in the arena.  @return CBX_OK; CBX_ENOENT; CBX_EUNSUPPORTED (fast runs only); CBX_ENOMEM */
 cbx_status cbx__feed_select(cbx_arena *arena, const cbx_rows *rows, const cbx__feed_want *want, cbx__feed_rows *out,
                             cbx_err *err);
-/** Adds a child and gives back whether that worked; a child that is NULL means that it could not be made. */
-bool cbx__feed_put(cbx_json *object, const char *key, cbx_json *child);
-/** A number, or null where it is not finite. */
-bool cbx__feed_number(cbx_json *object, const char *key, double v);
 
 #endif

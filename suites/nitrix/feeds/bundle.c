@@ -2,19 +2,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/perf/report/feed.h"
-#include "calibrax/perf/report/feed_rows.h"
-#include "calibrax/perf/report/format.h"
-
-#define put    cbx__feed_put
-#define number cbx__feed_number
+#include "suites/nitrix/feeds/feed.h"
+#include "suites/nitrix/feeds/feed_rows.h"
 
 static cbx_json *steady_json(const cbx_row *r)
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (o && number(o, "min", r->min_s) && number(o, "median", r->median_s) && number(o, "p95", r->p95_s) &&
-        number(o, "lower", r->steady.lower) && number(o, "upper", r->steady.upper))
+    if (o && cbx_json_set_number(o, "min", r->min_s) && cbx_json_set_number(o, "median", r->median_s) &&
+        cbx_json_set_number(o, "p95", r->p95_s) && cbx_json_set_number(o, "lower", r->steady.lower) &&
+        cbx_json_set_number(o, "upper", r->steady.upper))
         return o;
     cbx_json_unref(o);
     return NULL;
@@ -24,8 +21,8 @@ static cbx_json *paired_json(const cbx_row *r)
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (o && number(o, "value", r->paired.value) && number(o, "lower", r->paired.lower) &&
-        number(o, "upper", r->paired.upper) &&
+    if (o && cbx_json_set_number(o, "value", r->paired.value) && cbx_json_set_number(o, "lower", r->paired.lower) &&
+        cbx_json_set_number(o, "upper", r->paired.upper) &&
         cbx_json_set_string(o, "verdict", r->verdict_holm ? r->verdict_holm : r->verdict))
         return o;
     cbx_json_unref(o);
@@ -36,7 +33,9 @@ static cbx_json *fidelity_json(const cbx_row *r)
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (o && cbx_json_set_string(o, "status", r->fidelity_status) && number(o, "rel_to_tol", r->rel_to_tol)) return o;
+    if (o && cbx_json_set_string(o, "status", r->fidelity_status) &&
+        cbx_json_set_number(o, "rel_to_tol", r->rel_to_tol))
+        return o;
     cbx_json_unref(o);
     return NULL;
 }
@@ -46,16 +45,19 @@ static cbx_json *baseline_json(const cbx_row *r)
     cbx_json *o = cbx_json_new_object();
     bool ok = o && cbx_json_set_string(o, "status", r->status);
 
-    ok = ok && (r->has_metrics ? put(o, "steady", steady_json(r)) : cbx_json_set_null(o, "steady"));
+    ok = ok && (r->has_metrics ? cbx_json_set(o, "steady", steady_json(r)) : cbx_json_set_null(o, "steady"));
     ok = ok && cbx_json_set_string(o, "steady_unit", "s") &&
-         number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
-    ok = ok && (r->paired_vs ? put(o, "ratio_paired", paired_json(r)) : cbx_json_set_null(o, "ratio_paired"));
-    ok = ok && put(o, "fidelity", fidelity_json(r));
+         cbx_json_set_number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
+    ok = ok && (r->paired_vs ? cbx_json_set(o, "ratio_paired", paired_json(r)) : cbx_json_set_null(o, "ratio_paired"));
+    ok = ok && cbx_json_set(o, "fidelity", fidelity_json(r));
     ok = ok && (isnan(r->rel_to_tol) ? cbx_json_set_null(o, "within_fidelity_threshold")
                                      : cbx_json_set_bool(o, "within_fidelity_threshold", r->rel_to_tol <= 1));
-    ok = ok && number(o, "peak_hbm_mb", r->peak_hbm_mb) && number(o, "host_rss_mb", r->host_rss_mb);
-    ok = ok && number(o, "memory_increase_mb", r->memory.over.value) && number(o, "compile_s", r->compile_s) &&
-         number(o, "compile_warm_s", r->compile_warm.over.value) && number(o, "detectable", r->detectable.relative);
+    ok = ok && cbx_json_set_number(o, "peak_hbm_mb", r->peak_hbm_mb) &&
+         cbx_json_set_number(o, "host_rss_mb", r->host_rss_mb);
+    ok = ok && cbx_json_set_number(o, "memory_increase_mb", r->memory.over.value) &&
+         cbx_json_set_number(o, "compile_s", r->compile_s) &&
+         cbx_json_set_number(o, "compile_warm_s", r->compile_warm.over.value) &&
+         cbx_json_set_number(o, "detectable", r->detectable.relative);
     if (ok) return o;
     cbx_json_unref(o);
     return NULL;
@@ -73,8 +75,8 @@ static cbx_json *trend_json(cbx_arena *arena, const cbx__feed_rows *f, const cha
         cbx_json *o;
         if (!of || strcmp(of, name) != 0 || strcmp(r->platform, platform) != 0 || !cbx_row_is_good(r)) continue;
         o = cbx_json_new_object();
-        ok = o && cbx_json_set_string(o, "run_id", r->run_id) && number(o, "min", r->min_s) &&
-             number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
+        ok = o && cbx_json_set_string(o, "run_id", r->run_id) && cbx_json_set_number(o, "min", r->min_s) &&
+             cbx_json_set_number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
         if (ok)
             ok = cbx_json_push(list, o);
         else
@@ -93,11 +95,11 @@ static bool fill_platform(cbx_arena *arena, const cbx__feed_rows *f, const char 
     for (size_t i = 0; ok && i < f->nnewest; i++) {
         const char *name = cbx__feed_name(arena, f->newest[i]);
         if (strcmp(f->newest[i]->platform, platform) != 0) continue;
-        ok = name && put(baselines, name, baseline_json(f->newest[i])) &&
-             put(trend, name, trend_json(arena, f, platform, name));
+        ok = name && cbx_json_set(baselines, name, baseline_json(f->newest[i])) &&
+             cbx_json_set(trend, name, trend_json(arena, f, platform, name));
     }
-    ok = put(o, "baselines", baselines) && ok;
-    return put(o, "trend", trend) && ok;
+    ok = cbx_json_set(o, "baselines", baselines) && ok;
+    return cbx_json_set(o, "trend", trend) && ok;
 }
 
 static cbx_json *platforms_json(cbx_arena *arena, const cbx__feed_rows *f)
@@ -111,7 +113,7 @@ static cbx_json *platforms_json(cbx_arena *arena, const cbx__feed_rows *f)
         if (cbx_json_has(all, platform)) continue;
         one = cbx_json_new_object();
         ok = one && fill_platform(arena, f, platform, one);
-        ok = put(all, platform, one) && ok;
+        ok = cbx_json_set(all, platform, one) && ok;
     }
     if (ok) return all;
     cbx_json_unref(all);
@@ -136,7 +138,7 @@ static bool fill_bundle(cbx_arena *arena, const cbx__feed_rows *f, const char *c
            cbx_json_set_string(o, "ratio_reference", reference_of(f)) &&
            cbx_json_set_double(o, "fidelity_threshold", 1.0) &&
            cbx_json_set_string(o, "fidelity_threshold_unit", "largest error over its bound") &&
-           put(o, "platforms", platforms_json(arena, f)) && cbx_json_set_null(o, "recommendation") &&
+           cbx_json_set(o, "platforms", platforms_json(arena, f)) && cbx_json_set_null(o, "recommendation") &&
            cbx_json_set_string(o, "note",
                                "evidence, never a verdict; ratio_vs_reference is minimum over the reference's "
                                "minimum, below 1: faster than the reference");
@@ -216,15 +218,15 @@ static void put_platform(const char *platform, const cbx_json *p, cbx_text *out)
     cbx_json *b;
 
     cbx_text_puts(out, "\n## ");
-    cbx__report_put_markdown(out, platform);
+    cbx_text_put_markdown(out, platform);
     cbx_text_puts(
         out, "\n\n| baseline | status | min | median | ratio | error/bound | RSS |\n|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; cbx_json_member(baselines, i, &name, &b); i++) {
         const cbx_json *steady = cbx_json_get(b, "steady");
         cbx_text_puts(out, "| ");
-        cbx__report_put_markdown(out, name);
+        cbx_text_put_markdown(out, name);
         cbx_text_puts(out, " | ");
-        cbx__report_put_markdown(out, cbx_json_get_string(b, "status", "?"));
+        cbx_text_put_markdown(out, cbx_json_get_string(b, "status", "?"));
         cbx_text_puts(out, " |");
         put_cell(out, cbx_json_get_double(steady, "min", NAN), 1e3, " ms");
         put_cell(out, cbx_json_get_double(steady, "median", NAN), 1e3, " ms");
@@ -237,7 +239,7 @@ static void put_platform(const char *platform, const cbx_json *p, cbx_text *out)
     for (size_t i = 0; cbx_json_member(trend, i, &name, &b); i++) {
         if (!cbx_json_length(b)) continue;
         cbx_text_puts(out, "- ");
-        cbx__report_put_markdown(out, name);
+        cbx_text_put_markdown(out, name);
         cbx_text_putc(out, ':');
         for (size_t k = 0; k < cbx_json_length(b); k++) {
             double ratio = cbx_json_get_double(cbx_json_at(b, k), "ratio_vs_reference", NAN);
@@ -257,7 +259,7 @@ void cbx_bundle_markdown(const cbx_json *bundle, cbx_text *out)
     cbx_json *p;
 
     cbx_text_puts(out, "# ");
-    cbx__report_put_markdown(out, cbx_json_get_string(bundle, "op", "?"));
+    cbx_text_put_markdown(out, cbx_json_get_string(bundle, "op", "?"));
     cbx_text_puts(out, "\n\nPoint ");
     put_point(out, cbx_json_get(bundle, "point"));
     cbx_text_puts(out, ", ratios against ");
@@ -267,6 +269,6 @@ void cbx_bundle_markdown(const cbx_json *bundle, cbx_text *out)
     cbx_text_puts(out, ".\n");
     for (size_t i = 0; cbx_json_member(platforms, i, &name, &p); i++) put_platform(name, p, out);
     cbx_text_putc(out, '\n');
-    cbx__report_put_markdown(out, cbx_json_get_string(bundle, "note", ""));
+    cbx_text_put_markdown(out, cbx_json_get_string(bundle, "note", ""));
     cbx_text_puts(out, ".\n");
 }

@@ -2,10 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/perf/report/feed.h"
-#include "calibrax/perf/report/feed_rows.h"
-
-#define put cbx__feed_put
+#include "suites/nitrix/feeds/feed.h"
+#include "suites/nitrix/feeds/feed_rows.h"
 
 /* Cases whose operation has another name than they. */
 static const struct {
@@ -102,14 +100,14 @@ static bool fill_fields(cbx_arena *arena, const cbx__feed_rows *f, const cbx_fee
          cbx_json_set_string(meta, "ratio_convention", "primary min / reference min; below 1: the library is faster") &&
          cbx_json_set_string(meta, "machine", f->machine) &&
          cbx_json_set_string(meta, "source", opts->source ? opts->source : "nperf rows");
-    ok = put(fields, "_meta", meta) && ok;
+    ok = cbx_json_set(fields, "_meta", meta) && ok;
     if (ok && has_device(f, "cpu")) ok = put_device(arena, f, "cpu", primary, reference, fields, notes);
     if (ok && has_device(f, "gpu")) ok = put_device(arena, f, "gpu", primary, reference, fields, notes);
     if (!ok) {
         cbx_json_unref(notes);
         return false;
     }
-    return put(meta, "notes", notes);
+    return cbx_json_set(meta, "notes", notes);
 }
 
 cbx_status cbx_feed_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_feed_opts *opts, cbx_json **out, cbx_err *err)

@@ -5,8 +5,8 @@
  * one counts.  Rows of several machines do not mix: the machine of the newest row is taken unless one is named.  Documents are new values that
  * the caller unrefs.
  */
-#ifndef CALIBRAX_PERF_REPORT_FEED_H
-#define CALIBRAX_PERF_REPORT_FEED_H
+#ifndef CALIBRAX_SUITES_NITRIX_FEEDS_FEED_H
+#define CALIBRAX_SUITES_NITRIX_FEEDS_FEED_H
 
 #include "calibrax/base/text.h"
 #include "calibrax/storage/row.h"
@@ -14,7 +14,7 @@
 CBX_BEGIN_DECLS
 
 /** "nitrix.semiring.semiring_matmul" for the case "semiring_matmul", in the arena; NULL: out of memory. */
-CBX_API const char *cbx_feed_qualname(cbx_arena *arena, const char *case_name);
+const char *cbx_feed_qualname(cbx_arena *arena, const char *case_name);
 
 typedef struct cbx_bundle_opts {
     uint32_t struct_size;
@@ -36,10 +36,10 @@ typedef struct cbx_bundle_opts {
  * @param rows  all rows there are, old ones too
  * @return CBX_OK; CBX_ENOENT (no row of the case, the point or the machine: the message lists what there is); CBX_EFORMAT (point); CBX_ENOMEM
  */
-CBX_API cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_opts *opts, cbx_json **out,
-                                   cbx_err *err);
+cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_opts *opts, cbx_json **out,
+                           cbx_err *err);
 /** A table a platform, and the sequence of ratios. */
-CBX_API void cbx_bundle_markdown(const cbx_json *bundle, cbx_text *out);
+void cbx_bundle_markdown(const cbx_json *bundle, cbx_text *out);
 
 typedef struct cbx_feed_opts {
     uint32_t struct_size;
@@ -62,15 +62,14 @@ typedef struct cbx_feed_opts {
  * no fields.  Rows of fast runs (coverage_mode "fast") do not count.
  * @return as cbx_bundle_make; CBX_EUNSUPPORTED: all rows are of fast runs
  */
-CBX_API cbx_status cbx_feed_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_feed_opts *opts, cbx_json **out,
-                                 cbx_err *err);
+cbx_status cbx_feed_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_feed_opts *opts, cbx_json **out, cbx_err *err);
 /**
  * A copy of an op_matrix with the perf_ fields of a fragment laid over ops[].qualname.
  * @param unknown  may be NULL: operations of the fragment that the matrix does not list
  * @return CBX_OK; CBX_EFORMAT (no list `ops`, named by what); CBX_ENOMEM
  */
-CBX_API cbx_status cbx_feed_apply(const cbx_json *fragment, const cbx_json *matrix, const char *what, cbx_json **out,
-                                  size_t *unknown, cbx_err *err);
+cbx_status cbx_feed_apply(const cbx_json *fragment, const cbx_json *matrix, const char *what, cbx_json **out,
+                          size_t *unknown, cbx_err *err);
 
 CBX_END_DECLS
 #endif

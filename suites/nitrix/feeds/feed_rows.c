@@ -1,5 +1,5 @@
 /* Rows of one case, point and machine. */
-#include "calibrax/perf/report/feed_rows.h"
+#include "suites/nitrix/feeds/feed_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,16 +16,6 @@ static void *watched_resize(void *user, void *ptr, size_t old_size, size_t new_s
 void cbx__memory_watch_init(cbx__memory_watch *w, const cbx_allocator *base)
 {
     *w = (cbx__memory_watch){ .base = *base, .al = { watched_resize, w } };
-}
-
-bool cbx__feed_put(cbx_json *object, const char *key, cbx_json *child)
-{
-    return child && cbx_json_set(object, key, child);
-}
-
-bool cbx__feed_number(cbx_json *object, const char *key, double v)
-{
-    return isfinite(v) ? cbx_json_set_double(object, key, v) : cbx_json_set_null(object, key);
 }
 
 const char *cbx__feed_point(cbx_arena *arena, const char *json)
