@@ -4,7 +4,7 @@
 #ifndef CALIBRAX_PROGRAMS_NPERF_H
 #define CALIBRAX_PROGRAMS_NPERF_H
 
-#include "calibrax/perf/case/declared.h"
+#include "calibrax/perf/sweep/declared_run.h"
 #include "calibrax/perf/sweep/measure.h"
 #include "calibrax/storage/row_index.h"
 #include "programs/common/output.h"

@@ -5,7 +5,7 @@
 #ifndef CALIBRAX_PROGRAMS_NPERF_SELFTEST_H
 #define CALIBRAX_PROGRAMS_NPERF_SELFTEST_H
 
-#include "calibrax/perf/sweep/proof.h"
+#include "calibrax/perf/gate/proof.h"
 #include "programs/nperf/nperf.h"
 
 /* Comparisons of equals without a number; of each kind. */

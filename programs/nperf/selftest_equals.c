@@ -1,5 +1,5 @@
 /*
- * nperf selftest --aa and --power: comparisons drawn from recorded launches (calibrax/perf/sweep/proof.h).
+ * nperf selftest --aa and --power: comparisons drawn from recorded launches (calibrax/perf/gate/proof.h).
  *
  * Recorded are four kernels of suites/selftest/kernels.c, interleaved: each as two attempts for --aa, and plain beside three
  * planted slow-downs for --power; points share POINT_S for each of them, so that --aa is recorded in ten minutes at most and --power in five.  Promises: of equals at most 6.5 % called different (upper bound, nominal 5 %), at most 5 % of tables of

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "calibrax/perf/sweep/proof.h"
+#include "calibrax/perf/gate/proof.h"
 
 enum { ROUNDS = 400 };
 

@@ -11,6 +11,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/perf/case/declared_reader.h"
+#include "calibrax/perf/case/provider.h"
 
 #define MAX_FILE_BYTES (1u << 20)
 

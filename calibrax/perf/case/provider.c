@@ -15,7 +15,7 @@
 #include "calibrax/base/cpu.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/openblas.h"
-#include "calibrax/perf/launch/launch.h"
+#include "calibrax/perf/case/provider.h"
 
 #define PROVIDER(name_, summary_, python_, setup_, variants_, no_compiler_, cache_)                                    \
     {                                                                                                                  \

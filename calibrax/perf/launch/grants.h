@@ -48,9 +48,6 @@ cbx_status cbx__grants_find(cbx__grants_kept *kept, const cbx__grants_for *f, cb
 /* Adds a path, a folder that something hidden lies in as its parts; what is granted by another entry already is left out. */
 void cbx__grants_add(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t nhidden);
 
-/* The launcher's word of what is in force. */
-void cbx__sandbox_facts_read(const cbx_json *o, cbx_sandbox_facts *out);
-
 /* --- the scratch folder of a launch --- */
 
 typedef struct cbx__scratch_folder {

@@ -1,5 +1,5 @@
 /**
- * A launch in progress: what start.c starts, settle.c and launch.c plan, messages.c and unseen.c ask, launch_memory.c limits, and launch_judge.c judges.
+ * A launch in progress: what start.c starts, settle.c and conversation.c plan, messages.c and unseen.c ask, launch_memory.c limits, and launch_judge.c judges.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_LAUNCH_INTERNAL_H
 #define CALIBRAX_PERF_LAUNCH_LAUNCH_INTERNAL_H

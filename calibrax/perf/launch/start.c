@@ -91,3 +91,42 @@ cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err)
     if (!st) cbx__run_limit_memory(x);
     return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
 }
+
+/* --- what a sandbox can enforce here --- */
+
+/* The launcher says what it has in force and becomes a program; which one does not matter, so it is the launcher again, with nothing to do. */
+cbx_status cbx_sandbox_probe(cbx_ctx *ctx, cbx_sandbox_facts *out, cbx_err *err)
+{
+    static const cbx__grant all[] = { { "--read", "/" } };
+    const char *program[] = { NULL, NULL };
+    cbx__child_opts child = { .program = program, .confine = true, .grants = all, .ngrants = CBX_LEN(all) };
+    cbx__talk_opts opts = { .timeout_s = 60 };
+    cbx_sandbox_facts facts;
+    cbx__talk *t = NULL;
+    cbx_arena arena;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx__tool_find(CBX__TOOL_LAUNCH, &arena, &program[0], err);
+    if (!st) st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &opts, &t, err);
+    if (!st && !cbx__talk_launched(t, &facts))
+        st = cbx_fail(err, t->failure == CBX_FAILURE_WORKER_MISSING ? CBX_EVERSION : CBX_EIO, "%s", t->message);
+    if (!st) *out = facts;
+    cbx__talk_close(t);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx_sandbox_check(cbx_ctx *ctx, cbx_err *err)
+{
+    cbx_sandbox_facts f;
+    cbx_status st = cbx_sandbox_probe(ctx, &f, err);
+
+    if (st) return st;
+#define CHECK_PART(member, word, lack, remedy)                                                                         \
+    if (!f.member)                                                                                                     \
+        return cbx_fail(err, CBX_EUNAVAILABLE, "the sandbox cannot be had whole here: %s; it needs: %s", lack, remedy);
+    CBX_SANDBOX_PARTS(CHECK_PART)
+#undef CHECK_PART
+    return CBX_OK;
+}

@@ -431,12 +431,20 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
     return ok;
 }
 
+static void read_facts(const cbx_json *o, cbx_sandbox_facts *out)
+{
+#define READ_PART(member, word, lack, remedy) out->member = cbx_json_get_bool(o, word, false);
+    CBX_SANDBOX_PARTS(READ_PART)
+#undef READ_PART
+    out->landlock = (int)cbx_json_get_int(o, "landlock", 0);
+}
+
 bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)
 {
     cbx_json *m = NULL;
 
     if (!cbx__talk_ask(t, NULL, NULL, 0, "launched", &m)) return false;
-    cbx__sandbox_facts_read(cbx_json_get(m, "sandbox"), out);
+    read_facts(cbx_json_get(m, "sandbox"), out);
     cbx_json_unref(m);
     t->launched = true;
     return true;

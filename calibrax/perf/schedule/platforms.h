@@ -1,6 +1,6 @@
 /**
  * Platforms, and the devices of those that have some: found, chosen by number, named to a worker.  Internal to perf; the words of
- * platforms are in measure.h.
+ * platforms are in provider.h.
  *
  * A platform is a line in one table: its name, the alias of older rows, and the function that lists its devices.  Platform `fake` is for
  * trying out queues, locks and settling where there is no device: NPERF_FAKE_DEVICES=N gives it N devices that compute nothing, and
@@ -9,7 +9,7 @@
 #ifndef CALIBRAX_PERF_SCHEDULE_PLATFORMS_H
 #define CALIBRAX_PERF_SCHEDULE_PLATFORMS_H
 
-#include "calibrax/perf/sweep/measure.h"
+#include "calibrax/perf/case/provider.h"
 
 #define CBX__ACCELERATORS_MOST 16
 

@@ -1,5 +1,5 @@
 /*
- * A driver: how benchmarks of one kind are listed and launched.  The list is in sweep/benchmarks.c.
+ * A driver: how benchmarks of one kind are listed and launched.  The list is in benchmark_session.c.
  */
 #ifndef CALIBRAX_PERF_SWEEP_DRIVER_H
 #define CALIBRAX_PERF_SWEEP_DRIVER_H

@@ -114,10 +114,5 @@ CBX_API void cbx_measure_result_clear(cbx_measure_result *r);
 CBX_API cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measure_result *result,
                                    cbx_err *err);
 
-/** Canonical platform name of a word ("jax-cpu" -> "cpu"); CBX_EINVAL with the nearest known one. */
-CBX_API cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err);
-/** True if this machine has a device for the platform. */
-CBX_API bool cbx_platform_available(const char *platform);
-
 CBX_END_DECLS
 #endif

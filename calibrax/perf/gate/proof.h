@@ -14,8 +14,8 @@
  *
  * Plug-in promise: experimental.
  */
-#ifndef CALIBRAX_PERF_SWEEP_PROOF_H
-#define CALIBRAX_PERF_SWEEP_PROOF_H
+#ifndef CALIBRAX_PERF_GATE_PROOF_H
+#define CALIBRAX_PERF_GATE_PROOF_H
 
 #include "calibrax/storage/row.h"
 

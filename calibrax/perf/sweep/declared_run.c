@@ -13,6 +13,7 @@
 #include "calibrax/base/temporary.h"
 #include "calibrax/perf/case/declared_internal.h"
 #include "calibrax/perf/schedule/claim.h"
+#include "calibrax/perf/sweep/declared_run.h"
 
 #define MAX_OUTPUT_BYTES (1u << 30)
 

@@ -1,7 +1,7 @@
 /**
  * Comparisons of equals drawn from recorded launches, judged by the engines that judge rows and gates; see proof.h.
  */
-#include "calibrax/perf/sweep/proof.h"
+#include "calibrax/perf/gate/proof.h"
 
 #include <math.h>
 #include <stdio.h>
