@@ -286,6 +286,14 @@ static unsigned long long microseconds(struct timeval t)
     return (unsigned long long)t.tv_sec * 1000000u + (unsigned long long)t.tv_usec;
 }
 
+static volatile pid_t measured;
+
+/* The parent asks the program to end; its report follows. */
+static void forward(int number)
+{
+    if (measured > 0) kill(measured, number);
+}
+
 /* vfork, not fork: no page tables to copy, and the child borrows this tiny image until it execs. */
 static int measure(const options *o)
 {
@@ -293,13 +301,18 @@ static int measure(const options *o)
     struct rusage used;
     int status;
     char line[160];
-    pid_t child = vfork();
+    struct sigaction action = { .sa_handler = forward };
+    pid_t child;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    child = vfork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close((int)o->measure); /* locks go with the program, the report does not */
         execvp(o->program[0], o->program);
         _exit(errno == ENOENT || errno == ENOTDIR ? EXIT_MISSING : EXIT_EXEC);
     }
+    measured = child;
     if (child < 0) return give_up(o, "machine", EXIT_SETUP, "cannot start", o->program[0]);
     while (wait4(child, &status, 0, &used) < 0) {
         if (errno != EINTR) return give_up(o, "machine", EXIT_SETUP, "cannot wait for", o->program[0]);

@@ -91,7 +91,8 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
         o.argv = make_argv(&arena, launcher, opts);
         o.env = opts->env;
         o.name = cbx__tool_base(launcher);
-        o.output = opts->show_output ? CBX__FD_OURS : CBX__FD_NOWHERE;
+        o.folder = opts->folder;
+        o.output = opts->output ? opts->output : opts->show_output ? CBX__FD_OURS : CBX__FD_NOWHERE;
         o.errors = opts->show_output ? CBX__FD_OURS : CBX__FD_TAIL;
         o.channel = channel[1];
         o.held = opts->held;

@@ -20,8 +20,10 @@ typedef struct cbx__child_opts {
     cbx_sandbox_mode sandbox; /* ... in this mode, not OFF ... */
     const cbx__grant *grants; /* ... but these */
     size_t ngrants;
-    bool measure;     /* the launcher stays, waits, and reports on descriptor 3 */
-    bool show_output; /* stdout and stderr pass through; else stdout is discarded and the end of stderr kept */
+    bool measure;       /* the launcher stays, waits, and reports on descriptor 3 */
+    const char *folder; /* NULL: ours */
+    int output;         /* descriptor that gets its standard output; 0: show_output decides */
+    bool show_output;   /* stdout and stderr pass through; else stdout is discarded and the end of stderr kept */
 } cbx__child_opts;
 
 /* @return CBX_OK; CBX_ENOENT (no launcher); CBX_EIO, CBX_ENOMEM */

@@ -191,6 +191,11 @@ typedef struct cbx_command_opts {
     const cbx_stop_flag *stop;
     const struct cbx_claim *claim; /* cores held for it, calibrax/perf/schedule/claim.h; NULL: none are */
     const char *const *program; /* program and arguments, NULL-terminated, run without a shell; NULL: sh -c command */
+    const char *folder;         /* to run in; NULL: ours */
+    const cbx_env_setting *env; /* beside our environment */
+    size_t nenv;
+    int output;     /* descriptor of ours that gets its standard output; 0: show_output decides */
+    double grace_s; /* when the time is out or the stop flag is set: from SIGTERM to SIGKILL; 0: it is killed at once */
 } cbx_command_opts;
 
 typedef struct cbx_command_record {
@@ -198,7 +203,9 @@ typedef struct cbx_command_record {
     char message[CBX_ERR_MESSAGE_SIZE];
     int exit_code, term_signal;
     double wall_ns, cpu_user_s, cpu_system_s;
-    double hwm_bytes; /* largest resident process of the command's tree, not inflated by this program's own memory */
+    double hwm_bytes;  /* largest resident process of the command's tree, not inflated by this program's own memory */
+    double tree_bytes; /* maximum that all its processes held together when they were looked at; NaN: it ended before */
+    char last_words[256]; /* last line of its standard error, if that is not shown; "" */
 } cbx_command_record;
 
 /** Runs `sh -c command`, or opts->program, once through the launcher.  @return as cbx_launch_run */

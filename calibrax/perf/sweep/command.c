@@ -61,7 +61,7 @@ cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_
         return cbx_fail(err, CBX_EINVAL, "cbx_command_opts of another version");
     memset(record, 0, sizeof *record);
     record->exit_code = -1;
-    record->wall_ns = record->cpu_user_s = record->cpu_system_s = record->hwm_bytes = NAN;
+    record->wall_ns = record->cpu_user_s = record->cpu_system_s = record->hwm_bytes = record->tree_bytes = NAN;
     if (opts) {
         talk.timeout_s = opts->timeout_s;
         talk.stop = opts->stop;
@@ -70,10 +70,15 @@ cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_
         child.env_pad_bytes = opts->env_pad_bytes;
         child.stack_pad_bytes = opts->stack_pad_bytes;
         child.show_output = opts->show_output;
+        child.folder = opts->folder;
+        child.output = opts->output;
+        talk.grace_s = opts->grace_s;
+        talk.memory_limit_bytes = UINT64_MAX; /* is watched, not limited */
     }
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     cbx__environment_init(&env, &arena, NULL);
     cbx__claim_pass(opts ? opts->claim : NULL, &child, &env);
+    for (size_t i = 0; opts && i < opts->nenv; i++) cbx__environment_set(&env, opts->env[i].name, opts->env[i].value);
     child.env = env.vars;
     st = env.failed ? cbx_fail(err, CBX_ENOMEM, "no memory for the environment of a command") : CBX_OK;
     if (!st) st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk, &t, err);
@@ -84,8 +89,13 @@ cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_
             fail(record, t->failure, t->message);
         else if (!read_report(line, record))
             fail(record, CBX_FAILURE_MACHINE, "the launcher's report cannot be read");
+        else if (t->ending)
+            fail(record, t->ending, "it was asked to end");
         else
             judge(record);
+        cbx__talk_stop(t);
+        cbx__process_last_words(&t->child, record->last_words, sizeof record->last_words);
+        if (t->tree_peak) record->tree_bytes = (double)t->tree_peak;
     }
     cbx__talk_close(t);
     cbx_arena_clear(&arena);
