@@ -5,6 +5,7 @@
  */
 #include "calibrax/storage/row_index.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,6 @@
 #include "calibrax/base/file.h"
 #include "calibrax/storage/row_index_parts.h"
 #include "calibrax/storage/row_table.h"
-#include "calibrax/storage/store_internal.h"
 
 #define DISK_BYTES (4 << 20)  /* an index on disk pays from here on */
 #define KEEP_BYTES (64 << 20) /* rows of an index in memory are kept up to here */
@@ -35,17 +35,6 @@ static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no
 
 /* --- the files --- */
 
-static bool stamp_of(const char *path, cbx__stamp *out, bool *folder)
-{
-    struct stat s;
-
-    if (stat(path, &s) != 0) return false;
-    *folder = S_ISDIR(s.st_mode);
-    *out = (cbx__stamp){ s.st_size, (int64_t)s.st_ino, s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
-                         s.st_ctim.tv_sec * 1000000000 + s.st_ctim.tv_nsec };
-    return true;
-}
-
 typedef struct listing {
     const char *const *paths;
     size_t count, skip; /* bytes of a path before the part below its source */
@@ -54,11 +43,10 @@ typedef struct listing {
 /* The files of one source: itself, or what is below it. */
 static cbx_status list_source(cbx_row_index *ix, size_t i, listing *out, cbx_err *err)
 {
-    cbx__stamp stamp;
-    bool folder = false;
+    struct stat info;
     cbx_status st;
 
-    if (stamp_of(ix->paths[i], &stamp, &folder) && folder) {
+    if (stat(ix->paths[i], &info) == 0 && S_ISDIR(info.st_mode)) {
         st = cbx__rows_list(ix->ctx, ix->paths[i], &ix->loaded, &out->paths, &out->count, err);
         out->skip = strlen(ix->paths[i]);
         return st;
@@ -72,13 +60,11 @@ static cbx_status add_files(cbx_row_index *ix, size_t source, const listing *l, 
     for (size_t k = 0; k < l->count; k++) {
         cbx__row_file *f = &ix->files[ix->nfiles];
         const char *below = l->paths[k] + l->skip;
-        bool folder = false;
-        struct stat link;
-        if (!stamp_of(l->paths[k], &f->stamp, &folder) && *below && lstat(l->paths[k], &link))
+        if (!cbx__index_stamp(AT_FDCWD, l->paths[k], &f->file) && *below)
             continue; /* removed since; a missing source is reported when it is read */
         f->path = l->paths[k];
-        f->name = cbx_arena_printf(&ix->loaded, "%zu/%s", source, below + strspn(below, "/"));
-        if (!f->name) return no_memory(err);
+        f->file.name = cbx_arena_printf(&ix->loaded, "%zu/%s", source, below + strspn(below, "/"));
+        if (!f->file.name) return no_memory(err);
         ix->nfiles++;
     }
     return CBX_OK;
@@ -209,25 +195,24 @@ static cbx_status read_lines(writer *w, const cbx__row_file *f, const char *text
     return st;
 }
 
-static cbx_status put_file(writer *w, const cbx__row_file *f, const reading *r, cbx_err *err)
+static cbx_status put_file(writer *w, cbx__row_file *f, const reading *r, cbx_err *err)
 {
-    const int64_t numbers[] = {
-        f->stamp.size, f->stamp.ino, f->stamp.mtime_ns, f->stamp.ctime_ns, (int64_t)r->rows.damaged, (int64_t)r->newer
-    };
+    const int64_t numbers[] = { f->file.stamp.size,     f->file.stamp.ino,        f->file.stamp.mtime_ns,
+                                f->file.stamp.ctime_ns, (int64_t)r->rows.damaged, (int64_t)r->newer };
     int64_t fid;
     cbx_status st;
 
-    cbx__select_bind_text(w->put_file, f->name);
+    cbx__select_bind_text(w->put_file, f->file.name);
     for (size_t i = 0; i < CBX_LEN(numbers); i++) cbx__select_bind_int(w->put_file, numbers[i]);
     cbx__select_bind_text(w->put_file, r->rows.first_damage);
     st = cbx__select_put(w->put_file, err);
-    fid = cbx__index_last_row(w->ix->db);
+    fid = f->file.id = cbx__index_last_row(w->ix->db);
     for (size_t i = 0; !st && i < r->rows.count; i++)
         st = put_row(w, fid, r->offsets[i], r->lengths[i], &r->rows.rows[i], err);
     return st;
 }
 
-static bool is_source(const cbx__row_file *f) { return f->name[strlen(f->name) - 1] == '/'; }
+static bool is_source(const cbx__row_file *f) { return f->file.name[strlen(f->file.name) - 1] == '/'; }
 
 /* Rows that were parsed once need not be read again. */
 static cbx_status keep_rows(writer *w, cbx__row_file *f, const cbx_rows *rows, cbx_err *err)
@@ -253,9 +238,12 @@ static cbx_status take_file(writer *w, cbx__row_file *f, cbx_err *err)
     cbx_err why = CBX_ERR_INIT;
     char *text = NULL;
     size_t len = 0;
-    cbx_status st = is_source(f) ? CBX_OK : cbx__store_check_file(f->path, &why);
+    cbx_status st = CBX_OK;
 
-    if (!st) st = cbx_file_read(w->ix->ctx, f->path, 0, &text, &len, &why);
+    if (f->file.problem && !is_source(f)) /* a pipe may be a source */
+        st = cbx_fail(&why, CBX_EIO, "'%s': %s", f->path, f->file.problem);
+    else
+        st = cbx_file_read(w->ix->ctx, f->path, 0, &text, &len, &why);
     if (st == CBX_ENOMEM || (st && is_source(f))) return cbx_fail(err, st, "%s", why.message);
     if (st == CBX_ENOENT) return CBX_OK; /* removed since it was listed */
     cbx_rows_init(&r.rows, al);
@@ -268,6 +256,7 @@ static cbx_status take_file(writer *w, cbx__row_file *f, cbx_err *err)
         cbx_mem_free(al, text, len + 1);
     }
     if (!st) st = put_file(w, f, &r, err);
+    f->file.known = !st;
     if (!st) st = keep_rows(w, f, &r.rows, err);
     cbx_rows_clear(&r.rows);
     cbx_arena_clear(&w->scratch);
@@ -278,92 +267,42 @@ static cbx_status take_file(writer *w, cbx__row_file *f, cbx_err *err)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(cbx__row_file *const *)a)->name, (*(cbx__row_file *const *)b)->name);
+    return strcmp((*(cbx__index_file *const *)a)->name, (*(cbx__index_file *const *)b)->name);
 }
 
-/* Marks the files that the database knows as they are; counts what it knows and nobody has any more. */
-static cbx_status compare(cbx_row_index *ix, int64_t **gone, size_t *ngone, cbx_err *err)
+static cbx_status take_files(void *user, bool gone, cbx_err *err)
 {
-    cbx__row_file **sorted = cbx_arena_calloc(&ix->loaded, ix->nfiles, sizeof *sorted);
-    size_t i = 0, room = 0;
-    cbx__select *s = NULL;
-    cbx_status st;
-
-    if (!sorted) return no_memory(err);
-    for (size_t k = 0; k < ix->nfiles; k++) {
-        sorted[k] = &ix->files[k];
-        sorted[k]->known = false;
-    }
-    qsort(sorted, ix->nfiles, sizeof *sorted, by_name);
-    *ngone = 0;
-    st = cbx__select_open(ix->db, "SELECT name,size,ino,mtime,ctime,fid FROM row4_file ORDER BY name", &s, err);
-    while (!st && cbx__select_next(s)) {
-        cbx__stamp known = { cbx__select_int(s, 1), cbx__select_int(s, 2), cbx__select_int(s, 3),
-                             cbx__select_int(s, 4) };
-        const char *name = cbx__select_text(s, 0);
-        while (i < ix->nfiles && strcmp(sorted[i]->name, name) < 0) i++;
-        if (i < ix->nfiles && !strcmp(sorted[i]->name, name) && cbx__stamp_equal(&sorted[i]->stamp, &known)) {
-            sorted[i]->known = true;
-            sorted[i]->fid = cbx__select_int(s, 5);
-            continue;
-        }
-        if (*ngone == room) {
-            int64_t *more = cbx_arena_calloc(&ix->loaded, room ? 2 * room : 64, sizeof *more);
-            if (!more) st = no_memory(err);
-            if (more && room) memcpy(more, *gone, room * sizeof *more);
-            room = room ? 2 * room : 64;
-            *gone = more;
-        }
-        if (!st) (*gone)[(*ngone)++] = cbx__select_int(s, 5);
-    }
-    if (st) {
-        cbx__select_close(s, NULL);
-        return st;
-    }
-    return cbx__select_close(s, err);
-}
-
-static bool is_current(const cbx_row_index *ix, size_t ngone)
-{
-    for (size_t i = 0; i < ix->nfiles; i++)
-        if (!ix->files[i].known) return false;
-    return ngone == 0;
-}
-
-static cbx_status forget(cbx_row_index *ix, int64_t fid, cbx_err *err)
-{
-    char sql[128];
-
-    snprintf(sql, sizeof sql, "DELETE FROM row4 WHERE fid = %lld; DELETE FROM row4_file WHERE fid = %lld",
-             (long long)fid, (long long)fid);
-    return cbx__index_run(ix->db, sql, err);
-}
-
-/* Compared once more under the lock: another process may have written what is missing in the meantime. */
-static cbx_status write_changes(cbx_row_index *ix, cbx_err *err)
-{
+    cbx_row_index *ix = user;
     writer w = { 0 };
-    int64_t *gone = NULL;
-    size_t ngone = 0;
-    cbx_status st = cbx__index_run(ix->db, "BEGIN IMMEDIATE", err);
+    cbx_status st = writer_open(&w, ix, err);
 
-    if (st) return st;
-    st = compare(ix, &gone, &ngone, err);
-    for (size_t i = 0; !st && i < ngone; i++) st = forget(ix, gone[i], err);
-    if (!st) st = writer_open(&w, ix, err);
+    (void)gone;
     for (size_t i = 0; !st && i < ix->nfiles; i++)
-        if (!ix->files[i].known) st = take_file(&w, &ix->files[i], err);
+        if (!ix->files[i].file.known) st = take_file(&w, &ix->files[i], err);
     writer_close(&w);
-    if (!st) st = cbx__index_run(ix->db, "COMMIT", err);
-    if (st) cbx__index_run(ix->db, "ROLLBACK", NULL);
-    if (!st) st = compare(ix, &gone, &ngone, err);
     return st;
 }
 
-static cbx_status open_database(cbx_row_index *ix, const char *path, cbx_err *err)
+static cbx_status refresh(void *user, cbx__index *db, cbx_err *err)
 {
-    cbx_status st = cbx__index_open(ix->ctx, path, &ix->db, err);
-    return st ? st : cbx__index_run(ix->db, tables, err);
+    static const char *const forget[] = { "DELETE FROM row4 WHERE fid = ?1", "DELETE FROM row4_file WHERE fid = ?1",
+                                          NULL };
+    static const cbx__index_kind kind = { "row4_file", forget, take_files };
+    cbx_row_index *ix = user;
+    cbx__index_file **sorted = cbx_arena_calloc(&ix->loaded, ix->nfiles, sizeof *sorted);
+    cbx__select *there = NULL;
+    bool missing = false;
+    cbx_status st;
+
+    ix->db = db;
+    if (!sorted) return no_memory(err);
+    for (size_t k = 0; k < ix->nfiles; k++) sorted[k] = &ix->files[k].file;
+    qsort(sorted, ix->nfiles, sizeof *sorted, by_name);
+    st = cbx__select_open(db, "SELECT 1 FROM sqlite_master WHERE name = 'row4_file'", &there, err);
+    if (!st && !cbx__select_next(there)) missing = true;
+    st = cbx__select_end(there, st, err);
+    if (!st && missing) st = cbx__index_run(db, tables, err);
+    return st ? st : cbx__index_sync(db, &kind, sorted, ix->nfiles, ix, err);
 }
 
 /* On disk where that pays: one folder with so much in it. */
@@ -372,21 +311,11 @@ static const char *place_of(cbx_row_index *ix)
     const char *place = NULL;
     int64_t bytes = 0;
 
-    for (size_t i = 0; i < ix->nfiles; i++) bytes += ix->files[i].stamp.size;
+    for (size_t i = 0; i < ix->nfiles; i++) bytes += ix->files[i].file.stamp.size;
     if (ix->npaths == 1 && bytes >= DISK_BYTES && !is_source(&ix->files[0]))
         place = cbx_path_join(&ix->arena, ix->paths[0], "index.sqlite");
     ix->keeps = !place && bytes < KEEP_BYTES;
     return place;
-}
-
-static cbx_status bring_up(cbx_row_index *ix, cbx_err *err)
-{
-    int64_t *gone = NULL;
-    size_t ngone = 0;
-    cbx_status st = compare(ix, &gone, &ngone, err);
-
-    if (!st && !is_current(ix, ngone)) st = write_changes(ix, err);
-    return st;
 }
 
 cbx_status cbx__row_index_refresh(cbx_row_index *ix, cbx_err *err)
@@ -397,15 +326,7 @@ cbx_status cbx__row_index_refresh(cbx_row_index *ix, cbx_err *err)
     cbx_arena_clear(&ix->loaded);
     ix->nfiles = ix->nplaces = ix->nseries = 0;
     st = list_files(ix, err);
-    if (!st && !ix->db) st = open_database(ix, place_of(ix), err);
-    if (!st) st = bring_up(ix, err);
-    if (st && st != CBX_ENOMEM && ix->db && st != CBX_ENOENT &&
-        st != CBX_EPERM) { /* held by another, full: do without */
-        cbx__index_close(ix->db);
-        ix->db = NULL;
-        st = open_database(ix, NULL, err);
-        if (!st) st = bring_up(ix, err);
-    }
+    if (!st) st = cbx__index_use(ix->ctx, ix->db ? NULL : place_of(ix), &ix->db, refresh, ix, err);
     return st ? st : cbx__row_index_load(ix, err);
 }
 

@@ -10,11 +10,8 @@
 
 /** A file of rows.  Its rank is its place in the list, which is sorted, path by path. */
 typedef struct cbx__row_file {
+    cbx__index_file file; /* its name: number of the source, slash, path below it */
     const char *path;
-    const char *name; /* in the index: number of the source, slash, path below it */
-    cbx__stamp stamp;
-    int64_t fid;
-    bool known;
     cbx_json **kept; /* lean rows by offset, where the index is in memory and they are few; NULL: not kept */
     size_t nkept;
 } cbx__row_file;

@@ -65,8 +65,8 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
 
     for (size_t f = 0; !st && f < ix->nfiles; f++) {
         size_t number = 0;
-        if (!ix->files[f].known) continue;
-        cbx__select_bind_int(s, ix->files[f].fid);
+        if (!ix->files[f].file.known) continue;
+        cbx__select_bind_int(s, ix->files[f].file.id);
         while (!st && cbx__select_next(s)) {
             cbx__row_place p = { .rank = f };
             p.offset = cbx__select_int(s, 0);

@@ -33,9 +33,6 @@ static cbx_status make_folders(const cbx_store *s, cbx_err *err)
     return st ? st : cbx_dir_create(s->ctx, s->baselines, err);
 }
 
-const char cbx__link_to_nothing[] = "is a symbolic link whose target is missing";
-const char cbx__not_a_file[] = "is not a regular file";
-
 cbx_status cbx__store_check_file(const char *path, cbx_err *err)
 {
     struct stat s;
@@ -117,21 +114,19 @@ cbx_status cbx__store_make(cbx_store *s, cbx_err *err)
     return st;
 }
 
-/* An index that another process is filling is not waited for: one in memory answers as well, only later. */
+static cbx_status refresh_runs(void *user, cbx__index *ix, cbx_err *err)
+{
+    const cbx_store *s = user;
+
+    return !s->late || cbx_path_exists(s->runs) ? cbx__index_refresh(ix, s->runs, err) : CBX_OK;
+}
+
 cbx_status cbx__store_index(cbx_store *s, cbx__index **out, cbx_err *err)
 {
     bool made = !s->late || cbx_path_exists(s->runs);
     bool in_file = made && !s->no_index_file && access(s->root, W_OK) == 0;
-    cbx_status st = CBX_OK;
+    cbx_status st = cbx__index_use(s->ctx, in_file ? s->index_path : NULL, &s->index, refresh_runs, s, err);
 
-    if (!s->index) st = cbx__index_open(s->ctx, in_file ? s->index_path : NULL, &s->index, err);
-    if (!st && made) st = cbx__index_refresh(s->index, s->runs, err);
-    if (st == CBX_EBUSY || st == CBX_EIO || st == CBX_ENOSPC) {
-        cbx__index_close(s->index);
-        s->index = NULL;
-        st = cbx__index_open(s->ctx, NULL, &s->index, err);
-        if (!st) st = cbx__index_refresh(s->index, s->runs, err);
-    }
     if (!st) *out = s->index;
     return st;
 }

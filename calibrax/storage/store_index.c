@@ -6,13 +6,16 @@
  */
 #include "calibrax/storage/store_index.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "calibrax/base/hash.h"
+#include "calibrax/storage/store_internal.h"
 #include "calibrax/storage/store_put.h"
 #include "calibrax/storage/store_values.h"
 
@@ -266,55 +269,110 @@ cbx_status cbx__select_end(cbx__select *s, cbx_status st, cbx_err *err)
 
 /* --- what differs --- */
 
-static cbx_status forget(cbx__index *ix, const char *name, cbx_err *err)
+const char cbx__link_to_nothing[] = "is a symbolic link whose target is missing";
+const char cbx__not_a_file[] = "is not a regular file";
+
+bool cbx__index_stamp(int folder, const char *path, cbx__index_file *f)
 {
-    static const char *const sql[] = {
-        "UPDATE stale SET n = n + (SELECT COUNT(*) FROM run WHERE name = ?)",
-        "DELETE FROM run_def WHERE rid = (SELECT rid FROM run WHERE name = ?)",
-        "DELETE FROM run WHERE name = ?",
-    };
+    struct stat s;
+    bool found = fstatat(folder, path, &s, 0) == 0;
+
+    f->stamp = (cbx__stamp){ .size = -1 };
+    f->problem = found && !S_ISREG(s.st_mode) ? cbx__not_a_file : NULL;
+    if (!found && fstatat(folder, path, &s, AT_SYMLINK_NOFOLLOW) == 0) {
+        f->problem = cbx__link_to_nothing;
+        found = true;
+    }
+    if (found)
+        f->stamp = (cbx__stamp){ s.st_size, (int64_t)s.st_ino, s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
+                                 s.st_ctim.tv_sec * 1000000000 + s.st_ctim.tv_nsec };
+    return found;
+}
+
+typedef CBX_LIST(int64_t) id_list;
+
+/* Files and rows are both in the order of names: a merge finds the new, changed and removed ones. */
+static cbx_status compare(cbx__index *ix, const char *table, cbx__index_file *const *files, size_t n, id_list *gone,
+                          bool *all, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ix->ctx);
+    cbx__select *s = NULL;
+    char sql[128];
+    size_t i = 0, known = 0;
+    cbx_status st;
+
+    snprintf(sql, sizeof sql, "SELECT rowid, name, size, ino, mtime, ctime FROM %s ORDER BY name", table);
+    st = cbx__select_open(ix, sql, &s, err);
+    gone->n = 0;
+    for (size_t k = 0; k < n; k++) files[k]->known = false;
+    while (!st && cbx__select_next(s)) {
+        const char *name = cbx__select_text(s, 1);
+        cbx__stamp stamp = { cbx__select_int(s, 2), cbx__select_int(s, 3), cbx__select_int(s, 4),
+                             cbx__select_int(s, 5) };
+        while (i < n && strcmp(files[i]->name, name) < 0) i++;
+        if (i < n && !strcmp(files[i]->name, name) && !memcmp(&files[i]->stamp, &stamp, sizeof stamp)) {
+            files[i]->known = true;
+            files[i]->id = cbx__select_int(s, 0);
+            known++;
+        } else if (!cbx_list_push(al, gone, cbx__select_int(s, 0))) {
+            st = cbx_fail_nomem(err, "the files of a store");
+        }
+    }
+    *all = known == n && !gone->n;
+    return cbx__select_end(s, st, err);
+}
+
+static cbx_status forget(cbx__index *ix, const char *const *statements, int64_t id, cbx_err *err)
+{
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; !st && i < sizeof sql / sizeof *sql; i++) {
+    for (; !st && *statements; statements++) {
         cbx__select *s = NULL;
-        st = cbx__select_open(ix, sql[i], &s, err);
+        st = cbx__select_open(ix, *statements, &s, err);
         if (st) break;
-        cbx__select_bind_text(s, name);
+        cbx__select_bind_int(s, id);
         cbx__select_next(s);
         st = cbx__select_close(s, err);
     }
     return st;
 }
 
-/* What the index knows, by name, in the order of cbx__scan_folder: a merge tells new, changed and gone files. */
-static cbx_status compare(cbx__index *ix, cbx__scan *scan, cbx_arena *arena, const char ***gone, size_t *ngone,
-                          cbx_err *err)
+/* Compared again under the lock: another process may have written what is missing in the meantime. */
+cbx_status cbx__index_sync(cbx__index *ix, const cbx__index_kind *kind, cbx__index_file *const *files, size_t n,
+                           void *user, cbx_err *err)
 {
-    cbx__select *s = NULL;
-    size_t i = 0, room = 0;
-    cbx_status st = cbx__select_open(ix, "SELECT name, size, ino, mtime, ctime FROM run ORDER BY name", &s, err);
+    id_list gone = { 0 };
+    bool all = false;
+    cbx_status st = compare(ix, kind->table, files, n, &gone, &all, err);
 
-    *ngone = 0;
-    while (!st && cbx__select_next(s)) {
-        const char *name = cbx__select_text(s, 0);
-        cbx__stamp known = { cbx__select_int(s, 1), cbx__select_int(s, 2), cbx__select_int(s, 3),
-                             cbx__select_int(s, 4) };
-        while (i < scan->count && strcmp(scan->files[i].name, name) < 0) i++;
-        if (i < scan->count && strcmp(scan->files[i].name, name) == 0) {
-            scan->files[i].known = cbx__stamp_equal(&scan->files[i].stamp, &known);
-            if (scan->files[i].known) continue;
+    if (!st && !all) {
+        st = cbx__index_run(ix, "BEGIN IMMEDIATE", err);
+        if (!st) {
+            st = compare(ix, kind->table, files, n, &gone, &all, err);
+            for (size_t i = 0; !st && i < gone.n; i++) st = forget(ix, kind->forget, gone.items[i], err);
+            if (!st) st = kind->take(user, gone.n > 0, err);
+            if (!st) st = cbx__index_run(ix, "COMMIT", err);
+            if (st) cbx__index_run(ix, "ROLLBACK", NULL);
         }
-        if (*ngone == room) {
-            const char **more = cbx_arena_calloc(arena, room ? 2 * room : 64, sizeof *more);
-            if (more && room) memcpy(more, *gone, room * sizeof *more);
-            room = room ? 2 * room : 64;
-            *gone = more;
-        }
-        if (*gone) (*gone)[(*ngone)++] = cbx_arena_strdup(arena, name);
-        if (!*gone || !(*gone)[*ngone - 1]) st = cbx_fail(err, CBX_ENOMEM, "no memory for the names of a store");
     }
-    return cbx__select_end(s, st, err);
+    cbx_list_clear(cbx_ctx_allocator(ix->ctx), &gone);
+    return st;
 }
+
+cbx_status cbx__index_use(cbx_ctx *ctx, const char *path, cbx__index **ix,
+                          cbx_status (*refresh)(void *user, cbx__index *ix, cbx_err *err), void *user, cbx_err *err)
+{
+    cbx_status st = *ix ? CBX_OK : cbx__index_open(ctx, path, ix, err);
+
+    if (!st) st = refresh(user, *ix, err);
+    if (st != CBX_EBUSY && st != CBX_EIO && st != CBX_ENOSPC) return st;
+    cbx__index_close(*ix);
+    *ix = NULL;
+    st = cbx__index_open(ctx, NULL, ix, err);
+    return st ? st : refresh(user, *ix, err);
+}
+
+/* --- runs --- */
 
 typedef struct putting {
     cbx__putter *putter;
@@ -395,49 +453,49 @@ static cbx_status remember(cbx__index *ix, const char *state, cbx_err *err)
 
 /* --- refresh --- */
 
-/* Compared once more under the lock: another process may have written what is missing in the meantime. */
-static cbx_status write_changes(cbx__index *ix, cbx__scan *scan, const char *state, cbx_arena *arena, cbx_err *err)
-{
-    const char **gone = NULL;
-    size_t ngone = 0;
-    bool all = false;
-    cbx_status st = cbx__index_run(ix, "BEGIN IMMEDIATE", err);
-
-    if (st) return st;
-    st = compare(ix, scan, arena, &gone, &ngone, err);
-    for (size_t i = 0; !st && i < ngone; i++) st = forget(ix, gone[i], err);
-    if (!st) st = put_unknown(ix, scan, &all, err);
-    if (!st && ngone) st = prune_if_due(ix, err);
-    if (!st) st = remember(ix, all ? state : "", err);
-    if (!st) st = cbx__index_run(ix, "COMMIT", err);
-    if (st) cbx__index_run(ix, "ROLLBACK", NULL);
-    return st;
-}
-
-static cbx_status take_changes(cbx__index *ix, cbx__scan *scan, cbx_arena *arena, cbx_err *err)
-{
+typedef struct refreshing {
+    cbx__index *ix;
+    cbx__scan scan;
     char state[CBX_HASH_SIZE];
-    const char **gone = NULL;
-    size_t ngone = 0;
-    bool seen = false;
-    cbx_status st;
+} refreshing;
 
-    state_of(scan, state);
-    st = was_seen(ix, state, &seen, err);
-    if (st || seen) return st;
-    st = compare(ix, scan, arena, &gone, &ngone, err);
-    return !st && (ngone || cbx__scan_changed(scan)) ? write_changes(ix, scan, state, arena, err) : st;
+static cbx_status take_runs(void *user, bool gone, cbx_err *err)
+{
+    refreshing *r = user;
+    bool all = false;
+    cbx_status st = put_unknown(r->ix, &r->scan, &all, err);
+
+    if (!st && gone) st = prune_if_due(r->ix, err);
+    return st ? st : remember(r->ix, all ? r->state : "", err);
 }
 
 cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err)
 {
+    static const char *const forget_run[] = {
+        "UPDATE stale SET n = n + (SELECT COUNT(*) FROM run WHERE rid = ?1)",
+        "DELETE FROM run_def WHERE rid = ?1",
+        "DELETE FROM run WHERE rid = ?1",
+        NULL,
+    };
+    static const cbx__index_kind kind = { "run", forget_run, take_runs };
+    refreshing r = { .ix = ix };
+    cbx__index_file **files = NULL;
+    bool seen = false;
     cbx_arena arena;
-    cbx__scan scan;
     cbx_status st;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(ix->ctx));
-    st = cbx__scan_folder(ix->ctx, runs, &arena, &scan, err);
-    if (!st) st = take_changes(ix, &scan, &arena, err);
+    st = cbx__scan_folder(ix->ctx, runs, &arena, &r.scan, err);
+    if (!st) {
+        state_of(&r.scan, r.state);
+        st = was_seen(ix, r.state, &seen, err);
+    }
+    if (!st && !seen) {
+        files = cbx_arena_calloc(&arena, r.scan.count, sizeof *files);
+        if (!files) st = cbx_fail_nomem(err, "the files of a store");
+        for (size_t i = 0; files && i < r.scan.count; i++) files[i] = &r.scan.files[i];
+        if (!st) st = cbx__index_sync(ix, &kind, files, r.scan.count, &r, err);
+    }
     cbx_arena_clear(&arena);
     return st;
 }

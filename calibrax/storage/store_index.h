@@ -20,6 +20,47 @@ cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx
 void cbx__index_close(cbx__index *ix);
 cbx_ctx *cbx__index_ctx(const cbx__index *ix);
 
+/* --- files: those of runs and those of rows --- */
+
+/** Changes whenever a file is written, replaced, or put back by hand. */
+typedef struct cbx__stamp {
+    int64_t size, ino, mtime_ns, ctime_ns;
+} cbx__stamp;
+
+/** A file that is there, of which nothing has been read: tens of thousands of them are compared for each query. */
+typedef struct cbx__index_file {
+    const char *name; /* in the index */
+    const char *
+        problem; /* why it cannot be read: not a regular file, a link whose target is missing; NULL: it can; static text */
+    cbx__stamp stamp;
+    int64_t id; /* of its row, if it is known */
+    bool known; /* the index has its content */
+} cbx__index_file;
+
+/** Fills stamp and problem from a path below an open folder.  false: it has been removed. */
+bool cbx__index_stamp(int folder, const char *path, cbx__index_file *f);
+
+/** The files of one kind, and what is done about them. */
+typedef struct cbx__index_kind {
+    const char *table;         /* has a row a file: an INTEGER PRIMARY KEY, name, size, ino, mtime, ctime */
+    const char *const *forget; /* statements with the key of a row as ?1; the last is NULL */
+    /** Reads the files that are not known into the index, in a transaction.  gone: files were forgotten */
+    cbx_status (*take)(void *user, bool gone, cbx_err *err);
+} cbx__index_kind;
+
+/**
+ * Marks the files that the index knows as they are; if there are others, or fewer, forgets and takes what changed, as one step.
+ * @param files  sorted by name
+ */
+cbx_status cbx__index_sync(cbx__index *ix, const cbx__index_kind *kind, cbx__index_file *const *files, size_t n,
+                           void *user, cbx_err *err);
+/**
+ * Calls refresh with an index, which is opened first if *ix is NULL.  One that another process is filling is not waited for, and one
+ * on a full or broken disk is left: then refresh is called again with an index in memory.
+ */
+cbx_status cbx__index_use(cbx_ctx *ctx, const char *path, cbx__index **ix,
+                          cbx_status (*refresh)(void *user, cbx__index *ix, cbx_err *err), void *user, cbx_err *err);
+
 /** Looks at every *.json in the folder, reads what changed, forgets what is gone; as one step. */
 cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err);
 /** Statements that give no rows, separated by semicolons. */

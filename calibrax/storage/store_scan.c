@@ -26,11 +26,6 @@
 #define MANY         (SIZE_MAX - 1)
 #define THREADS_MOST 8
 
-bool cbx__stamp_equal(const cbx__stamp *a, const cbx__stamp *b)
-{
-    return a->size == b->size && a->ino == b->ino && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
-}
-
 /* --- tags as text --- */
 
 static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
@@ -114,26 +109,9 @@ cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **t
 
 /* --- the folder --- */
 
-/* Size -1: removed since it was listed. */
-static void take_stamp(int dir, cbx__scan_name *f)
-{
-    struct stat s;
-    bool found = fstatat(dir, f->name, &s, 0) == 0;
-
-    f->stamp = (cbx__stamp){ .size = -1 };
-    if (found && !S_ISREG(s.st_mode)) f->problem = cbx__not_a_file;
-    if (!found && fstatat(dir, f->name, &s, AT_SYMLINK_NOFOLLOW) == 0) {
-        f->problem = cbx__link_to_nothing;
-        found = true;
-    }
-    if (found)
-        f->stamp = (cbx__stamp){ s.st_size, (int64_t)s.st_ino, s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
-                                 s.st_ctim.tv_sec * 1000000000 + s.st_ctim.tv_nsec };
-}
-
 typedef struct stamping {
     int dir;
-    cbx__scan_name *files;
+    cbx__index_file *files;
 } stamping;
 
 static void stamp_files(void *user, size_t worker, size_t begin, size_t end)
@@ -141,7 +119,7 @@ static void stamp_files(void *user, size_t worker, size_t begin, size_t end)
     const stamping *s = user;
 
     (void)worker;
-    for (size_t i = begin; i < end; i++) take_stamp(s->dir, &s->files[i]);
+    for (size_t i = begin; i < end; i++) cbx__index_stamp(s->dir, s->files[i].name, &s->files[i]);
 }
 
 /* To ask for stamps is two thirds of a look at an index of many runs: all cores ask, each for so many that a thread pays. */
@@ -173,13 +151,6 @@ cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, 
     for (size_t i = 0; i < n; i++)
         if (names[i][0] != '.') out->files[out->count++].name = names[i]; /* '.': a temporary being written */
     return stamp_all(out, err);
-}
-
-bool cbx__scan_changed(const cbx__scan *scan)
-{
-    for (size_t i = 0; i < scan->count; i++)
-        if (!scan->files[i].known) return true;
-    return false;
 }
 
 /* --- one file --- */
@@ -318,8 +289,8 @@ static void conclude(reading *r, cbx_status st, const char *message)
     r->file.nvalues = r->file.npoints = 0;
 }
 
-static void read_one(cbx_ctx *ctx, const char *folder, const cbx__scan_name *f, cbx__scan_fn fn, void *user, reading *r,
-                     cbx_err *refusal)
+static void read_one(cbx_ctx *ctx, const char *folder, const cbx__index_file *f, cbx__scan_fn fn, void *user,
+                     reading *r, cbx_err *refusal)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_err err = CBX_ERR_INIT;

@@ -6,13 +6,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/core/run.h"
-
-/** Changes whenever a file is written, replaced, or put back by hand. */
-typedef struct cbx__stamp {
-    int64_t size, ino, mtime_ns, ctime_ns;
-} cbx__stamp;
-
-bool cbx__stamp_equal(const cbx__stamp *a, const cbx__stamp *b);
+#include "calibrax/storage/store_index.h"
 
 typedef struct cbx__scan_value {
     const char *metric, *point, *scenario;
@@ -37,27 +31,15 @@ typedef struct cbx__scan_file {
     size_t ndefs;
 } cbx__scan_file;
 
-/** A file that is there, of which nothing has been read: tens of thousands of them are looked at for each query. */
-typedef struct cbx__scan_name {
-    const char *name;
-    const char
-        *problem; /* why it cannot be read: a link that leads nowhere, not a regular file; NULL: it can; static text */
-    cbx__stamp stamp;
-    bool known; /* the caller need not have it read */
-} cbx__scan_name;
-
 typedef struct cbx__scan {
     cbx_ctx *ctx;
     const char *folder;
-    cbx__scan_name *files; /* by name */
+    cbx__index_file *files; /* by name */
     size_t count;
 } cbx__scan;
 
 /** Names and stamps of the *.json in a folder; they live in the arena.  @return as cbx_dir_list */
 cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, cbx__scan *out, cbx_err *err);
-/** True if a file is not known. */
-bool cbx__scan_changed(const cbx__scan *scan);
-
 typedef cbx_status (*cbx__scan_fn)(void *user, const cbx__scan_file *file, cbx_err *err);
 /**
  * Reads every file that is not known, several at a time, and hands them to fn in order, in the calling thread; one of very many
