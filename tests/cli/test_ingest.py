@@ -22,7 +22,7 @@ def run(p, *args, **more):
 
 
 def ingested(p, *inputs, store="store", expect=0):
-    return json.loads(run(p, "ingest", "--data", store, "--input", *inputs, "--json", expect=expect).stdout)
+    return json.loads(run(p, "ingest", "--data", store, "--input", *inputs, "--json", expect=expect, timeout=20 if not sanitized() else 200).stdout)
 
 
 def written(p, store="store"):
@@ -192,6 +192,26 @@ def memory_is_at_most_eight_times_the_file(p):
         shutil.rmtree(p.file("store"))
 
 
+def no_small_file_takes_long(p):
+    """What there may be many of costs no more than its length: parts of a name, tags, metrics, units, parameters."""
+    n = 100_000
+    item = {"iterations": 1, "real_time": 1, "cpu_time": 1, "time_unit": "ns"}
+    files = {
+        "google-parts": {"context": {"num_cpus": 2}, "benchmarks": [{"name": "a" + "/1" * n, **item}]},
+        "google-counters": {"context": {"num_cpus": 2}, "benchmarks": [{"name": "a", **item, **{f"c{i}": i for i in range(n)}}]},
+        "hyperfine": {"results": [{"command": "a", "mean": 1, "parameters": {f"k{i}": f"v{i}" for i in range(n)}}]},
+        "bmf": {"a": {f"m{i}": {"value": 1} for i in range(n)}},
+        "go-parts": "goos: x\nBenchmarkA" + "/b" * n + " 1 1 ns/op\n",
+        "go-units": "goos: x\n" + "".join(f"BenchmarkA 1 1 u{i}/op\n" for i in range(n)),
+        "nvbench": {"meta": {"version": {"nvbench": {}}}, "benchmarks": [{"name": "a", "states": [{"summaries": [
+            {"tag": f"t{i}", "data": [{"name": "value", "type": "float64", "value": "1"}]} for i in range(n)]}]}]},
+    }
+    for name, what in files.items():
+        ingested(p, p.write(name, what if isinstance(what, str) else json.dumps(what)), store=name + "-store")
+    many = {"commit_hash": "a", "version": 2, "result_columns": ["result", "params"], "results": {"t.time_x": [[1.0] * 2000, [["1"]] * 2000]}}
+    one_sentence(run(p, "ingest", "--data", "asv-store", "--input", p.write("asv", json.dumps(many)), expect=2, timeout=20), "2000 parameters, at most 64 are read", "calibrax")
+
+
 def files_above_two_gib_are_refused(p):
     with open(p.file("huge.json"), "wb") as f:
         f.truncate((2 << 30) + 1)
@@ -221,4 +241,4 @@ def what_made_no_iteration_has_no_time(p):
         check(value != value, f"{name}: found {value}")
 
 
-main([what_made_no_iteration_has_no_time, memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, pipes_hold_what_files_hold, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_is_at_most_eight_times_the_file, files_above_two_gib_are_refused])
+main([what_made_no_iteration_has_no_time, memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, pipes_hold_what_files_hold, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_is_at_most_eight_times_the_file, files_above_two_gib_are_refused, no_small_file_takes_long])

@@ -20,6 +20,8 @@ static const struct {
     { "track", { "value", "", CBX_DIRECTION_INFO, CBX_PRIORITY_PRIMARY } },
 };
 
+#define PARAMS_MAX 64
+
 /* Facts of the file, for all rows. */
 typedef struct asv_file {
     const cbx_json *columns, *benchmarks;
@@ -112,10 +114,12 @@ static void read_row(cbx__import_job *job, const asv_file *f, const char *full, 
 {
     const char *dot = strrchr(full, '.'), *name = dot ? dot + 1 : full;
     const char *scenario = dot ? cbx__import_strndup(job, full, (size_t)(dot - full)) : "";
-    const cbx_json *result = cell(f, row, "result");
+    const cbx_json *result = cell(f, row, "result"), *params = cell(f, row, "params");
     cbx__import_def def = definition(f, full, name);
     size_t n = cbx_json_typeof(result) == CBX_JSON_ARRAY ? cbx_json_length(result) : 1;
 
+    if (cbx_json_length(params) > PARAMS_MAX) /* each combination has a tag for each of them */
+        cbx__import_fail(job, CBX_EFORMAT, "%zu parameters, at most %d are read", cbx_json_length(params), PARAMS_MAX);
     for (size_t i = 0; i < n && !cbx__import_failed(job); i++) {
         const cbx_json *v = element(result, i);
         if (!v || (cbx__import_is_number(v) && isnan(cbx_json_double_value(v)))) {
@@ -123,7 +127,7 @@ static void read_row(cbx__import_job *job, const asv_file *f, const char *full, 
             continue;
         }
         cbx__import_point_begin(job, name, scenario);
-        tag_parameters(job, f, cell(f, row, "params"), full, i);
+        tag_parameters(job, f, params, full, i);
         read_value(job, f, row, &def, i);
         cbx__import_point_end(job);
     }

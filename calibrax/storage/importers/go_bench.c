@@ -174,14 +174,17 @@ static void read_lines(cbx__import_job *job, go_file *f)
 static void begin_point(cbx__import_job *job, const go_line *l)
 {
     char *dash = strrchr(l->name, '-'), *next = strchr(l->name, '/'), *part, *equals;
-    const char *name = l->name, *procs = NULL;
+    cbx_allocator al = cbx__import_allocator(job);
+    const char *procs = NULL;
     cbx_tag tags[64];
     size_t ntags = 0;
+    cbx_text name;
 
     if (dash && dash[1] && !dash[1 + strspn(dash + 1, "0123456789")]) {
         procs = dash + 1;
         *dash = '\0';
     }
+    cbx_text_init(&name, &al);
     while (next && *next && !cbx__import_failed(job)) {
         *next = '\0';
         part = next + 1;
@@ -192,11 +195,14 @@ static void begin_point(cbx__import_job *job, const go_line *l)
             *equals = '\0';
             tags[ntags++] = (cbx_tag){ part, equals + 1 };
         } else {
-            name = cbx__import_printf(job, "%s/%s", name ? name : "", part);
+            if (!name.len) cbx_text_puts(&name, l->name);
+            cbx_text_putc(&name, '/');
+            cbx_text_puts(&name, part);
         }
         if (next) *next = '/';
     }
-    cbx__import_point_begin(job, name, l->package);
+    if (name.status) cbx__import_fail(job, name.status, "out of memory");
+    cbx__import_point_begin(job, name.len ? cbx_text_str(&name) : l->name, l->package);
     for (size_t i = 0; i < ntags; i++) cbx__import_tag(job, tags[i].key, tags[i].value);
     cbx__import_tag(job, "gomaxprocs", procs);
 }

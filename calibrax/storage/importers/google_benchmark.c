@@ -56,25 +56,30 @@ static bool is_parameter(const char *part, size_t n)
     return memchr(part, ':', n) || strspn(part, "-0123456789.") >= n;
 }
 
-/* Tags from the parts of a name, and the name that is left. */
-static const char *split_name(cbx__import_job *job, const char *whole, cbx_tag *tags, size_t most, size_t *ntags)
+/* Tags from the parts of a name, and the name without them. */
+static const char *split_name(cbx__import_job *job, const char *whole, cbx_tag *tags, size_t max, size_t *ntags)
 {
+    cbx_allocator al = cbx__import_allocator(job);
     size_t end = strcspn(whole, "/");
-    const char *args = NULL, *at;
+    const char *at;
+    cbx_text args;
 
+    cbx_text_init(&args, &al);
     while (whole[end] && !is_parameter(whole + end + 1, strcspn(whole + end + 1, "/")))
         end += 1 + strcspn(whole + end + 1, "/");
     for (at = whole + end; *at; at += strcspn(at, "/")) {
         size_t n = strcspn(++at, "/");
         const char *colon = memchr(at, ':', n);
-        if (colon && colon > at && *ntags < most) {
+        if (colon && colon > at && *ntags < max) {
             tags[*ntags].key = cbx__import_strndup(job, at, (size_t)(colon - at));
             tags[(*ntags)++].value = cbx__import_strndup(job, colon + 1, (size_t)(at + n - colon - 1));
         } else {
-            args = cbx__import_printf(job, "%s%s%.*s", args ? args : "", args ? "/" : "", (int)n, at);
+            if (args.len) cbx_text_putc(&args, '/');
+            cbx_text_add(&args, at, n);
         }
     }
-    if (args && *ntags < most) tags[(*ntags)++] = (cbx_tag){ "args", args };
+    if (args.status) cbx__import_fail(job, args.status, "out of memory");
+    if (args.len && *ntags < max) tags[(*ntags)++] = (cbx_tag){ "args", cbx_text_str(&args) };
     return cbx__import_strndup(job, whole, end);
 }
 
