@@ -24,7 +24,7 @@ typedef struct cbx_row_interval {
     double value, lower, upper, level;
 } cbx_row_interval;
 
-/** Launch medians that stand apart from the others (statistics/series.h). */
+/** A group of launch medians apart from the others (statistics/series.h). */
 typedef struct cbx_row_mode {
     double center_s, low_s, high_s, share;
     uint64_t launches;
@@ -33,9 +33,9 @@ typedef struct cbx_row_mode {
 /** A metric beside the time: its median over launches, with the order-statistic interval, and what the launches said. */
 typedef struct cbx_row_metric {
     cbx_row_interval over;  /* level 0: too few launches for an interval */
-    const double *launches; /* in the order run; those that told it */
+    const double *launches; /* in the order run; of launches that report it */
     size_t nlaunches;
-    const char *reason; /* why there is none; NULL where there is one, or nobody said */
+    const char *reason; /* why there is no value; NULL: there is one, or the reason is unknown */
 } cbx_row_metric;
 
 /** Typed view of a row.  Strings and arrays live in the arena given to the reader.  Absent numbers are NaN, absent strings NULL. */
@@ -69,7 +69,7 @@ typedef struct cbx_row {
     double cpu_s;                                /* additive: CPU seconds per launch, median */
 
     /* metrics, since version 2 */
-    const cbx_row_mode *modes; /* of the launch medians, fastest first; NULL: too few launches to tell */
+    const cbx_row_mode *modes; /* of the launch medians, fastest first; NULL: too few launches to decide */
     size_t nmodes;
     struct {
         uint64_t flat, warm_up, slowdown, none; /* launches by what their epochs do (statistics/steady.h) */
@@ -91,7 +91,7 @@ typedef struct cbx_row {
     double power_w;                          /* while it ran, the same scope */
     cbx_row_interval gflop, gbyte, roofline; /* intervals of the three rates above, from the time's; value as there */
     double flop_per_byte;                    /* declared */
-    const char *bound_by;                    /* "fma", "memory": what the bound stands on */
+    const char *bound_by;                    /* "fma", "memory": what the bound is derived from */
     const char *caches;                      /* "warm": calls follow each other; "cold": flushed before each */
 
     /* fidelity; NULL fidelity_status: the block is null */
@@ -117,7 +117,7 @@ typedef struct cbx_row {
     double paired_p_holm; /* the same, corrected over the table that the row was written in */
     uint64_t holm_rows;   /* ratios of that table; 0: none was corrected */
     const char *
-        verdict_holm; /* verdict that stands at 5 % over the whole table; NULL: so few launches cannot carry that many rows */
+        verdict_holm; /* verdict that holds at 5 % over the whole table; NULL: so few launches cannot carry that many rows */
 
     /* additive: "limit" for a probe that gives no answer and is no rival, NULL for a rival; for a rival, the limit that was launched in
      * turn with it, and what share of its rate it reached: the median over launches of limit's time / this one's */

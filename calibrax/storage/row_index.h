@@ -1,13 +1,13 @@
 /**
  * Row index: all rows of files and folders, known by key, without reading them again.
  *
- * A series is what has one store key (cbx_row_key: case, machine, platform, point, baseline, variant).  Of each the index tells the rows
+ * A series is what has one store key (cbx_row_key: case, machine, platform, point, baseline, variant).  Of each the index has the rows
  * over time and finds the newest good one; rows themselves are read from their files when asked for.  The files are the truth: opening
  * compares name, size, inode and times of each file with what is remembered and reads only those that differ.
  *
  * A folder of 4 MiB of rows and more keeps its index in `<folder>/index.sqlite` (the store's, storage/store.h), a cache that may be deleted
  * at any time; smaller ones, single files and several paths are read into memory each time, and so is a store whose index is being written
- * by another process or cannot be written.  A row that stands twice (same key and run id) counts once, the first in the order of files.
+ * by another process or cannot be written.  A row that is listed twice (same key and run id) counts once, the first in the order of files.
  * One thread uses an index, and its ctx, at a time.  Since 0.1.
  */
 #ifndef CALIBRAX_STORAGE_ROW_INDEX_H
@@ -63,7 +63,7 @@ CBX_API const cbx_row_series *cbx_row_index_series(const cbx_row_index *ix, size
 typedef enum cbx_row_extent { CBX_ROWS_WHOLE, CBX_ROWS_LEAN } cbx_row_extent;
 /**
  * Adds the row of each series to show, in their order: the newest good one, else the newest (as cbx_rows_latest).
- * A row whose file was changed or removed since the index was opened is looked up once more and then left out.
+ * A row whose file was changed or removed since the index was opened is looked up again and then left out.
  * @param newer_failed  may be NULL: number of series whose good row is not their newest
  * @return CBX_OK; CBX_ENOMEM, CBX_EIO
  */

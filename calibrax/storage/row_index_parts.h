@@ -18,7 +18,7 @@ typedef struct cbx__row_file {
 
 typedef enum cbx__row_outcome { ROW_FAILED, ROW_GOOD, ROW_SKIPPED } cbx__row_outcome;
 
-/** Where a row stands. */
+/** Where a row is. */
 typedef struct cbx__row_place {
     int64_t kid;
     const char *run_id;
@@ -38,7 +38,7 @@ struct cbx_row_index {
     cbx__index *db;
     bool keeps; /* lean rows are kept: the database is in memory, and the files small */
 
-    cbx_arena loaded; /* everything below, made anew by each refresh */
+    cbx_arena loaded; /* everything below, made again by each refresh */
     cbx__row_file *files;
     size_t nfiles;
     cbx__row_place *places; /* by file, then offset */

@@ -143,7 +143,7 @@ static bool appears_before(const cbx__row_place *a, const cbx__row_place *b)
     return a->rank < b->rank || (a->rank == b->rank && a->offset < b->offset);
 }
 
-/* One group of equal keys, sorted by run id: its past, what stands twice, the row to show. */
+/* One group of equal keys, sorted by run id: its past, what is listed twice, the row to show. */
 static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cbx_row_past *past, series_at *out)
 {
     const cbx__row_place *newest = NULL, *good = NULL;
@@ -271,19 +271,19 @@ static bool read_all(int fd, char *buf, size_t n, off_t at)
 typedef struct line_buffer {
     const cbx_allocator *al;
     char *data;
-    size_t room;
+    size_t capacity;
 } line_buffer;
 
-static bool make_room(line_buffer *b, size_t n)
+static bool reserve_bytes(line_buffer *b, size_t n)
 {
     size_t more = 2 * n + 4096;
     char *data;
 
-    if (n <= b->room) return true;
-    data = cbx_mem_resize(b->al, b->data, b->room, more);
+    if (n <= b->capacity) return true;
+    data = cbx_mem_resize(b->al, b->data, b->capacity, more);
     if (!data) return false;
     b->data = data;
-    b->room = more;
+    b->capacity = more;
     return true;
 }
 
@@ -296,7 +296,7 @@ static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p,
     cbx_status st = CBX_OK;
     char *text;
 
-    if (!make_room(b, 2 * n + 1)) return no_memory(err);
+    if (!reserve_bytes(b, 2 * n + 1)) return no_memory(err);
     text = b->data;
     if (read_all(fd, b->data, n, p->offset)) {
         b->data[n] = 0;
@@ -339,7 +339,7 @@ static cbx_status read_wanted(cbx_row_index *ix, cbx_row_extent extent, wanted *
         *stale = *stale || !w[i].row;
     }
     if (fd >= 0) close(fd);
-    cbx_mem_free(buffer.al, buffer.data, buffer.room);
+    cbx_mem_free(buffer.al, buffer.data, buffer.capacity);
     qsort(w, n, sizeof *w, by_order);
     return st;
 }
@@ -403,18 +403,18 @@ static cbx_status fetch(cbx_row_index *ix, size_t (*want)(cbx_row_index *ix, con
     bool stale = true;
 
     for (int turn = 0; !st && stale && turn < 2; turn++) {
-        size_t n, room;
+        size_t n, capacity;
         wanted *w;
         if (turn) st = cbx__row_index_refresh(ix, err);
         if (st) break;
-        room = want(ix, word, NULL);
-        w = cbx_mem_calloc(al, room + 1, sizeof *w);
+        capacity = want(ix, word, NULL);
+        w = cbx_mem_calloc(al, capacity + 1, sizeof *w);
         if (!w) return no_memory(err);
         n = want(ix, word, w);
         st = read_wanted(ix, extent, w, n, &stale, err);
         if (!st && (!stale || turn)) st = hand_over(ix, w, n, rows, err);
         for (size_t i = 0; i < n; i++) cbx_json_unref(w[i].row);
-        cbx_mem_free(al, w, (room + 1) * sizeof *w);
+        cbx_mem_free(al, w, (capacity + 1) * sizeof *w);
     }
     return st;
 }

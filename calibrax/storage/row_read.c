@@ -19,7 +19,7 @@
 
 /* --- JSON to the typed view --- */
 
-/* Where a member stands; spelt out only where something is wrong with it. */
+/* Where a member is; written out only where something is wrong with it. */
 typedef struct row_path {
     const struct row_path *up; /* NULL: the row */
     const char *key;           /* NULL: element i of a list */
@@ -64,7 +64,7 @@ static cbx_status no_memory(const row_reader *r)
     return cbx_fail(r->err, CBX_ENOMEM, "out of memory while reading '%s'", r->what);
 }
 
-/* A number, or one of the strings that stand for non-finite ones. */
+/* A number, or one of the strings for non-finite ones. */
 static bool is_number(const cbx_json *v)
 {
     const char *s;
@@ -248,7 +248,7 @@ static cbx_status read_block(const row_reader *r, const row_block *block, const 
     return CBX_OK;
 }
 
-/* Numbers that stand once in JSON and twice in the view. */
+/* Numbers that are once in JSON and twice in the view. */
 static void fill_in(cbx_row *row)
 {
     row->steady.value = row->median_s;

@@ -14,7 +14,7 @@
 #define MAX_SAME_ID  99           /* runs that share one microsecond and revision */
 #define RAW_SUFFIX   ".raw.jsonl.gz"
 #define RAW_PLAIN    ".raw.jsonl" /* of earlier releases */
-#define RAW_MOST     ((size_t)4 << 30)
+#define RAW_MAX      ((size_t)4 << 30)
 
 /* --- keys --- */
 
@@ -41,7 +41,7 @@ const char *cbx_row_key(cbx_arena *arena, const cbx_row *row)
     const char *variant = row->variant ? row->variant : "default";
 
     if (!point) return NULL;
-    /* the unit separator stands in no name */
+    /* no name has the unit separator */
     return cbx_arena_printf(arena, "%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", row->case_name ? row->case_name : "",
                             row->machine ? row->machine : "", row->platform ? row->platform : "", point,
                             row->baseline ? row->baseline : "", variant);
@@ -276,7 +276,7 @@ static cbx_status read_packed(cbx_ctx *ctx, const char *path, cbx_text *out, cbx
     cbx_status st = cbx_file_read(ctx, path, 0, &data, &len, err);
 
     if (st) return st;
-    st = cbx_gzip_unpack(data, len, RAW_MOST, path, out, err);
+    st = cbx_gzip_unpack(data, len, RAW_MAX, path, out, err);
     cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
     return st;
 }
@@ -316,7 +316,7 @@ static bool is_raw(const char *name)
     return n >= k && !strcmp(name + n - k, RAW_PLAIN);
 }
 
-/* The run first: raw launches without rows are nobody's, rows without raw launches are whole. */
+/* The run first: raw launches without rows have no use, rows without raw launches are complete. */
 static cbx_status remove_run(cbx_arena *arena, const char *folder, const char *name, cbx_err *err)
 {
     static const char *const suffixes[] = { RAW_SUFFIX, RAW_PLAIN };

@@ -1,7 +1,7 @@
 /*
  * Row record: the table of its members, and the typed view in which all of them are absent.
  *
- * Keys of version 1 stand first in each block, in their order; what version 2 added follows them.
+ * Keys of version 1 come first in each block, in their order; what version 2 added follows them.
  */
 #include "calibrax/storage/row_table.h"
 
@@ -21,7 +21,7 @@
     {                                                                                                                  \
         key, ROW_BLOCK, 0, NULL, &block, .optional = true                                                              \
     }
-/* Of a metric over launches: all but its median, which stands under the key of its own block. */
+/* Of a metric over launches: all but its median, which is under the key of its own block. */
 #define OVER_LAUNCHES(member)                                                                                          \
     ADDED("lower", ROW_MAYBE_NUMBER, member.over.lower), ADDED("upper", ROW_MAYBE_NUMBER, member.over.upper),          \
         ADDED("level", ROW_MAYBE_NUMBER, member.over.level),                                                           \

@@ -1,6 +1,6 @@
 /*
  * The one table behind reading and writing a row: which JSON member, in which order, is which member of cbx_row.
- * It stands in row_table.c; shared with row.c and row_read.c, and with nobody else.
+ * It is in row_table.c; for row.c, row_read.c and row_csv.c alone.
  */
 #ifndef CALIBRAX_STORAGE_ROW_TABLE_H
 #define CALIBRAX_STORAGE_ROW_TABLE_H
@@ -61,7 +61,7 @@ cbx_status cbx__row_build(const cbx_row *row, cbx_json **out, cbx_err *err);
 cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err);
 
 /**
- * A line without what is in its "provenance", which is most of it and which few ask for; out has room for len bytes.  The rest is as
+ * A line without what is in its "provenance", which is most of it and which few ask for; out has a capacity of len bytes.  The rest is as
  * it was; a line that has no such member, or none that ends, comes out whole.  @return bytes written
  */
 size_t cbx__rows_lean_line(const char *line, size_t len, char *out);

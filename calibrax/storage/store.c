@@ -9,7 +9,7 @@
 #include "calibrax/storage/store_internal.h"
 
 #define LOCK_WAIT_NS 30000000000u
-#define NEAREST_MOST 4096 /* ids that are looked at for "did you mean" */
+#define NEAREST_MAX  4096 /* ids that are looked at for "did you mean" */
 
 cbx_status cbx__store_no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the store"); }
 
@@ -215,9 +215,9 @@ cbx_status cbx_store_remove(cbx_store *s, const char *which, cbx_err *err)
 
 /* --- finding --- */
 
-/* Ids that begin so: one is enough, and of two the caller is told. */
+/* Ids that begin so: one is enough, and two are reported. */
 static cbx_status ids_like(cbx__index *ix, const char *sql, const char *word, cbx_arena *arena, const char **ids,
-                           size_t most, size_t *n, cbx_err *err)
+                           size_t max, size_t *n, cbx_err *err)
 {
     cbx__select *q = NULL;
     cbx_status st = cbx__select_open(ix, sql, &q, err);
@@ -225,7 +225,7 @@ static cbx_status ids_like(cbx__index *ix, const char *sql, const char *word, cb
     *n = 0;
     if (st) return st;
     if (word) cbx__select_bind_text(q, word);
-    while (!st && *n < most && cbx__select_next(q)) {
+    while (!st && *n < max && cbx__select_next(q)) {
         ids[*n] = cbx_arena_strdup(arena, cbx__select_text(q, 0));
         if (!ids[(*n)++]) st = cbx__store_no_memory(err);
     }
@@ -234,12 +234,12 @@ static cbx_status ids_like(cbx__index *ix, const char *sql, const char *word, cb
 
 static cbx_status no_such_run(cbx_store *s, cbx__index *ix, const char *which, cbx_arena *arena, cbx_err *err)
 {
-    const char **ids = cbx_arena_calloc(arena, NEAREST_MOST, sizeof *ids);
+    const char **ids = cbx_arena_calloc(arena, NEAREST_MAX, sizeof *ids);
     const char *near = NULL;
     size_t n = 0;
 
     if (ids && !ids_like(ix, "SELECT id FROM run WHERE id IS NOT NULL ORDER BY time DESC", NULL, arena, ids,
-                         NEAREST_MOST, &n, NULL))
+                         NEAREST_MAX, &n, NULL))
         near = cbx_nearest_word(which, ids, n);
     if (near)
         return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'; did you mean '%s'?", which, s->root, near);

@@ -234,7 +234,7 @@ static cbx_status protected_ids(cbx_store *s, cbx_arena *arena, const char ***id
     return st;
 }
 
-static bool stands_in(const char *id, const char *const *ids, size_t n)
+static bool is_in(const char *id, const char *const *ids, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(ids[i], id) == 0) return true;
@@ -249,7 +249,7 @@ typedef struct group {
     size_t n;
 } group;
 
-/* Counts an entry to its group, which it may be the first of; there is room for one more. */
+/* Counts an entry to its group, which it may be the first of; there is space for one more. */
 static size_t count_in_group(group *groups, size_t *ngroups, const cbx_store_entry *e)
 {
     size_t g = 0;
@@ -271,7 +271,7 @@ static cbx_status remove_old(cbx_store *s, const cbx_store_keep *keep, cbx_store
     if (!st && !(groups = cbx_arena_calloc(&list.arena, list.count, sizeof *groups))) st = cbx__store_no_memory(err);
     for (size_t i = 0; !st && keep->newest && i < list.count; i++) {
         const cbx_store_entry *e = &list.entries[i];
-        if (count_in_group(groups, &ngroups, e) <= keep->newest || stands_in(e->id, ids, nids)) continue;
+        if (count_in_group(groups, &ngroups, e) <= keep->newest || is_in(e->id, ids, nids)) continue;
         if (keep->since_us && e->timestamp_us >= keep->since_us) continue;
         changed(out, e->bytes);
         if (!keep->dry) st = cbx_store_remove(s, e->id, err);

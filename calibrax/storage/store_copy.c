@@ -9,7 +9,7 @@
 #include "calibrax/core/run_stream.h"
 #include "calibrax/storage/store_internal.h"
 
-#define BYTES_MOST ((uint64_t)64 << 20) /* that wait for the disk, and have others wait for the lock */
+#define BYTES_MAX ((uint64_t)64 << 20) /* that wait for the disk, and have others wait for the lock */
 
 /* Runs on their way into a store, which is locked while some wait. */
 typedef struct keeping {
@@ -62,7 +62,7 @@ static cbx_status keep_run(keeping *k, const cbx_run *run, bool replace, uint64_
     if (!st) st = cbx__store_check_existing(k->to, run, path, replace, &done, err);
     if (!st && !done) st = keep_file(k, run, path, err);
     k->bytes += bytes;
-    if (!st && (k->batch.n == CBX__BATCH_MOST || k->bytes > BYTES_MOST)) st = keep_commit(k, err);
+    if (!st && (k->batch.n == CBX__BATCH_MOST || k->bytes > BYTES_MAX)) st = keep_commit(k, err);
     cbx_arena_clear(&arena);
     return st;
 }

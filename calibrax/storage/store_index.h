@@ -104,7 +104,7 @@ int64_t cbx__index_last_row(const cbx__index *ix);
  *   series  sid, metric, point, scenario, tags   (tags: key \x1f value \x1e, sorted by key)
  *   chunk   key, data: values of a series, see store_values.h
  *   def     did, metric, unit, direction, grp, priority, description;  run_def  rid, did
- *   seen    state: hash of names and stamps of the folder that run stands for
+ *   seen    state: hash of names and stamps of the folder of runs
  * and those of the rows of nperf, see row_index.c.  A rid is never used twice.
  */
 

@@ -128,7 +128,7 @@ static cbx_status remember(cbx__putter *p, size_t i, const cbx__scan_value *v, i
     return CBX_OK;
 }
 
-/* A file with another number of series starts the memo anew, and so does one that is out of step for long. */
+/* A file with another number of series starts a new memo, and so does one that is out of step for long. */
 static cbx_status start_memo(cbx__putter *p, size_t n, cbx_err *err)
 {
     static const memo none = { "", "", "", "", 0 };
@@ -168,18 +168,18 @@ static cbx_status put_def(cbx__putter *p, int64_t rid, const cbx_metric_def *d, 
     return cbx__select_put(p->sql[PUT_RUN_DEF], err);
 }
 
-/* What only the whole file tells; before that there is none of it. */
+/* What is known at the end of a file; before that it is empty. */
 static void bind_content(cbx__select *s, const cbx__scan_file *f)
 {
     static const cbx__scan_file none = { 0 };
-    const cbx__scan_file *told = f->whole ? f : &none;
-    const char *const texts[] = { told->hash, told->problem, told->id };
-    const char *const more[] = { told->commit, told->branch, told->machine };
+    const cbx__scan_file *known = f->whole ? f : &none;
+    const char *const texts[] = { known->hash, known->problem, known->id };
+    const char *const more[] = { known->commit, known->branch, known->machine };
 
     for (int i = 0; i < 3; i++) cbx__select_bind_text(s, texts[i]);
-    cbx__select_bind_int(s, told->timestamp_us);
+    cbx__select_bind_int(s, known->timestamp_us);
     for (int i = 0; i < 3; i++) cbx__select_bind_text(s, more[i]);
-    cbx__select_bind_int(s, (int64_t)told->npoints);
+    cbx__select_bind_int(s, (int64_t)known->npoints);
 }
 
 static cbx_status put_run(cbx__putter *p, const cbx__scan_file *f, int64_t *rid, cbx_err *err)

@@ -10,7 +10,7 @@
 typedef struct entries {
     cbx_store_entry *items;
     cbx__rid *rids; /* of each, and where it is */
-    size_t n, room, rids_room;
+    size_t n, capacity, rids_capacity;
 } entries;
 
 static bool take_entry(cbx__select *q, cbx_arena *arena, entries *all)
@@ -19,8 +19,8 @@ static bool take_entry(cbx__select *q, cbx_arena *arena, entries *all)
     const cbx_store_entry *before;
     cbx_store_entry *e;
 
-    all->items = cbx__grown(arena, all->items, all->n, &all->room, sizeof *all->items);
-    all->rids = cbx__grown(arena, all->rids, all->n, &all->rids_room, sizeof *all->rids);
+    all->items = cbx__grown(arena, all->items, all->n, &all->capacity, sizeof *all->items);
+    all->rids = cbx__grown(arena, all->rids, all->n, &all->rids_capacity, sizeof *all->rids);
     if (!all->items || !all->rids) return false;
     before = all->n ? &all->items[all->n - 1] : &none;
     e = &all->items[all->n];

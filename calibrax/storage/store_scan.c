@@ -1,7 +1,7 @@
 /*
  * Run files as the index wants them: which are there, what each holds.
  *
- * Parsing is nine tenths of making an index anew, so a window of files is parsed by all cores while the caller, who alone
+ * Parsing is nine tenths of making a new index, so a window of files is parsed by all cores while the caller, who alone
  * touches the database, takes them in order.
  */
 #include "calibrax/storage/store_scan.h"
@@ -20,17 +20,17 @@
 #include "calibrax/storage/store_internal.h"
 #include "calibrax/storage/store_sql.h"
 
-#define WINDOW       64
-#define BATCH        16 /* files for which the caller is woken, while there are more to come */
-#define NONE         SIZE_MAX
-#define MANY         (SIZE_MAX - 1)
-#define THREADS_MOST 8
+#define WINDOW      64
+#define BATCH       16 /* files for which the caller is woken, while there are more to come */
+#define NONE        SIZE_MAX
+#define MANY        (SIZE_MAX - 1)
+#define THREADS_MAX 8
 
 /* --- tags as text --- */
 
 static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
 
-/* What parts tags, and stands before one of these three within a tag, which then is MOVED further on. */
+/* Separators of tags, and what comes before one of these three within a tag, which then is MOVED further on. */
 #define KEY_END   '\x1f'
 #define VALUE_END '\x1e'
 #define ESCAPE    '\x1d'
@@ -163,11 +163,11 @@ typedef struct reading {
     cbx_arena arena; /* of the values, and of what is said of the file */
     cbx_run *run;
     cbx__scan_value *values;
-    size_t room, bytes;
+    size_t capacity, bytes;
     char hash[CBX_HASH_SIZE];
     bool gone, no_memory;
     bool many;       /* more values than are held */
-    cbx__scan_fn fn; /* that takes a part; NULL: nobody does */
+    cbx__scan_fn fn; /* that takes a part; NULL: parts are not taken */
     void *user;
     cbx_status refused; /* by fn */
 } reading;
@@ -177,7 +177,7 @@ static void drop_values(reading *r)
     cbx_arena_clear(&r->arena);
     r->values = NULL;
     r->file.values = NULL;
-    r->file.nvalues = r->room = r->bytes = 0;
+    r->file.nvalues = r->capacity = r->bytes = 0;
 }
 
 static const char *keep(reading *r, const char *text, const char *before)
@@ -198,7 +198,7 @@ static bool take_value(reading *r, const cbx__scan_value *of_point, const cbx_na
     v.value = m->metric.value;
     v.lower = m->metric.lower;
     v.upper = m->metric.upper;
-    r->values = cbx__grown(&r->arena, r->values, n, &r->room, sizeof v);
+    r->values = cbx__grown(&r->arena, r->values, n, &r->capacity, sizeof v);
     if (!v.metric || !r->values) return false;
     r->values[n] = v;
     r->file.values = r->values;
@@ -262,7 +262,7 @@ static bool take_run(reading *r)
 
     if (strncmp(cbx_run_id(run), r->file.name, (size_t)(stem_end - r->file.name)) != 0 ||
         strlen(cbx_run_id(run)) != (size_t)(stem_end - r->file.name)) {
-        r->file.problem = cbx_arena_printf(&r->arena, "holds the run '%s': a run stands in the file of its id",
+        r->file.problem = cbx_arena_printf(&r->arena, "holds the run '%s': a run belongs into the file of its id",
                                            cbx_run_id(run));
         return r->file.problem != NULL;
     }
@@ -363,7 +363,7 @@ typedef struct crew {
     size_t awaited; /* file that the caller waits for, NONE or MANY */
     bool stop;
     pthread_mutex_t lock;
-    pthread_cond_t room, filled;
+    pthread_cond_t slot_free, filled;
 } crew;
 
 typedef struct reader {
@@ -372,13 +372,13 @@ typedef struct reader {
     pthread_t thread;
 } reader;
 
-/* Waits until the slot of file i is free; false: nobody wants it any more. */
-static bool wait_for_room(crew *c, size_t i)
+/* Waits until the slot of file i is free; false: it is no longer wanted. */
+static bool wait_for_slot(crew *c, size_t i)
 {
     bool wanted;
 
     pthread_mutex_lock(&c->lock);
-    while (!c->stop && i >= c->taken + WINDOW) pthread_cond_wait(&c->room, &c->lock);
+    while (!c->stop && i >= c->taken + WINDOW) pthread_cond_wait(&c->slot_free, &c->lock);
     wanted = !c->stop;
     pthread_mutex_unlock(&c->lock);
     return wanted;
@@ -400,7 +400,7 @@ static void *read_files(void *user)
     cbx_ctx *ctx = NULL;
     bool usable = cbx_ctx_create(NULL, &ctx, NULL) == CBX_OK; /* of its own: a context serves one thread at a time */
 
-    for (size_t i = self->number; i < c->nqueued && wait_for_room(c, i); i += c->nthreads) {
+    for (size_t i = self->number; i < c->nqueued && wait_for_slot(c, i); i += c->nthreads) {
         reading *r = &c->window[i % WINDOW];
         reading_clear(r);
         if (usable)
@@ -440,22 +440,22 @@ static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *e
         pthread_mutex_lock(&c->lock);
         c->ready[slot] = false;
         c->nready--;
-        if (++c->taken % (WINDOW / 4) == 0) pthread_cond_broadcast(&c->room);
+        if (++c->taken % (WINDOW / 4) == 0) pthread_cond_broadcast(&c->slot_free);
     }
     c->stop = true;
-    pthread_cond_broadcast(&c->room);
+    pthread_cond_broadcast(&c->slot_free);
     pthread_mutex_unlock(&c->lock);
     return st;
 }
 
 static cbx_status read_together(crew *c, cbx__scan_fn fn, void *user, cbx_err *err)
 {
-    reader readers[THREADS_MOST];
+    reader readers[THREADS_MAX];
     size_t started = 0;
     cbx_status st;
 
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->room, NULL);
+    pthread_cond_init(&c->slot_free, NULL);
     pthread_cond_init(&c->filled, NULL);
     for (size_t i = 0; i < WINDOW; i++) cbx_arena_init(&c->window[i].arena, cbx_allocator_default());
     for (; started < c->nthreads; started++) {
@@ -467,14 +467,14 @@ static cbx_status read_together(crew *c, cbx__scan_fn fn, void *user, cbx_err *e
     } else {
         pthread_mutex_lock(&c->lock);
         c->stop = true;
-        pthread_cond_broadcast(&c->room);
+        pthread_cond_broadcast(&c->slot_free);
         pthread_mutex_unlock(&c->lock);
         st = cbx_fail(err, CBX_ENOMEM, "no thread to read the store with");
     }
     for (size_t i = 0; i < started; i++) pthread_join(readers[i].thread, NULL);
     for (size_t i = 0; i < WINDOW; i++) reading_clear(&c->window[i]);
     pthread_cond_destroy(&c->filled);
-    pthread_cond_destroy(&c->room);
+    pthread_cond_destroy(&c->slot_free);
     pthread_mutex_destroy(&c->lock);
     return st;
 }
@@ -494,7 +494,7 @@ static size_t threads_wanted(void)
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     size_t n = 1;
 
-    while (2 * n <= THREADS_MOST && 2 * (long)n <= cpus) n *= 2;
+    while (2 * n <= THREADS_MAX && 2 * (long)n <= cpus) n *= 2;
     return n;
 }
 

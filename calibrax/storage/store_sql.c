@@ -15,7 +15,7 @@ void cbx__sql_init(cbx__sql *q, cbx_arena *arena, const char *select)
 
 static void add_bind(cbx__sql *q, const char *text, int64_t number)
 {
-    if (q->nbinds == CBX__BINDS_MOST) {
+    if (q->nbinds == CBX__BINDS_MAX) {
         q->too_many = true;
         return;
     }
@@ -75,7 +75,7 @@ cbx_status cbx__sql_open(cbx__sql *q, cbx__index *ix, cbx__select **out, cbx_err
     cbx_status st = cbx_text_check(&q->text, err);
 
     if (!st && q->too_many)
-        st = cbx_fail(err, CBX_EINVAL, "a query has too many conditions: at most %d", CBX__BINDS_MOST);
+        st = cbx_fail(err, CBX_EINVAL, "a query has too many conditions: at most %d", CBX__BINDS_MAX);
     if (!st) st = cbx__select_open(ix, cbx_text_str(&q->text), out, err);
     for (size_t i = 0; !st && i < q->nbinds; i++) {
         if (q->binds[i].text)
@@ -89,16 +89,16 @@ cbx_status cbx__sql_open(cbx__sql *q, cbx__index *ix, cbx__select **out, cbx_err
 
 /* --- a growing array in an arena --- */
 
-void *cbx__grown(cbx_arena *arena, void *items, size_t n, size_t *room, size_t size)
+void *cbx__grown(cbx_arena *arena, void *items, size_t n, size_t *capacity, size_t size)
 {
-    size_t wanted = *room ? 2 * *room : 64;
+    size_t wanted = *capacity ? 2 * *capacity : 64;
     char *more;
 
-    if (n < *room) return items;
+    if (n < *capacity) return items;
     more = cbx_arena_calloc(arena, wanted, size);
     if (!more) return NULL;
     if (n) memcpy(more, items, n * size);
-    *room = wanted;
+    *capacity = wanted;
     return more;
 }
 

@@ -25,7 +25,7 @@ typedef struct collector {
     void *user;
     cbx_trend_point *runs; /* in order, without values */
     cbx__rid *rids;        /* by rid */
-    size_t nruns, runs_room, rids_room, near;
+    size_t nruns, runs_capacity, rids_capacity, near;
     placed *values; /* of the series that is being read */
     size_t nvalues, values_room;
     size_t limit;
@@ -33,24 +33,24 @@ typedef struct collector {
 } collector;
 
 /* Room for one more; a large array moves without being copied, and what is not used of it costs nothing. */
-static bool grow(const collector *c, void *slot, size_t n, size_t *room, size_t size)
+static bool grow(const collector *c, void *slot, size_t n, size_t *capacity, size_t size)
 {
     void **items = slot;
-    size_t wanted = *room ? 2 * *room : 64;
+    size_t wanted = *capacity ? 2 * *capacity : 64;
     void *more;
 
-    if (n < *room) return true;
-    more = cbx_mem_resize(c->al, *items, *room * size, wanted * size);
+    if (n < *capacity) return true;
+    more = cbx_mem_resize(c->al, *items, *capacity * size, wanted * size);
     if (!more) return false;
     *items = more;
-    *room = wanted;
+    *capacity = wanted;
     return true;
 }
 
 static void collector_end(collector *c)
 {
-    cbx_mem_free(c->al, c->runs, c->runs_room * sizeof *c->runs);
-    cbx_mem_free(c->al, c->rids, c->rids_room * sizeof *c->rids);
+    cbx_mem_free(c->al, c->runs, c->runs_capacity * sizeof *c->runs);
+    cbx_mem_free(c->al, c->rids, c->rids_capacity * sizeof *c->rids);
     cbx_mem_free(c->al, c->values, c->values_room * sizeof *c->values);
 }
 
@@ -63,8 +63,8 @@ static bool take_run(collector *c, cbx__select *q)
     const cbx_trend_point *before;
     cbx_trend_point *p;
 
-    if (!grow(c, &c->runs, c->nruns, &c->runs_room, sizeof *c->runs)) return false;
-    if (!grow(c, &c->rids, c->nruns, &c->rids_room, sizeof *c->rids)) return false;
+    if (!grow(c, &c->runs, c->nruns, &c->runs_capacity, sizeof *c->runs)) return false;
+    if (!grow(c, &c->rids, c->nruns, &c->rids_capacity, sizeof *c->rids)) return false;
     before = c->nruns ? &c->runs[c->nruns - 1] : &none;
     p = &c->runs[c->nruns];
     *p = none;
@@ -101,14 +101,14 @@ static cbx_status sort_runs(collector *c, cbx_err *err)
         cbx__rids_sort(c->rids, c->nruns);
         return CBX_OK;
     }
-    sorted = cbx_mem_calloc(c->al, c->runs_room, sizeof *sorted);
+    sorted = cbx_mem_calloc(c->al, c->runs_capacity, sizeof *sorted);
     if (!sorted) return cbx__store_no_memory(err);
     qsort_r(c->rids, c->nruns, sizeof *c->rids, by_time_of_run, c->runs);
     for (i = 0; i < c->nruns; i++) {
         sorted[i] = c->runs[c->rids[i].at];
         c->rids[i].at = (uint32_t)i;
     }
-    cbx_mem_free(c->al, c->runs, c->runs_room * sizeof *sorted);
+    cbx_mem_free(c->al, c->runs, c->runs_capacity * sizeof *sorted);
     c->runs = sorted;
     cbx__rids_sort(c->rids, c->nruns);
     return CBX_OK;
@@ -188,7 +188,7 @@ static cbx_status make_series(collector *c, cbx__select *q, cbx_trend_series *s,
     return cbx__tags_parse(arena, cbx__select_text(q, 4), &s->tags, &s->ntags, err);
 }
 
-/* One that no run of the query has a value of is none. */
+/* A series without a value in a run of the query is left out. */
 static cbx_status take_series(collector *c, cbx__select *q, cbx__select *values, cbx_err *err)
 {
     cbx_trend_series s = { 0 };
@@ -236,14 +236,14 @@ static const cbx_store_query all_runs = { 0 };
 typedef struct whole {
     cbx_trend *out;
     cbx_trend_series *series;
-    size_t n, room;
+    size_t n, capacity;
 } whole;
 
 static cbx_status keep_series(void *user, const cbx_trend_series *s, cbx_err *err)
 {
     whole *w = user;
 
-    w->series = cbx__grown(&w->out->arena, w->series, w->n, &w->room, sizeof *w->series);
+    w->series = cbx__grown(&w->out->arena, w->series, w->n, &w->capacity, sizeof *w->series);
     if (!w->series) return cbx__store_no_memory(err);
     w->series[w->n++] = *s;
     return CBX_OK;

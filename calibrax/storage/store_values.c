@@ -24,9 +24,9 @@ struct cbx__gatherer {
     cbx__index *ix;
     cbx__select *last, *put;
     gathered *items;
-    size_t n, room;
+    size_t n, capacity;
     cbx__index_value *chunk; /* being put together */
-    size_t chunk_room;
+    size_t chunk_capacity;
 };
 
 cbx_status cbx__gatherer_create(cbx__index *ix, cbx__gatherer **out, cbx_err *err)
@@ -54,23 +54,23 @@ void cbx__gatherer_free(cbx__gatherer *g)
     al = cbx_ctx_allocator(cbx__index_ctx(g->ix));
     cbx__select_close(g->last, NULL);
     cbx__select_close(g->put, NULL);
-    cbx_mem_free(al, g->items, g->room * sizeof *g->items);
-    cbx_mem_free(al, g->chunk, g->chunk_room * sizeof *g->chunk);
+    cbx_mem_free(al, g->items, g->capacity * sizeof *g->items);
+    cbx_mem_free(al, g->chunk, g->chunk_capacity * sizeof *g->chunk);
     cbx_mem_free(al, g, sizeof *g);
 }
 
 /* Room for at least n items of a size. */
-static bool make_room(cbx__gatherer *g, void **items, size_t n, size_t *room, size_t size)
+static bool reserve_items(cbx__gatherer *g, void **items, size_t n, size_t *capacity, size_t size)
 {
-    size_t wanted = *room ? *room : 256;
+    size_t wanted = *capacity ? *capacity : 256;
     void *grown;
 
-    if (n <= *room) return true;
+    if (n <= *capacity) return true;
     while (wanted < n) wanted *= 2;
-    grown = cbx_mem_resize(cbx_ctx_allocator(cbx__index_ctx(g->ix)), *items, *room * size, wanted * size);
+    grown = cbx_mem_resize(cbx_ctx_allocator(cbx__index_ctx(g->ix)), *items, *capacity * size, wanted * size);
     if (!grown) return false;
     *items = grown;
-    *room = wanted;
+    *capacity = wanted;
     return true;
 }
 
@@ -80,7 +80,7 @@ cbx_status cbx__gatherer_add(cbx__gatherer *g, int64_t sid, const cbx__index_val
 
     if (sid >= INT32_MAX || g->n >= UINT32_MAX)
         return cbx_fail(err, CBX_EIO, "the index of the store has no more numbers for series; it may be deleted");
-    if (!make_room(g, &items, g->n + 1, &g->room, sizeof *g->items)) return no_memory(err);
+    if (!reserve_items(g, &items, g->n + 1, &g->capacity, sizeof *g->items)) return no_memory(err);
     g->items = items;
     g->items[g->n] = (gathered){ (uint64_t)sid << 32 | g->n, *v };
     g->n++;
@@ -111,12 +111,12 @@ static cbx_status sort_by_counting(cbx__gatherer *g, uint64_t low, size_t span, 
 {
     const cbx_allocator *al = cbx_ctx_allocator(cbx__index_ctx(g->ix));
     size_t *place = cbx_mem_calloc(al, span, sizeof *place);
-    gathered *sorted = place ? cbx_mem_alloc(al, g->room * sizeof *sorted) : NULL;
+    gathered *sorted = place ? cbx_mem_alloc(al, g->capacity * sizeof *sorted) : NULL;
 
     if (sorted) {
         count_places(g, low, place, span);
         for (size_t i = 0; i < g->n; i++) sorted[place[(g->items[i].order >> 32) - low]++] = g->items[i];
-        cbx_mem_free(al, g->items, g->room * sizeof *g->items);
+        cbx_mem_free(al, g->items, g->capacity * sizeof *g->items);
         g->items = sorted;
     }
     cbx_mem_free(al, place, span * sizeof *place);
@@ -146,13 +146,13 @@ static cbx_status put_chunk(cbx__gatherer *g, int64_t key, size_t n, cbx_err *er
 }
 
 /*
- * The series' last chunk if that has room for n more, before them in g->chunk; otherwise none.  One that begins with the same run has
- * room for any number: a run of very many values comes in parts.
+ * The series' last chunk if that has space for n more, before them in g->chunk; otherwise none.  One that begins with the same run has
+ * space for any number: a run of very many values comes in parts.
  */
 static cbx_status last_chunk(cbx__gatherer *g, int64_t sid, size_t n, int64_t *key, size_t *had, cbx_err *err)
 {
     void *chunk = g->chunk;
-    bool room = true;
+    bool fits = true;
     cbx_status st;
 
     *had = 0;
@@ -165,13 +165,13 @@ static cbx_status last_chunk(cbx__gatherer *g, int64_t sid, size_t n, int64_t *k
         if (there + n <= CHUNK_FULL || cbx__select_int(g->last, 0) == *key) {
             *key = cbx__select_int(g->last, 0);
             *had = there;
-            room = make_room(g, &chunk, there + n, &g->chunk_room, sizeof *g->chunk);
-            if (room) memcpy(chunk, data, there * sizeof *g->chunk);
+            fits = reserve_items(g, &chunk, there + n, &g->chunk_capacity, sizeof *g->chunk);
+            if (fits) memcpy(chunk, data, there * sizeof *g->chunk);
             g->chunk = chunk;
         }
     }
     st = cbx__select_again(g->last, err);
-    return st || room ? st : no_memory(err);
+    return st || fits ? st : no_memory(err);
 }
 
 static cbx_status put_series(cbx__gatherer *g, const gathered *items, size_t n, cbx_err *err)
@@ -181,7 +181,7 @@ static cbx_status put_series(cbx__gatherer *g, const gathered *items, size_t n, 
     size_t had = 0;
     cbx_status st = CBX_OK;
 
-    if (!make_room(g, &chunk, n + CHUNK_FULL, &g->chunk_room, sizeof *g->chunk)) return no_memory(err);
+    if (!reserve_items(g, &chunk, n + CHUNK_FULL, &g->chunk_capacity, sizeof *g->chunk)) return no_memory(err);
     g->chunk = chunk;
     if (!st) st = last_chunk(g, sid, n, &key, &had, err);
     for (size_t i = 0; !st && i < n; i++) g->chunk[had + i] = items[i].value;
@@ -286,7 +286,7 @@ static cbx_status live_rids(cbx__index *ix, cbx_arena *arena, cbx__rid **rids, s
 static cbx_status next_chunk(cbx__gatherer *g, cbx__select *walk, int64_t *key, size_t *n, bool *more, cbx_err *err)
 {
     void *chunk = g->chunk;
-    bool room = true;
+    bool fits = true;
     cbx_status st;
 
     cbx__select_bind_int(walk, *key);
@@ -296,12 +296,12 @@ static cbx_status next_chunk(cbx__gatherer *g, cbx__select *walk, int64_t *key, 
         const void *data = cbx__select_bytes(walk, 1, &bytes);
         *key = cbx__select_int(walk, 0);
         *n = bytes / sizeof *g->chunk;
-        room = make_room(g, &chunk, *n + 1, &g->chunk_room, sizeof *g->chunk);
-        if (room) memcpy(chunk, data, *n * sizeof *g->chunk);
+        fits = reserve_items(g, &chunk, *n + 1, &g->chunk_capacity, sizeof *g->chunk);
+        if (fits) memcpy(chunk, data, *n * sizeof *g->chunk);
         g->chunk = chunk;
     }
     st = cbx__select_again(walk, err);
-    return st || room ? st : no_memory(err);
+    return st || fits ? st : no_memory(err);
 }
 
 static cbx_status prune_chunks(cbx__gatherer *g, cbx__select *walk, cbx__select *drop, const cbx__rid *rids,

@@ -3,7 +3,7 @@
  *
  * A row of `chunk` holds many values of one series: a store of 500,000 values has a few hundred rows, and a series is read in one
  * go.  The key is the series' number and, below it, that of the run whose value comes first.  What a forgotten run left behind stays
- * until there is much of it: nobody finds its number among the runs.
+ * until there is much of it: its number is not among the runs.
  */
 #ifndef CALIBRAX_STORAGE_STORE_VALUES_H
 #define CALIBRAX_STORAGE_STORE_VALUES_H

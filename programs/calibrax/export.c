@@ -103,7 +103,7 @@ typedef struct writing {
     cbx_export_opts opts;
 } writing;
 
-static int tell(const writing *w, const cbx_export_report *r)
+static int print_files(const writing *w, const cbx_export_report *r)
 {
     const export_args *a = w->run->args;
     cbx_json *tail = cbx_json_new_object(), *head;
@@ -126,7 +126,7 @@ static int written(writing *w, cbx_status st, cbx_export_report *report, const c
     int status;
 
     if (st) return opt_fail(w->run->program, "%s", err->message);
-    status = tell(w, report);
+    status = print_files(w, report);
     cbx_export_report_clear(report);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * Folders: the files that one stands for (a store of ours, results of asv, rows of nperf, files of any format), the folder of
+ * Folders: the files of one (a store, results of asv, rows of nperf, files of any format), the folder of
  * criterion.rs as one text, and asv's files beside a file of results.
  */
 #include <string.h>
@@ -66,7 +66,7 @@ static cbx_status add_files(walk *w, const char *folder, int depth, cbx_err *err
     return st;
 }
 
-/* --- the files that a folder stands for --- */
+/* --- the files of a folder --- */
 
 static bool ends(const char *name, const char *suffix)
 {
@@ -84,7 +84,7 @@ static bool is_asv_result(const char *name)
 
 static bool is_criterion(const char *path) { return ends(path, "/new/benchmark.json"); }
 
-/* Keeps only the files that are wanted, unless there is none: false. */
+/* Keeps only the files that are wanted; false: none is, and all are kept. */
 static bool keep_files(walk *w, bool (*wanted)(const char *name))
 {
     size_t n = 0, all = w->files.n;

@@ -16,7 +16,7 @@ static const cbx__import_field cpu[] = {
     { "system", { "system_time", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
 };
 
-/* What tells of the spread where the samples are not in the file. */
+/* The spread, for files without samples. */
 static const cbx__import_field spread[] = {
     { "mean", { "time_mean", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
     { "stddev", { "time_stddev", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },

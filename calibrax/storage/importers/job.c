@@ -440,7 +440,7 @@ static cbx_status name_machine(cbx__import_job *job, cbx_run **run, cbx_err *err
     return CBX_OK;
 }
 
-/* Runs without points are left out, unless the file says that there are none. */
+/* Runs without points are left out, unless the file is a run without points. */
 static void finish(cbx__import_job *job)
 {
     cbx_import *out = job->out;
