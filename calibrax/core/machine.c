@@ -491,73 +491,55 @@ uint64_t cbx_machine_cache_bytes(const cbx_machine *m, int level)
 
 /* --- JSON --- */
 
-static bool put_count(cbx_json *object, const char *key, int v)
+static void put_count(cbx_json *object, const char *key, int v)
 {
-    return v < 0 ? cbx_json_set_null(object, key) : cbx_json_set_int(object, key, v);
+    if (v < 0)
+        cbx_json_set_null(object, key);
+    else
+        cbx_json_set_int(object, key, v);
 }
 
-static bool put_word(cbx_json *object, const char *key, const char *s)
+static void put_word(cbx_json *object, const char *key, const char *s)
 {
-    return cbx_json_set_string(object, key, *s ? s : NULL);
-}
-
-static cbx_json *features_json(const cbx_machine *m)
-{
-    cbx_json *list = cbx_json_new_array();
-    bool ok = list != NULL;
-
-    for (const char *p = m->features; ok && *p;) {
-        char word[32];
-        size_t n = strcspn(p, " ");
-        copy_word(word, sizeof word, p, n);
-        ok = cbx_json_push(list, cbx_json_new_string(word));
-        p += n + (p[n] == ' ');
-    }
-    if (ok) return list;
-    cbx_json_unref(list);
-    return NULL;
-}
-
-static cbx_json *cache_json(const cbx_machine_cache *c)
-{
-    cbx_json *v = cbx_json_new_object();
-
-    if (v && put_count(v, "level", c->level) && put_word(v, "type", c->type) &&
-        cbx_json_set_int(v, "bytes", (int64_t)c->bytes) && put_count(v, "shared_by", c->shared_by))
-        return v;
-    cbx_json_unref(v);
-    return NULL;
-}
-
-static cbx_json *list_json(const cbx_machine *m, bool caches)
-{
-    cbx_json *list = cbx_json_new_array();
-    bool ok = list != NULL;
-
-    for (int i = 0; ok && i < (caches ? m->ncaches : m->naccelerators); i++) {
-        ok = cbx_json_push(list, caches ? cache_json(&m->cache[i]) : cbx_json_new_string(m->accelerator[i]));
-    }
-    if (ok) return list;
-    cbx_json_unref(list);
-    return NULL;
+    cbx_json_set_string(object, key, *s ? s : NULL);
 }
 
 cbx_json *cbx_machine_to_json(const cbx_machine *m)
 {
-    cbx_json *v = cbx_json_new_object();
+    cbx_json *v = cbx_json_new_object(), *list;
 
-    if (v && put_word(v, "id", m->id) && put_word(v, "cpu_vendor", m->vendor) &&
-        put_word(v, "cpu_model", m->model_name) && put_count(v, "cpu_family", m->family) &&
-        put_count(v, "cpu_model_number", m->model) && put_count(v, "cpu_stepping", m->stepping) &&
-        cbx_json_set(v, "cpu_features", features_json(m)) && put_count(v, "cpu_count", m->threads) &&
-        put_count(v, "cores", m->cores) && put_count(v, "sockets", m->sockets) &&
-        cbx_json_set(v, "caches", list_json(m, true)) &&
-        cbx_json_set_int(v, "memory_bytes", (int64_t)m->memory_bytes) && put_count(v, "numa_nodes", m->numa_nodes) &&
-        cbx_json_set(v, "accelerators", list_json(m, false)) && put_word(v, "huge_pages", m->huge_pages) &&
-        put_word(v, "cpu_governor", m->governor))
-        return v;
-    cbx_json_unref(v);
-    return NULL;
+    put_word(v, "id", m->id);
+    put_word(v, "cpu_vendor", m->vendor);
+    put_word(v, "cpu_model", m->model_name);
+    put_count(v, "cpu_family", m->family);
+    put_count(v, "cpu_model_number", m->model);
+    put_count(v, "cpu_stepping", m->stepping);
+    list = cbx_json_set_array(v, "cpu_features");
+    for (const char *p = m->features; *p;) {
+        char word[32];
+        size_t n = strcspn(p, " ");
+        copy_word(word, sizeof word, p, n);
+        cbx_json_push_string(list, word);
+        p += n + (p[n] == ' ');
+    }
+    put_count(v, "cpu_count", m->threads);
+    put_count(v, "cores", m->cores);
+    put_count(v, "sockets", m->sockets);
+    list = cbx_json_set_array(v, "caches");
+    for (int i = 0; i < m->ncaches; i++) {
+        cbx_json *cache = cbx_json_push_object(list);
+        put_count(cache, "level", m->cache[i].level);
+        put_word(cache, "type", m->cache[i].type);
+        cbx_json_set_int(cache, "bytes", (int64_t)m->cache[i].bytes);
+        put_count(cache, "shared_by", m->cache[i].shared_by);
+    }
+    cbx_json_set_int(v, "memory_bytes", (int64_t)m->memory_bytes);
+    put_count(v, "numa_nodes", m->numa_nodes);
+    list = cbx_json_set_array(v, "accelerators");
+    for (int i = 0; i < m->naccelerators; i++) cbx_json_push_string(list, m->accelerator[i]);
+    put_word(v, "huge_pages", m->huge_pages);
+    put_word(v, "cpu_governor", m->governor);
+    return cbx_json_finish(v);
 }
 
 /* --- instruction set --- */

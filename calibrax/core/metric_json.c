@@ -233,99 +233,76 @@ bool cbx__says_more(const cbx_json *record, const char *const *known)
 
 /* --- writing --- */
 
-bool cbx__set_copy(cbx_json *object, const char *key, const cbx_json *v)
+void cbx__set_copy(cbx_json *object, const char *key, const cbx_json *v)
 {
-    cbx_json *copy;
-
-    if (!v) return cbx_json_set_null(object, key);
-    copy = cbx_json_copy(v);
-    return copy && cbx_json_set(object, key, copy);
+    if (v)
+        cbx_json_set(object, key, cbx_json_copy(v));
+    else
+        cbx_json_set_null(object, key);
 }
 
-bool cbx__keep_unknown(cbx_json *object, const cbx_json *raw, const char *const *known)
+void cbx__keep_unknown(cbx_json *object, const cbx_json *raw, const char *const *known)
 {
     const char *key;
     cbx_json *value;
 
-    for (size_t i = 0; cbx_json_member(raw, i, &key, &value); i++) {
-        if (cbx_json_has(object, key) || is_listed(known, key)) continue;
-        if (!cbx__set_copy(object, key, value)) return false;
-    }
-    return true;
+    for (size_t i = 0; cbx_json_member(raw, i, &key, &value); i++)
+        if (!cbx_json_has(object, key) && !is_listed(known, key)) cbx__set_copy(object, key, value);
 }
 
-bool cbx__set_doubles(cbx_json *object, const char *key, const double *v, size_t n)
+void cbx__set_maybe_double(cbx_json *object, const char *key, double v)
 {
-    cbx_json *list = cbx_json_new_array();
-    bool ok = list != NULL;
-
-    for (size_t i = 0; ok && i < n; i++) ok = cbx_json_push(list, cbx_json_new_double(v[i]));
-    if (ok) return cbx_json_set(object, key, list);
-    cbx_json_unref(list);
-    return false;
+    if (isnan(v))
+        cbx_json_set_null(object, key);
+    else
+        cbx_json_set_double(object, key, v);
 }
 
-bool cbx__set_maybe_double(cbx_json *object, const char *key, double v)
+void cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n)
 {
-    return isnan(v) ? cbx_json_set_null(object, key) : cbx_json_set_double(object, key, v);
+    cbx_json *object = cbx_json_set_object(record, "tags");
+
+    for (size_t i = 0; i < n; i++) cbx_json_set_string(object, tags[i].key, tags[i].value);
 }
 
-bool cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n)
+/* A bound that was read as NaN is one; otherwise NaN means that there is none. */
+static void put_bound(cbx_json *object, const char *key, double v, const cbx_json *raw)
 {
-    cbx_json *object = cbx_json_new_object();
-    bool ok = object != NULL;
-
-    for (size_t i = 0; ok && i < n; i++) ok = cbx_json_set_string(object, tags[i].key, tags[i].value);
-    if (ok) return cbx_json_set(record, "tags", object);
-    cbx_json_unref(object);
-    return false;
-}
-
-/* A bound that was read as NaN is one; otherwise NaN says that there is none. */
-static bool set_bound(cbx_json *object, const char *key, double v, const cbx_json *raw)
-{
-    if (isnan(v) && !cbx_json_get(raw, key)) return true;
-    return cbx_json_set_double(object, key, v);
+    if (!isnan(v) || cbx_json_get(raw, key)) cbx_json_set_double(object, key, v);
 }
 
 cbx_json *cbx__metric_json(const cbx_metric *m, const cbx_json *raw)
 {
     cbx_json *object = cbx_json_new_object();
-    bool ok = object && cbx_json_set_double(object, "value", m->value) && set_bound(object, "lower", m->lower, raw) &&
-              set_bound(object, "upper", m->upper, raw);
 
-    if (ok && m->samples) ok = cbx__set_doubles(object, "samples", m->samples, m->nsamples);
-    if (ok && raw) ok = cbx__keep_unknown(object, raw, metric_keys);
-    if (ok) return object;
-    cbx_json_unref(object);
-    return NULL;
+    cbx_json_set_double(object, "value", m->value);
+    put_bound(object, "lower", m->lower, raw);
+    put_bound(object, "upper", m->upper, raw);
+    if (m->samples) cbx_json_set_doubles(object, "samples", m->samples, m->nsamples);
+    cbx__keep_unknown(object, raw, metric_keys);
+    return cbx_json_finish(object);
 }
 
-bool cbx__set_metrics(cbx_json *record, const cbx_named_metric *metrics, size_t n, const cbx_json *raw)
+void cbx__set_metrics(cbx_json *record, const cbx_named_metric *metrics, size_t n, const cbx_json *raw)
 {
     const cbx_json *raw_metrics = cbx_json_get(raw, "metrics");
-    cbx_json *object = cbx_json_new_object();
-    bool ok = object != NULL;
+    cbx_json *object = cbx_json_set_object(record, "metrics");
 
-    for (size_t i = 0; ok && i < n; i++)
-        ok = cbx_json_set(object, metrics[i].name,
-                          cbx__metric_json(&metrics[i].metric, cbx_json_get(raw_metrics, metrics[i].name)));
-    if (ok) return cbx_json_set(record, "metrics", object);
-    cbx_json_unref(object);
-    return false;
+    for (size_t i = 0; i < n; i++)
+        cbx_json_set(object, metrics[i].name,
+                     cbx__metric_json(&metrics[i].metric, cbx_json_get(raw_metrics, metrics[i].name)));
 }
 
-bool cbx__set_def(cbx_json *defs, const char *key, const cbx_metric_def *def, const cbx_json *raw)
+void cbx__set_def(cbx_json *defs, const char *key, const cbx_metric_def *def, const cbx_json *raw)
 {
     static const char *const known[] = { NULL };
-    cbx_json *v = cbx_json_new_object();
+    cbx_json *v = cbx_json_set_object(defs, key);
 
-    if (v && cbx_json_set_string(v, "name", def->name) && cbx_json_set_string(v, "unit", def->unit) &&
-        cbx_json_set_string(v, "direction", cbx_direction_name(def->direction)) &&
-        cbx_json_set_string(v, "group", def->group) &&
-        cbx_json_set_string(v, "priority", cbx_priority_name(def->priority)) &&
-        cbx_json_set_string(v, "description", def->description) && (!raw || cbx__keep_unknown(v, raw, known)))
-        return cbx_json_set(defs, key, v);
-    cbx_json_unref(v);
-    return false;
+    cbx_json_set_string(v, "name", def->name);
+    cbx_json_set_string(v, "unit", def->unit);
+    cbx_json_set_string(v, "direction", cbx_direction_name(def->direction));
+    cbx_json_set_string(v, "group", def->group);
+    cbx_json_set_string(v, "priority", cbx_priority_name(def->priority));
+    cbx_json_set_string(v, "description", def->description);
+    cbx__keep_unknown(v, raw, known);
 }

@@ -87,63 +87,41 @@ bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
     return good;
 }
 
-static bool put_level(cbx_json *levels, const cbx_level_rate *l)
-{
-    cbx_json *v = cbx_json_new_object();
-    cbx_level_rate copy = *l;
-    bool good = v && cbx_json_set_string(v, "name", l->name) && cbx_json_set_int(v, "bytes", (int64_t)l->bytes);
-
-    for (size_t i = 0; good && i < CBX_LEN(level_rates); i++)
-        good = cbx_json_set_double(v, level_rates[i].key, *rate_at(&copy, i));
-    if (good) return cbx_json_push(levels, v);
-    cbx_json_unref(v);
-    return false;
-}
-
-static bool put_pipe(cbx_json *pipes, cbx_pipe p, const double rates[2])
-{
-    cbx_json *v = cbx_json_new_object();
-    bool good = v && cbx_json_set_double(v, "f32", rates[0]) && cbx_json_set_double(v, "f64", rates[1]);
-
-    if (good) return cbx_json_set(pipes, cbx_pipe_name(p), v);
-    cbx_json_unref(v);
-    return false;
-}
-
-static bool put_narrow(cbx_json *list, cbx_narrow n, const cbx_narrow_rate *r)
-{
-    cbx_json *v = cbx_json_new_object();
-    bool good = v && cbx_json_set_string(v, "type", cbx_narrow_type(n)) &&
-                cbx_json_set_string(v, "unit", cbx_narrow_unit(n)) &&
-                cbx_json_set_double(v, "ops_per_s", r->ops_per_s) && cbx_json_set_string(v, "by", r->by) &&
-                cbx_json_set_string(v, "why", r->why);
-
-    if (good) return cbx_json_push(list, v);
-    cbx_json_unref(v);
-    return false;
-}
-
 cbx_json *cbx__probe_to_json(const cbx_probe *p)
 {
-    cbx_json *v = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
-    cbx_json *narrow = cbx_json_new_array();
-    bool good = v && pipes && levels && narrow && cbx_json_set_string(v, "schema", SCHEMA) &&
-                cbx_json_set_int(v, "version", VERSION) && cbx_json_set_string(v, "revision", cbx_revision()) &&
-                cbx_json_set_string(v, "build", cbx_build()) &&
-                cbx_json_set_string(v, "instruction_set", p->instruction_set) &&
-                cbx_json_set_int(v, "measured_us", p->measured_us);
+    cbx_json *v = cbx_json_new_object(), *list, *one;
+    cbx_probe copy = *p;
 
-    for (int i = 0; good && i < CBX_PIPE_COUNT; i++) good = put_pipe(pipes, (cbx_pipe)i, p->pipe_ops_per_s[i]);
-    for (int i = 0; good && i < p->nlevels; i++) good = put_level(levels, &p->level[i]);
-    for (int i = 0; good && i < CBX_NARROW_COUNT; i++) good = put_narrow(narrow, (cbx_narrow)i, &p->narrow[i]);
-    good = good && cbx_json_set(v, "pipe_ops_per_s", cbx_json_ref(pipes)) &&
-           cbx_json_set(v, "narrow", cbx_json_ref(narrow)) && cbx_json_set(v, "levels", cbx_json_ref(levels));
-    cbx_json_unref(pipes);
-    cbx_json_unref(levels);
-    cbx_json_unref(narrow);
-    if (good) return v;
-    cbx_json_unref(v);
-    return NULL;
+    cbx_json_set_string(v, "schema", SCHEMA);
+    cbx_json_set_int(v, "version", VERSION);
+    cbx_json_set_string(v, "revision", cbx_revision());
+    cbx_json_set_string(v, "build", cbx_build());
+    cbx_json_set_string(v, "instruction_set", p->instruction_set);
+    cbx_json_set_int(v, "measured_us", p->measured_us);
+    list = cbx_json_set_object(v, "pipe_ops_per_s");
+    for (int i = 0; i < CBX_PIPE_COUNT; i++) {
+        one = cbx_json_set_object(list, cbx_pipe_name((cbx_pipe)i));
+        cbx_json_set_double(one, "f32", p->pipe_ops_per_s[i][0]);
+        cbx_json_set_double(one, "f64", p->pipe_ops_per_s[i][1]);
+    }
+    list = cbx_json_set_array(v, "narrow");
+    for (int i = 0; i < CBX_NARROW_COUNT; i++) {
+        one = cbx_json_push_object(list);
+        cbx_json_set_string(one, "type", cbx_narrow_type((cbx_narrow)i));
+        cbx_json_set_string(one, "unit", cbx_narrow_unit((cbx_narrow)i));
+        cbx_json_set_double(one, "ops_per_s", p->narrow[i].ops_per_s);
+        cbx_json_set_string(one, "by", p->narrow[i].by);
+        cbx_json_set_string(one, "why", p->narrow[i].why);
+    }
+    list = cbx_json_set_array(v, "levels");
+    for (int i = 0; i < p->nlevels; i++) {
+        one = cbx_json_push_object(list);
+        cbx_json_set_string(one, "name", p->level[i].name);
+        cbx_json_set_int(one, "bytes", (int64_t)p->level[i].bytes);
+        for (size_t k = 0; k < CBX_LEN(level_rates); k++)
+            cbx_json_set_double(one, level_rates[k].key, *rate_at(&copy.level[i], k));
+    }
+    return cbx_json_finish(v);
 }
 
 static void save(cbx_ctx *ctx, const char *path, const cbx_probe *p)

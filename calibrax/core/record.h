@@ -54,18 +54,17 @@ cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const cha
 bool cbx__says_more(const cbx_json *record, const char *const *known);
 cbx_status cbx__read_def(const cbx_json *object, const char *path, cbx_metric_def *out, cbx_err *err);
 
-/* --- writing; false or NULL: out of memory.  raw is the object once read, NULL if there was none --- */
+/* --- writing, with failures that are sticky (json.h).  raw is the object once read, NULL if there was none --- */
 
 /** Adds members of raw that object lacks and known does not list (NULL-terminated). */
-bool cbx__keep_unknown(cbx_json *object, const cbx_json *raw, const char *const *known);
-bool cbx__set_doubles(cbx_json *object, const char *key, const double *v, size_t n);
+void cbx__keep_unknown(cbx_json *object, const cbx_json *raw, const char *const *known);
 /** NaN: null */
-bool cbx__set_maybe_double(cbx_json *object, const char *key, double v);
-bool cbx__set_copy(cbx_json *object, const char *key, const cbx_json *v);
-bool cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n);
+void cbx__set_maybe_double(cbx_json *object, const char *key, double v);
+void cbx__set_copy(cbx_json *object, const char *key, const cbx_json *v);
+void cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n);
 /** @param raw  the object that the metric was once read from; NULL: none */
 cbx_json *cbx__metric_json(const cbx_metric *m, const cbx_json *raw);
-bool cbx__set_metrics(cbx_json *record, const cbx_named_metric *metrics, size_t n, const cbx_json *raw);
-bool cbx__set_def(cbx_json *defs, const char *key, const cbx_metric_def *def, const cbx_json *raw);
+void cbx__set_metrics(cbx_json *record, const cbx_named_metric *metrics, size_t n, const cbx_json *raw);
+void cbx__set_def(cbx_json *defs, const char *key, const cbx_metric_def *def, const cbx_json *raw);
 
 #endif

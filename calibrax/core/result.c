@@ -110,38 +110,28 @@ const cbx_result_content *cbx_result_get(const cbx_result *result) { return &res
 
 /* --- writing --- */
 
-static cbx_json *timing_json(const cbx_timing_sample *t)
+static void put_timing(cbx_json *v, const cbx_timing_sample *t)
 {
-    cbx_json *v = cbx_json_new_object();
-
-    if (v && cbx_json_set_double(v, "wall_clock_sec", t->wall_clock_sec) &&
-        cbx__set_doubles(v, "per_batch_times", t->per_batch_times, t->nbatch_times) &&
-        cbx_json_set_double(v, "first_batch_time", t->first_batch_time) &&
-        cbx_json_set_int(v, "num_batches", (int64_t)t->num_batches) &&
-        cbx_json_set_int(v, "num_elements", (int64_t)t->num_elements) &&
-        cbx_json_set_int(v, "warmup_batches_excluded", (int64_t)t->warmup_batches_excluded) &&
-        (isnan(t->compilation_time_sec) || cbx_json_set_double(v, "compilation_time_sec", t->compilation_time_sec)))
-        return v;
-    cbx_json_unref(v);
-    return NULL;
+    cbx_json_set_double(v, "wall_clock_sec", t->wall_clock_sec);
+    cbx_json_set_doubles(v, "per_batch_times", t->per_batch_times, t->nbatch_times);
+    cbx_json_set_double(v, "first_batch_time", t->first_batch_time);
+    cbx_json_set_int(v, "num_batches", (int64_t)t->num_batches);
+    cbx_json_set_int(v, "num_elements", (int64_t)t->num_elements);
+    cbx_json_set_int(v, "warmup_batches_excluded", (int64_t)t->warmup_batches_excluded);
+    if (!isnan(t->compilation_time_sec)) cbx_json_set_double(v, "compilation_time_sec", t->compilation_time_sec);
 }
 
-static cbx_json *resources_json(const cbx_resource_summary *s)
+static void put_resources(cbx_json *v, const cbx_resource_summary *s)
 {
-    cbx_json *v = cbx_json_new_object();
-
-    if (v && cbx_json_set_double(v, "peak_rss_mb", s->peak_rss_mb) &&
-        cbx_json_set_double(v, "mean_rss_mb", s->mean_rss_mb) &&
-        cbx__set_maybe_double(v, "peak_gpu_mem_mb", s->peak_gpu_mem_mb) &&
-        cbx__set_maybe_double(v, "mean_gpu_util", s->mean_gpu_util) &&
-        cbx_json_set_double(v, "memory_growth_mb", s->memory_growth_mb) &&
-        cbx_json_set_int(v, "num_samples", (int64_t)s->num_samples) &&
-        cbx_json_set_double(v, "duration_sec", s->duration_sec) &&
-        (isnan(s->mean_gpu_clock_mhz) || cbx_json_set_double(v, "mean_gpu_clock_mhz", s->mean_gpu_clock_mhz)) &&
-        (isnan(s->mean_gpu_power_w) || cbx_json_set_double(v, "mean_gpu_power_w", s->mean_gpu_power_w)))
-        return v;
-    cbx_json_unref(v);
-    return NULL;
+    cbx_json_set_double(v, "peak_rss_mb", s->peak_rss_mb);
+    cbx_json_set_double(v, "mean_rss_mb", s->mean_rss_mb);
+    cbx__set_maybe_double(v, "peak_gpu_mem_mb", s->peak_gpu_mem_mb);
+    cbx__set_maybe_double(v, "mean_gpu_util", s->mean_gpu_util);
+    cbx_json_set_double(v, "memory_growth_mb", s->memory_growth_mb);
+    cbx_json_set_int(v, "num_samples", (int64_t)s->num_samples);
+    cbx_json_set_double(v, "duration_sec", s->duration_sec);
+    if (!isnan(s->mean_gpu_clock_mhz)) cbx_json_set_double(v, "mean_gpu_clock_mhz", s->mean_gpu_clock_mhz);
+    if (!isnan(s->mean_gpu_power_w)) cbx_json_set_double(v, "mean_gpu_power_w", s->mean_gpu_power_w);
 }
 
 static const char *const known[] = { "name",    "domain",   "tags",   "timing",    "resources",
@@ -152,17 +142,19 @@ cbx_json *cbx_result_to_json(const cbx_result *result)
     const cbx_result_content *c = &result->content;
     cbx_json *v = cbx_json_new_object();
 
-    if (v && cbx_json_set_string(v, "name", c->name) && cbx_json_set_string(v, "domain", c->domain) &&
-        cbx__set_tags(v, c->tags, c->ntags) &&
-        (c->timing ? cbx_json_set(v, "timing", timing_json(c->timing)) : cbx_json_set_null(v, "timing")) &&
-        (c->resources ? cbx_json_set(v, "resources", resources_json(c->resources))
-                      : cbx_json_set_null(v, "resources")) &&
-        cbx__set_metrics(v, c->metrics, c->nmetrics, result->raw) && cbx__set_copy(v, "metadata", c->metadata) &&
-        cbx__set_copy(v, "config", c->config) && cbx_json_set_double(v, "timestamp", c->timestamp) &&
-        cbx__keep_unknown(v, result->raw, known))
-        return v;
-    cbx_json_unref(v);
-    return NULL;
+    cbx_json_set_string(v, "name", c->name);
+    cbx_json_set_string(v, "domain", c->domain);
+    cbx__set_tags(v, c->tags, c->ntags);
+    cbx_json_set_null(v, "timing");
+    if (c->timing) put_timing(cbx_json_set_object(v, "timing"), c->timing);
+    cbx_json_set_null(v, "resources");
+    if (c->resources) put_resources(cbx_json_set_object(v, "resources"), c->resources);
+    cbx__set_metrics(v, c->metrics, c->nmetrics, result->raw);
+    cbx__set_copy(v, "metadata", c->metadata);
+    cbx__set_copy(v, "config", c->config);
+    cbx_json_set_double(v, "timestamp", c->timestamp);
+    cbx__keep_unknown(v, result->raw, known);
+    return cbx_json_finish(v);
 }
 
 cbx_status cbx_result_write(cbx_ctx *ctx, const cbx_result *result, const char *path, cbx_err *err)

@@ -98,16 +98,13 @@ static cbx_status add_metadata(cbx_run_builder *b, const cbx_result_content *r, 
 {
     const cbx_json *old = cbx_json_get(cbx__run_builder_metadata(b), "results");
     cbx_json *list = old && cbx_json_typeof(old) == CBX_JSON_ARRAY ? cbx_json_copy(old) : cbx_json_new_array();
-    cbx_json *entry = cbx_json_new_object();
-    bool ok = list && entry && cbx_json_set_string(entry, "name", r->name) &&
-              cbx_json_set_double(entry, "timestamp", r->timestamp) && cbx__set_copy(entry, "metadata", r->metadata) &&
-              cbx__set_copy(entry, "config", r->config);
+    cbx_json *entry = cbx_json_push_object(list);
 
-    if (!ok) cbx_json_unref(entry);
-    ok = ok && cbx_json_push(list, entry);
-    if (ok) return cbx_run_builder_set_metadata(b, "results", list, err);
-    cbx_json_unref(list);
-    return cbx_fail_nomem(err, NULL);
+    cbx_json_set_string(entry, "name", r->name);
+    cbx_json_set_double(entry, "timestamp", r->timestamp);
+    cbx__set_copy(entry, "metadata", r->metadata);
+    cbx__set_copy(entry, "config", r->config);
+    return cbx_run_builder_set_metadata(b, "results", cbx_json_finish(list), err);
 }
 
 cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *result, cbx_err *err)

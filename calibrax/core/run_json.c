@@ -34,50 +34,38 @@ cbx_json *cbx__run_point_json(const cbx_point *p, const cbx_json *raw)
 {
     cbx_json *v = cbx_json_new_object();
 
-    if (v && cbx_json_set_string(v, "name", p->name) && cbx_json_set_string(v, "scenario", p->scenario) &&
-        cbx__set_tags(v, p->tags, p->ntags) && cbx__set_metrics(v, p->metrics, p->nmetrics, raw) &&
-        (!raw || cbx__keep_unknown(v, raw, point_keys)))
-        return v;
-    cbx_json_unref(v);
-    return NULL;
-}
-
-static bool set_defs(cbx_json *v, const cbx_run *run)
-{
-    cbx_json *defs = cbx_json_new_object();
-    bool ok = defs != NULL;
-
-    for (size_t i = 0; ok && i < run->ndefs; i++)
-        ok = cbx__set_def(defs, run->defs[i].key, &run->defs[i].def, run->defs[i].raw);
-    if (ok) return cbx_json_set(v, "metric_defs", defs);
-    cbx_json_unref(defs);
-    return false;
+    cbx_json_set_string(v, "name", p->name);
+    cbx_json_set_string(v, "scenario", p->scenario);
+    cbx__set_tags(v, p->tags, p->ntags);
+    cbx__set_metrics(v, p->metrics, p->nmetrics, raw);
+    cbx__keep_unknown(v, raw, point_keys);
+    return cbx_json_finish(v);
 }
 
 cbx_json *cbx__run_head_json(const cbx_run *run, const char *timestamp)
 {
-    cbx_json *v = cbx_json_new_object();
+    cbx_json *v = cbx_json_new_object(), *defs;
 
-    if (v && cbx_json_set_string(v, "id", run->id) && cbx_json_set_string(v, "timestamp", timestamp) &&
-        cbx_json_set_string(v, "commit", run->commit) && cbx_json_set_string(v, "branch", run->branch) &&
-        cbx__set_copy(v, "environment", run->environment) && cbx__set_copy(v, "metadata", run->metadata) &&
-        set_defs(v, run) && cbx_json_set(v, "points", cbx_json_new_array()) &&
-        cbx__keep_unknown(v, run->extra, run_keys))
-        return v;
-    cbx_json_unref(v);
-    return NULL;
+    cbx_json_set_string(v, "id", run->id);
+    cbx_json_set_string(v, "timestamp", timestamp);
+    cbx_json_set_string(v, "commit", run->commit);
+    cbx_json_set_string(v, "branch", run->branch);
+    cbx__set_copy(v, "environment", run->environment);
+    cbx__set_copy(v, "metadata", run->metadata);
+    defs = cbx_json_set_object(v, "metric_defs");
+    for (size_t i = 0; i < run->ndefs; i++) cbx__set_def(defs, run->defs[i].key, &run->defs[i].def, run->defs[i].raw);
+    cbx_json_set_array(v, "points");
+    cbx__keep_unknown(v, run->extra, run_keys);
+    return cbx_json_finish(v);
 }
 
 static cbx_json *run_json(const cbx_run *run, const char *timestamp)
 {
     cbx_json *v = cbx__run_head_json(run, timestamp), *points = cbx_json_get(v, "points");
-    bool ok = v != NULL;
 
-    for (size_t i = 0; ok && i < run->npoints; i++)
-        ok = cbx_json_push(points, cbx__run_point_json(&run->points[i].view, run->points[i].raw));
-    if (ok) return v;
-    cbx_json_unref(v);
-    return NULL;
+    for (size_t i = 0; i < run->npoints; i++)
+        cbx_json_push(points, cbx__run_point_json(&run->points[i].view, run->points[i].raw));
+    return v;
 }
 
 const char *cbx__run_time_text(const cbx_run *run, char buf[CBX_TIME_SIZE])
@@ -89,7 +77,7 @@ cbx_json *cbx_run_to_json(const cbx_run *run)
 {
     char buf[CBX_TIME_SIZE];
 
-    return run_json(run, cbx__run_time_text(run, buf));
+    return cbx_json_finish(run_json(run, cbx__run_time_text(run, buf)));
 }
 
 cbx_json *cbx_run_head_to_json(const cbx_run *run)
@@ -101,7 +89,8 @@ cbx_json *cbx_run_head_to_json(const cbx_run *run)
 
 cbx_json *cbx_run_point_to_json(const cbx_run *run, size_t i)
 {
-    return i < run->npoints ? cbx__run_point_json(&run->points[i].view, run->points[i].raw) : NULL;
+    if (i >= run->npoints) return NULL;
+    return cbx__run_point_json(&run->points[i].view, run->points[i].raw);
 }
 
 cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
@@ -248,7 +237,8 @@ cbx_status cbx__run_read_front(const cbx_json *v, cbx_run *run, cbx_err *err)
 
 cbx_status cbx__run_read_rest(const cbx_json *v, cbx_run *run, cbx_err *err)
 {
-    return cbx__keep_unknown(run->extra, v, run_keys) ? CBX_OK : cbx_fail_nomem(err, NULL);
+    cbx__keep_unknown(run->extra, v, run_keys);
+    return cbx_json_check(run->extra, err);
 }
 
 cbx_status cbx__run_refuse(const char *what, cbx_status st, const cbx_err *why, cbx_err *err)
