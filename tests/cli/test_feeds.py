@@ -81,7 +81,7 @@ def feed(p):
     f = json.loads(p.run("feed", "--from", "mixed.jsonl", expect=0).stdout)["nitrix.semiring.semiring_matmul"]
     equal(f["perf_cpu_ratio"], 0.25, "a fast run does not count")
     rows(p, matmul(0, provenance=fast), name="fast.jsonl")
-    one_sentence(p.run("feed", "--from", "fast.jsonl", expect=2), "fast runs")
+    one_sentence(p.run("feed", "--from", "fast.jsonl", expect=2), "runs that skip slow baselines")
 
 
 def growing(baseline, exponent, sizes, declared=3.0, bump=1.0, **more):

@@ -235,7 +235,7 @@ static void waiting_ends(void **state)
     d.lock_wait_s = 0.05;
     CHECK_STATUS(cbx__dispatch_run(ctx, &d, done, &err), CBX_EBUSY, "the device does not come free");
     snprintf(wanted, sizeof(wanted), "process %d", (int)child);
-    CHECK(strstr(err.message, wanted) && strstr(err.message, "--lock-wait"), err.message);
+    CHECK(strstr(err.message, wanted) && strstr(err.message, "wait longer for locks"), err.message);
     CHECK(!done[0] && done[1] && done[2], "what could be done was");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -536,7 +536,7 @@ static void commands_claim_all_cores(void **state)
     o.note = note;
     o.user = &s;
     CHECK_STATUS(cbx_claim_take(ctx, &o, &second, &err), CBX_EBUSY, "the second, of the same process too");
-    CHECK(strstr(err.message, "--lock-wait") && strstr(s.note, "cpu-"), err.message);
+    CHECK(strstr(err.message, "wait longer for locks") && strstr(s.note, "cpu-"), err.message);
     o.stop = &stop;
     CHECK_STATUS(cbx_claim_take(ctx, &o, &second, &err), CBX_EINTERRUPTED, "a stop ends the wait");
     cbx_claim_release(claim);

@@ -360,7 +360,7 @@ class Profiling(unittest.TestCase):
         self.assertEqual([d.name for d in r.total.domain], ["package-0"])
         self.assertTrue(r.total.gpu_why)
         self.assertEqual(m.stop(), r)
-        with self.assertRaisesRegex(ValueError, "interval_s is 0.0001"):
+        with self.assertRaisesRegex(ValueError, "'interval_s' must be between 0.001 and 3600, got 0.0001"):
             profiling.EnergyMonitor(1e-4)
         with self.assertRaisesRegex(TypeError, "'gpu' must be a Gpu"):
             profiling.EnergyMonitor(gpu=3)
