@@ -359,7 +359,7 @@ def faults_are_sentences(p):
             (["--compile", "--energy", "--plugin", PLUGIN, "--function", "compiles"], "exclude each other"),
             (["--country", "FRA", "--", "true"], "'--country' needs '--energy'"),
             (["--energy", "--country", "Germny", "--", "true"], "did you mean 'Germany'"),
-            (["--sample-ms", "0.1", "--", "true"], "say 0.001 to 3600"),
+            (["--sample-ms", "0.1", "--", "true"], "must be between 0.001 and 3600, got 0.0001"),
             (["--trace", "/proc/no/trace.json", "--", "true"], "/proc/no"),
             (["--data", "/proc/no/store", "-n", "1", "--", "true"], "/proc/no"),
             (["--gpu", "7", "--", "true"], "GPU" if os.path.exists("/dev/nvidia0") else "libnvidia-ml1"),

@@ -467,7 +467,7 @@ static void budget_leaves_points_for_later(void **state)
         if (strcmp(row->status, "skipped") != 0) continue;
         skipped++;
         CHECK_STR(row->failure_reason, "budget_spent", "a reason of its own");
-        CHECK(strstr(row->failure_remedy, "--budget"), "and a remedy");
+        CHECK(strstr(row->failure_remedy, "raise the budget"), "and a remedy");
     }
     CHECK(good == 1 && skipped == 2, "a row for each point");
     CHECK_INT(row_of(&result.rows, "spin")->nlaunches, 1, "one round");
@@ -522,7 +522,7 @@ static void usage_errors(void **state)
     o.nplatforms = 0;
     o.out_path = "/proc/no/such/rows.jsonl";
     CHECK(cbx_measure_run(r->ctx, &o, &result, &err) != CBX_OK && strstr(err.message, "/proc/no") &&
-              strstr(err.message, "--out"),
+              strstr(err.message, "choose another folder"),
           "known before anything is measured");
     CHECK_INT(result.rows.count, 0, "no rows");
     cbx_measure_result_clear(&result);
