@@ -125,7 +125,7 @@ def measure(group: Group, work: Path) -> list:
     out.unlink(missing_ok=True)
     call = ["./nperf", "exec", "--launches", str(group.launches), "--warmup", str(group.warmup), "--out", str(out), "--json"]
     if group.setup:
-        call += ["--setup", group.setup]
+        call += ["--prepare", group.setup]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     done = subprocess.run(call + texts, cwd=work, env=env, capture_output=True, text=True)
     if done.returncode not in (0, 3):
