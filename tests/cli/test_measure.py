@@ -164,7 +164,7 @@ def unwritable_places(p):
     for flag in ("--out", "--report", "--site", "--store"):
         done = native(p, flag, "file/below/it", expect=2)
         one_sentence(done, "file")
-        has(done.stderr, "choose another folder", "the remedy")
+        has(done.stderr, "choose another ", "the remedy")
     check(not os.path.exists(p.file("results/semiring_matmul.jsonl")), "found before anything was measured")
 
 

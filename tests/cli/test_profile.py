@@ -362,7 +362,7 @@ def faults_are_sentences(p):
             (["--sample-ms", "0.1", "--", "true"], "must be between 0.001 and 3600, got 0.0001"),
             (["--trace", "/proc/no/trace.json", "--", "true"], "/proc/no"),
             (["--data", "/proc/no/store", "-n", "1", "--", "true"], "/proc/no"),
-            (["--gpu", "7", "--", "true"], "GPU" if os.path.exists("/dev/nvidia0") else "libnvidia-ml1"),
+            (["--gpu", "7", "--", "true"], "GPU" if os.path.exists("/dev/nvidia0") else "install NVIDIA's driver"),
     ]:
         one_sentence(run(p, *args, expect=2), part, "calibrax")
     report(p, "-i", "-n", "1", "--", "false")
