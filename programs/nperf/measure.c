@@ -61,9 +61,7 @@ static bool was_launched(const cbx_row *row)
 static int judge_rows(const opt_program *program, const cbx_case_ops *c, const cbx_measure_result *r)
 {
     enum { WRONG, PASSED, BROKEN, KINDS };
-    static const char *const words[] = { "failed the fidelity check",
-                                         "passed the fidelity check that its case declares "
-                                         "it must fail",
+    static const char *const words[] = { "failed the fidelity check", "passed the fidelity check that it must fail",
                                          "gave no result" };
     const cbx_row *first[KINDS] = { NULL };
     size_t count[KINDS] = { 0 };

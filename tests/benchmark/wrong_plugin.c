@@ -22,7 +22,8 @@ static const cbx_benchmark_ops b = { sizeof b, CBX_BENCHMARK_ABI, "b", "", 0, 0,
 static const cbx_plugin_benchmark list[] = { { &b, 0, 0 } };
 CBX_BENCHMARK_PLUGIN(list, 1);
 #elif FAULT == 4 /* none */
-CBX_BENCHMARK_PLUGIN(NULL, 0);
+static const cbx_plugin_benchmark list[1];
+CBX_BENCHMARK_PLUGIN(list, 0);
 #else            /* no symbol */
 typedef int nothing_is_exported;
 #endif

@@ -48,7 +48,7 @@ MEASURE = [
     (["right", "wrong", "crash"], 2, "crash at n gave no result"),
     (["wrong"], 2, "1 of 1 points has no good row"),
     (["right", "fails-as-declared"], 0, ""),
-    (["right", "passes-against-its-declaration"], 2, "passed the fidelity check that its case declares it must fail"),
+    (["right", "passes-against-its-declaration"], 2, "passed the fidelity check that it must fail"),
 ]
 
 
