@@ -479,7 +479,7 @@ bool cx_axis_arg(cx_call *c, const char *name, int *axis, bool *none)
     const cx_parameter *p = cx_parameter_of(c, name);
     PyObject *o = c->arg[p - c->function->parameters];
 
-    if (none) *none = o == Py_None || (!o && p->fallback && memcmp(p->fallback, "None", 4) == 0);
+    if (none) *none = o == Py_None || (!o && p->fallback && strncmp(p->fallback, "None", 4) == 0);
     return !o || o == Py_None || cx_read_int(c, name, o, axis);
 }
 

@@ -258,7 +258,7 @@ static PyObject *fallback_of(const cx_parameter *p)
     char text[64];
     const char *s = p->fallback;
 
-    if (!s || p->fallback_length >= sizeof text || memcmp(s, "None", 4) == 0 || s[0] == '(') return NULL;
+    if (!s || p->fallback_length >= sizeof text || strncmp(s, "None", 4) == 0 || s[0] == '(') return NULL;
     memcpy(text, s, p->fallback_length);
     text[p->fallback_length] = '\0';
     if (text[0] == '\'') return PyUnicode_FromStringAndSize(s + 1, (Py_ssize_t)p->fallback_length - 2);

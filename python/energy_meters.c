@@ -40,12 +40,10 @@ static PyObject *meter_report(cx_call *c)
     return cx_answer_object(c->st, CX_ENERGY, &out);
 }
 
-static PyObject *do_report(cx_call *c) { return meter_report(c); }
-
 /* clang-format off */
 #define METER(X) \
     X(see, "/", "None", meter_see, 0, "Looks at every counter; needed every few minutes, for counters fall back to 0.") \
-    X(report, "/", "CompilationReport", do_report, 0, "Energy since the start; the meter runs on.")
+    X(report, "/", "CompilationReport", meter_report, 0, "Energy since the start; the meter runs on.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(meter_methods, METER)
 
@@ -94,11 +92,9 @@ static PyObject *series_stop(cx_call *c)
     return cx_answer_object(c->st, CX_ENERGY_SERIES, &out);
 }
 
-static PyObject *do_series_stop(cx_call *c) { return series_stop(c); }
-
 /* clang-format off */
 #define SERIES(X) \
-    X(stop, "/", "EnergySeries", do_series_stop, 0, "Ends watching; the energy as a series, and of the whole. A second call gives the same.") \
+    X(stop, "/", "EnergySeries", series_stop, 0, "Ends watching; the energy as a series, and of the whole. A second call gives the same.") \
     X(__enter__, "/", "Self", cx_do_enter, 0, "Itself.") \
     X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, series_stop, "Ends watching; stop() gives the answer.")
 /* clang-format on */

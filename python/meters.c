@@ -112,11 +112,9 @@ static PyObject *monitor_stop(cx_call *c)
     return cx_answer(c, status, CX_RESOURCES, &out);
 }
 
-static PyObject *do_stop(cx_call *c) { return monitor_stop(c); }
-
 /* clang-format off */
 #define MONITOR(X) \
-    X(stop, "/", "EnergySeries", do_stop, 0, "Ends watching; what the processes took. A second call gives the same.") \
+    X(stop, "/", "EnergySeries", monitor_stop, 0, "Ends watching; what the processes took. A second call gives the same.") \
     X(__enter__, "/", "Self", cx_do_enter, 0, "Itself.") \
     X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, monitor_stop, "Ends watching; stop() gives the answer.")
 /* clang-format on */

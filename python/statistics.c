@@ -1,8 +1,6 @@
 /* calibrax_c.statistics: estimates, intervals, effect sizes, series.  An implementation a shape of the library's functions. */
 #include "python/answers.h"
 
-static double level_default(void) { return 0.95; }
-
 /* ---- one sample ---- */
 
 typedef cbx_status (*one_number)(cbx_ctx *, const double *, size_t, double *, cbx_err *);
@@ -45,7 +43,7 @@ static PyObject *do_cut(cx_call *c)
 
 static PyObject *do_interval(cx_call *c)
 {
-    double level = level_default();
+    double level;
     cbx_interval out;
     cbx_status status;
     cx_samples x;
@@ -57,7 +55,7 @@ static PyObject *do_interval(cx_call *c)
 
 static PyObject *do_interval_bare(cx_call *c)
 {
-    double level = level_default();
+    double level;
     cbx_interval out;
     cx_samples x;
 
@@ -67,7 +65,7 @@ static PyObject *do_interval_bare(cx_call *c)
 
 static PyObject *do_quantile_interval(cx_call *c)
 {
-    double level = level_default(), p = 0;
+    double level, p;
     cbx_interval out;
     cbx_status status;
     cx_samples x;
@@ -79,7 +77,7 @@ static PyObject *do_quantile_interval(cx_call *c)
 
 static PyObject *do_proportion_interval(cx_call *c)
 {
-    double level = level_default();
+    double level;
     cbx_interval out;
     size_t k = 0, n = 0;
 
@@ -166,7 +164,7 @@ typedef cbx_status (*pair_interval)(cbx_ctx *, const double *, const double *, s
 
 static PyObject *do_interval2(cx_call *c)
 {
-    double level = level_default();
+    double level;
     cbx_interval out;
     cbx_status status;
     cx_samples x, y;
@@ -178,7 +176,7 @@ static PyObject *do_interval2(cx_call *c)
 
 static PyObject *do_interval2_bare(cx_call *c)
 {
-    double level = level_default();
+    double level;
     cbx_interval out;
     cx_samples x, y;
 
@@ -188,7 +186,7 @@ static PyObject *do_interval2_bare(cx_call *c)
 
 static PyObject *do_pairs(cx_call *c)
 {
-    double level = level_default();
+    double level;
     cbx_interval out;
     cbx_status status;
     cx_samples x, y;
@@ -218,7 +216,7 @@ static PyObject *do_autocorrelation(cx_call *c)
 
 static PyObject *do_batch_means(cx_call *c)
 {
-    double level = level_default();
+    double level;
     size_t batches = 0;
     cbx_interval out;
     cbx_status status;

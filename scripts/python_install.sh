@@ -37,7 +37,7 @@ for python in "$@"; do
     user="env -i PATH=/usr/bin:/bin HOME=$work/$version/empty CALIBRAX_TEST_SOURCE=$root PYTHONDONTWRITEBYTECODE=1"
     # shellcheck disable=SC2086
     $user "$work/$version/bin/python" "$root/tests/python/installed.py"
-    for name in array standard special runs ingest benchmarks measuring bisection readme; do
+    for name in array array_methods semiring standard special runs ingest benchmarks measuring bisection readme; do
         # shellcheck disable=SC2086
         $user PYTHONPATH="$root/tests/python" "$work/$version/bin/python" "$root/tests/python/test_$name.py" > "$name.tap" ||
             { grep -v '^ok' "$name.tap" >&2; echo "python_install: $name fails with Python $version" >&2; exit 1; }
