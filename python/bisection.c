@@ -426,11 +426,11 @@ static PyObject *bisection_run(cx_call *c)
 
 /* clang-format off */
 #define BISECTION(X) \
-    X(next, "/", "str | None", bisection_next, 0, "The commit whose next value tells most; None: the search has ended.") \
+    X(next, "/", "str | None", bisection_next, 0, "The commit whose next value is the most informative; None: the search has ended.") \
     X(observe, "commit: str, value: float, /", "None", bisection_observe, 0, "A value of a commit, asked for or not.") \
     X(broken, "commit: str, reason: str | None = None, /", "None", bisection_broken, 0, "It cannot be measured: it is not asked for again.") \
     X(run, "bench: Callable[[str], float | None], build: Callable[[str], object] | None = None", "BisectResult", bisection_run, 0, "Searches to the end: bench(commit) gives a value, or None if the commit cannot be measured; build(commit) is called once before, and gives False if it fails. What they raise is raised here, and another run() goes on.") \
-    X(result, "/", "BisectResult", bisection_result, 0, "Where the search stands.") \
+    X(result, "/", "BisectResult", bisection_result, 0, "The present state of the search.") \
     X(posterior, "/", "dict[str, float | None]", bisection_posterior, 0, "Probability of each commit to be the first bad one, by name; None before both ends have values.") \
     X(state, "/", "dict[str, Any]", bisection_state, 0, "All that was seen, as a dict for JSON.") \
     X(restore, "state: Mapping[str, Any], /", "None", bisection_restore, 0, "Takes in what state() of a search of the same ends gave.")

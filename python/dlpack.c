@@ -75,8 +75,8 @@ static bool pair(cx_call *c, const char *name, ptrdiff_t *v)
     int n = 2;
 
     if (!o) return true;
-    if (!cx_ints_from(c, o, "a pair of whole numbers", 2, &n, v)) return false;
-    if (n != 2) PyErr_Format(PyExc_ValueError, "%s takes a pair of whole numbers, not %R", c->name, o);
+    if (!cx_ints_from(c, o, "a pair of integers", 2, &n, v)) return false;
+    if (n != 2) PyErr_Format(PyExc_ValueError, "%s takes a pair of integers, not %R", c->name, o);
     return n == 2;
 }
 

@@ -135,7 +135,7 @@ static PyObject *do_where(cx_call *c)
     X(real, ONE, "Array", unary, cbx_real, "Real part.") \
     X(reciprocal, ONE, "Array", unary, cbx_reciprocal, "1 / x.") \
     X(remainder, TWO, "Array", binary, cbx_remainder, "x1 % x2, with the sign of x2.") \
-    X(round, ONE, "Array", unary, round_even, "Nearest whole number, half to even.") \
+    X(round, ONE, "Array", unary, round_even, "Nearest integer, half to even.") \
     X(sign, ONE, "Array", unary, cbx_sign, "-1, 0, 1 or NaN.") \
     X(signbit, ONE, "Array", unary, cbx_signbit, "The sign is minus, of -0.0 too.") \
     X(sin, ONE, "Array", unary, cbx_sin, "Sine.") \

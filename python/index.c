@@ -3,7 +3,7 @@
  *
  * A key is read into steps along the axes.  Slices, whole numbers and new axes are views.  Index arrays and masks (which are
  * index arrays by nonzero) are joined: the axes they stand on come first, become one, and one take along it gathers.
- * Assignment by views writes in place where nobody else sees the elements.  Otherwise it makes a new array: the same key, applied
+ * Assignment by views writes in place where no other array shares the elements.  Otherwise it makes a new array: the same key, applied
  * to the places 0, 1, 2 ..., shows where the values are scattered; the Array object then holds the new handle, views and
  * borrowers keep the old one.
  */
@@ -379,7 +379,7 @@ static bool may_enter(cbx_dtype from, cbx_dtype to)
     return false;
 }
 
-/* Over elements that nobody else sees; handle has one reference. */
+/* Over elements that no other array shares; handle has one reference. */
 static bool write_in_place(cx_call *c, const key *k, cbx_array *handle, const cx_operand *v)
 {
     cbx_err err = CBX_ERR_INIT;

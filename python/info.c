@@ -21,7 +21,7 @@ bool cx_add_info(cx_state *st, PyObject *module)
     };
     static PyStructSequence_Desc finfo = { "calibrax_c.array.finfo_result", "Range and precision of floats.", floats,
                                            6 };
-    static PyStructSequence_Desc iinfo = { "calibrax_c.array.iinfo_result", "Range of whole numbers.", whole, 4 };
+    static PyStructSequence_Desc iinfo = { "calibrax_c.array.iinfo_result", "Range of integers.", whole, 4 };
 
     (void)module;
     st->finfo = PyStructSequence_NewType(&finfo);

@@ -258,7 +258,7 @@ static PyObject *alerts_count(cx_call *c)
     X(add_rule, "metric: str, *, info: float | None = None, warning: float | None = None, error: float | None = None, critical: float | None = None, lower: float = False, name: str | None = None, hysteresis: float = 0.0, raise_after: int = 1, clear_after: int = 1, quiet_s: seconds = 0.0, repeat_s: seconds = 0.0", "None", alerts_add_rule, 0, "A level a severity; a value above it (lower: below it) is beyond.") \
     X(observe, "metric: str, value: float, now: seconds = None", "tuple[Alert, ...]", alerts_observe, 0, "A value of a metric; the alerts that it told.") \
     X(tell, "metric: str, message: str, severity: 'none' | 'info' | 'warning' | 'error' | 'critical' = 'warning', value: float | None = None, threshold: float | None = None, now: seconds = None", "tuple[Alert, ...]", alerts_tell, 0, "An alert of one's own, without a rule.") \
-    X(listen, "listener: Callable[[Alert], object] | None", "None", alerts_listen, 0, "listener(alert) is called for each alert told from now on; None: nobody.") \
+    X(listen, "listener: Callable[[Alert], object] | None", "None", alerts_listen, 0, "listener(alert) is called for each alert from now on; None: no listener.") \
     X(severity, "metric: str | None = None", "str", alerts_severity, 0, "The worst of all rules now, or of a metric's.") \
     X(recent, "n: int = 10", "list[Alert]", alerts_recent, 0, "The newest of those remembered, newest first.") \
     X(by_severity, "severity: 'none' | 'info' | 'warning' | 'error' | 'critical'", "list[Alert]", alerts_by_severity, 0, "Those remembered that told this severity, newest first.") \

@@ -148,7 +148,7 @@ static PyObject *do_histogram(cx_call *c)
     X(argmax, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", winner, cbx_argmax, "Place of the first greatest.") \
     X(argmin, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False", "Array", winner, cbx_argmin, "Place of the first least.") \
     X(argsort, ORDER, "Array", ordered, cbx_argsort, "Places in rising order.") \
-    X(bincount, "x: Array, /, *, weights: Array | None = None, minlength: int = 0", "Array", do_bincount, 0, "How often each whole number occurs, or sums of weights.") \
+    X(bincount, "x: Array, /, *, weights: Array | None = None, minlength: int = 0", "Array", do_bincount, 0, "How often each integer occurs, or sums of weights.") \
     X(digitize, "x: Array, edges: Array, /", "Array", do_digitize, 0, "Bins of values between edges.") \
     X(histogram, "x: Array, edges: Array, /, *, weights: Array | None = None", "Array", do_histogram, 0, "Counts between edges, or sums of weights.") \
     X(nonzero, "x: Array, /", "tuple[Array, ...]", do_nonzero, 0, "Places of elements that are not zero: an array of indices for each axis.") \

@@ -356,7 +356,7 @@ static PyObject *do_looks_end(cx_call *c)
     X(effective_size, "x: Samples, /", "float", do_number_bare, cbx_stat_effective_size, "Independent values that say as much as the series.") \
     X(batch_means, "x: Samples, /, batches: int = 0, level: float = 0.95", "Interval", do_batch_means, 0, "Mean of a dependent series, with an interval over batches.") \
     X(von_neumann, "x: Samples, /", "float", do_number_bare, cbx_stat_von_neumann, "Von Neumann's ratio: near 2 for independent values.") \
-    X(modes, "x: Samples, /, resolution: float = 0.001", "tuple[Mode, ...]", do_modes, 0, "Groups of values that stand apart.") \
+    X(modes, "x: Samples, /, resolution: float = 0.001", "tuple[Mode, ...]", do_modes, 0, "Groups of values with gaps between them.") \
     X(steady, "x: Samples, /, *, tolerance: float = 0.01, tail: float = 0.25, penalty: float = 3.0", "Steady", do_steady, 0, "Whether and when a launch settles.") \
     X(looks, "first: int, last: int, /, alpha: float = 0.05", "Looks", do_looks, 0, "Planned looks at a growing sample of pairs, with exact sign tests.") \
     X(looks_p, "looks: Looks, j: int, p: float, /", "float", do_looks_p, 0, "The repeated p-value at look j of a plan, from 0, of a two-sided sign test's p there: valid at whichever look one stops.") \

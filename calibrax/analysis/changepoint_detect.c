@@ -56,7 +56,7 @@ static bool stands_out(const double *y, size_t n, size_t i, size_t len, double s
 }
 
 /*
- * Spikes are one value, or two, that stand out from all around them and are gone again.  They are no levels, but they draw the mean of a
+ * Spikes are one value or two that differ from all around them.  They are not levels, but they draw the mean of a
  * short segment away and so look like one.  Replaces up to `longest` values in a row that are more than the limit above, or below,
  * everything around them by what is usual there; the first and the last value stay, since what follows is unknown.  Returns how many.
  */

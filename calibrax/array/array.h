@@ -61,7 +61,7 @@ CBX_API bool cbx_array_is_contiguous(const cbx_array *a);
 /** First element; for an empty array any pointer. */
 CBX_API const void *cbx_array_data(const cbx_array *a);
 CBX_API void *cbx_array_data_mut(cbx_array *a);
-/** True if the caller's reference is the only one and the elements are the array's own: then nobody else sees them written. */
+/** True if the caller's reference is the only one and the elements are the array's own: then no other array sees them written. */
 CBX_API bool cbx_array_is_exclusive(const cbx_array *a);
 /**
  * Writes value, converted and broadcast, over the elements of an array; to may be a view of elements that may be written.

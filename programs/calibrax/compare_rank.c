@@ -117,7 +117,7 @@ static int choose_rows(ranking *k)
                                      "config.json, as \"lower\" or \"higher\"");
 }
 
-/* A share for each competitor and rank: of ten thousand competitors nobody wants to see them, nor could they be held. */
+/* A share for each competitor and rank: those of ten thousand competitors are neither readable nor fit in memory. */
 static bool too_many(size_t competitors) { return competitors > MOST_SHARES / competitors; }
 
 /* A value that is no number is a measurement that failed, whatever its samples are: it has no rank, and is named. */
@@ -130,7 +130,7 @@ static int need_numbers(ranking *k, ranked *r)
             first = &r->cells[c];
     if (!first) return EXIT_PASS;
     return opt_fail(k->run->program,
-                    "'%s' has %g in '%s', which has no rank: measure it anew, or choose others with --metrics",
+                    "'%s' has %g in '%s', which has no rank: measure it again, or choose others with --metrics",
                     cbx_rank_table_competitor(k->t, first->competitor), first->value, r->row.key);
 }
 

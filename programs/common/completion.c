@@ -1,5 +1,5 @@
 /*
- * Completion.  The scripts of bash, zsh and fish pass the words on the line to `PROGRAM --complete`, which prints what may stand for
+ * Completion.  The scripts of bash, zsh and fish pass the words on the line to `PROGRAM --complete`, which prints the candidates for
  * the last one; where nothing is printed the shells complete file names.
  */
 #include <string.h>

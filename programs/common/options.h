@@ -157,7 +157,7 @@ bool opt_has_rare(const opt_command *command);
 void opt_print_man(const opt_program *program, FILE *out);
 /* For "bash", "zsh" or "fish"; false: another shell. */
 bool opt_print_completion(const opt_program *program, const char *shell, FILE *out);
-/* What may stand for the last of the words behind the program's name, a line each: the word, a tab, what it means. */
+/* Candidates for the last word of a command line, one a line: the word, a tab, its meaning. */
 void opt_print_candidates(const opt_program *program, size_t n, const char *const *words, FILE *out);
 /* Arguments that name this command, 1 or 2 ("store verify"); 0: they name another.  words[0] is the first one behind the program's name. */
 size_t opt_names_command(const opt_command *c, size_t n, const char *const *words);

@@ -7,7 +7,7 @@
 
 #include "programs/nperf/nperf.h"
 
-static void tell(const char *what, size_t n, const char *one, const char *many, const char *more)
+static void note(const char *what, size_t n, const char *one, const char *many, const char *more)
 {
     if (n) fprintf(stderr, "note: %s: %zu %s%s\n", what, n, n == 1 ? one : many, more);
 }
@@ -33,9 +33,9 @@ static int conclude_open(const opt_program *program, const char *flag, const opt
                         "%s: %zu row%s the key and the run id of another; name each file once, and keep one of "
                         "the rows",
                         flag, f->duplicates, f->duplicates == 1 ? " has" : "s have");
-    tell(flag, f->damaged, "damaged line left out", "damaged lines left out", words);
-    tell(flag, f->duplicates, "row is listed twice and counts once", "rows are listed twice and count once", "");
-    tell(flag, f->newer, "row is of a newer schema", "rows are of a newer schema",
+    note(flag, f->damaged, "damaged line left out", "damaged lines left out", words);
+    note(flag, f->duplicates, "row is listed twice and counts once", "rows are listed twice and count once", "");
+    note(flag, f->newer, "row is of a newer schema", "rows are of a newer schema",
          " and read as far as it is known; a newer nperf reads more");
     if (cbx_row_index_count(*out) == 0)
         return opt_fail(program, "%s: no rows in '%s'%s", flag, paths->items[0],
@@ -61,7 +61,7 @@ int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag,
     cbx_status st = cbx_row_index_latest(ix, extent, rows, &newer_failed, &err);
 
     if (st) return opt_fail(program, "%s: %s", flag, err.message);
-    tell(flag, newer_failed, "newer row failed; the last good one is taken",
+    note(flag, newer_failed, "newer row failed; the last good one is taken",
          "newer rows failed; the last good ones are taken", "");
     return EXIT_PASS;
 }
