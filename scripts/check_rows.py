@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks row files (JSON lines) against docs/row-schema.json.
+"""Checks row files (JSON lines) against docs/reference/row-schema.json.
 
     scripts/check_rows.py [--schema FILE] ROWS.jsonl ...
 
@@ -117,7 +117,7 @@ def check_file(checker, path):
 
 
 def main():
-    default = pathlib.Path(__file__).resolve().parent.parent / "docs" / "row-schema.json"
+    default = pathlib.Path(__file__).resolve().parent.parent / "docs" / "reference" / "row-schema.json"
     parser = argparse.ArgumentParser(description="checks row files against the schema")
     parser.add_argument("--schema", type=pathlib.Path, default=default)
     parser.add_argument("rows", type=pathlib.Path, nargs="+")

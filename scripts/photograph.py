@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Photographs the page that nperf renders: docs/page-light.png and docs/page-dark.png, from rows of reports/.
+"""Photographs the page that nperf renders: docs/images/page-light.png and docs/images/page-dark.png, from rows of reports/.
 
 usage: scripts/photograph.py NPERF [ROWS.jsonl...]      default: reports/ell_row_softmax.jsonl
 
@@ -111,7 +111,7 @@ def main(argv):
         if done.returncode:
             return 2
         for scheme in SCHEMES:
-            out = ROOT / "docs" / f"page-{scheme}.png"
+            out = ROOT / "docs" / "images" / f"page-{scheme}.png"
             write_indexed(out, *read_rgb(shoot(browser, folder / "site" / "index.html", scheme, folder)))
             print(f"{out.relative_to(ROOT)}: {out.stat().st_size} bytes")
             if out.stat().st_size > MAX_BYTES:

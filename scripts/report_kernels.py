@@ -252,7 +252,7 @@ def add_odd_boolean(t, rows):
     allowed = 100 * less * elements(square) / elements(other)
     t.add("boolean, of the square's rate", "513×129×257", 70,
           percent(rows.over(("boolean-odd", square, "tiled"), ("boolean-odd", other, "tiled"), less)),
-          why=f"elements read and written for each step alone would allow {allowed:.0f} %, steps alone 77 %: docs/kernels.md counts both")
+          why=f"elements read and written for each step alone would allow {allowed:.0f} %, steps alone 77 %: docs/explanation/kernels.md counts both")
 
 
 def add_shapes(t, rows):
@@ -369,7 +369,7 @@ def write_report(nperf, name, files, t):
         return False
     head, rest = markdown.read_text(encoding="utf-8").split("\n\n", 1)
     goals = ("## Goals\n\nGoal, what was seen (ratios of medians; shares are paired with the limit, launch by launch), the same of the least\n"
-             "times, and what the machine allows (docs/kernels.md describes how that is measured). Made by `make report-kernels`.\n\n")
+             "times, and what the machine allows (docs/explanation/kernels.md describes how that is measured). Made by `make report-kernels`.\n\n")
     part = t.part(lambda what: what.startswith(("ELL", "edge")) == (name == "kernels_ell"))
     markdown.write_text(f"{head}\n\n{goals}{part.markdown()}\n{rest}", encoding="utf-8")
     return True

@@ -138,6 +138,8 @@ def run_checks() -> list[Result]:
         "public headers see a planted fault": ["python3", "scripts/check_headers.py", "--selftest"],
         "house rules": ["python3", "scripts/check_house.py"],
         "house rules see planted faults": ["python3", "scripts/check_house.py", "--selftest"],
+        "links in documents": ["python3", "scripts/check_links.py"],
+        "links in documents see planted faults": ["python3", "scripts/check_links.py", "--selftest"],
         "layout": ["clang-format", "--dry-run", "--Werror", *sources],
         "install, pkg-config, man page, completion": ["sh", "tests/cli/install.sh"],
         "this program": ["python3", "tests/runner/test_run_tests.py"],

@@ -113,7 +113,7 @@ typedef struct cbx_change {
  * Alarm: the score, with phi raised by 3/n more and read as Student's t, is beyond the probability of a normal value of 4.6, and
  * Mann-Whitney's p of both segments (their 100 values next to the change) times min(n, 100) is at most 0.004.  Of series without a change
  * that are checked after each of 100 values, at most 1 in 100 raises any alarm: normal, log-normal, Student's t with 3 degrees of
- * freedom, two modes in any shares, AR(1) up to 0.3; AR(1) of 0.6: 5 in 100 (docs/statistics.md).
+ * freedom, two modes in any shares, AR(1) up to 0.3; AR(1) of 0.6: 5 in 100 (docs/reference/statistics.md).
  * @param x    n >= 2 min_segment and 4 values, finite
  * @param out  capacity n
  * @return CBX_OK; CBX_EINVAL (min_segment 0, too few values); CBX_EDOM (not finite); CBX_ENOMEM

@@ -1,7 +1,7 @@
 /**
  * The protocol of backends: one const struct.  Every array operation of a context goes through its backend.
  *
- * The reference backend is the definition of right; another one must give its results (docs/arrays.md says where to the
+ * The reference backend is the definition of right; another one must give its results (docs/reference/arrays.md says where to the
  * bit).  Plug-in interface: new members go last, behind a new abi.
  */
 #ifndef CALIBRAX_ARRAY_BACKEND_H

@@ -2,7 +2,7 @@
  * Bootstrap intervals: percentile, basic, BCa and studentised, of one sample, two samples or pairs, and of launches with epochs.
  *
  * The same bits for any number of threads and on every machine: resample b draws from the stream (seed, b).  Memory is O(n) a thread
- * and 8 bytes a resample.  At benchmark sizes a percentile bootstrap covers less than it says (docs/statistics.md has the table):
+ * and 8 bytes a resample.  At benchmark sizes a percentile bootstrap covers less than it says (docs/reference/statistics.md has the table):
  * prefer cbx_stat_mean_interval or the order-statistic intervals where they apply, BCa where they do not.
  * Sources: Efron & Tibshirani, An Introduction to the Bootstrap (1993), chapters 12-14; Davison & Hinkley (1997), sections 3.8 and 5.
  */

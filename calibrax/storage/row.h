@@ -4,7 +4,7 @@
  * "Additive only": every key of version 1 is always written (null when absent), new keys are only added, a reader ignores keys it does not
  * know and keeps them on re-writing, and takes an unknown status as failed.  Version 2 adds the estimates: everything below that says so;
  * rows of version 1 lack them, and are read as they are.  Non-finite numbers are the strings "NaN",
- * "Infinity", "-Infinity".  docs/row-schema.json is the JSON schema.
+ * "Infinity", "-Infinity".  docs/reference/row-schema.json is the JSON schema.
  *
  * `err` may be NULL.  One thread uses a cbx_rows, and the ctx of a call, at a time.
  */

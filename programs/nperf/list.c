@@ -17,7 +17,7 @@ typedef struct list_args {
 static const opt_spec list_options[] = {
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all", "this case only", "@cases" },
     { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
-      "add the case of a case file (docs/case-files.md); may be repeated" },
+      "add the case of a case file (docs/reference/case-files.md); may be repeated" },
     { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "add the cases of a shared object; may be repeated" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };

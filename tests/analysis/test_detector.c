@@ -1,6 +1,6 @@
 /*
  * The detector on simulated series, seeds fixed: alarms without a change, and steps found.
- * CALIBRAX_LONG_TESTS=1 takes twenty times as many series (`make detector-study`; figures in docs/statistics.md).
+ * CALIBRAX_LONG_TESTS=1 takes twenty times as many series (`make detector-study`; figures in docs/reference/statistics.md).
  */
 #include "check.h"
 

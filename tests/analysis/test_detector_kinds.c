@@ -1,6 +1,6 @@
 /*
  * The detector on series of the kinds that people who gate on them have published, seeds fixed: what it proposes, and what is left once each
- * proposal has been measured anew.  CALIBRAX_LONG_TESTS=1 takes ten times as many series (`make detector-study`; docs/changepoints.md).
+ * proposal has been measured anew.  CALIBRAX_LONG_TESTS=1 takes ten times as many series (`make detector-study`; docs/explanation/changepoints.md).
  *
  * Kinds: of SAP HANA's performance tests (Bach, Lv & Le, "Performance Regression Data Set", classification: stable, regression, depending on
  * the build, spikes, high deviation; several measurements a build; 117 to 2462 values), of Mozilla's (levels that come and go, two modes), and

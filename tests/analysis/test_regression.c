@@ -615,7 +615,7 @@ static double at_most(double share, size_t n) { return share + 3 * sqrt(share * 
 
 /*
  * How often a check is wrong, and whether the number of samples that it asks for decides.  CALIBRAX_LONG_TESTS=1 takes twenty times as many
- * (`make check-study`; figures in docs/statistics.md).
+ * (`make check-study`; figures in docs/reference/statistics.md).
  */
 static void calibration(void **state)
 {

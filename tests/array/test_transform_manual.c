@@ -1,4 +1,4 @@
-/* The examples of docs/arrays.md on transforms and control flow: what the manual shows stands here, and is run. */
+/* The examples of docs/reference/arrays.md on transforms and control flow: what the manual shows stands here, and is run. */
 #include "transform_support.h"
 
 #include <stdio.h>
@@ -115,7 +115,7 @@ static char *slurp(const char *path)
 static void the_manual_shows_what_is_tested(void **state)
 {
     (void)state;
-    char *manual = slurp("docs/arrays.md"), *code = slurp("tests/array/test_transform_manual.c");
+    char *manual = slurp("docs/reference/arrays.md"), *code = slurp("tests/array/test_transform_manual.c");
     char *from = strstr(manual, "## Transforms and control flow"), *end;
     int blocks = 0;
 

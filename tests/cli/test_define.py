@@ -1,4 +1,4 @@
-"""nperf --define: cases from files.  The examples of docs/case-files.md are run as they stand there."""
+"""nperf --define: cases from files.  The examples of docs/reference/case-files.md are run as they stand there."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ GOOD = ("ok", "refused")  # a busy machine may refuse times, never answers
 
 
 def example(p, *names):
-    with open(os.path.join(SOURCE, "docs", "case-files.md"), encoding="utf-8") as f:
+    with open(os.path.join(SOURCE, "docs", "reference", "case-files.md"), encoding="utf-8") as f:
         found = dict(EXAMPLE.findall(f.read()))
     for name in names:
         p.write(name, found[name])

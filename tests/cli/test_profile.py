@@ -314,7 +314,7 @@ def compilation(p):
 
 
 def commands_of_the_manual(p):
-    with open(os.path.join(SOURCE, "docs/profiling.md"), encoding="utf-8") as f:
+    with open(os.path.join(SOURCE, "docs/how-to/profiling.md"), encoding="utf-8") as f:
         blocks = f.read().split("```sh\n")[1:]
     commands = [line for block in blocks for line in block.split("```")[0].splitlines()]
     check(len(commands) > 5 and all(line.startswith("calibrax profile ") for line in commands), commands)

@@ -251,7 +251,7 @@ def interrupted(p):
 
 
 def examples(language):
-    with open(os.path.join(SOURCE, "docs/benchmarks.md"), encoding="utf-8") as f:
+    with open(os.path.join(SOURCE, "docs/how-to/benchmarks.md"), encoding="utf-8") as f:
         return re.findall(f"```{language}\n(.*?)```", f.read(), re.S)
 
 

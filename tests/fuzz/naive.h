@@ -1,7 +1,7 @@
 /*
  * Array functions evaluated naively: element by element, by multi-index, on lists of exact numbers.
  *
- * Written from docs/arrays.md, sharing no code with the library but the names of dtypes and statuses.  Memory comes from
+ * Written from docs/reference/arrays.md, sharing no code with the library but the names of dtypes and statuses.  Memory comes from
  * one list that naive_forget empties.
  */
 #ifndef CALIBRAX_TESTS_FUZZ_NAIVE_H

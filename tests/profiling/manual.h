@@ -1,5 +1,5 @@
 /*
- * What the examples of docs/profiling.md are checked with (scripts/doc_examples.py).
+ * What the examples of docs/how-to/profiling.md are checked with (scripts/doc_examples.py).
  */
 #ifndef CALIBRAX_TESTS_PROFILING_MANUAL_H
 #define CALIBRAX_TESTS_PROFILING_MANUAL_H

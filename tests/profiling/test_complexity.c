@@ -109,7 +109,7 @@ static void undecided(void **state)
     cbx_ctx_free(ctx);
 }
 
-/* docs/profiling.md has these figures: n log n over a factor of 16, 8 points, log-normal noise. */
+/* docs/how-to/profiling.md has these figures: n log n over a factor of 16, 8 points, log-normal noise. */
 static void how_often(void **state)
 {
     static const struct {

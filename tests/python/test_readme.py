@@ -1,4 +1,4 @@
-"""The examples of python/README.md and docs/python.md, run as they stand there.  Prints TAP."""
+"""The examples of python/README.md and docs/reference/python.md, run as they stand there.  Prints TAP."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pages(unittest.TestCase):
         self.run_page("python/README.md", 8)
 
     def test_measuring(self) -> None:
-        self.run_page("docs/python.md", 30)
+        self.run_page("docs/reference/python.md", 30)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /*
  * How often intervals hold what they are for.  Without arguments: a quick form with fixed seeds, as a test.  With a number of runs: the
- * table that docs/statistics.md publishes (make coverage-table).
+ * table that docs/reference/statistics.md publishes (make coverage-table).
  *
  * Order-statistic intervals of the median cover what they say they attain, whatever the distribution; intervals of a mean cover what
  * normal data would give them, and less on skewed data.

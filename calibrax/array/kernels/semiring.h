@@ -3,7 +3,7 @@
  *
  * The algebra is a const descriptor; the product is one tiled kernel, compiled for each instruction set and chosen by the CPU's
  * features at run time.  Working memory is lent by the caller, so a call allocates nothing and can fail only on bad arguments.
- * On arrays: calibrax/array/semiring.h.  Bounds, methods and measured shares: docs/kernels.md.
+ * On arrays: calibrax/array/semiring.h.  Bounds, methods and measured shares: docs/explanation/kernels.md.
  */
 #ifndef CALIBRAX_ARRAY_KERNELS_SEMIRING_H
 #define CALIBRAX_ARRAY_KERNELS_SEMIRING_H

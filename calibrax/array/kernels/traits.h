@@ -31,7 +31,7 @@ typedef struct cbx__traits {
     cbx__messages messages;
     cbx__derivative derivative;
     int flop;    /* of a term and its update */
-    bool on_gpu; /* array/cuda has kernels for it, which tell algebras by their steps (docs/kernels.md) */
+    bool on_gpu; /* array/cuda has kernels for it, which tell algebras by their steps (docs/explanation/kernels.md) */
 } cbx__traits;
 
 /* By the number of a built-in algebra. */

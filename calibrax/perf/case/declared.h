@@ -1,5 +1,5 @@
 /**
- * Cases from a file, without C: of functions in Python files, or of commands.  docs/case-files.md describes the format.
+ * Cases from a file, without C: of functions in Python files, or of commands.  docs/reference/case-files.md describes the format.
  *
  * A file is JSON, `"schema": "nperf-case", "version": 1`.  Of kind "python" it becomes a cbx_case_ops like any other: inputs are made by
  * the parent, the reference runs in a process of its own, baselines in workers/python.  Of kind "commands" it runs by the rounds of

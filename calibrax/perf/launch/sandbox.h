@@ -1,5 +1,5 @@
 /**
- * What a measured worker may read and write, and what keeps it from the rest (docs/sandbox.md).
+ * What a measured worker may read and write, and what keeps it from the rest (docs/explanation/sandbox.md).
  *
  * Without a policy a worker reads the system's folders, the environment of its interpreter, the project's own programs and the files of its
  * case, and writes in a scratch folder that is made for the launch and is gone after it; HOME, TMPDIR and XDG_CACHE_HOME lie there, so

@@ -2,7 +2,7 @@
  * All cores that this process may use, locked for the whole machine while commands run on them: a command runs on any of them, with
  * all rights of its user, so nobody else measures there meanwhile.
  *
- * The locks are those of the sweep (docs/scheduling.md).  Commands inherit them by descriptor, with NPERF_LOCKS naming each, so an nperf that
+ * The locks are those of the sweep (docs/explanation/scheduling.md).  Commands inherit them by descriptor, with NPERF_LOCKS naming each, so an nperf that
  * a command starts knows that its cores are held for it, and a process that outlives a killed parent holds them until it ends.  Released,
  * they are free even if a command left a daemon behind.  What runs under `taskset` claims its own CPUs only.
  */
