@@ -89,7 +89,8 @@ static const opt_spec measure_options[] = {
       "longest wait for cores and devices that another measurement holds" },
     { "Isolation of workers", .kind = OPT_GROUP, .fallback = OPT_RARE },
     { "sandbox", 0, OPT_STRING, AT(sandbox), "MODE", "auto",
-      "isolation of workers: auto (all that this machine supports), require (all, or exit 2), off (docs/explanation/sandbox.md)",
+      "isolation of workers: auto (all that this machine supports), require (all, or exit 2), off "
+      "(docs/explanation/sandbox.md)",
       "auto require off" },
     { "sandbox-read", 0, OPT_EACH, AT(sandbox_read), "PATH", NULL,
       "a file or folder that workers may also read; may be repeated" },

@@ -48,12 +48,13 @@ typedef struct cbx_measure_opts {
     size_t ndeny;
     bool skip_slow;
     cbx_measure_variants variants;
-    bool mutants;          /* measure the planted faults too (selftest) */
-    bool twins;            /* measure each attempt as two, "default" and "twin", and pair them with each other */
-    size_t launches;       /* 0: 11, quick 6; the most there may be with precision or decide, 0: 200 */
-    int warmup;            /* calls; < 0: 3, quick 1 */
-    size_t repeats;        /* epochs; 0: 10, and at most 3 for calls above 1 s (quick: 1 above 0.1 s) */
-    double budget_s;       /* of the whole run, divided over its points as they begin (docs/explanation/planning.md); 0: none */
+    bool mutants;    /* measure the planted faults too (selftest) */
+    bool twins;      /* measure each attempt as two, "default" and "twin", and pair them with each other */
+    size_t launches; /* 0: 11, quick 6; the most there may be with precision or decide, 0: 200 */
+    int warmup;      /* calls; < 0: 3, quick 1 */
+    size_t repeats;  /* epochs; 0: 10, and at most 3 for calls above 1 s (quick: 1 above 0.1 s) */
+    double
+        budget_s; /* of the whole run, divided over its points as they begin (docs/explanation/planning.md); 0: none */
     double precision;      /* relative half width at which a row needs no more launches; 0: none */
     bool decide;           /* a decided verdict is as good */
     double epoch_target_s; /* 0: 0.020 */
