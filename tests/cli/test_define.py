@@ -183,7 +183,7 @@ def bad_files_get_one_sentence(p):
     p.write("torn.json", open(p.file("dedup.json"), encoding="utf-8").read()[:200])
     one_sentence(p.run("list", "--define", "torn.json", expect=2), "torn.json")
     p.write("other.json", '{"schema":"nperf-rows","version":1}')
-    one_sentence(p.run("list", "--define", "other.json", expect=2), "no case file")
+    one_sentence(p.run("list", "--define", "other.json", expect=2), "is not a case file")
     os.unlink(p.file("row_norm.py"))
     one_sentence(p.run("list", "--define", "row_norm.json", expect=2), "row_norm.py': No such file")
     one_sentence(p.run("list", "--define", "dedup.json", "--define", "dedup.json", expect=2), "is there already")

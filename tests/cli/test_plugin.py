@@ -90,7 +90,7 @@ def broken_plugins_are_refused(p):
         (FAULTS.format("abi"), "is a plug-in of ABI 5, and this program takes 1"),
         (FAULTS.format("table"), "exports no 'cbx_plugin_table'"),
         (FAULTS.format("case"), "another calibrax/perf/case/case.h"),
-        (FAULTS.format("name"), "there already"),
+        (FAULTS.format("name"), "there is a case"),
         (FAULTS.format("empty"), "holds no cases"),
         (FAULTS.format("none"), "case 'broken' needs"),
         (text, "cannot load the plug-in"),

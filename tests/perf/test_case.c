@@ -149,7 +149,7 @@ static const struct {
     { damage_param, CBX_EINVAL, "'n' allows no value" },
     { damage_point, CBX_EINVAL, "0..100" },
     { damage_rule, CBX_EINVAL, "must be even" },
-    { damage_repeat, CBX_EINVAL, "stands twice" },
+    { damage_repeat, CBX_EINVAL, "is listed twice" },
     { damage_output, CBX_EINVAL, "output 0" },
     { damage_limit, CBX_EINVAL, "the ratio reference as well" },
     { damage_both, CBX_EINVAL, "a mutant as well" },

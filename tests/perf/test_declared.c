@@ -90,7 +90,7 @@ static void formulas(void **state)
         double v = 42;
         cbx_err err = CBX_ERR_INIT;
         CHECK_STATUS(cbx__expression_value(bad[i], two_names, NULL, &v, &err), CBX_EFORMAT, bad[i]);
-        CHECK(v == 42 && strstr(err.message, "is no formula"), bad[i]);
+        CHECK(v == 42 && strstr(err.message, "is not a formula"), bad[i]);
     }
     memset(deep, '(', sizeof deep - 1);
     deep[sizeof deep - 1] = 0;
@@ -122,11 +122,11 @@ static void a_file_of_functions_is_a_case(void **state)
     CHECK_STR(c->oracle_definition,
               "{\"file\":\"/f/a.py\",\"call\":\"right\",\"inputs\":[\"x\",\"k\",\"c\",\"u\",\"o\"],\"outputs\":[\"y\"],"
               "\"rtol\":1e-09,\"atol\":0.5}",
-              "what its worker is told");
+              "definition that its worker receives");
     CHECK_STR(c->baselines[1]->definition,
               "{\"file\":\"/b/c.py\",\"call\":\"g\",\"setup\":\"ready\",\"inputs\":[\"x\",\"k\",\"c\",\"u\",\"o\"],"
               "\"outputs\":[\"y\"]}",
-              "what a baseline's worker is told");
+              "definition that a baseline's worker receives");
     CHECK(c->baselines[0]->slow_reason && !c->baselines[0]->mutant_reason && c->baselines[1]->mutant_reason, "words");
     CHECK_OK(cbx_case_point(ctx, c, c->points[1], "test", &p, &err), &err, "point");
     c->label(p, label, sizeof label);
@@ -257,51 +257,52 @@ static void wrong_members_are_named(void **state)
         const char *from, *to, *says;
         cbx_status status;
     } cases[] = {
-        { "nperf-case", "nperf-rows", "no case file", CBX_EFORMAT },
+        { "nperf-case", "nperf-rows", "not a case file", CBX_EFORMAT },
+        { "nperf-case", "calibrax-benchmarks", "calibrax run --file", CBX_EFORMAT },
         { "\"version\":1", "\"version\":2", "version 2", CBX_EVERSION },
         { "\"version\":1", "\"version\":\"1\"", "\"version\": 1", CBX_EFORMAT },
-        { "\"name\":\"t\"", "\"name\":\"a/b\"", "'a/b' is no name", CBX_EFORMAT },
+        { "\"name\":\"t\"", "\"name\":\"a/b\"", "'a/b' is not a name", CBX_EFORMAT },
         { "\"name\":\"t\",", "", "'name' is missing", CBX_EFORMAT },
         { "\"kind\":\"python\"", "\"kind\":\"fortran\"", "python or commands", CBX_EFORMAT },
         { "\"summary\"", "\"sumary\"", "did you mean 'summary'", CBX_EFORMAT },
         { "\"min\":0,\"max\":100", "\"min\":9,\"max\":1", "params[0]: 'min' is larger", CBX_EFORMAT },
         { "\"min\":0,\"max\":100", "\"min\":0", "params[0]", CBX_EFORMAT },
-        { "\"min\":0,\"max\":100", "\"min\":0,\"max\":1.5", "whole numbers", CBX_EFORMAT },
+        { "\"min\":0,\"max\":100", "\"min\":0,\"max\":1.5", "integers", CBX_EFORMAT },
         { "\"default\":2", "\"default\":10", "params[1]: 'default'", CBX_EFORMAT },
         { "\"default\":\"b\"", "\"default\":\"c\"", "params[2]: 'default'", CBX_EFORMAT },
         { "[\"a\",\"b\"]", "[]", "params[2]: 'words'", CBX_EFORMAT },
-        { "[\"a\",\"b\"]", "[\"a\",7]", "no word", CBX_EFORMAT },
+        { "[\"a\",\"b\"]", "[\"a\",7]", "params[2]: 'words' must be text", CBX_EFORMAT },
         { "\"name\":\"d\"", "\"name\":\"n\"", "another parameter is called 'n'", CBX_EFORMAT },
         { "{\"n\":4}", "{\"n\":400}", "points[0]", CBX_EFORMAT },
         { "{\"n\":4}", "{\"m\":4}", "points[0]", CBX_EFORMAT },
         { "{\"n\":4}", "4", "points[0]", CBX_EFORMAT },
         { "\"representative\":1", "\"representative\":2", "0 to 1", CBX_EFORMAT },
-        { "\"2*d\"]}", "\"2*e\"]}", "inputs[0]: '2*e' is no formula", CBX_EFORMAT },
+        { "\"2*d\"]}", "\"2*e\"]}", "inputs[0]: '2*e' is not a formula", CBX_EFORMAT },
         { "[\"n\",\"2*d\"]}", "[\"n\",\"d-9\"]}", "extent", CBX_EFORMAT },
         { "[\"n\",\"2*d\"]}", "[\"n/3\",\"2*d\"]}", "extent", CBX_EFORMAT },
         { "[\"n\",\"2*d\"]}", "[\"n\",\"10^9\",\"10^9\"]}", "too large", CBX_EFORMAT },
-        { "\"float64\"", "\"float16\"", "no dtype of a case", CBX_EFORMAT },
-        { "\"float64\"", "\"complex128\"", "no dtype of a case", CBX_EFORMAT },
-        { "\"fill\":\"count\"", "\"fill\":\"zeros\"", "inputs[2]: 'fill' may be", CBX_EFORMAT },
+        { "\"float64\"", "\"float16\"", "not a dtype of a case", CBX_EFORMAT },
+        { "\"float64\"", "\"complex128\"", "not a dtype of a case", CBX_EFORMAT },
+        { "\"fill\":\"count\"", "\"fill\":\"zeros\"", "inputs[2]: 'fill' must be", CBX_EFORMAT },
         { "\"low\":-2,\"high\":2", "\"low\":3,\"high\":2", "inputs[1]: integers", CBX_EFORMAT },
         { "\"fill\":\"integers\",\"low\":0,\"high\":1}", "\"fill\":\"normal\"}", "booleans", CBX_EFORMAT },
-        { "\"name\":\"k\"", "\"name\":\"x\"", "inputs[1]: another one is called 'x'", CBX_EFORMAT },
-        { "\"x\":1,\"y\":0", "\"x\":2,\"y\":0", "permute[1]: 'x' is no array with such an axis", CBX_EFORMAT },
+        { "\"name\":\"k\"", "\"name\":\"x\"", "inputs[1]: another array is called 'x'", CBX_EFORMAT },
+        { "\"x\":1,\"y\":0", "\"x\":2,\"y\":0", "permute[1]: 'x' is not an array with such an axis", CBX_EFORMAT },
         { "\"x\":1,\"y\":0", "\"z\":0", "permute[1]: 'z'", CBX_EFORMAT },
         { "\"x\":1,\"y\":0", "\"x\":0,\"y\":0", "permuted together", CBX_EFORMAT },
         { "\"reference\":{", "\"referenz\":{", "did you mean 'reference'", CBX_EFORMAT },
-        { "a.py:right", "right", "names no function", CBX_EFORMAT },
-        { "a.py:right", "a.py:", "names no function", CBX_EFORMAT },
+        { "a.py:right", "right", "is not a function", CBX_EFORMAT },
+        { "a.py:right", "a.py:", "is not a function", CBX_EFORMAT },
         { "\"rtol\":1e-9", "\"rtol\":-1", "must not be negative", CBX_EFORMAT },
-        { "\"rtol\":1e-9", "\"rtol\":\"small\"", "'rtol' has to be a number", CBX_EFORMAT },
-        { "\"provider\":\"numpy\"", "\"provider\":\"native\"", "'native' is no provider", CBX_EFORMAT },
+        { "\"rtol\":1e-9", "\"rtol\":\"small\"", "'rtol' must be a number", CBX_EFORMAT },
+        { "\"provider\":\"numpy\"", "\"provider\":\"native\"", "'native' is not a provider", CBX_EFORMAT },
         { "\"provider\":\"jax\"", "\"provider\":\"julia\"", "baselines[1]: 'julia'", CBX_EFORMAT },
         { "\"slow\":\"why\"", "\"mutant\":\"why\"", NULL, CBX_OK }, /* all mutants: allowed, though of no use */
         { "\"mutant\":\"wrong\"", "\"mutants\":\"wrong\"", "did you mean 'mutant'", CBX_EFORMAT },
         { "\"name\":\"g\"", "\"name\":\"f\"", "another baseline is called 'f'", CBX_EFORMAT },
         { "\"macs\":\"n*d\"", "\"macs\":\"n*\"", "work: 'n*'", CBX_EFORMAT },
         { "\"setup\":\"true\"", "\"prepare\":\"true\"", "unknown member 'prepare'", CBX_EFORMAT },
-        { "\"setup\":\"true\"", "\"setup\":\"\"", "'setup' has to be a text", CBX_EFORMAT },
+        { "\"setup\":\"true\"", "\"setup\":\"\"", "'setup' must be text", CBX_EFORMAT },
     };
     cbx_ctx *ctx = context();
     char buf[4096];

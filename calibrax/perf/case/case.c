@@ -9,23 +9,12 @@
 
 static bool same(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
 
-/* A native baseline has all of prepare, bind, run, finish; a foreign one has none. */
-static cbx_status check_functions(const cbx_case_ops *c, const cbx_baseline_ops *b, cbx_err *err)
-{
-    const bool native = same(b->provider, "native") || same(b->provider, "cuda");
-    const int have = !!b->prepare + !!b->bind + !!b->run + !!b->finish;
-    if (native && have != 4)
-        return cbx_fail(err, CBX_EINVAL, "case '%s': native baseline '%s' needs prepare, bind, run and finish", c->name,
-                        b->name);
-    if (!native && (have != 0 || b->collect))
-        return cbx_fail(err, CBX_EINVAL, "case '%s': baseline '%s' of provider '%s' must not have native functions",
-                        c->name, b->name, b->provider);
-    return CBX_OK;
-}
-
 static cbx_status check_baseline(const cbx_case_ops *c, size_t i, cbx_err *err)
 {
     const cbx_baseline_ops *b = c->baselines[i];
+    bool native;
+    int functions;
+
     if (!b) return cbx_fail(err, CBX_EINVAL, "case '%s': baseline %zu is NULL", c->name, i);
     if (b->struct_size != sizeof *b || b->abi != CBX_CASE_ABI)
         return cbx_fail(err, CBX_EVERSION,
@@ -41,27 +30,44 @@ static cbx_status check_baseline(const cbx_case_ops *c, size_t i, cbx_err *err)
         if (same(c->baselines[j]->name, b->name))
             return cbx_fail(err, CBX_EINVAL, "case '%s': two baselines are called '%s'", c->name, b->name);
         if (c->baselines[j]->mutant_reason && !b->mutant_reason)
-            return cbx_fail(err, CBX_EINVAL, "case '%s': mutant '%s' stands before '%s'; mutants come last", c->name,
+            return cbx_fail(err, CBX_EINVAL, "case '%s': mutant '%s' comes before '%s'; mutants come last", c->name,
                             c->baselines[j]->name, b->name);
     }
-    return check_functions(c, b, err);
-}
-
-static cbx_status check_param(const cbx_case_ops *c, size_t i, cbx_err *err)
-{
-    const cbx_param_def *d = &c->params[i];
-    if (!d->name || !cbx_name_is_safe(d->name))
-        return cbx_fail(err, CBX_EINVAL, "case '%s': parameter %zu has no usable name", c->name, i);
-    for (size_t j = 0; j < i; j++)
-        if (same(c->params[j].name, d->name))
-            return cbx_fail(err, CBX_EINVAL, "case '%s': two parameters are called '%s'", c->name, d->name);
-    if (d->kind == CBX_PARAM_INT ? d->min > d->max : !d->words || !d->words[0])
-        return cbx_fail(err, CBX_EINVAL, "case '%s': parameter '%s' allows no value", c->name, d->name);
+    native = same(b->provider, "native") || same(b->provider, "cuda");
+    functions = !!b->prepare + !!b->bind + !!b->run + !!b->finish;
+    if (native && functions != 4)
+        return cbx_fail(err, CBX_EINVAL, "case '%s': native baseline '%s' needs prepare, bind, run and finish", c->name,
+                        b->name);
+    if (!native && (functions != 0 || b->collect))
+        return cbx_fail(err, CBX_EINVAL, "case '%s': baseline '%s' of provider '%s' must not have native functions",
+                        c->name, b->name, b->provider);
     return CBX_OK;
 }
 
-static cbx_status check_head(const cbx_case_ops *c, cbx_err *err)
+/* Every point of a list parses, and none is listed twice. */
+static cbx_status check_points(cbx_ctx *ctx, const cbx_case_ops *c, const char *const *points, size_t n, cbx_err *err)
 {
+    cbx_params *p = NULL, *q = NULL;
+    cbx_status st = CBX_OK;
+    for (size_t i = 0; i < n && !st; i++) {
+        st = cbx_case_point(ctx, c, points[i], c->name, &p, err);
+        for (size_t j = 0; j < i && !st; j++) {
+            st = cbx_case_point(ctx, c, points[j], c->name, &q, err);
+            if (!st && same(cbx_params_json(p), cbx_params_json(q)))
+                st = cbx_fail(err, CBX_EINVAL, "case '%s': point %s is listed twice", c->name, cbx_params_json(p));
+            cbx_params_free(q);
+            q = NULL;
+        }
+        cbx_params_free(p);
+        p = NULL;
+    }
+    return st;
+}
+
+cbx_status cbx_case_check(cbx_ctx *ctx, const cbx_case_ops *c, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
     if (c->struct_size != sizeof *c || c->abi != CBX_CASE_ABI)
         return cbx_fail(err, CBX_EVERSION, "a case was compiled with another calibrax/perf/case/case.h");
     if (!c->name || !cbx_name_is_safe(c->name)) return cbx_fail(err, CBX_EINVAL, "a case has no usable name");
@@ -79,39 +85,22 @@ static cbx_status check_head(const cbx_case_ops *c, cbx_err *err)
                         c->representative, c->npoints);
     if (!c->nbaselines || !c->baselines || !c->baselines[0] || c->baselines[0]->mutant_reason)
         return cbx_fail(err, CBX_EINVAL, "case '%s' has no ratio reference as its first baseline", c->name);
-    return CBX_OK;
-}
-
-/* Every point of a list parses, and none stands twice. */
-static cbx_status check_points(cbx_ctx *ctx, const cbx_case_ops *c, const char *const *points, size_t n, cbx_err *err)
-{
-    cbx_params *p = NULL, *q = NULL;
-    cbx_status st = CBX_OK;
-    for (size_t i = 0; i < n && !st; i++) {
-        st = cbx_case_point(ctx, c, points[i], c->name, &p, err);
-        for (size_t j = 0; j < i && !st; j++) {
-            st = cbx_case_point(ctx, c, points[j], c->name, &q, err);
-            if (!st && same(cbx_params_json(p), cbx_params_json(q)))
-                st = cbx_fail(err, CBX_EINVAL, "case '%s': point %s stands twice", c->name, cbx_params_json(p));
-            cbx_params_free(q);
-            q = NULL;
-        }
-        cbx_params_free(p);
-        p = NULL;
-    }
-    return st;
-}
-
-cbx_status cbx_case_check(cbx_ctx *ctx, const cbx_case_ops *c, cbx_err *err)
-{
-    cbx_status st = check_head(c, err);
-    for (size_t i = 0; i < c->ninputs && !st; i++)
+    for (size_t i = 0; i < c->ninputs; i++)
         if (!c->input_names || !c->input_names[i])
-            st = cbx_fail(err, CBX_EINVAL, "case '%s': input %zu has no name", c->name, i);
-    for (size_t i = 0; i < c->noutputs && !st; i++)
+            return cbx_fail(err, CBX_EINVAL, "case '%s': input %zu has no name", c->name, i);
+    for (size_t i = 0; i < c->noutputs; i++)
         if (!c->output_names || !c->output_names[i])
-            st = cbx_fail(err, CBX_EINVAL, "case '%s': output %zu has no name", c->name, i);
-    for (size_t i = 0; i < c->nparams && !st; i++) st = check_param(c, i, err);
+            return cbx_fail(err, CBX_EINVAL, "case '%s': output %zu has no name", c->name, i);
+    for (size_t i = 0; i < c->nparams; i++) {
+        const cbx_param_def *d = &c->params[i];
+        if (!d->name || !cbx_name_is_safe(d->name))
+            return cbx_fail(err, CBX_EINVAL, "case '%s': parameter %zu has no usable name", c->name, i);
+        for (size_t j = 0; j < i; j++)
+            if (same(c->params[j].name, d->name))
+                return cbx_fail(err, CBX_EINVAL, "case '%s': two parameters are called '%s'", c->name, d->name);
+        if (d->kind == CBX_PARAM_INT ? d->min > d->max : !d->words || !d->words[0])
+            return cbx_fail(err, CBX_EINVAL, "case '%s': parameter '%s' allows no value", c->name, d->name);
+    }
     for (size_t i = 0; i < c->nbaselines && !st; i++) st = check_baseline(c, i, err);
     if (!st) st = check_points(ctx, c, c->points, c->npoints, err);
     if (!st) st = check_points(ctx, c, c->series, c->nseries, err);

@@ -1,7 +1,7 @@
 /**
  * The benchmark-case protocol: what a case offers, and what a baseline of it offers.
  *
- * A case is one const struct in one file.  It makes the inputs, knows the right answer (an oracle that shares no code with
+ * A case is one const struct in one file.  It makes the inputs, has the right answer (an oracle that shares no code with
  * any baseline), bounds the error that a right implementation may have, and lists the baselines in the order they are shown,
  * the ratio reference first.  Native baselines have functions; foreign ones (numpy, jax, torch ...) have a name, a provider and
  * a work model, and run in workers/python under that name.
@@ -62,7 +62,7 @@ typedef struct cbx_baseline_ops {
     /* --- since ABI 4 --- */
     /** NULL: a rival.  Else what it is the limit of, a sentence's tail ("reads the rows of B that any such product reads"): a probe that is
      * launched in turn with the rivals, does a part of their work that none can leave out, and gives no answer.  Its outputs are not
-     * looked at, it has no ratio and no rank, and rivals' rows say what share of its rate they reach.  Never the reference, nor a mutant. */
+     * checked, it has no ratio and no rank, and rivals' rows record the share of its rate that they reach.  Never the reference, nor a mutant. */
     const char *limit;
     /* --- since ABI 6 --- */
     /** NULL: its answer is to lie within the bound.  Else why it does not ("operands in bfloat16"): it is measured beside the others to

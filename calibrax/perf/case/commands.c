@@ -1,213 +1,152 @@
 /*
- * Files of commands.  Each member of a benchmark is a row of a table: a name and how to read it.
+ * Files of commands for `calibrax run`: a table of the members of a benchmark, read by members.h.
  */
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/core/run.h"
+#include "calibrax/perf/case/members.h"
 #include "calibrax/perf/case/source.h"
 
-#define PATH_SIZE 192
+/* A copy in the arena, of text that may be empty. */
+static const char *kept(cbx__reader *r, const char *s) { return cbx__read_made(r, cbx_arena_strdup(r->arena, s)); }
 
-typedef struct reading {
-    cbx_ctx *ctx;
-    cbx_arena *arena;
-    const char *what, *folder;
-    char path[PATH_SIZE]; /* of the benchmark under way: "benchmarks.0" */
-} reading;
-
-static cbx_status no_memory(const reading *r, cbx_err *err)
-{
-    return cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", r->what);
-}
-
-static cbx_status wrong(const reading *r, const char *key, const char *wanted, cbx_err *err)
-{
-    return cbx_fail(err, CBX_EFORMAT, "'%s': '%s.%s': expected %s", r->what, r->path, key, wanted);
-}
-
-static cbx_status keep(const reading *r, const char *s, const char **out, cbx_err *err)
-{
-    *out = cbx_arena_strdup(r->arena, s);
-    return *out ? CBX_OK : no_memory(r, err);
-}
-
-/* --- kinds of members; `out` is the member's place --- */
-
-static cbx_status read_text(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err)
+static void read_domain(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
     const char *s = cbx_json_string_value(v);
-    return s ? keep(r, s, out, err) : wrong(r, key, "text", err);
+
+    if (!s) cbx__read_fault(r, "'%s' must be text", name);
+    if (s) *(const char **)out = kept(r, s);
 }
 
-static cbx_status read_name(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err)
-{
-    const char *s = cbx_json_string_value(v);
-    return s && *s ? keep(r, s, out, err) : wrong(r, key, "a name", err);
-}
-
-static cbx_status read_argv(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err)
+static void read_argv(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
     const char *line = cbx_json_string_value(v);
-    size_t n = line ? 3 : cbx_json_typeof(v) == CBX_JSON_ARRAY ? cbx_json_length(v) : 0;
-    const char **argv = cbx_arena_calloc(r->arena, n + 1, sizeof *argv);
-    cbx_status st = CBX_OK;
+    const size_t n = line ? 3 : cbx_json_typeof(v) == CBX_JSON_ARRAY ? cbx_json_length(v) : 0;
+    const char **argv = cbx__read_made(r, cbx_arena_calloc(r->arena, n + 1, sizeof *argv));
 
-    if (!argv) return no_memory(r, err);
-    if (n == 0 || (line && !*line)) return wrong(r, key, "an array of words, or a line for the shell", err);
-    if (line) {
-        argv[0] = "sh";
-        argv[1] = "-c";
-        st = keep(r, line, &argv[2], err);
-    }
-    for (size_t i = 0; !line && i < n && !st; i++) {
-        const char *word = cbx_json_string_value(cbx_json_at(v, i));
-        st = word && (i || *word) ? keep(r, word, &argv[i], err) : wrong(r, key, "an array of words", err);
+    if (n == 0 || (line && !*line)) cbx__read_fault(r, "'%s' must be an array of words, or a line for the shell", name);
+    for (size_t i = 0; i < n && !r->st; i++) {
+        const char *const shell[] = { "sh", "-c", line };
+        const char *word = line ? shell[i] : cbx_json_string_value(cbx_json_at(v, i));
+        if (!word || (i == 0 && !*word)) cbx__read_fault(r, "'%s' must be an array of words", name);
+        if (!r->st) argv[i] = kept(r, word);
     }
     *(const char *const **)out = argv;
-    return st;
 }
 
-static cbx_status read_folder(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err)
+static void read_folder(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
-    const char *s = cbx_json_string_value(v), *whole;
+    const char *s = NULL;
 
-    if (!s || !*s) return wrong(r, key, "a folder", err);
-    whole = *s == '/' ? cbx_arena_strdup(r->arena, s) : cbx_path_join(r->arena, r->folder, s);
-    *(const char **)out = whole;
-    return whole ? CBX_OK : no_memory(r, err);
+    cbx__read_text(r, name, v, &s);
+    if (!r->st && *s != '/') s = cbx__read_made(r, cbx_path_join(r->arena, r->folder, s));
+    *(const char **)out = s;
 }
 
-static cbx_status read_metrics(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err)
+static void read_metrics(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
     static const char *const words[] = { "auto", "stdout", "none" };
     const char *s = cbx_json_string_value(v);
+    size_t i = 0;
 
-    for (size_t i = 0; s && i < CBX_LEN(words); i++) {
-        if (strcmp(s, words[i]) != 0) continue;
+    while (s && i < CBX_LEN(words) && strcmp(s, words[i]) != 0) i++;
+    if (!s || i == CBX_LEN(words))
+        cbx__read_fault(r, "'%s' must be 'auto', 'stdout' or 'none'", name);
+    else
         *(cbx_command_metrics *)out = (cbx_command_metrics)i;
-        return CBX_OK;
-    }
-    return wrong(r, key, "'auto', 'stdout' or 'none'", err);
 }
 
-static cbx_status read_count(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err)
+static void read_count(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
-    int64_t n = cbx_json_int_value(v);
+    const int64_t n = cbx_json_int_value(v);
 
-    if (cbx_json_typeof(v) != CBX_JSON_INT || n < 0 || n > 65536) return wrong(r, key, "a count up to 65536", err);
+    if (cbx_json_typeof(v) != CBX_JSON_INT || n < 0 || n > 65536)
+        cbx__read_fault(r, "'%s' must be an integer from 0 to 65536", name);
     *(size_t *)out = (size_t)n;
-    return CBX_OK;
 }
 
-/* The next two and read_targets fill a pointer and the count behind it. */
-static void put_list(void *out, const void *items, size_t count)
+/* The readers below fill a pointer and the count that follows it: zeroed items, one for each member of the object. */
+static void *make_items(cbx__reader *r, const char *name, const cbx_json *v, size_t size, const char *of, void *out)
 {
+    const bool object = cbx_json_typeof(v) == CBX_JSON_OBJECT;
+    const size_t n = object ? cbx_json_length(v) : 0;
+    void *items = cbx__read_made(r, cbx_arena_calloc(r->arena, n, size));
+
+    if (!object) cbx__read_fault(r, "'%s' must be an object of %s", name, of);
     memcpy(out, &items, sizeof items);
-    memcpy((char *)out + sizeof items, &count, sizeof count);
+    memcpy((char *)out + sizeof items, &n, sizeof n);
+    return items;
 }
 
-static cbx_status read_pairs(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err)
+static void read_pairs(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
-    size_t n = cbx_json_length(v);
-    cbx_tag *tags = cbx_arena_calloc(r->arena, n, sizeof *tags);
-    const char *name;
-    cbx_json *value;
-    cbx_status st = CBX_OK;
-
-    if (!tags) return no_memory(r, err);
-    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return wrong(r, key, "an object of text", err);
-    for (size_t i = 0; cbx_json_member(v, i, &name, &value) && !st; i++) {
-        const char *s = cbx_json_string_value(value);
-        if (!s || !*name || strchr(name, '=')) return wrong(r, key, "an object of text", err);
-        st = keep(r, name, &tags[i].key, err);
-        if (!st) st = keep(r, s, &tags[i].value, err);
-    }
-    put_list(out, tags, n);
-    return st;
-}
-
-static cbx_status read_targets(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err)
-{
-    size_t n = cbx_json_length(v);
-    cbx_named_metric *targets = cbx_arena_calloc(r->arena, n, sizeof *targets);
-    const char *name;
-    cbx_json *value;
-    cbx_status st = CBX_OK;
-
-    if (!targets) return no_memory(r, err);
-    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return wrong(r, key, "an object of numbers", err);
-    for (size_t i = 0; cbx_json_member(v, i, &name, &value) && !st; i++) {
-        double x = cbx_json_double_value(value);
-        if (!isfinite(x)) return wrong(r, key, "an object of numbers", err);
-        targets[i].metric = cbx_metric_of(x);
-        st = keep(r, name, &targets[i].name, err);
-    }
-    put_list(out, targets, n);
-    return st;
-}
-
-static cbx_status copy_defs(const reading *r, const cbx_run *run, void *out, cbx_err *err)
-{
-    size_t n = cbx_run_nmetric_defs(run);
-    cbx_metric_def *defs = cbx_arena_calloc(r->arena, n, sizeof *defs);
-    cbx_status st = defs ? CBX_OK : no_memory(r, err);
-
-    for (size_t i = 0; i < n && !st; i++) {
-        const cbx_metric_def *d = cbx_run_metric_def(run, i);
-        defs[i] = *d;
-        st = keep(r, d->name, &defs[i].name, err);
-        if (!st) st = keep(r, d->unit, &defs[i].unit, err);
-        if (!st) st = keep(r, d->group ? d->group : "", &defs[i].group, err);
-        if (!st) st = keep(r, d->description ? d->description : "", &defs[i].description, err);
-    }
-    put_list(out, defs, n);
-    return st;
-}
-
-/* Definitions may leave out their name, which is the key, and their unit. */
-static cbx_json *whole_defs(const cbx_json *v)
-{
-    cbx_json *defs = cbx_json_copy(v), *run = cbx_json_new_object(), *value;
-    bool ok = defs && cbx_json_set_string(run, "id", "defs") &&
-              cbx_json_set_string(run, "timestamp", "2000-01-01T00:00:00+00:00") &&
-              cbx_json_set(run, "points", cbx_json_new_array());
+    cbx_tag *tags = make_items(r, name, v, sizeof *tags, "text", out);
     const char *key;
+    cbx_json *value;
 
-    for (size_t i = 0; ok && cbx_json_member(defs, i, &key, &value); i++) {
-        if (cbx_json_typeof(value) != CBX_JSON_OBJECT) continue;
-        if (!cbx_json_has(value, "name")) ok = cbx_json_set_string(value, "name", key);
-        if (ok && !cbx_json_has(value, "unit")) ok = cbx_json_set_string(value, "unit", "");
+    for (size_t i = 0; !r->st && cbx_json_member(v, i, &key, &value); i++) {
+        const char *s = cbx_json_string_value(value);
+        if (!s || !*key || strchr(key, '='))
+            cbx__read_fault(r, "'%s' must be an object of text", name);
+        else
+            tags[i] = (cbx_tag){ kept(r, key), kept(r, s) };
     }
-    if (!ok) cbx_json_unref(defs);
-    if (ok && cbx_json_set(run, "metric_defs", defs)) return run;
-    cbx_json_unref(run);
-    return NULL;
 }
 
-static cbx_status read_defs(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err)
+static void read_targets(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
-    cbx_json *json;
-    cbx_run *run = NULL;
+    cbx_named_metric *targets = make_items(r, name, v, sizeof *targets, "numbers", out);
+    const char *key;
+    cbx_json *value;
+
+    for (size_t i = 0; !r->st && cbx_json_member(v, i, &key, &value); i++) {
+        const double x = cbx_json_double_value(value);
+        if (!isfinite(x)) cbx__read_fault(r, "'%s' must be an object of numbers", name);
+        targets[i].metric = cbx_metric_of(x);
+        targets[i].name = kept(r, key);
+    }
+}
+
+/* Definitions may leave out their name, which is the key, and their unit; a run's reader checks the rest. */
+static void read_defs(cbx__reader *r, const char *name, const cbx_json *v, void *out)
+{
+    cbx_metric_def *defs = make_items(r, name, v, sizeof *defs, "definitions", out);
+    cbx_json *run, *whole, *value;
+    cbx_run *made = NULL;
     cbx_err why = CBX_ERR_INIT;
+    const char *key;
     cbx_status st;
 
-    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return wrong(r, key, "an object of definitions", err);
-    json = whole_defs(v);
-    if (!json) return no_memory(r, err);
-    st = cbx_run_from_json(r->ctx, json, "defs", &run, &why);
-    cbx_json_unref(json);
-    if (st == CBX_ENOMEM) return no_memory(r, err);
-    if (st) return cbx_fail(err, st, "'%s': '%s.%s': %s", r->what, r->path, key, why.message);
-    st = copy_defs(r, run, out, err);
-    cbx_run_free(run);
-    return st;
+    if (r->st) return;
+    run = cbx_json_new_object();
+    cbx_json_set_string(run, "id", "defs");
+    cbx_json_set_string(run, "timestamp", "2000-01-01T00:00:00+00:00");
+    cbx_json_set_array(run, "points");
+    cbx_json_set(run, "metric_defs", cbx_json_copy(v));
+    whole = cbx_json_get(run, "metric_defs");
+    for (size_t i = 0; cbx_json_member(whole, i, &key, &value); i++) {
+        if (cbx_json_typeof(value) != CBX_JSON_OBJECT) continue;
+        if (!cbx_json_has(value, "name")) cbx_json_set_string(value, "name", key);
+        if (!cbx_json_has(value, "unit")) cbx_json_set_string(value, "unit", "");
+    }
+    st = cbx_json_check(run, &why);
+    if (!st) st = cbx_run_from_json(r->ctx, run, "defs", &made, &why);
+    cbx_json_unref(run);
+    if (st == CBX_ENOMEM) cbx__read_made(r, NULL);
+    if (st) cbx__read_fault(r, "'%s': %.200s", name, why.message);
+    for (size_t i = 0; !r->st && i < cbx_run_nmetric_defs(made); i++) {
+        const cbx_metric_def *d = cbx_run_metric_def(made, i);
+        defs[i] = *d;
+        defs[i].name = kept(r, d->name);
+        defs[i].unit = kept(r, d->unit);
+        defs[i].group = kept(r, d->group ? d->group : "");
+        defs[i].description = kept(r, d->description ? d->description : "");
+    }
+    cbx_run_free(made);
 }
-
-/* --- a benchmark --- */
 
 #define PLACE(member)      offsetof(cbx_benchmark_command, member)
 #define COUNT_BEHIND(a, n) _Static_assert(PLACE(n) - PLACE(a) == sizeof(void *), "a pointer and its count")
@@ -216,96 +155,55 @@ COUNT_BEHIND(tags, ntags);
 COUNT_BEHIND(defs, ndefs);
 COUNT_BEHIND(targets, ntargets);
 
-static const struct {
-    const char *key;
-    cbx_status (*read)(const reading *r, const char *key, const cbx_json *v, void *out, cbx_err *err);
-    size_t place;
-} members[] = {
-    { "name", read_name, PLACE(name) },
-    { "domain", read_text, PLACE(domain) },
-    { "command", read_argv, PLACE(argv) },
-    { "setup", read_argv, PLACE(setup) },
-    { "teardown", read_argv, PLACE(teardown) },
-    { "folder", read_folder, PLACE(folder) },
-    { "environment", read_pairs, PLACE(environment) },
-    { "metrics", read_metrics, PLACE(metrics) },
-    { "warmup", read_count, PLACE(warmup) },
-    { "tags", read_pairs, PLACE(tags) },
-    { "metric_defs", read_defs, PLACE(defs) },
-    { "targets", read_targets, PLACE(targets) },
+static const cbx__member members[] = {
+    { "name", cbx__read_text, PLACE(name), true },
+    { "domain", read_domain, PLACE(domain), false },
+    { "command", read_argv, PLACE(argv), true },
+    { "setup", read_argv, PLACE(setup), false },
+    { "teardown", read_argv, PLACE(teardown), false },
+    { "folder", read_folder, PLACE(folder), false },
+    { "environment", read_pairs, PLACE(environment), false },
+    { "metrics", read_metrics, PLACE(metrics), false },
+    { "warmup", read_count, PLACE(warmup), false },
+    { "tags", read_pairs, PLACE(tags), false },
+    { "metric_defs", read_defs, PLACE(defs), false },
+    { "targets", read_targets, PLACE(targets), false },
 };
-
-static cbx_status read_member(const reading *r, const char *key, const cbx_json *v, cbx_benchmark_command *c,
-                              cbx_err *err)
-{
-    const char *names[CBX_LEN(members)], *nearest;
-
-    for (size_t i = 0; i < CBX_LEN(members); i++) {
-        names[i] = members[i].key;
-        if (strcmp(key, names[i]) == 0) return members[i].read(r, key, v, (char *)c + members[i].place, err);
-    }
-    nearest = cbx_nearest_word(key, names, CBX_LEN(members));
-    return cbx_fail(err, CBX_EFORMAT, "'%s': '%s' has an unknown member '%s'%s%s%s", r->what, r->path, key,
-                    nearest ? ": did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
-}
-
-static cbx_status read_benchmark(const reading *r, const cbx_json *v, cbx_benchmark_command *c, cbx_err *err)
-{
-    const char *key;
-    cbx_json *value;
-    cbx_status st = CBX_OK;
-
-    if (cbx_json_typeof(v) != CBX_JSON_OBJECT)
-        return cbx_fail(err, CBX_EFORMAT, "'%s': '%s': expected an object", r->what, r->path);
-    for (size_t i = 0; cbx_json_member(v, i, &key, &value) && !st; i++) st = read_member(r, key, value, c, err);
-    if (!st && (!c->name || !c->argv))
-        st = cbx_fail(err, CBX_EFORMAT, "'%s': '%s' lacks its %s", r->what, r->path, c->name ? "command" : "name");
-    if (!st && !c->folder && r->folder[0]) c->folder = r->folder;
-    return st;
-}
-
-static cbx_status read_all(reading *r, const cbx_json *file, const cbx_benchmark_command **out, size_t *count,
-                           cbx_err *err)
-{
-    const cbx_json *all = cbx_json_get(file, "benchmarks");
-    size_t n = cbx_json_length(all);
-    cbx_benchmark_command *commands;
-    cbx_status st = CBX_OK;
-
-    if (strcmp(cbx_json_get_string(file, "schema", ""), CBX_COMMANDS_SCHEMA) != 0)
-        return cbx_fail(err, CBX_EFORMAT, "'%s' is no file of benchmarks: its schema has to be '%s'", r->what,
-                        CBX_COMMANDS_SCHEMA);
-    if (cbx_json_get_int(file, "version", 0) != CBX_COMMANDS_SCHEMA_VERSION)
-        return cbx_fail(err, CBX_EVERSION, "'%s' is not of version %d of '%s'", r->what, CBX_COMMANDS_SCHEMA_VERSION,
-                        CBX_COMMANDS_SCHEMA);
-    if (cbx_json_typeof(all) != CBX_JSON_ARRAY || n == 0)
-        return cbx_fail(err, CBX_EFORMAT, "'%s': 'benchmarks' has to be an array of at least one", r->what);
-    commands = cbx_arena_calloc(r->arena, n, sizeof *commands);
-    if (!commands) return no_memory(r, err);
-    for (size_t i = 0; i < n && !st; i++) {
-        snprintf(r->path, sizeof r->path, "benchmarks.%zu", i);
-        st = read_benchmark(r, cbx_json_at(all, i), &commands[i], err);
-    }
-    if (st) return st;
-    *out = commands;
-    *count = n;
-    return CBX_OK;
-}
 
 cbx_status cbx_benchmark_commands_parse(cbx_ctx *ctx, const char *text, size_t len, const char *what,
                                         const char *folder, cbx_arena *arena, const cbx_benchmark_command **out,
                                         size_t *count, cbx_err *err)
 {
-    reading r = { .ctx = ctx, .arena = arena, .what = what };
+    cbx__reader r = { .ctx = ctx, .arena = arena, .what = what, .err = err };
+    cbx_benchmark_command *commands = NULL;
     cbx_json *file = NULL;
-    cbx_status st;
+    const char *schema;
+    size_t n = 0;
 
-    r.folder = cbx_arena_strdup(arena, folder);
-    if (!r.folder) return no_memory(&r, err);
-    st = cbx_json_parse(text, len, what, &file, err);
-    if (!st) st = read_all(&r, file, out, count, err);
+    r.folder = kept(&r, folder);
+    if (!r.st) r.st = cbx_json_parse(text, len, what, &file, err);
+    if (r.st) return r.st;
+    schema = cbx_json_get_string(file, "schema", "");
+    if (strcmp(schema, "nperf-case") == 0)
+        r.st = cbx_fail(err, CBX_EFORMAT, "'%s' is a case file: measure it with 'nperf --define'", what);
+    else if (strcmp(schema, CBX_COMMANDS_SCHEMA) != 0)
+        r.st = cbx_fail(err, CBX_EFORMAT, "'%s' is not a file of benchmarks: its schema must be '%s'", what,
+                        CBX_COMMANDS_SCHEMA);
+    else if (cbx_json_get_int(file, "version", 0) != CBX_COMMANDS_SCHEMA_VERSION)
+        r.st = cbx_fail(err, CBX_EVERSION, "'%s' is not of version %d of '%s'", what, CBX_COMMANDS_SCHEMA_VERSION,
+                        CBX_COMMANDS_SCHEMA);
+    const cbx_json *all = cbx__read_list(&r, file, "benchmarks", 1, SIZE_MAX, &n);
+    if (!r.st) commands = cbx__read_made(&r, cbx_arena_calloc(arena, n, sizeof *commands));
+    for (size_t i = 0; i < n && !r.st; i++) {
+        cbx__read_at(&r, "benchmarks", i);
+        cbx__read_members(&r, cbx_json_at(all, i), members, CBX_LEN(members), &commands[i]);
+        if (!commands[i].folder && r.folder[0]) commands[i].folder = r.folder;
+    }
     cbx_json_unref(file);
-    return st;
+    if (r.st) return r.st;
+    *out = commands;
+    *count = n;
+    return CBX_OK;
 }
 
 cbx_status cbx_benchmark_commands_read(cbx_ctx *ctx, const char *path, cbx_arena *arena,

@@ -14,36 +14,34 @@
 
 static const cbx_declared *declared_of(const cbx_params *point) { return cbx_params_user(point); }
 
-static bool lookup(const void *user, const char *name, size_t len, double *out)
+const cbx_param_def *cbx__declared_param(const cbx_declared *d, const char *name, size_t len)
 {
-    const cbx_params *point = user;
-    const cbx_declared *d = declared_of(point);
-
-    for (size_t i = 0; i < d->ops.nparams; i++) {
-        const cbx_param_def *p = &d->params[i];
-        if (p->kind != CBX_PARAM_INT || strlen(p->name) != len || strncmp(p->name, name, len) != 0) continue;
-        *out = (double)cbx_params_int(point, p->name);
-        return true;
-    }
-    return false;
+    for (size_t i = 0; i < d->ops.nparams; i++)
+        if (strlen(d->params[i].name) == len && !strncmp(d->params[i].name, name, len)) return &d->params[i];
+    return NULL;
 }
 
-cbx_status cbx__declared_value(const char *formula, const cbx_params *point, double *out, cbx_err *err)
+static bool value_of(const void *point, const char *name, size_t len, double *out)
 {
-    return cbx__expression_value(formula, lookup, point, out, err);
+    const cbx_param_def *p = cbx__declared_param(declared_of(point), name, len);
+
+    if (!p || p->kind != CBX_PARAM_INT) return false;
+    *out = (double)cbx_params_int(point, p->name);
+    return true;
 }
 
-cbx_status cbx__declared_shape(const cbx__declared_array *a, const cbx_params *point, cbx_array_desc *out, cbx_err *err)
+/* dtype and shape at a point.  @return CBX_EINVAL: an extent that is negative, not an integer, or too large */
+static cbx_status shape_at(const cbx__declared_array *a, const cbx_params *point, cbx_array_desc *out, cbx_err *err)
 {
     cbx_array_desc d = { .dtype = a->dtype, .ndim = a->ndim };
     size_t count;
 
     for (int i = 0; i < a->ndim; i++) {
         double v = 0;
-        const cbx_status st = cbx__declared_value(a->shape[i], point, &v, err);
+        const cbx_status st = cbx__expression_value(a->shape[i], value_of, point, &v, err);
         if (st) return st;
         if (!(v >= 0 && v <= INT32_MAX) || v != floor(v))
-            return cbx_fail(err, CBX_EINVAL, "array '%s': '%s' is %g at %s, and an extent is a whole number up to 2^31",
+            return cbx_fail(err, CBX_EINVAL, "array '%s': extent '%s' must be an integer from 0 to 2^31, got %g at %s",
                             a->name, a->shape[i], v, cbx_params_json(point));
         d.shape[i] = (size_t)v;
     }
@@ -55,12 +53,8 @@ cbx_status cbx__declared_shape(const cbx__declared_array *a, const cbx_params *p
 
 static uint64_t seed_of(const cbx_params *point)
 {
-    const cbx_declared *d = declared_of(point);
-
-    for (size_t i = 0; i < d->ops.nparams; i++)
-        if (d->params[i].kind == CBX_PARAM_INT && !strcmp(d->params[i].name, "seed"))
-            return (uint64_t)cbx_params_int(point, "seed");
-    return 0;
+    const cbx_param_def *p = cbx__declared_param(declared_of(point), "seed", 4);
+    return p && p->kind == CBX_PARAM_INT ? (uint64_t)cbx_params_int(point, "seed") : 0;
 }
 
 static void label(const cbx_params *point, char *buf, size_t size)
@@ -90,39 +84,33 @@ static void outputs(const cbx_params *point, cbx_array_desc *out)
 
     for (size_t i = 0; i < d->ops.noutputs; i++) {
         memset(&out[i], 0, sizeof out[i]);
-        (void)cbx__declared_shape(&d->outputs[i], point, &out[i], NULL);
+        (void)shape_at(&d->outputs[i], point, &out[i], NULL);
     }
 }
 
-/* The length that an axis of a group has; arrays of a group must agree. */
-static cbx_status check_groups(const cbx_declared *d, const cbx_array_desc *in, const cbx_array_desc *out, cbx_err *err)
-{
-    for (size_t g = 0; g < d->ngroups; g++) {
-        size_t length = SIZE_MAX;
-        for (size_t i = 0; i < d->ops.ninputs + d->ops.noutputs; i++) {
-            const bool input = i < d->ops.ninputs;
-            const size_t k = input ? i : i - d->ops.ninputs;
-            const int axis = input ? d->groups[g].input_axis[k] : d->groups[g].output_axis[k];
-            if (axis < 0) continue;
-            const size_t n = input ? in[k].shape[axis] : out[k].shape[axis];
-            if (length != SIZE_MAX && n != length)
-                return cbx_fail(err, CBX_EINVAL,
-                                "permute[%zu]: axes of %zu and %zu elements cannot be permuted together", g, length, n);
-            length = n;
-        }
-    }
-    return CBX_OK;
-}
-
+/* Shapes exist, and the axes of a group have one length. */
 static cbx_status check_point(const cbx_params *point, cbx_err *err)
 {
     const cbx_declared *d = declared_of(point);
-    cbx_array_desc in[CBX_CASE_MAX_ARRAYS], out[CBX_CASE_MAX_ARRAYS];
+    const size_t n = d->ops.ninputs;
+    cbx_array_desc desc[2 * CBX_CASE_MAX_ARRAYS];
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; i < d->ops.ninputs && !st; i++) st = cbx__declared_shape(&d->inputs[i], point, &in[i], err);
-    for (size_t i = 0; i < d->ops.noutputs && !st; i++) st = cbx__declared_shape(&d->outputs[i], point, &out[i], err);
-    return st ? st : check_groups(d, in, out, err);
+    for (size_t i = 0; i < n + d->ops.noutputs && !st; i++)
+        st = shape_at(i < n ? &d->inputs[i] : &d->outputs[i - n], point, &desc[i], err);
+    for (size_t g = 0; g < d->ngroups && !st; g++) {
+        size_t length = SIZE_MAX;
+        for (size_t i = 0; i < n + d->ops.noutputs; i++) {
+            const int axis = i < n ? d->groups[g].input_axis[i] : d->groups[g].output_axis[i - n];
+            if (axis < 0) continue;
+            if (length != SIZE_MAX && desc[i].shape[axis] != length)
+                return cbx_fail(err, CBX_EINVAL,
+                                "permute[%zu]: axes of %zu and %zu elements cannot be permuted together", g, length,
+                                desc[i].shape[axis]);
+            length = desc[i].shape[axis];
+        }
+    }
+    return st;
 }
 
 /* --- inputs --- */
@@ -169,7 +157,7 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *point, cbx_array *
     for (size_t i = 0; i < d->ops.ninputs && !st; i++) {
         cbx_rng rng = cbx_rng_make(seed_of(point), STREAM_INPUTS + i); /* an input does not depend on those before it */
         cbx_array_desc desc;
-        st = cbx__declared_shape(&d->inputs[i], point, &desc, err);
+        st = shape_at(&d->inputs[i], point, &desc, err);
         if (!st) st = cbx_array_create(ctx, &desc, &a[i], err);
         if (st) break;
         void *data = cbx_array_data_mut(a[i]);
@@ -200,46 +188,34 @@ static void permute(const cbx_array *a, int axis, const size_t *order, cbx_array
             memcpy(to + (o * n + i) * block, from + (o * n + order[i]) * block, block);
 }
 
-static cbx_status copy_of(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
-{
-    const cbx_status st = cbx_array_create(ctx, cbx_array_get_desc(a), out, err);
-    if (!st && cbx_array_bytes(a)) memcpy(cbx_array_data_mut(*out), cbx_array_data(a), cbx_array_bytes(a));
-    return st;
-}
-
-/* Replaces *a by it, permuted as group g of turn r says. */
-static cbx_status turn_by(cbx_ctx *ctx, const cbx_params *point, uint64_t r, size_t g, int axis, cbx_array **a,
-                          cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t n = cbx_array_dim(*a, axis);
-    cbx_rng rng = cbx_rng_make(seed_of(point), STREAM_TURNS + CBX__DECLARED_MAX_GROUPS * r + g);
-    size_t *order = cbx_mem_calloc(al, n + 1, sizeof *order);
-    cbx_array *fresh = NULL;
-    cbx_status st;
-
-    if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for a permutation of %zu", n);
-    if (n) cbx_rng_permutation(&rng, n, order);
-    st = cbx_array_create(ctx, cbx_array_get_desc(*a), &fresh, err);
-    if (!st) {
-        permute(*a, axis, order, fresh);
-        cbx_array_free(*a);
-        *a = fresh;
-    }
-    cbx_mem_free(al, order, (n + 1) * sizeof *order);
-    return st;
-}
-
+/* A copy of an array, permuted by each group that it is in; `which` is its number among the inputs or outputs. */
 static cbx_status turned(cbx_ctx *ctx, const cbx_params *point, uint64_t r, bool input, size_t which,
                          const cbx_array *a, cbx_array **out, cbx_err *err)
 {
     const cbx_declared *d = declared_of(point);
-    cbx_array *made = NULL;
-    cbx_status st = copy_of(ctx, a, &made, err);
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_array *made = NULL, *next = NULL;
+    cbx_status st = cbx_array_create(ctx, cbx_array_get_desc(a), &made, err);
 
+    if (!st && cbx_array_bytes(a)) memcpy(cbx_array_data_mut(made), cbx_array_data(a), cbx_array_bytes(a));
     for (size_t g = 0; g < d->ngroups && !st; g++) {
         const int axis = input ? d->groups[g].input_axis[which] : d->groups[g].output_axis[which];
-        if (axis >= 0) st = turn_by(ctx, point, r, g, axis, &made, err);
+        if (axis < 0) continue;
+        const size_t n = cbx_array_dim(made, axis);
+        cbx_rng rng = cbx_rng_make(seed_of(point), STREAM_TURNS + CBX__DECLARED_MAX_GROUPS * r + g);
+        size_t *order = cbx_mem_calloc(al, n + 1, sizeof *order);
+        if (!order) {
+            st = cbx_fail_nomem(err, "a permutation");
+            break;
+        }
+        if (n) cbx_rng_permutation(&rng, n, order);
+        st = cbx_array_create(ctx, cbx_array_get_desc(made), &next, err);
+        if (!st) {
+            permute(made, axis, order, next);
+            cbx_array_free(made);
+            made = next;
+        }
+        cbx_mem_free(al, order, (n + 1) * sizeof *order);
     }
     if (st)
         cbx_array_free(made);
@@ -269,33 +245,29 @@ static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *point, uint64_t 
     return turned(ctx, point, r, false, output, a, rotated, err);
 }
 
-/* --- work: what the file says; where it says nothing, what every algorithm must read and write --- */
+/* --- work: the file's formulas; without them, the bytes that every algorithm must read and write --- */
 
-static double arrays_bytes(const cbx_declared *d, const cbx_params *point)
+static double value_or(const char *formula, const cbx_params *point, double otherwise)
 {
+    double v = 0;
+    return formula && !cbx__expression_value(formula, value_of, point, &v, NULL) && v >= 0 && isfinite(v) ? v
+                                                                                                          : otherwise;
+}
+
+static void work(const cbx_params *point, cbx_work *out)
+{
+    const cbx_declared *d = declared_of(point);
+    const double flop = value_or(d->flop, point, 0);
     double bytes = 0;
 
     for (size_t i = 0; i < d->ops.ninputs + d->ops.noutputs; i++) {
         const cbx__declared_array *a = i < d->ops.ninputs ? &d->inputs[i] : &d->outputs[i - d->ops.ninputs];
         cbx_array_desc desc;
         size_t count = 0;
-        if (cbx__declared_shape(a, point, &desc, NULL) || cbx_array_desc_count(&desc, &count, NULL)) continue;
+        if (shape_at(a, point, &desc, NULL) || cbx_array_desc_count(&desc, &count, NULL)) continue;
         bytes += (double)count * (double)cbx_dtype_size(desc.dtype);
     }
-    return bytes;
-}
-
-static double value_or(const char *formula, const cbx_params *point, double otherwise)
-{
-    double v = 0;
-    return formula && !cbx__declared_value(formula, point, &v, NULL) && v >= 0 && isfinite(v) ? v : otherwise;
-}
-
-static void work(const cbx_params *point, cbx_work *out)
-{
-    const cbx_declared *d = declared_of(point);
-    const double flop = value_or(d->flop, point, 0), bytes = value_or(d->bytes, point, arrays_bytes(d, point));
-
+    bytes = value_or(d->bytes, point, bytes);
     *out = (cbx_work){ .macs = value_or(d->macs, point, flop / 2), .flop = flop, .bytes = bytes };
     out->pipe = CBX_PIPE_FMA;
     out->pipe_ops = flop / 2; /* as if all of it came in pairs: a bound that no machine beats */

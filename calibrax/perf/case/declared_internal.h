@@ -5,6 +5,7 @@
 #define CALIBRAX_PERF_CASE_DECLARED_INTERNAL_H
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/list.h"
 #include "calibrax/perf/case/declared.h"
 #include "calibrax/perf/case/expression.h"
 
@@ -53,18 +54,14 @@ struct cbx_declared {
     size_t ngroups;
     const char *macs, *flop, *bytes; /* formulas */
     const char *setup, *prepare;
+    double representative;
     cbx__declared_check checks[CBX__DECLARED_MAX_CHECKS];
     size_t nchecks;
-    const char **files; /* that must be there */
-    size_t nfiles, files_room;
+    CBX_LIST(const char *) files; /* that must exist */
 };
 
-/* A formula at a point.  After parsing it cannot fail but by its value. */
-cbx_status cbx__declared_value(const char *formula, const cbx_params *point, double *out, cbx_err *err);
-/* dtype and shape at a point.  @return CBX_EINVAL: an extent that is negative, broken, or too large; the message names it */
-cbx_status cbx__declared_shape(const cbx__declared_array *a, const cbx_params *point, cbx_array_desc *out,
-                               cbx_err *err);
-
+/* The parameter whose name these `len` bytes are; else NULL. */
+const cbx_param_def *cbx__declared_param(const cbx_declared *d, const char *name, size_t len);
 /* The functions of the case (declared_case.c). */
 void cbx__declared_fill_ops(cbx_declared *d);
 

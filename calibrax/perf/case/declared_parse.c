@@ -1,8 +1,9 @@
 /*
- * Reading a case file: every member is known, of the right kind, and goes with the others; else a sentence that names it.
+ * Reading a case file: every member is known, of the right kind, and goes with the others; else a message names it.
  */
 #include <errno.h>
-#include <limits.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,337 +11,490 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
-#include "calibrax/perf/case/declared_reader.h"
+#include "calibrax/perf/case/declared_internal.h"
+#include "calibrax/perf/case/members.h"
 #include "calibrax/perf/case/provider.h"
 
 #define MAX_FILE_BYTES (1u << 20)
+#define MAX_ENTRIES    256
+#define MAX_BASELINES  64
 
-/* --- functions and files --- */
+typedef struct case_reader {
+    cbx__reader r; /* first: what cbx__member.read gets */
+    cbx_declared *d;
+} case_reader;
 
-static cbx_status need_file(cbx__case_reader *r, const char *path)
+static void *make(case_reader *c, size_t count, size_t size)
 {
-    cbx_declared *d = r->d;
+    return cbx__read_made(&c->r, cbx_arena_calloc(&c->d->arena, count, size));
+}
 
-    if (d->nfiles == d->files_room) {
-        const size_t room = d->files_room ? 2 * d->files_room : 16;
-        const char **files = cbx_arena_calloc(&d->arena, room, sizeof *files);
-        if (!files) return cbx__case_no_memory(r);
-        if (d->nfiles) memcpy(files, d->files, d->nfiles * sizeof *files);
-        d->files = files;
-        d->files_room = room;
+/* Name i of a list is unlike those before it; the names are `stride` bytes apart. */
+static void refuse_twin(case_reader *c, const char *noun, const char *const *first, size_t stride, size_t i)
+{
+    const char *const *mine = (const void *)((const char *)first + i * stride);
+
+    for (size_t k = 0; k < i && !c->r.st; k++)
+        if (!strcmp(*(const char *const *)(const void *)((const char *)first + k * stride), *mine))
+            cbx__read_fault(&c->r, "another %s is called '%s'", noun, *mine);
+}
+
+/* --- parameters and points --- */
+
+static void read_param(case_reader *c, const cbx_json *v, cbx_param_def *p)
+{
+    static const cbx__member members[] = { { "name", cbx__read_name, offsetof(cbx_param_def, name), true },
+                                           { "min", NULL, 0, false },
+                                           { "max", NULL, 0, false },
+                                           { "words", NULL, 0, false },
+                                           { "default", NULL, 0, false },
+                                           { "help", cbx__read_text, offsetof(cbx_param_def, help), false } };
+    cbx__reader *r = &c->r;
+    const cbx_json *low = cbx_json_get(v, "min"), *high = cbx_json_get(v, "max"), *value = cbx_json_get(v, "default");
+    bool fits = !value;
+
+    cbx__read_members(r, v, members, CBX_LEN(members), p);
+    if (cbx_json_has(v, "words")) {
+        size_t n;
+        const cbx_json *list = cbx__read_list(r, v, "words", 1, MAX_ENTRIES, &n);
+        const char **words = make(c, n + 1, sizeof *words);
+        for (size_t i = 0; i < n && !r->st; i++) cbx__read_name(r, "words", cbx_json_at(list, i), &words[i]);
+        p->kind = CBX_PARAM_WORD;
+        p->words = words;
+        for (size_t i = 0; i < n && !r->st && !fits; i++) {
+            const char *s = cbx_json_string_value(value);
+            fits = s && !strcmp(words[i], s);
+            p->fallback = words[i];
+        }
+    } else {
+        p->kind = CBX_PARAM_INT;
+        p->min = cbx_json_int_value(low);
+        p->max = cbx_json_int_value(high);
+        if (cbx_json_typeof(low) != CBX_JSON_INT || cbx_json_typeof(high) != CBX_JSON_INT)
+            cbx__read_fault(r, "a parameter needs 'words', or 'min' and 'max' that are integers");
+        if (p->min > p->max) cbx__read_fault(r, "'min' is larger than 'max'");
+        if (value) {
+            const int64_t n = cbx_json_int_value(value);
+            fits = cbx_json_typeof(value) == CBX_JSON_INT && n >= p->min && n <= p->max;
+            p->fallback = cbx__read_made(r, cbx_arena_printf(&c->d->arena, "%lld", (long long)n));
+        }
     }
-    d->files[d->nfiles++] = path;
-    return CBX_OK;
+    if (!fits) cbx__read_fault(r, "'default' is not one of the allowed values");
 }
 
-/* "file.py:function" of a member, with its file in the case's folder. */
-static cbx_status split_function(cbx__case_reader *r, const char *text, const char **file, const char **function)
+static void read_params(case_reader *c, const cbx_json *root)
 {
-    const char *colon = strrchr(text, ':');
-    const char *name;
+    cbx_declared *d = c->d;
+    size_t n;
+    const cbx_json *list = cbx__read_list(&c->r, root, "params", 0, 32, &n);
 
-    if (!colon || colon == text || !colon[1])
-        return cbx__case_fault(r, "'%.80s' names no function: 'file.py:function' is expected", text);
-    name = cbx_arena_strndup(&r->d->arena, text, (size_t)(colon - text));
-    if (!name) return cbx__case_no_memory(r);
-    *file = *name == '/' ? name : cbx_path_join(&r->d->arena, r->d->folder, name);
-    *function = colon + 1;
-    if (!*file) return cbx__case_no_memory(r);
-    return need_file(r, *file);
+    d->params = make(c, n + 1, sizeof *d->params);
+    for (size_t i = 0; i < n && !c->r.st; i++) {
+        cbx__read_at(&c->r, "params", i);
+        read_param(c, cbx_json_at(list, i), &d->params[i]);
+        refuse_twin(c, "parameter", &d->params->name, sizeof *d->params, i);
+    }
+    cbx__read_at(&c->r, NULL, 0);
+    d->ops.params = d->params;
+    d->ops.nparams = n;
 }
 
-static bool set_names(cbx_json *o, const char *key, const char *const *names, size_t n)
+/* Points in canonical form, each checked by the case's own rules: so this comes last. */
+static void read_points(case_reader *c, const cbx_json *root)
 {
-    cbx_json *list = cbx_json_new_array();
-    bool ok = list != NULL;
+    cbx_declared *d = c->d;
+    cbx__reader *r = &c->r;
+    size_t n;
+    const cbx_json *list = cbx__read_list(r, root, "points", 1, MAX_ENTRIES, &n);
+    const char **texts = make(c, n, sizeof *texts);
 
-    for (size_t i = 0; i < n && ok; i++) ok = cbx_json_push(list, cbx_json_new_string(names[i]));
-    return cbx_json_set(o, key, list) && ok;
+    for (size_t i = 0; i < n && !r->st; i++) {
+        cbx_err why = CBX_ERR_INIT;
+        cbx_params *p = NULL;
+        cbx_text t;
+        cbx_status st;
+        cbx__read_at(r, "points", i);
+        cbx_text_init(&t, cbx_ctx_allocator(r->ctx));
+        cbx_json_write(cbx_json_at(list, i), CBX_JSON_COMPACT, &t);
+        st = cbx_text_check(&t, &why);
+        if (!st) st = cbx_case_point(r->ctx, &d->ops, cbx_text_str(&t), "it", &p, &why);
+        if (st == CBX_ENOMEM) cbx__read_made(r, NULL);
+        if (st) cbx__read_fault(r, "%.200s", why.message);
+        if (!st) texts[i] = cbx__read_made(r, cbx_arena_strdup(&d->arena, cbx_params_json(p)));
+        cbx_params_free(p);
+        cbx_text_clear(&t);
+    }
+    cbx__read_at(r, NULL, 0);
+    if (!(d->representative >= 0 && d->representative < (double)n) || d->representative != floor(d->representative))
+        cbx__read_fault(r, "'representative' must be the number of a point, 0 to %zu", n ? n - 1 : 0);
+    if (r->st) return;
+    d->ops.points = texts;
+    d->ops.npoints = n;
+    d->ops.representative = (size_t)d->representative;
 }
 
-/* What the worker is told of a function: see workers/python/cases/declared.py. */
-static cbx_status define(cbx__case_reader *r, const cbx_json *v, bool reference, const char **out)
+/* --- arrays --- */
+
+static bool any_number(const void *user, const char *name, size_t len, double *out)
 {
-    const cbx_case_ops *c = &r->d->ops;
-    const char *python = NULL, *setup = NULL, *file = NULL, *function = NULL;
-    double rtol = 0, atol = 0;
-    cbx_json *o = NULL;
+    const cbx_param_def *p = cbx__declared_param(user, name, len);
+    *out = 1;
+    return p && p->kind == CBX_PARAM_INT;
+}
+
+/* A formula as text, or an integer; its names are parameters. */
+static void read_formula(cbx__reader *r, const char *name, const cbx_json *v, void *out)
+{
+    const char *s = cbx_json_string_value(v), *formula;
+    cbx_err why = CBX_ERR_INIT;
+    double value;
+
+    if (cbx_json_typeof(v) != CBX_JSON_INT && (!s || strlen(s) > 1024))
+        cbx__read_fault(r, "'%s' must be a formula of parameters, or an integer", name);
+    if (r->st) return;
+    formula = s ? cbx_arena_strdup(r->arena, s) : cbx_arena_printf(r->arena, "%lld", (long long)cbx_json_int_value(v));
+    *(const char **)out = cbx__read_made(r, formula);
+    if (formula && cbx__expression_value(formula, any_number, ((case_reader *)r)->d, &value, &why))
+        cbx__read_fault(r, "%.200s", why.message);
+}
+
+static void read_dtype(cbx__reader *r, const char *name, const cbx_json *v, void *out)
+{
+    const char *s = NULL;
+    cbx_dtype *t = out;
+
+    cbx__read_text(r, name, v, &s);
+    if (!r->st && (cbx_dtype_parse(s, t, NULL) || *t == CBX_C64 || *t == CBX_C128))
+        cbx__read_fault(
+            r, "'%.40s' is not a dtype of a case: use bool, int8 to int64, uint8 to uint64, float32 or float64", s);
+}
+
+static const char *const fills[] = { "normal", "uniform", "integers", "count", "constant" };
+
+static void read_fill(cbx__reader *r, const char *name, const cbx_json *v, void *out)
+{
+    const char *s = cbx_json_string_value(v);
+    size_t i = 0;
+
+    while (s && i < CBX_LEN(fills) && strcmp(fills[i], s)) i++;
+    if (!s || i == CBX_LEN(fills))
+        cbx__read_fault(r, "'%s' must be normal, uniform, integers, count or constant", name);
+    *(cbx__fill_kind *)out = (cbx__fill_kind)i;
+}
+
+static void read_arrays(case_reader *c, const cbx_json *root, bool input)
+{
+#define PLACE(m) offsetof(cbx__declared_array, m)
+    static const cbx__member members[] = {
+        { "name", cbx__read_name, PLACE(name), true },
+        { "dtype", read_dtype, PLACE(dtype), true },
+        { "shape", NULL, 0, true },
+        { "fill", read_fill, PLACE(fill), false },
+        { "low", cbx__read_number, PLACE(low), false },
+        { "high", cbx__read_number, PLACE(high), false },
+    };
+#undef PLACE
+    cbx__declared_array *arrays = input ? c->d->inputs : c->d->outputs;
+    cbx_case_ops *ops = &c->d->ops;
+    cbx__reader *r = &c->r;
+    const char *key = input ? "inputs" : "outputs";
+    size_t n;
+    const cbx_json *list = cbx__read_list(r, root, key, 1, CBX_CASE_MAX_ARRAYS, &n);
+    const char **names = make(c, n, sizeof *names);
+
+    for (size_t i = 0; i < n && !r->st; i++) {
+        const cbx_json *v = cbx_json_at(list, i);
+        cbx__declared_array *a = &arrays[i];
+        size_t rank;
+        cbx__read_at(r, key, i);
+        a->high = NAN;
+        cbx__read_members(r, v, members, input ? CBX_LEN(members) : 3, a);
+        if (isnan(a->high)) a->high = a->fill <= CBX__FILL_INTEGERS;
+        const cbx_json *shape = cbx__read_list(r, v, "shape", 0, CBX_LEN(a->shape), &rank);
+        for (size_t k = 0; k < rank && !r->st; k++) read_formula(r, "shape", cbx_json_at(shape, k), &a->shape[k]);
+        a->ndim = (int)rank;
+        if (a->fill == CBX__FILL_INTEGERS && !(a->low == floor(a->low) && a->high == floor(a->high) &&
+                                               a->low <= a->high && fabs(a->low) < 0x1p53 && fabs(a->high) < 0x1p53))
+            cbx__read_fault(r, "integers need integers 'low' and 'high', 'low' at most 'high'");
+        if (input && a->dtype == CBX_BOOL && a->fill != CBX__FILL_INTEGERS)
+            cbx__read_fault(r, "booleans are filled with integers 0 to 1");
+        refuse_twin(c, "array", &arrays->name, sizeof *arrays, i);
+        names[i] = a->name;
+    }
+    cbx__read_at(r, NULL, 0);
+    *(input ? &ops->input_names : &ops->output_names) = names;
+    *(input ? &ops->ninputs : &ops->noutputs) = n;
+}
+
+static bool find_axis(const cbx__declared_array *arrays, size_t n, const char *name, const cbx_json *v, int *axes)
+{
+    const int64_t axis = cbx_json_int_value(v);
+
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(arrays[i].name, name)) continue;
+        axes[i] = (int)axis;
+        return cbx_json_typeof(v) == CBX_JSON_INT && axis >= 0 && axis < arrays[i].ndim;
+    }
+    return false;
+}
+
+static void read_groups(case_reader *c, const cbx_json *root)
+{
+    cbx_declared *d = c->d;
+    const cbx_json *list = cbx__read_list(&c->r, root, "permute", 0, CBX__DECLARED_MAX_GROUPS, &d->ngroups);
+
+    for (size_t g = 0; g < d->ngroups && !c->r.st; g++) {
+        const cbx_json *v = cbx_json_at(list, g);
+        cbx__declared_group *group = &d->groups[g];
+        const char *key;
+        cbx_json *axis;
+        cbx__read_at(&c->r, "permute", g);
+        for (size_t i = 0; i < CBX_CASE_MAX_ARRAYS; i++) group->input_axis[i] = group->output_axis[i] = -1;
+        if (cbx_json_typeof(v) != CBX_JSON_OBJECT || cbx_json_length(v) == 0)
+            cbx__read_fault(&c->r, "expected an object of arrays and their axes");
+        for (size_t i = 0; !c->r.st && cbx_json_member(v, i, &key, &axis); i++)
+            if (!find_axis(d->inputs, d->ops.ninputs, key, axis, group->input_axis) &&
+                !find_axis(d->outputs, d->ops.noutputs, key, axis, group->output_axis))
+                cbx__read_fault(&c->r, "'%.60s' is not an array with such an axis", key);
+    }
+    cbx__read_at(&c->r, NULL, 0);
+}
+
+/* --- functions and commands --- */
+
+/* The members of a baseline, or of the reference. */
+typedef struct entry {
+    const char *name, *summary, *slow, *mutant, *must_fail, *command, *provider, *python, *setup;
+    double rtol, atol;
+} entry;
+
+/* The definition of a function that a worker receives: workers/python/cases/declared.py reads it. */
+static const char *define(case_reader *c, const entry *f, bool reference)
+{
+    const cbx_case_ops *ops = &c->d->ops;
+    cbx_arena *arena = &c->d->arena;
+    const cbx_allocator al = cbx_arena_allocator(arena);
+    const char *colon = f->python ? strrchr(f->python, ':') : NULL, *file;
+    cbx_json *o, *list;
     cbx_text t;
-    bool ok;
-    cbx_status st = cbx__case_text(r, v, "python", true, &python);
 
-    if (!st) st = cbx__case_text(r, v, "setup", false, &setup);
-    if (!st) st = split_function(r, python, &file, &function);
-    if (!st && reference) st = cbx__case_number(r, v, "rtol", &rtol);
-    if (!st && reference) st = cbx__case_number(r, v, "atol", &atol);
-    if (st) return st;
+    if (!colon || colon == f->python || !colon[1])
+        cbx__read_fault(&c->r, "'%.80s' is not a function: expected 'file.py:function'", f->python);
+    if (c->r.st) return NULL;
+    file = cbx__read_made(&c->r, cbx_arena_strndup(arena, f->python, (size_t)(colon - f->python)));
+    if (file && *file != '/') file = cbx__read_made(&c->r, cbx_path_join(arena, c->d->folder, file));
+    if (!cbx_list_push(&al, &c->d->files, file)) cbx__read_made(&c->r, NULL);
     o = cbx_json_new_object();
-    ok = o && cbx_json_set_string(o, "file", file) && cbx_json_set_string(o, "call", function) &&
-         (!setup || cbx_json_set_string(o, "setup", setup)) && set_names(o, "inputs", c->input_names, c->ninputs) &&
-         set_names(o, "outputs", c->output_names, c->noutputs);
-    if (ok && reference) ok = cbx_json_set_double(o, "rtol", rtol) && cbx_json_set_double(o, "atol", atol);
-    cbx_text_init(&t, cbx_ctx_allocator(r->ctx));
-    if (ok) cbx_json_write(o, CBX_JSON_COMPACT, &t);
-    *out = ok && !t.status ? cbx_arena_strdup(&r->d->arena, cbx_text_str(&t)) : NULL;
+    cbx_json_set_string(o, "file", file);
+    cbx_json_set_string(o, "call", colon + 1);
+    if (f->setup) cbx_json_set_string(o, "setup", f->setup);
+    list = cbx_json_set_array(o, "inputs");
+    for (size_t i = 0; i < ops->ninputs; i++) cbx_json_push_string(list, ops->input_names[i]);
+    list = cbx_json_set_array(o, "outputs");
+    for (size_t i = 0; i < ops->noutputs; i++) cbx_json_push_string(list, ops->output_names[i]);
+    if (reference) {
+        cbx_json_set_double(o, "rtol", f->rtol);
+        cbx_json_set_double(o, "atol", f->atol);
+    }
+    cbx_text_init(&t, cbx_ctx_allocator(c->r.ctx));
+    cbx_json_write(o, CBX_JSON_COMPACT, &t);
+    file = t.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&t));
     cbx_text_clear(&t);
     cbx_json_unref(o);
-    return *out ? CBX_OK : cbx__case_no_memory(r);
+    return cbx__read_made(&c->r, file);
 }
 
-static cbx_status read_provider(cbx__case_reader *r, const cbx_json *v, const char **out)
+static void read_provider(cbx__reader *r, const char *name, const cbx_json *v, void *out)
 {
-    const cbx_provider_ops *p;
-    cbx_status st = cbx__case_text(r, v, "provider", true, out);
+    const char *s = cbx_json_string_value(v);
+    const cbx_provider_ops *p = cbx_provider_find(s);
 
-    if (st) return st;
-    p = cbx_provider_find(*out);
-    return p && p->python
-               ? CBX_OK
-               : cbx__case_fault(r, "'%.40s' is no provider of Python functions: 'nperf doctor' lists them", *out);
+    cbx__read_text(r, name, v, out);
+    if (!p || !p->python)
+        cbx__read_fault(r, "'%.40s' is not a provider of Python functions: 'nperf doctor' lists them", s);
 }
 
-static cbx_status read_reference(cbx__case_reader *r, const cbx_json *root)
+#define PLACE(m) offsetof(entry, m)
+static const cbx__member reference_members[] = { { "provider", read_provider, PLACE(provider), true },
+                                                 { "python", cbx__read_text, PLACE(python), true },
+                                                 { "setup", cbx__read_text, PLACE(setup), false },
+                                                 { "rtol", cbx__read_tolerance, PLACE(rtol), false },
+                                                 { "atol", cbx__read_tolerance, PLACE(atol), false } };
+#define ANY_BASELINE                                                                                                   \
+    { "name", cbx__read_name, PLACE(name), true }, { "summary", cbx__read_text, PLACE(summary), false },               \
+    {                                                                                                                  \
+        "slow", cbx__read_text, PLACE(slow), false                                                                     \
+    }
+static const cbx__member python_baseline[] = { ANY_BASELINE,
+                                               { "provider", read_provider, PLACE(provider), true },
+                                               { "python", cbx__read_text, PLACE(python), true },
+                                               { "setup", cbx__read_text, PLACE(setup), false },
+                                               { "mutant", cbx__read_text, PLACE(mutant), false },
+                                               { "must_fail", cbx__read_text, PLACE(must_fail), false } };
+static const cbx__member command_baseline[] = { ANY_BASELINE, { "command", cbx__read_text, PLACE(command), true } };
+#undef PLACE
+
+static void read_baselines(case_reader *c, const cbx_json *root)
 {
-    cbx_json *v = cbx_json_get(root, "reference");
-    cbx_case_ops *c = &r->d->ops;
-    double rtol = 0, atol = 0;
-    cbx_status st;
-
-    if (!v) return cbx__case_fault(r, "member 'reference' is missing: a case is nothing without its right answer");
-    snprintf(r->where, sizeof r->where, "reference");
-    st = CBX__CASE_KNOWN(r, v, "provider", "python", "setup", "rtol", "atol");
-    if (!st) st = cbx__case_number(r, v, "rtol", &rtol);
-    if (!st) st = cbx__case_number(r, v, "atol", &atol);
-    if (!st && (rtol < 0 || atol < 0)) st = cbx__case_fault(r, "'rtol' and 'atol' must not be negative");
-    if (!st) st = read_provider(r, v, &c->oracle_provider);
-    if (!st) st = define(r, v, true, &c->oracle_definition);
-    r->where[0] = 0;
-    return st;
-}
-
-/* --- baselines --- */
-
-static cbx_status read_baseline(cbx__case_reader *r, const cbx_json *v, size_t i)
-{
-    cbx_declared *d = r->d;
-    cbx_baseline_ops *b = &d->baselines[i];
+    cbx_declared *d = c->d;
     const bool python = d->kind == CBX_DECLARED_PYTHON;
-    cbx_status st = python ? CBX__CASE_KNOWN(r, v, "name", "summary", "provider", "python", "setup", "slow", "mutant",
-                                             "must_fail")
-                           : CBX__CASE_KNOWN(r, v, "name", "summary", "command", "slow");
-
-    b->struct_size = sizeof *b;
-    b->abi = CBX_CASE_ABI;
-    b->summary = "";
-    b->provider = "command";
-    if (!st) st = cbx__case_name(r, v, &b->name);
-    if (!st) st = cbx__case_text(r, v, "summary", false, &b->summary);
-    if (!st) st = cbx__case_text(r, v, "slow", false, &b->slow_reason);
-    for (size_t k = 0; k < i && !st; k++)
-        if (!strcmp(d->baselines[k].name, b->name)) st = cbx__case_fault(r, "another baseline is called '%s'", b->name);
-    if (!python) return st ? st : cbx__case_text(r, v, "command", true, &d->commands[i]);
-    if (!st) st = cbx__case_text(r, v, "mutant", false, &b->mutant_reason);
-    if (!st) st = cbx__case_text(r, v, "must_fail", false, &b->must_fail);
-    if (!st && i && d->baselines[i - 1].mutant_reason && !b->mutant_reason)
-        st = cbx__case_fault(r, "mutants come last");
-    if (!st) st = read_provider(r, v, &b->provider);
-    return st ? st : define(r, v, false, &b->definition);
-}
-
-static cbx_status read_baselines(cbx__case_reader *r, const cbx_json *root)
-{
-    cbx_declared *d = r->d;
-    const cbx_baseline_ops **table;
-    const cbx_json *list;
     size_t n;
-    cbx_status st = cbx__case_list(r, root, "baselines", 1, 64, &list, &n);
+    const cbx_json *list = cbx__read_list(&c->r, root, "baselines", 1, MAX_BASELINES, &n);
+    const cbx_baseline_ops **table = make(c, n, sizeof *table);
 
-    if (st) return st;
-    d->baselines = cbx_arena_calloc(&d->arena, n, sizeof *d->baselines);
-    d->commands = cbx_arena_calloc(&d->arena, n, sizeof *d->commands);
-    table = cbx_arena_calloc(&d->arena, n, sizeof *table);
-    if (!d->baselines || !d->commands || !table) return cbx__case_no_memory(r);
-    for (size_t i = 0; i < n && !st; i++) {
-        cbx__case_at(r, "baselines", i);
-        st = read_baseline(r, cbx_json_at(list, i), i);
+    d->baselines = make(c, n, sizeof *d->baselines);
+    d->commands = make(c, n, sizeof *d->commands);
+    for (size_t i = 0; i < n && !c->r.st; i++) {
+        entry e = { .summary = "", .provider = "command" };
+        cbx__read_at(&c->r, "baselines", i);
+        cbx__read_members(&c->r, cbx_json_at(list, i), python ? python_baseline : command_baseline,
+                          python ? CBX_LEN(python_baseline) : CBX_LEN(command_baseline), &e);
+        d->baselines[i] = (cbx_baseline_ops){ .struct_size = sizeof *d->baselines,
+                                              .abi = CBX_CASE_ABI,
+                                              .name = e.name,
+                                              .provider = e.provider,
+                                              .summary = e.summary,
+                                              .slow_reason = e.slow,
+                                              .mutant_reason = e.mutant,
+                                              .must_fail = e.must_fail };
+        d->commands[i] = e.command;
+        refuse_twin(c, "baseline", &d->baselines->name, sizeof *d->baselines, i);
+        if (i && d->baselines[i - 1].mutant_reason && !e.mutant) cbx__read_fault(&c->r, "mutants come last");
+        if (python && !c->r.st) d->baselines[i].definition = define(c, &e, false);
         table[i] = &d->baselines[i];
     }
+    cbx__read_at(&c->r, NULL, 0);
     d->ops.baselines = table;
     d->ops.nbaselines = n;
-    r->where[0] = 0;
-    return st;
 }
 
-/* --- what is only of one kind --- */
-
-static cbx_status read_work(cbx__case_reader *r, const cbx_json *root)
+static void read_checks(case_reader *c, const cbx_json *root)
 {
-    static const char *const names[] = { "macs", "flop", "bytes" };
-    const char **const places[] = { &r->d->macs, &r->d->flop, &r->d->bytes };
-    const cbx_json *v = cbx_json_get(root, "work");
-    cbx_status st;
+#define PLACE(m) offsetof(cbx__declared_check, m)
+    static const cbx__member members[] = {
+        { "command", cbx__read_text, PLACE(command), false }, { "file", cbx__read_text, PLACE(file), false },
+        { "same_as", cbx__read_text, PLACE(same_as), false }, { "numbers", cbx__read_text, PLACE(numbers), false },
+        { "rtol", cbx__read_tolerance, PLACE(rtol), false },  { "atol", cbx__read_tolerance, PLACE(atol), false },
+    };
+#undef PLACE
+    cbx_declared *d = c->d;
+    const cbx_json *list = cbx__read_list(&c->r, root, "check", 0, CBX__DECLARED_MAX_CHECKS, &d->nchecks);
 
-    if (!v) return CBX_OK;
-    snprintf(r->where, sizeof r->where, "work");
-    st = cbx__case_known(r, v, names, CBX_LEN(names));
-    for (size_t i = 0; i < CBX_LEN(names) && !st; i++)
-        if (cbx_json_has(v, names[i])) st = cbx__case_formula(r, cbx_json_get(v, names[i]), places[i]);
-    r->where[0] = 0;
-    return st;
-}
-
-static cbx_status read_python(cbx__case_reader *r, const cbx_json *root)
-{
-    cbx_declared *d = r->d;
-    cbx_case_ops *c = &d->ops;
-    cbx_status st = CBX__CASE_KNOWN(r, root, "schema", "version", "name", "kind", "summary", "params", "points",
-                                    "representative", "inputs", "outputs", "permute", "reference", "work", "setup",
-                                    "baselines");
-
-    if (!st) st = cbx__case_arrays(r, root, "inputs", true, d->inputs, &c->input_names, &c->ninputs);
-    if (!st) st = cbx__case_arrays(r, root, "outputs", false, d->outputs, &c->output_names, &c->noutputs);
-    if (!st) st = cbx__case_groups(r, root);
-    if (!st) st = read_work(r, root);
-    if (!st) st = read_reference(r, root);
-    if (!st) st = read_baselines(r, root);
-    if (st) return st;
-    cbx__declared_fill_ops(d);
-    return CBX_OK;
-}
-
-static cbx_status read_check(cbx__case_reader *r, const cbx_json *v, cbx__declared_check *c)
-{
-    cbx_status st = CBX__CASE_KNOWN(r, v, "command", "file", "same_as", "numbers", "rtol", "atol");
-
-    if (!st) st = cbx__case_text(r, v, "command", false, &c->command);
-    if (!st) st = cbx__case_text(r, v, "file", false, &c->file);
-    if (!st) st = cbx__case_text(r, v, "same_as", false, &c->same_as);
-    if (!st) st = cbx__case_text(r, v, "numbers", false, &c->numbers);
-    if (!st) st = cbx__case_number(r, v, "rtol", &c->rtol);
-    if (!st) st = cbx__case_number(r, v, "atol", &c->atol);
-    if (st) return st;
-    if (c->command ? c->file || c->same_as || c->numbers : !c->file || !c->same_as == !c->numbers)
-        return cbx__case_fault(r, "a check has 'command', or 'file' and one of 'same_as' and 'numbers'");
-    if (c->rtol < 0 || c->atol < 0) return cbx__case_fault(r, "'rtol' and 'atol' must not be negative");
-    return CBX_OK;
-}
-
-static cbx_status read_commands(cbx__case_reader *r, const cbx_json *root)
-{
-    cbx_declared *d = r->d;
-    const cbx_json *list;
-    size_t n;
-    cbx_status st = CBX__CASE_KNOWN(r, root, "schema", "version", "name", "kind", "summary", "params", "points",
-                                    "representative", "setup", "prepare", "check", "baselines");
-
-    if (!st) st = cbx__case_text(r, root, "prepare", false, &d->prepare);
-    if (!st) st = read_baselines(r, root);
-    if (!st) st = cbx__case_list(r, root, "check", 0, CBX__DECLARED_MAX_CHECKS, &list, &n);
-    for (size_t i = 0; !st && i < n; i++) {
-        cbx__case_at(r, "check", i);
-        st = read_check(r, cbx_json_at(list, i), &d->checks[i]);
-        d->nchecks = i + 1;
+    for (size_t i = 0; i < d->nchecks && !c->r.st; i++) {
+        cbx__declared_check *k = &d->checks[i];
+        cbx__read_at(&c->r, "check", i);
+        cbx__read_members(&c->r, cbx_json_at(list, i), members, CBX_LEN(members), k);
+        if (k->command ? k->file || k->same_as || k->numbers : !k->file || !k->same_as == !k->numbers)
+            cbx__read_fault(&c->r, "a check needs 'command', or 'file' and one of 'same_as' and 'numbers'");
     }
-    r->where[0] = 0;
-    if (st) return st;
-    cbx__declared_fill_ops(d);
-    return CBX_OK;
+    cbx__read_at(&c->r, NULL, 0);
 }
 
-static cbx_status read_head(cbx__case_reader *r, const cbx_json *root)
+/* --- the document --- */
+
+#define PLACE(m) offsetof(cbx_declared, m)
+#define ANY_CASE                                                                                                       \
+    { "schema", NULL, 0, true }, { "version", NULL, 0, true }, { "name", cbx__read_name, PLACE(ops.name), true },      \
+        { "kind", NULL, 0, true }, { "summary", cbx__read_text, PLACE(ops.summary), false },                           \
+        { "setup", cbx__read_text, PLACE(setup), false }, { "params", NULL, 0, false }, { "points", NULL, 0, true },   \
+        { "representative", cbx__read_number, PLACE(representative), false },                                          \
+    {                                                                                                                  \
+        "baselines", NULL, 0, true                                                                                     \
+    }
+static const cbx__member python_case[] = { ANY_CASE,
+                                           { "inputs", NULL, 0, true },
+                                           { "outputs", NULL, 0, true },
+                                           { "permute", NULL, 0, false },
+                                           { "work", NULL, 0, false },
+                                           { "reference", NULL, 0, true } };
+static const cbx__member command_case[] = { ANY_CASE,
+                                            { "prepare", cbx__read_text, PLACE(prepare), false },
+                                            { "check", NULL, 0, false } };
+static const cbx__member work_members[] = { { "macs", read_formula, PLACE(macs), false },
+                                            { "flop", read_formula, PLACE(flop), false },
+                                            { "bytes", read_formula, PLACE(bytes), false } };
+#undef PLACE
+
+static void read_case(case_reader *c, const cbx_json *root)
 {
-    cbx_declared *d = r->d;
+    cbx_declared *d = c->d;
+    cbx__reader *r = &c->r;
     const cbx_json *version = cbx_json_get(root, "version");
-    const char *kind = NULL, *schema = cbx_json_get_string(root, "schema", "");
-    cbx_status st;
+    const char *kind = cbx_json_get_string(root, "kind", NULL), *schema = cbx_json_get_string(root, "schema", "");
+    bool python;
 
-    if (cbx_json_typeof(root) != CBX_JSON_OBJECT || strcmp(schema, "nperf-case"))
-        return cbx__case_fault(r, "no case file: \"schema\": \"nperf-case\" is expected");
+    if (!strcmp(schema, "calibrax-benchmarks"))
+        r->st = cbx_fail(r->err, CBX_EFORMAT,
+                         "'%s' is a file of benchmarks: measure it with 'calibrax run --file', or write it as a case "
+                         "of \"kind\": \"commands\"",
+                         d->what);
+    else if (strcmp(schema, "nperf-case"))
+        r->st = cbx_fail(r->err, CBX_EFORMAT, "'%s' is not a case file: expected \"schema\": \"nperf-case\"", d->what);
     if (cbx_json_typeof(version) != CBX_JSON_INT || cbx_json_int_value(version) < 1)
-        return cbx__case_fault(r, "\"version\": 1 is expected");
-    if (cbx_json_int_value(version) > 1)
-        return cbx_fail(r->err, CBX_EVERSION, "'%s' is of version %lld of case files, and this program reads 1",
-                        d->what, (long long)cbx_json_int_value(version));
-    st = cbx__case_name(r, root, &d->ops.name);
+        cbx__read_fault(r, "expected \"version\": 1");
+    if (!r->st && cbx_json_int_value(version) > 1)
+        r->st = cbx_fail(r->err, CBX_EVERSION, "'%s' is of version %lld of case files, and this program reads 1",
+                         d->what, (long long)cbx_json_int_value(version));
+    if (!kind) cbx__read_fault(r, "member 'kind' is missing");
+    python = kind && !strcmp(kind, "python");
+    if (!python && kind && strcmp(kind, "commands")) cbx__read_fault(r, "'kind' must be python or commands");
+    if (r->st) return;
+    d->kind = python ? CBX_DECLARED_PYTHON : CBX_DECLARED_COMMANDS;
     d->ops.summary = "";
-    if (!st) st = cbx__case_text(r, root, "summary", false, &d->ops.summary);
-    if (!st) st = cbx__case_text(r, root, "setup", false, &d->setup);
-    if (!st) st = cbx__case_text(r, root, "kind", true, &kind);
-    if (st) return st;
-    if (strcmp(kind, "python") && strcmp(kind, "commands"))
-        return cbx__case_fault(r, "'kind' may be python or commands");
-    d->kind = strcmp(kind, "python") ? CBX_DECLARED_COMMANDS : CBX_DECLARED_PYTHON;
-    return CBX_OK;
-}
-
-/* --- the whole --- */
-
-static cbx_status create(cbx_ctx *ctx, const char *what, const char *folder, cbx_declared **out, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_declared *d = cbx_mem_zalloc(al, sizeof *d);
-
-    if (!d) return cbx_fail(err, CBX_ENOMEM, "out of memory for '%s'", what);
-    d->al = *al;
-    cbx_arena_init(&d->arena, al);
-    d->what = cbx_arena_strdup(&d->arena, what);
-    d->folder = cbx_arena_strdup(&d->arena, folder);
-    if (!d->what || !d->folder) {
-        cbx_declared_free(d);
-        return cbx_fail(err, CBX_ENOMEM, "out of memory for '%s'", what);
+    cbx__read_members(r, root, python ? python_case : command_case,
+                      python ? CBX_LEN(python_case) : CBX_LEN(command_case), d);
+    read_params(c, root);
+    if (python) {
+        read_arrays(c, root, true);
+        read_arrays(c, root, false);
+        read_groups(c, root);
+        snprintf(r->where, sizeof r->where, "work");
+        if (cbx_json_has(root, "work"))
+            cbx__read_members(r, cbx_json_get(root, "work"), work_members, CBX_LEN(work_members), d);
+        entry reference = { 0 };
+        snprintf(r->where, sizeof r->where, "reference");
+        cbx__read_members(r, cbx_json_get(root, "reference"), reference_members, CBX_LEN(reference_members),
+                          &reference);
+        d->ops.oracle_provider = reference.provider;
+        if (!r->st) d->ops.oracle_definition = define(c, &reference, true);
+        cbx__read_at(r, NULL, 0);
+    } else {
+        read_checks(c, root);
     }
-    *out = d;
-    return CBX_OK;
+    read_baselines(c, root);
+    if (r->st) return;
+    cbx__declared_fill_ops(d);
+    read_points(c, root);
 }
 
 cbx_status cbx_declared_parse(cbx_ctx *ctx, const char *text, size_t len, const char *what, const char *folder,
                               cbx_declared **out, cbx_err *err)
 {
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_declared *d = cbx_mem_zalloc(al, sizeof *d);
+    case_reader c = { .r = { .ctx = ctx, .what = what, .folder = folder, .err = err }, .d = d };
     cbx_json *root = NULL;
-    cbx_err why = CBX_ERR_INIT;
-    cbx_declared *d = NULL;
-    cbx__case_reader r = { .ctx = ctx, .err = err };
-    cbx_status st = create(ctx, what, folder, &d, err);
 
-    if (st) return st;
-    r.d = d;
-    st = cbx_json_parse(text, len, what, &root, &why);
-    if (st) st = cbx_fail(err, st, "%s", why.message);
-    if (!st) st = read_head(&r, root);
-    if (!st) st = cbx__case_params(&r, root);
-    if (!st) st = d->kind == CBX_DECLARED_PYTHON ? read_python(&r, root) : read_commands(&r, root);
-    if (!st) st = cbx__case_points(&r, root);
+    if (!cbx__read_made(&c.r, d)) return c.r.st;
+    d->al = *al;
+    cbx_arena_init(&d->arena, al);
+    c.r.arena = &d->arena;
+    d->what = cbx__read_made(&c.r, cbx_arena_strdup(&d->arena, what));
+    d->folder = cbx__read_made(&c.r, cbx_arena_strdup(&d->arena, folder));
+    if (!c.r.st) c.r.st = cbx_json_parse(text, len, what, &root, err);
+    if (!c.r.st) read_case(&c, root);
     cbx_json_unref(root);
-    if (st)
+    if (c.r.st)
         cbx_declared_free(d);
     else
         *out = d;
-    return st;
-}
-
-/* Files that must be there; and their hashes, on which the answer depends. */
-static cbx_status see_files(cbx_ctx *ctx, cbx_declared *d, const char *own_hash, cbx_err *err)
-{
-    const char *key = own_hash;
-
-    for (size_t i = 0; i < d->nfiles; i++) {
-        char hash[CBX_HASH_SIZE];
-        cbx_status st;
-        if (access(d->files[i], R_OK))
-            return cbx_fail(err, CBX_ENOENT, "'%s' names '%s': %s", d->what, d->files[i], strerror(errno));
-        st = cbx_hash_file(ctx, d->files[i], hash, err);
-        if (st) return st;
-        key = cbx_arena_printf(&d->arena, "%s %s", key, hash);
-        if (!key) return cbx_fail(err, CBX_ENOMEM, "out of memory for '%s'", d->what);
-    }
-    d->ops.oracle_key = key;
-    return CBX_OK;
+    return c.r.st;
 }
 
 cbx_status cbx_declared_read(cbx_ctx *ctx, const char *path, cbx_declared **out, cbx_err *err)
 {
-    char *data = NULL, *folder, own[CBX_HASH_SIZE];
-    const char *kept;
+    char *data = NULL, *folder, hash[CBX_HASH_SIZE];
+    const char *key;
     size_t len = 0;
     cbx_declared *d = NULL;
     cbx_status st = cbx_file_read(ctx, path, MAX_FILE_BYTES, &data, &len, err);
@@ -349,19 +503,29 @@ cbx_status cbx_declared_read(cbx_ctx *ctx, const char *path, cbx_declared **out,
     folder = realpath(path, NULL);
     if (!folder) {
         st = cbx_fail_errno(err, errno, "cannot read '%s'", path);
-    } else {
-        *(strrchr(folder, '/') + (strrchr(folder, '/') == folder)) = 0;
-        st = cbx_declared_parse(ctx, data, len, path, folder, &d, err);
+        goto done;
     }
-    if (!st) {
-        cbx_hash_bytes(data, len, own);
-        kept = cbx_arena_strdup(&d->arena, own);
-        st = kept ? see_files(ctx, d, kept, err) : cbx_fail(err, CBX_ENOMEM, "out of memory for '%s'", path);
+    *(strrchr(folder, '/') + (strrchr(folder, '/') == folder)) = 0;
+    st = cbx_declared_parse(ctx, data, len, path, folder, &d, err);
+    if (st) goto done;
+    /* The answer depends on this file and on those that it names, which must exist. */
+    cbx_hash_bytes(data, len, hash);
+    key = cbx_arena_strdup(&d->arena, hash);
+    for (size_t i = 0; i < d->files.n && key && !st; i++) {
+        const char *file = d->files.items[i];
+        if (access(file, R_OK))
+            st = cbx_fail(err, CBX_ENOENT, "'%s' names '%s': %s", d->what, file, strerror(errno));
+        else
+            st = cbx_hash_file(ctx, file, hash, err);
+        if (!st) key = cbx_arena_printf(&d->arena, "%s %s", key, hash);
     }
+    if (!st && !key) st = cbx_fail_nomem(err, path);
+    d->ops.oracle_key = key;
     if (st)
         cbx_declared_free(d);
     else
         *out = d;
+done:
     free(folder);
     cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
     return st;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_DEEP 64
+#define MAX_DEPTH 64
 
 typedef struct reader {
     const char *whole, *at;
@@ -22,7 +22,7 @@ typedef struct reader {
 static double fail(reader *r, const char *what)
 {
     if (!r->status)
-        r->status = cbx_fail(r->err, CBX_EFORMAT, "'%.80s' is no formula: %s at character %zu", r->whole, what,
+        r->status = cbx_fail(r->err, CBX_EFORMAT, "'%.80s' is not a formula: %s at character %zu", r->whole, what,
                              (size_t)(r->at - r->whole) + 1);
     return NAN;
 }
@@ -47,7 +47,7 @@ static double parenthesis(reader *r)
     double v;
 
     if (!take(r, '(')) return fail(r, "'(' expected");
-    if (++r->depth > MOST_DEEP) return fail(r, "too many parentheses");
+    if (++r->depth > MAX_DEPTH) return fail(r, "too many parentheses");
     v = sum(r);
     r->depth--;
     return take(r, ')') ? v : fail(r, "')' expected");
@@ -93,7 +93,7 @@ static double power(reader *r)
     const bool minus = take(r, '-');
     double v;
 
-    if (++r->depth > MOST_DEEP) return fail(r, "too many powers");
+    if (++r->depth > MAX_DEPTH) return fail(r, "too many powers");
     v = atom(r);
     if (take(r, '^')) v = pow(v, power(r));
     r->depth--;

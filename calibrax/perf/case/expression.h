@@ -14,7 +14,7 @@
 
 #include "calibrax/base/status.h"
 
-/* The value of a name of `len` bytes.  @return false: there is none */
+/* The value of a name of `len` bytes.  @return false: unknown */
 typedef bool cbx__expression_lookup(const void *user, const char *name, size_t len, double *out);
 
 /* @return CBX_OK; CBX_EFORMAT: not of the grammar, or an unknown name; the message holds the whole text.  Allocates nothing. */

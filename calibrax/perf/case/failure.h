@@ -12,7 +12,7 @@
 
 CBX_BEGIN_DECLS
 
-/* cause, word on the wire, row status, reason in failure_detail, remedy for people ("" if there is none) */
+/* cause, word on the wire, row status, reason in failure_detail, remedy for people ("": no remedy) */
 #define CBX_FAILURE_MAP(X)                                                                                             \
     X(NONE, "none", "ok", "", "")                                                                                      \
     X(SKIPPED_BY_CONFIG, "skipped_by_config", "skipped", "skipped_by_config", "choose it too, or do not skip it")      \

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,24 +48,15 @@ static void list_names(char *buf, size_t size, const char *const *names, size_t 
 {
     size_t at = 0;
     buf[0] = '\0';
-    for (size_t i = 0; i < n && at + strlen(names[i]) + 5 < size; i++) {
-        if (at > 0) {
-            memcpy(buf + at, ", ", 3);
-            at += 2;
-        }
-        buf[at++] = '\'';
-        memcpy(buf + at, names[i], strlen(names[i]));
-        at += strlen(names[i]);
-        memcpy(buf + at, "'", 2);
-        at++;
-    }
+    for (size_t i = 0; i < n && at + strlen(names[i]) + 5 < size; i++)
+        at += (size_t)snprintf(buf + at, size - at, "%s'%s'", at ? ", " : "", names[i]);
 }
 
 #define MAX_LISTED 32
 
 static cbx_status unknown_key(const cbx_param_def *defs, size_t ndefs, const char *key, const char *what, cbx_err *err)
 {
-    const char *names[MAX_LISTED];
+    const char *names[MAX_LISTED] = { NULL };
     char list[256];
     size_t n = 0;
     for (; n < ndefs && n < MAX_LISTED; n++) names[n] = defs[n].name;
@@ -97,51 +89,6 @@ static cbx_status set_word(const cbx_param_def *d, const char *word, const char 
     return cbx_fail(err, CBX_EINVAL, "%s: unknown %s '%.64s'; allowed: %s", what, d->name, word, list);
 }
 
-static cbx_status set_json(const cbx_param_def *d, const cbx_json *v, const char *what, param_value *out, cbx_err *err)
-{
-    const cbx_json_type want = d->kind == CBX_PARAM_INT ? CBX_JSON_INT : CBX_JSON_STRING;
-    const cbx_json_type found = cbx_json_typeof(v);
-    if (found != want)
-        return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be %s, found %s", what, d->name, type_words[want],
-                        type_words[found]);
-    if (want == CBX_JSON_INT) return set_number(d, cbx_json_int_value(v), what, out, err);
-    return set_word(d, cbx_json_string_value(v), what, out, err);
-}
-
-/* The value of an absent key: derived, else the table's text, else a failure. */
-static cbx_status set_absent(const cbx_params *p, size_t i, const char *what, param_value *out, cbx_err *err)
-{
-    const cbx_param_def *d = &p->defs[i];
-    const char *text = d->derive ? d->derive(p) : d->fallback;
-    if (!text)
-        return cbx_fail(err, CBX_EINVAL, "%s: key '%s' is missing (%s)", what, d->name, d->help ? d->help : "required");
-    if (d->kind == CBX_PARAM_INT) return set_number(d, strtoll(text, NULL, 10), what, out, err);
-    return set_word(d, text, what, out, err);
-}
-
-static bool is_omitted(const cbx_params *p, size_t i)
-{
-    const cbx_param_def *d = &p->defs[i];
-    if (!d->omits_fallback || !d->fallback) return false;
-    return d->kind == CBX_PARAM_INT ? p->value[i].number == strtoll(d->fallback, NULL, 10)
-                                    : strcmp(p->value[i].word, d->fallback) == 0;
-}
-
-static void write_json(const cbx_params *p, cbx_text *t)
-{
-    bool any = false;
-    for (size_t i = 0; i < p->ndefs; i++) {
-        if (is_omitted(p, i)) continue;
-        cbx_text_printf(t, "%s\"%s\":", any ? "," : "{", p->defs[i].name);
-        any = true;
-        if (p->defs[i].kind == CBX_PARAM_INT)
-            cbx_text_printf(t, "%" PRId64, p->value[i].number);
-        else
-            cbx_text_printf(t, "\"%s\"", p->value[i].word);
-    }
-    cbx_text_puts(t, any ? "}" : "{}");
-}
-
 /* Checks every member of the object and fills every value. */
 static cbx_status read_values(cbx_params *p, const cbx_json *object, const char *what, cbx_err *err)
 {
@@ -151,34 +98,61 @@ static cbx_status read_values(cbx_params *p, const cbx_json *object, const char 
     for (size_t i = 0; cbx_json_member(object, i, &key, &member); i++)
         if (find_def(p->defs, p->ndefs, key) == p->ndefs) return unknown_key(p->defs, p->ndefs, key, what, err);
     for (size_t i = 0; i < p->ndefs && !st; i++) {
-        if (cbx_json_has(object, p->defs[i].name))
-            st = set_json(&p->defs[i], cbx_json_get(object, p->defs[i].name), what, &p->value[i], err);
-        else
-            st = set_absent(p, i, what, &p->value[i], err);
+        const cbx_param_def *d = &p->defs[i];
+        if (cbx_json_has(object, d->name)) {
+            const cbx_json *v = cbx_json_get(object, d->name);
+            const cbx_json_type want = d->kind == CBX_PARAM_INT ? CBX_JSON_INT : CBX_JSON_STRING;
+            if (cbx_json_typeof(v) != want)
+                return cbx_fail(err, CBX_EINVAL, "%s: '%s' must be %s, found %s", what, d->name, type_words[want],
+                                type_words[cbx_json_typeof(v)]);
+            st = want == CBX_JSON_INT ? set_number(d, cbx_json_int_value(v), what, &p->value[i], err)
+                                      : set_word(d, cbx_json_string_value(v), what, &p->value[i], err);
+        } else { /* derived, else the table's text */
+            const char *text = d->derive ? d->derive(p) : d->fallback;
+            if (!text)
+                return cbx_fail(err, CBX_EINVAL, "%s: key '%s' is missing (%s)", what, d->name,
+                                d->help ? d->help : "required");
+            st = d->kind == CBX_PARAM_INT ? set_number(d, strtoll(text, NULL, 10), what, &p->value[i], err)
+                                          : set_word(d, text, what, &p->value[i], err);
+        }
     }
     return st;
 }
 
-/* Replaces *p by a block with room for its JSON. */
+/* Replaces *p by a block that ends with its JSON. */
 static cbx_status add_json(cbx_params **p, cbx_err *err)
 {
+    const size_t old = (*p)->bytes;
     cbx_params *grown = NULL;
+    bool any = false;
     cbx_text t;
+    cbx_status st;
+
     cbx_text_init(&t, &(*p)->al);
-    write_json(*p, &t);
-    const size_t old = (*p)->bytes, bytes = old + t.len + 1;
-    cbx_status st = cbx_text_check(&t, err);
-    if (st) goto done;
-    grown = cbx_mem_resize(&(*p)->al, *p, old, bytes);
-    if (!grown) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a parameter point");
-        goto done;
+    for (size_t i = 0; i < (*p)->ndefs; i++) {
+        const cbx_param_def *d = &(*p)->defs[i];
+        const param_value *v = &(*p)->value[i];
+        const bool number = d->kind == CBX_PARAM_INT;
+        if (d->omits_fallback && d->fallback &&
+            (number ? v->number == strtoll(d->fallback, NULL, 10) : strcmp(v->word, d->fallback) == 0))
+            continue;
+        cbx_text_printf(&t, "%s\"%s\":", any ? "," : "{", d->name);
+        any = true;
+        if (number)
+            cbx_text_printf(&t, "%" PRId64, v->number);
+        else
+            cbx_text_printf(&t, "\"%s\"", v->word);
     }
-    grown->bytes = bytes;
-    grown->json = (char *)grown + old;
-    memcpy(grown->json, cbx_text_str(&t), t.len + 1);
-    *p = grown;
-done:
+    cbx_text_puts(&t, any ? "}" : "{}");
+    st = cbx_text_check(&t, err);
+    if (!st && !(grown = cbx_mem_resize(&(*p)->al, *p, old, old + t.len + 1)))
+        st = cbx_fail_nomem(err, "a parameter point");
+    if (!st) {
+        grown->bytes = old + t.len + 1;
+        grown->json = (char *)grown + old;
+        memcpy(grown->json, cbx_text_str(&t), t.len + 1);
+        *p = grown;
+    }
     cbx_text_clear(&t);
     return st;
 }
@@ -199,7 +173,7 @@ cbx_status cbx_params_parse(cbx_ctx *ctx, const cbx_param_def *defs, size_t ndef
     }
     p = cbx_mem_zalloc(al, bytes);
     if (!p) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a parameter point");
+        st = cbx_fail_nomem(err, "a parameter point");
         goto done;
     }
     p->al = *al;

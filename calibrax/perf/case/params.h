@@ -47,7 +47,7 @@ CBX_API int64_t cbx_params_int(const cbx_params *p, const char *key);
 CBX_API const char *cbx_params_word(const cbx_params *p, const char *key);
 /** Canonical JSON: every declared key (but see omits_fallback), in declared order, compact.  Equal points have equal text.  Lives as long as p. */
 CBX_API const char *cbx_params_json(const cbx_params *p);
-/** cbx_case_ops.user of the case whose point it is; NULL if there is none. */
+/** cbx_case_ops.user of the case whose point it is; else NULL. */
 CBX_API const void *cbx_params_user(const cbx_params *p);
 /** Attaches what cbx_params_user gives; borrowed.  cbx_case_point does it. */
 CBX_API void cbx_params_set_user(cbx_params *p, const void *user);

@@ -9,31 +9,52 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/list.h"
 #include "calibrax/core/registry.h"
 
 struct cbx_case_set {
     cbx_allocator al;
-    cbx_case_list list;
-    const cbx_case_ops **cases; /* list.cases, with room for `room` */
-    size_t room;
+    CBX_LIST(const cbx_case_ops *) cases;
+    cbx_case_list list; /* of `cases`, as far as they are all checked */
 };
+
+/* Adds a case, not yet counted in the list. */
+static cbx_status place(cbx_ctx *ctx, cbx_case_set *set, const cbx_case_ops *c, const char *origin, cbx_err *err)
+{
+    const cbx_case_list before = { set->cases.items, set->cases.n };
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
+
+    if (!c)
+        return cbx_fail(err, CBX_EINVAL, "'%s': case %zu of its table is NULL", origin, set->cases.n - set->list.count);
+    st = cbx_case_check(ctx, c, &why);
+    if (st) return cbx_fail(err, st, "'%s': %s", origin, why.message);
+    if (cbx_case_find(&before, c->name))
+        return cbx_fail(err, CBX_EINVAL, "'%s': there is a case '%s' already; give it another name", origin, c->name);
+    return cbx_list_push(&set->al, &set->cases, c) ? CBX_OK : cbx_fail_nomem(err, "a list of cases");
+}
+
+/* Counts the cases that were added, or removes them again. */
+static cbx_status end_adding(cbx_case_set *set, cbx_status st)
+{
+    if (st) set->cases.n = set->list.count;
+    set->list = (cbx_case_list){ set->cases.items, set->cases.n };
+    return st;
+}
 
 cbx_status cbx_case_set_create(cbx_ctx *ctx, const cbx_case_list *builtin, cbx_case_set **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t count = builtin ? builtin->count : 0;
     cbx_case_set *set = cbx_mem_zalloc(al, sizeof *set);
 
-    if (!set) return cbx_fail(err, CBX_ENOMEM, "out of memory for a list of cases");
+    if (!set) return cbx_fail_nomem(err, "a list of cases");
     set->al = *al;
-    set->room = count + 8;
-    set->cases = cbx_mem_calloc(al, set->room, sizeof *set->cases);
-    if (!set->cases) {
-        cbx_mem_free(al, set, sizeof *set);
-        return cbx_fail(err, CBX_ENOMEM, "out of memory for a list of cases");
+    for (size_t i = 0; builtin && i < builtin->count; i++) {
+        if (cbx_list_push(al, &set->cases, builtin->cases[i])) continue;
+        cbx_case_set_free(set);
+        return cbx_fail_nomem(err, "a list of cases");
     }
-    if (count) memcpy(set->cases, builtin->cases, count * sizeof *set->cases);
-    set->list = (cbx_case_list){ set->cases, count };
+    end_adding(set, CBX_OK);
     *out = set;
     return CBX_OK;
 }
@@ -42,55 +63,18 @@ void cbx_case_set_free(cbx_case_set *set)
 {
     if (!set) return;
     const cbx_allocator al = set->al;
-    cbx_mem_free(&al, set->cases, set->room * sizeof *set->cases);
+    cbx_list_clear(&al, &set->cases);
     cbx_mem_free(&al, set, sizeof *set);
 }
 
 const cbx_case_list *cbx_case_set_list(const cbx_case_set *set) { return &set->list; }
 
-/* Room for `more` cases behind those that are there. */
-static cbx_status reserve(cbx_case_set *set, size_t more, cbx_err *err)
-{
-    const size_t wanted = set->list.count + more, room = wanted > 2 * set->room ? wanted : 2 * set->room;
-    const cbx_case_ops **cases;
-
-    if (wanted <= set->room) return CBX_OK;
-    cases = cbx_mem_calloc(&set->al, room, sizeof *cases);
-    if (!cases) return cbx_fail(err, CBX_ENOMEM, "out of memory for a list of cases");
-    memcpy(cases, set->cases, set->list.count * sizeof *cases);
-    cbx_mem_free(&set->al, set->cases, set->room * sizeof *cases);
-    set->cases = cases;
-    set->list.cases = cases;
-    set->room = room;
-    return CBX_OK;
-}
-
-/* The case behind those that are there, not yet counted. */
-static cbx_status place(cbx_ctx *ctx, cbx_case_set *set, size_t at, const cbx_case_ops *c, const char *origin,
-                        cbx_err *err)
-{
-    const cbx_case_list before = { set->cases, set->list.count + at };
-    cbx_err why = CBX_ERR_INIT;
-    cbx_status st;
-
-    if (!c) return cbx_fail(err, CBX_EINVAL, "'%s': case %zu of its table is NULL", origin, at);
-    st = cbx_case_check(ctx, c, &why);
-    if (st) return cbx_fail(err, st, "'%s': %s", origin, why.message);
-    if (cbx_case_find(&before, c->name))
-        return cbx_fail(err, CBX_EINVAL, "'%s': a case '%s' is there already; give it another name", origin, c->name);
-    set->cases[set->list.count + at] = c;
-    return CBX_OK;
-}
-
 cbx_status cbx_case_set_add(cbx_ctx *ctx, cbx_case_set *set, const cbx_case_ops *c, const char *origin, cbx_err *err)
 {
-    cbx_status st = reserve(set, 1, err);
-    if (!st) st = place(ctx, set, 0, c, origin, err);
-    if (!st) set->list.count++;
-    return st;
+    return end_adding(set, place(ctx, set, c, origin, err));
 }
 
-/* What another header may have laid out differently is not read. */
+/* Nothing is read that another header may have laid out differently. */
 static cbx_status open_table(const char *path, const cbx_plugin_ops **out, cbx_err *err)
 {
     char local[4096];
@@ -98,7 +82,7 @@ static cbx_status open_table(const char *path, const cbx_plugin_ops **out, cbx_e
     void *handle;
 
     if (snprintf(local, sizeof local, "%s%s", strchr(path, '/') ? "" : "./", path) >= (int)sizeof local)
-        return cbx_fail(err, CBX_EINVAL, "the path of a plug-in is %zu characters long", strlen(path));
+        return cbx_fail(err, CBX_EINVAL, "the path of a plug-in is too long: %zu characters", strlen(path));
     handle = dlopen(local, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle) return cbx_fail(err, CBX_EUNAVAILABLE, "cannot load the plug-in '%s': %s", path, dlerror());
     t = dlsym(handle, CBX_PLUGIN_SYMBOL);
@@ -123,10 +107,8 @@ cbx_status cbx_case_set_add_plugin(cbx_ctx *ctx, cbx_case_set *set, const char *
     cbx_status st = open_table(path, &t, err);
 
     if (!st && (!t->cases || t->ncases == 0)) st = cbx_fail(err, CBX_EFORMAT, "'%s' holds no cases", path);
-    if (!st) st = reserve(set, t->ncases, err);
-    for (size_t i = 0; !st && i < t->ncases; i++) st = place(ctx, set, i, t->cases[i], path, err);
-    if (!st) set->list.count += t->ncases;
-    return st;
+    for (size_t i = 0; !st && i < t->ncases; i++) st = place(ctx, set, t->cases[i], path, err);
+    return end_adding(set, st);
 }
 
 cbx_status cbx_case_set_add_environment(cbx_ctx *ctx, cbx_case_set *set, cbx_err *err)

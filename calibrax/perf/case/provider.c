@@ -117,7 +117,7 @@ static const char *variable_name(cbx_arena *arena, const char *framework, const 
     return name;
 }
 
-/* A program by path, or by name along PATH; NULL if there is none. */
+/* A program by path, or by name along PATH; NULL: not found. */
 static const char *find_program(cbx_arena *arena, const char *name)
 {
     const char *path = getenv("PATH");
@@ -159,7 +159,7 @@ cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const ch
         where = variables[i];
         found = find_program(arena, value);
         if (!found)
-            return cbx_fail(err, CBX_ENOENT, "%s names '%s', which is no program: correct it, or unset it", where,
+            return cbx_fail(err, CBX_ENOENT, "%s names '%s', which is not a program: correct it, or unset it", where,
                             value);
     }
     if (!found) {

@@ -42,7 +42,7 @@ CBX_API const cbx_provider_ops *cbx_provider_find(const char *name);
  * The interpreter for a provider: NPERF_PYTHON_<FW>_<PLATFORM>, NPERF_PYTHON_<FW>, NPERF_PYTHON_<PLATFORM>, NPERF_WORKER_PYTHON
  * (upper case, - becomes _), the environment that scripts/setup-refs.sh built, then python3 on PATH.
  * @param origin  which of these it was, for messages; may be NULL
- * @return CBX_OK; CBX_ENOENT (a variable names a file that is not there: the message names both); CBX_EUNAVAILABLE (no Python at all)
+ * @return CBX_OK; CBX_ENOENT (a variable names a file that does not exist: the message names both); CBX_EUNAVAILABLE (no Python at all)
  */
 CBX_API cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const char *platform, cbx_arena *arena,
                                             const char **path, const char **origin, cbx_err *err);

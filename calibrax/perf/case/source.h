@@ -24,7 +24,7 @@ typedef struct cbx_benchmark_item {
     void *self;
 } cbx_benchmark_item;
 
-/** What a command says of itself on standard output. */
+/** Metrics that a command prints to standard output. */
 typedef enum cbx_command_metrics {
     CBX_COMMAND_AUTO,   /* metrics if its last line is a JSON object, else none */
     CBX_COMMAND_STDOUT, /* all of its output, or the last line, is a JSON object, or the launch failed */
@@ -75,7 +75,7 @@ typedef struct cbx_benchmark_source {
  *     name, command (array of text, or text for `sh -c`)                needed
  *     domain, setup, teardown (as command), folder, environment {name: text}, metrics ("auto", "stdout", "none"), warmup,
  *     tags {key: text}, metric_defs {name: {"unit","direction",...}}, targets {metric: number}
- * Other members are refused: what is misspelt would otherwise not be seen.  A folder is relative to that of the file, and so is where a
+ * Other members are refused: a misspelt one would otherwise be ignored.  A folder is relative to that of the file, and so is where a
  * command without one runs.
  * @param arena  holds all of it
  * @return CBX_OK; CBX_EFORMAT, CBX_EVERSION; as cbx_json_read

@@ -23,26 +23,6 @@ const char *cbx_target_outcome_name(cbx_target_outcome o)
 }
 int cbx_target_exit_code(cbx_target_outcome o) { return (unsigned)o < CBX_TARGET_COUNT ? outcomes[o].exit_code : 2; }
 
-static cbx_target_outcome outcome_of(cbx_accuracy_outcome o)
-{
-    switch (o) {
-    case CBX_ACCURACY_MET: return CBX_TARGET_MET;
-    case CBX_ACCURACY_MISSED: return CBX_TARGET_MISSED;
-    case CBX_ACCURACY_UNDECIDED: return CBX_TARGET_UNDECIDED;
-    case CBX_ACCURACY_NO_DIRECTION: return CBX_TARGET_NO_DIRECTION;
-    case CBX_ACCURACY_NOT_FINITE:
-    case CBX_ACCURACY_IMPOSSIBLE: break;
-    }
-    return CBX_TARGET_NOT_A_NUMBER;
-}
-
-static bool all_finite(const cbx_metric *m)
-{
-    bool fine = isfinite(m->value);
-    for (size_t i = 0; i < m->nsamples && fine; i++) fine = isfinite(m->samples[i]);
-    return fine;
-}
-
 cbx_target_check cbx_target_judge(const cbx_metric *value, const cbx_metric_def *def, double target)
 {
     cbx_target_check t = { .unit = def && def->unit ? def->unit : "",
@@ -50,14 +30,24 @@ cbx_target_check cbx_target_judge(const cbx_metric *value, const cbx_metric_def 
                            .target = target,
                            .value = value ? *value : cbx_metric_of(NAN),
                            .margin = NAN };
+    static const cbx_target_outcome outcome_of[] = {
+        [CBX_ACCURACY_MET] = CBX_TARGET_MET,
+        [CBX_ACCURACY_MISSED] = CBX_TARGET_MISSED,
+        [CBX_ACCURACY_UNDECIDED] = CBX_TARGET_UNDECIDED,
+        [CBX_ACCURACY_NO_DIRECTION] = CBX_TARGET_NO_DIRECTION,
+        [CBX_ACCURACY_NOT_FINITE] = CBX_TARGET_NOT_A_NUMBER,
+        [CBX_ACCURACY_IMPOSSIBLE] = CBX_TARGET_NOT_A_NUMBER,
+    };
     cbx_accuracy_result r;
+    bool finite = value && isfinite(value->value);
 
+    for (size_t i = 0; finite && i < value->nsamples; i++) finite = isfinite(value->samples[i]);
     if (!value) {
         t.outcome = CBX_TARGET_MISSING;
         return t;
     }
     r = cbx_accuracy_check(value, target, &(cbx_metric_def){ .unit = t.unit, .direction = t.direction });
-    t.outcome = all_finite(value) ? outcome_of(r.outcome) : CBX_TARGET_NOT_A_NUMBER;
+    t.outcome = finite ? outcome_of[r.outcome] : CBX_TARGET_NOT_A_NUMBER;
     t.margin = r.margin;
     return t;
 }
@@ -97,18 +87,17 @@ const char *cbx_target_sentence(const cbx_target_check *t, char *buf, size_t siz
 cbx_json *cbx_target_json(const cbx_target_check *t)
 {
     cbx_json *o = cbx_json_new_object();
-    bool ok = o && cbx_json_set_string(o, "benchmark", t->benchmark) && cbx_json_set_string(o, "metric", t->metric) &&
-              cbx_json_set_double(o, "target", t->target) &&
-              cbx_json_set_string(o, "direction", cbx_direction_name(t->direction)) &&
-              cbx_json_set_double(o, "value", t->value.value);
 
-    if (ok && isfinite(t->value.lower)) ok = cbx_json_set_double(o, "lower", t->value.lower);
-    if (ok && isfinite(t->value.upper)) ok = cbx_json_set_double(o, "upper", t->value.upper);
-    if (ok) ok = cbx_json_set_string(o, "outcome", cbx_target_outcome_name(t->outcome));
-    if (ok && !isnan(t->margin)) ok = cbx_json_set_double(o, "margin", t->margin);
-    if (ok) return o;
-    cbx_json_unref(o);
-    return NULL;
+    cbx_json_set_string(o, "benchmark", t->benchmark);
+    cbx_json_set_string(o, "metric", t->metric);
+    cbx_json_set_double(o, "target", t->target);
+    cbx_json_set_string(o, "direction", cbx_direction_name(t->direction));
+    cbx_json_set_double(o, "value", t->value.value);
+    if (isfinite(t->value.lower)) cbx_json_set_double(o, "lower", t->value.lower);
+    if (isfinite(t->value.upper)) cbx_json_set_double(o, "upper", t->value.upper);
+    cbx_json_set_string(o, "outcome", cbx_target_outcome_name(t->outcome));
+    if (!isnan(t->margin)) cbx_json_set_double(o, "margin", t->margin);
+    return cbx_json_finish(o);
 }
 
 int cbx_targets_exit_code(const cbx_target_check *checks, size_t n)

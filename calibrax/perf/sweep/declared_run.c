@@ -35,14 +35,11 @@ static const char *value_of(const point_run *p, const char *name, size_t len, ch
     const cbx_declared *d = p->d;
 
     if (len == 4 && !strncmp(name, "case", 4)) return d->folder;
-    for (size_t i = 0; i < d->ops.nparams; i++) {
-        const cbx_param_def *def = &d->params[i];
-        if (strlen(def->name) != len || strncmp(def->name, name, len)) continue;
-        if (def->kind == CBX_PARAM_WORD) return cbx_params_word(p->params, def->name);
-        snprintf(buf, 32, "%lld", (long long)cbx_params_int(p->params, def->name));
-        return buf;
-    }
-    return NULL;
+    const cbx_param_def *def = cbx__declared_param(d, name, len);
+    if (!def) return NULL;
+    if (def->kind == CBX_PARAM_WORD) return cbx_params_word(p->params, def->name);
+    snprintf(buf, 32, "%lld", (long long)cbx_params_int(p->params, def->name));
+    return buf;
 }
 
 static void put_quoted(cbx_text *t, const char *word)
