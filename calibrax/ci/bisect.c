@@ -299,20 +299,6 @@ static int by_group(const void *x, const void *y, void *user)
     return group[i] != group[j] ? (group[i] < group[j] ? -1 : 1) : (i > j) - (i < j);
 }
 
-/* Fills mass; the array of suspects is scratch. */
-static void weigh_groups(cbx_bisect *b)
-{
-    size_t *order = b->suspects;
-
-    for (size_t h = 0; h < b->n; h++) order[h] = h;
-    qsort_r(order, b->n, sizeof *order, by_group, b->group);
-    for (size_t from = 0, to; from < b->n; from = to) {
-        double sum = 0;
-        for (to = from; to < b->n && b->group[order[to]] == b->group[order[from]]; to++) sum += b->p[order[to]];
-        for (size_t k = from; k < to; k++) b->mass[order[k]] = sum;
-    }
-}
-
 static int by_mass(const void *x, const void *y, void *user)
 {
     const cbx_bisect *b = user;
@@ -485,7 +471,16 @@ static void infer(cbx_bisect *b)
 
     cbx__posterior(&b->rows, &b->at[b->n], b->at, b->p);
     group_candidates(b);
-    weigh_groups(b);
+    /* Fills mass; the array of suspects is scratch. */
+    size_t *order = b->suspects;
+
+    for (size_t h = 0; h < b->n; h++) order[h] = h;
+    qsort_r(order, b->n, sizeof *order, by_group, b->group);
+    for (size_t from = 0, to; from < b->n; from = to) {
+        double sum = 0;
+        for (to = from; to < b->n && b->group[order[to]] == b->group[order[from]]; to++) sum += b->p[order[to]];
+        for (size_t k = from; k < to; k++) b->mass[order[k]] = sum;
+    }
     choose_suspects(b);
     split_at(b, r->likeliest, &good, &bad);
     describe(b, &good, &bad);

@@ -55,22 +55,6 @@ double cbx__fit_odds(const cbx__moments *good, const cbx__moments *bad)
     return odds_of(f.difference * f.difference / (f.error * f.error), good->n, bad->n);
 }
 
-/* The |t| of n values each at which the odds are so: they grow with it. */
-static double t_of_odds(double odds, double n)
-{
-    double low = 0, high = 1;
-
-    while (odds_of(high * high, n, n) < odds && high < 1e6) high *= 2;
-    for (int i = 0; i < 40; i++) {
-        double middle = 0.5 * (low + high);
-        if (odds_of(middle * middle, n, n) < odds)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
-}
-
 /* In units of the last difference's error, that difference is normal about the present one. */
 double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double most, double odds)
 {
@@ -81,15 +65,19 @@ double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double m
     cbx__fit_groups(good, bad, &f);
     mean = fabs(f.difference) / f.error * sqrt(growth);
     spread = sqrt(2 * (growth - 1));
-    needed = t_of_odds(odds, most);
-    return 0.5 * (erfc((needed - mean) / spread) + erfc((needed + mean) / spread));
-}
+    /* The |t| of n values each at which the odds are so: they grow with it. */
+    double low = 0, high = 1;
 
-static void add_moments(cbx__moments *to, const cbx__moments *from)
-{
-    to->n += from->n;
-    to->sum += from->sum;
-    to->squares += from->squares;
+    while (odds_of(high * high, most, most) < odds && high < 1e6) high *= 2;
+    for (int i = 0; i < 40; i++) {
+        double middle = 0.5 * (low + high);
+        if (odds_of(middle * middle, most, most) < odds)
+            low = middle;
+        else
+            high = middle;
+    }
+    needed = high;
+    return 0.5 * (erfc((needed - mean) / spread) + erfc((needed + mean) / spread));
 }
 
 void cbx__posterior(const cbx__rows *rows, const cbx__moments *good_end, const cbx__moments *at, double *p)
@@ -100,7 +88,12 @@ void cbx__posterior(const cbx__rows *rows, const cbx__moments *good_end, const c
         cbx__moments good = *good_end, bad = { 0, 0, 0 };
         cbx__fit f;
         for (size_t c = 0; c < rows->n; c++) {
-            if (at[c].n > 0) add_moments(cbx__rows_has(rows, c, h) ? &bad : &good, &at[c]);
+            if (at[c].n > 0) {
+                cbx__moments *to = cbx__rows_has(rows, c, h) ? &bad : &good;
+                to->n += at[c].n;
+                to->sum += at[c].sum;
+                to->squares += at[c].squares;
+            }
         }
         cbx__fit_groups(&good, &bad, &f);
         p[h] = f.log_weight;

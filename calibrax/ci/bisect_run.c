@@ -225,29 +225,20 @@ static cbx_status identify(job *j, cbx_err *err)
     return j->state_path ? CBX_OK : no_memory(err);
 }
 
-static cbx_status lock_state(job *j, cbx_err *err)
-{
-    const char *path = cbx_arena_printf(&j->arena, "%s.lock", j->state_path);
-    return path ? cbx_lock_take(j->ctx, path, 0, &j->lock, err) : no_memory(err);
-}
-
-/* A search that starts again keeps the file of the last one under another name. */
-static cbx_status rename_state(job *j, cbx_err *err)
-{
-    const char *before = cbx_arena_printf(&j->arena, "%s.before", j->state_path);
-
-    if (!before) return no_memory(err);
-    if (rename(j->state_path, before) == 0) return CBX_OK;
-    return cbx_fail_errno(err, errno, "cannot rename '%s'", j->state_path);
-}
-
 static cbx_status load_state(job *j, cbx_err *err)
 {
     cbx_json *state;
     cbx_status st;
 
     if (!cbx_path_exists(j->state_path)) return CBX_OK;
-    if (!j->opts->resume) return rename_state(j, err);
+    if (!j->opts->resume) {
+        /* A search that starts again keeps the file of the last one under another name. */
+        const char *before = cbx_arena_printf(&j->arena, "%s.before", j->state_path);
+
+        if (!before) return no_memory(err);
+        if (rename(j->state_path, before) == 0) return CBX_OK;
+        return cbx_fail_errno(err, errno, "cannot rename '%s'", j->state_path);
+    }
     st = cbx_json_read(j->ctx, j->state_path, &state, err);
     if (st) return st;
     st = cbx_bisect_restore(j->search, state, j->state_path, err);
@@ -474,7 +465,10 @@ cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bis
     if (!st) st = find_ends(&j.sh, &j.arena, j.repository, opts->good, opts->bad, &j.good, &j.bad, err);
     if (!st) st = identify(&j, err);
     if (!st) st = make_search(&j, err);
-    if (!st) st = lock_state(&j, err);
+    if (!st) {
+        const char *path = cbx_arena_printf(&j.arena, "%s.lock", j.state_path);
+        st = path ? cbx_lock_take(j.ctx, path, 0, &j.lock, err) : no_memory(err);
+    }
     if (!st) st = load_state(&j, err);
     if (!st) st = cbx__mirror_make(&j.sh, &j.arena, j.repository, &j.mirror, err);
     if (!st) st = search(&j, err);

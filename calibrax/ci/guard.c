@@ -42,23 +42,6 @@ bool cbx_guard_format_parse(const char *word, cbx_guard_format *out)
     return false;
 }
 
-/* The first waiver in force that matches applies to the finding; for those that have expired the findings are counted. */
-static void apply_waivers(cbx_guard *g, size_t i, const cbx_finding *f)
-{
-    for (size_t k = 0; k < cbx_waivers_count(g->waivers); k++) {
-        const cbx_waiver *w = cbx_waivers_at(g->waivers, k);
-        if (fnmatch(w->key, f->key, 0) != 0) continue;
-        if (g->use[k].expired) {
-            g->use[k].would++;
-            continue;
-        }
-        g->use[k].uses++;
-        if (g->by[i]) continue;
-        g->by[i] = w;
-        g->waived[i] = true;
-    }
-}
-
 cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_waivers *waivers, int64_t now_us,
                             cbx_guard **out, cbx_err *err)
 {
@@ -78,7 +61,21 @@ cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_wai
     for (size_t k = 0; k < m; k++) g->use[k].expired = now_us >= cbx_waivers_at(waivers, k)->end_us;
     for (size_t i = 0; i < n; i++) {
         const cbx_finding *f = cbx_regression_finding(r, i);
-        if (cbx_regression_exit_code(r, f->outcome)) apply_waivers(g, i, f);
+        if (cbx_regression_exit_code(r, f->outcome)) {
+            /* The first waiver in force that matches applies to the finding; for those that have expired the findings are counted. */
+            for (size_t k = 0; k < cbx_waivers_count(g->waivers); k++) {
+                const cbx_waiver *w = cbx_waivers_at(g->waivers, k);
+                if (fnmatch(w->key, f->key, 0) != 0) continue;
+                if (g->use[k].expired) {
+                    g->use[k].would++;
+                    continue;
+                }
+                g->use[k].uses++;
+                if (g->by[i]) continue;
+                g->by[i] = w;
+                g->waived[i] = true;
+            }
+        }
     }
     cbx_regression_gate(r, g->waived, &g->gate);
     *out = g;
@@ -230,26 +227,6 @@ static void put_percent(cbx_text *out, double v)
         cbx_text_printf(out, "%+.3g %%", 100 * v);
 }
 
-static void put_row(const cbx_guard *g, size_t i, cbx_text *out)
-{
-    const cbx_finding *f = cbx_regression_finding(g->r, i);
-
-    cbx_text_printf(out, "| %s%s | ", cbx_outcome_name(f->outcome), g->waived[i] ? " (waived)" : "");
-    put_cell(out, f->key);
-    cbx_text_printf(out, " | %.6g | %.6g | ", f->baseline, f->current);
-    put_percent(out, f->change);
-    if (f->basis > CBX_BASIS_VALUES && !isnan(f->interval.lower)) {
-        cbx_text_puts(out, " (");
-        put_percent(out, f->interval.lower);
-        cbx_text_puts(out, " .. ");
-        put_percent(out, f->interval.upper);
-        cbx_text_putc(out, ')');
-    }
-    cbx_text_puts(out, " | ");
-    put_percent(out, f->threshold);
-    cbx_text_puts(out, " |\n");
-}
-
 /* The rows that fit, those with an exit code first; returns how many were left out. */
 static size_t put_rows(const cbx_guard *g, cbx_text *row, size_t capacity, cbx_text *out)
 {
@@ -264,7 +241,22 @@ static size_t put_rows(const cbx_guard *g, cbx_text *row, size_t capacity, cbx_t
                 continue;
             }
             cbx_text_reset(row);
-            put_row(g, i, row);
+            const cbx_finding *f = cbx_regression_finding(g->r, i);
+
+            cbx_text_printf(row, "| %s%s | ", cbx_outcome_name(f->outcome), g->waived[i] ? " (waived)" : "");
+            put_cell(row, f->key);
+            cbx_text_printf(row, " | %.6g | %.6g | ", f->baseline, f->current);
+            put_percent(row, f->change);
+            if (f->basis > CBX_BASIS_VALUES && !isnan(f->interval.lower)) {
+                cbx_text_puts(row, " (");
+                put_percent(row, f->interval.lower);
+                cbx_text_puts(row, " .. ");
+                put_percent(row, f->interval.upper);
+                cbx_text_putc(row, ')');
+            }
+            cbx_text_puts(row, " | ");
+            put_percent(row, f->threshold);
+            cbx_text_puts(row, " |\n");
             if (row->status) out->status = row->status; /* a reset forgets it */
             if (row->len > capacity) {
                 left++;
@@ -504,14 +496,6 @@ static void put_key(const document *d, const char *key, bool first)
     cbx_text_puts(d->out, ": ");
 }
 
-static void put_element(const document *d, const cbx_json *v, bool first)
-{
-    if (!first) cbx_text_putc(d->out, ',');
-    cbx_json_write_break(FLAGS, 2, d->out);
-    cbx_json_write_part(v, FLAGS, 2, NULL, NULL, d->out);
-    if (d->pour) d->pour(d->user, d->out);
-}
-
 static bool put_list(const document *d, const char *key, size_t n, bool (*fill)(cbx_json *, const cbx_guard *, size_t))
 {
     bool fine = true;
@@ -521,7 +505,12 @@ static bool put_list(const document *d, const char *key, size_t n, bool (*fill)(
     for (size_t i = 0; fine && i < n; i++) {
         cbx_json *o = cbx_json_new_object();
         fine = o && fill(o, d->g, i);
-        if (fine) put_element(d, o, i == 0);
+        if (fine) {
+            if (!(i == 0)) cbx_text_putc(d->out, ',');
+            cbx_json_write_break(FLAGS, 2, d->out);
+            cbx_json_write_part(o, FLAGS, 2, NULL, NULL, d->out);
+            if (d->pour) d->pour(d->user, d->out);
+        }
         cbx_json_unref(o);
     }
     if (n) cbx_json_write_break(FLAGS, 1, d->out);

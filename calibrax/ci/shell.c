@@ -133,19 +133,6 @@ static void last_line(const char *text, size_t len, char *out, size_t size)
     cbx_text_blank(out);
 }
 
-static void explain(cbx__shell *sh, cbx_arena *arena, const char *cause, cbx__shell_end *end)
-{
-    const char *path = cbx_path_join(arena, sh->folder, "err");
-    char line[256] = "", *text;
-    size_t len;
-
-    if (path && !cbx_file_read(sh->ctx, path, OUTPUT_MAX, &text, &len, NULL)) {
-        last_line(text, len, line, sizeof line);
-        cbx_mem_free(cbx_ctx_allocator(sh->ctx), text, len + 1);
-    }
-    snprintf(end->message, sizeof end->message, "%.200s%s%s", cause, *line ? ": " : "", line);
-}
-
 cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_end *end, cbx_err *err)
 {
     cbx_command_opts opts = { sizeof opts };
@@ -168,7 +155,17 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
         *end = (cbx__shell_end){ .failure = record.failure,
                                  .exit_code = record.exit_code,
                                  .wall_s = 1e-9 * record.wall_ns };
-        if (record.failure) explain(sh, &arena, record.message, end);
+        if (record.failure) {
+            const char *path = cbx_path_join(&arena, sh->folder, "err");
+            char line[256] = "", *text;
+            size_t len;
+
+            if (path && !cbx_file_read(sh->ctx, path, OUTPUT_MAX, &text, &len, NULL)) {
+                last_line(text, len, line, sizeof line);
+                cbx_mem_free(cbx_ctx_allocator(sh->ctx), text, len + 1);
+            }
+            snprintf(end->message, sizeof end->message, "%.200s%s%s", record.message, *line ? ": " : "", line);
+        }
     }
     cbx_arena_clear(&arena);
     return st;

@@ -112,15 +112,6 @@ static cbx_status writer_open(writer *w, cbx_row_index *ix, cbx_err *err)
     return st;
 }
 
-static void writer_close(writer *w)
-{
-    cbx__select_close(w->put_file, NULL);
-    cbx__select_close(w->put_row, NULL);
-    cbx__select_close(w->put_key, NULL);
-    cbx__select_close(w->find_key, NULL);
-    cbx_arena_clear(&w->scratch);
-}
-
 static cbx_status key_number(writer *w, const char *key, int64_t *kid, cbx_err *err)
 {
     cbx_status st;
@@ -279,7 +270,11 @@ static cbx_status take_files(void *user, bool gone, cbx_err *err)
     (void)gone;
     for (size_t i = 0; !st && i < ix->nfiles; i++)
         if (!ix->files[i].file.known) st = take_file(&w, &ix->files[i], err);
-    writer_close(&w);
+    cbx__select_close(w.put_file, NULL);
+    cbx__select_close(w.put_row, NULL);
+    cbx__select_close(w.put_key, NULL);
+    cbx__select_close(w.find_key, NULL);
+    cbx_arena_clear(&w.scratch);
     return st;
 }
 

@@ -138,11 +138,6 @@ static int by_first(const void *a, const void *b)
     return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static bool appears_before(const cbx__row_place *a, const cbx__row_place *b)
-{
-    return a->rank < b->rank || (a->rank == b->rank && a->offset < b->offset);
-}
-
 /* One group of equal keys, sorted by run id: its past, what is listed twice, the row to show. */
 static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cbx_row_past *past, series_at *out)
 {
@@ -152,7 +147,8 @@ static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cb
     out->series.past = past;
     for (size_t i = 0; i < n; i++) {
         cbx__row_place *p = group[i];
-        if (appears_before(p, out->first)) out->first = p;
+        if (p->rank < out->first->rank || (p->rank == out->first->rank && p->offset < out->first->offset))
+            out->first = p;
         p->duplicate = newest && !strcmp(newest->run_id, p->run_id);
         if (p->duplicate) {
             ix->facts.duplicates++;

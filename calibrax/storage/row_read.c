@@ -248,17 +248,6 @@ static cbx_status read_block(const row_reader *r, const row_block *block, const 
     return CBX_OK;
 }
 
-/* Numbers that are once in JSON and twice in the view. */
-static void fill_in(cbx_row *row)
-{
-    row->steady.value = row->median_s;
-    row->compile.over.value = row->compile_s;
-    row->gflop = (cbx_row_interval){ row->gflop_per_s, row->gflop.lower, row->gflop.upper, row->steady.level };
-    row->gbyte = (cbx_row_interval){ row->gbyte_per_s, row->gbyte.lower, row->gbyte.upper, row->steady.level };
-    row->roofline = (cbx_row_interval){ row->roofline_share, row->roofline.lower, row->roofline.upper,
-                                        row->steady.level };
-}
-
 static cbx_status row_from_json(const cbx_json *value, cbx_arena *arena, const char *what, cbx_row *row, cbx_err *err)
 {
     row_reader r = { row, row, arena, what, err };
@@ -271,7 +260,13 @@ static cbx_status row_from_json(const cbx_json *value, cbx_arena *arena, const c
     }
     st = read_block(&r, &cbx__row_table, value, NULL);
     if (st) return st;
-    fill_in(row);
+    /* Numbers that are once in JSON and twice in the view. */
+    row->steady.value = row->median_s;
+    row->compile.over.value = row->compile_s;
+    row->gflop = (cbx_row_interval){ row->gflop_per_s, row->gflop.lower, row->gflop.upper, row->steady.level };
+    row->gbyte = (cbx_row_interval){ row->gbyte_per_s, row->gbyte.lower, row->gbyte.upper, row->steady.level };
+    row->roofline = (cbx_row_interval){ row->roofline_share, row->roofline.lower, row->roofline.upper,
+                                        row->steady.level };
     /* v1 writers left the reason out where the status says it all */
     if (cbx_json_get(value, "failure_detail") && !row->failure_reason) row->failure_reason = row->status;
     return CBX_OK;
@@ -385,13 +380,6 @@ size_t cbx__rows_lean_line(const char *line, size_t len, char *out)
     return len;
 }
 
-static void note_damage(cbx_rows *rows, const cbx_err *why)
-{
-    if (rows->damaged++ == 0) snprintf(rows->first_damage, sizeof rows->first_damage, "%s", why->message);
-}
-
-static bool is_blank(const char *line, size_t len) { return strspn(line, " \t\r") >= len; }
-
 cbx_status cbx__rows_read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number,
                                cbx_err *err)
 {
@@ -400,13 +388,13 @@ cbx_status cbx__rows_read_line(cbx_rows *rows, const char *line, size_t len, con
     cbx_json *value = NULL;
     cbx_status st;
 
-    if (is_blank(line, len)) return CBX_OK;
+    if (strspn(line, " \t\r") >= len) return CBX_OK;
     snprintf(what, sizeof what, "%s line %zu", path, number);
     st = cbx_json_parse(line, len, what, &value, &why);
     if (!st) st = cbx_rows_add_json(rows, value, what, &why);
     cbx_json_unref(value);
     if (st == CBX_EFORMAT || st == CBX_EOVERFLOW) {
-        note_damage(rows, &why);
+        if (rows->damaged++ == 0) snprintf(rows->first_damage, sizeof rows->first_damage, "%s", why.message);
         return CBX_OK;
     }
     if (st) return cbx_fail(err, st, "%s", why.message);

@@ -209,18 +209,6 @@ static cbx_status free_run_id(cbx_arena *arena, const char *folder, const char *
     return cbx_fail(err, CBX_EEXIST, "run '%s' is in the store %d times already", run_id, MAX_SAME_ID);
 }
 
-static cbx_status write_raw(cbx_ctx *ctx, const char *path, const char *text, cbx_err *err)
-{
-    cbx_text packed;
-    cbx_status st;
-
-    cbx_text_init(&packed, cbx_ctx_allocator(ctx));
-    st = cbx_gzip_pack(text, strlen(text), &packed, err);
-    if (!st) st = cbx_file_write_atomic(ctx, path, packed.data, packed.len, err);
-    cbx_text_clear(&packed);
-    return st;
-}
-
 static cbx_status put_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folder, const char *run_id,
                              const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err)
 {
@@ -238,7 +226,14 @@ static cbx_status put_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folder,
         if (id != run_id) named[i].run_id = id;
     }
     /* the rows come last: a run is there once its rows are */
-    if (raw_text) st = write_raw(ctx, raw_path, raw_text, err);
+    if (raw_text) {
+        cbx_text packed;
+
+        cbx_text_init(&packed, cbx_ctx_allocator(ctx));
+        st = cbx_gzip_pack(raw_text, strlen(raw_text), &packed, err);
+        if (!st) st = cbx_file_write_atomic(ctx, raw_path, packed.data, packed.len, err);
+        cbx_text_clear(&packed);
+    }
     return st ? st : cbx_rows_write(ctx, path, named, count, err);
 }
 

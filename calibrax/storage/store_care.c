@@ -215,25 +215,6 @@ static cbx_status remove_leftovers(cbx_store *s, const char *folder, bool dry, c
     return st;
 }
 
-/* Ids that baselines copy. */
-static cbx_status protected_ids(cbx_store *s, cbx_arena *arena, const char ***ids, size_t *n, cbx_err *err)
-{
-    const char *const *names = NULL;
-    size_t count = 0;
-    cbx_status st = cbx_store_baselines(s, arena, &names, &count, err);
-
-    *n = 0;
-    *ids = st ? NULL : cbx_arena_calloc(arena, count, sizeof **ids);
-    if (!st && !*ids) st = cbx__store_no_memory(err);
-    for (size_t i = 0; !st && i < count; i++) {
-        cbx_run *run = NULL;
-        st = cbx_store_baseline_get(s, names[i], &run, err);
-        if (!st && !((*ids)[(*n)++] = cbx_arena_strdup(arena, cbx_run_id(run)))) st = cbx__store_no_memory(err);
-        cbx_run_free(run);
-    }
-    return st;
-}
-
 static bool is_in(const char *id, const char *const *ids, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -267,7 +248,23 @@ static cbx_status remove_old(cbx_store *s, const cbx_store_keep *keep, cbx_store
     group *groups = NULL;
     cbx_status st = cbx_store_query_runs(s, NULL, &list, err);
 
-    if (!st) st = protected_ids(s, &out->arena, &ids, &nids, err);
+    if (!st) {
+        /* Ids that baselines copy. */
+        const char *const *names = NULL;
+        size_t count = 0;
+        st = cbx_store_baselines(s, &out->arena, &names, &count, err);
+
+        nids = 0;
+        ids = st ? NULL : cbx_arena_calloc(&out->arena, count, sizeof **&ids);
+        if (!st && !ids) st = cbx__store_no_memory(err);
+        for (size_t i = 0; !st && i < count; i++) {
+            cbx_run *run = NULL;
+            st = cbx_store_baseline_get(s, names[i], &run, err);
+            if (!st && !((ids)[(nids)++] = cbx_arena_strdup(&out->arena, cbx_run_id(run))))
+                st = cbx__store_no_memory(err);
+            cbx_run_free(run);
+        }
+    }
     if (!st && !(groups = cbx_arena_calloc(&list.arena, list.count, sizeof *groups))) st = cbx__store_no_memory(err);
     for (size_t i = 0; !st && keep->newest && i < list.count; i++) {
         const cbx_store_entry *e = &list.entries[i];

@@ -29,13 +29,6 @@ static cbx_status keep_commit(keeping *k, cbx_err *err)
     return st;
 }
 
-static void keep_clear(keeping *k)
-{
-    cbx__file_batch_clear(&k->batch);
-    cbx_lock_release(k->lock);
-    k->lock = NULL;
-}
-
 static cbx_status keep_file(keeping *k, const cbx_run *run, const char *path, cbx_err *err)
 {
     cbx_replacement *file = NULL;
@@ -91,7 +84,9 @@ static cbx_status each_run(cbx_store *s, const cbx_store_query *query, keeping *
         cbx_run_free(run);
     }
     if (!st) st = keep_commit(k, err);
-    keep_clear(k);
+    cbx__file_batch_clear(&k->batch);
+    cbx_lock_release(k->lock);
+    k->lock = NULL;
     cbx_store_list_clear(&list);
     return st;
 }

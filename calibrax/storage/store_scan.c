@@ -172,14 +172,6 @@ typedef struct reading {
     cbx_status refused; /* by fn */
 } reading;
 
-static void drop_values(reading *r)
-{
-    cbx_arena_clear(&r->arena);
-    r->values = NULL;
-    r->file.values = NULL;
-    r->file.nvalues = r->capacity = r->bytes = 0;
-}
-
 static const char *keep(reading *r, const char *text, const char *before)
 {
     const char *kept = NULL;
@@ -231,7 +223,10 @@ static cbx_status pass_part(reading *r, cbx_err *err)
     }
     r->refused = r->fn(r->user, &r->file, err);
     r->file.first += r->file.nvalues;
-    drop_values(r);
+    cbx_arena_clear(&r->arena);
+    r->values = NULL;
+    r->file.values = NULL;
+    r->file.nvalues = r->capacity = r->bytes = 0;
     return r->refused;
 }
 
@@ -242,17 +237,6 @@ static cbx_status take_point(void *user, const cbx_point *p, cbx_err *err)
     r->file.npoints++;
     if (!take_values(r, p)) return cbx__store_no_memory(err);
     return r->bytes < PART_BYTES ? CBX_OK : pass_part(r, err);
-}
-
-static bool take_defs(reading *r)
-{
-    size_t n = cbx_run_nmetric_defs(r->run);
-    cbx_metric_def *defs = cbx_arena_calloc(&r->arena, n, sizeof *defs);
-
-    for (size_t i = 0; defs && i < n; i++) defs[i] = *cbx_run_metric_def(r->run, i);
-    r->file.defs = defs;
-    r->file.ndefs = n;
-    return defs != NULL;
 }
 
 static bool take_run(reading *r)
@@ -271,7 +255,13 @@ static bool take_run(reading *r)
     r->file.branch = cbx_run_branch(run);
     r->file.machine = cbx_json_get_string(cbx_run_environment(run), "machine", NULL);
     r->file.timestamp_us = cbx_run_timestamp_us(run);
-    return take_defs(r);
+    size_t n = cbx_run_nmetric_defs(r->run);
+    cbx_metric_def *defs = cbx_arena_calloc(&r->arena, n, sizeof *defs);
+
+    for (size_t i = 0; defs && i < n; i++) defs[i] = *cbx_run_metric_def(r->run, i);
+    r->file.defs = defs;
+    r->file.ndefs = n;
+    return defs != NULL;
 }
 
 /* What came of reading it. */
@@ -384,15 +374,6 @@ static bool wait_for_slot(crew *c, size_t i)
     return wanted;
 }
 
-static void announce(crew *c, size_t i)
-{
-    pthread_mutex_lock(&c->lock);
-    c->ready[i % WINDOW] = true;
-    c->nready++;
-    if (c->awaited == i || (c->awaited == MANY && c->nready >= BATCH)) pthread_cond_signal(&c->filled);
-    pthread_mutex_unlock(&c->lock);
-}
-
 static void *read_files(void *user)
 {
     const reader *self = user;
@@ -407,21 +388,14 @@ static void *read_files(void *user)
             read_one(ctx, c->scan->folder, &c->scan->files[c->queued[i]], NULL, NULL, r, NULL);
         else
             r->no_memory = true;
-        announce(c, i);
+        pthread_mutex_lock(&c->lock);
+        c->ready[i % WINDOW] = true;
+        c->nready++;
+        if (c->awaited == i || (c->awaited == MANY && c->nready >= BATCH)) pthread_cond_signal(&c->filled);
+        pthread_mutex_unlock(&c->lock);
     }
     cbx_ctx_free(ctx);
     return NULL;
-}
-
-/* Until a file is there; not for each alone, since to be woken costs as much as to take a few.  Under the lock. */
-static void wait_for_file(crew *c, size_t slot)
-{
-    c->awaited = MANY;
-    while (!c->ready[slot] && c->nready < BATCH && c->taken + BATCH <= c->nqueued)
-        pthread_cond_wait(&c->filled, &c->lock);
-    c->awaited = c->taken;
-    while (!c->ready[slot]) pthread_cond_wait(&c->filled, &c->lock);
-    c->awaited = NONE;
 }
 
 static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *err)
@@ -431,7 +405,15 @@ static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *e
     pthread_mutex_lock(&c->lock);
     while (!st && c->taken < c->nqueued) {
         size_t slot = c->taken % WINDOW;
-        if (!c->ready[slot]) wait_for_file(c, slot);
+        if (!c->ready[slot]) {
+            /* Until a file is there; not for each alone, since to be woken costs as much as to take a few.  Under the lock. */
+            c->awaited = MANY;
+            while (!c->ready[slot] && c->nready < BATCH && c->taken + BATCH <= c->nqueued)
+                pthread_cond_wait(&c->filled, &c->lock);
+            c->awaited = c->taken;
+            while (!c->ready[slot]) pthread_cond_wait(&c->filled, &c->lock);
+            c->awaited = NONE;
+        }
         pthread_mutex_unlock(&c->lock);
         if (c->window[slot].many)
             st = read_and_hand_out(c->scan, c->queued[c->taken], fn, user, err);

@@ -94,19 +94,6 @@ static int by_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where each of `span` series begins, counted from `low`, becomes where its next item goes. */
-static void count_places(const cbx__gatherer *g, uint64_t low, size_t *place, size_t span)
-{
-    size_t before = 0;
-
-    for (size_t i = 0; i < g->n; i++) place[(g->items[i].order >> 32) - low]++;
-    for (size_t k = 0; k < span; k++) {
-        size_t count = place[k];
-        place[k] = before;
-        before += count;
-    }
-}
-
 static cbx_status sort_by_counting(cbx__gatherer *g, uint64_t low, size_t span, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(cbx__index_ctx(g->ix));
@@ -114,7 +101,15 @@ static cbx_status sort_by_counting(cbx__gatherer *g, uint64_t low, size_t span, 
     gathered *sorted = place ? cbx_mem_alloc(al, g->capacity * sizeof *sorted) : NULL;
 
     if (sorted) {
-        count_places(g, low, place, span);
+        /* Where each of `span` series begins, counted from `low`, becomes where its next item goes. */
+        size_t before = 0;
+
+        for (size_t i = 0; i < g->n; i++) place[(g->items[i].order >> 32) - low]++;
+        for (size_t k = 0; k < span; k++) {
+            size_t count = place[k];
+            place[k] = before;
+            before += count;
+        }
         for (size_t i = 0; i < g->n; i++) sorted[place[(g->items[i].order >> 32) - low]++] = g->items[i];
         cbx_mem_free(al, g->items, g->capacity * sizeof *g->items);
         g->items = sorted;

@@ -112,17 +112,6 @@ static cbx_json *result_json(const opt_run *run, const bisect_args *a, cbx_bisec
 
 /* --- for people --- */
 
-static void print_suspects(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
-{
-    for (size_t i = 0; i < r->nsuspects; i++) {
-        const char *name = cbx_bisect_name(b, r->suspects[i]), *reason = cbx_bisect_reason(b, r->suspects[i]);
-        printf("%s %s", name, plain_text(run->arena, subject_of(run, a, name)));
-        if (r->nsuspects > 1 && !reason) printf("  [%.1f %%]", 100 * cbx_bisect_probability(b, r->suspects[i]));
-        if (reason) printf("  [%s]", plain_text(run->arena, reason));
-        putchar('\n');
-    }
-}
-
 static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
 {
     static const char *const heads[] = {
@@ -137,7 +126,13 @@ static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b
 
     print_painted(PAINT_STRONG, "%s%s\n", heads[r->outcome],
                   r->outcome == CBX_BISECT_FOUND && r->nsuspects > 1 ? " one of" : "");
-    print_suspects(run, a, b, r);
+    for (size_t i = 0; i < r->nsuspects; i++) {
+        const char *name = cbx_bisect_name(b, r->suspects[i]), *reason = cbx_bisect_reason(b, r->suspects[i]);
+        printf("%s %s", name, plain_text(run->arena, subject_of(run, a, name)));
+        if (r->nsuspects > 1 && !reason) printf("  [%.1f %%]", 100 * cbx_bisect_probability(b, r->suspects[i]));
+        if (reason) printf("  [%s]", plain_text(run->arena, reason));
+        putchar('\n');
+    }
     if (good) printf("good end: %s\n", good);
     if (bad) printf("bad end: %s\n", bad);
     if (isfinite(r->change)) {

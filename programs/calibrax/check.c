@@ -184,23 +184,6 @@ static int load_all(check *c)
 
 /* --- how --- */
 
-static int read_rules(check *c, cbx_regression_opts *opts)
-{
-    const check_args *a = c->run->args;
-    cbx_regression_rule *rules = cbx_arena_calloc(c->run->arena, a->rules.count, sizeof(*rules));
-
-    if (!rules) return opt_fail(c->run->program, "out of memory");
-    for (size_t i = 0; i < a->rules.count; i++) {
-        if (select_pair(c->run, "metric-threshold", "PATTERN", a->rules.items[i], &rules[i].metric,
-                        &rules[i].threshold))
-            return EXIT_ERROR;
-        rules[i].minimum = NAN;
-    }
-    opts->rules = rules;
-    opts->nrules = a->rules.count;
-    return EXIT_PASS;
-}
-
 static int compare(check *c)
 {
     const check_args *a = c->run->args;
@@ -216,7 +199,17 @@ static int compare(check *c)
     opts.allow_machines = a->allow_machines;
     opts.undecided_passes = a->undecided_passes;
     opts.defs = c->defs;
-    if (read_rules(c, &opts)) return EXIT_ERROR;
+    cbx_regression_rule *rules = cbx_arena_calloc(c->run->arena, a->rules.count, sizeof(*rules));
+
+    if (!rules) return opt_fail(c->run->program, "out of memory");
+    for (size_t i = 0; i < a->rules.count; i++) {
+        if (select_pair(c->run, "metric-threshold", "PATTERN", a->rules.items[i], &rules[i].metric,
+                        &rules[i].threshold))
+            return EXIT_ERROR;
+        rules[i].minimum = NAN;
+    }
+    opts.rules = rules;
+    opts.nrules = a->rules.count;
     if (report(c, cbx_regression_create(c->run->ctx, c->current, c->baseline, &opts, &c->regression, &c->err)))
         return EXIT_ERROR;
     if (cbx_regression_idle_rule(c->regression))
@@ -233,26 +226,6 @@ static void pour_out(void *user, cbx_text *out)
     if (!out->status) cbx_text_reset(out);
 }
 
-/* "threshold: 5 % (primary 3 %, secondary 10 %, 'latency*' 2 %)": a change of 500 % is easily asked for by mistake. */
-static void print_thresholds(const check *c)
-{
-    const check_args *a = c->run->args;
-    const char *between = " (";
-
-    printf("threshold: %.6g %%", 100 * a->threshold);
-    if (!isnan(a->primary)) printf("%sprimary %.6g %%", between, 100 * a->primary), between = ", ";
-    if (!isnan(a->secondary)) printf("%ssecondary %.6g %%", between, 100 * a->secondary), between = ", ";
-    for (size_t i = 0; i < a->rules.count; i++, between = ", ") {
-        const char *equals = strrchr(a->rules.items[i], '=');
-        printf("%s'%s' %.6g %%", between,
-               plain_text(c->run->arena,
-                          cbx_arena_strndup(c->run->arena, a->rules.items[i], (size_t)(equals - a->rules.items[i]))),
-               100 * strtod(equals + 1, NULL));
-    }
-    if (a->minimum > 0) printf("%sminimum %.6g in the metric's unit", between, a->minimum), between = ", ";
-    puts(*between == ',' ? ")" : "");
-}
-
 static int write_answer(check *c, cbx_guard_format format)
 {
     cbx_text text;
@@ -265,7 +238,22 @@ static int write_answer(check *c, cbx_guard_format format)
         status = report(c, cbx_guard_write(c->guard, format, &text, &c->err));
     if (!status && format == CBX_GUARD_TEXT) {
         print_report(cbx_text_str(&text), cbx_guard_gate(c->guard)->exit_code);
-        print_thresholds(c);
+        /* "threshold: 5 % (primary 3 %, secondary 10 %, 'latency*' 2 %)": a change of 500 % is easily asked for by mistake. */
+        const check_args *a = c->run->args;
+        const char *between = " (";
+
+        printf("threshold: %.6g %%", 100 * a->threshold);
+        if (!isnan(a->primary)) printf("%sprimary %.6g %%", between, 100 * a->primary), between = ", ";
+        if (!isnan(a->secondary)) printf("%ssecondary %.6g %%", between, 100 * a->secondary), between = ", ";
+        for (size_t i = 0; i < a->rules.count; i++, between = ", ") {
+            const char *equals = strrchr(a->rules.items[i], '=');
+            printf("%s'%s' %.6g %%", between,
+                   plain_text(c->run->arena, cbx_arena_strndup(c->run->arena, a->rules.items[i],
+                                                               (size_t)(equals - a->rules.items[i]))),
+                   100 * strtod(equals + 1, NULL));
+        }
+        if (a->minimum > 0) printf("%sminimum %.6g in the metric's unit", between, a->minimum), between = ", ";
+        puts(*between == ',' ? ")" : "");
     }
     cbx_text_clear(&text);
     return status ? status : cbx_guard_gate(c->guard)->exit_code;

@@ -126,20 +126,6 @@ static int check_file(const opt_run *run, cbx_validation *v, const char *path, c
     return status;
 }
 
-static int check_all_series(const opt_run *run, cbx_validation *v)
-{
-    const check_args *a = run->args;
-    double *tol = cbx_arena_calloc(run->arena, a->tolerances.count + 1, sizeof *tol);
-    int status = tol ? EXIT_PASS : opt_fail(run->program, "out of memory");
-
-    for (size_t i = 0; !status && i < a->tolerances.count; i++)
-        if (!opt_number(a->tolerances.items[i], &tol[i]) || tol[i] < 0)
-            status = opt_fail(run->program, "'--tolerance' must list numbers of at least 0, got '%s'",
-                              a->tolerances.items[i]);
-    for (size_t i = 0; !status && i < a->series.count; i++) status = check_file(run, v, a->series.items[i], tol);
-    return status;
-}
-
 /* --- the answer --- */
 
 static const struct {
@@ -165,23 +151,6 @@ static size_t code_of(const cbx_json *check)
 
     while (i + 1 < CBX_LEN(codes) && strcmp(codes[i].outcome, outcome) != 0) i++;
     return i;
-}
-
-static void print_check(const opt_run *run, const cbx_json *c)
-{
-    size_t code = code_of(c);
-    const char *name = plain_text(run->arena, cbx_json_get_string(c, "name", ""));
-    const char *unit = plain_text(run->arena, cbx_json_get_string(c, "unit", ""));
-
-    printf("%s%-12s%s  %s", paint_begin(codes[code].how), codes[code].outcome, paint_end(codes[code].how), name);
-    if (cbx_json_has(c, "target"))
-        printf(": %.6g, target %.6g%s%s\n", cbx_json_get_double(c, "achieved", NAN),
-               cbx_json_get_double(c, "target", NAN), *unit ? " " : "", unit);
-    else if (cbx_json_get_int(c, "iteration", 0))
-        printf(": from iteration %lld on, %s\n", (long long)cbx_json_get_int(c, "iteration", 0),
-               cbx_json_get_string(c, "series", ""));
-    else
-        printf(": %s\n", cbx_json_get_string(c, "series", ""));
 }
 
 static const char *const words[] = { "PASSED", "FAILED", "CANNOT CHECK", "UNDECIDED" };
@@ -210,7 +179,19 @@ static int put_check(void *user, const char *list, const cbx_json *check)
     if (!t->directionless && !strcmp(cbx_json_get_string(check, "outcome", ""), "no-direction"))
         t->directionless = cbx_arena_strdup(t->run->arena, cbx_json_get_string(check, "name", ""));
     if (!t->json) {
-        print_check(t->run, check);
+        size_t code = code_of(check);
+        const char *name = plain_text(t->run->arena, cbx_json_get_string(check, "name", ""));
+        const char *unit = plain_text(t->run->arena, cbx_json_get_string(check, "unit", ""));
+
+        printf("%s%-12s%s  %s", paint_begin(codes[code].how), codes[code].outcome, paint_end(codes[code].how), name);
+        if (cbx_json_has(check, "target"))
+            printf(": %.6g, target %.6g%s%s\n", cbx_json_get_double(check, "achieved", NAN),
+                   cbx_json_get_double(check, "target", NAN), *unit ? " " : "", unit);
+        else if (cbx_json_get_int(check, "iteration", 0))
+            printf(": from iteration %lld on, %s\n", (long long)cbx_json_get_int(check, "iteration", 0),
+                   cbx_json_get_string(check, "series", ""));
+        else
+            printf(": %s\n", cbx_json_get_string(check, "series", ""));
         return 0;
     }
     for (; strcmp(t->list, list) != 0; t->list = "convergence") json_stream_next(t->json, NULL, "convergence");
@@ -262,7 +243,16 @@ int check_targets(const opt_run *run)
         return opt_fail(run->program, "'--series' checks files: a run or '--data' needs '--target'");
     status = report(run, cbx_validation_create(run->ctx, a->name, a->reference, &v, &err), &err);
     if (!status) status = check_all_targets(run, v);
-    if (!status) status = check_all_series(run, v);
+    if (!status) {
+        double *tol = cbx_arena_calloc(run->arena, a->tolerances.count + 1, sizeof *tol);
+        status = tol ? EXIT_PASS : opt_fail(run->program, "out of memory");
+
+        for (size_t i = 0; !status && i < a->tolerances.count; i++)
+            if (!opt_number(a->tolerances.items[i], &tol[i]) || tol[i] < 0)
+                status = opt_fail(run->program, "'--tolerance' must list numbers of at least 0, got '%s'",
+                                  a->tolerances.items[i]);
+        for (size_t i = 0; !status && i < a->series.count; i++) status = check_file(run, v, a->series.items[i], tol);
+    }
     if (!status) status = a->select.json ? print_document(&t, v) : print_text(&t, v);
     if (t.directionless)
         opt_fail(run->program,

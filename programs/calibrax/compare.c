@@ -133,18 +133,6 @@ static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
 
 /* --- text --- */
 
-static void put_speedup(columns *table, const cbx_interval *s)
-{
-    paint how = s->lower > 1 ? PAINT_GOOD : s->upper < 1 ? PAINT_BAD : PAINT_PLAIN;
-
-    if (isnan(s->value))
-        columns_put(table, PAINT_PLAIN, "-");
-    else if (s->lower < s->upper)
-        columns_printf(table, how, "%.6gx [%.6g, %.6g]", s->value, s->lower, s->upper);
-    else
-        columns_printf(table, how, "%.6gx", s->value);
-}
-
 static void put_row(const opt_run *run, const cbx_comparison *c, const cbx_comparison_row *row, columns *table)
 {
     columns_put(table, PAINT_PLAIN, plain_text(run->arena, row->key));
@@ -152,7 +140,17 @@ static void put_row(const opt_run *run, const cbx_comparison *c, const cbx_compa
     for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) {
         const cbx_comparison_cell *cell = &row->cells[k];
         columns_number(table, cell->rank == 1 ? PAINT_STRONG : PAINT_PLAIN, cell->value);
-        if (k != cbx_comparison_reference(c)) put_speedup(table, &cell->speedup);
+        if (k != cbx_comparison_reference(c)) {
+            paint how = cell->speedup.lower > 1 ? PAINT_GOOD : cell->speedup.upper < 1 ? PAINT_BAD : PAINT_PLAIN;
+
+            if (isnan(cell->speedup.value))
+                columns_put(table, PAINT_PLAIN, "-");
+            else if (cell->speedup.lower < cell->speedup.upper)
+                columns_printf(table, how, "%.6gx [%.6g, %.6g]", cell->speedup.value, cell->speedup.lower,
+                               cell->speedup.upper);
+            else
+                columns_printf(table, how, "%.6gx", cell->speedup.value);
+        }
     }
 }
 
@@ -176,8 +174,13 @@ static columns *begin_table(const opt_run *run, const cbx_comparison *c)
     return columns_begin(run->arena, heads, sides);
 }
 
-static void print_winners(const opt_run *run, const cbx_comparison *c)
+static int print_comparison(const opt_run *run, const cbx_comparison *c)
 {
+    columns *table = begin_table(run, c);
+
+    for (size_t i = 0; i < cbx_comparison_nrows(c); i++) put_row(run, c, cbx_comparison_row_at(c, i), table);
+    if (!columns_print(table, "")) return opt_fail(run->program, "out of memory");
+    putchar('\n');
     for (size_t i = 0; i < cbx_comparison_nwinners(c); i++) {
         const cbx_winner *w = cbx_comparison_winner(c, i);
         bool last = i + 1 == cbx_comparison_nwinners(c);
@@ -188,16 +191,6 @@ static void print_winners(const opt_run *run, const cbx_comparison *c)
         else
             puts(w->nrows ? "a draw" : "no row that all of them have");
     }
-}
-
-static int print_comparison(const opt_run *run, const cbx_comparison *c)
-{
-    columns *table = begin_table(run, c);
-
-    for (size_t i = 0; i < cbx_comparison_nrows(c); i++) put_row(run, c, cbx_comparison_row_at(c, i), table);
-    if (!columns_print(table, "")) return opt_fail(run->program, "out of memory");
-    putchar('\n');
-    print_winners(run, c);
     for (size_t i = 0; i < cbx_comparison_nremarks(c); i++) {
         int rule;
         const char *text = cbx_comparison_remark(c, i, &rule);

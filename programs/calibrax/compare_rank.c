@@ -164,21 +164,6 @@ static int find_common(const ranking *k, common *all)
     return EXIT_PASS;
 }
 
-static int read_common(const ranking *k, common *all)
-{
-    int status = EXIT_PASS;
-
-    for (size_t i = 0; !status && i < all->n; i++) {
-        ranked r;
-        status = begin_row(k, all->rows[i], &r);
-        if (status) break;
-        all->directions[i] = r.row.direction;
-        for (size_t c = 0; c < r.row.ncells; c++) all->values[r.cells[c].competitor * all->n + i] = r.cells[c].value;
-        cbx_arena_clear(&r.arena);
-    }
-    return status;
-}
-
 static bool is_of(const ranking *k, const common *all, size_t i, const char *metric)
 {
     return !strcmp(cbx_rank_table_row(k->t, k->rows[all->rows[i]]).metric, metric);
@@ -227,7 +212,18 @@ static int score_rows(ranking *k)
     int status = scores ? find_common(k, &all) : no_memory(k->run);
 
     if (!status) status = weigh_rows(k, &all);
-    if (!status) status = read_common(k, &all);
+    if (!status) {
+        status = EXIT_PASS;
+
+        for (size_t i = 0; !status && i < all.n; i++) {
+            ranked r;
+            status = begin_row(k, all.rows[i], &r);
+            if (status) break;
+            all.directions[i] = r.row.direction;
+            for (size_t c = 0; c < r.row.ncells; c++) all.values[r.cells[c].competitor * all.n + i] = r.cells[c].value;
+            cbx_arena_clear(&r.arena);
+        }
+    }
     if (!status) status = need_positive(k, &all);
     if (status) return status;
     k->ncommon = all.n;

@@ -124,21 +124,6 @@ static cbx_json *topology_json(const cbx_topology *t)
     return o;
 }
 
-static int show_json(const opt_run *run, const cbx_doctor_report *r, const cbx_devices *d, const cbx_settings *s)
-{
-    const cbx_backend *b = NULL;
-    const char *chosen = cbx_backend_choose(s, &b, NULL) ? NULL : b->name;
-    cbx_json *o = doctor_json(r, "calibrax-doctor");
-
-    if (o) {
-        cbx_json_set(o, "settings", settings_json(s));
-        cbx_json_set_string(o, "backend", chosen);
-        cbx_json_set(o, "devices", devices_json(run->ctx, d));
-        cbx_json_set(o, "topology", topology_json(cbx_devices_topology(d)));
-    }
-    return print_json(run->program, o);
-}
-
 static int run_doctor(const opt_run *run)
 {
     const doctor_args *a = run->args;
@@ -160,9 +145,19 @@ static int run_doctor(const opt_run *run)
     cbx_doctor_see_libraries(run->ctx, &r);
     if (cbx_doctor_check(&r, &err))
         status = opt_fail(run->program, "%s", err.message);
-    else if (a->json)
-        status = show_json(run, &r, d, &s);
-    else
+    else if (a->json) {
+        const cbx_backend *b = NULL;
+        const char *chosen = cbx_backend_choose(&s, &b, NULL) ? NULL : b->name;
+        cbx_json *o = doctor_json(&r, "calibrax-doctor");
+
+        if (o) {
+            cbx_json_set(o, "settings", settings_json(&s));
+            cbx_json_set_string(o, "backend", chosen);
+            cbx_json_set(o, "devices", devices_json(run->ctx, d));
+            cbx_json_set(o, "topology", topology_json(cbx_devices_topology(d)));
+        }
+        status = print_json(run->program, o);
+    } else
         print_doctor(run->program, &r);
     cbx_devices_free(d);
     return status ? status : doctor_verdict(run->program, &r);

@@ -15,22 +15,6 @@
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 
-static void show_machine(const cbx_machine *m)
-{
-    printf("Machine: ");
-    print_painted(PAINT_STRONG, "%s\n", m->id);
-    printf("  CPU: %s\n", m->model_name);
-    printf("  Sockets: %d, cores: %d, threads: %d, NUMA nodes: %d\n", m->sockets, m->cores, m->threads, m->numa_nodes);
-    printf("  Memory: %.1f GiB\n", (double)m->memory_bytes / 0x1p30);
-    for (int i = 0; i < m->ncaches; i++)
-        printf("  L%d %s: %llu KiB, shared by %d\n", m->cache[i].level, m->cache[i].type,
-               (unsigned long long)(m->cache[i].bytes >> 10), m->cache[i].shared_by);
-    for (int i = 0; i < m->naccelerators; i++) printf("  Accelerator: %s\n", m->accelerator[i]);
-    printf("  Features: %s\n", m->features);
-    if (m->governor[0]) printf("  Governor: %s\n", m->governor);
-    if (m->huge_pages[0]) printf("  Huge pages: %s\n", m->huge_pages);
-}
-
 /* --- the accelerators' data sheet --- */
 
 typedef struct sheet {
@@ -51,9 +35,13 @@ static cbx_status find_sheet(cbx_ctx *ctx, const char *root, sheet *s, cbx_err *
     return st == CBX_ENOMEM ? cbx_fail(err, st, "%s", s->why.message) : CBX_OK;
 }
 
-/* "bfloat16 16x16x16 32x8x16" of a type after the other */
-static void show_shapes(const cbx_hardware *h)
+static void show_figures(const cbx_hardware *h)
 {
+    if (!isnan(h->bytes_per_s)) printf(", %.0f GB/s", 1e-9 * h->bytes_per_s);
+    for (int r = 0; r < CBX_RATE_COUNT; r++) {
+        if (!isnan(h->flop_per_s[r])) printf(", %s %.4g Tflop/s", cbx_rate_name((cbx_rate)r), 1e-12 * h->flop_per_s[r]);
+    }
+    /* "bfloat16 16x16x16 32x8x16" of a type after the other */
     const char *type = "";
 
     if (h->simd_width) printf("; vectors of %u float32", h->simd_width);
@@ -63,15 +51,6 @@ static void show_shapes(const cbx_hardware *h)
         printf(" %ux%ux%u", m->m, m->n, m->k);
         type = m->type;
     }
-}
-
-static void show_figures(const cbx_hardware *h)
-{
-    if (!isnan(h->bytes_per_s)) printf(", %.0f GB/s", 1e-9 * h->bytes_per_s);
-    for (int r = 0; r < CBX_RATE_COUNT; r++) {
-        if (!isnan(h->flop_per_s[r])) printf(", %s %.4g Tflop/s", cbx_rate_name((cbx_rate)r), 1e-12 * h->flop_per_s[r]);
-    }
-    show_shapes(h);
     printf(" (%s)\n", h->source);
 }
 
@@ -159,16 +138,6 @@ typedef struct rates {
     cbx_level_rate node[MAX_NODES]; /* where memory is not the same everywhere */
     int nnodes;
 } rates;
-
-static cbx_status measure(const opt_run *run, const cbx_machine *m, bool refresh, rates *r, cbx_err *err)
-{
-    cbx_status st = cbx_probe_get(run->ctx, m->id, refresh, &r->probe, err);
-
-    for (int node = 0; !st && m->numa_nodes > 1 && node < m->numa_nodes && r->nnodes < MAX_NODES; node++) {
-        if (cbx_probe_measure_node(run->ctx, node, &r->node[r->nnodes], NULL) == CBX_OK) r->nnodes++;
-    }
-    return st;
-}
 
 static void show_level(const cbx_level_rate *l)
 {
@@ -439,12 +408,32 @@ int doctor_machine(const opt_run *run)
     if (find_format(run, a->plot, &format)) return EXIT_ERROR;
     st = cbx_machine_read(run->ctx, a->root, &f->machine, &err);
     if (!st) st = find_sheet(run->ctx, a->root, &f->sheet, &err);
-    if (!st && a->probe) st = measure(run, &f->machine, a->refresh, &f->rates, &err);
+    if (!st && a->probe) {
+        st = cbx_probe_get(run->ctx, f->machine.id, a->refresh, &f->rates.probe, &err);
+
+        for (int node = 0;
+             !st && f->machine.numa_nodes > 1 && node < f->machine.numa_nodes && f->rates.nnodes < MAX_NODES; node++) {
+            if (cbx_probe_measure_node(run->ctx, node, &f->rates.node[f->rates.nnodes], NULL) == CBX_OK)
+                f->rates.nnodes++;
+        }
+    }
     if (!st && a->gpu >= 0) st = measure_gpu(run, a->gpu, &f->gpu, &err);
     if (!st && a->plot) st = plot_gpu(run, &f->gpu, format, a->plot, &err);
     if (st) return opt_fail(run->program, "%s", err.message);
     if (!a->json) {
-        show_machine(&f->machine);
+        printf("Machine: ");
+        print_painted(PAINT_STRONG, "%s\n", f->machine.id);
+        printf("  CPU: %s\n", f->machine.model_name);
+        printf("  Sockets: %d, cores: %d, threads: %d, NUMA nodes: %d\n", f->machine.sockets, f->machine.cores,
+               f->machine.threads, f->machine.numa_nodes);
+        printf("  Memory: %.1f GiB\n", (double)f->machine.memory_bytes / 0x1p30);
+        for (int i = 0; i < f->machine.ncaches; i++)
+            printf("  L%d %s: %llu KiB, shared by %d\n", f->machine.cache[i].level, f->machine.cache[i].type,
+                   (unsigned long long)(f->machine.cache[i].bytes >> 10), f->machine.cache[i].shared_by);
+        for (int i = 0; i < f->machine.naccelerators; i++) printf("  Accelerator: %s\n", f->machine.accelerator[i]);
+        printf("  Features: %s\n", f->machine.features);
+        if (f->machine.governor[0]) printf("  Governor: %s\n", f->machine.governor);
+        if (f->machine.huge_pages[0]) printf("  Huge pages: %s\n", f->machine.huge_pages);
         show_sheet(&f->sheet);
         if (a->probe) show_rates(&f->rates);
         if (a->gpu >= 0) show_gpu(&f->gpu);

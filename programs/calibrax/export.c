@@ -49,36 +49,10 @@ static cbx_json *named(const char *name, const char *summary)
     return o;
 }
 
-static int list_as_json(const opt_run *run, const cbx_exporter *const *all, size_t n)
-{
-    cbx_json *o = new_document("calibrax-forms"), *forms = cbx_json_new_array(), *plots = cbx_json_new_array();
-
-    for (size_t i = 0; i < n; i++) cbx_json_push(forms, named(all[i]->name, all[i]->summary));
-    for (size_t i = 0; i < cbx_export_nplots(); i++)
-        cbx_json_push(plots, named(cbx_export_plot_name(i), cbx_export_plot_summary(i)));
-    cbx_json_set(o, "forms", forms);
-    cbx_json_set(o, "plots", plots);
-    return print_json(run->program, o);
-}
-
 static void print_form(const char *name, const char *summary)
 {
     print_painted(PAINT_STRONG, "%-12s", name);
     printf(" %s\n", summary);
-}
-
-static int list_formats(const opt_run *run)
-{
-    const export_args *a = run->args;
-    size_t n;
-    const cbx_exporter *const *all = cbx_exporters(&n);
-
-    if (a->select.json) return list_as_json(run, all, n);
-
-    for (size_t i = 0; i < n; i++) print_form(all[i]->name, all[i]->summary);
-    puts("\nPlots (--plot):");
-    for (size_t i = 0; i < cbx_export_nplots(); i++) print_form(cbx_export_plot_name(i), cbx_export_plot_summary(i));
-    return EXIT_PASS;
 }
 
 static int find_format(const opt_run *run, const char *name, const cbx_exporter **out)
@@ -213,7 +187,27 @@ static int run_export(const opt_run *run)
     writing w = { .run = run };
     int status;
 
-    if (a->list) return list_formats(run);
+    if (a->list) {
+        size_t n;
+        const cbx_exporter *const *all = cbx_exporters(&n);
+
+        if (a->select.json) {
+            cbx_json *o = new_document("calibrax-forms"), *forms = cbx_json_new_array(), *plots = cbx_json_new_array();
+
+            for (size_t i = 0; i < n; i++) cbx_json_push(forms, named(all[i]->name, all[i]->summary));
+            for (size_t i = 0; i < cbx_export_nplots(); i++)
+                cbx_json_push(plots, named(cbx_export_plot_name(i), cbx_export_plot_summary(i)));
+            cbx_json_set(o, "forms", forms);
+            cbx_json_set(o, "plots", plots);
+            return print_json(run->program, o);
+        }
+
+        for (size_t i = 0; i < n; i++) print_form(all[i]->name, all[i]->summary);
+        puts("\nPlots (--plot):");
+        for (size_t i = 0; i < cbx_export_nplots(); i++)
+            print_form(cbx_export_plot_name(i), cbx_export_plot_summary(i));
+        return EXIT_PASS;
+    }
     status = find_format(run, a->format, &w.format);
     if (!status) status = check_form(run, w.format);
     set_options(&w);

@@ -88,18 +88,6 @@ static void keep_run(ingest *in, const char *file, const cbx_import *import, siz
     cbx_json_push(in->runs, o);
 }
 
-static void tell_notes(ingest *in, const char *file, const cbx_import *import)
-{
-    for (size_t i = 0; i < import->nnotes; i++) {
-        const cbx_import_note *n = &import->notes[i];
-        push_sentence(in->notes, file, n->entry, n->message);
-        opt_fail(in->run->program, "note: '%s': '%s': %s", file, n->entry, n->message);
-    }
-    if (import->nnotes_left_out)
-        opt_fail(in->run->program, "note: '%s': %zu more notes of this kind are left out", file,
-                 import->nnotes_left_out);
-}
-
 static void ingest_file(ingest *in, const char *file)
 {
     const ingest_args *a = in->run->args;
@@ -115,7 +103,14 @@ static void ingest_file(ingest *in, const char *file)
         skip_file(in, file, err.message);
         return;
     }
-    tell_notes(in, file, &import);
+    for (size_t i = 0; i < import.nnotes; i++) {
+        const cbx_import_note *n = &import.notes[i];
+        push_sentence(in->notes, file, n->entry, n->message);
+        opt_fail(in->run->program, "note: '%s': '%s': %s", file, n->entry, n->message);
+    }
+    if (import.nnotes_left_out)
+        opt_fail(in->run->program, "note: '%s': %zu more notes of this kind are left out", file,
+                 import.nnotes_left_out);
     for (size_t i = 0; i < import.nruns; i++) keep_run(in, file, &import, i);
     cbx_import_clear(&import);
 }
@@ -165,33 +160,29 @@ static int ingest_all(ingest *in)
     return status ? status : in->nskipped ? EXIT_ERROR : EXIT_PASS;
 }
 
-static int list_formats(const opt_run *run)
-{
-    const ingest_args *a = run->args;
-    cbx_json *o = new_document("calibrax-formats"), *list = cbx_json_new_array();
-
-    for (size_t i = 0; i < cbx_importers_count(); i++) {
-        cbx_importer_info info = cbx_importers_at(i);
-        cbx_json *item = cbx_json_new_object();
-        cbx_json_set_string(item, "name", info.name);
-        cbx_json_set_string(item, "summary", info.summary);
-        cbx_json_push(list, item);
-        if (!a->select.json) print_painted(PAINT_STRONG, "%-18s", info.name);
-        if (!a->select.json) printf(" %s\n", info.summary);
-    }
-    cbx_json_set(o, "formats", list);
-    if (a->select.json) return print_json(run->program, o);
-    cbx_json_unref(o);
-    return EXIT_PASS;
-}
-
 static int run_ingest(const opt_run *run)
 {
     const ingest_args *a = run->args;
     ingest in = { .run = run };
     int status;
 
-    if (a->list) return list_formats(run);
+    if (a->list) {
+        cbx_json *o = new_document("calibrax-formats"), *list = cbx_json_new_array();
+
+        for (size_t i = 0; i < cbx_importers_count(); i++) {
+            cbx_importer_info info = cbx_importers_at(i);
+            cbx_json *item = cbx_json_new_object();
+            cbx_json_set_string(item, "name", info.name);
+            cbx_json_set_string(item, "summary", info.summary);
+            cbx_json_push(list, item);
+            if (!a->select.json) print_painted(PAINT_STRONG, "%-18s", info.name);
+            if (!a->select.json) printf(" %s\n", info.summary);
+        }
+        cbx_json_set(o, "formats", list);
+        if (a->select.json) return print_json(run->program, o);
+        cbx_json_unref(o);
+        return EXIT_PASS;
+    }
     if (!a->input.count) return opt_fail(run->program, "--input is missing: name the files to ingest");
     status = find_machine(&in);
     if (!status) status = select_open(run, &a->select, true, &in.store);

@@ -142,29 +142,6 @@ static cbx_status find_grid(session *s, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status open_session(session *s, cbx_err *err)
-{
-    cbx_energy_opts e = CBX_ENERGY_OPTS_INIT;
-    cbx_ctx *ctx = s->run->ctx;
-    cbx_status st = CBX_OK;
-
-    if (s->a->gpu >= 0) st = cbx_gpu_open(ctx, (unsigned)s->a->gpu, NULL, &s->gpu, err);
-    if (!st && s->a->trace) st = cbx_file_check_writable(ctx, s->a->trace, err);
-    if (!st && s->a->trace) st = cbx_timeline_create(ctx, s->facts->subject, &s->trace, err);
-    e.gpu = s->gpu;
-    if (!st) st = find_grid(s, err);
-    if (!st && s->a->emissions) st = profile_see_emissions(s->run, s->a->emissions, &s->before, &s->nbefore, err);
-    if (!st && s->a->energy) st = cbx_energy_meter_start(ctx, &e, &s->energy, err);
-    return st;
-}
-
-static void close_session(session *s)
-{
-    cbx_energy_meter_free(s->energy);
-    cbx_timeline_free(s->trace);
-    cbx_gpu_close(s->gpu);
-}
-
 static cbx_status see_energy(session *s, double runs, cbx_err *err)
 {
     cbx_energy_report *report = &s->used;
@@ -235,15 +212,6 @@ static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *er
     return st;
 }
 
-static cbx_status see_memory(session *s, const profile_plugin *p, cbx_err *err)
-{
-    cbx_memory_of_call m;
-    cbx_status st = cbx_memory_measure(s->run->ctx, p->run, p->state, &m, err);
-
-    if (!st) profile_see_memory(s->facts, &m);
-    return st;
-}
-
 static cbx_status measure_function(session *s, cbx_err *err)
 {
     profile_plugin p = { 0 };
@@ -252,21 +220,18 @@ static cbx_status measure_function(session *s, cbx_err *err)
     if (st) return st;
     profile_plugin_start(&p);
     st = time_function(s, &p, err);
-    if (!st && s->a->memory) st = see_memory(s, &p, err);
+    if (!st && s->a->memory) {
+        cbx_memory_of_call m;
+        st = cbx_memory_measure(s->run->ctx, p.run, p.state, &m, err);
+
+        if (!st) profile_see_memory(s->facts, &m);
+    }
     if (!st && s->a->flops) st = profile_work(s->run, s->a, &p, s->facts, err);
     profile_plugin_close(&p, true);
     return st;
 }
 
 /* --- a function of Python --- */
-
-static cbx_status measure_module(session *s, cbx_err *err)
-{
-    double calls = 1;
-    cbx_status st = profile_module(s->run, s->a, s->gpu, s->energy, s->trace, s->facts, &calls, err);
-
-    return st ? st : see_energy(s, calls, err);
-}
 
 /* --- all --- */
 
@@ -288,18 +253,6 @@ static bool is_type(const char *name)
     for (size_t i = 0; cbx_roofs_type_at(i); i++)
         if (!strcmp(cbx_roofs_type_at(i), name)) return true;
     return false;
-}
-
-/* What the table of options cannot say. */
-static int check_args(const opt_run *run, const profile_args *a)
-{
-    if (a->dtype && !is_type(a->dtype))
-        return opt_fail(run->program, "'--dtype' must be float64, float32, float16, bfloat16 or int8, got '%s'",
-                        a->dtype);
-    if (a->results > 64) return opt_fail(run->program, "'--results' must be at most 64, got %zu", a->results);
-    if (a->sizes.count && a->sizes.count < 4)
-        return opt_fail(run->program, "'--sizes' needs four sizes or more to fit an order, got %zu", a->sizes.count);
-    return EXIT_PASS;
 }
 
 static void note_fault(session *s, cbx_status st, const cbx_err *err)
@@ -345,7 +298,12 @@ static cbx_status measure(session *s, cbx_err *err)
 {
     if (s->a->compile) return profile_compile(s->run, s->a, s->facts, err);
     if (s->a->shapes.count) return profile_array_function(s->run, s->a, s->facts, err);
-    if (s->a->module) return measure_module(s, err);
+    if (s->a->module) {
+        double calls = 1;
+        cbx_status st = profile_module(s->run, s->a, s->gpu, s->energy, s->trace, s->facts, &calls, err);
+
+        return st ? st : see_energy(s, calls, err);
+    }
     return s->a->plugin ? measure_function(s, err) : measure_command(s, err);
 }
 
@@ -357,8 +315,13 @@ static int run_profile(const opt_run *run)
     char id[64] = "";
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
-
-    if (check_args(run, a)) return EXIT_ERROR;
+    /* What the table of options cannot say. */
+    if (a->dtype && !is_type(a->dtype))
+        return opt_fail(run->program, "'--dtype' must be float64, float32, float16, bfloat16 or int8, got '%s'",
+                        a->dtype);
+    if (a->results > 64) return opt_fail(run->program, "'--results' must be at most 64, got %zu", a->results);
+    if (a->sizes.count && a->sizes.count < 4)
+        return opt_fail(run->program, "'--sizes' needs four sizes or more to fit an order, got %zu", a->sizes.count);
     if (!f) return opt_fail(run->program, "out of memory");
     f->arena = run->arena;
     f->ctx = run->ctx;
@@ -367,11 +330,23 @@ static int run_profile(const opt_run *run)
     if (!f->subject) return opt_fail(run->program, "out of memory");
     if (a->sizes.count) return profile_sizes(run, a, f->subject);
     if (a->data && keep_prepare(run, a->data)) return EXIT_ERROR;
-    st = open_session(&s, &err);
+    cbx_energy_opts e = CBX_ENERGY_OPTS_INIT;
+    cbx_ctx *ctx = s.run->ctx;
+    st = CBX_OK;
+
+    if (s.a->gpu >= 0) st = cbx_gpu_open(ctx, (unsigned)s.a->gpu, NULL, &s.gpu, &err);
+    if (!st && s.a->trace) st = cbx_file_check_writable(ctx, s.a->trace, &err);
+    if (!st && s.a->trace) st = cbx_timeline_create(ctx, s.facts->subject, &s.trace, &err);
+    e.gpu = s.gpu;
+    if (!st) st = find_grid(&s, &err);
+    if (!st && s.a->emissions) st = profile_see_emissions(s.run, s.a->emissions, &s.before, &s.nbefore, &err);
+    if (!st && s.a->energy) st = cbx_energy_meter_start(ctx, &e, &s.energy, &err);
     if (!st) st = measure(&s, &err);
     if (!st) profile_see_gpu(f, s.gpu);
     if (!st) conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id);
-    close_session(&s);
+    cbx_energy_meter_free(s.energy);
+    cbx_timeline_free(s.trace);
+    cbx_gpu_close(s.gpu);
     if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
     return st ? opt_fail(run->program, "%s", err.message) : show(&s, id);
 }

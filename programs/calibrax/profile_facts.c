@@ -229,17 +229,6 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
     return true;
 }
 
-/* Of a device beside a function, as of a command. */
-static void see_device(profile_facts *f, const cbx_resource_report *r)
-{
-    const cbx_profile_run run = { .wall_s = 1, .resources = *r };
-    double v[CBX_LEN(command_kinds)];
-
-    values_of_run(&run, v);
-    f->gpu_throttle |= r->gpu_throttle;
-    for (size_t k = FIRST_GPU; k <= LAST_GPU; k++) add_value(f, &command_kinds[k], v[k]);
-}
-
 bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_resource_report *r)
 {
     static const fact_kind time = { "call_time", "time of a call", "s",
@@ -264,7 +253,13 @@ bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
     if (!add_samples(f, &time, t->samples, t->nsamples)) return false;
     see_modes(f, time.label, t->samples, t->nsamples);
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
-    see_device(f, r);
+    /* Of a device beside a function, as of a command. */
+    const cbx_profile_run run = { .wall_s = 1, .resources = *r };
+    double v[CBX_LEN(command_kinds)];
+
+    values_of_run(&run, v);
+    f->gpu_throttle |= r->gpu_throttle;
+    for (size_t k = FIRST_GPU; k <= LAST_GPU; k++) add_value(f, &command_kinds[k], v[k]);
     return true;
 }
 
@@ -309,18 +304,6 @@ bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
 }
 
 /* --- work --- */
-
-static void say_source(profile_facts *f, const cbx_flops *w)
-{
-    profile_remark(f, "work: by %s%s%s%s%s%s%s", cbx_flops_source_name(w->source), w->events[0] ? ", " : "", w->events,
-                   w->flags & CBX_COST_NOMINAL ? ", in part by formula" : "",
-                   !(w->flags & CBX_COST_AT_LEAST) ? ""
-                   : w->source == CBX_FLOPS_XLA ? ", at least: a loop counts once, a library call for little or nothing"
-                                                : ", at least: a loop counts once",
-                   w->flags & CBX_COST_DEAREST ? ", of branches the dearest" : "",
-                   w->source == CBX_FLOPS_NONE ? ": nobody tells, define NAME_work(void *, double *, double *)" : "");
-    if (w->why[0]) profile_remark(f, "work, no better source: %.250s", w->why);
-}
 
 static void place(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis)
 {
@@ -375,7 +358,14 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
     f->work_is_nominal = w->flags & CBX_COST_NOMINAL;
     f->work_is_least = w->flags & CBX_COST_AT_LEAST;
     f->work_is_dearest = w->flags & CBX_COST_DEAREST;
-    say_source(f, w);
+    profile_remark(f, "work: by %s%s%s%s%s%s%s", cbx_flops_source_name(w->source), w->events[0] ? ", " : "", w->events,
+                   w->flags & CBX_COST_NOMINAL ? ", in part by formula" : "",
+                   !(w->flags & CBX_COST_AT_LEAST) ? ""
+                   : w->source == CBX_FLOPS_XLA ? ", at least: a loop counts once, a library call for little or nothing"
+                                                : ", at least: a loop counts once",
+                   w->flags & CBX_COST_DEAREST ? ", of branches the dearest" : "",
+                   w->source == CBX_FLOPS_NONE ? ": nobody tells, define NAME_work(void *, double *, double *)" : "");
+    if (w->why[0]) profile_remark(f, "work, no better source: %.250s", w->why);
     if (roofs) place(f, w, seconds, roofs, last_axis);
     return true;
 }

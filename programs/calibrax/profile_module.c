@@ -7,14 +7,6 @@
 #include "programs/calibrax/profile.h"
 #include "programs/common/stop.h"
 
-/* What XLA made of the function, beside the count of its operations. */
-static void see_compiled(profile_facts *f, const cbx_hlo_report *r)
-{
-    profile_remark(f, "compiled by XLA: %zu instructions, %zu fusions with %.0f %% of the operations; score %.2f",
-                   r->instructions, r->fusions, 100 * r->fused_ratio, r->score);
-    for (size_t i = 0; i < r->nadvice; i++) profile_remark(f, "compiled: %s", r->advice[i]);
-}
-
 static cbx_status see(const profile_args *a, const cbx_python_call *c, profile_facts *f, cbx_err *err)
 {
     const cbx_profile_run *run = &c->process.runs[0];
@@ -24,7 +16,12 @@ static cbx_status see(const profile_args *a, const cbx_python_call *c, profile_f
     if (!profile_see_function(f, &c->timing, &r)) return cbx_fail(err, CBX_ENOMEM, "out of memory");
     if (a->flops && !profile_see_work(f, &c->work, c->timing.steady.value, NULL, 0))
         return cbx_fail(err, CBX_ENOMEM, "out of memory");
-    if (c->has_compiled) see_compiled(f, &c->compiled);
+    if (c->has_compiled) {
+        /* What XLA made of the function, beside the count of its operations. */
+        profile_remark(f, "compiled by XLA: %zu instructions, %zu fusions with %.0f %% of the operations; score %.2f",
+                       c->compiled.instructions, c->compiled.fusions, 100 * c->compiled.fused_ratio, c->compiled.score);
+        for (size_t i = 0; i < c->compiled.nadvice; i++) profile_remark(f, "compiled: %s", c->compiled.advice[i]);
+    }
     return CBX_OK;
 }
 

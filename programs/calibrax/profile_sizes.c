@@ -84,53 +84,26 @@ static cbx_status measure_function(sizing *s, cbx_err *err)
 
 /* --- a command --- */
 
-/* Every {} of a word becomes the size; NULL: out of memory. */
-static const char *with_size(cbx_arena *arena, const char *word, size_t size)
-{
-    const char *at = strstr(word, "{}");
-
-    while (word && at) {
-        size_t before = (size_t)(at - word);
-        word = cbx_arena_printf(arena, "%.*s%zu%s", (int)before, word, size, at + 2);
-        at = word ? strstr(word + before, "{}") : NULL;
-    }
-    return word;
-}
-
 static cbx_status fill_words(sizing *s, size_t size, const char **argv, cbx_err *err)
 {
     const opt_list *words = s->run->words;
     bool any = false;
 
     for (size_t k = 0; k < words->count; k++) {
-        argv[k] = with_size(s->run->arena, words->items[k], size);
+        /* Every {} of a word becomes the size; NULL: out of memory. */
+        const char *word = words->items[k];
+        const char *at = strstr(word, "{}");
+
+        while (word && at) {
+            size_t before = (size_t)(at - word);
+            word = cbx_arena_printf(s->run->arena, "%.*s%zu%s", (int)before, word, size, at + 2);
+            at = word ? strstr(word + before, "{}") : NULL;
+        }
+        argv[k] = word;
         if (!argv[k]) return out_of_memory(err);
         any |= strcmp(argv[k], words->items[k]) != 0;
     }
     return any ? CBX_OK : cbx_fail(err, CBX_EINVAL, "--sizes: the command has no {} where its size goes");
-}
-
-static cbx_status time_command(sizing *s, const char *const *argv, size_t i, cbx_err *err)
-{
-    cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
-    cbx_profile p = { 0 };
-    double *x = NULL;
-    cbx_status st;
-
-    o.argv = argv;
-    o.warmup = s->a->warmup;
-    if (s->a->iterations) o.runs = s->a->iterations;
-    o.show_output = s->a->show_output;
-    o.ignore_failure = s->a->ignore_failure;
-    o.stop = stop_catch();
-    st = cbx_profile_command(s->run->ctx, &o, &p, err);
-    if (!st) x = cbx_arena_calloc(s->run->arena, p.nruns, sizeof *x);
-    if (!st && !x) st = out_of_memory(err);
-    for (size_t k = 0; k < p.nruns && !st; k++) x[k] = p.runs[k].wall_s;
-    s->points[i].size = s->sizes[i];
-    if (!st) st = cbx_stat_median_interval(s->run->ctx, x, p.nruns, 0.95, &s->points[i].time, err);
-    cbx_profile_clear(&p);
-    return st;
 }
 
 static cbx_status measure_command(sizing *s, cbx_err *err)
@@ -140,35 +113,30 @@ static cbx_status measure_command(sizing *s, cbx_err *err)
 
     for (size_t i = 0; i < s->n && !st; i++) {
         st = fill_words(s, s->sizes[i], argv, err);
-        if (!st) st = time_command(s, argv, i, err);
+        if (!st) {
+            cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
+            cbx_profile p = { 0 };
+            double *x = NULL;
+
+            o.argv = argv;
+            o.warmup = s->a->warmup;
+            if (s->a->iterations) o.runs = s->a->iterations;
+            o.show_output = s->a->show_output;
+            o.ignore_failure = s->a->ignore_failure;
+            o.stop = stop_catch();
+            st = cbx_profile_command(s->run->ctx, &o, &p, err);
+            if (!st) x = cbx_arena_calloc(s->run->arena, p.nruns, sizeof *x);
+            if (!st && !x) st = out_of_memory(err);
+            for (size_t k = 0; k < p.nruns && !st; k++) x[k] = p.runs[k].wall_s;
+            s->points[i].size = s->sizes[i];
+            if (!st) st = cbx_stat_median_interval(s->run->ctx, x, p.nruns, 0.95, &s->points[i].time, err);
+            cbx_profile_clear(&p);
+        }
     }
     return st;
 }
 
 /* --- three forms --- */
-
-static void print_table(const sizing *s)
-{
-    const cbx_complexity_report *r = &s->report;
-    char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
-
-    print_painted(PAINT_STRONG, "%s\n", s->subject);
-    print_painted(PAINT_FAINT, "%14s %14s  %s\n", "size", "median", "[95 % interval]");
-    for (size_t i = 0; i < s->n; i++) {
-        const cbx_interval *t = &s->points[i].time;
-        printf("%14zu %14s", s->points[i].size, cbx_format_seconds(t->value, value));
-        if (t->level > 0)
-            printf("  [%s, %s]", cbx_format_seconds(t->lower, lower), cbx_format_seconds(t->upper, upper));
-        printf("\n");
-    }
-    printf("\n%s", r->decided ? "" : "undecided, best guess ");
-    print_painted(PAINT_STRONG, "%s", r->order);
-    if (r->decided && !r->is_power) printf(", weight %.2f", r->growth.weight[r->growth.order]);
-    printf(", exponent %.3g [%.3g, %.3g]\n", r->growth.exponent.value, r->growth.exponent.lower,
-           r->growth.exponent.upper);
-    if (r->exponent.level > 0) printf("exponent by resampling [%.3g, %.3g]\n", r->exponent.lower, r->exponent.upper);
-    if (!r->decided) printf("%s\n", r->why);
-}
 
 static void put_interval(cbx_json *o, const char *key, const cbx_interval *i)
 {
@@ -262,7 +230,26 @@ int profile_sizes(const opt_run *run, const profile_args *a, const char *subject
         if (o) cbx_json_set(o, "faults", sentences_json(fault, lost));
         if (print_json(run->program, o)) return EXIT_ERROR;
     } else {
-        print_table(&s);
+        const cbx_complexity_report *r = &s.report;
+        char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
+
+        print_painted(PAINT_STRONG, "%s\n", s.subject);
+        print_painted(PAINT_FAINT, "%14s %14s  %s\n", "size", "median", "[95 % interval]");
+        for (size_t i = 0; i < s.n; i++) {
+            const cbx_interval *t = &s.points[i].time;
+            printf("%14zu %14s", s.points[i].size, cbx_format_seconds(t->value, value));
+            if (t->level > 0)
+                printf("  [%s, %s]", cbx_format_seconds(t->lower, lower), cbx_format_seconds(t->upper, upper));
+            printf("\n");
+        }
+        printf("\n%s", r->decided ? "" : "undecided, best guess ");
+        print_painted(PAINT_STRONG, "%s", r->order);
+        if (r->decided && !r->is_power) printf(", weight %.2f", r->growth.weight[r->growth.order]);
+        printf(", exponent %.3g [%.3g, %.3g]\n", r->growth.exponent.value, r->growth.exponent.lower,
+               r->growth.exponent.upper);
+        if (r->exponent.level > 0)
+            printf("exponent by resampling [%.3g, %.3g]\n", r->exponent.lower, r->exponent.upper);
+        if (!r->decided) printf("%s\n", r->why);
         if (id[0]) fprintf(stderr, "kept as run %s in %s\n", id, a->data);
     }
     if (lost) return opt_fail(run->program, "%s", err.message);

@@ -20,46 +20,33 @@ static const char *key_of(const opt_run *run, const char *word, const char **val
 
 /* --- the source --- */
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-static int read_command(const opt_run *run, cbx_benchmark_source *out)
-{
-    const run_args *a = run->args;
-    const char **argv = cbx_arena_calloc(run->arena, run->words->count + 1, sizeof *argv);
-    cbx_benchmark_command *c = cbx_arena_calloc(run->arena, 1, sizeof *c);
-
-    if (!argv || !c) return no_memory(run);
-    memcpy(argv, run->words->items, run->words->count * sizeof *argv);
-    c->name = last_part(argv[0]);
-    c->argv = argv;
-    c->metrics = (cbx_command_metrics)a->metrics;
-    c->warmup = a->warmup == SIZE_MAX ? 0 : a->warmup;
-    out->kind = CBX_BENCHMARK_COMMAND;
-    out->commands = c;
-    out->ncommands = 1;
-    return EXIT_PASS;
-}
-
-static int read_file(const opt_run *run, cbx_benchmark_source *out)
-{
-    const run_args *a = run->args;
-    cbx_err err = CBX_ERR_INIT;
-
-    out->kind = CBX_BENCHMARK_COMMAND;
-    if (cbx_benchmark_commands_read(run->ctx, a->file, run->arena, &out->commands, &out->ncommands, &err))
-        return opt_fail(run->program, "%s", err.message);
-    return EXIT_PASS;
-}
-
 int run_read_source(const opt_run *run, cbx_benchmark_source *out)
 {
     const run_args *a = run->args;
-    if (run->words->count) return read_command(run, out);
-    if (a->file) return read_file(run, out);
+    if (run->words->count) {
+        const char **argv = cbx_arena_calloc(run->arena, run->words->count + 1, sizeof *argv);
+        cbx_benchmark_command *c = cbx_arena_calloc(run->arena, 1, sizeof *c);
+
+        if (!argv || !c) return no_memory(run);
+        memcpy(argv, run->words->items, run->words->count * sizeof *argv);
+        const char *slash = strrchr(argv[0], '/');
+        c->name = slash && slash[1] ? slash + 1 : argv[0];
+        c->argv = argv;
+        c->metrics = (cbx_command_metrics)a->metrics;
+        c->warmup = a->warmup == SIZE_MAX ? 0 : a->warmup;
+        out->kind = CBX_BENCHMARK_COMMAND;
+        out->commands = c;
+        out->ncommands = 1;
+        return EXIT_PASS;
+    }
+    if (a->file) {
+        cbx_err err = CBX_ERR_INIT;
+
+        out->kind = CBX_BENCHMARK_COMMAND;
+        if (cbx_benchmark_commands_read(run->ctx, a->file, run->arena, &out->commands, &out->ncommands, &err))
+            return opt_fail(run->program, "%s", err.message);
+        return EXIT_PASS;
+    }
     out->kind = a->plugin ? CBX_BENCHMARK_OBJECT : CBX_BENCHMARK_PYTHON;
     out->path = a->plugin ? a->plugin : a->module;
     out->python = a->python;

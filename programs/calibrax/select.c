@@ -211,24 +211,6 @@ static int read_time(const opt_run *run, const char *option, const char *text, i
     return EXIT_PASS;
 }
 
-static int read_tags(const opt_run *run, const opt_list *words, cbx_store_query *out)
-{
-    cbx_tag *tags = cbx_arena_calloc(run->arena, words->count, sizeof(*tags));
-
-    if (!tags) return opt_fail(run->program, "out of memory");
-    for (size_t i = 0; i < words->count; i++) {
-        const char *equals = strchr(words->items[i], '=');
-        if (!equals || equals == words->items[i])
-            return opt_fail(run->program, "'--tag' must be KEY=VALUE, got '%s'", words->items[i]);
-        tags[i].key = cbx_arena_strndup(run->arena, words->items[i], (size_t)(equals - words->items[i]));
-        tags[i].value = equals + 1;
-        if (!tags[i].key) return opt_fail(run->program, "out of memory");
-    }
-    out->tags = tags;
-    out->ntags = words->count;
-    return EXIT_PASS;
-}
-
 int select_query(const opt_run *run, const select_args *a, cbx_store_query *out)
 {
     *out = (cbx_store_query){ .branch = a->branch,
@@ -240,7 +222,20 @@ int select_query(const opt_run *run, const select_args *a, cbx_store_query *out)
                               .limit = a->limit };
     if (read_time(run, "since", a->since, &out->since_us)) return EXIT_ERROR;
     if (read_time(run, "until", a->until, &out->until_us)) return EXIT_ERROR;
-    return read_tags(run, &a->tags, out);
+    cbx_tag *tags = cbx_arena_calloc(run->arena, a->tags.count, sizeof(*tags));
+
+    if (!tags) return opt_fail(run->program, "out of memory");
+    for (size_t i = 0; i < a->tags.count; i++) {
+        const char *equals = strchr(a->tags.items[i], '=');
+        if (!equals || equals == a->tags.items[i])
+            return opt_fail(run->program, "'--tag' must be KEY=VALUE, got '%s'", a->tags.items[i]);
+        tags[i].key = cbx_arena_strndup(run->arena, a->tags.items[i], (size_t)(equals - a->tags.items[i]));
+        tags[i].value = equals + 1;
+        if (!tags[i].key) return opt_fail(run->program, "out of memory");
+    }
+    out->tags = tags;
+    out->ntags = a->tags.count;
+    return EXIT_PASS;
 }
 
 /* Of the values of a series two by two; UNKNOWN: none of several names its machine. */
@@ -276,18 +271,6 @@ int select_check_machines(const opt_run *run, const cbx_trend_series *s, const c
     return EXIT_PASS;
 }
 
-/* The run's definition of the series' metric; NULL and EXIT_PASS: it has none.  *of keeps it. */
-static int definition_of(const opt_run *run, cbx_store *store, const cbx_trend_series *s, size_t i, cbx_run **of,
-                         const cbx_metric_def **def)
-{
-    cbx_err err = CBX_ERR_INIT;
-    int status = cbx_store_load_bare(store, s->points[i].run_id, of, &err) ? opt_fail(run->program, "%s", err.message)
-                                                                           : EXIT_PASS;
-
-    if (!status) *def = cbx_run_find_metric_def(*of, s->metric);
-    return status;
-}
-
 int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_series *s, const char *what,
                        bool direction_too)
 {
@@ -299,7 +282,11 @@ int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_ser
 
     if (cbx_store_metric_is_mixed(store, s->metric, &mixed, &err)) return opt_fail(run->program, "%s", err.message);
     for (size_t i = 0; mixed && !status && i < s->npoints; i++) {
-        status = definition_of(run, store, s, i, &one, &def);
+        /* The run's definition of the series' metric; NULL and EXIT_PASS: it has none.  *of keeps it. */
+        status = cbx_store_load_bare(store, s->points[i].run_id, &one, &err) ? opt_fail(run->program, "%s", err.message)
+                                                                             : EXIT_PASS;
+
+        if (!status) *&def = cbx_run_find_metric_def(one, s->metric);
         if (!status && def && first && strcmp(def->unit, first->unit) != 0)
             status = opt_fail(run->program,
                               "'%s' is in '%s' in run '%s' and in '%s' in run '%s': choose runs of one unit with "

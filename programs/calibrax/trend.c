@@ -163,8 +163,12 @@ static cbx_json *series_json(const opt_run *run, cbx_store *store, const cbx_tre
 
 /* --- tables --- */
 
-static void print_title(const opt_run *run, const cbx_trend_series *s)
+static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_series *s)
 {
+    double *values = terminal_has_bars() ? cbx_arena_calloc(run->arena, s->npoints, sizeof *values) : NULL;
+    cbx_tendency t;
+    const char *word = tendency_of(run, store, s, &t);
+    char time[CBX_TIME_SIZE], commit[9];
     const char *framework = NULL, *rest = format_tags(run->arena, s->tags, s->ntags, "framework");
 
     for (size_t i = 0; i < s->ntags; i++) {
@@ -178,16 +182,6 @@ static void print_title(const opt_run *run, const cbx_trend_series *s)
     if (*s->scenario) printf(" in %s", plain_text(run->arena, s->scenario));
     if (*rest) printf(", %s", rest);
     putchar('\n');
-}
-
-static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_series *s)
-{
-    double *values = terminal_has_bars() ? cbx_arena_calloc(run->arena, s->npoints, sizeof *values) : NULL;
-    cbx_tendency t;
-    const char *word = tendency_of(run, store, s, &t);
-    char time[CBX_TIME_SIZE], commit[9];
-
-    print_title(run, s);
     print_painted(PAINT_FAINT, "%-32s %12s %s\n", "Timestamp", "Value", "Commit");
     print_painted(PAINT_FAINT, "--------------------------------------------------------\n");
     for (size_t i = 0; i < s->npoints; i++) {

@@ -202,34 +202,6 @@ static int fit_all(work *w)
 
 /* --- JSON --- */
 
-static void set_growth(cbx_json *o, const cbx_growth *g)
-{
-    cbx_json *weights = cbx_json_new_object();
-    char order[CBX_GROWTH_TEXT];
-
-    for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
-        cbx_json_set_double(weights, cbx_complexity_name((cbx_complexity)c), g->weight[c]);
-    cbx_json_set_string(o, "order", cbx_growth_text(g, order));
-    cbx_json_set_string(o, "nearest_order", cbx_complexity_name(g->order));
-    cbx_json_set_double(o, "intercept", g->intercept ? g->intercept_value : 0);
-    cbx_json_set_double(o, "coefficient", g->coefficient);
-    cbx_json_set(o, "weights", weights);
-    cbx_json_set_interval(o, "exponent", g->exponent.value, g->exponent.lower, g->exponent.upper, g->exponent.level);
-    cbx_json_set_double(o, "power_intercept", g->power_intercept);
-    cbx_json_set_double(o, "power_coefficient", g->power_coefficient);
-    cbx_json_set_double(o, "relative_error", g->relative_error);
-}
-
-static void set_speedup(cbx_json *o, const law *l, const cbx_speedup_fit *f)
-{
-    cbx_json_set_double(o, "scale", f->scale);
-    for (size_t k = 0; k < 2 && l->parameters[k]; k++)
-        cbx_json_set_interval(o, l->parameters[k], f->parameter[k].value, f->parameter[k].lower, f->parameter[k].upper,
-                              f->parameter[k].level);
-    if (l->speedup == CBX_LAW_USL) cbx_json_set_double(o, "peak_workers", f->peak_workers);
-    cbx_json_set_double(o, "relative_error", f->relative_error);
-}
-
 static cbx_json *series_json(const work *w, const series *s)
 {
     cbx_json *o = cbx_json_new_object(), *x = cbx_json_new_array(), *y = cbx_json_new_array();
@@ -242,8 +214,32 @@ static cbx_json *series_json(const work *w, const series *s)
     cbx_json_set(o, "x", x);
     cbx_json_set(o, "y", y);
     cbx_json_set_string(o, "fault", s->fault);
-    if (!s->fault && w->law->power) set_growth(o, &s->growth);
-    if (!s->fault && !w->law->power) set_speedup(o, w->law, &s->speedup);
+    if (!s->fault && w->law->power) {
+        cbx_json *weights = cbx_json_new_object();
+        char order[CBX_GROWTH_TEXT];
+
+        for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
+            cbx_json_set_double(weights, cbx_complexity_name((cbx_complexity)c), s->growth.weight[c]);
+        cbx_json_set_string(o, "order", cbx_growth_text(&s->growth, order));
+        cbx_json_set_string(o, "nearest_order", cbx_complexity_name(s->growth.order));
+        cbx_json_set_double(o, "intercept", s->growth.intercept ? s->growth.intercept_value : 0);
+        cbx_json_set_double(o, "coefficient", s->growth.coefficient);
+        cbx_json_set(o, "weights", weights);
+        cbx_json_set_interval(o, "exponent", s->growth.exponent.value, s->growth.exponent.lower,
+                              s->growth.exponent.upper, s->growth.exponent.level);
+        cbx_json_set_double(o, "power_intercept", s->growth.power_intercept);
+        cbx_json_set_double(o, "power_coefficient", s->growth.power_coefficient);
+        cbx_json_set_double(o, "relative_error", s->growth.relative_error);
+    }
+    if (!s->fault && !w->law->power) {
+        cbx_json_set_double(o, "scale", s->speedup.scale);
+        for (size_t k = 0; k < 2 && w->law->parameters[k]; k++)
+            cbx_json_set_interval(o, w->law->parameters[k], s->speedup.parameter[k].value,
+                                  s->speedup.parameter[k].lower, s->speedup.parameter[k].upper,
+                                  s->speedup.parameter[k].level);
+        if (w->law->speedup == CBX_LAW_USL) cbx_json_set_double(o, "peak_workers", s->speedup.peak_workers);
+        cbx_json_set_double(o, "relative_error", s->speedup.relative_error);
+    }
     return o;
 }
 
@@ -286,31 +282,6 @@ static void print_growth(const cbx_growth *g)
     printf("  error     %.2g %% (root mean square)\n", 100 * g->relative_error);
 }
 
-static void print_speedup(const work *w, const cbx_speedup_fit *f)
-{
-    printf("  %-9s %.6g %s\n", w->law->speedup == CBX_LAW_AMDAHL ? "T1" : "X1", f->scale, w->unit ? w->unit : "");
-    for (size_t k = 0; k < 2 && w->law->parameters[k]; k++) print_parameter(w->law->parameters[k], &f->parameter[k]);
-    if (w->law->speedup == CBX_LAW_AMDAHL && f->parameter[0].value > 0)
-        printf("  limit     %.6gx, however many workers\n", 1 / f->parameter[0].value);
-    if (isfinite(f->peak_workers)) printf("  peak      at %.6g workers\n", f->peak_workers);
-    printf("  error     %.2g %% (root mean square)\n", 100 * f->relative_error);
-}
-
-static void print_series(const work *w, const series *s)
-{
-    printf("%s, %zu values\n", plain_text(w->run->arena, s->name), s->n);
-    if (terminal_has_bars()) {
-        printf("  ");
-        print_bars(s->y, s->n);
-    }
-    if (s->fault)
-        printf("  not fitted: %s\n", s->fault);
-    else if (w->law->power)
-        print_growth(&s->growth);
-    else
-        print_speedup(w, &s->speedup);
-}
-
 static int print_work(const work *w)
 {
     const trend_args *a = w->run->args;
@@ -319,7 +290,26 @@ static int print_work(const work *w)
            w->law->formula);
     for (size_t i = 0; i < w->n; i++) {
         putchar('\n');
-        print_series(w, &w->list[i]);
+        printf("%s, %zu values\n", plain_text(w->run->arena, w->list[i].name), w->list[i].n);
+        if (terminal_has_bars()) {
+            printf("  ");
+            print_bars(w->list[i].y, w->list[i].n);
+        }
+        if (w->list[i].fault)
+            printf("  not fitted: %s\n", w->list[i].fault);
+        else if (w->law->power)
+            print_growth(&w->list[i].growth);
+        else {
+            printf("  %-9s %.6g %s\n", w->law->speedup == CBX_LAW_AMDAHL ? "T1" : "X1", w->list[i].speedup.scale,
+                   w->unit ? w->unit : "");
+            for (size_t k = 0; k < 2 && w->law->parameters[k]; k++)
+                print_parameter(w->law->parameters[k], &w->list[i].speedup.parameter[k]);
+            if (w->law->speedup == CBX_LAW_AMDAHL && w->list[i].speedup.parameter[0].value > 0)
+                printf("  limit     %.6gx, however many workers\n", 1 / w->list[i].speedup.parameter[0].value);
+            if (isfinite(w->list[i].speedup.peak_workers))
+                printf("  peak      at %.6g workers\n", w->list[i].speedup.peak_workers);
+            printf("  error     %.2g %% (root mean square)\n", 100 * w->list[i].speedup.relative_error);
+        }
     }
     if (w->left_out)
         printf("\n%zu points are left out: no number above 0 in the tag, or no value above 0\n", w->left_out);

@@ -126,8 +126,12 @@ static const opt_rule watch_rules[] = {
 
 /* --- alerts --- */
 
-static void print_alert(const watcher *w, const cbx_alert *alert, int64_t now_us)
+void watch_tell(watcher *w, const cbx_alert *alert)
 {
+    int64_t now_us = cbx_time_now_us();
+
+    w->told++;
+    if (alert->severity > w->worst) w->worst = alert->severity;
     char time[CBX_TIME_SIZE];
     paint how = alert->severity >= CBX_SEVERITY_ERROR ? PAINT_BAD : alert->severity ? PAINT_STRONG : PAINT_GOOD;
 
@@ -139,15 +143,6 @@ static void print_alert(const watcher *w, const cbx_alert *alert, int64_t now_us
         printf("  %s\n", alert->message);
     }
     fflush(stdout);
-}
-
-void watch_tell(watcher *w, const cbx_alert *alert)
-{
-    int64_t now_us = cbx_time_now_us();
-
-    w->told++;
-    if (alert->severity > w->worst) w->worst = alert->severity;
-    print_alert(w, alert, now_us);
     for (size_t i = 0; i < w->nsinks; i++) {
         cbx_err err = CBX_ERR_INIT;
         if (!cbx_sink_send(w->sinks[i], alert, now_us, &err)) continue;
@@ -173,13 +168,6 @@ static void on_alert(void *user, const cbx_alert *alert)
         *standing = *alert;
     else
         watch_tell(w, alert);
-}
-
-/* What has come and gone is told by a watch that goes on, not by one look. */
-static void tell_standing(watcher *w)
-{
-    for (size_t i = 0; i < w->nrules; i++)
-        if (w->standing[i].severity != CBX_SEVERITY_NONE) watch_tell(w, &w->standing[i]);
 }
 
 static double statistic_of(const watcher *w, uint64_t now_ns)
@@ -278,36 +266,6 @@ static cbx_json *alerts_json(const watcher *w)
     return o;
 }
 
-static void print_alerts(const watcher *w)
-{
-    const char *before = "Alerts: ";
-
-    for (cbx_severity s = CBX_SEVERITY_CRITICAL; s >= CBX_SEVERITY_INFO; s--) {
-        size_t n = cbx_alerts_by_severity(w->alerts, s, NULL, 0);
-        if (!n) continue;
-        printf("%s%zu %s", before, n, cbx_severity_name(s));
-        before = ", ";
-    }
-    printf(*before == 'A' ? "Alerts: none\n" : "\n");
-}
-
-static int summary_json(const watcher *w, const cbx_window_facts *f, const cbx_tendency *t, const char *word)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    cbx_json_set_string(o, "schema", "calibrax-watch-summary");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "metric", w->metrics[0].name);
-    cbx_json_set_int(o, "values", (int64_t)f->count);
-    cbx_json_set_double(o, "latest", f->last);
-    cbx_json_set_double(o, "min", f->min);
-    cbx_json_set_double(o, "max", f->max);
-    cbx_json_set_double(o, "mean", f->mean);
-    cbx_json_set(o, "tendency", tendency_json(t, word));
-    cbx_json_set(o, "alerts", alerts_json(w));
-    return print_json(w->run->program, o);
-}
-
 /* The last values, and where they go: what is alerted of above a level had better fall. */
 static int summarize(const watcher *w)
 {
@@ -324,12 +282,34 @@ static int summarize(const watcher *w)
                           CBX_TENDENCY_THRESHOLD, 0.95, &t, &err))
         return opt_fail(w->run->program, "watch: %s", err.message);
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
-    if (w->a->json) return summary_json(w, &f, &t, word);
+    if (w->a->json) {
+        cbx_json *o = cbx_json_new_object();
+
+        cbx_json_set_string(o, "schema", "calibrax-watch-summary");
+        cbx_json_set_int(o, "version", 1);
+        cbx_json_set_string(o, "metric", w->metrics[0].name);
+        cbx_json_set_int(o, "values", (int64_t)f.count);
+        cbx_json_set_double(o, "latest", f.last);
+        cbx_json_set_double(o, "min", f.min);
+        cbx_json_set_double(o, "max", f.max);
+        cbx_json_set_double(o, "mean", f.mean);
+        cbx_json_set(o, "tendency", tendency_json(&t, word));
+        cbx_json_set(o, "alerts", alerts_json(w));
+        return print_json(w->run->program, o);
+    }
     print_painted(PAINT_STRONG, "%s", w->metrics[0].name);
     printf(": latest %.6g, least %.6g, greatest %.6g, mean %.6g of %zu values\n", f.last, f.min, f.max, f.mean,
            f.count);
     print_tendency(&t, word);
-    print_alerts(w);
+    const char *before = "Alerts: ";
+
+    for (cbx_severity s = CBX_SEVERITY_CRITICAL; s >= CBX_SEVERITY_INFO; s--) {
+        size_t n = cbx_alerts_by_severity(w->alerts, s, NULL, 0);
+        if (!n) continue;
+        printf("%s%zu %s", before, n, cbx_severity_name(s));
+        before = ", ";
+    }
+    printf(*before == 'A' ? "Alerts: none\n" : "\n");
     return EXIT_PASS;
 }
 
@@ -362,7 +342,11 @@ static int run_watch(const opt_run *run)
                  : a->data ? watch_store(&w)
                            : watch_values(&w);
     if (!status && a->health) status = watch_health_end(&w);
-    if (!status && a->once) tell_standing(&w);
+    if (!status && a->once) {
+        /* What has come and gone is told by a watch that goes on, not by one look. */
+        for (size_t i = 0; i < w.nrules; i++)
+            if (w.standing[i].severity != CBX_SEVERITY_NONE) watch_tell(&w, &w.standing[i]);
+    }
     if (!status && w.history) status = summarize(&w);
     if (!status) status = conclude(&w);
     for (size_t i = 0; i < w.nsinks; i++) cbx_sink_free(w.sinks[i]);

@@ -100,22 +100,6 @@ static void take_execution(watcher *w, const char *line, size_t len)
 
 /* --- the parts of the watch --- */
 
-static int set_baselines(watcher *w)
-{
-    const watch_args *a = w->a;
-
-    for (size_t i = 0; i < a->baselines.count; i++) {
-        cbx_err err = CBX_ERR_INIT;
-        const char *pipeline;
-        double seconds;
-        if (select_pair(w->run, "baseline", "PIPELINE", a->baselines.items[i], &pipeline, &seconds)) return EXIT_ERROR;
-        if (cbx_health_set_baseline(w->health, pipeline, seconds, &err))
-            return opt_fail(w->run->program, "--baseline: '%s': %s", pipeline, err.message);
-        if (add_rule(w, pipeline)) return EXIT_ERROR;
-    }
-    return EXIT_PASS;
-}
-
 int watch_health_begin(watcher *w)
 {
     const watch_args *a = w->a;
@@ -134,7 +118,15 @@ int watch_health_begin(watcher *w)
     if (cbx_health_create(w->run->ctx, &o, &w->health, &err) || cbx_alerts_create(w->run->ctx, 16, &w->alerts, &err) ||
         cbx_alerts_listen(w->alerts, on_state, w, &err))
         return opt_fail(w->run->program, "watch: %s", err.message);
-    return set_baselines(w);
+    for (size_t i = 0; i < a->baselines.count; i++) {
+        const char *pipeline;
+        double seconds;
+        if (select_pair(w->run, "baseline", "PIPELINE", a->baselines.items[i], &pipeline, &seconds)) return EXIT_ERROR;
+        if (cbx_health_set_baseline(w->health, pipeline, seconds, &err))
+            return opt_fail(w->run->program, "--baseline: '%s': %s", pipeline, err.message);
+        if (add_rule(w, pipeline)) return EXIT_ERROR;
+    }
+    return EXIT_PASS;
 }
 
 int watch_health(watcher *w) { return watch_lines(w, take_execution); }

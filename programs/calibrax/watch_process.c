@@ -56,14 +56,6 @@ static int open_device(const watcher *w, bool needed, device *d)
     return opt_fail(w->run->program, "watch: %s", err.message);
 }
 
-/* NaN: what the device does not tell is beyond every level, as any value that is no number. */
-static void keep_device(device *d, const cbx_resource_report *r)
-{
-    d->celsius = fmax(d->celsius, r->peak_gpu_temperature_c);
-    d->watt = fmax(d->watt, r->summary.mean_gpu_power_w);
-    d->throttle |= r->gpu_throttle;
-}
-
 static void say_device(const device *d)
 {
     char words[CBX_GPU_THROTTLE_SIZE];
@@ -99,7 +91,10 @@ static int watch_interval(watcher *w, device *d, bool *ended)
     watch_rest(w);
     cbx_resource_monitor_stop(m, &report, NULL);
     *ended = report.ended;
-    keep_device(d, &report);
+    /* NaN: what the device does not tell is beyond every level, as any value that is no number. */
+    d->celsius = fmax(d->celsius, report.peak_gpu_temperature_c);
+    d->watt = fmax(d->watt, report.summary.mean_gpu_power_w);
+    d->throttle |= report.gpu_throttle;
     for (size_t i = 0; !report.ended && i < w->nmetrics; i++)
         if (process_value(&report, w->metrics[i].name, &found)) watch_take(w, i, found.value);
     cbx_resource_monitor_free(m);

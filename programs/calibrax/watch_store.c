@@ -109,19 +109,6 @@ static int check_newest(watcher *w, cbx_store *store, const char *metric, const 
     return status;
 }
 
-static int take_series(watcher *w, cbx_store *store, place *at, const cbx_trend *trend)
-{
-    const cbx_trend_series *s = &trend->series[0];
-    const char *metric = w->metrics[at->metric].name;
-    int status = need_series(w, trend, at);
-
-    if (!status) status = select_check_machines(w->run, s, metric, w->a->allow_machines, &at->said);
-    if (!status) status = select_check_units(w->run, store, s, metric, false);
-    if (!status && w->a->once && s->npoints) status = check_newest(w, store, metric, s->points[s->npoints - 1].run_id);
-    for (size_t i = 0; !status && i < s->npoints && !*w->stop; i++) status = take_point(w, at, &s->points[i]);
-    return status;
-}
-
 static int take_new(watcher *w, cbx_store *store, place *at)
 {
     cbx_store_query query;
@@ -131,7 +118,17 @@ static int take_new(watcher *w, cbx_store *store, place *at)
 
     if (status) return status;
     if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(w->run->program, "%s", err.message);
-    if (trend.count) status = take_series(w, store, at, &trend);
+    if (trend.count) {
+        const cbx_trend_series *s = &trend.series[0];
+        const char *metric = w->metrics[at->metric].name;
+        status = need_series(w, &trend, at);
+
+        if (!status) status = select_check_machines(w->run, s, metric, w->a->allow_machines, &at->said);
+        if (!status) status = select_check_units(w->run, store, s, metric, false);
+        if (!status && w->a->once && s->npoints)
+            status = check_newest(w, store, metric, s->points[s->npoints - 1].run_id);
+        for (size_t i = 0; !status && i < s->npoints && !*w->stop; i++) status = take_point(w, at, &s->points[i]);
+    }
     cbx_trend_clear(&trend);
     return status;
 }

@@ -19,15 +19,6 @@
 
 enum { CODE_HELP = 1, CODE_HELP_ALL, CODE_FIRST };
 
-/* Text from files may hold anything: a message stays one line, without control characters. */
-static void put_plain(const char *text)
-{
-    bool control;
-
-    for (size_t n; (n = cbx_text_char(text, &control)) != 0; text += n)
-        fwrite(control ? "?" : text, 1, control ? 1 : n, stderr);
-}
-
 int opt_fail(const opt_program *program, const char *fmt, ...)
 {
     char message[2048];
@@ -37,7 +28,12 @@ int opt_fail(const opt_program *program, const char *fmt, ...)
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
     fprintf(stderr, "%s: ", program->name);
-    put_plain(message);
+    /* Text from files may hold anything: a message stays one line, without control characters. */
+    const char *text = message;
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(text, &control)) != 0; text += n)
+        fwrite(control ? "?" : text, 1, control ? 1 : n, stderr);
     fputc('\n', stderr);
     return 2;
 }

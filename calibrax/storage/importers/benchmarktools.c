@@ -20,24 +20,6 @@ static int detect(const cbx__import_source *src)
     return cbx_json_has(cbx_json_at(src->json, 0), "BenchmarkTools") ? 95 : 0;
 }
 
-static void read_trial(cbx__import_job *job, const cbx_json *trial, const char *name, const char *scenario)
-{
-    cbx__samples times = { 0 }, gc = { 0 };
-
-    cbx__import_point_begin(job, name, scenario);
-    if (cbx_json_get(trial, "times")) {
-        cbx__import_samples(job, cbx__import_array(job, trial, "times"), "times", 1e-9, &times);
-        cbx__import_metric_samples(job, &estimate[0].def, &times);
-        if (cbx_json_get(trial, "gctimes"))
-            cbx__import_samples(job, cbx__import_array(job, trial, "gctimes"), "gctimes", 1e-9, &gc);
-        cbx__import_metric_samples(job, &estimate[1].def, &gc);
-    } else {
-        cbx__import_fields(job, trial, estimate, CBX_LEN(estimate));
-    }
-    cbx__import_fields(job, trial, costs, CBX_LEN(costs));
-    cbx__import_point_end(job);
-}
-
 /* ["Trial" | "TrialEstimate" | "BenchmarkGroup", {...}], nested as deep as JSON may be. */
 static void read_node(cbx__import_job *job, const cbx_json *node, const char *name, const char *scenario)
 {
@@ -52,7 +34,20 @@ static void read_node(cbx__import_job *job, const cbx_json *node, const char *na
     }
     if (!strncmp(kind, module, sizeof(module) - 1)) kind += sizeof(module) - 1;
     if (!strcmp(kind, "Trial") || !strcmp(kind, "TrialEstimate")) {
-        read_trial(job, content, *name ? name : "trial", scenario);
+        cbx__samples times = { 0 }, gc = { 0 };
+
+        cbx__import_point_begin(job, *name ? name : "trial", scenario);
+        if (cbx_json_get(content, "times")) {
+            cbx__import_samples(job, cbx__import_array(job, content, "times"), "times", 1e-9, &times);
+            cbx__import_metric_samples(job, &estimate[0].def, &times);
+            if (cbx_json_get(content, "gctimes"))
+                cbx__import_samples(job, cbx__import_array(job, content, "gctimes"), "gctimes", 1e-9, &gc);
+            cbx__import_metric_samples(job, &estimate[1].def, &gc);
+        } else {
+            cbx__import_fields(job, content, estimate, CBX_LEN(estimate));
+        }
+        cbx__import_fields(job, content, costs, CBX_LEN(costs));
+        cbx__import_point_end(job);
     } else if (!strcmp(kind, "BenchmarkGroup")) {
         data = cbx__import_object(job, content, "data");
         inner = cbx__import_printf(job, "%s%s%s", scenario, *scenario && *name ? "/" : "", name);

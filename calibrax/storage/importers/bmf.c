@@ -39,22 +39,6 @@ static cbx__import_field field_of(const char *name)
     return f;
 }
 
-/* "p99" of the time: time_p99. */
-static void read_named(cbx__import_job *job, const cbx__import_field *f, const cbx_json *object)
-{
-    cbx__import_def def = f->def;
-    const char *key;
-    cbx_json *value;
-
-    def.direction = CBX_DIRECTION_INFO;
-    def.priority = CBX_PRIORITY_SECONDARY;
-    for (size_t i = 0; cbx_json_member(object, i, &key, &value) && !cbx__import_failed(job); i++) {
-        if (!strcmp(key, "value") || !strcmp(key, "lower_value") || !strcmp(key, "upper_value")) continue;
-        def.metric = cbx__import_printf(job, "%s_%s", f->def.metric, key);
-        if (def.metric) cbx__import_metric(job, &def, cbx_metric_of(cbx__import_number(job, object, key) * f->scale));
-    }
-}
-
 /* bare: a value may be missing. */
 static void read_measure(cbx__import_job *job, const char *name, const cbx_json *object, bool bare)
 {
@@ -67,7 +51,21 @@ static void read_measure(cbx__import_job *job, const char *name, const cbx_json 
         m.upper = cbx__import_maybe_number(job, object, "upper_value") * f.scale;
         cbx__import_metric(job, &f.def, m);
     }
-    if (bare) read_named(job, &f, object);
+    if (bare) {
+        /* "p99" of the time: time_p99. */
+        cbx__import_def def = f.def;
+        const char *key;
+        cbx_json *value;
+
+        def.direction = CBX_DIRECTION_INFO;
+        def.priority = CBX_PRIORITY_SECONDARY;
+        for (size_t i = 0; cbx_json_member(object, i, &key, &value) && !cbx__import_failed(job); i++) {
+            if (!strcmp(key, "value") || !strcmp(key, "lower_value") || !strcmp(key, "upper_value")) continue;
+            def.metric = cbx__import_printf(job, "%s_%s", f.def.metric, key);
+            if (def.metric)
+                cbx__import_metric(job, &def, cbx_metric_of(cbx__import_number(job, object, key) * f.scale));
+        }
+    }
 }
 
 static void read_measures(cbx__import_job *job, const cbx_json *object, bool bare)

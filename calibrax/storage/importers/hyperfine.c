@@ -56,25 +56,6 @@ static const char *command_template(cbx__import_job *job, const char *command, c
     return cbx_text_str(&out);
 }
 
-static void read_times(cbx__import_job *job, const cbx_json *item)
-{
-    cbx__samples times = { 0 }, bytes = { 0 };
-
-    if (cbx_json_get(item, "times"))
-        cbx__import_samples(job, cbx__import_array(job, item, "times"), "times", 1, &times);
-    if (times.n) {
-        cbx__import_metric_samples(job, &cbx__import_time, &times);
-    } else {
-        const char *key = cbx_json_get(item, "median") ? "median" : "mean";
-        cbx__import_metric(job, &cbx__import_time, cbx_metric_of(cbx__import_number(job, item, key)));
-        cbx__import_fields(job, item, spread, CBX_LEN(spread));
-    }
-    cbx__import_fields(job, item, cpu, CBX_LEN(cpu));
-    if (cbx_json_get(item, "memory_usage_byte"))
-        cbx__import_samples(job, cbx__import_array(job, item, "memory_usage_byte"), "memory_usage_byte", 1, &bytes);
-    cbx__import_metric_samples(job, &memory, &bytes);
-}
-
 static void read_file(cbx__import_job *job)
 {
     const cbx_json *results = cbx__import_array(job, cbx__import_source_of(job)->json, "results"), *item;
@@ -96,7 +77,22 @@ static void read_file(cbx__import_job *job)
             cbx__import_note(job, command, "%zu of %zu runs failed, so its time is not a number", failed,
                              cbx_json_length(codes));
         } else {
-            read_times(job, item);
+            cbx__samples times = { 0 }, bytes = { 0 };
+
+            if (cbx_json_get(item, "times"))
+                cbx__import_samples(job, cbx__import_array(job, item, "times"), "times", 1, &times);
+            if (times.n) {
+                cbx__import_metric_samples(job, &cbx__import_time, &times);
+            } else {
+                const char *key = cbx_json_get(item, "median") ? "median" : "mean";
+                cbx__import_metric(job, &cbx__import_time, cbx_metric_of(cbx__import_number(job, item, key)));
+                cbx__import_fields(job, item, spread, CBX_LEN(spread));
+            }
+            cbx__import_fields(job, item, cpu, CBX_LEN(cpu));
+            if (cbx_json_get(item, "memory_usage_byte"))
+                cbx__import_samples(job, cbx__import_array(job, item, "memory_usage_byte"), "memory_usage_byte", 1,
+                                    &bytes);
+            cbx__import_metric_samples(job, &memory, &bytes);
         }
         cbx__import_point_end(job);
     }

@@ -90,22 +90,6 @@ static void read_launched(cbx__import_job *job, const cbx_row *r, size_t i)
     cbx__import_metric(job, &launched[i].def, m);
 }
 
-static void read_metrics(cbx__import_job *job, const cbx_row *r)
-{
-    cbx_metric m = cbx_metric_of(isnan(r->steady.value) ? r->median_s : r->steady.value);
-
-    m.lower = r->steady.lower;
-    m.upper = r->steady.upper;
-    m.samples = r->launch_medians_s;
-    m.nsamples = r->nlaunches;
-    cbx__import_metric(job, &cbx__import_time, m);
-    for (size_t i = 0; i < CBX_LEN(metrics); i++) {
-        double v = number_at(r, metrics[i].offset);
-        if (!isnan(v)) cbx__import_metric(job, &metrics[i].def, cbx_metric_of(v * metrics[i].scale));
-    }
-    for (size_t i = 0; i < CBX_LEN(launched); i++) read_launched(job, r, i);
-}
-
 static void read_row(cbx__import_job *job, const cbx_row *r)
 {
     cbx_json *point = NULL;
@@ -126,26 +110,20 @@ static void read_row(cbx__import_job *job, const cbx_row *r)
     cbx__import_tag(job, "baseline", r->baseline);
     if (r->variant && strcmp(r->variant, "default") != 0) cbx__import_tag(job, "variant", r->variant);
     if (!cbx_json_parse(r->point_json, strlen(r->point_json), "point", &point, NULL)) cbx__import_tags_of(job, point);
-    read_metrics(job, r);
+    cbx_metric m = cbx_metric_of(isnan(r->steady.value) ? r->median_s : r->steady.value);
+
+    m.lower = r->steady.lower;
+    m.upper = r->steady.upper;
+    m.samples = r->launch_medians_s;
+    m.nsamples = r->nlaunches;
+    cbx__import_metric(job, &cbx__import_time, m);
+    for (size_t i = 0; i < CBX_LEN(metrics); i++) {
+        double v = number_at(r, metrics[i].offset);
+        if (!isnan(v)) cbx__import_metric(job, &metrics[i].def, cbx_metric_of(v * metrics[i].scale));
+    }
+    for (size_t i = 0; i < CBX_LEN(launched); i++) read_launched(job, r, i);
     cbx__import_point_end(job);
     cbx_json_unref(point); /* the tags are its strings */
-}
-
-/* "20260220T113424.346877+0000__1a2b3c4" */
-static void read_head(cbx__import_job *job, const cbx_row *r)
-{
-    const char *mark = strstr(r->run_id, "__");
-    size_t n = mark ? (size_t)(mark - r->run_id) : strlen(r->run_id);
-    const char *time = cbx__import_strndup(job, r->run_id, n);
-    const char *revision = mark && strncmp(mark + 2, "nosha", 5) != 0 ? cbx__import_strndup(job, mark + 2, 7) : NULL;
-    cbx_json *machine = r->machine ? cbx_json_new_string(r->machine) : NULL, *id = cbx_json_new_string(r->run_id);
-
-    cbx__import_run_iso(job, time);
-    cbx__import_run_commit(job, revision, NULL);
-    cbx__import_run_environment(job, "machine", machine);
-    cbx__import_run_metadata(job, "nperf_run_id", id);
-    cbx_json_unref(machine);
-    cbx_json_unref(id);
 }
 
 static void read_line(cbx__import_job *job, const cbx_json *value, const char *what)
@@ -166,7 +144,23 @@ static void read_line(cbx__import_job *job, const cbx_json *value, const char *w
                          "is a row of version %lld; this release reads up to %d: use a later release of calibrax",
                          (long long)version, CBX_ROW_SCHEMA_VERSION);
     } else {
-        if (cbx__import_run_for(job, rows.rows[0].run_id)) read_head(job, &rows.rows[0]);
+        if (cbx__import_run_for(job, rows.rows[0].run_id)) {
+            /* "20260220T113424.346877+0000__1a2b3c4" */
+            const char *mark = strstr(rows.rows[0].run_id, "__");
+            size_t n = mark ? (size_t)(mark - rows.rows[0].run_id) : strlen(rows.rows[0].run_id);
+            const char *time = cbx__import_strndup(job, rows.rows[0].run_id, n);
+            const char *revision = mark && strncmp(mark + 2, "nosha", 5) != 0 ? cbx__import_strndup(job, mark + 2, 7)
+                                                                              : NULL;
+            cbx_json *machine = rows.rows[0].machine ? cbx_json_new_string(rows.rows[0].machine) : NULL,
+                     *id = cbx_json_new_string(rows.rows[0].run_id);
+
+            cbx__import_run_iso(job, time);
+            cbx__import_run_commit(job, revision, NULL);
+            cbx__import_run_environment(job, "machine", machine);
+            cbx__import_run_metadata(job, "nperf_run_id", id);
+            cbx_json_unref(machine);
+            cbx_json_unref(id);
+        }
         read_row(job, &rows.rows[0]);
     }
     cbx_rows_clear(&rows);
