@@ -1,9 +1,7 @@
 /*
- * calibrax check: a run against a baseline; check_targets.c checks values against targets.  The answer and its exit status are the guard's
- * (calibrax/ci/guard.h).
+ * calibrax check: a run against a baseline (calibrax/ci/guard.h), or values against targets and series of errors against
+ * tolerances (calibrax/validation/report.h).
  */
-#include "programs/calibrax/check.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +9,22 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/ci/guard.h"
+#include "calibrax/validation/report.h"
 #include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/inputs.h"
+#include "programs/common/output.h"
 #include "programs/common/terminal.h"
+
+typedef struct check_args {
+    select_args select;
+    inputs_args inputs;
+    const char *baseline, *waivers, *name, *reference;
+    double threshold, primary, secondary, minimum, level;
+    opt_list rules, targets, series, tolerances;
+    size_t hold;
+    int format; /* cbx_guard_format */
+    bool values_only, allow_dropped, allow_machines, undecided_passes;
+} check_args;
 
 #define MEMBER(name) offsetof(check_args, name)
 
@@ -80,6 +92,11 @@ static const check_args check_defaults = { .baseline = CBX_BASELINE_MAIN,
                                            .name = "validation",
                                            .reference = "as given" };
 
+static int fail_if(const opt_run *run, cbx_status st, const cbx_err *err)
+{
+    return st ? opt_fail(run->program, "%s", err->message) : EXIT_PASS;
+}
+
 /* --- values that cannot be right --- */
 
 static bool is_time(const char *unit)
@@ -115,7 +132,8 @@ static int check_metric(const opt_run *run, const cbx_run *r, const cbx_point *p
         named->name, p->name, cbx_run_id(r), m->value, space, unit, minimum, maximum);
 }
 
-int check_values(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
+/* Refuses a run with values that cannot be right.  @param q  points to check; NULL: all */
+static int check_values(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
 {
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
         const cbx_point *p = cbx_run_point(r, i);
@@ -126,7 +144,7 @@ int check_values(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
 }
 
 /* What a comparison needs. */
-typedef struct check {
+typedef struct comparing {
     const opt_run *run;
     cbx_store *store;
     cbx_run *current, *baseline, *defs;
@@ -134,16 +152,13 @@ typedef struct check {
     cbx_regression *regression;
     cbx_guard *guard;
     cbx_err err;
-} check;
+} comparing;
 
-static int report(const check *c, cbx_status st)
-{
-    return st ? opt_fail(c->run->program, "%s", c->err.message) : EXIT_PASS;
-}
+static int report(const comparing *c, cbx_status st) { return fail_if(c->run, st, &c->err); }
 
 /* --- what is compared --- */
 
-static int load_current(check *c, const char *name)
+static int load_current(comparing *c, const char *name)
 {
     const check_args *a = c->run->args;
     cbx_store_query query = { .branch = a->select.branch, .machine = a->select.machine, .limit = 2 };
@@ -162,7 +177,7 @@ static int load_current(check *c, const char *name)
     return status;
 }
 
-static int load_all(check *c)
+static int load_all(comparing *c)
 {
     const check_args *a = c->run->args;
     const opt_list *names = c->run->words->count ? c->run->words : &a->inputs.runs;
@@ -172,7 +187,7 @@ static int load_all(check *c)
         return opt_fail(c->run->program, "a check against a baseline takes one run, got %zu", names->count);
     if (select_open(c->run, &a->select, false, &c->store) || load_current(c, name)) return EXIT_ERROR;
     if (report(c, cbx_store_baseline_get(c->store, a->baseline, &c->baseline, &c->err))) return EXIT_ERROR;
-    /* Where the step that measures failed unseen, the latest run is an old one: it must not pass instead of the missing one. */
+    /* where measuring failed, the latest run is an old one, which must not pass in its place */
     if (!name && cbx_run_timestamp_us(c->current) < cbx_run_timestamp_us(c->baseline))
         return opt_fail(c->run->program,
                         "the latest run '%s' is older than the baseline '%s': measure again, or name a run with --run",
@@ -184,7 +199,7 @@ static int load_all(check *c)
 
 /* --- how --- */
 
-static int compare(check *c)
+static int compare(comparing *c)
 {
     const check_args *a = c->run->args;
     cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
@@ -226,7 +241,7 @@ static void pour_out(void *user, cbx_text *out)
     if (!out->status) cbx_text_reset(out);
 }
 
-static int write_answer(check *c, cbx_guard_format format)
+static int write_answer(comparing *c, cbx_guard_format format)
 {
     cbx_text text;
     int status;
@@ -259,10 +274,258 @@ static int write_answer(check *c, cbx_guard_format format)
     return status ? status : cbx_guard_gate(c->guard)->exit_code;
 }
 
+/* --- targets --- */
+
+static int check_point(const opt_run *run, cbx_validation *v, const cbx_run *r, const cbx_point *p, const char *metric,
+                       double target)
+{
+    const cbx_metric_def *def = cbx_run_find_metric_def(r, metric);
+    cbx_metric_def named = { .unit = def ? def->unit : "", .direction = CBX_DIRECTION_INFO };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_arena passing;
+    const char *key;
+    int status;
+
+    cbx_arena_init(&passing, cbx_allocator_default());
+    key = point_key(&passing, p, NULL);
+    named.name = key ? cbx_arena_printf(&passing, "%s %s:%s", cbx_run_id(r), key, metric) : NULL;
+    if (def) named.direction = def->direction;
+    status = named.name
+                 ? fail_if(run, cbx_validation_add_accuracy(v, &named, cbx_point_metric(p, metric), target, &err), &err)
+                 : opt_fail(run->program, "out of memory");
+    cbx_arena_clear(&passing);
+    return status;
+}
+
+/* A metric and what it has to reach. */
+typedef struct target {
+    const char *metric;
+    double value;
+    size_t found; /* points that have it */
+} target;
+
+typedef struct targets {
+    const opt_run *run;
+    cbx_validation *v;
+    cbx_store_query query;
+    target *list;
+    size_t n;
+} targets;
+
+static int take_run(void *user, const cbx_run *r)
+{
+    targets *t = user;
+
+    if (check_values(t->run, r, &t->query)) return EXIT_ERROR;
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < cbx_run_npoints(r); k++) {
+            const cbx_point *p = cbx_run_point(r, k);
+            if (!select_point(&t->query, p) || !cbx_point_metric(p, t->list[i].metric)) continue;
+            t->list[i].found++;
+            if (check_point(t->run, t->v, r, p, t->list[i].metric, t->list[i].value)) return EXIT_ERROR;
+        }
+    return EXIT_PASS;
+}
+
+static int check_all_targets(const opt_run *run, cbx_validation *v)
+{
+    const check_args *a = run->args;
+    targets t = { .run = run, .v = v, .n = a->targets.count };
+    inputs_visit visit = { .take = take_run, .user = &t, .any_machine = true, .sure = true };
+    int status = EXIT_PASS;
+
+    if (!t.n) return EXIT_PASS;
+    t.list = cbx_arena_calloc(run->arena, t.n, sizeof *t.list);
+    if (!t.list) return opt_fail(run->program, "out of memory");
+    for (size_t i = 0; !status && i < t.n; i++)
+        status = select_number(run, "target", "METRIC", a->targets.items[i], &t.list[i].metric, &t.list[i].value);
+    if (!status) status = select_query(run, &a->select, &t.query);
+    if (!status) status = inputs_each(run, &a->select, &a->inputs, &visit);
+    for (size_t i = 0; !status && i < t.n; i++)
+        if (!t.list[i].found)
+            status = opt_fail(run->program, "'--target': no matching point has a metric '%s'", t.list[i].metric);
+    return status;
+}
+
+/* --- series --- */
+
+static int check_series(const opt_run *run, cbx_validation *v, const char *name, const cbx_json *list,
+                        const double *tol)
+{
+    const check_args *a = run->args;
+    size_t n = cbx_json_length(list);
+    double *x = cbx_arena_calloc(run->arena, n + 1, sizeof *x);
+    cbx_err err = CBX_ERR_INIT;
+    int status = EXIT_PASS;
+
+    if (!x) return opt_fail(run->program, "out of memory");
+    if (cbx_json_typeof(list) != CBX_JSON_ARRAY)
+        return opt_fail(run->program, "'--series': '%s' is not a list of numbers", name);
+    for (size_t i = 0; i < n; i++) x[i] = cbx_json_double_value(cbx_json_at(list, i));
+    for (size_t i = 0; !status && i < a->tolerances.count; i++) {
+        const char *check = cbx_arena_printf(run->arena, "%s <= %.6g", name, tol[i]);
+        if (!check) return opt_fail(run->program, "out of memory");
+        status = fail_if(run, cbx_validation_add_convergence(v, check, x, n, tol[i], a->hold, &err), &err);
+    }
+    return status;
+}
+
+static int check_file(const opt_run *run, cbx_validation *v, const char *path, const double *tol)
+{
+    cbx_json *root = NULL, *list;
+    const char *name;
+    cbx_err err = CBX_ERR_INIT;
+    int status = fail_if(run, cbx_json_read(run->ctx, path, &root, &err), &err);
+
+    if (!status && (cbx_json_typeof(root) != CBX_JSON_OBJECT || !cbx_json_length(root)))
+        status = opt_fail(run->program, "'--series': '%s' is not an object of series, {\"NAME\": [numbers]}", path);
+    for (size_t i = 0; !status && cbx_json_member(root, i, &name, &list); i++)
+        status = check_series(run, v, name, list, tol);
+    cbx_json_unref(root);
+    return status;
+}
+
+/* --- the answer --- */
+
+static const struct {
+    const char *outcome;
+    int exit_code;
+    paint how;
+} codes[] = {
+    { "met", EXIT_PASS, PAINT_GOOD },
+    { "missed", EXIT_CHECK, PAINT_BAD },
+    { "not-finite", EXIT_CHECK, PAINT_BAD },
+    { "transient", EXIT_CHECK, PAINT_BAD },
+    { "never", EXIT_CHECK, PAINT_BAD },
+    { "unknown", EXIT_ERROR, PAINT_BAD },
+    { "no-direction", EXIT_ERROR, PAINT_BAD },
+    { "impossible", EXIT_CHECK, PAINT_BAD },
+    { "undecided", EXIT_UNDECIDED, PAINT_PLAIN },
+};
+
+static size_t code_of(const cbx_json *check)
+{
+    const char *outcome = cbx_json_get_string(check, "outcome", "unknown");
+    size_t i = 0;
+
+    while (i + 1 < CBX_LEN(codes) && strcmp(codes[i].outcome, outcome) != 0) i++;
+    return i;
+}
+
+static const char *const words[] = { "PASSED", "FAILED", "CANNOT CHECK", "UNDECIDED" };
+
+/* 1 goes before 2, 2 before 3. */
+static int worse(int a, int b)
+{
+    static const int order[] = { 0, 3, 2, 1 };
+    return order[a] >= order[b] ? a : b;
+}
+
+/* Checks on their way out. */
+typedef struct answer {
+    const opt_run *run;
+    json_stream *json;
+    const char *list;          /* that is under way in the document */
+    const char *directionless; /* first check that had no direction; NULL: none */
+    int status;
+} answer;
+
+static int put_check(void *user, const char *list, const cbx_json *check)
+{
+    answer *t = user;
+
+    t->status = worse(t->status, codes[code_of(check)].exit_code);
+    if (!t->directionless && !strcmp(cbx_json_get_string(check, "outcome", ""), "no-direction"))
+        t->directionless = cbx_arena_strdup(t->run->arena, cbx_json_get_string(check, "name", ""));
+    if (!t->json) {
+        size_t code = code_of(check);
+        const char *name = plain_text(t->run->arena, cbx_json_get_string(check, "name", ""));
+        const char *unit = plain_text(t->run->arena, cbx_json_get_string(check, "unit", ""));
+
+        printf("%s%-12s%s  %s", paint_begin(codes[code].how), codes[code].outcome, paint_end(codes[code].how), name);
+        if (cbx_json_has(check, "target"))
+            printf(": %.6g, target %.6g%s%s\n", cbx_json_get_double(check, "achieved", NAN),
+                   cbx_json_get_double(check, "target", NAN), *unit ? " " : "", unit);
+        else if (cbx_json_get_int(check, "iteration", 0))
+            printf(": from iteration %lld on, %s\n", (long long)cbx_json_get_int(check, "iteration", 0),
+                   cbx_json_get_string(check, "series", ""));
+        else
+            printf(": %s\n", cbx_json_get_string(check, "series", ""));
+        return 0;
+    }
+    for (; strcmp(t->list, list) != 0; t->list = "convergence") json_stream_next(t->json, NULL, "convergence");
+    json_stream_add(t->json, cbx_json_ref((cbx_json *)(uintptr_t)check));
+    return 0;
+}
+
+/* Nothing here makes a violation. */
+static int print_document(answer *t, const cbx_validation *v)
+{
+    const check_args *a = t->run->args;
+    cbx_json *head = new_document("calibrax-validation"), *tail = cbx_json_new_object();
+    json_stream out;
+    cbx_err err = CBX_ERR_INIT;
+    int status;
+
+    cbx_json_set_string(head, "name", a->name);
+    cbx_json_set_string(head, "reference", a->reference);
+    cbx_json_set_bool(head, "passed", cbx_validation_passed(v));
+    cbx_json_set(tail, "violations", cbx_json_new_array());
+    t->json = &out;
+    t->list = "accuracy";
+    json_stream_begin(&out, head, t->list);
+    status = fail_if(t->run, cbx_validation_each(v, put_check, t, &err), &err);
+    if (strcmp(t->list, "convergence") != 0) json_stream_next(&out, NULL, "convergence");
+    return worse(status, json_stream_end(&out, t->run->program, tail));
+}
+
+static int print_text(answer *t, const cbx_validation *v)
+{
+    cbx_err err = CBX_ERR_INIT;
+    int status = fail_if(t->run, cbx_validation_each(v, put_check, t, &err), &err);
+
+    if (!status)
+        printf("%s: %zu of %zu checks passed\n", words[t->status],
+               cbx_validation_checks(v) - cbx_validation_failures(v), cbx_validation_checks(v));
+    return status;
+}
+
+static int check_targets(const opt_run *run)
+{
+    const check_args *a = run->args;
+    cbx_validation *v = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    answer t = { .run = run };
+    int status;
+
+    if (!a->targets.count && (a->select.data || a->inputs.runs.count || run->words->count))
+        return opt_fail(run->program, "'--series' checks files: a run or '--data' needs '--target'");
+    status = fail_if(run, cbx_validation_create(run->ctx, a->name, a->reference, &v, &err), &err);
+    if (!status) status = check_all_targets(run, v);
+    if (!status) {
+        double *tol = cbx_arena_calloc(run->arena, a->tolerances.count + 1, sizeof *tol);
+        status = tol ? EXIT_PASS : opt_fail(run->program, "out of memory");
+
+        for (size_t i = 0; !status && i < a->tolerances.count; i++)
+            if (!opt_number(a->tolerances.items[i], &tol[i]) || tol[i] < 0)
+                status = opt_fail(run->program, "'--tolerance' must list numbers of at least 0, got '%s'",
+                                  a->tolerances.items[i]);
+        for (size_t i = 0; !status && i < a->series.count; i++) status = check_file(run, v, a->series.items[i], tol);
+    }
+    if (!status) status = a->select.json ? print_document(&t, v) : print_text(&t, v);
+    if (t.directionless)
+        opt_fail(run->program,
+                 "'%s' has no direction: define it as lower or higher in the run's metric_defs, or in the store's "
+                 "config.json",
+                 t.directionless);
+    cbx_validation_free(v);
+    return status ? status : t.status;
+}
+
 static int run_check(const opt_run *run)
 {
     const check_args *a = run->args;
-    check c = { .run = run, .err = CBX_ERR_INIT };
+    comparing c = { .run = run, .err = CBX_ERR_INIT };
     int status;
 
     if (a->targets.count || a->series.count) return check_targets(run);

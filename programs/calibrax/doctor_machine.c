@@ -37,9 +37,9 @@ static cbx_status find_sheet(cbx_ctx *ctx, const char *root, sheet *s, cbx_err *
 
 static void show_figures(const cbx_hardware *h)
 {
-    if (!isnan(h->bytes_per_s)) printf(", %.0f GB/s", 1e-9 * h->bytes_per_s);
+    if (!isnan(h->bytes_per_s)) printf(", %.6g GB/s", 1e-9 * h->bytes_per_s);
     for (int r = 0; r < CBX_RATE_COUNT; r++) {
-        if (!isnan(h->flop_per_s[r])) printf(", %s %.4g Tflop/s", cbx_rate_name((cbx_rate)r), 1e-12 * h->flop_per_s[r]);
+        if (!isnan(h->flop_per_s[r])) printf(", %s %.6g Tflop/s", cbx_rate_name((cbx_rate)r), 1e-12 * h->flop_per_s[r]);
     }
     /* "bfloat16 16x16x16 32x8x16" of a type after the other */
     const char *type = "";

@@ -65,7 +65,7 @@ static void skip_file(ingest *in, const char *file, const char *message)
     opt_fail(in->run->program, "%s", message);
 }
 
-static void keep_run(ingest *in, const char *file, const cbx_import *import, size_t i)
+static void add_run(ingest *in, const char *file, const cbx_import *import, size_t i)
 {
     const ingest_args *a = in->run->args;
     const cbx_run *r = import->runs[i];
@@ -111,7 +111,7 @@ static void ingest_file(ingest *in, const char *file)
     if (import.nnotes_left_out)
         opt_fail(in->run->program, "note: '%s': %zu more notes of this kind are left out", file,
                  import.nnotes_left_out);
-    for (size_t i = 0; i < import.nruns; i++) keep_run(in, file, &import, i);
+    for (size_t i = 0; i < import.nruns; i++) add_run(in, file, &import, i);
     cbx_import_clear(&import);
 }
 

@@ -12,7 +12,7 @@
 
 #include "calibrax/base/file.h"
 #include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/keep.h"
+#include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 #include "programs/common/stop.h"
 

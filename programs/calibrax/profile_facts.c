@@ -10,8 +10,8 @@
 #include "calibrax/base/json.h"
 #include "calibrax/statistics/series.h"
 #include "calibrax/storage/store.h"
-#include "programs/calibrax/keep.h"
 #include "programs/calibrax/profile.h"
+#include "programs/calibrax/select.h"
 #include "programs/common/terminal.h"
 
 /* --- filling --- */
@@ -295,7 +295,7 @@ bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
             snprintf(text, sizeof text, "carbon: %.0f g/kWh, %s%s%s %d, %s", grid->g_per_kwh, grid->name,
                      grid->region ? ", " : "", grid->region ? grid->country : "", grid->year, grid->source);
         else
-            snprintf(text, sizeof text, "carbon: %.4g g/kWh, as given", grid->g_per_kwh);
+            snprintf(text, sizeof text, "carbon: %.6g g/kWh, as given", grid->g_per_kwh);
         remark(f, text);
     }
     if (e->cpu_why[0]) remark(f, e->cpu_why);
@@ -327,7 +327,7 @@ static void place(profile_facts *f, const cbx_flops *w, double seconds, const cb
     }
     if (isfinite(r.intensity)) add_value(f, &kinds[0], r.intensity);
     add_value(f, &kinds[1], 100 * r.efficiency);
-    profile_remark(f, "bound by %s (%s), ridge at %.3g flop/B%s", r.bound == CBX_BOUND_MEMORY ? "memory" : "arithmetic",
+    profile_remark(f, "bound by %s (%s), ridge at %.6g flop/B%s", r.bound == CBX_BOUND_MEMORY ? "memory" : "arithmetic",
                    r.level->name, r.ridge,
                    r.beyond_roof ? "; above the roof: work, bytes or several cores contradict it" : "");
     f->is_placed = true;
@@ -441,7 +441,7 @@ static const char *format_value(const profile_fact *fact, double v, char buf[CBX
     if ((strcmp(fact->unit, "1") == 0 || strcmp(fact->unit, "B") == 0) && v == floor(v))
         snprintf(buf, CBX_FORMAT_SIZE, "%.0f", v);
     else
-        snprintf(buf, CBX_FORMAT_SIZE, "%.3g", v);
+        snprintf(buf, CBX_FORMAT_SIZE, "%.6g", v);
     return buf;
 }
 

@@ -12,7 +12,6 @@
 #include "calibrax/base/json.h"
 #include "programs/calibrax/calibrax.h"
 
-#include "programs/calibrax/keep.h"
 #include "programs/calibrax/profile.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
@@ -245,10 +244,10 @@ int profile_sizes(const opt_run *run, const profile_args *a, const char *subject
         printf("\n%s", r->decided ? "" : "undecided, best guess ");
         print_painted(PAINT_STRONG, "%s", r->order);
         if (r->decided && !r->is_power) printf(", weight %.2f", r->growth.weight[r->growth.order]);
-        printf(", exponent %.3g [%.3g, %.3g]\n", r->growth.exponent.value, r->growth.exponent.lower,
+        printf(", exponent %.6g [%.6g, %.6g]\n", r->growth.exponent.value, r->growth.exponent.lower,
                r->growth.exponent.upper);
         if (r->exponent.level > 0)
-            printf("exponent by resampling [%.3g, %.3g]\n", r->exponent.lower, r->exponent.upper);
+            printf("exponent by resampling [%.6g, %.6g]\n", r->exponent.lower, r->exponent.upper);
         if (!r->decided) printf("%s\n", r->why);
         if (id[0]) fprintf(stderr, "kept as run %s in %s\n", id, a->data);
     }

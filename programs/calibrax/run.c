@@ -1,15 +1,27 @@
 /*
  * calibrax run: benchmarks of a shared object, a command or a Python module into a run, their targets checked.
  */
-#include "programs/calibrax/run.h"
-
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "calibrax/storage/store.h"
+#include "calibrax/perf/sweep/benchmarks.h"
 #include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/keep.h"
+#include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 #include "programs/common/stop.h"
+#include "programs/common/terminal.h"
+
+typedef struct run_args {
+    const char *plugin, *module, *python, *file, *data, *trace, *trace_dir, *name, *scenario;
+    int metrics; /* cbx_command_metrics */
+    opt_list benchmarks, config, tags, defines, targets;
+    size_t launches, warmup, samples, batch_size, max_batches;
+    double sample_ms, budget, timeout, grace, level, allow_failed;
+    bool list, show_output, json;
+} run_args;
 
 #define AT(member) offsetof(run_args, member)
 
@@ -28,13 +40,14 @@ static const opt_spec run_options[] = {
       "calls or batches, or runs of a command before each launch, that do not count" },
     { "samples", 0, OPT_POSITIVE, AT(samples), "N", "30", "number of samples of timed work in a launch" },
     { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "1", "minimum length of a sample of timed work; 0: one call" },
-    { "budget", 0, OPT_NUMBER, AT(budget), "S", "10", "take no more samples of timed work after so many seconds" },
+    { "budget", 0, OPT_NUMBER, AT(budget), "S", "10",
+      "take no more samples of timed work after so many seconds; 0: no limit" },
     { "batch-size", 0, OPT_POSITIVE, AT(batch_size), "N", "32", "examples in a batch of a benchmark with a dataset" },
     { "max-batches", 0, OPT_POSITIVE, AT(max_batches), "N", "all", "maximum number of batches of a launch" },
     { "timeout", 0, OPT_ABOVE, AT(timeout), "S", "none", "stop a launch that takes longer; it has failed" },
     { "allow-failed", 0, OPT_NUMBER, AT(allow_failed), "SHARE", "0",
       "share of a benchmark's launches that may fail, at least 0 and below 1; if more fail, the exit status is 2" },
-    { "grace", 0, OPT_NUMBER, AT(grace), "S", "10", "time to tear down between SIGTERM and SIGKILL" },
+    { "grace", 0, OPT_NUMBER, AT(grace), "S", "10", "time to tear down between SIGTERM and SIGKILL; 0: none" },
     { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "level of the intervals over launches" },
     { "config", 'c', OPT_EACH, AT(config), "KEY=VALUE", NULL,
       "pass to the benchmark, and keep; a VALUE that is JSON counts as such, all else as text" },
@@ -71,14 +84,221 @@ static const run_args run_defaults = { .launches = 1,
                                        .grace = 10,
                                        .level = 0.95 };
 
-/* --- listing --- */
+/* --- options as the library expects them --- */
+
+static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
+
+/* The key before the first '=', and the value after it; NULL: not KEY=VALUE. */
+static const char *key_of(const opt_run *run, const char *word, const char **value)
+{
+    const char *equals = strchr(word, '=');
+
+    if (!equals || equals == word) return NULL;
+    *value = equals + 1;
+    return cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
+}
+
+/* The benchmarks that the options name; a message and EXIT_ERROR where there are none. */
+static int read_source(const opt_run *run, cbx_benchmark_source *out)
+{
+    const run_args *a = run->args;
+    const opt_list *words = run->words;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (words->count) {
+        const char **argv = cbx_arena_calloc(run->arena, words->count + 1, sizeof *argv), *slash;
+        cbx_benchmark_command *c = cbx_arena_calloc(run->arena, 1, sizeof *c);
+
+        if (!argv || !c) return no_memory(run);
+        memcpy(argv, words->items, words->count * sizeof *argv);
+        slash = strrchr(argv[0], '/');
+        c->name = slash && slash[1] ? slash + 1 : argv[0];
+        c->argv = argv;
+        c->metrics = (cbx_command_metrics)a->metrics;
+        c->warmup = a->warmup == SIZE_MAX ? 0 : a->warmup;
+        out->kind = CBX_BENCHMARK_COMMAND;
+        out->commands = c;
+        out->ncommands = 1;
+    } else if (a->file) {
+        out->kind = CBX_BENCHMARK_COMMAND;
+        if (cbx_benchmark_commands_read(run->ctx, a->file, run->arena, &out->commands, &out->ncommands, &err))
+            return opt_fail(run->program, "%s", err.message);
+    } else {
+        out->kind = a->plugin ? CBX_BENCHMARK_OBJECT : CBX_BENCHMARK_PYTHON;
+        out->path = a->plugin ? a->plugin : a->module;
+        out->python = a->python;
+    }
+    return EXIT_PASS;
+}
+
+static int read_tags(const opt_run *run, cbx_benchmark_opts *out)
+{
+    const run_args *a = run->args;
+    cbx_tag *tags = cbx_arena_calloc(run->arena, a->tags.count, sizeof *tags);
+
+    if (!tags) return no_memory(run);
+    for (size_t i = 0; i < a->tags.count; i++) {
+        tags[i].key = key_of(run, a->tags.items[i], &tags[i].value);
+        if (!tags[i].key) return opt_fail(run->program, "'--tag' must be KEY=VALUE, got '%s'", a->tags.items[i]);
+    }
+    out->tags = tags;
+    out->ntags = a->tags.count;
+    return EXIT_PASS;
+}
+
+static int read_targets(const opt_run *run, cbx_benchmark_opts *out)
+{
+    const run_args *a = run->args;
+    cbx_named_metric *targets = cbx_arena_calloc(run->arena, a->targets.count, sizeof *targets);
+
+    if (!targets) return no_memory(run);
+    for (size_t i = 0; i < a->targets.count; i++) {
+        const char *text = "";
+        double value = NAN;
+        targets[i].name = key_of(run, a->targets.items[i], &text);
+        if (!targets[i].name || !opt_number(text, &value))
+            return opt_fail(run->program, "'--target' must be METRIC=NUMBER, got '%s'", a->targets.items[i]);
+        targets[i].metric = cbx_metric_of(value);
+    }
+    out->targets = targets;
+    out->ntargets = a->targets.count;
+    return EXIT_PASS;
+}
+
+static int read_defines(const opt_run *run, cbx_benchmark_opts *out)
+{
+    const run_args *a = run->args;
+    cbx_metric_def *defs = cbx_arena_calloc(run->arena, a->defines.count, sizeof *defs);
+
+    if (!defs) return no_memory(run);
+    for (size_t i = 0; i < a->defines.count; i++) {
+        const char *text = "", *colon;
+        defs[i].name = key_of(run, a->defines.items[i], &text);
+        colon = strchr(text, ':');
+        defs[i].unit = colon ? colon + 1 : "";
+        text = colon ? cbx_arena_strndup(run->arena, text, (size_t)(colon - text)) : text;
+        if (!defs[i].name || !text || !cbx_direction_parse(text, &defs[i].direction))
+            return opt_fail(run->program,
+                            "'--define' must be METRIC=higher, lower or info, perhaps with :UNIT, got '%s'",
+                            a->defines.items[i]);
+    }
+    out->defs = defs;
+    out->ndefs = a->defines.count;
+    return EXIT_PASS;
+}
+
+static int read_config(const opt_run *run, cbx_json **out)
+{
+    const run_args *a = run->args;
+
+    *out = cbx_json_new_object();
+    for (size_t i = 0; i < a->config.count; i++) {
+        const char *text = "", *key = key_of(run, a->config.items[i], &text);
+        cbx_json *value = NULL;
+        if (!key) return opt_fail(run->program, "'--config' must be KEY=VALUE, got '%s'", a->config.items[i]);
+        if (strcmp(text, "null") == 0)
+            cbx_json_set_null(*out, key);
+        else if (cbx_json_parse(text, strlen(text), "value", &value, NULL))
+            cbx_json_set_string(*out, key, text);
+        else
+            cbx_json_set(*out, key, value);
+    }
+    return cbx_json_check(*out, NULL) ? no_memory(run) : EXIT_PASS;
+}
+
+/* @param config  freed by the caller, also on failure */
+static int read_opts(const opt_run *run, cbx_benchmark_opts *out, cbx_json **config)
+{
+    const run_args *a = run->args;
+
+    out->names = a->benchmarks.items;
+    out->nnames = a->benchmarks.count;
+    out->launches = a->launches;
+    out->timeout_s = a->timeout;
+    out->grace_s = a->grace;
+    out->level = a->level;
+    out->allow_failed = a->allow_failed;
+    if (a->warmup != SIZE_MAX) out->measure.warmup = a->warmup;
+    out->measure.samples = a->samples;
+    out->measure.sample_s = 1e-3 * a->sample_ms;
+    out->measure.budget_s = a->budget;
+    out->measure.batch_size = a->batch_size;
+    out->measure.max_batches = a->max_batches;
+    out->name = a->name;
+    out->scenario = a->scenario;
+    out->trace = a->trace;
+    out->trace_dir = a->trace_dir;
+    out->show_output = a->show_output;
+    if (read_tags(run, out) || read_targets(run, out) || read_defines(run, out)) return EXIT_ERROR;
+    if (a->config.count == 0) return EXIT_PASS;
+    if (read_config(run, config)) return EXIT_ERROR;
+    out->measure.config = *config;
+    return EXIT_PASS;
+}
+
+/* --- results --- */
+
+static const char *shown(const char *unit, double v, char buf[64])
+{
+    if (strcmp(unit, "s") == 0 && isfinite(v)) return cbx_format_seconds(v, buf);
+    snprintf(buf, 64, "%.6g%s%.24s", v, *unit && strcmp(unit, "1") != 0 ? " " : "", strcmp(unit, "1") != 0 ? unit : "");
+    return buf;
+}
+
+static void print_metric(const opt_run *run, const cbx_run *r, const cbx_named_metric *m)
+{
+    const cbx_metric_def *def = cbx_run_find_metric_def(r, m->name);
+    const char *unit = def ? plain_text(run->arena, def->unit) : "";
+    char value[64], lower[64], upper[64];
+
+    printf("  %-20s %16s", plain_text(run->arena, m->name), shown(unit, m->metric.value, value));
+    if (isfinite(m->metric.lower) && isfinite(m->metric.upper))
+        printf("  [%s, %s]", shown(unit, m->metric.lower, lower), shown(unit, m->metric.upper, upper));
+    putchar('\n');
+}
+
+/* Launches of the i-th point that did not fail. */
+static size_t launches_of(const cbx_run *r, size_t i)
+{
+    const cbx_json *list = cbx_json_get(cbx_run_metadata(r), "benchmarks");
+    size_t good = 0;
+
+    for (size_t k = 0; k < cbx_json_length(list); k++) {
+        size_t n = (size_t)cbx_json_get_int(cbx_json_at(list, k), "launches", 0);
+        if (n && good++ == i) return n;
+    }
+    return 0;
+}
+
+/* A block a point, a line a metric and a target. */
+static void print_run(const opt_run *run, const cbx_benchmark_report *r)
+{
+    const cbx_run *made = cbx_benchmark_report_run(r);
+    size_t ntargets;
+    const cbx_target_check *t = cbx_benchmark_report_targets(r, &ntargets);
+    char text[CBX_ERR_MESSAGE_SIZE];
+
+    for (size_t i = 0; made && i < cbx_run_npoints(made); i++) {
+        const cbx_point *p = cbx_run_point(made, i);
+        size_t n = launches_of(made, i);
+        print_painted(PAINT_STRONG, "%s%s", i ? "\n" : "", plain_text(run->arena, p->name));
+        printf("%s%s%s: %zu launch%s\n", *p->scenario ? " (" : "", plain_text(run->arena, p->scenario),
+               *p->scenario ? ")" : "", n, n == 1 ? "" : "es");
+        for (size_t k = 0; k < p->nmetrics; k++) print_metric(run, made, &p->metrics[k]);
+    }
+    for (size_t i = 0; i < ntargets; i++) {
+        print_painted(t[i].outcome == CBX_TARGET_MET ? PAINT_GOOD : PAINT_BAD, "%s%-14s", i ? "" : "\n",
+                      cbx_target_outcome_name(t[i].outcome));
+        printf(" %s\n", plain_text(run->arena, cbx_target_sentence(&t[i], text, sizeof text)));
+    }
+}
 
 static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *source, const cbx_benchmark_opts *o)
 {
     const run_args *a = run->args;
     const char *const *names;
     size_t n;
-    cbx_json *document, *list;
+    cbx_json *document;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st = cbx_benchmark_list(run->ctx, source, o, run->arena, &names, &n, &err);
 
@@ -88,20 +308,15 @@ static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *sourc
         for (size_t i = 0; i < n; i++) printf("%s\n", names[i]);
         return EXIT_PASS;
     }
-    document = cbx_json_new_object();
-    list = cbx_json_new_array();
-    cbx_json_set_string(document, "schema", "calibrax-benchmark-list");
-    cbx_json_set_int(document, "version", 1);
+    document = new_document("calibrax-benchmark-list");
     cbx_json_set_string(document, "kind", cbx_benchmark_kind_name(source->kind));
-    for (size_t i = 0; i < n; i++) cbx_json_push(list, cbx_json_new_string(names[i]));
-    cbx_json_set(document, "benchmarks", list);
+    cbx_json *list = cbx_json_set_array(document, "benchmarks");
+    for (size_t i = 0; i < n; i++) cbx_json_push_string(list, names[i]);
     return print_json(run->program, document);
 }
 
-/* --- running --- */
-
-static void say_progress(void *user, const char *benchmark, size_t launch, size_t launches,
-                         const cbx_benchmark_failure *failure)
+static void print_failure(void *user, const char *benchmark, size_t launch, size_t launches,
+                          const cbx_benchmark_failure *failure)
 {
     const opt_run *run = user;
 
@@ -110,33 +325,21 @@ static void say_progress(void *user, const char *benchmark, size_t launch, size_
                  failure->phase, failure->message);
 }
 
-/* What stands between a met target and the user's eye; where both outputs are a terminal's, it has just seen them. */
-static void say_targets(const opt_run *run, const cbx_benchmark_report *r)
-{
-    size_t n;
-    const cbx_target_check *t = cbx_benchmark_report_targets(r, &n);
-    char text[CBX_ERR_MESSAGE_SIZE];
-    const run_args *a = run->args;
-
-    if (!a->json && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO)) return;
-    for (size_t i = 0; i < n; i++) {
-        if (t[i].outcome != CBX_TARGET_MET) opt_fail(run->program, "%s", cbx_target_sentence(&t[i], text, sizeof text));
-    }
-}
-
-/* What was measured is told in any case; what could not be written is told behind it, and makes the exit status 2. */
+/* Results are printed in any case; then a message for each thing that could not be written, which makes the exit status 2. */
 static int conclude(const opt_run *run, const cbx_benchmark_report *r)
 {
     const run_args *a = run->args;
     const cbx_run *made = cbx_benchmark_report_run(r);
-    const char *const told[] = { cbx_benchmark_report_trace_fault(r), cbx_benchmark_report_link_fault(r) };
-    const char *faults[CBX_LEN(told) + 1];
-    size_t nfaults = 0;
+    const char *const possible[] = { cbx_benchmark_report_trace_fault(r), cbx_benchmark_report_link_fault(r) };
+    const char *faults[CBX_LEN(possible) + 1];
+    size_t nfaults = 0, ntargets;
+    const cbx_target_check *t = cbx_benchmark_report_targets(r, &ntargets);
+    char text[CBX_ERR_MESSAGE_SIZE];
     cbx_err err = CBX_ERR_INIT;
     bool kept = a->data && made;
 
-    for (size_t i = 0; i < CBX_LEN(told); i++)
-        if (told[i]) faults[nfaults++] = told[i];
+    for (size_t i = 0; i < CBX_LEN(possible); i++)
+        if (possible[i]) faults[nfaults++] = possible[i];
     if (kept && keep_run(run, a->data, made, &err)) {
         kept = false;
         faults[nfaults++] = err.message;
@@ -148,10 +351,12 @@ static int conclude(const opt_run *run, const cbx_benchmark_report *r)
         cbx_json_set(o, "faults", sentences_json(faults, nfaults));
         if (print_json(run->program, o)) return EXIT_ERROR;
     } else {
-        run_print(run, r);
+        print_run(run, r);
         if (kept) fprintf(stderr, "kept as run %s in %s\n", cbx_run_id(made), a->data);
     }
-    say_targets(run, r);
+    /* a terminal that shows both outputs has the targets already */
+    for (size_t i = 0; (a->json || !isatty(STDOUT_FILENO) || !isatty(STDERR_FILENO)) && i < ntargets; i++)
+        if (t[i].outcome != CBX_TARGET_MET) opt_fail(run->program, "%s", cbx_target_sentence(&t[i], text, sizeof text));
     for (size_t i = 0; i < nfaults; i++) opt_fail(run->program, "%s", faults[i]);
     return nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r);
 }
@@ -164,13 +369,13 @@ static int run_run(const opt_run *run)
     cbx_benchmark_report *report = NULL;
     cbx_json *config = NULL;
     cbx_err err = CBX_ERR_INIT;
-    int status = run_read_source(run, &source);
+    int status = read_source(run, &source);
 
-    if (!status) status = run_read_opts(run, &o, &config);
+    if (!status) status = read_opts(run, &o, &config);
     if (!status && a->data && !a->list) status = keep_prepare(run, a->data);
     if (!status) {
         o.stop = stop_catch();
-        o.progress = say_progress;
+        o.progress = print_failure;
         o.progress_user = (void *)(uintptr_t)run;
         if (a->list)
             status = list_benchmarks(run, &source, &o);

@@ -321,6 +321,38 @@ bool select_point(const cbx_store_query *q, const cbx_point *p)
     return true;
 }
 
+/* --- a store to keep results in --- */
+
+int keep_prepare(const opt_run *run, const char *root)
+{
+    const cbx_store_opts create = { .struct_size = sizeof create, .create = true };
+    cbx_store *store = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    const cbx_status st = cbx_store_open(run->ctx, root, &create, &store, &err);
+
+    cbx_store_close(store);
+    return st ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
+}
+
+cbx_status keep_run(const opt_run *run, const char *root, const cbx_run *r, cbx_err *err)
+{
+    const cbx_store_opts create = { .struct_size = sizeof create, .create = true };
+    cbx_store *store = NULL;
+    cbx_status st = cbx_store_open(run->ctx, root, NULL, &store, err);
+
+    if (st == CBX_ENOENT) {
+        st = cbx_store_open(run->ctx, root, &create, &store, err);
+        if (!st)
+            opt_fail(run->program,
+                     "warning: the store '%s' was removed while the command ran, and was made again: if its disk "
+                     "returns, ingest '%s/runs/%s.json' there",
+                     root, root, cbx_run_id(r));
+    }
+    if (!st) st = cbx_store_save(store, r, false, err);
+    cbx_store_close(store);
+    return st;
+}
+
 /* --- JSON --- */
 
 cbx_json *new_document(const char *schema)
@@ -460,4 +492,33 @@ void print_run_head(const opt_run *run, const cbx_run *r)
     if (cbx_run_branch(r)) printf("  Branch: %s\n", plain_text(run->arena, cbx_run_branch(r)));
     if (machine) printf("  Machine: %s\n", plain_text(run->arena, machine));
     printf("  Points: %zu\n", cbx_run_npoints(r));
+}
+
+/* --- tendency --- */
+
+cbx_json *tendency_json(const cbx_tendency *t, const char *word)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    cbx_json_set_string(o, "word", word);
+    cbx_json_set_string(o, "kind", cbx_tendency_name(t->kind, CBX_DIRECTION_INFO));
+    cbx_json_set_double(o, "slope", t->slope.value);
+    cbx_json_set_double(o, "lower", t->slope.lower);
+    cbx_json_set_double(o, "upper", t->slope.upper);
+    cbx_json_set_double(o, "level", t->slope.level);
+    cbx_json_set_int(o, "values", (int64_t)t->n);
+    return o;
+}
+
+void print_tendency(const cbx_tendency *t, const char *word)
+{
+    char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
+    paint how = !strcmp(word, "improving") ? PAINT_GOOD : !strcmp(word, "degrading") ? PAINT_BAD : PAINT_STRONG;
+
+    printf("Tendency: ");
+    print_painted(how, "%s", word);
+    if (!isnan(t->slope.value))
+        printf(", %s [%s, %s] a value", format_percent(t->slope.value, value), format_percent(t->slope.lower, lower),
+               format_percent(t->slope.upper, upper));
+    printf("\n");
 }

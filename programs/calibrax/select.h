@@ -4,6 +4,7 @@
 #ifndef CALIBRAX_PROGRAMS_SELECT_H
 #define CALIBRAX_PROGRAMS_SELECT_H
 
+#include "calibrax/monitoring/tendency.h"
 #include "calibrax/storage/store.h"
 #include "programs/common/options.h"
 
@@ -123,5 +124,19 @@ const char *plain_text(cbx_arena *arena, const char *s);
 const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const char *skip);
 /* Id, time, commit, branch, machine and number of points, a line each. */
 void print_run_head(const opt_run *run, const cbx_run *r);
+
+/* --- results that a command keeps --- */
+
+/* Opens the store, made if missing, so that one that cannot be opened is reported before the work.  EXIT_PASS, or EXIT_ERROR after a message. */
+int keep_prepare(const opt_run *run, const char *store);
+/* Saves the run.  A store that was removed meanwhile is made again, with a warning. */
+cbx_status keep_run(const opt_run *run, const char *store, const cbx_run *r, cbx_err *err);
+
+/* --- the tendency of a series --- */
+
+/* {"word": "degrading", "kind": "rising", "slope": 0.012, "lower": ..., "upper": ..., "values": 100}; NULL: out of memory. */
+cbx_json *tendency_json(const cbx_tendency *t, const char *word);
+/* "Tendency: degrading, +1.2 % [+0.8 %, +1.6 %] a value" and the end of the line. */
+void print_tendency(const cbx_tendency *t, const char *word);
 
 #endif

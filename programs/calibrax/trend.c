@@ -12,7 +12,6 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/exporters/figure.h"
 #include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/tendency.h"
 #include "programs/common/output.h"
 
 static const trend_args trend_defaults = { .penalty = NAN, .alpha = 0.01, .level = 0.95, .min_segment = 3, .seed = 1 };

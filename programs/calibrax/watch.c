@@ -10,7 +10,6 @@
 #include "calibrax/base/clock.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
-#include "programs/calibrax/tendency.h"
 #include "programs/common/output.h"
 
 #define MOST_SECONDS 1e9

@@ -19,6 +19,21 @@
 
 enum { CODE_HELP = 1, CODE_HELP_ALL, CODE_FIRST };
 
+/* Remedies in messages of the library, which knows no options, and the option of each. */
+static const struct {
+    const char *remedy, *option;
+} hints[] = {
+    { "allow it to be replaced", "replace" },
+    { "wait longer for locks", "lock-wait" },
+    { "raise the budget", "budget" },
+    { "raise the memory limit", "memory-limit" },
+    { "raise the time limit of a worker", "worker-timeout" },
+    { "choose another folder for results", "out" },
+    { "choose another store", "store" },
+    { "name another state file", "state" },
+};
+static const opt_command *running; /* for those; NULL: none */
+
 int opt_fail(const opt_program *program, const char *fmt, ...)
 {
     char message[2048];
@@ -27,6 +42,12 @@ int opt_fail(const opt_program *program, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
+    for (size_t i = 0; running && i < CBX_LEN(hints); i++)
+        for (size_t k = 0; strstr(message, hints[i].remedy) && k < running->noptions; k++) {
+            size_t len = strlen(message);
+            if (!strcmp(running->options[k].name, hints[i].option))
+                snprintf(message + len, sizeof message - len, " (--%s)", hints[i].option);
+        }
     fprintf(stderr, "%s: ", program->name);
     /* Text from files may hold anything: a message stays one line, without control characters. */
     const char *text = message;
@@ -301,7 +322,7 @@ static opt_result bad_option(const opt_program *program, const opt_command *comm
     snprintf(bare, sizeof(bare), "%.*s", (int)(len < sizeof(bare) ? len : sizeof(bare) - 1), word + dashes);
     near = cbx_nearest_word(bare, names, n);
     if (code == POPT_ERROR_BADOPT && near && strcmp(near, bare) == 0) {
-        opt_fail(program, "option '--%s' stands alone: '%s --%s'", near, program->name, near);
+        opt_fail(program, "option '--%s' must be the only one: '%s --%s'", near, program->name, near);
     } else if (code == POPT_ERROR_BADOPT && near) {
         opt_fail(program, "unknown option '%.*s'; did you mean '--%s'?", (int)(dashes + len), word, near);
     } else if (code == POPT_ERROR_BADOPT) {
@@ -408,6 +429,7 @@ static int start(const opt_program *program, const opt_command *command, int arg
         o.gpu_fallback = CBX_CHOICE_ON;
         o.gpu_memory_fraction = 0.9;
     }
+    running = command;
     if (cbx_ctx_create(&o, &run.ctx, &err))
         opt_fail(program, "%s", err.message);
     else
@@ -456,7 +478,7 @@ static int unknown_command(const opt_program *program, size_t n, const char *con
         near = n > 1 && *words[1] != '-' ? cbx_nearest_word(words[1], seconds, nseconds) : NULL;
         status = near ? opt_fail(program, "unknown command '%s %s'; did you mean '%s %s'?", words[0], words[1],
                                  words[0], near)
-                      : opt_fail(program, "'%s' needs one of these words behind it: %s", words[0], all ? all : "");
+                      : opt_fail(program, "'%s' needs one of these words after it: %s", words[0], all ? all : "");
     }
     cbx_arena_clear(&arena);
     return status;

@@ -32,7 +32,7 @@ def usage(p):
         text = run(p, "store", option, expect=0).stdout
         for word in ("Usage: calibrax store WORD", "store verify ", "store compact ", "store migrate ", "store export "):
             has(text, word)
-    one_sentence(run(p, "store", expect=2), "needs one of these words behind it", "calibrax")
+    one_sentence(run(p, "store", expect=2), "needs one of these words after it", "calibrax")
     one_sentence(run(p, "docter", "--help", expect=2), "did you mean 'doctor'", "calibrax")
     check(run(p, "--version", expect=0).stdout.startswith("calibrax 0."), "version")
     for args, part in ((["docter"], "did you mean 'doctor'"), (["doctor", "--jsn"], "did you mean '--json'"), (["doctor", "now"], "'now'"), (["--completio"], "did you mean '--completion'")):

@@ -245,7 +245,7 @@ def faults_are_named(p):
                        (["-f", "csv", "--input", FIXTURE, "-m", "speed"], "'speed'"), (["-f", "csv", "--input", FIXTURE, "-o", "/dev/null/x"], "/dev/null")):
         one_sentence(run(p, *args, expect=2), part, "calibrax")
     p.write("run-aaa111.csv", "mine")
-    one_sentence(run(p, "-f", "csv", "--input", FIXTURE, expect=2), "allow it to be replaced", "calibrax")
+    one_sentence(run(p, "-f", "csv", "--input", FIXTURE, expect=2), "allow it to be replaced (--replace)", "calibrax")
     equal(read(p.file("run-aaa111.csv")), "mine", "it stays")
     run(p, "-f", "csv", "--input", FIXTURE, "--replace", expect=0)
 

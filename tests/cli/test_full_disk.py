@@ -134,7 +134,7 @@ def a_disk_that_goes_away(p):
             one_sentence(done, "gone", "calibrax")
         else:
             (name,) = contents(p.file(store))
-            has(done.stderr, f"warning: the store '{store}' went away while it ran, and was made anew: if its disk comes back, ingest '{store}/runs/{name}' there")
+            has(done.stderr, f"warning: the store '{store}' was removed while the command ran, and was made again: if its disk returns, ingest '{store}/runs/{name}' there")
     equal(done.returncode, 2, "a file where the folder was is told")
     for args in (["show", "--list"], ["check"], ["baseline"], ["trend"], ["store", "verify"]):
         one_sentence(run(p, *args, "--data", "gone/store", expect=2), "gone/store", "calibrax")

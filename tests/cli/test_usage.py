@@ -112,7 +112,7 @@ def unknown_things(p):
         (["--memory-limit", "12Q"], "12Q"),
         (["exce"], "did you mean 'exec'"),
         (["doctor", "now"], "unexpected argument 'now'"),
-        (["doctor", "--man"], "option '--man' stands alone: 'nperf --man'"),
+        (["doctor", "--man"], "option '--man' must be the only one: 'nperf --man'"),
         (["--case", "semiring_matmull"], "did you mean 'semiring_matmul'"),
         (["--case", "zzz"], "unknown case 'zzz'"),
         (["--baselines", "tilde"], "did you mean 'tiled'"),
