@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/perf/sweep/output.h"
+#include "calibrax/perf/sweep/benchmark_session.h"
 #include "fuzz.h"
 
 static void file_of_commands(cbx_ctx *ctx, cbx_arena *arena, const char *text, size_t len)

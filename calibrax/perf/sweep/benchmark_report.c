@@ -1,85 +1,271 @@
-/* From gathered launches to a run: points, targets, failures, the trace's reference. */
-#include "calibrax/perf/sweep/benchmark_report.h"
-
+/*
+ * From gathered launches to a run: points, targets, failures, references to traces.  Metrics are in the order of the first launch that
+ * has them; the value of several launches is their median.
+ */
 #include <math.h>
 #include <string.h>
 
 #include "calibrax/base/hash.h"
+#include "calibrax/base/list.h"
+#include "calibrax/perf/sweep/benchmark_session.h"
 #include "calibrax/profiling/trace_link.h"
+#include "calibrax/statistics/estimate.h"
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a report"); }
+static cbx_status no_memory(cbx_err *err) { return cbx_fail_nomem(err, "a report"); }
 
-/* --- targets --- */
+/* --- launches to a point --- */
 
-static const cbx_json *targets_told(const cbx__gathered *g)
-{
-    for (size_t l = 0; l < g->count; l++) {
-        const cbx_json *results = g->launches[l].run ? cbx_json_get(cbx_run_metadata(g->launches[l].run), "results")
-                                                     : NULL;
-        const cbx_json *t = cbx_json_get(cbx_json_get(cbx_json_at(results, 0), "metadata"), "targets");
-        if (t) return t;
-    }
-    return NULL;
-}
-
-/* The user's, then the benchmark's own of another name. */
-static cbx_status collect(cbx__session *s, const cbx__gathered *g, cbx_named_metric **out, size_t *count, cbx_err *err)
-{
-    const cbx_benchmark_opts *o = s->o;
-    const cbx_json *told = targets_told(g), *v;
-    cbx_named_metric *all = cbx_arena_calloc(s->arena, o->ntargets + cbx_json_length(told), sizeof *all);
-    cbx_point known = { .metrics = o->targets, .nmetrics = o->ntargets };
-    size_t n = o->ntargets;
-    const char *key;
-    cbx_json *value;
-
-    if (!all) return no_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        all[i] = o->targets[i];
-        all[i].name = cbx_arena_strdup(s->arena, o->targets[i].name);
-        if (!all[i].name) return no_memory(err);
-    }
-    for (size_t i = 0; cbx_json_member(told, i, &key, &value); i++) {
-        v = value;
-        if (cbx_point_metric(&known, key)) continue;
-        all[n].name = cbx_arena_strdup(s->arena, key);
-        all[n].metric = cbx_metric_of(cbx_json_double_value(v)); /* NaN if it is no number: it is then not met */
-        if (!all[n++].name) return no_memory(err);
-    }
-    *out = all;
-    *count = n;
-    return CBX_OK;
-}
-
-typedef struct judged {
+/* One benchmark being merged and judged. */
+typedef struct merging {
+    cbx__session *s;
     const cbx__gathered *g;
-    const cbx_named_metric *targets;
+    cbx_run_builder *b;
+    cbx_allocator al; /* the arena's */
+    CBX_LIST(cbx_named_metric) metrics;
+    CBX_LIST(const char *) partial; /* metrics that some good launch lacks */
+    cbx_named_metric *targets;
     size_t ntargets;
-    const char *const *partial;
-    size_t npartial;
     size_t point; /* of the run; SIZE_MAX: none */
-} judged;
+} merging;
 
-static bool is_partial(const judged *j, const char *name)
+static const cbx_point *point_of(const cbx__launch *l) { return cbx_run_point(l->run, 0); }
+
+static bool has(const merging *m, const char *name)
 {
-    for (size_t i = 0; i < j->npartial; i++) {
-        if (strcmp(j->partial[i], name) == 0) return true;
-    }
+    for (size_t i = 0; i < m->metrics.n; i++)
+        if (strcmp(m->metrics.items[i].name, name) == 0) return true;
     return false;
 }
 
-static void judge(cbx_benchmark_report *r, const judged *j)
+/* Adds a metric with a sample of each launch.  A value that is not finite in one launch makes the whole NaN: a target or a gate then
+ * reports it. */
+static cbx_status add_over_launches(merging *m, const char *name, const double *samples, size_t n, cbx_err *err)
 {
-    const cbx_point *p = j->point == SIZE_MAX ? NULL : cbx_run_point(r->run, j->point);
+    cbx_metric all = cbx_metric_of(NAN);
+    cbx_interval i;
+    size_t finite = 0;
 
-    for (size_t i = 0; i < j->ntargets; i++) {
-        const char *name = j->targets[i].name;
-        const cbx_metric *value = p && !is_partial(j, name) ? cbx_point_metric(p, name) : NULL;
+    all.samples = samples;
+    all.nsamples = n;
+    while (finite < n && isfinite(samples[finite])) finite++;
+    if (finite == n) {
+        cbx_status st = cbx_stat_median_interval(m->s->ctx, samples, n, m->s->o->level, &i, err);
+        if (st) return st;
+        all.value = i.value;
+        if (i.level > 0) {
+            all.lower = i.lower;
+            all.upper = i.upper;
+        }
+    }
+    return cbx_list_push(&m->al, &m->metrics, (cbx_named_metric){ name, all }) ? CBX_OK : no_memory(err);
+}
+
+/* The metrics that the benchmark reported itself. */
+static cbx_status merge_metrics(merging *m, cbx_err *err)
+{
+    const cbx__gathered *g = m->g;
+    cbx_status st = CBX_OK;
+
+    for (size_t l = 0; l < g->count; l++) {
+        const cbx_point *p = g->launches[l].run ? point_of(&g->launches[l]) : NULL;
+        for (size_t i = 0; p && i < p->nmetrics && !st; i++) {
+            const cbx_named_metric *first = &p->metrics[i];
+            double *samples;
+            size_t n = 0;
+            if (has(m, first->name)) continue;
+            if (g->good == 1) {
+                st = cbx_list_push(&m->al, &m->metrics, *first) ? CBX_OK : no_memory(err);
+                continue;
+            }
+            samples = cbx_arena_calloc(m->s->arena, g->good, sizeof *samples);
+            if (!samples) return no_memory(err);
+            for (size_t k = 0; k < g->count; k++) {
+                const cbx_metric *x = g->launches[k].run ? cbx_point_metric(point_of(&g->launches[k]), first->name)
+                                                         : NULL;
+                if (x) samples[n++] = x->value;
+            }
+            if (n < g->good && !cbx_list_push(&m->al, &m->partial, first->name)) return no_memory(err);
+            st = add_over_launches(m, first->name, samples, n, err);
+        }
+    }
+    return st;
+}
+
+/* A command's time from start to end is what is measured; that of a worker, which also holds the start of an interpreter and what
+ * the worker does beside the benchmark, has a name of its own. */
+static const cbx_metric_def process_defs[] = {
+    { "wall_time", "s", CBX_DIRECTION_LOWER, "process", CBX_PRIORITY_PRIMARY, "of a command, from start to end" },
+    { "launch_seconds", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "of a worker, from start to end" },
+    { "cpu_user", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "of all processes" },
+    { "cpu_system", "s", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "of all processes" },
+    { "max_rss", "MiB", CBX_DIRECTION_LOWER, "process", CBX_PRIORITY_SECONDARY, "maximum of a single process" },
+    { "peak_rss", "MiB", CBX_DIRECTION_INFO, "process", CBX_PRIORITY_SECONDARY, "maximum over all processes together" },
+};
+
+static cbx_status add_process(merging *m, cbx_err *err)
+{
+    const bool command = m->s->source->kind == CBX_BENCHMARK_COMMAND;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < CBX_LEN(process_defs) && !st; i++) {
+        double *samples;
+        size_t n = 0;
+        if (has(m, process_defs[i].name)) continue;
+        samples = cbx_arena_calloc(m->s->arena, m->g->good, sizeof *samples);
+        if (!samples) return no_memory(err);
+        for (size_t l = 0; l < m->g->count; l++) {
+            const cbx__launch *x = &m->g->launches[l];
+            const cbx__process_use *p = &x->process;
+            const double values[CBX_LEN(process_defs)] = { command ? p->wall_s : NAN,
+                                                           command ? NAN : p->wall_s,
+                                                           p->cpu_user_s,
+                                                           p->cpu_system_s,
+                                                           p->max_rss_mb,
+                                                           p->peak_rss_mb };
+            if (x->run && x->has_process && !isnan(values[i])) samples[n++] = values[i];
+        }
+        if (n == 0) continue;
+        if (n > 1)
+            st = add_over_launches(m, process_defs[i].name, samples, n, err);
+        else if (!cbx_list_push(&m->al, &m->metrics,
+                                (cbx_named_metric){ process_defs[i].name, cbx_metric_of(samples[0]) }))
+            st = no_memory(err);
+        if (!st) st = cbx_run_builder_add_metric_def(m->b, &process_defs[i], err);
+    }
+    return st;
+}
+
+/* Adds the point and its definitions.  Tags: the user's, the benchmark's of another key, then that of a benchmark that failed. */
+static cbx_status merge(merging *m, cbx_err *err)
+{
+    const cbx_benchmark_opts *o = m->s->o;
+    const cbx__launch *good = m->g->launches;
+    const cbx_point known = { .tags = o->tags, .ntags = o->ntags };
+    cbx_point p = { .name = o->name ? o->name : m->g->name };
+    cbx_tag *tags;
+    cbx_status st = merge_metrics(m, err);
+
+    if (!st) st = add_process(m, err);
+    for (size_t l = 0; l < m->g->count; l++) {
+        const cbx_run *run = m->g->launches[l].run;
+        for (size_t i = 0; run && i < cbx_run_nmetric_defs(run) && !st; i++)
+            st = cbx_run_builder_add_metric_def(m->b, cbx_run_metric_def(run, i), err);
+    }
+    for (size_t i = 0; i < o->ndefs && !st; i++) st = cbx_run_builder_add_metric_def(m->b, &o->defs[i], err);
+    if (st) return st;
+    while (!good->run) good++;
+    const cbx_point *first = point_of(good);
+    tags = cbx_arena_calloc(m->s->arena, o->ntags + first->ntags + 1, sizeof *tags);
+    if (!tags) return no_memory(err);
+    if (o->ntags) memcpy(tags, o->tags, o->ntags * sizeof *tags);
+    p.ntags = o->ntags;
+    for (size_t i = 0; i < first->ntags; i++)
+        if (!cbx_point_tag(&known, first->tags[i].key)) tags[p.ntags++] = first->tags[i];
+    if (m->g->failed) {
+        const char *share = cbx_arena_printf(m->s->arena, "%zu of %zu", m->g->count - m->g->good, m->g->count);
+        if (!share) return no_memory(err);
+        tags[p.ntags++] = (cbx_tag){ "failed_launches", share };
+    }
+    p.scenario = o->scenario ? o->scenario : first->scenario;
+    p.tags = tags;
+    p.metrics = m->metrics.items;
+    p.nmetrics = m->metrics.n;
+    return cbx_run_builder_add_point(m->b, &p, err);
+}
+
+/* --- what a benchmark reported beside its metrics --- */
+
+static const cbx_json *reported(const cbx__launch *l)
+{
+    const cbx_json *results = l->run ? cbx_json_get(cbx_run_metadata(l->run), "results") : NULL;
+    return cbx_json_get(cbx_json_at(results, 0), "metadata");
+}
+
+static void add_failure(cbx_json *list, const char *benchmark, size_t launch, const char *phase, cbx_status st,
+                        const char *message)
+{
+    cbx_json *o = cbx_json_push_object(list);
+
+    if (benchmark) cbx_json_set_string(o, "benchmark", benchmark);
+    cbx_json_set_int(o, "launch", (int64_t)launch);
+    cbx_json_set_string(o, "phase", phase);
+    cbx_json_set_string(o, "status", cbx_status_name(st));
+    cbx_json_set_string(o, "message", message);
+}
+
+/* The entry of metadata.benchmarks. */
+static void add_gathered(const merging *m, cbx_json *o)
+{
+    const cbx__gathered *g = m->g;
+    const cbx_json *config = m->s->o->measure.config;
+    cbx_json *targets, *list;
+
+    cbx_json_set_string(o, "name", g->name);
+    cbx_json_set_string(o, "driver", cbx_benchmark_kind_name(m->s->source->kind));
+    cbx_json_set_int(o, "launches", (int64_t)g->good);
+    cbx_json_set(o, "config", config ? cbx_json_copy(config) : cbx_json_new_object());
+    targets = cbx_json_set_object(o, "targets");
+    for (size_t i = 0; i < m->ntargets; i++)
+        cbx_json_set_double(targets, m->targets[i].name, m->targets[i].metric.value);
+    list = cbx_json_set_array(o, "failures");
+    for (size_t l = 0; l < g->count; l++) {
+        const cbx__launch *x = &g->launches[l];
+        if (!x->run) add_failure(list, NULL, l + 1, x->phase, x->status, x->message);
+    }
+    list = cbx_json_set_array(o, "told");
+    for (size_t l = 0; l < g->count; l++) {
+        const cbx_json *metadata = reported(&g->launches[l]);
+        cbx_json *copy = metadata ? cbx_json_copy(metadata) : cbx_json_new_object();
+        cbx_json_remove(copy, "targets"); /* are the same in all launches */
+        if (g->launches[l].run)
+            cbx_json_push(list, copy);
+        else
+            cbx_json_unref(copy);
+    }
+}
+
+/* --- targets --- */
+
+/* The user's targets, then the benchmark's own of another name. */
+static cbx_status collect_targets(merging *m, cbx_err *err)
+{
+    const cbx_benchmark_opts *o = m->s->o;
+    const cbx_point known = { .metrics = o->targets, .nmetrics = o->ntargets };
+    const cbx_json *own = NULL;
+    const char *key;
+    cbx_json *value;
+    size_t n = o->ntargets;
+
+    for (size_t l = 0; l < m->g->count && !own; l++) own = cbx_json_get(reported(&m->g->launches[l]), "targets");
+    m->targets = cbx_arena_calloc(m->s->arena, n + cbx_json_length(own), sizeof *m->targets);
+    if (!m->targets) return no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        m->targets[i] = (cbx_named_metric){ cbx_arena_strdup(m->s->arena, o->targets[i].name), o->targets[i].metric };
+    for (size_t i = 0; cbx_json_member(own, i, &key, &value); i++) /* NaN if it is not a number: it is then not met */
+        if (!cbx_point_metric(&known, key))
+            m->targets[n++] = (cbx_named_metric){ cbx_arena_strdup(m->s->arena, key),
+                                                  cbx_metric_of(cbx_json_double_value(value)) };
+    m->ntargets = n;
+    for (size_t i = 0; i < n; i++)
+        if (!m->targets[i].name) return no_memory(err);
+    return CBX_OK;
+}
+
+static void judge(cbx_benchmark_report *r, const merging *m)
+{
+    const cbx_point *p = m->point == SIZE_MAX ? NULL : cbx_run_point(r->run, m->point);
+
+    for (size_t i = 0; i < m->ntargets; i++) {
+        const char *name = m->targets[i].name;
+        const cbx_metric *value = p ? cbx_point_metric(p, name) : NULL;
         const cbx_metric_def *def = r->run ? cbx_run_find_metric_def(r->run, name) : NULL;
-        cbx_target_check t = cbx_target_judge(value, def, j->targets[i].metric.value);
-        bool untold = t.outcome == CBX_TARGET_MET || (t.outcome == CBX_TARGET_MISSING && !j->g->good);
-        if (untold && j->g->failed) t.outcome = CBX_TARGET_INCOMPLETE;
-        t.benchmark = j->g->name;
+        cbx_target_check t;
+        for (size_t k = 0; k < m->partial.n; k++)
+            if (strcmp(m->partial.items[k], name) == 0) value = NULL;
+        t = cbx_target_judge(value, def, m->targets[i].metric.value);
+        if (m->g->failed && (t.outcome == CBX_TARGET_MET || (t.outcome == CBX_TARGET_MISSING && !m->g->good)))
+            t.outcome = CBX_TARGET_INCOMPLETE;
+        t.benchmark = m->g->name;
         t.metric = name;
         r->targets[r->ntargets++] = t;
     }
@@ -89,162 +275,116 @@ static cbx_json *targets_json(const cbx_benchmark_report *r)
 {
     cbx_json *list = cbx_json_new_array();
 
-    for (size_t i = 0; list && i < r->ntargets; i++) {
-        if (cbx_json_push(list, cbx_target_json(&r->targets[i]))) continue;
-        cbx_json_unref(list);
-        return NULL;
-    }
+    for (size_t i = 0; i < r->ntargets; i++) cbx_json_push(list, cbx_target_json(&r->targets[i]));
     return list;
 }
 
 /* --- the run --- */
 
-static cbx_status add_trace(const cbx_benchmark_report *r, cbx__session *s, cbx_run_builder *b, cbx_err *err)
+/* References to the trace of this session, and to those that the benchmarks wrote themselves. */
+static cbx_status add_traces(cbx_benchmark_report *r, cbx__session *s, cbx_run_builder *b, cbx_err *err)
 {
     char hash[CBX_HASH_SIZE];
-    cbx_json *o;
-    cbx_status st;
-
-    if (!s->o->trace) return CBX_OK;
-    st = r->trace_fault ? CBX_OK : cbx_hash_file(s->ctx, s->o->trace, hash, err);
-    if (st) return st;
-    o = cbx_json_new_object();
-    if (o && cbx_json_set_string(o, "file", s->o->trace) && cbx_json_set_string(o, "format", "trace-event-json") &&
-        (r->trace_fault ? cbx_json_set_string(o, "fault", r->trace_fault) : cbx_json_set_string(o, "hash", hash)))
-        return cbx_run_builder_set_metadata(b, "trace", o, err);
-    cbx_json_unref(o);
-    return no_memory(err);
-}
-
-static cbx_status add_points(cbx_benchmark_report *r, cbx__session *s, cbx_run_builder *b, judged *j, cbx_err *err)
-{
-    cbx_json *list = cbx_json_new_array();
-    size_t points = 0;
-    cbx_status st = list ? CBX_OK : no_memory(err);
-
-    for (size_t i = 0; i < r->ngathered && !st; i++) {
-        const cbx__gathered *g = &r->gathered[i];
-        cbx_named_metric *targets = NULL;
-        j[i].g = g;
-        j[i].point = SIZE_MAX;
-        st = collect(s, g, &targets, &j[i].ntargets, err);
-        j[i].targets = targets;
-        if (!st && g->good) {
-            st = cbx__merge(s, g, b, &j[i].partial, &j[i].npartial, err);
-            j[i].point = points++;
-        }
-        if (!st && !cbx_json_push(list, cbx__gathered_json(s, g, targets, j[i].ntargets))) st = no_memory(err);
-    }
-    if (st) {
-        cbx_json_unref(list);
-        return st;
-    }
-    return cbx_run_builder_set_metadata(b, "benchmarks", list, err);
-}
-
-static cbx_status judge_all(cbx_benchmark_report *r, cbx__session *s, const judged *j, cbx_err *err)
-{
-    size_t most = 0;
-    cbx_run *with;
-    cbx_status st;
-
-    for (size_t i = 0; i < r->ngathered; i++) most += j[i].ntargets;
-    r->targets = cbx_arena_calloc(&r->arena, most, sizeof *r->targets);
-    if (!r->targets) return no_memory(err);
-    for (size_t i = 0; i < r->ngathered; i++) judge(r, &j[i]);
-    if (!r->run || !r->ntargets) return CBX_OK;
-    st = cbx_run_with_metadata(s->ctx, r->run, "targets", targets_json(r), &with, err);
-    if (st) return st;
-    cbx_run_free(r->run);
-    r->run = with;
-    r->ntargets = 0;
-    for (size_t i = 0; i < r->ngathered; i++) judge(r, &j[i]); /* pointers lead into the new run */
-    return CBX_OK;
-}
-
-static bool any_good(const cbx_benchmark_report *r)
-{
-    for (size_t i = 0; i < r->ngathered; i++) {
-        if (r->gathered[i].good) return true;
-    }
-    return false;
-}
-
-static cbx_status gather_failures(cbx_benchmark_report *r, cbx_err *err)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < r->ngathered; i++) n += r->gathered[i].count - r->gathered[i].good;
-    r->failures = cbx_arena_calloc(&r->arena, n, sizeof *r->failures);
-    if (!r->failures) return no_memory(err);
-    for (size_t i = 0; i < r->ngathered; i++) {
-        const cbx__gathered *g = &r->gathered[i];
-        for (size_t l = 0; l < g->count; l++) {
-            const cbx__launch *x = &g->launches[l];
-            if (!x->run)
-                r->failures[r->nfailures++] = (cbx_benchmark_failure){ g->name, l + 1, x->phase, x->status,
-                                                                       x->message };
-        }
-    }
-    return CBX_OK;
-}
-
-/* Traces that the benchmarks wrote themselves. */
-static cbx_status add_link(cbx_benchmark_report *r, cbx__session *s, cbx_run_builder *b, cbx_err *err)
-{
     cbx_err why = CBX_ERR_INIT;
     cbx_trace_link link;
     cbx_json *o;
+    cbx_status st = CBX_OK;
 
-    if (!s->o->trace_dir) return CBX_OK;
-    if (cbx_trace_find(s->ctx, s->o->trace_dir, &link, &why)) {
+    if (s->o->trace) {
+        if (!r->trace_fault) st = cbx_hash_file(s->ctx, s->o->trace, hash, err);
+        if (st) return st;
+        o = cbx_json_new_object();
+        cbx_json_set_string(o, "file", s->o->trace);
+        cbx_json_set_string(o, "format", "trace-event-json");
+        cbx_json_set_string(o, r->trace_fault ? "fault" : "hash", r->trace_fault ? r->trace_fault : hash);
+        st = cbx_run_builder_set_metadata(b, "trace", o, err);
+    }
+    if (st || !s->o->trace_dir) return st;
+    if (!cbx_trace_find(s->ctx, s->o->trace_dir, &link, &why)) {
+        o = cbx_trace_link_json(&link, NULL);
+        cbx_trace_link_clear(&link);
+    } else {
         if (why.status == CBX_ENOMEM) return no_memory(err);
         r->link_fault = cbx_arena_strdup(&r->arena, why.message);
-        o = r->link_fault ? cbx_json_new_object() : NULL;
-        if (o && cbx_json_set_string(o, "trace_dir", s->o->trace_dir) && cbx_json_set_string(o, "fault", r->link_fault))
-            return cbx_run_builder_set_metadata(b, "trace_link", o, err);
-        cbx_json_unref(o);
-        return no_memory(err);
+        if (!r->link_fault) return no_memory(err);
+        o = cbx_json_new_object();
+        cbx_json_set_string(o, "trace_dir", s->o->trace_dir);
+        cbx_json_set_string(o, "fault", r->link_fault);
     }
-    o = cbx_trace_link_json(&link, NULL);
-    cbx_trace_link_clear(&link);
-    return o ? cbx_run_builder_set_metadata(b, "trace_link", o, err) : no_memory(err);
+    return cbx_run_builder_set_metadata(b, "trace_link", o, err);
 }
 
-static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, judged *j, cbx_err *err)
+static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, merging *all, cbx_err *err)
 {
     cbx_run_builder *b = NULL;
+    cbx_json *list = cbx_json_new_array();
+    size_t points = 0;
     cbx_status st = cbx_run_builder_create(s->ctx, s->o->run, &b, err);
 
-    if (!st) st = add_points(r, s, b, j, err);
-    if (!st) st = add_trace(r, s, b, err);
-    if (!st) st = add_link(r, s, b, err);
+    for (size_t i = 0; i < r->ngathered && !st; i++) {
+        merging *m = &all[i];
+        *m = (merging){ s, &r->gathered[i], b, .al = cbx_arena_allocator(s->arena), .point = SIZE_MAX };
+        st = collect_targets(m, err);
+        if (!st && m->g->good) {
+            st = merge(m, err);
+            m->point = points++;
+        }
+        if (!st) add_gathered(m, cbx_json_push_object(list));
+    }
+    if (st)
+        cbx_json_unref(list);
+    else
+        st = cbx_run_builder_set_metadata(b, "benchmarks", list, err);
+    if (!st) st = add_traces(r, s, b, err);
     if (!st && r->interrupted) st = cbx_run_builder_set_metadata(b, "interrupted", cbx_json_new_bool(true), err);
-    if (!st && any_good(r)) st = cbx_run_builder_freeze(b, &r->run, err);
+    if (!st && points) st = cbx_run_builder_freeze(b, &r->run, err);
     cbx_run_builder_free(b);
     return st;
 }
 
 cbx_status cbx__report_finish(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
 {
-    judged *j = cbx_arena_calloc(&r->arena, r->ngathered, sizeof *j);
-    cbx_status st = j ? make_run(r, s, j, err) : no_memory(err);
+    merging *all = cbx_arena_calloc(&r->arena, r->ngathered, sizeof *all);
+    size_t ntargets = 0, nfailures = 0;
+    cbx_run *with;
+    cbx_status st = all ? make_run(r, s, all, err) : no_memory(err);
 
-    if (!st) st = judge_all(r, s, j, err);
-    return st ? st : gather_failures(r, err);
+    if (st) return st;
+    for (size_t i = 0; i < r->ngathered; i++) {
+        ntargets += all[i].ntargets;
+        nfailures += r->gathered[i].count - r->gathered[i].good;
+    }
+    r->targets = cbx_arena_calloc(&r->arena, ntargets, sizeof *r->targets);
+    r->failures = cbx_arena_calloc(&r->arena, nfailures, sizeof *r->failures);
+    if (!r->targets || !r->failures) return no_memory(err);
+    for (size_t i = 0; i < r->ngathered; i++) judge(r, &all[i]);
+    if (r->run && r->ntargets) {
+        st = cbx_run_with_metadata(s->ctx, r->run, "targets", targets_json(r), &with, err);
+        if (st) return st;
+        cbx_run_free(r->run);
+        r->run = with;
+        r->ntargets = 0;
+        for (size_t i = 0; i < r->ngathered; i++) judge(r, &all[i]); /* with pointers into the new run */
+    }
+    for (size_t i = 0; i < r->ngathered; i++) {
+        const cbx__gathered *g = &r->gathered[i];
+        for (size_t l = 0; l < g->count; l++) {
+            const cbx__launch *x = &g->launches[l];
+            const cbx_benchmark_failure f = { g->name, l + 1, x->phase, x->status, x->message };
+            if (!x->run) r->failures[r->nfailures++] = f;
+        }
+    }
+    return CBX_OK;
 }
 
 /* --- from outside --- */
 
 void cbx_benchmark_report_free(cbx_benchmark_report *r)
 {
-    cbx_allocator al;
-
     if (!r) return;
-    al = r->arena.al;
-    for (size_t i = 0; i < r->ngathered; i++) {
+    const cbx_allocator al = r->arena.al;
+    for (size_t i = 0; i < r->ngathered; i++)
         for (size_t l = 0; l < r->gathered[i].count; l++) cbx__launch_clear(&r->gathered[i].launches[l]);
-    }
     cbx_run_free(r->run);
     cbx_arena_clear(&r->arena);
     cbx_mem_free(&al, r, sizeof *r);
@@ -264,10 +404,7 @@ const cbx_benchmark_failure *cbx_benchmark_report_failures(const cbx_benchmark_r
     return r->failures;
 }
 
-bool cbx_benchmark_report_interrupted(const cbx_benchmark_report *r) { return r->interrupted; }
-
 const char *cbx_benchmark_report_trace_fault(const cbx_benchmark_report *r) { return r->trace_fault; }
-
 const char *cbx_benchmark_report_link_fault(const cbx_benchmark_report *r) { return r->link_fault; }
 
 int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r)
@@ -275,41 +412,28 @@ int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r)
     int code = cbx_targets_exit_code(r->targets, r->ntargets);
 
     if (r->interrupted) return 130;
-    for (size_t i = 0; i < r->ngathered; i++) {
+    for (size_t i = 0; i < r->ngathered; i++)
         if (r->gathered[i].failed && code != 1) code = 2;
-    }
     return code;
-}
-
-static cbx_json *failures_json(const cbx_benchmark_report *r)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; list && i < r->nfailures; i++) {
-        const cbx_benchmark_failure *f = &r->failures[i];
-        cbx_json *o = cbx_json_new_object();
-        bool ok = o && cbx_json_set_string(o, "benchmark", f->benchmark) &&
-                  cbx_json_set_int(o, "launch", (int64_t)f->launch) && cbx_json_set_string(o, "phase", f->phase) &&
-                  cbx_json_set_string(o, "status", cbx_status_name(f->status)) &&
-                  cbx_json_set_string(o, "message", f->message);
-        if (!ok) cbx_json_unref(o);
-        if (ok && cbx_json_push(list, o)) continue;
-        cbx_json_unref(list);
-        return NULL;
-    }
-    return list;
 }
 
 cbx_json *cbx_benchmark_report_json(const cbx_benchmark_report *r)
 {
-    cbx_json *o = cbx_json_new_object();
-    bool ok = o && cbx_json_set_string(o, "schema", "calibrax-benchmark-report") && cbx_json_set_int(o, "version", 1) &&
-              (r->run ? cbx_json_set(o, "run", cbx_run_to_json(r->run)) : cbx_json_set_null(o, "run")) &&
-              cbx_json_set(o, "targets", targets_json(r)) && cbx_json_set(o, "failures", failures_json(r)) &&
-              cbx_json_set_bool(o, "interrupted", r->interrupted) &&
-              cbx_json_set_int(o, "exit_code", cbx_benchmark_report_exit_code(r));
+    cbx_json *o = cbx_json_new_object(), *failures;
 
-    if (ok) return o;
-    cbx_json_unref(o);
-    return NULL;
+    cbx_json_set_string(o, "schema", "calibrax-benchmark-report");
+    cbx_json_set_int(o, "version", 1);
+    if (r->run)
+        cbx_json_set(o, "run", cbx_run_to_json(r->run));
+    else
+        cbx_json_set_null(o, "run");
+    cbx_json_set(o, "targets", targets_json(r));
+    failures = cbx_json_set_array(o, "failures");
+    for (size_t i = 0; i < r->nfailures; i++) {
+        const cbx_benchmark_failure *f = &r->failures[i];
+        add_failure(failures, f->benchmark, f->launch, f->phase, f->status, f->message);
+    }
+    cbx_json_set_bool(o, "interrupted", r->interrupted);
+    cbx_json_set_int(o, "exit_code", cbx_benchmark_report_exit_code(r));
+    return cbx_json_finish(o);
 }

@@ -1,23 +1,63 @@
 /*
- * A session: what is asked is checked, the benchmarks are listed, launched in turn, gathered, and made into a report.
+ * A session: the options are checked, the benchmarks are listed, launched in turn, gathered, and made into a report.  Benchmarks of
+ * this program run here, in this process.
  */
-#include "calibrax/perf/sweep/benchmarks.h"
-
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
-#include "calibrax/perf/sweep/benchmark_report.h"
+#include "calibrax/perf/sweep/benchmark_session.h"
 #include "calibrax/perf/sweep/order.h"
 
-#define LAUNCHES_MOST 65536
-#define ORDER_SEED    0x0bdeu
+#define MAX_LAUNCHES 65536
+#define ORDER_SEED   0x0bdeu
+
+/* --- benchmarks of this program --- */
+
+static cbx_status list_ops(cbx__session *s, const char *const **names, size_t *count, cbx_err *err)
+{
+    const size_t n = s->source->nitems;
+    const char **out = cbx_arena_calloc(s->arena, n, sizeof *out);
+
+    if (!out) return cbx_fail_nomem(err, "the names of benchmarks");
+    for (size_t i = 0; i < n; i++) {
+        cbx_benchmark_ops ops;
+        cbx_status st = cbx_benchmark_ops_read(s->source->items[i].ops, &ops, err);
+        if (st) return st;
+        out[i] = ops.name;
+    }
+    *names = out;
+    *count = n;
+    return CBX_OK;
+}
+
+static cbx_status launch_ops(cbx__session *s, const char *name, cbx__launch *out, cbx_err *err)
+{
+    const cbx_benchmark_item *item = s->source->items;
+    cbx_benchmark_measure_opts o = s->o->measure;
+    const char *phase = "start";
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
+
+    while (strcmp(item->ops->name, name) != 0) item++;
+    o.stop = s->o->stop;
+    o.trace = s->trace;
+    o.phase = &phase;
+    st = cbx_benchmark_measure(s->ctx, item->ops, item->self, &o, &out->run, &why);
+    if (st == CBX_EINTERRUPTED || st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
+    if (st) cbx__launch_fail(s, out, phase, st, "%s", why.message[0] ? why.message : cbx_status_words(st));
+    return CBX_OK;
+}
+
+static const cbx__driver driver_ops = { list_ops, launch_ops };
 
 static const struct {
     const char *name;
     const cbx__driver *driver;
 } drivers[] = {
-    [CBX_BENCHMARK_OPS] = { "program", &cbx__driver_ops },
+    [CBX_BENCHMARK_OPS] = { "program", &driver_ops },
     [CBX_BENCHMARK_OBJECT] = { "object", &cbx__driver_worker },
     [CBX_BENCHMARK_COMMAND] = { "command", &cbx__driver_command },
     [CBX_BENCHMARK_PYTHON] = { "python", &cbx__driver_worker },
@@ -28,7 +68,7 @@ const char *cbx_benchmark_kind_name(cbx_benchmark_kind kind)
     return (unsigned)kind < CBX_LEN(drivers) ? drivers[kind].name : "?";
 }
 
-/* --- what is asked --- */
+/* --- options --- */
 
 static cbx_status check(const cbx_benchmark_source *source, const cbx_benchmark_opts *o, cbx_err *err)
 {
@@ -37,24 +77,29 @@ static cbx_status check(const cbx_benchmark_source *source, const cbx_benchmark_
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_benchmark_opts of another version");
     if ((unsigned)source->kind >= CBX_LEN(drivers))
         return cbx_fail(err, CBX_EINVAL, "no source of benchmarks has the number %d", (int)source->kind);
-    if (o->launches < 1 || o->launches > LAUNCHES_MOST)
-        return cbx_fail(err, CBX_EINVAL, "%zu launches: say 1 to %d", o->launches, LAUNCHES_MOST);
+    if (o->launches < 1 || o->launches > MAX_LAUNCHES)
+        return cbx_fail(err, CBX_EINVAL, "the number of launches must be from 1 to %d, got %zu", MAX_LAUNCHES,
+                        o->launches);
     if (!(o->timeout_s >= 0) || !(o->grace_s >= 0))
-        return cbx_fail(err, CBX_EINVAL, "a time limit of %g s, a grace of %g s: say 0 or more", o->timeout_s,
-                        o->grace_s);
+        return cbx_fail(err, CBX_EINVAL, "the time limit and the grace must be at least 0 s, got %g s and %g s",
+                        o->timeout_s, o->grace_s);
     if (!(o->allow_failed >= 0 && o->allow_failed < 1))
         return cbx_fail(err, CBX_EINVAL, "the share of launches that may fail must be at least 0 and below 1, got %g",
                         o->allow_failed);
     if (!(o->level > 0 && o->level < 1))
-        return cbx_fail(err, CBX_EINVAL, "level is %g: say more than 0, less than 1", o->level);
+        return cbx_fail(err, CBX_EINVAL, "the level must be above 0 and below 1, got %g", o->level);
     return CBX_OK;
 }
 
-static cbx_status choose(cbx__session *s, const char *const *all, size_t n, const char *const **names, size_t *count,
-                         cbx_err *err)
+/* The benchmarks to run, each with memory for its launches. */
+static cbx_status choose(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
 {
     const cbx_benchmark_opts *o = s->o;
+    const char *const *all = NULL, *const * names;
+    size_t n = 0, count;
+    cbx_status st = drivers[s->source->kind].driver->list(s, &all, &n, err);
 
+    if (st) return st;
     for (size_t i = 0; i < o->nnames; i++) {
         const char *nearest;
         size_t k = 0;
@@ -64,11 +109,20 @@ static cbx_status choose(cbx__session *s, const char *const *all, size_t n, cons
         return nearest ? cbx_fail(err, CBX_ENOENT, "no benchmark '%s': did you mean '%s'?", o->names[i], nearest)
                        : cbx_fail(err, CBX_ENOENT, "no benchmark '%s' among the %zu that there are", o->names[i], n);
     }
-    *names = o->nnames ? o->names : all;
-    *count = o->nnames ? o->nnames : n;
-    if (*count == 0) return cbx_fail(err, CBX_ENOENT, "there is no benchmark to run");
-    if (o->name && *count > 1)
-        return cbx_fail(err, CBX_EINVAL, "%zu benchmarks cannot all be named '%s': choose one", *count, o->name);
+    names = o->nnames ? o->names : all;
+    count = o->nnames ? o->nnames : n;
+    if (count == 0) return cbx_fail(err, CBX_ENOENT, "there is no benchmark to run");
+    if (o->name && count > 1)
+        return cbx_fail(err, CBX_EINVAL, "%zu benchmarks cannot all be named '%s': choose one", count, o->name);
+    r->gathered = cbx_arena_calloc(&r->arena, count, sizeof *r->gathered);
+    for (size_t i = 0; r->gathered && i < count; i++) {
+        cbx__gathered *g = &r->gathered[i];
+        g->name = cbx_arena_strdup(&r->arena, names[i]);
+        g->launches = cbx_arena_calloc(&r->arena, o->launches, sizeof *g->launches);
+        if (!g->name || !g->launches) r->gathered = NULL;
+    }
+    if (!r->gathered) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu benchmarks", count);
+    r->ngathered = count;
     return CBX_OK;
 }
 
@@ -84,19 +138,35 @@ cbx_status cbx_benchmark_list(cbx_ctx *ctx, const cbx_benchmark_source *source, 
 
 /* --- launches --- */
 
-static void tell(cbx__session *s, const char *name, size_t number, const cbx__launch *l)
+void cbx__launch_clear(cbx__launch *l)
 {
-    cbx_benchmark_failure f = { name, number, l->phase, l->status, l->message };
+    cbx_run_free(l->run);
+    l->run = NULL;
+}
 
-    if (s->o->progress) s->o->progress(s->o->progress_user, name, number, s->o->launches, l->run ? NULL : &f);
+void cbx__launch_fail(cbx__session *s, cbx__launch *l, const char *phase, cbx_status st, const char *fmt, ...)
+{
+    char text[CBX_ERR_MESSAGE_SIZE];
+    va_list args;
+
+    if (l->status) return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    l->status = st;
+    l->phase = cbx_arena_strdup(s->arena, phase);
+    l->message = cbx_arena_strdup(s->arena, text);
+    if (!l->phase) l->phase = "run";
+    if (!l->message) l->message = "out of memory for the reason";
 }
 
 static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
 {
+    const cbx_benchmark_opts *o = s->o;
     cbx__launch *l = &g->launches[g->count];
     cbx_status st;
 
-    if (s->o->stop && *s->o->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    if (o->stop && *o->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
     st = drivers[s->source->kind].driver->launch(s, g->name, l, err);
     if (st) {
         cbx__launch_clear(l);
@@ -104,73 +174,35 @@ static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
     }
     g->count++;
     g->good += l->run != NULL;
-    g->failed = g->good == 0 || (double)(g->count - g->good) > s->o->allow_failed * (double)g->count;
-    tell(s, g->name, g->count, l);
+    g->failed = g->good == 0 || (double)(g->count - g->good) > o->allow_failed * (double)g->count;
+    if (o->progress) {
+        cbx_benchmark_failure f = { g->name, g->count, l->phase, l->status, l->message };
+        o->progress(o->progress_user, g->name, g->count, o->launches, l->run ? NULL : &f);
+    }
     return CBX_OK;
 }
 
+/* All launches, between the start of the trace and its file.  What was measured is kept although its trace could not be written. */
 static cbx_status launch_all(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
 {
     const size_t n = r->ngathered;
     size_t *order = cbx_arena_calloc(&r->arena, 2 * n, sizeof *order);
-    cbx_status st = order ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the order of launches");
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st = order ? CBX_OK : cbx_fail_nomem(err, "the order of launches");
 
+    if (!st && s->o->trace) st = cbx_file_check_writable(s->ctx, s->o->trace, err);
+    if (!st && s->o->trace) st = cbx_timeline_create(s->ctx, "benchmarks", &s->trace, err);
     for (size_t round = 0; round < s->o->launches && !st; round++) {
         cbx__schedule_order(ORDER_SEED, n, round, order + n, order);
         for (size_t i = 0; i < n && !st; i++) st = launch(s, &r->gathered[order[i]], err);
     }
-    if (st != CBX_EINTERRUPTED) return st;
-    r->interrupted = true;
-    return CBX_OK;
-}
-
-static cbx_status make_room(cbx_benchmark_report *r, const cbx__session *s, const char *const *names, size_t n,
-                            cbx_err *err)
-{
-    r->gathered = cbx_arena_calloc(&r->arena, n, sizeof *r->gathered);
-    for (size_t i = 0; r->gathered && i < n; i++) {
-        r->gathered[i].name = cbx_arena_strdup(&r->arena, names[i]);
-        r->gathered[i].launches = cbx_arena_calloc(&r->arena, s->o->launches, sizeof *r->gathered[i].launches);
-        if (!r->gathered[i].name || !r->gathered[i].launches) r->gathered = NULL;
+    r->interrupted = st == CBX_EINTERRUPTED;
+    if (st && !r->interrupted) return st;
+    if (s->trace && cbx_timeline_write(s->ctx, s->trace, s->o->trace, &why)) {
+        r->trace_fault = cbx_arena_strdup(&r->arena, why.message);
+        if (!r->trace_fault) return cbx_fail_nomem(err, "a report");
     }
-    if (!r->gathered) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu benchmarks", n);
-    r->ngathered = n;
     return CBX_OK;
-}
-
-/* --- the whole --- */
-
-static cbx_status open_trace(cbx__session *s, cbx_err *err)
-{
-    cbx_status st = s->o->trace ? cbx_file_check_writable(s->ctx, s->o->trace, err) : CBX_OK;
-
-    return !st && s->o->trace ? cbx_timeline_create(s->ctx, "benchmarks", &s->trace, err) : st;
-}
-
-/* What was measured is told and kept although its trace could not be written. */
-static cbx_status write_trace(cbx_benchmark_report *r, const cbx__session *s, cbx_err *err)
-{
-    cbx_err why = CBX_ERR_INIT;
-
-    if (!s->trace || !cbx_timeline_write(s->ctx, s->trace, s->o->trace, &why)) return CBX_OK;
-    r->trace_fault = cbx_arena_strdup(&r->arena, why.message);
-    return r->trace_fault ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for a report");
-}
-
-static cbx_status run_session(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
-{
-    const char *const *all = NULL, *const *names = NULL;
-    size_t n = 0, count = 0;
-    cbx_status st = drivers[s->source->kind].driver->list(s, &all, &n, err);
-
-    if (!st) st = choose(s, all, n, &names, &count, err);
-    if (!st) st = make_room(r, s, names, count, err);
-    if (!st) st = open_trace(s, err);
-    if (!st) st = launch_all(r, s, err);
-    if (!st) st = write_trace(r, s, err);
-    if (!st) st = cbx__report_finish(r, s, err);
-    cbx_timeline_free(s->trace);
-    return st;
 }
 
 cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_source *source, const cbx_benchmark_opts *opts,
@@ -184,10 +216,13 @@ cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_source *source, c
 
     if (st) return st;
     r = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *r);
-    if (!r) return cbx_fail(err, CBX_ENOMEM, "out of memory for a report");
+    if (!r) return cbx_fail_nomem(err, "a report");
     cbx_arena_init(&r->arena, cbx_ctx_allocator(ctx));
     s = (cbx__session){ ctx, &r->arena, source, o, NULL };
-    st = run_session(r, &s, err);
+    st = choose(r, &s, err);
+    if (!st) st = launch_all(r, &s, err);
+    if (!st) st = cbx__report_finish(r, &s, err);
+    cbx_timeline_free(s.trace);
     if (st == CBX_EINTERRUPTED) { /* before the first launch */
         r->interrupted = true;
         st = CBX_OK;

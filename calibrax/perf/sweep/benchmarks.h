@@ -22,7 +22,7 @@
  * A benchmark of which more launches fail than opts.allow_failed has failed: the exit code is 2, and its point, made of the good launches, has
  * the tag failed_launches ("4 of 5"), so that no check takes it for a sound one.
  *
- * metadata.benchmarks holds for each benchmark its driver, launches, failures, targets, configuration and what each launch told beside
+ * metadata.benchmarks holds for each benchmark its driver, launches, failures, targets, configuration and what each launch reported beside
  * its metrics; metadata.targets how the targets came out; metadata.trace the file of the trace, or why it could not be written;
  * metadata.trace_link the traces of opts.trace_dir (profiling/trace_link.h), or why there are none.
  *
@@ -70,7 +70,7 @@ typedef struct cbx_benchmark_opts {
     bool show_output;                  /* standard output and error of processes pass through */
     const cbx_run_opts *run;           /* what the run finds out by itself; NULL: all */
     const volatile sig_atomic_t *stop; /* NULL: never */
-    /** Told of each launch; failure NULL: it went well.  NULL: nobody asks. */
+    /** Called after each launch; failure NULL: it went well.  May be NULL. */
     void (*progress)(void *user, const char *benchmark, size_t launch, size_t launches,
                      const cbx_benchmark_failure *failure);
     void *progress_user;
@@ -90,7 +90,7 @@ typedef struct cbx_benchmark_report cbx_benchmark_report;
  * Runs the benchmarks of a source.  A benchmark that fails is part of the report, not a failure of this call.
  * @param out  written on success only; the caller frees it
  * @return CBX_OK, also if it was interrupted; CBX_EINVAL (options); CBX_ENOENT (no such benchmark); as cbx_plugin_open for an object, the
- *         worker's or interpreter's absence, a trace whose file cannot be made (told before the work; one that cannot be written behind
+ *         worker's or interpreter's absence, a trace whose file cannot be made (reported before the work; one that cannot be written after
  *         it costs nothing else: cbx_benchmark_report_trace_fault); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_source *source, const cbx_benchmark_opts *opts,
@@ -102,10 +102,9 @@ CBX_API void cbx_benchmark_report_free(cbx_benchmark_report *r);
 CBX_API cbx_run *cbx_benchmark_report_run(const cbx_benchmark_report *r);
 CBX_API const cbx_target_check *cbx_benchmark_report_targets(const cbx_benchmark_report *r, size_t *count);
 CBX_API const cbx_benchmark_failure *cbx_benchmark_report_failures(const cbx_benchmark_report *r, size_t *count);
-CBX_API bool cbx_benchmark_report_interrupted(const cbx_benchmark_report *r);
 /** Why the trace was not written, a sentence that lives as long as the report; NULL: it was, or none was asked for. */
 CBX_API const char *cbx_benchmark_report_trace_fault(const cbx_benchmark_report *r);
-/** Why the benchmarks' own traces could not be referred to; NULL: they are, or nobody asked. */
+/** Why the benchmarks' own traces could not be referred to; NULL: they are, or none was requested. */
 CBX_API const char *cbx_benchmark_report_link_fault(const cbx_benchmark_report *r);
 /** 130 interrupted; else that of the targets; 2 if a benchmark failed and no target was missed.  The trace has no part in it. */
 CBX_API int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r);

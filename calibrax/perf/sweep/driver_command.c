@@ -1,23 +1,137 @@
-/* Commands: each launch is a process, what it prints are its metrics, its time and resources are seen from outside. */
+/*
+ * Commands: each launch is a process, whose time and resources are measured from outside.  Its metrics are a JSON object, the last line
+ * or all of its standard output; that is put into the form of a run file, so that the one strict reader of runs judges it.
+ */
+#include <ctype.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/process.h"
 #include "calibrax/perf/launch/launch.h"
-#include "calibrax/perf/sweep/driver.h"
-#include "calibrax/perf/sweep/output.h"
+#include "calibrax/perf/sweep/benchmark_session.h"
 
-#define OUTPUT_MOST ((size_t)64 << 20)
-#define NO_LIMIT_S  1e9
-#define MIB         1048576.0
+#define MAX_OUTPUT ((size_t)64 << 20)
+#define NO_LIMIT_S 1e9
+#define MIB        1048576.0
+
+/* --- the output --- */
+
+typedef struct slice {
+    const char *text;
+    size_t len;
+} slice;
+
+static slice trimmed(const char *text, size_t len)
+{
+    while (len > 0 && isspace((unsigned char)text[len - 1])) len--;
+    while (len > 0 && isspace((unsigned char)*text)) text++, len--;
+    return (slice){ text, len };
+}
+
+static bool is_object(slice s) { return s.len >= 2 && s.text[0] == '{' && s.text[s.len - 1] == '}'; }
+
+/* The object to read, the last line or else the whole; len 0: neither is an object. */
+static slice find_object(const char *text, size_t len)
+{
+    const slice all = trimmed(text, len);
+    const char *newline = all.len ? memrchr(all.text, '\n', all.len) : NULL;
+    const slice line = newline ? trimmed(newline, (size_t)(all.text + all.len - newline)) : all;
+
+    return is_object(line) ? line : is_object(all) ? all : (slice){ text, 0 };
+}
+
+/* The output as a run with one point: a metric that is a number becomes {"value": number}, the rest is for the reader to judge; targets of
+ * the output follow those of the command in results[0].metadata. */
+static cbx_json *run_of(const cbx_benchmark_command *c, const cbx_json *output)
+{
+    const cbx_json *inner = cbx_json_get(output, "metrics"), *defs = cbx_json_get(output, "metric_defs"), *found = NULL;
+    const bool whole = cbx_json_typeof(inner) == CBX_JSON_OBJECT;
+    char now[CBX_TIME_SIZE];
+    cbx_json *o = cbx_json_new_object(), *p, *members, *value, *targets;
+    const char *key;
+
+    cbx_json_set_string(o, "id", "launch");
+    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(cbx_time_now_us(), now));
+    if (whole) found = cbx_json_get(output, "targets");
+    targets = found ? cbx_json_copy(found) : cbx_json_new_object();
+    for (size_t i = 0; i < c->ntargets; i++)
+        cbx_json_set_double(targets, c->targets[i].name, c->targets[i].metric.value);
+    p = cbx_json_push_object(cbx_json_set_array(cbx_json_set_object(o, "metadata"), "results"));
+    cbx_json_set(cbx_json_set_object(p, "metadata"), "targets", targets);
+    if (whole && defs) cbx_json_set(o, "metric_defs", cbx_json_copy(defs));
+    p = cbx_json_push_object(cbx_json_set_array(o, "points"));
+    cbx_json_set_string(p, "name", c->name);
+    cbx_json_set_string(p, "scenario", c->domain ? c->domain : "");
+    members = cbx_json_set_object(p, "tags");
+    for (size_t i = 0; i < c->ntags; i++) cbx_json_set_string(members, c->tags[i].key, c->tags[i].value);
+    members = cbx_json_set_object(p, "metrics");
+    for (size_t i = 0; cbx_json_member(whole ? inner : output, i, &key, &value); i++) {
+        const cbx_json_type type = cbx_json_typeof(value);
+        if (type == CBX_JSON_NULL)
+            cbx_json_set_null(members, key);
+        else if (type == CBX_JSON_INT || type == CBX_JSON_DOUBLE)
+            cbx_json_set(cbx_json_set_object(members, key), "value", cbx_json_copy(value));
+        else
+            cbx_json_set(members, key, cbx_json_copy(value));
+    }
+    return cbx_json_finish(o);
+}
+
+/* Definitions of the command's declaration go before those of its output. */
+static cbx_status with_defs(cbx__session *s, const cbx_benchmark_command *c, cbx_run **run, cbx_err *err)
+{
+    cbx_run_builder *b = NULL;
+    cbx_run *changed = NULL;
+    cbx_status st;
+
+    if (!c->ndefs) return CBX_OK;
+    st = cbx_run_builder_from(s->ctx, *run, &b, err);
+    for (size_t i = 0; i < c->ndefs && !st; i++) st = cbx_run_builder_add_metric_def(b, &c->defs[i], err);
+    if (!st) st = cbx_run_builder_freeze(b, &changed, err);
+    cbx_run_builder_free(b);
+    if (st) return st;
+    cbx_run_free(*run);
+    *run = changed;
+    return CBX_OK;
+}
+
+cbx_status cbx__output_read(cbx__session *s, const cbx_benchmark_command *c, const char *text, size_t len,
+                            cbx__launch *out, cbx_err *err)
+{
+    slice object = c->metrics == CBX_COMMAND_NONE ? (slice){ text, 0 } : find_object(text, len);
+    cbx_json *found = NULL, *json;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st = CBX_OK;
+
+    if (!object.len && c->metrics == CBX_COMMAND_STDOUT) {
+        cbx__launch_fail(s, out, "output", CBX_EFORMAT, "its last line is not a JSON object with metrics");
+        return CBX_OK;
+    }
+    if (object.len) st = cbx_json_parse(object.text, object.len, "its output", &found, &why);
+    if (!st) {
+        json = run_of(c, found);
+        st = json ? cbx_run_from_json(s->ctx, json, "its output", &out->run, &why)
+                  : cbx_fail_nomem(&why, "the output of a command");
+        cbx_json_unref(json);
+    }
+    if (!st) st = with_defs(s, c, &out->run, &why);
+    cbx_json_unref(found);
+    if (!st) return CBX_OK;
+    cbx__launch_clear(out);
+    if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
+    cbx__launch_fail(s, out, "output", st, "%s", why.message);
+    return CBX_OK;
+}
+
+/* --- launches --- */
 
 static cbx_status list(cbx__session *s, const char *const **names, size_t *count, cbx_err *err)
 {
     size_t n = s->source->ncommands;
     const char **out = cbx_arena_calloc(s->arena, n, sizeof *out);
 
-    if (!out) return cbx_fail(err, CBX_ENOMEM, "out of memory for the names of benchmarks");
+    if (!out) return cbx_fail_nomem(err, "the names of benchmarks");
     for (size_t i = 0; i < n; i++) {
         const cbx_benchmark_command *c = &s->source->commands[i];
         if (!c->name || !*c->name || !c->argv || !c->argv[0])
@@ -30,13 +144,6 @@ static cbx_status list(cbx__session *s, const char *const **names, size_t *count
     *names = out;
     *count = n;
     return CBX_OK;
-}
-
-static const cbx_benchmark_command *find(const cbx__session *s, const char *name)
-{
-    const cbx_benchmark_command *c = s->source->commands;
-    while (strcmp(c->name, name) != 0) c++;
-    return c;
 }
 
 /* The command's own, and the configuration as JSON in CALIBRAX_CONFIG. */
@@ -133,7 +240,7 @@ static cbx_status measure(commanding *m, cbx_err *err)
                                           r.tree_bytes / MIB };
     m->out->has_process = true;
     if (!st && !m->out->status) {
-        read = cbx__memory_file_read(al, fd, "standard output", OUTPUT_MOST, &text, &len, &why);
+        read = cbx__memory_file_read(al, fd, "standard output", MAX_OUTPUT, &text, &len, &why);
         if (read == CBX_ENOMEM)
             st = cbx_fail(err, read, "%s", why.message);
         else if (read)
@@ -146,26 +253,19 @@ static cbx_status measure(commanding *m, cbx_err *err)
     return st;
 }
 
-static cbx_status run_phases(commanding *m, cbx_err *err)
-{
-    cbx_command_record r;
-    cbx_status st = CBX_OK;
-
-    if (m->c->setup) st = run_program(m, m->c->setup, "setup", true, 0, &r, err);
-    for (size_t i = 0; i < m->c->warmup && !st && !m->out->status; i++)
-        st = run_program(m, m->c->argv, "warmup", true, 0, &r, err);
-    return st || m->out->status ? st : measure(m, err);
-}
-
 static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cbx_err *err)
 {
-    commanding m = { .s = s, .c = find(s, name), .out = out };
+    commanding m = { .s = s, .c = s->source->commands, .out = out };
     cbx_command_record r;
-    cbx_status st, torn;
+    cbx_status st = CBX_OK, torn;
 
+    while (strcmp(m.c->name, name) != 0) m.c++;
     m.env = environment_of(s, m.c, &m.nenv);
     if (!m.env) return cbx_fail(err, CBX_ENOMEM, "out of memory for the environment of '%s'", name);
-    st = run_phases(&m, err);
+    if (m.c->setup) st = run_program(&m, m.c->setup, "setup", true, 0, &r, err);
+    for (size_t i = 0; i < m.c->warmup && !st && !out->status; i++)
+        st = run_program(&m, m.c->argv, "warmup", true, 0, &r, err);
+    if (!st && !out->status) st = measure(&m, err);
     if (m.c->teardown) {
         torn = run_program(&m, m.c->teardown, "teardown", false, 0, &r, st ? NULL : err);
         if (!st) st = torn;

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,7 +14,7 @@
 #include "calibrax/base/tools.h"
 #include "calibrax/perf/launch/launch_internal.h"
 #include "calibrax/perf/launch/phases_internal.h"
-#include "calibrax/perf/sweep/driver.h"
+#include "calibrax/perf/sweep/benchmark_session.h"
 #include "calibrax/profiling/procfs.h"
 
 #define DETAIL_MAX   ((size_t)256 << 20)
@@ -33,29 +32,6 @@ typedef struct worker {
 } worker;
 
 /* --- failures --- */
-
-void cbx__launch_clear(cbx__launch *l)
-{
-    cbx_run_free(l->run);
-    l->run = NULL;
-}
-
-void cbx__launch_fail(cbx__session *s, cbx__launch *l, const char *phase, cbx_status st, const char *fmt, ...)
-{
-    char text[CBX_ERR_MESSAGE_SIZE];
-    const char *copy, *where;
-    va_list args;
-
-    if (l->status) return;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    copy = cbx_arena_strdup(s->arena, text);
-    where = cbx_arena_strdup(s->arena, phase);
-    l->status = st;
-    l->phase = where ? where : "run";
-    l->message = copy ? copy : "out of memory for the reason";
-}
 
 /* Why the worker gave no answer, or did not end well. */
 static cbx_status explain(worker *w, cbx_err *err)
@@ -108,7 +84,7 @@ static cbx_status failure_of(worker *w, const cbx_json *detail, cbx_err *err)
 }
 
 /*
- * One request and its answer, whose op is that of the request.
+ * One request, which is freed, and its answer, whose op is that of the request.
  * @param ns      time by the worker's clock; NULL: it has none
  * @param detail  the caller's to unref; NULL: not needed
  */
@@ -120,10 +96,11 @@ static cbx_status ask(worker *w, cbx_json *message, const char *op, double *ns, 
     cbx_status st;
 
     t->phase = op;
-    if (!message) return cbx_fail(err, CBX_ENOMEM, "out of memory for a request");
+    if (!(message = cbx_json_finish(message))) return cbx_fail_nomem(err, "a request");
     if (w->s->o->timeout_s > 0)
         t->opts.timeout_s = fmax(1e-3, w->s->o->timeout_s - 1e-9 * (double)(cbx_clock_ns() - w->started_ns));
     st = cbx__talk_ask(t, message, NULL, 0, op, &answer) ? CBX_OK : explain(w, err);
+    cbx_json_unref(message);
     if (st) return st;
     if (ns) *ns = cbx_json_get_double(answer, "ns", NAN);
     failed = cbx_json_get_bool(answer, "failed", false);
@@ -148,9 +125,8 @@ static cbx_json *request(const char *op)
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (o && cbx_json_set_string(o, "op", op)) return o;
-    cbx_json_unref(o);
-    return NULL;
+    cbx_json_set_string(o, "op", op);
+    return o;
 }
 
 /* --- the benchmark, as phases.c sees it --- */
@@ -162,14 +138,13 @@ static cbx_status run_phase(void *user, cbx__phase phase, cbx_values *out, doubl
     const char *name;
     cbx_status st;
 
-    if (phase == CBX__PHASE_TEARDOWN) { /* nothing but its time limit interrupts it */
+    if (phase == CBX__PHASE_TEARDOWN) { /* only its time limit interrupts it */
         w->x.t->opts.stop = NULL;
         if (w->x.t->ending) w->started_ns = cbx_clock_ns();
         w->x.t->ending = CBX_FAILURE_NONE;
     }
     cbx_json_set_string(m, "phase", cbx__phase_names[phase]);
     st = ask(w, m, "phase", ns, out ? &detail : NULL, err);
-    cbx_json_unref(m);
     for (size_t i = 0; !st && cbx_json_member(cbx_json_get(detail, "values"), i, &name, &value); i++)
         st = cbx_values_add(out, name, cbx_json_double_value(value), err);
     cbx_json_unref(detail);
@@ -195,12 +170,9 @@ static void note(worker *w, uint64_t n, double inner)
 static cbx_status epoch(worker *w, uint64_t n, double *ns, cbx_err *err)
 {
     cbx_json *m = request("epoch");
-    cbx_status st;
 
-    if (m) cbx_json_set_int(m, "iterations", (int64_t)n);
-    st = ask(w, m, "epoch", ns, NULL, err);
-    cbx_json_unref(m);
-    return st;
+    cbx_json_set_int(m, "iterations", (int64_t)n);
+    return ask(w, m, "epoch", ns, NULL, err);
 }
 
 static cbx_status run_calls(void *user, uint64_t n, double *ns, cbx_err *err)
@@ -224,23 +196,17 @@ static cbx_status run_calls(void *user, uint64_t n, double *ns, cbx_err *err)
 static cbx_status run_batch(void *user, size_t start, size_t examples, double *ns, cbx_err *err)
 {
     cbx_json *m = request("batch");
-    cbx_status st;
 
-    if (m) {
-        cbx_json_set_int(m, "start", (int64_t)start);
-        cbx_json_set_int(m, "examples", (int64_t)examples);
-    }
-    st = ask(user, m, "batch", ns, NULL, err);
-    cbx_json_unref(m);
-    return st;
+    cbx_json_set_int(m, "start", (int64_t)start);
+    cbx_json_set_int(m, "examples", (int64_t)examples);
+    return ask(user, m, "batch", ns, NULL, err);
 }
 
 static cbx_status length_of(void *user, size_t *examples, cbx_err *err)
 {
-    cbx_json *m = request("dataset"), *detail = NULL;
-    cbx_status st = ask(user, m, "dataset", NULL, &detail, err);
+    cbx_json *detail = NULL;
+    cbx_status st = ask(user, request("dataset"), "dataset", NULL, &detail, err);
 
-    cbx_json_unref(m);
     if (!st) *examples = (size_t)cbx_json_get_int(detail, "examples", 0);
     cbx_json_unref(detail);
     return st;
@@ -285,39 +251,38 @@ static cbx_status start(worker *w, cbx__session *s, cbx_err *err)
     cbx__environment_init(&env, &w->arena, NULL);
     cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
     child.env = env.vars;
-    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "out of memory for the environment of a worker");
+    if (env.failed) return cbx_fail_nomem(err, "the environment of a worker");
     st = cbx__talk_open(cbx_ctx_allocator(s->ctx), &child, &talk, &w->x.t, err);
     if (st) return st;
     if (!cbx__talk_launched(w->x.t, &w->record.sandbox)) return explain(w, err);
     w->x.t->phase = "import";
     if (!cbx__talk_ask(w->x.t, NULL, NULL, 0, "hello", &hello)) return explain(w, err);
     if (cbx_json_get_int(hello, "protocol", 0) != 1)
-        st = cbx_fail(err, CBX_EPROTO, "'%s' speaks another protocol than this program: install both again",
+        st = cbx_fail(err, CBX_EPROTO, "'%s' and this program use different protocols: install both again",
                       cbx__tool_base(tool));
     cbx_json_unref(hello);
     return st;
 }
 
-/* Has the worker load what holds the benchmark.  @param name  NULL: only to name what is there */
+/* Has the worker load the benchmark.  @param name  NULL: only list those that there are */
 static cbx_status load(worker *w, const char *name, cbx_json **detail, cbx_err *err)
 {
     const cbx_json *config = w->s->o->measure.config;
     cbx_json *m = request("benchmark"), *answer = NULL, *d = NULL;
-    bool failed;
-    cbx_status st = CBX_OK;
+    bool failed = false;
+    cbx_status st;
 
-    if (!m || !cbx_json_set_string(m, "source", w->s->source->path) ||
-        !cbx_json_set_int(m, "batch_size", (int64_t)w->s->o->measure.batch_size) ||
-        (name && !cbx_json_set_string(m, "name", name)) ||
-        !cbx_json_set(m, "config", config ? cbx_json_copy(config) : cbx_json_new_object()))
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a request");
+    cbx_json_set_string(m, "source", w->s->source->path);
+    cbx_json_set_int(m, "batch_size", (int64_t)w->s->o->measure.batch_size);
+    if (name) cbx_json_set_string(m, "name", name);
+    cbx_json_set(m, "config", config ? cbx_json_copy(config) : cbx_json_new_object());
+    st = cbx_json_check(m, NULL) ? cbx_fail_nomem(err, "a request") : CBX_OK;
     w->x.t->phase = "start";
     if (!st && !cbx__talk_ask(w->x.t, m, &w->detail, 1, "benchmark", &answer)) st = explain(w, err);
     cbx_json_unref(m);
-    if (st) return st;
     failed = cbx_json_get_bool(answer, "failed", false);
     cbx_json_unref(answer);
-    st = read_detail(w, &d, err);
+    if (!st) st = read_detail(w, &d, err);
     if (!st && failed) st = failure_of(w, d, err);
     if (st)
         cbx_json_unref(d);
@@ -326,25 +291,14 @@ static cbx_status load(worker *w, const char *name, cbx_json **detail, cbx_err *
     return st;
 }
 
-static void account(worker *w, cbx__launch *out)
-{
-    const cbx__talk *t = w->x.t;
-    const struct rusage *u = &t->child.usage;
-    cbx__process_use *p = &out->process;
-
-    p->wall_s = 1e-9 * (double)(cbx_clock_ns() - w->started_ns);
-    p->cpu_user_s = (double)u->ru_utime.tv_sec + 1e-6 * (double)u->ru_utime.tv_usec;
-    p->cpu_system_s = (double)u->ru_stime.tv_sec + 1e-6 * (double)u->ru_stime.tv_usec;
-    p->max_rss_mb = w->x.peak > 0 ? w->x.peak / MIB : NAN;
-    p->peak_rss_mb = t->tree_peak ? fmax(w->x.peak, (double)t->tree_peak) / MIB : NAN;
-    out->has_process = true;
-}
-
 static void stop(worker *w)
 {
+    const cbx_allocator *al = cbx_ctx_allocator(w->s->ctx);
+
     cbx__talk_close(w->x.t);
     if (w->detail >= 0) close(w->detail);
     cbx_arena_clear(&w->arena);
+    cbx_mem_free(al, w, sizeof *w);
 }
 
 /* --- the driver --- */
@@ -357,7 +311,7 @@ static cbx_status list(cbx__session *s, const char *const **names, size_t *count
     worker *w = cbx_mem_zalloc(cbx_ctx_allocator(s->ctx), sizeof *w);
     cbx_status st;
 
-    if (!w) return cbx_fail(err, CBX_ENOMEM, "out of memory for a worker");
+    if (!w) return cbx_fail_nomem(err, "a worker");
     st = start(w, s, &why);
     if (!st) st = load(w, NULL, &detail, &why);
     if (st == CBX_EINTERRUPTED)
@@ -374,15 +328,14 @@ static cbx_status list(cbx__session *s, const char *const **names, size_t *count
         out[i] = cbx_arena_strdup(s->arena, name ? name : "");
         if (!out[i]) out = NULL;
     }
-    if (!st && !out) st = cbx_fail(err, CBX_ENOMEM, "out of memory for the names of benchmarks");
+    if (!st && !out) st = cbx_fail_nomem(err, "the names of benchmarks");
     if (!st) *names = out;
     cbx_json_unref(detail);
     stop(w);
-    cbx_mem_free(cbx_ctx_allocator(s->ctx), w, sizeof *w);
     return st;
 }
 
-/* What the worker says of the benchmark, into b; run holds its definitions. */
+/* The benchmark as the worker described it, into b; run holds its definitions. */
 static cbx_status describe(worker *w, const cbx_json *detail, cbx__bench *b, cbx_run **run, cbx_err *err)
 {
     const cbx_json *phases = cbx_json_get(detail, "phases"), *tags = cbx_json_get(detail, "tags");
@@ -390,7 +343,7 @@ static cbx_status describe(worker *w, const cbx_json *detail, cbx__bench *b, cbx
     cbx_tag *t = cbx_arena_calloc(&w->arena, ntags, sizeof *t);
     cbx_metric_def *defs = NULL;
     cbx_json *value;
-    cbx_status st = t ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for a benchmark");
+    cbx_status st = t ? CBX_OK : cbx_fail_nomem(err, "a benchmark");
 
     b->domain = cbx_json_get_string(detail, "domain", "");
     b->batches = cbx_json_get_bool(detail, "batches", false);
@@ -410,7 +363,7 @@ static cbx_status describe(worker *w, const cbx_json *detail, cbx__bench *b, cbx
     if (st) return st;
     b->ndefs = cbx_run_nmetric_defs(*run);
     defs = cbx_arena_calloc(&w->arena, b->ndefs, sizeof *defs);
-    if (!defs) return cbx_fail(err, CBX_ENOMEM, "out of memory for definitions");
+    if (!defs) return cbx_fail_nomem(err, "definitions");
     for (size_t i = 0; i < b->ndefs; i++) defs[i] = *cbx_run_metric_def(*run, i);
     b->defs = defs;
     return CBX_OK;
@@ -428,7 +381,7 @@ static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cb
     cbx_status st;
     bool own;
 
-    if (!w) return cbx_fail(err, CBX_ENOMEM, "out of memory for a worker");
+    if (!w) return cbx_fail_nomem(err, "a worker");
     b.length = length_of;
     b.batch = run_batch;
     b.judge = judge;
@@ -452,15 +405,23 @@ static cbx_status launch(cbx__session *s, const char *name, cbx__launch *out, cb
     }
     if (w->x.t) {
         cbx_timeline_at at = { w->started_ns, 1, 0 };
+        const cbx__talk *t = w->x.t;
+        const struct rusage *u = &t->child.usage;
         cbx__talk_stop(w->x.t);
-        account(w, out);
+        out->has_process = true;
+        out->process = (cbx__process_use){
+            .wall_s = 1e-9 * (double)(cbx_clock_ns() - w->started_ns),
+            .cpu_user_s = (double)u->ru_utime.tv_sec + 1e-6 * (double)u->ru_utime.tv_usec,
+            .cpu_system_s = (double)u->ru_stime.tv_sec + 1e-6 * (double)u->ru_stime.tv_usec,
+            .max_rss_mb = w->x.peak > 0 ? w->x.peak / MIB : NAN,
+            .peak_rss_mb = t->tree_peak ? fmax(w->x.peak, (double)t->tree_peak) / MIB : NAN,
+        };
         cbx_timeline_span(s->trace, name, "run", &at, cbx_clock_ns() - w->started_ns, NULL, 0);
     }
     own = w->reported;
     cbx_json_unref(detail);
     cbx_run_free(defs);
     stop(w);
-    cbx_mem_free(cbx_ctx_allocator(s->ctx), w, sizeof *w);
     if (!st) return CBX_OK;
     cbx__launch_clear(out);
     if (s->o->stop && *s->o->stop && st == CBX_EINTERRUPTED)

@@ -63,7 +63,7 @@ cbx__layout cbx__layout_draw(uint64_t seed, uint64_t stream)
     return layout;
 }
 
-int cbx__layout_placed_anew(void)
+int cbx__layout_is_random(void)
 {
     int fd = open("/proc/sys/kernel/randomize_va_space", O_RDONLY | O_CLOEXEC), personal = personality(0xffffffff);
     char digit = 0;

@@ -26,8 +26,8 @@ typedef struct cbx__layout {
 } cbx__layout;
 
 cbx__layout cbx__layout_draw(uint64_t seed, uint64_t stream);
-/** 1: the kernel places code, stack and heap of each launch anew; 0: it does not, and every launch has one placement; -1: unknown. */
-int cbx__layout_placed_anew(void);
+/** 1: the kernel places code, stack and heap of each launch at random; 0: every launch has one placement; -1: unknown. */
+int cbx__layout_is_random(void);
 /** One number from several: names the random stream of (point, attempt, round). */
 uint64_t cbx__stream_of(uint64_t a, uint64_t b, uint64_t c);
 

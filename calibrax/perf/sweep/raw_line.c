@@ -1,21 +1,8 @@
-/* One launch as a line of JSON beside the rows: how it was planned, and all that was seen.  Nothing here names a host, a user or a path. */
+/* One launch as a line of JSON beside the rows: its plan and its readings.  Nothing here names a host, a user or a path. */
 #include <string.h>
 
 #include "calibrax/perf/sweep/public.h"
-#include "calibrax/perf/sweep/put_json.h"
 #include "calibrax/perf/sweep/session.h"
-
-static cbx_json *fidelity_json(const cbx_fidelity *f)
-{
-    cbx_json *o = f->checked ? cbx_json_new_object() : NULL;
-    if (!o) return NULL;
-    cbx_json_set_bool(o, "ok", f->ok);
-    cbx_json_set_double(o, "rel_to_tol", f->rel_to_tol);
-    cbx_json_set_int(o, "mismatched", (int64_t)f->mismatched);
-    cbx_json_set_int(o, "checks", (int64_t)f->checks);
-    if (f->note[0]) cbx_json_set_string(o, "note", f->note);
-    return o;
-}
 
 /* Where and how the launch was made. */
 static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point *p, const cbx__attempt *a,
@@ -46,10 +33,12 @@ static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point
     if (l->unhealthy) cbx_json_set_string(o, "unhealthy", l->unhealthy);
 }
 
-/* What was seen. */
+/* The readings. */
 static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
 {
+    const cbx_fidelity *f = &r->fidelity;
     char message[CBX_ERR_MESSAGE_SIZE];
+    cbx_json *fidelity;
 
     memcpy(message, r->message, sizeof(message));
     cbx__public_message(message);
@@ -61,8 +50,8 @@ static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
         cbx_json_set_int(o, "term_signal", r->term_signal);
     }
     cbx_json_set_int(o, "iterations", (int64_t)r->iterations);
-    cbx__json_put(o, "epoch_ns", cbx__json_doubles(r->epoch_ns, r->epochs));
-    cbx__json_put(o, "outer_ns", cbx__json_doubles(r->outer_ns, r->epochs));
+    cbx_json_set_doubles(o, "epoch_ns", r->epoch_ns, r->epochs);
+    cbx_json_set_doubles(o, "outer_ns", r->outer_ns, r->epochs);
     cbx_json_set_double(o, "empty_epoch_ns", r->empty_epoch_ns);
     cbx_json_set_double(o, "first_call_ns", r->first_call_ns);
     cbx_json_set_double(o, "compile_ns", r->compile_ns);
@@ -73,20 +62,32 @@ static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
     cbx_json_set_double(o, "hwm_increase_bytes", r->hwm_increase_bytes);
     cbx_json_set_double(o, "device_peak_bytes", r->device_peak_bytes);
     cbx_json_set_double(o, "tree_peak_bytes", r->tree_peak_bytes);
-    cbx__json_put_or_null(o, "threads_seen", r->threads_seen ? cbx_json_new_int((int64_t)r->threads_seen) : NULL);
+    if (r->threads_seen)
+        cbx_json_set_int(o, "threads_seen", (int64_t)r->threads_seen);
+    else
+        cbx_json_set_null(o, "threads_seen");
     cbx_json_set_double(o, "cpu_user_s", r->cpu_user_s);
     cbx_json_set_double(o, "cpu_system_s", r->cpu_system_s);
     cbx_json_set_int(o, "voluntary_switches", (int64_t)r->voluntary_switches);
     cbx_json_set_int(o, "involuntary_switches", (int64_t)r->involuntary_switches);
     cbx_json_set_int(o, "steal_ticks", (int64_t)r->steal_ticks);
     cbx_json_set_double(o, "load_1min", r->load_1min);
-    cbx__json_put(o, "wait_ns", cbx__json_doubles(r->wait_ns, r->epochs));
+    cbx_json_set_doubles(o, "wait_ns", r->wait_ns, r->epochs);
     cbx_json_set_bool(o, "contended", r->contended);
     cbx_json_set_int(o, "measured_again", (int64_t)r->measured_again);
     cbx_json_set_double(o, "clock_doubt", r->clock_doubt);
     cbx_json_set_double(o, "cpu_pressure_percent", r->pressure_percent);
     cbx_json_set_int(o, "left_behind", (int64_t)r->left_behind);
-    cbx__json_put_or_null(o, "fidelity", fidelity_json(&r->fidelity));
+    if (!f->checked) {
+        cbx_json_set_null(o, "fidelity");
+        return;
+    }
+    fidelity = cbx_json_set_object(o, "fidelity");
+    cbx_json_set_bool(fidelity, "ok", f->ok);
+    cbx_json_set_double(fidelity, "rel_to_tol", f->rel_to_tol);
+    cbx_json_set_int(fidelity, "mismatched", (int64_t)f->mismatched);
+    cbx_json_set_int(fidelity, "checks", (int64_t)f->checks);
+    if (f->note[0]) cbx_json_set_string(fidelity, "note", f->note);
 }
 
 void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
@@ -94,10 +95,6 @@ void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attemp
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (!o) {
-        out->status = CBX_ENOMEM;
-        return;
-    }
     put_launch_plan(o, s, p, a, l);
     put_launch_record(o, &l->record);
     cbx_json_write(o, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, out);
