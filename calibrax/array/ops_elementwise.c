@@ -201,22 +201,19 @@ CBX_UNARY_ROUND_MAP(ROUND)
 CBX_BINARY_MAP(BINARY)
 
 /* As NumPy: by multiplying with 10^d, or dividing by 10^-d, both exact up to 10^22. */
-static cbx_array *round_steps(cbx_ctx *ctx, const cbx_array *x, int decimals)
-{
-    double scale = pow(10.0, abs(decimals));
-
-    if (cbx__unusable(ctx, "round", 1, &x)) return cbx__array_failed();
-    if (decimals == 0 || (decimals > 0 && cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT)) return cbx_rint(ctx, x);
-    if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT)
-        return cbx__as(ctx, cbx_round(ctx, cbx__as(ctx, x, CBX_F64), decimals), x->desc.dtype);
-    if (decimals > 0) return cbx_divide_scalar(ctx, cbx_rint(ctx, cbx_multiply_scalar(ctx, x, scale)), scale);
-    return cbx_multiply_scalar(ctx, cbx_rint(ctx, cbx_divide_scalar(ctx, x, scale)), scale);
-}
-
 cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, round_steps(ctx, x, decimals));
+    double scale = pow(10.0, abs(decimals));
+
+    if (cbx__unusable(ctx, "round", 1, &x)) return cbx__array_failed();
+    if (decimals == 0 || (decimals > 0 && cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT))
+        return cbx__tidy(ctx, mark, cbx_rint(ctx, x));
+    if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT)
+        return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_round(ctx, cbx__as(ctx, x, CBX_F64), decimals), x->desc.dtype));
+    if (decimals > 0)
+        return cbx__tidy(ctx, mark, cbx_divide_scalar(ctx, cbx_rint(ctx, cbx_multiply_scalar(ctx, x, scale)), scale));
+    return cbx__tidy(ctx, mark, cbx_multiply_scalar(ctx, cbx_rint(ctx, cbx_divide_scalar(ctx, x, scale)), scale));
 }
 
 cbx_array *cbx_square(cbx_ctx *ctx, const cbx_array *x) { return cbx_multiply(ctx, x, x); }
@@ -259,50 +256,32 @@ cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x)
     return cbx__tidy(ctx, mark, rad2deg_steps(ctx, x));
 }
 
-static cbx_array *logical_not_steps(cbx_ctx *ctx, const cbx_array *x)
-{
-    return cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL);
-}
-
 cbx_array *cbx_logical_not(cbx_ctx *ctx, const cbx_array *x)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, logical_not_steps(ctx, x));
+    return cbx__tidy(ctx, mark, cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL));
 }
 
 static cbx_array *logical(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
 {
     return cbx__apply2(ctx, p, cbx__as(ctx, a, CBX_BOOL), cbx__as(ctx, b, CBX_BOOL));
 }
-static cbx_array *logical_and_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    return logical(ctx, CBX_PRIM_AND, a, b);
-}
-
 cbx_array *cbx_logical_and(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, logical_and_steps(ctx, a, b));
-}
-static cbx_array *logical_or_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    return logical(ctx, CBX_PRIM_OR, a, b);
+    return cbx__tidy(ctx, mark, logical(ctx, CBX_PRIM_AND, a, b));
 }
 
 cbx_array *cbx_logical_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, logical_or_steps(ctx, a, b));
-}
-static cbx_array *logical_xor_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    return logical(ctx, CBX_PRIM_XOR, a, b);
+    return cbx__tidy(ctx, mark, logical(ctx, CBX_PRIM_OR, a, b));
 }
 
 cbx_array *cbx_logical_xor(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, logical_xor_steps(ctx, a, b));
+    return cbx__tidy(ctx, mark, logical(ctx, CBX_PRIM_XOR, a, b));
 }
 
 static cbx_array *complex_part(cbx_ctx *ctx, cbx_prim p, const cbx_array *x)
@@ -315,20 +294,16 @@ cbx_array *cbx_real(cbx_ctx *ctx, const cbx_array *x) { return complex_part(ctx,
 cbx_array *cbx_imag(cbx_ctx *ctx, const cbx_array *x) { return complex_part(ctx, CBX_PRIM_IMAG, x); }
 cbx_array *cbx_conj(cbx_ctx *ctx, const cbx_array *x) { return complex_part(ctx, CBX_PRIM_CONJ, x); }
 
-static cbx_array *where_steps(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x, const cbx_array *y)
+cbx_array *cbx_where(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x, const cbx_array *y)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_array *in[3] = { condition, x, y };
 
     if (cbx__unusable(ctx, "where", 3, in)) return cbx__array_failed();
     in[0] = cbx__as(ctx, condition, CBX_BOOL);
     if (cbx_array_is_failed(in[0])) return cbx__array_failed();
-    return apply_joined(ctx, CBX_PRIM_SELECT, 3, in, cbx_dtype_promote(x->desc.dtype, y->desc.dtype));
-}
-
-cbx_array *cbx_where(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x, const cbx_array *y)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, where_steps(ctx, condition, x, y));
+    return cbx__tidy(ctx, mark,
+                     apply_joined(ctx, CBX_PRIM_SELECT, 3, in, cbx_dtype_promote(x->desc.dtype, y->desc.dtype)));
 }
 
 static cbx_array *clip_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, const cbx_array *high)

@@ -136,40 +136,28 @@ cbx_array *cbx_ifftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cb
     return cbx__tidy(ctx, mark, complex_axes(ctx, "ifftn", cbx_ifft, x, s, axes, norm));
 }
 
-static cbx_array *rfftn_steps(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes,
-                              cbx_fft_norm norm)
+cbx_array *cbx_rfftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes, cbx_fft_norm norm)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_attrs a;
     int last;
 
     if (!real_axes(ctx, "rfftn", x, axes, &a)) return cbx__array_failed();
     last = a.naxes - 1;
     x = cbx_rfft(ctx, x, s ? s[last] : 0, a.axes[last], norm);
-    return over_axes(ctx, cbx_fft, x, s, &a, last, false, norm);
+    return cbx__tidy(ctx, mark, over_axes(ctx, cbx_fft, x, s, &a, last, false, norm));
 }
 
-cbx_array *cbx_rfftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes, cbx_fft_norm norm)
+cbx_array *cbx_irfftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes, cbx_fft_norm norm)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, rfftn_steps(ctx, x, s, axes, norm));
-}
-
-static cbx_array *irfftn_steps(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes,
-                               cbx_fft_norm norm)
-{
     cbx_attrs a;
     int last;
 
     if (!real_axes(ctx, "irfftn", x, axes, &a)) return cbx__array_failed();
     last = a.naxes - 1;
     x = over_axes(ctx, cbx_ifft, x, s, &a, last, true, norm);
-    return cbx_irfft(ctx, x, s ? s[last] : 0, a.axes[last], norm);
-}
-
-cbx_array *cbx_irfftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes, cbx_fft_norm norm)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, irfftn_steps(ctx, x, s, axes, norm));
+    return cbx__tidy(ctx, mark, cbx_irfft(ctx, x, s ? s[last] : 0, a.axes[last], norm));
 }
 
 /* ---- frequencies ---- */

@@ -37,8 +37,9 @@ cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, 
     return cbx__tidy(ctx, mark, take_steps(ctx, x, indices, axis));
 }
 /* The axes beside the one that is indexed broadcast; of two ranks the rule speaks. */
-static cbx_array *take_along_axis_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
+cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_array *in[2] = { x, indices };
     size_t shape[2][CBX_MAX_RANK];
 
@@ -52,18 +53,13 @@ static cbx_array *take_along_axis_steps(cbx_ctx *ctx, const cbx_array *x, const 
         }
         for (int i = 0; i < 2; i++) in[i] = cbx__to_shape(ctx, in[i], x->desc.ndim, shape[i]);
     }
-    return indexed(ctx, CBX_PRIM_TAKE_ALONG, in[0], in[1], axis);
+    return cbx__tidy(ctx, mark, indexed(ctx, CBX_PRIM_TAKE_ALONG, in[0], in[1], axis));
 }
 
-cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
+cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates, int axis,
+                       cbx_scatter_mode mode)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, take_along_axis_steps(ctx, x, indices, axis));
-}
-
-static cbx_array *scatter_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates,
-                                int axis, cbx_scatter_mode mode)
-{
     const cbx_array *in[3] = { x, indices, updates };
     cbx_attrs attrs = { .mode = mode };
     cbx_array *shape;
@@ -76,16 +72,9 @@ static cbx_array *scatter_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_arra
     if (cbx_array_create_abstract(ctx, &in[1]->desc, &shape, cbx__sticky(ctx))) return cbx__array_failed();
     shape = cbx_scope_hold(ctx, shape);
     shape = cbx_array_is_failed(shape) ? shape : cbx_take(ctx, x, shape, attrs.axis);
-    if (cbx_array_is_failed(shape)) return shape;
+    if (cbx_array_is_failed(shape)) return cbx__tidy(ctx, mark, shape);
     in[2] = cbx__to_shape(ctx, cbx__as(ctx, updates, x->desc.dtype), shape->desc.ndim, shape->desc.shape);
-    return cbx_apply(ctx, CBX_PRIM_SCATTER, 3, in, &attrs);
-}
-
-cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates, int axis,
-                       cbx_scatter_mode mode)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, scatter_steps(ctx, x, indices, updates, axis, mode));
+    return cbx__tidy(ctx, mark, cbx_apply(ctx, CBX_PRIM_SCATTER, 3, in, &attrs));
 }
 
 bool cbx__item(cbx_ctx *ctx, const char *name, const char *instead, const cbx_array *x, int64_t *out)
@@ -186,8 +175,9 @@ static bool holds(cbx_ctx *ctx, const char *name, const cbx_array *condition, bo
     return read;
 }
 
-static cbx_array *digitize_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
+cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *before, *after, *r;
     bool rising, falling;
 
@@ -198,18 +188,12 @@ static cbx_array *digitize_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_arr
     before = cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1);
     after = cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1);
     if (!holds(ctx, "digitize", cbx_less_equal(ctx, before, after), &rising)) return cbx__array_failed();
-    if (rising) return cbx_searchsorted(ctx, edges, x, true);
+    if (rising) return cbx__tidy(ctx, mark, cbx_searchsorted(ctx, edges, x, true));
     if (!holds(ctx, "digitize", cbx_greater_equal(ctx, before, after), &falling)) return cbx__array_failed();
     if (!falling) return cbx__refuse_of(ctx, edges, CBX_EDOM, "the edges of 'digitize' neither rise nor fall");
     /* the edges above x are what the reversed list has behind it */
     r = cbx_searchsorted(ctx, cbx_flip(ctx, edges, 0), x, true);
-    return cbx_subtract(ctx, cbx_weak(ctx, r, cbx_int((int64_t)edges->count)), r);
-}
-
-cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, digitize_steps(ctx, x, edges));
+    return cbx__tidy(ctx, mark, cbx_subtract(ctx, cbx_weak(ctx, r, cbx_int((int64_t)edges->count)), r));
 }
 
 /* Indices of rank 1 counted in n bins, or their weights (NULL: none) summed. */
@@ -224,12 +208,13 @@ static cbx_array *counted(cbx_ctx *ctx, const char *name, const cbx_array *at, c
     return cbx_scatter(ctx, cbx_zeros(ctx, 1, &n, weights ? CBX_F64 : CBX_I64), at, value, 0, CBX_SCATTER_ADD);
 }
 
-static cbx_array *bincount_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)
+cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *at = as_indices(ctx, "bincount", x);
     int64_t low = 0, high = -1;
 
-    if (cbx_array_is_failed(at)) return at;
+    if (cbx_array_is_failed(at)) return cbx__tidy(ctx, mark, at);
     if (at->desc.ndim != 1)
         return cbx__refuse_of(ctx, at, CBX_ESHAPE, "'bincount' takes one axis, not %d", at->desc.ndim);
     if (at->count > 0 && (!cbx__item(ctx, "bincount", "segment_sum", cbx_min(ctx, at, NULL), &low) ||
@@ -241,18 +226,13 @@ static cbx_array *bincount_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_arr
     if (low < 0)
         return cbx__refuse_of(ctx, x, CBX_EDOM, "'bincount' of %lld: there are no negative bins", (long long)low);
     if (high >= 0 && (size_t)high >= least) least = (size_t)high + 1; /* high + 1 of an int64 may be none */
-    return counted(ctx, "bincount", at, weights, least);
-}
-
-cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, bincount_steps(ctx, x, weights, least));
+    return cbx__tidy(ctx, mark, counted(ctx, "bincount", at, weights, least));
 }
 
 /* The right edge belongs to the last bin: search left there, right elsewhere. */
-static cbx_array *histogram_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
+cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *flat = cbx_flatten(ctx, x), *bin, *last, *count;
     bool rising;
     size_t n;
@@ -269,15 +249,9 @@ static cbx_array *histogram_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_ar
     last = cbx_index(ctx, edges, 0, -1);
     bin = cbx_searchsorted(ctx, edges, flat, true);
     bin = cbx_where(ctx, cbx_equal(ctx, flat, last), cbx_weak(ctx, bin, cbx_int((int64_t)n - 1)), bin);
-    if (cbx_array_is_failed(bin)) return bin;
+    if (cbx_array_is_failed(bin)) return cbx__tidy(ctx, mark, bin);
     count = counted(ctx, "histogram", bin, weights ? cbx_flatten(ctx, weights) : NULL, n + 1);
-    return cbx_slice(ctx, count, 0, 1, (ptrdiff_t)n, 1);
-}
-
-cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, histogram_steps(ctx, x, edges, weights));
+    return cbx__tidy(ctx, mark, cbx_slice(ctx, count, 0, 1, (ptrdiff_t)n, 1));
 }
 
 /* The reduced axes moved to the end and merged. */
@@ -386,8 +360,9 @@ static cbx_array *quantile(cbx_ctx *ctx, const char *name, const cbx_array *x, d
     return kept(ctx, x, &attrs, quantile_of(ctx, lane, q, is_median));
 }
 
-static cbx_array *quantiles_steps(cbx_ctx *ctx, const cbx_array *x, size_t n, const double *q, const cbx_axes *axes)
+cbx_array *cbx_quantile(cbx_ctx *ctx, const cbx_array *x, size_t n, const double *q, const cbx_axes *axes)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const cbx_array **list;
     cbx_array *sorted, *r;
@@ -399,38 +374,23 @@ static cbx_array *quantiles_steps(cbx_ctx *ctx, const cbx_array *x, size_t n, co
             return cbx__refuse_of(ctx, x, CBX_EDOM, "'quantile' of %g: the range is 0 to 1", q[i]);
     if (!float_lanes(ctx, "quantile", x, axes, &attrs, &sorted)) return cbx__array_failed();
     sorted = cbx_sort(ctx, sorted, -1, false);
-    if (cbx_array_is_failed(sorted)) return sorted;
+    if (cbx_array_is_failed(sorted)) return cbx__tidy(ctx, mark, sorted);
     list = cbx_mem_calloc(al, n ? n : 1, sizeof *list);
     if (!list) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu quantiles", n);
     for (size_t i = 0; i < n; i++) list[i] = kept(ctx, x, &attrs, quantile_at(ctx, sorted, q[i]));
     r = cbx_stack(ctx, n, list, 0);
     cbx_mem_free(al, list, (n ? n : 1) * sizeof *list);
-    return r;
-}
-
-cbx_array *cbx_quantile(cbx_ctx *ctx, const cbx_array *x, size_t n, const double *q, const cbx_axes *axes)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, quantiles_steps(ctx, x, n, q, axes));
-}
-
-static cbx_array *percentile_steps(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes)
-{
-    return quantile(ctx, "percentile", x, q / 100.0, false, axes);
+    return cbx__tidy(ctx, mark, r);
 }
 
 cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, percentile_steps(ctx, x, q, axes));
-}
-static cbx_array *median_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
-{
-    return quantile(ctx, "median", x, 0.5, true, axes);
+    return cbx__tidy(ctx, mark, quantile(ctx, "percentile", x, q / 100.0, false, axes));
 }
 
 cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, median_steps(ctx, x, axes));
+    return cbx__tidy(ctx, mark, quantile(ctx, "median", x, 0.5, true, axes));
 }

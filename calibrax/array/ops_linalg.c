@@ -43,15 +43,11 @@ static cbx_array *cut_matrix(cbx_ctx *ctx, const cbx_array *x, size_t from, size
 
 /* ---- factors ---- */
 
-static cbx_array *cholesky_steps(cbx_ctx *ctx, const cbx_array *x, bool upper)
-{
-    return cbx__apply1(ctx, CBX_PRIM_CHOLESKY, matrices(ctx, "cholesky", x), &(cbx_attrs){ .mode = upper });
-}
-
 cbx_array *cbx_cholesky(cbx_ctx *ctx, const cbx_array *x, bool upper)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cholesky_steps(ctx, x, upper));
+    return cbx__tidy(ctx, mark,
+                     cbx__apply1(ctx, CBX_PRIM_CHOLESKY, matrices(ctx, "cholesky", x), &(cbx_attrs){ .mode = upper }));
 }
 
 cbx_qr_parts cbx_qr(cbx_ctx *ctx, const cbx_array *x, bool complete)
@@ -86,15 +82,10 @@ cbx_eigh_parts cbx_eigh(cbx_ctx *ctx, const cbx_array *x)
     return (cbx_eigh_parts){ part[0], part[1] };
 }
 
-static cbx_array *eigvalsh_steps(cbx_ctx *ctx, const cbx_array *x)
-{
-    return cbx__apply1(ctx, CBX_PRIM_EIGVALSH, matrices(ctx, "eigvalsh", x), NULL);
-}
-
 cbx_array *cbx_eigvalsh(cbx_ctx *ctx, const cbx_array *x)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, eigvalsh_steps(ctx, x));
+    return cbx__tidy(ctx, mark, cbx__apply1(ctx, CBX_PRIM_EIGVALSH, matrices(ctx, "eigvalsh", x), NULL));
 }
 
 static cbx_svd_parts svd_steps(cbx_ctx *ctx, const char *name, const cbx_array *x, bool full)
@@ -125,15 +116,10 @@ cbx_svd_parts cbx_svd(cbx_ctx *ctx, const cbx_array *x, bool full_matrices)
     return (cbx_svd_parts){ part[0], part[1], part[2] };
 }
 
-static cbx_array *svdvals_steps(cbx_ctx *ctx, const cbx_array *x)
-{
-    return cbx__apply1(ctx, CBX_PRIM_SVDVALS, matrices(ctx, "svdvals", x), NULL);
-}
-
 cbx_array *cbx_svdvals(cbx_ctx *ctx, const cbx_array *x)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, svdvals_steps(ctx, x));
+    return cbx__tidy(ctx, mark, cbx__apply1(ctx, CBX_PRIM_SVDVALS, matrices(ctx, "svdvals", x), NULL));
 }
 
 /* ---- determinants ---- */
@@ -167,16 +153,11 @@ static cbx_array *signed_product(cbx_ctx *ctx, triangle t, const cbx_array *fact
     return cbx_add_scalar(ctx, cbx_multiply(ctx, t.sign, cbx_prod(ctx, factors, CBX_AXIS(-1))), 0.0);
 }
 
-static cbx_array *det_steps(cbx_ctx *ctx, const cbx_array *x)
-{
-    triangle t = factor(ctx, "det", x);
-    return signed_product(ctx, t, t.diagonal);
-}
-
 cbx_array *cbx_det(cbx_ctx *ctx, const cbx_array *x)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, det_steps(ctx, x));
+    triangle t = factor(ctx, "det", x);
+    return cbx__tidy(ctx, mark, signed_product(ctx, t, t.diagonal));
 }
 
 /* d / |d|, 0 of 0. */
@@ -294,25 +275,20 @@ cbx_array *cbx_inv(cbx_ctx *ctx, const cbx_array *x)
 }
 
 /* Whole numbers stay whole numbers, but for an inverse. */
-static cbx_array *matrix_power_steps(cbx_ctx *ctx, const cbx_array *x, int64_t n)
+cbx_array *cbx_matrix_power(cbx_ctx *ctx, const cbx_array *x, int64_t n)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *power = square(ctx, "matrix_power", x, n < 0), *r = NULL;
     uint64_t times = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 
-    if (cbx_array_is_failed(power)) return power;
+    if (cbx_array_is_failed(power)) return cbx__tidy(ctx, mark, power);
     if (n < 0) power = inv_steps(ctx, "matrix_power", power);
-    if (n == 0) return cbx_copy(ctx, identities(ctx, x, x->desc.dtype));
+    if (n == 0) return cbx__tidy(ctx, mark, cbx_copy(ctx, identities(ctx, x, x->desc.dtype)));
     for (; times > 0 && !cbx_array_is_failed(power); times >>= 1) {
         if (times & 1) r = r ? cbx_matrix_product(ctx, r, power) : power;
         if (times > 1) power = cbx_matrix_product(ctx, power, power);
     }
-    return r == x ? cbx__same(ctx, x) : r;
-}
-
-cbx_array *cbx_matrix_power(cbx_ctx *ctx, const cbx_array *x, int64_t n)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, matrix_power_steps(ctx, x, n));
+    return cbx__tidy(ctx, mark, r == x ? cbx__same(ctx, x) : r);
 }
 
 /* ---- what singular values tell ---- */
@@ -332,19 +308,14 @@ static cbx_array *large(cbx_ctx *ctx, const cbx_array *s, const cbx_array *rtol,
 static size_t longest(const cbx_array *x) { return rows(x) > columns(x) ? rows(x) : columns(x); }
 static bool is_empty(const cbx_array *x) { return rows(x) == 0 || columns(x) == 0; }
 
-static cbx_array *matrix_rank_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
-{
-    cbx_array *a = matrices(ctx, "matrix_rank", x);
-
-    if (cbx_array_is_failed(a)) return a;
-    if (is_empty(a)) return cbx_zeros(ctx, a->desc.ndim - 2, a->desc.shape, CBX_I64);
-    return cbx_sum(ctx, large(ctx, cbx_svdvals(ctx, a), rtol, longest(a)), CBX_AXIS(-1));
-}
-
 cbx_array *cbx_matrix_rank(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, matrix_rank_steps(ctx, x, rtol));
+    cbx_array *a = matrices(ctx, "matrix_rank", x);
+
+    if (cbx_array_is_failed(a)) return cbx__tidy(ctx, mark, a);
+    if (is_empty(a)) return cbx__tidy(ctx, mark, cbx_zeros(ctx, a->desc.ndim - 2, a->desc.shape, CBX_I64));
+    return cbx__tidy(ctx, mark, cbx_sum(ctx, large(ctx, cbx_svdvals(ctx, a), rtol, longest(a)), CBX_AXIS(-1)));
 }
 
 /* diag(1 / s) y where s is large, 0 elsewhere. */
@@ -358,22 +329,18 @@ static cbx_array *over(cbx_ctx *ctx, const cbx_array *y, const cbx_array *s, con
 
 static cbx_array *adjoint(cbx_ctx *ctx, const cbx_array *x) { return cbx_matrix_transpose(ctx, cbx_conj(ctx, x)); }
 
-static cbx_array *pinv_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
-{
-    cbx_array *a = matrices(ctx, "pinv", x);
-    cbx_svd_parts p;
-
-    if (cbx_array_is_failed(a)) return a;
-    if (is_empty(a)) return adjoint(ctx, a);
-    p = svd_steps(ctx, "pinv", a, false);
-    return cbx_matrix_product(ctx, adjoint(ctx, p.vh),
-                              over(ctx, adjoint(ctx, p.u), p.s, large(ctx, p.s, rtol, longest(a))));
-}
-
 cbx_array *cbx_pinv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, pinv_steps(ctx, x, rtol));
+    cbx_array *a = matrices(ctx, "pinv", x);
+    cbx_svd_parts p;
+
+    if (cbx_array_is_failed(a)) return cbx__tidy(ctx, mark, a);
+    if (is_empty(a)) return cbx__tidy(ctx, mark, adjoint(ctx, a));
+    p = svd_steps(ctx, "pinv", a, false);
+    return cbx__tidy(ctx, mark,
+                     cbx_matrix_product(ctx, adjoint(ctx, p.vh),
+                                        over(ctx, adjoint(ctx, p.u), p.s, large(ctx, p.s, rtol, longest(a)))));
 }
 
 static void lstsq_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *rtol, cbx_array *part[4])

@@ -181,8 +181,9 @@ cbx_array *cbx_slice(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t start
     return cbx__apply1(ctx, CBX_PRIM_SLICE, x, &attrs);
 }
 
-static cbx_array *index_steps(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t i)
+cbx_array *cbx_index(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t i)
 {
+    size_t mark = cbx__mark(ctx);
     ptrdiff_t n;
 
     if (!usable(ctx, "index", x, axis, &axis)) return cbx__array_failed();
@@ -190,13 +191,7 @@ static cbx_array *index_steps(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdif
     if (i < -n || i >= n)
         return cbx__refuse_of(ctx, x, CBX_EINVAL, "index %td is outside axis %d of %zu", i, axis, x->desc.shape[axis]);
     if (i < 0) i += n;
-    return cbx_squeeze(ctx, cbx_slice(ctx, x, axis, i, i + 1, 1), axis);
-}
-
-cbx_array *cbx_index(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t i)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, index_steps(ctx, x, axis, i));
+    return cbx__tidy(ctx, mark, cbx_squeeze(ctx, cbx_slice(ctx, x, axis, i, i + 1, 1), axis));
 }
 
 cbx_array *cbx_flip(cbx_ctx *ctx, const cbx_array *x, int axis)
@@ -204,24 +199,19 @@ cbx_array *cbx_flip(cbx_ctx *ctx, const cbx_array *x, int axis)
     return cbx_slice(ctx, x, axis, CBX_OPEN, CBX_OPEN, -1);
 }
 
-static cbx_array *roll_steps(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift, int axis)
+cbx_array *cbx_roll(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift, int axis)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_array *parts[2];
     ptrdiff_t n;
 
     if (!usable(ctx, "roll", x, axis, &axis)) return cbx__array_failed();
     n = (ptrdiff_t)x->desc.shape[axis];
-    if (n == 0 || shift % n == 0) return cbx_copy(ctx, x);
+    if (n == 0 || shift % n == 0) return cbx__tidy(ctx, mark, cbx_copy(ctx, x));
     shift = shift % n < 0 ? shift % n + n : shift % n;
     parts[0] = cbx_slice(ctx, x, axis, n - shift, n, 1);
     parts[1] = cbx_slice(ctx, x, axis, 0, n - shift, 1);
-    return cbx_concat(ctx, 2, parts, axis);
-}
-
-cbx_array *cbx_roll(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift, int axis)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, roll_steps(ctx, x, shift, axis));
+    return cbx__tidy(ctx, mark, cbx_concat(ctx, 2, parts, axis));
 }
 
 /* Arrays to be stacked have one shape. */
@@ -264,25 +254,16 @@ static cbx_array *join(cbx_ctx *ctx, const char *name, size_t n, const cbx_array
     return r;
 }
 
-static cbx_array *concat_steps(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
-{
-    return join(ctx, "concat", n, in, axis, false);
-}
-
 cbx_array *cbx_concat(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, concat_steps(ctx, n, in, axis));
-}
-static cbx_array *stack_steps(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
-{
-    return join(ctx, "stack", n, in, axis, true);
+    return cbx__tidy(ctx, mark, join(ctx, "concat", n, in, axis, false));
 }
 
 cbx_array *cbx_stack(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, stack_steps(ctx, n, in, axis));
+    return cbx__tidy(ctx, mark, join(ctx, "stack", n, in, axis, true));
 }
 
 cbx_array *cbx_pad(cbx_ctx *ctx, const cbx_array *x, const size_t *before, const size_t *after, cbx_scalar v)
@@ -327,20 +308,16 @@ static cbx_array *spread(cbx_ctx *ctx, const cbx_array *x, int axis, size_t time
     return cbx__apply1(ctx, CBX_PRIM_RESHAPE, cbx__to_shape(ctx, wide, wide->desc.ndim, shape), &attrs);
 }
 
-static cbx_array *repeat_steps(cbx_ctx *ctx, const cbx_array *x, size_t times, int axis)
-{
-    if (!usable(ctx, "repeat", x, axis, &axis)) return cbx__array_failed();
-    return spread(ctx, x, axis, times, true);
-}
-
 cbx_array *cbx_repeat(cbx_ctx *ctx, const cbx_array *x, size_t times, int axis)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, repeat_steps(ctx, x, times, axis));
+    if (!usable(ctx, "repeat", x, axis, &axis)) return cbx__array_failed();
+    return cbx__tidy(ctx, mark, spread(ctx, x, axis, times, true));
 }
 
-static cbx_array *tile_steps(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times)
+cbx_array *cbx_tile(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_array *r = x;
     int rank;
 
@@ -352,11 +329,5 @@ static cbx_array *tile_steps(cbx_ctx *ctx, const cbx_array *x, int n, const size
     while (!cbx_array_is_failed(r) && r->desc.ndim < rank) r = cbx_expand_dims(ctx, r, 0);
     for (int i = 0; !cbx_array_is_failed(r) && i < n; i++)
         if (times[i] != 1) r = spread(ctx, r, rank - n + i, times[i], false);
-    return cbx_array_is_failed(r) ? cbx__array_failed() : cbx_copy(ctx, r);
-}
-
-cbx_array *cbx_tile(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, tile_steps(ctx, x, n, times));
+    return cbx__tidy(ctx, mark, cbx_array_is_failed(r) ? cbx__array_failed() : cbx_copy(ctx, r));
 }

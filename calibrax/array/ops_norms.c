@@ -25,15 +25,16 @@ static cbx_array *extreme(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes
     return cbx_max(ctx, x, axes);
 }
 
-static cbx_array *vector_norm_steps(cbx_ctx *ctx, const cbx_array *x, double ord, const cbx_axes *axes)
+cbx_array *cbx_vector_norm(cbx_ctx *ctx, const cbx_array *x, double ord, const cbx_axes *axes)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *a, *r;
     cbx_dtype t;
 
     if (cbx__unusable(ctx, "vector_norm", 1, &x)) return cbx__array_failed();
     if (isnan(ord)) return cbx__refuse_of(ctx, x, CBX_EINVAL, "'vector_norm' of order NaN");
     t = cbx__real_of(x->desc.dtype);
-    if (ord == 0) return cbx__as(ctx, cbx_count_nonzero(ctx, x, axes), t);
+    if (ord == 0) return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_count_nonzero(ctx, x, axes), t));
     a = lengths(ctx, x);
     if (isinf(ord))
         r = extreme(ctx, a, axes, ord < 0);
@@ -43,13 +44,7 @@ static cbx_array *vector_norm_steps(cbx_ctx *ctx, const cbx_array *x, double ord
         r = cbx_sqrt(ctx, cbx_sum(ctx, cbx_square(ctx, a), axes));
     else
         r = cbx_pow_scalar(ctx, cbx_sum(ctx, cbx_pow_scalar(ctx, a, ord), axes), 1 / ord);
-    return cbx__as(ctx, r, t);
-}
-
-cbx_array *cbx_vector_norm(cbx_ctx *ctx, const cbx_array *x, double ord, const cbx_axes *axes)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, vector_norm_steps(ctx, x, ord, axes));
+    return cbx__tidy(ctx, mark, cbx__as(ctx, r, t));
 }
 
 /* Sums along one of the last two axes, then the extreme along the other. */
@@ -80,8 +75,9 @@ static cbx_array *kept_norm(cbx_ctx *ctx, const cbx_array *x, cbx_matrix_ord ord
     }
 }
 
-static cbx_array *matrix_norm_steps(cbx_ctx *ctx, const cbx_array *x, cbx_matrix_ord ord, bool keepdims)
+cbx_array *cbx_matrix_norm(cbx_ctx *ctx, const cbx_array *x, cbx_matrix_ord ord, bool keepdims)
 {
+    size_t mark = cbx__mark(ctx);
     char text[160];
     cbx_array *r;
 
@@ -92,13 +88,7 @@ static cbx_array *matrix_norm_steps(cbx_ctx *ctx, const cbx_array *x, cbx_matrix
     if ((unsigned)ord >= CBX_ORD_COUNT)
         return cbx__refuse_of(ctx, x, CBX_EINVAL, "'matrix_norm' knows no order %d", (int)ord);
     r = cbx__as(ctx, kept_norm(ctx, x, ord), cbx__real_of(x->desc.dtype));
-    return keepdims ? r : cbx_squeeze(ctx, cbx_squeeze(ctx, r, -1), -1);
-}
-
-cbx_array *cbx_matrix_norm(cbx_ctx *ctx, const cbx_array *x, cbx_matrix_ord ord, bool keepdims)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, matrix_norm_steps(ctx, x, ord, keepdims));
+    return cbx__tidy(ctx, mark, keepdims ? r : cbx_squeeze(ctx, cbx_squeeze(ctx, r, -1), -1));
 }
 
 /* ---- diagonals ---- */
@@ -137,21 +127,17 @@ cbx_array *cbx_diagonal(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t offset)
     return cbx__tidy(ctx, mark, diagonal_steps(ctx, "diagonal", x, offset));
 }
 
-static cbx_array *trace_steps(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t offset)
-{
-    return cbx_sum(ctx, diagonal_steps(ctx, "trace", x, offset), CBX_AXIS(-1));
-}
-
 cbx_array *cbx_trace(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t offset)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, trace_steps(ctx, x, offset));
+    return cbx__tidy(ctx, mark, cbx_sum(ctx, diagonal_steps(ctx, "trace", x, offset), CBX_AXIS(-1)));
 }
 
 /* ---- the vector product ---- */
 
-static cbx_array *cross_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
+cbx_array *cbx_cross(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_array *in[2] = { a, b }, *part[3];
 
     if (cbx__unusable(ctx, "cross", 2, in)) return cbx__array_failed();
@@ -166,11 +152,5 @@ static cbx_array *cross_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array 
         part[i] = cbx_subtract(ctx, cbx_multiply(ctx, cbx_index(ctx, a, axis, next), cbx_index(ctx, b, axis, last)),
                                cbx_multiply(ctx, cbx_index(ctx, a, axis, last), cbx_index(ctx, b, axis, next)));
     }
-    return cbx_stack(ctx, 3, part, axis);
-}
-
-cbx_array *cbx_cross(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, cross_steps(ctx, a, b, axis));
+    return cbx__tidy(ctx, mark, cbx_stack(ctx, 3, part, axis));
 }

@@ -37,8 +37,9 @@ static cbx_array *stack_of(cbx_ctx *ctx, const cbx_array *x, int n, const size_t
     return cbx__reshaped(ctx, cbx__to_shape(ctx, x, n + 2, shape), 3, (const size_t[]){ batch, rows, columns });
 }
 
-static cbx_array *matrix_product_steps(cbx_ctx *ctx, const cbx__product *how, const cbx_array *a, const cbx_array *b)
+cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_array *a, const cbx_array *b)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_array *in[2] = { a, b };
     size_t lead[CBX_MAX_RANK], batch = 1;
     bool row, column;
@@ -62,16 +63,10 @@ static cbx_array *matrix_product_steps(cbx_ctx *ctx, const cbx__product *how, co
     for (int i = 0; i < n; i++) batch *= lead[i];
     for (int i = 0; i < 2; i++) in[i] = stack_of(ctx, in[i], n, lead, batch);
     r = how->apply ? how->apply(ctx, how, in) : cbx_apply(ctx, how->prim, 2, in, how->attrs);
-    if (cbx_array_is_failed(r)) return r;
+    if (cbx_array_is_failed(r)) return cbx__tidy(ctx, mark, r);
     if (!row) lead[n++] = r->desc.shape[1];
     if (!column) lead[n++] = r->desc.shape[2];
-    return cbx__reshaped(ctx, r, n, lead);
-}
-
-cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_array *a, const cbx_array *b)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, matrix_product_steps(ctx, how, a, b));
+    return cbx__tidy(ctx, mark, cbx__reshaped(ctx, r, n, lead));
 }
 
 cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
@@ -113,9 +108,10 @@ static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *
     return cbx__reshaped(ctx, x, 3, last ? (const size_t[]){ 1, rest, summed } : (const size_t[]){ 1, summed, rest });
 }
 
-static cbx_array *tensordot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
-                                  const int *axes_b)
+cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
+                         const int *axes_b)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_array *in[2] = { a, b };
     size_t shape[2 * CBX_MAX_RANK], summed[2][CBX_MAX_RANK];
     char ta[160], tb[160];
@@ -140,18 +136,12 @@ static cbx_array *tensordot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_ar
                 ctx, CBX_ESHAPE, "'tensordot' sums axis %d of %s with axis %d of %s: their lengths differ", axes_a[i],
                 cbx_array_desc_text(&a->desc, ta, sizeof ta), axes_b[i], cbx_array_desc_text(&b->desc, tb, sizeof tb));
     for (int i = 0; i < 2; i++) in[i] = cbx__as(ctx, in[i], t);
-    return cbx__reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), na + nb, shape);
+    return cbx__tidy(ctx, mark, cbx__reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), na + nb, shape));
 }
 
-cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
-                         const int *axes_b)
+cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, tensordot_steps(ctx, a, b, n, axes_a, axes_b));
-}
-
-static cbx_array *vecdot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
-{
     const cbx_array *in[2] = { a, b };
     cbx_array *wide[2];
     size_t batch = 1, n;
@@ -172,24 +162,15 @@ static cbx_array *vecdot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array
     for (int i = 0; i < wide[0]->desc.ndim - 1; i++) batch *= wide[0]->desc.shape[i];
     in[0] = cbx__reshaped(ctx, wide[0], 3, (const size_t[]){ batch, 1, n });
     in[1] = cbx__reshaped(ctx, wide[1], 3, (const size_t[]){ batch, n, 1 });
-    return cbx__reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), wide[0]->desc.ndim - 1,
-                         wide[0]->desc.shape);
-}
-
-cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, vecdot_steps(ctx, a, b, axis));
-}
-
-static cbx_array *outer_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
-{
-    return cbx_multiply(ctx, cbx_expand_dims(ctx, cbx_flatten(ctx, a), 1),
-                        cbx_expand_dims(ctx, cbx_flatten(ctx, b), 0));
+    return cbx__tidy(
+        ctx, mark,
+        cbx__reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), wide[0]->desc.ndim - 1, wide[0]->desc.shape));
 }
 
 cbx_array *cbx_outer(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, outer_steps(ctx, a, b));
+    return cbx__tidy(
+        ctx, mark,
+        cbx_multiply(ctx, cbx_expand_dims(ctx, cbx_flatten(ctx, a), 1), cbx_expand_dims(ctx, cbx_flatten(ctx, b), 0)));
 }

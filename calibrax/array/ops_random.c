@@ -172,22 +172,19 @@ static cbx_array *normal_real(cbx_ctx *ctx, const cbx_array *key, int ndim, cons
     return cbx_multiply_scalar(ctx, cbx_erfinv(ctx, u), M_SQRT2);
 }
 
-static cbx_array *normal_steps(cbx_ctx *ctx, const cbx_array *key, int ndim, const size_t *shape, cbx_dtype dtype)
-{
-    cbx_dtype part = dtype == CBX_C64 ? CBX_F32 : CBX_F64;
-    cbx_array *keys, *re, *im;
-
-    if (dtype != CBX_C64 && dtype != CBX_C128) return normal_real(ctx, key, ndim, shape, dtype);
-    keys = cbx_random_split(ctx, key, 2);
-    re = normal_real(ctx, cbx_index(ctx, keys, 0, 0), ndim, shape, part);
-    im = normal_real(ctx, cbx_index(ctx, keys, 0, 1), ndim, shape, part);
-    return cbx__apply2(ctx, CBX_PRIM_COMPLEX, cbx_divide_scalar(ctx, re, M_SQRT2), cbx_divide_scalar(ctx, im, M_SQRT2));
-}
-
 cbx_array *cbx_random_normal(cbx_ctx *ctx, const cbx_array *key, int ndim, const size_t *shape, cbx_dtype dtype)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, normal_steps(ctx, key, ndim, shape, dtype));
+    cbx_dtype part = dtype == CBX_C64 ? CBX_F32 : CBX_F64;
+    cbx_array *keys, *re, *im;
+
+    if (dtype != CBX_C64 && dtype != CBX_C128) return cbx__tidy(ctx, mark, normal_real(ctx, key, ndim, shape, dtype));
+    keys = cbx_random_split(ctx, key, 2);
+    re = normal_real(ctx, cbx_index(ctx, keys, 0, 0), ndim, shape, part);
+    im = normal_real(ctx, cbx_index(ctx, keys, 0, 1), ndim, shape, part);
+    return cbx__tidy(
+        ctx, mark,
+        cbx__apply2(ctx, CBX_PRIM_COMPLEX, cbx_divide_scalar(ctx, re, M_SQRT2), cbx_divide_scalar(ctx, im, M_SQRT2)));
 }
 
 cbx_array *cbx_random_exponential(cbx_ctx *ctx, const cbx_array *key, int ndim, const size_t *shape, cbx_dtype dtype)
@@ -210,23 +207,17 @@ cbx_array *cbx_random_gumbel(cbx_ctx *ctx, const cbx_array *key, int ndim, const
     return cbx__tidy(ctx, mark, gumbel_steps(ctx, "random_gumbel", key, ndim, shape, dtype));
 }
 
-static cbx_array *gamma_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_array *alpha, int ndim, const size_t *shape,
-                              cbx_dtype dtype)
+cbx_array *cbx_random_gamma(cbx_ctx *ctx, const cbx_array *key, const cbx_array *alpha, int ndim, const size_t *shape,
+                            cbx_dtype dtype)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_array *in[2];
 
     if (cbx__unusable(ctx, "random_gamma", 1, &alpha) || !is_real(ctx, "random_gamma", dtype))
         return cbx__array_failed();
     in[0] = words(ctx, "random_gamma", key, ndim, shape);
     in[1] = cbx_broadcast_to(ctx, cbx__as(ctx, alpha, dtype), ndim, shape);
-    return cbx_apply(ctx, CBX_PRIM_RANDOM_GAMMA, 2, in, NULL);
-}
-
-cbx_array *cbx_random_gamma(cbx_ctx *ctx, const cbx_array *key, const cbx_array *alpha, int ndim, const size_t *shape,
-                            cbx_dtype dtype)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, gamma_steps(ctx, key, alpha, ndim, shape, dtype));
+    return cbx__tidy(ctx, mark, cbx_apply(ctx, CBX_PRIM_RANDOM_GAMMA, 2, in, NULL));
 }
 
 /* False, with the reason recorded, if a condition is seen not to hold for all elements; abstract ones are not looked at. */
@@ -245,8 +236,9 @@ static const cbx_array *is_share(cbx_ctx *ctx, const cbx_array *p)
                            cbx_less_equal(ctx, p, cbx_weak(ctx, p, cbx_float(1.0))));
 }
 
-static cbx_array *bernoulli_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_array *p, int ndim, const size_t *shape)
+cbx_array *cbx_random_bernoulli(cbx_ctx *ctx, const cbx_array *key, const cbx_array *p, int ndim, const size_t *shape)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_dtype t;
 
     if (cbx__unusable(ctx, "random_bernoulli", 1, &p) || !cbx__given(ctx, "random_bernoulli", "shape", ndim, shape))
@@ -256,13 +248,7 @@ static cbx_array *bernoulli_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_
     if (!holds(ctx, p, is_share(ctx, p), "'p' of 'random_bernoulli' must be at least 0 and at most 1"))
         return cbx__array_failed();
     p = cbx_broadcast_to(ctx, p, ndim, shape);
-    return cbx_less(ctx, uniform(ctx, "random_bernoulli", key, ndim, shape, t, 0.0, 1.0), p);
-}
-
-cbx_array *cbx_random_bernoulli(cbx_ctx *ctx, const cbx_array *key, const cbx_array *p, int ndim, const size_t *shape)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, bernoulli_steps(ctx, key, p, ndim, shape));
+    return cbx__tidy(ctx, mark, cbx_less(ctx, uniform(ctx, "random_bernoulli", key, ndim, shape, t, 0.0, 1.0), p));
 }
 
 static cbx_array *weak_u64(cbx_ctx *ctx, const cbx_array *x, uint64_t v)
@@ -341,22 +327,18 @@ cbx_array *cbx_random_permutation(cbx_ctx *ctx, const cbx_array *key, size_t n)
     return cbx__tidy(ctx, mark, permutation_steps(ctx, key, n));
 }
 
-static cbx_array *permute_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_array *x, int axis)
-{
-    if (cbx__unusable(ctx, "random_permute", 1, &x) || !cbx__axis(ctx, "random_permute", axis, x->desc.ndim, &axis))
-        return cbx__array_failed();
-    return cbx_take(ctx, x, permutation_steps(ctx, key, x->desc.shape[axis]), axis);
-}
-
 cbx_array *cbx_random_permute(cbx_ctx *ctx, const cbx_array *key, const cbx_array *x, int axis)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, permute_steps(ctx, key, x, axis));
+    if (cbx__unusable(ctx, "random_permute", 1, &x) || !cbx__axis(ctx, "random_permute", axis, x->desc.ndim, &axis))
+        return cbx__array_failed();
+    return cbx__tidy(ctx, mark, cbx_take(ctx, x, permutation_steps(ctx, key, x->desc.shape[axis]), axis));
 }
 
-static cbx_array *categorical_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_array *logits, int axis, int ndim,
-                                    const size_t *shape)
+cbx_array *cbx_random_categorical(cbx_ctx *ctx, const cbx_array *key, const cbx_array *logits, int axis, int ndim,
+                                  const size_t *shape)
 {
+    size_t mark = cbx__mark(ctx);
     size_t full[CBX_MAX_RANK];
     cbx_array *noise;
     int rank;
@@ -378,14 +360,7 @@ static cbx_array *categorical_steps(cbx_ctx *ctx, const cbx_array *key, const cb
                "'logits' of 'random_categorical' must not be NaN"))
         return cbx__array_failed();
     noise = gumbel_steps(ctx, "random_categorical", key, rank, full, cbx_array_dtype(logits));
-    return cbx_argmax(ctx, cbx_add(ctx, noise, logits), CBX_AXIS(ndim + axis));
-}
-
-cbx_array *cbx_random_categorical(cbx_ctx *ctx, const cbx_array *key, const cbx_array *logits, int axis, int ndim,
-                                  const size_t *shape)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, categorical_steps(ctx, key, logits, axis, ndim, shape));
+    return cbx__tidy(ctx, mark, cbx_argmax(ctx, cbx_add(ctx, noise, logits), CBX_AXIS(ndim + axis)));
 }
 
 /* Places drawn: of equal weight, or where the running sum of p passes a uniform number; without replacement the first
@@ -415,9 +390,10 @@ static cbx_array *chosen(cbx_ctx *ctx, const cbx_array *key, size_t n, int ndim,
     return cbx__reshaped(ctx, cbx_slice(ctx, r, 0, 0, (ptrdiff_t)draws, 1), ndim, shape);
 }
 
-static cbx_array *choice_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_array *x, int axis, int ndim,
-                               const size_t *shape, bool replace, const cbx_array *p)
+cbx_array *cbx_random_choice(cbx_ctx *ctx, const cbx_array *key, const cbx_array *x, int axis, int ndim,
+                             const size_t *shape, bool replace, const cbx_array *p)
 {
+    size_t mark = cbx__mark(ctx);
     const cbx_array *in[3] = { key, x, p };
     cbx_array_desc d = { .dtype = CBX_I64, .ndim = ndim };
     size_t n, draws;
@@ -432,13 +408,6 @@ static cbx_array *choice_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_arr
         return cbx__refuse(ctx, CBX_ESHAPE, "'random_choice' of %zu places needs as many probabilities on one axis", n);
     if (draws > n && (!replace || n == 0))
         return cbx__refuse(ctx, CBX_EINVAL, "'random_choice' cannot draw %zu of %zu without replacement", draws, n);
-    if (draws == 0) return cbx_take(ctx, x, cbx_zeros(ctx, ndim, shape, CBX_I64), axis);
-    return cbx_take(ctx, x, chosen(ctx, key, n, ndim, shape, draws, replace, p), axis);
-}
-
-cbx_array *cbx_random_choice(cbx_ctx *ctx, const cbx_array *key, const cbx_array *x, int axis, int ndim,
-                             const size_t *shape, bool replace, const cbx_array *p)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, choice_steps(ctx, key, x, axis, ndim, shape, replace, p));
+    if (draws == 0) return cbx__tidy(ctx, mark, cbx_take(ctx, x, cbx_zeros(ctx, ndim, shape, CBX_I64), axis));
+    return cbx__tidy(ctx, mark, cbx_take(ctx, x, chosen(ctx, key, n, ndim, shape, draws, replace, p), axis));
 }

@@ -86,19 +86,16 @@ static cbx_array *wide_sum(cbx_ctx *ctx, const cbx_array *x, cbx_attrs attrs)
     return cbx__apply1(ctx, CBX_PRIM_SUM, x, &attrs);
 }
 
-static cbx_array *mean_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
-{
-    cbx_attrs attrs;
-
-    if (!cbx__reduced(ctx, "mean", x, axes, &attrs)) return cbx__array_failed();
-    return cbx__as(ctx, cbx_divide_scalar(ctx, wide_sum(ctx, x, attrs), (double)cbx__reduced_count(x, &attrs)),
-                   cbx__inexact(x->desc.dtype));
-}
-
 cbx_array *cbx_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, mean_steps(ctx, x, axes));
+    cbx_attrs attrs;
+
+    if (!cbx__reduced(ctx, "mean", x, axes, &attrs)) return cbx__array_failed();
+    return cbx__tidy(ctx, mark,
+                     cbx__as(ctx,
+                             cbx_divide_scalar(ctx, wide_sum(ctx, x, attrs), (double)cbx__reduced_count(x, &attrs)),
+                             cbx__inexact(x->desc.dtype)));
 }
 
 /* |d|^2 for real and complex deviations. */
@@ -128,43 +125,29 @@ static cbx_array *wide_var(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *at
     return cbx_divide_scalar(ctx, wide_sum(ctx, d, *attrs), fmax(n - correction, 0.0));
 }
 
-static cbx_array *var_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
-{
-    cbx_attrs attrs;
-
-    if (!cbx__reduced(ctx, "var", x, axes, &attrs)) return cbx__array_failed();
-    return cbx__as(ctx, wide_var(ctx, x, &attrs, correction), cbx__real_of(x->desc.dtype));
-}
-
 cbx_array *cbx_var(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, var_steps(ctx, x, axes, correction));
-}
-
-static cbx_array *std_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
-{
     cbx_attrs attrs;
 
-    if (!cbx__reduced(ctx, "std", x, axes, &attrs)) return cbx__array_failed();
-    return cbx__as(ctx, cbx_sqrt(ctx, wide_var(ctx, x, &attrs, correction)), cbx__real_of(x->desc.dtype));
+    if (!cbx__reduced(ctx, "var", x, axes, &attrs)) return cbx__array_failed();
+    return cbx__tidy(ctx, mark, cbx__as(ctx, wide_var(ctx, x, &attrs, correction), cbx__real_of(x->desc.dtype)));
 }
 
 cbx_array *cbx_std(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, std_steps(ctx, x, axes, correction));
-}
+    cbx_attrs attrs;
 
-static cbx_array *count_nonzero_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
-{
-    return cbx_sum(ctx, cbx__as(ctx, x, CBX_BOOL), axes);
+    if (!cbx__reduced(ctx, "std", x, axes, &attrs)) return cbx__array_failed();
+    return cbx__tidy(ctx, mark,
+                     cbx__as(ctx, cbx_sqrt(ctx, wide_var(ctx, x, &attrs, correction)), cbx__real_of(x->desc.dtype)));
 }
 
 cbx_array *cbx_count_nonzero(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, count_nonzero_steps(ctx, x, axes));
+    return cbx__tidy(ctx, mark, cbx_sum(ctx, cbx__as(ctx, x, CBX_BOOL), axes));
 }
 
 /* x with a number in the place of each NaN. */
@@ -179,15 +162,10 @@ static cbx_array *count_numbers(cbx_ctx *ctx, const cbx_array *x, const cbx_axes
     return cbx_sum(ctx, cbx_logical_not(ctx, cbx_isnan(ctx, x)), axes);
 }
 
-static cbx_array *nansum_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
-{
-    return cbx_sum(ctx, without_nan(ctx, x, 0.0), axes);
-}
-
 cbx_array *cbx_nansum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, nansum_steps(ctx, x, axes));
+    return cbx__tidy(ctx, mark, cbx_sum(ctx, without_nan(ctx, x, 0.0), axes));
 }
 
 /* Sum and count in float64, so that a count beyond float32's whole numbers stays right. */
@@ -197,20 +175,16 @@ static cbx_array *wide_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes 
                       count_numbers(ctx, x, axes));
 }
 
-static cbx_array *nanmean_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
-{
-    if (cbx__unusable(ctx, "nanmean", 1, &x)) return cbx__array_failed();
-    return cbx__as(ctx, wide_nanmean(ctx, x, axes), cbx__inexact(x->desc.dtype));
-}
-
 cbx_array *cbx_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, nanmean_steps(ctx, x, axes));
+    if (cbx__unusable(ctx, "nanmean", 1, &x)) return cbx__array_failed();
+    return cbx__tidy(ctx, mark, cbx__as(ctx, wide_nanmean(ctx, x, axes), cbx__inexact(x->desc.dtype)));
 }
 
-static cbx_array *nanstd_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_axes keep = { 0 };
     cbx_array *d, *n;
 
@@ -223,13 +197,7 @@ static cbx_array *nanstd_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes 
     n = cbx_where(ctx, cbx_greater_scalar(ctx, n, 0.0), n, cbx_weak(ctx, n, cbx_float(NAN)));
     d = cbx__norm_square(ctx, d); /* the distance of an infinity is NaN, too, and stays */
     d = cbx_sum(ctx, cbx_where(ctx, cbx_isnan(ctx, x), cbx_weak(ctx, d, cbx_float(0.0)), d), axes);
-    return cbx__as(ctx, cbx_sqrt(ctx, cbx_divide(ctx, d, n)), cbx__real_of(x->desc.dtype));
-}
-
-cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, nanstd_steps(ctx, x, axes, correction));
+    return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_sqrt(ctx, cbx_divide(ctx, d, n)), cbx__real_of(x->desc.dtype)));
 }
 
 /* Extremes: NaN loses against the far infinity; where nothing is left the answer is NaN. */
@@ -244,25 +212,16 @@ static cbx_array *nan_extreme(cbx_ctx *ctx, const char *name, const cbx_array *x
     return cbx_where(ctx, cbx_all(ctx, cbx_isnan(ctx, x), axes), cbx_weak(ctx, r, cbx_float(NAN)), r);
 }
 
-static cbx_array *nanmax_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
-{
-    return nan_extreme(ctx, "nanmax", x, axes, true);
-}
-
 cbx_array *cbx_nanmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, nanmax_steps(ctx, x, axes));
-}
-static cbx_array *nanmin_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
-{
-    return nan_extreme(ctx, "nanmin", x, axes, false);
+    return cbx__tidy(ctx, mark, nan_extreme(ctx, "nanmax", x, axes, true));
 }
 
 cbx_array *cbx_nanmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, nanmin_steps(ctx, x, axes));
+    return cbx__tidy(ctx, mark, nan_extreme(ctx, "nanmin", x, axes, false));
 }
 
 static cbx_array *running(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, bool sums)
@@ -318,13 +277,14 @@ cbx_array *cbx_cumulative_prod_initial(cbx_ctx *ctx, const cbx_array *x, int axi
 }
 
 /* sum(w x) / sum(w); a row of weights belongs to the one reduced axis. */
-static cbx_array *average_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_axes *axes)
+cbx_array *cbx_average(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_axes *axes)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_attrs a;
     cbx_dtype t;
 
     if (!cbx__reduced(ctx, "average", x, axes, &a)) return cbx__array_failed();
-    if (!w) return cbx_mean(ctx, x, axes);
+    if (!w) return cbx__tidy(ctx, mark, cbx_mean(ctx, x, axes));
     if (cbx__unusable(ctx, "average", 1, &w)) return cbx__array_failed();
     t = cbx__inexact(cbx_dtype_promote(x->desc.dtype, w->desc.dtype));
     if (w->desc.ndim == 1 && x->desc.ndim > 1 && a.naxes == 1 && w->desc.shape[0] == x->desc.shape[a.axes[0]])
@@ -334,25 +294,15 @@ static cbx_array *average_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_arra
         return cbx__refuse(ctx, CBX_ESHAPE, "'average' takes weights of the operand's shape, or a row for one axis");
     w = cbx__to_shape(ctx, cbx__as(ctx, w, mean_dtype(t)), x->desc.ndim, x->desc.shape);
     x = cbx_sum(ctx, cbx_multiply(ctx, x, w), axes);
-    return cbx__as(ctx, cbx_divide(ctx, x, cbx_sum(ctx, w, axes)), t);
-}
-
-cbx_array *cbx_average(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, const cbx_axes *axes)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, average_steps(ctx, x, weights, axes));
-}
-
-static cbx_array *diff_steps(cbx_ctx *ctx, const cbx_array *x, int axis)
-{
-    cbx_array *after = cbx_slice(ctx, x, axis, 1, CBX_OPEN, 1), *before = cbx_slice(ctx, x, axis, CBX_OPEN, -1, 1);
-
-    if (cbx_array_is_failed(after) || x->desc.dtype != CBX_BOOL) return cbx_subtract(ctx, after, before);
-    return cbx_not_equal(ctx, after, before);
+    return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_divide(ctx, x, cbx_sum(ctx, w, axes)), t));
 }
 
 cbx_array *cbx_diff(cbx_ctx *ctx, const cbx_array *x, int axis)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, diff_steps(ctx, x, axis));
+    cbx_array *after = cbx_slice(ctx, x, axis, 1, CBX_OPEN, 1), *before = cbx_slice(ctx, x, axis, CBX_OPEN, -1, 1);
+
+    if (cbx_array_is_failed(after) || x->desc.dtype != CBX_BOOL)
+        return cbx__tidy(ctx, mark, cbx_subtract(ctx, after, before));
+    return cbx__tidy(ctx, mark, cbx_not_equal(ctx, after, before));
 }

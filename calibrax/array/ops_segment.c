@@ -51,8 +51,9 @@ SEGMENT(segment_min, CBX_SCATTER_MIN)
 SEGMENT(segment_max, CBX_SCATTER_MAX)
 
 /* Sums in float64, so that float32 is rounded once; counts spread over the other axes. */
-static cbx_array *mean_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments)
+cbx_array *cbx_segment_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *sum, *count;
     cbx_dtype t;
 
@@ -60,14 +61,8 @@ static cbx_array *mean_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
     t = cbx__inexact(x->desc.dtype);
     x = cbx__as(ctx, x, cbx_dtype_kind(t) == CBX_KIND_COMPLEX ? CBX_C128 : CBX_F64);
     sum = segment(ctx, "segment_mean", x, ids, segments, CBX_SCATTER_ADD);
-    if (cbx_array_is_failed(sum)) return sum;
+    if (cbx_array_is_failed(sum)) return cbx__tidy(ctx, mark, sum);
     count = segment(ctx, "segment_mean", cbx_ones(ctx, 1, ids->desc.shape, CBX_I64), ids, segments, CBX_SCATTER_ADD);
     for (int i = 1; i < sum->desc.ndim; i++) count = cbx_expand_dims(ctx, count, -1);
-    return cbx__as(ctx, cbx_divide(ctx, sum, count), t);
-}
-
-cbx_array *cbx_segment_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, mean_steps(ctx, x, ids, segments));
+    return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_divide(ctx, sum, count), t));
 }

@@ -310,8 +310,9 @@ cbx_array *cbx_setxor1d(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
     return set_of_two(ctx, "setxor1d", setxor_steps, a, b);
 }
 
-static cbx_array *extract_steps(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x)
+cbx_array *cbx_extract(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x)
 {
+    size_t mark = cbx__mark(ctx);
     cbx_array *at;
 
     if (!has_data(ctx, "extract", "where", 2, (const cbx_array *const[]){ condition, x })) return cbx__array_failed();
@@ -319,11 +320,6 @@ static cbx_array *extract_steps(cbx_ctx *ctx, const cbx_array *condition, const 
         return cbx__refuse_of(ctx, x, CBX_ESHAPE, "'extract' of %zu elements with %zu conditions", x->count,
                               condition->count);
     at = cbx_nonzero(ctx, cbx_flatten(ctx, condition));
-    return cbx_array_is_failed(at) ? at : cbx_take(ctx, cbx_flatten(ctx, x), cbx_index(ctx, at, 0, 0), 0);
-}
-
-cbx_array *cbx_extract(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, extract_steps(ctx, condition, x));
+    return cbx__tidy(ctx, mark,
+                     cbx_array_is_failed(at) ? at : cbx_take(ctx, cbx_flatten(ctx, x), cbx_index(ctx, at, 0, 0), 0));
 }
