@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/array/internal.h"
+#include "calibrax/array/reference/reference.h"
 
 /* In read-only memory, so that a failure needs no allocation: a reference to it is never counted. */
 static const struct cbx_array failed_handle = { .flags = CBX__FAILED | CBX__ABSTRACT, .desc = { .dtype = CBX_F64 } };
@@ -260,31 +260,13 @@ cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *
     return CBX_OK;
 }
 
-/* Elements are copied by their size, so that the compiler sees a load and a store and no call. */
-static void copy_run(char *dst, const char *src, ptrdiff_t step_bytes, size_t n, size_t size)
-{
-    if (step_bytes == (ptrdiff_t)size) {
-        memcpy(dst, src, n * size);
-        return;
-    }
-#define COPY(bytes)                                                                                                    \
-    case bytes:                                                                                                        \
-        for (size_t i = 0; i < n; i++, src += step_bytes) memcpy(dst + i * (bytes), src, bytes);                       \
-        break
-    switch (size) {
-        COPY(1);
-        COPY(2);
-        COPY(4);
-        COPY(8);
-        COPY(16);
-    }
-#undef COPY
-}
-
 void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
 {
+    enum { SHORT = 8, PIECE = 512 };
     size_t size = cbx__dtype_size(a->desc.dtype), index[CBX_MAX_RANK] = { 0 }, rest = first;
-    int last = a->desc.ndim - 1;
+    const cbx__loop copy = cbx__ref_copy(a->desc.dtype);
+    const int last = a->desc.ndim - 1;
+    cbx__strided from;
     char *to = dst;
 
     if (count == 0) return;
@@ -292,19 +274,33 @@ void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
         memcpy(dst, (const char *)a->data + first * size, count * size);
         return;
     }
+    from = cbx__ref_strided(a);
     for (int i = last; i >= 0; i--) {
         index[i] = rest % a->desc.shape[i];
         rest /= a->desc.shape[i];
     }
     while (count > 0) { /* one run along the last axis at a time; a rank-0 array is contiguous and never here */
-        size_t n = a->desc.shape[last] - index[last];
-        ptrdiff_t offset = 0;
-        if (n > count) n = count;
-        for (int i = 0; i <= last; i++) offset += (ptrdiff_t)index[i] * a->strides[i];
-        copy_run(to, (const char *)a->data + offset * (ptrdiff_t)size, a->strides[last] * (ptrdiff_t)size, n, size);
-        to += n * size;
-        count -= n;
+        size_t n = a->desc.shape[last] - index[last], rows = 1;
+        char *at = from.data;
+        for (int i = 0; i <= last; i++) at += (ptrdiff_t)index[i] * from.strides[i];
+        if (n <= SHORT && last > 0 && index[last] == 0 && count >= 2 * n) { /* short rows: down their columns */
+            rows = a->desc.shape[last - 1] - index[last - 1];
+            if (rows > count / n) rows = count / n;
+            if (rows > PIECE) rows = PIECE;
+            for (size_t k = 0; k < n; k++)
+                copy(rows, (char *const[]){ to + k * size, at + (ptrdiff_t)k * from.strides[last] },
+                     (const ptrdiff_t[]){ (ptrdiff_t)(n * size), from.strides[last - 1] });
+        } else {
+            if (n > count) n = count;
+            copy(n, (char *const[]){ to, at }, (const ptrdiff_t[]){ (ptrdiff_t)size, from.strides[last] });
+        }
+        to += rows * n * size;
+        count -= rows * n;
         index[last] = 0;
-        for (int i = last - 1; i >= 0 && ++index[i] == a->desc.shape[i]; i--) index[i] = 0;
+        if (last > 0) index[last - 1] += rows;
+        for (int i = last - 1; i >= 0 && index[i] == a->desc.shape[i]; i--) {
+            index[i] = 0;
+            if (i > 0) index[i - 1]++;
+        }
     }
 }

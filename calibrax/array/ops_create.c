@@ -51,138 +51,133 @@ cbx_array *cbx_full_like(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
 cbx_array *cbx_zeros_like(cbx_ctx *ctx, const cbx_array *x) { return cbx_full_like(ctx, x, cbx_int(0)); }
 cbx_array *cbx_ones_like(cbx_ctx *ctx, const cbx_array *x) { return cbx_full_like(ctx, x, cbx_int(1)); }
 
-static cbx_array *iota(cbx_ctx *ctx, size_t n, cbx_dtype dtype)
+/* A new array for its maker to fill; failed without memory. */
+static cbx_array *made(cbx_ctx *ctx, cbx_dtype dtype, int ndim, size_t n, size_t m)
 {
-    return cbx_apply(ctx, CBX_PRIM_IOTA, 0, NULL, &(cbx_attrs){ .dtype = dtype, .ndim = 1, .shape = { n } });
+    const cbx_array_desc d = { dtype, ndim, { n, m } };
+    cbx_array *a = NULL;
+
+    return cbx_array_create(ctx, &d, &a, cbx__sticky(ctx)) ? cbx__array_failed() : cbx_scope_hold(ctx, a);
 }
 
-static cbx_array *arange_steps(cbx_ctx *ctx, double start, double stop, double step, cbx_dtype dtype)
+/* o[i] = i / parts * by + start, or i * by + start if parts is 0; in eights, which compilers make vectors of. */
+#define RAMP(name, T)                                                                                                  \
+    static void name(T *o, size_t n, double start, double by, double parts)                                            \
+    {                                                                                                                  \
+        double at[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };                                                                     \
+        size_t i = 0;                                                                                                  \
+        for (; parts == 0 && i + 8 <= n; i += 8)                                                                       \
+            for (int k = 0; k < 8; k++) {                                                                              \
+                o[i + (size_t)k] = (T)(at[k] * by + start);                                                            \
+                at[k] += 8;                                                                                            \
+            }                                                                                                          \
+        for (; i < n; i++) o[i] = (T)((parts != 0 ? (double)i / parts : (double)i) * by + start);                      \
+    }
+RAMP(ramp_f64, double)
+RAMP(ramp_f32, float)
+
+/* n numbers of a dtype, computed in float64. */
+static cbx_array *ramp(cbx_ctx *ctx, size_t n, double start, double by, double parts, cbx_dtype dtype)
 {
-    double n = ceil((stop - start) / step), delta = (start + step) - start;
+    cbx_array *a = made(ctx, dtype == CBX_F32 ? CBX_F32 : CBX_F64, 1, n, 0);
+
+    if (cbx_array_is_failed(a)) return a;
+    if (dtype == CBX_F32)
+        ramp_f32(a->data, n, start, by, parts);
+    else
+        ramp_f64(a->data, n, start, by, parts);
+    return a;
+}
+
+cbx_array *cbx_arange(cbx_ctx *ctx, double start, double stop, double step, cbx_dtype dtype)
+{
+    const size_t mark = cbx__mark(ctx);
+    const double n = ceil((stop - start) / step), delta = (start + step) - start;
 
     if (step == 0 || isnan(n))
         return cbx__refuse(ctx, CBX_EINVAL, "'arange' from %g to %g by %g has no length", start, stop, step);
     if (n > 0x1p52)
         return cbx__refuse(ctx, CBX_EOVERFLOW, "'arange' from %g to %g by %g is too long", start, stop, step);
-    return cbx__as(
-        ctx, cbx_add_scalar(ctx, cbx_multiply_scalar(ctx, iota(ctx, n > 0 ? (size_t)n : 0, CBX_F64), delta), start),
-        dtype);
-}
-
-cbx_array *cbx_arange(cbx_ctx *ctx, double start, double stop, double step, cbx_dtype dtype)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, arange_steps(ctx, start, stop, step, dtype));
-}
-
-static cbx_array *arange_int_steps(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t step, cbx_dtype dtype)
-{
-    uint64_t span = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
-    uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
-    cbx_array *i;
-
-    if (step == 0) return cbx__refuse(ctx, CBX_EINVAL, "'arange' by 0 has no length");
-    if (step > 0 ? stop <= start : stop >= start) span = 0;
-    i = iota(ctx, (size_t)(span / by + (span % by != 0)), CBX_I64);
-    i = cbx_multiply(ctx, i, cbx_weak(ctx, i, cbx_int(step)));
-    return cbx__as(ctx, cbx_add(ctx, i, cbx_weak(ctx, i, cbx_int(start))), dtype);
+    return cbx__tidy(ctx, mark, cbx__as(ctx, ramp(ctx, n > 0 ? (size_t)n : 0, start, delta, 0, dtype), dtype));
 }
 
 cbx_array *cbx_arange_int(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t step, cbx_dtype dtype)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, arange_int_steps(ctx, start, stop, step, dtype));
+    const size_t mark = cbx__mark(ctx);
+    uint64_t span = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+    const uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+    cbx_array *a;
+
+    if (step == 0) return cbx__refuse(ctx, CBX_EINVAL, "'arange' by 0 has no length");
+    if (step > 0 ? stop <= start : stop >= start) span = 0;
+    a = made(ctx, CBX_I64, 1, (size_t)(span / by + (span % by != 0)), 0);
+    for (size_t i = 0; i < a->count; i++) ((uint64_t *)a->data)[i] = (uint64_t)start + i * (uint64_t)step;
+    return cbx__tidy(ctx, mark, cbx__as(ctx, a, dtype));
 }
 
 /* Source of the order of operations: NumPy 2.3 function_base.py (linspace). */
-static cbx_array *linspace_steps(cbx_ctx *ctx, double start, double stop, size_t num, bool endpoint, cbx_dtype dtype)
-{
-    double parts = (double)(endpoint && num > 0 ? num - 1 : num), delta = stop - start, step = delta / parts;
-    cbx_array *i = iota(ctx, num, CBX_F64), *y;
-
-    if (parts > 0) {
-        y = step == 0 ? cbx_multiply_scalar(ctx, cbx_divide_scalar(ctx, i, parts), delta)
-                      : cbx_multiply_scalar(ctx, i, step);
-        y = cbx_add_scalar(ctx, y, start);
-        if (endpoint && num > 1)
-            y = cbx_where(ctx, cbx_equal_scalar(ctx, i, parts), cbx_weak(ctx, i, cbx_float(stop)), y);
-    } else {
-        y = cbx_add_scalar(ctx, cbx_multiply_scalar(ctx, i, delta), start);
-    }
-    return cbx__as(ctx, cbx_dtype_kind(dtype) == CBX_KIND_INT ? cbx_floor(ctx, y) : y, dtype);
-}
-
 cbx_array *cbx_linspace(cbx_ctx *ctx, double start, double stop, size_t num, bool endpoint, cbx_dtype dtype)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, linspace_steps(ctx, start, stop, num, endpoint, dtype));
-}
+    const size_t mark = cbx__mark(ctx);
+    const double parts = (double)(endpoint && num > 0 ? num - 1 : num), delta = stop - start, step = delta / parts;
+    const bool tiny = parts > 0 && step == 0; /* the step is lost to underflow */
+    cbx_array *y = ramp(ctx, num, start, parts > 0 && !tiny ? step : delta, tiny ? parts : 0, dtype);
 
-static cbx_array *logspace_steps(cbx_ctx *ctx, double start, double stop, size_t num, cbx_dtype dtype)
-{
-    cbx_array *y = cbx_linspace(ctx, start, stop, num, true, CBX_F64);
-    return cbx__as(ctx, cbx_pow(ctx, cbx_weak(ctx, y, cbx_float(10.0)), y), dtype);
+    if (endpoint && num > 1 && !cbx_array_is_failed(y)) {
+        if (dtype == CBX_F32)
+            ((float *)y->data)[num - 1] = (float)stop;
+        else
+            ((double *)y->data)[num - 1] = stop;
+    }
+    return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_dtype_kind(dtype) == CBX_KIND_INT ? cbx_floor(ctx, y) : y, dtype));
 }
 
 cbx_array *cbx_logspace(cbx_ctx *ctx, double start, double stop, size_t num, cbx_dtype dtype)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, logspace_steps(ctx, start, stop, num, dtype));
-}
-
-/* column - row, n by m */
-static cbx_array *offsets(cbx_ctx *ctx, size_t n, size_t m)
-{
-    cbx_attrs attrs = { .dtype = CBX_I64, .axis = 1, .ndim = 2, .shape = { n, m } };
-    cbx_array *column = cbx_apply(ctx, CBX_PRIM_IOTA, 0, NULL, &attrs);
-
-    attrs.axis = 0;
-    return cbx_subtract(ctx, column, cbx_apply(ctx, CBX_PRIM_IOTA, 0, NULL, &attrs));
-}
-
-static cbx_array *eye_steps(cbx_ctx *ctx, size_t n, size_t m, ptrdiff_t k, cbx_dtype dtype)
-{
-    cbx_array *d = offsets(ctx, n, m);
-    return cbx__as(ctx, cbx_equal(ctx, d, cbx_weak(ctx, d, cbx_int(k))), dtype);
+    cbx_array *y = cbx_linspace(ctx, start, stop, num, true, CBX_F64);
+    return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_pow(ctx, cbx_weak(ctx, y, cbx_float(10.0)), y), dtype));
 }
 
 cbx_array *cbx_eye(cbx_ctx *ctx, size_t n, size_t m, ptrdiff_t k, cbx_dtype dtype)
 {
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, eye_steps(ctx, n, m, k, dtype));
+    const size_t mark = cbx__mark(ctx), size[2] = { n, m };
+    cbx_array *r = cbx_zeros(ctx, 2, size, dtype), *one = cbx_ones(ctx, 0, NULL, dtype);
+    size_t row = k < 0 ? 0 - (size_t)k : 0, bytes;
+
+    if (cbx_array_is_failed(r) || cbx_array_is_failed(one)) return cbx__array_failed();
+    bytes = cbx__dtype_size(dtype);
+    for (size_t column = k > 0 ? (size_t)k : 0; row < n && column < m; row++, column++)
+        memcpy((char *)r->data + (row * m + column) * bytes, one->data, bytes);
+    return cbx__tidy(ctx, mark, r);
 }
 
-static cbx_array *triangle(cbx_ctx *ctx, const char *name, cbx_prim keep, const cbx_array *x, ptrdiff_t k)
+/* x where the column is at most the row plus k (lower), or at least; 0 elsewhere. */
+static cbx_array *triangle(cbx_ctx *ctx, const char *name, bool lower, const cbx_array *x, ptrdiff_t k)
 {
-    cbx_array *d;
+    const size_t mark = cbx__mark(ctx);
+    cbx_array *kept;
+    ptrdiff_t rows, columns;
 
     if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
     if (x->desc.ndim < 2) return cbx__refuse_of(ctx, x, CBX_ESHAPE, "'%s' needs two axes, not %d", name, x->desc.ndim);
-    d = offsets(ctx, x->desc.shape[x->desc.ndim - 2], x->desc.shape[x->desc.ndim - 1]);
-    d = cbx__apply2(ctx, keep, d, cbx_weak(ctx, d, cbx_int(k)));
-    return cbx_where(ctx, d, x, cbx_full(ctx, 0, NULL, x->desc.dtype, cbx_int(0)));
+    rows = (ptrdiff_t)x->desc.shape[x->desc.ndim - 2];
+    columns = (ptrdiff_t)x->desc.shape[x->desc.ndim - 1];
+    k = k > columns ? columns : k < -rows ? -rows - 1 : k;
+    kept = made(ctx, CBX_BOOL, 2, (size_t)rows, (size_t)columns);
+    if (cbx_array_is_failed(kept)) return kept;
+    for (ptrdiff_t i = 0; kept->count && i < rows; i++) {
+        bool *row = (bool *)kept->data + i * columns;
+        ptrdiff_t first = i + k + lower; /* of the columns beyond the diagonal (lower), or from it on */
+        first = first < 0 ? 0 : first > columns ? columns : first;
+        memset(row, lower, (size_t)first);
+        memset(row + first, !lower, (size_t)(columns - first));
+    }
+    return cbx__tidy(ctx, mark, cbx_where(ctx, kept, x, cbx_zeros(ctx, 0, NULL, x->desc.dtype)));
 }
 
-static cbx_array *tril_steps(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k)
-{
-    return triangle(ctx, "tril", CBX_PRIM_LE, x, k);
-}
-
-cbx_array *cbx_tril(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, tril_steps(ctx, x, k));
-}
-static cbx_array *triu_steps(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k)
-{
-    return triangle(ctx, "triu", CBX_PRIM_GE, x, k);
-}
-
-cbx_array *cbx_triu(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, triu_steps(ctx, x, k));
-}
+cbx_array *cbx_tril(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k) { return triangle(ctx, "tril", true, x, k); }
+cbx_array *cbx_triu(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k) { return triangle(ctx, "triu", false, x, k); }
 
 void cbx_meshgrid(cbx_ctx *ctx, size_t n, const cbx_array *const *in, bool xy, cbx_array **out)
 {
@@ -199,7 +194,8 @@ void cbx_meshgrid(cbx_ctx *ctx, size_t n, const cbx_array *const *in, bool xy, c
         shape[xy && n > 1 && i < 2 ? 1 - i : i] = in[i]->desc.shape[0];
     }
     for (size_t i = 0; i < n; i++) {
-        ptrdiff_t line[CBX_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+        ptrdiff_t line[CBX_MAX_RANK];
+        for (size_t k = 0; k < CBX_MAX_RANK; k++) line[k] = 1;
         if (!bad) line[xy && n > 1 && i < 2 ? 1 - i : i] = (ptrdiff_t)in[i]->desc.shape[0];
         out[i] = bad ? cbx__array_failed()
                      : cbx_copy(ctx, cbx__to_shape(ctx, cbx_reshape(ctx, in[i], (int)n, line), (int)n, shape));

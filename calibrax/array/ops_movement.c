@@ -329,5 +329,7 @@ cbx_array *cbx_tile(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times
     while (!cbx_array_is_failed(r) && r->desc.ndim < rank) r = cbx_expand_dims(ctx, r, 0);
     for (int i = 0; !cbx_array_is_failed(r) && i < n; i++)
         if (times[i] != 1) r = spread(ctx, r, rank - n + i, times[i], false);
-    return cbx__tidy(ctx, mark, cbx_array_is_failed(r) ? cbx__array_failed() : cbx_copy(ctx, r));
+    if (cbx_array_is_failed(r)) return cbx__array_failed();
+    /* what was spread is new already, unless an axis of length 1 made it a view */
+    return cbx__tidy(ctx, mark, r == x || r->base || r->flags & CBX__ABSTRACT ? cbx_copy(ctx, r) : (cbx_array *)r);
 }

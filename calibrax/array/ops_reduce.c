@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calibrax/array/ops_internal.h"
+#include "calibrax/array/reference/reference.h"
 
 bool cbx__reduced(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, cbx_attrs *attrs)
 {
@@ -107,22 +108,43 @@ cbx_array *cbx__norm_square(cbx_ctx *ctx, const cbx_array *d)
 
 cbx_dtype cbx__real_of(cbx_dtype t) { return t == CBX_C64 || t == CBX_F32 ? CBX_F32 : CBX_F64; }
 
+/* Sums of |x - mean|^2 in float64, NaN left out on request; in one pass where the reference backend has the data. */
+static cbx_array *squares(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *attrs, const cbx_array *mean,
+                          bool skips_nan)
+{
+    cbx_attrs sum = *attrs;
+    cbx_call call = { ctx, CBX_PRIM_SUM, 1, &x, &sum, NULL };
+    cbx_array_desc result;
+    cbx_array *d = NULL;
+
+    if (cbx_array_is_failed(mean)) return cbx__array_failed();
+    sum.dtype = CBX_F64;
+    if (cbx_dtype_kind(x->desc.dtype) == CBX_KIND_FLOAT && !((x->flags | mean->flags) & CBX__ABSTRACT) &&
+        cbx_ctx_backend(ctx) == cbx_backend_reference()) {
+        call.result = &result;
+        if (cbx_prim_infer(CBX_PRIM_SUM, 1, &x, &sum, &result, cbx__sticky(ctx)) ||
+            cbx__ref_squares(&call, mean->data, skips_nan, &d, cbx__sticky(ctx)))
+            return cbx__array_failed();
+        return cbx_scope_hold(ctx, d);
+    }
+    d = cbx__norm_square(ctx, cbx_subtract(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), mean));
+    if (cbx_array_is_failed(d)) return d;
+    if (skips_nan) d = cbx_where(ctx, cbx_isnan(ctx, x), cbx_weak(ctx, d, cbx_float(0.0)), d);
+    return cbx__apply1(ctx, CBX_PRIM_SUM, d, &sum);
+}
+
 /* In float64 whatever x is; two passes. */
 static cbx_array *wide_var(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *attrs, double correction)
 {
-    cbx_array *wide = cbx__as(ctx, x, mean_dtype(x->desc.dtype)), *d;
-    double n = (double)cbx__reduced_count(x, attrs);
+    const double n = (double)cbx__reduced_count(x, attrs);
     cbx_attrs keep = *attrs;
+    cbx_array *mean;
 
     keep.keep = true;
-    d = cbx_subtract(ctx, wide, cbx_divide_scalar(ctx, wide_sum(ctx, x, keep), n));
-    if (cbx_array_is_failed(d)) return d;
-    if (cbx_dtype_kind(d->desc.dtype) < CBX_KIND_COMPLEX) /* nobody else has the deviations */
-        d = cbx_apply(ctx, CBX_PRIM_MUL, 2, (const cbx_array *const[]){ d, d }, &(const cbx_attrs){ .mode = 1 });
-    else
-        d = cbx__norm_square(ctx, d);
-    if (cbx_array_is_failed(d)) return d;
-    return cbx_divide_scalar(ctx, wide_sum(ctx, d, *attrs), fmax(n - correction, 0.0));
+    mean = cbx_divide_scalar(ctx, wide_sum(ctx, x, keep), n);
+    if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) x = cbx__as(ctx, x, CBX_F64);
+    if (cbx_array_is_failed(x)) return cbx__array_failed();
+    return cbx_divide_scalar(ctx, squares(ctx, x, attrs, mean, false), fmax(n - correction, 0.0));
 }
 
 cbx_array *cbx_var(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
@@ -168,11 +190,14 @@ cbx_array *cbx_nansum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
     return cbx__tidy(ctx, mark, cbx_sum(ctx, without_nan(ctx, x, 0.0), axes));
 }
 
-/* Sum and count in float64, so that a count beyond float32's whole numbers stays right. */
+/* Sum and count in float64, so that a count beyond float32's integers stays right. */
 static cbx_array *wide_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
-    return cbx_divide(ctx, cbx_sum(ctx, without_nan(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), 0.0), axes),
-                      count_numbers(ctx, x, axes));
+    const cbx_array *numbers = without_nan(ctx, x, 0.0);
+    cbx_attrs attrs;
+
+    if (!cbx__reduced(ctx, "nanmean", numbers, axes, &attrs)) return cbx__array_failed();
+    return cbx_divide(ctx, wide_sum(ctx, numbers, attrs), count_numbers(ctx, x, axes));
 }
 
 cbx_array *cbx_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
@@ -187,42 +212,29 @@ cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, do
     size_t mark = cbx__mark(ctx);
     cbx_axes keep = { 0 };
     cbx_array *d, *n;
+    cbx_attrs attrs;
 
-    if (cbx__unusable(ctx, "nanstd", 1, &x)) return cbx__array_failed();
+    if (!cbx__reduced(ctx, "nanstd", x, axes, &attrs)) return cbx__array_failed();
     if (axes) keep = *axes;
     for (int i = 0; !axes && i < x->desc.ndim; i++) keep.axis[keep.n++] = i;
     keep.keep = true;
-    d = cbx_subtract(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), wide_nanmean(ctx, x, &keep));
     n = cbx_subtract_scalar(ctx, count_numbers(ctx, x, axes), correction);
     n = cbx_where(ctx, cbx_greater_scalar(ctx, n, 0.0), n, cbx_weak(ctx, n, cbx_float(NAN)));
-    d = cbx__norm_square(ctx, d); /* the distance of an infinity is NaN, too, and stays */
-    d = cbx_sum(ctx, cbx_where(ctx, cbx_isnan(ctx, x), cbx_weak(ctx, d, cbx_float(0.0)), d), axes);
+    /* the distance of an infinity is NaN, too, and stays */
+    d = squares(ctx, x, &attrs, wide_nanmean(ctx, x, &keep), true);
     return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_sqrt(ctx, cbx_divide(ctx, d, n)), cbx__real_of(x->desc.dtype)));
 }
 
-/* Extremes: NaN loses against the far infinity; where nothing is left the answer is NaN. */
-static cbx_array *nan_extreme(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, bool most)
-{
-    cbx_array *r;
-
-    if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
-    r = without_nan(ctx, x, most ? -HUGE_VAL : HUGE_VAL);
-    r = most ? cbx_max(ctx, r, axes) : cbx_min(ctx, r, axes);
-    if (cbx_array_is_failed(r) || cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) return r;
-    return cbx_where(ctx, cbx_all(ctx, cbx_isnan(ctx, x), axes), cbx_weak(ctx, r, cbx_float(NAN)), r);
-}
-
-cbx_array *cbx_nanmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, nan_extreme(ctx, "nanmax", x, axes, true));
-}
-
-cbx_array *cbx_nanmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, nan_extreme(ctx, "nanmin", x, axes, false));
-}
+#define IGNORING(name, prim)                                                                                           \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)                                      \
+    {                                                                                                                  \
+        cbx_attrs attrs;                                                                                               \
+        if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed();                                    \
+        attrs.mode = 1;                                                                                                \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs);                                                           \
+    }
+IGNORING(nanmax, REDUCE_MAX)
+IGNORING(nanmin, REDUCE_MIN)
 
 static cbx_array *running(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, bool sums)
 {

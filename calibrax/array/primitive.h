@@ -154,7 +154,8 @@ typedef enum cbx_prim {
  *   RANKED axis, shape[0 .. ndim-1] (rising ranks: the elements that SORT would put there)
  *   THREEFRY (key, counter), RANDOM_GAMMA (key, shape): 64-bit words, the first 32-bit word in the upper half (random.h)
  *   MUL mode (1: whoever made the first operand gives it away: if nobody else holds it, it may become the result)
- *   reductions axes keep, SUM PROD dtype | CUM... axis, CUMSUM CUMPROD dtype | SORT, ARGSORT axis mode (1: descending)
+ *   reductions axes keep, SUM PROD dtype, REDUCE_MAX REDUCE_MIN mode (1: NaN only if there is nothing else)
+ *   CUM... axis, CUMSUM CUMPROD dtype | SORT, ARGSORT axis mode (1: descending)
  *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete, full matrices)
  *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length) value.f
  *

@@ -126,12 +126,14 @@ static void calls_are_scopes(void **state)
 
     cbx_scope_open(c, &scope);
     cbx_array *x = line(c, 4), *y = x;
-    size_t before = al.live_blocks, one;
-    cbx_sqrt(c, x);
-    one = al.live_blocks - before;
-    before = al.live_blocks;
-    CHECK_STATUS(cbx_fn_call(c, CBX_FN(counts_calls, &calls, 1, 1), 1, &y, 1, &y), CBX_OK, "in place of its operand");
-    CHECK_INT(al.live_blocks - before, one, "one result lives, the steps to it are gone");
+    size_t before = al.live_blocks;
+    enum { CALLS = 32, SPARE = 4 }; /* handles that the context keeps for the next steps */
+    for (int i = 0; i < CALLS; i++) {
+        y = x;
+        CHECK_STATUS(cbx_fn_call(c, CBX_FN(counts_calls, &calls, 1, 1), 1, &y, 1, &y), CBX_OK,
+                     "in place of its operand");
+    }
+    CHECK_LE(al.live_blocks - before, CALLS + SPARE, "one result of each lives, the steps to it are gone");
     CHECK_INT(at(y, 3), 9, "the result");
     CHECK_STATUS(cbx_fn_call(c, CBX_FN(leaves_a_scope_open, NULL, 1, 1), 1, &y, 1, &y), CBX_OK, "a scope left open");
     CHECK_INT(at(y, 2), 2, "is closed behind it");

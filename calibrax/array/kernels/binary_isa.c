@@ -140,8 +140,8 @@ CBX__INTS(CLAMP_INT, )
 #define CLAMP_FLOAT(D, T, a)                                                                                           \
     static inline __attribute__((always_inline)) T clamp_of_##D(T x, T low, T high)                                    \
     {                                                                                                                  \
-        const T r = ((x >= low) | (x != x)) ? x : low;                                                                 \
-        return ((r <= high) | (r != r)) ? r : high;                                                                    \
+        const T r = x < low ? low : x, s = r > high ? high : r, t = low != low ? low : s;                              \
+        return high != high ? high : t;                                                                                \
     }                                                                                                                  \
     CBX__LOOP3(clamp_##D, T, T, T, clamp_of_##D(x, y, z))
 CBX__FLOATS(CLAMP_FLOAT, )

@@ -23,6 +23,10 @@
     X(mul_f64, double, t *x)                                                                                           \
     X(max_f64, double, t >= x || t != t ? t : x)                                                                       \
     X(min_f64, double, t <= x || t != t ? t : x)                                                                       \
+    X(nanmax_f64, double, (x > t) | (t != t) ? x : t)                                                                  \
+    X(nanmin_f64, double, (x < t) | (t != t) ? x : t)                                                                  \
+    X(nanmax_f32, float, (x > t) | (t != t) ? x : t)                                                                   \
+    X(nanmin_f32, float, (x < t) | (t != t) ? x : t)                                                                   \
     X(add_f32, float, t + x)                                                                                           \
     X(max_f32, float, t >= x || t != t ? t : x)                                                                        \
     X(min_f32, float, t <= x || t != t ? t : x)                                                                        \
@@ -57,13 +61,23 @@ typedef struct cbx__fold {
 #define CBX__ROWS(name, T, takes) void (*name)(size_t n, T * best, int64_t * where, const T *row, int64_t row_index);
     CBX__WINNER_MAP(CBX__ROWS)
 #undef CBX__ROWS
-    double (*run_max_f64)(const double *a, size_t n); /* n > 0 */
-    double (*run_min_f64)(const double *a, size_t n);
+#define CBX__RUNS(S, T)                                                                                                \
+    double (*run_squares_##S[2])(const T *a, size_t n, double centre); /* of distances; [1]: NaN left out */           \
+    T (*run_max_##S)(const T *a, size_t n);                            /* n > 0 */                                     \
+    T (*run_min_##S)(const T *a, size_t n);                                                                            \
+    T (*run_nanmax_##S)(const T *a, size_t n); /* NaN only if there is nothing else */                                 \
+    T (*run_nanmin_##S)(const T *a, size_t n);                                                                         \
+    size_t (*run_find_##S)(const T *a, size_t n, T x);       /* place of the first that equals x; n: none */           \
+    double (*run_dot_##S)(const T *a, const T *b, size_t n); /* in float64, 16 sums joined pairwise */
+    CBX__RUNS(f64, double)
+    CBX__RUNS(f32, float)
+#undef CBX__RUNS
+    double (*run_sum_f32)(const float *a, size_t n);            /* 8 sums in float64, joined pairwise, as run_squares */
+    void (*widen_f32)(size_t n, double *acc, const float *row); /* acc[i] += row[i] */
     int64_t (*run_max_i64)(const int64_t *a, size_t n);
     int64_t (*run_min_i64)(const int64_t *a, size_t n);
     uint64_t (*run_sum_u8)(const uint8_t *a, size_t n);
     unsigned (*run_indices)(const int64_t *at, size_t n, size_t length); /* of an axis: what CBX__INDEX_... there is */
-    size_t (*run_find_f64)(const double *a, size_t n, double x);         /* place of the first that equals x; n: none */
 } cbx__fold;
 
 /** Of an instruction set of this machine. */

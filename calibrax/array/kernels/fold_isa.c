@@ -32,59 +32,119 @@ CBX__FOLD_MAP(ROWS)
 CBX__WINNER_MAP(ROWS)
 #undef ROWS
 
-typedef double vec __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
-typedef int64_t mask __attribute__((vector_size(VECTOR_BYTES), may_alias));
-#define VECTORS 4
-#define WIDTH   (VECTOR_BYTES / 8)
+typedef double vec_f64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+typedef int64_t mask_f64 __attribute__((vector_size(VECTOR_BYTES), may_alias));
+typedef float vec_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef int32_t mask_f32 __attribute__((vector_size(VECTOR_BYTES), may_alias));
+#define VECTORS  4
+#define WIDTH(T) ((int)(VECTOR_BYTES / sizeof(T)))
 
-static inline __attribute__((always_inline)) vec choose(mask m, vec x, vec y)
-{
-    return (vec)(((mask)x & m) | ((mask)y & ~m));
-}
-
-static double first_nan(const double *a)
-{
-    while (*a == *a) a++;
-    return *a;
-}
-
-/* Of two zeros the first. */
-static double first_zero(const double *a)
-{
-    while (*a != 0) a++;
-    return *a;
-}
-
-#define RUN(name, beats)                                                                                               \
-    static double name(const double *a, size_t n)                                                                      \
+/* Of two zeros the first; NaN against all, or (nan 0) only if there is nothing else. */
+#define RUN(name, S, T, beats, nan)                                                                                    \
+    static T name(const T *a, size_t n)                                                                                \
     {                                                                                                                  \
-        vec t[VECTORS];                                                                                                \
-        mask nan = { 0 };                                                                                              \
-        double best = a[0];                                                                                            \
+        vec_##S t[VECTORS];                                                                                            \
+        mask_##S any = { 0 };                                                                                          \
+        T best = a[0];                                                                                                 \
         bool any_nan = false;                                                                                          \
         size_t i = 0;                                                                                                  \
-        for (int v = 0; v < VECTORS; v++) t[v] = best - (vec){ 0 };                                                    \
-        for (; i + VECTORS * WIDTH <= n; i += VECTORS * WIDTH)                                                         \
+        for (int v = 0; v < VECTORS; v++) t[v] = best - (vec_##S){ 0 };                                                \
+        for (; i + VECTORS * WIDTH(T) <= n; i += VECTORS * WIDTH(T))                                                   \
             _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++)                                                  \
             {                                                                                                          \
-                const vec x = *(const vec *)(a + i + WIDTH * v);                                                       \
-                __builtin_prefetch(a + i + WIDTH * v + CBX__AHEAD);                                                    \
-                nan |= (mask)(x != x);                                                                                 \
-                t[v] = choose((mask)(x beats t[v]), x, t[v]);                                                          \
+                const vec_##S x = *(const vec_##S *)(a + i + WIDTH(T) * v);                                            \
+                const mask_##S takes = (mask_##S)(x beats t[v]) | (nan ? (mask_##S){ 0 } : (mask_##S)(t[v] != t[v]));  \
+                __builtin_prefetch(a + i + WIDTH(T) * v + CBX__AHEAD);                                                 \
+                if (nan) any |= (mask_##S)(x != x);                                                                    \
+                t[v] = (vec_##S)(((mask_##S)x & takes) | ((mask_##S)t[v] & ~takes));                                   \
             }                                                                                                          \
         for (; i < n; i++) {                                                                                           \
             any_nan |= a[i] != a[i];                                                                                   \
-            best = a[i] beats best ? a[i] : best;                                                                      \
+            best = a[i] beats best || (!nan && best != best) ? a[i] : best;                                            \
         }                                                                                                              \
-        for (int l = 0; l < VECTORS * WIDTH; l++) {                                                                    \
-            best = t[l / WIDTH][l % WIDTH] beats best ? t[l / WIDTH][l % WIDTH] : best;                                \
-            any_nan |= nan[l % WIDTH] != 0;                                                                            \
+        for (int l = 0; l < VECTORS * WIDTH(T); l++) {                                                                 \
+            const T x = t[l / WIDTH(T)][l % WIDTH(T)];                                                                 \
+            best = x beats best || (!nan && best != best) ? x : best;                                                  \
+            any_nan |= any[l % WIDTH(T)] != 0;                                                                         \
         }                                                                                                              \
-        if (any_nan) return first_nan(a);                                                                              \
-        return best == 0 ? first_zero(a) : best;                                                                       \
+        i = 0;                                                                                                         \
+        if (nan && any_nan)                                                                                            \
+            while (a[i] == a[i]) i++;                                                                                  \
+        else if (best != 0)                                                                                            \
+            return best;                                                                                               \
+        else                                                                                                           \
+            while (a[i] != 0) i++;                                                                                     \
+        return a[i];                                                                                                   \
     }
-RUN(run_max_f64, >)
-RUN(run_min_f64, <)
+#define FIND(name, S, T)                                                                                               \
+    static size_t name(const T *a, size_t n, T x)                                                                      \
+    {                                                                                                                  \
+        enum { BLOCK = 128 };                                                                                          \
+        size_t i = 0;                                                                                                  \
+        for (; i + BLOCK <= n; i += BLOCK) {                                                                           \
+            mask_##S hit = { 0 };                                                                                      \
+            bool any = false;                                                                                          \
+            for (int k = 0; k < BLOCK; k += WIDTH(T)) hit |= (mask_##S)(*(const vec_##S *)(a + i + k) == x);           \
+            for (int l = 0; l < WIDTH(T); l++) any |= hit[l] != 0;                                                     \
+            if (any) break;                                                                                            \
+        }                                                                                                              \
+        while (i < n && a[i] != x) i++;                                                                                \
+        return i;                                                                                                      \
+    }
+#define DOT(name, T)                                                                                                   \
+    static double name(const T *a, const T *b, size_t n)                                                               \
+    {                                                                                                                  \
+        double part[16] = { 0 };                                                                                       \
+        size_t k = 0;                                                                                                  \
+        for (; k + 16 <= n; k += 16)                                                                                   \
+            for (size_t l = 0; l < 16; l++) part[l] += (double)a[k + l] * (double)b[k + l];                            \
+        for (; k < n; k++) part[k % 16] += (double)a[k] * (double)b[k];                                                \
+        for (size_t l = 8; l > 0; l /= 2)                                                                              \
+            for (size_t i = 0; i < l; i++) part[i] += part[i + l];                                                     \
+        return part[0];                                                                                                \
+    }
+#define RUNS(S, T)                                                                                                     \
+    RUN(run_max_##S, S, T, >, 1)                                                                                       \
+    RUN(run_min_##S, S, T, <, 1)                                                                                       \
+    RUN(run_nanmax_##S, S, T, >, 0)                                                                                    \
+    RUN(run_nanmin_##S, S, T, <, 0)                                                                                    \
+    FIND(run_find_##S, S, T)                                                                                           \
+    DOT(run_dot_##S, T)
+RUNS(f64, double)
+RUNS(f32, float)
+
+/* 8 sums joined pairwise; e(x) of the elements. */
+#define EIGHTS(name, T, e)                                                                                             \
+    static double name(const T *a, size_t n EXTRA)                                                                     \
+    {                                                                                                                  \
+        double r[8], sum = -0.0;                                                                                       \
+        size_t i = 0;                                                                                                  \
+        if (n >= 8) {                                                                                                  \
+            for (size_t k = 0; k < 8; k++) r[k] = e((double)a[k]);                                                     \
+            for (i = 8; i < n - n % 8; i += 8)                                                                         \
+                for (size_t k = 0; k < 8; k++) r[k] += e((double)a[i + k]);                                            \
+            sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));                                   \
+        }                                                                                                              \
+        for (; i < n; i++) sum += e((double)a[i]);                                                                     \
+        return sum;                                                                                                    \
+    }
+#define SAME(x)    (x)
+#define SQUARE(x)  (((x)-centre) * ((x)-centre))
+#define SKIPPED(x) ((x) == (x) ? SQUARE(x) : 0.0)
+#define EXTRA
+EIGHTS(run_sum_f32, float, SAME)
+#undef EXTRA
+#define EXTRA , double centre
+EIGHTS(run_squares_f32, float, SQUARE)
+EIGHTS(run_squares_f64, double, SQUARE)
+EIGHTS(run_nansquares_f32, float, SKIPPED)
+EIGHTS(run_nansquares_f64, double, SKIPPED)
+#undef EXTRA
+
+static void widen_f32(size_t n, double *restrict acc, const float *restrict row)
+{
+    for (size_t i = 0; i < n; i++) acc[i] += (double)row[i];
+}
 
 #define RUN_INT(name, T, start, step)                                                                                  \
     static T name(const T *a, size_t n)                                                                                \
@@ -124,29 +184,16 @@ static unsigned run_indices(const int64_t *at, size_t n, size_t length)
     return (unsigned)(negative >> 63) * CBX__INDEX_NEGATIVE | (unsigned)(outside >> 63) * CBX__INDEX_OUTSIDE;
 }
 
-static size_t run_find_f64(const double *a, size_t n, double x)
-{
-    enum { BLOCK = 128 };
-    size_t i = 0;
-
-    for (; i + BLOCK <= n; i += BLOCK) {
-        mask hit = { 0 };
-        bool any = false;
-        for (int k = 0; k < BLOCK; k += WIDTH) hit |= (mask)(*(const vec *)(a + i + k) == x);
-        for (int l = 0; l < WIDTH; l++) any |= hit[l] != 0;
-        if (any) break;
-    }
-    while (i < n && a[i] != x) i++;
-    return i;
-}
-
 const cbx__fold PASTE(cbx__fold_, ISA_NAME) = {
 #define ENTRY(name, T, step) .name = name,
-    CBX__FOLD_MAP(ENTRY) CBX__WINNER_MAP(ENTRY).run_max_f64 = run_max_f64,
-    .run_min_f64 = run_min_f64,
+#define ENTRIES(S)                                                                                                     \
+    .run_max_##S = run_max_##S, .run_min_##S = run_min_##S, .run_nanmax_##S = run_nanmax_##S,                          \
+    .run_nanmin_##S = run_nanmin_##S, .run_find_##S = run_find_##S, .run_dot_##S = run_dot_##S,                        \
+    .run_squares_##S = { run_squares_##S, run_nansquares_##S },
+    CBX__FOLD_MAP(ENTRY) CBX__WINNER_MAP(ENTRY) ENTRIES(f64) ENTRIES(f32).run_sum_f32 = run_sum_f32,
+    .widen_f32 = widen_f32,
     .run_max_i64 = run_max_i64,
     .run_min_i64 = run_min_i64,
     .run_sum_u8 = run_sum_u8,
-    .run_find_f64 = run_find_f64,
     .run_indices = run_indices,
 };

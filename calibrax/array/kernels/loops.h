@@ -58,6 +58,7 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
         } \
         char *o = p[0]; \
         const char *a = p[1]; \
+        _Pragma("GCC unroll 4") \
         for (; n > 0; n--, o += s[0], a += s[1]) { const T x = *(const T *)a; (void)x; *(R *)o = (R)(expr); } \
     }
 
@@ -101,14 +102,18 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
             R *o = (R *)p[0]; \
             const T1 *a = (const T1 *)p[1]; \
             const T *b = (const T *)p[2], *c = (const T *)p[3]; \
-            if (s[2] && s[3]) \
+            if (s[2] && s[3]) { \
                 for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = b[i], z = c[i]; o[i] = (R)(expr); } \
-            else if (s[2]) \
-                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = b[i], z = *c; o[i] = (R)(expr); } \
-            else if (s[3]) \
-                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = *b, z = c[i]; o[i] = (R)(expr); } \
-            else \
-                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = *b, z = *c; o[i] = (R)(expr); } \
+            } else if (s[2]) { \
+                const T z = *c; \
+                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = b[i]; o[i] = (R)(expr); } \
+            } else if (s[3]) { \
+                const T y = *b; \
+                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T z = c[i]; o[i] = (R)(expr); } \
+            } else if (n > 0) { \
+                const T y = *b, z = *c; \
+                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; o[i] = (R)(expr); } \
+            } \
             return; \
         } \
         char *o = p[0]; \

@@ -23,7 +23,10 @@ typedef struct sixteen {
             for (size_t i = 0; i < n; i++) ((T *)o)[i] = x;                                                            \
             return;                                                                                                    \
         }                                                                                                              \
-        for (; n > 0; n--, o += s[0], a += s[1]) memcpy(o, a, sizeof(T));                                              \
+        if (s[0] == (ptrdiff_t)sizeof(T))                                                                              \
+            for (size_t i = 0; i < n; i++, a += s[1]) memcpy(o + i * sizeof(T), a, sizeof(T));                         \
+        else                                                                                                           \
+            for (; n > 0; n--, o += s[0], a += s[1]) memcpy(o, a, sizeof(T));                                          \
     }
 COPY(copy_1, uint8_t)
 COPY(copy_2, uint16_t)
@@ -63,15 +66,21 @@ cbx_status cbx__ref_run_pow(const cbx_call *call, cbx_array **out, cbx_err *err)
     cbx_status st;
 
     if (n->desc.dtype >= CBX_I8 && n->desc.dtype <= CBX_I64) {
+        enum { RUN = 512 };
         cbx__stream s;
-        int64_t power;
+        int64_t powers[RUN];
         op[0] = cbx__ref_strided(n);
         cbx__stream_init(&s, n->desc.ndim, n->desc.shape, op[0].strides, n->desc.dtype, CBX_I64);
         cbx__stream_start(&s, n->data);
-        for (size_t i = 0; i < n->count; i++)
-            if (*(const int64_t *)cbx__stream_next(&s, 1, &power) < 0)
+        for (size_t i = 0; i < n->count; i += RUN) {
+            const size_t run = n->count - i < RUN ? n->count - i : RUN;
+            const int64_t *power = cbx__stream_next(&s, run, powers);
+            int64_t signs = 0;
+            for (size_t k = 0; k < run; k++) signs |= power[k];
+            if (signs < 0)
                 return cbx_fail(err, CBX_EDOM, "'pow' of %s to a negative power: convert to float64 first",
                                 cbx_dtype_name(n->desc.dtype));
+        }
     }
     st = cbx_array_create(call->ctx, call->result, out, err);
     if (st) return st;

@@ -20,7 +20,10 @@ typedef struct block {
     ptrdiff_t step; /* [bytes] from row to row */
     size_t n, width, size;
     ptrdiff_t wide_size;
-    cbx__loop load; /* NULL: rows are used where they lie */
+    cbx__loop load;       /* NULL: rows are used where they lie */
+    bool single;          /* rows of float32 that are summed in float64 */
+    const double *centre; /* of the first column; NULL: none */
+    bool skips_nan;
     void *buf;
 } block;
 
@@ -28,9 +31,20 @@ static const void *row(const block *b, size_t i)
 {
     char *at = (char *)(uintptr_t)b->first + (ptrdiff_t)i * b->step;
 
-    if (!b->load) return at;
-    b->load(b->width, (char *const[]){ b->buf, at }, (const ptrdiff_t[]){ b->wide_size, (ptrdiff_t)b->size });
+    if (!b->load && !b->centre) return at;
+    (b->load ? b->load : cbx__ref_copy(CBX_F64))(b->width, (char *const[]){ b->buf, at },
+                                                 (const ptrdiff_t[]){ b->wide_size, (ptrdiff_t)b->size });
+    for (size_t c = 0; b->centre && c < b->width; c++)
+        ((double *)b->buf)[c] = cbx__square_of(((double *)b->buf)[c], b->centre[c], b->skips_nan);
     return b->buf;
+}
+
+static void add_row(const block *b, double *sum, size_t i)
+{
+    if (b->single)
+        b->fold->widen_f32(b->width, sum, (const void *)(b->first + (ptrdiff_t)i * b->step));
+    else
+        b->fold->add_f64(b->width, sum, row(b, i));
 }
 
 /* As leaf_sum of reduce.c, from row i on; one of the eight sums after the other, which keeps it in the nearest cache. */
@@ -42,7 +56,7 @@ static void leaf(const block *b, size_t i, size_t n, double *sum)
     if (n >= 8) {
         for (size_t k = 0; k < 8; k++) {
             memcpy(r[k], row(b, i + k), w * sizeof(double));
-            for (size_t at = i + k + 8; at < whole; at += 8) b->fold->add_f64(w, r[k], row(b, at));
+            for (size_t at = i + k + 8; at < whole; at += 8) add_row(b, r[k], at);
         }
         for (size_t c = 0; c < w; c++)
             sum[c] = ((r[0][c] + r[1][c]) + (r[2][c] + r[3][c])) + ((r[4][c] + r[5][c]) + (r[6][c] + r[7][c]));
@@ -50,7 +64,7 @@ static void leaf(const block *b, size_t i, size_t n, double *sum)
     } else {
         for (size_t c = 0; c < w; c++) sum[c] = -0.0;
     }
-    for (; i < end; i++) b->fold->add_f64(w, sum, row(b, i));
+    for (; i < end; i++) add_row(b, sum, i);
 }
 
 /* Recursion of depth log2(n / 128). */
@@ -71,7 +85,7 @@ static void tree(const block *b, size_t i, size_t n, double *sum)
 static void sum_f64(const block *b, void *acc)
 {
     double *sum = acc, part[COLUMNS];
-    size_t chunk = b->load ? CBX__CHUNK : b->n;
+    size_t chunk = b->load && !b->centre ? CBX__CHUNK : b->n;
 
     memset(sum, 0, b->width * sizeof *sum);
     for (size_t i = 0; i < b->n; i += chunk) {
@@ -91,8 +105,13 @@ static void sum_f64(const block *b, void *acc)
 IN_ORDER(sum_u64, uint64_t, 0, add_u64)
 IN_ORDER(prod_u64, uint64_t, 1, mul_u64)
 IN_ORDER(prod_f64, double, 1, mul_f64)
-IN_ORDER(max_f64, double, -HUGE_VAL, max_f64)
-IN_ORDER(min_f64, double, HUGE_VAL, min_f64)
+#define EXTREMES(S, T)                                                                                                 \
+    IN_ORDER(max_##S, T, -(T)HUGE_VAL, max_##S)                                                                        \
+    IN_ORDER(min_##S, T, (T)HUGE_VAL, min_##S)                                                                         \
+    IN_ORDER(nanmax_##S, T, (T)NAN, nanmax_##S)                                                                        \
+    IN_ORDER(nanmin_##S, T, (T)NAN, nanmin_##S)
+EXTREMES(f64, double)
+EXTREMES(f32, float)
 IN_ORDER(max_i64, int64_t, INT64_MIN, max_i64)
 IN_ORDER(min_i64, int64_t, INT64_MAX, min_i64)
 IN_ORDER(max_u64, uint64_t, 0, max_u64)
@@ -119,21 +138,24 @@ WINNER(argmin_f64, double, argmin_f64)
 
 typedef void (*column_reducer)(const block *b, void *acc);
 
-/* By primitive and wide dtype: 0 int64, 1 uint64, 2 float64, 3 bool. */
-static column_reducer find_reducer(cbx_prim p, cbx_dtype wide)
+/* By primitive and dtype of the accumulators: 0 int64, 1 uint64, 2 float64, 3 bool, 4 float32. */
+static column_reducer find_reducer(const cbx_call *call, cbx_dtype wide)
 {
-    static const column_reducer table[CBX_PRIM_LIMIT][4] = {
+    static const column_reducer ignoring[2][2] = { { nanmax_f64, nanmin_f64 }, { nanmax_f32, nanmin_f32 } };
+    static const column_reducer table[CBX_PRIM_LIMIT][5] = {
         [CBX_PRIM_SUM] = { sum_u64, sum_u64, sum_f64 },
         [CBX_PRIM_PROD] = { prod_u64, prod_u64, prod_f64 },
-        [CBX_PRIM_REDUCE_MAX] = { max_i64, max_u64, max_f64 },
-        [CBX_PRIM_REDUCE_MIN] = { min_i64, min_u64, min_f64 },
+        [CBX_PRIM_REDUCE_MAX] = { max_i64, max_u64, max_f64, NULL, max_f32 },
+        [CBX_PRIM_REDUCE_MIN] = { min_i64, min_u64, min_f64, NULL, min_f32 },
         [CBX_PRIM_ANY] = { [3] = any_bool },
         [CBX_PRIM_ALL] = { [3] = all_bool },
         [CBX_PRIM_ARGMAX] = { argmax_i64, argmax_u64, argmax_f64 },
         [CBX_PRIM_ARGMIN] = { argmin_i64, argmin_u64, argmin_f64 },
     };
-    const int column = wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : 3;
-    return wide == CBX_C128 ? NULL : table[p][column];
+    const int column = wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : wide == CBX_F32 ? 4 : 3;
+    if (call->attrs->mode && (wide == CBX_F32 || wide == CBX_F64))
+        return ignoring[wide == CBX_F32][call->prim == CBX_PRIM_REDUCE_MIN];
+    return wide == CBX_C128 ? NULL : table[call->prim][column];
 }
 
 /* Axes that go, if they are rows one step apart. */
@@ -153,15 +175,19 @@ static bool one_step(const cbx__split *s, ptrdiff_t *step)
     return true;
 }
 
-bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wide, cbx__loop store)
+bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wide, cbx__loop store,
+                             const cbx__centre *centre)
 {
     const cbx_array *a = call->in[0];
     const cbx_dtype from = a->desc.dtype;
     const cbx__split s = cbx__split_axes(a, call->attrs->naxes, call->attrs->axes);
     const bool places = call->prim == CBX_PRIM_ARGMAX || call->prim == CBX_PRIM_ARGMIN;
     const size_t size = cbx__dtype_size(from), to_size = cbx__dtype_size(out->desc.dtype);
-    const ptrdiff_t acc_size = places || wide != CBX_BOOL ? 8 : 1;
-    const column_reducer reduce = find_reducer(call->prim, wide);
+    const bool extreme = call->prim == CBX_PRIM_REDUCE_MAX || call->prim == CBX_PRIM_REDUCE_MIN;
+    const bool single = from == CBX_F32 && wide == CBX_F64 && !centre;
+    const cbx_dtype acc_type = single && extreme ? CBX_F32 : wide;
+    const ptrdiff_t acc_size = places ? 8 : (ptrdiff_t)cbx__dtype_size(acc_type);
+    const column_reducer reduce = find_reducer(call, acc_type);
     uint64_t acc[COLUMNS], buf[COLUMNS];
     size_t index[CBX_MAX_RANK] = { 0 }, last;
     const char *at = a->data;
@@ -170,15 +196,21 @@ bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wid
                 .n = s.each,
                 .size = size,
                 .buf = buf,
+                .single = single,
                 .wide_size = (ptrdiff_t)cbx__dtype_size(wide) };
 
     if (!reduce || s.nkept == 0 || s.each < 2 || out->count == 0 || !one_step(&s, &b.step)) return false;
     last = s.kept[s.nkept - 1];
     if (s.kept_step[s.nkept - 1] != (ptrdiff_t)size || last < 4) return false;
-    b.load = from == wide ? NULL : cbx__loops_get()->cast(from, wide);
+    if (acc_type != wide) store = cbx__ref_copy(acc_type);
+    b.load = from == acc_type ? NULL : cbx__loops_get()->cast(from, wide);
     for (size_t done = 0; done < out->count; done += last) {
         for (size_t c = 0; c < last; c += b.width, to += b.width * to_size) {
             b.first = at + c * size;
+            if (centre) {
+                b.centre = centre->of + done + c;
+                b.skips_nan = centre->skips_nan;
+            }
             b.width = last - c < COLUMNS ? last - c : COLUMNS;
             reduce(&b, acc);
             store(b.width, (char *const[]){ to, (char *)acc }, (const ptrdiff_t[]){ (ptrdiff_t)to_size, acc_size });

@@ -5,6 +5,8 @@
  */
 #include <string.h>
 
+#include "calibrax/array/kernels/fold.h"
+#include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/reference/reference.h"
 
 /* acc[j] += a * b[j] */
@@ -27,48 +29,65 @@ static void axpy_c128(size_t n, const void *a, const void *b, void *acc)
     }
 }
 
-/* sum of a[k] b[k], in 16 parts */
-static void dot_f64(size_t n, const void *a, const void *b, void *sum)
+static uint64_t dot_u64(size_t n, const uint64_t *x, const uint64_t *y)
 {
-    const double *x = a, *y = b;
-    double part[16] = { 0 };
-    size_t k = 0;
-    for (; k + 16 <= n; k += 16)
-        for (size_t l = 0; l < 16; l++) part[l] += x[k + l] * y[k + l];
-    for (; k < n; k++) part[k % 16] += x[k] * y[k];
-    for (size_t l = 8; l > 0; l /= 2)
-        for (size_t i = 0; i < l; i++) part[i] += part[i + l];
-    *(double *)sum = part[0];
-}
-static void dot_u64(size_t n, const void *a, const void *b, void *sum)
-{
-    const uint64_t *x = a, *y = b;
     uint64_t r = 0;
     for (size_t k = 0; k < n; k++) r += x[k] * y[k];
-    *(uint64_t *)sum = r;
+    return r;
 }
 
 typedef struct product {
-    bool is_float;
+    cbx_dtype dtype; /* of elements as they are multiplied by columns */
     size_t m, k, n, wide_size;
     cbx__strided a, b, r;
     cbx__loop load, store;
     axpy step;
 } product;
 
-/* A column of B, then rows of A along it. */
+/* sum of a[k] b[k] as 64 bits; of floats in float64, in pieces whose length does not depend on threads. */
+static uint64_t dot(cbx_dtype t, size_t n, const char *x, const char *y)
+{
+    enum { PIECE = 65536 };
+    const cbx__fold *f = cbx__fold_get(cbx_isa_best());
+    const size_t pieces = n / PIECE + (n % PIECE != 0);
+    const int threads = pieces >= 4 ? cbx__omp_threads() : 1;
+    double part[64], sum = 0;
+    uint64_t bits;
+
+    if (t != CBX_F32 && t != CBX_F64) return dot_u64(n, (const uint64_t *)(const void *)x, (const void *)y);
+    for (size_t first = 0; first < pieces; first += CBX_LEN(part)) {
+        const size_t last = pieces - first < CBX_LEN(part) ? pieces : first + CBX_LEN(part);
+        (void)threads;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+        for (size_t i = first; i < last; i++) {
+            const size_t m = n - i * PIECE < PIECE ? n - i * PIECE : PIECE, at = i * PIECE * cbx__dtype_size(t);
+            part[i - first] = t == CBX_F32 ? f->run_dot_f32((const void *)(x + at), (const void *)(y + at), m)
+                                           : f->run_dot_f64((const void *)(x + at), (const void *)(y + at), m);
+        }
+        for (size_t i = first; i < last; i++) sum = i ? sum + part[i - first] : part[0];
+    }
+    memcpy(&bits, &sum, sizeof bits);
+    return bits;
+}
+
+/* Rows of A along a column of B; those that do not lie without gaps are copied. */
 static void one_matrix_by_columns(const product *p, char *a, char *b, char *r, char *column, char *row)
 {
-    const ptrdiff_t wide = (ptrdiff_t)p->wide_size;
+    const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(p->dtype);
+    const bool rows_lie = !p->load && p->a.strides[2] == size, column_lies = !p->load && p->b.strides[1] == size;
+    const cbx__loop load = p->load ? p->load : cbx__ref_copy(p->dtype);
+    const int threads = rows_lie && p->m >= 8 && p->m * p->k >= 1 << 17 ? cbx__omp_threads() : 1;
 
+    (void)threads;
     for (size_t j = 0; j < p->n; j++) {
-        p->load(p->k, (char *const[]){ column, b + (ptrdiff_t)j * p->b.strides[2] },
-                (const ptrdiff_t[]){ wide, p->b.strides[1] });
+        char *from = b + (ptrdiff_t)j * p->b.strides[2], *with = column_lies ? from : column;
+        if (!column_lies) load(p->k, (char *const[]){ column, from }, (const ptrdiff_t[]){ size, p->b.strides[1] });
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
         for (size_t i = 0; i < p->m; i++) {
+            char *at = a + (ptrdiff_t)i * p->a.strides[1], *line = rows_lie ? at : row;
             uint64_t sum; /* or a double */
-            p->load(p->k, (char *const[]){ row, a + (ptrdiff_t)i * p->a.strides[1] },
-                    (const ptrdiff_t[]){ wide, p->a.strides[2] });
-            (p->is_float ? dot_f64 : dot_u64)(p->k, row, column, &sum);
+            if (!rows_lie) load(p->k, (char *const[]){ row, at }, (const ptrdiff_t[]){ size, p->a.strides[2] });
+            sum = dot(p->dtype, p->k, line, with);
             p->store(
                 1, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1] + (ptrdiff_t)j * p->r.strides[2], (char *)&sum },
                 (const ptrdiff_t[]){ 0, 0 });
@@ -99,7 +118,8 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
 {
     const cbx_array *a = call->in[0], *b = call->in[1];
     cbx_dtype t = a->desc.dtype, wide = cbx__ref_wide(t);
-    product p = { wide == CBX_F64, a->desc.shape[1], a->desc.shape[2], b->desc.shape[2], cbx_dtype_size(wide) };
+    product p = { wide == CBX_F64 ? t : wide, a->desc.shape[1], a->desc.shape[2], b->desc.shape[2],
+                  cbx_dtype_size(wide) };
     const bool by_columns = p.n < 4 && p.k > p.n && wide != CBX_C128;
     const size_t length = by_columns ? p.k : p.n;
     cbx_block scratch = { 0 };
@@ -115,6 +135,7 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     p.b = cbx__ref_strided(b);
     p.r = cbx__ref_strided(*out);
     p.load = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
+    if (by_columns && t == p.dtype) p.load = NULL; /* nothing to convert */
     p.store = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(wide, t);
     p.step = wide == CBX_C128 ? axpy_c128 : axpy_u64;
     for (size_t i = 0; i < a->desc.shape[0]; i++)

@@ -3,20 +3,12 @@
 
 #include "calibrax/array/reference/reference.h"
 
-static void fill(int ndim, const size_t *shape, const cbx__strided *to, cbx_dtype t, const cbx_scalar *v)
-{
-    char element[16];
-    cbx__strided op[2] = { *to, { .data = element } }; /* strides 0: the same element everywhere */
-
-    cbx__ref_store_scalar(v, t, element);
-    cbx__ref_walk(ndim, shape, 2, op, cbx__ref_copy(t));
-}
-
 cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_array_desc *d = call->result;
-    cbx_dtype from = call->attrs->value.dtype;
-    cbx__strided to;
+    const cbx_dtype from = call->attrs->value.dtype;
+    static const char zeros[16] = { 0 };
+    char element[16] = { 0 };
     cbx_status st;
 
     if (from != CBX_BOOL && from != CBX_I64 && from != CBX_U64 && from != CBX_F64 && from != CBX_C128)
@@ -26,8 +18,12 @@ cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err
         return cbx_fail(err, CBX_EDTYPE, "'full' does not drop the imaginary part for %s", cbx_dtype_name(d->dtype));
     st = cbx_array_create(call->ctx, d, out, err);
     if (st) return st;
-    to = cbx__ref_strided(*out);
-    fill(d->ndim, d->shape, &to, d->dtype, &call->attrs->value);
+    cbx__ref_store_scalar(&call->attrs->value, d->dtype, element);
+    if (memcmp(element, zeros, sizeof element) == 0 && (*out)->count)
+        memset((*out)->data, 0, cbx_array_bytes(*out));
+    else
+        cbx__ref_copy(d->dtype)((*out)->count, (char *const[]){ (*out)->data, element },
+                                (const ptrdiff_t[]){ (ptrdiff_t)cbx_dtype_size(d->dtype), 0 });
     return CBX_OK;
 }
 

@@ -51,6 +51,24 @@ static double pairwise(cbx__stream *s, size_t n)
     return left + pairwise(s, n - half);
 }
 
+static double pairwise_f32(cbx__stream *s, size_t n)
+{
+    float buf[LEAF];
+    size_t half;
+    double left;
+
+    if (n <= LEAF) return cbx__fold_get(cbx_isa_best())->run_sum_f32(cbx__stream_next(s, n, buf), n);
+    half = n / 2 - n / 2 % 8;
+    left = pairwise_f32(s, half);
+    return left + pairwise_f32(s, n - half);
+}
+
+static void sum_f32(cbx__stream *s, size_t n, cbx__total *out)
+{
+    out->f = 0.0;
+    for (size_t done = 0; done < n; done += CHUNK) out->f += pairwise_f32(s, n - done < CHUNK ? n - done : CHUNK);
+}
+
 static void sum_f64(cbx__stream *s, size_t n, cbx__total *out)
 {
     double sum = 0.0;
@@ -61,6 +79,22 @@ static void sum_f64(cbx__stream *s, size_t n, cbx__total *out)
         for (size_t done = 0; done < n; done += CHUNK) sum += pairwise(s, n - done < CHUNK ? n - done : CHUNK);
     }
     out->f = sum;
+}
+
+static double squares(cbx__stream *s, size_t n, double centre, bool skips_nan)
+{
+    const cbx__fold *k = cbx__fold_get(cbx_isa_best());
+    double buf[LEAF], left;
+    size_t half;
+
+    if (n <= LEAF) {
+        const void *a = cbx__stream_next(s, n, buf);
+        return s->size == sizeof(float) ? k->run_squares_f32[skips_nan](a, n, centre)
+                                        : k->run_squares_f64[skips_nan](a, n, centre);
+    }
+    half = n / 2 - n / 2 % 8;
+    left = squares(s, half, centre, skips_nan);
+    return left + squares(s, n - half, centre, skips_nan);
 }
 
 /* n counts numbers; NumPy's tree counts their two halves, 4 pairs to a row of 8. */
@@ -127,21 +161,33 @@ IN_ORDER(prod_f64, double, 1, t *= x, f)
 IN_ORDER(max_u64, uint64_t, 0, t = x > t ? x : t, u)
 IN_ORDER(min_u64, uint64_t, UINT64_MAX, t = x < t ? x : t, u)
 
+/* Elements that are read where they lie need no buffer. */
+static size_t longest_run(const cbx__stream *s)
+{
+    return s->direct && s->ndim == 1 && s->strides[0] == (ptrdiff_t)s->size ? (size_t)1 << 16 : RUN;
+}
+
 /* A run at a time; x is what the run of m elements at a gives. */
 #define BY_RUNS(fn, T, begin, run, step, result)                                                                       \
     static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
     {                                                                                                                  \
         const cbx__fold *k = fold();                                                                                   \
+        const size_t most = longest_run(s);                                                                            \
         T buf[RUN], t = begin;                                                                                         \
-        for (size_t done = 0; done < n; done += RUN) {                                                                 \
-            size_t m = n - done < RUN ? n - done : RUN;                                                                \
+        for (size_t done = 0; done < n; done += most) {                                                                \
+            size_t m = n - done < most ? n - done : most;                                                              \
             const T *a = cbx__stream_next(s, m, buf), x = k->run(a, m);                                                \
             t = step;                                                                                                  \
         }                                                                                                              \
         out->result = t;                                                                                               \
     }
-BY_RUNS(max_f64, double, -HUGE_VAL, run_max_f64, t >= x || t != t ? t : x, f)
-BY_RUNS(min_f64, double, HUGE_VAL, run_min_f64, t <= x || t != t ? t : x, f)
+#define EXTREMES(S, T)                                                                                                 \
+    BY_RUNS(max_##S, T, -(T)HUGE_VAL, run_max_##S, t >= x || t != t ? t : x, f)                                        \
+    BY_RUNS(min_##S, T, (T)HUGE_VAL, run_min_##S, t <= x || t != t ? t : x, f)                                         \
+    BY_RUNS(nanmax_##S, T, (T)NAN, run_nanmax_##S, t >= x || x != x ? t : x, f)                                        \
+    BY_RUNS(nanmin_##S, T, (T)NAN, run_nanmin_##S, t <= x || x != x ? t : x, f)
+EXTREMES(f64, double)
+EXTREMES(f32, float)
 BY_RUNS(max_i64, int64_t, INT64_MIN, run_max_i64, x > t ? x : t, i)
 BY_RUNS(min_i64, int64_t, INT64_MAX, run_min_i64, x < t ? x : t, i)
 
@@ -227,31 +273,38 @@ WINNER(argmin_u64, uint64_t, x < t)
     }
 #define FIND_INT                                                                                                       \
     while (a[i] != x) i++
-#define FIND_FLOAT                                                                                                     \
+#define FIND_FLOAT(S)                                                                                                  \
     if (x == x)                                                                                                        \
-        i = k->run_find_f64(a, m, x);                                                                                  \
+        i = k->run_find_##S(a, m, x);                                                                                  \
     else                                                                                                               \
         while (a[i] == a[i]) i++
 WINNER_BY_RUNS(argmax_i64, int64_t, run_max_i64, FIND_INT, x > t)
 WINNER_BY_RUNS(argmin_i64, int64_t, run_min_i64, FIND_INT, x < t)
-WINNER_BY_RUNS(argmax_f64, double, run_max_f64, FIND_FLOAT, t == t && (x > t || x != x))
-WINNER_BY_RUNS(argmin_f64, double, run_min_f64, FIND_FLOAT, t == t && (x < t || x != x))
+WINNER_BY_RUNS(argmax_f64, double, run_max_f64, FIND_FLOAT(f64), t == t && (x > t || x != x))
+WINNER_BY_RUNS(argmin_f64, double, run_min_f64, FIND_FLOAT(f64), t == t && (x < t || x != x))
+WINNER_BY_RUNS(argmax_f32, float, run_max_f32, FIND_FLOAT(f32), t == t && (x > t || x != x))
+WINNER_BY_RUNS(argmin_f32, float, run_min_f32, FIND_FLOAT(f32), t == t && (x < t || x != x))
 
-/* By primitive and wide dtype: 0 int64, 1 uint64, 2 float64, 3 complex128, 4 bool. */
-static reducer find_reducer(cbx_prim p, cbx_dtype wide)
+/* By primitive and dtype of the elements that it takes, a wide one or float32; NULL: none. */
+static reducer find_reducer(const cbx_call *call, cbx_dtype t)
 {
-    static const reducer table[CBX_PRIM_LIMIT][5] = {
-        [CBX_PRIM_SUM] = { sum_u64, sum_u64, sum_f64, sum_c128 },
+    static const reducer ignoring[2][2] = { { nanmax_f64, nanmin_f64 }, { nanmax_f32, nanmin_f32 } };
+    static const reducer table[CBX_PRIM_LIMIT][6] = {
+        [CBX_PRIM_SUM] = { sum_u64, sum_u64, sum_f64, sum_c128, NULL, sum_f32 },
         [CBX_PRIM_PROD] = { prod_u64, prod_u64, prod_f64, prod_c128 },
-        [CBX_PRIM_REDUCE_MAX] = { max_i64, max_u64, max_f64 },
-        [CBX_PRIM_REDUCE_MIN] = { min_i64, min_u64, min_f64 },
+        [CBX_PRIM_REDUCE_MAX] = { max_i64, max_u64, max_f64, [5] = max_f32 },
+        [CBX_PRIM_REDUCE_MIN] = { min_i64, min_u64, min_f64, [5] = min_f32 },
         [CBX_PRIM_ANY] = { [4] = any_bool },
         [CBX_PRIM_ALL] = { [4] = all_bool },
-        [CBX_PRIM_ARGMAX] = { argmax_i64, argmax_u64, argmax_f64 },
-        [CBX_PRIM_ARGMIN] = { argmin_i64, argmin_u64, argmin_f64 },
+        [CBX_PRIM_ARGMAX] = { argmax_i64, argmax_u64, argmax_f64, [5] = argmax_f32 },
+        [CBX_PRIM_ARGMIN] = { argmin_i64, argmin_u64, argmin_f64, [5] = argmin_f32 },
     };
-    int column = wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : wide == CBX_C128 ? 3 : 4;
-    return table[p][column];
+    static const unsigned char columns[CBX_DTYPE_COUNT] = {
+        [CBX_I64] = 0, [CBX_U64] = 1, [CBX_F64] = 2, [CBX_C128] = 3, [CBX_BOOL] = 4, [CBX_F32] = 5
+    };
+    if (call->attrs->mode && (t == CBX_F32 || t == CBX_F64))
+        return ignoring[t == CBX_F32][call->prim == CBX_PRIM_REDUCE_MIN];
+    return table[call->prim][columns[t]];
 }
 
 cbx__split cbx__split_axes(const cbx_array *a, int naxes, const int *axes)
@@ -295,7 +348,8 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
     cbx_dtype given = logic || where ? (where ? CBX_I64 : CBX_BOOL) : wide; /* dtype of the accumulator's result */
     cbx__split axes = cbx__split_axes(a, call->attrs->naxes, call->attrs->axes);
     size_t index[CBX_MAX_RANK] = { 0 }, size = cbx_dtype_size(to);
-    reducer reduce = find_reducer(call->prim, wide);
+    reducer reduce = from == CBX_F32 && wide == CBX_F64 ? find_reducer(call, CBX_F32) : NULL;
+    const bool narrow = reduce != NULL; /* float32 is read as it lies */
     const char *at = a->data;
     bool bytes = call->prim == CBX_PRIM_SUM && (from == CBX_BOOL || from == CBX_U8) &&
                  (wide == CBX_I64 || wide == CBX_U64);
@@ -303,17 +357,38 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
     cbx__stream s;
     cbx_status st;
 
+    if (!narrow) reduce = find_reducer(call, wide);
     assert(reduce); /* the wall let no other dtype through */
     st = cbx_array_create(call->ctx, call->result, out, err);
     if (st) return st;
-    if (cbx__ref_reduce_columns(call, *out, wide, store)) return CBX_OK;
+    if (cbx__ref_reduce_columns(call, *out, wide, store, NULL)) return CBX_OK;
     if (bytes) reduce = sum_u8;
-    cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, from, bytes ? from : wide);
+    cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, from, bytes || narrow ? from : wide);
     for (size_t i = 0; i < (*out)->count; i++) {
         cbx__total t = { 0 };
         cbx__stream_start(&s, at);
         reduce(&s, axes.each, &t);
         store(1, (char *const[]){ (char *)(*out)->data + i * size, (char *)&t }, (const ptrdiff_t[]){ 0, 0 });
+        at = cbx__split_advance(&axes, axes.nkept, index, at);
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx__ref_squares(const cbx_call *call, const double *centre, bool skips_nan, cbx_array **out, cbx_err *err)
+{
+    const cbx_array *a = call->in[0];
+    const cbx__centre given = { centre, skips_nan };
+    cbx__split axes = cbx__split_axes(a, call->attrs->naxes, call->attrs->axes);
+    size_t index[CBX_MAX_RANK] = { 0 };
+    const char *at = a->data;
+    cbx__stream s;
+    const cbx_status st = cbx_array_create(call->ctx, call->result, out, err);
+
+    if (st || cbx__ref_reduce_columns(call, *out, CBX_F64, cbx__ref_copy(CBX_F64), &given)) return st;
+    cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, a->desc.dtype, a->desc.dtype);
+    for (size_t i = 0; i < (*out)->count; i++) {
+        cbx__stream_start(&s, at);
+        ((double *)(*out)->data)[i] = axes.each ? 0.0 + squares(&s, axes.each, centre[i], skips_nan) : 0.0;
         at = cbx__split_advance(&axes, axes.nkept, index, at);
     }
     return CBX_OK;

@@ -28,13 +28,27 @@ cbx__split cbx__split_axes(const cbx_array *a, int naxes, const int *axes);
 /** To the next place among the n first kept axes. */
 const char *cbx__split_advance(const cbx__split *s, int n, size_t *index, const char *at);
 
+/** Sums of squares of distances from a centre: one for each result. */
+typedef struct cbx__centre {
+    const double *of;
+    bool skips_nan;
+} cbx__centre;
+
+static inline double cbx__square_of(double x, double centre, bool skips_nan)
+{
+    const double d = x - centre;
+    return skips_nan && x != x ? 0.0 : d * d;
+}
+
 /**
  * Many results at once, a row of the operand after the other: for outer axes that go, with a last kept axis without gaps.
  * Same elements in the same order for each result as one by one, so the same bits.
- * @param wide   dtype of the accumulators
+ * @param wide    dtype of the accumulators
+ * @param centre  NULL, or of sums of squares
  * @param store  from their dtype (int64 for places) to the result's
  * @return false if the operand lies otherwise: nothing was done
  */
-bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wide, cbx__loop store);
+bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wide, cbx__loop store,
+                             const cbx__centre *centre);
 
 #endif

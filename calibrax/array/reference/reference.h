@@ -86,6 +86,13 @@ cbx_status cbx__ref_run_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attr
 /** The array itself, or a row-major copy of it; the caller frees. */
 cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
 
+/**
+ * Sums of squares of the distances of real elements from a centre, in float64.
+ * @param call    of SUM, dtype float64
+ * @param centre  one for each result, in row-major order
+ */
+cbx_status cbx__ref_squares(const cbx_call *call, const double *centre, bool skips_nan, cbx_array **out, cbx_err *err);
+
 /* One function a group; each makes the result. */
 typedef cbx_status (*cbx__ref_run)(const cbx_call *call, cbx_array **out, cbx_err *err);
 
