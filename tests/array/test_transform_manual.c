@@ -29,7 +29,7 @@ static cbx_status smooth_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size
     const double *alpha = user;
     (void)nin, (void)nout;
     out[0] = cbx_add(c, cbx_multiply_scalar(c, in[0], 1 - *alpha), cbx_multiply_scalar(c, in[1], *alpha));
-    out[1] = out[0]; /* carried on, and stacked */
+    out[1] = out[0]; /* carried and stacked */
     return CBX_OK;
 }
 
@@ -53,11 +53,11 @@ static cbx_status kepler_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size
 {
     const double e = *(const double *)user;
     cbx_array *x = in[0], *mean = in[2];
-    cbx_array *miss = cbx_subtract(c, cbx_subtract(c, x, cbx_multiply_scalar(c, cbx_sin(c, x), e)), mean);
-    cbx_array *slope = cbx_subtract(c, cbx_ones_like(c, x), cbx_multiply_scalar(c, cbx_cos(c, x), e));
+    cbx_array *residual = cbx_subtract(c, cbx_subtract(c, x, cbx_multiply_scalar(c, cbx_sin(c, x), e)), mean);
+    cbx_array *derivative = cbx_subtract(c, cbx_ones_like(c, x), cbx_multiply_scalar(c, cbx_cos(c, x), e));
 
     (void)nin, (void)nout;
-    out[0] = cbx_subtract(c, x, cbx_divide(c, miss, slope));
+    out[0] = cbx_subtract(c, x, cbx_divide(c, residual, derivative));
     out[1] = x;
     out[2] = mean;
     return CBX_OK;
