@@ -49,7 +49,7 @@ const cbx_json *cbx_change_state_of(const cbx_json *state, const char *series)
     return cbx_json_get(cbx_json_get(state, "series"), series);
 }
 
-/* n: it is not there. */
+/* n: missing. */
 static size_t place_of(const char *run, const char *const *runs, size_t n)
 {
     for (size_t i = 0; run && i < n; i++)
@@ -57,12 +57,13 @@ static size_t place_of(const char *run, const char *const *runs, size_t n)
     return n;
 }
 
-bool cbx_change_state_is_told(const cbx_json *series, const char *const *runs, size_t n, size_t at, size_t min_segment)
+bool cbx_change_state_is_reported(const cbx_json *series, const char *const *runs, size_t n, size_t at,
+                                  size_t min_segment)
 {
-    const cbx_json *told = cbx_json_get(series, "changes");
+    const cbx_json *reported = cbx_json_get(series, "changes");
 
-    for (size_t i = 0; i < cbx_json_length(told); i++) {
-        size_t place = place_of(cbx_json_string_value(cbx_json_at(told, i)), runs, n);
+    for (size_t i = 0; i < cbx_json_length(reported); i++) {
+        size_t place = place_of(cbx_json_string_value(cbx_json_at(reported, i)), runs, n);
         if (place < n && (place > at ? place - at : at - place) < min_segment) return true;
     }
     return false;
@@ -77,12 +78,12 @@ size_t cbx_change_state_unseen(const cbx_json *series, const char *const *runs, 
 
 cbx_json *cbx_change_state_make(const char *const *runs, size_t n, const size_t *changes, size_t nchanges)
 {
-    cbx_json *o = cbx_json_new_object(), *told = cbx_json_new_array();
-    bool ok = o && told && cbx_json_set_string(o, "last", n ? runs[n - 1] : NULL);
+    cbx_json *o = cbx_json_new_object(), *reported = cbx_json_new_array();
+    bool ok = o && reported && cbx_json_set_string(o, "last", n ? runs[n - 1] : NULL);
 
-    for (size_t k = 0; ok && k < nchanges; k++) ok = cbx_json_push(told, cbx_json_new_string(runs[changes[k]]));
-    if (ok && cbx_json_set(o, "changes", told)) return o;
-    if (!ok) cbx_json_unref(told);
+    for (size_t k = 0; ok && k < nchanges; k++) ok = cbx_json_push(reported, cbx_json_new_string(runs[changes[k]]));
+    if (ok && cbx_json_set(o, "changes", reported)) return o;
+    if (!ok) cbx_json_unref(reported);
     cbx_json_unref(o);
     return NULL;
 }

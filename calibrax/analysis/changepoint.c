@@ -1,9 +1,8 @@
-/*
- * Change points by cost: sums, penalties, and the methods that need no more than a loop.
+/* Change points by cost: sums, penalties, and the methods that need no more than a loop.
  *
- * Penalty of the mean: a split of m1 and m2 points of noise gains (long-run variance) * chi^2_1 at one place; the largest of n places
- * exceeds 2 ln n + 4.63 about once in a hundred series of 100 points.
- */
+ * Penalty of the mean: a split of m1 and m2 points of noise gains (long-run variance) * chi^2_1 at
+ * one place; the largest of n places exceeds 2 ln n + 4.63 about once in a hundred series of 100
+ * points. */
 #include "calibrax/analysis/changepoint.h"
 
 #include <float.h>
@@ -40,7 +39,7 @@ cbx_status cbx__changepoint_opts_check(const cbx_changepoint_opts *o, cbx_err *e
 
 cbx_status cbx__sums_init(cbx_ctx *ctx, const double *x, size_t n, cbx__sums *out, cbx_err *err)
 {
-    double least = INFINITY, most = -INFINITY;
+    double min = INFINITY, max = -INFINITY;
 
     *out = (cbx__sums){ .al = *cbx_ctx_allocator(ctx), .n = n };
     out->sum = cbx_mem_calloc(&out->al, n + 1, sizeof(*out->sum));
@@ -53,10 +52,10 @@ cbx_status cbx__sums_init(cbx_ctx *ctx, const double *x, size_t n, cbx__sums *ou
         double v = x[i] - x[0];
         out->sum[i + 1] = out->sum[i] + v;
         out->square[i + 1] = out->square[i] + v * v;
-        least = fmin(least, v);
-        most = fmax(most, v);
+        min = fmin(min, v);
+        max = fmax(max, v);
     }
-    out->floor = fmax((most - least) * (most - least) * 1e-12, DBL_MIN);
+    out->floor = fmax((max - min) * (max - min) * 1e-12, DBL_MIN);
     return CBX_OK;
 }
 
@@ -107,22 +106,21 @@ static double mean_square(const double *x, size_t n, size_t lag)
 cbx_status cbx_noise_estimate(cbx_ctx *ctx, const double *x, size_t n, cbx_noise *out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    double *work, one, two, phi;
-    cbx_status st;
 
-    if (n < 3) return cbx_fail(err, CBX_EINVAL, "the noise of %zu points cannot be told, 3 are needed", n);
-    st = cbx__series_check(x, n, err);
+    if (n < 3)
+        return cbx_fail(err, CBX_EINVAL, "the noise of %zu points cannot be estimated: at least 3 are needed", n);
+    cbx_status st = cbx__series_check(x, n, err);
     if (st) return st;
-    work = cbx_mem_alloc(al, n * sizeof(*work));
+    double *work = cbx_mem_alloc(al, n * sizeof(*work));
     if (!work) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
-    one = 1.4826 * median_abs(work, n, x, 1);
-    two = 1.4826 * median_abs(work, n, x, 2);
+    double one = 1.4826 * median_abs(work, n, x, 1);
+    double two = 1.4826 * median_abs(work, n, x, 2);
     cbx_mem_free(al, work, n * sizeof(*work));
     if (!(one > 0)) { /* mostly constant: what there is of steps */
         one = sqrt(mean_square(x, n, 1));
         two = one;
     }
-    phi = one > 0 ? fmin(fmax(two * two / (one * one) - 1, 0), LARGEST_PHI) : 0;
+    double phi = one > 0 ? fmin(fmax(two * two / (one * one) - 1, 0), LARGEST_PHI) : 0;
     out->phi = phi;
     out->sigma = one / sqrt(2 * (1 - phi));
     out->long_run = out->sigma * out->sigma * (1 + phi) / (1 - phi);
@@ -133,13 +131,12 @@ cbx_status cbx__changepoint_penalty(cbx_ctx *ctx, const double *x, size_t n, con
                                     cbx_err *err)
 {
     cbx_noise noise;
-    cbx_status st;
 
     if (!isnan(o->penalty)) {
         *out = o->penalty;
         return CBX_OK;
     }
-    st = cbx_noise_estimate(ctx, x, n, &noise, err);
+    cbx_status st = cbx_noise_estimate(ctx, x, n, &noise, err);
     if (st) return st;
     if (o->cost == CBX_CHANGEPOINT_MEAN)
         *out = fmax(noise.long_run * (2 * log((double)n) + CBX__CHANGEPOINT_MARGIN), DBL_MIN);
@@ -167,7 +164,8 @@ static size_t best_split(const cbx__sums *s, const cbx_changepoint_opts *o, size
     return best;
 }
 
-/* index serves as the stack of ends too: parts still to look at lie between neighbours of what was found. */
+/* index serves as the stack of ends too: parts still to look at lie between neighbours of what was
+ * found. */
 static void binary(const cbx__sums *s, const cbx_changepoint_opts *o, double penalty, size_t a, size_t b, size_t *index,
                    size_t *count)
 {
@@ -199,12 +197,11 @@ static cbx_status window(const cbx__sums *s, const cbx_changepoint_opts *o, doub
                          size_t *count, cbx_err *err)
 {
     size_t w = o->window ? o->window : 2 * o->min_segment > 10 ? 2 * o->min_segment : 10, n = s->n;
-    double *gain;
 
     *count = 0;
     if (w < o->min_segment) return cbx_fail(err, CBX_EINVAL, "a window of %zu points is shorter than a segment", w);
     if (n < 2 * w) return CBX_OK;
-    gain = cbx_mem_calloc(&s->al, n + 1, sizeof(*gain));
+    double *gain = cbx_mem_calloc(&s->al, n + 1, sizeof(*gain));
     if (!gain) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
     for (size_t t = w; t + w <= n; t++) gain[t] = window_gain(s, o, t, w);
     for (size_t t = w; t + w <= n; t++) {
@@ -224,10 +221,9 @@ static cbx_status pelt_mean(cbx_ctx *ctx, const double *x, size_t n, const cbx_c
 {
     cbx_changepoint_opts fixed = *o;
     cbx_changepoint_stream *s;
-    cbx_status st;
 
     fixed.penalty = penalty;
-    st = cbx_changepoint_stream_create(ctx, &fixed, &s, err);
+    cbx_status st = cbx_changepoint_stream_create(ctx, &fixed, &s, err);
     if (st) return st;
     for (size_t i = 0; !st && i < n; i++) st = cbx_changepoint_stream_append(s, x[i], err);
     if (!st) cbx_changepoint_stream_changes(s, index, count);
@@ -239,11 +235,10 @@ static cbx_status by_cost(cbx_ctx *ctx, const double *x, size_t n, const cbx_cha
                           size_t *index, size_t *count, cbx_err *err)
 {
     cbx__sums sums;
-    cbx_status st;
 
     if (o->method == CBX_CHANGEPOINT_PELT && o->cost == CBX_CHANGEPOINT_MEAN)
         return pelt_mean(ctx, x, n, o, penalty, index, count, err);
-    st = cbx__sums_init(ctx, x, n, &sums, err);
+    cbx_status st = cbx__sums_init(ctx, x, n, &sums, err);
     if (st) return st;
     if (o->method == CBX_CHANGEPOINT_PELT) {
         st = cbx__pelt_normal(ctx, &sums, o->min_segment, penalty, index, count, err);
@@ -264,10 +259,9 @@ cbx_status cbx_changepoints_find(cbx_ctx *ctx, const double *x, size_t n, const 
     cbx_changepoint_opts defaults = CBX_CHANGEPOINT_OPTS_INIT;
     double penalty;
     size_t found = 0;
-    cbx_status st;
 
     if (!opts) opts = &defaults;
-    st = cbx__changepoint_opts_check(opts, err);
+    cbx_status st = cbx__changepoint_opts_check(opts, err);
     if (!st) st = cbx__series_check(x, n, err);
     if (st) return st;
     if (n >= 3 && n / 2 >= opts->min_segment) {

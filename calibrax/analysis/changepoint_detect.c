@@ -1,10 +1,10 @@
-/*
- * The detector: the best split of each segment in turn, kept if the whole series, fitted with it, bears it out.
+/* The detector: the best split of each segment in turn, kept if the whole series, fitted with it,
+ * confirms it.
  *
- * Noise and its correlation are taken from residuals of the fit with the proposed change, so that a real change neither hides itself by
- * its own size nor looks like correlation; the first proposal is tested before any other is made, so that correlated noise cannot be
- * explained away by many short segments.
- */
+ * Noise and its correlation are taken from residuals of the fit with the proposed change, so that a
+ * real change neither hides itself by its own size nor looks like correlation; the first proposal
+ * is tested before any other is made, so that correlated noise cannot be explained away by many
+ * short segments. */
 #include <math.h>
 #include <string.h>
 
@@ -14,19 +14,20 @@
 #include "calibrax/statistics/test.h"
 
 #define LARGEST_PHI 0.95
-/** A score beyond sqrt(2 ln n + this) alarms on less than 1 % of series of 100 points without a change: tests/analysis/test_detector.c. */
+/** A score beyond sqrt(2 ln n + this) alarms on less than 1 % of series of 100 points without a
+ * change: tests/analysis/test_detector.c. */
 #define DETECTOR_MARGIN 5.2
 #define TOGETHER        1.3
-/*
- * An alarm of a gate that checks a growing series after each value: the score, with the correlation raised by GATE_PHI / n more and read
- * as Student's t, is beyond what a normal value of GATE_Z is, and the ranks of both segments alone have a p of at most GATE_P over
- * min(n, 100).  Calibrated on 100 checks of each of 10,000 series: tests/analysis/test_detector.c.
- */
+/* An alarm of a gate that checks a growing series after each value: the score, with the correlation
+ * raised by GATE_PHI / n more and read as Student's t, is beyond what a normal value of GATE_Z is,
+ * and the ranks of both segments alone have a p of at most GATE_P over min(n, 100).  Calibrated on
+ * 100 checks of each of 10,000 series: tests/analysis/test_detector.c. */
 #define GATE_PHI 3
 #define GATE_Z   4.6
 #define GATE_P   0.004
-/* A spike stands out by more than so many standard deviations of the noise, for no more than so many values; where more than one value in
- * twenty does, that is a mode of the noise, and its spread must count. */
+/* A spike stands out by more than so many standard deviations of the noise, for no more than so
+ * many values; where more than one value in twenty does, that is a mode of the noise, and its
+ * spread must count. */
 #define SPIKE_SIGMAS  4
 #define SPIKE_LONGEST 2
 #define SPIKE_RARE    20
@@ -42,24 +43,25 @@ static double usual(const double *y, size_t a, size_t b)
     return b - a == 2 ? 0.5 * (y[a] + y[a + 1]) : median_of_3(y[a], y[a + 1], y[a + 2]);
 }
 
-/* Whether all of the len values from i on are more than the limit above (sign 1) or below (-1) their neighbours and what is usual. */
-static bool stands_out(const double *y, size_t n, size_t i, size_t len, double sign, double limit, double *level)
+/* Whether all of the len values from i on are more than the limit above (sign 1) or below (-1)
+ * their neighbours and what is usual. */
+static bool is_spike(const double *y, size_t n, size_t i, size_t len, double sign, double limit, double *level)
 {
     size_t a = i >= BESIDE ? i - BESIDE : 0, b = i + len + BESIDE < n ? i + len + BESIDE : n;
-    double before = usual(y, a, i), after = usual(y, i + len, b), most;
+    double before = usual(y, a, i), after = usual(y, i + len, b);
 
-    most = fmax(fmax(sign * before, sign * after), fmax(sign * y[i - 1], sign * y[i + len]));
+    double max = fmax(fmax(sign * before, sign * after), fmax(sign * y[i - 1], sign * y[i + len]));
     for (size_t k = i; k < i + len; k++)
-        if (!(sign * y[k] > most + limit)) return false;
+        if (!(sign * y[k] > max + limit)) return false;
     *level = 0.5 * (before + after);
     return true;
 }
 
-/*
- * Spikes are one value or two that differ from all around them.  They are not levels, but they draw the mean of a
- * short segment away and so look like one.  Replaces up to `longest` values in a row that are more than the limit above, or below,
- * everything around them by what is usual there; the first and the last value stay, since what follows is unknown.  Returns how many.
- */
+/* Spikes are one value, or two, that stand out from all around them and are gone again.  They are
+ * no levels, but they draw the mean of a short segment away and so look like one.  Replaces up to
+ * `longest` values in a row that are more than the limit above, or below, everything around them by
+ * what is usual there; the first and the last value stay, since what follows is unknown.  Returns
+ * how many. */
 static size_t flatten_spikes(double *y, size_t n, size_t longest, double limit)
 {
     double level = 0;
@@ -67,7 +69,7 @@ static size_t flatten_spikes(double *y, size_t n, size_t longest, double limit)
 
     for (size_t i = 1; i + 1 < n; i++) {
         for (size_t len = 1; len <= longest && i + len < n; len++) {
-            if (!stands_out(y, n, i, len, 1, limit, &level) && !stands_out(y, n, i, len, -1, limit, &level)) continue;
+            if (!is_spike(y, n, i, len, 1, limit, &level) && !is_spike(y, n, i, len, -1, limit, &level)) continue;
             for (size_t k = i; k < i + len; k++) y[k] = level;
             count += len;
             break;
@@ -88,10 +90,11 @@ typedef struct fit {
 
 static double mean_of(const fit *f, size_t a, size_t b) { return (f->sums[b] - f->sums[a]) / (double)(b - a); }
 
-/* Variance and AR(1) coefficient of the residuals of all segments.  @param safety  raises the coefficient, by so many n-ths */
+/* Variance and AR(1) coefficient of the residuals of all segments.  @param safety  raises the
+ * coefficient, by so many n-ths */
 static void residuals(const fit *f, double safety, double *variance, double *phi)
 {
-    double square = 0, product = 0, before = 0, n = (double)f->n, dof;
+    double square = 0, product = 0, before = 0, n = (double)f->n;
     size_t a = 0;
 
     for (size_t k = 0; k < f->nends; k++) {
@@ -104,21 +107,23 @@ static void residuals(const fit *f, double safety, double *variance, double *phi
         }
         a = f->ends[k];
     }
-    dof = n - (double)f->nends;
+    double dof = n - (double)f->nends;
     *variance = dof > 0 ? square / dof : 0;
     *phi = square > 0 ? product / square : 0;
     *phi += (1 + 3 * *phi + safety) / n + 1 / sqrt(n); /* Kendall's bias, and a standard error on the safe side */
     *phi = fmin(fmax(*phi, 0), LARGEST_PHI);
 }
 
-/* Variance of the mean of m points of AR(1) noise of variance 1: (1 + 2 sum_{k<m} (1 - k/m) phi^k) / m, summed. */
+/* Variance of the mean of m points of AR(1) noise of variance 1: (1 + 2 sum_{k<m} (1 - k/m) phi^k)
+ * / m, summed. */
 static double mean_variance(double m, double phi)
 {
     double q = 1 - phi;
     return (1 + 2 * phi / q - 2 * phi * (1 - pow(phi, m)) / (m * q * q)) / m;
 }
 
-/* Median of a segment shorter than two minimal ones, in which one wild value decides the mean; else the mean. */
+/* Median of a segment shorter than two minimal ones, in which one wild value decides the mean; else
+ * the mean. */
 static double level_of(const fit *f, size_t a, size_t b)
 {
     double short_one[64];
@@ -129,15 +134,16 @@ static double level_of(const fit *f, size_t a, size_t b)
     return cbx_stat_quantile_sorted(short_one, b - a, 0.5) - f->y[0];
 }
 
-/* Score of change k of the fit; 0 where the medians of short segments do not bear out half of the difference of means. */
+/* Score of change k of the fit; 0 where the medians of short segments do not confirm half of the
+ * difference of means. */
 static double score_of(const fit *f, size_t k, double safety)
 {
     size_t a = k ? f->ends[k - 1] : 0, t = f->ends[k], b = f->ends[k + 1];
-    double variance, phi, gap = mean_of(f, t, b) - mean_of(f, a, t), noise;
+    double variance, phi, gap = mean_of(f, t, b) - mean_of(f, a, t);
 
     if (gap == 0 || (level_of(f, t, b) - level_of(f, a, t)) / gap < 0.5) return 0;
     residuals(f, safety, &variance, &phi);
-    noise = variance * (mean_variance((double)(t - a), phi) + mean_variance((double)(b - t), phi));
+    double noise = variance * (mean_variance((double)(t - a), phi) + mean_variance((double)(b - t), phi));
     return noise > 0 ? gap / sqrt(noise) : copysign(INFINITY, gap);
 }
 
@@ -157,13 +163,6 @@ static size_t propose(const fit *f, size_t a, size_t b)
     return at;
 }
 
-static void insert(fit *f, size_t k, size_t t)
-{
-    memmove(f->ends + k + 1, f->ends + k, (f->nends - k) * sizeof(*f->ends));
-    f->ends[k] = t;
-    f->nends++;
-}
-
 static void take_out(fit *f, size_t k)
 {
     memmove(f->ends + k, f->ends + k + 1, (f->nends - k - 1) * sizeof(*f->ends));
@@ -176,7 +175,9 @@ static bool split(fit *f, size_t k, double threshold)
     size_t t = propose(f, k ? f->ends[k - 1] : 0, f->ends[k]);
 
     if (!t) return false;
-    insert(f, k, t);
+    memmove(f->ends + k + 1, f->ends + k, (f->nends - k) * sizeof(*f->ends));
+    f->ends[k] = t;
+    f->nends++;
     if (fabs(score_of(f, k, 0)) > threshold) return true;
     take_out(f, k);
     return false;
@@ -186,39 +187,30 @@ static bool split(fit *f, size_t k, double threshold)
 static void prune(fit *f, double threshold)
 {
     while (f->nends > 1) {
-        double least = INFINITY;
+        double min = INFINITY;
         size_t weakest = 0;
         for (size_t k = 0; k + 1 < f->nends; k++) {
             double z = fabs(score_of(f, k, 0));
-            if (z < least) {
-                least = z;
+            if (z < min) {
+                min = z;
                 weakest = k;
             }
         }
-        if (least > threshold) return;
+        if (min > threshold) return;
         take_out(f, weakest);
     }
 }
 
-static void search(fit *f, double threshold)
-{
-    f->ends[0] = f->n;
-    f->nends = 1;
-    for (size_t k = 0; k < f->nends;)
-        if (!split(f, k, threshold)) k++;
-    prune(f, threshold);
-}
-
-/* Changes that hide each other, up and down again: what PELT finds together, if it stands, instead of fewer found one by one. */
+/* Changes that hide each other, up and down again: what PELT finds together, if it stands, instead
+ * of fewer found one by one. */
 static cbx_status search_together(cbx_ctx *ctx, fit *f, size_t *spare, double threshold, cbx_err *err)
 {
     cbx_changepoint_opts o = CBX_CHANGEPOINT_OPTS_INIT;
     fit together = *f;
     size_t count;
-    cbx_status st;
 
     o.min_segment = f->min_segment;
-    st = cbx_changepoints_find(ctx, f->y, f->n, &o, spare, &count, err);
+    cbx_status st = cbx_changepoints_find(ctx, f->y, f->n, &o, spare, &count, err);
     if (st) return st;
     together.ends = spare;
     together.nends = count + 1;
@@ -230,20 +222,20 @@ static cbx_status search_together(cbx_ctx *ctx, fit *f, size_t *spare, double th
     return CBX_OK;
 }
 
-/* Mann-Whitney's p of the segments beside a change, of at most 100 values in all, exact unless both are long. */
+/* Mann-Whitney's p of the segments beside a change, of at most 100 values in all, exact unless both
+ * are long. */
 static cbx_status rank_p(cbx_ctx *ctx, const double *x, size_t a, size_t t, size_t b, double *p, cbx_err *err)
 {
-    enum { MOST = 100, COUNTED = 12 };
+    enum { MAX = 100, COUNTED = 12 };
     size_t n = t - a, m = b - t;
     cbx_test test;
-    cbx_status st;
 
-    if (n + m > MOST) {
-        n = n <= MOST / 2 ? n : m <= MOST / 2 ? MOST - m : MOST / 2;
-        m = m <= MOST - n ? m : MOST - n;
+    if (n + m > MAX) {
+        n = n <= MAX / 2 ? n : m <= MAX / 2 ? MAX - m : MAX / 2;
+        m = m <= MAX - n ? m : MAX - n;
     }
-    st = cbx_stat_test_mann_whitney(ctx, x + t - n, n, x + t, m,
-                                    n <= COUNTED || m <= COUNTED ? CBX_TEST_EXACT : CBX_TEST_AUTO, &test, err);
+    cbx_status st = cbx_stat_test_mann_whitney(
+        ctx, x + t - n, n, x + t, m, n <= COUNTED || m <= COUNTED ? CBX_TEST_EXACT : CBX_TEST_AUTO, &test, err);
     if (!st) *p = test.p;
     return st;
 }
@@ -289,30 +281,12 @@ static void take_values(const double *x, size_t n, bool logs, double *y)
     for (size_t i = 0; i < n; i++) y[i] = logs ? log(x[i]) : x[i];
 }
 
-/* The values, or their logarithms; a value or two alone are no level, unless a segment may be as short. */
-static cbx_status take_series(cbx_ctx *ctx, const double *x, size_t n, size_t min_segment, bool logs, double *y,
-                              cbx_err *err)
-{
-    size_t longest = min_segment - 1 < SPIKE_LONGEST ? min_segment - 1 : SPIKE_LONGEST;
-    cbx_noise noise;
-    cbx_status st;
-
-    take_values(x, n, logs, y);
-    st = cbx_noise_estimate(ctx, y, n, &noise, err);
-    if (!st && noise.sigma > 0 &&
-        flatten_spikes(y, n, longest, SPIKE_SIGMAS * noise.sigma) > SPIKE_LONGEST + n / SPIKE_RARE)
-        take_values(x, n, logs, y);
-    return st;
-}
-
 cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t min_segment, cbx_change *out,
                               size_t *count, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_status st = cbx__series_check(x, n, err);
-    double *y, *sums;
     double threshold = n ? sqrt(2 * log((double)n) + DETECTOR_MARGIN) : 0;
-    size_t *ends, *spare;
     bool logs = true;
 
     if (st) return st;
@@ -320,16 +294,31 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
     if (n < 4 || n / 2 < min_segment)
         return cbx_fail(err, CBX_EINVAL, "the series has %zu values, and segments of %zu need %zu", n, min_segment,
                         min_segment < 2 ? 4 : 2 * min_segment);
-    y = cbx_mem_calloc(al, n + 1, sizeof(*y));
-    sums = cbx_mem_calloc(al, n + 1, sizeof(*sums));
-    ends = cbx_mem_calloc(al, 2 * n + 4, sizeof(*ends));
-    spare = ends ? ends + n + 2 : NULL;
+    double *y = cbx_mem_calloc(al, n + 1, sizeof(*y));
+    double *sums = cbx_mem_calloc(al, n + 1, sizeof(*sums));
+    size_t *ends = cbx_mem_calloc(al, 2 * n + 4, sizeof(*ends));
+    size_t *spare = ends ? ends + n + 2 : NULL;
     for (size_t i = 0; i < n; i++) logs &= x[i] > 0;
     if (y && sums && ends) {
         fit f = { .y = y, .sums = sums, .n = n, .min_segment = min_segment, .ends = ends };
-        st = take_series(ctx, x, n, min_segment, logs, y, err);
+        /* The values, or their logarithms; a value or two alone are no level, unless a segment may
+         * be as short. */
+        size_t longest = min_segment - 1 < SPIKE_LONGEST ? min_segment - 1 : SPIKE_LONGEST;
+        cbx_noise noise;
+
+        take_values(x, n, logs, y);
+        st = cbx_noise_estimate(ctx, y, n, &noise, err);
+        if (!st && noise.sigma > 0 &&
+            flatten_spikes(y, n, longest, SPIKE_SIGMAS * noise.sigma) > SPIKE_LONGEST + n / SPIKE_RARE)
+            take_values(x, n, logs, y);
         for (size_t i = 0; i < n; i++) sums[i + 1] = sums[i] + (y[i] - y[0]);
-        if (!st) search(&f, threshold);
+        if (!st) {
+            f.ends[0] = f.n;
+            f.nends = 1;
+            for (size_t k = 0; k < f.nends;)
+                if (!split(&f, k, threshold)) k++;
+            prune(&f, threshold);
+        }
         if (!st) st = search_together(ctx, &f, spare, threshold, err);
         if (!st) st = report(ctx, &f, x, logs, out, count, err);
     } else {

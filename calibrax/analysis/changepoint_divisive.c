@@ -1,8 +1,7 @@
-/*
- * E-divisive: the split of a segment with the largest energy distance between its parts,
- * q = n m / (n + m) (2 E|X - Y| - E|X - X'| - E|Y - Y'|), kept if few permutations of the segment reach as much.
- * Sums of distances follow the split point by point, so a segment takes n^2 steps and no matrix.
- */
+/* E-divisive: the split of a segment with the largest energy distance between its parts, q = n m /
+ * (n + m) (2 E|X - Y| - E|X - X'| - E|Y - Y'|), kept if few permutations of the segment reach as
+ * much. Sums of distances follow the split point by point, so a segment takes n^2 steps and no
+ * matrix. */
 #include <math.h>
 #include <string.h>
 
@@ -24,20 +23,20 @@ static double energy(double within_x, double within_y, double between, double n,
 }
 
 /* Sums over pairs: all to the right at first, then point t goes to the left. */
-static double best_energy(const double *x, size_t n, size_t least, size_t *at)
+static double best_energy(const double *x, size_t n, size_t min, size_t *at)
 {
     double left = 0, right = 0, between = 0, best = -INFINITY;
 
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n; k++) right += fabs(x[i] - x[k]);
-    for (size_t t = 0; t + least < n; t++) {
+    for (size_t t = 0; t + min < n; t++) {
         double to_left = 0, to_right = 0, q;
         for (size_t k = 0; k < t; k++) to_left += fabs(x[t] - x[k]);
         for (size_t k = t + 1; k < n; k++) to_right += fabs(x[t] - x[k]);
         left += to_left;
         right -= to_right;
         between += to_right - to_left;
-        if (t + 1 < least) continue;
+        if (t + 1 < min) continue;
         q = energy(left, right, between, (double)(t + 1), (double)(n - t - 1));
         if (q > best) {
             best = q;

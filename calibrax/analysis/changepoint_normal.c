@@ -1,7 +1,6 @@
-/*
- * PELT for the normal cost: a change s can be dropped once F(s) + C(s, t) >= F(t); with segments of at least m points that holds for
- * partitions whose next change is t, which end at t + m or later, so it is dropped then.
- */
+/* PELT for the normal cost: a change s can be dropped once F(s) + C(s, t) >= F(t); with segments of
+ * at least m points that holds for partitions whose next change is t, which end at t + m or later,
+ * so it is dropped then. */
 #include <math.h>
 
 #include "calibrax/analysis/changepoint_parts.h"

@@ -1,12 +1,11 @@
-/*
- * Inside change points: sums, costs, the growing optimal partition.
- */
+/* Inside change points: sums, costs, the growing optimal partition. */
 #ifndef CALIBRAX_ANALYSIS_CHANGEPOINT_PARTS_H
 #define CALIBRAX_ANALYSIS_CHANGEPOINT_PARTS_H
 
 #include "calibrax/analysis/changepoint.h"
 
-/** Sums over x_i - x_0, so that a large level costs no digits: sum[i], square[i] of the first i points. */
+/** Sums over x_i - x_0, so that a large level costs no digits: sum[i], square[i] of the first i
+ * points. */
 typedef struct cbx__sums {
     cbx_allocator al;
     double *sum, *square;

@@ -1,11 +1,11 @@
-/*
- * The optimal partition of a growing series: least sum of (x - level)^2 plus a penalty a change, as a function of the last level.
+/* The optimal partition of a growing series: least sum of (x - level)^2 plus a penalty a change, as
+ * a function of the last level.
  *
- * f_t(mu) = min over last changes s of F(s) + penalty + sum_{i=s..t-1} (x_i - mu)^2 is a chain of pieces of parabolas over mu.  A new point
- * adds the same parabola to all pieces; the change at t - min_segment joins as one more parabola, flatter than all others, so it takes what
- * lies outside the roots of the difference.  A change that owns no piece can never be the last one again.
- * Source: Maidstone, Hocking, Rigaill & Fearnhead, Stat. Comput. 27 (2017) 519-533.
- */
+ * f_t(mu) = min over last changes s of F(s) + penalty + sum_{i=s..t-1} (x_i - mu)^2 is a chain of
+ * pieces of parabolas over mu.  A new point adds the same parabola to all pieces; the change at t -
+ * min_segment joins as one more parabola, flatter than all others, so it takes what lies outside
+ * the roots of the difference.  A change that owns no piece can never be the last one again.
+ * Source: Maidstone, Hocking, Rigaill & Fearnhead, Stat. Comput. 27 (2017) 519-533. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ struct cbx_changepoint_stream {
     cbx_allocator al;
     cbx_changepoint_opts opts;
     double penalty;
-    size_t next_estimate; /* length at which an automatic penalty is made anew */
+    size_t next_estimate; /* length at which an automatic penalty is estimated again */
     double *x;
     node *nodes; /* n + 1 in use */
     size_t n, x_cap, node_cap;
@@ -39,11 +39,9 @@ struct cbx_changepoint_stream {
 
 static bool grow(const cbx_allocator *al, void **p, size_t *cap, size_t want, size_t size)
 {
-    void *q;
-
     if (want <= *cap) return true;
     want += want / 2;
-    q = cbx_mem_resize(al, *p, *cap * size, want * size);
+    void *q = cbx_mem_resize(al, *p, *cap * size, want * size);
     if (!q) return false;
     *p = q;
     *cap = want;
@@ -52,11 +50,9 @@ static bool grow(const cbx_allocator *al, void **p, size_t *cap, size_t want, si
 
 static bool reserve_pieces(cbx_changepoint_stream *s, size_t want)
 {
-    piece *store;
-
     if (want <= s->piece_cap) return true;
     want += want / 2;
-    store = cbx_mem_alloc(&s->al, 2 * want * sizeof(*store));
+    piece *store = cbx_mem_alloc(&s->al, 2 * want * sizeof(*store));
     if (!store) return false;
     if (s->npieces) memcpy(store, s->pieces, s->npieces * sizeof(*store));
     cbx_mem_free(&s->al, s->store, 2 * s->piece_cap * sizeof(*store));
@@ -66,10 +62,11 @@ static bool reserve_pieces(cbx_changepoint_stream *s, size_t want)
     return true;
 }
 
-/* Room for one more point; a parabola more makes two pieces more of each at most, and k parabolas 2 k - 1 in all. */
-static cbx_status reserve(cbx_changepoint_stream *s, bool anew, cbx_err *err)
+/* Capacity for one more point; a parabola more makes two pieces more of each at most, and k parabolas 2
+ * k - 1 in all. */
+static cbx_status reserve(cbx_changepoint_stream *s, bool again, cbx_err *err)
 {
-    size_t pieces = anew ? 2 * s->n + 8 : 2 * s->npieces + 4;
+    size_t pieces = again ? 2 * s->n + 8 : 2 * s->npieces + 4;
 
     if (grow(&s->al, (void **)&s->x, &s->x_cap, s->n + 1, sizeof(*s->x)) &&
         grow(&s->al, (void **)&s->nodes, &s->node_cap, s->n + 2, sizeof(*s->nodes)) && reserve_pieces(s, pieces))
@@ -77,7 +74,7 @@ static cbx_status reserve(cbx_changepoint_stream *s, bool anew, cbx_err *err)
     return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", s->n + 1);
 }
 
-/* Puts lo..hi of p behind the chain, joined to what stands there if that is the same parabola. */
+/* Puts lo..hi of p behind the chain, joined to its end if that is the same parabola. */
 static void put(piece *chain, size_t *n, const piece *p, double lo, double hi)
 {
     if (!(lo < hi)) return;
@@ -93,7 +90,7 @@ static void put(piece *chain, size_t *n, const piece *p, double lo, double hi)
 /* Where old - new <= 0, an interval since old is the steeper one; empty: lo > hi. */
 static void kept_range(const piece *old, const piece *new, double *lo, double *hi)
 {
-    double a = old->a - new->a, b = old->b - new->b, c = old->c - new->c, d, root;
+    double a = old->a - new->a, b = old->b - new->b, c = old->c - new->c;
 
     *lo = INFINITY;
     *hi = -INFINITY;
@@ -101,9 +98,9 @@ static void kept_range(const piece *old, const piece *new, double *lo, double *h
         if (c <= 0) *lo = -INFINITY, *hi = INFINITY;
         return;
     }
-    d = b * b - a * c;
+    double d = b * b - a * c;
     if (!(d > 0)) return;
-    root = sqrt(d);
+    double root = sqrt(d);
     *lo = (b - root) / a;
     *hi = (b + root) / a;
 }
@@ -188,15 +185,13 @@ cbx_status cbx_changepoint_stream_create(cbx_ctx *ctx, const cbx_changepoint_opt
 {
     cbx_changepoint_opts defaults = CBX_CHANGEPOINT_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_changepoint_stream *s;
-    cbx_status st;
 
     if (!opts) opts = &defaults;
-    st = cbx__changepoint_opts_check(opts, err);
+    cbx_status st = cbx__changepoint_opts_check(opts, err);
     if (st) return st;
     if (opts->method != CBX_CHANGEPOINT_PELT || opts->cost != CBX_CHANGEPOINT_MEAN)
         return cbx_fail(err, CBX_EUNSUPPORTED, "only PELT of the mean grows with its series");
-    s = cbx_mem_zalloc(al, sizeof(*s));
+    cbx_changepoint_stream *s = cbx_mem_zalloc(al, sizeof(*s));
     if (!s) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series");
     s->ctx = ctx;
     s->al = *al;
@@ -215,10 +210,8 @@ cbx_status cbx_changepoint_stream_create(cbx_ctx *ctx, const cbx_changepoint_opt
 
 void cbx_changepoint_stream_free(cbx_changepoint_stream *s)
 {
-    cbx_allocator al;
-
     if (!s) return;
-    al = s->al;
+    cbx_allocator al = s->al;
     cbx_mem_free(&al, s->x, s->x_cap * sizeof(*s->x));
     cbx_mem_free(&al, s->nodes, s->node_cap * sizeof(*s->nodes));
     cbx_mem_free(&al, s->store, 2 * s->piece_cap * sizeof(*s->store));
@@ -228,20 +221,19 @@ void cbx_changepoint_stream_free(cbx_changepoint_stream *s)
 /* Before the first estimate there is no penalty, and no change either. */
 cbx_status cbx_changepoint_stream_append(cbx_changepoint_stream *s, double x, cbx_err *err)
 {
-    bool anew = s->n + 1 >= s->next_estimate;
-    cbx_status st;
+    bool again = s->n + 1 >= s->next_estimate;
 
     if (!isfinite(x)) return cbx_fail(err, CBX_EDOM, "point %zu is not finite", s->n);
-    st = reserve(s, anew, err);
+    cbx_status st = reserve(s, again, err);
     if (st) return st;
     s->x[s->n] = x;
-    if (anew) {
+    if (again) {
         st = cbx__changepoint_penalty(s->ctx, s->x, s->n + 1, &s->opts, &s->penalty, err);
         if (st) return st;
         s->next_estimate = 2 * (s->n + 1);
     }
     s->n++;
-    if (anew)
+    if (again)
         restart(s);
     else if (isfinite(s->penalty))
         step(s);

@@ -1,5 +1,4 @@
-/*
- * The table: every (run, point, metric) is put into the row of its key and the column of its label.
+/* The table: every (run, point, metric) is put into the row of its key and the column of its label.
  */
 #include "calibrax/analysis/comparison.h"
 
@@ -10,7 +9,8 @@
 #include "calibrax/analysis/comparison_parts.h"
 #include "calibrax/analysis/regression_internal.h"
 
-/** One value on its way into the table: rows and columns are numbered in order of first appearance. */
+/** One value on its way into the table: rows and columns are numbered in order of first appearance.
+ */
 typedef struct item {
     const char *metric;
     const cbx_metric *value;
@@ -47,11 +47,10 @@ static bool collect_point(work *w, const cbx_point *p, size_t run, names *at)
 {
     const char *label = label_of(w, run, p);
     cbx_arena passing;
-    bool fine;
 
     cbx_text_reset(&at->row);
     cbx_arena_init(&passing, cbx_ctx_allocator(w->ctx));
-    fine = cbx__row_put(&at->row, p, w->o->group_tag, label, &passing);
+    bool fine = cbx__row_put(&at->row, p, w->o->group_tag, label, &passing);
     cbx_arena_clear(&passing);
     for (size_t k = 0; fine && k < p->nmetrics; k++) {
         item *e = &w->items[w->nitems];
@@ -69,14 +68,14 @@ static bool collect_point(work *w, const cbx_point *p, size_t run, names *at)
 
 static cbx_status collect(work *w, cbx_err *err)
 {
-    size_t most = 0;
+    size_t max = 0;
     bool fine = true;
     names at;
 
     for (size_t r = 0; r < w->nruns; r++)
-        for (size_t i = 0; i < cbx_run_npoints(w->runs[r]); i++) most += cbx_run_point(w->runs[r], i)->nmetrics;
-    w->items = cbx_arena_calloc(&w->scratch, most, sizeof(*w->items));
-    if (!w->items) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", most);
+        for (size_t i = 0; i < cbx_run_npoints(w->runs[r]); i++) max += cbx_run_point(w->runs[r], i)->nmetrics;
+    w->items = cbx_arena_calloc(&w->scratch, max, sizeof(*w->items));
+    if (!w->items) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", max);
     cbx_text_init(&at.row, cbx_ctx_allocator(w->ctx));
     cbx_text_init(&at.key, cbx_ctx_allocator(w->ctx));
     for (size_t r = 0; fine && r < w->nruns; r++)
@@ -87,7 +86,7 @@ static cbx_status collect(work *w, cbx_err *err)
     return fine ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the rows of a comparison");
 }
 
-/* A metric that is asked for and that nobody has is a misspelt one. */
+/* A metric that is asked for and that no run has is misspelt. */
 static cbx_status need_metrics(const work *w, cbx_err *err)
 {
     for (size_t k = 0; w->o->metrics && k < w->o->nmetrics; k++) {
@@ -174,7 +173,7 @@ static cbx_status place(work *w, cbx_err *err)
         const item *e = &w->items[i];
         const cbx_metric **cell = &w->values[e->row * n + e->column];
         if (*cell)
-            return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; tell them apart by a tag",
+            return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; distinguish them by a tag",
                             c->labels[e->column], w->rows.list[e->row]);
         *cell = e->value;
         if (!c->rows[e->row].key) st = name_row(w, e, &c->rows[e->row], err);
@@ -221,10 +220,8 @@ static cbx_status speedup_of(const work *w, const cbx_metric *m, const cbx_metri
 
 static bool keep_samples(cbx_comparison *c, const cbx_metric *m, cbx_comparison_cell *cell)
 {
-    double *copy;
-
     if (!m->samples || !m->nsamples) return true;
-    copy = cbx_arena_calloc(&c->arena, m->nsamples, sizeof *copy);
+    double *copy = cbx_arena_calloc(&c->arena, m->nsamples, sizeof *copy);
     if (!copy) return false;
     memcpy(copy, m->samples, m->nsamples * sizeof *copy);
     cell->samples = copy;
@@ -358,16 +355,14 @@ static cbx_status choose_reference(work *w, cbx_err *err)
 static cbx_status build(work *w, cbx_err *err)
 {
     cbx_comparison *c = w->c;
-    cbx_rank_entry *ranks;
-    double *values;
     cbx_status st = collect(w, err);
 
     if (!st) st = need_metrics(w, err);
     if (!st) st = place(w, err);
     if (!st) st = choose_reference(w, err);
     if (st) return st;
-    values = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*values));
-    ranks = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*ranks));
+    double *values = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*values));
+    cbx_rank_entry *ranks = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*ranks));
     if (!values || !ranks) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu competitors", c->nlabels);
     for (size_t i = 0; !st && i < c->nrows; i++) st = fill_row(w, i, values, ranks, err);
     if (!st) st = find_winners(w, values, err);
@@ -420,10 +415,8 @@ cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const
 
 void cbx_comparison_free(cbx_comparison *c)
 {
-    cbx_allocator al;
-
     if (!c) return;
-    al = c->al;
+    cbx_allocator al = c->al;
     cbx_arena_clear(&c->arena);
     cbx_arena_clear(&c->keys);
     cbx_arena_clear(&c->names);

@@ -1,11 +1,10 @@
-/**
- * Comparison: runs or competitors side by side, one row a measured thing, one column a competitor.
+/** Comparison: runs or competitors side by side, one row a measured thing, one column a competitor.
  *
- * A competitor is the value of the group tag of a point; without such a tag on the point (or without a group tag) the label of its run.
- * The same rule holds for every row, for the winner of a metric and for the overall winner.
- * A row is (point, scenario, the other tags, metric); a point that bears the group tag and whose name is its label is not told apart by
- * its name.  Metrics of direction info, or without a definition, stand in rows but have no best and no winner.
- * Since 0.1.
+ * A competitor is the value of the group tag of a point; without such a tag on the point (or
+ * without a group tag) the label of its run. The same rule holds for every row, for the winner of a
+ * metric and for the overall winner. A row is (point, scenario, the other tags, metric); a point
+ * that bears the group tag and whose name is its label is not distinguished by its name.  Metrics of
+ * direction info, or without a definition, are in rows but have no best and no winner. Since 0.1.
  */
 #ifndef CALIBRAX_ANALYSIS_COMPARISON_H
 #define CALIBRAX_ANALYSIS_COMPARISON_H
@@ -18,7 +17,7 @@ CBX_BEGIN_DECLS
 
 typedef struct cbx_comparison_cell {
     double value; /* NaN: missing */
-    size_t rank;  /* as cbx_rank; 0: missing, or a row that ranks nobody */
+    size_t rank;  /* as cbx_rank; 0: missing, or a row without ranks */
     double delta; /* how much worse than the best, as cbx_rank; NaN likewise */
     cbx_interval
         speedup; /* over the reference, > 1 is better: of time reference/value, of a rate value/reference; with the interval that
@@ -40,7 +39,7 @@ typedef struct cbx_comparison_row {
 /** Who is best over the rows of a metric, or over all rows. */
 typedef struct cbx_winner {
     const char *metric; /* NULL: over all */
-    const char *label;  /* NULL: nobody, no row that all competitors have, or a draw */
+    const char *label;  /* NULL: no winner, no row that all competitors have, or a draw */
     double score;       /* of the winner: geometric mean of best/value over rows that all have, 1 is best everywhere */
     size_t nrows;       /* how many such rows there are */
 } cbx_winner;
@@ -61,12 +60,11 @@ typedef struct cbx_comparison_opts {
 
 typedef struct cbx_comparison cbx_comparison;
 
-/**
- * @param labels  one a run, all different; NULL: the ids of the runs
+/** @param labels  one a run, all different; NULL: the ids of the runs
  * @param out     the caller frees it; needs runs and ctx no more, only the allocator of ctx
- * @return CBX_OK; CBX_EINVAL (an option, fewer than two competitors, no such reference); CBX_ENOENT (a metric asked for that no point has); CBX_EEXIST (two values for one cell: named);
- *         CBX_EFORMAT (unit or direction of a metric differ between runs); CBX_ENOMEM
- */
+ * @return CBX_OK; CBX_EINVAL (an option, fewer than two competitors, no such reference); CBX_ENOENT
+ *         (a metric asked for that no point has); CBX_EEXIST (two values for one cell: named);
+ *         CBX_EFORMAT (unit or direction of a metric differ between runs); CBX_ENOMEM */
 CBX_API cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const char *const *labels,
                                          size_t nruns, const cbx_comparison_opts *opts, cbx_comparison **out,
                                          cbx_err *err);
@@ -78,13 +76,13 @@ CBX_API const char *cbx_comparison_label(const cbx_comparison *c, size_t i);
 CBX_API size_t cbx_comparison_reference(const cbx_comparison *c);
 CBX_API size_t cbx_comparison_nrows(const cbx_comparison *c);
 CBX_API const cbx_comparison_row *cbx_comparison_row_at(const cbx_comparison *c, size_t i);
-/** One a metric that has a direction, in order of first appearance; then the overall one as the last. */
+/** One a metric that has a direction, in order of first appearance; then the overall one as the
+ * last. */
 CBX_API size_t cbx_comparison_nwinners(const cbx_comparison *c);
 CBX_API const cbx_winner *cbx_comparison_winner(const cbx_comparison *c, size_t i);
-/**
- * What a reader should be told before believing the table, a sentence each, after the rules of Hoefler & Belli, SC 2015: the base of
- * speed-ups, missing cells, averaged ratios, values without interval, few samples, samples in groups, intervals that meet, unknown or unlike machines.
- */
+/** What a reader should consider before believing the table, a sentence each, after the rules of
+ * Hoefler & Belli, SC 2015: the base of speed-ups, missing cells, averaged ratios, values without
+ * interval, few samples, samples in groups, intervals that meet, unknown or unlike machines. */
 CBX_API size_t cbx_comparison_nremarks(const cbx_comparison *c);
 /** rule: number of the rule, 1..12; may be NULL.  NULL past the end. */
 CBX_API const char *cbx_comparison_remark(const cbx_comparison *c, size_t i, int *rule);

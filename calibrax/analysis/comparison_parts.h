@@ -1,4 +1,5 @@
-/* Inside comparison: the table while it is made, what its rows are called, and what writes remarks on it. */
+/* Inside comparison: the table while it is made, what its rows are called, and what writes remarks
+ * on it. */
 #ifndef CALIBRAX_ANALYSIS_COMPARISON_PARTS_H
 #define CALIBRAX_ANALYSIS_COMPARISON_PARTS_H
 
@@ -28,7 +29,8 @@ struct cbx_comparison {
 
 /** Whose a point is: the value of its group tag, else its run. */
 const char *cbx__competitor_of(const cbx_point *p, const char *group_tag, const char *run);
-/** Adds the row of a point, "point@scenario{other tags}".  @param scratch  for a while.  false: out of memory */
+/** Adds the row of a point, "point@scenario{other tags}".  @param scratch  for a while.  false: out
+ * of memory */
 bool cbx__row_put(cbx_text *out, const cbx_point *p, const char *group_tag, const char *competitor, cbx_arena *scratch);
 /** Whether a name is one of these; names NULL: every one is. */
 bool cbx__among(const char *name, const char *const *names, size_t n);

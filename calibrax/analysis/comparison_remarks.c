@@ -1,4 +1,5 @@
-/* What a reader should be told before believing a table; rules as numbered by Hoefler & Belli, SC 2015. */
+/* What a reader should consider before believing a table; rules as numbered by Hoefler & Belli, SC
+ * 2015. */
 #include <math.h>
 #include <string.h>
 
@@ -91,19 +92,19 @@ cbx_status cbx__comparison_remark(cbx_ctx *ctx, cbx_comparison *c, const cbx_run
     cbx_arena *a = &c->arena;
     tally t = count(c);
     size_t grouped;
-    bool fine;
     cbx_status st = count_grouped(ctx, c, &grouped, err);
 
     if (st) return st;
     c->remarks = cbx_arena_calloc(a, MAX_REMARKS, sizeof(*c->remarks));
-    fine = c->remarks != NULL;
+    bool fine = c->remarks != NULL;
     if (fine && t.compared)
         fine = add(c, 1,
-                   cbx_arena_printf(a, "speed-ups are over '%s', whose absolute values stand beside them",
+                   cbx_arena_printf(a, "speed-ups are over '%s', whose absolute values are in the table",
                                     c->labels[c->reference]));
     if (fine && t.missing)
         fine = add(c, 2,
-                   cbx_arena_printf(a, "%zu cells are missing; say why, or the choice may favour somebody", t.missing));
+                   cbx_arena_printf(a, "%zu cells are missing; give the reason, or the choice may favour a competitor",
+                                    t.missing));
     if (fine && c->nwinners && c->winners[c->nwinners - 1].nrows > 1)
         fine = add(c, 4,
                    cbx_arena_printf(a, "winners rest on a geometric mean of ratios over %zu rows; look at the rows",
@@ -111,13 +112,12 @@ cbx_status cbx__comparison_remark(cbx_ctx *ctx, cbx_comparison *c, const cbx_run
     if (fine && t.bare)
         fine = add(
             c, 5,
-            cbx_arena_printf(a, "%zu of %zu speed-ups have no interval; keep the samples, or say that values are exact",
+            cbx_arena_printf(a, "%zu of %zu speed-ups have no interval; keep the samples, or declare the values exact",
                              t.bare, t.compared));
     if (fine && t.few)
         fine = add(c, 6,
-                   cbx_arena_printf(a,
-                                    "%zu cells have fewer than %d samples; nothing can be said of their distribution",
-                                    t.few, FEW_SAMPLES));
+                   cbx_arena_printf(a, "%zu cells have fewer than %d samples; their distribution is unknown", t.few,
+                                    FEW_SAMPLES));
     if (fine && grouped)
         fine = add(c, 6,
                    cbx_arena_printf(a,

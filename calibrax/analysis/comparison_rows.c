@@ -1,6 +1,5 @@
-/*
- * What a measured thing is called, and whose it is: the rows and competitors of comparisons and of rankings.
- */
+/* What a measured thing is called, and whose it is: the rows and competitors of comparisons and of
+ * rankings. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
-/*
- * Points in the order of their costs: whoever dominates a point stands before it, so one pass suffices.
- */
+/* Points in the order of their costs: whoever dominates a point stands before it, so one pass
+ * suffices. */
 #include "calibrax/analysis/pareto.h"
 
 #include <math.h>
@@ -68,21 +67,6 @@ static cbx_status rank_second(cbx_ctx *ctx, field *f, cbx_err *err)
     return CBX_OK;
 }
 
-/* Equal points are asked together, then put together: none dominates its equal. */
-static void sweep(field *f, bool *on_front)
-{
-    size_t end;
-
-    for (size_t i = 0; i <= f->n; i++) f->tree[i] = NAN; /* fmin passes NaN over: nothing there */
-    for (size_t i = 0; i < f->n; i = end) {
-        const entry *e = &f->entries[i];
-        bool free_of_others = true;
-        for (size_t r = e->second; r && free_of_others; r &= r - 1) free_of_others = !(f->tree[r] <= third(e));
-        for (end = i; end < f->n && same(e, &f->entries[end]); end++) on_front[f->entries[end].index] = free_of_others;
-        if (free_of_others) tree_put(f->tree, f->n, e->second, third(e));
-    }
-}
-
 static bool dominates(const entry *a, const entry *b)
 {
     for (size_t k = 0; k < a->d; k++)
@@ -123,14 +107,25 @@ static size_t fill(field *f, const double *x, size_t n, const cbx_direction *dir
 
 static cbx_status find_front(cbx_ctx *ctx, field *f, bool *on_front, cbx_err *err)
 {
-    cbx_status st;
-
     if (f->d > 3) {
         compare_all(f, on_front);
         return CBX_OK;
     }
-    st = rank_second(ctx, f, err);
-    if (!st) sweep(f, on_front);
+    cbx_status st = rank_second(ctx, f, err);
+    if (!st) {
+        /* Equal points are asked together, then put together: none dominates its equal. */
+        size_t end;
+
+        for (size_t i = 0; i <= f->n; i++) f->tree[i] = NAN; /* fmin passes NaN over: nothing there */
+        for (size_t i = 0; i < f->n; i = end) {
+            const entry *e = &f->entries[i];
+            bool free_of_others = true;
+            for (size_t r = e->second; r && free_of_others; r &= r - 1) free_of_others = !(f->tree[r] <= third(e));
+            for (end = i; end < f->n && same(e, &f->entries[end]); end++)
+                on_front[f->entries[end].index] = free_of_others;
+            if (free_of_others) tree_put(f->tree, f->n, e->second, third(e));
+        }
+    }
     return st;
 }
 
@@ -140,7 +135,6 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     field f = { .d = d };
     cbx_status st = CBX_OK;
-    size_t missing;
 
     if (!n || !d)
         return cbx_fail(err, CBX_EINVAL, "'points' must have a point and an objective, got %zu and %zu", n, d);
@@ -152,7 +146,7 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
     f.tree = cbx_mem_calloc(al, n + 1, sizeof(*f.tree));
     if (f.costs && f.entries && f.tree) {
         memset(on_front, 0, n * sizeof(*on_front));
-        missing = fill(&f, x, n, directions);
+        size_t missing = fill(&f, x, n, directions);
         st = find_front(ctx, &f, on_front, err);
         if (!st && nmissing) *nmissing = missing;
         if (!st && nfront) *nfront = 0;

@@ -1,9 +1,8 @@
-/*
- * Values in the order they came, each with the numbers of its row and its competitor; what belongs to a row is found by counting when
- * all are there.
+/* Values in the order they came, each with the numbers of its row and its competitor; what belongs
+ * to a row is found by counting when all are there.
  *
- * Workload: 500,000 values of 10,000 runs, each a competitor; or as many of one, whose second value for a cell ends it.
- */
+ * Workload: 500,000 values of 10,000 runs, each a competitor; or as many of one, whose second value
+ * for a cell ends it. */
 #include "calibrax/analysis/rank_table.h"
 
 #include <math.h>
@@ -50,7 +49,8 @@ struct cbx_rank_table {
     sampled *sampled; /* by cell */
     uint32_t *order;  /* cells by row, each row in the order they came; NULL: not closed */
     size_t *starts;   /* of each row in the order */
-    size_t nrows, rows_room, nmetrics, metrics_room, ncells, blocks_room, nsampled, sampled_room, nchecked;
+    size_t nrows, rows_capacity, nmetrics, metrics_capacity, ncells, blocks_capacity, nsampled, sampled_capacity,
+        nchecked;
     bool tagged;  /* a point has the group tag */
     bool dropped; /* there were samples that are not kept */
 };
@@ -64,11 +64,10 @@ cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts *opts, 
     static const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const cbx_rank_table_opts *o = opts ? opts : &defaults;
-    cbx_rank_table *t;
 
     if (o->struct_size != sizeof *o)
         return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", o->struct_size);
-    t = cbx_mem_zalloc(al, sizeof *t);
+    cbx_rank_table *t = cbx_mem_zalloc(al, sizeof *t);
     if (!t) return no_memory(err);
     t->ctx = ctx;
     t->al = *al;
@@ -88,15 +87,13 @@ static size_t nblocks(const cbx_rank_table *t) { return (t->ncells + BLOCK - 1) 
 
 void cbx_rank_table_free(cbx_rank_table *t)
 {
-    cbx_allocator al;
-
     if (!t) return;
-    al = t->al;
+    cbx_allocator al = t->al;
     for (size_t i = 0; i < nblocks(t); i++) cbx_mem_free(&al, t->blocks[i], BLOCK * sizeof(cell));
-    cbx_mem_free(&al, t->blocks, t->blocks_room * sizeof *t->blocks);
-    cbx_mem_free(&al, t->rows, t->rows_room * sizeof *t->rows);
-    cbx_mem_free(&al, t->metrics, t->metrics_room * sizeof *t->metrics);
-    cbx_mem_free(&al, t->sampled, t->sampled_room * sizeof *t->sampled);
+    cbx_mem_free(&al, t->blocks, t->blocks_capacity * sizeof *t->blocks);
+    cbx_mem_free(&al, t->rows, t->rows_capacity * sizeof *t->rows);
+    cbx_mem_free(&al, t->metrics, t->metrics_capacity * sizeof *t->metrics);
+    cbx_mem_free(&al, t->sampled, t->sampled_capacity * sizeof *t->sampled);
     cbx_mem_free(&al, t->order, t->ncells * sizeof *t->order);
     cbx_mem_free(&al, t->starts, (t->nrows + 1) * sizeof *t->starts);
     cbx_names_clear(&t->keys);
@@ -109,18 +106,18 @@ void cbx_rank_table_free(cbx_rank_table *t)
     cbx_mem_free(&al, t, sizeof *t);
 }
 
-/* Room for one item more, whose array is at `slot`. */
-static bool grow(const cbx_rank_table *t, void *slot, size_t n, size_t *room, size_t size)
+/* Capacity for one more item; its array is at `slot`. */
+static bool grow(const cbx_rank_table *t, void *slot, size_t n, size_t *capacity, size_t size)
 {
-    size_t wanted = *room ? 2 * *room : 32;
-    void *items, *more;
+    size_t wanted = *capacity ? 2 * *capacity : 32;
+    void *items;
 
-    if (n < *room) return true;
+    if (n < *capacity) return true;
     memcpy(&items, slot, sizeof items);
-    more = cbx_mem_resize(&t->al, items, *room * size, wanted * size);
+    void *more = cbx_mem_resize(&t->al, items, *capacity * size, wanted * size);
     if (!more) return false;
     memcpy(slot, &more, sizeof more);
-    *room = wanted;
+    *capacity = wanted;
     return true;
 }
 
@@ -132,7 +129,7 @@ static bool add_cell(cbx_rank_table *t, cell c)
 {
     if (t->ncells % BLOCK == 0) {
         size_t n = nblocks(t);
-        if (!grow(t, &t->blocks, n, &t->blocks_room, sizeof *t->blocks)) return false;
+        if (!grow(t, &t->blocks, n, &t->blocks_capacity, sizeof *t->blocks)) return false;
         t->blocks[n] = cbx_mem_calloc(&t->al, BLOCK, sizeof(cell));
         if (!t->blocks[n]) return false;
     }
@@ -141,20 +138,18 @@ static bool add_cell(cbx_rank_table *t, cell c)
     return true;
 }
 
-/* Samples of so many competitors that nobody asks for them go. */
+/* Samples of so many competitors that no run asks for them go. */
 static bool add_samples(cbx_rank_table *t, const cbx_metric *m)
 {
-    double *copy;
-
     if (!m->samples || !m->nsamples) return true;
-    if (t->competitors.n > t->o->samples_most) {
+    if (t->competitors.n > t->o->samples_max) {
         cbx_arena_clear(&t->samples);
         t->nsampled = 0;
         t->dropped = true;
         return true;
     }
-    if (!grow(t, &t->sampled, t->nsampled, &t->sampled_room, sizeof *t->sampled)) return false;
-    copy = cbx_arena_calloc(&t->samples, m->nsamples, sizeof *copy);
+    if (!grow(t, &t->sampled, t->nsampled, &t->sampled_capacity, sizeof *t->sampled)) return false;
+    double *copy = cbx_arena_calloc(&t->samples, m->nsamples, sizeof *copy);
     if (!copy) return false;
     memcpy(copy, m->samples, m->nsamples * sizeof *copy);
     t->sampled[t->nsampled++] = (sampled){ (uint32_t)t->ncells - 1, copy, m->nsamples };
@@ -164,21 +159,21 @@ static bool add_samples(cbx_rank_table *t, const cbx_metric *m)
 static metric *metric_of(cbx_rank_table *t, const char *name, size_t *at)
 {
     *at = cbx_names_add(&t->names, name);
-    if (*at == CBX_NO_NAME || !grow(t, &t->metrics, *at, &t->metrics_room, sizeof *t->metrics)) return NULL;
+    if (*at == CBX_NO_NAME || !grow(t, &t->metrics, *at, &t->metrics_capacity, sizeof *t->metrics)) return NULL;
     if (*at == t->nmetrics) t->metrics[t->nmetrics++] = (metric){ .direction = CBX_DIRECTION_INFO };
     return &t->metrics[*at];
 }
 
 static bool add_value(cbx_rank_table *t, size_t competitor, size_t prefix, const cbx_named_metric *m)
 {
-    size_t name, key;
+    size_t name;
     metric *of = metric_of(t, m->name, &name);
 
     t->key.len = prefix;
     cbx_text_putc(&t->key, ':');
     cbx_text_puts(&t->key, m->name);
-    key = of && !t->key.status ? cbx_names_add(&t->keys, cbx_text_str(&t->key)) : CBX_NO_NAME;
-    if (key == CBX_NO_NAME || !grow(t, &t->rows, key, &t->rows_room, sizeof *t->rows)) return false;
+    size_t key = of && !t->key.status ? cbx_names_add(&t->keys, cbx_text_str(&t->key)) : CBX_NO_NAME;
+    if (key == CBX_NO_NAME || !grow(t, &t->rows, key, &t->rows_capacity, sizeof *t->rows)) return false;
     if (key == t->nrows) t->rows[t->nrows++] = (row){ .metric = (uint32_t)name };
     of->used = true;
     t->rows[key].ncells++;
@@ -189,12 +184,12 @@ static bool add_value(cbx_rank_table *t, size_t competitor, size_t prefix, const
 static bool add_point(cbx_rank_table *t, const char *run, const cbx_point *p)
 {
     const char *name = cbx__competitor_of(p, t->o->group_tag, run);
-    size_t competitor = CBX_NO_NAME, prefix;
+    size_t competitor = CBX_NO_NAME;
 
     cbx_text_reset(&t->key);
     if (!cbx__row_put(&t->key, p, t->o->group_tag, name, &t->scratch)) return false;
     t->tagged |= name != run;
-    prefix = t->key.len;
+    size_t prefix = t->key.len;
     for (size_t k = 0; k < p->nmetrics; k++) {
         if (!cbx__among(p->metrics[k].name, t->o->metrics, t->o->nmetrics)) continue;
         if (competitor == CBX_NO_NAME) competitor = cbx_names_add(&t->competitors, name);
@@ -233,27 +228,13 @@ static cbx_status check_defs(const cbx_rank_table *t, cbx_err *err)
 
 /* --- cells by row --- */
 
-/* Both lists are the caller's, for ncells and nrows + 1. */
-static void sort_cells(const cbx_rank_table *t, uint32_t *order, size_t *starts)
-{
-    size_t before = 0;
-
-    for (size_t r = 0; r < t->nrows; r++) {
-        starts[r] = before;
-        before += t->rows[r].ncells;
-    }
-    for (size_t i = 0; i < t->ncells; i++) order[starts[cell_at(t, i)->row]++] = (uint32_t)i;
-    for (size_t r = t->nrows; r-- > 0;) starts[r + 1] = starts[r];
-    starts[0] = 0;
-}
-
 static cbx_status two_values(const cbx_rank_table *t, const cell *c, cbx_err *err)
 {
-    return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; tell them apart by a tag",
+    return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; distinguish them by a tag",
                     t->competitors.list[c->competitor], t->keys.list[c->row]);
 }
 
-/* A competitor that stands in a row twice; the one that came first is told. */
+/* A competitor with two values in a row: the first one is reported. */
 static cbx_status find_twice(const cbx_rank_table *t, const uint32_t *order, const size_t *starts, uint32_t *seen,
                              cbx_err *err)
 {
@@ -278,7 +259,16 @@ static cbx_status check_cells(cbx_rank_table *t, bool keep, cbx_err *err)
     cbx_status st = good ? CBX_OK : no_memory(err);
 
     if (good) {
-        sort_cells(t, order, starts);
+        /* Both lists are the caller's, for ncells and nrows + 1. */
+        size_t before = 0;
+
+        for (size_t r = 0; r < t->nrows; r++) {
+            starts[r] = before;
+            before += t->rows[r].ncells;
+        }
+        for (size_t i = 0; i < t->ncells; i++) order[starts[cell_at(t, i)->row]++] = (uint32_t)i;
+        for (size_t r = t->nrows; r-- > 0;) starts[r + 1] = starts[r];
+        starts[0] = 0;
         st = find_twice(t, order, starts, seen, err);
         t->nchecked = t->ncells;
     }
@@ -298,7 +288,6 @@ static cbx_status check_cells(cbx_rank_table *t, bool keep, cbx_err *err)
 cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, cbx_err *err)
 {
     bool good = true;
-    cbx_status st;
 
     for (size_t i = 0; good && i < cbx_run_npoints(run); i++)
         good = add_point(t, cbx_run_id(run), cbx_run_point(run, i));
@@ -308,11 +297,11 @@ cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, cbx_err *er
     if (t->ncells > UINT32_MAX)
         return cbx_fail(err, CBX_EOVERFLOW, "run '%s' makes them more than 2^32 values: rank fewer runs",
                         cbx_run_id(run));
-    st = check_defs(t, err);
+    cbx_status st = check_defs(t, err);
     return st || t->ncells < 2 * t->nchecked ? st : check_cells(t, false, err);
 }
 
-/* A metric that is asked for and that nobody has is a misspelt one. */
+/* A metric that is asked for and that no run has is a misspelt one. */
 static cbx_status need_metrics(const cbx_rank_table *t, cbx_err *err)
 {
     for (size_t k = 0; t->o->metrics && k < t->o->nmetrics; k++) {

@@ -1,10 +1,9 @@
-/**
- * A table to rank in, made of runs that come one after the other: of each, only values stay, so that ten thousand of them fit.
+/** A table to rank in, made of runs that come one after the other: of each, only values stay, so
+ * that ten thousand of them fit.
  *
- * Rows and competitors are those of a comparison (analysis/comparison.h): a competitor is the value of the group tag of a point, or the
- * id of its run; a row is (point, scenario, the other tags, metric).  16 bytes a value, beside the names.  One thread uses a table at a
- * time.  Since 0.1.
- */
+ * Rows and competitors are those of a comparison (analysis/comparison.h): a competitor is the value
+ * of the group tag of a point, or the id of its run; a row is (point, scenario, the other tags,
+ * metric).  16 bytes a value, beside the names.  One thread uses a table at a time.  Since 0.1. */
 #ifndef CALIBRAX_ANALYSIS_RANK_TABLE_H
 #define CALIBRAX_ANALYSIS_RANK_TABLE_H
 
@@ -20,7 +19,7 @@ typedef struct cbx_rank_table_opts {
     const char *group_tag;      /* NULL: a competitor is a run */
     const char *const *metrics; /* NULL: all */
     size_t nmetrics;
-    size_t samples_most; /* samples are kept as long as there are no more competitors than that; 0: none are */
+    size_t samples_max; /* samples are kept as long as there are no more competitors than that; 0: none are */
 } cbx_rank_table_opts;
 
 #define CBX_RANK_TABLE_OPTS_INIT                                                                                       \
@@ -47,21 +46,21 @@ typedef struct cbx_rank_cell {
     size_t nsamples;
 } cbx_rank_cell;
 
-/** @param opts  borrowed, with what it names, until the table is freed.  @return CBX_OK; CBX_EINVAL (struct_size); CBX_ENOMEM */
+/** @param opts  borrowed, with what it names, until the table is freed.  @return CBX_OK; CBX_EINVAL
+ *   (struct_size); CBX_ENOMEM */
 CBX_API cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts *opts, cbx_rank_table **out,
                                          cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_rank_table_free(cbx_rank_table *t);
-/**
- * Takes the values of a run, which is needed no more.  After a failure the table is fit for freeing only.
- * @return CBX_OK; CBX_EEXIST (two values for one cell: named; seen when half of what there is is new, else by cbx_rank_table_close);
- *         CBX_EFORMAT (unit or direction of a metric differ between runs); CBX_EOVERFLOW (2^32 values); CBX_ENOMEM
- */
+/** Takes the values of a run, which is needed no more.  After a failure the table is fit for
+ * freeing only.
+ * @return CBX_OK; CBX_EEXIST (two values for one cell: named; seen when half of what there is is
+ *         new, else by cbx_rank_table_close); CBX_EFORMAT (unit or direction of a metric differ
+ *         between runs); CBX_EOVERFLOW (2^32 values); CBX_ENOMEM */
 CBX_API cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, cbx_err *err);
-/**
- * The table is complete; called once, before what follows.
- * @return as cbx_rank_table_add; CBX_ENOENT (a metric asked for that no point has); CBX_EINVAL (fewer than two competitors)
- */
+/** The table is complete; called once, before what follows.
+ * @return as cbx_rank_table_add; CBX_ENOENT (a metric asked for that no point has); CBX_EINVAL
+ *   (fewer than two competitors) */
 CBX_API cbx_status cbx_rank_table_close(cbx_rank_table *t, cbx_err *err);
 
 CBX_API size_t cbx_rank_table_ncompetitors(const cbx_rank_table *t);
@@ -72,11 +71,10 @@ CBX_API const char *cbx_rank_table_competitor(const cbx_rank_table *t, size_t i)
 CBX_API size_t cbx_rank_table_nrows(const cbx_rank_table *t);
 /** @param i  < nrows */
 CBX_API cbx_rank_row cbx_rank_table_row(const cbx_rank_table *t, size_t i);
-/**
- * The cells of a row: best first, of equals the competitor that came first, NaN last; in a row of direction info by competitor.
+/** The cells of a row: best first, of equals the competitor that came first, NaN last; in a row of
+ * direction info by competitor.
  * @param out  as many as ncells of the row
- * @return CBX_OK; CBX_ENOMEM
- */
+ * @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_rank_table_cells(cbx_rank_table *t, size_t i, cbx_rank_cell *out, cbx_err *err);
 
 CBX_END_DECLS

@@ -1,7 +1,5 @@
-/*
- * Ranks by sorting, scores by direction, stability by bootstrap.
- * Fleming & Wallace, Commun. ACM 29 (1986) 218-221: of ratios only the geometric mean keeps the order whatever the base.
- */
+/* Ranks by sorting, scores by direction, stability by bootstrap. Fleming & Wallace, Commun. ACM 29
+ * (1986) 218-221: of ratios only the geometric mean keeps the order whatever the base. */
 #include "calibrax/analysis/ranking.h"
 
 #include <math.h>
@@ -39,12 +37,12 @@ static double distance(double cost, double best)
 cbx_status cbx_rank(const double *values, size_t n, cbx_direction direction, cbx_rank_entry *out, cbx_err *err)
 {
     cbx_status st = refuse_info(direction, err);
-    double best, before = NAN;
+    double before = NAN;
 
     if (st) return st;
     for (size_t i = 0; i < n; i++) out[i] = (cbx_rank_entry){ i, values[i], 0, cost_of(values[i], direction) };
     if (n) qsort(out, n, sizeof(*out), by_cost);
-    best = n ? out[0].delta : NAN;
+    double best = n ? out[0].delta : NAN;
     for (size_t i = 0; i < n; i++) {
         double cost = out[i].delta;
         if (isnan(cost)) continue;
@@ -97,19 +95,18 @@ cbx_status cbx_score(cbx_ctx *ctx, cbx_score_kind kind, const double *values, si
                      cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    double sum, *total;
-    cbx_status st;
+    double sum;
 
     if (!n || !m)
         return cbx_fail(err, CBX_EINVAL, "'values' must have a competitor and a metric, got %zu and %zu", n, m);
-    st = check_weights(weights, m, &sum, err);
+    cbx_status st = check_weights(weights, m, &sum, err);
     for (size_t j = 0; !st && j < m; j++) st = refuse_info(directions[j], err);
     for (size_t i = 0; !st && kind == CBX_SCORE_GEOMETRIC && i < n * m; i++)
         if (!isnan(values[i]) && !(values[i] > 0 && isfinite(values[i])))
             st = cbx_fail(err, CBX_EDOM, "the geometric mean needs values > 0; competitor %zu has %g", i / m,
                           values[i]);
     if (st) return st;
-    total = cbx_mem_calloc(al, n + 1, sizeof(*total));
+    double *total = cbx_mem_calloc(al, n + 1, sizeof(*total));
     if (!total) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu scores", n);
     for (size_t j = 0; j < m; j++) {
         double w = (weights ? weights[j] : 1) / sum;

@@ -1,10 +1,8 @@
-/**
- * Ranking: who is best, by how much, over many metrics, and how far chance decides it.
+/** Ranking: who is best, by how much, over many metrics, and how far chance decides it.
  *
- * Values are given by competitor; a NaN is a missing value: it has no rank, stands last, and is counted.  "info" has no better side,
- * so nothing is ranked by it (CBX_EINVAL).  Nothing depends on the order in which competitors are given, but the order among equals.
- * Since 0.1.
- */
+ * Values are given by competitor; a NaN is a missing value: it has no rank, stands last, and is
+ * counted.  "info" has no better side, so nothing is ranked by it (CBX_EINVAL).  Nothing depends on
+ * the order in which competitors are given, but the order among equals. Since 0.1. */
 #ifndef CALIBRAX_ANALYSIS_RANKING_H
 #define CALIBRAX_ANALYSIS_RANKING_H
 
@@ -24,29 +22,27 @@ typedef struct cbx_rank_entry {
                      infinite for the others; NaN: no value */
 } cbx_rank_entry;
 
-/**
- * Best first.
+/** Best first.
  * @param out  n entries
- * @return CBX_OK; CBX_EINVAL (info).  Allocates nothing.
- */
+ * @return CBX_OK; CBX_EINVAL (info).  Allocates nothing. */
 CBX_API cbx_status cbx_rank(const double *values, size_t n, cbx_direction direction, cbx_rank_entry *out, cbx_err *err);
 
 typedef enum cbx_score_kind {
-    /* weighted geometric mean of best/value (lower) or value/best (higher), in (0, 1]; all values > 0.  The order of two competitors
-     * depends on no third. */
+    /* weighted geometric mean of best/value (lower) or value/best (higher), in (0, 1]; all values >
+     * 0.  The order of two competitors depends on no third. */
     CBX_SCORE_GEOMETRIC,
-    /* weighted mean of values mapped to [0, 1], best 1 and worst 0 (all 1 if equal); depends on the worst competitor */
+    /* weighted mean of values mapped to [0, 1], best 1 and worst 0 (all 1 if equal); depends on the
+     * worst competitor */
     CBX_SCORE_MIN_MAX
 } cbx_score_kind;
 
-/**
- * One score a competitor over several metrics, higher is better.
+/** One score a competitor over several metrics, higher is better.
  * @param values      [competitor n][metric m], row-major; n, m >= 1
  * @param weights     one a metric, >= 0, not all 0; NULL: all alike
  * @param scores      n; NaN for a competitor that misses a metric of weight > 0
  * @param nmissing    how many of those there are; may be NULL
- * @return CBX_OK; CBX_EINVAL (info, weights, no value); CBX_EDOM (geometric: a value that is not > 0 and finite); CBX_ENOMEM
- */
+ * @return CBX_OK; CBX_EINVAL (info, weights, no value); CBX_EDOM (geometric: a value that is not >
+ *   0 and finite); CBX_ENOMEM */
 CBX_API cbx_status cbx_score(cbx_ctx *ctx, cbx_score_kind kind, const double *values, size_t n, size_t m,
                              const cbx_direction *directions, const double *weights, double *scores, size_t *nmissing,
                              cbx_err *err);
@@ -57,12 +53,12 @@ typedef struct cbx_rank_sample {
     size_t n;
 } cbx_rank_sample;
 
-/**
- * How often each competitor has each rank when samples are drawn anew: bootstrap of the medians; ties share a rank.
- * The same seed gives the same bits.
- * @param share  [competitor n][rank n], row-major: share[i n + r] of the draws in which i had rank r + 1; rows sum to 1
- * @return CBX_OK; CBX_EINVAL (info, no draws, a competitor without samples); CBX_EDOM (not finite); CBX_ENOMEM
- */
+/** How often each competitor has each rank when samples are resampled: bootstrap of the medians;
+ * ties share a rank. The same seed gives the same bits.
+ * @param share  [competitor n][rank n], row-major: share[i n + r] of the draws in which i had rank
+ *   r + 1; rows sum to 1
+ * @return CBX_OK; CBX_EINVAL (info, no draws, a competitor without samples); CBX_EDOM (not finite);
+ *   CBX_ENOMEM */
 CBX_API cbx_status cbx_rank_stability(cbx_ctx *ctx, const cbx_rank_sample *samples, size_t n, cbx_direction direction,
                                       size_t draws, uint64_t seed, double *share, cbx_err *err);
 

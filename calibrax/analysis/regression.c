@@ -1,6 +1,5 @@
-/*
- * A run against a baseline: keys of both by their hash, each judged; O(k) for k keys, but for the correction of their p.
- */
+/* A run against a baseline: keys of both by their hash, each judged; O(k) for k keys, but for the
+ * correction of their p. */
 #include "calibrax/analysis/regression.h"
 
 #include <fnmatch.h>
@@ -11,7 +10,8 @@
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/core/point_index.h"
 
-/* --- keys: found by their hash, compared as they are in the run, so that a key costs no text --- */
+/* --- keys: found by their hash, compared as they are in the run, so that a key costs no text ---
+ */
 
 /* One metric of one point of a run. */
 typedef struct keyed {
@@ -81,13 +81,6 @@ static cbx_status keys_init(const cbx_allocator *al, const cbx_run *run, keys *k
         for (size_t j = 0; j < p->nmetrics; j++) enter(k, p, &p->metrics[j]);
     }
     return CBX_OK;
-}
-
-static keyed *keys_find(const keys *k, const keyed *like)
-{
-    uint32_t at = *slot_of(k, like->point, like->metric->name);
-
-    return at ? &k->all[at - 1] : NULL;
 }
 
 /* --- one finding --- */
@@ -162,19 +155,17 @@ static const char *word(cbx_regression *r, const char *text)
 static const char *tags_text(cbx_regression *r, const cbx_point *p)
 {
     const cbx_allocator *al = &r->al;
-    cbx_tag *sorted;
     cbx_text text;
-    const char *whole;
 
     if (!p->ntags) return "";
-    sorted = cbx_mem_calloc(al, p->ntags, sizeof(*sorted));
+    cbx_tag *sorted = cbx_mem_calloc(al, p->ntags, sizeof(*sorted));
     if (!sorted) return NULL;
     memcpy(sorted, p->tags, p->ntags * sizeof(*sorted));
     qsort(sorted, p->ntags, sizeof(*sorted), cbx_tag_compare);
     cbx_text_init(&text, al);
     for (size_t i = 0; i < p->ntags; i++)
         cbx_text_printf(&text, "%s%s=%s", i ? "," : "", sorted[i].key, sorted[i].value);
-    whole = text.status ? NULL : word(r, cbx_text_str(&text));
+    const char *whole = text.status ? NULL : word(r, cbx_text_str(&text));
     cbx_text_clear(&text);
     cbx_mem_free(al, sorted, p->ntags * sizeof(*sorted));
     return whole;
@@ -231,7 +222,8 @@ static cbx_status find_out(const sides *s, const keyed *now, const keyed *base, 
     return cbx__regression_judge(s->ctx, s->opts, s->counts, &now->metric->metric, &base->metric->metric, f, err);
 }
 
-/* Brings keys of both runs together; what is found out: each key of the run once, and what only the baseline has. */
+/* Brings keys of both runs together; what is found out: each key of the run once, and what only the
+ * baseline has. */
 static size_t match_keys(keys *now, const keys *base)
 {
     size_t n = 0;
@@ -240,7 +232,8 @@ static size_t match_keys(keys *now, const keys *base)
         keyed *e = &now->all[i];
         if (!e->count) continue;
         n++;
-        e->other = keys_find(base, e);
+        uint32_t at = *slot_of(base, e->point, e->metric->name);
+        e->other = at ? &base->all[at - 1] : NULL;
         if (e->other) e->other->other = e;
     }
     for (size_t i = 0; i < base->n; i++) n += base->all[i].count && !base->all[i].other;
@@ -321,7 +314,7 @@ static cbx_status check_opts(const cbx_regression_opts *o, cbx_err *err)
     return CBX_OK;
 }
 
-/* NULL: none, and an empty name is none. */
+/* NULL: none, and an empty name is invalid. */
 static const cbx_json *machine_of(const cbx_run *run)
 {
     const cbx_json *v = cbx_json_get(cbx_run_environment(run), "machine");
@@ -409,13 +402,11 @@ cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run
     cbx_regression_opts defaults = CBX_REGRESSION_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__whitney counts = { 0 };
-    cbx_regression *r;
-    cbx_status st;
 
     if (!opts) opts = &defaults;
-    st = check_opts(opts, err);
+    cbx_status st = check_opts(opts, err);
     if (st) return st;
-    r = cbx_mem_zalloc(al, sizeof(*r));
+    cbx_regression *r = cbx_mem_zalloc(al, sizeof(*r));
     if (!r) return cbx_fail(err, CBX_ENOMEM, "out of memory for a comparison");
     r->al = *al;
     r->allow_dropped = opts->allow_dropped;
@@ -434,10 +425,8 @@ cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run
 
 void cbx_regression_free(cbx_regression *r)
 {
-    cbx_allocator al;
-
     if (!r) return;
-    al = r->al;
+    cbx_allocator al = r->al;
     cbx_names_clear(&r->words);
     cbx_arena_clear(&r->arena);
     cbx_mem_free(&al, r, sizeof(*r));

@@ -1,25 +1,31 @@
-/**
- * Regressions: a run against a baseline run, each metric of each point with a named outcome, and one answer with an exit code.
+/** Regressions: a run against a baseline run, each metric of each point with a named outcome, and
+ * one answer with an exit code.
  *
- * Nothing passes because it could not be compared: what is missing, not finite, impossible, duplicated or defined differently is an
- * outcome of its own.
+ * Nothing passes because it could not be compared: what is missing, not finite, impossible,
+ * duplicated or defined differently is an outcome of its own.
  *
- * Key: (point, scenario, tags in the order of their keys, metric).
- * Change: (current - baseline) / |baseline|; "worse" is up for lower-is-better and down for higher-is-better metrics.
- * A change counts if it is more than max(threshold, minimum / |baseline|), where rounding does not decide (cbx_verdict_exceeds).
- * Basis of the verdict:
- *   samples  of both sides, wherever both have them: the Hodges-Lehmann shift of their logarithms (of the samples themselves, over
+ * Key: (point, scenario, tags in the order of their keys, metric). Change: (current - baseline) /
+ * |baseline|; "worse" is up for lower-is-better and down for higher-is-better metrics. A change
+ * counts if it is more than max(threshold, minimum / |baseline|), where rounding does not decide
+ * (cbx_verdict_exceeds). Basis of the verdict:
+ *   samples  of both sides, wherever both have them: the Hodges-Lehmann shift of their logarithms
+ *   (of the samples themselves, over
  *            |median of the baseline|, unless all are > 0) with its interval at the level, the inversion of the Mann-Whitney test, exact
- *            for up to 100 samples together.  p: Mann-Whitney, exact for up to 50 together, corrected over the table after Holm.
- *            Regressed or improved: the interval is wholly on one side of 0, its value is more than the threshold, and the corrected p
- *            is at most 1 - level; equivalent: the interval and the change of the values are within the margin; else undecided, also
- *            where there are too few samples for an interval (95 % needs 4 a side).  Never judged by values alone.
+ *            for up to 100 samples together.  p: Mann-Whitney, exact for up to 50 together,
+ *            corrected over the table after Holm.
+ *            Regressed or improved: the interval is wholly on one side of 0, its value is more than
+ *            the threshold, and the corrected p
+ *            is at most 1 - level; equivalent: the interval and the change of the values are within
+ *            the margin; else undecided, also
+ *            where there are too few samples for an interval (95 % needs 4 a side).  Never judged
+ *            by values alone.
  *   bounds   lower and upper of both: the interval of the quotient; no p.
- *   values   the values alone: regressed, improved or unchanged.  Undecided if one side has samples whose median is worse by more than
+ *   values   the values alone: regressed, improved or unchanged.  Undecided if one side has samples
+ *   whose median is worse by more than
  *            the threshold.
- * Definitions: of each run its own, else those of opts->defs.  Both must exist and agree.  Thresholds go by the priority in the
- * baseline's definition: a run does not choose what it is judged by.
- */
+ * Definitions: of each run its own, else those of opts->defs.  Both must exist and agree.
+ * Thresholds go by the priority in the baseline's definition: a run does not choose what it is
+ * judged by. */
 #ifndef CALIBRAX_ANALYSIS_REGRESSION_H
 #define CALIBRAX_ANALYSIS_REGRESSION_H
 
@@ -123,7 +129,8 @@ typedef struct cbx_finding {
 
 typedef struct cbx_regression cbx_regression;
 
-/* name, as in outputs: why a comparison as a whole proves nothing, exit code 2 whatever its findings are */
+/* name, as in outputs: why a comparison as a whole proves nothing, exit code 2 whatever its
+ * findings are */
 #define CBX_GATE_REASON_MAP(X)                                                                                         \
     X(NONE, "")                                                                                                        \
     X(SAME_RUN, "same-run")               /* the run is its own baseline */                                            \
@@ -154,12 +161,12 @@ typedef struct cbx_gate {
         [256]; /* what asks for the code, counted: "2 regressed, 1 waived"; or why there is nothing to compare */
 } cbx_gate;
 
-/**
- * Compares.  A run against itself (one id), and runs of machines that differ or that do not say their machine, are refused unless
- * allowed: a result without findings and with exit code 2.  Findings come in the order of the run, then what is missing now in the order of the baseline.
+/** Compares.  A run against itself (one id), and runs of machines that differ or that do not say
+ * their machine, are refused unless allowed: a result without findings and with exit code 2.
+ * Findings come in the order of the run, then what is missing now in the order of the baseline.
  * @param opts  NULL: all defaults
  * @param out   the caller frees it; needs neither run nor ctx any more, only the allocator of ctx
- * @return CBX_OK, whatever was found; CBX_EINVAL (an option that says what it may not); CBX_ENOMEM
+ * @return CBX_OK, whatever was found; CBX_EINVAL (an invalid option); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run *baseline,
                                          const cbx_regression_opts *opts, cbx_regression **out, cbx_err *err);
@@ -172,16 +179,15 @@ CBX_API const cbx_finding *cbx_regression_finding(const cbx_regression *r, size_
 CBX_API const char *cbx_regression_run_id(const cbx_regression *r);
 CBX_API const char *cbx_regression_baseline_id(const cbx_regression *r);
 CBX_API cbx_same_machine cbx_regression_machines(const cbx_regression *r);
-/** "" for two runs of one machine; else a sentence that must stand beside the figures. */
+/** "" for two runs of one machine; else a sentence to print with the figures. */
 CBX_API const char *cbx_regression_label(const cbx_regression *r);
-/**
- * The answer.  Exit code 2 also where no gating key stands in both runs.
+/** The answer.  Exit code 2 also where no gating key is in both runs.
  * @param waived  a flag a finding: true takes it out of the answer; NULL: none
- * Allocates nothing.  Safe from any thread.
- */
+ * Allocates nothing.  Safe from any thread. */
 CBX_API void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *out);
 
-/** The pattern of the first rule that fits no metric of either run, as a misspelt one does; NULL: none, or nothing was compared. */
+/** The pattern of the first rule that fits no metric of either run, as a misspelt one does; NULL:
+ * none, or nothing was compared. */
 CBX_API const char *cbx_regression_idle_rule(const cbx_regression *r);
 
 /** What an outcome asks for: as listed above, with the allowances that the result was made with. */

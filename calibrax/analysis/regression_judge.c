@@ -1,6 +1,4 @@
-/*
- * One key of two runs, judged by its samples, bounds or values.
- */
+/* One key of two runs, judged by its samples, bounds or values. */
 #include <fnmatch.h>
 #include <math.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 #include "calibrax/statistics/location.h"
 #include "calibrax/statistics/multiplicity.h"
 
-#define EXACT_MOST 64 /* more samples than this are not counted anyway */
+#define EXACT_MAX 64 /* more samples than this are not counted anyway */
 
 typedef struct limits {
     double threshold, minimum;
@@ -86,28 +84,29 @@ static bool not_worse(double change, double threshold, cbx_direction direction)
     return worse <= 0 || !(isnan(worse) || cbx_verdict_exceeds(worse, threshold));
 }
 
-/* The samples of one side alone give no interval, but where their median is worse by more than the threshold, the other side's value alone
- * does not pass. */
+/* The samples of one side alone give no interval, but where their median is worse by more than the
+ * threshold, the other side's value alone does not pass. */
 static cbx_status compare_median(cbx_ctx *ctx, const limits *l, const cbx_metric *now, const cbx_metric *base,
                                  cbx_finding *f, cbx_err *err)
 {
-    double m[2] = { now->value, base->value }, size, change, limit;
+    double m[2] = { now->value, base->value };
     cbx_status st = CBX_OK;
 
     if (f->outcome == CBX_OUTCOME_REGRESSED || !(now->nsamples || base->nsamples)) return CBX_OK;
     if (now->nsamples) st = cbx_stat_median(ctx, now->samples, now->nsamples, &m[0], err);
     if (!st && base->nsamples) st = cbx_stat_median(ctx, base->samples, base->nsamples, &m[1], err);
     if (st) return st;
-    size = fabs(m[1]);
-    change = size > 0 ? (m[0] - m[1]) / size : m[0] - m[1];
-    limit = size > 0 ? fmax(l->threshold, l->minimum / size) : l->minimum;
+    double size = fabs(m[1]);
+    double change = size > 0 ? (m[0] - m[1]) / size : m[0] - m[1];
+    double limit = size > 0 ? fmax(l->threshold, l->minimum / size) : l->minimum;
     if (not_worse(change, limit, f->direction)) return CBX_OK;
     f->contradicted = true;
     if (f->outcome != CBX_OUTCOME_ZERO_BASELINE) f->outcome = CBX_OUTCOME_UNDECIDED;
     return CBX_OK;
 }
 
-/* What is undecided by the threshold may be within the margin.  The value, which may be any statistic of the samples, must agree. */
+/* What is undecided by the threshold may be within the margin.  The value, which may be any
+ * statistic of the samples, must agree. */
 static cbx_outcome reconsider(cbx_outcome outcome, const cbx_finding *f)
 {
     bool value_agrees = !isnan(f->change) && !cbx_verdict_exceeds(f->change, f->margin);
@@ -135,10 +134,10 @@ static cbx_outcome outcome_of(const cbx_interval *change, double threshold, cons
     }
 }
 
-/* Of at most EXACT_MOST samples in all. */
+/* Of at most EXACT_MAX samples in all. */
 static bool has_ties(const cbx_metric *a, const cbx_metric *b)
 {
-    double all[EXACT_MOST];
+    double all[EXACT_MAX];
     size_t n = a->nsamples + b->nsamples;
 
     if (a->nsamples) memcpy(all, a->samples, a->nsamples * sizeof *all);
@@ -149,17 +148,18 @@ static bool has_ties(const cbx_metric *a, const cbx_metric *b)
     return false;
 }
 
-/* Exact counts with ties take milliseconds, and memory is tied more often than not: they are for findings that claim something. */
+/* Exact counts with ties take milliseconds, and memory is tied more often than not: they are for
+ * findings that claim something. */
 static cbx_status put_p(cbx_ctx *ctx, cbx__whitney *counts, const cbx_metric *now, const cbx_metric *base,
                         cbx_finding *f, cbx_err *err)
 {
     bool claims = f->outcome == CBX_OUTCOME_REGRESSED || f->outcome == CBX_OUTCOME_IMPROVED;
-    bool small = now->nsamples + base->nsamples <= EXACT_MOST;
+    bool small = now->nsamples + base->nsamples <= EXACT_MAX;
     cbx_test_mode mode = small && !claims && has_ties(now, base) ? CBX_TEST_NORMAL : CBX_TEST_AUTO;
     cbx_test test;
-    cbx_status st;
 
-    st = cbx__mann_whitney(ctx, now->samples, now->nsamples, base->samples, base->nsamples, mode, counts, &test, err);
+    cbx_status st = cbx__mann_whitney(ctx, now->samples, now->nsamples, base->samples, base->nsamples, mode, counts,
+                                      &test, err);
     if (!st) f->p = test.p;
     return st;
 }
@@ -170,17 +170,17 @@ static cbx_outcome outcome_by_difference(const cbx_interval *difference, double 
 {
     cbx_interval change = { difference->value / minimum, difference->lower / minimum, difference->upper / minimum,
                             difference->level };
-    cbx_outcome o;
 
     if (!(minimum > 0)) {
         bool zero = difference->lower == 0 && difference->upper == 0;
         return zero && now == 0 && base == 0 ? CBX_OUTCOME_UNCHANGED : CBX_OUTCOME_ZERO_BASELINE;
     }
-    o = outcome_of(&change, 1, f);
+    cbx_outcome o = outcome_of(&change, 1, f);
     return o == CBX_OUTCOME_REGRESSED || not_worse((now - base) / minimum, 1, f->direction) ? o : CBX_OUTCOME_UNDECIDED;
 }
 
-/* Standard deviation of one relative sample: what gives the interval its width, or of the samples themselves where there is none. */
+/* Standard deviation of one relative sample: what gives the interval its width, or of the samples
+ * themselves without an interval. */
 static double spread_of(const cbx_metric *now, const cbx_metric *base, double scale, const cbx_interval *change,
                         double level)
 {
@@ -199,7 +199,7 @@ cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, 
 {
     limits l = limits_of(opts, f);
     cbx_interval side[2] = { { now->value, now->value, now->value, 0 }, { base->value, base->value, base->value, 0 } };
-    double scale = fabs(base->value), threshold;
+    double scale = fabs(base->value);
     cbx_status st = CBX_OK;
 
     f->basis = opts->values_only                           ? CBX_BASIS_VALUES
@@ -218,7 +218,7 @@ cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, 
         f->interval = cbx__change_of(&side[0], &side[1], scale > 0 ? scale : 1);
     }
     if (base->value != 0) f->change = (now->value - base->value) / fabs(base->value);
-    threshold = scale > 0 ? fmax(l.threshold, l.minimum / scale) : INFINITY;
+    double threshold = scale > 0 ? fmax(l.threshold, l.minimum / scale) : INFINITY;
     if (isfinite(threshold)) {
         f->threshold = threshold;
         f->margin = opts->margin > threshold ? opts->margin : threshold;
@@ -243,14 +243,13 @@ cbx_status cbx__regression_correct(cbx_ctx *ctx, double level, cbx_finding *f, s
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     double *p = cbx_mem_calloc(al, 2 * n + 1, sizeof(*p)), *adjusted = p ? p + n : NULL;
-    size_t m = 0, tests;
-    cbx_status st;
+    size_t m = 0;
 
     if (!p) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu p-values", n);
     for (size_t i = 0; i < n; i++)
         if (!isnan(f[i].p)) p[m++] = f[i].p;
-    st = cbx_stat_adjust(ctx, CBX_CORRECTION_HOLM, p, m, adjusted, err);
-    tests = m;
+    cbx_status st = cbx_stat_adjust(ctx, CBX_CORRECTION_HOLM, p, m, adjusted, err);
+    size_t tests = m;
     m = 0;
     for (size_t i = 0; !st && i < n; i++) {
         bool claims = f[i].outcome == CBX_OUTCOME_REGRESSED || f[i].outcome == CBX_OUTCOME_IMPROVED;

@@ -1,6 +1,4 @@
-/*
- * Names, sentences and exit codes of findings and of the whole comparison.
- */
+/* Names, sentences and exit codes of findings and of the whole comparison. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,21 +106,6 @@ typedef struct tally {
     size_t judged; /* of them, those whose numbers were compared */
 } tally;
 
-static void count(const cbx_regression *r, const bool *waived, cbx_gate *g, tally *t)
-{
-    for (size_t i = 0; i < r->nfindings; i++) {
-        const cbx_finding *f = &r->findings[i];
-        bool both = f->outcome != CBX_OUTCOME_NEW && f->outcome != CBX_OUTCOME_DROPPED;
-        t->shared += both && f->outcome != CBX_OUTCOME_INFO;
-        t->judged += is_judged(f->outcome);
-        if (waived && waived[i])
-            g->waived++;
-        else
-            g->counts[f->outcome]++;
-        if (!(waived && waived[i]) && f->samples > g->samples) g->samples = f->samples;
-    }
-}
-
 int cbx_regression_exit_code(const cbx_regression *r, cbx_outcome outcome)
 {
     if (outcome == CBX_OUTCOME_DROPPED && r->allow_dropped) return 0;
@@ -186,7 +169,17 @@ void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *
     cbx_gate g = { 0 };
     tally t = { 0, 0 };
 
-    count(r, waived, &g, &t);
+    for (size_t i = 0; i < r->nfindings; i++) {
+        const cbx_finding *f = &r->findings[i];
+        bool both = f->outcome != CBX_OUTCOME_NEW && f->outcome != CBX_OUTCOME_DROPPED;
+        t.shared += both && f->outcome != CBX_OUTCOME_INFO;
+        t.judged += is_judged(f->outcome);
+        if (waived && waived[i])
+            g.waived++;
+        else
+            g.counts[f->outcome]++;
+        if (!(waived && waived[i]) && f->samples > g.samples) g.samples = f->samples;
+    }
     for (size_t k = 0; k < CBX_LEN(first); k++)
         for (int o = 0; o < CBX_OUTCOME_COUNT; o++)
             if (g.counts[o] && cbx_regression_exit_code(r, (cbx_outcome)o) == first[k]) g.exit_code = first[k];

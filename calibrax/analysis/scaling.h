@@ -1,11 +1,12 @@
-/**
- * Scaling: how a time grows with size (statistics/growth.h), and how a speed grows with workers, each parameter with an interval.
+/** Scaling: how a time grows with size (statistics/growth.h), and how a speed grows with workers,
+ * each parameter with an interval.
  *
- * All fits minimise sum (1 - model/y)^2: errors of measurements are relative, and large sizes must not decide alone.  Intervals are profile
- * likelihood: the values of a parameter whose best fit has a sum of at most S (1 + t^2/(n - k)), t the Student quantile; they are exact for
- * models linear in their parameters and normal relative errors.  Since 0.1.
- * @return of all: CBX_OK; CBX_EINVAL (too few points, as said; level); CBX_EDOM (a value that is not > 0 and finite); CBX_ENOMEM.
- */
+ * All fits minimise sum (1 - model/y)^2: errors of measurements are relative, and large sizes must
+ * not decide alone.  Intervals are profile likelihood: the values of a parameter whose best fit has
+ * a sum of at most S (1 + t^2/(n - k)), t the Student quantile; they are exact for models linear in
+ * their parameters and normal relative errors.  Since 0.1.
+ * @return of all: CBX_OK; CBX_EINVAL (too few points, as said; level); CBX_EDOM (a value that is
+ *   not > 0 and finite); CBX_ENOMEM. */
 #ifndef CALIBRAX_ANALYSIS_SCALING_H
 #define CALIBRAX_ANALYSIS_SCALING_H
 

@@ -1,7 +1,5 @@
-/*
- * From resampled values to an interval.  Efron & Tibshirani (1993): percentile 13.3, BCa 14.3; Davison & Hinkley (1997): basic and
- * studentised 5.2.  Quantiles are of type 7, as SciPy's.
- */
+/* From resampled values to an interval.  Efron & Tibshirani (1993): percentile 13.3, BCa 14.3;
+ * Davison & Hinkley (1997): basic and studentised 5.2.  Quantiles are of type 7, as SciPy's. */
 #include "calibrax/statistics/boot_interval.h"
 
 #include <math.h>
@@ -16,10 +14,10 @@ cbx_status cbx__boot_options(const cbx_boot_opts *given, cbx_boot_opts *out, cbx
 
     if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "bootstrap options of another version");
     if ((unsigned)o.statistic > CBX_BOOT_STDDEV)
-        return cbx_fail(err, CBX_EINVAL, "statistic %d is none", (int)o.statistic);
+        return cbx_fail(err, CBX_EINVAL, "unknown statistic %d", (int)o.statistic);
     if ((unsigned)o.method > CBX_BOOT_STUDENTISED)
-        return cbx_fail(err, CBX_EINVAL, "bootstrap method %d is none", (int)o.method);
-    if ((unsigned)o.compare > CBX_BOOT_RATIO) return cbx_fail(err, CBX_EINVAL, "comparison %d is none", (int)o.compare);
+        return cbx_fail(err, CBX_EINVAL, "unknown bootstrap method %d", (int)o.method);
+    if ((unsigned)o.compare > CBX_BOOT_RATIO) return cbx_fail(err, CBX_EINVAL, "unknown comparison %d", (int)o.compare);
     if (!o.fn && o.statistic == CBX_BOOT_TRIMMED_MEAN && !(o.parameter >= 0 && o.parameter < 0.5))
         return cbx_fail(err, CBX_EINVAL, "a share of %g cannot be cut from both ends: 0 <= cut < 0.5", o.parameter);
     if (!o.fn && o.statistic == CBX_BOOT_QUANTILE && !(o.parameter >= 0 && o.parameter <= 1))

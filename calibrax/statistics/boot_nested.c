@@ -1,6 +1,4 @@
-/*
- * Hierarchical bootstrap: launches, then epochs within them.
- */
+/* Hierarchical bootstrap: launches, then epochs within them. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +11,7 @@
 typedef struct nested_side {
     const cbx_nested *of;
     size_t *start; /* where each launch begins */
-    size_t values, most;
+    size_t values, max;
 } nested_side;
 
 typedef struct nested_boot {
@@ -22,16 +20,14 @@ typedef struct nested_boot {
     double *results;
     uint32_t *index; /* two rows for each worker: launches drawn, epochs drawn */
     double *work;    /* two rows for each worker: epochs of a launch, launch values */
-    size_t index_room, work_room, workers;
+    size_t index_capacity, work_capacity, workers;
 } nested_boot;
 
 /* Mean or median; x may be rearranged. */
 static double reduced(const nested_boot *boot, double *x, size_t n)
 {
-    cbx__moments m;
-
     if (boot->o.statistic == CBX_BOOT_MEDIAN) return cbx__quantile_select(x, n, 0.5);
-    m = cbx__moments_of(x, n);
+    cbx__moments m = cbx__moments_of(x, n);
     return cbx__mean_of(&m);
 }
 
@@ -40,8 +36,8 @@ static double nested_value(const nested_boot *boot, const nested_side *s, unsign
                            uint32_t *index, double *work)
 {
     const cbx_nested *d = s->of;
-    uint32_t *epochs = index + boot->index_room;
-    double *launch_values = work + boot->work_room;
+    uint32_t *epochs = index + boot->index_capacity;
+    double *launch_values = work + boot->work_capacity;
 
     if (key) cbx__draw(key, which, (uint32_t)d->groups, d->groups, index);
     for (size_t g = 0; g < d->groups; g++) {
@@ -56,18 +52,18 @@ static double nested_value(const nested_boot *boot, const nested_side *s, unsign
 
 static double nested_estimate(const nested_boot *boot, const uint32_t *key, uint32_t *index, double *work)
 {
-    double a = nested_value(boot, &boot->a, 0, key, index, work), b;
+    double a = nested_value(boot, &boot->a, 0, key, index, work);
 
     if (!boot->b.of) return a;
-    b = nested_value(boot, &boot->b, 1, key, index, work);
+    double b = nested_value(boot, &boot->b, 1, key, index, work);
     return boot->o.compare == CBX_BOOT_RATIO ? a / b : a - b;
 }
 
 static void run_nested(void *user, size_t worker, size_t begin, size_t end)
 {
     const nested_boot *boot = user;
-    uint32_t *index = boot->index + 2 * worker * boot->index_room;
-    double *work = boot->work + 2 * worker * boot->work_room;
+    uint32_t *index = boot->index + 2 * worker * boot->index_capacity;
+    double *work = boot->work + 2 * worker * boot->work_capacity;
 
     for (size_t b = begin; b < end; b++) {
         cbx_rng stream = cbx_rng_make(boot->o.seed, b);
@@ -82,28 +78,27 @@ static cbx_status nested_open(cbx_ctx *ctx, const cbx_nested *d, nested_side *s,
     s->start = cbx_mem_calloc(cbx_ctx_allocator(ctx), d->groups, sizeof *s->start);
     if (!s->start) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu launches", d->groups);
     s->of = d;
-    s->most = d->groups;
+    s->max = d->groups;
     for (size_t g = 0; g < d->groups; g++) {
         if (d->sizes[g] == 0) return cbx_fail(err, CBX_EINVAL, "launch %zu has no epochs", g);
         s->start[g] = s->values;
         s->values += d->sizes[g];
-        if (d->sizes[g] > s->most) s->most = d->sizes[g];
+        if (d->sizes[g] > s->max) s->max = d->sizes[g];
     }
-    if (s->most > CBX__RESAMPLE_LIMIT) return cbx_fail(err, CBX_EINVAL, "%zu epochs are too many to resample", s->most);
+    if (s->max > CBX__RESAMPLE_LIMIT) return cbx_fail(err, CBX_EINVAL, "%zu epochs are too many to resample", s->max);
     return cbx__sample_check(d->x, s->values, 1, err);
 }
 
 static cbx_status nested_rooms(cbx_ctx *ctx, nested_boot *boot, cbx_err *err)
 {
-    size_t most = boot->a.most > boot->b.most ? boot->a.most : boot->b.most;
-    cbx_status st;
+    size_t max = boot->a.max > boot->b.max ? boot->a.max : boot->b.max;
 
     boot->workers = cbx__workers(boot->o.threads, boot->o.resamples);
-    boot->index_room = cbx__draws_room(most);
-    boot->work_room = most;
-    boot->index = cbx_mem_calloc(cbx_ctx_allocator(ctx), 2 * boot->workers * boot->index_room, sizeof *boot->index);
-    if (!boot->index) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu indices", boot->index_room);
-    st = cbx__doubles(ctx, 2 * boot->workers * boot->work_room, &boot->work, err);
+    boot->index_capacity = cbx__draws_capacity(max);
+    boot->work_capacity = max;
+    boot->index = cbx_mem_calloc(cbx_ctx_allocator(ctx), 2 * boot->workers * boot->index_capacity, sizeof *boot->index);
+    if (!boot->index) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu indices", boot->index_capacity);
+    cbx_status st = cbx__doubles(ctx, 2 * boot->workers * boot->work_capacity, &boot->work, err);
     return st ? st : cbx__doubles(ctx, boot->o.resamples, &boot->results, err);
 }
 
@@ -113,8 +108,8 @@ static void nested_close(cbx_ctx *ctx, nested_boot *boot)
 
     if (boot->a.start) cbx_mem_free(al, boot->a.start, boot->a.of->groups * sizeof(size_t));
     if (boot->b.start) cbx_mem_free(al, boot->b.start, boot->b.of->groups * sizeof(size_t));
-    cbx_mem_free(al, boot->index, 2 * boot->workers * boot->index_room * sizeof *boot->index);
-    cbx__doubles_free(ctx, boot->work, 2 * boot->workers * boot->work_room);
+    cbx_mem_free(al, boot->index, 2 * boot->workers * boot->index_capacity * sizeof *boot->index);
+    cbx__doubles_free(ctx, boot->work, 2 * boot->workers * boot->work_capacity);
     cbx__doubles_free(ctx, boot->results, boot->o.resamples);
 }
 

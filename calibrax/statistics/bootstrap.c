@@ -1,9 +1,8 @@
-/*
- * Bootstrap of one sample, two samples or pairs.
+/* Bootstrap of one sample, two samples or pairs.
  *
- * Workload: 10^4 resamples of 10^3 clock readings.  Means are sums of deviations along a stream of indices; order statistics come from
- * counting how often each rank was drawn, so nothing is sorted in the loop.
- */
+ * Workload: 10^4 resamples of 10^3 clock readings.  Means are sums of deviations along a stream of
+ * indices; order statistics come from counting how often each rank was drawn, so nothing is sorted
+ * in the loop. */
 #include "calibrax/statistics/bootstrap.h"
 
 #include <math.h>
@@ -15,7 +14,7 @@
 #include "calibrax/statistics/resample.h"
 #include "calibrax/statistics/sample.h"
 
-/* One sample as the loops want it. */
+/* One sample, prepared for the loops. */
 typedef struct side {
     const double *x;
     size_t n;
@@ -31,19 +30,19 @@ typedef struct bootstrap {
     side a, b; /* b.n = 0: one sample */
     double estimate;
     double *values;
-    uint32_t *index, *count; /* a row of `room` for each worker */
+    uint32_t *index, *count; /* a row of `capacity` for each worker */
     double *drawn;           /* for fn: a row of a.n + b.n for each worker */
-    size_t room, workers;
+    size_t capacity, workers;
 } bootstrap;
 
 /* ---- statistics of one resample ---- */
 
 static double gathered_stddev(const side *s, const uint32_t *index)
 {
-    double mean, sum = 0, rest = 0;
+    double sum = 0, rest = 0;
 
     if (s->n < 2) return 0;
-    mean = cbx__gather_sum(s->centred, index, s->n) / (double)s->n;
+    double mean = cbx__gather_sum(s->centred, index, s->n) / (double)s->n;
     for (size_t i = 0; i < s->n; i++) {
         double d = s->centred[index[i]] - mean;
         sum += d * d;
@@ -56,20 +55,6 @@ static void count_ranks(const side *s, const uint32_t *index, uint32_t *count)
 {
     memset(count, 0, s->n * sizeof *count);
     for (size_t i = 0; i < s->n; i++) count[s->rank[index[i]]]++;
-}
-
-/* From the nearer neighbour, as cbx_stat_quantile_sorted. */
-static double counted_quantile(const side *s, const uint32_t *count, double p)
-{
-    double at = (double)(s->n - 1) * p, pair[2];
-    size_t k = (size_t)floor(at), passed = 0, i = 0;
-
-    while (passed + count[i] <= k) passed += count[i++];
-    pair[0] = s->sorted[i];
-    if (k + 1 >= s->n) return pair[0];
-    while (passed + count[i] <= k + 1) passed += count[i++];
-    pair[1] = s->sorted[i];
-    return cbx_stat_quantile_sorted(pair, 2, at - (double)k);
 }
 
 /* Mean of ranks off .. n - off - 1 of the resample. */
@@ -98,7 +83,16 @@ static double of_resample(const bootstrap *boot, const side *s, const uint32_t *
     case CBX_BOOT_QUANTILE: break;
     }
     count_ranks(s, index, count);
-    return counted_quantile(s, count, boot->o.parameter);
+    /* From the nearer neighbour, as cbx_stat_quantile_sorted. */
+    double at = (double)(s->n - 1) * boot->o.parameter, pair[2];
+    size_t k = (size_t)floor(at), passed = 0, i = 0;
+
+    while (passed + count[i] <= k) passed += count[i++];
+    pair[0] = s->sorted[i];
+    if (k + 1 >= s->n) return pair[0];
+    while (passed + count[i] <= k + 1) passed += count[i++];
+    pair[1] = s->sorted[i];
+    return cbx_stat_quantile_sorted(pair, 2, at - (double)k);
 }
 
 static double compared(const bootstrap *boot, double a, double b)
@@ -137,15 +131,16 @@ static double value_of_fn(const bootstrap *boot, const uint32_t key[2], const wo
 
 static double value_of(const bootstrap *boot, const uint32_t key[2], const workplace *w)
 {
-    double a, b = 0;
+    double b = 0;
 
     if (boot->o.fn) return value_of_fn(boot, key, w);
-    a = of_resample(boot, &boot->a, draw_side(boot, key, 0, w->index), w->count);
+    double a = of_resample(boot, &boot->a, draw_side(boot, key, 0, w->index), w->count);
     if (boot->b.n) b = of_resample(boot, &boot->b, draw_side(boot, key, 1, w->index), w->count);
     return compared(boot, a, b);
 }
 
-/* Distance from the estimate in the resample's own standard errors; pairs were replaced by their differences. */
+/* Distance from the estimate in the resample's own standard errors; pairs were replaced by their
+ * differences. */
 static double student_of(const bootstrap *boot, const uint32_t key[2], const workplace *w)
 {
     double away = 0, variance = 0;
@@ -165,7 +160,7 @@ static void run_resamples(void *user, size_t worker, size_t begin, size_t end)
 {
     const bootstrap *boot = user;
     size_t both = boot->a.n + boot->b.n;
-    workplace w = { boot->index + worker * boot->room, boot->count ? boot->count + worker * boot->room : NULL,
+    workplace w = { boot->index + worker * boot->capacity, boot->count ? boot->count + worker * boot->capacity : NULL,
                     boot->drawn ? boot->drawn + worker * both : NULL };
 
     for (size_t b = begin; b < end; b++) {
@@ -182,17 +177,18 @@ static double sorted_without(const side *s, size_t out, size_t k) { return s->so
 
 static double quantile_without(const side *s, size_t out, double p)
 {
-    size_t n = s->n - 1, k;
+    size_t n = s->n - 1;
     double at = (double)(n - 1) * p, pair[2];
 
-    k = (size_t)floor(at);
+    size_t k = (size_t)floor(at);
     pair[0] = sorted_without(s, out, k);
     if (k + 1 >= n) return pair[0];
     pair[1] = sorted_without(s, out, k + 1);
     return cbx_stat_quantile_sorted(pair, 2, at - (double)k);
 }
 
-/* What is kept without place `out`: the window of the others begins with the first n - 1 - 2 off values from off on, whose sum is s->window. */
+/* What is kept without place `out`: the window of the others begins with the first n - 1 - 2 off
+ * values from off on, whose sum is s->window. */
 static double trimmed_without(const side *s, size_t out, double cut)
 {
     size_t n = s->n - 1, off = (size_t)(cut * (double)n), end = n - off;
@@ -263,10 +259,9 @@ static double estimate_without(const bootstrap *boot, unsigned which, size_t i)
 static void add_influence(const bootstrap *boot, unsigned which, double *left_out, double *squares, double *cubes)
 {
     size_t n = which ? boot->b.n : boot->a.n;
-    cbx__moments m;
 
     for (size_t i = 0; i < n; i++) left_out[i] = estimate_without(boot, which, i);
-    m = cbx__moments_of(left_out, n);
+    cbx__moments m = cbx__moments_of(left_out, n);
     for (size_t i = 0; i < n; i++) {
         double u = (double)(n - 1) * (m.offset - (left_out[i] - m.origin)) / (double)n;
         *squares += u * u;
@@ -277,14 +272,14 @@ static void add_influence(const bootstrap *boot, unsigned which, double *left_ou
 /* Efron & Tibshirani (14.15); with two samples their influences stand side by side. */
 static cbx_status acceleration_of(cbx_ctx *ctx, const bootstrap *boot, double *out, cbx_err *err)
 {
-    size_t most = boot->a.n > boot->b.n ? boot->a.n : boot->b.n;
+    size_t max = boot->a.n > boot->b.n ? boot->a.n : boot->b.n;
     double *left_out = NULL, squares = 0, cubes = 0;
-    cbx_status st = cbx__doubles(ctx, most, &left_out, err);
+    cbx_status st = cbx__doubles(ctx, max, &left_out, err);
 
     if (st) return st;
     if (boot->a.n > 1) add_influence(boot, 0, left_out, &squares, &cubes);
     if (boot->b.n > 1 && !boot->o.paired) add_influence(boot, 1, left_out, &squares, &cubes);
-    cbx__doubles_free(ctx, left_out, most);
+    cbx__doubles_free(ctx, left_out, max);
     *out = squares > 0 ? cubes / (6 * pow(squares, 1.5)) : 0;
     if (isfinite(*out)) return CBX_OK;
     return cbx_fail(err, CBX_EDOM, "the statistic is not finite without one of the values");
@@ -305,7 +300,6 @@ static cbx_status words(cbx_ctx *ctx, size_t n, uint32_t **out, cbx_err *err)
 
 static cbx_status side_open(cbx_ctx *ctx, const cbx_boot_opts *o, const double *x, size_t n, side *s, cbx_err *err)
 {
-    cbx__moments m;
     cbx_status st = cbx__sample_check(x, n, 1, err);
 
     if (!st && n > CBX__RESAMPLE_LIMIT) st = cbx_fail(err, CBX_EINVAL, "%zu values are too many to resample", n);
@@ -313,7 +307,7 @@ static cbx_status side_open(cbx_ctx *ctx, const cbx_boot_opts *o, const double *
     if (st) return st;
     s->x = x;
     s->n = n;
-    m = cbx__moments_of(x, n);
+    cbx__moments m = cbx__moments_of(x, n);
     s->mean = cbx__mean_of(&m);
     s->error2 = m.variance / (double)n;
     for (size_t i = 0; i < n; i++) s->centred[i] = (x[i] - m.origin) - m.offset;
@@ -336,24 +330,10 @@ static void side_close(cbx_ctx *ctx, side *s)
     cbx_mem_free(cbx_ctx_allocator(ctx), s->rank, s->n * sizeof *s->rank);
 }
 
-static cbx_status workplaces(cbx_ctx *ctx, bootstrap *boot, cbx_err *err)
-{
-    size_t most = boot->a.n > boot->b.n ? boot->a.n : boot->b.n;
-    cbx_status st;
-
-    boot->workers = cbx__workers(boot->o.threads, boot->o.resamples);
-    boot->room = cbx__draws_room(most);
-    st = words(ctx, boot->workers * boot->room, &boot->index, err);
-    if (!st && needs_ranks(&boot->o)) st = words(ctx, boot->workers * boot->room, &boot->count, err);
-    if (!st && boot->o.fn) st = cbx__doubles(ctx, boot->workers * (boot->a.n + boot->b.n), &boot->drawn, err);
-    if (!st) st = cbx__doubles(ctx, boot->o.resamples, &boot->values, err);
-    return st;
-}
-
 static void boot_close(cbx_ctx *ctx, bootstrap *boot)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    size_t row = boot->workers * boot->room * sizeof(uint32_t);
+    size_t row = boot->workers * boot->capacity * sizeof(uint32_t);
 
     cbx_mem_free(al, boot->index, row);
     cbx_mem_free(al, boot->count, row);
@@ -418,7 +398,16 @@ cbx_status cbx_stat_bootstrap(cbx_ctx *ctx, const double *x, size_t n, const dou
     st = side_open(ctx, &boot.o, x, n, &boot.a, err);
     if (!st && m) st = side_open(ctx, &boot.o, y, m, &boot.b, err);
     if (!st) st = studentised_check(&boot, err);
-    if (!st) st = workplaces(ctx, &boot, err);
+    if (!st) {
+        size_t max = boot.a.n > boot.b.n ? boot.a.n : boot.b.n;
+
+        boot.workers = cbx__workers(boot.o.threads, boot.o.resamples);
+        boot.capacity = cbx__draws_capacity(max);
+        st = words(ctx, boot.workers * boot.capacity, &boot.index, err);
+        if (!st && needs_ranks(&boot.o)) st = words(ctx, boot.workers * boot.capacity, &boot.count, err);
+        if (!st && boot.o.fn) st = cbx__doubles(ctx, boot.workers * (boot.a.n + boot.b.n), &boot.drawn, err);
+        if (!st) st = cbx__doubles(ctx, boot.o.resamples, &boot.values, err);
+    }
     if (st) goto done;
     boot.estimate = boot.o.fn ? boot.o.fn(x, n, m ? y : NULL, m, boot.o.user)
                               : compared(&boot, of_sample(&boot, &boot.a), m ? of_sample(&boot, &boot.b) : 0);

@@ -1,7 +1,6 @@
-/*
- * Minimum detectable effect by simulation.  The rank test needs only the order of two samples, so the shift is found with the same
- * draws at each step of the bisection, and power rises with it without noise.
- */
+/* Minimum detectable effect by simulation.  The rank test needs only the order of two samples, so
+ * the shift is found with the same draws at each step of the bisection, and power rises with it
+ * without noise. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "calibrax/statistics/sample.h"
 #include "calibrax/statistics/variance.h"
 
-enum { MOST_LAUNCHES = 50, HALVINGS = 40 };
+enum { MAX_LAUNCHES = 50, HALVINGS = 40 };
 
 typedef struct simulation {
     const double *pilot; /* sorted */
@@ -24,13 +23,6 @@ typedef struct simulation {
     double *work;  /* 2 n for each worker */
     double *found; /* a run: 1 if it rejects */
 } simulation;
-
-/* Two samples of the pilot's distribution, its quantile function at uniform points. */
-static void draw(const simulation *s, size_t run, double *both)
-{
-    cbx_rng rng = cbx_rng_make(s->seed, run);
-    for (size_t i = 0; i < 2 * s->n; i++) both[i] = cbx_stat_quantile_sorted(s->pilot, s->k, cbx_rng_uniform(&rng));
-}
 
 static double u_statistic(const double *x, const double *y, size_t n, double factor)
 {
@@ -47,7 +39,9 @@ static void simulate(void *user, size_t worker, size_t begin, size_t end)
 
     for (size_t run = begin; run < end; run++) {
         double u;
-        draw(s, run, both);
+        /* Two samples of the pilot's distribution, its quantile function at uniform points. */
+        cbx_rng rng = cbx_rng_make(s->seed, run);
+        for (size_t i = 0; i < 2 * s->n; i++) both[i] = cbx_stat_quantile_sorted(s->pilot, s->k, cbx_rng_uniform(&rng));
         u = u_statistic(both, both + s->n, s->n, 1 + s->effect);
         s->found[run] = fmin(u, pairs - u) < s->limit;
     }
@@ -91,8 +85,8 @@ static cbx_status detectable_options(const cbx_detectable_opts *opts, size_t k, 
     if (!(o->alpha > 0 && o->alpha < 1 && o->power > 0 && o->power < 1))
         return cbx_fail(err, CBX_EINVAL, "alpha %g and power %g are not between 0 and 1", o->alpha, o->power);
     if (k < 2) return cbx_fail(err, CBX_EINVAL, "a pilot of %zu launches shows no spread: at least 2", k);
-    if (n < 2 || n > MOST_LAUNCHES)
-        return cbx_fail(err, CBX_EINVAL, "%zu launches a side cannot be simulated: 2 to %d", n, (int)MOST_LAUNCHES);
+    if (n < 2 || n > MAX_LAUNCHES)
+        return cbx_fail(err, CBX_EINVAL, "%zu launches a side cannot be simulated: 2 to %d", n, (int)MAX_LAUNCHES);
     return CBX_OK;
 }
 

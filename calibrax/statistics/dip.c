@@ -1,10 +1,10 @@
-/*
- * Hartigan's dip: the distribution with one mode that is nearest to the sample lies under a convex curve up to the mode and a concave
- * one from there.  Both are hulls of the steps of the sample's distribution; the interval that holds the mode is narrowed until the
- * hulls are no farther apart in it than the curves outside are from the steps.  All heights are counted in steps of 1/n.
+/* Hartigan's dip: the distribution with one mode that is nearest to the sample lies under a convex
+ * curve up to the mode and a concave one from there.  Both are hulls of the steps of the sample's
+ * distribution; the interval that holds the mode is narrowed until the hulls are no farther apart
+ * in it than the curves outside are from the steps.  All heights are counted in steps of 1/n.
  *
- * Source: Hartigan & Hartigan, Ann. Statist. 13 (1985) 70-84; the algorithm, P. M. Hartigan, Appl. Statist. 34 (1985) 320-325.
- */
+ * Source: Hartigan & Hartigan, Ann. Statist. 13 (1985) 70-84; the algorithm, P. M. Hartigan, Appl.
+ * Statist. 34 (1985) 320-325. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "calibrax/statistics/sample.h"
 #include "calibrax/statistics/series.h"
 
-enum { MOST_DRAWS = 10000000, MOST_VALUES = 1000000 };
+enum { MAX_DRAWS = 10000000, MAX_VALUES = 1000000 };
 
 /* A hull as the places in the sample that it touches, ascending. */
 typedef struct hull {
@@ -78,64 +78,53 @@ static void look_apart(const dip_work *w, modal *m)
 /* How far the steps stand out of the curve below, before the mode. */
 static double out_of_below(const dip_work *w, size_t until)
 {
-    double most = 1;
+    double max = 1;
 
     for (size_t k = 0; k + 1 < w->below.n && w->below.at[k + 1] <= until; k++) {
         size_t a = w->below.at[k], b = w->below.at[k + 1];
-        for (size_t i = a; i <= b && w->x[b] > w->x[a]; i++)
-            most = fmax(most, (double)(i - a) + 1 - rise(w->x, a, b, i));
+        for (size_t i = a; i <= b && w->x[b] > w->x[a]; i++) max = fmax(max, (double)(i - a) + 1 - rise(w->x, a, b, i));
     }
-    return most;
+    return max;
 }
 
 static double out_of_above(const dip_work *w, size_t from)
 {
-    double most = 1;
+    double max = 1;
 
     for (size_t k = 0; k + 1 < w->above.n; k++) {
         size_t a = w->above.at[k], b = w->above.at[k + 1];
         if (a < from) continue;
-        for (size_t i = a; i <= b && w->x[b] > w->x[a]; i++)
-            most = fmax(most, rise(w->x, a, b, i) - (double)(i - a) + 1);
+        for (size_t i = a; i <= b && w->x[b] > w->x[a]; i++) max = fmax(max, rise(w->x, a, b, i) - (double)(i - a) + 1);
     }
-    return most;
+    return max;
 }
 
 static double dip_of_sorted(dip_work *w, size_t n)
 {
     modal m = { .high = n - 1 };
-    double most = 1;
+    double max = 1;
 
     if (n < 4 || w->x[0] == w->x[n - 1]) return 0.5 / (double)n;
     for (;;) {
         make_hull(w->x, m.low, m.high, false, &w->below);
         make_hull(w->x, m.low, m.high, true, &w->above);
         look_apart(w, &m);
-        if (m.apart <= most) break;
-        most = fmax(most, fmax(out_of_below(w, m.next_low), out_of_above(w, m.next_high)));
+        if (m.apart <= max) break;
+        max = fmax(max, fmax(out_of_below(w, m.next_low), out_of_above(w, m.next_high)));
         if (m.next_low <= m.low && m.next_high >= m.high) break;
         m.low = m.next_low;
         m.high = m.next_high;
     }
-    return most / (2 * (double)n);
-}
-
-/* Sorted uniform values: sums of exponential ones, which need no sorting; the dip does not ask for their scale. */
-static void draw_uniform(uint64_t seed, size_t draw, size_t n, double *x)
-{
-    cbx_rng rng = cbx_rng_make(seed, draw);
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++) x[i] = sum -= log1p(-cbx_rng_uniform(&rng));
+    return max / (2 * (double)n);
 }
 
 static cbx_status begin(cbx_ctx *ctx, size_t n, dip_work *w, cbx_err *err)
 {
-    size_t *room = cbx_mem_calloc(cbx_ctx_allocator(ctx), 2 * n, sizeof *room);
+    size_t *capacity = cbx_mem_calloc(cbx_ctx_allocator(ctx), 2 * n, sizeof *capacity);
 
-    if (!room) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", n);
-    w->below.at = room;
-    w->above.at = room + n;
+    if (!capacity) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", n);
+    w->below.at = capacity;
+    w->above.at = capacity + n;
     return CBX_OK;
 }
 
@@ -152,9 +141,8 @@ cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t dra
     size_t as_large = 0;
     cbx_status st = CBX_OK;
 
-    if (!draws || draws > MOST_DRAWS || n > MOST_VALUES)
-        st = cbx_fail(err, CBX_EINVAL, "the dip test takes 1 to %d draws and at most %d values", MOST_DRAWS,
-                      MOST_VALUES);
+    if (!draws || draws > MAX_DRAWS || n > MAX_VALUES)
+        st = cbx_fail(err, CBX_EINVAL, "the dip test takes 1 to %d draws and at most %d values", MAX_DRAWS, MAX_VALUES);
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &sorted, err);
     if (!st) st = cbx__doubles(ctx, n, &drawn, err);
     if (!st) st = begin(ctx, n, &w, err);
@@ -163,7 +151,12 @@ cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t dra
     dip = dip_of_sorted(&w, n);
     w.x = drawn;
     for (size_t d = 0; d < draws; d++) {
-        draw_uniform(seed, d, n, drawn);
+        /* Sorted uniform values: sums of exponential ones, which need no sorting; the dip does not ask for
+         * their scale. */
+        cbx_rng rng = cbx_rng_make(seed, d);
+        double sum = 0;
+
+        for (size_t i = 0; i < n; i++) drawn[i] = sum -= log1p(-cbx_rng_uniform(&rng));
         as_large += dip_of_sorted(&w, n) >= dip * (1 - 1e-12);
     }
     *out = (cbx_test){ "hartigan dip", dip, 0, (double)(as_large + 1) / (double)(draws + 1), 1, 1, false };

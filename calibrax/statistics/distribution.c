@@ -1,9 +1,8 @@
-/*
- * Distributions from two incomplete functions and erfc.
+/* Distributions from two incomplete functions and erfc.
  *
- * Quantiles: the logarithm of a tail is nearly linear in the logit of a beta variable and in the logarithm of a gamma variable, so
- * Newton on it converges in a handful of steps from the mean, in the tails as well; a bracket guards it.
- */
+ * Quantiles: the logarithm of a tail is nearly linear in the logit of a beta variable and in the
+ * logarithm of a gamma variable, so Newton on it converges in a handful of steps from the mean, in
+ * the tails as well; a bracket guards it. */
 #include "calibrax/statistics/distribution.h"
 
 #include <math.h>
@@ -27,7 +26,8 @@ static double polynomial(const double *c, int n, double x)
     return sum;
 }
 
-/* Wichura's PPND16, relative error about 1e-16; q = 1 - p.  The three approximations are for |p - 1/2| <= 0.425 and the tails. */
+/* Wichura's PPND16, relative error about 1e-16; q = 1 - p.  The three approximations are for |p -
+ * 1/2| <= 0.425 and the tails. */
 static double normal_of_tails(double p, double q)
 {
     static const double a[] = { 3.3871328727963666080e0,  1.3314166789178437745e+2, 1.9715909503065514427e+3,
@@ -102,13 +102,13 @@ typedef struct family {
     double a, b, log_norm;
 } family;
 
-/* How far the tail at u is from the wanted one, on a logarithmic scale, rising with u; and its slope. */
-static double misfit(const family *law, double u, double p, double q, double *slope)
+/* Logarithmic distance of the tail at u from the requested one, rising with u; and its derivative. */
+static double misfit(const family *law, double u, double p, double q, double *derivative)
 {
     cbx__tails t = law->tails(law, u);
     double density = law->density(law, u);
 
-    *slope = density / (p <= q ? t.lower : t.upper);
+    *derivative = density / (p <= q ? t.lower : t.upper);
     return p <= q ? log(t.lower / p) : log(q / t.upper);
 }
 
@@ -149,7 +149,8 @@ static double log_beta(double a, double b)
     return lgamma_r(a, &sign) + lgamma_r(b, &sign) - lgamma_r(a + b, &sign);
 }
 
-/* Logit of the beta quantile.  Beyond the reach of a double x, the first term of the series says it: I_x = x^a / (a B(a, b)). */
+/* Logit of the beta quantile.  Beyond the reach of a double x, the first term of the series is
+ * enough: I_x = x^a / (a B(a, b)). */
 static double beta_logit(double a, double b, double p, double q)
 {
     family law = { beta_tails_of_logit, beta_density_of_logit, a, b, log_beta(a, b) };
@@ -329,24 +330,23 @@ double cbx_stat_binomial_quantile(double u, double n, double p)
 
 /* ---- noncentral t ---- */
 
-/*
- * For t >= 0: Phi(-delta) + 1/2 sum_j [p_j I_x(j + 1/2, df/2) + q_j I_x(j + 1, df/2)], x = t^2 / (df + t^2), with
- * p_j = exp(-delta^2/2) (delta^2/2)^j / j!, q_j = delta exp(-delta^2/2) (delta^2/2)^j / (sqrt 2 Gamma(j + 3/2)).  Each incomplete
- * beta is asked for itself instead of by recurrence, so the error stays that of its terms.  The largest terms stand at
- * j = delta^2/2: the sum ends where the weights that are left are below 1e-17.
- */
+/* For t >= 0: Phi(-delta) + 1/2 sum_j [p_j I_x(j + 1/2, df/2) + q_j I_x(j + 1, df/2)], x = t^2 /
+ * (df + t^2), with p_j = exp(-delta^2/2) (delta^2/2)^j / j!, q_j = delta exp(-delta^2/2)
+ * (delta^2/2)^j / (sqrt 2 Gamma(j + 3/2)).  Each incomplete beta is asked for itself instead of by
+ * recurrence, so the error stays that of its terms.  The largest terms are near j = delta^2/2: the
+ * sum ends where the weights that are left are below 1e-17. */
 double cbx_stat_noncentral_t_cdf(double t, double df, double delta)
 {
-    double half = delta * delta / 2, square, x, y, p, q, left = 1, sum = 0;
+    double half = delta * delta / 2, left = 1, sum = 0;
 
     if (isnan(t) || !(df > 0) || isinf(df) || !(fabs(delta) <= 37)) return NAN;
     if (isinf(t)) return t > 0 ? 1.0 : 0.0;
     if (t < 0) return fmax(0.0, 1 - cbx_stat_noncentral_t_cdf(-t, df, -delta));
-    square = t / df * t;
-    x = isinf(square) ? 1.0 : square / (1 + square);
-    y = 1 / (1 + square);
-    p = exp(-half);
-    q = delta * exp(-half) / (SQRT_2_PI / 2); /* sqrt 2 Gamma(3/2) = sqrt(2 pi) / 2 */
+    double square = t / df * t;
+    double x = isinf(square) ? 1.0 : square / (1 + square);
+    double y = 1 / (1 + square);
+    double p = exp(-half);
+    double q = delta * exp(-half) / (SQRT_2_PI / 2); /* sqrt 2 Gamma(3/2) = sqrt(2 pi) / 2 */
     for (int j = 0; j < 3000 && left > 1e-17; j++) {
         sum += p * cbx__beta_tails(j + 0.5, df / 2, x, y).lower + q * cbx__beta_tails(j + 1.0, df / 2, x, y).lower;
         left -= p;

@@ -1,6 +1,5 @@
-/*
- * Effect sizes.  Intervals come from inverting a distribution (noncentral t) or a variance (Newcombe), by bisection on what is monotone.
- */
+/* Effect sizes.  Intervals come from inverting a distribution (noncentral t) or a variance
+ * (Newcombe), by bisection on what is monotone. */
 #include "calibrax/statistics/effect.h"
 
 #include <math.h>
@@ -10,13 +9,13 @@
 
 #define LARGEST_NONCENTRALITY 37.0 /* cbx_stat_noncentral_t_cdf */
 
-static cbx_status two_check(const double *x, size_t n, size_t least_x, const double *y, size_t m, size_t least_y,
+static cbx_status two_check(const double *x, size_t n, size_t min_x, const double *y, size_t m, size_t min_y,
                             double level, cbx_err *err)
 {
     cbx_status st = cbx__level_check(level, err);
 
-    if (!st) st = cbx__sample_check(x, n, least_x, err);
-    if (!st) st = cbx__sample_check(y, m, least_y, err);
+    if (!st) st = cbx__sample_check(x, n, min_x, err);
+    if (!st) st = cbx__sample_check(y, m, min_y, err);
     return st;
 }
 
@@ -30,7 +29,8 @@ static bool has_no_spread(double difference, double sd, double level, cbx_interv
     return true;
 }
 
-/* The noncentrality for which P(T <= t) = p; it falls as the noncentrality grows.  False beyond the reach. */
+/* The noncentrality for which P(T <= t) = p; it falls as the noncentrality grows.  False beyond the
+ * reach. */
 static bool noncentrality(double t, double df, double p, double *out)
 {
     double low = -LARGEST_NONCENTRALITY, high = LARGEST_NONCENTRALITY;
@@ -62,31 +62,26 @@ cbx_status cbx_stat_cohen_d(const double *x, size_t n, const double *y, size_t m
                             cbx_err *err)
 {
     cbx_status st = two_check(x, n, 2, y, m, 2, level, err);
-    cbx__moments a, b;
-    double difference, sd, d, df = (double)(n + m - 2), sizes = 1 / (double)n + 1 / (double)m;
+    double df = (double)(n + m - 2), sizes = 1 / (double)n + 1 / (double)m;
 
     if (st) return st;
-    a = cbx__moments_of(x, n);
-    b = cbx__moments_of(y, m);
-    difference = cbx__mean_difference(&a, &b);
-    sd = cbx__pooled_stddev(&a, &b);
+    cbx__moments a = cbx__moments_of(x, n);
+    cbx__moments b = cbx__moments_of(y, m);
+    double difference = cbx__mean_difference(&a, &b);
+    double sd = cbx__pooled_stddev(&a, &b);
     if (has_no_spread(difference, sd, level, out)) return CBX_OK;
-    d = difference / sd;
+    double d = difference / sd;
     *out = standardised(d, df, sqrt(sizes), sqrt(sizes + d * d / (2 * (double)(n + m))), level);
     return CBX_OK;
-}
-
-static double hedges_factor(double df)
-{
-    int sign;
-    return exp(lgamma_r(df / 2, &sign) - lgamma_r((df - 1) / 2, &sign) - 0.5 * log(df / 2));
 }
 
 cbx_status cbx_stat_hedges_g(const double *x, size_t n, const double *y, size_t m, double level, cbx_interval *out,
                              cbx_err *err)
 {
     cbx_status st = cbx_stat_cohen_d(x, n, y, m, level, out, err);
-    double factor = hedges_factor((double)(n + m) - 2);
+    double df = (double)(n + m) - 2;
+    int sign;
+    double factor = exp(lgamma_r(df / 2, &sign) - lgamma_r((df - 1) / 2, &sign) - 0.5 * log(df / 2));
 
     if (st) return st;
     out->value *= factor;
@@ -99,17 +94,16 @@ cbx_status cbx_stat_glass_delta(const double *x, size_t n, const double *y, size
                                 cbx_err *err)
 {
     cbx_status st = two_check(x, n, 1, y, m, 2, level, err);
-    cbx__moments a, b;
-    double difference, sd, d, error;
 
     if (st) return st;
-    a = cbx__moments_of(x, n);
-    b = cbx__moments_of(y, m);
-    difference = cbx__mean_difference(&a, &b);
-    sd = b.stddev;
+    cbx__moments a = cbx__moments_of(x, n);
+    cbx__moments b = cbx__moments_of(y, m);
+    double difference = cbx__mean_difference(&a, &b);
+    double sd = b.stddev;
     if (has_no_spread(difference, sd, level, out)) return CBX_OK;
-    d = difference / sd;
-    error = cbx_stat_normal_isf((1 - level) / 2) * sqrt(1 / (double)n + 1 / (double)m + d * d / (2 * (double)(m - 1)));
+    double d = difference / sd;
+    double error = cbx_stat_normal_isf((1 - level) / 2) *
+                   sqrt(1 / (double)n + 1 / (double)m + d * d / (2 * (double)(m - 1)));
     *out = (cbx_interval){ d, d - error, d + error, level };
     return CBX_OK;
 }
@@ -117,17 +111,16 @@ cbx_status cbx_stat_glass_delta(const double *x, size_t n, const double *y, size
 cbx_status cbx_stat_paired_d(cbx_ctx *ctx, const double *x, const double *y, size_t n, double level, cbx_interval *out,
                              cbx_err *err)
 {
-    double *difference = NULL, mean, size = (double)n, d;
+    double *difference = NULL, size = (double)n;
     cbx_status st = two_check(x, n, 2, y, n, 2, level, err);
-    cbx__moments a;
 
     if (!st) st = cbx__doubles(ctx, n, &difference, err);
     if (st) return st;
     for (size_t i = 0; i < n; i++) difference[i] = x[i] - y[i];
-    a = cbx__moments_of(difference, n);
-    mean = cbx__mean_of(&a);
+    cbx__moments a = cbx__moments_of(difference, n);
+    double mean = cbx__mean_of(&a);
     if (!has_no_spread(mean, a.stddev, level, out)) {
-        d = mean / a.stddev;
+        double d = mean / a.stddev;
         *out = standardised(d, size - 1, 1 / sqrt(size), sqrt(1 / size + d * d / (2 * size)), level);
     }
     cbx__doubles_free(ctx, difference, n);

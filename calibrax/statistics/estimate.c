@@ -1,12 +1,11 @@
-/*
- * Estimators that the tables and the verdicts rest on.
+/* Estimators that the tables and the verdicts rest on.
  *
- * Timings are skewed and have wild samples, so location is the median, and its interval comes from order statistics: no
- * distribution is assumed, and the coverage is a sum of binomial terms that is computed here without rounding that shows.
+ * Timings are skewed and have wild samples, so location is the median, and its interval comes from
+ * order statistics: no distribution is assumed, and the coverage is a sum of binomial terms that is
+ * computed here without rounding that shows.
  *
- * David & Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1.  Hyndman & Fan, The American Statistician 50 (1996) 361-365.
- * Rousseeuw & Croux, J. Am. Stat. Assoc. 88 (1993) 1273-1283.
- */
+ * David & Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1.  Hyndman & Fan, The American
+ * Statistician 50 (1996) 361-365. Rousseeuw & Croux, J. Am. Stat. Assoc. 88 (1993) 1273-1283. */
 #include "calibrax/statistics/estimate.h"
 
 #include <math.h>
@@ -19,11 +18,10 @@
 
 typedef unsigned __int128 u128;
 
-/*
- * P(Bin(n, 1/2) <= k) for k = 0, 1, 2 ... below n/2, where the terms C(n,k) 2^-n grow.
- * The term is mantissa * 2^exponent with 95 < log2(mantissa) <= 96, each step loses at most one unit of its last bit, and so
- * 10^6 steps lose 2^-75 of it; the sum is held in the same scale and is below 2^31 terms.
- */
+/* P(Bin(n, 1/2) <= k) for k = 0, 1, 2 ... below n/2, where the terms C(n,k) 2^-n grow. The term is
+ * mantissa * 2^exponent with 95 < log2(mantissa) <= 96, each step loses at most one unit of its
+ * last bit, and so 10^6 steps lose 2^-75 of it; the sum is held in the same scale and is below 2^31
+ * terms. */
 typedef struct walk {
     u128 term, sum;
     int64_t exponent;
@@ -52,22 +50,18 @@ static double walk_value(const walk *w) { return w->exponent < -4000 ? 0.0 : lde
 
 double cbx_stat_binomial_half_cdf(long k, unsigned long n)
 {
-    unsigned long upto;
-    bool lower;
-    walk w;
-
     if (k < 0) return 0.0;
     if ((unsigned long)k >= n) return 1.0;
-    if (n > UINT32_MAX) return NAN;                  /* the product of a step would not fit */
-    lower = (unsigned long)k < n - (unsigned long)k; /* P(X <= k) = 1 - P(X <= n-1-k) */
+    if (n > UINT32_MAX) return NAN;                       /* the product of a step would not fit */
+    bool lower = (unsigned long)k < n - (unsigned long)k; /* P(X <= k) = 1 - P(X <= n-1-k) */
     if (!lower && n - 1 - (unsigned long)k == (unsigned long)k) return 0.5;
-    upto = lower ? (unsigned long)k : n - 1 - (unsigned long)k;
-    w = walk_begin(n);
+    unsigned long upto = lower ? (unsigned long)k : n - 1 - (unsigned long)k;
+    walk w = walk_begin(n);
     while (w.k < upto) walk_step(&w);
     return lower ? walk_value(&w) : 1.0 - walk_value(&w);
 }
 
-/* Largest r with 2 P(X < r) <= 1 - level, and that sum; 0 if there is none. */
+/* Largest r with 2 P(X < r) <= 1 - level, and that sum; 0 if no r has it. */
 static size_t interval_rank(size_t n, double level, double *outside)
 {
     walk w = walk_begin(n);
@@ -115,7 +109,8 @@ void cbx_stat_sort(double *x, size_t n)
     }
 }
 
-/* NumPy's order of operations, so that its results come out to the last bit: from the nearer neighbour. */
+/* NumPy's order of operations, so that its results come out to the last bit: from the nearer
+ * neighbour. */
 static double between(double a, double b, double t)
 {
     double gap = b - a;
@@ -127,13 +122,10 @@ static double between(double a, double b, double t)
 
 double cbx_stat_quantile_sorted(const double *sorted, size_t n, double p)
 {
-    double at, below;
-    size_t i;
-
     if (isnan(p)) return p;
-    at = (double)(n - 1) * fmin(fmax(p, 0.0), 1.0);
-    below = floor(at);
-    i = (size_t)below;
+    double at = (double)(n - 1) * fmin(fmax(p, 0.0), 1.0);
+    double below = floor(at);
+    size_t i = (size_t)below;
     return i + 1 < n ? between(sorted[i], sorted[i + 1], at - below) : sorted[n - 1];
 }
 
@@ -141,7 +133,6 @@ cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary
 {
     double *work = NULL;
     cbx_summary s = { .n = n };
-    cbx__moments m;
     cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
 
     if (st) return st;
@@ -152,7 +143,7 @@ cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary
     s.p75 = cbx_stat_quantile_sorted(work, n, 0.75);
     s.p95 = cbx_stat_quantile_sorted(work, n, 0.95);
     s.p99 = cbx_stat_quantile_sorted(work, n, 0.99);
-    m = cbx__moments_of(x, n);
+    cbx__moments m = cbx__moments_of(x, n);
     s.mean = cbx__mean_of(&m);
     s.stddev = m.stddev;
     for (size_t i = 0; i < n; i++) work[i] = fabs(work[i] - s.median);
@@ -202,17 +193,18 @@ cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, dou
     return CBX_OK;
 }
 
-/* Hettmansperger & Sheather between rank r, which attains more than the level, and the next, which attains less. */
+/* Hettmansperger & Sheather between rank r, which attains more than the level, and the next, which
+ * attains less. */
 static cbx_interval interpolated(const double *sorted, size_t n, double level)
 {
     cbx_interval iv = interval_of_sorted(sorted, n, level);
-    double outside, next, share, w;
+    double outside;
     size_t r = interval_rank(n, level, &outside);
 
     if (r == 0 || 2 * (r + 1) > n + 1) return iv;
-    next = fmax(0, 1 - 2 * cbx_stat_binomial_half_cdf((long)r, n));
-    share = (iv.level - level) / (iv.level - next);
-    w = (double)(n - r) * share / ((double)r + ((double)n - 2 * (double)r) * share);
+    double next = fmax(0, 1 - 2 * cbx_stat_binomial_half_cdf((long)r, n));
+    double share = (iv.level - level) / (iv.level - next);
+    double w = (double)(n - r) * share / ((double)r + ((double)n - 2 * (double)r) * share);
     iv.lower = between(sorted[r - 1], sorted[r], w);
     iv.upper = between(sorted[n - r], sorted[n - r - 1], w);
     iv.level = level;

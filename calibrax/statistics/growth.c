@@ -1,6 +1,4 @@
-/*
- * Growth: the order that explains the points best for the parameters it spends.
- */
+/* Growth: the order that explains the points best for the parameters it spends. */
 #include "calibrax/statistics/growth.h"
 
 #include <math.h>
@@ -45,7 +43,7 @@ static double order_shape(double x, const double *theta)
 static double aicc(double square, size_t n, size_t k)
 {
     double m = (double)n, p = (double)k;
-    return m * log(fmax(square, CBX__FIT_LEAST_SQUARE) / m) + 2 * p +
+    return m * log(fmax(square, CBX__FIT_MIN_SQUARE) / m) + 2 * p +
            (m - p - 1 > 0 ? 2 * p * (p + 1) / (m - p - 1) : INFINITY);
 }
 
@@ -58,7 +56,7 @@ static double unscaled(cbx_complexity order, double c, double scale)
 /* Returns the AICc of the order it chose. */
 static double choose_order(const cbx__fit_data *d, size_t different, cbx_growth *out)
 {
-    double score[CBX_COMPLEXITY_COUNT], least = INFINITY, sum = 0;
+    double score[CBX_COMPLEXITY_COUNT], min = INFINITY, sum = 0;
 
     for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) {
         double theta[2] = { k, d->x_scale };
@@ -68,8 +66,8 @@ static double choose_order(const cbx__fit_data *d, size_t different, cbx_growth 
             double s = aicc(l.square, d->n, 2 + (size_t)with);
             if (with && !(l.a > 0 && l.c > 0)) continue; /* the model without */
             score[k] = fmin(score[k], s);
-            if (s >= least) continue;
-            least = s;
+            if (s >= min) continue;
+            min = s;
             out->order = (cbx_complexity)k;
             out->intercept = with;
             out->intercept_value = l.a;
@@ -77,9 +75,9 @@ static double choose_order(const cbx__fit_data *d, size_t different, cbx_growth 
             out->relative_error = sqrt(l.square / (double)d->n);
         }
     }
-    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) sum += exp((least - score[k]) / 2);
-    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) out->weight[k] = exp((least - score[k]) / 2) / sum;
-    return least;
+    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) sum += exp((min - score[k]) / 2);
+    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) out->weight[k] = exp((min - score[k]) / 2) / sum;
+    return min;
 }
 
 cbx_status cbx_scaling_growth(cbx_ctx *ctx, const double *sizes, const double *y, size_t n, double level,
@@ -88,18 +86,16 @@ cbx_status cbx_scaling_growth(cbx_ctx *ctx, const double *sizes, const double *y
     cbx__fit_data d = { sizes, y, n, 1 };
     cbx_status st = cbx__fit_check(sizes, y, n, 4, level, err);
     cbx_growth g = { 0 };
-    cbx__fit_profile p;
-    double best, of_order;
-    cbx__fit_linear l;
 
     (void)ctx;
     if (st) return st;
     d.x_scale = geometric_mean(sizes, n);
-    of_order = choose_order(&d, cbx__fit_different(sizes, n), &g);
-    p = (cbx__fit_profile){ &d, power_shape, g.intercept, { 0, d.x_scale }, 0, 0, { MIN_POWER, 0 }, { MAX_POWER, 0 } };
-    best = cbx__fit_minimise(&p, MIN_POWER, MAX_POWER);
+    double of_order = choose_order(&d, cbx__fit_different(sizes, n), &g);
+    cbx__fit_profile p = (cbx__fit_profile){ &d, power_shape, g.intercept,      { 0, d.x_scale },
+                                             0,  0,           { MIN_POWER, 0 }, { MAX_POWER, 0 } };
+    double best = cbx__fit_minimise(&p, MIN_POWER, MAX_POWER);
     g.exponent = cbx__fit_interval(&p, best, 2 + (size_t)g.intercept, level);
-    l = cbx__fit_solve(&d, power_shape, (double[]){ best, d.x_scale }, g.intercept);
+    cbx__fit_linear l = cbx__fit_solve(&d, power_shape, (double[]){ best, d.x_scale }, g.intercept);
     g.power_intercept = l.a;
     g.power_gain = of_order - aicc(l.square, n, 3 + (size_t)g.intercept);
     if (isnan(g.power_gain)) g.power_gain = -INFINITY; /* too few points for either */

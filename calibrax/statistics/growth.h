@@ -1,10 +1,9 @@
-/**
- * Growth: how a time grows with size, by model selection among orders.
+/** Growth: how a time grows with size, by model selection among orders.
  *
- * Fits minimise sum (1 - model/y)^2: errors of measurements are relative, and large sizes must not decide alone.  Intervals are profile
- * likelihood: the values of a parameter whose best fit has a sum of at most S (1 + t^2/(n - k)), t the Student quantile; they are exact for
- * models linear in their parameters and normal relative errors.  Since 0.1.
- */
+ * Fits minimise sum (1 - model/y)^2: errors of measurements are relative, and large sizes must not
+ * decide alone.  Intervals are profile likelihood: the values of a parameter whose best fit has a
+ * sum of at most S (1 + t^2/(n - k)), t the Student quantile; they are exact for models linear in
+ * their parameters and normal relative errors.  Since 0.1. */
 #ifndef CALIBRAX_STATISTICS_GROWTH_H
 #define CALIBRAX_STATISTICS_GROWTH_H
 
@@ -51,21 +50,17 @@ enum { CBX_GROWTH_TEXT = 32 };
 /** "O(n^2 log n)"; with a free exponent "O(n^2.4)".  Returns buf. */
 CBX_API const char *cbx_growth_text(const cbx_growth *g, char buf[CBX_GROWTH_TEXT]);
 
-/**
- * @param sizes  > 0, at least four different ones; five for an intercept
+/** @param sizes  > 0, at least four different ones; five for an intercept
  * @return CBX_OK; CBX_EINVAL (too few points, level); CBX_EDOM (a value that is not > 0 and finite)
- * Source of AICc: Hurvich & Tsai, Biometrika 76 (1989) 297-307.
- */
+ * Source of AICc: Hurvich & Tsai, Biometrika 76 (1989) 297-307. */
 CBX_API cbx_status cbx_scaling_growth(cbx_ctx *ctx, const double *sizes, const double *y, size_t n, double level,
                                       cbx_growth *out, cbx_err *err);
 
-/**
- * Interval of the exponent by resampling points (percentile bootstrap of pairs): assumes no distribution of the errors, and needs
- * eight points or more to be worth something.
- * @param growth     of the same points: says whether there is an intercept
+/** Interval of the exponent by resampling points (percentile bootstrap of pairs): assumes no
+ * distribution of the errors, and needs eight points or more to be worth something.
+ * @param growth     of the same points: decides whether there is an intercept
  * @param resamples  >= 1
- * @return as cbx_stat_bootstrap
- */
+ * @return as cbx_stat_bootstrap */
 CBX_API cbx_status cbx_scaling_exponent_bootstrap(cbx_ctx *ctx, const double *sizes, const double *y, size_t n,
                                                   const cbx_growth *growth, double level, size_t resamples,
                                                   uint64_t seed, cbx_interval *out, cbx_err *err);

@@ -1,6 +1,4 @@
-/*
- * Intervals with a formula.
- */
+/* Intervals with a formula. */
 #include "calibrax/statistics/interval.h"
 
 #include <math.h>
@@ -12,11 +10,10 @@ cbx_status cbx_stat_mean_interval(const double *x, size_t n, double level, cbx_i
 {
     cbx_status st = cbx__level_check(level, err);
     cbx_interval iv = { 0, -INFINITY, INFINITY, 0 };
-    cbx__moments m;
 
     if (!st) st = cbx__sample_check(x, n, 1, err);
     if (st) return st;
-    m = cbx__moments_of(x, n);
+    cbx__moments m = cbx__moments_of(x, n);
     iv.value = cbx__mean_of(&m);
     if (n > 1) {
         double half = cbx_stat_t_isf((1 - level) / 2, (double)(n - 1)) * m.stddev / sqrt((double)n);
@@ -46,19 +43,17 @@ cbx_status cbx_stat_stddev_interval(const double *x, size_t n, double level, cbx
     return CBX_OK;
 }
 
-/* Ranks from 1; l = 0 and u = n + 1 where there is none. */
+/* Ranks from 1; l = 0 and u = n + 1 where no rank qualifies. */
 static void quantile_ranks(double n, double p, double tail, double *l, double *u, double *level)
 {
-    double below, above;
-
     *l = cbx_stat_binomial_quantile(tail, n, p) +
          1; /* the first count whose cdf reaches the tail, and one more: go back */
     while (*l > 0 && cbx_stat_binomial_cdf(*l - 1, n, p) > tail) --*l;
     *u = fmin(n + 1, cbx_stat_binomial_quantile(1 - tail, n, p) + 1);
     while (*u <= n && cbx_stat_binomial_sf(*u - 1, n, p) > tail) ++*u;
     while (*u > 1 && cbx_stat_binomial_sf(*u - 2, n, p) <= tail) --*u;
-    below = *l > 0 ? cbx_stat_binomial_cdf(*l - 1, n, p) : 0;
-    above = *u <= n ? cbx_stat_binomial_sf(*u - 1, n, p) : 0;
+    double below = *l > 0 ? cbx_stat_binomial_cdf(*l - 1, n, p) : 0;
+    double above = *u <= n ? cbx_stat_binomial_sf(*u - 1, n, p) : 0;
     *level = 1 - below - above;
 }
 

@@ -1,6 +1,5 @@
-/*
- * Means that resist, means of rates and ratios, and Hodges-Lehmann estimators with their rank intervals.
- */
+/* Means that resist, means of rates and ratios, and Hodges-Lehmann estimators with their rank
+ * intervals. */
 #include "calibrax/statistics/location.h"
 
 #include <math.h>
@@ -16,10 +15,9 @@ enum { SIGNED_EXACT = 200, SHIFT_EXACT = 100 };
 cbx_status cbx_stat_mean(const double *x, size_t n, double *mean, double *stddev, cbx_err *err)
 {
     cbx_status st = cbx__sample_check(x, n, 1, err);
-    cbx__moments m;
 
     if (st) return st;
-    m = cbx__moments_of(x, n);
+    cbx__moments m = cbx__moments_of(x, n);
     if (mean) *mean = cbx__mean_of(&m);
     if (stddev) *stddev = m.stddev;
     return CBX_OK;
@@ -55,12 +53,12 @@ cbx_status cbx_stat_geometric_mean(const double *x, size_t n, double *out, cbx_e
 cbx_status cbx_stat_harmonic_mean(const double *x, size_t n, double *out, cbx_err *err)
 {
     cbx_status st = positive_check(x, n, "harmonic", err);
-    double least = INFINITY, sum = 0;
+    double min = INFINITY, sum = 0;
 
     if (st) return st;
-    for (size_t i = 0; i < n; i++) least = fmin(least, x[i]);
-    for (size_t i = 0; i < n; i++) sum += least / x[i];
-    *out = (double)n / sum * least;
+    for (size_t i = 0; i < n; i++) min = fmin(min, x[i]);
+    for (size_t i = 0; i < n; i++) sum += min / x[i];
+    *out = (double)n / sum * min;
     return CBX_OK;
 }
 
@@ -74,12 +72,11 @@ cbx_status cbx_stat_trimmed_mean(cbx_ctx *ctx, const double *x, size_t n, double
 {
     double *work = NULL;
     cbx_status st = cut_check(cut, err);
-    cbx__moments m;
     size_t off = (size_t)(cut * (double)n);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
     if (st) return st;
-    m = cbx__moments_of(work + off, n - 2 * off);
+    cbx__moments m = cbx__moments_of(work + off, n - 2 * off);
     *out = cbx__mean_of(&m);
     cbx__doubles_free(ctx, work, n);
     return CBX_OK;
@@ -89,7 +86,6 @@ cbx_status cbx_stat_winsorized_mean(cbx_ctx *ctx, const double *x, size_t n, dou
 {
     double *work = NULL;
     cbx_status st = cut_check(cut, err);
-    cbx__moments m;
     size_t off = (size_t)(cut * (double)n);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
@@ -98,7 +94,7 @@ cbx_status cbx_stat_winsorized_mean(cbx_ctx *ctx, const double *x, size_t n, dou
         work[i] = work[off];
         work[n - 1 - i] = work[n - 1 - off];
     }
-    m = cbx__moments_of(work, n);
+    cbx__moments m = cbx__moments_of(work, n);
     *out = cbx__mean_of(&m);
     cbx__doubles_free(ctx, work, n);
     return CBX_OK;
@@ -136,12 +132,12 @@ static cbx_interval interval_of_pairs(cbx__pair_kind kind, const double *x, size
 cbx_status cbx_stat_hodges_lehmann(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
                                    cbx_err *err)
 {
-    double *work = NULL, rank, achieved = level, size = (double)n;
+    double *work = NULL, achieved = level, size = (double)n;
     cbx_status st = cbx__level_check(level, err);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
     if (st) return st;
-    rank = normal_limit(size * (size + 1) / 4, size * (size + 1) * (2 * size + 1) / 24, level);
+    double rank = normal_limit(size * (size + 1) / 4, size * (size + 1) * (2 * size + 1) / 24, level);
     if (n <= SIGNED_EXACT) st = cbx__signed_rank_limit(ctx, n, level, &rank, &achieved, err);
     if (!st) *out = interval_of_pairs(CBX__PAIR_MEAN, work, n, NULL, 0, rank, achieved);
     cbx__doubles_free(ctx, work, n);
@@ -151,12 +147,12 @@ cbx_status cbx_stat_hodges_lehmann(cbx_ctx *ctx, const double *x, size_t n, doub
 cbx_status cbx_stat_hodges_lehmann_shift(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
                                          double level, cbx_interval *out, cbx_err *err)
 {
-    double *a = NULL, *b = NULL, rank, achieved = level, nm = (double)n * (double)m;
+    double *a = NULL, *b = NULL, achieved = level, nm = (double)n * (double)m;
     cbx_status st = cbx__level_check(level, err);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &a, err);
     if (!st) st = cbx__sorted_copy(ctx, y, m, 1, &b, err);
-    rank = normal_limit(nm / 2, nm * (double)(n + m + 1) / 12, level);
+    double rank = normal_limit(nm / 2, nm * (double)(n + m + 1) / 12, level);
     if (!st && n + m <= SHIFT_EXACT) st = cbx__shift_limit(ctx, n, m, level, &rank, &achieved, err);
     if (!st) *out = interval_of_pairs(CBX__PAIR_DIFFERENCE, a, n, b, m, rank, achieved);
     cbx__doubles_free(ctx, a, n);

@@ -1,6 +1,5 @@
-/*
- * Group-sequential sign tests: the fair walk with absorbing looks, and the scale that makes its error what was asked for.
- */
+/* Group-sequential sign tests: the fair walk with absorbing looks, and the scale that makes its
+ * error what was asked for. */
 #include "calibrax/statistics/looks.h"
 
 #include <math.h>
@@ -13,7 +12,7 @@
 #define FLATNESS   0.25  /* weights grow as n_j to this power: 0 is Pocock's design, 1/2 and more favour the end */
 #define NEGLIGIBLE 1e-25 /* mass at an end of the walk; it is counted as error */
 #define STEPS      60    /* of the bisection */
-#define LEAST      1e-15 /* no interval exists at such a level, and 1 less it is not 1 */
+#define MIN        1e-15 /* no interval exists at such a level, and 1 less it is not 1 */
 #define SLACK      1e-12 /* so that a p-value stays within its own nominal level, however the product rounds */
 
 /* Largest k with 2 P(Bin(n, 1/2) <= k) <= nominal; -1: none. */
@@ -91,13 +90,13 @@ static void settle(cbx_looks *l)
 cbx_status cbx_looks_plan(size_t first, size_t last, double alpha, cbx_looks *out, cbx_err *err)
 {
     cbx_looks l = { .alpha = alpha };
-    double growth, next = (double)first;
+    double next = (double)first;
 
     if (first < 1 || last < first || last > CBX_LOOKS_PAIRS)
         return cbx_fail(err, CBX_EINVAL, "looks from %zu to %zu pairs: 1 <= first <= last <= %d", first, last,
                         CBX_LOOKS_PAIRS);
     if (!(alpha > 0 && alpha < 1)) return cbx_fail(err, CBX_EINVAL, "an error of %g is not between 0 and 1", alpha);
-    growth = fmax(GROWTH, pow((double)last / (double)first, 1.0 / (CBX_LOOKS_MAX - 1)));
+    double growth = fmax(GROWTH, pow((double)last / (double)first, 1.0 / (CBX_LOOKS_MAX - 1)));
     for (; l.count + 1 < CBX_LOOKS_MAX && next < (double)last; next *= growth) l.pairs[l.count++] = (size_t)next;
     if (l.count && l.pairs[l.count - 1] == last) l.count--;
     l.pairs[l.count++] = last;
@@ -124,7 +123,7 @@ cbx_status cbx_looks_end(cbx_looks *l, size_t done, size_t pairs, cbx_err *err)
         else
             high = e.weight[done];
     }
-    e.weight[done] = fmax(low, LEAST);
+    e.weight[done] = fmax(low, MIN);
     e.error = error_of(&e, e.scale);
     *l = e;
     return CBX_OK;
@@ -132,8 +131,9 @@ cbx_status cbx_looks_end(cbx_looks *l, size_t done, size_t pairs, cbx_err *err)
 
 double cbx_looks_level(const cbx_looks *l, size_t j)
 {
-    /* no p-value lies between alpha and a nominal level above it: one look alone would err more often than all may */
-    return j < l->count ? 1 - fmin(l->alpha, fmax(l->scale * l->weight[j], LEAST)) : 1;
+    /* no p-value lies between alpha and a nominal level above it: one look alone would err more
+     * often than all may */
+    return j < l->count ? 1 - fmin(l->alpha, fmax(l->scale * l->weight[j], MIN)) : 1;
 }
 
 double cbx_looks_p(const cbx_looks *l, size_t j, double p)

@@ -1,8 +1,6 @@
-/*
- * Modes by gaps.  Launches of one program fall into a few tight groups (a penalty that is on or off for the whole process); a density
- * estimate smears a group of two among thirty, a gap does not.  The scale comes from Qn, which half of the values in other groups leave
- * small.
- */
+/* Modes by gaps.  Launches of one program fall into a few tight groups (a penalty that is on or off
+ * for the whole process); a density estimate smears a group of two among thirty, a gap does not.
+ * The scale comes from Qn, which half of the values in other groups leave small. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -31,7 +29,7 @@ static cbx_mode mode_of(const double *sorted, size_t start, size_t end, size_t n
     return m;
 }
 
-cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolution, cbx_mode *modes, size_t room,
+cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolution, cbx_mode *modes, size_t capacity,
                           size_t *count, cbx_err *err)
 {
     double *sorted = NULL, *place = NULL, scale = 0;
@@ -49,7 +47,7 @@ cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolu
     scale = fmax(scale, resolution);
     for (size_t i = 1; i <= n; i++) {
         if (i < n && !splits(place, n, start, i, scale)) continue;
-        if (found < room) modes[found] = mode_of(sorted, start, i, n);
+        if (found < capacity) modes[found] = mode_of(sorted, start, i, n);
         found++;
         start = i;
     }

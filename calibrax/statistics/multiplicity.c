@@ -1,7 +1,6 @@
-/*
- * Corrections over a table, all on the sorted p-values: a factor each, then a running maximum from below or minimum from above.
- * Wright, Biometrics 48 (1992) 1005-1013, states them as adjusted p-values.
- */
+/* Corrections over a table, all on the sorted p-values: a factor each, then a running maximum from
+ * below or minimum from above. Wright, Biometrics 48 (1992) 1005-1013, states them as adjusted
+ * p-values. */
 #include "calibrax/statistics/multiplicity.h"
 
 #include <math.h>
@@ -20,22 +19,22 @@ static double harmonic(size_t m)
 /* From the largest down: the least of factor(i) p_(i) so far. */
 static void step_up(double *p, size_t m, cbx_correction c)
 {
-    double least = 1, scale = c == CBX_CORRECTION_BENJAMINI_YEKUTIELI ? harmonic(m) : 1;
+    double min = 1, scale = c == CBX_CORRECTION_BENJAMINI_YEKUTIELI ? harmonic(m) : 1;
 
     for (size_t i = m; i > 0; i--) {
         double factor = c == CBX_CORRECTION_HOCHBERG ? (double)(m - i + 1) : scale * (double)m / (double)i;
-        least = fmin(least, factor * p[i - 1]);
-        p[i - 1] = least;
+        min = fmin(min, factor * p[i - 1]);
+        p[i - 1] = min;
     }
 }
 
 static void step_down(double *p, size_t m)
 {
-    double most = 0;
+    double max = 0;
 
     for (size_t i = 0; i < m; i++) {
-        most = fmax(most, fmin(1.0, (double)(m - i) * p[i]));
-        p[i] = most;
+        max = fmax(max, fmin(1.0, (double)(m - i) * p[i]));
+        p[i] = max;
     }
 }
 
@@ -44,7 +43,8 @@ static void bonferroni(double *p, size_t m)
     for (size_t i = 0; i < m; i++) p[i] = fmin(1.0, (double)m * p[i]);
 }
 
-/* Wright's form of Hommel: a_i starts at the Simes value of all, and each smaller family k = m-1 ... 2 may raise it. */
+/* Wright's form of Hommel: a_i starts at the Simes value of all, and each smaller family k = m-1
+ * ... 2 may raise it. */
 static void hommel(double *p, size_t m, double *a)
 {
     double simes = 1;
@@ -82,23 +82,23 @@ const char *cbx_correction_name(cbx_correction correction)
 cbx_status cbx_stat_adjust(cbx_ctx *ctx, cbx_correction correction, const double *p, size_t m, double *adjusted,
                            cbx_err *err)
 {
-    double *work = NULL, *sorted, *values;
-    cbx_status st;
+    double *work = NULL;
 
-    if (!cbx_correction_name(correction)) return cbx_fail(err, CBX_EINVAL, "correction %d is none", (int)correction);
+    if (!cbx_correction_name(correction)) return cbx_fail(err, CBX_EINVAL, "unknown correction %d", (int)correction);
     for (size_t i = 0; i < m; i++)
         if (!(p[i] >= 0 && p[i] <= 1))
             return cbx_fail(err, CBX_EDOM, "p-value %zu is %g: not between 0 and 1", i, p[i]);
     if (m == 0) return CBX_OK;
-    st = cbx__doubles(ctx, m > SIZE_MAX / 3 ? SIZE_MAX : 3 * m, &work, err);
+    cbx_status st = cbx__doubles(ctx, m > SIZE_MAX / 3 ? SIZE_MAX : 3 * m, &work, err);
     if (st) return st;
-    sorted = work;
-    values = work + m;
+    double *sorted = work;
+    double *values = work + m;
     for (size_t i = 0; i < m; i++) sorted[i] = p[i];
     cbx_stat_sort(sorted, m);
     for (size_t i = 0; i < m; i++) values[i] = sorted[i];
     adjust_sorted(correction, values, m, work + 2 * m);
-    /* ties are adjusted alike: their last place holds what the running maximum or minimum gives them all */
+    /* ties are adjusted alike: their last place holds what the running maximum or minimum gives
+     * them all */
     for (size_t i = 0; i < m; i++) adjusted[i] = values[cbx__count_upto(sorted, m, p[i]) - 1];
     cbx__doubles_free(ctx, work, 3 * m);
     return CBX_OK;

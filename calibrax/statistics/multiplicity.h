@@ -1,10 +1,10 @@
-/**
- * Corrections of p-values over a table: beside Holm's (significance.h), which the gates use.
+/** Corrections of p-values over a table: beside Holm's (significance.h), which the gates use.
  *
- * All give adjusted p-values in the order of p, at most 1, monotone in p, ties alike: reject what is adjusted to at most alpha.
- * p holds m values in [0, 1], read only (CBX_EDOM otherwise); adjusted must not overlap p.  m = 0 does nothing.
- * @return CBX_OK; CBX_EDOM; CBX_ENOMEM.  Safe from any thread with contexts of their own.  Since 0.1.
- */
+ * All give adjusted p-values in the order of p, at most 1, monotone in p, ties alike: reject what
+ * is adjusted to at most alpha. p holds m values in [0, 1], read only (CBX_EDOM otherwise);
+ * adjusted must not overlap p.  m = 0 does nothing.
+ * @return CBX_OK; CBX_EDOM; CBX_ENOMEM.  Safe from any thread with contexts of their own.  Since
+ *   0.1. */
 #ifndef CALIBRAX_STATISTICS_MULTIPLICITY_H
 #define CALIBRAX_STATISTICS_MULTIPLICITY_H
 
@@ -25,7 +25,7 @@ typedef enum cbx_correction {
 
 CBX_API cbx_status cbx_stat_adjust(cbx_ctx *ctx, cbx_correction correction, const double *p, size_t m, double *adjusted,
                                    cbx_err *err);
-/** "holm", "benjamini-hochberg", ...; NULL for a number that is none. */
+/** "holm", "benjamini-hochberg", ...; NULL for a number outside the list. */
 CBX_API const char *cbx_correction_name(cbx_correction correction);
 
 CBX_END_DECLS

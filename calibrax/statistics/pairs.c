@@ -1,9 +1,9 @@
-/*
- * Selection among all pairs.  Rows of the pairs' matrix are sorted, so the pairs at most v are counted in one walk along its edge;
- * bisection over the 2^64 ordered doubles then ends at the wanted pair itself.
+/* Selection among all pairs.  Rows of the pairs' matrix are sorted, so the pairs at most v are
+ * counted in one walk along its edge; bisection over the 2^64 ordered doubles then ends at the
+ * wanted pair itself.
  *
- * Johnson & Mizoguchi, SIAM J. Comput. 7 (1978) 147-153, select in such matrices; the bisection is simpler and takes 64 walks.
- */
+ * Johnson & Mizoguchi, SIAM J. Comput. 7 (1978) 147-153, select in such matrices; the bisection is
+ * simpler and takes 64 walks. */
 #include "calibrax/statistics/pairs.h"
 
 #include <stdint.h>
@@ -55,7 +55,7 @@ static double count_gaps(const double *x, size_t n, double v)
     return count;
 }
 
-/* Doubles in their order, as whole numbers; -0 and +0 stand beside each other. */
+/* Doubles as integers in the same order; -0 and +0 are neighbours. */
 static uint64_t order_of(double v)
 {
     uint64_t bits;

@@ -1,5 +1,4 @@
-/*
- * Inside statistics: order statistics of all pairs of two sorted samples, without making the pairs.
+/* Inside statistics: order statistics of all pairs of two sorted samples, without making the pairs.
  */
 #ifndef CALIBRAX_STATISTICS_PAIRS_H
 #define CALIBRAX_STATISTICS_PAIRS_H

@@ -1,13 +1,11 @@
-/*
- * Null distributions of the two rank sums, by counting; without ties.
- */
+/* Null distributions of the two rank sums, by counting; without ties. */
 #include "calibrax/statistics/rank_limits.h"
 
 #include <string.h>
 
 #include "calibrax/statistics/sample.h"
 
-/* Largest r with 2 P(S < r) <= 1 - level, by the ways of each S = 0, 1, ...; 0 if there is none. */
+/* Largest r with 2 P(S < r) <= 1 - level, by the ways of each S = 0, 1, ...; 0 if no r has it. */
 static double rank_of_ways(const double *ways, size_t length, double level, double *achieved)
 {
     double total = 0, below = 0;
@@ -36,7 +34,8 @@ cbx_status cbx__signed_rank_limit(cbx_ctx *ctx, size_t n, double level, double *
     return CBX_OK;
 }
 
-/* Pairs above in all splits of n + m: U_{n,m}, as the coefficients of the Gauss binomial, built by multiplying and dividing. */
+/* Pairs above in all splits of n + m: U_{n,m}, as the coefficients of the Gauss binomial, built by
+ * multiplying and dividing. */
 cbx_status cbx__shift_limit(cbx_ctx *ctx, size_t n, size_t m, double level, double *rank, double *achieved,
                             cbx_err *err)
 {

@@ -1,8 +1,8 @@
-/*
- * Every model is c g(x; theta) or a + c g(x; theta): the linear parameters follow from theta in closed form, theta is searched.
+/* Every model is c g(x; theta) or a + c g(x; theta): the linear parameters follow from theta in
+ * closed form, theta is searched.
  *
- * Sums run over u = g/y and v = 1/y, so that the residual is 1 - a v - c u.  a and c are kept >= 0: a time has no negative part.
- */
+ * Sums run over u = g/y and v = 1/y, so that the residual is 1 - a v - c u.  a and c are kept >= 0:
+ * a time has no negative part. */
 #include "calibrax/statistics/relative_fit.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static double square_of(const cbx__fit_data *d, cbx__fit_shape g, const double *
 /* 2 by 2 normal equations; where one parameter would be negative, the other alone. */
 cbx__fit_linear cbx__fit_solve(const cbx__fit_data *d, cbx__fit_shape g, const double *theta, bool intercept)
 {
-    double u = 0, v = 0, uu = 0, uv = 0, vv = 0, det;
+    double u = 0, v = 0, uu = 0, uv = 0, vv = 0;
     cbx__fit_linear l = { 0, 0, 0 };
 
     for (size_t i = 0; i < d->n; i++) {
@@ -36,7 +36,7 @@ cbx__fit_linear cbx__fit_solve(const cbx__fit_data *d, cbx__fit_shape g, const d
         uv += gi * wi;
         vv += wi * wi;
     }
-    det = uu * vv - uv * uv;
+    double det = uu * vv - uv * uv;
     if (intercept && det > 1e-13 * uu * vv) {
         l.c = (u * vv - v * uv) / det;
         l.a = (v * uu - u * uv) / det;
@@ -67,18 +67,18 @@ static double square_at(const cbx__fit_profile *p, double value)
 double cbx__fit_minimise(const cbx__fit_profile *p, double lo, double hi)
 {
     const double golden = 0.6180339887498949;
-    double best = lo, least = INFINITY, step = (hi - lo) / 48, a, b, c, d, fc, fd;
+    double best = lo, min = INFINITY, step = (hi - lo) / 48;
 
     for (int i = 0; i <= 48; i++) {
         double f = square_at(p, lo + step * i);
-        if (f < least) least = f, best = lo + step * i;
+        if (f < min) min = f, best = lo + step * i;
     }
-    a = fmax(lo, best - step);
-    b = fmin(hi, best + step);
-    c = b - golden * (b - a);
-    d = a + golden * (b - a);
-    fc = square_at(p, c);
-    fd = square_at(p, d);
+    double a = fmax(lo, best - step);
+    double b = fmin(hi, best + step);
+    double c = b - golden * (b - a);
+    double d = a + golden * (b - a);
+    double fc = square_at(p, c);
+    double fd = square_at(p, d);
     while (b - a > 1e-10 * (1 + fabs(a))) {
         if (fc < fd) {
             b = d, d = c, fd = fc;
@@ -91,24 +91,24 @@ double cbx__fit_minimise(const cbx__fit_profile *p, double lo, double hi)
         }
     }
     c = (a + b) / 2;
-    return square_at(p, c) <= least ? c : best;
+    return square_at(p, c) <= min ? c : best;
 }
 
 /* The least over the other parameter with this one held. */
 double cbx__fit_other(const cbx__fit_profile *p, double value, double *other)
 {
     cbx__fit_profile q = *p;
-    double at;
 
     q.theta[p->which] = value;
     q.which = 1 - p->which;
     q.others = 0;
-    at = cbx__fit_minimise(&q, q.lo[q.which], q.hi[q.which]);
+    double at = cbx__fit_minimise(&q, q.lo[q.which], q.hi[q.which]);
     if (other) *other = at;
     return square_at(&q, at);
 }
 
-/* Where the profile passes the limit on one side of the best; the end of the range if it does not. */
+/* Where the profile passes the limit on one side of the best; the end of the range if it does not.
+ */
 static double crossing(const cbx__fit_profile *p, double best, double end, double limit)
 {
     double in = best, out = end;
@@ -126,15 +126,15 @@ static double crossing(const cbx__fit_profile *p, double best, double end, doubl
 
 cbx_interval cbx__fit_interval(const cbx__fit_profile *p, double best, size_t nparameters, double level)
 {
-    double least = square_at(p, best), t;
+    double min = square_at(p, best);
     size_t df = p->d->n > nparameters ? p->d->n - nparameters : 0;
     cbx_interval iv = { best, p->lo[p->which], p->hi[p->which], 0 };
 
     if (!df) return iv;
-    t = cbx_stat_t_quantile((1 + level) / 2, (double)df);
-    least = fmax(least, CBX__FIT_LEAST_SQUARE) * (1 + t * t / (double)df);
-    iv.lower = crossing(p, best, iv.lower, least);
-    iv.upper = crossing(p, best, iv.upper, least);
+    double t = cbx_stat_t_quantile((1 + level) / 2, (double)df);
+    min = fmax(min, CBX__FIT_MIN_SQUARE) * (1 + t * t / (double)df);
+    iv.lower = crossing(p, best, iv.lower, min);
+    iv.upper = crossing(p, best, iv.upper, min);
     iv.level = level;
     return iv;
 }
@@ -153,16 +153,14 @@ size_t cbx__fit_different(const double *x, size_t n)
     return count;
 }
 
-cbx_status cbx__fit_check(const double *x, const double *y, size_t n, size_t least, double level, cbx_err *err)
+cbx_status cbx__fit_check(const double *x, const double *y, size_t n, size_t min, double level, cbx_err *err)
 {
-    size_t different;
-
     if (!(level > 0 && level < 1)) return cbx_fail(err, CBX_EINVAL, "level %g is not between 0 and 1", level);
     for (size_t i = 0; i < n; i++)
         if (!(x[i] > 0 && y[i] > 0 && isfinite(x[i]) && isfinite(y[i])))
             return cbx_fail(err, CBX_EDOM, "point %zu (%g, %g) is not positive and finite", i, x[i], y[i]);
-    different = cbx__fit_different(x, n);
-    if (different < least)
-        return cbx_fail(err, CBX_EINVAL, "%zu different sizes tell no law, at least %zu are needed", different, least);
+    size_t different = cbx__fit_different(x, n);
+    if (different < min)
+        return cbx_fail(err, CBX_EINVAL, "%zu different sizes tell no law, at least %zu are needed", different, min);
     return CBX_OK;
 }

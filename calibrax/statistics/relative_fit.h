@@ -1,6 +1,4 @@
-/*
- * Inside the library: fits that minimise sum (1 - model/y)^2, with profile-likelihood intervals.
- */
+/* Inside the library: fits that minimise sum (1 - model/y)^2, with profile-likelihood intervals. */
 #ifndef CALIBRAX_STATISTICS_RELATIVE_FIT_H
 #define CALIBRAX_STATISTICS_RELATIVE_FIT_H
 
@@ -9,7 +7,7 @@
 #include "calibrax/statistics/estimate.h"
 
 /* A fit this good is exact; logarithms of less mean nothing. */
-#define CBX__FIT_LEAST_SQUARE 1e-26
+#define CBX__FIT_MIN_SQUARE 1e-26
 
 typedef struct cbx__fit_data {
     const double *x, *y;
@@ -41,7 +39,8 @@ double cbx__fit_other(const cbx__fit_profile *p, double value, double *other);
 cbx_interval cbx__fit_interval(const cbx__fit_profile *p, double best, size_t nparameters, double level);
 
 size_t cbx__fit_different(const double *x, size_t n);
-/* CBX_EINVAL, CBX_EDOM: level, points that are not positive and finite, fewer than `least` different sizes. */
-cbx_status cbx__fit_check(const double *x, const double *y, size_t n, size_t least, double level, cbx_err *err);
+/* CBX_EINVAL, CBX_EDOM: level, points that are not positive and finite, fewer than `min`
+ * different sizes. */
+cbx_status cbx__fit_check(const double *x, const double *y, size_t n, size_t min, double level, cbx_err *err);
 
 #endif

@@ -1,9 +1,7 @@
-/*
- * Index streams and gathered sums: the two loops that a bootstrap of a mean consists of.
+/* Index streams and gathered sums: the two loops that a bootstrap of a mean consists of.
  *
- * The workload is 10^4 resamples of 10^3 values: 10^7 draws.  Sixteen blocks run side by side, which one 512-bit, two 256-bit or four
- * 128-bit registers hold.
- */
+ * The workload is 10^4 resamples of 10^3 values: 10^7 draws.  Sixteen blocks run side by side,
+ * which one 512-bit, two 256-bit or four 128-bit registers hold. */
 #include "calibrax/statistics/resample.h"
 
 #include <string.h>
@@ -23,7 +21,7 @@
 #define FOR_EACH_SET(X) X(avx512, AVX512) X(avx2, "avx2")
 #endif
 
-size_t cbx__draws_room(size_t draws) { return (draws + CBX__CHUNK - 1) / CBX__CHUNK * CBX__CHUNK; }
+size_t cbx__draws_capacity(size_t draws) { return (draws + CBX__CHUNK - 1) / CBX__CHUNK * CBX__CHUNK; }
 
 #define ROUND(r)                                                                                                       \
     do {                                                                                                               \

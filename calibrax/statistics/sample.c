@@ -1,8 +1,7 @@
-/*
- * What the statistics share: checks, scratch, moments about the first value, ranks, selection.
+/* What the statistics share: checks, scratch, moments about the first value, ranks, selection.
  *
- * Hoare, "Algorithm 65: find", Comm. ACM 4 (1961) 321; the pivot is the middle of nine, so that sorted and constant data are no trap.
- */
+ * Hoare, "Algorithm 65: find", Comm. ACM 4 (1961) 321; the pivot is the middle of nine, so that
+ * sorted and constant data are no trap. */
 #include "calibrax/statistics/sample.h"
 
 #include <float.h>
@@ -12,14 +11,14 @@
 
 #include "calibrax/statistics/estimate.h"
 
-#define MOST_SHIFT   1000           /* 2^MOST_SHIFT is a double */
-#define MOST_SQUARES (DBL_MAX / 16) /* leaves room for sums of squares of differences */
+#define MAX_SHIFT   1000           /* 2^MAX_SHIFT is a double */
+#define MAX_SQUARES (DBL_MAX / 16) /* leaves space for sums of squares of differences */
 
-cbx_status cbx__sample_check(const double *x, size_t n, size_t least, cbx_err *err)
+cbx_status cbx__sample_check(const double *x, size_t n, size_t min, cbx_err *err)
 {
     if (n == 0) return cbx_fail(err, CBX_EINVAL, "a sample without values has no estimate");
-    if (n < least)
-        return cbx_fail(err, CBX_EINVAL, "a sample of %zu is too small: at least %zu values are needed", n, least);
+    if (n < min)
+        return cbx_fail(err, CBX_EINVAL, "a sample of %zu is too small: at least %zu values are needed", n, min);
     for (size_t i = 0; i < n; i++)
         if (!isfinite(x[i])) return cbx_fail(err, CBX_EDOM, "sample %zu of %zu is not finite", i, n);
     return CBX_OK;
@@ -42,9 +41,9 @@ void cbx__doubles_free(cbx_ctx *ctx, double *work, size_t n)
     cbx_mem_free(cbx_ctx_allocator(ctx), work, n * sizeof(double));
 }
 
-cbx_status cbx__sorted_copy(cbx_ctx *ctx, const double *x, size_t n, size_t least, double **out, cbx_err *err)
+cbx_status cbx__sorted_copy(cbx_ctx *ctx, const double *x, size_t n, size_t min, double **out, cbx_err *err)
 {
-    cbx_status st = cbx__sample_check(x, n, least, err);
+    cbx_status st = cbx__sample_check(x, n, min, err);
 
     if (!st) st = cbx__doubles(ctx, n, out, err);
     if (st) return st;
@@ -66,16 +65,15 @@ cbx_status cbx__joined_copy(cbx_ctx *ctx, const double *x, size_t n, const doubl
     return CBX_OK;
 }
 
-/* Squares left the range of double, or all are 0: the same once more, with the largest value near 1/4. */
+/* Squares left the range of double, or all are 0: scale the values so that the largest is near 1/4. */
 static cbx__moments scaled_moments(const double *x, size_t n, double variance)
 {
-    double most = 0, sum = 0, squares = 0, origin, offset;
-    int shift;
+    double max = 0, sum = 0, squares = 0;
 
-    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
-    shift = most > 0 ? -2 - ilogb(most) : 0;
-    if (shift > MOST_SHIFT) shift = MOST_SHIFT;
-    origin = scalbn(x[0], shift);
+    for (size_t i = 0; i < n; i++) max = fmax(max, fabs(x[i]));
+    int shift = max > 0 ? -2 - ilogb(max) : 0;
+    if (shift > MAX_SHIFT) shift = MAX_SHIFT;
+    double origin = scalbn(x[0], shift);
     for (size_t i = 0; i < n; i++) sum += scalbn(x[i], shift) - origin;
     sum /= (double)n;
     for (size_t i = 0; i < n; i++) {
@@ -83,7 +81,7 @@ static cbx__moments scaled_moments(const double *x, size_t n, double variance)
         squares += d * d;
     }
     squares = n > 1 ? squares / (double)(n - 1) : 0;
-    offset = scalbn(sum, -shift);
+    double offset = scalbn(sum, -shift);
     return (cbx__moments){
         .n = n,
         .origin = isfinite(offset) ? x[0] : scalbn(origin + sum, -shift),
@@ -110,7 +108,7 @@ cbx__moments cbx__moments_of(const double *x, size_t n)
     if (n > 1) m.variance = fmax(0.0, squares - rest * rest / (double)n) / (double)(n - 1);
     m.stddev = sqrt(m.variance);
     m.scaled = m.variance;
-    return isnormal(squares) && squares < MOST_SQUARES ? m : scaled_moments(x, n, m.variance);
+    return isnormal(squares) && squares < MAX_SQUARES ? m : scaled_moments(x, n, m.variance);
 }
 
 double cbx__mean_of(const cbx__moments *a) { return a->origin + a->offset; }
@@ -172,20 +170,16 @@ double cbx__tie_sum(const double *sorted, size_t n)
 
 static double middle_of(double a, double b, double c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
 
-static double pivot_of(const double *x, size_t low, size_t high)
-{
-    size_t step = (high - low) / 8;
-    const double *p = x + low;
-    return middle_of(middle_of(p[0], p[step], p[2 * step]), middle_of(p[3 * step], p[4 * step], p[5 * step]),
-                     middle_of(p[6 * step], p[7 * step], p[8 * step]));
-}
-
 double cbx__select(double *x, size_t n, size_t k)
 {
     size_t low = 0, high = n - 1;
 
     while (low < high) {
-        double pivot = pivot_of(x, low, high);
+        size_t step = (high - low) / 8;
+        const double *p = x + low;
+        double pivot = middle_of(middle_of(p[0], p[step], p[2 * step]),
+                                 middle_of(p[3 * step], p[4 * step], p[5 * step]),
+                                 middle_of(p[6 * step], p[7 * step], p[8 * step]));
         size_t i = low, j = high;
         for (;;) {
             while (x[i] < pivot) i++;

@@ -1,6 +1,4 @@
-/*
- * Inside statistics: checks, scratch memory, moments and ranks that the files share.
- */
+/* Inside statistics: checks, scratch memory, moments and ranks that the files share. */
 #ifndef CALIBRAX_STATISTICS_SAMPLE_H
 #define CALIBRAX_STATISTICS_SAMPLE_H
 
@@ -9,8 +7,8 @@
 
 #include "calibrax/base/ctx.h"
 
-/** CBX_EINVAL below `least` values, CBX_EDOM for one that is not finite. */
-cbx_status cbx__sample_check(const double *x, size_t n, size_t least, cbx_err *err);
+/** CBX_EINVAL below `min` values, CBX_EDOM for one that is not finite. */
+cbx_status cbx__sample_check(const double *x, size_t n, size_t min, cbx_err *err);
 /** 0 < level < 1. */
 cbx_status cbx__level_check(double level, cbx_err *err);
 
@@ -18,17 +16,16 @@ cbx_status cbx__level_check(double level, cbx_err *err);
 cbx_status cbx__doubles(cbx_ctx *ctx, size_t n, double **out, cbx_err *err);
 void cbx__doubles_free(cbx_ctx *ctx, double *work, size_t n);
 /** Checked as above, copied and sorted ascending. */
-cbx_status cbx__sorted_copy(cbx_ctx *ctx, const double *x, size_t n, size_t least, double **out, cbx_err *err);
+cbx_status cbx__sorted_copy(cbx_ctx *ctx, const double *x, size_t n, size_t min, double **out, cbx_err *err);
 /** Both samples in one array, x first. */
 cbx_status cbx__joined_copy(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m, double **out,
                             cbx_err *err);
 
-/**
- * Mean = origin + offset with origin the first value, so that a clock's 10^9 costs no digit of the spread; a constant sample has a
- * spread of exactly 0.  n - 1 in the denominator, 0 for n = 1.  variance overflows or vanishes where squares leave the range of double
- * (values beyond about 10^153, or spreads below 10^-154); stddev is right there as well, and so is `scaled`, which ratios of sums of
- * squares are to use, with each value taken times `factor`.
- */
+/** Mean = origin + offset with origin the first value, so that a clock's 10^9 costs no digit of the
+ * spread; a constant sample has a spread of exactly 0.  n - 1 in the denominator, 0 for n = 1.
+ * variance overflows or vanishes where squares leave the range of double (values beyond about
+ * 10^153, or spreads below 10^-154); stddev is right there as well, and so is `scaled`, which
+ * ratios of sums of squares are to use, with each value taken times `factor`. */
 typedef struct cbx__moments {
     size_t n;
     double origin, offset, variance, stddev;

@@ -1,22 +1,13 @@
-/*
- * Confidence sequences from three martingales; see the header for formulas and sources.
- */
+/* Confidence sequences from three martingales; see the header for formulas and sources. */
 #include "calibrax/statistics/sequential.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-#define MOST_BET 0.5 /* of the empirical Bernstein bets, section 3.2 of its source */
+#define MAX_BET 0.5 /* of the empirical Bernstein bets, section 3.2 of its source */
 enum { ASYMPTOTIC_FROM = 20 };
 
 static double alpha_of(const cbx_sequence *s) { return 1 - s->opts.level; }
-
-/* Narrowest at n = planned: g n = -2 ln alpha + ln(-2 ln alpha) + 1; Waudby-Smith et al. (2024), appendix. */
-static double scale_for(double planned, double alpha)
-{
-    double l = -2 * log(alpha);
-    return fmax(l + log(l) + 1, 0.1) / planned;
-}
 
 cbx_status cbx_sequence_init(cbx_sequence *s, const cbx_sequence_opts *opts, cbx_err *err)
 {
@@ -25,7 +16,7 @@ cbx_status cbx_sequence_init(cbx_sequence *s, const cbx_sequence_opts *opts, cbx
 
     if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "sequence options of another version");
     if ((unsigned)o.kind > CBX_SEQUENCE_ASYMPTOTIC)
-        return cbx_fail(err, CBX_EINVAL, "sequence kind %d is none", (int)o.kind);
+        return cbx_fail(err, CBX_EINVAL, "unknown kind of sequence %d", (int)o.kind);
     if (!(o.level > 0 && o.level < 1))
         return cbx_fail(err, CBX_EINVAL, "confidence level %g is not between 0 and 1", o.level);
     if (!(o.planned > 0 && isfinite(o.planned)))
@@ -33,7 +24,11 @@ cbx_status cbx_sequence_init(cbx_sequence *s, const cbx_sequence_opts *opts, cbx
     if (o.kind == CBX_SEQUENCE_BOUNDED && !(isfinite(o.low) && isfinite(o.high) && o.low < o.high))
         return cbx_fail(err, CBX_EINVAL, "bounds %g and %g are not in order", o.low, o.high);
     *s = (cbx_sequence){ .opts = o, .bet_mean = 0.5, .bet_variance = 0.25 };
-    s->scale = scale_for(o.planned, 1 - o.level);
+    double alpha = 1 - o.level;
+    /* Narrowest at n = planned: g n = -2 ln alpha + ln(-2 ln alpha) + 1; Waudby-Smith et al. (2024),
+     * appendix. */
+    double l = -2 * log(alpha);
+    s->scale = fmax(l + log(l) + 1, 0.1) / o.planned;
     return CBX_OK;
 }
 
@@ -41,7 +36,7 @@ cbx_status cbx_sequence_init(cbx_sequence *s, const cbx_sequence_opts *opts, cbx
 static void bet(cbx_sequence *s, double x)
 {
     double t = s->n, z = (x - s->opts.low) / (s->opts.high - s->opts.low), d = z - s->bet_mean;
-    double l = log(2 / alpha_of(s)), lambda = fmin(MOST_BET, sqrt(2 * l / (s->bet_variance * t * log1p(t))));
+    double l = log(2 / alpha_of(s)), lambda = fmin(MAX_BET, sqrt(2 * l / (s->bet_variance * t * log1p(t))));
     double sum = s->bet_mean * t, spread = s->bet_variance * t;
 
     s->weights += lambda;
@@ -53,14 +48,12 @@ static void bet(cbx_sequence *s, double x)
 
 cbx_status cbx_sequence_add(cbx_sequence *s, double x, cbx_err *err)
 {
-    double d;
-
     if (!isfinite(x)) return cbx_fail(err, CBX_EDOM, "value %.0f of the sequence is not finite", s->n);
     if (s->opts.kind == CBX_SEQUENCE_BOUNDED && !(x >= s->opts.low && x <= s->opts.high))
         return cbx_fail(err, CBX_EDOM, "value %g of the sequence is outside [%g, %g]", x, s->opts.low, s->opts.high);
     if (s->n == 0) s->origin = x;
     s->n++;
-    d = (x - s->origin) - s->mean;
+    double d = (x - s->origin) - s->mean;
     s->mean += d / s->n;
     s->squares += d * ((x - s->origin) - s->mean);
     if (s->opts.kind == CBX_SEQUENCE_BOUNDED) bet(s, x);
@@ -103,10 +96,9 @@ static cbx_interval bounded_interval(const cbx_sequence *s)
 cbx_interval cbx_sequence_mean(const cbx_sequence *s)
 {
     cbx_interval iv = { s->origin + s->mean, -INFINITY, INFINITY, 0 };
-    double half;
 
     if (s->opts.kind == CBX_SEQUENCE_BOUNDED) return s->n > 0 ? bounded_interval(s) : iv;
-    half = s->opts.kind == CBX_SEQUENCE_NORMAL ? normal_half(s) : asymptotic_half(s);
+    double half = s->opts.kind == CBX_SEQUENCE_NORMAL ? normal_half(s) : asymptotic_half(s);
     if (half < 0) return iv;
     iv.lower = iv.value - half;
     iv.upper = iv.value + half;

@@ -1,6 +1,4 @@
-/*
- * Dependence in a series: autocorrelation and what follows from it, tests of the order.
- */
+/* Dependence in a series: autocorrelation and what follows from it, tests of the order. */
 #include "calibrax/statistics/series.h"
 
 #include <math.h>
@@ -30,11 +28,10 @@ static double correlation_at(const double *x, size_t n, const cbx__moments *m, s
 cbx_status cbx_stat_autocorrelation(const double *x, size_t n, size_t lags, double *r, cbx_err *err)
 {
     cbx_status st = cbx__sample_check(x, n, 1, err);
-    cbx__moments m;
 
     if (!st && lags >= n) st = cbx_fail(err, CBX_EINVAL, "a lag of %zu needs more than %zu values", lags, n);
     if (st) return st;
-    m = cbx__moments_of(x, n);
+    cbx__moments m = cbx__moments_of(x, n);
     for (size_t k = 0; k <= lags; k++) r[k] = correlation_at(x, n, &m, k);
     return CBX_OK;
 }
@@ -42,16 +39,15 @@ cbx_status cbx_stat_autocorrelation(const double *x, size_t n, size_t lags, doub
 cbx_status cbx_stat_effective_size(const double *x, size_t n, double *out, cbx_err *err)
 {
     cbx_status st = cbx__sample_check(x, n, 1, err);
-    cbx__moments m;
-    double sum = 0, least = INFINITY; /* sum of pairs r_0 + r_1, r_2 + r_3, ... while positive, never rising */
+    double sum = 0, min = INFINITY; /* sum of pairs r_0 + r_1, r_2 + r_3, ... while positive, never rising */
 
     if (st) return st;
-    m = cbx__moments_of(x, n);
+    cbx__moments m = cbx__moments_of(x, n);
     for (size_t k = 0; k + 1 < n && m.scaled > 0; k += 2) {
         double pair = correlation_at(x, n, &m, k) + correlation_at(x, n, &m, k + 1);
         if (pair <= 0) break;
-        least = fmin(least, pair);
-        sum += least;
+        min = fmin(min, pair);
+        sum += min;
     }
     *out = sum > 0 ? fmin((double)n, fmax(1.0, (double)n / (2 * sum - 1))) : (double)n;
     return CBX_OK;
@@ -61,7 +57,6 @@ cbx_status cbx_stat_batch_means(cbx_ctx *ctx, const double *x, size_t n, size_t 
                                 cbx_interval *out, cbx_err *err)
 {
     double *means = NULL;
-    size_t size, start;
     cbx_status st = cbx__sample_check(x, n, 2, err);
 
     if (st) return st;
@@ -69,8 +64,8 @@ cbx_status cbx_stat_batch_means(cbx_ctx *ctx, const double *x, size_t n, size_t 
     if (batches < 2 || batches > n) return cbx_fail(err, CBX_EINVAL, "%zu values do not make %zu batches", n, batches);
     st = cbx__doubles(ctx, batches, &means, err);
     if (st) return st;
-    size = n / batches;
-    start = n - size * batches;
+    size_t size = n / batches;
+    size_t start = n - size * batches;
     for (size_t b = 0; b < batches; b++) {
         cbx__moments m = cbx__moments_of(x + start + b * size, size);
         means[b] = cbx__mean_of(&m);
@@ -136,7 +131,8 @@ static double log_ways(double n, double k)
     return k < 0 || k > n ? -INFINITY : lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
 }
 
-/* Chance of r runs of a and b symbols: 2 C(a-1, k-1) C(b-1, k-1) / C(a+b, a) for r = 2k, and its like for odd r. */
+/* Chance of r runs of a and b symbols: 2 C(a-1, k-1) C(b-1, k-1) / C(a+b, a) for r = 2k, and its
+ * like for odd r. */
 static double runs_chance(double a, double b, double r)
 {
     double all = log_ways(a + b, a), k = floor(r / 2);
@@ -163,22 +159,22 @@ static void exact_runs(cbx_test *t, double a, double b, double runs)
 cbx_status cbx_stat_test_runs(cbx_ctx *ctx, const double *x, size_t n, cbx_test_mode mode, cbx_test *out, cbx_err *err)
 {
     cbx_test r = { .method = "runs about the median", .p = 1, .p_less = 1, .p_greater = 1 };
-    double median = 0, above = 0, below, runs = 1, mean, variance;
+    double median = 0, above = 0, runs = 1;
     cbx_status st = cbx_stat_median(ctx, x, n, &median, err);
 
     if (st) return st;
-    if ((unsigned)mode > CBX_TEST_NORMAL) return cbx_fail(err, CBX_EINVAL, "test mode %d is none", (int)mode);
+    if ((unsigned)mode > CBX_TEST_NORMAL) return cbx_fail(err, CBX_EINVAL, "unknown test mode %d", (int)mode);
     if (mode == CBX_TEST_EXACT && n > RUNS_EXACT)
         return cbx_fail(err, CBX_EINVAL, "%zu values are too many for exact counts: leave the mode to the test", n);
     for (size_t i = 0; i < n; i++) {
         above += x[i] >= median;
         runs += i > 0 && (x[i] >= median) != (x[i - 1] >= median);
     }
-    below = (double)n - above;
+    double below = (double)n - above;
     if (above > 0 && below > 0) {
         double twice = 2 * above * below, size = (double)n;
-        mean = 1 + twice / size;
-        variance = twice * (twice - size) / (size * size * (size - 1));
+        double mean = 1 + twice / size;
+        double variance = twice * (twice - size) / (size * size * (size - 1));
         r.statistic = variance > 0 ? (runs - mean) / sqrt(variance) : 0;
         if (mode == CBX_TEST_NORMAL || n > RUNS_EXACT)
             normal_p(&r, r.statistic);

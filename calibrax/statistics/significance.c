@@ -1,7 +1,5 @@
-/*
- * Sign tests and Holm's adjustment.  A paired ratio of a few launches has no distribution one could name, so its p-value is a binomial
- * sum, as its interval's level is.
- */
+/* Sign tests and Holm's adjustment.  A paired ratio of a few launches has no distribution one could
+ * name, so its p-value is a binomial sum, as its interval's level is. */
 #include "calibrax/statistics/significance.h"
 
 #include <math.h>
@@ -26,12 +24,12 @@ double cbx_stat_equivalence_p(const double *x, size_t n, double lower, double up
     return n ? cbx_stat_binomial_half_cdf((long)(low > high ? low : high), n) : 1.0;
 }
 
-/* Equal values stand in the order given. */
+/* Equal values keep the order given. */
 static bool ranks_before(const double *p, size_t a, size_t b) { return p[a] < p[b] || (p[a] == p[b] && a < b); }
 
 void cbx_stat_holm(const double *p, size_t m, double *adjusted)
 {
-    double least = 0;
+    double min = 0;
 
     for (size_t i = 0; i < m; i++) adjusted[i] = -1;
     for (size_t done = 0; done < m; done++) {
@@ -39,7 +37,7 @@ void cbx_stat_holm(const double *p, size_t m, double *adjusted)
         for (size_t i = 0; i < m; i++) {
             if (adjusted[i] < 0 && (next == m || ranks_before(p, i, next))) next = i;
         }
-        least = fmax(least, fmin(1.0, (double)(m - done) * p[next]));
-        adjusted[next] = least;
+        min = fmax(min, fmin(1.0, (double)(m - done) * p[next]));
+        adjusted[next] = min;
     }
 }

@@ -1,10 +1,10 @@
-/*
- * The one wrapper of libnifticdf (CDFLIB in C).  It keeps its results in static variables, so one lock guards it.
+/* The one wrapper of libnifticdf (CDFLIB in C).  It keeps its results in static variables, so one
+ * lock guards it.
  *
- * Only the two kernels are called: bratio (Didonato & Morris, ACM TOMS 18 (1992) 360-373, algorithm 708) and gratio (ACM TOMS 13
- * (1987) 318-319, algorithm 654).  Against SciPy 1.17 over parameters 0.1 to 10^4 they differ by at most 2e-11 down to tails of
- * 1e-250.  CDFLIB's own inverses stop at eight digits and are not used.
- */
+ * Only the two kernels are called: bratio (Didonato & Morris, ACM TOMS 18 (1992) 360-373, algorithm
+ * 708) and gratio (ACM TOMS 13 (1987) 318-319, algorithm 654).  Against SciPy 1.17 over parameters
+ * 0.1 to 10^4 they differ by at most 2e-11 down to tails of 1e-250.  CDFLIB's own inverses stop at
+ * eight digits and are not used. */
 #include "calibrax/statistics/special.h"
 
 #include <nifti/nifticdf.h>

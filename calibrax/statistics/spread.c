@@ -1,6 +1,4 @@
-/*
- * Spread, stability, outliers.  Every rule has a value for constant samples and for a mean of 0.
- */
+/* Spread, stability, outliers.  Every rule has a value for constant samples and for a mean of 0. */
 #include "calibrax/statistics/spread.h"
 
 #include <math.h>
@@ -24,11 +22,10 @@ cbx_status cbx_stat_variation(const double *x, size_t n, double threshold, cbx_v
 {
     cbx_status st = threshold_check(threshold, err);
     cbx_variation v = { 0 };
-    cbx__moments m;
 
     if (!st) st = cbx__sample_check(x, n, 1, err);
     if (st) return st;
-    m = cbx__moments_of(x, n);
+    cbx__moments m = cbx__moments_of(x, n);
     v.mean = cbx__mean_of(&m);
     v.stddev = m.stddev;
     v.cv = v.stddev == 0 ? 0 : v.mean == 0 ? INFINITY : v.stddev / fabs(v.mean);
@@ -64,15 +61,15 @@ cbx_status cbx_stat_mad(cbx_ctx *ctx, const double *x, size_t n, double *out, cb
 cbx_status cbx_stat_outliers(cbx_ctx *ctx, const double *x, size_t n, double threshold, bool *mask, size_t *count,
                              cbx_err *err)
 {
-    double *work = NULL, median, mad, mean = 0, scale;
+    double *work = NULL, median, mean = 0;
     size_t found = 0;
     cbx_status st = threshold_check(threshold, err);
 
     if (!st) st = distances(ctx, x, n, &work, &median, err);
     if (st) return st;
     for (size_t i = 0; i < n; i++) mean += work[i] / (double)n;
-    mad = cbx__quantile_select(work, n, 0.5);
-    scale = mad > 0 ? mad / MAD_TO_SCORE : mean * MEAN_AD_TO_SIGMA;
+    double mad = cbx__quantile_select(work, n, 0.5);
+    double scale = mad > 0 ? mad / MAD_TO_SCORE : mean * MEAN_AD_TO_SIGMA;
     for (size_t i = 0; i < n; i++) {
         mask[i] = n >= 3 && scale > 0 && fabs(x[i] - median) / scale > threshold;
         found += mask[i];

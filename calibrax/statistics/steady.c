@@ -1,8 +1,7 @@
-/*
- * Classes of a launch by change points.
+/* Classes of a launch by change points.
  *
- * Workload: 2000 epochs with a handful of levels and single wild values.  Prefix sums make the cost of a segment two subtractions.
- */
+ * Workload: 2000 epochs with a handful of levels and single wild values.  Prefix sums make the cost
+ * of a segment two subtractions. */
 #include "calibrax/statistics/steady.h"
 
 #include <math.h>
@@ -13,7 +12,7 @@
 #define CUT          3.0
 #define SAME_NOISE   0.1
 #define MAD_TO_SIGMA 1.48260221850560186
-enum { SHORTEST = 5, LEAST = 10, NEAR = 9 };
+enum { SHORTEST = 5, MIN = 10, NEAR = 9 };
 
 typedef struct levels {
     size_t n;
@@ -25,7 +24,8 @@ typedef struct levels {
     size_t *last;                  /* where the last segment of the first i begins, n + 1 */
 } levels;
 
-/* Of nine neighbours: wild values would have to be five of nine to pass for a level, and a step stays where it is. */
+/* Of nine neighbours: wild values would have to be five of nine to pass for a level, and a step
+ * stays where it is. */
 static double local_median(const double *x, size_t n, size_t i)
 {
     size_t half = NEAR / 2, from = i < half ? 0 : i + half >= n ? n - NEAR : i - half;
@@ -35,15 +35,14 @@ static double local_median(const double *x, size_t n, size_t i)
     return cbx__select(near, NEAR, half);
 }
 
-/* Distances from the local median are cut to 3 deviations, which come from the distances themselves. */
+/* Distances from the local median are cut to 3 deviations, which come from the distances
+ * themselves. */
 static void pull_in(levels *l, const double *x)
 {
-    double sigma;
-
     for (size_t i = 0; i < l->n; i++) l->clean[i] = l->best[i] = local_median(x, l->n, i);
     for (size_t i = 0; i < l->n; i++) l->work[i] = fabs(x[i] - l->clean[i]);
-    sigma = MAD_TO_SIGMA * 1.2 *
-            cbx__quantile_select(l->work, l->n, 0.5); /* the local median takes a share of the noise */
+    double sigma = MAD_TO_SIGMA * 1.2 *
+                   cbx__quantile_select(l->work, l->n, 0.5); /* the local median takes a share of the noise */
     for (size_t i = 0; i < l->n; i++) {
         double d = x[i] - l->best[i];
         if (sigma > 0) d = fmin(fmax(d, -CUT * sigma), CUT * sigma);
@@ -60,51 +59,38 @@ static void prefix(levels *l)
     }
 }
 
-/* Cost of the first `to` values for each open start, less the penalty: the loop that all the time goes into. */
-static void cost_of_starts(const levels *l, size_t open, size_t to)
+static size_t min_of(const double *x, size_t n)
 {
-    const double sum = l->sum[to], squares = l->squares[to], end = (double)to;
-    const double *restrict at = l->at, *restrict at_sum = l->at_sum, *restrict at_rest = l->at_rest;
-    double *restrict work = l->work;
-
-    for (size_t k = 0; k < open; k++) {
-        double s = sum - at_sum[k];
-        work[k] = (at_rest[k] + squares) - s * s / (end - at[k]);
-    }
-}
-
-static size_t least_of(const double *x, size_t n)
-{
-    double least[4] = { x[0], x[0], x[0], x[0] }, all;
+    double min[4] = { x[0], x[0], x[0], x[0] };
     size_t i = 0;
 
     for (; i + 4 <= n; i += 4)
-        for (size_t k = 0; k < 4; k++) least[k] = x[i + k] < least[k] ? x[i + k] : least[k];
-    for (; i < n; i++) least[0] = x[i] < least[0] ? x[i] : least[0];
-    all = fmin(fmin(least[0], least[1]), fmin(least[2], least[3]));
+        for (size_t k = 0; k < 4; k++) min[k] = x[i + k] < min[k] ? x[i + k] : min[k];
+    for (; i < n; i++) min[0] = x[i] < min[0] ? x[i] : min[0];
+    double all = fmin(fmin(min[0], min[1]), fmin(min[2], min[3]));
     for (i = 0; x[i] != all; i++) continue;
     return i;
 }
 
-static double most_of(const double *x, size_t n)
+static double max_of(const double *x, size_t n)
 {
-    double most[4] = { x[0], x[0], x[0], x[0] };
+    double max[4] = { x[0], x[0], x[0], x[0] };
     size_t i = 0;
 
     for (; i + 4 <= n; i += 4)
-        for (size_t k = 0; k < 4; k++) most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
-    for (; i < n; i++) most[0] = x[i] > most[0] ? x[i] : most[0];
-    return fmax(fmax(most[0], most[1]), fmax(most[2], most[3]));
+        for (size_t k = 0; k < 4; k++) max[k] = x[i + k] > max[k] ? x[i + k] : max[k];
+    for (; i < n; i++) max[0] = x[i] > max[0] ? x[i] : max[0];
+    return fmax(fmax(max[0], max[1]), fmax(max[2], max[3]));
 }
 
 /* Starts that cost more than the best so far even without a penalty never win again. */
-static size_t prune(levels *l, size_t open, double least)
+static size_t prune(levels *l, size_t open, double min)
 {
     size_t kept = 0;
 
-    if (most_of(l->work, open) <= least) return open;
+    if (max_of(l->work, open) <= min) return open;
     for (size_t k = 0; k < open; k++) {
-        if (l->work[k] > least) continue;
+        if (l->work[k] > min) continue;
         l->at[kept] = l->at[k];
         l->at_sum[kept] = l->at_sum[k];
         l->at_rest[kept++] = l->at_rest[k];
@@ -128,8 +114,17 @@ static void segment(levels *l, double penalty)
     open_start(l, 0, 0);
     for (size_t to = SHORTEST; to <= l->n; to++) {
         size_t winner;
-        cost_of_starts(l, open, to);
-        winner = least_of(l->work, open);
+        /* Cost of the first `to` values for each open start, less the penalty: the loop that all the time
+         * goes into. */
+        const double sum = l->sum[to], squares = l->squares[to], end = (double)to;
+        const double *restrict at = l->at, *restrict at_sum = l->at_sum, *restrict at_rest = l->at_rest;
+        double *restrict work = l->work;
+
+        for (size_t k = 0; k < open; k++) {
+            double s = sum - at_sum[k];
+            work[k] = (at_rest[k] + squares) - s * s / (end - at[k]);
+        }
+        winner = min_of(l->work, open);
         l->best[to] = l->work[winner] + penalty;
         l->last[to] = (size_t)l->at[winner];
         open = prune(l, open, l->best[to]);
@@ -203,35 +198,33 @@ static void classify(const levels *l, double origin, double tolerance, double ta
     if (out->kind == CBX_STEADY_NONE) out->start = n;
 }
 
-static size_t list_breaks(const levels *l, size_t *breaks, size_t room)
+static size_t list_breaks(const levels *l, size_t *breaks, size_t capacity)
 {
-    size_t segments = 0, place;
+    size_t segments = 0;
 
     for (size_t to = l->n; to > 0; to = l->last[to]) segments++;
-    place = segments - 1;
+    size_t place = segments - 1;
     for (size_t to = l->n; place > 0; to = l->last[to]) {
         place--;
-        if (breaks && place < room) breaks[place] = l->last[to];
+        if (breaks && place < capacity) breaks[place] = l->last[to];
     }
     return segments;
 }
 
 static void find_levels(levels *l, const double *x, double penalty, double *dependence)
 {
-    double first, variance;
-
     *dependence = 0;
     for (size_t i = 0; i <= l->n; i++) l->last[i] = 0;
-    if (l->n < LEAST) {
+    if (l->n < MIN) {
         for (size_t i = 0; i < l->n; i++) l->clean[i] = x[i] - x[0];
         prefix(l);
         return;
     }
     pull_in(l, x);
     prefix(l);
-    first = step_variance(l);
+    double first = step_variance(l);
     segment(l, penalty * first);
-    variance = residuals(l, dependence);
+    double variance = residuals(l, dependence);
     if (*dependence > 0) variance *= (1 + *dependence) / (1 - *dependence);
     if (fabs(variance - first) <= SAME_NOISE * first) return; /* the penalty was right */
     segment(l, penalty * fmax(variance, 1e-30 * l->squares[l->n]));
@@ -256,7 +249,7 @@ static cbx_status levels_open(cbx_ctx *ctx, size_t n, levels *l, cbx_err *err)
 }
 
 cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_steady_opts *opts, cbx_steady *out,
-                           size_t *breaks, size_t room, cbx_err *err)
+                           size_t *breaks, size_t capacity, cbx_err *err)
 {
     const cbx_steady_opts defaults = CBX_STEADY_OPTS_INIT;
     cbx_steady_opts o = opts ? *opts : defaults;
@@ -273,7 +266,7 @@ cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_st
     if (!st) {
         find_levels(&l, x, o.penalty * log((double)n), &result.dependence);
         classify(&l, x[0], o.tolerance, o.tail, &result);
-        result.segments = list_breaks(&l, breaks, room);
+        result.segments = list_breaks(&l, breaks, capacity);
         *out = result;
     }
     cbx__doubles_free(ctx, l.clean, 8 * (n + 1));

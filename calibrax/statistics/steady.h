@@ -1,9 +1,8 @@
-/**
- * Steady state within a launch: does the series warm up, slow down, stay flat, or never settle?
+/** Steady state within a launch: does the series warm up, slow down, stay flat, or have no steady state?
  *
- * Nothing is discarded by count: the class and the first steady epoch are found by change points, and a launch without steady state is
- * reported as such.  Source of the classes: Barrett, Bolz-Tereick, Killick, Mount & Tratt, OOPSLA 2017.
- */
+ * Nothing is discarded by count: the class and the first steady epoch are found by change points,
+ * and a launch without steady state is reported as such.  Source of the classes: Barrett,
+ * Bolz-Tereick, Killick, Mount & Tratt, OOPSLA 2017. */
 #ifndef CALIBRAX_STATISTICS_STEADY_H
 #define CALIBRAX_STATISTICS_STEADY_H
 
@@ -34,25 +33,26 @@ typedef struct cbx_steady_opts {
 
 typedef struct cbx_steady {
     cbx_steady_class kind;
-    size_t start;      /* first value of the steady state; n where there is none */
-    double level;      /* mean from there on (of the last segment where there is none), single wild values pulled in */
+    size_t start;      /* first value of the steady state; n without steady state */
+    double level;      /* mean from there on (of the last segment without steady state), single wild values pulled in */
     size_t segments;   /* levels before those closer than the tolerance are joined */
     double dependence; /* lag-1 autocorrelation of the residuals, which widened the penalty */
 } cbx_steady;
 
-/**
- * Levels by exact minimisation of sum of squares + penalty per change (PELT), at least 5 values each, on values whose distance from the
- * median of nine neighbours is cut to 3 noise deviations.  Noise is measured from the residuals of a first pass; positive lag-1
- * autocorrelation rho widens the penalty by (1 + rho) / (1 - rho).  O(n) to O(n^2): 10 ms for 2000 values.
- * Sources: Killick, Fearnhead & Eckley, J. Am. Stat. Assoc. 107 (2012) 1590-1598; Barrett et al. (above).
+/** Levels by exact minimisation of sum of squares + penalty per change (PELT), at least 5 values
+ * each, on values whose distance from the median of nine neighbours is cut to 3 noise deviations.
+ * Noise is measured from the residuals of a first pass; positive lag-1 autocorrelation rho widens
+ * the penalty by (1 + rho) / (1 - rho).  O(n) to O(n^2): 10 ms for 2000 values. Sources: Killick,
+ * Fearnhead & Eckley, J. Am. Stat. Assoc. 107 (2012) 1590-1598; Barrett et al. (above).
  *
- * @param x       n costs (times) in their order, finite, n >= 1; below 10 values everything is one segment
+ * @param x       n costs (times) in their order, finite, n >= 1; below 10 values everything is one
+ *   segment
  * @param opts    NULL: defaults
- * @param breaks  NULL, or room for `room` first positions of the later segments; segments - 1 of them are there
- * @return CBX_OK; CBX_EINVAL; CBX_EDOM (not finite); CBX_ENOMEM.  Constant: flat.
- */
+ * @param breaks  NULL, or `capacity` first positions of the later segments; segments - 1 of
+ *   them are written
+ * @return CBX_OK; CBX_EINVAL; CBX_EDOM (not finite); CBX_ENOMEM.  Constant: flat. */
 CBX_API cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_steady_opts *opts,
-                                   cbx_steady *out, size_t *breaks, size_t room, cbx_err *err);
+                                   cbx_steady *out, size_t *breaks, size_t capacity, cbx_err *err);
 /** "flat", "warm-up", "slowdown", "no steady state" */
 CBX_API const char *cbx_steady_name(cbx_steady_class kind);
 

@@ -1,9 +1,8 @@
-/*
- * Kolmogorov-Smirnov tests with exact p-values.
+/* Kolmogorov-Smirnov tests with exact p-values.
  *
- * Two samples: the chance that a random path on the n-by-m lattice leaves the band |i/n - j/m| < D.  Carried as the chance of having
- * left it, each step is an average of two chances, so small p-values keep their digits.
- */
+ * Two samples: the chance that a random path on the n-by-m lattice leaves the band |i/n - j/m| <
+ * D.  Carried as the chance of having left it, each step is an average of two chances, so small
+ * p-values keep their digits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,8 @@
 enum { ONE_EXACT = 1000 };
 #define TWO_EXACT 4e6
 
-/* P(sup |B| > t) of the Brownian bridge: by its series for large t, by the theta transformation for small. */
+/* P(sup |B| > t) of the Brownian bridge: by its series for large t, by the theta transformation for
+ * small. */
 static double kolmogorov_sf(double t)
 {
     double sum = 0;
@@ -32,7 +32,8 @@ static double kolmogorov_sf(double t)
 
 /* ---- one sample ---- */
 
-/* P(D+ >= d) = d sum_j C(n, j) (d + j/n)^(j-1) (1 - d - j/n)^(n-j) over j <= n (1 - d); Birnbaum & Tingey (1951). */
+/* P(D+ >= d) = d sum_j C(n, j) (d + j/n)^(j-1) (1 - d - j/n)^(n-j) over j <= n (1 - d); Birnbaum &
+ * Tingey (1951). */
 static double one_sided_sf(double d, size_t n)
 {
     double sum = 0, size = (double)n;
@@ -117,7 +118,7 @@ static void fill_marsaglia(double *h, size_t m, double rest)
 static cbx_status two_sided_cdf(cbx_ctx *ctx, double d, size_t n, double *out, cbx_err *err)
 {
     size_t k = (size_t)((double)n * d) + 1, m = 2 * k - 1;
-    double *work = NULL, s;
+    double *work = NULL;
     scaled base = { 0 }, power = { 0 };
     cbx_status st = cbx__doubles(ctx, 3 * m * m, &work, err);
 
@@ -126,7 +127,7 @@ static cbx_status two_sided_cdf(cbx_ctx *ctx, double d, size_t n, double *out, c
     power.at = work + m * m;
     fill_marsaglia(base.at, m, (double)k - (double)n * d);
     raise(&base, n, &power, work + 2 * m * m, m);
-    s = power.at[(k - 1) * m + k - 1];
+    double s = power.at[(k - 1) * m + k - 1];
     for (size_t i = 1; i <= n; i++) {
         s = s * (double)i / (double)n;
         if (s < 1e-140) {
@@ -142,18 +143,18 @@ static cbx_status two_sided_cdf(cbx_ctx *ctx, double d, size_t n, double *out, c
 static cbx_status one_sample_p(cbx_ctx *ctx, double d, size_t n, double *p, cbx_err *err)
 {
     double nd2 = (double)n * d * d, root = sqrt((double)n), below;
-    cbx_status st;
 
     if (n > ONE_EXACT) {
         *p = fmin(1.0, kolmogorov_sf((root + 1 / (6 * root)) * d));
         return CBX_OK;
     }
-    /* both sides are passed with a chance of exp(-8 n d^2) against exp(-2 n d^2): below 1e-10 of it beyond 4 */
+    /* both sides are passed with a chance of exp(-8 n d^2) against exp(-2 n d^2): below 1e-10 of it
+     * beyond 4 */
     if (nd2 > 4) {
         *p = fmin(1.0, 2 * one_sided_sf(d, n));
         return CBX_OK;
     }
-    st = two_sided_cdf(ctx, d, n, &below, err);
+    cbx_status st = two_sided_cdf(ctx, d, n, &below, err);
     if (!st) *p = fmax(0.0, 1 - below);
     return st;
 }
@@ -187,7 +188,8 @@ cbx_status cbx_stat_test_ks_one(cbx_ctx *ctx, const double *x, size_t n, cbx_cdf
 
 /* ---- two samples ---- */
 
-/* Pooled, sorted values; a path is looked at after i + j of them only where a group of ties ends. */
+/* Pooled, sorted values; a path is looked at after i + j of them only where a group of ties ends.
+ */
 typedef struct lattice {
     const double *pool;
     size_t n, m;
@@ -200,7 +202,8 @@ static bool ends_a_group(const lattice *l, size_t count)
     return count > 0 && (count == l->n + l->m || l->pool[count - 1] != l->pool[count]);
 }
 
-/* Chance that i m - j n reaches `above` or -(i m - j n) reaches `below` at a point that is looked at; a bound <= 0 is never asked. */
+/* Chance that i m - j n reaches `above` or -(i m - j n) reaches `below` at a point that is looked
+ * at; a bound <= 0 is never asked. */
 static double chance_of_leaving(lattice *l, long long above, long long below)
 {
     for (size_t i = 0; i <= l->n; i++)
@@ -231,16 +234,6 @@ static void measure_gaps(lattice *l, const double *x, const double *y)
     }
 }
 
-static void two_sample_exact(lattice *l, cbx_test *r)
-{
-    long long most = l->above > l->below ? l->above : l->below;
-
-    r->exact = true;
-    r->p = most > 0 ? chance_of_leaving(l, most, most) : 1;
-    r->p_less = l->above > 0 ? chance_of_leaving(l, l->above, 0) : 1;
-    r->p_greater = l->below > 0 ? chance_of_leaving(l, 0, l->below) : 1;
-}
-
 /* Limits: the bridge's supremum on both sides, exp(-2 t^2) on one. */
 static void two_sample_limit(const lattice *l, cbx_test *r)
 {
@@ -258,13 +251,12 @@ cbx_status cbx_stat_test_ks_two(cbx_ctx *ctx, const double *x, size_t n, const d
     cbx_test r = { .method = "kolmogorov-smirnov, two samples" };
     double *work = NULL, cells = (double)n * (double)m;
     lattice l = { .n = n, .m = m };
-    cbx_status st;
 
-    if ((unsigned)mode > CBX_TEST_NORMAL) return cbx_fail(err, CBX_EINVAL, "test mode %d is none", (int)mode);
+    if ((unsigned)mode > CBX_TEST_NORMAL) return cbx_fail(err, CBX_EINVAL, "unknown test mode %d", (int)mode);
     if (mode == CBX_TEST_EXACT && cells > TWO_EXACT)
         return cbx_fail(err, CBX_EINVAL, "%zu and %zu values are too many for exact counts: leave the mode to the test",
                         n, m);
-    st = cbx__joined_copy(ctx, x, n, y, m, &work, err);
+    cbx_status st = cbx__joined_copy(ctx, x, n, y, m, &work, err);
     if (st) return st;
     cbx_stat_sort(work, n);
     cbx_stat_sort(work + n, m);
@@ -276,7 +268,14 @@ cbx_status cbx_stat_test_ks_two(cbx_ctx *ctx, const double *x, size_t n, const d
         two_sample_limit(&l, &r);
     } else {
         st = cbx__doubles(ctx, m + 1, &l.left, err);
-        if (!st) two_sample_exact(&l, &r);
+        if (!st) {
+            long long max = l.above > l.below ? l.above : l.below;
+
+            r.exact = true;
+            r.p = max > 0 ? chance_of_leaving(&l, max, max) : 1;
+            r.p_less = l.above > 0 ? chance_of_leaving(&l, l.above, 0) : 1;
+            r.p_greater = l.below > 0 ? chance_of_leaving(&l, 0, l.below) : 1;
+        }
         cbx__doubles_free(ctx, l.left, m + 1);
     }
     cbx__doubles_free(ctx, work, n + m);

@@ -1,7 +1,6 @@
-/*
- * t tests and their equivalence forms.  Means and variances are taken about the first value (sample.h), so a constant sample has a
- * variance of exactly 0 and clocks that count nanoseconds lose nothing.
- */
+/* t tests and their equivalence forms.  Means and variances are taken about the first value
+ * (sample.h), so a constant sample has a variance of exactly 0 and clocks that count nanoseconds
+ * lose nothing. */
 #include <math.h>
 
 #include "calibrax/statistics/distribution.h"
@@ -44,11 +43,11 @@ static cbx_status moments_of_two(const double *x, size_t n, const double *y, siz
 
 static contrast welch_contrast(const cbx__moments *a, const cbx__moments *b)
 {
-    double ea = a->stddev / sqrt((double)a->n), eb = b->stddev / sqrt((double)b->n), most = fmax(ea, eb);
+    double ea = a->stddev / sqrt((double)a->n), eb = b->stddev / sqrt((double)b->n), max = fmax(ea, eb);
     contrast c = { cbx__mean_difference(a, b), hypot(ea, eb), (double)(a->n + b->n - 2) };
 
-    if (most > 0) { /* scaled, so that squares neither overflow nor vanish */
-        double wa = (ea / most) * (ea / most), wb = (eb / most) * (eb / most);
+    if (max > 0) { /* scaled, so that squares neither overflow nor vanish */
+        double wa = (ea / max) * (ea / max), wb = (eb / max) * (eb / max);
         c.df = (wa + wb) * (wa + wb) / (wa * wa / (double)(a->n - 1) + wb * wb / (double)(b->n - 1));
     }
     return c;
@@ -58,10 +57,9 @@ cbx_status cbx_stat_test_welch(const double *x, size_t n, const double *y, size_
 {
     cbx__moments a, b;
     cbx_status st = moments_of_two(x, n, y, m, &a, &b, err);
-    contrast c;
 
     if (st) return st;
-    c = welch_contrast(&a, &b);
+    contrast c = welch_contrast(&a, &b);
     *out = t_test("welch t", &c, 0);
     return CBX_OK;
 }
@@ -71,11 +69,10 @@ cbx_status cbx_stat_test_student(const double *x, size_t n, const double *y, siz
     cbx__moments a, b;
     cbx_status st = moments_of_two(x, n, y, m, &a, &b, err);
     contrast c;
-    double pooled;
 
     if (st) return st;
     c.df = (double)(n + m - 2);
-    pooled = cbx__pooled_stddev(&a, &b);
+    double pooled = cbx__pooled_stddev(&a, &b);
     c.difference = cbx__mean_difference(&a, &b);
     c.error = pooled * sqrt(1 / (double)n + 1 / (double)m);
     *out = t_test("student t", &c, 0);
@@ -91,11 +88,10 @@ static contrast mean_contrast(const double *x, size_t n, double mean)
 cbx_status cbx_stat_test_mean(const double *x, size_t n, double mean, cbx_test *out, cbx_err *err)
 {
     cbx_status st = cbx__sample_check(x, n, 2, err);
-    contrast c;
 
     if (st) return st;
     if (!isfinite(mean)) return cbx_fail(err, CBX_EDOM, "the mean to test against is not finite");
-    c = mean_contrast(x, n, mean);
+    contrast c = mean_contrast(x, n, mean);
     *out = t_test("one-sample t", &c, 0);
     return CBX_OK;
 }
@@ -131,12 +127,12 @@ static cbx_status bounds_check(double lower, double upper, cbx_err *err)
     return cbx_fail(err, CBX_EINVAL, "bounds of equivalence %g and %g are not in order", lower, upper);
 }
 
-/* Without spread a difference on a bound gives 1/2, which decides nothing. */
+/* Without spread a difference on a bound gives 1/2: undecided. */
 static cbx_test tost(const char *method, const contrast *c, double lower, double upper)
 {
-    cbx_test above = t_test(method, c, lower), below = t_test(method, c, upper), r;
+    cbx_test above = t_test(method, c, lower), below = t_test(method, c, upper);
 
-    r = above.p_greater >= below.p_less ? above : below;
+    cbx_test r = above.p_greater >= below.p_less ? above : below;
     r.p_greater = above.p_greater;
     r.p_less = below.p_less;
     r.p = fmax(r.p_greater, r.p_less);
@@ -148,11 +144,10 @@ cbx_status cbx_stat_tost_welch(const double *x, size_t n, const double *y, size_
 {
     cbx__moments a, b;
     cbx_status st = bounds_check(lower, upper, err);
-    contrast c;
 
     if (!st) st = moments_of_two(x, n, y, m, &a, &b, err);
     if (st) return st;
-    c = welch_contrast(&a, &b);
+    contrast c = welch_contrast(&a, &b);
     *out = tost("two one-sided welch t", &c, lower, upper);
     return CBX_OK;
 }

@@ -1,5 +1,4 @@
-/*
- * Permutation tests: all arrangements in lexicographic order when there are few, else random ones.
+/* Permutation tests: all arrangements in lexicographic order when there are few, else random ones.
  */
 #include <math.h>
 #include <stdint.h>
@@ -107,7 +106,8 @@ static void count_all_swaps(arrangement *a)
     }
 }
 
-/* The smaller sample's share of the pool: the first `picked` steps of a shuffle of order, which stays a permutation from run to run. */
+/* The smaller sample's share of the pool: the first `picked` steps of a shuffle of order, which
+ * stays a permutation from run to run. */
 static void pick(arrangement *a, const uint32_t key[2])
 {
     size_t total = a->n + a->m;
@@ -123,11 +123,11 @@ static void pick(arrangement *a, const uint32_t key[2])
 /* Means need the sum of one side only. */
 static double picked_difference(const arrangement *a)
 {
-    double sum = 0, x, y;
+    double sum = 0;
 
     for (size_t i = 0; i < a->picked; i++) sum += a->pool[a->order[i]];
-    x = a->n <= a->m ? sum : a->total - sum;
-    y = a->n <= a->m ? a->total - sum : sum;
+    double x = a->n <= a->m ? sum : a->total - sum;
+    double y = a->n <= a->m ? a->total - sum : sum;
     return x / (double)a->n - y / (double)a->m;
 }
 
@@ -161,78 +161,68 @@ static void count_random(arrangement *a, size_t permutations, uint64_t seed)
     }
 }
 
-static void run(arrangement *a, size_t permutations, uint64_t seed, cbx_test *r)
-{
-    double all = arrangements_of(a), extra;
-
-    memcpy(a->x, a->pool, a->n * sizeof(double));
-    memcpy(a->y, a->pool + a->n, a->m * sizeof(double));
-    a->observed = compared(a);
-    r->statistic = a->observed;
-    r->exact = all <= (double)permutations;
-    if (r->exact && a->paired)
-        count_all_swaps(a);
-    else if (r->exact)
-        count_all_splits(a);
-    else
-        count_random(a, permutations, seed);
-    extra = r->exact ? 0 : 1;
-    r->p_less = ((double)a->at_most + extra) / ((double)a->count + extra);
-    r->p_greater = ((double)a->at_least + extra) / ((double)a->count + extra);
-    r->p = fmin(1.0, 2 * fmin(r->p_less, r->p_greater));
-}
-
-/* The mean difference is taken about the first value: large offsets then cost no digits, and ties in it are seen as such. */
-static void center(arrangement *a)
-{
-    double largest = 0;
-
-    if (a->compare == mean_difference) {
-        double origin = a->pool[0];
-        for (size_t i = 0; i < a->n + a->m; i++) a->pool[i] -= origin;
-    }
-    for (size_t i = 0; i < a->n + a->m; i++) {
-        largest = fmax(largest, fabs(a->pool[i]));
-        a->total += a->pool[i];
-    }
-    a->tolerance = 1e-14 * largest;
-}
-
 cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
                                      const cbx_permutation_opts *opts, cbx_test *out, cbx_err *err)
 {
     const cbx_permutation_opts defaults = CBX_PERMUTATION_OPTS_INIT, *o = opts ? opts : &defaults;
     cbx_test r = { .method = o->paired ? "paired permutation" : "permutation" };
     arrangement a = { .n = n, .m = m, .paired = o->paired, .user = o->user };
-    cbx_status st;
 
     if (n + m < n || n + m >= CBX__RESAMPLE_LIMIT) return cbx_fail(err, CBX_EINVAL, "samples too large to permute");
     if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "permutation options of another version");
     if (!o->permutations) return cbx_fail(err, CBX_EINVAL, "'permutations' must be at least 1, got 0");
     if (o->paired && n != m) return cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
     a.compare = o->compare ? o->compare : mean_difference;
-    st = cbx__joined_copy(ctx, x, n, y, m, &a.pool, err);
+    cbx_status st = cbx__joined_copy(ctx, x, n, y, m, &a.pool, err);
     if (!st) st = cbx__doubles(ctx, n + m, &a.x, err);
     if (!st) {
         a.order = cbx_mem_calloc(cbx_ctx_allocator(ctx), n + m, sizeof(size_t));
         if (!a.order) st = cbx_fail(err, CBX_ENOMEM, "no memory to rearrange %zu samples", n + m);
     }
     if (!st) {
-        a.words = cbx_mem_calloc(cbx_ctx_allocator(ctx), cbx__draws_room(n + m), sizeof *a.words);
+        a.words = cbx_mem_calloc(cbx_ctx_allocator(ctx), cbx__draws_capacity(n + m), sizeof *a.words);
         if (!a.words) st = cbx_fail(err, CBX_ENOMEM, "no memory for %zu random words", n + m);
     }
     if (!st) {
         a.y = a.x + n;
         a.picked = n < m ? n : m;
-        center(&a);
-        run(&a, o->permutations, o->seed, &r);
+        /* The mean difference is taken about the first value: large offsets then cost no digits, and ties
+         * in it are seen as such. */
+        double largest = 0;
+
+        if (a.compare == mean_difference) {
+            double origin = a.pool[0];
+            for (size_t i = 0; i < a.n + a.m; i++) a.pool[i] -= origin;
+        }
+        for (size_t i = 0; i < a.n + a.m; i++) {
+            largest = fmax(largest, fabs(a.pool[i]));
+            a.total += a.pool[i];
+        }
+        a.tolerance = 1e-14 * largest;
+        double all = arrangements_of(&a);
+
+        memcpy(a.x, a.pool, a.n * sizeof(double));
+        memcpy(a.y, a.pool + a.n, a.m * sizeof(double));
+        a.observed = compared(&a);
+        r.statistic = a.observed;
+        r.exact = all <= (double)o->permutations;
+        if (r.exact && a.paired)
+            count_all_swaps(&a);
+        else if (r.exact)
+            count_all_splits(&a);
+        else
+            count_random(&a, o->permutations, o->seed);
+        double extra = r.exact ? 0 : 1;
+        r.p_less = ((double)a.at_most + extra) / ((double)a.count + extra);
+        r.p_greater = ((double)a.at_least + extra) / ((double)a.count + extra);
+        r.p = fmin(1.0, 2 * fmin(r.p_less, r.p_greater));
         if (isnan(r.statistic)) st = cbx_fail(err, CBX_EDOM, "the statistic to permute is NaN");
         if (!st && a.undefined) st = cbx_fail(err, CBX_EDOM, "the statistic of a rearrangement is NaN");
     }
     cbx__doubles_free(ctx, a.pool, n + m);
     cbx__doubles_free(ctx, a.x, n + m);
     cbx_mem_free(cbx_ctx_allocator(ctx), a.order, (n + m) * sizeof(size_t));
-    cbx_mem_free(cbx_ctx_allocator(ctx), a.words, cbx__draws_room(n + m) * sizeof *a.words);
+    cbx_mem_free(cbx_ctx_allocator(ctx), a.words, cbx__draws_capacity(n + m) * sizeof *a.words);
     if (!st) *out = r;
     return st;
 }

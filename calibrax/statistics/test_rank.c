@@ -1,9 +1,8 @@
-/*
- * Rank tests: Mann-Whitney, signed-rank, Brunner-Munzel.
+/* Rank tests: Mann-Whitney, signed-rank, Brunner-Munzel.
  *
- * Exact counts are sums of positive terms over twice the midranks, which are whole: ways[k][s], the number of k-subsets of the pool
- * with doubled rank sum s (Streitberg & Roehmel, Statistical Software Newsletter 12 (1986) 10-17).  Doubles hold them to 1e-14.
- */
+ * Exact counts are sums of positive terms over twice the midranks, which are whole: ways[k][s], the
+ * number of k-subsets of the pool with doubled rank sum s (Streitberg & Roehmel, Statistical
+ * Software Newsletter 12 (1986) 10-17).  Doubles hold them to 1e-14. */
 #include <math.h>
 #include <string.h>
 
@@ -17,13 +16,13 @@ enum { WHITNEY_AUTO = 50, WHITNEY_EXACT = 100, SIGNED_AUTO = 50, SIGNED_EXACT = 
 /* ways[s] of total: tails at s, both with s itself. */
 static void count_tails(const double *ways, size_t length, size_t s, double *at_most, double *at_least)
 {
-    double below = 0, above = 0, total;
+    double below = 0, above = 0;
 
     for (size_t i = 0; i < length; i++) {
         if (i < s) below += ways[i];
         if (i > s) above += ways[i];
     }
-    total = below + ways[s] + above;
+    double total = below + ways[s] + above;
     *at_most = (below + ways[s]) / total;
     *at_least = (above + ways[s]) / total;
 }
@@ -36,7 +35,8 @@ static void exact_result(cbx_test *r, double at_most, double at_least)
     r->p = fmin(1.0, 2 * fmin(at_most, at_least));
 }
 
-/* Normal tails of a count with mean and deviation, each with half a step of continuity; a deviation of 0 shows nothing. */
+/* Normal tails of a count with mean and deviation, each with half a step of continuity; a deviation
+ * of 0 shows nothing. */
 static void normal_result(cbx_test *r, double count, double mean, double deviation)
 {
     double away = fabs(count - mean);
@@ -50,7 +50,7 @@ static void normal_result(cbx_test *r, double count, double mean, double deviati
 
 static cbx_status wants_exact(cbx_test_mode mode, size_t n, size_t by_itself, size_t at_most, bool *exact, cbx_err *err)
 {
-    if ((unsigned)mode > CBX_TEST_NORMAL) return cbx_fail(err, CBX_EINVAL, "test mode %d is none", (int)mode);
+    if ((unsigned)mode > CBX_TEST_NORMAL) return cbx_fail(err, CBX_EINVAL, "unknown test mode %d", (int)mode);
     if (mode == CBX_TEST_EXACT && n > at_most)
         return cbx_fail(err, CBX_EINVAL,
                         "%zu values are too many for exact counts, at most %zu: leave the mode to the test", n,
@@ -66,21 +66,20 @@ static cbx_status count_subsets(cbx_ctx *ctx, const double *pool, size_t total, 
                                 double *at_least, cbx_err *err)
 {
     double *ways = NULL;
-    size_t length = 1, most = 0;
-    cbx_status st;
+    size_t length = 1, max = 0;
 
     for (size_t i = total - k; i < total; i++) length += cbx__midrank2(pool, total, pool[i]); /* the k largest */
-    st = cbx__doubles(ctx, (k + 1) * length, &ways, err);
+    cbx_status st = cbx__doubles(ctx, (k + 1) * length, &ways, err);
     if (st) return st;
     memset(ways, 0, (k + 1) * length * sizeof(double));
     ways[0] = 1;
     for (size_t i = 0; i < total; i++) {
         size_t rank = cbx__midrank2(pool, total, pool[i]);
-        most = most + rank < length ? most + rank : length - 1;
+        max = max + rank < length ? max + rank : length - 1;
         for (size_t j = i + 1 < k ? i + 1 : k; j >= 1; j--) {
             double *to = ways + j * length;
             const double *from = ways + (j - 1) * length;
-            for (size_t sum = rank; sum <= most; sum++) to[sum] += from[sum - rank];
+            for (size_t sum = rank; sum <= max; sum++) to[sum] += from[sum - rank];
         }
     }
     count_tails(ways + k * length, length, s, at_most, at_least);
@@ -95,12 +94,11 @@ static bool has_ties(const double *sorted, size_t n)
     return false;
 }
 
-/*
- * The same without ties: k-subsets of 1..k+m by their rank sum less the least one are the coefficients of the Gaussian binomial
- * prod_i (1 - q^(m+i)) / (1 - q^i), i = 1..k (Mann & Whitney, Ann. Math. Stat. 18 (1947) 50-60).  After each factor they are counts
- * below C(k+m, k), which are whole doubles for k + m <= PLAIN_MOST.  O(k * k m) against O(k^2 m (k + m)^2).
- */
-enum { PLAIN_MOST = 54 };
+/* The same without ties: k-subsets of 1..k+m by their rank sum less the least one are the
+ * coefficients of the Gaussian binomial prod_i (1 - q^(m+i)) / (1 - q^i), i = 1..k (Mann & Whitney,
+ * Ann. Math. Stat. 18 (1947) 50-60).  After each factor they are counts below C(k+m, k), which are
+ * whole doubles for k + m <= PLAIN_MAX.  O(k * k m) against O(k^2 m (k + m)^2). */
+enum { PLAIN_MAX = 54 };
 
 static cbx_status count_plain(cbx_ctx *ctx, size_t k, size_t m, cbx__whitney *out, cbx_err *err)
 {
@@ -163,7 +161,7 @@ cbx_status cbx__mann_whitney(cbx_ctx *ctx, const double *x, size_t n, const doub
         bool of_x = n <= m;
         double s = of_x ? sum_x : total * (total + 1) - sum_x;
         size_t k = of_x ? n : m;
-        if (n + m <= PLAIN_MOST && !has_ties(pool, n + m))
+        if (n + m <= PLAIN_MAX && !has_ties(pool, n + m))
             st = plain_tails(ctx, k, n + m - k, (size_t)s / 2 - k * (k + 1) / 2, kept, &at_most, &at_least, err);
         else
             st = count_subsets(ctx, pool, n + m, k, (size_t)s, &at_most, &at_least, err);
@@ -186,26 +184,10 @@ typedef struct signed_ranks {
     double plus2, minus2, zeros2; /* doubled rank sums */
 } signed_ranks;
 
-static void rank_signs(const double *d, size_t n, cbx_zero_rule rule, signed_ranks *s)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (d[i] == 0 && rule == CBX_ZERO_DROP) continue;
-        s->sizes[s->ranked++] = fabs(d[i]);
-        s->zeros += d[i] == 0;
-    }
-    cbx_stat_sort(s->sizes, s->ranked);
-    for (size_t i = 0; i < n; i++) {
-        double rank2;
-        if (d[i] == 0 && rule == CBX_ZERO_DROP) continue;
-        rank2 = (double)cbx__midrank2(s->sizes, s->ranked, fabs(d[i]));
-        *(d[i] > 0 ? &s->plus2 : d[i] < 0 ? &s->minus2 : &s->zeros2) += rank2;
-    }
-}
-
 /* All signs of the ranks that are not of zeros. */
 static cbx_status count_signs(cbx_ctx *ctx, const signed_ranks *s, double *at_most, double *at_least, cbx_err *err)
 {
-    size_t length = (size_t)(s->plus2 + s->minus2) + 1, most = 0;
+    size_t length = (size_t)(s->plus2 + s->minus2) + 1, max = 0;
     double *ways = NULL;
     cbx_status st = cbx__doubles(ctx, length, &ways, err);
 
@@ -214,8 +196,8 @@ static cbx_status count_signs(cbx_ctx *ctx, const signed_ranks *s, double *at_mo
     ways[0] = 1;
     for (size_t i = s->zeros; i < s->ranked; i++) {
         size_t rank = cbx__midrank2(s->sizes, s->ranked, s->sizes[i]);
-        most += rank;
-        for (size_t sum = most + 1; sum-- > rank;) ways[sum] += ways[sum - rank];
+        max += rank;
+        for (size_t sum = max + 1; sum-- > rank;) ways[sum] += ways[sum - rank];
     }
     count_tails(ways, length, (size_t)s->plus2, at_most, at_least);
     cbx__doubles_free(ctx, ways, length);
@@ -246,7 +228,18 @@ static cbx_status signed_rank_of(cbx_ctx *ctx, const double *d, size_t n, cbx_ze
 
     if (!st) st = cbx__doubles(ctx, n, &s.sizes, err);
     if (st) return st;
-    rank_signs(d, n, rule, &s);
+    for (size_t i = 0; i < n; i++) {
+        if (d[i] == 0 && rule == CBX_ZERO_DROP) continue;
+        s.sizes[s.ranked++] = fabs(d[i]);
+        s.zeros += d[i] == 0;
+    }
+    cbx_stat_sort(s.sizes, s.ranked);
+    for (size_t i = 0; i < n; i++) {
+        double rank2;
+        if (d[i] == 0 && rule == CBX_ZERO_DROP) continue;
+        rank2 = (double)cbx__midrank2(s.sizes, s.ranked, fabs(d[i]));
+        *(d[i] > 0 ? &s.plus2 : d[i] < 0 ? &s.minus2 : &s.zeros2) += rank2;
+    }
     r->statistic = (s.plus2 + (rule == CBX_ZERO_SPLIT ? s.zeros2 / 2 : 0)) / 2;
     if (s.ranked == s.zeros) {
         r->p = r->p_less = r->p_greater = 1;
@@ -270,7 +263,7 @@ cbx_status cbx_stat_test_signed_rank(cbx_ctx *ctx, const double *x, const double
 
     if (!st && y) st = cbx__sample_check(y, n, 1, err);
     if (!st && (unsigned)zeros > CBX_ZERO_SPLIT)
-        st = cbx_fail(err, CBX_EINVAL, "rule %d for zeros is none", (int)zeros);
+        st = cbx_fail(err, CBX_EINVAL, "unknown rule %d for zeros", (int)zeros);
     if (!st) st = cbx__doubles(ctx, n, &d, err);
     if (st) return st;
     for (size_t i = 0; i < n; i++) d[i] = y ? x[i] - y[i] : x[i];
@@ -283,7 +276,8 @@ cbx_status cbx_stat_test_signed_rank(cbx_ctx *ctx, const double *x, const double
 
 /* ---- Brunner-Munzel ---- */
 
-/* Mean and variance of the placements of a sample: how many of the other lie below each value, ties a half. */
+/* Mean and variance of the placements of a sample: how many of the other lie below each value, ties
+ * a half. */
 static void placements(const double *x, size_t n, const double *other, size_t m, double *mean, double *variance)
 {
     double sum = 0, squares = 0;
@@ -298,32 +292,27 @@ static void placements(const double *x, size_t n, const double *other, size_t m,
     *variance = squares / (double)(n - 1);
 }
 
-/* No variance: the samples lie apart, or all values are alike. */
-static void brunner_munzel_apart(cbx_test *r, double larger, size_t n, size_t m)
-{
-    int sign;
-    double total = (double)(n + m);
-    double one = exp(lgamma_r((double)n + 1, &sign) + lgamma_r((double)m + 1, &sign) - lgamma_r(total + 1, &sign));
-
-    r->df = total - 2;
-    r->statistic = larger == 0 ? 0 : larger > 0 ? INFINITY : -INFINITY;
-    r->p = larger == 0 ? 1 : fmin(1.0, 2 * one);
-    r->p_less = larger > 0 ? one : 1;
-    r->p_greater = larger < 0 ? one : 1;
-}
-
 static void brunner_munzel_of(cbx_test *r, const double *x, size_t n, const double *y, size_t m)
 {
-    double mean_x, mean_y, vx, vy, wx, wy, larger;
+    double mean_x, mean_y, vx, vy;
 
     placements(x, n, y, m, &mean_x, &vx);
     placements(y, m, x, n, &mean_y, &vy);
-    wx = (double)n * vx;
-    wy = (double)m * vy;
+    double wx = (double)n * vx;
+    double wy = (double)m * vy;
     /* P(x < y) + P(x = y)/2 - 1/2; mean ranks differ by (n + m) times it */
-    larger = mean_y / (double)n - 0.5;
+    double larger = mean_y / (double)n - 0.5;
     if (wx + wy <= 0) {
-        brunner_munzel_apart(r, larger, n, m);
+        /* No variance: the samples lie apart, or all values are alike. */
+        int sign;
+        double total = (double)(n + m);
+        double one = exp(lgamma_r((double)n + 1, &sign) + lgamma_r((double)m + 1, &sign) - lgamma_r(total + 1, &sign));
+
+        r->df = total - 2;
+        r->statistic = larger == 0 ? 0 : larger > 0 ? INFINITY : -INFINITY;
+        r->p = larger == 0 ? 1 : fmin(1.0, 2 * one);
+        r->p_less = larger > 0 ? one : 1;
+        r->p_greater = larger < 0 ? one : 1;
         return;
     }
     r->statistic = (double)n * (double)m * larger / sqrt(wx + wy);

@@ -1,6 +1,4 @@
-/*
- * Variance components, repetition counts, power.
- */
+/* Variance components, repetition counts, power. */
 #include "calibrax/statistics/variance.h"
 
 #include <math.h>
@@ -8,7 +6,7 @@
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/sample.h"
 
-#define MOST_LAUNCHES         1000000
+#define MAX_LAUNCHES          1000000
 #define LARGEST_NONCENTRALITY 37.0
 
 static cbx_status nested_check(const cbx_nested *x, size_t *values, cbx_err *err)
@@ -57,17 +55,17 @@ static double sums_of_squares(const cbx_nested *x, size_t values, double *within
 
 cbx_status cbx_stat_components(const cbx_nested *x, cbx_components *out, cbx_err *err)
 {
-    double ssw, ssb, sizes2, values, factor, within, between, groups = (double)x->groups;
+    double ssw, ssb, sizes2, values, groups = (double)x->groups;
     cbx_components c = { 0 };
     cbx_status st = nested_check(x, &c.values, err);
 
     if (st) return st;
     values = (double)c.values;
     c.groups = x->groups;
-    factor = sums_of_squares(x, c.values, &ssw, &ssb, &c.mean, &sizes2);
-    within = values > groups ? ssw / (values - groups) : 0;
+    double factor = sums_of_squares(x, c.values, &ssw, &ssb, &c.mean, &sizes2);
+    double within = values > groups ? ssw / (values - groups) : 0;
     c.epochs = (values - sizes2 / values) / (groups - 1);
-    between = (ssb / (groups - 1) - within) / c.epochs;
+    double between = (ssb / (groups - 1) - within) / c.epochs;
     c.share = between > 0 ? between / (between + within) : 0;
     c.within = within / factor / factor;
     c.between_raw = between / factor / factor;
@@ -76,17 +74,18 @@ cbx_status cbx_stat_components(const cbx_nested *x, cbx_components *out, cbx_err
     return CBX_OK;
 }
 
-cbx_status cbx_stat_repetitions(const double *variance, const double *cost, size_t levels, size_t most, size_t *counts,
+cbx_status cbx_stat_repetitions(const double *variance, const double *cost, size_t levels, size_t max, size_t *counts,
                                 cbx_err *err)
 {
-    if (levels < 2 || most < 1) return cbx_fail(err, CBX_EINVAL, "repetitions need two levels and room for one");
+    if (levels < 2 || max < 1)
+        return cbx_fail(err, CBX_EINVAL, "repetitions need at least two levels and a maximum of at least 1");
     for (size_t i = 0; i < levels; i++)
         if (!(variance[i] >= 0 && isfinite(variance[i]) && cost[i] > 0 && isfinite(cost[i])))
             return cbx_fail(err, CBX_EDOM, "level %zu has variance %g and cost %g: finite, not negative, and above 0",
                             i, variance[i], cost[i]);
     for (size_t i = 0; i + 1 < levels; i++) {
         double r = variance[i] == 0 ? 1 : sqrt(cost[i + 1] / cost[i] * (variance[i] / variance[i + 1]));
-        counts[i] = r >= (double)most ? most : r <= 1 ? 1 : (size_t)ceil(r);
+        counts[i] = r >= (double)max ? max : r <= 1 ? 1 : (size_t)ceil(r);
     }
     return CBX_OK;
 }
@@ -98,14 +97,14 @@ static double expected_half(double variance, size_t n, double level)
 
 cbx_status cbx_stat_launches_for(double variance, double half, double level, size_t *out, cbx_err *err)
 {
-    size_t low = 1, high = MOST_LAUNCHES; /* expected_half falls with n */
+    size_t low = 1, high = MAX_LAUNCHES; /* expected_half falls with n */
     cbx_status st = cbx__level_check(level, err);
 
     if (st) return st;
     if (!(variance >= 0 && isfinite(variance) && half > 0))
         return cbx_fail(err, CBX_EINVAL, "variance %g and half width %g make no plan", variance, half);
     if (expected_half(variance, high, level) > half)
-        return cbx_fail(err, CBX_EINVAL, "a half width of %g takes more than %d launches", half, MOST_LAUNCHES);
+        return cbx_fail(err, CBX_EINVAL, "a half width of %g takes more than %d launches", half, MAX_LAUNCHES);
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (expected_half(variance, middle, level) > half)

@@ -461,7 +461,7 @@ static int take_all(ranking *k)
     k->opts.group_tag = a->by ? a->by : "framework";
     k->opts.metrics = a->metrics.items;
     k->opts.nmetrics = a->metrics.count;
-    k->opts.samples_most = a->draws ? most : 0;
+    k->opts.samples_max = a->draws ? most : 0;
     if (cbx_rank_table_create(k->run->ctx, &k->opts, &k->t, &err)) return opt_fail(k->run->program, "%s", err.message);
     status = inputs_each(k->run, &a->select, &a->inputs, &v);
     if (!status && cbx_rank_table_close(k->t, &err)) status = opt_fail(k->run->program, "%s", err.message);

@@ -230,7 +230,7 @@ static int compare_with_state(changes *c)
         if (!seen) continue;
         s->unseen = cbx_change_state_unseen(seen, runs, s->n);
         for (size_t k = 0; k < s->nfound; k++)
-            if (cbx_change_state_is_told(seen, runs, s->n, s->found[k].c.index, c->a->min_segment))
+            if (cbx_change_state_is_reported(seen, runs, s->n, s->found[k].c.index, c->a->min_segment))
                 s->found[k].is_new = false;
     }
     return EXIT_PASS;
@@ -518,7 +518,7 @@ static int check_newest(const changes *c)
 /* Where no series with a direction has values on both sides of any change, nothing was decided; a short one beside others is noted. */
 static int check_lengths(const changes *c)
 {
-    const size_t pair = 2 * c->a->min_segment, needed = pair > CBX_CHANGE_ALARM_LEAST ? pair : CBX_CHANGE_ALARM_LEAST;
+    const size_t pair = 2 * c->a->min_segment, needed = pair > CBX_CHANGE_ALARM_MIN ? pair : CBX_CHANGE_ALARM_MIN;
     const series *shortest = NULL;
     size_t directed = 0, few = 0;
 

@@ -1,10 +1,9 @@
-/*
- * Case dense_matmul: C = A B, the product everybody has, to see at a glance that a set-up measures and checks what it should: `jnp-bf16`
- * and `torch-bf16` compute in bfloat16 and must come out fidelity_failed, with their times kept.
+/* Case dense_matmul: C = A B, the product everybody has, to see at a glance that a set-up measures
+ * and checks what it should: `jnp-bf16` and `torch-bf16` compute in bfloat16 and must come out
+ * fidelity_failed, with their times kept.
  *
- * Inputs are standard normal, A then B.  The oracle sums in long double (common/fold.h).  Rows of A and columns of B change places in a
- * turn, and those of C with them.
- */
+ * Inputs are standard normal, A then B.  The oracle sums in long double (common/fold.h).  Rows of A
+ * and columns of B change places in a turn, and those of C with them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -72,7 +71,8 @@ static void work(const cbx_params *given, cbx_work *out)
                        .working_set_bytes = bytes };
 }
 
-/* Two numbers of 8 bits multiply into 16, and tensor units may do two of them in the place of a float. */
+/* Two numbers of 8 bits multiply into 16, and tensor units may do two of them in the place of a
+ * float. */
 static void work_bf16(const cbx_params *given, cbx_work *out)
 {
     work(given, out);
@@ -183,12 +183,12 @@ static void run_loops(void *plan)
     product(p, p->k, s->in[A], s->in[B], s->out[0]);
 }
 
-/* Scratch of the mutants: both operands anew, or a result. */
+/* Scratch of the mutants: copies of both operands, or a result. */
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
 {
     const point p = read_point(given);
-    const size_t room = (p.m * p.k + p.k * p.n + p.m * p.n) * p.size;
-    return cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, room, plan, err);
+    const size_t capacity = (p.m * p.k + p.k * p.n + p.m * p.n) * p.size;
+    return cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, capacity, plan, err);
 }
 
 static cbx_matmul tiled_of(const point *p)

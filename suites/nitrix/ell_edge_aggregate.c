@@ -1,9 +1,9 @@
-/*
- * Case ell_edge_aggregate: out[i,:] = reduce over the neighbours j of vertex i of w[i,j] * (W x[j,:]), reduce the sum or the maximum,
- * after nitrix's semiring_ell_edge_aggregate.  This file is the case's table; its parts lie in ell_edge_aggregate/.
+/* Case ell_edge_aggregate: out[i,:] = reduce over the neighbours j of vertex i of w[i,j] * (W
+ * x[j,:]), reduce the sum or the maximum, after nitrix's semiring_ell_edge_aggregate.  This file is
+ * the case's table; its parts lie in ell_edge_aggregate/.
  *
- * Everything is an argument of the call: x, W, the graph and its weights.  Rows end where their degree says; the padding is not read.
- */
+ * Everything is an argument of the call: x, W, the graph and its weights.  Rows end where their
+ * degree says; the padding is not read. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,7 +165,8 @@ static bool has_single_edges(const cbx_params *point, const char **reason)
     CBX__SUITE_BASELINE(name, provider, summary, .work = work_, .supports = supports_)
 #define ONCE cbx__ea_work_once
 
-/* Each framework's own form of the graph is made ready before the clock; workers/python/cases/ell_edge_aggregate.py runs them. */
+/* Each framework's own form of the graph is made ready before the clock;
+ * workers/python/cases/ell_edge_aggregate.py runs them. */
 static const cbx_baseline_ops foreign[] = {
     FOREIGN("numpy", "numpy", "project once, gather by row, weighted sum or masked maximum", ONCE, NULL),
     FOREIGN("jax-once", "jax", "project once, gather by row, reduce", ONCE, NULL),

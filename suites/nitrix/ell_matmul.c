@@ -1,10 +1,10 @@
-/*
- * Case ell_matmul: C[i,j] = fold over the neighbours p of row i of combine(values[i,p], B[indices[i,p], j]), a sparse matrix in ELL form
- * times a dense one, over six algebras; after nitrix's semiring_ell_matmul.
+/* Case ell_matmul: C[i,j] = fold over the neighbours p of row i of combine(values[i,p],
+ * B[indices[i,p], j]), a sparse matrix in ELL form times a dense one, over six algebras; after
+ * nitrix's semiring_ell_matmul.
  *
- * Rows end where their degree says, so that no algebra needs a value that masks: euclidean has none.  An empty row gives the algebra's
- * empty value.  The oracle gathers each element's terms and folds them in long double (common/fold.h).
- */
+ * Rows end where their degree says, so that no algebra needs a value that masks: euclidean has
+ * none.  An empty row gives the algebra's empty value.  The oracle gathers each element's terms and
+ * folds them in long double (common/fold.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static const char *const points[] = {
 
 static const char *const series[] = { ROWS(1024), ROWS(2048), ROWS(4096), ROWS(8192), ROWS(16384) };
 
-/* --- work: each element of a row meets a row of B; an exp takes 7 operations at the least --- */
+/* --- work: each element of a row meets a row of B; an exp takes at least 7 operations --- */
 
 static void work(const cbx_params *given, cbx_work *out)
 {
@@ -250,12 +250,12 @@ static void run(void *plan)
     const char *values = s->in[CBX__ELL_WEIGHTS], *dense = s->in[B];
     cbx__suite_row_fn *row = cbx__suite_row(p->semiring->id, p->dtype);
     const void **b = s->scratch;
-    char *room = (char *)s->scratch + CBX__SUITE_MAX_NEIGHBOURS * sizeof(void *), *out = s->out[0];
+    char *capacity = (char *)s->scratch + CBX__SUITE_MAX_NEIGHBOURS * sizeof(void *), *out = s->out[0];
 
     for (size_t i = 0; i < p->m; i++) {
         const cbx__suite_terms t = { (size_t)degree[i], p->n, values + i * p->k * p->size, b };
         for (size_t e = 0; e < t.k; e++) b[e] = dense + (size_t)indices[i * p->k + e] * p->n * p->size;
-        row(&t, out + i * p->n * p->size, room);
+        row(&t, out + i * p->n * p->size, capacity);
     }
 }
 
@@ -355,7 +355,8 @@ static void run_with(cbx__suite_plan *s, size_t i, const void *other)
     s->in[i] = right;
 }
 
-/* One of k boolean terms decides about (ln 2 / 2) / k of the elements: half a hundred of those are wanted. */
+/* One of k boolean terms decides about (ln 2 / 2) / k of the elements: half a hundred of those are
+ * wanted. */
 static bool shows(const cbx_params *given, const char **reason)
 {
     const point p = read_point(given);

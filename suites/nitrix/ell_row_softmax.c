@@ -1,12 +1,13 @@
-/*
- * Case ell_row_softmax: y[i,p] = exp(v[i,p] - top) / sum over q of exp(v[i,q] - top), q over the first degree[i] places of row i and top the
- * largest of them; the attention weights of a graph.  Places behind a row's end are 0, and an empty row is all zeros.
+/* Case ell_row_softmax: y[i,p] = exp(v[i,p] - top) / sum over q of exp(v[i,q] - top), q over the
+ * first degree[i] places of row i and top the largest of them; the attention weights of a graph.
+ * Places behind a row's end are 0, and an empty row is all zeros.
  *
- * Oracle: long double, libm's expl, compensated sums.  Bound of y, u the unit roundoff: exponents x - top err by u |x - top|, exp by 2 ulp,
- * the sum of k positive terms by sum_error(k) (common/bounds.h), the quotient by u, so that relative to y it is
+ * Oracle: long double, libm's expl, compensated sums.  Bound of y, u the unit roundoff: exponents x
+ * - top err by u |x - top|, exp by 2 ulp, the sum of k positive terms by sum_error(k)
+ * (common/bounds.h), the quotient by u, so that relative to y it is
  *
- *   sum_error(k) + u (10 + |x_p - top| + sum over q of y_q |x_q - top|), and once the smallest number where y may underflow
- */
+ *   sum_error(k) + u (10 + |x_p - top| + sum over q of y_q |x_q - top|), and once the smallest
+ *   number where y may underflow */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static const char *const series[] = {
     POINT(16384, 32, "uniform", "f32"), POINT(32768, 32, "uniform", "f32"),
 };
 
-/* An exp takes 7 operations at the least; besides it a subtraction, a sum and a product. */
+/* An exp takes at least 7 operations; besides it a subtraction, a sum and a product. */
 static void work(const cbx_params *given, cbx_work *out)
 {
     const point p = read_point(given);
@@ -129,7 +130,7 @@ static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t 
 
 static void solve_row(const point *p, const double *v, size_t k, double *y, double *bound)
 {
-    const double u = cbx__suite_unit(p->dtype), least = p->dtype == CBX_F32 ? FLT_MIN : DBL_MIN;
+    const double u = cbx__suite_unit(p->dtype), min = p->dtype == CBX_F32 ? FLT_MIN : DBL_MIN;
     long double e[CBX__SUITE_MAX_NEIGHBOURS], sum = 0, lost = 0, away = 0, top = -INFINITY;
 
     for (size_t q = 0; q < k; q++) top = v[q] > top ? v[q] : top;
@@ -143,7 +144,7 @@ static void solve_row(const point *p, const double *v, size_t k, double *y, doub
     for (size_t q = 0; q < k; q++) away += e[q] / sum * (top - v[q]);
     for (size_t q = 0; q < p->k; q++) {
         y[q] = q < k ? (double)(e[q] / sum) : 0;
-        bound[q] = q < k ? (cbx__suite_sum_error((double)k, u) + u * (10 + (double)(top - v[q] + away))) * y[q] + least
+        bound[q] = q < k ? (cbx__suite_sum_error((double)k, u) + u * (10 + (double)(top - v[q] + away))) * y[q] + min
                          : 0;
     }
 }
@@ -199,8 +200,8 @@ static void run(void *plan)
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
 {
     const point p = read_point(given);
-    const size_t room = p.n * (p.k > 1 ? p.k : 2) * p.size; /* a mutant's degrees, or its kept result */
-    return cbx__suite_plan_create(ctx, &cbx_ell_row_softmax_case, &p, sizeof p, room, plan, err);
+    const size_t capacity = p.n * (p.k > 1 ? p.k : 2) * p.size; /* a mutant's degrees, or its kept result */
+    return cbx__suite_plan_create(ctx, &cbx_ell_row_softmax_case, &p, sizeof p, capacity, plan, err);
 }
 
 static const cbx_baseline_ops rows_baseline = CBX__SUITE_NATIVE("rows", "plain loops: largest, exp and sum, quotient",

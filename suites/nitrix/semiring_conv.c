@@ -1,15 +1,17 @@
-/*
- * Case semiring_conv: a 2-D convolution over six algebras, channels last, after nitrix's semiring_conv:
+/* Case semiring_conv: a 2-D convolution over six algebras, channels last, after nitrix's
+ * semiring_conv:
  *
- *   y[b,i,j,o] = fold over the window (u,v) and the channels c of combine(x[b, i s + u d - top, j s + v d - left, c], w[u,v,c,o])
+ *   y[b,i,j,o] = fold over the window (u,v) and the channels c of combine(x[b, i s + u d - top, j s
+ *   + v d - left, c], w[u,v,c,o])
  *
- * with stride s and dilation d; the kernel is not flipped.  Padding "valid" has none; "same" gives ceil(in / s) places, and of what has to
- * be added, max((out - 1) s + (k - 1) d + 1 - in, 0), the smaller half goes before; "explicit" has pad places on each side.  A place outside x holds the algebra's identity: 0
- * for real, euclidean and boolean, -inf for log and max-plus, +inf for min-plus; so it adds nothing, but for euclidean, which has no such
- * value and adds w^2.
+ * with stride s and dilation d; the kernel is not flipped.  Padding "valid" has none; "same" gives
+ * ceil(in / s) places, and of what has to be added, max((out - 1) s + (k - 1) d + 1 - in, 0), the
+ * smaller half goes before; "explicit" has pad places on each side.  A place outside x holds the
+ * algebra's identity: 0 for real, euclidean and boolean, -inf for log and max-plus, +inf for
+ * min-plus; so it adds nothing, but for euclidean, which has no such value and adds w^2.
  *
- * Images of a batch and channels of the result change places in a turn.  The oracle folds each element's terms in long double.
- */
+ * Images of a batch and channels of the result change places in a turn.  The oracle folds each
+ * element's terms in long double. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +72,6 @@ static axis axis_of(size_t in, const point *p, bool same, size_t pad)
 {
     const size_t span = (p->kernel - 1) * p->dilation + 1;
     axis a = { .in = in };
-    size_t needed;
 
     if (!same) {
         a.out = in + 2 * pad >= span ? (in + 2 * pad - span) / p->stride + 1 : 0;
@@ -78,7 +79,7 @@ static axis axis_of(size_t in, const point *p, bool same, size_t pad)
         return a;
     }
     a.out = (in + p->stride - 1) / p->stride;
-    needed = (a.out - 1) * p->stride + span;
+    size_t needed = (a.out - 1) * p->stride + span;
     a.before = needed > in ? (needed - in) / 2 : 0;
     return a;
 }
@@ -144,7 +145,8 @@ static const char *const points[] = {
 
 static const char *const series[] = { BATCH(1), BATCH(2), BATCH(4), BATCH(8), BATCH(16) };
 
-/* Every term counts, those of the padding too, as in a product with patches; the roof is that of the inner terms alone. */
+/* Every term counts, those of the padding too, as in a product with patches; the roof is that of
+ * the inner terms alone. */
 void cbx__conv_work(const cbx_params *given, cbx_work *out)
 {
     static const struct {
@@ -161,8 +163,9 @@ void cbx__conv_work(const cbx_params *given, cbx_work *out)
     const double places = (double)p.batch * (double)p.rows.out * (double)p.columns.out;
     const double macs = places * (double)p.terms * (double)p.c_out;
     const double x = (double)p.batch * (double)p.rows.in * (double)p.columns.in * (double)p.c_in;
-    /* at the least, windows that lie inside: half of the terms of an axis are there even in the corners */
-    const double least = macs / 4;
+    /* at least, windows that lie inside: half of the terms of an axis are there even in the
+     * corners */
+    const double min = macs / 4;
     const double bytes = (double)p.size *
                          ((p.stride == 1 ? x : 0) + (double)p.terms * (double)p.c_out + places * (double)p.c_out);
 
@@ -174,7 +177,7 @@ void cbx__conv_work(const cbx_params *given, cbx_work *out)
                        .flop = step[p.semiring->id].flop * macs,
                        .bytes = bytes,
                        .pipe = step[p.semiring->id].pipe,
-                       .pipe_ops = step[p.semiring->id].ops * least,
+                       .pipe_ops = step[p.semiring->id].ops * min,
                        .working_set_bytes = bytes };
 }
 
@@ -240,31 +243,22 @@ static double pixel(const point *p, const double *x, size_t image, long row, lon
     return x[((image * p->rows.in + (size_t)row) * p->columns.in + (size_t)column) * p->c_in + channel];
 }
 
-/* All terms' left operands for one place of the result. */
-static void gather(const point *p, const double *x, size_t image, size_t i, size_t j, double *terms)
-{
-    for (size_t t = 0; t < p->terms; t++) {
-        const size_t channel = t % p->c_in, v = t / p->c_in % p->kernel, u = t / p->c_in / p->kernel;
-        const long row = (long)(i * p->stride + u * p->dilation) - (long)p->rows.before;
-        const long column = (long)(j * p->stride + v * p->dilation) - (long)p->columns.before;
-        terms[t] = pixel(p, x, image, row, column, channel);
-    }
-}
-
-/* w by output channel, so that a channel's operands stand together. */
-static void turn_w(const point *p, const double *w, double *out)
-{
-    for (size_t t = 0; t < p->terms; t++)
-        for (size_t o = 0; o < p->c_out; o++) out[o * p->terms + t] = w[t * p->c_out + o];
-}
-
 static void solve(const point *p, const double *x, const double *w, double *terms, double *answer, uint8_t *truth,
                   double *bound)
 {
     const size_t places = p->rows.out * p->columns.out;
 
     for (size_t at = 0; at < p->batch * places; at++) {
-        gather(p, x, at / places, at % places / p->columns.out, at % p->columns.out, terms);
+        size_t image = at / places;
+        size_t i = at % places / p->columns.out;
+        size_t j = at % p->columns.out;
+        /* All terms' left operands for one place of the result. */
+        for (size_t t = 0; t < p->terms; t++) {
+            const size_t channel = t % p->c_in, v = t / p->c_in % p->kernel, u = t / p->c_in / p->kernel;
+            const long row = (long)(i * p->stride + u * p->dilation) - (long)p->rows.before;
+            const long column = (long)(j * p->stride + v * p->dilation) - (long)p->columns.before;
+            terms[t] = pixel(p, x, image, row, column, channel);
+        }
         for (size_t o = 0; o < p->c_out; o++) {
             const size_t e = at * p->c_out + o;
             double y;
@@ -296,7 +290,9 @@ static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const
     void *out = cbx_array_data_mut(a[0]);
     cbx__suite_widen(in[X], x);
     cbx__suite_widen(in[W], w);
-    turn_w(&p, w, turned);
+    /* w by output channel, so that a channel's operands stand together. */
+    for (size_t t = 0; t < p.terms; t++)
+        for (size_t o = 0; o < p.c_out; o++) turned[o * p.terms + t] = w[t * p.c_out + o];
     solve(&p, x, turned, terms, boolean ? NULL : out, boolean ? out : NULL, cbx_array_data_mut(a[1]));
     answer[0] = a[0];
     bound[0] = a[1];
@@ -413,7 +409,8 @@ static void run_flipped(void *plan)
     run_with_w(s, turned);
 }
 
-/* The padding holds 0 whatever the algebra: x is padded before, as a library without algebras does it. */
+/* The padding holds 0 whatever the algebra: x is padded before, as a library without algebras does
+ * it. */
 static void run_zero_padding(void *plan)
 {
     cbx__suite_plan *s = plan;

@@ -1,7 +1,6 @@
-/*
- * Case semiring_matmul: C[i,j] = update over kk of combine(A[i,kk], B[kk,j]) for six algebras, after nitrix's operation of that
- * name.  This file is the case's table; what it is made of lies in semiring_matmul/.
- */
+/* Case semiring_matmul: C[i,j] = update over kk of combine(A[i,kk], B[kk,j]) for six algebras,
+ * after nitrix's operation of that name.  This file is the case's table; what it is made of lies in
+ * semiring_matmul/. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,9 +79,9 @@ static void label(const cbx_params *point, char *buf, size_t size)
 {
     const cbx__sm_point p = cbx__sm_read(point);
     const char *density = cbx_params_word(point, "density");
-    const bool told = strcmp(density, "even") != 0;
+    const bool reported = strcmp(density, "even") != 0;
     snprintf(buf, size, "%zux%zux%zu (%s, %s%s%s)", p.m, p.k, p.n, p.semiring->name, cbx_params_word(point, "dtype"),
-             told ? ", " : "", told ? density : "");
+             reported ? ", " : "", reported ? density : "");
 }
 
 static void outputs(const cbx_params *point, cbx_array_desc *out)

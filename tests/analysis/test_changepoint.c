@@ -37,7 +37,7 @@ static double total_cost(const double *x, size_t n, cbx_changepoint_cost cost, d
 }
 
 /* The least cost of all partitions. */
-static double least_cost(const double *x, size_t n, cbx_changepoint_cost cost, double penalty, size_t m)
+static double min_cost(const double *x, size_t n, cbx_changepoint_cost cost, double penalty, size_t m)
 {
     static double best[128];
 
@@ -80,7 +80,7 @@ static void optimum(void **state)
             CHECK((k < count ? index[k] : n) >= (k ? index[k - 1] : 0) + (n >= 2 * o.min_segment ? o.min_segment : 0),
                   "segments are long enough");
         found = total_cost(x, n, o.cost, o.penalty, index, count);
-        wanted = least_cost(x, n, o.cost, o.penalty, o.min_segment);
+        wanted = min_cost(x, n, o.cost, o.penalty, o.min_segment);
         if (n >= 2 * o.min_segment)
             CHECK_LE(found, wanted + 1e-9 * (fabs(wanted) + 1),
                      o.cost == CBX_CHANGEPOINT_MEAN ? "mean: the least cost" : "normal: the least cost");

@@ -26,10 +26,10 @@ static cbx_err err;
 typedef struct kind {
     const char *name;
     double noise, build, spikes,
-        slow;                  /* cv of a value; of a build; share of spikes; share of launches in a mode 30 % slower */
-    double every, least, most; /* a step each so many values, 0: never; its size */
-    double drift;              /* over the whole series */
-    double phi;                /* AR(1) of the noise */
+        slow;               /* cv of a value; of a build; share of spikes; share of launches in a mode 30 % slower */
+    double every, min, max; /* a step each so many values, 0: never; its size */
+    double drift;           /* over the whole series */
+    double phi;             /* AR(1) of the noise */
     /* what the tests hold it to: false changes in 1000 values as proposed and confirmed, recall of both */
     double false_proposed, false_confirmed, recall_proposed, recall_confirmed;
 } kind;
@@ -77,7 +77,7 @@ static void make(const kind *k, cbx_rng *rng, series *s)
     for (size_t i = 0; i < s->n; i++, since++) {
         /* far enough from the ends and from each other to be seen by anybody */
         if (k->every > 0 && since >= 20 && s->n - i >= 20 && cbx_rng_uniform(rng) < 1 / (k->every - 20)) {
-            double step = 1 + uniform(rng, k->least, k->most);
+            double step = 1 + uniform(rng, k->min, k->max);
             level *= cbx_rng_uniform(rng) < 0.5 ? step : 1 / step;
             s->change[s->nchanges++] = i;
             since = 0;
@@ -102,7 +102,7 @@ static void launches(const kind *k, double level, cbx_rng *rng, double *out)
 }
 
 /* Both sides of a proposal measured anew: the revisions in the middle of a segment beside it, at most 5 values away. */
-static bool stands(const kind *k, const series *s, size_t at, cbx_rng *rng)
+static bool is(const kind *k, const series *s, size_t at, cbx_rng *rng)
 {
     double before[LAUNCHES], after[LAUNCHES];
     cbx_verdict v;
@@ -117,20 +117,20 @@ static bool stands(const kind *k, const series *s, size_t at, cbx_rng *rng)
 /* --- scores --- */
 
 typedef struct score {
-    size_t values, changes, found, said, alarmed, nseries;
+    size_t values, changes, found, reported, alarmed, nseries;
     double covering;
 } score;
 
 static size_t distance(size_t a, size_t b) { return a > b ? a - b : b - a; }
 
 /* Each change is found by one of what was said, each of which finds one. */
-static size_t hits(const series *s, const size_t *said, size_t n)
+static size_t hits(const series *s, const size_t *reported, size_t n)
 {
     size_t found = 0, next = 0;
 
     for (size_t i = 0; i < s->nchanges; i++) {
-        while (next < n && said[next] + MARGIN < s->change[i]) next++;
-        if (next < n && distance(said[next], s->change[i]) <= MARGIN) {
+        while (next < n && reported[next] + MARGIN < s->change[i]) next++;
+        if (next < n && distance(reported[next], s->change[i]) <= MARGIN) {
             found++;
             next++;
         }
@@ -139,7 +139,7 @@ static size_t hits(const series *s, const size_t *said, size_t n)
 }
 
 /* Share of the values that true segments have in common with the best of what was said. */
-static double covering(const series *s, const size_t *said, size_t n)
+static double covering(const series *s, const size_t *reported, size_t n)
 {
     double sum = 0;
 
@@ -147,7 +147,7 @@ static double covering(const series *s, const size_t *said, size_t n)
         size_t a = i ? s->change[i - 1] : 0, b = i < s->nchanges ? s->change[i] : s->n;
         double best = 0;
         for (size_t k = 0; k <= n; k++) {
-            size_t c = k ? said[k - 1] : 0, d = k < n ? said[k] : s->n;
+            size_t c = k ? reported[k - 1] : 0, d = k < n ? reported[k] : s->n;
             size_t low = a > c ? a : c, high = b < d ? b : d;
             double common = high > low ? (double)(high - low) : 0;
             best = fmax(best, common / ((double)(b - a) + (double)(d - c) - common));
@@ -157,23 +157,23 @@ static double covering(const series *s, const size_t *said, size_t n)
     return sum / (double)s->n;
 }
 
-static void add(score *to, const series *s, const size_t *said, size_t n)
+static void add(score *to, const series *s, const size_t *reported, size_t n)
 {
     to->nseries++;
     to->values += s->n;
     to->changes += s->nchanges;
-    to->found += hits(s, said, n);
-    to->said += n;
+    to->found += hits(s, reported, n);
+    to->reported += n;
     to->alarmed += n > 0;
-    to->covering += covering(s, said, n);
+    to->covering += covering(s, reported, n);
 }
 
 static double share(size_t a, size_t b) { return b ? (double)a / (double)b : NAN; }
-static double false_in_1000(const score *s) { return 1000 * share(s->said - s->found, s->values); }
+static double false_in_1000(const score *s) { return 1000 * share(s->reported - s->found, s->values); }
 
 static void tell(const char *name, const char *stage, const score *s)
 {
-    double precision = share(s->found, s->said), recall = share(s->found, s->changes);
+    double precision = share(s->found, s->reported), recall = share(s->found, s->changes);
 
     print_message("# %-27s %-9s false in 1000 values %6.3f, series that alarm %5.1f %%, precision %.3f, recall %.3f, "
                   "F1 %.3f, covering %.3f\n",
@@ -192,14 +192,14 @@ static void by_kind(void **state)
         for (size_t i = 0; i < nseries; i++) {
             static series s;
             static cbx_change found[LONGEST];
-            size_t said[LONGEST], left[LONGEST], n = 0, m = 0;
+            size_t reported[LONGEST], left[LONGEST], n = 0, m = 0;
             make(&kinds[k], &rng, &s);
             CHECK_OK(cbx_changes_detect(ctx, s.x, s.n, 3, found, &n, &err), &err, kinds[k].name);
             for (size_t j = 0; j < n; j++) {
-                said[j] = found[j].index;
-                if (stands(&kinds[k], &s, said[j], &rng)) left[m++] = said[j];
+                reported[j] = found[j].index;
+                if (is(&kinds[k], &s, reported[j], &rng)) left[m++] = reported[j];
             }
-            add(&proposed, &s, said, n);
+            add(&proposed, &s, reported, n);
             add(&confirmed, &s, left, m);
         }
         tell(kinds[k].name, "proposed", &proposed);
@@ -256,7 +256,7 @@ static void scores_by_hand(void **state)
     CHECK(covering(&s, exact, 1) == 1, "all");
     CHECK(covering(&s, NULL, 0) == 0.5, "both halves have half in common with the whole");
     add(&to, &s, near, 3);
-    CHECK(share(to.found, to.said) == 1.0 / 3 && false_in_1000(&to) == 20, "two of three are false");
+    CHECK(share(to.found, to.reported) == 1.0 / 3 && false_in_1000(&to) == 20, "two of three are false");
 }
 
 TEST_FILE()

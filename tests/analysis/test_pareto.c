@@ -50,11 +50,11 @@ static void definition(void **state)
         }
         CHECK_OK(cbx_pareto_front(ctx, x, n, d, dir, on, &front, &missing, &err), &err, "front");
         for (size_t i = 0; i < n; i++) {
-            bool hole = false, stands;
+            bool hole = false, is;
             for (size_t k = 0; k < d; k++) hole |= isnan(x[i * d + k]);
-            stands = !hole && !beaten(x, n, d, dir, i);
-            if (on[i] != stands) fail_msg("turn %zu: point %zu of %zu in %zu objectives: %d", turn, i, n, d, on[i]);
-            wanted += stands;
+            is = !hole && !beaten(x, n, d, dir, i);
+            if (on[i] != is) fail_msg("turn %zu: point %zu of %zu in %zu objectives: %d", turn, i, n, d, on[i]);
+            wanted += is;
             holes += hole;
         }
         CHECK_INT(front, wanted, "counted");

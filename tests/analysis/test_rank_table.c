@@ -86,7 +86,7 @@ static void as_a_comparison(void **state)
         cbx_comparison_opts co = CBX_COMPARISON_OPTS_INIT;
         cbx_comparison *c = NULL;
         cbx_rank_table *t = NULL;
-        o.samples_most = 100;
+        o.samples_max = 100;
         o.group_tag = co.group_tag = tags[k];
         CHECK_OK(take(ctx, &o, runs, 2, &t), &err, "table");
         CHECK_OK(cbx_comparison_create(ctx, (const cbx_run *const *)runs, NULL, 2, &co, &c, &err), &err, "comparison");
@@ -116,11 +116,11 @@ static void samples_of_few(void **state)
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     make_runs(runs);
     o.group_tag = "by";
-    for (o.samples_most = 2; o.samples_most < 5; o.samples_most++) { /* there are four competitors */
+    for (o.samples_max = 2; o.samples_max < 5; o.samples_max++) { /* there are four competitors */
         CHECK_OK(take(ctx, &o, runs, 2, &t), &err, "table");
         CHECK_OK(cbx_rank_table_cells(t, 0, cells, &err), &err, "cells");
-        CHECK_INT(cells[0].nsamples, o.samples_most < 4 ? 0 : 2, "all of them or none");
-        CHECK(cbx_rank_table_dropped_samples(t) == (o.samples_most < 4), "and said");
+        CHECK_INT(cells[0].nsamples, o.samples_max < 4 ? 0 : 2, "all of them or none");
+        CHECK(cbx_rank_table_dropped_samples(t) == (o.samples_max < 4), "and said");
         cbx_rank_table_free(t);
     }
     for (size_t i = 0; i < 2; i++) cbx_run_free(runs[i]);
@@ -181,7 +181,7 @@ static cbx_status rank_all(cbx_ctx *ctx, void *user)
     cbx_status st;
 
     o.group_tag = "by";
-    o.samples_most = 3;
+    o.samples_max = 3;
     st = take(ctx, &o, user, 2, &t);
     if (!st) st = cbx_rank_table_cells(t, 0, cells, &err);
     cbx_rank_table_free(t);

@@ -79,8 +79,8 @@ cbx_array *case_operand(cbx_ctx *ctx, const cbx_array_desc *d, int layout, case_
 {
     ptrdiff_t strides[CBX_MAX_RANK] = { 0 }, first;
     size_t index[CBX_MAX_RANK] = { 0 }, size = cbx_dtype_size(d->dtype), count = 1;
-    size_t room = lay_out(d, layout, strides, &first);
-    unsigned char *data = calloc(room + 1, size);
+    size_t capacity = lay_out(d, layout, strides, &first);
+    unsigned char *data = calloc(capacity + 1, size);
     cbx_array *a = NULL;
 
     for (int i = 0; i < d->ndim; i++) count *= d->shape[i];

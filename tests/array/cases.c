@@ -182,13 +182,13 @@ static size_t run(const char *file, const case_row *rows, size_t nrows, bool spo
     return wrong;
 }
 
-void cases_agree(const char *file, const case_row *rows, size_t nrows, size_t least)
+void cases_agree(const char *file, const case_row *rows, size_t nrows, size_t min)
 {
     char text[900];
     size_t cases, wrong = run(file, rows, nrows, false, &cases, text);
 
     if (wrong) fail_msg("%zu of %zu cases differ; %s", wrong, cases, text);
-    CHECK(cases >= least, "as many cases as were promised");
+    CHECK(cases >= min, "as many cases as were promised");
 }
 
 void cases_can_fail(const char *file, const case_row *rows, size_t nrows)

@@ -27,7 +27,7 @@ typedef struct case_row {
 const cbx_axes *case_axes(const array_case *k, int first, bool keep, cbx_axes *to);
 
 /** Fails the running test if a case of tests/array/fixtures/FILE differs, or if it has fewer than least cases. */
-void cases_agree(const char *file, const case_row *rows, size_t nrows, size_t least);
+void cases_agree(const char *file, const case_row *rows, size_t nrows, size_t min);
 /** Fails the running test if results that are changed pass. */
 void cases_can_fail(const char *file, const case_row *rows, size_t nrows);
 /** The first cases of each name, with every allocation failing in turn. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TEXT_MOST 2000
+#define TEXT_MAX 2000
 
 static void put_real(char *to, size_t size, double v)
 {
@@ -50,23 +50,23 @@ static void describe(const cbx_array *x, char *text)
     unsigned char *data = malloc(bytes + 16);
     size_t at;
 
-    CHECK(data != NULL && bytes < TEXT_MOST, "an example is small");
-    cbx_array_desc_text(d, text, TEXT_MOST);
+    CHECK(data != NULL && bytes < TEXT_MAX, "an example is small");
+    cbx_array_desc_text(d, text, TEXT_MAX);
     at = strlen(text);
-    at += (size_t)snprintf(text + at, TEXT_MOST - at, d->ndim ? " [" : " ");
+    at += (size_t)snprintf(text + at, TEXT_MAX - at, d->ndim ? " [" : " ");
     CHECK_OK(cbx_array_read(x, data, bytes, NULL), (&(cbx_err){ 0 }), "an example's array is read");
-    for (size_t i = 0; i < n && at < TEXT_MOST - 80; i++) {
-        if (i) at += (size_t)snprintf(text + at, TEXT_MOST - at, ", ");
-        put_element(text + at, TEXT_MOST - at, d->dtype, data + i * cbx_dtype_size(d->dtype));
+    for (size_t i = 0; i < n && at < TEXT_MAX - 80; i++) {
+        if (i) at += (size_t)snprintf(text + at, TEXT_MAX - at, ", ");
+        put_element(text + at, TEXT_MAX - at, d->dtype, data + i * cbx_dtype_size(d->dtype));
         at += strlen(text + at);
     }
-    if (d->ndim) snprintf(text + at, TEXT_MOST - at, "]");
+    if (d->ndim) snprintf(text + at, TEXT_MAX - at, "]");
     free(data);
 }
 
 void manual_holds(cbx_ctx *c, const cbx_array *x, const char *text, int line)
 {
-    char found[TEXT_MOST];
+    char found[TEXT_MAX];
     cbx_err err = CBX_ERR_INIT;
 
     if (cbx_array_is_failed(x)) {

@@ -14,10 +14,10 @@ enum { BITS, ZEROS, ULP, NEAR, ERROR };
 struct numpy_suite {
     cbx_ctx *ctx;
     unsigned char *bytes, promote[13 * 13 + 13 * 4];
-    const unsigned char *pool[NUMPY_POOLS_MOST][CBX_DTYPE_COUNT];
-    size_t length[NUMPY_POOLS_MOST][CBX_DTYPE_COUNT];
-    char names[NUMPY_NAMES_MOST][32];
-    numpy_fn fns[NUMPY_NAMES_MOST];
+    const unsigned char *pool[NUMPY_POOLS_MAX][CBX_DTYPE_COUNT];
+    size_t length[NUMPY_POOLS_MAX][CBX_DTYPE_COUNT];
+    char names[NUMPY_NAMES_MAX][32];
+    numpy_fn fns[NUMPY_NAMES_MAX];
     int count;
     case_reader cases;
     uint32_t total;
@@ -31,14 +31,14 @@ static void load(numpy_suite *s, const char *file)
     s->bytes = case_file_open(file, "CBXARR1\n", &r);
     memcpy(s->promote, case_skip(&r, sizeof s->promote), sizeof s->promote);
     int pools = (int)case_get(&r, 2);
-    CHECK(pools <= NUMPY_POOLS_MOST, "room for the pools");
+    CHECK(pools <= NUMPY_POOLS_MAX, "room for the pools");
     for (int k = 0; k < pools; k++)
         for (int t = 0; t < CBX_DTYPE_COUNT; t++) {
             s->length[k][t] = case_get(&r, 2);
             s->pool[k][t] = case_skip(&r, s->length[k][t] * cbx_dtype_size((cbx_dtype)t));
         }
     s->count = (int)case_get(&r, 2);
-    CHECK(s->count <= NUMPY_NAMES_MOST, "room for the names");
+    CHECK(s->count <= NUMPY_NAMES_MAX, "room for the names");
     for (int i = 0; i < s->count; i++) {
         size_t n = case_get(&r, 1);
         memcpy(s->names[i], case_skip(&r, n), n);
@@ -268,12 +268,12 @@ static verdict run(numpy_suite *s, uint32_t spoil)
     return v;
 }
 
-void numpy_agrees(numpy_suite *s, unsigned least)
+void numpy_agrees(numpy_suite *s, unsigned min)
 {
     verdict v = run(s, 0);
 
     if (v.wrong) fail_msg("%u of %u cases differ; %s", v.wrong, s->total, v.first);
-    CHECK(s->total >= least, "as many cases as were promised");
+    CHECK(s->total >= min, "as many cases as were promised");
 }
 
 unsigned numpy_spoiled(numpy_suite *s, unsigned spoil) { return run(s, spoil).wrong; }
@@ -297,7 +297,7 @@ static cbx_status run_one(cbx_ctx *ctx, void *user)
 
 size_t numpy_torture(numpy_suite *s)
 {
-    int seen[NUMPY_NAMES_MOST] = { 0 };
+    int seen[NUMPY_NAMES_MAX] = { 0 };
     size_t failures = 0;
     case_reader r = s->cases;
 

@@ -7,13 +7,13 @@
 
 #include "calibrax/array/ops.h"
 
-#define NUMPY_NAMES_MOST 256
-#define NUMPY_POOLS_MOST 8
-#define NUMPY_ATTRS_MOST 12
+#define NUMPY_NAMES_MAX 256
+#define NUMPY_POOLS_MAX 8
+#define NUMPY_ATTRS_MAX 12
 
 typedef struct numpy_case {
     int name, mode, nin, nattr;
-    int32_t attr[NUMPY_ATTRS_MOST];
+    int32_t attr[NUMPY_ATTRS_MAX];
     cbx_array *in[3];
 } numpy_case;
 
@@ -44,7 +44,7 @@ void numpy_close(numpy_suite *s);
 /** dtype numbers that NumPy promotes to: 13 by 13 pairs, then 13 by 4 kinds of scalars. */
 const unsigned char *numpy_promotion(const numpy_suite *s);
 /** Fails the test with the first case that differs, or if there are fewer than least; CBX_TEST_ALL shows every one. */
-void numpy_agrees(numpy_suite *s, unsigned least);
+void numpy_agrees(numpy_suite *s, unsigned min);
 /** How many cases differ when one float64 result in spoil is changed. */
 unsigned numpy_spoiled(numpy_suite *s, unsigned spoil);
 /** Makes every allocation of some cases of each function fail; returns how many did. */

@@ -51,24 +51,24 @@ static const meaning weighted[] = {
     { "manhattan", times, add, 0, false, second_of_two, first_of_two },
 };
 
-enum { OUTSIDE = -1, MOST_AXES = 3 };
+enum { OUTSIDE = -1, MAX_AXES = 3 };
 
 /* An operation as a list of its terms, those of one result in their order: result out folds term(a[left], b[right]); outside of a stands
  * the start. */
 typedef struct operation {
-    size_t count, room, sizes[3];
+    size_t count, capacity, sizes[3];
     struct {
         ptrdiff_t out, left, right;
     } * terms;
     int ndim[3];
-    size_t shape[3][MOST_AXES]; /* of a, b and the result */
+    size_t shape[3][MAX_AXES]; /* of a, b and the result */
 } operation;
 
 static void put_term(operation *o, size_t out, ptrdiff_t left, size_t right)
 {
-    if (o->count == o->room) {
-        o->room = o->room ? 2 * o->room : 4096;
-        o->terms = realloc(o->terms, o->room * sizeof *o->terms);
+    if (o->count == o->capacity) {
+        o->capacity = o->capacity ? 2 * o->capacity : 4096;
+        o->terms = realloc(o->terms, o->capacity * sizeof *o->terms);
         CHECK(o->terms, "memory");
     }
     o->terms[o->count].out = (ptrdiff_t)out;

@@ -210,7 +210,7 @@ static void by_windows(const problem *p, void *out)
 {
     const shape *s = p->s;
     const size_t m = rows_of(s), k = terms_of(s);
-    char *a = malloc(m * k * cbx_dtype_size(p->t)), *room;
+    char *a = malloc(m * k * cbx_dtype_size(p->t)), *capacity;
     cbx_matmul q = CBX_MATMUL_INIT;
     const uint8_t all = 1;
     cbx_err err = CBX_ERR_INIT;
@@ -221,10 +221,10 @@ static void by_windows(const problem *p, void *out)
     q.c = out, q.ldc = (ptrdiff_t)s->outs;
     if (!is_product(s)) q.mask = &all, q.ldm = q.m_step = 0;
     CHECK_OK(cbx_matmul_workspace(&q, &q.workspace_bytes, &err), &err, "workspace");
-    room = malloc(q.workspace_bytes + 64);
-    q.workspace = (void *)(((uintptr_t)room + 63) / 64 * 64);
+    capacity = malloc(q.workspace_bytes + 64);
+    q.workspace = (void *)(((uintptr_t)capacity + 63) / 64 * 64);
     CHECK_OK(cbx_matmul_run(&q, &err), &err, "product");
-    free(room);
+    free(capacity);
     free(a);
 }
 
@@ -305,13 +305,13 @@ static void fill(cbx_array *a, uint64_t stream)
 /* The largest difference, in units of the largest element. */
 static double apart(const double *x, const double *y, size_t n)
 {
-    double worst = 0, most = 1e-300;
+    double worst = 0, max = 1e-300;
 
     for (size_t i = 0; i < n; i++) {
         worst = worse(worst, fabs(x[i] - y[i]));
-        most = fmax(most, fabs(y[i]));
+        max = fmax(max, fabs(y[i]));
     }
-    return worst / most;
+    return worst / max;
 }
 
 static double dot(const cbx_array *x, const cbx_array *y)

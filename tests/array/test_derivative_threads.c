@@ -18,12 +18,12 @@
 #include "calibrax/array/semiring.h"
 #include "calibrax/base/rng.h"
 
-enum { MOST_OUT = 3 };
+enum { MAX_OUT = 3 };
 
 /* What one number of threads gave. */
 typedef struct answer {
-    char *data[MOST_OUT];
-    size_t bytes[MOST_OUT];
+    char *data[MAX_OUT];
+    size_t bytes[MAX_OUT];
 } answer;
 
 static void keep(answer *a, int i, const cbx_array *x)
@@ -39,12 +39,12 @@ static void keep(answer *a, int i, const cbx_array *x)
 
 static void answer_free(answer *a)
 {
-    for (int i = 0; i < MOST_OUT; i++) free(a->data[i]);
+    for (int i = 0; i < MAX_OUT; i++) free(a->data[i]);
 }
 
 static bool same(const answer *a, const answer *b)
 {
-    for (int i = 0; i < MOST_OUT; i++)
+    for (int i = 0; i < MAX_OUT; i++)
         if (a->bytes[i] != b->bytes[i] || (a->bytes[i] && memcmp(a->data[i], b->data[i], a->bytes[i]) != 0))
             return false;
     return true;

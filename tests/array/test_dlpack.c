@@ -135,11 +135,11 @@ static void negative_rank(producer *p) { p->managed.tensor.ndim = -1; }
 static void nine_axes(producer *p) { p->managed.tensor.ndim = 9; }
 static void no_shape(producer *p) { p->managed.tensor.shape = NULL; }
 static void negative_length(producer *p) { p->shape[1] = -3; }
-static void least_length(producer *p) { p->shape[0] = INT64_MIN; }
+static void min_length(producer *p) { p->shape[0] = INT64_MIN; }
 static void product_wraps(producer *p) { p->shape[0] = p->shape[1] = (int64_t)1 << 32; }
 static void stride_wraps(producer *p) { p->strides[0] = INT64_MAX; }
 static void stride_bytes_wrap(producer *p) { p->strides[0] = INT64_MAX / 8; }
-static void stride_least(producer *p) { p->strides[1] = INT64_MIN; }
+static void stride_min(producer *p) { p->strides[1] = INT64_MIN; }
 static void strides_wrap_together(producer *p) { p->strides[0] = INT64_MAX / 2, p->strides[1] = INT64_MAX / 2; }
 static void below_zero(producer *p) { p->strides[0] = -(INT64_MAX / 16); }
 static void offset_wraps(producer *p) { p->managed.tensor.byte_offset = UINT64_MAX - 7; }
@@ -174,11 +174,11 @@ static const struct {
     { nine_axes, CBX_EUNSUPPORTED, "9 axes", false },
     { no_shape, CBX_EFORMAT, "no shape", false },
     { negative_length, CBX_EFORMAT, "length -3", false },
-    { least_length, CBX_EFORMAT, "length -9223372036854775808", false },
+    { min_length, CBX_EFORMAT, "length -9223372036854775808", false },
     { product_wraps, CBX_EOVERFLOW, "float64 (4294967296, 4294967296)", false },
     { stride_wraps, CBX_EOVERFLOW, "beyond memory", false },
     { stride_bytes_wrap, CBX_EOVERFLOW, "beyond memory", false },
-    { stride_least, CBX_EOVERFLOW, "beyond memory", false },
+    { stride_min, CBX_EOVERFLOW, "beyond memory", false },
     { strides_wrap_together, CBX_EOVERFLOW, "beyond memory", false },
     { below_zero, CBX_EOVERFLOW, "beyond memory", false },
     { offset_wraps, CBX_EOVERFLOW, "beyond memory", false },

@@ -28,16 +28,16 @@ static cbx_array *array_of(cbx_ctx *c, size_t rows, size_t columns, const double
 static double worst(const cbx_array *x, const double *right)
 {
     const double *a = cbx_array_data(x);
-    double most = 0;
+    double max = 0;
 
     for (size_t i = 0; i < cbx_array_count(x); i++) {
         const double err = a[i] == right[i] ? 0 : fabs(a[i] - right[i]);
-        if (!(err <= most)) most = isnan(err) ? INFINITY : err;
+        if (!(err <= max)) max = isnan(err) ? INFINITY : err;
     }
-    return most;
+    return max;
 }
 
-static void take_larger(double *most, double x) { *most = x > *most ? x : *most; }
+static void take_larger(double *max, double x) { *max = x > *max ? x : *max; }
 
 static cbx_status scipy_steps(cbx_ctx *c, void *user)
 {
@@ -56,16 +56,16 @@ static cbx_status scipy_steps(cbx_ctx *c, void *user)
         return CBX_ENOMEM;
     }
     cbx_array *v = cbx_ell_pack(c, g, entries), *w = cbx_ell_pack(c, g, shares), *y = cbx_ell_softmax(c, g, v);
-    double *most = user;
+    double *max = user;
     for (size_t i = 0; i < CBX_LEN(ell_products); i++) {
         const cbx_semiring *s = cbx_semiring_get(ell_products[i].algebra);
         cbx_array *p = cbx_ell_matmul(c, g, v, b, s), *t = cbx_ell_matmul_transposed(c, g, v, bt, s);
         cbx_ell_matmul_vjp(c, g, v, b, p, bt, s, d);
         if (cbx_array_is_failed(t) || cbx_array_is_failed(d[0]) || cbx_array_is_failed(d[1])) break;
-        take_larger(most, worst(p, ell_products[i].c));
-        take_larger(most, worst(t, ell_products[i].ct));
+        take_larger(max, worst(p, ell_products[i].c));
+        take_larger(max, worst(t, ell_products[i].ct));
     }
-    if (!cbx_array_is_failed(y) && !cbx_array_is_failed(w)) take_larger(most, worst(y, cbx_array_data(w)));
+    if (!cbx_array_is_failed(y) && !cbx_array_is_failed(w)) take_larger(max, worst(y, cbx_array_data(w)));
     st = cbx_scope_close(&scope, &err);
     cbx_ell_free(g);
     return st;
@@ -76,19 +76,19 @@ static void scipy_agrees(void **state)
     (void)state;
     cbx_ctx *c = NULL;
     cbx_err err = CBX_ERR_INIT;
-    double most = 0;
+    double max = 0;
 
     CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
-    CHECK_OK(scipy_steps(c, &most), &err, "products");
-    CHECK_LE(most, 4e-15, "five algebras, their transposes, softmax");
+    CHECK_OK(scipy_steps(c, &max), &err, "products");
+    CHECK_LE(max, 4e-15, "five algebras, their transposes, softmax");
     cbx_ctx_free(c);
 }
 
 static void memory_may_end(void **state)
 {
     (void)state;
-    double most = 0;
-    CHECK_GT((double)cbx_test_fail_each(scipy_steps, &most, "ELL functions"), 20.0, "allocations that failed");
+    double max = 0;
+    CHECK_GT((double)cbx_test_fail_each(scipy_steps, &max, "ELL functions"), 20.0, "allocations that failed");
 }
 
 /* --- kernels against the definition --- */
@@ -169,13 +169,13 @@ static double value(const problem *q, const void *x, size_t i)
 /* Relative to the sizes at hand, of order 1 .. 30; 0: the same bits but for the sign of 0. */
 static double apart(const problem *q, const void *x, const void *y)
 {
-    double most = 0;
+    double max = 0;
 
     for (size_t i = 0; i < q->rows * q->d; i++) {
         const double a = value(q, x, i), b = value(q, y, i), err = a == b || (isnan(a) && isnan(b)) ? 0 : fabs(a - b);
-        if (!(err <= most)) most = isnan(err) ? INFINITY : err;
+        if (!(err <= max)) max = isnan(err) ? INFINITY : err;
     }
-    return most;
+    return max;
 }
 
 static void check_product(problem *q, const cbx_semiring *s, bool scaled)
@@ -601,16 +601,16 @@ static void weights_are_a_function_of_an_edge(void **state)
 static int bandwidth(const int32_t *order)
 {
     int32_t at[MESH_VERTICES];
-    int most = 0;
+    int max = 0;
 
     for (int i = 0; i < MESH_VERTICES; i++) at[i] = -1;
     for (int i = 0; i < MESH_VERTICES; i++) at[order[i]] = i;
     for (int e = 0; e < MESH_EDGES; e++) {
         const int away = abs(at[mesh_row[e]] - at[mesh_col[e]]);
         CHECK(at[mesh_row[e]] >= 0, "every vertex has a number");
-        most = away > most ? away : most;
+        max = away > max ? away : max;
     }
-    return most;
+    return max;
 }
 
 static void rcm_is_as_narrow_as_scipy_s(void **state)

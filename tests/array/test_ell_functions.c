@@ -15,19 +15,19 @@
 /* --- algebras --- */
 
 /* max-plus, as the built-in one */
-static void most_start(void *user, size_t n, void *state)
+static void max_start(void *user, size_t n, void *state)
 {
     (void)user;
     for (size_t j = 0; j < n; j++) ((float *)state)[j] = -INFINITY;
 }
-static void most_update(void *user, size_t n, const void *t, void *state)
+static void max_update(void *user, size_t n, const void *t, void *state)
 {
     const float *x = t;
     float *s = state;
     (void)user;
     for (size_t j = 0; j < n; j++) s[j] = x[j] > s[j] ? x[j] : s[j];
 }
-static void most_step(void *user, size_t n, const void *a, const void *b, void *state)
+static void max_step(void *user, size_t n, const void *a, const void *b, void *state)
 {
     const float *x = b;
     float *s = state;
@@ -37,13 +37,12 @@ static void most_step(void *user, size_t n, const void *a, const void *b, void *
         s[j] = t > s[j] ? t : s[j];
     }
 }
-static void most_finish(void *user, size_t n, const void *state, void *c)
+static void max_finish(void *user, size_t n, const void *state, void *c)
 {
     (void)user;
     memcpy(c, state, n * sizeof(float));
 }
-static const cbx_semiring_functions most = { CBX_F32,   sizeof(float), NULL,       most_start,
-                                             most_step, most_finish,   most_update };
+static const cbx_semiring_functions max = { CBX_F32, sizeof(float), NULL, max_start, max_step, max_finish, max_update };
 
 /* The variance of a*b: a state of three doubles, rounded up to 256 bytes to be as wide as one can be. */
 typedef struct moments {
@@ -213,7 +212,7 @@ static void products_follow_the_definition(void **state)
 {
     (void)state;
     static const size_t widths[] = { 1, 7, 64, 65, 1024, 1500 }; /* a state of 256 bytes has its room in 64 columns */
-    const cbx_semiring all[] = { algebra("most", &most), algebra("spread", &spread), algebra("parity", &parity) };
+    const cbx_semiring all[] = { algebra("most", &max), algebra("spread", &spread), algebra("parity", &parity) };
 
     for (size_t w = 0; w < CBX_LEN(widths); w++)
         for (size_t k = 0; k < CBX_LEN(all); k++)
@@ -229,7 +228,7 @@ static void products_follow_the_definition(void **state)
 static void imitations_are_what_they_imitate(void **state)
 {
     (void)state;
-    const cbx_semiring s = algebra("most", &most), *built_in = cbx_semiring_get(CBX_ALGEBRA_TROPICAL_MAX_PLUS);
+    const cbx_semiring s = algebra("most", &max), *built_in = cbx_semiring_get(CBX_ALGEBRA_TROPICAL_MAX_PLUS);
     bench t;
     bench_open(&t, false);
     const cbx_array *v = draw(&t, CBX_F32, 2, ROWS, WIDTH, 0), *b = draw(&t, CBX_F32, 2, COLS, 70, 0),
@@ -268,7 +267,7 @@ static void messages_fold_over_functions(void **state)
     (void)state;
     shape user = { 37, false };
     const cbx_ell_edge_functions f = { sizeof f, user.d, &user, message, NULL, NULL };
-    const cbx_semiring s = algebra("most", &most), wide = algebra("spread", &spread);
+    const cbx_semiring s = algebra("most", &max), wide = algebra("spread", &spread);
     bench t;
     bench_open(&t, false);
     const cbx_array *x = draw(&t, CBX_F32, 2, ROWS, user.d, 0), *y = draw(&t, CBX_F32, 2, COLS, user.d, 0),
@@ -375,7 +374,7 @@ static void what_is_refused(void **state)
         { CBX_EINVAL, "'ell_edge_aggregate' over 'parity' cannot fold messages: give its functions an update" },
         { CBX_EINVAL, "'ell_edge_aggregate_vjp' over 'most', given by functions, has no derivative" },
     };
-    const cbx_semiring s = algebra("most", &most), whole = algebra("parity", &parity);
+    const cbx_semiring s = algebra("most", &max), whole = algebra("parity", &parity);
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         bench t;

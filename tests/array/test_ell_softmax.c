@@ -92,7 +92,7 @@ static long double exact(const table *t, size_t i, size_t q)
 static double worst(const table *t)
 {
     const double unit = t->dtype == CBX_F32 ? 0x1p-24 : 0x1p-53;
-    double most = 0;
+    double max = 0;
 
     for (size_t i = 0; i < ROWS; i++)
         for (size_t q = 0; q < t->width; q++) {
@@ -101,9 +101,9 @@ static double worst(const table *t)
             if (isnan(want) && isnan(got)) continue;
             if (q >= (size_t)t->degree[i]) CHECK_INT(got == 0, 1, "a place that is none");
             const double off = (double)fabsl((long double)got - want) / unit;
-            if (!(off <= most)) most = isnan(off) ? (double)INFINITY : off;
+            if (!(off <= max)) max = isnan(off) ? (double)INFINITY : off;
         }
-    return most;
+    return max;
 }
 
 static void every_width_agrees(void **state)

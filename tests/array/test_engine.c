@@ -426,7 +426,7 @@ static void scratch_is_what_is_written(void **state)
     (void)state;
     static const struct {
         cbx_array *(*f)(cbx_ctx *, const cbx_array *);
-        double most;
+        double max;
         const char *why;
     } cases[] = {
         { add_itself, 1.5, "the result" },
@@ -439,7 +439,7 @@ static void scratch_is_what_is_written(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         bool steps_kept;
-        CHECK_LE(peak_of(cases[i].f, &steps_kept), cases[i].most, cases[i].why);
+        CHECK_LE(peak_of(cases[i].f, &steps_kept), cases[i].max, cases[i].why);
         CHECK(!steps_kept, "steps are not kept");
     }
 }

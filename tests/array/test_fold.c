@@ -8,7 +8,7 @@
 #include "calibrax/array/ops.h"
 #include "calibrax/base/rng.h"
 
-#define MOST 1500
+#define MAX 1500
 
 static double awkward(cbx_rng *r)
 {
@@ -17,14 +17,14 @@ static double awkward(cbx_rng *r)
     return v % 4 ? (double)(v >> 11) * 0x1p-53 - 0.5 : few[(v >> 8) % CBX_LEN(few)];
 }
 
-static const size_t lengths[] = { 1, 2, 7, 31, 32, 33, 127, 1000, MOST };
+static const size_t lengths[] = { 1, 2, 7, 31, 32, 33, 127, 1000, MAX };
 
 static void runs_agree(void **state)
 {
     (void)state;
     cbx_rng r;
-    double a[MOST];
-    int64_t whole[MOST];
+    double a[MAX];
+    int64_t whole[MAX];
 
     r = cbx_rng_make(7, 0);
     for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
@@ -33,7 +33,7 @@ static void runs_agree(void **state)
         for (size_t c = 0; c < 40 * CBX_LEN(lengths); c++) {
             const size_t n = lengths[c % CBX_LEN(lengths)];
             const char *why = cbx_isa_name((cbx_isa)isa);
-            double most = -INFINITY, least = INFINITY;
+            double max = -INFINITY, min = INFINITY;
             size_t first_nan = n;
             int64_t high = INT64_MIN, low = INT64_MAX;
             uint64_t bytes = 0;
@@ -46,8 +46,8 @@ static void runs_agree(void **state)
             if (c % 3 == 0) a[cbx_rng_u64(&r) % n] *= -1.0;
             if (c % 5 == 0) a[first_nan = cbx_rng_u64(&r) % n] = NAN;
             for (size_t i = n; i-- > 0;) { /* backwards: the first of equal ones stays */
-                most = a[i] >= most ? a[i] : most;
-                least = a[i] <= least ? a[i] : least;
+                max = a[i] >= max ? a[i] : max;
+                min = a[i] <= min ? a[i] : min;
                 high = whole[i] > high ? whole[i] : high;
                 low = whole[i] < low ? whole[i] : low;
             }
@@ -56,7 +56,7 @@ static void runs_agree(void **state)
             if (first_nan < n)
                 CHECK(got[0] != got[0] && got[1] != got[1], why);
             else
-                CHECK(memcmp(got, (const double[]){ most, least }, sizeof got) == 0, why);
+                CHECK(memcmp(got, (const double[]){ max, min }, sizeof got) == 0, why);
             CHECK(f->run_max_i64(whole, n) == high && f->run_min_i64(whole, n) == low, why);
             CHECK_INT(f->run_sum_u8((const uint8_t *)whole, n), bytes, why);
             CHECK_INT(f->run_find_f64(a, n, 7.5), n, "is not there");

@@ -20,10 +20,10 @@
 #include "fail_alloc.h"
 #include "io_support.h"
 
-#define CUTS         30
-#define FLIPS        120
-#define MOST_CRASHES 2 /* of FLIPS */
-#define LIMIT_S      20
+#define CUTS        30
+#define FLIPS       120
+#define MAX_CRASHES 2 /* of FLIPS */
+#define LIMIT_S     20
 
 /* Everything the interface can read of an object; statuses do not matter here. */
 static void read_all(cbx_h5 *h, const char *path, cbx_arena *arena, int depth)
@@ -137,7 +137,7 @@ static void flipped_files(void **state)
         data[at] = old;
     }
     print_message("# %s: %d flips, %zu read, %d crashes, %d hangs\n", name, FLIPS, read_anyway, crashes, hangs);
-    CHECK_LE(crashes, MOST_CRASHES, "crashes, which are libhdf5's own");
+    CHECK_LE(crashes, MAX_CRASHES, "crashes, which are libhdf5's own");
     CHECK_INT(hangs, 0, "no child hangs");
     cbx_mem_free(cbx_ctx_allocator(ctx), data, full + 1);
 }

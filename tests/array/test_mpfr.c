@@ -110,15 +110,15 @@ static const struct {
 
 typedef struct points {
     double *x;
-    size_t n, room;
+    size_t n, capacity;
     bool narrow; /* numbers of float32 */
 } points;
 
 static void put(points *p, double x)
 {
-    if (p->n == p->room) {
-        p->room = p->room ? 2 * p->room : 4096;
-        p->x = realloc(p->x, p->room * sizeof *p->x);
+    if (p->n == p->capacity) {
+        p->capacity = p->capacity ? 2 * p->capacity : 4096;
+        p->x = realloc(p->x, p->capacity * sizeof *p->x);
     }
     CHECK(p->x != NULL, "memory for points");
     p->x[p->n++] = p->narrow ? (double)(float)x : x;
@@ -148,8 +148,8 @@ static void put_specials(points *p)
                                      -2.4570247382208005, -2.7476826467274126, -3.143580888349980, -3.955294284858598,
                                      -4.0393618397405225, -10.000000275, 1.4616321449683623, 0.84375, 1.25,
                                      2.857142925262451, 5.9, 26.54325845425098 };
-    const double tiny = p->narrow ? 0x1p-149 : 0x1p-1074, least = p->narrow ? (double)FLT_MIN : DBL_MIN;
-    const double most = p->narrow ? (double)FLT_MAX : DBL_MAX;
+    const double tiny = p->narrow ? 0x1p-149 : 0x1p-1074, min = p->narrow ? (double)FLT_MIN : DBL_MIN;
+    const double max = p->narrow ? (double)FLT_MAX : DBL_MAX;
 
     put(p, 0.0);
     put(p, -0.0);
@@ -158,9 +158,9 @@ static void put_specials(points *p)
     put(p, NAN);
     put(p, tiny);
     put(p, -tiny);
-    put(p, most);
-    put(p, -most);
-    put_around(p, least);
+    put(p, max);
+    put(p, -max);
+    put_around(p, min);
     for (size_t i = 0; i < CBX_LEN(around); i++) put_around(p, around[i]);
     for (int k = 1; k <= 64; k++) put_around(p, k * M_PI_2);
     for (int k = 10; k < 1000; k += 97) put_around(p, ldexp(M_PI_2, k > (p->narrow ? 120 : 1000) ? 20 : k % 120));

@@ -119,19 +119,19 @@ FN(unique_index, parts_of(c, k).indices)
 
 static cbx_array *do_reshape(cbx_ctx *c, const numpy_case *k)
 {
-    ptrdiff_t shape[NUMPY_ATTRS_MOST];
+    ptrdiff_t shape[NUMPY_ATTRS_MAX];
     for (int i = 0; i < k->nattr; i++) shape[i] = k->attr[i];
     return cbx_reshape(c, k->in[0], k->nattr, shape);
 }
 static cbx_array *do_broadcast_to(cbx_ctx *c, const numpy_case *k)
 {
-    size_t shape[NUMPY_ATTRS_MOST];
+    size_t shape[NUMPY_ATTRS_MAX];
     for (int i = 0; i < k->nattr; i++) shape[i] = (size_t)k->attr[i];
     return cbx_broadcast_to(c, k->in[0], k->nattr, shape);
 }
 static cbx_array *do_tile(cbx_ctx *c, const numpy_case *k)
 {
-    size_t times[NUMPY_ATTRS_MOST];
+    size_t times[NUMPY_ATTRS_MAX];
     for (int i = 0; i < k->nattr; i++) times[i] = (size_t)k->attr[i];
     return cbx_tile(c, k->in[0], k->nattr, times);
 }

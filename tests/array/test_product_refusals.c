@@ -19,7 +19,7 @@ typedef struct bench {
     const cbx_semiring *real, *log, *max, *bools;
     cbx_conv_options how;
     cbx_array *d[3];
-    double room[64];
+    double capacity[64];
     cbx_scope scope; /* of the arrays above */
     cbx_matmul p;
     cbx_ell_product e;
@@ -57,10 +57,10 @@ static void bench_open(bench *t)
     t->p.semiring = t->real, t->p.dtype = CBX_F64;
     t->p.m = t->p.k = t->p.n = 2;
     t->p.lda = t->p.ldb = t->p.ldc = t->p.ldd = 2;
-    t->p.a = t->room, t->p.b = t->room + 4, t->p.c = t->room + 8;
+    t->p.a = t->capacity, t->p.b = t->capacity + 4, t->p.c = t->capacity + 8;
     cbx_ell_view(t->g, false, &t->e);
     t->e.semiring = t->real, t->e.dtype = CBX_F64;
-    t->e.values = t->room, t->e.b = t->room + 8, t->e.c = t->room + 24;
+    t->e.values = t->capacity, t->e.b = t->capacity + 8, t->e.c = t->capacity + 24;
     t->e.d = t->e.ldb = t->e.ldc = 3;
 }
 
@@ -92,18 +92,18 @@ typedef void arrays(bench *t);
 static cbx_status p_dtype(bench *t, cbx_err *err) { return t->p.dtype = CBX_BOOL, run(t, err); }
 static cbx_status p_integers(bench *t, cbx_err *err) { return t->p.dtype = CBX_I32, run(t, err); }
 static cbx_status p_bools(bench *t, cbx_err *err) { return t->p.semiring = t->bools, run(t, err); }
-static cbx_status p_over_a(bench *t, cbx_err *err) { return t->p.c = t->room + 3, run(t, err); }
-static cbx_status p_over_b(bench *t, cbx_err *err) { return t->p.c = t->room + 7, run(t, err); }
-static cbx_status p_over_d(bench *t, cbx_err *err) { return t->p.d = t->room + 9, run(t, err); }
+static cbx_status p_over_a(bench *t, cbx_err *err) { return t->p.c = t->capacity + 3, run(t, err); }
+static cbx_status p_over_b(bench *t, cbx_err *err) { return t->p.c = t->capacity + 7, run(t, err); }
+static cbx_status p_over_d(bench *t, cbx_err *err) { return t->p.d = t->capacity + 9, run(t, err); }
 static cbx_status p_backwards(bench *t, cbx_err *err)
 {
-    return t->p.c = t->room + 14, t->p.ldc = -2, t->p.b = t->room + 9, run(t, err);
+    return t->p.c = t->capacity + 14, t->p.ldc = -2, t->p.b = t->capacity + 9, run(t, err);
 }
 static cbx_status p_itself(bench *t, cbx_err *err) { return t->p.ldc = 1, run(t, err); }
-static cbx_status p_askew_a(bench *t, cbx_err *err) { return t->p.a = (char *)t->room + 3, run(t, err); }
-static cbx_status p_askew_b(bench *t, cbx_err *err) { return t->p.b = (char *)t->room + 36, run(t, err); }
-static cbx_status p_askew_c(bench *t, cbx_err *err) { return t->p.c = (char *)t->room + 129, run(t, err); }
-static cbx_status p_askew_d(bench *t, cbx_err *err) { return t->p.d = (char *)t->room + 202, run(t, err); }
+static cbx_status p_askew_a(bench *t, cbx_err *err) { return t->p.a = (char *)t->capacity + 3, run(t, err); }
+static cbx_status p_askew_b(bench *t, cbx_err *err) { return t->p.b = (char *)t->capacity + 36, run(t, err); }
+static cbx_status p_askew_c(bench *t, cbx_err *err) { return t->p.c = (char *)t->capacity + 129, run(t, err); }
+static cbx_status p_askew_d(bench *t, cbx_err *err) { return t->p.d = (char *)t->capacity + 202, run(t, err); }
 static cbx_status p_huge_k(bench *t, cbx_err *err) { return t->p.k = SIZE_MAX / 16, run(t, err); }
 static cbx_status p_huge_m(bench *t, cbx_err *err) { return t->p.m = SIZE_MAX / 3, t->p.ldc = 2, run(t, err); }
 static cbx_status p_far(bench *t, cbx_err *err) { return t->p.b_step = PTRDIFF_MAX / 4, run(t, err); }
@@ -116,10 +116,10 @@ static cbx_status e_scaled(bench *t, cbx_err *err)
 {
     return t->e.semiring = t->log, t->e.scaled = true, run_sparse(t, err);
 }
-static cbx_status e_over_b(bench *t, cbx_err *err) { return t->e.c = t->room + 16, run_sparse(t, err); }
-static cbx_status e_over_values(bench *t, cbx_err *err) { return t->e.values = t->room + 30, run_sparse(t, err); }
-static cbx_status e_askew_b(bench *t, cbx_err *err) { return t->e.b = (char *)t->room + 65, run_sparse(t, err); }
-static cbx_status e_askew_c(bench *t, cbx_err *err) { return t->e.c = (char *)t->room + 194, run_sparse(t, err); }
+static cbx_status e_over_b(bench *t, cbx_err *err) { return t->e.c = t->capacity + 16, run_sparse(t, err); }
+static cbx_status e_over_values(bench *t, cbx_err *err) { return t->e.values = t->capacity + 30, run_sparse(t, err); }
+static cbx_status e_askew_b(bench *t, cbx_err *err) { return t->e.b = (char *)t->capacity + 65, run_sparse(t, err); }
+static cbx_status e_askew_c(bench *t, cbx_err *err) { return t->e.c = (char *)t->capacity + 194, run_sparse(t, err); }
 static cbx_status e_askew_index(bench *t, cbx_err *err)
 {
     return t->e.index = (const int32_t *)(const void *)((const char *)t->e.index + 2), run_sparse(t, err);
@@ -133,7 +133,7 @@ static cbx_status e_softmax_dtype(bench *t, cbx_err *err)
 }
 static cbx_status e_softmax_over(bench *t, cbx_err *err)
 {
-    return t->e.c = t->room + 1, cbx_ell_softmax_run(&t->e, err);
+    return t->e.c = t->capacity + 1, cbx_ell_softmax_run(&t->e, err);
 }
 static cbx_status e_gather_dtype(bench *t, cbx_err *err)
 {
@@ -169,7 +169,7 @@ static cbx_status a_askew(bench *t, cbx_err *err)
 {
     const cbx_array_desc d = { CBX_F64, 1, { 2 } };
     cbx_array *x = NULL;
-    return cbx_array_wrap(t->c, &d, NULL, (char *)t->room + 4, NULL, NULL, &x, err);
+    return cbx_array_wrap(t->c, &d, NULL, (char *)t->capacity + 4, NULL, NULL, &x, err);
 }
 
 static const struct {

@@ -398,11 +398,11 @@ static void permutations_are_even(void **state)
     free(all);
 }
 
-static double correlation(cbx_ctx *c, const cbx_array *x, const cbx_array *y, double *room)
+static double correlation(cbx_ctx *c, const cbx_array *x, const cbx_array *y, double *capacity)
 {
     cbx_array *r = cbx_mean(c, cbx_multiply(c, x, y), NULL);
-    read_as(c, r, CBX_F64, room);
-    return *room * sqrt((double)cbx_array_count(x));
+    read_as(c, r, CBX_F64, capacity);
+    return *capacity * sqrt((double)cbx_array_count(x));
 }
 
 static void streams_are_independent(void **state)
@@ -411,16 +411,18 @@ static void streams_are_independent(void **state)
     const size_t n = 20000;
     cbx_ctx *c = context();
     cbx_array *key = cbx_random_key(c, 9), *keys = cbx_random_split(c, key, 6), *x[12];
-    double room;
+    double capacity;
 
     for (int i = 0; i < 12; i++)
         x[i] = cbx_random_normal(c, i < 6 ? cbx_index(c, keys, 0, i) : cbx_random_fold_in(c, key, (uint32_t)(1000 * i)),
                                  1, &n, CBX_F64);
     for (int i = 0; i < 12; i++)
-        for (int k = 0; k < i; k++) CHECK_LE(fabs(correlation(c, x[i], x[k], &room)), 4.2, "66 pairs, 1 in 1000");
+        for (int k = 0; k < i; k++) CHECK_LE(fabs(correlation(c, x[i], x[k], &capacity)), 4.2, "66 pairs, 1 in 1000");
     for (ptrdiff_t lag = 1; lag < 5; lag++)
-        CHECK_LE(fabs(correlation(c, x[0], cbx_roll(c, x[0], lag, 0), &room)), 3.7, "a stream with itself, shifted");
-    CHECK_GT(correlation(c, x[0], cbx_add(c, x[1], cbx_multiply_scalar(c, x[0], 0.1)), &room), 4.2, "a tenth is seen");
+        CHECK_LE(fabs(correlation(c, x[0], cbx_roll(c, x[0], lag, 0), &capacity)), 3.7,
+                 "a stream with itself, shifted");
+    CHECK_GT(correlation(c, x[0], cbx_add(c, x[1], cbx_multiply_scalar(c, x[0], 0.1)), &capacity), 4.2,
+             "a tenth is seen");
     cbx_ctx_free(c);
 }
 

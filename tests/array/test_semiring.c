@@ -451,7 +451,7 @@ static void break_overlap(cbx_matmul *p) { p->b = (char *)p->c + 8; }
 static void break_k(cbx_matmul *p) { p->k = SIZE_MAX / 4; }
 static void break_reach(cbx_matmul *p) { p->lda = PTRDIFF_MAX / 2; }
 static void break_raw(cbx_matmul *p) { p->raw = true; }
-static void break_room(cbx_matmul *p) { p->workspace_bytes--; }
+static void break_capacity(cbx_matmul *p) { p->workspace_bytes--; }
 static void break_alignment(cbx_matmul *p) { p->workspace = (char *)p->workspace + 4; }
 static void break_a(cbx_matmul *p) { p->a = (const char *)p->a + 1; }
 static void break_a_overlap(cbx_matmul *p) { p->a = (char *)p->c + 4; }
@@ -474,7 +474,7 @@ static void test_bad_arguments(void **state)
         { break_k, CBX_EOVERFLOW, "larger than memory" },
         { break_reach, CBX_EOVERFLOW, "larger than" },
         { break_raw, CBX_EINVAL, "only euclidean" },
-        { break_room, CBX_EINVAL, "workspace" },
+        { break_capacity, CBX_EINVAL, "workspace" },
         { break_alignment, CBX_EINVAL, "aligned" },
         { break_a, CBX_EINVAL, "A starts 1 bytes" },
         { break_a_overlap, CBX_EINVAL, "overlaps A" },

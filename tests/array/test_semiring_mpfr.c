@@ -91,16 +91,16 @@ static double largest(const double *x, size_t n)
 static double worst(const double *a, const double *b, const double *c, double u)
 {
     const double scale = largest(a, M * K) + largest(b, K * N);
-    double most = 0;
+    double max = 0;
 
     for (size_t i = 0; i < M; i++)
         for (size_t j = 0; j < N; j++) {
             const double right = truth(a + i * K, b + j), seen = c[i * N + j];
             if (seen == right || (isnan(seen) && isnan(right))) continue;
             if (!isfinite(right) || !isfinite(seen)) return INFINITY;
-            most = fmax(most, fabs(seen - right) / (u * (K + 16 + 4 * (scale + fabs(right)))));
+            max = fmax(max, fabs(seen - right) / (u * (K + 16 + 4 * (scale + fabs(right)))));
         }
-    return most;
+    return max;
 }
 
 /* turned: both operands lie by columns. */
@@ -108,7 +108,7 @@ static void product(cbx_isa isa, cbx_dtype t, bool turned, const double *a, cons
 {
     static float fa[M * K], fb[K * N], fc[M * N];
     static double da[M * K], db[K * N];
-    static char room[1 << 20] __attribute__((aligned(64)));
+    static char capacity[1 << 20] __attribute__((aligned(64)));
     cbx_err err = CBX_ERR_INIT;
     cbx_matmul p = CBX_MATMUL_INIT;
 
@@ -124,7 +124,7 @@ static void product(cbx_isa isa, cbx_dtype t, bool turned, const double *a, cons
     p.ldb = turned ? 1 : N, p.b_step = turned ? K : 1, p.ldc = N;
     p.a = t == CBX_F32 ? (const void *)fa : da, p.b = t == CBX_F32 ? (const void *)fb : db;
     p.c = t == CBX_F32 ? (void *)fc : c;
-    p.workspace = room, p.workspace_bytes = sizeof room;
+    p.workspace = capacity, p.workspace_bytes = sizeof capacity;
     CHECK_OK(cbx_matmul_run(&p, &err), &err, "product");
     for (size_t i = 0; t == CBX_F32 && i < M * N; i++) c[i] = (double)fc[i];
 }

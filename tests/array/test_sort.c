@@ -12,7 +12,7 @@
 #include "calibrax/array/ops.h"
 #include "calibrax/base/rng.h"
 
-#define MOST 70000
+#define MAX 70000
 
 static int by_value(const void *a, const void *b)
 {
@@ -45,12 +45,12 @@ static const struct {
 };
 
 static const size_t lengths[] = { 0,  1,   2,   7,   8,   9,   24,  25,  63,   64,   65,   72,
-                                  96, 127, 128, 129, 135, 192, 193, 500, 2047, 2048, 9999, MOST };
+                                  96, 127, 128, 129, 135, 192, 193, 500, 2047, 2048, 9999, MAX };
 
 static void keys_are_sorted(void **state)
 {
     (void)state;
-    static uint64_t a[MOST], wanted[MOST], work[MOST];
+    static uint64_t a[MAX], wanted[MAX], work[MAX];
     cbx_rng r = cbx_rng_make(3, 0);
 
     for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
@@ -71,7 +71,7 @@ static void keys_are_sorted(void **state)
 static void ranks_are_selected(void **state)
 {
     (void)state;
-    static uint64_t a[MOST], sorted[MOST], work[MOST];
+    static uint64_t a[MAX], sorted[MAX], work[MAX];
     cbx_rng r = cbx_rng_make(4, 0);
 
     for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {

@@ -27,7 +27,7 @@ static void remake(const uint8_t *data, size_t size)
     require(made != NULL);
     require(cbx_change_state_unseen(made, runs, n) == 0);
     for (size_t i = 0; i < n; i++)
-        require(cbx_change_state_is_told(made, runs, n, i, segment) == ((i > at ? i - at : at - i) < segment));
+        require(cbx_change_state_is_reported(made, runs, n, i, segment) == ((i > at ? i - at : at - i) < segment));
     cbx_json_unref(made);
 }
 
@@ -45,7 +45,7 @@ static void read_state(const cbx_json *state)
         require(cbx_change_state_of(state, name) == series);
         require(cbx_change_state_unseen(series, runs, CBX_LEN(runs)) <= CBX_LEN(runs));
         for (size_t at = 0; at < CBX_LEN(runs); at++)
-            require(!cbx_change_state_is_told(series, runs, CBX_LEN(runs), at, 0));
+            require(!cbx_change_state_is_reported(series, runs, CBX_LEN(runs), at, 0));
     }
 }
 

@@ -28,7 +28,7 @@ static cbx_gpu_roofs_opts options(bool blas)
     o.nvml = nvml;
     o.probe.slices = 9;
     o.probe.warm_up_s = 1e-9;
-    o.probe.room_bytes = 1 << 15;
+    o.probe.capacity_bytes = 1 << 15;
     shim.processors(1);
     shim.tick(5, 0.01);
     return o;

@@ -23,13 +23,13 @@ static void clock_readings(double *x, size_t n, uint64_t stream)
 
 static double spread_of(const double *x, size_t n, const double *y, size_t m, void *user)
 {
-    double least = x[0], most = x[0];
+    double min = x[0], max = x[0];
     (void)user;
     for (size_t i = 0; i < n; i++) {
-        least = fmin(least, x[i]);
-        most = fmax(most, x[i]);
+        min = fmin(min, x[i]);
+        max = fmax(max, x[i]);
     }
-    return y ? most - y[m - 1] : most - least;
+    return y ? max - y[m - 1] : max - min;
 }
 
 static const struct {

@@ -121,10 +121,10 @@ static void repeated_p_values_hold_at_any_look(void **state)
         for (size_t k = 0; k <= l.pairs[j]; k++)
             p_of[j][k] = cbx_looks_p(&l, j, cbx_stat_sign_test_p(k, l.pairs[j] - k));
     for (unsigned path = 0; path < 1u << n; path++) {
-        double least = 1;
+        double min = 1;
         for (size_t j = 0; j < l.count; j++)
-            least = fmin(least, p_of[j][__builtin_popcount(path & ((1u << l.pairs[j]) - 1))]);
-        for (size_t u = 0; u < CBX_LEN(us); u++) hits[u] += least <= us[u];
+            min = fmin(min, p_of[j][__builtin_popcount(path & ((1u << l.pairs[j]) - 1))]);
+        for (size_t u = 0; u < CBX_LEN(us); u++) hits[u] += min <= us[u];
     }
     for (size_t u = 0; u < CBX_LEN(us); u++) CHECK_LE(ldexp(hits[u], -(int)n), us[u], "valid at whichever look");
 }

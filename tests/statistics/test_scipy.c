@@ -24,11 +24,11 @@
 #include "calibrax/statistics/test.h"
 #include "calibrax/statistics/variance.h"
 
-enum { ROOM = 1024, FIELDS = 4 };
+enum { CAPACITY = 1024, FIELDS = 4 };
 
 typedef struct test_case {
     char name[32];
-    double at[FIELDS][ROOM]; /* attributes, x, y, answers */
+    double at[FIELDS][CAPACITY]; /* attributes, x, y, answers */
     size_t count[FIELDS];
 } test_case;
 
@@ -343,16 +343,16 @@ static const struct runner *runner_of(const char *name)
 
 static double largest(const test_case *c)
 {
-    double most = 0;
+    double max = 0;
     for (size_t f = 1; f < 3; f++)
-        for (size_t i = 0; i < c->count[f]; i++) most = fmax(most, fabs(c->at[f][i]));
-    return most;
+        for (size_t i = 0; i < c->count[f]; i++) max = fmax(max, fabs(c->at[f][i]));
+    return max;
 }
 
 /* How many answers are wrong; each is named. */
 static size_t wrong_answers(const test_case *c, const struct runner *r, size_t line, double nudge)
 {
-    double got[2 * ROOM];
+    double got[2 * CAPACITY];
     size_t n = r->run(c, got), wrong = 0;
     /* an eps of the sample is what SciPy itself loses */
     double floor = r->of_sample ? 0x1p-50 * largest(c) : 1e-300;
@@ -381,7 +381,7 @@ static bool read_case(char *text, test_case *c)
         c->count[f] = 0;
         while (*at && *at != ';' && *at != '\n') {
             c->at[f][c->count[f]++] = strtod(at, &end);
-            if (end == at || c->count[f] == ROOM) return false;
+            if (end == at || c->count[f] == CAPACITY) return false;
             for (at = end; *at == ' '; at++) continue;
         }
         field = at;
@@ -406,11 +406,11 @@ static size_t run_all(double nudge, size_t *wrong, size_t *ran)
 {
     static test_case c;
     char *text = NULL;
-    size_t room = 0, cases = 0;
+    size_t capacity = 0, cases = 0;
     FILE *f = open_cases();
 
     *wrong = 0;
-    for (size_t line = 1; getline(&text, &room, f) > 0; line++) {
+    for (size_t line = 1; getline(&text, &capacity, f) > 0; line++) {
         const struct runner *r;
         if (text[0] == '#') continue;
         if (!read_case(text, &c)) fail_msg("line %zu is no case", line);

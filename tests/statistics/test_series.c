@@ -484,7 +484,7 @@ static void every_allocation_may_fail(void **state)
 }
 
 /* Answers of scipy.stats.theilslopes (SciPy 1.15): slope, low, high at the level; ties and wild values included. */
-static void slopes_as_scipy_has_them(void **state)
+static void gradients_as_scipy_has_them(void **state)
 {
     static const struct {
         double x[12];
@@ -596,7 +596,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(squares_need_not_fit),
         cmocka_unit_test(components_are_recovered),
         cmocka_unit_test(detectable_effects),
-        cmocka_unit_test(slopes_as_scipy_has_them),
+        cmocka_unit_test(gradients_as_scipy_has_them),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("statistics/series", tests, counted_setup, counted_teardown);

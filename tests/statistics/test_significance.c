@@ -79,15 +79,15 @@ static double false_alarms(size_t tables, size_t m, bool corrected)
     size_t alarms = 0;
 
     for (size_t t = 0; t < tables; t++) {
-        double p[20], adjusted[20], least = 1;
+        double p[20], adjusted[20], min = 1;
         for (size_t i = 0; i < m; i++) {
             size_t above = 0;
             for (int k = 0; k < 11; k++) above += (size_t)cbx_rng_below(&rng, 2);
             p[i] = cbx_stat_sign_test_p(11 - above, above);
         }
         cbx_stat_holm(p, m, adjusted);
-        for (size_t i = 0; i < m; i++) least = fmin(least, corrected ? adjusted[i] : p[i]);
-        alarms += least <= 0.05;
+        for (size_t i = 0; i < m; i++) min = fmin(min, corrected ? adjusted[i] : p[i]);
+        alarms += min <= 0.05;
     }
     return (double)alarms / (double)tables;
 }

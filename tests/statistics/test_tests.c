@@ -63,7 +63,7 @@ static const struct {
     const char *name;
     cbx_status (*run)(const double *x, size_t n, const double *y, size_t m, cbx_test *t);
     double apart; /* most that p may be for 1..6 against 11..16, smallest first */
-    size_t least; /* values that a sample needs */
+    size_t min;   /* values that a sample needs */
 } two_samples[] = {
     { "welch", welch, 1e-5, 2 },
     { "student", student, 1e-5, 2 },
@@ -116,7 +116,7 @@ static void what_is_refused(void **state)
     for (size_t i = 0; i < CBX_LEN(two_samples); i++) {
         const char *why = two_samples[i].name;
         CHECK_STATUS(two_samples[i].run(x, 0, x, 3, &t), CBX_EINVAL, why);
-        CHECK_STATUS(two_samples[i].run(x, 3, x, two_samples[i].least - 1, &t), CBX_EINVAL, why);
+        CHECK_STATUS(two_samples[i].run(x, 3, x, two_samples[i].min - 1, &t), CBX_EINVAL, why);
         CHECK_STATUS(two_samples[i].run(bad, 3, x, 3, &t), CBX_EDOM, why);
         CHECK_STATUS(two_samples[i].run(x, 3, bad, 3, &t), CBX_EDOM, why);
     }
@@ -241,11 +241,11 @@ static void holm_is_one_rule(void **state)
 /* A permutation p is what the drawn ones say, plus one; the same seed gives the same. */
 static double largest_gap(const double *x, size_t n, const double *y, size_t m, void *user)
 {
-    double most = 0;
+    double max = 0;
     (void)user;
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < m; j++) most = fmax(most, fabs(x[i] - y[j]));
-    return most;
+        for (size_t j = 0; j < m; j++) max = fmax(max, fabs(x[i] - y[j]));
+    return max;
 }
 
 /* log of the ratio of two sums: there is none where a rearrangement makes them differ in sign. */

@@ -10,9 +10,9 @@
 #include "suites/common/arrays.h"
 #include "suites/common/graph.h"
 
-#define MOST 4096
+#define MAX 4096
 
-static int32_t indices[MOST * 64], degree[MOST], other[MOST * 64], other_degree[MOST];
+static int32_t indices[MAX * 64], degree[MAX], other[MAX * 64], other_degree[MAX];
 
 static cbx_ctx *context(void)
 {

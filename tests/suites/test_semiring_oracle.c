@@ -213,7 +213,7 @@ static double lossy_log(const double *a, const double *b)
     return s > 0 ? m + log(s) : -INF;
 }
 
-static void test_the_table_tells_rules_apart(void **state)
+static void test_the_table_reports_rules_apart(void **state)
 {
     int lost_nan = 0, lost_inf = 0, masked_ok = 0;
     (void)state;
@@ -233,7 +233,7 @@ TEST_FILE()
         cmocka_unit_test(test_known_answers),
         cmocka_unit_test(test_baselines_on_known_answers),
         cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_the_table_tells_rules_apart),
+        cmocka_unit_test(test_the_table_reports_rules_apart),
     };
     return cmocka_run_group_tests_name("suites/semiring_oracle", tests, NULL, NULL);
 }

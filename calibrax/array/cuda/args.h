@@ -1,8 +1,7 @@
-/*
- * What host and device agree on: the arguments of each kernel, the sizes of tiles, and the list of kernels.  C17 and CUDA C++.
+/* What host and device agree on: the arguments of each kernel, the sizes of tiles, and the list of
+ * kernels.  C17 and CUDA C++.
  *
- * Every kernel takes one struct by value.  Strides are in elements, of any sign.
- */
+ * Every kernel takes one struct by value.  Strides are in elements, of any sign. */
 #ifndef CALIBRAX_ARRAY_CUDA_ARGS_H
 #define CALIBRAX_ARRAY_CUDA_ARGS_H
 
@@ -30,9 +29,10 @@ typedef struct cbx__cuda_matrix {
     int64_t row, col, batch;
 } cbx__cuda_matrix;
 
-/* C = fold over kk of A and B, tiles of C a block each: block t makes tile t % tiles, tiles = tiles_m * tiles_n, of part t / tiles % parts of
- * product t / tiles / parts, tiles counted down the rows first.  Part q folds kk from q * chunk on; parts follow
- * each other in C as products do, and have neither D nor a mask. */
+/* C = fold over kk of A and B, tiles of C a block each: block t makes tile t % tiles, tiles =
+ * tiles_m * tiles_n, of part t / tiles % parts of product t / tiles / parts, tiles counted down the
+ * rows first.  Part q folds kk from q * chunk on; parts follow each other in C as products do, and
+ * have neither D nor a mask. */
 typedef struct cbx__cuda_product {
     cbx__cuda_matrix a, b, c, d, mask; /* d.x, mask.x NULL: none */
     int64_t m, k, n, tiles_m, tiles_n, parts, chunk;
@@ -41,7 +41,8 @@ typedef struct cbx__cuda_product {
     int32_t raw, mask_complement;
 } cbx__cuda_product;
 
-/* The largest element of each of `rows` rows of len elements, and the certificate's limit (semiring.h): shift, limit [z * rows + i]. */
+/* The largest element of each of `rows` rows of len elements, and the certificate's limit
+ * (semiring.h): shift, limit [z * rows + i]. */
 typedef struct cbx__cuda_top {
     cbx__cuda_matrix x; /* col: along the row */
     void *shift, *limit;
@@ -58,7 +59,8 @@ typedef struct cbx__cuda_scale {
     int32_t shift_by_inner;
 } cbx__cuda_scale;
 
-/* What happens to a real or a log product that stands in s (dense, m by n by batches) before it is C. */
+/* What happens to a real or a log product in s (dense, m by n by batches) before it is
+ * C. */
 typedef struct cbx__cuda_finish {
     cbx__cuda_product p; /* of the operands as given */
     const void *s, *row_shift, *row_limit, *col_shift, *col_limit;
@@ -72,7 +74,8 @@ typedef struct cbx__cuda_join {
     int64_t batches;
 } cbx__cuda_join;
 
-/* Bytes to bits: word w of line l holds elements 32 w .. 32 w + 31, y[z * lines * words + l * y_line + w * y_word]. */
+/* Bytes to bits: word w of line l holds elements 32 w .. 32 w + 31, y[z * lines * words + l *
+ * y_line + w * y_word]. */
 typedef struct cbx__cuda_bits {
     cbx__cuda_matrix x; /* row: from line to line; col: along a line */
     uint32_t *y;
@@ -80,7 +83,8 @@ typedef struct cbx__cuda_bits {
     int32_t lanes_along;
 } cbx__cuda_bits;
 
-/* A sparse product as in kernels/ell.h: groups of 2^lanes_log threads take (row, part of the columns). */
+/* A sparse product as in kernels/ell.h: groups of 2^lanes_log threads take (row, part of the
+ * columns). */
 typedef struct cbx__cuda_ell {
     const int32_t *index, *degree;
     const uint64_t *start;
@@ -93,7 +97,8 @@ typedef struct cbx__cuda_ell {
 
 /* --- the probe (probe.cu) --- */
 
-/* A loop of multiply-adds: every thread does `rounds` of CBX__CUDA_STEPS times CBX__CUDA_CHAINS of them, and writes 8 bytes. */
+/* A loop of multiply-adds: every thread does `rounds` of CBX__CUDA_STEPS times CBX__CUDA_CHAINS of
+ * them, and writes 8 bytes. */
 typedef struct cbx__cuda_loop {
     uint64_t *y;
     int64_t rounds;
@@ -113,7 +118,8 @@ typedef struct cbx__cuda_traffic {
     int64_t n, passes, threads;
 } cbx__cuda_traffic;
 
-/* x[i] = mix(i) & keep[i % 2] | put[i % 2]: numbers of any type without zeros, NaN or infinities. */
+/* x[i] = mix(i) & keep[i % 2] | put[i % 2]: numbers of any type without zeros, NaN or infinities.
+ */
 typedef struct cbx__cuda_fill {
     uint32_t *x;
     int64_t words;
@@ -124,7 +130,8 @@ typedef struct cbx__cuda_fill {
 
 #define CBX__CUDA_BLOCK 256 /* threads of a block, of all kernels but the smallest tile */
 
-/* size, rows and columns of C of a block, steps of k at a time, rows and columns of C of a thread; by the bits of an element */
+/* size, rows and columns of C of a block, steps of k at a time, rows and columns of C of a thread;
+ * by the bits of an element */
 #define CBX__CUDA_TILES(X)                                                                                             \
     X(large, 32, 128, 64, 8, 8, 4)                                                                                     \
     X(middle, 32, 64, 64, 16, 4, 4)                                                                                    \

@@ -1,8 +1,8 @@
-/*
- * Real products by cuBLAS, loaded at run time: full precision (CUBLAS_PEDANTIC_MATH), tensor cores in 11 bits only where asked for.
+/* Real products by cuBLAS, loaded at run time: full precision (CUBLAS_PEDANTIC_MATH), tensor cores
+ * in 11 bits only where asked for.
  *
- * Values of cublas_api.h: operations 0 (as it is) and 1 (transposed), math modes 2 (pedantic) and 3 (TF32).
- */
+ * Values of cublas_api.h: operations 0 (as it is) and 1 (transposed), math modes 2 (pedantic) and 3
+ * (TF32). */
 #include <limits.h>
 #include <string.h>
 
@@ -40,7 +40,8 @@ void cbx__cublas_close(cbx_cuda *g)
     if (g->blas.library) (void)g->blas.destroy(g->blas.handle);
 }
 
-/* A row-major r-by-c matrix is, read by columns, its transpose with leading dimension `row`; or it lies by columns already. */
+/* A row-major r-by-c matrix is, read by columns, its transpose with leading dimension `row`; or it
+ * lies by columns already. */
 static bool leading(const cbx__cuda_matrix *x, size_t r, size_t c, int *ld, bool *by_columns)
 {
     *by_columns = !(x->col == 1 && x->row >= (int64_t)c) && x->row == 1 && x->col >= (int64_t)r;
@@ -68,14 +69,14 @@ cbx_status cbx__cublas_run(cbx_cuda *g, const cbx__cublas_product *q, void *stre
     static const double one_f64 = 1, zero_f64 = 0;
     const cbx__cublas *u = &g->blas;
     const int m = (int)q->m, k = (int)q->k, n = (int)q->n, batches = (int)q->batches;
-    int lda = 1, ldb = 1, ldc = 1, number;
+    int lda = 1, ldb = 1, ldc = 1;
     bool turn_a = false, turn_b = false, turn_c = false;
 
     (void)leading(&q->a, q->m, q->k, &lda, &turn_a);
     (void)leading(&q->b, q->k, q->n, &ldb, &turn_b);
     (void)leading(&q->c, q->m, q->n, &ldc, &turn_c);
     const int op_a = turn_a ? TRANSPOSED : AS_IT_IS, op_b = turn_b ? TRANSPOSED : AS_IT_IS;
-    number = u->set_stream(u->handle, stream);
+    int number = u->set_stream(u->handle, stream);
     if (!number) number = u->set_math(u->handle, q->allow_tf32 ? TF32 : PEDANTIC);
     if (!number && q->dtype == CBX_F32)
         number = u->gemm_f32(u->handle, op_b, op_a, n, m, k, &one_f32, q->b.x, ldb, q->b.batch, q->a.x, lda, q->a.batch,

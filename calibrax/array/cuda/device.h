@@ -1,8 +1,8 @@
-/*
- * The language of the kernels: what CUDA C++ and C17 have in common, and macros for the rest.  Without nvcc a program that plays a device
- * gives cuda_shim.h (tests/array/cuda), so the same text runs on a CPU and gives the same bits: products and sums are fused only
- * where FMA says so (nvcc -fmad=false, cc -ffp-contract=off), and exp and log are those of kernels/vmath.h, always with FMA.
- */
+/* The language of the kernels: what CUDA C++ and C17 have in common, and macros for the rest.
+ * Without nvcc a program that plays a device gives cuda_shim.h (tests/array/cuda), so the same text
+ * runs on a CPU and gives the same bits: products and sums are fused only in FMA (nvcc
+ * -fmad=false, cc -ffp-contract=off), and exp and log are those of kernels/vmath.h, always with
+ * FMA. */
 #ifndef CALIBRAX_ARRAY_CUDA_DEVICE_H
 #define CALIBRAX_ARRAY_CUDA_DEVICE_H
 
@@ -12,7 +12,8 @@
 
 #if defined(__CUDACC__)
 #include <math_constants.h>
-/* threads: of a block; blocks: that a multiprocessor shall hold at a time, which bounds the registers of a thread */
+/* threads: of a block; blocks: that a multiprocessor shall hold at a time, which bounds the
+ * registers of a thread */
 #define KERNEL(name, args, threads, blocks)                                                                            \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ args a)
 #define DEVICE          static __device__ __forceinline__
@@ -23,18 +24,19 @@
 #define THREAD          ((int)threadIdx.x)
 #define BLOCK           ((int64_t)blockIdx.x)
 #define BARRIER()       __syncthreads()
-/* A barrier that tells whether x is not 0 for some thread of the block. */
+/* A barrier that returns whether x is not 0 for some thread of the block. */
 #define BARRIER_ANY(x)    __syncthreads_or(x)
 #define WARP_XOR(x, lane) __shfl_xor_sync(0xffffffffu, x, lane)
 #define WARP_BALLOT(x)    __ballot_sync(0xffffffffu, x)
-/* What follows is computed anew, not kept in registers over what went before. */
+/* What follows is computed again, not kept in registers over what went before. */
 #define FORGET(x) asm volatile("" : "+r"(x))
 #define INF_F32   CUDART_INF_F
 #define INF_F64   CUDART_INF
 #define NONE_F32  CUDART_NAN_F
 #define NONE_F64  CUDART_NAN
 
-/* The larger or smaller; NaN if either is: one instruction since sm_80 (PTX ISA, max and min with .NaN). */
+/* The larger or smaller; NaN if either is: one instruction since sm_80 (PTX ISA, max and min with
+ * .NaN). */
 DEVICE float max_nan_f32(float x, float y)
 {
     float z;

@@ -1,14 +1,13 @@
-/*
- * Taking a device, its memory and streams, and launching kernels, by the driver's own calls (CUDA 12 or later).
- */
+/* Taking a device, its memory and streams, and launching kernels, by the driver's own calls (CUDA
+ * 12 or later). */
 #include "calibrax/array/cuda/driver.h"
 
 #include <stdio.h>
 
 #include "calibrax/base/file.h"
 
-enum { ATTRIBUTE_MULTIPROCESSORS = 16, CAPABILITY_LEAST = 8, STREAM_NON_BLOCKING = 1 };
-#define IMAGE_MOST (256u << 20)
+enum { ATTRIBUTE_MULTIPROCESSORS = 16, CAPABILITY_MIN = 8, STREAM_NON_BLOCKING = 1 };
+#define IMAGE_MAX (256u << 20)
 
 const char *cbx_cuda_build(void) { return cbx__cuda_build_text; }
 
@@ -79,12 +78,11 @@ static cbx_status load_driver(cbx_cuda *g, const cbx_cuda_opts *o, cbx_err *err)
 static cbx_status take_device(cbx_cuda *g, cbx_err *err)
 {
     const char *call = "cuDeviceGet";
-    int number;
 
-    if (g->device.capability_major < CAPABILITY_LEAST)
+    if (g->device.capability_major < CAPABILITY_MIN)
         return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' has capability %d.%d: the kernels need 8.0 or later",
                         g->device.name, g->device.capability_major, g->device.capability_minor);
-    number = g->driver.get(&g->handle, g->device.index);
+    int number = g->driver.get(&g->handle, g->device.index);
     if (!number)
         number = (call = "cuDeviceGetAttribute",
                   g->driver.attribute(&g->multiprocessors, ATTRIBUTE_MULTIPROCESSORS, g->handle));
@@ -110,52 +108,44 @@ static cbx_status load_image(cbx_cuda *g, const char *folder, size_t i, cbx_err 
 {
     char *data = NULL;
     size_t bytes = 0;
-    int number;
 
     if (folder) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s.fatbin", folder, cbx__cuda_images[i].name);
-        const cbx_status st = cbx_file_read(g->ctx, path, IMAGE_MOST, &data, &bytes, err);
+        const cbx_status st = cbx_file_read(g->ctx, path, IMAGE_MAX, &data, &bytes, err);
         if (st) return st;
     }
-    number = g->module_load(&g->modules[i], folder ? (const void *)data : cbx__cuda_images[i].data);
+    int number = g->module_load(&g->modules[i], folder ? (const void *)data : cbx__cuda_images[i].data);
     if (folder) cbx_mem_free(cbx_ctx_allocator(g->ctx), data, bytes + 1);
     if (!number) return CBX_OK;
     g->modules[i] = NULL;
     return cbx__cuda_fault("cuModuleLoadData", number, err);
 }
 
-static cbx_status load_kernels(cbx_cuda *g, const char *folder, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; i < CBX__CUDA_IMAGES && !st; i++) st = load_image(g, folder, i, err);
-    for (size_t i = 0; i < CBX__CUDA_KERNELS && !st; i++) {
-        const int number = g->function(&g->kernels[i], g->modules[kernels[i].image], kernels[i].name);
-        if (number == 500)
-            st = cbx_fail(err, CBX_EVERSION, "the image '%s' has no kernel '%s': it is of another version",
-                          cbx__cuda_images[kernels[i].image].name, kernels[i].name);
-        else if (number)
-            st = cbx__cuda_fault("cuModuleGetFunction", number, err);
-    }
-    return st;
-}
-
 cbx_status cbx_cuda_open(cbx_ctx *ctx, const cbx_cuda_opts *opts, cbx_cuda **out, cbx_err *err)
 {
     const cbx_cuda_opts defaults = CBX_CUDA_OPTS_INIT, *o = opts ? opts : &defaults;
     cbx_status st = check_opts(o, err);
-    cbx_cuda *g;
 
     if (st) return st;
-    g = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *g);
+    cbx_cuda *g = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *g);
     if (!g) return cbx_fail(err, CBX_ENOMEM, "no memory for a GPU's handle");
     g->ctx = ctx;
     st = load_driver(g, o, err);
     if (!st) st = take_device(g, err);
     if (!st) st = cbx__cuda_enter(g, err);
     if (!st) {
-        st = load_kernels(g, o->images, err);
+        st = CBX_OK;
+
+        for (size_t i = 0; i < CBX__CUDA_IMAGES && !st; i++) st = load_image(g, o->images, i, err);
+        for (size_t i = 0; i < CBX__CUDA_KERNELS && !st; i++) {
+            const int number = g->function(&g->kernels[i], g->modules[kernels[i].image], kernels[i].name);
+            if (number == 500)
+                st = cbx_fail(err, CBX_EVERSION, "the image '%s' has no kernel '%s': it is of another version",
+                              cbx__cuda_images[kernels[i].image].name, kernels[i].name);
+            else if (number)
+                st = cbx__cuda_fault("cuModuleGetFunction", number, err);
+        }
         if (!st) cbx__cublas_open(g, o->cublas);
         cbx__cuda_leave(g);
     }
@@ -203,10 +193,9 @@ cbx_status cbx_cuda_alloc(cbx_cuda *g, size_t bytes, void **out, cbx_err *err)
 {
     uintptr_t p = 0;
     cbx_status st = bytes ? cbx__cuda_enter(g, err) : CBX_OK;
-    int number;
 
     if (st) return st;
-    number = bytes ? g->alloc(&p, bytes) : 0;
+    int number = bytes ? g->alloc(&p, bytes) : 0;
     if (bytes) cbx__cuda_leave(g);
     if (number == 2)
         return cbx_fail(err, CBX_ENOMEM, "no %zu bytes of memory on '%s': end what holds it, 'nvidia-smi' lists it",
@@ -267,13 +256,12 @@ cbx_status cbx__cuda_launch(cbx_cuda *g, cbx__cuda_kernel k, int64_t blocks, uns
                             void *stream, cbx_err *err)
 {
     void *params[] = { (void *)(uintptr_t)args };
-    int number;
 
     if (blocks == 0) return CBX_OK;
     if (blocks > INT32_MAX)
         return cbx_fail(err, CBX_EOVERFLOW,
                         "kernel '%s' would need %lld blocks, a GPU takes 2^31 - 1: split the product", kernels[k].name,
                         (long long)blocks);
-    number = g->launch(g->kernels[k], (unsigned)blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL);
+    int number = g->launch(g->kernels[k], (unsigned)blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL);
     return number ? cbx__cuda_fault("cuLaunchKernel", number, err) : CBX_OK;
 }

@@ -1,6 +1,4 @@
-/*
- * Inside the CUDA products: the device as the driver gives it, and launching.
- */
+/* Inside the CUDA products: the device as the driver gives it, and launching. */
 #ifndef CALIBRAX_ARRAY_CUDA_DRIVER_H
 #define CALIBRAX_ARRAY_CUDA_DRIVER_H
 
@@ -8,7 +6,8 @@
 #include "calibrax/array/cuda/cuda.h"
 #include "calibrax/array/device/internal.h"
 
-/* What is called of the driver besides CBX__CUDA_CALLS (device/internal.h): name here, symbol, arguments. */
+/* What is called of the driver besides CBX__CUDA_CALLS (device/internal.h): name here, symbol,
+ * arguments. */
 #define CBX__CUDA_MORE_CALLS(X)                                                                                        \
     X(module_load, "cuModuleLoadData", (void **module, const void *image))                                             \
     X(module_unload, "cuModuleUnload", (void *module))                                                                 \
@@ -60,7 +59,7 @@ typedef struct cbx__cublas {
 struct cbx_cuda {
     cbx_ctx *ctx;
     cbx__cuda driver;
-    cbx_library *library; /* once more, for the calls below */
+    cbx_library *library; /* a second handle, for the calls below */
 #define CBX__CUDA_MORE_MEMBER(name, symbol, args) int(*name) args;
     CBX__CUDA_MORE_CALLS(CBX__CUDA_MORE_MEMBER)
 #undef CBX__CUDA_MORE_MEMBER

@@ -1,6 +1,4 @@
-/*
- * Products of sparse matrices in ELL form on a GPU, and softmax of their rows.
- */
+/* Products of sparse matrices in ELL form on a GPU, and softmax of their rows. */
 #include "calibrax/array/cuda/driver.h"
 #include "calibrax/array/cuda/geometry.h"
 #include "calibrax/array/kernels/ell_isa.h"
@@ -59,7 +57,7 @@ static cbx_status launch(cbx_cuda *g, cbx__cuda_kernel k, int64_t blocks, const 
     return st;
 }
 
-/* Loads of 16 bytes: rows of B and C are whole numbers of them, and begin at one. */
+/* Loads of 16 bytes: rows of B and C are multiples of them, and begin at one. */
 static bool is_wide(const cbx_ell_product *p, size_t wide)
 {
     return p->d % wide == 0 && p->ldb % wide == 0 && p->ldc % wide == 0 && (uintptr_t)p->b % 16 == 0 &&

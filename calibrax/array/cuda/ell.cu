@@ -1,6 +1,5 @@
-/*
- * Products of a sparse matrix in ELL form, softmax of its rows, and the probe that gathers what a product gathers.
- */
+/* Products of a sparse matrix in ELL form, softmax of its rows, and the probe that gathers what a
+ * product gathers. */
 #include "calibrax/array/cuda/device.h"
 
 /* What a product does with an edge's weight and its neighbour's element. */

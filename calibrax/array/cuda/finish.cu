@@ -1,7 +1,5 @@
-/*
- * What goes before and after the products: the scaled operands of log, its certificate and the second way, epilogues of products that
- * cuBLAS made, and bytes to bits.
- */
+/* What goes before and after the products: the scaled operands of log, its certificate and the
+ * second way, epilogues of products that cuBLAS made, and bytes to bits. */
 #include "calibrax/array/cuda/device.h"
 
 #define SFX    f32
@@ -20,7 +18,8 @@
 #define TINY   0x1p-967
 #include "calibrax/array/cuda/finish.h"
 
-/* A warp makes the words of a line, its lanes 32 neighbours; or a thread makes a word, its neighbours those of the next lines. */
+/* A warp makes the words of a line, its lanes 32 neighbours; or a thread makes a word, its
+ * neighbours those of the next lines. */
 KERNEL(cbx_bits, cbx__cuda_bits, CBX__CUDA_BLOCK, 2)
 {
     const int64_t all = a.lines * a.words * a.batches, thread = BLOCK * CBX__CUDA_BLOCK + THREAD;

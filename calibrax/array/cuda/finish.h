@@ -1,14 +1,13 @@
-/*
- * What goes before and after the products of one float type; included once a type.  Expects SFX, T, TINY (semiring.h: a sum of k
- * products that reaches k * TINY has lost nothing), LIMITS.
- */
+/* What goes before and after the products of one float type; included once a type.  Expects SFX, T,
+ * TINY (semiring.h: a sum of k products that reaches k * TINY has lost nothing), LIMITS. */
 #define OF(name) PASTE(PASTE(name, _), SFX)
 #define INF      PASTE(INF, PASTE(_, LIMITS))
 #define NOT      PASTE(NONE, PASTE(_, LIMITS))
 
 /* --- log: rows' maxima and limits --- */
 
-/* A row's largest element and whether it holds NaN or +inf, into those of another part of the row. */
+/* A row's largest element and whether it holds NaN or +inf, into those of another part of the row.
+ */
 DEVICE void OF(join)(T *top, int *odd, T other, int other_odd)
 {
     *top = other > *top ? other : *top;
@@ -23,7 +22,8 @@ DEVICE void OF(tell)(const cbx__cuda_top *p, int64_t z, int64_t i, T top, int od
     ((T *)p->limit)[z * p->rows + i] = odd ? NOT : (T)p->len * TINY;
 }
 
-/* Eight rows a block, a warp each; or 32 rows a block, a lane each, of which every warp sees an eighth. */
+/* Eight rows a block, a warp each; or 32 rows a block, a lane each, of which every warp sees an
+ * eighth. */
 KERNEL(PASTE(cbx_top_, SFX), cbx__cuda_top, CBX__CUDA_BLOCK, 2)
 {
     typedef struct part {
@@ -87,7 +87,8 @@ DEVICE T OF(stream)(const cbx__cuda_product *p, const T *a, const T *b)
     return top + OF(log)(sum);
 }
 
-/* log(s) + shifts where s is certain; -inf where a row or column holds nothing else; or the second way. */
+/* log(s) + shifts where s is certain; -inf where a row or column holds nothing else; or the second
+ * way. */
 DEVICE T OF(certain)(const cbx__cuda_finish *q, T s, int64_t i, int64_t j, int64_t z)
 {
     const cbx__cuda_product *p = &q->p;

@@ -1,6 +1,4 @@
-/*
- * How work is laid over blocks and threads; see geometry.h.
- */
+/* How work is laid over blocks and threads; see geometry.h. */
 #include "calibrax/array/cuda/geometry.h"
 
 static const struct {
@@ -39,8 +37,8 @@ cbx__cuda_split cbx__cuda_split_k(int bits, size_t m, size_t k, size_t n)
     cbx__cuda_split s = { 1, steps };
 
     if (down == 0 || across == 0 || down > CBX__CUDA_ENOUGH || across > CBX__CUDA_ENOUGH) return s;
-    const int64_t enough = CBX__CUDA_ENOUGH / (down * across), most = steps / CBX__CUDA_SHORTEST;
-    const int64_t wanted = enough < most ? enough : most;
+    const int64_t enough = CBX__CUDA_ENOUGH / (down * across), max = steps / CBX__CUDA_SHORTEST;
+    const int64_t wanted = enough < max ? enough : max;
     if (wanted < 2) return s;
     s.chunk = cbx__cuda_parts(cbx__cuda_parts(steps, wanted), CBX__CUDA_STEP) * CBX__CUDA_STEP;
     s.parts = cbx__cuda_parts(steps, s.chunk);

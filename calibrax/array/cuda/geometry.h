@@ -1,6 +1,4 @@
-/*
- * How work is laid over blocks and threads: arithmetic without a device, tested on its own.
- */
+/* How work is laid over blocks and threads: arithmetic without a device, tested on its own. */
 #ifndef CALIBRAX_ARRAY_CUDA_GEOMETRY_H
 #define CALIBRAX_ARRAY_CUDA_GEOMETRY_H
 
@@ -18,7 +16,8 @@ typedef struct cbx__cuda_tiling {
 
 static inline int64_t cbx__cuda_parts(int64_t whole, int64_t part) { return whole / part + (whole % part != 0); }
 
-/** The largest tile of which there is one for every multiprocessor, or else the smallest.  bits: of an element, 32 or 64 */
+/** The largest tile of which there is one for every multiprocessor, or else the smallest.  bits: of
+ * an element, 32 or 64 */
 cbx__cuda_tiling cbx__cuda_tile(int bits, size_t m, size_t n, size_t batches, int multiprocessors);
 
 /** Parts of a fold along k. */
@@ -28,11 +27,10 @@ typedef struct cbx__cuda_split {
 
 enum { CBX__CUDA_STEP = 16, CBX__CUDA_SHORTEST = 256, CBX__CUDA_ENOUGH = 512 };
 
-/**
- * Few tiles and a long k leave most of a device idle: parts of CBX__CUDA_SHORTEST steps or more, as many as make CBX__CUDA_ENOUGH of the
- * smallest tiles.  By the shape of one product alone, so that no bit depends on the device or on how many products there are.
- * @param k  steps; 0 gives one part
- */
+/** Few tiles and a long k leave most of a device idle: parts of CBX__CUDA_SHORTEST steps or more,
+ * as many as make CBX__CUDA_ENOUGH of the smallest tiles.  By the shape of one product alone, so
+ * that no bit depends on the device or on how many products there are.
+ * @param k  steps; 0 gives one part */
 cbx__cuda_split cbx__cuda_split_k(int bits, size_t m, size_t k, size_t n);
 
 typedef struct cbx__cuda_rows {

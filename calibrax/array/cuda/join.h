@@ -1,7 +1,6 @@
-/*
- * Parts of a product along k become C, a thread an element, the parts in order; included once an element type, with what tile.h expects
- * but the size.  Reads each part once, neighbouring threads neighbouring elements.
- */
+/* Parts of a product along k become C, a thread an element, the parts in order; included once an
+ * element type, with what tile.h expects but the size.  Reads each part once, neighbouring threads
+ * neighbouring elements. */
 #define OF(name) PASTE(PASTE(name, _), SFX)
 
 DEVICE void OF(gather)(const cbx__cuda_join *q, int step)

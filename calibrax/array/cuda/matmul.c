@@ -1,13 +1,17 @@
-/*
- * Dense products on a GPU: which kernels run in which order, and where their intermediate results lie in the workspace.
+/* Dense products on a GPU: which kernels run in which order, and where their intermediate results
+ * lie in the workspace.
  *
- *   real, tropical, euclidean   one tiled kernel, epilogue included; real by cuBLAS, then an epilogue if there is one
- *   log        maxima of rows of A and of columns of B, A' = exp(a - max), B' = exp(b - max), S = A' B', and C = log(S) + maxima where the
- *              certificate (kernels/semiring.h) holds, two streaming passes for an element where it does not
- *   boolean    A and B to bits, 32 steps of k a word, and one tiled kernel that ends a tile when all its elements are true
+ *   real, tropical, euclidean   one tiled kernel, epilogue included; real by cuBLAS, then an
+ *   epilogue if there is one
+ *   log        maxima of rows of A and of columns of B, A' = exp(a - max), B' = exp(b - max), S =
+ *   A' B', and C = log(S) + maxima where the
+ *              certificate (kernels/semiring.h) holds, two streaming passes for an element where it
+ *              does not
+ *   boolean    A and B to bits, 32 steps of k a word, and one tiled kernel that ends a tile when
+ *   all its elements are true
  *
- * Where C is small and k long, the tiled kernel makes parts of the fold along k, and a second one joins them in order (geometry.h).
- */
+ * Where C is small and k long, the tiled kernel makes parts of the fold along k, and a second one
+ * joins them in order (geometry.h). */
 #include "calibrax/array/cuda/driver.h"
 #include "calibrax/array/cuda/geometry.h"
 #include "calibrax/array/kernels/semiring_isa.h"
@@ -55,7 +59,8 @@ static cbx_status check(const cbx_cuda_matmul *q, cbx_err *err)
     return CBX_OK;
 }
 
-/* Products of a stack write each its own C: batch_c steps over all that one spans, or lies within one step of rows or columns. */
+/* Products of a stack write each its own C: batch_c steps over all that one spans, or lies within
+ * one step of rows or columns. */
 static cbx_status check_batches(const cbx_cuda_matmul *q, cbx_err *err)
 {
     const cbx_matmul *p = &q->product;
@@ -129,12 +134,11 @@ static cbx_status choose_gemm(job *j, cbx_err *err)
 {
     const bool real = j->algebra == CBX_ALGEBRA_REAL, log = j->algebra == CBX_ALGEBRA_LOG;
     const cbx__cuda_matrix dense = matrix(NULL, (ptrdiff_t)j->p->n, 1, 0);
-    cbx__cublas_product r;
 
     if (!(real || log) || j->q->gemm == CBX_CUDA_GEMM_OWN || j->p->k == 0) return CBX_OK;
-    r = real ? for_cublas(j, j->args.a, j->args.b, dense)
-             : for_cublas(j, scaled(NULL, &j->args.a, j->p->m, j->p->k), scaled(NULL, &j->args.b, j->p->k, j->p->n),
-                          dense);
+    cbx__cublas_product r = real ? for_cublas(j, j->args.a, j->args.b, dense)
+                                 : for_cublas(j, scaled(NULL, &j->args.a, j->p->m, j->p->k),
+                                              scaled(NULL, &j->args.b, j->p->k, j->p->n), dense);
     j->by_cublas = j->g->blas.library && cbx__cublas_takes(&r);
     r.c = j->args.c;
     j->direct = j->by_cublas && real && !j->p->d && !j->p->mask && cbx__cublas_takes(&r);
@@ -144,7 +148,7 @@ static cbx_status choose_gemm(job *j, cbx_err *err)
                                        : j->g->blas.why);
 }
 
-/* Takes room for `batches` matrices; false if no memory is as large. */
+/* Takes memory for `batches` matrices; false if no memory is as large. */
 static bool take(job *j, int part, size_t rows, size_t cols, size_t batches, size_t size)
 {
     size_t bytes;
@@ -153,16 +157,6 @@ static bool take(job *j, int part, size_t rows, size_t cols, size_t batches, siz
     return !__builtin_mul_overflow(rows, cols, &bytes) && !__builtin_mul_overflow(bytes, batches, &bytes) &&
            !__builtin_mul_overflow(bytes, size, &bytes) && bytes <= SIZE_MAX - 255 &&
            !__builtin_add_overflow(j->bytes, (bytes + 255) / 256 * 256, &j->bytes);
-}
-
-/* Where C is small and k long; booleans, 32 steps a word, go without. */
-static void choose_split(job *j)
-{
-    const bool boolean = j->algebra == CBX_ALGEBRA_BOOLEAN;
-
-    j->split = (cbx__cuda_split){ 1, (int64_t)(boolean ? j->words : j->p->k) };
-    if (!j->by_cublas && !boolean)
-        j->split = cbx__cuda_split_k(j->p->dtype == CBX_F64 ? 64 : 32, j->p->m, j->p->k, j->p->n);
 }
 
 static bool lay_out(job *j)
@@ -194,7 +188,14 @@ static cbx_status plan(cbx_cuda *g, const cbx_cuda_matmul *q, job *j, cbx_err *e
     j->batches_b = q->batch_b ? q->batches : 1;
     j->words = (q->product.k + 31) / 32;
     st = choose_gemm(j, err);
-    if (!st) choose_split(j);
+    if (!st) {
+        /* Where C is small and k long; booleans, 32 steps a word, go without. */
+        const bool boolean = j->algebra == CBX_ALGEBRA_BOOLEAN;
+
+        j->split = (cbx__cuda_split){ 1, (int64_t)(boolean ? j->words : j->p->k) };
+        if (!j->by_cublas && !boolean)
+            j->split = cbx__cuda_split_k(j->p->dtype == CBX_F64 ? 64 : 32, j->p->m, j->p->k, j->p->n);
+    }
     if (!st && !lay_out(j))
         st = cbx_fail(err, CBX_EOVERFLOW,
                       "the workspace of m=%zu k=%zu n=%zu, %zu of them, is larger than memory can be", q->product.m,
@@ -207,14 +208,13 @@ cbx_status cbx_cuda_matmul_workspace(cbx_cuda *g, const cbx_cuda_matmul *p, size
     cbx_cuda_matmul shape = *p;
     _Alignas(double) const uint8_t there = 0;
     job j;
-    cbx_status st;
 
     /* operands' places are not looked at */
     shape.product.a = shape.product.b = shape.product.workspace = NULL;
     shape.product.c = NULL;
     if (shape.product.d) shape.product.d = &there;
     if (shape.product.mask) shape.product.mask = &there;
-    st = plan(g, &shape, &j, err);
+    cbx_status st = plan(g, &shape, &j, err);
     if (!st) *out = j.bytes;
     return st;
 }
@@ -267,18 +267,18 @@ static cbx_status launch_tiles(const job *j, cbx__cuda_product *args, void *stre
                             err);
 }
 
-/* Tiles into C, epilogue included; or, where k is split, parts into the workspace, which then become C. */
+/* Tiles into C, epilogue included; or, where k is split, parts into the workspace, which then
+ * become C. */
 static cbx_status run_tiles(const job *j, cbx__cuda_product *args, void *stream, cbx_err *err)
 {
     const int64_t each = args->m * args->n;
     cbx__cuda_join q = { .p = *args, .s = j->part[SPLIT], .batches = (int64_t)j->q->batches };
-    cbx_status st;
 
     if (j->split.parts < 2) return launch_tiles(j, args, stream, err);
     args->c = matrix(j->part[SPLIT], (ptrdiff_t)args->n, 1, (ptrdiff_t)each);
     args->d.x = args->mask.x = NULL;
     args->raw = j->algebra == CBX_ALGEBRA_EUCLIDEAN; /* squares are what adds up */
-    st = launch_tiles(j, args, stream, err);
+    cbx_status st = launch_tiles(j, args, stream, err);
     q.p.parts = j->split.parts;
     return st ? st
               : cbx__cuda_launch(j->g, join_of(j), cbx__cuda_parts(each * q.batches, CBX__CUDA_BLOCK), CBX__CUDA_BLOCK,
@@ -334,20 +334,6 @@ static cbx_status run_finish(const job *j, void *stream, cbx_err *err)
 
     return cbx__cuda_launch(j->g, k, cbx__cuda_parts(f.p.m * f.p.n * f.batches, CBX__CUDA_BLOCK), CBX__CUDA_BLOCK, &f,
                             stream, err);
-}
-
-static cbx_status run_real(const job *j, void *stream, cbx_err *err)
-{
-    cbx__cublas_product r;
-    cbx_status st;
-
-    if (!j->by_cublas) {
-        cbx__cuda_product args = j->args;
-        return run_tiles(j, &args, stream, err);
-    }
-    r = for_cublas(j, j->args.a, j->args.b, sums_of(j));
-    st = cbx__cublas_run(j->g, &r, stream, err);
-    return st || j->direct ? st : run_finish(j, stream, err);
 }
 
 static cbx_status run_log(const job *j, void *stream, cbx_err *err)
@@ -411,7 +397,13 @@ static cbx_status run(const job *j, void *stream, cbx_err *err)
 {
     if (j->algebra == CBX_ALGEBRA_BOOLEAN) return run_boolean(j, stream, err);
     if (j->algebra == CBX_ALGEBRA_LOG && j->p->k > 0) return run_log(j, stream, err);
-    return run_real(j, stream, err);
+    if (!j->by_cublas) {
+        cbx__cuda_product args = j->args;
+        return run_tiles(j, &args, stream, err);
+    }
+    cbx__cublas_product r = for_cublas(j, j->args.a, j->args.b, sums_of(j));
+    cbx_status st = cbx__cublas_run(j->g, &r, stream, err);
+    return st || j->direct ? st : run_finish(j, stream, err);
 }
 
 static cbx_status place_workspace(job *j, cbx_err *err)

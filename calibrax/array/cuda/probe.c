@@ -1,6 +1,4 @@
-/*
- * The probe's order of work, its slices, and what they are worth; see probe.h.
- */
+/* The probe's order of work, its slices, and what they are worth; see probe.h. */
 #include "calibrax/array/cuda/probe.h"
 
 #include <math.h>
@@ -11,9 +9,9 @@
 #include "calibrax/base/clock.h"
 
 enum { ATTRIBUTE_L2_BYTES = 38, BLOCKS_A_MULTIPROCESSOR = 4 };
-#define TURNS_MOST ((int64_t)1 << 30) /* of loops that take microseconds each */
-#define ROOM_MOST  ((size_t)1 << 30)
-#define ROOM_LEAST ((size_t)1 << 14)
+#define TURNS_MAX    ((int64_t)1 << 30) /* of loops that take microseconds each */
+#define CAPACITY_MAX ((size_t)1 << 30)
+#define CAPACITY_MIN ((size_t)1 << 14)
 
 static const struct {
     const char *type, *unit, *by;
@@ -44,8 +42,9 @@ const char *cbx_cuda_traffic_name(cbx_cuda_traffic t)
     return (unsigned)t < CBX_CUDA_TRAFFICS ? traffics[t].name : "?";
 }
 
-/* Products of cuBLAS that stand for a matrix unit: cudaDataType of operands and result, cublasComputeType_t, largest n, bits of operands
- * that are random and those that are set, by odd and even word. */
+/* Products of cuBLAS that stand for a matrix unit: cudaDataType of operands and result,
+ * cublasComputeType_t, largest n, bits of operands that are random and those that are set, by odd
+ * and even word. */
 typedef struct product {
     int in, out, compute, in_bytes, out_bytes, largest;
     uint32_t keep[2], put[2];
@@ -82,7 +81,8 @@ static const product products[CBX_CUDA_RATE_COUNT] = {
                                   "cublasGemmEx R_16BF" },
     [CBX_CUDA_RATE_I8_TILE] = { 3, 10, 72, 1, 4, 8192, { ~0u, ~0u }, { 0, 0 }, "cublasGemmEx R_8I" },
 };
-/* In the order of probe.cu, with which loops of threads begin: 1's bits, and those that are random. */
+/* In the order of probe.cu, with which loops of threads begin: 1's bits, and those that are random.
+ */
 static const struct {
     uint64_t one, digits, minus_one, three;
 } starts[] = {
@@ -97,15 +97,16 @@ typedef struct bench {
     const cbx_cuda_probe_opts *o;
     size_t slices, nevents;
     double slice_s;
-    void *event[CBX_CUDA_SLICES_MOST + 1];
+    void *event[CBX_CUDA_SLICES_MAX + 1];
     int64_t blocks;
     void *sums; /* 8 bytes a thread */
-    void *room;
-    size_t room_bytes, l2_bytes;
-    double per_s[CBX_CUDA_SLICES_MOST];
+    void *capacity;
+    size_t capacity_bytes, l2_bytes;
+    double per_s[CBX_CUDA_SLICES_MAX];
 } bench;
 
-/* One figure: what a slice launches `turns` times, or with so many rounds, and what a turn is worth. */
+/* One figure: what a slice launches `turns` times, or with so many rounds, and what a turn is
+ * worth. */
 typedef struct task {
     cbx_cuda_slices s;
     double work;
@@ -142,18 +143,19 @@ static cbx_status take_slices(bench *b, const task *t, size_t count, double *ms,
     return st;
 }
 
-/* As many turns as take a slice's time; not to get there means that the device does not tell time. */
+/* As many turns as take a slice's time; not to get there means that the device does not tell time.
+ */
 static cbx_status fit_turns(bench *b, task *t, cbx_err *err)
 {
     const double wanted = 1e3 * b->slice_s;
     double ms = 0;
 
-    for (t->turns = 1; t->turns < TURNS_MOST; t->turns = (int64_t)((double)t->turns * fmin(fmax(wanted / ms, 2), 16))) {
+    for (t->turns = 1; t->turns < TURNS_MAX; t->turns = (int64_t)((double)t->turns * fmin(fmax(wanted / ms, 2), 16))) {
         const cbx_status st = take_slices(b, t, 1, &ms, err);
         if (st || ms >= wanted / 2) return st;
         if (!(ms > 0)) break;
     }
-    return cbx_fail(err, CBX_EINTERNAL, "%lld rounds of '%s' took %g ms by the device's clock: it stands still",
+    return cbx_fail(err, CBX_EINTERNAL, "%lld rounds of '%s' took %g ms by the device's clock: the clock does not run",
                     (long long)t->turns, t->s.by, ms);
 }
 
@@ -217,10 +219,9 @@ static cbx_status check_sums(bench *b, cbx_cuda_rate r, cbx_err *err)
 static cbx_status probe_rate(bench *b, cbx_cuda_rate r, cbx_err *err)
 {
     task t = { .s = { .is_rate = true, .rate = r, .by = rates[r].by }, .launch = launch_loop };
-    cbx_status st;
 
     t.work = rates[r].work * (double)b->blocks * CBX__CUDA_BLOCK;
-    st = measure(b, &t, err);
+    cbx_status st = measure(b, &t, err);
     return st ? st : check_sums(b, r, err);
 }
 
@@ -239,7 +240,7 @@ static cbx_status launch_product(bench *b, const task *t, int64_t turns, cbx_err
                        : p->compute == 72 ? (const void *)&zero_i32
                                           : &zero_f32;
     const size_t each = (size_t)t->n * (size_t)t->n;
-    char *x = b->room, *y = x + each * (size_t)p->in_bytes, *z = y + each * (size_t)p->in_bytes;
+    char *x = b->capacity, *y = x + each * (size_t)p->in_bytes, *z = y + each * (size_t)p->in_bytes;
     int number = 0;
 
     for (int64_t i = 0; i < turns && !number; i++)
@@ -252,7 +253,9 @@ static cbx_status launch_product(bench *b, const task *t, int64_t turns, cbx_err
 
 static cbx_status fill(bench *b, const uint32_t keep[2], const uint32_t put[2], cbx_err *err)
 {
-    const cbx__cuda_fill f = { b->room, (int64_t)(b->room_bytes / 4), { keep[0], keep[1] }, { put[0], put[1] } };
+    const cbx__cuda_fill f = {
+        b->capacity, (int64_t)(b->capacity_bytes / 4), { keep[0], keep[1] }, { put[0], put[1] }
+    };
 
     return cbx__cuda_launch(b->g, CBX__CUDA_cbx_probe_fill, cbx__cuda_parts(f.words, CBX__CUDA_BLOCK), CBX__CUDA_BLOCK,
                             &f, NULL, err);
@@ -263,16 +266,15 @@ static cbx_status probe_product(bench *b, cbx_cuda_rate r, cbx_err *err)
     const product *p = &products[r];
     task t = { .s = { .is_rate = true, .rate = r, .by = p->by }, .launch = launch_product, .product = p };
     cbx_err why = CBX_ERR_INIT;
-    cbx_status st;
 
     if (!b->g->blas.library) return pass_over(b, t.s, b->g->blas.why), CBX_OK;
     t.n = p->largest;
-    while (t.n > 16 && (double)t.n * t.n * (2 * p->in_bytes + p->out_bytes) > (double)b->room_bytes) t.n /= 2;
+    while (t.n > 16 && (double)t.n * t.n * (2 * p->in_bytes + p->out_bytes) > (double)b->capacity_bytes) t.n /= 2;
     t.work = 2.0 * t.n * t.n * t.n;
-    st = fill(b, p->keep, p->put, err);
+    cbx_status st = fill(b, p->keep, p->put, err);
     if (st) return st;
     (void)b->g->blas.set_stream(b->g->blas.handle, NULL);
-    (void)b->g->blas.set_math(b->g->blas.handle, 0); /* the default: GemmEx says what it computes with */
+    (void)b->g->blas.set_math(b->g->blas.handle, 0); /* the default: GemmEx selects the type */
     st = measure(b, &t, &why);
     if (st != CBX_EUNSUPPORTED && st != CBX_ENOMEM) return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
     pass_over(b, t.s, why.message);
@@ -284,7 +286,7 @@ static cbx_status probe_product(bench *b, cbx_cuda_rate r, cbx_err *err)
 static cbx_status launch_traffic(bench *b, const task *t, int64_t turns, cbx_err *err)
 {
     const size_t apart = (size_t)t->runs * 16;
-    char *x = b->room;
+    char *x = b->capacity;
     const bool reads = t->s.traffic == CBX_CUDA_READ;
     const cbx__cuda_traffic a = { .a = reads ? b->sums : (void *)x,
                                   .b = reads ? x : x + apart,
@@ -312,52 +314,26 @@ static cbx_status probe_level(bench *b, const char *level, size_t level_bytes, s
     return st;
 }
 
-static cbx_status probe_levels(bench *b, cbx_err *err)
-{
-    const product *numbers = &products[CBX_CUDA_RATE_F64_TILE]; /* as operands of sums, too */
-    const size_t set = b->l2_bytes / 4 < b->room_bytes ? b->l2_bytes / 4 : b->room_bytes;
-    cbx_status st = fill(b, numbers->keep, numbers->put, err);
-
-    if (!st && b->l2_bytes)
-        st = probe_level(b, "L2", b->l2_bytes, set, err);
-    else if (!st)
-        pass_over(b, (cbx_cuda_slices){ .level = "L2" }, "the driver tells no size of it");
-    return st ? st : probe_level(b, "memory", 0, b->room_bytes, err);
-}
-
 /* --- all of it --- */
 
-/* Clocks rise with work; what is first measured should not be what is slow. */
-static cbx_status warm_up(bench *b, cbx_err *err)
+static cbx_status take_scratch(bench *b, cbx_err *err)
 {
-    const double seconds = b->o->warm_up_s > 0 ? b->o->warm_up_s : 0.3;
-    const uint64_t begin = cbx_clock_ns();
-    task t = { .s = { .is_rate = true, .rate = CBX_CUDA_RATE_F32, .by = "warm-up" }, .launch = launch_loop };
-    double ms;
-    cbx_status st = fit_turns(b, &t, err);
-
-    while (!st && 1e-9 * (double)(cbx_clock_ns() - begin) < seconds) st = take_slices(b, &t, 1, &ms, err);
-    return st;
-}
-
-static cbx_status take_room(bench *b, cbx_err *err)
-{
-    size_t available = 0, total = 0, bytes = b->o->room_bytes;
+    size_t available = 0, total = 0, bytes = b->o->capacity_bytes;
     int l2 = 0;
     cbx_status st = driver_says("cuMemGetInfo_v2", b->g->driver.memory(&available, &total), err);
 
     if (!st)
         st = driver_says("cuDeviceGetAttribute", b->g->driver.attribute(&l2, ATTRIBUTE_L2_BYTES, b->g->handle), err);
     if (st) return st;
-    if (!bytes) bytes = available / 4 < ROOM_MOST ? available / 4 : ROOM_MOST;
-    if (bytes < ROOM_LEAST)
+    if (!bytes) bytes = available / 4 < CAPACITY_MAX ? available / 4 : CAPACITY_MAX;
+    if (bytes < CAPACITY_MIN)
         return cbx_fail(err, CBX_ENOMEM, "%zu bytes of memory on '%s' are free: the probe needs %zu at least",
-                        available, b->g->device.name, 4 * ROOM_LEAST);
+                        available, b->g->device.name, 4 * CAPACITY_MIN);
     b->l2_bytes = l2 > 0 ? (size_t)l2 : 0;
-    b->room_bytes = bytes / 4096 * 4096;
+    b->capacity_bytes = bytes / 4096 * 4096;
     b->blocks = (int64_t)b->g->multiprocessors * BLOCKS_A_MULTIPROCESSOR;
     st = cbx_cuda_alloc(b->g, (size_t)b->blocks * CBX__CUDA_BLOCK * 8, &b->sums, err);
-    return st ? st : cbx_cuda_alloc(b->g, b->room_bytes, &b->room, err);
+    return st ? st : cbx_cuda_alloc(b->g, b->capacity_bytes, &b->capacity, err);
 }
 
 static cbx_status make_events(bench *b, cbx_err *err)
@@ -375,10 +351,29 @@ static cbx_status probe_all(bench *b, cbx_err *err)
 {
     cbx_status st = make_events(b, err);
 
-    if (!st) st = take_room(b, err);
-    if (!st) st = warm_up(b, err);
+    if (!st) st = take_scratch(b, err);
+    if (!st) {
+        /* Clocks rise with work; what is first measured should not be what is slow. */
+        const double seconds = b->o->warm_up_s > 0 ? b->o->warm_up_s : 0.3;
+        const uint64_t begin = cbx_clock_ns();
+        task t = { .s = { .is_rate = true, .rate = CBX_CUDA_RATE_F32, .by = "warm-up" }, .launch = launch_loop };
+        double ms;
+        st = fit_turns(b, &t, err);
+
+        while (!st && 1e-9 * (double)(cbx_clock_ns() - begin) < seconds) st = take_slices(b, &t, 1, &ms, err);
+    }
     for (int r = 0; r < CBX_CUDA_RATE_COUNT && !st; r++) st = probe_rate(b, (cbx_cuda_rate)r, err);
-    if (!st) st = probe_levels(b, err);
+    if (!st) {
+        const product *numbers = &products[CBX_CUDA_RATE_F64_TILE]; /* as operands of sums, too */
+        const size_t set = b->l2_bytes / 4 < b->capacity_bytes ? b->l2_bytes / 4 : b->capacity_bytes;
+        st = fill(b, numbers->keep, numbers->put, err);
+
+        if (!st && b->l2_bytes)
+            st = probe_level(b, "L2", b->l2_bytes, set, err);
+        else if (!st)
+            pass_over(b, (cbx_cuda_slices){ .level = "L2" }, "the driver tells no size of it");
+        st = st ? st : probe_level(b, "memory", 0, b->capacity_bytes, err);
+    }
     for (int r = 0; r < CBX_CUDA_RATE_COUNT && !st; r++)
         if (products[r].by) st = probe_product(b, (cbx_cuda_rate)r, err);
     return st;
@@ -387,22 +382,21 @@ static cbx_status probe_all(bench *b, cbx_err *err)
 cbx_status cbx_cuda_probe(cbx_cuda *g, const cbx_cuda_probe_opts *opts, cbx_err *err)
 {
     bench b = { .g = g, .o = opts };
-    cbx_status st;
 
     if (opts->struct_size != sizeof *opts)
         return cbx_fail(err, CBX_EINVAL,
                         "cbx_cuda_probe_opts has %u bytes, not %zu: start from CBX_CUDA_PROBE_OPTS_INIT",
                         opts->struct_size, sizeof *opts);
-    if (!opts->take || opts->slices > CBX_CUDA_SLICES_MOST)
+    if (!opts->take || opts->slices > CBX_CUDA_SLICES_MAX)
         return cbx_fail(err, CBX_EINVAL, "a probe takes 1 to %d slices of each figure, and needs `take`",
-                        CBX_CUDA_SLICES_MOST);
+                        CBX_CUDA_SLICES_MAX);
     b.slices = opts->slices ? opts->slices : 15;
     b.slice_s = opts->slice_s > 0 ? opts->slice_s : 0.004;
-    st = cbx__cuda_enter(g, err);
+    cbx_status st = cbx__cuda_enter(g, err);
     if (st) return st;
     st = probe_all(&b, err);
     while (b.nevents) (void)g->event_destroy(b.event[--b.nevents]);
-    cbx_cuda_free(g, b.room);
+    cbx_cuda_free(g, b.capacity);
     cbx_cuda_free(g, b.sums);
     cbx__cuda_leave(g);
     return st;

@@ -1,7 +1,6 @@
-/*
- * The loops of the probe (probe.h): multiply-adds that never leave the registers, by threads and by matrix units, and bytes that move through
- * L2 and memory.  Every loop writes what it made, so that no compiler can leave it out; check_cuda_code.py counts the instructions.
- */
+/* The loops of the probe (probe.h): multiply-adds that never leave the registers, by threads and by
+ * matrix units, and bytes that move through L2 and memory.  Every loop writes what it made, so that
+ * no compiler can leave it out; check_cuda_code.py counts the instructions. */
 #include "calibrax/array/cuda/device.h"
 
 #include "calibrax/array/cuda/probe_ops.h"
@@ -46,8 +45,8 @@ LOOP(f32, float, F32_OF, cbx_vm_bits_f32, fma_f32, 0x3f800000u, 0x007fffffu)
 LOOP(f16, uint32_t, WORD, WORD, fma_f16x2, 0x3c003c00u, 0x03ff03ffu)
 LOOP(bf16, uint32_t, WORD, WORD, fma_bf16x2, 0x3f803f80u, 0x007f007fu)
 
-/* A warp's matrix unit: SUMS tiles of C, to each of which A B is added STEPS times a round.  T: of a and b's registers, A_REGS and
- * B_REGS of them; S: of C's four */
+/* A warp's matrix unit: SUMS tiles of C, to each of which A B is added STEPS times a round.  T: of
+ * a and b's registers, A_REGS and B_REGS of them; S: of C's four */
 #define TILES(name, T, of, A_REGS, B_REGS, S, SUMS, STEPS, add, keep, put)                                             \
     KERNEL(cbx_probe_tile_##name, cbx__cuda_loop, CBX__CUDA_BLOCK, 4)                                                  \
     {                                                                                                                  \
@@ -86,7 +85,8 @@ TILES(i8, uint32_t, WORD, 4, 2, uint32_t, CBX__CUDA_TILE_SUMS, CBX__CUDA_TILE_ST
 
 /* --- bytes --- */
 
-/* T: 16 bytes; first: of this thread.  `load` makes run u from place `at`, `use` takes what was loaded. */
+/* T: 16 bytes; first: of this thread.  `load` makes run u from place `at`, `use` takes what was
+ * loaded. */
 #define GO_OVER(T, load, use)                                                                                          \
     const int64_t first = BLOCK * CBX__CUDA_BLOCK + THREAD;                                                            \
     NO_UNROLL                                                                                                          \

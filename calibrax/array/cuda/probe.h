@@ -1,12 +1,12 @@
-/**
- * What a GPU can do, measured on it: multiply-adds a second of threads and of matrix units, and bandwidth of L2 and of memory;
- * experimental.  profiling/gpu_roofs.h makes roofs of it.
+/** What a GPU can do, measured on it: multiply-adds a second of threads and of matrix units, and
+ * bandwidth of L2 and of memory; experimental.  profiling/gpu_roofs.h makes roofs of it.
  *
- * Each figure is many slices of one kernel, one behind the other on the default stream, timed by the device's own events.  A slice is as
- * long as asked for: the first ones, which find that out, count as warm-up.  Loops of threads check their own results.  Matrix units are driven
- * by `mma.sync`, and once more by products of cuBLAS where that is here: from capability 9.0 on there are instructions that `mma.sync` does
- * not reach.  All operands have random digits: constant ones take less power and run faster.
- */
+ * Each figure is many slices of one kernel, one behind the other on the default stream, timed by
+ * the device's own events.  A slice is as long as asked for: the first ones, which find that out,
+ * count as warm-up.  Loops of threads check their own results.  Matrix units are driven by
+ * `mma.sync`, and again by products of cuBLAS where that is here: from capability 9.0 on there
+ * are instructions that `mma.sync` does not reach.  All operands have random digits: constant ones
+ * take less power and run faster. */
 #ifndef CALIBRAX_ARRAY_CUDA_PROBE_H
 #define CALIBRAX_ARRAY_CUDA_PROBE_H
 
@@ -14,7 +14,8 @@
 
 CBX_BEGIN_DECLS
 
-/* Rates: type, what computes it, its kernel, products and sums of a thread a round of it (args.h), instruction */
+/* Rates: type, what computes it, its kernel, products and sums of a thread a round of it (args.h),
+ * instruction */
 #define CBX_CUDA_RATE_MAP(X)                                                                                           \
     X(F64, "float64", "threads", f64, 256, "fma.rn.f64")                                                               \
     X(F32, "float32", "threads", f32, 256, "fma.rn.f32")                                                               \
@@ -33,7 +34,7 @@ typedef enum cbx_cuda_rate {
         CBX_CUDA_RATE_COUNT
 } cbx_cuda_rate;
 
-/** "bfloat16" and "tiles"; "?" for a number that is none. */
+/** "bfloat16" and "tiles"; "?" for a number outside the list. */
 CBX_API const char *cbx_cuda_rate_type(cbx_cuda_rate r);
 CBX_API const char *cbx_cuda_rate_unit(cbx_cuda_rate r);
 
@@ -62,15 +63,15 @@ typedef struct cbx_cuda_slices {
     size_t n;
 } cbx_cuda_slices;
 
-#define CBX_CUDA_SLICES_MOST 64
+#define CBX_CUDA_SLICES_MAX 64
 
 /** Start from CBX_CUDA_PROBE_OPTS_INIT. */
 typedef struct cbx_cuda_probe_opts {
     uint32_t struct_size;
-    unsigned slices;   /* of a figure, at most CBX_CUDA_SLICES_MOST; 0: 15 */
-    double slice_s;    /* 0: 0.004 */
-    double warm_up_s;  /* clocks rise from idle; 0: 0.3 */
-    size_t room_bytes; /* memory that is gone over; 0: 1 GiB, or a quarter of what is free if that is less */
+    unsigned slices;       /* of a figure, at most CBX_CUDA_SLICES_MAX; 0: 15 */
+    double slice_s;        /* 0: 0.004 */
+    double warm_up_s;      /* clocks rise from idle; 0: 0.3 */
+    size_t capacity_bytes; /* memory that is gone over; 0: 1 GiB, or a quarter of what is free if that is less */
     void *user;
     void (*busy)(void *user);                           /* called while slices are under way; NULL: not */
     void (*take)(void *user, const cbx_cuda_slices *s); /* called with each figure */
@@ -81,14 +82,12 @@ typedef struct cbx_cuda_probe_opts {
         .struct_size = sizeof(cbx_cuda_probe_opts)                                                                     \
     }
 
-/**
- * Measures all of it, some 2 s.  cuBLAS's refusals are figures without slices.
- * @return CBX_OK; CBX_EINVAL (struct_size; too many slices; no `take`); CBX_ENOMEM; CBX_EINTERNAL (a loop's result is wrong; the device's
- *         clock stood still); what the driver refuses
- */
+/** Measures all of it, some 2 s.  cuBLAS's refusals are figures without slices.
+ * @return CBX_OK; CBX_EINVAL (struct_size; too many slices; no `take`); CBX_ENOMEM; CBX_EINTERNAL
+ *         (a loop's result is wrong; the device's clock stood still); what the driver refuses */
 CBX_API cbx_status cbx_cuda_probe(cbx_cuda *g, const cbx_cuda_probe_opts *opts, cbx_err *err);
 
-/** "0000:01:00.0", by which NVML knows the device.  @return CBX_OK; what the driver refuses */
+/** "0000:01:00.0", its name in NVML.  @return CBX_OK; what the driver refuses */
 CBX_API cbx_status cbx_cuda_pci_address(cbx_cuda *g, char out[32], cbx_err *err);
 CBX_API int cbx_cuda_multiprocessors(const cbx_cuda *g);
 

@@ -1,9 +1,8 @@
-/*
- * Instructions of the probe that CUDA C++ has no words for.  A device that a CPU plays computes pairs of 16-bit numbers as they are
- * defined, and counts what matrix units would do: each call adds 1 to all four of a thread's sums.
+/* Instructions of the probe that CUDA C++ has no words for.  A device that a CPU plays computes
+ * pairs of 16-bit numbers as they are defined, and counts what matrix units would do: each call
+ * adds 1 to all four of a thread's sums.
  *
- * Shapes: PTX ISA, "Matrix multiply-accumulate operation using mma instruction".
- */
+ * Shapes: PTX ISA, "Matrix multiply-accumulate operation using mma instruction". */
 #ifndef CALIBRAX_ARRAY_CUDA_PROBE_OPS_H
 #define CALIBRAX_ARRAY_CUDA_PROBE_OPS_H
 
@@ -28,7 +27,8 @@ DEVICE uint32_t fma_bf16x2(uint32_t v, uint32_t x, uint32_t c)
     return z;
 }
 
-/* C 16 by 8, A 16 by 16, B 16 by 8: one instruction since capability 9.0, eight of 8 by 8 by 4 before. */
+/* C 16 by 8, A 16 by 16, B 16 by 8: one instruction since capability 9.0, eight of 8 by 8 by 4
+ * before. */
 DEVICE void tile_f64(double *c, const double *a, const double *b)
 {
 #if __CUDA_ARCH__ >= 900

@@ -1,7 +1,6 @@
-/*
- * Softmax of the rows of a sparse matrix, a warp each; included once a float type.  Expects SFX, T, LIMITS.
- * Rules: cbx_ell_softmax_run.  Lane l adds the exps of places l, l + 32, ..., then the lanes' sums meet in a fixed order.
- */
+/* Softmax of the rows of a sparse matrix, a warp each; included once a float type.  Expects SFX, T,
+ * LIMITS. Rules: cbx_ell_softmax_run.  Lane l adds the exps of places l, l + 32, ..., then the
+ * lanes' sums meet in a fixed order. */
 #define OF(name) PASTE(PASTE(name, _), SFX)
 #define INF      PASTE(INF, PASTE(_, LIMITS))
 #define NOT      PASTE(NONE, PASTE(_, LIMITS))

@@ -1,7 +1,5 @@
-/*
- * What the algebras do with two elements, at the start and at the end; included once a float type.  `step` is a constant wherever these
- * are inlined.  Expects SFX and T.
- */
+/* What the algebras do with two elements, at the start and at the end; included once a float type.
+ * `step` is a constant wherever these are inlined.  Expects SFX and T. */
 #define OF(name) PASTE(PASTE(name, _), SFX)
 #define INF      PASTE(INF, PASTE(_, LIMITS))
 

@@ -1,13 +1,13 @@
-/*
- * A tile of C for one block of threads; included once an element type and a size.
+/* A tile of C for one block of threads; included once an element type and a size.
  *
- * Panels of A (BM by BK) and B (BK by BN) pass through shared memory, two in turn: while one is folded the next is on its way from global
- * memory into registers.  A thread folds TM by TN elements in registers, rows and columns in runs of VECTOR elements (16 bytes, one
- * load of shared memory), so that the runs of a warp's threads lie side by side and touch every bank once.
+ * Panels of A (BM by BK) and B (BK by BN) pass through shared memory, two in turn: while one is
+ * folded the next is on its way from global memory into registers.  A thread folds TM by TN
+ * elements in registers, rows and columns in runs of VECTOR elements (16 bytes, one load of shared
+ * memory), so that the runs of a warp's threads lie side by side and touch every bank once.
  *
- * Each element of C, or of a part of it along k (geometry.h), is folded by one thread, kk ascending, in one accumulator: its bits depend
- * neither on the size of the tile nor on the device.  Expects SFX, T, TC (of C, D), VECTOR, SIZE, BM, BN, BK, TM, TN.
- */
+ * Each element of C, or of a part of it along k (geometry.h), is folded by one thread, kk
+ * ascending, in one accumulator: its bits depend neither on the size of the tile nor on the
+ * device.  Expects SFX, T, TC (of C, D), VECTOR, SIZE, BM, BN, BK, TM, TN. */
 #define OF(name)   PASTE(PASTE(name, _), SFX)
 #define HERE(name) PASTE(OF(name), PASTE(_, SIZE))
 #define TX         (BN / TN)
@@ -19,20 +19,23 @@
 #define ROW_OF(i) ((i) / VECTOR * (TY * VECTOR) + ty * VECTOR + (i) % VECTOR)
 #define COL_OF(j) ((j) / VECTOR * (TX * VECTOR) + tx * VECTOR + (j) % VECTOR)
 
-/* VECTOR more elements a line: lines stay aligned, and neighbours of a column fall into other banks. */
+/* VECTOR more elements a line: lines stay aligned, and neighbours of a column fall into other
+ * banks. */
 typedef struct HERE(panels) {
     T ALIGNED(16) a[2][BK][BM + VECTOR];
     T ALIGNED(16) b[2][BK][BN + VECTOR];
 } HERE(panels);
 
-/* A thread's loads of one operand: load l is element (line + l * lines, step + l * steps) of the panel, so at x + l * apart. */
+/* A thread's loads of one operand: load l is element (line + l * lines, step + l * steps) of the
+ * panel, so at x + l * apart. */
 typedef struct HERE(loads) {
     const T *x;
     int64_t apart;
     int line, step, lines, steps, left; /* left: lines of the operand from `line` on */
 } HERE(loads);
 
-/* along: neighbouring threads take neighbours along k, else neighbouring lines; width: lines of the panel. */
+/* along: neighbouring threads take neighbours along k, else neighbouring lines; width: lines of the
+ * panel. */
 DEVICE HERE(loads) HERE(aim)(const T *x, int along, int width, int64_t count, int64_t line_stride, int64_t step_stride)
 {
     HERE(loads) q;
@@ -62,7 +65,8 @@ DEVICE void HERE(put)(const HERE(loads) * q, int loads, int width, const T *r, T
     for (int l = 0; l < loads; l++) panel[(q->step + l * q->steps) * (width + VECTOR) + q->line + l * q->lines] = r[l];
 }
 
-/* True if a sum of loaded elements can be NaN: one is, or is the infinity that meets the masking one. */
+/* True if a sum of loaded elements can be NaN: one is, or is the infinity that meets the masking
+ * one. */
 DEVICE int HERE(is_odd)(int step, const T *ra, const T *rb)
 {
     int odd = 0;
@@ -121,7 +125,8 @@ DEVICE HERE(place) HERE(find)(const cbx__cuda_product *p)
     return at;
 }
 
-/* acc at the start: the fold over nothing, or for booleans all ones where C is known already, so that a block sees that it is done. */
+/* acc at the start: the fold over nothing, or for booleans all ones where C is known already, so
+ * that a block sees that it is done. */
 DEVICE int HERE(begin)(const cbx__cuda_product *p, int step, const HERE(place) * at, T acc[TM][TN])
 {
     const int tx = at->thread % TX, ty = at->thread / TX;
@@ -170,7 +175,7 @@ DEVICE void HERE(tile)(const cbx__cuda_product *p, int step, HERE(panels) * s)
     const int tx = THREAD % TX, ty = THREAD / TX;
     HERE(place) at = HERE(find)(p);
     T acc[TM][TN], ra[LOADS_A], rb[LOADS_B];
-    int which = 0, odd, wanted = HERE(begin)(p, step, &at, acc);
+    int which = 0, wanted = HERE(begin)(p, step, &at, acc);
     /* booleans have one part: their kernels have no register for more */
     const int parts = step == STEP_OR ? 1 : (int)p->parts;
     const int64_t from = step == STEP_OR ? 0 : (int)at.z % parts * p->chunk,
@@ -188,7 +193,7 @@ DEVICE void HERE(tile)(const cbx__cuda_product *p, int step, HERE(panels) * s)
     HERE(put)(&a, LOADS_A, BM, ra, s->a[0][0]);
     HERE(put)(&b, LOADS_B, BN, rb, s->b[0][0]);
     wanted = BARRIER_ANY(wanted);
-    odd = CAREFUL(step) ? BARRIER_ANY(HERE(is_odd)(step, ra, rb)) : 0;
+    int odd = CAREFUL(step) ? BARRIER_ANY(HERE(is_odd)(step, ra, rb)) : 0;
     for (int live = k; wanted && live > 0; live -= BK, which ^= 1) {
         const int more = live > BK;
         if (more) {

@@ -1,6 +1,5 @@
-/*
- * The tile in its three sizes; included once an element type, with what tile.h expects but the size, and WIDTH, its bits.
- */
+/* The tile in its three sizes; included once an element type, with what tile.h expects but the
+ * size, and WIDTH, its bits. */
 #define TILE_OF(size, what) PASTE(PASTE(PASTE(CBX__CUDA_, size), PASTE(_, WIDTH)), PASTE(_, what))
 
 #define SIZE   large

@@ -1,8 +1,8 @@
-/*
- * Colour maps of even perceived steps, 256 colours as 0xRRGGBB each, made by scripts/fixtures/make_colormaps.py.
+/* Colour maps of even perceived steps, 256 colours as 0xRRGGBB each, made by
+ * scripts/fixtures/make_colormaps.py.
  *
- * viridis, magma: Smith & van der Walt (2015), CC0; cividis: Nunez, Anderton & Renslow, PLoS ONE 13(7) (2018) e0199239, CC0.
- */
+ * viridis, magma: Smith & van der Walt (2015), CC0; cividis: Nunez, Anderton & Renslow, PLoS ONE
+ * 13(7) (2018) e0199239, CC0. */
 #ifndef CALIBRAX_ARRAY_IO_COLORMAPS_H
 #define CALIBRAX_ARRAY_IO_COLORMAPS_H
 

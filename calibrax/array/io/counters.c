@@ -9,7 +9,7 @@
 #include "calibrax/base/ctx_part.h"
 
 typedef struct numbers {
-    atomic_uint_least64_t count, bytes, time_ns, failures;
+    _Atomic uint64_t count, bytes, time_ns, failures;
 } numbers;
 
 struct cbx_io_counters {
@@ -31,10 +31,8 @@ cbx_status cbx_io_counters_create(cbx_ctx *ctx, cbx_io_counters **out, cbx_err *
 
 void cbx_io_counters_free(cbx_io_counters *c)
 {
-    cbx_allocator al;
-
     if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
-    al = c->al;
+    cbx_allocator al = c->al;
     cbx_mem_free(&al, c, sizeof(*c));
 }
 
@@ -49,7 +47,7 @@ cbx_status cbx_ctx_count_io(cbx_ctx *ctx, cbx_io_counters *c, cbx_err *err)
     return CBX_OK;
 }
 
-static uint64_t read_number(const atomic_uint_least64_t *n) { return atomic_load_explicit(n, memory_order_relaxed); }
+static uint64_t read_number(const _Atomic uint64_t *n) { return atomic_load_explicit(n, memory_order_relaxed); }
 
 void cbx_io_counters_get(const cbx_io_counters *c, cbx_io_format format, cbx_io_direction direction, cbx_io_stats *out)
 {
@@ -93,7 +91,7 @@ cbx__io_call cbx__io_begin(cbx_ctx *ctx)
     return call;
 }
 
-static void add(atomic_uint_least64_t *n, uint64_t by) { atomic_fetch_add_explicit(n, by, memory_order_relaxed); }
+static void add(_Atomic uint64_t *n, uint64_t by) { atomic_fetch_add_explicit(n, by, memory_order_relaxed); }
 
 cbx_status cbx__io_end(cbx__io_call call, cbx_io_format format, cbx_io_direction direction, size_t count,
                        uint64_t bytes, cbx_status st)

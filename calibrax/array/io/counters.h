@@ -1,19 +1,20 @@
-/**
- * Counters of the boundary: how many arrays came in and went out, their bytes, and the time that took.
+/** Counters of the boundary: how many arrays came in and went out, their bytes, and the time that
+ * took.
  *
  *     cbx_io_counters *counters;
  *     cbx_io_stats s;
  *     cbx_io_counters_create(ctx, &counters, err);
  *     cbx_ctx_count_io(ctx, counters, err);
  *     ...
- *     cbx_io_counters_get(counters, CBX_IO_HDF5, CBX_IO_IN, &s);      // s.count arrays in s.time_ns, s.mean_ms each
+ *     cbx_io_counters_get(counters, CBX_IO_HDF5, CBX_IO_IN, &s);      // s.count arrays in
+ *     s.time_ns, s.mean_ms each
  *
- * Nothing is counted, and no clock is read, by a context that has not been asked.  The functions of calibrax/array/io are the only
- * way of arrays in and out of the library, and all of them count by one function.
+ * Nothing is counted, and no clock is read, by a context that has not been asked.  The functions of
+ * calibrax/array/io are the only way of arrays in and out of the library, and all of them count by
+ * one function.
  *
- * Threads: one counter may serve many contexts in as many threads.  Each number is exact; while others count, the numbers of one
- * cbx_io_stats may be a call apart.
- */
+ * Threads: one counter may serve many contexts in as many threads.  Each number is exact; while
+ * others count, the numbers of one cbx_io_stats may be a call apart. */
 #ifndef CALIBRAX_ARRAY_IO_COUNTERS_H
 #define CALIBRAX_ARRAY_IO_COUNTERS_H
 
@@ -48,9 +49,10 @@ typedef struct cbx_io_stats {
 CBX_API cbx_status cbx_io_counters_create(cbx_ctx *ctx, cbx_io_counters **out, cbx_err *err);
 /** Drops the caller's reference; contexts that count by it keep theirs.  NULL is fine. */
 CBX_API void cbx_io_counters_free(cbx_io_counters *c);
-/** From now on ctx counts by c, in place of what it had; NULL: it counts no more.  @return CBX_OK; CBX_ENOMEM */
+/** From now on ctx counts by c, in place of what it had; NULL: it counts no more.  @return CBX_OK;
+ * CBX_ENOMEM */
 CBX_API cbx_status cbx_ctx_count_io(cbx_ctx *ctx, cbx_io_counters *c, cbx_err *err);
-/** What was counted so far; all zero for a format or direction that is none. */
+/** What was counted so far; all zero for an unknown format or direction. */
 CBX_API void cbx_io_counters_get(const cbx_io_counters *c, cbx_io_format format, cbx_io_direction direction,
                                  cbx_io_stats *out);
 /** Sets everything to zero. */

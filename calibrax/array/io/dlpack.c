@@ -1,9 +1,8 @@
-/*
- * DLPack: tensors out of arrays and arrays out of tensors.
+/* DLPack: tensors out of arrays and arrays out of tensors.
  *
- * What comes in was filled by code that we do not know, so that every member is checked before it is used; what its pointers
- * lead to cannot be checked.  The version is looked at first: with another major one only the deleter stands where we look.
- */
+ * What comes in was filled by code that we do not know, so that every member is checked before it
+ * is used; what its pointers lead to cannot be checked.  The version is looked at first: with
+ * another major one only the deleter stands where we look. */
 #include "calibrax/array/io/dlpack.h"
 
 #include <inttypes.h>
@@ -101,9 +100,8 @@ static cbx_status lend_managed(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy cop
 static cbx_status lend_legacy(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy, cbx_dl_legacy **out, cbx_err *err)
 {
     lent *l = NULL;
-    cbx_status st;
 
-    st = lend(ctx, a, copy != CBX_DL_COPY_NEVER, &l, err);
+    cbx_status st = lend(ctx, a, copy != CBX_DL_COPY_NEVER, &l, err);
     if (st) return st;
     l->as.legacy = (cbx_dl_legacy){ .deleter = delete_legacy };
     describe(l, &l->as.legacy.tensor);
@@ -140,20 +138,18 @@ static cbx_status read_dtype(cbx_dl_dtype d, cbx_dtype *out, cbx_err *err)
 
 static cbx_status read_desc(const cbx_dl_tensor *t, cbx_array_desc *d, size_t *count, cbx_err *err)
 {
-    cbx_status st;
-
     if (t->device.type != CBX_DL_CPU)
         return cbx_fail(err, CBX_EUNSUPPORTED,
                         "a DLPack tensor lies on device %" PRId32 ":%" PRId32
                         ", only the CPU (1:0) can be read: move it there",
                         t->device.type, t->device.id);
-    if (t->ndim < 0) return cbx_fail(err, CBX_EFORMAT, "a DLPack tensor says it has %" PRId32 " axes", t->ndim);
+    if (t->ndim < 0) return cbx_fail(err, CBX_EFORMAT, "a DLPack tensor has %" PRId32 " axes", t->ndim);
     if (t->ndim > CBX_MAX_RANK)
         return cbx_fail(err, CBX_EUNSUPPORTED, "a DLPack tensor has %" PRId32 " axes, at most %d are supported",
                         t->ndim, CBX_MAX_RANK);
     if (t->ndim > 0 && !t->shape)
         return cbx_fail(err, CBX_EFORMAT, "a DLPack tensor of %" PRId32 " axes has no shape", t->ndim);
-    st = read_dtype(t->dtype, &d->dtype, err);
+    cbx_status st = read_dtype(t->dtype, &d->dtype, err);
     if (st) return st;
     d->ndim = t->ndim;
     for (int i = 0; i < t->ndim; i++) {
@@ -164,7 +160,8 @@ static cbx_status read_desc(const cbx_dl_tensor *t, cbx_array_desc *d, size_t *c
     return cbx_array_desc_count(d, count, err);
 }
 
-/* Strides, and how far [bytes] the elements reach below and above the first one; an axis of one element is never stepped along. */
+/* Strides, and how far [bytes] the elements reach below and above the first one; an axis of one
+ * element is never stepped along. */
 static bool read_strides(const cbx_dl_tensor *t, const cbx_array_desc *d, ptrdiff_t *strides, size_t *below,
                          size_t *above)
 {

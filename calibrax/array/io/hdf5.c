@@ -1,9 +1,9 @@
-/*
- * HDF5: the library itself (1.10 or newer; BSD-3-Clause), loaded on first use, its errors, and files.
+/* HDF5: the library itself (1.10 or newer; BSD-3-Clause), loaded on first use, its errors, and
+ * files.
  *
- * libhdf5 is a state of its own in the process: H5open fills it, one lock guards it, nothing unloads it.  Every public function
- * puts the thread's printing of errors aside on entry and back on its way out, since other code of the process may use HDF5, too.
- */
+ * libhdf5 is a state of its own in the process: H5open fills it, one lock guards it, nothing
+ * unloads it.  Every public function puts the thread's printing of errors aside on entry and back
+ * on its way out, since other code of the process may use HDF5, too. */
 #include "calibrax/array/io/hdf5.h"
 
 #include <errno.h>
@@ -134,10 +134,8 @@ static void handle_free(cbx_h5 *h)
 
 void cbx_h5_close(cbx_h5 *h)
 {
-    h5_entered before;
-
     if (!h) return;
-    before = cbx__h5_enter(h);
+    h5_entered before = cbx__h5_enter(h);
     if (h->file >= 0) h->c.Fclose(h->file);
     cbx__h5_leave(h, before);
     handle_free(h);
@@ -161,22 +159,19 @@ cbx_status cbx_h5_commit(cbx_h5 *h, cbx_err *err)
 
 static cbx_status handle_create(cbx_ctx *ctx, const char *path, const cbx_h5_opts *opts, cbx_h5 **out, cbx_err *err)
 {
-    cbx_h5 *h;
-    cbx_status st;
-
     if (opts && opts->struct_size != sizeof(*opts))
         return cbx_fail(
             err, CBX_EINVAL,
             "'struct_size' of the file's options is %u, this library knows %zu: rebuild against its headers",
             opts->struct_size, sizeof(*opts));
-    h = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*h));
+    cbx_h5 *h = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*h));
     if (!h) return cbx_fail(err, CBX_ENOMEM, "no memory to open '%s'", path);
     h->ctx = ctx;
     h->al = *cbx_ctx_allocator(ctx);
     h->file = -1;
     h->max_bytes = opts && opts->max_array_bytes ? opts->max_array_bytes : MAX_BYTES_DEFAULT;
     snprintf(h->name, sizeof(h->name), "%s", path);
-    st = load(ctx, &h->c, &h->lib, err);
+    cbx_status st = load(ctx, &h->c, &h->lib, err);
     if (st)
         handle_free(h);
     else
@@ -232,12 +227,11 @@ static cbx_status open_mode(cbx_h5 *h, const char *path, cbx_h5_mode mode, cbx_e
 {
     bool fresh = mode == CBX_H5_CREATE || (mode == CBX_H5_APPEND && !cbx_path_exists(path));
     cbx_status st = fresh ? CBX_OK : check_regular(path, err);
-    h5_entered before;
 
     if (!st && mode != CBX_H5_READ) st = cbx_replacement_begin(h->ctx, path, &h->replacement, err);
     if (!st && mode == CBX_H5_APPEND && !fresh) st = copy_file(h, path, err);
     if (st) return st;
-    before = cbx__h5_enter(h);
+    h5_entered before = cbx__h5_enter(h);
     if (fresh)
         h->file = h->c.Fcreate(cbx_replacement_path(h->replacement), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     else if (mode == CBX_H5_APPEND)

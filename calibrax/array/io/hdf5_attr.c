@@ -40,11 +40,10 @@ static cbx_status list_group(const cbx_h5 *h, hid_t group, const char *path, cbx
                              size_t *count, cbx_err *err)
 {
     H5G_info_t info;
-    cbx_h5_entry *all;
 
     if (h->c.Iget_type(group) != H5I_GROUP) return cbx_fail(err, CBX_EINVAL, "'%s' of '%s' is no group", path, h->name);
     if (h->c.Gget_info(group, &info) < 0) return cbx__h5_fail(h, err, "list", path);
-    all = info.nlinks > SIZE_MAX ? NULL : cbx_arena_calloc(arena, (size_t)info.nlinks, sizeof(*all));
+    cbx_h5_entry *all = info.nlinks > SIZE_MAX ? NULL : cbx_arena_calloc(arena, (size_t)info.nlinks, sizeof(*all));
     if (!all) return cbx_fail(err, CBX_ENOMEM, "no memory to list '%s' of '%s'", path, h->name);
     for (hsize_t i = 0; i < info.nlinks; i++) {
         cbx_status st = list_entry(h, group, path, i, arena, &all[i], err);
@@ -155,7 +154,8 @@ cbx_status cbx_h5_get_attr_text(cbx_h5 *h, const char *path, const char *name, c
 
 /* --- writing attributes --- */
 
-/* Takes type and space over.  An attribute cannot change its type, so that an old one goes first. */
+/* Takes type and space over.  An attribute cannot change its type, so that an old one goes first.
+ */
 static cbx_status replace_attribute(const cbx_h5 *h, const char *path, const char *name, hid_t type, hid_t space,
                                     const void *data, cbx_err *err)
 {

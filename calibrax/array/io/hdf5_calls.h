@@ -1,14 +1,15 @@
-/*
- * Inside hdf5*.c: the part of libhdf5 that is used, as a table filled on first use, and what the files share.
+/* Inside hdf5*.c: the part of libhdf5 that is used, as a table filled on first use, and what the
+ * files share.
  *
- * HDF5's constants such as H5T_NATIVE_INT are variables that H5open fills, so that they are looked up as symbols, too.
- */
+ * HDF5's constants such as H5T_NATIVE_INT are variables that H5open fills, so that they are looked
+ * up as symbols, too. */
 #ifndef CALIBRAX_ARRAY_IO_HDF5_CALLS_H
 #define CALIBRAX_ARRAY_IO_HDF5_CALLS_H
 
 #include <hdf5.h>
 
-/* HDF5's constants call the library before they give their value; ours is open by then, and not linked. */
+/* HDF5's constants call the library before they give their value; ours is open by then, and not
+ * linked. */
 #undef H5CHECK
 #undef H5OPEN
 #define H5CHECK
@@ -130,7 +131,7 @@ struct cbx_h5 {
     char name[512];               /* for sentences; cut if it does not fit */
 };
 
-/* How the caller's thread had errors printed: put aside on entry, put back on the way out. */
+/* How the caller's thread prints errors: saved on entry, restored on the way out. */
 typedef struct h5_entered {
     H5E_auto2_t function;
     void *data;
@@ -139,7 +140,8 @@ typedef struct h5_entered {
 h5_entered cbx__h5_enter(const cbx_h5 *h);
 void cbx__h5_leave(const cbx_h5 *h, h5_entered before);
 
-/** "cannot DOING 'WHAT' of 'FILE': " and what HDF5 found at the bottom of its error stack; WHAT NULL: of the file. */
+/** "cannot DOING 'WHAT' of 'FILE': " and what HDF5 found at the bottom of its error stack; WHAT
+ * NULL: of the file. */
 cbx_status cbx__h5_fail(const cbx_h5 *h, cbx_err *err, const char *doing, const char *what);
 /** CBX_EPERM unless the file may be written. */
 cbx_status cbx__h5_check_writable(const cbx_h5 *h, const char *what, cbx_err *err);
@@ -174,7 +176,8 @@ cbx_status cbx__h5_texts(const cbx_h5 *h, hid_t from, hid_t type, hid_t space, h
 
 /** Makes LZF known to libhdf5, once a process.  CBX_EUNAVAILABLE without liblzf. */
 cbx_status cbx__h5_load_lzf(const cbx_h5 *h, cbx_err *err);
-/** Packing of a dataset; CBX_EUNSUPPORTED, CBX_EUNAVAILABLE or CBX_EFORMAT if it cannot be unpacked (unless info only). */
+/** Packing of a dataset; CBX_EUNSUPPORTED, CBX_EUNAVAILABLE or CBX_EFORMAT if it cannot be unpacked
+ * (unless info only). */
 cbx_status cbx__h5_filters(const cbx_h5 *h, hid_t plist, const char *what, size_t chunk_bytes, bool info_only,
                            cbx_h5_info *info, cbx_err *err);
 /** Sets chunks and filters of a dataset to be. */

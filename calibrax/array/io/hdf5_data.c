@@ -1,9 +1,7 @@
-/*
- * HDF5: datasets, whole and in slabs.
+/* HDF5: datasets, whole and in slabs.
  *
- * A dataset is opened, its type, shape and filters are looked at, and only then memory is taken: what its header claims must fit
- * into an array and into the limit of the file's handle.
- */
+ * A dataset is opened, its type, shape and filters are looked at, and only then memory is taken:
+ * what its header claims must fit into an array and into the limit of the file's handle. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,18 +89,6 @@ static cbx_status numbers_open(const cbx_h5 *h, const char *name, dataset *d, cb
 
 /* --- what it is --- */
 
-static void copy_units(const cbx_h5 *h, const char *name, char *out, size_t size)
-{
-    cbx_arena arena;
-    const char *const *texts = NULL;
-    size_t n = 0;
-
-    cbx_arena_init(&arena, &h->al);
-    if (!cbx_h5_get_attr_text((cbx_h5 *)h, name, "units", &arena, &texts, &n, NULL) && n > 0)
-        snprintf(out, size, "%s", texts[0]);
-    cbx_arena_clear(&arena);
-}
-
 cbx_status cbx_h5_stat(cbx_h5 *h, const char *name, cbx_h5_info *out, cbx_err *err)
 {
     h5_entered before = cbx__h5_enter(h);
@@ -111,7 +97,15 @@ cbx_status cbx_h5_stat(cbx_h5 *h, const char *name, cbx_h5_info *out, cbx_err *e
 
     if (!st && d.null) st = cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of '%s' has no shape and no elements", name, h->name);
     if (!st) {
-        copy_units(h, name, d.info.units, sizeof(d.info.units));
+        size_t size = sizeof(d.info.units);
+        cbx_arena arena;
+        const char *const *texts = NULL;
+        size_t n = 0;
+
+        cbx_arena_init(&arena, &h->al);
+        if (!cbx_h5_get_attr_text((cbx_h5 *)h, name, "units", &arena, &texts, &n, NULL) && n > 0)
+            snprintf(d.info.units, size, "%s", texts[0]);
+        cbx_arena_clear(&arena);
         *out = d.info;
     }
     dataset_close(h, &d);
@@ -154,7 +148,8 @@ static cbx_status select_slab(const cbx_h5 *h, const char *name, const dataset *
     return CBX_OK;
 }
 
-/* What read and write have in common: a memory type and a memory space for the selected elements. */
+/* What read and write have in common: a memory type and a memory space for the selected elements.
+ */
 static cbx_status transfer(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array_desc *desc, void *into,
                            const void *from, cbx_err *err)
 {
@@ -193,12 +188,11 @@ static cbx_status read_selected(const cbx_h5 *h, const char *name, const dataset
 
 static cbx_status read_slab(const cbx_h5 *h, const char *name, const cbx_h5_slab *slab, cbx_array **out, cbx_err *err)
 {
-    cbx_array_desc desc;
     dataset d;
     cbx_status st = numbers_open(h, name, &d, err);
 
     if (st) return st;
-    desc = d.info.desc;
+    cbx_array_desc desc = d.info.desc;
     if (slab) {
         st = check_slab(h, name, &desc, slab, err);
         for (int i = 0; !st && i < desc.ndim; i++) desc.shape[i] = slab->count[i];
@@ -246,7 +240,7 @@ cbx_status cbx_h5_read_text(cbx_h5 *h, const char *name, cbx_arena *arena, const
 
 /* --- writing --- */
 
-/* What stands above a new dataset is a group, or is not there yet. */
+/* The parent of a new dataset is a group, or does not exist yet. */
 static cbx_status check_above(const cbx_h5 *h, const char *name, cbx_err *err)
 {
     char part[1024];
@@ -272,11 +266,10 @@ static cbx_status make_dataset(const cbx_h5 *h, const char *name, hid_t type, hi
                                cbx_err *err)
 {
     cbx_status st = check_name(h, name, err);
-    hid_t links;
 
     if (!st) st = check_above(h, name, err);
     if (st) return st;
-    links = h->c.Pcreate(*h->c.P_CLS_LINK_CREATE_ID);
+    hid_t links = h->c.Pcreate(*h->c.P_CLS_LINK_CREATE_ID);
     if (cbx__h5_exists(h, name)) {
         if (links >= 0) h->c.Pclose(links);
         return cbx_fail(err, CBX_EEXIST, "'%s' is in '%s' already", name, h->name);
@@ -353,7 +346,6 @@ static cbx_status check_same_kind(const cbx_h5 *h, const char *name, const datas
 /* slab NULL: the array is the whole dataset, which was made for it. */
 static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
 {
-    cbx_h5_slab part;
     dataset d;
     cbx_status st = cbx__h5_check_writable(h, name, err);
 
@@ -362,7 +354,7 @@ static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *sla
     if (st) return st;
     st = check_same_kind(h, name, &d, a, err);
     if (!st && slab) {
-        part = *slab;
+        cbx_h5_slab part = *slab;
         memcpy(part.count, cbx_array_get_desc(a)->shape, sizeof(part.count));
         st = check_slab(h, name, &d.info.desc, &part, err);
         if (!st && cbx_array_count(a) > 0) st = select_slab(h, name, &d, &part, err);
@@ -396,13 +388,13 @@ cbx_status cbx_h5_write(cbx_h5 *h, const char *name, const cbx_array *a, const c
 
 static cbx_status write_text(cbx_h5 *h, const char *name, const char *text, cbx_err *err)
 {
-    hid_t type, space, plist, id = -1;
+    hid_t id = -1;
     cbx_status st = cbx__h5_check_writable(h, name, err);
 
     if (st) return st;
-    type = cbx__h5_text_type(h, H5T_CSET_UTF8);
-    space = cbx__h5_space(h, 0, NULL);
-    plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
+    hid_t type = cbx__h5_text_type(h, H5T_CSET_UTF8);
+    hid_t space = cbx__h5_space(h, 0, NULL);
+    hid_t plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
     st = make_dataset(h, name, type, space, plist, &id, err);
     if (!st && h->c.Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0)
         st = cbx__h5_fail(h, err, "write", name);

@@ -1,10 +1,9 @@
-/*
- * HDF5: chunks and their packing.
+/* HDF5: chunks and their packing.
  *
- * LZF (Lehmann's, by liblzf; BSD-2-Clause) is a filter that libhdf5 does not bring: it is registered under h5py's number with
- * functions that live here.  libhdf5 keeps their addresses for the life of the process, so this library is pinned as libhdf5 is;
- * and it calls them without a user pointer, so that what they need stands in variables of the process, written once.
- */
+ * LZF (Lehmann's, by liblzf; BSD-2-Clause) is a filter that libhdf5 does not bring: it is
+ * registered under h5py's number with functions that live here.  libhdf5 keeps their addresses for
+ * the life of the process, so this library is pinned as libhdf5 is; and it calls them without a
+ * user pointer, so that what they need is in variables of the process, written once. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,7 +15,7 @@
 #define LEVEL_DEFAULT 4
 #define LZF_REVISION  4      /* of the filter, as h5py writes it into files */
 #define LZF_VERSION   0x0105 /* of liblzf's interface */
-#define LZF_MOST      88     /* bytes out of one byte: 264 out of a reference of 3 */
+#define LZF_MAX       88     /* bytes out of one byte: 264 out of a reference of 3 */
 
 /* --- LZF --- */
 
@@ -26,7 +25,8 @@ typedef unsigned (*lzf_function)(const void *in, unsigned in_len, void *out, uns
 static _Atomic(lzf_function) lzf_pack, lzf_unpack;
 static _Atomic(void *) h5_allocate, h5_free;
 
-/* A new buffer of capacity bytes holding the *used that f makes of nbytes at in; NULL if it does not fit. */
+/* A new buffer of capacity bytes holding the *used that f makes of nbytes at in; NULL if it does
+ * not fit. */
 static void *run_lzf(lzf_function f, const void *in, size_t nbytes, size_t capacity, size_t *used)
 {
     void *(*allocate)(size_t, hbool_t) = (void *(*)(size_t, hbool_t))atomic_load(&h5_allocate);
@@ -40,21 +40,19 @@ static void *run_lzf(lzf_function f, const void *in, size_t nbytes, size_t capac
     return NULL;
 }
 
-/*
- * libhdf5's view of the filter: 0 is failure, which leaves a chunk as it is on writing and ends a reading.  values[2] is the bytes
- * of a chunk; a chunk that unpacks to another size would be read beyond its end.
- */
+/* libhdf5's view of the filter: 0 is failure, which leaves a chunk as it is on writing and ends a
+ * reading.  values[2] is the bytes of a chunk; a chunk that unpacks to another size would be read
+ * beyond its end. */
 static size_t lzf_filter(unsigned flags, size_t nvalues, const unsigned values[], size_t nbytes, size_t *size,
                          void **buf)
 {
     bool unpack = flags & H5Z_FLAG_REVERSE;
     size_t chunk = nvalues > 2 ? values[2] : 0, used = 0;
     herr_t (*release)(void *) = (herr_t(*)(void *))atomic_load(&h5_free);
-    void *out;
 
-    if (unpack && (chunk == 0 || chunk / LZF_MOST > nbytes)) return 0;
-    out = unpack ? run_lzf(atomic_load(&lzf_unpack), *buf, nbytes, chunk, &used)
-                 : run_lzf(atomic_load(&lzf_pack), *buf, nbytes, nbytes > 1 ? nbytes - 1 : 0, &used);
+    if (unpack && (chunk == 0 || chunk / LZF_MAX > nbytes)) return 0;
+    void *out = unpack ? run_lzf(atomic_load(&lzf_unpack), *buf, nbytes, chunk, &used)
+                       : run_lzf(atomic_load(&lzf_pack), *buf, nbytes, nbytes > 1 ? nbytes - 1 : 0, &used);
     if (!out) return 0;
     if (unpack && used != chunk) {
         release(out);
@@ -66,15 +64,6 @@ static size_t lzf_filter(unsigned flags, size_t nvalues, const unsigned values[]
     return used;
 }
 
-static void pin_this_library(void)
-{
-    Dl_info here;
-
-    if (dladdr((void *)lzf_filter, &here) && here.dli_fname)
-        dlopen(here.dli_fname,
-               RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE); /* a program itself is not found, and needs it not */
-}
-
 cbx_status cbx__h5_load_lzf(const cbx_h5 *h, cbx_err *err)
 {
     static const H5Z_class2_t lzf_class = { H5Z_CLASS_T_VERS, H5_LZF_ID, 1, 1, "lzf", NULL, NULL, lzf_filter };
@@ -83,19 +72,22 @@ cbx_status cbx__h5_load_lzf(const cbx_h5 *h, cbx_err *err)
                                            { "lzf_decompress", (void **)(void *)&unpack } };
     cbx_library_spec spec = cbx_library_known(CBX_LIBRARY_LZF);
     cbx_library *lib = NULL;
-    cbx_status st;
 
     if (h->c.Zfilter_avail(H5_LZF_ID) > 0) return CBX_OK; /* ours already, or that of h5py in this process */
     spec.symbols = symbols;
     spec.nsymbols = CBX_LEN(symbols);
-    st = cbx_library_open(h->ctx, &spec, &lib, err);
+    cbx_status st = cbx_library_open(h->ctx, &spec, &lib, err);
     if (st) return st;
     atomic_store(&lzf_pack, pack);
     atomic_store(&lzf_unpack, unpack);
     atomic_store(&h5_allocate, (void *)h->c.allocate_memory);
     atomic_store(&h5_free, (void *)h->c.free_memory);
     cbx_library_close(lib); /* it stays loaded (library.c) */
-    pin_this_library();
+    Dl_info here;
+
+    if (dladdr((void *)lzf_filter, &here) && here.dli_fname)
+        dlopen(here.dli_fname,
+               RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE); /* a program itself is not found, and needs it not */
     if (h->c.Zregister(&lzf_class) < 0) return cbx__h5_fail(h, err, "register the filter LZF for", "/");
     return CBX_OK;
 }
@@ -128,18 +120,6 @@ static cbx_status check_usable(const cbx_h5 *h, const filter *f, const char *wha
                     what, h->name, (int)f->id, f->name);
 }
 
-static void note(const filter *f, cbx_h5_info *info)
-{
-    if (f->id == H5Z_FILTER_SHUFFLE)
-        info->shuffled = true;
-    else if (info->packing != CBX_H5_PLAIN)
-        info->packing = CBX_H5_OTHER_FILTERS;
-    else
-        info->packing = f->id == H5Z_FILTER_DEFLATE ? CBX_H5_DEFLATE
-                        : f->id == H5_LZF_ID        ? CBX_H5_LZF
-                                                    : CBX_H5_OTHER_FILTERS;
-}
-
 cbx_status cbx__h5_filters(const cbx_h5 *h, hid_t plist, const char *what, size_t chunk_bytes, bool info_only,
                            cbx_h5_info *info, cbx_err *err)
 {
@@ -151,7 +131,14 @@ cbx_status cbx__h5_filters(const cbx_h5 *h, hid_t plist, const char *what, size_
         unsigned config = 0;
         f.id = h->c.Pget_filter2(plist, (unsigned)i, &f.flags, &f.nvalues, f.values, sizeof(f.name), f.name, &config);
         if (f.id < 0) return cbx__h5_fail(h, err, "read the filters of", what);
-        note(&f, info);
+        if (f.id == H5Z_FILTER_SHUFFLE)
+            info->shuffled = true;
+        else if (info->packing != CBX_H5_PLAIN)
+            info->packing = CBX_H5_OTHER_FILTERS;
+        else
+            info->packing = f.id == H5Z_FILTER_DEFLATE ? CBX_H5_DEFLATE
+                            : f.id == H5_LZF_ID        ? CBX_H5_LZF
+                                                       : CBX_H5_OTHER_FILTERS;
         cbx_status st = info_only ? CBX_OK : check_usable(h, &f, what, chunk_bytes, err);
         if (st) return st;
     }
@@ -160,7 +147,8 @@ cbx_status cbx__h5_filters(const cbx_h5 *h, hid_t plist, const char *what, size_
 
 /* --- what a dataset shall have --- */
 
-/* Chunks as asked, cut to the shape; else the shape, halved from the first axis on until it is small enough. */
+/* Chunks as asked, cut to the shape; else the shape, halved from the first axis on until it is
+ * small enough. */
 static size_t choose_chunk(const cbx_array_desc *desc, const size_t *asked, hsize_t *chunk)
 {
     size_t bytes = cbx_dtype_size(desc->dtype);
@@ -185,13 +173,12 @@ static cbx_status set_packing(const cbx_h5 *h, hid_t plist, const cbx_h5_write_o
 {
     const unsigned lzf[3] = { LZF_REVISION, LZF_VERSION, (unsigned)chunk_bytes };
     herr_t done = 0;
-    cbx_status st;
 
     if (opts->shuffle && h->c.Pset_shuffle(plist) < 0) return cbx__h5_fail(h, err, "shuffle", what);
     if (opts->packing == CBX_H5_DEFLATE)
         done = h->c.Pset_deflate(plist, (unsigned)(opts->level ? opts->level : LEVEL_DEFAULT));
     if (opts->packing == CBX_H5_LZF) {
-        st = cbx__h5_load_lzf(h, err);
+        cbx_status st = cbx__h5_load_lzf(h, err);
         if (st) return st;
         done = h->c.Pset_filter(plist, H5_LZF_ID, H5Z_FLAG_OPTIONAL, CBX_LEN(lzf), lzf);
     }

@@ -1,9 +1,8 @@
-/*
- * HDF5: element types, shapes and text.
+/* HDF5: element types, shapes and text.
  *
- * bool and complex numbers have no type of HDF5's; h5py's forms are what everybody reads: an enumeration {FALSE = 0, TRUE = 1} of
- * int8, and a compound of two floats "r" and "i".  HDF5 converts byte orders and sizes on the way to the types made here.
- */
+ * bool and complex numbers have no type of HDF5's; h5py's forms are what everybody reads: an
+ * enumeration {FALSE = 0, TRUE = 1} of int8, and a compound of two floats "r" and "i".  HDF5
+ * converts byte orders and sizes on the way to the types made here. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -246,17 +245,15 @@ cbx_status cbx__h5_texts(const cbx_h5 *h, hid_t from, hid_t type, hid_t space, h
 {
     const text_source s = { h, from, space, read, what };
     cbx_array_desc desc = { .dtype = CBX_U8 };
-    const char **texts;
     size_t n = 0, size = h->c.Tget_size(type);
     bool null = false, variable = h->c.Tis_variable_str(type) > 0;
-    cbx_status st;
 
     if (h->c.Tget_class(type) != H5T_STRING) return cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is no text", what, h->name);
-    st = cbx__h5_shape_of(h, space, what, &desc, &null, err);
+    cbx_status st = cbx__h5_shape_of(h, space, what, &desc, &null, err);
     if (!st) st = cbx__h5_check_size(h, &desc, variable ? sizeof(char *) : size, what, &n, err);
     if (st) return st;
     if (null) n = 0;
-    texts = cbx_arena_calloc(arena, n, sizeof(*texts));
+    const char **texts = cbx_arena_calloc(arena, n, sizeof(*texts));
     if (!texts) return cbx_fail(err, CBX_ENOMEM, "no memory to read '%s' of '%s'", what, h->name);
     if (n > 0)
         st = variable ? read_variable(&s, type, n, arena, texts, err)

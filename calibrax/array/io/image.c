@@ -115,11 +115,9 @@ static cbx_status find_limits(cbx_ctx *ctx, const double *v, size_t n, const cbx
 
 static size_t entry_of(double v, double low, double high, bool log)
 {
-    double t;
-
     if (v <= low || low == high) return 0;
     if (v >= high) return COLORS - 1;
-    t = log ? (log10(v) - log10(low)) / (log10(high) - log10(low)) : (v / 2 - low / 2) / (high / 2 - low / 2);
+    double t = log ? (log10(v) - log10(low)) / (log10(high) - log10(low)) : (v / 2 - low / 2) / (high / 2 - low / 2);
     t *= COLORS; /* halves: the width of the limits may be beyond the largest double */
     return t >= COLORS - 1 ? COLORS - 1 : t > 0 ? (size_t)t : 0;
 }
@@ -145,12 +143,10 @@ static void paint(const double *v, size_t n, const cbx_image_opts *o, double low
 static cbx_status to_doubles(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
 {
     cbx_scope scope;
-    cbx_array *v;
-    cbx_status st;
 
     cbx_scope_open(ctx, &scope);
-    v = cbx_copy(ctx, cbx_astype(ctx, a, CBX_F64));
-    st = cbx_scope_close_keep(&scope, 1, &v, err);
+    cbx_array *v = cbx_copy(ctx, cbx_astype(ctx, a, CBX_F64));
+    cbx_status st = cbx_scope_close_keep(&scope, 1, &v, err);
     if (!st) *out = v;
     return st;
 }
@@ -160,10 +156,9 @@ cbx_status cbx_image_colors(cbx_ctx *ctx, const cbx_array *a, const cbx_image_op
     const cbx_image_opts defaults = CBX_IMAGE_OPTS_INIT;
     cbx_array *v = NULL, *rgb = NULL;
     double low = 0, high = 0;
-    cbx_status st;
 
     if (!opts) opts = &defaults;
-    st = check_opts(opts, err);
+    cbx_status st = check_opts(opts, err);
     if (!st) st = check_matrix(a, err);
     if (!st) st = to_doubles(ctx, a, &v, err);
     if (st) return st;

@@ -1,10 +1,10 @@
-/*
- * NPY files: elements in and out of memory, paths and descriptors.  The header's text is in npy_header.c.
+/* NPY files: elements in and out of memory, paths and descriptors.  The header's text is in
+ * npy_header.c.
  *
- * A descriptor is mapped only where the kernel promises that nobody can change or shorten the file any more (a memory file
- * sealed with F_SEAL_WRITE and F_SEAL_SHRINK): pages of a private mapping follow the file until they are touched, and reading
- * behind a file that was cut raises SIGBUS.  Everything else is copied into a block of the pool.
- */
+ * A descriptor is mapped only where the kernel promises that no process can change or shorten the file
+ * any more (a memory file sealed with F_SEAL_WRITE and F_SEAL_SHRINK): pages of a private mapping
+ * follow the file until they are touched, and reading behind a file that was cut raises SIGBUS.
+ * Everything else is copied into a block of the pool. */
 #include "calibrax/array/io/npy.h"
 
 #include <errno.h>
@@ -41,30 +41,27 @@ static void swap_run(unsigned char *p, size_t words, size_t size)
 #undef SWAP
 }
 
-/* A complex number is two words, each swapped by itself. */
-static void swap_elements(cbx_array *a)
-{
-    cbx_dtype t = cbx_array_dtype(a);
-    size_t parts = t == CBX_C64 || t == CBX_C128 ? 2 : 1;
-
-    swap_run(cbx_array_data_mut(a), cbx_array_count(a) * parts, cbx_dtype_size(t) / parts);
-}
-
 /* What was read becomes what C computes with: the machine's byte order, bools of 0 and 1. */
 static void finish_elements(const cbx_npy_header *h, cbx_array *a)
 {
-    if (h->swapped) swap_elements(a);
+    if (h->swapped) {
+        /* A complex number is two words, each swapped by itself. */
+        cbx_dtype t = cbx_array_dtype(a);
+        size_t parts = t == CBX_C64 || t == CBX_C128 ? 2 : 1;
+
+        swap_run(cbx_array_data_mut(a), cbx_array_count(a) * parts, cbx_dtype_size(t) / parts);
+    }
     cbx__boundary_tidy_bools(a);
 }
 
 static cbx_status data_bytes(const cbx_npy_header *h, size_t have, size_t *out, cbx_err *err)
 {
     char text[160];
-    size_t count = 0, bytes;
+    size_t count = 0;
     cbx_status st = cbx_array_desc_count(&h->desc, &count, err);
 
     if (st) return st;
-    bytes = count * cbx_dtype_size(h->desc.dtype);
+    size_t bytes = count * cbx_dtype_size(h->desc.dtype);
     if (have < h->data_offset || have - h->data_offset < bytes)
         return cbx_fail(err, CBX_EFORMAT, "npy is cut short: %s needs %zu bytes behind its header and has %zu",
                         cbx_array_desc_text(&h->desc, text, sizeof(text)), bytes,
@@ -146,11 +143,10 @@ done:
 static cbx_status examine_fd(cbx_ctx *ctx, int fd, cbx_npy_header *h, size_t *bytes, cbx_err *err)
 {
     struct stat s;
-    cbx_status st;
 
     if (fstat(fd, &s) != 0) return cbx_fail_errno(err, errno, "cannot read npy from descriptor %d", fd);
     if (!S_ISREG(s.st_mode)) return cbx_fail(err, CBX_EINVAL, "descriptor %d is no regular or memory file", fd);
-    st = read_header_fd(ctx, fd, h, err);
+    cbx_status st = read_header_fd(ctx, fd, h, err);
     if (st) return st;
     return data_bytes(h, (size_t)s.st_size, bytes, err);
 }
@@ -176,7 +172,7 @@ done:
     return st;
 }
 
-/* The header of a stream: its first bytes say how long it is. */
+/* The header of a stream: its first bytes hold its length. */
 static cbx_status read_header_stream(cbx_ctx *ctx, cbx__npy_source source, void *user, cbx_npy_header *h, cbx_err *err)
 {
     unsigned char prefix[CBX__NPY_PREFIX_MAX];
@@ -248,12 +244,11 @@ static cbx_status wrap_map(cbx_ctx *ctx, int fd, const cbx_npy_header *h, size_t
 {
     ptrdiff_t strides[CBX_MAX_RANK] = { 0 };
     mapping *m = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*m));
-    void *base;
     cbx_status st;
 
     if (!m) return cbx_fail(err, CBX_ENOMEM, "no memory for the record of a mapping");
     m->al = *cbx_ctx_allocator(ctx);
-    base = mmap(NULL, h->data_offset + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    void *base = mmap(NULL, h->data_offset + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
     if (base == MAP_FAILED) {
         st = cbx_fail_errno(err, errno, "cannot map descriptor %d", fd);
         goto done;
@@ -295,11 +290,10 @@ static cbx_status read_path(cbx_ctx *ctx, const char *path, cbx_array **out, cbx
     cbx_err cause = CBX_ERR_INIT;
     cbx_npy_header h;
     size_t bytes = 0;
-    cbx_status st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused and not waited for */
 
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
-    st = examine_fd(ctx, fd, &h, &bytes, &cause);
+    cbx_status st = examine_fd(ctx, fd, &h, &bytes, &cause);
     if (!st) st = copy_fd(ctx, fd, &h, bytes, out, &cause);
     close(fd);
     return st ? cbx_fail(err, st, "cannot read '%s': %s", path, cause.message) : CBX_OK;

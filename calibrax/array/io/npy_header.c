@@ -1,11 +1,12 @@
-/*
- * The header of an NPY file: a magic, a version, a length, and a Python literal that we read without evaluating it.
+/* The header of an NPY file: a magic, a version, a length, and a Python literal that we read
+ * without evaluating it.
  *
  *   \x93NUMPY  major minor  HEADER_LEN (u16 little-endian in version 1, u32 in 2 and 3)
- *   {'descr': '<f4', 'fortran_order': False, 'shape': (512, 512), }   padded with blanks, ends in \n
+ *   {'descr': '<f4', 'fortran_order': False, 'shape': (512, 512), }   padded with blanks, ends in
+ *   \n
  *
- * Format: numpy/lib/format.py.  Versions differ in the length field and the text encoding only; what we accept is ASCII.
- */
+ * Format: numpy/lib/format.py.  Versions differ in the length field and the text encoding only;
+ * what we accept is ASCII. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,11 +53,9 @@ static bool take(reader *r, char c)
 /* A quoted string without escapes. */
 static cbx_status read_string(reader *r, word *out)
 {
-    const char *close;
-
     skip_blanks(r);
     if (r->at == r->end || (*r->at != '\'' && *r->at != '"')) return malformed(r, "a quoted string");
-    close = memchr(r->at + 1, *r->at, (size_t)(r->end - r->at - 1));
+    const char *close = memchr(r->at + 1, *r->at, (size_t)(r->end - r->at - 1));
     if (!close || memchr(r->at, '\\', (size_t)(close - r->at))) return malformed(r, "the end of a plain string");
     out->text = r->at + 1;
     out->len = (size_t)(close - out->text);
@@ -100,14 +99,13 @@ static cbx_status read_length(reader *r, size_t *out)
 static cbx_status read_shape(reader *r, cbx_array_desc *d)
 {
     bool comma = false;
-    cbx_status st;
 
     if (!take(r, '(')) return malformed(r, "the tuple of the shape");
     for (d->ndim = 0; !take(r, ')'); d->ndim++) {
         if (d->ndim > 0 && !comma) return malformed(r, "',' or ')' in the shape");
         if (d->ndim == CBX_MAX_RANK)
             return cbx_fail(r->err, CBX_EUNSUPPORTED, "npy header: the shape has more than %d axes", CBX_MAX_RANK);
-        st = read_length(r, &d->shape[d->ndim]);
+        cbx_status st = read_length(r, &d->shape[d->ndim]);
         if (st) return st;
         comma = take(r, ',');
     }
@@ -184,15 +182,14 @@ enum { SEEN_DESCR = 1, SEEN_ORDER = 2, SEEN_SHAPE = 4, SEEN_ALL = 7 };
 
 static cbx_status read_member(reader *r, cbx_npy_header *h, unsigned *seen)
 {
-    unsigned now;
     word key;
     cbx_status st = read_string(r, &key);
 
     if (st) return st;
-    now = same(key, "descr")           ? SEEN_DESCR
-          : same(key, "fortran_order") ? SEEN_ORDER
-          : same(key, "shape")         ? SEEN_SHAPE
-                                       : 0;
+    unsigned now = same(key, "descr")           ? SEEN_DESCR
+                   : same(key, "fortran_order") ? SEEN_ORDER
+                   : same(key, "shape")         ? SEEN_SHAPE
+                                                : 0;
     if (!now) return malformed(r, "no key but 'descr', 'fortran_order' and 'shape'");
     if (*seen & now) return malformed(r, "each key once");
     *seen |= now;
@@ -206,12 +203,11 @@ static cbx_status read_dictionary(reader *r, cbx_npy_header *h)
 {
     unsigned seen = 0;
     bool comma = true;
-    cbx_status st;
 
     if (!take(r, '{')) return malformed(r, "'{'");
     while (!take(r, '}')) {
         if (!comma) return malformed(r, "',' or '}'");
-        st = read_member(r, h, &seen);
+        cbx_status st = read_member(r, h, &seen);
         if (st) return st;
         comma = take(r, ',');
     }
@@ -224,7 +220,6 @@ static cbx_status read_dictionary(reader *r, cbx_npy_header *h)
 cbx_status cbx__npy_header_bytes(const void *data, size_t len, size_t *out, cbx_err *err)
 {
     const unsigned char *p = data;
-    uint32_t n;
 
     if (len < 8) return cbx_fail(err, CBX_EFORMAT, "npy is cut short: %zu bytes, less than its magic and version", len);
     if (memcmp(p, magic, sizeof(magic)) != 0)
@@ -233,7 +228,7 @@ cbx_status cbx__npy_header_bytes(const void *data, size_t len, size_t *out, cbx_
         return cbx_fail(err, CBX_EVERSION, "npy version %d.%d is unknown: versions 1.0, 2.0 and 3.0 are read", p[6],
                         p[7]);
     if (len < (p[6] == 1 ? 10u : 12u)) return cbx_fail(err, CBX_EFORMAT, "npy is cut short in its header length");
-    n = (uint32_t)p[8] | (uint32_t)p[9] << 8;
+    uint32_t n = (uint32_t)p[8] | (uint32_t)p[9] << 8;
     if (p[6] > 1) n |= (uint32_t)p[10] << 16 | (uint32_t)p[11] << 24;
     if (n > MAX_HEADER)
         return cbx_fail(err, CBX_EFORMAT, "npy header of %" PRIu32 " bytes is longer than %d", n, MAX_HEADER);
@@ -245,14 +240,14 @@ cbx_status cbx_npy_parse_header(const void *data, size_t len, cbx_npy_header *ou
 {
     const char *p = data;
     cbx_npy_header h = { 0 };
-    size_t count, prefix;
+    size_t count;
     reader r = { .err = err };
     cbx_status st = cbx__npy_header_bytes(data, len, &h.data_offset, err);
 
     if (st) return st;
     if (h.data_offset > len)
         return cbx_fail(err, CBX_EFORMAT, "npy is cut short in its header: %zu of %zu bytes", len, h.data_offset);
-    prefix = p[6] == 1 ? 10 : 12;
+    size_t prefix = p[6] == 1 ? 10 : 12;
     r.start = r.at = p + prefix;
     r.end = p + h.data_offset;
     st = read_dictionary(&r, &h);
@@ -263,7 +258,8 @@ cbx_status cbx_npy_parse_header(const void *data, size_t len, cbx_npy_header *ou
     return CBX_OK;
 }
 
-/* "{'descr': '<f4', 'fortran_order': False, 'shape': (512, 512), }": at most 8 lengths of 20 digits, so version 1 always fits. */
+/* "{'descr': '<f4', 'fortran_order': False, 'shape': (512, 512), }": at most 8 lengths of 20
+ * digits, so version 1 always fits. */
 static size_t write_dictionary(const cbx_array_desc *d, char *buf, size_t size)
 {
     static const char kinds[CBX_DTYPE_COUNT] = {
@@ -285,12 +281,12 @@ static size_t write_dictionary(const cbx_array_desc *d, char *buf, size_t size)
 cbx_status cbx_npy_make_header(const cbx_array_desc *desc, void *buf, size_t buf_size, size_t *needed, cbx_err *err)
 {
     char text[CBX__NPY_HEADER_MAX] = { 0 };
-    size_t count, n, total;
+    size_t count;
     cbx_status st = cbx_array_desc_count(desc, &count, err);
 
     if (st) return st;
-    n = write_dictionary(desc, text + 10, sizeof(text) - 10);
-    total = (10 + n + 1 + 63) / 64 * 64;
+    size_t n = write_dictionary(desc, text + 10, sizeof(text) - 10);
+    size_t total = (10 + n + 1 + 63) / 64 * 64;
     if (buf) {
         if (buf_size < total)
             return cbx_fail(err, CBX_EINVAL, "npy header needs %zu bytes and was given %zu", total, buf_size);

@@ -1,6 +1,4 @@
-/**
- * Shared by the two halves of NPY: the header's text and the files.
- */
+/** Shared by the two halves of NPY: the header's text and the files. */
 #ifndef CALIBRAX_ARRAY_IO_NPY_INTERNAL_H
 #define CALIBRAX_ARRAY_IO_NPY_INTERNAL_H
 
@@ -9,7 +7,8 @@
 #define CBX__NPY_PREFIX_MAX 12  /* magic, version, length */
 #define CBX__NPY_HEADER_MAX 320 /* what we write: 8 lengths of 20 digits, and 64 bytes of padding, fit */
 
-/** From the first 8..12 bytes: how long the whole header is, so that data begins there.  Errors as cbx_npy_parse_header. */
+/** From the first 8..12 bytes: how long the whole header is, so that data begins there.  Errors as
+ * cbx_npy_parse_header. */
 cbx_status cbx__npy_header_bytes(const void *data, size_t len, size_t *out, cbx_err *err);
 
 /** Gives up to size bytes, fewer only at the end. */

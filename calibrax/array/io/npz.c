@@ -14,7 +14,7 @@
 #include "calibrax/base/text.h"
 
 #define MAX_BYTES_DEFAULT ((uint64_t)4 << 30)
-#define DEFLATE_MOST      1032 /* bytes out of one byte, the limit of the format (zlib.net, "zlib Technical Details") */
+#define DEFLATE_MAX       1032 /* bytes out of one byte, the limit of the format (zlib.net, "zlib Technical Details") */
 
 static const char suffix[] = ".npy";
 
@@ -80,7 +80,6 @@ static cbx_status read_directory(cbx_npz *z, cbx_err *err)
 static cbx_status create(cbx_ctx *ctx, cbx__zip *zip, const cbx_npz_opts *opts, cbx_npz **out, cbx_err *err)
 {
     cbx_npz *z = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*z));
-    cbx_status st;
 
     if (!z) {
         cbx__zip_close(zip);
@@ -91,7 +90,7 @@ static cbx_status create(cbx_ctx *ctx, cbx__zip *zip, const cbx_npz_opts *opts, 
     z->zip = zip;
     z->max_bytes = opts && opts->max_array_bytes ? opts->max_array_bytes : MAX_BYTES_DEFAULT;
     cbx_arena_init(&z->arena, &z->al);
-    st = read_directory(z, err);
+    cbx_status st = read_directory(z, err);
     if (st)
         cbx_npz_close(z);
     else
@@ -131,12 +130,10 @@ cbx_status cbx_npz_open_memory(cbx_ctx *ctx, const void *data, size_t len, const
 
 void cbx_npz_close(cbx_npz *z)
 {
-    cbx_allocator al;
-
     if (!z) return;
     cbx__zip_close(z->zip);
     cbx_arena_clear(&z->arena);
-    al = z->al;
+    cbx_allocator al = z->al;
     cbx_mem_free(&al, z, sizeof(*z));
 }
 
@@ -144,7 +141,7 @@ size_t cbx_npz_count(const cbx_npz *z) { return z->count; }
 
 const char *cbx_npz_name(const cbx_npz *z, size_t i) { return i < z->count ? z->entries[i].name : NULL; }
 
-/* What the directory says of a member, before a byte of it is unpacked. */
+/* The directory entry of a member, before a byte of it is unpacked. */
 static cbx_status check_claims(const cbx_npz *z, const cbx__zip_info *info, cbx_err *err)
 {
     if (info->encrypted) return cbx_fail(err, CBX_EUNSUPPORTED, "it is encrypted");
@@ -154,7 +151,7 @@ static cbx_status check_claims(const cbx_npz *z, const cbx__zip_info *info, cbx_
         return cbx_fail(err, CBX_EOVERFLOW,
                         "it unpacks to %" PRIu64 " bytes, at most %" PRIu64 " are read: raise max_array_bytes",
                         info->size, z->max_bytes);
-    if (info->deflated ? info->size / DEFLATE_MOST > info->packed : info->size != info->packed)
+    if (info->deflated ? info->size / DEFLATE_MAX > info->packed : info->size != info->packed)
         return cbx_fail(err, CBX_EFORMAT, "it cannot unpack to %" PRIu64 " bytes from %" PRIu64, info->size,
                         info->packed);
     return CBX_OK;
@@ -181,21 +178,19 @@ static cbx_status read_member(cbx_npz *z, size_t index, cbx_array **out, cbx_err
 cbx_status cbx_npz_read_at(cbx_npz *z, size_t i, cbx_array **out, cbx_err *err)
 {
     cbx_err cause = CBX_ERR_INIT;
-    cbx__io_call call;
-    cbx_status st;
 
     if (i >= z->count) return cbx_fail(err, CBX_EINVAL, "the archive has %zu arrays, no number %zu", z->count, i);
-    call = cbx__io_begin(z->ctx);
-    st = cbx__io_came_in(call, CBX_IO_NPZ, read_member(z, z->entries[i].index, out, &cause), out);
+    cbx__io_call call = cbx__io_begin(z->ctx);
+    cbx_status st = cbx__io_came_in(call, CBX_IO_NPZ, read_member(z, z->entries[i].index, out, &cause), out);
     return st ? cbx_fail(err, st, "cannot read the member '%s': %s", z->entries[i].name, cause.message) : CBX_OK;
 }
 
 static cbx_status no_such_name(cbx_npz *z, const char *name, cbx_err *err)
 {
-    const char **all = cbx_arena_calloc(&z->arena, z->count, sizeof(*all)), *near;
+    const char **all = cbx_arena_calloc(&z->arena, z->count, sizeof(*all));
 
     for (size_t i = 0; all && i < z->count; i++) all[i] = z->entries[i].name;
-    near = all ? cbx_nearest_word(name, all, z->count) : NULL;
+    const char *near = all ? cbx_nearest_word(name, all, z->count) : NULL;
     return cbx_fail(err, CBX_ENOENT, "the archive has no array '%s'%s%s%s", name, near ? ", did you mean '" : "",
                     near ? near : "", near ? "'" : "");
 }
@@ -251,7 +246,7 @@ static cbx_status prepare(cbx_arena *arena, const cbx_npz_member *m, outgoing *o
 static cbx_status prepare_all(cbx_arena *arena, const cbx_npz_member *members, size_t n, outgoing **out, cbx_err *err)
 {
     outgoing *all = cbx_arena_calloc(arena, n, sizeof(*all));
-    const char **order = cbx_arena_calloc(arena, n, sizeof(*order)), *twice;
+    const char **order = cbx_arena_calloc(arena, n, sizeof(*order));
 
     if (!all || !order) return cbx_fail(err, CBX_ENOMEM, "no memory to write %zu arrays", n);
     for (size_t i = 0; i < n; i++) {
@@ -259,7 +254,7 @@ static cbx_status prepare_all(cbx_arena *arena, const cbx_npz_member *members, s
         if (st) return st;
         order[i] = all[i].name;
     }
-    twice = first_twice(order, n);
+    const char *twice = first_twice(order, n);
     if (twice) return cbx_fail(err, CBX_EEXIST, "two arrays would be called '%s'", twice);
     *out = all;
     return CBX_OK;
@@ -284,11 +279,10 @@ static cbx_status write_archive(cbx_ctx *ctx, const char *path, const cbx_npz_me
     static const char nothing[22] = { 'P', 'K', 5, 6 }; /* a directory of nothing, which libzip does not write */
     outgoing *all = NULL;
     cbx_arena arena;
-    cbx_status st;
 
     if (n == 0) return cbx_file_write_atomic(ctx, path, nothing, sizeof(nothing), err);
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = prepare_all(&arena, members, n, &all, err);
+    cbx_status st = prepare_all(&arena, members, n, &all, err);
     if (!st) st = write_members(ctx, path, all, n, packing == CBX_NPZ_DEFLATED, err);
     cbx_arena_clear(&arena);
     return st;

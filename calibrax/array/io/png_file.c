@@ -1,9 +1,9 @@
-/*
- * PNG files through libpng (1.6; libpng licence, linked: it is small and loads in a fraction of a millisecond).
+/* PNG files through libpng (1.6; libpng licence, linked: it is small and loads in a fraction of a
+ * millisecond).
  *
- * libpng reports an error by a call that must not return: it jumps back to guarded(), which every use of it goes through; all state
- * lives in a struct, so that no variable is lost on the way.  Its memory is the context's.
- */
+ * libpng reports an error by a call that must not return: it jumps back to guarded(), which every
+ * use of it goes through; all state lives in a struct, so that no variable is lost on the way.  Its
+ * memory is the context's. */
 #include <inttypes.h>
 #include <png.h>
 #include <setjmp.h>
@@ -91,7 +91,7 @@ static bool guarded(job *j, void (*steps)(job *j))
     return true;
 }
 
-/* The status of a job of which libpng says why it failed. */
+/* The status of a job that libpng failed. */
 static cbx_status failure(const job *j, const char *doing, cbx_err *err)
 {
     if (j->no_memory) return cbx_fail(err, CBX_ENOMEM, "no memory to %s a PNG image", doing);
@@ -150,23 +150,6 @@ static cbx_status check_pixels(const cbx_array *a, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status encode(cbx_ctx *ctx, cbx_array *dense, const char *path, cbx_err *err)
-{
-    job j = { .ctx = ctx, .al = cbx_ctx_allocator(ctx), .array = dense };
-    cbx_status st;
-
-    cbx_text_init(&j.out, j.al);
-    j.png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &j, fail_job, ignore_warning, &j, allocate, release);
-    if (j.png) j.info = png_create_info_struct(j.png);
-    if (guarded(&j, write_steps))
-        st = cbx_file_write_atomic(ctx, path, j.out.data, j.out.len, err);
-    else
-        st = failure(&j, "write", err);
-    png_destroy_write_struct(&j.png, &j.info);
-    cbx_text_clear(&j.out);
-    return st;
-}
-
 cbx_status cbx_png_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
 {
     cbx__io_call call = cbx__io_begin(ctx);
@@ -174,7 +157,19 @@ cbx_status cbx_png_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx
     cbx_status st = check_pixels(a, err);
 
     if (!st) st = cbx__boundary_copy(ctx, a, &dense, err);
-    if (!st) st = encode(ctx, dense, path, err);
+    if (!st) {
+        job j = { .ctx = ctx, .al = cbx_ctx_allocator(ctx), .array = dense };
+
+        cbx_text_init(&j.out, j.al);
+        j.png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, &j, fail_job, ignore_warning, &j, allocate, release);
+        if (j.png) j.info = png_create_info_struct(j.png);
+        if (guarded(&j, write_steps))
+            st = cbx_file_write_atomic(ctx, path, j.out.data, j.out.len, err);
+        else
+            st = failure(&j, "write", err);
+        png_destroy_write_struct(&j.png, &j.info);
+        cbx_text_clear(&j.out);
+    }
     cbx_array_free(dense);
     return cbx__io_went_out(call, CBX_IO_IMAGE, st, a);
 }
@@ -241,11 +236,10 @@ static cbx_status decode(cbx_ctx *ctx, const void *data, size_t len, uint64_t ma
               .end = (const unsigned char *)data + len,
               .max_bytes = max_bytes ? max_bytes : MAX_BYTES_DEFAULT,
               .err = err };
-    cbx_status st;
 
     j.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &j, fail_job, ignore_warning, &j, allocate, release);
     if (j.png) j.info = png_create_info_struct(j.png);
-    st = guarded(&j, read_steps) ? j.st : failure(&j, "read", err);
+    cbx_status st = guarded(&j, read_steps) ? j.st : failure(&j, "read", err);
     png_destroy_read_struct(&j.png, &j.info, NULL);
     if (st)
         cbx_array_free(j.array);

@@ -1,9 +1,7 @@
-/*
- * ZIP archives through libzip (1.x; BSD-3-Clause), loaded on first use.
+/* ZIP archives through libzip (1.x; BSD-3-Clause), loaded on first use.
  *
- * Debian 12 has 1.7.3; what is used here is in every release since 1.2.  Members carry the date 1980-01-01, as NumPy's do, so that
- * equal arrays make equal files.
- */
+ * Debian 12 has 1.7.3; what is used here is in every release since 1.2.  Members carry the date
+ * 1980-01-01, as NumPy's do, so that equal arrays make equal files. */
 #include "calibrax/array/io/zip.h"
 
 #include <errno.h>
@@ -111,12 +109,11 @@ struct cbx__zip_member {
 static cbx_status reader_create(cbx_ctx *ctx, const char *name, cbx__zip **out, cbx_err *err)
 {
     cbx__zip *z = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*z));
-    cbx_status st;
 
     if (!z) return cbx_fail(err, CBX_ENOMEM, "no memory to open the archive '%s'", name);
     z->al = *cbx_ctx_allocator(ctx);
     snprintf(z->name, sizeof(z->name), "%s", name);
-    st = open_libzip(ctx, &z->calls, &z->lib, err);
+    cbx_status st = open_libzip(ctx, &z->calls, &z->lib, err);
     if (st)
         cbx_mem_free(&z->al, z, sizeof(*z));
     else
@@ -126,12 +123,10 @@ static cbx_status reader_create(cbx_ctx *ctx, const char *name, cbx__zip **out, 
 
 void cbx__zip_close(cbx__zip *z)
 {
-    cbx_allocator al;
-
     if (!z) return;
     if (z->archive) z->calls.discard(z->archive);
     cbx_library_close(z->lib);
-    al = z->al;
+    cbx_allocator al = z->al;
     cbx_mem_free(&al, z, sizeof(*z));
 }
 
@@ -170,11 +165,11 @@ static int open_regular(const char *path, cbx_err *err, cbx_status *st)
 cbx_status cbx__zip_open(cbx_ctx *ctx, const char *path, cbx__zip **out, cbx_err *err)
 {
     cbx__zip *z = NULL;
-    int code = 0, fd;
+    int code = 0;
     cbx_status st = reader_create(ctx, path, &z, err);
 
     if (st) return st;
-    fd = open_regular(path, err, &st);
+    int fd = open_regular(path, err, &st);
     if (fd < 0) goto done;
     z->archive = z->calls.fdopen(fd, ZIP_CHECKCONS, &code);
     if (!z->archive) {
@@ -196,13 +191,12 @@ done:
 cbx_status cbx__zip_open_memory(cbx_ctx *ctx, const void *data, size_t len, cbx__zip **out, cbx_err *err)
 {
     cbx__zip *z = NULL;
-    zip_source_t *source;
     zip_error_t e;
     cbx_status st = len ? reader_create(ctx, "archive in memory", &z, err) : refuse_empty("archive in memory", err);
 
     if (st) return st;
     z->calls.error_init(&e);
-    source = z->calls.source_buffer_create(data, len, 0, &e);
+    zip_source_t *source = z->calls.source_buffer_create(data, len, 0, &e);
     if (source) z->archive = z->calls.open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &e);
     if (z->archive) {
         count_members(z);
@@ -277,12 +271,12 @@ void cbx__zip_member_close(cbx__zip_member *m)
 
 /* --- writing --- */
 
-typedef struct pulled {
-    struct pulled *next;
+typedef struct vjp {
+    struct vjp *next;
     cbx__zip_pull pull;
     void *user;
     uint64_t size, at;
-} pulled;
+} vjp;
 
 struct cbx__zip_writer {
     zip_calls calls;
@@ -290,14 +284,14 @@ struct cbx__zip_writer {
     cbx_allocator al;
     cbx_replacement *file;
     zip_t *archive;
-    pulled *members; /* the last one first */
-    char name[512];  /* for sentences; cut if it does not fit */
+    vjp *members;   /* the last one first */
+    char name[512]; /* for sentences; cut if it does not fit */
 };
 
 /* libzip's view of a member.  It asks for nothing that can fail. */
 static zip_int64_t answer(void *user, void *data, zip_uint64_t len, zip_source_cmd_t command)
 {
-    pulled *p = user;
+    vjp *p = user;
     zip_stat_t *s = data;
 
     switch (command) {
@@ -326,7 +320,7 @@ static void writer_free(cbx__zip_writer *w)
 
     if (w->archive) w->calls.discard(w->archive); /* asks its sources a last time */
     while (w->members) {
-        pulled *p = w->members;
+        vjp *p = w->members;
         w->members = p->next;
         cbx_mem_free(&al, p, sizeof(*p));
     }
@@ -344,12 +338,11 @@ cbx_status cbx__zip_writer_create(cbx_ctx *ctx, const char *path, cbx__zip_write
 {
     cbx__zip_writer *w = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*w));
     int code = 0;
-    cbx_status st;
 
     if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory to write '%s'", path);
     w->al = *cbx_ctx_allocator(ctx);
     snprintf(w->name, sizeof(w->name), "%s", path);
-    st = open_libzip(ctx, &w->calls, &w->lib, err);
+    cbx_status st = open_libzip(ctx, &w->calls, &w->lib, err);
     if (!st) st = cbx_replacement_begin(ctx, path, &w->file, err);
     if (st) goto done;
     w->archive = w->calls.open(cbx_replacement_path(w->file), ZIP_CREATE | ZIP_TRUNCATE, &code);
@@ -370,14 +363,13 @@ done:
 cbx_status cbx__zip_writer_add(cbx__zip_writer *w, const char *name, uint64_t size, bool deflate, cbx__zip_pull pull,
                                void *user, cbx_err *err)
 {
-    pulled *p = cbx_mem_zalloc(&w->al, sizeof(*p));
-    zip_source_t *source;
+    vjp *p = cbx_mem_zalloc(&w->al, sizeof(*p));
     zip_int64_t at;
 
     if (!p) return cbx_fail(err, CBX_ENOMEM, "no memory to write the member '%s'", name);
-    *p = (pulled){ .next = w->members, .pull = pull, .user = user, .size = size };
+    *p = (vjp){ .next = w->members, .pull = pull, .user = user, .size = size };
     w->members = p;
-    source = w->calls.source_function(w->archive, answer, p);
+    zip_source_t *source = w->calls.source_function(w->archive, answer, p);
     if (!source) goto failed;
     at = w->calls.file_add(w->archive, name, source, ZIP_FL_ENC_UTF_8);
     if (at < 0) {

@@ -1,10 +1,10 @@
-/*
- * The list of the built-in algebras: one file each in algebras/, one line each below.
+/* The list of the built-in algebras: one file each in algebras/, one line each below.
  *
- * Not a header that is read once: whoever wants something of every algebra defines the macro of that part and includes this; every
- * other part is then nothing.  What the parts say stands in algebras/README.md.  Constants, descriptors (semiring.h), the tiles of every
- * instruction set, definitions and derivatives are made so.  The order of lines is that of the constants of cbx_algebra.
- */
+ * Not a header that is read once: a file that needs something of every algebra defines the macro of
+ * that part and includes this; every other part is then nothing.  The parts are described in
+ * algebras/README.md.  Constants, descriptors (semiring.h), the tiles of every instruction set,
+ * definitions and derivatives are made so.  The order of lines is that of the constants of
+ * cbx_algebra. */
 /* id, fields of cbx_semiring */
 #if !defined(CBX_ALGEBRA)
 #define CBX_ALGEBRA(...)
@@ -17,7 +17,8 @@
 #if !defined(CBX_ALGEBRA_DEFINE)
 #define CBX_ALGEBRA_DEFINE(...)
 #endif
-/* id; steps of a tile: usual, by fma, careful; what makes a NaN; steps of an ELL row: usual, weighted */
+/* id; steps of a tile: usual, by fma, careful; what makes a NaN; steps of an ELL row: usual,
+ * weighted */
 #if !defined(CBX_ALGEBRA_STEPS)
 #define CBX_ALGEBRA_STEPS(...)
 #endif
@@ -25,9 +26,9 @@
 #if !defined(CBX_ALGEBRA_MERGE)
 #define CBX_ALGEBRA_MERGE(...)
 #endif
-/* id, term, slope by a, slope by b */
-#if !defined(CBX_ALGEBRA_SLOPES)
-#define CBX_ALGEBRA_SLOPES(...)
+/* id, term, its derivative by a, its derivative by b */
+#if !defined(CBX_ALGEBRA_GRADIENTS)
+#define CBX_ALGEBRA_GRADIENTS(...)
 #endif
 /* name, term, update */
 #if !defined(CBX_TILE_STEP)
@@ -63,7 +64,7 @@
 #undef CBX_ALGEBRA_DEFINE
 #undef CBX_ALGEBRA_STEPS
 #undef CBX_ALGEBRA_MERGE
-#undef CBX_ALGEBRA_SLOPES
+#undef CBX_ALGEBRA_GRADIENTS
 #undef CBX_TILE_STEP
 #undef CBX_TILE_FINISH
 #undef CBX_ELL_STEP

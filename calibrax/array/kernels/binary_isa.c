@@ -1,10 +1,11 @@
-/* Inner loops of two and three operands, in tables by primitive and dtype; built for each instruction set. */
+/* Inner loops of two and three operands, in tables by primitive and dtype; built for each
+ * instruction set. */
 #include "calibrax/array/kernels/elementary.h"
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/scalar.h"
 #include "calibrax/base/threefry.h"
 
-/* Integers wrap: computed without sign, where C says how. */
+/* Integers wrap: computed without sign, where C defines it. */
 #define ARITH_INT(D, T, a)                                                                                             \
     CBX__LOOP2(add_##D, T, T, (uint64_t)x + (uint64_t)y)                                                               \
     CBX__LOOP2(sub_##D, T, T, (uint64_t)x - (uint64_t)y)                                                               \
@@ -37,7 +38,8 @@ CBX__LOOP2(and_BOOL, bool, bool, x &y)
 CBX__LOOP2(or_BOOL, bool, bool, x | y)
 CBX__LOOP2(xor_BOOL, bool, bool, x ^ y)
 
-/* Products by the school formula, quotients by Smith's (Comm. ACM 5 (1962) 435), each in its own precision: as NumPy. */
+/* Products by the school formula, quotients by Smith's (Comm. ACM 5 (1962) 435), each in its own
+ * precision: as NumPy. */
 #define COMPLEX_RULES(D, C, T, make, re, im, size)                                                                     \
     static C times_##D(C x, C y) { return make(re(x) * re(y) - im(x) * im(y), re(x) * im(y) + im(x) * re(y)); }        \
     static C over_##D(C x, C y)                                                                                        \
@@ -53,8 +55,9 @@ CBX__LOOP2(xor_BOOL, bool, bool, x ^ y)
     }
 COMPLEX_RULES(C64, cbx__c64, float, cbx__make_c64, crealf, cimagf, fabsf)
 COMPLEX_RULES(C128, cbx__c128, double, cbx__make_c128, creal, cimag, fabs)
-/* Powers as NumPy has them: of whole exponents below 100 by squaring, so that Gaussian integers stay exact; 0 to a power
- * whose real part is not above 0 is NaN.  cpow alone gives NaN of 0 and of infinities to the power 0. */
+/* Powers as NumPy has them: of whole exponents below 100 by squaring, so that Gaussian integers
+ * stay exact; 0 to a power whose real part is not above 0 is NaN.  cpow alone gives NaN of 0 and of
+ * infinities to the power 0. */
 #define COMPLEX_POWER(D, C, T, make, re, im)                                                                           \
     static C squared_##D(C x, int n)                                                                                   \
     {                                                                                                                  \

@@ -1,6 +1,5 @@
-/*
- * Which kernel makes a convolution, its workspace, and convolutions over algebras that are given by functions.
- */
+/* Which kernel makes a convolution, its workspace, and convolutions over algebras that are given by
+ * functions. */
 #include "calibrax/array/kernels/convolve.h"
 
 #include <stdatomic.h>
@@ -73,12 +72,12 @@ static void gather_rows(const walk *k, size_t row, size_t rows, const void **tab
         for (size_t i = 0; i < rows; i++) memcpy(out + i * wide + at, table[i], run);
 }
 
-void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t rows, int threads, void *room,
+void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t rows, int threads, void *capacity,
                       void *windows)
 {
-    char *pad = (char *)room + walk_tables(v), *tables = pad + pad_bytes(v);
+    char *pad = (char *)capacity + walk_tables(v), *tables = pad + pad_bytes(v);
     const size_t wide = cbx__conv_terms(v) * cbx_dtype_size(v->dtype);
-    const walk k = walk_of(v, pad, room);
+    const walk k = walk_of(v, pad, capacity);
 
     fill_pad(v, outside, pad);
 #if defined(_OPENMP)
@@ -123,17 +122,17 @@ static void scatter_rows(const walk *k, const char *windows, size_t row, size_t 
 }
 
 /* Threads share x by the first axis: the images' lines in equal parts. */
-void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, size_t rows, int threads, void *room,
+void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, size_t rows, int threads, void *capacity,
                        void *dx)
 {
     const size_t wide = cbx__conv_terms(v) * cbx_dtype_size(v->dtype), lines = v->images * v->length[0];
-    char *tables = (char *)room + walk_tables(v) + pad_bytes(v);
+    char *tables = (char *)capacity + walk_tables(v) + pad_bytes(v);
     cbx__conv to = *v;
     walk k;
 
     to.x = dx;
-    k = walk_of(&to, room, room);     /* the padding is no place in dx */
-    k.joins = k.joins && v->ndim > 1; /* a run stays in a line */
+    k = walk_of(&to, capacity, capacity); /* the padding is no place in dx */
+    k.joins = k.joins && v->ndim > 1;     /* a run stays in a line */
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
 #endif
@@ -210,8 +209,8 @@ static void user_run(const cbx__conv_plan *plan)
 {
     static const char outside;
     const cbx__conv *v = plan->v;
-    char *room = v->workspace, *own = room + walk_tables(v);
-    user_job j = { .v = v, .walk = walk_of(v, &outside, room), .m = cbx__conv_rows(v), .k = cbx__conv_terms(v) };
+    char *capacity = v->workspace, *own = capacity + walk_tables(v);
+    user_job j = { .v = v, .walk = walk_of(v, &outside, capacity), .m = cbx__conv_rows(v), .k = cbx__conv_terms(v) };
 
 #if defined(_OPENMP)
     if (plan->threads > 1) {
@@ -230,7 +229,7 @@ size_t cbx__conv_workspace(const cbx__conv *v)
     const cbx__conv_plan plan = plan_of(v);
 
     if (v->semiring->functions) return walk_tables(v) + (size_t)plan.threads * user_bytes(v);
-    return cbx__semiring_best()->conv_room(&plan);
+    return cbx__semiring_best()->conv_workspace(&plan);
 }
 
 void cbx__conv_run(const cbx__conv *v)
@@ -253,7 +252,7 @@ bool cbx__conv_pulls(const cbx__conv *v)
 size_t cbx__conv_pull_workspace(const cbx__conv *v)
 {
     const cbx__conv_plan plan = plan_of(v);
-    return cbx__semiring_best()->pull_room(&plan);
+    return cbx__semiring_best()->pull_workspace(&plan);
 }
 
 void cbx__conv_pull(const cbx__conv *v, const void *g, void *dw)

@@ -1,8 +1,7 @@
-/*
- * The cotangent of a real convolution's filter, dw[t,c,o] = sum over positions p of x[p*stride + t*dilation - low, c] g[p,o], included once a
- * float type behind convolve_tile.h: MR neighbouring channels by up to NV vectors of output channels in registers, while the positions of
- * some lines whose tap lies inside of x pass by.  What lies outside has no part in it.
- */
+/* The cotangent of a real convolution's filter, dw[t,c,o] = sum over positions p of x[p*stride +
+ * t*dilation - low, c] g[p,o], included once a float type behind convolve_tile.h: MR neighbouring
+ * channels by up to NV vectors of output channels in registers, while the positions of some lines
+ * whose tap lies inside of x pass by.  What lies outside has no part in it. */
 
 /* Positions of one line of the result: n elements of x, `across` apart, and n rows of g. */
 typedef struct NAME(piece) {
@@ -16,7 +15,7 @@ typedef struct NAME(passing) {
     size_t across, ldb;     /* from one position to the next */
 } NAME(passing);
 
-/* C[MR][nv vectors] = the sum over the pieces; without first added to what stands there. */
+/* C[MR][nv vectors] = the sum over the pieces; without first added to what C holds. */
 ALWAYS_INLINE void NAME(pull_micro)(int nv, const NAME(passing) * o, T *restrict c, size_t ldc, bool first)
 {
     const size_t across = o->across, ldb = o->ldb;
@@ -73,8 +72,8 @@ typedef struct NAME(pull_job) {
     size_t own_bytes, bytes;
 } NAME(pull_job);
 
-/* Of a block a panel of g and MR channels of x stay in the first-level cache while all taps pass over them; dw that is larger than caches is
- * not read back so often. */
+/* Of a block a panel of g and MR channels of x stay in the first-level cache while all taps read
+ * them; dw that is larger than caches is not read back so often. */
 static void NAME(pull_layout)(NAME(pull_job) * j, const cbx__conv_plan *plan, char *base)
 {
     enum { POSITIONS = 128, FEW_BLOCKS = 512, LARGE = 1 << 20 };
@@ -171,7 +170,7 @@ static void NAME(pull_work)(const NAME(pull_job) * j, size_t id, size_t nt)
     }
 }
 
-static size_t NAME(pull_room)(const cbx__conv_plan *plan)
+static size_t NAME(pull_workspace)(const cbx__conv_plan *plan)
 {
     NAME(pull_job) j = { .dw = NULL };
 

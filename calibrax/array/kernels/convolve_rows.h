@@ -1,9 +1,9 @@
-/*
- * Where the windows of a tile's rows lie: a table of pointers, a line for each run of taps, a pointer for each row (after Dukhan, The
- * Indirect Convolution Algorithm, arXiv:1907.02129).  What lies outside of x is a pointer to channels full of the identity, so the tile
- * has no branches.  Of rows whose windows lie inside along the last axis, taps along it are one run of channels where they are neighbours.
- * Included once an instruction set, before convolve_tile.h, and for algebras given by functions; expects TILE_ROWS and ALWAYS_INLINE.
- */
+/* Where the windows of a tile's rows lie: a table of pointers, a line for each run of taps, a
+ * pointer for each row (after Dukhan, The Indirect Convolution Algorithm, arXiv:1907.02129).  What
+ * lies outside of x is a pointer to channels full of the identity, so the tile has no branches.  Of
+ * rows whose windows lie inside along the last axis, taps along it are one run of channels where
+ * they are neighbours. Included once an instruction set, before convolve_tile.h, and for algebras
+ * given by functions; expects TILE_ROWS and ALWAYS_INLINE. */
 
 /* What all tiles share.  Lengths in memory are in bytes. */
 typedef struct walk {
@@ -32,11 +32,12 @@ static size_t walk_tables(const cbx__conv *v)
     return round_up((outer * (size_t)v->ndim + 2 * v->taps[v->ndim - 1]) * sizeof(size_t), 64);
 }
 
-/* The first position, at most `most`, whose tap `to` is at `edge` of the padded axis or behind it. */
-static size_t position_behind(ptrdiff_t edge, size_t to, size_t stride, size_t most)
+/* The first position, at most `max`, whose tap `to` is at `edge` of the padded axis or behind it.
+ */
+static size_t position_behind(ptrdiff_t edge, size_t to, size_t stride, size_t max)
 {
     const ptrdiff_t left = edge - (ptrdiff_t)to;
-    return left <= 0 ? 0 : min_size(most, ((size_t)left - 1) / stride + 1);
+    return left <= 0 ? 0 : min_size(max, ((size_t)left - 1) / stride + 1);
 }
 
 static void walk_outer(const walk *k, size_t *reach, size_t *along)
@@ -130,12 +131,13 @@ static bool outer_inside(const walk *k, const place *p, size_t u)
     return true;
 }
 
-/* Eight pointers as numbers: a place outside of x is no pointer.  (A line of fewer is written past its end, over what comes after it.) */
+/* Eight pointers as numbers: a place outside of x is no pointer.  (A line of fewer is written past
+ * its end, over what comes after it.) */
 typedef uintptr_t addresses __attribute__((vector_size(8 * sizeof(uintptr_t)), may_alias, aligned(sizeof(uintptr_t))));
 #define ADDRESSES_BEHIND 8 /* room behind a table */
 
-/* A line of n pointers from `to` on, the first `before` and those from `upto` on to the padding; steps: of eight pointers.  (void:
- * reading them as pointers to any type is right.) */
+/* A line of n pointers from `to` on, the first `before` and those from `upto` on to the padding;
+ * steps: of eight pointers.  (void: reading them as pointers to any type is right.) */
 ALWAYS_INLINE void fill_line(const void **line, size_t n, size_t before, size_t upto, uintptr_t to,
                              const addresses *steps, const void *pad)
 {
@@ -173,8 +175,8 @@ static void fill_lines(const walk *k, const place *p, size_t n, bool joined, con
     }
 }
 
-/* The table of `rows` <= TILE_ROWS positions from *p on, which becomes the one behind them; rows that are not there are the last one.
- * Returns the elements of a run. */
+/* The table of `rows` <= TILE_ROWS positions from *p on, which becomes the one behind them; rows
+ * that are not there are the last one. Returns the elements of a run. */
 static size_t fill_table(const walk *k, place *p, size_t rows, const void **table)
 {
     const size_t width = k->v->positions[k->last], first = p->at[k->last];

@@ -1,10 +1,10 @@
-/*
- * Convolution by the register tile, included once a float type behind semiring_float.h: MR positions by up to NV vectors of output channels
- * over all terms of the window, in blocks of as many terms as the products have.  The filter is packed once a call, in panels; where it
- * has one panel of whole vectors it lies as it should.
- */
+/* Convolution by the register tile, included once a float type behind semiring_float.h: MR
+ * positions by up to NV vectors of output channels over all terms of the window, in blocks of as
+ * many terms as the products have.  The filter is packed once a call, in panels; where it has one
+ * panel of whole vectors it lies as it should. */
 
-/* Element kk of row i is at lines[(skip + kk) / run][i] + (skip + kk) % run; row kk of the filter at kk * ldb. */
+/* Element kk of row i is at lines[(skip + kk) / run][i] + (skip + kk) % run; row kk of the filter
+ * at kk * ldb. */
 typedef struct NAME(taps) {
     const void *const *lines; /* [][MR] */
     const T *b;
@@ -85,22 +85,23 @@ typedef struct NAME(conv_job) {
     atomic_size_t next;
 } NAME(conv_job);
 
-/* First vector of a panel: panels of as equal widths as whole vectors allow, so that none is narrow. */
+/* First vector of a panel: panels of as equal widths as whole vectors allow, so that none is
+ * narrow. */
 static size_t NAME(panel_at)(const NAME(conv_job) * j, size_t panel)
 {
     return (j->n + LANES - 1) / LANES * panel / j->panels;
 }
 
-/* Positions of a task and panels of one: few enough that what stays of the filter fits the second-level cache, many enough for all threads. */
+/* Positions of a task and panels of one: few enough that what stays of the filter fits the
+ * second-level cache, many enough for all threads. */
 static void NAME(conv_tasks)(NAME(conv_job) * j, size_t nt)
 {
     const cbx__semiring_blocks *blocks = &PASTE(blocks_, SFX);
     const size_t wide = round_up(j->n, LANES), wanted = nt == 1 ? 1 : 4 * nt;
-    size_t down;
 
     j->groups = min_size(j->panels, (wide + blocks->jc - 1) / blocks->jc);
     j->mc = min_size(even_part(j->m, blocks->mc, MR), round_up((j->m * j->groups + wanted - 1) / wanted, MR));
-    down = (j->m + j->mc - 1) / j->mc;
+    size_t down = (j->m + j->mc - 1) / j->mc;
     if (down * j->groups < wanted) j->groups = min_size(j->panels, (wanted + down - 1) / down);
 }
 
@@ -193,7 +194,8 @@ static void NAME(conv_panels)(const NAME(conv_job) * j, NAME(taps) * o, size_t r
     }
 }
 
-/* Positions [from, upto): of the filter a block of terms stays in the second-level cache while they pass. */
+/* Positions [from, upto): of the filter a block of terms stays in the second-level cache while they
+ * pass. */
 static void NAME(conv_task)(const NAME(conv_job) * j, const void **table, size_t from, size_t upto, size_t panel,
                             size_t panels)
 {
@@ -230,7 +232,7 @@ static void NAME(conv_work)(NAME(conv_job) * j, size_t id, size_t nt)
     }
 }
 
-static size_t NAME(conv_room)(const cbx__conv_plan *plan)
+static size_t NAME(conv_workspace)(const cbx__conv_plan *plan)
 {
     NAME(conv_job) j = { .v = plan->v };
 

@@ -1,7 +1,5 @@
-/*
- * The definition of the algebras on scalars, which dense and sparse products are held to: what the files of algebra.h say by
- * CBX_ALGEBRA_DEFINE, apart from the kernels' steps.
- */
+/* The definition of the algebras on scalars, which dense and sparse products are held to: what the
+ * files of algebra.h say by CBX_ALGEBRA_DEFINE, apart from the kernels' steps. */
 #ifndef CALIBRAX_ARRAY_KERNELS_DEFINE_H
 #define CALIBRAX_ARRAY_KERNELS_DEFINE_H
 

@@ -1,6 +1,4 @@
-/*
- * The definition of the algebras on one float type; included by define.h.
- */
+/* The definition of the algebras on one float type; included by define.h. */
 #define NAME__(x, suffix) x##_##suffix
 #define NAME_(x, suffix)  NAME__(x, suffix)
 #define NAME(x)           NAME_(x, SFX)

@@ -1,9 +1,9 @@
-/*
- * Inside a file that is built for each instruction set: the vector functions of both float types, and loops of them.
+/* Inside a file that is built for each instruction set: the vector functions of both float types,
+ * and loops of them.
  *
- * A loop works in blocks: the vector function over the whole block, then the C library for each element outside of the function's
- * domain.  So a value depends on its own operands alone, and neither on its place nor on the length.
- */
+ * A loop works in blocks: the vector function over the whole block, then the C library for each
+ * element outside of the function's domain.  So a value depends on its own operands alone, and
+ * neither on its place nor on the length. */
 #ifndef CALIBRAX_ARRAY_KERNELS_ELEMENTARY_H
 #define CALIBRAX_ARRAY_KERNELS_ELEMENTARY_H
 
@@ -90,7 +90,8 @@
 #define CBX__WHOLE 16
 
 /* clang-format off */
-/* n elements of an operand as a dense run, with whole vectors: where they lie, or in buf, padded with ones. */
+/* n elements of an operand as a dense run, with whole vectors: where they lie, or in buf, padded
+ * with ones. */
 #define CBX__DENSE(T, D) \
     static inline const T *dense_##D(size_t n, const char *p, ptrdiff_t step, T *buf) \
     { \

@@ -1,20 +1,22 @@
-/*
- * Vector functions of one float type: straight-line arithmetic with selects, which the compiler turns into the vectors of whatever
- * instruction set the including file is built for.  Included once a type, with these defined:
+/* Vector functions of one float type: straight-line arithmetic with selects, which the compiler
+ * turns into the vectors of whatever instruction set the including file is built for.  Included
+ * once a type, with these defined:
  *
- *   T, U (the unsigned integer of its bits), F(name), K(f64, f32) a constant of the type, MANTISSA, BIAS, BITS, FROM_BITS,
+ *   T, U (the unsigned integer of its bits), F(name), K(f64, f32) a constant of the type, MANTISSA,
+ *   BIAS, BITS, FROM_BITS,
  *   FMA, SQRT, FABS, COPYSIGN, RINT, LARGEST, SMALLEST (normal numbers)
  *
- * Each function has a domain, F(<name>_in): outside of it (NaN, infinities, results that are not normal, huge arguments) the
- * value is unspecified, and the caller asks the C library.  FMA is explicit, so that every instruction set gives the same bits.
+ * Each function has a domain, F(<name>_in): outside of it (NaN, infinities, results that are not
+ * normal, huge arguments) the value is unspecified, and the caller asks the C library.  FMA is
+ * explicit, so that every instruction set gives the same bits.
  *
- * exp and its kin: x = n ln2 + r, |r| <= ln2/2; cosh and sinh of r by polynomials in r^2.
- * log and its kin: x = 2^k (1+f), s = f/(2+f), log(1+f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)), as in FreeBSD's msun.
- * sin, cos, tan: three-part Cody-Waite reduction to |r| <= pi/4, exact with FMA, r with a low part.
- * asin, acos: for |x| > 1/2 by sqrt((1-|x|)/2).  atan, atan2: a quotient of at most 1/2, with the rest of its division.
- * pow: log2 as an unevaluated sum of two numbers through 2 atanh(s).
- * The polynomials are in elementary_poly.h; tests/array/test_mpfr.c holds the errors to their bounds.
- */
+ * exp and its kin: x = n ln2 + r, |r| <= ln2/2; cosh and sinh of r by polynomials in r^2. log and
+ * its kin: x = 2^k (1+f), s = f/(2+f), log(1+f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)), as in
+ * FreeBSD's msun. sin, cos, tan: three-part Cody-Waite reduction to |r| <= pi/4, exact with FMA, r
+ * with a low part. asin, acos: for |x| > 1/2 by sqrt((1-|x|)/2).  atan, atan2: a quotient of at
+ * most 1/2, with the rest of its division. pow: log2 as an unevaluated sum of two numbers through 2
+ * atanh(s). The polynomials are in elementary_poly.h; tests/array/test_mpfr.c holds the errors to
+ * their bounds. */
 #define ALWAYS static inline __attribute__((always_inline, unused))
 
 #define LN2_HIGH       K(6.93147180369123816490e-01, 0.693359375f)

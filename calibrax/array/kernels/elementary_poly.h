@@ -1,6 +1,5 @@
-/*
- * Polynomials of the vector functions; made by tests/array/fit_elementary.py, which states each function and interval.
- */
+/* Polynomials of the vector functions; made by tests/array/fit_elementary.py, which states each
+ * function and interval. */
 #ifndef CALIBRAX_ARRAY_KERNELS_ELEMENTARY_POLY_H
 #define CALIBRAX_ARRAY_KERNELS_ELEMENTARY_POLY_H
 

@@ -1,6 +1,5 @@
-/*
- * The check of an ELL product's arguments, the choice of the instruction set, and the sharing of rows by threads.
- */
+/* The check of an ELL product's arguments, the choice of the instruction set, and the sharing of
+ * rows by threads. */
 #include "calibrax/array/kernels/ell.h"
 
 #include <stdatomic.h>
@@ -16,8 +15,8 @@ static const cbx__ell_kernel *const kernels[CBX_ISA_COUNT] = {
 };
 
 /* Products of fewer terms are done before a second thread has come. */
-#define FEW_TERMS    1e5
-#define MOST_THREADS 256
+#define FEW_TERMS   1e5
+#define MAX_THREADS 256
 
 /* --- checks --- */
 
@@ -46,7 +45,7 @@ static cbx_status check_algebra(const cbx_ell_product *p, cbx_err *err)
     return CBX_OK;
 }
 
-#define MOST_COLUMNS ((size_t)INT32_MAX)
+#define MAX_COLUMNS ((size_t)INT32_MAX)
 
 typedef struct span {
     const char *name;
@@ -79,20 +78,21 @@ static cbx_status check_apart(const cbx_ell_product *p, size_t out, const span *
     return CBX_OK;
 }
 
-/* Where C ends, what is read, and whether they are apart; d, ldb and ldc are of the product, or of a softmax. */
+/* Where C ends, what is read, and whether they are apart; d, ldb and ldc are of the product, or of
+ * a softmax. */
 static cbx_status check_memory(const cbx_ell_product *p, size_t ldc, size_t columns, cbx_err *err)
 {
     const size_t size = cbx_dtype_size(p->dtype);
-    size_t edges, out, dense = 0, values;
+    size_t out, dense = 0, values;
 
-    if (p->cols > MOST_COLUMNS)
+    if (p->cols > MAX_COLUMNS)
         return cbx_fail(err, CBX_EOVERFLOW, "B has %zu rows, and 32-bit indices reach %zu: split its rows", p->cols,
-                        MOST_COLUMNS);
+                        MAX_COLUMNS);
     if (__builtin_mul_overflow(p->rows, p->width, &values) || __builtin_mul_overflow(p->rows, ldc, &out) ||
         (p->b && __builtin_mul_overflow(p->cols, p->ldb, &dense)))
         return cbx_fail(err, CBX_EOVERFLOW, "an operand of rows=%zu width=%zu d=%zu is larger than memory can be",
                         p->rows, p->width, p->d);
-    edges = p->start ? p->start[p->rows] : values;
+    size_t edges = p->start ? p->start[p->rows] : values;
     if (out) out -= ldc - columns;
     const span in[] = { { "B", p->b, dense, size },
                         { "the values", p->values, values, size },
@@ -141,14 +141,14 @@ static const cbx__ell_kernel *kernel_of(const cbx_ell_product *p)
 static int threads_of(const cbx_ell_product *p, size_t d)
 {
     const size_t edges = p->start ? p->start[p->rows] : p->rows * p->width;
-    const int most = p->threads > 0 ? p->threads : cbx__omp_threads();
+    const int max = p->threads > 0 ? p->threads : cbx__omp_threads();
 
-    return (double)edges * (double)d < FEW_TERMS ? 1 : most;
+    return (double)edges * (double)d < FEW_TERMS ? 1 : max;
 }
 
 /* --- rows shared by threads --- */
 
-/* Neighbouring rows that one thread has first; next is the first of them that nobody took. */
+/* Neighbouring rows that one thread has first; next is the first of them that no thread took. */
 typedef struct part {
     _Alignas(64) atomic_size_t next;
     size_t end, some; /* rows taken at a time */
@@ -188,7 +188,7 @@ static void ends_by_degree(const cbx__ell_rows *r, size_t n, part *parts)
 
 static void divide(const cbx__ell_rows *r, size_t n, part *parts)
 {
-    enum { TURNS = 64, MOST = 64 };
+    enum { TURNS = 64, MAX = 64 };
 
     if (r->degree && !r->start)
         ends_by_degree(r, n, parts);
@@ -198,7 +198,7 @@ static void divide(const cbx__ell_rows *r, size_t n, part *parts)
     for (size_t t = 0; t < n; t++) {
         const size_t first = t ? parts[t - 1].end : 0, some = (parts[t].end - first) / TURNS;
         atomic_init(&parts[t].next, first);
-        parts[t].some = some < 1 ? 1 : some < MOST ? some : MOST;
+        parts[t].some = some < 1 ? 1 : some < MAX ? some : MAX;
     }
 }
 
@@ -215,8 +215,8 @@ static void take_rows(part *parts, size_t n, size_t me, void (*go)(const void *j
 void cbx__ell_share(const cbx__ell_rows *r, int threads, void (*go)(const void *job, size_t from, size_t to),
                     const void *job)
 {
-    part parts[MOST_THREADS];
-    const size_t n = threads < MOST_THREADS ? (size_t)threads : MOST_THREADS;
+    part parts[MAX_THREADS];
+    const size_t n = threads < MAX_THREADS ? (size_t)threads : MAX_THREADS;
 
     if (n == 1) {
         go(job, 0, r->count);

@@ -1,6 +1,5 @@
-/*
- * The definition of an ELL product, term by term, and the product over algebras that are given by functions.
- */
+/* The definition of an ELL product, term by term, and the product over algebras that are given by
+ * functions. */
 #include "calibrax/array/kernels/define.h"
 #include "calibrax/array/kernels/ell_isa.h"
 
@@ -81,13 +80,14 @@ cbx_status cbx_ell_product_define(const cbx_ell_product *p, cbx_err *err)
 
 /* --- algebras given by functions --- */
 
-/* Columns whose states a thread holds on its stack; rows of B that are asked for some edges ahead, so much of them. */
-enum { STATES = 16 << 10, MOST_COLUMNS = 1024, AHEAD = 8, ANNOUNCED = 512 };
+/* Columns whose states a thread holds on its stack; rows of B that are asked for some edges ahead,
+ * so much of them. */
+enum { STATES = 16 << 10, MAX_COLUMNS = 1024, AHEAD = 8, ANNOUNCED = 512 };
 
 static size_t columns_of(const cbx_semiring_functions *f)
 {
     const size_t n = STATES / f->state_bytes;
-    return n < MOST_COLUMNS ? n : MOST_COLUMNS;
+    return n < MAX_COLUMNS ? n : MAX_COLUMNS;
 }
 
 static void scale(cbx_dtype dtype, size_t n, const void *a, const void *b, void *out)
@@ -110,7 +110,7 @@ static void user_columns(const cbx_ell_product *p, size_t i, size_t j0, size_t n
     const size_t size = cbx_dtype_size(p->dtype), first = cbx__ell_first(p, i), end = first + cbx__ell_degree(p, i);
     const char *b = (const char *)p->b + j0 * size;
     char states[STATES] __attribute__((aligned(64)));
-    double terms[MOST_COLUMNS];
+    double terms[MAX_COLUMNS];
 
     f->start(f->user, n, states);
     for (size_t e = first; e < end; e++) {

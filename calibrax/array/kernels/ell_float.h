@@ -1,7 +1,6 @@
-/*
- * ELL products of one float type: a row of C in registers, up to NV vectors wide, while its neighbours' rows of B stream past.
- * Included once a type; expects SFX, T, TI, VEXP, VLOG, SQRT, VMAX, VMIN, WATCH, HAS_SEEN, WATCH_TYPE.
- */
+/* ELL products of one float type: a row of C in registers, up to NV vectors wide, while its
+ * neighbours' rows of B stream past. Included once a type; expects SFX, T, TI, VEXP, VLOG, SQRT,
+ * VMAX, VMIN, WATCH, HAS_SEEN, WATCH_TYPE. */
 #define NAME(x) PASTE(PASTE(x, _), SFX)
 #define LANES   (VECTOR_BYTES / (int)sizeof(T))
 #define vec     NAME(vec)
@@ -96,7 +95,8 @@ ALWAYS_INLINE vec NAME(load)(const T *x, size_t live)
     return v;
 }
 
-/* Asks for nv vectors at an address, from which the compiler is to count: it has no registers for each line's. */
+/* Asks for nv vectors at an address, from which the compiler is to count: it has no registers for
+ * each line's. */
 ALWAYS_INLINE void NAME(announce)(uintptr_t row, int nv, bool far)
 {
     if (far) {
@@ -115,8 +115,8 @@ ALWAYS_INLINE void NAME(announce)(uintptr_t row, int nv, bool far)
 #define AT(v)          ((v) + 1 == nv ? tail : (size_t)((v)*LANES))
 #define VECTOR(row, v) NAME(load)((row) + AT(v), live)
 
-/* nv vectors of one row, the last one `tail` elements behind the first, or, with nv == 1, its `live` first lanes.  False: a NaN took
- * part, and C is not right. */
+/* nv vectors of one row, the last one `tail` elements behind the first, or, with nv == 1, its
+ * `live` first lanes.  False: a NaN took part, and C is not right. */
 ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, size_t tail, const NAME(row) * r, size_t j0, T start,
                               T *restrict c)
 {
@@ -210,8 +210,8 @@ static NAME(fold_fn) *const NAME(folds)[][WIDTHS] = {
 #undef PRODUCT
 #undef SPREAD
 
-/* All d columns of a row.  Where no number of vectors fills it, its last vector reaches back over columns of the one before: the same
- * terms in the same order give the same bits. */
+/* All d columns of a row.  Where no number of vectors fills it, its last vector reaches back over
+ * columns of the one before: the same terms in the same order give the same bits. */
 static void NAME(fold_row)(step s, const NAME(row) * r, size_t d, T start, T *c)
 {
     for (size_t j = 0, some; j < d; j += some) {

@@ -1,11 +1,10 @@
-/*
- * Derivatives of ELL products of one float type: of the values by rows, of B by the transposed graph, so that both gather and an element is
- * added up by one thread in one order.
+/* Derivatives of ELL products of one float type: of the values by rows, of B by the transposed
+ * graph, so that both gather and an element is added up by one thread in one order.
  *
- * Of each edge and column the derivative of c[i, j] by the value, or by the element of B, is a weight: what the algebra's file says by
- * CBX_ALGEBRA_SLOPES; where the first optimum takes all, that at its edge and nothing at the others.
- * Included once a type behind ell_float.h; expects SMALLEST besides.
- */
+ * Of each edge and column the derivative of c[i, j] by the value, or by the element of B, is a
+ * weight: what the algebra's file says by CBX_ALGEBRA_GRADIENTS; where the first optimum takes all,
+ * that at its edge and nothing at the others. Included once a type behind ell_float.h; expects
+ * SMALLEST besides. */
 
 enum { NAME(BLOCK) = 4 * LANES }; /* columns at a time */
 
@@ -29,11 +28,12 @@ static NAME(term) NAME(edge_of)(const cbx__ell_grad *q, size_t i, size_t col, ui
                          .place = place };
 }
 
-/* x, made in any case, so that no branch stands in the way of vectors. */
+/* x, made in any case, so that no branch is in the way of vectors. */
 ALWAYS_INLINE T NAME(unless)(bool nothing, T x) { return nothing ? 0 : x; }
 #define UNLESS(nothing, x) NAME(unless)(nothing, x)
 
-/* Which weights: of an algebra, or of its first optimum alone; constants wherever these are inlined. */
+/* Which weights: of an algebra, or of its first optimum alone; constants wherever these are
+ * inlined. */
 typedef struct NAME(way) {
     cbx_algebra g;
     bool first;
@@ -42,7 +42,7 @@ typedef struct NAME(way) {
 ALWAYS_INLINE T NAME(slope)(cbx_algebra g, T a, T b, T c, bool of_b)
 {
     (void)c;
-#define CBX_ALGEBRA_SLOPES(id, term, of_a, of_b_)                                                                      \
+#define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b_)                                                                   \
     if (g == CBX_ALGEBRA_##id) return of_b ? of_b_ : of_a;
 #include "calibrax/array/kernels/algebra.h"
     return 0;
@@ -131,11 +131,11 @@ ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, NAME(way) g, size_t 
         }
 }
 
-/* Weighted messages have the slopes of a product: all of them, or those at the first optimum. */
-#define WEIGHTED(q)  ((q)->scaled && cbx__traits_of[(q)->algebra].derivative == CBX__BY_OPTIMUM)
-#define PRODUCTS     ((NAME(way)){ CBX_ALGEBRA_REAL, true })
-#define SLOPES_OF(q) ((q)->scaled ? CBX_ALGEBRA_REAL : (q)->algebra)
-#define WAY_OF(id)   ((NAME(way)){ CBX_ALGEBRA_##id, cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_OPTIMUM })
+/* Weighted messages have the derivatives of a product: all of them, or those at the first optimum. */
+#define WEIGHTED(q)     ((q)->scaled && cbx__traits_of[(q)->algebra].derivative == CBX__BY_OPTIMUM)
+#define PRODUCTS        ((NAME(way)){ CBX_ALGEBRA_REAL, true })
+#define GRADIENTS_OF(q) ((q)->scaled ? CBX_ALGEBRA_REAL : (q)->algebra)
+#define WAY_OF(id)      ((NAME(way)){ CBX_ALGEBRA_##id, cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_OPTIMUM })
 
 static void NAME(values_rows)(const void *job, size_t from, size_t to)
 {
@@ -145,8 +145,8 @@ static void NAME(values_rows)(const void *job, size_t from, size_t to)
         NAME(values_of)(q, PRODUCTS, from, to);
         return;
     }
-    switch (SLOPES_OF(q)) {
-#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+    switch (GRADIENTS_OF(q)) {
+#define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
     case CBX_ALGEBRA_##id:                                                                                             \
         NAME(values_of)(q, WAY_OF(id), from, to);                                                                      \
         break;
@@ -164,8 +164,8 @@ static void NAME(dense_rows)(const void *job, size_t from, size_t to)
         NAME(dense_of)(q, PRODUCTS, from, to);
         return;
     }
-    switch (SLOPES_OF(q)) {
-#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+    switch (GRADIENTS_OF(q)) {
+#define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
     case CBX_ALGEBRA_##id:                                                                                             \
         NAME(dense_of)(q, WAY_OF(id), from, to);                                                                       \
         break;
@@ -183,8 +183,8 @@ static void NAME(forward_rows)(const void *job, size_t from, size_t to)
         NAME(forward_of)(q, PRODUCTS, from, to);
         return;
     }
-    switch (SLOPES_OF(q)) {
-#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+    switch (GRADIENTS_OF(q)) {
+#define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
     case CBX_ALGEBRA_##id:                                                                                             \
         NAME(forward_of)(q, WAY_OF(id), from, to);                                                                     \
         break;
@@ -195,13 +195,13 @@ static void NAME(forward_rows)(const void *job, size_t from, size_t to)
 }
 #undef WEIGHTED
 #undef PRODUCTS
-#undef SLOPES_OF
+#undef GRADIENTS_OF
 #undef WAY_OF
 
 /* The term that an optimum is looked for among; g is a constant wherever this is inlined. */
 ALWAYS_INLINE T NAME(plain_term)(cbx_algebra g, T a, T b)
 {
-#define CBX_ALGEBRA_SLOPES(id, term, of_a, of_b)                                                                       \
+#define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b)                                                                    \
     if (g == CBX_ALGEBRA_##id) return term;
 #include "calibrax/array/kernels/algebra.h"
     return 0;
@@ -237,7 +237,7 @@ static void NAME(first_rows)(const void *job, size_t from, size_t to)
         return;
     }
     switch (q->algebra) {
-#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+#define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
     case CBX_ALGEBRA_##id:                                                                                             \
         if (cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_OPTIMUM)                                            \
             NAME(first_of)(q, CBX_ALGEBRA_##id, from, to);                                                             \

@@ -1,10 +1,9 @@
-/*
- * ELL products of one instruction set: built once for each with other compiler flags (meson.build).
+/* ELL products of one instruction set: built once for each with other compiler flags (meson.build).
  *
- * What limits them is the gather of rows of B: k rows of d elements for each row of C.  So a row of C never leaves the registers, a
- * neighbour's row is read by whole vectors, once, and each row is asked for some edges ahead, between the arithmetic of others: all at
- * once they would wait for each other.
- */
+ * What limits them is the gather of rows of B: k rows of d elements for each row of C.  So a row of
+ * C never leaves the registers, a neighbour's row is read by whole vectors, once, and each row is
+ * asked for some edges ahead, between the arithmetic of others: all at once they would wait for
+ * each other. */
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -23,23 +22,26 @@
 #endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-#define NV         8 /* vectors of a row of C that stand in registers at a time */
+#define NV         8 /* vectors of a row of C that are in registers at a time */
 #define WATCHES    4 /* of a row; vectors take them in turn, so that they do not wait for each other */
 #define SOFTMAX_NV 4 /* vectors of a row of which the softmax is taken */
 #define WIDTHS     9 /* less than a vector, and 1 to NV of them */
-/* Edges ahead that rows of B are asked for, into the first-level cache; into the second-level one, where B is larger than that. */
+/* Edges ahead that rows of B are asked for, into the first-level cache; into the second-level one,
+ * where B is larger than that. */
 #define AHEAD     8
 #define FAR_AHEAD 16
 #define NEAR      ((size_t)2 << 20)
 
-/* How far before its turn an edge of a row is asked for: some edges; a whole row, where there is padding behind a short one. */
+/* How far before its turn an edge of a row is asked for: some edges; a whole row, where there is
+ * padding behind a short one. */
 static size_t ahead_of(const cbx_ell_product *p, size_t first, size_t n, size_t edges, bool far)
 {
     const size_t some = far ? FAR_AHEAD : AHEAD, by = !p->start && n < p->width && n < 4 * some ? p->width : some;
     return edges - first >= n + by ? by : 0;
 }
 
-/* The steps that a row does (algebra.h), and which of them an algebra takes: as a rule, and of weighted messages. */
+/* The steps that a row does (algebra.h), and which of them an algebra takes: as a rule, and of
+ * weighted messages. */
 typedef enum step {
 #define CBX_ELL_STEP(name, watched, term, update) STEP_##name,
 #include "calibrax/array/kernels/algebra.h"

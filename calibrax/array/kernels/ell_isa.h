@@ -1,6 +1,4 @@
-/*
- * What each instruction set's build of the ELL kernels offers to the dispatcher.
- */
+/* What each instruction set's build of the ELL kernels offers to the dispatcher. */
 #ifndef CALIBRAX_ARRAY_KERNELS_ELL_ISA_H
 #define CALIBRAX_ARRAY_KERNELS_ELL_ISA_H
 
@@ -13,10 +11,9 @@ typedef struct cbx__ell_rows {
     const int32_t *degree;
 } cbx__ell_rows;
 
-/**
- * Calls go for all rows, some at a time, from `threads` threads.  Each has a part of its own first, neighbouring rows of about as many
- * edges as any other's: the same in each call, so that memory which it touches first lies near it.  Then it helps the others.
- */
+/** Calls go for all rows, some at a time, from `threads` threads.  Each has a part of its own
+ * first, neighbouring rows of about as many edges as any other's: the same in each call, so that
+ * memory which it touches first lies near it.  Then it helps the others. */
 void cbx__ell_share(const cbx__ell_rows *r, int threads, void (*go)(const void *job, size_t from, size_t to),
                     const void *job);
 
@@ -40,7 +37,8 @@ typedef struct cbx__ell_grad {
     void *tc;            /* and what comes of them */
 } cbx__ell_grad;
 
-/** FIRST fills first; SOFTMAX: dv = c (h - sum over the row of c h), c being what a softmax gave. */
+/** FIRST fills first; SOFTMAX: dv = c (h - sum over the row of c h), c being what a softmax gave.
+ */
 typedef enum cbx__ell_phase {
     CBX__ELL_FIRST,
     CBX__ELL_BACK_VALUES,
@@ -60,11 +58,13 @@ typedef struct cbx__ell_kernel {
     void (*grad)(const cbx__ell_grad *q, cbx__ell_phase phase);
 } cbx__ell_kernel;
 
-/** What can be wrong with the arguments of a call, whatever computes it; start[rows] is read if there is a start. */
+/** What can be wrong with the arguments of a call, whatever computes it; start[rows] is read if
+ * there is a start. */
 typedef enum cbx__ell_call { CBX__ELL_PRODUCT, CBX__ELL_GATHER, CBX__ELL_SOFTMAX } cbx__ell_call;
 cbx_status cbx__ell_check(const cbx_ell_product *p, cbx__ell_call call, cbx_err *err);
 
-/** A product by functions, in runs of columns whose states stand on the stack; arguments checked, rows, d > 0; any instruction set. */
+/** A product by functions, in runs of columns whose states are on the stack; arguments checked,
+ * rows, d > 0; any instruction set. */
 void cbx__ell_user_run(const cbx_ell_product *p, int threads);
 
 /** Edges of row i: the first one's number, and how many. */

@@ -1,10 +1,10 @@
-/*
- * Softmax of the rows of one float type: a row of up to SOFTMAX_NV vectors is read once, and stands in registers until its quotients are
- * written; of a longer one the exponentials stand in the result in between.  Included once a type, after ell_float.h.
+/* Softmax of the rows of one float type: a row of up to SOFTMAX_NV vectors is read once, and stays
+ * in registers until its quotients are written; of a longer one the exponentials are in the
+ * result in between.  Included once a type, after ell_float.h.
  *
- * Dead lanes hold -inf, whose exp is 0, so that they add nothing and are written as the zeros that they have to be.  A vector that begins in
- * a row may end behind it: what it reads there is masked, what it writes there is written again by the rows that follow of the same thread.
- */
+ * Dead lanes hold -inf, whose exp is 0, so that they add nothing and are written as the zeros that
+ * they have to be.  A vector that begins in a row may end behind it: what it reads there is masked,
+ * what it writes there is written again by the rows that follow of the same thread. */
 
 static const TI NAME(lanes)[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
@@ -43,40 +43,41 @@ ALWAYS_INLINE vec NAME(exp_lanes)(vec x)
     return x;
 }
 
-/* `live` lanes from v on, of which `room` may be read; -inf in the others. */
-ALWAYS_INLINE vec NAME(read_live)(const T *v, size_t live, size_t room)
+/* `live` lanes from v on, of which `capacity` may be read; -inf in the others. */
+ALWAYS_INLINE vec NAME(read_live)(const T *v, size_t live, size_t capacity)
 {
     vec x = { 0 };
 
     if (live >= (size_t)LANES) return *(const vec *)v;
-    if (room >= (size_t)LANES)
+    if (capacity >= (size_t)LANES)
         x = *(const vec *)v;
     else
         memcpy(&x, v, live * sizeof(T));
     return NAME(select)((NAME(mask))(*(const NAME(mask) *)NAME(lanes) < (TI)live), x, -(T)INFINITY - (vec){ 0 });
 }
 
-ALWAYS_INLINE void NAME(write_all)(T *y, vec x, size_t room)
+ALWAYS_INLINE void NAME(write_all)(T *y, vec x, size_t capacity)
 {
-    if (room >= (size_t)LANES)
+    if (capacity >= (size_t)LANES)
         *(vec *)y = x;
     else
-        memcpy(y, &x, room * sizeof(T));
+        memcpy(y, &x, capacity * sizeof(T));
 }
 
-/* What exponents are taken off, and NaN or 0 to be added to each quotient: with +inf in the row, and without a finite value. */
+/* What exponents are taken off, and NaN or 0 to be added to each quotient: with +inf in the row,
+ * and without a finite value. */
 ALWAYS_INLINE T NAME(finite_top)(T top, T *wrong)
 {
     *wrong = top - top == 0 || top < 0 ? 0 : (T)NAN;
     return top - top == 0 ? top : 0;
 }
 
-/* Row v of n values in nv vectors; `in` elements may be read from v on, `out` written from y on.  Returns the reciprocal of the sum, NaN if all of
- * the row has to be. */
+/* Row v of n values in nv vectors; `in` elements may be read from v on, `out` written from y on.
+ * Returns the reciprocal of the sum, NaN if all of the row has to be. */
 ALWAYS_INLINE T NAME(softmax_short)(int nv, const T *v, size_t n, size_t in, T *y, size_t out)
 {
     vec x[SOFTMAX_NV], sum = { 0 };
-    T top, total, wrong;
+    T wrong;
 
     UNROLL for (int i = 0; i < nv; i++)
     {
@@ -84,10 +85,10 @@ ALWAYS_INLINE T NAME(softmax_short)(int nv, const T *v, size_t n, size_t in, T *
         x[i] = NAME(read_live)(v + e, n - e, in - e);
         sum = i ? NAME(larger)(x[i], sum) : x[i];
     }
-    top = NAME(finite_top)(NAME(largest_lane)(sum), &wrong);
+    T top = NAME(finite_top)(NAME(largest_lane)(sum), &wrong);
     sum = (vec){ 0 };
     UNROLL for (int i = 0; i < nv; i++) sum += x[i] = NAME(exp_lanes)(x[i] - top);
-    total = NAME(sum_lanes)(sum);
+    T total = NAME(sum_lanes)(sum);
     const T scale = 1 / (total == 0 ? 1 : total) + wrong;
     UNROLL for (int i = 0; i < nv; i++) NAME(write_all)(y + i * LANES, x[i] * scale, out - (size_t)(i * LANES));
     return scale;
@@ -95,17 +96,17 @@ ALWAYS_INLINE T NAME(softmax_short)(int nv, const T *v, size_t n, size_t in, T *
 
 static T NAME(softmax_long)(const T *v, size_t n, size_t in, T *y, size_t out)
 {
-    vec most = -(T)INFINITY - (vec){ 0 }, sum = { 0 };
-    T top, total, wrong;
+    vec max = -(T)INFINITY - (vec){ 0 }, sum = { 0 };
+    T wrong;
 
-    for (size_t e = 0; e < n; e += (size_t)LANES) most = NAME(larger)(NAME(read_live)(v + e, n - e, in - e), most);
-    top = NAME(finite_top)(NAME(largest_lane)(most), &wrong);
+    for (size_t e = 0; e < n; e += (size_t)LANES) max = NAME(larger)(NAME(read_live)(v + e, n - e, in - e), max);
+    T top = NAME(finite_top)(NAME(largest_lane)(max), &wrong);
     for (size_t e = 0; e < n; e += (size_t)LANES) {
         const vec x = NAME(exp_lanes)(NAME(read_live)(v + e, n - e, in - e) - top);
         sum += x;
         NAME(write_all)(y + e, x, out - e);
     }
-    total = NAME(sum_lanes)(sum);
+    T total = NAME(sum_lanes)(sum);
     const T scale = 1 / (total == 0 ? 1 : total) + wrong;
     for (size_t e = 0; e < n; e++) y[e] *= scale;
     return scale;
@@ -151,17 +152,17 @@ static vec NAME(gather_live)(const cbx_ell_product *p, size_t e, size_t end)
 static void NAME(softmax_places)(const cbx_ell_product *p, size_t i)
 {
     const size_t first = cbx__ell_first(p, i), end = first + cbx__ell_degree(p, i);
-    vec most = -(T)INFINITY - (vec){ 0 }, sum = { 0 };
-    T *y = p->c, top, total, wrong;
+    vec max = -(T)INFINITY - (vec){ 0 }, sum = { 0 };
+    T *y = p->c, wrong;
 
-    for (size_t e = first; e < end; e += (size_t)LANES) most = NAME(larger)(NAME(gather_live)(p, e, end), most);
-    top = NAME(finite_top)(NAME(largest_lane)(most), &wrong);
+    for (size_t e = first; e < end; e += (size_t)LANES) max = NAME(larger)(NAME(gather_live)(p, e, end), max);
+    T top = NAME(finite_top)(NAME(largest_lane)(max), &wrong);
     for (size_t e = first; e < end; e += (size_t)LANES) {
         const vec x = NAME(exp_lanes)(NAME(gather_live)(p, e, end) - top);
         sum += x;
         for (int l = 0; l < LANES && e + (size_t)l < end; l++) y[NAME(place_of)(p, e + (size_t)l)] = x[l];
     }
-    total = NAME(sum_lanes)(sum);
+    T total = NAME(sum_lanes)(sum);
     const T scale = 1 / (total == 0 ? 1 : total) + wrong;
     for (size_t e = first; e < end; e++) y[NAME(place_of)(p, e)] *= scale;
 }

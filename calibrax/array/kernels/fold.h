@@ -1,9 +1,9 @@
-/*
- * Inside the library: inner loops of reductions, built for each instruction set.  All give the same bits.
+/* Inside the library: inner loops of reductions, built for each instruction set.  All give the same
+ * bits.
  *
- * Rows: acc[i] = acc[i] op row[i], for reductions along an outer axis, many results at once.
- * Runs: n elements lying together to one, n of any size; the first of equal values wins, the first NaN against all.
- */
+ * Rows: acc[i] = acc[i] op row[i], for reductions along an outer axis, many results at once. Runs:
+ * n elements lying together to one, n of any size; the first of equal values wins, the first NaN
+ * against all. */
 #ifndef CALIBRAX_ARRAY_KERNELS_FOLD_H
 #define CALIBRAX_ARRAY_KERNELS_FOLD_H
 
@@ -13,8 +13,9 @@
 
 #include "calibrax/array/kernels/semiring.h"
 
-/* Elements of 64 bits by which one pass over memory asks ahead: the hardware's own reading ahead ends with each page.  A
- * fifth less time for 4 Mi elements; what lies behind the end is asked for in vain. */
+/* Elements of 64 bits that one scan of memory prefetches: the hardware's own reading ahead
+ * ends with each page.  A fifth less time for 4 Mi elements; what lies behind the end is asked for
+ * in vain. */
 #define CBX__AHEAD 512
 
 /* name, type, step: t so far, x the next */

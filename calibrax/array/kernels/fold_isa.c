@@ -1,9 +1,8 @@
-/*
- * Inner loops of reductions of one instruction set: built once for each with other compiler flags (meson.build).
+/* Inner loops of reductions of one instruction set: built once for each with other compiler flags
+ * (meson.build).
  *
- * No order of additions changes with the width of a vector: rows are summed element by element.  Extremes have no order,
- * but for NaN and the sign of zero, which a second look settles.
- */
+ * No order of additions changes with the width of a vector: rows are summed element by element.
+ * Extremes have no order, but for NaN and the sign of zero, which a second scan decides. */
 #include "calibrax/array/kernels/fold.h"
 
 #include "calibrax/array/kernels/isa_name.h"
@@ -177,9 +176,9 @@ static unsigned run_indices(const int64_t *at, size_t n, size_t length)
     uint64_t negative = 0, outside = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const uint64_t from_least = (uint64_t)at[i] + length;
+        const uint64_t from_min = (uint64_t)at[i] + length;
         negative |= (uint64_t)at[i];
-        outside |= from_least | (2 * (uint64_t)length - 1 - from_least);
+        outside |= from_min | (2 * (uint64_t)length - 1 - from_min);
     }
     return (unsigned)(negative >> 63) * CBX__INDEX_NEGATIVE | (unsigned)(outside >> 63) * CBX__INDEX_OUTSIDE;
 }

@@ -1,7 +1,6 @@
-/*
- * Inside a file that is built once for each instruction set: what isa/<name>.h says of it, its name to paste to what is exported, and
- * values that the compiler is not to see through.  The build passes -DISA_NAME=<name> and -DISA_FILE.
- */
+/* Inside a file that is built once for each instruction set: the macros of isa/<name>.h, its name
+ * to paste to what is exported, and values that the compiler is not to see through.  The build
+ * passes -DISA_NAME=<name> and -DISA_FILE. */
 #ifndef CALIBRAX_ARRAY_KERNELS_ISA_NAME_H
 #define CALIBRAX_ARRAY_KERNELS_ISA_NAME_H
 
@@ -10,7 +9,7 @@
 
 #include ISA_FILE
 
-/* A vector in its register that the compiler knows nothing of from here on. */
+/* A vector in its register that is opaque to the compiler from here on. */
 #if defined(__AVX512F__)
 #define OPAQUE(x) __asm__("" : "+v"(x))
 #elif defined(__x86_64__)

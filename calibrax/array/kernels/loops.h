@@ -1,8 +1,8 @@
-/*
- * Inside the library: inner loops over elements, macros that make them, and the lists of element types they are made for.
+/* Inside the library: inner loops over elements, macros that make them, and the lists of element
+ * types they are made for.
  *
- * A loop has branches for contiguous runs and single elements, which compilers vectorise, and one for any strides.
- */
+ * A loop has branches for contiguous runs and single elements, which compilers vectorise, and one
+ * for any strides. */
 #ifndef CALIBRAX_ARRAY_KERNELS_LOOPS_H
 #define CALIBRAX_ARRAY_KERNELS_LOOPS_H
 
@@ -13,7 +13,8 @@
 #include "calibrax/array/primitive.h"
 #include "calibrax/base/cpu.h"
 
-/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative. */
+/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative.
+ */
 typedef void (*cbx__loop)(size_t n, char *const *p, const ptrdiff_t *s);
 
 /** Loops of an instruction set; NULL where a primitive has none for a dtype. */
@@ -35,7 +36,8 @@ const cbx__loops *cbx__loops_get(void);
 typedef float _Complex cbx__c64;
 typedef double _Complex cbx__c128;
 
-/* CMPLX of C11, which clang's headers lack beside glibc's: no arithmetic, so that infinities and -0 stay. */
+/* CMPLX of C11, which clang's headers lack beside glibc's: no arithmetic, so that infinities and -0
+ * stay. */
 static inline cbx__c64 cbx__make_c64(float re, float im) { return __builtin_complex(re, im); }
 static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_complex(re, im); }
 

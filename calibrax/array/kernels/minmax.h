@@ -1,10 +1,10 @@
-/*
- * Lane-wise max and min of vectors of VECTOR_BYTES, as the instruction is: VMAX(x, y) gives y if either is NaN (x86), NaN (ARM).
- * `vec` is the vector type, pick(m, x, y) selects lanes where there is no instruction.  isa/<name>.h has what is better than what is here.
+/* Lane-wise max and min of vectors of VECTOR_BYTES, as the instruction is: VMAX(x, y) gives y if
+ * either is NaN (x86), NaN (ARM). `vec` is the vector type, pick(m, x, y) selects lanes where there
+ * is no instruction.  isa/<name>.h has what is better than what is here.
  *
- * A watch sees whether terms were NaN, two vectors of them at a time: WATCH(w, x, y) is what w becomes, from WATCH_START on; HAS_SEEN(w).
- * With masks that is one compare; else a sum, which is NaN then (and where infinities of both signs met: it may see too much).
- */
+ * A watch sees whether terms were NaN, two vectors of them at a time: WATCH(w, x, y) is what w
+ * becomes, from WATCH_START on; HAS_SEEN(w). With masks that is one compare; else a sum, which is
+ * NaN then (and where infinities of both signs met: it may see too much). */
 #ifndef CALIBRAX_ARRAY_KERNELS_MINMAX_H
 #define CALIBRAX_ARRAY_KERNELS_MINMAX_H
 

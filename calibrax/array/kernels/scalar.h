@@ -1,13 +1,13 @@
-/*
- * Scalar rules that every backend shares: where integers wrap, what a division by zero gives, how NaN travels.
- */
+/* Scalar rules that every backend shares: where integers wrap, what a division by zero gives, how
+ * NaN travels. */
 #ifndef CALIBRAX_ARRAY_KERNELS_SCALAR_H
 #define CALIBRAX_ARRAY_KERNELS_SCALAR_H
 
 #include <math.h>
 #include <stdint.h>
 
-/* Floor modulo: the result has the sign of the divisor, a zero result too.  Source: CPython floatobject.c (float_rem). */
+/* Floor modulo: the result has the sign of the divisor, a zero result too.  Source: CPython
+ * floatobject.c (float_rem). */
 static inline double cbx__rem_of_f64(double x, double y, double m)
 {
     const double moved = (y < 0) != (m < 0) ? m + y : m;
@@ -26,7 +26,8 @@ static inline float cbx__rem_of_f32(float x, float y, float m)
 }
 static inline float cbx__rem_f32(float x, float y) { return cbx__rem_of_f32(x, y, fmodf(x, y)); }
 
-/* floor(x / y) of the exact quotient; x / 0 as in division.  Source: CPython floatobject.c (float_floor_div). */
+/* floor(x / y) of the exact quotient; x / 0 as in division.  Source: CPython floatobject.c
+ * (float_floor_div). */
 static inline double cbx__floor_div_of_f64(double x, double y, double m)
 {
     const double q = (x - m) / y, d = m != 0 && (y < 0) != (m < 0) ? q - 1.0 : q, down = floor(d);
@@ -55,10 +56,8 @@ static inline int64_t cbx__floor_div_i64(int64_t x, int64_t y)
 
 static inline int64_t cbx__rem_i64(int64_t x, int64_t y)
 {
-    int64_t m;
-
     if (y == 0 || y == -1) return 0;
-    m = x % y;
+    int64_t m = x % y;
     return m != 0 && (m < 0) != (y < 0) ? m + y : m;
 }
 
@@ -83,7 +82,7 @@ static inline double cbx__logaddexp(double x, double y)
 }
 
 /* Towards zero, clamped to the type's range; NaN is 0. */
-#define CBX__TRUNCATE(T, least, most, x)                                                                               \
-    ((x) != (x) ? (T)0 : (x) >= (double)(most) ? (T)(most) : (x) > (double)(least) ? (T)(x) : (T)(least))
+#define CBX__TRUNCATE(T, min, max, x)                                                                                  \
+    ((x) != (x) ? (T)0 : (x) >= (double)(max) ? (T)(max) : (x) > (double)(min) ? (T)(x) : (T)(min))
 
 #endif

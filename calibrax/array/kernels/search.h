@@ -1,6 +1,4 @@
-/*
- * Inside the library: where keys belong among sorted ones, built for each instruction set.
- */
+/* Inside the library: where keys belong among sorted ones, built for each instruction set. */
 #ifndef CALIBRAX_ARRAY_KERNELS_SEARCH_H
 #define CALIBRAX_ARRAY_KERNELS_SEARCH_H
 

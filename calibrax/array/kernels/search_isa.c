@@ -1,9 +1,8 @@
-/*
- * Bisection of one instruction set: built once for each with other compiler flags (meson.build).
+/* Bisection of one instruction set: built once for each with other compiler flags (meson.build).
  *
- * The steps of a bisection depend on the number of edges alone, so sixteen keys go through them together, without a branch that
- * data decides: their loads overlap, and become gathers where the machine has them.
- */
+ * The steps of a bisection depend on the number of edges alone, so sixteen keys go through them
+ * together, without a branch that data decides: their loads overlap, and become gathers where the
+ * machine has them. */
 #include "calibrax/array/kernels/search.h"
 
 #include "calibrax/array/kernels/isa_name.h"

@@ -1,5 +1,4 @@
-/*
- * The table of algebras, the check of a product's arguments, and the choice of the instruction set.
+/* The table of algebras, the check of a product's arguments, and the choice of the instruction set.
  */
 #include "calibrax/array/kernels/semiring.h"
 
@@ -58,7 +57,7 @@ cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f
         return cbx_fail(err, CBX_EINVAL, "algebra '%s' lacks a function: it needs start, step and finish",
                         name ? name : "?");
     if ((unsigned)f->dtype >= CBX_DTYPE_COUNT)
-        return cbx_fail(err, CBX_EDTYPE, "algebra '%s' has no dtype: %d is none", name, (int)f->dtype);
+        return cbx_fail(err, CBX_EDTYPE, "algebra '%s' has an unknown dtype: %d", name, (int)f->dtype);
     if (f->state_bytes < cbx_dtype_size(f->dtype) || f->state_bytes > 256)
         return cbx_fail(err, CBX_EINVAL, "a state of algebra '%s' has %zu bytes, not %zu to 256", name, f->state_bytes,
                         cbx_dtype_size(f->dtype));
@@ -79,19 +78,20 @@ cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f
 /* Seconds that some register tiles take, the least of a few trials. */
 static uint64_t rehearsal_ns(const cbx__semiring_kernel *kernel, cbx_dtype dtype, bool add_by_fma)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
 
     for (int trial = 0; trial < 8; trial++) {
         const uint64_t from = cbx_clock_ns();
         kernel->rehearse(dtype, add_by_fma, 40);
         const uint64_t t = cbx_clock_ns() - from;
-        least = t < least ? t : least;
+        min = t < min ? t : min;
     }
-    return least;
+    return min;
 }
 
-/* Where add and max share pipes and multiplication has others, a sum as a * 1 + b is free.  Measured once a process (about a
- * millisecond), by whoever comes first; the bits are the same either way. */
+/* Where add and max share pipes and multiplication has others, a sum as a * 1 + b is free.
+ * Measured once a process (about a millisecond), by whoever comes first; the bits are the same
+ * either way. */
 static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dtype dtype)
 {
     enum { UNKNOWN, PLAIN, BY_FMA };
@@ -113,14 +113,14 @@ bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype)
 }
 
 /* Products of fewer steps are done before a second thread has come. */
-#define FEW_STEPS    1e6
-#define FEW_BITS     3e7
-#define MOST_THREADS 1024
+#define FEW_STEPS   1e6
+#define FEW_BITS    3e7
+#define MAX_THREADS 1024
 
 int cbx__semiring_threads(double steps, int asked)
 {
     const int threads = asked > 0 ? asked : cbx__omp_threads();
-    return steps < FEW_STEPS ? 1 : threads < MOST_THREADS ? threads : MOST_THREADS;
+    return steps < FEW_STEPS ? 1 : threads < MAX_THREADS ? threads : MAX_THREADS;
 }
 
 /* --- checks --- */
@@ -270,28 +270,28 @@ static cbx_matmul transposed(const cbx_matmul *p)
     return t;
 }
 
-/* Room of products of few elements, known without a look at blocks: panels of A and B, no higher and wider than 64, and the shifts of log. */
-#define FEW_ROOM  (24u << 10)
-#define MOST_DEEP 512 /* terms of a block of any instruction set */
-static size_t few_room(const cbx_matmul *p)
+/* Room of products of few elements, known without a look at blocks: panels of A and B, no higher
+ * and wider than 64, and the shifts of log. */
+#define FEW_WORKSPACE (24u << 10)
+#define MAX_DEEP      512 /* terms of a block of any instruction set */
+static size_t few_workspace(const cbx_matmul *p)
 {
     const size_t size = p->dtype == CBX_F32 ? sizeof(float) : sizeof(double);
 
-    return cbx__semiring_is_within(p, FEW_EXTENT) ? FEW_ROOM
-                                                  : (p->m + p->n + 128) * (min_size(p->k, MOST_DEEP) + 4) * size + 256;
+    return cbx__semiring_is_within(p, FEW_EXTENT) ? FEW_WORKSPACE
+                                                  : (p->m + p->n + 128) * (min_size(p->k, MAX_DEEP) + 4) * size + 256;
 }
 
 /* Enough for the product and for that of the transposes, whichever the strides of C ask for. */
-static size_t room_of(const cbx__semiring_plan *plan, const cbx__semiring_kernel *kernel)
+static size_t workspace_of(const cbx__semiring_plan *plan, const cbx__semiring_kernel *kernel)
 {
     const cbx_matmul turned = transposed(plan->p);
     cbx__semiring_plan other = *plan;
-    size_t one, two;
 
     if (plan->p->semiring->functions) return cbx__semiring_user_workspace(plan);
-    if (plan->p->dtype != CBX_BOOL && cbx__semiring_is_few(plan->p)) return few_room(plan->p);
+    if (plan->p->dtype != CBX_BOOL && cbx__semiring_is_few(plan->p)) return few_workspace(plan->p);
     other.p = &turned;
-    one = kernel->workspace(plan), two = kernel->workspace(&other);
+    size_t one = kernel->workspace(plan), two = kernel->workspace(&other);
     return one > two ? one : two;
 }
 
@@ -302,7 +302,7 @@ cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_err *err)
     const cbx_status st = plan_of(p, &plan, &kernel, err);
 
     if (st) return st;
-    *out = p->m == 0 || p->n == 0 || p->k == 0 ? 64 : room_of(&plan, kernel);
+    *out = p->m == 0 || p->n == 0 || p->k == 0 ? 64 : workspace_of(&plan, kernel);
     return CBX_OK;
 }
 
@@ -313,8 +313,9 @@ static bool are_apart(const void *x, size_t x_bytes, const void *y, size_t y_byt
     return (d >= x_bytes) & (0 - d >= y_bytes);
 }
 
-/* Whether a product of few elements is in order, for plain ones, in less time than the check of any product takes; false says nothing.
- * Conditions go together by bits: as many branches would take longer than the product. */
+/* Whether a product of few elements is in order, for plain ones, in less time than the check of any
+ * product takes; false: unknown. Conditions go together by bits: as many branches would take
+ * longer than the product. */
 static bool is_plainly_right(const cbx_matmul *p)
 {
     const cbx_semiring *s = p->semiring;
@@ -331,7 +332,7 @@ static bool is_plainly_right(const cbx_matmul *p)
         return false;
     if (((uintptr_t)p->d | (uintptr_t)p->mask | (((uintptr_t)p->a | (uintptr_t)p->b | (uintptr_t)p->c) & (size - 1)) |
          ((uintptr_t)p->workspace & 63)) != 0 ||
-        p->workspace_bytes < few_room(p))
+        p->workspace_bytes < few_workspace(p))
         return false;
     const size_t c_bytes = ((m - 1) * ldc + n) * size;
     return are_apart(p->c, c_bytes, p->a, ((m - 1) * lda + k) * size) &&
@@ -344,8 +345,6 @@ static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx
 {
     const cbx__semiring_kernel *kernel = NULL;
     cbx__semiring_plan plan;
-    cbx_matmul other;
-    size_t bytes;
     cbx_status st = plan_of(p, &plan, &kernel, err);
 
     if (!st) st = check_memory(p, err);
@@ -354,7 +353,7 @@ static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx
         cbx__semiring_by_definition(p);
         return CBX_OK;
     }
-    bytes = room_of(&plan, kernel);
+    size_t bytes = workspace_of(&plan, kernel);
     if (p->workspace_bytes < bytes || (uintptr_t)p->workspace % 64 != 0)
         return cbx_fail(err, CBX_EINVAL,
                         "the workspace has %zu bytes of %zu, or is not 64-byte aligned: ask cbx_matmul_workspace",
@@ -365,10 +364,8 @@ static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx
     }
     if (cbx__traits_of[p->semiring->id].sums_by_fma)
         plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
-    if (p->c_step != 1 && p->ldc == 1) {
-        other = transposed(p);
-        plan.p = &other;
-    }
+    const cbx_matmul other = transposed(p);
+    if (p->c_step != 1 && p->ldc == 1) plan.p = &other;
     kernel->run(&plan);
     return CBX_OK;
 }

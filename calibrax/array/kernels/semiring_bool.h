@@ -1,12 +1,12 @@
-/*
- * Boolean products on bits: 512 columns of C are one block of words, and a fold is an OR of rows of B.
+/* Boolean products on bits: 512 columns of C are one block of words, and a fold is an OR of rows of
+ * B.
  *
- * Four rows of B at a time become a table of the ORs of all their subsets, of which four bits of A pick one (Arlazarov, Dinic,
- * Kronrod & Faradzev, Soviet Math. Dokl. 11 (1970) 1209-1210).  Tables of four and not of eight: those of 128 rows fit in a
- * first-level cache, and cost little where C has few rows.  Where A is sparse, the rows of B that its bits name are joined
- * themselves.  A row of C that is all ones needs no more terms; where the first ones of A and B are dense enough to fill C, the others
- * are not even read.
- */
+ * Four rows of B at a time become a table of the ORs of all their subsets, of which four bits of A
+ * pick one (Arlazarov, Dinic, Kronrod & Faradzev, Soviet Math. Dokl. 11 (1970) 1209-1210).  Tables
+ * of four and not of eight: those of 128 rows fit in a first-level cache, and cost little where C
+ * has few rows.  Where A is sparse, the rows of B that its bits name are joined themselves.  A row
+ * of C that is all ones needs no more terms; where the first ones of A and B are dense enough to
+ * fill C, the others are not even read. */
 
 #define BLOCK_COLUMNS 512
 #define BLOCK_WORDS   (BLOCK_COLUMNS / 64)
@@ -16,14 +16,15 @@
 #define GROUP         8                   /* blocks of a task: a row of theirs is a page of C */
 #define CHUNK_BYTES   ((size_t)512 << 10) /* of its rows as bits, in a second-level cache */
 #define TASKS         8                   /* of each thread, if there are that many */
-#define LEAST_ROWS    512
+#define MIN_ROWS      512
 #define PACKED_AHEAD  4096 /* bytes that packing asks for ahead: the hardware's own reading ahead ends with each page */
 #define FEW_WORDS     32   /* rows of a word: fewer are done before tables are made */
 #define LOOK_WORDS    2    /* of a row of A, with the rows of B that they meet, looked at before all others */
-#define LOOK_LEAST    16   /* of rows that have this many words */
+#define LOOK_MIN      16   /* of rows that have this many words */
 #define PACK_ROWS     64   /* packed at a time */
 
-/* A product larger than a second-level cache; what was stored past the caches is seen by others behind STREAMED. */
+/* A product larger than a second-level cache; what was stored past the caches is seen by others
+ * behind STREAMED. */
 #define STREAMED_BYTES ((size_t)4 << 20)
 #if defined(__AVX512BW__)
 #define STREAMED() _mm_sfence()
@@ -49,17 +50,19 @@ typedef struct job_bool {
     uint8_t *done;                /* of each task: finished by the first look */
     char *own;                    /* of each thread: tables, rows of C, which of these are done */
     size_t own_bytes, bytes;
-    /* in the first look and after it: ones that were packed, what to pack and to make next; tasks that the first finished */
+    /* in the first look and after it: ones that were packed, what to pack and to make next; tasks
+     * that the first finished */
     atomic_size_t ones_a[2], ones_b[2], pack[2], next[2], finished;
 } job_bool;
 
 static size_t tasks_down(const job_bool *j) { return (j->p->m + j->chunk - 1) / j->chunk; }
 
-/* Rows of a task where threads share them: some tasks for each, so that none waits long for the last, of rows that are worth their tables. */
+/* Rows of a task where threads share them: some tasks for each, so that none waits long for the
+ * last, of rows that are worth their tables. */
 static size_t shared_chunk(size_t m, size_t groups, size_t nt)
 {
     const size_t even = (m + nt - 1) / nt, down = (TASKS * nt + groups - 1) / groups, rows = (m + down - 1) / down;
-    return min_size(even, rows < LEAST_ROWS ? LEAST_ROWS : rows);
+    return min_size(even, rows < MIN_ROWS ? MIN_ROWS : rows);
 }
 
 static job_bool layout_bool(const cbx__semiring_plan *plan, char *base)
@@ -209,7 +212,8 @@ static size_t pack_bits_of_b(job_bool *j, size_t from, size_t upto)
     return ones;
 }
 
-/* Words [w0, w1) of rows of A and the rows of B that they meet; shared by rows.  after: the first look. */
+/* Words [w0, w1) of rows of A and the rows of B that they meet; shared by rows.  after: the first
+ * look. */
 static void pack_bool(job_bool *j, bool after, size_t w0, size_t w1)
 {
     const size_t of_a = (j->p->m + PACK_ROWS - 1) / PACK_ROWS, of_b = (64 * (w1 - w0) + PACK_ROWS - 1) / PACK_ROWS;
@@ -244,9 +248,9 @@ ALWAYS_INLINE bool is_full(row_bits x)
 #if defined(__AVX512F__)
     return _mm512_cmpneq_epi64_mask((__m512i)all, _mm512_set1_epi64(-1)) == 0;
 #else
-    uint64_t least = all[0];
-    for (int i = 1; i < BITS_WORDS; i++) least &= all[i];
-    return least == UINT64_MAX;
+    uint64_t min = all[0];
+    for (int i = 1; i < BITS_WORDS; i++) min &= all[i];
+    return min == UINT64_MAX;
 #endif
 }
 
@@ -284,8 +288,9 @@ ALWAYS_INLINE row_bits join_half(const uint64_t *tables, uint64_t word)
     return sum;
 }
 
-/* Rows [i0, i0 + rows) of block cb by tables, into rows of acc `across` words apart, of `words` of each row of A; how many of them are
- * not full.  A word has its tables at a time, so that they and the rows under way share a first-level cache. */
+/* Rows [i0, i0 + rows) of block cb by tables, into rows of acc `across` words apart, of `words` of
+ * each row of A; how many of them are not full.  A word has its tables at a time, so that they and
+ * the rows under way share a first-level cache. */
 static size_t by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, size_t words, uint64_t *tables,
                         uint64_t *acc, size_t across, uint8_t *done)
 {
@@ -354,12 +359,11 @@ static void finish_bool(const cbx_matmul *p, size_t i, size_t col, size_t live, 
 }
 
 #if defined(__AVX512BW__)
-/* The first n elements of a block, one after the other.  A last word that is not whole begins where it ends whole: stores by masks are
- * slow where they cross a line. */
+/* The first n elements of a block, one after the other.  A last word that is not whole begins where
+ * it ends whole: stores by masks are slow where they cross a line. */
 static void unpack_bytes(uint8_t *c, size_t n, const uint64_t *words, bool streams)
 {
     const size_t whole = n / 64, left = n % 64;
-    uint64_t last;
 
     for (size_t w = 0; w < whole; w++) {
         const __m512i v = _mm512_maskz_set1_epi8(words[w], 1);
@@ -373,7 +377,7 @@ static void unpack_bytes(uint8_t *c, size_t n, const uint64_t *words, bool strea
         _mm512_mask_storeu_epi8((void *)c, lanes_of(left), _mm512_maskz_set1_epi8(words[0], 1));
         return;
     }
-    last = words[whole - 1] >> left | words[whole] << (64 - left);
+    uint64_t last = words[whole - 1] >> left | words[whole] << (64 - left);
     _mm512_storeu_si512((void *)(c + n - 64), _mm512_maskz_set1_epi8(last, 1));
 }
 #endif
@@ -404,11 +408,12 @@ static void unpack_bool(const cbx_matmul *p, bool streams, size_t i, size_t col0
 
 /* --- the loops --- */
 
-/* The first look goes over the first words of A; by tables, or by the rows of B that bits of A name, is all of it. */
+/* The first look goes over the first words of A; by tables, or by the rows of B that bits of A
+ * name, is all of it. */
 typedef enum way { BY_LOOK, BY_TABLES, BY_BITS } way;
 
-/* The blocks of a group, one after the other, then its rows as bytes, one after the other.  False: the first look has left rows open,
- * and nothing is written. */
+/* The blocks of a group, one after the other, then its rows as bytes, one after the other.  False:
+ * the first look has left rows open, and nothing is written. */
 static bool task_bool(const job_bool *j, way how, size_t first, size_t i0, size_t rows, char *own)
 {
     const cbx_matmul *p = j->p;
@@ -445,7 +450,8 @@ static void tasks_bool(job_bool *j, way how, size_t id)
     }
 }
 
-/* Whether ones as dense as those that were packed leave less than one element of C open, were they random. */
+/* Whether ones as dense as those that were packed leave less than one element of C open, were they
+ * random. */
 static bool fills(const job_bool *j, size_t terms)
 {
     const double m = (double)j->p->m, n = (double)j->p->n,
@@ -467,7 +473,7 @@ static bool look_bool(job_bool *j, size_t id, size_t nt)
 
 static void work_bool(job_bool *j, size_t id, size_t nt)
 {
-    const size_t looked = j->a_words >= LOOK_LEAST ? LOOK_WORDS : 0;
+    const size_t looked = j->a_words >= LOOK_MIN ? LOOK_WORDS : 0;
 
     if (!looked || !look_bool(j, id, nt)) {
         pack_bool(j, true, looked, j->a_words);

@@ -1,11 +1,11 @@
-/*
- * Boolean products of not too many terms by digits: neither operand becomes bits, and no table is looked up in memory.
+/* Boolean products of not too many terms by digits: neither operand becomes bits, and no table is
+ * looked up in memory.
  *
- * Four terms of a column of B are a digit, 0 to 15.  Eight rows of A make a byte of each digit, a bit a row, so that 16 bytes are their table,
- * which stands in each lane of a register: one shuffle of bytes joins four terms of eight rows with as many columns as a vector has bytes.
- * Columns past the last whole vector are done by one that reaches back, so nothing is masked.
- * Included once, before semiring_bool.h; without a shuffle of bytes nothing is taken.
- */
+ * Four terms of a column of B are a digit, 0 to 15.  Eight rows of A make a byte of each digit, a
+ * bit a row, so that 16 bytes are their table, which is in each lane of a register: one shuffle
+ * of bytes joins four terms of eight rows with as many columns as a vector has bytes. Columns past
+ * the last whole vector are done by one that reaches back, so nothing is masked. Included once,
+ * before semiring_bool.h; without a shuffle of bytes nothing is taken. */
 #if defined(__AVX512BW__) && VECTOR_BYTES == 64
 #define PICK(table, digits) ((octets)_mm512_shuffle_epi8((__m512i)(table), (__m512i)(digits)))
 #define SPREAD(x)           ((octets)_mm512_broadcast_i32x4(_mm_loadu_si128((const void *)(x))))
@@ -26,7 +26,7 @@
 #define DIGIT_TERMS    4
 #define TABLE_BYTES    16
 #define OCTET          8                            /* rows of a table */
-#define STRIP          (VECTOR_BYTES == 32 ? 3 : 5) /* vectors of columns, and octets of rows, that stand in registers */
+#define STRIP          (VECTOR_BYTES == 32 ? 3 : 5) /* vectors of columns, and octets of rows, held in registers */
 #define STRIP_OCTETS   (VECTOR_BYTES == 32 ? 2 : 3)
 #define DIGITS_TERMS   320 /* of more terms, rows that few bits name, or that are full early, take less */
 #define DIGITS_OF_B    ((size_t)512 << 10) /* bytes, in a second-level cache */
@@ -120,7 +120,8 @@ ALWAYS_INLINE octets octet_of_a(const uint8_t *a, ptrdiff_t lda, size_t rows, si
     return sum;
 }
 
-/* Where an entry of a table has term t from, among those of digits side by side, a lane each: 0 (bit 7) if it is without. */
+/* Where an entry of a table has term t from, among those of digits side by side, a lane each: 0
+ * (bit 7) if it is without. */
 ALWAYS_INLINE octets has_term(size_t t)
 {
     static const uint8_t entries[TABLE_BYTES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -129,7 +130,8 @@ ALWAYS_INLINE octets has_term(size_t t)
     return lane + (uint8_t)t + (1 - (entry >> t & 1)) * 0x80;
 }
 
-/* Tables of the digits of which `rows` has the first `upto` terms, a bit for each of eight rows; where the next ones go. */
+/* Tables of the digits of which `rows` has the first `upto` terms, a bit for each of eight rows;
+ * where the next ones go. */
 static __attribute__((noinline)) uint8_t *tables_of_octet(const uint8_t *rows, size_t upto, uint8_t *tables)
 {
     const octets pick[DIGIT_TERMS] = { has_term(0), has_term(1), has_term(2), has_term(3) };
@@ -163,7 +165,8 @@ typedef struct digits_out {
     size_t at[STRIP]; /* columns of its vectors */
 } digits_out;
 
-/* What `high` octets of rows make of nv vectors of columns, two digits at a time, and their rows as bytes. */
+/* What `high` octets of rows make of nv vectors of columns, two digits at a time, and their rows as
+ * bytes. */
 ALWAYS_INLINE void digits_tile(size_t high, size_t nv, size_t digits, const uint8_t *b, const uint8_t *tables,
                                size_t apart, digits_out out)
 {
@@ -217,11 +220,11 @@ static void some_digits(size_t high, size_t nv, size_t digits, const uint8_t *b,
 static void rows_by_digits(const job_digits *j, size_t i0, size_t i1, char *own)
 {
     const cbx_matmul *p = j->p;
-    const size_t apart = j->own_bytes / STRIP_OCTETS, most = STRIP_OCTETS * OCTET;
+    const size_t apart = j->own_bytes / STRIP_OCTETS, max = STRIP_OCTETS * OCTET;
     uint8_t *tables = (uint8_t *)own;
 
-    for (size_t i = i0; i < i1; i += most) {
-        const size_t live = min_size(most, i1 - i), high = (live + OCTET - 1) / OCTET;
+    for (size_t i = i0; i < i1; i += max) {
+        const size_t live = min_size(max, i1 - i), high = (live + OCTET - 1) / OCTET;
         digits_out out = { (uint8_t *)p->c + (ptrdiff_t)i * p->ldc, p->ldc, live, { 0 } };
         for (size_t g = 0; g < high; g++)
             tables_of_a((const uint8_t *)p->a + (ptrdiff_t)(i + g * OCTET) * p->lda, p->lda, p->k,

@@ -1,10 +1,9 @@
-/*
- * Real products with few columns: each element is a dot product along kk, of a row of A as it lies and a column of B that is laid out first.
- * A vector of columns would be empty but for them.
- * Included once a type behind semiring_tile.h.
- */
+/* Real products with few columns: each element is a dot product along kk, of a row of A as it lies
+ * and a column of B that is laid out first. A vector of columns would be empty but for them.
+ * Included once a type behind semiring_tile.h. */
 
-/* Rows at a time, as many as halves of f32's vectors have lanes; and sums of each element, or steps would wait for the ones before. */
+/* Rows at a time, as many as halves of f32's vectors have lanes; and sums of each element, or steps
+ * would wait for the ones before. */
 #define DOT_ROWS       (VECTOR_BYTES / 8)
 #define DOT_SUMS(cols) (DOT_ROWS * (cols) < 8 ? 8 / DOT_ROWS / (cols) : 1)
 
@@ -52,12 +51,12 @@ ALWAYS_INLINE NAME(sums) NAME(sum_each)(const vec x[DOT_ROWS])
 }
 
 /* Adds to acc[q][r] the products of `left` <= LANES terms, of row r and column q. */
-ALWAYS_INLINE void NAME(dot_step)(size_t cols, const T *const row[DOT_ROWS], const T *b, size_t room, size_t kk,
+ALWAYS_INLINE void NAME(dot_step)(size_t cols, const T *const row[DOT_ROWS], const T *b, size_t capacity, size_t kk,
                                   size_t left, vec (*acc)[DOT_ROWS])
 {
     vec x[NV];
 
-    UNROLL for (size_t q = 0; q < cols; q++) x[q] = *(const vec *)(b + q * room + kk);
+    UNROLL for (size_t q = 0; q < cols; q++) x[q] = *(const vec *)(b + q * capacity + kk);
     UNROLL for (size_t r = 0; r < DOT_ROWS; r++)
     {
         const vec y = left == LANES ? *(const vec *)(row[r] + kk) : NAME(load_few)(row[r] + kk, left);
@@ -65,18 +64,19 @@ ALWAYS_INLINE void NAME(dot_step)(size_t cols, const T *const row[DOT_ROWS], con
     }
 }
 
-/* What dots take: rows of A from a on; columns of B, each of `room` elements, past the k-th one zeros; and their elements of C. */
+/* What dots take: rows of A from a on; columns of B, each of `capacity` elements, past the k-th one
+ * zeros; and their elements of C. */
 typedef struct NAME(dots) {
     const T *a, *b;
     ptrdiff_t lda, ldc;
-    size_t k, room;
+    size_t k, capacity;
     T *c;
 } NAME(dots);
 
 /* C[i + r][q] = A[i + r] . B[q] of DOT_ROWS rows, or of the `live` that there are. */
 ALWAYS_INLINE void NAME(dot_rows)(size_t cols, const NAME(dots) * d, size_t i, size_t live)
 {
-    const size_t k = d->k, room = d->room, sums = DOT_SUMS(cols);
+    const size_t k = d->k, capacity = d->capacity, sums = DOT_SUMS(cols);
     const T *row[DOT_ROWS], *b = d->b;
     T *c = d->c + (ptrdiff_t)i * d->ldc;
     vec acc[DOT_SUMS(1)][NV][DOT_ROWS];
@@ -87,8 +87,8 @@ ALWAYS_INLINE void NAME(dot_rows)(size_t cols, const NAME(dots) * d, size_t i, s
     UNROLL for (size_t s = 0; s < sums; s++) UNROLL for (size_t q = 0; q < cols; q++)
         UNROLL for (size_t r = 0; r < DOT_ROWS; r++) acc[s][q][r] = (vec){ 0 };
     for (; kk + sums * LANES <= k; kk += sums * LANES)
-        UNROLL for (size_t s = 0; s < sums; s++) NAME(dot_step)(cols, row, b, room, kk + s * LANES, LANES, acc[s]);
-    for (; kk < k; kk += LANES) NAME(dot_step)(cols, row, b, room, kk, min_size(k - kk, LANES), acc[0]);
+        UNROLL for (size_t s = 0; s < sums; s++) NAME(dot_step)(cols, row, b, capacity, kk + s * LANES, LANES, acc[s]);
+    for (; kk < k; kk += LANES) NAME(dot_step)(cols, row, b, capacity, kk, min_size(k - kk, LANES), acc[0]);
     UNROLL for (size_t q = 0; q < cols; q++)
     {
         UNROLL for (size_t s = 1; s < sums; s++) UNROLL for (size_t r = 0; r < DOT_ROWS; r++)
@@ -114,8 +114,9 @@ static void (*const NAME(dots_of)[])(const NAME(dots) * d, size_t i, size_t live
                                                                                       NAME(dots_2) };
 #endif
 
-/* Columns at the end of a row of C that are sooner done so: a row of them takes a step for each LANES terms and four for its sum, and a
- * vector of columns one a term, or half of one where it is half empty. */
+/* Columns at the end of a row of C that are sooner done so: a row of them takes a step for each
+ * LANES terms and four for its sum, and a vector of columns one a term, or half of one where it is
+ * half empty. */
 static size_t NAME(dot_columns)(const cbx_matmul *p)
 {
     const size_t c = p->n % LANES, steps = c * (p->k / LANES + 4), half = VECTOR_BYTES == 64 && c * sizeof(T) <= 32;
@@ -126,17 +127,17 @@ static size_t NAME(dot_columns)(const cbx_matmul *p)
 /* The last n columns of C, NV of them at a time. */
 static void NAME(dot_product)(const cbx_matmul *p, size_t n)
 {
-    const size_t room = round_up(p->k, LANES);
+    const size_t capacity = round_up(p->k, LANES);
 
     for (size_t cols, j = p->n - n; j < p->n; j += cols) {
         T *column = p->workspace;
         const T *b = (const T *)p->b + j;
         cols = min_size(p->n - j, NV);
         for (size_t q = 0; q < cols; q++) {
-            for (size_t kk = 0; kk < p->k; kk++) column[q * room + kk] = b[(ptrdiff_t)kk * p->ldb + (ptrdiff_t)q];
-            for (size_t kk = p->k; kk < room; kk++) column[q * room + kk] = 0;
+            for (size_t kk = 0; kk < p->k; kk++) column[q * capacity + kk] = b[(ptrdiff_t)kk * p->ldb + (ptrdiff_t)q];
+            for (size_t kk = p->k; kk < capacity; kk++) column[q * capacity + kk] = 0;
         }
-        const NAME(dots) d = { p->a, column, p->lda, p->ldc, p->k, room, (T *)p->c + j };
+        const NAME(dots) d = { p->a, column, p->lda, p->ldc, p->k, capacity, (T *)p->c + j };
         for (size_t i = 0; i < p->m; i += DOT_ROWS) NAME(dots_of)[cols](&d, i, min_size(p->m - i, DOT_ROWS));
     }
 }

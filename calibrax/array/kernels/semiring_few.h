@@ -1,10 +1,9 @@
-/*
- * Products of few elements (cbx__semiring_is_few).  Blocks and panels would take longer than the steps, so rows of C stand in registers, and A
- * and B are read where they lie, the last columns by masks.
- * Included once a type behind semiring_tile.h.
- */
+/* Products of few elements (cbx__semiring_is_few).  Blocks and panels would take longer than the
+ * steps, so rows of C are in registers, and A and B are read where they lie, the last columns by
+ * masks. Included once a type behind semiring_tile.h. */
 
-/* The elements of a masked access.  One of 16 or 32 bytes crosses fewer lines of the cache than a whole vector, whatever its mask says. */
+/* The elements of a masked access.  One of 16 or 32 bytes crosses fewer lines of the cache than a
+ * whole vector, whatever its mask says. */
 ALWAYS_INLINE vec NAME(load_within)(int bytes, const T *x, size_t live)
 {
 #if defined(__AVX512VL__) && VECTOR_BYTES == 64
@@ -49,7 +48,8 @@ ALWAYS_INLINE void NAME(store_within)(int bytes, T *to, vec v, size_t live)
                                                          _mm512_castpd512_pd##bits((__m512d)acc)))
 #endif
 
-/* A step of the first `bytes` of a vector.  Where 512 bits take two pipes of 256 (Zen 4), half of them take one. */
+/* A step of the first `bytes` of a vector.  Where 512 bits take two pipes of 256 (Zen 4), half of
+ * them take one. */
 ALWAYS_INLINE vec NAME(step_within)(step s, int bytes, vec acc, T a, vec b)
 {
 #if defined(__AVX512VL__) && VECTOR_BYTES == 64
@@ -92,8 +92,9 @@ ALWAYS_INLINE void NAME(few_end)(step s, int bytes, int nv, size_t sums, const c
     }
 }
 
-/* Rows from i on, `rows` of them, and columns from j on, nv vectors of them; rows that are not there are the last one.  A row that is
- * alone takes terms in turn to several sums, so that no step waits for the one before. */
+/* Rows from i on, `rows` of them, and columns from j on, nv vectors of them; rows that are not
+ * there are the last one.  A row that is alone takes terms in turn to several sums, so that no step
+ * waits for the one before. */
 ALWAYS_INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t sums, const cbx_matmul *p, size_t i,
                                   size_t j)
 {
@@ -123,8 +124,8 @@ ALWAYS_INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t
 
 typedef void NAME(few_fn)(const cbx_matmul *p, size_t i, size_t j);
 
-/* A tile is a function of its own, never inlined: what the loops around it hold would otherwise be kept in vector registers, and come back
- * from there behind all the steps of the tile before. */
+/* A tile is a function of its own, never inlined: what the loops around it hold would otherwise be
+ * kept in vector registers, and come back from there behind all the steps of the tile before. */
 #define FEW(s, part, nv, name, rows, sums)                                                                             \
     static __attribute__((noinline)) void NAME(few_##s##_##part##_##nv##_##name)(const cbx_matmul *p, size_t i,        \
                                                                                  size_t j)                             \
@@ -135,7 +136,8 @@ typedef void NAME(few_fn)(const cbx_matmul *p, size_t i, size_t j);
 #define FEW_LEFT(part, nv)           FEW(FMA, part, nv, one, 1, FEW_SUMS) FEW(FMA, part, nv, two, 2, FEW_SUMS / 2)
 #define AT(s, part, nv, name)        NAME(few_##s##_##part##_##nv##_##name)
 
-/* By the rows that are left, of each so many vectors.  Real products, of which most are so small, take as few rows that are not there as can be. */
+/* By the rows that are left, of each so many vectors.  Real products, of which most are so small,
+ * take as few rows that are not there as can be. */
 #define CBX_TILE_STEP(name, term, update) FEW_WHOLE(name, ALL, 1, FEW_TILE) FEW_WHOLE(name, ALL, 2, FEW_WIDE)
 #include "calibrax/array/kernels/algebra.h"
 #define ROWS_8(s, part, nv, one, two, six)                                                                             \
@@ -195,7 +197,8 @@ static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
 };
 #endif
 
-/* Vectors of the columns that are left: two at a time, real ones three or four where there are registers, and none alone that can be avoided. */
+/* Vectors of the columns that are left: two at a time, real ones three or four where there are
+ * registers, and none alone that can be avoided. */
 static size_t NAME(few_wide)(step s, size_t left)
 {
     if (s != STEP_FMA || FEW_VECTORS == 2) return left == 1 ? 1 : 2;

@@ -1,7 +1,6 @@
-/*
- * The product around the register tile for float types: packing, the loops over blocks, finalizing, the epilogue.
- * Included once a type behind semiring_tile.h and semiring_log.h; expects SQRT, EXP, LOG1P besides.
- */
+/* The product around the register tile for float types: packing, the loops over blocks, finalizing,
+ * the epilogue. Included once a type behind semiring_tile.h and semiring_log.h; expects SQRT, EXP,
+ * LOG1P besides. */
 
 /* --- room --- */
 
@@ -9,7 +8,7 @@ static NAME(job) NAME(layout)(const cbx__semiring_plan *plan, char *base)
 {
     const cbx_matmul *p = plan->p;
     const cbx__semiring_blocks *blocks = &PASTE(blocks_, SFX);
-    const size_t least = p->n < 8 * NR ? NR : 4 * NR, nt = (size_t)plan->threads;
+    const size_t min = p->n < 8 * NR ? NR : 4 * NR, nt = (size_t)plan->threads;
     const bool alone = nt == 1;
     const bool shifts = p->semiring->id == CBX_ALGEBRA_LOG, may = base && !shifts;
     NAME(job) j = { .p = p, .a = p->a, .b = p->b, .c = p->c, .algebra = p->semiring->id };
@@ -21,7 +20,7 @@ static NAME(job) NAME(layout)(const cbx__semiring_plan *plan, char *base)
     j.mc = even_part(p->m, blocks->mc, MR);
     j.nc = even_part(p->n, alone ? blocks->jc : blocks->nc, NR);
     j.ms = alone && p->n <= j.nc ? j.mc : min_size(round_up(p->m, MR), j.mc * BLOCKS_PACKED * nt);
-    j.jc = alone ? j.nc : even_part(j.nc, min_size(blocks->jc, j.nc / (4 * nt) + least), NR);
+    j.jc = alone ? j.nc : even_part(j.nc, min_size(blocks->jc, j.nc / (4 * nt) + min), NR);
     T **const part[] = { &j.pa, &j.pb, &j.row_shift, &j.row_limit, &j.col_shift, &j.col_limit };
     /* as much for fewer rows as for more, or a smaller last block would not fit */
     const size_t rows = blocks->mc * (alone && p->n <= j.nc ? 1 : BLOCKS_PACKED * nt);
@@ -46,7 +45,7 @@ static size_t NAME(workspace)(const cbx__semiring_plan *plan) { return NAME(layo
 typedef T NAME(eight) __attribute__((vector_size(8 * sizeof(T)), may_alias, aligned(sizeof(T))));
 typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T)), may_alias, aligned(sizeof(T))));
 
-/* out[q][r] = x[r * across + q] of `rows` <= 8 rows; lanes past the last row hold it once more. */
+/* out[q][r] = x[r * across + q] of `rows` <= 8 rows; lanes past the last row repeat it. */
 ALWAYS_INLINE void NAME(turn_eight)(const T *x, ptrdiff_t across, size_t rows, NAME(eight) out[8])
 {
     NAME(eight) r[8], s[8];
@@ -72,7 +71,8 @@ ALWAYS_INLINE void NAME(turn_eight)(const T *x, ptrdiff_t across, size_t rows, N
     }
 }
 
-/* Elements of a row that are turned at a time; eight that are more than a vector would be turned in memory. */
+/* Elements of a row that are turned at a time; eight that are more than a vector would be turned in
+ * memory. */
 #define TURNED ((size_t)(8 * sizeof(T) <= VECTOR_BYTES ? 8 : 4))
 
 /* Likewise four rows. */
@@ -115,8 +115,9 @@ ALWAYS_INLINE void NAME(turn_few)(T *restrict to, size_t width, const T *x, size
     }
 }
 
-/* Rows [w0, w0 + rows) of a panel, eight elements of each at a time, or four.  With fewer rows than eight a step writes past its lanes,
- * over what the next step writes; so the last ones are done singly. */
+/* Rows [w0, w0 + rows) of a panel, eight elements of each at a time, or four.  With fewer rows than
+ * eight a step writes past its lanes, over what the next step writes; so the last ones are done
+ * singly. */
 ALWAYS_INLINE void NAME(gather_rows)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across, size_t kc)
 {
     const size_t side = TURNED, whole = (rows == 8 || kc == 0 ? kc : kc - 1) / side * side;
@@ -135,7 +136,8 @@ static void NAME(gather_lines)(T *restrict to, const T *restrict x, size_t panel
                 (vec *)(to + w * NR * kc + v * LANES) = *(const vec *)(x + w * NR + v * LANES);
 }
 
-/* [kk][width] from `live` rows (stride across) of kc elements (stride along); lanes past the end are 0. */
+/* [kk][width] from `live` rows (stride across) of kc elements (stride along); lanes past the end
+ * are 0. */
 static void NAME(gather)(T *restrict to, size_t width, const T *restrict x, size_t live, ptrdiff_t across, size_t kc,
                          ptrdiff_t along)
 {
@@ -160,7 +162,8 @@ static void NAME(gather)(T *restrict to, size_t width, const T *restrict x, size
     }
 }
 
-/* exp(x - shift of the lane); pattern: the shifts of LANES rows of the panel, one after the other. */
+/* exp(x - shift of the lane); pattern: the shifts of LANES rows of the panel, one after the other.
+ */
 static void NAME(exp_panel)(T *restrict x, size_t width, size_t live, size_t kc, const T *restrict shift)
 {
     T pattern[NR * LANES] = { 0 };
@@ -194,7 +197,7 @@ static void NAME(scan_rows)(const T *x, size_t rows, ptrdiff_t across, size_t le
     }
 }
 
-/* A packed panel as its algebra wants it. */
+/* A packed panel in the form of its algebra. */
 static void NAME(prepare)(const NAME(job) * j, T *to, size_t width, size_t live, size_t kc, const T *shift,
                           atomic_int *seen)
 {
@@ -241,7 +244,8 @@ static void NAME(hide)(const NAME(job) * j, size_t i, size_t j0, size_t live, T 
         if ((m[(ptrdiff_t)l * p->m_step] != 0) == p->mask_complement) c[l] = (T)p->semiring->empty;
 }
 
-/* What finalize makes of rows [i, i + rows) of a tile, nv vectors wide; lanes past the last column are there. */
+/* What finalize makes of rows [i, i + rows) of a tile, nv vectors wide; lanes past the last column
+ * are there. */
 ALWAYS_INLINE void NAME(finalize)(int nv, const NAME(job) * j, size_t i, size_t rows, size_t j0, size_t live, T *c,
                                   ptrdiff_t ldc)
 {
@@ -350,7 +354,8 @@ static NAME(operands)
     return o;
 }
 
-/* What the tile at row i, the `turn`th of `turns`, asks for: its part of the panel of A behind, packed or as it lies. */
+/* What the tile at row i, the `turn`th of `turns`, asks for: its part of the panel of A behind,
+ * packed or as it lies. */
 static void NAME(look_ahead)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t turn, size_t turns,
                              NAME(operands) * o)
 {
@@ -400,7 +405,8 @@ static void NAME(pack_panel)(NAME(job) * j, const NAME(slab) * s, size_t i, size
     else if (watches(j->algebra)) NAME(scan_rows)(a, rows, p->lda, s->kc, seen);
 }
 
-/* Rows [i0, i1), columns [j0, j1): a panel of A stays in the first-level cache while panels of B pass, from the second. */
+/* Rows [i0, i1), columns [j0, j1): a panel of A stays in the first-level cache while panels of B
+ * pass, from the second. */
 static void NAME(block)(NAME(job) * j, const NAME(slab) * s, size_t i0, size_t i1, size_t j0, size_t j1)
 {
     const size_t turns = (j1 - j0 + NR - 1) / NR;
@@ -432,7 +438,8 @@ static step NAME(step_of)(const NAME(job) * j, int in_a, int in_b)
                            : steps_of[j->algebra].usual;
 }
 
-/* Columns [from, upto) of B.  Whole panels are laid out side by side, since a row of B may be a page of memory. */
+/* Columns [from, upto) of B.  Whole panels are laid out side by side, since a row of B may be a
+ * page of memory. */
 static void NAME(pack_columns)(const NAME(job) * j, const NAME(slab) * s, size_t from, size_t upto, atomic_int *seen)
 {
     const cbx_matmul *p = j->p;
@@ -490,8 +497,8 @@ static void NAME(make_shifts)(NAME(job) * j, size_t id, size_t nt)
     cbx__team_wait(nt);
 }
 
-/* What each of nt threads does.  Between two barriers panels are packed or read, never both; what counts tasks and specials
- * comes twice, so that one is reset while the other is in use. */
+/* What each of nt threads does.  Between two barriers panels are packed or read, never both; what
+ * counts tasks and specials comes twice, so that one is reset while the other is in use. */
 static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
 {
     const cbx_matmul *p = j->p;
@@ -560,7 +567,8 @@ static void NAME(registers_of)(step s, size_t rounds)
     }
 }
 
-/* The same steps by the tile, one row of each panel again and again, so that all it reads lies in the first-level cache. */
+/* The same steps by the tile, one row of each panel again and again, so that all it reads lies in
+ * the first-level cache. */
 static void NAME(fed)(step s, size_t steps)
 {
     T a[MR], b[NR] __attribute__((aligned(64))), c[MR * NR] __attribute__((aligned(64)));
@@ -569,7 +577,7 @@ static void NAME(fed)(step s, size_t steps)
     for (size_t i = 0; i < NR; i++) b[i] = (T)0.7 + (T)i;
     const NAME(operands) o = { .a = a, .b = b, .across = 1, .rows = MR, .kc = steps, .next = a };
     NAME(tiles)[s][NV - 1](&o, 0, c, NR, true);
-    __asm__ volatile("" : : "m"(c)); /* somebody wants it */
+    __asm__ volatile("" : : "m"(c)); /* keep it */
 }
 
 static void NAME(limit)(const cbx__semiring_plan *plan, bool fed)

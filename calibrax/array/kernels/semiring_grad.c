@@ -1,6 +1,5 @@
-/*
- * Derivatives of products of dense matrices: which parts of semiring_grad.h follow each other, and the products between them.
- */
+/* Derivatives of products of dense matrices: which parts of semiring_grad.h follow each other, and
+ * the products between them. */
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/kernels/traits.h"
 
@@ -33,16 +32,16 @@ int cbx__semiring_grad_threads(const cbx__grad *q)
     return steps < 1e6 ? 1 : cbx__omp_threads();
 }
 
-static size_t room_of(const cbx_matmul *p)
+static size_t workspace_of(const cbx_matmul *p)
 {
     size_t bytes = 0;
     (void)cbx_matmul_workspace(p, &bytes, NULL); /* fails on bad arguments alone */
     return (bytes + 63) / 64 * 64;
 }
 
-static void run(cbx_matmul *p, char *room, size_t bytes)
+static void run(cbx_matmul *p, char *capacity, size_t bytes)
 {
-    p->workspace = room;
+    p->workspace = capacity;
     p->workspace_bytes = bytes;
     (void)cbx_matmul_run(p, NULL);
 }
@@ -56,7 +55,7 @@ size_t cbx__semiring_grad_bytes(cbx__grad *q)
     cbx__semiring_best()->grad(q, CBX__GRAD_SIZE);
     backward_products(q, q->w, q->a, q->b, p);
     p[2] = real_product(q, q->m, q->k, q->n, q->a, false, q->b, false, q->w);
-    for (int i = 0; i < 3; i++) products = room_of(&p[i]) > products ? room_of(&p[i]) : products;
+    for (int i = 0; i < 3; i++) products = workspace_of(&p[i]) > products ? workspace_of(&p[i]) : products;
     return q->scratch_bytes + products;
 }
 
@@ -65,10 +64,9 @@ void cbx__semiring_backward(cbx__grad *q)
     const cbx__semiring_kernel *kernel = cbx__semiring_best();
     const cbx__derivative way = cbx__traits_of[q->semiring->id].derivative;
     cbx_matmul p[2];
-    char *room;
 
     kernel->grad(q, CBX__GRAD_SIZE);
-    room = (char *)q->scratch + q->scratch_bytes;
+    char *capacity = (char *)q->scratch + q->scratch_bytes;
     if (way == CBX__BY_PRODUCTS) {
         backward_products(q, q->g, q->a, q->b, p);
     } else {
@@ -76,25 +74,23 @@ void cbx__semiring_backward(cbx__grad *q)
         if (way != CBX__BY_SCALED_PRODUCTS) return;
         backward_products(q, q->w, q->scaled_a, q->scaled_b, p);
     }
-    for (int i = 0; i < 2; i++) run(&p[i], room, room_of(&p[i]));
+    for (int i = 0; i < 2; i++) run(&p[i], capacity, workspace_of(&p[i]));
     if (way == CBX__BY_SCALED_PRODUCTS) kernel->grad(q, CBX__GRAD_AFTER);
 }
 
 void cbx__semiring_forward(cbx__grad *q)
 {
     const cbx__semiring_kernel *kernel = cbx__semiring_best();
-    cbx_matmul p;
-    char *room;
 
     kernel->grad(q, CBX__GRAD_SIZE);
-    room = (char *)q->scratch + q->scratch_bytes;
+    char *capacity = (char *)q->scratch + q->scratch_bytes;
     if (cbx__traits_of[q->semiring->id].derivative != CBX__BY_PRODUCTS) {
         kernel->grad(q, CBX__GRAD_FORWARD);
         return;
     }
-    p = real_product(q, q->m, q->k, q->n, q->ta, false, q->b, false, q->w);
-    run(&p, room, room_of(&p));
+    cbx_matmul p = real_product(q, q->m, q->k, q->n, q->ta, false, q->b, false, q->w);
+    run(&p, capacity, workspace_of(&p));
     p = real_product(q, q->m, q->k, q->n, q->a, false, q->tb, false, q->tc);
     p.d = q->w, p.ldd = (ptrdiff_t)q->n;
-    run(&p, room, room_of(&p));
+    run(&p, capacity, workspace_of(&p));
 }

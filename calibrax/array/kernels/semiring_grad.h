@@ -1,13 +1,14 @@
-/*
- * Derivatives of products, the parts that are no products themselves.  All matrices are dense and row-major.
- * What belongs to A is shared by rows, what belongs to B by columns, in parts of one size: each element is added up by one thread in
- * one order, so its bits do not depend on how many there are.
- * Included once a float type behind semiring_float.h and semiring_slopes.h; expects GRAD_LIMIT: exp of that, times what exp flushes to 0, is nothing.
- */
+/* Derivatives of products, the parts that are no products themselves.  All matrices are dense and
+ * row-major. What belongs to A is shared by rows, what belongs to B by columns, in parts of one
+ * size: each element is added up by one thread in one order, so its bits do not depend on how many
+ * there are. Included once a float type behind semiring_float.h and semiring_gradients.h; expects
+ * GRAD_LIMIT: exp of that, times what exp flushes to 0, is nothing. */
 
-/* --- log: weights p = exp(a + b - c) = A' B' exp(r + q - c), r and q the maxima of row and column --- */
+/* --- log: weights p = exp(a + b - c) = A' B' exp(r + q - c), r and q the maxima of row and column
+ * --- */
 
-/* A' = exp(a - r), with r = 0 and A' = 0 for a row that holds NaN or +inf or only -inf; odd[i] says so. */
+/* A' = exp(a - r), with r = 0 and A' = 0 for a row that holds NaN or +inf or only -inf; odd[i] marks
+ * it. */
 static void NAME(scale_rows)(size_t rows, size_t n, int threads, const T *a, T *out, T *shift, uint8_t *odd)
 {
     EACH_OF_TEAM(threads)
@@ -41,7 +42,8 @@ static void NAME(scale_columns)(size_t rows, size_t n, int threads, const T *b, 
     }
 }
 
-/* W = g exp(r + q - c); 0 where that is not certain, which late = 1 says, and where c has no finite term. */
+/* W = g exp(r + q - c); 0 where that is not certain, which late = 1 says, and where c has no finite
+ * term. */
 static void NAME(log_weights)(const cbx__grad *q, T *weights, const T *r, const T *s, const uint8_t *odd_r,
                               const uint8_t *odd_s, uint8_t *all_late)
 {
@@ -60,7 +62,8 @@ static void NAME(log_weights)(const cbx__grad *q, T *weights, const T *r, const 
     }
 }
 
-/* The terms of the elements of one row and some columns that were not certain, added to dA, or to dB. */
+/* The terms of the elements of one row and some columns that were not certain, added to dA, or to
+ * dB. */
 static void NAME(late_terms)(const cbx__grad *q, size_t i, size_t j0, size_t live, bool of_a, const uint8_t *late)
 {
     const T *a = (const T *)q->a + i * q->k, *b = q->b, *c = (const T *)q->c + i * q->n,
@@ -123,8 +126,9 @@ static void NAME(log_forward)(const cbx__grad *q)
 /* 1/c, or 0 where c is 0 or next to it. */
 static inline T NAME(over)(T c) { return c <= 4 * SMALLEST ? 0 : 1 / c; }
 
-/* Rows of a tile, and rows of y that it meets at a time, two vectors of columns of which lie side by side: where they stand in y, a power of two
- * apart, they would have a few places of a cache among them. */
+/* Rows of a tile, and rows of y that it meets at a time, two vectors of columns of which lie side
+ * by side: in y itself, a power of two apart, they would have a few places of a cache
+ * among them. */
 #define DIFFER_ROWS 4
 #define DIFFER_DEEP 128
 
@@ -144,7 +148,8 @@ ALWAYS_INLINE void NAME(differ_tile)(size_t deep, const T *const *w, const vec *
     UNROLL for (size_t e = 0; e < 2 * DIFFER_ROWS; e++) sum[e / 2][e % 2] = acc[e / 2][e % 2];
 }
 
-/* Rows [i0, i1) of out, `live` columns of them, to which `deep` rows of y are added; first: they are the first. */
+/* Rows [i0, i1) of out, `live` columns of them, to which `deep` rows of y are added; first: they
+ * are the first. */
 static void NAME(differ_rows)(size_t i0, size_t i1, size_t k, size_t live, const T *x, const T *w, size_t across,
                               size_t deep, bool first, const vec *y, T *out)
 {
@@ -170,7 +175,8 @@ static void NAME(differ_rows)(size_t i0, size_t i1, size_t k, size_t live, const
     }
 }
 
-/* out[i,:] = sum over j of w[i,j] (x[i,:] - y[j,:]); x is rows-by-k, y others-by-k, w rows-by-others. */
+/* out[i,:] = sum over j of w[i,j] (x[i,:] - y[j,:]); x is rows-by-k, y others-by-k, w
+ * rows-by-others. */
 static void NAME(differ)(size_t rows, size_t others, size_t k, int threads, const T *x, const T *y, const T *w, T *out)
 {
     const size_t wide = 2 * LANES, part = GRAD_COLUMNS;
@@ -246,17 +252,17 @@ static void NAME(euclid_forward)(const cbx__grad *q)
 /* --- what the dispatcher calls, between its products --- */
 
 /* Rooms of the scratch memory. */
-typedef struct NAME(grad_room) {
+typedef struct NAME(grad_capacity) {
     T *w, *scaled_a, *scaled_b, *row, *column, *limit, *turned;
     int64_t *first;
     uint8_t *odd_row, *odd_column, *late;
-} NAME(grad_room);
+} NAME(grad_capacity);
 
-static NAME(grad_room) NAME(grad_layout)(const cbx__grad *q, size_t *bytes)
+static NAME(grad_capacity) NAME(grad_layout)(const cbx__grad *q, size_t *bytes)
 {
     char *base = q->scratch;
     size_t at = 0;
-    NAME(grad_room) r;
+    NAME(grad_capacity) r;
     void **const part[] = { (void **)&r.w,      (void **)&r.scaled_a, (void **)&r.scaled_b, (void **)&r.row,
                             (void **)&r.column, (void **)&r.limit,    (void **)&r.odd_row,  (void **)&r.odd_column,
                             (void **)&r.late,   (void **)&r.turned,   (void **)&r.first };
@@ -281,13 +287,13 @@ static NAME(grad_room) NAME(grad_layout)(const cbx__grad *q, size_t *bytes)
 
 static void NAME(grad)(cbx__grad *q, cbx__grad_phase phase)
 {
-    NAME(grad_room) r = NAME(grad_layout)(q, &q->scratch_bytes);
+    NAME(grad_capacity) r = NAME(grad_layout)(q, &q->scratch_bytes);
     const cbx__derivative way = cbx__traits_of[q->semiring->id].derivative;
 
     q->w = r.w, q->scaled_a = r.scaled_a, q->scaled_b = r.scaled_b;
     if (phase == CBX__GRAD_SIZE) return;
     if (way == CBX__BY_OPTIMUM || way == CBX__BY_TERMS) {
-        NAME(by_slopes)(q, r.first, phase == CBX__GRAD_FORWARD);
+        NAME(by_gradients)(q, r.first, phase == CBX__GRAD_FORWARD);
     } else if (way == CBX__BY_DIFFERENCES) {
         if (phase == CBX__GRAD_FORWARD)
             NAME(euclid_forward)(q);

@@ -1,10 +1,10 @@
-/*
- * The tiled semiring product of one instruction set: built once for each with other compiler flags (meson.build).
+/* The tiled semiring product of one instruction set: built once for each with other compiler flags
+ * (meson.build).
  *
- * A tile of C stays in registers while kk runs over a panel; A is packed as [kk][rows], B as [kk][columns], so that the inner loop
- * reads both in order: a row of B by vectors, an element of A by broadcast.  After Goto & van de Geijn, ACM TOMS 34 (2008) 12.
- * isa/<name>.h has the sizes of tiles and blocks.
- */
+ * A tile of C stays in registers while kk runs over a panel; A is packed as [kk][rows], B as
+ * [kk][columns], so that the inner loop reads both in order: a row of B by vectors, an element of A
+ * by broadcast.  After Goto & van de Geijn, ACM TOMS 34 (2008) 12. isa/<name>.h has the sizes of
+ * tiles and blocks. */
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -45,18 +45,21 @@ static const bool is_finished[STEPS] = {
 #define CBX_TILE_FINISH(name, ...) [STEP_##name] = true,
 #include "calibrax/array/kernels/algebra.h"
 };
-/* Whether what panels hold decides the step, and whether tiles are finished after their last one, besides those of log. */
+/* Whether what panels hold decides the step, and whether tiles are finished after their last one,
+ * besides those of log. */
 static inline bool watches(cbx_algebra g) { return steps_of[g].careful != steps_of[g].usual; }
 static inline bool finishes(cbx_algebra g) { return is_finished[steps_of[g].usual]; }
 
-/* A with no more panels of B to meet than these, and B with no more of A, is not worth packing: it is read where it lies.  Where it is
- * met more often, packed panels are 5 % faster: rows that lie a power of two apart share their places in the caches. */
+/* A with no more panels of B to meet than these, and B with no more of A, is not worth packing: it
+ * is read where it lies.  Where it is met more often, packed panels are 5 % faster: rows that lie a
+ * power of two apart share their places in the caches. */
 #define FEW_ACROSS    8
 #define FEW_DOWN      2
 #define PANELS_BESIDE 8  /* of B, packed at a time */
 #define BLOCKS_PACKED 16 /* of A for each of several threads */
 
-/* Rows at a time of a product of few elements, or fewer: of one vector, and of more, by as many registers as there are. */
+/* Rows at a time of a product of few elements, or fewer: of one vector, and of more, by as many
+ * registers as there are. */
 #define FEW_TILE    8
 #define FEW_WIDE    (TILE_ROWS < 8 ? 4 : 8)
 #define FEW_VECTORS (TILE_VECTORS == 3 ? 4 : 2)
@@ -68,7 +71,8 @@ enum { PART_ALL = VECTOR_BYTES, PART_HALF = 32, PART_QUARTER = 16 };
 /* What specials a panel holds. */
 enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 
-/* Derivatives: a loop whose turns a team shares, each as it would be alone; and a nest of two.  Columns of B that one thread takes. */
+/* Derivatives: a loop whose turns a team shares, each as it would be alone; and a nest of two.
+ * Columns of B that one thread takes. */
 #if defined(_OPENMP)
 #define PRAGMA(x) _Pragma(#x)
 #define EACH_OF_TEAM(nt)        PRAGMA(omp parallel for num_threads(nt) schedule(static) if (nt > 1))
@@ -82,17 +86,17 @@ enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 /* Behind a barrier. */
 static inline int seen_in(atomic_int *seen) { return atomic_load_explicit(seen, memory_order_relaxed); }
 /* The size of equal parts, in multiples of `of`, none larger than most. */
-static inline size_t even_part(size_t whole, size_t most, size_t of)
+static inline size_t even_part(size_t whole, size_t largest, size_t of)
 {
-    if (whole <= most) return round_up(whole, of);
-    const size_t parts = (whole + most - 1) / most;
+    if (whole <= largest) return round_up(whole, of);
+    const size_t parts = (whole + largest - 1) / largest;
     return round_up((whole + parts - 1) / parts, of);
 }
 
 #include "calibrax/array/kernels/convolve_rows.h"
 
-/* Blocks by element type: up to 24 KiB of a panel of A in a first-level cache, 1 to 1.5 MiB of B and 150 to 300 KiB of A in a second-level one;
- * less of all where that is smaller. */
+/* Blocks by element type: up to 24 KiB of a panel of A in a first-level cache, 1 to 1.5 MiB of B
+ * and 150 to 300 KiB of A in a second-level one; less of all where that is smaller. */
 static const cbx__semiring_blocks blocks_f32 = { BLOCK_KC_F32, BLOCK_MC, BLOCK_JC_F32, BLOCK_NC };
 static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_JC_F64, BLOCK_NC };
 
@@ -125,8 +129,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 /* with its filter's derivative */
 #include "calibrax/array/kernels/convolve_grad.h"
 /* and derivatives last */
-#include "calibrax/array/kernels/semiring_slopes.h"
-/* those that are no slopes */
+#include "calibrax/array/kernels/semiring_partials.h"
+/* the others */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
 #undef MR
@@ -180,8 +184,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 /* with its filter's derivative */
 #include "calibrax/array/kernels/convolve_grad.h"
 /* and derivatives last */
-#include "calibrax/array/kernels/semiring_slopes.h"
-/* those that are no slopes */
+#include "calibrax/array/kernels/semiring_partials.h"
+/* the others */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
 #undef MR
@@ -247,9 +251,9 @@ static void turn(cbx_dtype dtype, size_t rows, size_t columns, const void *x, vo
         turn_f64(rows, columns, 1, x, out);
 }
 
-static size_t conv_room(const cbx__conv_plan *plan)
+static size_t conv_workspace(const cbx__conv_plan *plan)
 {
-    return plan->v->dtype == CBX_F32 ? conv_room_f32(plan) : conv_room_f64(plan);
+    return plan->v->dtype == CBX_F32 ? conv_workspace_f32(plan) : conv_workspace_f64(plan);
 }
 
 static void conv_run(const cbx__conv_plan *plan)
@@ -260,9 +264,9 @@ static void conv_run(const cbx__conv_plan *plan)
         conv_run_f64(plan);
 }
 
-static size_t pull_room(const cbx__conv_plan *plan)
+static size_t pull_workspace(const cbx__conv_plan *plan)
 {
-    return plan->v->dtype == CBX_F32 ? pull_room_f32(plan) : pull_room_f64(plan);
+    return plan->v->dtype == CBX_F32 ? pull_workspace_f32(plan) : pull_workspace_f64(plan);
 }
 
 static void pull_run(const cbx__conv_plan *plan)
@@ -285,9 +289,9 @@ const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = {
     .rehearse = rehearse,
     .limit = limit,
     .grad = grad,
-    .conv_room = conv_room,
+    .conv_workspace = conv_workspace,
     .conv_run = conv_run,
-    .pull_room = pull_room,
+    .pull_workspace = pull_workspace,
     .pull_run = pull_run,
     .turn = turn,
     .has_fma = HAS_FMA,

@@ -1,6 +1,5 @@
-/*
- * What the log algebra needs besides the tile: row and column maxima, the certificate, and the exact second way.
- * Included once a type behind semiring_tile.h; expects TINY, VEXP, VLOG besides.
+/* What the log algebra needs besides the tile: row and column maxima, the certificate, and the
+ * exact second way. Included once a type behind semiring_tile.h; expects TINY, VEXP, VLOG besides.
  */
 
 /* One product under way; shared by its threads. */
@@ -23,27 +22,28 @@ typedef struct NAME(job) {
 
 /* The largest of each lane, and a sum that is NaN where a NaN was, or infinities of both signs. */
 typedef struct NAME(tops) {
-    vec most, sum;
+    vec max, sum;
 } NAME(tops);
 
 ALWAYS_INLINE void NAME(look)(NAME(tops) * t, vec x)
 {
-    t->most = VMAX(x, t->most);
+    t->max = VMAX(x, t->max);
     t->sum += x;
 }
 
 ALWAYS_INLINE void NAME(join)(NAME(tops) * t, const NAME(tops) * other)
 {
-    t->most = VMAX(other->most, t->most);
+    t->max = VMAX(other->max, t->max);
     t->sum += other->sum;
 }
 
-/* Of one lane: the maximum is its shift; no sum reaches the limit of one that holds NaN or +inf.  True if it does. */
-ALWAYS_INLINE bool NAME(put_shift)(T most, T sum, T enough, T *shift, T *limit)
+/* Of one lane: the maximum is its shift; no sum reaches the limit of one that holds NaN or +inf.
+ * True if it does. */
+ALWAYS_INLINE bool NAME(put_shift)(T max, T sum, T enough, T *shift, T *limit)
 {
-    const bool special = isnan(sum) || most == (T)INFINITY;
+    const bool special = isnan(sum) || max == (T)INFINITY;
 
-    *shift = most;
+    *shift = max;
     *limit = special ? (T)NAN : enough;
     return special;
 }
@@ -52,7 +52,7 @@ ALWAYS_INLINE bool NAME(put_shift)(T most, T sum, T enough, T *shift, T *limit)
 ALWAYS_INLINE bool NAME(row_maximum)(const T *x, size_t len, T enough, T *shift, T *limit)
 {
     NAME(tops) t[4];
-    T most[LANES], sum[LANES];
+    T max[LANES], sum[LANES];
     size_t kk = 0;
 
     UNROLL for (int v = 0; v < 4; v++) t[v] = (NAME(tops)){ -(T)INFINITY - (vec){ 0 }, { 0 } };
@@ -63,20 +63,20 @@ ALWAYS_INLINE bool NAME(row_maximum)(const T *x, size_t len, T enough, T *shift,
     NAME(join)(&t[0], &t[1]);
     NAME(join)(&t[2], &t[3]);
     NAME(join)(&t[0], &t[2]);
-    *(vec *)most = t[0].most, *(vec *)sum = t[0].sum;
+    *(vec *)max = t[0].max, *(vec *)sum = t[0].sum;
     for (; len < LANES && kk < len; kk++) {
-        most[0] = x[kk] > most[0] ? x[kk] : most[0];
+        max[0] = x[kk] > max[0] ? x[kk] : max[0];
         sum[0] += x[kk];
     }
     UNROLL for (int w = LANES / 2; w > 0; w /= 2)
     {
         UNROLL for (int l = 0; l < w; l++)
         {
-            most[l] = most[l + w] > most[l] ? most[l + w] : most[l];
+            max[l] = max[l + w] > max[l] ? max[l + w] : max[l];
             sum[l] += sum[l + w];
         }
     }
-    return NAME(put_shift)(most[0], sum[0], enough, shift, limit);
+    return NAME(put_shift)(max[0], sum[0], enough, shift, limit);
 }
 
 /* Of nv vectors of neighbouring columns, `last` of them in the last vector. */
@@ -92,7 +92,7 @@ ALWAYS_INLINE bool NAME(look_down)(int nv, size_t last, const T *x, size_t len, 
             NAME(look)(&t[v], v + 1 < nv || last == LANES ? *(const vec *)(x + v * LANES) : NAME(load_few)(x, last));
     for (int v = 0; v < nv; v++)
         for (size_t l = 0; l < (v + 1 < nv ? LANES : last); l++)
-            special |= NAME(put_shift)(t[v].most[l], t[v].sum[l], enough, shift + v * LANES + l, limit + v * LANES + l);
+            special |= NAME(put_shift)(t[v].max[l], t[v].sum[l], enough, shift + v * LANES + l, limit + v * LANES + l);
     return special;
 }
 
@@ -109,7 +109,8 @@ static bool NAME(column_maxima)(const T *x, size_t count, size_t len, ptrdiff_t 
     return special;
 }
 
-/* Of `count` rows (stride `across`) of len elements (stride `along`): shifts and limits; true if there is NaN or +inf. */
+/* Of `count` rows (stride `across`) of len elements (stride `along`): shifts and limits; true if
+ * there is NaN or +inf. */
 static bool NAME(row_maxima)(const T *x, size_t count, ptrdiff_t across, size_t len, ptrdiff_t along, T *shift,
                              T *limit)
 {
@@ -118,22 +119,23 @@ static bool NAME(row_maxima)(const T *x, size_t count, ptrdiff_t across, size_t 
 
     if (along != 1 && across == 1) return NAME(column_maxima)(x, count, len, along, enough, shift, limit);
     for (size_t i = 0; i < count; i++, x += across) {
-        T most = -(T)INFINITY, sum = 0;
+        T max = -(T)INFINITY, sum = 0;
         if (along == 1) {
             special |= NAME(row_maximum)(x, len, enough, shift + i, limit + i);
             continue;
         }
         for (size_t kk = 0; kk < len; kk++) {
             const T v = x[(ptrdiff_t)kk * along];
-            most = v > most ? v : most;
+            max = v > max ? v : max;
             sum += v;
         }
-        special |= NAME(put_shift)(most, sum, enough, shift + i, limit + i);
+        special |= NAME(put_shift)(max, sum, enough, shift + i, limit + i);
     }
     return special;
 }
 
-/* `live` columns of one row from j0 by two passes: max, then sum of exp(t - max).  need[l] picks the lanes that are written. */
+/* `live` columns of one row from j0 by two passes: max, then sum of exp(t - max).  need[l] picks
+ * the lanes that are written. */
 ALWAYS_INLINE void NAME(stream_lanes)(const NAME(job) * job, size_t i, size_t j0, size_t live, ptrdiff_t b_step,
                                       const TI *need, T *out)
 {
@@ -198,7 +200,8 @@ static __attribute__((noinline)) void NAME(finish_uncertain)(const NAME(job) * j
     if (any) NAME(stream_row)(job, i, j0, live, need, c);
 }
 
-/* Rows [i, i + rows) of a finished tile, nv vectors wide: C = log(s) + shifts.  Rows and columns have one limit unless they hold specials. */
+/* Rows [i, i + rows) of a finished tile, nv vectors wide: C = log(s) + shifts.  Rows and columns
+ * have one limit unless they hold specials. */
 ALWAYS_INLINE void NAME(finish_log)(int nv, const NAME(job) * job, size_t i, size_t rows, size_t j0, size_t live, T *c,
                                     ptrdiff_t ldc)
 {

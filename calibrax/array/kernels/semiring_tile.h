@@ -1,9 +1,9 @@
-/*
- * The register tile, included once an element type: MR rows by up to NV vectors of C over a panel of kk.
+/* The register tile, included once an element type: MR rows by up to NV vectors of C over a panel
+ * of kk.
  *
- * Expects SFX, T, TI, VMAX, VMIN.  VMAX(x, y) gives y if either is NaN (x86) or NaN (ARM); panels that can make a NaN take the _NAN
- * steps instead.  A is read element by element, so it may lie as it came; B by whole vectors.
- */
+ * Expects SFX, T, TI, VMAX, VMIN.  VMAX(x, y) gives y if either is NaN (x86) or NaN (ARM); panels
+ * that can make a NaN take the _NAN steps instead.  A is read element by element, so it may lie as
+ * it came; B by whole vectors. */
 #define NAME(x) PASTE(PASTE(x, _), SFX)
 #define MR      TILE_ROWS
 #define NV      TILE_VECTORS
@@ -94,7 +94,8 @@ ALWAYS_INLINE bool NAME(all_reach)(int nv, const T *x, const T *limit)
 #endif
 }
 
-/* z + x * y, rounded once where there is such an instruction; as one, even where several sums share x * y. */
+/* z + x * y, rounded once where there is such an instruction; as one, even where several sums share
+ * x * y. */
 ALWAYS_INLINE vec NAME(plus)(vec z, vec x, vec y)
 {
 #if defined(__AVX512F__) && VECTOR_BYTES == 64
@@ -117,8 +118,9 @@ ALWAYS_INLINE vec NAME(less)(vec z, vec x, vec y)
 }
 #endif
 
-/* Square roots, correctly rounded.  The instruction takes 18 to 24 cycles for 8 of f64, and multiplications wait meanwhile: so a guess and
- * Newton steps, of which the last one, from x - g^2 without rounding, rounds right (Markstein, IBM J. Res. Dev. 34 (1990) 111-119). */
+/* Square roots, correctly rounded.  The instruction takes 18 to 24 cycles for 8 of f64, and
+ * multiplications wait meanwhile: so a guess and Newton steps, of which the last one, from x - g^2
+ * without rounding, rounds right (Markstein, IBM J. Res. Dev. 34 (1990) 111-119). */
 ALWAYS_INLINE vec NAME(root)(vec x)
 {
 #if defined(__AVX512F__)
@@ -168,8 +170,9 @@ ALWAYS_INLINE vec NAME(merge)(step s, vec acc, vec t)
     return acc;
 }
 
-/* Steps of two instructions, of which the first one takes A's element from memory each time (AVX-512): where broadcasts have a port in common with
- * arithmetic, a register that is filled first costs a third more (Zen 4).  One instruction a step would wait for the loads. */
+/* Steps of two instructions, of which the first one takes A's element from memory each time
+ * (AVX-512): where broadcasts have a port in common with arithmetic, a register that is filled
+ * first costs a third more (Zen 4).  One instruction a step would wait for the loads. */
 #define FROM_MEMORY(s) (VECTOR_BYTES == 64 && (s) != STEP_FMA)
 
 /* acc' of one step. */
@@ -199,8 +202,9 @@ ALWAYS_INLINE vec NAME(ended)(step s, vec x)
     return x;
 }
 
-/* What a tile is made of: element (i,kk) of A at i * across + kk * along, rows <= MR of them; row kk of B at kk * ldb.  Meanwhile lines of
- * what comes next are asked for, into the second-level cache: `lines` of each of MR rows. */
+/* What a tile is made of: element (i,kk) of A at i * across + kk * along, rows <= MR of them; row
+ * kk of B at kk * ldb.  Meanwhile lines of what comes next are asked for, into the second-level
+ * cache: `lines` of each of MR rows. */
 typedef struct NAME(operands) {
     const T *a, *b;
     ptrdiff_t across, along, ldb;
@@ -211,8 +215,8 @@ typedef struct NAME(operands) {
     size_t lines;
 } NAME(operands);
 
-/* How a tile begins and ends, of products and of convolutions: accumulators from `start` and a vector of ones; into C, without first
- * merged into what stands there. */
+/* How a tile begins and ends, of products and of convolutions: accumulators from `start` and a
+ * vector of ones; into C, without first merged into what C holds. */
 ALWAYS_INLINE void NAME(begin_tile)(int nv, T start, vec acc[MR][NV], vec *one)
 {
     T unit = 1;
@@ -221,7 +225,8 @@ ALWAYS_INLINE void NAME(begin_tile)(int nv, T start, vec acc[MR][NV], vec *one)
     UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < nv; v++) acc[i][v] = start - (vec){ 0 }; }
 }
 
-/* high, lanes: of a tile that is not whole, rows that are written and lanes of the last vector; high 0: whole. */
+/* high, lanes: of a tile that is not whole, rows that are written and lanes of the last vector;
+ * high 0: whole. */
 ALWAYS_INLINE void NAME(end_tile)(step s, int nv, vec acc[MR][NV], size_t high, size_t lanes, T *restrict c,
                                   ptrdiff_t ldc, bool first)
 {
@@ -250,8 +255,9 @@ ALWAYS_INLINE void NAME(end_tile)(step s, int nv, vec acc[MR][NV], size_t high, 
     }
 }
 
-/* C[MR][nv vectors] = fold over kc.  Rows of A that are not there are its last one.  kk goes in MR parts; before each a row of C and lines of
- * what comes next are asked for, or the last steps would wait for them. */
+/* C[MR][nv vectors] = fold over kc.  Rows of A that are not there are its last one.  kk goes in MR
+ * parts; before each a row of C and lines of what comes next are asked for, or the last steps would
+ * wait for them. */
 ALWAYS_INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start, T *restrict c, ptrdiff_t ldc,
                                bool first)
 {
@@ -284,8 +290,9 @@ ALWAYS_INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start
     NAME(end_tile)(s, nv, acc, o->high, o->lanes, c, ldc, first);
 }
 
-/* `rounds` steps of each of CHAINS accumulators, in registers alone.  b is new to the compiler in each step, or it would take what
- * does not change out of the loop; chains enough to cover the latency on every port. */
+/* `rounds` steps of each of CHAINS accumulators, in registers alone.  b is new to the compiler in
+ * each step, or it would take what does not change out of the loop; chains enough to cover the
+ * latency on every port. */
 ALWAYS_INLINE void NAME(registers)(step s, size_t rounds)
 {
     vec acc[CHAINS], one = 1 - (vec){ 0 }, b = (T)0.7 - (vec){ 0 }, all = { 0 };
@@ -301,7 +308,7 @@ ALWAYS_INLINE void NAME(registers)(step s, size_t rounds)
         }
     }
     UNROLL for (int i = 0; i < CHAINS; i++) all += acc[i];
-    __asm__ volatile("" : "+m"(all)); /* somebody wants it */
+    __asm__ volatile("" : "+m"(all)); /* keep it */
 }
 
 typedef void NAME(micro_fn)(const NAME(operands) * o, T start, T *c, ptrdiff_t ldc, bool first);

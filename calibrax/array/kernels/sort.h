@@ -1,10 +1,8 @@
-/*
- * Inside the library: sorting and selecting among 64-bit keys, built for each instruction set.
+/* Inside the library: sorting and selecting among 64-bit keys, built for each instruction set.
  *
- * Elements become keys that order as they do (unsigned), are sorted as numbers, and become elements again; equal keys are the
- * same number, so the answer does not depend on how it was found.  NaN is the highest key and comes back as a quiet NaN; -0 is
- * below 0.
- */
+ * Elements become keys that order as they do (unsigned), are sorted as numbers, and become elements
+ * again; equal keys are the same number, so the answer does not depend on how it was found.  NaN is
+ * the highest key and comes back as a quiet NaN; -0 is below 0. */
 #ifndef CALIBRAX_ARRAY_KERNELS_SORT_H
 #define CALIBRAX_ARRAY_KERNELS_SORT_H
 
@@ -17,7 +15,8 @@
 typedef struct cbx__sort {
     /* words of work that n keys need: 0 or n */
     size_t (*work)(size_t n);
-    /* keys of n elements of a wide dtype (int64, uint64, float64), in place or not; descending: complements */
+    /* keys of n elements of a wide dtype (int64, uint64, float64), in place or not; descending:
+     * complements */
     void (*keys)(cbx_dtype wide, bool descending, size_t n, const void *values, uint64_t *keys);
     /* n keys into order and to elements again, in place */
     void (*sort)(cbx_dtype wide, bool descending, size_t n, uint64_t *keys, uint64_t *work);

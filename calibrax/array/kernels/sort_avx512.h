@@ -1,10 +1,9 @@
-/*
- * Partition and the sorting of few keys, eight at a time: included by sort_isa.c.
+/* Partition and the sorting of few keys, eight at a time: included by sort_isa.c.
  *
- * Partition: each vector is permuted to have the keys below the pivot first, and is stored whole at both ends of a gap that is
- * kept open by eight vectors held in registers.  Few: eight columns by a network, turned, and merged bitonically.
- * Source: Batcher, AFIPS Spring Joint Comput. Conf. 32 (1968) 307-314; Knuth, TAOCP 3 (1998) 5.3.4.
- */
+ * Partition: each vector is permuted to have the keys below the pivot first, and is stored whole at
+ * both ends of a gap that is kept open by eight vectors held in registers.  Few: eight columns by a
+ * network, turned, and merged bitonically. Source: Batcher, AFIPS Spring Joint Comput. Conf. 32
+ * (1968) 307-314; Knuth, TAOCP 3 (1998) 5.3.4. */
 #include <immintrin.h>
 
 #define FEW   128
@@ -17,7 +16,8 @@ static size_t work_words(size_t n)
     return 0;
 }
 
-/* By the mask of the keys that are not below: their order within a vector, those below first.  A byte each. */
+/* By the mask of the keys that are not below: their order within a vector, those below first.  A
+ * byte each. */
 #define BIT(m, i)   ((m) >> (i)&1)
 #define BELOW(m, i) (BIT(m, i) ? 0 : (uint64_t)1)
 #define RANK_LOW(m, i)                                                                                                 \
@@ -113,9 +113,9 @@ static size_t partition(uint64_t *a, size_t n, uint64_t pivot, uint64_t *work)
 
 #define EXCHANGE(x, y)                                                                                                 \
     do {                                                                                                               \
-        const __m512i least_ = _mm512_min_epu64(x, y);                                                                 \
+        const __m512i min_ = _mm512_min_epu64(x, y);                                                                   \
         y = _mm512_max_epu64(x, y);                                                                                    \
-        x = least_;                                                                                                    \
+        x = min_;                                                                                                      \
     } while (0)
 
 /* The 19 exchanges of the best network for eight. */

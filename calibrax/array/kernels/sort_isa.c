@@ -1,10 +1,10 @@
-/*
- * Quicksort of 64-bit keys of one instruction set: built once for each with other compiler flags (meson.build).
+/* Quicksort of 64-bit keys of one instruction set: built once for each with other compiler flags
+ * (meson.build).
  *
- * Partition and the sorting of few are what differs: sort_avx512.h moves eight keys at a time, sort_scalar.h one without a branch.
- * Pivots are the median of 64 scattered keys (9 of few); many equal ones are taken out; after 2 log2(n) levels a heap finishes.
- * Source: Hoare, Comput. J. 5 (1962) 10-16; Musser, Softw. Pract. Exp. 27 (1997) 983-993; Bramas, IJACSA 8 (2017) 337-344.
- */
+ * Partition and the sorting of few are what differs: sort_avx512.h moves eight keys at a time,
+ * sort_scalar.h one without a branch. Pivots are the median of 64 scattered keys (9 of few); many
+ * equal ones are taken out; after 2 log2(n) levels a heap finishes. Source: Hoare, Comput. J. 5
+ * (1962) 10-16; Musser, Softw. Pract. Exp. 27 (1997) 983-993; Bramas, IJACSA 8 (2017) 337-344. */
 #include "calibrax/array/kernels/sort.h"
 
 #include <string.h>
@@ -122,7 +122,8 @@ typedef struct job {
 
 static void finish(const job *j, uint64_t *a, size_t n) { values_of(j->wide, j->descending, n, a); }
 
-/* Keys in [0, below) are less than the pivot, in [below, above) equal or, if not looked at, none, from there the rest. */
+/* Keys in [0, below) are less than the pivot, in [below, above) equal or, if not looked at, none,
+ * from there the rest. */
 static void split(uint64_t *a, size_t n, job *j, size_t *below, size_t *above)
 {
     bool crowded;
@@ -165,7 +166,7 @@ static void sort(cbx_dtype wide, bool descending, size_t n, uint64_t *keys, uint
 
 /* --- selecting --- */
 
-static uint64_t least_of(const uint64_t *a, size_t n)
+static uint64_t min_of(const uint64_t *a, size_t n)
 {
     uint64_t t = UINT64_MAX;
 
@@ -173,7 +174,7 @@ static uint64_t least_of(const uint64_t *a, size_t n)
     return t;
 }
 
-static uint64_t most_of(const uint64_t *a, size_t n)
+static uint64_t max_of(const uint64_t *a, size_t n)
 {
     uint64_t t = 0;
 
@@ -188,11 +189,11 @@ static void select_range(uint64_t *a, size_t first, size_t n, size_t m, const si
     while (m > 0) {
         size_t below, above, left = 0, right;
         if (rank[m - 1] == first + n - 1) {
-            out[--m] = most_of(a, n);
+            out[--m] = max_of(a, n);
             continue;
         }
         if (rank[0] == first) {
-            *out++ = least_of(a, n);
+            *out++ = min_of(a, n);
             rank++;
             m--;
             continue;

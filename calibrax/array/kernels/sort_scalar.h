@@ -1,11 +1,10 @@
-/*
- * Partition and the sorting of few keys, one at a time: included by sort_isa.c.
- */
+/* Partition and the sorting of few keys, one at a time: included by sort_isa.c. */
 #define FEW 24
 
 static size_t work_words(size_t n) { return n; }
 
-/* Keys below the pivot to the front, the others behind them by way of work; returns how many are below. */
+/* Keys below the pivot to the front, the others behind them by way of work; returns how many are
+ * below. */
 static size_t partition(uint64_t *a, size_t n, uint64_t pivot, uint64_t *work)
 {
     size_t below = 0, above = 0;

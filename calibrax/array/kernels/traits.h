@@ -1,6 +1,5 @@
-/*
- * What the library asks of an algebra besides its descriptor: a row each, from the files of algebra.h.
- */
+/* What the library asks of an algebra besides its descriptor: a row each, from the files of
+ * algebra.h. */
 #ifndef CALIBRAX_ARRAY_KERNELS_TRAITS_H
 #define CALIBRAX_ARRAY_KERNELS_TRAITS_H
 
@@ -14,14 +13,15 @@ typedef enum cbx__messages {
     CBX__MESSAGES_MIN
 } cbx__messages;
 
-/** How derivatives of dense products are made; those of ELL products go by slopes, at the first optimum or at every term. */
+/** How derivatives of dense products are made; those of ELL products go by partial derivatives, at the first
+ * optimum or at every term. */
 typedef enum cbx__derivative {
     CBX__NO_DERIVATIVE,
     CBX__BY_PRODUCTS,        /* real */
     CBX__BY_SCALED_PRODUCTS, /* log */
     CBX__BY_DIFFERENCES,     /* euclidean */
-    CBX__BY_OPTIMUM,         /* the first term that is c takes all, times its slopes */
-    CBX__BY_TERMS            /* slopes of every term */
+    CBX__BY_OPTIMUM,         /* the first term that is c takes all, times its partial derivatives */
+    CBX__BY_TERMS            /* partial derivatives of every term */
 } cbx__derivative;
 
 typedef struct cbx__traits {

@@ -51,7 +51,8 @@ BOTH_MAP(VECTOR)
 BOTH_MAP(LIBM_COMPLEX)
 EDGE_MAP(VECTOR)
 
-/* tanh(+-inf + iy) is +-1 + i0 with the zero of y's sign, as the array API has it; in C the sign is that of sin(2y). */
+/* tanh(+-inf + iy) is +-1 + i0 with the zero of y's sign, as the array API has it; in C the sign is
+ * that of sin(2y). */
 #define EDGE_COMPLEX(D, d, T, R, s)                                                                                    \
     static T tanh_edge_##D(T z)                                                                                        \
     {                                                                                                                  \

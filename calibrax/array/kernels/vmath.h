@@ -1,18 +1,19 @@
-/**
- * Inline exp and log that compilers turn into vector code.
+/** Inline exp and log that compilers turn into vector code.
  *
- * Each function is straight-line arithmetic with selects, so a loop over an array of them is vectorised by gcc and clang in
- * whatever instruction set the including file is compiled for; with FMA compile with -ffp-contract=fast.  No value depends on
- * its lane or on the length of the loop.
+ * Each function is straight-line arithmetic with selects, so a loop over an array of them is
+ * vectorised by gcc and clang in whatever instruction set the including file is compiled for; with
+ * FMA compile with -ffp-contract=fast.  No value depends on its lane or on the length of the loop.
  *
- * exp: x = n ln2 + r, |r| <= ln2/2, a polynomial in r (Chebyshev interpolation, relative error 0.18 * 2^-24 and 0.15 * 2^-53,
+ * exp: x = n ln2 + r, |r| <= ln2/2, a polynomial in r (Chebyshev interpolation, relative error 0.18
+ * * 2^-24 and 0.15 * 2^-53,
  *      tests/array/fit_exp.py), scaled by 2^n through the exponent bits.
- * log: x = 2^k (1+f), s = f/(2+f), log(1+f) = f - f^2/2 + s (f^2/2 + R(s^2)); coefficients of FreeBSD msun k_logf.h and e_log.c
+ * log: x = 2^k (1+f), s = f/(2+f), log(1+f) = f - f^2/2 + s (f^2/2 + R(s^2)); coefficients of
+ * FreeBSD msun k_logf.h and e_log.c
  *      (Copyright 1993 Sun Microsystems; "freely granted").
- * Errors seen: at most 1.1 ulp (exp) and 0.9 ulp (log) over their domains; tests/array/test_vmath.c holds them to 1.5.
+ * Errors seen: at most 1.1 ulp (exp) and 0.9 ulp (log) over their domains; tests/array/test_vmath.c
+ * holds them to 1.5.
  *
- * Header only; allocates nothing; safe from any thread.  Experimental.
- */
+ * Header only; allocates nothing; safe from any thread.  Experimental. */
 #ifndef CALIBRAX_ARRAY_KERNELS_VMATH_H
 #define CALIBRAX_ARRAY_KERNELS_VMATH_H
 
@@ -25,7 +26,8 @@ CBX_BEGIN_DECLS
 #ifndef CBX_VMATH_INLINE
 #define CBX_VMATH_INLINE static inline __attribute__((always_inline, unused))
 #endif
-/* x * y + z and z - x * y, rounded once or twice, as the compiler's flags say; a device defines them to round once. */
+/* x * y + z and z - x * y, rounded once or twice, as the compiler's flags say; a device defines
+ * them to round once. */
 #ifndef CBX_VM_PLUS_F32
 #define CBX_VM_PLUS_F32(x, y, z)  ((x) * (y) + (z))
 #define CBX_VM_MINUS_F32(z, x, y) ((z) - (x) * (y))
@@ -74,7 +76,8 @@ CBX_VMATH_INLINE double cbx_vm_float_f64(uint64_t u)
 #endif
 }
 
-/** exp(x).  Below -87.33654 (2^-126) the result is 0 (no subnormals), above 88.37626 (2^127.5) +inf; NaN gives NaN. */
+/** exp(x).  Below -87.33654 (2^-126) the result is 0 (no subnormals), above 88.37626 (2^127.5)
+ * +inf; NaN gives NaN. */
 CBX_VMATH_INLINE float cbx_vm_exp_f32(float x)
 {
     const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves rint() in the low bits */
@@ -92,7 +95,8 @@ CBX_VMATH_INLINE float cbx_vm_exp_f32(float x)
     return x > 88.37626f ? __builtin_inff() : y;
 }
 
-/** exp(x).  Below -708.39641 (2^-1022) the result is 0 (no subnormals), above 709.43613 (2^1023.5) +inf; NaN gives NaN. */
+/** exp(x).  Below -708.39641 (2^-1022) the result is 0 (no subnormals), above 709.43613 (2^1023.5)
+ * +inf; NaN gives NaN. */
 CBX_VMATH_INLINE double cbx_vm_exp_f64(double x)
 {
     const double magic = 6755399441055744.0; /* 1.5 * 2^52 */

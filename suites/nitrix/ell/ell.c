@@ -1,17 +1,7 @@
-/*
- * Graphs as arrays, and under other names; see ell.h.
- */
+/* Graphs as arrays, and under other names; see ell.h. */
 #include "suites/nitrix/ell/ell.h"
 
 #include <string.h>
-
-static void clear_padding(size_t n, size_t k, const int32_t *degree, cbx_array *weights)
-{
-    const size_t size = cbx_dtype_size(cbx_array_dtype(weights));
-    char *w = cbx_array_data_mut(weights);
-
-    for (size_t i = 0; i < n; i++) memset(w + (i * k + (size_t)degree[i]) * size, 0, (k - (size_t)degree[i]) * size);
-}
 
 cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtype, cbx_rng *rng, cbx_array **out,
                          cbx_err *err)
@@ -33,7 +23,11 @@ cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtyp
         cbx__suite_fill_bool(a[CBX__ELL_WEIGHTS], cbx__suite_bool_density(g->k), rng);
     else
         cbx__suite_fill_normal(a[CBX__ELL_WEIGHTS], 1, rng);
-    clear_padding(g->n, g->k, degree, a[CBX__ELL_WEIGHTS]);
+    const size_t size = cbx_dtype_size(cbx_array_dtype(a[CBX__ELL_WEIGHTS]));
+    char *w = cbx_array_data_mut(a[CBX__ELL_WEIGHTS]);
+
+    for (size_t i = 0; i < g->n; i++)
+        memset(w + (i * g->k + (size_t)degree[i]) * size, 0, (g->k - (size_t)degree[i]) * size);
     memcpy(out, a, sizeof a);
     return CBX_OK;
 }

@@ -1,6 +1,4 @@
-/*
- * The arrays that hold a graph in the ell_ cases.
- */
+/* The arrays that hold a graph in the ell_ cases. */
 #ifndef SUITES_NITRIX_ELL_H
 #define SUITES_NITRIX_ELL_H
 
@@ -17,7 +15,8 @@ enum { CBX__ELL_INDICES, CBX__ELL_WEIGHTS, CBX__ELL_DEGREE, CBX__ELL_ARRAYS };
     CBX__SUITE_WORD("graph", cbx__suite_graph_words, "uniform", "which graph"),                                        \
         CBX__SUITE_WORD("order", cbx__suite_order_words, "natural", "in which order its vertices stand")
 
-/* indices i32 n-by-k, weights n-by-k of the dtype (normal draws, or booleans; 0 in the padding), degree i32 n. */
+/* indices i32 n-by-k, weights n-by-k of the dtype (normal draws, or booleans; 0 in the padding),
+ * degree i32 n. */
 cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtype, cbx_rng *rng, cbx_array **out,
                          cbx_err *err);
 /* The same graph with vertex order[i] called i. */

@@ -1,6 +1,4 @@
-/*
- * What the table, the oracle and the baselines of ell_edge_aggregate share.
- */
+/* What the table, the oracle and the baselines of ell_edge_aggregate share. */
 #ifndef SUITES_NITRIX_ELL_EDGE_AGGREGATE_H
 #define SUITES_NITRIX_ELL_EDGE_AGGREGATE_H
 
@@ -9,7 +7,7 @@
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
 
-/* Order of the inputs; those of the graph stand as in ell.h. */
+/* Order of the inputs; those of the graph are as in ell.h. */
 enum { CBX__EA_X, CBX__EA_W, CBX__EA_GRAPH, CBX__EA_INPUTS = CBX__EA_GRAPH + CBX__ELL_ARRAYS };
 
 /* A point read once. */
@@ -36,7 +34,8 @@ cbx_ell_product cbx__ea_product(const cbx__ea_point *p, const void *const *graph
 /* The honest loop over `once`, for the mutants. */
 void cbx__ea_run_once(void *plan);
 
-/* Work of a call: the algorithms that project each vertex once, with h written to memory or not, and those that project for each edge. */
+/* Work of a call: the algorithms that project each vertex once, with h written to memory or not,
+ * and those that project for each edge. */
 void cbx__ea_work_once(const cbx_params *params, cbx_work *out);
 void cbx__ea_work_once_stored(const cbx_params *params, cbx_work *out);
 void cbx__ea_work_per_edge(const cbx_params *params, cbx_work *out);

@@ -1,6 +1,5 @@
-/*
- * The toolkit's kernels on a GPU (calibrax/array/cuda/cuda.h): h = x W^T, then messages folded as they are gathered.
- */
+/* The toolkit's kernels on a GPU (calibrax/array/cuda/cuda.h): h = x W^T, then messages folded as
+ * they are gathered. */
 #include "suites/common/gpu.h"
 #include "suites/nitrix/ell_edge_aggregate/aggregate.h"
 
@@ -28,11 +27,10 @@ static void run(void *plan)
     const cbx__ea_point *p = s->plan.point;
     const cbx_ell_product e = cbx__ea_product(p, s->plan.in + CBX__EA_GRAPH, s->plan.scratch, s->plan.out[0]);
     cbx_cuda_matmul q = projection(p);
-    cbx_status st;
 
     q.product.a = s->plan.in[CBX__EA_X], q.product.b = s->plan.in[CBX__EA_W], q.product.c = s->plan.scratch;
     q.product.workspace = (char *)s->plan.scratch + h_bytes(p), q.product.workspace_bytes = s->plan.block_bytes;
-    st = cbx_cuda_matmul_run(s->g, &q, NULL, NULL);
+    cbx_status st = cbx_cuda_matmul_run(s->g, &q, NULL, NULL);
     if (!st) st = cbx_cuda_ell_product_run(s->g, &e, NULL, NULL);
     cbx__suite_gpu_wait(s, st);
 }

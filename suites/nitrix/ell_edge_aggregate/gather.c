@@ -1,7 +1,5 @@
-/*
- * The toolkit's own kernels: h = x W^T by the tiled product (calibrax/array/kernels/semiring.h), then messages folded as they are
- * gathered (calibrax/array/kernels/ell.h).
- */
+/* The toolkit's own kernels: h = x W^T by the tiled product (calibrax/array/kernels/semiring.h),
+ * then messages folded as they are gathered (calibrax/array/kernels/ell.h). */
 #include <string.h>
 
 #include "suites/common/plan.h"
@@ -45,7 +43,8 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
     return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, h_bytes(&p) + bytes, plan, err);
 }
 
-/* The limit reads h and never writes it: memory that nobody has written would be one page of zeros, which stays in the first-level cache. */
+/* The limit reads h and never writes it: memory that was never written would be one page of zeros,
+ * which stays in the first-level cache. */
 static cbx_status prepare_limit(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
     const cbx__ea_point p = cbx__ea_read(params);
@@ -77,7 +76,8 @@ static void run(void *plan)
     (void)cbx_ell_product_run(&e, NULL);
 }
 
-/* The least that the same algorithm can take: the projection's steps without memory, the gather without arithmetic. */
+/* The least that the same algorithm can take: the projection's steps without memory, the gather
+ * without arithmetic. */
 static void run_limit(void *plan)
 {
     const cbx__suite_plan *s = plan;

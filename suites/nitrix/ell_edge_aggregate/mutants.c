@@ -1,6 +1,5 @@
-/*
- * Planted faults: `once` on inputs spoiled before, or with results spoiled after, in ways real kernels have been wrong.
- */
+/* Planted faults: `once` on inputs spoiled before, or with results spoiled after, in ways real
+ * kernels have been wrong. */
 #include <math.h>
 #include <string.h>
 
@@ -10,21 +9,22 @@
 
 enum { INDICES = CBX__EA_GRAPH + CBX__ELL_INDICES, DEGREE = CBX__EA_GRAPH + CBX__ELL_DEGREE };
 
-/* Scratch: what `once` needs, and behind it room for one spoiled copy of any input, or of the output. */
+/* Scratch: what `once` needs, and behind it space for one spoiled copy of any input, or of the
+ * output. */
 static size_t honest_bytes(const cbx__ea_point *p) { return (p->d_in + p->n) * p->d_out * cbx_dtype_size(p->dtype); }
 
-static size_t room(const cbx__ea_point *p)
+static size_t capacity(const cbx__ea_point *p)
 {
-    size_t most = p->n * p->d_in;
-    most = p->d_out * p->d_in > most ? p->d_out * p->d_in : most;
-    most = p->n * p->d_out > most ? p->n * p->d_out : most;
-    return (most > p->n * p->k ? most : p->n * p->k) * 8;
+    size_t largest = p->n * p->d_in;
+    largest = p->d_out * p->d_in > largest ? p->d_out * p->d_in : largest;
+    largest = p->n * p->d_out > largest ? p->n * p->d_out : largest;
+    return (largest > p->n * p->k ? largest : p->n * p->k) * 8;
 }
 
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
     const cbx__ea_point p = cbx__ea_read(params);
-    return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, honest_bytes(&p) + room(&p) + 64,
+    return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, honest_bytes(&p) + capacity(&p) + 64,
                                   plan, err);
 }
 
@@ -58,13 +58,15 @@ static void run_drop_last(void *plan)
     run_with(s, DEGREE, less);
 }
 
-/* --- the padding takes part: weights of 0 are harmless in a sum, and wrong in a maximum of negative numbers --- */
+/* --- the padding takes part: weights of 0 are harmless in a sum, and wrong in a maximum of
+ * negative numbers --- */
 
 static bool has_padding(const cbx_params *params, const char **reason)
 {
     const cbx__ea_point p = cbx__ea_read(params);
     *reason = NULL;
-    /* a mesh's border lacks half of a disc of neighbours: of more than a few left, the largest is never negative */
+    /* a mesh's border lacks half of a disc of neighbours: of more than a few left, the largest is
+     * never negative */
     return p.max && cbx__suite_graph_edges(&p.graph) < p.n * p.k && (p.graph.kind != CBX__SUITE_MESH2D || p.k <= 12);
 }
 

@@ -1,10 +1,11 @@
-/*
- * The two declared algorithms, plain: loops that a compiler vectorises by itself, one thread, nothing else.
+/* The two declared algorithms, plain: loops that a compiler vectorises by itself, one thread,
+ * nothing else.
  *
- *   once       h = x W^T (n by d_out), then out[i] = reduce over neighbours of weight * h[neighbour]
- *   per-edge   for each edge m = W x[neighbour] anew, out[i] = reduce of weight * m: the form of a function of an edge that is mapped
- *              over all edges; it needs no h, and k times the products
- */
+ *   once       h = x W^T (n by d_out), then out[i] = reduce over neighbours of weight *
+ *   h[neighbour]
+ *   per-edge   for each edge m = W x[neighbour] again, out[i] = reduce of weight * m: the form of a
+ *   function of an edge that is mapped
+ *              over all edges; it needs no h, and k times the products */
 #include <math.h>
 #include <string.h>
 
@@ -93,6 +94,6 @@ const cbx_baseline_ops cbx__ea_once = CBX__SUITE_NATIVE(
     "once", "plain loops: every vertex projected once, then aggregated", prepare_once, cbx__ea_run_once,
     .work = cbx__ea_work_once_stored);
 const cbx_baseline_ops cbx__ea_per_edge = CBX__SUITE_NATIVE(
-    "per-edge", "plain loops: projects anew for each edge, k times the products", prepare_per_edge, run_per_edge,
+    "per-edge", "plain loops: projects again for each edge, k times the products", prepare_per_edge, run_per_edge,
     .work = cbx__ea_work_per_edge,
     .slow_reason = "k times the products of once: 1.07 G multiply-adds instead of 84 M at 16384 x 16, 64 to 64");

@@ -1,18 +1,19 @@
-/*
- * The right answer, and how far from it a right implementation may be.  Shares no code with any baseline: long double throughout,
- * compensated sums (Neumaier, ZAMM 54 (1974) 39-51), and every product formed where it is needed.
+/* The right answer, and how far from it a right implementation may be.  Shares no code with any
+ * baseline: long double throughout, compensated sums (Neumaier, ZAMM 54 (1974) 39-51), and every
+ * product formed where it is needed.
  *
- * One message is w h, h = sum over d = d_in terms x W.  With S = |w| sum |x W| of a message, its error is at most
+ * One message is w h, h = sum over d = d_in terms x W.  With S = |w| sum |x W| of a message, its
+ * error is at most
  *
  *   e_message  min(gamma_(d+1), lambda u sqrt(d / 3 + 1)) S
  *
  * (bounds.h; the 1 is the product with w).  Then, T = sum of S over the neighbours, k of them:
  *
  *   max        the largest e_message: maxima differ by no more than what they are taken of
- *   sum        the smaller of gamma_(d+k+1) T and lambda u sqrt(sum (d / 3 + 1) S^2 + (k / 3) T^2): all roundings are independent
+ *   sum        the smaller of gamma_(d+k+1) T and lambda u sqrt(sum (d / 3 + 1) S^2 + (k / 3) T^2):
+ *   all roundings are independent
  *
- * No neighbour: 0 of the sum, -inf of the maximum, exactly.
- */
+ * No neighbour: 0 of the sum, -inf of the maximum, exactly. */
 #include <math.h>
 
 #include "suites/common/bounds.h"
@@ -61,20 +62,20 @@ static void solve_one(problem *q, size_t i, size_t o)
 {
     const size_t k = q->p.k, degree = (size_t)q->degree[i], at = i * q->p.d_out + o;
     const double d = (double)q->p.d_in, u = q->u, each = d / 3 + 1;
-    long double most = -INFINITY, sizes = 0, squares = 0, widest = 0;
+    long double largest = -INFINITY, sizes = 0, squares = 0, widest = 0;
     total t = { 0 };
 
     for (size_t e = 0; e < degree; e++) {
         const size_t from = (size_t)q->indices[i * k + e] * q->p.d_out + o;
         const long double w = q->weights[i * k + e], message = w * q->h[from], size = fabsl(w) * q->size[from];
         include(&t, message);
-        most = message > most ? message : most;
+        largest = message > largest ? message : largest;
         sizes += size;
         squares += size * size;
         widest = size > widest ? size : widest;
     }
     if (q->p.max) {
-        q->answer[at] = (double)most;
+        q->answer[at] = (double)largest;
         q->bound[at] = fmin(cbx__suite_gamma(d + 1, u), CBX__SUITE_LAMBDA * u * sqrt(each)) * (double)widest;
     } else {
         const double by_chance = CBX__SUITE_LAMBDA * u *

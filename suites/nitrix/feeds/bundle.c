@@ -187,10 +187,10 @@ static void put_cell(cbx_text *out, double v, double scale, const char *unit)
 }
 
 /* Words of rows within a line of code: a mark that would end it becomes another. */
-static void put_code(cbx_text *out, const char *s, size_t most)
+static void put_code(cbx_text *out, const char *s, size_t max)
 {
     bool control;
-    size_t end = out->len + most;
+    size_t end = out->len + max;
 
     cbx_text_putc(out, '`');
     for (size_t n; out->len <= end && (n = cbx_text_char(s, &control)) != 0; s += n) {
@@ -198,17 +198,6 @@ static void put_code(cbx_text *out, const char *s, size_t most)
         cbx_text_add(out, shown, shown == s ? n : 1);
     }
     cbx_text_putc(out, '`');
-}
-
-static void put_point(cbx_text *out, const cbx_json *point)
-{
-    cbx_text text;
-
-    cbx_text_init(&text, &out->al);
-    cbx_json_write(point, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
-    if (text.status) out->status = text.status;
-    put_code(out, cbx_text_str(&text), text.len);
-    cbx_text_clear(&text);
 }
 
 static void put_platform(const char *platform, const cbx_json *p, cbx_text *out)
@@ -261,7 +250,14 @@ void cbx_bundle_markdown(const cbx_json *bundle, cbx_text *out)
     cbx_text_puts(out, "# ");
     cbx_text_put_markdown(out, cbx_json_get_string(bundle, "op", "?"));
     cbx_text_puts(out, "\n\nPoint ");
-    put_point(out, cbx_json_get(bundle, "point"));
+    const cbx_json *point = cbx_json_get(bundle, "point");
+    cbx_text text;
+
+    cbx_text_init(&text, &out->al);
+    cbx_json_write(point, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
+    if (text.status) out->status = text.status;
+    put_code(out, cbx_text_str(&text), text.len);
+    cbx_text_clear(&text);
     cbx_text_puts(out, ", ratios against ");
     put_code(out, cbx_json_get_string(bundle, "ratio_reference", "none"), SIZE_MAX / 2);
     cbx_text_puts(out, ", machine ");

@@ -71,7 +71,7 @@ static bool same_point(const cbx_row *a, const cbx_row *b)
 static void count_point(op *o, const cbx_rows *rows, size_t i, cbx_arena *arena)
 {
     cbx_json *point = NULL, *value;
-    const char *dtype, *key;
+    const char *key;
     double size = NAN; /* product of the extents */
     size_t ndims = 0;
 
@@ -87,7 +87,7 @@ static void count_point(op *o, const cbx_rows *rows, size_t i, cbx_arena *arena)
         o->smallest = fmin(o->smallest, size);
         o->largest = fmax(o->largest, size);
     }
-    dtype = cbx_arena_strdup(arena, cbx_json_get_string(point, "dtype", "f32"));
+    const char *dtype = cbx_arena_strdup(arena, cbx_json_get_string(point, "dtype", "f32"));
     cbx_json_unref(point);
     if (o->dtype && dtype && strcmp(o->dtype, dtype) != 0) o->dtypes = true;
     if (!o->dtype) o->dtype = dtype;
@@ -102,14 +102,14 @@ static bool rivals(const cbx_row *a, const cbx_row *b)
 /* The strong rival's time over the fastest one of the primary's variants at the same point. */
 static void compare_rival(op *o, const cbx_rows *rows, const cbx_row *r)
 {
-    double mine = NAN, ratio;
+    double mine = NAN;
 
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *p = &rows->rows[i];
         if (cbx_row_is_good(p) && o->primary && !strcmp(p->baseline, o->primary) && rivals(p, r))
             mine = fmin(mine, median_of(p));
     }
-    ratio = median_of(r) / mine;
+    double ratio = median_of(r) / mine;
     if (isfinite(ratio)) o->worst[is_gpu(r)] = fmin(o->worst[is_gpu(r)], ratio);
 }
 
@@ -152,10 +152,8 @@ static const char *scale_word(const op *o)
 
 static bool push(cbx_json *list, const char *words, bool when)
 {
-    cbx_json *s;
-
     if (!when) return true;
-    s = cbx_json_new_string(words);
+    cbx_json *s = cbx_json_new_string(words);
     return s && cbx_json_push(list, s);
 }
 
@@ -190,13 +188,14 @@ static cbx_json *op_json(const op *o, cbx_arena *arena)
     return NULL;
 }
 
-static bool stands_for(cbx_arena *arena, const op *o, const char *qualname)
+static bool represents(cbx_arena *arena, const op *o, const char *qualname)
 {
     const char *name = cbx_feed_qualname(arena, o->case_name);
     return name && !strcmp(name, qualname);
 }
 
-/* Operations of the catalogue that no case stands for, and cases that stand for none of its operations. */
+/* Operations of the catalogue that no case stands for, and cases that stand for none of its
+ * operations. */
 static bool join_catalogue(const cbx_json *ops, const op *all, size_t n, cbx_arena *arena, cbx_json *unmeasured,
                            cbx_json *orphans)
 {
@@ -205,13 +204,13 @@ static bool join_catalogue(const cbx_json *ops, const op *all, size_t n, cbx_are
     for (size_t i = 0; ok && i < cbx_json_length(ops); i++) {
         const char *name = cbx_json_get_string(cbx_json_at(ops, i), "qualname", "");
         size_t k = 0;
-        while (k < n && !stands_for(arena, &all[k], name)) k++;
+        while (k < n && !represents(arena, &all[k], name)) k++;
         ok = push(unmeasured, name, k == n || !all[k].good);
     }
     for (size_t k = 0; ok && ops && k < n; k++) {
         size_t i = 0;
         while (i < cbx_json_length(ops) &&
-               !stands_for(arena, &all[k], cbx_json_get_string(cbx_json_at(ops, i), "qualname", "")))
+               !represents(arena, &all[k], cbx_json_get_string(cbx_json_at(ops, i), "qualname", "")))
             i++;
         ok = push(orphans, all[k].case_name, i == cbx_json_length(ops));
     }
@@ -250,21 +249,20 @@ static void add_case(op *all, size_t *n, const char *name)
 cbx_status cbx_coverage_make(cbx_ctx *ctx, const cbx_rows *rows, const char *const *cases, size_t ncases,
                              const cbx_json *catalogue, cbx_json **out, cbx_err *err)
 {
-    cbx_json *ops = NULL, *report;
+    cbx_json *ops = NULL;
     size_t n = 0;
     cbx__memory_watch watch;
     cbx_arena arena;
     cbx_status st = catalogue ? cbx_json_need_array(catalogue, "ops", "op_matrix", &ops, err) : CBX_OK;
-    op *all;
 
     if (st) return st;
     cbx__memory_watch_init(&watch, cbx_ctx_allocator(ctx));
     cbx_arena_init(&arena, &watch.al);
-    all = cbx_arena_calloc(&arena, rows->count + ncases, sizeof *all);
+    op *all = cbx_arena_calloc(&arena, rows->count + ncases, sizeof *all);
     for (size_t i = 0; all && i < rows->count; i++) add_case(all, &n, rows->rows[i].case_name);
     for (size_t i = 0; all && i < ncases; i++) add_case(all, &n, cases[i]);
     for (size_t i = 0; all && i < n; i++) look(&all[i], rows, &arena);
-    report = all ? coverage_json(ops, all, n, &arena) : NULL;
+    cbx_json *report = all ? coverage_json(ops, all, n, &arena) : NULL;
     if (!report || watch.failed) {
         cbx_json_unref(report);
         st = cbx_fail(err, CBX_ENOMEM, "no memory for a coverage report");

@@ -56,7 +56,7 @@ static int by_run(const void *a, const void *b)
     return c ? c : (x > y) - (x < y); /* rows of one array: their order in it */
 }
 
-/* Rows of the case, and of its machine; none is a failure that says what there is. */
+/* Rows of the case, and of its machine; an error without any lists what there is. */
 static cbx_status take_case(cbx_arena *arena, const cbx_rows *rows, const cbx__feed_want *w, cbx__feed_rows *out,
                             cbx_err *err)
 {
@@ -135,10 +135,8 @@ static cbx_status take_newest(cbx_arena *arena, cbx__feed_rows *f, cbx_err *err)
 cbx_status cbx__feed_select(cbx_arena *arena, const cbx_rows *rows, const cbx__feed_want *want, cbx__feed_rows *out,
                             cbx_err *err)
 {
-    cbx_status st;
-
     *out = (cbx__feed_rows){ .n = 0 };
-    st = take_case(arena, rows, want, out, err);
+    cbx_status st = take_case(arena, rows, want, out, err);
     if (!st) st = take_point(arena, want, out, err);
     return st ? st : take_newest(arena, out, err);
 }

@@ -52,7 +52,8 @@ static bool has_device(const cbx__feed_rows *f, const char *device)
     return false;
 }
 
-/* The strongest variant of a baseline on a device: the least minimum of its good rows; else any row, to say why there is none. */
+/* The strongest variant of a baseline on a device: the least minimum of its good rows; else any
+ * row, for the reason. */
 static const cbx_row *side(const cbx__feed_rows *f, const char *device, const char *baseline)
 {
     const cbx_row *best = NULL;
@@ -113,23 +114,21 @@ static bool fill_fields(cbx_arena *arena, const cbx__feed_rows *f, const cbx_fee
 cbx_status cbx_feed_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_feed_opts *opts, cbx_json **out, cbx_err *err)
 {
     cbx__feed_want want = { .case_name = opts->case_name, .machine = opts->machine, .without_fast = true };
-    cbx_json *root = NULL, *fields;
-    const char *qualname;
+    cbx_json *root = NULL;
     cbx__memory_watch watch;
     cbx__feed_rows f;
     cbx_arena arena;
-    cbx_status st;
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_feed_opts of another version");
     if (!opts->case_name) return cbx_fail(err, CBX_EINVAL, "a feed needs the name of a case");
     cbx__memory_watch_init(&watch, cbx_ctx_allocator(ctx));
     cbx_arena_init(&arena, &watch.al);
-    st = cbx__feed_select(&arena, rows, &want, &f, err);
+    cbx_status st = cbx__feed_select(&arena, rows, &want, &f, err);
     if (!st) {
         bool ok;
         root = cbx_json_new_object();
-        fields = cbx_json_new_object();
-        qualname = cbx_feed_qualname(&arena, opts->case_name);
+        cbx_json *fields = cbx_json_new_object();
+        const char *qualname = cbx_feed_qualname(&arena, opts->case_name);
         ok = root && fields && qualname && fill_fields(&arena, &f, opts, fields);
         if (root && qualname && fields)
             ok = cbx_json_set(root, qualname, fields) && ok;
@@ -169,12 +168,12 @@ static bool lay_over(cbx_json *op, const cbx_json *fields)
 cbx_status cbx_feed_apply(const cbx_json *fragment, const cbx_json *matrix, const char *what, cbx_json **out,
                           size_t *unknown, cbx_err *err)
 {
-    cbx_json *copy, *ops = NULL, *fields;
+    cbx_json *ops = NULL, *fields;
     const char *qualname;
     cbx_status st = cbx_json_need_array(matrix, "ops", what, &ops, err);
 
     if (st) return st;
-    copy = cbx_json_copy(matrix);
+    cbx_json *copy = cbx_json_copy(matrix);
     if (!copy) return cbx_fail(err, CBX_ENOMEM, "no memory for a copy of '%s'", what);
     if (unknown) *unknown = 0;
     ops = cbx_json_get(copy, "ops");

@@ -1,6 +1,4 @@
-/*
- * What the files of semiring_conv share.
- */
+/* What the files of semiring_conv share. */
 #ifndef SUITES_NITRIX_SEMIRING_CONV_H
 #define SUITES_NITRIX_SEMIRING_CONV_H
 

@@ -1,6 +1,5 @@
-/*
- * The toolkit's own convolution (calibrax/array/semiring.h), called as user code calls it, on all threads that the worker is given.
- */
+/* The toolkit's own convolution (calibrax/array/semiring.h), called as user code calls it, on all
+ * threads that the worker is given. */
 #include <string.h>
 
 #include "calibrax/array/semiring.h"
@@ -14,8 +13,13 @@ typedef struct engine {
     cbx_conv_options options;
 } engine;
 
-static cbx_conv_options options_of(const cbx_params *given)
+static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
 {
+    const cbx_status st = cbx__suite_engine_create(ctx, NULL, 2, sizeof(engine), plan, err);
+
+    if (st) return st;
+    engine *e = *plan;
+    e->semiring = cbx__suite_algebra(given);
     const char *padding = cbx_params_word(given, "padding");
     cbx_conv_options o = CBX_CONV_INIT;
 
@@ -27,18 +31,7 @@ static cbx_conv_options options_of(const cbx_params *given)
         o.dilation[i] = cbx__suite_count(given, "dilation");
         o.low[i] = o.high[i] = o.padding == CBX_CONV_EXPLICIT ? cbx__suite_count(given, "pad") : 0;
     }
-    return o;
-}
-
-static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const cbx_status st = cbx__suite_engine_create(ctx, NULL, 2, sizeof(engine), plan, err);
-    engine *e;
-
-    if (st) return st;
-    e = *plan;
-    e->semiring = cbx__suite_algebra(given);
-    e->options = options_of(given);
+    e->options = o;
     return CBX_OK;
 }
 

@@ -1,6 +1,5 @@
-/*
- * The toolkit's kernels on a GPU (calibrax/array/cuda/cuda.h): operands are on the device before the clock starts.
- */
+/* The toolkit's kernels on a GPU (calibrax/array/cuda/cuda.h): operands are on the device before
+ * the clock starts. */
 #include "suites/common/gpu.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 #include "suites/suites.h"

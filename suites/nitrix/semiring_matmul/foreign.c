@@ -1,6 +1,5 @@
-/*
- * Baselines of other frameworks: names and work models; workers/python/cases/semiring_matmul.py runs them.
- */
+/* Baselines of other frameworks: names and work models; workers/python/cases/semiring_matmul.py
+ * runs them. */
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 static bool supports_pallas(const cbx_params *params, const char **reason)

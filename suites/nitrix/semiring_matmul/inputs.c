@@ -1,16 +1,15 @@
-/*
- * Inputs, and the transformation under which the answer is known.
+/* Inputs, and the transformation under which the answer is known.
  *
- * Floats are standard normal draws, A then B, one stream of the point's seed, drawn in double and rounded to the dtype.
- * Booleans are true with probability p = sqrt(1 - 2^(-1/k)), so that C[i,j], false with probability (1 - p^2)^k, is true
- * half the time, whatever k is: 36 % at k = 5, 3.7 % at 512, 2.6 % at 1024.  A fixed density makes C all false where k
- * is small, which every wrong kernel passes, and all true where it is large, which flatters one that stops at the first
- * true term; here half of the elements need the whole loop.  The other
- * densities, "sparse" and "half", are for speeds: there C is nearly all true, by few terms or by very few.
+ * Floats are standard normal draws, A then B, one stream of the point's seed, drawn in double and
+ * rounded to the dtype. Booleans are true with probability p = sqrt(1 - 2^(-1/k)), so that C[i,j],
+ * false with probability (1 - p^2)^k, is true half the time, whatever k is: 36 % at k = 5, 3.7 % at
+ * 512, 2.6 % at 1024.  A fixed density makes C all false where k is small, which every wrong kernel
+ * passes, and all true where it is large, which flatters one that stops at the first true term;
+ * here half of the elements need the whole loop.  The other densities, "sparse" and "half", are for
+ * speeds: there C is nearly all true, by few terms or by very few.
  *
- * Rotation: rows of A and columns of B are permuted, and the product's rows and columns permute with them.  Every step
- * of the work is the same, and no element of C stays where it was.
- */
+ * Rotation: rows of A and columns of B are permuted, and the product's rows and columns permute
+ * with them.  Every step of the work is the same, and no element of C stays where it was. */
 #include <string.h>
 
 #include "suites/common/arrays.h"

@@ -1,7 +1,6 @@
-/*
- * The limits (calibrax/array/kernels/semiring.h), on all threads that the worker is given: the steps of the product on registers alone,
- * and the same steps with operands from the first-level cache, as any product has to read them.
- */
+/* The limits (calibrax/array/kernels/semiring.h), on all threads that the worker is given: the
+ * steps of the product on registers alone, and the same steps with operands from the first-level
+ * cache, as any product has to read them. */
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 static bool has_limit(const cbx_params *params, const char **reason)

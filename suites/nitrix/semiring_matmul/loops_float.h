@@ -1,6 +1,4 @@
-/*
- * stream and naive-dense of one float type; included by loops_isa.c with T, TI, SFX and SQRT.
- */
+/* stream and naive-dense of one float type; included by loops_isa.c with T, TI, SFX and SQRT. */
 
 /* True if some element is NaN or infinite: x - x is 0 for all others. */
 static bool NAME(has_special)(const T *x, size_t count)
@@ -45,8 +43,9 @@ static inline void NAME(row_min_nan)(size_t n, T a, const T *restrict b, T *rest
         c[j] = ((t < c[j]) | (t != t)) ? t : c[j];
     }
 }
-/* Online log-sum-exp (Milakov & Gimelshein, arXiv 1805.02867): top is the largest term so far, sum the sum of exp(t - top).
- * Equal infinities count as a difference of 0, so +inf stays +inf and -inf stays -inf; a NaN goes into the sum and stays. */
+/* Online log-sum-exp (Milakov & Gimelshein, arXiv 1805.02867): top is the largest term so far, sum
+ * the sum of exp(t - top). Equal infinities count as a difference of 0, so +inf stays +inf and -inf
+ * stays -inf; a NaN goes into the sum and stays. */
 static inline void NAME(row_log)(size_t n, T a, const T *restrict b, T *restrict top, T *restrict sum)
 {
     for (size_t j = 0; j < n; j++) {

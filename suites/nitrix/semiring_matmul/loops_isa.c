@@ -1,9 +1,8 @@
-/*
- * The loops of stream and naive-dense: plain C that the compiler vectorises, built for each instruction set (meson.build).
+/* The loops of stream and naive-dense: plain C that the compiler vectorises, built for each
+ * instruction set (meson.build).
  *
- * They take specials as calibrax/array/kernels/semiring.h says.  max and min look at the inputs first, so that the comparison with
- * NaN is paid only where there can be one.
- */
+ * They take specials as calibrax/array/kernels/semiring.h says.  max and min look at the inputs
+ * first, so that the comparison with NaN is paid only where there can be one. */
 #include <math.h>
 #include <stdint.h>
 

@@ -1,6 +1,5 @@
-/*
- * What the files of this case share: the point as numbers, work models, and the plan of a native baseline.
- */
+/* What the files of this case share: the point as numbers, work models, and the plan of a native
+ * baseline. */
 #ifndef SUITES_NITRIX_SEMIRING_MATMUL_H
 #define SUITES_NITRIX_SEMIRING_MATMUL_H
 
@@ -28,7 +27,8 @@ void cbx__sm_work_dense(const cbx_params *params, cbx_work *out);
 void cbx__sm_work_tiled(const cbx_params *params, cbx_work *out);
 /** The steps alone, with the bytes of A, B and C. */
 void cbx__sm_work_steps(const cbx__sm_point *p, cbx_work *out);
-/** Foreign loops: like stream and dense, but nothing is said of how they take an exp, or whether they fuse the temporary away. */
+/** Foreign loops: like stream and dense, but it is unknown how they compute an exp, or whether
+ * they fuse the temporary away. */
 void cbx__sm_work_foreign_stream(const cbx_params *params, cbx_work *out);
 void cbx__sm_work_foreign_dense(const cbx_params *params, cbx_work *out);
 

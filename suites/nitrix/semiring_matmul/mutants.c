@@ -1,7 +1,6 @@
-/*
- * Planted faults: baselines that are wrong in ways real kernels have been wrong.  The fidelity check must reject each of them on
- * every algebra it is for; `nperf selftest --mutants` and the tests hold it to that.
- */
+/* Planted faults: baselines that are wrong in ways real kernels have been wrong.  The fidelity
+ * check must reject each of them on every algebra it is for; `nperf selftest --mutants` and the
+ * tests hold it to that. */
 #include <math.h>
 #include <string.h>
 
@@ -157,7 +156,8 @@ static void run_tf32(void *plan)
 #define LARGER(x, y)  ((x) > (y) ? (x) : (y))
 #define SMALLER(x, y) ((x) < (y) ? (x) : (y))
 
-/* For each kk all of C, with the sum (or the combined term of max and min) rounded to a half; log by two passes. */
+/* For each kk all of C, with the sum (or the combined term of max and min) rounded to a half; log
+ * by two passes. */
 #define DEFINE_FP16(T, SFX)                                                                                            \
     static void fp16_##SFX(const cbx__sm_plan *p)                                                                      \
     {                                                                                                                  \

@@ -1,6 +1,4 @@
-/*
- * The textbook form of array languages: materialise the m x k x n terms, then reduce over k.
- */
+/* The textbook form of array languages: materialise the m x k x n terms, then reduce over k. */
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)

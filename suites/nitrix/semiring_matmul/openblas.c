@@ -1,6 +1,5 @@
-/*
- * The library everybody has: cblas_sgemm and cblas_dgemm of OpenBLAS, loaded on first use, on one thread.
- */
+/* The library everybody has: cblas_sgemm and cblas_dgemm of OpenBLAS, loaded on first use, on one
+ * thread. */
 #include "calibrax/base/openblas.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
@@ -18,16 +17,6 @@ typedef struct blas {
     void (*set_num_threads)(int);
 } blas;
 
-static cbx_status load(cbx_ctx *ctx, blas *out, cbx_err *err)
-{
-    const cbx_library_symbol symbols[] = {
-        { "cblas_sgemm", (void **)&out->sgemm },
-        { "cblas_dgemm", (void **)&out->dgemm },
-        { "openblas_set_num_threads", (void **)&out->set_num_threads },
-    };
-    return cbx_openblas_open(ctx, "matrix products by OpenBLAS", 0, symbols, CBX_LEN(symbols), &out->library, err);
-}
-
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
     cbx__sm_plan *made = NULL;
@@ -35,7 +24,12 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
     if (st) return st;
     blas *b = made->scratch;
     *b = (blas){ 0 };
-    st = load(ctx, b, err);
+    const cbx_library_symbol symbols[] = {
+        { "cblas_sgemm", (void **)&b->sgemm },
+        { "cblas_dgemm", (void **)&b->dgemm },
+        { "openblas_set_num_threads", (void **)&b->set_num_threads },
+    };
+    st = cbx_openblas_open(ctx, "matrix products by OpenBLAS", 0, symbols, CBX_LEN(symbols), &b->library, err);
     if (st) {
         cbx__sm_plan_finish(made);
         return st;

@@ -1,37 +1,47 @@
-/*
- * The right answer, and how far from it a right implementation may be.  Shares no code with any baseline: no vector
- * math, no kernel; libm's exp and log, compensated sums, two passes for log.
+/* The right answer, and how far from it a right implementation may be.  Shares no code with any
+ * baseline: no vector math, no kernel; libm's exp and log, compensated sums, two passes for log.
  *
- * Precision: float32 operands are widened to double, in which their products and sums of two are exact; float64
- * operands are worked on in long double (log: in pairs of doubles).  Sums are compensated: Neumaier, ZAMM 54 (1974)
- * 39-51, whose error is 2u of the precision worked in plus second-order terms, far below the bounds.
+ * Precision: float32 operands are widened to double, in which their products and sums of two are
+ * exact; float64 operands are worked on in long double (log: in pairs of doubles).  Sums are
+ * compensated: Neumaier, ZAMM 54 (1974) 39-51, whose error is 2u of the precision worked in plus
+ * second-order terms, far below the bounds.
  *
- * Bounds, u = 2^-24 or 2^-53 of the dtype.  A sum of k terms errs by the smaller of gamma_k S and lambda sqrt(k / 3) u S of
- * suites/common/bounds.h, where the sources stand.
+ * Bounds, u = 2^-24 or 2^-53 of the dtype.  A sum of k terms errs by the smaller of gamma_k S and
+ * lambda sqrt(k / 3) u S of suites/common/bounds.h, where the sources stand.
  *
- * The first grows like k, and at k = 1024 would let operands of 12 bits pass.  lambda = 6: 3.0e-8 an element, so at most
- * 0.03 for a whole product of 1024^2 and 0.008 for 512^2.  That is the worst case, roundings all of size u and every
- * partial sum as large as S; of right kernels less than half of the bound is seen at every declared point, and operands
- * of 11 bits exceed it up to k = 4096.  Terms of one distribution make s_j = (j / k) S, whose squares add to k S^2 / 3:
- * real and euclidean, whose inputs are independent draws, use lambda sqrt(k / 3).  log does not: one large exponential
- * may be most of S.
+ * The first grows like k, and at k = 1024 would let operands of 12 bits pass.  lambda = 6: 3.0e-8
+ * an element, so at most 0.03 for a whole product of 1024^2 and 0.008 for 512^2.  That is the worst
+ * case, roundings all of size u and every partial sum as large as S; of right kernels less than
+ * half of the bound is seen at every declared point, and operands of 11 bits exceed it up to k =
+ * 4096.  Terms of one distribution make s_j = (j / k) S, whose squares add to k S^2 / 3: real and
+ * euclidean, whose inputs are independent draws, use lambda sqrt(k / 3).  log does not: one large
+ * exponential may be most of S.
  *
  *   real       min(gamma_k, lambda sqrt(k / 3) u) |A||B|     with or without FMA
- *   euclidean  ((min(k, lambda sqrt(k / 3)) + 4) / 2 + 1) u C   d = a - b and d^2 have a relative error of 3 u, the sum
- *              of k non-negative terms as above (gamma_(k+3) by Lemma 3.1); the root halves it and adds u
+ *   euclidean  ((min(k, lambda sqrt(k / 3)) + 4) / 2 + 1) u C   d = a - b and d^2 have a relative
+ *   error of 3 u, the sum
+ *              of k non-negative terms as above (gamma_(k+3) by Lemma 3.1); the root halves it and
+ *              adds u
  *   tropical   0: a + b is rounded once and correctly, max and min round nothing
  *   boolean    0
- *   log        u (min(2 (k + 5 R), lambda sqrt(k + 17 R)) + 30 + 6 (amax_i + bmax_j) + 4 |C|), with amax, bmax the
- *              largest finite |a|, |b| of the row and column: every exponent is reached by at most three roundings of
- *              numbers no larger than amax + bmax, whether as (a + b) - m or as (a - r) + (b - c), which moves the sum
- *              by a relative 6 u (amax + bmax) at most (the shifts themselves cancel); two exp of 2 ulp and their
- *              product: 10 u; the sum of k positive terms; the online recurrence rescales its sum each time the running
- *              maximum rises, by an exp (4 u) and a product (u), whose squares are 16 + 1: on random draws that is about
- *              ln k times, at most R = min(k, 32) here; log of 1 ulp and the last sums: u (4 |C| + amax + bmax).  The
- *              factor 2 covers second-order terms, which are nothing where the other bound of the sum is the smaller.
+ *   log        u (min(2 (k + 5 R), lambda sqrt(k + 17 R)) + 30 + 6 (amax_i + bmax_j) + 4 |C|), with
+ *   amax, bmax the
+ *              largest finite |a|, |b| of the row and column: every exponent is reached by at most
+ *              three roundings of
+ *              numbers no larger than amax + bmax, whether as (a + b) - m or as (a - r) + (b - c),
+ *              which moves the sum
+ *              by a relative 6 u (amax + bmax) at most (the shifts themselves cancel); two exp of 2
+ *              ulp and their
+ *              product: 10 u; the sum of k positive terms; the online recurrence rescales its sum
+ *              each time the running
+ *              maximum rises, by an exp (4 u) and a product (u), whose squares are 16 + 1: on
+ *              random draws that is about
+ *              ln k times, at most R = min(k, 32) here; log of 1 ulp and the last sums: u (4 |C| +
+ *              amax + bmax).  The
+ *              factor 2 covers second-order terms, which are nothing where the other bound of the
+ *              sum is the smaller.
  *
- * Special values have a bound of 0: they must be equal (NaN to NaN, infinities with their sign).
- */
+ * Special values have a bound of 0: they must be equal (NaN to NaN, infinities with their sign). */
 #include <math.h>
 #include <string.h>
 
@@ -115,8 +125,8 @@ static void extreme_row(const problem *q, size_t i)
         }
     }
     for (size_t j = 0; j < n; j++) {
-        /* a float sum through double is still correctly rounded: 53 >= 2 * 24 + 2 (Figueroa, SIGNUM Newsl. 30 (1995)
-         * 21-26) */
+        /* a float sum through double is still correctly rounded: 53 >= 2 * 24 + 2 (Figueroa, SIGNUM
+         * Newsl. 30 (1995) 21-26) */
         if (q->p.dtype == CBX_F32) c[j] = (double)(float)c[j];
         q->bound[i * n + j] = 0;
     }
@@ -134,7 +144,8 @@ static pair two_sum(double x, double y)
     return (pair){ s, (x - (s - z)) + (y - z) };
 }
 
-/* top[j]: the largest term of each column, and what the special terms decide: NaN, +inf, all -inf. */
+/* top[j]: the largest term of each column, and what the special terms decide: NaN, +inf, all -inf.
+ */
 static void largest_terms(const problem *q, size_t i, double *top)
 {
     const size_t k = q->p.k, n = q->p.n;
@@ -148,7 +159,8 @@ static void largest_terms(const problem *q, size_t i, double *top)
     }
 }
 
-/* sum[j] + lost[j] of exp(a + b - top[j]); the exponent is an unevaluated pair, and exp(hi + lo) = exp(hi) (1 + lo). */
+/* sum[j] + lost[j] of exp(a + b - top[j]); the exponent is an unevaluated pair, and exp(hi + lo) =
+ * exp(hi) (1 + lo). */
 static void sums_of_exp(const problem *q, size_t i, const double *top, double *sum, double *lost)
 {
     const size_t k = q->p.k, n = q->p.n;
@@ -183,22 +195,7 @@ static void log_row(const problem *q, size_t i)
     }
 }
 
-static void float_rows(const problem *q)
-{
-    const cbx_algebra g = q->p.semiring->id;
-    for (size_t i = 0; i < q->p.m; i++) {
-        if (g == CBX_ALGEBRA_LOG)
-            log_row(q, i);
-        else if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS || g == CBX_ALGEBRA_TROPICAL_MIN_PLUS)
-            extreme_row(q, i);
-        else if (q->p.dtype == CBX_F32)
-            sum_row_f32(q, i, g == CBX_ALGEBRA_EUCLIDEAN);
-        else
-            sum_row_f64(q, i, g == CBX_ALGEBRA_EUCLIDEAN);
-    }
-}
-
-/* Room for the widened operands, the magnitudes and a row; one block. */
+/* Capacity for the widened operands, the magnitudes and a row; one block. */
 static cbx_status solve_float(cbx_ctx *ctx, problem *q, cbx_array *const *in, cbx_err *err)
 {
     const size_t m = q->p.m, k = q->p.k, n = q->p.n;
@@ -216,7 +213,17 @@ static cbx_status solve_float(cbx_ctx *ctx, problem *q, cbx_array *const *in, cb
     magnitudes(q, amax, bmax);
     q->amax = amax;
     q->bmax = bmax;
-    float_rows(q);
+    const cbx_algebra g = q->p.semiring->id;
+    for (size_t i = 0; i < q->p.m; i++) {
+        if (g == CBX_ALGEBRA_LOG)
+            log_row(q, i);
+        else if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS || g == CBX_ALGEBRA_TROPICAL_MIN_PLUS)
+            extreme_row(q, i);
+        else if (q->p.dtype == CBX_F32)
+            sum_row_f32(q, i, g == CBX_ALGEBRA_EUCLIDEAN);
+        else
+            sum_row_f64(q, i, g == CBX_ALGEBRA_EUCLIDEAN);
+    }
     cbx_mem_free(al, block, bytes);
     return CBX_OK;
 }

@@ -1,6 +1,4 @@
-/*
- * The plan that native baselines share.
- */
+/* The plan that native baselines share. */
 #include <stdint.h>
 
 #include "suites/nitrix/semiring_matmul/matmul.h"

@@ -1,6 +1,4 @@
-/*
- * The ratio reference: for each kk, update all of C.
- */
+/* The ratio reference: for each kk, update all of C. */
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 #define DECLARE(id, name, cpus) extern const cbx__sm_loops cbx__sm_loops_##name;

@@ -1,6 +1,5 @@
-/*
- * The toolkit's own kernel (calibrax/array/kernels/semiring.h): on one thread, and on all that the worker is given.
- */
+/* The toolkit's own kernel (calibrax/array/kernels/semiring.h): on one thread, and on all that the
+ * worker is given. */
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 static cbx_status prepare_threads(cbx_ctx *ctx, const cbx_params *params, int threads, void **plan, cbx_err *err)

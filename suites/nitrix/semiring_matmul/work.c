@@ -1,19 +1,19 @@
-/*
- * Work per call, by formula.  A model is a lower bound: what the algorithm cannot do without, in lane operations of the
- * pipe that bounds it and in bytes that must cross from the level that holds the working set.
+/* Work per call, by formula.  A model is a lower bound: what the algorithm cannot do without, in
+ * lane operations of the pipe that bounds it and in bytes that must cross from the level that holds
+ * the working set.
  *
- * Left out on purpose: the sweeps of stream over C, since they run in whatever cache holds C; selects, conversions and
- * address arithmetic of exp and log; packing.
- */
+ * Left out on purpose: the sweeps of stream over C, since they run in whatever cache holds C;
+ * selects, conversions and address arithmetic of exp and log; packing. */
 #include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
-/* Arithmetic of one exp and one log of the toolkit (calibrax/array/kernels/vmath.h), FMA counted as one operation,
- * [f32, f64]. */
+/* Arithmetic of one exp and one log of the toolkit (calibrax/array/kernels/vmath.h), FMA counted as
+ * one operation, [f32, f64]. */
 static const double exp_ops[2] = { 12, 17 }, log_ops[2] = { 14, 17 };
-/* Fewest operations an exp can take at this accuracy, whoever wrote it: reduction 2, polynomial 4 or 8, scaling 1. */
-static const double least_exp_ops[2] = { 7, 11 };
+/* Fewest operations an exp can take at this accuracy, whoever wrote it: reduction 2, polynomial 4
+ * or 8, scaling 1. */
+static const double min_exp_ops[2] = { 7, 11 };
 /* Besides its exp a streaming log step takes a + b, t - max, the new max and the new sum. */
 static const double log_step_ops = 4;
 
@@ -84,9 +84,10 @@ static void loop_work(const cbx_params *params, const double exps[2], cbx_work *
 }
 
 void cbx__sm_work_stream(const cbx_params *params, cbx_work *out) { loop_work(params, exp_ops, out); }
-void cbx__sm_work_foreign_stream(const cbx_params *params, cbx_work *out) { loop_work(params, least_exp_ops, out); }
+void cbx__sm_work_foreign_stream(const cbx_params *params, cbx_work *out) { loop_work(params, min_exp_ops, out); }
 
-/* The temporary counts once, as it is written: reading it back may find part of it in a nearer level. */
+/* The temporary counts once, as it is written: reading it back may find part of it in a nearer
+ * level. */
 static void add_temporary(const cbx_params *params, cbx_work *out)
 {
     const cbx__sm_point p = cbx__sm_read(params);
@@ -103,7 +104,7 @@ void cbx__sm_work_dense(const cbx_params *params, cbx_work *out)
 
 void cbx__sm_work_foreign_dense(const cbx_params *params, cbx_work *out)
 {
-    loop_work(params, least_exp_ops, out);
+    loop_work(params, min_exp_ops, out);
     add_temporary(params, out);
 }
 

@@ -13,4 +13,4 @@ CBX_ELL_STEP(MIN_OF_MAX_NAN, false, PICK((SPREAD(a) > b) | (SPREAD(a) != SPREAD(
              PICK((t < acc) | (t != t), t, acc))
 CBX_ALGEBRA_STEPS(BOTTLENECK, MIN_OF_MAX, MIN_OF_MAX, MIN_OF_MAX_NAN, NAN_ALONE, MIN_OF_MAX_NAN, MIN_MUL)
 CBX_ALGEBRA_MERGE(BOTTLENECK, isnan(x) || isnan(y) ? x + y : lo, cbx_minimum)
-CBX_ALGEBRA_SLOPES(BOTTLENECK, a > b || a != a ? a : b, a >= b ? 1 : 0, a >= b ? 0 : 1)
+CBX_ALGEBRA_GRADIENTS(BOTTLENECK, a > b || a != a ? a : b, a >= b ? 1 : 0, a >= b ? 0 : 1)

@@ -29,11 +29,11 @@ typedef struct block {
 } block;
 
 static block blocks[BLOCKS];
-static int modules, streams, contexts, pushed, handles, launches, capability = 9, math = -1, processors = 4;
+static int modules, streams, contexts, jvp, handles, launches, capability = 9, math = -1, processors = 4;
 static double event_ms[EVENTS], now_ms, tick_ms = 5, more_ms;
 static bool event_there[EVENTS];
 static char failing[64], dropped[64];
-static int failing_number, failing_after, version_told = 13000, is_sticky, stuck;
+static int failing_number, failing_after, version_reported = 13000, is_sticky, stuck;
 
 /* --- what a test says and asks --- */
 
@@ -45,7 +45,7 @@ void shim_fail(const char *call, int number, int after)
 }
 int shim_open(void)
 {
-    int n = modules + streams + contexts + pushed + handles;
+    int n = modules + streams + contexts + jvp + handles;
     for (int i = 0; i < BLOCKS; i++) n += blocks[i].base != NULL;
     for (int i = 0; i < EVENTS; i++) n += event_there[i];
     return n;
@@ -66,7 +66,7 @@ void shim_sticky(int on)
     is_sticky = on;
     stuck = 0;
 }
-void shim_version(int version) { version_told = version; }
+void shim_version(int version) { version_reported = version; }
 void shim_drop(const char *kernel) { snprintf(dropped, sizeof dropped, "%s", kernel ? kernel : ""); }
 
 static int fails(const char *call)
@@ -106,7 +106,7 @@ int cuMemAlloc_v2(uintptr_t *p, size_t bytes)
     MAY_FAIL("cuMemAlloc_v2");
     for (int i = 0; i < BLOCKS && !b; i++)
         if (!blocks[i].base) b = &blocks[i];
-    if (!b || !pushed || bytes == 0) return b ? 201 : 2;
+    if (!b || !jvp || bytes == 0) return b ? 201 : 2;
     b->bytes = bytes;
     b->pages = (bytes + 256 + PAGE - 1) / PAGE * PAGE;
     b->base = mmap(NULL, b->pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -173,7 +173,7 @@ int cuInit(unsigned flags)
 }
 int cuDriverGetVersion(int *version)
 {
-    *version = version_told;
+    *version = version_reported;
     return 0;
 }
 int cuDeviceGetCount(int *count)
@@ -223,12 +223,12 @@ int cuCtxPushCurrent_v2(void *context)
 {
     MAY_FAIL("cuCtxPushCurrent_v2");
     if (context != &contexts) return 201;
-    pushed++;
+    jvp++;
     return 0;
 }
 int cuCtxPopCurrent_v2(void **context)
 {
-    pushed--;
+    jvp--;
     *context = &contexts;
     return 0;
 }
@@ -343,7 +343,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
 {
     (void)shared, (void)stream, (void)extra;
     MAY_FAIL("cuLaunchKernel");
-    if (!pushed || gx == 0 || gx > 0x7fffffffu || gy != 1 || gz != 1 || by != 1 || bz != 1 || bx > 1024) return 1;
+    if (!jvp || gx == 0 || gx > 0x7fffffffu || gy != 1 || gz != 1 || by != 1 || bz != 1 || bx > 1024) return 1;
     launches++;
     pass_time();
     if (!strcmp(((const cuda_shim_kernel *)function)->name, dropped)) return 0;

@@ -195,7 +195,7 @@ const char *problem_text(const problem *q)
 
 enum { INDEX, DEGREE, START, PLACE, VALUES, FEATURES, OUT, OUT_WANTED };
 
-static void *room(sparse_problem *q, int i, size_t bytes)
+static void *capacity(sparse_problem *q, int i, size_t bytes)
 {
     q->bytes[i] = bytes;
     q->block[i] = calloc(bytes + 1, 1);
@@ -207,9 +207,9 @@ void sparse_make(sparse_problem *q, uint64_t seed)
     cbx_ell_product *p = &q->p;
     const size_t places = p->rows * p->width, size = cbx_dtype_size(p->dtype);
     cbx_rng rng = cbx_rng_make(seed, 1);
-    int32_t *index = room(q, INDEX, places * 4), *degree = room(q, DEGREE, p->rows * 4);
-    size_t *start = room(q, START, (p->rows + 1) * sizeof *start), edges = 0;
-    uint32_t *place = room(q, PLACE, places * 4);
+    int32_t *index = capacity(q, INDEX, places * 4), *degree = capacity(q, DEGREE, p->rows * 4);
+    size_t *start = capacity(q, START, (p->rows + 1) * sizeof *start), edges = 0;
+    uint32_t *place = capacity(q, PLACE, places * 4);
 
     for (size_t i = 0; i < p->rows; i++) {
         degree[i] = i % 5 == 3 ? 0 : (int32_t)(cbx_rng_uniform(&rng) * (double)(p->width + 1));
@@ -222,8 +222,8 @@ void sparse_make(sparse_problem *q, uint64_t seed)
         }
         start[i + 1] = edges;
     }
-    room(q, OUT, p->rows * p->ldc * size);
-    room(q, OUT_WANTED, q->bytes[OUT]);
+    capacity(q, OUT, p->rows * p->ldc * size);
+    capacity(q, OUT_WANTED, q->bytes[OUT]);
     q->block[VALUES] = fill(p->dtype, places, q->content, &rng), q->bytes[VALUES] = places * size;
     q->block[FEATURES] = fill(p->dtype, p->cols * p->ldb, q->content, &rng),
     q->bytes[FEATURES] = p->cols * p->ldb * size;

@@ -152,7 +152,7 @@ static cbx_cuda_probe_opts quick(seen *t)
     *t = (seen){ .fewest = 100 };
     o.slices = SLICES;
     o.warm_up_s = 1e-9;
-    o.room_bytes = 1 << 15;
+    o.capacity_bytes = 1 << 15;
     o.user = t;
     o.busy = busy;
     o.take = take;
@@ -209,7 +209,7 @@ static void slices_are_long_enough(void **state)
     CHECK_OK(cbx_cuda_probe(d.g, &o, &err), &err, "half is enough");
     shim.tick(0, 0);
     CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINTERNAL, "a clock that stands still");
-    CHECK(strstr(err.message, "stands still") != NULL, err.message);
+    CHECK(strstr(err.message, "clock does not run") != NULL, err.message);
     shim.tick(5, 0);
     played_close(&d);
 }
@@ -292,13 +292,13 @@ static void refused(void **state)
     cbx_cuda_probe_opts o = quick(&t);
 
     (void)state;
-    o.slices = CBX_CUDA_SLICES_MOST + 1;
+    o.slices = CBX_CUDA_SLICES_MAX + 1;
     CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINVAL, "too many slices");
     o = quick(&t), o.take = NULL;
     CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINVAL, "nobody takes them");
     o = quick(&t), o.struct_size--;
     CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINVAL, "another version");
-    o = quick(&t), o.room_bytes = 100;
+    o = quick(&t), o.capacity_bytes = 100;
     CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_ENOMEM, "too little to go over");
     played_close(&d);
 }

@@ -19,7 +19,7 @@
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, UNKNOWN = 999 };
 
-static atomic_int retained, pushed, initialised;
+static atomic_int retained, jvp, initialised;
 
 static int is(const char *part)
 {
@@ -41,7 +41,7 @@ API int cuCtxPushCurrent_v2(void *context);
 API int cuCtxPopCurrent_v2(void **context);
 API int cuMemGetInfo_v2(size_t *available, size_t *total);
 
-int fake_cuda_open_contexts(void) { return retained + pushed; }
+int fake_cuda_open_contexts(void) { return retained + jvp; }
 
 int cuInit(unsigned flags)
 {
@@ -113,14 +113,14 @@ static _Thread_local void *current;
 
 int cuCtxPushCurrent_v2(void *context)
 {
-    pushed++;
+    jvp++;
     current = context;
     return 0;
 }
 
 int cuCtxPopCurrent_v2(void **context)
 {
-    pushed--;
+    jvp--;
     *context = current;
     current = NULL;
     return 0;

@@ -93,7 +93,7 @@ static void described_machines_are_read(void **state)
 }
 
 /* Two kinds of cores: caches that differ are told apart. */
-static void unlike_caches_are_told_apart(void **state)
+static void unlike_caches_are_reported_apart(void **state)
 {
     (void)state;
     const char *source = getenv("CALIBRAX_SOURCE_ROOT");
@@ -246,7 +246,7 @@ static void a_limit_counts(void **state)
 {
     (void)state;
     static const struct {
-        const char *most, *used;
+        const char *max, *used;
         unsigned long long total, available;
     } cases[] = {
         { "max", "5", 8388608ull << 10, 4194304ull << 10 },
@@ -265,8 +265,7 @@ static void a_limit_counts(void **state)
             "cd %s && mkdir -p proc sys/fs/cgroup && printf 'MemTotal: 8388608 kB\\nMemAvailable: 4194304 kB\\n' > "
             "proc/meminfo && { [ '%s' = none ] || { echo %s > sys/fs/cgroup/memory.max; echo %s > "
             "sys/fs/cgroup/memory.current; }; }",
-            folder, cases[i].most ? "" : "none", cases[i].most ? cases[i].most : "",
-            cases[i].used ? cases[i].used : "");
+            folder, cases[i].max ? "" : "none", cases[i].max ? cases[i].max : "", cases[i].used ? cases[i].used : "");
         CHECK_INT(system(command), 0, "a root");
         cbx_devices *d = look(ctx, "", folder);
         CHECK_OK(cbx_devices_memory(ctx, d, cbx_devices_at(d, 0), &m, &err), &err, "memory");
@@ -301,7 +300,7 @@ static void every_allocation_can_fail(void **state)
 TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(described_machines_are_read),    cmocka_unit_test(unlike_caches_are_told_apart),
+        cmocka_unit_test(described_machines_are_read),    cmocka_unit_test(unlike_caches_are_reported_apart),
         cmocka_unit_test(captured_machines_are_read),     cmocka_unit_test(a_missing_hwloc_is_a_gap),
         cmocka_unit_test(this_machine_agrees_with_lscpu), cmocka_unit_test(both_ways_agree),
         cmocka_unit_test(memory_is_this_machines),        cmocka_unit_test(a_limit_counts),

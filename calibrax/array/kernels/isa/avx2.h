@@ -1,5 +1,5 @@
-/*
- * AVX2 with FMA, 16 registers of 256 bits: Intel from Haswell (2013) on, AMD from Excavator (2015) on.
+/* AVX2 with FMA, 16 registers of 256 bits: Intel from Haswell (2013) on, AMD from Excavator (2015)
+ * on.
  *
  * flags: -mavx2 -mfma
  */

@@ -1,5 +1,5 @@
-/*
- * AVX-512 with F, BW, DQ and VL, 32 registers of 512 bits and masks: Intel's servers from Skylake-SP (2017) on, AMD from Zen 4 (2022) on.
+/* AVX-512 with F, BW, DQ and VL, 32 registers of 512 bits and masks: Intel's servers from
+ * Skylake-SP (2017) on, AMD from Zen 4 (2022) on.
  *
  * flags: -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
  */

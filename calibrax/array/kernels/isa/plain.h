@@ -1,5 +1,5 @@
-/*
- * What any CPU of the family has, in vectors of 128 bits: SSE2 on x86-64, with 16 registers; NEON on 64-bit ARM, with 32.
+/* What any CPU of the family has, in vectors of 128 bits: SSE2 on x86-64, with 16 registers; NEON
+ * on 64-bit ARM, with 32.
  *
  * flags:
  */

@@ -1,18 +1,18 @@
-/*
- * Derivatives of products by slopes, as the files of algebra.h give them: the first optimum takes all, times its slopes, or every term has
- * its share.  All matrices are dense and row-major.  Rows of A, and blocks of columns of B, are shared by a team; each algebra has functions
- * of its own for one of them, in which it is a constant.
- * Included once a float type behind semiring_tile.h; expects SMALLEST besides.
- */
+/* Derivatives of products by the partial derivatives of their terms, as the files of algebra.h define
+ * them: the first optimum takes
+ * all, times its partial derivatives, or every term has its share.  All matrices are dense and row-major.  Rows
+ * of A, and blocks of columns of B, are shared by a team; each algebra has functions of its own for
+ * one of them, in which it is a constant. Included once a float type behind semiring_tile.h;
+ * expects SMALLEST besides. */
 
-/* x, made in any case, so that no branch stands in the way of vectors. */
+/* x, made in any case, so that no branch prevents vectors. */
 ALWAYS_INLINE T NAME(unless)(bool nothing, T x) { return nothing ? 0 : x; }
 #define UNLESS(nothing, x) NAME(unless)(nothing, x)
 
 /* g is a constant wherever these are inlined. */
 ALWAYS_INLINE T NAME(plain_term)(cbx_algebra g, T a, T b)
 {
-#define CBX_ALGEBRA_SLOPES(id, term, of_a, of_b)                                                                       \
+#define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b)                                                                    \
     if (g == CBX_ALGEBRA_##id) return term;
 #include "calibrax/array/kernels/algebra.h"
     return 0;
@@ -29,7 +29,7 @@ ALWAYS_INLINE vec NAME(terms_of)(cbx_algebra g, T a, vec y)
 ALWAYS_INLINE T NAME(slope)(cbx_algebra g, T a, T b, T c, bool by_b)
 {
     (void)c;
-#define CBX_ALGEBRA_SLOPES(id, term, of_a, of_b)                                                                       \
+#define CBX_ALGEBRA_GRADIENTS(id, term, of_a, of_b)                                                                    \
     if (g == CBX_ALGEBRA_##id) return by_b ? of_b : of_a;
 #include "calibrax/array/kernels/algebra.h"
     return 0;
@@ -38,7 +38,8 @@ ALWAYS_INLINE T NAME(slope)(cbx_algebra g, T a, T b, T c, bool by_b)
 
 /* --- the first optimum takes all --- */
 
-/* Rows and vectors of columns whose first optimum is looked for together, and the terms after which it is asked who has found none. */
+/* Rows and vectors of columns whose first optimum is looked for together, and the terms after which
+ * it is asked who has found none. */
 enum { NAME(SOUGHT_HIGH) = 4, NAME(SOUGHT_VECTORS) = 2, NAME(SOUGHT_DEEP) = 64 };
 
 typedef struct NAME(sought) {
@@ -63,7 +64,8 @@ ALWAYS_INLINE NAME(mask) NAME(found)(vec t, vec c, NAME(mask) at, TI kk)
 #endif
 }
 
-/* Terms from the last to the first of a panel: the one that stays is the first, and no lane waits for others. */
+/* Terms from the last to the first of a panel: the one that stays is the first, and no lane waits
+ * for others. */
 ALWAYS_INLINE void NAME(seek_in_panel)(NAME(sought) * s, cbx_algebra g, size_t k0, size_t deep, const T *b, size_t n,
                                        const size_t live[NAME(SOUGHT_VECTORS)])
 {
@@ -105,7 +107,8 @@ ALWAYS_INLINE void NAME(sought_row)(NAME(sought) * s, int r, const T *c, const s
     }
 }
 
-/* first[i,j] of some rows: the smallest kk whose term is c, the first NaN one of a NaN; -1 where every term is the annihilator. */
+/* first[i,j] of some rows: the smallest kk whose term is c, the first NaN one of a NaN; -1 where
+ * every term is the annihilator. */
 ALWAYS_INLINE void NAME(first_of_rows)(const cbx__grad *q, cbx_algebra g, size_t i0, int64_t *first)
 {
     enum { HIGH = NAME(SOUGHT_HIGH), WIDE = NAME(SOUGHT_VECTORS) * LANES, DEEP = NAME(SOUGHT_DEEP) };
@@ -181,7 +184,7 @@ ALWAYS_INLINE T NAME(share)(T h, T w)
     return h == 0 ? 0 : x;
 }
 
-/* dA[i, kk] = sum over j of h slope, LANES sums at a time. */
+/* dA[i, kk] = sum over j of h d term/d a, LANES sums at a time. */
 ALWAYS_INLINE void NAME(terms_of_row)(const cbx__grad *q, cbx_algebra g, size_t i)
 {
     const T *a = (const T *)q->a + i * q->k, *c = (const T *)q->c + i * q->n, *h = (const T *)q->g + i * q->n;
@@ -200,7 +203,7 @@ ALWAYS_INLINE void NAME(terms_of_row)(const cbx__grad *q, cbx_algebra g, size_t 
     }
 }
 
-/* dB[kk, j] = sum over i of h slope. */
+/* dB[kk, j] = sum over i of h d term/d b. */
 ALWAYS_INLINE void NAME(terms_of_columns)(const cbx__grad *q, cbx_algebra g, size_t j0, size_t live)
 {
     const T *a = q->a;
@@ -236,7 +239,7 @@ typedef void NAME(columns_fn)(const cbx__grad *q, size_t j0, size_t live, const 
 
 #define OPTIMUM(id) (cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_OPTIMUM)
 #define TERMS(id)   (cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_TERMS)
-#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+#define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
     static void NAME(id##_first)(const cbx__grad *q, size_t i, int64_t *first)                                         \
     {                                                                                                                  \
         if (OPTIMUM(id)) NAME(first_of_rows)(q, CBX_ALGEBRA_##id, i, first);                                           \
@@ -264,8 +267,8 @@ typedef void NAME(columns_fn)(const cbx__grad *q, size_t j0, size_t live, const 
 static const struct {
     NAME(row_fn) * first, *row, *forward;
     NAME(columns_fn) * columns;
-} NAME(slopes_of)[CBX_ALGEBRA_COUNT] = {
-#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+} NAME(gradients_of)[CBX_ALGEBRA_COUNT] = {
+#define CBX_ALGEBRA_GRADIENTS(id, ...)                                                                                 \
     [CBX_ALGEBRA_##id] = { NAME(id##_first), NAME(id##_row), NAME(id##_forward), NAME(id##_columns) },
 
 #include "calibrax/array/kernels/algebra.h"
@@ -278,15 +281,15 @@ static void NAME(each_row)(const cbx__grad *q, NAME(row_fn) * go, size_t high, i
     for (size_t i = 0; i < q->m; i += high) go(q, i, first);
 }
 
-static void NAME(by_slopes)(const cbx__grad *q, int64_t *first, bool forward)
+static void NAME(by_gradients)(const cbx__grad *q, int64_t *first, bool forward)
 {
     const cbx_algebra g = q->semiring->id;
 
     if (cbx__traits_of[g].derivative == CBX__BY_OPTIMUM)
-        NAME(each_row)(q, NAME(slopes_of)[g].first, NAME(SOUGHT_HIGH), first);
-    NAME(each_row)(q, forward ? NAME(slopes_of)[g].forward : NAME(slopes_of)[g].row, 1, first);
+        NAME(each_row)(q, NAME(gradients_of)[g].first, NAME(SOUGHT_HIGH), first);
+    NAME(each_row)(q, forward ? NAME(gradients_of)[g].forward : NAME(gradients_of)[g].row, 1, first);
     if (forward) return;
     EACH_OF_TEAM(q->threads)
     for (size_t j0 = 0; j0 < q->n; j0 += GRAD_COLUMNS)
-        NAME(slopes_of)[g].columns(q, j0, min_size(GRAD_COLUMNS, q->n - j0), first);
+        NAME(gradients_of)[g].columns(q, j0, min_size(GRAD_COLUMNS, q->n - j0), first);
 }
