@@ -19,7 +19,6 @@
 
 #include "calibrax/core/adapters.h"
 #include "calibrax/core/doctor.h"
-#include "calibrax/core/metadata.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/core/registry.h"
 

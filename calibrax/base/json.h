@@ -1,10 +1,10 @@
 /**
  * JSON values: parse, look up, build, write.
  *
- * Objects keep the order of their keys.  What has two meanings is refused wherever it is read, since every reader here is one that may
- * be gated on: a key that stands twice in an object (as RFC 7493 has it), and a NUL in a text (\u0000), which would end it in C.
- * Integers are exact in int64 and uint64.  A number in a container takes 16 bytes, a member 24 and its key; finding a member does not
- * get slower as members get more.
+ * Objects keep the order of their keys.  Ambiguous text is refused, since gates depend on what is read: a key that is listed twice in
+ * an object (as in RFC 7493), and a NUL in a string (\u0000), which would end it in C.
+ * Integers are exact in int64 and uint64.  A number in a container takes 16 bytes, a member 24 and its key; a member is found in
+ * constant time.
  * Non-finite numbers: the bare tokens NaN, Infinity, -Infinity are read as numbers everywhere, and so are the strings
  * "NaN", "Infinity", "-Infinity" by cbx_json_get_double; writing chooses one form by flag.
  */
@@ -17,7 +17,7 @@
 
 CBX_BEGIN_DECLS
 
-/** A reference-counted value; a NULL pointer stands for JSON null. */
+/** A reference-counted value; a NULL pointer is JSON null. */
 typedef struct cbx_json cbx_json;
 
 typedef enum cbx_json_type {
@@ -31,8 +31,8 @@ typedef enum cbx_json_type {
 } cbx_json_type;
 
 /**
- * Parses one value, a UTF-8 byte-order mark before it passed over; anything but white space behind it is an error.
- * @param what  names the source in messages ("results/a.jsonl line 3"); the message tells the byte offset
+ * Parses one value, after a UTF-8 byte-order mark if there is one; anything but white space after it is an error.
+ * @param what  names the source in messages ("results/a.jsonl line 3"), which have the byte offset
  * @return CBX_OK; CBX_EFORMAT; CBX_EOVERFLOW (nested deeper than 64, or len > 2 GiB); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_json_parse(const char *text, size_t len, const char *what, cbx_json **out, cbx_err *err);
@@ -58,7 +58,7 @@ CBX_API bool cbx_json_has(const cbx_json *object, const char *key);
 CBX_API cbx_json *cbx_json_get(const cbx_json *object, const char *key);
 CBX_API size_t cbx_json_length(const cbx_json *array_or_object);
 CBX_API cbx_json *cbx_json_at(const cbx_json *array, size_t i);
-/** i-th member in key order as written; false past the end. */
+/** i-th member, in the order of the text; false past the end. */
 CBX_API bool cbx_json_member(const cbx_json *object, size_t i, const char **key, cbx_json **value);
 
 /** Lenient getters: the fallback if absent or of another type.  An integer may be written as 3.0. */
@@ -89,8 +89,8 @@ CBX_API bool cbx_json_bool_value(const cbx_json *v);
  * --- building ---
  *
  * Failures are sticky: an object or array to which something could not be added, because memory ran out or the value was NULL,
- * has failed, and so has every one that it is then added to.  So nothing needs a check on the way: what is added to NULL is
- * ignored, cbx_json_check looks once at the finished value, and cbx_json_write makes its text fail.
+ * has failed, and so has every one that it is then added to.  So nothing needs a check before the end: what is added to NULL is
+ * ignored, cbx_json_check examines the finished value, and cbx_json_write makes its text fail.
  *
  *     cbx_json *o = cbx_json_new_object(), *list = cbx_json_set_array(o, "points");
  *     for (size_t i = 0; i < n; i++) cbx_json_set_double(cbx_json_push_object(list), "value", value[i]);
@@ -152,7 +152,7 @@ enum {
     CBX_JSON_ASCII = 4,            /* \uXXXX for everything beyond ASCII */
     CBX_JSON_SORT_KEYS = 8,        /* canonical: for hashing and keys */
     CBX_JSON_NO_CONTROL =
-        16, /* \uXXXX for control characters beyond ASCII and DEL, too, which Python leaves: for terminals */
+        16, /* \uXXXX for DEL and control characters beyond ASCII, which Python leaves: for terminals */
 };
 /** Appends; doubles in the shortest form that reads back equal.  The text fails if v has (cbx_json_check). */
 CBX_API void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out);
@@ -160,20 +160,20 @@ CBX_API void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out);
 CBX_API void cbx_json_write_string(const char *s, size_t n, unsigned flags, cbx_text *out);
 CBX_API void cbx_json_write_double(double v, unsigned flags, cbx_text *out);
 
-/** Takes text that was written so far, and may reset it. */
+/** Receives the text that was written so far, and may reset it. */
 typedef void (*cbx_json_pour_fn)(void *user, cbx_text *out);
 
 /**
  * Writes a document that is too long to be held as a value, one member or element after the other.  Its errors are those of
- * the text, which is looked at once, at the end.  Starts as { .out = text, .flags = ..., .pour = ..., .user = ... }.
+ * the text, which is checked once, at the end.  Starts as { .out = text, .flags = ..., .pour = ..., .user = ... }.
  */
 typedef struct cbx_json_writer {
     cbx_text *out;
     unsigned flags;
-    cbx_json_pour_fn pour; /* called behind each element and member; NULL: never */
+    cbx_json_pour_fn pour; /* called after each element and member; NULL: never */
     void *user;
     int level;          /* open containers, its own from here on */
-    uint64_t not_empty; /* bit i: something is in the container at level i + 1 */
+    uint64_t not_empty; /* bit i: the container at level i + 1 has content */
     uint64_t arrays;    /* bit i: that container is an array */
 } cbx_json_writer;
 
@@ -185,10 +185,10 @@ CBX_API void cbx_json_writer_end(cbx_json_writer *w);
 CBX_API void cbx_json_writer_add(cbx_json_writer *w, const char *key, const cbx_json *v);
 CBX_API void cbx_json_writer_add_double(cbx_json_writer *w, const char *key, double v);
 CBX_API void cbx_json_writer_add_string(cbx_json_writer *w, const char *key, const char *s); /* s NULL: null */
-/** A part of such a document, `level` containers deep.  @param pour  called behind each element of an array; NULL: nobody */
+/** A part of such a document, `level` containers deep.  @param pour  called after each element of an array; NULL: never */
 CBX_API void cbx_json_write_part(const cbx_json *v, unsigned flags, int level, cbx_json_pour_fn pour, void *user,
                                  cbx_text *out);
-/** What stands before an element or member at a level, or before the closing bracket of the container around it (one less). */
+/** The line break before an element or member at a level, or before the closing bracket of the container around it (one less). */
 CBX_API void cbx_json_write_break(unsigned flags, int level, cbx_text *out);
 
 CBX_END_DECLS

@@ -1,7 +1,4 @@
-/*
- * Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either side differ by
- * content only.
- */
+/* Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either side differ by content only. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -9,21 +6,11 @@
 #include <string.h>
 
 #include "calibrax/base/internal.h"
-#include "calibrax/base/json_value.h"
+#include "calibrax/base/json_internal.h"
 
 static void write_value(cbx_json_writer *w, const cbx_json *v);
 
-static void write_escape(uint32_t code, cbx_text *out)
-{
-    if (code < 0x10000) {
-        cbx_text_printf(out, "\\u%04" PRIx32, code);
-        return;
-    }
-    code -= 0x10000;
-    cbx_text_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
-}
-
-/* One character that cannot stand as it is; returns the bytes it took. */
+/* One character that cannot be written as it is; returns the bytes it took. */
 static size_t write_special(const char *s, size_t left, unsigned flags, cbx_text *out)
 {
     static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
@@ -35,13 +22,15 @@ static size_t write_special(const char *s, size_t left, unsigned flags, cbx_text
         return used;
     }
     uint32_t code = cbx__utf8_decode(s, left, &used);
-    bool odd = (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
-    if (code < 0x20 || (flags & CBX_JSON_ASCII) || (odd && (flags & CBX_JSON_NO_CONTROL)))
-        write_escape(code, out);
-    else if (code == CBX__UTF8_REPLACEMENT)
+    bool control = (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
+    if (code < 0x20 || (flags & CBX_JSON_ASCII) || (control && (flags & CBX_JSON_NO_CONTROL))) {
+        if (code >= 0x10000) cbx_text_printf(out, "\\u%04" PRIx32, 0xD800 + ((code - 0x10000) >> 10));
+        cbx_text_printf(out, "\\u%04" PRIx32, code < 0x10000 ? code : 0xDC00 + (code & 0x3FF));
+    } else if (code == CBX__UTF8_REPLACEMENT) {
         cbx_text_puts(out, "\xEF\xBF\xBD");
-    else
+    } else {
         cbx_text_add(out, s, used);
+    }
     return used;
 }
 
@@ -73,37 +62,12 @@ void cbx_json_write_double(double v, unsigned flags, cbx_text *out)
     cbx_text_printf(out, flags & CBX_JSON_NONFINITE_STRING ? "\"%s\"" : "%s", word);
 }
 
-static void write_int(const cbx_json *v, cbx_text *out)
-{
-    if (v->kind == KIND_UINT)
-        cbx_text_printf(out, "%" PRIu64, v->large);
-    else
-        cbx_text_printf(out, "%" PRId64, v->number);
-}
-
 /* Before an element and before the closing bracket. */
-static void new_line(unsigned flags, int level, cbx_text *out)
+static void new_line(const cbx_json_writer *w)
 {
-    if (!(flags & CBX_JSON_INDENT2)) return;
-    cbx_text_putc(out, '\n');
-    for (int i = 0; i < level; i++) cbx_text_add(out, "  ", 2);
-}
-
-static void write_array(cbx_json_writer *w, const cbx_json *v)
-{
-    size_t n = cbx_json_length(v);
-
-    cbx_text_putc(w->out, '[');
-    w->level++;
-    for (size_t i = 0; i < n; i++) {
-        if (i) cbx_text_putc(w->out, ',');
-        new_line(w->flags, w->level, w->out);
-        write_value(w, cbx_json_at(v, i));
-        if (w->pour) w->pour(w->user, w->out);
-    }
-    w->level--;
-    if (n) new_line(w->flags, w->level, w->out);
-    cbx_text_putc(w->out, ']');
+    if (!(w->flags & CBX_JSON_INDENT2)) return;
+    cbx_text_putc(w->out, '\n');
+    for (int i = 0; i < w->level; i++) cbx_text_add(w->out, "  ", 2);
 }
 
 typedef struct member {
@@ -111,13 +75,6 @@ typedef struct member {
     size_t key_len;
     const cbx_json *value;
 } member;
-
-static member member_at(const json_object *o, size_t i)
-{
-    const json_member *m = &o->members[i];
-
-    return (member){ o->keys + m->key_at, m->key_len, cbx__json_seen(&m->value) };
-}
 
 /* By key: UTF-8 bytes sort as code points do, as in Python. */
 static int compare_members(const void *a, const void *b)
@@ -128,50 +85,58 @@ static int compare_members(const void *a, const void *b)
     return order ? order : (x->key_len > y->key_len) - (x->key_len < y->key_len);
 }
 
-static void write_member(cbx_json_writer *w, const member *m, bool first)
+static void write_key(const cbx_json_writer *w, const char *key, size_t len)
 {
-    if (!first) cbx_text_putc(w->out, ',');
-    new_line(w->flags, w->level, w->out);
-    cbx_json_write_string(m->key, m->key_len, w->flags, w->out);
+    cbx_json_write_string(key, len, w->flags, w->out);
     cbx_text_puts(w->out, w->flags & CBX_JSON_INDENT2 ? ": " : ":");
-    write_value(w, m->value);
 }
 
-static void write_object(cbx_json_writer *w, const cbx_json *v)
+static void write_container(cbx_json_writer *w, const cbx_json *v)
 {
-    const json_object *o = cbx__as_object(v);
-    size_t n = cbx_json_length(v);
+    const json_object *o = v->kind == KIND_OBJECT ? cbx__as_object(v) : NULL;
+    size_t n = v->count;
     member *sorted = NULL;
 
-    cbx_text_putc(w->out, '{');
-    w->level++;
-    if (n && (w->flags & CBX_JSON_SORT_KEYS)) {
+    if (o && n && (w->flags & CBX_JSON_SORT_KEYS)) {
         sorted = cbx_mem_calloc(&w->out->al, n, sizeof *sorted);
         if (!sorted) w->out->status = CBX_ENOMEM;
-        for (size_t i = 0; sorted && i < n; i++) sorted[i] = member_at(o, i);
+        for (size_t i = 0; sorted && i < n; i++) {
+            const json_member *m = &o->members[i];
+            sorted[i] = (member){ o->keys + m->key_at, m->key_len, cbx__json_resolve(&m->value) };
+        }
         if (sorted) qsort(sorted, n, sizeof *sorted, compare_members);
     }
+    cbx_text_putc(w->out, o ? '{' : '[');
+    w->level++;
     for (size_t i = 0; i < n; i++) {
-        const member m = sorted ? sorted[i] : member_at(o, i);
-        write_member(w, &m, i == 0);
+        const cbx_json *place = o ? &o->members[i].value : &cbx__as_array(v)->items[i];
+        if (i) cbx_text_putc(w->out, ',');
+        new_line(w);
+        if (sorted)
+            write_key(w, sorted[i].key, sorted[i].key_len);
+        else if (o)
+            write_key(w, o->keys + o->members[i].key_at, o->members[i].key_len);
+        write_value(w, sorted ? sorted[i].value : cbx__json_resolve(place));
+        if (!o && w->pour) w->pour(w->user, w->out);
     }
     cbx_mem_free(&w->out->al, sorted, n * sizeof *sorted);
     w->level--;
-    if (n) new_line(w->flags, w->level, w->out);
-    cbx_text_putc(w->out, '}');
+    if (n) new_line(w);
+    cbx_text_putc(w->out, o ? '}' : ']');
 }
 
 static void write_value(cbx_json_writer *w, const cbx_json *v)
 {
     if (v && v->failed) w->out->status = CBX_ENOMEM;
-    switch (cbx_json_typeof(v)) {
-    case CBX_JSON_NULL: cbx_text_puts(w->out, "null"); break;
-    case CBX_JSON_BOOL: cbx_text_puts(w->out, v->truth ? "true" : "false"); break;
-    case CBX_JSON_INT: write_int(v, w->out); break;
-    case CBX_JSON_DOUBLE: cbx_json_write_double(v->real, w->flags, w->out); break;
-    case CBX_JSON_STRING: cbx_json_write_string(cbx__as_string(v)->bytes, v->count, w->flags, w->out); break;
-    case CBX_JSON_ARRAY: write_array(w, v); break;
-    case CBX_JSON_OBJECT: write_object(w, v); break;
+    switch (v ? v->kind : KIND_NULL) {
+    case KIND_BOOL: cbx_text_puts(w->out, v->truth ? "true" : "false"); break;
+    case KIND_INT: cbx_text_printf(w->out, "%" PRId64, v->number); break;
+    case KIND_UINT: cbx_text_printf(w->out, "%" PRIu64, v->large); break;
+    case KIND_DOUBLE: cbx_json_write_double(v->real, w->flags, w->out); break;
+    case KIND_STRING: cbx_json_write_string(cbx__as_string(v)->bytes, v->count, w->flags, w->out); break;
+    case KIND_ARRAY:
+    case KIND_OBJECT: write_container(w, v); break;
+    default: cbx_text_puts(w->out, "null"); break;
     }
 }
 
@@ -185,7 +150,10 @@ void cbx_json_write_part(const cbx_json *v, unsigned flags, int level, cbx_json_
     write_value(&(cbx_json_writer){ out, flags, pour, user, level, 0, 0 }, v);
 }
 
-void cbx_json_write_break(unsigned flags, int level, cbx_text *out) { new_line(flags, level, out); }
+void cbx_json_write_break(unsigned flags, int level, cbx_text *out)
+{
+    new_line(&(cbx_json_writer){ .out = out, .flags = flags, .level = level });
+}
 
 /* --- documents that are not held --- */
 
@@ -196,11 +164,9 @@ static void begin_item(cbx_json_writer *w, const char *key)
     if (w->level) {
         if (w->not_empty & top(w)) cbx_text_putc(w->out, ',');
         w->not_empty |= top(w);
-        new_line(w->flags, w->level, w->out);
+        new_line(w);
     }
-    if (!key) return;
-    cbx_json_write_string(key, strlen(key), w->flags, w->out);
-    cbx_text_puts(w->out, w->flags & CBX_JSON_INDENT2 ? ": " : ":");
+    if (key) write_key(w, key, strlen(key));
 }
 
 static void end_item(cbx_json_writer *w)
@@ -210,7 +176,7 @@ static void end_item(cbx_json_writer *w)
 
 void cbx_json_writer_begin(cbx_json_writer *w, const char *key, char bracket)
 {
-    assert(w->level < CBX__JSON_DEPTH_MOST);
+    assert(w->level < CBX__JSON_MAX_DEPTH);
     begin_item(w, key);
     cbx_text_putc(w->out, bracket);
     w->level++;
@@ -223,7 +189,7 @@ void cbx_json_writer_end(cbx_json_writer *w)
     bool filled = w->not_empty & top(w), array = w->arrays & top(w);
 
     w->level--;
-    if (filled) new_line(w->flags, w->level, w->out);
+    if (filled) new_line(w);
     cbx_text_putc(w->out, array ? ']' : '}');
     end_item(w);
 }

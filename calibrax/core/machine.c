@@ -16,61 +16,61 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
 
-#define FILE_MOST (16u << 20) /* cpuinfo of a thousand CPUs is 2 MiB */
-#define GIB       (1024.0 * 1024.0 * 1024.0)
+#define MAX_FILE (16u << 20) /* cpuinfo of a thousand CPUs is 2 MiB */
+#define GIB      (1024.0 * 1024.0 * 1024.0)
 
 /* What decides which kernels a CPU can run and how fast; sorted, as they are written. */
-static const char *const known_features[] = {
-    "amx_bf16",
-    "amx_fp16",
-    "amx_int8",
-    "amx_tile",
-    "asimd",
-    "asimddp",
-    "asimdhp",
-    "avx",
-    "avx2",
-    "avx512_bf16",
-    "avx512_fp16",
-    "avx512_vnni",
-    "avx512_vpopcntdq",
-    "avx512bw",
-    "avx512cd",
-    "avx512dq",
-    "avx512f",
-    "avx512vl",
-    "avx_vnni",
-    "bf16",
-    "bmi2",
-    "f16c",
-    "fma",
-    "gfni",
-    "i8mm",
-    "popcnt",
-    "sse2",
-    "sse4_2",
-    "sve",
-    "sve2",
-    "vaes",
-};
+static const char *const known_features[] = { "amx_bf16",
+                                              "amx_fp16",
+                                              "amx_int8",
+                                              "amx_tile",
+                                              "asimd",
+                                              "asimddp",
+                                              "asimdhp",
+                                              "avx",
+                                              "avx2",
+                                              "avx512_bf16",
+                                              "avx512_fp16",
+                                              "avx512_vnni",
+                                              "avx512_vpopcntdq",
+                                              "avx512bw",
+                                              "avx512cd",
+                                              "avx512dq",
+                                              "avx512f",
+                                              "avx512vl",
+                                              "avx_vnni",
+                                              "bf16",
+                                              "bmi2",
+                                              "f16c",
+                                              "fma",
+                                              "gfni",
+                                              "i8mm",
+                                              "popcnt",
+                                              "sse2",
+                                              "sse4_2",
+                                              "sve",
+                                              "sve2",
+                                              "vaes" };
 
 typedef struct reading {
     cbx_ctx *ctx;
     cbx_arena arena;
     const char *root;
     cbx_machine m;
+    cbx_status st; /* CBX_ENOMEM stays; all that may be missing is no fault */
+    cbx_err *err;
 } reading;
 
 /* --- files --- */
 
-/* Content of a file below the root, in the arena; NULL if there is none that can be read. */
+/* Content of a file below the root, in the arena; NULL if it cannot be read. */
 static const char *content(reading *r, const char *path, cbx_status *why, cbx_err *err)
 {
     char *data = NULL, *copy;
     size_t len = 0;
     const char *full = cbx_path_join(&r->arena, r->root, path);
 
-    *why = full ? cbx_file_read(r->ctx, full, FILE_MOST, &data, &len, err) : cbx_fail_nomem(err, path);
+    *why = full ? cbx_file_read(r->ctx, full, MAX_FILE, &data, &len, err) : cbx_fail_nomem(err, path);
     if (*why) return NULL;
     copy = cbx_arena_strndup(&r->arena, data, len);
     if (!copy) *why = cbx_fail_nomem(err, path);
@@ -78,15 +78,44 @@ static const char *content(reading *r, const char *path, cbx_status *why, cbx_er
     return copy;
 }
 
-/* As content, for files that need not be there: "" then. */
-static cbx_status optional(reading *r, const char *path, const char **text, cbx_err *err)
+/* As content, for files that may be missing: "" then. */
+static const char *optional(reading *r, const char *path)
 {
-    cbx_status st;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status why;
+    const char *text = r->st ? NULL : content(r, path, &why, &err);
 
-    *text = content(r, path, &st, err);
-    if (*text) return CBX_OK;
-    *text = "";
-    return st == CBX_ENOMEM ? st : CBX_OK;
+    if (!r->st && !text && why == CBX_ENOMEM) r->st = cbx_fail(r->err, why, "%s", err.message);
+    return text ? text : "";
+}
+
+/* Of a CPU: "topology/core_id". */
+static const char *of_cpu(reading *r, int cpu, const char *name)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/%s", cpu, name);
+    return optional(r, path);
+}
+
+/* Of a cache of the first CPU. */
+static const char *of_cache(reading *r, int index, const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "cache/index%d/%s", index, name);
+    return of_cpu(r, 0, path);
+}
+
+/* Names in a folder below the root; none if it is missing. */
+static const char *const *names_in(reading *r, const char *folder, size_t *n)
+{
+    const char *path = cbx_path_join(&r->arena, r->root, folder), *const *names = NULL;
+    cbx_status st = path ? cbx_dir_list(r->ctx, path, NULL, &r->arena, &names, n, NULL) : CBX_ENOMEM;
+
+    if (st) *n = 0;
+    if (st == CBX_ENOMEM) r->st = cbx_fail(r->err, st, "out of memory to list '%s'", folder);
+    return names;
 }
 
 static void copy_word(char *out, size_t size, const char *from, size_t n)
@@ -144,6 +173,11 @@ static bool has_word(const char *list, size_t n, const char *word)
     return false;
 }
 
+bool cbx_machine_has(const cbx_machine *m, const char *feature)
+{
+    return has_word(m->features, strlen(m->features), feature);
+}
+
 static void take_features(cbx_machine *m, const entry *e)
 {
     size_t used = 0;
@@ -155,7 +189,7 @@ static void take_features(cbx_machine *m, const entry *e)
     }
 }
 
-/* Which entry of cpuinfo is which member; the first CPU speaks for all. */
+/* Members by their key in cpuinfo; the first CPU represents all. */
 static const struct {
     const char *key;
     size_t offset, size;
@@ -202,45 +236,24 @@ static int distinct(long *v, int n)
     return count;
 }
 
-/* Cores and sockets: distinct pairs of package and core, from cpuinfo, else from sysfs; where nobody tells, a CPU is a
- * core. */
-static cbx_status count_cores(reading *r, long *core, long *package, int told, cbx_err *err)
+static cbx_status read_cpu(reading *r)
 {
     cbx_machine *m = &r->m;
-    cbx_status st = CBX_OK;
-
-    for (int i = 0; i < m->threads && !told && !st; i++) {
-        const char *text;
-        char path[96];
-        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/topology/physical_package_id", i);
-        st = optional(r, path, &text, err);
-        package[i] = *text ? atoi(text) : 0;
-        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/topology/core_id", i);
-        if (!st) st = optional(r, path, &text, err);
-        core[i] = *text ? atoi(text) : i;
-    }
-    for (int i = 0; i < m->threads; i++) core[i] += package[i] * 100000;
-    m->cores = distinct(core, m->threads);
-    m->sockets = distinct(package, m->threads);
-    return st;
-}
-
-static cbx_status read_cpu(reading *r, cbx_err *err)
-{
-    cbx_machine *m = &r->m;
-    int most = 0, told = 0;
+    int count = 0;
+    bool has_cores = false;
     long *core, *package;
     entry e;
     cbx_status st;
-    const char *text = content(r, "proc/cpuinfo", &st, err);
+    const char *text = content(r, "proc/cpuinfo", &st, r->err);
 
     if (!text) return st;
-    for (const char *p = text; next_entry(&p, &e);) most += key_is(&e, "processor");
-    if (!most)
-        return cbx_fail(err, CBX_EFORMAT, "'%s/proc/cpuinfo' names no processor", strcmp(r->root, "/") ? r->root : "");
-    core = cbx_arena_calloc(&r->arena, (size_t)most, sizeof *core);
-    package = cbx_arena_calloc(&r->arena, (size_t)most, sizeof *package);
-    if (!core || !package) return cbx_fail(err, CBX_ENOMEM, "out of memory to count %d CPUs", most);
+    for (const char *p = text; next_entry(&p, &e);) count += key_is(&e, "processor");
+    if (!count)
+        return cbx_fail(r->err, CBX_EFORMAT, "'%s/proc/cpuinfo' names no processor",
+                        strcmp(r->root, "/") ? r->root : "");
+    core = cbx_arena_calloc(&r->arena, (size_t)count, sizeof *core);
+    package = cbx_arena_calloc(&r->arena, (size_t)count, sizeof *package);
+    if (!core || !package) return cbx_fail(r->err, CBX_ENOMEM, "out of memory to count %d CPUs", count);
     m->family = m->model = m->stepping = -1;
     for (const char *p = text; next_entry(&p, &e);) {
         if (key_is(&e, "processor")) m->threads++;
@@ -249,10 +262,22 @@ static cbx_status read_cpu(reading *r, cbx_err *err)
         if (key_is(&e, "physical id")) package[m->threads - 1] = number(&e);
         if (key_is(&e, "core id")) {
             core[m->threads - 1] = number(&e);
-            told = 1;
+            has_cores = true;
         }
     }
-    return count_cores(r, core, package, told, err);
+    /* Cores and sockets: distinct pairs of package and core, from cpuinfo, else from sysfs; else each CPU is a core. */
+    for (int i = 0; i < m->threads; i++) {
+        if (!has_cores) {
+            text = of_cpu(r, i, "topology/physical_package_id");
+            package[i] = *text ? atoi(text) : 0;
+            text = of_cpu(r, i, "topology/core_id");
+            core[i] = *text ? atoi(text) : i;
+        }
+        core[i] += package[i] * 100000;
+    }
+    m->cores = distinct(core, m->threads);
+    m->sockets = distinct(package, m->threads);
+    return r->st;
 }
 
 /* --- caches, memory, nodes --- */
@@ -291,131 +316,84 @@ static int by_level(const void *a, const void *b)
     return x->level != y->level ? x->level - y->level : strcmp(x->type, y->type);
 }
 
-static cbx_status read_cache(reading *r, int index, bool *there, cbx_err *err)
+static void read_caches(reading *r)
 {
-    static const char *const names[] = { "level", "type", "size", "shared_cpu_list" };
-    const char *text[CBX_LEN(names)];
-    cbx_machine_cache *c = &r->m.cache[r->m.ncaches];
+    cbx_machine *m = &r->m;
 
-    for (size_t i = 0; i < CBX_LEN(names); i++) {
-        char path[96];
-        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu0/cache/index%d/%s", index, names[i]);
-        cbx_status st = optional(r, path, &text[i], err);
-        if (st) return st;
+    for (int i = 0; m->ncaches < CBX_MACHINE_MAX_CACHES; i++) {
+        const char *level = of_cache(r, i, "level"), *type, *size, *shared;
+        cbx_machine_cache *c = &m->cache[m->ncaches];
+        if (!*level) break;
+        type = of_cache(r, i, "type");
+        size = of_cache(r, i, "size");
+        shared = of_cache(r, i, "shared_cpu_list");
+        if (!*size) continue;
+        c->level = atoi(level);
+        copy_word(c->type, sizeof c->type, type, strcspn(type, "\n"));
+        c->bytes = size_of(size);
+        c->shared_by = count_list(shared);
+        m->ncaches++;
     }
-    *there = *text[0] != '\0';
-    if (!*there || !*text[2]) return CBX_OK;
-    c->level = atoi(text[0]);
-    copy_word(c->type, sizeof c->type, text[1], strcspn(text[1], "\n"));
-    c->bytes = size_of(text[2]);
-    c->shared_by = count_list(text[3]);
-    r->m.ncaches++;
-    return CBX_OK;
+    qsort(m->cache, (size_t)m->ncaches, sizeof m->cache[0], by_level);
 }
 
-static cbx_status read_caches(reading *r, cbx_err *err)
+static void read_memory(reading *r, uint64_t *total, uint64_t *available)
 {
-    bool there = true;
-    cbx_status st = CBX_OK;
-
-    for (int i = 0; there && !st && r->m.ncaches < CBX_MACHINE_MAX_CACHES; i++) st = read_cache(r, i, &there, err);
-    qsort(r->m.cache, (size_t)r->m.ncaches, sizeof r->m.cache[0], by_level);
-    return st;
-}
-
-static cbx_status read_meminfo(reading *r, uint64_t *total, uint64_t *available, cbx_err *err)
-{
-    const char *text;
+    const char *text = optional(r, "proc/meminfo");
     entry e;
-    cbx_status st = optional(r, "proc/meminfo", &text, err);
 
     *total = *available = 0;
     while (next_entry(&text, &e)) {
         if (key_is(&e, "MemTotal")) *total = strtoull(e.value, NULL, 10) * 1024;
         if (key_is(&e, "MemAvailable")) *available = strtoull(e.value, NULL, 10) * 1024;
     }
-    return st;
-}
-
-static cbx_status read_memory(reading *r, cbx_err *err)
-{
-    uint64_t available;
-    return read_meminfo(r, &r->m.memory_bytes, &available, err);
-}
-
-/* The limit of the control group that a container sees as its root; a host's root has no such file, and "max" is none. */
-static cbx_status apply_limit(reading *r, uint64_t *total, uint64_t *available, cbx_err *err)
-{
-    const char *most, *used;
-    uint64_t limit, in_use;
-    cbx_status st = optional(r, "sys/fs/cgroup/memory.max", &most, err);
-
-    if (!st) st = optional(r, "sys/fs/cgroup/memory.current", &used, err);
-    if (st || *most < '0' || *most > '9') return st;
-    limit = strtoull(most, NULL, 10);
-    in_use = strtoull(used, NULL, 10);
-    if (limit < *total) *total = limit;
-    if (limit - (in_use < limit ? in_use : limit) < *available) *available = limit - (in_use < limit ? in_use : limit);
-    return CBX_OK;
 }
 
 cbx_status cbx_machine_read_memory(cbx_ctx *ctx, const char *root, uint64_t *total_bytes, uint64_t *available_bytes,
                                    cbx_err *err)
 {
-    reading r = { .ctx = ctx, .root = root ? root : "/" };
-    uint64_t total, available;
-    cbx_status st;
+    reading r = { .ctx = ctx, .root = root ? root : "/", .err = err };
+    uint64_t total, available, limit, in_use;
+    const char *max;
 
     cbx_arena_init(&r.arena, cbx_ctx_allocator(ctx));
-    st = read_meminfo(&r, &total, &available, err);
-    if (!st && !total) st = cbx_fail(err, CBX_ENOENT, "no 'proc/meminfo' that tells the memory of this machine");
-    if (!st) st = apply_limit(&r, &total, &available, err);
+    read_memory(&r, &total, &available);
+    if (!r.st && !total) r.st = cbx_fail(err, CBX_ENOENT, "no 'proc/meminfo' has the memory of this machine");
+    /* The limit of the control group that a container sees as its root; a host's root has no such file, "max" is no limit. */
+    max = optional(&r, "sys/fs/cgroup/memory.max");
+    if (*max >= '0' && *max <= '9') {
+        limit = strtoull(max, NULL, 10);
+        in_use = strtoull(optional(&r, "sys/fs/cgroup/memory.current"), NULL, 10);
+        if (in_use > limit) in_use = limit;
+        if (limit < total) total = limit;
+        if (limit - in_use < available) available = limit - in_use;
+    }
     cbx_arena_clear(&r.arena);
-    if (st) return st;
+    if (r.st) return r.st;
     *total_bytes = total;
     *available_bytes = available;
     return CBX_OK;
 }
 
-/* Names in a folder below the root; none if it is not there. */
-static cbx_status names_in(reading *r, const char *folder, const char *const **names, size_t *n, cbx_err *err)
-{
-    const char *path = cbx_path_join(&r->arena, r->root, folder);
-    cbx_status st = path ? cbx_dir_list(r->ctx, path, NULL, &r->arena, names, n, err) : CBX_ENOMEM;
-
-    if (!st) return CBX_OK;
-    *n = 0;
-    return st == CBX_ENOMEM ? cbx_fail(err, st, "out of memory to list '%s'", folder) : CBX_OK;
-}
-
-static cbx_status read_nodes(reading *r, cbx_err *err)
-{
-    const char *const *names = NULL;
-    size_t n = 0;
-    cbx_status st = names_in(r, "sys/devices/system/node", &names, &n, err);
-
-    for (size_t i = 0; i < n; i++)
-        r->m.numa_nodes += !strncmp(names[i], "node", 4) && names[i][4] >= '0' && names[i][4] <= '9';
-    if (!r->m.numa_nodes) r->m.numa_nodes = 1;
-    return st;
-}
-
-/* --- accelerators and settings --- */
+/* --- nodes, accelerators and settings --- */
 
 static int by_text(const void *a, const void *b) { return strcmp(a, b); }
 
-static cbx_status read_accelerators(reading *r, cbx_err *err)
+static void read_devices(reading *r)
 {
     cbx_machine *m = &r->m;
-    const char *const *names = NULL;
     size_t n = 0;
-    cbx_status st = names_in(r, "proc/driver/nvidia/gpus", &names, &n, err);
+    const char *const *names = names_in(r, "sys/devices/system/node", &n), *text, *open;
 
-    for (size_t i = 0; i < n && !st && m->naccelerators < CBX_MACHINE_MAX_ACCELERATORS; i++) {
+    for (size_t i = 0; i < n; i++)
+        m->numa_nodes += !strncmp(names[i], "node", 4) && names[i][4] >= '0' && names[i][4] <= '9';
+    if (!m->numa_nodes) m->numa_nodes = 1;
+    names = names_in(r, "proc/driver/nvidia/gpus", &n);
+    for (size_t i = 0; i < n && !r->st && m->naccelerators < CBX_MACHINE_MAX_ACCELERATORS; i++) {
         const char *path = cbx_arena_printf(&r->arena, "proc/driver/nvidia/gpus/%s/information", names[i]);
-        const char *text = "";
         entry e;
-        st = path ? optional(r, path, &text, err) : cbx_fail_nomem(err, "a GPU");
+        if (!path) r->st = cbx_fail_nomem(r->err, "a GPU");
+        text = path ? optional(r, path) : "";
         while (next_entry(&text, &e)) {
             if (!key_is(&e, "Model")) continue;
             copy_word(m->accelerator[m->naccelerators++], sizeof m->accelerator[0], e.value, e.value_len);
@@ -423,24 +401,15 @@ static cbx_status read_accelerators(reading *r, cbx_err *err)
         }
     }
     qsort(m->accelerator, (size_t)m->naccelerators, sizeof m->accelerator[0], by_text);
-    return st;
-}
-
-static cbx_status read_settings(reading *r, cbx_err *err)
-{
-    const char *text, *open;
-    cbx_status st = optional(r, "sys/kernel/mm/transparent_hugepage/enabled", &text, err);
-
-    open = strchr(text, '['); /* "always [madvise] never" */
-    if (open) copy_word(r->m.huge_pages, sizeof r->m.huge_pages, open + 1, strcspn(open + 1, "]\n"));
-    if (!st) st = optional(r, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", &text, err);
-    if (!st) copy_word(r->m.governor, sizeof r->m.governor, text, strcspn(text, "\n"));
-    return st;
+    open = strchr(optional(r, "sys/kernel/mm/transparent_hugepage/enabled"), '['); /* "always [madvise] never" */
+    if (open) copy_word(m->huge_pages, sizeof m->huge_pages, open + 1, strcspn(open + 1, "]\n"));
+    text = optional(r, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    copy_word(m->governor, sizeof m->governor, text, strcspn(text, "\n"));
 }
 
 /* --- the fingerprint --- */
 
-static cbx_status make_id(reading *r, cbx_err *err)
+static cbx_status make_id(reading *r)
 {
     cbx_machine *m = &r->m;
     cbx_text t;
@@ -451,7 +420,7 @@ static cbx_status make_id(reading *r, cbx_err *err)
     cbx_text_printf(&t, "%s|%s|%d.%d|%s|%d|%.0f|", m->vendor, m->model_name, m->family, m->model, m->features, m->cores,
                     (double)m->memory_bytes / GIB);
     for (int i = 0; i < m->naccelerators; i++) cbx_text_printf(&t, "%s%s", i ? "," : "", m->accelerator[i]);
-    st = cbx_text_check(&t, err);
+    st = cbx_text_check(&t, r->err);
     if (!st) {
         cbx_hash_bytes(cbx_text_str(&t), t.len, hash);
         memcpy(m->id, hash, CBX_MACHINE_ID_SIZE - 1);
@@ -462,14 +431,18 @@ static cbx_status make_id(reading *r, cbx_err *err)
 
 cbx_status cbx_machine_read(cbx_ctx *ctx, const char *root, cbx_machine *out, cbx_err *err)
 {
-    static cbx_status (*const steps[])(reading *, cbx_err *) = { read_cpu,   read_caches,       read_memory,
-                                                                 read_nodes, read_accelerators, read_settings,
-                                                                 make_id };
-    reading r = { .ctx = ctx, .root = root ? root : "/" };
-    cbx_status st = CBX_OK;
+    reading r = { .ctx = ctx, .root = root ? root : "/", .err = err };
+    uint64_t available;
+    cbx_status st;
 
     cbx_arena_init(&r.arena, cbx_ctx_allocator(ctx));
-    for (size_t i = 0; i < CBX_LEN(steps) && !st; i++) st = steps[i](&r, err);
+    st = read_cpu(&r);
+    if (!st) {
+        read_caches(&r);
+        read_memory(&r, &r.m.memory_bytes, &available);
+        read_devices(&r);
+        st = r.st ? r.st : make_id(&r);
+    }
     cbx_arena_clear(&r.arena);
     if (!st) *out = r.m;
     return st;

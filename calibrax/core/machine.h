@@ -1,5 +1,5 @@
 /**
- * The machine: what it is made of, read from the kernel's files, and a fingerprint that tells machines apart.
+ * The machine: what it is made of, read from the kernel's files, and a fingerprint that distinguishes machines.
  *
  * Only facts that may be published are read: no host name, kernel release, path, address or serial number.
  */
@@ -21,10 +21,10 @@ typedef struct cbx_machine_cache {
     int level;      /* 1, 2, 3 ... */
     char type[16];  /* "Data", "Instruction", "Unified" */
     uint64_t bytes; /* size of one cache */
-    int shared_by;  /* logical CPUs that share it; 0: not told */
+    int shared_by;  /* logical CPUs that share it; 0: unknown */
 } cbx_machine_cache;
 
-/** What is not told is "", 0, or -1 for family, model and stepping. */
+/** Unknown members are "", 0, or -1 for family, model and stepping. */
 typedef struct cbx_machine {
     char id[CBX_MACHINE_ID_SIZE]; /* see cbx_machine_read */
     char vendor[32];              /* "GenuineIntel"; on ARM the implementer, "0x41" */
@@ -58,15 +58,18 @@ CBX_API cbx_status cbx_machine_read(cbx_ctx *ctx, const char *root, cbx_machine 
  * Memory that this process may have, now: MemTotal and MemAvailable of <root>/proc/meminfo, both within the limit of the control
  * group (v2) in <root>/sys/fs/cgroup.
  * @param available_bytes  both are written on success only
- * @return CBX_OK; CBX_ENOENT (nobody tells); CBX_ENOMEM
+ * @return CBX_OK; CBX_ENOENT: unknown; CBX_ENOMEM
  */
 CBX_API cbx_status cbx_machine_read_memory(cbx_ctx *ctx, const char *root, uint64_t *total_bytes,
                                            uint64_t *available_bytes, cbx_err *err);
 
-/** Hardware threads that this process may run on (sched_getaffinity); 0: nobody tells. */
+/** Hardware threads that this process may run on (sched_getaffinity); 0: unknown. */
 CBX_API int cbx_machine_usable_threads(void);
 
-/** Bytes of the data or unified cache of a level; 0 if it is not told. */
+/** Whether a word is in m->features. */
+CBX_API bool cbx_machine_has(const cbx_machine *m, const char *feature);
+
+/** Bytes of the data or unified cache of a level; 0: unknown. */
 CBX_API uint64_t cbx_machine_cache_bytes(const cbx_machine *m, int level);
 
 /** All of it as an object, for provenance and reports.  NULL: out of memory.  The caller unrefs it. */
@@ -75,11 +78,11 @@ CBX_API cbx_json *cbx_machine_to_json(const cbx_machine *m);
 /** Whether two measurements are of one machine, by the fingerprints that they carry. */
 typedef enum cbx_same_machine {
     CBX_MACHINE_SAME,
-    CBX_MACHINE_OTHER,  /* both tell theirs, and they differ */
-    CBX_MACHINE_UNKNOWN /* one of them tells none */
+    CBX_MACHINE_OTHER,  /* both are known, and they differ */
+    CBX_MACHINE_UNKNOWN /* one of them is unknown */
 } cbx_same_machine;
 
-/** The one rule of every gate, comparison and series.  NULL and "" tell nothing. */
+/** The one rule of every gate, comparison and series.  NULL and "" are unknown. */
 CBX_API cbx_same_machine cbx_machine_compare(const char *a, const char *b);
 
 /**

@@ -2,46 +2,35 @@
 #include "calibrax/core/metric.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/list.h"
 #include "calibrax/core/record.h"
 
 static const char *const direction_names[] = { "higher", "lower", "info" };
 static const char *const priority_names[] = { "secondary", "primary" };
 
-static bool find_word(const char *const *words, size_t n, const char *word, size_t *out)
-{
-    for (size_t i = 0; word && i < n; i++) {
-        if (strcmp(words[i], word) != 0) continue;
-        *out = i;
-        return true;
-    }
-    return false;
-}
-
 const char *cbx_direction_name(cbx_direction d)
 {
     return (size_t)d < CBX_LEN(direction_names) ? direction_names[d] : "?";
 }
+
 const char *cbx_priority_name(cbx_priority p) { return (size_t)p < CBX_LEN(priority_names) ? priority_names[p] : "?"; }
 
 bool cbx_direction_parse(const char *word, cbx_direction *out)
 {
-    size_t i;
-
-    if (!find_word(direction_names, CBX_LEN(direction_names), word, &i)) return false;
-    *out = (cbx_direction)i;
-    return true;
+    for (size_t i = 0; word && i < CBX_LEN(direction_names); i++)
+        if (strcmp(direction_names[i], word) == 0) return *out = (cbx_direction)i, true;
+    return false;
 }
 
 bool cbx_priority_parse(const char *word, cbx_priority *out)
 {
-    size_t i;
-
-    if (!find_word(priority_names, CBX_LEN(priority_names), word, &i)) return false;
-    *out = (cbx_priority)i;
-    return true;
+    for (size_t i = 0; word && i < CBX_LEN(priority_names); i++)
+        if (strcmp(priority_names[i], word) == 0) return *out = (cbx_priority)i, true;
+    return false;
 }
 
 bool cbx_metric_def_higher_is_better(const cbx_metric_def *def)
@@ -69,18 +58,18 @@ static bool is_duration(const cbx_metric_def *def)
 
 cbx_metric_fault cbx_metric_check(const cbx_metric *m, const cbx_metric_def *def)
 {
-    double least = INFINITY, largest = -INFINITY, slack = 1e-9 * fabs(m->value); /* a mean of equal samples rounds */
+    double smallest = INFINITY, largest = -INFINITY, slack = 1e-9 * fabs(m->value); /* a mean of equal samples rounds */
 
     if (!isfinite(m->value)) return CBX_METRIC_NOT_FINITE;
     for (size_t i = 0; m->samples && i < m->nsamples; i++) {
         if (!isfinite(m->samples[i])) return CBX_METRIC_NOT_FINITE;
-        least = fmin(least, m->samples[i]);
+        smallest = fmin(smallest, m->samples[i]);
         largest = fmax(largest, m->samples[i]);
     }
-    if (is_duration(def) && !(fmin(m->value, least) > 0)) return CBX_METRIC_NOT_A_TIME;
+    if (is_duration(def) && !(fmin(m->value, smallest) > 0)) return CBX_METRIC_NOT_A_TIME;
     if (!(isnan(m->lower) && isnan(m->upper)) && !(m->lower <= m->value && m->value <= m->upper))
         return CBX_METRIC_BAD_BOUNDS;
-    if (least <= largest && !(least - slack <= m->value && m->value <= largest + slack))
+    if (smallest <= largest && !(smallest - slack <= m->value && m->value <= largest + slack))
         return CBX_METRIC_OUTSIDE_SAMPLES;
     return CBX_METRIC_SOUND;
 }
@@ -111,6 +100,67 @@ const cbx_metric *cbx_point_metric(const cbx_point *p, const char *name)
 
 /* --- deep copies --- */
 
+#define MAX_DEPTH 48 /* of a free-form value: a file of records can still be parsed with it */
+
+/* Well-formed UTF-8 as Unicode table 3-7 has it: no overlong form, no surrogate, nothing above U+10FFFF. */
+bool cbx__is_utf8(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+
+    while (*p) {
+        unsigned char lead = *p++, low = 0x80, high = 0xBF;
+        int more = lead < 0x80                    ? 0
+                   : lead >= 0xC2 && lead <= 0xDF ? 1
+                   : (lead & 0xF0) == 0xE0        ? 2
+                   : lead >= 0xF0 && lead <= 0xF4 ? 3
+                                                  : -1;
+        if (more < 0) return false;
+        if (lead == 0xE0) low = 0xA0;
+        if (lead == 0xED) high = 0x9F;
+        if (lead == 0xF0) low = 0x90;
+        if (lead == 0xF4) high = 0x8F;
+        for (; more > 0; more--, p++, low = 0x80, high = 0xBF) {
+            if (*p < low || *p > high) return false;
+        }
+    }
+    return true;
+}
+
+static cbx_status check_json(const cbx_json *v, const char *path, int depth, cbx_err *err)
+{
+    char inner_path[CBX__PATH_SIZE];
+    const char *key;
+    cbx_json *inner;
+    cbx_status st = CBX_OK;
+
+    if (depth > MAX_DEPTH) return cbx_fail(err, CBX_EINVAL, "'%s' is nested deeper than %d", path, MAX_DEPTH);
+    switch (cbx_json_typeof(v)) {
+    case CBX_JSON_STRING:
+        return cbx__is_utf8(cbx_json_string_value(v))
+                   ? CBX_OK
+                   : cbx_fail(err, CBX_EINVAL, "'%s' is text that is not UTF-8", path);
+    case CBX_JSON_ARRAY:
+        for (size_t i = 0; !st && i < cbx_json_length(v); i++) {
+            snprintf(inner_path, sizeof inner_path, "%s.%zu", path, i);
+            st = check_json(cbx_json_at(v, i), inner_path, depth + 1, err);
+        }
+        return st;
+    case CBX_JSON_OBJECT:
+        for (size_t i = 0; !st && cbx_json_member(v, i, &key, &inner); i++) {
+            if (!cbx__is_utf8(key)) return cbx_fail(err, CBX_EINVAL, "'%s' has a key that is not UTF-8", path);
+            snprintf(inner_path, sizeof inner_path, "%s.%s", path, key);
+            st = check_json(inner, inner_path, depth + 1, err);
+        }
+        return st;
+    default: return CBX_OK;
+    }
+}
+
+cbx_status cbx__record_check_json(const cbx_json *value, const char *path, cbx_err *err)
+{
+    return check_json(value, path, 1, err);
+}
+
 cbx_status cbx__record_text(cbx_arena *arena, const char *s, const char *what, const char **out, cbx_err *err)
 {
     char *copy;
@@ -123,15 +173,13 @@ cbx_status cbx__record_text(cbx_arena *arena, const char *s, const char *what, c
     return CBX_OK;
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
 /* Sorts the names. */
 static cbx_status check_once(const char **names, size_t n, const char *what, cbx_err *err)
 {
-    if (n) qsort(names, n, sizeof *names, by_text);
+    if (n) qsort(names, n, sizeof *names, cbx_compare_texts);
     for (size_t i = 1; i < n; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
-            return cbx_fail(err, CBX_EINVAL, "%s '%s' stands twice", what, names[i]);
+            return cbx_fail(err, CBX_EINVAL, "%s '%s' is listed twice", what, names[i]);
     return CBX_OK;
 }
 
@@ -152,21 +200,6 @@ cbx_status cbx__record_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, con
     return st;
 }
 
-static cbx_status copy_samples(cbx_arena *arena, cbx_metric *m, cbx_err *err)
-{
-    double *copy;
-
-    if (!m->samples) {
-        m->nsamples = 0;
-        return CBX_OK;
-    }
-    copy = cbx_arena_calloc(arena, m->nsamples, sizeof *copy);
-    if (!copy) return cbx_fail_nomem(err, NULL);
-    if (m->nsamples) memcpy(copy, m->samples, m->nsamples * sizeof *copy);
-    m->samples = copy;
-    return CBX_OK;
-}
-
 cbx_status cbx__record_metrics(cbx_arena *arena, const cbx_named_metric *metrics, size_t n,
                                const cbx_named_metric **out, cbx_err *err)
 {
@@ -176,10 +209,16 @@ cbx_status cbx__record_metrics(cbx_arena *arena, const cbx_named_metric *metrics
 
     if (!copy || !names) return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; i < n && !st; i++) {
-        copy[i].metric = metrics[i].metric;
+        cbx_metric *m = &copy[i].metric;
+        *m = metrics[i].metric;
         st = cbx__record_text(arena, metrics[i].name, "metric name", &copy[i].name, err);
-        if (!st) st = copy_samples(arena, &copy[i].metric, err);
         names[i] = copy[i].name;
+        if (!m->samples) m->nsamples = 0;
+        if (st || !m->samples) continue;
+        m->samples = cbx_arena_calloc(arena, m->nsamples, sizeof *m->samples);
+        if (!m->samples) return cbx_fail_nomem(err, NULL);
+        if (m->nsamples)
+            memcpy((double *)(uintptr_t)m->samples, metrics[i].metric.samples, m->nsamples * sizeof *m->samples);
     }
     if (!st) st = check_once(names, n, "metric", err);
     if (!st) *out = copy;

@@ -56,7 +56,7 @@ typedef enum cbx_metric_fault {
     CBX_METRIC_NOT_FINITE,     /* value or a sample */
     CBX_METRIC_NOT_A_TIME,     /* value or a sample is not above 0, in a unit of time of which less is better */
     CBX_METRIC_BAD_BOUNDS,     /* one without the other, or not around the value */
-    CBX_METRIC_OUTSIDE_SAMPLES /* the value is below the least sample or above the largest, by more than rounding */
+    CBX_METRIC_OUTSIDE_SAMPLES /* the value is below the smallest sample or above the largest, by more than rounding */
 } cbx_metric_fault;
 
 /** The first fault of the list above.  @param def  NULL: no unit is known */
@@ -74,9 +74,9 @@ typedef struct cbx_named_metric {
 /** One measurement under one configuration. */
 typedef struct cbx_point {
     const char *name, *scenario;
-    const cbx_tag *tags; /* in order; a key stands once */
+    const cbx_tag *tags; /* in order; a key is listed once */
     size_t ntags;
-    const cbx_named_metric *metrics; /* in order; a name stands once */
+    const cbx_named_metric *metrics; /* in order; a name is listed once */
     size_t nmetrics;
 } cbx_point;
 

@@ -6,22 +6,17 @@
 
 /* --- reading --- */
 
-/* Of every metric that is read the path is made, whether something says it or not: no printf. */
-static char *put_part(char *at, const char *part)
-{
-    size_t n = strnlen(part, 120);
-
-    memcpy(at, part, n);
-    return at + n;
-}
-
+/* The path of every metric is made, whether a message needs it or not: no printf. */
 const char *cbx__path(char buf[CBX__PATH_SIZE], const char *path, const char *key)
 {
+    size_t n = strnlen(path, 120), nkey = strnlen(key, 120);
     char *at = buf;
 
-    at = put_part(at, path);
-    if (at > buf) *at++ = '.';
-    *put_part(at, key) = '\0';
+    memcpy(at, path, n);
+    at += n;
+    if (n) *at++ = '.';
+    memcpy(at, key, nkey);
+    at[nkey] = '\0';
     return buf;
 }
 
@@ -31,7 +26,7 @@ cbx_status cbx__read_maybe_string(const cbx_json *object, const char *key, const
     return cbx_json_get(object, key) ? cbx_json_need_string(object, key, path, out, err) : CBX_OK;
 }
 
-/* Of most members that are there one look is enough; those that need more words are looked up again. */
+/* One search suffices for most members; a message needs a second one. */
 cbx_status cbx__read_maybe_double(const cbx_json *object, const char *key, const char *path, double *out, cbx_err *err)
 {
     const cbx_json *v = cbx_json_get(object, key);
@@ -63,7 +58,7 @@ bool cbx__is_sample(const cbx_json *v)
     return cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_DOUBLE;
 }
 
-static cbx_status no_number(const char *path, const char *key, size_t i, cbx_err *err)
+static cbx_status not_a_number(const char *path, const char *key, size_t i, cbx_err *err)
 {
     char inner[CBX__PATH_SIZE];
 
@@ -87,7 +82,7 @@ cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const cha
     for (size_t i = 0; i < cbx_json_length(list); i++) {
         const cbx_json *v = cbx_json_at(list, i);
         copy[i] = cbx_json_double_value(v);
-        if (!cbx__is_sample(v)) return no_number(path, key, i, err);
+        if (!cbx__is_sample(v)) return not_a_number(path, key, i, err);
     }
     *samples = copy;
     *n = cbx_json_length(list);
@@ -155,7 +150,7 @@ cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const cha
         st = cbx_json_need_object(object, list[i].name, inner, &value, err);
         if (!st) st = read_metric(arena, value, cbx__path(metric_path, inner, list[i].name), &list[i].metric, err);
         if (!st && bad && bad->metric && strcmp(bad->metric, list[i].name) == 0)
-            st = no_number(metric_path, "samples", bad->i, err);
+            st = not_a_number(metric_path, "samples", bad->i, err);
         if (!st) st = keep_text(arena, &list[i].name, err);
     }
     if (st) return st;
@@ -208,7 +203,7 @@ static bool has_other_keys(const cbx_json *object, const char *const *known)
 }
 
 /* A member that is unknown here, or a bound that is NaN. */
-static bool metric_says_more(const cbx_json *m)
+static bool metric_has_unknown(const cbx_json *m)
 {
     const char *key;
     cbx_json *value;
@@ -220,14 +215,14 @@ static bool metric_says_more(const cbx_json *m)
     return false;
 }
 
-bool cbx__says_more(const cbx_json *record, const char *const *known)
+bool cbx__has_unknown(const cbx_json *record, const char *const *known)
 {
     const cbx_json *metrics = cbx_json_get(record, "metrics");
     const char *key;
     cbx_json *m;
 
     for (size_t i = 0; cbx_json_member(metrics, i, &key, &m); i++)
-        if (metric_says_more(m)) return true;
+        if (metric_has_unknown(m)) return true;
     return has_other_keys(record, known);
 }
 

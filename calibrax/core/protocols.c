@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "calibrax/base/list.h"
 #include "calibrax/core/record.h"
 
 cbx_status cbx_protocol_check(const void *ops, size_t struct_size, uint32_t abi, const char *kind, cbx_err *err)
@@ -56,6 +57,7 @@ const cbx_named_metric *cbx_values_items(const cbx_values *values, size_t *count
 cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cbx_err *err)
 {
     cbx_named_metric item = { .metric = cbx_metric_of(value) };
+    cbx_allocator al;
     cbx_status st;
 
     for (size_t i = 0; name && i < values->count; i++) {
@@ -65,14 +67,9 @@ cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cb
     }
     st = cbx__record_text(&values->arena, name, "value name", &item.name, err);
     if (st) return st;
-    if (values->count == values->capacity) {
-        size_t capacity = values->capacity ? 2 * values->capacity : 16;
-        cbx_named_metric *grown = cbx_arena_calloc(&values->arena, capacity, sizeof *grown);
-        if (!grown) return cbx_fail_nomem(err, NULL);
-        if (values->count) memcpy(grown, values->items, values->count * sizeof *grown);
-        values->items = grown;
-        values->capacity = capacity;
-    }
+    al = cbx_arena_allocator(&values->arena);
+    if (!cbx_grow(&al, &values->items, &values->capacity, values->count + 1, sizeof item))
+        return cbx_fail_nomem(err, NULL);
     values->items[values->count++] = item;
     return CBX_OK;
 }

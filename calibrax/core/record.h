@@ -1,9 +1,8 @@
 /*
  * What the records of core share: text copied and checked, metrics and tags to and from JSON.  For the files of core alone.
  *
- * Reading is strict as the Python package reads: a number is never taken from text or a boolean, an integer serves as a float,
- * messages carry the path (points.0.metrics.latency.value).  Writing keeps its order of keys; members that a record does not know
- * are kept behind those it knows.
+ * Reading is as strict as the Python package: a number is never taken from text or a boolean, an integer serves as a float,
+ * messages carry the path (points.0.metrics.latency.value).  Writing keeps its order of keys; unknown members follow the known ones.
  */
 #ifndef CALIBRAX_CORE_RECORD_H
 #define CALIBRAX_CORE_RECORD_H
@@ -13,10 +12,12 @@
 #include "calibrax/core/metric.h"
 
 bool cbx__is_utf8(const char *s);
+/** Whether a free-form value can be kept and read back.  CBX_EINVAL: text that is not UTF-8, nested deeper than 48; path is in the message */
+cbx_status cbx__record_check_json(const cbx_json *value, const char *path, cbx_err *err);
 
 /** Copy in the arena.  CBX_EINVAL: s is NULL, or not UTF-8; what names it. */
 cbx_status cbx__record_text(cbx_arena *arena, const char *s, const char *what, const char **out, cbx_err *err);
-/** Deep copies in the arena.  CBX_EINVAL: a name is missing, not UTF-8, or stands twice. */
+/** Deep copies in the arena.  CBX_EINVAL: a name is missing, not UTF-8, or listed twice. */
 cbx_status cbx__record_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const cbx_tag **out, cbx_err *err);
 cbx_status cbx__record_metrics(cbx_arena *arena, const cbx_named_metric *metrics, size_t n,
                                const cbx_named_metric **out, cbx_err *err);
@@ -38,20 +39,20 @@ cbx_status cbx__read_maybe_object(const cbx_json *object, const char *key, const
 /** An array of numbers in the arena; *samples NULL when missing or null. */
 cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const char *key, const char *path,
                              const double **samples, size_t *n, cbx_err *err);
-/** A number, or one of the strings that stand for a non-finite one. */
+/** A number, or one of the strings that represent a non-finite one. */
 bool cbx__is_sample(const cbx_json *v);
-/** The first sample that is no number, of those that went by while the metrics of a record were read. */
+/** The first sample that is not a number, of those that a sieve took out of the metrics. */
 typedef struct cbx__bad_sample {
-    const char *metric; /* NULL: there is none */
+    const char *metric; /* NULL: all are numbers */
     size_t i;
 } cbx__bad_sample;
-/** Objects "tags" and "metrics" of a record, all of it in the arena.  @param bad  NULL: none went by */
+/** Objects "tags" and "metrics" of a record, all of it in the arena.  @param bad  NULL: no samples were taken out */
 cbx_status cbx__read_tags(cbx_arena *arena, const cbx_json *record, const char *path, const cbx_tag **tags, size_t *n,
                           cbx_err *err);
 cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const char *path, const cbx__bad_sample *bad,
                              const cbx_named_metric **metrics, size_t *n, cbx_err *err);
 /** True if a record with "metrics" has members that known does not list, its metrics have any that are unknown, or a bound is NaN. */
-bool cbx__says_more(const cbx_json *record, const char *const *known);
+bool cbx__has_unknown(const cbx_json *record, const char *const *known);
 cbx_status cbx__read_def(const cbx_json *object, const char *path, cbx_metric_def *out, cbx_err *err);
 
 /* --- writing, with failures that are sticky (json.h).  raw is the object once read, NULL if there was none --- */

@@ -1,13 +1,15 @@
-/* Results: making, sharing, JSON and files. */
+/* Results: making, sharing, JSON and files, and the way to a run. */
 #include "calibrax/core/result.h"
 
 #include <math.h>
-#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-#include "calibrax/core/metadata.h"
-#include "calibrax/core/record.h"
+#include "calibrax/base/list.h"
+#include "calibrax/core/run_internal.h"
 
 struct cbx_result {
     atomic_size_t refs;
@@ -39,10 +41,8 @@ static cbx_status copy_object(const cbx_json *from, const char *name, cbx_json *
 {
     if (from && cbx_json_typeof(from) != CBX_JSON_OBJECT)
         return cbx_fail(err, CBX_EINVAL, "'%s' of a result is no object", name);
-    if (from) {
-        cbx_status st = cbx_metadata_check(from, name, err);
-        if (st) return st;
-    }
+    cbx_status st = from ? cbx__record_check_json(from, name, err) : CBX_OK;
+    if (st) return st;
     *slot = from ? cbx_json_copy(from) : cbx_json_new_object();
     return *slot ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
@@ -299,3 +299,117 @@ cbx_status cbx_result_read(cbx_ctx *ctx, const char *path, cbx_result **out, cbx
     cbx_json_unref(v);
     return st;
 }
+
+/* --- to a run: timing and resources become metrics with definitions, the free-form parts go to metadata.results --- */
+
+#define MAX_DERIVED 8
+
+/* Members of timing and resources as metrics; NaN: left out. */
+static const struct derived {
+    cbx_metric_def def;
+    size_t offset;
+} timing_members[] = {
+    { { .name = "wall_clock", .unit = "s", .direction = CBX_DIRECTION_LOWER, .group = "timing" }, offsetof(cbx_timing_sample, wall_clock_sec) },
+    { { .name = "first_batch_time", .unit = "s", .direction = CBX_DIRECTION_LOWER, .group = "timing" },
+      offsetof(cbx_timing_sample, first_batch_time) },
+    { { .name = "compilation_time", .unit = "s", .direction = CBX_DIRECTION_LOWER, .group = "timing" },
+      offsetof(cbx_timing_sample, compilation_time_sec) },
+}, resource_members[] = {
+    { { .name = "peak_rss", .unit = "MB", .direction = CBX_DIRECTION_LOWER, .group = "resources" },
+      offsetof(cbx_resource_summary, peak_rss_mb) },
+    { { .name = "memory_growth", .unit = "MB", .direction = CBX_DIRECTION_LOWER, .group = "resources" },
+      offsetof(cbx_resource_summary, memory_growth_mb) },
+    { { .name = "peak_gpu_mem", .unit = "MB", .direction = CBX_DIRECTION_LOWER, .group = "resources" },
+      offsetof(cbx_resource_summary, peak_gpu_mem_mb) },
+    { { .name = "mean_gpu_power", .unit = "W", .direction = CBX_DIRECTION_LOWER, .group = "resources" },
+      offsetof(cbx_resource_summary, mean_gpu_power_w) },
+};
+static const cbx_metric_def batch_time = { .name = "batch_time",
+                                           .unit = "s",
+                                           .direction = CBX_DIRECTION_LOWER,
+                                           .group = "timing",
+                                           .priority = CBX_PRIORITY_PRIMARY,
+                                           .description = "median over the batches" };
+
+typedef struct conversion {
+    cbx_run_builder *b;
+    cbx_named_metric *metrics;
+    size_t nmetrics;
+} conversion;
+
+static cbx_status add_derived(conversion *c, const cbx_metric_def *def, cbx_metric m, cbx_err *err)
+{
+    for (size_t i = 0; i < c->nmetrics; i++)
+        if (strcmp(c->metrics[i].name, def->name) == 0) return CBX_OK;
+    if (isnan(m.value)) return CBX_OK;
+    c->metrics[c->nmetrics++] = (cbx_named_metric){ def->name, m };
+    return cbx_run_builder_add_metric_def(c->b, def, err);
+}
+
+static cbx_status add_members(conversion *c, const struct derived *members, size_t n, const void *record, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; record && i < n && !st; i++) {
+        double v = *(const double *)(const void *)((const char *)record + members[i].offset);
+        st = add_derived(c, &members[i].def, cbx_metric_of(v), err);
+    }
+    return st;
+}
+
+static cbx_status add_batches(conversion *c, cbx_arena *arena, const cbx_timing_sample *t, cbx_err *err)
+{
+    size_t n = t ? t->nbatch_times : 0;
+    double *sorted;
+    cbx_metric m = cbx_metric_of(NAN);
+
+    if (n == 0) return CBX_OK;
+    sorted = cbx_arena_calloc(arena, n, sizeof *sorted);
+    if (!sorted) return cbx_fail_nomem(err, NULL);
+    memcpy(sorted, t->per_batch_times, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, cbx_compare_doubles);
+    m.value = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+    m.samples = t->per_batch_times;
+    m.nsamples = n;
+    return add_derived(c, &batch_time, m, err);
+}
+
+/* metadata.results of a run under construction with one entry more. */
+static cbx_status add_metadata(cbx_run_builder *b, const cbx_result_content *r, cbx_err *err)
+{
+    const cbx_json *old = cbx_json_get(b->run->metadata, "results");
+    cbx_json *list = old && cbx_json_typeof(old) == CBX_JSON_ARRAY ? cbx_json_copy(old) : cbx_json_new_array();
+    cbx_json *entry = cbx_json_push_object(list);
+
+    cbx_json_set_string(entry, "name", r->name);
+    cbx_json_set_double(entry, "timestamp", r->timestamp);
+    cbx__set_copy(entry, "metadata", r->metadata);
+    cbx__set_copy(entry, "config", r->config);
+    return cbx_run_builder_set_metadata(b, "results", cbx_json_finish(list), err);
+}
+
+cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *result, cbx_err *err)
+{
+    const cbx_result_content *r = cbx_result_get(result);
+    conversion c = { .b = b };
+    cbx_point point = { .name = r->name, .scenario = r->domain, .tags = r->tags, .ntags = r->ntags };
+    cbx_arena arena;
+    cbx_status st;
+
+    if (!b->run) return cbx_fail(err, CBX_EINVAL, "the run was taken out of its builder already");
+    cbx_arena_init(&arena, &b->al);
+    c.metrics = cbx_arena_calloc(&arena, r->nmetrics + MAX_DERIVED, sizeof *c.metrics);
+    st = c.metrics ? CBX_OK : cbx_fail_nomem(err, NULL);
+    if (!st && r->nmetrics) memcpy(c.metrics, r->metrics, r->nmetrics * sizeof *c.metrics);
+    c.nmetrics = r->nmetrics;
+    if (!st) st = add_batches(&c, &arena, r->timing, err);
+    if (!st) st = add_members(&c, timing_members, CBX_LEN(timing_members), r->timing, err);
+    if (!st) st = add_members(&c, resource_members, CBX_LEN(resource_members), r->resources, err);
+    point.metrics = c.metrics;
+    point.nmetrics = c.nmetrics;
+    if (!st) st = add_metadata(b, r, err);
+    if (!st) st = cbx_run_builder_add_point(b, &point, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+_Static_assert(CBX_LEN(timing_members) + CBX_LEN(resource_members) + 1 <= MAX_DERIVED, "all derived metrics fit");

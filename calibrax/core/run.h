@@ -4,8 +4,8 @@
  * Built with a builder, then frozen: a run has getters only, is shared by reference count between threads and contexts, and a
  * cbx_run_with_... makes a changed copy.  It carries its allocator by value, so the allocator's own state must outlive it.
  *
- * File: one JSON object, indent 2, ASCII, as the Python package `calibrax` 0.1.14 writes it, byte for byte; members that nobody
- * here knows are kept on re-writing.  Runs built here end with an additive "schema_version", which that package passes over.
+ * File: one JSON object, indent 2, ASCII, as the Python package `calibrax` 0.1.14 writes it, byte for byte; unknown
+ * members are kept on re-writing.  Runs built here end with an additive "schema_version", which that package ignores.
  * Non-finite numbers are the bare tokens NaN, Infinity, -Infinity.
  */
 #ifndef CALIBRAX_CORE_RUN_H
@@ -34,10 +34,10 @@ CBX_API bool cbx_run_id_is_valid(const char *id);
 
 /* --- building --- */
 
-/** What a new run knows of itself without being told. */
+/** What a new run finds out by itself. */
 typedef struct cbx_run_opts {
     uint32_t struct_size;  /* sizeof(cbx_run_opts) of the header compiled with */
-    const char *work_tree; /* where commit and branch are looked for; NULL: the current folder */
+    const char *work_tree; /* where commit and branch are read; NULL: the current folder */
     bool no_vcs;           /* leave commit, branch and environment.dirty out */
     bool no_machine;       /* leave environment.machine (fingerprint) and environment.hardware out */
     bool no_versions;      /* leave environment.versions out */
@@ -60,8 +60,8 @@ CBX_API cbx_status cbx_run_builder_from(cbx_ctx *ctx, const cbx_run *run, cbx_ru
 /** NULL is fine. */
 CBX_API void cbx_run_builder_free(cbx_run_builder *b);
 
-/* Setters copy what they are given; after a failure the run under construction is as it was.
- * CBX_EINVAL: text that is missing or not UTF-8, and what is said below. */
+/* Setters copy their arguments; after a failure the run under construction is as it was.
+ * CBX_EINVAL: text that is missing or not UTF-8, and as listed below. */
 
 /** CBX_EINVAL: not valid (cbx_run_id_is_valid). */
 CBX_API cbx_status cbx_run_builder_set_id(cbx_run_builder *b, const char *id, cbx_err *err);
@@ -70,12 +70,12 @@ CBX_API cbx_status cbx_run_builder_set_timestamp(cbx_run_builder *b, int64_t us,
 /** NULL: unknown */
 CBX_API cbx_status cbx_run_builder_set_commit(cbx_run_builder *b, const char *commit, const char *branch, cbx_err *err);
 /** Adds or replaces a free-form member; takes over the caller's reference to value (also on failure).
- * NULL cannot be told from memory that ran out, so it fails with CBX_ENOMEM. */
+ * NULL, which is also what a lack of memory gives, fails with CBX_ENOMEM. */
 CBX_API cbx_status cbx_run_builder_set_environment(cbx_run_builder *b, const char *key, cbx_json *value, cbx_err *err);
 CBX_API cbx_status cbx_run_builder_set_metadata(cbx_run_builder *b, const char *key, cbx_json *value, cbx_err *err);
 /** Adds a definition, or replaces the one of that name in its place. */
 CBX_API cbx_status cbx_run_builder_add_metric_def(cbx_run_builder *b, const cbx_metric_def *def, cbx_err *err);
-/** Appends a point.  CBX_EINVAL: a tag or a metric stands twice. */
+/** Appends a point.  CBX_EINVAL: a tag or a metric is listed twice. */
 CBX_API cbx_status cbx_run_builder_add_point(cbx_run_builder *b, const cbx_point *point, cbx_err *err);
 /** Takes the run out of the builder, which then is fit for cbx_run_builder_free only.  CBX_EINVAL: taken already. */
 CBX_API cbx_status cbx_run_builder_freeze(cbx_run_builder *b, cbx_run **out, cbx_err *err);
@@ -106,9 +106,9 @@ CBX_API size_t cbx_run_npoints(const cbx_run *run);
 CBX_API const cbx_point *cbx_run_point(const cbx_run *run, size_t i);
 CBX_API size_t cbx_run_nmetric_defs(const cbx_run *run);
 CBX_API const cbx_metric_def *cbx_run_metric_def(const cbx_run *run, size_t i);
-/** By the key it is filed under, which is the metric's name; NULL: unknown */
+/** By its key, which is the metric's name; NULL: unknown */
 CBX_API const cbx_metric_def *cbx_run_find_metric_def(const cbx_run *run, const char *name);
-/** Hash of the content, computed anew at each call: equal runs have equal hashes.  @return CBX_OK or CBX_ENOMEM */
+/** Hash of the content, computed at each call: equal runs have equal hashes.  @return CBX_OK or CBX_ENOMEM */
 CBX_API cbx_status cbx_run_hash(const cbx_run *run, char out[CBX_HASH_SIZE], cbx_err *err);
 /**
  * Equality of content: every member, unknown ones included; the order of keys and the time zone in which an instant is written do
@@ -119,16 +119,13 @@ CBX_API cbx_status cbx_run_equal(const cbx_run *a, const cbx_run *b, bool *equal
 
 /* --- changed copies: the id stays unless it is what changes --- */
 
-CBX_API cbx_status cbx_run_with_id(cbx_ctx *ctx, const cbx_run *run, const char *id, cbx_run **out, cbx_err *err);
-CBX_API cbx_status cbx_run_with_point(cbx_ctx *ctx, const cbx_run *run, const cbx_point *point, cbx_run **out,
-                                      cbx_err *err);
 /** Takes over the caller's reference to value (also on failure). */
 CBX_API cbx_status cbx_run_with_metadata(cbx_ctx *ctx, const cbx_run *run, const char *key, cbx_json *value,
                                          cbx_run **out, cbx_err *err);
 
-/** The version that its file names; 0: none, as the Python package writes. */
+/** The version in its file; 0: none, as the Python package writes. */
 CBX_API int64_t cbx_run_schema_version(const cbx_run *run);
-/** Names CBX_RUN_SCHEMA_VERSION. */
+/** A copy with CBX_RUN_SCHEMA_VERSION. */
 CBX_API cbx_status cbx_run_with_present_schema(cbx_ctx *ctx, const cbx_run *run, cbx_run **out, cbx_err *err);
 
 /* --- JSON and files --- */

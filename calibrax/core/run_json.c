@@ -1,8 +1,8 @@
 /*
  * Runs to and from JSON, in the layout of the Python package: json.dumps(run.to_dict(), indent=2).
  *
- * A run that was read keeps the objects of its points and definitions for the members that are unknown here, and the
- * text of its time if that names an offset, so that reading and writing a file gives the same bytes.
+ * A run that was read keeps the objects of its points and definitions if they have unknown members, and the text of its time
+ * if that has an offset, so that reading and writing a file gives the same bytes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,25 +10,13 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-#include "calibrax/core/metadata.h"
-#include "calibrax/core/run_parts.h"
+#include "calibrax/core/run_internal.h"
 
 static const char *const run_keys[] = { "id",       "timestamp",   "commit", "branch", "environment",
                                         "metadata", "metric_defs", "points", NULL };
 static const char *const point_keys[] = { "name", "scenario", "tags", "metrics", NULL };
 
 /* --- writing --- */
-
-/* As datetime.isoformat() does: no fraction when it is 0. */
-static const char *python_time(int64_t us, char buf[CBX_TIME_SIZE])
-{
-    char *fraction;
-
-    cbx_time_format_iso(us, buf);
-    fraction = strstr(buf, ".000000");
-    if (fraction) memmove(fraction, fraction + 7, strlen(fraction + 7) + 1);
-    return buf;
-}
 
 cbx_json *cbx__run_point_json(const cbx_point *p, const cbx_json *raw)
 {
@@ -53,7 +41,8 @@ cbx_json *cbx__run_head_json(const cbx_run *run, const char *timestamp)
     cbx__set_copy(v, "environment", run->environment);
     cbx__set_copy(v, "metadata", run->metadata);
     defs = cbx_json_set_object(v, "metric_defs");
-    for (size_t i = 0; i < run->ndefs; i++) cbx__set_def(defs, run->defs[i].key, &run->defs[i].def, run->defs[i].raw);
+    for (size_t i = 0; i < run->defs.n; i++)
+        cbx__set_def(defs, run->defs.items[i].key, &run->defs.items[i].def, run->defs.items[i].raw);
     cbx_json_set_array(v, "points");
     cbx__keep_unknown(v, run->extra, run_keys);
     return cbx_json_finish(v);
@@ -63,14 +52,20 @@ static cbx_json *run_json(const cbx_run *run, const char *timestamp)
 {
     cbx_json *v = cbx__run_head_json(run, timestamp), *points = cbx_json_get(v, "points");
 
-    for (size_t i = 0; i < run->npoints; i++)
-        cbx_json_push(points, cbx__run_point_json(&run->points[i].view, run->points[i].raw));
+    for (size_t i = 0; i < run->points.n; i++)
+        cbx_json_push(points, cbx__run_point_json(&run->points.items[i].view, run->points.items[i].raw));
     return v;
 }
 
 const char *cbx__run_time_text(const cbx_run *run, char buf[CBX_TIME_SIZE])
 {
-    return run->timestamp_text ? run->timestamp_text : python_time(run->timestamp_us, buf);
+    char *fraction;
+
+    if (run->timestamp_text) return run->timestamp_text;
+    cbx_time_format_iso(run->timestamp_us, buf);
+    fraction = strstr(buf, ".000000"); /* which Python's isoformat leaves out */
+    if (fraction) memmove(fraction, fraction + 7, strlen(fraction + 7) + 1);
+    return buf;
 }
 
 cbx_json *cbx_run_to_json(const cbx_run *run)
@@ -89,8 +84,8 @@ cbx_json *cbx_run_head_to_json(const cbx_run *run)
 
 cbx_json *cbx_run_point_to_json(const cbx_run *run, size_t i)
 {
-    if (i >= run->npoints) return NULL;
-    return cbx__run_point_json(&run->points[i].view, run->points[i].raw);
+    if (i >= run->points.n) return NULL;
+    return cbx__run_point_json(&run->points.items[i].view, run->points.items[i].raw);
 }
 
 cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
@@ -106,10 +101,7 @@ cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
 
 /* --- reading --- */
 
-/*
- * A time with an offset, "...+00:00", is kept as it is; "Z" and local times are written again, and so is a leap second, which Python does
- * not read.
- */
+/* A time with an offset, "...+00:00", is kept as text, but for a leap second, which Python does not read. */
 static bool is_kept(const char *text)
 {
     size_t n = strlen(text), second = n > 4 && text[4] == '-' ? 17 : 13; /* 2026-02-20T11:34:24, 20260220T113424 */
@@ -186,21 +178,11 @@ cbx_status cbx__run_view_point(const cbx_json *v, const char *path, const cbx__b
     if (!st) st = cbx__read_metrics(arena, v, path, bad, &p.metrics, &p.nmetrics, err);
     if (st) return st;
     *out = p;
-    if (raw) *raw = cbx__says_more(v, point_keys) ? (cbx_json *)(uintptr_t)v : NULL;
+    if (raw) *raw = cbx__has_unknown(v, point_keys) ? (cbx_json *)(uintptr_t)v : NULL;
     return CBX_OK;
 }
 
-static cbx_status read_point(const cbx_json *v, const char *path, cbx_run *run, cbx_err *err)
-{
-    cbx_json *raw;
-    cbx_point p;
-    cbx_status st = cbx__run_view_point(v, path, NULL, &run->arena, &p, &raw, err);
-
-    if (!st) st = cbx__run_point_text(&run->arena, &p, err);
-    return st ? st : cbx__run_own_point(run, &p, raw, err);
-}
-
-/* Made for every point, whether something says it or not: no printf. */
+/* The path of every point is made, whether a message needs it or not: no printf. */
 void cbx__run_point_path(size_t i, char path[CBX__PATH_SIZE])
 {
     char digits[24], *at = digits + sizeof digits;
@@ -213,13 +195,16 @@ void cbx__run_point_path(size_t i, char path[CBX__PATH_SIZE])
 
 static cbx_status read_points(const cbx_json *v, cbx_run *run, cbx_err *err)
 {
-    cbx_json *points = NULL;
+    cbx_json *points = NULL, *raw;
     cbx_status st = cbx_json_need_array(v, "points", "", &points, err);
 
     for (size_t i = 0; !st && i < cbx_json_length(points); i++) {
         char path[CBX__PATH_SIZE];
+        cbx_point p;
         cbx__run_point_path(i, path);
-        st = read_point(cbx_json_at(points, i), path, run, err);
+        st = cbx__run_view_point(cbx_json_at(points, i), path, NULL, &run->arena, &p, &raw, err);
+        if (!st) st = cbx__run_point_text(&run->arena, &p, err);
+        if (!st) st = cbx__run_own_point(run, &p, raw, err);
     }
     return st;
 }
@@ -243,7 +228,7 @@ cbx_status cbx__run_read_rest(const cbx_json *v, cbx_run *run, cbx_err *err)
 
 cbx_status cbx__run_refuse(const char *what, cbx_status st, const cbx_err *why, cbx_err *err)
 {
-    if (st == CBX_EINVAL) st = CBX_EFORMAT; /* what a setter would refuse stands in a file */
+    if (st == CBX_EINVAL) st = CBX_EFORMAT; /* a setter would have refused it */
     return cbx_fail(err, st, "'%s': %s", what, why->message);
 }
 

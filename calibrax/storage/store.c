@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calibrax/core/run_stream.h"
+#include "calibrax/core/run_file.h"
 #include "calibrax/storage/store_internal.h"
 
 #define LOCK_WAIT_NS 30000000000u

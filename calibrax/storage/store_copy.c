@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "calibrax/base/file_batch.h"
-#include "calibrax/core/run_stream.h"
+#include "calibrax/core/run_file.h"
 #include "calibrax/storage/store_internal.h"
 
 #define BYTES_MAX ((uint64_t)64 << 20) /* that wait for the disk, and have others wait for the lock */

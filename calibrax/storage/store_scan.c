@@ -16,7 +16,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/parallel.h"
-#include "calibrax/core/run_stream.h"
+#include "calibrax/core/run_file.h"
 #include "calibrax/storage/store_internal.h"
 #include "calibrax/storage/store_sql.h"
 

@@ -75,13 +75,13 @@ static void refused(void **state)
         { "\"abc", "too early", "unended string" },
         { "\"abc\\", "too early", "ends in an escape" },
         { "tru", "too early", "part of a word" },
-        { "1 2", "behind the value at offset 2", "two values" },
-        { "{}x", "behind the value at offset 2", "trailing garbage" },
+        { "1 2", "after the value at offset 2", "two values" },
+        { "{}x", "after the value at offset 2", "trailing garbage" },
         { "[1,]", "offset 3", "trailing comma" },
         { "{\"a\":1,}", "offset", "trailing comma" },
         { "[1 2]", "offset 3", "no comma" },
         { "{\"a\" 1}", "offset 5", "no colon" },
-        { "{1:2}", "offset 1", "a key that is no string" },
+        { "{1:2}", "offset 1", "a key that is not a string" },
         { "{'a':1}", "single quote at offset 1", "single quotes" },
         { "[01]", "malformed number", "leading zero" },
         { "1.", "malformed number", "no digit behind the point" },
@@ -89,7 +89,7 @@ static void refused(void **state)
         { "+1", "offset 0", "plus" },
         { "-", "malformed number", "minus alone" },
         { "1e", "malformed number", "no exponent" },
-        { "0x10", "behind the value", "hexadecimal" },
+        { "0x10", "after the value", "hexadecimal" },
         { "nan", "offset", "words are case-sensitive" },
         { "infinity", "offset", "words are case-sensitive" },
         { "True", "offset", "words are case-sensitive" },
@@ -101,22 +101,22 @@ static void refused(void **state)
         { "// c\n1", "offset 0", "comment" },
         { "/* c */1", "offset 0", "comment" },
         { "\"\\x41\"", "offset", "unknown escape" },
-        { "\"\xFF\"", "no UTF-8 in a string at offset 1", "a byte that is in no UTF-8" },
-        { "\"\xC3\"", "no UTF-8", "half a sequence" },
-        { "\"\xED\xA0\x80\"", "no UTF-8", "a surrogate" },
-        { "\"\xE0\x80\xAF\"", "no UTF-8", "overlong" },
-        { "{\"\xF4\x90\x80\x80\":1}", "no UTF-8", "beyond U+10FFFF, in a key" },
+        { "\"\xFF\"", "not UTF-8 in a string at offset 1", "a byte that is in no UTF-8" },
+        { "\"\xC3\"", "not UTF-8", "half a sequence" },
+        { "\"\xED\xA0\x80\"", "not UTF-8", "a surrogate" },
+        { "\"\xE0\x80\xAF\"", "not UTF-8", "overlong" },
+        { "{\"\xF4\x90\x80\x80\":1}", "not UTF-8", "beyond U+10FFFF, in a key" },
         { "[\xC3\xA9]", "offset 1", "outside a string" },
         { "\xEF\xBB\xBF\xEF\xBB\xBF{}", "offset 3", "a byte-order mark that is none, behind the first" },
         { "\xFF\xFE[", "is UTF-16, not UTF-8", "the mark of UTF-16" },
         { "\xFE\xFF", "is UTF-16, not UTF-8", "of either byte order" },
         { "\"a\\u0000b\"", "a NUL (\\u0000) in a string at offset 2", "a text that C would cut" },
         { "{\"name\":1,\"na\\u0000me\":2}", "a NUL (\\u0000) in a string", "in a key" },
-        { "{\"b\":1,\"a\":2,\"b\":3}", "the key 'b' stands twice in the object that ends at offset 19",
+        { "{\"b\":1,\"a\":2,\"b\":3}", "the key 'b' is listed twice in the object that ends at offset 19",
           "which one counts?" },
-        { "[{\"a\":{\"k\":[],\"k\":null}}]", "the key 'k' stands twice", "deeper" },
+        { "[{\"a\":{\"k\":[],\"k\":null}}]", "the key 'k' is listed twice", "deeper" },
         { "{\"1\":0,\"2\":0,\"3\":0,\"4\":0,\"5\":0,\"6\":0,\"7\":0,\"8\":0,\"9\":0,\"5\":{}}",
-          "the key '5' stands twice", "among many" },
+          "the key '5' is listed twice", "among many" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_json *v = (cbx_json *)&cases[i];
@@ -373,7 +373,7 @@ static void write_in_parts(cbx_json_writer *w, const char *key, const cbx_json *
     }
 }
 
-static void count_pours(void *user, cbx_text *out)
+static void count_flushes(void *user, cbx_text *out)
 {
     ++*(int *)user;
     CHECK(out->len > 0, "something was written");
@@ -388,12 +388,12 @@ static void parts_are_laid_out_as_the_whole(void **state)
 
     for (size_t i = 0; i < CBX_LEN(flags); i++) {
         cbx_text parts;
-        int pours = 0;
+        int flushes = 0;
         cbx_text_init(&parts, cbx_allocator_default());
-        cbx_json_writer w = { .out = &parts, .flags = flags[i], .pour = count_pours, .user = &pours };
+        cbx_json_writer w = { .out = &parts, .flags = flags[i], .pour = count_flushes, .user = &flushes };
         write_in_parts(&w, NULL, v);
         CHECK_STR(cbx_text_str(&parts), written(v, flags[i]), "part by part");
-        CHECK_GT(pours, 8, "poured behind each");
+        CHECK_GT(flushes, 8, "flushed after each");
         cbx_text_clear(&parts);
     }
     cbx_json_unref(v);

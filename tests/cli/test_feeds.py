@@ -39,7 +39,7 @@ def bundle(p):
     done = p.run("bundle", "--from", "rows.jsonl", "--machine", "mmm", expect=0)
     has(done.stderr, "rows of 1 other (xxxxxxxxxxxx) are left out: --machine chooses", "the other machine is not passed over in silence")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", '{"m":3}', expect=2), 'at the point {"m":3}')
-    one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", "{", expect=2), "no JSON")
+    one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", "{", expect=2), "not JSON")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--case", "none", expect=2), "no row is of the case 'none'")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--machine", "zz", expect=2), "machine 'zz'")
 

@@ -128,22 +128,22 @@ def byte_order_marks(p):
 
 
 def what_has_two_meanings_is_refused(p):
-    """A key that stands twice, and a NUL that would cut a name, at every depth."""
-    for text, part in (('{"results": [{"command": "a", "mean": 1, "mean": 2}]}', "the key 'mean' stands twice"),
-                       ('{"results": [{"command": "a", "mean": 1}], "results": []}', "the key 'results' stands twice"),
-                       ('{"results": [{"command": "a", "mean": 1, "parameters": {"n": 1, "n": 2}}]}', "the key 'n' stands twice"),
+    """A key that is listed twice, and a NUL that would cut a name, at every depth."""
+    for text, part in (('{"results": [{"command": "a", "mean": 1, "mean": 2}]}', "the key 'mean' is listed twice"),
+                       ('{"results": [{"command": "a", "mean": 1}], "results": []}', "the key 'results' is listed twice"),
+                       ('{"results": [{"command": "a", "mean": 1, "parameters": {"n": 1, "n": 2}}]}', "the key 'n' is listed twice"),
                        ('{"results": [{"command": "a\\u0000b", "mean": 1}]}', "a NUL (\\u0000) in a string"),
-                       ('{"bench": {"latency": {"value": 1, "value": 2}}}', "the key 'value' stands twice"),
-                       ('{"bench": {"latency": {"value": 1}, "latency": {"value": 2}}}', "the key 'latency' stands twice"),
-                       ('{"a": {"latency": {"value": 1}}, "a": {"latency": {"value": 1}}}', "the key 'a' stands twice"),
-                       ('{"id": "a", "timestamp": "2026-01-01T00:00:00Z", "points": [], "id": "b"}', "the key 'id' stands twice"),
+                       ('{"bench": {"latency": {"value": 1, "value": 2}}}', "the key 'value' is listed twice"),
+                       ('{"bench": {"latency": {"value": 1}, "latency": {"value": 2}}}', "the key 'latency' is listed twice"),
+                       ('{"a": {"latency": {"value": 1}}, "a": {"latency": {"value": 1}}}', "the key 'a' is listed twice"),
+                       ('{"id": "a", "timestamp": "2026-01-01T00:00:00Z", "points": [], "id": "b"}', "the key 'id' is listed twice"),
                        ('{"id": "a", "timestamp": "2026-01-01T00:00:00Z", "points": [{"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": {"value": 1}, "t": {"value": 2}}}]}',
-                        "the key 't' stands twice")):
+                        "the key 't' is listed twice")):
         one_sentence(run(p, "ingest", "--data", "store", "--input", p.write("two.json", text), expect=2), part, "calibrax")
     equal(written(p), [], "nothing is written")
     os.makedirs(p.file("bad/runs"))
     p.write("bad/runs/x.json", '{"id": "x", "timestamp": "2026-01-01T00:00:00Z", "points": [], "metadata": {"a": 1, "a": 2}}')
-    has(run(p, "store", "verify", "--data", "bad").stdout, "the key 'a' stands twice")
+    has(run(p, "store", "verify", "--data", "bad").stdout, "the key 'a' is listed twice")
 
 
 # --- versions ---

@@ -112,7 +112,7 @@ static void every_failure_is_a_row(void **state)
         { "wrong", "fidelity_failed", 1, 0, "a wrong answer is wrong once and for all" },
         { "killed", "crashed", 1, 1, "a crash is confirmed once" },
         { "exit0", "no_answer", 1, 1, "so is an exit without a word" },
-        { "rubbish", "protocol_error", 1, 0, "no JSON" },
+        { "rubbish", "protocol_error", 1, 0, "not JSON" },
         { "says_oom", "oom", 1, 0, "as the worker says" },
         { "unsupported", "skipped", 1, 0, "the machine cannot" },
     };

@@ -150,7 +150,7 @@ static void a_worker_refuses_nonsense(void **state)
     static const struct {
         const char *line, *cause, *why;
     } cases[] = {
-        { "rubbish", "protocol", "no JSON" },
+        { "rubbish", "protocol", "not JSON" },
         { "[]", "protocol", "no object" },
         { "{\"op\":\"dance\"}", "protocol", "unknown op" },
         { "{\"op\":\"compile\"}", "protocol", "compile before load" },

@@ -95,11 +95,14 @@ static cbx_status series(job *j, int times)
 static cbx_status append_one(job *j, cbx_store *store, const cbx_run *like, int number)
 {
     char id[64];
+    cbx_run_builder *b = NULL;
     cbx_run *run = NULL;
-    cbx_status st;
+    cbx_status st = cbx_run_builder_from(j->ctx, like, &b, &j->err);
 
     snprintf(id, sizeof id, "new-%ld-%d", (long)getpid(), number);
-    st = cbx_run_with_id(j->ctx, like, id, &run, &j->err);
+    if (!st) st = cbx_run_builder_set_id(b, id, &j->err);
+    if (!st) st = cbx_run_builder_freeze(b, &run, &j->err);
+    cbx_run_builder_free(b);
     if (!st) st = cbx_store_save(store, run, false, &j->err);
     cbx_run_free(run);
     return st;

@@ -58,7 +58,7 @@ class Import(Folder):
         with open(bad, "w", encoding="utf-8") as f:
             f.write('{"what": [1, 2')
         for call, fault, words in ((lambda: cx.import_runs(bad), ValueError, "bad.json"), (lambda: cx.import_runs(bad + "x"), FileNotFoundError, "bad.jsonx"),
-                                   (lambda: cx.import_runs(fixture("go.txt"), format="jmh"), ValueError, "go.txt.*no JSON"),
+                                   (lambda: cx.import_runs(fixture("go.txt"), format="jmh"), ValueError, "go.txt.*not JSON"),
                                    (lambda: cx.import_runs(fixture("go.txt"), format="word"), ValueError, "word"),
                                    (lambda: cx.import_runs(3), TypeError, "path|PathLike"), (lambda: cx.import_runs(), TypeError, "missing the argument 'path'")):
             with self.subTest(words), self.assertRaisesRegex(fault, words):

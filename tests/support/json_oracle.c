@@ -214,7 +214,7 @@ const char *cbx_test_json_differs(const char *text, size_t len, bool accepted, c
         (nul || count_members(theirs) < colons)) /* json-c cuts a key at a NUL, and keeps the last of two */
         taken = json_object_put(theirs) != 1;
     if (taken != accepted) differs = taken ? "json-c reads it, we do not" : "we read it, json-c does not";
-    if (!differs && taken && count_members(theirs) < colons) differs = "we read a key that stands twice";
+    if (!differs && taken && count_members(theirs) < colons) differs = "we read a key that is listed twice";
     if (!differs && taken && !same(ours, theirs)) differs = "json-c reads another value";
     if (taken) json_object_put(theirs);
     return differs;

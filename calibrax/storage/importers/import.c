@@ -11,7 +11,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/gzip.h"
-#include "calibrax/base/json_reader.h"
+#include "calibrax/base/json_stream.h"
 #include "calibrax/storage/importers/importer.h"
 
 #define BYTES_MAX ((size_t)2 << 30)

@@ -1,33 +1,32 @@
 /*
- * Run files read in pieces: what is held is a point at a time, and of the file a window.
- *
- * The same files are refused, with the same messages, as by cbx_run_from_text.
+ * Run files in pieces: only one point at a time and a window of the file are held.  The same files are refused, with the same messages,
+ * as by cbx_run_from_text.
  */
-#ifndef CALIBRAX_CORE_RUN_STREAM_H
-#define CALIBRAX_CORE_RUN_STREAM_H
+#ifndef CALIBRAX_CORE_RUN_FILE_H
+#define CALIBRAX_CORE_RUN_FILE_H
 
-#include "calibrax/base/json_reader.h"
+#include "calibrax/base/json_stream.h"
 #include "calibrax/core/run.h"
 
 /**
- * Takes a point, which lives until it returns, without samples; none behind the first that is bad.  What it was told of a file that
- * turns out to be bad is to be forgotten.  @return what is not CBX_OK ends the reading
+ * Receives a point without samples, which lives until it returns; no points after the first bad one.  If the file is refused in the end,
+ * its points are to be forgotten.  @return a result other than CBX_OK ends the reading
  */
 typedef cbx_status (*cbx__run_point_fn)(void *user, const cbx_point *point, cbx_err *err);
 
 /**
- * A run of which the points go to fn.
+ * A run whose points go to fn.
  * @param what  names the source in messages
- * @param out   all but the points, and but the elements of arrays; the caller's
+ * @param out   all but the points and the elements of arrays; the caller's
  * @return CBX_OK; what fn returned; as cbx_run_from_text, and what the source returned
  */
 cbx_status cbx__run_stream(const cbx_allocator *al, const cbx__json_source *source, const char *what,
                            cbx__run_point_fn fn, void *user, cbx_run **out, cbx_err *err);
 
-/** As cbx_run_read, of a source; without samples where nobody asks for them: such a run is to be looked at, and not to be kept. */
+/** As cbx_run_read, of a source; without samples where they are not needed: such a run is not to be written. */
 cbx_status cbx__run_from_source(const cbx_allocator *al, const cbx__json_source *source, const char *what, bool samples,
                                 cbx_run **out, cbx_err *err);
-/** The same of a file. */
+/** The same of a file, without samples. */
 cbx_status cbx__run_read_bare(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err);
 /** Writes a run into a file that exists, not atomically.  @param shown  names the file in messages */
 cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const char *path, const char *shown,

@@ -1,6 +1,6 @@
 /*
- * Run files read in pieces against the reader that holds them whole: the same runs, the same faults in the same words, of every file
- * here, cut at each byte and changed at each.
+ * Run files read in pieces against the reader that holds them whole: the same runs, the same messages, of every file here, cut at each
+ * byte and changed at each.
  */
 #include "check.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/core/run_stream.h"
+#include "calibrax/core/run_file.h"
 #include "fail_alloc.h"
 
 /* A text that comes in pieces. */
@@ -18,14 +18,14 @@ typedef struct feed {
     size_t len, at, piece;
 } feed;
 
-static cbx_status give(void *user, char *to, size_t room, size_t *got, cbx_err *err)
+static cbx_status give(void *user, char *to, size_t size, size_t *got, cbx_err *err)
 {
     feed *f = user;
     size_t n = f->len - f->at;
 
     (void)err;
     if (n > f->piece) n = f->piece;
-    if (n > room) n = room;
+    if (n > size) n = size;
     memcpy(to, f->text + f->at, n);
     f->at += n;
     *got = n;
@@ -93,14 +93,14 @@ static void compare_heads(const cbx_run *a, const cbx_run *b)
     }
 }
 
-static void same_outcome(cbx_status st, const cbx_err *err, cbx_status wanted, const cbx_err *words)
+static void same_outcome(cbx_status st, const cbx_err *err, cbx_status wanted, const cbx_err *reported)
 {
-    CHECK_STATUS(st, wanted, words->message);
-    if (wanted) CHECK_STR(err->message, words->message, "the fault");
+    CHECK_STATUS(st, wanted, reported->message);
+    if (wanted) CHECK_STR(err->message, reported->message, "the fault");
 }
 
 static void stream_as(const char *text, size_t len, size_t piece, const cbx_run *whole, cbx_status st,
-                      const cbx_err *words)
+                      const cbx_err *reported)
 {
     feed f = { text, len, 0, piece };
     const cbx__json_source source = { give, &f };
@@ -108,7 +108,8 @@ static void stream_as(const char *text, size_t len, size_t piece, const cbx_run 
     cbx_run *head = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    same_outcome(cbx__run_stream(cbx_allocator_default(), &source, "f.json", watch, &w, &head, &err), &err, st, words);
+    same_outcome(cbx__run_stream(cbx_allocator_default(), &source, "f.json", watch, &w, &head, &err), &err, st,
+                 reported);
     if (!st) compare_heads(head, whole);
     if (!st) CHECK_INT(w.n, cbx_run_npoints(whole), "all points went by");
     if (!st) CHECK_INT(cbx_run_npoints(head), 0, "and none is kept");
@@ -130,14 +131,15 @@ static char *written(const cbx_run *run)
 }
 
 static void read_as(const char *text, size_t len, size_t piece, const cbx_run *whole, cbx_status st,
-                    const cbx_err *words)
+                    const cbx_err *reported)
 {
     feed f = { text, len, 0, piece };
     const cbx__json_source source = { give, &f };
     cbx_run *run = NULL;
     cbx_err err = CBX_ERR_INIT;
 
-    same_outcome(cbx__run_from_source(cbx_allocator_default(), &source, "f.json", true, &run, &err), &err, st, words);
+    same_outcome(cbx__run_from_source(cbx_allocator_default(), &source, "f.json", true, &run, &err), &err, st,
+                 reported);
     if (!st) {
         char *a = written(run), *b = written(whole);
         CHECK_STR(a, b, "the same run, unknown members and samples included");
@@ -152,11 +154,11 @@ static cbx_status try_text(const char *text, size_t len)
 {
     static const size_t pieces[] = { 1, SIZE_MAX };
     cbx_run *whole = NULL;
-    cbx_err words = CBX_ERR_INIT;
-    cbx_status st = cbx_run_from_text(cbx_allocator_default(), text, len, "f.json", &whole, &words);
+    cbx_err reported = CBX_ERR_INIT;
+    cbx_status st = cbx_run_from_text(cbx_allocator_default(), text, len, "f.json", &whole, &reported);
 
-    for (size_t i = 0; i < CBX_LEN(pieces); i++) stream_as(text, len, pieces[i], whole, st, &words);
-    read_as(text, len, 61, whole, st, &words);
+    for (size_t i = 0; i < CBX_LEN(pieces); i++) stream_as(text, len, pieces[i], whole, st, &reported);
+    read_as(text, len, 61, whole, st, &reported);
     cbx_run_free(whole);
     return st;
 }
@@ -187,22 +189,22 @@ static const struct {
     { HEAD "\"points\": [{\"name\": \"p\", \"scenario\": \"s\", \"metrics\": {\"t\": {\"value\": null, \"samples\": "
            "[1, []]}, "
            "\"u\": {\"value\": 1, \"samples\": [{}]}}}]}",
-      "the value stands before the samples", false },
+      "the value before the samples", false },
     { HEAD "\"points\": [{\"scenario\": \"s\", \"metrics\": {\"t\": {\"value\": 1, \"samples\": [true]}}}]}",
       "the name before the metrics", false },
     { HEAD
       "\"points\": [{\"name\": \"p\", \"scenario\": \"s\", \"metrics\": {\"t\": {\"value\": 1, \"samples\": {}}}}]}",
-      "samples that are none", false },
+      "samples that are not an array", false },
     { HEAD "\"points\": [{\"name\": \"p\", \"scenario\": \"s\"}, 7, {\"name\": 1}]}", "the first of two bad points",
       false },
     { "{\"id\": \"../a\", \"points\": [7]}", "the head before the points", false },
     { HEAD "\"points\": [7], \"metric_defs\": {\"t\": {}}}", "definitions before the points", false },
     { HEAD "\"points\": [7], \"x\": }", "torn JSON before all", false },
-    { HEAD "\"points\": [{\"name\": \"p\", \"name\": \"p\"}, 7]}", "a key that stands twice", false },
-    { HEAD "\"points\": [], \"points\": [7]}", "points that stand twice", false },
+    { HEAD "\"points\": [{\"name\": \"p\", \"name\": \"p\"}, 7]}", "a key that is listed twice", false },
+    { HEAD "\"points\": [], \"points\": [7]}", "points that are listed twice", false },
     { HEAD "\"points\": {\"samples\": [1]}}", "points that are an object", false },
-    { HEAD "\"points\": [] } x", "something behind it", false },
-    { "[[{\"metrics\": 1}]]", "no object", false },
+    { HEAD "\"points\": [] } x", "more text", false },
+    { "[[{\"metrics\": 1}]]", "not an object", false },
     { "", "nothing", false },
     { "\xFF\xFE", "UTF-16", false },
     { "\xEF\xBB\xBF" HEAD "\"points\": []}", "a byte-order mark", true },
@@ -275,17 +277,17 @@ static void test_files_cut_and_changed(void **state)
     (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
     CHECK_GT(try_folder(ctx, "tests/fixtures/runs"), 2, "files of the Python package");
-    CHECK_GT(try_folder(ctx, "tests/fuzz/corpus/run"), 5, "runs, and what is none");
+    CHECK_GT(try_folder(ctx, "tests/fuzz/corpus/run"), 5, "runs, and broken ones");
     cbx_ctx_free(ctx);
 }
 
-/* --- who takes the points --- */
+/* --- the callback --- */
 
-static void test_reading_ends_when_nobody_takes_more(void **state)
+static void test_a_callback_can_end_the_reading(void **state)
 {
     static const char text[] = HEAD
         "\"points\": [{\"name\": \"p\", \"scenario\": \"s\"}, {\"name\": \"q\", \"scenario\": "
-        "\"s\"}, {\"name\": \"r\", \"scenario\": \"s\"}] no JSON";
+        "\"s\"}, {\"name\": \"r\", \"scenario\": \"s\"}] torn";
     feed f = { text, sizeof text - 1, 0, SIZE_MAX };
     const cbx__json_source source = { give, &f };
     watching w = { .stop = 2 };
@@ -295,12 +297,12 @@ static void test_reading_ends_when_nobody_takes_more(void **state)
     (void)state;
     CHECK_STATUS(cbx__run_stream(cbx_allocator_default(), &source, "f.json", watch, &w, &head, &err), CBX_EBUSY,
                  "what was returned there");
-    CHECK_STR(err.message, "enough", "in its words");
+    CHECK_STR(err.message, "enough", "its message");
     CHECK_INT(w.n, 1, "the one before it");
     CHECK(head == NULL, "no run");
 }
 
-static cbx_status read_anew(cbx_ctx *ctx, void *user)
+static cbx_status read_again(cbx_ctx *ctx, void *user)
 {
     feed f = { texts[1].text, strlen(texts[1].text), 0, 61 };
     const cbx__json_source source = { give, &f };
@@ -320,7 +322,7 @@ static cbx_status read_anew(cbx_ctx *ctx, void *user)
 static void test_every_allocation_may_fail(void **state)
 {
     (void)state;
-    CHECK_GT(cbx_test_fail_each(read_anew, NULL, "a run in pieces"), 6, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(read_again, NULL, "a run in pieces"), 6, "allocations were made to fail");
 }
 
 TEST_FILE()
@@ -329,7 +331,7 @@ TEST_FILE()
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_texts_cut_and_changed),
         cmocka_unit_test(test_files_cut_and_changed),
-        cmocka_unit_test(test_reading_ends_when_nobody_takes_more),
+        cmocka_unit_test(test_a_callback_can_end_the_reading),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
 
