@@ -1,5 +1,5 @@
 /**
- * Where a row comes from: provenance (docs/row-schema.json, additive to v1).  Nothing here names a host, a user or a path.
+ * Where a row comes from: provenance (docs/reference/row-schema.json, additive to v1).  Nothing here names a host, a user or a path.
  */
 #include <math.h>
 #include <stdio.h>
