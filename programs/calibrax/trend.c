@@ -32,7 +32,7 @@ static const opt_spec trend_options[] = {
     SELECT_JSON_ROW(trend_args),
     { "tendency", 0, OPT_FLAG, AT(tendency), NULL, NULL,
       "show whether the last 1000 values of each series are improving, degrading, stable or undecided, and their "
-      "slope" },
+      "slope" /* words:ok */ },
     { "changes", 0, OPT_FLAG, AT(changes), NULL, NULL, "find where the level of each series changed" },
     { "over", 0, OPT_STRING, AT(over), "TAG", NULL,
       "fit how the metric scales with a numeric tag, instead of over time" },
@@ -195,9 +195,9 @@ static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_s
 
 /* --- figures --- */
 
-static cbx_status draw_series(const opt_run *run, const cbx_exporter *form, const cbx_trend_series *s,
-                              const cbx_export_opts *o, cbx_export_report *out, cbx_err *err)
+static int draw_figure(const opt_run *run, const cbx_exporter *form, const cbx_trend_series *s)
 {
+    const trend_args *a = run->args;
     double *y = cbx_arena_calloc(run->arena, 3 * s->npoints, sizeof *y), *lower = y + s->npoints,
            *upper = lower + s->npoints;
     const char *key = series_key(run->arena, s);
@@ -209,26 +209,19 @@ static cbx_status draw_series(const opt_run *run, const cbx_exporter *form, cons
                                        .lower = lower,
                                        .upper = upper,
                                        .n = s->npoints };
+    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_export_report report;
 
-    if (!y || !key) return cbx_fail(err, CBX_ENOMEM, "out of memory");
+    if (!y || !key) return opt_fail(run->program, "out of memory");
     for (size_t i = 0; i < s->npoints; i++) {
         y[i] = s->points[i].value;
         lower[i] = s->points[i].lower;
         upper[i] = s->points[i].upper;
     }
-    return cbx_export_convergence(run->ctx, form, &f, o, out, err);
-}
-
-static int draw_figure(const opt_run *run, const cbx_exporter *form, const cbx_trend_series *s)
-{
-    const trend_args *a = run->args;
-    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_export_report report;
-
     o.folder = a->output;
     o.replace = a->replace;
-    if (draw_series(run, form, s, &o, &report, &err)) return opt_fail(run->program, "%s", err.message);
+    if (cbx_export_convergence(run->ctx, form, &f, &o, &report, &err)) return opt_fail(run->program, "%s", err.message);
     for (size_t k = 0; k < report.nfiles; k++) puts(report.files[k]);
     cbx_export_report_clear(&report);
     return EXIT_PASS;
@@ -286,51 +279,33 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
     return w->status ? cbx_fail(err, CBX_EINVAL, "reported") : CBX_OK;
 }
 
-static int show_all(showing *w, const cbx_store_query *query)
-{
-    const trend_args *a = w->run->args;
-    cbx_err err = CBX_ERR_INIT;
-
-    if (a->figure && !(w->form = cbx_exporter_find(a->figure)))
-        return opt_fail(w->run->program, "'--figure' must be svg, pdf or png, got '%s'", a->figure);
-    if (cbx_store_trend_each(w->store, query, check_series, show_one, w, &err) && !w->status)
-        w->status = opt_fail(w->run->program, "%s", err.message);
-    if (!w->shown && w->status) return w->status;
-    if (!w->shown) begin_showing(w);
-    if (a->select.json && json_stream_end(&w->json, w->run->program, cbx_json_new_object())) return EXIT_ERROR;
-    return w->status;
-}
-
-static int show_trend(const opt_run *run, cbx_store *store)
-{
-    const trend_args *a = run->args;
-    select_args select = a->select;
-    showing w = { .run = run, .store = store, .noted = CBX_MACHINE_SAME };
-    cbx_store_query query;
-    int status;
-
-    if (a->framework &&
-        !opt_append(run->arena, cbx_arena_printf(run->arena, "framework=%s", a->framework), &select.tags))
-        return opt_fail(run->program, "out of memory");
-    if (select_query(run, &select, &query)) return EXIT_ERROR;
-    status = show_all(&w, &query);
-    if (status || w.shown) return status;
-    return opt_fail(run->program, "no series in '%s' matches: 'calibrax show' lists points and metrics",
-                    cbx_store_root(store));
-}
-
 static int run_trend(const opt_run *run)
 {
     const trend_args *a = run->args;
-    cbx_store *store = NULL;
-    int status;
+    select_args select = a->select;
+    showing w = { .run = run, .noted = CBX_MACHINE_SAME };
+    cbx_store_query query;
+    cbx_err err = CBX_ERR_INIT;
 
     if (a->over) return trend_over(run);
     if (a->changes) return trend_changes(run);
-    status = select_open(run, &a->select, false, &store);
-    if (!status) status = show_trend(run, store);
-    cbx_store_close(store);
-    return status;
+    if (a->framework &&
+        !opt_append(run->arena, cbx_arena_printf(run->arena, "framework=%s", a->framework), &select.tags))
+        return opt_fail(run->program, "out of memory");
+    if (a->figure && !(w.form = cbx_exporter_find(a->figure)))
+        return opt_fail(run->program, "'--figure' must be svg, pdf or png, got '%s'", a->figure);
+    if (select_query(run, &select, &query) || select_open(run, &a->select, false, &w.store)) return EXIT_ERROR;
+    if (cbx_store_trend_each(w.store, &query, check_series, show_one, &w, &err) && !w.status)
+        w.status = opt_fail(run->program, "%s", err.message);
+    if (w.shown || !w.status) {
+        if (!w.shown) begin_showing(&w);
+        if (a->select.json && json_stream_end(&w.json, run->program, cbx_json_new_object())) w.status = EXIT_ERROR;
+        if (!w.status && !w.shown)
+            w.status = opt_fail(run->program, "no series in '%s' matches: 'calibrax show' lists points and metrics",
+                                cbx_store_root(w.store));
+    }
+    cbx_store_close(w.store);
+    return w.status;
 }
 
 const opt_command trend_command = {

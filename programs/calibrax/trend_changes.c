@@ -54,24 +54,6 @@ static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of
 
 /* --- finding --- */
 
-static bool take_values(const opt_run *run, series *s)
-{
-    size_t n = s->s->npoints;
-
-    s->values = cbx_arena_calloc(run->arena, n, sizeof *s->values);
-    s->where = cbx_arena_calloc(run->arena, n, sizeof *s->where);
-    if (!s->values || !s->where) return false;
-    for (size_t i = 0; i < n; i++) {
-        const cbx_trend_point *p = &s->s->points[i];
-        s->left_out += !isfinite(p->value);
-        if (!isfinite(p->value)) continue;
-        s->where[s->n] = p;
-        s->values[s->n++] = p->value;
-    }
-    s->unseen = s->n;
-    return true;
-}
-
 static double mean_of(const double *x, size_t from, size_t to)
 {
     double sum = 0;
@@ -83,13 +65,24 @@ static double mean_of(const double *x, size_t from, size_t to)
 static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
 {
     const trend_args *a = run->args;
+    const size_t n = s->s->npoints;
     cbx_changepoint_opts o = CBX_CHANGEPOINT_OPTS_INIT;
-    cbx_change *list = cbx_arena_calloc(scratch, s->n, sizeof *list);
-    size_t *index = cbx_arena_calloc(scratch, s->n, sizeof *index), count = 0;
+    cbx_change *list = cbx_arena_calloc(scratch, n, sizeof *list);
+    size_t *index = cbx_arena_calloc(scratch, n, sizeof *index), count = 0;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
-    if (!list || !index) return no_memory(run);
+    s->values = cbx_arena_calloc(run->arena, n, sizeof *s->values);
+    s->where = cbx_arena_calloc(run->arena, n, sizeof *s->where);
+    if (!s->values || !s->where || !list || !index) return no_memory(run);
+    for (size_t i = 0; i < n; i++) {
+        const cbx_trend_point *p = &s->s->points[i];
+        s->left_out += !isfinite(p->value);
+        if (!isfinite(p->value)) continue;
+        s->where[s->n] = p;
+        s->values[s->n++] = p->value;
+    }
+    s->unseen = s->n;
     o.method = (cbx_changepoint_method)(a->method - 1); /* 0: the detector */
     o.cost = (cbx_changepoint_cost)a->cost;
     o.min_segment = a->min_segment;
@@ -186,10 +179,7 @@ static int find_changes(changes *c)
         series *s = &c->list[c->n++];
         *s = (series){ .s = &c->trend.series[i] };
         s->name = cbx_arena_strdup(c->run->arena, series_key(&passing, s->s));
-        if (!s->name || !find_direction(c, s) || !take_values(c->run, s))
-            status = no_memory(c->run);
-        else
-            status = find_in(c->run, s, &passing);
+        status = s->name && find_direction(c, s) ? find_in(c->run, s, &passing) : no_memory(c->run);
         cbx_arena_clear(&passing);
     }
     /* Another machine is a change of level that no commit made, and may hide one that a commit made. */
@@ -252,22 +242,21 @@ static cbx_json *series_state(const changes *c, const series *s)
 static int write_state(const changes *c)
 {
     const char *path = c->a->state;
+    const cbx_json *before = cbx_json_get(c->seen, "series");
     cbx_json *o, *all;
     cbx_err err = CBX_ERR_INIT;
-    cbx_status st = CBX_OK;
+    cbx_status st;
     cbx_text text;
 
     if (!path) return EXIT_PASS;
     o = new_document(CBX_CHANGE_STATE_SCHEMA);
-    all = cbx_json_get(c->seen, "series") ? cbx_json_copy(cbx_json_get(c->seen, "series")) : cbx_json_new_object();
-    for (size_t i = 0; i < c->n && !st; i++)
-        if (!cbx_json_set(all, c->list[i].name, series_state(c, &c->list[i])))
-            st = cbx_fail(&err, CBX_ENOMEM, "out of memory");
-    if (!cbx_json_set(o, "series", all)) st = cbx_fail(&err, CBX_ENOMEM, "out of memory");
+    all = before ? cbx_json_copy(before) : cbx_json_new_object();
+    for (size_t i = 0; i < c->n; i++) cbx_json_set(all, c->list[i].name, series_state(c, &c->list[i]));
+    cbx_json_set(o, "series", all);
     cbx_text_init(&text, cbx_ctx_allocator(c->run->ctx));
     cbx_json_write(o, CBX_JSON_INDENT2, &text);
     cbx_text_putc(&text, '\n');
-    if (!st) st = cbx_text_check(&text, &err);
+    st = cbx_text_check(&text, &err);
     if (!st) st = cbx_dir_create_parent(c->run->ctx, path, &err);
     if (!st) st = cbx_file_write_atomic(c->run->ctx, path, text.data, text.len, &err);
     cbx_text_clear(&text);
@@ -277,10 +266,7 @@ static int write_state(const changes *c)
 
 /* --- a repeated measurement --- */
 
-typedef struct pile {
-    double *x;
-    size_t n;
-} pile;
+typedef CBX_LIST(double) pile;
 
 static bool is_of_series(const cbx_trend_series *s, const cbx_point *p)
 {
@@ -295,6 +281,8 @@ static bool is_of_series(const cbx_trend_series *s, const cbx_point *p)
 /* The samples of the series' point in the runs, or its values where there are none, of one unit. */
 static int pile_runs(const changes *c, const series *s, const inputs_list *l, pile *out)
 {
+    const cbx_allocator al = cbx_arena_allocator(c->run->arena);
+
     for (size_t i = 0; i < l->n; i++) {
         const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], s->s->metric);
         if (def && s->unit && strcmp(def->unit, s->unit) != 0)
@@ -304,13 +292,10 @@ static int pile_runs(const changes *c, const series *s, const inputs_list *l, pi
             const cbx_point *p = cbx_run_point(l->items[i], k);
             const cbx_metric *m = cbx_point_metric(p, s->s->metric);
             size_t n = m && m->nsamples ? m->nsamples : 1;
-            double *more;
             if (!m || !is_of_series(s->s, p)) continue;
-            more = cbx_arena_calloc(c->run->arena, out->n + n, sizeof *more);
-            if (!more) return no_memory(c->run);
-            if (out->n) memcpy(more, out->x, out->n * sizeof *more);
-            memcpy(more + out->n, m->nsamples ? m->samples : &m->value, n * sizeof *more);
-            *out = (pile){ more, out->n + n };
+            if (!cbx_list_reserve(&al, out, out->n + n)) return no_memory(c->run);
+            memcpy(out->items + out->n, m->nsamples ? m->samples : &m->value, n * sizeof *out->items);
+            out->n += n;
         }
     }
     return EXIT_PASS;
@@ -326,15 +311,15 @@ static int confirm_all(changes *c, const inputs_list sides[2])
     for (size_t i = 0; i < c->n; i++) {
         series *s = &c->list[i];
         change *last = s->nfound ? &s->found[s->nfound - 1] : NULL;
-        pile piles[2] = { { NULL, 0 }, { NULL, 0 } };
+        pile piles[2] = { 0 };
         cbx_verdict v;
         if (!last) continue;
         changed++;
         for (int side = 0; side < 2; side++)
             if (pile_runs(c, s, &sides[side], &piles[side])) return EXIT_ERROR;
         if (!piles[0].n || !piles[1].n) continue;
-        if (cbx_change_confirm(c->run->ctx, piles[0].x, piles[0].n, piles[1].x, piles[1].n, a->level, a->threshold, &v,
-                               &last->again, &err))
+        if (cbx_change_confirm(c->run->ctx, piles[0].items, piles[0].n, piles[1].items, piles[1].n, a->level,
+                               a->threshold, &v, &last->again, &err))
             return opt_fail(c->run->program, "'%s': %s", plain_text(c->run->arena, s->name), err.message);
         last->judged = v == CBX_VERDICT_UNDECIDED                                                        ? UNDECIDED
                        : v == (last->c.after > last->c.before ? CBX_VERDICT_SLOWER : CBX_VERDICT_FASTER) ? CONFIRMED
@@ -374,7 +359,7 @@ static int confirm(changes *c)
 
 static cbx_json *change_json(const change *f)
 {
-    cbx_json *o = cbx_json_new_object(), *again;
+    cbx_json *o = cbx_json_new_object();
     char time[CBX_TIME_SIZE];
 
     cbx_json_set_string(o, "run", f->at->run_id);
@@ -388,14 +373,14 @@ static cbx_json *change_json(const change *f)
     if (!isnan(f->c.score)) cbx_json_set_bool(o, "alarm", f->c.alarm);
     cbx_json_set_bool(o, "new", f->is_new);
     cbx_json_set_string(o, "for", f->worse ? "worse" : f->better ? "better" : NULL);
-    if (!f->judged) return o;
-    again = cbx_json_new_object();
-    cbx_json_set_string(again, "verdict", judgement_words[f->judged]);
-    cbx_json_set_double(again, "change", f->again.value);
-    cbx_json_set_double(again, "lower", f->again.lower);
-    cbx_json_set_double(again, "upper", f->again.upper);
-    cbx_json_set_double(again, "level", f->again.level);
-    cbx_json_set(o, "confirmation", again);
+    if (f->judged) {
+        cbx_json *again = cbx_json_set_object(o, "confirmation");
+        cbx_json_set_string(again, "verdict", judgement_words[f->judged]);
+        cbx_json_set_double(again, "change", f->again.value);
+        cbx_json_set_double(again, "lower", f->again.lower);
+        cbx_json_set_double(again, "upper", f->again.upper);
+        cbx_json_set_double(again, "level", f->again.level);
+    }
     return o;
 }
 
@@ -486,7 +471,7 @@ static int print_changes(const changes *c)
 
 /* --- the gate --- */
 
-/* Series that the newest run has lost would pass by the values of older runs. */
+/* Series that the newest run lacks would pass by the values of older runs. */
 static int check_newest(const changes *c)
 {
     const cbx_store_query query = { .branch = c->a->select.branch, .machine = c->a->select.machine, .limit = 2 };

@@ -12,7 +12,7 @@
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 
-#define MOST_SECONDS 1e9
+#define MAX_SECONDS 1e9
 
 static const watch_args defaults = {
     .info = NAN,
@@ -53,9 +53,10 @@ static const opt_spec watch_options[] = {
       "last 50 values, or --window, drift (0.05), or modes[:SHARE], the share of them in the rarer of two levels "
       "between which they alternate (0.1); may be repeated" },
     { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
-      "how far a value must come back before it counts as clear; with --health: a share of each limit" },
+      "how far a value must return past a level to clear it; with --health: a share of each limit" },
     { "raise-after", 0, OPT_POSITIVE, AT(raise_after), "N", "1", "number of values in a row before an alert" },
-    { "clear-after", 0, OPT_POSITIVE, AT(clear_after), "N", "1", "number of values in a row before the all-clear" },
+    { "clear-after", 0, OPT_POSITIVE, AT(clear_after), "N", "1",
+      "number of values in a row before an alert is cleared" },
     { "window", 0, OPT_POSITIVE, AT(window), "N", "1; 100 of each pipeline",
       "use a statistic of the last N values, or executions" },
     { "statistic", 0, OPT_CHOICE, AT(statistic), "WHAT", "mean",
@@ -101,7 +102,8 @@ static const opt_spec watch_options[] = {
       "follow pipelines: lines {\"pipeline\": NAME, \"seconds\": X, \"success\": true} on standard input" },
     { "baseline", 0, OPT_EACH, AT(baselines), "PIPELINE=X", "failures only", "seconds that the pipeline should take" },
     { "age", 0, OPT_ABOVE, AT(age), "SECONDS", "any", "ignore older executions" },
-    { "least", 0, OPT_POSITIVE, AT(least), "N", "3", "minimum number of executions for a state" },
+    { "minimum", 0, OPT_POSITIVE, AT(minimum), "N", "3", "minimum number of executions for a state" },
+    { "least", 0, OPT_POSITIVE, AT(minimum), "N", NULL, NULL },
     { "degraded-rate", 0, OPT_NUMBER, AT(degraded_rate), "X", "0.2",
       "share of failures above which a pipeline is degraded" },
     { "critical-rate", 0, OPT_NUMBER, AT(critical_rate), "X", "0.5", "share of failures above which it is critical" },
@@ -125,15 +127,14 @@ static const opt_rule watch_rules[] = {
 
 /* --- alerts --- */
 
-void watch_tell(watcher *w, const cbx_alert *alert)
+void watch_alert(watcher *w, const cbx_alert *alert)
 {
-    int64_t now_us = cbx_time_now_us();
-
-    w->told++;
-    if (alert->severity > w->worst) w->worst = alert->severity;
+    const int64_t now_us = cbx_time_now_us();
+    const paint how = alert->severity >= CBX_SEVERITY_ERROR ? PAINT_BAD : alert->severity ? PAINT_STRONG : PAINT_GOOD;
     char time[CBX_TIME_SIZE];
-    paint how = alert->severity >= CBX_SEVERITY_ERROR ? PAINT_BAD : alert->severity ? PAINT_STRONG : PAINT_GOOD;
 
+    w->sent++;
+    if (alert->severity > w->worst) w->worst = alert->severity;
     if (w->a->json) {
         (void)print_json(w->run->program, cbx_alert_json(alert, now_us));
     } else {
@@ -150,130 +151,198 @@ void watch_tell(watcher *w, const cbx_alert *alert)
     }
 }
 
-static cbx_alert *place_of_rule(watcher *w, const cbx_alert *alert)
-{
-    size_t i = 0;
-
-    while (i < w->nrules && (w->rules[i].pattern != alert->pattern || strcmp(w->rules[i].metric, alert->metric))) i++;
-    return i < w->nrules ? &w->standing[i] : NULL;
-}
-
+/* With --once, alerts wait for the end: only those that last are sent. */
 static void on_alert(void *user, const cbx_alert *alert)
 {
     watcher *w = user;
-    cbx_alert *standing = w->a->once ? place_of_rule(w, alert) : NULL;
+    size_t i = 0;
 
-    if (standing)
-        *standing = *alert;
+    while (i < w->nrules && (w->rules[i].pattern != alert->pattern || strcmp(w->rules[i].metric, alert->metric))) i++;
+    if (w->a->once && i < w->nrules)
+        w->latest[i] = *alert;
     else
-        watch_tell(w, alert);
+        watch_alert(w, alert);
 }
 
-static double statistic_of(const watcher *w, uint64_t now_ns)
+/* What rules of the first metric see.  A value that is not finite is seen itself: most statistics ignore it, and would hide it. */
+static double observed(watcher *w, double value, uint64_t now_ns)
 {
+    enum { P95 = 1, MIN, MAX, FAILURES }; /* in the order of the option's words; mean is the rest */
     cbx_window_facts f;
-
-    cbx_window_read(w->window, now_ns, &f);
-    switch (w->a->statistic) { /* in the order of the option's words */
-    case 1: return f.p95;
-    case 2: return f.min;
-    case 3: return f.max;
-    case WATCH_FAILURES: return f.failure_rate;
-    default: return f.mean;
-    }
-}
-
-/* A value that is no number is looked at by itself: most statistics pass it over, and a window of them would hide it. */
-static double look_at(watcher *w, double value, uint64_t now_ns)
-{
-    bool failures = w->a->statistic == WATCH_FAILURES;
 
     w->values++;
     cbx_window_add(w->window, value, false, now_ns);
     if (w->history) cbx_window_add(w->history, value, false, now_ns);
-    return w->of_window && (failures || isfinite(value)) ? statistic_of(w, now_ns) : value;
+    if (!w->of_window || (w->a->statistic != FAILURES && !isfinite(value))) return value;
+    cbx_window_read(w->window, now_ns, &f);
+    switch (w->a->statistic) {
+    case P95: return f.p95;
+    case MIN: return f.min;
+    case MAX: return f.max;
+    case FAILURES: return f.failure_rate;
+    default: return f.mean;
+    }
 }
 
 void watch_take(watcher *w, size_t i, double value)
 {
-    uint64_t now_ns = w->a->once ? ++w->step : cbx_clock_ns();
+    const uint64_t now_ns = w->a->once ? ++w->step : cbx_clock_ns();
 
     w->metrics[i].values++;
-    cbx_alerts_observe(w->alerts, w->metrics[i].name, i == 0 ? look_at(w, value, now_ns) : value, now_ns);
+    cbx_alerts_observe(w->alerts, w->metrics[i].name, i == 0 ? observed(w, value, now_ns) : value, now_ns);
 }
 
-/* --- the whole --- */
+/* --- rules: one a metric for its values, and one for each pattern of them, with all levels that options give --- */
 
-static int add_sinks(watcher *w, cbx_sink_kind kind, const opt_list *list)
+cbx_alert_rule watch_rule(const watcher *w, const char *metric)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        cbx_err err = CBX_ERR_INIT;
-        if (w->nsinks == CBX_LEN(w->sinks))
-            return opt_fail(w->run->program, "more than %zu receivers of alerts", CBX_LEN(w->sinks));
-        if (cbx_sink_create(w->run->ctx, kind, list->items[i], w->a->timeout, &w->sinks[w->nsinks], &err))
-            return opt_fail(w->run->program, "%s", err.message);
-        w->nsinks++;
+    return (cbx_alert_rule){ .metric = metric,
+                             .levels = { NAN, NAN, NAN, NAN },
+                             .raise_after = (uint32_t)w->a->raise_after,
+                             .clear_after = (uint32_t)w->a->clear_after,
+                             .quiet_ns = (uint64_t)(1e9 * w->a->quiet),
+                             .repeat_ns = w->a->once ? 1 : (uint64_t)(1e9 * w->a->repeat) };
+}
+
+/* The rule of a metric and a pattern, made if missing; there is capacity for all patterns of all metrics. */
+static cbx_alert_rule *find_rule(watcher *w, const char *metric, cbx_pattern_kind pattern)
+{
+    cbx_alert_rule *r = w->rules;
+
+    for (; r < w->rules + w->nrules; r++)
+        if (r->pattern == pattern && !strcmp(r->metric, metric)) return r;
+    w->nrules++;
+    *r = watch_rule(w, metric);
+    r->lower = w->a->lower && pattern != CBX_PATTERN_MODES; /* a share of modes has no other side */
+    r->hysteresis = pattern ? 0 : w->a->hysteresis;
+    r->pattern = pattern;
+    r->window = pattern && w->a->window ? w->a->window : CBX_PATTERN_WINDOW;
+    return r;
+}
+
+/* A level "5" of values, or "drift", "drift:0.05" of a pattern. */
+static bool read_level(const watcher *w, const char *word, cbx_pattern_kind *pattern, double *level)
+{
+    static const double defaults_of[] = { [CBX_PATTERN_DRIFT] = 0.05, [CBX_PATTERN_MODES] = 0.1 };
+    size_t len = strcspn(word, ":");
+
+    *pattern = CBX_PATTERN_NONE;
+    if (!cbx_pattern_parse(cbx_arena_strndup(w->run->arena, word, len), pattern)) return opt_number(word, level);
+    *level = defaults_of[*pattern];
+    return !word[len] || (opt_number(word + len + 1, level) && *level >= 0);
+}
+
+/* "rss_mb:warning=2000" */
+static int add_rule(watcher *w, const char *word)
+{
+    const char *equals = strrchr(word, '='), *colon, *metric;
+    char *key = equals ? cbx_arena_strndup(w->run->arena, word, (size_t)(equals - word)) : NULL;
+    cbx_pattern_kind pattern;
+    cbx_severity severity;
+    cbx_alert_rule *r;
+    double level, *at;
+    size_t i = 0;
+
+    colon = key ? strrchr(key, ':') : NULL;
+    metric = colon && colon > key ? cbx_arena_strndup(w->run->arena, key, (size_t)(colon - key)) : NULL;
+    if (!metric || !read_level(w, equals + 1, &pattern, &level) || !cbx_severity_parse(colon + 1, &severity) ||
+        severity == CBX_SEVERITY_NONE)
+        return opt_fail(w->run->program,
+                        "'--rule' must be METRIC:SEVERITY=X with info, warning, error or critical, and a number, "
+                        "drift[:X] or modes[:X], got '%s'",
+                        word);
+    while (i < w->nmetrics && strcmp(w->metrics[i].name, metric)) i++;
+    if (i == WATCH_MAX_METRICS)
+        return opt_fail(w->run->program, "'--rule' must name at most %d metrics", WATCH_MAX_METRICS);
+    if (i == w->nmetrics) w->metrics[w->nmetrics++] = (watched_metric){ metric, 0 };
+    r = find_rule(w, w->metrics[i].name, pattern);
+    at = &r->levels[severity - CBX_SEVERITY_INFO];
+    if (!isnan(*at))
+        return opt_fail(w->run->program, "'--rule' gives two levels of '%s' for the %s of '%s'",
+                        cbx_severity_name(severity), cbx_pattern_name(pattern), metric);
+    *at = pattern == CBX_PATTERN_DRIFT && r->lower ? -level : level;
+    return EXIT_PASS;
+}
+
+static int set_rules(watcher *w)
+{
+    const watch_args *a = w->a;
+    const double levels[] = { a->info, a->warning, a->error, a->critical };
+    bool values = false, patterns = false;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (a->metric) w->metrics[w->nmetrics++] = (watched_metric){ a->metric, 0 };
+    for (size_t i = 0; i < CBX_LEN(levels); i++)
+        if (!isnan(levels[i])) find_rule(w, a->metric, CBX_PATTERN_NONE)->levels[i] = levels[i];
+    for (size_t i = 0; i < a->rules.count; i++)
+        if (add_rule(w, a->rules.items[i])) return EXIT_ERROR;
+    for (size_t i = 0; i < w->nrules; i++) {
+        if (w->rules[i].metric != w->metrics[0].name) continue;
+        values = values || !w->rules[i].pattern;
+        patterns = patterns || w->rules[i].pattern;
+    }
+    if (!values && !patterns) return opt_fail(w->run->program, "'%s' has no level to alert at", w->metrics[0].name);
+    if (a->statistic >= 0 && !values)
+        return opt_fail(w->run->program, "'--statistic' needs a level of the values of '%s'", w->metrics[0].name);
+    if (patterns && values && (a->statistic >= 0 || a->window))
+        return opt_fail(w->run->program,
+                        "'--window' and '--statistic' of '%s' with both levels and patterns of it: watch one of them",
+                        w->metrics[0].name);
+    w->of_window = values && (a->window > 1 || a->statistic >= 0);
+    for (size_t i = 0; i < w->nrules; i++) {
+        cbx_alert_rule *r = &w->rules[i];
+        /* a pattern clears at half of its lowest level, so that noise about a level alerts once */
+        for (size_t k = CBX_ALERT_LEVELS; r->pattern && k-- > 0;)
+            if (!isnan(r->levels[k])) r->hysteresis = 0.5 * fabs(r->levels[k]);
+        if (cbx_alerts_add_rule(w->alerts, r, &err)) return opt_fail(w->run->program, "watch: %s", err.message);
     }
     return EXIT_PASS;
 }
 
-static int set_up_metric(watcher *w)
+/* --- the command --- */
+
+static int set_up(watcher *w)
 {
     const watch_args *a = w->a;
+    const opt_list *const lists[] = { &a->files, &a->commands, &a->webhooks };
+    const cbx_sink_kind kinds[] = { CBX_SINK_FILE, CBX_SINK_COMMAND, CBX_SINK_WEBHOOK };
     cbx_err err = CBX_ERR_INIT;
-
-    if (cbx_alerts_create(w->run->ctx, a->summary ? 1000 : 16, &w->alerts, &err) ||
-        cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
-        cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
-        (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MOST, 0, &w->history, &err)))
-        return opt_fail(w->run->program, "watch: %s", err.message);
-    return watch_set_rules(w);
-}
-
-static int check_args(const watcher *w)
-{
-    const watch_args *a = w->a;
 
     if (a->interval > 3600)
         return opt_fail(w->run->program, "'--interval' must be at most 3600 s, got %g", a->interval);
-    if (!(a->quiet <= MOST_SECONDS && a->repeat <= MOST_SECONDS))
-        return opt_fail(w->run->program, "'--quiet' and '--repeat' must be at most %g s", MOST_SECONDS);
+    if (!(a->quiet <= MAX_SECONDS && a->repeat <= MAX_SECONDS))
+        return opt_fail(w->run->program, "'--quiet' and '--repeat' must be at most %g s", MAX_SECONDS);
     if (a->raise_after > UINT32_MAX || a->clear_after > UINT32_MAX)
         return opt_fail(w->run->program, "'--raise-after' and '--clear-after' must be at most %u", UINT32_MAX);
+    if (a->health) {
+        if (watch_health_begin(w)) return EXIT_ERROR;
+    } else {
+        if (cbx_alerts_create(w->run->ctx, a->summary ? 1000 : 16, &w->alerts, &err) ||
+            cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
+            cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
+            (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MOST, 0, &w->history, &err)))
+            return opt_fail(w->run->program, "watch: %s", err.message);
+        if (set_rules(w)) return EXIT_ERROR;
+    }
+    for (size_t k = 0; k < CBX_LEN(lists); k++)
+        for (size_t i = 0; i < lists[k]->count; i++, w->nsinks++) {
+            if (w->nsinks == CBX_LEN(w->sinks))
+                return opt_fail(w->run->program, "there are more than %zu receivers of alerts", CBX_LEN(w->sinks));
+            if (cbx_sink_create(w->run->ctx, kinds[k], lists[k]->items[i], a->timeout, &w->sinks[w->nsinks], &err))
+                return opt_fail(w->run->program, "%s", err.message);
+        }
     return EXIT_PASS;
 }
 
-static int set_up_receivers(watcher *w)
-{
-    const watch_args *a = w->a;
-    int status = EXIT_PASS;
-
-    w->fail_on = (cbx_severity)(a->fail_on + CBX_SEVERITY_INFO);
-    status = add_sinks(w, CBX_SINK_FILE, &a->files);
-    if (!status) status = add_sinks(w, CBX_SINK_COMMAND, &a->commands);
-    if (!status) status = add_sinks(w, CBX_SINK_WEBHOOK, &a->webhooks);
-    return status;
-}
-
-/* Alerts of each severity among those that the book remembers. */
-static cbx_json *alerts_json(const watcher *w)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    for (cbx_severity s = CBX_SEVERITY_INFO; o && s <= CBX_SEVERITY_CRITICAL; s++)
-        cbx_json_set_int(o, cbx_severity_name(s), (int64_t)cbx_alerts_by_severity(w->alerts, s, NULL, 0));
-    return o;
-}
-
-/* The last values, and where they go: what is alerted of above a level had better fall. */
+/* The last values and their tendency, where above a level is bad, and the number of alerts of each severity. */
 static int summarize(const watcher *w)
 {
     uint64_t now_ns = cbx_clock_ns();
     double *values = cbx_arena_calloc(w->run->arena, CBX_TENDENCY_MOST, sizeof *values);
+    const char *word, *before = "Alerts: ";
     cbx_window_facts f;
     cbx_tendency t;
     cbx_err err = CBX_ERR_INIT;
-    const char *word;
 
     if (!values) return opt_fail(w->run->program, "out of memory");
     cbx_window_read(w->history, now_ns, &f);
@@ -282,10 +351,7 @@ static int summarize(const watcher *w)
         return opt_fail(w->run->program, "watch: %s", err.message);
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
     if (w->a->json) {
-        cbx_json *o = cbx_json_new_object();
-
-        cbx_json_set_string(o, "schema", "calibrax-watch-summary");
-        cbx_json_set_int(o, "version", 1);
+        cbx_json *o = new_document("calibrax-watch-summary"), *alerts;
         cbx_json_set_string(o, "metric", w->metrics[0].name);
         cbx_json_set_int(o, "values", (int64_t)f.count);
         cbx_json_set_double(o, "latest", f.last);
@@ -293,32 +359,33 @@ static int summarize(const watcher *w)
         cbx_json_set_double(o, "max", f.max);
         cbx_json_set_double(o, "mean", f.mean);
         cbx_json_set(o, "tendency", tendency_json(&t, word));
-        cbx_json_set(o, "alerts", alerts_json(w));
+        alerts = cbx_json_set_object(o, "alerts");
+        for (cbx_severity s = CBX_SEVERITY_INFO; s <= CBX_SEVERITY_CRITICAL; s++)
+            cbx_json_set_int(alerts, cbx_severity_name(s), (int64_t)cbx_alerts_by_severity(w->alerts, s, NULL, 0));
         return print_json(w->run->program, o);
     }
     print_painted(PAINT_STRONG, "%s", w->metrics[0].name);
-    printf(": latest %.6g, least %.6g, greatest %.6g, mean %.6g of %zu values\n", f.last, f.min, f.max, f.mean,
+    printf(": latest %.6g, minimum %.6g, maximum %.6g, mean %.6g of %zu values\n", f.last, f.min, f.max, f.mean,
            f.count);
     print_tendency(&t, word);
-    const char *before = "Alerts: ";
-
     for (cbx_severity s = CBX_SEVERITY_CRITICAL; s >= CBX_SEVERITY_INFO; s--) {
         size_t n = cbx_alerts_by_severity(w->alerts, s, NULL, 0);
         if (!n) continue;
         printf("%s%zu %s", before, n, cbx_severity_name(s));
         before = ", ";
     }
-    printf(*before == 'A' ? "Alerts: none\n" : "\n");
+    printf(*before == 'A' ? "Alerts: 0\n" : "\n");
     return EXIT_PASS;
 }
 
-/* What the watch comes to. */
+/* The exit status.  A lost alert was reported when it was lost; its receiver waits in vain, however severe the others were. */
 static int conclude(const watcher *w)
 {
-    fprintf(stderr, "%zu values, %zu alerts\n", w->values, w->told);
-    if (w->bad_lines) fprintf(stderr, "%zu lines were passed over\n", w->bad_lines);
+    fprintf(stderr, "%zu value%s, %zu alert%s\n", w->values, w->values == 1 ? "" : "s", w->sent,
+            w->sent == 1 ? "" : "s");
+    if (w->bad_lines) fprintf(stderr, "%zu line%s ignored\n", w->bad_lines, w->bad_lines == 1 ? "" : "s");
     if (*w->stop) return EXIT_STOPPED;
-    if (w->lost) return EXIT_ERROR; /* each was told; whoever waits for it has not heard, however bad the others were */
+    if (w->lost) return EXIT_ERROR;
     if (w->worst >= w->fail_on) return EXIT_CHECK;
     if (w->values == 0 && w->health) return opt_fail(w->run->program, "watch: no execution came");
     for (size_t i = 0; i < w->nmetrics; i++)
@@ -329,23 +396,20 @@ static int conclude(const watcher *w)
 static int run_watch(const opt_run *run)
 {
     const watch_args *a = run->args;
-    watcher w = { .run = run, .a = a, .stop = stop_catch(), .fail_on = CBX_SEVERITY_ERROR, .start_ns = cbx_clock_ns() };
-    int status = check_args(&w);
+    watcher w = { .run = run, .a = a, .stop = stop_catch(), .start_ns = cbx_clock_ns() };
+    int status;
 
+    w.fail_on = (cbx_severity)(a->fail_on + CBX_SEVERITY_INFO);
     w.length = a->once && (a->pid || a->data) ? 0 : a->length;
-    if (!status) status = a->health ? watch_health_begin(&w) : set_up_metric(&w);
-    if (!status) status = set_up_receivers(&w);
+    status = set_up(&w);
     if (!status)
         status = a->health ? watch_health(&w)
                  : a->pid  ? watch_process(&w)
                  : a->data ? watch_store(&w)
                            : watch_values(&w);
     if (!status && a->health) status = watch_health_end(&w);
-    if (!status && a->once) {
-        /* What has come and gone is told by a watch that goes on, not by one look. */
-        for (size_t i = 0; i < w.nrules; i++)
-            if (w.standing[i].severity != CBX_SEVERITY_NONE) watch_tell(&w, &w.standing[i]);
-    }
+    for (size_t i = 0; !status && a->once && i < w.nrules; i++)
+        if (w.latest[i].severity != CBX_SEVERITY_NONE) watch_alert(&w, &w.latest[i]);
     if (!status && w.history) status = summarize(&w);
     if (!status) status = conclude(&w);
     for (size_t i = 0; i < w.nsinks; i++) cbx_sink_free(w.sinks[i]);

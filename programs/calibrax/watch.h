@@ -1,5 +1,5 @@
 /*
- * What the parts of `calibrax watch` share: where values come from, and what is made of them.
+ * What the parts of `calibrax watch` share: where values come from (watch_sources.c), and what is made of them (watch.c).
  */
 #ifndef CALIBRAX_PROGRAMS_WATCH_H
 #define CALIBRAX_PROGRAMS_WATCH_H
@@ -20,13 +20,12 @@ typedef struct watch_args {
     opt_list files, commands, webhooks, rules;
     opt_list baselines;
     double age, degraded_rate, critical_rate, degraded_slow, critical_slow;
-    size_t least;
+    size_t minimum;
     int gpu;
     bool lower, json, health, allow_machines, allow_dropped, summary, once;
 } watch_args;
 
-enum { WATCH_FAILURES = 4 }; /* a statistic */
-enum { WATCH_MOST_METRICS = 17, WATCH_MOST_RULES = 3 * WATCH_MOST_METRICS };
+enum { WATCH_MAX_METRICS = 17, WATCH_MAX_RULES = 3 * WATCH_MAX_METRICS };
 
 /* A metric that rules are about; the first is --metric's. */
 typedef struct watched_metric {
@@ -44,45 +43,35 @@ typedef struct watcher {
     cbx_health *health;    /* NULL: a metric is watched */
     cbx_health_report now; /* of the pipeline that ran last */
     cbx_sink *sinks[64];
-    watched_metric metrics[WATCH_MOST_METRICS]; /* each once */
+    watched_metric metrics[WATCH_MAX_METRICS]; /* each once */
     size_t nmetrics;
-    cbx_alert_rule rules[WATCH_MOST_RULES];
+    cbx_alert_rule rules[WATCH_MAX_RULES];
     size_t nrules;
-    cbx_alert standing[WATCH_MOST_RULES]; /* of --once: what each rule told last */
-    uint64_t step;                        /* of --once: the time, which is a count of values there */
-    bool of_window;                       /* values of the first metric are looked at by a statistic */
-    double length;                        /* [s] to watch; below 0: until the end */
-    size_t nsinks, values, lost, told, bad_lines;
+    cbx_alert latest[WATCH_MAX_RULES]; /* of --once: the last alert of each rule */
+    uint64_t step;                     /* of --once: the time, which is a count of values there */
+    bool of_window;                    /* the statistic of the first metric is observed, not its values */
+    double length;                     /* [s] to watch; below 0: until the end */
+    size_t nsinks, values, lost, sent, bad_lines;
     cbx_severity fail_on, worst;
     uint64_t start_ns;
 } watcher;
 
 /* A value of the i-th metric. */
 void watch_take(watcher *w, size_t i, double value);
-/* An alert, to standard output and every receiver. */
-void watch_tell(watcher *w, const cbx_alert *alert);
-/* The time is up, or somebody wants it to end. */
-bool watch_over(const watcher *w);
-/* Waits for an interval, or until it is over. */
-void watch_rest(const watcher *w);
+/* Prints an alert and sends it to every receiver. */
+void watch_alert(watcher *w, const cbx_alert *alert);
+/* A rule with the options that all rules share and no level. */
+cbx_alert_rule watch_rule(const watcher *w, const char *metric);
 
-/* Rules of --metric's levels and of every --rule, into the book of alerts. */
-int watch_set_rules(watcher *w);
+/* --- sources; each returns 0, or 2 after a message --- */
 
-/* --- sources; each returns 0, or 2 with a sentence said --- */
-
-/* Hands each line of standard input, without its end, to `take`, until the input or the time ends. */
-int watch_lines(watcher *w, void (*take)(watcher *w, const char *line, size_t len));
 /* Lines that are a number, or an object with the metric. */
 int watch_values(watcher *w);
 int watch_process(watcher *w);
 int watch_store(watcher *w);
-
-/* --- health of pipelines --- */
-
+/* Executions of pipelines: before the first one, until the input or the time ends, and what is known at the end. */
 int watch_health_begin(watcher *w);
 int watch_health(watcher *w);
-/* What is known of each pipeline at the end. */
 int watch_health_end(watcher *w);
 
 #endif
