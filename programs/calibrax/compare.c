@@ -86,48 +86,43 @@ static cbx_json *cell_json(const cbx_comparison *c, size_t k, const cbx_comparis
 
 static cbx_json *row_json(const cbx_comparison *c, const cbx_comparison_row *row)
 {
-    cbx_json *o = cbx_json_new_object(), *cells = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object(), *cells;
 
     cbx_json_set_string(o, "key", row->key);
     cbx_json_set_string(o, "metric", row->metric);
     cbx_json_set_string(o, "unit", row->unit);
     cbx_json_set_string(o, "direction", cbx_direction_name(row->direction));
+    cells = cbx_json_set_array(o, "cells");
     for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) cbx_json_push(cells, cell_json(c, k, &row->cells[k]));
-    cbx_json_set(o, "cells", cells);
     return o;
 }
 
 static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
 {
-    cbx_json *head = new_document("calibrax-comparison"), *labels = cbx_json_new_array();
-    cbx_json *tail = cbx_json_new_object(), *winners = cbx_json_new_array(), *remarks = cbx_json_new_array();
+    cbx_json *head = new_document("calibrax-comparison"), *labels = cbx_json_set_array(head, "labels");
+    cbx_json *tail = cbx_json_new_object(), *winners = cbx_json_set_array(tail, "winners");
+    cbx_json *remarks = cbx_json_set_array(tail, "remarks");
     json_stream out;
 
-    for (size_t k = 0; k < cbx_comparison_nlabels(c); k++)
-        cbx_json_push(labels, cbx_json_new_string(cbx_comparison_label(c, k)));
-    cbx_json_set(head, "labels", labels);
+    for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) cbx_json_push_string(labels, cbx_comparison_label(c, k));
     cbx_json_set_string(head, "reference", cbx_comparison_label(c, cbx_comparison_reference(c)));
     json_stream_begin(&out, head, "rows");
     for (size_t i = 0; i < cbx_comparison_nrows(c); i++)
         json_stream_add(&out, row_json(c, cbx_comparison_row_at(c, i)));
     for (size_t i = 0; i < cbx_comparison_nwinners(c); i++) {
         const cbx_winner *w = cbx_comparison_winner(c, i);
-        cbx_json *o = cbx_json_new_object();
+        cbx_json *o = cbx_json_push_object(winners);
         cbx_json_set_string(o, "metric", w->metric);
         cbx_json_set_string(o, "label", w->label);
         cbx_json_set_double(o, "score", w->score);
         cbx_json_set_int(o, "rows", (int64_t)w->nrows);
-        cbx_json_push(winners, o);
     }
     for (size_t i = 0; i < cbx_comparison_nremarks(c); i++) {
-        cbx_json *o = cbx_json_new_object();
+        cbx_json *o = cbx_json_push_object(remarks);
         int rule;
         cbx_json_set_string(o, "text", cbx_comparison_remark(c, i, &rule));
         cbx_json_set_int(o, "rule", rule);
-        cbx_json_push(remarks, o);
     }
-    cbx_json_set(tail, "winners", winners);
-    cbx_json_set(tail, "remarks", remarks);
     return json_stream_end(&out, run->program, tail);
 }
 

@@ -10,6 +10,7 @@
 
 #include "calibrax/analysis/regression.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/base/list.h"
 #include "programs/calibrax/compare.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
@@ -17,7 +18,7 @@
 /* A member of environment or metadata that one run lacks or that differs. */
 typedef struct fact {
     const char *path;
-    const cbx_json *old, *new; /* NULL: not there, or null */
+    const cbx_json *old, *new; /* NULL: missing, or null */
 } fact;
 
 typedef struct diff {
@@ -26,16 +27,13 @@ typedef struct diff {
     cbx_regression *r;
     cbx_json *old_head, *new_head;     /* id, time, commit, branch, machine */
     const char **old_keys, **new_keys; /* of points, sorted */
-    fact *facts;
-    size_t nfacts, room, nchanged, nunchanged, nonly_old, nonly_new, nmetrics_only;
+    CBX_LIST(fact) facts;
+    size_t nchanged, nunchanged, nonly_old, nonly_new, nmetrics_only;
     bool failed;
 } diff;
 
 /* --- points, named as findings name them --- */
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
-/* Temporaries of a key are freed at once. */
 static const char **keys_of(diff *d, const cbx_run *r)
 {
     size_t n = cbx_run_npoints(r);
@@ -49,7 +47,7 @@ static const char **keys_of(diff *d, const cbx_run *r)
         d->failed |= !keys[i];
         cbx_arena_clear(&passing);
     }
-    if (!d->failed) qsort(keys, n, sizeof *keys, by_text);
+    if (!d->failed) qsort(keys, n, sizeof *keys, cbx_compare_texts);
     return keys;
 }
 
@@ -111,20 +109,12 @@ static kind kind_of(const diff *d, const cbx_finding *f)
 
 static void add_fact(diff *d, const char *path, const cbx_json *old, const cbx_json *new)
 {
-    if (d->nfacts == d->room) {
-        size_t room = d->room ? 2 * d->room : 32;
-        fact *more = cbx_arena_calloc(d->run->arena, room, sizeof *more);
-        d->failed |= !more;
-        if (!more) return;
-        if (d->nfacts) memcpy(more, d->facts, d->nfacts * sizeof *more);
-        d->facts = more;
-        d->room = room;
-    }
-    d->failed |= !path;
-    d->facts[d->nfacts++] = (fact){ path ? path : "", old, new };
+    const cbx_allocator al = cbx_arena_allocator(d->run->arena);
+
+    d->failed |= !path || !cbx_list_push(&al, &d->facts, (fact){ path, old, new });
 }
 
-/* Objects are compared member by member, anything else whole. */
+/* Objects are compared member by member, any other value as one. */
 static void compare_json(diff *d, const char *path, const cbx_json *old, const cbx_json *new)
 {
     const char *key;
@@ -226,23 +216,9 @@ static void set_copy(cbx_json *o, const char *key, const cbx_json *v)
         cbx_json_set_null(o, key);
 }
 
-static cbx_json *facts_json(const diff *d)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; i < d->nfacts; i++) {
-        cbx_json *o = cbx_json_new_object();
-        cbx_json_set_string(o, "path", d->facts[i].path);
-        set_copy(o, "old", d->facts[i].old);
-        set_copy(o, "new", d->facts[i].new);
-        cbx_json_push(list, o);
-    }
-    return list;
-}
-
 static int print_diff_json(const diff *d)
 {
-    cbx_json *head = new_document("calibrax-diff"), *tail = cbx_json_new_object();
+    cbx_json *head = new_document("calibrax-diff"), *tail = cbx_json_new_object(), *facts;
     json_stream out;
 
     cbx_json_set(head, "old", cbx_json_ref(d->old_head));
@@ -258,7 +234,13 @@ static int print_diff_json(const diff *d)
     json_stream_next(&out, NULL, "changed");
     stream_metrics(d, CHANGED, &out);
     cbx_json_set_int(tail, "unchanged", (int64_t)d->nunchanged);
-    cbx_json_set(tail, "facts", facts_json(d));
+    facts = cbx_json_set_array(tail, "facts");
+    for (size_t i = 0; i < d->facts.n; i++) {
+        cbx_json *o = cbx_json_push_object(facts);
+        cbx_json_set_string(o, "path", d->facts.items[i].path);
+        set_copy(o, "old", d->facts.items[i].old);
+        set_copy(o, "new", d->facts.items[i].new);
+    }
     return json_stream_end(&out, d->run->program, tail);
 }
 
@@ -339,9 +321,9 @@ static int print_diff(const diff *d)
         if (k == ONLY_OLD || k == ONLY_NEW) print_key(d, k == ONLY_OLD, f->key);
     }
     if (!print_changes(d)) return opt_fail(d->run->program, "out of memory");
-    for (size_t i = 0; i < d->nfacts; i++)
-        printf("%s%s:%s %s -> %s\n", paint_begin(PAINT_FAINT), plain_text(d->run->arena, d->facts[i].path),
-               paint_end(PAINT_FAINT), json_words(d, d->facts[i].old), json_words(d, d->facts[i].new));
+    for (size_t i = 0; i < d->facts.n; i++)
+        printf("%s%s:%s %s -> %s\n", paint_begin(PAINT_FAINT), plain_text(d->run->arena, d->facts.items[i].path),
+               paint_end(PAINT_FAINT), json_words(d, d->facts.items[i].old), json_words(d, d->facts.items[i].new));
     printf("%zu value%s differ%s, %zu do%s not; points: %zu dropped, %zu added\n", d->nchanged,
            d->nchanged == 1 ? "" : "s", d->nchanged == 1 ? "s" : "", d->nunchanged, d->nunchanged == 1 ? "es" : "",
            d->nonly_old, d->nonly_new);
@@ -365,7 +347,7 @@ int compare_diff(const opt_run *run)
         status = work_out(&d);
     }
     if (!status) status = a->select.json ? print_diff_json(&d) : print_diff(&d);
-    if (!status && a->exit_code && (d.nchanged || d.nonly_old || d.nonly_new || d.nmetrics_only || d.nfacts))
+    if (!status && a->exit_code && (d.nchanged || d.nonly_old || d.nonly_new || d.nmetrics_only || d.facts.n))
         status = EXIT_CHECK;
     cbx_json_unref(d.old_head);
     cbx_json_unref(d.new_head);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/pareto.h"
+#include "calibrax/base/list.h"
 #include "calibrax/core/point_index.h"
 #include "programs/calibrax/compare.h"
 #include "programs/common/columns.h"
@@ -13,8 +14,8 @@
 typedef struct objective {
     const char *metric;
     cbx_direction direction;
-    bool told;  /* on the command line */
-    bool there; /* some point has it */
+    bool given; /* the direction is that of the option */
+    bool found; /* some point has the metric */
     const char *unit;
 } objective;
 
@@ -25,28 +26,29 @@ typedef struct candidate {
 
 typedef struct field {
     const opt_run *run;
+    cbx_allocator al; /* of the run's arena */
     cbx_store_query query;
     objective *objectives;
     cbx_point_index points; /* those of all runs by name, scenario and tags, each kept once */
-    candidate *list;
-    double *x; /* [candidate][objective] */
+    CBX_LIST(candidate) list;
+    CBX_LIST(double) x; /* [candidate][objective] */
     bool *on_front;
-    size_t d, n, room, nfront, nmissing;
+    size_t d, nfront, nmissing;
 } field;
 
 static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
 
 /* --- objectives --- */
 
-/* "latency" or "latency=lower"; a metric whose name holds '=' needs its direction told. */
+/* "latency" or "latency=lower"; a metric whose name contains '=' needs a direction. */
 static int read_objective(const opt_run *run, const char *word, objective *out)
 {
     const char *equals = strrchr(word, '=');
 
     *out = (objective){ .metric = word, .direction = CBX_DIRECTION_INFO };
     if (!equals) return EXIT_PASS;
-    out->told = cbx_direction_parse(equals + 1, &out->direction) && out->direction != CBX_DIRECTION_INFO;
-    if (!out->told)
+    out->given = cbx_direction_parse(equals + 1, &out->direction) && out->direction != CBX_DIRECTION_INFO;
+    if (!out->given)
         return opt_fail(run->program, "'--pareto' must list METRIC, METRIC=lower or METRIC=higher, got '%s'", word);
     out->metric = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
     return out->metric ? EXIT_PASS : no_memory(run);
@@ -70,8 +72,8 @@ static int read_objectives(field *f)
     return status;
 }
 
-/* The definitions of runs must agree in what they say of a metric. */
-static int learn_definition(const opt_run *run, const cbx_run *r, objective *o)
+/* Takes unit and direction of the run's definition, which must be those of the runs before. */
+static int take_definition(const opt_run *run, const cbx_run *r, objective *o)
 {
     const cbx_metric_def *def = cbx_run_find_metric_def(r, o->metric);
 
@@ -81,7 +83,7 @@ static int learn_definition(const opt_run *run, const cbx_run *r, objective *o)
                         def->unit);
     if (!o->unit) o->unit = cbx_arena_strdup(run->arena, def->unit);
     if (!o->unit) return no_memory(run);
-    if (o->told || def->direction == CBX_DIRECTION_INFO) return EXIT_PASS;
+    if (o->given || def->direction == CBX_DIRECTION_INFO) return EXIT_PASS;
     if (o->direction != CBX_DIRECTION_INFO && o->direction != def->direction)
         return opt_fail(run->program, "runs differ in the direction of '%s': give it as %s=lower or %s=higher",
                         o->metric, o->metric, o->metric);
@@ -89,53 +91,7 @@ static int learn_definition(const opt_run *run, const cbx_run *r, objective *o)
     return EXIT_PASS;
 }
 
-static int need_directions(const field *f)
-{
-    for (size_t k = 0; k < f->d; k++) {
-        const char *metric = f->objectives[k].metric;
-        if (!f->objectives[k].there)
-            return opt_fail(f->run->program, "'--pareto': no point has the metric '%s'", metric);
-        if (f->objectives[k].direction == CBX_DIRECTION_INFO)
-            return opt_fail(f->run->program, "'%s' has no direction: give it as %s=lower or %s=higher", metric, metric,
-                            metric);
-    }
-    return EXIT_PASS;
-}
-
 /* --- candidates --- */
-
-/* Room for n more. */
-static bool make_room(field *f, size_t n)
-{
-    size_t room = 2 * f->room > f->n + n ? 2 * f->room : f->n + n;
-    candidate *list;
-    double *x;
-
-    if (f->n + n <= f->room) return true;
-    list = cbx_arena_calloc(f->run->arena, room, sizeof *list);
-    x = cbx_arena_calloc(f->run->arena, room * f->d, sizeof *x);
-    if (!list || !x) return false;
-    if (f->n) memcpy(list, f->list, f->n * sizeof *list);
-    if (f->n) memcpy(x, f->x, f->n * f->d * sizeof *x);
-    f->list = list;
-    f->x = x;
-    f->room = room;
-    return true;
-}
-
-/* The values of a point; false: it has no objective at all. */
-static bool take_values(field *f, const cbx_point *p)
-{
-    size_t have = 0;
-
-    for (size_t k = 0; k < f->d; k++) {
-        const cbx_metric *m = cbx_point_metric(p, f->objectives[k].metric);
-        f->x[f->n * f->d + k] = m ? m->value : NAN;
-        f->objectives[k].there |= m != NULL;
-        have += m != NULL;
-    }
-    return have > 0;
-}
 
 static const cbx_point *copy_point(cbx_arena *arena, const cbx_point *p)
 {
@@ -155,84 +111,72 @@ static const cbx_point *copy_point(cbx_arena *arena, const cbx_point *p)
     return own->name && own->scenario ? own : NULL;
 }
 
-/* A point of these words without metrics that lives as long as the command; NULL: out of memory. */
-static const cbx_point *keep_point(field *f, const cbx_point *p)
-{
-    const cbx_point_entry *known = cbx_point_index_find(&f->points, p);
-    const cbx_point *own = known ? known->point : copy_point(f->run->arena, p);
-
-    if (!known && own && !cbx_point_index_add(&f->points, own, 0)) return NULL;
-    return own;
-}
-
-/* Points that have an objective at all; those that lack another one are counted. */
+/* Takes points that have an objective; those that lack another one are counted. */
 static int take_run(void *user, const cbx_run *r)
 {
     field *f = user;
-    const char *id = NULL;
+    cbx_arena *arena = f->run->arena;
+    const char *id = cbx_arena_strdup(arena, cbx_run_id(r));
 
     for (size_t k = 0; k < f->d; k++)
-        if (learn_definition(f->run, r, &f->objectives[k])) return EXIT_ERROR;
-    if (!make_room(f, cbx_run_npoints(r))) return no_memory(f->run);
+        if (take_definition(f->run, r, &f->objectives[k])) return EXIT_ERROR;
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
-        const cbx_point *p = cbx_run_point(r, i);
-        if (!take_values(f, p) || !select_point(&f->query, p)) continue;
-        if (!id) id = cbx_arena_strdup(f->run->arena, cbx_run_id(r));
-        f->list[f->n] = (candidate){ id, keep_point(f, p) };
-        if (!id || !f->list[f->n++].point) return no_memory(f->run);
+        const cbx_point *p = cbx_run_point(r, i), *own;
+        const cbx_point_entry *known = cbx_point_index_find(&f->points, p);
+        size_t found = 0;
+        if (!cbx_list_reserve(&f->al, &f->x, f->x.n + f->d)) return no_memory(f->run);
+        for (size_t k = 0; k < f->d; k++) {
+            const cbx_metric *m = cbx_point_metric(p, f->objectives[k].metric);
+            f->x.items[f->x.n + k] = m ? m->value : NAN;
+            f->objectives[k].found |= m != NULL;
+            found += m != NULL;
+        }
+        if (!found || !select_point(&f->query, p)) continue;
+        own = known ? known->point : copy_point(arena, p);
+        if (!id || !own || (!known && !cbx_point_index_add(&f->points, own, 0)) ||
+            !cbx_list_push(&f->al, &f->list, (candidate){ id, own }))
+            return no_memory(f->run);
+        f->x.n += f->d;
     }
     return EXIT_PASS;
-}
-
-static int find_candidates(field *f, size_t *nruns)
-{
-    const compare_args *a = f->run->args;
-    inputs_visit v = { .take = take_run, .user = f, .allow_machines = a->allow_machines, .bare = true };
-    int status = select_query(f->run, &a->select, &f->query);
-
-    cbx_point_index_init(&f->points, &f->run->arena->al, NULL);
-    if (!status) status = inputs_each(f->run, &a->select, &a->inputs, &v);
-    cbx_point_index_clear(&f->points);
-    if (!status) status = need_directions(f);
-    *nruns = v.n;
-    if (status || f->n) return status;
-    return opt_fail(f->run->program, "no point has the objectives: 'calibrax show' lists metrics");
 }
 
 static int find_front(field *f)
 {
     cbx_direction *directions = cbx_arena_calloc(f->run->arena, f->d, sizeof *directions);
+    const size_t n = f->list.n;
     cbx_err err = CBX_ERR_INIT;
 
-    f->on_front = cbx_arena_calloc(f->run->arena, f->n, sizeof *f->on_front);
+    f->on_front = cbx_arena_calloc(f->run->arena, n, sizeof *f->on_front);
     if (!directions || !f->on_front) return no_memory(f->run);
-    for (size_t k = 0; k < f->d; k++) directions[k] = f->objectives[k].direction;
-    if (cbx_pareto_front(f->run->ctx, f->x, f->n, f->d, directions, f->on_front, &f->nfront, &f->nmissing, &err))
+    for (size_t k = 0; k < f->d; k++) {
+        const char *metric = f->objectives[k].metric;
+        directions[k] = f->objectives[k].direction;
+        if (!f->objectives[k].found)
+            return opt_fail(f->run->program, "'--pareto': no point has the metric '%s'", metric);
+        if (directions[k] == CBX_DIRECTION_INFO)
+            return opt_fail(f->run->program, "'%s' has no direction: give it as %s=lower or %s=higher", metric, metric,
+                            metric);
+    }
+    if (!n) return opt_fail(f->run->program, "no point has the objectives: 'calibrax show' lists metrics");
+    if (cbx_pareto_front(f->run->ctx, f->x.items, n, f->d, directions, f->on_front, &f->nfront, &f->nmissing, &err))
         return opt_fail(f->run->program, "%s", err.message);
-    if (f->nmissing == f->n) return opt_fail(f->run->program, "no point has every objective");
-    return EXIT_PASS;
-}
-
-static bool is_missing(const field *f, size_t i)
-{
-    for (size_t k = 0; k < f->d; k++)
-        if (isnan(f->x[i * f->d + k])) return true;
-    return false;
+    return f->nmissing < n ? EXIT_PASS : opt_fail(f->run->program, "no point has every objective");
 }
 
 /* --- JSON --- */
 
 static cbx_json *candidate_json(const field *f, size_t i)
 {
-    cbx_json *o = cbx_json_new_object(), *values = cbx_json_new_object();
-    const candidate *c = &f->list[i];
+    cbx_json *o = cbx_json_new_object(), *values;
+    const candidate *c = &f->list.items[i];
 
     cbx_json_set_string(o, "run", c->run);
     cbx_json_set_string(o, "name", c->point->name);
     cbx_json_set_string(o, "scenario", c->point->scenario);
     cbx_json_set(o, "tags", tags_json(c->point->tags, c->point->ntags));
-    for (size_t k = 0; k < f->d; k++) cbx_json_set_double(values, f->objectives[k].metric, f->x[i * f->d + k]);
-    cbx_json_set(o, "values", values);
+    values = cbx_json_set_object(o, "values");
+    for (size_t k = 0; k < f->d; k++) cbx_json_set_double(values, f->objectives[k].metric, f->x.items[i * f->d + k]);
     cbx_json_set_bool(o, "on_front", f->on_front[i]);
     return o;
 }
@@ -240,20 +184,18 @@ static cbx_json *candidate_json(const field *f, size_t i)
 static int print_field_json(const field *f)
 {
     const compare_args *a = f->run->args;
-    cbx_json *head = new_document("calibrax-pareto"), *objectives = cbx_json_new_array();
+    cbx_json *head = new_document("calibrax-pareto"), *objectives = cbx_json_set_array(head, "objectives");
     cbx_json *tail = cbx_json_new_object();
     json_stream out;
 
     for (size_t k = 0; k < f->d; k++) {
-        cbx_json *e = cbx_json_new_object();
+        cbx_json *e = cbx_json_push_object(objectives);
         cbx_json_set_string(e, "metric", f->objectives[k].metric);
         cbx_json_set_string(e, "direction", cbx_direction_name(f->objectives[k].direction));
         cbx_json_set_string(e, "unit", f->objectives[k].unit);
-        cbx_json_push(objectives, e);
     }
-    cbx_json_set(head, "objectives", objectives);
     json_stream_begin(&out, head, "points");
-    for (size_t i = 0; i < f->n; i++)
+    for (size_t i = 0; i < f->list.n; i++)
         if (f->on_front[i] || !a->front_only) json_stream_add(&out, candidate_json(f, i));
     cbx_json_set_int(tail, "front", (int64_t)f->nfront);
     cbx_json_set_int(tail, "missing", (int64_t)f->nmissing);
@@ -283,35 +225,25 @@ static columns *begin_table(const field *f)
     return columns_begin(f->run->arena, heads, sides);
 }
 
-static const char *name_of(const field *f, const candidate *c, bool with_run)
-{
-    const char *key = point_key(f->run->arena, c->point, NULL);
-
-    if (!key || !with_run) return key ? plain_text(f->run->arena, key) : NULL;
-    return cbx_arena_printf(f->run->arena, "%s of %s", plain_text(f->run->arena, key), c->run);
-}
-
-static void put_candidate(const field *f, size_t i, bool with_run, columns *table)
-{
-    paint how = f->on_front[i] ? PAINT_STRONG : PAINT_PLAIN;
-
-    columns_put(table, how, f->on_front[i] ? "*" : is_missing(f, i) ? "?" : "");
-    columns_put(table, how, name_of(f, &f->list[i], with_run));
-    for (size_t k = 0; k < f->d; k++) {
-        double v = f->x[i * f->d + k];
-        columns_number(table, how, v);
-    }
-}
-
 static int print_field(const field *f, bool with_run)
 {
     const compare_args *a = f->run->args;
+    cbx_arena *arena = f->run->arena;
     columns *table = begin_table(f);
 
-    for (size_t i = 0; i < f->n; i++)
-        if (f->on_front[i] || !a->front_only) put_candidate(f, i, with_run, table);
+    for (size_t i = 0; i < f->list.n; i++) {
+        const candidate *c = &f->list.items[i];
+        const paint how = f->on_front[i] ? PAINT_STRONG : PAINT_PLAIN;
+        const char *key = point_key(arena, c->point, NULL), *name = key ? plain_text(arena, key) : NULL;
+        bool missing = false;
+        if (!f->on_front[i] && a->front_only) continue;
+        for (size_t k = 0; k < f->d; k++) missing = missing || isnan(f->x.items[i * f->d + k]);
+        columns_put(table, how, f->on_front[i] ? "*" : missing ? "?" : "");
+        columns_put(table, how, name && with_run ? cbx_arena_printf(arena, "%s of %s", name, c->run) : name);
+        for (size_t k = 0; k < f->d; k++) columns_number(table, how, f->x.items[i * f->d + k]);
+    }
     if (!columns_print(table, "")) return no_memory(f->run);
-    printf("\n%zu of %zu points are on the front (*)", f->nfront, f->n - f->nmissing);
+    printf("\n%zu of %zu points are on the front (*)", f->nfront, f->list.n - f->nmissing);
     if (f->nmissing) printf("; %zu lack an objective (?)", f->nmissing);
     putchar('\n');
     return EXIT_PASS;
@@ -322,12 +254,15 @@ static int print_field(const field *f, bool with_run)
 int compare_pareto(const opt_run *run)
 {
     const compare_args *a = run->args;
-    field f = { .run = run };
-    size_t nruns = 0;
+    field f = { .run = run, .al = cbx_arena_allocator(run->arena) };
+    inputs_visit v = { .take = take_run, .user = &f, .allow_machines = a->allow_machines, .bare = true };
     int status = read_objectives(&f);
 
-    if (!status) status = find_candidates(&f, &nruns);
+    cbx_point_index_init(&f.points, &run->arena->al, NULL);
+    if (!status) status = select_query(run, &a->select, &f.query);
+    if (!status) status = inputs_each(run, &a->select, &a->inputs, &v);
+    cbx_point_index_clear(&f.points);
     if (!status) status = find_front(&f);
     if (status) return status;
-    return a->select.json ? print_field_json(&f) : print_field(&f, nruns > 1);
+    return a->select.json ? print_field_json(&f) : print_field(&f, v.n > 1);
 }

@@ -1,5 +1,5 @@
 /*
- * calibrax compare --rank: who is best in each row, over all of them, and how far chance decides it.
+ * calibrax compare --rank: the ranks of competitors in each row and over all rows, and their stability.
  *
  * Rows and competitors are those of calibrax/analysis/rank_table.h: a competitor is a value of the tag --by, or a run.  Runs are read one
  * after the other, and rows printed so: neither ten thousand competitors nor as many rows are held with all their numbers.
@@ -13,9 +13,9 @@
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
 
-#define MOST_DRAWS   1000000
-#define MOST_SHARES  ((size_t)2 << 20) /* numbers of how stable the ranks of a row are: 16 MiB of them */
-#define MOST_MISSING 100               /* competitors without a value that a row names */
+#define MAX_DRAWS   1000000
+#define MAX_SHARES  ((size_t)2 << 20) /* numbers of how stable the ranks of a row are: 16 MiB of them */
+#define MAX_MISSING 100               /* competitors without a value that a row names */
 
 /* A table's rows that have a direction, and the scores. */
 typedef struct ranking {
@@ -118,7 +118,7 @@ static int choose_rows(ranking *k)
 }
 
 /* A share for each competitor and rank: those of ten thousand competitors are neither readable nor fit in memory. */
-static bool too_many(size_t competitors) { return competitors > MOST_SHARES / competitors; }
+static bool too_many(size_t competitors) { return competitors > MAX_SHARES / competitors; }
 
 /* A value that is no number is a measurement that failed, whatever its samples are: it has no rank, and is named. */
 static int need_numbers(ranking *k, ranked *r)
@@ -169,7 +169,7 @@ static bool is_of(const ranking *k, const common *all, size_t i, const char *met
     return !strcmp(cbx_rank_table_row(k->t, k->rows[all->rows[i]]).metric, metric);
 }
 
-/* One weight a row: that of its metric, parted among the metric's rows. */
+/* The weight of a row: that of its metric, divided by the number of its rows. */
 static int weigh_rows(const ranking *k, const common *all)
 {
     const compare_args *a = k->run->args;
@@ -182,7 +182,7 @@ static int weigh_rows(const ranking *k, const common *all)
         if (select_pair(k->run, "weight", "METRIC", a->weights.items[w], &metric, &x)) return EXIT_ERROR;
         for (size_t i = 0; i < all->n; i++) found += is_of(k, all, i, metric);
         if (!found)
-            return opt_fail(k->run->program, "--weight: no row that all competitors have is of the metric '%s'",
+            return opt_fail(k->run->program, "'--weight' of '%s': no row that all competitors have is of this metric",
                             metric);
         for (size_t i = 0; i < all->n; i++)
             if (is_of(k, all, i, metric)) all->weights[i] = x / (double)found;
@@ -190,7 +190,7 @@ static int weigh_rows(const ranking *k, const common *all)
     return EXIT_PASS;
 }
 
-/* What keeps the geometric mean from being one, by name; 0: nothing. */
+/* Refuses a value of which the geometric mean does not exist. */
 static int need_positive(const ranking *k, const common *all)
 {
     for (size_t i = 0; k->kind == CBX_SCORE_GEOMETRIC && i < all->n; i++)
@@ -198,7 +198,7 @@ static int need_positive(const ranking *k, const common *all)
             double v = all->values[c * all->n + i];
             if (v > 0) continue;
             return opt_fail(k->run->program,
-                            "the geometric mean needs values above 0, and '%s' has %g in '%s': take --score min-max",
+                            "the geometric mean needs values above 0, and '%s' has %g in '%s': use --score min-max",
                             cbx_rank_table_competitor(k->t, c), v, cbx_rank_table_row(k->t, k->rows[all->rows[i]]).key);
         }
     return EXIT_PASS;
@@ -212,17 +212,13 @@ static int score_rows(ranking *k)
     int status = scores ? find_common(k, &all) : no_memory(k->run);
 
     if (!status) status = weigh_rows(k, &all);
-    if (!status) {
-        status = EXIT_PASS;
-
-        for (size_t i = 0; !status && i < all.n; i++) {
-            ranked r;
-            status = begin_row(k, all.rows[i], &r);
-            if (status) break;
-            all.directions[i] = r.row.direction;
-            for (size_t c = 0; c < r.row.ncells; c++) all.values[r.cells[c].competitor * all.n + i] = r.cells[c].value;
-            cbx_arena_clear(&r.arena);
-        }
+    for (size_t i = 0; !status && i < all.n; i++) {
+        ranked r;
+        status = begin_row(k, all.rows[i], &r);
+        if (status) break;
+        all.directions[i] = r.row.direction;
+        for (size_t c = 0; c < r.row.ncells; c++) all.values[r.cells[c].competitor * all.n + i] = r.cells[c].value;
+        cbx_arena_clear(&r.arena);
     }
     if (!status) status = need_positive(k, &all);
     if (status) return status;
@@ -243,14 +239,14 @@ static const cbx_rank_entry *score_places(const ranking *k)
     return e && !cbx_rank(k->scores, k->ncompetitors, CBX_DIRECTION_HIGHER, e, NULL) ? e : NULL;
 }
 
-/* --- who has no value in a row --- */
+/* --- competitors without a value in a row --- */
 
 /* The next competitor from *at on that has none; false: there is no more, or enough of them have been shown. */
 static bool next_missing(const ranking *k, const ranked *r, size_t *at, size_t *shown)
 {
     size_t missing = k->ncompetitors - r->row.ncells;
 
-    if (*shown == missing || *shown == MOST_MISSING) return false;
+    if (*shown == missing || *shown == MAX_MISSING) return false;
     while (k->seen[*at]) ++*at;
     ++*shown;
     return true;
@@ -277,27 +273,25 @@ static cbx_json *place_json(const char *label, size_t rank)
 
 static cbx_json *cell_json(const ranking *k, const ranked *r, const cbx_rank_cell *c)
 {
-    cbx_json *o = place_json(cbx_rank_table_competitor(k->t, c->competitor), c->rank), *shares;
+    cbx_json *o = place_json(cbx_rank_table_competitor(k->t, c->competitor), c->rank);
+    const size_t n = k->ncompetitors;
 
     cbx_json_set_double(o, "value", c->value);
     cbx_json_set_double(o, "delta", c->delta);
-    if (!r->shares) return o;
-    shares = cbx_json_new_array();
-    for (size_t i = 0; i < k->ncompetitors; i++)
-        cbx_json_push(shares, cbx_json_new_double(r->shares[c->competitor * k->ncompetitors + i]));
-    cbx_json_set(o, "shares", shares);
+    if (r->shares) cbx_json_set_doubles(o, "shares", r->shares + c->competitor * n, n);
     return o;
 }
 
 static cbx_json *row_json(const ranking *k, const ranked *r)
 {
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object(), *list;
     size_t shown = 0;
 
     cbx_json_set_string(o, "key", r->row.key);
     cbx_json_set_string(o, "metric", r->row.metric);
     cbx_json_set_string(o, "unit", r->row.unit);
     cbx_json_set_string(o, "direction", cbx_direction_name(r->row.direction));
+    list = cbx_json_set_array(o, "ranks");
     for (size_t c = 0; c < r->row.ncells; c++) cbx_json_push(list, cell_json(k, r, &r->cells[c]));
     mark_seen(k, r, true);
     for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
@@ -307,7 +301,6 @@ static cbx_json *row_json(const ranking *k, const ranked *r)
         cbx_json_push(list, e);
     }
     mark_seen(k, r, false);
-    cbx_json_set(o, "ranks", list);
     cbx_json_set_int(o, "missing", (int64_t)(k->ncompetitors - r->row.ncells));
     return o;
 }
@@ -371,34 +364,25 @@ static void put_cell(const ranking *k, ranked *r, const cbx_rank_cell *c, column
         columns_printf(table, share < 0.95 ? PAINT_BAD : PAINT_PLAIN, "%.1f %% of draws", 100 * share);
 }
 
-static size_t put_missing(const ranking *k, ranked *r, columns *table)
-{
-    const cbx_rank_cell none = { .value = NAN, .delta = NAN };
-    size_t shown = 0;
-
-    mark_seen(k, r, true);
-    for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
-        cbx_rank_cell c = none;
-        c.competitor = at;
-        put_cell(k, r, &c, table);
-    }
-    mark_seen(k, r, false);
-    return k->ncompetitors - r->row.ncells - shown;
-}
-
 static int print_row(ranking *k, ranked *r)
 {
     static const char *const heads[] = { "#", "", "Value", "Worse by", "Keeps its rank in" };
     const char *unit = r->row.unit && *r->row.unit ? plain_text(&r->arena, r->row.unit) : NULL;
     columns *table = columns_begin(&r->arena, heads, "rlrrr");
-    size_t more;
+    size_t more = k->ncompetitors - r->row.ncells, shown = 0;
     int status = draw_row(k, r);
 
     if (status) return status;
     printf("%s%s%s%s, %s is better\n", plain_text(&r->arena, r->row.key), unit ? " [" : "", unit ? unit : "",
            unit ? "]" : "", cbx_direction_name(r->row.direction));
     for (size_t c = 0; c < r->row.ncells; c++) put_cell(k, r, &r->cells[c], table);
-    more = put_missing(k, r, table);
+    mark_seen(k, r, true);
+    for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
+        const cbx_rank_cell missing = { .competitor = at, .value = NAN, .delta = NAN };
+        put_cell(k, r, &missing, table);
+    }
+    mark_seen(k, r, false);
+    more -= shown;
     if (!columns_print(table, "  ")) return no_memory(k->run);
     if (more) printf("  and %zu more without a value\n", more);
     putchar('\n');
@@ -427,16 +411,6 @@ static bool print_scores(const ranking *k)
     return true;
 }
 
-static int print_ranking(ranking *k)
-{
-    int status = each_row(k, print_row);
-
-    if (status) return status;
-    if (k->scores) return print_scores(k) ? EXIT_PASS : no_memory(k->run);
-    puts("No score: there is no row that all have.");
-    return EXIT_PASS;
-}
-
 /* --- the command --- */
 
 static int take_run(void *user, const cbx_run *r)
@@ -447,35 +421,27 @@ static int take_run(void *user, const cbx_run *r)
     return cbx_rank_table_add(k->t, r, &err) ? opt_fail(k->run->program, "%s", err.message) : EXIT_PASS;
 }
 
-static int take_all(ranking *k)
-{
-    const compare_args *a = k->run->args;
-    inputs_visit v = { .take = take_run, .user = k, .allow_machines = a->allow_machines };
-    const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
-    size_t most = 1;
-    int status;
-
-    while (!too_many(most + 1)) most++;
-    k->opts = defaults;
-    k->opts.group_tag = a->by ? a->by : "framework";
-    k->opts.metrics = a->metrics.items;
-    k->opts.nmetrics = a->metrics.count;
-    k->opts.samples_max = a->draws ? most : 0;
-    if (cbx_rank_table_create(k->run->ctx, &k->opts, &k->t, &err)) return opt_fail(k->run->program, "%s", err.message);
-    status = inputs_each(k->run, &a->select, &a->inputs, &v);
-    if (!status && cbx_rank_table_close(k->t, &err)) status = opt_fail(k->run->program, "%s", err.message);
-    return status;
-}
-
 int compare_rank(const opt_run *run)
 {
     const compare_args *a = run->args;
     ranking k = { .run = run, .kind = (cbx_score_kind)a->score };
-    int status = a->draws > MOST_DRAWS
-                     ? opt_fail(run->program, "'--draws' must be at most %d, got %zu", MOST_DRAWS, a->draws)
-                     : take_all(&k);
+    inputs_visit v = { .take = take_run, .user = &k, .allow_machines = a->allow_machines };
+    const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
+    size_t drawable = 1; /* competitors */
+    cbx_err err = CBX_ERR_INIT;
+    int status;
 
+    if (a->draws > MAX_DRAWS)
+        return opt_fail(run->program, "'--draws' must be at most %d, got %zu", MAX_DRAWS, a->draws);
+    while (!too_many(drawable + 1)) drawable++;
+    k.opts = defaults;
+    k.opts.group_tag = a->by ? a->by : "framework";
+    k.opts.metrics = a->metrics.items;
+    k.opts.nmetrics = a->metrics.count;
+    k.opts.samples_max = a->draws ? drawable : 0;
+    if (cbx_rank_table_create(run->ctx, &k.opts, &k.t, &err)) return opt_fail(run->program, "%s", err.message);
+    status = inputs_each(run, &a->select, &a->inputs, &v);
+    if (!status && cbx_rank_table_close(k.t, &err)) status = opt_fail(run->program, "%s", err.message);
     if (!status) status = choose_rows(&k);
     if (!status) {
         k.draws = a->draws && !too_many(k.ncompetitors);
@@ -484,7 +450,13 @@ int compare_rank(const opt_run *run)
                      k.ncompetitors);
         status = score_rows(&k);
     }
-    if (!status) status = a->select.json ? print_ranking_json(&k) : print_ranking(&k);
+    if (!status && a->select.json) {
+        status = print_ranking_json(&k);
+    } else if (!status) {
+        status = each_row(&k, print_row);
+        if (!status && !k.scores) puts("No score: there is no row that all have.");
+        if (!status && k.scores && !print_scores(&k)) status = no_memory(run);
+    }
     if (!status) status = each_row(&k, need_numbers);
     cbx_rank_table_free(k.t);
     return status;

@@ -9,6 +9,7 @@
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/list.h"
 #include "calibrax/core/point_index.h"
 #include "programs/calibrax/trend.h"
 #include "programs/common/columns.h"

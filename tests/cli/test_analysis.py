@@ -98,7 +98,7 @@ def ranks_of_equals_and_of_nothing(p):
     has(done.stdout, "No score")
     one_sentence(done, "'b' has nan in 'f@s{}:t', which has no rank", "calibrax")
     one_sentence(run(p, "compare", "--rank", "--input", write(p, "i.json", RUN, points=points(1, 2, 3), metric_defs={}), expect=2), "no metric has a direction", "calibrax")
-    one_sentence(run(p, "compare", "--rank", "--input", write(p, "n.json", RUN, points=points(-1.0, 2.0, 3.0), metric_defs=defs), expect=2), "'a' has -1 in 'f@s{}:t': take --score min-max", "calibrax")
+    one_sentence(run(p, "compare", "--rank", "--input", write(p, "n.json", RUN, points=points(-1.0, 2.0, 3.0), metric_defs=defs), expect=2), "'a' has -1 in 'f@s{}:t': use --score min-max", "calibrax")
     one_sentence(run(p, "compare", "--rank", "--input", p.file("n.json"), "--score", "sum", expect=2), "geometric or min-max", "calibrax")
     one_sentence(run(p, "compare", "--rank", "--input", p.file("n.json"), "--draws", "2000000", expect=2), "--draws", "calibrax")
     one_sentence(run(p, "compare", "--rank", "--input", p.file("n.json"), "--weight", "u=1", expect=2), "'u'", "calibrax")

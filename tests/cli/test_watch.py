@@ -170,7 +170,7 @@ def several_metrics(p):
         idle.communicate()
     has(watch(p, lines[:1], "--metric", "a", "--error", "5", "--rule", "tpyo:error=1", expect=2).stderr, "no value of 'tpyo' came", "a rule that saw nothing has not passed")
     for word, part in (("b=5", "METRIC:SEVERITY=X"), ("b:bad=5", "got 'b:bad=5'"), ("b:error", "METRIC:SEVERITY=X"), ("a:error=1", "two levels of 'error' for the value of 'a'"), (":error=1", "got ':error=1'"),
-                       ("b:none=1", "got 'b:none=1'"), ("b:error=drift:", "found 'b:error=drift:'"), ("b:error=drift:-1", "drift[:X]"), ("b:error=creep", "modes[:X]"),
+                       ("b:none=1", "got 'b:none=1'"), ("b:error=drift:", "got 'b:error=drift:'"), ("b:error=drift:-1", "drift[:X]"), ("b:error=creep", "modes[:X]"),
                        ("b:error=modes:0.5x", "modes[:X]")):
         one_sentence(watch(p, [], "--metric", "a", "--error", "5", "--rule", word, expect=2), part, "calibrax")
     one_sentence(watch(p, [], "--health", "--rule", "b:error=1", expect=2), "'--health' and '--rule' exclude each other", "calibrax")
