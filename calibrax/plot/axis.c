@@ -1,24 +1,23 @@
-/*
- * Axes: ranges, ticks, labels.
- */
+/* Axes: ranges, ticks, labels. */
 #include "calibrax/plot/axis.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/clock.h"
 #include "calibrax/plot/scene.h"
 
 static bool fit_linear(cbx__axis *a, double min, double max)
 {
-    double span = max - min, size = fmax(fabs(min), fabs(max)), room;
+    double span = max - min, size = fmax(fabs(min), fabs(max)), margin;
 
     if (!isfinite(span) || size > 1e300) return false;
     if (span <= size * 1e-12) span = size > 0 ? size * 0.2 : 1;
-    span = fmax(span, 1e-290); /* powers of ten below are no full numbers */
-    room = 0.05 * span;
-    a->low = min == 0 ? 0 : min - room;
-    a->high = max == 0 && min < 0 ? 0 : max + room;
+    span = fmax(span, 1e-290); /* powers of ten below are subnormal */
+    margin = 0.05 * span;
+    a->low = min == 0 ? 0 : min - margin;
+    a->high = max == 0 && min < 0 ? 0 : max + margin;
     if (min == max) a->low = min - span / 2, a->high = max + span / 2;
     if (min >= 0 && a->low < 0) a->low = 0; /* what is never negative is not shown below 0 */
     return true;
@@ -27,7 +26,8 @@ static bool fit_linear(cbx__axis *a, double min, double max)
 bool cbx__axis_fit(cbx__axis *a, cbx_plot_scale scale, double min, double max)
 {
     *a = (cbx__axis){ .scale = scale };
-    if (scale == CBX_PLOT_LINEAR) return fit_linear(a, min, max);
+    if (scale == CBX_PLOT_DATES && max - min < 600) min -= 300, max += 300;
+    if (scale == CBX_PLOT_LINEAR || scale == CBX_PLOT_DATES) return fit_linear(a, min, max);
     if (scale == CBX_PLOT_CATEGORIES) {
         a->low = -0.5;
         a->high = max + 0.5;
@@ -35,9 +35,9 @@ bool cbx__axis_fit(cbx__axis *a, cbx_plot_scale scale, double min, double max)
     }
     a->low = log10(min);
     a->high = log10(max);
-    double room = fmax(0.05 * (a->high - a->low), (1.0 / 3 - (a->high - a->low)) / 2);
-    a->low -= room;
-    a->high += room;
+    double margin = fmax(0.05 * (a->high - a->low), (1.0 / 3 - (a->high - a->low)) / 2);
+    a->low -= margin;
+    a->high += margin;
     return true;
 }
 
@@ -76,7 +76,7 @@ static size_t unit_of(const char *label, size_t *at)
 void cbx__axis_unit(cbx__axis *a, const char *label)
 {
     size_t at;
-    a->unit = a->scale != CBX_PLOT_CATEGORIES ? unit_of(label, &at) : CBX_LEN(units);
+    a->unit = a->scale == CBX_PLOT_LINEAR || a->scale == CBX_PLOT_LOG ? unit_of(label, &at) : CBX_LEN(units);
     a->has_unit = a->unit < CBX_LEN(units);
 }
 
@@ -134,8 +134,8 @@ static double nice_step(double v)
 
 static void linear_ticks(cbx__axis *a, double low, double high, double gap)
 {
-    double most = fmax(2, floor(fabs(a->to - a->from) / gap));
-    double step = nice_step((high - low) / most), size = fmax(fabs(low), fabs(high));
+    double max = fmax(2, floor(fabs(a->to - a->from) / gap));
+    double step = nice_step((high - low) / max), size = fmax(fabs(low), fabs(high));
     int exponent = (int)floor(log10(size));
 
     a->n = 0;
@@ -164,6 +164,19 @@ static void log_ticks(cbx__axis *a, double gap)
     a->exponent = 0;
 }
 
+/* Multiples of minutes or hours that divide a day, else of 1, 2, 5, 10 ... days. */
+static void date_ticks(cbx__axis *a, double gap)
+{
+    static const double minutes[] = { 1, 5, 10, 30, 60, 180, 360, 720, 1440 };
+    double wanted = (a->high - a->low) / fmax(1, floor(fabs(a->to - a->from) / gap)), step = 86400;
+    size_t i = 0;
+
+    while (i < CBX_LEN(minutes) && 60 * minutes[i] < wanted) i++;
+    step *= i < CBX_LEN(minutes) ? minutes[i] / 1440 : nice_step(fmax(1, wanted / 86400));
+    a->decimals = step < 86400; /* of a label: with the time of day */
+    for (double k = ceil(a->low / step); k * step <= a->high; k++) add_tick(a, k * step);
+}
+
 void cbx__axis_lay(cbx__axis *a, double from, double to, double gap)
 {
     a->from = from;
@@ -174,6 +187,8 @@ void cbx__axis_lay(cbx__axis *a, double from, double to, double gap)
         log_ticks(a, gap);
     else if (a->scale == CBX_PLOT_LINEAR)
         linear_ticks(a, a->low, a->high, gap);
+    else if (a->scale == CBX_PLOT_DATES)
+        date_ticks(a, fmax(gap, 90));
 }
 
 /* --- labels --- */
@@ -203,6 +218,13 @@ const char *cbx__axis_label(const cbx__axis *a, double v, char buf[CBX_FORMAT_SI
         return buf;
     }
     if (a->scale == CBX_PLOT_LOG) return log_label(v, buf);
+    if (a->scale == CBX_PLOT_DATES) { /* "2026-01-31" or "01-31 14:30" */
+        char iso[CBX_TIME_SIZE];
+        cbx_time_format_iso((int64_t)(fmin(fmax(v, -6e10), 2.5e11) * 1e6), iso); /* years 1 to 9999 */
+        snprintf(buf, CBX_FORMAT_SIZE, a->decimals ? "%.5s %.5s" : "%.5s%.5s", iso + (a->decimals ? 5 : 0),
+                 iso + (a->decimals ? 11 : 5));
+        return buf;
+    }
     return cbx__fixed(v / pow(10, a->exponent), a->decimals, false, buf);
 }
 
@@ -211,7 +233,7 @@ const char *cbx__short_number(double v, char buf[CBX_FORMAT_SIZE])
     int exponent = v == 0 ? 0 : (int)floor(log10(fabs(v)) + 1e-12);
 
     if (exponent >= -3 && exponent < 6) return cbx__fixed(v, exponent < 2 ? 2 - exponent : 0, true, buf);
-    if (exponent < -300) return cbx_format_double(v, buf); /* 10^exponent is no full number */
+    if (exponent < -300) return cbx_format_double(v, buf); /* 10^exponent would be subnormal */
     int len = (int)strlen(cbx__fixed(v / pow(10, exponent), 2, true, buf));
     snprintf(buf + len, (size_t)(CBX_FORMAT_SIZE - len), "e%d", exponent);
     return buf;

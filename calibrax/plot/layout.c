@@ -7,7 +7,7 @@
 #include "calibrax/plot/model.h"
 
 enum {
-    TICK_SIZE = 11,
+    TICK_SIZE = 12,
     LABEL_SIZE = 12,
     TITLE_SIZE = 14,
     LEGEND_STEP = 18,
@@ -310,7 +310,7 @@ static void draw_legend(cbx__sheet *sh)
         else if (m->line.how & (CBX_PLOT_JOIN | CBX_PLOT_STEP))
             cbx__scene_line(sh->scene, "key", cbx__series_line(sh->theme, m->series, 1.8), x, y, x + LEGEND_MARK, y);
         if (m->kind == CBX__MARK_LINE && m->line.how & CBX_PLOT_MARK)
-            cbx__draw_marker(sh, m->series, x + LEGEND_MARK / 2.0, y, NULL);
+            cbx__draw_marker(sh, m, x + LEGEND_MARK / 2.0, y, NULL);
         cbx__scene_words(sh->scene, "legend", sh->theme->ink, x + LEGEND_MARK + 6, y + 3.8, TICK_SIZE, CBX__START,
                          m->line.label);
         y += LEGEND_STEP;

@@ -118,8 +118,7 @@ static void draw_line(cbx__sheet *sh, const cbx__mark *m)
         if (s->how & CBX_PLOT_WHISK && has_interval(s, i)) draw_whisker(sh, whisker, x, s->lower[i], s->upper[i], 3.5);
         if (s->how & CBX_PLOT_WHISK && has_x_interval(s, i))
             draw_flat_whisker(sh, whisker, px_y(sh, s->y[i]), s->x_lower[i], s->x_upper[i], 3.5);
-        if (s->how & CBX_PLOT_MARK)
-            cbx__draw_marker(sh, m->series, x, px_y(sh, s->y[i]), tip(sh, s, category(sh, i), i));
+        if (s->how & CBX_PLOT_MARK) cbx__draw_marker(sh, m, x, px_y(sh, s->y[i]), tip(sh, s, category(sh, i), i));
     }
 }
 

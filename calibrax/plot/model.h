@@ -1,6 +1,4 @@
-/*
- * A plot as it was told: marks in the order added, and the colours they have.
- */
+/* A plot as it was built: marks in the order added, and the colours they have. */
 #ifndef CALIBRAX_PLOT_MODEL_H
 #define CALIBRAX_PLOT_MODEL_H
 
@@ -20,7 +18,8 @@ typedef struct cbx__mark {
     struct cbx__mark *next;
     cbx__mark_kind kind;
     size_t series;        /* number among those with a colour of their own */
-    cbx_plot_series line; /* LINE, BARS; VIOLIN: y holds its finite samples, sorted not; HEAT: bounds only */
+    size_t form;          /* of the markers, below CBX__MARKER_FORMS */
+    cbx_plot_series line; /* LINE, BARS; VIOLIN: y has its finite samples, not sorted; HEAT: bounds only */
     size_t at;            /* BOX, VIOLIN: category; BARS: place within the group */
     cbx_plot_box box;
     const char *words; /* NOTE */
@@ -40,7 +39,7 @@ struct cbx_plot {
     size_t nseries, nbars;
 };
 
-/* What stands under the marks and what they are drawn with. */
+/* Colours of what is under the marks, and of the series. */
 typedef struct cbx__theme {
     uint32_t paper, ink, muted, grid, missing;
     uint32_t series[16];
@@ -61,8 +60,10 @@ extern const cbx__theme cbx__themes[2];
 /* Colour of a series; the paint of its line, dashed from the seventeenth on. */
 uint32_t cbx__series_colour(const cbx__theme *t, size_t series);
 cbx__paint cbx__series_line(const cbx__theme *t, size_t series, double width);
-/* Marker of a series, about 7 px wide. */
-void cbx__draw_marker(cbx__sheet *sh, size_t series, double x, double y, const char *tip);
+#define CBX__MARKER_FORMS 8
+/* Marker of a series, about 7 px wide; the same outline about (0, 0) as the data of an SVG path. */
+void cbx__draw_marker(cbx__sheet *sh, const cbx__mark *m, double x, double y, const char *tip);
+void cbx__marker_put_path(cbx_text *out, size_t form);
 /* Colour of a fraction 0..1: dark blue, green, yellow, even in lightness. */
 uint32_t cbx__ramp(double fraction);
 

@@ -3,7 +3,7 @@
  *
  * A plot is built from marks in data coordinates, then drawn.  SVG is written here, the same bytes for the same calls; PDF
  * and PNG are drawn by cairo, which is loaded on first use (CBX_EUNAVAILABLE names the package without it).  Colours are
- * those of Okabe and Ito ("Color Universal Design", 2008), told apart by all kinds of colour vision; from the seventeenth series
+ * those of Okabe and Ito ("Color Universal Design", 2008), distinct to all kinds of colour vision; from the seventeenth series
  * on, lines are dashed too, and every series has a marker of its own.
  *
  * A value that is not finite is missing, and is shown as missing, never as 0.  Everything given is copied.  Text is UTF-8;
@@ -23,8 +23,8 @@ CBX_BEGIN_DECLS
 
 typedef struct cbx_plot cbx_plot;
 
-/** Categories stand at 0, 1, 2 ... of their axis. */
-typedef enum cbx_plot_scale { CBX_PLOT_LINEAR, CBX_PLOT_LOG, CBX_PLOT_CATEGORIES } cbx_plot_scale;
+/** Categories are at 0, 1, 2 ... of their axis; dates are in seconds since 1970-01-01T00:00:00 UTC, and only along x. */
+typedef enum cbx_plot_scale { CBX_PLOT_LINEAR, CBX_PLOT_LOG, CBX_PLOT_CATEGORIES, CBX_PLOT_DATES } cbx_plot_scale;
 typedef enum cbx_plot_theme { CBX_PLOT_LIGHT, CBX_PLOT_DARK } cbx_plot_theme;
 typedef enum cbx_plot_format { CBX_PLOT_SVG, CBX_PLOT_PDF, CBX_PLOT_PNG } cbx_plot_format;
 
@@ -73,8 +73,8 @@ typedef struct cbx_plot_series {
 /** A series of points.  CBX_EDOM: a value or bound <= 0 on a logarithmic axis. */
 CBX_API cbx_status cbx_plot_line(cbx_plot *p, const cbx_plot_series *s, cbx_err *err);
 /**
- * A bar a category from 0 to the value; several calls stand side by side.  x and how of the series are not read.
- * CBX_EINVAL: the y axis is logarithmic, where the length of a bar says nothing.
+ * A bar a category from 0 to the value; the bars of several calls are side by side.  x and how of the series are not read.
+ * CBX_EINVAL: the y axis is logarithmic, where the length of a bar has no meaning.
  */
 CBX_API cbx_status cbx_plot_bars(cbx_plot *p, const cbx_plot_series *s, cbx_err *err);
 
@@ -114,7 +114,7 @@ CBX_API cbx_status cbx_plot_note(cbx_plot *p, double x, double y, const char *wo
  *         more than a double can say); CBX_ENOMEM; CBX_EIO (cairo failed).  After a failure out holds what it held
  */
 CBX_API cbx_status cbx_plot_draw(cbx_plot *p, cbx_plot_format format, cbx_text *out, cbx_err *err);
-/** "svg", "pdf", "png"; "?" for a number that is none. */
+/** "svg", "pdf", "png"; "?" for any other number. */
 CBX_API const char *cbx_plot_format_name(cbx_plot_format format);
 
 CBX_END_DECLS

@@ -1,4 +1,4 @@
-/* Plots as a user meets them: what is refused and in which words, text that is no text, extreme values, memory that runs out. */
+/* Plots as a user meets them: errors and their messages, text that is not text, extreme values, memory that runs out. */
 #include "check.h"
 
 #include <math.h>
@@ -77,7 +77,7 @@ static void refusals(void **in)
     cbx_text_init(&text, cbx_ctx_allocator(s->ctx));
     CHECK_STATUS(cbx_plot_draw(lin, CBX_PLOT_SVG, &text, &err), CBX_EINVAL, "nothing in it");
     CHECK_STATUS(cbx_plot_line(log, &bad, &err), CBX_EDOM, "0 on a logarithmic axis");
-    CHECK_STR(err.message, "0 in 'times' cannot stand on the logarithmic y axis: it shows values above 0", "words");
+    CHECK_STR(err.message, "'times' has the value 0, but the logarithmic y axis shows values above 0", "words");
     CHECK_STATUS(cbx_plot_bars(log, &fine, &err), CBX_EINVAL, "bars on a logarithmic axis");
     CHECK_STATUS(cbx_plot_violin(log, 0, good, 2, &err), CBX_EINVAL, "a violin there");
     CHECK_STATUS(cbx_plot_line(lin, &none, &err), CBX_EINVAL, "no values");
@@ -131,7 +131,35 @@ static void units_of_axes(void **in)
     }
 }
 
-static void text_that_is_none(void **in)
+/* Days for a long series, times of day for a short one. */
+static void dates_along_x(void **in)
+{
+    state *s = *in;
+    static const struct {
+        double days;
+        const char *tick;
+    } cases[] = {
+        { 40, ">2026-01-10</text>" }, { 3000, ">2028-" }, { 0.5, ">01-01 06:00</text>" }, { 0, ">01-01 00:0" }
+    };
+
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const double x[] = { 1767225600, 1767225600 + 86400 * cases[i].days }, y[] = { 1, 2 };
+        const cbx_plot_series series = { NULL, x, y, NULL, NULL, 2, 0, NULL, NULL };
+        cbx_plot *p = make(s, CBX_PLOT_DATES, CBX_PLOT_LINEAR);
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_OK(cbx_plot_line(p, &series, &err), &err, "line");
+        const char *drawn = svg(s, p);
+        CHECK(strstr(drawn, cases[i].tick), drawn);
+        cbx_plot_free(p);
+    }
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot *p = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    o.y = CBX_PLOT_DATES;
+    CHECK_STATUS(cbx_plot_create(s->ctx, &o, &p, &err), CBX_EINVAL, "dates along y");
+}
+
+static void text_that_is_not_text(void **in)
 {
     state *s = *in;
     const char *const names[] = { "a\x01<b>\xff&\xed\xa0\x80", "0123456789012345678901234567890123456789012345678901" };
@@ -298,7 +326,8 @@ TEST_FILE()
         cmocka_unit_test(labels_fit_a_wider_font),
         cmocka_unit_test_setup_teardown(refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(units_of_axes, setup, teardown),
-        cmocka_unit_test_setup_teardown(text_that_is_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(dates_along_x, setup, teardown),
+        cmocka_unit_test_setup_teardown(text_that_is_not_text, setup, teardown),
         cmocka_unit_test_setup_teardown(more_values_than_names, setup, teardown),
         cmocka_unit_test_setup_teardown(extremes, setup, teardown),
         cmocka_unit_test(density),

@@ -1,25 +1,19 @@
-/*
- * Plots: what they are told, checked and copied.
- */
-#include "calibrax/plot/plot.h"
+/* Plots: what is added to them, checked and copied. */
+#include "calibrax/plot/model.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/plot/model.h"
-
 enum { NAME_LONGEST = 48, LABEL_LONGEST = 60, TITLE_LONGEST = 160 };
 
 /* A copy fit to be drawn; NULL stays NULL. */
-static const char *words(cbx_plot *p, const char *s, size_t most, bool *full)
+static const char *words(cbx_plot *p, const char *s, size_t max, bool *full)
 {
-    char *copy = s ? cbx__plain_words(&p->arena, s, most) : NULL;
+    char *copy = s ? cbx__plain_words(&p->arena, s, max) : NULL;
 
     if (s && !copy) *full = true;
     return copy;
 }
-
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a plot"); }
 
 cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **out, cbx_err *err)
 {
@@ -37,8 +31,9 @@ cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **o
         return cbx_fail(err, CBX_EINVAL, "a plot of %g by %g px: each must be within 160..10000", o.width, o.height);
     if (!(o.png_scale > 0 && o.png_scale <= 8))
         return cbx_fail(err, CBX_EINVAL, "%g pixels a px: more than 0 and at most 8", o.png_scale);
+    if (o.y == CBX_PLOT_DATES) return cbx_fail(err, CBX_EINVAL, "dates are shown along x only");
     p = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *p);
-    if (!p) return no_memory(err);
+    if (!p) return cbx_fail_nomem(err, "a plot");
     p->ctx = ctx;
     cbx_arena_init(&p->arena, cbx_ctx_allocator(ctx));
     p->last = &p->first;
@@ -48,7 +43,7 @@ cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **o
     p->opts.y_label = words(p, o.y_label, TITLE_LONGEST, &full);
     if (full) {
         cbx_plot_free(p);
-        return no_memory(err);
+        return cbx_fail_nomem(err, "a plot");
     }
     *out = p;
     return CBX_OK;
@@ -85,7 +80,7 @@ cbx_status cbx_plot_categories(cbx_plot *p, const char *const *names, size_t n, 
 
     if (!all_there(names, n)) return cbx_fail(err, CBX_EINVAL, "a category has no name");
     copy = copy_names(p, names, n, &full);
-    if (full) return no_memory(err);
+    if (full) return cbx_fail_nomem(err, "a plot");
     p->names = copy;
     p->nnames = n;
     return CBX_OK;
@@ -107,9 +102,11 @@ static cbx_status keep(cbx_plot *p, const cbx__mark *m, bool full, cbx_err *err)
 {
     cbx__mark *copy = full ? NULL : cbx_arena_alloc(&p->arena, sizeof *copy);
 
-    if (!copy) return no_memory(err);
+    if (!copy) return cbx_fail_nomem(err, "a plot");
     *copy = *m;
     copy->next = NULL;
+    copy->form = (m->series + m->series / CBX_LEN(cbx__themes[0].series)) %
+                 CBX__MARKER_FORMS; /* another with a repeated colour */
     *p->last = copy;
     p->last = &copy->next;
     return CBX_OK;
@@ -119,23 +116,19 @@ static cbx_status check_log(const double *v, size_t n, char axis, const char *la
 {
     for (size_t i = 0; v && i < n; i++)
         if (v[i] <= 0)
-            return cbx_fail(err, CBX_EDOM,
-                            "%g in '%s' cannot stand on the logarithmic %c axis: it shows values above 0", v[i],
-                            label ? label : "a series", axis);
+            return cbx_fail(err, CBX_EDOM, "'%s' has the value %g, but the logarithmic %c axis shows values above 0",
+                            label ? label : "a series", v[i], axis);
     return CBX_OK;
 }
 
 static cbx_status check_series(const cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
 {
+    const double *const xs[] = { s->x, s->x_lower, s->x_upper }, *const ys[] = { s->y, s->lower, s->upper };
     cbx_status st = CBX_OK;
 
     if (!s->y || !s->n) return cbx_fail(err, CBX_EINVAL, "'%s' has no values", s->label ? s->label : "a series");
-    if (p->opts.x == CBX_PLOT_LOG) st = check_log(s->x, s->n, 'x', s->label, err);
-    if (!st && p->opts.x == CBX_PLOT_LOG) st = check_log(s->x_lower, s->n, 'x', s->label, err);
-    if (!st && p->opts.x == CBX_PLOT_LOG) st = check_log(s->x_upper, s->n, 'x', s->label, err);
-    if (!st && p->opts.y == CBX_PLOT_LOG) st = check_log(s->y, s->n, 'y', s->label, err);
-    if (!st && p->opts.y == CBX_PLOT_LOG) st = check_log(s->lower, s->n, 'y', s->label, err);
-    if (!st && p->opts.y == CBX_PLOT_LOG) st = check_log(s->upper, s->n, 'y', s->label, err);
+    for (size_t i = 0; !st && p->opts.x == CBX_PLOT_LOG && i < 3; i++) st = check_log(xs[i], s->n, 'x', s->label, err);
+    for (size_t i = 0; !st && p->opts.y == CBX_PLOT_LOG && i < 3; i++) st = check_log(ys[i], s->n, 'y', s->label, err);
     return st;
 }
 
@@ -213,7 +206,7 @@ cbx_status cbx_plot_violin(cbx_plot *p, size_t at, const double *samples, size_t
     if (p->opts.y != CBX_PLOT_LINEAR)
         return cbx_fail(err, CBX_EINVAL, "a violin is a density over a linear axis: take a linear y");
     finite = cbx_arena_calloc(&p->arena, n, sizeof *finite);
-    if (!finite) return no_memory(err);
+    if (!finite) return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < n; i++)
         if (isfinite(samples[i])) finite[k++] = samples[i];
     if (!k) return cbx_fail(err, CBX_EINVAL, "violin %zu has no finite value", at);
@@ -231,7 +224,7 @@ cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const double *lower,
     cbx_status st;
 
     if (p->first || p->opts.x != CBX_PLOT_CATEGORIES || p->opts.y != CBX_PLOT_CATEGORIES)
-        return cbx_fail(err, CBX_EINVAL, "a heat map stands alone in its plot, with categories on both axes");
+        return cbx_fail(err, CBX_EINVAL, "a heat map must be alone in its plot, with categories on both axes");
     if (!values || !all_there(rows, nrows) || !all_there(columns, ncols))
         return cbx_fail(err, CBX_EINVAL, "a heat map needs values, and a name of each row and column");
     row_names = copy_names(p, rows, nrows, &full);
@@ -285,7 +278,7 @@ cbx_status cbx_plot_draw(cbx_plot *p, cbx_plot_format format, cbx_text *out, cbx
         return cbx_fail(err, CBX_EINVAL, "no format of plots has the number %d", format);
     cbx_arena_init(&arena, cbx_ctx_allocator(p->ctx));
     st = cbx__lay_out(p, &scene, &arena, err);
-    if (!st && scene.full) st = no_memory(err);
+    if (!st && scene.full) st = cbx_fail_nomem(err, "a plot");
     if (!st && format == CBX_PLOT_SVG)
         cbx__scene_write_svg(&scene, out);
     else if (!st)
