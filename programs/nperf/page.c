@@ -40,7 +40,7 @@ static int write_cases(const opt_program *program, cbx_ctx *ctx, const cbx_rows 
     int status = EXIT_PASS;
     char name[160], link[180];
 
-    opts.most_bytes = 0;
+    opts.max_bytes = 0;
     opts.selftest = opts.capabilities = NULL;
     for (size_t i = 0; !status && i < rows->count; i++) {
         const char *path;
@@ -80,7 +80,7 @@ int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, c
     opts.history = from->history;
     opts.selftest = selftest;
     opts.capabilities = capabilities;
-    opts.most_bytes = CBX_REPORT_FIRST_PAGE;
+    opts.max_bytes = CBX_REPORT_FIRST_PAGE;
     opts.links = true;
     if (!status) {
         cbx_report_site(rows, &opts, &text);

@@ -270,7 +270,7 @@ static cbx_status page_once(cbx_ctx *ctx, void *user)
     if (!st) st = cbx_row_index_latest(ix, CBX_ROWS_WHOLE, &rows, NULL, NULL);
     if (!st) {
         opts.history = ix;
-        opts.most_bytes = CBX_REPORT_FIRST_PAGE;
+        opts.max_bytes = CBX_REPORT_FIRST_PAGE;
         cbx_report_site(&rows, &opts, &out);
         st = cbx_text_check(&out, NULL);
         if (!st) CHECK(strstr(cbx_text_str(&out), "over 3 runs"), "the history is there");

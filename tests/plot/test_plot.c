@@ -139,7 +139,7 @@ static void dates_along_x(void **in)
         double days;
         const char *tick;
     } cases[] = {
-        { 40, ">2026-01-10</text>" }, { 3000, ">2028-" }, { 0.5, ">01-01 06:00</text>" }, { 0, ">01-01 00:0" }
+        { 40, ">2026-01-17</text>" }, { 3000, ">2028-" }, { 0.5, ">01-01 06:00</text>" }, { 0, ">01-01 00:0" }
     };
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {

@@ -32,13 +32,13 @@ class Dom(html.parser.HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        element = {"tag": tag, "attrs": dict(attrs), "text": ""}
+        element = {"tag": tag, "attrs": dict(attrs), "text": "", "inside": list(self.stack)}
         self.elements.append(element)
         if tag not in VOID:
             self.stack.append(element)
 
     def handle_startendtag(self, tag, attrs):
-        self.elements.append({"tag": tag, "attrs": dict(attrs), "text": ""})
+        self.elements.append({"tag": tag, "attrs": dict(attrs), "text": "", "inside": list(self.stack)})
 
     def handle_endtag(self, tag):
         for i in range(len(self.stack) - 1, -1, -1):
@@ -86,7 +86,7 @@ def find_chromium():
 
 def browse(browser, path, folder, fragment=""):
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--user-data-dir=" + os.path.join(folder, "profile"),
-               "--virtual-time-budget=2000", "--dump-dom", "file://" + path + fragment]
+               "--virtual-time-budget=2000", "--window-size=1280,900", "--allow-file-access-from-files", "--hide-scrollbars", "--dump-dom", "file://" + path + fragment]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
     return done.stdout.decode("utf-8", "replace")
 
@@ -168,14 +168,30 @@ def check_dom(tap, folder, browser):
     tap.check(len(dots) > 50 and all(d.count("h0") == 6 for d in dots), "six dots for six launches", dots[:3])
     tap.check(len(dom.all("path", class_="w")) >= len(dots), "an interval beside the dots")
     tap.check(len(dom.all("path", class_="roof")) > 0, "the roofline is drawn")
-    tap.check("tiled is 8.1x faster than stream" in text, "the sentence opens the page")
+    order = [text.index(part) for part in ("<h1>", "tiled takes 105.3 ms, 0.124 of the time of stream", "class=\"times\"", "<table", "class=\"machine\"")]
+    tap.equal(order, sorted(order), "the page begins with the answer: sentence, times, table; the machine is below")
+    machine = dom.all("details", class_="machine")
+    tap.check(len(machine) == 1 and "open" not in machine[0]["attrs"], "the machine's facts are folded")
+    tap.equal(len(dom.all("figure", class_="times")), 2, "the main chart of each case")
+    check_marks(tap, dom)
+
+
+def check_marks(tap, dom):
+    """Every baseline has the same mark and colour in the main chart, the strips, the plots and the table."""
+    marks = {}
+    for use in dom.all("use"):
+        for group in use["inside"]:
+            colour = re.search(r"\bs(\d+)\b", group["attrs"].get("class") or "")
+            if colour:
+                marks.setdefault(colour[1], set()).add(use["attrs"]["href"])
+    tap.check(len(marks) > 5 and all(len(m) == 1 for m in marks.values()), "a series has one mark in all charts", marks)
 
 
 METRICS = ["time", "compile time", "memory", "energy", "GFLOP/s", "GB/s"]
 
 
 def measured(run, baseline):
-    """A row that tells every metric."""
+    """A row with every metric."""
     seconds = 1e-3 * (1.3 if baseline == "b3" and run > 12 else 1)
     row = made_rows.row(run, baseline=baseline, launches=11, seconds=seconds, compile_s=0.5)
     row["metrics"]["energy"] = {"value": 10 * seconds, "unit": "J", "scope": "package"}
@@ -198,25 +214,27 @@ def check_history(tap, tool, folder, browser):
     tap.equal([m for m, c in zip(METRICS, charts) if "hidden" not in c], ["time"] if browser else METRICS, "store: the script shows one of them")
     tap.equal(len(dom.all("path", class_="line")), 3 * len(METRICS), "store: a line a baseline")
     if browser:
-        told = selftest_of(folder, browser, "store.html")["metrics"]
-        tap.equal(told, {"options": METRICS, "first": ["time"], "last": [METRICS[-1]], "focused": True}, "store: a metric by choice, which keeps the focus")
+        seen = selftest_of(folder, browser, "store.html")["metrics"]
+        tap.equal(seen, {"options": METRICS, "first": ["time"], "last": [METRICS[-1]], "focused": True}, "store: a metric by choice, which keeps the focus")
+    dates = [e["text"] for e in dom.all("text", class_="tick-x")]
+    tap.check(dates and all(re.fullmatch(r"\d{4}-\d\d-\d\d|\d\d-\d\d \d\d:\d\d", d) for d in dates), "store: the axis of a trend has dates", dates[:5])
     tap.check(len({e["attrs"]["stroke"] for e in dom.all("path", class_="line")}) == 3 and
               all(e["attrs"]["stroke"].startswith("var(--c") for e in dom.all("path", class_="line")), "store: in the colours of the page")
     changes = [e["text"] for e in dom.all("li") if "slower by" in e["text"]]
-    tap.check(len(changes) == 1 and changes[0].startswith("b3 "), "store: one change, in words", changes)
+    tap.check(len(changes) == 1 and changes[0].startswith("b3 "), "store: one change is listed", changes)
     regions = [e["attrs"] for e in dom.all("div", class_="scroll")]
     tap.check(regions and all(r.get("tabindex") == "0" and r.get("role") == "region" and r.get("aria-label") for r in regions),
               "store: what scrolls can be reached by keyboard and has a name")
     figures = dom.all("figure")
     tap.check(figures and text.count("<figcaption>") == len(figures), "store: pictures have names")
     ids = [e["attrs"]["id"] for e in dom.elements if "id" in e["attrs"]]
-    tap.equal(len(ids), len(set(ids)), "store: an id stands once")
+    tap.equal(len(ids), len(set(ids)), "store: an id is used once")
     tap.check("main" in ids and dom.all("a", class_="skip")[0]["attrs"]["href"] == "#main", "store: a way past the head")
-    tap.check(all(e["attrs"].get("scope") for e in dom.all("th")), "store: heads say what they are heads of")
+    tap.check(all(e["attrs"].get("scope") for e in dom.all("th")), "store: heads have a scope")
 
 
 def check_many_series(tap, tool, folder):
-    """Twenty baselines: no two share colour and dash, and a change of memory is told as one of time is."""
+    """Twenty baselines: no two share colour and dash, and a change of memory is listed as one of time is."""
     names = [f"kernel-{chr(97 + i)}" for i in range(20)]
     store = os.path.join(folder, "series")
     os.makedirs(store)
@@ -226,7 +244,7 @@ def check_many_series(tap, tool, folder):
         with open(os.path.join(store, f"{run:02d}.jsonl"), "w", encoding="utf-8") as f:
             f.write(made_rows.text(rows))
     text = render(tool, "store", store, os.path.join(folder, "series.html"))
-    lines = [re.search(r'class="([^"]*)"(?: style="([^"]*)")?', g).groups() for g in re.findall(r"<g [^>]*data-s=\d+><path class=l", text)]
+    lines = [re.search(r'class="?([^" >]*)"?(?: style="([^"]*)")?', g).groups() for g in re.findall(r"<g [^>]*data-s=\d+><path class=l", text)]
     tap.check(len(set(lines)) == len(names), "series: no colour comes again", lines)
     style = text[text.index("<style>"):text.index("</style>")]
     for light in ("--c0: #3d4549", "--c0: #c9d0d2"):
@@ -234,7 +252,7 @@ def check_many_series(tap, tool, folder):
         colours = re.findall(r"--c\d+: (#[0-9a-f]{6})", block)
         tap.check(len(colours) == len(set(colours)) == 16, "series: sixteen colours by name", colours)
     changes = [e["text"] for e in Dom(text).all("li") if "memory of kernel-c" in e["text"]]
-    tap.check(len(changes) == 2 and "more by" in changes[0], "series: memory that grew is told", changes)
+    tap.check(len(changes) == 2 and "more by" in changes[0], "series: memory that grew is listed", changes)
 
 
 def selftest_of(folder, browser, name):
@@ -259,12 +277,13 @@ def check_selftest(tap, folder, browser):
         tap.check(False, "the page's own test left its result")
         return
     tap.equal(r["columns"][0], "point", "first column")
-    tap.equal(len(r["columns"]), 15, "fifteen columns")
+    tap.equal(r["columns"][1:4], ["baseline", "against reference", "time [interval]"], "the answer is in the first columns")
+    tap.equal(len(r["columns"]), 13, "thirteen columns: no row fills the others")
     tap.equal(r["rows"], 104, "all rows of the first case are shown at first")
     tap.check(numbers_then_nothing(r["ascending"]["time"], False), "a click sorts by time, rising; what was not measured is last")
-    tap.equal([s for s in r["ascending"]["sort"] if s != "none"], ["ascending"], "one column says how it is sorted")
+    tap.equal([s for s in r["ascending"]["sort"] if s != "none"], ["ascending"], "one column has the order")
     tap.check(numbers_then_nothing(r["descending"]["time"], True), "a second click, falling; what was not measured is last still")
-    tap.equal(r["descending"]["sort"], "descending", "and aria-sort says so")
+    tap.equal(r["descending"]["sort"], "descending", "and aria-sort has it")
     tap.equal(r["byName"]["sort"], ["ascending", "none"], "another column takes over")
     tap.equal(r["byName"]["name"], sorted(r["byName"]["name"]), "names sort by text")
     tap.check(r["restored"]["sort"] == "none" and r["restored"]["name"][:2] == ["stream", "openblas (tuned) *"], "a third click restores the order",
@@ -275,8 +294,69 @@ def check_selftest(tap, folder, browser):
     tap.equal(r["nothing"], {"rows": 0, "shown": "0 of 104 rows"}, "a filter may leave nothing")
     tap.check(len(r["onePoint"]["point"]) == 10 and len(set(r["onePoint"]["point"])) == 1, "the choice of a point", r["onePoint"])
     tap.equal(r["onePoint"]["strips"], 1, "which chooses its launches too")
-    tap.check(set(r["oneStatus"]["status"]) == {r["oneStatus"]["wanted"]} and r["oneStatus"]["status"], "the choice of a status", r["oneStatus"])
+    tap.check(r["oneStatus"]["reason"] and all(t.startswith(r["oneStatus"]["wanted"]) for t in r["oneStatus"]["reason"]), "the choice of a status", r["oneStatus"])
+    tap.check(len(r["layout"]["sizes"]) == 3, "three sizes of letters", r["layout"]["sizes"])
     tap.equal(r["plots"], {"all": 3, "shown": 1, "chosen": True, "options": ["real, f32", "log, f32", "max-plus, f32"]}, "one plot at a time, by choice")
+
+
+def check_widths(tap, tool, folder, browser):
+    """The ratio is in sight at every width, of a page with one point and of one with many, and the page itself never scrolls sideways."""
+    one = os.path.join(folder, "one.jsonl")
+    with open(os.path.join(ROWS, "typical.jsonl"), encoding="utf-8") as f:
+        rows = [line for line in f if json.loads(line)["param_point"] == {"m": 512, "k": 512, "n": 512, "algebra": "log", "dtype": "f32", "seed": 0}]
+    with open(one, "w", encoding="utf-8") as f:
+        f.writelines(rows)
+    text = render(tool, "html", one, os.path.join(folder, "one.html"))
+    tap.check(text.count("<figure class=times>") == 1 and "<figure class=plot" not in text, "a page of one point has the main chart")
+    tap.check(">point</button>" not in text, "and no column of points")
+    for name in ("one", "typical"):
+        for width, layout in layouts(folder, browser, name + ".html", (400, 600, 800, 1024, 1280, 1600, 1920, 2560)):
+            tap.check(layout["width"] == width and layout["ratioEnds"] <= layout["boxEnds"] + 1 <= width and layout["page"] <= width,
+                      f"{name}: at {width} px the ratio is in sight", layout)
+            if width == 400 and name == "one":
+                tap.check(layout["tableTop"] < 800, "at 400 px the table begins on the first screen but one", layout)
+
+
+def layouts(folder, browser, name, widths):
+    """(width, what the page's own test saw of its layout), from frames of these widths: a window has at least 500 px."""
+    with open(os.path.join(folder, "frames.html"), "w", encoding="utf-8") as f:
+        f.write("<output id=frames></output>" + "".join(f'<iframe src="{name}#selftest" width={w} height=900 style="border:0"></iframe>' for w in widths) +
+                "<script>onload = () => { document.getElementById('frames').textContent = JSON.stringify([...document.querySelectorAll('iframe')].map("
+                "f => JSON.parse(f.contentDocument.getElementById('selftest').textContent).layout)); };</script>")
+    seen = Dom(browse(browser, os.path.join(folder, "frames.html"), folder)).all("output")[0]["text"]
+    return list(zip(widths, json.loads(seen or "[]")))
+
+
+def luminance(colour):
+    """WCAG 2.2, relative luminance."""
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a, b):
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def check_contrast(tap, folder):
+    """WCAG 2.2 AA from the colours of the style sheet: 4.5 for text on each ground, 3 for the marks of series."""
+    with open(os.path.join(folder, "typical.html"), encoding="utf-8") as f:
+        text = f.read()
+    style = text[text.index("<style>"):text.index("@media print")]
+    themes = [dict(re.findall(r"(--[a-z]+[0-9]*): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{[^}]*\}", style)]
+    tap.equal(len(themes), 2, "a light and a dark theme")
+    tap.check(contrast("#ffffff", "#000000") == 21 and contrast("#757e82", "#f1f3ee") < 4.5, "the check sees a poor contrast")
+    used = {m for rule in re.findall(r"[^{}]*\{[^}]*\}", style) for m in re.findall(r"(?<![-a-z])(?:color|fill): var\((--[a-z]+)\)", rule)}
+    tap.check(used >= {"--ink", "--soft", "--good", "--poor", "--accent"} and "--faint" not in used, "colours of text", used)
+    for theme, colours in zip(("light", "dark"), themes):
+        for name in sorted(used - {"--raised"}):
+            worst = min(contrast(colours[name], colours[ground]) for ground in ("--ground", "--raised", "--hover"))
+            tap.check(worst >= 4.5, f"{theme}: text in {name} has a contrast of {worst:.2f}")
+        worst = min(contrast(value, colours["--raised"]) for name, value in colours.items() if re.fullmatch(r"--c\d+", name))
+        tap.check(worst >= 3, f"{theme}: marks have a contrast of at least {worst:.2f}")
+    bad = re.findall(r"tr\.bad[^{]*\{[^}]*\}", style)
+    tap.check(bad and all("opacity" not in rule for rule in bad), "rows that failed are not faded", bad)
 
 
 def main(tool):
@@ -289,6 +369,8 @@ def main(tool):
         check_dom(tap, folder, browser)
         check_selftest(tap, folder, browser)
         check_mutant(tap, folder, browser)
+        check_contrast(tap, folder)
+        check_widths(tap, tool, folder, browser)
     print(f"1..{tap.count}")
     return 1 if tap.failures else 0
 

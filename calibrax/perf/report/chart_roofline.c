@@ -2,13 +2,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/perf/report/report_charts_internal.h"
+#include "calibrax/perf/report/report_charts.h"
 
-#define MOST_LEVELS 8
+#define MAX_LEVELS 8
 
 /* Roofs of one core as the probe of the row's machine found them: fused multiply-adds count twice. */
 typedef struct roofs {
-    cbx_plot_roof peaks[2], levels[MOST_LEVELS];
+    cbx_plot_roof peaks[2], levels[MAX_LEVELS];
     size_t npeaks, nlevels;
 } roofs;
 
@@ -26,7 +26,7 @@ static bool roofs_of(const cbx_row *row, bool is_f64, roofs *r)
     add_peak(r, is_f64 ? "FMA, float64" : "FMA, float32",
              2 * cbx_json_double_value(cbx_json_at(cbx_json_get(pipes, "fma"), is_f64)));
     add_peak(r, "add", cbx_json_double_value(cbx_json_at(cbx_json_get(pipes, "add"), is_f64)));
-    for (size_t i = 0; i < cbx_json_length(levels) && r->nlevels < MOST_LEVELS; i++) {
+    for (size_t i = 0; i < cbx_json_length(levels) && r->nlevels < MAX_LEVELS; i++) {
         const cbx_json *l = cbx_json_at(levels, i);
         double read = cbx_json_get_double(l, "read_bytes_per_s", NAN),
                copy = cbx_json_get_double(l, "copy_bytes_per_s", NAN);
@@ -35,12 +35,6 @@ static bool roofs_of(const cbx_row *row, bool is_f64, roofs *r)
             r->levels[r->nlevels++] = (cbx_plot_roof){ cbx_json_get_string(l, "name", "level"), best };
     }
     return r->npeaks && r->nlevels;
-}
-
-static bool is_kernel(const cbx__report_item *it)
-{
-    const cbx_row *r = it->row;
-    return it->class == CBX__REPORT_GOOD && it->quoted && r->gflop_per_s > 0 && r->gbyte_per_s > 0;
 }
 
 bool cbx__chart_roofline(const cbx__charts *c, const cbx__report_group *g, cbx_text *out)
@@ -59,7 +53,8 @@ bool cbx__chart_roofline(const cbx__charts *c, const cbx__report_group *g, cbx_t
         const cbx_row *row = c->view->items[i].row;
         double t = cbx__report_median(row), rate = 1e9 * row->gflop_per_s;
         bool known = cbx__report_has_interval(&row->steady) && row->steady.lower > 0;
-        if (!is_kernel(&c->view->items[i]) || drawn.n == CBX__CHART_LINES) continue;
+        if (c->view->items[i].class != CBX__REPORT_GOOD || !c->view->items[i].quoted) continue;
+        if (!(row->gflop_per_s > 0 && row->gbyte_per_s > 0) || drawn.n == CBX__SERIES_COLOURS) continue;
         if (!r.npeaks && !roofs_of(row, is_f64, &r)) continue;
         drawn.series[drawn.n++] = c->view->items[i].series;
         kernels[n++] = (cbx_plot_kernel){ cbx__report_name(c->arena, &c->view->items[i]),

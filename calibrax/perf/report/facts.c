@@ -1,7 +1,5 @@
-/*
- * The facts a report may tell: about the machine and the tools, from an allow-list of provenance members, and about
- * what was not measured, each outcome once.
- */
+/* The facts of a report: about the machine and the tools, from an allow-list of provenance members, and about what was
+ * not measured, each outcome once. */
 #include <math.h>
 #include <string.h>
 
@@ -46,7 +44,7 @@ static void put_revision(cbx_text *out, const cbx_json *bench)
     if (cbx_json_get_bool(bench, "dirty", false)) cbx_text_puts(out, "+");
 }
 
-/* What a worker says of itself that a reader of a table wants; the rest stays in the rows. */
+/* The versions that a reader of a table wants; the rest stays in the rows. */
 static const char *const versions_shown[] = { "python", "numpy",           "scipy",    "jax",       "jaxlib",
                                               "torch",  "torch_geometric", "openblas", "blas_core", "cuda" };
 
@@ -72,7 +70,7 @@ static void put_list(cbx_text *out, const cbx_json *list)
     }
 }
 
-/* What the roofline stands on: the measured rate of the widest pipe and of memory. */
+/* What the roofline is made of: the measured rate of the widest pipe and of memory. */
 static void put_probe(cbx_text *out, const cbx_json *probe)
 {
     const cbx_json *levels = cbx_json_get(probe, "levels"), *pipes = cbx_json_get(probe, "pipe_ops_per_s_f32_f64");
@@ -95,7 +93,7 @@ static void put_time(cbx_text *out, const cbx_json *v)
         put_text(out, v);
 }
 
-/* Fact -> where rows may keep it, most specific first.  Several rows may tell different values: each is shown once. */
+/* Fact -> where rows may keep it, most specific first.  Rows may have different values: each is shown once. */
 static const struct {
     const char *name;
     const char *paths[3];
@@ -122,45 +120,31 @@ static const struct {
     { "measured", { "timestamp" }, put_time },
 };
 
-static const cbx_json *member_of(const cbx_row *row, size_t fact)
-{
-    const cbx_json *v = NULL;
-    for (size_t p = 0; row->provenance && p < CBX_LEN(facts[fact].paths) && facts[fact].paths[p] && !v; p++)
-        v = lookup(row->provenance, facts[fact].paths[p]);
-    return v;
-}
-
-static const char *fact_of(cbx_arena *arena, const cbx_json *member, size_t fact)
-{
-    const char *value = NULL;
-    cbx_text t;
-    cbx_text_init(&t, &arena->al);
-    facts[fact].put(&t, member);
-    if (t.len) value = cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return value;
-}
-
-/* At most this many values of one fact are listed; a store of years has many revisions. */
-#define MAX_VALUES 12
+#define MAX_VALUES 12 /* of one fact; a store of years has many revisions */
 
 static const char *joined_fact(cbx_arena *arena, const cbx__report_view *v, size_t machine, size_t fact)
 {
     const char *seen[MAX_VALUES], *all = NULL;
     const cbx_json *last = NULL;
     size_t n = 0;
+
     for (size_t i = 0; i < v->nitems && n < MAX_VALUES; i++) {
         const cbx_row *r = v->items[i].row;
-        const cbx_json *member;
-        const char *value;
+        const cbx_json *member = NULL;
+        const char *value = NULL;
         bool known = false;
+        cbx_text t;
         if (strcmp(r->machine ? r->machine : "", v->machines[machine]) != 0) continue;
-        member = member_of(r, fact);
-        if (!member || (last && cbx_json_equal(member, last))) continue; /* neighbours mostly say the same */
+        for (size_t p = 0; r->provenance && p < CBX_LEN(facts[fact].paths) && facts[fact].paths[p] && !member; p++)
+            member = lookup(r->provenance, facts[fact].paths[p]);
+        if (!member || (last && cbx_json_equal(member, last))) continue; /* neighbours are mostly equal */
         last = member;
-        if (!(value = fact_of(arena, member, fact))) continue;
-        for (size_t k = 0; k < n; k++) known = known || !strcmp(seen[k], value);
-        if (known) continue;
+        cbx_text_init(&t, &arena->al);
+        facts[fact].put(&t, member);
+        if (t.len) value = cbx_arena_strdup(arena, cbx_text_str(&t));
+        cbx_text_clear(&t);
+        for (size_t k = 0; value && k < n; k++) known = known || !strcmp(seen[k], value);
+        if (!value || known) continue;
         seen[n++] = value;
         all = all ? cbx_arena_printf(arena, "%s; %s", all, value) : value;
         if (!strcmp(facts[fact].name, "measured")) break; /* one time is enough */
@@ -181,57 +165,41 @@ const cbx__report_fact *cbx__report_facts(cbx_arena *arena, const cbx__report_vi
 
 /* --- what was not measured --- */
 
-static const char *fate_of(cbx_arena *arena, const cbx_row *row)
-{
-    const char *what;
-    cbx_text t;
-    cbx_text_init(&t, &arena->al);
-    cbx__report_put_fate(&t, row);
-    what = cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return what ? what : "failed";
-}
-
-static bool environment_is_missing(const cbx_row *row)
-{
-    return row->framework && row->failure_reason && !strcmp(row->failure_reason, "provider_env_missing");
-}
-
 /* Missing before failed before skipped. */
 static int outcome_rank(cbx__report_class c) { return c == CBX__REPORT_MISSING ? 0 : c == CBX__REPORT_FAILED ? 1 : 2; }
-
-static void add_outcome(cbx__report_outcome *list, size_t *n, const cbx__report_outcome *o)
-{
-    size_t at = *n;
-    for (size_t i = 0; i < *n; i++) {
-        if (list[i].class != o->class || strcmp(list[i].subject, o->subject) || strcmp(list[i].what, o->what) ||
-            strcmp(list[i].remedy, o->remedy))
-            continue;
-        list[i].rows++;
-        return;
-    }
-    while (at > 0 && outcome_rank(list[at - 1].class) > outcome_rank(o->class)) {
-        list[at] = list[at - 1];
-        at--;
-    }
-    list[at] = *o;
-    (*n)++;
-}
 
 const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
                                                 size_t *count)
 {
     cbx__report_outcome *list = cbx_arena_calloc(arena, items + 1, sizeof *list);
-    *count = 0;
+    size_t n = 0;
+
     for (size_t i = first; list && i < first + items; i++) {
         const cbx__report_item *it = &v->items[i];
-        cbx__report_outcome o = { it->class, it->row->framework, "", it->row->failure_remedy, 1 };
-        if (it->class == CBX__REPORT_GOOD || cbx__report_is_left_out(it->row)) continue;
-        if (!environment_is_missing(it->row)) o.subject = cbx__report_name(arena, it);
-        o.what = fate_of(arena, it->row);
-        if (!o.remedy) o.remedy = "";
-        add_outcome(list, count, &o);
+        const cbx_row *r = it->row;
+        bool no_environment = r->framework && r->failure_reason && !strcmp(r->failure_reason, "provider_env_missing");
+        cbx__report_outcome o = { it->class, no_environment ? r->framework : cbx__report_name(arena, it), NULL,
+                                  r->failure_remedy ? r->failure_remedy : "", 1 };
+        size_t k = 0, at;
+        cbx_text t;
+        if (it->class == CBX__REPORT_GOOD || cbx__report_is_left_out(r)) continue;
+        cbx_text_init(&t, &arena->al);
+        cbx__report_put_fate(&t, r);
+        o.what = cbx_arena_strdup(arena, cbx_text_str(&t));
+        cbx_text_clear(&t);
+        if (!o.what) o.what = "failed";
+        while (k < n && (list[k].class != o.class || strcmp(list[k].subject, o.subject) ||
+                         strcmp(list[k].what, o.what) || strcmp(list[k].remedy, o.remedy)))
+            k++;
+        if (k < n) {
+            list[k].rows++;
+            continue;
+        }
+        for (at = n++; at > 0 && outcome_rank(list[at - 1].class) > outcome_rank(o.class); at--)
+            list[at] = list[at - 1];
+        list[at] = o;
     }
+    *count = n;
     return list;
 }
 
@@ -239,7 +207,7 @@ const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__rep
 
 static const char *how_of(const cbx_row *row) { return row->failure_message ? row->failure_message : "left out"; }
 
-/* True if an item before i tells of the same baseline. */
+/* True if an item before i is a left-out row of the same baseline. */
 static bool counted_before(const cbx__report_view *v, size_t first, size_t i)
 {
     for (size_t j = first; j < i; j++) {

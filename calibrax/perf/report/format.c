@@ -1,6 +1,4 @@
-/*
- * Numbers and words of reports.  Nothing here computes a metric: it scales, turns over and rounds.
- */
+/* Numbers and words of reports.  Nothing here computes a metric: it scales and rounds. */
 #include "calibrax/perf/report/format.h"
 
 #include <math.h>
@@ -131,32 +129,18 @@ void cbx__report_put_interval(cbx_text *out, const cbx_row *row, const cbx__repo
 
 /* --- ratios --- */
 
-static cbx_row_interval turned_over(const cbx_row_interval *i)
+bool cbx__report_ratio_of(const cbx_row *row, cbx__report_ratio *out)
 {
-    cbx_row_interval t = { 1.0 / i->value, NAN, NAN, i->level };
-    if (cbx__report_has_interval(i) && i->lower > 0) {
-        t.lower = 1.0 / i->upper;
-        t.upper = 1.0 / i->lower;
-    }
-    return t;
-}
+    const char *verdict = cbx__report_verdict(row);
+    double r = row->ratio_value;
 
-bool cbx__report_speed_of(const cbx_row *row, cbx__report_speed *out)
-{
-    cbx_row_interval minima = { row->ratio_value, NAN, NAN, 0 };
     if (!cbx_row_is_good(row)) return false;
     if (isfinite(row->paired.value) && row->paired.value > 0) {
-        const char *verdict = cbx__report_verdict(row);
-        bool slower = verdict && !strcmp(verdict, "slower");
-        out->x = slower ? row->paired : turned_over(&row->paired);
-        out->word = verdict ? verdict : "undecided";
-        out->minimum_only = false;
+        *out = (cbx__report_ratio){ row->paired, verdict ? verdict : "undecided", false };
         return true;
     }
-    if (!row->ratio_vs || !isfinite(row->ratio_value) || row->ratio_value <= 0) return false;
-    out->minimum_only = true;
-    out->word = row->ratio_value < 1 ? "faster" : row->ratio_value > 1 ? "slower" : "";
-    out->x = row->ratio_value < 1 ? turned_over(&minima) : minima;
+    if (!row->ratio_vs || !isfinite(r) || r <= 0) return false;
+    *out = (cbx__report_ratio){ { r, NAN, NAN, 0 }, r < 1 ? "faster" : r > 1 ? "slower" : "", true };
     return true;
 }
 
@@ -167,26 +151,16 @@ bool cbx__report_minimum_disagrees(const cbx_row *row)
     return row->ratio_value < p->lower / 1.1 || row->ratio_value > p->upper * 1.1;
 }
 
-/* Decimals that show a factor's two leading digits, and one more where the interval would else collapse onto it. */
-static int factor_decimals(const cbx_row_interval *x, bool brief)
+void cbx__report_put_ratio(cbx_text *out, const cbx__report_ratio *ratio, bool brief)
 {
-    int d = x->value < 1.995 ? 2 : x->value < 99.5 ? 1 : 0;
-    bool collapses = cbx__report_has_interval(x) && x->upper - x->lower < 2 * pow(10.0, -d);
-    return !brief && collapses && x->value < 9.995 ? d + 1 : d;
-}
+    const cbx_row_interval *x = &ratio->x;
+    bool interval = !brief && cbx__report_has_interval(x);
+    int d = 2 - (int)floor(log10(x->value * 1.0005)); /* three digits, also of what rounds up to 1.00 */
 
-void cbx__report_put_speed(cbx_text *out, const cbx__report_speed *speed, bool brief, const cbx__report_style *s)
-{
-    int d = factor_decimals(&speed->x, brief);
-    cbx_text_printf(out, "%.*f%s", d, speed->x.value, s->times);
-    if (speed->word[0]) {
-        cbx_text_putc(out, ' ');
-        cbx__report_put_public(out, speed->word, 20);
-    }
-    if (speed->minimum_only)
-        cbx_text_puts(out, " (min)");
-    else if (!brief && cbx__report_has_interval(&speed->x))
-        cbx_text_printf(out, " [%.*f, %.*f]", d, speed->x.lower, d, speed->x.upper);
+    if (interval && x->upper - x->lower < 2 * pow(10.0, -d)) d++;
+    d = d < 0 ? 0 : d > 9 ? 9 : d;
+    cbx_text_printf(out, "%.*f", d, x->value);
+    if (interval) cbx_text_printf(out, " [%.*f, %.*f]", d, x->lower, d, x->upper);
 }
 
 /* --- plain numbers --- */

@@ -16,11 +16,12 @@ extern const cbx__report_style cbx__report_ascii; /* x, us, -, 61% */
 extern const cbx__report_style cbx__report_words; /* ASCII in a sentence: 61 % */
 extern const cbx__report_style cbx__report_utf8;  /* ×, µs, –, 61 % */
 
-/* Class of a row's status; a word nobody knows is a failure. */
+/* Class of a row's status; an unknown status is a failure. */
 cbx__report_class cbx__report_status_class(const cbx_row *row);
-/* The verdict to show: the one that stands over the table, where so many launches can carry it; else the row's own.  NULL: none. */
+/* The verdict to show: the one that holds over the table, where there are launches enough; else the row's own.
+ * NULL: none. */
 const char *cbx__report_verdict(const cbx_row *row);
-/* True for a row that only says that somebody chose not to measure it. */
+/* True for a row of a baseline that the user left out. */
 bool cbx__report_is_left_out(const cbx_row *row);
 /* What became of the row, to follow its name: "failed its fidelity check", "crashed", "failed (weird)". */
 void cbx__report_put_fate(cbx_text *out, const cbx_row *row);
@@ -30,25 +31,24 @@ double cbx__report_median(const cbx_row *row);
 /* True where the interval has ends. */
 bool cbx__report_has_interval(const cbx_row_interval *i);
 /*
- * Speed relative to the reference.  The row stores time over reference time; people read "8.1x faster", so a value below 1
- * is turned over and its interval's ends change places: [lo, hi] becomes [1/hi, 1/lo].
+ * Every ratio of a report is the time over the reference's time, as the row stores it: below 1 is faster (README.md).
  */
-typedef struct cbx__report_speed {
-    cbx_row_interval x; /* >= 1 for faster and slower alike when the verdict is one of them, else times as fast */
-    const char *word;   /* "faster", "slower", "equivalent", "undecided"; "" for a v1 ratio of minima */
-    bool minimum_only;  /* from `ratio` (min over min): no interval, no verdict */
-} cbx__report_speed;
+typedef struct cbx__report_ratio {
+    cbx_row_interval x;
+    const char *verdict; /* "faster", "slower", "equivalent", "undecided"; of the minima: the side of 1, "" at 1 */
+    bool minimum_only;   /* from `ratio` (min over min): no interval, no verdict */
+} cbx__report_ratio;
 
 /* false: the row has no ratio. */
-bool cbx__report_speed_of(const cbx_row *row, cbx__report_speed *out);
-/* True if the ratio of minima lies more than a tenth outside the paired interval: the two tell different stories. */
+bool cbx__report_ratio_of(const cbx_row *row, cbx__report_ratio *out);
+/* True if the ratio of minima lies more than a tenth outside the paired interval. */
 bool cbx__report_minimum_disagrees(const cbx_row *row);
 
 void cbx__report_put_seconds(cbx_text *out, double seconds, const cbx__report_style *s);
 /* "3.21 ms [3.19, 3.25]", without brackets where no interval exists. */
 void cbx__report_put_interval(cbx_text *out, const cbx_row *row, const cbx__report_style *s);
-/* "8.1x faster [7.9, 8.3]"; without the interval if brief. */
-void cbx__report_put_speed(cbx_text *out, const cbx__report_speed *speed, bool brief, const cbx__report_style *s);
+/* "0.124 [0.121, 0.127]"; without the interval if brief.  Three significant digits, four where the interval needs them. */
+void cbx__report_put_ratio(cbx_text *out, const cbx__report_ratio *ratio, bool brief);
 /* Two or three significant digits, never an exponent below 10^6. */
 void cbx__report_put_number(cbx_text *out, double v, const cbx__report_style *s);
 /* 0.612 -> "61%"; below 0.1 one decimal. */
@@ -85,13 +85,17 @@ typedef enum cbx__report_column_id {
 typedef struct cbx__report_column {
     const char *title;
     const char *meaning; /* one line, for titles of the page and notes */
-    bool number;         /* aligned right; sorts by number */
+    const char *data;    /* name of the key in the page's data; NULL: sorts by text */
+    bool number;         /* aligned right */
     void (*put)(cbx_text *out, const cbx__report_item *item, cbx_arena *arena, const cbx__report_style *s);
     void (*put_brief)(cbx_text *out, const cbx__report_item *item, cbx_arena *arena,
                       const cbx__report_style *s); /* may be NULL */
-    double (*key)(const cbx__report_item *item);   /* what the page sorts by; NULL: by text */
+    double (*key)(const cbx__report_item *item);   /* what the page sorts by; NULL where data is */
 } cbx__report_column;
 
 extern const cbx__report_column cbx__report_columns[CBX__COLUMN_COUNT];
+/* True if some measured row of a case has something in the column; case_index SIZE_MAX: of all cases. */
+bool cbx__report_column_is_used(const cbx__report_view *v, size_t case_index, cbx__report_column_id column,
+                                cbx_arena *arena);
 
 #endif

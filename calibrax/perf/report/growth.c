@@ -10,7 +10,7 @@
 #define BEYOND    100 /* times the largest size */
 #define WITHIN    2
 #define AWAY      0.3
-#define FIT_LEAST 4
+#define MIN_SIZES 4
 
 #define WORD(name, words) words,
 static const char *const trust_names[] = { CBX_GROWTH_TRUST_MAP(WORD) };
@@ -30,7 +30,7 @@ typedef struct point {
     cbx__report_shape shape;
     double size; /* of the dimensions that are not 0 */
     size_t order;
-    bool told; /* part of a line that has a fit */
+    bool fitted; /* part of a line that has a fit */
 } point;
 
 /* A point as part of a line: whatever has the same name is on it. */
@@ -143,8 +143,8 @@ static const char *name_of_dim(const cbx_row *r, size_t dim, cbx_arena *arena)
 
 /* --- one line --- */
 
-/* Slope of log y over log x by least squares; NaN where a value is missing or there is one size only. */
-static double log_slope(const double *x, const double *y, size_t n)
+/* Exponent of y in x: least squares of log y over log x; NaN where a value is missing or there is one size only. */
+static double log_exponent(const double *x, const double *y, size_t n)
 {
     double mx = 0, my = 0, xx = 0, xy = 0;
 
@@ -160,7 +160,7 @@ static double log_slope(const double *x, const double *y, size_t n)
     return xx > 0 ? xy / xx : NAN;
 }
 
-/* The largest size against what the others say of it. */
+/* The time of the largest size that the others predict, over the time measured. */
 static cbx_status hold_out(cbx_ctx *ctx, const double *x, const double *t, size_t n, double level, double *ratio,
                            cbx_err *err)
 {
@@ -223,12 +223,12 @@ static cbx_status fit(cbx_ctx *ctx, const entry *e, size_t n, double level, cbx_
         steps[i] = r->gmac_per_s * r->median_s;
         memory[i] = memory_of(r);
     }
-    l->declared_exponent = n > 1 ? log_slope(x, steps, n) : NAN;
-    l->memory_exponent = n > 1 ? log_slope(x, memory, n) : NAN;
-    if (n < FIT_LEAST) return CBX_OK;
+    l->declared_exponent = n > 1 ? log_exponent(x, steps, n) : NAN;
+    l->memory_exponent = n > 1 ? log_exponent(x, memory, n) : NAN;
+    if (n < MIN_SIZES) return CBX_OK;
     st = cbx_scaling_growth(ctx, x, t, n, level, &g, err);
     if (!st) l->exponent = g.exponent;
-    if (!st && n > FIT_LEAST) st = hold_out(ctx, x, t, n, level, &l->held_out, err);
+    if (!st && n > MIN_SIZES) st = hold_out(ctx, x, t, n, level, &l->held_out, err);
     if (st) return st;
     judge(l);
     project(l, t[n - 1]);
@@ -266,16 +266,16 @@ static cbx_status fit_lines(cbx_ctx *ctx, entry *e, size_t n, bool whole, double
 
     for (size_t i = 0, m, sizes; !st && i < n; i += m) {
         size_t order = e[i].at->order;
-        bool told = true;
+        bool fitted = true;
         for (m = 1; i + m < n && !strcmp(e[i].line, e[i + m].line);) m++;
         if (whole != (e[i].grows == WHOLE)) continue;
         for (size_t k = 0; k < m; k++) {
             order = e[i + k].at->order < order ? e[i + k].at->order : order;
-            told = told && e[i + k].at->told;
+            fitted = fitted && e[i + k].at->fitted;
         }
         sizes = distinct(e + i, m);
-        if (sizes < FIT_LEAST && (!whole || told)) continue;
-        for (size_t k = 0; !whole && k < sizes; k++) e[i + k].at->told = true;
+        if (sizes < MIN_SIZES && (!whole || fitted)) continue;
+        for (size_t k = 0; !whole && k < sizes; k++) e[i + k].at->fitted = true;
         st = fit(ctx, e + i, sizes, level, arena, &all[*found].line, err);
         all[(*found)++].order = order;
     }
@@ -306,56 +306,38 @@ cbx_status cbx_growth_of_rows(cbx_ctx *ctx, const cbx_rows *rows, double level, 
 
 /* --- JSON --- */
 
-static cbx_json *interval_json(const cbx_interval *i)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    if (o && cbx_json_set_number(o, "value", i->value) && cbx_json_set_number(o, "lower", i->lower) &&
-        cbx_json_set_number(o, "upper", i->upper) && cbx_json_set_number(o, "level", i->level))
-        return o;
-    cbx_json_unref(o);
-    return NULL;
-}
-
-static cbx_json *line_json(const cbx_growth_line *l)
-{
-    cbx_json *o = cbx_json_new_object();
-    bool ok = o && cbx_json_set_string(o, "case", l->row->case_name) &&
-              cbx_json_set_string(o, "machine", l->row->machine) &&
-              cbx_json_set_string(o, "platform", l->row->platform) &&
-              cbx_json_set_string(o, "baseline", l->row->baseline) &&
-              cbx_json_set_string(o, "variant", l->row->variant) && cbx_json_set_string(o, "variety", l->variety) &&
-              cbx_json_set_string(o, "grows", l->grows) && cbx_json_set_int(o, "sizes", (int64_t)l->nsizes) &&
-              cbx_json_set_number(o, "smallest", l->smallest) && cbx_json_set_number(o, "largest", l->largest) &&
-              cbx_json_set(o, "exponent", interval_json(&l->exponent)) &&
-              cbx_json_set_number(o, "declared_exponent", l->declared_exponent) &&
-              cbx_json_set_number(o, "held_out_ratio", l->held_out) &&
-              cbx_json_set_number(o, "memory_exponent", l->memory_exponent) &&
-              cbx_json_set_string(o, "trust", cbx_growth_trust_name(l->trust)) &&
-              cbx_json_set_number(o, "projected_work", l->projected_work);
-
-    if (ok && l->trust == CBX_GROWTH_VALIDATED)
-        ok = cbx_json_set(o, "projected_s", interval_json(&l->projected_s));
-    else if (ok)
-        ok = cbx_json_set_null(o, "projected_s");
-    if (ok) return o;
-    cbx_json_unref(o);
-    return NULL;
-}
-
 cbx_json *cbx_growth_json(const cbx_growth_line *lines, size_t count)
 {
-    cbx_json *root = cbx_json_new_object(), *list = cbx_json_new_array();
-    bool ok = root && list && cbx_json_set_string(root, "schema", "nperf-growth") &&
-              cbx_json_set_int(root, "version", 1);
+    cbx_json *root = cbx_json_new_object(), *list;
 
-    for (size_t i = 0; ok && i < count; i++) {
-        cbx_json *l = line_json(&lines[i]);
-        ok = l && cbx_json_push(list, l);
+    cbx_json_set_string(root, "schema", "nperf-growth");
+    cbx_json_set_int(root, "version", 1);
+    list = cbx_json_set_array(root, "lines");
+    for (size_t i = 0; i < count; i++) {
+        const cbx_growth_line *l = &lines[i];
+        cbx_json *o = cbx_json_push_object(list);
+        cbx_json_set_string(o, "case", l->row->case_name);
+        cbx_json_set_string(o, "machine", l->row->machine);
+        cbx_json_set_string(o, "platform", l->row->platform);
+        cbx_json_set_string(o, "baseline", l->row->baseline);
+        cbx_json_set_string(o, "variant", l->row->variant);
+        cbx_json_set_string(o, "variety", l->variety);
+        cbx_json_set_string(o, "grows", l->grows);
+        cbx_json_set_int(o, "sizes", (int64_t)l->nsizes);
+        cbx_json_set_number(o, "smallest", l->smallest);
+        cbx_json_set_number(o, "largest", l->largest);
+        cbx_json_set_interval(o, "exponent", l->exponent.value, l->exponent.lower, l->exponent.upper,
+                              l->exponent.level);
+        cbx_json_set_number(o, "declared_exponent", l->declared_exponent);
+        cbx_json_set_number(o, "held_out_ratio", l->held_out);
+        cbx_json_set_number(o, "memory_exponent", l->memory_exponent);
+        cbx_json_set_string(o, "trust", cbx_growth_trust_name(l->trust));
+        cbx_json_set_number(o, "projected_work", l->projected_work);
+        if (l->trust == CBX_GROWTH_VALIDATED)
+            cbx_json_set_interval(o, "projected_s", l->projected_s.value, l->projected_s.lower, l->projected_s.upper,
+                                  l->projected_s.level);
+        else
+            cbx_json_set_null(o, "projected_s");
     }
-    ok = ok && cbx_json_set(root, "lines", cbx_json_ref(list));
-    cbx_json_unref(list);
-    if (ok) return root;
-    cbx_json_unref(root);
-    return NULL;
+    return cbx_json_finish(root);
 }

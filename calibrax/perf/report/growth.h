@@ -1,13 +1,15 @@
 /**
- * Growth: how the time of each baseline grows with the work of a point, and what that says of sizes that nobody measured.
+ * Growth: how the time of each baseline grows with the work of a point, and what that predicts for sizes that were not
+ * measured.
  *
- * A line is one (case, machine, platform, baseline, variant, variety), variety being the parameters that are no whole numbers; its points are
- * scaled copies of one shape, or, where there are four of them, points that differ in one parameter only (the rows of a graph).
- * Work is the product of the whole-number parameters but the seed and those that are 0.  Fit: t = a + b work^p (analysis/scaling.h), p
- * with its interval, from four sizes on.
+ * A line is one (case, machine, platform, baseline, variant, variety), variety being the parameters that are not integers;
+ * its points are scaled copies of one shape, or, where there are four of them, points that differ in one parameter only
+ * (the rows of a graph).  Work is the product of the integer parameters but the seed and those that are 0.  Fit: t = a + b
+ * work^p (analysis/scaling.h), p with its interval, from four sizes on.
  *
- * A projection is given only where it was earned: the fit without the largest size must say that size's time within a factor of 2, which
- * takes five sizes, and p must not differ by more than 0.3 from the exponent of the declared steps (gmac_per_s * median).
+ * A projection is given only where it was validated: the fit without the largest size must predict that size's time within
+ * a factor of 2, which needs five sizes, and p must not differ by more than 0.3 from the exponent of the declared steps
+ * (gmac_per_s * median).
  */
 #ifndef CALIBRAX_PERF_REPORT_GROWTH_H
 #define CALIBRAX_PERF_REPORT_GROWTH_H
@@ -21,7 +23,7 @@ CBX_BEGIN_DECLS
 #define CBX_GROWTH_TRUST_MAP(X)                                                                                        \
     X(TOO_FEW, "too few sizes") /* fewer than four: no fit */                                                          \
     X(UNTESTED, "untested")     /* four: a fit, and nothing left to test it on */                                      \
-    X(MISSES, "misses")         /* the largest size is not within a factor of 2 of what the others say */              \
+    X(MISSES, "misses")         /* the largest size is not within a factor of 2 of what the others predict */          \
     X(DIVERGES, "diverges")     /* p is more than 0.3 from the declared steps' */                                      \
     X(VALIDATED, "validated")
 
@@ -40,7 +42,7 @@ typedef struct cbx_growth_line {
     double smallest, largest; /* work */
     cbx_interval exponent;    /* NaN without a fit */
     double declared_exponent; /* of the declared steps; NaN: none declared */
-    double held_out;        /* time that the fit without the largest size says, over the time measured; NaN: untested */
+    double held_out; /* time that the fit without the largest size predicts, over the time measured; NaN: untested */
     double memory_exponent; /* of the growth of resident memory by least squares on logarithms; NaN: unknown */
     cbx_growth_trust trust;
     double projected_work;    /* 100 times the largest; NaN unless validated */

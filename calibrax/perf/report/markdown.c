@@ -1,6 +1,4 @@
-/*
- * The markdown report: header, machine, command, a table for each case, notes.
- */
+/* The markdown report: header, machine, command, a table for each case, notes. */
 #include <math.h>
 #include <string.h>
 
@@ -26,6 +24,14 @@ static void put_escaped(report *r, const char *s)
     flush_cell(r);
 }
 
+/* "tiled at 512x512x512 (log, f32)" */
+static void put_place(report *r, const cbx__report_group *g, const cbx__report_item *it)
+{
+    put_escaped(r, cbx__report_name(r->arena, it));
+    cbx_text_puts(r->out, " at ");
+    put_escaped(r, cbx__report_where(r->arena, r->view, g));
+}
+
 static void put_header(report *r, const cbx_report_opts *opts)
 {
     cbx_text_puts(r->out, "# ");
@@ -39,10 +45,6 @@ static void put_header(report *r, const cbx_report_opts *opts)
     }
     cbx_text_printf(r->out, "\n\nRow schema %d; %zu row%s, %zu point%s.\n", CBX_ROW_SCHEMA_VERSION, r->view->nitems,
                     r->view->nitems == 1 ? "" : "s", r->view->ngroups, r->view->ngroups == 1 ? "" : "s");
-}
-
-static void put_machines(report *r)
-{
     for (size_t m = 0; m < r->view->nmachines; m++) {
         size_t n = 0;
         const cbx__report_fact *facts = cbx__report_facts(r->arena, r->view, m, &n);
@@ -66,104 +68,82 @@ static void put_machines(report *r)
 static void put_command(report *r, const char *command)
 {
     size_t run = 0, longest = 2;
+
     for (const char *p = command; *p; p++) {
         run = *p == '`' ? run + 1 : 0;
         if (run > longest) longest = run;
     }
     cbx_text_puts(r->out, "\n## Command\n\n");
     for (size_t i = 0; i <= longest; i++) cbx_text_putc(r->out, '`');
-    cbx_text_puts(r->out, "sh\n");
-    cbx_text_puts(r->out, command);
-    cbx_text_putc(r->out, '\n');
+    cbx_text_printf(r->out, "sh\n%s\n", command);
     for (size_t i = 0; i <= longest; i++) cbx_text_putc(r->out, '`');
     cbx_text_putc(r->out, '\n');
 }
 
-static void put_table_head(report *r)
-{
-    cbx_text_puts(r->out, "\n| point |");
-    for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) cbx_text_printf(r->out, " %s |", cbx__report_columns[c].title);
-    cbx_text_puts(r->out, "\n|---|");
-    for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
-        cbx_text_puts(r->out, cbx__report_columns[c].number ? "--:|" : "---|");
-    cbx_text_putc(r->out, '\n');
-}
-
-/* Status cell of a row that is not good says why. */
-static void put_status_cell(report *r, const cbx__report_item *it)
-{
-    cbx__report_columns[CBX__COLUMN_STATUS].put(&r->cell, it, r->arena, &cbx__report_utf8);
-    if (it->class != CBX__REPORT_GOOD && it->row->failure_reason) {
-        cbx_text_puts(&r->cell, ": ");
-        cbx__report_put_public(&r->cell, it->row->failure_reason, 60);
-    }
-    flush_cell(r);
-}
-
-static void put_row(report *r, const cbx__report_group *g, const cbx__report_item *it)
+static void put_row(report *r, const cbx__report_group *g, const cbx__report_item *it, const bool *shown)
 {
     cbx_text_puts(r->out, "| ");
     put_escaped(r, cbx__report_where(r->arena, r->view, g));
     cbx_text_puts(r->out, " |");
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) {
-        cbx_text_putc(r->out, ' ');
-        if (c == CBX__COLUMN_STATUS)
-            put_status_cell(r, it);
-        else if (c == CBX__COLUMN_BASELINE || it->row->has_metrics) {
+        if (!shown[c]) continue;
+        if (c <= CBX__COLUMN_STATUS || it->row->has_metrics)
             cbx__report_columns[c].put(&r->cell, it, r->arena, &cbx__report_utf8);
-            flush_cell(r);
+        if (c == CBX__COLUMN_STATUS && it->class != CBX__REPORT_GOOD && it->row->failure_reason) {
+            cbx_text_puts(&r->cell, ": ");
+            cbx__report_put_public(&r->cell, it->row->failure_reason, 60);
         }
-        cbx_text_puts(r->out, cbx_text_str(r->out)[r->out->len ? r->out->len - 1 : 0] == ' ' ? "|" : " |");
+        cbx_text_puts(r->out, r->cell.len ? " " : "");
+        flush_cell(r);
+        cbx_text_puts(r->out, " |");
     }
     cbx_text_putc(r->out, '\n');
 }
 
+/* Columns that no row of the case fills are left out. */
 static void put_case(report *r, size_t c)
 {
+    bool shown[CBX__COLUMN_COUNT];
+
     cbx_text_puts(r->out, "\n## ");
     put_escaped(r, r->view->cases[c]);
+    cbx_text_puts(r->out, "\n\n| point |");
+    for (size_t k = 0; k < CBX__COLUMN_COUNT; k++) {
+        shown[k] = k == CBX__COLUMN_STATUS ||
+                   cbx__report_column_is_used(r->view, c, (cbx__report_column_id)k, r->arena);
+        if (shown[k]) cbx_text_printf(r->out, " %s |", cbx__report_columns[k].title);
+    }
+    cbx_text_puts(r->out, "\n|---|");
+    for (size_t k = 0; k < CBX__COLUMN_COUNT; k++)
+        if (shown[k]) cbx_text_puts(r->out, cbx__report_columns[k].number ? "--:|" : "---|");
     cbx_text_putc(r->out, '\n');
-    put_table_head(r);
     for (size_t g = 0; g < r->view->ngroups; g++) {
         const cbx__report_group *group = &r->view->groups[g];
-        if (group->case_index != c) continue;
-        for (size_t i = group->first; i < group->first + group->count; i++)
-            if (!cbx__report_is_left_out(r->view->items[i].row)) put_row(r, group, &r->view->items[i]);
+        for (size_t i = group->first; group->case_index == c && i < group->first + group->count; i++)
+            if (!cbx__report_is_left_out(r->view->items[i].row)) put_row(r, group, &r->view->items[i], shown);
     }
 }
 
 /* --- notes --- */
 
-/* The reference of a case, by its name; NULL if none of its rows names one. */
-static const char *reference_of_case(const report *r, size_t c)
-{
-    for (size_t g = 0; g < r->view->ngroups; g++)
-        if (r->view->groups[g].case_index == c && r->view->groups[g].reference_name)
-            return r->view->groups[g].reference_name;
-    return NULL;
-}
-
 static void note_reference(report *r)
 {
-    bool any = false;
-    cbx_text_puts(
-        r->out, "- *against reference*: the ratio of times paired launch by launch, turned over to read as a speed; ");
-    for (size_t c = 0; c < r->view->ncases; c++) {
-        const char *name = reference_of_case(r, c);
-        if (!name) continue;
-        cbx_text_puts(r->out, any ? ", " : "the reference, whose own time stands in its row, is ");
-        put_escaped(r, name);
-        if (r->view->ncases > 1) {
-            cbx_text_puts(r->out, " in ");
-            put_escaped(r, r->view->cases[c]);
-        }
-        any = true;
+    size_t last = SIZE_MAX; /* case whose reference was named last */
+
+    cbx_text_puts(r->out, "- *against reference*: the time over the reference's time, launch by launch: below 1 is "
+                          "faster; ");
+    for (size_t g = 0; g < r->view->ngroups; g++) {
+        const cbx__report_group *group = &r->view->groups[g];
+        if (group->case_index == last || !group->reference_name) continue;
+        cbx_text_puts(r->out, last != SIZE_MAX ? ", " : "the reference, whose own time is in its row, is ");
+        last = group->case_index;
+        put_escaped(r, group->reference_name);
+        if (r->view->ncases == 1) continue;
+        cbx_text_puts(r->out, " in ");
+        put_escaped(r, r->view->cases[last]);
     }
-    if (!any) cbx_text_puts(r->out, "no row names a reference, so there is none here");
-    cbx_text_puts(
-        r->out,
-        ". Undecided and equivalent ones are times as fast. The stored `ratio` is candidate over reference of the "
-        "minima, below 1 is faster; `ratio_paired` is of the launches.\n");
+    if (last == SIZE_MAX) cbx_text_puts(r->out, "no row names a reference, so there is no ratio");
+    cbx_text_puts(r->out, ". In the rows `ratio_paired` is this ratio, and `ratio` that of the minima.\n");
 }
 
 static void note_interval(report *r)
@@ -171,6 +151,7 @@ static void note_interval(report *r)
     size_t low = SIZE_MAX, high = 0;
     double level = INFINITY;
     bool narrow = false;
+
     for (size_t i = 0; i < r->view->nitems; i++) {
         const cbx_row *row = r->view->items[i].row;
         if (!row->has_metrics) continue;
@@ -180,84 +161,42 @@ static void note_interval(report *r)
         narrow = narrow || !cbx__report_has_interval(&row->steady);
     }
     cbx_text_puts(r->out, "- *time*: median of launch medians; a launch is a fresh process. ");
-    if (high) cbx_text_printf(r->out, low == high ? "%zu launches a row. " : "%zu to %zu launches a row. ", low, high);
+    if (high && low == high) cbx_text_printf(r->out, "%zu launches a row. ", low);
+    if (low < high) cbx_text_printf(r->out, "%zu to %zu launches a row. ", low, high);
     if (isfinite(level))
         cbx_text_printf(r->out, "In brackets the order-statistic interval over launches (level at least %.1f %%). ",
                         level * 100);
     if (narrow) cbx_text_puts(r->out, "A row without brackets has too few launches for an interval. ");
-    cbx_text_puts(r->out, "*min* and *p99* are over all epochs; *finds* is the least slow-down that so many launches a "
-                          "side would show, at "
-                          "5 % with power 0.9.\n");
+    cbx_text_puts(r->out, "*min* and *p99* are over all epochs; *finds* is the smallest slow-down that as many "
+                          "launches a side would show, at 5 % with power 0.9.\n"
+                          "- *roof*: smallest time that the declared work can take on this machine over the median "
+                          "time; pipe rates and bandwidths are measured by the probe on one core. *fidelity*: largest "
+                          "error in units of its bound, at most 1 passes.\n");
 }
 
-static void note_roofline(report *r)
-{
-    cbx_text_puts(
-        r->out,
-        "- *roof*: smallest time that the declared work can take on this machine over the median time; pipe rates and "
-        "bandwidths are measured by the probe on one core. *fidelity*: largest error in units of its bound, at most 1 "
-        "passes.\n");
-}
+#define MAX_ABOVE 6 /* named; the others are counted */
 
-#define MOST_ABOVE 6 /* named; the others are counted */
-
-/* Shares above the limit they are of, which a reader would take for a wonder, or the limit for a lie. */
+/* Shares above the limit they are of, which need an explanation. */
 static void note_limits(report *r)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < r->view->nitems; i++) {
         const cbx_row *row = r->view->items[i].row;
-        if (!row->limit_vs || !(row->limit_share > 1) || n++ >= MOST_ABOVE) continue;
+        if (!row->limit_vs || !(row->limit_share > 1) || n++ >= MAX_ABOVE) continue;
         cbx_text_puts(r->out, n > 1 ? ", " : "- *above 100 %* of a limit: ");
         put_escaped(r, row->baseline);
         cbx_text_puts(r->out, " of ");
         put_escaped(r, row->limit_vs);
         cbx_text_printf(r->out, " (%.1f %%)", 100 * row->limit_share);
     }
-    if (n > MOST_ABOVE) cbx_text_printf(r->out, " and %zu more", n - MOST_ABOVE);
+    if (n > MAX_ABOVE) cbx_text_printf(r->out, " and %zu more", n - MAX_ABOVE);
     if (n)
-        cbx_text_puts(r->out,
-                      ". A limit is a program launched in turn with the rivals, no law: its launches may have been "
-                      "slowed, or a rival saves work that it does.\n");
+        cbx_text_puts(r->out, ". A limit is a program that is launched in turn with the rivals, and measured like "
+                              "them: its launches may have been slowed, or a rival saves work that it does.\n");
 }
 
-/* Why no row has a metric, where they all say the same; what an empty call takes, a framework each. */
-static const char *common_reason(const report *r, size_t offset)
-{
-    const char *reason = NULL;
-
-    for (size_t i = 0; i < r->view->nitems; i++) {
-        const cbx_row *row = r->view->items[i].row;
-        const cbx_row_metric *m = (const void *)((const char *)row + offset);
-        if (!row->has_metrics) continue;
-        if (!m->reason || (reason && strcmp(reason, m->reason) != 0)) return NULL;
-        reason = m->reason;
-    }
-    return reason;
-}
-
-static void note_overheads(report *r)
-{
-    const char *separator = "- *a call that does nothing* takes ";
-    bool any = false;
-
-    for (size_t i = 0; i < r->view->nitems; i++) {
-        const cbx_row *row = r->view->items[i].row;
-        bool told = !(row->call_overhead.over.value > 0);
-        for (size_t j = 0; j < i && !told; j++)
-            told = r->view->items[j].row->call_overhead.over.value > 0 &&
-                   !strcmp(r->view->items[j].row->framework, row->framework);
-        if (told) continue;
-        cbx_text_puts(r->out, separator);
-        cbx_text_printf(&r->cell, "%.3g ns (%s)", 1e9 * row->call_overhead.over.value, row->framework);
-        flush_cell(r);
-        separator = ", ";
-        any = true;
-    }
-    if (any) cbx_text_puts(r->out, "; it is inside every time above.\n");
-}
-
+/* Why no row has a metric, where all give the same reason; the time of an empty call, one for each framework. */
 static void note_metrics(report *r)
 {
     static const struct {
@@ -265,89 +204,100 @@ static void note_metrics(report *r)
         size_t offset;
     } metrics[] = { { "energy", offsetof(cbx_row, energy) },
                     { "compile time, warm", offsetof(cbx_row, compile_warm) } };
+    const char *separator = "- *a call that does nothing* takes ";
 
-    note_overheads(r);
-    for (size_t i = 0; i < CBX_LEN(metrics); i++) {
-        const char *why = common_reason(r, metrics[i].offset);
-        if (!why) continue;
-        cbx_text_printf(r->out, "- *%s*: none: ", metrics[i].name);
-        put_escaped(r, why);
+    for (size_t i = 0; i < r->view->nitems; i++) {
+        const cbx_row *row = r->view->items[i].row;
+        bool skip = !(row->call_overhead.over.value > 0);
+        for (size_t j = 0; j < i && !skip; j++)
+            skip = r->view->items[j].row->call_overhead.over.value > 0 &&
+                   !strcmp(r->view->items[j].row->framework, row->framework);
+        if (skip) continue;
+        cbx_text_puts(r->out, separator);
+        cbx_text_printf(&r->cell, "%.3g ns (%s)", 1e9 * row->call_overhead.over.value, row->framework);
+        flush_cell(r);
+        separator = ", ";
+    }
+    if (separator[0] == ',') cbx_text_puts(r->out, "; it is inside every time above.\n");
+    for (size_t k = 0; k < CBX_LEN(metrics); k++) {
+        const char *reason = NULL;
+        bool common = true;
+        for (size_t i = 0; i < r->view->nitems; i++) {
+            const cbx_row *row = r->view->items[i].row;
+            const cbx_row_metric *m = (const void *)((const char *)row + metrics[k].offset);
+            if (!row->has_metrics) continue;
+            common = common && m->reason && (!reason || !strcmp(reason, m->reason));
+            reason = m->reason;
+        }
+        if (!common || !reason) continue;
+        cbx_text_printf(r->out, "- *%s*: not measured: ", metrics[k].name);
+        put_escaped(r, reason);
         cbx_text_puts(r->out, ".\n");
     }
 }
 
 static void note_variants(report *r)
 {
-    const char *separator = "- *variants*: ratios are quoted with the strongest one, marked \\*: ", *why;
-    bool any = false;
+    const char *separator = "- *variants*: ratios are of the strongest one, marked \\*: ", *why;
+
     for (size_t i = 0; i < r->view->nitems; i++) {
         const cbx__report_item *it = &r->view->items[i];
-        bool told = !it->siblings || !it->quoted;
-        for (size_t j = 0; j < i && !told; j++)
-            told = r->view->items[j].siblings && r->view->items[j].quoted &&
+        bool skip = !it->siblings || !it->quoted;
+        for (size_t j = 0; j < i && !skip; j++)
+            skip = r->view->items[j].siblings && r->view->items[j].quoted &&
                    !strcmp(cbx__report_name(r->arena, it), cbx__report_name(r->arena, &r->view->items[j]));
-        if (told) continue;
+        if (skip) continue;
         cbx_text_puts(r->out, separator);
         put_escaped(r, cbx__report_name(r->arena, it));
         why = cbx_json_get_string(cbx_json_get(it->row->provenance, "variant"), "why", NULL);
         if (why) cbx_text_puts(r->out, ": ");
         if (why) put_escaped(r, why);
         separator = "; ";
-        any = true;
     }
-    if (any) cbx_text_puts(r->out, ".\n");
+    if (separator[0] == ';') cbx_text_puts(r->out, ".\n");
 }
 
-static void note_minima(report *r)
+/* Rows whose minima disagree, and rows whose launches have a note, each in a line; of hundreds the first. */
+static void note_launches(report *r)
 {
+    enum { MAX_LINES = 40 };
+    size_t n = 0;
+
     for (size_t g = 0; g < r->view->ngroups; g++) {
         const cbx__report_group *group = &r->view->groups[g];
         for (size_t i = group->first; i < group->first + group->count; i++) {
             const cbx_row *row = r->view->items[i].row;
             if (!cbx__report_minimum_disagrees(row)) continue;
             cbx_text_puts(r->out, "- **!** ");
-            put_escaped(r, cbx__report_name(r->arena, &r->view->items[i]));
-            cbx_text_puts(r->out, " at ");
-            put_escaped(r, cbx__report_where(r->arena, r->view, group));
-            cbx_text_printf(
-                r->out,
-                ": the ratio of minima is %.3g, the paired one %.3g [%.3g, %.3g] (time over reference time); the "
-                "launches have more than one mode or a drift.\n",
-                row->ratio_value, row->paired.value, row->paired.lower, row->paired.upper);
+            put_place(r, group, &r->view->items[i]);
+            cbx_text_printf(r->out,
+                            ": the ratio of minima is %.3g, the paired one %.3g [%.3g, %.3g]; the launches "
+                            "have more than one mode or a drift.\n",
+                            row->ratio_value, row->paired.value, row->paired.lower, row->paired.upper);
         }
     }
-}
-
-/* Rows whose launches have a story, each in a line; a table of hundreds tells the first. */
-static void note_launches(report *r)
-{
-    enum { MOST = 40 };
-    size_t told = 0, all = 0;
     for (size_t g = 0; g < r->view->ngroups; g++) {
         const cbx__report_group *group = &r->view->groups[g];
         for (size_t i = group->first; i < group->first + group->count; i++) {
-            const char *words = r->view->items[i].row->has_metrics
-                                    ? cbx__report_launches(r->arena, r->view->items[i].row)
-                                    : "";
-            if (!words[0] || all++ >= MOST) continue;
+            const cbx_row *row = r->view->items[i].row;
+            const char *words = row->has_metrics ? cbx__report_launches(r->arena, row) : "";
+            if (!words[0] || n++ >= MAX_LINES) continue;
             cbx_text_puts(r->out, "- launches of ");
-            put_escaped(r, cbx__report_name(r->arena, &r->view->items[i]));
-            cbx_text_puts(r->out, " at ");
-            put_escaped(r, cbx__report_where(r->arena, r->view, group));
+            put_place(r, group, &r->view->items[i]);
             cbx_text_puts(r->out, ": ");
             put_escaped(r, words);
             cbx_text_puts(r->out, ".\n");
-            told++;
         }
     }
-    if (all > told)
-        cbx_text_printf(r->out, "- launches of %zu more rows have notes; they stand in the rows.\n", all - told);
+    if (n > MAX_LINES)
+        cbx_text_printf(r->out, "- launches of %zu more rows have notes, which are in the rows.\n", n - MAX_LINES);
 }
 
-/* Over what the verdicts hold. */
+/* What the verdicts hold over. */
 static void note_verdicts(report *r)
 {
     size_t launches, rows, corrected = 0;
+
     for (size_t i = 0; i < r->view->nitems; i++) {
         const cbx_row *row = r->view->items[i].row;
         if (row->verdict_holm && row->holm_rows > corrected) corrected = row->holm_rows;
@@ -359,36 +309,20 @@ static void note_verdicts(report *r)
                         corrected, corrected == 1 ? "" : "s");
     if (cbx__report_uncorrected(r->view, &launches, &rows))
         cbx_text_printf(r->out,
-                        "- *verdicts*: each row at 95 %%; %zu launches cannot carry a correction over %zu rows.\n",
+                        "- *verdicts*: each row at 95 %%; %zu launches are too few for a correction over %zu rows.\n",
                         launches, rows);
-}
-
-static void note_repeats(report *r)
-{
     if (!cbx__report_put_repeats(&r->cell, r->arena, r->view)) return;
     cbx_text_puts(r->out, "- ");
     flush_cell(r);
     cbx_text_puts(r->out, ".\n");
 }
 
-static void note_left_out(report *r)
-{
-    size_t n = 0;
-    const cbx__report_left_out *l = cbx__report_left_outs(r->arena, r->view, 0, r->view->nitems, &n);
-    for (size_t i = 0; i < n; i++) {
-        cbx_text_puts(r->out, "- ");
-        cbx__report_put_left_out(&r->cell, &l[i]);
-        flush_cell(r);
-        if (l[i].remedy[0]) cbx_text_puts(r->out, ": ");
-        put_escaped(r, l[i].remedy);
-        cbx_text_puts(r->out, ".\n");
-    }
-}
-
 static void note_outcomes(report *r)
 {
-    size_t n = 0;
+    size_t n = 0, nleft = 0;
     const cbx__report_outcome *o = cbx__report_outcomes(r->arena, r->view, 0, r->view->nitems, &n);
+    const cbx__report_left_out *l = cbx__report_left_outs(r->arena, r->view, 0, r->view->nitems, &nleft);
+
     for (size_t i = 0; i < n; i++) {
         cbx_text_puts(r->out, "- ");
         put_escaped(r, o[i].subject);
@@ -399,31 +333,35 @@ static void note_outcomes(report *r)
         put_escaped(r, o[i].remedy);
         cbx_text_puts(r->out, ".\n");
     }
+    for (size_t i = 0; i < nleft; i++) {
+        cbx_text_puts(r->out, "- ");
+        cbx__report_put_left_out(&r->cell, &l[i]);
+        flush_cell(r);
+        if (l[i].remedy[0]) cbx_text_puts(r->out, ": ");
+        put_escaped(r, l[i].remedy);
+        cbx_text_puts(r->out, ".\n");
+    }
 }
 
 void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text *out)
 {
     cbx__report_view view;
     report r = { .view = &view, .arena = &view.arena, .out = out };
+
     if (!cbx__report_view_open(rows, &view, out)) return;
     cbx_text_init(&r.cell, &view.arena.al);
     put_header(&r, opts);
-    put_machines(&r);
     if (opts && opts->command) put_command(&r, opts->command);
     for (size_t c = 0; c < view.ncases; c++) put_case(&r, c);
     cbx_text_puts(out, "\n## Notes\n\n");
     note_reference(&r);
     note_interval(&r);
-    note_roofline(&r);
     note_limits(&r);
     note_metrics(&r);
     note_variants(&r);
-    note_minima(&r);
     note_launches(&r);
     note_verdicts(&r);
-    note_repeats(&r);
     note_outcomes(&r);
-    note_left_out(&r);
     if (rows->damaged) cbx_text_printf(out, "- %zu damaged lines were left out.\n", rows->damaged);
     cbx_text_clear(&r.cell);
     cbx__report_view_close(&view, out);

@@ -1,7 +1,5 @@
-/*
- * What happened to the launches of a row, in words: from its modes and steady state, and the schedule, layout and health in its provenance.  Repeats are told over the
- * whole table (repeats.c).
- */
+/* What happened to the launches of a row: from its modes and steady state, and the schedule, layout and health in its
+ * provenance; and which launches of the whole table were repeated. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -49,10 +47,10 @@ static void say_steady(clause *c, const cbx_row *row)
     if (row->steady_state.dropped)
         cbx_text_printf(begin(c), "%" PRIu64 " of %" PRIu64 " epochs before the steady state are left out",
                         row->steady_state.dropped, row->steady_state.epochs);
-    say_launches(c, row->steady_state.none, "never settled");
+    say_launches(c, row->steady_state.none, "never became steady");
 }
 
-/* A layout that explains a third of the variance is what the launches differ by. */
+/* A layout that explains a third of the variance is what distinguishes the launches. */
 static void say_layout(clause *c, const cbx_json *shares)
 {
     const char *key;
@@ -62,7 +60,7 @@ static void say_layout(clause *c, const cbx_json *shares)
         double share = cbx_json_double_value(value);
         if (!(share >= 1.0 / 3)) continue;
         cbx__report_put_share(begin(c), share, &cbx__report_utf8);
-        cbx_text_puts(&c->text, " of the variance of launches goes with the offset of the ");
+        cbx_text_puts(&c->text, " of the variance of launches follows the offset of the ");
         cbx__report_put_public(&c->text, key, 20);
     }
 }
@@ -72,7 +70,7 @@ static void say_health(clause *c, const cbx_json *health)
     static const struct {
         const char *key, *words;
     } counts[] = {
-        { "contended_launches", "waited for CPUs that others had" },
+        { "contended_launches", "waited for CPUs that others used" },
         { "unhealthy_launches", "slowed down for heat, or with the CPU taken away by the host" },
     };
 
@@ -92,8 +90,7 @@ static void say_stop(clause *c, const cbx_json *schedule)
 
     if (strcmp(why, "budget") != 0 && strcmp(why, "plan") != 0) return;
     t = begin(c);
-    cbx_text_puts(t, !strcmp(why, "budget") ? "the budget ended its launches"
-                                            : "its last planned look ended its launches");
+    cbx_text_puts(t, !strcmp(why, "budget") ? "the budget ended its launches" : "its plan ended its launches");
     if (isfinite(goal) && goal > 0) cbx_text_printf(t, " before an interval of %.3g %%", 100 * goal);
 }
 
@@ -112,4 +109,59 @@ const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row)
     words = cbx_arena_strdup(arena, cbx_text_str(&c.text));
     cbx_text_clear(&c.text);
     return words ? words : "";
+}
+
+/* --- launches that were repeated --- */
+
+#define REASONS 16
+
+typedef struct tally {
+    const char *reason;
+    int64_t n;
+} tally;
+
+static void count_reasons(const cbx_json *reasons, tally *list, size_t *n)
+{
+    const char *key;
+    cbx_json *value;
+
+    for (size_t i = 0; reasons && cbx_json_member(reasons, i, &key, &value); i++) {
+        size_t k = 0;
+        while (k < *n && strcmp(list[k].reason, key)) k++;
+        if (k == REASONS) continue;
+        if (k == *n) list[(*n)++] = (tally){ key, 0 };
+        list[k].n += cbx_json_get_int(reasons, key, 0);
+    }
+}
+
+bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_view *v)
+{
+    const cbx__report_item *worst = NULL;
+    tally list[REASONS];
+    int64_t all = 0, largest = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < v->nitems; i++) {
+        const cbx_json *schedule = cbx_json_get(v->items[i].row->provenance, "schedule");
+        int64_t again = cbx_json_get_int(schedule, "retries", 0);
+        if (again <= 0) continue;
+        all += again;
+        count_reasons(cbx_json_get(schedule, "retry_reasons"), list, &n);
+        if (again <= largest) continue;
+        largest = again;
+        worst = &v->items[i];
+    }
+    if (!worst) return false;
+    cbx_text_printf(out, "%lld launch%s repeated", (long long)all, all == 1 ? " was" : "es were");
+    for (size_t i = 0; i < n; i++) {
+        cbx_text_puts(out, i ? ", " : " (");
+        cbx__report_put_public(out, list[i].reason, 40);
+        cbx_text_printf(out, " %lld%s", (long long)list[i].n, i + 1 == n ? ")" : "");
+    }
+    if (all > largest) {
+        cbx_text_puts(out, ", most of them of ");
+        cbx__report_put_public(out, cbx__report_name(arena, worst), 80);
+        cbx_text_printf(out, " (%lld)", (long long)largest);
+    }
+    return true;
 }

@@ -1,5 +1,5 @@
 /*
- * What stands beside the cases: the record of the tool's own tests, and what the operations can do.
+ * Sections after the cases: the record of the tool's own tests, and what the operations can do.
  */
 #include <string.h>
 
@@ -60,7 +60,7 @@ void cbx__page_put_selftest(cbx__page *p)
     if (!p->opts->selftest || strcmp(cbx_json_get_string(p->opts->selftest, "schema", ""), "nperf-selftest") != 0)
         return;
     cbx__page_put(
-        p, "<section class=selftest><h2>What this tool knows of itself</h2><p class=count>From <code>nperf "
+        p, "<section class=selftest><h2>The tool's own tests</h2><p class=count>From <code>nperf "
            "selftest</code>: how "
            "often equals are called different, whether planted faults and slow-downs are found, whether cheats are.</p>"
            "<div class=scroll tabindex=0 role=region aria-label=\"record of the tool's own tests\"><table class=plain>"

@@ -1,105 +1,42 @@
-/*
- * Orders rows for showing: groups that may be compared, the reference of each, variants, series.
- */
+/* Orders rows for showing: groups that may be compared, the reference of each, variants, series. */
 #include "calibrax/perf/report/view.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/table.h"
 #include "calibrax/perf/report/format.h"
 
 static const char *word(const char *s) { return s ? s : ""; }
 
 static bool same(const char *a, const char *b) { return strcmp(word(a), word(b)) == 0; }
 
-static bool same_group(const cbx_row *a, const cbx_row *b)
-{
-    return same(a->point_json, b->point_json) && same(a->case_name, b->case_name) && same(a->platform, b->platform) &&
-           same(a->machine, b->machine);
-}
-
-/* Position of s in a list that it is added to when it is new. */
-static size_t intern(const char **list, size_t *n, const char *s)
-{
-    for (size_t i = 0; i < *n; i++)
-        if (same(list[i], s)) return i;
-    list[*n] = word(s);
-    return (*n)++;
-}
-
-/* What the items are sorted by: group, then rank within it. */
+/* What the items are sorted by: case, group, then rank within it. */
 typedef struct order_key {
     size_t case_index, group;
-    int rank; /* 0 reference, 1 good, 2 limit, 3 measured but no good, 4 not measured */
+    int rank; /* 0 reference, 1 good, 2 limit, 3 measured but not good, 4 not measured */
     double median;
     cbx__report_item item;
 } order_key;
 
 static int compare_sizes(size_t a, size_t b) { return a < b ? -1 : a > b; }
 
-static bool before(const order_key *a, const order_key *b)
+static int by_rank(const void *pa, const void *pb)
 {
+    const order_key *a = pa, *b = pb;
     int c = compare_sizes(a->case_index, b->case_index);
+
     if (!c) c = compare_sizes(a->group, b->group);
     if (!c) c = a->rank - b->rank;
     if (!c && !a->rank) c = (int)b->item.row->strongest - (int)a->item.row->strongest;
     if (!c && a->rank < 4) c = a->median < b->median ? -1 : a->median > b->median;
-    if (!c) c = compare_sizes(a->item.index, b->item.index);
-    return c < 0;
-}
-
-/* Merge sort: qsort has no stable order and no context, and rows are few. */
-static void sort_keys(order_key *k, order_key *scratch, size_t n)
-{
-    size_t half = n / 2, a = 0, b = half;
-    if (n < 2) return;
-    sort_keys(k, scratch, half);
-    sort_keys(k + half, scratch, n - half);
-    for (size_t i = 0; i < n; i++) scratch[i] = (a < half && (b == n || !before(&k[b], &k[a]))) ? k[a++] : k[b++];
-    memcpy(k, scratch, n * sizeof *k);
-}
-
-/* Groups by what tells them apart, so that each row finds its own at once. */
-typedef struct group_table {
-    size_t *slots; /* 1 + number of the group; 0: free */
-    size_t nslots; /* a power of two, at least twice the groups */
-} group_table;
-
-static uint64_t hash_word(uint64_t h, const char *s)
-{
-    for (s = word(s); *s; s++) h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-    return (h ^ 0xff) * UINT64_C(1099511628211);
-}
-
-/* The slot of a row's group, or the free one where it would stand.  FNV-1a, of Fowler, Noll and Vo. */
-static size_t *slot_of(const cbx__report_view *v, const group_table *t, const cbx_row *r)
-{
-    uint64_t h = hash_word(UINT64_C(14695981039346656037), r->point_json);
-
-    h = hash_word(hash_word(hash_word(h, r->case_name), r->platform), r->machine);
-    for (h ^= h >> 32;; h++) {
-        size_t *slot = &t->slots[h & (t->nslots - 1)];
-        if (!*slot || same_group(v->groups[*slot - 1].head, r)) return slot;
-    }
-}
-
-static bool table_open(group_table *t, cbx_arena *arena, size_t rows)
-{
-    for (t->nslots = 16; t->nslots < 2 * rows; t->nslots *= 2) continue;
-    t->slots = cbx_arena_calloc(arena, t->nslots, sizeof *t->slots);
-    return t->slots != NULL;
+    return c ? c : compare_sizes(a->item.index, b->item.index);
 }
 
 static const char *rival_of(const cbx_row *r) { return r->paired_vs ? r->paired_vs : r->ratio_vs; }
 
-static int rank_of(const cbx__report_item *it)
-{
-    if (it->reference && it->class == CBX__REPORT_GOOD) return 0;
-    if (it->class == CBX__REPORT_GOOD) return it->limit ? 2 : 1;
-    return it->row->has_metrics ? 3 : 4;
-}
-
-/* Marks variants: which item stands for its baseline. */
+/* Marks variants: which item is shown for its baseline. */
 static void mark_variants(cbx__report_item *items, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -114,114 +51,98 @@ static void mark_variants(cbx__report_item *items, size_t n)
     }
 }
 
-static void close_groups(cbx__report_view *v)
-{
-    for (size_t g = 0; g < v->ngroups; g++) {
-        cbx__report_group *group = &v->groups[g];
-        cbx__report_item *items = v->items + group->first;
-        mark_variants(items, group->count);
-        for (size_t i = 0; i < group->count; i++) {
-            group->representative = group->representative || items[i].row->representative;
-            if (items[i].reference && (!group->reference || (items[i].quoted && !group->reference->quoted)))
-                group->reference = &items[i];
-        }
-    }
-}
-
-static void put_value(cbx_text *t, const cbx_json *value)
-{
-    const char *text = cbx_json_string_value(value);
-    if (text)
-        cbx_text_puts(t, text);
-    else
-        cbx_json_write(value, CBX_JSON_COMPACT, t);
-}
-
 /* Every parameter but the seed: "513x129x257 (log, f32)" for a product, else "n=4096, k=16". */
-static void put_label(cbx_text *t, const cbx_json *point)
-{
-    bool product = cbx_json_has(point, "m") && cbx_json_has(point, "k") && cbx_json_has(point, "n");
-    const char *key, *separator = product ? " (" : "";
-    cbx_json *value;
-    if (product)
-        cbx_text_printf(t, "%lldx%lldx%lld", (long long)cbx_json_get_int(point, "m", 0),
-                        (long long)cbx_json_get_int(point, "k", 0), (long long)cbx_json_get_int(point, "n", 0));
-    for (size_t i = 0; cbx_json_member(point, i, &key, &value); i++) {
-        if (!strcmp(key, "seed") || (product && key[0] && !key[1] && strchr("mkn", key[0]))) continue;
-        cbx_text_puts(t, separator);
-        if (!product) cbx_text_printf(t, "%s=", key);
-        put_value(t, value);
-        separator = ", ";
-    }
-    if (product && separator[0] == ',') cbx_text_putc(t, ')');
-}
-
 static const char *label_of(cbx_arena *arena, const cbx_row *row)
 {
-    cbx_json *point = NULL;
-    const char *label = NULL;
+    cbx_json *point = NULL, *value;
+    const char *label = NULL, *key, *separator;
     cbx_text t;
+
     if (row->point_label && row->point_label[0]) return row->point_label;
     if (!row->point_json || cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL) != CBX_OK)
         return "-";
+    bool product = cbx_json_has(point, "m") && cbx_json_has(point, "k") && cbx_json_has(point, "n");
     cbx_text_init(&t, &arena->al);
-    put_label(&t, point);
+    separator = product ? " (" : "";
+    if (product)
+        cbx_text_printf(&t, "%lldx%lldx%lld", (long long)cbx_json_get_int(point, "m", 0),
+                        (long long)cbx_json_get_int(point, "k", 0), (long long)cbx_json_get_int(point, "n", 0));
+    for (size_t i = 0; cbx_json_member(point, i, &key, &value); i++) {
+        if (!strcmp(key, "seed") || (product && key[0] && !key[1] && strchr("mkn", key[0]))) continue;
+        cbx_text_puts(&t, separator);
+        if (!product) cbx_text_printf(&t, "%s=", key);
+        if (cbx_json_string_value(value))
+            cbx_text_puts(&t, cbx_json_string_value(value));
+        else
+            cbx_json_write(value, CBX_JSON_COMPACT, &t);
+        separator = ", ";
+    }
+    if (product && separator[0] == ',') cbx_text_putc(&t, ')');
     if (t.len) label = cbx_arena_strdup(arena, cbx_text_str(&t));
     cbx_text_clear(&t);
     cbx_json_unref(point);
     return label ? label : "-";
 }
 
-/* Fills groups and the keys of all items.  A group's reference is what the first of its rows that names one is compared with, else what one of
- * the same case is. */
+/* Fills the groups and the keys of all items.  The reference of a group is the one that its first row with a ratio is
+ * compared with, else the one of the same case.  false: out of memory. */
 static bool collect(const cbx_rows *rows, cbx__report_view *v, order_key *keys)
 {
-    size_t nbaselines = 0, nplatforms = 0;
-    group_table table;
-    const char **fallback; /* of each case: the reference that some row of it names */
-    const char **baselines = cbx_arena_calloc(&v->arena, rows->count + 1, sizeof *baselines);
-    const char **platforms = cbx_arena_calloc(&v->arena, rows->count + 1, sizeof *platforms);
-    if (!baselines || !platforms || !table_open(&table, &v->arena, rows->count)) return false;
-    for (size_t i = 0; i < rows->count; i++) {
+    cbx_allocator al = cbx_arena_allocator(&v->arena);
+    cbx_names groups, cases, machines, platforms,
+        baselines, *const all[] = { &groups, &cases, &machines, &platforms, &baselines };
+    const char **fallback = cbx_arena_calloc(&v->arena, rows->count + 1, sizeof *fallback); /* of each case */
+
+    for (size_t i = 0; i < CBX_LEN(all); i++) cbx_names_init(all[i], &al);
+    for (size_t i = 0; fallback && i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
-        cbx__report_item item = {
-            .row = r, .index = i, .class = cbx__report_status_class(r), .limit = cbx_row_is_limit(r)
-        };
-        size_t *slot = slot_of(v, &table, r), g;
-        if (!*slot) {
-            cbx__report_group *new_group = &v->groups[v->ngroups];
-            *slot = ++v->ngroups;
-            new_group->head = r;
-            new_group->label = label_of(&v->arena, r);
-            new_group->case_index = intern(v->cases, &v->ncases, r->case_name);
-        }
-        g = *slot - 1;
+        const char *name = cbx_arena_printf(&v->arena, "%s\x1f%s\x1f%s\x1f%s", word(r->case_name), word(r->platform),
+                                            word(r->machine), word(r->point_json));
+        size_t g = name ? cbx_names_add(&groups, name) : CBX_NO_NAME, c = cbx_names_add(&cases, word(r->case_name));
+        size_t series = cbx_names_add(&baselines, word(r->baseline));
+        if (g == CBX_NO_NAME || c == CBX_NO_NAME || series == CBX_NO_NAME) return false;
+        if (cbx_names_add(&machines, word(r->machine)) == CBX_NO_NAME) return false;
+        if (cbx_names_add(&platforms, word(r->platform)) == CBX_NO_NAME) return false;
+        if (g == v->ngroups)
+            v->groups[v->ngroups++] = (cbx__report_group){ .head = r,
+                                                           .label = label_of(&v->arena, r),
+                                                           .case_index = c };
         if (!v->groups[g].reference_name) v->groups[g].reference_name = rival_of(r);
-        intern(v->machines, &v->nmachines, r->machine);
-        intern(platforms, &nplatforms, r->platform);
-        item.series = (int)intern(baselines, &nbaselines, r->baseline);
-        keys[i] = (order_key){ v->groups[g].case_index, g, 0, cbx__report_median(r), item };
+        if (!fallback[c]) fallback[c] = rival_of(r);
+        keys[i] = (order_key){ c,
+                               g,
+                               0,
+                               cbx__report_median(r),
+                               { .row = r,
+                                 .index = i,
+                                 .class = cbx__report_status_class(r),
+                                 .limit = cbx_row_is_limit(r),
+                                 .series = (int)series } };
     }
-    v->nplatforms = nplatforms;
-    fallback = cbx_arena_calloc(&v->arena, v->ncases + 1, sizeof *fallback);
-    if (!fallback) return false;
-    for (size_t i = 0; i < rows->count; i++)
-        if (!fallback[keys[i].case_index]) fallback[keys[i].case_index] = rival_of(&rows->rows[i]);
-    for (size_t g = 0; g < v->ngroups; g++)
-        if (!v->groups[g].reference_name) v->groups[g].reference_name = fallback[v->groups[g].case_index];
-    for (size_t i = 0; i < rows->count; i++) {
-        const char *reference = v->groups[keys[i].group].reference_name;
-        keys[i].item.reference = reference && same(reference, rows->rows[i].baseline);
-        keys[i].rank = rank_of(&keys[i].item);
+    for (size_t i = 0; fallback && i < rows->count; i++) {
+        cbx__report_group *g = &v->groups[keys[i].group];
+        cbx__report_item *it = &keys[i].item;
+        if (!g->reference_name) g->reference_name = fallback[g->case_index];
+        it->reference = g->reference_name && same(g->reference_name, it->row->baseline);
+        if (it->class == CBX__REPORT_GOOD)
+            keys[i].rank = it->reference ? 0 : it->limit ? 2 : 1;
+        else
+            keys[i].rank = it->row->has_metrics ? 3 : 4;
     }
-    return true;
+    v->cases = cases.list;
+    v->ncases = cases.n;
+    v->machines = machines.list;
+    v->nmachines = machines.n;
+    v->nplatforms = platforms.n;
+    return fallback != NULL;
 }
 
-/* Takes the sorted keys over into items and brings the groups into the same order. */
-static bool lay_out(cbx__report_view *v, const order_key *keys, size_t n)
+/* Moves the sorted keys into items and brings the groups into the same order. */
+static bool order_groups(cbx__report_view *v, const order_key *keys, size_t n)
 {
     cbx__report_group *sorted = cbx_arena_calloc(&v->arena, v->ngroups + 1, sizeof *sorted);
     size_t ngroups = 0;
+
     if (!sorted) return false;
     for (size_t i = 0; i < n; i++) {
         v->items[i] = keys[i].item;
@@ -233,7 +154,16 @@ static bool lay_out(cbx__report_view *v, const order_key *keys, size_t n)
     }
     v->nitems = n;
     v->groups = sorted;
-    close_groups(v);
+    for (size_t g = 0; g < v->ngroups; g++) {
+        cbx__report_group *group = &v->groups[g];
+        cbx__report_item *items = v->items + group->first;
+        mark_variants(items, group->count);
+        for (size_t i = 0; i < group->count; i++) {
+            group->representative = group->representative || items[i].row->representative;
+            if (items[i].reference && (!group->reference || (items[i].quoted && !group->reference->quoted)))
+                group->reference = &items[i];
+        }
+    }
     return true;
 }
 
@@ -249,21 +179,17 @@ bool cbx__report_view_open(const cbx_rows *rows, cbx__report_view *v, cbx_text *
 {
     cbx_allocator remembering = { remembering_resize, v };
     size_t n = rows->count;
-    order_key *keys, *scratch;
+    order_key *keys;
+
     *v = (cbx__report_view){ .base = out->al };
     cbx_arena_init(&v->arena, &remembering);
     v->items = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->items);
     v->groups = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->groups);
-    v->cases = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->cases);
-    v->machines = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->machines);
     keys = cbx_arena_calloc(&v->arena, n + 1, sizeof *keys);
-    scratch = cbx_arena_calloc(&v->arena, n + 1, sizeof *scratch);
-    if (!v->items || !v->groups || !v->cases || !v->machines || !keys || !scratch || !collect(rows, v, keys))
-        goto no_memory;
-    sort_keys(keys, scratch, n);
-    if (!lay_out(v, keys, n)) goto no_memory;
-    return true;
-no_memory:
+    if (v->items && v->groups && keys && collect(rows, v, keys)) {
+        qsort(keys, n, sizeof *keys, by_rank);
+        if (order_groups(v, keys, n)) return true;
+    }
     cbx__report_view_close(v, out);
     return false;
 }
@@ -312,12 +238,4 @@ void cbx__report_shape_of(const cbx_row *row, cbx_arena *arena, cbx__report_shap
     }
     out->variety = variety;
     cbx_json_unref(point);
-}
-
-bool cbx__report_shapes_alike(const cbx__report_shape *a, const cbx__report_shape *b)
-{
-    if (a->ndims != b->ndims || !a->ndims || strcmp(a->variety, b->variety) != 0) return false;
-    for (size_t i = 1; i < a->ndims; i++)
-        if (a->dim[i] * b->dim[0] != b->dim[i] * a->dim[0]) return false;
-    return true;
 }

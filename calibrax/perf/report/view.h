@@ -2,7 +2,7 @@
  * What every rendering of rows shares: the rows in the order they are shown, in groups that may be compared, with the
  * reference of each group; and the facts about machines and tools that may be published.
  *
- * A group is one (case, machine, platform, point).  Groups stand in the order in which they appear in the file, cases
+ * A group is one (case, machine, platform, point).  Groups are in the order in which they appear in the file, cases
  * together.  In a group the reference comes first, then what was measured by rising median, then what was not, in the
  * order of the file.
  */
@@ -13,9 +13,9 @@
 
 typedef enum cbx__report_class {
     CBX__REPORT_GOOD,
-    CBX__REPORT_FAILED,  /* it ran, and its result is no good; also every unknown status */
+    CBX__REPORT_FAILED,  /* it ran, and its result is not good; also every unknown status */
     CBX__REPORT_MISSING, /* its environment is not here */
-    CBX__REPORT_SKIPPED, /* nobody tried */
+    CBX__REPORT_SKIPPED, /* not tried */
 } cbx__report_class;
 
 /* A row where it is shown. */
@@ -25,8 +25,8 @@ typedef struct cbx__report_item {
     cbx__report_class class;
     bool reference; /* of its group; every variant of it */
     bool siblings;  /* the group holds other variants of this baseline */
-    bool limit;     /* a probe: shown, neither ranked nor spoken of as a rival */
-    bool quoted;    /* the one variant of its baseline that words speak of */
+    bool limit;     /* a probe: shown, but not ranked and not named as a rival */
+    bool quoted;    /* the one variant of its baseline that sentences name */
     int series;     /* number of its baseline, from 0, in order of appearance */
 } cbx__report_item;
 
@@ -55,18 +55,21 @@ typedef struct cbx__report_view {
     size_t nplatforms;
 } cbx__report_view;
 
-/* Fills *v, which must stay where it is until it is closed.  false: out of memory, out->status says so and nothing needs closing.
- * Borrows the rows; takes the allocator of out. */
+/* Fills *v, which must not move until it is closed.  false: out of memory, recorded in out->status; nothing needs
+ * closing.  Borrows the rows; uses the allocator of out. */
 bool cbx__report_view_open(const cbx_rows *rows, cbx__report_view *v, cbx_text *out);
 /* Frees it; a failed allocation since it was opened becomes out->status. */
 void cbx__report_view_close(cbx__report_view *v, cbx_text *out);
 
-/* A baseline's name with its variant where that says something: "openblas (tuned)". */
+/* A baseline's name, with its variant where it has several: "openblas (tuned)". */
 const char *cbx__report_name(cbx_arena *arena, const cbx__report_item *item);
 /* What sets a group's rows apart from the other groups of the page: "512x512x512 (log, f32), cuda12". */
 const char *cbx__report_where(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g);
 
-/* A shape: the whole-number parameters of a point but the seed, in order. */
+/* True if sentences and main charts are about the group: representative points; in a case without any, its first. */
+bool cbx__report_is_in_question(const cbx__report_view *v, size_t group);
+
+/* A shape: the integer parameters of a point but the seed, in order. */
 #define CBX__REPORT_MAX_DIMS 8
 typedef struct cbx__report_shape {
     double dim[CBX__REPORT_MAX_DIMS];
@@ -76,8 +79,6 @@ typedef struct cbx__report_shape {
 } cbx__report_shape;
 
 void cbx__report_shape_of(const cbx_row *row, cbx_arena *arena, cbx__report_shape *out);
-/* True if one shape is the other one scaled: only between such points does a line mean something. */
-bool cbx__report_shapes_alike(const cbx__report_shape *a, const cbx__report_shape *b);
 
 /* A published fact: "CPU", "AMD EPYC 7B13". */
 typedef struct cbx__report_fact {
@@ -85,7 +86,7 @@ typedef struct cbx__report_fact {
 } cbx__report_fact;
 
 /* Facts of one machine of the view, from the provenance of its rows; an allow-list, so that no host, user, kernel or path
- * can come along.  NULL with *count 0 if there are none or memory is out. */
+ * is published.  NULL with *count 0 if there are none or memory is out. */
 const cbx__report_fact *cbx__report_facts(cbx_arena *arena, const cbx__report_view *v, size_t machine, size_t *count);
 
 /* What rows of one outcome have in common, for notes: the baselines (each once), and what to do. */
@@ -93,26 +94,27 @@ typedef struct cbx__report_outcome {
     cbx__report_class class;
     const char *subject; /* framework of a missing environment, else the baseline */
     const char *what;    /* "is not installed", "failed its fidelity check", "was skipped (slow_skipped)" */
-    const char *remedy;  /* "" if there is none */
+    const char *remedy;  /* "": unknown */
     size_t rows;
 } cbx__report_outcome;
 
-/* Outcomes of the items [first, first + count) that are not good, equal ones once; missing ones first.  What was left out by choice is
- * not among them. */
+/* Outcomes of the items [first, first + count) that are not good, equal ones once; missing ones first.  What was left
+ * out by choice is not among them. */
 const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
                                                 size_t *count);
 
-/* True if verdicts are shown that hold for their row alone, because some rows have too few launches for a correction over the table.
+/* True if verdicts are shown that hold for their row alone, because some rows have too few launches for a correction
+ * over the table.
  * @param launches  fewest pairs of such a row
  * @param rows      ratios of its table */
 bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t *rows);
 
-/*
- * What happened to the launches of a row that a reader of its number should know, as one clause: several modes with their shares, epochs before the
- * steady state, launches that never settled, an unhealthy machine, a budget or plan that ended before the goal.  "": nothing.
- */
+/* Notes on the launches of a row, as one clause: several modes with their shares, epochs
+ * before the steady state, launches without one, an unhealthy machine, a budget or plan that ended before the goal.
+ * "": nothing. */
 const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row);
-/* "14 launches were made again (clocks_disagree 12, worker_killed 2), most of them of jax-stream (9)"; false, and nothing, if none were. */
+/* "14 launches were repeated (clocks_disagree 12, worker_killed 2), most of them of jax-stream (9)"; false, and nothing,
+ * if none were. */
 bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_view *v);
 
 /* Baselines of the items [first, first + count) that the user left out, one element for each way to do so. */

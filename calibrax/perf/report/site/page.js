@@ -4,8 +4,6 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const column = Object.fromEntries(data.columns.map((name, i) => [name, i]));
-  // What each table column sorts by: a column of the data, or the text of the cell.
-  const keys = [null, null, null, "time_s", "min_s", "p99_s", "detectable", "compile_s", "memory_mb", "gmac_per_s", "gflop_per_s", "gbyte_per_s", "roofline_share", "rel_to_tol", "speed"];
   document.documentElement.classList.add("js");
 
   // Numbers by value, rows without one last whichever way; texts by their numbers first ("256" before "1024").
@@ -48,7 +46,7 @@
       for (const h of heads) h.setAttribute("aria-sort", "none");
       head.setAttribute("aria-sort", order);
       const sign = order === "descending" ? -1 : 1;
-      const key = keys[c] ? r => r.values[column[keys[c]]] : r => r.tr.cells[c].textContent;
+      const key = head.dataset.k ? r => r.values[column[head.dataset.k]] : r => r.tr.cells[c].textContent;
       const sorted = rows.slice().sort((a, b) => (order === "none" ? 0 : compare(key(a), key(b), sign)) || a.i - b.i);
       body.parentElement.classList.toggle("sorted", order !== "none");
       body.append(...sorted.map(r => r.tr));
@@ -61,35 +59,34 @@
     filter();
   }
 
-  // Several plots become one with a choice; the representative point's is shown first.
-  function setUpPlots(section) {
-    const plots = [...section.querySelectorAll(".plot")];
-    if (plots.length < 2) return;
+  // Several figures become one with a choice in its caption; title: of the caption; null: each figure keeps its own.
+  function setUpChoice(figures, label, names, title, first) {
+    if (figures.length < 2) return;
     const choice = document.createElement("select");
-    choice.setAttribute("aria-label", "which plot");
-    plots.forEach((p, i) => choice.append(new Option(p.firstElementChild.textContent, i)));
-    choice.value = String(Math.max(0, plots.findIndex(p => "first" in p.dataset)));
+    choice.setAttribute("aria-label", label);
+    names.forEach((name, i) => choice.append(new Option(name, i)));
+    choice.value = String(first);
     function show() {
-      plots.forEach((p, i) => { p.hidden = i !== Number(choice.value); });
-      plots[choice.value].firstElementChild.replaceChildren("Time against work", choice);
+      figures.forEach((f, i) => { f.hidden = i !== Number(choice.value); });
+      const caption = figures[choice.value].firstElementChild;
+      if (title) caption.replaceChildren(title);
+      caption.append(choice);
     }
     choice.addEventListener("change", () => { show(); choice.focus(); });
     show();
   }
 
-  // The history of a point: one metric at a time, with a choice where there are several.
+  // The representative point's plot is shown first.
+  function setUpPlots(section) {
+    const plots = [...section.querySelectorAll(".plot")];
+    setUpChoice(plots, "which plot", plots.map(p => p.firstElementChild.textContent), "Time against work",
+      Math.max(0, plots.findIndex(p => "first" in p.dataset)));
+  }
+
+  // The history of a point: one metric at a time.
   function setUpMetrics(metrics) {
     const charts = [...metrics.querySelectorAll("figure")];
-    if (charts.length < 2) return;
-    const choice = document.createElement("select");
-    choice.setAttribute("aria-label", "which metric");
-    charts.forEach((f, i) => choice.append(new Option(f.dataset.m, i)));
-    function show() {
-      charts.forEach((f, i) => { f.hidden = i !== Number(choice.value); });
-      charts[choice.value].firstElementChild.append(choice);
-    }
-    choice.addEventListener("change", () => { show(); choice.focus(); });
-    show();
+    setUpChoice(charts, "which metric", charts.map(f => f.dataset.m), null, 0);
   }
 
   // Pointing at a series dims the others of its plot.
@@ -106,36 +103,38 @@
   document.querySelectorAll(".metrics").forEach(setUpMetrics);
   document.querySelectorAll("figure svg").forEach(setUpHighlight);
 
-  // #selftest: does to the first table what a reader would, and writes down what came of it.
+  // #selftest: sorts, filters and chooses in the first table as a reader would, and writes down what it sees.
   function selfTest() {
     const section = document.querySelector("section.case");
-    const heads = section.querySelectorAll("th");
+    const heads = [...section.querySelectorAll("th")];
+    const at = title => heads.findIndex(h => h.textContent.startsWith(title));
+    const [point, name, time] = ["point", "baseline", "time"].map(at);
     const visible = () => [...section.querySelectorAll("tbody tr")].filter(r => !r.hidden);
     const cells = c => visible().map(r => r.cells[c] ? r.cells[c].textContent : null);
     const press = c => heads[c].querySelector("button").click();
     const choose = (element, value, event) => { element.value = value; element.dispatchEvent(new Event(event)); };
     const search = section.querySelector("input");
-    const result = { columns: [...heads].map(h => h.textContent), rows: visible().length };
-    press(3);
-    result.ascending = { time: cells(3), sort: [...heads].map(h => h.getAttribute("aria-sort")) };
-    press(3);
-    result.descending = { time: cells(3), sort: heads[3].getAttribute("aria-sort") };
-    press(1);
-    result.byName = { name: cells(1), sort: [heads[1].getAttribute("aria-sort"), heads[3].getAttribute("aria-sort")] };
-    press(1);
-    press(1);
-    result.restored = { name: cells(1), sort: heads[1].getAttribute("aria-sort") };
+    const result = { columns: heads.map(h => h.textContent), rows: visible().length };
+    press(time);
+    result.ascending = { time: cells(time), sort: heads.map(h => h.getAttribute("aria-sort")) };
+    press(time);
+    result.descending = { time: cells(time), sort: heads[time].getAttribute("aria-sort") };
+    press(name);
+    result.byName = { name: cells(name), sort: [heads[name].getAttribute("aria-sort"), heads[time].getAttribute("aria-sort")] };
+    press(name);
+    press(name);
+    result.restored = { name: cells(name), sort: heads[name].getAttribute("aria-sort") };
     choose(search, "stream", "input");
-    result.filtered = { name: cells(1), shown: section.querySelector(".shown").textContent };
+    result.filtered = { name: cells(name), shown: section.querySelector(".shown").textContent };
     choose(search, "no such words anywhere", "input");
     result.nothing = { rows: visible().length, shown: section.querySelector(".shown").textContent };
     choose(search, "", "input");
     choose(section.querySelector(".points"), "0", "change");
-    result.onePoint = { point: cells(0), strips: [...section.querySelectorAll(".strip")].filter(f => !f.hidden).length };
+    result.onePoint = { point: cells(point), strips: [...section.querySelectorAll(".strip")].filter(f => !f.hidden).length };
     choose(section.querySelector(".points"), "", "change");
     const failed = data.statuses.findIndex(s => s !== "ok");
     if (failed >= 0) choose(section.querySelector(".statuses"), String(failed), "change");
-    result.oneStatus = { status: cells(2), wanted: data.statuses[failed] };
+    result.oneStatus = { reason: cells(at("against")), wanted: data.statuses[failed] };
     choose(section.querySelector(".statuses"), "", "change");
     const select = section.querySelector(".plots select");
     result.plots = { all: section.querySelectorAll(".plot").length, shown: section.querySelectorAll(".plot:not([hidden])").length };
@@ -153,6 +152,11 @@
       result.metrics.last = shownNow();
       result.metrics.focused = document.activeElement === metric;
     }
+    const box = section.querySelector("table").parentElement.getBoundingClientRect();
+    const sizes = new Set([...document.querySelectorAll("body *")].filter(e => e.getClientRects().length && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+      .map(e => getComputedStyle(e).fontSize));
+    result.layout = { width: innerWidth, ratioEnds: heads[at("against")].getBoundingClientRect().right, boxEnds: box.right,
+      tableTop: box.top, page: document.documentElement.scrollWidth, sizes: [...sizes] };
     const output = document.createElement("output");
     output.id = "selftest";
     output.textContent = JSON.stringify(result);

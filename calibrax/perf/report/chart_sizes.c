@@ -1,16 +1,16 @@
 /*
  * Time against work, double logarithmic.
  *
- * Lines join points only where something lies between them: between shapes that are one another scaled (cubes with
- * cubes). Coordinates are rounded, and repeated shapes are referred to, because a page of 400 rows should stay small.
+ * Lines join only points whose shapes are scaled copies of one another (cubes with cubes).  Coordinates are rounded, and
+ * repeated shapes are referred to, because a page of 400 rows should stay small.
  */
-#include "calibrax/perf/report/report_plot_internal.h"
+#include "calibrax/perf/report/report_charts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 752, HEIGHT = 380, LEFT = 62, RIGHT = 570, TOP = 14, BOTTOM = 336 };
+enum { WIDTH = 752, HEIGHT = 380, LEFT = 66, RIGHT = 560, TOP = 14, BOTTOM = 336 };
 
 typedef struct size_point {
     const cbx__report_item *item;
@@ -24,7 +24,7 @@ typedef struct size_plot {
     size_t n, nshapes;
     const cbx__report_group *head; /* tells variety, platform, machine */
     const char *variety;
-    cbx__plot_axis x, y;
+    cbx__axis x, y;
 } size_plot;
 
 static bool is_plotted(const cbx__report_item *it)
@@ -122,37 +122,37 @@ static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_sh
     }
     if (!p->n || min_x == max_x) return false;
     sort_points(p);
-    p->x = cbx__plot_axis_over(min_x, max_x, LEFT, RIGHT);
-    p->y = cbx__plot_axis_over(min_y, max_y, BOTTOM, TOP);
+    cbx__axis_fit(&p->x, CBX_PLOT_LOG, min_x, max_x);
+    cbx__axis_unit(&p->x, NULL);
+    cbx__axis_lay(&p->x, LEFT, RIGHT, 48);
+    p->y = cbx__charts_time_axis(min_y, max_y, BOTTOM, TOP, 26);
     return true;
 }
 
 static void put_size_axes(cbx_text *out, const size_plot *p)
 {
-    cbx__plot_ticks x = cbx__plot_ticks_of(&p->x, 40), y = cbx__plot_ticks_of(&p->y, 24);
+    const cbx__axis *x = &p->x, *y = &p->y;
+    char label[CBX_FORMAT_SIZE];
+
     cbx_text_puts(out, "<path class=grid d=\"");
-    for (size_t i = 0; i < x.n; i++) cbx_text_printf(out, "M%.0f %dV%d", cbx__plot_place(&p->x, x.at[i]), TOP, BOTTOM);
-    for (size_t i = 0; i < y.n; i++) cbx_text_printf(out, "M%d %.0fH%d", LEFT, cbx__plot_place(&p->y, y.at[i]), RIGHT);
+    for (size_t i = 0; i < x->n; i++) cbx_text_printf(out, "M%.0f %dV%d", cbx__axis_place(x, x->at[i]), TOP, BOTTOM);
+    for (size_t i = 0; i < y->n; i++) cbx_text_printf(out, "M%d %.0fH%d", LEFT, cbx__axis_place(y, y->at[i]), RIGHT);
     cbx_text_puts(out, "\"/><g class=x>");
-    for (size_t i = 0; i < x.n; i++) {
-        cbx_text_printf(out, "<text x=%.0f y=%d>", cbx__plot_place(&p->x, x.at[i]), BOTTOM + 16);
-        cbx__plot_put_count(out, x.at[i]);
-        cbx_text_puts(out, "</text>");
-    }
+    for (size_t i = 0; i < x->n; i++)
+        cbx_text_printf(out, "<text x=%.0f y=%d>%s</text>", cbx__axis_place(x, x->at[i]), BOTTOM + 17,
+                        cbx__axis_label(x, x->at[i], label));
     cbx_text_printf(out, "<text x=%d y=%d>work: product of the sizes</text></g><g class=y>", (LEFT + RIGHT) / 2,
                     HEIGHT - 8);
-    for (size_t i = 0; i < y.n; i++) {
-        cbx_text_printf(out, "<text x=%d y=%.0f>", LEFT - 7, cbx__plot_place(&p->y, y.at[i]) + 4);
-        cbx__plot_put_time(out, y.at[i]);
-        cbx_text_puts(out, "</text>");
-    }
+    for (size_t i = 0; i < y->n; i++)
+        cbx_text_printf(out, "<text x=%d y=%.0f>%s</text>", LEFT - 7, cbx__axis_place(y, y->at[i]) + 4,
+                        cbx__axis_label(y, y->at[i], label));
     cbx_text_puts(out, "</g>\n");
 }
 
 #define MANY     64   /* points of a series from which on what would fall on one another is drawn once */
 #define MARK_GAP 24.0 /* pixels between marks of a series that has so many: the others are dots */
 
-/* A line that goes on as long as it can: "M1 2 3 4 5 6M..."; a coarse one passes over steps of less than a pixel. */
+/* A line that goes on as long as it can: "M1 2 3 4 5 6M..."; a coarse one skips steps of less than a pixel. */
 typedef struct pen {
     cbx_text *out;
     const char *open; /* written before the first stroke; NULL: it is */
@@ -180,9 +180,9 @@ static void end_line(const pen *p)
     if (!p->open) cbx_text_puts(p->out, "\"/>");
 }
 
-static double x_of(const size_plot *p, const size_point *a) { return cbx__plot_place(&p->x, a->shape.size); }
+static double x_of(const size_plot *p, const size_point *a) { return cbx__axis_place(&p->x, a->shape.size); }
 
-static double y_of(const size_plot *p, const size_point *a) { return cbx__plot_place(&p->y, a->time); }
+static double y_of(const size_plot *p, const size_point *a) { return cbx__axis_place(&p->y, a->time); }
 
 /* From each point to the next larger one of its form. */
 static void put_series_lines(cbx_text *out, const size_plot *p, size_t first, size_t n)
@@ -206,12 +206,12 @@ static void put_series_whiskers(cbx_text *out, const size_plot *p, size_t first,
     for (size_t i = first; i < first + n; i++) {
         const cbx_row_interval *t = &p->points[i].item->row->steady;
         if (!cbx__report_has_interval(t) || !(t->lower > 0) ||
-            cbx__plot_place(&p->y, t->lower) - cbx__plot_place(&p->y, t->upper) <= 9)
+            cbx__axis_place(&p->y, t->lower) - cbx__axis_place(&p->y, t->upper) <= 9)
             continue;
         cbx_text_puts(out, open);
         open = "";
-        cbx_text_printf(out, "M%.0f %.0fV%.0f", x_of(p, &p->points[i]), cbx__plot_place(&p->y, t->lower),
-                        cbx__plot_place(&p->y, t->upper));
+        cbx_text_printf(out, "M%.0f %.0fV%.0f", x_of(p, &p->points[i]), cbx__axis_place(&p->y, t->lower),
+                        cbx__axis_place(&p->y, t->upper));
     }
     if (!*open) cbx_text_puts(out, "\"/>");
 }
@@ -247,7 +247,7 @@ static void put_series_marks(cbx_text *out, const size_plot *p, size_t first, si
     last_x = -MARK_GAP;
     for (size_t i = first; i < first + n; i++)
         if (is_marked(p, first, n, i, &last_x))
-            cbx_text_printf(out, "<use href=#m%d x=%.0f y=%.0f />", cbx__plot_mark(p->points[first].item->series),
+            cbx_text_printf(out, "<use href=#m%d x=%.0f y=%.0f />", cbx__series_mark(p->points[first].item->series),
                             x_of(p, &p->points[i]), y_of(p, &p->points[i]));
 }
 
@@ -259,14 +259,14 @@ static void put_roofline(cbx_text *out, const size_plot *p)
 
     for (size_t i = 0; i < p->nshapes; i++) {
         const size_point *a = p->shapes[i], *b = i + 1 < p->nshapes ? p->shapes[i + 1] : NULL;
-        double x = x_of(p, a), y = cbx__plot_place(&p->y, a->bound);
+        double x = x_of(p, a), y = cbx__axis_place(&p->y, a->bound);
         if (!isfinite(a->bound)) continue;
         if (b && !by_form(&a->shape, &b->shape) && isfinite(b->bound))
-            stroke(&line, x, y, x_of(p, b), cbx__plot_place(&p->y, b->bound));
+            stroke(&line, x, y, x_of(p, b), cbx__axis_place(&p->y, b->bound));
     }
     for (size_t i = 0; i < p->nshapes; i++) {
         const size_point *a = p->shapes[i];
-        double x = x_of(p, a), y = cbx__plot_place(&p->y, a->bound);
+        double x = x_of(p, a), y = cbx__axis_place(&p->y, a->bound);
         if (!isfinite(a->bound) || (p->nshapes >= MANY && fabs(x - dash_x) < MARK_GAP)) continue;
         dash_x = x;
         if (line.open) cbx_text_puts(out, line.open);
@@ -284,7 +284,7 @@ typedef struct edge_label {
 } edge_label;
 
 #define MAX_LABELS 24
-#define LABEL_GAP  15.0
+#define LABEL_GAP  16.0
 
 static size_t gather_labels(const size_plot *p, edge_label *labels)
 {
@@ -295,9 +295,9 @@ static size_t gather_labels(const size_plot *p, edge_label *labels)
         size_t k = 0;
         while (k < n && labels[k].item->series != a->item->series) k++;
         if (isfinite(a->bound) && a->shape.size > roof.x_of_point)
-            roof = (edge_label){ NULL, cbx__plot_place(&p->y, a->bound), a->shape.size };
+            roof = (edge_label){ NULL, cbx__axis_place(&p->y, a->bound), a->shape.size };
         if (k == MAX_LABELS - 1 || (k < n && labels[k].x_of_point >= a->shape.size)) continue;
-        labels[k] = (edge_label){ a->item, cbx__plot_place(&p->y, a->time), a->shape.size };
+        labels[k] = (edge_label){ a->item, cbx__axis_place(&p->y, a->time), a->shape.size };
         if (k == n) n++;
     }
     if (roof.x_of_point >= 0) labels[n++] = roof;
@@ -331,10 +331,10 @@ static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
             continue;
         }
         cbx_text_puts(out, "<g");
-        cbx__plot_put_class(out, "k", labels[i].item->series);
+        cbx__series_put_class(out, "k", labels[i].item->series);
         cbx_text_printf(out, " data-s=%d><use href=#m%d x=%d y=%.0f /><text x=%d y=%.0f>", labels[i].item->series,
-                        cbx__plot_mark(labels[i].item->series), RIGHT + 14, labels[i].y, RIGHT + 25, labels[i].y + 4);
-        cbx__plot_put_text(out, arena, cbx__report_name(arena, labels[i].item), 24);
+                        cbx__series_mark(labels[i].item->series), RIGHT + 14, labels[i].y, RIGHT + 25, labels[i].y + 4);
+        cbx__charts_put_text(out, arena, cbx__report_name(arena, labels[i].item), 24);
         cbx_text_puts(out, "</text></g>");
     }
     cbx_text_putc(out, '\n');
@@ -356,12 +356,12 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
     for (size_t i = 0; i < p->n; i++) representative = representative || p->points[i].item->row->representative;
     cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>", number,
                     representative ? " data-first" : "");
-    cbx__plot_put_text(out, arena, plot_name(arena, v, p), 60);
-    cbx_text_printf(
-        out,
-        "</figcaption><svg viewBox=\"0 0 %d %d\" role=img aria-label=\"time against work, double logarithmic: ", WIDTH,
-        HEIGHT);
-    cbx__plot_put_text(out, arena, plot_name(arena, v, p), 60);
+    cbx__charts_put_text(out, arena, plot_name(arena, v, p), 60);
+    cbx_text_printf(out,
+                    "</figcaption><div class=scroll tabindex=0 role=region aria-label=chart><svg width=%d height=%d "
+                    "role=img aria-label=\"time against work, double logarithmic: ",
+                    WIDTH, HEIGHT);
+    cbx__charts_put_text(out, arena, plot_name(arena, v, p), 60);
     cbx_text_puts(out, "\">");
     put_size_axes(out, p);
     put_roofline(out, p);
@@ -369,7 +369,7 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
         int series = p->points[i].item->series;
         for (n = 1; i + n < p->n && p->points[i + n].item->series == series;) n++;
         cbx_text_puts(out, "<g");
-        cbx__plot_put_class(out, "", series);
+        cbx__series_put_class(out, "", series);
         cbx_text_printf(out, " data-s=%d>", series);
         put_series_lines(out, p, i, n);
         put_series_whiskers(out, p, i, n);
@@ -377,7 +377,7 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
         cbx_text_puts(out, "</g>\n");
     }
     put_labels(out, p, arena);
-    cbx_text_puts(out, "</svg></figure>\n");
+    cbx_text_puts(out, "</svg></div></figure>\n");
 }
 
 /* True if some group of the plot that `from` begins is representative. */
@@ -390,7 +390,7 @@ static bool begins_representative(const cbx__report_view *v, const cbx__report_s
     return false;
 }
 
-size_t cbx__plot_sizes(cbx_text *out, const cbx__report_view *v, size_t case_index, size_t most, cbx_arena *arena)
+size_t cbx__chart_sizes(cbx_text *out, const cbx__report_view *v, size_t case_index, size_t max, cbx_arena *arena)
 {
     cbx__report_shape *shapes = cbx_arena_calloc(arena, v->ngroups + 1, sizeof *shapes);
     size_plot p = { .points = cbx_arena_calloc(arena, v->nitems + 1, sizeof *p.points),
@@ -400,7 +400,7 @@ size_t cbx__plot_sizes(cbx_text *out, const cbx__report_view *v, size_t case_ind
     for (size_t g = 0; g < v->ngroups; g++) cbx__report_shape_of(v->groups[g].head, arena, &shapes[g]);
     for (size_t g = 0; g < v->ngroups; g++) {
         if (v->groups[g].case_index != case_index || !(shapes[g].size > 0) || !gather(&p, v, shapes, g)) continue;
-        if (n < most || begins_representative(v, shapes, g)) put_size_plot(out, v, &p, n++, arena);
+        if (n < max || begins_representative(v, shapes, g)) put_size_plot(out, v, &p, n++, arena);
     }
     return n;
 }
