@@ -199,17 +199,15 @@ static size_t read_of(pid_t pid, const char *name, char *buf, size_t size)
     return cbx__proc_read(path, buf, size);
 }
 
-/* /proc/PID/task/TID/children, a list of numbers. */
+/* /proc/PID/task/TID/children, a list of numbers of any length. */
 static size_t add_children(pid_t pid, const char *task, pid_t *out, size_t n, size_t max)
 {
-    char name[64], text[FILE_MAX];
-    snprintf(name, sizeof name, "task/%.20s/children", task);
-    read_of(pid, name, text, sizeof text);
-    for (char *s = text, *end; n < max; s = end) {
-        long child = strtol(s, &end, 10);
-        if (end == s) break;
-        if (child > 0) out[n++] = (pid_t)child;
-    }
+    char path[96];
+    int child;
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, task);
+    FILE *f = fopen(path, "re");
+    while (f && n < max && fscanf(f, "%d", &child) == 1) out[n++] = child;
+    if (f) fclose(f);
     return n;
 }
 
@@ -348,11 +346,12 @@ uint64_t cbx__proc_group_resident(pid_t group)
 /* Built with CONFIG_PROC_CHILDREN, as nearly all are. */
 static bool kernel_tells_children(void) { return access("/proc/thread-self/children", R_OK) == 0; }
 
-uint64_t cbx__proc_tree_resident(pid_t pid)
+uint64_t cbx__proc_tree_resident(pid_t pid, size_t *processes)
 {
     pid_t found[1024];
     size_t n = cbx__proc_descendants(pid, found, sizeof found / sizeof *found);
     uint64_t sum = cbx__proc_resident(pid);
+    if (processes) *processes = 1 + n;
     if (n == 0 && !kernel_tells_children()) return cbx__proc_group_resident(pid); /* a look at every process there is */
     for (size_t i = 0; i < n; i++) sum += cbx__proc_resident(found[i]);
     return sum;
@@ -364,6 +363,27 @@ double cbx__proc_cpu_ns(pid_t pid)
     struct timespec t;
     if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0) return NAN;
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+/* [ns] Of children that ended and were waited for: the kernel publishes it in ticks. */
+static double ended_children_cpu_ns(pid_t pid)
+{
+    char text[1024];
+    cbx__proc_stat s;
+    if (!read_of(pid, "stat", text, sizeof text) || !cbx__proc_stat_parse(text, &s)) return 0;
+    return 1e9 * (double)(s.child_user_ticks + s.child_system_ticks) / (double)sysconf(_SC_CLK_TCK);
+}
+
+double cbx__proc_tree_cpu_ns(pid_t pid)
+{
+    pid_t found[1024];
+    double sum = cbx__proc_cpu_ns(pid) + ended_children_cpu_ns(pid);
+    size_t n = cbx__proc_descendants(pid, found, sizeof found / sizeof *found);
+    for (size_t i = 0; i < n; i++) {
+        double cpu = cbx__proc_cpu_ns(found[i]); /* of one that has just ended: counted by its parent from now on */
+        sum += (cpu >= 0 ? cpu : 0) + ended_children_cpu_ns(found[i]);
+    }
+    return sum;
 }
 
 static int stray_of_task(pid_t pid, const char *task, const int *cores, size_t ncores)

@@ -77,10 +77,13 @@ uint64_t cbx__proc_resident(pid_t pid);
 /* Resident bytes of all processes of a group; pages that they share count once for each. */
 uint64_t cbx__proc_group_resident(pid_t group);
 /* The same of a process and all that descends from it, whatever group it went to; of its group where the kernel tells of no children at all, by a look at
- * every process of the machine. */
-uint64_t cbx__proc_tree_resident(pid_t pid);
+ * every process of the machine.
+ * @param processes  their number, itself included; may be NULL */
+uint64_t cbx__proc_tree_resident(pid_t pid, size_t *processes);
 /* CPU time of a running process, all its threads, in ns: the kernel's own count, not ticks; NaN if unknown. */
 double cbx__proc_cpu_ns(pid_t pid);
+/* The same of a process and all that descends from it; children that ended count to 10 ms, once they were waited for. */
+double cbx__proc_tree_cpu_ns(pid_t pid);
 /* A CPU on which the process or one of its threads may run and that is none of these; -1: there is none, or the process is gone. */
 int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores);
 /* Bytes that can be had without swapping (MemAvailable); 0 if unknown. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 #else
 #define PTRACE SCMP_SYS(ptrace)
 #endif
+
+#define FCHMODAT2 452 /* of Linux 6.6, on every architecture; older headers have no name for it */
 
 static const int forbidden[] = {
     /* other processes */
@@ -79,6 +82,16 @@ static const int forbidden[] = {
     SCMP_SYS(swapoff),
 };
 
+/*
+ * What would stay with a file for the next launch to read, though no byte of it can be written: times, modes, owners.  The calls succeed and
+ * do nothing, since honest programs that copy files make them.  So does unlocking: a lock that was inherited would be gone for
+ * the parent, too, and one of its own goes with its descriptor.
+ */
+static const int without_effect[] = {
+    SCMP_SYS(utimensat), SCMP_SYS(futimesat), SCMP_SYS(utime), SCMP_SYS(utimes), SCMP_SYS(chmod),  SCMP_SYS(fchmod),
+    SCMP_SYS(fchmodat),  FCHMODAT2,           SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),
+};
+
 /* Where Landlock knows no signals: to oneself (abort, raise) only.  Filters see numbers, and this process keeps its own. */
 static int forbid_signals(scmp_filter_ctx filter)
 {
@@ -106,6 +119,11 @@ static int add_rules(scmp_filter_ctx filter, bool signals)
     if (!failed)
         failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0));
     if (!failed && signals) failed = forbid_signals(filter);
+    if (!failed)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(0), SCMP_SYS(flock), 1,
+                                  SCMP_A1(SCMP_CMP_MASKED_EQ, LOCK_UN, LOCK_UN));
+    for (size_t i = 0; !failed && i < sizeof without_effect / sizeof without_effect[0]; i++)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(0), without_effect[i], 0);
     for (size_t i = 0; !failed && i < sizeof forbidden / sizeof forbidden[0]; i++)
         failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), forbidden[i], 0);
     return failed;

@@ -3,10 +3,12 @@
 #include "fail_alloc.h"
 #include "launch_support.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -292,6 +294,39 @@ static void nothing_outlives_a_launch(void **state)
     }
 }
 
+/* A lock that workers inherit is held until the parent lets it go, whatever they do, and by none of them after their launch. */
+static void locks_of_a_launch(void **state)
+{
+    static const struct {
+        const char *baseline;
+        cbx_failure failure;
+        const char *why;
+    } cases[] = { { "unlocks", CBX_FAILURE_NONE, "unlocks what it inherited" },
+                  { "crowd", CBX_FAILURE_PINNING, "leaves 600 processes that hold it" } };
+    fixture *f = *state;
+    cbx_sandbox_facts facts;
+    cbx_err err = CBX_ERR_INIT;
+    char path[128];
+    CHECK_OK(cbx_sandbox_probe(f->ctx, &facts, &err), &err, "what can be had");
+    if (!facts.syscalls) SKIP("kernel: no filter of system calls");
+    snprintf(path, sizeof path, "%s/lock", f->notes);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        int held = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), other = open(path, O_RDWR | O_CLOEXEC);
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        CHECK(held >= 0 && other >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0, "a lock");
+        o.held = &held;
+        o.nheld = 1;
+        launch(f, cases[i].baseline, &o, &r);
+        if (r.failure != cases[i].failure) fail_msg("%s: %s", cases[i].why, r.message);
+        CHECK(flock(other, LOCK_EX | LOCK_NB) != 0, cases[i].why);
+        close(held);
+        CHECK(flock(other, LOCK_EX | LOCK_NB) == 0, cases[i].why);
+        close(other);
+        cbx_launch_record_clear(&r);
+    }
+}
+
 static void a_worker_dies_with_its_parent(void **state)
 {
     fixture *f = *state;
@@ -570,6 +605,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(ignored_sigchld),
         cmocka_unit_test(hanging_worker),
         cmocka_unit_test(nothing_outlives_a_launch),
+        cmocka_unit_test(locks_of_a_launch),
         cmocka_unit_test(a_worker_dies_with_its_parent),
         cmocka_unit_test(locks_last_as_long_as_the_worker),
         cmocka_unit_test(confined_worker),

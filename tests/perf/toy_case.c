@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -272,6 +273,16 @@ static void run_sandbag_lie(void *plan)
     toy_busy_us(t->calls <= 3 ? 25000 : 5500);
 }
 
+/* The lock that it inherited as descriptor 4, by that number and by another. */
+static void run_unlocks(void *plan)
+{
+    int copy = dup(4);
+    toy_right(plan);
+    flock(4, LOCK_UN);
+    flock(copy, LOCK_UN);
+    close(copy);
+}
+
 /* The same in a session of its own, an orphan: no process of the worker's group holds anything. */
 static void run_eat_in_daemon(void *plan)
 {
@@ -390,6 +401,7 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(team, toy_prepare, run_team)                                                                                     \
     X(sandbag, toy_prepare, run_sandbag)                                                                               \
     X(sandbag_lie, toy_prepare, run_sandbag_lie)                                                                       \
+    X(unlocks, toy_prepare, run_unlocks)                                                                               \
     X(eat_in_daemon, toy_prepare, run_eat_in_daemon)                                                                   \
     X(on_device, toy_prepare, run_on_device)                                                                           \
     X(maps_much, prepare_map, run_good)                                                                                \

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "calibrax/base/arena.h"
@@ -12,6 +13,8 @@
 
 #define LAUNCH_ABI   "2" /* of the launcher's command line and of what it says; as in programs/launcher/main.c */
 #define MOST_OPTIONS 26  /* words of the launcher, its name and the NULL included, grants apart: 19 are the most now */
+#define SWEEP_MAX    32768 /* processes */
+#define SWEEP_LOOKS  5000  /* at processes that were killed and are not gone: a second altogether */
 
 /* Two connected sockets, both close-on-exec and above the child's own descriptors. */
 static cbx_status make_pair(int ours_theirs[2], cbx_err *err)
@@ -113,30 +116,22 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
     return st;
 }
 
-static bool among(const pid_t *list, size_t n, pid_t pid)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (list[i] == pid) return true;
-    }
-    return false;
-}
-
-/* Looked for until there are no new ones: what was killed has no more children. */
+/* Repeated until none is left alive: what was killed starts no more. */
 size_t cbx__child_sweep(cbx__process *c)
 {
-    pid_t found[256], killed[256];
-    size_t nkilled = 0, n, fresh;
+    pid_t found[SWEEP_MAX];
+    size_t killed = 0, alive;
     do {
-        n = cbx__proc_descendants(c->pid, found, CBX_LEN(found));
-        fresh = 0;
-        for (size_t i = 0; i < n && nkilled < CBX_LEN(killed); i++) {
-            if (among(killed, nkilled, found[i]) || !cbx__proc_alive(found[i])) continue;
-            kill(found[i], SIGKILL);
-            killed[nkilled++] = found[i];
-            fresh++;
+        size_t n = cbx__proc_descendants(c->pid, found, SWEEP_MAX);
+        alive = 0;
+        for (size_t i = 0; i < n; i++) alive += cbx__proc_alive(found[i]) && kill(found[i], SIGKILL) == 0;
+        killed += alive;
+        for (size_t i = 0, looks = 0; i < n && alive; i++) {
+            const struct timespec pause = { 0, 200000 };
+            while (looks < SWEEP_LOOKS && cbx__proc_alive(found[i])) looks++, nanosleep(&pause, NULL);
         }
-    } while (fresh > 0);
-    return nkilled;
+    } while (alive > 0 && killed < SWEEP_MAX);
+    return killed;
 }
 
 /* The leader keeps its orphans (nperf-launch made it a subreaper), so as long as it lives nobody can hide from it; it is stopped first. */

@@ -204,6 +204,9 @@ static bool bye(cbx__run *x)
     cbx_json *m = NULL;
     if (!x->o.compile_only && !cbx__run_call_overhead(x)) return false;
     x->r->left_behind = cbx__child_sweep(&x->t->child);
+    if (x->r->left_behind > CBX__TALK_MAX_PROCESSES)
+        cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker left %zu processes behind, at most %d are allowed",
+                       x->r->left_behind, CBX__TALK_MAX_PROCESSES);
     if (!cbx__run_ask(x, "bye", "{\"op\":\"bye\"}\n", "bye", &m)) return false;
     if (cbx_json_get(m, "device_peak_bytes"))
         x->r->device_peak_bytes = cbx_json_get_double(m, "device_peak_bytes", NAN);

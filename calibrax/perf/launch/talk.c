@@ -118,12 +118,13 @@ static void fail_by_end(cbx__talk *t)
     }
 }
 
-/* The leader at every tick; all that descends from it, for which /proc must be gone through, seldom: never more than 2 % of the time. */
-static uint64_t resident_memory(cbx__talk *t, uint64_t now)
+/* The leader at every tick; all that descends from it, for which /proc must be gone through, seldom: never more than 2 % of the time.
+ * @param processes  untouched when only the leader was looked at */
+static uint64_t resident_memory(cbx__talk *t, uint64_t now, size_t *processes)
 {
     uint64_t resident;
     if (now < t->group_ns) return cbx__proc_resident(t->child.pid);
-    resident = cbx__proc_tree_resident(t->child.pid);
+    resident = cbx__proc_tree_resident(t->child.pid, processes);
     uint64_t after = cbx_clock_ns(), pause = 50 * (after - now);
     t->group_ns = after + (pause > GROUP_TICK_NS ? pause : GROUP_TICK_NS);
     return resident;
@@ -147,10 +148,15 @@ static bool over_limit(cbx__talk *t, uint64_t now)
     if (now - t->watched_ns < TICK_NS) return false;
     t->watched_ns = now;
     if (over_file_limit(t)) return true;
-    if (!t->opts.memory_limit_bytes) return false;
-    uint64_t resident = resident_memory(t, now);
-    if (resident > t->tree_peak) t->tree_peak = resident;
-    if (resident <= t->opts.memory_limit_bytes) return false;
+    size_t processes = 1;
+    uint64_t resident = resident_memory(t, now, &processes);
+    if (processes > CBX__TALK_MAX_PROCESSES) {
+        cbx__talk_fail(t, CBX_FAILURE_PINNING, "the worker had %zu processes in phase '%s', at most %d are allowed",
+                       processes, t->phase, CBX__TALK_MAX_PROCESSES);
+        return true;
+    }
+    if (t->opts.memory_limit_bytes && resident > t->tree_peak) t->tree_peak = resident;
+    if (!t->opts.memory_limit_bytes || resident <= t->opts.memory_limit_bytes) return false;
     cbx__talk_fail(t, CBX_FAILURE_MEMORY_LIMIT, "the worker held %.0f MB in phase '%s', the limit is %.0f MB",
                    (double)resident * 1e-6, t->phase, (double)t->opts.memory_limit_bytes * 1e-6);
     return true;

@@ -9,6 +9,9 @@
 #include "calibrax/perf/launch/waits.h"
 #include "calibrax/perf/launch/wire.h"
 
+/* Of a worker, itself included: seen now and then while it is waited for, and before `bye`. */
+#define CBX__TALK_MAX_PROCESSES 256
+
 typedef struct cbx__talk_opts {
     double timeout_s;            /* for every answer; 0: 3600 */
     uint64_t memory_limit_bytes; /* of the resident memory of the worker and its descendants; 0: none */
