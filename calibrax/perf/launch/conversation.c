@@ -14,9 +14,11 @@
  */
 #include "calibrax/perf/launch/launch.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -66,12 +68,10 @@ static void draw_order(cbx__run *x)
 
 static bool timed_epoch(cbx__run *x, size_t i)
 {
-    pid_t pid = x->t->child.pid;
-    double n = (double)x->r->iterations, inner, cpu;
+    double n = (double)x->r->iterations, inner;
     if (x->o.cold && !cbx__run_flush(x)) return false;
-    cpu = cbx__proc_cpu_ns(pid);
     if (!cbx__run_epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
-    x->cpu_ns += cbx__proc_cpu_ns(pid) - cpu;
+    x->cpu_ns += x->t->waits.cpu_ns;
     x->sure_ns[i] = fmin(x->raw_ns[i], cbx__waits_sure(&x->t->waits));
     x->unsure_ns[i] = fmin(x->raw_ns[i] - x->sure_ns[i], cbx__waits_unsure(&x->t->waits));
     x->r->wait_ns[i] = cbx__waits_all(&x->t->waits);
@@ -81,7 +81,8 @@ static bool timed_epoch(cbx__run *x, size_t i)
     x->r->epochs = i + 1;
     if (!x->checked[i]) return true;
     if (!cbx__run_check_outputs(x, x->sets[i])) return false;
-    if (x->r->iterations > 1) cbx__run_note_late(x);
+    if (x->r->iterations > 1)
+        x->late = (cbx__cost){ fmin(x->late.wall_ns, x->outputs.wall_ns), fmin(x->late.cpu_ns, x->outputs.cpu_ns) };
     return true;
 }
 
@@ -113,16 +114,16 @@ static bool timed_epochs(cbx__run *x)
     cbx__proc_others_want(x->t->child.pid, &before);
     x->r->epochs = 0;
     x->cpu_ns = x->cpu_wall_ns = 0;
-    x->late_ns = x->again_ns = x->late_cpu_ns = x->again_cpu_ns = INFINITY;
-    if (!x->w->nfresh || x->draws < x->w->nfresh) x->one_call_ns = x->one_call_cpu_ns = INFINITY;
+    cbx__run_forget_readings(x);
     draw_order(x);
     meter = cbx__energy_begin(x->ctx, x->o.energy);
     for (size_t i = 0; i < x->nepochs && ok; i++) {
         bool probe = i == x->probe_at;
         double cpu = -x->cpu_ns;
-        ok = (!probe || (cbx__run_send_unseen(x) && (single || cbx__run_probe_call(x)))) && timed_epoch(x, i);
+        ok = (!probe || (cbx__run_send_unseen(x) && (single || cbx__run_probe_call(x, &x->unseen)))) &&
+             timed_epoch(x, i);
         cpu += x->cpu_ns;
-        if (ok && probe && single) ok = cbx__run_note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu);
+        if (ok && probe && single) ok = cbx__run_note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu, &x->unseen);
     }
     cbx__energy_end(meter, x->o.energy, strncmp(x->o.platform, "cuda", 4) == 0,
                     cbx__run_median(x->r->epoch_ns, x->r->epochs), x->r);
@@ -298,6 +299,10 @@ static cbx_status settle_opts(cbx__run *x, const cbx_launch_opts *opts, cbx_err 
     if (x->o.memory_limit_bytes == 0) x->o.memory_limit_bytes = cbx__proc_available() / 10 * MEMORY_SHARE_TENTHS;
     if (x->o.memory_limit_bytes == UINT64_MAX) x->o.memory_limit_bytes = 0; /* a conversation without a limit */
     x->rng = cbx_rng_make(x->o.seed, 1);
+    uint64_t bits;
+    if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits)
+        return cbx_fail_errno(err, errno, "the kernel has no random numbers for a launch");
+    x->secret = cbx_rng_make(bits, 2);
     return CBX_OK;
 }
 

@@ -12,6 +12,11 @@
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/launch/talk.h"
 
+/* What something took: by the clock, waits for a CPU taken off, and of CPU time in the worker's whole process tree, which waits do not touch. */
+typedef struct cbx__cost {
+    double wall_ns, cpu_ns;
+} cbx__cost;
+
 typedef struct cbx__run {
     cbx_ctx *ctx;
     const cbx_workload *w;
@@ -34,19 +39,20 @@ typedef struct cbx__run {
     bool slow;
     size_t draws;               /* of unseen inputs so far */
     size_t probe_at, probe_set; /* the epoch before which the call on unseen inputs is made, and their set */
-    double outputs_ns;          /* the last answer to `outputs` */
-    double one_call_ns;         /* least time of one call on unseen inputs, outputs included, less writing them */
-    double outputs_cpu_ns, one_call_cpu_ns, late_cpu_ns,
-        again_cpu_ns;           /* the same in CPU time, which waits do not touch */
-    double late_ns, again_ns;   /* least time of `outputs` after a timed epoch, and of a second one at once */
+    cbx_rng secret;             /* of what a worker must not foresee: seeded by the kernel for each launch */
+    double hidden_ns;  /* CPU time of `inputs` that its bytes do not account for, of the set that was sent last */
+    cbx__cost outputs; /* the last answer to `outputs` */
+    cbx__cost unseen,
+        known; /* one call, outputs included, less writing them: minimum on unseen inputs, maximum of controls */
+    cbx__cost late, again;      /* minimum of `outputs` after a timed epoch, and of a second one at once */
+    cbx__cost series;           /* minimum of a call in a series on unseen inputs; 0: there was none */
     double cpu_ns, cpu_wall_ns; /* of the worker in the timed epochs */
     double wanted_ns,
         wanted_wall_ns; /* time in which its threads ran or waited for a CPU, of the time from first to last epoch */
-    double series_ns, series_cpu_ns;      /* least time of a call in a series on unseen inputs; 0: there was none */
-    double set_bytes;                     /* of the inputs of one set */
-    bool can_flush, can_null, can_series; /* what the worker said in hello that it can do */
-    int stray_cpu;                        /* on which the worker may run and should not; -1: none */
-    cbx_status status;                    /* a failure of the parent itself */
+    double set_bytes;   /* of the inputs of one set */
+    bool can_flush, can_null; /* what the worker said in hello that it can do */
+    int stray_cpu;            /* on which the worker may run and should not; -1: none */
+    cbx_status status;        /* a failure of the parent itself */
     cbx_err err;
 } cbx__run;
 
@@ -61,8 +67,8 @@ bool cbx__run_load(cbx__run *x);
 bool cbx__run_compile(cbx__run *x);
 /** @param inner, outer  [ns] of the whole epoch by the worker's and by the parent's clock */
 bool cbx__run_epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner, double *outer);
-/** Has the outputs of the last call written.  @param ns, cpu_ns  what that took */
-bool cbx__run_fetch_outputs(cbx__run *x, double *ns, double *cpu_ns);
+/** Has the outputs of the last call written.  @param out  what that took */
+bool cbx__run_fetch_outputs(cbx__run *x, cbx__cost *out);
 /** The same, and compares them with the answers of its set. */
 bool cbx__run_check_outputs(cbx__run *x, size_t set);
 
@@ -74,17 +80,19 @@ bool cbx__run_settle(cbx__run *x, bool again);
 /** A call on unseen inputs (unseen.c): whether the case has such; sends them in place of the last set, or as a second one. */
 bool cbx__run_can_rotate(const cbx__run *x);
 bool cbx__run_send_unseen(cbx__run *x);
-/** The call, and its outputs. */
-bool cbx__run_probe_call(cbx__run *x);
-/** After a call and its outputs: asks for them once more, which is writing alone.
+/** The call, and its outputs.  @param io  &x->unseen, which keeps the minimum, or &x->known, the maximum */
+bool cbx__run_probe_call(cbx__run *x, cbx__cost *io);
+/** After a call and its outputs: fetches them again, which is writing alone.
  * @param outer, cpu  [ns] of the epoch of that call, waits for a CPU taken off; CPU time in it */
-bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu);
-/** After an epoch of many calls and its outputs. */
-void cbx__run_note_late(cbx__run *x);
-/** Once more where the launch is suspect: a reading may be spoilt by the machine, so the best of several counts. */
+bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu, cbx__cost *io);
+/** Before timed epochs, which may be made again. */
+void cbx__run_forget_readings(cbx__run *x);
+/** Again where the launch is suspect: a reading may be spoilt by the machine, so the best of several counts. */
 bool cbx__run_probe_again(cbx__run *x);
-/** Of calls so short that one alone says too little: several, each on inputs of its own.  In the first launch of a baseline, and in some of the others. */
+/** Of calls so short that one alone shows too little: several, each on inputs of its own.  In the first launch of a baseline, and in some of the others. */
 bool cbx__run_series(cbx__run *x);
+/** Ends the launch as failed if work was put off, made ahead, or left out. */
+void cbx__run_judge_results(cbx__run *x);
 
 /** Memory (launch_memory.c): the limit, right after the start; the marks as the launch goes on. */
 void cbx__run_limit_memory(cbx__run *x);
@@ -96,18 +104,12 @@ void cbx__run_memory_at_end(cbx__run *x);
 /** Median of n <= CBX_LAUNCH_MAX_EPOCHS readings; NaN for none. */
 double cbx__run_median(const double *v, size_t n);
 
-/** [ns] What of the empty epoch, and of writing the outputs, may be taken from another's time, whatever the worker takes for it. */
+/** [ns] What of the empty epoch may be taken from another's time, whatever the worker takes for it. */
 double cbx__run_allowed_empty(const cbx__run *x);
-double cbx__run_allowed_writing(const cbx__run *x);
-double cbx__run_allowed_writing_cpu(const cbx__run *x); /* of CPU time */
 
 /** [ns] What the worker reports for a call: the median; less the waits for a CPU that were inside its reading, for comparison with
  * readings that waits were taken off. */
 double cbx__run_claim(const cbx__run *x);
-/** Readings that make a launch suspect; claim [ns] is what the worker reports for a call. */
-bool cbx__run_call_too_long(const cbx__run *x, double claim);
-bool cbx__run_outputs_too_late(const cbx__run *x, double claim);
-bool cbx__run_series_too_long(const cbx__run *x, double claim);
 /** What an outer clock says of the epochs' times, with all that the kernel knows of waiting. */
 typedef enum cbx__run_clocks {
     CBX__CLOCKS_AGREE,  /* or the difference is no more than a twentieth */

@@ -12,26 +12,14 @@
 
 #define LONG_SHARE 0.25 /* of the calibrated length: epochs that are shorter were not calibrated truly */
 /* Clocks are compared with a slack for late awakenings, so that epochs of any length can be. */
-#define FEW_EPOCHS       3 /* below, one late awakening is a majority, so only a gross lie counts */
-#define CLOCK_SLACK_NS   0.3e6
-#define FEW_SLACK_NS     3e6 /* a slice of the scheduler */
-#define RATIO_LEAST_NS   1e6 /* shorter epochs say nothing about the ratio of the clocks */
-#define RESULT_SLACK_NS  0.5e6
-#define CALL_SHARE       2.0 /* that a single call on unseen inputs may take of what is claimed for one ... */
-#define LONG_CALL_SHARE  1.5 /* ... and a long one */
-#define LONG_CALL_NS     2e6
-#define SERIES_SHARE     3.0 /* that a call of a series may take of the claim: its inputs are in no cache */
-#define SERIES_SLACK_NS  10e3
-#define SERIES_PYTHON_NS 50e3 /* more, for a result that becomes a NumPy array */
-#define SERIES_BYTE_NS   0.5
-#define FLAGRANT_SHARE   3.0 /* no hand-over explains it, on a busy machine either */
-#define LATE_SLACK_NS    4e6 /* on a busy machine a worker loses its CPU where a long epoch ends */
-#define LATE_CPU_NS      1e6 /* ... but uses no more of it */
-/* What the parent allows for work outside the calls, whatever the worker takes: a constant, and so much a byte of the outputs. */
+#define FEW_EPOCHS     3 /* below, one late awakening is a majority, so only a gross lie counts */
+#define CLOCK_SLACK_NS 0.3e6
+#define FEW_SLACK_NS   3e6 /* a slice of the scheduler */
+#define RATIO_LEAST_NS 1e6 /* shorter epochs say nothing about the ratio of the clocks */
+#define FLAGRANT_SHARE 3.0 /* no hand-over explains it, on a busy machine either */
+/* What the parent allows for an empty epoch, whatever the worker takes: a constant, and so much a byte of the outputs. */
 #define EMPTY_MOST_NS   0.5e6
 #define EMPTY_BYTE_NS   1.0 /* overwriting them: 1 GB/s */
-#define OUTPUTS_MOST_NS 2e6
-#define OUTPUTS_BYTE_NS 4.0 /* writing them into a file, twice over where a language copies first: 250 MB/s */
 #define CPU_SHARE       1.1
 #define WANTED_SHARE    1.5   /* threads that hand work to one another are ready at the same time, for moments */
 #define CPU_EPOCH_NS    0.2e6 /* of a worker between its clock and the channel */
@@ -63,55 +51,6 @@ double cbx__run_claim(const cbx__run *x)
 double cbx__run_allowed_empty(const cbx__run *x)
 {
     return fmin(x->r->empty_epoch_ns, EMPTY_MOST_NS + EMPTY_BYTE_NS * x->output_bytes);
-}
-
-static double writing_most(const cbx__run *x) { return OUTPUTS_MOST_NS + OUTPUTS_BYTE_NS * x->output_bytes; }
-double cbx__run_allowed_writing(const cbx__run *x) { return fmin(x->again_ns, writing_most(x)); }
-double cbx__run_allowed_writing_cpu(const cbx__run *x) { return fmin(x->again_cpu_ns, writing_most(x)); }
-
-static double result_slack(const cbx__run *x)
-{
-    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0; /* a device's first copy of a result is paid once */
-    return RESULT_SLACK_NS + (cpu ? 0.1 : 0.5) * x->output_bytes;
-}
-
-/* [ns] CPU time of a call in the timed epochs; NaN where it says nothing: on a device, or where the kernel keeps no account. */
-static double cpu_of_call(const cbx__run *x)
-{
-    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0 && x->t->waits.known;
-    return cpu ? x->cpu_ns / ((double)x->r->iterations * (double)x->r->epochs) : NAN;
-}
-
-/* A single call on new inputs finds caches and predictors cold; of a long one that is a small part. */
-static double call_share(const cbx__run *x, double claim)
-{
-    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
-    return cpu && claim >= LONG_CALL_NS ? LONG_CALL_SHARE : CALL_SHARE;
-}
-
-/* By the clock, or by CPU time: on a busy machine a call's own waits may be longer than the work that is looked for. */
-bool cbx__run_call_too_long(const cbx__run *x, double claim)
-{
-    double share = call_share(x, claim);
-    return x->one_call_ns > share * claim + result_slack(x) ||
-           x->one_call_cpu_ns > share * cpu_of_call(x) + result_slack(x);
-}
-
-/* Calls that are short beside the slack of a single one. */
-bool cbx__run_series_too_long(const cbx__run *x, double claim)
-{
-    double slack = SERIES_SLACK_NS + (x->o.interpreter ? SERIES_PYTHON_NS : 0) +
-                   SERIES_BYTE_NS * (x->set_bytes + x->output_bytes);
-    return x->series_ns > SERIES_SHARE * claim + slack || x->series_cpu_ns > SERIES_SHARE * cpu_of_call(x) + slack;
-}
-
-/* Work that is put off till the outputs are wanted, in epochs of many calls. */
-bool cbx__run_outputs_too_late(const cbx__run *x, double claim)
-{
-    double slack = result_slack(x);
-    if (!isfinite(x->late_ns)) return false;
-    return x->late_ns - cbx__run_allowed_writing(x) > claim + LATE_SLACK_NS + slack ||
-           x->late_cpu_ns - cbx__run_allowed_writing_cpu(x) > cpu_of_call(x) + LATE_CPU_NS + slack;
 }
 
 /* Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
@@ -209,27 +148,6 @@ void cbx__run_judge_clocks(cbx__run *x)
                    c.least_inner * 1e-6, c.least_outer * 1e-6);
 }
 
-static void judge_results(cbx__run *x)
-{
-    double claim = cbx__run_claim(x);
-    if (cbx__run_call_too_long(x, claim)) {
-        cbx__talk_fail(
-            x->t, CBX_FAILURE_LAZY_RESULT,
-            "one call on unseen inputs took %.3f ms to its result at best and %.3f ms of CPU time; the worker reported "
-            "%.3f ms a call and used %.3f ms",
-            x->one_call_ns * 1e-6, x->one_call_cpu_ns * 1e-6, claim * 1e-6, cpu_of_call(x) * 1e-6);
-    } else if (cbx__run_outputs_too_late(x, claim)) {
-        cbx__talk_fail(x->t, CBX_FAILURE_LAZY_RESULT,
-                       "outputs came %.3f ms after a timed epoch at best, %.3f ms when nothing was left to do",
-                       x->late_ns * 1e-6, x->again_ns * 1e-6);
-    } else if (cbx__run_series_too_long(x, claim)) {
-        cbx__talk_fail(x->t, CBX_FAILURE_LAZY_RESULT,
-                       "calls on unseen inputs took %.4f ms each at best and %.4f ms of CPU time; the worker reported "
-                       "%.4f ms a call",
-                       x->series_ns * 1e-6, x->series_cpu_ns * 1e-6, claim * 1e-6);
-    }
-}
-
 /* [ns] All epochs as the worker reports them. */
 static double claimed_ns(const cbx__run *x)
 {
@@ -309,6 +227,6 @@ void cbx__run_judge_times(cbx__run *x)
     x->r->contended = waited_share(x) > CONTENDED_SHARE;
     judge_cores(x);
     cbx__run_judge_clocks(x);
-    judge_results(x);
+    cbx__run_judge_results(x);
     judge_cpu_time(x);
 }

@@ -10,8 +10,6 @@
 #include "calibrax/perf/launch/policy.h"
 #include "calibrax/profiling/procfs.h"
 
-#define AWAKE_MOST_NS 10e6 /* of a thread: OpenMP's wait awake for 4 to 15 ms by default */
-
 bool cbx__run_broken(cbx__run *x, cbx_status st)
 {
     x->status = st;
@@ -52,14 +50,15 @@ bool cbx__run_hello(cbx__run *x)
     cbx_json_remove(m, "protocol");
     x->can_flush = cbx_json_get_bool(m, "flush", false);
     x->can_null = cbx_json_get_bool(m, "null", false);
-    x->can_series = cbx_json_get_bool(m, "series", false);
+    if (!cbx_json_get_bool(m, "series", false))
+        cbx__talk_fail(x->t, CBX_FAILURE_PROTOCOL, "the worker does not answer 'series', which the protocol requires");
     cbx_json_remove(m, "series");
     cbx_json_remove(m, "flush");
     cbx_json_remove(m, "null");
     x->r->versions = m;
     cbx__run_memory_after_import(x);
     x->r->confined = cbx__proc_confined(x->t->child.pid);
-    return true;
+    return x->t->failure == CBX_FAILURE_NONE;
 }
 
 static bool keeps_settings(cbx__run *x, const cbx_json *reported)
@@ -109,27 +108,11 @@ bool cbx__run_load(cbx__run *x)
     return ok;
 }
 
-/* [ns] Threads that wait awake for the next call use CPU time and do nothing: what the other threads can have used while the outputs
- * were written is not counted.  Work that was put off to them still takes its time by the clock. */
-static double cpu_without_waiting(const cbx__run *x, double ns, double cpu_ns)
-{
-    double awake = (x->o.threads - 1) * fmin(ns, AWAKE_MOST_NS);
-    return fmax(cpu_ns - awake, fmin(cpu_ns, ns));
-}
-
-bool cbx__run_fetch_outputs(cbx__run *x, double *ns, double *cpu_ns)
-{
-    if (!cbx__run_ask(x, "outputs", "{\"op\":\"outputs\"}\n", "outputs", NULL)) return false;
-    *ns = fmax(0, (double)(x->t->received_ns - x->t->sent_ns) - cbx__waits_all(&x->t->waits));
-    *cpu_ns = cpu_without_waiting(x, *ns, x->t->waits.cpu_ns);
-    return true;
-}
-
 /* Asks for the outputs of the last call and compares them with the answers of its set. */
 bool cbx__run_check_outputs(cbx__run *x, size_t set)
 {
     cbx__run_look_at_peak(x);
-    if (!cbx__run_fetch_outputs(x, &x->outputs_ns, &x->outputs_cpu_ns)) return false;
+    if (!cbx__run_fetch_outputs(x, &x->outputs)) return false;
     cbx_status st = x->baseline->limit ? CBX_OK /* no answer is asked of it */
                                        : cbx__checker_compare(x->ctx, &x->checker, set, &x->r->fidelity, &x->err);
     if (st) return cbx__run_broken(x, st);

@@ -1,6 +1,12 @@
 /*
- * A call on inputs that no other launch has seen, timed from outside together with the outputs it owes: a worker that computes only when it is asked
- * for the outputs, or that has answered from memory so far, needs more time for it than it claims for a call.
+ * Work that is not in the calls that a worker reports: put off until the outputs are fetched, made when the inputs arrive, or left out because
+ * the answers are remembered.
+ *
+ * The worker gets inputs that exist in no other launch.  All that its whole process tree uses for them counts as one call: CPU time of
+ * `inputs` beyond what the bytes account for, of one call, of `outputs`, and between these messages.  A reading that is too
+ * long is made again, and beside each try a control: the set that was sent last is sent again, in the same messages, and is known by then.  An
+ * honest worker needs as long for either; what both have in common is the machine's, within a bound for the bytes that were moved.
+ * CPU time decides.  Where only the clock shows too much, the machine may have held the worker up, and the launch is unsure.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,86 +18,57 @@
 #define PROBE_TRIES   8    /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
 #define PROBE_LONG_NS 50e6 /* ... and not where a call is so long that a preemption is lost in it */
 
-/* A call that is short beside what a single one may take for honest reasons is judged by several in a row. */
-#define SERIES_CLAIM_NS 1e6 /* longer ones are judged alone */
-#define SERIES_MOST     12
-#define SERIES_LEAST    6
-#define SERIES_BYTES    8e6 /* of all its inputs */
-#define SERIES_ONE_IN   4   /* launches, after the first one: a worker learns too late which */
+#define AWAKE_MAX_NS 10e6 /* of a thread: OpenMP's wait awake for 4 to 15 ms by default */
 
-bool cbx__run_can_rotate(const cbx__run *x)
+/* What a single call on unseen inputs may take of what is reported for one, and a long one. */
+#define CALL_SHARE      2.0
+#define LONG_CALL_SHARE 1.5
+#define LONG_CALL_NS    2e6
+#define RESULT_SLACK_NS 0.5e6
+#define RESULT_BYTE_NS  0.1
+/* What caches that are cold to inputs and outputs account for, and pages that a single call is the first to touch: 4 GB/s. */
+#define COLD_BYTE_NS 0.25
+
+#define LATE_SLACK_NS 4e6 /* on a busy machine a worker loses its CPU where a long epoch ends ... */
+#define LATE_CPU_NS   1e6 /* ... but uses no more of it */
+
+/* CPU time for `inputs`, at worst and at best of several.  Honest native workers use 0.02 to 0.1 ms and 0.3 ns a byte, NumPy and JAX 0.15
+ * to 0.5 ms and 1 to 3 ns; a Python baseline may also arrange its inputs, as a graph library does that sorts edges. */
+#define INPUTS_NS             0.15e6
+#define INPUTS_MIN_NS         0.06e6
+#define INPUTS_BYTE_NS        1.0
+#define INPUTS_PYTHON_NS      1e6
+#define INPUTS_PYTHON_MIN_NS  0.3e6
+#define INPUTS_PYTHON_BYTE_NS 10.0
+
+/* What the parent allows for writing outputs, whatever the worker takes: twice over where a language copies first, 250 MB/s. */
+#define OUTPUTS_MAX_NS  2e6
+#define OUTPUTS_BYTE_NS 4.0
+
+/* A call that is short beside what a single one may take for honest reasons is judged by several in a row: a call of these may take three
+ * times what is reported, as its inputs are in no cache. */
+#define SERIES_CLAIM_NS  1e6 /* longer ones are judged alone */
+#define SERIES_MAX       12
+#define SERIES_MIN       6
+#define SERIES_BYTES     8e6 /* of all its inputs */
+#define SERIES_ONE_IN    4   /* launches, after the first one: a worker learns too late which */
+#define SERIES_SHARE     3.0
+#define SERIES_SLACK_NS  10e3
+#define SERIES_PYTHON_NS 50e3 /* more, for a result that becomes a NumPy array */
+
+static const cbx__cost none = { INFINITY, INFINITY };
+
+static cbx__cost smaller(cbx__cost a, cbx__cost b)
 {
-    return x->w->c->rotate_inputs && x->w->c->rotate_output && x->o.epochs > 0;
+    return (cbx__cost){ fmin(a.wall_ns, b.wall_ns), fmin(a.cpu_ns, b.cpu_ns) };
 }
 
-/* Sends them in place of the last set, or as a second one. */
-bool cbx__run_send_unseen(cbx__run *x)
+static cbx__cost larger(cbx__cost a, cbx__cost b)
 {
-    cbx__held *held = &x->checker.held;
-    bool ok;
-    if (!cbx__run_can_rotate(x)) return true;
-    uint64_t r = cbx_rng_below(&x->rng, UINT64_C(1) << 60) + 1024; /* the workload's own rotations are few */
-    cbx__held_clear(held);
-    cbx__run_look_at_peak(x);
-    cbx_status st = cbx__held_make(x->ctx, x->w, x->draws++, r, x->probe_set, held, &x->err);
-    if (st) return cbx__run_broken(x, st);
-    x->t->phase = "inputs";
-    ok = cbx__talk_ask(x->t, held->message, held->fds, held->nfds, "inputs", NULL);
-    if (ok && x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid); /* nor is what reading them took */
-    return ok;
+    return (cbx__cost){ fmax(a.wall_ns, b.wall_ns), fmax(a.cpu_ns, b.cpu_ns) };
 }
 
-/* After a call and its outputs: asks for them once more, which is writing alone.
- * @param outer, cpu  [ns] of the epoch of that call, waits for a CPU taken off; CPU time in it */
-bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu)
-{
-    double whole = outer + x->outputs_ns, whole_cpu = cpu + x->outputs_cpu_ns, again, again_cpu;
-    if (!cbx__run_fetch_outputs(x, &again, &again_cpu)) return false;
-    cbx__checker_poison(&x->checker);
-    if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid);
-    x->again_ns = fmin(x->again_ns, again);
-    x->again_cpu_ns = fmin(x->again_cpu_ns, again_cpu);
-    if (x->w->nfresh && x->draws > x->w->nfresh) return true; /* it has seen these before */
-    x->one_call_cpu_ns = fmin(x->one_call_cpu_ns,
-                              whole_cpu - cbx__run_allowed_writing_cpu(x) - cbx__run_allowed_empty(x));
-    x->one_call_ns = fmin(x->one_call_ns, whole - cbx__run_allowed_writing(x) - cbx__run_allowed_empty(x));
-    return true;
-}
-
-bool cbx__run_probe_call(cbx__run *x)
-{
-    double inner, outer, cpu;
-    if (!cbx__run_epoch(x, x->probe_set, 1, &inner, &outer)) return false;
-    outer = cbx__run_unhindered(x, outer);
-    cpu = x->t->waits.cpu_ns;
-    return cbx__run_check_outputs(x, x->probe_set) && cbx__run_note_one_call(x, outer, cpu);
-}
-
-/* After an epoch of many calls and its outputs. */
-void cbx__run_note_late(cbx__run *x)
-{
-    x->late_ns = fmin(x->late_ns, x->outputs_ns);
-    x->late_cpu_ns = fmin(x->late_cpu_ns, x->outputs_cpu_ns);
-}
-
-/* A reading may be spoilt by the machine, so the best of several counts. */
-bool cbx__run_probe_again(cbx__run *x)
-{
-    double claim = cbx__run_claim(x), inner, outer;
-    int tries = claim < PROBE_LONG_NS ? PROBE_TRIES : TRIES, left = (int)(x->w->nfresh - x->draws);
-    if (x->w->nfresh && tries > left) tries = left; /* what was sent once is unseen no more */
-    for (int i = 0; i < tries && (cbx__run_call_too_long(x, claim) || cbx__run_outputs_too_late(x, claim)); i++) {
-        if (!cbx__run_send_unseen(x) || !cbx__run_probe_call(x)) return false;
-        if (!cbx__run_outputs_too_late(x, claim)) continue;
-        if (!cbx__run_epoch(x, x->probe_set, x->r->iterations, &inner, &outer) ||
-            !cbx__run_check_outputs(x, x->probe_set))
-            return false;
-        cbx__run_note_late(x);
-    }
-    return true;
-}
-
-/* --- series --- */
+static bool on_device(const cbx__run *x) { return strncmp(x->o.platform, "cuda", 4) == 0; }
 
 static double bytes_of_set(const cbx__run *x)
 {
@@ -104,6 +81,212 @@ static double bytes_of_set(const cbx__run *x)
     return bytes;
 }
 
+/* [ns] Threads that wait awake for the next call use CPU time and do nothing: what the other threads can have used meanwhile is not
+ * counted.  Work that was put off to them still takes its time by the clock. */
+static double cpu_without_waiting(const cbx__run *x, double ns, double cpu_ns)
+{
+    double awake = (x->o.threads - 1) * fmin(ns, AWAKE_MAX_NS);
+    return fmax(cpu_ns - awake, fmin(cpu_ns, ns));
+}
+
+/* --- messages --- */
+
+bool cbx__run_can_rotate(const cbx__run *x)
+{
+    return x->w->c->rotate_inputs && x->w->c->rotate_output && x->o.epochs > 0;
+}
+
+/* Sends the held set.  @param hidden_ns  CPU time beyond what its bytes account for; of several messages, the minimum is judged more strictly */
+static bool send_held(cbx__run *x, bool several, double *hidden_ns)
+{
+    const cbx__held *held = &x->checker.held;
+    double allowed, wall;
+    x->t->phase = "inputs";
+    if (!cbx__talk_ask(x->t, held->message, held->fds, held->nfds, "inputs", NULL)) return false;
+    if (x->o.interpreter)
+        allowed = (several ? INPUTS_PYTHON_MIN_NS : INPUTS_PYTHON_NS) + INPUTS_PYTHON_BYTE_NS * x->set_bytes;
+    else
+        allowed = (several ? INPUTS_MIN_NS : INPUTS_NS) + INPUTS_BYTE_NS * x->set_bytes;
+    wall = (double)(x->t->received_ns - x->t->sent_ns);
+    *hidden_ns = fmax(0, cpu_without_waiting(x, wall, x->t->waits.cpu_ns) - allowed);
+    if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid); /* nor is what reading them took */
+    return true;
+}
+
+/* A rotation of a draw, neither of which a worker can foresee. */
+static bool hold(cbx__run *x, size_t draw, size_t set)
+{
+    uint64_t r = cbx_rng_below(&x->secret, UINT64_C(1) << 60) + 1024; /* the workload's own rotations are few */
+    cbx__held_clear(&x->checker.held);
+    cbx_status st = cbx__held_make(x->ctx, x->w, draw, r, set, &x->checker.held, &x->err);
+    return !st || cbx__run_broken(x, st);
+}
+
+bool cbx__run_send_unseen(cbx__run *x)
+{
+    if (!cbx__run_can_rotate(x)) return true;
+    cbx__run_look_at_peak(x);
+    return hold(x, x->draws++, x->probe_set) && send_held(x, false, &x->hidden_ns);
+}
+
+bool cbx__run_fetch_outputs(cbx__run *x, cbx__cost *out)
+{
+    if (!cbx__run_ask(x, "outputs", "{\"op\":\"outputs\"}\n", "outputs", NULL)) return false;
+    out->wall_ns = fmax(0, (double)(x->t->received_ns - x->t->sent_ns) - cbx__waits_all(&x->t->waits));
+    out->cpu_ns = cpu_without_waiting(x, out->wall_ns, x->t->waits.cpu_ns);
+    return true;
+}
+
+static cbx__cost allowed_writing(const cbx__run *x)
+{
+    double max = OUTPUTS_MAX_NS + OUTPUTS_BYTE_NS * x->output_bytes;
+    return smaller(x->again, (cbx__cost){ max, max });
+}
+
+bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu, cbx__cost *io)
+{
+    const cbx__cost outputs = x->outputs;
+    const double empty = cbx__run_allowed_empty(x);
+    cbx__cost again, writing;
+    if (!cbx__run_fetch_outputs(x, &again)) return false;
+    cbx__checker_poison(&x->checker);
+    if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid);
+    x->again = smaller(x->again, again);
+    if (io == &x->unseen && x->w->nfresh && x->draws > x->w->nfresh) return true; /* it has seen these before */
+    writing = allowed_writing(x);
+    const cbx__cost whole = { outer + outputs.wall_ns - writing.wall_ns - empty + x->hidden_ns,
+                              cpu + outputs.cpu_ns - writing.cpu_ns - empty + x->hidden_ns };
+    *io = io == &x->known ? larger(*io, whole) : smaller(*io, whole);
+    return true;
+}
+
+bool cbx__run_probe_call(cbx__run *x, cbx__cost *io)
+{
+    double inner, outer, cpu;
+    if (!cbx__run_epoch(x, x->probe_set, 1, &inner, &outer)) return false;
+    outer = cbx__run_unhindered(x, outer);
+    cpu = x->t->waits.cpu_ns;
+    return cbx__run_check_outputs(x, x->probe_set) && cbx__run_note_one_call(x, outer, cpu, io);
+}
+
+/* --- judgement --- */
+
+typedef enum verdict { HONEST, UNSURE, LAZY } verdict;
+
+static verdict by_both(const cbx__run *x, bool wall, bool cpu)
+{
+    if (on_device(x) || !x->t->waits.known) return wall ? LAZY : HONEST;
+    return cpu ? LAZY : wall ? UNSURE : HONEST;
+}
+
+/* [ns] CPU time of a call in the timed epochs. */
+static double cpu_of_call(const cbx__run *x) { return x->cpu_ns / ((double)x->r->iterations * (double)x->r->epochs); }
+
+static double result_slack(const cbx__run *x)
+{
+    /* a device's first copy of a result is paid once */
+    return RESULT_SLACK_NS + (on_device(x) ? 0.5 : RESULT_BYTE_NS) * x->output_bytes;
+}
+
+/* A single call on new inputs finds caches and predictors cold; of a long one that is a small part. */
+static double call_share(const cbx__run *x, double claim)
+{
+    return !on_device(x) && claim >= LONG_CALL_NS ? LONG_CALL_SHARE : CALL_SHARE;
+}
+
+static bool is_suspect(const cbx__run *x, double claim)
+{
+    double share = call_share(x, claim), slack = result_slack(x);
+    return x->unseen.wall_ns > share * claim + slack || x->unseen.cpu_ns > share * cpu_of_call(x) + slack;
+}
+
+/* Beyond what caches explain; or beyond the slack, and beyond what the control took at worst. */
+static bool too_long(const cbx__run *x, double share, double whole, double control, double call)
+{
+    double slack = result_slack(x), cold = COLD_BYTE_NS * (x->set_bytes + x->output_bytes);
+    if (!isfinite(whole)) return false;
+    return whole > share * call + slack + cold ||
+           (whole > share * call + slack && whole - control > (share - 1) * call + slack);
+}
+
+static verdict judge_call(const cbx__run *x, double claim)
+{
+    double share = call_share(x, claim);
+    return by_both(x, too_long(x, share, x->unseen.wall_ns, x->known.wall_ns, claim),
+                   too_long(x, share, x->unseen.cpu_ns, x->known.cpu_ns, cpu_of_call(x)));
+}
+
+/* Work that is put off till the outputs are wanted, in epochs of many calls. */
+static verdict judge_late(const cbx__run *x, double claim)
+{
+    const cbx__cost writing = allowed_writing(x);
+    double slack = result_slack(x);
+    if (!isfinite(x->late.wall_ns)) return HONEST;
+    return by_both(x, x->late.wall_ns - writing.wall_ns > claim + LATE_SLACK_NS + slack,
+                   x->late.cpu_ns - writing.cpu_ns > cpu_of_call(x) + LATE_CPU_NS + slack);
+}
+
+static verdict judge_series(const cbx__run *x, double claim)
+{
+    double slack = SERIES_SLACK_NS + (x->o.interpreter ? SERIES_PYTHON_NS : 0) +
+                   COLD_BYTE_NS * (x->set_bytes + x->output_bytes);
+    return by_both(x, x->series.wall_ns > SERIES_SHARE * claim + slack,
+                   x->series.cpu_ns > SERIES_SHARE * cpu_of_call(x) + slack);
+}
+
+void cbx__run_judge_results(cbx__run *x)
+{
+    double claim = cbx__run_claim(x);
+    const struct {
+        verdict verdict;
+        const char *what;
+        cbx__cost cost;
+    } all[] = { { judge_call(x, claim), "one call on unseen inputs", x->unseen },
+                { judge_late(x, claim), "the outputs after a timed epoch", x->late },
+                { judge_series(x, claim), "each call of a series on unseen inputs", x->series } };
+    size_t worst = 0;
+    for (size_t i = 1; i < CBX_LEN(all); i++)
+        if (all[i].verdict > all[worst].verdict) worst = i;
+    if (all[worst].verdict == HONEST) return;
+    bool unsure = all[worst].verdict == UNSURE;
+    x->r->contended = x->r->contended || unsure;
+    cbx__talk_fail(
+        x->t, unsure ? CBX_FAILURE_CONTENDED : CBX_FAILURE_LAZY_RESULT,
+        "%s%s took %.4f ms to the result at best, and %.4f ms of CPU time; the worker reported %.4f ms a call and "
+        "used %.4f ms",
+        unsure ? "the machine is too busy to measure: " : "", all[worst].what, all[worst].cost.wall_ns * 1e-6,
+        all[worst].cost.cpu_ns * 1e-6, claim * 1e-6, cpu_of_call(x) * 1e-6);
+}
+
+/* --- repetitions --- */
+
+void cbx__run_forget_readings(cbx__run *x)
+{
+    x->late = x->again = none;
+    if (!x->w->nfresh || x->draws < x->w->nfresh) x->unseen = none;
+    x->known = (cbx__cost){ 0, 0 };
+    x->set_bytes = bytes_of_set(x);
+}
+
+bool cbx__run_probe_again(cbx__run *x)
+{
+    double claim = cbx__run_claim(x), inner, outer;
+    int tries = claim < PROBE_LONG_NS ? PROBE_TRIES : TRIES;
+    if (!cbx__run_can_rotate(x)) return true;
+    for (int i = 0; i < tries && (is_suspect(x, claim) || judge_late(x, claim)); i++) {
+        if (i && judge_call(x, claim) == HONEST && judge_late(x, claim) == HONEST) break;
+        bool fresh = !x->w->nfresh || x->draws < x->w->nfresh; /* what was sent once is unseen no more */
+        if (fresh && (!cbx__run_send_unseen(x) || !cbx__run_probe_call(x, &x->unseen))) return false;
+        if (!send_held(x, false, &x->hidden_ns) || !cbx__run_probe_call(x, &x->known)) return false;
+        if (judge_late(x, claim) == HONEST) continue;
+        if (!cbx__run_epoch(x, x->probe_set, x->r->iterations, &inner, &outer) ||
+            !cbx__run_check_outputs(x, x->probe_set))
+            return false;
+        x->late = smaller(x->late, x->outputs);
+    }
+    return true;
+}
+
 static size_t first_of_series(const cbx__run *x)
 {
     return x->probe_set + 1 > x->w->nsets ? x->probe_set + 1 : x->w->nsets;
@@ -112,47 +295,36 @@ static size_t first_of_series(const cbx__run *x)
 /* Calls of a series; 0: none is made. */
 static size_t series_length(cbx__run *x)
 {
-    size_t n = x->w->c->ninputs, room = n ? CBX__WIRE_FDS_MAX / n : 0, most = SERIES_MOST, first = first_of_series(x);
-    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
-    if (!cpu || !x->can_series || x->baseline->limit || x->o.cold || !cbx__run_can_rotate(x)) return 0;
+    size_t n = x->w->c->ninputs, capacity = n ? CBX__WIRE_FDS_MAX / n : 0, max = SERIES_MAX, first = first_of_series(x);
+    if (on_device(x) || x->baseline->limit || x->o.cold || !cbx__run_can_rotate(x)) return 0;
     if (!(cbx__run_claim(x) < SERIES_CLAIM_NS)) return 0;
-    if (x->o.iterations && cbx_rng_below(&x->rng, SERIES_ONE_IN) != 0) return 0;
-    if (room < first + SERIES_LEAST) return 0;
-    x->set_bytes = bytes_of_set(x);
-    if (room - first < most) most = room - first;
-    if (most * x->set_bytes > SERIES_BYTES) most = (size_t)(SERIES_BYTES / x->set_bytes);
-    return most < SERIES_LEAST ? 0 : SERIES_LEAST + cbx_rng_below(&x->rng, most - SERIES_LEAST + 1);
+    if (x->o.iterations && cbx_rng_below(&x->secret, SERIES_ONE_IN) != 0) return 0;
+    if (capacity < first + SERIES_MIN) return 0;
+    if (capacity - first < max) max = capacity - first;
+    if ((double)max * x->set_bytes > SERIES_BYTES) max = (size_t)(SERIES_BYTES / x->set_bytes);
+    return max < SERIES_MIN ? 0 : SERIES_MIN + cbx_rng_below(&x->secret, max - SERIES_MIN + 1);
 }
 
 /* Each set another rotation of one draw; what is sent last is what outputs are compared with. */
-static bool send_sets(cbx__run *x, size_t n)
-{
-    size_t draw = x->draws++, first = first_of_series(x);
-    cbx__held *held = &x->checker.held;
-    x->t->phase = "inputs";
-    for (size_t i = 0; i < n; i++) {
-        uint64_t r = cbx_rng_below(&x->rng, UINT64_C(1) << 60) + 1024;
-        cbx__held_clear(held);
-        cbx_status st = cbx__held_make(x->ctx, x->w, draw, r, first + i, held, &x->err);
-        if (st) return cbx__run_broken(x, st);
-        if (!cbx__talk_ask(x->t, held->message, held->fds, held->nfds, "inputs", NULL)) return false;
-    }
-    return true;
-}
-
 static bool run_series(cbx__run *x, size_t n)
 {
     char text[256];
     size_t len = (size_t)snprintf(text, sizeof text, "{\"op\":\"series\",\"sets\":["), first = first_of_series(x);
-    double ns;
-    for (size_t i = 0; i < n; i++)
+    size_t draw = x->draws++;
+    double empty = cbx__run_allowed_empty(x), hidden = INFINITY, idle = 0, one, wall;
+    for (size_t i = 0; i < n; i++) {
+        if (!hold(x, draw, first + i) || !send_held(x, true, &one)) return false;
+        idle += i ? fmax(0, x->t->waits.idle_cpu_ns - INPUTS_MIN_NS) : 0; /* while the next was prepared */
+        hidden = fmin(hidden, one);
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%zu", i ? "," : "", first + i);
+    }
+    hidden += fmax(0, idle - (x->o.threads - 1) * AWAKE_MAX_NS * (double)n) / (double)n;
     snprintf(text + len, sizeof text - len, "]}\n");
     if (!cbx__run_ask(x, "epoch", text, "series", NULL)) return false;
-    ns = cbx__run_unhindered(x, (double)(x->t->received_ns - x->t->sent_ns)) - cbx__run_allowed_empty(x);
-    x->series_ns = fmin(x->series_ns, ns / (double)n);
-    x->series_cpu_ns = fmin(x->series_cpu_ns, (x->t->waits.cpu_ns - cbx__run_allowed_empty(x)) / (double)n);
-    return true;
+    wall = cbx__run_unhindered(x, (double)(x->t->received_ns - x->t->sent_ns));
+    x->series = smaller(x->series, (cbx__cost){ (wall - empty) / (double)n + hidden,
+                                                (x->t->waits.cpu_ns - empty) / (double)n + hidden });
+    return cbx__run_check_outputs(x, first + n - 1);
 }
 
 bool cbx__run_series(cbx__run *x)
@@ -160,11 +332,9 @@ bool cbx__run_series(cbx__run *x)
     size_t n = series_length(x);
     double peak = x->peak, claim = cbx__run_claim(x); /* the memory of these inputs is not the baseline's */
     if (n == 0) return true;
-    x->series_ns = x->series_cpu_ns = INFINITY;
-    for (int i = 0; i <= PROBE_TRIES && (i == 0 || cbx__run_series_too_long(x, claim)); i++) {
-        if (!send_sets(x, n) || !run_series(x, n) || !cbx__run_check_outputs(x, first_of_series(x) + n - 1))
-            return false;
-    }
+    x->series = none;
+    for (int i = 0; i <= PROBE_TRIES && (i == 0 || judge_series(x, claim)); i++)
+        if (!run_series(x, n)) return false;
     x->peak = peak;
     return true;
 }

@@ -33,7 +33,7 @@ void cbx__waits_ask(cbx__waits_watch *w)
     w->good = cbx__proc_sched_read(w->worker, &w->worker_start) && cbx__proc_sched_read(w->own, &w->own_sleep);
     w->own_before = w->own_sleep;
     w->sleep_ns = w->sleep_most_ns = 0;
-    w->cpu_start_ns = w->good ? cbx__proc_cpu_ns(w->pid) : NAN;
+    w->cpu_start_ns = cbx__proc_tree_cpu_ns(w->pid);
 }
 
 void cbx__waits_sleep(cbx__waits_watch *w, uint64_t now_ns, uint64_t most_ns)
@@ -53,7 +53,7 @@ uint64_t cbx__waits_woken(const cbx__waits_watch *w)
 }
 
 /* [ns] What the worker's first thread waited since the question, less the CPU time of its other threads since then.
- * @param cpu_ns  of the whole process */
+ * @param cpu_ns  of the whole tree */
 static double for_others(const cbx__waits_watch *w, const cbx__proc_sched *now, double cpu_ns)
 {
     double others = cpu_ns - since(now->run_ns, w->worker_start.run_ns);
@@ -66,7 +66,10 @@ void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *
     double slept, last;
     bool once;
 
-    memset(out, 0, sizeof *out);
+    const double end = cbx__proc_tree_cpu_ns(w->pid);
+    *out = (cbx__waits){ .cpu_ns = fmax(0, end - w->cpu_start_ns) };
+    out->idle_cpu_ns = w->cpu_end_ns > 0 ? fmax(0, w->cpu_start_ns - w->cpu_end_ns) : 0;
+    w->cpu_end_ns = end;
     if (!w->good || !cbx__proc_sched_read(w->own, &own) || !cbx__proc_sched_read(w->worker, &worker)) return;
     last = since(own.wait_ns, w->own_sleep.wait_ns);
     slept = since(received_ns, w->sleep_ns) - last;
@@ -77,7 +80,6 @@ void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *
         out->late_ns = last;
     else
         out->parent_ns = since(own.wait_ns, w->own_before.wait_ns);
-    out->cpu_ns = cbx__proc_cpu_ns(w->pid) - w->cpu_start_ns;
     out->worker_ns = for_others(w, &worker, out->cpu_ns);
     out->slices = worker.slices - w->worker_start.slices;
 }
@@ -86,7 +88,7 @@ double cbx__waits_so_far(const cbx__waits_watch *w)
 {
     cbx__proc_sched now;
     if (!w->good || !cbx__proc_sched_read(w->worker, &now)) return 0;
-    return for_others(w, &now, cbx__proc_cpu_ns(w->pid) - w->cpu_start_ns);
+    return for_others(w, &now, cbx__proc_tree_cpu_ns(w->pid) - w->cpu_start_ns);
 }
 
 double cbx__waits_sure(const cbx__waits *w) { return w->late_ns + (w->slices <= 1 ? w->worker_ns : 0); }
