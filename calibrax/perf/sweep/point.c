@@ -36,7 +36,7 @@ static int tries_of(const cbx__attempt *a, const cbx__launch *l, int again)
     cbx_failure f = l->record.failure;
 
     if (l->unhealthy && !f) return again == 0 && cbx__launch_repeats(a) ? 2 : 1;
-    if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_LAZY_RESULT || f == CBX_FAILURE_CONTENDED) return 4;
+    if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_CONTENDED) return 4;
     return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED ? 2 : 1;
 }
 
@@ -160,6 +160,18 @@ static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cons
     return st;
 }
 
+/* One launch that the machine was too busy for is left out, of every four good ones another. */
+static bool may_leave_out(const cbx__attempt *a, const cbx__launch *l)
+{
+    size_t good = 0, lost = 0;
+
+    for (const cbx__launch *k = a->first; k; k = k->next) {
+        good += !k->record.failure;
+        lost += k->record.failure == CBX_FAILURE_CONTENDED && (!k->next || k->next->round != k->round);
+    }
+    return l->record.failure == CBX_FAILURE_CONTENDED && good > 0 && lost <= 1 + good / 4;
+}
+
 /* What is missing for one attempt of a provider is missing for all of them on that platform. */
 static void spread(cbx__point *p, const cbx__attempt *from)
 {
@@ -197,7 +209,7 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
             cbx__session_pause(s, 0.2 * (1 << again)); /* let others finish */
     }
     if (a->iterations == 0 && !l->record.failure) a->iterations = l->record.iterations_chosen;
-    if (l->record.failure) {
+    if (l->record.failure && !may_leave_out(a, l)) {
         a->failure = l->record.failure;
         snprintf(a->message, sizeof(a->message), "%s", l->record.message);
         if (a->failure == CBX_FAILURE_CONTENDED)
