@@ -162,6 +162,23 @@ static void oracle_cache(void **state)
     CHECK(!cached_again(f, "{\"n\":77}", a), "a torn list is noticed");
 }
 
+/* What workers get besides the point's own inputs is drawn again by every workload, and its answers are nowhere on the disk. */
+static void held_back_inputs_are_secret(void **state)
+{
+    fixture *f = *state;
+    int64_t seeds[2] = { 0, 0 };
+    for (int i = 0; i < 2; i++) {
+        cbx_params *point = NULL;
+        cbx_workload *w = make_workload(f, &toy_case, "{\"n\":78}", 1, &point);
+        CHECK_GT(w->nfresh, 0, "a quick oracle");
+        seeds[i] = cbx_params_int(w->fresh_point[0], "seed");
+        CHECK(!cbx_workload_oracle_cached(w->fresh[0]), "its answer was computed for this workload");
+        cbx_workload_free(w);
+        cbx_params_free(point);
+    }
+    CHECK(seeds[0] != seeds[1], "one in 2^30 that these are the same by chance");
+}
+
 static void a_cache_that_cannot_be_written_costs_nothing_else(void **state)
 {
     fixture *f = *state;
@@ -267,6 +284,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(no_rotation_without_the_functions),
         cmocka_unit_test(empty_arrays),
         cmocka_unit_test(oracle_cache),
+        cmocka_unit_test(held_back_inputs_are_secret),
         cmocka_unit_test(a_cache_that_cannot_be_written_costs_nothing_else),
         cmocka_unit_test(hidden_answers),
         cmocka_unit_test(failures),

@@ -39,11 +39,12 @@ typedef struct cbx_workload_opts {
     /* The cached answer is not on the disk while this workload is there: where nothing else keeps workers from reading it.  The context
      * must then outlive the workload, which gives the answer back to the cache when it is freed. */
     bool hide_answers;
+    bool secret; /* the answer is neither looked up in the cache nor kept there */
 } cbx_workload_opts;
 
 #define CBX_WORKLOAD_OPTS_INIT                                                                                         \
     {                                                                                                                  \
-        sizeof(cbx_workload_opts), 1, 0, 0, 0, 0, 0, false                                                             \
+        sizeof(cbx_workload_opts), 1, 0, 0, 0, 0, 0, false, false                                                      \
     }
 
 /** Makes inputs and computes (or finds cached) the oracle's answer in a process of its own.

@@ -281,8 +281,11 @@ cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opt
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = cbx__tool_find(CBX__TOOL_WORKER, &arena, &worker, err);
     if (st) goto done;
-    st = make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, err); /* a folder that cannot be made is no cache */
-    if (!st) st = read_entry(ctx, w, stem, &arena, err);
+    st = CBX_ENOENT;
+    if (!opts->secret) {
+        st = make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, err); /* no folder: no cache */
+        if (!st) st = read_entry(ctx, w, stem, &arena, err);
+    }
     w->oracle_cached = st == CBX_OK;
     if (st == CBX_ENOMEM) goto done;
     if (st) {

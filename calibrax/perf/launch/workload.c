@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
@@ -16,9 +17,9 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/launch/policy.h"
 
-#define FRESH_STREAM     0x66726573u /* of the seed of inputs that are held back */
-#define FRESH_QUICK_S    0.5         /* an oracle that is as quick is asked for as many as there may be */
-#define FRESH_MOST_S     20.0        /* one that is slower for none */
+/* Of one answer by the oracle: every invocation needs the answers to its own held-back inputs, which no cache may hold. */
+#define FRESH_QUICK_S    0.25 /* up to here as many as there may be */
+#define FRESH_MAX_S      10.0 /* beyond: none, rotations of the point's own must do */
 #define FRESH_MOST_BYTES 64e6
 #define SEALS            (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -140,17 +141,20 @@ static bool same_forms(const cbx_workload *a, const cbx_workload *b)
     return true;
 }
 
-/* A seed that is neither the point's own nor that of an earlier one. */
-static int64_t draw_seed(const cbx_workload *w, const cbx_param_def *def)
+/* A seed that no worker can foresee, neither the point's own nor that of an earlier draw. */
+static cbx_status draw_seed(const cbx_workload *w, const cbx_param_def *def, int64_t *seed, cbx_err *err)
 {
-    int64_t own = cbx_params_int(w->point, "seed"), seed = own;
-    cbx_rng rng = cbx_rng_make((uint64_t)own, FRESH_STREAM + w->nfresh);
+    int64_t own = cbx_params_int(w->point, "seed");
+    uint64_t bits;
     for (bool taken = true; taken;) {
-        seed = def->min + (int64_t)cbx_rng_below(&rng, (uint64_t)def->max - (uint64_t)def->min);
-        taken = seed == own;
-        for (size_t i = 0; i < w->nfresh; i++) taken = taken || cbx_params_int(w->fresh_point[i], "seed") == seed;
+        if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits)
+            return cbx_fail_errno(err, errno, "the kernel has no random numbers for a seed");
+        cbx_rng rng = cbx_rng_make(bits, w->nfresh);
+        *seed = def->min + (int64_t)cbx_rng_below(&rng, (uint64_t)def->max - (uint64_t)def->min);
+        taken = *seed == own;
+        for (size_t i = 0; i < w->nfresh; i++) taken = taken || cbx_params_int(w->fresh_point[i], "seed") == *seed;
     }
-    return seed;
+    return CBX_OK;
 }
 
 static const cbx_param_def *seed_of(const cbx_case_ops *c)
@@ -184,13 +188,13 @@ static cbx_status other_point(cbx_ctx *ctx, const cbx_workload *w, int64_t seed,
 static size_t fresh_wanted(const cbx_workload *w)
 {
     double bytes = 0;
-    if (w->nsets < 2 || w->oracle_s > FRESH_MOST_S) return 0;
+    if (w->nsets < 2 || w->oracle_s > FRESH_MAX_S) return 0;
     for (size_t i = 0; i < w->c->ninputs; i++) {
         size_t count = 0;
         if (cbx_array_desc_count(&w->inputs[i], &count, NULL)) return 0;
         bytes += (double)count * (double)cbx_dtype_size(w->inputs[i].dtype);
     }
-    if (bytes > FRESH_MOST_BYTES || w->oracle_s > 10 * FRESH_QUICK_S) return 1;
+    if (bytes > FRESH_MOST_BYTES || w->oracle_s > 4 * FRESH_QUICK_S) return 1;
     return w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MOST;
 }
 
@@ -201,10 +205,13 @@ static cbx_status make_fresh(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_o
     cbx_workload_opts o = *opts;
 
     o.rotations = 0;
+    o.secret = true;
     for (size_t n = def ? fresh_wanted(w) : 0; w->nfresh < n; w->nfresh++) {
         cbx_workload **fresh = &w->fresh[w->nfresh];
         cbx_params **point = &w->fresh_point[w->nfresh];
-        cbx_status st = other_point(ctx, w, draw_seed(w, def), point, err);
+        int64_t seed = 0;
+        cbx_status st = draw_seed(w, def, &seed, err);
+        if (!st) st = other_point(ctx, w, seed, point, err);
         if (!st) st = cbx_workload_create(ctx, w->c, *point, &o, fresh, err);
         if (!st && same_forms(w, *fresh)) continue;
         cbx_workload_free(*fresh);
