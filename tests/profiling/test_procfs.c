@@ -134,7 +134,8 @@ static void this_process(void **state)
     CHECK_GT((double)cbx__proc_group_resident(getpgrp()), 100e3, "its group");
     if (access("/proc/thread-self/children", R_OK) ==
         0) /* who has no children is alone, whoever else is in its group */
-        CHECK_LE((double)cbx__proc_tree_resident(getpid(), NULL), (double)cbx__proc_resident(getpid()) + 50e6, "its tree");
+        CHECK_LE((double)cbx__proc_tree_resident(getpid(), NULL), (double)cbx__proc_resident(getpid()) + 50e6,
+                 "its tree");
     CHECK_GT((double)cbx__proc_tree_resident(getpid(), NULL), 100e3, "its tree");
     CHECK_GT(cbx__proc_cpu_ns(getpid()), 1000, "CPU time in ns");
     CHECK(isnan(cbx__proc_cpu_ns(-1)), "of nobody");
