@@ -552,7 +552,8 @@ const opt_command check_command = {
                    "runs have them, else by values. A run that is its own baseline, is of another machine, or is the "
                    "latest and older than the baseline is refused. "
                    "Exit status 1: something is worse, or is not a number; 2: something cannot be compared, is missing "
-                   "now, or cannot be right (a time of 0, a value outside its samples); 3: undecided.",
+                   "now, or cannot be right (a time of 0, a value outside its samples); 3: undecided "
+                   "('calibrax run --until-decided' launches until it is not).",
     .options = check_options,
     .noptions = CBX_LEN(check_options),
     .args_size = sizeof(check_args),

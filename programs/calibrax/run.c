@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/analysis/regression.h"
+#include "calibrax/base/clock.h"
 #include "calibrax/perf/sweep/benchmarks.h"
+#include "calibrax/statistics/looks.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
@@ -15,11 +18,11 @@
 #include "programs/common/terminal.h"
 
 typedef struct run_args {
-    const char *plugin, *module, *python, *file, *data, *trace, *trace_dir, *name, *scenario;
+    const char *plugin, *module, *python, *file, *data, *trace, *trace_dir, *name, *scenario, *baseline;
     int metrics; /* cbx_command_metrics */
     opt_list benchmarks, config, tags, defines, targets;
     size_t launches, warmup, samples, batch_size, max_batches;
-    double sample_ms, budget, timeout, grace, level, allow_failed;
+    double sample_ms, budget, timeout, grace, level, allow_failed, until_decided, threshold;
     bool list, show_output, json;
 } run_args;
 
@@ -66,13 +69,21 @@ static const opt_spec run_options[] = {
     { "trace-dir", 0, OPT_STRING, AT(trace_dir), "DIR", NULL,
       "folder of traces that the benchmarks write (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to them" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL, "keep the run in this store, which is made if missing" },
+    { "until-decided", 0, OPT_ABOVE, AT(until_decided), "S", NULL,
+      "launch more until a check against the baseline is decided, or S seconds have passed; without a baseline: until "
+      "a run like this one could be" },
+    { "baseline", 0, OPT_STRING, AT(baseline), "NAME", CBX_BASELINE_MAIN, "the baseline of --until-decided",
+      "@baselines" },
+    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0.05, which is 5 %", "the relative change that counts for it" },
     { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "show the output of what is run" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 static const opt_rule run_rules[] = {
-    { "", OPT_NEEDS, "plugin module file @" }, { "plugin", OPT_EXCLUDES, "module file @" },
-    { "module", OPT_EXCLUDES, "file @" },      { "file", OPT_EXCLUDES, "@" },
-    { "python", OPT_NEEDS, "module" },         { "metrics", OPT_NEEDS, "@" },
+    { "", OPT_NEEDS, "plugin module file @" },   { "plugin", OPT_EXCLUDES, "module file @" },
+    { "module", OPT_EXCLUDES, "file @" },        { "file", OPT_EXCLUDES, "@" },
+    { "python", OPT_NEEDS, "module" },           { "metrics", OPT_NEEDS, "@" },
+    { "until-decided", OPT_NEEDS, "data" },      { "baseline", OPT_NEEDS, "until-decided" },
+    { "threshold", OPT_NEEDS, "until-decided" },
 };
 
 static const run_args run_defaults = { .launches = 1,
@@ -82,7 +93,9 @@ static const run_args run_defaults = { .launches = 1,
                                        .budget = 10,
                                        .batch_size = 32,
                                        .grace = 10,
-                                       .level = 0.95 };
+                                       .level = 0.95,
+                                       .baseline = CBX_BASELINE_MAIN,
+                                       .threshold = 0.05 };
 
 /* --- options as the library expects them --- */
 
@@ -236,6 +249,91 @@ static int read_opts(const opt_run *run, cbx_benchmark_opts *out, cbx_json **con
     return EXIT_PASS;
 }
 
+/* --- how many launches --- */
+
+/* The looks at a run in the making (statistics/looks.h): their intervals hold together, though the launches end by what they show. */
+typedef struct deciding {
+    const opt_run *run;
+    cbx_store *store;
+    cbx_run *baseline, *defs; /* baseline NULL: none yet */
+    cbx_looks looks;
+    size_t looked, launches;
+    uint64_t began_ns;
+    const char *outcome; /* "decided", "undecided", "cannot be compared"; NULL: no good launch */
+    cbx_status st;
+    cbx_err err;
+} deciding;
+
+#define FIRST_LOOK 11 /* launches */
+/* Without a baseline the run is compared with itself.  A later run differs by chance: its interval must be this much narrower than the
+ * threshold to be within it in nine of ten cases, z_0.975 / (z_0.975 + z_0.9). */
+#define OWN_SHARE 0.6
+
+static size_t launch_more(void *user, const cbx_run *now, size_t launches)
+{
+    deciding *d = user;
+    const run_args *a = d->run->args;
+    const double elapsed_s = 1e-9 * (double)(cbx_clock_ns() - d->began_ns);
+    const double left = (double)launches * fmax(a->until_decided / elapsed_s - 1, 0); /* launches, at the rate so far */
+    cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
+    cbx_regression *r = NULL;
+    size_t undecided = 0, next;
+
+    d->launches = launches;
+    if (!now) return 0;
+    if (!d->looks.count) /* further than the rate of so few launches promises: a design may end early, not late */
+        d->st = cbx_looks_plan(launches, launches + (size_t)fmin(4 * left, CBX_LOOKS_PAIRS - (double)launches), 0.05,
+                               &d->looks, &d->err);
+    opts.threshold = d->baseline ? a->threshold : OWN_SHARE * a->threshold;
+    opts.level = d->st ? 0.95 : cbx_looks_level(&d->looks, d->looked++);
+    opts.allow_same = !d->baseline;
+    opts.defs = d->defs;
+    opts.no_sentences = true;
+    if (!d->st) d->st = cbx_regression_create(d->run->ctx, now, d->baseline ? d->baseline : now, &opts, &r, &d->err);
+    if (d->st) return 0;
+    for (size_t i = 0; i < cbx_regression_nfindings(r); i++)
+        undecided += cbx_regression_finding(r, i)->outcome == CBX_OUTCOME_UNDECIDED;
+    d->outcome = undecided ? "undecided" : cbx_regression_nfindings(r) ? "decided" : "cannot be compared";
+    cbx_regression_free(r);
+    if (!undecided || d->looked == d->looks.count || left < 1) return 0;
+    next = d->looks.pairs[d->looked] - launches;
+    if ((double)next <= left) return next;
+    d->st = cbx_looks_end(&d->looks, d->looked, launches + (size_t)left, &d->err);
+    return d->st ? 0 : (size_t)left;
+}
+
+/* Sets the options for --until-decided; close_deciding in any case. */
+static int open_deciding(deciding *d, cbx_benchmark_opts *o)
+{
+    const run_args *a = d->run->args;
+    cbx_status st = cbx_store_open(d->run->ctx, a->data, NULL, &d->store, &d->err);
+
+    if (!st) st = cbx_store_baseline_get(d->store, a->baseline, &d->baseline, &d->err);
+    if (st == CBX_ENOENT && strcmp(a->baseline, CBX_BASELINE_MAIN) == 0) st = CBX_OK;
+    if (!st) st = select_defs(d->run, d->store, &d->defs, &d->err);
+    if (st) return opt_fail(d->run->program, "%s", d->err.message);
+    if (o->launches < FIRST_LOOK) o->launches = FIRST_LOOK;
+    o->more = launch_more;
+    o->more_user = d;
+    d->began_ns = cbx_clock_ns();
+    return EXIT_PASS;
+}
+
+static int close_deciding(deciding *d)
+{
+    const run_args *a = d->run->args;
+    const char *against = d->baseline ? "against the baseline" : "no baseline yet, against a run like it";
+
+    cbx_run_free(d->defs);
+    cbx_run_free(d->baseline);
+    cbx_store_close(d->store);
+    if (d->st) return opt_fail(d->run->program, "'--until-decided': %s", d->err.message);
+    if (d->outcome)
+        fprintf(stderr, "%s after %zu launches, %s, threshold %.6g %%\n", d->outcome, d->launches, against,
+                100 * a->threshold);
+    return EXIT_PASS;
+}
+
 /* --- results --- */
 
 static const char *shown(const char *unit, double v, char buf[64])
@@ -368,11 +466,13 @@ static int run_run(const opt_run *run)
     cbx_benchmark_opts o = CBX_BENCHMARK_OPTS_INIT;
     cbx_benchmark_report *report = NULL;
     cbx_json *config = NULL;
+    deciding d = { .run = run, .err = CBX_ERR_INIT };
     cbx_err err = CBX_ERR_INIT;
     int status = read_source(run, &source);
 
     if (!status) status = read_opts(run, &o, &config);
     if (!status && a->data && !a->list) status = keep_prepare(run, a->data);
+    if (!status && a->until_decided > 0 && !a->list) status = open_deciding(&d, &o);
     if (!status) {
         o.stop = stop_catch();
         o.progress = print_failure;
@@ -384,6 +484,7 @@ static int run_run(const opt_run *run)
         else
             status = conclude(run, report);
     }
+    if (close_deciding(&d)) status = EXIT_ERROR;
     cbx_benchmark_report_free(report);
     cbx_json_unref(config);
     return status;

@@ -275,4 +275,37 @@ def the_manual(p):
     check(not os.path.exists(p.file("data")), "torn down")
 
 
-main([the_manual, the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, a_missed_target_is_seen_once, failures, a_launch_that_fails, commands, faults_are_sentences, interrupted])
+def it_launches_until_decided(p):
+    """The baseline gets as many launches as a check needs, and so does what is checked: unchanged, slower, or out of time."""
+    def until(seconds, *command, data="store", **more):
+        done = run(p, "--until-decided", seconds, "--data", data, "--name", "nap", "--scenario", "s", "--", *command, **more)
+        return done.stderr
+    has(until("30", "sleep", "0.02"), "decided after", "a baseline")
+    p.run("baseline", "--data", "store", program=CALIBRAX, expect=0)
+    has(until("30", "sleep", "0.02"), "decided after", "the same again")
+    has(p.run("check", "--data", "store", program=CALIBRAX, expect=0).stdout, "PASSED", "is unchanged")
+    has(until("30", "sleep", "0.03"), "decided after", "half as long again")
+    has(p.run("check", "--data", "store", program=CALIBRAX, expect=1).stdout, "wall_time regressed", "is slower")
+    begin = time.monotonic()
+    has(until("0.5", "sh", "-c", "sleep 0.0$(( $(date +%N | cut -c5) % 3 + 1 ))", data="noise"), "undecided after", "noise that no launch removes")
+    check(time.monotonic() - begin < 10, "its time is limited")
+    one_sentence(run(p, "--until-decided", "5", "--", "true", expect=2), "'--until-decided' needs '--data'", "calibrax")
+    one_sentence(run(p, "--threshold", "0.1", "--", "true", expect=2), "'--threshold' needs '--until-decided'", "calibrax")
+    one_sentence(run(p, "--until-decided", "5", "--baseline", "other", "--data", "store", "--", "true", expect=2), "other", "calibrax")
+
+
+def kinds_share_a_store(p):
+    """Commands, shared objects and Python classes: the time of a process is one metric only where it is what is measured."""
+    module = p.write("nap.py", examples("python")[0])
+    kinds = {"command": ["--", "true"], "object": ["--plugin", PLUGIN, "-b", "sum"], "class": ["--module", module, "--python", sys.executable]}
+    for again in range(2):
+        for kind, words in kinds.items():
+            run(p, "-n", "3", *QUICK, "--name", "same", "--scenario", "s", "--data", "store", *words, expect=None)
+            if not again:
+                p.run("baseline", "--data", "store", "--name", kind, program=CALIBRAX, expect=0)
+            else:
+                done = p.run("check", "--data", "store", "--baseline", kind, "--threshold", "1000", "--undecided-passes", program=CALIBRAX, expect=0)
+                has(done.stdout, "PASSED", kind)
+
+
+main([the_manual, it_launches_until_decided, kinds_share_a_store, the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, a_missed_target_is_seen_once, failures, a_launch_that_fails, commands, faults_are_sentences, interrupted])

@@ -347,8 +347,13 @@ cbx_status cbx__report_finish(cbx_benchmark_report *r, cbx__session *s, cbx_err 
     merging *all = cbx_arena_calloc(&r->arena, r->ngathered, sizeof *all);
     size_t ntargets = 0, nfailures = 0;
     cbx_run *with;
-    cbx_status st = all ? make_run(r, s, all, err) : no_memory(err);
+    cbx_status st;
 
+    cbx_run_free(r->run);
+    r->run = NULL;
+    r->ntargets = r->nfailures = 0;
+    r->link_fault = NULL;
+    st = all ? make_run(r, s, all, err) : no_memory(err);
     if (st) return st;
     for (size_t i = 0; i < r->ngathered; i++) {
         ntargets += all[i].ntargets;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
 #include "calibrax/perf/sweep/benchmark_session.h"
 #include "calibrax/perf/sweep/order.h"
@@ -91,7 +92,7 @@ static cbx_status check(const cbx_benchmark_source *source, const cbx_benchmark_
     return CBX_OK;
 }
 
-/* The benchmarks to run, each with memory for its launches. */
+/* The benchmarks to run. */
 static cbx_status choose(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
 {
     const cbx_benchmark_opts *o = s->o;
@@ -116,10 +117,8 @@ static cbx_status choose(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
         return cbx_fail(err, CBX_EINVAL, "%zu benchmarks cannot all be named '%s': choose one", count, o->name);
     r->gathered = cbx_arena_calloc(&r->arena, count, sizeof *r->gathered);
     for (size_t i = 0; r->gathered && i < count; i++) {
-        cbx__gathered *g = &r->gathered[i];
-        g->name = cbx_arena_strdup(&r->arena, names[i]);
-        g->launches = cbx_arena_calloc(&r->arena, o->launches, sizeof *g->launches);
-        if (!g->name || !g->launches) r->gathered = NULL;
+        r->gathered[i].name = cbx_arena_strdup(&r->arena, names[i]);
+        if (!r->gathered[i].name) r->gathered = NULL;
     }
     if (!r->gathered) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu benchmarks", count);
     r->ngathered = count;
@@ -130,7 +129,7 @@ cbx_status cbx_benchmark_list(cbx_ctx *ctx, const cbx_benchmark_source *source, 
                               cbx_arena *arena, const char *const **names, size_t *count, cbx_err *err)
 {
     static const cbx_benchmark_opts usual = CBX_BENCHMARK_OPTS_INIT;
-    cbx__session s = { ctx, arena, source, opts ? opts : &usual, NULL };
+    cbx__session s = { .ctx = ctx, .arena = arena, .source = source, .o = opts ? opts : &usual };
     cbx_status st = check(source, s.o, err);
 
     return st ? st : drivers[source->kind].driver->list(&s, names, count, err);
@@ -163,10 +162,14 @@ void cbx__launch_fail(cbx__session *s, cbx__launch *l, const char *phase, cbx_st
 static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
 {
     const cbx_benchmark_opts *o = s->o;
-    cbx__launch *l = &g->launches[g->count];
+    const cbx_allocator al = cbx_arena_allocator(s->arena);
+    cbx__launch *l;
     cbx_status st;
 
     if (o->stop && *o->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    if (!cbx_grow(&al, &g->launches, &g->capacity, g->count + 1, sizeof *l)) return cbx_fail_nomem(err, "a launch");
+    l = &g->launches[g->count];
+    memset(l, 0, sizeof *l);
     st = drivers[s->source->kind].driver->launch(s, g->name, l, err);
     if (st) {
         cbx__launch_clear(l);
@@ -177,22 +180,24 @@ static cbx_status launch(cbx__session *s, cbx__gathered *g, cbx_err *err)
     g->failed = g->good == 0 || (double)(g->count - g->good) > o->allow_failed * (double)g->count;
     if (o->progress) {
         cbx_benchmark_failure f = { g->name, g->count, l->phase, l->status, l->message };
-        o->progress(o->progress_user, g->name, g->count, o->launches, l->run ? NULL : &f);
+        o->progress(o->progress_user, g->name, g->count, s->planned, l->run ? NULL : &f);
     }
     return CBX_OK;
 }
 
-/* All launches, between the start of the trace and its file.  What was measured is kept although its trace could not be written. */
-static cbx_status launch_all(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
+/* Rounds `first` up to what is planned, then the file of the trace.  What was measured is kept although its trace could not be written. */
+static cbx_status launch_all(cbx_benchmark_report *r, cbx__session *s, size_t first, cbx_err *err)
 {
     const size_t n = r->ngathered;
     size_t *order = cbx_arena_calloc(&r->arena, 2 * n, sizeof *order);
     cbx_err why = CBX_ERR_INIT;
     cbx_status st = order ? CBX_OK : cbx_fail_nomem(err, "the order of launches");
 
-    if (!st && s->o->trace) st = cbx_file_check_writable(s->ctx, s->o->trace, err);
-    if (!st && s->o->trace) st = cbx_timeline_create(s->ctx, "benchmarks", &s->trace, err);
-    for (size_t round = 0; round < s->o->launches && !st; round++) {
+    if (!st && s->o->trace && !s->trace) {
+        st = cbx_file_check_writable(s->ctx, s->o->trace, err);
+        if (!st) st = cbx_timeline_create(s->ctx, "benchmarks", &s->trace, err);
+    }
+    for (size_t round = first; round < s->planned && !st; round++) {
         cbx__schedule_order(ORDER_SEED, n, round, order + n, order);
         for (size_t i = 0; i < n && !st; i++) st = launch(s, &r->gathered[order[i]], err);
     }
@@ -218,10 +223,15 @@ cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_source *source, c
     r = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *r);
     if (!r) return cbx_fail_nomem(err, "a report");
     cbx_arena_init(&r->arena, cbx_ctx_allocator(ctx));
-    s = (cbx__session){ ctx, &r->arena, source, o, NULL };
+    s = (cbx__session){ .ctx = ctx, .arena = &r->arena, .source = source, .o = o, .planned = o->launches };
     st = choose(r, &s, err);
-    if (!st) st = launch_all(r, &s, err);
-    if (!st) st = cbx__report_finish(r, &s, err);
+    for (size_t first = 0; !st && first < s.planned;) {
+        st = launch_all(r, &s, first, err);
+        if (!st) st = cbx__report_finish(r, &s, err);
+        first = s.planned;
+        if (!st && !r->interrupted && o->more) s.planned += o->more(o->more_user, r->run, first);
+        if (s.planned > MAX_LAUNCHES) s.planned = MAX_LAUNCHES;
+    }
     cbx_timeline_free(s.trace);
     if (st == CBX_EINTERRUPTED) { /* before the first launch */
         r->interrupted = true;

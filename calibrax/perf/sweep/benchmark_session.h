@@ -12,6 +12,7 @@ typedef struct cbx__session {
     const cbx_benchmark_source *source;
     const cbx_benchmark_opts *o;
     cbx_timeline *trace;
+    size_t planned; /* launches of each benchmark, as far as is known */
 } cbx__session;
 
 /* What the kernel counted of a process and all that it started; NaN: unknown. */
@@ -59,7 +60,7 @@ cbx_status cbx__output_read(cbx__session *s, const cbx_benchmark_command *c, con
 typedef struct cbx__gathered {
     const char *name;
     cbx__launch *launches;
-    size_t count, good;
+    size_t count, good, capacity;
     bool failed; /* more launches failed than the user allows */
 } cbx__gathered;
 
@@ -77,7 +78,7 @@ struct cbx_benchmark_report {
     bool interrupted;
 };
 
-/* Makes the run of the gathered launches, judges the targets, lists the failures. */
+/* Makes the run of the gathered launches, judges the targets, lists the failures; in place of what it made before. */
 cbx_status cbx__report_finish(cbx_benchmark_report *r, cbx__session *s, cbx_err *err);
 
 #endif

@@ -76,12 +76,17 @@ typedef struct cbx_benchmark_opts {
     void *progress_user;
     const char
         *trace_dir; /* folder into which the benchmarks write traces of their own (JAX, XLA, Perfetto); NULL: none */
+    /** Optional: called after `launches` of each benchmark, and again after those that it asked for.
+     * @param run  of all launches so far; NULL: none is good
+     * @return how many more launches of each; 0: enough */
+    size_t (*more)(void *user, const cbx_run *run, size_t launches);
+    void *more_user;
 } cbx_benchmark_opts;
 
 #define CBX_BENCHMARK_OPTS_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(cbx_benchmark_opts), 0, 0, 1, 0, 10, 0.95, 0, CBX_BENCHMARK_MEASURE_OPTS_INIT, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0, 0, 0, 0                                                                                        \
+            0, 0, 0, 0, 0, 0, 0, 0, 0                                                                                  \
     }
 
 typedef struct cbx_benchmark_report cbx_benchmark_report;
