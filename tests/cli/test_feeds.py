@@ -39,7 +39,7 @@ def bundle(p):
     done = p.run("bundle", "--from", "rows.jsonl", "--machine", "mmm", expect=0)
     has(done.stderr, "rows of 1 other (xxxxxxxxxxxx) are left out: --machine chooses", "the other machine is not passed over in silence")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", '{"m":3}', expect=2), 'at the point {"m":3}')
-    one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", "{", expect=2), "not JSON")
+    one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", "{", expect=2), "is not a JSON object")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--case", "none", expect=2), "no row is of the case 'none'")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--machine", "zz", expect=2), "machine 'zz'")
 
@@ -48,7 +48,7 @@ def feed(p):
     rows(p, matmul(0, ratio=1.0), matmul(0, "naive-dense", 4e-3, ratio=4.0), matmul(0, "torch-dense", 8e-3),
          matmul(0, "stream", 2e-3, platform="cuda12", ratio=1.0), matmul(0, "naive-dense", platform="cuda12", status="oom"))
     done = p.run("feed", "--from", "rows.jsonl", expect=0)
-    has(done.stderr, "the library's side is 'stream', what the rows' ratios are against; --primary names another", "it is told")
+    has(done.stderr, "the library's side is 'stream', the reference of the rows' ratios; --primary names another", "it is told")
     f = json.loads(done.stdout)["nitrix.semiring.semiring_matmul"]
     equal((f["perf_cpu_baseline"], f["perf_cpu_ratio"]), ("naive-dense", 0.25), "below 1: the library is faster")
     equal((f["perf_gpu_baseline"], f["perf_gpu_ratio"]), (None, None), "a side that failed")

@@ -1,147 +1,102 @@
-/* The decision bundle: all that is known of one point, without an opinion. */
+/* The decision bundle: all facts about one point, without a verdict. */
 #include <math.h>
 #include <string.h>
 
 #include "suites/nitrix/feeds/feed.h"
 #include "suites/nitrix/feeds/feed_rows.h"
 
-static cbx_json *steady_json(const cbx_row *r)
+static void put_baseline(const cbx_row *r, cbx_json *o)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *part;
 
-    if (o && cbx_json_set_number(o, "min", r->min_s) && cbx_json_set_number(o, "median", r->median_s) &&
-        cbx_json_set_number(o, "p95", r->p95_s) && cbx_json_set_number(o, "lower", r->steady.lower) &&
-        cbx_json_set_number(o, "upper", r->steady.upper))
-        return o;
-    cbx_json_unref(o);
-    return NULL;
-}
-
-static cbx_json *paired_json(const cbx_row *r)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    if (o && cbx_json_set_number(o, "value", r->paired.value) && cbx_json_set_number(o, "lower", r->paired.lower) &&
-        cbx_json_set_number(o, "upper", r->paired.upper) &&
-        cbx_json_set_string(o, "verdict", r->verdict_holm ? r->verdict_holm : r->verdict))
-        return o;
-    cbx_json_unref(o);
-    return NULL;
-}
-
-static cbx_json *fidelity_json(const cbx_row *r)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    if (o && cbx_json_set_string(o, "status", r->fidelity_status) &&
-        cbx_json_set_number(o, "rel_to_tol", r->rel_to_tol))
-        return o;
-    cbx_json_unref(o);
-    return NULL;
-}
-
-static cbx_json *baseline_json(const cbx_row *r)
-{
-    cbx_json *o = cbx_json_new_object();
-    bool ok = o && cbx_json_set_string(o, "status", r->status);
-
-    ok = ok && (r->has_metrics ? cbx_json_set(o, "steady", steady_json(r)) : cbx_json_set_null(o, "steady"));
-    ok = ok && cbx_json_set_string(o, "steady_unit", "s") &&
-         cbx_json_set_number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
-    ok = ok && (r->paired_vs ? cbx_json_set(o, "ratio_paired", paired_json(r)) : cbx_json_set_null(o, "ratio_paired"));
-    ok = ok && cbx_json_set(o, "fidelity", fidelity_json(r));
-    ok = ok && (isnan(r->rel_to_tol) ? cbx_json_set_null(o, "within_fidelity_threshold")
-                                     : cbx_json_set_bool(o, "within_fidelity_threshold", r->rel_to_tol <= 1));
-    ok = ok && cbx_json_set_number(o, "peak_hbm_mb", r->peak_hbm_mb) &&
-         cbx_json_set_number(o, "host_rss_mb", r->host_rss_mb);
-    ok = ok && cbx_json_set_number(o, "memory_increase_mb", r->memory.over.value) &&
-         cbx_json_set_number(o, "compile_s", r->compile_s) &&
-         cbx_json_set_number(o, "compile_warm_s", r->compile_warm.over.value) &&
-         cbx_json_set_number(o, "detectable", r->detectable.relative);
-    if (ok) return o;
-    cbx_json_unref(o);
-    return NULL;
+    cbx_json_set_string(o, "status", r->status);
+    if (r->has_metrics) {
+        part = cbx_json_set_object(o, "steady");
+        cbx_json_set_number(part, "min", r->min_s);
+        cbx_json_set_number(part, "median", r->median_s);
+        cbx_json_set_number(part, "p95", r->p95_s);
+        cbx_json_set_number(part, "lower", r->steady.lower);
+        cbx_json_set_number(part, "upper", r->steady.upper);
+    } else {
+        cbx_json_set_null(o, "steady");
+    }
+    cbx_json_set_string(o, "steady_unit", "s");
+    cbx_json_set_number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
+    if (r->paired_vs) {
+        part = cbx_json_set_object(o, "ratio_paired");
+        cbx_json_set_number(part, "value", r->paired.value);
+        cbx_json_set_number(part, "lower", r->paired.lower);
+        cbx_json_set_number(part, "upper", r->paired.upper);
+        cbx_json_set_string(part, "verdict", r->verdict_holm ? r->verdict_holm : r->verdict);
+    } else {
+        cbx_json_set_null(o, "ratio_paired");
+    }
+    part = cbx_json_set_object(o, "fidelity");
+    cbx_json_set_string(part, "status", r->fidelity_status);
+    cbx_json_set_number(part, "rel_to_tol", r->rel_to_tol);
+    if (isnan(r->rel_to_tol))
+        cbx_json_set_null(o, "within_fidelity_threshold");
+    else
+        cbx_json_set_bool(o, "within_fidelity_threshold", r->rel_to_tol <= 1);
+    cbx_json_set_number(o, "peak_hbm_mb", r->peak_hbm_mb);
+    cbx_json_set_number(o, "host_rss_mb", r->host_rss_mb);
+    cbx_json_set_number(o, "memory_increase_mb", r->memory.over.value);
+    cbx_json_set_number(o, "compile_s", r->compile_s);
+    cbx_json_set_number(o, "compile_warm_s", r->compile_warm.over.value);
+    cbx_json_set_number(o, "detectable", r->detectable.relative);
 }
 
 /* Good rows of one attempt, oldest first. */
-static cbx_json *trend_json(cbx_arena *arena, const cbx__feed_rows *f, const char *platform, const char *name)
+static void put_trend(cbx_arena *arena, const cbx__feed_rows *f, const char *platform, const char *name, cbx_json *list)
 {
-    cbx_json *list = cbx_json_new_array();
-    bool ok = list != NULL;
-
-    for (size_t i = 0; ok && i < f->n; i++) {
+    for (size_t i = 0; i < f->n; i++) {
         const cbx_row *r = f->rows[i];
         const char *of = cbx__feed_name(arena, r);
-        cbx_json *o;
         if (!of || strcmp(of, name) != 0 || strcmp(r->platform, platform) != 0 || !cbx_row_is_good(r)) continue;
-        o = cbx_json_new_object();
-        ok = o && cbx_json_set_string(o, "run_id", r->run_id) && cbx_json_set_number(o, "min", r->min_s) &&
-             cbx_json_set_number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
-        if (ok)
-            ok = cbx_json_push(list, o);
-        else
-            cbx_json_unref(o);
+        cbx_json *o = cbx_json_push_object(list);
+        cbx_json_set_string(o, "run_id", r->run_id);
+        cbx_json_set_number(o, "min", r->min_s);
+        cbx_json_set_number(o, "ratio_vs_reference", r->ratio_vs ? r->ratio_value : NAN);
     }
-    if (ok) return list;
-    cbx_json_unref(list);
-    return NULL;
 }
 
-static bool fill_platform(cbx_arena *arena, const cbx__feed_rows *f, const char *platform, cbx_json *o)
+static void put_platforms(cbx_arena *arena, const cbx__feed_rows *f, cbx_json *all)
 {
-    cbx_json *baselines = cbx_json_new_object(), *trend = cbx_json_new_object();
-    bool ok = baselines && trend;
-
-    for (size_t i = 0; ok && i < f->nnewest; i++) {
-        const char *name = cbx__feed_name(arena, f->newest[i]);
-        if (strcmp(f->newest[i]->platform, platform) != 0) continue;
-        ok = name && cbx_json_set(baselines, name, baseline_json(f->newest[i])) &&
-             cbx_json_set(trend, name, trend_json(arena, f, platform, name));
-    }
-    ok = cbx_json_set(o, "baselines", baselines) && ok;
-    return cbx_json_set(o, "trend", trend) && ok;
-}
-
-static cbx_json *platforms_json(cbx_arena *arena, const cbx__feed_rows *f)
-{
-    cbx_json *all = cbx_json_new_object();
-    bool ok = all != NULL;
-
-    for (size_t i = 0; ok && i < f->nnewest; i++) {
-        const char *platform = f->newest[i]->platform;
-        cbx_json *one;
+    for (size_t first = 0; first < f->nnewest; first++) {
+        const char *platform = f->newest[first]->platform;
         if (cbx_json_has(all, platform)) continue;
-        one = cbx_json_new_object();
-        ok = one && fill_platform(arena, f, platform, one);
-        ok = cbx_json_set(all, platform, one) && ok;
+        cbx_json *o = cbx_json_set_object(all, platform);
+        cbx_json *baselines = cbx_json_set_object(o, "baselines"), *trend = cbx_json_set_object(o, "trend");
+        for (size_t i = first; i < f->nnewest; i++) {
+            const char *name = cbx__feed_name(arena, f->newest[i]);
+            if (!name || strcmp(f->newest[i]->platform, platform) != 0) continue;
+            put_baseline(f->newest[i], cbx_json_set_object(baselines, name));
+            put_trend(arena, f, platform, name, cbx_json_set_array(trend, name));
+        }
     }
-    if (ok) return all;
-    cbx_json_unref(all);
-    return NULL;
 }
 
-static const char *reference_of(const cbx__feed_rows *f)
+static void put_bundle(cbx_arena *arena, const cbx__feed_rows *f, const char *case_name, cbx_json *o)
 {
-    for (size_t i = f->n; i-- > 0;)
-        if (f->rows[i]->ratio_vs) return f->rows[i]->ratio_vs;
-    return NULL;
-}
-
-static bool fill_bundle(cbx_arena *arena, const cbx__feed_rows *f, const char *case_name, cbx_json *o)
-{
+    const char *reference = NULL;
     cbx_json *point = NULL;
 
-    return cbx_json_set_string(o, "schema", "nperf-bundle") && cbx_json_set_int(o, "version", 1) &&
-           cbx_json_set_string(o, "op", cbx_feed_qualname(arena, case_name)) &&
-           cbx_json_set_string(o, "case", case_name) && cbx_json_set_string(o, "machine", f->machine) &&
-           !cbx_json_parse(f->point, strlen(f->point), "point", &point, NULL) && cbx_json_set(o, "point", point) &&
-           cbx_json_set_string(o, "ratio_reference", reference_of(f)) &&
-           cbx_json_set_double(o, "fidelity_threshold", 1.0) &&
-           cbx_json_set_string(o, "fidelity_threshold_unit", "largest error over its bound") &&
-           cbx_json_set(o, "platforms", platforms_json(arena, f)) && cbx_json_set_null(o, "recommendation") &&
-           cbx_json_set_string(o, "note",
-                               "evidence, never a verdict; ratio_vs_reference is minimum over the reference's "
-                               "minimum, below 1: faster than the reference");
+    for (size_t i = f->n; i-- > 0 && !reference;) reference = f->rows[i]->ratio_vs;
+    (void)cbx_json_parse(f->point, strlen(f->point), "point", &point, NULL); /* it has been read before */
+    cbx_json_set_string(o, "schema", "nperf-bundle");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "op", cbx_feed_qualname(arena, case_name));
+    cbx_json_set_string(o, "case", case_name);
+    cbx_json_set_string(o, "machine", f->machine);
+    cbx_json_set(o, "point", point);
+    cbx_json_set_string(o, "ratio_reference", reference);
+    cbx_json_set_double(o, "fidelity_threshold", 1.0);
+    cbx_json_set_string(o, "fidelity_threshold_unit", "largest error over its bound");
+    put_platforms(arena, f, cbx_json_set_object(o, "platforms"));
+    cbx_json_set_null(o, "recommendation");
+    cbx_json_set_string(o, "note",
+                        "evidence, never a verdict; ratio_vs_reference is minimum over the reference's minimum, "
+                        "below 1: faster than the reference");
 }
 
 cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_opts *opts, cbx_json **out,
@@ -155,23 +110,24 @@ cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_
     cbx_status st = CBX_OK;
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_bundle_opts of another version");
-    if (!opts->case_name) return cbx_fail(err, CBX_EINVAL, "a bundle needs the name of a case");
+    if (!opts->case_name) return cbx_fail(err, CBX_EINVAL, "a bundle requires the name of a case");
     cbx__memory_watch_init(&watch, cbx_ctx_allocator(ctx));
     cbx_arena_init(&arena, &watch.al);
     if (opts->point) {
         want.point = cbx__feed_point(&arena, opts->point);
         if (!want.point && !watch.failed)
-            st = cbx_fail(err, CBX_EFORMAT, "the point '%.200s' is no JSON object", opts->point);
+            st = cbx_fail(err, CBX_EFORMAT, "the point '%.200s' is not a JSON object", opts->point);
     }
     if (!st && !watch.failed) st = cbx__feed_select(&arena, rows, &want, &f, err);
     if (!st) {
-        o = watch.failed ? NULL : cbx_json_new_object();
-        if (!o || !fill_bundle(&arena, &f, opts->case_name, o) || watch.failed) {
-            cbx_json_unref(o);
-            st = cbx_fail(err, CBX_ENOMEM, "no memory for a bundle");
-        }
+        o = cbx_json_new_object();
+        if (!watch.failed) put_bundle(&arena, &f, opts->case_name, o);
+        if (watch.failed || cbx_json_check(o, NULL)) st = cbx_fail_nomem(err, "a bundle");
     }
-    if (!st) *out = o;
+    if (st)
+        cbx_json_unref(o);
+    else
+        *out = o;
     cbx_arena_clear(&arena);
     return st;
 }
@@ -186,11 +142,11 @@ static void put_cell(cbx_text *out, double v, double scale, const char *unit)
         cbx_text_puts(out, " - |");
 }
 
-/* Words of rows within a line of code: a mark that would end it becomes another. */
+/* A text in backquotes: characters that would end it are replaced. */
 static void put_code(cbx_text *out, const char *s, size_t max)
 {
+    const size_t end = out->len + max;
     bool control;
-    size_t end = out->len + max;
 
     cbx_text_putc(out, '`');
     for (size_t n; out->len <= end && (n = cbx_text_char(s, &control)) != 0; s += n) {

@@ -1,4 +1,4 @@
-/* What is measured of each operation, and where it lags. */
+/* What is measured of each operation; see coverage.h. */
 #include "suites/nitrix/feeds/coverage.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ typedef enum strength { NONE, INTERNAL, FLOOR, STRONG } strength;
 static const char *const strength_names[] = { "none", "internal_only", "floor_only", "strong_ref" };
 
 typedef struct op {
-    const char *case_name, *primary; /* primary: what ratios are against; NULL: no row has one */
+    const char *case_name, *primary; /* primary: reference of the ratios; NULL: no row has one */
     const char *framework;           /* of the primary */
     bool cpu, gpu;                   /* the primary has a good row there */
     strength reference;
@@ -23,29 +23,10 @@ typedef struct op {
     bool dtypes; /* more than one */
     size_t points, good;
     double smallest, largest;
-    double worst[2]; /* strong rival's median over the primary's, least; cpu, gpu; NaN: none */
+    double worst[2]; /* minimum of a strong rival's median over the primary's; cpu, gpu; NaN: none */
 } op;
 
 static bool is_gpu(const cbx_row *r) { return strcmp(r->platform, "cpu") != 0 && strcmp(r->platform, "jax-cpu") != 0; }
-
-static bool is_strongest(const char *baseline)
-{
-    static const char *const vendors[] = { "openblas", "mkl", "cublas", "graphblas" };
-
-    for (size_t i = 0; i < CBX_LEN(vendors); i++)
-        if (strstr(baseline, vendors[i])) return true;
-    return false;
-}
-
-static strength strength_of(const op *o, const cbx_row *r)
-{
-    bool floor = strstr(r->baseline, "naive") || strstr(r->baseline, "dense") || !strcmp(r->framework, "numpy");
-
-    if (o->primary && !strcmp(r->baseline, o->primary)) return NONE;
-    if (is_strongest(r->baseline)) return STRONG;
-    if (floor) return FLOOR;
-    return o->framework && !strcmp(r->framework, o->framework) ? INTERNAL : STRONG;
-}
 
 static double median_of(const cbx_row *r)
 {
@@ -54,25 +35,17 @@ static double median_of(const cbx_row *r)
 
 /* --- one operation --- */
 
-static void find_primary(op *o, const cbx_rows *rows)
-{
-    for (size_t i = 0; i < rows->count && !o->primary; i++)
-        if (!strcmp(rows->rows[i].case_name, o->case_name)) o->primary = rows->rows[i].ratio_vs;
-    for (size_t i = 0; i < rows->count && o->primary && !o->framework; i++)
-        if (!strcmp(rows->rows[i].case_name, o->case_name) && !strcmp(rows->rows[i].baseline, o->primary))
-            o->framework = rows->rows[i].framework;
-}
-
 static bool same_point(const cbx_row *a, const cbx_row *b)
 {
     return !strcmp(a->case_name, b->case_name) && !strcmp(a->point_json, b->point_json);
 }
 
+/* Counts the point of row i unless an earlier row has it: its dtype, and its size, the product of its extents. */
 static void count_point(op *o, const cbx_rows *rows, size_t i, cbx_arena *arena)
 {
     cbx_json *point = NULL, *value;
     const char *key;
-    double size = NAN; /* product of the extents */
+    double size = NAN;
     size_t ndims = 0;
 
     for (size_t k = 0; k < i; k++)
@@ -93,40 +66,46 @@ static void count_point(op *o, const cbx_rows *rows, size_t i, cbx_arena *arena)
     if (!o->dtype) o->dtype = dtype;
 }
 
-static bool rivals(const cbx_row *a, const cbx_row *b)
+static strength strength_of(const op *o, const cbx_row *r)
 {
-    return same_point(a, b) && !strcmp(a->platform, b->platform) &&
-           !strcmp(a->machine ? a->machine : "", b->machine ? b->machine : "");
+    static const char *const vendors[] = { "openblas", "mkl", "cublas", "graphblas" };
+
+    if (o->primary && !strcmp(r->baseline, o->primary)) return NONE;
+    for (size_t i = 0; i < CBX_LEN(vendors); i++)
+        if (strstr(r->baseline, vendors[i])) return STRONG;
+    if (strstr(r->baseline, "naive") || strstr(r->baseline, "dense") || !strcmp(r->framework, "numpy")) return FLOOR;
+    return o->framework && !strcmp(r->framework, o->framework) ? INTERNAL : STRONG;
 }
 
-/* The strong rival's time over the fastest one of the primary's variants at the same point. */
+/* The time of a strong rival over that of the fastest variant of the primary at the same point, on the same machine. */
 static void compare_rival(op *o, const cbx_rows *rows, const cbx_row *r)
 {
-    double mine = NAN;
+    double own = NAN;
 
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *p = &rows->rows[i];
-        if (cbx_row_is_good(p) && o->primary && !strcmp(p->baseline, o->primary) && rivals(p, r))
-            mine = fmin(mine, median_of(p));
+        if (cbx_row_is_good(p) && o->primary && !strcmp(p->baseline, o->primary) && same_point(p, r) &&
+            !strcmp(p->platform, r->platform) && !strcmp(p->machine ? p->machine : "", r->machine ? r->machine : ""))
+            own = fmin(own, median_of(p));
     }
-    double ratio = median_of(r) / mine;
+    const double ratio = median_of(r) / own;
     if (isfinite(ratio)) o->worst[is_gpu(r)] = fmin(o->worst[is_gpu(r)], ratio);
 }
 
-static void look(op *o, const cbx_rows *rows, cbx_arena *arena)
+static void summarize(op *o, const cbx_rows *rows, cbx_arena *arena)
 {
-    find_primary(o, rows);
+    for (size_t i = 0; i < rows->count && !o->primary; i++)
+        if (!strcmp(rows->rows[i].case_name, o->case_name)) o->primary = rows->rows[i].ratio_vs;
+    for (size_t i = 0; i < rows->count && o->primary && !o->framework; i++)
+        if (!strcmp(rows->rows[i].case_name, o->case_name) && !strcmp(rows->rows[i].baseline, o->primary))
+            o->framework = rows->rows[i].framework;
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
-        strength s;
         if (strcmp(r->case_name, o->case_name) != 0 || cbx_row_is_limit(r) || !cbx_row_is_good(r)) continue;
         o->good++;
         count_point(o, rows, i, arena);
-        if (!o->primary || !strcmp(r->baseline, o->primary)) {
-            o->cpu = o->cpu || !is_gpu(r);
-            o->gpu = o->gpu || is_gpu(r);
-        }
-        s = strength_of(o, r);
+        if (!o->primary || !strcmp(r->baseline, o->primary)) *(is_gpu(r) ? &o->gpu : &o->cpu) = true;
+        const strength s = strength_of(o, r);
         if (s > o->reference) o->reference = s;
         if (s == STRONG) compare_rival(o, rows, r);
     }
@@ -134,58 +113,38 @@ static void look(op *o, const cbx_rows *rows, cbx_arena *arena)
 
 /* --- JSON --- */
 
-static const char *platforms_word(const op *o)
+static void put_op(const op *o, cbx_arena *arena, cbx_json *root)
 {
-    return o->cpu && o->gpu ? "multiplatform" : o->cpu ? "cpu_only" : o->gpu ? "gpu_only" : "unmeasured";
-}
+    const char *platforms = o->cpu && o->gpu ? "multiplatform"
+                            : o->cpu         ? "cpu_only"
+                            : o->gpu         ? "gpu_only"
+                                             : "unmeasured";
+    const char *precision = !o->dtype                  ? "unmeasured"
+                            : o->dtypes                ? "multi_dtype"
+                            : !strcmp(o->dtype, "f32") ? "f32_only"
+                                                       : "one_dtype";
+    const char *scale = !(o->largest > 0)                    ? "no_tier"
+                        : o->largest >= SCALED * o->smallest ? "scaled"
+                        : o->largest > o->smallest           ? "declared"
+                                                             : "one_size";
+    cbx_json *worst = cbx_json_set_object(root, "worst_ratio"), *deficits;
 
-static const char *precision_word(const op *o)
-{
-    return !o->dtype ? "unmeasured" : o->dtypes ? "multi_dtype" : !strcmp(o->dtype, "f32") ? "f32_only" : "one_dtype";
-}
-
-static const char *scale_word(const op *o)
-{
-    if (!(o->largest > 0)) return "no_tier";
-    return o->largest >= SCALED * o->smallest ? "scaled" : o->largest > o->smallest ? "declared" : "one_size";
-}
-
-static bool push(cbx_json *list, const char *words, bool when)
-{
-    if (!when) return true;
-    cbx_json *s = cbx_json_new_string(words);
-    return s && cbx_json_push(list, s);
-}
-
-static cbx_json *deficits_json(const op *o)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    if (list && push(list, "missing_platform", !(o->cpu && o->gpu)) &&
-        push(list, "no_strong_reference", o->reference < STRONG) && push(list, "gpu_lagging", o->worst[1] < 1) &&
-        push(list, "cpu_lagging", o->worst[0] <= 1 / CPU_LAGS))
-        return list;
-    cbx_json_unref(list);
-    return NULL;
-}
-
-static cbx_json *op_json(const op *o, cbx_arena *arena)
-{
-    cbx_json *root = cbx_json_new_object(), *worst = cbx_json_new_object();
-    bool ok = root && worst && cbx_json_set_number(worst, "cpu", o->worst[0]) &&
-              cbx_json_set_number(worst, "gpu", o->worst[1]);
-
-    ok = root && cbx_json_set(root, "worst_ratio", worst) && ok;
-    ok = ok && cbx_json_set_string(root, "op", cbx_feed_qualname(arena, o->case_name)) &&
-         cbx_json_set_string(root, "case", o->case_name) && cbx_json_set_string(root, "primary", o->primary) &&
-         cbx_json_set_string(root, "platforms", platforms_word(o)) &&
-         cbx_json_set_string(root, "reference", strength_names[o->reference]) &&
-         cbx_json_set_string(root, "precision", precision_word(o)) &&
-         cbx_json_set_string(root, "scale", scale_word(o)) && cbx_json_set_int(root, "points", (int64_t)o->points) &&
-         cbx_json_set_int(root, "good_rows", (int64_t)o->good) && cbx_json_set(root, "deficits", deficits_json(o));
-    if (ok) return root;
-    cbx_json_unref(root);
-    return NULL;
+    cbx_json_set_number(worst, "cpu", o->worst[0]);
+    cbx_json_set_number(worst, "gpu", o->worst[1]);
+    cbx_json_set_string(root, "op", cbx_feed_qualname(arena, o->case_name));
+    cbx_json_set_string(root, "case", o->case_name);
+    cbx_json_set_string(root, "primary", o->primary);
+    cbx_json_set_string(root, "platforms", platforms);
+    cbx_json_set_string(root, "reference", strength_names[o->reference]);
+    cbx_json_set_string(root, "precision", precision);
+    cbx_json_set_string(root, "scale", scale);
+    cbx_json_set_int(root, "points", (int64_t)o->points);
+    cbx_json_set_int(root, "good_rows", (int64_t)o->good);
+    deficits = cbx_json_set_array(root, "deficits");
+    if (!(o->cpu && o->gpu)) cbx_json_push_string(deficits, "missing_platform");
+    if (o->reference < STRONG) cbx_json_push_string(deficits, "no_strong_reference");
+    if (o->worst[1] < 1) cbx_json_push_string(deficits, "gpu_lagging");
+    if (o->worst[0] <= 1 / CPU_LAGS) cbx_json_push_string(deficits, "cpu_lagging");
 }
 
 static bool represents(cbx_arena *arena, const op *o, const char *qualname)
@@ -194,50 +153,31 @@ static bool represents(cbx_arena *arena, const op *o, const char *qualname)
     return name && !strcmp(name, qualname);
 }
 
-/* Operations of the catalogue that no case stands for, and cases that stand for none of its
- * operations. */
-static bool join_catalogue(const cbx_json *ops, const op *all, size_t n, cbx_arena *arena, cbx_json *unmeasured,
-                           cbx_json *orphans)
+/* @param ops  operations of the catalogue; NULL: no catalogue */
+static void put_coverage(const cbx_json *ops, const op *all, size_t n, cbx_arena *arena, cbx_json *root)
 {
-    bool ok = true;
+    cbx_json *list, *unmeasured, *orphans;
 
-    for (size_t i = 0; ok && i < cbx_json_length(ops); i++) {
+    cbx_json_set_string(root, "schema", "nperf-coverage");
+    cbx_json_set_int(root, "version", 1);
+    list = cbx_json_set_array(root, "ops");
+    for (size_t i = 0; i < n; i++) put_op(&all[i], arena, cbx_json_push_object(list));
+    unmeasured = cbx_json_set_array(root, "unmeasured");
+    for (size_t i = 0; i < cbx_json_length(ops); i++) {
         const char *name = cbx_json_get_string(cbx_json_at(ops, i), "qualname", "");
         size_t k = 0;
         while (k < n && !represents(arena, &all[k], name)) k++;
-        ok = push(unmeasured, name, k == n || !all[k].good);
+        if (k == n || !all[k].good) cbx_json_push_string(unmeasured, name);
     }
-    for (size_t k = 0; ok && ops && k < n; k++) {
+    orphans = cbx_json_set_array(root, "orphans");
+    for (size_t k = 0; ops && k < n; k++) {
         size_t i = 0;
         while (i < cbx_json_length(ops) &&
                !represents(arena, &all[k], cbx_json_get_string(cbx_json_at(ops, i), "qualname", "")))
             i++;
-        ok = push(orphans, all[k].case_name, i == cbx_json_length(ops));
+        if (i == cbx_json_length(ops)) cbx_json_push_string(orphans, all[k].case_name);
     }
-    return ok;
 }
-
-static cbx_json *coverage_json(const cbx_json *ops, const op *all, size_t n, cbx_arena *arena)
-{
-    cbx_json *root = cbx_json_new_object(), *list = cbx_json_new_array(), *unmeasured = cbx_json_new_array(),
-             *orphans = cbx_json_new_array();
-    bool ok = root && list && unmeasured && orphans && cbx_json_set_string(root, "schema", "nperf-coverage") &&
-              cbx_json_set_int(root, "version", 1);
-
-    for (size_t i = 0; ok && i < n; i++) {
-        cbx_json *o = op_json(&all[i], arena);
-        ok = o && cbx_json_push(list, o);
-    }
-    ok = ok && join_catalogue(ops, all, n, arena, unmeasured, orphans);
-    ok = root && cbx_json_set(root, "ops", list) && ok;
-    ok = root && cbx_json_set(root, "unmeasured", unmeasured) && ok;
-    ok = root && cbx_json_set(root, "orphans", orphans) && ok;
-    if (ok) return root;
-    cbx_json_unref(root);
-    return NULL;
-}
-
-/* --- the whole --- */
 
 static void add_case(op *all, size_t *n, const char *name)
 {
@@ -261,11 +201,12 @@ cbx_status cbx_coverage_make(cbx_ctx *ctx, const cbx_rows *rows, const char *con
     op *all = cbx_arena_calloc(&arena, rows->count + ncases, sizeof *all);
     for (size_t i = 0; all && i < rows->count; i++) add_case(all, &n, rows->rows[i].case_name);
     for (size_t i = 0; all && i < ncases; i++) add_case(all, &n, cases[i]);
-    for (size_t i = 0; all && i < n; i++) look(&all[i], rows, &arena);
-    cbx_json *report = all ? coverage_json(ops, all, n, &arena) : NULL;
-    if (!report || watch.failed) {
+    for (size_t i = 0; all && i < n; i++) summarize(&all[i], rows, &arena);
+    cbx_json *report = cbx_json_new_object();
+    if (all) put_coverage(ops, all, n, &arena, report);
+    if (watch.failed || cbx_json_check(report, NULL)) {
         cbx_json_unref(report);
-        st = cbx_fail(err, CBX_ENOMEM, "no memory for a coverage report");
+        st = cbx_fail_nomem(err, "a coverage report");
     } else {
         *out = report;
     }

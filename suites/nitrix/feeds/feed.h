@@ -1,10 +1,8 @@
-/** What other tools are fed with, made of rows: the decision bundle of one point, and the fields of
- * an op_matrix.
+/** Documents for other tools, from rows: the decision bundle of one point, and the fields of an op_matrix.
  *
- * Both look at one case.  Rows are matched by point without its seed; of rows with the same
- * baseline, variant and platform the newest good one counts.  Rows of several machines do not mix:
- * the machine of the newest row is taken unless one is named.  Documents are new values that the
- * caller unrefs. */
+ * Both are of one case.  Rows are matched by point without its seed; of rows with the same baseline, variant and
+ * platform the newest good one counts.  Rows of different machines are not mixed: the default is the machine of the
+ * newest row.  Documents are new values that the caller unrefs. */
 #ifndef CALIBRAX_SUITES_NITRIX_FEEDS_FEED_H
 #define CALIBRAX_SUITES_NITRIX_FEEDS_FEED_H
 
@@ -19,7 +17,7 @@ const char *cbx_feed_qualname(cbx_arena *arena, const char *case_name);
 
 typedef struct cbx_bundle_opts {
     uint32_t struct_size;
-    const char *case_name; /* needed */
+    const char *case_name; /* required */
     const char *point;     /* JSON; NULL: the representative one */
     const char *machine;   /* fingerprint or the beginning of one; NULL: that of the newest row */
 } cbx_bundle_opts;
@@ -44,11 +42,11 @@ void cbx_bundle_markdown(const cbx_json *bundle, cbx_text *out);
 
 typedef struct cbx_feed_opts {
     uint32_t struct_size;
-    const char *case_name; /* needed */
-    const char *primary;   /* baseline that stands for the library; NULL: what the rows' ratios are against */
+    const char *case_name; /* required */
+    const char *primary;   /* baseline that represents the library; NULL: the reference of the rows' ratios */
     const char *reference; /* NULL: "naive-dense" */
     const char *machine;   /* as above */
-    const char *source;    /* words for _meta.source; NULL: "nperf rows" */
+    const char *source;    /* text for _meta.source; NULL: "nperf rows" */
 } cbx_feed_opts;
 #define CBX_FEED_OPTS_INIT                                                                                             \
     {                                                                                                                  \
@@ -59,7 +57,7 @@ typedef struct cbx_feed_opts {
  * {qualname:{"_meta":{point,reference,primary,primary_rule,ratio_convention,machine,source,notes},
  * "perf_cpu_baseline","perf_cpu_ratio","perf_gpu_baseline","perf_gpu_ratio"}}. Ratio: primary's
  * minimum over the reference's, four decimals, below 1: the library is faster (the opposite sense
- * of a row's ratio). Primary: the one named, else what the rows' ratios are against, else
+ * of a row's ratio). Primary: the one named, else the reference of the rows' ratios, else
  * "nitrix-jax"; primary_rule names the rule.  A side that is not good: null, and a note; a
  * platform without rows: no fields.  Rows of fast runs (coverage_mode "fast") do not count.
  * @return as cbx_bundle_make; CBX_EUNSUPPORTED: all rows are of fast runs */

@@ -40,14 +40,7 @@ const char *cbx__feed_name(cbx_arena *arena, const cbx_row *row)
     return cbx_arena_printf(arena, "%s (%s)", row->baseline, row->variant);
 }
 
-static bool is_fast(const cbx_row *row)
-{
-    return !strcmp(cbx_json_get_string(row->provenance, "coverage_mode", "full"), "fast");
-}
-
 static const char *machine_of(const cbx_row *row) { return row->machine ? row->machine : ""; }
-
-static bool begins(const char *s, const char *head) { return strncmp(s, head, strlen(head)) == 0; }
 
 static int by_run(const void *a, const void *b)
 {
@@ -56,23 +49,22 @@ static int by_run(const void *a, const void *b)
     return c ? c : (x > y) - (x < y); /* rows of one array: their order in it */
 }
 
-/* Rows of the case, and of its machine; an error without any lists what there is. */
-static cbx_status take_case(cbx_arena *arena, const cbx_rows *rows, const cbx__feed_want *w, cbx__feed_rows *out,
-                            cbx_err *err)
+/* Rows of the case and its machine, sorted; a failure lists what there is. */
+static cbx_status select_case(cbx_arena *arena, const cbx_rows *rows, const cbx__feed_want *w, cbx__feed_rows *out,
+                              cbx_err *err)
 {
     size_t of_case = 0, fast = 0;
 
     out->rows = cbx_arena_calloc(arena, rows->count, sizeof *out->rows);
-    if (!out->rows) return cbx_fail(err, CBX_ENOMEM, "no memory for the rows of '%s'", w->case_name);
+    if (!out->rows) return cbx_fail_nomem(err, "rows");
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
         if (strcmp(r->case_name, w->case_name) != 0 || cbx_row_is_limit(r)) continue;
         of_case++;
-        if (w->without_fast && is_fast(r)) {
+        if (w->without_fast && !strcmp(cbx_json_get_string(r->provenance, "coverage_mode", "full"), "fast"))
             fast++;
-            continue;
-        }
-        if (!w->machine || begins(machine_of(r), w->machine)) out->rows[out->n++] = r;
+        else if (!w->machine || strncmp(machine_of(r), w->machine, strlen(w->machine)) == 0)
+            out->rows[out->n++] = r;
     }
     if (!of_case)
         return cbx_fail(err, CBX_ENOENT, "no row is of the case '%s'%s%s", w->case_name,
@@ -86,57 +78,48 @@ static cbx_status take_case(cbx_arena *arena, const cbx_rows *rows, const cbx__f
     return CBX_OK;
 }
 
-static const char *representative_point(cbx_arena *arena, const cbx__feed_rows *f)
-{
-    for (size_t i = f->n; i-- > 0;)
-        if (f->rows[i]->representative) return cbx__feed_point(arena, f->rows[i]->point_json);
-    return cbx__feed_point(arena, f->rows[f->n - 1]->point_json);
-}
-
-static cbx_status take_point(cbx_arena *arena, const cbx__feed_want *w, cbx__feed_rows *f, cbx_err *err)
+/* Keeps the rows at the point that is wanted, else at the representative one. */
+static cbx_status select_point(cbx_arena *arena, const cbx__feed_want *w, cbx__feed_rows *f, cbx_err *err)
 {
     const char *first = NULL;
-    size_t kept = 0;
+    size_t kept = 0, newest = f->n;
 
-    f->point = w->point ? w->point : representative_point(arena, f);
-    if (!f->point) return cbx_fail(err, CBX_ENOMEM, "no memory for a point of '%s'", w->case_name);
-    for (size_t i = 0; i < f->n; i++) {
+    while (newest > 0 && !f->rows[newest - 1]->representative) newest--;
+    f->point = w->point ? w->point : cbx__feed_point(arena, f->rows[(newest ? newest : f->n) - 1]->point_json);
+    for (size_t i = 0; i < f->n && f->point; i++) {
         const char *point = cbx__feed_point(arena, f->rows[i]->point_json);
-        if (!point) return cbx_fail(err, CBX_ENOMEM, "no memory for a point of '%s'", w->case_name);
+        if (!point) return cbx_fail_nomem(err, "a point");
         if (!first) first = point;
         if (!strcmp(point, f->point) && !strcmp(machine_of(f->rows[i]), f->machine)) f->rows[kept++] = f->rows[i];
     }
+    if (!f->point) return cbx_fail_nomem(err, "a point");
     f->n = kept;
     if (kept) return CBX_OK;
     return cbx_fail(err, CBX_ENOENT, "no row of '%s' is at the point %s; there is %s", w->case_name, f->point, first);
-}
-
-static bool same_attempt(const cbx_row *a, const cbx_row *b)
-{
-    const char *va = a->variant ? a->variant : "default", *vb = b->variant ? b->variant : "default";
-    return !strcmp(a->platform, b->platform) && !strcmp(a->baseline, b->baseline) && !strcmp(va, vb);
-}
-
-static cbx_status take_newest(cbx_arena *arena, cbx__feed_rows *f, cbx_err *err)
-{
-    f->newest = cbx_arena_calloc(arena, f->n, sizeof *f->newest);
-    if (!f->newest) return cbx_fail(err, CBX_ENOMEM, "no memory for the newest rows");
-    for (size_t i = 0; i < f->n; i++) {
-        size_t k = 0;
-        while (k < f->nnewest && !same_attempt(f->newest[k], f->rows[i])) k++;
-        if (k == f->nnewest)
-            f->newest[f->nnewest++] = f->rows[i];
-        else if (cbx_row_is_good(f->rows[i]) || !cbx_row_is_good(f->newest[k]))
-            f->newest[k] = f->rows[i];
-    }
-    return CBX_OK;
 }
 
 cbx_status cbx__feed_select(cbx_arena *arena, const cbx_rows *rows, const cbx__feed_want *want, cbx__feed_rows *out,
                             cbx_err *err)
 {
     *out = (cbx__feed_rows){ .n = 0 };
-    cbx_status st = take_case(arena, rows, want, out, err);
-    if (!st) st = take_point(arena, want, out, err);
-    return st ? st : take_newest(arena, out, err);
+    cbx_status st = select_case(arena, rows, want, out, err);
+    if (!st) st = select_point(arena, want, out, err);
+    if (st) return st;
+    out->newest = cbx_arena_calloc(arena, out->n, sizeof *out->newest);
+    if (!out->newest) return cbx_fail_nomem(err, "the newest rows");
+    for (size_t i = 0; i < out->n; i++) {
+        const cbx_row *r = out->rows[i], *other;
+        size_t k = 0;
+        for (; k < out->nnewest; k++) {
+            other = out->newest[k];
+            if (!strcmp(other->platform, r->platform) && !strcmp(other->baseline, r->baseline) &&
+                !strcmp(other->variant ? other->variant : "default", r->variant ? r->variant : "default"))
+                break;
+        }
+        if (k == out->nnewest)
+            out->newest[out->nnewest++] = r;
+        else if (cbx_row_is_good(r) || !cbx_row_is_good(out->newest[k]))
+            out->newest[k] = r;
+    }
+    return CBX_OK;
 }

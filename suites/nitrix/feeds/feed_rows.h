@@ -1,17 +1,15 @@
-/* Inside the feeds: rows of one case, point and machine, and the newest good one of each baseline.
- */
+/* Internal to the feeds: rows of one case, point and machine, and the newest good one of each baseline. */
 #ifndef CALIBRAX_SUITES_NITRIX_FEEDS_FEED_ROWS_H
 #define CALIBRAX_SUITES_NITRIX_FEEDS_FEED_ROWS_H
 
 #include "calibrax/storage/row.h"
 
-/** An allocator that remembers a failure, so that whoever builds a document asks once, at its end.
- */
+/** An allocator that records a failure, so that a document is checked once, at its end. */
 typedef struct cbx__memory_watch {
     cbx_allocator base, al;
     bool failed;
 } cbx__memory_watch;
-/** w stays where it is while its allocator is used. */
+/** w must not move while its allocator is used. */
 void cbx__memory_watch_init(cbx__memory_watch *w, const cbx_allocator *base);
 
 typedef struct cbx__feed_want {
@@ -30,12 +28,11 @@ typedef struct cbx__feed_rows {
     size_t nnewest;
 } cbx__feed_rows;
 
-/** Parameters without the seed, keys sorted, compact; NULL: out of memory, or no JSON. */
+/** Parameters without the seed, keys sorted, compact; NULL: out of memory, or not JSON. */
 const char *cbx__feed_point(cbx_arena *arena, const char *json);
 /** "openblas (tuned)" */
 const char *cbx__feed_name(cbx_arena *arena, const cbx_row *row);
-/** Everything lives in the arena.  @return CBX_OK; CBX_ENOENT; CBX_EUNSUPPORTED (fast runs only);
- * CBX_ENOMEM */
+/** All memory is in the arena.  @return CBX_OK; CBX_ENOENT; CBX_EUNSUPPORTED (fast runs only); CBX_ENOMEM */
 cbx_status cbx__feed_select(cbx_arena *arena, const cbx_rows *rows, const cbx__feed_want *want, cbx__feed_rows *out,
                             cbx_err *err);
 
