@@ -28,7 +28,6 @@
 #include "calibrax/array/device/device.h"
 #include "calibrax/array/doctor.h"
 #include "calibrax/array/info.h"
-#include "calibrax/array/io/counters.h"
 #include "calibrax/array/io/image.h"
 #include "calibrax/array/kernels/algebra.h"
 #include "calibrax/array/kernels/ell.h"

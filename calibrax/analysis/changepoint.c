@@ -10,9 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/analysis/changepoint_parts.h"
+#include "calibrax/analysis/regression_internal.h"
+#include "calibrax/base/list.h"
+#include "calibrax/base/rng.h"
 
 #define LARGEST_PHI 0.9
+/* What (2 ln n + this) allows: one false alarm in a hundred series of 100 points. */
+#define MARGIN 4.63
+
+/* Sums over x_i - x_0, so that a large level costs no digits: sum[i], square[i] of the first i
+ * points. */
+typedef struct sums {
+    cbx_allocator al;
+    double *sum, *square;
+    size_t n;
+    double floor; /* least variance that the normal cost knows */
+} prefix_sums;
 
 /* --- shared --- */
 
@@ -23,7 +36,7 @@ cbx_status cbx__series_check(const double *x, size_t n, cbx_err *err)
     return CBX_OK;
 }
 
-cbx_status cbx__changepoint_opts_check(const cbx_changepoint_opts *o, cbx_err *err)
+static cbx_status changepoint_opts_check(const cbx_changepoint_opts *o, cbx_err *err)
 {
     if (o->struct_size != sizeof(*o))
         return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", o->struct_size);
@@ -37,15 +50,22 @@ cbx_status cbx__changepoint_opts_check(const cbx_changepoint_opts *o, cbx_err *e
     return CBX_OK;
 }
 
-cbx_status cbx__sums_init(cbx_ctx *ctx, const double *x, size_t n, cbx__sums *out, cbx_err *err)
+static void sums_clear(prefix_sums *s)
+{
+    cbx_mem_free(&s->al, s->sum, (s->n + 1) * sizeof(*s->sum));
+    cbx_mem_free(&s->al, s->square, (s->n + 1) * sizeof(*s->square));
+    s->sum = s->square = NULL;
+}
+
+static cbx_status sums_init(cbx_ctx *ctx, const double *x, size_t n, prefix_sums *out, cbx_err *err)
 {
     double min = INFINITY, max = -INFINITY;
 
-    *out = (cbx__sums){ .al = *cbx_ctx_allocator(ctx), .n = n };
+    *out = (prefix_sums){ .al = *cbx_ctx_allocator(ctx), .n = n };
     out->sum = cbx_mem_calloc(&out->al, n + 1, sizeof(*out->sum));
     out->square = cbx_mem_calloc(&out->al, n + 1, sizeof(*out->square));
     if (!out->sum || !out->square) {
-        cbx__sums_clear(out);
+        sums_clear(out);
         return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
     }
     for (size_t i = 0; i < n; i++) {
@@ -59,14 +79,7 @@ cbx_status cbx__sums_init(cbx_ctx *ctx, const double *x, size_t n, cbx__sums *ou
     return CBX_OK;
 }
 
-void cbx__sums_clear(cbx__sums *s)
-{
-    cbx_mem_free(&s->al, s->sum, (s->n + 1) * sizeof(*s->sum));
-    cbx_mem_free(&s->al, s->square, (s->n + 1) * sizeof(*s->square));
-    s->sum = s->square = NULL;
-}
-
-double cbx__segment_cost(const cbx__sums *s, cbx_changepoint_cost cost, size_t a, size_t b)
+static double segment_cost(const prefix_sums *s, cbx_changepoint_cost cost, size_t a, size_t b)
 {
     double m = (double)(b - a), sum = s->sum[b] - s->sum[a];
     double spread = fmax(s->square[b] - s->square[a] - sum * sum / m, 0);
@@ -74,7 +87,7 @@ double cbx__segment_cost(const cbx__sums *s, cbx_changepoint_cost cost, size_t a
     return cost == CBX_CHANGEPOINT_MEAN ? spread : m * log(fmax(spread / m, s->floor));
 }
 
-void cbx__sort_indices(size_t *index, size_t n)
+static void sort_indices(size_t *index, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         for (size_t k = i; k && index[k - 1] > index[k]; k--) {
@@ -127,8 +140,8 @@ cbx_status cbx_noise_estimate(cbx_ctx *ctx, const double *x, size_t n, cbx_noise
     return CBX_OK;
 }
 
-cbx_status cbx__changepoint_penalty(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *o, double *out,
-                                    cbx_err *err)
+static cbx_status changepoint_penalty(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *o,
+                                      double *out, cbx_err *err)
 {
     cbx_noise noise;
 
@@ -139,23 +152,23 @@ cbx_status cbx__changepoint_penalty(cbx_ctx *ctx, const double *x, size_t n, con
     cbx_status st = cbx_noise_estimate(ctx, x, n, &noise, err);
     if (st) return st;
     if (o->cost == CBX_CHANGEPOINT_MEAN)
-        *out = fmax(noise.long_run * (2 * log((double)n) + CBX__CHANGEPOINT_MARGIN), DBL_MIN);
+        *out = fmax(noise.long_run * (2 * log((double)n) + MARGIN), DBL_MIN);
     else
-        *out = (1 + noise.phi) / (1 - noise.phi) * (3 * log((double)n) + CBX__CHANGEPOINT_MARGIN);
+        *out = (1 + noise.phi) / (1 - noise.phi) * (3 * log((double)n) + MARGIN);
     return CBX_OK;
 }
 
 /* --- binary segmentation --- */
 
 /* The split of a .. b-1 that gains most; 0: none is allowed. */
-static size_t best_split(const cbx__sums *s, const cbx_changepoint_opts *o, size_t a, size_t b, double *gain)
+static size_t best_split(const prefix_sums *s, const cbx_changepoint_opts *o, size_t a, size_t b, double *gain)
 {
-    double whole = cbx__segment_cost(s, o->cost, a, b);
+    double whole = segment_cost(s, o->cost, a, b);
     size_t best = 0;
 
     *gain = -INFINITY;
     for (size_t t = a + o->min_segment; t + o->min_segment <= b; t++) {
-        double g = whole - cbx__segment_cost(s, o->cost, a, t) - cbx__segment_cost(s, o->cost, t, b);
+        double g = whole - segment_cost(s, o->cost, a, t) - segment_cost(s, o->cost, t, b);
         if (g > *gain) {
             *gain = g;
             best = t;
@@ -166,8 +179,8 @@ static size_t best_split(const cbx__sums *s, const cbx_changepoint_opts *o, size
 
 /* index serves as the stack of ends too: parts still to look at lie between neighbours of what was
  * found. */
-static void binary(const cbx__sums *s, const cbx_changepoint_opts *o, double penalty, size_t a, size_t b, size_t *index,
-                   size_t *count)
+static void binary(const prefix_sums *s, const cbx_changepoint_opts *o, double penalty, size_t a, size_t b,
+                   size_t *index, size_t *count)
 {
     while (b - a >= 2 * o->min_segment) {
         double gain;
@@ -186,14 +199,14 @@ static void binary(const cbx__sums *s, const cbx_changepoint_opts *o, double pen
 
 /* --- window --- */
 
-static double window_gain(const cbx__sums *s, const cbx_changepoint_opts *o, size_t t, size_t w)
+static double window_gain(const prefix_sums *s, const cbx_changepoint_opts *o, size_t t, size_t w)
 {
-    return cbx__segment_cost(s, o->cost, t - w, t + w) - cbx__segment_cost(s, o->cost, t - w, t) -
-           cbx__segment_cost(s, o->cost, t, t + w);
+    return segment_cost(s, o->cost, t - w, t + w) - segment_cost(s, o->cost, t - w, t) -
+           segment_cost(s, o->cost, t, t + w);
 }
 
 /* A place is a change if it gains more than the penalty and more than any other within a window. */
-static cbx_status window(const cbx__sums *s, const cbx_changepoint_opts *o, double penalty, size_t *index,
+static cbx_status window(const prefix_sums *s, const cbx_changepoint_opts *o, double penalty, size_t *index,
                          size_t *count, cbx_err *err)
 {
     size_t w = o->window ? o->window : 2 * o->min_segment > 10 ? 2 * o->min_segment : 10, n = s->n;
@@ -212,6 +225,427 @@ static cbx_status window(const cbx__sums *s, const cbx_changepoint_opts *o, doub
     }
     cbx_mem_free(&s->al, gain, (n + 1) * sizeof(*gain));
     return CBX_OK;
+}
+
+/* --- PELT for the normal cost --- */
+
+/* PELT for the normal cost: a change s can be dropped once F(s) + C(s, t) >= F(t); with segments of
+ * at least m points that holds for partitions whose next change is t, which end at t + m or later,
+ * so it is dropped then. */
+typedef struct candidate {
+    size_t change;
+    size_t until; /* the last end for which it may be best */
+} candidate;
+
+typedef struct partition {
+    double *best;
+    size_t *last;
+    candidate *alive;
+    size_t nalive;
+} partition;
+
+static void normal_step(const prefix_sums *s, size_t m, double penalty, size_t t, partition *p)
+{
+    double best = INFINITY;
+    size_t kept = 0, last = 0;
+
+    if (isfinite(p->best[t - m])) p->alive[p->nalive++] = (candidate){ t - m, SIZE_MAX };
+    for (size_t k = 0; k < p->nalive; k++) {
+        size_t a = p->alive[k].change;
+        double f = p->best[a] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, a, t) + penalty;
+        if (f < best) {
+            best = f;
+            last = a;
+        }
+    }
+    p->best[t] = best;
+    p->last[t] = last;
+    for (size_t k = 0; k < p->nalive; k++) {
+        candidate c = p->alive[k];
+        double f = p->best[c.change] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, c.change, t);
+        if (c.until == SIZE_MAX && f >= best) c.until = t + m;
+        if (c.until > t) p->alive[kept++] = c;
+    }
+    p->nalive = kept;
+}
+
+static void trace(const partition *p, size_t n, size_t *index, size_t *count)
+{
+    *count = 0;
+    for (size_t t = p->last[n]; t; t = p->last[t]) index[(*count)++] = t;
+    for (size_t i = 0; i < *count / 2; i++) {
+        size_t swap = index[i];
+        index[i] = index[*count - 1 - i];
+        index[*count - 1 - i] = swap;
+    }
+}
+
+static cbx_status pelt_normal(cbx_ctx *ctx, const prefix_sums *s, size_t min_segment, double penalty, size_t *index,
+                              size_t *count, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    size_t n = s->n;
+    partition p = { 0 };
+    cbx_status st = CBX_OK;
+
+    p.best = cbx_mem_calloc(al, n + 1, sizeof(*p.best));
+    p.last = cbx_mem_calloc(al, n + 1, sizeof(*p.last));
+    p.alive = cbx_mem_calloc(al, n + 1, sizeof(*p.alive));
+    if (p.best && p.last && p.alive) {
+        p.best[0] = -penalty;
+        for (size_t t = 1; t < min_segment; t++) p.best[t] = INFINITY;
+        for (size_t t = min_segment; t <= n; t++) normal_step(s, min_segment, penalty, t, &p);
+        trace(&p, n, index, count);
+    } else {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
+    }
+    cbx_mem_free(al, p.best, (n + 1) * sizeof(*p.best));
+    cbx_mem_free(al, p.last, (n + 1) * sizeof(*p.last));
+    cbx_mem_free(al, p.alive, (n + 1) * sizeof(*p.alive));
+    return st;
+}
+
+/* --- e-divisive --- */
+
+/* E-divisive: the split of a segment with the largest energy distance between its parts, q = n m /
+ * (n + m) (2 E|X - Y| - E|X - X'| - E|Y - Y'|), kept if few permutations of the segment reach as
+ * much. Sums of distances follow the split point by point, so a segment takes n^2 steps and no
+ * matrix. */
+typedef struct divide {
+    const cbx_changepoint_opts *o;
+    double *work; /* a permuted segment */
+    size_t *order;
+    uint64_t stream; /* one a permutation test */
+    size_t *index, count;
+} divide;
+
+static double energy(double within_x, double within_y, double between, double n, double m)
+{
+    double x = n > 1 ? 2 * within_x / (n * (n - 1)) : 0, y = m > 1 ? 2 * within_y / (m * (m - 1)) : 0;
+    return n * m / (n + m) * (2 * between / (n * m) - x - y);
+}
+
+/* Sums over pairs: all to the right at first, then point t goes to the left. */
+static double best_energy(const double *x, size_t n, size_t min, size_t *at)
+{
+    double left = 0, right = 0, between = 0, best = -INFINITY;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n; k++) right += fabs(x[i] - x[k]);
+    for (size_t t = 0; t + min < n; t++) {
+        double to_left = 0, to_right = 0, q;
+        for (size_t k = 0; k < t; k++) to_left += fabs(x[t] - x[k]);
+        for (size_t k = t + 1; k < n; k++) to_right += fabs(x[t] - x[k]);
+        left += to_left;
+        right -= to_right;
+        between += to_right - to_left;
+        if (t + 1 < min) continue;
+        q = energy(left, right, between, (double)(t + 1), (double)(n - t - 1));
+        if (q > best) {
+            best = q;
+            *at = t + 1;
+        }
+    }
+    return best;
+}
+
+/* Stops as soon as too many permutations have reached q. */
+static bool significant(divide *d, const double *x, size_t n, double q)
+{
+    size_t reached = 0, allowed = (size_t)floor(d->o->alpha * (double)(d->o->permutations + 1) + 1e-9), at;
+
+    if (!allowed) return false; /* even p = 1 / (permutations + 1) is more than alpha */
+    for (size_t k = 0; k < d->o->permutations; k++) {
+        cbx_rng rng = cbx_rng_make(d->o->seed, d->stream++);
+        cbx_rng_permutation(&rng, n, d->order);
+        for (size_t i = 0; i < n; i++) d->work[i] = x[d->order[i]];
+        reached += best_energy(d->work, n, d->o->min_segment, &at) >= q;
+        if (reached + 1 > allowed) return false;
+    }
+    return true;
+}
+
+static void divide_segment(divide *d, const double *x, size_t a, size_t b)
+{
+    while (b - a >= 2 * d->o->min_segment && b - a >= 2) {
+        size_t t = 0;
+        double q = best_energy(x + a, b - a, d->o->min_segment, &t);
+        if (!(q > 0) || !significant(d, x + a, b - a, q)) return;
+        t += a;
+        d->index[d->count++] = t;
+        if (t - a < b - t) {
+            divide_segment(d, x, a, t);
+            a = t;
+        } else {
+            divide_segment(d, x, t, b);
+            b = t;
+        }
+    }
+}
+
+static cbx_status e_divisive(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *o, size_t *index,
+                             size_t *count, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    divide d = { .o = o, .index = index };
+    cbx_status st = CBX_OK;
+
+    d.work = cbx_mem_calloc(al, n, sizeof(*d.work));
+    d.order = cbx_mem_calloc(al, n, sizeof(*d.order));
+    if (d.work && d.order) {
+        divide_segment(&d, x, 0, n);
+        sort_indices(index, d.count);
+        *count = d.count;
+    } else {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
+    }
+    cbx_mem_free(al, d.work, n * sizeof(*d.work));
+    cbx_mem_free(al, d.order, n * sizeof(*d.order));
+    return st;
+}
+
+/* --- a series that grows --- */
+
+/* The optimal partition of a growing series: least sum of (x - level)^2 plus a penalty a change, as
+ * a function of the last level.
+ *
+ * f_t(mu) = min over last changes s of F(s) + penalty + sum_{i=s..t-1} (x_i - mu)^2 is a chain of
+ * pieces of parabolas over mu.  A new point adds the same parabola to all pieces; the change at t -
+ * min_segment joins as one more parabola, flatter than all others, so it takes what lies outside
+ * the roots of the difference.  A change that owns no piece can never be the last one again.
+ * Source: Maidstone, Hocking, Rigaill & Fearnhead, Stat. Comput. 27 (2017) 519-533. */
+/** On lo..hi the change at `last` is best: a mu^2 - 2 b mu + c. */
+typedef struct piece {
+    double lo, hi;
+    double a, b, c;
+    size_t last;
+} piece;
+
+/** The best partition of the first i points: F, with F(0) = -penalty, and its last change. */
+typedef struct node {
+    double best;
+    size_t last;
+} node;
+
+struct cbx_changepoint_stream {
+    cbx_ctx *ctx;
+    cbx_allocator al;
+    cbx_changepoint_opts opts;
+    double penalty;
+    size_t next_estimate; /* length at which an automatic penalty is estimated again */
+    double *x;
+    node *nodes; /* n + 1 in use */
+    size_t n, x_cap, node_cap;
+    piece *store, *pieces, *spare; /* the halves of one block change places */
+    size_t npieces, piece_cap;     /* of each half */
+};
+
+static bool reserve_pieces(cbx_changepoint_stream *s, size_t want)
+{
+    if (want <= s->piece_cap) return true;
+    want += want / 2;
+    piece *store = cbx_mem_alloc(&s->al, 2 * want * sizeof(*store));
+    if (!store) return false;
+    if (s->npieces) memcpy(store, s->pieces, s->npieces * sizeof(*store));
+    cbx_mem_free(&s->al, s->store, 2 * s->piece_cap * sizeof(*store));
+    s->store = s->pieces = store;
+    s->spare = store + want;
+    s->piece_cap = want;
+    return true;
+}
+
+/* Capacity for one more point; a parabola more makes two pieces more of each at most, and k parabolas 2
+ * k - 1 in all. */
+static cbx_status reserve(cbx_changepoint_stream *s, bool again, cbx_err *err)
+{
+    size_t pieces = again ? 2 * s->n + 8 : 2 * s->npieces + 4;
+
+    if (cbx_grow(&s->al, &s->x, &s->x_cap, s->n + 1, sizeof(*s->x)) &&
+        cbx_grow(&s->al, &s->nodes, &s->node_cap, s->n + 2, sizeof(*s->nodes)) && reserve_pieces(s, pieces))
+        return CBX_OK;
+    return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", s->n + 1);
+}
+
+/* Puts lo..hi of p behind the chain, joined to its end if that is the same parabola. */
+static void put(piece *chain, size_t *n, const piece *p, double lo, double hi)
+{
+    if (!(lo < hi)) return;
+    if (*n && chain[*n - 1].last == p->last) {
+        chain[*n - 1].hi = hi;
+        return;
+    }
+    chain[*n] = *p;
+    chain[*n].lo = lo;
+    chain[(*n)++].hi = hi;
+}
+
+/* Where old - new <= 0, an interval since old is the steeper one; empty: lo > hi. */
+static void kept_range(const piece *old, const piece *new, double *lo, double *hi)
+{
+    double a = old->a - new->a, b = old->b - new->b, c = old->c - new->c;
+
+    *lo = INFINITY;
+    *hi = -INFINITY;
+    if (a <= 0) { /* no point between them: the difference is the constant c, and b is 0 */
+        if (c <= 0) *lo = -INFINITY, *hi = INFINITY;
+        return;
+    }
+    double d = b * b - a * c;
+    if (!(d > 0)) return;
+    double root = sqrt(d);
+    *lo = (b - root) / a;
+    *hi = (b + root) / a;
+}
+
+static void join(cbx_changepoint_stream *s, const piece *new)
+{
+    piece *chain = s->spare;
+    size_t n = 0;
+
+    if (!s->npieces) put(chain, &n, new, -INFINITY, INFINITY);
+    for (size_t i = 0; i < s->npieces; i++) {
+        const piece *p = &s->pieces[i];
+        double lo, hi;
+        kept_range(p, new, &lo, &hi);
+        lo = fmax(lo, p->lo);
+        hi = fmin(hi, p->hi);
+        if (!(lo < hi)) {
+            put(chain, &n, new, p->lo, p->hi);
+            continue;
+        }
+        put(chain, &n, new, p->lo, lo);
+        put(chain, &n, p, lo, hi);
+        put(chain, &n, new, hi, p->hi);
+    }
+    s->spare = s->pieces;
+    s->pieces = chain;
+    s->npieces = n;
+}
+
+static void enter(cbx_changepoint_stream *s, size_t change)
+{
+    piece p = { 0, 0, 0, 0, s->nodes[change].best + s->penalty, change };
+
+    for (size_t i = change; i < s->n; i++) {
+        double v = s->x[i] - s->x[0];
+        p.a += 1;
+        p.b += v;
+        p.c += v * v;
+    }
+    join(s, &p);
+}
+
+/* The last of x is new; room is reserved. */
+static void step(cbx_changepoint_stream *s)
+{
+    double v = s->x[s->n - 1] - s->x[0], best = INFINITY;
+    size_t last = 0;
+
+    for (size_t i = 0; i < s->npieces; i++) {
+        piece *p = &s->pieces[i];
+        p->a += 1;
+        p->b += v;
+        p->c += v * v;
+    }
+    if (s->n >= s->opts.min_segment) {
+        size_t change = s->n - s->opts.min_segment;
+        if (isfinite(s->nodes[change].best)) enter(s, change);
+    }
+    for (size_t i = 0; i < s->npieces; i++) {
+        const piece *p = &s->pieces[i];
+        double mu = fmin(fmax(p->b / p->a, p->lo), p->hi), f = (p->a * mu - 2 * p->b) * mu + p->c;
+        if (f < best) {
+            best = f;
+            last = p->last;
+        }
+    }
+    s->nodes[s->n] = (node){ best, last }; /* infinite while the series is shorter than a segment */
+}
+
+static void restart(cbx_changepoint_stream *s)
+{
+    size_t n = s->n;
+
+    s->npieces = 0;
+    s->nodes[0] = (node){ -s->penalty, 0 };
+    for (s->n = 1; s->n <= n; s->n++) step(s);
+    s->n = n;
+}
+
+cbx_status cbx_changepoint_stream_create(cbx_ctx *ctx, const cbx_changepoint_opts *opts, cbx_changepoint_stream **out,
+                                         cbx_err *err)
+{
+    cbx_changepoint_opts defaults = CBX_CHANGEPOINT_OPTS_INIT;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+
+    if (!opts) opts = &defaults;
+    cbx_status st = changepoint_opts_check(opts, err);
+    if (st) return st;
+    if (opts->method != CBX_CHANGEPOINT_PELT || opts->cost != CBX_CHANGEPOINT_MEAN)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "only PELT of the mean grows with its series");
+    cbx_changepoint_stream *s = cbx_mem_zalloc(al, sizeof(*s));
+    if (!s) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series");
+    s->ctx = ctx;
+    s->al = *al;
+    s->opts = *opts;
+    s->penalty = isnan(opts->penalty) ? INFINITY : opts->penalty;
+    s->next_estimate = isnan(opts->penalty) ? 16 : SIZE_MAX;
+    st = reserve(s, false, err);
+    if (st) {
+        cbx_changepoint_stream_free(s);
+        return st;
+    }
+    s->nodes[0] = (node){ -s->penalty, 0 };
+    *out = s;
+    return CBX_OK;
+}
+
+void cbx_changepoint_stream_free(cbx_changepoint_stream *s)
+{
+    if (!s) return;
+    cbx_allocator al = s->al;
+    cbx_mem_free(&al, s->x, s->x_cap * sizeof(*s->x));
+    cbx_mem_free(&al, s->nodes, s->node_cap * sizeof(*s->nodes));
+    cbx_mem_free(&al, s->store, 2 * s->piece_cap * sizeof(*s->store));
+    cbx_mem_free(&al, s, sizeof(*s));
+}
+
+/* Before the first estimate there is no penalty, and no change either. */
+cbx_status cbx_changepoint_stream_append(cbx_changepoint_stream *s, double x, cbx_err *err)
+{
+    bool again = s->n + 1 >= s->next_estimate;
+
+    if (!isfinite(x)) return cbx_fail(err, CBX_EDOM, "point %zu is not finite", s->n);
+    cbx_status st = reserve(s, again, err);
+    if (st) return st;
+    s->x[s->n] = x;
+    if (again) {
+        st = changepoint_penalty(s->ctx, s->x, s->n + 1, &s->opts, &s->penalty, err);
+        if (st) return st;
+        s->next_estimate = 2 * (s->n + 1);
+    }
+    s->n++;
+    if (again)
+        restart(s);
+    else if (isfinite(s->penalty))
+        step(s);
+    return CBX_OK;
+}
+
+size_t cbx_changepoint_stream_length(const cbx_changepoint_stream *s) { return s->n; }
+
+void cbx_changepoint_stream_changes(const cbx_changepoint_stream *s, size_t *index, size_t *count)
+{
+    size_t n = 0;
+
+    if (isfinite(s->penalty) && s->n >= s->opts.min_segment)
+        for (size_t t = s->nodes[s->n].last; t; t = s->nodes[t].last) index[n++] = t;
+    for (size_t i = 0; i < n / 2; i++) {
+        size_t swap = index[i];
+        index[i] = index[n - 1 - i];
+        index[n - 1 - i] = swap;
+    }
+    *count = n;
 }
 
 /* --- all of them --- */
@@ -234,22 +668,22 @@ static cbx_status pelt_mean(cbx_ctx *ctx, const double *x, size_t n, const cbx_c
 static cbx_status by_cost(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *o, double penalty,
                           size_t *index, size_t *count, cbx_err *err)
 {
-    cbx__sums sums;
+    prefix_sums sums;
 
     if (o->method == CBX_CHANGEPOINT_PELT && o->cost == CBX_CHANGEPOINT_MEAN)
         return pelt_mean(ctx, x, n, o, penalty, index, count, err);
-    cbx_status st = cbx__sums_init(ctx, x, n, &sums, err);
+    cbx_status st = sums_init(ctx, x, n, &sums, err);
     if (st) return st;
     if (o->method == CBX_CHANGEPOINT_PELT) {
-        st = cbx__pelt_normal(ctx, &sums, o->min_segment, penalty, index, count, err);
+        st = pelt_normal(ctx, &sums, o->min_segment, penalty, index, count, err);
     } else if (o->method == CBX_CHANGEPOINT_WINDOW) {
         st = window(&sums, o, penalty, index, count, err);
     } else {
         *count = 0;
         binary(&sums, o, penalty, 0, n, index, count);
-        cbx__sort_indices(index, *count);
+        sort_indices(index, *count);
     }
-    cbx__sums_clear(&sums);
+    sums_clear(&sums);
     return st;
 }
 
@@ -261,14 +695,14 @@ cbx_status cbx_changepoints_find(cbx_ctx *ctx, const double *x, size_t n, const 
     size_t found = 0;
 
     if (!opts) opts = &defaults;
-    cbx_status st = cbx__changepoint_opts_check(opts, err);
+    cbx_status st = changepoint_opts_check(opts, err);
     if (!st) st = cbx__series_check(x, n, err);
     if (st) return st;
     if (n >= 3 && n / 2 >= opts->min_segment) {
         if (opts->method == CBX_CHANGEPOINT_E_DIVISIVE) {
-            st = cbx__e_divisive(ctx, x, n, opts, index, &found, err);
+            st = e_divisive(ctx, x, n, opts, index, &found, err);
         } else {
-            st = cbx__changepoint_penalty(ctx, x, n, opts, &penalty, err);
+            st = changepoint_penalty(ctx, x, n, opts, &penalty, err);
             if (!st) st = by_cost(ctx, x, n, opts, penalty, index, &found, err);
         }
     }

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/analysis/changepoint_parts.h"
+#include "calibrax/analysis/changepoint.h"
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/test.h"

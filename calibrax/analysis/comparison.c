@@ -6,9 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/analysis/comparison_parts.h"
+#include "calibrax/analysis/comparison_internal.h"
 #include "calibrax/analysis/regression_internal.h"
+#include "calibrax/base/arena.h"
+#include "calibrax/base/table.h"
+#include "calibrax/statistics/series.h"
 
+#define MAX_REMARKS 16
+#define FEW_SAMPLES 6 /* fewer give no 95 % interval of a median */
+
+typedef struct remark {
+    int rule;
+    const char *sentence;
+} remark;
+
+struct cbx_comparison {
+    cbx_allocator al;
+    cbx_arena arena;
+    cbx_arena keys, names, texts; /* of rows; of competitors; of metrics and units */
+    const char **labels;
+    size_t nlabels, reference;
+    cbx_comparison_row *rows;
+    size_t nrows;
+    cbx_winner *winners;
+    size_t nwinners;
+    remark *remarks;
+    size_t nremarks;
+};
 /** One value on its way into the table: rows and columns are numbered in order of first appearance.
  */
 typedef struct item {
@@ -33,9 +57,41 @@ typedef struct work {
 
 /* --- keys and labels --- */
 
-static const char *label_of(const work *w, size_t run, const cbx_point *p)
+const char *cbx__competitor_of(const cbx_point *p, const char *group_tag, const char *run)
 {
-    return cbx__competitor_of(p, w->o->group_tag, w->names ? w->names[run] : cbx_run_id(w->runs[run]));
+    const char *tag = group_tag ? cbx_point_tag(p, group_tag) : NULL;
+
+    return tag ? tag : run;
+}
+
+bool cbx__row_put(cbx_text *out, const cbx_point *p, const char *group_tag, const char *competitor, cbx_arena *scratch)
+{
+    cbx_tag *tags = cbx_arena_calloc(scratch, p->ntags, sizeof *tags);
+    size_t n = 0;
+
+    if (!tags) return false;
+    for (size_t i = 0; i < p->ntags; i++)
+        if (!group_tag || strcmp(p->tags[i].key, group_tag) != 0) tags[n++] = p->tags[i];
+    if (n > 1) qsort(tags, n, sizeof *tags, cbx_tag_compare);
+    cbx_text_puts(out, n < p->ntags && !strcmp(p->name, competitor) ? "*" : p->name);
+    cbx_text_putc(out, '@');
+    cbx_text_puts(out, p->scenario);
+    cbx_text_putc(out, '{');
+    for (size_t i = 0; i < n; i++) {
+        if (i) cbx_text_putc(out, ',');
+        cbx_text_puts(out, tags[i].key);
+        cbx_text_putc(out, '=');
+        cbx_text_puts(out, tags[i].value);
+    }
+    cbx_text_putc(out, '}');
+    return out->status == CBX_OK;
+}
+
+bool cbx__among(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; names && i < n; i++)
+        if (!strcmp(names[i], name)) return true;
+    return !names;
 }
 
 /* Texts of the point at hand. */
@@ -45,7 +101,7 @@ typedef struct names {
 
 static bool collect_point(work *w, const cbx_point *p, size_t run, names *at)
 {
-    const char *label = label_of(w, run, p);
+    const char *label = cbx__competitor_of(p, w->o->group_tag, w->names ? w->names[run] : cbx_run_id(w->runs[run]));
     cbx_arena passing;
 
     cbx_text_reset(&at->row);
@@ -337,6 +393,122 @@ static cbx_status find_winners(work *w, double *sum, cbx_err *err)
     return CBX_OK;
 }
 
+/* --- remarks: what a reader should consider before believing the table --- */
+
+typedef struct tally {
+    size_t missing, bare, few, meeting, compared;
+} tally;
+
+static tally count(const cbx_comparison *c)
+{
+    tally t = { 0 };
+
+    for (size_t i = 0; i < c->nrows; i++) {
+        t.missing += c->rows[i].nmissing;
+        for (size_t k = 0; k < c->nlabels; k++) {
+            const cbx_comparison_cell *cell = &c->rows[i].cells[k];
+            bool has_interval = cell->speedup.lower < cell->speedup.upper;
+            if (isnan(cell->value)) continue;
+            t.few += cell->nsamples > 0 && cell->nsamples < FEW_SAMPLES;
+            if (k == c->reference || isnan(cell->speedup.value)) continue;
+            t.compared++;
+            t.bare += !has_interval;
+            t.meeting += has_interval && cell->speedup.lower <= 1 && cell->speedup.upper >= 1;
+        }
+    }
+    return t;
+}
+
+/* Modes that are no single wild value. */
+static cbx_status count_groups(cbx_ctx *ctx, const cbx_comparison_cell *cell, size_t *groups, cbx_err *err)
+{
+    cbx_mode mode[8];
+    size_t modes = 0;
+    cbx_status st = cbx_stat_modes(ctx, cell->samples, cell->nsamples, CBX_MODES_RESOLUTION, mode, CBX_LEN(mode),
+                                   &modes, err);
+
+    *groups = 0;
+    for (size_t i = 0; !st && i < modes && i < CBX_LEN(mode); i++) *groups += mode[i].count > 1;
+    return st == CBX_EDOM ? CBX_OK : st; /* no number among them: said elsewhere */
+}
+
+/* Cells whose samples fall into groups: one number stands for the largest of them at best. */
+static cbx_status count_grouped(cbx_ctx *ctx, const cbx_comparison *c, size_t *grouped, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    *grouped = 0;
+    for (size_t i = 0; i < c->nrows; i++)
+        for (size_t k = 0; !st && k < c->nlabels; k++) {
+            const cbx_comparison_cell *cell = &c->rows[i].cells[k];
+            size_t groups;
+            if (isnan(cell->value) || cell->nsamples < FEW_SAMPLES) continue;
+            st = count_groups(ctx, cell, &groups, err);
+            *grouped += groups > 1;
+        }
+    return st;
+}
+
+/* A sentence that is NULL, for lack of memory, is found at the end. */
+static void add(cbx_comparison *c, int rule, const char *sentence)
+{
+    c->remarks[c->nremarks++] = (remark){ rule, sentence };
+}
+
+/* Rules as numbered by Hoefler & Belli, SC 2015. */
+static cbx_status write_remarks(const work *w, cbx_err *err)
+{
+    cbx_comparison *c = w->c;
+    cbx_arena *a = &c->arena;
+    tally t = count(c);
+    size_t grouped, unknown = 0, other = 0;
+    cbx_status st = count_grouped(w->ctx, c, &grouped, err);
+
+    if (st) return st;
+    for (size_t i = 0; i < w->nruns; i++) {
+        unknown += cbx_run_same_machine(w->runs[i], w->runs[i]) == CBX_MACHINE_UNKNOWN;
+        other += cbx_run_same_machine(w->runs[0], w->runs[i]) == CBX_MACHINE_OTHER;
+    }
+    c->remarks = cbx_arena_calloc(a, MAX_REMARKS, sizeof(*c->remarks));
+    if (!c->remarks) return cbx_fail_nomem(err, "remarks");
+    if (t.compared)
+        add(c, 1,
+            cbx_arena_printf(a, "speed-ups are over '%s', whose absolute values are in the table",
+                             c->labels[c->reference]));
+    if (t.missing)
+        add(c, 2,
+            cbx_arena_printf(a, "%zu cells are missing; give the reason, or the choice may favour a competitor",
+                             t.missing));
+    if (c->nwinners && c->winners[c->nwinners - 1].nrows > 1)
+        add(c, 4,
+            cbx_arena_printf(a, "winners rest on a geometric mean of ratios over %zu rows; look at the rows",
+                             c->winners[c->nwinners - 1].nrows));
+    if (t.bare)
+        add(c, 5,
+            cbx_arena_printf(a, "%zu of %zu speed-ups have no interval; keep the samples, or declare the values exact",
+                             t.bare, t.compared));
+    if (t.few)
+        add(c, 6,
+            cbx_arena_printf(a, "%zu cells have fewer than %d samples; their distribution is unknown", t.few,
+                             FEW_SAMPLES));
+    if (grouped)
+        add(c, 6,
+            cbx_arena_printf(a,
+                             "%zu cells hold samples in separate groups; a median is of one group, look at the samples",
+                             grouped));
+    if (t.meeting)
+        add(c, 7,
+            cbx_arena_printf(a, "%zu of %zu speed-up intervals hold 1: no difference is shown there", t.meeting,
+                             t.compared));
+    if (unknown) add(c, 9, cbx_arena_printf(a, "%zu of %zu runs do not identify their machine", unknown, w->nruns));
+    if (other)
+        add(c, 9,
+            cbx_arena_printf(a, "%zu of %zu runs were measured on another machine than the first", other, w->nruns));
+    for (size_t i = 0; i < c->nremarks; i++)
+        if (!c->remarks[i].sentence) return cbx_fail_nomem(err, "remarks");
+    return CBX_OK;
+}
+
 /* --- the whole --- */
 
 static cbx_status choose_reference(work *w, cbx_err *err)
@@ -366,7 +538,7 @@ static cbx_status build(work *w, cbx_err *err)
     if (!values || !ranks) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu competitors", c->nlabels);
     for (size_t i = 0; !st && i < c->nrows; i++) st = fill_row(w, i, values, ranks, err);
     if (!st) st = find_winners(w, values, err);
-    if (!st) st = cbx__comparison_remark(w->ctx, c, w->runs, w->nruns, err);
+    if (!st) st = write_remarks(w, err);
     return st;
 }
 

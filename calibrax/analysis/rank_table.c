@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/analysis/comparison_parts.h"
+#include "calibrax/analysis/comparison_internal.h"
 #include "calibrax/base/table.h"
 
 #define BLOCK 4096 /* cells */

@@ -1,4 +1,4 @@
-/* Shared by the files of regression. */
+/* Shared by regression, comparison and change points. */
 #ifndef CALIBRAX_ANALYSIS_REGRESSION_INTERNAL_H
 #define CALIBRAX_ANALYSIS_REGRESSION_INTERNAL_H
 
@@ -37,6 +37,8 @@ cbx_interval cbx__change_of(const cbx_interval *now, const cbx_interval *base, d
 /** Holm over the findings that have a p; a claim with a corrected p above 1 - level becomes
  * undecided. */
 cbx_status cbx__regression_correct(cbx_ctx *ctx, double level, cbx_finding *f, size_t n, cbx_err *err);
+/** CBX_EDOM for a point that is not finite. */
+cbx_status cbx__series_check(const double *x, size_t n, cbx_err *err);
 /** Fills sentence; false: out of memory. */
 bool cbx__regression_report(cbx_arena *arena, cbx_finding *f);
 

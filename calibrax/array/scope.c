@@ -28,7 +28,6 @@ static void state_free(void *state)
 
     drop_to(s, 0);
     cbx__handles_clear(&s->handles);
-    cbx_io_counters_free(s->counters);
     cbx__lapack_free(s->lapack);
     cbx__fft_cache_free(s->fft);
     cbx_devices_free(s->devices);

@@ -7,7 +7,6 @@
 #include "calibrax/array/backend.h"
 #include "calibrax/array/device/device.h"
 #include "calibrax/array/internal.h"
-#include "calibrax/array/io/counters.h"
 #include "calibrax/array/scope.h"
 #include "calibrax/base/ctx_part.h"
 
@@ -18,7 +17,6 @@ typedef struct cbx__state {
     cbx_array **held; /* results, oldest first */
     size_t count, room;
     cbx__handles handles;
-    cbx_io_counters *counters;  /* of arrays that come in and go out; NULL: not asked for */
     unsigned shapes_only;       /* > 0: abstract operands are asked for shapes, the backend shall not record them */
     struct cbx__lapack *lapack; /* NULL: not loaded */
     struct cbx__fft_cache *fft; /* NULL: no transform yet */

@@ -125,10 +125,6 @@ CBX_API cbx_status cbx_cuda_matmul_workspace(cbx_cuda *g, const cbx_cuda_matmul 
  * Allocates nothing. */
 CBX_API cbx_status cbx_cuda_matmul_run(cbx_cuda *g, const cbx_cuda_matmul *p, void *stream, cbx_err *err);
 
-/** One product of arrays in the host's memory, as cbx_matmul_run (workspace, isa and threads are
- * not looked at): copies there and back, and waits.  @return as above; CBX_ENOMEM */
-CBX_API cbx_status cbx_cuda_matmul_host(cbx_cuda *g, const cbx_matmul *p, cbx_err *err);
-
 /* ---- sparse products ---- */
 
 /** As cbx_ell_product_run, cbx_ell_gather_run and cbx_ell_softmax_run, pointers to device memory
@@ -138,8 +134,6 @@ CBX_API cbx_status cbx_cuda_matmul_host(cbx_cuda *g, const cbx_matmul *p, cbx_er
 CBX_API cbx_status cbx_cuda_ell_product_run(cbx_cuda *g, const cbx_ell_product *p, void *stream, cbx_err *err);
 CBX_API cbx_status cbx_cuda_ell_gather_run(cbx_cuda *g, const cbx_ell_product *p, void *stream, cbx_err *err);
 CBX_API cbx_status cbx_cuda_ell_softmax_run(cbx_cuda *g, const cbx_ell_product *p, void *stream, cbx_err *err);
-/** The product of arrays in the host's memory; copies and waits. */
-CBX_API cbx_status cbx_cuda_ell_product_host(cbx_cuda *g, const cbx_ell_product *p, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -3,7 +3,6 @@
 #define CALIBRAX_ARRAY_IO_BOUNDARY_H
 
 #include "calibrax/array/array.h"
-#include "calibrax/array/io/counters.h"
 
 /** CBX_EINVAL, "cannot VERB ...", for an array without data: abstract, failed or NULL. */
 cbx_status cbx__boundary_check_data(const cbx_array *a, const char *verb, cbx_err *err);
@@ -18,19 +17,5 @@ void cbx__boundary_tidy_bools(cbx_array *a);
 /** Bytes offset .. offset+size-1 of the elements in row-major order; both ends may fall inside an
  * element. */
 void cbx__boundary_pack_bytes(const cbx_array *a, uint64_t offset, char *buf, size_t size);
-
-/** A call into or out of the library that is to be counted; counters NULL: it is not. */
-typedef struct cbx__io_call {
-    cbx_io_counters *counters;
-    uint64_t start_ns;
-} cbx__io_call;
-
-cbx__io_call cbx__io_begin(cbx_ctx *ctx);
-/** Counts the call, if it is to be; count and bytes only if st is CBX_OK.  Returns st. */
-cbx_status cbx__io_end(cbx__io_call call, cbx_io_format format, cbx_io_direction direction, size_t count,
-                       uint64_t bytes, cbx_status st);
-/** The same of one array, which is at *out if st is CBX_OK. */
-cbx_status cbx__io_came_in(cbx__io_call call, cbx_io_format format, cbx_status st, cbx_array *const *out);
-cbx_status cbx__io_went_out(cbx__io_call call, cbx_io_format format, cbx_status st, const cbx_array *a);
 
 #endif

@@ -83,7 +83,7 @@ static cbx_status lend(cbx_ctx *ctx, const cbx_array *a, bool copy, lent **out, 
     return CBX_OK;
 }
 
-static cbx_status lend_managed(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy, cbx_dl_managed **out, cbx_err *err)
+cbx_status cbx_dlpack_export(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy, cbx_dl_managed **out, cbx_err *err)
 {
     lent *l = NULL;
     cbx_status st = lend(ctx, a, copy == CBX_DL_COPY_ALWAYS, &l, err);
@@ -97,7 +97,8 @@ static cbx_status lend_managed(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy cop
     return CBX_OK;
 }
 
-static cbx_status lend_legacy(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy, cbx_dl_legacy **out, cbx_err *err)
+cbx_status cbx_dlpack_export_legacy(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy, cbx_dl_legacy **out,
+                                    cbx_err *err)
 {
     lent *l = NULL;
 
@@ -107,19 +108,6 @@ static cbx_status lend_legacy(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy
     describe(l, &l->as.legacy.tensor);
     *out = &l->as.legacy;
     return CBX_OK;
-}
-
-cbx_status cbx_dlpack_export(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy, cbx_dl_managed **out, cbx_err *err)
-{
-    cbx__io_call call = cbx__io_begin(ctx);
-    return cbx__io_went_out(call, CBX_IO_DLPACK, lend_managed(ctx, a, copy, out, err), a);
-}
-
-cbx_status cbx_dlpack_export_legacy(cbx_ctx *ctx, const cbx_array *a, cbx_dl_copy copy, cbx_dl_legacy **out,
-                                    cbx_err *err)
-{
-    cbx__io_call call = cbx__io_begin(ctx);
-    return cbx__io_went_out(call, CBX_IO_DLPACK, lend_legacy(ctx, a, copy, out, err), a);
 }
 
 /* --- in --- */
@@ -290,21 +278,19 @@ static cbx_status check_managed(const cbx_dl_managed *m, cbx_err *err)
 
 cbx_status cbx_dlpack_import(cbx_ctx *ctx, cbx_dl_managed *tensor, cbx_dl_copy copy, cbx_array **out, cbx_err *err)
 {
-    cbx__io_call call = cbx__io_begin(ctx);
     cbx_status st = check_managed(tensor, err);
 
     if (st)
         return_managed(tensor);
     else
         st = take_over(ctx, &tensor->tensor, (lender){ return_managed, tensor }, copy, out, err);
-    return cbx__io_came_in(call, CBX_IO_DLPACK, st, out);
+    return st;
 }
 
 cbx_status cbx_dlpack_import_legacy(cbx_ctx *ctx, cbx_dl_legacy *tensor, cbx_dl_copy copy, cbx_array **out,
                                     cbx_err *err)
 {
-    cbx__io_call call = cbx__io_begin(ctx);
     cbx_status st = take_over(ctx, &tensor->tensor, (lender){ return_legacy, tensor }, copy, out, err);
 
-    return cbx__io_came_in(call, CBX_IO_DLPACK, st, out);
+    return st;
 }

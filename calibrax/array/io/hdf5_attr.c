@@ -126,7 +126,6 @@ static cbx_status read_numbers(const cbx_h5 *h, const char *name, const attribut
 
 cbx_status cbx_h5_get_attr(cbx_h5 *h, const char *path, const char *name, cbx_array **out, cbx_err *err)
 {
-    cbx__io_call call = cbx__io_begin(h->ctx);
     h5_entered before = cbx__h5_enter(h);
     attribute a = { -1, -1, -1, -1 };
     cbx_status st = attribute_open(h, path, name, &a, err);
@@ -134,7 +133,7 @@ cbx_status cbx_h5_get_attr(cbx_h5 *h, const char *path, const char *name, cbx_ar
     if (!st) st = read_numbers(h, name, &a, out, err);
     attribute_close(h, &a);
     cbx__h5_leave(h, before);
-    return cbx__io_came_in(call, CBX_IO_HDF5, st, out);
+    return st;
 }
 
 static herr_t read_attribute(const cbx_h5 *h, hid_t from, hid_t type, void *buf) { return h->c.Aread(from, type, buf); }
@@ -175,7 +174,6 @@ static cbx_status replace_attribute(const cbx_h5 *h, const char *path, const cha
 
 cbx_status cbx_h5_set_attr(cbx_h5 *h, const char *path, const char *name, const cbx_array *array, cbx_err *err)
 {
-    cbx__io_call call = cbx__io_begin(h->ctx);
     h5_entered before = cbx__h5_enter(h);
     cbx_array *dense = NULL;
     cbx_status st = cbx__boundary_check_data(array, "write", err);
@@ -188,7 +186,7 @@ cbx_status cbx_h5_set_attr(cbx_h5 *h, const char *path, const char *name, const 
     }
     cbx_array_free(dense);
     cbx__h5_leave(h, before);
-    return cbx__io_went_out(call, CBX_IO_HDF5, st, array);
+    return st;
 }
 
 cbx_status cbx_h5_set_attr_text(cbx_h5 *h, const char *path, const char *name, const char *text, cbx_err *err)

@@ -207,12 +207,11 @@ static cbx_status read_slab(const cbx_h5 *h, const char *name, const cbx_h5_slab
 
 cbx_status cbx_h5_read_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, cbx_array **out, cbx_err *err)
 {
-    cbx__io_call call = cbx__io_begin(h->ctx);
     h5_entered before = cbx__h5_enter(h);
     cbx_status st = read_slab(h, name, slab, out, err);
 
     cbx__h5_leave(h, before);
-    return cbx__io_came_in(call, CBX_IO_HDF5, st, out);
+    return st;
 }
 
 cbx_status cbx_h5_read(cbx_h5 *h, const char *name, cbx_array **out, cbx_err *err)
@@ -366,24 +365,22 @@ static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *sla
 
 cbx_status cbx_h5_write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
 {
-    cbx__io_call call = cbx__io_begin(h->ctx);
     h5_entered before = cbx__h5_enter(h);
     cbx_status st = write_slab(h, name, slab, a, err);
 
     cbx__h5_leave(h, before);
-    return cbx__io_went_out(call, CBX_IO_HDF5, st, a);
+    return st;
 }
 
 cbx_status cbx_h5_write(cbx_h5 *h, const char *name, const cbx_array *a, const cbx_h5_write_opts *opts, cbx_err *err)
 {
-    cbx__io_call call = cbx__io_begin(h->ctx);
     h5_entered before = cbx__h5_enter(h);
     cbx_status st = cbx__boundary_check_data(a, "write", err);
 
     if (!st) st = create_dataset(h, name, cbx_array_get_desc(a), opts, err);
     if (!st) st = write_slab(h, name, NULL, a, err);
     cbx__h5_leave(h, before);
-    return cbx__io_went_out(call, CBX_IO_HDF5, st, a);
+    return st;
 }
 
 static cbx_status write_text(cbx_h5 *h, const char *name, const char *text, cbx_err *err)

@@ -70,7 +70,7 @@ static cbx_status data_bytes(const cbx_npy_header *h, size_t have, size_t *out, 
     return CBX_OK;
 }
 
-static cbx_status decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array **out, cbx_err *err)
+cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array **out, cbx_err *err)
 {
     cbx_npy_header h;
     cbx_array *a = NULL;
@@ -271,7 +271,7 @@ static bool cannot_change(int fd)
     return seals >= 0 && (seals & F_SEAL_WRITE) && (seals & F_SEAL_SHRINK);
 }
 
-static cbx_status map_descriptor(cbx_ctx *ctx, int fd, cbx_array **out, cbx_err *err)
+cbx_status cbx_npy_map_fd(cbx_ctx *ctx, int fd, cbx_array **out, cbx_err *err)
 {
     cbx_npy_header h;
     size_t bytes = 0;
@@ -285,7 +285,7 @@ static cbx_status map_descriptor(cbx_ctx *ctx, int fd, cbx_array **out, cbx_err 
     return st;
 }
 
-static cbx_status read_path(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err *err)
+cbx_status cbx_npy_read(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err *err)
 {
     cbx_err cause = CBX_ERR_INIT;
     cbx_npy_header h;
@@ -299,7 +299,7 @@ static cbx_status read_path(cbx_ctx *ctx, const char *path, cbx_array **out, cbx
     return st ? cbx_fail(err, st, "cannot read '%s': %s", path, cause.message) : CBX_OK;
 }
 
-static cbx_status write_path(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
+cbx_status cbx_npy_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
 {
     cbx_block block = { 0 };
     size_t head = 0;
@@ -334,7 +334,7 @@ static cbx_status write_strided(cbx_ctx *ctx, int fd, const cbx_array *a, size_t
     return st;
 }
 
-static cbx_status write_descriptor(cbx_ctx *ctx, int fd, const cbx_array *a, cbx_err *err)
+cbx_status cbx_npy_write_fd(cbx_ctx *ctx, int fd, const cbx_array *a, cbx_err *err)
 {
     char head[CBX__NPY_HEADER_MAX];
     size_t n = 0;
@@ -350,33 +350,3 @@ static cbx_status write_descriptor(cbx_ctx *ctx, int fd, const cbx_array *a, cbx
 }
 
 /* --- the way in and out, counted --- */
-
-cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array **out, cbx_err *err)
-{
-    cbx__io_call call = cbx__io_begin(ctx);
-    return cbx__io_came_in(call, CBX_IO_NPY, decode(ctx, data, len, out, err), out);
-}
-
-cbx_status cbx_npy_read(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err *err)
-{
-    cbx__io_call call = cbx__io_begin(ctx);
-    return cbx__io_came_in(call, CBX_IO_NPY, read_path(ctx, path, out, err), out);
-}
-
-cbx_status cbx_npy_map_fd(cbx_ctx *ctx, int fd, cbx_array **out, cbx_err *err)
-{
-    cbx__io_call call = cbx__io_begin(ctx);
-    return cbx__io_came_in(call, CBX_IO_NPY, map_descriptor(ctx, fd, out, err), out);
-}
-
-cbx_status cbx_npy_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
-{
-    cbx__io_call call = cbx__io_begin(ctx);
-    return cbx__io_went_out(call, CBX_IO_NPY, write_path(ctx, path, a, err), a);
-}
-
-cbx_status cbx_npy_write_fd(cbx_ctx *ctx, int fd, const cbx_array *a, cbx_err *err)
-{
-    cbx__io_call call = cbx__io_begin(ctx);
-    return cbx__io_went_out(call, CBX_IO_NPY, write_descriptor(ctx, fd, a, err), a);
-}

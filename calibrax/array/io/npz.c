@@ -1,32 +1,126 @@
-/* NPZ files: names and sizes are checked here, archives are zip.c's, members npy.c's. */
+/* NPZ files through libzip (1.x; BSD-3-Clause), loaded on first use; members are npy.c's.
+ *
+ * Debian 12 has 1.7.3; what is used here is in every release since 1.2.  Writing pulls each member
+ * from its array, so that no copy of it is ever whole in memory.  Members carry the date 1980-01-01,
+ * as NumPy's do, so that equal arrays make equal files. */
 #include "calibrax/array/io/npz.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zip.h>
 
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/npy_internal.h"
-#include "calibrax/array/io/zip.h"
 #include "calibrax/base/arena.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/library.h"
+#include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
 
 #define MAX_BYTES_DEFAULT ((uint64_t)4 << 30)
 #define DEFLATE_MAX       1032 /* bytes out of one byte, the limit of the format (zlib.net, "zlib Technical Details") */
+#define FIRST_DOS_DATE    0x21 /* 1980-01-01 */
 
-static const char suffix[] = ".npy";
+/* name, result, arguments: the part of libzip that is used here. */
+#define ZIP_CALLS(X)                                                                                                   \
+    X(fdopen, zip_t *, (int, int, int *))                                                                              \
+    X(open, zip_t *, (const char *, int, int *))                                                                       \
+    X(open_from_source, zip_t *, (zip_source_t *, int, zip_error_t *))                                                 \
+    X(source_buffer_create, zip_source_t *, (const void *, zip_uint64_t, int, zip_error_t *))                          \
+    X(source_function, zip_source_t *, (zip_t *, zip_source_callback, void *))                                         \
+    X(source_free, void, (zip_source_t *))                                                                             \
+    X(close, int, (zip_t *))                                                                                           \
+    X(discard, void, (zip_t *))                                                                                        \
+    X(get_num_entries, zip_int64_t, (zip_t *, zip_flags_t))                                                            \
+    X(stat_index, int, (zip_t *, zip_uint64_t, zip_flags_t, zip_stat_t *))                                             \
+    X(fopen_index, zip_file_t *, (zip_t *, zip_uint64_t, zip_flags_t))                                                 \
+    X(fread, zip_int64_t, (zip_file_t *, void *, zip_uint64_t))                                                        \
+    X(fclose, int, (zip_file_t *))                                                                                     \
+    X(file_add, zip_int64_t, (zip_t *, const char *, zip_source_t *, zip_flags_t))                                     \
+    X(set_file_compression, int, (zip_t *, zip_uint64_t, zip_int32_t, zip_uint32_t))                                   \
+    X(file_set_dostime, int, (zip_t *, zip_uint64_t, zip_uint16_t, zip_uint16_t, zip_flags_t))                         \
+    X(get_error, zip_error_t *, (zip_t *))                                                                             \
+    X(file_get_error, zip_error_t *, (zip_file_t *))                                                                   \
+    X(error_init, void, (zip_error_t *))                                                                               \
+    X(error_init_with_code, void, (zip_error_t *, int))                                                                \
+    X(error_fini, void, (zip_error_t *))                                                                               \
+    X(error_strerror, const char *, (zip_error_t *))
+
+typedef struct zip_calls {
+#define ZIP_MEMBER(name, result, args) result(*name) args;
+    ZIP_CALLS(ZIP_MEMBER)
+#undef ZIP_MEMBER
+} zip_calls;
+
+static cbx_status open_libzip(cbx_ctx *ctx, zip_calls *calls, cbx_library **lib, cbx_err *err)
+{
+    const cbx_library_symbol symbols[] = {
+#define ZIP_SYMBOL(name, result, args) { "zip_" #name, (void **)(void *)&calls->name },
+        ZIP_CALLS(ZIP_SYMBOL)
+#undef ZIP_SYMBOL
+    };
+    return cbx_library_open_known(ctx, CBX_LIBRARY_ZIP, NULL, symbols, CBX_LEN(symbols), lib, err);
+}
+
+/* What libzip found, with the status that fits. */
+static cbx_status report(const zip_calls *calls, zip_error_t *e, const char *doing, const char *what, cbx_err *err)
+{
+    static const struct {
+        int code;
+        cbx_status status;
+    } others[] = {
+        { ZIP_ER_MEMORY, CBX_ENOMEM },
+        { ZIP_ER_READ, CBX_EIO },
+        { ZIP_ER_WRITE, CBX_EIO },
+        { ZIP_ER_SEEK, CBX_EIO },
+        { ZIP_ER_OPEN, CBX_EIO },
+        { ZIP_ER_TMPOPEN, CBX_EIO },
+        { ZIP_ER_RENAME, CBX_EIO },
+        { ZIP_ER_CLOSE, CBX_EIO },
+        { ZIP_ER_REMOVE, CBX_EIO },
+        { ZIP_ER_COMPNOTSUPP, CBX_EUNSUPPORTED },
+        { ZIP_ER_ENCRNOTSUPP, CBX_EUNSUPPORTED },
+        { ZIP_ER_NOPASSWD, CBX_EUNSUPPORTED },
+        { ZIP_ER_MULTIDISK, CBX_EUNSUPPORTED },
+    };
+    cbx_status st = CBX_EFORMAT;
+
+    for (size_t i = 0; i < CBX_LEN(others); i++)
+        if (others[i].code == e->zip_err) st = others[i].status;
+    if (st == CBX_EIO && e->sys_err == ENOSPC) st = CBX_ENOSPC;
+    /* libzip calls two members of one name "file already exists" */
+    return cbx_fail(err, st, "cannot %s '%s': %s", doing, what,
+                    e->zip_err == ZIP_ER_EXISTS ? "two members have the same name" : calls->error_strerror(e));
+}
+
+static cbx_status report_code(const zip_calls *calls, int code, const char *doing, const char *what, cbx_err *err)
+{
+    zip_error_t e;
+
+    calls->error_init_with_code(&e, code);
+    cbx_status st = report(calls, &e, doing, what, err);
+    calls->error_fini(&e);
+    return st;
+}
 
 typedef struct entry {
     const char *name; /* in the arena, without ".npy" */
-    size_t index;     /* in the archive */
+    zip_uint64_t index;
 } entry;
 
 struct cbx_npz {
     cbx_ctx *ctx;
-    cbx_allocator al;
-    cbx__zip *zip;
+    zip_calls calls;
+    cbx_library *lib;
+    zip_t *archive;
+    const char *path;
     cbx_arena arena;
     entry *entries; /* by place in the directory */
     size_t count;
@@ -36,23 +130,9 @@ struct cbx_npz {
 /* Length of a name without its ".npy"; the whole length if it has none. */
 static size_t stem_length(const char *name)
 {
-    size_t n = strlen(name), tail = sizeof(suffix) - 1;
+    size_t n = strlen(name);
 
-    return n >= tail && memcmp(name + n - tail, suffix, tail) == 0 ? n - tail : n;
-}
-
-static int compare_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* NULL, or a name that is there twice; order is scratch for n pointers. */
-static const char *first_twice(const char **order, size_t n)
-{
-    qsort(order, n, sizeof(*order), compare_text);
-    for (size_t i = 1; i < n; i++)
-        if (strcmp(order[i - 1], order[i]) == 0) return order[i];
-    return NULL;
+    return n >= 4 && memcmp(name + n - 4, ".npy", 4) == 0 ? n - 4 : n;
 }
 
 /* --- reading --- */
@@ -60,37 +140,81 @@ static const char *first_twice(const char **order, size_t n)
 /* libzip has refused archives with two members of one name. */
 static cbx_status read_directory(cbx_npz *z, cbx_err *err)
 {
-    size_t members = cbx__zip_count(z->zip);
+    zip_int64_t members = z->calls.get_num_entries(z->archive, 0);
 
-    z->entries = cbx_arena_calloc(&z->arena, members, sizeof(*z->entries));
-    if (!z->entries) return cbx_fail(err, CBX_ENOMEM, "no memory for the directory of an archive");
-    for (size_t i = 0; i < members; i++) {
-        cbx__zip_info info;
-        cbx_status st = cbx__zip_stat(z->zip, i, &info, err);
-        if (st) return st;
-        size_t stem = stem_length(info.name);
-        if (!info.name[stem]) continue;
-        z->entries[z->count] = (entry){ cbx_arena_strndup(&z->arena, info.name, stem), i };
-        if (!z->entries[z->count++].name) return cbx_fail(err, CBX_ENOMEM, "no memory for the directory of an archive");
+    z->entries = cbx_arena_calloc(&z->arena, members > 0 ? (size_t)members : 0, sizeof(*z->entries));
+    if (!z->entries) return cbx_fail_nomem(err, "the directory of an archive");
+    for (zip_int64_t i = 0; i < members; i++) {
+        zip_stat_t s;
+        if (z->calls.stat_index(z->archive, (zip_uint64_t)i, 0, &s))
+            return report(&z->calls, z->calls.get_error(z->archive), "read", z->path, err);
+        if (!(s.valid & ZIP_STAT_NAME))
+            return cbx_fail(err, CBX_EFORMAT, "member %lld of '%s' lacks its name", (long long)i, z->path);
+        size_t stem = stem_length(s.name);
+        if (!s.name[stem]) continue;
+        z->entries[z->count] = (entry){ cbx_arena_strndup(&z->arena, s.name, stem), (zip_uint64_t)i };
+        if (!z->entries[z->count++].name) return cbx_fail_nomem(err, "the directory of an archive");
     }
     return CBX_OK;
 }
 
-/* Takes the archive over. */
-static cbx_status create(cbx_ctx *ctx, cbx__zip *zip, const cbx_npz_opts *opts, cbx_npz **out, cbx_err *err)
+static cbx_status open_regular(const char *path, int *fd, cbx_err *err)
 {
-    cbx_npz *z = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*z));
+    struct stat s;
+    cbx_status st = CBX_OK;
 
-    if (!z) {
-        cbx__zip_close(zip);
-        return cbx_fail(err, CBX_ENOMEM, "no memory to open an archive");
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused and not waited for */
+    if (*fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
+    if (fstat(*fd, &s) || !S_ISREG(s.st_mode))
+        st = cbx_fail(err, CBX_EINVAL, "cannot read '%s': it is no regular file", path);
+    else if (s.st_size == 0) /* libzip takes nothing at all for an archive without members */
+        st = cbx_fail(err, CBX_EFORMAT, "cannot read '%s': it is empty", path);
+    if (st) close(*fd);
+    return st;
+}
+
+/* Of a file, or of len bytes at data. */
+static cbx_status open_archive(cbx_npz *z, const void *data, size_t len, cbx_err *err)
+{
+    int fd = -1, code = 0;
+    zip_error_t e;
+    cbx_status st = data ? CBX_OK : open_regular(z->path, &fd, err);
+
+    if (st) return st;
+    if (!data) {
+        z->archive = z->calls.fdopen(fd, ZIP_CHECKCONS, &code);
+        if (z->archive) return CBX_OK;
+        close(fd);
+        return report_code(&z->calls, code, "read", z->path, err);
     }
+    z->calls.error_init(&e);
+    zip_source_t *source = z->calls.source_buffer_create(data, len, 0, &e);
+    if (source) z->archive = z->calls.open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &e);
+    if (z->archive) return CBX_OK;
+    st = report(&z->calls, &e, "read", z->path, err);
+    if (source) z->calls.source_free(source);
+    z->calls.error_fini(&e);
+    return st;
+}
+
+static cbx_status create(cbx_ctx *ctx, const char *path, const void *data, size_t len, const cbx_npz_opts *opts,
+                         cbx_npz **out, cbx_err *err)
+{
+    if (opts && opts->struct_size != sizeof(*opts))
+        return cbx_fail(
+            err, CBX_EINVAL,
+            "'struct_size' of the archive's options is %u, this library has %zu: rebuild against its headers",
+            opts->struct_size, sizeof(*opts));
+    if (data && !len) return cbx_fail(err, CBX_EFORMAT, "cannot read '%s': it is empty", path);
+    cbx_npz *z = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*z));
+    if (!z) return cbx_fail_nomem(err, "an archive");
     z->ctx = ctx;
-    z->al = *cbx_ctx_allocator(ctx);
-    z->zip = zip;
     z->max_bytes = opts && opts->max_array_bytes ? opts->max_array_bytes : MAX_BYTES_DEFAULT;
-    cbx_arena_init(&z->arena, &z->al);
-    cbx_status st = read_directory(z, err);
+    cbx_arena_init(&z->arena, cbx_ctx_allocator(ctx));
+    z->path = cbx_arena_strdup(&z->arena, path);
+    cbx_status st = z->path ? open_libzip(ctx, &z->calls, &z->lib, err) : cbx_fail_nomem(err, "an archive");
+    if (!st) st = open_archive(z, data, len, err);
+    if (!st) st = read_directory(z, err);
     if (st)
         cbx_npz_close(z);
     else
@@ -98,42 +222,24 @@ static cbx_status create(cbx_ctx *ctx, cbx__zip *zip, const cbx_npz_opts *opts, 
     return st;
 }
 
-static cbx_status check_opts(const cbx_npz_opts *opts, cbx_err *err)
-{
-    if (!opts || opts->struct_size == sizeof(*opts)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL,
-                    "'struct_size' of the archive's options is %u, this library knows %zu: rebuild against its headers",
-                    opts->struct_size, sizeof(*opts));
-}
-
 cbx_status cbx_npz_open(cbx_ctx *ctx, const char *path, const cbx_npz_opts *opts, cbx_npz **out, cbx_err *err)
 {
-    cbx_err cause = CBX_ERR_INIT;
-    cbx__zip *zip = NULL;
-    cbx_status st = check_opts(opts, err);
-
-    if (!st) st = cbx__zip_open(ctx, path, &zip, err);
-    if (st) return st;
-    st = create(ctx, zip, opts, out, &cause);
-    return st ? cbx_fail(err, st, "cannot read '%s': %s", path, cause.message) : CBX_OK;
+    return create(ctx, path, NULL, 0, opts, out, err);
 }
 
 cbx_status cbx_npz_open_memory(cbx_ctx *ctx, const void *data, size_t len, const cbx_npz_opts *opts, cbx_npz **out,
                                cbx_err *err)
 {
-    cbx__zip *zip = NULL;
-    cbx_status st = check_opts(opts, err);
-
-    if (!st) st = cbx__zip_open_memory(ctx, data, len, &zip, err);
-    return st ? st : create(ctx, zip, opts, out, err);
+    return create(ctx, "archive in memory", data ? data : "", len, opts, out, err);
 }
 
 void cbx_npz_close(cbx_npz *z)
 {
     if (!z) return;
-    cbx__zip_close(z->zip);
+    cbx_allocator al = z->arena.al;
+    if (z->archive) z->calls.discard(z->archive);
+    cbx_library_close(z->lib);
     cbx_arena_clear(&z->arena);
-    cbx_allocator al = z->al;
     cbx_mem_free(&al, z, sizeof(*z));
 }
 
@@ -141,58 +247,66 @@ size_t cbx_npz_count(const cbx_npz *z) { return z->count; }
 
 const char *cbx_npz_name(const cbx_npz *z, size_t i) { return i < z->count ? z->entries[i].name : NULL; }
 
-/* The directory entry of a member, before a byte of it is unpacked. */
-static cbx_status check_claims(const cbx_npz *z, const cbx__zip_info *info, cbx_err *err)
+/* The directory entry of a member, checked before a byte of it is unpacked. */
+static cbx_status check_size(const cbx_npz *z, zip_uint64_t index, uint64_t *size, cbx_err *err)
 {
-    if (info->encrypted) return cbx_fail(err, CBX_EUNSUPPORTED, "it is encrypted");
-    if (info->other_method)
+    const zip_uint64_t wanted = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    zip_stat_t s;
+
+    if (z->calls.stat_index(z->archive, index, 0, &s))
+        return report(&z->calls, z->calls.get_error(z->archive), "read", z->path, err);
+    if ((s.valid & wanted) != wanted) return cbx_fail(err, CBX_EFORMAT, "it lacks its size");
+    if ((s.valid & ZIP_STAT_ENCRYPTION_METHOD) && s.encryption_method != ZIP_EM_NONE)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "it is encrypted");
+    if (s.comp_method != ZIP_CM_DEFLATE && s.comp_method != ZIP_CM_STORE)
         return cbx_fail(err, CBX_EUNSUPPORTED, "it is neither stored nor deflated: write it with numpy.savez");
-    if (info->size > z->max_bytes)
+    if (s.size > z->max_bytes)
         return cbx_fail(err, CBX_EOVERFLOW,
-                        "it unpacks to %" PRIu64 " bytes, at most %" PRIu64 " are read: raise max_array_bytes",
-                        info->size, z->max_bytes);
-    if (info->deflated ? info->size / DEFLATE_MAX > info->packed : info->size != info->packed)
-        return cbx_fail(err, CBX_EFORMAT, "it cannot unpack to %" PRIu64 " bytes from %" PRIu64, info->size,
-                        info->packed);
+                        "it unpacks to %" PRIu64 " bytes, at most %" PRIu64 " are read: raise max_array_bytes", s.size,
+                        z->max_bytes);
+    if (s.comp_method == ZIP_CM_DEFLATE ? s.size / DEFLATE_MAX > s.comp_size : s.size != s.comp_size)
+        return cbx_fail(err, CBX_EFORMAT, "it cannot unpack to %" PRIu64 " bytes from %" PRIu64, s.size, s.comp_size);
+    *size = s.size;
     return CBX_OK;
 }
 
-static cbx_status pull_member(void *user, void *buf, size_t size, size_t *got, cbx_err *err)
-{
-    return cbx__zip_member_read(user, buf, size, got, err);
-}
+typedef struct member {
+    const cbx_npz *z;
+    zip_file_t *file;
+} member;
 
-static cbx_status read_member(cbx_npz *z, size_t index, cbx_array **out, cbx_err *err)
+/* Fewer bytes only at the end, where libzip verifies the checksum. */
+static cbx_status read_bytes(void *user, void *buf, size_t size, size_t *got, cbx_err *err)
 {
-    cbx__zip_member *m = NULL;
-    cbx__zip_info info;
-    cbx_status st = cbx__zip_stat(z->zip, index, &info, err);
+    const member *m = user;
+    const zip_calls *calls = &m->z->calls;
+    size_t n = 0;
 
-    if (!st) st = check_claims(z, &info, err);
-    if (!st) st = cbx__zip_member_open(z->zip, index, &m, err);
-    if (!st) st = cbx__npy_read_stream(z->ctx, pull_member, m, info.size, out, err);
-    cbx__zip_member_close(m);
-    return st;
+    while (n < size) {
+        zip_int64_t r = calls->fread(m->file, (char *)buf + n, size - n);
+        if (r < 0) return report(calls, calls->file_get_error(m->file), "read a member of", m->z->path, err);
+        if (r == 0) break;
+        n += (size_t)r;
+    }
+    *got = n;
+    return CBX_OK;
 }
 
 cbx_status cbx_npz_read_at(cbx_npz *z, size_t i, cbx_array **out, cbx_err *err)
 {
     cbx_err cause = CBX_ERR_INIT;
+    member m = { z, NULL };
+    uint64_t size = 0;
 
     if (i >= z->count) return cbx_fail(err, CBX_EINVAL, "the archive has %zu arrays, no number %zu", z->count, i);
-    cbx__io_call call = cbx__io_begin(z->ctx);
-    cbx_status st = cbx__io_came_in(call, CBX_IO_NPZ, read_member(z, z->entries[i].index, out, &cause), out);
+    cbx_status st = check_size(z, z->entries[i].index, &size, &cause);
+    if (!st) {
+        m.file = z->calls.fopen_index(z->archive, z->entries[i].index, 0);
+        if (!m.file) st = report(&z->calls, z->calls.get_error(z->archive), "read", z->path, &cause);
+    }
+    if (!st) st = cbx__npy_read_stream(z->ctx, read_bytes, &m, size, out, &cause);
+    if (m.file) z->calls.fclose(m.file);
     return st ? cbx_fail(err, st, "cannot read the member '%s': %s", z->entries[i].name, cause.message) : CBX_OK;
-}
-
-static cbx_status no_such_name(cbx_npz *z, const char *name, cbx_err *err)
-{
-    const char **all = cbx_arena_calloc(&z->arena, z->count, sizeof(*all));
-
-    for (size_t i = 0; all && i < z->count; i++) all[i] = z->entries[i].name;
-    const char *near = all ? cbx_nearest_word(name, all, z->count) : NULL;
-    return cbx_fail(err, CBX_ENOENT, "the archive has no array '%s'%s%s%s", name, near ? ", did you mean '" : "",
-                    near ? near : "", near ? "'" : "");
 }
 
 cbx_status cbx_npz_read(cbx_npz *z, const char *name, cbx_array **out, cbx_err *err)
@@ -205,22 +319,26 @@ cbx_status cbx_npz_read(cbx_npz *z, const char *name, cbx_array **out, cbx_err *
             if (strlen(z->entries[i].name) == n && memcmp(z->entries[i].name, name, n) == 0)
                 return cbx_npz_read_at(z, i, out, err);
         }
-    return no_such_name(z, name, err);
+    const char **all = cbx_arena_calloc(&z->arena, z->count, sizeof(*all));
+    for (size_t i = 0; all && i < z->count; i++) all[i] = z->entries[i].name;
+    const char *near = all ? cbx_nearest_word(name, all, z->count) : NULL;
+    return cbx_fail(err, CBX_ENOENT, "the archive has no array '%s'%s%s%s", name, near ? ", did you mean '" : "",
+                    near ? near : "", near ? "'" : "");
 }
 
 /* --- writing --- */
 
-/* A member on its way out: the header, then the elements in row-major order. */
+/* A member to write: the header, then the elements in row-major order. */
 typedef struct outgoing {
     const cbx_array *array;
     const char *name;
+    uint64_t size, at;
     size_t head_size;
     char head[CBX__NPY_HEADER_MAX];
 } outgoing;
 
-static void pull_npy(void *user, uint64_t offset, void *buf, size_t size)
+static void pull_npy(const outgoing *o, uint64_t offset, void *buf, size_t size)
 {
-    const outgoing *o = user;
     size_t n = 0;
 
     if (offset < o->head_size) {
@@ -230,51 +348,104 @@ static void pull_npy(void *user, uint64_t offset, void *buf, size_t size)
     if (n < size) cbx__boundary_pack_bytes(o->array, offset + n - o->head_size, (char *)buf + n, size - n);
 }
 
-static cbx_status prepare(cbx_arena *arena, const cbx_npz_member *m, outgoing *o, cbx_err *err)
+/* libzip's view of a member.  It asks for nothing that can fail. */
+static zip_int64_t answer(void *user, void *data, zip_uint64_t len, zip_source_cmd_t command)
 {
-    cbx_status st = cbx__boundary_check_data(m->array, "write", err);
+    outgoing *o = user;
+    zip_stat_t *s = data;
 
-    if (st) return st;
-    if (!m->name || !*m->name || stem_length(m->name) == 0)
-        return cbx_fail(err, CBX_EINVAL, "the name of an array in an archive is empty");
-    o->array = m->array;
-    o->name = cbx_arena_printf(arena, "%.*s%s", (int)stem_length(m->name), m->name, suffix);
-    if (!o->name) return cbx_fail(err, CBX_ENOMEM, "no memory to write the array '%s'", m->name);
-    return cbx_npy_make_header(cbx_array_get_desc(m->array), o->head, sizeof(o->head), &o->head_size, err);
+    switch (command) {
+    case ZIP_SOURCE_OPEN: o->at = 0; return 0;
+    case ZIP_SOURCE_READ:
+        if (len > o->size - o->at) len = o->size - o->at;
+        pull_npy(o, o->at, data, (size_t)len);
+        o->at += len;
+        return (zip_int64_t)len;
+    case ZIP_SOURCE_STAT:
+        memset(s, 0, sizeof(*s));
+        s->valid = ZIP_STAT_SIZE;
+        s->size = o->size;
+        return sizeof(*s);
+    case ZIP_SOURCE_ERROR: memset(data, 0, 2 * sizeof(int)); return 2 * sizeof(int);
+    case ZIP_SOURCE_SUPPORTS: return ZIP_SOURCE_SUPPORTS_READABLE;
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_FREE: return 0;
+    default: return -1;
+    }
 }
 
-static cbx_status prepare_all(cbx_arena *arena, const cbx_npz_member *members, size_t n, outgoing **out, cbx_err *err)
+static cbx_status prepare(cbx_arena *arena, const cbx_npz_member *members, size_t n, outgoing **out, cbx_err *err)
 {
     outgoing *all = cbx_arena_calloc(arena, n, sizeof(*all));
     const char **order = cbx_arena_calloc(arena, n, sizeof(*order));
 
-    if (!all || !order) return cbx_fail(err, CBX_ENOMEM, "no memory to write %zu arrays", n);
+    if (!all || !order) return cbx_fail(err, CBX_ENOMEM, "out of memory to write %zu arrays", n);
     for (size_t i = 0; i < n; i++) {
-        cbx_status st = prepare(arena, &members[i], &all[i], err);
+        const cbx_npz_member *m = &members[i];
+        outgoing *o = &all[i];
+        cbx_status st = cbx__boundary_check_data(m->array, "write", err);
         if (st) return st;
-        order[i] = all[i].name;
+        if (!m->name || stem_length(m->name) == 0)
+            return cbx_fail(err, CBX_EINVAL, "the name of an array in an archive is empty");
+        o->array = m->array;
+        order[i] = o->name = cbx_arena_printf(arena, "%.*s.npy", (int)stem_length(m->name), m->name);
+        if (!o->name) return cbx_fail(err, CBX_ENOMEM, "out of memory to write the array '%s'", m->name);
+        st = cbx_npy_make_header(cbx_array_get_desc(m->array), o->head, sizeof(o->head), &o->head_size, err);
+        if (st) return st;
+        o->size = o->head_size + (uint64_t)cbx_array_bytes(m->array);
     }
-    const char *twice = first_twice(order, n);
-    if (twice) return cbx_fail(err, CBX_EEXIST, "two arrays would be called '%s'", twice);
+    qsort(order, n, sizeof(*order), cbx_compare_texts);
+    for (size_t i = 1; i < n; i++)
+        if (!strcmp(order[i - 1], order[i]))
+            return cbx_fail(err, CBX_EEXIST, "two arrays would be called '%s'", order[i]);
     *out = all;
     return CBX_OK;
 }
 
-static cbx_status write_members(cbx_ctx *ctx, const char *path, outgoing *all, size_t n, bool deflate, cbx_err *err)
+static cbx_status add_member(const zip_calls *calls, zip_t *archive, outgoing *o, bool deflate, cbx_err *err)
 {
-    cbx__zip_writer *w = NULL;
-    cbx_status st = cbx__zip_writer_create(ctx, path, &w, err);
+    zip_source_t *source = calls->source_function(archive, answer, o);
+    zip_int64_t at = source ? calls->file_add(archive, o->name, source, ZIP_FL_ENC_UTF_8) : -1;
 
-    for (size_t i = 0; !st && i < n; i++)
-        st = cbx__zip_writer_add(w, all[i].name, all[i].head_size + (uint64_t)cbx_array_bytes(all[i].array), deflate,
-                                 pull_npy, &all[i], err);
-    if (!st) return cbx__zip_writer_commit(w, err);
-    cbx__zip_writer_discard(w);
+    if (source && at < 0) calls->source_free(source);
+    if (at >= 0 &&
+        !calls->set_file_compression(archive, (zip_uint64_t)at, deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0) &&
+        !calls->file_set_dostime(archive, (zip_uint64_t)at, 0, FIRST_DOS_DATE, 0))
+        return CBX_OK;
+    return report(calls, calls->get_error(archive), "write the member", o->name, err);
+}
+
+static cbx_status write_archive(cbx_ctx *ctx, const char *path, outgoing *all, size_t n, bool deflate, cbx_err *err)
+{
+    zip_calls calls;
+    cbx_library *lib = NULL;
+    cbx_replacement *file = NULL;
+    zip_t *archive = NULL;
+    int code = 0;
+    cbx_status st = open_libzip(ctx, &calls, &lib, err);
+
+    if (!st) st = cbx_replacement_begin(ctx, path, &file, err);
+    if (st) goto done;
+    archive = calls.open(cbx_replacement_path(file), ZIP_CREATE | ZIP_TRUNCATE, &code);
+    if (!archive) st = report_code(&calls, code, "write", path, err);
+    for (size_t i = 0; !st && i < n; i++) st = add_member(&calls, archive, &all[i], deflate, err);
+    if (st) goto done;
+    if (calls.close(archive)) {
+        st = report(&calls, calls.get_error(archive), "write", path, err);
+        goto done;
+    }
+    archive = NULL;
+    st = cbx_replacement_commit(file, err);
+    file = NULL;
+done:
+    if (archive) calls.discard(archive); /* asks its sources a last time */
+    cbx_replacement_discard(file);
+    cbx_library_close(lib);
     return st;
 }
 
-static cbx_status write_archive(cbx_ctx *ctx, const char *path, const cbx_npz_member *members, size_t n,
-                                cbx_npz_packing packing, cbx_err *err)
+cbx_status cbx_npz_write(cbx_ctx *ctx, const char *path, const cbx_npz_member *members, size_t n,
+                         cbx_npz_packing packing, cbx_err *err)
 {
     static const char nothing[22] = { 'P', 'K', 5, 6 }; /* a directory of nothing, which libzip does not write */
     outgoing *all = NULL;
@@ -282,19 +453,8 @@ static cbx_status write_archive(cbx_ctx *ctx, const char *path, const cbx_npz_me
 
     if (n == 0) return cbx_file_write_atomic(ctx, path, nothing, sizeof(nothing), err);
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    cbx_status st = prepare_all(&arena, members, n, &all, err);
-    if (!st) st = write_members(ctx, path, all, n, packing == CBX_NPZ_DEFLATED, err);
+    cbx_status st = prepare(&arena, members, n, &all, err);
+    if (!st) st = write_archive(ctx, path, all, n, packing == CBX_NPZ_DEFLATED, err);
     cbx_arena_clear(&arena);
     return st;
-}
-
-cbx_status cbx_npz_write(cbx_ctx *ctx, const char *path, const cbx_npz_member *members, size_t n,
-                         cbx_npz_packing packing, cbx_err *err)
-{
-    cbx__io_call call = cbx__io_begin(ctx);
-    cbx_status st = write_archive(ctx, path, members, n, packing, err);
-    uint64_t bytes = 0;
-
-    for (size_t i = 0; !st && i < n; i++) bytes += cbx_array_bytes(members[i].array);
-    return cbx__io_end(call, CBX_IO_NPZ, CBX_IO_OUT, n, bytes, st);
 }

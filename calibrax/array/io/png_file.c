@@ -152,7 +152,6 @@ static cbx_status check_pixels(const cbx_array *a, cbx_err *err)
 
 cbx_status cbx_png_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
 {
-    cbx__io_call call = cbx__io_begin(ctx);
     cbx_array *dense = NULL;
     cbx_status st = check_pixels(a, err);
 
@@ -171,7 +170,7 @@ cbx_status cbx_png_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx
         cbx_text_clear(&j.out);
     }
     cbx_array_free(dense);
-    return cbx__io_went_out(call, CBX_IO_IMAGE, st, a);
+    return st;
 }
 
 /* --- reading --- */
@@ -248,7 +247,7 @@ static cbx_status decode(cbx_ctx *ctx, const void *data, size_t len, uint64_t ma
     return st;
 }
 
-static cbx_status read_path(cbx_ctx *ctx, const char *path, uint64_t max_bytes, cbx_array **out, cbx_err *err)
+cbx_status cbx_png_read(cbx_ctx *ctx, const char *path, uint64_t max_bytes, cbx_array **out, cbx_err *err)
 {
     cbx_err cause = CBX_ERR_INIT;
     char *data = NULL;
@@ -261,14 +260,7 @@ static cbx_status read_path(cbx_ctx *ctx, const char *path, uint64_t max_bytes, 
     return st ? cbx_fail(err, st, "cannot read '%s': %s", path, cause.message) : CBX_OK;
 }
 
-cbx_status cbx_png_read(cbx_ctx *ctx, const char *path, uint64_t max_bytes, cbx_array **out, cbx_err *err)
-{
-    cbx__io_call call = cbx__io_begin(ctx);
-    return cbx__io_came_in(call, CBX_IO_IMAGE, read_path(ctx, path, max_bytes, out, err), out);
-}
-
 cbx_status cbx_png_decode(cbx_ctx *ctx, const void *data, size_t len, uint64_t max_bytes, cbx_array **out, cbx_err *err)
 {
-    cbx__io_call call = cbx__io_begin(ctx);
-    return cbx__io_came_in(call, CBX_IO_IMAGE, decode(ctx, data, len, max_bytes, out, err), out);
+    return decode(ctx, data, len, max_bytes, out, err);
 }

@@ -2,6 +2,7 @@
  * What a device must get right; see cases.h.
  */
 #include "cases.h"
+#include "host.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -193,7 +194,7 @@ static void host_sparse(cbx_cuda *g, int form)
     q.by_start = form & 1;
     sparse_make(&q, 5);
     sparse_by_definition(&q, cbx_ell_product_define);
-    CHECK_OK(cbx_cuda_ell_product_host(g, &q.p, &err), &err, "a sparse product of the host's arrays");
+    CHECK_OK(host_ell_product(g, &q.p, &err), &err, "a sparse product of the host's arrays");
     CHECK_LE(sparse_worst(&q, true), 0, "the same");
     sparse_free(&q);
 }
@@ -210,7 +211,7 @@ void cases_host(cbx_cuda *g)
                       .mask = l % 3 == 1 };
         problem_make(&q, 77);
         problem_define(&q);
-        CHECK_OK(cbx_cuda_matmul_host(g, &q.q.product, &err), &err, problem_text(&q));
+        CHECK_OK(host_matmul(g, &q.q.product, &err), &err, problem_text(&q));
         CHECK_LE(problem_worst(&q), 1, problem_text(&q));
         problem_free(&q);
     }

@@ -2,6 +2,7 @@
  * NumPy's answers; see foreign.h.
  */
 #include "foreign.h"
+#include "host.h"
 
 #include <stdlib.h>
 
@@ -44,7 +45,7 @@ static cbx_array *multiply(cbx_ctx *c, const array_case *k, bool merges, bool ma
     cbx_matmul p = product(k, out);
     if (merges) p.d = cbx_array_data(k->in[2]), p.ldd = third[0], p.d_step = third[1];
     if (masks) p.mask = cbx_array_data(k->in[2]), p.ldm = third[0], p.m_step = third[1];
-    CHECK_OK(cbx_cuda_matmul_host(device, &p, &err), &err, p.semiring->name);
+    CHECK_OK(host_matmul(device, &p, &err), &err, p.semiring->name);
     return out;
 }
 
@@ -100,7 +101,7 @@ static void do_ell(cbx_ctx *c, const array_case *k, cbx_array **out)
     q.p.b = q.b = dense(k->in[2]);
     out[0] = result(c, k->in[1], q.p.rows, q.p.d);
     q.p.c = cbx_array_data_mut(out[0]);
-    CHECK_OK(cbx_cuda_ell_product_host(device, &q.p, &err), &err, q.p.semiring->name);
+    CHECK_OK(host_ell_product(device, &q.p, &err), &err, q.p.semiring->name);
     graph_clear(&q);
 }
 

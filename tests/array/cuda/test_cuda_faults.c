@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "host.h"
 
 #include "fail_alloc.h"
 #include "played.h"
@@ -232,8 +233,8 @@ static cbx_status open_and_multiply(cbx_ctx *ctx, void *user)
     problem_make(&q, 2);
     sparse_make(&e, 2);
     st = cbx_cuda_open(ctx, &o, &g, &err);
-    if (!st) st = cbx_cuda_matmul_host(g, &q.q.product, &err);
-    if (!st) st = cbx_cuda_ell_product_host(g, &e.p, &err);
+    if (!st) st = host_matmul(g, &q.q.product, &err);
+    if (!st) st = host_ell_product(g, &e.p, &err);
     cbx_cuda_close(g);
     problem_free(&q);
     sparse_free(&e);

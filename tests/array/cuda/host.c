@@ -1,4 +1,6 @@
 /* Products of arrays in the host's memory: there, computed, and back. */
+#include "host.h"
+
 #include <string.h>
 
 #include "calibrax/array/cuda/driver.h"
@@ -7,13 +9,13 @@
 
 /* Device memory of one call, freed together. */
 enum { MAX = 8 };
-typedef struct capacity {
+typedef struct scratch {
     cbx_cuda *g;
     void *p[MAX];
     size_t count;
-} capacity;
+} scratch;
 
-static cbx_status scratch_take(capacity *r, size_t bytes, void **out, cbx_err *err)
+static cbx_status scratch_take(scratch *r, size_t bytes, void **out, cbx_err *err)
 {
     const cbx_status st = cbx_cuda_alloc(r->g, bytes, &r->p[r->count], err);
     if (st) return st;
@@ -21,13 +23,13 @@ static cbx_status scratch_take(capacity *r, size_t bytes, void **out, cbx_err *e
     return CBX_OK;
 }
 
-static void scratch_clear(capacity *r)
+static void scratch_clear(scratch *r)
 {
     while (r->count) cbx_cuda_free(r->g, r->p[--r->count]);
 }
 
 /* A copy on the device; NULL stays NULL. */
-static cbx_status scratch_copy(capacity *r, const void *x, size_t bytes, const void **out, cbx_err *err)
+static cbx_status scratch_copy(scratch *r, const void *x, size_t bytes, const void **out, cbx_err *err)
 {
     void *p = NULL;
     cbx_status st = CBX_OK;
@@ -57,7 +59,7 @@ static void move(const view *v, char *dense, bool out)
 }
 
 /* A dense copy of an operand of any strides on the device. */
-static cbx_status bring(capacity *r, const void *x, size_t rows, size_t cols, size_t size, ptrdiff_t *row,
+static cbx_status bring(scratch *r, const void *x, size_t rows, size_t cols, size_t size, ptrdiff_t *row,
                         ptrdiff_t *col, const void **out, cbx_err *err)
 {
     const view v = { (char *)(uintptr_t)x, rows, cols, size, *row, *col };
@@ -76,7 +78,7 @@ static cbx_status bring(capacity *r, const void *x, size_t rows, size_t cols, si
     return st;
 }
 
-static cbx_status take_back(capacity *r, const void *from, const cbx_matmul *p, cbx_err *err)
+static cbx_status take_back(scratch *r, const void *from, const cbx_matmul *p, cbx_err *err)
 {
     const size_t size = cbx_dtype_size(p->dtype), bytes = p->m * p->n * size;
     const view v = { p->c, p->m, p->n, size, p->ldc, p->c_step };
@@ -92,7 +94,7 @@ static cbx_status take_back(capacity *r, const void *from, const cbx_matmul *p, 
     return st;
 }
 
-static cbx_status matmul_there(capacity *r, const cbx_matmul *p, cbx_err *err)
+static cbx_status matmul_there(scratch *r, const cbx_matmul *p, cbx_err *err)
 {
     const size_t size = cbx_dtype_size(p->dtype);
     cbx_cuda_matmul q = CBX_CUDA_MATMUL_INIT;
@@ -113,11 +115,11 @@ static cbx_status matmul_there(capacity *r, const cbx_matmul *p, cbx_err *err)
     return st ? st : take_back(r, d->c, p, err);
 }
 
-cbx_status cbx_cuda_matmul_host(cbx_cuda *g, const cbx_matmul *p, cbx_err *err)
+cbx_status host_matmul(cbx_cuda *g, const cbx_matmul *p, cbx_err *err)
 {
     cbx_matmul q = *p;
     cbx_cuda_matmul whole = CBX_CUDA_MATMUL_INIT;
-    capacity r = { .g = g };
+    scratch r = { .g = g };
     size_t bytes;
 
     q.workspace = NULL;
@@ -143,7 +145,7 @@ static size_t values_of(const cbx_ell_product *p, size_t edges)
     return max;
 }
 
-static cbx_status ell_there(capacity *r, const cbx_ell_product *p, cbx_err *err)
+static cbx_status ell_there(scratch *r, const cbx_ell_product *p, cbx_err *err)
 {
     const size_t size = cbx_dtype_size(p->dtype), edges = p->start ? p->start[p->rows] : p->rows * p->width;
     const size_t rows = p->rows * p->d * size;
@@ -170,9 +172,9 @@ static cbx_status ell_there(capacity *r, const cbx_ell_product *p, cbx_err *err)
     return st;
 }
 
-cbx_status cbx_cuda_ell_product_host(cbx_cuda *g, const cbx_ell_product *p, cbx_err *err)
+cbx_status host_ell_product(cbx_cuda *g, const cbx_ell_product *p, cbx_err *err)
 {
-    capacity r = { .g = g };
+    scratch r = { .g = g };
     cbx_status st = cbx__ell_check(p, CBX__ELL_PRODUCT, err);
 
     if (st || !p->rows || !p->d) return st;
