@@ -8,11 +8,85 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/arena.h"
 #include "calibrax/base/parallel.h"
 #include "calibrax/base/rng.h"
-#include "calibrax/statistics/boot_interval.h"
+#include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/resample.h"
 #include "calibrax/statistics/sample.h"
+
+/* ---- options, and from resampled values to an interval.  Efron & Tibshirani (1993): percentile
+ * 13.3, BCa 14.3; Davison & Hinkley (1997): basic and studentised 5.2.  Quantiles are of type 7, as
+ * SciPy's. ---- */
+
+static cbx_status boot_options(const cbx_boot_opts *given, cbx_boot_opts *out, cbx_err *err)
+{
+    const cbx_boot_opts defaults = CBX_BOOT_OPTS_INIT;
+    cbx_boot_opts o = given ? *given : defaults;
+
+    if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "bootstrap options of another version");
+    if ((unsigned)o.statistic > CBX_BOOT_STDDEV)
+        return cbx_fail(err, CBX_EINVAL, "unknown statistic %d", (int)o.statistic);
+    if ((unsigned)o.method > CBX_BOOT_STUDENTISED)
+        return cbx_fail(err, CBX_EINVAL, "unknown bootstrap method %d", (int)o.method);
+    if ((unsigned)o.compare > CBX_BOOT_RATIO) return cbx_fail(err, CBX_EINVAL, "unknown comparison %d", (int)o.compare);
+    if (!o.fn && o.statistic == CBX_BOOT_TRIMMED_MEAN && !(o.parameter >= 0 && o.parameter < 0.5))
+        return cbx_fail(err, CBX_EINVAL, "a share of %g cannot be cut from both ends: 0 <= cut < 0.5", o.parameter);
+    if (!o.fn && o.statistic == CBX_BOOT_QUANTILE && !(o.parameter >= 0 && o.parameter <= 1))
+        return cbx_fail(err, CBX_EINVAL, "quantile %g is not between 0 and 1", o.parameter);
+    if (!o.resamples) return cbx_fail(err, CBX_EINVAL, "'resamples' must be at least 1, got 0");
+    if (o.statistic == CBX_BOOT_MEDIAN) o.parameter = 0.5;
+    *out = o;
+    return cbx__level_check(o.level, err);
+}
+
+static cbx_interval boot_percentile(double *values, size_t count, double estimate, double level)
+{
+    double tail = (1 - level) / 2;
+    double lower = cbx__quantile_select(values, count, tail);
+    return (cbx_interval){ estimate, lower, cbx__quantile_select(values, count, 1 - tail), level };
+}
+
+static cbx_interval boot_basic(double *values, size_t count, double estimate, double level)
+{
+    cbx_interval p = boot_percentile(values, count, estimate, level);
+    return (cbx_interval){ estimate, estimate + (estimate - p.upper), estimate + (estimate - p.lower), level };
+}
+
+/* Share of values below the estimate, ties a half, kept off 0 and 1. */
+static double share_below(const double *values, size_t count, double estimate)
+{
+    double below = 0, size = (double)count;
+
+    for (size_t i = 0; i < count; i++) below += values[i] < estimate ? 1 : values[i] == estimate ? 0.5 : 0;
+    return fmin(fmax(below, 0.5), size - 0.5) / size;
+}
+
+static double bca_share(double z0, double acceleration, double z)
+{
+    double shifted = z0 + z, scale = 1 - acceleration * shifted;
+    if (scale <= 0) return shifted > 0 ? 1 : 0; /* as far as there is */
+    return cbx_stat_normal_cdf(z0 + shifted / scale);
+}
+
+static cbx_interval boot_bca(double *values, size_t count, double estimate, double acceleration, double level)
+{
+    double z0 = cbx_stat_normal_quantile(share_below(values, count, estimate)),
+           z = cbx_stat_normal_isf((1 - level) / 2);
+    double lower = cbx__quantile_select(values, count, bca_share(z0, acceleration, -z));
+    return (cbx_interval){ estimate, lower, cbx__quantile_select(values, count, bca_share(z0, acceleration, z)),
+                           level };
+}
+
+static cbx_interval boot_studentised(double *values, size_t count, double estimate, double error, double level)
+{
+    cbx_interval t = boot_percentile(values, count, 0, level);
+
+    if (!(error > 0)) return (cbx_interval){ estimate, estimate, estimate, level };
+    return (cbx_interval){ estimate, estimate - t.upper * error, estimate - t.lower * error, level };
+}
+
+/* ---- one sample, two samples or pairs ---- */
 
 /* One sample, prepared for the loops. */
 typedef struct side {
@@ -156,12 +230,18 @@ static double student_of(const bootstrap *boot, const uint32_t key[2], const wor
     return away > 0 ? INFINITY : away < 0 ? -INFINITY : 0;
 }
 
+static bool needs_ranks(const cbx_boot_opts *o)
+{
+    return !o->fn && o->statistic != CBX_BOOT_MEAN && o->statistic != CBX_BOOT_STDDEV;
+}
+
 static void run_resamples(void *user, size_t worker, size_t begin, size_t end)
 {
     const bootstrap *boot = user;
     size_t both = boot->a.n + boot->b.n;
-    workplace w = { boot->index + worker * boot->capacity, boot->count ? boot->count + worker * boot->capacity : NULL,
-                    boot->drawn ? boot->drawn + worker * both : NULL };
+    const bool ranks = needs_ranks(&boot->o);
+    workplace w = { boot->index + worker * boot->capacity, boot->count + (ranks ? worker * boot->capacity : 0),
+                    boot->drawn + (boot->o.fn ? worker * both : 0) };
 
     for (size_t b = begin; b < end; b++) {
         cbx_rng stream = cbx_rng_make(boot->o.seed, b);
@@ -270,16 +350,14 @@ static void add_influence(const bootstrap *boot, unsigned which, double *left_ou
 }
 
 /* Efron & Tibshirani (14.15); with two samples their influences stand side by side. */
-static cbx_status acceleration_of(cbx_ctx *ctx, const bootstrap *boot, double *out, cbx_err *err)
+static cbx_status acceleration_of(cbx_arena *arena, const bootstrap *boot, double *out, cbx_err *err)
 {
     size_t max = boot->a.n > boot->b.n ? boot->a.n : boot->b.n;
-    double *left_out = NULL, squares = 0, cubes = 0;
-    cbx_status st = cbx__doubles(ctx, max, &left_out, err);
+    double *left_out = cbx_arena_calloc(arena, max, sizeof *left_out), squares = 0, cubes = 0;
 
-    if (st) return st;
+    if (!left_out) return cbx_fail_nomem(err, "the jackknife");
     if (boot->a.n > 1) add_influence(boot, 0, left_out, &squares, &cubes);
     if (boot->b.n > 1 && !boot->o.paired) add_influence(boot, 1, left_out, &squares, &cubes);
-    cbx__doubles_free(ctx, left_out, max);
     *out = squares > 0 ? cubes / (6 * pow(squares, 1.5)) : 0;
     if (isfinite(*out)) return CBX_OK;
     return cbx_fail(err, CBX_EDOM, "the statistic is not finite without one of the values");
@@ -287,60 +365,30 @@ static cbx_status acceleration_of(cbx_ctx *ctx, const bootstrap *boot, double *o
 
 /* ---- memory and the whole ---- */
 
-static bool needs_ranks(const cbx_boot_opts *o)
-{
-    return !o->fn && o->statistic != CBX_BOOT_MEAN && o->statistic != CBX_BOOT_STDDEV;
-}
-
-static cbx_status words(cbx_ctx *ctx, size_t n, uint32_t **out, cbx_err *err)
-{
-    *out = cbx_mem_alloc(cbx_ctx_allocator(ctx), n * sizeof **out);
-    return *out ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for %zu indices", n);
-}
-
-static cbx_status side_open(cbx_ctx *ctx, const cbx_boot_opts *o, const double *x, size_t n, side *s, cbx_err *err)
+static cbx_status side_open(cbx_arena *arena, const cbx_boot_opts *o, const double *x, size_t n, side *s, cbx_err *err)
 {
     cbx_status st = cbx__sample_check(x, n, 1, err);
 
     if (!st && n > CBX__RESAMPLE_LIMIT) st = cbx_fail(err, CBX_EINVAL, "%zu values are too many to resample", n);
-    if (!st) st = cbx__doubles(ctx, n, &s->centred, err);
     if (st) return st;
-    s->x = x;
-    s->n = n;
+    *s = (side){ .x = x, .n = n, .centred = cbx_arena_calloc(arena, n, sizeof *s->centred) };
+    if (!s->centred) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", n);
     cbx__moments m = cbx__moments_of(x, n);
     s->mean = cbx__mean_of(&m);
     s->error2 = m.variance / (double)n;
     for (size_t i = 0; i < n; i++) s->centred[i] = (x[i] - m.origin) - m.offset;
     if (!needs_ranks(o)) return CBX_OK;
-    st = cbx__sorted_copy(ctx, x, n, 1, &s->sorted, err);
-    if (!st) st = words(ctx, n, &s->rank, err);
-    if (st) return st;
+    s->sorted = cbx_arena_calloc(arena, n, sizeof *s->sorted);
+    s->rank = cbx_arena_calloc(arena, n, sizeof *s->rank);
+    if (!s->sorted || !s->rank) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", n);
+    memcpy(s->sorted, x, n * sizeof *x);
+    cbx_stat_sort(s->sorted, n);
     for (size_t i = 0; i < n; i++) s->rank[i] = (uint32_t)cbx__count_below(s->sorted, n, x[i]);
     if (o->statistic == CBX_BOOT_TRIMMED_MEAN) {
         size_t off = (size_t)(o->parameter * (double)(n - 1));
         for (size_t k = off; k + 1 + off < n; k++) s->window += s->sorted[k] - s->mean;
     }
     return CBX_OK;
-}
-
-static void side_close(cbx_ctx *ctx, side *s)
-{
-    cbx__doubles_free(ctx, s->centred, s->n);
-    cbx__doubles_free(ctx, s->sorted, s->n);
-    cbx_mem_free(cbx_ctx_allocator(ctx), s->rank, s->n * sizeof *s->rank);
-}
-
-static void boot_close(cbx_ctx *ctx, bootstrap *boot)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    size_t row = boot->workers * boot->capacity * sizeof(uint32_t);
-
-    cbx_mem_free(al, boot->index, row);
-    cbx_mem_free(al, boot->count, row);
-    cbx__doubles_free(ctx, boot->drawn, boot->workers * (boot->a.n + boot->b.n));
-    cbx__doubles_free(ctx, boot->values, boot->o.resamples);
-    side_close(ctx, &boot->a);
-    side_close(ctx, &boot->b);
 }
 
 static cbx_status finite_check(const bootstrap *boot, cbx_err *err)
@@ -353,22 +401,22 @@ static cbx_status finite_check(const bootstrap *boot, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status interval_of(cbx_ctx *ctx, bootstrap *boot, cbx_interval *out, cbx_err *err)
+static cbx_status interval_of(cbx_arena *arena, bootstrap *boot, cbx_interval *out, cbx_err *err)
 {
     const cbx_boot_opts *o = &boot->o;
     double acceleration = 0;
     cbx_status st = CBX_OK;
 
     switch (o->method) {
-    case CBX_BOOT_PERCENTILE: *out = cbx__boot_percentile(boot->values, o->resamples, boot->estimate, o->level); break;
-    case CBX_BOOT_BASIC: *out = cbx__boot_basic(boot->values, o->resamples, boot->estimate, o->level); break;
+    case CBX_BOOT_PERCENTILE: *out = boot_percentile(boot->values, o->resamples, boot->estimate, o->level); break;
+    case CBX_BOOT_BASIC: *out = boot_basic(boot->values, o->resamples, boot->estimate, o->level); break;
     case CBX_BOOT_STUDENTISED:
-        *out = cbx__boot_studentised(boot->values, o->resamples, boot->estimate, sqrt(boot->a.error2 + boot->b.error2),
-                                     o->level);
+        *out = boot_studentised(boot->values, o->resamples, boot->estimate, sqrt(boot->a.error2 + boot->b.error2),
+                                o->level);
         break;
     case CBX_BOOT_BCA:
-        st = acceleration_of(ctx, boot, &acceleration, err);
-        if (!st) *out = cbx__boot_bca(boot->values, o->resamples, boot->estimate, acceleration, o->level);
+        st = acceleration_of(arena, boot, &acceleration, err);
+        if (!st) *out = boot_bca(boot->values, o->resamples, boot->estimate, acceleration, o->level);
         break;
     }
     return st;
@@ -390,33 +438,167 @@ cbx_status cbx_stat_bootstrap(cbx_ctx *ctx, const double *x, size_t n, const dou
                               const cbx_boot_opts *opts, cbx_interval *out, cbx_err *err)
 {
     bootstrap boot = { 0 };
-    cbx_status st = cbx__boot_options(opts, &boot.o, err);
+    cbx_arena arena;
+    cbx_status st = boot_options(opts, &boot.o, err);
 
     if (!st && boot.o.paired && m != n)
         st = cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
     if (st) return st;
-    st = side_open(ctx, &boot.o, x, n, &boot.a, err);
-    if (!st && m) st = side_open(ctx, &boot.o, y, m, &boot.b, err);
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = side_open(&arena, &boot.o, x, n, &boot.a, err);
+    if (!st && m) st = side_open(&arena, &boot.o, y, m, &boot.b, err);
     if (!st) st = studentised_check(&boot, err);
-    if (!st) {
-        size_t max = boot.a.n > boot.b.n ? boot.a.n : boot.b.n;
-
-        boot.workers = cbx__workers(boot.o.threads, boot.o.resamples);
-        boot.capacity = cbx__draws_capacity(max);
-        st = words(ctx, boot.workers * boot.capacity, &boot.index, err);
-        if (!st && needs_ranks(&boot.o)) st = words(ctx, boot.workers * boot.capacity, &boot.count, err);
-        if (!st && boot.o.fn) st = cbx__doubles(ctx, boot.workers * (boot.a.n + boot.b.n), &boot.drawn, err);
-        if (!st) st = cbx__doubles(ctx, boot.o.resamples, &boot.values, err);
-    }
     if (st) goto done;
+    boot.workers = cbx__workers(boot.o.threads, boot.o.resamples);
+    boot.capacity = cbx__draws_capacity(n > m ? n : m);
+    boot.index = cbx_arena_calloc(&arena, boot.workers * boot.capacity, sizeof *boot.index);
+    boot.count = cbx_arena_calloc(&arena, needs_ranks(&boot.o) ? boot.workers * boot.capacity : 0, sizeof *boot.count);
+    boot.drawn = cbx_arena_calloc(&arena, boot.o.fn ? boot.workers * (n + m) : 0, sizeof *boot.drawn);
+    boot.values = cbx_arena_calloc(&arena, boot.o.resamples, sizeof *boot.values);
+    if (!boot.index || !boot.count || !boot.drawn || !boot.values) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu resamples", boot.o.resamples);
+        goto done;
+    }
     boot.estimate = boot.o.fn ? boot.o.fn(x, n, m ? y : NULL, m, boot.o.user)
                               : compared(&boot, of_sample(&boot, &boot.a), m ? of_sample(&boot, &boot.b) : 0);
     cbx__parallel(boot.workers, boot.o.resamples, run_resamples, &boot);
     st = finite_check(&boot, err);
     if (st) goto done;
     if (boot.o.distribution) memcpy(boot.o.distribution, boot.values, boot.o.resamples * sizeof(double));
-    st = interval_of(ctx, &boot, out, err);
+    st = interval_of(&arena, &boot, out, err);
 done:
-    boot_close(ctx, &boot);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+/* ---- launches, then epochs within them ---- */
+
+typedef struct nested_side {
+    const cbx_nested *of;
+    size_t *start; /* where each launch begins */
+    size_t values, max;
+} nested_side;
+
+typedef struct nested_boot {
+    cbx_boot_opts o;
+    nested_side a, b;
+    double *results;
+    uint32_t *index; /* two rows for each worker: launches drawn, epochs drawn */
+    double *work;    /* two rows for each worker: epochs of a launch, launch values */
+    size_t index_capacity, work_capacity, workers;
+} nested_boot;
+
+/* Mean or median; x may be rearranged. */
+static double reduced(const nested_boot *boot, double *x, size_t n)
+{
+    if (boot->o.statistic == CBX_BOOT_MEDIAN) return cbx__quantile_select(x, n, 0.5);
+    cbx__moments m = cbx__moments_of(x, n);
+    return cbx__mean_of(&m);
+}
+
+/* key NULL: the data as they are. */
+static double nested_value(const nested_boot *boot, const nested_side *s, unsigned which, const uint32_t *key,
+                           uint32_t *index, double *work)
+{
+    const cbx_nested *d = s->of;
+    uint32_t *epochs = index + boot->index_capacity;
+    double *launch_values = work + boot->work_capacity;
+
+    if (key) cbx__draw(key, which, (uint32_t)d->groups, d->groups, index);
+    for (size_t g = 0; g < d->groups; g++) {
+        size_t launch = key ? index[g] : g, n = d->sizes[launch];
+        const double *x = d->x + s->start[launch];
+        if (key) cbx__draw(key, 2 + 2 * (uint32_t)g + which, (uint32_t)n, n, epochs);
+        for (size_t i = 0; i < n; i++) work[i] = x[key ? epochs[i] : i];
+        launch_values[g] = reduced(boot, work, n);
+    }
+    return reduced(boot, launch_values, d->groups);
+}
+
+static double nested_estimate(const nested_boot *boot, const uint32_t *key, uint32_t *index, double *work)
+{
+    double a = nested_value(boot, &boot->a, 0, key, index, work);
+
+    if (!boot->b.of) return a;
+    double b = nested_value(boot, &boot->b, 1, key, index, work);
+    return boot->o.compare == CBX_BOOT_RATIO ? a / b : a - b;
+}
+
+static void run_nested(void *user, size_t worker, size_t begin, size_t end)
+{
+    const nested_boot *boot = user;
+    uint32_t *index = boot->index + 2 * worker * boot->index_capacity;
+    double *work = boot->work + 2 * worker * boot->work_capacity;
+
+    for (size_t b = begin; b < end; b++) {
+        cbx_rng stream = cbx_rng_make(boot->o.seed, b);
+        boot->results[b] = nested_estimate(boot, stream.key, index, work);
+    }
+}
+
+static cbx_status nested_open(cbx_arena *arena, const cbx_nested *d, nested_side *s, cbx_err *err)
+{
+    if (d->groups == 0) return cbx_fail(err, CBX_EINVAL, "no launches: nothing to resample");
+    if (d->groups > CBX__RESAMPLE_LIMIT / 4) return cbx_fail(err, CBX_EINVAL, "%zu launches are too many", d->groups);
+    s->start = cbx_arena_calloc(arena, d->groups, sizeof *s->start);
+    if (!s->start) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu launches", d->groups);
+    s->of = d;
+    s->max = d->groups;
+    for (size_t g = 0; g < d->groups; g++) {
+        if (d->sizes[g] == 0) return cbx_fail(err, CBX_EINVAL, "launch %zu has no epochs", g);
+        s->start[g] = s->values;
+        s->values += d->sizes[g];
+        if (d->sizes[g] > s->max) s->max = d->sizes[g];
+    }
+    if (s->max > CBX__RESAMPLE_LIMIT) return cbx_fail(err, CBX_EINVAL, "%zu epochs are too many to resample", s->max);
+    return cbx__sample_check(d->x, s->values, 1, err);
+}
+
+static cbx_status nested_options(const cbx_boot_opts *opts, cbx_boot_opts *o, cbx_err *err)
+{
+    cbx_status st = boot_options(opts, o, err);
+
+    if (st) return st;
+    if (!opts) o->method = CBX_BOOT_PERCENTILE;
+    if (o->statistic != CBX_BOOT_MEAN && o->statistic != CBX_BOOT_MEDIAN)
+        return cbx_fail(err, CBX_EINVAL, "launches and epochs are reduced by mean or median only");
+    if (o->method != CBX_BOOT_PERCENTILE && o->method != CBX_BOOT_BASIC)
+        return cbx_fail(err, CBX_EINVAL, "a hierarchical bootstrap is percentile or basic");
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_bootstrap_nested(cbx_ctx *ctx, const cbx_nested *x, const cbx_nested *y, const cbx_boot_opts *opts,
+                                     cbx_interval *out, cbx_err *err)
+{
+    nested_boot boot = { 0 };
+    cbx_arena arena;
+    cbx_status st = nested_options(opts, &boot.o, err);
+
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = nested_open(&arena, x, &boot.a, err);
+    if (!st && y) st = nested_open(&arena, y, &boot.b, err);
+    if (st) goto done;
+    boot.workers = cbx__workers(boot.o.threads, boot.o.resamples);
+    boot.work_capacity = boot.a.max > boot.b.max ? boot.a.max : boot.b.max;
+    boot.index_capacity = cbx__draws_capacity(boot.work_capacity);
+    boot.index = cbx_arena_calloc(&arena, 2 * boot.workers * boot.index_capacity, sizeof *boot.index);
+    boot.work = cbx_arena_calloc(&arena, 2 * boot.workers * boot.work_capacity, sizeof *boot.work);
+    boot.results = cbx_arena_calloc(&arena, boot.o.resamples, sizeof *boot.results);
+    if (!boot.index || !boot.work || !boot.results) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu resamples", boot.o.resamples);
+        goto done;
+    }
+    const double estimate = nested_estimate(&boot, NULL, boot.index, boot.work);
+    cbx__parallel(boot.workers, boot.o.resamples, run_nested, &boot);
+    for (size_t i = 0; i < boot.o.resamples && !st; i++)
+        if (!isfinite(boot.results[i]) || !isfinite(estimate))
+            st = cbx_fail(err, CBX_EDOM, "the ratio of resample %zu is not finite", i);
+    if (st) goto done;
+    if (boot.o.distribution) memcpy(boot.o.distribution, boot.results, boot.o.resamples * sizeof(double));
+    *out = (boot.o.method == CBX_BOOT_BASIC ? boot_basic : boot_percentile)(boot.results, boot.o.resamples, estimate,
+                                                                            boot.o.level);
+done:
+    cbx_arena_clear(&arena);
     return st;
 }

@@ -24,7 +24,6 @@
     X(open, herr_t, (void))                                                                                            \
     X(allocate_memory, void *, (size_t, hbool_t))                                                                      \
     X(free_memory, herr_t, (void *))                                                                                   \
-    X(Aclose, herr_t, (hid_t))                                                                                         \
     X(Acreate2, hid_t, (hid_t, const char *, hid_t, hid_t, hid_t, hid_t))                                              \
     X(Adelete, herr_t, (hid_t, const char *))                                                                          \
     X(Aexists, htri_t, (hid_t, const char *))                                                                          \
@@ -33,7 +32,6 @@
     X(Aopen, hid_t, (hid_t, const char *, hid_t))                                                                      \
     X(Aread, herr_t, (hid_t, hid_t, void *))                                                                           \
     X(Awrite, herr_t, (hid_t, hid_t, const void *))                                                                    \
-    X(Dclose, herr_t, (hid_t))                                                                                         \
     X(Dcreate2, hid_t, (hid_t, const char *, hid_t, hid_t, hid_t, hid_t, hid_t))                                       \
     X(Dget_create_plist, hid_t, (hid_t))                                                                               \
     X(Dget_space, hid_t, (hid_t))                                                                                      \
@@ -51,12 +49,11 @@
     X(Fflush, herr_t, (hid_t, H5F_scope_t))                                                                            \
     X(Fopen, hid_t, (const char *, unsigned, hid_t))                                                                   \
     X(Gget_info, herr_t, (hid_t, H5G_info_t *))                                                                        \
+    X(Idec_ref, int, (hid_t))                                                                                          \
     X(Iget_type, H5I_type_t, (hid_t))                                                                                  \
     X(Lexists, htri_t, (hid_t, const char *, hid_t))                                                                   \
     X(Lget_name_by_idx, ssize_t, (hid_t, const char *, H5_index_t, H5_iter_order_t, hsize_t, char *, size_t, hid_t))   \
-    X(Oclose, herr_t, (hid_t))                                                                                         \
     X(Oopen, hid_t, (hid_t, const char *, hid_t))                                                                      \
-    X(Pclose, herr_t, (hid_t))                                                                                         \
     X(Pcreate, hid_t, (hid_t))                                                                                         \
     X(Pget_chunk, int, (hid_t, int, hsize_t *))                                                                        \
     X(Pget_filter2, H5Z_filter_t, (hid_t, unsigned, unsigned *, size_t *, unsigned *, size_t, char *, unsigned *))     \
@@ -67,7 +64,6 @@
     X(Pset_deflate, herr_t, (hid_t, unsigned))                                                                         \
     X(Pset_filter, herr_t, (hid_t, H5Z_filter_t, unsigned, size_t, const unsigned *))                                  \
     X(Pset_shuffle, herr_t, (hid_t))                                                                                   \
-    X(Sclose, herr_t, (hid_t))                                                                                         \
     X(Screate, hid_t, (H5S_class_t))                                                                                   \
     X(Screate_simple, hid_t, (int, const hsize_t *, const hsize_t *))                                                  \
     X(Sget_simple_extent_dims, int, (hid_t, hsize_t *, hsize_t *))                                                     \
@@ -75,7 +71,6 @@
     X(Sget_simple_extent_type, H5S_class_t, (hid_t))                                                                   \
     X(Sselect_hyperslab, herr_t,                                                                                       \
       (hid_t, H5S_seloper_t, const hsize_t *, const hsize_t *, const hsize_t *, const hsize_t *))                      \
-    X(Tclose, herr_t, (hid_t))                                                                                         \
     X(Tcopy, hid_t, (hid_t))                                                                                           \
     X(Tcreate, hid_t, (H5T_class_t, size_t))                                                                           \
     X(Tenum_create, hid_t, (hid_t))                                                                                    \
@@ -143,12 +138,12 @@ void cbx__h5_leave(const cbx_h5 *h, h5_entered before);
 /** "cannot DOING 'WHAT' of 'FILE': " and what HDF5 found at the bottom of its error stack; WHAT
  * NULL: of the file. */
 cbx_status cbx__h5_fail(const cbx_h5 *h, cbx_err *err, const char *doing, const char *what);
+/** Closes an identifier of any kind; one below 0 is ignored. */
+void cbx__h5_release(const cbx_h5 *h, hid_t id);
 /** CBX_EPERM unless the file may be written. */
 cbx_status cbx__h5_check_writable(const cbx_h5 *h, const char *what, cbx_err *err);
 /** Whether each part of a path is there. */
 bool cbx__h5_exists(const cbx_h5 *h, const char *path);
-
-/* --- hdf5_types.c --- */
 
 /** dtype of a type in a file; *text for strings.  CBX_EDTYPE for what has none. */
 cbx_status cbx__h5_dtype_of(const cbx_h5 *h, hid_t type, const char *what, cbx_dtype *dtype, bool *text, cbx_err *err);
@@ -170,12 +165,8 @@ typedef herr_t (*h5_reader)(const cbx_h5 *h, hid_t from, hid_t memory_type, void
 cbx_status cbx__h5_texts(const cbx_h5 *h, hid_t from, hid_t type, hid_t space, h5_reader read, const char *what,
                          cbx_arena *arena, const char *const **out, size_t *count, cbx_err *err);
 
-/* --- hdf5_filters.c --- */
-
 #define H5_LZF_ID 32000 /* registered with The HDF Group for h5py */
 
-/** Makes LZF known to libhdf5, once a process.  CBX_EUNAVAILABLE without liblzf. */
-cbx_status cbx__h5_load_lzf(const cbx_h5 *h, cbx_err *err);
 /** Packing of a dataset; CBX_EUNSUPPORTED, CBX_EUNAVAILABLE or CBX_EFORMAT if it cannot be unpacked
  * (unless info only). */
 cbx_status cbx__h5_filters(const cbx_h5 *h, hid_t plist, const char *what, size_t chunk_bytes, bool info_only,
