@@ -3,7 +3,7 @@
  *
  * Objects keep the order of their keys.  Ambiguous text is refused, since gates depend on what is read: a key that is listed twice in
  * an object (as in RFC 7493), and a NUL in a string (\u0000), which would end it in C.
- * Integers are exact in int64 and uint64.  A number in a container takes 16 bytes, a member 24 and its key; a member is found in
+ * Integers are exact in int64 and uint64; one of more bits, which Python may write, becomes the nearest double.  A number in a container takes 16 bytes, a member 24 and its key; a member is found in
  * constant time.
  * Non-finite numbers: the bare tokens NaN, Infinity, -Infinity are read as numbers everywhere, and so are the strings
  * "NaN", "Infinity", "-Infinity" by cbx_json_get_double; writing chooses one form by flag.

@@ -199,6 +199,15 @@ static size_t count_members(json_object *v)
     return n;
 }
 
+/* Some integer may have more than 64 bits: json-c refuses it, and we read the nearest double. */
+static bool has_long_integer(const char *text, size_t len)
+{
+    size_t digits = 0;
+
+    for (size_t i = 0; i < len && digits < 19; i++) digits = text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
+    return digits >= 19;
+}
+
 const char *cbx_test_json_differs(const char *text, size_t len, bool accepted, const cbx_json *ours)
 {
     json_object *theirs = NULL;
@@ -213,6 +222,7 @@ const char *cbx_test_json_differs(const char *text, size_t len, bool accepted, c
     if (taken && !accepted &&
         (nul || count_members(theirs) < colons)) /* json-c cuts a key at a NUL, and keeps the last of two */
         taken = json_object_put(theirs) != 1;
+    if (!taken && accepted && has_long_integer(text, len)) return NULL;
     if (taken != accepted) differs = taken ? "json-c reads it, we do not" : "we read it, json-c does not";
     if (!differs && taken && count_members(theirs) < colons) differs = "we read a key that is listed twice";
     if (!differs && taken && !same(ours, theirs)) differs = "json-c reads another value";
