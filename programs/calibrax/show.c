@@ -235,7 +235,7 @@ const opt_command show_command = {
     .summary = "show a run, list the runs of a store, or print matching points",
     .description = "Shows the points of a run in full: tags, and each metric with unit, interval, number of samples "
                    "and direction; with "
-                   "--json the run file itself, cut to the matching points. A RUN is an id, the beginning of one, "
+                   "--json a run file of its own, with the matching points only. A RUN is an id, the beginning of one, "
                    "latest (the default), or "
                    "baseline:NAME. With --list it lists the runs that match all filters, with --points it prints each "
                    "matching point of "

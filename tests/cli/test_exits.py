@@ -1,7 +1,11 @@
 """Exit statuses of both programs, verb by verb: one table, which every --help prints."""
 import json
 import os
+import random
 import re
+import signal
+import subprocess
+import time
 
 import made_rows
 from harness import BUILD, CALIBRAX, NPERF, check, equal, has, main
@@ -85,5 +89,74 @@ def other_verbs(p):
     equal(json.loads(p.run("--render-from", "now.jsonl", "--json", expect=0).stdout)["schema"], "nperf-rows", "rendered")
 
 
+def stored(name, day, value, samples=0):
+    metric = {"value": value, "samples": [value * (1 + 0.01 * (i % 3)) for i in range(samples)]} if samples else {"value": value}
+    return {"id": name, "timestamp": f"2026-03-{day:02d}T10:00:00+00:00", "environment": {"machine": "m1"}, "metadata": {},
+            "metric_defs": {"time": {"name": "time", "unit": "ms", "direction": "lower", "group": "", "priority": "primary", "description": ""}},
+            "points": [{"name": "f", "scenario": "s", "tags": {}, "metrics": {"time": metric}}]}
+
+
+STORE = [stored("base", 1, 1.0, 25), stored("same", 2, 1.0, 25), stored("slow", 3, 2.0, 25), stored("short", 4, 2.0, 1)]
+CHANGED = [stored(f"c{i:02d}", 1 + i, 1.0 + 0.001 * (i % 3) + (i > 11)) for i in range(24)]
+CALIBRAX_VERBS = [
+    (0, "show same"), (2, "show none"), (0, "show --list"), (2, "show --list --branch none"),
+    (0, "summary --run same"), (2, "summary --run none"),
+    (0, "check same"), (1, "check slow"), (2, "check none"), (3, "check short"),
+    (0, "check same --target time=3"), (1, "check slow --target time=1"), (2, "check same --target speed=1"),
+    (0, "compare base same"), (2, "compare base none"), (0, "compare --diff base base"), (1, "compare --diff base slow --exit-code"),
+    (0, "trend --metric time"), (2, "trend --metric speed"), (1, "trend --changes --check --data changed"), (3, "trend --changes --check"),
+    (2, "trend --over size --metric time"), (0, "export -f csv --replace"), (2, "export -f none"), (2, "ingest --input none.json"),
+    (0, "store verify"), (2, "store verify --data none"), (0, "baseline --run base"), (2, "baseline --run none"),
+    (0, "watch --data store --metric time --error 5 --once"), (1, "watch --data store --metric time --error 1.5 --once"),
+    (2, "watch --data store --metric speed --error 1 --once"), (2, "watch --metric time"), (0, "doctor"), (2, "doctor --root none --machine"),
+    (0, "run -- true"), (2, "run -- false"), (1, "run --define wall_time=lower:s --target wall_time=1e-9 -- true"),
+    (2, "run --target none=1 -- true"), (0, "run --allow-failed 0.5 -- true"),
+    (0, "profile -n 1 -- true"), (2, "profile -n 1 -- false"), (0, "profile -n 1 -i -- false"), (0, "profile -n 2 -w 0 -- true"),
+    (0, "run --grace 0 -- true"), (0, "run --budget 0 -- true"), (0, "run --sample-ms 0 -- true"), (2, "run --level 0 -- true"), (2, "run --timeout 0 -- true"),
+    (2, "profile --sample-ms 0 -- true"), (2, "profile -n 0 -- true"), (2, "bisect --good HEAD"),
+]
+
+
+def calibrax_verbs(p):
+    for folder, runs in (("store", STORE), ("changed", CHANGED)):
+        p.run("ingest", "--data", folder, "--input", *[p.write(f"{r['id']}.json", json.dumps(r)) for r in runs], program=CALIBRAX, expect=0)
+    p.run("baseline", "--data", "store", "--run", "base", program=CALIBRAX, expect=0)
+    wrong = []
+    for status, line in CALIBRAX_VERBS:
+        done = p.run(*line.split(), program=CALIBRAX, env={"CALIBRAX_DATA": "store"})
+        if done.returncode != status:
+            wrong.append(f"{line}: exit {done.returncode}, wanted {status}: {done.stderr.strip()[-200:]}")
+    equal("\n".join(wrong), "", f"{len(CALIBRAX_VERBS)} lines")
+
+
+def bisecting(p):
+    """Found 0, equal ends 2, too few launches 3; interrupted 130."""
+    git = ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-C", p.file("repo")]
+    os.mkdir(p.file("repo"))
+    subprocess.run([*git, "init", "-q"], check=True)
+    for cost in (1, 1, 2, 2):
+        p.write("repo/cost", f"{cost}\n")
+        p.write("repo/file", f"{random.random()}\n")
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", "cost"], check=True)
+    bench = "awk -v c=$(cat cost) -v s=$(date +%N) 'BEGIN { srand(s); print \"cost: \" c * (1 + 0.01 * rand()) }'"
+    run = ["bisect", "-C", "repo", "--state", p.file("state.json"), "--scratch", p.file("scratch"), "--metric", "cost", "--bench", bench, "-q"]
+    p.run(*run, "--good", "HEAD~3", program=CALIBRAX, expect=0)
+    p.run(*run, "--good", "HEAD~3", "--bad", "HEAD~2", program=CALIBRAX, expect=2)
+    p.run(*run, "--good", "HEAD~3", "--max-launches", "11", program=CALIBRAX, expect=3)
+    p.run(*run, "--good", "nothing", program=CALIBRAX, expect=2)
+
+
+def interrupted(p):
+    """Ctrl-C ends each command that takes time with 130."""
+    for words in (["run", "--", "sleep", "60"], ["profile", "--", "sleep", "60"], ["watch", "--pid", str(os.getpid()), "--metric", "rss_mb", "--error", "1e9"],
+                  ["profile", "--sizes", "60,61,62,63", "--", "sleep", "{}"]):
+        child = subprocess.Popen([CALIBRAX, *words], cwd=p.path, env=p.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.7)
+        child.send_signal(signal.SIGINT)
+        _, text = child.communicate(timeout=60)
+        equal(child.returncode, 130, f"{words}: {text}")
+
+
 if __name__ == "__main__":
-    main([every_help_prints_the_table, wrong_usage_is_two, measuring, commands, other_verbs])
+    main([every_help_prints_the_table, wrong_usage_is_two, measuring, commands, other_verbs, calibrax_verbs, bisecting, interrupted])

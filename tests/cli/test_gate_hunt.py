@@ -181,8 +181,29 @@ def level(n, value=1.0, first=1):
 
 
 def twice(run):
-    """The same point once more."""
+    """The same point a second time."""
     return dict(run, points=run["points"] * 2)
+
+
+def defined(run, **definition):
+    """The run with another definition of its metric."""
+    run["metric_defs"]["time"].update(definition)
+    return run
+
+
+def placed(run, **point):
+    """The run with another name, scenario or tags of its point."""
+    run["points"][0].update(point)
+    return run
+
+
+def waived(day, text=None):
+    """A slow run whose finding is waived until a day."""
+    def gate(p):
+        waivers = {"schema": "calibrax-waivers", "version": 1, "waivers": [{"key": "f@s{}:time", "until": day, "reason": "known"}]}
+        p.write("waivers.json", text if text is not None else json.dumps(waivers))
+        return check(measured("now", 2, 2.0), "--waivers", "waivers.json")(p)
+    return gate
 
 
 SAMPLES_OF_30 = [29.0, 30.0, 31.0] * 3
@@ -215,7 +236,37 @@ CHECK = [
     ("a target in hexadecimal", 2, target(measured("now", 1), "--target", "time=0x10")),
     ("a target of a metric that is not there", 2, target(measured("now", 1), "--target", "tmie=1")),
     ("a removed verb", 2, lambda p: p.run("validate", "--target", "time=1", program=CALIBRAX)),
+    ("a baseline that is not a number", 2, check(measured("now", 2), base=measured("base", 1, float("nan")))),
+    ("an infinite time", 1, check(measured("now", 2, float("inf")))),
+    ("a time of -0.0", 2, check(measured("now", 2, -0.0))),
+    ("samples of which one is not a number", 1, check(measured("now", 2, samples=[1.0] * 8 + [float("nan")]), base=measured("base", 1, samples=[1.0] * 9))),
+    ("samples of which one is negative", 1, check(measured("now", 2, samples=[1.0] * 8 + [-1.0]))),
+    ("a metric whose direction was turned round", 2, check(defined(measured("now", 2, 2.0), direction="higher"))),
+    ("a metric that became information", 2, check(defined(measured("now", 2, 2.0), direction="info"))),
+    ("milliseconds that became seconds", 2, check(defined(measured("now", 2, 2.0), unit="s"))),
+    ("a point of another scenario", 2, check(placed(measured("now", 2, 2.0), scenario="t"))),
+    ("a point with a tag more", 2, check(placed(measured("now", 2, 2.0), tags={"slow": "yes"}))),
+    ("the same point twice, once fast and once slow", 2, check(dict(measured("now", 2), points=measured("now", 2)["points"] + measured("now", 2, 2.0)["points"]))),
+    ("a run that names no machine", 2, check(dict(measured("now", 2), environment={}))),
+    ("a run from the future", 2, check(dict(measured("now", 2), timestamp="2126-03-02T10:00:00+00:00"))),
+    ("bounds that do not contain the value", 1, check(measured("now", 2, 1.0, lower=2.0, upper=3.0))),
+    ("bounds in the wrong order", 1, check(measured("now", 2, 1.0, lower=1.1, upper=0.9))),
+    ("a waiver that lasts", 0, waived("2126-01-01")),
+    ("a waiver that has expired", 1, waived("2025-01-01")),
+    ("a waiver until no day", 2, waived("2126-02-30")),
+    ("a file of waivers that is torn", 2, waived("", '{"schema": "calibrax-wai')),
+    ("twice as slow, with one sample", 3, check(measured("now", 2, 2.0, samples=[2.0]), base=measured("base", 1, samples=25))),
+    ("twice as slow, with samples of the baseline", 2, check(measured("now", 2, 2.0, samples=[1.0] * 9), base=measured("base", 1, samples=[1.0] * 9))),
+    ("twice as slow, with one-sided bounds", 1, check(measured("now", 2, 2.0, lower=0.1), base=measured("base", 1, lower=0.9, upper=1.1))),
+    ("twice as slow, with infinite bounds", 3, check(measured("now", 2, 2.0, lower=float("-inf"), upper=float("inf")), base=measured("base", 1, lower=0.9, upper=1.1))),
+    ("a threshold of one metric that is not a number", 2, check(measured("now", 2, 2.0), "--metric-threshold", "time=nan")),
+    ("a minimum that is not a number", 2, check(measured("now", 2, 2.0), "--minimum", "nan")),
+    ("an unknown baseline", 2, check(measured("now", 2, 2.0), "--baseline", "other")),
+    ("a branch without runs", 2, check(measured("now", 2, 2.0), "--branch", "other")),
     ("a series of one level", 0, changes(*level(24))),
+    ("a newest value in another unit", 2, changes(*level(23), defined(measured("r24", 24), unit="s"))),
+    ("a newest value of another direction", 2, changes(*level(23), defined(measured("r24", 24, 2.0), direction="higher"))),
+    ("a newest run without the metric", 2, changes(*level(23), placed(measured("r24", 24), metrics={}))),
     ("two points of one key in a run", 2, changes(*level(23), twice(measured("r24", 24)))),
     ("runs of one time", 2, changes(*level(23), dict(measured("r24", 23), id="r24"))),
     ("a newest value that is not a number", 1, changes(*level(23), measured("r24", 24, float("nan")))),
