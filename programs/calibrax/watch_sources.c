@@ -37,6 +37,8 @@ static void wait_interval(const watcher *w)
 
 /* --- lines on standard input --- */
 
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
 typedef void take_fn(watcher *w, const char *line, size_t len);
 
 /* Passes each line that is not blank to `take`, without its end, until the input or the time ends. */
@@ -66,7 +68,7 @@ static int watch_lines(watcher *w, take_fn *take)
             if (!end && !ended) break;
             if (!end) end = buffer + len;
             line = (size_t)(end - from);
-            while (line > 0 && strchr(" \t\r", from[line - 1])) line--;
+            while (line > 0 && is_blank(from[line - 1])) line--;
             if (line > 0) take(w, from, line);
             from = end < buffer + len ? end + 1 : end;
         }
@@ -82,7 +84,7 @@ static bool read_nonfinite(const char *line, size_t len, double *value)
 {
     char word[16], *end;
 
-    while (len > 0 && strchr(" \t\r", *line)) line++, len--;
+    while (len > 0 && is_blank(*line)) line++, len--;
     if (len == 0 || len >= sizeof word || memchr(line, 0, len)) return false;
     memcpy(word, line, len);
     word[len] = 0;
