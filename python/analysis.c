@@ -2,114 +2,75 @@
 #include <math.h>
 #include <string.h>
 
-#include "python/things.h"
+#include "python/objects.h"
 
 /* ---- ranking ---- */
 
 static PyObject *do_rank(cx_call *c)
 {
-    cbx_direction direction = CBX_DIRECTION_LOWER;
+    cbx_direction direction;
     cbx_rank_entry *out;
-    PyObject *r = NULL;
     cx_samples values;
 
-    if (!CX_GET(c, values, direction)) return NULL;
-    out = PyMem_Calloc(values.n + 1, sizeof *out);
-    if (!out) return PyErr_NoMemory();
-    if (cx_fine(c, cbx_rank(values.x, values.n, direction, out, &c->err)))
-        r = cx_answer_list(c->st, CX_RANK_ENTRY, out, values.n);
-    PyMem_Free(out);
-    return r;
+    if (!CX_GET(c, values, direction) || !(out = cx_alloc(c, values.n, sizeof *out))) return NULL;
+    if (!cx_fine(c, cbx_rank(values.x, values.n, direction, out, &c->err))) return NULL;
+    return cx_answer_list(c->st, CX_RANK_ENTRY, out, values.n);
 }
 
 static PyObject *do_score(cx_call *c)
 {
-    cbx_direction *directions = NULL;
-    size_t m = 0, n = 0;
+    cbx_direction *directions;
     cx_samples x, weights;
-    double *out = NULL;
-    PyObject *r = NULL;
-    int kind = 0;
+    size_t m, n;
+    double *out;
+    int kind;
 
     if (!cx_table_arg(c, "values", &x, &n, &m) || !CX_GET(c, weights, kind)) return NULL;
-    if (weights.x && weights.n != m) {
-        PyErr_Format(PyExc_ValueError, "score: %zu weights for %zu metrics", weights.n, m);
+    if (weights.x && weights.n != m)
+        return PyErr_Format(PyExc_ValueError, "score: 'weights' must be one a metric, got %zu for %zu metrics",
+                            weights.n, m);
+    if (!(directions = cx_directions_arg(c, "directions", m)) || !(out = cx_alloc(c, n, sizeof *out)) || !cx_begin(c))
         return NULL;
-    }
-    directions = cx_directions_arg(c, "directions", m);
-    out = directions ? PyMem_Calloc(n + 1, sizeof *out) : NULL;
-    if (directions && !out) PyErr_NoMemory();
-    if (out && cx_begin(c)) {
-        cbx_status status = cbx_score(c->ctx, (cbx_score_kind)kind, x.x, n, m, directions, weights.x, out, NULL,
-                                      &c->err);
-        r = cx_answer_numbers(c, status, out, n);
-    }
-    PyMem_Free(out);
-    PyMem_Free(directions);
-    return r;
-}
-
-/* share[i][r] as a tuple of tuples. */
-static PyObject *square_object(const double *share, size_t n)
-{
-    PyObject *rows = PyTuple_New((Py_ssize_t)n);
-
-    for (size_t i = 0; rows && i < n; i++) {
-        PyObject *row = cx_numbers_object(share + i * n, n);
-        if (!row || PyTuple_SetItem(rows, (Py_ssize_t)i, row) < 0) Py_CLEAR(rows);
-    }
-    return rows;
+    return cx_answer_numbers(
+        c, cbx_score(c->ctx, (cbx_score_kind)kind, x.x, n, m, directions, weights.x, out, NULL, &c->err), out, n);
 }
 
 static PyObject *do_rank_stability(cx_call *c)
 {
-    cbx_direction direction = CBX_DIRECTION_LOWER;
-    size_t draws = 1000, seed = 1, at = 0;
-    cbx_rank_sample *list = NULL;
-    cx_groups samples = { 0 };
-    double *share = NULL;
-    PyObject *r = NULL;
+    size_t draws, seed, at = 0;
+    cbx_direction direction;
+    cbx_rank_sample *list;
+    cx_groups samples;
+    PyObject *rows;
+    double *share;
 
-    if (!CX_GET(c, samples, direction) || !CX_GET(c, draws, seed)) goto done;
-    list = PyMem_Calloc(samples.n + 1, sizeof *list);
-    share = PyMem_Calloc(samples.n * samples.n + 1, sizeof *share);
-    if (!list || !share) {
-        PyErr_NoMemory();
-        goto done;
-    }
+    if (!CX_GET(c, samples, direction, draws, seed) || !(list = cx_alloc(c, samples.n, sizeof *list)) ||
+        !(share = cx_alloc(c, samples.n * samples.n, sizeof *share)))
+        return NULL;
     for (size_t i = 0; i < samples.n; at += samples.sizes[i++])
         list[i] = (cbx_rank_sample){ samples.x + at, samples.sizes[i] };
-    if (cx_begin(c) && cx_fine(c, cbx_rank_stability(c->ctx, list, samples.n, direction, draws, seed, share, &c->err)))
-        r = square_object(share, samples.n);
-done:
-    PyMem_Free(share);
-    PyMem_Free(list);
-    cx_groups_free(&samples);
-    return r;
+    if (!cx_begin(c) ||
+        !cx_fine(c, cbx_rank_stability(c->ctx, list, samples.n, direction, draws, seed, share, &c->err)))
+        return NULL;
+    rows = PyTuple_New((Py_ssize_t)samples.n);
+    CX_FILL(rows, samples.n, cx_numbers_object(share + i * samples.n, samples.n))
+    return rows;
 }
 
 static PyObject *do_pareto(cx_call *c)
 {
-    size_t n = 0, d = 0, *at = NULL, k = 0;
     cbx_direction *directions;
-    bool *front = NULL;
-    PyObject *r = NULL;
+    size_t n, d, *at, k = 0;
     cx_samples x;
+    bool *front;
 
-    if (!cx_table_arg(c, "points", &x, &n, &d) || !(directions = cx_directions_arg(c, "directions", d))) return NULL;
-    front = PyMem_Calloc(n + 1, sizeof *front);
-    at = PyMem_Calloc(n + 1, sizeof *at);
-    if (!front || !at)
-        PyErr_NoMemory();
-    else if (cx_begin(c) && cx_fine(c, cbx_pareto_front(c->ctx, x.x, n, d, directions, front, NULL, NULL, &c->err))) {
-        for (size_t i = 0; i < n; i++)
-            if (front[i]) at[k++] = i;
-        r = cx_wholes_object(at, k);
-    }
-    PyMem_Free(at);
-    PyMem_Free(front);
-    PyMem_Free(directions);
-    return r;
+    if (!cx_table_arg(c, "points", &x, &n, &d) || !(directions = cx_directions_arg(c, "directions", d)) ||
+        !(front = cx_alloc(c, n, sizeof *front)) || !(at = cx_alloc(c, n, sizeof *at)) || !cx_begin(c) ||
+        !cx_fine(c, cbx_pareto_front(c->ctx, x.x, n, d, directions, front, NULL, NULL, &c->err)))
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (front[i]) at[k++] = i;
+    return cx_wholes_object(at, k);
 }
 
 /* ---- scaling ---- */
@@ -147,35 +108,26 @@ static PyObject *do_speedup(cx_call *c)
 static PyObject *do_changepoints(cx_call *c)
 {
     cbx_changepoint_opts o = CBX_CHANGEPOINT_OPTS_INIT;
-    PyObject *r = NULL;
     size_t *index, n = 0;
     cx_samples x;
 
-    if (!CX_GET(c, x) ||
-        !CX_GET(c, o.method, o.cost, o.min_segment, o.penalty, o.window, o.alpha, o.permutations, o.seed))
+    if (!CX_GET(c, x, o.method, o.cost, o.min_segment, o.penalty, o.window, o.alpha, o.permutations, o.seed) ||
+        !(index = cx_alloc(c, x.n, sizeof *index)) || !cx_begin(c) ||
+        !cx_fine(c, cbx_changepoints_find(c->ctx, x.x, x.n, &o, index, &n, &c->err)))
         return NULL;
-    index = PyMem_Calloc(x.n + 1, sizeof *index);
-    if (!index) return PyErr_NoMemory();
-    if (cx_begin(c) && cx_fine(c, cbx_changepoints_find(c->ctx, x.x, x.n, &o, index, &n, &c->err)))
-        r = cx_wholes_object(index, n);
-    PyMem_Free(index);
-    return r;
+    return cx_wholes_object(index, n);
 }
 
 static PyObject *do_changes(cx_call *c)
 {
-    size_t min_segment = 3, n = 0;
-    PyObject *r = NULL;
+    size_t min_segment, n = 0;
     cbx_change *out;
     cx_samples x;
 
-    if (!CX_GET(c, x, min_segment)) return NULL;
-    out = PyMem_Calloc(x.n + 1, sizeof *out);
-    if (!out) return PyErr_NoMemory();
-    if (cx_begin(c) && cx_fine(c, cbx_changes_detect(c->ctx, x.x, x.n, min_segment, out, &n, &c->err)))
-        r = cx_answer_list(c->st, CX_CHANGE, out, n);
-    PyMem_Free(out);
-    return r;
+    if (!CX_GET(c, x, min_segment) || !(out = cx_alloc(c, x.n, sizeof *out)) || !cx_begin(c) ||
+        !cx_fine(c, cbx_changes_detect(c->ctx, x.x, x.n, min_segment, out, &n, &c->err)))
+        return NULL;
+    return cx_answer_list(c->st, CX_CHANGE, out, n);
 }
 
 static PyObject *do_confirm(cx_call *c)
@@ -208,78 +160,44 @@ static PyObject *do_verdict(cx_call *c)
     cx_samples ratio;
 
     if (!CX_GET(c, ratio, margin)) return NULL;
-    if (ratio.n != 4) {
-        PyErr_SetString(PyExc_ValueError, "verdict: 'ratio' has to be an Interval: value, lower, upper, level");
-        return NULL;
-    }
+    if (ratio.n != 4)
+        return cx_refuse(c, "ratio", PyExc_ValueError, "an Interval: value, lower, upper, level", cx_arg(c, "ratio")),
+               NULL;
     return PyUnicode_FromString(cbx_verdict_name(
         cbx_verdict_of_ratio(&(cbx_interval){ ratio.x[0], ratio.x[1], ratio.x[2], ratio.x[3] }, margin)));
 }
 
 /* ---- ChangeStream ---- */
 
-static void stream_free(cx_thing *t) { cbx_changepoint_stream_free(t->handle); }
-
 static PyObject *stream_make(cx_call *c)
 {
-    cbx_changepoint_opts o = CBX_CHANGEPOINT_OPTS_INIT;
-    cbx_changepoint_stream *s = NULL;
-    cbx_status status;
-    cx_thing *t;
+    cbx_changepoint_opts opts = CBX_CHANGEPOINT_OPTS_INIT;
 
-    if (!CX_GET(c, o.min_segment, o.penalty) || !(t = cx_thing_new(c->st, CX_STREAM))) return NULL;
-    status = cbx_changepoint_stream_create(t->ctx, &o, &s, &c->err);
-    t->handle = s;
-    return cx_thing_made(t, status, &c->err);
-}
-
-static PyObject *stream_append(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    double x = 0;
-
-    if (!t || !CX_GET(c, x) || !cx_fine(c, cbx_changepoint_stream_append(t->handle, x, &c->err))) return NULL;
-    Py_RETURN_NONE;
+    if (!CX_GET(c, opts.min_segment, opts.penalty)) return NULL;
+    CX_MAKE(CX_STREAM, cbx_changepoint_stream, cbx_changepoint_stream_create(o->ctx, &opts, &handle, &c->err));
 }
 
 static PyObject *stream_changes(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cbx_changepoint_stream *s = cx_handle(c);
     size_t *index, n = 0;
-    PyObject *r;
 
-    if (!t) return NULL;
-    index = PyMem_Calloc(cbx_changepoint_stream_length(t->handle) + 1, sizeof *index);
-    if (!index) return PyErr_NoMemory();
-    cbx_changepoint_stream_changes(t->handle, index, &n);
-    r = cx_wholes_object(index, n);
-    PyMem_Free(index);
-    return r;
+    if (!s || !(index = cx_alloc(c, cbx_changepoint_stream_length(s), sizeof *index))) return NULL;
+    cbx_changepoint_stream_changes(s, index, &n);
+    return cx_wholes_object(index, n);
 }
-
-static PyObject *stream_length(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    return t ? PyLong_FromSize_t(cbx_changepoint_stream_length(t->handle)) : NULL;
-}
+CX_DO(stream_append, cbx_changepoint_stream, (double x), (x),
+      cx_none(c, cbx_changepoint_stream_append(self, x, &c->err)))
+CX_DO(stream_length, cbx_changepoint_stream, (), (), PyLong_FromSize_t(cbx_changepoint_stream_length(self)))
 
 /* clang-format off */
 #define STREAM(X) \
     X(append, "x: float, /", "None", stream_append, 0, "One more value.") \
     X(changes, "/", "tuple[int, ...]", stream_changes, 0, "First values of the segments behind the first.") \
     X(length, "/", "int", stream_length, 0, "Values so far.")
+CX_OBJECT_TYPE(stream, stream, STREAM, "analysis", ChangeStream, "*, min_segment: int = 3, penalty: float | None = None", cbx_changepoint_stream_free,
+    "Change points of the mean of a series that grows, a value at a time.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(stream_methods, STREAM)
-
-const cx_thing_type cx_stream_thing = {
-    "calibrax_c.analysis.ChangeStream",
-    "Change points of the mean of a series that grows, a value at "
-    "a time.",
-    stream_free,
-    stream_methods,
-    &(cx_function){ "ChangeStream", "*, min_segment: int = 3, penalty: float | None = None", "ChangeStream",
-                    stream_make, 0, NULL, 0 },
-};
 
 /* ---- comparison ---- */
 
@@ -292,91 +210,42 @@ static PyObject *row_object(cx_state *st, const cbx_comparison *cmp, size_t i)
     return cx_answer_object(st, CX_ROW, &a);
 }
 
-static PyObject *label_object(cx_state *st, const cbx_comparison *cmp, size_t i)
-{
-    (void)st;
-    return PyUnicode_FromString(cbx_comparison_label(cmp, i));
-}
-
-static PyObject *winner_object(cx_state *st, const cbx_comparison *cmp, size_t i)
-{
-    return cx_answer_object(st, CX_WINNER, cbx_comparison_winner(cmp, i));
-}
-
-static PyObject *remark_object(cx_state *st, const cbx_comparison *cmp, size_t i)
-{
-    (void)st;
-    return PyUnicode_FromString(cbx_comparison_remark(cmp, i, NULL));
-}
-
-static PyObject *gather(cx_state *st, const cbx_comparison *cmp, size_t n,
-                        PyObject *(*object)(cx_state *, const cbx_comparison *, size_t))
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
-
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v = object(st, cmp, i);
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
-    return tuple;
-}
-
 static PyObject *comparison_object(cx_state *st, const cbx_comparison *cmp)
 {
-    PyObject *fields[] = { gather(st, cmp, cbx_comparison_nlabels(cmp), label_object), NULL,
-                           gather(st, cmp, cbx_comparison_nrows(cmp), row_object),
-                           gather(st, cmp, cbx_comparison_nwinners(cmp), winner_object),
-                           gather(st, cmp, cbx_comparison_nremarks(cmp), remark_object) };
+    PyObject *labels = PyTuple_New((Py_ssize_t)cbx_comparison_nlabels(cmp)),
+             *rows = PyTuple_New((Py_ssize_t)cbx_comparison_nrows(cmp)),
+             *winners = PyTuple_New((Py_ssize_t)cbx_comparison_nwinners(cmp)),
+             *remarks = PyTuple_New((Py_ssize_t)cbx_comparison_nremarks(cmp));
 
-    fields[1] = PyUnicode_FromString(cbx_comparison_label(cmp, cbx_comparison_reference(cmp)));
-    return cx_record_new(st, CX_COMPARISON, fields);
-}
-
-typedef struct rivals {
-    PyObject *runs;
-    const cbx_run **list;
-    cx_texts labels, metrics;
-    size_t n;
-} rivals;
-
-static bool read_rivals(cx_call *c, rivals *r)
-{
-    r->runs = PySequence_Tuple(cx_arg(c, "runs") ? cx_arg(c, "runs") : Py_None);
-    if (!r->runs) return false;
-    r->n = (size_t)PyTuple_Size(r->runs);
-    r->list = PyMem_Calloc(r->n + 1, sizeof *r->list);
-    if (!r->list) return PyErr_NoMemory() != NULL;
-    for (size_t i = 0; i < r->n; i++)
-        if (!(r->list[i] = cx_run_of(c->st, PyTuple_GetItem(r->runs, (Py_ssize_t)i)))) return false;
-    if (!CX_GET(c, r->labels, r->metrics)) return false;
-    if (!r->labels.list || r->labels.n == r->n) return true;
-    PyErr_Format(PyExc_ValueError, "compare: %zu labels for %zu runs", r->labels.n, r->n);
-    return false;
-}
-
-static void clear_rivals(rivals *r)
-{
-    cx_texts_free(&r->labels);
-    cx_texts_free(&r->metrics);
-    PyMem_Free(r->list);
-    Py_XDECREF(r->runs);
+    CX_FILL(labels, cbx_comparison_nlabels(cmp), PyUnicode_FromString(cbx_comparison_label(cmp, i)))
+    CX_FILL(rows, cbx_comparison_nrows(cmp), row_object(st, cmp, i))
+    CX_FILL(winners, cbx_comparison_nwinners(cmp), cx_answer_object(st, CX_WINNER, cbx_comparison_winner(cmp, i)))
+    CX_FILL(remarks, cbx_comparison_nremarks(cmp), PyUnicode_FromString(cbx_comparison_remark(cmp, i, NULL)))
+    return cx_record_new(st, CX_COMPARISON,
+                         (PyObject *[]){ labels,
+                                         PyUnicode_FromString(cbx_comparison_label(cmp, cbx_comparison_reference(cmp))),
+                                         rows, winners, remarks });
 }
 
 static PyObject *do_compare(cx_call *c)
 {
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
+    cx_texts labels, metrics;
     cbx_comparison *out = NULL;
-    PyObject *answer = NULL;
-    rivals r = { 0 };
+    const cbx_run **runs;
+    PyObject *answer;
+    size_t n;
 
-    if (CX_GET(c, o.group_tag, o.reference, o.level) && read_rivals(c, &r) && cx_begin(c)) {
-        o.metrics = r.metrics.list;
-        o.nmetrics = r.metrics.n;
-        if (cx_fine(c, cbx_comparison_create(c->ctx, r.list, r.labels.list, r.n, &o, &out, &c->err)))
-            answer = comparison_object(c->st, out);
-    }
+    if (!CX_GET(c, o.group_tag, o.reference, o.level, labels, metrics) || !(runs = cx_runs_arg(c, "runs", &n)))
+        return NULL;
+    if (labels.list && labels.n != n)
+        return PyErr_Format(PyExc_ValueError, "compare: 'labels' must be one a run, got %zu for %zu runs", labels.n, n);
+    o.metrics = metrics.list;
+    o.nmetrics = metrics.n;
+    if (!cx_begin(c) || !cx_fine(c, cbx_comparison_create(c->ctx, runs, labels.list, n, &o, &out, &c->err)))
+        return NULL;
+    answer = comparison_object(c->st, out);
     cbx_comparison_free(out);
-    clear_rivals(&r);
     return answer;
 }
 
@@ -395,4 +264,4 @@ static PyObject *do_compare(cx_call *c)
     X(verdict, "ratio: Sequence[float], /, margin: float = 0.02", "str", do_verdict, 0, "What an Interval of a ratio of times says: 'faster', 'slower', 'equivalent', 'undecided'.") \
     X(compare, "runs: Sequence[Run], /, *, labels: str | Sequence[str] | None = None, group_tag: str | None = None, reference: str | None = None, metrics: str | Sequence[str] | None = None, level: float = 0.95", "Comparison", do_compare, 0, "Runs, or competitors by a tag, side by side.")
 /* clang-format on */
-CX_FUNCTIONS(cx_analysis_methods, ANALYSIS)
+CX_FUNCTIONS(cx_analysis_methods, ANALYSIS, CX_SLOW)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "python/answer_types.h"
-#include "python/things.h"
+#include "python/objects.h"
 
 static size_t nmembers(const cx_answer_type *t)
 {
@@ -155,13 +155,6 @@ PyObject *cx_answer_object(cx_state *st, cx_answer_kind kind, const void *from)
 
 /* ---- the end of a call ---- */
 
-bool cx_fine(cx_call *c, cbx_status status)
-{
-    cx_lock(c);
-    if (status && !PyErr_Occurred()) cx_raise(status, c->err.message);
-    return !status;
-}
-
 PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const void *from)
 {
     return cx_fine(c, status) ? cx_answer_object(c->st, kind, from) : NULL;
@@ -248,7 +241,7 @@ bool cx_place_types(cx_state *st, PyObject *module)
 {
     for (int k = 0; k < CX_ANSWER_COUNT; k++)
         if (!place(module, cx_answer_types[k].name, st->answers[k])) return false;
-    for (int k = 0; k < CX_THING_COUNT; k++)
-        if (!place(module, cx_thing_type_name((cx_thing_kind)k), st->things[k])) return false;
+    for (int k = 0; k < CX_OBJECT_COUNT; k++)
+        if (!place(module, cx_object_type_name((cx_object_kind)k), st->objects[k])) return false;
     return true;
 }

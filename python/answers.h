@@ -74,8 +74,6 @@ PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const double *x, size
 PyObject *cx_numbers_object(const double *x, size_t n);
 /** Tuple of n whole numbers. */
 PyObject *cx_wholes_object(const size_t *x, size_t n);
-/** Takes the lock and raises, if the status is not CBX_OK; true if it is. */
-bool cx_fine(cx_call *c, cbx_status status);
 
 /* ---- arguments: false with an exception that names function and parameter ---- */
 
@@ -88,20 +86,18 @@ bool cx_samples_from(cx_call *c, PyObject *o, const char *name, cx_samples *out)
 bool cx_same_length(const cx_call *c, const cx_samples *x, const cx_samples *y);
 /** Rows of equal length, one behind the other, as one block. */
 bool cx_table_arg(cx_call *c, const char *name, cx_samples *out, size_t *rows, size_t *columns);
-/** Sequences of any lengths, one behind the other; cx_groups_free whatever comes back. */
+/** Sequences of any lengths, one behind the other. */
 typedef struct cx_groups {
     double *x;
     size_t *sizes, n;
 } cx_groups;
-void cx_groups_free(cx_groups *g);
-/** A string or a sequence of them; left out or None: list NULL.  cx_texts_free whatever comes back. */
+/** A string or a sequence of them; left out or None: list NULL. */
 typedef struct cx_texts {
-    PyObject *tuple; /* keeps the strings alive */
+    PyObject *tuple; /* kept by the call */
     const char **list;
     size_t n;
 } cx_texts;
-void cx_texts_free(cx_texts *t);
-/** Directions, one string for all or a sequence of n; the caller frees them with PyMem_Free.  NULL with an exception. */
+/** Directions, one string for all or a sequence of n; NULL with an exception. */
 cbx_direction *cx_directions_arg(cx_call *c, const char *name, size_t n);
 /** [ns] Of the argument now in seconds; left out: by cbx_clock_ns. */
 bool cx_now_arg(cx_call *c, uint64_t *now);

@@ -1,14 +1,8 @@
-/* Python objects as operands: arrays, weak numbers, axes, shapes, dtypes.  Each refusal names the function and the object. */
+/* Python objects as operands: arrays, weak numbers, axes, shapes, dtypes.  Each refusal names function, argument and object. */
 #include <math.h>
 #include <string.h>
 
 #include "python/records.h"
-
-static PyObject *refuse(const cx_call *c, const char *wanted, PyObject *got)
-{
-    PyErr_Format(PyExc_TypeError, "%s takes %s, not %R", c->name, wanted, (PyObject *)Py_TYPE(got));
-    return NULL;
-}
 
 bool cx_refuse(const cx_call *c, const char *name, PyObject *kind, const char *wanted, PyObject *got)
 {
@@ -18,8 +12,8 @@ bool cx_refuse(const cx_call *c, const char *name, PyObject *kind, const char *w
 
 /* ---- numbers ---- */
 
-/* A whole number of up to 64 bits; beyond, its nearest float, with big set. */
-static int whole_from(PyObject *o, cx_operand *out)
+/* An integer of up to 64 bits; beyond, its nearest float, with big set. */
+static int integer_from(PyObject *o, cx_operand *out)
 {
     int over = 0;
     long long v = PyLong_AsLongLongAndOverflow(o, &over);
@@ -46,7 +40,7 @@ int cx_scalar_from(PyObject *o, cx_operand *out)
     if (PyBool_Check(o)) {
         out->scalar = cbx_bool(o == Py_True);
     } else if (PyLong_Check(o)) {
-        return whole_from(o, out);
+        return integer_from(o, out);
     } else if (PyFloat_Check(o)) {
         out->scalar = cbx_float(PyFloat_AsDouble(o));
     } else if (PyComplex_Check(o)) {
@@ -61,34 +55,35 @@ bool cx_fits(cbx_dtype t, const cx_operand *v)
 {
     if (cbx_dtype_kind(t) != CBX_KIND_INT) return true;
     if (v->big)
-        PyErr_Format(PyExc_OverflowError, "%R is no %s", v->big, cbx_dtype_name(t));
+        PyErr_Format(PyExc_OverflowError, "%R is out of the range of %s", v->big, cbx_dtype_name(t));
     else if (v->scalar.dtype == CBX_U64 && t != CBX_U64)
-        PyErr_Format(PyExc_OverflowError, "%llu is no %s", (unsigned long long)v->scalar.v.u, cbx_dtype_name(t));
+        PyErr_Format(PyExc_OverflowError, "%llu is out of the range of %s", (unsigned long long)v->scalar.v.u,
+                     cbx_dtype_name(t));
     else
         return true;
     return false;
 }
 
-/* The dtype a number has by itself. */
-static cbx_dtype own_dtype(const cx_operand *v) { return v->scalar.dtype; }
-
 /* ---- arrays ---- */
 
 bool cx_is_array(cx_state *st, PyObject *o) { return Py_TYPE(o) == st->array_type; }
 
-/* A scalar of NumPy or another package: an object with a dtype, the shape () and the buffer protocol; 0 if o is none. */
+bool cx_is_foreign_array(PyObject *o)
+{
+    return !PyLong_Check(o) && PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "dtype");
+}
+
+/* A scalar of NumPy or another package: an array of theirs of rank 0; 0 if o is not one. */
 static int foreign_scalar(cx_call *c, PyObject *o, cx_operand *out)
 {
-    PyObject *shape = PyObject_CheckBuffer(o) && PyObject_HasAttrString(o, "dtype") ? PyObject_GetAttrString(o, "shape")
-                                                                                    : NULL;
-    PyObject *array = NULL;
-    bool scalar = shape && PyTuple_Check(shape) && PyTuple_Size(shape) == 0;
+    PyObject *array = cx_is_foreign_array(o) ? cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1) : NULL;
+    cbx_array *a = array ? ((cx_array *)array)->handle : NULL;
 
-    Py_XDECREF(shape);
-    PyErr_Clear();
-    if (scalar) array = cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1);
-    if (!array) return PyErr_Occurred() ? -1 : 0;
-    *out = (cx_operand){ .array = cbx_array_ref(((cx_array *)array)->handle) };
+    if (!a || cbx_array_ndim(a) > 0) {
+        Py_XDECREF(array);
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    *out = (cx_operand){ .array = cbx_array_ref(a) };
     Py_DECREF(array);
     return cx_hold(c, out->array) ? 1 : -1;
 }
@@ -115,27 +110,21 @@ static cbx_array *scalar_array(cx_call *c, const cx_operand *v)
     }
     cx_call_init(&inner, c->st, c->name);
     if (cx_begin(&inner)) {
-        r = cbx_full(inner.ctx, 0, NULL, own_dtype(v), v->scalar);
+        r = cbx_full(inner.ctx, 0, NULL, v->scalar.dtype, v->scalar);
         if (!cx_keep(&inner, 1, &r)) r = NULL;
     }
     cx_call_done(&inner);
     return r && cx_hold(c, r) ? r : NULL;
 }
 
-const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *what)
+const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *name, const char *wanted)
 {
     cx_operand v;
     int is = cx_operand_from(c, o, &v);
 
     if (is < 0) return NULL;
-    if (!is) return (const cbx_array *)refuse(c, what, o);
+    if (!is) return cx_refuse(c, name, PyExc_TypeError, wanted, o), NULL;
     return v.array ? v.array : scalar_array(c, &v);
-}
-
-const cbx_array *cx_array_arg(cx_call *c, const char *name)
-{
-    const cbx_array *a = NULL;
-    return cx_get(c, (const cx_target[]){ { name, cx_read_array, &a }, { 0 } }) ? a : NULL;
 }
 
 const cbx_array *cx_weak(cx_call *c, const cbx_array *x, const cx_operand *v)
@@ -150,8 +139,8 @@ const cbx_array *cx_weak(cx_call *c, const cbx_array *x, const cx_operand *v)
     return cbx_weak(c->ctx, x, v->scalar);
 }
 
-/* True if a number of a call is a whole one and its array is of whole numbers. */
-static bool both_whole(const cx_operand *v, cbx_dtype t)
+/* True if a number of a call is an integer and its array has integers. */
+static bool both_integers(const cx_operand *v, cbx_dtype t)
 {
     return (v->big || cbx_dtype_kind(v->scalar.dtype) == CBX_KIND_INT) && cbx_dtype_kind(t) == CBX_KIND_INT;
 }
@@ -160,13 +149,13 @@ bool cx_beyond(const cx_operand *v, cbx_dtype t, bool above)
 {
     cbx_iinfo range = { 0 };
 
-    if (!both_whole(v, t) || cbx_dtype_iinfo(t, &range, NULL)) return false;
+    if (!both_integers(v, t) || cbx_dtype_iinfo(t, &range, NULL)) return false;
     if (v->big) return above ? v->scalar.v.f > 0 : v->scalar.v.f < 0;
     if (v->scalar.dtype == CBX_U64) return above && v->scalar.v.u > range.max;
     return above ? v->scalar.v.i > 0 && v->scalar.v.u > range.max : v->scalar.v.i < range.min;
 }
 
-/* A whole number as comparisons with t need it: beyond the range of t it is an infinity. */
+/* An integer as comparisons with t need it: beyond the range of t it is an infinity. */
 static void to_comparable(cx_operand *v, cbx_dtype t)
 {
     bool below = cx_beyond(v, t, false), above = cx_beyond(v, t, true);
@@ -181,7 +170,7 @@ void cx_ease(cx_binary f, cx_operand *a, cx_operand *b)
     cx_operand *v = a->array ? b : a;
     const cbx_array *x = a->array ? a->array : b->array;
 
-    if (!x || v->array || !both_whole(v, cbx_array_dtype(x))) return;
+    if (!x || v->array || !both_integers(v, cbx_array_dtype(x))) return;
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
         if (f == comparisons[i]) to_comparable(v, cbx_array_dtype(x));
     if (f != cbx_divide) return;
@@ -205,40 +194,6 @@ bool cx_meet(cx_call *c, cx_operand *a, cx_operand *b, const cbx_array **x, cons
     return true;
 }
 
-const cbx_array **cx_arrays_from(cx_call *c, PyObject *const *items, size_t n)
-{
-    const cbx_array **list = PyMem_Malloc((n + 1) * sizeof *list);
-
-    if (!list) return (const cbx_array **)PyErr_NoMemory();
-    for (size_t i = 0; i < n; i++) {
-        list[i] = cx_array_from(c, items[i], "Arrays (asarray makes one)");
-        if (!list[i]) {
-            PyMem_Free(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
-const cbx_array **cx_array_list_arg(cx_call *c, const char *name, size_t *n)
-{
-    PyObject *tuple = PySequence_Tuple(cx_arg(c, name)), **items;
-    const cbx_array **list = NULL;
-
-    if (!tuple) return NULL;
-    *n = (size_t)PyTuple_Size(tuple);
-    items = PyMem_Malloc((*n + 1) * sizeof *items);
-    if (items) {
-        for (size_t k = 0; k < *n; k++) items[k] = PyTuple_GetItem(tuple, (Py_ssize_t)k);
-        list = cx_arrays_from(c, items, *n);
-    } else {
-        PyErr_NoMemory();
-    }
-    PyMem_Free(items);
-    Py_DECREF(tuple);
-    return list;
-}
-
 /* ---- readers: what CX_GET does by the type of the variable; o is NULL where the default is None ---- */
 
 static bool is_annotated(const cx_call *c, const char *name, const char *annotation)
@@ -247,16 +202,16 @@ static bool is_annotated(const cx_call *c, const char *name, const char *annotat
     return p && p->annotation && strncmp(p->annotation, annotation, strlen(annotation)) == 0;
 }
 
-static bool integer(cx_call *c, PyObject *o, const char *what, int64_t *out)
+static bool integer(cx_call *c, const char *name, PyObject *o, const char *wanted, int64_t *out)
 {
     PyObject *index;
     int over = 0;
 
-    if (!PyIndex_Check(o) || PyBool_Check(o)) return refuse(c, what, o) != NULL;
+    if (!PyIndex_Check(o) || PyBool_Check(o)) return cx_refuse(c, name, PyExc_TypeError, wanted, o);
     index = PyNumber_Index(o);
     if (!index) return false;
     *out = PyLong_AsLongLongAndOverflow(index, &over);
-    if (over) PyErr_Format(PyExc_OverflowError, "%s: %R has more than 64 bits", c->name, index);
+    if (over) cx_refuse(c, name, PyExc_OverflowError, "an integer of 64 bits", index);
     Py_DECREF(index);
     return !PyErr_Occurred();
 }
@@ -291,9 +246,9 @@ bool cx_read_int64(cx_call *c, const char *name, PyObject *o, void *out)
     int over = 0;
 
     if (!o) return true;
-    if (!PyIndex_Check(o) || PyBool_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "an integer", o);
+    if (is_annotated(c, name, "Time")) return cx_time_from(o, out);
     if (is_annotated(c, name, "offset") && PyLong_Check(o)) (void)PyLong_AsLongLongAndOverflow(o, &over);
-    if (!over) return integer(c, o, "an integer", out);
+    if (!over) return integer(c, name, o, "an integer", out);
     *(int64_t *)out = over > 0 ? INT64_MAX : -INT64_MAX; /* beyond every diagonal */
     return true;
 }
@@ -327,11 +282,16 @@ bool cx_read_bool(cx_call *c, const char *name, PyObject *o, void *out)
 
 bool cx_read_text(cx_call *c, const char *name, PyObject *o, void *out)
 {
-    const char *text;
+    const char *text = NULL;
+    PyObject *bytes = NULL;
 
     if (!o) return true;
-    if (!PyUnicode_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "a string", o);
-    text = cx_text_of(o, c->name);
+    if (is_annotated(c, name, "Path"))
+        text = PyUnicode_FSConverter(o, &bytes) && cx_keep_object(c, bytes) ? PyBytes_AsString(bytes) : NULL;
+    else if (!PyUnicode_Check(o))
+        cx_refuse(c, name, PyExc_TypeError, "a string", o);
+    else
+        text = cx_text_of(o, c->name);
     if (text) *(const char **)out = text;
     return text != NULL;
 }
@@ -387,107 +347,143 @@ bool cx_read_int(cx_call *c, const char *name, PyObject *o, void *out)
     if (strcmp(name, "axis") != 0) {
         if (v < INT32_MIN || v > INT32_MAX) return cx_refuse(c, name, PyExc_OverflowError, "an integer of 32 bits", o);
     } else if (v < -CBX_MAX_RANK - 1 || v > CBX_MAX_RANK) {
-        PyErr_Format(PyExc_ValueError, "%s: there is no axis %lld", c->name, (long long)v);
-        return false;
+        return cx_refuse(c, name, PyExc_ValueError, "an axis of the array", o);
     }
     *(int *)out = (int)v;
     return true;
 }
 
+bool cx_read_run(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    if (!o) return true;
+    if (Py_TYPE(o) != c->st->run_type) return cx_refuse(c, name, PyExc_TypeError, "a Run", o);
+    *(cbx_run **)out = cx_run_of(o);
+    return true;
+}
+
+#define ARRAY_OR_NUMBER "an Array or a number (asarray makes an Array)"
+
 bool cx_read_array(cx_call *c, const char *name, PyObject *o, void *out)
 {
     const cbx_array **array = out;
-    cx_operand v;
-    int is;
 
     if (!o) return true;
-    is = cx_operand_from(c, o, &v);
-    if (is == 0) return cx_refuse(c, name, PyExc_TypeError, "an Array or a number (asarray makes an Array)", o);
-    *array = is < 0 ? NULL : v.array ? v.array : scalar_array(c, &v);
+    *array = is_annotated(c, name, "Key") ? cx_key_from(c, o) : cx_array_from(c, o, name, ARRAY_OR_NUMBER);
     return *array != NULL;
 }
 
-/* ---- arguments that need more than their own value ---- */
+bool cx_read_operand(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    int is = cx_operand_from(c, o ? o : Py_None, out);
+    return is ? is > 0 : cx_refuse(c, name, PyExc_TypeError, ARRAY_OR_NUMBER, o ? o : Py_None);
+}
 
-bool cx_ints_from(cx_call *c, PyObject *o, const char *what, int limit, int *n, ptrdiff_t *out)
+/* ---- several of them ---- */
+
+bool cx_ints_from(cx_call *c, const char *name, PyObject *o, const char *wanted, int limit, int *n, ptrdiff_t *out)
 {
     PyObject *tuple;
-    bool fine = true;
     int64_t v = 0;
 
     if (PyIndex_Check(o) && !PySequence_Check(o)) {
-        if (limit < 1 || !integer(c, o, what, &v)) return false;
+        if (limit < 1 || !integer(c, name, o, wanted, &v)) return false;
         *n = 1;
         out[0] = (ptrdiff_t)v;
         return true;
     }
-    if (!PySequence_Check(o)) return refuse(c, what, o) != NULL;
+    if (!PySequence_Check(o) || PyUnicode_Check(o)) return cx_refuse(c, name, PyExc_TypeError, wanted, o);
     tuple = PySequence_Tuple(o);
     if (!tuple) return false;
-    if (PyTuple_Size(tuple) > limit) {
-        PyErr_Format(PyExc_ValueError, "%s takes %s, %d at most, not %zd", c->name, what, limit, PyTuple_Size(tuple));
-        fine = false;
-    }
-    *n = fine ? (int)PyTuple_Size(tuple) : 0;
-    for (int k = 0; fine && k < *n; k++) {
-        fine = integer(c, PyTuple_GetItem(tuple, k), what, &v);
+    *n = (int)PyTuple_Size(tuple);
+    if (*n > limit)
+        PyErr_Format(PyExc_ValueError, "%s: '%s' must be %s, at most %d, got %d of them", c->name, name, wanted, limit,
+                     *n);
+    for (int k = 0; !PyErr_Occurred() && k < *n; k++) {
+        integer(c, name, PyTuple_GetItem(tuple, k), wanted, &v);
         out[k] = (ptrdiff_t)v;
     }
     Py_DECREF(tuple);
-    return fine;
+    return !PyErr_Occurred();
 }
 
-bool cx_shape_arg(cx_call *c, const char *name, int *ndim, size_t *shape)
+/* The arguments of *name as a tuple, or its only one if that is a sequence; kept by the call. */
+static PyObject *rest_of(cx_call *c)
 {
+    PyObject *tuple;
+
+    if (c->nrest == 1 && !PyIndex_Check(c->rest[0])) return c->rest[0];
+    tuple = PyTuple_New(c->nrest);
+    CX_FILL(tuple, (size_t)c->nrest, Py_NewRef(c->rest[i]))
+    return cx_keep_object(c, tuple) ? tuple : NULL;
+}
+
+bool cx_read_ints(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    cx_ints *ints = out;
+
+    if (!o && c->rest && !(o = rest_of(c))) return false;
+    return cx_ints_from(c, name, o ? o : Py_None, "an integer or a sequence of integers", CBX_MAX_RANK, &ints->n,
+                        ints->v);
+}
+
+bool cx_read_shape(cx_call *c, const char *name, PyObject *o, void *out)
+{
+    cx_shape *shape = out;
     ptrdiff_t v[CBX_MAX_RANK];
 
-    if (!cx_ints_from(c, cx_arg(c, name), "integers as a shape", CBX_MAX_RANK, ndim, v)) return false;
-    for (int k = 0; k < *ndim; k++) {
-        if (v[k] < 0) {
-            PyErr_Format(PyExc_ValueError, "%s: the length %zd of axis %d is negative", c->name, (Py_ssize_t)v[k], k);
-            return false;
-        }
-        shape[k] = (size_t)v[k];
+    shape->ndim = 0;
+    if (!o) return true;
+    if (!cx_ints_from(c, name, o, "an integer or a sequence of integers", CBX_MAX_RANK, &shape->ndim, v)) return false;
+    for (int k = 0; k < shape->ndim; k++) {
+        if (v[k] < 0) return cx_refuse(c, name, PyExc_ValueError, "of lengths of at least 0", o);
+        shape->of[k] = (size_t)v[k];
     }
     return true;
 }
 
-bool cx_axes_arg(cx_call *c, const char *name, const cbx_array *x, bool keep, cbx_axes *out)
+bool cx_read_axes(cx_call *c, const char *name, PyObject *o, void *out)
 {
-    PyObject *o = cx_arg(c, name);
+    cbx_axes *axes = out;
     ptrdiff_t v[CBX_MAX_RANK];
+    bool keepdims = false;
 
-    *out = (cbx_axes){ .keep = keep };
+    if (cx_parameter_of(c, "keepdims") && !CX_GET(c, keepdims)) return false;
+    *axes = (cbx_axes){ .keep = keepdims };
     if (!o) {
-        out->n = cbx_array_ndim(x);
-        for (int k = 0; k < out->n; k++) out->axis[k] = k;
+        axes->n = cbx_array_ndim(c->held[0]);
+        for (int k = 0; k < axes->n; k++) axes->axis[k] = k;
         return true;
     }
-    if (!cx_ints_from(c, o, "an axis or several", CBX_MAX_RANK, &out->n, v)) return false;
-    for (int k = 0; k < out->n; k++) {
-        if (v[k] < -CBX_MAX_RANK || v[k] >= CBX_MAX_RANK) {
-            PyErr_Format(PyExc_ValueError, "%s: there is no axis %zd", c->name, (Py_ssize_t)v[k]);
-            return false;
-        }
-        out->axis[k] = (int)v[k];
+    if (!cx_ints_from(c, name, o, "an axis or a sequence of axes", CBX_MAX_RANK, &axes->n, v)) return false;
+    for (int k = 0; k < axes->n; k++) {
+        if (v[k] < -CBX_MAX_RANK || v[k] >= CBX_MAX_RANK)
+            return cx_refuse(c, name, PyExc_ValueError, "an axis of the array", o);
+        axes->axis[k] = (int)v[k];
     }
     return true;
 }
 
-bool cx_axis_arg(cx_call *c, const char *name, int *axis, bool *none)
+bool cx_read_axis(cx_call *c, const char *name, PyObject *o, void *out)
 {
-    const cx_parameter *p = cx_parameter_of(c, name);
-    PyObject *o = c->arg[p - c->function->parameters];
+    cx_axis *axis = out;
 
-    if (none) *none = o == Py_None || (!o && p->fallback && strncmp(p->fallback, "None", 4) == 0);
-    return !o || o == Py_None || cx_read_int(c, name, o, axis);
+    axis->none = !o || o == Py_None;
+    return axis->none || cx_read_int(c, name, o, &axis->value);
 }
 
-bool cx_device_arg(cx_call *c, const char *name)
+bool cx_read_arrays(cx_call *c, const char *name, PyObject *o, void *out)
 {
-    PyObject *o = cx_arg(c, name);
+    const char *wanted = "a sequence of Arrays and numbers (asarray makes an Array)";
+    PyObject *tuple = !o || PyUnicode_Check(o) || !PySequence_Check(o) ? NULL : PySequence_Tuple(o);
+    cx_arrays *arrays = out;
 
-    if (!o || (PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, "cpu") == 0)) return true;
-    PyErr_Format(PyExc_ValueError, "%s: there is no device %R: devices() lists them", c->name, o);
-    return false;
+    if (o && !cx_keep_object(c, tuple))
+        return PyErr_Occurred() ? false : cx_refuse(c, name, PyExc_TypeError, wanted, o);
+    arrays->n = o ? (size_t)PyTuple_Size(tuple) : (size_t)c->nrest;
+    arrays->list = cx_alloc(c, arrays->n, sizeof *arrays->list);
+    for (size_t i = 0; arrays->list && i < arrays->n; i++) {
+        PyObject *item = o ? PyTuple_GetItem(tuple, (Py_ssize_t)i) : c->rest[i];
+        if (!(arrays->list[i] = cx_array_from(c, item, name, wanted))) return false;
+    }
+    return arrays->list != NULL;
 }

@@ -40,37 +40,6 @@ PyObject *cx_shape_tuple(const cbx_array *a)
     return t;
 }
 
-static PyObject *get_dtype(PyObject *self, void *unused)
-{
-    (void)unused;
-    return cx_dtype_object(cx_state_of_instance(self), cbx_array_dtype(handle_of(self)));
-}
-static PyObject *get_shape(PyObject *self, void *unused)
-{
-    (void)unused;
-    return cx_shape_tuple(handle_of(self));
-}
-static PyObject *get_ndim(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromLong(cbx_array_ndim(handle_of(self)));
-}
-static PyObject *get_size(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromSize_t(cbx_array_count(handle_of(self)));
-}
-static PyObject *get_nbytes(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromSize_t(cbx_array_bytes(handle_of(self)));
-}
-static PyObject *get_device(PyObject *self, void *unused)
-{
-    (void)self, (void)unused;
-    return PyUnicode_FromString("cpu");
-}
-
 /* One library function of self. */
 static PyObject *apply(PyObject *self, const char *name, cbx_array *(*f)(cbx_ctx *, const cbx_array *))
 {
@@ -83,31 +52,23 @@ static PyObject *apply(PyObject *self, const char *name, cbx_array *(*f)(cbx_ctx
     return r;
 }
 
-static PyObject *get_mT(PyObject *self, void *unused)
+static PyObject *transposed(PyObject *self)
 {
-    (void)unused;
-    return apply(self, "mT", cbx_matrix_transpose);
-}
-static PyObject *get_T(PyObject *self, void *unused)
-{
-    (void)unused;
     if (cbx_array_ndim(handle_of(self)) == 2) return apply(self, "T", cbx_matrix_transpose);
-    PyErr_Format(PyExc_ValueError, "T is of matrices, and this array has %d axes: mT swaps the last two",
-                 cbx_array_ndim(handle_of(self)));
-    return NULL;
+    return PyErr_Format(PyExc_ValueError, "T is of matrices, and this array has %d axes: mT swaps the last two",
+                        cbx_array_ndim(handle_of(self)));
 }
 
-static PyGetSetDef array_members[] = {
-    { "dtype", get_dtype, NULL, "dtype: element type", NULL },
-    { "shape", get_shape, NULL, "tuple[int, ...]: lengths of the axes", NULL },
-    { "ndim", get_ndim, NULL, "int: number of axes", NULL },
-    { "size", get_size, NULL, "int: number of elements", NULL },
-    { "nbytes", get_nbytes, NULL, "int: bytes of all elements", NULL },
-    { "device", get_device, NULL, "str: where the elements are", NULL },
-    { "mT", get_mT, NULL, "Array: the last two axes swapped", NULL },
-    { "T", get_T, NULL, "Array: transpose of a matrix", NULL },
-    { 0 },
-};
+#define ATTRIBUTES(X)                                                                                                  \
+    X(dtype, "dtype: element type", cx_dtype_object(cx_state_of_instance(self), cbx_array_dtype(handle_of(self))))     \
+    X(shape, "tuple[int, ...]: lengths of the axes", cx_shape_tuple(handle_of(self)))                                  \
+    X(ndim, "int: number of axes", PyLong_FromLong(cbx_array_ndim(handle_of(self))))                                   \
+    X(size, "int: number of elements", PyLong_FromSize_t(cbx_array_count(handle_of(self))))                            \
+    X(nbytes, "int: bytes of all elements", PyLong_FromSize_t(cbx_array_bytes(handle_of(self))))                       \
+    X(device, "str: where the elements are", ((void)self, PyUnicode_FromString("cpu")))                                \
+    X(mT, "Array: the last two axes swapped", apply(self, "mT", cbx_matrix_transpose))                                 \
+    X(T, "Array: transpose of a matrix", transposed(self))
+CX_GETTERS(array_members, ATTRIBUTES)
 
 /* ---- as a Python number ---- */
 
@@ -117,8 +78,7 @@ static PyObject *item(PyObject *self, const char *what)
     const cbx_array *a = handle_of(self);
 
     if (cbx_array_ndim(a) == 0) return cx_element(cbx_array_dtype(a), cbx_array_data(a));
-    PyErr_Format(PyExc_TypeError, "%s is of arrays of rank 0, not %d", what, cbx_array_ndim(a));
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "%s is of arrays of rank 0, not %d", what, cbx_array_ndim(a));
 }
 
 static PyObject *through(PyObject *self, const char *what, PyObject *(*convert)(PyObject *))
@@ -135,8 +95,7 @@ static PyObject *array_index(PyObject *self)
     cbx_dtype t = cbx_array_dtype(handle_of(self));
 
     if (cbx_dtype_kind(t) == CBX_KIND_INT) return item(self, "index()");
-    PyErr_Format(PyExc_TypeError, "an index is a whole number, not %s", cbx_dtype_name(t));
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "an index must be an integer, got %s", cbx_dtype_name(t));
 }
 static int array_bool(PyObject *self)
 {
@@ -220,7 +179,13 @@ static PyObject *operate(PyObject *a, PyObject *b, const char *name, cx_binary f
 #define SLOT(slot, f) { Py_nb_##slot, op_##slot },
 OPERATORS(DEFINE)
 
-static PyObject *op_matmul(PyObject *a, PyObject *b) { return operate(a, b, "matmul", cbx_matrix_product, false); }
+/* A product that may take long is one that Ctrl-C interrupts: the function's. */
+static PyObject *op_matmul(PyObject *a, PyObject *b)
+{
+    if (Py_TYPE(a) == Py_TYPE(b) && cbx_array_count(handle_of(a)) + cbx_array_count(handle_of(b)) >= CX_HEAVY)
+        return PyObject_CallMethod(cx_state_of_instance(a)->arrays, "matmul", "OO", a, b);
+    return operate(a, b, "matmul", cbx_matrix_product, false);
+}
 
 static PyObject *op_power(PyObject *a, PyObject *b, PyObject *modulus)
 {
@@ -261,17 +226,17 @@ static Py_ssize_t array_length(PyObject *self)
 static PyObject *array_iter(PyObject *self)
 {
     Py_ssize_t n = array_length(self);
-    PyObject *list, *iter;
+    PyObject *tuple, *iter;
 
     if (n < 0) return NULL;
-    list = PyList_New(n);
-    for (Py_ssize_t i = 0; list && i < n; i++) {
+    tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; i++) {
         PyObject *at = PyLong_FromSsize_t(i), *v = at ? cx_subscript(self, at) : NULL;
         Py_XDECREF(at);
-        if (!v || PyList_SetItem(list, i, v) < 0) Py_CLEAR(list);
+        if (!v || PyTuple_SetItem(tuple, i, v) < 0) Py_CLEAR(tuple);
     }
-    iter = list ? PyObject_GetIter(list) : NULL;
-    Py_XDECREF(list);
+    iter = tuple ? PyObject_GetIter(tuple) : NULL;
+    Py_XDECREF(tuple);
     return iter;
 }
 
@@ -279,27 +244,65 @@ static PyObject *array_iter(PyObject *self)
 
 static PyObject *do_namespace(cx_call *c)
 {
-    const char *versions[] = { "2021.12", "2022.12", "2023.12" };
-    PyObject *wanted = cx_arg(c, "api_version");
+    int api_version;
 
-    for (size_t i = 0; wanted && wanted != Py_None && i <= CBX_LEN(versions); i++) {
-        if (i == CBX_LEN(versions)) {
-            PyErr_Format(PyExc_ValueError, "there is no version %R of the array API here, the newest is 2023.12",
-                         wanted);
-            return NULL;
-        }
-        if (PyUnicode_Check(wanted) && PyUnicode_CompareWithASCIIString(wanted, versions[i]) == 0) break;
-    }
-    return Py_NewRef(c->st->arrays);
+    return CX_GET(c, api_version) ? Py_NewRef(c->st->arrays) : NULL;
 }
 
 static PyObject *do_to_device(cx_call *c)
 {
-    if (cx_arg(c, "stream")) {
-        PyErr_SetString(PyExc_ValueError, "to_device: there are no streams here, leave 'stream' out");
-        return NULL;
+    if (cx_arg(c, "stream")) return cx_raise(CBX_EINVAL, "to_device: 'stream' must be None on the CPU");
+    return Py_NewRef(c->self);
+}
+
+static PyObject *do_dlpack_device(cx_call *c) { return (void)c, Py_BuildValue("(ii)", CBX_DL_CPU, 0); }
+
+/* ---- NumPy's functions ---- */
+
+/* Every Array in it, in sequences and dicts too, as a NumPy array; a new reference. */
+static PyObject *for_numpy(cx_state *st, PyObject *asarray, PyObject *o)
+{
+    PyObject *r, *key, *value;
+    Py_ssize_t at = 0;
+
+    if (cx_is_array(st, o)) return PyObject_CallFunctionObjArgs(asarray, o, NULL);
+    if (PyDict_CheckExact(o)) {
+        r = PyDict_New();
+        while (r && PyDict_Next(o, &at, &key, &value)) {
+            PyObject *v = for_numpy(st, asarray, value);
+            if (!v || PyDict_SetItem(r, key, v) < 0) Py_CLEAR(r);
+            Py_XDECREF(v);
+        }
+        return r;
     }
-    return cx_device_arg(c, "device") ? Py_NewRef(c->self) : NULL;
+    if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return Py_NewRef(o);
+    r = PyTuple_New(PySequence_Size(o));
+    for (Py_ssize_t i = 0; r && i < PyTuple_Size(r); i++) {
+        PyObject *item = PySequence_GetItem(o, i), *v = item ? for_numpy(st, asarray, item) : NULL;
+        Py_XDECREF(item);
+        if (!v || PyTuple_SetItem(r, i, v) < 0) Py_CLEAR(r);
+    }
+    if (r && PyList_CheckExact(o)) {
+        PyObject *list = PySequence_List(r);
+        Py_DECREF(r);
+        r = list;
+    }
+    return r;
+}
+
+static PyObject *do_array_function(cx_call *c)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy"),
+             *asarray = numpy ? PyObject_GetAttrString(numpy, "asarray") : NULL;
+    PyObject *args = asarray ? for_numpy(c->st, asarray, cx_arg(c, "args")) : NULL;
+    PyObject *kwargs = args ? for_numpy(c->st, asarray, cx_arg(c, "kwargs")) : NULL;
+    PyObject *r = kwargs ? PyObject_Call(cx_arg(c, "func"), args, kwargs) : NULL;
+
+    Py_XDECREF(kwargs);
+    Py_XDECREF(args);
+    Py_XDECREF(asarray);
+    Py_XDECREF(numpy);
+    return r;
 }
 
 /* ---- copies ---- */
@@ -332,34 +335,24 @@ static PyObject *array_reduce(PyObject *self, PyObject *unused)
     return NULL;
 }
 
-static bool read_desc(cx_state *st, PyObject *args, cbx_array_desc *d, PyObject **bytes)
-{
-    PyObject *dtype, *shape;
-
-    if (!PyArg_ParseTuple(args, "OO!O!:_restore", &dtype, &PyTuple_Type, &shape, &PyBytes_Type, bytes) ||
-        !cx_dtype_from(st, dtype, &d->dtype))
-        return false;
-    if (PyTuple_Size(shape) > CBX_MAX_RANK)
-        return PyErr_Format(PyExc_ValueError, "_restore: an array has at most %d axes", CBX_MAX_RANK) != NULL;
-    d->ndim = (int)PyTuple_Size(shape);
-    for (int k = 0; k < d->ndim; k++) {
-        d->shape[k] = PyLong_AsSize_t(PyTuple_GetItem(shape, k));
-        if (PyErr_Occurred()) return false;
-    }
-    return true;
-}
-
 static PyObject *array_restore(PyObject *type, PyObject *args)
 {
-    cx_state *st = PyType_GetModuleState((PyTypeObject *)type);
+    cx_state *st = cx_state_of_type(type);
+    PyObject *bytes, *dtype, *shape;
     cbx_err err = CBX_ERR_INIT;
     cbx_array_desc d = { 0 };
     cbx_array *a = NULL;
-    PyObject *bytes;
     cbx_status status;
     cbx_ctx *ctx;
 
-    if (!read_desc(st, args, &d, &bytes) || !(ctx = cx_ctx_borrow(st))) return NULL;
+    if (!PyArg_ParseTuple(args, "OO!O!:_restore", &dtype, &PyTuple_Type, &shape, &PyBytes_Type, &bytes) ||
+        !cx_dtype_from(st, dtype, &d.dtype))
+        return NULL;
+    d.ndim = (int)PyTuple_Size(shape);
+    if (d.ndim > CBX_MAX_RANK)
+        return PyErr_Format(PyExc_ValueError, "_restore: an array has at most %d axes", CBX_MAX_RANK);
+    for (int k = 0; k < d.ndim; k++) d.shape[k] = PyLong_AsSize_t(PyTuple_GetItem(shape, k));
+    if (PyErr_Occurred() || !(ctx = cx_ctx_borrow(st))) return NULL;
     status = cbx_array_create(ctx, &d, &a, &err);
     if (!status && (Py_ssize_t)cbx_array_bytes(a) != PyBytes_Size(bytes))
         status = cbx_fail(&err, CBX_EINVAL, "_restore: %zd bytes are not the elements of such an array",
@@ -373,19 +366,20 @@ static PyObject *array_restore(PyObject *type, PyObject *args)
 
 static PyObject *do_item(cx_call *c)
 {
-    PyObject *key = NULL, *at, *r = NULL;
     const cbx_array *a = handle_of(c->self);
+    Py_ssize_t count = (Py_ssize_t)cbx_array_count(a), i;
+    PyObject *key, *at, *r = NULL;
 
-    if (c->nrest == 0 && cbx_array_count(a) != 1)
-        return PyErr_Format(PyExc_ValueError, "item() needs an index where an array has %zu elements",
-                            cbx_array_count(a));
-    if (c->nrest == 0) return list_of(a, cbx_array_ndim(a), cbx_array_data(a)); /* the one element */
-    if (c->nrest == 1 && !PyTuple_Check(c->rest[0]) && cbx_array_ndim(a) != 1) {
-        Py_ssize_t i = PyNumber_AsSsize_t(c->rest[0], PyExc_IndexError),
-                   n = (Py_ssize_t)cbx_array_count(a); /* of all elements */
+    if (c->nrest == 0 && count != 1)
+        return PyErr_Format(PyExc_ValueError, "item: 'index' must be given where an array has %zd elements", count);
+    if (c->nrest == 0) return list_of(a, cbx_array_ndim(a), cbx_array_data(a));  /* the one element */
+    if (c->nrest == 1 && !PyTuple_Check(c->rest[0]) && cbx_array_ndim(a) != 1) { /* among all elements */
+        i = PyNumber_AsSsize_t(c->rest[0], PyExc_IndexError);
         if (i == -1 && PyErr_Occurred()) return NULL;
-        if (i < -n || i >= n) return PyErr_Format(PyExc_IndexError, "item(%zd): the array has %zd elements", i, n);
-        if (i < 0) i += n;
+        if (i < -count || i >= count)
+            return PyErr_Format(PyExc_IndexError, "item: 'index' must be from %zd to %zd, got %zd", -count, count - 1,
+                                i);
+        if (i < 0) i += count;
         key = PyTuple_New(cbx_array_ndim(a));
         for (int k = cbx_array_ndim(a) - 1; key && k >= 0; k--) {
             Py_ssize_t length = (Py_ssize_t)cbx_array_dim(a, k);
@@ -396,7 +390,7 @@ static PyObject *do_item(cx_call *c)
         key = Py_NewRef(c->rest[0]);
     } else {
         key = PyTuple_New(c->nrest);
-        for (Py_ssize_t i = 0; key && i < c->nrest; i++) PyTuple_SetItem(key, i, Py_NewRef(c->rest[i]));
+        for (i = 0; key && i < c->nrest; i++) PyTuple_SetItem(key, i, Py_NewRef(c->rest[i]));
     }
     at = key ? cx_subscript(c->self, key) : NULL;
     if (at) r = item(at, "item()");
@@ -443,9 +437,10 @@ static PyObject *do_format(cx_call *c)
     X(__format__, "spec: str, /", "str", do_format, 0, "Each element by the format of a number: f'{x:.2f}'.") \
     X(astype, "dtype: DType, *, copy: bool = True", "Array", cx_do_astype, 0, "The elements in another dtype.") \
     X(item, "*index: int | tuple[int, ...]", "Any", do_item, 0, "An element as a Python number: the only one, or the one at an index.") \
-    X(__array_namespace__, "/, *, api_version: str | None = None", "ModuleType", do_namespace, 0, "The module whose functions take this array.") \
+    X(__array_function__, "func: Callable[..., Any], types: object, args: tuple[Any, ...], kwargs: dict[str, Any], /", "Any", do_array_function, 0, "A function of NumPy, over NumPy arrays of the same elements.") \
+    X(__array_namespace__, "/, *, api_version: '2021.12' | '2022.12' | '2023.12' | None = None", "ModuleType", do_namespace, 0, "The module whose functions take this array.") \
     X(__dlpack__, "*, stream: object = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None", "Any", cx_do_dlpack, 0, "The elements as a DLPack capsule.") \
-    X(__dlpack_device__, "", "tuple[int, int]", cx_do_dlpack_device, 0, "The device as DLPack numbers it.") \
+    X(__dlpack_device__, "", "tuple[int, int]", do_dlpack_device, 0, "The device as DLPack numbers it.") \
     X(to_device, "device: str, /, *, stream: object = None", "Array", do_to_device, 0, "The array on a device.")
 /* clang-format on */
 METHODS(CX_OF_TYPE)
@@ -472,7 +467,7 @@ static PyType_Slot array_slots[] = {
     { Py_tp_iter, array_iter },
     { Py_tp_getset, array_members },
     { Py_tp_methods, array_methods },
-    { Py_tp_doc, "Elements of one dtype along up to eight axes; asarray and the creation functions make it." },
+    { Py_tp_doc, "Elements of one dtype along up to CBX_MAX_RANK axes; asarray and the creation functions make it." },
     { Py_mp_length, array_length },
     { Py_mp_subscript, cx_subscript },
     { Py_mp_ass_subscript, cx_assign },

@@ -1,7 +1,11 @@
-/* run_benchmark: an object that meets the benchmark protocol into a Report with a Run. */
+/*
+ * run_benchmark: an object that meets the benchmark protocol into a Report with a Run, in this process; launch_benchmarks: benchmarks of
+ * a Python module, a shared object, a file or a command, each launch in a fresh process.
+ */
 #include <math.h>
 #include <string.h>
 
+#include "python/answers.h"
 #include "python/protocol.h"
 
 typedef struct report_object {
@@ -9,7 +13,6 @@ typedef struct report_object {
 } report_object;
 
 static const cbx_benchmark_report *report_of(PyObject *self) { return ((report_object *)self)->report; }
-static cx_state *state_of(PyObject *self) { return PyType_GetModuleState(Py_TYPE(self)); }
 
 static void report_dealloc(PyObject *self)
 {
@@ -19,7 +22,7 @@ static void report_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyObject *cx_report_object(cx_state *st, cbx_benchmark_report *report)
+static PyObject *report_object_new(cx_state *st, cbx_benchmark_report *report)
 {
     report_object *self = (report_object *)PyType_GenericAlloc(st->report_type, 0);
 
@@ -30,175 +33,163 @@ PyObject *cx_report_object(cx_state *st, cbx_benchmark_report *report)
     return (PyObject *)self;
 }
 
-/* ---- what is wished ---- */
+/* ---- options of both ---- */
 
-typedef struct wish {
-    PyObject *benchmark, *tags, *targets, *defs, *config, *trace, *name, *scenario;
-    int detect, keep_going;
+typedef struct options {
     cbx_benchmark_opts o;
     cbx_run_opts run;
-    cbx_arena arena;
-    cbx_json *config_json;
-    cbx_metric_def *def_views;
-    PyObject *def_records, *trace_path;
-} wish;
+    cbx_json *config;
+} options;
 
-bool cx_targets_from(PyObject *o, cbx_arena *arena, const cbx_named_metric **out, size_t *n)
-{
-    cbx_named_metric *list;
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    size_t count = 0;
-
-    if (!o || o == Py_None) return true;
-    if (!PyDict_Check(o)) {
-        PyErr_Format(PyExc_TypeError, "targets have to be a dict of numbers by metric, not %R", o);
-        return false;
+#define OPTIONS_INIT                                                                                                   \
+    {                                                                                                                  \
+        .o = CBX_BENCHMARK_OPTS_INIT, .run = CBX_RUN_OPTS_INIT                                                         \
     }
-    list = cbx_arena_calloc(arena, (size_t)PyDict_Size(o), sizeof *list);
-    if (!list) return PyErr_NoMemory() != NULL;
-    while (PyDict_Next(o, &at, &key, &value)) {
-        list[count].name = cx_text_of(key, "the metric of a target");
-        list[count++].metric = cbx_metric_of(PyFloat_AsDouble(value));
-        if (PyErr_Occurred()) return false;
+
+/* The caller unrefs the configuration, whatever is returned. */
+static bool read_options(cx_call *c, options *w)
+{
+    cbx_named_metric *targets;
+    const char **names;
+    double *values;
+    bool detect;
+
+    if (!CX_GET(c, w->o.launches, w->o.measure.samples, w->o.measure.sample_s, w->o.measure.budget_s, w->o.level,
+                w->o.trace, detect) ||
+        !cx_tags_arg(c, "tags", &w->o.tags, &w->o.ntags) ||
+        !cx_numbers_by_name(c, "targets", &names, &values, &w->o.ntargets) ||
+        !cx_defs_arg(c, cx_arg(c, "defs"), &w->o.defs, &w->o.ndefs))
+        return false;
+    w->o.targets = targets = cx_alloc(c, w->o.ntargets, sizeof *targets);
+    for (size_t i = 0; targets && i < w->o.ntargets; i++) {
+        targets[i].name = names[i];
+        targets[i].metric = cbx_metric_of(values[i]);
     }
-    *out = list;
-    *n = count;
-    return true;
-}
-
-static bool read_text(PyObject *o, const char *what, const char **out)
-{
-    if (!o || o == Py_None) return true;
-    *out = cx_text_of(o, what);
-    return *out != NULL;
-}
-
-static bool read_config(wish *w)
-{
-    if (!w->config || w->config == Py_None) return true;
-    if (!PyDict_Check(w->config)) {
-        PyErr_Format(PyExc_TypeError, "run_benchmark: 'config' must be a dict, got %R", w->config);
-        return false;
-    }
-    w->config_json = cx_json_from(w->config, "config", NULL);
-    w->o.measure.config = w->config_json;
-    return w->config_json != NULL;
-}
-
-static bool read_wish(cx_state *st, wish *w)
-{
-    if (!read_text(w->name, "name", &w->o.name) || !read_text(w->scenario, "scenario", &w->o.scenario)) return false;
-    if (!cx_tags_from(w->tags, &w->arena, &w->o.tags, &w->o.ntags) ||
-        !cx_targets_from(w->targets, &w->arena, &w->o.targets, &w->o.ntargets) || !read_config(w))
-        return false;
-    if (w->trace && w->trace != Py_None && !cx_path_from(w->trace, &w->trace_path, &w->o.trace)) return false;
-    if (w->defs && w->defs != Py_None && !cx_defs_from(st, w->defs, &w->def_records, &w->def_views, &w->o.ndefs))
-        return false;
-    w->o.defs = w->def_views;
-    w->run.no_vcs = w->run.no_machine = w->run.no_versions = !w->detect;
+    w->o.measure.config = w->config = cx_json_arg(c, "config");
+    w->run.no_vcs = w->run.no_machine = w->run.no_versions = !detect;
     w->o.run = &w->run;
-    return true;
+    return !PyErr_Occurred();
 }
 
-static void clear_wish(wish *w)
-{
-    cbx_json_unref(w->config_json);
-    cbx_arena_clear(&w->arena);
-    PyMem_Free(w->def_views);
-    Py_XDECREF(w->def_records);
-    Py_XDECREF(w->trace_path);
-}
+/* ---- in this process: the lock is held, the benchmark's own Python code lets others in ---- */
 
-/* ---- the run: the lock is held, the benchmark's own Python code lets others in ---- */
-
-/* A class becomes an object, made with the configuration. */
-static PyObject *object_of(const wish *w)
-{
-    PyObject *none, *made;
-
-    if (!PyType_Check(w->benchmark)) return Py_NewRef(w->benchmark);
-    none = PyTuple_New(0);
-    made = none ? PyObject_Call(w->benchmark, none, w->config == Py_None ? NULL : w->config) : NULL;
-    Py_XDECREF(none);
-    return made;
-}
-
-static PyObject *run(cx_state *st, wish *w, cx_bench *b)
+static PyObject *run(cx_call *c, options *w, cx_bench *b, bool keep_going)
 {
     const cbx_benchmark_item item = { &b->ops, b };
     cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
     cbx_benchmark_report *report = NULL;
-    cbx_err err = CBX_ERR_INIT;
     const cbx_benchmark_failure *failures;
-    size_t nfailures;
     cbx_status status;
-    cbx_ctx *ctx = cx_ctx_borrow(st);
+    size_t nfailures;
 
-    if (!ctx) return NULL;
+    if (!cx_begin(c)) return NULL;
     source.items = &item;
     source.nitems = 1;
-    status = cbx_benchmark_run(ctx, &source, &w->o, &report, &err);
-    cx_ctx_return(st, ctx);
-    if (cx_bench_raise(b, !w->keep_going)) {
+    status = cbx_benchmark_run(c->ctx, &source, &w->o, &report, &c->err);
+    if (cx_bench_raise(b, !keep_going)) {
         cbx_benchmark_report_free(report);
         return NULL;
     }
-    if (status) return cx_raise(status, err.message);
+    if (!cx_fine(c, status)) return NULL;
     failures = cbx_benchmark_report_failures(report, &nfailures);
-    if (nfailures && !w->keep_going) { /* the library's own: a dataset without examples, a clock that cannot tell */
+    if (nfailures && !keep_going) { /* the library's own: a dataset without examples, a clock that is too coarse */
         cx_raise(failures[0].status, failures[0].message);
         cbx_benchmark_report_free(report);
         return NULL;
     }
-    return cx_report_object(st, report);
+    return report_object_new(c->st, report);
 }
 
-static PyObject *run_benchmark(PyObject *module, PyObject *args, PyObject *kw)
+static PyObject *do_run(cx_call *c)
 {
-    static char *names[] = { "benchmark", "name",       "scenario",    "launches",   "warmup",  "samples", "sample_s",
-                             "budget_s",  "batch_size", "max_batches", "tags",       "targets", "defs",    "config",
-                             "trace",     "level",      "detect",      "keep_going", NULL };
-    wish w = { .o = CBX_BENCHMARK_OPTS_INIT, .run = CBX_RUN_OPTS_INIT, .detect = 1 };
-    cbx_benchmark_measure_opts *m = &w.o.measure;
-    Py_ssize_t launches = 1, warmup = 1, samples = 30, batch_size = 32, max_batches = 0;
-    cx_state *st = cx_state_of(module);
-    PyObject *object = NULL, *out = NULL;
+    PyObject *benchmark = cx_arg(c, "benchmark") ? cx_arg(c, "benchmark") : Py_None, *none, *object = NULL, *out = NULL;
+    options w = OPTIONS_INIT;
+    bool keep_going;
     cx_bench b = { 0 };
 
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$OOnnnddnnOOOOOdpp:run_benchmark", names, &w.benchmark, &w.name,
-                                     &w.scenario, &launches, &warmup, &samples, &m->sample_s, &m->budget_s, &batch_size,
-                                     &max_batches, &w.tags, &w.targets, &w.defs, &w.config, &w.trace, &w.o.level,
-                                     &w.detect, &w.keep_going))
-        return NULL;
-    if (launches < 1 || warmup < 0 || samples < 1 || batch_size < 1 || max_batches < 0) {
-        PyErr_SetString(PyExc_ValueError,
-                        "launches, samples and batch_size have to be 1 or more, warmup and max_batches 0 or more");
-        return NULL;
+    if (read_options(c, &w) && CX_GET(c, w.o.name, w.o.scenario, w.o.measure.warmup, w.o.measure.batch_size,
+                                      w.o.measure.max_batches, keep_going)) {
+        if (PyType_Check(benchmark)) { /* a class becomes an object, made with the configuration */
+            none = PyTuple_New(0);
+            object = none ? PyObject_Call(benchmark, none, cx_arg(c, "config")) : NULL;
+            Py_XDECREF(none);
+        } else {
+            object = Py_NewRef(benchmark);
+        }
+        if (object && cx_bench_make(c, &b, object, w.o.name)) out = run(c, &w, &b, keep_going);
+        cx_bench_clear(&b);
+        Py_XDECREF(object);
     }
-    w.o.launches = (size_t)launches;
-    m->warmup = (size_t)warmup;
-    m->samples = (size_t)samples;
-    m->batch_size = (size_t)batch_size;
-    m->max_batches = (size_t)max_batches;
-    cbx_arena_init(&w.arena, cbx_allocator_default());
-    if (read_wish(st, &w)) object = object_of(&w);
-    if (object && cx_bench_make(&b, st, object, w.o.name)) out = run(st, &w, &b);
-    cx_bench_clear(&b);
-    Py_XDECREF(object);
-    clear_wish(&w);
+    cbx_json_unref(w.config);
     return out;
 }
 
-/* ---- the report ---- */
+/* ---- in processes of their own ---- */
 
-static PyObject *get_run(PyObject *self, void *unused)
+static bool read_source(cx_call *c, cbx_benchmark_source *source, cbx_benchmark_command *command, size_t warmup)
 {
-    cbx_run *r = cbx_benchmark_report_run(report_of(self));
+    const char *module = NULL, *plugin = NULL, *file = NULL, *python = NULL, *slash;
+    PyObject *executable = PySys_GetObject("executable");
+    cx_texts argv;
+    cbx_status status;
+    cbx_ctx *ctx;
+    int metrics;
 
-    (void)unused;
-    return r ? cx_run_object(state_of(self), cbx_run_ref(r)) : Py_NewRef(Py_None);
+    if (!CX_GET(c, module, plugin, file, python, metrics) || !CX_GET_AS(c, "command", argv)) return false;
+    if (!!module + !!plugin + !!file + (argv.list != NULL) != 1)
+        return PyErr_Format(PyExc_TypeError,
+                            "launch_benchmarks() takes one of 'module', 'plugin', 'file' and 'command'") != NULL;
+    source->kind = CBX_BENCHMARK_COMMAND;
+    if (argv.list) {
+        if (!argv.n) return cx_refuse(c, "command", PyExc_ValueError, "a program and its arguments", argv.tuple);
+        slash = strrchr(argv.list[0], '/');
+        *command = (cbx_benchmark_command){ .name = slash && slash[1] ? slash + 1 : argv.list[0],
+                                            .argv = argv.list,
+                                            .metrics = (cbx_command_metrics)metrics,
+                                            .warmup = warmup == SIZE_MAX ? 0 : warmup };
+        source->commands = command;
+        source->ncommands = 1;
+        return true;
+    }
+    if (file) {
+        if (!(ctx = cx_ctx_borrow(c->st))) return false;
+        status = cbx_benchmark_commands_read(ctx, file, cx_arena(c), &source->commands, &source->ncommands, &c->err);
+        cx_ctx_return(c->st, ctx);
+        return cx_fine(c, status);
+    }
+    source->kind = plugin ? CBX_BENCHMARK_OBJECT : CBX_BENCHMARK_PYTHON;
+    source->path = plugin ? plugin : module;
+    source->python = python                                      ? python
+                     : executable && PyUnicode_Check(executable) ? cx_text_of(executable, "sys.executable")
+                                                                 : source->python;
+    return !PyErr_Occurred();
 }
+
+static PyObject *do_launch(cx_call *c)
+{
+    cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
+    cbx_benchmark_report *report = NULL;
+    cbx_benchmark_command command;
+    options w = OPTIONS_INIT;
+    size_t warmup = SIZE_MAX;
+    cx_texts benchmarks;
+    bool fine;
+
+    fine = CX_GET(c, warmup) && read_source(c, &source, &command, warmup) && read_options(c, &w) &&
+           CX_GET(c, benchmarks, w.o.timeout_s, w.o.grace_s, w.o.allow_failed, w.o.trace_dir, w.o.show_output);
+    if (fine) {
+        w.o.names = benchmarks.list;
+        w.o.nnames = benchmarks.n;
+        w.o.stop = c->stop;
+        if (warmup != SIZE_MAX) w.o.measure.warmup = warmup;
+        c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
+        fine = cx_begin(c) && cx_fine(c, cbx_benchmark_run(c->ctx, &source, &w.o, &report, &c->err));
+    }
+    cbx_json_unref(w.config);
+    return fine ? report_object_new(c->st, report) : NULL;
+}
+
+/* ---- the report ---- */
 
 static PyObject *target_object(cx_state *st, const cbx_target_check *t)
 {
@@ -212,29 +203,24 @@ static PyObject *target_object(cx_state *st, const cbx_target_check *t)
                                          PyUnicode_FromString(cbx_target_sentence(t, text, sizeof text)) });
 }
 
-static PyObject *get_targets(PyObject *self, void *unused)
+static PyObject *targets_of(PyObject *self)
 {
     size_t n;
     const cbx_target_check *t = cbx_benchmark_report_targets(report_of(self), &n);
     PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    (void)unused;
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v = target_object(state_of(self), &t[i]);
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
+    CX_FILL(tuple, n, target_object(cx_state_of_instance(self), &t[i]))
     return tuple;
 }
 
-static PyObject *get_failures(PyObject *self, void *unused)
+static PyObject *failures_of(PyObject *self)
 {
     size_t n;
     const cbx_benchmark_failure *f = cbx_benchmark_report_failures(report_of(self), &n);
     PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    (void)unused;
     for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v = cx_record_new(state_of(self), CX_FAILURE,
+        PyObject *v = cx_record_new(cx_state_of_instance(self), CX_FAILURE,
                                     (PyObject *[]){ PyUnicode_FromString(f[i].benchmark),
                                                     PyLong_FromSize_t(f[i].launch), PyUnicode_FromString(f[i].phase),
                                                     PyUnicode_FromString(f[i].message) });
@@ -243,26 +229,17 @@ static PyObject *get_failures(PyObject *self, void *unused)
     return tuple;
 }
 
-static PyObject *get_exit_code(PyObject *self, void *unused)
+static PyObject *run_of(PyObject *self)
 {
-    (void)unused;
-    return PyLong_FromLong(cbx_benchmark_report_exit_code(report_of(self)));
-}
-static PyObject *get_passed(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyBool_FromLong(cbx_benchmark_report_exit_code(report_of(self)) == 0);
+    cbx_run *r = cbx_benchmark_report_run(report_of(self));
+    return r ? cx_run_object(cx_state_of_instance(self), cbx_run_ref(r)) : Py_NewRef(Py_None);
 }
 
-static PyObject *report_to_dict(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return cx_json_answer(cbx_benchmark_report_json(report_of(self)));
-}
+static PyObject *do_to_dict(cx_call *c) { return cx_json_answer(cbx_benchmark_report_json(report_of(c->self))); }
 
 static PyObject *report_repr(PyObject *self)
 {
-    PyObject *r = get_run(self, NULL), *text;
+    PyObject *r = run_of(self), *text;
     size_t n;
 
     if (!r) return NULL;
@@ -273,26 +250,36 @@ static PyObject *report_repr(PyObject *self)
     return text;
 }
 
-static PyGetSetDef report_members[] = {
-    { "run", get_run, NULL, "Run | None: the Run; None: no launch came to its end", NULL },
-    { "targets", get_targets, NULL, "tuple[Target, ...]: tuple of Target", NULL },
-    { "failures", get_failures, NULL, "tuple[Failure, ...]: tuple of Failure", NULL },
-    { "exit_code", get_exit_code, NULL, "int: 0 pass, 1 a target is missed, 2 one cannot be looked at, 3 undecided",
-      NULL },
-    { "passed", get_passed, NULL, "bool: whether the exit code is 0", NULL },
-    { 0 },
-};
-static PyMethodDef report_methods[] = {
-    { "to_dict", report_to_dict, METH_NOARGS,
-      "to_dict($self) -> dict[str, Any]\n--\n\nThe report as `calibrax run --json` prints it." },
-    { 0 },
-};
+#define ATTRIBUTES(X)                                                                                                  \
+    X(run, "Run | None: the Run; None: no launch finished", run_of(self))                                              \
+    X(targets, "tuple[Target, ...]: tuple of Target", targets_of(self))                                                \
+    X(failures, "tuple[Failure, ...]: tuple of Failure", failures_of(self))                                            \
+    X(exit_code, "int: 0 pass, 1 a target is missed, 2 one cannot be checked, 3 undecided",                            \
+      PyLong_FromLong(cbx_benchmark_report_exit_code(report_of(self))))                                                \
+    X(passed, "bool: whether the exit code is 0", PyBool_FromLong(cbx_benchmark_report_exit_code(report_of(self)) == 0))
+CX_GETTERS(report_members, ATTRIBUTES)
+
+/* clang-format off */
+#define METHODS(X) \
+    X(to_dict, "", "dict[str, Any]", do_to_dict, 0, "The report as `calibrax run --json` prints it.")
+#define RUNS(X) \
+    X(run_benchmark, "benchmark: object, *, name: str | None = None, scenario: str | None = None, launches: int = 1, warmup: int = 1, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0, batch_size: int = 32, max_batches: int = 0, tags: Mapping[str, str] | None = None, targets: Mapping[str, float] | None = None, defs: Definitions | None = None, config: Mapping[str, Any] | None = None, trace: str | None = None, level: float = 0.95, detect: bool = True, keep_going: bool = False", "Report", do_run, 0, "Runs an object (or a class, made with config) with run_training, run_evaluation, work() or run_batch(batch), and setup, teardown and get_performance_targets where it has them, in this process. What it raises is raised here, after its teardown; with keep_going it is a Failure.")
+#define LAUNCHES(X) \
+    X(launch_benchmarks, "*, module: str | None = None, plugin: str | None = None, file: Path | str | None = None, command: str | Sequence[str] | None = None, python: str | None = None, benchmarks: str | Sequence[str] | None = None, metrics: 'auto' | 'stdout' | 'none' = 'auto', launches: int = 1, warmup: int | None = None, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0, timeout_s: float = 0.0, grace_s: float = 10.0, tags: Mapping[str, str] | None = None, targets: Mapping[str, float] | None = None, defs: Definitions | None = None, config: Mapping[str, Any] | None = None, level: float = 0.95, allow_failed: float = 0.0, trace: str | None = None, trace_dir: str | None = None, show_output: bool = False, detect: bool = True", "Report", do_launch, 0, "Runs the benchmarks of a Python module ('module', 'file.py', either with ':name' of a class or any callable), a shared object, a file that describes commands, or one command, each launch in a fresh process, and gives a Report. A launch that fails is a Failure; more of them than the share allow_failed make the exit code 2, a missed target makes it 1.")
+/* clang-format on */
+METHODS(CX_OF_TYPE)
+static PyMethodDef report_methods[] = { METHODS(CX_OF_TYPE_ROW){ 0 } };
+CX_FUNCTIONS(cx_launch_methods, LAUNCHES, CX_WAITS)
+#define call_wait CX_LIGHT /* the object's methods are called on this thread */
+CX_MORE_FUNCTIONS(cx_run_methods, RUNS)
+#undef call_wait
+
 static PyType_Slot report_slots[] = {
     { Py_tp_dealloc, report_dealloc },
     { Py_tp_repr, report_repr },
     { Py_tp_getset, report_members },
     { Py_tp_methods, report_methods },
-    { Py_tp_doc, "What came of run_benchmark." },
+    { Py_tp_doc, "The result of run_benchmark and launch_benchmarks." },
     { 0, NULL },
 };
 static PyType_Spec report_spec = {
@@ -302,24 +289,8 @@ static PyType_Spec report_spec = {
     .slots = report_slots,
 };
 
-static PyMethodDef functions[] = {
-    { "run_benchmark", (PyCFunction)(void (*)(void))run_benchmark, METH_VARARGS | METH_KEYWORDS,
-      "run_benchmark(benchmark: object, *, name: str | None = None, scenario: str | None = None, launches: int = 1, "
-      "warmup: int = 1, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0, batch_size: int = 32, "
-      "max_batches: int = 0, tags: Mapping[str, str] | None = None, targets: Mapping[str, float] | None = None, defs: "
-      "Definitions | None = None, config: Mapping[str, Any] | None = None, trace: str | None = None, level: float = "
-      "0.95, detect: bool = True, keep_going: bool = False) -> Report\n--\n\n"
-      "Runs an object (or a class, made with config) with run_training, run_evaluation, work() or run_batch(batch), "
-      "and "
-      "setup, teardown and\nget_performance_targets where it has them, in this process, and gives a Report. What it "
-      "raises "
-      "is raised here, after its teardown;\nwith keep_going it is a Failure." },
-    { 0 },
-};
-
 bool cx_add_benchmark(cx_state *st, PyObject *module)
 {
     st->report_type = cx_type(st, &report_spec);
-    return st->report_type && PyModule_AddObjectRef(module, "Report", (PyObject *)st->report_type) == 0 &&
-           cx_methods(functions, st->signatures, "") && PyModule_AddFunctions(module, functions) == 0;
+    return st->report_type && PyModule_AddObjectRef(module, "Report", (PyObject *)st->report_type) == 0;
 }

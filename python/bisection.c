@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "python/things.h"
+#include "python/objects.h"
 
 /* ---- answers ---- */
 
@@ -62,16 +62,16 @@ static PyObject *result_object(cx_state *st, cbx_bisect *b, const subjects *s)
 /* ---- commands over a git history ---- */
 
 /* Called without the interpreter's lock: tells the listener, and sees whether somebody wants to stop. */
-typedef struct told {
+typedef struct listener {
     cx_callback progress;
-    cbx_stop_flag stop;
-} told;
+    cbx_stop_flag *stop;
+} listener;
 
-static void tell(void *user, const cbx_bisect_progress *p)
+static void report_progress(void *user, const cbx_bisect_progress *p)
 {
     static const char *const steps[] = { "build", "launch", "broken" };
     PyGILState_STATE state = PyGILState_Ensure();
-    told *t = user;
+    listener *t = user;
 
     if (t->progress.function && !t->progress.type) {
         PyObject *r = PyObject_CallFunction(t->progress.function, "ssNNN", steps[p->step], p->commit,
@@ -80,8 +80,7 @@ static void tell(void *user, const cbx_bisect_progress *p)
         if (!r) cx_callback_caught(&t->progress);
         Py_XDECREF(r);
     }
-    if (!t->progress.type && PyErr_CheckSignals() < 0) cx_callback_caught(&t->progress);
-    t->stop = t->progress.type != NULL;
+    if (t->progress.type) *t->stop = 1;
     PyGILState_Release(state);
 }
 
@@ -92,7 +91,7 @@ static PyObject *do_bisect(cx_call *c)
     PyObject *r = NULL;
     cbx_status status;
     cbx_arena arena;
-    told t = { 0 };
+    listener t = { .stop = c->stop };
 
     o.bad = "HEAD";
     if (!CX_GET(c, o.good, o.bench, o.bad, o.build, o.metric, o.repository, o.paired, o.search.higher_is_better,
@@ -100,15 +99,15 @@ static PyObject *do_bisect(cx_call *c)
                 o.bench_timeout_s, o.build_timeout_s, o.keep_builds, o.scratch, o.resume) ||
         !CX_GET_AS(c, "state", o.state_path) || !CX_GET_AS(c, "progress", t.progress))
         return NULL;
-    o.progress = tell;
+    o.progress = report_progress;
     o.user = &t;
-    o.stop = &t.stop;
+    o.stop = c->stop;
     c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
     if (!cx_begin(c)) return NULL;
     status = cbx_bisect_run(c->ctx, &o, &b, &c->err);
     cx_lock(c);
     cbx_arena_init(&arena, cbx_allocator_default());
-    if (!cx_callback_done(&t.progress) && PyErr_CheckSignals() == 0 && cx_fine(c, status))
+    if (!cx_callback_done(&t.progress) && cx_fine(c, status))
         r = result_object(c->st, b, &(subjects){ c->ctx, o.repository, &arena, true });
     cbx_arena_clear(&arena);
     cbx_bisect_free(b);
@@ -180,11 +179,9 @@ static PyObject *do_subject(cx_call *c)
     X(history, "good: str, bad: str = 'HEAD', repository: str | None = None, /", "tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]", do_history, 0, "Commits of git that may be the first bad one, parents before children, and the parents of each: what a Bisection takes.") \
     X(subject, "commit: str, repository: str | None = None, /", "str", do_subject, 0, "First line of a commit's message.")
 /* clang-format on */
-CX_FUNCTIONS(cx_bisection_methods, CI)
+CX_FUNCTIONS(cx_bisection_methods, CI, CX_WAITS)
 
 /* ---- Bisection ---- */
-
-static void bisection_free(cx_thing *t) { cbx_bisect_free(t->handle); }
 
 typedef struct making {
     cx_texts names;
@@ -194,7 +191,6 @@ typedef struct making {
 
 static void making_clear(making *m)
 {
-    cx_texts_free(&m->names);
     PyMem_Free(m->first);
     PyMem_Free(m->parents);
     Py_XDECREF(m->places);
@@ -257,17 +253,17 @@ static PyObject *bisection_make(cx_call *c)
     const char *good = "";
     making m = { 0 };
     PyObject *r = NULL;
-    cx_thing *t;
+    cx_object *t;
 
     if (CX_GET(c, good) && CX_GET_AS(c, "commits", m.names) && read_parents(c, &m) &&
         CX_GET(c, o.confidence, o.end_launches, o.max_launches, o.build_launches, o.higher_is_better, o.any_change,
                o.identity) &&
-        (t = cx_thing_new(c->st, CX_BISECTION))) {
+        (t = cx_object_new(c->st, CX_BISECTION))) {
         cbx_bisect_graph graph = { m.names.n, good, m.names.list, m.first, m.parents };
         cbx_bisect *b = NULL;
         cbx_status status = cbx_bisect_create(t->ctx, &graph, &o, &b, &c->err);
         t->handle = b;
-        r = cx_thing_made(t, status, &c->err);
+        r = cx_object_made(t, status, &c->err);
     }
     making_clear(&m);
     return r;
@@ -286,7 +282,7 @@ static bool commit_arg(cx_call *c, const cbx_bisect *b, size_t *out)
 
 static PyObject *bisection_next(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     size_t commit;
 
     if (!t) return NULL;
@@ -296,7 +292,7 @@ static PyObject *bisection_next(cx_call *c)
 
 static PyObject *bisection_observe(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     size_t commit = 0;
     double value = 0;
 
@@ -307,7 +303,7 @@ static PyObject *bisection_observe(cx_call *c)
 
 static PyObject *bisection_broken(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     const char *reason = NULL;
     size_t commit = 0;
 
@@ -318,13 +314,13 @@ static PyObject *bisection_broken(cx_call *c)
 
 static PyObject *bisection_result(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     return t ? result_object(c->st, t->handle, &(subjects){ 0 }) : NULL;
 }
 
 static PyObject *bisection_posterior(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     PyObject *dict = t ? PyDict_New() : NULL;
 
     for (size_t i = 0; dict && i < cbx_bisect_count(t->handle); i++) {
@@ -337,14 +333,14 @@ static PyObject *bisection_posterior(cx_call *c)
 
 static PyObject *bisection_state(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
 
     return t ? cx_json_answer(cbx_bisect_state(t->handle)) : NULL;
 }
 
 static PyObject *bisection_restore(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     cbx_json *json = t ? cx_json_from(cx_arg(c, "state"), "state", NULL) : NULL;
     bool fine;
 
@@ -408,7 +404,7 @@ static bool step(cx_call *c, cbx_bisect *b, size_t commit, PyObject *bench, PyOb
 static PyObject *bisection_run(cx_call *c)
 {
     PyObject *bench = NULL, *build = NULL, *built = NULL, *r = NULL;
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     bool fine;
     size_t commit;
 
@@ -435,19 +431,13 @@ static PyObject *bisection_run(cx_call *c)
     X(state, "/", "dict[str, Any]", bisection_state, 0, "All that was seen, as a dict for JSON.") \
     X(restore, "state: Mapping[str, Any], /", "None", bisection_restore, 0, "Takes in what state() of a search of the same ends gave.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(bisection_methods, BISECTION)
 
 #define BISECTION_SIGNATURE                                                                                            \
     "good: str, commits: Sequence[str], parents: Sequence[str | Sequence[str]] | None = None, *, "                     \
     "confidence: float = 0.95, end_launches: int = 60, max_launches: int = 1000, build_launches: float = 0.0, "        \
     "higher_is_better: bool = False, any_change: bool = False, identity: str | None = None"
 
-const cx_thing_type cx_bisection_thing = {
-    "calibrax_c.ci.Bisection",
-    "A search for the first bad commit under noise: good is the good end, commits the candidates, parents before "
-    "children, the last one bad. parents: names of the parents of each, where history is no line; history() gives "
-    "both.",
-    bisection_free,
-    bisection_methods,
-    &(cx_function){ "Bisection", BISECTION_SIGNATURE, "Bisection", bisection_make, 0, NULL, 0 },
-};
+/* clang-format off */
+CX_OBJECT_TYPE(bisection, bisection, BISECTION, "ci", Bisection, BISECTION_SIGNATURE, cbx_bisect_free,
+    "A search for the first bad commit under noise: good is the good end, commits the candidates, parents before children, the last one bad. parents: names of the parents of each, where history is no line; history() gives both.")
+/* clang-format on */

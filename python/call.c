@@ -1,4 +1,7 @@
 /* One call from Python into the library: arguments by their signature, a borrowed context, a scope, the result. */
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "python/state.h"
@@ -56,19 +59,51 @@ PyObject *cx_raise(cbx_status status, const char *message)
     return NULL;
 }
 
-static PyObject *raise_for(const cx_call *c, const cbx_err *err)
+/*
+ * Messages name the function that the user called: the library's own name for it in quotes ("'random_uniform' from 3 to 1") is
+ * replaced, and one that names neither it nor an argument is preceded by it.
+ */
+PyObject *cx_raise_for(const cx_call *c, cbx_status status)
 {
-    if (err->status != CBX_EDOM || !c->domain_error) return cx_raise(err->status, err->message);
-    PyErr_SetString(c->domain_error, err->message);
+    char message[CBX_ERR_MESSAGE_SIZE + 64];
+    const char *text = c->err.message, *open = strchr(text, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
+    size_t length = strlen(c->name), word = close ? (size_t)(close - open - 1) : 0;
+
+    if (!c->function || !text[0] || strncmp(text, c->name, length) == 0 || status == CBX_ENOMEM)
+        return c->domain_error && status == CBX_EDOM ? (PyErr_SetString(c->domain_error, text), NULL)
+                                                     : cx_raise(status, text);
+    if (word > length && close[-(ptrdiff_t)length - 1] == '_' && memcmp(close - length, c->name, length) == 0)
+        snprintf(message, sizeof message, "%.*s'%s%s", (int)(open - text), text, c->name, close);
+    else if (word == length && memcmp(open + 1, c->name, length) == 0)
+        snprintf(message, sizeof message, "%s", text);
+    else
+        snprintf(message, sizeof message, "%s: %s", c->name, text);
+    if (status != CBX_EDOM || !c->domain_error) return cx_raise(status, message);
+    PyErr_SetString(c->domain_error, message);
     return NULL;
 }
+
+bool cx_fine(cx_call *c, cbx_status status)
+{
+    cx_lock(c);
+    if (status && !PyErr_Occurred()) cx_raise_for(c, status);
+    return !status;
+}
+
+PyObject *cx_none(cx_call *c, cbx_status status) { return cx_fine(c, status) ? Py_NewRef(Py_None) : NULL; }
 
 /* ---- the call ---- */
 
 void cx_call_init(cx_call *c, cx_state *st, const char *name)
 {
-    *c = (cx_call){ .st = st, .name = name, .capacity = CBX_LEN(c->held_inline) };
+    memset(c, 0, offsetof(cx_call, err));
+    c->err.status = CBX_OK;
+    c->err.message[0] = '\0';
+    c->st = st;
+    c->name = name;
     c->held = c->held_inline;
+    c->capacity = CBX_LEN(c->held_inline);
+    c->stop = &c->own_stop;
 }
 
 void cx_lock(cx_call *c)
@@ -86,6 +121,28 @@ void cx_call_done(cx_call *c)
     }
     for (size_t i = 0; i < c->nheld; i++) cbx_array_free(c->held[i]);
     if (c->held != c->held_inline) PyMem_Free(c->held);
+    while (c->nkept > 0) Py_DECREF(c->kept[--c->nkept]);
+    if (c->has_arena) cbx_arena_clear(&c->arena);
+}
+
+cbx_arena *cx_arena(cx_call *c)
+{
+    if (!c->has_arena) cbx_arena_init(&c->arena, cbx_allocator_default());
+    c->has_arena = true;
+    return &c->arena;
+}
+
+void *cx_alloc(cx_call *c, size_t n, size_t size)
+{
+    void *p = cbx_arena_calloc(cx_arena(c), n + 1, size);
+    return p ? p : PyErr_NoMemory();
+}
+
+bool cx_keep_object(cx_call *c, PyObject *o)
+{
+    assert(c->nkept < (int)CBX_LEN(c->kept));
+    if (o) c->kept[c->nkept++] = o;
+    return o != NULL;
 }
 
 bool cx_hold(cx_call *c, cbx_array *a)
@@ -122,7 +179,7 @@ bool cx_keep(cx_call *c, size_t n, cbx_array **arrays)
     cx_lock(c);
     cx_ctx_return(c->st, c->ctx);
     c->ctx = NULL;
-    if (status) raise_for(c, &c->err);
+    if (status) cx_raise_for(c, status);
     return !status;
 }
 
@@ -144,6 +201,20 @@ PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple)
         if (all && (!v || (tuple ? PyTuple_SetItem : PyList_SetItem)(all, (Py_ssize_t)i, v) < 0)) Py_CLEAR(all);
     }
     return all;
+}
+
+bool cx_put(PyObject *dict, const char *key, PyObject *v)
+{
+    bool fine = v && PyDict_SetItemString(dict, key, v) == 0;
+    Py_XDECREF(v);
+    return fine;
+}
+
+bool cx_append(PyObject *list, PyObject *v)
+{
+    bool fine = v && PyList_Append(list, v) == 0;
+    Py_XDECREF(v);
+    return fine;
 }
 
 /* ---- binding ---- */
@@ -209,8 +280,8 @@ static bool bind(cx_call *c, PyObject *const *args, Py_ssize_t nargs, PyObject *
     return refuse_extra(c, nargs, taken, kwnames, used);
 }
 
-PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                    PyObject *kwnames)
+PyObject *cx_call_function(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames, volatile sig_atomic_t *stop)
 {
     PyObject *result = NULL;
     cx_call c;
@@ -219,9 +290,43 @@ PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *cons
     c.function = f;
     c.fn = f->fn;
     c.self = self;
-    if ((f->parameters || cx_parse(f)) && bind(&c, args, nargs, kwnames)) result = f->impl(&c);
+    if (stop) c.stop = stop;
+    if (bind(&c, args, nargs, kwnames)) {
+        PyObject *device = f->device < 0 ? NULL : c.arg[f->device];
+        if (!device || device == Py_None ||
+            (PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0))
+            result = f->impl(&c);
+        else
+            PyErr_Format(PyExc_ValueError, "%s: 'device' must be one of those that devices() lists, got %R", f->name,
+                         device);
+    }
     cx_call_done(&c);
     return result;
+}
+
+PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                    PyObject *kwnames)
+{
+    if (!f->parameters && !cx_parse(f)) return NULL;
+    if (cx_should_wait(st, f, self, args, nargs + (kwnames ? PyTuple_Size(kwnames) : 0)))
+        return cx_run_interruptible(st, f, self, args, nargs, kwnames);
+    return cx_call_function(st, f, self, args, nargs, kwnames, NULL);
+}
+
+PyObject *cx_call_with(cx_state *st, cx_function *f, PyObject *args, PyObject *kw)
+{
+    PyObject *items[2 * CX_MAX_ARGS], *names = kw ? PySequence_Tuple(kw) : PyTuple_New(0), *r = NULL;
+    Py_ssize_t n = PyTuple_Size(args), nkw = names ? PyTuple_Size(names) : 0;
+
+    if (names && n + nkw > (Py_ssize_t)CBX_LEN(items)) {
+        PyErr_Format(PyExc_TypeError, "%s() takes fewer arguments than %zd", f->name, n + nkw);
+    } else if (names) {
+        for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
+        for (Py_ssize_t i = 0; i < nkw; i++) items[n + i] = PyDict_GetItem(kw, PyTuple_GetItem(names, i));
+        r = cx_invoke(st, f, NULL, items, n, names);
+    }
+    Py_XDECREF(names);
+    return r;
 }
 
 /* ---- arguments by name ---- */
@@ -270,9 +375,9 @@ static PyObject *fallback_of(const cx_parameter *p)
 static bool get(cx_call *c, int i, const char *name, cx_reader read, void *out)
 {
     const cx_parameter *p = &c->function->parameters[i];
-    PyObject *o = c->arg[i] != Py_None || !p->fallback ? c->arg[i] : NULL, *made = NULL;
+    PyObject *o = c->arg[i] != Py_None || !p->fallback || read == cx_read_axis ? c->arg[i] : NULL, *made = NULL;
 
-    if (!o && read != cx_read_text) o = made = fallback_of(p);
+    if (!o && read != cx_read_text && p->how != CX_BY_REST) o = made = fallback_of(p);
     bool fine = !PyErr_Occurred() && read(c, name, o, out);
     Py_XDECREF(made);
     return fine;

@@ -2,12 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "python/things.h"
+#include "python/objects.h"
 
 /* What the thing keeps: the function, how to wait for what it gives, and which arguments count by their values. */
 enum { FUNCTION, SYNC, STATIC };
 
-static PyObject *part(const cx_thing *t, Py_ssize_t i) { return PyTuple_GetItem(t->kept, i); }
+static PyObject *part(const cx_object *t, Py_ssize_t i) { return PyTuple_GetItem(t->kept, i); }
 
 /* ---- signatures ---- */
 
@@ -85,7 +85,7 @@ static bool describe(PyObject *o, PyObject *words, int depth)
     return add_word(words, PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__qualname__"));
 }
 
-static bool describe_argument(const cx_thing *t, PyObject *key, PyObject *value, PyObject *words)
+static bool describe_argument(const cx_object *t, PyObject *key, PyObject *value, PyObject *words)
 {
     int fixed = PySequence_Contains(part(t, STATIC), key);
 
@@ -94,7 +94,7 @@ static bool describe_argument(const cx_thing *t, PyObject *key, PyObject *value,
 }
 
 /* The text of a call; NULL with an exception. */
-static PyObject *signature_of(const cx_thing *t, PyObject *args, PyObject *kw)
+static PyObject *signature_of(const cx_object *t, PyObject *args, PyObject *kw)
 {
     PyObject *words = PyList_New(0), *space = PyUnicode_FromString(" "), *text, *key, *value;
     bool fine = words && space;
@@ -116,7 +116,7 @@ static PyObject *signature_of(const cx_thing *t, PyObject *args, PyObject *kw)
 /* ---- calls ---- */
 
 /* What a device still works on is waited for; false with an exception. */
-static bool wait_for(const cx_thing *t, PyObject *result)
+static bool wait_for(const cx_object *t, PyObject *result)
 {
     PyObject *sync = part(t, SYNC), *r;
 
@@ -132,7 +132,7 @@ static bool wait_for(const cx_thing *t, PyObject *result)
 
 static PyObject *compilation_call(PyObject *self, PyObject *args, PyObject *kw)
 {
-    cx_thing *t = (cx_thing *)self;
+    cx_object *t = (cx_object *)self;
     PyObject *signature = signature_of(t, args, kw), *r;
     const char *text = signature ? cx_text_of(signature, "the signature of a call") : NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -153,8 +153,6 @@ static PyObject *compilation_call(PyObject *self, PyObject *args, PyObject *kw)
     return r;
 }
 
-static void compilation_free(cx_thing *t) { cbx_compilation_free(t->handle); }
-
 static PyObject *static_of(PyObject *given)
 {
     if (!given || given == Py_None) return PyTuple_New(0);
@@ -167,13 +165,13 @@ static PyObject *compilation_make(cx_call *c)
     PyObject *function = NULL, *sync = NULL, *fixed;
     cbx_compilation *book = NULL;
     cbx_status status;
-    cx_thing *t;
+    cx_object *t;
 
     if (!CX_GET(c, function, sync)) return NULL;
     if (!function) return PyErr_Format(PyExc_TypeError, "CompilationProfiler: 'function' has to be callable, not None");
     fixed = static_of(cx_arg(c, "static"));
     if (!fixed) return NULL;
-    t = cx_thing_new(c->st, CX_COMPILATION);
+    t = cx_object_new(c->st, CX_COMPILATION);
     if (t) t->kept = PyTuple_Pack(3, function, sync ? sync : Py_None, fixed);
     Py_DECREF(fixed);
     if (!t || !t->kept) {
@@ -182,12 +180,12 @@ static PyObject *compilation_make(cx_call *c)
     }
     status = cbx_compilation_open(t->ctx, &book, &c->err);
     t->handle = book;
-    return cx_thing_made(t, status, &c->err);
+    return cx_object_made(t, status, &c->err);
 }
 
 static PyObject *compilation_report(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     cbx_compilation_report out;
 
     if (!t) return NULL;
@@ -197,7 +195,7 @@ static PyObject *compilation_report(cx_call *c)
 
 static PyObject *compilation_signatures(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     PyObject *list = t ? PyList_New(0) : NULL, *tuple;
     cbx_compiled_signature s;
 
@@ -213,7 +211,7 @@ static PyObject *compilation_signatures(cx_call *c)
 
 static PyObject *compilation_reset(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
 
     if (!t) return NULL;
     cbx_compilation_reset(t->handle);
@@ -225,22 +223,6 @@ static PyObject *compilation_reset(cx_call *c)
     X(report, "/", "CompilationReport", compilation_report, 0, "Calls, hits, misses, what compiling costs, and what to do about it.") \
     X(signatures, "/", "int", compilation_signatures, 0, "A Signature for each set of dtypes and shapes, in the order of their first calls.") \
     X(reset, "/", "None", compilation_reset, 0, "Forgets all calls; what is compiled stays compiled.")
+CX_CALLABLE_TYPE(compilation, compilation, COMPILATION, "profiling", CompilationProfiler, "function: Callable[..., Any], *, sync: Callable[[Any], object] | None = None, static: int | str | Sequence[int | str] | None = None", cbx_compilation_free, compilation_call,
+    "Called in the place of a function that is compiled on first use (jax.jit, torch.compile, numba), and tells its calls apart by the dtypes and shapes of all arguments. The first call of a signature less the later ones is what compiling costs. Results with block_until_ready() are waited for, or sync(result) is called. static: names or places of arguments whose values count.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(compilation_methods, COMPILATION)
-
-const cx_thing_type cx_compilation_thing = {
-    "calibrax_c.profiling.CompilationProfiler",
-    "Called in the place of a function that is compiled on first use (jax.jit, torch.compile, numba), and tells its "
-    "calls "
-    "apart by the dtypes and shapes of all arguments. The first call of a signature less the later ones is what "
-    "compiling "
-    "costs. Results with block_until_ready() are waited for, or sync(result) is called. static: names or places of "
-    "arguments whose values count.",
-    compilation_free,
-    compilation_methods,
-    &(cx_function){ "CompilationProfiler",
-                    "function: Callable[..., Any], *, sync: Callable[[Any], object] | None = None, static: int | str | "
-                    "Sequence[int | str] | None = None",
-                    "CompilationProfiler", compilation_make, 0, NULL, 0 },
-    compilation_call,
-};

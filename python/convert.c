@@ -10,7 +10,7 @@ typedef struct findings {
     size_t shape[CBX_MAX_RANK];
     cbx_dtype strong;            /* of Arrays among the leaves; CBX_DTYPE_COUNT: none */
     int weak;                    /* highest kind of numbers; -1: none */
-    bool above_signed, negative; /* whole numbers beyond int64; below 0 */
+    bool above_signed, negative; /* integers beyond int64; below 0 */
 } findings;
 
 static bool is_nest(cx_state *st, PyObject *o)
@@ -48,12 +48,25 @@ static bool ragged(int axis)
     return false;
 }
 
-/* A new reference to an item of a sequence; NULL, perhaps without an exception. */
-static PyObject *item_of(PyObject *o, Py_ssize_t i)
+/* A new reference to an item of a sequence, as an Array if it is one of another package; NULL with an exception. */
+static PyObject *item_of(cx_state *st, PyObject *o, Py_ssize_t i)
 {
-    if (PyList_CheckExact(o)) return Py_XNewRef(PyList_GetItem(o, i));
-    if (PyTuple_CheckExact(o)) return Py_XNewRef(PyTuple_GetItem(o, i));
-    return PySequence_Check(o) ? PySequence_GetItem(o, i) : NULL;
+    PyObject *v = PyList_CheckExact(o)    ? Py_XNewRef(PyList_GetItem(o, i))
+                  : PyTuple_CheckExact(o) ? Py_XNewRef(PyTuple_GetItem(o, i))
+                  : PySequence_Check(o)   ? PySequence_GetItem(o, i)
+                                          : NULL;
+
+    if (!v && !PyErr_Occurred()) {
+        PyObject *at = PyLong_FromSsize_t(i);
+        v = at ? PyObject_GetItem(o, at) : NULL;
+        Py_XDECREF(at);
+    }
+    if (v && !PyFloat_CheckExact(v) && !PyLong_CheckExact(v) && !cx_is_array(st, v) && cx_is_foreign_array(v)) {
+        PyObject *foreign = v;
+        v = cx_asarray(st, foreign, CBX_DTYPE_COUNT, -1);
+        Py_DECREF(foreign);
+    }
+    return v;
 }
 
 static bool look(findings *f, PyObject *o, int axis)
@@ -75,18 +88,13 @@ static bool look(findings *f, PyObject *o, int axis)
     if (f->shape[axis] != (size_t)n) return ragged(axis);
     if (n == 0 && f->ndim < 0) f->ndim = axis + 1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *v = item_of(o, i);
+        PyObject *v = item_of(f->st, o, i);
         bool fine;
         if (v && PyFloat_CheckExact(v) && (f->ndim < 0 || f->ndim == axis + 1)) { /* the usual leaf */
             f->ndim = axis + 1;
             if (f->weak < (int)CBX_KIND_FLOAT) f->weak = CBX_KIND_FLOAT;
             Py_DECREF(v);
             continue;
-        }
-        if (!v && !PyErr_Occurred()) {
-            PyObject *at = PyLong_FromSsize_t(i);
-            v = at ? PyObject_GetItem(o, at) : NULL;
-            Py_XDECREF(at);
         }
         fine = v && look(f, v, axis + 1);
         Py_XDECREF(v);
@@ -95,7 +103,7 @@ static bool look(findings *f, PyObject *o, int axis)
     return true;
 }
 
-static cbx_dtype settled(const findings *f)
+static cbx_dtype resolved(const findings *f)
 {
     const cbx_dtype own[] = { CBX_BOOL, CBX_I64, CBX_F64, CBX_C128 };
 
@@ -124,18 +132,13 @@ static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **a
     if (!is_nest(f->st, o) || PyObject_Size(o) != (Py_ssize_t)f->shape[axis])
         return PyErr_Occurred() ? false : ragged(axis);
     for (size_t i = 0; i < f->shape[axis]; i++) {
-        PyObject *v = item_of(o, (Py_ssize_t)i);
+        PyObject *v = item_of(f->st, o, (Py_ssize_t)i);
         bool fine;
         if (v && t == CBX_F64 && axis + 1 == f->ndim && PyFloat_CheckExact(v)) {
             *(double *)*at = PyFloat_AsDouble(v);
             *at += sizeof(double);
             Py_DECREF(v);
             continue;
-        }
-        if (!v && !PyErr_Occurred()) {
-            PyObject *index = PyLong_FromSize_t(i);
-            v = index ? PyObject_GetItem(o, index) : NULL;
-            Py_XDECREF(index);
         }
         fine = v && fill(f, v, axis + 1, t, at);
         Py_XDECREF(v);
@@ -169,7 +172,7 @@ static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
 
     for (int k = 0; k < CBX_MAX_RANK; k++) f.shape[k] = SIZE_MAX;
     if (!look(&f, o, 0)) return NULL;
-    desc.dtype = settled(&f);
+    desc.dtype = resolved(&f);
     if (wanted != CBX_DTYPE_COUNT && cbx_dtype_kind(wanted) >= cbx_dtype_kind(desc.dtype)) desc.dtype = wanted;
     desc.ndim = f.ndim;
     memcpy(desc.shape, f.shape, sizeof desc.shape);
@@ -181,12 +184,48 @@ static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
     return NULL;
 }
 
+/* A list of arrays, ours or those of other packages, without a look at each element; NULL, mostly without an exception. */
+static cbx_array *stack(cx_state *st, PyObject *list)
+{
+    PyObject *first = PyList_Size(list) > 0 ? PyList_GetItem(list, 0) : NULL;
+    cbx_array *r = NULL;
+    cx_arrays in;
+    cx_call c;
+
+    if (!first || !(cx_is_array(st, first) || cx_is_foreign_array(first))) return NULL;
+    cx_call_init(&c, st, "asarray");
+    in.n = (size_t)PyList_Size(list);
+    in.list = cx_alloc(&c, in.n, sizeof *in.list);
+    for (size_t i = 0; in.list && i < in.n; i++) {
+        PyObject *o = PyList_GetItem(list, (Py_ssize_t)i), *a;
+        if (!o || !(cx_is_array(st, o) || cx_is_foreign_array(o))) goto done;
+        if (!(a = cx_asarray(st, o, CBX_DTYPE_COUNT, -1))) goto done;
+        in.list[i] = cbx_array_ref(((cx_array *)a)->handle);
+        Py_DECREF(a);
+        if (!cx_hold(&c, (cbx_array *)(uintptr_t)in.list[i])) goto done;
+        if (cbx_array_ndim(in.list[i]) == CBX_MAX_RANK || cbx_array_ndim(in.list[i]) != cbx_array_ndim(in.list[0]))
+            goto done;
+        for (int k = 0; k < cbx_array_ndim(in.list[0]); k++)
+            if (cbx_array_dim(in.list[i], k) != cbx_array_dim(in.list[0], k)) goto done;
+    }
+    if (in.list && cx_begin(&c)) {
+        r = cbx_stack(c.ctx, in.n, in.list, 0);
+        if (!cx_keep(&c, 1, &r)) r = NULL;
+    }
+done:
+    cx_call_done(&c);
+    return r;
+}
+
 static cbx_array *found(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
 {
+    cbx_array *stacked = NULL;
     int lends;
 
     if (cx_is_array(st, o)) return cbx_array_ref(((cx_array *)o)->handle);
     if (PyObject_CheckBuffer(o)) return cx_import_buffer(st, o, copy);
+    if (copy != 0 && PyList_CheckExact(o) && (stacked = stack(st, o))) return stacked;
+    if (PyErr_Occurred()) return NULL;
     lends = cx_lends_dlpack(o);
     if (lends) return lends > 0 ? cx_import_dlpack(st, o, copy) : NULL;
     if (copy == 0) {

@@ -90,7 +90,7 @@ static void lone_surrogate(PyObject *o, const char *what)
 {
     if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return;
     PyErr_Clear();
-    PyErr_Format(PyExc_ValueError, "%s has half of a surrogate pair in it, which is no text: %A", what, o);
+    PyErr_Format(PyExc_ValueError, "%s must be text without half of a surrogate pair, got %A", what, o);
 }
 
 const char *cx_text_of(PyObject *o, const char *what)
@@ -100,19 +100,12 @@ const char *cx_text_of(PyObject *o, const char *what)
 
     if (text && strlen(text) == (size_t)length) return text;
     if (text)
-        PyErr_Format(PyExc_ValueError, "%s has a NUL character in it: %R", what, o);
+        PyErr_Format(PyExc_ValueError, "%s must be text without a NUL character, got %R", what, o);
     else if (!PyUnicode_Check(o))
-        PyErr_Format(PyExc_TypeError, "%s has to be text, not %R", what, o);
+        PyErr_Format(PyExc_TypeError, "%s must be text, got %R", what, o);
     else
         lone_surrogate(o, what);
     return NULL;
-}
-
-bool cx_path_from(PyObject *o, PyObject **bytes, const char **path)
-{
-    if (!PyUnicode_FSConverter(o, bytes)) return false;
-    *path = PyBytes_AsString(*bytes);
-    return *path != NULL;
 }
 
 bool cx_time_from(PyObject *o, int64_t *us)
@@ -124,7 +117,7 @@ bool cx_time_from(PyObject *o, int64_t *us)
 
     if (!text && PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "a time has to be a datetime or ISO text, not %R", o);
+        PyErr_Format(PyExc_TypeError, "a time must be a datetime or ISO text, got %R", o);
     }
     if (s && strlen(s) == strlen("2026-02-20")) { /* a day begins at midnight, UTC */
         snprintf(midnight, sizeof midnight, "%sT00:00:00+00:00", s);
@@ -135,7 +128,7 @@ bool cx_time_from(PyObject *o, int64_t *us)
     return !PyErr_Occurred();
 }
 
-static void *room(cbx_arena *arena, size_t n, size_t size)
+static void *space(cbx_arena *arena, size_t n, size_t size)
 {
     void *p = cbx_arena_calloc(arena, n, size);
     if (!p) PyErr_NoMemory();
@@ -153,14 +146,14 @@ bool cx_tags_from(PyObject *o, cbx_arena *arena, const cbx_tag **tags, size_t *n
     *n = 0;
     if (!o || o == Py_None) return true;
     if (!PyDict_Check(o)) {
-        PyErr_Format(PyExc_TypeError, "tags have to be a dict of text, not %R", o);
+        PyErr_Format(PyExc_TypeError, "tags must be a dict of text, got %R", o);
         return false;
     }
-    list = room(arena, (size_t)PyDict_Size(o), sizeof *list);
+    list = space(arena, (size_t)PyDict_Size(o), sizeof *list);
     while (list && PyDict_Next(o, &at, &key, &value)) {
         const char *k = cx_text_of(key, "the key of a tag"), *v = k ? cx_text_of(value, "a tag") : NULL;
         if (!v) return false;
-        /* copies: nobody holds the dict while the library reads */
+        /* copies: the dict may change while the library reads */
         list[count] = (cbx_tag){ cbx_arena_strdup(arena, k), cbx_arena_strdup(arena, v) };
         if (!list[count].key || !list[count].value) return PyErr_NoMemory() != NULL;
         count++;
@@ -168,6 +161,40 @@ bool cx_tags_from(PyObject *o, cbx_arena *arena, const cbx_tag **tags, size_t *n
     *tags = list;
     *n = count;
     return list != NULL;
+}
+
+bool cx_tags_arg(cx_call *c, const char *name, const cbx_tag **tags, size_t *n)
+{
+    PyObject *o = cx_arg(c, name);
+
+    if (o && !PyDict_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "a dict of text by text", o);
+    return cx_tags_from(o, cx_arena(c), tags, n);
+}
+
+bool cx_numbers_by_name(cx_call *c, const char *name, const char ***names, double **values, size_t *n)
+{
+    PyObject *o = cx_arg(c, name), *key, *value;
+    Py_ssize_t at = 0;
+
+    *n = 0;
+    if (!o) return true;
+    if (!PyDict_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "a dict of numbers by name", o);
+    *names = cx_alloc(c, (size_t)PyDict_Size(o), sizeof **names);
+    *values = cx_alloc(c, (size_t)PyDict_Size(o), sizeof **values);
+    while (*names && *values && PyDict_Next(o, &at, &key, &value)) {
+        if (!((*names)[*n] = cx_text_of(key, "a name")) || !cx_read_double(c, name, value, &(*values)[*n]))
+            return false;
+        ++*n;
+    }
+    return *names && *values;
+}
+
+cbx_json *cx_json_arg(cx_call *c, const char *name)
+{
+    PyObject *o = cx_arg(c, name);
+
+    if (o && !PyDict_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "a dict", o), NULL;
+    return o ? cx_json_from(o, name, NULL) : NULL;
 }
 
 static double number_or_nan(PyObject *o) { return o == Py_None ? NAN : PyFloat_AsDouble(o); }
@@ -180,7 +207,7 @@ bool cx_metric_from(PyObject *record, cbx_arena *arena, cbx_metric *out)
                          number_or_nan(cx_record_field(record, 2)), NULL, 0 };
     if (samples != Py_None) {
         size_t n = (size_t)PyTuple_Size(samples);
-        double *x = room(arena, n, sizeof *x);
+        double *x = space(arena, n, sizeof *x);
         if (!x) return false;
         for (size_t i = 0; i < n; i++) x[i] = PyFloat_AsDouble(PyTuple_GetItem(samples, (Py_ssize_t)i));
         out->samples = x;
@@ -192,7 +219,7 @@ bool cx_metric_from(PyObject *record, cbx_arena *arena, cbx_metric *out)
 bool cx_point_from(PyObject *record, cbx_arena *arena, cbx_point *out)
 {
     PyObject *metrics = cx_record_field(record, 3), *key, *value;
-    cbx_named_metric *list = room(arena, (size_t)PyDict_Size(metrics), sizeof *list);
+    cbx_named_metric *list = space(arena, (size_t)PyDict_Size(metrics), sizeof *list);
     Py_ssize_t at = 0;
     size_t n = 0;
 

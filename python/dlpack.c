@@ -10,7 +10,7 @@
 #define VERSIONED "dltensor_versioned"
 #define USED      "used_"
 
-/* None, True and False as the library says them. */
+/* None, True and False as the library has them. */
 static bool copy_arg(cx_call *c, cbx_dl_copy *out)
 {
     bool copy = false;
@@ -30,7 +30,7 @@ static PyObject *refuse(cbx_status status, const char *message)
 
 /* ---- lending ---- */
 
-/* Nobody took the tensor. */
+/* The tensor was not taken. */
 static void drop_legacy(PyObject *capsule)
 {
     cbx_dl_legacy *t = PyCapsule_IsValid(capsule, LEGACY) ? PyCapsule_GetPointer(capsule, LEGACY) : NULL;
@@ -42,70 +42,46 @@ static void drop_versioned(PyObject *capsule)
     if (t && t->deleter) t->deleter(t);
 }
 
-static PyObject *legacy_capsule(cx_call *c, const cbx_array *a, cbx_dl_copy copy)
-{
-    cbx_dl_legacy *t = NULL;
-    cbx_status status = cbx_dlpack_export_legacy(c->ctx, a, copy, &t, &c->err);
-    PyObject *capsule;
-
-    if (!cx_keep(c, 0, NULL)) return NULL;
-    if (status) return refuse(status, c->err.message);
-    capsule = PyCapsule_New(t, LEGACY, drop_legacy);
-    if (!capsule) t->deleter(t);
-    return capsule;
-}
-
-static PyObject *versioned_capsule(cx_call *c, const cbx_array *a, cbx_dl_copy copy)
-{
-    cbx_dl_managed *t = NULL;
-    cbx_status status = cbx_dlpack_export(c->ctx, a, copy, &t, &c->err);
-    PyObject *capsule;
-
-    if (!cx_keep(c, 0, NULL)) return NULL;
-    if (status) return refuse(status, c->err.message);
-    capsule = PyCapsule_New(t, VERSIONED, drop_versioned);
-    if (!capsule) t->deleter(t);
-    return capsule;
-}
-
-/* A pair of whole numbers; *first stays if the argument is None or left out. */
+/* A pair of integers; v stays if the argument is None or left out. */
 static bool pair(cx_call *c, const char *name, ptrdiff_t *v)
 {
     PyObject *o = cx_arg(c, name);
     int n = 2;
 
-    if (!o) return true;
-    if (!cx_ints_from(c, o, "a pair of integers", 2, &n, v)) return false;
-    if (n != 2) PyErr_Format(PyExc_ValueError, "%s takes a pair of integers, not %R", c->name, o);
-    return n == 2;
+    if (o && !cx_ints_from(c, name, o, "a pair of integers", 2, &n, v)) return false;
+    return n == 2 || cx_refuse(c, name, PyExc_ValueError, "a pair of integers", o);
 }
 
-/* stream, max_version, dl_device, copy */
 PyObject *cx_do_dlpack(cx_call *c)
 {
     ptrdiff_t version[2] = { 0, 0 }, device[2] = { CBX_DL_CPU, 0 };
     cbx_array *a = cbx_array_ref(((cx_array *)c->self)->handle);
+    cbx_dl_legacy *old = NULL;
+    cbx_dl_managed *new = NULL;
+    PyObject *capsule;
     cbx_dl_copy copy;
+    cbx_status status;
 
     if (!cx_hold(c, a) || !pair(c, "max_version", version) || !pair(c, "dl_device", device) || !copy_arg(c, &copy))
         return NULL;
-    if (cx_arg(c, "stream")) return cx_raise(CBX_EINVAL, "__dlpack__: the CPU has no streams: stream must be None");
+    if (cx_arg(c, "stream")) return cx_raise(CBX_EINVAL, "__dlpack__: 'stream' must be None on the CPU");
     if (device[0] != CBX_DL_CPU || device[1] != 0)
         return refuse(CBX_EUNSUPPORTED, "__dlpack__: the array is on the CPU, device (1, 0), and nowhere else");
-    c->elements = 0; /* a reference or one copy: not worth letting go of the lock */
+    c->elements = 0; /* a reference or one copy: not worth releasing the lock */
     if (!cx_begin(c)) return NULL;
-    return version[0] >= CBX_DL_MAJOR ? versioned_capsule(c, a, copy) : legacy_capsule(c, a, copy);
-}
-
-PyObject *cx_do_dlpack_device(cx_call *c)
-{
-    (void)c;
-    return Py_BuildValue("(ii)", CBX_DL_CPU, 0);
+    status = version[0] >= CBX_DL_MAJOR ? cbx_dlpack_export(c->ctx, a, copy, &new, &c->err)
+                                        : cbx_dlpack_export_legacy(c->ctx, a, copy, &old, &c->err);
+    if (!cx_keep(c, 0, NULL)) return NULL;
+    if (status) return refuse(status, c->err.message);
+    capsule = new ? PyCapsule_New(new, VERSIONED, drop_versioned) : PyCapsule_New(old, LEGACY, drop_legacy);
+    if (!capsule && new) new->deleter(new);
+    if (!capsule && old) old->deleter(old);
+    return capsule;
 }
 
 /* ---- borrowing ---- */
 
-/* Takes the tensor out of its capsule, which is renamed so that nobody takes it twice. */
+/* Takes the tensor out of its capsule, which is renamed so that it is not taken twice. */
 static void *taken(PyObject *capsule, const char *name)
 {
     void *t = PyCapsule_GetPointer(capsule, name);
@@ -182,7 +158,7 @@ cbx_array *cx_import_dlpack(cx_state *st, PyObject *o, int copy)
 
     if (!capsule) return NULL;
     if (!PyCapsule_IsValid(capsule, VERSIONED) && !PyCapsule_IsValid(capsule, LEGACY)) {
-        PyErr_Format(PyExc_TypeError, "from_dlpack: __dlpack__ of %R gave no capsule of DLPack",
+        PyErr_Format(PyExc_TypeError, "from_dlpack: __dlpack__ of %R returned no capsule of DLPack",
                      (PyObject *)Py_TYPE(o));
     } else {
         cx_call_init(&c, st, "from_dlpack");
@@ -195,18 +171,16 @@ cbx_array *cx_import_dlpack(cx_state *st, PyObject *o, int copy)
 
 static PyObject *do_from_dlpack(cx_call *c)
 {
+    PyObject *x = cx_arg(c, "x") ? cx_arg(c, "x") : Py_None;
     cbx_dl_copy copy;
     cbx_array *a;
     int lends;
 
-    if (!cx_device_arg(c, "device") || !copy_arg(c, &copy)) return NULL;
-    lends = cx_lends_dlpack(cx_arg(c, "x"));
-    if (lends == 0)
-        return PyErr_Format(PyExc_TypeError,
-                            "from_dlpack takes an object with __dlpack__, not %R (asarray takes others)",
-                            (PyObject *)Py_TYPE(cx_arg(c, "x")));
-    if (lends < 0) return NULL;
-    a = cx_import_dlpack(c->st, cx_arg(c, "x"), copy == CBX_DL_COPY_IF_NEEDED ? -1 : copy == CBX_DL_COPY_ALWAYS);
+    if (!copy_arg(c, &copy)) return NULL;
+    lends = cx_lends_dlpack(x);
+    if (lends == 0) cx_refuse(c, "x", PyExc_TypeError, "an object with __dlpack__ (asarray takes others)", x);
+    if (lends <= 0) return NULL;
+    a = cx_import_dlpack(c->st, x, copy == CBX_DL_COPY_IF_NEEDED ? -1 : copy == CBX_DL_COPY_ALWAYS);
     return a ? cx_array_new(c->st, a) : NULL;
 }
 
@@ -214,4 +188,4 @@ static PyObject *do_from_dlpack(cx_call *c)
 #define DLPACK(X) \
     X(from_dlpack, "x: object, /, *, device: str | None = None, copy: bool | None = None", "Array", do_from_dlpack, 0, "An Array of what an object with __dlpack__ holds.")
 /* clang-format on */
-CX_FUNCTIONS(cx_dlpack_methods, DLPACK)
+CX_FUNCTIONS(cx_dlpack_methods, DLPACK, CX_LIGHT)

@@ -43,4 +43,4 @@ static PyObject *do_doctor(cx_call *c)
 #define DOCTOR(X) \
     X(doctor, "", "tuple[DoctorItem, ...]", do_doctor, 0, "What there is to compute with, and what is missing, with the command that adds it: a tuple of DoctorItem.")
 /* clang-format on */
-CX_FUNCTIONS(cx_doctor_methods, DOCTOR)
+CX_FUNCTIONS(cx_doctor_methods, DOCTOR, CX_LIGHT)

@@ -18,16 +18,11 @@ static PyObject *dtype_repr(PyObject *self)
     return PyUnicode_FromFormat("calibrax_c.array.%s", cbx_dtype_name(dtype_of(self)));
 }
 static PyObject *dtype_str(PyObject *self) { return PyUnicode_FromString(cbx_dtype_name(dtype_of(self))); }
-static PyObject *get_name(PyObject *self, void *unused)
-{
-    (void)unused;
-    return dtype_str(self);
-}
-static PyObject *get_itemsize(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromSize_t(cbx_dtype_size(dtype_of(self)));
-}
+#define ATTRIBUTES(X)                                                                                                  \
+    X(name, "str: the name, as in the array API", dtype_str(self))                                                     \
+    X(itemsize, "int: bytes of one element", PyLong_FromSize_t(cbx_dtype_size(dtype_of(self))))
+CX_GETTERS(dtype_members, ATTRIBUTES)
+
 /* A name in the module: copying and pickling give the same object. */
 static PyObject *dtype_reduce(PyObject *self, PyObject *unused)
 {
@@ -42,11 +37,6 @@ static void dtype_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static PyGetSetDef dtype_members[] = {
-    { "name", get_name, NULL, "str: the name, as in the array API", NULL },
-    { "itemsize", get_itemsize, NULL, "int: bytes of one element", NULL },
-    { 0 },
-};
 static PyMethodDef dtype_type_methods[] = {
     { "__reduce__", dtype_reduce, METH_NOARGS, NULL },
     { 0 },
@@ -164,7 +154,7 @@ PyObject *cx_element(cbx_dtype t, const void *p)
     }
 }
 
-static bool store_whole(cbx_dtype t, void *p, PyObject *o)
+static bool store_integer(cbx_dtype t, void *p, PyObject *o)
 {
     size_t bytes = cbx_dtype_size(t);
     bool is_unsigned = cbx_dtype_is_unsigned(t);
@@ -180,13 +170,13 @@ static bool store_whole(cbx_dtype t, void *p, PyObject *o)
         if (!fits) PyErr_SetNone(PyExc_OverflowError);
     }
     if (PyErr_ExceptionMatches(PyExc_OverflowError) || (PyErr_Occurred() && is_unsigned)) {
-        PyErr_Format(PyExc_OverflowError, "%R is no %s", o, cbx_dtype_name(t));
+        PyErr_Format(PyExc_OverflowError, "%R is out of the range of %s", o, cbx_dtype_name(t));
         return false;
     }
     memcpy(p, &bits, bytes); /* low bytes first on the machines we build for; checked below */
     return !PyErr_Occurred();
 }
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "store_whole takes the low bytes");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "store_integer takes the low bytes");
 
 static void put_float(cbx_dtype t, void *p, size_t i, double v)
 {
@@ -205,7 +195,7 @@ bool cx_store(cbx_dtype t, void *p, PyObject *o)
         *(unsigned char *)p = v > 0;
         return v >= 0;
     }
-    if (kind == CBX_KIND_INT) return store_whole(t, p, o);
+    if (kind == CBX_KIND_INT) return store_integer(t, p, o);
     if (kind == CBX_KIND_FLOAT) {
         double v = PyFloat_AsDouble(o);
         put_float(t, p, 0, v);
@@ -220,15 +210,14 @@ bool cx_store(cbx_dtype t, void *p, PyObject *o)
 
 PyObject *cx_do_astype(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
-    bool copy = true;
-    cbx_dtype t;
+    const cbx_array *x;
+    cbx_dtype dtype;
+    bool copy;
 
-    if (!x || !cx_dtype_from(c->st, cx_arg(c, "dtype"), &t)) return NULL;
-    if (!CX_GET(c, copy) || (cx_arg(c, "device") && !cx_device_arg(c, "device"))) return NULL;
-    if (!copy && t == cbx_array_dtype(x)) return Py_NewRef(cx_arg(c, "x"));
+    if (!CX_GET(c, x, dtype, copy)) return NULL;
+    if (!copy && dtype == cbx_array_dtype(x)) return Py_NewRef(cx_arg(c, "x"));
     if (!cx_begin(c)) return NULL;
-    return cx_result(c, t == cbx_array_dtype(x) ? cbx_copy(c->ctx, x) : cbx_astype(c->ctx, x, t));
+    return cx_result(c, dtype == cbx_array_dtype(x) ? cbx_copy(c->ctx, x) : cbx_astype(c->ctx, x, dtype));
 }
 
 /* dtype of an array, a dtype, or in *weak the number that is neither; false with an exception. */
@@ -260,7 +249,7 @@ static PyObject *do_result_type(cx_call *c)
             kind = (int)cbx_dtype_kind(v.scalar.dtype);
     }
     if (all == CBX_DTYPE_COUNT) {
-        PyErr_SetString(PyExc_ValueError, "result_type needs an array or a dtype at least");
+        PyErr_SetString(PyExc_ValueError, "result_type: 'arrays_and_dtypes' must have an array or a dtype");
         return NULL;
     }
     if (kind >= 0) all = cbx_dtype_promote_weak(all, (cbx_kind)kind);
@@ -274,8 +263,7 @@ static PyObject *do_can_cast(cx_call *c)
 
     if (!dtype_or_number(c, cx_arg(c, "from_"), &from, &v) || !cx_dtype_from(c->st, cx_arg(c, "to"), &to)) return NULL;
     if (from == CBX_DTYPE_COUNT) {
-        PyErr_SetString(PyExc_TypeError, "can_cast takes an Array or a dtype, and a dtype");
-        return NULL;
+        return cx_refuse(c, "from_", PyExc_TypeError, "an Array or a dtype", cx_arg(c, "from_")), NULL;
     }
     return PyBool_FromLong(cbx_can_cast(from, to));
 }
@@ -315,8 +303,8 @@ static PyObject *do_isdtype(cx_call *c)
 /* clang-format off */
 #define DTYPE_FUNCTIONS(X) \
     X(astype, "x: Array, dtype: DType, /, *, copy: bool = True, device: str | None = None", "Array", cx_do_astype, 0, "x in another dtype.") \
-    X(can_cast, "from_: DType | Array, to: Path, /", "bool", do_can_cast, 0, "Whether promotion leads from one dtype to the other.") \
+    X(can_cast, "from_: DType | Array, to: DType, /", "bool", do_can_cast, 0, "Whether promotion leads from one dtype to the other.") \
     X(isdtype, "dtype: DType, kind: DType | str | tuple[DType | str, ...]", "bool", do_isdtype, 0, "Whether a dtype is of a kind, or of one in a tuple of them.") \
     X(result_type, "*arrays_and_dtypes: Array | DType | Number", "dtype", do_result_type, 0, "dtype in which the operands meet.")
 /* clang-format on */
-CX_FUNCTIONS(cx_dtype_methods, DTYPE_FUNCTIONS)
+CX_FUNCTIONS(cx_dtype_methods, DTYPE_FUNCTIONS, CX_LIGHT)

@@ -3,50 +3,30 @@
 
 #include "python/state.h"
 
-typedef cbx_array *(*unary_fn)(cbx_ctx *, const cbx_array *);
-typedef cbx_array *(*binary_fn)(cbx_ctx *, const cbx_array *, const cbx_array *);
-
-static PyObject *unary(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-
-    if (!x || !cx_begin(c)) return NULL;
-    return cx_result(c, ((unary_fn)c->fn)(c->ctx, x));
-}
-
-static bool operand(cx_call *c, const char *name, cx_operand *out)
-{
-    PyObject *o = cx_arg(c, name);
-    int is = o ? cx_operand_from(c, o, out) : 0;
-
-    if (is == 0) cx_refuse(c, name, PyExc_TypeError, "an Array or a number (asarray makes an Array)", o ? o : Py_None);
-    return is > 0;
-}
+CX_FORMULA(unary, CX_FN(const cbx_array *)(c->ctx, x), x)
+CX_FORMULA(do_round, cbx_round(c->ctx, x, 0), x)
 
 static PyObject *binary(cx_call *c)
 {
-    cx_operand a, b;
     const cbx_array *x, *y;
+    cx_operand x1, x2;
 
-    if (!operand(c, "x1", &a) || !operand(c, "x2", &b)) return NULL;
-    cx_ease((cx_binary)c->fn, &a, &b);
-    if (!cx_meet(c, &a, &b, &x, &y)) return NULL;
-    return cx_result(c, ((cx_binary)c->fn)(c->ctx, x, y));
+    if (!CX_GET(c, x1, x2)) return NULL;
+    cx_ease((cx_binary)c->fn, &x1, &x2);
+    return cx_meet(c, &x1, &x2, &x, &y) ? cx_result(c, ((cx_binary)c->fn)(c->ctx, x, y)) : NULL;
 }
-
-static cbx_array *round_even(cbx_ctx *ctx, const cbx_array *x) { return cbx_round(ctx, x, 0); }
 
 static PyObject *do_clip(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x"), *bound[2] = { NULL, NULL };
+    const cbx_array *x, *bound[2] = { NULL, NULL };
     cx_operand v[2] = { 0 };
     bool is_given[2];
 
-    if (!x) return NULL;
+    if (!CX_GET(c, x)) return NULL;
     for (int i = 0; i < 2; i++) {
         const char *name = i ? "max" : "min";
         is_given[i] = cx_arg(c, name) != NULL;
-        if (is_given[i] && !operand(c, name, &v[i])) return NULL;
+        if (is_given[i] && !CX_GET_AS(c, name, v[i])) return NULL;
         if (is_given[i] && !v[i].array && cx_beyond(&v[i], cbx_array_dtype(x), i == 1))
             is_given[i] = false; /* no element is beyond it */
         if (is_given[i] && !v[i].array && !cx_fits(cbx_array_dtype(x), &v[i])) return NULL;
@@ -59,11 +39,10 @@ static PyObject *do_clip(cx_call *c)
 
 static PyObject *do_where(cx_call *c)
 {
-    const cbx_array *condition = cx_array_arg(c, "condition"), *x, *y;
-    cx_operand a, b;
+    const cbx_array *condition, *x, *y;
+    cx_operand x1, x2;
 
-    if (!condition || !operand(c, "x1", &a) || !operand(c, "x2", &b)) return NULL;
-    if (!cx_meet(c, &a, &b, &x, &y)) return NULL;
+    if (!CX_GET(c, condition, x1, x2) || !cx_meet(c, &x1, &x2, &x, &y)) return NULL;
     return cx_result(c, cbx_where(c->ctx, condition, x, y));
 }
 
@@ -135,7 +114,7 @@ static PyObject *do_where(cx_call *c)
     X(real, ONE, "Array", unary, cbx_real, "Real part.") \
     X(reciprocal, ONE, "Array", unary, cbx_reciprocal, "1 / x.") \
     X(remainder, TWO, "Array", binary, cbx_remainder, "x1 % x2, with the sign of x2.") \
-    X(round, ONE, "Array", unary, round_even, "Nearest integer, half to even.") \
+    X(round, ONE, "Array", do_round, 0, "Nearest integer, half to even.") \
     X(sign, ONE, "Array", unary, cbx_sign, "-1, 0, 1 or NaN.") \
     X(signbit, ONE, "Array", unary, cbx_signbit, "The sign is minus, of -0.0 too.") \
     X(sin, ONE, "Array", unary, cbx_sin, "Sine.") \
@@ -148,13 +127,13 @@ static PyObject *do_where(cx_call *c)
     X(trunc, ONE, "Array", unary, cbx_trunc, "Whole number towards zero.") \
     X(where, "condition: Array, x1: Operand, x2: Operand, /", "Array", do_where, 0, "x1 where the condition holds, else x2.")
 /* clang-format on */
-CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE)
+CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE, CX_LIGHT)
 
 /* clang-format off */
 #define METHODS(X) \
     X(clip, "min: Operand | None = None, max: Operand | None = None", "Array", do_clip, 0, "min(max(x, low), high).") \
     X(conj, "", "Array", unary, cbx_conj, "Complex conjugate.") \
     X(copy, "", "Array", unary, cbx_copy, "An array with elements of its own.") \
-    X(round, "", "Array", unary, round_even, "Nearest integer, half to even.")
+    X(round, "", "Array", do_round, 0, "Nearest integer, half to even.")
 /* clang-format on */
-CX_ARRAY_FUNCTIONS(cx_array_elementwise, METHODS)
+CX_ARRAY_FUNCTIONS(cx_array_elementwise, METHODS, CX_LIGHT)

@@ -1,77 +1,59 @@
 /* The namespace fft: the extension of the standard. */
 #include "python/state.h"
 
-typedef cbx_array *(*one_axis_fn)(cbx_ctx *, const cbx_array *, size_t, int, cbx_fft_norm);
-typedef cbx_array *(*axes_fn)(cbx_ctx *, const cbx_array *, const size_t *, const cbx_axes *, cbx_fft_norm);
-
-/* A length that is given must be 1 at least. */
-static bool length(cx_call *c, int64_t n)
-{
-    if (n >= 1) return true;
-    PyErr_Format(PyExc_ValueError, "%s: a length of %lld is below 1", c->name, (long long)n);
-    return false;
-}
-
 static PyObject *transform(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
     cbx_fft_norm norm;
+    const cbx_array *x;
     int64_t n = 0;
-    int axis = -1;
+    int axis;
 
-    if (!x || !CX_GET(c, n) || !cx_axis_arg(c, "axis", &axis, NULL) || !CX_GET(c, norm)) return NULL;
-    if (cx_arg(c, "n") && !length(c, n)) return NULL;
-    return cx_begin(c) ? cx_result(c, ((one_axis_fn)c->fn)(c->ctx, x, (size_t)n, axis, norm)) : NULL;
+    if (!CX_GET(c, x, n, axis, norm)) return NULL;
+    if (cx_arg(c, "n") && n < 1) return cx_refuse(c, "n", PyExc_ValueError, "at least 1", cx_arg(c, "n")), NULL;
+    if (!cx_begin(c)) return NULL;
+    return cx_result(c, CX_FN(const cbx_array *, size_t, int, cbx_fft_norm)(c->ctx, x, (size_t)n, axis, norm));
 }
 
 static PyObject *transform_axes(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
-    ptrdiff_t v[CBX_MAX_RANK];
-    size_t s[CBX_MAX_RANK];
-    bool sized = cx_arg(c, "s") != NULL;
+    size_t lengths[CBX_MAX_RANK];
+    cx_ints s = { 0 };
     cbx_fft_norm norm;
+    const cbx_array *x;
     cbx_axes axes;
-    int n = 0;
 
-    if (!x || !cx_axes_arg(c, "axes", x, false, &axes) || !CX_GET(c, norm)) return NULL;
-    if (sized && !cx_ints_from(c, cx_arg(c, "s"), "lengths", CBX_MAX_RANK, &n, v)) return NULL;
-    if (sized && !cx_arg(c, "axes")) { /* of the last axes */
-        for (int k = 0; k < n; k++) axes.axis[k] = k - n;
-        axes.n = n;
+    if (!CX_GET(c, x, axes, norm) || (cx_arg(c, "s") && !CX_GET(c, s))) return NULL;
+    if (s.n && !cx_arg(c, "axes")) { /* of the last axes */
+        for (int k = 0; k < s.n; k++) axes.axis[k] = k - s.n;
+        axes.n = s.n;
     }
-    if (sized && n != axes.n) return cx_raise(CBX_EINVAL, "there are not as many lengths as axes");
-    for (int k = 0; k < n; k++) {
-        if (v[k] != -1 && !length(c, v[k])) return NULL;
-        s[k] = v[k] == -1 ? 0 : (size_t)v[k];
+    if (cx_arg(c, "s") && s.n != axes.n)
+        return PyErr_Format(PyExc_ValueError, "%s: 's' must be as many lengths as 'axes', %d, got %d", c->name, axes.n,
+                            s.n);
+    for (int k = 0; k < s.n; k++) {
+        if (s.v[k] != -1 && s.v[k] < 1)
+            return cx_refuse(c, "s", PyExc_ValueError, "of at least 1", cx_arg(c, "s")), NULL;
+        lengths[k] = s.v[k] == -1 ? 0 : (size_t)s.v[k];
     }
-    return cx_begin(c) ? cx_result(c, ((axes_fn)c->fn)(c->ctx, x, sized ? s : NULL, &axes, norm)) : NULL;
+    if (!cx_begin(c)) return NULL;
+    return cx_result(c, CX_FN(const cbx_array *, const size_t *, const cbx_axes *,
+                              cbx_fft_norm)(c->ctx, x, s.n ? lengths : NULL, &axes, norm));
 }
 
 static PyObject *frequencies(cx_call *c)
 {
     cbx_dtype dtype = CBX_F64;
-    int64_t n = 0;
-    double d = 1;
+    size_t n;
+    double d;
 
-    if (!CX_GET(c, n, d, dtype) || !cx_device_arg(c, "device")) return NULL;
-    if (!length(c, n)) return NULL;
+    if (!CX_GET(c, n, d, dtype)) return NULL;
+    if (n < 1) return cx_refuse(c, "n", PyExc_ValueError, "at least 1", cx_arg(c, "n")), NULL;
     if (cbx_dtype_kind(dtype) != CBX_KIND_FLOAT)
-        return PyErr_Format(PyExc_TypeError, "%s: frequencies are float32 or float64, not %s", c->name,
-                            cbx_dtype_name(dtype));
-    if (!cx_begin(c)) return NULL;
-    return cx_result(
-        c, cbx_astype(c->ctx, ((cbx_array * (*)(cbx_ctx *, size_t, double)) c->fn)(c->ctx, (size_t)n, d), dtype));
+        return cx_refuse(c, "dtype", PyExc_TypeError, "float32 or float64", cx_arg(c, "dtype")), NULL;
+    return cx_begin(c) ? cx_result(c, cbx_astype(c->ctx, CX_FN(size_t, double)(c->ctx, n, d), dtype)) : NULL;
 }
 
-static PyObject *shift(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    cbx_axes axes;
-
-    if (!x || !cx_axes_arg(c, "axes", x, false, &axes) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, const cbx_axes *)) c->fn)(c->ctx, x, &axes));
-}
+CX_FORMULA(shift, CX_FN(const cbx_array *, const cbx_axes *)(c->ctx, x, &over.axes), x, over.axes)
 
 /* clang-format off */
 #define ONE "x: Array, /, *, n: int | None = None, axis: int = -1, norm: 'backward' | 'ortho' | 'forward' = 'backward'"
@@ -93,4 +75,4 @@ static PyObject *shift(cx_call *c)
     X(rfftfreq, FREQUENCIES, "Array", frequencies, cbx_rfftfreq, "Frequencies of rfft.") \
     X(rfftn, SEVERAL, "Array", transform_axes, cbx_rfftn, "Fourier transform of real numbers along several axes.")
 /* clang-format on */
-CX_FUNCTIONS(cx_fft_methods, FFT)
+CX_FUNCTIONS(cx_fft_methods, FFT, CX_HEAVY)

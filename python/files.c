@@ -18,9 +18,8 @@ static bool format_of(cx_call *c, const char *path, format *out)
             *out = formats[i].f;
             return true;
         }
-    PyErr_Format(PyExc_ValueError, "%s: the path must end in '.npy', '.npz', '.h5' or '.hdf5', got '%s'", c->name,
-                 path);
-    return false;
+    return PyErr_Format(PyExc_ValueError, "%s: 'path' must end in '.npy', '.npz', '.h5' or '.hdf5', got '%s'", c->name,
+                        path) != NULL;
 }
 
 /* ---- save ---- */
@@ -37,15 +36,14 @@ static bool read_members(cx_call *c, PyObject *dict, members *out)
     Py_ssize_t at = 0;
 
     if (!PyDict_Check(dict)) return cx_refuse(c, "arrays", PyExc_TypeError, "a dict of arrays by name", dict);
-    out->list = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof *out->list);
-    if (!out->list) return PyErr_NoMemory() != NULL;
+    if (!(out->list = cx_alloc(c, (size_t)PyDict_Size(dict), sizeof *out->list))) return false;
     while (PyDict_Next(dict, &at, &key, &value)) {
         cbx_npz_member *m = &out->list[out->n++];
         m->name = PyUnicode_Check(key) ? cx_text_of(key, c->name) : NULL;
         if (!m->name)
             return PyErr_Occurred() ? false
                                     : cx_refuse(c, "arrays", PyExc_TypeError, "a dict with names as keys", dict);
-        if (!(m->array = cx_array_from(c, value, "arrays by name"))) return false;
+        if (!(m->array = cx_array_from(c, value, "arrays", "a dict of arrays by name"))) return false;
     }
     return true;
 }
@@ -63,59 +61,44 @@ static cbx_status write_hdf5(cbx_ctx *ctx, const char *path, const members *m, c
 
 static PyObject *do_save(cx_call *c)
 {
-    PyObject *arrays = cx_arg(c, "arrays"), *bytes = NULL, *r = NULL;
     const cbx_array *one = NULL;
     members m = { 0 };
-    bool compress = false;
     const char *path;
-    format f;
+    bool compress;
+    format f = NPY;
 
-    if (!CX_GET(c, compress) || !cx_path_from(cx_arg(c, "path"), &bytes, &path)) return NULL;
+    if (!CX_GET(c, path, compress) || !format_of(c, path, &f) ||
+        (f == NPY ? !CX_GET_AS(c, "arrays", one) : !read_members(c, cx_arg(c, "arrays"), &m)))
+        return NULL;
     c->elements = CX_UNLOCK_ELEMENTS; /* it waits for the disk */
-    if (format_of(c, path, &f) &&
-        (f == NPY ? (one = cx_array_arg(c, "arrays")) != NULL : read_members(c, arrays, &m)) && cx_begin(c)) {
-        cbx_status st = f == NPY   ? cbx_npy_write(c->ctx, path, one, &c->err)
-                        : f == NPZ ? cbx_npz_write(c->ctx, path, m.list, m.n,
-                                                   compress ? CBX_NPZ_DEFLATED : CBX_NPZ_STORED, &c->err)
-                                   : write_hdf5(c->ctx, path, &m, &c->err);
-        cx_lock(c);
-        if (st)
-            cx_raise(st, c->err.message);
-        else
-            r = Py_NewRef(Py_None);
-    }
-    PyMem_Free(m.list);
-    Py_XDECREF(bytes);
-    return r;
+    if (!cx_begin(c)) return NULL;
+    if (f == NPY) return cx_none(c, cbx_npy_write(c->ctx, path, one, &c->err));
+    if (f == HDF5) return cx_none(c, write_hdf5(c->ctx, path, &m, &c->err));
+    return cx_none(c, cbx_npz_write(c->ctx, path, m.list, m.n, compress ? CBX_NPZ_DEFLATED : CBX_NPZ_STORED, &c->err));
 }
 
 /* ---- load ---- */
 
-/* Adds an array to a dict, whose reference is taken over. */
-static bool add(cx_call *c, PyObject *dict, const char *name, cbx_status st, cbx_array *a)
+static PyObject *array_or_error(cx_call *c, cbx_status st, cbx_array *a)
 {
-    PyObject *v = st ? cx_raise(st, c->err.message) : cx_array_new(c->st, a);
-    bool fine = v && PyDict_SetItemString(dict, name, v) == 0;
-
-    Py_XDECREF(v);
-    return fine;
+    return cx_fine(c, st) ? cx_array_new(c->st, a) : NULL;
 }
 
 static PyObject *load_npz(cx_call *c, const char *path, const char *name)
 {
-    cbx_status st;
     cbx_array *a = NULL;
     cbx_npz *z = NULL;
     PyObject *r = NULL;
+    cbx_status st;
 
-    if (cbx_npz_open(c->ctx, path, NULL, &z, &c->err)) return cx_raise(c->err.status, c->err.message);
+    if (!cx_fine(c, cbx_npz_open(c->ctx, path, NULL, &z, &c->err))) return NULL;
     if (name) {
         st = cbx_npz_read(z, name, &a, &c->err);
-        r = st ? cx_raise(st, c->err.message) : cx_array_new(c->st, a);
+        r = array_or_error(c, st, a);
     } else if ((r = PyDict_New())) {
         for (size_t i = 0; r && i < cbx_npz_count(z); i++) {
             st = cbx_npz_read_at(z, i, &a, &c->err);
-            if (!add(c, r, cbx_npz_name(z, i), st, a)) Py_CLEAR(r);
+            if (!cx_put(r, cbx_npz_name(z, i), array_or_error(c, st, a))) Py_CLEAR(r);
         }
     }
     cbx_npz_close(z);
@@ -131,7 +114,7 @@ static bool load_group(cx_call *c, cbx_h5 *h, const char *group, PyObject *dict)
     bool fine;
 
     cbx_arena_init(&arena, cbx_allocator_default());
-    fine = !cbx_h5_list(h, group, &arena, &entries, &n, &c->err) || cx_raise(c->err.status, c->err.message);
+    fine = cx_fine(c, cbx_h5_list(h, group, &arena, &entries, &n, &c->err));
     for (size_t i = 0; fine && i < n; i++) {
         PyObject *full = PyUnicode_FromFormat(group[0] && strcmp(group, "/") != 0 ? "%s/%s" : "%.0s%s", group,
                                               entries[i].name);
@@ -142,7 +125,7 @@ static bool load_group(cx_call *c, cbx_h5 *h, const char *group, PyObject *dict)
         if (fine && entries[i].kind == CBX_H5_GROUP) fine = load_group(c, h, path, dict);
         if (fine && entries[i].kind == CBX_H5_DATASET && !cbx_h5_stat(h, path, &info, &c->err) && !info.text) {
             cbx_status st = cbx_h5_read(h, path, &a, &c->err);
-            fine = add(c, dict, path, st, a);
+            fine = cx_put(dict, path, array_or_error(c, st, a));
         }
         Py_XDECREF(full);
     }
@@ -156,10 +139,10 @@ static PyObject *load_hdf5(cx_call *c, const char *path, const char *name)
     PyObject *r = NULL;
     cbx_h5 *h = NULL;
 
-    if (cbx_h5_open(c->ctx, path, CBX_H5_READ, NULL, &h, &c->err)) return cx_raise(c->err.status, c->err.message);
+    if (!cx_fine(c, cbx_h5_open(c->ctx, path, CBX_H5_READ, NULL, &h, &c->err))) return NULL;
     if (name) {
         cbx_status st = cbx_h5_read(h, name, &a, &c->err);
-        r = st ? cx_raise(st, c->err.message) : cx_array_new(c->st, a);
+        r = array_or_error(c, st, a);
     } else if ((r = PyDict_New()) && !load_group(c, h, "/", r)) {
         Py_CLEAR(r);
     }
@@ -170,22 +153,17 @@ static PyObject *load_hdf5(cx_call *c, const char *path, const char *name)
 static PyObject *do_load(cx_call *c)
 {
     const char *path, *name = NULL;
-    PyObject *bytes = NULL, *r = NULL;
     cbx_array *a = NULL;
-    format f;
+    cbx_status st;
+    format f = NPY;
 
-    if (!CX_GET(c, name) || !cx_path_from(cx_arg(c, "path"), &bytes, &path)) return NULL;
-    if (format_of(c, path, &f) && cx_begin(c)) {
-        if (f == NPY && name)
-            PyErr_SetString(PyExc_ValueError, "load: a '.npy' file holds one array without a name");
-        else if (f == NPY)
-            r = cbx_npy_read(c->ctx, path, &a, &c->err) ? cx_raise(c->err.status, c->err.message)
-                                                        : cx_array_new(c->st, a);
-        else
-            r = f == NPZ ? load_npz(c, path, name) : load_hdf5(c, path, name);
-    }
-    Py_XDECREF(bytes);
-    return r;
+    if (!CX_GET(c, path, name) || !format_of(c, path, &f)) return NULL;
+    if (f == NPY && name)
+        return cx_raise(CBX_EINVAL, "load: 'name' must be None for a '.npy' file, which has one array");
+    if (!cx_begin(c)) return NULL;
+    if (f != NPY) return f == NPZ ? load_npz(c, path, name) : load_hdf5(c, path, name);
+    st = cbx_npy_read(c->ctx, path, &a, &c->err);
+    return array_or_error(c, st, a);
 }
 
 /* clang-format off */
@@ -195,4 +173,4 @@ static PyObject *do_load(cx_call *c)
     X(load, "path: Path, name: str | None = None, /", "Any", do_load, 0, \
       "The array of a '.npy' file, or of the member of that name of '.npz' or HDF5; without a name a dict of all of them.")
 /* clang-format on */
-CX_FUNCTIONS(cx_file_methods, FILES)
+CX_FUNCTIONS(cx_file_methods, FILES, CX_LIGHT)

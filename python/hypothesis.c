@@ -268,4 +268,4 @@ static PyObject *do_of3(cx_call *c)
     FAMILY(X, binomial, ", n: float, chance: float", do_of3) \
     X(noncentral_t_cdf, "t: float, df: float, delta: float, /", "float", do_of3, cbx_stat_noncentral_t_cdf, "P(T <= t) of a t with mean delta above.")
 /* clang-format on */
-CX_FUNCTIONS(cx_hypothesis_methods, HYPOTHESIS)
+CX_FUNCTIONS(cx_hypothesis_methods, HYPOTHESIS, CX_SLOW)

@@ -1,8 +1,8 @@
 /*
  * x[key] and x[key] = value.
  *
- * A key is read into steps along the axes.  Slices, whole numbers and new axes are views.  Index arrays and masks (which are
- * index arrays by nonzero) are joined: the axes they stand on come first, become one, and one take along it gathers.
+ * A key is read into steps along the axes.  Slices, integers and new axes are views.  Index arrays and masks (which are
+ * index arrays by nonzero) are joined: the axes that they are on come first, become one, and one take along it gathers.
  * Assignment by views writes in place where no other array shares the elements.  Otherwise it makes a new array: the same key, applied
  * to the places 0, 1, 2 ..., shows where the values are scattered; the Array object then holds the new handle, views and
  * borrowers keep the old one.
@@ -96,16 +96,15 @@ static bool add_mask(cx_call *c, key *k, const cbx_array *x, const cbx_array *ma
     return fine;
 }
 
-static bool add_array(cx_call *c, key *k, const cbx_array *x)
+static bool add_array(cx_call *c, key *k, const cbx_array *x, PyObject *array)
 {
-    const cbx_array *index = cx_array_from(c, c->arg[0], "an index");
-    cbx_dtype t;
+    const cbx_array *index = ((cx_array *)array)->handle;
+    cbx_dtype t = cbx_array_dtype(index);
 
-    if (!index) return false;
-    t = cbx_array_dtype(index);
+    if (!cx_hold(c, cbx_array_ref(((cx_array *)array)->handle))) return false;
     if (t == CBX_BOOL) return add_mask(c, k, x, index);
     if (cbx_dtype_kind(t) == CBX_KIND_INT) return add_step(k, (step){ .kind = STEP_ARRAY, .index = index });
-    PyErr_Format(PyExc_IndexError, "an index array is of whole numbers or bool, not %s", cbx_dtype_name(t));
+    PyErr_Format(PyExc_IndexError, "an index array must be of integers or bool, got %s", cbx_dtype_name(t));
     return false;
 }
 
@@ -122,11 +121,10 @@ static bool add_part(cx_call *c, key *k, const cbx_array *x, PyObject *o)
         k->ellipsis = k->n;
         return true;
     }
-    if (cx_is_array(c->st, o) || PyList_Check(o)) {
-        bool none = PyList_Check(o) && PyList_Size(o) == 0, fine; /* no index is a whole number, too */
-        PyObject *array = cx_asarray(c->st, o, none ? CBX_I64 : CBX_DTYPE_COUNT, -1);
-        c->arg[0] = array;
-        fine = array && add_array(c, k, x);
+    if (cx_is_array(c->st, o) || PyList_Check(o) || cx_is_foreign_array(o)) {
+        bool empty = PyList_Check(o) && PyList_Size(o) == 0, fine; /* no indices are integers, too */
+        PyObject *array = cx_asarray(c->st, o, empty ? CBX_I64 : CBX_DTYPE_COUNT, -1);
+        fine = array && add_array(c, k, x, array);
         Py_XDECREF(array);
         return fine;
     }
@@ -136,7 +134,7 @@ static bool add_part(cx_call *c, key *k, const cbx_array *x, PyObject *o)
         return !(s.start == -1 && PyErr_Occurred()) && add_step(k, s);
     }
     PyErr_Format(PyExc_IndexError,
-                 "an index is a whole number, slice, Ellipsis, None or Array, not %R (asarray makes an Array)",
+                 "an index must be an integer, slice, Ellipsis, None or Array, got %R (asarray makes an Array)",
                  (PyObject *)Py_TYPE(o));
     return false;
 }
@@ -163,7 +161,7 @@ static bool read_key(cx_call *c, const cbx_array *x, PyObject *o, key *k)
     return true;
 }
 
-/* Whole numbers must be in range; seen before anything is computed, so that it is an IndexError. */
+/* Integers must be in range; checked before anything is computed, so that it is an IndexError. */
 static bool in_range(const key *k, const cbx_array *x)
 {
     int axis = 0;
@@ -186,10 +184,10 @@ static bool in_range(const key *k, const cbx_array *x)
 /* ---- taking the steps, inside a begun call ---- */
 
 typedef struct gather {
-    int n, axis[CBX_MAX_RANK + 1]; /* axes of the view that index arrays stand on */
+    int n, axis[CBX_MAX_RANK + 1]; /* axes of the view that index arrays are on */
     const cbx_array *index[CBX_MAX_RANK + 1];
     int first;  /* where the joined axes go in the result */
-    bool apart; /* something stands between them: they go first */
+    bool apart; /* something is between them: they go first */
 } gather;
 
 static void add_gather(gather *g, int axis, int place, const cbx_array *index, int *last)

@@ -1,38 +1,77 @@
-/* finfo and iinfo, and what __array_namespace_info__ tells. */
+/* Tuples with names, finfo and iinfo, and what __array_namespace_info__ returns. */
 #include "python/state.h"
 
-bool cx_add_info(cx_state *st, PyObject *module)
-{
-    static PyStructSequence_Field floats[] = {
-        { "bits", "bits of a number (of a complex one: of its parts)" },
-        { "eps", "the step above 1" },
-        { "max", "the greatest number" },
-        { "min", "the least number" },
-        { "smallest_normal", "the least positive number of full precision" },
-        { "dtype", "the dtype" },
-        { 0 },
-    };
-    static PyStructSequence_Field whole[] = {
-        { "bits", "bits of a number" },
-        { "max", "the greatest number" },
-        { "min", "the least number" },
-        { "dtype", "the dtype" },
-        { 0 },
-    };
-    static PyStructSequence_Desc finfo = { "calibrax_c.array.finfo_result", "Range and precision of floats.", floats,
-                                           6 };
-    static PyStructSequence_Desc iinfo = { "calibrax_c.array.iinfo_result", "Range of integers.", whole, 4 };
+#define VALUES                                                                                                         \
+    {                                                                                                                  \
+        "values", "distinct values"                                                                                    \
+    }
+#define COUNTS                                                                                                         \
+    {                                                                                                                  \
+        "counts", "how often each occurs"                                                                              \
+    }
+#define INVERSE                                                                                                        \
+    {                                                                                                                  \
+        "inverse_indices", "which of the values each element is"                                                       \
+    }
+#define DTYPE                                                                                                          \
+    {                                                                                                                  \
+        "dtype", "the dtype"                                                                                           \
+    }
 
-    (void)module;
-    st->finfo = PyStructSequence_NewType(&finfo);
-    st->iinfo = st->finfo ? PyStructSequence_NewType(&iinfo) : NULL;
-    return st->iinfo != NULL;
+static struct {
+    const char *name, *doc;
+    PyStructSequence_Field fields[7]; /* the first without a name ends them */
+} tuples[CX_TUPLE_COUNT] = {
+    [CX_FINFO] = { "calibrax_c.array.finfo_result",
+                   "Range and precision of a float dtype.",
+                   { { "bits", "bits of a number (of a complex one: of its parts)" },
+                     { "eps", "the step above 1" },
+                     { "max", "the maximum" },
+                     { "min", "the minimum" },
+                     { "smallest_normal", "the smallest positive number of full precision" },
+                     DTYPE } },
+    [CX_IINFO] = { "calibrax_c.array.iinfo_result",
+                   "Range of an integer dtype.",
+                   { { "bits", "bits of a number" }, { "max", "the maximum" }, { "min", "the minimum" }, DTYPE } },
+    [CX_UNIQUE_ALL] = { "calibrax_c.array.unique_all_result",
+                        "Distinct values.",
+                        { VALUES, { "indices", "first index of each" }, INVERSE, COUNTS } },
+    [CX_UNIQUE_COUNTS] = { "calibrax_c.array.unique_counts_result", "Distinct values.", { VALUES, COUNTS } },
+    [CX_UNIQUE_INVERSE] = { "calibrax_c.array.unique_inverse_result", "Distinct values.", { VALUES, INVERSE } },
+    [CX_EIGH] = { "calibrax_c.array.linalg.eigh_result",
+                  "Eigenvalues and eigenvectors.",
+                  { { "eigenvalues", "ascending" }, { "eigenvectors", "in columns" } } },
+    [CX_QR] = { "calibrax_c.array.linalg.qr_result",
+                "QR factors.",
+                { { "Q", "orthonormal columns" }, { "R", "upper triangle" } } },
+    [CX_SLOGDET] = { "calibrax_c.array.linalg.slogdet_result",
+                     "A determinant.",
+                     { { "sign", "of the determinant" }, { "logabsdet", "logarithm of its magnitude" } } },
+    [CX_SVD] = { "calibrax_c.array.linalg.svd_result",
+                 "Singular value decomposition.",
+                 { { "U", "left vectors" }, { "S", "singular values, descending" }, { "Vh", "right vectors" } } },
+    [CX_LSTSQ] = { "calibrax_c.array.linalg.lstsq_result",
+                   "Least squares.",
+                   { { "x", "the solution" },
+                     { "residuals", "sums of squares left" },
+                     { "rank", "of the matrix" },
+                     { "S", "its singular values" } } },
+};
+
+bool cx_add_tuples(cx_state *st)
+{
+    for (int k = 0; k < CX_TUPLE_COUNT; k++) {
+        PyStructSequence_Desc desc = { tuples[k].name, tuples[k].doc, tuples[k].fields, 0 };
+        while (desc.fields[desc.n_in_sequence].name) desc.n_in_sequence++;
+        if (!(st->tuples[k] = PyStructSequence_NewType(&desc))) return false;
+    }
+    return true;
 }
 
-/* Fills the record with new references; NULL ones mean failure. */
-static PyObject *record(PyTypeObject *type, int n, PyObject **fields)
+/* Takes over the references of the fields; NULL ones mean failure. */
+static PyObject *record(cx_call *c, cx_tuple_kind kind, int n, PyObject **fields)
 {
-    PyObject *r = PyStructSequence_New(type);
+    PyObject *r = PyStructSequence_New(c->st->tuples[kind]);
     bool fine = r != NULL;
 
     for (int i = 0; i < n; i++) {
@@ -44,6 +83,15 @@ static PyObject *record(PyTypeObject *type, int n, PyObject **fields)
     }
     if (!fine) Py_CLEAR(r);
     return r;
+}
+
+PyObject *cx_record(cx_call *c, cx_tuple_kind kind, size_t n, cbx_array **arrays)
+{
+    PyObject *fields[4];
+
+    if (!cx_keep(c, n, arrays)) return NULL;
+    for (size_t i = 0; i < n; i++) fields[i] = cx_array_new(c->st, arrays[i]);
+    return record(c, kind, (int)n, fields);
 }
 
 /* The dtype of an array, or a dtype. */
@@ -65,7 +113,7 @@ static PyObject *do_finfo(cx_call *c)
 
     if (!dtype_of(c, &t)) return NULL;
     if (cbx_dtype_finfo(t, &f, &c->err)) return cx_raise(c->err.status, c->err.message);
-    return record(c->st->finfo, 6,
+    return record(c, CX_FINFO, 6,
                   (PyObject *[]){ PyLong_FromLong(f.bits), PyFloat_FromDouble(f.eps), PyFloat_FromDouble(f.max),
                                   PyFloat_FromDouble(f.min), PyFloat_FromDouble(f.smallest_normal),
                                   cx_dtype_object(c->st, f.dtype) });
@@ -78,7 +126,7 @@ static PyObject *do_iinfo(cx_call *c)
 
     if (!dtype_of(c, &t)) return NULL;
     if (cbx_dtype_iinfo(t, &i, &c->err)) return cx_raise(c->err.status, c->err.message);
-    return record(c->st->iinfo, 4,
+    return record(c, CX_IINFO, 4,
                   (PyObject *[]){ PyLong_FromLong(i.bits), PyLong_FromUnsignedLongLong(i.max),
                                   PyLong_FromLongLong(i.min), cx_dtype_object(c->st, i.dtype) });
 }
@@ -94,9 +142,9 @@ static PyObject *do_info(cx_call *c)
 #define INFO_FUNCTIONS(X) \
     X(__array_namespace_info__, "", "Any", do_info, 0, "What the namespace has: capabilities, devices, dtypes.") \
     X(finfo, "type: DType | Array, /", "_finfo_result", do_finfo, 0, "Range and precision of a float dtype.") \
-    X(iinfo, "type: DType | Array, /", "_iinfo_result", do_iinfo, 0, "Range of a whole-number dtype.")
+    X(iinfo, "type: DType | Array, /", "_iinfo_result", do_iinfo, 0, "Range of an integer dtype.")
 /* clang-format on */
-CX_FUNCTIONS(cx_info_methods, INFO_FUNCTIONS)
+CX_FUNCTIONS(cx_info_methods, INFO_FUNCTIONS, CX_LIGHT)
 
 /* ---- the functions of __array_namespace_info__() ---- */
 
@@ -117,17 +165,14 @@ static PyObject *do_default_dtypes(cx_call *c)
 {
     PyObject *const *t = c->st->dtypes;
 
-    if (!cx_device_arg(c, "device")) return NULL;
     return Py_BuildValue("{s:O,s:O,s:O,s:O}", "real floating", t[CBX_F64], "complex floating", t[CBX_C128], "integral",
                          t[CBX_I64], "indexing", t[CBX_I64]);
 }
 
 static PyObject *do_dtypes(cx_call *c)
 {
-    PyObject *d;
+    PyObject *d = PyDict_New();
 
-    if (!cx_device_arg(c, "device")) return NULL;
-    d = PyDict_New();
     for (int t = 0; d && t < CBX_DTYPE_COUNT; t++) {
         int is = cx_arg(c, "kind") ? cx_is_dtype(c->st, (cbx_dtype)t, cx_arg(c, "kind")) : 1;
         if (is < 0 || (is && PyDict_SetItemString(d, cbx_dtype_name((cbx_dtype)t), c->st->dtypes[t]) < 0)) Py_CLEAR(d);
@@ -137,10 +182,10 @@ static PyObject *do_dtypes(cx_call *c)
 
 /* clang-format off */
 #define INQUIRIES(X) \
-    X(capabilities, "", "dict[str, Any]", do_capabilities, 0, "What may be used beyond the least.") \
+    X(capabilities, "", "dict[str, Any]", do_capabilities, 0, "What the namespace supports beyond the minimum.") \
     X(default_device, "", "str", do_default_device, 0, "Where arrays are made.") \
-    X(default_dtypes, "*, device: object = None", "dict[str, dtype]", do_default_dtypes, 0, "dtypes of arrays made without a word about it.") \
+    X(default_dtypes, "*, device: object = None", "dict[str, dtype]", do_default_dtypes, 0, "dtypes of arrays made without one.") \
     X(devices, "", "list[str]", cx_do_devices, 0, "All devices.") \
     X(dtypes, "*, device: object = None, kind: object = None", "dict[str, dtype]", do_dtypes, 0, "dtypes by name, all or of a kind.")
 /* clang-format on */
-CX_FUNCTIONS(cx_inquiry_methods, INQUIRIES)
+CX_MORE_FUNCTIONS(cx_inquiry_methods, INQUIRIES)

@@ -3,7 +3,7 @@
 
 #include "python/records.h"
 
-#define DEPTH_MOST 60
+#define MAX_DEPTH 60
 
 static cbx_json *from(PyObject *o, const char *path, int depth, bool *none);
 
@@ -47,8 +47,7 @@ static bool set_member(cbx_json *object, PyObject *key, PyObject *value, const c
     bool none = false;
     cbx_json *v;
 
-    if (!PyUnicode_Check(key))
-        return PyErr_Format(PyExc_TypeError, "%s: keys have to be text, not %R", path, key) != NULL;
+    if (!PyUnicode_Check(key)) return PyErr_Format(PyExc_TypeError, "%s: keys must be text, got %R", path, key) != NULL;
     name = cx_text_of(key, "a key");
     if (!name) return false;
     v = from(value, name, depth + 1, &none);
@@ -60,7 +59,7 @@ static bool set_member(cbx_json *object, PyObject *key, PyObject *value, const c
 static cbx_json *from_dict(PyObject *o, const char *path, int depth)
 {
     cbx_json *object = cbx_json_new_object();
-    PyObject *copy = PyDict_Copy(o), *key, *value; /* what to_dict() of a member does to o is not felt */
+    PyObject *copy = PyDict_Copy(o), *key, *value; /* to_dict() of a member may change o */
     bool fine = object && copy;
     Py_ssize_t at = 0;
 
@@ -72,7 +71,7 @@ static cbx_json *from_dict(PyObject *o, const char *path, int depth)
     return NULL;
 }
 
-/* An object that says itself what it is: to_dict() of records, item() of array scalars. */
+/* An object that converts itself: to_dict() of records, item() of array scalars. */
 static cbx_json *from_method(PyObject *o, const char *path, int depth, bool *none)
 {
     static const char *const methods[] = { "to_dict", "item" };
@@ -108,7 +107,7 @@ static cbx_json *from(PyObject *o, const char *path, int depth, bool *none)
 {
     cbx_json *v = NULL;
 
-    if (depth > DEPTH_MOST) {
+    if (depth > MAX_DEPTH) {
         PyErr_Format(PyExc_ValueError, "%s is nested too deeply", path);
         return NULL;
     }

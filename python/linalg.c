@@ -4,175 +4,46 @@
 
 #include "python/state.h"
 
-typedef cbx_array *(*one_fn)(cbx_ctx *, const cbx_array *);
-typedef cbx_array *(*two_fn)(cbx_ctx *, const cbx_array *, const cbx_array *);
+#define TRIANGLE                                                                                                       \
+    (upper ? CBX_TRIANGLE_UPPER : 0u) | (transpose ? CBX_TRIANGLE_TRANSPOSE : 0u) |                                    \
+        (adjoint ? CBX_TRIANGLE_ADJOINT : 0u) | (unit ? CBX_TRIANGLE_UNIT : 0u)
+#define TRACE(x) cbx_trace(c->ctx, x, (ptrdiff_t)offset)
 
-bool cx_add_linalg(cx_state *st, PyObject *module)
-{
-    static PyStructSequence_Field eigh[] = { { "eigenvalues", "ascending" }, { "eigenvectors", "in columns" }, { 0 } };
-    static PyStructSequence_Field qr[] = { { "Q", "orthonormal columns" }, { "R", "upper triangle" }, { 0 } };
-    static PyStructSequence_Field slogdet[] = { { "sign", "of the determinant" },
-                                                { "logabsdet", "logarithm of its magnitude" },
-                                                { 0 } };
-    static PyStructSequence_Field svd[] = {
-        { "U", "left vectors" }, { "S", "singular values, descending" }, { "Vh", "right vectors" }, { 0 }
-    };
-    static PyStructSequence_Field lstsq[] = { { "x", "the solution" },
-                                              { "residuals", "sums of squares left" },
-                                              { "rank", "of the matrix" },
-                                              { "S", "its singular values" },
-                                              { 0 } };
-    static PyStructSequence_Desc descs[] = {
-        { "calibrax_c.array.linalg.eigh_result", "Eigenvalues and vectors.", eigh, 2 },
-        { "calibrax_c.array.linalg.qr_result", "QR factors.", qr, 2 },
-        { "calibrax_c.array.linalg.slogdet_result", "A determinant.", slogdet, 2 },
-        { "calibrax_c.array.linalg.svd_result", "Singular value decomposition.", svd, 3 },
-        { "calibrax_c.array.linalg.lstsq_result", "Least squares.", lstsq, 4 },
-    };
-    PyTypeObject **const types[] = { &st->eigh, &st->qr, &st->slogdet, &st->svd, &st->lstsq };
+CX_FORMULA(of_one, CX_FN(const cbx_array *)(c->ctx, x), x)
+CX_FORMULA(of_two, CX_FN(const cbx_array *, const cbx_array *)(c->ctx, x1, x2), x1, x2)
+CX_FORMULA(with_tolerance, CX_FN(const cbx_array *, const cbx_array *)(c->ctx, x, rtol), x, rtol)
+CX_FORMULA(do_cholesky, cbx_cholesky(c->ctx, x, upper), x, upper)
+CX_FORMULA(do_cross, cbx_cross(c->ctx, x1, x2, axis.value), x1, x2, axis)
+CX_FORMULA(do_diagonal, cbx_diagonal(c->ctx, x, (ptrdiff_t)offset), x, offset)
+CX_FORMULA(do_trace,
+           dtype == CBX_DTYPE_COUNT ? TRACE(x) : cbx_astype(c->ctx, TRACE(cbx_astype(c->ctx, x, dtype)), dtype), x,
+           offset, dtype)
+CX_FORMULA(do_matrix_power, cbx_matrix_power(c->ctx, x, n), x, n)
+CX_FORMULA(do_triangular_solve, cbx_triangular_solve(c->ctx, x1, x2, TRIANGLE), x1, x2, upper, transpose, adjoint, unit)
 
-    (void)module;
-    for (size_t i = 0; i < CBX_LEN(descs); i++)
-        if (!(*types[i] = PyStructSequence_NewType(&descs[i]))) return false;
-    return true;
-}
-
-static PyObject *of_one(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-
-    return x && cx_begin(c) ? cx_result(c, ((one_fn)c->fn)(c->ctx, x)) : NULL;
-}
-
-static PyObject *of_two(cx_call *c)
-{
-    const cbx_array *a = cx_array_arg(c, "x1"), *b = a ? cx_array_arg(c, "x2") : NULL;
-
-    return b && cx_begin(c) ? cx_result(c, ((two_fn)c->fn)(c->ctx, a, b)) : NULL;
-}
-
-static PyObject *do_cholesky(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    bool upper = false;
-
-    if (!x || !CX_GET(c, upper) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_cholesky(c->ctx, x, upper));
-}
-
-static PyObject *do_cross(cx_call *c)
-{
-    const cbx_array *a = cx_array_arg(c, "x1"), *b = a ? cx_array_arg(c, "x2") : NULL;
-    int axis = -1;
-
-    if (!b || !cx_axis_arg(c, "axis", &axis, NULL)) return NULL;
-    return cx_begin(c) ? cx_result(c, cbx_cross(c->ctx, a, b, axis)) : NULL;
-}
-
-static PyObject *do_diagonal(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    int64_t offset;
-
-    if (!x || !CX_GET(c, offset) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_diagonal(c->ctx, x, (ptrdiff_t)offset));
-}
-
-static PyObject *do_trace(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    cbx_dtype dtype = CBX_DTYPE_COUNT;
-    int64_t offset;
-
-    if (!x || !CX_GET(c, offset, dtype) || !cx_begin(c)) return NULL;
-    if (dtype == CBX_DTYPE_COUNT) return cx_result(c, cbx_trace(c->ctx, x, (ptrdiff_t)offset));
-    return cx_result(c, cbx_astype(c->ctx, cbx_trace(c->ctx, cbx_astype(c->ctx, x, dtype), (ptrdiff_t)offset), dtype));
-}
-
-static PyObject *do_eigh(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    cbx_eigh_parts p;
-
-    if (!x || !cx_begin(c)) return NULL;
-    p = cbx_eigh(c->ctx, x);
-    return cx_record(c, c->st->eigh, 2, (cbx_array *[]){ p.values, p.vectors });
-}
-
-static PyObject *do_qr(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    cbx_qr_parts p;
-    int mode;
-
-    if (!x || !CX_GET(c, mode) || !cx_begin(c)) return NULL;
-    p = cbx_qr(c->ctx, x, mode == 1);
-    return cx_record(c, c->st->qr, 2, (cbx_array *[]){ p.q, p.r });
-}
-
-static PyObject *do_slogdet(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    cbx_slogdet_parts p;
-
-    if (!x || !cx_begin(c)) return NULL;
-    p = cbx_slogdet(c->ctx, x);
-    return cx_record(c, c->st->slogdet, 2, (cbx_array *[]){ p.sign, p.logabsdet });
-}
-
-static PyObject *do_svd(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    bool full_matrices = true;
-    cbx_svd_parts p;
-
-    if (!x || !CX_GET(c, full_matrices) || !cx_begin(c)) return NULL;
-    p = cbx_svd(c->ctx, x, full_matrices);
-    return cx_record(c, c->st->svd, 3, (cbx_array *[]){ p.u, p.s, p.vh });
-}
-
-static PyObject *with_tolerance(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x"), *rtol = NULL;
-
-    return x && CX_GET(c, rtol) && cx_begin(c) ? cx_result(c, ((two_fn)c->fn)(c->ctx, x, rtol)) : NULL;
-}
-
-static PyObject *do_lstsq(cx_call *c)
-{
-    const cbx_array *a = cx_array_arg(c, "x1"), *b = a ? cx_array_arg(c, "x2") : NULL, *rtol = NULL;
-    cbx_lstsq_parts p;
-
-    if (!b || !CX_GET(c, rtol) || !cx_begin(c)) return NULL;
-    p = cbx_lstsq(c->ctx, a, b, rtol);
-    return cx_record(c, c->st->lstsq, 4, (cbx_array *[]){ p.x, p.residuals, p.rank, p.s });
-}
-
-static PyObject *do_triangular_solve(cx_call *c)
-{
-    const cbx_array *a = cx_array_arg(c, "x1"), *b = a ? cx_array_arg(c, "x2") : NULL;
-    bool upper, transpose, adjoint, unit;
-
-    if (!b || !CX_GET(c, upper, transpose, adjoint, unit) || !cx_begin(c)) return NULL;
-    return cx_result(
-        c, cbx_triangular_solve(c->ctx, a, b,
-                                (upper ? CBX_TRIANGLE_UPPER : 0u) | (transpose ? CBX_TRIANGLE_TRANSPOSE : 0u) |
-                                    (adjoint ? CBX_TRIANGLE_ADJOINT : 0u) | (unit ? CBX_TRIANGLE_UNIT : 0u)));
-}
-
-static PyObject *do_matrix_power(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    int64_t n = 0;
-
-    if (!x || !CX_GET(c, n) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_matrix_power(c->ctx, x, n));
-}
+/* Several results, as a tuple with names. */
+#define PARTS(name, kind, parts, formula, arguments, ...)                                                              \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        CX_VARIABLES                                                                                                   \
+        parts p_;                                                                                                      \
+        if (!CX_GET(c, CX_BARE arguments) || !cx_begin(c)) return NULL;                                                \
+        p_ = formula;                                                                                                  \
+        cbx_array *all[] = { __VA_ARGS__ };                                                                            \
+        return cx_record(c, kind, CBX_LEN(all), all);                                                                  \
+    }
+PARTS(do_eigh, CX_EIGH, cbx_eigh_parts, cbx_eigh(c->ctx, x), (x), p_.values, p_.vectors)
+PARTS(do_qr, CX_QR, cbx_qr_parts, cbx_qr(c->ctx, x, mode == 1), (x, mode), p_.q, p_.r)
+PARTS(do_slogdet, CX_SLOGDET, cbx_slogdet_parts, cbx_slogdet(c->ctx, x), (x), p_.sign, p_.logabsdet)
+PARTS(do_svd, CX_SVD, cbx_svd_parts, cbx_svd(c->ctx, x, full_matrices), (x, full_matrices), p_.u, p_.s, p_.vh)
+PARTS(do_lstsq, CX_LSTSQ, cbx_lstsq_parts, cbx_lstsq(c->ctx, x1, x2, rtol), (x1, x2, rtol), p_.x, p_.residuals, p_.rank,
+      p_.s)
 
 /* ---- norms ---- */
 
-static bool matrix_ord(PyObject *o, cbx_matrix_ord *out)
+static bool matrix_ord(cx_call *c, cbx_matrix_ord *out)
 {
+    PyObject *o = cx_arg(c, "ord");
     const struct {
         double number;
         cbx_matrix_ord ord;
@@ -190,31 +61,27 @@ static bool matrix_ord(PyObject *o, cbx_matrix_ord *out)
             if (v == by[i].number) *out = by[i].ord;
         PyErr_Clear();
     }
-    if (*out == CBX_ORD_COUNT)
-        PyErr_Format(PyExc_ValueError, "matrix_norm: ord may be 'fro', 'nuc', 1, 2, inf or one of these less, not %R",
-                     o);
-    return *out != CBX_ORD_COUNT;
+    if (*out != CBX_ORD_COUNT) return true;
+    return cx_refuse(c, "ord", PyExc_ValueError, "'fro', 'nuc', 1, -1, 2, -2, inf or -inf", o);
 }
 
 static PyObject *do_matrix_norm(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
     cbx_matrix_ord ord = CBX_ORD_FRO;
-    bool keepdims = false;
+    const cbx_array *x;
+    bool keepdims;
 
-    if (!x || !CX_GET(c, keepdims) || !matrix_ord(cx_arg(c, "ord"), &ord) || !cx_begin(c)) return NULL;
+    if (!CX_GET(c, x, keepdims) || !matrix_ord(c, &ord) || !cx_begin(c)) return NULL;
     return cx_result(c, cbx_matrix_norm(c->ctx, x, ord, keepdims));
 }
 
 static PyObject *do_vector_norm(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
-    bool keepdims = false;
-    double ord = 2;
-    cbx_axes axes;
+    const cbx_array *x;
+    cbx_axes axis;
+    double ord;
 
-    if (!x || !CX_GET(c, keepdims) || !cx_axes_arg(c, "axis", x, keepdims, &axes) || !CX_GET(c, ord)) return NULL;
-    return cx_begin(c) ? cx_result(c, cbx_vector_norm(c->ctx, x, ord, &axes)) : NULL;
+    return CX_GET(c, x, axis, ord) && cx_begin(c) ? cx_result(c, cbx_vector_norm(c->ctx, x, ord, &axis)) : NULL;
 }
 
 /* clang-format off */
@@ -240,4 +107,4 @@ static PyObject *do_vector_norm(cx_call *c)
     X(triangular_solve, "x1: Operand, x2: Operand, /, *, upper: bool = False, transpose: bool = False, adjoint: bool = False, unit: bool = False", "Array", do_triangular_solve, 0, "Solution of x1 x = x2 for a triangular x1.") \
     X(vector_norm, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | str = 2", "Array", do_vector_norm, 0, "Norm of vectors.")
 /* clang-format on */
-CX_FUNCTIONS(cx_linalg_methods, LINALG)
+CX_FUNCTIONS(cx_linalg_methods, LINALG, CX_SLOW)

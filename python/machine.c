@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "python/things.h"
+#include "python/objects.h"
 
 /* ---- hardware ---- */
 
@@ -18,16 +18,13 @@ static PyObject *do_hardware(cx_call *c)
 
 static PyObject *do_hardware_table(cx_call *c)
 {
-    PyObject *list = PyList_New(0), *tuple;
+    PyObject *tuple;
     cbx_hardware h;
+    size_t n = 0;
 
-    for (size_t i = 0; list && cbx_hardware_at(i, &h); i++) {
-        PyObject *v = cx_answer_object(c->st, CX_HARDWARE, &h);
-        if (!v || PyList_Append(list, v) < 0) Py_CLEAR(list);
-        Py_XDECREF(v);
-    }
-    tuple = list ? PySequence_Tuple(list) : NULL;
-    Py_XDECREF(list);
+    while (cbx_hardware_at(n, &h)) n++;
+    tuple = PyTuple_New((Py_ssize_t)n);
+    CX_FILL(tuple, n, (cbx_hardware_at(i, &h), cx_answer_object(c->st, CX_HARDWARE, &h)))
     return tuple;
 }
 
@@ -110,7 +107,7 @@ static bool read_roofs(cx_call *c, PyObject *o, cbx_roofs *out)
     *out = (cbx_roofs){ 0 };
     if (!PyTuple_Check(o) ||
         !PyArg_ParseTuple(o, "dO!p;roofline takes Roofs", &out->flop_per_s, &PyTuple_Type, &levels, &measured)) {
-        if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: 'roofs' has to be Roofs, not %R", c->name, o);
+        if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: 'roofs' must be Roofs, got %R", c->name, o);
         return false;
     }
     out->measured = measured;
@@ -202,10 +199,10 @@ static PyObject *line_object(const cbx_emissions *line)
 
     for (size_t i = 0; dict && i < CBX_LEN(columns); i++) {
         const void *at = (const char *)line + columns[i].at;
-        PyObject *v = columns[i].text ? cx_text_or_none(*(const char *const *)at)
-                                      : cx_number_or_none(*(const double *)at);
-        if (!v || PyDict_SetItemString(dict, columns[i].name, v) < 0) Py_CLEAR(dict);
-        Py_XDECREF(v);
+        if (!cx_put(dict, columns[i].name,
+                    columns[i].text ? cx_text_or_none(*(const char *const *)at)
+                                    : cx_number_or_none(*(const double *)at)))
+            Py_CLEAR(dict);
     }
     return dict;
 }
@@ -213,21 +210,16 @@ static PyObject *line_object(const cbx_emissions *line)
 static PyObject *do_read_emissions(cx_call *c)
 {
     const cbx_emissions *lines = NULL;
-    PyObject *bytes = NULL, *r = NULL;
-    const char *path = NULL;
-    cbx_arena arena;
+    const char *path;
+    PyObject *r;
     size_t n = 0;
 
-    if (!cx_path_from(cx_arg(c, "path"), &bytes, &path)) return NULL;
-    cbx_arena_init(&arena, cbx_allocator_default());
-    if (cx_begin(c) && cx_fine(c, cbx_emissions_read(c->ctx, path, &arena, &lines, &n, &c->err))) r = PyList_New(0);
-    for (size_t i = 0; r && i < n; i++) {
-        PyObject *line = line_object(&lines[i]);
-        if (!line || PyList_Append(r, line) < 0) Py_CLEAR(r);
-        Py_XDECREF(line);
-    }
-    cbx_arena_clear(&arena);
-    Py_DECREF(bytes);
+    if (!CX_GET(c, path) || !cx_begin(c) ||
+        !cx_fine(c, cbx_emissions_read(c->ctx, path, cx_arena(c), &lines, &n, &c->err)))
+        return NULL;
+    r = PyList_New(0);
+    for (size_t i = 0; r && i < n; i++)
+        if (!cx_append(r, line_object(&lines[i]))) Py_CLEAR(r);
     return r;
 }
 
@@ -238,7 +230,7 @@ static bool read_line(PyObject *dict, cbx_emissions *out)
 
     *out = cbx_emissions_empty();
     if (!PyDict_Check(dict))
-        return PyErr_Format(PyExc_TypeError, "write_emissions: a line has to be a dict, not %R", dict) != NULL;
+        return PyErr_Format(PyExc_TypeError, "write_emissions: 'lines' must be dicts, got %R", dict) != NULL;
     for (size_t i = 0; i < CBX_LEN(columns); i++) {
         PyObject *v = PyDict_GetItemString(dict, columns[i].name);
         void *at = (char *)out + columns[i].at;
@@ -257,49 +249,39 @@ static bool read_line(PyObject *dict, cbx_emissions *out)
 
 static PyObject *do_write_emissions(cx_call *c)
 {
-    PyObject *bytes = NULL, *tuple = PySequence_Tuple(cx_arg(c, "lines"));
+    PyObject *tuple = PySequence_Tuple(cx_arg(c, "lines") ? cx_arg(c, "lines") : Py_None);
     size_t n = tuple ? (size_t)PyTuple_Size(tuple) : 0;
-    cbx_emissions *lines = tuple ? PyMem_Calloc(n + 1, sizeof *lines) : NULL;
-    const char *path = NULL;
-    bool fine = lines && cx_path_from(cx_arg(c, "path"), &bytes, &path);
+    cbx_emissions *lines = cx_keep_object(c, tuple) ? cx_alloc(c, n, sizeof *lines) : NULL;
+    const char *path;
 
-    if (tuple && !lines) PyErr_NoMemory();
-    for (size_t i = 0; fine && i < n; i++) fine = read_line(PyTuple_GetItem(tuple, (Py_ssize_t)i), &lines[i]);
-    fine = fine && cx_begin(c) && cx_fine(c, cbx_emissions_write(c->ctx, path, lines, n, &c->err));
-    PyMem_Free(lines);
-    Py_XDECREF(bytes);
-    Py_XDECREF(tuple);
-    if (!fine) return NULL;
-    Py_RETURN_NONE;
+    if (!lines || !CX_GET(c, path)) return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!read_line(PyTuple_GetItem(tuple, (Py_ssize_t)i), &lines[i])) return NULL;
+    return cx_begin(c) ? cx_none(c, cbx_emissions_write(c->ctx, path, lines, n, &c->err)) : NULL;
 }
 
 /* ---- traces of others ---- */
 
 static PyObject *do_find_trace(cx_call *c)
 {
-    const char *path = NULL, *run_id = NULL;
-    PyObject *bytes = NULL, *r = NULL;
+    const char *folder, *run_id = NULL;
     cbx_trace_link link;
+    PyObject *r;
 
-    if (!CX_GET(c, run_id) || !cx_path_from(cx_arg(c, "folder"), &bytes, &path)) return NULL;
-    if (cx_begin(c) && cx_fine(c, cbx_trace_find(c->ctx, path, &link, &c->err))) {
-        r = cx_json_answer(cbx_trace_link_json(&link, run_id));
-        cbx_trace_link_clear(&link);
-    }
-    Py_DECREF(bytes);
+    if (!CX_GET(c, folder, run_id) || !cx_begin(c) || !cx_fine(c, cbx_trace_find(c->ctx, folder, &link, &c->err)))
+        return NULL;
+    r = cx_json_answer(cbx_trace_link_json(&link, run_id));
+    cbx_trace_link_clear(&link);
     return r;
 }
 
 static PyObject *do_check_trace(cx_call *c)
 {
-    cbx_json *reference = cx_json_from(cx_arg(c, "reference"), "reference", NULL);
-    bool fine;
+    cbx_json *reference = cx_json_arg(c, "reference");
+    bool fine = reference && cx_begin(c) && cx_fine(c, cbx_trace_link_check(c->ctx, reference, &c->err));
 
-    if (!reference) return NULL;
-    fine = cx_begin(c) && cx_fine(c, cbx_trace_link_check(c->ctx, reference, &c->err));
     cbx_json_unref(reference);
-    if (!fine) return NULL;
-    Py_RETURN_NONE;
+    return fine ? Py_NewRef(Py_None) : NULL;
 }
 
 /* clang-format off */
@@ -319,4 +301,4 @@ static PyObject *do_check_trace(cx_call *c)
     X(read_emissions, "path: Path, /", "list[dict[str, Any]]", do_read_emissions, 0, "Lines of codecarbon's emissions.csv, as dicts.") \
     X(write_emissions, "path: Path, lines: Iterable[Mapping[str, Any]], /", "None", do_write_emissions, 0, "Writes one, atomically.")
 /* clang-format on */
-CX_FUNCTIONS(cx_machine_methods, MACHINE)
+CX_FUNCTIONS(cx_machine_methods, MACHINE, CX_LIGHT)

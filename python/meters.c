@@ -1,9 +1,7 @@
-/* calibrax_c.profiling: ResourceMonitor, Gpu and Timeline. */
-#include "python/things.h"
+/* calibrax_c.profiling: Gpu, ResourceMonitor and Timeline. */
+#include "python/objects.h"
 
-/* ---- with ...: ---- */
-
-PyObject *cx_do_enter(cx_call *c) { return cx_thing_self(c) ? Py_NewRef(c->self) : NULL; }
+PyObject *cx_do_enter(cx_call *c) { return cx_object_self(c) ? Py_NewRef(c->self) : NULL; }
 
 PyObject *cx_do_exit(cx_call *c)
 {
@@ -16,138 +14,86 @@ PyObject *cx_do_exit(cx_call *c)
 
 /* ---- Gpu ---- */
 
-static void gpu_free(cx_thing *t) { cbx_gpu_close(t->handle); }
-
 static PyObject *gpu_make(cx_call *c)
 {
     const char *library = NULL;
-    cbx_gpu *gpu = NULL;
-    cbx_status status;
-    size_t index = 0;
-    cx_thing *t;
+    unsigned index;
 
-    if (!CX_GET(c, index, library) || !(t = cx_thing_new(c->st, CX_GPU))) return NULL;
-    status = cbx_gpu_open(t->ctx, index > UINT32_MAX ? UINT32_MAX : (unsigned)index, library, &gpu, &c->err);
-    t->handle = gpu;
-    return cx_thing_made(t, status, &c->err);
+    if (!CX_GET(c, index, library)) return NULL;
+    CX_MAKE(CX_GPU, cbx_gpu, cbx_gpu_open(o->ctx, index, library, &handle, &c->err));
 }
 
-static PyObject *gpu_name(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    return t ? PyUnicode_FromString(cbx_gpu_name(t->handle)) : NULL;
-}
-
-static PyObject *gpu_read(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    cbx_gpu_reading out;
-
-    return t ? cx_answer(c, cbx_gpu_read(t->handle, &out, &c->err), CX_GPU_READING, &out) : NULL;
-}
+CX_DO(gpu_name, cbx_gpu, (), (), PyUnicode_FromString(cbx_gpu_name(self)))
+CX_DO(gpu_read, cbx_gpu, (cbx_gpu_reading out), (),
+      cx_answer(c, cbx_gpu_read(self, &out, &c->err), CX_GPU_READING, &out))
 
 /* clang-format off */
 #define GPU(X) \
     X(name, "/", "str", gpu_name, 0, "As the driver names it.") \
     X(read, "/", "GpuReading", gpu_read, 0, "Memory, use, clocks, temperature, power, energy, and why it is slowed down.")
+CX_OBJECT_TYPE(gpu, gpu, GPU, "profiling", Gpu, "index: int = 0, library: str | None = None", cbx_gpu_close,
+    "A device of NVIDIA, through NVML. RuntimeError, with the reason, where there is none.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(gpu_methods, GPU)
-
-const cx_thing_type cx_gpu_thing = {
-    "calibrax_c.profiling.Gpu",
-    "A device of NVIDIA, through NVML. RuntimeError, with the reason, where there is "
-    "none.",
-    gpu_free,
-    gpu_methods,
-    &(cx_function){ "Gpu", "index: int = 0, library: str | None = None", "Gpu", gpu_make, 0, NULL, 0 },
-};
 
 bool cx_gpu_option(cx_call *c, PyObject **kept, cbx_gpu **out)
 {
-    cx_thing *gpu;
+    cx_object *gpu = cx_arg(c, "gpu") ? cx_object_arg(c, "gpu", CX_GPU) : NULL;
 
-    if (!cx_arg(c, "gpu")) return true;
-    gpu = cx_thing_arg(c, "gpu", CX_GPU);
-    if (!gpu) return false;
     *kept = (PyObject *)gpu;
-    *out = gpu->handle;
-    return true;
+    if (gpu) *out = gpu->handle;
+    return !PyErr_Occurred();
 }
 
 /* ---- ResourceMonitor ---- */
 
-static void monitor_free(cx_thing *t) { cbx_resource_monitor_free(t->handle); }
-
 static PyObject *monitor_make(cx_call *c)
 {
-    cbx_resource_opts o = CBX_RESOURCE_OPTS_INIT;
-    cbx_resource_monitor *m = NULL;
-    PyObject *kept = NULL;
+    cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT;
     cbx_gpu *gpu = NULL;
-    cbx_status status;
-    cx_thing *t;
+    PyObject *kept;
 
-    if (!CX_GET(c, o.pid, o.interval_s, o.alone, o.pss, o.max_samples) || !cx_gpu_option(c, &kept, &gpu)) return NULL;
-    if (!(t = cx_thing_new(c->st, CX_RESOURCE_MONITOR))) return NULL;
+    if (!CX_GET(c, opts.pid, opts.interval_s, opts.alone, opts.pss, opts.max_samples) || !cx_gpu_option(c, &kept, &gpu))
+        return NULL;
     if (gpu) {
-        t->kept = Py_NewRef(kept);
-        o.device = cbx_gpu_sample;
-        o.device_user = gpu;
+        opts.device = cbx_gpu_sample;
+        opts.device_user = gpu;
     }
-    status = cbx_resource_monitor_start(t->ctx, &o, &m, &c->err);
-    t->handle = m;
-    return cx_thing_made(t, status, &c->err);
+    CX_MAKE(CX_RESOURCE_MONITOR, cbx_resource_monitor,
+            (o->kept = Py_XNewRef(kept), cbx_resource_monitor_start(o->ctx, &opts, &handle, &c->err)));
 }
 
 static PyObject *monitor_stop(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *o = cx_object_self(c);
     cbx_resource_report out;
     cbx_status status;
 
-    if (!t) return NULL;
-    t->busy = true;
-    Py_BEGIN_ALLOW_THREADS status = cbx_resource_monitor_stop(t->handle, &out, &c->err);
-    Py_END_ALLOW_THREADS t->busy = false;
+    if (!o) return NULL;
+    o->busy = true;
+    Py_BEGIN_ALLOW_THREADS status = cbx_resource_monitor_stop(o->handle, &out, &c->err);
+    Py_END_ALLOW_THREADS o->busy = false;
     return cx_answer(c, status, CX_RESOURCES, &out);
 }
 
 /* clang-format off */
 #define MONITOR(X) \
-    X(stop, "/", "EnergySeries", monitor_stop, 0, "Ends watching; what the processes took. A second call gives the same.") \
+    X(stop, "/", "Resources", monitor_stop, 0, "Ends watching; what the processes took. A second call gives the same.") \
     X(__enter__, "/", "Self", cx_do_enter, 0, "Itself.") \
     X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, monitor_stop, "Ends watching; stop() gives the answer.")
+CX_OBJECT_TYPE(resource_monitor, monitor, MONITOR, "profiling", ResourceMonitor, "pid: int = 0, interval_s: float = 0.1, alone: bool = False, pss: bool = False, max_samples: int = 4096, gpu: Gpu | None = None", cbx_resource_monitor_free,
+    "Watches a process and all that it starts (0: this one) from a thread of its own, from now on.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(monitor_methods, MONITOR)
-
-const cx_thing_type cx_resource_monitor_thing = {
-    "calibrax_c.profiling.ResourceMonitor",
-    "Watches a process and all that it starts (0: this one) from a thread of its own, from now on.",
-    monitor_free,
-    monitor_methods,
-    &(cx_function){ "ResourceMonitor",
-                    "pid: int = 0, interval_s: float = 0.1, alone: bool = False, pss: bool = False, max_samples: int = "
-                    "4096, gpu: Gpu | None = None",
-                    "ResourceMonitor", monitor_make, 0, NULL, 0 },
-};
 
 /* ---- Timeline ---- */
 
-enum { NOTES_MOST = 16 };
-
-static void timeline_free(cx_thing *t) { cbx_timeline_free(t->handle); }
+enum { MAX_NOTES = 16 };
 
 static PyObject *timeline_make(cx_call *c)
 {
     const char *process = NULL;
-    cbx_timeline *line = NULL;
-    cbx_status status;
-    cx_thing *t;
 
-    if (!CX_GET(c, process) || !(t = cx_thing_new(c->st, CX_TIMELINE))) return NULL;
-    status = cbx_timeline_create(t->ctx, process, &line, &c->err);
-    t->handle = line;
-    return cx_thing_made(t, status, &c->err);
+    if (!CX_GET(c, process)) return NULL;
+    CX_MAKE(CX_TIMELINE, cbx_timeline, cbx_timeline_create(o->ctx, process, &handle, &c->err));
 }
 
 /* A dict of text and numbers as notes; text lives as long as the dict. */
@@ -158,11 +104,8 @@ static bool read_notes(cx_call *c, const char *name, cbx_timeline_arg *notes, si
 
     *n = 0;
     if (!dict) return true;
-    if (!PyDict_Check(dict) || PyDict_Size(dict) > NOTES_MOST) {
-        PyErr_Format(PyExc_TypeError, "%s: notes have to be a dict of at most %d numbers or texts, not %R", c->name,
-                     NOTES_MOST, dict);
-        return false;
-    }
+    if (!PyDict_Check(dict) || PyDict_Size(dict) > MAX_NOTES)
+        return cx_refuse(c, name, PyExc_TypeError, "a dict of at most 16 numbers or texts", dict);
     while (PyDict_Next(dict, &at, &key, &value)) {
         cbx_timeline_arg *note = &notes[(*n)++];
         *note = (cbx_timeline_arg){ .key = cx_text_of(key, "a note's name") };
@@ -177,69 +120,36 @@ static bool read_notes(cx_call *c, const char *name, cbx_timeline_arg *notes, si
 
 typedef void (*mark)(cbx_timeline *, const char *, const char *, const cbx_timeline_at *, const cbx_timeline_arg *,
                      size_t);
-
 static PyObject *timeline_mark(cx_call *c)
 {
-    const char *name = "", *category = NULL;
-    cbx_timeline_arg notes[NOTES_MOST];
-    cx_thing *t = cx_thing_self(c);
+    const char *name, *category = NULL;
+    cbx_timeline_arg notes[MAX_NOTES];
+    cbx_timeline *line = cx_handle(c);
     size_t n;
 
-    if (!t || !CX_GET(c, name, category) || !read_notes(c, "notes", notes, &n)) return NULL;
-    ((mark)c->fn)(t->handle, name, category, NULL, notes, n);
-    Py_RETURN_NONE;
-}
-
-static PyObject *timeline_end(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-
-    if (!t) return NULL;
-    cbx_timeline_end(t->handle, NULL);
+    if (!line || !CX_GET(c, name, category) || !read_notes(c, "notes", notes, &n)) return NULL;
+    ((mark)c->fn)(line, name, category, NULL, notes, n);
     Py_RETURN_NONE;
 }
 
 static PyObject *timeline_counter(cx_call *c)
 {
-    cbx_timeline_arg values[NOTES_MOST];
-    cx_thing *t = cx_thing_self(c);
-    const char *name = "";
+    cbx_timeline_arg values[MAX_NOTES];
+    cbx_timeline *line = cx_handle(c);
+    const char *name;
     size_t n;
 
-    if (!t || !CX_GET(c, name) || !read_notes(c, "values", values, &n)) return NULL;
-    cbx_timeline_counter(t->handle, name, NULL, values, n);
+    if (!line || !CX_GET(c, name) || !read_notes(c, "values", values, &n)) return NULL;
+    cbx_timeline_counter(line, name, NULL, values, n);
     Py_RETURN_NONE;
 }
 
-static PyObject *timeline_note(cx_call *c)
-{
-    const char *key = "", *value = "";
-    cx_thing *t = cx_thing_self(c);
-
-    if (!t || !CX_GET(c, key, value)) return NULL;
-    cbx_timeline_note(t->handle, key, value);
-    Py_RETURN_NONE;
-}
-
-static PyObject *timeline_events(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    return t ? PyLong_FromSize_t(cbx_timeline_events(t->handle)) : NULL;
-}
-
-static PyObject *timeline_write(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    const char *path = NULL;
-    PyObject *bytes = NULL;
-    bool fine;
-
-    if (!t || !cx_path_from(cx_arg(c, "path"), &bytes, &path)) return NULL;
-    fine = cx_fine(c, cbx_timeline_write(t->ctx, t->handle, path, &c->err));
-    Py_DECREF(bytes);
-    if (!fine) return NULL;
-    Py_RETURN_NONE;
-}
+CX_DO(timeline_end, cbx_timeline, (), (), (cbx_timeline_end(self, NULL), Py_NewRef(Py_None)))
+CX_DO(timeline_note, cbx_timeline, (const char *key; const char *value), (key, value),
+      (cbx_timeline_note(self, key, value), Py_NewRef(Py_None)))
+CX_DO(timeline_events, cbx_timeline, (), (), PyLong_FromSize_t(cbx_timeline_events(self)))
+CX_DO(timeline_write, cbx_timeline, (const char *path; cx_object *o = (cx_object *)c->self), (path),
+      cx_none(c, cbx_timeline_write(o->ctx, self, path, &c->err)))
 
 /* clang-format off */
 #define TIMELINE(X) \
@@ -248,15 +158,8 @@ static PyObject *timeline_write(cx_call *c)
     X(instant, "name: str, category: str | None = None, notes: Mapping[str, str | float] | None = None", "None", timeline_mark, cbx_timeline_instant, "A moment.") \
     X(counter, "name: str, values: Mapping[str, float]", "None", timeline_counter, 0, "Values of a counter's series, from now on.") \
     X(note, "key: str, value: str", "None", timeline_note, 0, "A word about the whole.") \
-    X(events, "/", "str", timeline_events, 0, "How many there are.") \
+    X(events, "/", "int", timeline_events, 0, "How many there are.") \
     X(write, "path: Path", "None", timeline_write, 0, "The file that chrome://tracing and ui.perfetto.dev open.")
+CX_OBJECT_TYPE(timeline, timeline, TIMELINE, "profiling", Timeline, "process: str | None = None", cbx_timeline_free,
+    "A trace: spans that nest, counters, moments; write() makes the file of it.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(timeline_methods, TIMELINE)
-
-const cx_thing_type cx_timeline_thing = {
-    "calibrax_c.profiling.Timeline",
-    "A trace: spans that nest, counters, moments; write() makes the file of it.",
-    timeline_free,
-    timeline_methods,
-    &(cx_function){ "Timeline", "process: str | None = None", "Timeline", timeline_make, 0, NULL, 0 },
-};

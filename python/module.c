@@ -2,11 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "python/things.h"
+#include "python/objects.h"
 
 static cx_state *raw_state(PyObject *module) { return PyModule_GetState(module); }
 cx_state *cx_state_of(PyObject *module) { return raw_state(module)->home; }
 cx_state *cx_state_of_instance(PyObject *self) { return PyType_GetModuleState(Py_TYPE(self)); }
+cx_state *cx_state_of_type(PyObject *type) { return PyType_GetModuleState((PyTypeObject *)type); }
 
 /* ---- namespaces inside the module ---- */
 
@@ -93,7 +94,7 @@ static int module_exec(PyObject *module)
                                     cx_reduction_methods,    cx_searching_methods, cx_set_methods,
                                     cx_product_methods,      cx_info_methods,      cx_device_methods,
                                     cx_manipulation_methods, cx_dlpack_methods,    cx_file_methods };
-    PyMethodDef *const topics[] = { cx_ingest_methods, cx_launch_methods, cx_doctor_methods };
+    PyMethodDef *const topics[] = { cx_ingest_methods, cx_run_methods, cx_launch_methods, cx_doctor_methods };
     const struct {
         const char *name;
         PyMethodDef *tables[3]; /* the first NULL ends them */
@@ -104,7 +105,7 @@ static int module_exec(PyObject *module)
                        { "statistics", { cx_statistics_methods, cx_hypothesis_methods, cx_resampling_methods } },
                        { "analysis", { cx_analysis_methods } },
                        { "ci", { cx_bisection_methods } },
-                       { "profiling", { cx_profiling_methods, cx_machine_methods } },
+                       { "profiling", { cx_profiling_methods, cx_machine_methods, cx_command_methods } },
                        { "monitoring", { cx_monitoring_methods } },
                        { "validation", { cx_validation_methods } },
                        { "exporters", { cx_exporter_methods } } };
@@ -115,11 +116,10 @@ static int module_exec(PyObject *module)
     st->signatures = PyDict_New();
     if (!st->signatures || PyModule_AddObjectRef(module, "_signatures", st->signatures) < 0) return -1;
     st->arrays = Py_XNewRef(cx_add_namespace(st, module, "array", arrays, CBX_LEN(arrays)));
-    if (!st->arrays || !cx_add_dtypes(st, st->arrays) || !cx_add_array_type(st, st->arrays) ||
-        !cx_add_info(st, module) || !cx_add_sets(st, module) || !cx_add_linalg(st, module) ||
+    if (!st->arrays || !cx_add_dtypes(st, st->arrays) || !cx_add_array_type(st, st->arrays) || !cx_add_tuples(st) ||
         !add_constants(st->arrays) || PyModule_AddStringConstant(module, "__version__", cbx_version()) < 0 ||
         !cx_add_records(st, module) || !cx_add_run(st, module) || !cx_add_store(st, module) ||
-        !cx_add_check(st, module) || !cx_add_benchmark(st, module) || !cx_add_answers(st) || !cx_add_things(st))
+        !cx_add_check(st, module) || !cx_add_benchmark(st, module) || !cx_add_answers(st) || !cx_add_objects(st))
         return -1;
     for (size_t i = 0; i < CBX_LEN(topics); i++)
         if (!cx_methods(topics[i], st->signatures, "") || PyModule_AddFunctions(module, topics[i]) < 0) return -1;
@@ -133,26 +133,21 @@ static int module_exec(PyObject *module)
 
 /* Every reference that the state holds. */
 #define EACH_OBJECT(X)                                                                                                 \
-    X(arrays)                                                                                                          \
-    X(signatures)                                                                                                      \
-    X(array_type)                                                                                                      \
-    X(dtype_type)                                                                                                      \
-    X(unique_all)                                                                                                      \
-    X(unique_counts)                                                                                                   \
-    X(unique_inverse)                                                                                                  \
-    X(finfo) X(iinfo) X(eigh) X(qr) X(slogdet) X(svd) X(lstsq) X(run_type) X(store_type) X(check_type) X(report_type)
+    X(arrays) X(signatures) X(array_type) X(dtype_type) X(run_type) X(store_type) X(check_type) X(report_type)
+#define EACH_LIST(X)  X(dtypes) X(tuples) X(records) X(answers) X(objects)
 #define VISIT(member) Py_VISIT(st->member);
 #define CLEAR(member) Py_CLEAR(st->member);
+#define VISIT_LIST(member)                                                                                             \
+    for (size_t k = 0; k < CBX_LEN(st->member); k++) Py_VISIT(st->member[k]);
+#define CLEAR_LIST(member)                                                                                             \
+    for (size_t k = 0; k < CBX_LEN(st->member); k++) Py_CLEAR(st->member[k]);
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     cx_state *st = raw_state(module);
 
     EACH_OBJECT(VISIT)
-    for (int t = 0; t < CBX_DTYPE_COUNT; t++) Py_VISIT(st->dtypes[t]);
-    for (int k = 0; k < CX_RECORD_COUNT; k++) Py_VISIT(st->records[k]);
-    for (int k = 0; k < CX_ANSWER_COUNT; k++) Py_VISIT(st->answers[k]);
-    for (int k = 0; k < CX_THING_COUNT; k++) Py_VISIT(st->things[k]);
+    EACH_LIST(VISIT_LIST)
     return 0;
 }
 
@@ -161,10 +156,7 @@ static int module_clear(PyObject *module)
     cx_state *st = raw_state(module);
 
     EACH_OBJECT(CLEAR)
-    for (int t = 0; t < CBX_DTYPE_COUNT; t++) Py_CLEAR(st->dtypes[t]);
-    for (int k = 0; k < CX_RECORD_COUNT; k++) Py_CLEAR(st->records[k]);
-    for (int k = 0; k < CX_ANSWER_COUNT; k++) Py_CLEAR(st->answers[k]);
-    for (int k = 0; k < CX_THING_COUNT; k++) Py_CLEAR(st->things[k]);
+    EACH_LIST(CLEAR_LIST)
     return 0;
 }
 
@@ -172,6 +164,7 @@ static void module_free(void *module)
 {
     cx_state *st = raw_state(module);
 
+    cx_worker_free(st);
     module_clear(module);
     while (st->idle_count > 0) cbx_ctx_free(st->idle[--st->idle_count]);
 }

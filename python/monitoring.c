@@ -3,11 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "python/things.h"
+#include "python/objects.h"
 
 /* ---- Window ---- */
-
-static void window_free(cx_thing *t) { cbx_window_free(t->handle); }
 
 typedef struct window_wish {
     size_t capacity;
@@ -19,18 +17,18 @@ static PyObject *window_make(cx_call *c)
     window_wish w = { 100, 0 };
     cbx_window *window = NULL;
     cbx_status status;
-    cx_thing *t;
+    cx_object *t;
 
-    if (!CX_GET(c, w.capacity) || !CX_GET_AS(c, "age_s", w.age_ns) || !(t = cx_thing_new(c->st, CX_WINDOW)))
+    if (!CX_GET(c, w.capacity) || !CX_GET_AS(c, "age_s", w.age_ns) || !(t = cx_object_new(c->st, CX_WINDOW)))
         return NULL;
     status = cbx_window_create(t->ctx, w.capacity, w.age_ns, &window, &c->err);
     t->handle = window;
-    return cx_thing_made(t, status, &c->err);
+    return cx_object_made(t, status, &c->err);
 }
 
 static PyObject *window_add(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     bool failed = false;
     double value = 0;
     uint64_t now;
@@ -42,7 +40,7 @@ static PyObject *window_add(cx_call *c)
 
 static PyObject *window_read(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     cbx_window_facts out;
     uint64_t now;
 
@@ -53,7 +51,7 @@ static PyObject *window_read(cx_call *c)
 
 static PyObject *window_values(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     cbx_window_facts facts;
     PyObject *r;
     uint64_t now;
@@ -73,38 +71,29 @@ static PyObject *window_values(cx_call *c)
     X(add, "value: float, failed: bool = False, now: seconds = None", "None", window_add, 0, "A value; one that is not finite counts as a failure.") \
     X(read, "now: seconds = None", "WindowFacts", window_read, 0, "Mean, p95, share of failures of what is in the window.") \
     X(values, "now: seconds = None", "tuple[float, ...]", window_values, 0, "The values that the mean is of, oldest first.")
+CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, "capacity: int = 100, age_s: seconds = 0.0", cbx_window_free,
+    "The last values of a stream, and none older than age_s (0: any age).")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(window_methods, WINDOW)
-
-const cx_thing_type cx_window_thing = {
-    "calibrax_c.monitoring.Window",
-    "The last values of a stream, and none older than age_s (0: any age).",
-    window_free,
-    window_methods,
-    &(cx_function){ "Window", "capacity: int = 100, age_s: seconds = 0.0", "Window", window_make, 0, NULL, 0 },
-};
 
 /* ---- Alerts ---- */
-
-static void alerts_free(cx_thing *t) { cbx_alerts_free(t->handle); }
 
 static PyObject *alerts_make(cx_call *c)
 {
     cbx_alerts *book = NULL;
     cbx_status status;
     size_t keep = 0;
-    cx_thing *t;
+    cx_object *t;
 
-    if (!CX_GET(c, keep) || !(t = cx_thing_new(c->st, CX_ALERTS))) return NULL;
+    if (!CX_GET(c, keep) || !(t = cx_object_new(c->st, CX_ALERTS))) return NULL;
     status = cbx_alerts_create(t->ctx, keep, &book, &c->err);
     t->handle = book;
-    return cx_thing_made(t, status, &c->err);
+    return cx_object_made(t, status, &c->err);
 }
 
 static PyObject *alerts_add_rule(cx_call *c)
 {
     cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
 
     if (!t || !CX_GET(c, rule.metric, rule.lower, rule.name, rule.hysteresis, rule.raise_after, rule.clear_after) ||
         !CX_GET_AS(c, "info", rule.levels[0]) || !CX_GET_AS(c, "warning", rule.levels[1]) ||
@@ -130,7 +119,7 @@ static PyObject *newest(cx_state *st, const cbx_alerts *book, size_t n)
 }
 
 /* Each alert to the listener, as it would come from the library. */
-static bool tell_listener(cx_thing *t, PyObject *told)
+static bool tell_listener(cx_object *t, PyObject *told)
 {
     PyObject *listener = t->listener;
     bool fine = true;
@@ -146,7 +135,7 @@ static bool tell_listener(cx_thing *t, PyObject *told)
     return fine;
 }
 
-static PyObject *told_object(cx_call *c, cx_thing *t, size_t n)
+static PyObject *told_object(cx_call *c, cx_object *t, size_t n)
 {
     PyObject *told = newest(c->st, t->handle, n);
 
@@ -156,7 +145,7 @@ static PyObject *told_object(cx_call *c, cx_thing *t, size_t n)
 
 static PyObject *alerts_observe(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     const char *metric = "";
     double value = 0;
     uint64_t now;
@@ -169,7 +158,7 @@ static PyObject *alerts_tell(cx_call *c)
 {
     cbx_alert alert = { .threshold = NAN, .value = NAN };
     const char *metric = "", *message = "";
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     int severity = CBX_SEVERITY_WARNING;
 
     if (!t || !CX_GET(c, metric, message, severity, alert.value, alert.threshold) || !cx_now_arg(c, &alert.time_ns))
@@ -182,7 +171,7 @@ static PyObject *alerts_tell(cx_call *c)
 
 static PyObject *alerts_listen(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     PyObject *listener;
 
     if (!t || !CX_GET(c, listener)) return NULL;
@@ -192,7 +181,7 @@ static PyObject *alerts_listen(cx_call *c)
 
 static PyObject *alerts_severity(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     const char *metric = NULL;
 
     if (!t || !CX_GET(c, metric)) return NULL;
@@ -201,7 +190,7 @@ static PyObject *alerts_severity(cx_call *c)
 
 static PyObject *alerts_recent(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     PyObject *list = NULL;
     size_t n = 10;
 
@@ -217,7 +206,7 @@ static PyObject *alerts_recent(cx_call *c)
 
 static PyObject *alerts_by_severity(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     int severity = CBX_SEVERITY_NONE;
     const cbx_alert **found;
     PyObject *list;
@@ -240,7 +229,7 @@ static PyObject *alerts_by_severity(cx_call *c)
 
 static PyObject *alerts_clear(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
 
     if (!t) return NULL;
     cbx_alerts_clear(t->handle);
@@ -249,7 +238,7 @@ static PyObject *alerts_clear(cx_call *c)
 
 static PyObject *alerts_count(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     return t ? PyLong_FromSize_t(cbx_alerts_count(t->handle)) : NULL;
 }
 
@@ -264,40 +253,31 @@ static PyObject *alerts_count(cx_call *c)
     X(by_severity, "severity: 'none' | 'info' | 'warning' | 'error' | 'critical'", "list[Alert]", alerts_by_severity, 0, "Those remembered that told this severity, newest first.") \
     X(clear, "/", "None", alerts_clear, 0, "Forgets those remembered; rules and states stay.") \
     X(count, "/", "int", alerts_count, 0, "Alerts told since the book was made.")
+CX_OBJECT_TYPE(alerts, alerts, ALERTS, "monitoring", Alerts, "keep: int = 1000", cbx_alerts_free,
+    "A book of alerts: values against rules, with patience on the way up and down.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(alerts_methods, ALERTS)
-
-const cx_thing_type cx_alerts_thing = {
-    "calibrax_c.monitoring.Alerts",
-    "A book of alerts: values against rules, with patience on the way up and down.",
-    alerts_free,
-    alerts_methods,
-    &(cx_function){ "Alerts", "keep: int = 1000", "Alerts", alerts_make, 0, NULL, 0 },
-};
 
 /* ---- Health ---- */
-
-static void health_free(cx_thing *t) { cbx_health_free(t->handle); }
 
 static PyObject *health_make(cx_call *c)
 {
     cbx_health_opts o = CBX_HEALTH_OPTS_INIT;
     cbx_health *h = NULL;
     cbx_status status;
-    cx_thing *t;
+    cx_object *t;
 
     if (!CX_GET(c, o.window, o.least, o.degraded_rate, o.critical_rate, o.degraded_slow, o.critical_slow,
                 o.hysteresis) ||
-        !CX_GET_AS(c, "age_s", o.age_ns) || !(t = cx_thing_new(c->st, CX_HEALTH)))
+        !CX_GET_AS(c, "age_s", o.age_ns) || !(t = cx_object_new(c->st, CX_HEALTH)))
         return NULL;
     status = cbx_health_create(t->ctx, &o, &h, &c->err);
     t->handle = h;
-    return cx_thing_made(t, status, &c->err);
+    return cx_object_made(t, status, &c->err);
 }
 
 static PyObject *health_set_baseline(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     const char *pipeline = "";
     double seconds = 0;
 
@@ -308,7 +288,7 @@ static PyObject *health_set_baseline(cx_call *c)
 
 static PyObject *health_record(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     const char *pipeline = "";
     double seconds = 0;
     bool success = true;
@@ -321,7 +301,7 @@ static PyObject *health_record(cx_call *c)
 
 static PyObject *health_reports(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     cbx_health_report report;
     PyObject *tuple;
     uint64_t now;
@@ -341,7 +321,7 @@ static PyObject *health_reports(cx_call *c)
 
 static PyObject *health_overall(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     uint64_t now;
 
     if (!t || !cx_now_arg(c, &now)) return NULL;
@@ -354,26 +334,11 @@ static PyObject *health_overall(cx_call *c)
     X(record, "pipeline: str, seconds: float, success: bool = True, now: seconds = None", "None", health_record, 0, "One execution.") \
     X(reports, "now: seconds = None", "tuple[HealthReport, ...]", health_reports, 0, "A HealthReport a pipeline.") \
     X(overall, "now: seconds = None", "str", health_overall, 0, "The worst state of those that are known.")
+CX_OBJECT_TYPE(health, health, HEALTH, "monitoring", Health, "window: int = 100, age_s: seconds = 0.0, least: int = 3, degraded_rate: float = 0.2, critical_rate: float = 0.5, degraded_slow: float = 1.2, critical_slow: float = 2.0, hysteresis: float = 0.0", cbx_health_free,
+    "Health of pipelines: failures and durations over a window of each.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(health_methods, HEALTH)
-
-const cx_thing_type cx_health_thing = {
-    "calibrax_c.monitoring.Health",
-    "Health(window=100, age_s=0.0, least=3, degraded_rate=0.2, critical_rate=0.5, degraded_slow=1.2, "
-    "critical_slow=2.0, hysteresis=0.0)\n--\n\n"
-    "Health of pipelines: failures and durations over a window of each.",
-    health_free,
-    health_methods,
-    &(cx_function){
-        "Health",
-        "window: int = 100, age_s: seconds = 0.0, least: int = 3, degraded_rate: float = 0.2, critical_rate: float = "
-        "0.5, degraded_slow: float = 1.2, critical_slow: float = 2.0, hysteresis: float = 0.0",
-        "Health", health_make, 0, NULL, 0 },
-};
 
 /* ---- Sink ---- */
-
-static void sink_free(cx_thing *t) { cbx_sink_free(t->handle); }
 
 static PyObject *sink_make(cx_call *c)
 {
@@ -382,12 +347,12 @@ static PyObject *sink_make(cx_call *c)
     double timeout_s = 0;
     cbx_status status;
     int kind = 0;
-    cx_thing *t;
+    cx_object *t;
 
-    if (!CX_GET(c, kind, target, timeout_s) || !(t = cx_thing_new(c->st, CX_SINK))) return NULL;
+    if (!CX_GET(c, kind, target, timeout_s) || !(t = cx_object_new(c->st, CX_SINK))) return NULL;
     status = cbx_sink_create(t->ctx, (cbx_sink_kind)kind, target, timeout_s, &sink, &c->err);
     t->handle = sink;
-    return cx_thing_made(t, status, &c->err);
+    return cx_object_made(t, status, &c->err);
 }
 
 /* A field of an Alert. */
@@ -417,7 +382,7 @@ static bool read_alert(cx_call *c, PyObject *o, cbx_alert *out)
 
 static PyObject *sink_send(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     int64_t time_us = cbx_time_now_us();
     cbx_status status;
     cbx_alert alert;
@@ -434,18 +399,9 @@ static PyObject *sink_send(cx_call *c)
 /* clang-format off */
 #define SINK(X) \
     X(send, "alert: Alert, time: Time | None = None", "None", sink_send, 0, "An Alert as a JSON line; time is a datetime or ISO text, None: now.")
+CX_OBJECT_TYPE(sink, sink, SINK, "monitoring", Sink, "kind: 'file' | 'command' | 'webhook', target: str, timeout_s: float = 10.0", cbx_sink_free,
+    "Where alerts go: 'file' (JSON lines), 'command' (by sh, on its input) or 'webhook'.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(sink_methods, SINK)
-
-const cx_thing_type cx_sink_thing = {
-    "calibrax_c.monitoring.Sink",
-    "Where alerts go: 'file' (JSON lines), 'command' (by sh, on its input) "
-    "or 'webhook'.",
-    sink_free,
-    sink_methods,
-    &(cx_function){ "Sink", "kind: 'file' | 'command' | 'webhook', target: str, timeout_s: float = 10.0", "Sink",
-                    sink_make, 0, NULL, 0 },
-};
 
 /* ---- functions ---- */
 
@@ -465,4 +421,4 @@ static PyObject *do_tendency(cx_call *c)
 #define MONITORING(X) \
     X(tendency, "x: Samples, /, threshold: float = 0.01, level: float = 0.95", "Tendency", do_tendency, 0, "Whether a series rises, falls or stays, where its noise bears it out.")
 /* clang-format on */
-CX_FUNCTIONS(cx_monitoring_methods, MONITORING)
+CX_FUNCTIONS(cx_monitoring_methods, MONITORING, CX_SLOW)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "python/things.h"
+#include "python/objects.h"
 
 /* ---- time of a callable ---- */
 
@@ -263,72 +263,6 @@ static PyObject *do_complexity_of_points(cx_call *c)
                      &out);
 }
 
-/* ---- processes ---- */
-
-static PyObject *profile_object(cx_call *c, const cbx_profile *p, double level)
-{
-    cx_profile_answer a = { .runs = p->runs, .nruns = p->nruns };
-    double *wall = PyMem_Calloc(p->nruns + 1, sizeof *wall);
-    cbx_status status;
-
-    if (!wall) return PyErr_NoMemory();
-    for (size_t i = 0; i < p->nruns; i++) wall[i] = p->runs[i].wall_s;
-    status = cbx_stat_median_interval(c->ctx, wall, p->nruns, level, &a.wall, &c->err);
-    PyMem_Free(wall);
-    return cx_answer(c, status, CX_PROFILE, &a);
-}
-
-static PyObject *do_command(cx_call *c)
-{
-    cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
-    cbx_profile out = { 0 };
-    PyObject *r = NULL;
-    cx_texts argv;
-    double level = 0.95;
-    cbx_status status;
-
-    if (CX_GET(c, argv) && !argv.n) PyErr_SetString(PyExc_ValueError, "command: no program is named");
-    o.argv = argv.list;               /* a NULL stands at its end */
-    c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
-    if (!PyErr_Occurred() && CX_GET(c, o.warmup, o.runs, o.interval_s, o.show_output, o.ignore_failure, level) &&
-        cx_begin(c)) {
-        status = cbx_profile_command(c->ctx, &o, &out, &c->err);
-        cx_lock(c);
-        if (PyErr_CheckSignals() == 0 && cx_fine(c, status)) r = profile_object(c, &out, level);
-    }
-    cbx_profile_clear(&out);
-    cx_texts_free(&argv);
-    return r;
-}
-
-static PyObject *python_call_object(cx_call *c, const cbx_python_call *p)
-{
-    PyObject *compiled = p->has_compiled ? cx_answer_object(c->st, CX_HLO, &p->compiled) : Py_NewRef(Py_None);
-    PyObject *fields[] = { cx_answer_object(c->st, CX_TIMING, &p->timing),
-                           cx_answer_object(c->st, CX_PROFILE_RUN, &p->process.runs[0]),
-                           cx_answer_object(c->st, CX_FLOPS, &p->work), compiled };
-
-    return cx_record_new(c->st, CX_PYTHON_CALL, fields);
-}
-
-static PyObject *do_function(cx_call *c)
-{
-    PyObject *executable = PySys_GetObject("executable"), *r = NULL;
-    cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
-    cbx_python_call out = { 0 };
-    cbx_status status;
-
-    if (executable && PyUnicode_Check(executable)) o.python = cx_text_of(executable, "sys.executable");
-    c->elements = CX_UNLOCK_ELEMENTS;
-    if (!CX_GET(c, o.module, o.function, o.python, o.warmup, o.samples, o.sample_s, o.level, o.flops) || !cx_begin(c))
-        return NULL;
-    status = cbx_python_call_measure(c->ctx, &o, &out, &c->err);
-    cx_lock(c);
-    if (PyErr_CheckSignals() == 0 && cx_fine(c, status)) r = python_call_object(c, &out);
-    cbx_python_call_clear(&out);
-    return r;
-}
-
 static PyObject *do_hlo(cx_call *c)
 {
     const char *text = "";
@@ -347,8 +281,6 @@ static PyObject *do_hlo(cx_call *c)
     X(batches, "iterable: Iterable[Any], process: Callable[[Any], object] | None = None, /, *, count: Callable[[Any], int] | None = None, sync: Callable[[], object] | None = None, warmup: int = 0, most: int | None = None, level: float = 0.95", "BatchTiming", do_batches, 0, "Time of a pass over batches: getting one apart from process(batch).") \
     X(complexity, "make: Callable[[int], Callable[[], object]], sizes: Sequence[int], /, *, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0", "tuple[Complexity, tuple[ComplexityPoint, ...]]", do_complexity, 0, "How a call grows: make(size) gives what is timed. Gives (Complexity, points).") \
     X(complexity_of_points, "sizes: Samples, times: Samples, /, *, level: float = 0.95, least_weight: float = 0.9, least_span: float = 8.0, most_error: float = 0.25", "Complexity", do_complexity_of_points, 0, "The same of points that were measured already.") \
-    X(command, "argv: str | Sequence[str], /, *, warmup: int = 1, runs: int = 10, interval_s: float = 0.01, show_output: bool = False, ignore_failure: bool = False, level: float = 0.95", "Profile", do_command, 0, "A command run some times and watched.") \
-    X(function, "module: str, function: str, /, *, python: str | None = None, warmup: int = 1, samples: int = 10, sample_s: float = 0.001, level: float = 0.95, flops: bool = False", "PythonCall", do_function, 0, "A function of a module in an interpreter of its own.") \
     X(hlo, "text: str, /", "Hlo", do_hlo, 0, "What XLA made of a function, from its compiled module's text.")
 /* clang-format on */
-CX_FUNCTIONS(cx_profiling_methods, PROFILING)
+CX_FUNCTIONS(cx_profiling_methods, PROFILING, CX_LIGHT)

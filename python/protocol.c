@@ -1,4 +1,4 @@
-/* The benchmark protocol's functions for a Python object: what it raises is kept, told as a status, and raised when all is over. */
+/* The benchmark protocol's functions for a Python object: what it raises is kept, passed on as a status, and raised at the end. */
 #include "python/protocol.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static bool add_value(cbx_values *out, const char *method, PyObject *key, PyObje
 
     if (!name || PyBool_Check(value) || PyUnicode_Check(value)) {
         if (!PyErr_Occurred())
-            PyErr_Format(PyExc_TypeError, "%s gave %R for %R: a number by name is needed", method, value, key);
+            PyErr_Format(PyExc_TypeError, "%s must return numbers by name, got %R for %R", method, value, key);
         return false;
     }
     x = PyNumber_Float(value);
@@ -83,7 +83,7 @@ static cbx_status values(cx_bench *b, const char *method, cbx_values *out, cbx_e
         fine = dict && PyDict_Update(dict, given) == 0;
         if (dict && !fine) {
             PyErr_Clear();
-            PyErr_Format(PyExc_TypeError, "%s gave %R: a dict of numbers is needed", method, given);
+            PyErr_Format(PyExc_TypeError, "%s must return a dict of numbers, got %R", method, given);
         }
     }
     while (fine && dict && PyDict_Next(dict, &at, &key, &value)) fine = add_value(out, method, key, value);
@@ -180,7 +180,7 @@ static bool check_rows(PyObject *batch, Py_ssize_t wanted, size_t start)
     Py_XDECREF(parts);
     if (!parts) return false;
     if (there || found < 0) return true;
-    PyErr_Format(PyExc_ValueError, "the batch from example %zu on has %zd rows: get_batch has to give %zd", start,
+    PyErr_Format(PyExc_ValueError, "the batch from example %zu on has %zd rows: get_batch must return %zd", start,
                  found, wanted);
     return false;
 }
@@ -194,21 +194,22 @@ static PyObject *own_batch(cx_bench *b, size_t size, size_t start)
     return batch;
 }
 
-static cbx_status get_batch(cbx_ctx *ctx, void *self, size_t size, size_t start, cbx_named_array *out, size_t room,
+static cbx_status get_batch(cbx_ctx *ctx, void *self, size_t size, size_t start, cbx_named_array *out, size_t capacity,
                             size_t *n, cbx_err *err)
 {
     cx_bench *b = self;
 
-    (void)ctx, (void)out, (void)room;
+    (void)ctx, (void)out, (void)capacity;
     Py_CLEAR(b->batch);
     b->batch = PyObject_HasAttrString(b->dataset, "get_batch") ? own_batch(b, size, start) : examples(b, size, start);
     *n = 0;
     return b->batch ? CBX_OK : caught(b, err);
 }
 
-static cbx_status get(cbx_ctx *ctx, void *self, size_t i, cbx_named_array *out, size_t room, size_t *n, cbx_err *err)
+static cbx_status get(cbx_ctx *ctx, void *self, size_t i, cbx_named_array *out, size_t capacity, size_t *n,
+                      cbx_err *err)
 {
-    return get_batch(ctx, self, 1, i, out, room, n, err);
+    return get_batch(ctx, self, 1, i, out, capacity, n, err);
 }
 
 static cbx_status run_batch(cbx_ctx *ctx, void *self, const cbx_named_array *batch, size_t n, cbx_err *err)
@@ -267,45 +268,13 @@ static bool find_dataset(cx_bench *b)
     return true;
 }
 
-bool cx_defs_from(cx_state *st, PyObject *defs, PyObject **records, cbx_metric_def **views, size_t *n)
-{
-    PyObject *values = PyDict_Check(defs) ? PyDict_Values(defs) : PySequence_List(defs);
-    Py_ssize_t count = values ? PyList_Size(values) : 0;
-
-    *records = PyList_New(0);
-    *views = PyMem_Calloc((size_t)count + 1, sizeof **views);
-    *n = 0;
-    if (!*views) PyErr_NoMemory();
-    for (Py_ssize_t i = 0; values && *records && *views && i < count; i++) {
-        PyObject *d = PyList_GetItem(values, i);
-        PyObject *r = cx_is_record(st, d, CX_METRIC_DEF) ? Py_NewRef(d) : cx_record_from(st, CX_METRIC_DEF, d);
-        bool fine = r && PyList_Append(*records, r) == 0 && cx_metric_def_from(r, &(*views)[*n]);
-        Py_XDECREF(r);
-        if (!fine) break;
-        ++*n;
-    }
-    Py_XDECREF(values);
-    return !PyErr_Occurred();
-}
-
-static bool find_defs(cx_bench *b)
-{
-    PyObject *defs = PyObject_GetAttrString(b->object, "metric_defs");
-    bool fine = true;
-
-    if (!defs) PyErr_Clear();
-    if (defs && defs != Py_None) fine = cx_defs_from(b->st, defs, &b->records, &b->defs, &b->ops.nmetric_defs);
-    b->ops.metric_defs = b->defs;
-    Py_XDECREF(defs);
-    return fine;
-}
-
-bool cx_bench_make(cx_bench *b, cx_state *st, PyObject *object, const char *name)
+bool cx_bench_make(cx_call *c, cx_bench *b, PyObject *object, const char *name)
 {
     cbx_benchmark_ops checked;
-    cbx_err err = CBX_ERR_INIT;
+    PyObject *defs;
+    bool fine;
 
-    *b = (cx_bench){ .st = st, .object = Py_NewRef(object) };
+    *b = (cx_bench){ .object = Py_NewRef(object) };
     b->ops = (cbx_benchmark_ops){ .struct_size = sizeof b->ops, .abi = CBX_BENCHMARK_ABI };
     if (has(object, "setup")) b->ops.setup = setup;
     if (has(object, "run_training")) b->ops.run_training = train;
@@ -313,15 +282,16 @@ bool cx_bench_make(cx_bench *b, cx_state *st, PyObject *object, const char *name
     if (has(object, "run_evaluation")) b->ops.run_evaluation = evaluate;
     if (has(object, "teardown")) b->ops.teardown = teardown;
     if (has(object, "get_performance_targets")) b->ops.targets = targets;
-    if (!find_names(b, name) || !find_dataset(b) || !find_defs(b)) return false;
-    if (!b->ops.run_training && !b->ops.work && !b->ops.run_batch && !b->ops.run_evaluation) {
-        PyErr_Format(PyExc_TypeError,
-                     "%R is no benchmark: it has neither run_training nor run_evaluation nor work nor run_batch",
-                     object);
-        return false;
-    }
-    if (cbx_benchmark_ops_read(&b->ops, &checked, &err)) return cx_raise(err.status, err.message) != NULL;
-    return true;
+    if (!find_names(b, name) || !find_dataset(b)) return false;
+    defs = PyObject_GetAttrString(object, "metric_defs");
+    if (!defs) PyErr_Clear();
+    fine = cx_defs_arg(c, defs, &b->ops.metric_defs, &b->ops.nmetric_defs);
+    Py_XDECREF(defs);
+    if (!fine) return false;
+    if (!b->ops.run_training && !b->ops.work && !b->ops.run_batch && !b->ops.run_evaluation)
+        return cx_refuse(c, "benchmark", PyExc_TypeError,
+                         "an object with run_training, run_evaluation, work or run_batch", object);
+    return cx_fine(c, cbx_benchmark_ops_read(&b->ops, &checked, &c->err));
 }
 
 void cx_bench_clear(cx_bench *b)
@@ -331,10 +301,7 @@ void cx_bench_clear(cx_bench *b)
     Py_CLEAR(b->batch);
     Py_CLEAR(b->name);
     Py_CLEAR(b->domain);
-    Py_CLEAR(b->records);
     Py_CLEAR(b->type);
     Py_CLEAR(b->value);
     Py_CLEAR(b->traceback);
-    PyMem_Free(b->defs);
-    b->defs = NULL;
 }

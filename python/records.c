@@ -14,7 +14,7 @@ typedef struct cx_field {
 
 typedef struct record_type {
     const char *name, *doc;
-    cx_field fields[CX_FIELDS_MOST]; /* the first without a name ends them */
+    cx_field fields[CX_MAX_FIELDS]; /* the first without a name ends them */
 } record_type;
 
 /* clang-format off */
@@ -96,7 +96,7 @@ typedef struct record {
 static size_t nfields(const record_type *t)
 {
     size_t n = 0;
-    while (n < CX_FIELDS_MOST && t->fields[n].name) n++;
+    while (n < CX_MAX_FIELDS && t->fields[n].name) n++;
     return n;
 }
 
@@ -117,7 +117,7 @@ bool cx_is_record(cx_state *st, PyObject *o, cx_record_kind kind) { return Py_TY
 
 static PyObject *wrong(const cx_field *f, const char *wanted, PyObject *found)
 {
-    PyErr_Format(PyExc_TypeError, "'%s' has to be %s, not %R", f->name, wanted, found);
+    PyErr_Format(PyExc_TypeError, "'%s' must be %s, got %R", f->name, wanted, found);
     return NULL;
 }
 
@@ -165,7 +165,7 @@ static PyObject *one_of(const cx_field *f, PyObject *v, const char *const *words
     }
     Py_XDECREF(value);
     if (!PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "'%s' has to be '%s', '%s'%s, not %R", f->name, words[0], words[1],
+        PyErr_Format(PyExc_ValueError, "'%s' must be '%s', '%s'%s, got %R", f->name, words[0], words[1],
                      n > 2 ? " or 'info'" : "", v);
     return NULL;
 }
@@ -215,7 +215,7 @@ static PyObject *kept(cx_state *st, const cx_field *f, PyObject *v)
     case CX_MAYBE_TEXT: return PyUnicode_Check(v) ? Py_NewRef(v) : wrong(f, "text", v);
     case CX_NUMBER:
     case CX_MAYBE_NUMBER: return number(f, v);
-    case CX_WHOLE: return PyLong_Check(v) ? Py_NewRef(v) : wrong(f, "a whole number", v);
+    case CX_WHOLE: return PyLong_Check(v) ? Py_NewRef(v) : wrong(f, "an integer", v);
     case CX_NUMBERS: return numbers(f, v);
     case CX_TAGS:
     case CX_METRICS: return mapping(st, f, v);
@@ -281,7 +281,7 @@ static PyObject *record_call(PyTypeObject *type, PyObject *args, PyObject *kw)
 {
     cx_record_kind kind = kind_of(type);
     const record_type *t = &types[kind];
-    PyObject *given[CX_FIELDS_MOST] = { 0 };
+    PyObject *given[CX_MAX_FIELDS] = { 0 };
     size_t n = nfields(t), positional = (size_t)PyTuple_Size(args), used = 0;
 
     if (positional > n) {
@@ -312,10 +312,10 @@ PyObject *cx_record_from(cx_state *st, cx_record_kind kind, PyObject *o)
                      : speaks        ? PyObject_CallMethod(o, "to_dict", NULL)
                                      : NULL,
              *r = NULL;
-    PyObject *given[CX_FIELDS_MOST] = { 0 };
+    PyObject *given[CX_MAX_FIELDS] = { 0 };
 
     if (!speaks || (dict && !PyDict_Check(dict))) {
-        PyErr_Format(PyExc_TypeError, "a %s is made of a dict, not of %R", strchr(t->name, '.') + 1, o);
+        PyErr_Format(PyExc_TypeError, "%s.from_dict: 'mapping' must be a dict, got %R", strchr(t->name, '.') + 1, o);
     } else if (dict) {
         const char *missing = NULL;
         for (size_t i = 0; i < nfields(t); i++) {
@@ -474,12 +474,12 @@ static PyMethodDef record_methods[] = {
       "to_dict($self) -> dict[str, Any]\n--\n\nA dict of plain values; what is None is left out." },
     { "from_dict", record_from_dict, METH_O | METH_CLASS,
       "from_dict($type, mapping: Mapping[str, Any] | object, /) -> Self\n--\n\nOf a dict as to_dict gives it; other "
-      "members are passed over." },
+      "members are ignored." },
     { "__reduce__", record_reduce, METH_NOARGS, NULL },
     { 0 },
 };
 
-static PyGetSetDef getters[CX_RECORD_COUNT][CX_FIELDS_MOST + 1];
+static PyGetSetDef getters[CX_RECORD_COUNT][CX_MAX_FIELDS + 1];
 
 /* Name(field: type = default, ...) -> Name, and the documentation. */
 static PyObject *document(const record_type *t)

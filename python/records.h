@@ -6,7 +6,7 @@
 
 #include "python/state.h"
 
-enum { CX_FIELDS_MOST = 12 };
+enum { CX_MAX_FIELDS = 12 };
 
 /** What a field holds. */
 typedef enum cx_field_kind {
@@ -28,7 +28,7 @@ PyObject *cx_record_new(cx_state *st, cx_record_kind kind, PyObject **fields);
 /** A field of a record, borrowed. */
 PyObject *cx_record_field(PyObject *record, size_t i);
 bool cx_is_record(cx_state *st, PyObject *o, cx_record_kind kind);
-/** A record of a mapping; other members are passed over. */
+/** A record of a mapping; other members are ignored. */
 PyObject *cx_record_from(cx_state *st, cx_record_kind kind, PyObject *mapping);
 /** The dict that a record's to_dict gives. */
 PyObject *cx_record_dict(PyObject *record);
@@ -63,14 +63,24 @@ bool cx_point_from(PyObject *record, cbx_arena *arena, cbx_point *out);
 bool cx_metric_def_from(PyObject *record, cbx_metric_def *out);
 /** Text of a str; NULL with an exception that names what it is for. */
 const char *cx_text_of(PyObject *o, const char *what);
-/** Bytes of a path in *bytes, which the caller drops; false with an exception. */
-bool cx_path_from(PyObject *o, PyObject **bytes, const char **path);
 
 /* ---- runs (run.c) ---- */
 
 /** A Run that takes the reference over; NULL frees it. */
 PyObject *cx_run_object(cx_state *st, cbx_run *run);
-/** Borrowed; NULL with an exception if o is no Run. */
-cbx_run *cx_run_of(cx_state *st, PyObject *o);
+/** Of a Run; borrowed. */
+cbx_run *cx_run_of(PyObject *o);
+/** A Run, or a sequence of them, as an array of n that ends with the call; NULL with an exception. */
+const cbx_run **cx_runs_arg(cx_call *c, const char *name, size_t *n);
+
+/* ---- arguments of benchmarks and queries, which end with the call; None and left out: none.  false with an exception ---- */
+
+bool cx_tags_arg(cx_call *c, const char *name, const cbx_tag **tags, size_t *n);
+/** Definitions of a dict by name or a sequence. */
+bool cx_defs_arg(cx_call *c, PyObject *o, const cbx_metric_def **defs, size_t *n);
+/** A dict of numbers by name. */
+bool cx_numbers_by_name(cx_call *c, const char *name, const char ***names, double **values, size_t *n);
+/** A dict as JSON, which the caller unrefs; NULL if there is none, or with an exception. */
+cbx_json *cx_json_arg(cx_call *c, const char *name);
 
 #endif

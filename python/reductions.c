@@ -1,101 +1,71 @@
 /* Reductions and cumulative functions. */
 #include "python/answers.h"
 
-typedef cbx_array *(*reduce_fn)(cbx_ctx *, const cbx_array *, const cbx_axes *);
-typedef cbx_array *(*spread_fn)(cbx_ctx *, const cbx_array *, const cbx_axes *, double);
-typedef cbx_array *(*along_fn)(cbx_ctx *, const cbx_array *, int);
-
-/* x, axis=None, keepdims=False */
-static PyObject *reduction(cx_call *c)
+/* In the dtype asked for. */
+static const cbx_array *as(cx_call *c, const cbx_array *x, cbx_dtype dtype)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
-    bool keepdims = false;
-    cbx_axes axes;
-
-    if (!x || !CX_GET(c, keepdims) || !cx_axes_arg(c, "axis", x, keepdims, &axes) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((reduce_fn)c->fn)(c->ctx, x, &axes));
+    return dtype == CBX_DTYPE_COUNT ? x : cbx_astype(c->ctx, x, dtype);
+}
+static cbx_array *back(cx_call *c, cbx_array *r, cbx_dtype dtype)
+{
+    return dtype == CBX_DTYPE_COUNT ? r : cbx_astype(c->ctx, r, dtype);
 }
 
-/* x, axis=None, dtype=None, keepdims=False: summed in the dtype asked for */
-static PyObject *sum_or_product(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    cbx_dtype dtype = CBX_DTYPE_COUNT;
-    bool keepdims = false;
-    cbx_axes axes;
-    cbx_array *r;
-
-    if (!x || !CX_GET(c, keepdims) || !cx_axes_arg(c, "axis", x, keepdims, &axes)) return NULL;
-    if (!CX_GET(c, dtype) || !cx_begin(c)) return NULL;
-    if (dtype == CBX_DTYPE_COUNT) return cx_result(c, ((reduce_fn)c->fn)(c->ctx, x, &axes));
-    r = ((reduce_fn)c->fn)(c->ctx, cbx_astype(c->ctx, x, dtype), &axes);
-    return cx_result(c, cbx_astype(c->ctx, r, dtype));
-}
-
-/* x, axis=None, correction=0.0, keepdims=False */
-static PyObject *spread(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    double correction = 0;
-    bool keepdims = false;
-    cbx_axes axes;
-
-    if (!x || !CX_GET(c, keepdims) || !cx_axes_arg(c, "axis", x, keepdims, &axes)) return NULL;
-    if (!CX_GET(c, correction) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((spread_fn)c->fn)(c->ctx, x, &axes, correction));
-}
+#define REDUCE CX_FN(const cbx_array *, const cbx_axes *)
+CX_FORMULA(reduction, REDUCE(c->ctx, x, &over.axis), x, over.axis)
+CX_FORMULA(sum_or_product, back(c, REDUCE(c->ctx, as(c, x, dtype), &over.axis), dtype), x, over.axis, dtype)
+#define SPREAD CX_FN(const cbx_array *, const cbx_axes *, double)
+CX_FORMULA(spread, SPREAD(c->ctx, x, &over.axis, correction), x, over.axis, correction)
+CX_FORMULA(do_average, cbx_average(c->ctx, x, weights, &over.axis), x, over.axis, weights)
 
 /* The axis of a function along one axis; None is allowed of rank 1 (and 0: made rank 1). */
-static bool one_axis(cx_call *c, const cbx_array *x, int *axis)
+static bool one_axis(cx_call *c, const cbx_array **x, int *axis)
 {
-    bool none;
+    cx_axis given = { 0 };
 
-    if (!cx_axis_arg(c, "axis", axis, &none)) return false;
-    if (!none || cbx_array_ndim(x) < 2) return true;
-    PyErr_Format(PyExc_ValueError, "%s: an array of %d axes needs 'axis'", c->name, cbx_array_ndim(x));
+    if (!CX_GET_AS(c, "x", *x) || !CX_GET_AS(c, "axis", given)) return false;
+    *axis = given.value;
+    if (!given.none || cbx_array_ndim(*x) < 2) return true;
+    PyErr_Format(PyExc_ValueError, "%s: an array of %d axes needs 'axis'", c->name, cbx_array_ndim(*x));
     return false;
 }
 
-/* x, axis=None, dtype=None, include_initial=False */
-static PyObject *cumulative(cx_call *c, along_fn plain, along_fn with_initial)
+static PyObject *cumulative(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
+    const bool sum = c->fn == (cx_fn)cbx_cumulative_sum;
     cbx_dtype dtype = CBX_DTYPE_COUNT;
+    const cbx_array *x;
     bool include_initial;
-    int axis = 0;
     cbx_array *r;
+    int axis;
 
-    if (!x || !one_axis(c, x, &axis) || !CX_GET(c, dtype, include_initial) || !cx_begin(c)) return NULL;
+    if (!one_axis(c, &x, &axis) || !CX_GET(c, dtype, include_initial) || !cx_begin(c)) return NULL;
     if (cbx_array_ndim(x) == 0) x = cbx_expand_dims(c->ctx, x, 0);
-    if (dtype != CBX_DTYPE_COUNT) x = cbx_astype(c->ctx, x, dtype);
-    r = (include_initial ? with_initial : plain)(c->ctx, x, axis);
-    return cx_result(c, dtype != CBX_DTYPE_COUNT ? cbx_astype(c->ctx, r, dtype) : r);
-}
-static PyObject *do_cumulative_sum(cx_call *c) { return cumulative(c, cbx_cumulative_sum, cbx_cumulative_sum_initial); }
-static PyObject *do_cumulative_prod(cx_call *c)
-{
-    return cumulative(c, cbx_cumulative_prod, cbx_cumulative_prod_initial);
+    x = as(c, x, dtype);
+    if (include_initial)
+        r = sum ? cbx_cumulative_sum_initial(c->ctx, x, axis) : cbx_cumulative_prod_initial(c->ctx, x, axis);
+    else
+        r = CX_FN(const cbx_array *, int)(c->ctx, x, axis);
+    return cx_result(c, back(c, r, dtype));
 }
 
-/* x, axis=None: cumulative_max and cumulative_min */
+/* cumulative_max and cumulative_min */
 static PyObject *running(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
-    int axis = 0;
+    const cbx_array *x;
+    int axis;
 
-    if (!x || !one_axis(c, x, &axis) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((along_fn)c->fn)(c->ctx, x, axis));
+    return one_axis(c, &x, &axis) && cx_begin(c) ? cx_result(c, CX_FN(const cbx_array *, int)(c->ctx, x, axis)) : NULL;
 }
 
 static PyObject *do_diff(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x"), *prepend = NULL, *append = NULL, *parts[3];
+    const cbx_array *x, *prepend = NULL, *append = NULL, *parts[3];
     size_t times, n = 0;
-    int axis = -1;
     cbx_array *r;
+    int axis;
 
-    if (!x || !cx_axis_arg(c, "axis", &axis, NULL) || !CX_GET_AS(c, "n", times) || !CX_GET(c, prepend, append))
-        return NULL;
+    if (!CX_GET(c, x, axis, prepend, append) || !CX_GET_AS(c, "n", times)) return NULL;
     if (prepend) parts[n++] = prepend;
     parts[n++] = x;
     if (append) parts[n++] = append;
@@ -109,39 +79,20 @@ static PyObject *do_diff(cx_call *c)
 
 static PyObject *do_percentile(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x"), **each;
-    PyObject *o = cx_arg(c, "q"), *r;
-    bool keepdims = false;
-    cbx_axes axes;
-    cx_samples q;
+    const cbx_array *x, **each;
+    PyObject *o = cx_arg(c, "q");
+    cx_samples q = { 0 };
+    cbx_axes axis;
     double one;
 
-    if (!x || !CX_GET(c, keepdims) || !cx_axes_arg(c, "axis", x, keepdims, &axes)) return NULL;
+    if (!CX_GET(c, x, axis)) return NULL;
     if (PyFloat_Check(o) || PyIndex_Check(o) || !PySequence_Check(o)) {
         if (!CX_GET_AS(c, "q", one) || !cx_begin(c)) return NULL;
-        return cx_result(c, cbx_percentile(c->ctx, x, one, &axes));
+        return cx_result(c, cbx_percentile(c->ctx, x, one, &axis));
     }
-    if (!CX_GET(c, q)) return NULL; /* several: along a first axis */
-    each = PyMem_Calloc(q.n + 1, sizeof *each);
-    if (!each) return PyErr_NoMemory();
-    r = NULL;
-    if (cx_begin(c)) {
-        for (size_t i = 0; i < q.n; i++) each[i] = cbx_percentile(c->ctx, x, q.x[i], &axes);
-        r = cx_result(c, cbx_stack(c->ctx, q.n, each, 0));
-    }
-    PyMem_Free(each);
-    return r;
-}
-
-static PyObject *do_average(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x"), *weights = NULL;
-    bool keepdims = false;
-    cbx_axes axes;
-
-    if (!x || !CX_GET(c, keepdims) || !cx_axes_arg(c, "axis", x, keepdims, &axes)) return NULL;
-    if (cx_arg(c, "weights") && !(weights = cx_array_arg(c, "weights"))) return NULL;
-    return cx_begin(c) ? cx_result(c, cbx_average(c->ctx, x, weights, &axes)) : NULL;
+    if (!CX_GET(c, q) || !(each = cx_alloc(c, q.n, sizeof *each)) || !cx_begin(c)) return NULL;
+    for (size_t i = 0; i < q.n; i++) each[i] = cbx_percentile(c->ctx, x, q.x[i], &axis);
+    return cx_result(c, cbx_stack(c->ctx, q.n, each, 0)); /* several: along a first axis */
 }
 
 /* clang-format off */
@@ -156,8 +107,8 @@ static PyObject *do_average(cx_call *c)
     X(count_nonzero, AXES, "Array", reduction, cbx_count_nonzero, "How many are not zero.") \
     X(cumulative_max, "x: Array, /, *, axis: int | None = None", "Array", running, cbx_cumulative_max, "The greatest so far.") \
     X(cumulative_min, "x: Array, /, *, axis: int | None = None", "Array", running, cbx_cumulative_min, "The least so far.") \
-    X(cumulative_prod, CUMULATIVE, "Array", do_cumulative_prod, 0, "Products so far.") \
-    X(cumulative_sum, CUMULATIVE, "Array", do_cumulative_sum, 0, "Sums so far.") \
+    X(cumulative_prod, CUMULATIVE, "Array", cumulative, cbx_cumulative_prod, "Products so far.") \
+    X(cumulative_sum, CUMULATIVE, "Array", cumulative, cbx_cumulative_sum, "Sums so far.") \
     X(diff, "x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None", "Array", do_diff, 0, "Differences of neighbours, n times.") \
     X(max, AXES, "Array", reduction, cbx_max, "The greatest; NaN if one is.") \
     X(mean, AXES, "Array", reduction, cbx_mean, "Arithmetic mean.") \
@@ -174,7 +125,7 @@ static PyObject *do_average(cx_call *c)
     X(sum, AXES_DTYPE, "Array", sum_or_product, cbx_sum, "Sum.") \
     X(var, AXES_CORRECTION, "Array", spread, cbx_var, "Variance.")
 /* clang-format on */
-CX_FUNCTIONS(cx_reduction_methods, REDUCTIONS)
+CX_FUNCTIONS(cx_reduction_methods, REDUCTIONS, CX_LIGHT)
 
 /* clang-format off */
 #define OF_AXES "axis: int | Sequence[int] | None = None, *, keepdims: bool = False"
@@ -191,4 +142,4 @@ CX_FUNCTIONS(cx_reduction_methods, REDUCTIONS)
     X(sum, OF_AXES_DTYPE, "Array", sum_or_product, cbx_sum, "Sum.") \
     X(var, OF_AXES_CORRECTION, "Array", spread, cbx_var, "Variance.")
 /* clang-format on */
-CX_ARRAY_FUNCTIONS(cx_array_reductions, METHODS)
+CX_ARRAY_FUNCTIONS(cx_array_reductions, METHODS, CX_LIGHT)

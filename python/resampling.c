@@ -1,5 +1,5 @@
 /* calibrax_c.statistics: bootstrap, variance components, plans, and the sequences that may be looked at after each value. */
-#include "python/things.h"
+#include "python/objects.h"
 
 #include <math.h>
 
@@ -69,8 +69,6 @@ static PyObject *do_bootstrap_nested(cx_call *c)
         cbx_status status = cbx_stat_bootstrap_nested(c->ctx, &a, two ? &b : NULL, &o, &out, &c->err);
         r = cx_answer(c, status, CX_INTERVAL, &out);
     }
-    cx_groups_free(&x);
-    cx_groups_free(&y);
     return r;
 }
 
@@ -86,7 +84,6 @@ static PyObject *do_components(cx_call *c)
         cbx_nested x = { g.x, g.sizes, g.n };
         r = cx_answer(c, cbx_stat_components(&x, &out, &c->err), CX_COMPONENTS, &out);
     }
-    cx_groups_free(&g);
     return r;
 }
 
@@ -151,26 +148,24 @@ static PyObject *do_detectable_ratio(cx_call *c)
     X(detectable_one, "n: int, alpha: float, power: float, /", "float", do_power, cbx_stat_detectable_one, "The same of one sample.") \
     X(detectable_ratio, "pilot: Samples, n: int, /, *, alpha: float = 0.05, power: float = 0.9, runs: int = 2000, seed: int = 0", "float", do_detectable_ratio, 0, "Smallest relative slow-down that n launches a side show.")
 /* clang-format on */
-CX_FUNCTIONS(cx_resampling_methods, RESAMPLING)
+CX_FUNCTIONS(cx_resampling_methods, RESAMPLING, CX_LONG)
 
 /* ---- Sequence ---- */
-
-static void sequence_free(cx_thing *t) { PyMem_Free(t->handle); }
 
 static PyObject *sequence_make(cx_call *c)
 {
     cbx_sequence_opts o = CBX_SEQUENCE_OPTS_INIT;
-    cx_thing *t;
+    cx_object *t;
 
-    if (!CX_GET(c, o.kind, o.level, o.planned, o.low, o.high) || !(t = cx_thing_new(c->st, CX_SEQUENCE))) return NULL;
+    if (!CX_GET(c, o.kind, o.level, o.planned, o.low, o.high) || !(t = cx_object_new(c->st, CX_SEQUENCE))) return NULL;
     t->handle = PyMem_Calloc(1, sizeof(cbx_sequence));
     if (!t->handle) PyErr_NoMemory();
-    return cx_thing_made(t, t->handle ? cbx_sequence_init(t->handle, &o, &c->err) : CBX_ENOMEM, &c->err);
+    return cx_object_made(t, t->handle ? cbx_sequence_init(t->handle, &o, &c->err) : CBX_ENOMEM, &c->err);
 }
 
 static PyObject *sequence_add(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     double x = 0;
 
     if (!t || !CX_GET(c, x) || !cx_fine(c, cbx_sequence_add(t->handle, x, &c->err))) return NULL;
@@ -179,7 +174,7 @@ static PyObject *sequence_add(cx_call *c)
 
 static PyObject *sequence_add_ratio(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     double a = 0, b = 0;
 
     if (!t || !CX_GET(c, a, b)) return NULL;
@@ -189,7 +184,7 @@ static PyObject *sequence_add_ratio(cx_call *c)
 
 static PyObject *sequence_interval(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     cbx_interval out;
 
     if (!t) return NULL;
@@ -203,17 +198,6 @@ static PyObject *sequence_interval(cx_call *c)
     X(add_ratio, "a: float, b: float, /", "None", sequence_add_ratio, 0, "log(a / b) as one more value.") \
     X(mean, "/", "float", sequence_interval, cbx_sequence_mean, "Interval of the mean so far.") \
     X(ratio, "/", "Interval", sequence_interval, cbx_sequence_ratio, "The same, exponentiated: of the geometric mean ratio.")
+CX_OBJECT_TYPE(sequence, sequence, SEQUENCE, "statistics", Sequence, "kind: 'normal' | 'bounded' | 'asymptotic' = 'normal', *, level: float = 0.95, planned: float = 30.0, low: float = 0.0, high: float = 0.0", PyMem_Free,
+    "A confidence sequence: an interval that may be looked at after each value. kind: 'normal', 'bounded' (by low and high), 'asymptotic'.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(sequence_methods, SEQUENCE)
-
-const cx_thing_type cx_sequence_thing = {
-    "calibrax_c.statistics.Sequence",
-    "A confidence sequence: an interval that may be looked at after each value. kind: 'normal', 'bounded' (by low and "
-    "high), 'asymptotic'.",
-    sequence_free,
-    sequence_methods,
-    &(cx_function){ "Sequence",
-                    "kind: 'normal' | 'bounded' | 'asymptotic' = 'normal', *, level: float = 0.95, planned: float = "
-                    "30.0, low: float = 0.0, high: float = 0.0",
-                    "Sequence", sequence_make, 0, NULL, 0 },
-};

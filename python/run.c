@@ -8,6 +8,7 @@ typedef struct run_object {
 } run_object;
 
 static const cbx_run *run_of(PyObject *self) { return ((run_object *)self)->run; }
+cbx_run *cx_run_of(PyObject *o) { return ((run_object *)o)->run; }
 
 PyObject *cx_run_object(cx_state *st, cbx_run *run)
 {
@@ -20,320 +21,199 @@ PyObject *cx_run_object(cx_state *st, cbx_run *run)
     return (PyObject *)self;
 }
 
-cbx_run *cx_run_of(cx_state *st, PyObject *o)
+const cbx_run **cx_runs_arg(cx_call *c, const char *name, size_t *n)
 {
-    if (Py_TYPE(o) == st->run_type) return ((run_object *)o)->run;
-    PyErr_Format(PyExc_TypeError, "a Run is needed, not %R", o);
-    return NULL;
+    PyObject *o = cx_arg(c, name) ? cx_arg(c, name) : Py_None, *tuple;
+    const cbx_run **runs;
+
+    tuple = Py_TYPE(o) == c->st->run_type ? PyTuple_Pack(1, o) : PySequence_Check(o) ? PySequence_Tuple(o) : NULL;
+    if (!cx_keep_object(c, tuple)) {
+        if (!PyErr_Occurred()) cx_refuse(c, name, PyExc_TypeError, "a Run or a sequence of them", o);
+        return NULL;
+    }
+    *n = (size_t)PyTuple_Size(tuple);
+    runs = cx_alloc(c, *n, sizeof *runs);
+    for (size_t i = 0; runs && i < *n; i++) {
+        cbx_run *run = NULL;
+        if (!cx_read_run(c, name, PyTuple_GetItem(tuple, (Py_ssize_t)i), &run)) return NULL;
+        runs[i] = run;
+    }
+    return runs;
 }
 
 static void run_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    cbx_run_free(((run_object *)self)->run);
+    cbx_run_free(cx_run_of(self));
     PyObject_Free(self);
     Py_DECREF(type);
 }
 
 /* ---- making ---- */
 
-typedef struct making {
-    cx_state *st;
-    cbx_run_builder *b;
-    cbx_arena arena;
-    cbx_err err;
-} making;
-
-static bool told(making *m, cbx_status status)
+/* The members of a dict, each by a setter. */
+static bool set_members(cx_call *c, cbx_run_builder *b, const char *name,
+                        cbx_status (*set)(cbx_run_builder *, const char *, cbx_json *, cbx_err *))
 {
-    if (status) cx_raise(status, m->err.message);
-    return !status;
-}
-
-static bool set_object(making *m, PyObject *dict, const char *what,
-                       cbx_status (*set)(cbx_run_builder *, const char *, cbx_json *, cbx_err *))
-{
-    cbx_json *object, *value;
+    cbx_json *object = cx_json_arg(c, name), *value;
     const char *key;
-    bool fine = true;
+    bool fine = !PyErr_Occurred();
 
-    if (!dict || dict == Py_None) return true;
-    if (!PyDict_Check(dict)) {
-        PyErr_Format(PyExc_TypeError, "%s has to be a dict, not %R", what, dict);
-        return false;
-    }
-    object = cx_json_from(dict, what, NULL);
-    fine = object != NULL;
-    for (size_t i = 0; fine && cbx_json_member(object, i, &key, &value); i++) {
-        if (!value) PyErr_Format(PyExc_ValueError, "%s: '%s' is None: leave it out", what, key);
-        fine = value && told(m, set(m->b, key, cbx_json_ref(value), &m->err));
+    for (size_t i = 0; fine && object && cbx_json_member(object, i, &key, &value); i++) {
+        if (!value) PyErr_Format(PyExc_ValueError, "%s: '%s' must have no None, got one for '%s'", c->name, name, key);
+        fine = value && cx_fine(c, set(b, key, cbx_json_ref(value), &c->err));
     }
     cbx_json_unref(object);
     return fine;
 }
 
-static bool add_points(making *m, PyObject *points)
+/* The record of o, or one made of it; kept in a list. */
+static PyObject *as_record(cx_call *c, cx_record_kind kind, PyObject *o, PyObject *kept)
 {
-    PyObject *list = PySequence_Tuple(points);
-    bool fine = list != NULL;
+    PyObject *r = cx_is_record(c->st, o, kind) ? Py_NewRef(o) : cx_record_from(c->st, kind, o);
+    return cx_append(kept, r) ? r : NULL;
+}
+
+bool cx_defs_arg(cx_call *c, PyObject *o, const cbx_metric_def **defs, size_t *n)
+{
+    PyObject *values, *kept = PyList_New(0);
+    cbx_metric_def *list;
+
+    *defs = NULL;
+    *n = 0;
+    if (!cx_keep_object(c, kept)) return false;
+    if (!o || o == Py_None) return true;
+    if (!cx_keep_object(c, values = PyDict_Check(o) ? PyDict_Values(o) : PySequence_List(o))) return false;
+    *n = (size_t)PyList_Size(values);
+    *defs = list = cx_alloc(c, *n, sizeof *list);
+    for (size_t i = 0; list && i < *n; i++) {
+        PyObject *r = as_record(c, CX_METRIC_DEF, PyList_GetItem(values, (Py_ssize_t)i), kept);
+        if (!r || !cx_metric_def_from(r, &list[i])) return false;
+    }
+    return list != NULL;
+}
+
+static bool add_points(cx_call *c, cbx_run_builder *b)
+{
+    PyObject *list = PySequence_Tuple(cx_arg(c, "points") ? cx_arg(c, "points") : Py_None), *kept = PyList_New(0);
+    bool fine = cx_keep_object(c, list) && cx_keep_object(c, kept);
 
     for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++) {
-        PyObject *p = PyTuple_GetItem(list, i);
+        PyObject *r = as_record(c, CX_POINT, PyTuple_GetItem(list, i), kept);
         cbx_point view;
-        PyObject *record = cx_is_record(m->st, p, CX_POINT) ? Py_NewRef(p) : cx_record_from(m->st, CX_POINT, p);
-        fine = record && cx_point_from(record, &m->arena, &view) &&
-               told(m, cbx_run_builder_add_point(m->b, &view, &m->err));
-        Py_XDECREF(record);
+        fine = r && cx_point_from(r, cx_arena(c), &view) && cx_fine(c, cbx_run_builder_add_point(b, &view, &c->err));
     }
-    Py_XDECREF(list);
     return fine;
 }
 
-/* A dict of MetricDef by name, or a sequence of them. */
-static bool add_defs(making *m, PyObject *defs)
+static bool add_results(cx_call *c, cbx_run_builder *b)
 {
-    PyObject *values, *list;
-    bool fine;
-
-    if (!defs || defs == Py_None) return true;
-    values = PyDict_Check(defs) ? PyDict_Values(defs) : Py_NewRef(defs);
-    list = values ? PySequence_Tuple(values) : NULL;
-    fine = list != NULL;
-    for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++) {
-        PyObject *d = PyTuple_GetItem(list, i);
-        PyObject *record = cx_is_record(m->st, d, CX_METRIC_DEF) ? Py_NewRef(d)
-                                                                 : cx_record_from(m->st, CX_METRIC_DEF, d);
-        cbx_metric_def view;
-        fine = record && cx_metric_def_from(record, &view) &&
-               told(m, cbx_run_builder_add_metric_def(m->b, &view, &m->err));
-        Py_XDECREF(record);
-    }
-    Py_XDECREF(values);
-    Py_XDECREF(list);
-    return fine;
-}
-
-static bool set_commit(making *m, PyObject *commit, PyObject *branch)
-{
-    const char *c = NULL, *b = NULL;
-
-    if ((!commit || commit == Py_None) && (!branch || branch == Py_None)) return true;
-    if (commit && commit != Py_None && !(c = cx_text_of(commit, "commit"))) return false;
-    if (branch && branch != Py_None && !(b = cx_text_of(branch, "branch"))) return false;
-    return told(m, cbx_run_builder_set_commit(m->b, c, b, &m->err));
-}
-
-static bool set_head(making *m, PyObject *id, PyObject *timestamp)
-{
-    const char *text;
-    int64_t us;
-
-    if (id && id != Py_None) {
-        text = cx_text_of(id, "id");
-        if (!text || !told(m, cbx_run_builder_set_id(m->b, text, &m->err))) return false;
-    }
-    if (!timestamp || timestamp == Py_None) return true;
-    return cx_time_from(timestamp, &us) && told(m, cbx_run_builder_set_timestamp(m->b, us, &m->err));
-}
-
-static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kw)
-{
-    static char *names[] = { "points",      "id",       "timestamp",   "commit", "branch",
-                             "environment", "metadata", "metric_defs", "detect", NULL };
-    PyObject *points = NULL, *id = NULL, *timestamp = NULL, *commit = NULL, *branch = NULL, *environment = NULL,
-             *metadata = NULL, *defs = NULL, *result = NULL;
-    cbx_run_opts o = CBX_RUN_OPTS_INIT;
-    making m = { .st = PyType_GetModuleState(type), .err = CBX_ERR_INIT };
-    cbx_status status;
-    cbx_run *run = NULL;
-    cbx_ctx *ctx;
-    int detect = 1;
-
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$OOOOOOOp:Run", names, &points, &id, &timestamp, &commit, &branch,
-                                     &environment, &metadata, &defs, &detect))
-        return NULL;
-    o.no_vcs = o.no_machine = o.no_versions = !detect;
-    ctx = cx_ctx_borrow(m.st);
-    if (!ctx) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = cbx_run_builder_create(ctx, &o, &m.b, &m.err);
-    Py_END_ALLOW_THREADS cbx_arena_init(&m.arena, cbx_ctx_allocator(ctx));
-    if (told(&m, status) && set_head(&m, id, timestamp) && set_commit(&m, commit, branch) &&
-        set_object(&m, environment, "environment", cbx_run_builder_set_environment) &&
-        set_object(&m, metadata, "metadata", cbx_run_builder_set_metadata) && add_defs(&m, defs) &&
-        add_points(&m, points) && told(&m, cbx_run_builder_freeze(m.b, &run, &m.err)))
-        result = cx_run_object(m.st, run);
-    cbx_run_builder_free(m.b);
-    cbx_arena_clear(&m.arena);
-    cx_ctx_return(m.st, ctx);
-    return result;
-}
-
-static PyObject *run_from_dict(PyObject *type, PyObject *dict)
-{
-    cx_state *st = PyType_GetModuleState((PyTypeObject *)type);
-    cbx_json *json = cx_json_from(dict, "run", NULL);
-    cbx_run *run = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status;
-    cbx_ctx *ctx;
-
-    if (!json) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "Run.from_dict takes a dict, not None");
-        return NULL;
-    }
-    ctx = cx_ctx_borrow(st);
-    status = ctx ? cbx_run_from_json(ctx, json, "run", &run, &err) : CBX_ENOMEM;
-    cbx_json_unref(json);
-    if (ctx) cx_ctx_return(st, ctx);
-    if (!ctx) return NULL;
-    return status ? cx_raise(status, err.message) : cx_run_object(st, run);
-}
-
-static bool add_results(making *m, cbx_ctx *ctx, PyObject *results)
-{
-    PyObject *list = PySequence_Tuple(results);
-    bool fine = list != NULL;
+    PyObject *list = PySequence_Tuple(cx_arg(c, "results") ? cx_arg(c, "results") : Py_None);
+    bool fine = cx_keep_object(c, list);
 
     for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++) {
         cbx_json *json = cx_json_from(PyTuple_GetItem(list, i), "result", NULL);
         cbx_result *result = NULL;
         if (!json && !PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "a result is a dict or has to_dict(), not None");
-        fine = json && told(m, cbx_result_from_json(ctx, json, "result", &result, &m->err)) &&
-               told(m, cbx_run_builder_add_result(m->b, result, &m->err));
+            cx_refuse(c, "results", PyExc_TypeError, "of dicts or objects with to_dict()", Py_None);
+        fine = json && cx_fine(c, cbx_result_from_json(c->ctx, json, "result", &result, &c->err)) &&
+               cx_fine(c, cbx_run_builder_add_result(b, result, &c->err));
         cbx_result_free(result);
         cbx_json_unref(json);
     }
-    Py_XDECREF(list);
     return fine;
 }
 
-static PyObject *run_from_results(PyObject *type, PyObject *args, PyObject *kw)
+static bool set_all(cx_call *c, cbx_run_builder *b)
 {
-    static char *names[] = { "results", "id", "timestamp", "detect", NULL };
-    PyObject *results = NULL, *id = NULL, *timestamp = NULL, *made = NULL;
-    making m = { .st = PyType_GetModuleState((PyTypeObject *)type), .err = CBX_ERR_INIT };
+    const char *commit = NULL, *branch = NULL;
+    const cbx_metric_def *defs;
+    size_t n;
+
+    if (!CX_GET(c, commit, branch) || !cx_defs_arg(c, cx_arg(c, "metric_defs"), &defs, &n)) return false;
+    if ((commit || branch) && !cx_fine(c, cbx_run_builder_set_commit(b, commit, branch, &c->err))) return false;
+    if (!set_members(c, b, "environment", cbx_run_builder_set_environment) ||
+        !set_members(c, b, "metadata", cbx_run_builder_set_metadata))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!cx_fine(c, cbx_run_builder_add_metric_def(b, &defs[i], &c->err))) return false;
+    return add_points(c, b);
+}
+
+/* Run(points, ...), and Run.from_results(results, ...). */
+static PyObject *make_run(cx_call *c)
+{
     cbx_run_opts o = CBX_RUN_OPTS_INIT;
+    cbx_run_builder *b = NULL;
+    int64_t timestamp = 0;
+    const char *id = NULL;
     cbx_run *run = NULL;
-    cbx_status status;
-    cbx_ctx *ctx;
-    int detect = 1;
+    bool detect, fine;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$OOp:from_results", names, &results, &id, &timestamp, &detect))
-        return NULL;
+    if (!CX_GET(c, id, timestamp, detect)) return NULL;
     o.no_vcs = o.no_machine = o.no_versions = !detect;
-    ctx = cx_ctx_borrow(m.st);
-    if (!ctx) return NULL;
-    Py_BEGIN_ALLOW_THREADS status = cbx_run_builder_create(ctx, &o, &m.b, &m.err);
-    Py_END_ALLOW_THREADS if (told(&m, status) && set_head(&m, id, timestamp) && add_results(&m, ctx, results) &&
-                             told(&m, cbx_run_builder_freeze(m.b, &run, &m.err))) made = cx_run_object(m.st, run);
-    cbx_run_builder_free(m.b);
-    cx_ctx_return(m.st, ctx);
-    return made;
+    c->elements = CX_UNLOCK_ELEMENTS; /* it may run git */
+    if (!cx_begin(c)) return NULL;
+    fine = cx_fine(c, cbx_run_builder_create(c->ctx, &o, &b, &c->err)) &&
+           (!id || cx_fine(c, cbx_run_builder_set_id(b, id, &c->err))) &&
+           (!cx_arg(c, "timestamp") || cx_fine(c, cbx_run_builder_set_timestamp(b, timestamp, &c->err))) &&
+           (cx_parameter_of(c, "results") ? add_results(c, b) : set_all(c, b)) &&
+           cx_fine(c, cbx_run_builder_freeze(b, &run, &c->err));
+    cbx_run_builder_free(b);
+    return fine ? cx_run_object(c->st, run) : NULL;
 }
 
-static PyObject *run_read(PyObject *type, PyObject *where)
+static PyObject *from_dict(cx_call *c)
 {
-    cx_state *st = PyType_GetModuleState((PyTypeObject *)type);
-    PyObject *bytes = NULL;
-    const char *path;
+    cbx_json *json = cx_json_from(cx_arg(c, "mapping") ? cx_arg(c, "mapping") : Py_None, "run", NULL);
     cbx_run *run = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status = CBX_OK;
-    cbx_ctx *ctx = cx_path_from(where, &bytes, &path) ? cx_ctx_borrow(st) : NULL;
+    bool fine;
 
-    if (ctx) {
-        Py_BEGIN_ALLOW_THREADS status = cbx_run_read(ctx, path, &run, &err);
-        Py_END_ALLOW_THREADS cx_ctx_return(st, ctx);
-    }
-    Py_XDECREF(bytes);
-    if (!ctx) return NULL;
-    return status ? cx_raise(status, err.message) : cx_run_object(st, run);
+    if (!json && !PyErr_Occurred()) cx_refuse(c, "mapping", PyExc_TypeError, "a dict", Py_None);
+    fine = json && cx_begin(c) && cx_fine(c, cbx_run_from_json(c->ctx, json, "run", &run, &c->err));
+    cbx_json_unref(json);
+    return fine ? cx_run_object(c->st, run) : NULL;
 }
 
-/* ---- giving ---- */
-
-static PyObject *run_to_dict(PyObject *self, PyObject *unused)
+static PyObject *read_run(cx_call *c)
 {
-    (void)unused;
-    return cx_json_answer(cbx_run_to_json(run_of(self)));
-}
-
-static PyObject *run_write(PyObject *self, PyObject *where)
-{
-    cx_state *st = PyType_GetModuleState(Py_TYPE(self));
-    PyObject *bytes = NULL;
+    cbx_run *run = NULL;
     const char *path;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status = CBX_OK;
-    cbx_ctx *ctx = cx_path_from(where, &bytes, &path) ? cx_ctx_borrow(st) : NULL;
 
-    if (ctx) {
-        Py_BEGIN_ALLOW_THREADS status = cbx_run_write(ctx, run_of(self), path, &err);
-        Py_END_ALLOW_THREADS cx_ctx_return(st, ctx);
-    }
-    Py_XDECREF(bytes);
-    if (!ctx) return NULL;
-    if (status) return cx_raise(status, err.message);
-    Py_RETURN_NONE;
+    if (!CX_GET(c, path)) return NULL;
+    c->elements = CX_UNLOCK_ELEMENTS;
+    return cx_begin(c) && cx_fine(c, cbx_run_read(c->ctx, path, &run, &c->err)) ? cx_run_object(c->st, run) : NULL;
 }
 
-static PyObject *get_id(PyObject *self, void *unused)
+/* ---- methods ---- */
+
+static PyObject *to_dict(cx_call *c) { return cx_json_answer(cbx_run_to_json(run_of(c->self))); }
+
+static PyObject *write_run(cx_call *c)
 {
-    (void)unused;
-    return PyUnicode_FromString(cbx_run_id(run_of(self)));
-}
-static PyObject *get_timestamp(PyObject *self, void *unused)
-{
-    (void)unused;
-    return cx_time_object(cbx_run_timestamp_us(run_of(self)));
-}
-static PyObject *get_commit(PyObject *self, void *unused)
-{
-    (void)unused;
-    return cx_text_or_none(cbx_run_commit(run_of(self)));
-}
-static PyObject *get_branch(PyObject *self, void *unused)
-{
-    (void)unused;
-    return cx_text_or_none(cbx_run_branch(run_of(self)));
-}
-static PyObject *get_environment(PyObject *self, void *unused)
-{
-    (void)unused;
-    return cx_json_object(cbx_run_environment(run_of(self)));
-}
-static PyObject *get_metadata(PyObject *self, void *unused)
-{
-    (void)unused;
-    return cx_json_object(cbx_run_metadata(run_of(self)));
+    const char *path;
+
+    if (!CX_GET(c, path)) return NULL;
+    c->elements = CX_UNLOCK_ELEMENTS;
+    return cx_begin(c) ? cx_none(c, cbx_run_write(c->ctx, run_of(c->self), path, &c->err)) : NULL;
 }
 
-static PyObject *get_points(PyObject *self, void *unused)
+static PyObject *points_of(PyObject *self)
 {
-    cx_state *st = PyType_GetModuleState(Py_TYPE(self));
     size_t n = cbx_run_npoints(run_of(self));
     PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    (void)unused;
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *p = cx_point_object(st, cbx_run_point(run_of(self), i));
-        if (!p || PyTuple_SetItem(tuple, (Py_ssize_t)i, p) < 0) Py_CLEAR(tuple);
-    }
+    CX_FILL(tuple, n, cx_point_object(cx_state_of_instance(self), cbx_run_point(run_of(self), i)))
     return tuple;
 }
 
-static PyObject *get_defs(PyObject *self, void *unused)
+static PyObject *defs_of(PyObject *self)
 {
-    cx_state *st = PyType_GetModuleState(Py_TYPE(self));
     PyObject *dict = PyDict_New();
 
-    (void)unused;
     for (size_t i = 0; dict && i < cbx_run_nmetric_defs(run_of(self)); i++) {
         const cbx_metric_def *d = cbx_run_metric_def(run_of(self), i);
-        PyObject *v = cx_metric_def_object(st, d);
-        if (!v || PyDict_SetItemString(dict, d->name, v) < 0) Py_CLEAR(dict);
-        Py_XDECREF(v);
+        if (!cx_put(dict, d->name, cx_metric_def_object(cx_state_of_instance(self), d))) Py_CLEAR(dict);
     }
     return dict;
 }
@@ -361,57 +241,61 @@ static Py_hash_t run_hash(PyObject *self)
 {
     char text[CBX_HASH_SIZE];
     cbx_err err = CBX_ERR_INIT;
-    PyObject *s;
-    Py_hash_t h;
+    PyObject *s = cbx_run_hash(run_of(self), text, &err) ? cx_raise(err.status, err.message)
+                                                         : PyUnicode_FromString(text);
+    Py_hash_t h = s ? PyObject_Hash(s) : -1;
 
-    if (cbx_run_hash(run_of(self), text, &err)) {
-        cx_raise(err.status, err.message);
-        return -1;
-    }
-    s = PyUnicode_FromString(text);
-    h = s ? PyObject_Hash(s) : -1;
     Py_XDECREF(s);
     return h;
 }
 
 static PyObject *run_reduce(PyObject *self, PyObject *unused)
 {
-    PyObject *maker = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "from_dict"), *dict = run_to_dict(self, unused);
-    PyObject *r = maker && dict ? Py_BuildValue("(O(O))", maker, dict) : NULL;
+    PyObject *maker = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "from_dict");
+    PyObject *dict = maker ? cx_json_answer(cbx_run_to_json(run_of(self))) : NULL;
 
+    (void)unused;
+    if (dict) return Py_BuildValue("(N(N))", maker, dict);
     Py_XDECREF(maker);
-    Py_XDECREF(dict);
-    return r;
+    return NULL;
 }
 
-static PyGetSetDef run_members[] = {
-    { "id", get_id, NULL, "str: 12 hex digits, or what was given", NULL },
-    { "timestamp", get_timestamp, NULL, "datetime: datetime, UTC", NULL },
-    { "commit", get_commit, NULL, "str | None: full hash, or None", NULL },
-    { "branch", get_branch, NULL, "str | None: name, or None", NULL },
-    { "environment", get_environment, NULL, "dict[str, Any]: dict: machine, hardware, versions ...", NULL },
-    { "metadata", get_metadata, NULL, "dict[str, Any]: dict of what else is known", NULL },
-    { "metric_defs", get_defs, NULL, "dict[str, MetricDef]: dict of MetricDef by name", NULL },
-    { "points", get_points, NULL, "tuple[Point, ...]: tuple of Point", NULL },
-    { 0 },
-};
+#define ATTRIBUTES(X)                                                                                                  \
+    X(id, "str: 12 hex digits, or what was given", PyUnicode_FromString(cbx_run_id(run_of(self))))                     \
+    X(timestamp, "datetime: datetime, UTC", cx_time_object(cbx_run_timestamp_us(run_of(self))))                        \
+    X(commit, "str | None: full hash, or None", cx_text_or_none(cbx_run_commit(run_of(self))))                         \
+    X(branch, "str | None: name, or None", cx_text_or_none(cbx_run_branch(run_of(self))))                              \
+    X(environment, "dict[str, Any]: dict: machine, hardware, versions ...",                                            \
+      cx_json_object(cbx_run_environment(run_of(self))))                                                               \
+    X(metadata, "dict[str, Any]: dict of what else is known", cx_json_object(cbx_run_metadata(run_of(self))))          \
+    X(metric_defs, "dict[str, MetricDef]: dict of MetricDef by name", defs_of(self))                                   \
+    X(points, "tuple[Point, ...]: tuple of Point", points_of(self))
+CX_GETTERS(run_members, ATTRIBUTES)
+
+/* clang-format off */
+#define RUN_SIGNATURE "points: Iterable[Point | Mapping[str, Any]], *, id: str | None = None, timestamp: Time | None = None, commit: str | None = None, branch: str | None = None, environment: Mapping[str, Any] = {}, metadata: Mapping[str, Any] = {}, metric_defs: Definitions = {}, detect: bool = True"
+#define METHODS(X) \
+    X(to_dict, "", "dict[str, Any]", to_dict, 0, "The run as its file has it.") \
+    X(write, "path: Path, /", "None", write_run, 0, "Writes the run as a file, atomically.")
+#define CLASS_METHODS(X) \
+    X(from_dict, "mapping: Mapping[str, Any] | object, /", "Run", from_dict, 0, "A Run of a dict as to_dict returns it, or as the Python package calibrax does; read strictly.") \
+    X(from_results, "results: Iterable[object], *, id: str | None = None, timestamp: Time | None = None, detect: bool = True", "Run", make_run, 0, "A Run of results as the Python package calibrax has them: BenchmarkResult objects, or dicts as their to_dict returns. A point each; timing and resources become metrics with definitions, unless a result has a metric of that name.") \
+    X(read, "path: Path, /", "Run", read_run, 0, "A run file.")
+#define RUN_DOC "One execution of a set of benchmarks: points with metrics, and what is needed to compare it later.\n\nWith detect the commit, branch, machine and versions are found; what is given replaces them."
+/* clang-format on */
+METHODS(CX_OF_TYPE)
+CLASS_METHODS(CX_OF_CLASS)
 static PyMethodDef run_methods[] = {
-    { "to_dict", run_to_dict, METH_NOARGS, "to_dict($self) -> dict[str, Any]\n--\n\nThe run as its file has it." },
-    { "from_dict", run_from_dict, METH_O | METH_CLASS,
-      "from_dict($type, mapping: Mapping[str, Any] | object, /) -> Run\n--\n\nOf a dict as to_dict gives it, or as the "
-      "Python package calibrax does; read "
-      "strictly." },
-    { "from_results", (PyCFunction)(void (*)(void))run_from_results, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-      "from_results($type, results: Iterable[object], *, id: str | None = None, timestamp: Time | None = None, detect: "
-      "bool = True) -> Run\n--\n\n"
-      "Of results as the Python package calibrax has them: BenchmarkResult objects, or dicts as their to_dict gives. A "
-      "point "
-      "each; timing and resources become metrics with definitions, unless a result has a metric of that name." },
-    { "read", run_read, METH_O | METH_CLASS, "read($type, path: Path, /) -> Run\n--\n\nA run file." },
-    { "write", run_write, METH_O, "write($self, path: Path, /) -> None\n--\n\nWrites the run as a file, atomically." },
-    { "__reduce__", run_reduce, METH_NOARGS, NULL },
+    METHODS(CX_OF_TYPE_ROW) CLASS_METHODS(CX_OF_CLASS_ROW){ "__reduce__", run_reduce, METH_NOARGS, NULL },
     { 0 },
 };
+
+static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kw)
+{
+    static cx_function f = { "Run", RUN_SIGNATURE, "Run", make_run, 0, CX_LIGHT, NULL, 0, -1 };
+    return cx_call_with(PyType_GetModuleState(type), &f, args, kw);
+}
+
 static PyType_Slot run_slots[] = {
     { Py_tp_new, run_new },
     { Py_tp_dealloc, run_dealloc },
@@ -420,11 +304,7 @@ static PyType_Slot run_slots[] = {
     { Py_tp_hash, run_hash },
     { Py_tp_getset, run_members },
     { Py_tp_methods, run_methods },
-    { Py_tp_doc, "Run(points: Iterable[Point | Mapping[str, Any]], *, id: str | None = None, timestamp: Time | None = "
-                 "None, commit: str | None = None, branch: str | None = None, environment: Mapping[str, Any] = {}, "
-                 "metadata: Mapping[str, Any] = {}, metric_defs: Definitions = {}, detect: bool = True) -> Run\n--\n\n"
-                 "One execution of a set of benchmarks: points with metrics, and what is needed to compare it later.\n"
-                 "With detect the commit, branch, machine and versions are found out; what is given replaces that." },
+    { Py_tp_doc, "Run(" RUN_SIGNATURE ") -> Run\n--\n\n" RUN_DOC },
     { 0, NULL },
 };
 static PyType_Spec run_spec = {

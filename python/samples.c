@@ -81,21 +81,14 @@ bool cx_table_arg(cx_call *c, const char *name, cx_samples *out, size_t *rows, s
     return true;
 }
 
-void cx_groups_free(cx_groups *g)
-{
-    PyMem_Free(g->x);
-    PyMem_Free(g->sizes);
-    *g = (cx_groups){ 0 };
-}
-
-static bool join(cx_groups *g, const cx_samples *parts)
+static bool join(cx_call *c, cx_groups *g, const cx_samples *parts)
 {
     size_t total = 0;
 
     for (size_t k = 0; k < g->n; k++) total += parts[k].n;
-    g->x = PyMem_Calloc(total + 1, sizeof *g->x);
-    g->sizes = PyMem_Calloc(g->n + 1, sizeof *g->sizes);
-    if (!g->x || !g->sizes) return PyErr_NoMemory() != NULL;
+    g->x = cx_alloc(c, total, sizeof *g->x);
+    g->sizes = cx_alloc(c, g->n, sizeof *g->sizes);
+    if (!g->x || !g->sizes) return false;
     total = 0;
     for (size_t k = 0; k < g->n; k++) {
         if (parts[k].n) memcpy(g->x + total, parts[k].x, parts[k].n * sizeof *g->x);
@@ -119,12 +112,11 @@ bool cx_read_groups(cx_call *c, const char *name, PyObject *o, void *into)
         return cx_refuse(c, name, PyExc_TypeError, "a sequence of sequences of numbers", o);
     }
     out->n = (size_t)PyTuple_Size(list);
-    parts = PyMem_Calloc(out->n + 1, sizeof *parts);
-    fine = parts || PyErr_NoMemory();
+    parts = cx_alloc(c, out->n, sizeof *parts);
+    fine = parts != NULL;
     for (size_t k = 0; fine && k < out->n; k++)
         fine = cx_samples_from(c, PyTuple_GetItem(list, (Py_ssize_t)k), name, &parts[k]);
-    fine = fine && join(out, parts);
-    PyMem_Free(parts);
+    fine = fine && join(c, out, parts);
     Py_DECREF(list);
     return fine;
 }
@@ -137,23 +129,15 @@ bool cx_read_texts(cx_call *c, const char *name, PyObject *o, void *into)
 
     *out = (cx_texts){ 0 };
     if (!o) return true;
-    out->tuple = PyUnicode_Check(o) ? PyTuple_Pack(1, o) : PySequence_Tuple(o);
-    if (!out->tuple) return false;
+    if (!cx_keep_object(c, out->tuple = PyUnicode_Check(o) ? PyTuple_Pack(1, o) : PySequence_Tuple(o))) return false;
     out->n = (size_t)PyTuple_Size(out->tuple);
-    out->list = cbx_mem_calloc(cbx_allocator_default(), out->n + 1, sizeof *out->list);
-    if (!out->list) return PyErr_NoMemory() != NULL;
+    if (!(out->list = cx_alloc(c, out->n, sizeof *out->list))) return false;
     for (size_t k = 0; k < out->n; k++) {
         PyObject *item = PyTuple_GetItem(out->tuple, (Py_ssize_t)k);
         if (!PyUnicode_Check(item)) return cx_refuse(c, name, PyExc_TypeError, "a string or a sequence of strings", o);
         if (!(out->list[k] = cx_text_of(item, c->name))) return false;
     }
     return true;
-}
-
-void cx_texts_free(cx_texts *t)
-{
-    cbx_mem_free(cbx_allocator_default(), (void *)(uintptr_t)t->list, (t->n + 1) * sizeof *t->list);
-    Py_XDECREF(t->tuple);
 }
 
 cbx_direction *cx_directions_arg(cx_call *c, const char *name, size_t n)
@@ -166,16 +150,14 @@ cbx_direction *cx_directions_arg(cx_call *c, const char *name, size_t n)
         PyErr_Format(PyExc_ValueError, "%s: %zd directions for %zu objectives", c->name, PyTuple_Size(list), n);
         fine = false;
     }
-    if (fine && !(out = PyMem_Malloc((n + 1) * sizeof *out))) PyErr_NoMemory();
+    if (fine) out = cx_alloc(c, n, sizeof *out);
     for (size_t k = 0; fine && out && k < n; k++) {
         int v = 0;
         fine = cx_read_choice(c, name, list ? PyTuple_GetItem(list, (Py_ssize_t)k) : o, &v);
         out[k] = (cbx_direction)v;
     }
     Py_XDECREF(list);
-    if (fine) return out;
-    PyMem_Free(out);
-    return NULL;
+    return fine ? out : NULL;
 }
 
 bool cx_now_arg(cx_call *c, uint64_t *now)

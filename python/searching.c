@@ -3,26 +3,34 @@
 
 #include "python/state.h"
 
-/* The place of a winner: x, axis=None, keepdims=False. */
-static PyObject *winner(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    bool keepdims = false, none;
-    cbx_axes axes;
-    int axis = 0;
+#define REDUCE CX_FN(const cbx_array *, const cbx_axes *)
+CX_FORMULA(winner, REDUCE(c->ctx, x, &over.axis), x, axis, over.axis)
+CX_FORMULA(do_argwhere, cbx_argwhere(c->ctx, x), x)
+CX_FORMULA(ordered, CX_FN(const cbx_array *, int, bool)(c->ctx, x, axis.value, descending), x, axis, descending, stable)
+CX_FORMULA(do_digitize, cbx_digitize(c->ctx, x, edges), x, edges)
+CX_FORMULA(do_bincount, cbx_bincount(c->ctx, x, weights, minlength), x, weights, minlength)
+CX_FORMULA(do_histogram, cbx_histogram(c->ctx, x, edges, weights), x, edges, weights)
+CX_INDEXING(do_take_along_axis, cbx_take_along_axis(c->ctx, x, indices, axis.value), x, indices, axis)
+CX_INDEXING(do_scatter, cbx_scatter(c->ctx, x, indices, updates, axis.value, (cbx_scatter_mode)mode), x, indices,
+            updates, axis, mode)
 
-    if (!x || !CX_GET(c, keepdims) || !cx_axis_arg(c, "axis", &axis, &none)) return NULL;
-    if (!cx_axes_arg(c, "axis", x, keepdims, &axes) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, const cbx_axes *)) c->fn)(c->ctx, x, &axes));
+static PyObject *segment(cx_call *c)
+{
+    const cbx_array *x, *ids;
+    size_t segments;
+
+    c->domain_error = PyExc_IndexError;
+    if (!CX_GET(c, x, ids, segments) || !cx_begin(c)) return NULL;
+    return cx_result(c, CX_FN(const cbx_array *, const cbx_array *, size_t)(c->ctx, x, ids, segments));
 }
 
 static PyObject *do_nonzero(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x");
     cbx_array *all, *rows[CBX_MAX_RANK] = { 0 };
+    const cbx_array *x;
     int n;
 
-    if (!x) return NULL;
+    if (!CX_GET(c, x)) return NULL;
     n = cbx_array_ndim(x);
     if (n == 0) return cx_raise(CBX_ESHAPE, "nonzero: an array of rank 0 has no indices");
     if (!cx_begin(c)) return NULL;
@@ -31,113 +39,29 @@ static PyObject *do_nonzero(cx_call *c)
     return cx_results(c, (size_t)n, rows, true);
 }
 
-static PyObject *do_argwhere(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-
-    return x && cx_begin(c) ? cx_result(c, cbx_argwhere(c->ctx, x)) : NULL;
-}
-
 static PyObject *do_searchsorted(cx_call *c)
 {
-    const cbx_array *edges = cx_array_arg(c, "x1"), *sorter = NULL, *values;
-    cx_operand v;
-    int is, side;
+    const cbx_array *x1, *sorter = NULL, *values;
+    cx_operand x2;
+    int side;
 
-    if (!edges || (is = cx_operand_from(c, cx_arg(c, "x2"), &v)) < 0) return NULL;
-    if (is == 0)
-        return PyErr_Format(PyExc_TypeError, "searchsorted: 'x2' must be an Array or a number, got %R",
-                            cx_arg(c, "x2"));
-    if (!CX_GET(c, side, sorter)) return NULL;
-    if ((!v.array && !cx_fits(cbx_array_dtype(edges), &v)) || !cx_begin(c)) return NULL;
-    values = v.array ? v.array : cx_weak(c, edges, &v);
-    return cx_result(c, sorter ? cbx_searchsorted_sorter(c->ctx, edges, values, side == 1, sorter)
-                               : cbx_searchsorted(c->ctx, edges, values, side == 1));
-}
-
-/* x, axis=-1, descending=False, stable=True: always stable */
-static PyObject *ordered(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x");
-    bool descending = false, stable = true;
-    int axis = -1;
-
-    if (!x || !cx_axis_arg(c, "axis", &axis, NULL)) return NULL;
-    if (!CX_GET(c, descending, stable) || !cx_begin(c)) return NULL;
-    return cx_result(c,
-                     ((cbx_array * (*)(cbx_ctx *, const cbx_array *, int, bool)) c->fn)(c->ctx, x, axis, descending));
+    if (!CX_GET(c, x1, x2, side, sorter)) return NULL;
+    if ((!x2.array && !cx_fits(cbx_array_dtype(x1), &x2)) || !cx_begin(c)) return NULL;
+    values = x2.array ? x2.array : cx_weak(c, x1, &x2);
+    return cx_result(c, sorter ? cbx_searchsorted_sorter(c->ctx, x1, values, side == 1, sorter)
+                               : cbx_searchsorted(c->ctx, x1, values, side == 1));
 }
 
 static PyObject *do_take(cx_call *c)
 {
-    const cbx_array *x = cx_array_arg(c, "x"), *indices = x ? cx_array_arg(c, "indices") : NULL;
-    int axis = 0;
-    bool none;
+    const cbx_array *x, *indices;
+    cx_axis axis = { 0 };
 
     c->domain_error = PyExc_IndexError;
-    if (!indices || !cx_axis_arg(c, "axis", &axis, &none)) return NULL;
-    if (none && cbx_array_ndim(x) != 1)
+    if (!CX_GET(c, x, indices, axis)) return NULL;
+    if (axis.none && cbx_array_ndim(x) != 1)
         return PyErr_Format(PyExc_ValueError, "take: an array of %d axes needs 'axis'", cbx_array_ndim(x));
-    return cx_begin(c) ? cx_result(c, cbx_take(c->ctx, x, indices, axis)) : NULL;
-}
-
-static PyObject *do_take_along_axis(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x"), *indices = x ? cx_array_arg(c, "indices") : NULL;
-    int axis = -1;
-
-    c->domain_error = PyExc_IndexError;
-    if (!indices || !cx_axis_arg(c, "axis", &axis, NULL) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_take_along_axis(c->ctx, x, indices, axis));
-}
-
-static PyObject *do_scatter(cx_call *c)
-{
-    const cbx_array *x, *indices, *updates;
-    cbx_scatter_mode mode;
-    int axis;
-
-    c->domain_error = PyExc_IndexError;
-    if (!CX_GET(c, x, indices, updates, axis, mode) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_scatter(c->ctx, x, indices, updates, axis, mode));
-}
-
-/* x, ids, segments */
-static PyObject *segments(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x"), *ids = x ? cx_array_arg(c, "ids") : NULL;
-    int64_t segments = 0;
-
-    if (!ids || !CX_GET(c, segments)) return NULL;
-    if (segments < 0) return cx_raise(CBX_EINVAL, "the number of segments is negative");
-    c->domain_error = PyExc_IndexError;
-    if (!cx_begin(c)) return NULL;
-    return cx_result(c, ((cbx_array * (*)(cbx_ctx *, const cbx_array *, const cbx_array *, size_t))
-                             c->fn)(c->ctx, x, ids, (size_t)segments));
-}
-
-static PyObject *do_digitize(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x"), *edges = x ? cx_array_arg(c, "edges") : NULL;
-
-    return edges && cx_begin(c) ? cx_result(c, cbx_digitize(c->ctx, x, edges)) : NULL;
-}
-
-static PyObject *do_bincount(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x"), *weights = NULL;
-    size_t minlength;
-
-    if (!x || !CX_GET(c, weights) || !CX_GET(c, minlength)) return NULL;
-    return cx_begin(c) ? cx_result(c, cbx_bincount(c->ctx, x, weights, minlength)) : NULL;
-}
-
-static PyObject *do_histogram(cx_call *c)
-{
-    const cbx_array *x = cx_array_arg(c, "x"), *edges = x ? cx_array_arg(c, "edges") : NULL, *weights = NULL;
-
-    if (!edges || !CX_GET(c, weights)) return NULL;
-    return cx_begin(c) ? cx_result(c, cbx_histogram(c->ctx, x, edges, weights)) : NULL;
+    return cx_begin(c) ? cx_result(c, cbx_take(c->ctx, x, indices, axis.value)) : NULL;
 }
 
 /* clang-format off */
@@ -154,16 +78,16 @@ static PyObject *do_histogram(cx_call *c)
     X(nonzero, "x: Array, /", "tuple[Array, ...]", do_nonzero, 0, "Places of elements that are not zero: an array of indices for each axis.") \
     X(scatter, "x: Array, indices: Array, updates: Operand, /, *, axis: int = 0, mode: 'set' | 'add' | 'multiply' | 'min' | 'max' = 'set'", "Array", do_scatter, 0, "x with updates joined in at indices: set, add, multiply, min or max.") \
     X(searchsorted, "x1: Operand, x2: Operand, /, *, side: 'left' | 'right' = 'left', sorter: Array | None = None", "Array", do_searchsorted, 0, "Where x2 would go into sorted x1.") \
-    X(segment_max, SEGMENTS, "Array", segments, cbx_segment_max, "The greatest along the first axis by segment number.") \
-    X(segment_mean, SEGMENTS, "Array", segments, cbx_segment_mean, "Means along the first axis by segment number.") \
-    X(segment_min, SEGMENTS, "Array", segments, cbx_segment_min, "The least along the first axis by segment number.") \
-    X(segment_prod, SEGMENTS, "Array", segments, cbx_segment_prod, "Products along the first axis by segment number.") \
-    X(segment_sum, SEGMENTS, "Array", segments, cbx_segment_sum, "Sums along the first axis by segment number.") \
+    X(segment_max, SEGMENTS, "Array", segment, cbx_segment_max, "The greatest along the first axis by segment number.") \
+    X(segment_mean, SEGMENTS, "Array", segment, cbx_segment_mean, "Means along the first axis by segment number.") \
+    X(segment_min, SEGMENTS, "Array", segment, cbx_segment_min, "The least along the first axis by segment number.") \
+    X(segment_prod, SEGMENTS, "Array", segment, cbx_segment_prod, "Products along the first axis by segment number.") \
+    X(segment_sum, SEGMENTS, "Array", segment, cbx_segment_sum, "Sums along the first axis by segment number.") \
     X(sort, ORDER, "Array", ordered, cbx_sort, "In rising order, NaN last.") \
     X(take, "x: Array, indices: Array, /, *, axis: int | None = None", "Array", do_take, 0, "Elements at indices of an axis.") \
     X(take_along_axis, "x: Array, indices: Array, /, *, axis: int = -1", "Array", do_take_along_axis, 0, "Elements at indices of their own lane.")
 /* clang-format on */
-CX_FUNCTIONS(cx_searching_methods, SEARCHING)
+CX_FUNCTIONS(cx_searching_methods, SEARCHING, CX_HEAVY)
 
 /* clang-format off */
 #define METHODS(X) \
@@ -173,4 +97,4 @@ CX_FUNCTIONS(cx_searching_methods, SEARCHING)
     X(nonzero, "", "tuple[Array, ...]", do_nonzero, 0, "Indices of elements that are not zero, an array for each axis.") \
     X(take, "indices: Array, axis: int | None = None", "Array", do_take, 0, "Elements at indices of an axis.")
 /* clang-format on */
-CX_ARRAY_FUNCTIONS(cx_array_searches, METHODS)
+CX_ARRAY_FUNCTIONS(cx_array_searches, METHODS, CX_HEAVY)

@@ -1,40 +1,37 @@
 /* calibrax_c.array.semiring: products and convolutions over an algebra, sparse matrices in ELL form, and their derivatives. */
 #include <string.h>
 
-#include "python/things.h"
+#include "python/objects.h"
 
 /* ---- arguments ---- */
 
+/* Of the argument algebra, one of the words of ALGEBRA. */
 static const cbx_semiring *algebra_arg(cx_call *c)
 {
-    const char *algebra = "real";
-    const cbx_semiring *found = CX_GET(c, algebra) ? cbx_semiring_find(algebra) : NULL;
+    static const char *const names[] = {
+        "real", "log", "tropical_max_plus", "tropical_min_plus", "euclidean", "boolean"
+    };
+    int algebra;
 
-    if (!found && !PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError,
-                     "%s: 'algebra' must be one of 'real', 'log', 'tropical_max_plus', 'tropical_min_plus', "
-                     "'euclidean', 'boolean', got '%s'",
-                     c->name, algebra);
-    return found;
+    return CX_GET(c, algebra) ? cbx_semiring_find(names[algebra]) : NULL;
 }
 
 /* An integer for all axes, or one for each of n; false with an exception. */
 static bool sizes_arg(cx_call *c, const char *name, int n, size_t *out)
 {
-    ptrdiff_t v[CBX_CONV_MAX_AXES];
     PyObject *o = cx_arg(c, name);
-    int count = 0;
+    cx_ints ints;
 
     if (!o) return true;
-    if (!cx_ints_from(c, o, name, CBX_CONV_MAX_AXES, &count, v)) return false;
+    if (!cx_read_ints(c, name, o, &ints)) return false;
     if (PyIndex_Check(o))
-        for (count = 1; count < n; count++) v[count] = v[0];
-    if (count != n)
+        for (ints.n = 1; ints.n < n; ints.n++) ints.v[ints.n] = ints.v[0];
+    if (ints.n != n)
         return PyErr_Format(PyExc_ValueError, "%s: '%s' must be an integer or %d of them, got %R", c->name, name, n,
                             o) != NULL;
     for (int i = 0; i < n; i++) {
-        if (v[i] < 1) return cx_refuse(c, name, PyExc_ValueError, "at least 1", o);
-        out[i] = (size_t)v[i];
+        if (ints.v[i] < 1) return cx_refuse(c, name, PyExc_ValueError, "at least 1", o);
+        out[i] = (size_t)ints.v[i];
     }
     return true;
 }
@@ -61,7 +58,7 @@ static bool padding_arg(cx_call *c, int n, cbx_conv_options *out)
     for (int i = 0; i < n && !PyErr_Occurred(); i++) {
         ptrdiff_t v[2] = { -1, -1 };
         int count = 0;
-        bool fine = cx_ints_from(c, PyTuple_GetItem(pairs, i), "pairs of padding", 2, &count, v);
+        bool fine = cx_ints_from(c, "padding", PyTuple_GetItem(pairs, i), "pairs of integers", 2, &count, v);
         if (fine && (count != 2 || v[0] < 0 || v[1] < 0))
             cx_refuse(c, "padding", PyExc_ValueError, "pairs of integers of at least 0", o);
         out->low[i] = (size_t)v[0];
@@ -84,6 +81,18 @@ static bool conv_options(cx_call *c, const cbx_array *w, cbx_conv_options *out)
 
 /* ---- dense ---- */
 
+/* VJP, JVP and products: CX_FORMULA over an algebra s and options o of the weights w. */
+#define OVER(name, options, formula, ...)                                                                              \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        CX_UNUSED const cbx_array *a = NULL, *b = NULL, *x = NULL, *w = NULL, *out = NULL, *cotangent = NULL,          \
+                                  *tangent_a = NULL, *tangent_b = NULL, *tangent_x = NULL, *tangent_w = NULL;          \
+        CX_UNUSED cbx_conv_options o = CBX_CONV_INIT;                                                                  \
+        const cbx_semiring *s = algebra_arg(c);                                                                        \
+        CX_UNUSED cbx_array *d[2];                                                                                     \
+        return s && CX_GET(c, __VA_ARGS__) && (options) && cx_begin(c) ? (formula) : NULL;                             \
+    }
+
 static PyObject *do_matmul(cx_call *c)
 {
     cbx_semiring_options o = CBX_SEMIRING_OPTIONS_INIT;
@@ -94,60 +103,19 @@ static PyObject *do_matmul(cx_call *c)
     return cx_result(c, cbx_semiring_matmul_with(c->ctx, a, b, s, &o));
 }
 
-static PyObject *do_matmul_vjp(cx_call *c)
-{
-    const cbx_semiring *s = algebra_arg(c);
-    const cbx_array *a, *b, *out, *cotangent;
-    cbx_array *d[2];
-
-    if (!s || !CX_GET(c, a, b, out, cotangent) || !cx_begin(c)) return NULL;
-    cbx_semiring_matmul_vjp(c->ctx, a, b, out, cotangent, s, d);
-    return cx_results(c, 2, d, true);
-}
-
-static PyObject *do_matmul_jvp(cx_call *c)
-{
-    const cbx_array *a, *b, *out, *tangent_a, *tangent_b;
-    const cbx_semiring *s = algebra_arg(c);
-
-    if (!s || !CX_GET(c, a, b, out, tangent_a, tangent_b) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_semiring_matmul_jvp(c->ctx, a, b, out, tangent_a, tangent_b, s));
-}
-
-static PyObject *do_conv(cx_call *c)
-{
-    const cbx_semiring *s = algebra_arg(c);
-    cbx_conv_options o = CBX_CONV_INIT;
-    const cbx_array *x, *w;
-
-    if (!s || !CX_GET(c, x, w) || !conv_options(c, w, &o) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_semiring_conv(c->ctx, x, w, s, &o));
-}
-
-static PyObject *do_conv_vjp(cx_call *c)
-{
-    const cbx_semiring *s = algebra_arg(c);
-    const cbx_array *x, *w, *out, *cotangent;
-    cbx_conv_options o = CBX_CONV_INIT;
-    cbx_array *d[2];
-
-    if (!s || !CX_GET(c, x, w, out, cotangent) || !conv_options(c, w, &o) || !cx_begin(c)) return NULL;
-    cbx_semiring_conv_vjp(c->ctx, x, w, out, cotangent, s, &o, d);
-    return cx_results(c, 2, d, true);
-}
-
-static PyObject *do_conv_jvp(cx_call *c)
-{
-    const cbx_array *x, *w, *out, *tangent_x, *tangent_w;
-    const cbx_semiring *s = algebra_arg(c);
-    cbx_conv_options o = CBX_CONV_INIT;
-
-    if (!s || !CX_GET(c, x, w, out, tangent_x, tangent_w) || !conv_options(c, w, &o) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_semiring_conv_jvp(c->ctx, x, w, out, tangent_x, tangent_w, s, &o));
-}
+#define SLIDES conv_options(c, w, &o)
+OVER(do_matmul_vjp, true, (cbx_semiring_matmul_vjp(c->ctx, a, b, out, cotangent, s, d), cx_results(c, 2, d, true)), a,
+     b, out, cotangent)
+OVER(do_matmul_jvp, true, cx_result(c, cbx_semiring_matmul_jvp(c->ctx, a, b, out, tangent_a, tangent_b, s)), a, b, out,
+     tangent_a, tangent_b)
+OVER(do_conv, SLIDES, cx_result(c, cbx_semiring_conv(c->ctx, x, w, s, &o)), x, w)
+OVER(do_conv_vjp, SLIDES, (cbx_semiring_conv_vjp(c->ctx, x, w, out, cotangent, s, &o, d), cx_results(c, 2, d, true)), x,
+     w, out, cotangent)
+OVER(do_conv_jvp, SLIDES, cx_result(c, cbx_semiring_conv_jvp(c->ctx, x, w, out, tangent_x, tangent_w, s, &o)), x, w,
+     out, tangent_x, tangent_w)
 
 /* clang-format off */
-#define ALGEBRA "algebra: str = 'real'"
+#define ALGEBRA "algebra: 'real' | 'log' | 'tropical_max_plus' | 'tropical_min_plus' | 'euclidean' | 'boolean' = 'real'"
 #define SLIDE "padding: str | Sequence[tuple[int, int]] = 'valid', stride: int | Sequence[int] = 1, dilation: int | Sequence[int] = 1"
 #define SEMIRING(X) \
     X(matmul, "a: Operand, b: Operand, /, " ALGEBRA ", *, merge: Array | None = None, mask: Array | None = None, mask_complement: bool = False, raw: bool = False", "Array", do_matmul, 0, \
@@ -163,11 +131,9 @@ static PyObject *do_conv_jvp(cx_call *c)
     X(conv_vjp, "x: Array, w: Array, out: Array, cotangent: Array, /, " ALGEBRA ", *, " SLIDE, "tuple[Array, Array]", do_conv_vjp, 0, "Cotangents of x and w from that of out = conv(x, w, algebra).") \
     X(conv_jvp, "x: Array, w: Array, out: Array, tangent_x: Array, tangent_w: Array, /, " ALGEBRA ", *, " SLIDE, "Array", do_conv_jvp, 0, "Tangent of out = conv(x, w, algebra).")
 /* clang-format on */
-CX_FUNCTIONS(cx_semiring_methods, SEMIRING)
+CX_FUNCTIONS(cx_semiring_methods, SEMIRING, CX_SLOW)
 
 /* ---- Ell ---- */
-
-static void ell_free(cx_thing *t) { cbx_ell_free(t->handle); }
 
 /* An array argument of another dtype as contiguous elements of t; NULL without an exception if it is left out. */
 static const void *elements(cx_call *c, const char *name, cbx_dtype t, size_t *n)
@@ -201,7 +167,7 @@ static PyObject *ell_make(cx_call *c)
     const uint8_t *mask = elements(c, "mask", CBX_BOOL, &nmask);
     cbx_ell *graph = NULL;
     cbx_status status;
-    cx_thing *t;
+    cx_object *t;
 
     if (PyErr_Occurred() || !CX_GET(c, cols)) return NULL;
     if (start) {
@@ -209,7 +175,7 @@ static PyObject *ell_make(cx_call *c)
         if (!nstart || degree || mask || start[rows] < 0 || (size_t)start[rows] > n)
             return cx_raise(CBX_EINVAL,
                             "Ell: 'start' must ascend from 0 to the length of 'index', without 'degree' and 'mask'");
-        if (!(t = cx_thing_new(c->st, CX_ELL))) return NULL;
+        if (!(t = cx_object_new(c->st, CX_ELL))) return NULL;
         status = cbx_ell_from_csr(t->ctx, rows, cols, start, index, &graph, &c->err);
     } else {
         const cbx_array_desc *d = c->nheld ? cbx_array_get_desc(c->held[0]) : NULL;
@@ -218,90 +184,48 @@ static PyObject *ell_make(cx_call *c)
         rows = d->shape[0];
         if ((degree && ndegree != rows) || (mask && nmask != n))
             return cx_raise(CBX_ESHAPE, "Ell: 'degree' must be of length rows, and 'mask' of the shape of 'index'");
-        if (!(t = cx_thing_new(c->st, CX_ELL))) return NULL;
+        if (!(t = cx_object_new(c->st, CX_ELL))) return NULL;
         status = cbx_ell_create(
             t->ctx, &(cbx_ell_source){ sizeof(cbx_ell_source), rows, cols, d->shape[1], index, degree, mask, NULL },
             &graph, &c->err);
     }
     t->handle = graph;
-    return cx_thing_made(t, status, &c->err);
+    return cx_object_made(t, status, &c->err);
 }
 
+/* A formula of the graph g, and over an algebra s. */
+#define OF_GRAPH(name, algebra, formula, ...)                                                                          \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        CX_UNUSED const cbx_array *values = NULL, *b = NULL, *out = NULL, *cotangent = NULL, *tangent_values = NULL,   \
+                                  *tangent_b = NULL, *entries = NULL;                                                  \
+        const cbx_ell *g = cx_handle(c);                                                                               \
+        CX_UNUSED const cbx_semiring *s = NULL;                                                                        \
+        CX_UNUSED cbx_array *d[2];                                                                                     \
+        return g && (algebra) && CX_GET(c, __VA_ARGS__) && cx_begin(c) ? (formula) : NULL;                             \
+    }
+#define ALGEBRA_OF_CALL (s = algebra_arg(c)) != NULL
+#define A               const cbx_array *
 typedef size_t (*count_of)(const cbx_ell *);
-static PyObject *ell_count(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    return t ? PyLong_FromSize_t(((count_of)c->fn)(t->handle)) : NULL;
-}
+typedef void (*vjp_of)(cbx_ctx *, const cbx_ell *, A, A, A, A, const cbx_semiring *, cbx_array **);
 
-static PyObject *ell_pack(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    const cbx_array *entries;
-
-    if (!t || !CX_GET(c, entries) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_ell_pack(c->ctx, t->handle, entries));
-}
-
-typedef cbx_array *(*product_of)(cbx_ctx *, const cbx_ell *, const cbx_array *, const cbx_array *,
-                                 const cbx_semiring *);
-static PyObject *ell_product(cx_call *c)
-{
-    const cbx_semiring *s = algebra_arg(c);
-    cx_thing *t = cx_thing_self(c);
-    const cbx_array *values, *b;
-
-    if (!t || !s || !CX_GET(c, values, b) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((product_of)c->fn)(c->ctx, t->handle, values, b, s));
-}
-
-typedef void (*vjp_of)(cbx_ctx *, const cbx_ell *, const cbx_array *, const cbx_array *, const cbx_array *,
-                       const cbx_array *, const cbx_semiring *, cbx_array **);
-static PyObject *ell_vjp(cx_call *c)
-{
-    const cbx_array *values, *b, *out, *cotangent;
-    const cbx_semiring *s = algebra_arg(c);
-    cx_thing *t = cx_thing_self(c);
-    cbx_array *d[2];
-
-    if (!t || !s || !CX_GET(c, values, b, out, cotangent) || !cx_begin(c)) return NULL;
-    ((vjp_of)c->fn)(c->ctx, t->handle, values, b, out, cotangent, s, d);
-    return cx_results(c, 2, d, true);
-}
-
-typedef cbx_array *(*jvp_of)(cbx_ctx *, const cbx_ell *, const cbx_array *, const cbx_array *, const cbx_array *,
-                             const cbx_array *, const cbx_array *, const cbx_semiring *);
-static PyObject *ell_jvp(cx_call *c)
-{
-    const cbx_array *values, *b, *out, *tangent_values, *tangent_b;
-    const cbx_semiring *s = algebra_arg(c);
-    cx_thing *t = cx_thing_self(c);
-
-    if (!t || !s || !CX_GET(c, values, b, out, tangent_values, tangent_b) || !cx_begin(c)) return NULL;
-    return cx_result(c, ((jvp_of)c->fn)(c->ctx, t->handle, values, b, out, tangent_values, tangent_b, s));
-}
-
-static PyObject *ell_softmax(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    const cbx_array *values;
-
-    if (!t || !CX_GET(c, values) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_ell_softmax(c->ctx, t->handle, values));
-}
-
-static PyObject *ell_softmax_vjp(cx_call *c)
-{
-    const cbx_array *out, *cotangent;
-    cx_thing *t = cx_thing_self(c);
-
-    if (!t || !CX_GET(c, out, cotangent) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_ell_softmax_vjp(c->ctx, t->handle, out, cotangent));
-}
+OF_GRAPH(ell_count, true, (cx_lock(c), PyLong_FromSize_t(((count_of)c->fn)(g))))
+OF_GRAPH(ell_pack, true, cx_result(c, cbx_ell_pack(c->ctx, g, entries)), entries)
+OF_GRAPH(ell_product, ALGEBRA_OF_CALL,
+         cx_result(c, CX_FN(const cbx_ell *, A, A, const cbx_semiring *)(c->ctx, g, values, b, s)), values, b)
+OF_GRAPH(ell_vjp, ALGEBRA_OF_CALL,
+         (((vjp_of)c->fn)(c->ctx, g, values, b, out, cotangent, s, d), cx_results(c, 2, d, true)), values, b, out,
+         cotangent)
+OF_GRAPH(ell_jvp, ALGEBRA_OF_CALL,
+         cx_result(c, CX_FN(const cbx_ell *, A, A, A, A, A, const cbx_semiring *)(c->ctx, g, values, b, out,
+                                                                                  tangent_values, tangent_b, s)),
+         values, b, out, tangent_values, tangent_b)
+OF_GRAPH(ell_softmax, true, cx_result(c, cbx_ell_softmax(c->ctx, g, values)), values)
+OF_GRAPH(ell_softmax_vjp, true, cx_result(c, cbx_ell_softmax_vjp(c->ctx, g, out, cotangent)), out, cotangent)
 
 static PyObject *ell_rcm(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    cx_object *t = cx_object_self(c);
     size_t n = t ? cbx_ell_rows(t->handle) : 0;
     cbx_array *order = NULL;
     cbx_status status;
@@ -314,7 +238,7 @@ static PyObject *ell_rcm(cx_call *c)
 
 static PyObject *ell_reorder(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c), *made;
+    cx_object *t = cx_object_self(c), *made;
     size_t n = 0;
     const int32_t *order = t ? elements(c, "order", CBX_I32, &n) : NULL;
     cbx_ell *graph = NULL;
@@ -322,10 +246,10 @@ static PyObject *ell_reorder(cx_call *c)
 
     if (!order) return NULL;
     if (n != cbx_ell_rows(t->handle)) return cx_raise(CBX_ESHAPE, "reorder: 'order' must be of length rows");
-    if (!(made = cx_thing_new(c->st, CX_ELL))) return NULL;
+    if (!(made = cx_object_new(c->st, CX_ELL))) return NULL;
     status = cbx_ell_reorder(made->ctx, t->handle, order, &graph, &c->err);
     made->handle = graph;
-    return cx_thing_made(made, status, &c->err);
+    return cx_object_made(made, status, &c->err);
 }
 
 /* clang-format off */
@@ -351,21 +275,6 @@ static PyObject *ell_reorder(cx_call *c)
     X(softmax_vjp, "out: Array, cotangent: Array, /", "Array", ell_softmax_vjp, 0, "Cotangent of values from that of out = softmax(values); the tangent by the same map.") \
     X(rcm, "/", "Array", ell_rcm, 0, "Order of the vertices of a square graph by reverse Cuthill-McKee: vertex order[i] should be called i.") \
     X(reorder, "order: Samples, /", "Ell", ell_reorder, 0, "The square graph with vertex order[i] called i.")
+CX_OBJECT_TYPE(ell, ell, ELL, "array.semiring", Ell, "index: Array | Sequence[Sequence[int]] | Sequence[int], cols: int, *, start: Samples | None = None, degree: Samples | None = None, mask: Array | None = None", cbx_ell_free,
+    "A sparse matrix in ELL form: which places of a table (rows, width) are edges, and to which column each leads. Values are arrays (rows, width) of their own.\n\nindex: columns (rows, width); row i has its first degree[i] places, and none where mask is False. With start: the columns of compressed rows (CSR), entries start[i] to start[i + 1] of row i. It never changes; any number of threads may use it.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(ell_methods, ELL)
-
-const cx_thing_type cx_ell_thing = {
-    "calibrax_c.array.semiring.Ell",
-    "A sparse matrix in ELL form: which places of a table (rows, width) are edges, and to which column each leads. "
-    "Values are arrays "
-    "(rows, width) of their own.\n\nindex: columns (rows, width); row i has its first degree[i] places, and none where "
-    "mask is False. "
-    "With start: the columns of compressed rows (CSR), entries start[i] to start[i + 1] of row i. It never changes; "
-    "any number of threads may use it.",
-    ell_free,
-    ell_methods,
-    &(cx_function){ "Ell",
-                    "index: Array | Sequence[Sequence[int]] | Sequence[int], cols: int, *, start: Samples | None = "
-                    "None, degree: Samples | None = None, mask: Array | None = None",
-                    "Ell", ell_make, 0, NULL, 0 },
-};

@@ -4,13 +4,11 @@
 
 #include "python/state.h"
 
-static bool is_space(char c) { return c == ' '; }
-
 /* A view of the text between two places, without blanks at its ends; NULL if nothing is left. */
 static const char *trim(const char *from, const char *to, size_t *length)
 {
-    while (from < to && is_space(*from)) from++;
-    while (to > from && is_space(to[-1])) to--;
+    while (from < to && *from == ' ') from++;
+    while (to > from && to[-1] == ' ') to--;
     *length = (size_t)(to - from);
     return from < to ? from : NULL;
 }
@@ -60,6 +58,7 @@ bool cx_parse(cx_function *f)
         if (colon < equals) p.annotation = trim(colon + 1, equals, &p.annotation_length);
         if (equals < stop) p.fallback = trim(equals + 1, stop, &p.fallback_length);
         assert(n < CX_MAX_ARGS);
+        if (p.name_length == 6 && memcmp(p.name, "device", 6) == 0) f->device = n;
         list[n++] = p;
     }
     f->parameters = list;

@@ -10,6 +10,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "calibrax/calibrax.h"
@@ -20,6 +21,9 @@ enum {
     CX_IDLE_CONTEXTS = 8,        /* contexts kept for re-use; more threads make more, which are freed */
     CX_UNLOCK_ELEMENTS = 1 << 14 /* operands of this many elements are computed without the interpreter's lock */
 };
+
+/* From how many elements among its arguments on a function runs where Ctrl-C can interrupt it (interrupt.c), by table. */
+enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_LIGHT = 1 << 24 };
 
 /* clang-format off */
 #define CX_ANSWERS(X) \
@@ -59,8 +63,8 @@ typedef enum cx_answer_kind {
         CX_ANSWER_COUNT
 } cx_answer_kind;
 
-/* Things of the library that live between calls (things.h). */
-typedef enum cx_thing_kind {
+/* Objects of the library that live between calls (objects.h). */
+typedef enum cx_object_kind {
     CX_SEQUENCE,
     CX_STREAM,
     CX_RESOURCE_MONITOR,
@@ -76,8 +80,23 @@ typedef enum cx_thing_kind {
     CX_SINK,
     CX_VALIDATION,
     CX_ELL,
-    CX_THING_COUNT
-} cx_thing_kind;
+    CX_OBJECT_COUNT
+} cx_object_kind;
+
+/* Tuples with names that functions of arrays return. */
+typedef enum cx_tuple_kind {
+    CX_FINFO,
+    CX_IINFO,
+    CX_UNIQUE_ALL,
+    CX_UNIQUE_COUNTS,
+    CX_UNIQUE_INVERSE,
+    CX_EIGH,
+    CX_QR,
+    CX_SLOGDET,
+    CX_SVD,
+    CX_LSTSQ,
+    CX_TUPLE_COUNT
+} cx_tuple_kind;
 
 typedef struct cx_state {
     struct cx_state *home; /* first: a namespace inside the module points to the module's own state */
@@ -86,16 +105,16 @@ typedef struct cx_state {
     PyObject *arrays;      /* the namespace of array functions */
     PyObject *signatures;  /* of all functions and methods, by name */
     PyTypeObject *array_type, *dtype_type;
-    PyTypeObject *unique_all, *unique_counts, *unique_inverse, *finfo, *iinfo, *eigh, *qr, *slogdet, *svd,
-        *lstsq;                             /* tuples with names */
+    PyTypeObject *tuples[CX_TUPLE_COUNT];   /* of arrays and facts, with names (info.c) */
     PyTypeObject *records[CX_RECORD_COUNT]; /* records.h */
     PyTypeObject *run_type, *store_type, *check_type, *report_type;
     PyTypeObject *answers[CX_ANSWER_COUNT]; /* answers.h */
-    PyTypeObject *things[CX_THING_COUNT];   /* things.h */
+    PyTypeObject *objects[CX_OBJECT_COUNT]; /* objects.h */
     PyObject *dtypes[CBX_DTYPE_COUNT];
     const cbx_backend *backend; /* NULL: the library's choice */
     cbx_ctx *idle[CX_IDLE_CONTEXTS];
     int idle_count;
+    struct cx_worker *worker; /* interrupt.c; NULL: none */
 } cx_state;
 
 typedef struct cx_array {
@@ -103,11 +122,20 @@ typedef struct cx_array {
 } cx_array;
 
 cx_state *cx_state_of(PyObject *module);
-/** Of an Array or dtype object. */
+/** Of an instance of a type of this module, and of the type. */
 cx_state *cx_state_of_instance(PyObject *self);
+cx_state *cx_state_of_type(PyObject *type);
+
+typedef struct cx_call cx_call;
 
 /** Raises what a status stands for, with the library's sentence; returns NULL. */
 PyObject *cx_raise(cbx_status status, const char *message);
+/** The same of a call's error: the message names the function as Python calls it. */
+PyObject *cx_raise_for(const cx_call *c, cbx_status status);
+/** Takes the interpreter's lock and raises, if the status is not CBX_OK; true if it is. */
+bool cx_fine(cx_call *c, cbx_status status);
+/** None, or NULL with the exception of the status. */
+PyObject *cx_none(cx_call *c, cbx_status status);
 
 /** A context of this thread alone until it is returned; NULL with an exception.  Needs the interpreter's lock, as its return. */
 cbx_ctx *cx_ctx_borrow(cx_state *st);
@@ -118,10 +146,9 @@ void cx_ctx_return(cx_state *st, cbx_ctx *ctx);
 typedef struct cx_operand {
     cbx_array *array; /* held by the call; NULL: the scalar */
     cbx_scalar scalar;
-    PyObject *big; /* borrowed: a whole number beyond 64 bits, scalar is its nearest float */
+    PyObject *big; /* borrowed: an integer beyond 64 bits, scalar is its nearest float */
 } cx_operand;
 
-typedef struct cx_call cx_call;
 typedef void (*cx_fn)(void);
 typedef PyObject *(*cx_impl)(cx_call *c);
 
@@ -138,8 +165,9 @@ typedef struct cx_function {
     const char *name, *signature, *returns;
     cx_impl impl;
     cx_fn fn;                 /* for impl: c->fn */
+    size_t wait;              /* CX_WAITS ... */
     cx_parameter *parameters; /* parsed at the first call, kept as long as the process */
-    int nparameters;
+    int nparameters, device;  /* place of the parameter device; -1: there is none */
 } cx_function;
 
 struct cx_call {
@@ -147,53 +175,80 @@ struct cx_call {
     const char *name;
     const cx_function *function; /* NULL: an operator */
     cx_fn fn;
-    PyObject *self;             /* of a method */
-    PyObject *arg[CX_MAX_ARGS]; /* borrowed; NULL: left out */
-    PyObject *const *rest;      /* of a signature with *arrays */
+    PyObject *self;        /* of a method */
+    PyObject *const *rest; /* of a signature with *arrays */
     Py_ssize_t nrest;
     cbx_array **held; /* references for as long as the call runs */
     size_t nheld, capacity;
     cbx_array *held_inline[6];
-    size_t elements;        /* of all operands */
-    PyObject *domain_error; /* what CBX_EDOM raises; NULL: ValueError */
-    cbx_err err;
-    cbx_ctx *ctx; /* borrowed from the state; NULL: none */
-    cbx_scope scope;
+    PyObject *kept[8]; /* dropped when the call is done */
+    int nkept;
+    bool has_arena;
+    size_t elements;                       /* of all operands */
+    PyObject *domain_error;                /* what CBX_EDOM raises; NULL: ValueError */
+    volatile sig_atomic_t *stop, own_stop; /* not 0: the call was interrupted, or one of its callbacks raised */
+    cbx_ctx *ctx;                          /* borrowed from the state; NULL: none */
     PyThreadState *unlocked;
+    PyObject *arg[CX_MAX_ARGS]; /* borrowed; NULL: left out */
+    cbx_err err;                /* from here on not zeroed by cx_call_init, but for the status */
+    cbx_arena arena;            /* has_arena: ends with the call */
+    cbx_scope scope;
 };
 
 /** Reads the arguments, runs the implementation, drops what the call held. */
 PyObject *cx_invoke(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                     PyObject *kwnames);
 
+PyObject *cx_call_function(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames, volatile sig_atomic_t *stop);
+
+/* ---- Ctrl-C (interrupt.c) ---- */
+
+/** True if the arguments have so many elements that it is a long call, and this thread is the one that receives signals. */
+bool cx_should_wait(cx_state *st, const cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t n);
+/** As cx_call_function, on another thread: this one waits for it, or for a signal whose handler raises. */
+PyObject *cx_run_interruptible(cx_state *st, cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames);
+void cx_worker_free(cx_state *st);
+
+/* ---- tables of functions ---- */
+
 /* A list X(name, signature, type of the result, implementation, library function or 0, documentation) becomes a method table:
- *     CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE)
- * A prefix keeps functions apart from methods of the same name in one file. */
-#define CX_TRAMPOLINE(prefix, state, instance, name, sig, returns, impl, fun)                                          \
+ *     CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE, CX_LIGHT)
+ * A prefix keeps functions apart from methods of the same name in one file.  The last argument: from when on to wait for Ctrl-C. */
+#define CX_TRAMPOLINE(prefix, wait, state, instance, name, sig, returns, impl, fun)                                    \
     static PyObject *prefix##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw)                   \
     {                                                                                                                  \
-        static cx_function f = { #name, sig, returns, impl, (cx_fn)(fun), NULL, 0 };                                   \
+        static cx_function f = { #name, sig, returns, impl, (cx_fn)(fun), wait, NULL, 0, -1 };                         \
         return cx_invoke(state(self), &f, instance, args, n, kw);                                                      \
     }
 #define CX_METHOD(prefix, self, name, sig, returns, doc)                                                               \
     { #name, (PyCFunction)(void (*)(void))prefix##name, METH_FASTCALL | METH_KEYWORDS,                                 \
       #name "(" self sig ") -> " returns "\n--\n\n" doc },
 #define CX_CALL(name, sig, returns, impl, fun, doc)                                                                    \
-    CX_TRAMPOLINE(call_, cx_state_of, NULL, name, sig, returns, impl, fun)
+    CX_TRAMPOLINE(call_, call_wait, cx_state_of, NULL, name, sig, returns, impl, fun)
 #define CX_CALL_ROW(name, sig, returns, impl, fun, doc) CX_METHOD(call_, , name, sig, returns, doc)
 #define CX_OF_TYPE(name, sig, returns, impl, fun, doc)                                                                 \
-    CX_TRAMPOLINE(method_, cx_state_of_instance, self, name, sig, returns, impl, fun)
+    CX_TRAMPOLINE(method_, CX_LIGHT, cx_state_of_instance, self, name, sig, returns, impl, fun)
 #define CX_OF_TYPE_ROW(name, sig, returns, impl, fun, doc) CX_METHOD(method_, "$self, ", name, sig, returns, doc)
-#define CX_FUNCTIONS(table, LIST)                                                                                      \
+#define CX_OF_CLASS(name, sig, returns, impl, fun, doc)                                                                \
+    CX_TRAMPOLINE(class_, CX_LIGHT, cx_state_of_type, self, name, sig, returns, impl, fun)
+#define CX_OF_CLASS_ROW(name, sig, returns, impl, fun, doc)                                                            \
+    { #name, (PyCFunction)(void (*)(void))class_##name, METH_FASTCALL | METH_KEYWORDS | METH_CLASS,                    \
+      #name "($type, " sig ") -> " returns "\n--\n\n" doc },
+#define CX_FUNCTIONS(table, LIST, wait)                                                                                \
+    enum { call_wait = wait };                                                                                         \
+    CX_MORE_FUNCTIONS(table, LIST)
+#define CX_MORE_FUNCTIONS(table, LIST)                                                                                 \
     LIST(CX_CALL)                                                                                                      \
     PyMethodDef table[] = { LIST(CX_CALL_ROW){ 0 } };
 /* Methods of Array that are functions of x: what they read as x is self. */
-#define CX_ARRAY_FUNCTIONS(table, LIST)                                                                                \
-    LIST(CX_OF_TYPE)                                                                                                   \
+#define CX_OF_ARRAY(name, sig, returns, impl, fun, doc)                                                                \
+    CX_TRAMPOLINE(method_, array_wait, cx_state_of_instance, self, name, sig, returns, impl, fun)
+#define CX_ARRAY_FUNCTIONS(table, LIST, wait)                                                                          \
+    enum { array_wait = wait };                                                                                        \
+    LIST(CX_OF_ARRAY)                                                                                                  \
     PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
-#define CX_TYPE_FUNCTIONS(table, LIST)                                                                                 \
-    LIST(CX_OF_TYPE)                                                                                                   \
-    static PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
 
 /* Documentation starts with name(signature with annotations) -> result and an empty line; these take the annotations out, once,
  * and add the signature to the module's dict of all, by its dotted name.  NULL with an exception. */
@@ -215,16 +270,24 @@ PyObject *cx_result(cx_call *c, cbx_array *r);
 bool cx_keep(cx_call *c, size_t n, cbx_array **arrays);
 /** Closes the scope: the results as a list, or a tuple. */
 PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple);
-/** Closes the scope: the results as a tuple with names. */
-PyObject *cx_record(cx_call *c, PyTypeObject *type, size_t n, cbx_array **arrays);
+/** Closes the scope: the results as a tuple with names, of that kind. */
+PyObject *cx_record(cx_call *c, cx_tuple_kind kind, size_t n, cbx_array **arrays);
 /** A reference for as long as the call runs; takes over the caller's. */
 bool cx_hold(cx_call *c, cbx_array *a);
+
+/** As a type's tp_new: the arguments of a tuple and a dict (or NULL) to a function. */
+PyObject *cx_call_with(cx_state *st, cx_function *f, PyObject *args, PyObject *kw);
+/** An arena that ends with the call. */
+cbx_arena *cx_arena(cx_call *c);
+/** Zeroed memory that ends with the call; NULL with an exception. */
+void *cx_alloc(cx_call *c, size_t n, size_t size);
+/** Drops the object when the call is done; false if it is NULL. */
+bool cx_keep_object(cx_call *c, PyObject *o);
 
 /* ---- arguments by name: false (NULL) with an exception that names function and parameter ---- */
 
 /** The argument called name as it was given; NULL if it has a default and was left out or is None. */
 PyObject *cx_arg(cx_call *c, const char *name);
-
 /** The parameter of that name; NULL if there is none. */
 const cx_parameter *cx_parameter_of(const cx_call *c, const char *name);
 /** Raises "mean: 'x' must be wanted, got <object>"; false. */
@@ -239,21 +302,50 @@ typedef struct cx_target {
 } cx_target;
 bool cx_get(cx_call *c, const cx_target *list);
 
-bool cx_read_double(cx_call *c, const char *name, PyObject *o, void *out);
-bool cx_read_size(cx_call *c, const char *name, PyObject *o, void *out); /* annotation seconds: nanoseconds */
-bool cx_read_int64(cx_call *c, const char *name, PyObject *o, void *out);
-bool cx_read_bool(cx_call *c, const char *name, PyObject *o, void *out);
-bool cx_read_text(cx_call *c, const char *name, PyObject *o, void *out);
-bool cx_read_unsigned(cx_call *c, const char *name, PyObject *o, void *out); /* a choice, a dtype or a count */
-bool cx_read_int(cx_call *c, const char *name, PyObject *o, void *out);      /* a choice, an axis, or 32 bits */
+/** One axis; none: None, or left out where that is the default, and value stays. */
+typedef struct cx_axis {
+    int value;
+    bool none;
+} cx_axis;
+typedef struct cx_shape {
+    int ndim;
+    size_t of[CBX_MAX_RANK];
+} cx_shape;
+typedef struct cx_ints {
+    int n;
+    ptrdiff_t v[CBX_MAX_RANK];
+} cx_ints;
+typedef struct cx_arrays {
+    size_t n;
+    const cbx_array **list; /* held by the call */
+} cx_arrays;
+
+/* A reader a type of variable; those of samples, texts, groups and callbacks are in answers.h.  Numbers of Python are weak. */
+#define CX_READERS(X)                                                                                                  \
+    X(double, double)                                                                                                  \
+    X(size, size_t)   /* annotation seconds: nanoseconds */                                                            \
+    X(int64, int64_t) /* annotation Time: microseconds */                                                              \
+    X(bool, bool)                                                                                                      \
+    X(text, const char *) /* annotation Path: of the file system */                                                    \
+    X(unsigned, unsigned) /* a choice, a dtype or a count */                                                           \
+    X(int, int)           /* a choice, an axis, or 32 bits */                                                          \
+    X(array, const cbx_array *)                                                                                        \
+    X(object, PyObject *)                                                                                              \
+    X(operand, cx_operand)                                                                                             \
+    X(axis, cx_axis)                                                                                                   \
+    X(axes, cbx_axes) /* left out: all axes of the first array; keepdims is read with it */                            \
+    X(shape, cx_shape)                                                                                                 \
+    X(ints, cx_ints)                                                                                                   \
+    X(arrays, cx_arrays)                                                                                               \
+    X(run, cbx_run *) /* borrowed */                                                                                   \
+    X(samples, struct cx_samples)                                                                                      \
+    X(texts, struct cx_texts)                                                                                          \
+    X(groups, struct cx_groups)                                                                                        \
+    X(callback, struct cx_callback)
+#define CX_DECLARE_READER(name, type) bool cx_read_##name(cx_call *c, const char *parameter, PyObject *o, void *out);
+CX_READERS(CX_DECLARE_READER)
 /** The place of a string, or of the value of an enum, among the quoted words of the annotation. */
 bool cx_read_choice(cx_call *c, const char *name, PyObject *o, int *out);
-bool cx_read_array(cx_call *c, const char *name, PyObject *o, void *out);
-bool cx_read_object(cx_call *c, const char *name, PyObject *o, void *out);
-bool cx_read_samples(cx_call *c, const char *name, PyObject *o, void *out);
-bool cx_read_texts(cx_call *c, const char *name, PyObject *o, void *out);
-bool cx_read_groups(cx_call *c, const char *name, PyObject *o, void *out);
-bool cx_read_callback(cx_call *c, const char *name, PyObject *o, void *out);
 
 /* CX_GET(c, x, level, o.seed) reads the arguments of these names into these variables and members, each by its type.  One that is
  * left out or None gets the default of the signature; where that is None or text, the variable stays as it is. */
@@ -262,56 +354,101 @@ bool cx_read_callback(cx_call *c, const char *name, PyObject *o, void *out);
 bool cx_numbers(cx_call *c, int n, double *v);
 
 /* One argument into a variable of another name. */
-#define CX_GET_AS(c, name, v) cx_get(c, (const cx_target[]){ { name, CX_READER(v), &(v) }, { NULL, NULL, NULL } })
-#define CX_TARGET(v)          { #v, CX_READER(v), &(v) },
-#define CX_READER(v)                                                                                                   \
-    _Generic(&(v), double *: cx_read_double, size_t *: cx_read_size, unsigned long long *: cx_read_size, int64_t *: cx_read_int64, bool *: cx_read_bool,   \
-             const char **: cx_read_text, unsigned *: cx_read_unsigned, int *: cx_read_int,                            \
-             const cbx_array **: cx_read_array, PyObject **: cx_read_object, struct cx_samples *: cx_read_samples,     \
-             struct cx_texts *: cx_read_texts, struct cx_groups *: cx_read_groups,                                     \
-             struct cx_callback *: cx_read_callback)
-#define CX_EACH(f, ...)         __VA_OPT__(CX_EXPAND(CX_EACH_STEP(f, __VA_ARGS__)))
-#define CX_EACH_STEP(f, v, ...) f(v) __VA_OPT__(CX_EACH_AGAIN CX_PARENS(f, __VA_ARGS__))
-#define CX_EACH_AGAIN()         CX_EACH_STEP
-#define CX_PARENS               ()
-#define CX_EXPAND(...)          CX_EXPAND1(CX_EXPAND1(CX_EXPAND1(__VA_ARGS__)))
-#define CX_EXPAND1(...)         CX_EXPAND2(CX_EXPAND2(CX_EXPAND2(__VA_ARGS__)))
-#define CX_EXPAND2(...)         CX_EXPAND3(CX_EXPAND3(CX_EXPAND3(__VA_ARGS__)))
-#define CX_EXPAND3(...)         __VA_ARGS__
+#define CX_GET_AS(c, name, v)    cx_get(c, (const cx_target[]){ { name, CX_READER(v), &(v) }, { NULL, NULL, NULL } })
+#define CX_TARGET(v)             { #v, CX_READER(v), &(v) },
+#define CX_READER_OF(name, type) type * : cx_read_##name,
+#define CX_READER(v)             _Generic(&(v), CX_READERS(CX_READER_OF) unsigned long long * : cx_read_size)
+#define CX_EACH(f, ...)          __VA_OPT__(CX_EXPAND(CX_EACH_STEP(f, __VA_ARGS__)))
+#define CX_EACH_STEP(f, v, ...)  f(v) __VA_OPT__(CX_EACH_AGAIN CX_PARENS(f, __VA_ARGS__))
+#define CX_EACH_AGAIN()          CX_EACH_STEP
+#define CX_PARENS                ()
+#define CX_EXPAND(...)           CX_EXPAND1(CX_EXPAND1(CX_EXPAND1(__VA_ARGS__)))
+#define CX_EXPAND1(...)          CX_EXPAND2(CX_EXPAND2(CX_EXPAND2(__VA_ARGS__)))
+#define CX_EXPAND2(...)          CX_EXPAND3(CX_EXPAND3(CX_EXPAND3(__VA_ARGS__)))
+#define CX_EXPAND3(...)          __VA_ARGS__
+#define CX_UNUSED                __attribute__((unused))
+#define CX_BARE(...)             __VA_ARGS__
+
+/* CX_FORMULA(do_tril, cbx_tril(c->ctx, x, k), x, k): an implementation that reads arguments into variables of their names, declared
+ * here, and computes a formula of arrays.  CX_INDEXING: the same, where bad data are bad indices. */
+#define CX_VARIABLES                                                                                                   \
+    CX_UNUSED const cbx_array *x = NULL, *x1 = NULL, *x2 = NULL, *indices = NULL, *updates = NULL, *ids = NULL,        \
+                              *edges = NULL, *weights = NULL, *condition = NULL, *key = NULL, *data = NULL, *p = NULL, \
+                              *logits = NULL, *alpha = NULL, *rtol = NULL;                                             \
+    CX_UNUSED bool invert, descending, stable, upper, full_matrices, replace, transpose, adjoint, unit, keepdims;      \
+    CX_UNUSED int64_t k, offset, n, num, segments, low, high;                                                          \
+    CX_UNUSED cbx_dtype dtype = CBX_DTYPE_COUNT;                                                                       \
+    CX_UNUSED size_t minlength;                                                                                        \
+    CX_UNUSED double correction, d;                                                                                    \
+    CX_UNUSED unsigned mode, norm;                                                                                     \
+    CX_UNUSED struct {                                                                                                 \
+        cbx_axes axis, axes;                                                                                           \
+    } over;                                                                                                            \
+    CX_UNUSED cx_shape shape, repetitions;                                                                             \
+    CX_UNUSED cx_axis axis = { 0 };
+#define CX_FORMULA(name, formula, ...)                                                                                 \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        CX_VARIABLES                                                                                                   \
+        return CX_GET(c, __VA_ARGS__) && cx_begin(c) ? cx_result(c, formula) : NULL;                                   \
+    }
+#define CX_INDEXING(name, formula, ...)                                                                                \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        CX_VARIABLES                                                                                                   \
+        c->domain_error = PyExc_IndexError;                                                                            \
+        return CX_GET(c, __VA_ARGS__) && cx_begin(c) ? cx_result(c, formula) : NULL;                                   \
+    }
+/* The library's function of a table row, by its type. */
+#define CX_FN(...) ((cbx_array * (*)(cbx_ctx *, __VA_ARGS__)) c->fn)
+
+/* A table of attributes: X(name, "type: documentation", expression of self). */
+#define CX_GETTER(name, doc, expression)                                                                               \
+    static PyObject *get_##name(PyObject *self, void *unused)                                                          \
+    {                                                                                                                  \
+        (void)unused;                                                                                                  \
+        return expression;                                                                                             \
+    }
+#define CX_GETTER_ROW(name, doc, expression) { #name, get_##name, NULL, doc, NULL },
+#define CX_GETTERS(table, LIST)                                                                                        \
+    LIST(CX_GETTER)                                                                                                    \
+    static PyGetSetDef table[] = { LIST(CX_GETTER_ROW){ 0 } };
+
+/* Fills a new tuple with n objects made by an expression of i; it becomes NULL if one is. */
+#define CX_FILL(tuple, n, expression)                                                                                  \
+    for (size_t i = 0; (tuple) && i < (n); i++) {                                                                      \
+        PyObject *item_ = (expression);                                                                                \
+        if (!item_ || PyTuple_SetItem(tuple, (Py_ssize_t)i, item_) < 0) Py_CLEAR(tuple);                               \
+    }
+/** Adds an object, whose reference is taken over, to a dict or a list; false with an exception. */
+bool cx_put(PyObject *dict, const char *key, PyObject *v);
+bool cx_append(PyObject *list, PyObject *v);
 
 /* ---- arguments: false with an exception set ---- */
 
 bool cx_is_array(cx_state *st, PyObject *o);
-/** An argument as an array; numbers become arrays of rank 0. */
-const cbx_array *cx_array_arg(cx_call *c, const char *name);
-const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *what);
+/** An array of rank 0 or more that another package lends: an object with a dtype and the buffer protocol. */
+bool cx_is_foreign_array(PyObject *o);
+const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *name, const char *wanted);
 /** An array or a number: 1, or 0 if o is neither, -1 with an exception. */
 int cx_operand_from(cx_call *c, PyObject *o, cx_operand *out);
 typedef cbx_array *(*cx_binary)(cbx_ctx *, const cbx_array *, const cbx_array *);
-/** Before cx_meet: lets whole numbers that the array's dtype cannot hold through quotients (float64) and comparisons. */
+/** Before cx_meet: lets integers that the array's dtype cannot hold through quotients (float64) and comparisons. */
 void cx_ease(cx_binary f, cx_operand *a, cx_operand *b);
-/* True if a whole number lies beyond the range of t, a dtype of whole numbers too, on that side. */
+/* True if an integer lies beyond the range of t, an integer dtype too, on that side. */
 bool cx_beyond(const cx_operand *v, cbx_dtype t, bool above);
 /** The two operands of a binary function inside a begun call, a number in the dtype in which it meets the other. */
 bool cx_meet(cx_call *c, cx_operand *a, cx_operand *b, const cbx_array **x, const cbx_array **y);
 /** A number in the dtype in which it meets x. */
 const cbx_array *cx_weak(cx_call *c, const cbx_array *x, const cx_operand *scalar);
-/** True if a whole number fits the dtype of x, or its kind has no bounds; else OverflowError. */
+/** True if an integer fits the dtype of x, or its kind has no bounds; else OverflowError. */
 bool cx_fits(cbx_dtype t, const cx_operand *v);
-/** 1, 0 if o is no number, -1 with an exception. */
+/** 1, 0 if o is not a number, -1 with an exception. */
 int cx_scalar_from(PyObject *o, cx_operand *out);
-/** Axes of x; None and left out: all of them. */
-bool cx_axes_arg(cx_call *c, const char *name, const cbx_array *x, bool keep, cbx_axes *out);
-/** One axis; *none (may be NULL) tells if it is None or left out: then *axis stays. */
-bool cx_axis_arg(cx_call *c, const char *name, int *axis, bool *none);
-/** A whole number or a sequence of them, limit at most; *n is their number. */
-bool cx_ints_from(cx_call *c, PyObject *o, const char *what, int limit, int *n, ptrdiff_t *out);
-/** As cx_ints_from, none negative. */
-bool cx_shape_arg(cx_call *c, const char *name, int *ndim, size_t *shape);
-bool cx_device_arg(cx_call *c, const char *name);
-/** A sequence of arrays: handles held by the call, the array of them freed with PyMem_Free by the caller. */
-const cbx_array **cx_arrays_from(cx_call *c, PyObject *const *items, size_t n);
-const cbx_array **cx_array_list_arg(cx_call *c, const char *name, size_t *n);
+/** An integer or a sequence of them, limit at most; *n is their number. */
+bool cx_ints_from(cx_call *c, const char *name, PyObject *o, const char *wanted, int limit, int *n, ptrdiff_t *out);
+/** The key of random draws: an array, or of a seed. */
+const cbx_array *cx_key_from(cx_call *c, PyObject *o);
 
 /* ---- objects ---- */
 
@@ -329,7 +466,6 @@ PyObject *cx_shape_tuple(const cbx_array *a);
 int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind);
 PyObject *cx_do_astype(cx_call *c);
 PyObject *cx_do_dlpack(cx_call *c);
-PyObject *cx_do_dlpack_device(cx_call *c);
 PyObject *cx_do_devices(cx_call *c);
 /** An Array of o: asarray(o, dtype, copy).  dtype CBX_DTYPE_COUNT: as found; copy -1: if needed, 0: never, 1: always. */
 PyObject *cx_asarray(cx_state *st, PyObject *o, cbx_dtype dtype, int copy);
@@ -350,9 +486,7 @@ void cx_release_buffer(PyObject *self, Py_buffer *view);
 
 bool cx_add_dtypes(cx_state *st, PyObject *module);
 bool cx_add_array_type(cx_state *st, PyObject *module);
-bool cx_add_info(cx_state *st, PyObject *module);
-bool cx_add_sets(cx_state *st, PyObject *module);
-bool cx_add_linalg(cx_state *st, PyObject *module);
+bool cx_add_tuples(cx_state *st);
 bool cx_add_records(cx_state *st, PyObject *module);
 bool cx_add_run(cx_state *st, PyObject *module);
 bool cx_add_store(cx_state *st, PyObject *module);
@@ -368,6 +502,6 @@ extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulat
     cx_analysis_methods[], cx_profiling_methods[], cx_machine_methods[], cx_monitoring_methods[],
     cx_validation_methods[], cx_exporter_methods[], cx_bisection_methods[], cx_ingest_methods[], cx_launch_methods[],
     cx_doctor_methods[], cx_semiring_methods[], cx_file_methods[], cx_array_reductions[], cx_array_searches[],
-    cx_array_elementwise[], cx_array_movements[];
+    cx_array_elementwise[], cx_array_movements[], cx_command_methods[], cx_run_methods[];
 
 #endif

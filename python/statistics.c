@@ -362,4 +362,4 @@ static PyObject *do_looks_end(cx_call *c)
     X(looks_p, "looks: Looks, j: int, p: float, /", "float", do_looks_p, 0, "The repeated p-value at look j of a plan, from 0, of a two-sided sign test's p there: valid at whichever look one stops.") \
     X(looks_end, "looks: Looks, done: int, pairs: int, /", "Looks", do_looks_end, 0, "Ends a plan early: behind the looks that were done one more, at so many pairs, spends what is left.")
 /* clang-format on */
-CX_FUNCTIONS(cx_statistics_methods, STATISTICS)
+CX_FUNCTIONS(cx_statistics_methods, STATISTICS, CX_SLOW)

@@ -1,13 +1,12 @@
 /*
- * Store: a folder of runs.  A store has a context of its own, and a lock: the interpreter's is let go of while files are read and
- * written, and other threads may ask the same store meanwhile.
+ * Store: a folder of runs.  A store has a context of its own, and a lock: the interpreter's is released while files are read and
+ * written, and other threads may use the same store meanwhile.
  */
 #include "python/store.h"
 
 #include <string.h>
 
-static cx_store_object *of(PyObject *self) { return cx_store_of(self); }
-static cx_state *state_of(PyObject *self) { return PyType_GetModuleState(Py_TYPE(self)); }
+static cx_store_object *of(PyObject *self) { return (cx_store_object *)self; }
 
 PyThreadState *cx_store_enter(PyObject *self)
 {
@@ -39,163 +38,144 @@ static void store_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static PyObject *store_new(PyTypeObject *type, PyObject *args, PyObject *kw)
+static PyObject *make_store(cx_call *c)
 {
-    static char *names[] = { "path", "create", "index", NULL };
     cbx_store_opts o = CBX_STORE_OPTS_INIT;
-    PyObject *where, *bytes = NULL;
-    const char *path;
-    int create = 1, index = 1;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status;
     cx_store_object *self;
+    bool create, index;
+    cbx_status status;
+    const char *path;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$pp:Store", names, &where, &create, &index) ||
-        !cx_path_from(where, &bytes, &path))
-        return NULL;
-    self = (cx_store_object *)PyType_GenericAlloc(type, 0);
-    if (self) {
-        self->has_lock = pthread_mutex_init(&self->lock, NULL) == 0;
-        o.create_late = create;
-        o.no_index_file = !index;
-        Py_BEGIN_ALLOW_THREADS status = cbx_ctx_create(NULL, &self->ctx, &err);
-        if (!status) status = cbx_store_open(self->ctx, path, &o, &self->store, &err);
-        Py_END_ALLOW_THREADS if (status)
-        {
-            Py_CLEAR(self);
-            cx_raise(status, err.message);
-        }
-    }
-    Py_XDECREF(bytes);
-    return (PyObject *)self;
+    if (!CX_GET(c, path, create, index)) return NULL;
+    self = (cx_store_object *)PyType_GenericAlloc(c->st->store_type, 0);
+    if (!self) return NULL;
+    self->has_lock = pthread_mutex_init(&self->lock, NULL) == 0;
+    o.create_late = create;
+    o.no_index_file = !index;
+    c->unlocked = PyEval_SaveThread();
+    status = cbx_ctx_create(NULL, &self->ctx, &c->err);
+    if (!status) status = cbx_store_open(self->ctx, path, &o, &self->store, &c->err);
+    if (cx_fine(c, status)) return (PyObject *)self;
+    Py_DECREF(self);
+    return NULL;
 }
 
-static PyObject *store_close(PyObject *self, PyObject *unused)
+static PyObject *do_close(cx_call *c)
 {
-    PyThreadState *t = cx_store_enter(self);
+    PyThreadState *t = cx_store_enter(c->self);
 
-    (void)unused;
-    cbx_store_close(of(self)->store);
-    of(self)->store = NULL;
-    cx_store_leave(self, t);
+    cbx_store_close(CX_STORE(c));
+    CX_STORE(c) = NULL;
+    cx_store_leave(c->self, t);
     Py_RETURN_NONE;
 }
 
-static PyObject *store_enter(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return Py_NewRef(self);
-}
+static PyObject *do_enter(cx_call *c) { return Py_NewRef(c->self); }
 
-static PyObject *store_exit(PyObject *self, PyObject *args)
+static PyObject *do_exit(cx_call *c)
 {
-    (void)args;
-    Py_XDECREF(store_close(self, NULL));
+    Py_XDECREF(do_close(c));
     Py_RETURN_FALSE;
 }
 
-/* ---- single runs ---- */
+/* ---- single runs and baselines ---- */
 
-static PyObject *store_save(PyObject *self, PyObject *args, PyObject *kw)
-{
-    static char *names[] = { "run", "replace", NULL };
-    PyObject *given;
-    int replace = 0;
-    cbx_run *run;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status;
-    PyThreadState *t;
-
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$p:save", names, &given, &replace)) return NULL;
-    run = cx_run_of(state_of(self), given);
-    if (!run) return NULL;
-    t = cx_store_enter(self);
-    status = cx_store_closed(self, &err);
-    if (!status) status = cbx_store_save(of(self)->store, run, replace, &err);
-    cx_store_leave(self, t);
-    if (status == CBX_EEXIST) {
-        PyErr_SetString(PyExc_FileExistsError, err.message);
-        return NULL;
-    }
-    if (status) return cx_raise(status, err.message);
-    return PyUnicode_FromFormat("%s/runs/%s.json", cbx_store_root(of(self)->store), cbx_run_id(run));
-}
-
-static PyObject *load(PyObject *self, const char *which)
+static PyObject *do_save(cx_call *c)
 {
     cbx_run *run = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    PyThreadState *t = cx_store_enter(self);
-    cbx_status status = cx_store_closed(self, &err);
-
-    if (!status) status = cbx_store_load(of(self)->store, which, &run, &err);
-    cx_store_leave(self, t);
-    return status ? cx_raise(status, err.message) : cx_run_object(state_of(self), run);
-}
-
-static PyObject *store_load(PyObject *self, PyObject *which)
-{
-    const char *text = cx_text_of(which, "the id of a run");
-    return text ? load(self, text) : NULL;
-}
-
-static PyObject *store_latest(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return load(self, "latest");
-}
-
-/* Something done by name, without an answer. */
-static PyObject *by_name(PyObject *self, const char *name, cbx_status (*act)(cbx_store *, const char *, cbx_err *))
-{
-    cbx_err err = CBX_ERR_INIT;
     cbx_status status;
-    PyThreadState *t;
+    bool replace;
 
-    if (!name) return NULL;
-    t = cx_store_enter(self);
-    status = cx_store_closed(self, &err);
-    if (!status) status = act(of(self)->store, name, &err);
-    cx_store_leave(self, t);
-    if (status) return cx_raise(status, err.message);
-    Py_RETURN_NONE;
+    if (!CX_GET(c, run, replace)) return NULL;
+    CX_IN_STORE(c, status, cbx_store_save(CX_STORE(c), run, replace, &c->err));
+    if (status == CBX_EEXIST) return PyErr_SetString(PyExc_FileExistsError, c->err.message), NULL;
+    return cx_fine(c, status) ? PyUnicode_FromFormat("%s/runs/%s.json", cbx_store_root(CX_STORE(c)), cbx_run_id(run))
+                              : NULL;
 }
 
-static PyObject *store_remove(PyObject *self, PyObject *which)
+static PyObject *load(cx_call *c, const char *which)
 {
-    return by_name(self, cx_text_of(which, "the id of a run"), cbx_store_remove);
+    cbx_run *run = NULL;
+    cbx_status status;
+
+    CX_IN_STORE(c, status, cbx_store_load(CX_STORE(c), which, &run, &c->err));
+    return cx_fine(c, status) ? cx_run_object(c->st, run) : NULL;
+}
+
+static PyObject *do_load(cx_call *c)
+{
+    const char *which = "latest"; /* of the method latest */
+
+    return !c->function->nparameters || CX_GET(c, which) ? load(c, which) : NULL;
+}
+
+/* fn(store, name, err) */
+static PyObject *by_name(cx_call *c)
+{
+    const char *name;
+    cbx_status status;
+
+    if (!CX_GET(c, name)) return NULL;
+    CX_IN_STORE(c, status, ((cbx_status(*)(cbx_store *, const char *, cbx_err *))c->fn)(CX_STORE(c), name, &c->err));
+    return cx_none(c, status);
+}
+
+static PyObject *set_baseline(cx_call *c)
+{
+    const char *run_id, *name = CBX_BASELINE_MAIN;
+    cbx_status status;
+
+    if (!CX_GET(c, run_id, name)) return NULL;
+    CX_IN_STORE(c, status, cbx_store_baseline_set(CX_STORE(c), name, run_id, &c->err));
+    return cx_none(c, status);
+}
+
+static PyObject *get_baseline(cx_call *c)
+{
+    const char *name = CBX_BASELINE_MAIN;
+    cbx_run *run = NULL;
+    cbx_status status;
+
+    if (!CX_GET(c, name)) return NULL;
+    CX_IN_STORE(c, status, cbx_store_baseline_get(CX_STORE(c), name, &run, &c->err));
+    if (status == CBX_ENOENT) Py_RETURN_NONE;
+    return cx_fine(c, status) ? cx_run_object(c->st, run) : NULL;
+}
+
+static PyObject *baselines(cx_call *c)
+{
+    const char *const *names = NULL;
+    cbx_status status;
+    PyObject *out;
+    size_t n = 0;
+
+    CX_IN_STORE(c, status, cbx_store_baselines(CX_STORE(c), cx_arena(c), &names, &n, &c->err));
+    out = cx_fine(c, status) ? PyList_New(0) : NULL;
+    for (size_t i = 0; out && i < n; i++)
+        if (!cx_append(out, PyUnicode_FromString(names[i]))) Py_CLEAR(out);
+    return out;
+}
+
+static PyObject *metric_def(cx_call *c)
+{
+    const char *metric;
+    cbx_metric_def def;
+    cbx_status status;
+
+    if (!CX_GET(c, metric)) return NULL;
+    CX_IN_STORE(c, status, cbx_store_metric_def(CX_STORE(c), metric, cx_arena(c), &def, &c->err));
+    if (status == CBX_ENOENT) Py_RETURN_NONE;
+    return cx_fine(c, status) ? cx_metric_def_object(c->st, &def) : NULL;
 }
 
 /* ---- queries ---- */
 
-static char *query_names[] = { "point",   "scenario", "metric", "tags",  "branch", "commit",
-                               "machine", "since",    "until",  "limit", NULL };
-
-bool cx_query_read(PyObject *args, PyObject *kw, cx_query *a)
+static bool query_arg(cx_call *c, cbx_store_query *q)
 {
-    const char *text[6] = { 0 };
-    PyObject *tags = NULL, *since = NULL, *until = NULL;
-    Py_ssize_t limit = 0;
-
-    cbx_arena_init(&a->arena, cbx_allocator_default());
-    a->query = (cbx_store_query){ 0 };
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "|$zzzOzzzOOn", query_names, &text[0], &text[1], &text[2], &tags,
-                                     &text[3], &text[4], &text[5], &since, &until, &limit))
-        return false;
-    a->query.point = text[0];
-    a->query.scenario = text[1];
-    a->query.metric = text[2];
-    a->query.branch = text[3];
-    a->query.commit = text[4];
-    a->query.machine = text[5];
-    if (limit < 0) {
-        PyErr_SetString(PyExc_ValueError, "limit is less than 0");
-        return false;
-    }
-    a->query.limit = (size_t)limit;
-    if (since && since != Py_None && !cx_time_from(since, &a->query.since_us)) return false;
-    if (until && until != Py_None && !cx_time_from(until, &a->query.until_us)) return false;
-    return cx_tags_from(tags, &a->arena, &a->query.tags, &a->query.ntags);
+    *q = (cbx_store_query){ 0 };
+    return CX_GET(c, q->point, q->scenario, q->metric, q->branch, q->commit, q->machine, q->limit) &&
+           CX_GET_AS(c, "since", q->since_us) && CX_GET_AS(c, "until", q->until_us) &&
+           cx_tags_arg(c, "tags", &q->tags, &q->ntags);
 }
 
 static PyObject *entry_object(cx_state *st, const cbx_store_entry *e)
@@ -207,63 +187,48 @@ static PyObject *entry_object(cx_state *st, const cbx_store_entry *e)
                                          PyLong_FromUnsignedLongLong(e->bytes) });
 }
 
-static cbx_status ask(PyObject *self, const cbx_store_query *q, cbx_store_list *list, cbx_err *err)
-{
-    PyThreadState *t = cx_store_enter(self);
-    cbx_status status = cx_store_closed(self, err);
-
-    if (!status) status = cbx_store_query_runs(of(self)->store, q, list, err);
-    cx_store_leave(self, t);
-    return status;
-}
-
 /* What a query finds: entries, or the runs themselves. */
-static PyObject *found(PyObject *self, const cbx_store_query *q, bool whole)
+static PyObject *found(cx_call *c, const cbx_store_query *q, bool entries)
 {
     cbx_store_list list;
-    cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
     PyObject *out;
 
-    if (ask(self, q, &list, &err)) return cx_raise(err.status, err.message);
-    out = PyList_New((Py_ssize_t)list.count);
-    for (size_t i = 0; out && i < list.count; i++) {
-        PyObject *v = whole ? load(self, list.entries[i].id) : entry_object(state_of(self), &list.entries[i]);
-        if (!v || PyList_SetItem(out, (Py_ssize_t)i, v) < 0) Py_CLEAR(out);
-    }
+    CX_IN_STORE(c, status, cbx_store_query_runs(CX_STORE(c), q, &list, &c->err));
+    if (!cx_fine(c, status)) return NULL;
+    out = PyList_New(0);
+    for (size_t i = 0; out && i < list.count; i++)
+        if (!cx_append(out, entries ? entry_object(c->st, &list.entries[i]) : load(c, list.entries[i].id)))
+            Py_CLEAR(out);
     cbx_store_list_clear(&list);
     return out;
 }
 
-static PyObject *store_entries(PyObject *self, PyObject *args, PyObject *kw)
+static PyObject *do_entries(cx_call *c)
 {
-    cx_query a;
-    PyObject *out = cx_query_read(args, kw, &a) ? found(self, &a.query, false) : NULL;
-
-    cbx_arena_clear(&a.arena);
-    return out;
+    cbx_store_query q;
+    return query_arg(c, &q) ? found(c, &q, true) : NULL;
 }
 
-static PyObject *store_list_runs(PyObject *self, PyObject *args, PyObject *kw)
+static PyObject *do_list_runs(cx_call *c)
 {
-    cx_query a;
-    PyObject *out = cx_query_read(args, kw, &a) ? found(self, &a.query, true) : NULL;
-
-    cbx_arena_clear(&a.arena);
-    return out;
+    cbx_store_query q;
+    return query_arg(c, &q) ? found(c, &q, false) : NULL;
 }
 
+/* query(**tags): names of tags are the keywords, so it is not in the table. */
 static PyObject *store_query(PyObject *self, PyObject *args, PyObject *tags)
 {
-    cx_query a = { 0 };
+    cbx_store_query q = { 0 };
     PyObject *out = NULL;
+    cx_call c;
 
-    if (PyTuple_Size(args) > 0) {
-        PyErr_SetString(PyExc_TypeError, "query takes tags by name: query(framework='jax')");
-        return NULL;
-    }
-    cbx_arena_init(&a.arena, cbx_allocator_default());
-    if (cx_tags_from(tags, &a.arena, &a.query.tags, &a.query.ntags)) out = found(self, &a.query, true);
-    cbx_arena_clear(&a.arena);
+    if (PyTuple_Size(args) > 0)
+        return PyErr_SetString(PyExc_TypeError, "query takes tags by name: query(framework='jax')"), NULL;
+    cx_call_init(&c, cx_state_of_instance(self), "query");
+    c.self = self;
+    if (cx_tags_from(tags, cx_arena(&c), &q.tags, &q.ntags)) out = found(&c, &q, false);
+    cx_call_done(&c);
     return out;
 }
 
@@ -282,191 +247,129 @@ static PyObject *series_object(cx_state *st, const cbx_trend_series *s)
 {
     PyObject *points = PyTuple_New((Py_ssize_t)s->npoints);
 
-    for (size_t i = 0; points && i < s->npoints; i++) {
-        PyObject *p = trend_point(st, &s->points[i]);
-        if (!p || PyTuple_SetItem(points, (Py_ssize_t)i, p) < 0) Py_CLEAR(points);
-    }
+    CX_FILL(points, s->npoints, trend_point(st, &s->points[i]))
     return cx_record_new(st, CX_TREND_SERIES,
                          (PyObject *[]){ PyUnicode_FromString(s->metric), PyUnicode_FromString(s->point),
                                          PyUnicode_FromString(s->scenario), cx_tags_object(s->tags, s->ntags),
                                          points });
 }
 
-static PyObject *trends(PyObject *self, const cbx_store_query *q)
+static PyObject *trends(cx_call *c, const cbx_store_query *q)
 {
+    cbx_status status;
     cbx_trend trend;
-    cbx_err err = CBX_ERR_INIT;
-    PyThreadState *t = cx_store_enter(self);
-    cbx_status status = cx_store_closed(self, &err);
     PyObject *out;
 
-    if (!status) status = cbx_store_trend(of(self)->store, q, &trend, &err);
-    cx_store_leave(self, t);
-    if (status) return cx_raise(status, err.message);
-    out = PyList_New((Py_ssize_t)trend.count);
-    for (size_t i = 0; out && i < trend.count; i++) {
-        PyObject *s = series_object(state_of(self), &trend.series[i]);
-        if (!s || PyList_SetItem(out, (Py_ssize_t)i, s) < 0) Py_CLEAR(out);
-    }
+    CX_IN_STORE(c, status, cbx_store_trend(CX_STORE(c), q, &trend, &c->err));
+    if (!cx_fine(c, status)) return NULL;
+    out = PyList_New(0);
+    for (size_t i = 0; out && i < trend.count; i++)
+        if (!cx_append(out, series_object(c->st, &trend.series[i]))) Py_CLEAR(out);
     cbx_trend_clear(&trend);
     return out;
 }
 
-static PyObject *store_trend(PyObject *self, PyObject *args, PyObject *kw)
+static PyObject *do_trend(cx_call *c)
 {
-    cx_query a;
-    PyObject *out = cx_query_read(args, kw, &a) ? trends(self, &a.query) : NULL;
-
-    cbx_arena_clear(&a.arena);
-    return out;
+    cbx_store_query q;
+    return query_arg(c, &q) ? trends(c, &q) : NULL;
 }
 
 /* The one series of that name: several are never mixed. */
-static PyObject *only_series(cx_state *st, PyObject *list, const char *metric, const char *point, PyObject *tags)
+static PyObject *extract_trend(cx_call *c)
 {
-    Py_ssize_t n = list ? PyList_Size(list) : 0;
+    PyObject *list, *tags = cx_arg(c, "tags"), *out = NULL;
+    cbx_store_query q = { 0 };
+    Py_ssize_t n;
 
-    if (!list) return NULL;
-    if (n == 1) return Py_NewRef(PyList_GetItem(list, 0));
-    if (n > 1) {
-        PyErr_Format(PyExc_ValueError, "%zd series of '%s' have points '%s' with these tags: add tags, or use trend()",
-                     n, metric, point);
+    if (!CX_GET(c, q.metric) || !CX_GET_AS(c, "point_name", q.point) || !CX_GET_AS(c, "n_runs", q.limit) ||
+        !cx_tags_arg(c, "tags", &q.tags, &q.ntags) || !(list = trends(c, &q)))
         return NULL;
-    }
-    return cx_record_new(st, CX_TREND_SERIES,
-                         (PyObject *[]){ PyUnicode_FromString(metric), PyUnicode_FromString(point),
-                                         PyUnicode_FromString(""),
-                                         tags && tags != Py_None ? PyDict_Copy(tags) : PyDict_New(), PyTuple_New(0) });
-}
-
-static PyObject *store_extract_trend(PyObject *self, PyObject *args, PyObject *kw)
-{
-    static char *names[] = { "metric", "point_name", "tags", "n_runs", NULL };
-    const char *metric, *point;
-    PyObject *tags = NULL, *limit = NULL, *list = NULL, *out = NULL;
-    cx_query a = { 0 };
-
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "ss|O$O:extract_trend", names, &metric, &point, &tags, &limit))
-        return NULL;
-    cbx_arena_init(&a.arena, cbx_allocator_default());
-    a.query.metric = metric;
-    a.query.point = point;
-    if (limit && limit != Py_None) a.query.limit = PyLong_AsSize_t(limit);
-    if (!PyErr_Occurred() && cx_tags_from(tags, &a.arena, &a.query.tags, &a.query.ntags)) list = trends(self, &a.query);
-    out = only_series(state_of(self), list, metric, point, tags);
-    Py_XDECREF(list);
-    cbx_arena_clear(&a.arena);
-    return out;
-}
-
-/* ---- baselines, definitions, care ---- */
-
-static PyObject *store_set_baseline(PyObject *self, PyObject *args, PyObject *kw)
-{
-    static char *names[] = { "run_id", "name", NULL };
-    const char *which, *name = CBX_BASELINE_MAIN;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status;
-    PyThreadState *t;
-
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "s|s:set_baseline", names, &which, &name)) return NULL;
-    t = cx_store_enter(self);
-    status = cx_store_closed(self, &err);
-    if (!status) status = cbx_store_baseline_set(of(self)->store, name, which, &err);
-    cx_store_leave(self, t);
-    if (status) return cx_raise(status, err.message);
-    Py_RETURN_NONE;
-}
-
-static PyObject *store_get_baseline(PyObject *self, PyObject *args, PyObject *kw)
-{
-    static char *names[] = { "name", NULL };
-    const char *name = CBX_BASELINE_MAIN;
-    cbx_run *run = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status;
-    PyThreadState *t;
-
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "|s:get_baseline", names, &name)) return NULL;
-    t = cx_store_enter(self);
-    status = cx_store_closed(self, &err);
-    if (!status) status = cbx_store_baseline_get(of(self)->store, name, &run, &err);
-    cx_store_leave(self, t);
-    if (status == CBX_ENOENT) Py_RETURN_NONE;
-    return status ? cx_raise(status, err.message) : cx_run_object(state_of(self), run);
-}
-
-static PyObject *store_remove_baseline(PyObject *self, PyObject *name)
-{
-    return by_name(self, cx_text_of(name, "the name of a baseline"), cbx_store_baseline_remove);
-}
-
-static PyObject *store_baselines(PyObject *self, PyObject *unused)
-{
-    const char *const *names = NULL;
-    size_t n = 0;
-    cbx_arena arena;
-    cbx_err err = CBX_ERR_INIT;
-    PyThreadState *t = cx_store_enter(self);
-    cbx_status status = cx_store_closed(self, &err);
-    PyObject *out;
-
-    (void)unused;
-    cbx_arena_init(&arena, cbx_ctx_allocator(of(self)->ctx));
-    if (!status) status = cbx_store_baselines(of(self)->store, &arena, &names, &n, &err);
-    cx_store_leave(self, t);
-    out = status ? cx_raise(status, err.message) : PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; out && i < n; i++) {
-        PyObject *v = PyUnicode_FromString(names[i]);
-        if (!v || PyList_SetItem(out, (Py_ssize_t)i, v) < 0) Py_CLEAR(out);
-    }
-    cbx_arena_clear(&arena);
-    return out;
-}
-
-static PyObject *store_metric_def(PyObject *self, PyObject *metric)
-{
-    const char *name = cx_text_of(metric, "the name of a metric");
-    cbx_metric_def def;
-    cbx_arena arena;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status status;
-    PyThreadState *t;
-    PyObject *out;
-
-    if (!name) return NULL;
-    t = cx_store_enter(self);
-    cbx_arena_init(&arena, cbx_ctx_allocator(of(self)->ctx));
-    status = cx_store_closed(self, &err);
-    if (!status) status = cbx_store_metric_def(of(self)->store, name, &arena, &def, &err);
-    cx_store_leave(self, t);
-    if (status == CBX_ENOENT)
-        out = Py_NewRef(Py_None);
+    n = PyList_Size(list);
+    if (n == 1)
+        out = Py_NewRef(PyList_GetItem(list, 0));
+    else if (n > 1)
+        PyErr_Format(PyExc_ValueError,
+                     "extract_trend: %zd series of '%s' have points '%s' with these tags: add tags, or use trend()", n,
+                     q.metric, q.point);
     else
-        out = status ? cx_raise(status, err.message) : cx_metric_def_object(state_of(self), &def);
-    cbx_arena_clear(&arena);
+        out = cx_record_new(c->st, CX_TREND_SERIES,
+                            (PyObject *[]){ PyUnicode_FromString(q.metric), PyUnicode_FromString(q.point),
+                                            PyUnicode_FromString(""), tags ? PyDict_Copy(tags) : PyDict_New(),
+                                            PyTuple_New(0) });
+    Py_DECREF(list);
     return out;
 }
 
-static PyObject *store_problems(PyObject *self, PyObject *unused)
+/* ---- care ---- */
+
+static PyObject *problems_object(const cbx_store_report *r)
 {
-    cbx_store_report r;
-    cbx_err err = CBX_ERR_INIT;
-    PyThreadState *t = cx_store_enter(self);
-    cbx_status status = cx_store_closed(self, &err);
+    PyObject *tuple = PyTuple_New((Py_ssize_t)r->nproblems);
+
+    CX_FILL(tuple, r->nproblems, Py_BuildValue("(ss)", r->problems[i].file, r->problems[i].message))
+    return tuple;
+}
+
+static PyObject *care_object(cx_call *c, cbx_status status, cbx_store_report *r)
+{
     PyObject *out;
 
-    (void)unused;
-    if (!status) status = cbx_store_verify(of(self)->store, &r, &err);
-    cx_store_leave(self, t);
-    if (status) return cx_raise(status, err.message);
-    out = PyList_New((Py_ssize_t)r.nproblems);
-    for (size_t i = 0; out && i < r.nproblems; i++) {
-        PyObject *v = Py_BuildValue("(ss)", r.problems[i].file, r.problems[i].message);
-        if (!v || PyList_SetItem(out, (Py_ssize_t)i, v) < 0) Py_CLEAR(out);
-    }
+    if (!cx_fine(c, status)) return NULL;
+    out = cx_record_new(c->st, CX_CARE,
+                        (PyObject *[]){ PyLong_FromSize_t(r->files), PyLong_FromSize_t(r->changed),
+                                        PyLong_FromUnsignedLongLong(r->bytes), problems_object(r) });
+    cbx_store_report_clear(r);
+    return out;
+}
+
+static PyObject *do_problems(cx_call *c)
+{
+    PyObject *tuple, *out;
+    cbx_store_report r;
+    cbx_status status;
+
+    CX_IN_STORE(c, status, cbx_store_verify(CX_STORE(c), &r, &c->err));
+    if (!cx_fine(c, status)) return NULL;
+    tuple = problems_object(&r);
+    out = tuple ? PySequence_List(tuple) : NULL;
+    Py_XDECREF(tuple);
     cbx_store_report_clear(&r);
     return out;
+}
+
+static PyObject *compact(cx_call *c)
+{
+    cbx_store_keep keep = { 0 };
+    cbx_store_report r;
+    cbx_status status;
+
+    if (!CX_GET(c, keep.newest, keep.dry) || !CX_GET_AS(c, "since", keep.since_us)) return NULL;
+    CX_IN_STORE(c, status, cbx_store_compact(CX_STORE(c), &keep, &r, &c->err));
+    return care_object(c, status, &r);
+}
+
+static PyObject *migrate(cx_call *c)
+{
+    cbx_store_report r;
+    cbx_status status;
+    bool dry;
+
+    if (!CX_GET(c, dry)) return NULL;
+    CX_IN_STORE(c, status, cbx_store_migrate(CX_STORE(c), dry, &r, &c->err));
+    return care_object(c, status, &r);
+}
+
+static PyObject *export_runs(cx_call *c)
+{
+    cbx_store_report r;
+    cbx_store_query q;
+    cbx_status status;
+    const char *to;
+
+    if (!CX_GET(c, to) || !query_arg(c, &q)) return NULL;
+    CX_IN_STORE(c, status, cbx_store_export(CX_STORE(c), &q, to, &r, &c->err));
+    return care_object(c, status, &r);
 }
 
 /* ---- the type ---- */
@@ -477,96 +380,59 @@ static PyObject *store_repr(PyObject *self)
                            : PyUnicode_FromString("Store(closed)");
 }
 
-static PyObject *get_path(PyObject *self, void *unused)
+#define ATTRIBUTES(X)                                                                                                  \
+    X(path, "str | None: the folder; None: closed",                                                                    \
+      cx_text_or_none(of(self)->store ? cbx_store_root(of(self)->store) : NULL))
+CX_GETTERS(store_members, ATTRIBUTES)
+
+/* clang-format off */
+#define STORE_SIGNATURE "path: Path, *, create: bool = True, index: bool = True"
+#define STORE_DOC "A folder of runs that the Python package calibrax reads and writes, too; one that is missing is made when the first run is saved, unless create is false. Any number of processes and threads may use it."
+#define QUERY "point: str | None = None, scenario: str | None = None, metric: str | None = None, tags: Mapping[str, str] | None = None, branch: str | None = None, commit: str | None = None, machine: str | None = None, since: Time | None = None, until: Time | None = None, limit: int = 0"
+#define METHODS(X) \
+    X(save, "run: Run, *, replace: bool = False", "str", do_save, 0, "Keeps a run under its id and returns the path of its file; a run of that id that differs is a FileExistsError unless it is to be replaced.") \
+    X(load, "which: str, /", "Run", do_load, 0, "A run by its id, the beginning of one id only, or 'latest'.") \
+    X(latest, "", "Run", do_load, 0, "The newest run.") \
+    X(remove, "name: str, /", "None", by_name, cbx_store_remove, "Removes a run by its id; baselines are copies and stay.") \
+    X(entries, "*, " QUERY, "list[RunEntry]", do_entries, 0, "RunEntry of each run that has all this, newest first, from the index.") \
+    X(list_runs, "*, " QUERY, "list[Run]", do_list_runs, 0, "The runs themselves, newest first.") \
+    X(trend, "*, " QUERY, "list[TrendSeries]", do_trend, 0, "A TrendSeries for each metric of each configuration; limit counts values of a series.") \
+    X(extract_trend, "metric: str, point_name: str, tags: Mapping[str, str] | None = None, *, n_runs: int | None = None", "TrendSeries", extract_trend, 0, "The one TrendSeries of that name; a ValueError if several configurations have it.") \
+    X(set_baseline, "run_id: str, name: str = 'main'", "None", set_baseline, 0, "Keeps a copy of a run as the baseline of a name.") \
+    X(get_baseline, "name: str = 'main'", "Run | None", get_baseline, 0, "The baseline, or None.") \
+    X(remove_baseline, "name: str, /", "None", by_name, cbx_store_baseline_remove, "Removes a baseline.") \
+    X(baselines, "", "list[str]", baselines, 0, "Names of the baselines, sorted.") \
+    X(metric_def, "metric: str, /", "MetricDef | None", metric_def, 0, "MetricDef of the newest run that has one, else of config.json; None: there is none.") \
+    X(problems, "", "list[tuple[str, str]]", do_problems, 0, "Reads every file again: (file, sentence) of each that is not what it was written as.") \
+    X(ingest, "*paths: Path, format: str | None = None, commit: str | None = None, branch: str | None = None, machine: str | None = None, replace: bool = False", "Ingested", cx_store_ingest, 0, "Takes files of other tools, or folders of them, as runs: an Ingested, with what was left out and why. format None: found; machine: of files that name none, 'here' for this one.") \
+    X(export, "to: Path, *, " QUERY, "Care", export_runs, 0, "Copies the runs that have all this into another store, made if missing.") \
+    X(compact, "newest: int = 0, *, since: Time | None = None, dry: bool = False", "Care", compact, 0, "Keeps the newest runs of each branch and machine (0: all), those of baselines and those since a time, and removes the others, for good. dry: only report.") \
+    X(migrate, "*, dry: bool = False", "Care", migrate, 0, "Rewrites runs of older schemas in the present one.") \
+    X(close, "", "None", do_close, 0, "Releases the store; any later call is a ValueError.") \
+    X(__enter__, "", "Self", do_enter, 0, "The store.") \
+    X(__exit__, "type: object, value: object, traceback: object, /", "bool", do_exit, 0, "Closes the store.")
+/* clang-format on */
+METHODS(CX_OF_TYPE)
+static PyMethodDef store_methods[] = {
+    METHODS(CX_OF_TYPE_ROW){ "query", (PyCFunction)(void (*)(void))store_query, METH_VARARGS | METH_KEYWORDS,
+                             "query($self, **tags: str) -> list[Run]\n--\n\nRuns with a point that has all these tags, "
+                             "newest first." },
+    { 0 },
+};
+
+static PyObject *store_new(PyTypeObject *type, PyObject *args, PyObject *kw)
 {
-    (void)unused;
-    return cx_text_or_none(of(self)->store ? cbx_store_root(of(self)->store) : NULL);
+    static cx_function f = { "Store", STORE_SIGNATURE, "Store", make_store, 0, CX_LIGHT, NULL, 0, -1 };
+    return cx_call_with(PyType_GetModuleState(type), &f, args, kw);
 }
 
-#define QUERY                                                                                                          \
-    "point: str | None = None, scenario: str | None = None, metric: str | None = None, "                               \
-    "tags: Mapping[str, str] | None = None, branch: str | None = None, commit: str | None = None, "                    \
-    "machine: str | None = None, since: Time | None = None, until: Time | None = None, "                               \
-    "limit: int = 0"
-#define KEYWORDS(f) (PyCFunction)(void (*)(void))(f), METH_VARARGS | METH_KEYWORDS
-
-static PyMethodDef store_methods[] = {
-    { "save", KEYWORDS(store_save),
-      "save($self, run: Run, *, replace: bool = False) -> str\n--\n\nKeeps a run under its id and returns the path of "
-      "its file; a run of "
-      "that id "
-      "that differs is a FileExistsError unless it is to be replaced." },
-    { "load", store_load, METH_O,
-      "load($self, which: str, /) -> Run\n--\n\nA run by its id, the beginning of one id only, or 'latest'." },
-    { "latest", store_latest, METH_NOARGS, "latest($self) -> Run\n--\n\nThe newest run." },
-    { "remove", store_remove, METH_O,
-      "remove($self, run_id: str, /) -> None\n--\n\nRemoves a run; baselines are copies and stay." },
-    { "entries", KEYWORDS(store_entries),
-      "entries($self, *, " QUERY
-      ") -> list[RunEntry]\n--\n\nRunEntry of each run that has all this, newest first, from the index." },
-    { "list_runs", KEYWORDS(store_list_runs),
-      "list_runs($self, *, " QUERY ") -> list[Run]\n--\n\nThe runs themselves, newest first." },
-    { "query", KEYWORDS(store_query),
-      "query($self, **tags: str) -> list[Run]\n--\n\nRuns with a point that has all these tags, newest first." },
-    { "trend", KEYWORDS(store_trend),
-      "trend($self, *, " QUERY ") -> list[TrendSeries]\n--\n\nA TrendSeries for each metric of each configuration; "
-      "limit counts values of a series." },
-    { "extract_trend", KEYWORDS(store_extract_trend),
-      "extract_trend($self, metric: str, point_name: str, tags: Mapping[str, str] | None = None, *, n_runs: int | None "
-      "= None) -> TrendSeries\n--\n\nThe one TrendSeries of that name; a "
-      "ValueError if several configurations have it." },
-    { "set_baseline", KEYWORDS(store_set_baseline),
-      "set_baseline($self, run_id: str, name: str = 'main') -> None\n--\n\nKeeps a copy of a run as the baseline of a "
-      "name." },
-    { "get_baseline", KEYWORDS(store_get_baseline),
-      "get_baseline($self, name: str = 'main') -> Run | None\n--\n\nThe Run, or None." },
-    { "remove_baseline", store_remove_baseline, METH_O,
-      "remove_baseline($self, name: str, /) -> None\n--\n\nRemoves a baseline." },
-    { "baselines", store_baselines, METH_NOARGS,
-      "baselines($self) -> list[str]\n--\n\nNames of the baselines, sorted." },
-    { "metric_def", store_metric_def, METH_O,
-      "metric_def($self, metric: str, /) -> MetricDef | None\n--\n\nMetricDef of the newest run that has one, else of "
-      "config.json; None: nobody "
-      "says." },
-    { "problems", store_problems, METH_NOARGS,
-      "problems($self) -> list[tuple[str, str]]\n--\n\nReads every file anew: (file, sentence) of each that is not "
-      "what it was written as." },
-    { "ingest", KEYWORDS(cx_store_ingest),
-      "ingest($self, *paths: Path, format: str | None = None, commit: str | None = None, branch: str | None = None, "
-      "machine: str | None = None, replace: bool = False) -> Ingested\n--\n\nTakes files of "
-      "other tools, or folders of them, as runs: an Ingested, with what was left out and why. format None: found out; "
-      "machine: of files that name none, 'here' for this one." },
-    { "export", KEYWORDS(cx_store_export),
-      "export($self, to: Path, *, " QUERY
-      ") -> Care\n--\n\nCopies the runs that have all this into another store, made if missing: "
-      "a Care." },
-    { "compact", KEYWORDS(cx_store_compact_runs),
-      "compact($self, newest: int = 0, *, since: Time | None = None, dry: bool = False) -> Care\n--\n\nKeeps the "
-      "newest runs of each branch and machine (0: "
-      "all), those of baselines and those since a time, and removes the others, for good: a Care. dry: say only." },
-    { "migrate", KEYWORDS(cx_store_migrate_runs),
-      "migrate($self, *, dry: bool = False) -> Care\n--\n\nRewrites runs of older schemas in the present one: a "
-      "Care." },
-    { "close", store_close, METH_NOARGS,
-      "close($self) -> None\n--\n\nLets go of the store; what is asked afterwards is a ValueError." },
-    { "__enter__", store_enter, METH_NOARGS, NULL },
-    { "__exit__", store_exit, METH_VARARGS, NULL },
-    { 0 },
-};
-static PyGetSetDef store_members[] = {
-    { "path", get_path, NULL, "str | None: the folder; None: closed", NULL },
-    { 0 },
-};
 static PyType_Slot store_slots[] = {
     { Py_tp_new, store_new },
     { Py_tp_dealloc, store_dealloc },
     { Py_tp_repr, store_repr },
     { Py_tp_getset, store_members },
     { Py_tp_methods, store_methods },
-    { Py_tp_doc,
-      "Store(path: Path, *, create: bool = True, index: bool = True) -> Store\n--\n\n"
-      "A folder of runs that the Python package calibrax reads and writes, too; one that is missing is made when "
-      "the first run is saved, unless create is false. Any number of processes and threads may use it." },
+    { Py_tp_doc, "Store(" STORE_SIGNATURE ") -> Store\n--\n\n" STORE_DOC },
     { 0, NULL },
 };
 static PyType_Spec store_spec = {

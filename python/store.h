@@ -1,12 +1,10 @@
-/*
- * Inside the Store: its object, and how a method gets at the library's store while other threads ask it, too.
- */
+/* Inside the Store: its object, and how a method reaches the library's store while other threads use it. */
 #ifndef CALIBRAX_PYTHON_STORE_H
 #define CALIBRAX_PYTHON_STORE_H
 
 #include <pthread.h>
 
-#include "python/records.h"
+#include "python/answers.h"
 
 typedef struct cx_store_object {
     PyObject_HEAD cbx_ctx *ctx;
@@ -15,25 +13,21 @@ typedef struct cx_store_object {
     bool has_lock;
 } cx_store_object;
 
-static inline cx_store_object *cx_store_of(PyObject *self) { return (cx_store_object *)self; }
-
-/** Lets go of the interpreter's lock and takes the store's; between the two no Python object may be touched. */
+/** Releases the interpreter's lock and takes the store's; between the two no Python object may be touched. */
 PyThreadState *cx_store_enter(PyObject *self);
 void cx_store_leave(PyObject *self, PyThreadState *t);
 /** CBX_OK, or the refusal of a store that was closed. */
 cbx_status cx_store_closed(PyObject *self, cbx_err *err);
+/** status = call, alone with the store of c->self and without the interpreter's lock. */
+#define CX_IN_STORE(c, status, call)                                                                                   \
+    do {                                                                                                               \
+        PyThreadState *t_ = cx_store_enter((c)->self);                                                                 \
+        status = cx_store_closed((c)->self, &(c)->err);                                                                \
+        if (!status) status = call;                                                                                    \
+        cx_store_leave((c)->self, t_);                                                                                 \
+    } while (0)
+#define CX_STORE(c) ((cx_store_object *)(c)->self)->store
 
-/** What runs are asked for, read from keywords; the arena is cleared by the caller, whatever comes.  false with an exception */
-typedef struct cx_query {
-    cbx_store_query query;
-    cbx_arena arena;
-} cx_query;
-bool cx_query_read(PyObject *args, PyObject *kw, cx_query *out);
-
-/* Methods of other files, for the table in store.c. */
-PyObject *cx_store_ingest(PyObject *self, PyObject *args, PyObject *kw);
-PyObject *cx_store_export(PyObject *self, PyObject *args, PyObject *kw);
-PyObject *cx_store_compact_runs(PyObject *self, PyObject *args, PyObject *kw);
-PyObject *cx_store_migrate_runs(PyObject *self, PyObject *args, PyObject *kw);
+PyObject *cx_store_ingest(cx_call *c);
 
 #endif

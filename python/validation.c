@@ -1,55 +1,47 @@
 /* calibrax_c.validation: accuracy, convergence, and records of checks that pass only if every one did. */
 #include <math.h>
 
-#include "python/things.h"
+#include "python/objects.h"
 
 /* ---- functions ---- */
 
 /* A Metric, or a number. */
-static bool read_metric(cx_call *c, PyObject *o, cbx_arena *arena, cbx_metric *out)
+static bool metric_arg(cx_call *c, const char *name, cbx_metric *out)
 {
-    if (cx_is_record(c->st, o, CX_METRIC)) return cx_metric_from(o, arena, out);
-    *out = cbx_metric_of(PyFloat_AsDouble(o));
-    return !PyErr_Occurred();
+    PyObject *o = cx_arg(c, name);
+    double v;
+
+    if (o && cx_is_record(c->st, o, CX_METRIC)) return cx_metric_from(o, cx_arena(c), out);
+    if (!CX_GET_AS(c, name, v)) return false;
+    *out = cbx_metric_of(v);
+    return true;
 }
 
 static PyObject *do_accuracy(cx_call *c)
 {
-    cbx_direction direction = CBX_DIRECTION_HIGHER;
     cbx_accuracy_result out;
+    cbx_direction direction;
     cbx_metric achieved;
-    double target = 0;
-    cbx_arena arena;
-    bool fine;
+    double target;
 
-    if (!CX_GET(c, target, direction)) return NULL;
-    cbx_arena_init(&arena, cbx_allocator_default());
-    fine = read_metric(c, cx_arg(c, "achieved"), &arena, &achieved);
-    if (fine)
-        out = cbx_accuracy_check(&achieved, target,
-                                 &(cbx_metric_def){ .name = "", .unit = "", .direction = direction });
-    cbx_arena_clear(&arena);
-    return fine ? cx_answer_object(c->st, CX_ACCURACY, &out) : NULL;
+    if (!CX_GET(c, target, direction) || !metric_arg(c, "achieved", &achieved)) return NULL;
+    out = cbx_accuracy_check(&achieved, target, &(cbx_metric_def){ .name = "", .unit = "", .direction = direction });
+    return cx_answer_object(c->st, CX_ACCURACY, &out);
 }
 
 static PyObject *do_convergence(cx_call *c)
 {
-    cbx_convergence_result r;
     cx_samples errors, tolerances;
-    cx_convergence_answer a;
     cbx_tolerance_result *each;
-    PyObject *out = NULL;
-    size_t hold = 1;
+    cbx_convergence_result r;
+    cx_convergence_answer a;
+    size_t hold;
 
-    if (!CX_GET(c, errors, tolerances, hold)) return NULL;
-    each = PyMem_Calloc(tolerances.n + 1, sizeof *each);
-    if (!each) return PyErr_NoMemory();
-    if (cx_fine(c, cbx_convergence_check(errors.x, errors.n, tolerances.x, tolerances.n, hold, &r, each, &c->err))) {
-        a = (cx_convergence_answer){ r.outcome, r.rate, r.rate_error, r.iterations, r.bad, each, tolerances.n };
-        out = cx_answer_object(c->st, CX_CONVERGENCE, &a);
-    }
-    PyMem_Free(each);
-    return out;
+    if (!CX_GET(c, errors, tolerances, hold) || !(each = cx_alloc(c, tolerances.n, sizeof *each)) ||
+        !cx_fine(c, cbx_convergence_check(errors.x, errors.n, tolerances.x, tolerances.n, hold, &r, each, &c->err)))
+        return NULL;
+    a = (cx_convergence_answer){ r.outcome, r.rate, r.rate_error, r.iterations, r.bad, each, tolerances.n };
+    return cx_answer_object(c->st, CX_CONVERGENCE, &a);
 }
 
 static PyObject *do_order(cx_call *c)
@@ -71,14 +63,11 @@ static PyObject *frameworks_object(const cbx_framework_metrics *f)
     for (size_t i = 0; all && i < n; i++) {
         PyObject *one = PyDict_New();
         for (size_t m = 0; one && m < cbx_framework_metrics_nmetrics(f); m++) {
-            PyObject *v;
+            double v = cbx_framework_metrics_values(f)[i * cbx_framework_metrics_nmetrics(f) + m];
             if (!cbx_framework_metrics_measured(f, m, i)) continue;
-            v = PyFloat_FromDouble(cbx_framework_metrics_values(f)[i * cbx_framework_metrics_nmetrics(f) + m]);
-            if (!v || PyDict_SetItemString(one, cbx_framework_metrics_metric(f, m), v) < 0) Py_CLEAR(one);
-            Py_XDECREF(v);
+            if (!cx_put(one, cbx_framework_metrics_metric(f, m), PyFloat_FromDouble(v))) Py_CLEAR(one);
         }
-        if (!one || PyDict_SetItemString(all, cbx_framework_metrics_framework(f, i), one) < 0) Py_CLEAR(all);
-        Py_XDECREF(one);
+        if (!cx_put(all, cbx_framework_metrics_framework(f, i), one)) Py_CLEAR(all);
     }
     return all;
 }
@@ -87,17 +76,16 @@ static PyObject *do_framework_metrics(cx_call *c)
 {
     cbx_framework_opts o = CBX_FRAMEWORK_OPTS_INIT;
     cbx_framework_metrics *f = NULL;
-    cx_texts metrics = { 0 };
-    PyObject *r = NULL;
-    cbx_run *run = cx_run_of(c->st, cx_arg(c, "run"));
+    cbx_run *run = NULL;
+    cx_texts metrics;
+    PyObject *r;
 
-    if (run && CX_GET(c, o.last, metrics) && CX_GET_AS(c, "tag", o.group_tag) && cx_begin(c)) {
-        o.metrics = metrics.list;
-        o.nmetrics = metrics.n;
-        if (cx_fine(c, cbx_framework_metrics_create(c->ctx, run, &o, &f, &c->err))) r = frameworks_object(f);
-    }
+    if (!CX_GET(c, run, o.last, metrics) || !CX_GET_AS(c, "tag", o.group_tag) || !cx_begin(c)) return NULL;
+    o.metrics = metrics.list;
+    o.nmetrics = metrics.n;
+    if (!cx_fine(c, cbx_framework_metrics_create(c->ctx, run, &o, &f, &c->err))) return NULL;
+    r = frameworks_object(f);
     cbx_framework_metrics_free(f);
-    cx_texts_free(&metrics);
     return r;
 }
 
@@ -108,91 +96,42 @@ static PyObject *do_framework_metrics(cx_call *c)
     X(convergence, "errors: Samples, tolerances: Samples | None = None, /, hold: int = 1", "Convergence", do_convergence, 0, "Whether a series of errors goes down, how fast, and which tolerances it reaches for good.") \
     X(order, "h: Samples, errors: Samples, /", "tuple[float, float | None]", do_order, 0, "Observed order of errors C h^p: (order, its standard error or None).")
 /* clang-format on */
-CX_FUNCTIONS(cx_validation_methods, VALIDATION_FUNCTIONS)
+CX_FUNCTIONS(cx_validation_methods, VALIDATION_FUNCTIONS, CX_LIGHT)
 
 /* ---- Validation ---- */
 
-static void validation_free(cx_thing *t) { cbx_validation_free(t->handle); }
-
 static PyObject *validation_make(cx_call *c)
 {
-    const char *name = "", *reference = "";
-    cbx_validation *v = NULL;
-    cbx_status status;
-    cx_thing *t;
+    const char *name, *reference;
 
-    if (!CX_GET(c, name, reference) || !(t = cx_thing_new(c->st, CX_VALIDATION))) return NULL;
-    status = cbx_validation_create(t->ctx, name, reference, &v, &c->err);
-    t->handle = v;
-    return cx_thing_made(t, status, &c->err);
+    if (!CX_GET(c, name, reference)) return NULL;
+    CX_MAKE(CX_VALIDATION, cbx_validation, cbx_validation_create(o->ctx, name, reference, &handle, &c->err));
 }
 
 static PyObject *validation_add_accuracy(cx_call *c)
 {
-    cx_thing *t = cx_thing_self(c);
+    PyObject *definition = cx_arg(c, "definition");
+    cbx_validation *v = cx_handle(c);
     cbx_metric achieved;
     cbx_metric_def def;
-    double target = 0;
-    cbx_arena arena;
-    bool fine;
+    double target;
 
-    if (!t || !CX_GET(c, target)) return NULL;
-    if (!cx_is_record(c->st, cx_arg(c, "definition"), CX_METRIC_DEF)) {
-        PyErr_Format(PyExc_TypeError, "add_accuracy: 'definition' has to be a MetricDef, not %R",
-                     cx_arg(c, "definition"));
-        return NULL;
-    }
-    cbx_arena_init(&arena, cbx_allocator_default());
-    fine = cx_metric_def_from(cx_arg(c, "definition"), &def) &&
-           read_metric(c, cx_arg(c, "achieved"), &arena, &achieved) &&
-           cx_fine(c, cbx_validation_add_accuracy(t->handle, &def, &achieved, target, &c->err));
-    cbx_arena_clear(&arena);
-    if (!fine) return NULL;
-    Py_RETURN_NONE;
+    if (!v || !CX_GET(c, target) || !metric_arg(c, "achieved", &achieved)) return NULL;
+    if (!definition || !cx_is_record(c->st, definition, CX_METRIC_DEF))
+        return cx_refuse(c, "definition", PyExc_TypeError, "a MetricDef", definition ? definition : Py_None), NULL;
+    if (!cx_metric_def_from(definition, &def)) return NULL;
+    return cx_none(c, cbx_validation_add_accuracy(v, &def, &achieved, target, &c->err));
 }
 
-static PyObject *validation_add_convergence(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    const char *name = "";
-    double tolerance = 0;
-    size_t hold = 1;
-    cx_samples errors;
-
-    if (!t || !CX_GET(c, name, errors, tolerance, hold)) return NULL;
-    if (!cx_fine(c, cbx_validation_add_convergence(t->handle, name, errors.x, errors.n, tolerance, hold, &c->err)))
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *validation_add_violation(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    const char *sentence = "";
-
-    if (!t || !CX_GET(c, sentence)) return NULL;
-    if (!cx_fine(c, cbx_validation_add_violation(t->handle, sentence, &c->err))) return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *validation_passed(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    return t ? PyBool_FromLong(cbx_validation_passed(t->handle)) : NULL;
-}
-
-static PyObject *validation_count(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    return t ? PyLong_FromSize_t(((size_t(*)(const cbx_validation *))c->fn)(t->handle)) : NULL;
-}
-
-static PyObject *validation_to_dict(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-
-    return t ? cx_json_answer(cbx_validation_json(t->handle)) : NULL;
-}
+typedef size_t (*count_of)(const cbx_validation *);
+CX_DO(validation_add_convergence, cbx_validation, (const char *name; double tolerance; cx_samples errors; size_t hold),
+      (name, errors, tolerance, hold),
+      cx_none(c, cbx_validation_add_convergence(self, name, errors.x, errors.n, tolerance, hold, &c->err)))
+CX_DO(validation_add_violation, cbx_validation, (const char *sentence), (sentence),
+      cx_none(c, cbx_validation_add_violation(self, sentence, &c->err)))
+CX_DO(validation_passed, cbx_validation, (), (), PyBool_FromLong(cbx_validation_passed(self)))
+CX_DO(validation_count, cbx_validation, (), (), PyLong_FromSize_t(((count_of)c->fn)(self)))
+CX_DO(validation_to_dict, cbx_validation, (), (), cx_json_answer(cbx_validation_json(self)))
 
 /* clang-format off */
 #define VALIDATION(X) \
@@ -203,13 +142,6 @@ static PyObject *validation_to_dict(cx_call *c)
     X(checks, "/", "int", validation_count, cbx_validation_checks, "Checks made.") \
     X(failures, "/", "int", validation_count, cbx_validation_failures, "Those that did not pass.") \
     X(to_dict, "/", "dict[str, Any]", validation_to_dict, 0, "All of it.")
+CX_OBJECT_TYPE(validation, validation, VALIDATION, "validation", Validation, "name: str, reference: str", cbx_validation_free,
+    "Checks of one subject against one reference.")
 /* clang-format on */
-CX_TYPE_FUNCTIONS(validation_methods, VALIDATION)
-
-const cx_thing_type cx_validation_thing = {
-    "calibrax_c.validation.Validation",
-    "Checks of one subject against one reference.",
-    validation_free,
-    validation_methods,
-    &(cx_function){ "Validation", "name: str, reference: str", "Validation", validation_make, 0, NULL, 0 },
-};

@@ -31,12 +31,13 @@ _Time: TypeAlias = datetime | _date | str
 _DType: TypeAlias = dtype | type[_bool] | type[int] | type[float] | type[complex] | str
 _dtype: TypeAlias = dtype
 _Operand: TypeAlias = Array | _Number
+_Key: TypeAlias = Array | int
 _Samples: TypeAlias = Array | _Sequence[float] | Buffer  # flat
 _Rows: TypeAlias = Array | _Sequence[_Sequence[float]] | Buffer
 _Groups: TypeAlias = _Sequence[Array | _Sequence[float] | Buffer]
 _Definitions: TypeAlias = Mapping[str, MetricDef] | Iterable[MetricDef]
 '''
-PRIVATE = ["Number", "Path", "Time", "DType", "dtype", "Operand", "Samples", "Rows", "Groups", "Definitions"]
+PRIVATE = ["Number", "Key", "Path", "Time", "DType", "dtype", "Operand", "Samples", "Rows", "Groups", "Definitions"]
 ARITHMETIC = ["add", "sub", "mul", "mod", "floordiv", "truediv", "and", "xor", "or", "lshift", "rshift", "matmul"]
 SPECIAL = {
     **{f"__{r}{n}__": "(self, other: Operand, /) -> Array" for n in ARITHMETIC for r in ("", "r")},

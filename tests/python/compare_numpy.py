@@ -743,6 +743,90 @@ class Corners(unittest.TestCase):
         self.assertEqual(float(view[0]), 0.0)
 
 
+class Neighbours(Against):
+    """Arrays and scalars of NumPy as indices, as items of lists, under operators and in NumPy's own functions."""
+
+    def test_indices(self):
+        a = np.arange(24.0).reshape(4, 6)
+        x = cx.asarray(a)
+        rows, columns = np.array([3, 0, -1]), np.array([[1], [3]])
+        keys = (rows, (rows, 2), (slice(1, 3), rows), (columns, rows), (..., rows), a[:, 0] > 4, a > 7, (a[:, 1] > 3, 1),
+                np.array([], dtype=int), np.int64(2), (np.uint8(1), np.int32(-1)), np.array(1), np.bool_(True), (rows[::-1], rows))
+        for key in keys:
+            with self.subTest(key=repr(key)):
+                self.assertEqual(np.asarray(x[key]).tolist(), a[key].tolist())
+                self.assertEqual(x[key].shape, a[key].shape)
+                b, y = a.copy(), cx.asarray(a, copy=True)
+                b[key] = -1.0
+                y[key] = -1.0
+                self.assertEqual(np.asarray(y).tolist(), b.tolist())
+                b[key] = a[key] * 2
+                y[key] = a[key] * 2
+                self.assertEqual(np.asarray(y).tolist(), b.tolist())
+        for key, words in ((np.array([9]), "9"), (np.array([0.5]), "integers or bool"), (np.array([True]), "mask")):
+            with self.assertRaisesRegex(IndexError, words):
+                x[key]
+
+    def test_lists(self):
+        f, i = np.float32, np.int16
+        cases = ([np.array([1, 2]), np.array([3, 4])], [f(1), f(2)], [f(1), i(2)], [np.arange(3.0), [4, 5, 6]], (np.arange(2), np.ones(2)),
+                 [[np.arange(2), np.arange(2)], [np.zeros(2), np.ones(2)]], [np.zeros((0, 2))], [np.bool_(True), np.bool_(False)], [np.array(3), np.array(4)])
+        for value in cases:
+            with self.subTest(value=repr(value)):
+                x, a = cx.asarray(value), np.asarray(value)
+                self.assertEqual((str(x.dtype), x.shape), (str(a.dtype), a.shape))
+                self.assertEqual(np.asarray(x).tolist(), a.tolist())
+        self.assertEqual(cx.asarray([f(1), 2]).dtype, cx.float32)  # Python's numbers are weak
+        self.assertEqual(cx.asarray([np.arange(2), cx.ones(2)]).dtype, cx.float64)
+        self.assertEqual(cx.asarray([np.arange(2)], dtype=cx.float32).dtype, cx.float32)
+        for value in ([np.arange(2), np.arange(3)], [np.arange(2), 1], [1, np.arange(2)]):
+            with self.assertRaisesRegex(ValueError, "not of one length"):
+                cx.asarray(value)
+
+    def test_whose_result(self):
+        """Of operators between an Array and a NumPy array, and of NumPy's functions, NumPy's; with its scalars ours."""
+        x, a = cx.arange(5.0), np.arange(5.0)
+        for made in (x + a, a + x, np.add(x, 1), np.exp(x), np.sum(x), np.mean(x, axis=0), np.concatenate([x, a]), np.stack((x, x)),
+                     np.where(np.asarray(x > 2), x, a), np.float64(2) * x, np.linalg.norm(x), np.clip(x, 0, 2), np.reshape(x, (1, 5)), np.std(x)):
+            self.assertIsInstance(made, (np.ndarray, np.generic))
+        for made in (x * np.float64(2), x**np.float32(2), x + 1, 1 - x):
+            self.assertIsInstance(made, cx.Array)
+        self.assertEqual(np.sum(x), 10.0)
+        self.assertEqual(np.concatenate([x, a]).tolist(), a.tolist() * 2)
+        self.assertFalse(hasattr(x, "__array_ufunc__"))
+
+    def test_einsum(self):
+        rng = np.random.default_rng(SEED)
+        shape = dict(zip("abcdef", (2, 3, 4, 5, 1, 2)))
+        cases = ("ab,bc->ac", "ab,bc", "ab->ba", "ab->", "ab->b", "ba", "abc,abd->acd", "abc,cd,de->abe", "a,b->ab", "ab,ab->", "ab,ab->a", "a,a->a",
+                 "aa->a", "aa", "aba->b", "ab,cb->ca", "...a,ab->...b", "...ab,...bc->...ac", "ab...->...", "a,ab,b->", " ab , bc -> ca ", "ab,cd->abcd", ",ab->ab", "ea,ab->eb", "abf,baf->f")
+        for subscripts in cases:
+            terms = subscripts.replace(" ", "").split("->")[0].split(",")
+            operands = [rng.integers(-4, 5, [*((2, 3) if "..." in t else ()), *(shape[c] for c in t.replace("...", ""))]) for t in terms]
+            for dtype in ("int64", "float64", "complex128", "int8"):
+                with self.subTest(subscripts=subscripts, dtype=dtype):
+                    values = [o.astype(dtype) for o in operands]
+                    mine, theirs = cx.einsum(subscripts, *(cx.asarray(v) for v in values)), np.einsum(subscripts, *values)
+                    self.assertEqual((mine.shape, str(mine.dtype)), (theirs.shape, str(theirs.dtype)))
+                    self.assertEqual(np.asarray(mine).tolist(), theirs.tolist())
+        one, three = cx.ones((1, 2)), cx.ones((3, 2))
+        self.assertEqual(cx.einsum("ab,ab->ab", one, three).shape, np.einsum("ab,ab->ab", np.ones((1, 2)), np.ones((3, 2))).shape)
+        for arguments, words in ((("ab", cx.ones(3)), "letter for each axis"), (("ab,bc", one), "part for each of 1 operands"), (("ab->c", one), "'c' in an operand"),
+                                 (("ab->aa", one), "at most once"), (("a1", one), "got '1'"), (("ab,ac", three, cx.ones((2, 2))), "one length, got 3 and 2"),
+                                 (("aa", three), "one length, got 3 and 2")):
+            with self.assertRaisesRegex(ValueError, "einsum: .*" + words):
+                cx.einsum(*arguments)
+
+    def test_trim(self):
+        cx.trim()
+        del_me = cx.exp(cx.ones(1 << 20))
+        del del_me
+        kept = cx.memory()["kept_bytes"]
+        self.assertGreaterEqual(kept, 8 << 20)
+        self.assertEqual(cx.trim(), kept)
+        self.assertEqual(cx.memory()["kept_bytes"], 0)
+
+
 if __name__ == "__main__":
     print(f"# NumPy {np.__version__} under Python {sys.version.split()[0]}")
     tap.main()

@@ -61,8 +61,8 @@ class Making(unittest.TestCase):
             ([1, [2]], ValueError, "not of one length"),
             (["a"], TypeError, "is not a number"),
             ("abc", TypeError, "is not a number"),
-            ([300], OverflowError, "300 is no int8"),
-            ([2**70], OverflowError, "is no int8"),
+            ([300], OverflowError, "300 is out of the range of int8"),
+            ([2**70], OverflowError, "is out of the range of int8"),
         )
         for value, error, words in cases:
             with self.subTest(value=value), self.assertRaisesRegex(error, words):
@@ -147,7 +147,7 @@ class Operators(unittest.TestCase):
         self.assertIs((cx.ones(2, dtype=cx.int8) + 1.0).dtype, cx.float64)
         self.assertIs((1j * cx.ones(2, dtype=cx.float32)).dtype, cx.complex64)
         for number in (128, -129, 2**64, 2**63):
-            with self.assertRaisesRegex(OverflowError, f"{number} is no int8"):
+            with self.assertRaisesRegex(OverflowError, f"{number} is (no|out of the range of) int8"):
                 cx.ones(2, dtype=cx.int8) + number
         self.assertEqual((cx.zeros(1, dtype=cx.uint64) + 2**63).tolist(), [2**63])
         self.assertEqual((cx.zeros(1) + 2**70).tolist(), [2.0**70])
@@ -191,7 +191,7 @@ class Operators(unittest.TestCase):
             int(cx.asarray(math.inf))
         with self.assertRaises(TypeError):
             float(cx.asarray(1j))
-        with self.assertRaisesRegex(TypeError, "whole number"):
+        with self.assertRaisesRegex(TypeError, "must be an integer"):
             [1][cx.asarray(0.0)]
 
     def test_attributes(self):
@@ -205,7 +205,7 @@ class Operators(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "2023.12"):
             x.__array_namespace__(api_version="1999.1")
         self.assertIs(x.to_device("cpu"), x)
-        with self.assertRaisesRegex(ValueError, "no device"):
+        with self.assertRaisesRegex(ValueError, "'device' must be one of those"):
             x.to_device("moon")
         self.assertEqual([v.shape for v in x], [(3, 4), (3, 4)])
         with self.assertRaises(TypeError):
@@ -289,10 +289,10 @@ class Indexing(unittest.TestCase):
             ((0, 0, -5), "outside of axis 2"),
             ((0, 0, 0, 0), "too many"),
             ((..., ...), "one ellipsis"),
-            ("a", "an index is"),
-            (1.5, "an index is"),
-            (((0, 1), 0), "an index is .*, not <class 'tuple'> .asarray makes an Array"),
-            (cx.asarray([0.5]), "whole numbers or bool"),
+            ("a", "an index must be"),
+            (1.5, "an index must be"),
+            (((0, 1), 0), "an index must be .*, got <class 'tuple'> .asarray makes an Array"),
+            (cx.asarray([0.5]), "integers or bool"),
             (cx.asarray([7]), "7"),
             ((cx.asarray([0]), cx.asarray([3])), ""),
             (cx.asarray([True]), "does not fit"),
@@ -524,7 +524,7 @@ class Dlpack(unittest.TestCase):
             (lambda: cx.from_dlpack(Producer(x, device=(2, 0))), BufferError, r"\(2, 0\)"),
             (lambda: cx.from_dlpack(Producer(x, capsule=3)), TypeError, "no capsule"),
             (lambda: cx.from_dlpack([1]), TypeError, "__dlpack__"),
-            (lambda: cx.from_dlpack(x, device="moon"), ValueError, "no device"),
+            (lambda: cx.from_dlpack(x, device="moon"), ValueError, "'device' must be one of those"),
         )
         for call, error, words in cases:
             with self.subTest(words=words), self.assertRaisesRegex(error, words):
@@ -553,9 +553,17 @@ class Errors(unittest.TestCase):
             (lambda: cx.max(cx.zeros(0)), ValueError, "no element"),
             (lambda: cx.reshape(x, (4, 4)), ValueError, r"\(2, 3\)"),
             (lambda: cx.zeros((2**40, 2**40)), OverflowError, ""),
-            (lambda: cx.zeros((2**63,)), OverflowError, "zeros: 9223372036854775808 has more than 64 bits"),
-            (lambda: cx.zeros((-1,)), ValueError, "negative"),
-            (lambda: cx.zeros((1,) * 9), ValueError, "zeros takes integers as a shape, 8 at most, not 9"),
+            (lambda: cx.zeros((2**63,)), OverflowError, "zeros: 'shape' must be an integer of 64 bits, got 9223372036854775808"),
+            (lambda: cx.zeros((-1,)), ValueError, r"zeros: 'shape' must be of lengths of at least 0, got \(-1,\)"),
+            (lambda: cx.reshape(x, "a"), TypeError, "reshape: 'shape' must be an integer or a sequence of integers, got 'a'"),
+            (lambda: cx.permute_dims(x, (0, "a")), TypeError, "permute_dims: 'axes' must be"),
+            (lambda: cx.concat([x, "a"]), TypeError, "concat: 'arrays' must be a sequence of Arrays and numbers"),
+            (lambda: cx.linspace("a", 1, num=3), TypeError, "linspace: 'start' must be a number, got 'a'"),
+            (lambda: cx.arange(0, 1, "a"), TypeError, "arange: 'step' must be a number, got 'a'"),
+            (lambda: cx.random.uniform(1, (2,), low=3, high=1), ValueError, "^'uniform' from 3 to 1"),
+            (lambda: x.reshape((2, 1.5)), TypeError, "reshape: 'shape' must be"),
+            (lambda: cx.meshgrid(x, indexing="yx"), ValueError, "meshgrid: 'indexing' must be one of 'xy', 'ij', got 'yx'"),
+            (lambda: cx.zeros((1,) * 9), ValueError, "zeros: 'shape' must be an integer or a sequence of integers, at most 8, got 9 of them"),
             (lambda: cx.take(x, cx.asarray([5]), axis=0), IndexError, "5"),
             (lambda: cx.pow(cx.asarray([2]), cx.asarray([-1])), ValueError, "negative"),
             (lambda: cx.sqrt([1.0]), TypeError, "sqrt: 'x' must be an Array"),
@@ -563,7 +571,7 @@ class Errors(unittest.TestCase):
             (lambda: cx.sqrt(x, x), TypeError, "takes at most 1 positional argument, got 2"),
             (lambda: cx.sqrt(x=x), TypeError, "missing the argument"),
             (lambda: cx.sum(x, axes=0), TypeError, "'axes'"),
-            (lambda: cx.ones(2, device="gpu"), ValueError, "no device 'gpu'"),
+            (lambda: cx.ones(2, device="gpu"), ValueError, "ones: 'device' must be one of those that devices\\(\\) lists, got 'gpu'"),
             (lambda: cx.set_backend("none"), ValueError, "none"),
             (lambda: cx.isdtype(cx.int8, "number"), ValueError, "no kind"),
             (lambda: cx.squeeze(x, 0), ValueError, "axis 0 has 2"),

@@ -79,7 +79,7 @@ class Import(Folder):
                 self.assertEqual(len(store.load(r.id).points), r.points)
             self.assertEqual(len(store.ingest(*files).runs), len(got.runs) - 1)  # once more changes nothing
             self.assertEqual(len(store.entries()), len({r.id for r in got.runs}))
-            with self.assertRaisesRegex(TypeError, "files or folders"):
+            with self.assertRaisesRegex(TypeError, "must name a file or a folder"):
                 store.ingest()
             with self.assertRaises(TypeError):
                 store.ingest(3)
@@ -141,7 +141,7 @@ class Care(Folder):
         self.assertEqual(store.compact(1).changed, 3)
         self.assertEqual(sorted(e.id for e in store.entries()), ["r0", "r4", "r5"])  # the newest of each branch, and the baseline's
         self.assertEqual(store.compact().changed, 0)
-        with self.assertRaisesRegex(ValueError, "0 or more"):
+        with self.assertRaisesRegex(ValueError, "must be at least 0"):
             store.compact(-1)
 
     def test_migration(self):

@@ -224,7 +224,7 @@ class Analysis(unittest.TestCase):
         self.assertEqual([x.rank for x in c.rows[0].cells], [2, 1])
         self.assertAlmostEqual(c.rows[0].cells[1].speedup.value, 2.0)
         self.assertTrue(c.remarks)
-        with self.assertRaisesRegex(ValueError, "1 labels for 2 runs"):
+        with self.assertRaisesRegex(ValueError, "got 1 for 2 runs"):
             analysis.compare([run("a", 2.0), run("b", 1.0)], labels=["x"])
 
     def test_verdict(self):
@@ -310,7 +310,7 @@ class Profiling(unittest.TestCase):
         self.assertEqual(profiling.command(["sh", "-c", "exit 3"], runs=1, ignore_failure=True).runs[0].exit_status, 3)
         with self.assertRaises(FileNotFoundError):
             profiling.command("there is no such program")
-        with self.assertRaisesRegex(ValueError, "no program"):
+        with self.assertRaisesRegex(ValueError, "must name a program"):
             profiling.command([])
 
     def test_function_of_a_module(self):

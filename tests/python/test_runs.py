@@ -111,20 +111,20 @@ class Records(unittest.TestCase):
     def test_what_is_refused(self):
         cases = [
             (lambda: cx.Metric(), TypeError, "Metric needs 'value'"),
-            (lambda: cx.Metric("1.5"), TypeError, "'value' has to be a number, not '1.5'"),
-            (lambda: cx.Metric(True), TypeError, "'value' has to be a number, not True"),
+            (lambda: cx.Metric("1.5"), TypeError, "'value' must be a number, got '1.5'"),
+            (lambda: cx.Metric(True), TypeError, "'value' must be a number, got True"),
             (lambda: cx.Metric(1, samples=3), TypeError, "not iterable"),
-            (lambda: cx.Metric(1, samples=["a"]), TypeError, "'samples' has to be a number"),
+            (lambda: cx.Metric(1, samples=["a"]), TypeError, "'samples' must be a number"),
             (lambda: cx.Metric(1, valu=2), TypeError, "Metric has no such field"),
             (lambda: cx.Metric(1, value=2), TypeError, "Metric got 'value' twice"),
             (lambda: cx.Metric(1, 2, 3, (), 5), TypeError, "Metric takes 4 values, not 5"),
-            (lambda: cx.MetricDef("a", "s", "up"), ValueError, "'direction' has to be 'higher', 'lower' or 'info', not 'up'"),
-            (lambda: cx.MetricDef("a", 3, "lower"), TypeError, "'unit' has to be text, not 3"),
-            (lambda: cx.Point("p", "s", {"k": 3}), TypeError, "'tags' has to be a dict of text, not 3"),
-            (lambda: cx.Point("p", "s", [1]), TypeError, "'tags' has to be a dict, not [1]"),
-            (lambda: cx.Point("p", "s", {}, {"m": "fast"}), TypeError, "'value' has to be a number, not 'fast'"),
+            (lambda: cx.MetricDef("a", "s", "up"), ValueError, "'direction' must be 'higher', 'lower' or 'info', got 'up'"),
+            (lambda: cx.MetricDef("a", 3, "lower"), TypeError, "'unit' must be text, got 3"),
+            (lambda: cx.Point("p", "s", {"k": 3}), TypeError, "'tags' must be a dict of text, got 3"),
+            (lambda: cx.Point("p", "s", [1]), TypeError, "'tags' must be a dict, got [1]"),
+            (lambda: cx.Point("p", "s", {}, {"m": "fast"}), TypeError, "'value' must be a number, got 'fast'"),
             (lambda: cx.Metric.from_dict({}), ValueError, "Metric: 'value' is missing"),
-            (lambda: cx.Metric.from_dict([]), TypeError, "a Metric is made of a dict, not of []"),
+            (lambda: cx.Metric.from_dict([]), TypeError, "Metric.from_dict: 'mapping' must be a dict, got []"),
         ]
         for make, kind, words in cases:
             with self.subTest(words=words), self.assertRaises(kind) as caught:
@@ -176,19 +176,19 @@ class Runs(unittest.TestCase):
         cases = [
             (lambda: run(id="../x"), ValueError, "id"),
             (lambda: run(timestamp="yesterday"), ValueError, ""),
-            (lambda: run(timestamp=3), TypeError, "a time has to be a datetime or ISO text, not 3"),
+            (lambda: run(timestamp=3), TypeError, "a time must be a datetime or ISO text, got 3"),
             (lambda: run(metadata={"a": Odd()}), TypeError, "Odd'> cannot be kept"),
             (lambda: run(metadata={"a": 1 << 70}), OverflowError, ""),
-            (lambda: run(metadata={3: 1}), TypeError, "metadata: keys have to be text, not 3"),
-            (lambda: run(metadata={"a": None}), ValueError, "metadata: 'a' is None: leave it out"),
-            (lambda: run(environment=[1]), TypeError, "environment has to be a dict"),
-            (lambda: run(metric_defs={"a": 3}), TypeError, "a MetricDef is made of a dict, not of 3"),
-            (lambda: cx.Run([3]), TypeError, "a Point is made of a dict, not of 3"),
+            (lambda: run(metadata={3: 1}), TypeError, "metadata: keys must be text, got 3"),
+            (lambda: run(metadata={"a": None}), ValueError, "Run: 'metadata' must have no None, got one for 'a'"),
+            (lambda: run(environment=[1]), TypeError, "Run: 'environment' must be a dict, got [1]"),
+            (lambda: run(metric_defs={"a": 3}), TypeError, "MetricDef.from_dict: 'mapping' must be a dict, got 3"),
+            (lambda: cx.Run([3]), TypeError, "Point.from_dict: 'mapping' must be a dict, got 3"),
             (lambda: cx.Run.from_dict({**good, "id": None}), ValueError, "id"),
             (lambda: cx.Run.from_dict({k: v for k, v in good.items() if k != "points"}), ValueError, "points"),
             (lambda: cx.Run.from_dict({**good, "points": [{"name": "p", "scenario": "", "metrics": {"m": {"value": "1"}}}]}), ValueError,
              "points.0.metrics.m.value"),
-            (lambda: cx.Run.from_dict(None), TypeError, "not None"),
+            (lambda: cx.Run.from_dict(None), TypeError, "from_dict: 'mapping' must be a dict, got None"),
             (lambda: cx.Run.read("/no/such/file.json"), FileNotFoundError, "/no/such/file.json"),
             (lambda: run().write("/proc/no/file.json"), OSError, "/proc/no"),
         ]
@@ -384,7 +384,7 @@ class Checks(unittest.TestCase):
         self.assertIn("forward", check.text())
         self.assertTrue(check.text("junit").startswith("<?xml"))
         self.assertIn("::error", check.text("github"))
-        with self.assertRaisesRegex(ValueError, "expected 'text'"):
+        with self.assertRaisesRegex(ValueError, "'format' must be one of 'text'"):
             check.text("pdf")
 
     def test_waivers(self):

@@ -1,0 +1,151 @@
+/* Objects that live between calls: their types from one table. */
+#include "python/objects.h"
+
+#include <string.h>
+
+static const cx_object_type *const types[CX_OBJECT_COUNT] = {
+    [CX_SEQUENCE] = &cx_sequence_object_type,
+    [CX_STREAM] = &cx_stream_object_type,
+    [CX_RESOURCE_MONITOR] = &cx_resource_monitor_object_type,
+    [CX_ENERGY_METER] = &cx_energy_meter_object_type,
+    [CX_ENERGY_MONITOR] = &cx_energy_monitor_object_type,
+    [CX_COMPILATION] = &cx_compilation_object_type,
+    [CX_BISECTION] = &cx_bisection_object_type,
+    [CX_GPU] = &cx_gpu_object_type,
+    [CX_TIMELINE] = &cx_timeline_object_type,
+    [CX_WINDOW] = &cx_window_object_type,
+    [CX_ALERTS] = &cx_alerts_object_type,
+    [CX_HEALTH] = &cx_health_object_type,
+    [CX_SINK] = &cx_sink_object_type,
+    [CX_VALIDATION] = &cx_validation_object_type,
+    [CX_ELL] = &cx_ell_object_type,
+};
+
+const char *cx_object_type_name(cx_object_kind kind) { return types[kind]->name; }
+
+cx_object *cx_object_new(cx_state *st, cx_object_kind kind)
+{
+    cx_object *t = (cx_object *)PyType_GenericAlloc(st->objects[kind], 0);
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!t) return NULL;
+    t->kind = kind;
+    if (!cbx_ctx_create(NULL, &t->ctx, &err)) return t;
+    cx_raise(err.status, err.message);
+    Py_DECREF(t);
+    return NULL;
+}
+
+PyObject *cx_object_made(cx_object *t, cbx_status status, const cbx_err *err)
+{
+    if (!status) return (PyObject *)t;
+    if (!PyErr_Occurred()) cx_raise(status, err->message);
+    Py_DECREF(t);
+    return NULL;
+}
+
+static const char *short_name(const cx_object *t) { return strrchr(types[t->kind]->name, '.') + 1; }
+
+static cx_object *ready(cx_object *t)
+{
+    if (!t->handle) {
+        PyErr_Format(PyExc_ValueError, "this %s is closed", short_name(t));
+        return NULL;
+    }
+    if (t->busy) {
+        PyErr_Format(PyExc_RuntimeError, "another thread is using this %s: one thread uses it at a time",
+                     short_name(t));
+        return NULL;
+    }
+    return t;
+}
+
+cx_object *cx_object_self(cx_call *c) { return ready((cx_object *)c->self); }
+void *cx_handle(cx_call *c) { return ready((cx_object *)c->self) ? ((cx_object *)c->self)->handle : NULL; }
+
+cx_object *cx_object_arg(cx_call *c, const char *name, cx_object_kind kind)
+{
+    PyObject *o = cx_arg(c, name);
+
+    if (o && Py_TYPE(o) == c->st->objects[kind]) return ready((cx_object *)o);
+    return PyErr_Format(PyExc_TypeError, "%s: '%s' must be a %s, got %R", c->name, name,
+                        strrchr(types[kind]->name, '.') + 1, o ? o : Py_None),
+           NULL;
+}
+
+/* ---- types ---- */
+
+static cx_object_kind kind_of(const cx_state *st, const PyTypeObject *type)
+{
+    int k = 0;
+    while (st->objects[k] != type) k++;
+    return (cx_object_kind)k;
+}
+
+static PyObject *object_call(PyTypeObject *type, PyObject *args, PyObject *kw)
+{
+    cx_state *st = PyType_GetModuleState(type);
+    return cx_call_with(st, types[kind_of(st, type)]->make, args, kw);
+}
+
+static int object_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    cx_object *t = (cx_object *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(t->kept);
+    Py_VISIT(t->listener);
+    return 0;
+}
+
+static int object_clear(PyObject *self)
+{
+    cx_object *t = (cx_object *)self;
+    Py_CLEAR(t->kept);
+    Py_CLEAR(t->listener);
+    return 0;
+}
+
+static void object_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    cx_object *t = (cx_object *)self;
+
+    PyObject_GC_UnTrack(self);
+    if (t->handle) types[t->kind]->free(t);
+    cbx_ctx_free(t->ctx);
+    object_clear(self);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static bool add_type(cx_state *st, int k)
+{
+    const cx_function *make = types[k]->make;
+    PyObject *doc = PyUnicode_FromFormat("%s(%s) -> %s\n--\n\n%s", make->name, make->signature, make->returns,
+                                         types[k]->doc);
+    PyType_Slot slots[] = {
+        { Py_tp_new, object_call },
+        { Py_tp_dealloc, object_dealloc },
+        { Py_tp_traverse, object_traverse },
+        { Py_tp_clear, object_clear },
+        { Py_tp_methods, types[k]->methods },
+        { Py_tp_doc, doc ? (char *)(uintptr_t)PyUnicode_AsUTF8AndSize(doc, NULL) : NULL },
+        { types[k]->call ? Py_tp_call : 0, (void *)types[k]->call },
+        { 0, NULL },
+    };
+    PyType_Spec spec = { .name = types[k]->name,
+                         .basicsize = sizeof(cx_object),
+                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+                         .slots = slots };
+
+    st->objects[k] = doc ? cx_type(st, &spec) : NULL;
+    Py_XDECREF(doc);
+    return st->objects[k] != NULL;
+}
+
+bool cx_add_objects(cx_state *st)
+{
+    for (int k = 0; k < CX_OBJECT_COUNT; k++)
+        if (!add_type(st, k)) return false;
+    return true;
+}

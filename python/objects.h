@@ -1,0 +1,94 @@
+/*
+ * Objects of the library that live between calls: a window, a book of alerts, a meter.  Each has a context of its own, and its type is
+ * from one table; one thread uses it at a time, and a second one gets a RuntimeError.
+ */
+#ifndef CALIBRAX_PYTHON_OBJECTS_H
+#define CALIBRAX_PYTHON_OBJECTS_H
+
+#include "python/answers.h"
+
+typedef struct cx_object {
+    PyObject_HEAD cx_object_kind kind;
+    cbx_ctx *ctx;
+    void *handle;   /* NULL: closed */
+    PyObject *kept; /* what has to live as long; may be NULL */
+    PyObject *listener;
+    bool busy; /* a call works on it without the interpreter's lock */
+} cx_object;
+
+typedef struct cx_object_type {
+    const char *name, *doc;
+    void (*free)(cx_object *t); /* of the handle */
+    PyMethodDef *methods;
+    cx_function *make; /* called by the type */
+    ternaryfunc call;  /* called by the object; NULL: it cannot be called */
+} cx_object_type;
+
+/* CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, signature, cbx_window_free, documentation): the type Window, made by
+ * window_make, with the methods of the list WINDOW. */
+#define CX_OBJECT_TYPE(type, make_, LIST, space, name_, sig, free_, doc)                                               \
+    CX_CALLABLE_TYPE(type, make_, LIST, space, name_, sig, free_, NULL, doc)
+#define CX_CALLABLE_TYPE(type, make_, LIST, space, name_, sig, free_, call, doc)                                       \
+    LIST(CX_OF_TYPE)                                                                                                   \
+    static PyMethodDef make_##_methods[] = { LIST(CX_OF_TYPE_ROW){ 0 } };                                              \
+    static void make_##_free(cx_object *o) { free_(o->handle); }                                                       \
+    const cx_object_type cx_##type##_object_type = { "calibrax_c." space "." #name_,                                   \
+                                                     doc,                                                              \
+                                                     make_##_free,                                                     \
+                                                     make_##_methods,                                                  \
+                                                     &(cx_function){ #name_, sig, #name_, make_##_make, 0, CX_LIGHT,   \
+                                                                     NULL, 0, -1 },                                    \
+                                                     call };
+
+/* The last statement of a maker: an object of that kind with what create writes to handle; o is the object. */
+#define CX_MAKE(kind, T, create)                                                                                       \
+    cx_object *o = cx_object_new(c->st, kind);                                                                         \
+    T *handle = NULL;                                                                                                  \
+    cbx_status status_;                                                                                                \
+    if (!o) return NULL;                                                                                               \
+    status_ = create;                                                                                                  \
+    o->handle = handle;                                                                                                \
+    return cx_object_made(o, status_, &c->err)
+
+/* CX_DO(window_add, cbx_window, (double value;), (value), formula): a method that reads arguments into variables and computes a
+ * formula of them and of self, the handle. */
+#define CX_DO(name, T, variables, arguments, formula)                                                                  \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        T *self = cx_handle(c);                                                                                        \
+        CX_BARE variables;                                                                                             \
+        return self && CX_GET(c, CX_BARE arguments) ? (formula) : NULL;                                                \
+    }
+
+/** "calibrax_c.monitoring.Window" */
+const char *cx_object_type_name(cx_object_kind kind);
+
+extern const cx_object_type cx_sequence_object_type, cx_stream_object_type, cx_resource_monitor_object_type,
+    cx_energy_meter_object_type, cx_energy_monitor_object_type, cx_compilation_object_type, cx_bisection_object_type,
+    cx_gpu_object_type, cx_timeline_object_type, cx_window_object_type, cx_alerts_object_type, cx_health_object_type,
+    cx_sink_object_type, cx_validation_object_type, cx_ell_object_type;
+
+/** A new one with a context and no handle yet; NULL with an exception. */
+cx_object *cx_object_new(cx_state *st, cx_object_kind kind);
+/** self of a method, ready for use; NULL with an exception if it was closed or is busy. */
+cx_object *cx_object_self(cx_call *c);
+/** Its handle. */
+void *cx_handle(cx_call *c);
+/** An argument that must be an object of a kind; NULL with an exception. */
+cx_object *cx_object_arg(cx_call *c, const char *name, cx_object_kind kind);
+/** The object once its maker is done: its reference is passed on, or dropped with the exception of the status. */
+PyObject *cx_object_made(cx_object *t, cbx_status status, const cbx_err *err);
+
+/* Methods of an object that ends with its block: itself; and the function that ends it, whose answer is dropped. */
+PyObject *cx_do_enter(cx_call *c);
+PyObject *cx_do_exit(cx_call *c);
+
+/** The Gpu given as the option gpu: *kept borrows it, and must be kept as long as it is used. */
+bool cx_gpu_option(cx_call *c, PyObject **kept, cbx_gpu **out);
+
+bool cx_add_objects(cx_state *st);
+bool cx_add_answers(cx_state *st);
+/** Puts types into the namespaces of their names. */
+bool cx_place_types(cx_state *st, PyObject *module);
+
+#endif
