@@ -9,7 +9,7 @@
  * A benchmark is one metric of one point: "scenario.point.metric".  Tags that differ among its points are its parameters; all
  * runs of one commit on one machine become one result: the median of their values, and all their samples.  Times are in
  * seconds, sizes in bytes, everything else in its own unit.  asv takes every rise for a regression, whatever the direction.
- * What is a benchmark is asv_benchmarks.c, what came of it asv_results.c; the other files are here.
+ * Benchmarks are found in asv_benchmarks.c, results written in asv_results.c, the other files here.
  */
 #include "calibrax/exporters/asv.h"
 
@@ -42,43 +42,31 @@ static cbx_json *repr(cbx_export_job *job, const char *value)
     return v;
 }
 
-/* The value if all went well, else NULL. */
-static cbx_json *if_whole(cbx_json *v, bool whole)
-{
-    if (whole) return v;
-    cbx_json_unref(v);
-    return NULL;
-}
-
 cbx_json *cbx__asv_params_json(cbx_export_job *job, const cbx__asv_benchmark *b)
 {
     cbx_json *all = cbx_json_new_array();
-    bool ok = all != NULL;
 
     for (size_t k = 0; k < b->nparams; k++) {
-        cbx_json *values = cbx_json_new_array();
-        for (size_t i = 0; ok && i < b->params[k].nvalues; i++)
-            ok = cbx_json_push(values, repr(job, b->params[k].values[i]));
-        ok &= cbx_json_push(all, values);
+        cbx_json *values = cbx_json_push_array(all);
+        for (size_t i = 0; i < b->params[k].nvalues; i++) cbx_json_push(values, repr(job, b->params[k].values[i]));
     }
-    return if_whole(all, ok);
+    return all;
 }
 
 static cbx_json *benchmark_json(cbx_export_job *job, const cbx__asv_benchmark *b)
 {
-    cbx_json *o = cbx_json_new_object(), *names = cbx_json_new_array();
-    bool ok = true;
+    cbx_json *o = cbx_json_new_object(), *names;
 
-    for (size_t k = 0; k < b->nparams; k++) ok &= cbx_json_push(names, cbx_json_new_string(b->params[k].key));
-    ok &= cbx_json_set_string(o, "code", "");
-    ok &= cbx_json_set_string(o, "name", b->name);
-    ok &= cbx_json_set(o, "param_names", names);
-    ok &= cbx_json_set(o, "params", cbx__asv_params_json(job, b));
-    ok &= cbx_json_set_double(o, "timeout", 60);
-    ok &= cbx_json_set_string(o, "type", b->type);
-    ok &= cbx_json_set_string(o, "unit", b->unit);
-    ok &= cbx_json_set_string(o, "version", b->version);
-    return if_whole(o, ok);
+    cbx_json_set_string(o, "code", "");
+    cbx_json_set_string(o, "name", b->name);
+    names = cbx_json_set_array(o, "param_names");
+    for (size_t k = 0; k < b->nparams; k++) cbx_json_push_string(names, b->params[k].key);
+    cbx_json_set(o, "params", cbx__asv_params_json(job, b));
+    cbx_json_set_double(o, "timeout", 60);
+    cbx_json_set_string(o, "type", b->type);
+    cbx_json_set_string(o, "unit", b->unit);
+    cbx_json_set_string(o, "version", b->version);
+    return cbx_json_finish(o);
 }
 
 cbx_json *cbx__asv_machine_json(const cbx_run *run)
@@ -153,14 +141,14 @@ static cbx_status put_benchmarks(cbx__asv_site *s, cbx_err *err)
 
 static cbx_status put_config(cbx__asv_site *s, cbx_err *err)
 {
-    cbx_json *o = cbx_json_new_object(), *branches = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object(), *branches;
 
-    for (size_t i = 0; i < s->branches.n; i++) cbx_json_push(branches, cbx_json_new_string(s->branches.list[i]));
-    if (!s->branches.n) cbx_json_push(branches, cbx_json_new_string("HEAD"));
     cbx_json_set_int(o, "version", 1);
     cbx_json_set_string(o, "project", "calibrax");
     cbx_json_set_string(o, "repo", s->job->opts.repo ? s->job->opts.repo : ".");
-    cbx_json_set(o, "branches", branches);
+    branches = cbx_json_set_array(o, "branches");
+    for (size_t i = 0; i < s->branches.n; i++) cbx_json_push_string(branches, s->branches.list[i]);
+    if (!s->branches.n) cbx_json_push_string(branches, "HEAD");
     cbx_json_set_string(o, "environment_type", "existing");
     cbx_json_set_string(o, "results_dir", "results");
     cbx_json_set_string(o, "html_dir", "html");

@@ -9,7 +9,7 @@
 #include "calibrax/base/hash.h"
 #include "calibrax/exporters/asv.h"
 
-enum { MOST_COMBINATIONS = 1000000 };
+enum { MAX_COMBINATIONS = 1000000 };
 
 void cbx__asv_init(cbx__asv_site *s, cbx_export_job *job, const cbx_export_source *runs)
 {
@@ -18,6 +18,7 @@ void cbx__asv_init(cbx__asv_site *s, cbx_export_job *job, const cbx_export_sourc
 
     *s = (cbx__asv_site){ .job = job, .runs = runs };
     cbx_arena_init(&s->arena, al);
+    s->al = cbx_arena_allocator(&s->arena);
     cbx_text_init(&s->key, al);
     for (size_t i = 0; i < CBX_LEN(words); i++) cbx_names_init(words[i], al);
 }
@@ -29,20 +30,6 @@ void cbx__asv_clear(cbx__asv_site *s)
     for (size_t i = 0; i < CBX_LEN(words); i++) cbx_names_clear(words[i]);
     cbx_arena_clear(&s->arena);
     cbx_text_clear(&s->key);
-}
-
-/* Room for one more of n items; NULL: out of memory. */
-static void *grown(cbx_arena *arena, void *items, size_t n, size_t *room, size_t first, size_t size)
-{
-    size_t wanted = *room ? 2 * *room : first;
-    void *more;
-
-    if (n < *room) return items;
-    more = cbx_arena_calloc(arena, wanted, size);
-    if (!more) return NULL;
-    if (n) memcpy(more, items, n * size);
-    *room = wanted;
-    return more;
 }
 
 /* --- units --- */
@@ -117,19 +104,18 @@ static const char *name_of(cbx__asv_site *s, const cbx__asv_benchmark *b)
 
 static bool begin_benchmark(cbx__asv_site *s, const cbx_point *p, const char *metric, const char *unit)
 {
-    cbx__asv_benchmark *list = grown(&s->arena, s->list, s->n, &s->room, 16, sizeof *list), *b;
+    cbx__asv_benchmark *b;
     const char *text;
     char *version;
 
-    if (!list) return false;
-    s->list = list;
-    b = &list[s->n];
+    if (!cbx_grow(&s->al, &s->list, &s->capacity, s->n + 1, sizeof *s->list)) return false;
+    b = &s->list[s->n];
     *b = (cbx__asv_benchmark){ .scenario = cbx_arena_strdup(&s->arena, p->scenario),
                                .point = cbx_arena_strdup(&s->arena, p->name),
                                .metric = cbx_arena_strdup(&s->arena, metric),
-                               .told = cbx_arena_strdup(&s->arena, unit) };
-    if (!b->scenario || !b->point || !b->metric || !b->told) return false;
-    set_unit(b, b->told);
+                               .given = cbx_arena_strdup(&s->arena, unit) };
+    if (!b->scenario || !b->point || !b->metric || !b->given) return false;
+    set_unit(b, b->given);
     b->name = name_of(s, b);
     text = b->name ? cbx_arena_printf(&s->arena, "%s %s", b->name, b->unit) : NULL;
     version = text ? cbx_arena_alloc(&s->arena, CBX_HASH_SIZE) : NULL;
@@ -155,7 +141,7 @@ static cbx_status check_unit(const cbx__asv_benchmark *b, const cbx_run *run, co
 {
     cbx__asv_benchmark now = *b;
 
-    if (!strcmp(b->told, unit)) return CBX_OK;
+    if (!strcmp(b->given, unit)) return CBX_OK;
     set_unit(&now, unit);
     if (!strcmp(now.unit, b->unit) && now.times == b->times && now.per == b->per) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL, "run '%s' has '%s' in another unit than the runs before it: export them apart",
@@ -167,11 +153,11 @@ static cbx_status check_unit(const cbx__asv_benchmark *b, const cbx_run *run, co
 /* Where a number is among those seen, or belongs. */
 static size_t place_among(const cbx__asv_parameter *q, uint32_t number)
 {
-    size_t low = 0, high = q->nseen;
+    size_t low = 0, high = q->seen.n;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (q->seen[middle] < number)
+        if (q->seen.items[middle] < number)
             low = middle + 1;
         else
             high = middle;
@@ -179,42 +165,27 @@ static size_t place_among(const cbx__asv_parameter *q, uint32_t number)
     return low;
 }
 
-static bool see_value(cbx_arena *arena, cbx__asv_parameter *q, uint32_t number)
-{
-    size_t at = place_among(q, number);
-    uint32_t *seen;
-
-    q->npoints++;
-    if (at < q->nseen && q->seen[at] == number) return true;
-    seen = grown(arena, q->seen, q->nseen, &q->room, 2, sizeof *seen);
-    if (!seen) return false;
-    memmove(seen + at + 1, seen + at, (q->nseen - at) * sizeof *seen);
-    seen[at] = number;
-    q->seen = seen;
-    q->nseen++;
-    return true;
-}
-
-static cbx__asv_parameter *parameter_of(cbx_arena *arena, cbx__asv_benchmark *b, const char *key)
-{
-    cbx__asv_parameter *params;
-
-    for (size_t i = 0; i < b->nparams; i++)
-        if (!strcmp(b->params[i].key, key)) return &b->params[i];
-    params = grown(arena, b->params, b->nparams, &b->room, 2, sizeof *params);
-    if (!params) return NULL;
-    b->params = params;
-    params[b->nparams] = (cbx__asv_parameter){ .key = cbx_arena_strdup(arena, key) };
-    return params[b->nparams].key ? &params[b->nparams++] : NULL;
-}
-
+/* Adds the tags of a point to the parameters of its benchmark. */
 static bool see_tags(cbx__asv_site *s, cbx__asv_benchmark *b, const cbx_point *p)
 {
     b->npoints++;
     for (size_t i = 0; i < p->ntags; i++) {
-        cbx__asv_parameter *q = parameter_of(&s->arena, b, p->tags[i].key);
-        size_t number = cbx_names_add(&s->values, p->tags[i].value);
-        if (!q || number == CBX_NO_NAME || !see_value(&s->arena, q, (uint32_t)number)) return false;
+        size_t number = cbx_names_add(&s->values, p->tags[i].value), k = 0, at;
+        cbx__asv_parameter *q;
+        if (number == CBX_NO_NAME) return false;
+        while (k < b->nparams && strcmp(b->params[k].key, p->tags[i].key)) k++;
+        if (k == b->nparams) {
+            const char *key = cbx_arena_strdup(&s->arena, p->tags[i].key);
+            if (!key || !cbx_grow(&s->al, &b->params, &b->capacity, k + 1, sizeof *b->params)) return false;
+            b->params[b->nparams++] = (cbx__asv_parameter){ .key = key };
+        }
+        q = &b->params[k];
+        q->npoints++;
+        at = place_among(q, (uint32_t)number);
+        if (at < q->seen.n && q->seen.items[at] == number) continue;
+        if (!cbx_list_push(&s->al, &q->seen, (uint32_t)number)) return false;
+        memmove(q->seen.items + at + 1, q->seen.items + at, (q->seen.n - 1 - at) * sizeof *q->seen.items);
+        q->seen.items[at] = (uint32_t)number;
     }
     return true;
 }
@@ -232,22 +203,22 @@ static int by_value(const void *pa, const void *pb)
     return strcmp(a, b);
 }
 
-/* The values of a tag in order, and where each of them stands. */
+/* The values of a tag in order, and the place of each. */
 static bool order_values(cbx__asv_site *s, const cbx__asv_benchmark *b, cbx__asv_parameter *q)
 {
     cbx_arena *arena = &s->arena;
     bool holes = q->npoints < b->npoints;
 
-    q->nvalues = q->nseen + holes;
+    q->nvalues = q->seen.n + holes;
     q->values = cbx_arena_calloc(arena, q->nvalues, sizeof *q->values);
-    q->places = cbx_arena_calloc(arena, q->nseen + 1, sizeof *q->places);
+    q->places = cbx_arena_calloc(arena, q->seen.n + 1, sizeof *q->places);
     if (!q->values || !q->places) return false;
-    for (size_t i = 0; i < q->nseen; i++) q->values[i] = s->values.list[q->seen[i]];
+    for (size_t i = 0; i < q->seen.n; i++) q->values[i] = s->values.list[q->seen.items[i]];
     if (q->nvalues) qsort(q->values, q->nvalues, sizeof *q->values, by_value);
     for (size_t i = 0; i < q->nvalues; i++) {
         const char *value = q->values[i];
         size_t number = value ? cbx_names_find(&s->values, value) : 0;
-        q->places[value ? place_among(q, (uint32_t)number) : q->nseen] = i;
+        q->places[value ? place_among(q, (uint32_t)number) : q->seen.n] = i;
     }
     return true;
 }
@@ -268,12 +239,12 @@ static cbx_status choose_parameters(cbx__asv_site *s, cbx__asv_benchmark *b, cbx
     b->combinations = 1;
     for (size_t k = 0; k < b->nparams; k++) {
         cbx__asv_parameter *q = &b->params[k];
-        if (q->nseen + (q->npoints < b->npoints) < 2) continue;
+        if (q->seen.n + (q->npoints < b->npoints) < 2) continue;
         if (!order_values(s, b, q)) return cbx_fail_nomem(err, NULL);
-        if (b->combinations > MOST_COMBINATIONS / q->nvalues)
+        if (b->combinations > MAX_COMBINATIONS / q->nvalues)
             return cbx_fail(err, CBX_EOVERFLOW,
                             "the tags of '%s' have more than %d combinations: choose fewer metrics or runs", b->name,
-                            MOST_COMBINATIONS);
+                            MAX_COMBINATIONS);
         b->combinations *= q->nvalues;
         b->params[n++] = *q;
     }
@@ -288,7 +259,7 @@ size_t cbx__asv_place_of(const cbx__asv_site *s, const cbx__asv_benchmark *b, co
     for (size_t k = 0; k < b->nparams; k++) {
         const cbx__asv_parameter *q = &b->params[k];
         const char *value = cbx_point_tag(p, q->key);
-        size_t at = value ? place_among(q, (uint32_t)cbx_names_find(&s->values, value)) : q->nseen;
+        size_t at = value ? place_among(q, (uint32_t)cbx_names_find(&s->values, value)) : q->seen.n;
         place = place * q->nvalues + q->places[at];
     }
     return place;
@@ -305,19 +276,17 @@ static bool begin_commit(cbx__asv_site *s, const cbx_run *run)
 {
     const char *machine = cbx__asv_machine_of(run), *hash = cbx_run_commit(run);
     const char *beginning = cbx_arena_printf(s->job->arena, "%s\x1f%.*s", machine, CBX__ASV_COMMIT, hash);
-    cbx__asv_commit *list = grown(&s->arena, s->commits, s->ncommits, &s->commits_room, 16, sizeof *list);
-    size_t at = beginning ? cbx_names_add(&s->beginnings, beginning) : CBX_NO_NAME, *alike;
+    size_t before = s->beginnings.n, at = beginning ? cbx_names_add(&s->beginnings, beginning) : CBX_NO_NAME;
+    cbx__asv_commit c = { .machine = cbx_arena_strdup(&s->arena, machine),
+                          .hash = cbx_arena_strdup(&s->arena, hash),
+                          .alike = at };
 
-    if (!list || at == CBX_NO_NAME) return false;
-    s->commits = list;
-    alike = grown(&s->arena, s->alike, at, &s->alike_room, 16, sizeof *alike);
-    if (!alike) return false;
-    s->alike = alike;
-    alike[at]++;
-    list[s->ncommits] = (cbx__asv_commit){ .machine = cbx_arena_strdup(&s->arena, machine),
-                                           .hash = cbx_arena_strdup(&s->arena, hash),
-                                           .alike = at };
-    return list[s->ncommits].machine && list[s->ncommits++].hash;
+    if (at == CBX_NO_NAME || !c.machine || !c.hash) return false;
+    if (!cbx_grow(&s->al, &s->commits, &s->commits_capacity, s->ncommits + 1, sizeof c)) return false;
+    if (!cbx_grow(&s->al, &s->alike, &s->alike_capacity, at + 1, sizeof *s->alike)) return false;
+    s->alike[at] = at == before ? 1 : s->alike[at] + 1;
+    s->commits[s->ncommits++] = c;
+    return true;
 }
 
 static bool file_run(cbx__asv_site *s, const cbx_run *run, size_t number)

@@ -1,6 +1,4 @@
-/*
- * The list of exporters, and how they are called: a run at a time.
- */
+/* The list of exporters, and how they are called: a run at a time. */
 #include "calibrax/exporters/exporter.h"
 
 #include <string.h>
@@ -34,13 +32,14 @@ void cbx_export_report_clear(cbx_export_report *report)
 
 /* --- calls --- */
 
-cbx_status cbx__export_begin(cbx_ctx *ctx, const cbx_export_opts *opts, cbx_export_job *job, cbx_err *err)
+cbx_status cbx__export_begin(cbx_ctx *ctx, const cbx_exporter *format, const cbx_export_opts *opts, cbx_export_job *job,
+                             cbx_err *err)
 {
     const cbx_export_opts none = CBX_EXPORT_OPTS_INIT;
 
     if (opts && opts->struct_size != sizeof *opts)
         return cbx_fail(err, CBX_EINVAL, "'cbx_export_opts' has another version: begin with CBX_EXPORT_OPTS_INIT");
-    *job = (cbx_export_job){ .ctx = ctx, .opts = opts ? *opts : none, .arena = &job->passing };
+    *job = (cbx_export_job){ .ctx = ctx, .format = format, .opts = opts ? *opts : none, .arena = &job->passing };
     cbx_arena_init(&job->passing, cbx_ctx_allocator(ctx));
     cbx_arena_init(&job->out.arena, cbx_ctx_allocator(ctx));
     if (!job->opts.folder) job->opts.folder = "";
@@ -59,61 +58,36 @@ cbx_status cbx__export_end(cbx_status st, cbx_export_job *job, cbx_export_report
         cbx_export_report_clear(&job->out);
         return st;
     }
-    job->out.files = job->files;
-    job->out.nfiles = job->nfiles;
+    job->out.files = job->files.items;
+    job->out.nfiles = job->files.n;
     *out = job->out;
     return CBX_OK;
 }
 
-static size_t count_found(const cbx_export_opts *o, const cbx_run *run, bool *found)
-{
-    size_t n = 0;
-
-    for (size_t m = 0; m < o->nmetrics; m++)
-        for (size_t k = 0; !found[m] && k < cbx_run_npoints(run); k++) {
-            found[m] = cbx_point_metric(cbx_run_point(run, k), o->metrics[m]);
-            n += found[m];
-        }
-    return n;
-}
-
-static cbx_status no_metric(const cbx_export_opts *o, const bool *found, const char *first, cbx_err *err)
-{
-    for (size_t m = 0; m < o->nmetrics; m++)
-        if (!found[m])
-            return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has the metric '%s'", first, o->metrics[m]);
-    return CBX_OK;
-}
-
-/* Every metric that is asked for is somewhere: runs are looked at until all have been found. */
+/* Every metric that is asked for is somewhere: runs are loaded until all have been found. */
 static cbx_status check_metrics(cbx_export_job *job, const cbx_export_source *runs, cbx_err *err)
 {
-    bool *found = cbx_arena_calloc(job->arena, job->opts.nmetrics, sizeof *found);
+    const cbx_export_opts *o = &job->opts;
+    bool *found = cbx_arena_calloc(job->arena, o->nmetrics, sizeof *found);
     const char *first = NULL;
     size_t n = 0;
     cbx_status st = found ? CBX_OK : cbx_fail_nomem(err, "an export");
 
-    for (size_t i = 0; !st && n < job->opts.nmetrics && i < runs->count; i++) {
+    for (size_t i = 0; !st && n < o->nmetrics && i < runs->count; i++) {
         cbx_run *run = NULL;
         st = runs->load(runs->user, i, &run, err);
         if (st) break;
-        n += count_found(&job->opts, run, found);
+        for (size_t m = 0; m < o->nmetrics; m++)
+            for (size_t k = 0; !found[m] && k < cbx_run_npoints(run); k++) {
+                found[m] = cbx_point_metric(cbx_run_point(run, k), o->metrics[m]);
+                n += found[m];
+            }
         if (!first) first = cbx_arena_strdup(job->arena, cbx_run_id(run));
         if (!first) st = cbx_fail_nomem(err, "an export");
         cbx_run_free(run);
     }
-    return st ? st : no_metric(&job->opts, found, first, err);
-}
-
-static cbx_status export_one(cbx_export_job *job, const cbx_exporter *format, const cbx_export_source *runs, size_t i,
-                             cbx_err *err)
-{
-    cbx_run *run = NULL;
-    cbx_status st = runs->load(runs->user, i, &run, err);
-
-    if (!st) st = format->export_run(job, run, err);
-    cbx_run_free(run);
-    cbx_arena_clear(job->arena);
+    for (size_t m = 0; !st && m < o->nmetrics; m++)
+        if (!found[m]) st = cbx_fail(err, CBX_ENOENT, "no point of run '%s' has the metric '%s'", first, o->metrics[m]);
     return st;
 }
 
@@ -124,13 +98,18 @@ cbx_status cbx_export_each(cbx_ctx *ctx, const cbx_exporter *format, const cbx_e
     cbx_status st;
 
     if (!runs->count) return cbx_fail(err, CBX_EINVAL, "no run to export");
-    st = cbx__export_begin(ctx, opts, &job, err);
+    st = cbx__export_begin(ctx, format, opts, &job, err);
     if (st) return st;
     st = check_metrics(&job, runs, err);
     cbx_arena_clear(job.arena);
     if (!st && format->export_together) st = format->export_together(&job, runs, err);
-    for (size_t i = 0; !st && !format->export_together && i < runs->count; i++)
-        st = export_one(&job, format, runs, i, err);
+    for (size_t i = 0; !st && !format->export_together && i < runs->count; i++) {
+        cbx_run *run = NULL;
+        st = runs->load(runs->user, i, &run, err);
+        if (!st) st = format->export_run(&job, run, err);
+        cbx_run_free(run);
+        cbx_arena_clear(job.arena);
+    }
     return cbx__export_end(st, &job, out, err);
 }
 
@@ -158,7 +137,7 @@ static cbx_status check_machines(const cbx_run *run, const cbx_run *baseline, cb
                         cbx_run_id(baseline));
     if (cbx_run_same_machine(run, run) != CBX_MACHINE_UNKNOWN) run = baseline;
     return cbx_run_same_machine(run, run) == CBX_MACHINE_UNKNOWN
-               ? cbx_fail(err, CBX_EPERM, "run '%s' does not say its machine", cbx_run_id(run))
+               ? cbx_fail(err, CBX_EPERM, "run '%s' does not name its machine", cbx_run_id(run))
                : CBX_OK;
 }
 
@@ -173,7 +152,7 @@ cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const c
         return cbx_fail(err, CBX_EUNSUPPORTED,
                         "'%s' has no form for a run against a baseline: take markdown, html, latex or csv",
                         format->name);
-    st = cbx__export_begin(ctx, opts, &job, err);
+    st = cbx__export_begin(ctx, format, opts, &job, err);
     if (st) return st;
     if (!job.opts.allow_machines) st = check_machines(run, baseline, err);
     if (!st) st = check_metrics(&job, &alone, err);

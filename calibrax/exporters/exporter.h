@@ -3,7 +3,7 @@
  *
  * A format is a cbx_exporter in the one list that cbx_exporters gives: latex, html, csv and markdown (tables), svg, pdf and
  * png (plots), asv (a folder for `asv publish`).  Files carry the id of their run in their name, are written atomically,
- * and never take the place of a file that holds something else unless `replace` says so.
+ * and never take the place of a file that holds something else unless `replace` is set.
  */
 #ifndef CALIBRAX_EXPORTERS_EXPORTER_H
 #define CALIBRAX_EXPORTERS_EXPORTER_H
@@ -27,7 +27,7 @@ typedef struct cbx_export_opts {
     size_t nplots;
     const char *repo; /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
     bool
-        allow_machines; /* a run against a baseline of another machine, or of one that is not told; the result says so */
+        allow_machines; /* a run against a baseline of another machine, or of one that is unknown; the result names it */
 } cbx_export_opts;
 
 #define CBX_EXPORT_OPTS_INIT                                                                                           \
@@ -60,7 +60,7 @@ typedef struct cbx_exporter {
     const char *summary;       /* one line, for a list */
     /** A run, with an id.  NULL: export_together has them all. */
     cbx_status (*export_run)(struct cbx_export_job *job, const cbx_run *run, cbx_err *err);
-    /** A run against another; NULL: this format has nothing to say of that. */
+    /** A run against another; NULL: this format has no such form. */
     cbx_status (*export_analysis)(struct cbx_export_job *job, const cbx_run *run, const cbx_run *baseline,
                                   cbx_err *err);
     /** One run at least: what is written of one depends on the others.  NULL: it does not. */
@@ -69,7 +69,7 @@ typedef struct cbx_exporter {
 
 /** All formats in the order shown; static. */
 CBX_API const cbx_exporter *const *cbx_exporters(size_t *count);
-/** NULL: there is none of that name. */
+/** NULL: no format has that name. */
 CBX_API const cbx_exporter *cbx_exporter_find(const char *name);
 
 /**

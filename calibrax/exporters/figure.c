@@ -1,28 +1,10 @@
-/*
- * Figures: plots of the caller's values, as files of an exporter.
- */
+/* Figures: plots of the caller's values, as files of an exporter. */
 #include "calibrax/exporters/figure.h"
 
 #include <math.h>
 
-#include "calibrax/exporters/job.h"
+#include "calibrax/exporters/plots.h"
 #include "calibrax/plot/charts.h"
-
-static cbx_status plot_format(const cbx_exporter *format, cbx_plot_format *out, cbx_err *err)
-{
-    static const struct {
-        const cbx_exporter *exporter;
-        cbx_plot_format format;
-    } forms[] = { { &cbx__export_svg, CBX_PLOT_SVG },
-                  { &cbx__export_pdf, CBX_PLOT_PDF },
-                  { &cbx__export_png, CBX_PLOT_PNG } };
-
-    for (size_t i = 0; i < CBX_LEN(forms); i++) {
-        *out = forms[i].format;
-        if (forms[i].exporter == format) return CBX_OK;
-    }
-    return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' draws no figures: take svg, pdf or png", format->name);
-}
 
 /* What a figure is, beside what is in it. */
 struct figure {
@@ -32,34 +14,21 @@ struct figure {
     const void *data;
 };
 
-static cbx_status put(cbx_export_job *job, const struct figure *f, cbx_plot *p, cbx_plot_format format, cbx_err *err)
-{
-    const char *safe = cbx__export_safe_name(job->arena, f->name), *file = NULL;
-    cbx_text text;
-    cbx_status st;
-
-    if (safe) file = cbx_arena_printf(job->arena, "%s-%s.%s", f->kind, safe, cbx_plot_format_name(format));
-    if (!file) return cbx_fail_nomem(err, "a figure");
-    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
-    st = cbx_plot_draw(p, format, &text, err);
-    if (!st) st = cbx__export_file(job, file, &text, err);
-    cbx_text_clear(&text);
-    return st;
-}
-
 static cbx_status export_figure(cbx_ctx *ctx, const cbx_exporter *format, const struct figure *f,
                                 const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
 {
-    cbx_plot_format form = CBX_PLOT_SVG;
-    cbx_status st = plot_format(format, &form, err);
+    cbx_plot_format form;
     cbx_plot *p = NULL;
     cbx_export_job job;
+    cbx_status st;
 
-    if (!st && f->missing) st = cbx_fail(err, CBX_EINVAL, "a figure of kind '%s' without %s", f->kind, f->missing);
-    if (!st) st = cbx__export_begin(ctx, opts, &job, err);
+    if (!cbx__plot_format_of(format, &form))
+        return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' has no figures: choose svg, pdf or png", format->name);
+    if (f->missing) return cbx_fail(err, CBX_EINVAL, "a figure of kind '%s' without %s", f->kind, f->missing);
+    st = cbx__export_begin(ctx, format, opts, &job, err);
     if (st) return st;
     st = f->draw(&job, f->data, &p, err);
-    if (!st) st = put(&job, f, p, form, err);
+    if (!st) st = cbx__plot_put(&job, cbx_arena_strdup(job.arena, f->kind), f->name, "", p, form, err);
     cbx_plot_free(p);
     return cbx__export_end(st, &job, out, err);
 }
@@ -67,7 +36,7 @@ static cbx_status export_figure(cbx_ctx *ctx, const cbx_exporter *format, const 
 /* --- convergence --- */
 
 typedef struct range {
-    double least, most;
+    double min, max;
     bool positive;
 } range;
 
@@ -75,8 +44,8 @@ static void see(range *r, const double *v, size_t n)
 {
     for (size_t i = 0; v && i < n; i++) {
         if (!isfinite(v[i])) continue;
-        r->least = fmin(r->least, v[i]);
-        r->most = fmax(r->most, v[i]);
+        r->min = fmin(r->min, v[i]);
+        r->max = fmax(r->max, v[i]);
         r->positive = r->positive && v[i] > 0;
     }
 }
@@ -89,7 +58,7 @@ static bool wants_log(const cbx_convergence_figure *f)
     see(&rest, f->lower, f->n);
     see(&rest, f->upper, f->n);
     see(&rest, f->tolerances, f->ntolerances);
-    return values.positive && rest.positive && values.most >= 10 * values.least;
+    return values.positive && rest.positive && values.max >= 10 * values.min;
 }
 
 static cbx_status draw_convergence(cbx_export_job *job, const void *data, cbx_plot **out, cbx_err *err)

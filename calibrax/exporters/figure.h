@@ -1,5 +1,5 @@
 /**
- * Figures of values that stand in no run: a series that converges, and free values side by side.
+ * Figures of values that belong to no run: a series that converges, and free values side by side.
  *
  * The forms are the plots svg, pdf and png of cbx_exporters; folder, replace and dark of the options count.  Since 0.1.
  */

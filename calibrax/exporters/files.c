@@ -1,6 +1,4 @@
-/*
- * The files of an export: named safely, never in the place of something else, on the disk together.
- */
+/* The files of an export: named safely, never in the place of something else, on the disk together. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,34 +6,6 @@
 #include "calibrax/exporters/job.h"
 
 #define PIECE_BYTES ((size_t)64 << 10)
-
-static cbx_status note_file(cbx_export_job *job, const char *path, cbx_err *err)
-{
-    cbx_arena *arena = &job->out.arena;
-
-    if (job->nfiles == job->room) {
-        size_t room = job->room ? 2 * job->room : 8;
-        const char **more = cbx_arena_calloc(arena, room, sizeof *more);
-        if (!more) return cbx_fail_nomem(err, "an export");
-        if (job->nfiles) memcpy(more, job->files, job->nfiles * sizeof *more);
-        job->files = more;
-        job->room = room;
-    }
-    job->files[job->nfiles] = cbx_arena_strdup(arena, path);
-    return job->files[job->nfiles++] ? CBX_OK : cbx_fail_nomem(err, "an export");
-}
-
-/* A file of that name that is under way takes its place first: it may hold something else. */
-static cbx_status make_way(cbx_export_job *job, const char *path, cbx_err *err)
-{
-    return cbx__file_batch_has(&job->batch, path) ? cbx__file_batch_commit(&job->batch, err) : CBX_OK;
-}
-
-static cbx_status in_the_way(const char *path, cbx_err *err)
-{
-    return cbx_fail(err, CBX_EEXIST,
-                    "'%s' is there and holds something else: choose another folder, or allow it to be replaced", path);
-}
 
 static bool same_bytes(FILE *x, FILE *y)
 {
@@ -73,6 +43,7 @@ static cbx_status write_text(cbx__export_stream *s, cbx_err *err)
     return st;
 }
 
+/* A file of the same name that is being written is put into its place first: it may have another content. */
 cbx_status cbx__export_stream_begin(cbx_export_job *job, const char *name, cbx__export_stream *s, cbx_err *err)
 {
     cbx_status st;
@@ -80,7 +51,7 @@ cbx_status cbx__export_stream_begin(cbx_export_job *job, const char *name, cbx__
     *s = (cbx__export_stream){ .job = job, .path = cbx_path_join(job->arena, job->opts.folder, name) };
     cbx_text_init(&s->text, cbx_ctx_allocator(job->ctx));
     if (!s->path) return cbx_fail_nomem(err, "an export");
-    st = make_way(job, s->path, err);
+    st = cbx__file_batch_has(&job->batch, s->path) ? cbx__file_batch_commit(&job->batch, err) : CBX_OK;
     if (!st) st = cbx_dir_create_parent(job->ctx, s->path, err);
     if (!st) st = cbx_replacement_begin(job->ctx, s->path, &s->file, err);
     if (st) return st;
@@ -93,25 +64,24 @@ cbx_status cbx__export_stream_pour(cbx__export_stream *s, cbx_err *err)
     return s->text.status || s->text.len >= PIECE_BYTES ? write_text(s, err) : CBX_OK;
 }
 
-/* What is written takes its place, unless the same, or something else, is there. */
-static cbx_status settle(cbx__export_stream *s, cbx_err *err)
-{
-    bool there = !s->job->opts.replace && cbx_path_exists(s->path);
-    bool same = there && same_files(cbx_replacement_path(s->file), s->path);
-    cbx_replacement *file = s->file;
-
-    if (there && !same) return in_the_way(s->path, err);
-    if (same) return CBX_OK;
-    s->file = NULL;
-    return cbx__file_batch_add(&s->job->batch, file, err);
-}
-
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err)
 {
+    cbx_export_job *job = s->job;
+    cbx_allocator al = cbx_arena_allocator(&job->out.arena);
+
     if (!st) st = write_text(s, err);
     if (s->to && fclose(s->to) != 0 && !st) st = cbx_fail_errno(err, errno, "cannot write '%s'", s->path);
-    if (!st) st = settle(s, err);
-    if (!st) st = note_file(s->job, s->path, err);
+    if (!st && (job->opts.replace || !cbx_path_exists(s->path))) {
+        st = cbx__file_batch_add(&job->batch, s->file, err);
+        s->file = NULL;
+    } else if (!st && !same_files(cbx_replacement_path(s->file), s->path))
+        st = cbx_fail(err, CBX_EEXIST,
+                      "'%s' exists and has another content: choose another folder, or allow it to be replaced",
+                      s->path);
+    if (!st) {
+        const char *copy = cbx_arena_strdup(&job->out.arena, s->path);
+        if (!copy || !cbx_list_push(&al, &job->files, copy)) st = cbx_fail_nomem(err, "an export");
+    }
     cbx_replacement_discard(s->file);
     cbx_text_clear(&s->text);
     return st;

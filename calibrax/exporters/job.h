@@ -1,31 +1,31 @@
-/*
- * What an exporter writes with.
- */
+/* What an exporter writes with. */
 #ifndef CALIBRAX_EXPORTERS_JOB_H
 #define CALIBRAX_EXPORTERS_JOB_H
 
 #include <stdio.h>
 
 #include "calibrax/base/file_batch.h"
+#include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
 #include "calibrax/exporters/exporter.h"
 
 typedef struct cbx_export_job {
     cbx_ctx *ctx;
-    cbx_export_opts opts;  /* group_by and folder are not NULL */
-    cbx_arena *arena;      /* what lives as long as a run is written */
-    cbx_arena passing;     /* that is it */
+    const cbx_exporter *format;
+    cbx_export_opts opts; /* group_by and folder are not NULL */
+    cbx_arena *arena;     /* is passing: what lives as long as a run is written */
+    cbx_arena passing;
     cbx_export_report out; /* what is written, and its arena */
-    const char **files;
-    size_t nfiles, room;
+    CBX_LIST(const char *) files;
     cbx__file_batch batch; /* files that wait for the disk */
 } cbx_export_job;
 
-/* What each call opens with: options checked, job ready; and how it ends: files are in their places, the report goes to out, or is cleared. */
-cbx_status cbx__export_begin(cbx_ctx *ctx, const cbx_export_opts *opts, cbx_export_job *job, cbx_err *err);
+/* Checks the options and makes the job; and ends it: files are in their places, the report goes to out, or is cleared. */
+cbx_status cbx__export_begin(cbx_ctx *ctx, const cbx_exporter *format, const cbx_export_opts *opts, cbx_export_job *job,
+                             cbx_err *err);
 cbx_status cbx__export_end(cbx_status st, cbx_export_job *job, cbx_export_report *out, cbx_err *err);
 
-/* Puts a file below the folder, or leaves one that is the same; makes parent folders.  CBX_EEXIST as exporter.h says. */
+/* Puts a file below the folder, or leaves one that is the same; makes parent folders.  CBX_EEXIST as in exporter.h. */
 cbx_status cbx__export_file(cbx_export_job *job, const char *name, const cbx_text *text, cbx_err *err);
 
 /* The same with a file that comes in pieces. */
@@ -39,7 +39,7 @@ typedef struct cbx__export_stream {
 cbx_status cbx__export_stream_begin(cbx_export_job *job, const char *name, cbx__export_stream *s, cbx_err *err);
 /* Writes the text if there is much of it. */
 cbx_status cbx__export_stream_pour(cbx__export_stream *s, cbx_err *err);
-/* Ends it: st is what came of the writing, and a failure leaves nothing there. */
+/* Ends it: st is the result of the writing; a failure leaves nothing there. */
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err);
 
 /* A name that is safe within a file name, and differs where the names differ; NULL: out of memory. */

@@ -1,6 +1,4 @@
-/*
- * Plots of a run as a whole: a metric as a field of colours, two metrics against each other, kernels under their roofs.
- */
+/* Plots of a run as a whole: a metric as a field of colours, two metrics against each other, kernels under their roofs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,18 +77,18 @@ typedef struct candidates {
 static cbx_status collect(cbx_export_job *job, const cbx__grid *g, const size_t columns[2], candidates *c, cbx_err *err)
 {
     size_t n = g->table->nrows;
-    double *room = cbx_arena_calloc(job->arena, 8 * n, sizeof *room);
+    double *numbers = cbx_arena_calloc(job->arena, 8 * n, sizeof *numbers);
 
     *c = (candidates){ .on_front = cbx_arena_calloc(job->arena, n, sizeof *c->on_front),
                        .names = cbx_arena_calloc(job->arena, n, sizeof *c->names) };
-    if (!room || !c->on_front || !c->names) return cbx_fail_nomem(err, "a plot");
-    c->xy = room;
-    c->x = room + 2 * n;
-    c->y = room + 3 * n;
-    c->lower = room + 4 * n;
-    c->upper = room + 5 * n;
-    c->x_lower = room + 6 * n;
-    c->x_upper = room + 7 * n;
+    if (!numbers || !c->on_front || !c->names) return cbx_fail_nomem(err, "a plot");
+    c->xy = numbers;
+    c->x = numbers + 2 * n;
+    c->y = numbers + 3 * n;
+    c->lower = numbers + 4 * n;
+    c->upper = numbers + 5 * n;
+    c->x_lower = numbers + 6 * n;
+    c->x_upper = numbers + 7 * n;
     for (size_t i = 0; i < n; i++) {
         const cbx_metric *x = at(g->table, i, columns[0]), *y = at(g->table, i, columns[1]);
         bool both = x && y && isfinite(x->value) && isfinite(y->value);
@@ -161,8 +159,8 @@ static cbx_status read_roofs(cbx_export_job *job, const cbx_json *all, const cha
         (*out)[*n] = (cbx_plot_roof){ name, cbx_json_double_value(value) };
     if (*n) return CBX_OK;
     return cbx_fail(err, CBX_EFORMAT,
-                    "the run's metadata.roofs has no '%s': {\"flop_per_s\": {NAME: X}, "
-                    "\"bytes_per_s\": {NAME: X}} is looked for",
+                    "the run's metadata.roofs has no '%s': it must be {\"flop_per_s\": {NAME: X}, "
+                    "\"bytes_per_s\": {NAME: X}}",
                     key);
 }
 
@@ -189,23 +187,23 @@ static cbx_status roofs_of_machine(cbx_export_job *job, const char *id, roofs *o
     return CBX_OK;
 }
 
-/* The roofs that the run says, else those of this machine if the run is of it. */
+/* The roofs in the run's metadata, else those of this machine if the run is of it. */
 static cbx_status find_roofs(cbx_export_job *job, const cbx_run *run, roofs *out, cbx_err *err)
 {
-    const cbx_json *told = cbx_json_get(cbx_run_metadata(run), "roofs");
+    const cbx_json *given = cbx_json_get(cbx_run_metadata(run), "roofs");
     const char *machine = cbx_json_get_string(cbx_run_environment(run), "machine", "");
     cbx_machine here;
     cbx_status st;
 
-    if (told) {
-        st = read_roofs(job, told, "flop_per_s", &out->peaks, &out->npeaks, err);
-        return st ? st : read_roofs(job, told, "bytes_per_s", &out->bandwidths, &out->nbandwidths, err);
+    if (given) {
+        st = read_roofs(job, given, "flop_per_s", &out->peaks, &out->npeaks, err);
+        return st ? st : read_roofs(job, given, "bytes_per_s", &out->bandwidths, &out->nbandwidths, err);
     }
     st = cbx_machine_read(job->ctx, NULL, &here, err);
     if (st) return st;
     if (!strcmp(machine, here.id)) return roofs_of_machine(job, here.id, out, err);
     return cbx_fail(err, CBX_ENOENT,
-                    "run '%s' is of another machine, and its metadata says no roofs: "
+                    "run '%s' is of another machine, and its metadata has no roofs: "
                     "add \"roofs\": {\"flop_per_s\": {NAME: X}, \"bytes_per_s\": {NAME: X}}",
                     cbx_run_id(run));
 }

@@ -1,7 +1,7 @@
 /*
- * Box and violin plots: how the samples of each point lie; and how they came, one after the other.
+ * Box and violin plots of the samples of each point, and lines of samples in their order.
  *
- * Boxes are Tukey's: quartiles (type 7), whiskers to the farthest sample within 1.5 times the box, what lies beyond drawn as it is.
+ * Boxes are Tukey's: quartiles (type 7), whiskers to the farthest sample within 1.5 times the box, each sample beyond as a dot.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct crowd {
     const char **names;
     double **x;
     size_t *n, count;
-    double least, most;
+    double min, max;
 } crowd;
 
 static size_t keep_finite(const cbx_metric *m, double *out)
@@ -35,8 +35,8 @@ static cbx_status make_crowd(cbx_export_job *job, const cbx__grid *g, size_t col
     *c = (crowd){ .names = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->names),
                   .x = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->x),
                   .n = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->n),
-                  .least = INFINITY,
-                  .most = -INFINITY };
+                  .min = INFINITY,
+                  .max = -INFINITY };
     if (!c->names || !c->x || !c->n) return cbx_fail_nomem(err, "a plot");
     for (size_t row = 0; row < t->nrows; row++) {
         const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
@@ -48,8 +48,8 @@ static cbx_status make_crowd(cbx_export_job *job, const cbx__grid *g, size_t col
         if (!c->names[c->count]) return cbx_fail_nomem(err, "a plot");
         c->x[c->count] = x;
         c->n[c->count++] = n;
-        c->least = fmin(c->least, x[0]);
-        c->most = fmax(c->most, x[n - 1]);
+        c->min = fmin(c->min, x[0]);
+        c->max = fmax(c->max, x[n - 1]);
     }
     if (c->count) return CBX_OK;
     return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
@@ -65,7 +65,7 @@ static cbx_status begin(cbx_export_job *job, const cbx__grid *g, size_t column, 
     if (!st) st = cbx__plot_options(job, g->table, column, &o, err);
     if (st) return st;
     o.x = CBX_PLOT_CATEGORIES;
-    o.y = may_log && c->least > 0 && c->most >= 10 * c->least ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.y = may_log && c->min > 0 && c->max >= 10 * c->min ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
     st = cbx_plot_create(job->ctx, &o, out, err);
     return st ? st : cbx_plot_categories(*out, c->names, c->count, err);
 }
@@ -110,17 +110,17 @@ static cbx_status draw_violins(cbx_export_job *job, const cbx__grid *g, size_t c
 
 static bool wants_log_samples(const cbx__table *t, size_t column)
 {
-    double least = INFINITY, most = 0;
+    double min = INFINITY, max = 0;
 
     for (size_t row = 0; row < t->nrows; row++) {
         const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
         for (size_t i = 0; m && i < m->nsamples; i++) {
             if (!isfinite(m->samples[i])) continue;
-            least = fmin(least, m->samples[i]);
-            most = fmax(most, m->samples[i]);
+            min = fmin(min, m->samples[i]);
+            max = fmax(max, m->samples[i]);
         }
     }
-    return least > 0 && most >= 10 * least;
+    return min > 0 && max >= 10 * min;
 }
 
 static cbx_status add_course(cbx_export_job *job, const cbx__grid *g, cbx_plot *p, size_t row, const cbx_metric *m,

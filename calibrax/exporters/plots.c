@@ -1,9 +1,9 @@
 /*
  * Plots of a run: bars where values are compared, lines where a tag is a number, or the kinds that are asked for.
  *
- * run-ID-METRIC.svg, with the kind behind it where it was asked for: the values of the tag that is compared are the series; what else
- * tells points apart is along x.  If that is one tag whose values are numbers > 0 the plot has lines over it, both axes logarithmic
- * where the values span a decade.
+ * run-ID-METRIC.svg, followed by the kind where it was asked for: the values of the tag that is compared are the series; the
+ * other labels that distinguish points are along x.  If that is one tag, and numbers > 0 where the metric has values, the plot
+ * has lines over it, both axes logarithmic where the values span a decade.
  */
 #include "calibrax/exporters/plots.h"
 
@@ -48,19 +48,6 @@ static const char *only_label(const cbx__table *t, const char *by)
     return only;
 }
 
-static bool read_places(cbx_export_job *job, cbx__grid *g)
-{
-    double *places = cbx_arena_calloc(job->arena, g->nx, sizeof *places);
-
-    for (size_t i = 0; places && i < g->nx; i++) {
-        char *end;
-        places[i] = strtod(g->xs[i], &end);
-        if (end == g->xs[i] || *end || !(places[i] > 0) || !isfinite(places[i])) return true; /* names */
-    }
-    if (places && g->nx > 1 && g->x_label) g->places = places;
-    return places;
-}
-
 static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, cbx__grid *g, cbx_err *err)
 {
     size_t n = t->nrows;
@@ -70,7 +57,8 @@ static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, cbx__grid 
     g->series = cbx_arena_calloc(job->arena, n, sizeof *g->series);
     g->xs = cbx_arena_calloc(job->arena, n, sizeof *g->xs);
     g->names = cbx_arena_calloc(job->arena, n, sizeof *g->names);
-    if (!g->x || !g->series || !g->xs || !g->names) return cbx_fail_nomem(err, "a plot");
+    g->places = cbx_arena_calloc(job->arena, n, sizeof *g->places);
+    if (!g->x || !g->series || !g->xs || !g->names || !g->places) return cbx_fail_nomem(err, "a plot");
     for (size_t i = 0; i < n; i++) {
         const char *place = place_of(job, t, i), *name = NULL;
         for (size_t k = 0; k < t->nlabels; k++)
@@ -79,10 +67,29 @@ static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, cbx__grid 
         g->x[i] = index_of(g->xs, &g->nx, place);
         g->series[i] = index_of(g->names, &g->nseries, name ? name : "");
     }
-    return read_places(job, g) ? CBX_OK : cbx_fail_nomem(err, "a plot");
+    for (size_t i = 0; i < g->nx; i++) {
+        char *end;
+        double v = strtod(g->xs[i], &end);
+        g->places[i] = end != g->xs[i] && !*end && v > 0 && isfinite(v) ? v : NAN;
+    }
+    return CBX_OK;
 }
 
-/* Values of one series over x; what is not there is missing. */
+/* Whether the points that have the metric are at numbers, and at least two; their range. */
+static bool is_over_numbers(const cbx__grid *g, size_t column, double *min, double *max)
+{
+    *min = INFINITY;
+    *max = 0;
+    for (size_t i = 0; g->x_label && i < g->table->nrows; i++) {
+        if (!g->table->cells[i * g->table->ncolumns + column].metric) continue;
+        if (isnan(g->places[g->x[i]])) return false;
+        *min = fmin(*min, g->places[g->x[i]]);
+        *max = fmax(*max, g->places[g->x[i]]);
+    }
+    return *min < *max;
+}
+
+/* Values of one series over x; NaN: missing. */
 typedef struct strip {
     double *y, *lower, *upper;
 } strip;
@@ -117,20 +124,12 @@ bool cbx__plot_wants_log(const cbx__table *t, size_t column)
     return min > 0 && max >= 10 * min;
 }
 
-static bool spans_decade(const double *v, size_t n)
-{
-    double min = INFINITY, max = 0;
-
-    for (size_t i = 0; i < n; i++) min = fmin(min, v[i]), max = fmax(max, v[i]);
-    return max >= 10 * min;
-}
-
-/* Order along x, so that lines do not run back. */
+/* Order along x, so that lines do not run back; places that are not numbers last. */
 static void sort_strip(const cbx__grid *g, strip *s, double *places)
 {
     memcpy(places, g->places, g->nx * sizeof *places);
     for (size_t i = 1; i < g->nx; i++)
-        for (size_t k = i; k && places[k - 1] > places[k]; k--) {
+        for (size_t k = i; k && (places[k - 1] > places[k] || (isnan(places[k - 1]) && !isnan(places[k]))); k--) {
             double *const all[] = { places, s->y, s->lower, s->upper };
             for (size_t a = 0; a < CBX_LEN(all); a++) {
                 double v = all[a][k];
@@ -141,21 +140,20 @@ static void sort_strip(const cbx__grid *g, strip *s, double *places)
 }
 
 static cbx_status add_series(cbx_export_job *job, const cbx__grid *g, cbx_plot *p, size_t column, size_t series,
-                             cbx_err *err)
+                             bool lines, cbx_err *err)
 {
-    cbx_plot_series s = {
-        g->names[series], NULL, NULL, NULL, NULL, g->nx, CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_WHISK, NULL, NULL
-    };
-    double *places = g->places ? cbx_arena_calloc(job->arena, g->nx, sizeof *places) : NULL;
+    double *places = cbx_arena_calloc(job->arena, g->nx, sizeof *places);
+    cbx_plot_series s = { .label = g->names[series], .how = CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_WHISK };
     strip v;
 
-    if ((g->places && !places) || !make_strip(job, g, column, series, &v)) return cbx_fail_nomem(err, "a plot");
-    if (places) sort_strip(g, &v, places);
-    s.x = places;
+    if (!places || !make_strip(job, g, column, series, &v)) return cbx_fail_nomem(err, "a plot");
+    if (lines) sort_strip(g, &v, places);
+    while (s.n < g->nx && !(lines && isnan(places[s.n]))) s.n++;
+    s.x = lines ? places : NULL;
     s.y = v.y;
     s.lower = v.lower;
     s.upper = v.upper;
-    return places ? cbx_plot_line(p, &s, err) : cbx_plot_bars(p, &s, err);
+    return lines ? cbx_plot_line(p, &s, err) : cbx_plot_bars(p, &s, err);
 }
 
 const char *cbx__plot_metric_name(cbx_export_job *job, const cbx__column *c)
@@ -185,39 +183,48 @@ const char *cbx__plot_row_name(cbx_export_job *job, const cbx__grid *g, size_t r
 
 /* --- bars and lines --- */
 
-static cbx_status draw_grid(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_bars(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
 {
     cbx_plot_opts o;
     cbx_status st = cbx__plot_options(job, g->table, column, &o, err);
 
     if (st) return st;
     o.x_label = g->x_label;
-    o.x = !g->places ? CBX_PLOT_CATEGORIES : spans_decade(g->places, g->nx) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
-    o.y = g->places && cbx__plot_wants_log(g->table, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.x = CBX_PLOT_CATEGORIES;
     st = cbx_plot_create(job->ctx, &o, out, err);
-    if (!st && !g->places) st = cbx_plot_categories(*out, g->xs, g->nx, err);
-    for (size_t i = 0; !st && i < g->nseries; i++) st = add_series(job, g, *out, column, i, err);
+    if (!st) st = cbx_plot_categories(*out, g->xs, g->nx, err);
+    for (size_t i = 0; !st && i < g->nseries; i++) st = add_series(job, g, *out, column, i, false, err);
     return st;
-}
-
-static cbx_status draw_bars(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
-{
-    cbx__grid named = *g;
-
-    named.places = NULL;
-    return draw_grid(job, &named, column, out, err);
 }
 
 static cbx_status draw_lines(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
 {
-    if (!g->places)
-        return cbx_fail(err, CBX_ENOENT,
-                        "run '%s' has no points that differ in one tag of numbers above 0, beside '%s'",
-                        cbx_run_id(g->table->run), job->opts.group_by);
-    return draw_grid(job, g, column, out, err);
+    double min, max;
+    cbx_plot_opts o;
+    cbx_status st = cbx__plot_options(job, g->table, column, &o, err);
+
+    if (st) return st;
+    if (!is_over_numbers(g, column, &min, &max))
+        return cbx_fail(
+            err, CBX_ENOENT,
+            "the points of run '%s' that have '%s' do not differ in one tag of numbers above 0, beside '%s'",
+            cbx_run_id(g->table->run), g->table->columns[column].name, job->opts.group_by);
+    o.x_label = g->x_label;
+    o.x = max >= 10 * min ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.y = cbx__plot_wants_log(g->table, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    for (size_t i = 0; !st && i < g->nseries; i++) st = add_series(job, g, *out, column, i, true, err);
+    return st;
 }
 
-static const cbx__plot_kind plot_auto = { "auto", "lines over a tag of numbers, else bars", draw_grid, NULL };
+static cbx_status draw_auto(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    double min, max;
+
+    return (is_over_numbers(g, column, &min, &max) ? draw_lines : draw_bars)(job, g, column, out, err);
+}
+
+static const cbx__plot_kind plot_auto = { "auto", "lines over a tag of numbers, else bars", draw_auto, NULL };
 static const cbx__plot_kind plot_bar = { "bar", "values side by side, with their intervals", draw_bars, NULL };
 static const cbx__plot_kind plot_line = { "line", "values over a tag of numbers", draw_lines, NULL };
 
@@ -245,63 +252,61 @@ static cbx_status find_kind(const char *name, const cbx__plot_kind **out, cbx_er
 
 /* --- files --- */
 
-/* Takes the plot. */
-static cbx_status put_plot(cbx_export_job *job, const cbx_run *run, const char *part, const cbx__plot_kind *kind,
-                           cbx_plot *p, cbx_plot_format format, cbx_err *err)
+bool cbx__plot_format_of(const cbx_exporter *format, cbx_plot_format *out)
+{
+    for (int f = CBX_PLOT_SVG; f <= CBX_PLOT_PNG; f++) {
+        *out = (cbx_plot_format)f;
+        if (!strcmp(format->name, cbx_plot_format_name(*out))) return true;
+    }
+    return false;
+}
+
+cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *part, const char *kind, cbx_plot *p,
+                         cbx_plot_format format, cbx_err *err)
 {
     const char *safe = cbx__export_safe_name(job->arena, part), *name = NULL;
-    bool is_auto = kind == &plot_auto;
     cbx_text text;
-    cbx_status st = CBX_OK;
+    cbx_status st;
 
-    if (safe)
-        name = cbx_arena_printf(job->arena, "run-%s-%s%s%s.%s", cbx_run_id(run), safe, is_auto ? "" : "-",
-                                is_auto ? "" : kind->name, cbx_plot_format_name(format));
+    if (safe && prefix)
+        name = cbx_arena_printf(job->arena, "%s-%s%s%s.%s", prefix, safe, *kind ? "-" : "", kind,
+                                cbx_plot_format_name(format));
+    if (!name) return cbx_fail_nomem(err, "a plot");
     cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
-    st = name ? cbx_plot_draw(p, format, &text, err) : cbx_fail_nomem(err, "a plot");
+    st = cbx_plot_draw(p, format, &text, err);
     if (!st) st = cbx__export_file(job, name, &text, err);
     cbx_text_clear(&text);
-    cbx_plot_free(p);
     return st;
 }
 
-/* Metrics that have nothing of the kind are passed over, unless none has. */
-static cbx_status draw_metrics(cbx_export_job *job, const cbx__grid *g, const cbx__plot_kind *kind,
-                               cbx_plot_format format, cbx_err *err)
+/* Metrics that have nothing of the kind are skipped, unless none has. */
+static cbx_status draw_kind(cbx_export_job *job, const cbx__grid *g, const char *kind_name, cbx_err *err)
 {
+    const char *prefix = cbx_arena_printf(job->arena, "run-%s", cbx_run_id(g->table->run)), *part = NULL;
+    cbx_plot_format format = CBX_PLOT_SVG;
+    const cbx__plot_kind *kind;
     size_t drawn = 0;
-    cbx_status st = CBX_OK;
+    cbx_status st = find_kind(kind_name, &kind, err);
+    const char *suffix = !st && kind != &plot_auto ? kind->name : "";
 
-    for (size_t k = 0; !st && k < g->table->ncolumns; k++) {
+    cbx__plot_format_of(job->format, &format);
+    for (size_t k = 0; !st && k < (kind->draw_metric ? g->table->ncolumns : 1); k++) {
         cbx_plot *p = NULL;
-        st = kind->draw_metric(job, g, k, &p, err);
-        if (!st)
-            st = put_plot(job, g->table->run, g->table->columns[k].name, kind, p, format, err);
+        if (kind->draw_metric)
+            st = kind->draw_metric(job, g, k, &p, err);
         else
-            cbx_plot_free(p);
+            st = kind->draw_run(job, g, &p, &part, err);
+        if (!st)
+            st = cbx__plot_put(job, prefix, kind->draw_metric ? g->table->columns[k].name : part, suffix, p, format,
+                               err);
+        cbx_plot_free(p);
         drawn += !st;
-        if (st == CBX_ENOENT && (drawn || k + 1 < g->table->ncolumns)) st = CBX_OK;
+        if (st == CBX_ENOENT && kind->draw_metric && (drawn || k + 1 < g->table->ncolumns)) st = CBX_OK;
     }
     return st;
 }
 
-static cbx_status draw_kind(cbx_export_job *job, const cbx__grid *g, const char *name, cbx_plot_format format,
-                            cbx_err *err)
-{
-    const cbx__plot_kind *kind;
-    const char *part = NULL;
-    cbx_plot *p = NULL;
-    cbx_status st = find_kind(name, &kind, err);
-
-    if (st) return st;
-    if (kind->draw_metric) return draw_metrics(job, g, kind, format, err);
-    st = kind->draw_run(job, g, &p, &part, err);
-    if (!st) return put_plot(job, g->table->run, part, kind, p, format, err);
-    cbx_plot_free(p);
-    return st;
-}
-
-static cbx_status draw_run(cbx_export_job *job, const cbx_run *run, cbx_plot_format format, cbx_err *err)
+static cbx_status draw_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
     cbx__table t;
     cbx__grid g;
@@ -310,41 +315,18 @@ static cbx_status draw_run(cbx_export_job *job, const cbx_run *run, cbx_plot_for
     if (st) return st;
     if (!t.nrows || !t.ncolumns) return cbx_fail(err, CBX_EINVAL, "run '%s' has no values to draw", cbx_run_id(run));
     st = make_grid(job, &t, &g, err);
-    if (!st && !job->opts.nplots) st = draw_kind(job, &g, "auto", format, err);
-    for (size_t i = 0; !st && i < job->opts.nplots; i++) st = draw_kind(job, &g, job->opts.plots[i], format, err);
+    if (!st && !job->opts.nplots) st = draw_kind(job, &g, "auto", err);
+    for (size_t i = 0; !st && i < job->opts.nplots; i++) st = draw_kind(job, &g, job->opts.plots[i], err);
     return st;
 }
 
-static cbx_status svg_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
-{
-    return draw_run(job, run, CBX_PLOT_SVG, err);
-}
-
-static cbx_status pdf_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
-{
-    return draw_run(job, run, CBX_PLOT_PDF, err);
-}
-
-static cbx_status png_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
-{
-    return draw_run(job, run, CBX_PLOT_PNG, err);
-}
-
-const cbx_exporter cbx__export_svg = { sizeof(cbx_exporter),
-                                       CBX_EXPORTER_ABI,
-                                       "svg",
-                                       "plots, one a metric unless others are asked for: run-ID-METRIC.svg",
-                                       svg_run,
-                                       NULL };
-const cbx_exporter cbx__export_pdf = { sizeof(cbx_exporter),
-                                       CBX_EXPORTER_ABI,
-                                       "pdf",
-                                       "plots, one a metric unless others are asked for: run-ID-METRIC.pdf",
-                                       pdf_run,
-                                       NULL };
-const cbx_exporter cbx__export_png = { sizeof(cbx_exporter),
-                                       CBX_EXPORTER_ABI,
-                                       "png",
-                                       "plots, one a metric unless others are asked for: run-ID-METRIC.png",
-                                       png_run,
-                                       NULL };
+#define PLOT_EXPORTER(form)                                                                                            \
+    const cbx_exporter cbx__export_##form = { sizeof(cbx_exporter),                                                    \
+                                              CBX_EXPORTER_ABI,                                                        \
+                                              #form,                                                                   \
+                                              "plots, one a metric unless others are asked for: run-ID-METRIC." #form, \
+                                              draw_run,                                                                \
+                                              NULL }
+PLOT_EXPORTER(svg);
+PLOT_EXPORTER(pdf);
+PLOT_EXPORTER(png);

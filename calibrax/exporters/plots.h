@@ -1,6 +1,4 @@
-/*
- * What the kinds of plots share: the table of a run as a grid, and how a plot becomes a file.
- */
+/* What the kinds of plots share: the table of a run as a grid, and how a plot becomes a file. */
 #ifndef CALIBRAX_EXPORTERS_PLOTS_H
 #define CALIBRAX_EXPORTERS_PLOTS_H
 
@@ -13,7 +11,7 @@ typedef struct cbx__grid {
     size_t *x, *series;       /* of each row */
     const char **xs, **names; /* labels */
     size_t nx, nseries;
-    double *places;      /* numbers of xs; NULL: they are names */
+    double *places;      /* numbers of xs; NaN for what is not a number above 0 */
     const char *x_label; /* NULL: several labels are joined */
 } cbx__grid;
 
@@ -35,6 +33,11 @@ cbx_status cbx__plot_options(cbx_export_job *job, const cbx__table *t, size_t co
 const char *cbx__plot_row_name(cbx_export_job *job, const cbx__grid *g, size_t row);
 /* "latency [ms]"; NULL: out of memory. */
 const char *cbx__plot_metric_name(cbx_export_job *job, const cbx__column *c);
+/* The form of a plot that an exporter writes; false: it writes tables. */
+bool cbx__plot_format_of(const cbx_exporter *format, cbx_plot_format *out);
+/* Writes PREFIX-PART[-KIND].svg; prefix NULL: out of memory. */
+cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *part, const char *kind, cbx_plot *p,
+                         cbx_plot_format format, cbx_err *err);
 /* All values and bounds above 0, and a decade apart. */
 bool cbx__plot_wants_log(const cbx__table *t, size_t column);
 

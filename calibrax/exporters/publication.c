@@ -1,8 +1,8 @@
 /*
  * Tables for papers and pages: LaTeX (booktabs), HTML, CSV (RFC 4180), Markdown.
  *
- * LaTeX, HTML and Markdown print the digits that the spread bears out and mark what is best; CSV holds every digit.  Whatever
- * a run says is escaped.
+ * LaTeX, HTML and Markdown print the digits that the spread supports and mark what is best; CSV has every digit.  What
+ * comes from a run is escaped.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/exporters/table.h"
 
-/* How a form writes; bytes that are no letters of it are looked up. */
+/* How a form writes. */
 typedef struct form {
     const char *suffix;
     void (*head)(cbx_text *out, const struct form *f, const cbx__table *t);
@@ -133,7 +133,7 @@ static void put_column(cbx_text *out, const form *f, const cbx__column *c)
     cbx_text_puts(out, f->label == put_markdown ? "\\]" : "]");
 }
 
-/* "Run abc, 2026-02-20T11:34:24+00:00, commit 0f3c; scenario: train", not escaped; "" when memory has run out */
+/* "Run abc, 2026-02-20T11:34:24+00:00, commit 0f3c; scenario: train" */
 static void put_facts(cbx_text *out, const form *f, const cbx__table *t)
 {
     char time[CBX_TIME_SIZE];
@@ -342,48 +342,23 @@ static cbx_status export_csv(cbx_export_job *job, const cbx_run *run, const cbx_
 
 /* --- exporters --- */
 
-static cbx_status latex_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
+static cbx_status export_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
 {
-    return export_form(job, &latex, run, NULL, err);
+    const form *f = job->format == &cbx__export_latex ? &latex : job->format == &cbx__export_html ? &html : &markdown;
+
+    return job->format == &cbx__export_csv ? export_csv(job, run, baseline, err)
+                                           : export_form(job, f, run, baseline, err);
 }
 
-static cbx_status html_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
+static cbx_status export_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    return export_form(job, &html, run, NULL, err);
+    return export_analysis(job, run, NULL, err);
 }
 
-static cbx_status markdown_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
-{
-    return export_form(job, &markdown, run, NULL, err);
-}
-
-static cbx_status csv_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
-{
-    return export_csv(job, run, NULL, err);
-}
-
-static cbx_status latex_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
-{
-    return export_form(job, &latex, run, baseline, err);
-}
-
-static cbx_status html_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
-{
-    return export_form(job, &html, run, baseline, err);
-}
-
-static cbx_status markdown_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
-{
-    return export_form(job, &markdown, run, baseline, err);
-}
-
-const cbx_exporter cbx__export_latex = { sizeof(cbx_exporter),           CBX_EXPORTER_ABI, "latex",
-                                         "a booktabs table: run-ID.tex", latex_run,        latex_analysis };
-const cbx_exporter cbx__export_html = {
-    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "html", "a page of its own: run-ID.html", html_run, html_analysis
-};
-const cbx_exporter cbx__export_csv = {
-    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "csv", "every digit, RFC 4180: run-ID.csv", csv_run, export_csv
-};
-const cbx_exporter cbx__export_markdown = { sizeof(cbx_exporter), CBX_EXPORTER_ABI, "markdown",
-                                            "a table: run-ID.md", markdown_run,     markdown_analysis };
+#define TABLE_EXPORTER(form, summary)                                                                                  \
+    const cbx_exporter cbx__export_##form = { sizeof(cbx_exporter), CBX_EXPORTER_ABI, #form, summary,                  \
+                                              export_run,           export_analysis }
+TABLE_EXPORTER(latex, "a booktabs table: run-ID.tex");
+TABLE_EXPORTER(html, "a page of its own: run-ID.html");
+TABLE_EXPORTER(csv, "every digit, RFC 4180: run-ID.csv");
+TABLE_EXPORTER(markdown, "a table: run-ID.md");

@@ -1,6 +1,4 @@
-/*
- * Tables of runs: which labels tell points apart, which values are best, how many digits they deserve.
- */
+/* Tables of runs: which labels distinguish points, which values are best, how many digits they have. */
 #include "calibrax/exporters/table.h"
 
 #include <math.h>
@@ -8,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/list.h"
 #include "calibrax/base/table.h"
 #include "calibrax/core/point_index.h"
 #include "calibrax/statistics/estimate.h"
@@ -16,7 +15,7 @@
 
 static int power_of(double v) { return v == 0 || !isfinite(v) ? 0 : (int)floor(log10(fabs(v)) + 1e-12); }
 
-/* What the last digits are judged by; 0: nothing is known. */
+/* What the number of digits is chosen by; 0: unknown. */
 static cbx_status spread_of(cbx_ctx *ctx, const cbx_metric *m, double *out, cbx_err *err)
 {
     cbx_summary s;
@@ -29,7 +28,7 @@ static cbx_status spread_of(cbx_ctx *ctx, const cbx_metric *m, double *out, cbx_
     }
     if (m->nsamples < 2) return CBX_OK;
     st = cbx_stat_summary(ctx, m->samples, m->nsamples, &s, err);
-    if (st == CBX_EDOM) return CBX_OK; /* samples that are not finite say nothing of digits */
+    if (st == CBX_EDOM) return CBX_OK; /* samples that are not finite */
     if (!st) *out = s.stddev;
     return st;
 }
@@ -69,22 +68,27 @@ cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, c
 
 /* --- columns --- */
 
-/* The names of columns, by number. */
-static bool name_columns(const cbx_export_job *job, const cbx_run *run, cbx_names *names)
+/* The metrics of a run, or those asked for, and which of them have intervals.  @param names  their numbers are the columns';
+ * the caller clears them, after a failure too */
+static cbx_status find_columns(cbx_export_job *job, const cbx_run *run, cbx_names *names, const cbx__column **out,
+                               cbx_err *err)
 {
+    cbx__column *columns;
     bool good = true;
 
+    cbx_names_init(names, cbx_ctx_allocator(job->ctx));
     for (size_t i = 0; i < job->opts.nmetrics; i++)
         good = good && cbx_names_add(names, job->opts.metrics[i]) != CBX_NO_NAME;
     for (size_t i = 0; !job->opts.nmetrics && i < cbx_run_npoints(run); i++)
         for (size_t k = 0; k < cbx_run_point(run, i)->nmetrics; k++)
             good = good && cbx_names_add(names, cbx_run_point(run, i)->metrics[k].name) != CBX_NO_NAME;
-    return good;
-}
-
-/* Which of them have intervals. */
-static void see_intervals(const cbx_run *run, const cbx_names *names, cbx__column *columns)
-{
+    columns = good ? cbx_arena_calloc(job->arena, names->n, sizeof *columns) : NULL;
+    if (!columns) return cbx_fail_nomem(err, "a table");
+    for (size_t k = 0; k < names->n; k++) {
+        const char *name = cbx_arena_strdup(job->arena, names->list[k]);
+        if (!name) return cbx_fail_nomem(err, "a table");
+        columns[k] = (cbx__column){ name, cbx_run_find_metric_def(run, name), false };
+    }
     for (size_t i = 0; i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
         for (size_t k = 0; k < p->nmetrics; k++) {
@@ -93,55 +97,22 @@ static void see_intervals(const cbx_run *run, const cbx_names *names, cbx__colum
             if (at != CBX_NO_NAME) columns[at].intervals = true;
         }
     }
-}
-
-static cbx_status make_columns(cbx_export_job *job, const cbx_run *run, const cbx_names *names, const cbx__column **out,
-                               cbx_err *err)
-{
-    cbx__column *columns = cbx_arena_calloc(job->arena, names->n, sizeof *columns);
-
-    if (!columns) return cbx_fail_nomem(err, "a table");
-    for (size_t k = 0; k < names->n; k++) {
-        const char *name = cbx_arena_strdup(job->arena, names->list[k]);
-        if (!name) return cbx_fail_nomem(err, "a table");
-        columns[k] = (cbx__column){ name, cbx_run_find_metric_def(run, name), false };
-    }
-    see_intervals(run, names, columns);
     *out = columns;
     return CBX_OK;
 }
 
-/* The metrics of a run, or those asked for.  @param names  their numbers are the columns'; the caller clears them, after a fault too */
-static cbx_status find_columns(cbx_export_job *job, const cbx_run *run, cbx_names *names, const cbx__column **out,
-                               cbx_err *err)
-{
-    cbx_names_init(names, cbx_ctx_allocator(job->ctx));
-    return name_columns(job, run, names) ? make_columns(job, run, names, out, err) : cbx_fail_nomem(err, "a table");
-}
-
 /* --- labels --- */
 
-/* Adds a name unless it is there; false: out of memory. */
-typedef struct name_list {
-    cbx_arena *arena;
-    const char **items;
-    size_t n, room;
-} name_list;
+typedef CBX_LIST(const char *) name_list;
 
-static bool add_name(name_list *l, const char *name)
+/* Adds a name unless the list has it; false: out of memory. */
+static bool add_name(cbx_arena *arena, name_list *l, const char *name)
 {
+    cbx_allocator al = cbx_arena_allocator(arena);
+
     for (size_t i = 0; i < l->n; i++)
         if (!strcmp(l->items[i], name)) return true;
-    if (l->n == l->room) {
-        size_t room = l->room ? 2 * l->room : 16;
-        const char **more = cbx_arena_calloc(l->arena, room, sizeof *more);
-        if (!more) return false;
-        if (l->n) memcpy(more, l->items, l->n * sizeof *more);
-        l->items = more;
-        l->room = room;
-    }
-    l->items[l->n++] = name;
-    return true;
+    return cbx_list_push(&al, l, name);
 }
 
 /* Names of labels are the tags', and these two. */
@@ -161,37 +132,29 @@ static bool varies(const cbx_run *run, const char *label)
     return false;
 }
 
-/* The tag that is compared, the point, the scenario, then the other tags. */
-static bool all_labels(const cbx_export_job *job, const cbx_run *run, name_list *l)
-{
-    const char *by = job->opts.group_by;
-    bool tagged = false;
-
-    for (size_t i = 0; i < cbx_run_npoints(run); i++) tagged |= label_value(cbx_run_point(run, i), by) != NULL;
-    if (tagged && !add_name(l, by)) return false;
-    if (!add_name(l, "point") || !add_name(l, "scenario")) return false;
-    for (size_t i = 0; i < cbx_run_npoints(run); i++)
-        for (size_t k = 0; k < cbx_run_point(run, i)->ntags; k++)
-            if (!add_name(l, cbx_run_point(run, i)->tags[k].key)) return false;
-    return true;
-}
-
-/* Splits labels into those that vary and a sentence of those that do not. */
+/* The tag that is compared, the point, the scenario, then the other tags: those that vary, and a sentence of the others. */
 static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
 {
-    name_list all = { .arena = job->arena }, kept = all;
-    const char *facts = "";
+    const char *by = job->opts.group_by, *facts = "";
+    name_list all = { 0 }, kept = { 0 };
+    bool tagged = false, good = true;
 
-    if (!all_labels(job, t->run, &all)) return cbx_fail_nomem(err, "a table");
-    for (size_t i = 0; i < all.n; i++) {
-        const char *value = cbx_run_npoints(t->run) ? label_value(cbx_run_point(t->run, 0), all.items[i]) : NULL;
-        if (i == 0 || varies(t->run, all.items[i])) {
-            if (!add_name(&kept, all.items[i])) return cbx_fail_nomem(err, "a table");
-        } else if (value) {
+    for (size_t i = 0; i < t->nrows; i++) tagged |= label_value(cbx_run_point(t->run, i), by) != NULL;
+    if (tagged) good = add_name(job->arena, &all, by);
+    good = good && add_name(job->arena, &all, "point") && add_name(job->arena, &all, "scenario");
+    for (size_t i = 0; good && i < t->nrows; i++)
+        for (size_t k = 0; good && k < cbx_run_point(t->run, i)->ntags; k++)
+            good = add_name(job->arena, &all, cbx_run_point(t->run, i)->tags[k].key);
+    for (size_t i = 0; good && i < all.n; i++) {
+        const char *value = t->nrows ? label_value(cbx_run_point(t->run, 0), all.items[i]) : NULL;
+        if (i == 0 || varies(t->run, all.items[i]))
+            good = add_name(job->arena, &kept, all.items[i]);
+        else if (value) {
             facts = cbx_arena_printf(job->arena, "%s%s%s: %s", facts, *facts ? "; " : "", all.items[i], value);
-            if (!facts) return cbx_fail_nomem(err, "a table");
+            good = facts != NULL;
         }
     }
+    if (!good) return cbx_fail_nomem(err, "a table");
     t->labels = kept.items;
     t->nlabels = kept.n;
     t->facts = facts;
@@ -221,6 +184,11 @@ static cbx_status make_rows(cbx_export_job *job, const cbx_names *names, cbx__ta
     return CBX_OK;
 }
 
+typedef struct leader {
+    size_t n;
+    double value;
+} leader;
+
 static cbx_status make_groups(cbx_export_job *job, cbx__table *t, cbx_err *err)
 {
     size_t *groups = cbx_arena_calloc(job->arena, t->nrows, sizeof *groups);
@@ -241,21 +209,12 @@ static cbx_status make_groups(cbx_export_job *job, cbx__table *t, cbx_err *err)
     return st;
 }
 
-/* What a group has at its first row: how many values, and the best of them by the direction of the metric. */
-typedef struct leader {
-    size_t n;
-    double value;
-} leader;
-
-static void lead(leader *l, double v, bool higher)
-{
-    if (!l->n++ || (higher ? v > l->value : v < l->value)) l->value = v;
-}
-
-/* Best of each group, where there are two values to choose from; equal ones all are. */
+/* Marks the best of each group by the direction of the metric, where there are two values to choose from; equal ones all
+ * are.  @param leaders  of each group: how many values, and the best of them */
 static void mark_best(cbx__table *t, size_t column, leader *leaders)
 {
     const cbx_metric_def *def = t->columns[column].def;
+    bool higher = def && cbx_metric_def_higher_is_better(def);
 
     if (!def || def->direction == CBX_DIRECTION_INFO) return;
     for (size_t i = 0; i < t->nrows; i++) leaders[i].n = 0;
@@ -263,24 +222,16 @@ static void mark_best(cbx__table *t, size_t column, leader *leaders)
         for (size_t i = 0; i < t->nrows; i++) {
             cbx__cell *c = &t->cells[i * t->ncolumns + column];
             leader *l = &leaders[t->groups[i]];
-            if (!c->metric || isnan(c->metric->value)) continue;
+            double v = c->metric ? c->metric->value : NAN;
+            if (isnan(v)) continue;
             if (pass)
-                c->best = l->n > 1 && c->metric->value == l->value;
-            else
-                lead(l, c->metric->value, cbx_metric_def_higher_is_better(def));
+                c->best = l->n > 1 && v == l->value;
+            else if (!l->n++ || (higher ? v > l->value : v < l->value))
+                l->value = v;
         }
 }
 
-#define CELLS_MOST 4000000 /* about 500 MB of them; no reader wants more */
-
-static cbx_status check_size(const cbx__table *t, cbx_err *err)
-{
-    if (t->ncolumns == 0 || t->nrows <= CELLS_MOST / t->ncolumns) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL,
-                    "a table of %zu points and %zu metrics has more than %d cells, most of them empty: choose fewer "
-                    "metrics",
-                    t->nrows, t->ncolumns, CELLS_MOST);
-}
+#define MAX_CELLS 4000000 /* about 500 MB of them */
 
 cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *out, cbx_err *err)
 {
@@ -291,7 +242,11 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
 
     t.ncolumns = names.n;
     if (!st && !leaders) st = cbx_fail_nomem(err, "a table");
-    if (!st) st = check_size(&t, err);
+    if (!st && t.ncolumns && t.nrows > MAX_CELLS / t.ncolumns)
+        st = cbx_fail(err, CBX_EINVAL,
+                      "a table of %zu points and %zu metrics has more than %d cells, most of them empty: choose fewer "
+                      "metrics",
+                      t.nrows, t.ncolumns, MAX_CELLS);
     if (!st) st = make_labels(job, &t, err);
     if (!st) st = make_rows(job, &names, &t, err);
     if (!st) st = make_groups(job, &t, err);
@@ -304,40 +259,31 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
 
 /* --- a run against another --- */
 
-static cbx_status index_points(cbx_point_index *points, const cbx_run *run, cbx_err *err)
-{
-    for (size_t i = 0; i < cbx_run_npoints(run); i++)
-        if (!cbx_point_index_add(points, cbx_run_point(run, i), i)) return cbx_fail_nomem(err, "a table");
-    return CBX_OK;
-}
-
-/* Points of a run that have no partner among those of another. */
-static size_t without_partner(const cbx_run *of, const cbx_point_index *others)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < cbx_run_npoints(of); i++) n += !cbx_point_index_find(others, cbx_run_point(of, i));
-    return n;
-}
-
-/* The points of a run and of what it is held against. */
+/* The points of a run and of what it is compared with. */
 typedef struct sides {
     const cbx_run *baseline;
     cbx_point_index of_run, of_baseline;
-    size_t only_run, only_baseline;
+    size_t only_run, only_baseline; /* points without a partner */
 } sides;
 
 static cbx_status sides_make(const cbx_allocator *al, const cbx_run *run, const cbx_run *baseline, sides *s,
                              cbx_err *err)
 {
-    s->baseline = baseline;
-    cbx_point_index_init(&s->of_run, al, NULL);
-    cbx_point_index_init(&s->of_baseline, al, NULL);
-    cbx_status st = index_points(&s->of_run, run, err);
-    if (!st) st = index_points(&s->of_baseline, baseline, err);
-    if (st) return st;
-    s->only_run = without_partner(run, &s->of_baseline);
-    s->only_baseline = without_partner(baseline, &s->of_run);
+    const cbx_run *const runs[] = { run, baseline };
+    cbx_point_index *const indices[] = { &s->of_run, &s->of_baseline };
+    bool good = true;
+
+    *s = (sides){ .baseline = baseline };
+    for (size_t k = 0; k < 2; k++) {
+        cbx_point_index_init(indices[k], al, NULL);
+        for (size_t i = 0; good && i < cbx_run_npoints(runs[k]); i++)
+            good = cbx_point_index_add(indices[k], cbx_run_point(runs[k], i), i);
+    }
+    if (!good) return cbx_fail_nomem(err, "a table");
+    for (size_t i = 0; i < cbx_run_npoints(run); i++)
+        s->only_run += !cbx_point_index_find(&s->of_baseline, cbx_run_point(run, i));
+    for (size_t i = 0; i < cbx_run_npoints(baseline); i++)
+        s->only_baseline += !cbx_point_index_find(&s->of_run, cbx_run_point(baseline, i));
     return CBX_OK;
 }
 
@@ -369,13 +315,6 @@ static cbx_status compare_metric(cbx_export_job *job, const cbx__column *c, cons
     *percent = cbx_metric_of(change);
     cells[2].metric = percent;
     return cbx__number_of(job->ctx, percent, &cells[2].number, err);
-}
-
-/* Labels of a point, and of the metric behind them. */
-static void label_row(const cbx__table *t, const cbx_point *p, const char *metric, const char **row)
-{
-    for (size_t k = 0; k + 1 < t->nlabels; k++) row[k] = label_value(p, t->labels[k]);
-    row[t->nlabels - 1] = metric;
 }
 
 /* Metrics by the number of their column: of the point of the run, of its partner, and which the former has. */
@@ -414,7 +353,9 @@ static cbx_status compare_point(cbx_export_job *job, facing *f, const cbx_point 
     for (size_t i = 0; !st && i < f->n; i++) {
         size_t k = f->columns[i];
         if (!f->old[k]) continue;
-        label_row(t, p, metrics[k].name, &rows[t->nrows * t->nlabels]);
+        const char **row = &rows[t->nrows * t->nlabels];
+        for (size_t l = 0; l + 1 < t->nlabels; l++) row[l] = label_value(p, t->labels[l]);
+        row[t->nlabels - 1] = metrics[k].name;
         st = compare_metric(job, &metrics[k], f->old[k], f->now[k], &t->cells[t->nrows++ * 3], err);
     }
     face(f, p, false, f->now);
@@ -429,12 +370,12 @@ static cbx_status compare_points(cbx_export_job *job, sides *both, const cbx_nam
                  cbx_arena_calloc(job->arena, names->n, sizeof *f.old),
                  cbx_arena_calloc(job->arena, names->n, sizeof *f.columns), 0 };
     const char **rows;
-    size_t most = 0;
+    size_t max = 0;
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; i < cbx_run_npoints(t->run); i++) most += cbx_run_point(t->run, i)->nmetrics;
-    rows = cbx_arena_calloc(job->arena, most * t->nlabels, sizeof *rows);
-    t->cells = cbx_arena_calloc(job->arena, most * 3, sizeof *t->cells);
+    for (size_t i = 0; i < cbx_run_npoints(t->run); i++) max += cbx_run_point(t->run, i)->nmetrics;
+    rows = cbx_arena_calloc(job->arena, max * t->nlabels, sizeof *rows);
+    t->cells = cbx_arena_calloc(job->arena, max * 3, sizeof *t->cells);
     if (!rows || !t->cells || !f.now || !f.old || !f.columns) return cbx_fail_nomem(err, "a table");
     for (size_t i = 0; !st && i < cbx_run_npoints(t->run); i++) {
         const cbx_point *p = cbx_run_point(t->run, i);
@@ -448,26 +389,29 @@ static cbx_status compare_points(cbx_export_job *job, sides *both, const cbx_nam
     return st;
 }
 
-/* Behind the labels of a run stands the metric; facts say what was held against what. */
+/* After the labels of a run comes the metric; the facts name what was compared. */
 static cbx_status compare_labels(cbx_export_job *job, const sides *both, cbx__table *t, cbx_err *err)
 {
     static const char *const machines[] = { [CBX_MACHINE_SAME] = "",
                                             [CBX_MACHINE_OTHER] = " of another machine",
-                                            [CBX_MACHINE_UNKNOWN] = " (not both say their machine)" };
-    name_list labels = { .arena = job->arena };
-    cbx_status st = make_labels(job, t, err);
+                                            [CBX_MACHINE_UNKNOWN] = " (the machine of one is unknown)" };
+    const char **labels;
+    cbx_status st;
 
+    t->nrows = cbx_run_npoints(t->run);
+    st = make_labels(job, t, err);
+    t->nrows = 0;
     if (st) return st;
-    for (size_t i = 0; i < t->nlabels; i++)
-        if (!add_name(&labels, t->labels[i])) return cbx_fail_nomem(err, "a table");
-    if (!add_name(&labels, "metric")) return cbx_fail_nomem(err, "a table");
-    t->labels = labels.items;
-    t->nlabels = labels.n;
+    labels = cbx_arena_calloc(job->arena, t->nlabels + 1, sizeof *labels);
     t->facts = cbx_arena_printf(
         job->arena, "%s%sagainst run %s%s; points that only the run has: %zu, only the baseline: %zu", t->facts,
         *t->facts ? "; " : "", cbx_run_id(both->baseline), machines[cbx_run_same_machine(t->run, both->baseline)],
         both->only_run, both->only_baseline);
-    return t->facts ? CBX_OK : cbx_fail_nomem(err, "a table");
+    if (!labels || !t->facts) return cbx_fail_nomem(err, "a table");
+    memcpy(labels, t->labels, t->nlabels * sizeof *labels);
+    labels[t->nlabels++] = "metric";
+    t->labels = labels;
+    return CBX_OK;
 }
 
 cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx__table *out,

@@ -1,6 +1,4 @@
-/*
- * The table of a run: a row a point, labels first, then its metrics; what is best among points that differ in one tag only.
- */
+/* The table of a run: a row a point, labels first, then its metrics; what is best among points that differ in one tag only. */
 #ifndef CALIBRAX_EXPORTERS_TABLE_H
 #define CALIBRAX_EXPORTERS_TABLE_H
 
@@ -26,7 +24,7 @@ typedef struct cbx__column {
 
 typedef struct cbx__table {
     const cbx_run *run;
-    const char *const *labels; /* names of the label columns: only those that tell points apart */
+    const char *const *labels; /* names of the label columns: only those that distinguish points */
     size_t nlabels;
     const char *facts; /* what all points share: "scenario: train; batch: 32"; "" for nothing */
     const cbx__column *columns;
@@ -46,7 +44,7 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
 cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx__table *out,
                               cbx_err *err);
 /*
- * Digits that the spread bears out: two of the half width of the interval, else of the standard deviation of the samples,
+ * Digits that the spread supports: two of the half width of the interval, else of the standard deviation of the samples,
  * else four of the value; at least one digit of the value always shows.
  */
 cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, cbx_err *err);

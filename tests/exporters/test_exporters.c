@@ -92,7 +92,7 @@ static void tables(void **in)
         { "latex",
           "torch \\& \\textless{}b\\textgreater{} & 256 & \\textbf{5.200} & 1.235\\,$\\times 10^{8}$ & -- \\\\\n",
           "missing is a dash; NaN does not compete, and alone nothing is best" },
-        { "latex", "; point: forward; scenario: train\n", "what is the same for all stands once" },
+        { "latex", "; point: forward; scenario: train\n", "what is the same for all is there once" },
         { "html", "<td>torch &amp; &lt;b&gt;</td><td>32</td><td class=\"n\">0.950 [0.900, 1.000]</td>", "escaped" },
         { "html", "<b>0.800 [0.780, 0.830]</b>", "best" },
         { "html", "1.000 \xC3\x97 10<sup>-6</sup>", "powers" },
@@ -262,6 +262,59 @@ static void figures(void **in)
     CHECK_GT(cbx_test_fail_each(draw_figures, s->folder, "figures"), 5, "something was allocated");
 }
 
+/* Lines are drawn over the points that have the metric: one without it, and without the tag, does not matter. */
+static void lines_without_a_point(void **in)
+{
+    state *s = *in;
+    static const char text[] =
+        "{\"id\":\"lines\",\"timestamp\":\"2026-02-20T11:34:24+00:00\",\"environment\":{},\"metadata\":{},"
+        "\"metric_defs\":{},\"points\":["
+        "{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{\"framework\":\"x\",\"n\":\"2\"},\"metrics\":{\"time\":{"
+        "\"value\":3}}},"
+        "{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{\"framework\":\"x\"},\"metrics\":{\"memory\":{\"value\":7}}},"
+        "{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{\"framework\":\"x\",\"n\":\"1\"},\"metrics\":{\"time\":{"
+        "\"value\":2}}}]}";
+    static const struct {
+        const char *metric, *plot;
+        cbx_status status;
+        const char *why;
+    } cases[] = {
+        { "time", "line", CBX_OK, "lines over n" },
+        { "time", "auto", CBX_OK, "lines over n without being asked for" },
+        { "memory", "line", CBX_ENOENT, "no number along x" },
+        { "memory", "auto", CBX_OK, "bars" },
+    };
+    char path[128];
+    cbx_run *run = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    snprintf(path, sizeof path, "%s/lines.json", s->folder);
+    CHECK_OK(cbx_file_write_atomic(s->ctx, path, text, strlen(text), &err), &err, "write");
+    CHECK_OK(cbx_run_read(s->ctx, path, &run, &err), &err, "read");
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
+        cbx_export_report r;
+        const cbx_run *list[] = { run };
+        char *data = NULL;
+        size_t len = 0;
+        o.folder = s->folder;
+        o.replace = true;
+        o.metrics = &cases[i].metric;
+        o.plots = &cases[i].plot;
+        o.nmetrics = o.nplots = 1;
+        CHECK_STATUS(cbx_export_runs(s->ctx, cbx_exporter_find("svg"), list, 1, &o, &r, &err), cases[i].status,
+                     cases[i].why);
+        if (cases[i].status) continue;
+        CHECK_OK(cbx_file_read(s->ctx, r.files[0], 0, &data, &len, &err), &err, "read it");
+        bool lines = strstr(data, "class=\"line\"");
+        CHECK(lines == !strcmp(cases[i].metric, "time"), cases[i].why);
+        CHECK(!lines || (strstr(data, ">1.0<") && !strstr(data, ">-<")), "numbers along x");
+        cbx_mem_free(cbx_ctx_allocator(s->ctx), data, len + 1);
+        cbx_export_report_clear(&r);
+    }
+    cbx_run_free(run);
+}
+
 typedef struct attempt {
     const char *format, *folder;
     const char *plot; /* of two metrics of one run; NULL: everything of two runs */
@@ -339,6 +392,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test_setup_teardown(files_in_the_way, setup, teardown),
         cmocka_unit_test_setup_teardown(names, setup, teardown),
         cmocka_unit_test_setup_teardown(figures, setup, teardown),
+        cmocka_unit_test_setup_teardown(lines_without_a_point, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_runs_out, setup, teardown),
     };
 
