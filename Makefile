@@ -27,7 +27,7 @@ test: ## install, build (gcc, clang, sanitizers), run every test once; last line
 check: ## what does not measure, in the release build: two minutes; SUITE=array (a folder of tests/): that alone
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
-	@python3 scripts/run_tests.py '$(RELEASE):!live$(SUITE:%=,%)'
+	@python3 scripts/run_tests.py '$(RELEASE):!live,!long$(SUITE:%=,%)'
 
 asan: ## all tests, those of programs and of the Python package too, under AddressSanitizer and UndefinedBehaviorSanitizer: before a release
 	@scripts/build.sh asan

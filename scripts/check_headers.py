@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles every public header, and every one of the tools tier, alone, as C17 and as C++17, with -Wall -Wextra -pedantic -Werror.
 
-An installed header may include installed headers only, and there are at most MOST_INSTALLED of them.
+An installed header may include installed headers only, and there are at most MAX_INSTALLED of them.
 With --write it renews calibrax/calibrax.h and calibrax/tools.h, the headers that include all of a tier. 
 With --selftest a header that lacks an include, one that is not valid C++, and one that includes what is not installed must be refused.
 """
@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from check_layers import INCLUDE, ROOT, listed_headers, read_rows  # noqa: E402
 
 FLAGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
-MOST_INSTALLED = 55
-BENCH = "calibrax/bench.h"  # installed, and included by whoever wants its macro
+MAX_INSTALLED = 55
+BENCH = "calibrax/bench.h"  # installed, and included by whoever requires its macro
 COMPILERS = {"C": (["gcc", "-std=c17"], ".c"), "C++": (["g++", "-std=c++17"], ".cc")}
 
 
@@ -69,8 +69,8 @@ def main() -> int:
     wrong += [f"calibrax/{name} is old: scripts/check_headers.py --write" for name, text in umbrellas.items()
               if (ROOT / "calibrax" / name).read_text() != text]
     wrong += include_faults({h: (ROOT / h).read_text() for h in [*public, BENCH]})
-    if len(public) + 2 > MOST_INSTALLED:
-        wrong.append(f"{len(public) + 2} headers are installed, with calibrax.h and bench.h: at most {MOST_INSTALLED} (calibrax/meson.build)")
+    if len(public) + 2 > MAX_INSTALLED:
+        wrong.append(f"{len(public) + 2} headers are installed, with calibrax.h and bench.h: at most {MAX_INSTALLED} (calibrax/meson.build)")
     print("\n".join(wrong))
     return 1 if wrong else 0
 
