@@ -18,7 +18,7 @@ def bad_input(p):
         (["--gpus", "0"], {}, "GPUs are given, but no platform that has devices"),
         (["--platforms", "fake", "--gpus", "2"], FAKE, "--gpus 2: there is no device 2 for platform 'fake', only 0, 1"),
         (["--platforms", "fake", "--gpus", "0,0"], FAKE, "device 0 is named twice"),
-        (["--platforms", "fake", "--gpus", "x"], FAKE, "'x' is no device number"),
+        (["--platforms", "fake", "--gpus", "x"], FAKE, "'x' is not a device number"),
         (["--platforms", "fake", "--gpus", "0"], {}, "there is no device for platform 'fake'"),
         (["--gpu-settle", "-1"], {}, "--gpu-settle"),
         (["--gpu-settle", "soon"], {}, "--gpu-settle"),

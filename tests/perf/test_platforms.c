@@ -105,18 +105,18 @@ static void chosen(void **state)
         { { "1" }, 1, "", "1", NULL },
         { { "4" }, 1, NULL, "", "there is no device 4 for platform 'fake', only 0, 1, 2, 3" },
         { { "1", "0-1" }, 2, NULL, "", "device 1 is named twice" },
-        { { "one" }, 1, NULL, "", "'one' is no device number" },
-        { { "-1" }, 1, NULL, "", "'-1' is no device number" },
-        { { "3-2" }, 1, NULL, "", "'3-2' is no device number" },
-        { { "1x" }, 1, NULL, "", "'1x' is no device number" },
-        { { "99999999999999999999" }, 1, NULL, "", "is no device number" },
+        { { "one" }, 1, NULL, "", "'one' is not a device number" },
+        { { "-1" }, 1, NULL, "", "'-1' is not a device number" },
+        { { "3-2" }, 1, NULL, "", "'3-2' is not a device number" },
+        { { "1x" }, 1, NULL, "", "'1x' is not a device number" },
+        { { "99999999999999999999" }, 1, NULL, "", "is not a device number" },
     };
     cbx__accelerators all, some;
     (void)state;
     setenv("NPERF_FAKE_DEVICES", "4", 1);
     cbx__accelerators_find(ctx, "fake", &all);
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        char numbers[CBX__ACCELERATORS_MOST + 1] = "";
+        char numbers[CBX__MAX_ACCELERATORS + 1] = "";
         cbx_err err = CBX_ERR_INIT;
         if (cases[i].visible) setenv("CUDA_VISIBLE_DEVICES", cases[i].visible, 1);
         cbx_status st = cbx__accelerators_choose("fake", &all, cases[i].words, cases[i].n, &some, &err);

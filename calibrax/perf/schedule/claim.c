@@ -1,5 +1,5 @@
 /* Cores of commands: read from the affinity, locked as those of a sweep's jobs are; see claim.h. */
-#include "calibrax/perf/schedule/claim_internal.h"
+#include "calibrax/perf/schedule/claim.h"
 
 #include "calibrax/base/process.h"
 #include "calibrax/perf/schedule/locks.h"
@@ -11,36 +11,28 @@ struct cbx_claim {
     cbx__locks locks;
 };
 
-static void say_nothing(void *user, const char *text) { (void)user, (void)text; }
-
-/* Cores of the CPUs that this process may run on, each once. */
-static cbx_status read_cores(cbx_arena *arena, cbx__locks_wish *wish, cbx_err *err)
-{
-    int *cpus = cbx_arena_calloc(arena, CBX__CPUS_MOST, sizeof *cpus);
-    int *cores = cbx_arena_calloc(arena, CBX__CPUS_MOST, sizeof *cores);
-    cbx__topology *t = cbx_arena_calloc(arena, 1, sizeof *t);
-
-    if (!cpus || !cores || !t) return cbx_fail(err, CBX_ENOMEM, "out of memory for the cores of commands");
-    cbx__topology_read(NULL, cpus, cbx__affinity(cpus, CBX__CPUS_MOST), t);
-    for (size_t i = 0; i < t->ncpus; i++) { /* by core */
-        if (!wish->ncores || cores[wish->ncores - 1] != t->cpus[i].core) cores[wish->ncores++] = t->cpus[i].core;
-    }
-    wish->cores = cores;
-    return CBX_OK;
-}
+static void ignore_note(void *user, const char *text) { (void)user, (void)text; }
 
 static cbx_status take(cbx_ctx *ctx, const cbx_claim_opts *o, cbx_arena *arena, cbx__locks *out, cbx_err *err)
 {
-    cbx__lock_wait wait = { .who = "the measurement", .most_s = o->wait_s > 0 ? o->wait_s : WAIT_S };
+    cbx__lock_wait wait = { .who = "the measurement", .max_s = o->wait_s > 0 ? o->wait_s : WAIT_S };
     cbx__place place = { .path = "" };
     cbx__locks_wish wish = { .place = &place };
+    int *cpus = cbx_arena_calloc(arena, CBX__MAX_CPUS, sizeof *cpus);
+    int *cores = cbx_arena_calloc(arena, CBX__MAX_CPUS, sizeof *cores);
+    cbx__topology *t = cbx_arena_calloc(arena, 1, sizeof *t);
     char busy[CBX__LOCK_NAME_SIZE], why[CBX_ERR_MESSAGE_SIZE];
     const char *dir;
     cbx_status st = cbx_lock_dir(ctx, arena, &dir, err);
 
-    wait.note = o->note ? o->note : say_nothing;
+    if (!st && (!cpus || !cores || !t)) st = cbx_fail_nomem(err, "the cores of commands");
+    if (st) return st;
+    cbx__topology_read(NULL, cpus, cbx__affinity(cpus, CBX__MAX_CPUS), t);
+    for (size_t i = 0; i < t->ncpus; i++) /* the CPUs are sorted by core */
+        if (!wish.ncores || cores[wish.ncores - 1] != t->cpus[i].core) cores[wish.ncores++] = t->cpus[i].core;
+    wish.cores = cores;
+    wait.note = o->note ? o->note : ignore_note;
     wait.user = o->user;
-    if (!st) st = read_cores(arena, &wish, err);
     for (bool taken = false; !st && !taken;) {
         cbx_err here = CBX_ERR_INIT;
         if (o->stop && *o->stop) {
@@ -64,9 +56,10 @@ cbx_status cbx_claim_take(cbx_ctx *ctx, const cbx_claim_opts *opts, cbx_claim **
     cbx_status st;
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_claim_opts of another version");
-    if (opts->wait_s < 0) return cbx_fail(err, CBX_EINVAL, "--lock-wait must not be negative, found %g", opts->wait_s);
+    if (opts->wait_s < 0)
+        return cbx_fail(err, CBX_EINVAL, "the wait for locks must be at least 0 s, got %g s", opts->wait_s);
     c = cbx_mem_calloc(al, 1, sizeof *c);
-    if (!c) return cbx_fail(err, CBX_ENOMEM, "out of memory for the cores of commands");
+    if (!c) return cbx_fail_nomem(err, "the cores of commands");
     c->al = *al;
     cbx_arena_init(&arena, al);
     st = take(ctx, opts, &arena, &c->locks, err);

@@ -1,9 +1,9 @@
 /**
  * All cores that this process may use, locked for the whole machine while commands run on them: a command runs on any of them, with
- * all rights of its user, so nobody else measures there meanwhile.
+ * all rights of its user, so nothing else is measured there meanwhile.
  *
  * The locks are those of the sweep (docs/explanation/scheduling.md).  Commands inherit them by descriptor, with NPERF_LOCKS naming each, so an nperf that
- * a command starts knows that its cores are held for it, and a process that outlives a killed parent holds them until it ends.  Released,
+ * a command starts finds that its cores are held for it, and a process that outlives a killed parent holds them until it ends.  Released,
  * they are free even if a command left a daemon behind.  What runs under `taskset` claims its own CPUs only.
  */
 #ifndef CALIBRAX_PERF_SCHEDULE_CLAIM_H
@@ -19,7 +19,7 @@ typedef struct cbx_claim_opts {
     uint32_t struct_size;
     double wait_s; /* for cores that another invocation holds; 0: 3600 */
     const cbx_stop_flag *stop;
-    void (*note)(void *user, const char *text); /* told once for whom it waits; may be NULL */
+    void (*note)(void *user, const char *text); /* called once, with the process that it waits for; may be NULL */
     void *user;
 } cbx_claim_opts;
 

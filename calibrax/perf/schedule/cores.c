@@ -61,11 +61,11 @@ static size_t read_list(const char *root, const char *file, int *out, size_t max
     return fits && cbx__proc_read(path, text, sizeof(text)) ? cbx__cpu_list(text, out, max) : 0;
 }
 
-/* The least sibling of a CPU; itself where nobody tells.  @param smt  set if it has another */
+/* The lowest sibling of a CPU; itself where that is unknown.  @param smt  set if it has another */
 static int core_of(const char *root, int cpu, bool *smt)
 {
     static const char *const files[] = { "core_cpus_list", "thread_siblings_list" }; /* the new name, the old one */
-    int siblings[64], least = cpu;
+    int siblings[64], lowest = cpu;
     size_t n = 0;
 
     for (size_t i = 0; i < CBX_LEN(files) && n == 0; i++) {
@@ -74,15 +74,15 @@ static int core_of(const char *root, int cpu, bool *smt)
         n = read_list(root, file, siblings, CBX_LEN(siblings));
     }
     for (size_t i = 0; i < n; i++) {
-        if (siblings[i] < least) least = siblings[i];
+        if (siblings[i] < lowest) lowest = siblings[i];
     }
     *smt = *smt || n > 1;
-    return least;
+    return lowest;
 }
 
 static void read_nodes(const char *root, cbx__topology *t)
 {
-    int nodes[NODES], cpus[CBX__CPUS_MOST];
+    int nodes[NODES], cpus[CBX__MAX_CPUS];
     size_t nnodes = read_list(root, "node/online", nodes, CBX_LEN(nodes));
 
     for (size_t i = 0; i < nnodes; i++) {
@@ -113,7 +113,7 @@ void cbx__topology_read(const char *root, const int *cpus, size_t n, cbx__topolo
 {
     if (!root || !strcmp(root, "/")) root = "";
     memset(out, 0, sizeof(*out));
-    for (size_t i = 0; i < n && i < CBX__CPUS_MOST; i++)
+    for (size_t i = 0; i < n && i < CBX__MAX_CPUS; i++)
         out->cpus[out->ncpus++] = (cbx__cpu){ cpus[i], core_of(root, cpus[i], &out->smt), 0 };
     qsort(out->cpus, out->ncpus, sizeof(*out->cpus), by_core);
     for (size_t i = 0; i < out->ncpus; i++) out->ncores += i == 0 || out->cpus[i].core != out->cpus[i - 1].core;
@@ -125,7 +125,7 @@ void cbx__topology_read(const char *root, const int *cpus, size_t n, cbx__topolo
 /* Cores not dealt yet, as places of their first CPU in the topology. */
 typedef struct pool {
     const cbx__topology *t;
-    size_t first[CBX__CPUS_MOST];
+    size_t first[CBX__MAX_CPUS];
     size_t n;
 } pool;
 
@@ -138,7 +138,7 @@ static size_t free_of_node(const pool *p, int node)
     return n;
 }
 
-/* The wanted node if it has enough; else, of those that have enough, the fullest, so that large groups find room later; else the
+/* The wanted node if it has enough; else, of those that have enough, the fullest, so that large groups fit later; else the
  * emptiest, and the rest comes from elsewhere. */
 static int choose_node(const pool *p, size_t count, int wanted)
 {
@@ -181,7 +181,7 @@ static void deal_one(pool *p, size_t count, size_t threads, int wanted, cbx__cor
 {
     const cbx__topology *t = p->t;
     int node = choose_node(p, count, wanted);
-    size_t places[CBX__CORES_MOST];
+    size_t places[CBX__MAX_CORES];
 
     memset(out, 0, sizeof(*out));
     for (; out->ncores < count; out->ncores++) {
@@ -207,7 +207,7 @@ void cbx__cores_deal(const cbx__topology *t, size_t groups, size_t threads, cons
     for (size_t i = 0; i < t->ncpus; i++) {
         if (i == 0 || t->cpus[i].core != t->cpus[i - 1].core) p.first[p.n++] = i;
     }
-    if (threads > CBX__CORES_MOST) threads = CBX__CORES_MOST;
+    if (threads > CBX__MAX_CORES) threads = CBX__MAX_CORES;
     count = p.n / groups < threads ? p.n / groups : threads;
     for (size_t g = 0; g < groups; g++) deal_one(&p, count, threads, nodes ? nodes[g] : -1, &out[g]);
 }

@@ -17,11 +17,11 @@ typedef struct crew {
     const char *dir; /* of locks */
     bool *taken, *done;
     pthread_mutex_t lock; /* guards what changes below and in the members' `active` */
-    pthread_cond_t room;  /* a job ended */
-    size_t running, most;
+    pthread_cond_t ended; /* a job ended */
+    size_t running, max_running;
     cbx_status status;
     cbx_err err;
-    char held[CBX_ERR_MESSAGE_SIZE]; /* why the last resource that gave up did so; "" */
+    char held[CBX_ERR_MESSAGE_SIZE]; /* why the last resource that stopped waiting did so; "" */
 } crew;
 
 struct member {
@@ -36,7 +36,7 @@ struct member {
 
 static bool stopped(const crew *c) { return c->d->stop && *c->d->stop; }
 
-/* First job of a queue that nobody has; njobs: none.  The caller holds the lock. */
+/* First job of a queue that is not taken; njobs: none.  The caller holds the lock. */
 static size_t first_open(const crew *c, size_t queue)
 {
     size_t i = 0;
@@ -54,10 +54,10 @@ static bool share_a_core(const cbx__resource *a, const cbx__resource *b)
     return false;
 }
 
-/* Room among the parallel jobs, and none of ours on the same cores, where there are too few for all.  The caller holds the lock. */
-static bool has_room(const crew *c, const member *m)
+/* Fewer than the maximum are running, and none of ours on the same cores, where there are too few for all.  The caller holds the lock. */
+static bool may_run(const crew *c, const member *m)
 {
-    if (c->running >= c->most) return false;
+    if (c->running >= c->max_running) return false;
     for (size_t i = 0; i < c->d->nresources; i++) {
         const member *other = &c->members[i];
         if (other != m && other->active && share_a_core(other->resource, m->resource)) return false;
@@ -65,7 +65,7 @@ static bool has_room(const crew *c, const member *m)
     return true;
 }
 
-/* Waits for room; false: there is nothing left to do here. */
+/* Waits until a job may run; false: there is nothing left to do here. */
 static bool enter(member *m)
 {
     crew *c = m->crew;
@@ -74,8 +74,8 @@ static bool enter(member *m)
     pthread_mutex_lock(&c->lock);
     for (;;) {
         more = !c->status && !stopped(c) && first_open(c, m->resource->queue) < c->d->njobs;
-        if (!more || has_room(c, m)) break;
-        pthread_cond_wait(&c->room, &c->lock);
+        if (!more || may_run(c, m)) break;
+        pthread_cond_wait(&c->ended, &c->lock);
     }
     if (more) c->running++, m->active = true;
     pthread_mutex_unlock(&c->lock);
@@ -88,58 +88,11 @@ static void leave(member *m)
     pthread_mutex_lock(&c->lock);
     c->running--;
     m->active = false;
-    pthread_cond_broadcast(&c->room);
+    pthread_cond_broadcast(&c->ended);
     pthread_mutex_unlock(&c->lock);
 }
 
-static size_t take_job(member *m)
-{
-    crew *c = m->crew;
-    size_t job;
-
-    pthread_mutex_lock(&c->lock);
-    job = c->status || stopped(c) ? c->d->njobs : first_open(c, m->resource->queue);
-    if (job < c->d->njobs) c->taken[job] = true;
-    pthread_mutex_unlock(&c->lock);
-    return job;
-}
-
-static void settle_job(crew *c, size_t job, cbx_status st, const cbx_err *err)
-{
-    pthread_mutex_lock(&c->lock);
-    c->done[job] = st == CBX_OK;
-    if (st && !c->status) {
-        c->status = st;
-        c->err = *err;
-    }
-    pthread_mutex_unlock(&c->lock);
-}
-
-/* Somebody else has the resource: says so once.  @return false when it has waited long enough */
-static bool wait_for_lock(member *m, const char *busy)
-{
-    char why[CBX_ERR_MESSAGE_SIZE];
-
-    if (cbx__lock_wait_step(&m->wait, m->crew->dir, busy, why)) return true;
-    pthread_mutex_lock(&m->crew->lock);
-    memcpy(m->crew->held, why, sizeof(why));
-    pthread_mutex_unlock(&m->crew->lock);
-    return false;
-}
-
-/* A job under the resource's locks; false: no job is left. */
-static bool do_job(member *m, const cbx__locks *locks)
-{
-    const cbx__dispatch *d = m->crew->d;
-    cbx__hold hold = { .resource = m->resource, .fds = locks->fds, .n = locks->nfds, .fresh = m->fresh };
-    cbx_err err = CBX_ERR_INIT;
-    size_t job = take_job(m);
-
-    if (job == d->njobs) return false;
-    settle_job(m->crew, job, d->run(d->user, m->ctx, job, &hold, &err), &err);
-    return true;
-}
-
+/* Records the failure of a job, or of a member; the first one stays. */
 static void fail(crew *c, const cbx_err *err)
 {
     pthread_mutex_lock(&c->lock);
@@ -150,8 +103,28 @@ static void fail(crew *c, const cbx_err *err)
     pthread_mutex_unlock(&c->lock);
 }
 
-static void work(member *m)
+/* A job under the resource's locks; false: no job is left. */
+static bool do_job(member *m, const cbx__locks *locks)
 {
+    crew *c = m->crew;
+    cbx__hold hold = { .resource = m->resource, .fds = locks->fds, .n = locks->nfds, .fresh = m->fresh };
+    cbx_err err = CBX_ERR_INIT;
+    size_t job;
+
+    pthread_mutex_lock(&c->lock);
+    job = c->status || stopped(c) ? c->d->njobs : first_open(c, m->resource->queue);
+    if (job < c->d->njobs) c->taken[job] = true;
+    pthread_mutex_unlock(&c->lock);
+    if (job == c->d->njobs) return false;
+    err.status = c->d->run(c->d->user, m->ctx, job, &hold, &err);
+    c->done[job] = err.status == CBX_OK; /* its own element: needs no lock */
+    if (err.status) fail(c, &err);
+    return true;
+}
+
+static void *work(void *arg)
+{
+    member *m = arg;
     crew *c = m->crew;
     const cbx__resource *r = m->resource;
     cbx__place place = { .path = "" };
@@ -163,7 +136,7 @@ static void work(member *m)
     while (more && enter(m)) {
         cbx__locks locks;
         cbx_err err = CBX_ERR_INIT;
-        char busy[CBX__LOCK_NAME_SIZE];
+        char busy[CBX__LOCK_NAME_SIZE], why[CBX_ERR_MESSAGE_SIZE];
         cbx_status st = cbx__locks_take(m->ctx, c->dir, &wish, &locks, busy, &err);
         if (st == CBX_OK) {
             m->wait.since = 0;
@@ -174,51 +147,24 @@ static void work(member *m)
         }
         cbx__locks_release(&locks);
         leave(m);
-        if (st == CBX_EBUSY) {
-            m->fresh = true;
-            more = wait_for_lock(m, busy);
-        }
+        if (st != CBX_EBUSY) continue;
+        m->fresh = true;
+        more = cbx__lock_wait_step(&m->wait, c->dir, busy, why);
+        if (more) continue;
+        pthread_mutex_lock(&c->lock);
+        memcpy(c->held, why, sizeof(why));
+        pthread_mutex_unlock(&c->lock);
     }
     cbx__line_leave(&place);
-}
-
-static void *member_main(void *arg)
-{
-    work(arg);
     return NULL;
-}
-
-static cbx_status start_members(crew *c, member *members, size_t *started, cbx_err *err)
-{
-    for (size_t i = 1; i < c->d->nresources; i++) {
-        cbx_status st = cbx_ctx_create(NULL, &members[i].ctx, err);
-        if (st) return st;
-        if (pthread_create(&members[i].thread, NULL, member_main, &members[i])) {
-            cbx_ctx_free(members[i].ctx);
-            return cbx_fail(err, CBX_EIO, "cannot start a thread for %s", members[i].resource->name);
-        }
-        *started = i;
-    }
-    return CBX_OK;
-}
-
-/* Jobs that nobody did: whoever could have gave up waiting. */
-static cbx_status judge(const crew *c, cbx_err *err)
-{
-    if (c->status) return cbx_fail(err, c->status, "%s", c->err.message);
-    for (size_t i = 0; i < c->d->njobs && !stopped(c); i++) {
-        if (!c->taken[i]) return cbx_fail(err, CBX_EBUSY, "%s", c->held);
-    }
-    return CBX_OK;
 }
 
 static cbx_status run_crew(cbx_ctx *ctx, crew *c, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    size_t n = c->d->nresources, started = 0;
+    size_t n = c->d->nresources, started = 1;
     member *members = cbx_mem_calloc(al, n, sizeof(*members));
     cbx_err why = CBX_ERR_INIT;
-    cbx_status st;
 
     if (!members) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu resources", n);
     for (size_t i = 0; i < n; i++) {
@@ -227,20 +173,31 @@ static cbx_status run_crew(cbx_ctx *ctx, crew *c, cbx_err *err)
     }
     members[0].ctx = ctx;
     c->members = members;
-    st = start_members(c, members, &started, &why);
-    if (st) fail(c, &why);
+    for (; started < n && !why.status; started += !why.status) {
+        member *m = &members[started];
+        why.status = cbx_ctx_create(NULL, &m->ctx, &why);
+        if (why.status || !pthread_create(&m->thread, NULL, work, m)) continue;
+        cbx_ctx_free(m->ctx);
+        cbx_fail(&why, CBX_EIO, "cannot start a thread for %s", m->resource->name);
+    }
+    if (why.status) fail(c, &why);
     work(&members[0]);
-    for (size_t i = 1; i <= started; i++) {
+    for (size_t i = 1; i < started; i++) {
         pthread_join(members[i].thread, NULL);
         cbx_ctx_free(members[i].ctx);
     }
     cbx_mem_free(al, members, n * sizeof(*members));
-    return judge(c, err);
+    if (c->status) return cbx_fail(err, c->status, "%s", c->err.message);
+    for (size_t i = 0; i < c->d->njobs && !stopped(c);
+         i++) /* a job that is left: its resources stopped waiting for locks */
+        if (!c->taken[i]) return cbx_fail(err, CBX_EBUSY, "%s", c->held);
+    return CBX_OK;
 }
 
 cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, bool *done, cbx_err *err)
 {
-    crew c = { .d = d, .most = d->max_parallel && d->max_parallel < d->nresources ? d->max_parallel : d->nresources };
+    crew c = { .d = d,
+               .max_running = d->max_parallel && d->max_parallel < d->nresources ? d->max_parallel : d->nresources };
     cbx_arena arena;
     cbx_status st;
 
@@ -252,9 +209,9 @@ cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, bool *done, c
     if (!st && (!c.taken || !c.done)) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", d->njobs);
     if (!st) {
         pthread_mutex_init(&c.lock, NULL);
-        pthread_cond_init(&c.room, NULL);
+        pthread_cond_init(&c.ended, NULL);
         st = run_crew(ctx, &c, err);
-        pthread_cond_destroy(&c.room);
+        pthread_cond_destroy(&c.ended);
         pthread_mutex_destroy(&c.lock);
     }
     cbx_arena_clear(&arena);

@@ -6,7 +6,7 @@
  * holds while a like one is free, and none waits behind a job of another kind.  All locks of a resource are taken or none, so
  * two invocations cannot wait for each other.
  *
- * Which files those are, and what is held already by who started this process, is told in locks.h.
+ * Those files, and the locks that an ancestor of this process holds already: locks.h.
  */
 #ifndef CALIBRAX_PERF_SCHEDULE_DISPATCH_H
 #define CALIBRAX_PERF_SCHEDULE_DISPATCH_H
@@ -15,7 +15,7 @@
 #include "calibrax/perf/schedule/platforms.h"
 
 typedef struct cbx__resource {
-    size_t queue; /* whose jobs it does */
+    size_t queue; /* of the jobs that it does */
     cbx__cores cores;
     const cbx__accelerator *device; /* NULL: cores alone */
     char name[48];                  /* "CPU slot 0", "device 1" */
@@ -26,7 +26,7 @@ typedef struct cbx__hold {
     const cbx__resource *resource;
     const int *fds;
     size_t n;
-    bool fresh; /* nobody of this invocation had it just before */
+    bool fresh; /* no job of this invocation had it just before */
 } cbx__hold;
 
 typedef struct cbx__dispatch {

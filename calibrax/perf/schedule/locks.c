@@ -15,19 +15,20 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/list.h"
 #include "calibrax/base/process.h"
 #include "calibrax/profiling/procfs.h"
 
 /* Between looks at a lock that another invocation holds: at first short, as between two jobs, then doubled. */
 #define POLL_FIRST_NS 1000000
-#define POLL_MOST_NS  100000000
+#define POLL_MAX_NS   100000000
 #define PATH_SIZE     512
 #define NO_FD         (-1)
 
 struct cbx__held_lock {
-    cbx_lock *lock; /* NULL: of who started us */
+    cbx_lock *lock; /* NULL: of an ancestor */
     int fd;         /* NO_FD: an ancestor has it, and it was closed on the way to us */
-    pid_t holder;   /* who took it */
+    pid_t holder;   /* the process that took it */
     char name[CBX__LOCK_NAME_SIZE];
 };
 
@@ -52,7 +53,7 @@ static bool is_ancestor(pid_t pid)
     return false;
 }
 
-/* The lock goes with the open file, so a descriptor that somebody else's lock keeps from locking is not the one that was inherited. */
+/* The lock goes with the open file, so a descriptor that the lock of another process keeps from locking is not the one that was inherited. */
 static bool holds_through(int fd, const char *path)
 {
     struct stat mine, wanted;
@@ -108,26 +109,6 @@ static bool is_ours(const char *path, const char *name, cbx__held_lock *out)
 
 /* --- taking and releasing --- */
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for locks"); }
-
-/* Room for one more; the list stays as it is if there is none. */
-static bool grow(cbx__locks *l)
-{
-    size_t room = l->room ? 2 * l->room : 8;
-    void *list, *fds;
-
-    if (l->n < l->room) return true;
-    list = cbx_mem_resize(&l->al, l->list, l->room * sizeof *l->list, room * sizeof *l->list);
-    if (!list) return false;
-    l->list = list;
-    l->room = room;
-    fds = cbx_mem_resize(&l->al, l->fds, l->fds_room * sizeof *l->fds, room * sizeof *l->fds);
-    if (!fds) return false;
-    l->fds = fds;
-    l->fds_room = room;
-    return true;
-}
-
 static void keep(cbx__locks *l, const cbx__held_lock *h, const char *name)
 {
     cbx__held_lock *mine = &l->list[l->n++];
@@ -150,7 +131,9 @@ static cbx_status find_one(const char *dir, const char *what, cbx__locks *l, cbx
             snprintf(name, sizeof name, "%s.lock", what);
         if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
             return cbx_fail(err, CBX_EINVAL, "the folder of locks has too long a name");
-        if (l->n == l->room && !grow(l)) return no_memory(err);
+        if (!cbx_grow(&l->al, &l->list, &l->capacity, l->n + 1, sizeof *l->list) ||
+            !cbx_grow(&l->al, &l->fds, &l->fds_capacity, l->n + 1, sizeof *l->fds))
+            return cbx_fail_nomem(err, "locks");
         if (!is_ours(path, name, &h)) break;
         keep(l, &h, name);
     }
@@ -158,61 +141,44 @@ static cbx_status find_one(const char *dir, const char *what, cbx__locks *l, cbx
     return CBX_OK;
 }
 
-static cbx_status find_all(const char *dir, const cbx__locks_wish *wish, cbx__locks *l, cbx_err *err)
-{
-    char what[64];
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; i < wish->ncores && !st; i++) {
-        snprintf(what, sizeof what, "cpu-%d", wish->cores[i]);
-        st = find_one(dir, what, l, err);
-    }
-    if (st || !wish->device) return st;
-    snprintf(what, sizeof what, "device-%.48s", wish->device);
-    return find_one(dir, what, l, err);
-}
-
-/* Those of the list that nobody has for us. */
-static bool is_wanted(const cbx__held_lock *h) { return !h->lock && !h->holder; }
-
-static cbx_status take_wanted(cbx_ctx *ctx, const char *dir, cbx__locks *l, char busy[CBX__LOCK_NAME_SIZE],
-                              cbx_err *err)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        cbx__held_lock *h = &l->list[i];
-        char path[PATH_SIZE];
-        cbx_status st;
-        if (!is_wanted(h)) continue;
-        memcpy(busy, h->name, sizeof h->name);
-        snprintf(path, sizeof path, "%s/%s", dir, h->name); /* it fitted before */
-        st = cbx_lock_take(ctx, path, 0, &h->lock, err);
-        if (st) return st;
-        h->fd = cbx_lock_fd(h->lock);
-        h->holder = getpid();
-        l->fds[l->nfds++] = h->fd;
-    }
-    return CBX_OK;
-}
-
 cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__locks_wish *wish, cbx__locks *out,
                            char busy[CBX__LOCK_NAME_SIZE], cbx_err *err)
 {
     const char **names = NULL;
+    char what[64];
     size_t n = 0;
     cbx_arena arena;
-    cbx_status st;
+    cbx_status st = CBX_OK;
     pid_t who;
 
     *out = (cbx__locks){ .al = *cbx_ctx_allocator(ctx) };
     cbx_arena_init(&arena, &out->al);
-    st = find_all(dir, wish, out, err);
+    for (size_t i = 0; i < wish->ncores && !st; i++) {
+        snprintf(what, sizeof what, "cpu-%d", wish->cores[i]);
+        st = find_one(dir, what, out, err);
+    }
+    if (!st && wish->device) {
+        snprintf(what, sizeof what, "device-%.48s", wish->device);
+        st = find_one(dir, what, out, err);
+    }
     if (!st) names = cbx_arena_calloc(&arena, out->n + 1, sizeof *names);
-    if (!st && !names) st = no_memory(err);
+    if (!st && !names) st = cbx_fail_nomem(err, "locks");
     for (size_t i = 0; !st && i < out->n; i++)
-        if (is_wanted(&out->list[i])) names[n++] = out->list[i].name;
+        if (!out->list[i].holder) names[n++] = out->list[i].name;
     if (!st && cbx__line_is_before(dir, wish->place, names, n, busy, &who))
         st = cbx_fail(err, CBX_EBUSY, "another process waits for '%s'", busy);
-    if (!st) st = take_wanted(ctx, dir, out, busy, err);
+    for (size_t i = 0; i < out->n && !st; i++) {
+        cbx__held_lock *h = &out->list[i];
+        char path[PATH_SIZE];
+        if (h->holder) continue; /* ours already */
+        memcpy(busy, h->name, sizeof h->name);
+        snprintf(path, sizeof path, "%s/%s", dir, h->name); /* it fitted before */
+        st = cbx_lock_take(ctx, path, 0, &h->lock, err);
+        if (st) break;
+        h->fd = cbx_lock_fd(h->lock);
+        h->holder = getpid();
+        out->fds[out->nfds++] = h->fd;
+    }
     if (wish->place && st == CBX_EBUSY)
         cbx__line_join(dir, wish->place, names, n);
     else if (wish->place)
@@ -231,8 +197,8 @@ void cbx__locks_release(cbx__locks *l)
         else if (h->fd >= 0)
             close(h->fd);
     }
-    if (l->list) cbx_mem_free(&l->al, l->list, l->room * sizeof *l->list);
-    if (l->fds) cbx_mem_free(&l->al, l->fds, l->fds_room * sizeof *l->fds);
+    if (l->list) cbx_mem_free(&l->al, l->list, l->capacity * sizeof *l->list);
+    if (l->fds) cbx_mem_free(&l->al, l->fds, l->fds_capacity * sizeof *l->fds);
     *l = (cbx__locks){ .al = l->al };
 }
 
@@ -258,7 +224,7 @@ void cbx__locks_tell(const cbx__locks *l, int first, cbx__environment *e)
 
 /* --- waiting --- */
 
-/* Whom we wait for. */
+/* The process that we wait for. */
 typedef struct rival {
     char who[64]; /* "process 1234" */
     bool waits;   /* it came first, and has not got it either */
@@ -283,21 +249,21 @@ bool cbx__lock_wait_step(cbx__lock_wait *w, const char *dir, const char *busy, c
     rival r;
 
     if (!w->since) w->since = now, w->pause_ns = POLL_FIRST_NS;
-    if (!w->told) {
+    if (!w->reported) {
         r = rival_of(dir, busy);
         snprintf(text, sizeof text, "%s waits for '%s', which %s %s", w->who, busy, r.who,
                  r.waits ? "has waited for longer" : "holds");
         w->note(w->user, text);
-        w->told = true;
+        w->reported = true;
     }
-    if ((double)(now - w->since) >= 1e9 * w->most_s) {
+    if ((double)(now - w->since) >= 1e9 * w->max_s) {
         r = rival_of(dir, busy);
         snprintf(why, CBX_ERR_MESSAGE_SIZE,
                  "%s: '%s' is still %s by %s after %g s; wait for it, end it, or wait longer for locks", w->who, busy,
-                 r.waits ? "waited for" : "held", r.who, w->most_s);
+                 r.waits ? "waited for" : "held", r.who, w->max_s);
         return false;
     }
     nanosleep(&(struct timespec){ 0, w->pause_ns }, NULL);
-    w->pause_ns = w->pause_ns < POLL_MOST_NS / 2 ? 2 * w->pause_ns : POLL_MOST_NS;
+    w->pause_ns = w->pause_ns < POLL_MAX_NS / 2 ? 2 * w->pause_ns : POLL_MAX_NS;
     return true;
 }

@@ -1,19 +1,20 @@
 /**
  * Locks of cores and devices for the whole machine, and those that whoever started this process holds for it.  Internal to perf.
  *
- * Locks are files of cbx_lock_dir: "cpu-N.lock" for the core with least CPU N, "device-ID.lock" for a device.  A process that was started
- * under such a lock (by a command of `nperf exec`, say) has it too: it would wait for its own parent for ever.  NPERF_LOCKS tells
- * which, as "FD:PID:NAME" words, and none of it is believed unseen: the descriptor must be of that file and hold its lock, or, where
+ * Locks are files of cbx_lock_dir: "cpu-N.lock" for the core with lowest CPU N, "device-ID.lock" for a device.  A process that was started
+ * under such a lock (by a command of `nperf exec`, say) has it too: it would wait for its own parent for ever.  NPERF_LOCKS lists
+ * them as "FD:PID:NAME" words, and each is verified: the descriptor must be of that file and hold its lock, or, where
  * a program between has closed it, the process must be an ancestor of ours that holds the lock.
  *
  * What is held so is shared with others that were started beside us, so below it a lock of the next depth is taken, "cpu-N.in-1.lock":
- * only processes under the first one come to ask for it.
+ * only processes under the first one ask for it.
  */
 #ifndef CALIBRAX_PERF_SCHEDULE_LOCKS_H
 #define CALIBRAX_PERF_SCHEDULE_LOCKS_H
 
 #include "calibrax/base/environment.h"
 #include "calibrax/base/file.h"
+#include "calibrax/perf/launch/child.h"
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/schedule/cores.h"
 #include "calibrax/perf/schedule/waiting_line.h"
@@ -27,9 +28,9 @@ typedef struct cbx__held_lock cbx__held_lock;
 typedef struct cbx__locks {
     cbx_allocator al;
     cbx__held_lock *list;
-    size_t n, room;
-    int *fds; /* for whoever is started under them: ours, and those inherited */
-    size_t nfds, fds_room;
+    size_t n, capacity;
+    int *fds; /* for processes that are started under them: ours, and those inherited */
+    size_t nfds, fds_capacity;
 } cbx__locks;
 
 /** What is to be locked. */
@@ -37,11 +38,11 @@ typedef struct cbx__locks_wish {
     const int *cores; /* by cbx__cpu.core */
     size_t ncores;
     const char *device; /* id; NULL: none */
-    cbx__place *place;  /* in line, taken on CBX_EBUSY and given up on anything else; NULL: waits for nothing */
+    cbx__place *place;  /* in line, taken on CBX_EBUSY and given up on anything else; NULL: does not wait */
 } cbx__locks_wish;
 
 /**
- * All or none, without waiting; none that somebody has waited for longer (waiting_line.h).
+ * All or none, without waiting; none that another process has waited for longer (waiting_line.h).
  * @param busy  CBX__LOCK_NAME_SIZE bytes: on CBX_EBUSY the lock's name without folder
  * @param out   overwritten; released with cbx__locks_release on success
  * @return CBX_OK; CBX_EBUSY; CBX_EINVAL (the folder's name is too long); CBX_ENOMEM; as cbx_lock_take
@@ -55,18 +56,22 @@ void cbx__locks_give_up(cbx__locks *l);
 /** Sets NPERF_LOCKS for a child that gets l->fds as its descriptors from `first` on. */
 void cbx__locks_tell(const cbx__locks *l, int first, cbx__environment *e);
 
-/** Waiting for a lock that somebody else holds; zeroed before the first step. */
+struct cbx_claim;
+/** The child inherits the claim's descriptors, and its environment names them (claim.h).  NULL: nothing is passed on. */
+void cbx__claim_pass(const struct cbx_claim *claim, cbx__child_opts *child, cbx__environment *e);
+
+/** Waiting for a lock that another process holds; zeroed before the first step. */
 typedef struct cbx__lock_wait {
     const char *who; /* waits: "CPU slot 0" */
-    double most_s;
+    double max_s;
     void (*note)(void *user, const char *text);
     void *user;
     uint64_t since; /* 0: not waiting */
     long pause_ns;
-    bool told;
+    bool reported;
 } cbx__lock_wait;
 
-/** What is to be locked is still another's, or another's first.  Sleeps a little, longer from step to step; the first one says who waits for whom.  @param why  written when it returns false: it has waited long enough */
+/** What is to be locked is still another's, or another's first.  Sleeps a little, longer from step to step; the first one reports which process waits for which.  @param why  written when it returns false: it has waited long enough */
 bool cbx__lock_wait_step(cbx__lock_wait *w, const char *dir, const char *busy, char why[CBX_ERR_MESSAGE_SIZE]);
 
 #endif

@@ -22,47 +22,37 @@ typedef struct finding {
 
 /* --- NVIDIA --- */
 
-/* PCI addresses of the devices, in the order in which NVML counts; the driver keeps a folder for each. */
-static size_t pci_addresses(const finding *f, cbx_arena *arena, const char *const **names)
-{
-    const char *folder = cbx_path_join(arena, f->root, "proc/driver/nvidia/gpus");
-    size_t n = 0;
-
-    return folder && cbx_dir_list(f->ctx, folder, NULL, arena, names, &n, NULL) == CBX_OK ? n : 0;
-}
-
-static int node_of_pci(const finding *f, const char *address)
-{
-    char path[512], text[32];
-    bool fits = snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/numa_node", f->root, address) <
-                (int)sizeof(path);
-
-    return fits && cbx__proc_read(path, text, sizeof(text)) ? atoi(text) : -1;
-}
-
 static void find_nvidia(const finding *f)
 {
-    const char *const *addresses = NULL;
+    const char *const *addresses = NULL, *folder;
     cbx_arena arena;
-    size_t naddresses;
+    size_t naddresses = 0;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(f->ctx));
-    naddresses = pci_addresses(f, &arena, &addresses);
-    for (unsigned i = 0; i < CBX__ACCELERATORS_MOST; i++) {
+    /* PCI addresses, in the order in which NVML counts: the driver keeps a folder for each device */
+    folder = cbx_path_join(&arena, f->root, "proc/driver/nvidia/gpus");
+    if (!folder || cbx_dir_list(f->ctx, folder, NULL, &arena, &addresses, &naddresses, NULL)) naddresses = 0;
+    for (unsigned i = 0; i < CBX__MAX_ACCELERATORS; i++) {
         cbx__accelerator *d = &f->out->list[f->out->n];
         cbx_err why = CBX_ERR_INIT;
         cbx_gpu *gpu = NULL;
+        char path[512], text[32];
         if (cbx_gpu_open(f->ctx, i, f->library, &gpu, &why)) {
             if (why.status == CBX_ENOMEM) f->out->n = 0; /* some of them are not all */
             if (f->out->n == 0) snprintf(f->out->why, sizeof(f->out->why), "%s", why.message);
-            if (why.status == CBX_EPERM) continue; /* another's device: the numbers of those behind it stay */
+            if (why.status == CBX_EPERM) continue; /* another's device: the numbers of later ones stay */
             break;
         }
         d->number = i;
+        d->node = -1;
         snprintf(d->name, sizeof(d->name), "%s", cbx_gpu_name(gpu));
         snprintf(d->id, sizeof(d->id), "%.48s", i < naddresses ? addresses[i] : "");
         if (!d->id[0]) snprintf(d->id, sizeof(d->id), "%u", i);
-        d->node = i < naddresses ? node_of_pci(f, addresses[i]) : -1;
+        if (i < naddresses &&
+            snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/numa_node", f->root, addresses[i]) <
+                (int)sizeof(path) &&
+            cbx__proc_read(path, text, sizeof(text)))
+            d->node = atoi(text);
         cbx_gpu_close(gpu);
         f->out->n++;
     }
@@ -76,9 +66,9 @@ static void find_fake(const finding *f)
     const char *value = getenv(FAKE_VARIABLE);
     long n = value ? strtol(value, NULL, 10) : 0;
 
-    if (n <= 0 || n > CBX__ACCELERATORS_MOST) {
+    if (n <= 0 || n > CBX__MAX_ACCELERATORS) {
         snprintf(f->out->why, sizeof(f->out->why), "platform 'fake' has the devices of %s=N, N from 1 to %d",
-                 FAKE_VARIABLE, CBX__ACCELERATORS_MOST);
+                 FAKE_VARIABLE, CBX__MAX_ACCELERATORS);
         return;
     }
     for (; f->out->n < (size_t)n; f->out->n++) {
@@ -96,17 +86,17 @@ static bool any(const char *provider) { return provider != NULL; }
 static bool native(const char *provider) { return !strcmp(provider, "native"); }
 static bool foreign(const char *provider) { return strcmp(provider, "native") && strcmp(provider, "numpy"); }
 
-/* Name in rows, alias of older rows, devices, and whose baselines run there. */
+/* Name in rows, alias of older rows, devices, and the providers whose baselines run there. */
 static const struct {
     const char *name, *alias;
     void (*find)(const finding *f); /* NULL: the CPU */
     bool (*runs)(const char *provider);
     const char *why_not; /* of a provider that does not run there */
-    bool hidden;         /* not named to who misspells another */
+    bool hidden;         /* not suggested for a misspelt name */
 } platforms[] = {
     { "cpu", "jax-cpu", NULL, any, "", false },
     { "cuda12", "jax-cuda12", find_nvidia, foreign, "computes on the CPU only", false },
-    { "fake", "fake", find_fake, native, "knows no platform 'fake'", true },
+    { "fake", "fake", find_fake, native, "does not support platform 'fake'", true },
 };
 
 /* Place of a name; the first line, which has no devices, where it is not known. */
@@ -186,28 +176,21 @@ static const cbx__accelerator *device_of(const cbx__accelerators *all, unsigned 
     return NULL;
 }
 
-static cbx_status no_device(const char *platform, const cbx__accelerators *all, const char *word, unsigned number,
-                            cbx_err *err)
-{
-    char numbers[128] = "";
-    size_t len = 0;
-
-    if (all->n == 0) {
-        return cbx_fail(err, CBX_EINVAL, "--gpus %s: there is no device for platform '%s' (%s)", word, platform,
-                        all->why);
-    }
-    for (size_t i = 0; i < all->n && len < sizeof(numbers); i++)
-        len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u", i ? ", " : "", all->list[i].number);
-    return cbx_fail(err, CBX_EINVAL, "--gpus %s: there is no device %u for platform '%s', only %s", word, number,
-                    platform, numbers);
-}
-
 static cbx_status add(const char *platform, const cbx__accelerators *all, const char *word, unsigned number,
                       cbx__accelerators *out, cbx_err *err)
 {
     const cbx__accelerator *d = device_of(all, number);
+    char numbers[128] = "";
+    size_t len = 0;
 
-    if (!d) return no_device(platform, all, word, number, err);
+    if (all->n == 0)
+        return cbx_fail(err, CBX_EINVAL, "--gpus %s: there is no device for platform '%s' (%s)", word, platform,
+                        all->why);
+    for (size_t i = 0; i < all->n && len < sizeof(numbers); i++)
+        len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u", i ? ", " : "", all->list[i].number);
+    if (!d)
+        return cbx_fail(err, CBX_EINVAL, "--gpus %s: there is no device %u for platform '%s', only %s", word, number,
+                        platform, numbers);
     if (device_of(out, number)) return cbx_fail(err, CBX_EINVAL, "--gpus %s: device %u is named twice", word, number);
     out->list[out->n++] = *d;
     return CBX_OK;
@@ -240,17 +223,25 @@ static cbx_status choose_word(const char *platform, const cbx__accelerators *all
     }
     if (!parse_range(word, &first, &last)) {
         return cbx_fail(err, CBX_EINVAL,
-                        "--gpus: '%s' is no device number; numbers and ranges are meant, such as 0,2-3, or all", word);
+                        "--gpus: '%s' is not a device number: use numbers and ranges, such as 0,2-3, or all", word);
     }
     for (unsigned i = first; i <= last && !st; i++) st = add(platform, all, word, i, out, err);
     return st;
 }
 
-/* What the user's own CUDA_VISIBLE_DEVICES leaves, if it names numbers; other forms (UUIDs, MIG) are not understood and leave all. */
-static bool choose_visible(const cbx__accelerators *all, cbx__accelerators *out)
+cbx_status cbx__accelerators_choose(const char *platform, const cbx__accelerators *all, const char *const *words,
+                                    size_t n, cbx__accelerators *out, cbx_err *err)
 {
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *visible = n ? NULL : getenv("CUDA_VISIBLE_DEVICES");
+    cbx_status st = CBX_OK;
 
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; i < n && !st; i++) st = choose_word(platform, all, words[i], out, err);
+    if (!st && visible && (*visible == '\0' || *visible == '-')) { /* CUDA takes "" and "-1" as no device */
+        snprintf(out->why, sizeof(out->why), "CUDA_VISIBLE_DEVICES hides every device");
+        return CBX_OK;
+    }
+    /* Numbers of the variable; its other forms (UUIDs, MIG) are not understood and leave all. */
     for (const char *s = visible; s && isdigit((unsigned char)*s);) {
         char *end;
         unsigned long number = strtoul(s, &end, 10);
@@ -258,28 +249,7 @@ static bool choose_visible(const cbx__accelerators *all, cbx__accelerators *out)
         if (d && !device_of(out, d->number)) out->list[out->n++] = *d;
         s = *end == ',' ? end + 1 : end;
     }
-    return out->n > 0;
-}
-
-/* "" and "-1" are CUDA's words for none. */
-static bool hides_all(void)
-{
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    return visible && (*visible == '\0' || *visible == '-');
-}
-
-cbx_status cbx__accelerators_choose(const char *platform, const cbx__accelerators *all, const char *const *words,
-                                    size_t n, cbx__accelerators *out, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    memset(out, 0, sizeof(*out));
-    for (size_t i = 0; i < n && !st; i++) st = choose_word(platform, all, words[i], out, err);
-    if (!st && n == 0 && hides_all()) {
-        snprintf(out->why, sizeof(out->why), "CUDA_VISIBLE_DEVICES hides every device");
-        return CBX_OK;
-    }
-    if (!st && n == 0 && !choose_visible(all, out)) *out = *all;
+    if (!st && n == 0 && !out->n) *out = *all;
     memcpy(out->why, all->why, sizeof(out->why));
     return st;
 }

@@ -4,33 +4,33 @@
  *
  * A platform is a line in one table: its name, the alias of older rows, and the function that lists its devices.  Platform `fake` is for
  * trying out queues, locks and settling where there is no device: NPERF_FAKE_DEVICES=N gives it N devices that compute nothing, and
- * native baselines run on the CPU as if on them.  Its rows are of platform `fake` and can be taken for no others.
+ * native baselines run on the CPU as if on them.  Its rows are of platform `fake`, and distinct from all others.
  */
 #ifndef CALIBRAX_PERF_SCHEDULE_PLATFORMS_H
 #define CALIBRAX_PERF_SCHEDULE_PLATFORMS_H
 
 #include "calibrax/perf/case/provider.h"
 
-#define CBX__ACCELERATORS_MOST 16
+#define CBX__MAX_ACCELERATORS 16
 
 typedef struct cbx__accelerator {
     unsigned number; /* as --gpus, NVML and nvidia-smi count: by PCI address */
-    int node;        /* memory node that it hangs on; -1: not told */
+    int node;        /* memory node that it is attached to; -1: unknown */
     char name[96];   /* model */
     char id[64];     /* fit for a file name: names its lock */
 } cbx__accelerator;
 
 typedef struct cbx__accelerators {
-    cbx__accelerator list[CBX__ACCELERATORS_MOST];
+    cbx__accelerator list[CBX__MAX_ACCELERATORS];
     size_t n;
-    char why[CBX_ERR_MESSAGE_SIZE]; /* there is none: why; "" else */
+    char why[CBX_ERR_MESSAGE_SIZE]; /* why there are no devices; "" if there are */
 } cbx__accelerators;
 
 /** True for a platform whose work is done on devices. */
 bool cbx__platform_has_devices(const char *platform);
 /** Why baselines of a provider cannot run there ("computes on the CPU only"), static; NULL: they can. */
 const char *cbx__platform_refuses(const char *platform, const char *provider);
-/** All devices of a platform (the name that cbx_platform_parse gives).  None is no failure: out->why says why. */
+/** All devices of a platform (the name that cbx_platform_parse gives).  No device is not a failure: out->why is the reason. */
 void cbx__accelerators_find(cbx_ctx *ctx, const char *platform, cbx__accelerators *out);
 /** The same from a captured machine and a library in the place of libnvidia-ml.so.1; NULL: the machine's own. */
 void cbx__accelerators_find_at(cbx_ctx *ctx, const char *platform, const char *root, const char *library,

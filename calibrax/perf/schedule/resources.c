@@ -28,14 +28,14 @@ cbx_status cbx__resources_find(cbx_ctx *ctx, const cbx__resources_wish *wish, cb
     return CBX_OK;
 }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Devices with something to do. */
-static void add_devices(const cbx__resources_wish *wish, cbx__resources *out)
+/* Devices and slots with something to do. */
+static void add_resources(const cbx__resources_wish *wish, cbx__resources *out)
 {
     for (size_t p = 0; p < wish->nplatforms; p++) {
         const cbx__accelerators *found = &out->devices[p];
-        for (size_t i = 0; i < least(found->n, wish->jobs[p]); i++) {
+        for (size_t i = 0; i < smaller(found->n, wish->jobs[p]); i++) {
             cbx__resource *r = &out->list[out->n++];
             r->queue = p;
             r->device = &found->list[i];
@@ -43,21 +43,16 @@ static void add_devices(const cbx__resources_wish *wish, cbx__resources *out)
         }
     }
     out->gpus = out->n;
-}
-
-static void add_slots(const cbx__resources_wish *wish, size_t room, cbx__resources *out)
-{
+    const size_t cores = out->topology.ncores, left = cores > out->gpus + 1 ? cores - out->gpus : 1;
     for (size_t p = 0; p < wish->nplatforms; p++) {
         size_t wanted = wish->cpu_slots ? wish->cpu_slots : 1, given;
         if (cbx__platform_has_devices(wish->platforms[p]) || wish->jobs[p] == 0) continue;
-        given = least(least(wanted, CBX__RESOURCES_MOST - out->n), room > 1 ? room : 1);
-        if (given < wanted) {
+        given = smaller(smaller(wanted, CBX__MAX_RESOURCES - out->n), left);
+        if (given < wanted)
             snprintf(out->note, sizeof(out->note),
-                     "--cpu-slots %zu: this process may use %zu cores%s, so it is %zu slot%s", wanted,
-                     out->topology.ncores, out->gpus ? ", of which devices get theirs first" : "", given,
-                     given == 1 ? "" : "s");
-        }
-        for (size_t i = 0; i < least(given, wish->jobs[p]); i++) {
+                     "--cpu-slots %zu: this process may use %zu cores%s, so it is %zu slot%s", wanted, cores,
+                     out->gpus ? ", of which devices get theirs first" : "", given, given == 1 ? "" : "s");
+        for (size_t i = 0; i < smaller(given, wish->jobs[p]); i++) {
             cbx__resource *r = &out->list[out->n++];
             r->queue = p;
             snprintf(r->name, sizeof(r->name), "CPU slot %zu", i);
@@ -66,20 +61,7 @@ static void add_slots(const cbx__resources_wish *wish, size_t room, cbx__resourc
     }
 }
 
-static void deal_cores(size_t threads, cbx__resources *out)
-{
-    size_t groups = least(out->n, cbx__groups_most(&out->topology));
-    cbx__cores dealt[CBX__RESOURCES_MOST];
-    int nodes[CBX__RESOURCES_MOST];
-
-    if (groups == 0) return;
-    for (size_t g = 0; g < groups; g++) nodes[g] = out->list[g].device ? out->list[g].device->node : -1;
-    cbx__cores_deal(&out->topology, groups, threads, nodes, dealt);
-    for (size_t i = 0; i < out->n; i++) out->list[i].cores = dealt[i % groups];
-    out->shared = groups < out->n;
-}
-
-CBX_PRINTF(2, 3) static void say(cbx__resources *out, const char *fmt, ...)
+CBX_PRINTF(2, 3) static void add_note(cbx__resources *out, const char *fmt, ...)
 {
     size_t len = strlen(out->note);
     va_list args;
@@ -92,18 +74,21 @@ CBX_PRINTF(2, 3) static void say(cbx__resources *out, const char *fmt, ...)
 
 void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out)
 {
-    size_t cores = cbx__groups_most(&out->topology);
+    cbx__cores dealt[CBX__MAX_RESOURCES];
+    int nodes[CBX__MAX_RESOURCES];
+    size_t groups;
 
-    add_devices(wish, out);
-    add_slots(wish, cores > out->gpus ? cores - out->gpus : 0, out);
-    deal_cores(wish->threads, out);
-    if (out->shared) {
-        say(out, "%zu devices and %zu CPU slots share %zu cores, so not all of them run at a time", out->gpus,
-            out->slots, cores);
-    }
-    if (out->n && out->list[0].cores.ncpus < wish->threads) {
-        say(out, "--threads %zu: a worker gets %zu of the %zu CPUs, and is pinned to those", wish->threads,
-            out->list[0].cores.ncpus, out->topology.ncpus);
-    }
+    add_resources(wish, out);
+    groups = smaller(out->n, out->topology.ncores);
+    for (size_t g = 0; g < groups; g++) nodes[g] = out->list[g].device ? out->list[g].device->node : -1;
+    if (groups) cbx__cores_deal(&out->topology, groups, wish->threads, nodes, dealt);
+    for (size_t i = 0; i < out->n && groups; i++) out->list[i].cores = dealt[i % groups];
+    out->shared = groups && groups < out->n;
+    if (out->shared)
+        add_note(out, "%zu devices and %zu CPU slots share %zu cores, so not all of them run at a time", out->gpus,
+                 out->slots, out->topology.ncores);
+    if (out->n && out->list[0].cores.ncpus < wish->threads)
+        add_note(out, "--threads %zu: a worker gets %zu of the %zu CPUs, and is pinned to those", wish->threads,
+                 out->list[0].cores.ncpus, out->topology.ncpus);
     out->parallel = wish->max_parallel && wish->max_parallel < out->n ? wish->max_parallel : out->n;
 }

@@ -1,7 +1,7 @@
 /*
  * Places in line as files of the folder of locks; see waiting_line.h.
  *
- * A file gets its name when it is written and locked, so nobody sees one that is neither.  Names sort by when they were made: the clock counts
+ * A file gets its name when it is written and locked, so no process sees one that is neither.  Names sort by when they were made: the clock counts
  * from the machine's start and is the same in all its processes.
  */
 #include "calibrax/perf/schedule/waiting_line.h"
@@ -19,22 +19,17 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/path.h"
 #include "calibrax/base/process.h"
 
-#define PREFIX    "wait-"
-#define SUFFIX    ".line"
-#define TEXT_MOST 65536 /* of a file: some hundred cores */
+#define PREFIX   "wait-"
+#define SUFFIX   ".line"
+#define MAX_TEXT 65536 /* of a file: some hundred cores */
 
 static bool is_place(const char *name)
 {
     size_t n = strlen(name), end = strlen(SUFFIX);
     return n > end && n < CBX__LINE_NAME && !strncmp(name, PREFIX, strlen(PREFIX)) && !strcmp(name + n - end, SUFFIX);
-}
-
-static const char *last_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 /* The first of n names that is a line of the text; NULL: none. */
@@ -49,7 +44,7 @@ static const char *in_text(const char *text, const char *const *names, size_t n)
     return NULL;
 }
 
-/* Still looking: its file is locked, and it has said so lately.  What is not locked was left behind. */
+/* Still waiting: its file is locked, and was touched lately.  A file that is not locked was left behind. */
 static bool is_alive(int folder, const char *place, int fd)
 {
     struct stat info;
@@ -63,10 +58,10 @@ static bool is_alive(int folder, const char *place, int fd)
     return fstat(fd, &info) == 0 && now.tv_sec - info.st_mtim.tv_sec <= CBX__LINE_STALE_S;
 }
 
-/* The lock that this place is in line for, of ours; NULL: of none, or nobody stands there. */
+/* The lock of ours that this place is in line for; NULL: none, or its process is gone. */
 static const char *waits_for(int folder, const char *place, const char *const *names, size_t n)
 {
-    static _Thread_local char text[TEXT_MOST];
+    static _Thread_local char text[MAX_TEXT];
     const char *found = NULL;
     int fd = openat(folder, place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     ssize_t len;
@@ -85,7 +80,7 @@ static const char *waits_for(int folder, const char *place, const char *const *n
 bool cbx__line_is_before(const char *dir, const cbx__place *mine, const char *const *names, size_t n, char *name,
                          pid_t *who)
 {
-    const char *me = mine && mine->path[0] ? last_of(mine->path) : NULL, *found = NULL;
+    const char *me = mine && mine->path[0] ? cbx_path_base(mine->path) : NULL, *found = NULL;
     DIR *d = opendir(dir);
     struct dirent *e;
 
@@ -104,13 +99,6 @@ bool cbx__line_is_before(const char *dir, const cbx__place *mine, const char *co
 
 /* --- our own place --- */
 
-static bool write_names(int fd, const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (dprintf(fd, "%s\n", names[i]) < 0) return false;
-    return true;
-}
-
 void cbx__line_join(const char *dir, cbx__place *p, const char *const *names, size_t n)
 {
     static atomic_uint made;
@@ -125,8 +113,10 @@ void cbx__line_join(const char *dir, cbx__place *p, const char *const *names, si
     if (snprintf(fresh, sizeof fresh, "%s/.place-%d-%u", dir, (int)getpid(), number) >= (int)sizeof fresh) return;
     p->fd = cbx__fd_up(open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (p->fd < 0) return;
-    fchmod(p->fd, 0644); /* whatever the mask says: others look at it */
-    ok = flock(p->fd, LOCK_EX | LOCK_NB) == 0 && write_names(p->fd, names, n) &&
+    fchmod(p->fd, 0644); /* whatever the mask is: others read it */
+    ok = flock(p->fd, LOCK_EX | LOCK_NB) == 0;
+    for (size_t i = 0; i < n && ok; i++) ok = dprintf(p->fd, "%s\n", names[i]) >= 0;
+    ok = ok &&
          snprintf(p->path, sizeof p->path, "%s/" PREFIX "%020llu-%d-%u" SUFFIX, dir, (unsigned long long)cbx_clock_ns(),
                   (int)getpid(), number) < (int)sizeof p->path &&
          rename(fresh, p->path) == 0;

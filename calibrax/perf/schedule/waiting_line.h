@@ -1,12 +1,12 @@
 /**
- * Who waits for locks of cores and devices, first come first served, over all invocations of the machine.  Internal to perf.
+ * The line of processes that wait for locks of cores and devices, first come first served, over all invocations of the machine.  Internal to perf.
  *
- * A sweep gives its cores up between two jobs and wants them again at once; whoever looks only now and then would never find them free.  So
- * who waits has a place in line: a file "wait-WHEN-PID-N.line" of the folder of locks with the names it waits for, locked by who made it.
- * A lock is left to whoever stands before us for it and is alive.  A waiter that was killed has lost its file's lock and is struck
- * out by the next one that looks; one that was stopped, or has not come to look for CBX__LINE_STALE_S seconds, is passed over until it does.
+ * A sweep releases its cores between two jobs and takes them again at once; a process that polls would never find them free.  So
+ * a waiting process has a place in line: a file "wait-WHEN-PID-N.line" of the folder of locks with the names it waits for, locked by it.
+ * A lock is left to the process that is before us for it and is alive.  A waiter that was killed has lost its file's lock and is removed
+ * by the next one that looks; one that was stopped, or has not looked for CBX__LINE_STALE_S seconds, is ignored until it does.
  *
- * The line is for fairness alone: that nobody overlaps is the locks' business, and where the folder cannot be written there is no line.
+ * The line is for fairness alone: the locks prevent overlaps, and where the folder cannot be written there is no line.
  */
 #ifndef CALIBRAX_PERF_SCHEDULE_WAITING_LINE_H
 #define CALIBRAX_PERF_SCHEDULE_WAITING_LINE_H
@@ -24,11 +24,11 @@ typedef struct cbx__place {
     int fd;         /* holds the file's lock */
 } cbx__place;
 
-/** True if somebody has waited longer than we for one of n locks.  @param mine  may be NULL or none: everybody has.
- * @param name  CBX__LINE_NAME bytes: that lock's, on true  @param who  on true: the process that waits, 0 where its file does not tell */
+/** True if another process has waited longer than this one for one of n locks.  @param mine  NULL or without a place: every waiting one has.
+ * @param name  CBX__LINE_NAME bytes: that lock's, on true  @param who  on true: the process that waits, 0: unknown */
 bool cbx__line_is_before(const char *dir, const cbx__place *mine, const char *const *names, size_t n, char *name,
                          pid_t *who);
-/** Stands in line for n locks, as the last one; with a place already: says that it is still there. */
+/** Takes a place in line for n locks, the last one; with a place already: marks it as alive. */
 void cbx__line_join(const char *dir, cbx__place *p, const char *const *names, size_t n);
 /** Gives the place up; fine without one. */
 void cbx__line_leave(cbx__place *p);

@@ -14,7 +14,7 @@
  * A launch of an object, a command or a Python class is a fresh process, and the sample: identical programs differ by launch.  Launches
  * of several benchmarks are interleaved by Williams squares, so that drift and order favour none of them.
  *
- * A point is a benchmark.  With one launch a metric stands as that launch gave it; with more its value is the median over launches, its
+ * A point is a benchmark.  With one launch a metric is as that launch gave it; with more its value is the median over launches, its
  * interval that of order statistics, its samples the launches; it is NaN if a launch gave a value that is not finite.  Beside what the
  * benchmark gives, each fresh process adds cpu_user, cpu_system, max_rss, peak_rss, and wall_time (of a command) or launch_seconds (of a
  * worker).

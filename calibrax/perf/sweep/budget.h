@@ -14,15 +14,15 @@
 #include "calibrax/perf/schedule/resources.h"
 
 typedef struct cbx__budget {
-    double total_s;                                                  /* 0: no end */
-    bool pooled;                                                     /* all queues are one, the first */
-    size_t lanes[CBX__PLATFORMS_MOST], waiting[CBX__PLATFORMS_MOST]; /* of each queue */
+    double total_s;                                                /* 0: no end */
+    bool pooled;                                                   /* all queues are one, the first */
+    size_t lanes[CBX__MAX_PLATFORMS], waiting[CBX__MAX_PLATFORMS]; /* of each queue */
     size_t begun;
 } cbx__budget;
 
 /** No jobs yet.  @param r  the resources that will do them; total_s 0: there is no budget */
 void cbx__budget_init(cbx__budget *b, double total_s, const cbx__resources *r);
-/** One more job to come, of a queue below CBX__PLATFORMS_MOST. */
+/** One more job to come, of a queue below CBX__MAX_PLATFORMS. */
 void cbx__budget_add(cbx__budget *b, size_t queue);
 /**
  * A job begins.

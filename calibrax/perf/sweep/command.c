@@ -8,7 +8,8 @@
 
 #include "calibrax/perf/launch/environment.h"
 #include "calibrax/perf/launch/talk.h"
-#include "calibrax/perf/schedule/claim_internal.h"
+#include "calibrax/perf/schedule/claim.h"
+#include "calibrax/perf/schedule/locks.h"
 
 /* The launcher's one line: wall_ns user_us system_us maxrss_kib exit_code term_signal. */
 static bool read_report(const char *line, cbx_command_record *r)
@@ -41,7 +42,7 @@ static void judge(cbx_command_record *r)
     } else if (r->exit_code != 0) {
         r->failure = CBX_FAILURE_EXITED;
         snprintf(r->message, sizeof r->message, "the command exited with status %d%s", r->exit_code,
-                 r->exit_code == 127 ? ", by which a shell says that there is no such program" : "");
+                 r->exit_code == 127 ? ", with which a shell reports that there is no such program" : "");
     }
 }
 

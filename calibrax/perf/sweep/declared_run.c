@@ -136,7 +136,7 @@ cbx_status cbx_declared_setup(cbx_ctx *ctx, const cbx_declared *d, const cbx_sto
 /* A wrong output, told from faults of the machine by its status. */
 #define wrong(err, ...) cbx_fail(err, CBX_EDOM, __VA_ARGS__)
 
-/* The next number of a text, and where it ends; false: no more.  NAN for a word that is none. */
+/* The next number of a text, and where it ends; false: no more.  NaN for a word that is not a number. */
 static bool next_number(const char **text, double *out)
 {
     char *end;
@@ -302,8 +302,6 @@ static cbx_status claim_cores(point_run *p, cbx_err *err)
     return cbx_claim_take(p->ctx, &o, &p->claim, err);
 }
 
-static bool stopped(const cbx_declared_opts *o) { return o->exec.stop && *o->exec.stop; }
-
 static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts, const char *json,
                             cbx_measure_result *result, cbx_err *err)
 {
@@ -332,19 +330,13 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
     return st == CBX_EINTERRUPTED ? CBX_OK : st;
 }
 
-#define LEAST_SHARE_S 1e-6 /* nothing is left: as many runs as there are in any case */
-
-/* An equal part of what is left of the time for each point that is. */
-static double share_of(double total_s, uint64_t began_ns, size_t points_left)
-{
-    double left = total_s - 1e-9 * (double)(cbx_clock_ns() - began_ns);
-    return fmax(left / (double)points_left, LEAST_SHARE_S);
-}
+#define MIN_SHARE_S 1e-6 /* nothing is left: as many runs as there are in any case */
 
 cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts,
                             cbx_measure_result *result, cbx_err *err)
 {
-    uint64_t began = cbx_clock_ns();
+    const uint64_t began = cbx_clock_ns();
+    const cbx_stop_flag *stop = opts->exec.stop;
     const char *const *points = opts->npoints ? opts->points : d->ops.points;
     size_t n = opts->npoints ? opts->npoints : d->ops.npoints, good = 0, done = 0;
     cbx_status st = CBX_OK;
@@ -357,14 +349,17 @@ cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
         points += d->ops.representative;
         n = 1;
     }
-    for (; done < n && !st && !stopped(opts); done++) {
+    for (; done < n && !st && !(stop && *stop); done++) {
         cbx_declared_opts here = *opts;
-        if (here.exec.budget_s > 0) here.exec.budget_s = share_of(opts->exec.budget_s, began, n - done);
+        if (here.exec.budget_s > 0) { /* an equal part of what is left, for each point that is */
+            const double left = opts->exec.budget_s - 1e-9 * (double)(cbx_clock_ns() - began);
+            here.exec.budget_s = fmax(left / (double)(n - done), MIN_SHARE_S);
+        }
         st = run_point(ctx, d, &here, points[done], result, err);
         good += result->points_good;
     }
     result->points = n;
     result->points_good = good;
-    result->interrupted = result->interrupted || stopped(opts);
+    result->interrupted = result->interrupted || (stop && *stop);
     return st;
 }

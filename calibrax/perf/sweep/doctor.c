@@ -9,6 +9,7 @@
 
 #include "calibrax/array/doctor.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/process.h"
 #include "calibrax/base/settings.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/perf/launch/memory_group.h"
@@ -84,50 +85,27 @@ static const char *module_of(const char *provider)
     return provider;
 }
 
-/* For sh: '...' with every quote taken out of it. */
-static const char *quoted(cbx_arena *arena, const char *word)
-{
-    const char *result;
-    cbx_text t;
-
-    cbx_text_init(&t, &arena->al);
-    cbx_text_putc(&t, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            cbx_text_puts(&t, "'\\''");
-        else
-            cbx_text_putc(&t, *word);
-    }
-    cbx_text_putc(&t, '\'');
-    result = t.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return result;
-}
-
-/* Imports a module in a child; its version is written to a file of ours and read back.  "" if it cannot be imported. */
+/* Imports a module in a child, which prints its version.  "" if it cannot be imported. */
 static void import_version(visit *v, const char *python, const char *module, char *version, size_t size)
 {
     cbx_command_opts o = { .struct_size = sizeof(o), .timeout_s = IMPORT_LIMIT_S, .stop = v->stop };
-    const char *dir, *file, *command;
-    cbx_command_record r;
+    const cbx_allocator *al = cbx_ctx_allocator(v->ctx);
+    const char *code = cbx_arena_printf(
+        v->arena, "import %s as m; print(getattr(m, '__version__', 'of unknown version'))", module);
+    const char *const program[] = { python, "-c", code, NULL };
+    cbx_command_record r = { 0 };
     char *data = NULL;
     size_t len = 0;
 
     version[0] = 0;
-    if (cbx_cache_dir(v->ctx, "doctor", v->arena, &dir, NULL)) return;
-    file = cbx_arena_printf(v->arena, "%s/%s-%ld", dir, module, (long)getpid());
-    if (!file || !quoted(v->arena, python) || !quoted(v->arena, file)) return;
-    command = cbx_arena_printf(
-        v->arena,
-        "%s -c 'import %s as m; print(getattr(m, \"__version__\", \"of unknown version\"))' > %s 2> /dev/null",
-        quoted(v->arena, python), module, quoted(v->arena, file));
-    memset(&r, 0, sizeof(r));
-    if (command && !cbx_command_run(v->ctx, command, &o, &r, NULL) && !r.failure && r.exit_code == 0 &&
-        !cbx_file_read(v->ctx, file, 4096, &data, &len, NULL)) {
+    if (!code || cbx__memory_file("version", &o.output, NULL)) return;
+    o.program = program;
+    if (!cbx_command_run(v->ctx, module, &o, &r, NULL) && !r.failure && r.exit_code == 0 &&
+        !cbx__memory_file_read(al, o.output, "version", 4096, &data, &len, NULL)) {
         snprintf(version, size, "%.*s", (int)strcspn(data, "\n"), data);
-        cbx_mem_free(cbx_ctx_allocator(v->ctx), data, len + 1);
+        cbx_mem_free(al, data, len + 1);
     }
-    unlink(file);
+    close(o.output);
 }
 
 static void see_framework(visit *v, const cbx_provider_ops *p)
@@ -185,17 +163,17 @@ static void see_devices(visit *v)
 static void see_cores(visit *v)
 {
     cbx__topology t;
-    int cpus[CBX__CPUS_MOST];
+    int cpus[CBX__MAX_CPUS];
 
     cbx__topology_read(NULL, cpus, cbx__affinity(cpus, CBX_LEN(cpus)), &t);
-    cbx_doctor_fact(v->out, "scheduling", "cores", "%zu CPUs on %zu cores may be used, so there is room for %zu slots",
-                    t.ncpus, t.ncores, cbx__groups_most(&t));
+    cbx_doctor_fact(v->out, "scheduling", "cores", "%zu CPUs on %zu cores may be used, which allow %zu slots", t.ncpus,
+                    t.ncores, t.ncores);
     cbx_doctor_fact(v->out, "scheduling", "SMT",
                     t.smt ? "cores have several CPUs; no two slots share a core" : "a core has one CPU");
     cbx_doctor_fact(v->out, "scheduling", "NUMA", "%zu memory node%s", t.nnodes, t.nnodes == 1 ? "" : "s");
 }
 
-/* Names of cores and devices whose locks somebody holds, and who. */
+/* The holder of the lock of a core or device, if it is held. */
 static void see_lock(visit *v, const char *dir, const char *name)
 {
     const char *path = cbx_path_join(v->arena, dir, name);

@@ -11,12 +11,12 @@
 #include "calibrax/statistics/series.h"
 #include "calibrax/statistics/variance.h"
 
-#define LEVEL      0.95
-#define MOST_MODES 8
-#define ALPHA      0.05
-#define POWER      0.9
-#define RUNS       400 /* of the simulation: good to some per cent of the effect */
-#define MOST_SIDE  50
+#define LEVEL     0.95
+#define MAX_MODES 8
+#define ALPHA     0.05
+#define POWER     0.9
+#define RUNS      400 /* of the simulation: good to some per cent of the effect */
+#define MAX_SIDE  50
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for estimates"); }
 
@@ -33,16 +33,16 @@ static size_t medians_of(const cbx__attempt *a, double *out)
 
 static cbx_status put_modes(cbx_ctx *ctx, cbx_arena *arena, const double *medians, size_t n, cbx_row *row, cbx_err *err)
 {
-    cbx_mode modes[MOST_MODES];
+    cbx_mode modes[MAX_MODES];
     cbx_row_mode *kept;
     size_t count = 0;
     cbx_status st = n < 2 ? CBX_EINVAL
-                          : cbx_stat_modes(ctx, medians, n, CBX_MODES_RESOLUTION, modes, MOST_MODES, &count, NULL);
+                          : cbx_stat_modes(ctx, medians, n, CBX_MODES_RESOLUTION, modes, MAX_MODES, &count, NULL);
 
     if (st) return st == CBX_ENOMEM ? no_memory(err) : CBX_OK;
-    kept = cbx_arena_calloc(arena, MOST_MODES, sizeof *kept);
+    kept = cbx_arena_calloc(arena, MAX_MODES, sizeof *kept);
     if (!kept) return no_memory(err);
-    row->nmodes = count < MOST_MODES ? count : MOST_MODES;
+    row->nmodes = count < MAX_MODES ? count : MAX_MODES;
     for (size_t i = 0; i < row->nmodes; i++)
         kept[i] = (cbx_row_mode){ modes[i].center, modes[i].low, modes[i].high, modes[i].share, modes[i].count };
     row->modes = kept;
@@ -67,7 +67,7 @@ static void put_steady_state(const cbx__attempt *a, cbx_row *row)
 static cbx_status put_detectable(cbx_ctx *ctx, const double *medians, size_t n, cbx_row *row, cbx_err *err)
 {
     cbx_detectable_opts opts = CBX_DETECTABLE_OPTS_INIT;
-    size_t side = n < MOST_SIDE ? n : MOST_SIDE;
+    size_t side = n < MAX_SIDE ? n : MAX_SIDE;
 
     opts.alpha = ALPHA;
     opts.power = POWER;
@@ -134,14 +134,14 @@ static cbx_status put_warm(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a
     return put_over(ctx, x, a->nwarm, &row->compile_warm, err);
 }
 
-/* Why a metric is not there. */
+/* The reason for each missing metric. */
 static void put_reasons(const cbx__attempt *a, cbx_row *row)
 {
     const cbx_provider_ops *provider = cbx_provider_find(a->baseline->provider);
-    const char *no_compiler = provider ? provider->no_compiler : "what compiles here is not known";
+    const char *no_compiler = provider ? provider->no_compiler : "the compiler is not known";
     bool cpu = strncmp(a->platform, "cuda", 4) != 0;
 
-    if (isnan(row->compile.over.value)) row->compile.reason = no_compiler ? no_compiler : "no launch told it";
+    if (isnan(row->compile.over.value)) row->compile.reason = no_compiler ? no_compiler : "no launch reported it";
     if (isnan(row->compile_warm.over.value))
         row->compile_warm.reason = !isnan(row->compile.over.value) || !no_compiler
                                        ? a->warm_reason ? a->warm_reason
@@ -149,7 +149,7 @@ static void put_reasons(const cbx__attempt *a, cbx_row *row)
                                        : no_compiler;
     if (isnan(row->memory.over.value)) row->memory.reason = "the kernel did not let the high-water mark be reset";
     if (isnan(row->device_memory.over.value))
-        row->device_memory.reason = cpu ? "the platform has no device memory" : "the framework does not tell it";
+        row->device_memory.reason = cpu ? "the platform has no device memory" : "the framework does not report it";
     if (isnan(row->call_overhead.over.value)) row->call_overhead.reason = "the worker cannot measure it";
     if (isnan(row->energy.over.value))
         row->energy.reason = a->last && a->last->record.energy_why[0] ? a->last->record.energy_why : "not measured";
@@ -203,8 +203,8 @@ cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt
 
 /* --- layout: the share of the launches' variance that a drawn factor explains --- */
 
-#define PAGE         4096
-#define LEAST_LAYOUT 24 /* launches: three a bin */
+#define PAGE       4096
+#define MIN_LAYOUT 24 /* launches: three a bin */
 enum { BINS = 8 };
 
 typedef size_t (*factor_of)(const cbx__layout *l);
@@ -242,7 +242,7 @@ cbx_json *cbx__estimates_layout(cbx_arena *arena, const cbx__attempt *a)
     size_t n = 0;
 
     for (const cbx__launch *l = a->first; l; l = l->next) n += !isnan(l->median_s);
-    o = !x || n < LEAST_LAYOUT ? NULL : cbx_json_new_object();
+    o = !x || n < MIN_LAYOUT ? NULL : cbx_json_new_object();
     for (size_t f = 0; o && f < CBX_LEN(factors); f++)
         cbx_json_set_double(o, factors[f].name, layout_share(a, factors[f].of, x));
     return o;

@@ -6,7 +6,7 @@
  *                    steady state, which count for nothing else
  *   detectable       the least slow-down that as many launches a side would show with power 0.9 at 5 % (variance.h)
  *   compile, compile_warm, first_call, memory, device_memory, call_overhead, energy, error
- *                    medians over launches with their order-statistic intervals at 95 %, or the reason why there is none
+ *                    medians over launches with their order-statistic intervals at 95 %, or the reason why it is missing
  *
  * What cannot be said of so few launches is absent.
  */

@@ -10,7 +10,6 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-#include "calibrax/perf/report/format.h"
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/perf/sweep/stopping.h"
 #include "calibrax/perf/sweep/table.h"
@@ -102,103 +101,73 @@ static cbx_status split_words(cbx_arena *arena, const char *text, const char *co
         n++;
     }
     cbx_text_clear(&word);
-    if (!words || (*s && !words[n])) return cbx_fail(err, CBX_ENOMEM, "out of memory for the words of a command");
+    if (!words || (*s && !words[n])) return cbx_fail_nomem(err, "the words of a command");
     if (words[n]) return cbx_fail(err, CBX_EINVAL, "a quote is not closed in '%s'", text);
     if (!n) return cbx_fail(err, CBX_EINVAL, "a command is empty");
     *out = words;
     return CBX_OK;
 }
 
-/* What is executed: the command's words, or a shell with it. */
-static cbx_status make_program(exec_run *x, command *m, cbx_err *err)
-{
-    const char **words;
-
-    if (x->opts->direct) return split_words(&x->p.arena, m->command, &m->program, err);
-    words = cbx_arena_calloc(&x->p.arena, 4, sizeof(*words));
-    if (!words) return cbx_fail(err, CBX_ENOMEM, "out of memory for a command");
-    words[0] = x->opts->shell ? x->opts->shell : "sh";
-    words[1] = "-c";
-    words[2] = m->command;
-    m->program = words;
-    return CBX_OK;
-}
-
-/* A command without a parameter is measured once, not once a combination. */
-static cbx_status expand_commands(exec_run *x, size_t combinations, cbx_err *err)
-{
-    const cbx_exec_opts *o = x->opts;
-
-    for (size_t c = 0; c < o->ncommands; c++) {
-        const cbx_exec_command *given = &o->commands[c];
-        size_t first = x->n;
-        for (size_t k = 0; k < combinations; k++) {
-            command *m = &x->commands[x->n];
-            cbx_status st;
-            bool known = false, ok;
-            m->given = given;
-            m->name = expand(&x->p.arena, o, k, given->name);
-            m->command = expand(&x->p.arena, o, k, given->command ? given->command : given->name);
-            ok = m->name && m->command;
-            for (int h = 0; h < CBX_EXEC_HOOKS; h++) {
-                const char *text = given->hooks[h] ? given->hooks[h] : o->hooks[h];
-                m->hooks[h] = expand(&x->p.arena, o, k, text);
-                ok = ok && (m->hooks[h] || !text);
-            }
-            if (!ok) return cbx_fail(err, CBX_ENOMEM, "out of memory for a command");
-            for (size_t j = first; j < x->n; j++) known = known || !strcmp(x->commands[j].command, m->command);
-            if (known) continue;
-            st = make_program(x, m, err);
-            if (st) return st;
-            x->n++;
-        }
-    }
-    return CBX_OK;
-}
-
-/* Commands of one name have a number in tables. */
-static cbx_status name_commands(exec_run *x, cbx_err *err)
-{
-    for (size_t i = 0; i < x->n; i++) {
-        const char *name = x->commands[i].name;
-        size_t same = 0;
-        for (size_t j = 0; j < i; j++) same += !strcmp(x->commands[j].name, x->commands[i].name);
-        if (same) name = cbx_arena_printf(&x->p.arena, "%s #%zu", name, same + 1);
-        if (!name) return cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a command");
-        x->commands[i].ops = (cbx_baseline_ops){ .struct_size = sizeof(cbx_baseline_ops), .abi = CBX_CASE_ABI };
-        x->commands[i].ops.name = name;
-        x->commands[i].ops.provider = "command";
-        x->baselines[i] = &x->commands[i].ops;
-    }
-    return CBX_OK;
-}
-
+/* Every command with every combination of the parameters; one without a parameter is measured once.  Commands of one name get a number. */
 static cbx_status make_commands(exec_run *x, cbx_err *err)
 {
     const cbx_exec_opts *o = x->opts;
+    cbx_arena *arena = &x->p.arena;
     size_t combinations = 1, max;
-    cbx_status st;
 
     if (o->ncommands == 0)
         return cbx_fail(err, CBX_EINVAL, "exec: no command given; try nperf exec 'sleep 0.1' 'sleep 0.2'");
-    for (size_t i = 0; i < o->nparams; i++) {
+    for (size_t i = 0; i < o->nparams && combinations <= CBX_EXEC_MAX_COMMANDS; i++) {
         if (o->params[i].nvalues == 0)
             return cbx_fail(err, CBX_EINVAL, "parameter '%s' has no values", o->params[i].name);
         combinations *= o->params[i].nvalues;
-        if (combinations > CBX_EXEC_MAX_COMMANDS) break;
     }
     max = combinations * o->ncommands;
-    if (combinations > CBX_EXEC_MAX_COMMANDS || max > CBX_EXEC_MAX_COMMANDS) {
+    if (combinations > CBX_EXEC_MAX_COMMANDS || max > CBX_EXEC_MAX_COMMANDS)
         return cbx_fail(err, CBX_EINVAL, "more than %d commands with all values of the parameters",
                         CBX_EXEC_MAX_COMMANDS);
+    x->commands = cbx_arena_calloc(arena, max, sizeof(*x->commands));
+    x->baselines = cbx_arena_calloc(arena, max, sizeof(*x->baselines));
+    x->p.plan.attempts = cbx_arena_calloc(arena, max, sizeof(*x->p.plan.attempts));
+    if (!x->commands || !x->baselines || !x->p.plan.attempts) return cbx_fail_nomem(err, "commands");
+    for (size_t i = 0; i < max; i++) {
+        const cbx_exec_command *given = &o->commands[i / combinations];
+        const size_t k = i % combinations;
+        command *m = &x->commands[x->n];
+        const char **words = NULL;
+        size_t same = 0;
+        bool known = false, ok;
+        cbx_status st = CBX_OK;
+        *m = (command){ .given = given,
+                        .name = expand(arena, o, k, given->name),
+                        .command = expand(arena, o, k, given->command ? given->command : given->name) };
+        ok = m->name && m->command;
+        for (int h = 0; h < CBX_EXEC_HOOKS; h++) {
+            const char *text = given->hooks[h] ? given->hooks[h] : o->hooks[h];
+            m->hooks[h] = expand(arena, o, k, text);
+            ok = ok && (m->hooks[h] || !text);
+        }
+        for (size_t j = 0; ok && j < x->n; j++) {
+            const command *other = &x->commands[j];
+            known = known || (other->given == given && !strcmp(other->command, m->command));
+            same += !strcmp(other->name, m->name);
+        }
+        if (known) continue;
+        if (ok && o->direct) {
+            st = split_words(arena, m->command, &m->program, err);
+        } else if (ok && (words = cbx_arena_calloc(arena, 4, sizeof(*words)))) {
+            words[0] = o->shell ? o->shell : "sh";
+            words[1] = "-c";
+            words[2] = m->command;
+            m->program = words;
+        }
+        if (st) return st;
+        m->ops = (cbx_baseline_ops){ .struct_size = sizeof(m->ops), .abi = CBX_CASE_ABI, .provider = "command" };
+        m->ops.name = same ? cbx_arena_printf(arena, "%s #%zu", m->name, same + 1) : m->name;
+        if (!ok || !m->program || !m->ops.name) return cbx_fail_nomem(err, "commands");
+        x->baselines[x->n++] = &m->ops;
     }
-    x->commands = cbx_arena_calloc(&x->p.arena, max, sizeof(*x->commands));
-    x->baselines = cbx_arena_calloc(&x->p.arena, max, sizeof(*x->baselines));
-    x->p.plan.attempts = cbx_arena_calloc(&x->p.arena, max, sizeof(*x->p.plan.attempts));
-    if (!x->commands || !x->baselines || !x->p.plan.attempts)
-        return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu commands", max);
-    st = expand_commands(x, combinations, err);
-    return st ? st : name_commands(x, err);
+    return CBX_OK;
 }
 
 static void no_outputs(const cbx_params *point, cbx_array_desc *out)
@@ -254,13 +223,6 @@ static void say_how_it_ended(const char *kind, const char *text, const cbx_comma
     memcpy(out, e.message, CBX_ERR_MESSAGE_SIZE);
 }
 
-static cbx_failure outcome(const exec_run *x, const cbx_command_record *r)
-{
-    if (r->failure && r->failure != CBX_FAILURE_EXITED) return r->failure;
-    if (r->exit_code == 0 && !r->failure) return CBX_FAILURE_NONE;
-    return x->opts->ignore_failure ? CBX_FAILURE_NONE : CBX_FAILURE_EXITED;
-}
-
 static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const char *const *program,
                           const cbx__layout *layout, cbx_command_record *r, cbx_err *err)
 {
@@ -279,7 +241,7 @@ static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const cha
     return cbx_command_run(ctx, text, &o, r, err);
 }
 
-/* *message is "" where the hook went well, or there is none. */
+/* *message is "" where the hook succeeded, or is missing. */
 static cbx_status run_hook(cbx_ctx *ctx, exec_run *x, const command *m, cbx_exec_hook hook, cbx_failure *failure,
                            char message[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
 {
@@ -295,7 +257,7 @@ static cbx_status run_hook(cbx_ctx *ctx, exec_run *x, const command *m, cbx_exec
     return CBX_OK;
 }
 
-/* What the caller finds in the outputs of the run just done: wrong outputs are data, a fault of the machine is not. */
+/* The caller's check of the outputs of the run just done: wrong outputs are data, a fault of the machine is not. */
 static cbx_status check_outputs(const exec_run *x, cbx__attempt *a, cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT;
@@ -325,7 +287,9 @@ static cbx_status run_command(cbx_ctx *ctx, exec_run *x, size_t i, const cbx__la
     }
     st = run_one(ctx, x, m->command, m->program, layout, r, err);
     if (st) return st;
-    a->failure = outcome(x, r);
+    a->failure = r->failure && r->failure != CBX_FAILURE_EXITED             ? r->failure
+                 : (r->failure || r->exit_code) && !x->opts->ignore_failure ? CBX_FAILURE_EXITED
+                                                                            : CBX_FAILURE_NONE;
     if (a->failure)
         say_how_it_ended("command", m->name, r, a->message);
     else
@@ -401,11 +365,11 @@ static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, s
     cbx_command_record r;
     cbx_status st;
 
-    if (!l) return cbx_fail(err, CBX_ENOMEM, "out of memory for a run");
+    if (!l) return cbx_fail_nomem(err, "a run");
     l->round = round;
     l->position = place;
     l->layout = cbx__layout_draw(x->opts->seed, cbx__stream_of(0xe7ecu, i, round));
-    l->layout.heap_pad_bytes = 0; /* nobody in there to take it */
+    l->layout.heap_pad_bytes = 0; /* a command has no worker that pads its heap */
     l->median_s = NAN;
     st = run_command(ctx, x, i, &l->layout, &r, err);
     if (st) return st;
@@ -429,20 +393,16 @@ static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, s
 
 /* --- when to stop --- */
 
-/* Looks as far as the budget goes, by what the rounds up to the first look took. */
-static cbx_status plan_looks(exec_run *x, cbx_err *err)
-{
-    double rounds = CBX__FIRST_LOOK * x->budget_s / fmax(elapsed_s(x), 1e-6);
-    return cbx__stopping_plan(&x->p, rounds < CBX_LOOKS_PAIRS ? (size_t)fmax(rounds, CBX__FIRST_LOOK) : CBX_LOOKS_PAIRS,
-                              err);
-}
-
+/* Looks as far as the budget goes, by the time of the rounds up to the first look. */
 static cbx_status learn(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
     if (x->opts->launches || x->p.rounds < CBX__FIRST_LOOK) return CBX_OK;
-    if (!x->p.looks.count) st = plan_looks(x, err);
+    if (!x->p.looks.count) {
+        const double rounds = CBX__FIRST_LOOK * x->budget_s / fmax(elapsed_s(x), 1e-6);
+        st = cbx__stopping_plan(&x->p, (size_t)fmin(fmax(rounds, CBX__FIRST_LOOK), CBX_LOOKS_PAIRS), err);
+    }
     return st ? st : cbx__stopping_look(ctx, &x->s, &x->p, err);
 }
 
@@ -524,7 +484,7 @@ static cbx_status run_rounds(cbx_ctx *ctx, exec_run *x, cbx_err *err)
     cbx_status st = CBX_OK;
 
     x->live = cbx_arena_calloc(&x->p.arena, 3 * x->n, sizeof(*x->live));
-    if (!x->live) return cbx_fail(err, CBX_ENOMEM, "out of memory for the order of runs");
+    if (!x->live) return cbx_fail_nomem(err, "the order of runs");
     x->order = x->live + x->n;
     deal(x);
     while (!st && !stopped(x) && !enough(x)) {
@@ -644,7 +604,8 @@ static void say_ratio(const cbx_row *first, const cbx_row *r, cbx_text *out)
     double value = faster ? 1 / p->value : p->value, lower = faster ? 1 / p->upper : p->lower,
            upper = faster ? 1 / p->lower : p->upper;
     const char *quick = faster ? r->baseline : first->baseline, *slow = faster ? first->baseline : r->baseline;
-    const char *alone = r->verdict ? r->verdict : "undecided", *verdict = cbx__report_verdict(r);
+    const char *alone = r->verdict ? r->verdict : "undecided",
+               *verdict = r->verdict_holm ? r->verdict_holm : r->verdict;
     bool holds = !verdict || !strcmp(verdict, alone);
 
     verdict = verdict ? verdict : alone;

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <unistd.h>
 
-#define MOST_STOLEN 0.1 /* share of the launch's time */
-#define LEAST_TICKS 2   /* one tick is the grain of the counter */
+#define MAX_STOLEN 0.1 /* share of the launch's time */
+#define MIN_TICKS  2   /* one tick is the grain of the counter */
 
 const char *cbx__launch_complaint(const cbx__launch *l)
 {
@@ -17,7 +17,7 @@ const char *cbx__launch_complaint(const cbx__launch *l)
 
     if (isnan(l->median_s)) return NULL;
     if (r->throttles && r->throttles != UINT64_MAX) return "throttled";
-    return r->steal_ticks >= LEAST_TICKS && stolen_s > MOST_STOLEN * l->wall_s ? "stolen" : NULL;
+    return r->steal_ticks >= MIN_TICKS && stolen_s > MAX_STOLEN * l->wall_s ? "stolen" : NULL;
 }
 
 bool cbx__launch_repeats(const cbx__attempt *a)

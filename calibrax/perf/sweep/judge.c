@@ -15,9 +15,9 @@
 /** A share of the roofline above this is no measurement. */
 #define MAX_SHARE 1.25
 /** Worker's time over the parent's, median over launches: below this the worker's times are not what they say. */
-#define LEAST_CLOCK_RATIO 0.97
+#define MIN_CLOCK_RATIO 0.97
 /** Repeated launches below this number are chance. */
-#define LEAST_REPEATS 3
+#define MIN_REPEATS 3
 
 /* Cores that work on one call. */
 static double cores_of(const cbx__session *s, const cbx__point *p)
@@ -172,7 +172,7 @@ static void refuse_restless(cbx__attempt *a)
 {
     size_t rounds = a->nlaunches - a->retries, again = restless_rounds(a);
 
-    if (again < LEAST_REPEATS || 3 * again <= rounds) return;
+    if (again < MIN_REPEATS || 3 * again <= rounds) return;
     a->failure = CBX_FAILURE_CLOCKS_DISAGREE;
     snprintf(a->message, sizeof(a->message),
              "%zu of %zu launches had to be repeated because the clocks of worker and parent disagreed", again, rounds);
@@ -196,7 +196,7 @@ static cbx_status refuse_short_clock(cbx__point *p, cbx__attempt *a, cbx_err *er
         ratios,
         n); /* the upper quartile: a busy machine wakes this program late in many launches, not in most of them */
     ratio = cbx_stat_quantile_sorted(ratios, n, 0.75);
-    if (ratio >= LEAST_CLOCK_RATIO) return CBX_OK;
+    if (ratio >= MIN_CLOCK_RATIO) return CBX_OK;
     a->failure = CBX_FAILURE_CLOCKS_DISAGREE;
     snprintf(a->message, sizeof(a->message),
              "the worker's clock saw %.1f %% of the time that this program saw, in the upper quartile of %zu launches",

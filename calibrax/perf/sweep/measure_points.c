@@ -57,18 +57,18 @@ static void free_launches(cbx__point *p)
     }
 }
 
-/* Rows name no path of this machine; who sits at it is told the whole sentence. */
+/* Rows name no path of this machine; progress notes have the whole sentence. */
 static void publish_messages(cbx__sweep *w, cbx__point *p)
 {
-    char whole[CBX_ERR_MESSAGE_SIZE], told[CBX_ERR_MESSAGE_SIZE] = "";
+    char whole[CBX_ERR_MESSAGE_SIZE], reported[CBX_ERR_MESSAGE_SIZE] = "";
 
     for (size_t i = 0; i < p->plan.count; i++) {
         cbx__attempt *a = &p->plan.attempts[i];
         memcpy(whole, a->message, sizeof(whole));
         cbx__public_message(a->message);
-        if (!strcmp(whole, a->message) || !strcmp(whole, told)) continue;
+        if (!strcmp(whole, a->message) || !strcmp(whole, reported)) continue;
         cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s: %s", a->baseline->name, whole);
-        memcpy(told, whole, sizeof(told));
+        memcpy(reported, whole, sizeof(reported));
     }
 }
 
@@ -101,7 +101,7 @@ static void settle_total(cbx__session *s, cbx__point *p)
 
 static double elapsed_s(const cbx__sweep *w) { return 1e-9 * (double)(cbx_clock_ns() - w->s.started_ns); }
 
-/* Its share of the time; where none is left the point is a row that says so. */
+/* Its share of the time; where none is left the point is a row with that reason. */
 static void begin_in_budget(cbx__sweep *w, size_t i)
 {
     cbx__point *p = &w->jobs[i];

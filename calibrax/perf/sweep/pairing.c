@@ -52,7 +52,7 @@ cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs,
     return CBX_OK;
 }
 
-/* The round that *l stands at and its median; moves *l behind it. */
+/* The round of *l and its median; *l becomes the first launch after it. */
 static size_t take_round(const cbx__launch **l, double *median)
 {
     size_t round = (*l)->round;

@@ -19,7 +19,7 @@ cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs,
 
 /**
  * Launch medians of the rounds that both attempts have, in order; of a round that was repeated, the last that went well.
- * @param mine, theirs  room for the rounds of either; a == rival is fine, and gives its own medians twice
+ * @param mine, theirs  as many elements as either has rounds; a == rival is fine, and gives its own medians twice
  * @return how many
  */
 size_t cbx__pair_rounds(const cbx__attempt *a, const cbx__attempt *rival, double *mine, double *theirs);

@@ -62,7 +62,7 @@ static void mean_costs(const cbx__session *s, const cbx__attempt *a, cbx__pilot 
     pilot->epoch_s /= n;
 }
 
-cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__attempt *a, size_t most_epochs,
+cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__attempt *a, size_t max_epochs,
                            cbx__pilot *out, cbx_err *err)
 {
     cbx__pilot pilot = { 0 };
@@ -82,7 +82,7 @@ cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__a
     pilot.best_epochs = 1;
     if (pilot.epoch_s > 0 && pilot.launch_s > 0) {
         const double variance[] = { c.within, c.between }, cost[] = { pilot.epoch_s, pilot.launch_s };
-        st = cbx_stat_repetitions(variance, cost, 2, most_epochs, &pilot.best_epochs, err);
+        st = cbx_stat_repetitions(variance, cost, 2, max_epochs, &pilot.best_epochs, err);
     }
     if (!st) *out = pilot;
     return st;
@@ -123,7 +123,7 @@ static double reference_variance(const cbx__session *s, const cbx__plan *plan, c
 /* Launches that the goal needs: the most of any row. */
 static size_t launches_needed(const cbx__session *s, cbx__plan *plan)
 {
-    size_t most = 1;
+    size_t needed = 1;
 
     for (size_t i = 0; i < plan->count; i++) {
         cbx__attempt *a = &plan->attempts[i];
@@ -133,9 +133,9 @@ static size_t launches_needed(const cbx__session *s, cbx__plan *plan)
         v = launch_variance(&a->pilot, a->epochs) + (reference ? 0 : reference_variance(s, plan, a->platform));
         if (cbx_stat_launches_for(M_PI_2 * v, s->goal.half_width, LATE_LEVEL, &a->pilot.needed, NULL))
             a->pilot.needed = s->launches;
-        if (a->pilot.needed > most) most = a->pilot.needed;
+        if (a->pilot.needed > needed) needed = a->pilot.needed;
     }
-    return most;
+    return needed;
 }
 
 /* Best epochs for each; those asked for where a launch must show its warm-up. */
@@ -202,20 +202,20 @@ static void plan_for_budget(const cbx__session *s, cbx__point *p, double left_s)
 
 static cbx_status plan_for_goal(const cbx__session *s, cbx__point *p, double left_s, cbx_err *err)
 {
-    size_t needed, last, most;
+    size_t needed, last, affordable_rounds;
 
     choose_epochs(s, &p->plan);
     needed = launches_needed(s, &p->plan);
     last = s->goal.decide || needed > s->launches / MARGIN ? s->launches : MARGIN * needed;
     if (last < CBX__FIRST_LOOK) last = s->launches < CBX__FIRST_LOOK ? s->launches : CBX__FIRST_LOOK;
     p->limit = last < s->launches ? "precision" : "most";
-    most = isfinite(left_s) ? affordable(p, left_s) : CBX_LOOKS_PAIRS;
-    if (most < CBX__MIN_LAUNCHES) {
+    affordable_rounds = isfinite(left_s) ? affordable(p, left_s) : CBX_LOOKS_PAIRS;
+    if (affordable_rounds < CBX__MIN_LAUNCHES) {
         forget_epochs(&p->plan);
-        most = p->counts.launches; /* of the cut after the first round */
+        affordable_rounds = p->counts.launches; /* of the cut after the first round */
     }
-    if (most < last) {
-        last = most;
+    if (affordable_rounds < last) {
+        last = affordable_rounds;
         p->limit = "budget";
     }
     if (last < p->rounds) last = p->rounds;
@@ -225,7 +225,7 @@ static cbx_status plan_for_goal(const cbx__session *s, cbx__point *p, double lef
 
 cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, double spent_s, cbx_err *err)
 {
-    size_t most = s->opts->repeats || !cbx__stopping_by_goal(s) ? s->epochs : CBX__MOST_EPOCHS;
+    size_t max_epochs = s->opts->repeats || !cbx__stopping_by_goal(s) ? s->epochs : CBX__MAX_EPOCHS;
     double left = p->share_s - spent_s;
     cbx_arena scratch;
     cbx_status st = CBX_OK;
@@ -233,7 +233,7 @@ cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, d
     cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
     for (size_t i = 0; i < p->plan.count && !st; i++) {
         cbx__attempt *a = &p->plan.attempts[i];
-        if (cbx__attempt_alive(a)) st = cbx__pilot_read(&scratch, s, a, most, &a->pilot, err);
+        if (cbx__attempt_alive(a)) st = cbx__pilot_read(&scratch, s, a, max_epochs, &a->pilot, err);
     }
     cbx_arena_clear(&scratch);
     if (st) return st;

@@ -1,5 +1,5 @@
 /**
- * The pilot: what the first launches say of variance and cost, and the counts that follow.  Internal to perf.
+ * The pilot: variance and cost by the first launches, and the counts that follow.  Internal to perf.
  *
  * Variance sits at levels: T_0^2 of an epoch (a batch of calls) within its launch, T_1^2 of launches beyond what their epochs explain (one-way
  * random effects, variance.h).  A launch costs c_1 apart from its epochs, an epoch c_0.  For a time t the mean over n launches of r epochs has
@@ -18,24 +18,24 @@
 
 #include "calibrax/perf/sweep/session.h"
 
-/** Launches of each attempt before the counts are settled. */
+/** Launches of each attempt before the counts are final. */
 #define CBX__PILOT_LAUNCHES 3
 /** Most launches under a goal, where no number is given. */
-#define CBX__MOST_LAUNCHES 200
+#define CBX__MAX_LAUNCHES 200
 /** Most epochs of a launch that the pilot chooses, where no number is given. */
-#define CBX__MOST_EPOCHS 100
+#define CBX__MAX_EPOCHS 100
 
 /** Cost of one launch that gave a time. */
 cbx__cost cbx__launch_cost(const cbx__session *s, const cbx__launch *l);
 /**
- * What the launches of an attempt say so far; launches 0 where fewer than 2 gave a time.
- * @param most_epochs  at most so many are best
+ * Variance and cost by the launches of an attempt so far; launches 0 where fewer than 2 gave a time.
+ * @param max_epochs  of the best number
  * @return CBX_OK; CBX_ENOMEM; CBX_EDOM
  */
-cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__attempt *a, size_t most_epochs,
+cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__attempt *a, size_t max_epochs,
                            cbx__pilot *out, cbx_err *err);
 /**
- * Settles the counts of a point after its pilot: epochs of each attempt, rounds of all, looks where there is a goal; `limit` says what decided.
+ * Fixes the counts of a point after its pilot: epochs of each attempt, rounds of all, looks where there is a goal; `limit` is what decided.
  * @param spent_s  of the point's share (session.h) so far
  */
 cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, double spent_s, cbx_err *err);

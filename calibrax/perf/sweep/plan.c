@@ -10,7 +10,7 @@
 #include "calibrax/perf/schedule/cores.h"
 #include "calibrax/perf/schedule/platforms.h"
 
-#define MEMORY_LEAST (UINT64_C(16) << 20)
+#define MIN_MEMORY (UINT64_C(16) << 20)
 
 static bool contains(const char *const *list, size_t n, const char *name)
 {
@@ -65,12 +65,13 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
     if (!(opts->budget_s >= 0))
         return cbx_fail(err, CBX_EINVAL, "--budget: %g is not a number of seconds", opts->budget_s);
     if (!(opts->gpu_settle_s >= 0 && opts->gpu_settle_s <= 3600))
-        return cbx_fail(err, CBX_EINVAL, "--gpu-settle: %g is not from 0 to 3600 seconds", opts->gpu_settle_s);
+        return cbx_fail(err, CBX_EINVAL, "--gpu-settle: %g is not from 0 to 3600 seconds",
+                        opts->gpu_settle_s); /* words:ok */
     if (!(opts->lock_wait_s >= 0))
         return cbx_fail(err, CBX_EINVAL, "--lock-wait: %g is not a number of seconds", opts->lock_wait_s);
-    if (opts->threads < 0 || opts->threads > CBX__CORES_MOST)
-        return cbx_fail(err, CBX_EINVAL, "--threads: %d is not from 1 to %d", opts->threads, CBX__CORES_MOST);
-    if (opts->memory_limit_bytes && opts->memory_limit_bytes < MEMORY_LEAST)
+    if (opts->threads < 0 || opts->threads > CBX__MAX_CORES)
+        return cbx_fail(err, CBX_EINVAL, "--threads: %d is not from 1 to %d", opts->threads, CBX__MAX_CORES);
+    if (opts->memory_limit_bytes && opts->memory_limit_bytes < MIN_MEMORY)
         return cbx_fail(err, CBX_EINVAL, "--memory-limit: %llu bytes are too few for any worker; at least 16M",
                         (unsigned long long)opts->memory_limit_bytes);
     if (!(opts->precision >= 0 && opts->precision < 1)) {
@@ -215,7 +216,7 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
     return CBX_OK;
 }
 
-bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle && !a->settled; }
+bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle && !a->ended; }
 
 size_t cbx__plan_live(const cbx__plan *plan)
 {

@@ -25,7 +25,7 @@ typedef struct cbx__launch {
     struct cbx__launch *next;
 } cbx__launch;
 
-/** What the first launches of an attempt say of the others; see pilot.h. */
+/** Forecasts by the first launches of an attempt; see pilot.h. */
 typedef struct cbx__pilot {
     size_t launches;            /* looked at; 0: there was no pilot */
     double mean_s;              /* of launch means */
@@ -42,7 +42,7 @@ typedef struct cbx__attempt {
     const char *platform;
     const char *variant;         /* name in the row */
     const cbx_variant *settings; /* NULL: no environment of its own */
-    const cbx_row *kept;         /* row of an earlier run that stands in for this attempt; NULL: none */
+    const cbx_row *kept;         /* row of an earlier run that replaces this attempt; NULL: none */
     bool idle; /* not launched: its kept row is enough (a kept attempt that is not idle serves others' ratios) */
     cbx_failure failure; /* not NONE before the first launch: a row without a launch */
     char message[CBX_ERR_MESSAGE_SIZE];
@@ -51,7 +51,7 @@ typedef struct cbx__attempt {
     uint64_t iterations;     /* calls of an epoch; 0 before the pilot */
     size_t epochs;           /* of the launches to come; 0: as many as the point's */
     cbx__pilot pilot;
-    bool settled;                /* its goal is reached (stopping.h): launched no more */
+    bool ended;                  /* its goal is reached (stopping.h): launched no more */
     size_t look;                 /* that its intervals are of */
     const char *stopped_because; /* NULL: it failed */
     size_t retries;              /* launches that were repeated */
@@ -59,7 +59,7 @@ typedef struct cbx__attempt {
     size_t nlaunches;
     double *warm_ns; /* [ns] compile times with a cache that was filled, one a launch of their own */
     size_t nwarm;
-    const char *warm_reason; /* why there are none; NULL: nobody tried */
+    const char *warm_reason; /* why there are none; NULL: it was not tried */
     /* --- what rows are made of, filled by cbx__rows_judge --- */
     bool good, strongest;
     double median_s, min_s;
@@ -75,7 +75,7 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err);
 /** Attempts of a point in row order (platform, baseline, variant), skipped ones included.  Lives in the arena. */
 cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
                           size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err);
-/** True if the attempt is (still) to be launched: it has not failed, is not kept, and has not settled. */
+/** True if the attempt is (still) to be launched: it has not failed, is not kept, and has not ended. */
 bool cbx__attempt_alive(const cbx__attempt *a);
 /** Attempts that will be launched. */
 size_t cbx__plan_live(const cbx__plan *plan);

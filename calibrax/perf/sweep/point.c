@@ -1,8 +1,8 @@
 /**
  * One point: its inputs once, then rounds of interleaved launches over the attempts that are alive.
  *
- * The first round fixes the calls of an epoch of each attempt, finds out who cannot run here at all, and what a launch costs, so that no
- * budget is overrun by what follows; the first three are the pilot, after which the counts are settled (pilot.h).  Under a goal the
+ * The first round fixes the calls of an epoch of each attempt, finds the attempts that cannot run here at all, and what a launch costs, so that no
+ * budget is overrun by what follows; the first three are the pilot, after which the counts are fixed (pilot.h).  Under a goal the
  * rounds are looked at, and attempts that have reached it are launched no more (stopping.h).  A crash is repeated once, in place.
  */
 #include <math.h>
@@ -18,9 +18,9 @@
 #include "calibrax/perf/sweep/warmup.h"
 #include "calibrax/statistics/estimate.h"
 
-#define LEAST_ORACLE_S 60.0
-#define FLUSH_LEAST    (UINT64_C(32) << 20)
-#define FLUSH_MOST     (UINT64_C(1) << 30)
+#define MIN_ORACLE_S 60.0
+#define MIN_FLUSH    (UINT64_C(32) << 20)
+#define MAX_FLUSH    (UINT64_C(1) << 30)
 
 static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
 {
@@ -65,8 +65,8 @@ static uint64_t flush_bytes(const cbx__session *s)
 
     for (int i = 0; s->have_probe && i < s->probe.nlevels; i++)
         if (s->probe.level[i].bytes > largest) largest = s->probe.level[i].bytes;
-    if (largest < FLUSH_LEAST / 2) return FLUSH_LEAST;
-    return largest > FLUSH_MOST / 2 ? FLUSH_MOST : 2 * (uint64_t)largest;
+    if (largest < MIN_FLUSH / 2) return MIN_FLUSH;
+    return largest > MAX_FLUSH / 2 ? MAX_FLUSH : 2 * (uint64_t)largest;
 }
 
 void cbx__point_launch_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
@@ -185,7 +185,7 @@ static void spread(cbx__point *p, const cbx__attempt *from)
     }
 }
 
-/* Launches an attempt, again if it failed for a cause that may pass, and settles what became of it. */
+/* Launches an attempt, again if it failed for a cause that may pass, and records the outcome. */
 static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
                                  size_t round, size_t position, cbx_err *err)
 {
@@ -222,7 +222,7 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
 
 /* --- counts after the pilot --- */
 
-/* Under a goal the first rounds are as many as the pilot and an interval take: the others are nobody's promise. */
+/* Under a goal the first rounds are as many as the pilot and an interval take: more are not promised. */
 static size_t launches_to_fit(const cbx__session *s)
 {
     return cbx__stopping_by_goal(s) && s->launches > CBX__FIRST_LOOK ? CBX__FIRST_LOOK : s->launches;
@@ -313,7 +313,7 @@ static cbx_status run_round(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const 
     return CBX_OK;
 }
 
-/* Nobody left, or only attempts that are there for others' ratios. */
+/* No attempt is left, or only those that others' ratios need. */
 static bool nothing_to_learn(const cbx__plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++) {
@@ -367,7 +367,7 @@ static cbx_status run_rounds(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const
         st = run_round(ctx, s, p, w, &d, round, err);
         if (st || cbx__session_stopped(s)) break;
         st = learn(ctx, s, p, seconds_since(p->began_ns), err);
-        if (cbx__plan_live(&p->plan) != before) { /* a new square for those who are left */
+        if (cbx__plan_live(&p->plan) != before) { /* a new square for those that are left */
             d.n = alive(&p->plan, d.live);
             d.first = round + 1;
         }
@@ -391,7 +391,8 @@ static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cb
 
     o.rotations = s->opts->case_ops->rotate_inputs ? 1 : 0;
     o.cache_dir = s->opts->cache_dir;
-    o.oracle_timeout_s = fmax(s->timeout_s, LEAST_ORACLE_S); /* a limit made for quick calls is none for the oracle */
+    o.oracle_timeout_s = fmax(s->timeout_s,
+                              MIN_ORACLE_S); /* a limit made for quick calls does not hold for the oracle */
     o.stop = s->opts->stop;
     o.hide_answers = s->hide_answers;
     if (s->resources && s->resources->parallel > 1) { /* others are measured meanwhile: it stays on its own cores */

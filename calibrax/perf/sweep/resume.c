@@ -1,5 +1,5 @@
 /**
- * Good rows of an earlier run stand in for attempts of this one; see resume.h.
+ * Good rows of an earlier run replace attempts of this one; see resume.h.
  */
 #include "calibrax/perf/sweep/resume.h"
 

@@ -7,8 +7,8 @@
 #include "calibrax/perf/sweep/session.h"
 
 /**
- * Lets good rows of the same key (machine, platform, point, baseline, variant) stand in for planned attempts.  A baseline one of whose
- * variants is missing is measured again with all of them; the reference is launched once more if anybody needs it for a ratio.
+ * Lets good rows of the same key (machine, platform, point, baseline, variant) replace planned attempts.  A baseline one of whose
+ * variants is missing is measured again with all of them; the reference is launched again if a ratio needs it.
  * @param kept  rows read; must outlive the point
  */
 cbx_status cbx__resume_point(const cbx__session *s, cbx__point *p, const cbx_rows *kept, cbx_err *err);

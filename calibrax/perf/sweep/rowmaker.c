@@ -326,14 +326,14 @@ static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, c
     return st;
 }
 
-/* Causes that have nothing to do with the variant: one row tells them. */
+/* Causes that have nothing to do with the variant: one row is enough. */
 static bool same_for_all_variants(cbx_failure f)
 {
     return f == CBX_FAILURE_MODULE_MISSING || f == CBX_FAILURE_INTERPRETER_MISSING || f == CBX_FAILURE_IMPORT_FAILED ||
            f == CBX_FAILURE_WORKER_MISSING || f == CBX_FAILURE_HOST_UNSUPPORTED || f == CBX_FAILURE_BACKEND_UNAVAILABLE;
 }
 
-static bool told_already(const cbx__plan *plan, size_t i)
+static bool is_repeated(const cbx__plan *plan, size_t i)
 {
     const cbx__attempt *a = &plan->attempts[i], *before = i ? &plan->attempts[i - 1] : NULL;
     return before && same_for_all_variants(a->failure) && before->failure == a->failure &&
@@ -344,9 +344,9 @@ cbx_status cbx__rows_make(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_rows
 {
     for (size_t i = 0; i < p->plan.count; i++) {
         const cbx__attempt *a = &p->plan.attempts[i];
-        cbx_status st = told_already(&p->plan, i) ? CBX_OK
-                        : a->kept                 ? cbx_rows_add_json(rows, a->kept->json, "kept row", err)
-                                                  : make_row(ctx, s, p, a, rows, err);
+        cbx_status st = is_repeated(&p->plan, i) ? CBX_OK
+                        : a->kept                ? cbx_rows_add_json(rows, a->kept->json, "kept row", err)
+                                                 : make_row(ctx, s, p, a, rows, err);
         if (st) return st;
         for (const cbx__launch *l = a->first; l; l = l->next) cbx__raw_line(s, p, a, l, raw);
     }

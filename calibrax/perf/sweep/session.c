@@ -115,7 +115,7 @@ void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
         s->machine = cbx_machine_to_json(&m);
         if (s->machine) cbx_json_set_string(s->machine, "instruction_set", cbx_machine_isa());
     }
-    /* anew: a share of the roofline is one of what the machine does today */
+    /* measured again: a share of the roofline is one of what the machine does today */
     s->have_probe = !cbx_probe_get(ctx, s->machine_id, true, &s->probe, NULL);
     hash_worker(ctx, s);
     cbx__energy_source_open(ctx, measures_a_device(s), NULL, &s->energy);
@@ -143,7 +143,7 @@ cbx_status cbx__session_confine(cbx_ctx *ctx, cbx__session *s, cbx_err *err)
     s->sandbox.nhidden = n;
     s->kept = cbx__grants_keep(cbx_allocator_default()); /* of all jobs' threads */
     if (given->mode == CBX_SANDBOX_REQUIRE) return cbx_sandbox_check(ctx, err);
-    if (given->mode == CBX_SANDBOX_OFF || cbx_sandbox_probe(ctx, &facts, NULL)) /* launches will say what is wrong */
+    if (given->mode == CBX_SANDBOX_OFF || cbx_sandbox_probe(ctx, &facts, NULL)) /* launches will report what is wrong */
         facts.files = false;
     s->hide_answers = !facts.files;
     return CBX_OK;

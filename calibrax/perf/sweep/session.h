@@ -20,14 +20,14 @@ typedef struct cbx__goal {
     size_t family;     /* comparisons whose verdicts are to hold together; 0: each alone */
 } cbx__goal;
 
-/** Settled options and facts of a sweep; read-only while jobs run, except what `lock` guards. */
+/** Final options and facts of a sweep; read-only while jobs run, except what `lock` guards. */
 typedef struct cbx__session {
     const cbx_measure_opts *opts;
     size_t launches, warmup, epochs, slow_epochs;
     double slow_call_s, budget_s, epoch_target_s, timeout_s;
     int threads;
     cbx__goal goal; /* launches is then the most there may be */
-    const char *platforms[CBX__PLATFORMS_MOST];
+    const char *platforms[CBX__MAX_PLATFORMS];
     size_t nplatforms;
     cbx__resources *resources; /* slots and devices; NULL until they are dealt; the sweep's */
     uint64_t memory_limit_bytes;
@@ -65,10 +65,10 @@ typedef struct cbx__point {
     cbx_looks looks; /* count 0: none, the number of rounds is fixed */
     size_t looked;   /* looks taken */
     bool piloted;
-    uint64_t began_ns;          /* when its inputs were begun */
-    double share_s;             /* of the run's budget, from then on; INFINITY: there is none */
-    const char *limit;          /* what the number of rounds was planned by: "asked", "precision", "budget", "most" */
-    int cores[CBX__CORES_MOST]; /* that workers are pinned to */
+    uint64_t began_ns;         /* when its inputs were begun */
+    double share_s;            /* of the run's budget, from then on; INFINITY: no budget */
+    const char *limit;         /* what the number of rounds was planned by: "asked", "precision", "budget", "most" */
+    int cores[CBX__MAX_CORES]; /* that workers are pinned to */
     size_t ncores;
     const cbx__accelerator *device; /* NULL: none */
     char device_word[16];           /* its number */
@@ -94,7 +94,7 @@ void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches
     CBX_PRINTF(4, 5);
 /** Launches that the total counts for a point from now on. */
 void cbx__session_promise(cbx__session *s, cbx__point *p, size_t launches);
-/** Measures the probe once more, keeping the faster reading of each roof; once a session.  The caller holds the lock. */
+/** Measures the probe again, keeping the faster reading of each roof; once a session.  The caller holds the lock. */
 void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s);
 
 /** Measures all live attempts of a prepared point within its share_s.  Failures of attempts are in the attempts. */
@@ -118,9 +118,9 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
 /** One raw line, newline included. */
 void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
                    cbx_text *out);
-/** Roofline bound of one call [s], NaN where there is none; work of one call is written to work. */
+/** Roofline bound of one call [s], NaN: unknown; work of one call is written to work. */
 double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work);
-/** What that bound stands on: the name of a pipe ("fma") or of the level of memory ("L2"); lives as long as the session. */
+/** The base of that bound: the name of a pipe ("fma") or of the level of memory ("L2"); lives as long as the session. */
 const char *cbx__attempt_bound_by(const cbx__session *s, const cbx__point *p, const cbx__attempt *a);
 
 #endif

@@ -66,15 +66,15 @@ static double median_now(look *k, const cbx__attempt *a)
 static const cbx__attempt *rival_now(look *k, const cbx__attempt *a)
 {
     const cbx__attempt *best = NULL;
-    double least = INFINITY;
+    double lowest = INFINITY;
 
     for (size_t i = 0; i < k->p->plan.count; i++) {
         const cbx__attempt *r = &k->p->plan.attempts[i];
         double m;
         if (r->failure || r->idle || !is_reference(k, r) || r->platform != a->platform) continue;
         m = median_now(k, r);
-        if (!best || m < least) best = r;
-        least = fmin(least, m);
+        if (!best || m < lowest) best = r;
+        lowest = fmin(lowest, m);
     }
     return best;
 }
@@ -107,12 +107,12 @@ static const char *median_is_enough(look *k, const cbx__attempt *a)
 static void settle(look *k, cbx__attempt *a, const char *why)
 {
     if (!why) return;
-    a->settled = true;
+    a->ended = true;
     a->look = k->p->looked;
     a->stopped_because = why;
 }
 
-/* Somebody on the platform still needs the reference; *compared: somebody ever did. */
+/* An attempt on the platform still needs the reference; *compared: one ever did. */
 static bool is_needed(look *k, const cbx__attempt *reference, bool *compared)
 {
     bool needed = false;
@@ -122,7 +122,7 @@ static bool is_needed(look *k, const cbx__attempt *reference, bool *compared)
         const cbx__attempt *a = &k->p->plan.attempts[i];
         if (a->failure || a->idle || is_reference(k, a) || a->platform != reference->platform) continue;
         *compared = true;
-        needed = needed || !a->settled;
+        needed = needed || !a->ended;
     }
     return needed;
 }
@@ -175,7 +175,7 @@ cbx_status cbx__stopping_end(cbx__point *p, const char *why, cbx_err *err)
     }
     for (size_t i = 0; i < p->plan.count; i++) {
         cbx__attempt *a = &p->plan.attempts[i];
-        if (a->settled || a->failure || a->idle) continue;
+        if (a->ended || a->failure || a->idle) continue;
         a->look = p->looked ? p->looked - 1 : 0;
         a->stopped_because = why;
     }

@@ -2,9 +2,9 @@
  * When a point needs no more launches.  Internal to perf.
  *
  * Without a goal every attempt is launched as often as asked.  With one, the rounds are looked at 11, 16, 24 ... times (looks.h); at a look an
- * attempt settles whose interval is narrow enough or, if that is wanted, whose verdict is decided, and is launched no more; the reference
- * goes on while others need it.  The intervals of all looks hold together, so a row's level is what it says although somebody watched.
- * Rows say why their launches ended (`stopped_because`):
+ * attempt ends whose interval is narrow enough or, if that is wanted, whose verdict is decided, and is launched no more; the reference
+ * goes on while others need it.  The intervals of all looks hold together, so the level of a row holds although the launches were watched.
+ * Rows record why their launches ended (`stopped_because`):
  *
  *   asked      as many as were asked for
  *   precision  the interval of the paired ratio (of the reference: of its own median) is within the goal
@@ -25,7 +25,7 @@ bool cbx__stopping_by_goal(const cbx__session *s);
 /** Plans looks up to `last` rounds, at least one.  @return as cbx_looks_plan */
 cbx_status cbx__stopping_plan(cbx__point *p, size_t last, cbx_err *err);
 /**
- * Looks, if a look is due after the rounds that are complete: sets `settled`, `look` and `stopped_because` of attempts whose goal is reached.
+ * Looks, if one is planned after the rounds that are complete: sets `settled`, `look` and `stopped_because` of attempts whose goal is reached.
  * @return CBX_OK; CBX_ENOMEM
  */
 cbx_status cbx__stopping_look(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, cbx_err *err);

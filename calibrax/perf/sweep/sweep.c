@@ -1,5 +1,5 @@
 /*
- * Settles the options of a sweep and makes its jobs; see sweep.h.
+ * Fixes the options of a sweep and makes its jobs; see sweep.h.
  */
 #include "calibrax/perf/sweep/sweep.h"
 
@@ -29,7 +29,7 @@ static void settle_counts(cbx__session *s)
 
     s->goal = (cbx__goal){ o->precision, o->decide };
     s->launches = o->launches                ? o->launches
-                  : cbx__stopping_by_goal(s) ? CBX__MOST_LAUNCHES
+                  : cbx__stopping_by_goal(s) ? CBX__MAX_LAUNCHES
                                              : defaults[o->quick].launches;
     s->warmup = o->warmup >= 0 ? (size_t)o->warmup : defaults[o->quick].warmup;
     s->epochs = chosen ? o->repeats : defaults[o->quick].epochs;
@@ -71,7 +71,7 @@ static cbx_status settle_resources(cbx__sweep *w, cbx_err *err)
                                  .max_parallel = o->max_parallel,
                                  .gpus = o->gpus,
                                  .ngpus = o->ngpus };
-    int cpus[CBX__CPUS_MOST];
+    int cpus[CBX__MAX_CPUS];
     cbx_status st;
 
     for (size_t p = 0; p < wish.nplatforms; p++) wish.jobs[p] = w->npoints;
@@ -97,7 +97,7 @@ static void settle_memory(cbx__sweep *w)
     w->s.memory_limit_bytes = (uint64_t)(MEMORY_SHARE * (double)available / (double)parallel);
 }
 
-/* A platform without a device: every attempt is a row that says so. */
+/* A platform without a device: every attempt is a row with that reason. */
 static void skip_deviceless(const cbx__accelerators *devices, cbx__point *p)
 {
     for (size_t i = 0; i < p->plan.count && devices->n == 0; i++) {

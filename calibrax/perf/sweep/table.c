@@ -54,7 +54,7 @@ static bool index_kept(builder *b, const cbx_rows *kept)
     return true;
 }
 
-/* Says nothing of the baseline: nobody tried, or nobody waited. */
+/* No result of the baseline: it was not tried, or was interrupted. */
 static bool is_weak(const cbx_row *row)
 {
     return !strcmp(row->status, "skipped") || !strcmp(row->status, "interrupted");

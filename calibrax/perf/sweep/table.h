@@ -26,10 +26,10 @@ cbx_status cbx__table_lay(const cbx__session *s, const cbx__table_part *parts, s
 cbx_status cbx__table_correct(const char *case_name, cbx_row *rows, size_t count, cbx_arena *arena, cbx_err *err);
 /** Adds typed rows to a set, as what they are written as. */
 cbx_status cbx__table_read(const cbx_row *rows, size_t count, cbx_rows *out, cbx_err *err);
-/** cbx__table_correct over a set that nobody lays anew: its rows of the case are replaced by corrected ones; unchanged on failure. */
+/** cbx__table_correct over a finished set: its rows of the case are replaced by corrected ones; unchanged on failure. */
 cbx_status cbx__table_settle(const char *case_name, cbx_rows *rows, cbx_err *err);
 
-/** Reads the rows that a file has already; no file is none, and one without a single row is refused.  @return CBX_EFORMAT; as cbx_rows_read */
+/** Reads the rows that a file has already; no file: no rows, and one without a single row is refused.  @return CBX_EFORMAT; as cbx_rows_read */
 cbx_status cbx__table_older(cbx_ctx *ctx, const char *path, cbx_rows *older, cbx_err *err);
 /** Writes rows, and behind them the older ones whose keys they lack: a shorter run does not remove what a longer one measured. */
 cbx_status cbx__table_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, const cbx_rows *older,
