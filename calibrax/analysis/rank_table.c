@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/comparison_internal.h"
+#include "calibrax/base/list.h"
 #include "calibrax/base/table.h"
 
 #define BLOCK 4096 /* cells */
@@ -55,8 +56,6 @@ struct cbx_rank_table {
     bool dropped; /* there were samples that are not kept */
 };
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a ranking"); }
-
 /* --- made and freed --- */
 
 cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts *opts, cbx_rank_table **out, cbx_err *err)
@@ -68,7 +67,7 @@ cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts *opts, 
     if (o->struct_size != sizeof *o)
         return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", o->struct_size);
     cbx_rank_table *t = cbx_mem_zalloc(al, sizeof *t);
-    if (!t) return no_memory(err);
+    if (!t) return cbx_fail_nomem(err, "a ranking");
     t->ctx = ctx;
     t->al = *al;
     t->o = o;
@@ -106,21 +105,6 @@ void cbx_rank_table_free(cbx_rank_table *t)
     cbx_mem_free(&al, t, sizeof *t);
 }
 
-/* Capacity for one more item; its array is at `slot`. */
-static bool grow(const cbx_rank_table *t, void *slot, size_t n, size_t *capacity, size_t size)
-{
-    size_t wanted = *capacity ? 2 * *capacity : 32;
-    void *items;
-
-    if (n < *capacity) return true;
-    memcpy(&items, slot, sizeof items);
-    void *more = cbx_mem_resize(&t->al, items, *capacity * size, wanted * size);
-    if (!more) return false;
-    memcpy(slot, &more, sizeof more);
-    *capacity = wanted;
-    return true;
-}
-
 /* --- cells --- */
 
 static cell *cell_at(const cbx_rank_table *t, size_t i) { return &t->blocks[i / BLOCK][i % BLOCK]; }
@@ -129,7 +113,7 @@ static bool add_cell(cbx_rank_table *t, cell c)
 {
     if (t->ncells % BLOCK == 0) {
         size_t n = nblocks(t);
-        if (!grow(t, &t->blocks, n, &t->blocks_capacity, sizeof *t->blocks)) return false;
+        if (!cbx_grow(&t->al, &t->blocks, &t->blocks_capacity, n + 1, sizeof *t->blocks)) return false;
         t->blocks[n] = cbx_mem_calloc(&t->al, BLOCK, sizeof(cell));
         if (!t->blocks[n]) return false;
     }
@@ -148,7 +132,7 @@ static bool add_samples(cbx_rank_table *t, const cbx_metric *m)
         t->dropped = true;
         return true;
     }
-    if (!grow(t, &t->sampled, t->nsampled, &t->sampled_capacity, sizeof *t->sampled)) return false;
+    if (!cbx_grow(&t->al, &t->sampled, &t->sampled_capacity, t->nsampled + 1, sizeof *t->sampled)) return false;
     double *copy = cbx_arena_calloc(&t->samples, m->nsamples, sizeof *copy);
     if (!copy) return false;
     memcpy(copy, m->samples, m->nsamples * sizeof *copy);
@@ -159,7 +143,8 @@ static bool add_samples(cbx_rank_table *t, const cbx_metric *m)
 static metric *metric_of(cbx_rank_table *t, const char *name, size_t *at)
 {
     *at = cbx_names_add(&t->names, name);
-    if (*at == CBX_NO_NAME || !grow(t, &t->metrics, *at, &t->metrics_capacity, sizeof *t->metrics)) return NULL;
+    if (*at == CBX_NO_NAME || !cbx_grow(&t->al, &t->metrics, &t->metrics_capacity, *at + 1, sizeof *t->metrics))
+        return NULL;
     if (*at == t->nmetrics) t->metrics[t->nmetrics++] = (metric){ .direction = CBX_DIRECTION_INFO };
     return &t->metrics[*at];
 }
@@ -173,7 +158,7 @@ static bool add_value(cbx_rank_table *t, size_t competitor, size_t prefix, const
     cbx_text_putc(&t->key, ':');
     cbx_text_puts(&t->key, m->name);
     size_t key = of && !t->key.status ? cbx_names_add(&t->keys, cbx_text_str(&t->key)) : CBX_NO_NAME;
-    if (key == CBX_NO_NAME || !grow(t, &t->rows, key, &t->rows_capacity, sizeof *t->rows)) return false;
+    if (key == CBX_NO_NAME || !cbx_grow(&t->al, &t->rows, &t->rows_capacity, key + 1, sizeof *t->rows)) return false;
     if (key == t->nrows) t->rows[t->nrows++] = (row){ .metric = (uint32_t)name };
     of->used = true;
     t->rows[key].ncells++;
@@ -228,12 +213,6 @@ static cbx_status check_defs(const cbx_rank_table *t, cbx_err *err)
 
 /* --- cells by row --- */
 
-static cbx_status two_values(const cbx_rank_table *t, const cell *c, cbx_err *err)
-{
-    return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; distinguish them by a tag",
-                    t->competitors.list[c->competitor], t->keys.list[c->row]);
-}
-
 /* A competitor with two values in a row: the first one is reported. */
 static cbx_status find_twice(const cbx_rank_table *t, const uint32_t *order, const size_t *starts, uint32_t *seen,
                              cbx_err *err)
@@ -246,7 +225,10 @@ static cbx_status find_twice(const cbx_rank_table *t, const uint32_t *order, con
             if (*last == r + 1 && order[i] < first) first = order[i];
             *last = (uint32_t)r + 1;
         }
-    return first == t->ncells ? CBX_OK : two_values(t, cell_at(t, first), err);
+    if (first == t->ncells) return CBX_OK;
+    const cell *c = cell_at(t, first);
+    return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; distinguish them by a tag",
+                    t->competitors.list[c->competitor], t->keys.list[c->row]);
 }
 
 /* Costs as much as the values that came since the last time, or little more. */
@@ -256,7 +238,7 @@ static cbx_status check_cells(cbx_rank_table *t, bool keep, cbx_err *err)
     size_t *starts = cbx_mem_calloc(&t->al, t->nrows + 1, sizeof *starts);
     uint32_t *seen = cbx_mem_calloc(&t->al, t->competitors.n, sizeof *seen);
     bool good = starts && (order || !t->ncells) && (seen || !t->competitors.n);
-    cbx_status st = good ? CBX_OK : no_memory(err);
+    cbx_status st = good ? CBX_OK : cbx_fail_nomem(err, "a ranking");
 
     if (good) {
         /* Both lists are the caller's, for ncells and nrows + 1. */
@@ -293,7 +275,7 @@ cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, cbx_err *er
         good = add_point(t, cbx_run_id(run), cbx_run_point(run, i));
     for (size_t i = 0; good && i < cbx_run_nmetric_defs(run); i++) good = learn_def(t, run, cbx_run_metric_def(run, i));
     cbx_arena_clear(&t->scratch);
-    if (!good) return no_memory(err);
+    if (!good) return cbx_fail_nomem(err, "a ranking");
     if (t->ncells > UINT32_MAX)
         return cbx_fail(err, CBX_EOVERFLOW, "run '%s' makes them more than 2^32 values: rank fewer runs",
                         cbx_run_id(run));
@@ -301,34 +283,21 @@ cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, cbx_err *er
     return st || t->ncells < 2 * t->nchecked ? st : check_cells(t, false, err);
 }
 
-/* A metric that is asked for and that no run has is a misspelt one. */
-static cbx_status need_metrics(const cbx_rank_table *t, cbx_err *err)
+cbx_status cbx_rank_table_close(cbx_rank_table *t, cbx_err *err)
 {
-    for (size_t k = 0; t->o->metrics && k < t->o->nmetrics; k++) {
+    size_t n = t->competitors.n;
+
+    for (size_t k = 0; t->o->metrics && k < t->o->nmetrics; k++) { /* one that no run has is misspelt */
         size_t at = cbx_names_find(&t->names, t->o->metrics[k]);
         if (at == CBX_NO_NAME || !t->metrics[at].used)
             return cbx_fail(err, CBX_ENOENT, "no point has the metric '%s': correct the name", t->o->metrics[k]);
     }
-    return CBX_OK;
-}
-
-static cbx_status need_competitors(const cbx_rank_table *t, cbx_err *err)
-{
-    size_t n = t->competitors.n;
-
-    if (n >= 2) return CBX_OK;
-    if (t->o->group_tag && !t->tagged)
+    if (n < 2 && t->o->group_tag && !t->tagged)
         return cbx_fail(err, CBX_EINVAL, "a ranking needs two competitors, and no point has the tag '%s'",
                         t->o->group_tag);
-    return cbx_fail(err, CBX_EINVAL, "a ranking needs two competitors, there %s %zu", n == 1 ? "is" : "are", n);
-}
-
-cbx_status cbx_rank_table_close(cbx_rank_table *t, cbx_err *err)
-{
-    cbx_status st = need_metrics(t, err);
-
-    if (!st) st = need_competitors(t, err);
-    return st ? st : check_cells(t, true, err);
+    if (n < 2)
+        return cbx_fail(err, CBX_EINVAL, "a ranking needs two competitors, there %s %zu", n == 1 ? "is" : "are", n);
+    return check_cells(t, true, err);
 }
 
 /* --- answers --- */
@@ -380,7 +349,7 @@ cbx_status cbx_rank_table_cells(cbx_rank_table *t, size_t i, cbx_rank_cell *out,
     double *values = cbx_arena_calloc(&t->scratch, n, sizeof *values);
     cbx_rank_entry *e = cbx_arena_calloc(&t->scratch, n, sizeof *e);
     cbx_rank_cell *cells = cbx_arena_calloc(&t->scratch, n, sizeof *cells);
-    cbx_status st = values && e && cells ? CBX_OK : no_memory(err);
+    cbx_status st = values && e && cells ? CBX_OK : cbx_fail_nomem(err, "a ranking");
 
     for (size_t k = 0; !st && k < n; k++) cells[k] = read_cell(t, t->order[t->starts[i] + k]);
     if (!st && n) qsort(cells, n, sizeof *cells, by_competitor);

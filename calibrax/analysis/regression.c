@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/regression_internal.h"
+#include "calibrax/base/list.h"
 #include "calibrax/core/point_index.h"
 
 /* --- keys: found by their hash, compared as they are in the run, so that a key costs no text ---
@@ -21,64 +22,42 @@ typedef struct keyed {
     uint32_t count;      /* how often the key is in the run; 0: not its first place */
 } keyed;
 
+/* In the order of the run, found by the hash of point and metric. */
 typedef struct keys {
-    keyed *all; /* in the order of the run */
-    size_t n, capacity;
-    uint32_t *slots; /* open addressing, at most half used: 1 + index; 0: free */
-    size_t nslots;
+    CBX_LIST(keyed) all;
+    cbx_table table;
 } keys;
 
-static uint64_t hash_of(const cbx_point *p, const char *metric)
+static bool is_key(const void *user, size_t value, const void *key)
 {
-    return cbx_hash_text(cbx_point_hash(p, NULL), metric);
+    const keyed *a = &((const keys *)user)->all.items[value], *b = key;
+
+    return !strcmp(a->metric->name, b->metric->name) && cbx_point_same(a->point, b->point, NULL);
 }
 
-/* Where a key is, or the free slot where it belongs. */
-static uint32_t *slot_of(const keys *k, const cbx_point *p, const char *metric)
+static keyed *find_key(const keys *k, const keyed *key)
 {
-    size_t at = hash_of(p, metric) & (k->nslots - 1);
-
-    while (k->slots[at]) {
-        const keyed *e = &k->all[k->slots[at] - 1];
-        if (!strcmp(e->metric->name, metric) && cbx_point_same(e->point, p, NULL)) break;
-        at = (at + 1) & (k->nslots - 1);
-    }
-    return &k->slots[at];
+    const size_t *at = cbx_table_find(&k->table, cbx_hash_text(cbx_point_hash(key->point, NULL), key->metric->name),
+                                      is_key, k, key);
+    return at ? &k->all.items[*at] : NULL;
 }
 
-/* The first of equal ones carries their number, the others 0. */
-static void enter(keys *k, const cbx_point *p, const cbx_named_metric *m)
+/* The first of equal keys has their number, the others 0. */
+static cbx_status collect_keys(const cbx_allocator *al, const cbx_run *run, keys *k, cbx_err *err)
 {
-    uint32_t *slot = slot_of(k, p, m->name);
-
-    k->all[k->n++] = (keyed){ p, m, NULL, !*slot };
-    if (*slot)
-        k->all[*slot - 1].count++;
-    else
-        *slot = (uint32_t)k->n;
-}
-
-static void keys_clear(const cbx_allocator *al, keys *k)
-{
-    cbx_mem_free(al, k->all, k->capacity * sizeof(*k->all));
-    cbx_mem_free(al, k->slots, k->nslots * sizeof(*k->slots));
-    *k = (keys){ .n = 0 };
-}
-
-static cbx_status keys_init(const cbx_allocator *al, const cbx_run *run, keys *k, cbx_err *err)
-{
-    *k = (keys){ .nslots = 2 };
-    for (size_t i = 0; i < cbx_run_npoints(run); i++) k->capacity += cbx_run_point(run, i)->nmetrics;
-    while (k->nslots < 2 * k->capacity) k->nslots *= 2;
-    k->slots = k->capacity < UINT32_MAX ? cbx_mem_calloc(al, k->nslots, sizeof(*k->slots)) : NULL;
-    k->all = k->capacity && k->slots ? cbx_mem_alloc(al, k->capacity * sizeof(*k->all)) : NULL;
-    if (!k->slots || (k->capacity && !k->all)) {
-        keys_clear(al, k);
-        return cbx_fail(err, CBX_ENOMEM, "out of memory for the keys of '%s'", cbx_run_id(run));
-    }
     for (size_t i = 0; i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);
-        for (size_t j = 0; j < p->nmetrics; j++) enter(k, p, &p->metrics[j]);
+        for (size_t j = 0; j < p->nmetrics; j++) {
+            const keyed key = { p, &p->metrics[j], NULL, 1 };
+            keyed *first = find_key(k, &key);
+            if (!cbx_list_push(al, &k->all, key) ||
+                (!first &&
+                 !cbx_table_add(&k->table, cbx_hash_text(cbx_point_hash(p, NULL), key.metric->name), k->all.n - 1)))
+                return cbx_fail(err, CBX_ENOMEM, "out of memory for the keys of '%s'", cbx_run_id(run));
+            if (!first) continue;
+            k->all.items[k->all.n - 1].count = 0;
+            find_key(k, &key)->count++;
+        }
     }
     return CBX_OK;
 }
@@ -222,72 +201,31 @@ static cbx_status find_out(const sides *s, const keyed *now, const keyed *base, 
     return cbx__regression_judge(s->ctx, s->opts, s->counts, &now->metric->metric, &base->metric->metric, f, err);
 }
 
-/* Brings keys of both runs together; what is found out: each key of the run once, and what only the
- * baseline has. */
-static size_t match_keys(keys *now, const keys *base)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < now->n; i++) {
-        keyed *e = &now->all[i];
-        if (!e->count) continue;
-        n++;
-        uint32_t at = *slot_of(base, e->point, e->metric->name);
-        e->other = at ? &base->all[at - 1] : NULL;
-        if (e->other) e->other->other = e;
-    }
-    for (size_t i = 0; i < base->n; i++) n += base->all[i].count && !base->all[i].other;
-    return n;
-}
-
+/* Findings on each key of the run once, then on what only the baseline has. */
 static cbx_status find_all(const sides *s, keys *now, const keys *base, cbx_err *err)
 {
     cbx_regression *r = s->r;
-    size_t n = match_keys(now, base);
+    size_t n = 0;
     cbx_status st = CBX_OK;
 
+    for (size_t i = 0; i < now->all.n; i++) {
+        keyed *e = &now->all.items[i];
+        if (!e->count) continue;
+        n++;
+        e->other = find_key(base, e);
+        if (e->other) e->other->other = e;
+    }
+    for (size_t i = 0; i < base->all.n; i++) n += base->all.items[i].count && !base->all.items[i].other;
     r->findings = cbx_arena_calloc(&r->arena, n, sizeof(*r->findings));
     if (!r->findings) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu findings", n);
-    for (size_t i = 0; !st && i < now->n; i++) {
-        const keyed *e = &now->all[i];
-        if (!e->count) continue;
-        st = find_out(s, e, e->other, &r->findings[r->nfindings], err);
-        if (!st) r->nfindings++;
-    }
-    for (size_t i = 0; !st && i < base->n; i++) {
-        const keyed *e = &base->all[i];
-        if (!e->count || e->other) continue;
-        st = find_out(s, NULL, e, &r->findings[r->nfindings], err);
+    for (size_t i = 0; !st && i < now->all.n + base->all.n; i++) {
+        const bool is_now = i < now->all.n;
+        const keyed *e = is_now ? &now->all.items[i] : &base->all.items[i - now->all.n];
+        if (!e->count || (!is_now && e->other)) continue;
+        st = find_out(s, is_now ? e : NULL, is_now ? e->other : e, &r->findings[r->nfindings], err);
         if (!st) r->nfindings++;
     }
     return st;
-}
-
-static cbx_status conclude(const sides *s, cbx_err *err)
-{
-    cbx_regression *r = s->r;
-    cbx_status st = cbx__regression_correct(s->ctx, s->opts->level, r->findings, r->nfindings, err);
-
-    for (size_t i = 0; !st && !s->opts->no_sentences && i < r->nfindings; i++)
-        if (!cbx__regression_report(&r->arena, &r->findings[i]))
-            st = cbx_fail(err, CBX_ENOMEM, "out of memory for sentences");
-    return st;
-}
-
-/* The first rule that matches no metric, so that a misspelt threshold is not ignored. */
-static cbx_status find_idle_rule(const sides *s, cbx_err *err)
-{
-    cbx_regression *r = s->r;
-
-    for (size_t k = 0; r->nfindings && k < s->opts->nrules; k++) {
-        const char *pattern = s->opts->rules[k].metric;
-        size_t i = 0;
-        while (i < r->nfindings && fnmatch(pattern, r->findings[i].metric, 0) != 0) i++;
-        if (i < r->nfindings) continue;
-        r->idle_rule = cbx_arena_strdup(&r->arena, pattern);
-        return r->idle_rule ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for a pattern");
-    }
-    return CBX_OK;
 }
 
 /* --- the whole --- */
@@ -314,86 +252,89 @@ static cbx_status check_opts(const cbx_regression_opts *o, cbx_err *err)
     return CBX_OK;
 }
 
-/* NULL: none, and an empty name is invalid. */
-static const cbx_json *machine_of(const cbx_run *run)
+/* The name of a run's machine; NULL: not known, as with an empty name. */
+static const char *machine_of(const cbx_run *run)
 {
     const cbx_json *v = cbx_json_get(cbx_run_environment(run), "machine");
     const char *s = cbx_json_string_value(v);
 
-    return s && !*s ? NULL : v;
-}
-
-static const char *machine_text(const cbx_json *v)
-{
-    const char *s = cbx_json_string_value(v);
-    return s ? s : "unnamed";
+    return !s && v ? "unnamed" : s && *s ? s : NULL;
 }
 
 static cbx_status compare_machines(const sides *s, cbx_err *err)
 {
     cbx_regression *r = s->r;
-    const cbx_json *a = machine_of(s->run), *b = machine_of(s->baseline);
+    const char *a = machine_of(s->run), *b = machine_of(s->baseline);
     const char *remedy = s->opts->allow_machines ? "compared as asked"
                                                  : "--allow-other-machine compares them all the same";
 
     r->label = "";
+    r->machines = CBX_MACHINE_SAME;
+    if (!strcmp(r->run_id, r->baseline_id) && !s->opts->allow_same) { /* what is compared with itself never differs */
+        r->refused = CBX_GATE_REASON_SAME_RUN;
+        r->label = cbx_arena_printf(
+            &r->arena, "run '%s' is its own baseline, which proves nothing; measure again, or name another run",
+            r->run_id);
+        return r->label ? CBX_OK : cbx_fail_nomem(err, "the name of a run");
+    }
     r->machines = cbx_run_same_machine(s->run, s->baseline);
-    if (r->machines == CBX_MACHINE_UNKNOWN) {
+    if (r->machines == CBX_MACHINE_UNKNOWN)
         r->label = cbx_arena_printf(&r->arena, "%s its machine; %s",
                                     !a && !b ? "neither the run nor the baseline says"
                                     : !a     ? "the run does not say"
                                              : "the baseline does not say",
                                     remedy);
-    } else if (r->machines == CBX_MACHINE_OTHER) {
-        r->label = cbx_arena_printf(&r->arena, "measured on different machines (%s, baseline %s); %s", machine_text(a),
-                                    machine_text(b), remedy);
-    }
-    if (!r->label) return cbx_fail(err, CBX_ENOMEM, "out of memory for the machines' names");
+    else if (r->machines == CBX_MACHINE_OTHER)
+        r->label = cbx_arena_printf(&r->arena, "measured on different machines (%s, baseline %s); %s",
+                                    a ? a : "unnamed", b ? b : "unnamed", remedy);
+    if (!r->label) return cbx_fail_nomem(err, "the machines' names");
     if (r->machines != CBX_MACHINE_SAME && !s->opts->allow_machines)
         r->refused = r->machines == CBX_MACHINE_OTHER ? CBX_GATE_REASON_OTHER_MACHINE : CBX_GATE_REASON_UNKNOWN_MACHINE;
     return CBX_OK;
 }
 
-/* What is compared with itself never differs. */
-static cbx_status compare_ids(const sides *s, cbx_err *err)
-{
-    cbx_regression *r = s->r;
-
-    if (strcmp(r->run_id, r->baseline_id) != 0 || s->opts->allow_same) return compare_machines(s, err);
-    r->machines = CBX_MACHINE_SAME;
-    r->refused = CBX_GATE_REASON_SAME_RUN;
-    r->label = cbx_arena_printf(
-        &r->arena, "run '%s' is its own baseline, which proves nothing; measure again, or name another run", r->run_id);
-    return r->label ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a run");
-}
-
 static cbx_status compare_keys(const sides *s, cbx_err *err)
 {
     cbx_regression *r = s->r;
-    keys now = { .n = 0 }, base = now;
-    cbx_status st = keys_init(&r->al, s->run, &now, err);
+    keys now = { .all = { 0 } }, base = { .all = { 0 } };
 
-    if (!st) st = keys_init(&r->al, s->baseline, &base, err);
+    cbx_table_init(&now.table, &r->al);
+    cbx_table_init(&base.table, &r->al);
+    cbx_status st = collect_keys(&r->al, s->run, &now, err);
+    if (!st) st = collect_keys(&r->al, s->baseline, &base, err);
     if (!st) st = find_all(s, &now, &base, err);
-    if (!st) r->nkeys_run = now.n, r->nkeys_baseline = base.n;
-    keys_clear(&r->al, &now);
-    keys_clear(&r->al, &base);
+    r->nkeys_run = now.all.n;
+    r->nkeys_baseline = base.all.n;
+    cbx_list_clear(&r->al, &now.all);
+    cbx_list_clear(&r->al, &base.all);
+    cbx_table_clear(&now.table);
+    cbx_table_clear(&base.table);
     return st;
 }
 
 static cbx_status compare(const sides *s, cbx_err *err)
 {
     cbx_regression *r = s->r;
-    cbx_status st = CBX_OK;
 
     r->run_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->run));
     r->baseline_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->baseline));
-    if (!r->run_id || !r->baseline_id) return cbx_fail(err, CBX_ENOMEM, "out of memory for the names of runs");
-    st = compare_ids(s, err);
+    if (!r->run_id || !r->baseline_id) return cbx_fail_nomem(err, "the names of runs");
+    cbx_status st = compare_machines(s, err);
     if (st || r->refused) return st;
     st = compare_keys(s, err);
-    if (!st) st = conclude(s, err);
-    return st ? st : find_idle_rule(s, err);
+    if (!st) st = cbx__regression_correct(s->ctx, s->opts->level, r->findings, r->nfindings, err);
+    for (size_t i = 0; !st && !s->opts->no_sentences && i < r->nfindings; i++)
+        if (!cbx__regression_report(&r->arena, &r->findings[i])) st = cbx_fail_nomem(err, "sentences");
+    /* the first rule that matches no metric, so that a misspelt threshold is not ignored */
+    for (size_t k = 0; !st && !r->idle_rule && r->nfindings && k < s->opts->nrules; k++) {
+        const char *pattern = s->opts->rules[k].metric;
+        size_t i = 0;
+        while (i < r->nfindings && fnmatch(pattern, r->findings[i].metric, 0) != 0) i++;
+        if (i < r->nfindings) continue;
+        r->idle_rule = cbx_arena_strdup(&r->arena, pattern);
+        if (!r->idle_rule) st = cbx_fail_nomem(err, "a pattern");
+    }
+    return st;
 }
 
 cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run *baseline,

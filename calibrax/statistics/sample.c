@@ -124,12 +124,14 @@ double cbx__pooled_stddev(const cbx__moments *a, const cbx__moments *b)
     return hypot(a->stddev * sqrt((double)(a->n - 1) / df), b->stddev * sqrt((double)(b->n - 1) / df));
 }
 
-size_t cbx__count_below(const double *sorted, size_t n, double v)
+/* Values below v, or, with `equal`, at most v. */
+static size_t count(const double *sorted, size_t n, double v, bool equal)
 {
     size_t low = 0;
+
     while (low < n) {
         size_t middle = low + (n - low) / 2;
-        if (sorted[middle] < v)
+        if (sorted[middle] < v || (equal && sorted[middle] == v))
             low = middle + 1;
         else
             n = middle;
@@ -137,18 +139,8 @@ size_t cbx__count_below(const double *sorted, size_t n, double v)
     return low;
 }
 
-size_t cbx__count_upto(const double *sorted, size_t n, double v)
-{
-    size_t low = 0;
-    while (low < n) {
-        size_t middle = low + (n - low) / 2;
-        if (sorted[middle] <= v)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return low;
-}
+size_t cbx__count_below(const double *sorted, size_t n, double v) { return count(sorted, n, v, false); }
+size_t cbx__count_upto(const double *sorted, size_t n, double v) { return count(sorted, n, v, true); }
 
 size_t cbx__midrank2(const double *sorted, size_t n, double v)
 {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "calibrax/base/arena.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/resample.h"
 #include "calibrax/statistics/sample.h"
@@ -173,17 +174,20 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
     if (!o->permutations) return cbx_fail(err, CBX_EINVAL, "'permutations' must be at least 1, got 0");
     if (o->paired && n != m) return cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
     a.compare = o->compare ? o->compare : mean_difference;
-    cbx_status st = cbx__joined_copy(ctx, x, n, y, m, &a.pool, err);
-    if (!st) st = cbx__doubles(ctx, n + m, &a.x, err);
-    if (!st) {
-        a.order = cbx_mem_calloc(cbx_ctx_allocator(ctx), n + m, sizeof(size_t));
-        if (!a.order) st = cbx_fail(err, CBX_ENOMEM, "no memory to rearrange %zu samples", n + m);
-    }
-    if (!st) {
-        a.words = cbx_mem_calloc(cbx_ctx_allocator(ctx), cbx__draws_capacity(n + m), sizeof *a.words);
-        if (!a.words) st = cbx_fail(err, CBX_ENOMEM, "no memory for %zu random words", n + m);
-    }
-    if (!st) {
+    cbx_arena arena;
+    cbx_status st = cbx__sample_check(x, n, 1, err);
+    if (!st) st = cbx__sample_check(y, m, 1, err);
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    a.pool = cbx_arena_calloc(&arena, n + m, sizeof *a.pool);
+    a.x = cbx_arena_calloc(&arena, n + m, sizeof *a.x);
+    a.order = cbx_arena_calloc(&arena, n + m, sizeof *a.order);
+    a.words = cbx_arena_calloc(&arena, cbx__draws_capacity(n + m), sizeof *a.words);
+    if (!a.pool || !a.x || !a.order || !a.words) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory to rearrange %zu samples", n + m);
+    } else {
+        memcpy(a.pool, x, n * sizeof *x);
+        memcpy(a.pool + n, y, m * sizeof *y);
         a.y = a.x + n;
         a.picked = n < m ? n : m;
         /* The mean difference is taken about the first value: large offsets then cost no digits, and ties
@@ -219,10 +223,7 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
         if (isnan(r.statistic)) st = cbx_fail(err, CBX_EDOM, "the statistic to permute is NaN");
         if (!st && a.undefined) st = cbx_fail(err, CBX_EDOM, "the statistic of a rearrangement is NaN");
     }
-    cbx__doubles_free(ctx, a.pool, n + m);
-    cbx__doubles_free(ctx, a.x, n + m);
-    cbx_mem_free(cbx_ctx_allocator(ctx), a.order, (n + m) * sizeof(size_t));
-    cbx_mem_free(cbx_ctx_allocator(ctx), a.words, cbx__draws_capacity(n + m) * sizeof *a.words);
+    cbx_arena_clear(&arena);
     if (!st) *out = r;
     return st;
 }
