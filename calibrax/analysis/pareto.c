@@ -1,10 +1,12 @@
-/* Points in the order of their costs: whoever dominates a point stands before it, so one pass
+/* Points in the order of their costs: what dominates a point is before it, so one scan
  * suffices. */
 #include "calibrax/analysis/pareto.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "calibrax/base/arena.h"
 
 /** Costs of one point, all counted so that less is better. */
 typedef struct entry {
@@ -42,18 +44,12 @@ static bool same(const entry *a, const entry *b)
     return true;
 }
 
-static void tree_put(double *tree, size_t n, size_t rank, double v)
-{
-    for (; rank <= n; rank += rank & (~rank + 1)) tree[rank] = fmin(tree[rank], v);
-}
-
 /* Third cost, 0 where there are fewer. */
 static double third(const entry *e) { return e->d > 2 ? e->cost[2] : 0; }
 
-static cbx_status rank_second(cbx_ctx *ctx, field *f, cbx_err *err)
+static cbx_status rank_second(cbx_arena *arena, field *f, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    entry **order = cbx_mem_calloc(al, f->n + 1, sizeof(*order));
+    entry **order = cbx_arena_calloc(arena, f->n + 1, sizeof(*order));
     size_t rank = 0;
 
     if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", f->n);
@@ -63,7 +59,6 @@ static cbx_status rank_second(cbx_ctx *ctx, field *f, cbx_err *err)
         if (!i || (f->d > 1 && order[i]->cost[1] != order[i - 1]->cost[1])) rank = i + 1;
         order[i]->second = rank;
     }
-    cbx_mem_free(al, order, (f->n + 1) * sizeof(*order));
     return CBX_OK;
 }
 
@@ -105,57 +100,48 @@ static size_t fill(field *f, const double *x, size_t n, const cbx_direction *dir
     return n - f->n;
 }
 
-static cbx_status find_front(cbx_ctx *ctx, field *f, bool *on_front, cbx_err *err)
+static cbx_status find_front(cbx_arena *arena, field *f, bool *on_front, cbx_err *err)
 {
-    if (f->d > 3) {
-        compare_all(f, on_front);
-        return CBX_OK;
-    }
-    cbx_status st = rank_second(ctx, f, err);
-    if (!st) {
-        /* Equal points are asked together, then put together: none dominates its equal. */
-        size_t end;
+    cbx_status st = f->d > 3 ? CBX_OK : rank_second(arena, f, err);
 
-        for (size_t i = 0; i <= f->n; i++) f->tree[i] = NAN; /* fmin passes NaN over: nothing there */
-        for (size_t i = 0; i < f->n; i = end) {
-            const entry *e = &f->entries[i];
-            bool free_of_others = true;
-            for (size_t r = e->second; r && free_of_others; r &= r - 1) free_of_others = !(f->tree[r] <= third(e));
-            for (end = i; end < f->n && same(e, &f->entries[end]); end++)
-                on_front[f->entries[end].index] = free_of_others;
-            if (free_of_others) tree_put(f->tree, f->n, e->second, third(e));
-        }
+    if (!st && f->d > 3) compare_all(f, on_front);
+    if (st || f->d > 3) return st;
+    for (size_t i = 0; i <= f->n; i++) f->tree[i] = NAN; /* fmin ignores NaN: empty */
+    for (size_t i = 0, end; i < f->n; i = end) { /* equal points are looked up together: none dominates its equal */
+        const entry *e = &f->entries[i];
+        bool dominated = false;
+        for (size_t r = e->second; r && !dominated; r &= r - 1) dominated = f->tree[r] <= third(e);
+        for (end = i; end < f->n && same(e, &f->entries[end]); end++) on_front[f->entries[end].index] = !dominated;
+        for (size_t r = e->second; !dominated && r <= f->n; r += r & (~r + 1)) f->tree[r] = fmin(f->tree[r], third(e));
     }
-    return st;
+    return CBX_OK;
 }
 
 cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, const cbx_direction *directions,
                             bool *on_front, size_t *nfront, size_t *nmissing, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     field f = { .d = d };
-    cbx_status st = CBX_OK;
+    cbx_arena arena;
 
     if (!n || !d)
         return cbx_fail(err, CBX_EINVAL, "'points' must have a point and an objective, got %zu and %zu", n, d);
     for (size_t k = 0; k < d; k++)
         if (directions[k] != CBX_DIRECTION_LOWER && directions[k] != CBX_DIRECTION_HIGHER)
             return cbx_fail(err, CBX_EINVAL, "objective %zu has no better side", k);
-    f.costs = cbx_mem_calloc(al, n * d + 1, sizeof(*f.costs));
-    f.entries = cbx_mem_calloc(al, n + 1, sizeof(*f.entries));
-    f.tree = cbx_mem_calloc(al, n + 1, sizeof(*f.tree));
-    if (f.costs && f.entries && f.tree) {
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    f.costs = cbx_arena_calloc(&arena, n * d + 1, sizeof(*f.costs));
+    f.entries = cbx_arena_calloc(&arena, n + 1, sizeof(*f.entries));
+    f.tree = cbx_arena_calloc(&arena, n + 1, sizeof(*f.tree));
+    cbx_status st = f.costs && f.entries && f.tree ? CBX_OK
+                                                   : cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
+    if (!st) {
         memset(on_front, 0, n * sizeof(*on_front));
         size_t missing = fill(&f, x, n, directions);
-        st = find_front(ctx, &f, on_front, err);
+        st = find_front(&arena, &f, on_front, err);
         if (!st && nmissing) *nmissing = missing;
         if (!st && nfront) *nfront = 0;
         for (size_t i = 0; !st && nfront && i < n; i++) *nfront += on_front[i];
-    } else {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
     }
-    cbx_mem_free(al, f.costs, (n * d + 1) * sizeof(*f.costs));
-    cbx_mem_free(al, f.entries, (n + 1) * sizeof(*f.entries));
-    cbx_mem_free(al, f.tree, (n + 1) * sizeof(*f.tree));
+    cbx_arena_clear(&arena);
     return st;
 }

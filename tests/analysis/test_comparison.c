@@ -45,7 +45,7 @@ static void by_tag(void **state)
     CHECK_STR(row->metric, "rate", "metric");
     CHECK_LE(fabs(row->cells[1].speedup.value - 1.0 / 3), 1e-15, "a third of the rate");
     row = cbx_comparison_row_at(c, 3);
-    CHECK(row->nmissing == 1 && isnan(row->cells[1].value) && row->cells[0].rank == 0, "info ranks nobody");
+    CHECK(row->nmissing == 1 && isnan(row->cells[1].value) && row->cells[0].rank == 0, "info has no ranks");
     CHECK_INT(cbx_comparison_nwinners(c), 3, "ms, rate, all");
     w = cbx_comparison_winner(c, 0);
     CHECK_STR(w->label, "gpu", "ms: 4 and 1/2");
@@ -87,12 +87,12 @@ static void by_run(void **state)
     cbx_comparison_free(c);
     c = NULL;
     only[0] = "sm";
-    CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 2, &o, &c, &err), CBX_ENOENT, "nobody has it");
+    CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 2, &o, &c, &err), CBX_ENOENT, "no run has it");
     CHECK(strstr(err.message, "'sm'"), "and it is named");
     only[0] = "ms";
     CHECK_STATUS(cbx_comparison_create(ctx, runs, twice, 2, &o, &c, &err), CBX_EINVAL, "two of a name");
     CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 1, NULL, &c, &err), CBX_EINVAL, "alone");
-    CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 0, NULL, &c, &err), CBX_EINVAL, "nobody");
+    CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 0, NULL, &c, &err), CBX_EINVAL, "no runs");
     CHECK_STATUS(cbx_comparison_create(ctx, same, NULL, 2, NULL, &c, &err), CBX_EINVAL, "two runs of one id are one");
     o.reference = "newer";
     CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 2, &o, &c, &err), CBX_EINVAL, "no such reference");

@@ -238,7 +238,7 @@ static void levels(void **state)
     CHECK_STATUS(cbx_changes_detect(ctx, x, 3, 0, c, &count, &err), CBX_EINVAL, "no segment");
 }
 
-/* Fresh launches of both sides settle what the series only suggests. */
+/* Fresh launches of both sides confirm what the series only suggests. */
 static void confirmed(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void confirmed(void **state)
     CHECK(iv.level == 0, "no level");
 }
 
-/* A long series, again and again; what it costs is told (the goal is 1,000 such series a second, which make report-pipeline measures). */
+/* A long series, again and again; its cost is printed (the goal is 1,000 such series a second, which make report-pipeline measures). */
 static void long_series(void **state)
 {
     (void)state;

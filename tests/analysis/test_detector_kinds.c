@@ -1,6 +1,6 @@
 /*
  * The detector on series of the kinds that people who gate on them have published, seeds fixed: what it proposes, and what is left once each
- * proposal has been measured anew.  CALIBRAX_LONG_TESTS=1 takes ten times as many series (`make detector-study`; docs/explanation/changepoints.md).
+ * proposal has been measured again.  CALIBRAX_LONG_TESTS=1 takes ten times as many series (`make detector-study`; docs/explanation/changepoints.md).
  *
  * Kinds: of SAP HANA's performance tests (Bach, Lv & Le, "Performance Regression Data Set", classification: stable, regression, depending on
  * the build, spikes, high deviation; several measurements a build; 117 to 2462 values), of Mozilla's (levels that come and go, two modes), and
@@ -94,14 +94,14 @@ static void make(const kind *k, cbx_rng *rng, series *s)
 
 /* --- confirming --- */
 
-/* Launches of a revision, built anew each: what depended on one build is noise of the launch now. */
+/* Launches of a revision, built again each: what depended on one build is noise of the launch now. */
 static void launches(const kind *k, double level, cbx_rng *rng, double *out)
 {
     for (int i = 0; i < LAUNCHES; i++)
         out[i] = level * exp(k->build * cbx_rng_normal(rng)) * value(k, cbx_rng_normal(rng), rng);
 }
 
-/* Both sides of a proposal measured anew: the revisions in the middle of a segment beside it, at most 5 values away. */
+/* Both sides of a proposal measured again: the revisions in the middle of a segment beside it, at most 5 values away. */
 static bool is(const kind *k, const series *s, size_t at, cbx_rng *rng)
 {
     double before[LAUNCHES], after[LAUNCHES];
@@ -123,7 +123,7 @@ typedef struct score {
 
 static size_t distance(size_t a, size_t b) { return a > b ? a - b : b - a; }
 
-/* Each change is found by one of what was said, each of which finds one. */
+/* Each change is found by one report, and each report finds one change. */
 static size_t hits(const series *s, const size_t *reported, size_t n)
 {
     size_t found = 0, next = 0;
@@ -138,7 +138,7 @@ static size_t hits(const series *s, const size_t *reported, size_t n)
     return found;
 }
 
-/* Share of the values that true segments have in common with the best of what was said. */
+/* Share of the values that true segments have in common with the best of the reported ones. */
 static double covering(const series *s, const size_t *reported, size_t n)
 {
     double sum = 0;

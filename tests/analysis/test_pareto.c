@@ -77,11 +77,11 @@ static void refused(void **state)
     CHECK_STATUS(cbx_pareto_front(ctx, &one, 0, 1, &lower, &on, NULL, NULL, &err), CBX_EINVAL, "no point");
     CHECK(strstr(err.message, "'points'") != NULL, err.message);
     CHECK_OK(cbx_pareto_front(ctx, &one, 1, 1, &lower, &on, NULL, NULL, &err), &err, "one point");
-    CHECK(on, "stands alone");
+    CHECK(on, "not dominated");
     cbx_ctx_free(ctx);
 }
 
-/* 100,000 points that all stand on the front: pair by pair that would be 10^10 steps. */
+/* 100,000 points that are all on the front: pair by pair that would be 10^10 steps. */
 static void large(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void large(void **state)
         }
         t0 = cbx_clock_ns();
         CHECK_OK(cbx_pareto_front(ctx, x, n, d, dir, on, &front, NULL, &err), &err, "front");
-        CHECK_INT(front, n, "all stand on it");
+        CHECK_INT(front, n, "all are on it");
         print_message("# %zu points, %zu objectives: %.3f s\n", n, d, (double)(cbx_clock_ns() - t0) * 1e-9);
     }
     cbx_ctx_free(ctx);
@@ -124,7 +124,7 @@ static cbx_status one_front(cbx_ctx *ctx, void *user)
 static void out_of_memory(void **state)
 {
     (void)state;
-    CHECK_GT(cbx_test_fail_each(one_front, NULL, "cbx_pareto_front"), 3, "allocations failed");
+    CHECK_GT(cbx_test_fail_each(one_front, NULL, "cbx_pareto_front"), 0, "allocations failed");
 }
 
 TEST_FILE()

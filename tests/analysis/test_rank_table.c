@@ -74,7 +74,7 @@ static void check_row(cbx_rank_table *t, const cbx_comparison *c, size_t i)
 
 static void as_a_comparison(void **state)
 {
-    static const char *const tags[] = { "by", NULL, "nobody" };
+    static const char *const tags[] = { "by", NULL, "other" };
     cbx_ctx *ctx = NULL;
     cbx_run *runs[2];
 
@@ -144,7 +144,7 @@ static void refusals(void **state)
         const char *part, *why;
     } cases[] = {
         { 1, 2, NULL, NULL, CBX_OK, "", "two runs are two" },
-        { 0, 1, NULL, NULL, CBX_EINVAL, "there is 1", "one is nobody to rank" },
+        { 0, 1, NULL, NULL, CBX_EINVAL, "there is 1", "one competitor cannot be ranked" },
         { 0, 1, "by", NULL, CBX_EINVAL, "no point has the tag 'by'", "the remedy" },
         { 0, 0, NULL, NULL, CBX_EINVAL, "there are 0", "nothing at all" },
         { 0, 2, NULL, NULL, CBX_EEXIST, "has two values for 'p@s{}:ms'", "a run twice" },

@@ -63,7 +63,7 @@ static void ranks(void **state)
         }
     }
     CHECK_STATUS(cbx_rank(cases[0].v, 4, CBX_DIRECTION_INFO, NULL, &err), CBX_EINVAL, "information has no better side");
-    CHECK_OK(cbx_rank(NULL, 0, CBX_DIRECTION_LOWER, NULL, &err), &err, "nobody");
+    CHECK_OK(cbx_rank(NULL, 0, CBX_DIRECTION_LOWER, NULL, &err), &err, "no competitors");
 }
 
 static void scores(void **state)
@@ -99,7 +99,7 @@ static void scores(void **state)
         CHECK(isnan(s[2]) && !isnan(s[0]) && missing == 1, "is no score, and said");
         CHECK_OK(cbx_score(ctx, (cbx_score_kind)kind, hole, 3, 2, d, first, s, &missing, &err), &err,
                  "where nothing weighs");
-        CHECK_INT(missing, 0, "it harms nobody");
+        CHECK_INT(missing, 0, "it does not matter");
         CHECK_STATUS(cbx_score(ctx, (cbx_score_kind)kind, v, 3, 2, d, none, s, NULL, &err), CBX_EINVAL, "no weight");
     }
     CHECK_STATUS(cbx_score(ctx, CBX_SCORE_GEOMETRIC, bad, 3, 2, d, w, s, NULL, &err), CBX_EDOM, "a value of 0");

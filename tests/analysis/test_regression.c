@@ -93,7 +93,7 @@ static void values(void **state)
         { "ms", "NaN", "NaN", CBX_OUTCOME_NAN_NOW, 1, "both: what is wrong now goes first" },
         { "loss", "0", "1", CBX_OUTCOME_ZERO_BASELINE, 2, "a zero baseline" },
         { "loss", "0", "0", CBX_OUTCOME_UNCHANGED, 0, "0 and 0 need no quotient" },
-        { "other", "1", "1", CBX_OUTCOME_NO_DEFINITION, 2, "a metric that nobody defines" },
+        { "other", "1", "1", CBX_OUTCOME_NO_DEFINITION, 2, "a metric without a definition" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         char now[256], base[256];
@@ -177,7 +177,7 @@ static void definitions(void **state)
         { DEF("ms", "lower"), "", DEF("ms", "lower"), CBX_OUTCOME_REGRESSED, 1, "the run's, and one beside" },
         { "", DEF("ms", "lower"), DEF("ms", "lower"), CBX_OUTCOME_REGRESSED, 1, "the baseline's, and one beside" },
         { "", "", DEF("ms", "lower"), CBX_OUTCOME_REGRESSED, 1, "given beside" },
-        { "", "", "", CBX_OUTCOME_NO_DEFINITION, 2, "nobody's: 100 times slower must not pass" },
+        { "", "", "", CBX_OUTCOME_NO_DEFINITION, 2, "undefined: 100 times slower must not pass" },
         { DEF("ms", "lower"), DEF("s", "lower"), "", CBX_OUTCOME_DEFINITIONS_DIFFER, 2, "another unit" },
         { DEF("ms", "higher"), DEF("ms", "lower"), "", CBX_OUTCOME_DEFINITIONS_DIFFER, 2, "another direction" },
         { DEF("ms", "info"), DEF("ms", "lower"), "", CBX_OUTCOME_DEFINITIONS_DIFFER, 2, "info takes no metric out" },
@@ -389,7 +389,7 @@ static void basis_and_interval(void **state)
               CBX_OUTCOME_TIME_NOW, 1, "a sample below 0");
 }
 
-/* Bounds that cannot be are never passed over for the value, whichever side has them. */
+/* Bounds that cannot be are never ignored for the value, whichever side has them. */
 static void impossible_bounds(void **state)
 {
     (void)state;
@@ -481,12 +481,12 @@ static void few_samples(void **state)
 
 #define ROWS 100
 
-/* Holm: a claim that stands alone falls among many; a stronger one stays. */
+/* Holm: a claim that is alone falls among many; a stronger one stays. */
 #define SAMPLES(n) "\"samples\":[" n "]"
 #define TEN_NOW    "1.01,1.03,1.00,1.02,1.04,0.99,1.01,1.02,1.03,1.00"
 #define TEN_THEN   "1.00,1.02,0.99,1.01,1.03,0.98,1.00,1.01,1.02,0.99"
 
-/* What is not decided by the threshold passes if it is surely within the margin; too few samples decide nothing where they are needed. */
+/* What is not decided by the threshold passes if it is within the margin; too few samples do not decide where they are needed. */
 static void margin_and_samples(void **state)
 {
     cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
@@ -705,7 +705,7 @@ static void names(void **state)
     CHECK_STR(cbx_basis_name((cbx_basis)9), "?", "no basis");
 }
 
-/* Each key finds its own among many; what it costs is told. */
+/* Each key finds its own among many; its cost is printed. */
 static void many_keys(void **state)
 {
     (void)state;

@@ -33,7 +33,7 @@ static void verdicts(void **state)
         { 0.5, 0.6, NAN, 0.02, CBX_VERDICT_UNDECIDED, "no number for a level" },
         { 1, 1, 0.95, 0, CBX_VERDICT_EQUIVALENT, "exactly 1, no margin" },
         { 0.999, 1.001, 0.95, 0, CBX_VERDICT_UNDECIDED, "no margin, no equivalence" },
-        { 0.999, 1.001, 0.95, -1, CBX_VERDICT_UNDECIDED, "a negative margin is none" },
+        { 0.999, 1.001, 0.95, -1, CBX_VERDICT_UNDECIDED, "a negative margin is invalid" },
         { 0.4, 2.5, 0.95, 1.5, CBX_VERDICT_EQUIVALENT, "a wide margin is 1/2.5 .. 2.5" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {

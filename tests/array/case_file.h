@@ -11,7 +11,7 @@ typedef struct case_reader {
     const unsigned char *at, *end;
 } case_reader;
 
-/** The bytes of tests/array/fixtures/<file>, for free(); *r stands behind the eight bytes that it must begin with. */
+/** The bytes of tests/array/fixtures/<file>, for free(); *r is behind the eight bytes that it must begin with. */
 unsigned char *case_file_open(const char *file, const char *magic, case_reader *r);
 /** A little-endian number of so many bytes. */
 uint64_t case_get(case_reader *r, int bytes);

@@ -56,11 +56,11 @@ static array_case get_case(case_reader *r, cbx_ctx *ctx, result *want)
     array_case k = { 0 };
     size_t n = case_get(r, 1);
 
-    CHECK(n < sizeof k.name, "room for the name");
+    CHECK(n < sizeof k.name, "capacity for the name");
     for (size_t i = 0; i < n; i++) k.name[i] = (char)case_get(r, 1);
     k.mode = (int)case_get(r, 1);
     k.nattr = (int)case_get(r, 1);
-    CHECK(k.nattr <= CASE_ATTRS, "room for the attributes");
+    CHECK(k.nattr <= CASE_ATTRS, "capacity for the attributes");
     for (int i = 0; i < k.nattr; i++) k.attr[i] = case_get_f64(r);
     k.nin = (int)case_get(r, 1);
     k.nout = (int)case_get(r, 1);
@@ -145,7 +145,7 @@ static cbx_array *spoiled(cbx_ctx *c, cbx_array *x)
         c, x, cbx_weak(c, x, cbx_dtype_kind(cbx_array_dtype(x)) > CBX_KIND_INT ? cbx_float(1.01) : cbx_int(2)));
 }
 
-/* Number of cases that are wrong; the first one is told in text. */
+/* Number of cases that are wrong; the first one is described in text. */
 static size_t run(const char *file, const case_row *rows, size_t nrows, bool spoil, size_t *cases, char text[900])
 {
     bytes b = slurp(file);

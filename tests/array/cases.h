@@ -1,5 +1,5 @@
 /*
- * Files of cases with what NumPy answers (scripts/fixtures/case_file.py says what they hold), and what every such file is
+ * Files of cases with what NumPy answers (scripts/fixtures/case_file.py describes them), and what every such file is
  * put through: each case compared, results spoiled to see that the comparison can fail, every allocation made to fail.
  */
 #ifndef CALIBRAX_TESTS_ARRAY_CASES_H

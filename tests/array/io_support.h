@@ -28,7 +28,7 @@ typedef struct io_refusal {
     cbx_status status;
     const char *word;
 } io_refusal;
-/** Fails the running test unless that came of it, the message in err says where, and nothing came out. */
+/** Fails the running test unless that came of it, the message in err names the place, and nothing came out. */
 void check_refused(const io_refusal *wanted, cbx_status st, const char *where, const cbx_array *out);
 /** Opens nothing, a folder, a named pipe (which is not waited for) and an NPY file: each must be refused.  @param open  sets err */
 void check_no_files(cbx_status (*open)(const char *path));

@@ -31,14 +31,14 @@ static void load(numpy_suite *s, const char *file)
     s->bytes = case_file_open(file, "CBXARR1\n", &r);
     memcpy(s->promote, case_skip(&r, sizeof s->promote), sizeof s->promote);
     int pools = (int)case_get(&r, 2);
-    CHECK(pools <= NUMPY_POOLS_MAX, "room for the pools");
+    CHECK(pools <= NUMPY_POOLS_MAX, "capacity for the pools");
     for (int k = 0; k < pools; k++)
         for (int t = 0; t < CBX_DTYPE_COUNT; t++) {
             s->length[k][t] = case_get(&r, 2);
             s->pool[k][t] = case_skip(&r, s->length[k][t] * cbx_dtype_size((cbx_dtype)t));
         }
     s->count = (int)case_get(&r, 2);
-    CHECK(s->count <= NUMPY_NAMES_MAX, "room for the names");
+    CHECK(s->count <= NUMPY_NAMES_MAX, "capacity for the names");
     for (int i = 0; i < s->count; i++) {
         size_t n = case_get(&r, 1);
         memcpy(s->names[i], case_skip(&r, n), n);
@@ -226,7 +226,7 @@ static void compare(const numpy_suite *s, case_reader *r, const numpy_case *k, u
     free(data);
 }
 
-/* Past what a case says of its result. */
+/* Past the result of a case. */
 static void skip_result(case_reader *r, int mode)
 {
     size_t count = 1, size;

@@ -1,5 +1,5 @@
 /*
- * Array functions against NumPy: reads a file of cases that scripts/fixtures/array_cases.py wrote, which says what it holds,
+ * Array functions against NumPy: reads a file of cases that scripts/fixtures/array_cases.py wrote, which describes it,
  * runs each case through a table of functions, and compares.
  */
 #ifndef CALIBRAX_TESTS_ARRAY_NUMPY_CASES_H

@@ -463,7 +463,7 @@ static void descriptors(void **state)
     CHECK_INT(CBX_ALGEBRA_BOTTLENECK, CBX_ALGEBRA_BOOLEAN + 1, "constants of the others stay as they are");
 }
 
-/* One sentence, said before a device is asked: there is none here. */
+/* One sentence, before a device is used: the file has no such functions. */
 static void on_gpu(void **state)
 {
     static const struct {
@@ -471,7 +471,7 @@ static void on_gpu(void **state)
         cbx_status product, sparse;
         const char *why;
     } cases[] = {
-        { "bottleneck", CBX_EUNSUPPORTED, CBX_EUNSUPPORTED, "its file says no .on_gpu" },
+        { "bottleneck", CBX_EUNSUPPORTED, CBX_EUNSUPPORTED, "its file has no .on_gpu" },
         { "manhattan", CBX_EUNSUPPORTED, CBX_EUNSUPPORTED, "nor this one's" },
         { "euclidean", CBX_EOVERFLOW, CBX_EINVAL, "the same calls pass that check, and meet the next" },
         { "log", CBX_EOVERFLOW, CBX_EINVAL, "as euclidean" },

@@ -24,7 +24,7 @@ static void dtypes_know_their_names(void **state)
     cbx_err err = CBX_ERR_INIT;
     cbx_dtype t = CBX_C64;
 
-    CHECK_INT(CBX_LEN(cases), CBX_DTYPE_COUNT, "every dtype stands here");
+    CHECK_INT(CBX_LEN(cases), CBX_DTYPE_COUNT, "every dtype is here");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         CHECK_INT(cbx_dtype_size(cases[i].t), cases[i].size, cases[i].name);
         CHECK_STR(cbx_dtype_name(cases[i].t), cases[i].name, "array-API name");

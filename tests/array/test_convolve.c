@@ -17,7 +17,7 @@
 
 enum { AXES = 3 };
 
-/* Images of up to three axes; an axis that is not there has length 0. */
+/* Images of up to three axes; a missing axis has length 0. */
 typedef struct shape {
     size_t images, length[AXES], taps[AXES], channels, outs, stride[AXES], dilation[AXES], low[AXES], high[AXES];
     const char *why;

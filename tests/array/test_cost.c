@@ -259,7 +259,7 @@ static void loops_and_branches(void **state)
     (void)state;
     r = counted(c, PLAIN(halve_down, 1, 1), &one, "a loop until");
     CHECK_INT(r.total.flop, 2, "a test and a body");
-    CHECK_INT(r.total.flags, CBX_COST_AT_LEAST, "and who knows how often");
+    CHECK_INT(r.total.flags, CBX_COST_AT_LEAST, "and an unknown number of times");
     cbx_scope_open(c, &scope);
     start = number(c, 32);
     CHECK_OK(cbx_cost_count_run(c, PLAIN(halve_down, 1, 1), 1, &start, 1, NULL, &r, &err), &err, "with a value");
@@ -356,7 +356,7 @@ static void rules_by_hand(void **state)
         const char *why;
     } cases[] = {
         { adds, 2, { F64(4, 3), F64(4, 3) }, 12, 0, 0, 192, 96, 0, "one a result" },
-        { adds, 2, { I32(4, 3), I32(4, 3) }, 0, 12, 0, 96, 48, 0, "whole numbers apart" },
+        { adds, 2, { I32(4, 3), I32(4, 3) }, 0, 12, 0, 96, 48, 0, "integers apart" },
         { product, 2, { C128(4, 3), C128(3, 5) }, 8 * 60, 0, 0, 192 + 240, 320, 0, "complex products: 8" },
         { product, 2, { F64(2, 4, 3), F64(2, 3, 5) }, 2 * 2 * 60, 0, 0, 192 + 240, 320, 0, "a stack of products" },
         { product, 2, { F64(4, 0), F64(0, 5) }, 0, 0, 0, 0, 160, 0, "nothing to add up" },
@@ -383,7 +383,7 @@ static void rules_by_hand(void **state)
         { fourier, 1, { C128(3, 16) }, 3 * 5 * 16 * 4, 0, 0, 768, 768, CBX_COST_NOMINAL, "5 n log2 n a lane" },
         { compares, 2, { F64(7), F64(7) }, 7, 0, 0, 112, 7, 0, "comparisons of numbers" },
         { powers, 2, { F64(7), F64(7) }, 0, 0, 7, 112, 56, 0, "a function" },
-        { powers, 2, { I32(7), I32(7) }, 0, 7, 0, 56, 28, 0, "of whole numbers" },
+        { powers, 2, { I32(7), I32(7) }, 0, 7, 0, 56, 28, 0, "of integers" },
     };
     cbx_ctx *c = context();
     (void)state;

@@ -288,7 +288,7 @@ static void what_goes_out_comes_back(void **state)
                 ((char *)cbx_array_data_mut(a))[i] = (char)(t == CBX_BOOL ? i % 2 : i);
             if (legacy) {
                 CHECK_OK(cbx_dlpack_export_legacy(ctx, a, CBX_DL_COPY_IF_NEEDED, &l, &err), &err, "out");
-                CHECK(l->tensor.data != cbx_array_data(a), "nobody may write into ours");
+                CHECK(l->tensor.data != cbx_array_data(a), "ours is read only");
                 l->deleter(l);
                 CHECK_OK(cbx_dlpack_export_legacy(ctx, a, CBX_DL_COPY_NEVER, &l, &err), &err, "out");
                 CHECK(l->tensor.data == cbx_array_data(a), "who asks for no copy gets ours");

@@ -133,7 +133,7 @@ static void sets_of_signed_and_unsigned_are_exact(void **state)
     cbx_ctx_free(c);
 }
 
-/* (1 + 2i)^n in whole numbers, which every part of it fits; of 1 + i, whose powers are powers of two, its inverse, too. */
+/* (1 + 2i)^n in integers, which hold every part of it; of 1 + i, whose powers are powers of two, its inverse, too. */
 static void complex_powers_of_whole_numbers_are_exact(void **state)
 {
     (void)state;
@@ -244,10 +244,10 @@ static void nothing_is_refused_by_status(void **state)
     CHECK_STATUS(cbx_array_create(c, NULL, &a, &err), CBX_EINVAL, "no description");
     CHECK_STATUS(cbx_array_wrap(c, NULL, NULL, parts, NULL, NULL, &a, &err), CBX_EINVAL, "no description to wrap");
     CHECK_STATUS(cbx_array_wrap(c, cbx_array_get_desc(x), NULL, NULL, NULL, NULL, &a, &err), CBX_EINVAL, "no data");
-    CHECK(strstr(err.message, "'data'") != NULL, "says what");
+    CHECK(strstr(err.message, "'data'") != NULL, "names it");
     CHECK_STATUS(cbx_broadcast_shapes(2, NULL, &ndim, shape, &err), CBX_EINVAL, "no list");
     CHECK_STATUS(cbx_broadcast_shapes(2, gap, &ndim, shape, &err), CBX_EINVAL, "a gap");
-    CHECK(strstr(err.message, "operand 2") != NULL, "says which");
+    CHECK(strstr(err.message, "operand 2") != NULL, "names it");
     CHECK_STATUS(cbx_result_type(2, NULL, 0, NULL, &t, &err), CBX_EINVAL, "no list");
     CHECK_STATUS(cbx_result_type(0, NULL, 2, NULL, &t, &err), CBX_EINVAL, "no scalars");
     CHECK(a == NULL, "nothing is made");
@@ -259,7 +259,7 @@ static void nothing_is_refused_by_status(void **state)
         if (i == 3) cbx_broadcast_arrays(c, 1, &x, NULL);
         if (i == 4) cbx_unstack(c, x, 0, 3, NULL);
         CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "several results");
-        CHECK(strstr(err.message, i < 2 ? "'in' of" : "'out' of") != NULL, "says what");
+        CHECK(strstr(err.message, i < 2 ? "'in' of" : "'out' of") != NULL, "names it");
     }
     cbx_ctx_free(c);
 }
@@ -356,7 +356,7 @@ static void bounds_beyond_a_dtype_cut_nothing_off(void **state)
         CHECK_INT(cbx_array_dtype(r), CBX_I8, cases[i].why);
         check_numbers(r, 3, cases[i].want, cases[i].why);
     }
-    CHECK(cbx_array_is_failed(cbx_clip_scalar(c, x, cbx_int(128), cbx_int(200))), "above all: no int8 says it");
+    CHECK(cbx_array_is_failed(cbx_clip_scalar(c, x, cbx_int(128), cbx_int(200))), "above all int8");
     CHECK_STATUS(cbx_ctx_pending(c, &err), CBX_EOVERFLOW, "as NumPy");
     cbx_ctx_free(c);
 }

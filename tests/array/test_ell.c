@@ -113,7 +113,7 @@ static void put(const problem *q, char *x, size_t i, double v)
         x[i] = v > 0.8;
 }
 
-/* share: of the places that are edges.  What is none holds an index outside and NaN; a row of B that no edge reaches is NaN. */
+/* share: of the places that are edges.  A place that is no edge holds an index outside and NaN; a row of B that no edge reaches is NaN. */
 static problem problem_open(cbx_dtype t, size_t rows, size_t cols, size_t width, size_t d, double share)
 {
     problem q = { .rows = rows, .cols = cols, .width = width, .d = d, .dtype = t, .size = cbx_dtype_size(t) };

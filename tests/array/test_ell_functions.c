@@ -80,7 +80,7 @@ static void spread_finish(void *user, size_t n, const void *state, void *c)
 static const cbx_semiring_functions spread = { CBX_F64,     sizeof(moments), NULL,         spread_start,
                                                spread_step, spread_finish,   spread_update };
 
-/* xor of and: whole numbers, and no update */
+/* xor of and: integers, and no update */
 static void parity_start(void *user, size_t n, void *state)
 {
     (void)user;

@@ -32,7 +32,7 @@ static void set(const table *t, void *x, size_t i, double v)
         ((double *)x)[i] = v;
 }
 
-/* Rows 5, 6, 7 hold a NaN, an infinity and nothing but -inf; row 8 is empty, row 9 whole; places that are none hold NaN. */
+/* Rows 5, 6, 7 hold a NaN, an infinity and nothing but -inf; row 8 is empty, row 9 whole; places that are no edges hold NaN. */
 static table table_make(cbx_dtype dtype, size_t width)
 {
     table t = { .dtype = dtype, .size = cbx_dtype_size(dtype), .width = width };
@@ -99,7 +99,7 @@ static double worst(const table *t)
             const long double want = exact(t, i, q);
             const double got = at(t, t->y, i * t->width + q);
             if (isnan(want) && isnan(got)) continue;
-            if (q >= (size_t)t->degree[i]) CHECK_INT(got == 0, 1, "a place that is none");
+            if (q >= (size_t)t->degree[i]) CHECK_INT(got == 0, 1, "a place that is no edge");
             const double off = (double)fabsl((long double)got - want) / unit;
             if (!(off <= max)) max = isnan(off) ? (double)INFINITY : off;
         }

@@ -88,7 +88,7 @@ static void failures_travel(void **state)
     cbx_sqrt(c, NULL);
     cbx_scope_open(c, &inner);
     CHECK_STATUS(cbx_scope_close(&inner, &err), CBX_EINVAL, "an inner scope sees it");
-    CHECK(strstr(err.message, "NULL") != NULL, "and says what");
+    CHECK(strstr(err.message, "NULL") != NULL, "and names it");
     CHECK_STATUS(cbx_scope_close(&scope, NULL), CBX_EINVAL, "but does not take it away");
 
     cbx_scope_open(c, &scope);
@@ -115,11 +115,11 @@ static void the_wall(void **state)
         { 7, CBX_EDOM, "0 to 100", "percentile out of range" },
         { 8, CBX_EDTYPE, "imaginary", "complex to real" },
         { 9, CBX_EOVERFLOW, "300", "a scalar that the dtype cannot hold" },
-        { 10, CBX_EDOM, "negative power", "whole numbers to a negative power" },
+        { 10, CBX_EDOM, "negative power", "integers to a negative power" },
         { 11, CBX_EINVAL, "by 0", "a slice of step 0" },
         { 12, CBX_EOVERFLOW, "more bytes", "a shape product that overflows" },
         { 13, CBX_EINVAL, "no arrays", "concat of nothing" },
-        { 14, CBX_EDTYPE, "whole numbers", "indices that are none" },
+        { 14, CBX_EDTYPE, "whole numbers", "invalid indices" },
         { 15, CBX_ESHAPE, "matmul", "inner lengths differ" },
         { 16, CBX_EINVAL, "rank", "a rank above the limit" },
         { 17, CBX_EDTYPE, "complex", "complex numbers have no order" },
@@ -223,7 +223,7 @@ static void abstract_operands_give_abstract_results(void **state)
     CHECK_OK(cbx_scope_close(&scope, &err), &err, "close");
     cbx_scope_open(c, &scope);
     r = cbx_histogram(c, x, line(c, 4), NULL);
-    CHECK(cbx_array_is_abstract(r) && cbx_array_dim(r, 0) == 3, "the edges tell how many counts there are");
+    CHECK(cbx_array_is_abstract(r) && cbx_array_dim(r, 0) == 3, "the edges give the number of counts");
     CHECK_OK(cbx_scope_close(&scope, &err), &err, "close");
     static const char *const remedies[] = { "use 'nonzero_size'", "use 'segment_sum'", "use 'searchsorted'" };
     for (size_t i = 0; i < CBX_LEN(remedies); i++) {

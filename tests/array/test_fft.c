@@ -243,7 +243,7 @@ static void identities(void **state)
     cbx_ctx_free(c);
 }
 
-/* One number that is none makes every frequency of its lane none, and of no other. */
+/* One NaN makes every frequency of its lane NaN, and of no other. */
 static void what_is_not_finite(void **state)
 {
     (void)state;

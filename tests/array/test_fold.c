@@ -59,7 +59,7 @@ static void runs_agree(void **state)
                 CHECK(memcmp(got, (const double[]){ max, min }, sizeof got) == 0, why);
             CHECK(f->run_max_i64(whole, n) == high && f->run_min_i64(whole, n) == low, why);
             CHECK_INT(f->run_sum_u8((const uint8_t *)whole, n), bytes, why);
-            CHECK_INT(f->run_find_f64(a, n, 7.5), n, "is not there");
+            CHECK_INT(f->run_find_f64(a, n, 7.5), n, "missing");
             a[n / 2] = 7.5;
             CHECK_INT(f->run_find_f64(a, n, 7.5), n / 2, "is there");
         }

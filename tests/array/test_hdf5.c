@@ -186,7 +186,7 @@ static void text(void **state)
         for (size_t j = 0; j < n; j++) CHECK_STR(words[j], cases[i].words[j], cases[i].name);
         CHECK_STATUS(cbx_h5_read(h, cases[i].name, &a, &err), n ? CBX_EDTYPE : CBX_EUNSUPPORTED, cases[i].name);
         if (n) CHECK_OK(cbx_h5_stat(h, cases[i].name, &info, &err), &err, cases[i].name);
-        CHECK(!n || info.text, "is said to be text");
+        CHECK(!n || info.text, "reported as text");
     }
     const char *const *words = NULL;
     size_t n = 0;

@@ -112,7 +112,7 @@ static void cut_files(void **state)
         if (v > 1) fail_msg("%s cut to %zu bytes: a child ended with %d", name, len, v);
         refused += v == 1;
     }
-    CHECK_INT(refused, CUTS, "HDF5 knows how long its files are");
+    CHECK_INT(refused, CUTS, "HDF5 records the length of its files");
     cbx_mem_free(cbx_ctx_allocator(ctx), data, full + 1);
 }
 

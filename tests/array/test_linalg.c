@@ -120,7 +120,7 @@ static double item(const cbx_array *x)
     return v;
 }
 
-/* Not symmetric, of full rank: sin of products of whole numbers. */
+/* Not symmetric, of full rank: sin of products of integers. */
 static cbx_array *matrix(cbx_ctx *c, cbx_dtype t, size_t batch, size_t m, size_t n)
 {
     cbx_array *x = cbx_arange_int(c, 1, (int64_t)(batch * m * n) + 1, 1, CBX_F64);

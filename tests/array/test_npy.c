@@ -183,7 +183,7 @@ static void malformed_headers_are_refused(void **state)
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }", CBX_OK, "the form all others break" },
         { "{\"descr\":\"<f4\",'shape':(),'fortran_order':True}", CBX_OK, "other quotes, order and blanks" },
         { "{'descr': '|b1', 'fortran_order': False, 'shape': (0, 3), }", CBX_OK, "one byte has no order" },
-        { "{'descr': '<i1', 'fortran_order': False, 'shape': (0, 3), }", CBX_OK, "an order of one byte says nothing" },
+        { "{'descr': '<i1', 'fortran_order': False, 'shape': (0, 3), }", CBX_OK, "an order of one byte means nothing" },
         { "", CBX_EFORMAT, "nothing" },
         { "[]", CBX_EFORMAT, "no dictionary" },
         { "{", CBX_EFORMAT, "no end" },
@@ -354,7 +354,7 @@ static void only_what_cannot_change_is_mapped(void **state)
     memset(cbx_array_data_mut(sealed), 0, cbx_array_bytes(sealed)); /* private: the file keeps its bytes */
     CHECK_INT(pread(fd, data, len, 0), len, "read again");
     CHECK(memcmp(data + 128, cbx_array_data(sealed), cbx_array_bytes(sealed)) != 0, "the file is as it was");
-    CHECK_STATUS(cbx_npy_write_fd(ctx, fd, sealed, &err), CBX_EPERM, "nobody writes into a sealed file");
+    CHECK_STATUS(cbx_npy_write_fd(ctx, fd, sealed, &err), CBX_EPERM, "a sealed file cannot be written");
     cbx_array_free(sealed);
     cbx_array_free(open_file);
     close(fd);
@@ -384,7 +384,7 @@ static void descriptors_that_are_no_files(void **state)
     cbx_test_folder_remove(folder);
 }
 
-/* What an expression gives may be failed: nothing is written, and what stands at the path stays. */
+/* What an expression gives may be failed: nothing is written, and what is at the path stays. */
 static void arrays_without_elements_are_refused(void **state)
 {
     (void)state;

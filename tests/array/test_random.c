@@ -322,7 +322,7 @@ static void hash_bits_are_even(void **state)
     free(got);
 }
 
-/* Draws of whole numbers below n, with their probabilities. */
+/* Draws of integers below n, with their probabilities. */
 static void check_shares(cbx_ctx *c, const cbx_array *x, const double *p, size_t n, const char *why)
 {
     double counted[32] = { 0 }, expected[32], total = (double)cbx_array_count(x);

@@ -85,7 +85,7 @@ static void problem_close(problem *q)
     free(q->block);
 }
 
-/* Runs one instruction set; false if it is not there.  Padding of C and bytes behind the workspace must survive. */
+/* Runs one instruction set; false if it is missing.  Padding of C and bytes behind the workspace must survive. */
 static bool problem_run(problem *q, cbx_isa isa)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -414,7 +414,7 @@ static void test_empty(void **state)
         problem_close(&q);
         problem_open(&q, (cbx_algebra)g, g == CBX_ALGEBRA_BOOLEAN ? CBX_BOOL : CBX_F64, 0, 4, 5, normal, 1);
         assert_true(problem_run(&q, cbx_isa_best()));
-        q.p.ldc = q.p.c_step = q.p.lda = q.p.a_step = 0; /* what others say of nothing */
+        q.p.ldc = q.p.c_step = q.p.lda = q.p.a_step = 0; /* what others pass for nothing */
         assert_true(problem_run(&q, cbx_isa_best()));
         problem_close(&q);
     }
@@ -503,7 +503,7 @@ static void test_bad_arguments(void **state)
     }
 }
 
-/* What has no bound says so; the others are done by each instruction set, on any number of threads, and touch no operand. */
+/* What has no bound reports it; the others are done by each instruction set, on any number of threads, and touch no operand. */
 static void test_limits(void **state)
 {
     typedef cbx_status limit_fn(const cbx_matmul *, cbx_err *);

@@ -203,7 +203,7 @@ static cbx_ctx *context(void)
     return ctx;
 }
 
-/* What the array API says of NaN and infinity as complex numbers, and numpy's unique does not do for complex ones. */
+/* What the array API requires of NaN and infinity as complex numbers, and numpy's unique does not do for complex ones. */
 static void complex_edges(void **state)
 {
     (void)state;
@@ -382,9 +382,9 @@ static void facts_without_an_array(void **state)
     CHECK_INT(t, CBX_F32, "they are weak");
     CHECK_STATUS(cbx_result_type(0, NULL, 0, NULL, &t, &err), CBX_EINVAL, "nothing");
     CHECK_STATUS(cbx_result_type(2, x, 0, NULL, &t, &err), CBX_EINVAL, "no array");
-    CHECK(strstr(err.message, "operand 2") != NULL, "says which");
+    CHECK(strstr(err.message, "operand 2") != NULL, "names it");
     CHECK_STATUS(cbx_dtype_isdtype(CBX_F32, "float", &is, &err), CBX_EINVAL, "no kind");
-    CHECK(strstr(err.message, "real floating") != NULL, "says which there are");
+    CHECK(strstr(err.message, "real floating") != NULL, "names the kinds");
     CHECK_STATUS(cbx_dtype_finfo(CBX_I8, &(cbx_finfo){ 0 }, &err), CBX_EDTYPE, "finfo");
     CHECK_STATUS(cbx_dtype_iinfo(CBX_BOOL, &(cbx_iinfo){ 0 }, &err), CBX_EDTYPE, "iinfo");
     CHECK(!cbx_can_cast((cbx_dtype)77, CBX_F64) && !cbx_can_cast(CBX_F64, (cbx_dtype)77), "no dtype");

@@ -427,7 +427,7 @@ FN(vecdot_lengths, cbx_vecdot(c, g->x, g->t, -1))
 #define N_TEXT   "int64 (3,)"
 #define ONE_TEXT "float64 ()"
 
-/* status, words of the sentence, dtype and shape of the operand it must name (NULL: there is none), why */
+/* status, words of the sentence, dtype and shape of the operand it must name (NULL: no operand), why */
 static const struct {
     call fn;
     cbx_status status;
@@ -452,7 +452,7 @@ static const struct {
     { do_floor_complex, CBX_EDTYPE, "takes no complex128", Z_TEXT, "complex numbers have no floor" },
     { do_max_complex, CBX_EDTYPE, "takes no complex128", Z_TEXT, "complex numbers have no order" },
     { do_shift_float, CBX_EDTYPE, "takes no float64", X_TEXT, "floats are not shifted" },
-    { do_power_below_zero, CBX_EDOM, "negative power", N_TEXT, "whole numbers to a negative power" },
+    { do_power_below_zero, CBX_EDOM, "negative power", N_TEXT, "integers to a negative power" },
     { do_where_ragged, CBX_ESHAPE, "float64 (3, 2)", "bool (2, 3)", "branches that do not broadcast" },
     { do_clip_complex, CBX_EDTYPE, "takes no complex128", Z_TEXT, "complex numbers are not clipped" },
     { do_operand_null, CBX_EINVAL, "operand 2 of 'add' is NULL", NULL, "no operand" },
@@ -500,7 +500,7 @@ static const struct {
     { do_diff_outside, CBX_EINVAL, "axis 1", V_TEXT, "an axis outside" },
     { do_take_outside, CBX_EDOM, "index 4", V_TEXT, "an index outside" },
     { do_take_below, CBX_EDOM, "index -4", V_TEXT, "an index below" },
-    { do_take_floats, CBX_EDTYPE, "whole numbers", V_TEXT, "indices that are none" },
+    { do_take_floats, CBX_EDTYPE, "whole numbers", V_TEXT, "invalid indices" },
     { do_take_axis, CBX_EINVAL, "axis 1", V_TEXT, "an axis outside" },
     { do_take_scalar, CBX_EINVAL, "a scalar has none", ONE_TEXT, "nothing to take from" },
     { do_along_ranks, CBX_ESHAPE, N_TEXT, X_TEXT, "indices of another rank" },
@@ -509,7 +509,7 @@ static const struct {
     { do_scatter_updates, CBX_ESHAPE, "does not broadcast", X_TEXT, "updates of another shape" },
     { do_scatter_mode, CBX_EINVAL, "mode 9", V_TEXT, "an unknown mode" },
     { do_scatter_order, CBX_EDTYPE, "no order", Z_TEXT, "complex numbers have no order" },
-    { do_segment_outside, CBX_EDOM, "index 2 of 'segment_sum'", N_TEXT, "a segment that is not there" },
+    { do_segment_outside, CBX_EDOM, "index 2 of 'segment_sum'", N_TEXT, "a missing segment" },
     { do_segment_scalar, CBX_ESHAPE, "needs an axis", ONE_TEXT, "a scalar has no segments" },
     { do_nonzero_scalar, CBX_ESHAPE, "needs an axis", ONE_TEXT, "a scalar has no places" },
     { do_sort_complex, CBX_EDTYPE, "takes no complex128", Z_TEXT, "complex numbers have no order" },
@@ -531,7 +531,7 @@ static const struct {
     { do_segments_short, CBX_ESHAPE, "'segment_max' of 2 rows", X_TEXT, "more segment numbers than rows" },
     { do_unstack_other, CBX_ESHAPE, "2 elements into 3", X_TEXT, "another number of arrays" },
     { do_counts_below, CBX_EDOM, "'repeat' of -2", V_TEXT, "a negative count" },
-    { do_counts_floats, CBX_EDTYPE, "whole numbers", V_TEXT, "counts that are none" },
+    { do_counts_floats, CBX_EDTYPE, "whole numbers", V_TEXT, "invalid counts" },
     { do_moveaxes_twice, CBX_EINVAL, "named twice", X_TEXT, "an axis named twice" },
     { do_percentile_above, CBX_EDOM, "0 to 100", V_TEXT, "above 100" },
     { do_percentile_nan, CBX_EDOM, "0 to 100", V_TEXT, "no number" },

@@ -216,7 +216,7 @@ static void what_is_refused(void **state)
         const char *words, *why;
     } cases[] = {
         { CBX_EINVAL, "is a scalar", "xs without an axis" },
-        { CBX_EINVAL, "needs a length", "nothing says how many steps" },
+        { CBX_EINVAL, "needs a length", "the number of steps is unknown" },
         { CBX_ESHAPE, "float64 (5, 2), but there are 4 steps", "xs of two lengths" },
         { CBX_ESHAPE, "but there are 6 steps", "a length that is not that of xs" },
         { CBX_EINVAL, "takes 1 operands and gives 1 results, it must be 2 and at least 1", "a body of other counts" },
@@ -232,7 +232,7 @@ static void what_is_refused(void **state)
         { CBX_ESHAPE, "by a scalar", "a choice that is no scalar" },
         { CBX_EINVAL, "must be 1 and 2", "branches of two counts" },
         { CBX_EINVAL, "depends on data", "a branch whose shape only data know" },
-        { CBX_EDTYPE, "whole number", "an index that is none" },
+        { CBX_EDTYPE, "whole number", "an invalid index" },
         { CBX_EINVAL, "no branches", "nothing to choose from" },
         { CBX_EINVAL, "all 8 axes", "a stack of one axis too many" },
         { CBX_EINVAL, "no code", "no function" },

@@ -23,7 +23,7 @@ static cbx_array *ramp_of(cbx_ctx *c, int ndim, const size_t *shape, int seed)
     size_t n = 1;
 
     for (int i = 0; i < ndim; i++) n *= d.shape[i] = shape[i];
-    CHECK(n <= CBX_LEN(v), "room for a ramp");
+    CHECK(n <= CBX_LEN(v), "capacity for a ramp");
     for (size_t i = 0; i < n; i++) v[i] = (double)((7 * i + (size_t)seed) % 11) / 8 - 0.5;
     return cbx_asarray(c, &d, v);
 }

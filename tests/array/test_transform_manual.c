@@ -1,4 +1,4 @@
-/* The examples of docs/reference/arrays.md on transforms and control flow: what the manual shows stands here, and is run. */
+/* The examples of docs/reference/arrays.md on transforms and control flow: what the manual shows is here, and is run. */
 #include "transform_support.h"
 
 #include <stdio.h>

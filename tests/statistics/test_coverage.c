@@ -105,7 +105,7 @@ static void means_cover_what_is_known_of_them(void **state)
     CHECK_GT(coverage(PERCENTILE, 30, false, 500, &reported), 0.90, "and less so at 30");
     CHECK_GT(coverage(STUDENTISED, 10, false, 500, &reported), 0.93, "studentised repairs it");
     CHECK_GT(coverage(BCA, 30, true, 500, &reported), coverage(PERCENTILE, 30, true, 500, &reported),
-             "BCa knows of skewness");
+             "BCa corrects skewness");
 }
 
 static void print_table(size_t runs)

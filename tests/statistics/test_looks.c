@@ -50,7 +50,7 @@ static void the_error_is_the_share_of_paths(void **state)
         { 6, 9, 0.05, "two looks" },
         { 6, 16, 0.05, "three" },
         { 4, 17, 0.2, "a loose level" },
-        { 1, 16, 0.01, "early looks that can say nothing" },
+        { 1, 16, 0.01, "early looks that cannot reject" },
     };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -101,8 +101,8 @@ static void levels_and_intervals_agree(void **state)
             CHECK_OK(cbx_stat_median_interval(ctx, x, l.pairs[j], cbx_looks_level(&l, j), &iv, &err), &err, "interval");
             bool out = iv.level > 0 && (iv.lower > 1 || iv.upper < 1);
             double p = cbx_stat_sign_test_p(below, l.pairs[j] - below);
-            CHECK_INT(out, p <= l.scale * l.weight[j], "the interval leaves 1 out where the test says so");
-            CHECK_INT(out, cbx_looks_p(&l, j, p) <= l.alpha, "and where the repeated p-value says so");
+            CHECK_INT(out, p <= l.scale * l.weight[j], "the interval leaves 1 out where the test rejects");
+            CHECK_INT(out, cbx_looks_p(&l, j, p) <= l.alpha, "and where the repeated p-value is small");
         }
     }
     cbx_ctx_free(ctx);
@@ -191,7 +191,7 @@ static void long_designs(void **state)
 {
     cbx_looks l = planned(11, CBX_LOOKS_PAIRS, 0.05);
     (void)state;
-    CHECK_LE((double)l.count, CBX_LOOKS_MAX, "no more looks than there is room for");
+    CHECK_LE((double)l.count, CBX_LOOKS_MAX, "no more looks than the capacity");
     CHECK(l.error <= 0.05 && l.error > 0.049, "ten thousand pairs leave little unspent");
     for (size_t j = 1; j < l.count; j++) CHECK(l.pairs[j] > l.pairs[j - 1], "ascending");
 }

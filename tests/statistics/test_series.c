@@ -236,7 +236,7 @@ static void planted_levels_are_found(void **state)
     CHECK_GT(agreement(FLAT, 0.6, CBX_STEADY_FLAT), 0.94, "nor is dependence");
     CHECK_GT(agreement(WARMUP, 0, CBX_STEADY_WARMUP), 0.94, "one deviation down");
     CHECK_GT(agreement(SLOWDOWN, 0, CBX_STEADY_SLOWDOWN), 0.94, "one deviation up");
-    CHECK_GT(agreement(LATE, 0, CBX_STEADY_NONE), 0.94, "a last level of 300 is none");
+    CHECK_GT(agreement(LATE, 0, CBX_STEADY_NONE), 0.94, "a last level of 300 is too short");
     CHECK_GT(0.05, agreement(WARMUP, 0, CBX_STEADY_FLAT), "the check sees a blind detector");
 }
 
@@ -524,7 +524,7 @@ static void gradients_as_scipy_has_them(void **state)
         CHECK(wide.value == i.value && wide.lower <= i.lower && wide.upper >= i.upper, "wider");
     }
     CHECK_OK(cbx_stat_theil_sen(ctx, cases[0].x, 2, 1, 0.95, &i, &err), &err, "two values");
-    CHECK(i.value == 1 && i.lower == -INFINITY && i.upper == INFINITY, "say nothing of the noise");
+    CHECK(i.value == 1 && i.lower == -INFINITY && i.upper == INFINITY, "leave the noise unknown");
     CHECK_STATUS(cbx_stat_theil_sen(ctx, cases[0].x, 1, 1, 0.95, &i, &err), CBX_EINVAL, "one value");
     CHECK_STATUS(cbx_stat_theil_sen(ctx, cases[0].x, 8, 0.5, 0.95, &i, &err), CBX_EINVAL, "inflation");
     CHECK_STATUS(cbx_stat_theil_sen(ctx, cases[0].x, 8, 1, 1, &i, &err), CBX_EINVAL, "level");

@@ -20,7 +20,7 @@ static void sign_tests_are_exact(void **state)
         const char *why;
     } cases[] = {
         { 0, 0, 1.0, "no value, no evidence" },
-        { 0, 1, 1.0, "one value tells nothing" },
+        { 0, 1, 1.0, "one value shows nothing" },
         { 6, 0, 0.03125, "the least that six launches can say" },
         { 0, 11, 0.0009765625, "eleven launches" },
         { 1, 10, 0.01171875, "one of eleven on the other side" },

@@ -179,7 +179,7 @@ static void spread_has_no_blind_spots(void **state)
     CHECK_OK(cbx_stat_variation(zeros, 2, CBX_STAT_STABLE_CV, &v, &err), &err, "zeros");
     CHECK(v.cv == 0 && v.stable, "zeros do not vary");
     CHECK_OK(cbx_stat_variation(zeros, 1, CBX_STAT_STABLE_CV, &v, &err), &err, "one");
-    CHECK(!v.stable, "one value says nothing of stability");
+    CHECK(!v.stable, "one value does not show stability");
 }
 
 static void effects_at_the_edges(void **state)
@@ -248,7 +248,7 @@ static double largest_gap(const double *x, size_t n, const double *y, size_t m, 
     return max;
 }
 
-/* log of the ratio of two sums: there is none where a rearrangement makes them differ in sign. */
+/* log of the ratio of two sums: undefined where a rearrangement makes them differ in sign. */
 static double log_ratio(const double *x, size_t n, const double *y, size_t m, void *user)
 {
     double a = 0, b = 0;

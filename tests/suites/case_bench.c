@@ -53,7 +53,7 @@ double case_bench_ratio(case_bench *t, const cbx_baseline_ops *b)
     if (!b->prepare || (b->supports && !b->supports(t->point, &reason))) return -1;
     CHECK_OK(t->c->rotate_inputs(t->ctx, t->point, 3, t->in, turned, &err), &err, "turn");
     cbx_status st = b->prepare(t->ctx, t->point, &plan, &err);
-    if (st == CBX_EUNAVAILABLE) { /* a GPU's, and there is none */
+    if (st == CBX_EUNAVAILABLE) { /* a GPU's, without a GPU */
         free_all(turned);
         return -1;
     }

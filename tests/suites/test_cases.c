@@ -161,7 +161,7 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
         if (!c->baselines[b]->prepare) continue;
         st = c->baselines[b]->prepare(ctx, p, &plan, &err);
         c->baselines[b]->finish(plan);
-        if (st == CBX_EUNAVAILABLE) st = CBX_OK; /* a GPU's, and there is none */
+        if (st == CBX_EUNAVAILABLE) st = CBX_OK; /* a GPU's, without a GPU */
     }
     free_arrays(in, c->ninputs);
     free_arrays(turned, c->ninputs);

@@ -200,7 +200,7 @@ static void test_special_values(void **state)
     }
 }
 
-/* The recurrence that maps NaN and +inf to -inf (exp of a non-finite difference taken as 0): the table must tell it
+/* The recurrence that maps NaN and +inf to -inf (exp of a non-finite difference taken as 0): the table must report it
  * from ours. */
 static double lossy_log(const double *a, const double *b)
 {

@@ -2,7 +2,7 @@
  *
  * What comes in was filled by code that we do not know, so that every member is checked before it
  * is used; what its pointers lead to cannot be checked.  The version is looked at first: with
- * another major one only the deleter stands where we look. */
+ * another major one only the deleter has a known place. */
 #include "calibrax/array/io/dlpack.h"
 
 #include <inttypes.h>
@@ -280,17 +280,13 @@ cbx_status cbx_dlpack_import(cbx_ctx *ctx, cbx_dl_managed *tensor, cbx_dl_copy c
 {
     cbx_status st = check_managed(tensor, err);
 
-    if (st)
-        return_managed(tensor);
-    else
-        st = take_over(ctx, &tensor->tensor, (lender){ return_managed, tensor }, copy, out, err);
+    if (!st) return take_over(ctx, &tensor->tensor, (lender){ return_managed, tensor }, copy, out, err);
+    return_managed(tensor);
     return st;
 }
 
 cbx_status cbx_dlpack_import_legacy(cbx_ctx *ctx, cbx_dl_legacy *tensor, cbx_dl_copy copy, cbx_array **out,
                                     cbx_err *err)
 {
-    cbx_status st = take_over(ctx, &tensor->tensor, (lender){ return_legacy, tensor }, copy, out, err);
-
-    return st;
+    return take_over(ctx, &tensor->tensor, (lender){ return_legacy, tensor }, copy, out, err);
 }

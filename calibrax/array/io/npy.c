@@ -115,26 +115,37 @@ static cbx_status write_at(int fd, const void *buf, size_t size, size_t offset, 
     return CBX_OK;
 }
 
-static cbx_status read_header_fd(cbx_ctx *ctx, int fd, cbx_npy_header *h, cbx_err *err)
+typedef struct place {
+    int fd;
+    size_t offset;
+} place;
+
+static cbx_status read_place(void *user, void *buf, size_t size, size_t *got, cbx_err *err)
+{
+    place *p = user;
+    cbx_status st = read_at(p->fd, buf, size, p->offset, got, err);
+
+    if (!st) p->offset += *got;
+    return st;
+}
+
+/* The header of a stream: its first bytes hold its length. */
+static cbx_status read_header(cbx_ctx *ctx, cbx__npy_source source, void *user, cbx_npy_header *h, cbx_err *err)
 {
     unsigned char prefix[CBX__NPY_PREFIX_MAX];
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     char *text = NULL;
-    size_t got = 0, size = 0;
-    cbx_status st = read_at(fd, prefix, sizeof(prefix), 0, &got, err);
+    size_t got = 0, more = 0, size = 0;
+    cbx_status st = source(user, prefix, sizeof(prefix), &got, err);
 
-    if (st) goto done;
-    st = cbx__npy_header_bytes(prefix, got, &size, err);
-    if (st) goto done;
+    if (!st) st = cbx__npy_header_bytes(prefix, got, &size, err);
+    if (st) return st;
+    if (size < got) size = got;
     text = cbx_mem_alloc(al, size);
-    if (!text) {
-        st = cbx_fail(err, CBX_ENOMEM, "no memory for an npy header of %zu bytes", size);
-        goto done;
-    }
-    st = read_at(fd, text, size, 0, &got, err);
-    if (st) goto done;
-    st = cbx_npy_parse_header(text, got, h, err);
-done:
+    if (!text) return cbx_fail(err, CBX_ENOMEM, "no memory for an npy header of %zu bytes", size);
+    memcpy(text, prefix, got);
+    st = source(user, text + got, size - got, &more, err);
+    if (!st) st = cbx_npy_parse_header(text, got + more, h, err);
     cbx_mem_free(al, text, size);
     return st;
 }
@@ -146,7 +157,7 @@ static cbx_status examine_fd(cbx_ctx *ctx, int fd, cbx_npy_header *h, size_t *by
 
     if (fstat(fd, &s) != 0) return cbx_fail_errno(err, errno, "cannot read npy from descriptor %d", fd);
     if (!S_ISREG(s.st_mode)) return cbx_fail(err, CBX_EINVAL, "descriptor %d is no regular or memory file", fd);
-    cbx_status st = read_header_fd(ctx, fd, h, err);
+    cbx_status st = read_header(ctx, read_place, &(place){ fd, 0 }, h, err);
     if (st) return st;
     return data_bytes(h, (size_t)s.st_size, bytes, err);
 }
@@ -172,27 +183,6 @@ done:
     return st;
 }
 
-/* The header of a stream: its first bytes hold its length. */
-static cbx_status read_header_stream(cbx_ctx *ctx, cbx__npy_source source, void *user, cbx_npy_header *h, cbx_err *err)
-{
-    unsigned char prefix[CBX__NPY_PREFIX_MAX];
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    char *text = NULL;
-    size_t got = 0, more = 0, size = 0;
-    cbx_status st = source(user, prefix, sizeof(prefix), &got, err);
-
-    if (!st) st = cbx__npy_header_bytes(prefix, got, &size, err);
-    if (st) return st;
-    if (size < got) size = got;
-    text = cbx_mem_alloc(al, size);
-    if (!text) return cbx_fail(err, CBX_ENOMEM, "no memory for an npy header of %zu bytes", size);
-    memcpy(text, prefix, got);
-    st = source(user, text + got, size - got, &more, err);
-    if (!st) st = cbx_npy_parse_header(text, got + more, h, err);
-    cbx_mem_free(al, text, size);
-    return st;
-}
-
 cbx_status cbx__npy_read_stream(cbx_ctx *ctx, cbx__npy_source source, void *user, uint64_t total, cbx_array **out,
                                 cbx_err *err)
 {
@@ -200,7 +190,7 @@ cbx_status cbx__npy_read_stream(cbx_ctx *ctx, cbx__npy_source source, void *user
     cbx_array *a = NULL;
     cbx_npy_header h;
     size_t bytes = 0, got = 0, beyond = 0;
-    cbx_status st = read_header_stream(ctx, source, user, &h, err);
+    cbx_status st = read_header(ctx, source, user, &h, err);
 
     if (!st && total > SIZE_MAX) st = cbx_fail(err, CBX_EOVERFLOW, "npy has more bytes than memory can address");
     if (!st) st = data_bytes(&h, (size_t)total, &bytes, err);
@@ -348,5 +338,3 @@ cbx_status cbx_npy_write_fd(cbx_ctx *ctx, int fd, const cbx_array *a, cbx_err *e
     if (cbx_array_is_contiguous(a)) return write_at(fd, cbx_array_data(a), cbx_array_bytes(a), n, err);
     return write_strided(ctx, fd, a, n, err);
 }
-
-/* --- the way in and out, counted --- */

@@ -37,7 +37,7 @@ def read_log(text: str) -> list[dict]:
 
 
 def budget(name: str) -> int:
-    return next(most for pattern, most in BUDGET if re.search(pattern, name))
+    return next(maximum for pattern, maximum in BUDGET if re.search(pattern, name))
 
 
 def resource_faults(kernels: list[dict], names: list[str], archs: list[str]) -> list[str]:
@@ -76,13 +76,13 @@ NEVER = ((r"", r"(?:ld|st)\.local"), (r"_f32(_|$)", r"\b(?:add|sub|mul|fma|max|m
 
 def code_faults(kernels: dict[str, str]) -> list[str]:
     faults = []
-    for pattern, instruction, least in MADE_OF:
+    for pattern, instruction, minimum in MADE_OF:
         seen = [n for n in kernels if re.search(pattern, n)]
         faults += [] if seen else [f"no kernel is called {pattern}"]
         for n in seen:
             count = len(re.findall(instruction, kernels[n]))
-            if count < least:
-                faults.append(f"{n}: {count} of '{instruction}', at least {least} are wanted")
+            if count < minimum:
+                faults.append(f"{n}: {count} of '{instruction}', at least {minimum} are wanted")
     for pattern, instruction in NEVER:
         faults += [f"{n}: has '{m[0]}'" for n in kernels if re.search(pattern, n) and (m := re.search(instruction, kernels[n]))]
     return faults
@@ -136,7 +136,7 @@ MACHINE_MADE_OF = ((r"^cbx_max_f32_", r"FMNMX3?\.NAN", 256), (r"^cbx_min_f32_", 
                    (r"^cbx_probe_tile_tf32$", r"\bHMMA\.1688", 64), (r"^cbx_probe_tile_i8$", r"\bIMMA\.16832", 64),
                    (r"^cbx_probe_tile_f64$", r"\bDMMA", 32), (r"^cbx_probe_(?:read|copy|triad|triad_stream)$", r"LDG\.E\.128", 5))
 # the host counts these by round
-MACHINE_MOST = ((r"^cbx_probe_f64$", r"\bDFMA\b", 128), (r"^cbx_probe_f32$", r"\bFFMA\b", 128), (r"^cbx_probe_tile_(?:f16|bf16|tf32)$", r"\bHMMA", 64),
+MACHINE_MAX = ((r"^cbx_probe_f64$", r"\bDFMA\b", 128), (r"^cbx_probe_f32$", r"\bFFMA\b", 128), (r"^cbx_probe_tile_(?:f16|bf16|tf32)$", r"\bHMMA", 64),
                 (r"^cbx_probe_tile_i8$", r"\bIMMA", 64), (r"^cbx_probe_bf16$", r"\bHFMA2[.\w]*BF16", 128))
 MACHINE_NEVER = ((r"", r"\b(?:LDL|STL)\b"), (r"^cbx_(?:fma|square|max|min)_f32_|^cbx_ell_\w+_f32", r"\bD(?:FMA|ADD|MUL|SETP)\b"))
 
@@ -156,12 +156,12 @@ def machine_faults(functions: list[tuple[str, str, str]], names: list[str], arch
     seen = {(arch, name) for arch, name, _ in functions}
     faults = [f"no machine code of {n} for {a}" for n in names for a in archs if (a, n) not in seen]
     for arch, name, text in functions:
-        for pattern, instruction, least in MACHINE_MADE_OF:
-            if re.search(pattern, name) and (count := len(re.findall(instruction, text))) < least:
-                faults.append(f"{name} for {arch}: {count} of '{instruction}', at least {least} are wanted")
-        for pattern, instruction, most in MACHINE_MOST:
-            if re.search(pattern, name) and (count := len(re.findall(instruction, text))) > most:
-                faults.append(f"{name} for {arch}: {count} of '{instruction}', the host counts {most} a round")
+        for pattern, instruction, minimum in MACHINE_MADE_OF:
+            if re.search(pattern, name) and (count := len(re.findall(instruction, text))) < minimum:
+                faults.append(f"{name} for {arch}: {count} of '{instruction}', at least {minimum} are wanted")
+        for pattern, instruction, maximum in MACHINE_MAX:
+            if re.search(pattern, name) and (count := len(re.findall(instruction, text))) > maximum:
+                faults.append(f"{name} for {arch}: {count} of '{instruction}', the host counts {maximum} a round")
         for pattern, instruction in MACHINE_NEVER:
             if re.search(pattern, name) and (m := re.search(instruction, text)):
                 faults.append(f"{name} for {arch}: has '{m[0]}'")

@@ -404,7 +404,7 @@ int cublasSetMathMode(void *handle, int mode)
 GEMM(float, cublasSgemmStridedBatched)
 GEMM(double, cublasDgemmStridedBatched)
 
-/* What the product would be is nobody's question: that it is written where C lies is. */
+/* The value of the product does not matter: that it is written where C lies does. */
 int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
                  int lda, const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc,
                  int compute, int algorithm)

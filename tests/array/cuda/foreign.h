@@ -6,7 +6,7 @@
 
 #include "calibrax/array/cuda/cuda.h"
 
-/* Every case, and once more with answers spoiled, which must be seen. */
+/* Every case, and again with spoiled answers, which must be seen. */
 void foreign_agrees(cbx_cuda *g);
 void foreign_can_fail(cbx_cuda *g);
 

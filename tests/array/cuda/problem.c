@@ -123,7 +123,7 @@ void problem_define(problem *q)
     }
 }
 
-/* An operand's place in the device's copy of its block; of an empty block there is none, and no place in it. */
+/* An operand's place in the device's copy of its block; an empty block has no copy and no place. */
 static void *moved(void *to, const void *p, const void *block)
 {
     return (void *)((uintptr_t)to + (uintptr_t)p - (uintptr_t)block);

@@ -46,7 +46,7 @@ enum {
     FIBERS = 256,
     GUARD = 4096,
     STACK = 32 * 1024
-}; /* small: AddressSanitizer clears what it knows of a stack at each switch */
+}; /* small: AddressSanitizer clears its record of a stack at each switch */
 typedef enum state { READY, AT_BARRIER, AT_WARP, DONE } state;
 
 typedef struct fiber {
@@ -134,7 +134,7 @@ static void release(int from, int to)
     for (int i = from; i < to; i++) fibers[i].state = READY;
 }
 
-/* Lets go on who may; false: nobody may. */
+/* Resumes the threads that may run; false: none may. */
 static bool release_some(int n)
 {
     bool any = false;

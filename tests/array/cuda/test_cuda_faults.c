@@ -128,7 +128,7 @@ static problem small_product(void)
     return q;
 }
 
-/* After such a fault the context is dead, and every call says so, wherever it first comes out; closing is safe, and a new context works. */
+/* After such a fault the context is dead, and every call reports it, wherever it appears first; closing is safe, and a new context works. */
 static void faults_that_stay(void **state)
 {
     static const struct {
@@ -166,7 +166,7 @@ static void faults_that_stay(void **state)
         played_close(&d);
         shim.sticky(0);
         d = played_open(false, 4, 0);
-        CHECK_OK(problem_run(&q, d.g, NULL, &err), &err, "a process that starts anew");
+        CHECK_OK(problem_run(&q, d.g, NULL, &err), &err, "a process that starts again");
         problem_free(&q);
         played_close(&d);
     }

@@ -1,6 +1,6 @@
 /*
  * How work is laid over blocks and threads: every element of C has one tile, tiles fit their threads and their loads, groups of threads cover
- * every row; and what is too large is said, not wrapped.
+ * every row; and what is too large is reported, not wrapped.
  */
 #include "check.h"
 

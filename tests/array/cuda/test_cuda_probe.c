@@ -1,6 +1,6 @@
 /*
  * The GPU's probe on a played device, whose clock moves by what a test says with each launch: loops compute what they count, figures are
- * work over that time, and faults are told.
+ * work over that time, and faults are reported.
  */
 #include <math.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static void run_loop(const played_device *d, cbx__cuda_kernel k, int64_t rounds,
     cbx_cuda_free(d->g, there);
 }
 
-/* v = 1 v - c: exact, one step at a time, so the answer says how many there were. */
+/* v = 1 v - c: exact, one step at a time, so the answer counts them. */
 static void loops_of_threads(void **state)
 {
     static const struct {
@@ -208,7 +208,7 @@ static void slices_are_long_enough(void **state)
     shim.tick(0.5, 0.001);
     CHECK_OK(cbx_cuda_probe(d.g, &o, &err), &err, "half is enough");
     shim.tick(0, 0);
-    CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINTERNAL, "a clock that stands still");
+    CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINTERNAL, "a clock that does not run");
     CHECK(strstr(err.message, "clock does not run") != NULL, err.message);
     shim.tick(5, 0);
     played_close(&d);
@@ -280,7 +280,7 @@ static void faults(void **state)
     CHECK_STATUS(cbx_cuda_pci_address(d.g, address, &err), CBX_EINVAL, "no address");
     shim.spoil(NULL, 0, 0);
     CHECK_OK(cbx_cuda_pci_address(d.g, address, &err), &err, "an address");
-    CHECK_STR(address, "0000:01:00.0", "as NVML wants it");
+    CHECK_STR(address, "0000:01:00.0", "in the form of NVML");
     played_close(&d);
 }
 
@@ -295,7 +295,7 @@ static void refused(void **state)
     o.slices = CBX_CUDA_SLICES_MAX + 1;
     CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINVAL, "too many slices");
     o = quick(&t), o.take = NULL;
-    CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINVAL, "nobody takes them");
+    CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINVAL, "an unknown rate");
     o = quick(&t), o.struct_size--;
     CHECK_STATUS(cbx_cuda_probe(d.g, &o, &err), CBX_EINVAL, "another version");
     o = quick(&t), o.capacity_bytes = 100;

@@ -1,12 +1,12 @@
 /*
- * A driver library that plays NVIDIA's, told by CBX_FAKE_CUDA what to be:
+ * A driver library that plays NVIDIA's, configured by CBX_FAKE_CUDA:
  *
  *   present   two devices; the default       none      no device
  *   old       version 11.4                   failing   cuInit fails with CBX_FAKE_CUDA_ERROR
  *   full      no memory for a context        broken    device 1 cannot be described
  *   torn      the memory cannot be read, and the context must be given back all the same
  *
- * Built once more with FAKE_LACKS_RETAIN it lacks a symbol, as a driver of another age does.  It counts what is retained
+ * Built with FAKE_LACKS_RETAIN it lacks a symbol, as a driver of another version does.  It counts what is retained
  * and pushed; fake_cuda_open_contexts tells, so that a test sees what was not given back.
  */
 #include <stdatomic.h>

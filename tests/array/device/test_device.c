@@ -69,7 +69,7 @@ static void a_driver_shows_its_devices(void **state)
     CHECK(!gap_of(d, "cuda"), "nothing is missing");
     const cbx_device *cpu = cbx_devices_at(d, 0), *first = cbx_devices_at(d, 1), *second = cbx_devices_at(d, 2);
     CHECK(cpu->kind == CBX_DEVICE_CPU && cpu->index == 0, "the CPU is device 0");
-    CHECK_GT((double)cpu->memory_total_bytes, 64e6, "its memory is told");
+    CHECK_GT((double)cpu->memory_total_bytes, 64e6, "its memory is known");
     CHECK(first->kind == CBX_DEVICE_CUDA && first->index == 0 && second->index == 1, "numbered by kind");
     CHECK_STR(first->name, "Fake GPU 0", "name");
     CHECK_STR(second->name, "Fake GPU 1", "name");
@@ -105,7 +105,7 @@ static void absence_has_a_reason(void **state)
         { "fake_cuda", "failing", "2", "the CUDA driver refuses 'cuInit' with error 2: out of memory", NULL,
           "out of memory" },
         { "fake_cuda", "failing", "4711", "the CUDA driver refuses 'cuInit' with error 4711: see cudaError_enum", NULL,
-          "an error nobody has heard of" },
+          "an unknown error" },
         { "fake_cuda", "none", NULL, "the CUDA driver (version 12.4) is here and has no device", NULL, "no device" },
         { "", "present", NULL, "GPUs are not to be looked for", NULL, "switched off" },
     };
@@ -129,7 +129,7 @@ static void absence_has_a_reason(void **state)
         CHECK_OK(cbx_devices_choose(d, &wish, &choice, &err), &err, "with fallback");
         CHECK(choice.fell_back && choice.device->kind == CBX_DEVICE_CPU, "the CPU instead");
         CHECK(strstr(choice.warning, "a GPU is wanted but cannot be had, falling back to the CPU: "), "a warning");
-        CHECK(strstr(choice.warning, cases[i].part), "that says why");
+        CHECK(strstr(choice.warning, cases[i].part), "with the reason");
         wish.allow_fallback = false;
         CHECK_STATUS(cbx_devices_choose(d, &wish, &choice, &err), CBX_EUNAVAILABLE, "without fallback");
         CHECK(strstr(err.message, cases[i].part), "the reason");
@@ -144,7 +144,7 @@ static void memory_is_asked_for(void **state)
 {
     (void)state;
     static const struct {
-        const char *role, *message; /* NULL: it is told */
+        const char *role, *message; /* NULL: it succeeds */
     } cases[] = {
         { "present", NULL },
         { "full", "the CUDA driver refuses 'cuDevicePrimaryCtxRetain' with error 2: out of memory" },
@@ -237,7 +237,7 @@ static void a_context_takes_what_it_can_use(void **state)
     CHECK_OK(cbx_ctx_set_devices(ctx, gpus, &err), &err, "devices");
     CHECK_OK(cbx_ctx_device(ctx, &choice, &err), &err, "fallback");
     CHECK(choice.fell_back && choice.device->kind == CBX_DEVICE_CPU, "the reference backend has no use for a GPU");
-    CHECK(strstr(choice.warning, "the backend 'reference' computes on the CPU alone"), "it says so");
+    CHECK(strstr(choice.warning, "the backend 'reference' computes on the CPU alone"), "reported");
 
     CHECK_OK(cbx_ctx_set_backend(ctx, &on_gpu, &err), &err, "a backend that has");
     CHECK_OK(cbx_ctx_device(ctx, &choice, &err), &err, "the GPU");
@@ -332,7 +332,7 @@ static void a_remedy_names_the_alias(void **state)
     CHECK(strstr(err.message, "set XPCS_GPU_FALLBACK to true or CALIBRAX_USE_GPU to false") != NULL, err.message);
 }
 
-/* What the settings ask for and is not there: said by the first operation, in the sentence of the choice. */
+/* What the settings ask for and is missing: reported by the first operation, in the sentence of the choice. */
 static void a_missing_backend_says_so(void **state)
 {
     (void)state;

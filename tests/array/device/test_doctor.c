@@ -64,7 +64,7 @@ static void all_is_seen(void **state)
     o.use_gpu = CBX_CHOICE_OFF;
     setenv("CALIBRAX_USE_GPU", "perhaps", 1);
     setenv("XPCS_USE_JAX", "off", 1);
-    CHECK_OK(cbx_ctx_create(&o, &ctx, &err), &err, "a context whatever the environment says of GPUs");
+    CHECK_OK(cbx_ctx_create(&o, &ctx, &err), &err, "a context whatever the environment sets for GPUs");
     cbx_arena_init(&arena, cbx_allocator_default());
     cbx_doctor_init(&r, &arena);
     CHECK_OK(see_all(ctx, &r, &err), &err, "a report");

@@ -47,7 +47,7 @@ static cbx_ctx *context(void)
     return ctx;
 }
 
-/* Machines as hwloc describes them in words: the counts follow from the words. */
+/* Machines as hwloc describes them: the counts follow from the text. */
 static void described_machines_are_read(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void described_machines_are_read(void **state)
     cbx_ctx_free(ctx);
 }
 
-/* Two kinds of cores: caches that differ are told apart. */
+/* Two kinds of cores: caches that differ are distinguished. */
 static void unlike_caches_are_reported_apart(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void unlike_caches_are_reported_apart(void **state)
     if (!here) fail_msg("hwloc is not installed");
 }
 
-/* Without hwloc: the kernel's files of captured machines, and the loss is said. */
+/* Without hwloc: the kernel's files of captured machines, and the loss is reported. */
 static void captured_machines_are_read(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void this_machine_agrees_with_lscpu(void **state)
     if (!threads) fail_msg("lscpu is not installed");
 }
 
-/* Both ways tell the same caches and the same memory, where both tell. */
+/* Both ways report the same caches and the same memory, where both report. */
 static void both_ways_agree(void **state)
 {
     (void)state;
