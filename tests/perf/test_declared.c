@@ -103,6 +103,28 @@ static void formulas(void **state)
 
 /* --- what a good file becomes --- */
 
+/* Tolerances of an output replace the reference's, and 64-bit integers stay integers. */
+static void tolerances_of_outputs(void **state)
+{
+    static const char file[] =
+        "{\"schema\":\"nperf-case\",\"version\":1,\"name\":\"t\",\"kind\":\"python\",\"points\":[{}],"
+        "\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[4]}],"
+        "\"outputs\":[{\"name\":\"y\",\"dtype\":\"float32\",\"shape\":[4],\"atol\":2},"
+        "{\"name\":\"z\",\"dtype\":\"int64\",\"shape\":[4],\"rtol\":0}],"
+        "\"reference\":{\"provider\":\"numpy\",\"python\":\"a.py:f\",\"rtol\":0.5},"
+        "\"baselines\":[{\"name\":\"b\",\"provider\":\"numpy\",\"python\":\"a.py:g\"}]}";
+    (void)state;
+    cbx_ctx *ctx = context();
+    cbx_declared *d = parsed(ctx, file);
+    const char *found = strstr(cbx_declared_case(d)->oracle_definition, "\"tolerances\"");
+    CHECK_STR(found ? found : "none",
+              "\"tolerances\":[{\"rtol\":0.5,\"atol\":2.0},{\"rtol\":0.0,\"atol\":0.0,\"integers\":\"int64\"}]}",
+              "by output");
+    CHECK(!strstr(cbx_declared_case(d)->baselines[0]->definition, "tolerances"), "no baseline receives them");
+    cbx_declared_free(d);
+    cbx_ctx_free(ctx);
+}
+
 static void a_file_of_functions_is_a_case(void **state)
 {
     (void)state;
@@ -437,6 +459,7 @@ TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formulas),
+        cmocka_unit_test(tolerances_of_outputs),
         cmocka_unit_test(a_file_of_functions_is_a_case),
         cmocka_unit_test(inputs_are_filled),
         cmocka_unit_test(turns_permute_groups_alike),

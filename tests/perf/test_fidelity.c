@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calibrax/perf/launch/launch.h"
 
@@ -48,6 +49,35 @@ static void free3(cbx_array *a, cbx_array *b, cbx_array *c)
     cbx_array_free(a);
     cbx_array_free(b);
     cbx_array_free(c);
+}
+
+/* 2^53 + 1 and 2^53 are one number in float64; of 64-bit integers they are two. */
+static void integers(void **state)
+{
+    static const struct {
+        uint64_t output, answer;
+        double bound;
+        bool is_signed, ok;
+        const char *why;
+    } cases[] = {
+        { 9007199254740993, 9007199254740992, 0, true, false, "neighbours above 2^53" },
+        { 9007199254740993, 9007199254740993, 0, true, true, "equal" },
+        { 9007199254740993, 9007199254740992, 1, true, true, "within a tolerance of one" },
+        { (uint64_t)INT64_MIN, INT64_MAX, 1e18, true, false, "a difference that int64 does not hold" },
+        { UINT64_MAX, UINT64_MAX - 1, 0, false, false, "neighbours at the upper end" },
+        { (uint64_t)-5, (uint64_t)-3, 2, true, true, "negative" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const cbx_dtype type = cases[i].is_signed ? CBX_I64 : CBX_U64;
+        cbx_array *o = make(type, 1), *a = make(type, 1), *b = one(CBX_F64, cases[i].bound);
+        cbx_fidelity f = { 0 };
+        memcpy(cbx_array_data_mut(o), &cases[i].output, 8);
+        memcpy(cbx_array_data_mut(a), &cases[i].answer, 8);
+        cbx_fidelity_compare(o, a, b, &f);
+        CHECK_INT(f.ok, cases[i].ok, cases[i].why);
+        free3(o, a, b);
+    }
 }
 
 static void single_elements(void **state)
@@ -186,10 +216,8 @@ static void forms(void **state)
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_elements),
-        cmocka_unit_test(blocks),
-        cmocka_unit_test(strided),
-        cmocka_unit_test(forms),
+        cmocka_unit_test(integers), cmocka_unit_test(single_elements), cmocka_unit_test(blocks),
+        cmocka_unit_test(strided),  cmocka_unit_test(forms),
     };
     return cmocka_run_group_tests_name("perf/fidelity", tests, setup, teardown);
 }

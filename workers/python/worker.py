@@ -61,7 +61,7 @@ class Session:
         self._result: Any = None
         self._heap_pad = bytearray()
         self._is_oracle = False
-        self._tolerances = (0.0, 0.0)
+        self._tolerances: list[tuple[float, float, str | None]] = []
 
     def load(self, message: dict[str, Any]) -> dict[str, Any]:
         if self._function:
@@ -123,21 +123,24 @@ class Session:
         return case, case.baselines[""]
 
     def oracle(self, _: dict[str, Any]) -> dict[str, Any]:
-        """The answer in float64 (bool for bool), and what a right baseline may be off by: atol + rtol |answer|."""
+        """The answer in float64 (bool for bool, 64-bit integers where they are the output's), and what a right baseline may be off by:
+        atol + rtol |answer|."""
         if not self._is_oracle or not self._function:
             raise violation("oracle comes after a load without baseline")
         import numpy
 
-        rtol, atol = self._tolerances
         results = self._function(*self._sets[0])
         results = results if isinstance(results, tuple) else (results,)
-        if len(results) * 2 != len(self._outputs):
+        if not len(results) * 2 == len(self._outputs) == 2 * len(self._tolerances):
             raise WorkerError("oracle_failed", f"the reference returned {len(results)} outputs")
-        for number, result in enumerate(results):
+        for number, (result, (rtol, atol, integers)) in enumerate(zip(results, self._tolerances)):
             answer = numpy.asarray(self._provider.to_host(result))
-            answer = answer if answer.dtype == bool else answer.astype(numpy.float64)
+            if integers and answer.dtype.kind in "iu":
+                answer = answer.astype(integers)
+            elif answer.dtype != bool:
+                answer = answer.astype(numpy.float64)
             with numpy.errstate(all="ignore"):
-                bound = numpy.where(numpy.isfinite(answer), atol + rtol * numpy.abs(answer), 0).astype(numpy.float64)
+                bound = numpy.where(numpy.isfinite(answer), atol + rtol * numpy.abs(answer.astype(numpy.float64)), 0)
             providers.write_npy(self._outputs[2 * number], answer)
             providers.write_npy(self._outputs[2 * number + 1], bound)
         return {"op": "oracle"}

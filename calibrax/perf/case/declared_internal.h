@@ -27,6 +27,7 @@ typedef struct cbx__declared_array {
     const char *shape[CBX_MAX_RANK]; /* formulas */
     cbx__fill_kind fill;             /* of an input */
     double low, high;                /* uniform, integers: bounds; normal: mean and deviation; constant, count: first */
+    double rtol, atol;               /* of an output; NaN: the reference's */
 } cbx__declared_array;
 
 /* Arrays whose axes are permuted together; axis -1: not in it. */

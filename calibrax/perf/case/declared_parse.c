@@ -193,6 +193,13 @@ static void read_arrays(case_reader *c, const cbx_json *root, bool input)
         { "low", cbx__read_number, PLACE(low), false },
         { "high", cbx__read_number, PLACE(high), false },
     };
+    static const cbx__member output_members[] = {
+        { "name", cbx__read_name, PLACE(name), true },
+        { "dtype", read_dtype, PLACE(dtype), true },
+        { "shape", NULL, 0, true },
+        { "rtol", cbx__read_tolerance, PLACE(rtol), false },
+        { "atol", cbx__read_tolerance, PLACE(atol), false },
+    };
 #undef PLACE
     cbx__declared_array *arrays = input ? c->d->inputs : c->d->outputs;
     cbx_case_ops *ops = &c->d->ops;
@@ -207,8 +214,9 @@ static void read_arrays(case_reader *c, const cbx_json *root, bool input)
         cbx__declared_array *a = &arrays[i];
         size_t rank;
         cbx__read_at(r, key, i);
-        a->high = NAN;
-        cbx__read_members(r, v, members, input ? CBX_LEN(members) : 3, a);
+        a->high = a->rtol = a->atol = NAN;
+        cbx__read_members(r, v, input ? members : output_members, input ? CBX_LEN(members) : CBX_LEN(output_members),
+                          a);
         if (isnan(a->high)) a->high = a->fill <= CBX__FILL_INTEGERS;
         const cbx_json *shape = cbx__read_list(r, v, "shape", 0, CBX_LEN(a->shape), &rank);
         for (size_t k = 0; k < rank && !r->st; k++) read_formula(r, "shape", cbx_json_at(shape, k), &a->shape[k]);
@@ -268,6 +276,25 @@ typedef struct entry {
     double rtol, atol;
 } entry;
 
+/* The tolerances of each output, and the dtype of those whose answers are compared as integers. */
+static void put_tolerances(const cbx_declared *d, const entry *f, cbx_json *o)
+{
+    cbx_json *list = NULL;
+    for (size_t i = 0; i < d->ops.noutputs; i++) {
+        const cbx__declared_array *a = &d->outputs[i];
+        if (!isnan(a->rtol) || !isnan(a->atol) || a->dtype == CBX_I64 || a->dtype == CBX_U64)
+            list = cbx_json_set_array(o, "tolerances");
+    }
+    for (size_t i = 0; i < d->ops.noutputs && list; i++) {
+        const cbx__declared_array *a = &d->outputs[i];
+        cbx_json *one = cbx_json_push_object(list);
+        cbx_json_set_double(one, "rtol", isnan(a->rtol) ? f->rtol : a->rtol);
+        cbx_json_set_double(one, "atol", isnan(a->atol) ? f->atol : a->atol);
+        if (a->dtype == CBX_I64 || a->dtype == CBX_U64)
+            cbx_json_set_string(one, "integers", a->dtype == CBX_I64 ? "int64" : "uint64");
+    }
+}
+
 /* The definition of a function that a worker receives: workers/python/cases/declared.py reads it. */
 static const char *define(case_reader *c, const entry *f, bool reference)
 {
@@ -295,6 +322,7 @@ static const char *define(case_reader *c, const entry *f, bool reference)
     if (reference) {
         cbx_json_set_double(o, "rtol", f->rtol);
         cbx_json_set_double(o, "atol", f->atol);
+        put_tolerances(c->d, f, o);
     }
     cbx_text_init(&t, cbx_ctx_allocator(c->r.ctx));
     cbx_json_write(o, CBX_JSON_COMPACT, &t);

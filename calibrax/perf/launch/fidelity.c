@@ -2,8 +2,9 @@
  * An output against the oracle's answer: every element within its own bound.
  *
  * For each element with output o, answer a and bound b (float64): ratio = |o - a| / b, and the check passes if no ratio exceeds 1.
- * NaN matches NaN and an infinity its equal; a bound of 0 asks for equality.  Error of a difference of two float64 numbers is one
- * rounding, far below any bound that is not 0.
+ * NaN matches NaN, an infinity its equal, and -0.0 matches +0.0, as == has it in IEEE 754; a bound of 0 asks for equality.  Error of a
+ * difference of two float64 numbers is one rounding, far below any bound that is not 0.  64-bit integers whose answer is of
+ * their own dtype are subtracted as integers: above 2^53 float64 does not tell neighbours apart.
  */
 #include <math.h>
 #include <stdio.h>
@@ -146,6 +147,25 @@ static void compare(const cbx_array *output, const cbx_array *answer, const cbx_
     }
 }
 
+/* |o - a| of 64-bit integers is exact in uint64_t, and rounded once. */
+static void compare_integers(const cbx_array *output, const cbx_array *answer, const cbx_array *bound, tally *t)
+{
+    const bool is_signed = cbx_array_dtype(output) == CBX_I64;
+    const uint64_t *o = cbx_array_data(output), *a = cbx_array_data(answer);
+    const double *b = cbx_array_data(bound);
+    for (size_t i = 0, n = cbx_array_count(output); i < n; i++) {
+        uint64_t x = o[offset_of(output, i)], y = a[offset_of(answer, i)];
+        if (x == y) continue;
+        bool above = is_signed ? (int64_t)x > (int64_t)y : x > y;
+        double error = (double)(above ? x - y : y - x), limit = b[offset_of(bound, i)];
+        double size = is_signed ? fabs((double)(int64_t)y) : (double)y;
+        t->mismatched += !(error <= limit);
+        t->rel_to_tol = fmax(t->rel_to_tol, limit > 0 ? error / limit : INFINITY);
+        t->max_abs = fmax(t->max_abs, error);
+        if (size > 0) t->max_rel = fmax(t->max_rel, error / size);
+    }
+}
+
 static bool same_shape(const cbx_array *a, const cbx_array *b)
 {
     if (cbx_array_ndim(a) != cbx_array_ndim(b)) return false;
@@ -169,18 +189,20 @@ void cbx_fidelity_compare(const cbx_array *output, const cbx_array *answer, cons
 {
     tally t = { io->rel_to_tol, io->max_abs, io->max_rel, 0 };
     cbx_dtype to = cbx_array_dtype(output), ta = cbx_array_dtype(answer);
+    bool integers = to == ta && (to == CBX_I64 || to == CBX_U64);
 
     if (!io->checked) io->ok = true;
     io->checked = true;
     io->checks++;
     if (!same_shape(output, answer)) {
         refuse(io, "wrong shape", output, answer);
-    } else if ((to == CBX_BOOL) != (ta == CBX_BOOL) || !loader_for(to) || (ta != CBX_BOOL && ta != CBX_F64)) {
+    } else if ((to == CBX_BOOL) != (ta == CBX_BOOL) || !loader_for(to) ||
+               (ta != CBX_BOOL && ta != CBX_F64 && !integers)) {
         refuse(io, "wrong dtype", output, answer);
     } else if (cbx_array_dtype(bound) != CBX_F64 || !same_shape(bound, answer)) {
         refuse(io, "bound of another form", bound, answer);
     } else {
-        compare(output, answer, bound, &t);
+        (integers ? compare_integers : compare)(output, answer, bound, &t);
         io->rel_to_tol = t.rel_to_tol;
         io->max_abs = t.max_abs;
         io->max_rel = t.max_rel;

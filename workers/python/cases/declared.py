@@ -1,6 +1,7 @@
 """A case that is not among those here: its functions stand in a Python file that the message `load` names.
 
-    {"file": "/a/bench.py", "call": "norm", "setup": "ready", "inputs": [...], "outputs": [...], "rtol": 1e-14, "atol": 0}
+    {"file": "/a/bench.py", "call": "norm", "setup": "ready", "inputs": [...], "outputs": [...], "rtol": 1e-14, "atol": 0,
+     "tolerances": [{"rtol": 0, "atol": 0, "integers": "int64"}, ...]}
 
 `call` gets the inputs in their order, and those parameters of the point that it names behind a star (def norm(x, *, d)); it returns the
 output, or a tuple of them.  `setup`, if there is one, is called once before any clock with the point and the inputs of set 0; what it
@@ -79,11 +80,18 @@ def case_of(name: str, provider: str, definition: dict[str, Any]) -> Case:
     return Case(name, _names(definition, "inputs"), _names(definition, "outputs"), {"": Baseline(provider, prepare)})
 
 
-def tolerances(definition: dict[str, Any]) -> tuple[float, float]:
+def tolerances(definition: dict[str, Any]) -> list[tuple[float, float, str | None]]:
+    """rtol and atol of each output, and the dtype of one whose answer stays an integer."""
+    outputs = definition.get("tolerances", [definition] * len(_names(definition, "outputs")))
+    if not isinstance(outputs, list) or not all(isinstance(one, dict) for one in outputs):
+        raise violation("the definition's tolerances are not a list of objects")
     found = []
-    for key in ("rtol", "atol"):
-        value = definition.get(key, 0)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-            raise violation(f"the definition's {key} is no number")
-        found.append(float(value))
-    return found[0], found[1]
+    for one in outputs:
+        for key in ("rtol", "atol"):
+            value = one.get(key, 0)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+                raise violation(f"the definition's {key} is not a number")
+        if one.get("integers") not in (None, "int64", "uint64"):
+            raise violation("the definition's integers are not int64 or uint64")
+        found.append((float(one.get("rtol", 0)), float(one.get("atol", 0)), one.get("integers")))
+    return found
