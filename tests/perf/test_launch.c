@@ -100,6 +100,23 @@ static void causes(void **state)
     }
 }
 
+/* An answer that is wrong in one call of 97 is found by the calls that are compared besides the timed epochs. */
+static void a_rare_wrong_answer(void **state)
+{
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    launch(*state, "wrong-in-97", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_FIDELITY, r.message);
+    CHECK(r.fidelity.mismatched >= 1 && r.fidelity.mismatched <= 3, "few of them");
+    cbx_launch_record_clear(&r);
+    launch(*state, "honest-wrong-in-97", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    cbx_launch_record_clear(&r);
+    launch(*state, "good", &o, &r);
+    CHECK_GT(r.fidelity.checks, 20, "calls that were compared");
+    cbx_launch_record_clear(&r);
+}
+
 static void the_end_of_stderr_is_kept(void **state)
 {
     cbx_launch_opts o = quick_opts();
@@ -597,6 +614,7 @@ TEST_FILE(.seconds = 600)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_worker),
         cmocka_unit_test(causes),
+        cmocka_unit_test(a_rare_wrong_answer),
         cmocka_unit_test(the_end_of_stderr_is_kept),
         cmocka_unit_test(wrong_shape),
         cmocka_unit_test(bounds_of_a_worker),

@@ -43,6 +43,13 @@
     0.1 /* of the time that an answer may take, so that the machine's business is not called a time-out */
 #define AGAIN_PAUSE_NS 10e6 /* before the first repetition; doubled each time */
 
+/* Calls that are compared besides the timed epochs, and their cost: a share of the timed epochs, or so long where that is more. */
+#define SPOT_SHARE  0.05
+#define SPOT_NS     20e6
+#define SPOT_SINGLE 100 /* one call after the other: a fault in each 97th is among them ... */
+#define SPOT_MAX    128 /* ... then after so many more calls that no worker can foresee which is looked at */
+#define SPOT_CALLS  8
+
 /* --- the timed epochs --- */
 
 static void draw_order(cbx__run *x)
@@ -184,6 +191,23 @@ static bool too_busy(cbx__run *x)
     return false;
 }
 
+/* Short epochs whose outputs are compared: what is wrong in one call of a hundred is right at the end of nearly every timed epoch. */
+static bool spot_checks(cbx__run *x)
+{
+    double inner, outer, budget = 0;
+    uint64_t start = cbx_clock_ns();
+    for (size_t i = 0; i < x->r->epochs; i++) budget += SPOT_SHARE * x->raw_ns[i];
+    if (x->baseline->limit || x->o.cold) return true;
+    for (size_t i = 0; i < SPOT_MAX && (double)(cbx_clock_ns() - start) < fmax(budget, SPOT_NS); i++) {
+        uint64_t calls = i < SPOT_SINGLE ? 1 : 1 + cbx_rng_below(&x->secret, SPOT_CALLS);
+        size_t set = cbx_rng_below(&x->secret, x->w->nsets);
+        if (set == x->probe_set && cbx__run_can_rotate(x)) set = 0; /* which holds other inputs now */
+        if (cbx__run_claim(x) * (double)calls > fmax(budget, SPOT_NS)) return true;
+        if (!cbx__run_epoch(x, set, calls, &inner, &outer) || !cbx__run_check_outputs(x, set)) return false;
+    }
+    return true;
+}
+
 static bool measure(cbx__run *x)
 {
     if (!measure_as_planned(x)) return false;
@@ -195,7 +219,7 @@ static bool measure(cbx__run *x)
         x->r->measured_again++;
         if (!timed_epochs(x)) return false;
     }
-    if (!cbx__run_probe_again(x) || !cbx__run_series(x)) return false;
+    if (!cbx__run_probe_again(x) || !spot_checks(x) || !cbx__run_series(x)) return false;
     x->stray_cpu = x->o.ncores ? cbx__proc_stray_cpu(x->t->child.pid, x->o.cores, x->o.ncores) : -1;
     return true;
 }
