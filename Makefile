@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live report-nperf test-isa test-gpu test-neon report-kernels link-orders photograph
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf test-isa test-gpu test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -149,6 +149,9 @@ report-selftest-again: build ## the same from the launches kept in build/selftes
 
 selftest-live: build ## nightly: LIVE_PAIRS (default 200) pairs of equals, each measured again, ten minutes
 	@scripts/selftest.sh $(NPERF) --live $${LIVE_PAIRS:-200}
+
+selftest-honest: build ## honest rows that are refused, HONEST_MINUTES (default 60) each on an idle machine, beside one busy neighbour and beside two
+	@$(NPERF) selftest --honest $${HONEST_MINUTES:-60} --out build/selftest-honest.json
 
 report-nperf: ## the tool's own cost: parent per launch, page of 100,000 rows, gate of 5,000 keys: reports/nperf.{jsonl,md}, ten minutes
 	@scripts/bootstrap.sh test

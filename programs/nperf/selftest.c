@@ -3,7 +3,7 @@
  *
  * Parts: --aa (equals must not be called different), --power (planted slow-downs must be found), --mutants (planted faults must be found),
  * --exploits (workers that cheat must be refused),
- * --clock (what a call of nothing and a chain of known length read), and --live (equals again, each pair measured again).  Each part's
+ * --clock (what a call of nothing and a chain of known length read), --live (equals again, each pair measured again), and --honest (honest rows that are refused).  Each part's
  * counts with their bounds go to standard output and into a record, results/selftest.json, which the page shows; parts that are not
  * run keep their place in the record.
  */
@@ -34,6 +34,8 @@ static const opt_spec selftest_options[] = {
     { "cheats", 0, OPT_LIST, AT(cheats), "A,B", "all", "with --exploits: these of them only, and of their twins" },
     { "clock", 0, OPT_FLAG, AT(clock), NULL, NULL, "read calls whose cost is known" },
     { "live", 0, OPT_MAYBE, AT(live), "N", "24", "measure N pairs of equals again and count false alarms" },
+    { "honest", 0, OPT_MAYBE, AT(honest), "MINUTES", "1",
+      "count honest rows that are refused, so long idle, beside one busy neighbour and beside two" },
     { "quick", 0, OPT_FLAG, AT(quick), NULL, NULL, "fewer and shorter launches: some minutes for everything" },
     { "launches", 0, OPT_POSITIVE, AT(launches), "N", "200, quick 50",
       "with --aa and --power: launches recorded of each program" },
@@ -128,6 +130,7 @@ static bool asked_mutants(const selftest_args *a) { return a->mutants; }
 static bool asked_exploits(const selftest_args *a) { return a->exploits; }
 static bool asked_clock(const selftest_args *a) { return a->clock; }
 static bool asked_live(const selftest_args *a) { return a->live != NULL; }
+static bool asked_honest(const selftest_args *a) { return a->honest != NULL; }
 
 /* In the order they run; those that go without being asked for are run when nothing is. */
 static const struct {
@@ -139,6 +142,7 @@ static const struct {
     { "clock", asked_clock, true, selftest_clock },          { "mutants", asked_mutants, true, selftest_mutants },
     { "exploits", asked_exploits, true, selftest_exploits }, { "aa", asked_aa, true, selftest_equals },
     { "power", asked_power, true, selftest_power },          { "live", asked_live, false, selftest_live },
+    { "honest", asked_honest, false, selftest_honest },
 };
 
 static bool nothing_asked(const selftest_args *a)
@@ -250,13 +254,15 @@ static int run_selftest(const opt_run *run)
 
 const opt_command selftest_command = {
     "selftest",
-    "[--aa [N]] [--power] [--mutants] [--exploits] [--clock] [--quick] [--record DIR] [--from DIR] [--case NAME] "
+    "[--aa [N]] [--power] [--mutants] [--exploits] [--clock] [--honest [MINUTES]] [--quick] [--record DIR] [--from "
+    "DIR] [--case NAME] "
     "[--plugin FILE] [--define FILE] "
     "[--json]",
     "measure the error rates of the tool itself",
     "Measures equals against each other and counts false alarms; plants slow-downs and faults and counts those found; "
     "reads calls whose "
-    "cost is known. Without options it does all of that but --live. What came of it is kept in a record that the page "
+    "cost is known. Without options it does all of that but --live and --honest. What came of it is kept in a record "
+    "that the page "
     "shows. "
     "Exit status 1 when a promise does not hold: a fault survives, a slow-down is missed, or there are more false "
     "alarms than promised.",

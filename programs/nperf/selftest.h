@@ -12,7 +12,7 @@
 #define SELFTEST_COMPARISONS "4000"
 
 typedef struct selftest_args {
-    const char *aa, *live, *case_name, *out, *record, *from;
+    const char *aa, *live, *honest, *case_name, *out, *record, *from;
     opt_list plugins, defined, cheats;
     bool power, mutants, exploits, clock, quick, json;
     size_t seed, launches;
@@ -35,6 +35,7 @@ int selftest_power(const selftest *t, cbx_json **out);
 int selftest_mutants(const selftest *t, cbx_json **out);
 int selftest_exploits(const selftest *t, cbx_json **out);
 int selftest_clock(const selftest *t, cbx_json **out);
+int selftest_honest(const selftest *t, cbx_json **out);
 
 /* Measures with the run's seed, stop flag and progress; result is initialised here and cleared by the caller, whatever comes back. */
 int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result *result);

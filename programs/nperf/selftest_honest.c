@@ -1,0 +1,130 @@
+/*
+ * nperf selftest --honest: the representative point of every built-in case, native baselines and rivals that are installed, measured
+ * again and again on an idle machine, with one busy neighbour and with two.  All of them are honest: a row that is refused is a false alarm, and
+ * the part reports how many of how many, with the upper 95 % bound of the exact binomial interval.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "calibrax/base/clock.h"
+#include "programs/common/stop.h"
+#include "programs/nperf/selftest.h"
+#include "suites/suites.h"
+
+#define MAX_NEIGHBOURS 2
+#define MAX_MINUTES    1440
+
+typedef struct honest_score {
+    size_t rows, refused;
+    cbx_text refusals; /* a line each */
+} honest_score;
+
+static void start_neighbours(pid_t *pids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        pids[i] = fork();
+        if (pids[i] != 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (volatile unsigned long spin = 0;; spin++) {}
+    }
+}
+
+static void stop_neighbours(const pid_t *pids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (pids[i] <= 0) continue;
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+}
+
+static int measure_case(const selftest *t, const cbx_case_ops *c, honest_score *s)
+{
+    cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
+    const char *const point[] = { c->points[c->representative] };
+    cbx_measure_result result;
+    int status;
+
+    o.case_ops = c;
+    o.points = point;
+    o.npoints = 1;
+    o.launches = 2;
+    o.warmup = 1;
+    o.repeats = 5;
+    o.skip_slow = true;
+    o.budget_s = 30;
+    status = selftest_measure(t, &o, &result);
+    for (size_t i = 0; i < result.rows.count && !status; i++) {
+        const cbx_row *r = &result.rows.rows[i];
+        bool refused = !strcmp(r->status, "refused");
+        s->rows += refused || cbx_row_is_good(r);
+        s->refused += refused;
+        if (refused)
+            cbx_text_printf(&s->refusals, "refused: %s of %s: %s\n", r->baseline, c->name,
+                            r->failure_message ? r->failure_message : "");
+    }
+    cbx_measure_result_clear(&result);
+    return status;
+}
+
+/* @param list  gets an object with the counts */
+static int measure_beside(const selftest *t, size_t neighbours, double minutes, cbx_json *list, size_t *refused)
+{
+    const cbx_case_list *cases = nperf_cases();
+    const uint64_t start = cbx_clock_ns();
+    honest_score s = { 0 };
+    pid_t pids[MAX_NEIGHBOURS] = { 0 };
+    int status = EXIT_PASS;
+
+    cbx_text_init(&s.refusals, cbx_ctx_allocator(t->run->ctx));
+    start_neighbours(pids, neighbours);
+    for (size_t i = 0; !status; i++) {
+        bool over = 1e-9 * (double)(cbx_clock_ns() - start) > 60 * minutes;
+        const cbx_case_ops *c = cases->cases[i % cases->count];
+        if (over && i >= cases->count) break;
+        if (!t->args->case_name || !strcmp(t->args->case_name, c->name)) status = measure_case(t, c, &s);
+    }
+    stop_neighbours(pids, neighbours);
+    const cbx_proof_rate rate = cbx_proof_rate_of(s.refused, s.rows);
+    progress_end(t->progress);
+    if (!status && !t->args->json)
+        printf("honest rows refused beside %zu busy neighbour%s: %zu of %zu, at most %.2f %% (95 %%)\n%s", neighbours,
+               neighbours == 1 ? "" : "s", s.refused, s.rows, 100 * rate.upper, cbx_text_str(&s.refusals));
+    if (!status) {
+        cbx_json *o = cbx_json_push_object(list);
+        cbx_json_set_int(o, "neighbours", (int64_t)neighbours);
+        selftest_put_rate(o, "refused", &rate);
+        cbx_json_set_string(o, "refusals", cbx_text_str(&s.refusals));
+    }
+    *refused += s.refused;
+    cbx_text_clear(&s.refusals);
+    return status;
+}
+
+int selftest_honest(const selftest *t, cbx_json **out)
+{
+    char *end;
+    double minutes = strtod(t->args->honest, &end);
+    cbx_json *o = cbx_json_new_object(), *list = cbx_json_set_array(o, "loads");
+    size_t refused = 0;
+    int status = EXIT_PASS;
+
+    if (*end || !(minutes >= 0 && minutes <= MAX_MINUTES))
+        status = opt_fail(t->run->program, "--honest: expected minutes from 0 to %d, got '%s'", MAX_MINUTES,
+                          t->args->honest);
+    if (!status && t->args->case_name && !nperf_case(t->run->program, t->args->case_name)) status = EXIT_ERROR;
+    for (size_t n = 0; n <= MAX_NEIGHBOURS && !status; n++) status = measure_beside(t, n, minutes, list, &refused);
+    if (!status) status = refused ? EXIT_CHECK : EXIT_PASS;
+    cbx_json_set_double(o, "minutes_each", minutes);
+    selftest_put_verdict(o, status);
+    if (status == EXIT_PASS || status == EXIT_CHECK)
+        *out = o;
+    else
+        cbx_json_unref(o);
+    return status;
+}
