@@ -61,7 +61,7 @@ double cbx__suite_log_bound(double u, double k, double amax, double bmax, double
     return isfinite(answer) ? u * (sum_error + 30 + 6 * (amax + bmax) + 4 * fabs(answer)) : 0;
 }
 
-static double larger(double most, double x) { return isfinite(x) ? fmax(most, fabs(x)) : most; }
+static double larger(double max, double x) { return isfinite(x) ? fmax(max, fabs(x)) : max; }
 
 static void logsumexp(double u, size_t k, const double *a, const double *b, double *answer, double *bound)
 {

@@ -1,5 +1,5 @@
 /*
- * The right answer of one element of an algebra, and how far a right implementation may be from it.  For oracles only.
+ * The correct answer of one element of an algebra, and its error bound.  For oracles only.
  *
  * Terms t = combine(a[i], b[i]) of k operands are worked on in long double, sums compensated (Neumaier, ZAMM 54 (1974) 39-51), log
  * in two passes.  Operands are float32 or float64 numbers, or 0 and 1 of booleans.  Bounds, with sum_error of bounds.h:

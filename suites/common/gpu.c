@@ -32,8 +32,8 @@ cbx_status cbx__suite_gpu_create(cbx_ctx *ctx, const cbx_case_ops *c, const void
 
 cbx_status cbx__suite_gpu_scratch(cbx__suite_gpu *s, size_t bytes, cbx_err *err)
 {
-    const cbx_status st = cbx_cuda_alloc(s->g, bytes, &s->room, err);
-    s->plan.scratch = s->room;
+    const cbx_status st = cbx_cuda_alloc(s->g, bytes, &s->workspace, err);
+    s->plan.scratch = s->workspace;
     return st;
 }
 
@@ -54,7 +54,7 @@ cbx_status cbx__suite_gpu_prepare(cbx_ctx *ctx, const cbx_case_ops *c, const voi
     return st;
 }
 
-/* Room for an array on the device, kept from bind to bind. */
+/* Memory for an array on the device, kept from bind to bind. */
 static void *settle(cbx__suite_gpu *s, size_t i, const cbx_array *x)
 {
     const size_t bytes = cbx_array_bytes(x);
@@ -109,7 +109,7 @@ void cbx__suite_gpu_finish(void *plan)
     if (!s) return;
     const cbx_allocator al = s->plan.al;
     for (size_t i = 0; s->g && i < CBX_LEN(s->there); i++) cbx_cuda_free(s->g, s->there[i]);
-    if (s->g) cbx_cuda_free(s->g, s->room);
+    if (s->g) cbx_cuda_free(s->g, s->workspace);
     cbx_cuda_close(s->g);
     cbx_mem_free(&al, s->plan.point, s->plan.point_bytes);
     cbx_mem_free(&al, s, sizeof *s);

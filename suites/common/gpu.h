@@ -16,7 +16,7 @@ typedef struct cbx__suite_gpu {
     void *there[2 * CBX_CASE_MAX_ARRAYS]; /* inputs, then outputs */
     size_t bytes[2 * CBX_CASE_MAX_ARRAYS];
     cbx_array *home[CBX_CASE_MAX_ARRAYS];
-    void *room;
+    void *workspace;
     cbx_status failed;
 } cbx__suite_gpu;
 

@@ -1,5 +1,5 @@
 /*
- * Rows of parameter tables that many cases have, and the values of a point as C types.
+ * Rows of parameter tables that many cases share, and the values of a point as C types.
  */
 #ifndef SUITES_COMMON_PARAMS_H
 #define SUITES_COMMON_PARAMS_H
@@ -8,22 +8,22 @@
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/perf/case/params.h"
 
-/* A whole number without a value of its own. */
-#define CBX__SUITE_COUNT(name_, least_, most_, help_)                                                                  \
+/* An integer without a default. */
+#define CBX__SUITE_COUNT(name_, min_, max_, help_)                                                                     \
     {                                                                                                                  \
-        .name = name_, .kind = CBX_PARAM_INT, .min = least_, .max = most_, .help = help_                               \
+        .name = name_, .kind = CBX_PARAM_INT, .min = min_, .max = max_, .help = help_                                  \
     }
-/* A whole number that is `value_` (text) where it is left out. */
-#define CBX__SUITE_COUNT_OR(name_, least_, most_, value_, help_)                                                       \
+/* An integer with the default `value_` (text). */
+#define CBX__SUITE_COUNT_OR(name_, min_, max_, value_, help_)                                                          \
     {                                                                                                                  \
-        .name = name_, .kind = CBX_PARAM_INT, .min = least_, .max = most_, .fallback = value_, .help = help_           \
+        .name = name_, .kind = CBX_PARAM_INT, .min = min_, .max = max_, .fallback = value_, .help = help_              \
     }
-/* A word of a list; `value_` NULL: it must be given. */
+/* A word of a list; `value_` NULL: required. */
 #define CBX__SUITE_WORD(name_, words_, value_, help_)                                                                  \
     {                                                                                                                  \
         .name = name_, .kind = CBX_PARAM_WORD, .words = words_, .fallback = value_, .help = help_                      \
     }
-/* A word that follows from the parameters before it where it is left out. */
+/* A word whose default is derived from the parameters before it. */
 #define CBX__SUITE_WORD_FROM(name_, words_, derive_, help_)                                                            \
     {                                                                                                                  \
         .name = name_, .kind = CBX_PARAM_WORD, .words = words_, .derive = derive_, .help = help_                       \
@@ -49,7 +49,7 @@ uint64_t cbx__suite_seed(const cbx_params *params);
 /* A parameter that is a count. */
 size_t cbx__suite_count(const cbx_params *params, const char *name);
 
-/* "dtype" where it is left out behind "algebra": bool for boolean, else f32.  For CBX__SUITE_WORD_FROM. */
+/* Default of "dtype" after "algebra": bool for boolean, else f32.  For CBX__SUITE_WORD_FROM. */
 const char *cbx__suite_fitting_dtype(const cbx_params *before);
 /* The rule between "algebra" and "dtype", for check_point. */
 cbx_status cbx__suite_check_algebra(const cbx_params *point, cbx_err *err);

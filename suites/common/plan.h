@@ -1,5 +1,5 @@
 /*
- * What a native baseline holds between calls: its point, where the arrays are, and one block of scratch memory.
+ * The state of a native baseline between calls: its point, where the arrays are, and one block of scratch memory.
  */
 #ifndef SUITES_COMMON_PLAN_H
 #define SUITES_COMMON_PLAN_H
@@ -25,8 +25,8 @@ cbx_status cbx__suite_plan_create(cbx_ctx *ctx, const cbx_case_ops *c, const voi
 void cbx__suite_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
 void cbx__suite_plan_finish(void *plan);
 
-/* A planted fault of every case: the first call's answer for ever.  Scratch ends in room for output 0, out_bytes of it; `run` is the
- * honest baseline's, and uses the scratch before. */
+/* A planted fault of every case: the first call's answer forever.  Scratch ends in out_bytes for a copy of output 0; `run` is that of
+ * the honest baseline, and uses the scratch before it. */
 void cbx__suite_plan_stale(void *plan, void (*run)(void *plan), size_t out_bytes);
 
 /* Entries of a list of baselines. */

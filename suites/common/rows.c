@@ -11,11 +11,11 @@
 
 /* out[j] = first; then out[j] = update for each term, x the element of a and b its row; then out[j] = last. */
 #define DEFINE_ROW(T, name, first, update, last)                                                                       \
-    static void name(const cbx__suite_terms *t, void *to, void *room)                                                  \
+    static void name(const cbx__suite_terms *t, void *to, void *scratch)                                               \
     {                                                                                                                  \
         const T *a = t->a;                                                                                             \
         T *restrict out = to;                                                                                          \
-        (void)room;                                                                                                    \
+        (void)scratch;                                                                                                 \
         for (size_t j = 0; j < t->n; j++) out[j] = first;                                                              \
         for (size_t i = 0; i < t->k; i++) {                                                                            \
             const T x = a[i], *restrict b = t->b[i];                                                                   \
@@ -25,10 +25,10 @@
     }
 
 #define DEFINE_LOG_ROW(T, name, largest, EXP, LOG)                                                                     \
-    static void name(const cbx__suite_terms *t, void *to, void *room)                                                  \
+    static void name(const cbx__suite_terms *t, void *to, void *scratch)                                               \
     {                                                                                                                  \
         const T *a = t->a;                                                                                             \
-        T *restrict out = to, *restrict sum = room;                                                                    \
+        T *restrict out = to, *restrict sum = scratch;                                                                 \
         largest(t, to, NULL);                                                                                          \
         for (size_t j = 0; j < t->n; j++) sum[j] = 0;                                                                  \
         for (size_t i = 0; i < t->k; i++) {                                                                            \

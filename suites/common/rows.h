@@ -19,8 +19,8 @@ typedef struct cbx__suite_terms {
 } cbx__suite_terms;
 
 /* @param out   n elements, written in full; k = 0 gives the algebra's empty value
- * @param room  n elements of scratch */
-typedef void cbx__suite_row_fn(const cbx__suite_terms *t, void *out, void *room);
+ * @param scratch  n elements of scratch */
+typedef void cbx__suite_row_fn(const cbx__suite_terms *t, void *out, void *scratch);
 
 /* The loop for an algebra and a dtype that it takes. */
 cbx__suite_row_fn *cbx__suite_row(cbx_algebra id, cbx_dtype dtype);

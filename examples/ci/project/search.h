@@ -7,7 +7,7 @@
 /* Comparisons made so far. */
 extern unsigned long comparisons;
 
-/* Index of the first element of a sorted array that is not less than x; n if there is none. */
+/* Index of the first element of a sorted array that is not less than x; n if all are less. */
 size_t search(const double *a, size_t n, double x);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Operands, and the turn of them that makes another problem with a known answer.
  *
- * Floats are normal numbers about 1, so that sums do not cancel and a lost element shows; whole numbers are small enough
- * for a double to hold every sum of every turn: 2^10 times 2^16 times 2^24 elements.
+ * Floats are normal numbers about 1, so that sums do not cancel and a lost element shows; integers are small enough
+ * for a double to represent every sum of every rotation: 2^10 times 2^16 times 2^24 elements.
  */
 #include <math.h>
 #include <stdlib.h>

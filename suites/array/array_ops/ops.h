@@ -14,7 +14,7 @@
 
 /** What an operand holds. */
 typedef enum cbx__ao_kind {
-    CBX__AO_NONE,      /* no operand: an empty array stands in its place */
+    CBX__AO_NONE,      /* no operand: an empty array */
     CBX__AO_NUMBERS,   /* n numbers of the point's dtype */
     CBX__AO_MATRIX,    /* the same as rows by columns */
     CBX__AO_TABLE,     /* n numbers that are looked up: they do not turn with the indices */
@@ -47,7 +47,7 @@ typedef struct cbx__ao_point cbx__ao_point;
 /** The operands as doubles, which hold every number exactly that the inputs are made of. */
 typedef struct cbx__ao_problem {
     const cbx__ao_point *p;
-    double u; /* unit roundoff of the dtype; 0 of whole numbers */
+    double u; /* unit roundoff of the dtype; 0 for integers */
     const double *in[CBX__AO_INPUTS];
     double *answer, *bound; /* bound: zeros until written */
 } cbx__ao_problem;

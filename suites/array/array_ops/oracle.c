@@ -140,9 +140,9 @@ void cbx__ao_solve_std(const cbx__ao_problem *q)
 
 void cbx__ao_solve_max(const cbx__ao_problem *q)
 {
-    double most = -INFINITY;
-    for (size_t i = 0; i < q->p->n; i++) most = q->in[0][i] > most ? q->in[0][i] : most;
-    q->answer[0] = most;
+    double max = -INFINITY;
+    for (size_t i = 0; i < q->p->n; i++) max = q->in[0][i] > max ? q->in[0][i] : max;
+    q->answer[0] = max;
 }
 
 void cbx__ao_solve_cumsum(const cbx__ao_problem *q)
