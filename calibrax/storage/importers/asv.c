@@ -169,8 +169,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_asv = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "asv",
     .summary = "airspeed velocity, a file of results",
     .detect = detect,

@@ -38,10 +38,9 @@ static void read_node(cbx__import_job *job, const cbx_json *node, const char *na
 
         cbx__import_point_begin(job, *name ? name : "trial", scenario);
         if (cbx_json_get(content, "times")) {
-            cbx__import_samples(job, cbx__import_array(job, content, "times"), "times", 1e-9, &times);
+            cbx__import_member_samples(job, content, "times", 1e-9, &times);
             cbx__import_metric_samples(job, &estimate[0].def, &times);
-            if (cbx_json_get(content, "gctimes"))
-                cbx__import_samples(job, cbx__import_array(job, content, "gctimes"), "gctimes", 1e-9, &gc);
+            cbx__import_member_samples(job, content, "gctimes", 1e-9, &gc);
             cbx__import_metric_samples(job, &estimate[1].def, &gc);
         } else {
             cbx__import_fields(job, content, estimate, CBX_LEN(estimate));
@@ -69,8 +68,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_benchmarktools = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "benchmarktools",
     .summary = "BenchmarkTools.jl, JSON",
     .detect = detect,

@@ -1,6 +1,6 @@
 /*
  * Bencher Metric Format: {"benchmark": {"measure": {"value": n, "lower_value": n, "upper_value": n}}}, and its version 1, where a benchmark
- * is a list of [{"parameters": {...}, "measures": {...}}], its measures may have further numbers ("p99"), and even want the value.
+ * is a list of [{"parameters": {...}, "measures": {...}}], its measures may have further numbers ("p99"), and even lack the value.
  * The measures that Bencher knows have units: latency comes in nanoseconds and becomes the time in seconds.
  */
 #include <string.h>
@@ -112,8 +112,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_bmf = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "bmf",
     .summary = "Bencher Metric Format, JSON",
     .detect = detect,

@@ -235,8 +235,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_criterion = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "criterion",
     .summary = "criterion.rs: folder, cargo-criterion messages, raw.csv",
     .detect = detect,

@@ -1,5 +1,5 @@
 /*
- * Go's benchmark text (golang.org/design/14313-benchmark-format): "key: value" lines for what follows, "Unit" lines that say
+ * Go's benchmark text (golang.org/design/14313-benchmark-format): "key: value" lines for what follows, "Unit" lines that state
  * which direction is better, and "BenchmarkName/k=v-P  N  value unit ...".
  *
  * "--- FAIL: BenchmarkName-P" gives its point the time NaN, so that no gate passes it; a package that failed ("FAIL  path") is noted, since
@@ -297,8 +297,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_go = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "go",
     .summary = "text of go test -bench",
     .detect = detect,

@@ -227,8 +227,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_google_benchmark = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "google-benchmark",
     .summary = "Google Benchmark, JSON",
     .detect = detect,

@@ -16,14 +16,6 @@ static const cbx__import_field cpu[] = {
     { "system", { "system_time", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
 };
 
-/* The spread, for files without samples. */
-static const cbx__import_field spread[] = {
-    { "mean", { "time_mean", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "stddev", { "time_stddev", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "min", { "time_min", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "max", { "time_max", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-};
-
 static int detect(const cbx__import_source *src)
 {
     const cbx_json *first = cbx_json_at(cbx_json_get(src->json, "results"), 0);
@@ -79,19 +71,16 @@ static void read_file(cbx__import_job *job)
         } else {
             cbx__samples times = { 0 }, bytes = { 0 };
 
-            if (cbx_json_get(item, "times"))
-                cbx__import_samples(job, cbx__import_array(job, item, "times"), "times", 1, &times);
+            cbx__import_member_samples(job, item, "times", 1, &times);
             if (times.n) {
                 cbx__import_metric_samples(job, &cbx__import_time, &times);
             } else {
                 const char *key = cbx_json_get(item, "median") ? "median" : "mean";
                 cbx__import_metric(job, &cbx__import_time, cbx_metric_of(cbx__import_number(job, item, key)));
-                cbx__import_fields(job, item, spread, CBX_LEN(spread));
+                cbx__import_spread(job, item);
             }
             cbx__import_fields(job, item, cpu, CBX_LEN(cpu));
-            if (cbx_json_get(item, "memory_usage_byte"))
-                cbx__import_samples(job, cbx__import_array(job, item, "memory_usage_byte"), "memory_usage_byte", 1,
-                                    &bytes);
+            cbx__import_member_samples(job, item, "memory_usage_byte", 1, &bytes);
             cbx__import_metric_samples(job, &memory, &bytes);
         }
         cbx__import_point_end(job);
@@ -99,8 +88,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_hyperfine = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "hyperfine",
     .summary = "hyperfine --export-json",
     .detect = detect,

@@ -78,7 +78,7 @@ static cbx_status choose(const cbx__import_source *src, const cbx_err *json_err,
 
 /* --- versions --- */
 
-/* The value at "context.json_schema_version", "0.jmhVersion"; NULL: there is none. */
+/* The value at "context.json_schema_version", "0.jmhVersion"; NULL: no such value. */
 static const cbx_json *value_at(const cbx_json *v, const char *path)
 {
     char part[64];
@@ -94,7 +94,7 @@ static const cbx_json *value_at(const cbx_json *v, const char *path)
     return v;
 }
 
-/* The first number: 2 of 2, 2.0 and "2.1"; false: there is none. */
+/* The first number: 2 of 2, 2.0 and "2.1"; false: it has no number. */
 static bool first_number(const cbx_json *v, double *out)
 {
     const char *word = cbx_json_string_value(v);

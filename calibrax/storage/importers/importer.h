@@ -1,7 +1,7 @@
 /*
  * What an importer is, and the calls that it makes runs with.
  *
- * An importer gets a source, whose document is in memory: a JSON tree, or text that is read line by line.  It says how sure it is that
+ * An importer gets a source, whose document is in memory: a JSON tree, or text that is read line by line.  It returns how sure it is that
  * the source is of its format, and then walks through it: begin a point, add tags and metrics, end the point.  A run is begun before
  * read is called; the id and the facts that the options give are added after it.
  *
@@ -13,8 +13,6 @@
 
 #include "calibrax/base/list.h"
 #include "calibrax/storage/import.h"
-
-#define CBX_IMPORTER_ABI 4
 
 typedef struct cbx__import_source {
     const char *what; /* names the source in messages */
@@ -31,7 +29,6 @@ typedef struct cbx__import_source {
 typedef struct cbx__import_job cbx__import_job;
 
 typedef struct cbx__importer {
-    uint32_t struct_size, abi; /* CBX_IMPORTER_ABI */
     const char *name, *summary;
     int (*detect)(const cbx__import_source *src); /* 0: another format ... 100: no other format */
     void (*read)(cbx__import_job *job);
@@ -81,7 +78,7 @@ char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(
 
 /* --- JSON --- */
 
-/* Element i of an array; the place becomes "name.i", or "i" without a name.  false: there is none, or the job has failed. */
+/* Element i of an array; the place becomes "name.i", or "i" without a name.  false: there is no such element, or the job has failed. */
 bool cbx__import_element(cbx__import_job *job, const cbx_json *array, const char *name, size_t i,
                          const cbx_json **element);
 /* The same of the members of an object: "name.key". */
@@ -120,14 +117,16 @@ typedef CBX_LIST(double) cbx__samples; /* starts zeroed */
 void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value);
 /* Capacity for n more samples.  false: the job has failed. */
 bool cbx__import_reserve(cbx__import_job *job, cbx__samples *s, size_t n);
-/* Adds all of an array of numbers, times scale; null elements are NaN. */
+/* Adds all of an array of numbers, times scale; null elements are NaN.  The second one takes a member, which may be missing. */
 void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char *key, double scale, cbx__samples *s);
+void cbx__import_member_samples(cbx__import_job *job, const cbx_json *object, const char *key, double scale,
+                                cbx__samples *s);
 /*
  * Adds the numbers of a file of little-endian floats that the source names: beside it, or below its folder.  None, with a note, where
  * there is no such file, it is elsewhere, or it does not hold n numbers.
  */
 void cbx__import_floats(cbx__import_job *job, const char *entry, const char *name, size_t n, cbx__samples *out);
-/* NaN if there is none, or a sample is NaN. */
+/* NaN without samples, or if a sample is NaN. */
 double cbx__import_median(cbx__import_job *job, const cbx__samples *s);
 
 /* --- runs --- */
@@ -177,6 +176,8 @@ typedef struct cbx__import_field {
     double scale;
 } cbx__import_field;
 void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx__import_field *fields, size_t n);
+/* The spread of times [s] in "mean", "stddev", "min", "max", "q1", "q3", of which some may be missing, for information. */
+void cbx__import_spread(cbx__import_job *job, const cbx_json *object);
 /* Ends a point; without a metric it is left out.  The second one of a kind gets a tag "repeat", and a note. */
 void cbx__import_point_end(cbx__import_job *job);
 

@@ -123,8 +123,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_jmh = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "jmh",
     .summary = "JMH, JSON",
     .detect = detect,

@@ -373,6 +373,19 @@ void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx_
     }
 }
 
+void cbx__import_spread(cbx__import_job *job, const cbx_json *object)
+{
+    static const char *const names[][2] = { { "mean", "time_mean" }, { "stddev", "time_stddev" }, { "min", "time_min" },
+                                            { "max", "time_max" },   { "q1", "time_q1" },         { "q3", "time_q3" } };
+
+    for (size_t i = 0; i < CBX_LEN(names); i++) {
+        const cbx__import_field f = { names[i][0],
+                                      { names[i][1], "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY },
+                                      1 };
+        cbx__import_fields(job, object, &f, 1);
+    }
+}
+
 static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
 
 void cbx__import_point_end(cbx__import_job *job)

@@ -59,8 +59,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_nanobench = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "nanobench",
     .summary = "ankerl::nanobench, JSON",
     .detect = detect,

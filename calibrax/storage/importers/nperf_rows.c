@@ -191,8 +191,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_nperf = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "nperf",
     .summary = "rows of nperf, JSON lines",
     .detect = detect,

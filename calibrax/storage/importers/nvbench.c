@@ -185,8 +185,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_nvbench = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "nvbench",
     .summary = "NVBench, JSON",
     .detect = detect,

@@ -75,8 +75,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_pyperf = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "pyperf",
     .summary = "pyperf, JSON",
     .detect = detect,

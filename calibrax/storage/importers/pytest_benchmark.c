@@ -6,15 +6,6 @@
 
 #include "calibrax/storage/importers/importer.h"
 
-static const cbx__import_field spread[] = {
-    { "mean", { "time_mean", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "stddev", { "time_stddev", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "min", { "time_min", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "max", { "time_max", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "q1", { "time_q1", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "q3", { "time_q3", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-};
-
 static int detect(const cbx__import_source *src)
 {
     if (cbx_json_typeof(cbx_json_get(src->json, "benchmarks")) != CBX_JSON_ARRAY) return 0;
@@ -36,12 +27,12 @@ static void read_item(cbx__import_job *job, const cbx_json *item)
         cbx__import_tags_of(job, params);
     else
         cbx__import_tag_json(job, "param", cbx_json_get(item, "param"));
-    if (cbx_json_get(stats, "data")) cbx__import_samples(job, cbx__import_array(job, stats, "data"), "data", 1, &s);
+    cbx__import_member_samples(job, stats, "data", 1, &s);
     if (s.n) {
         cbx__import_metric_samples(job, &cbx__import_time, &s);
     } else {
         cbx__import_metric(job, &cbx__import_time, cbx_metric_of(cbx__import_number(job, stats, "median")));
-        cbx__import_fields(job, stats, spread, CBX_LEN(spread));
+        cbx__import_spread(job, stats);
     }
     cbx__import_point_end(job);
 }
@@ -66,8 +57,6 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_pytest_benchmark = {
-    .struct_size = sizeof(cbx__importer),
-    .abi = CBX_IMPORTER_ABI,
     .name = "pytest-benchmark",
     .summary = "pytest-benchmark, JSON",
     .detect = detect,

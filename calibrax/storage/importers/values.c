@@ -167,6 +167,12 @@ void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char
     }
 }
 
+void cbx__import_member_samples(cbx__import_job *job, const cbx_json *object, const char *key, double scale,
+                                cbx__samples *s)
+{
+    if (cbx_json_get(object, key)) cbx__import_samples(job, cbx__import_array(job, object, key), key, scale, s);
+}
+
 /*
  * The file lies below the folder of the source.  Tools name it as seen from where they ran ("results/a.json-bin/0.bin" in
  * results/a.json), so a name that leads nowhere is tried again with only its last folder and file.
