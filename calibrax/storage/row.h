@@ -2,7 +2,7 @@
  * The nperf row record, schema version 2: one attempt (case, point, baseline, platform, variant) as one JSON line.
  *
  * "Additive only": every key of version 1 is always written (null when absent), new keys are only added, a reader ignores keys it does not
- * know and keeps them on re-writing, and takes an unknown status as failed.  Version 2 adds the estimates: everything below that says so;
+ * know and keeps them on re-writing, and takes an unknown status as failed.  Version 2 adds the estimates: every member below that is marked so;
  * rows of version 1 lack them, and are read as they are.  Non-finite numbers are the strings "NaN",
  * "Infinity", "-Infinity".  docs/reference/row-schema.json is the JSON schema.
  *
@@ -210,7 +210,7 @@ CBX_API cbx_status cbx_row_store_raw(cbx_ctx *ctx, const char *root, const char 
 /**
  * Removes all but the `keep` newest run files of a case, by name, with their raw launches; keep 0 removes nothing.
  * @param removed  may be NULL: files of rows that went, written also on failure
- * @return CBX_OK, also where the case is not there; CBX_EINVAL: no safe name; CBX_EBUSY: the store stays locked; CBX_EPERM, CBX_EIO
+ * @return CBX_OK, also if the case is missing; CBX_EINVAL: no safe name; CBX_EBUSY: the store stays locked; CBX_EPERM, CBX_EIO
  */
 CBX_API cbx_status cbx_row_store_prune(cbx_ctx *ctx, const char *root, const char *case_name, size_t keep,
                                        size_t *removed, cbx_err *err);

@@ -32,7 +32,7 @@ static void put_numbers(cbx_text *out, const double *x, size_t n)
     }
 }
 
-/* A block that is not there has empty cells. */
+/* A missing block has empty cells. */
 static bool block_is_there(const cbx_row *row, const row_block *block)
 {
     const char *at = (const char *)row + block->offset;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/storage/row_index_parts.h"
+#include "calibrax/storage/row_index_internal.h"
 #include "calibrax/storage/row_table.h"
 
 #define DISK_BYTES (4 << 20)  /* an index on disk pays from here on */

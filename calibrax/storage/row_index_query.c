@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/storage/row_index_parts.h"
+#include "calibrax/storage/row_index_internal.h"
 #include "calibrax/storage/row_table.h"
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the index of rows"); }
 
 /* --- loading --- */
 
-/* What the database says of the files together. */
+/* What the database has about all files. */
 static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
 {
     cbx__select *s = NULL;
@@ -263,7 +263,7 @@ static bool read_all(int fd, char *buf, size_t n, off_t at)
     return true;
 }
 
-/* Room for a line and what is left of it; kept from one row to the next. */
+/* Memory for a line and its reduced form; kept from one row to the next. */
 typedef struct line_buffer {
     const cbx_allocator *al;
     char *data;

@@ -267,7 +267,7 @@ static cbx_status row_from_json(const cbx_json *value, cbx_arena *arena, const c
     row->gbyte = (cbx_row_interval){ row->gbyte_per_s, row->gbyte.lower, row->gbyte.upper, row->steady.level };
     row->roofline = (cbx_row_interval){ row->roofline_share, row->roofline.lower, row->roofline.upper,
                                         row->steady.level };
-    /* v1 writers left the reason out where the status says it all */
+    /* v1 writers left the reason out where the status is enough */
     if (cbx_json_get(value, "failure_detail") && !row->failure_reason) row->failure_reason = row->status;
     return CBX_OK;
 }
@@ -321,7 +321,7 @@ cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, 
     return CBX_OK;
 }
 
-/* The end of a string whose first quote is before s; end: there is none. */
+/* The end of a string whose first quote is before s; end: no string. */
 static const char *string_end(const char *s, const char *end)
 {
     for (;;) {

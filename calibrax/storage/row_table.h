@@ -55,7 +55,7 @@ typedef struct row_block {
 
 extern const row_block cbx__row_table;
 
-/** The JSON of a row with a reason when there is none: CBX_EINVAL names what the row lacks. */
+/** The JSON of a row with a reason if it cannot be made: CBX_EINVAL names what the row lacks. */
 cbx_status cbx__row_build(const cbx_row *row, cbx_json **out, cbx_err *err);
 /** Adds the rows of a text of JSON lines; path names it in messages. */
 cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err);
@@ -65,7 +65,7 @@ cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, con
  * it was; a line that has no such member, or none that ends, comes out whole.  @return bytes written
  */
 size_t cbx__rows_lean_line(const char *line, size_t len, char *out);
-/** Adds the row of one line, or counts it as damage; a blank line is passed over.  @return CBX_OK; CBX_ENOMEM */
+/** Adds the row of one line, or counts it as damage; a blank line is ignored.  @return CBX_OK; CBX_ENOMEM */
 cbx_status cbx__rows_read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number,
                                cbx_err *err);
 /** The *.jsonl below a folder but *.raw.jsonl, sorted, in the arena.  @return as cbx_dir_list */

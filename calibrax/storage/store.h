@@ -155,7 +155,7 @@ CBX_API cbx_status cbx_store_metric_is_mixed(cbx_store *store, const char *metri
 
 /** Makes a run the baseline of a name (NULL: "main").  @param which  as cbx_store_load.  @return also CBX_EINVAL: unsafe name */
 CBX_API cbx_status cbx_store_baseline_set(cbx_store *store, const char *name, const char *which, cbx_err *err);
-/** @return CBX_OK; CBX_ENOENT (there is no baseline of that name: says how to set one); CBX_EFORMAT */
+/** @return CBX_OK; CBX_ENOENT (there is no baseline of that name; the message has the remedy); CBX_EFORMAT */
 CBX_API cbx_status cbx_store_baseline_get(cbx_store *store, const char *name, cbx_run **out, cbx_err *err);
 CBX_API cbx_status cbx_store_baseline_remove(cbx_store *store, const char *name, cbx_err *err);
 /** Names, sorted, in the arena. */

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "calibrax/storage/store_internal.h"
-#include "calibrax/storage/store_scan.h"
 
 /* --- reports --- */
 
@@ -58,7 +57,7 @@ typedef struct verifier {
     cbx__index *ix;
 } verifier;
 
-/* The hash that the index remembers; "" if it knows no such file. */
+/* The hash that the index remembers; "" if it has no such file. */
 static cbx_status known_hash(cbx__index *ix, const char *name, char out[CBX_HASH_SIZE], cbx_err *err)
 {
     cbx__select *q = NULL;

@@ -4,7 +4,7 @@
  * Workload: 10,000 run files of 10 kB with 50 values each.  A refresh without changes is one stat a file and one hash of
  * them all; one from nothing is dominated by parsing, so that runs on every core while this thread inserts.
  */
-#include "calibrax/storage/store_index.h"
+#include "calibrax/storage/store_internal.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -15,9 +15,6 @@
 #include <unistd.h>
 
 #include "calibrax/base/hash.h"
-#include "calibrax/storage/store_internal.h"
-#include "calibrax/storage/store_put.h"
-#include "calibrax/storage/store_values.h"
 
 /* Of another version is also what a machine of the other byte order wrote. */
 #define INDEX_VERSION (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 4 : 0x10004)
@@ -47,7 +44,7 @@ static const char schema[] =
     "CREATE TABLE chunk(key INTEGER PRIMARY KEY, data BLOB NOT NULL);"
     "CREATE TABLE stale(n INT);" /* forgotten runs whose values are still in chunks */
     "INSERT INTO stale VALUES(0);"
-    "CREATE TABLE seen(state TEXT NOT NULL);" /* of the folder, when every row of run was of it; '' is none */
+    "CREATE TABLE seen(state TEXT NOT NULL);" /* of the folder, when every row of run was of it; '' is unknown */
     "INSERT INTO seen VALUES('');"
     "CREATE TABLE def(did INTEGER PRIMARY KEY, metric TEXT, unit TEXT, direction INT, grp TEXT, priority INT,"
     " description TEXT, UNIQUE(metric, unit, direction, grp, priority, description));"

@@ -1,11 +1,9 @@
 /*
  * What a run file holds, as rows of the index.
  */
-#include "calibrax/storage/store_put.h"
+#include "calibrax/storage/store_internal.h"
 
 #include <string.h>
-
-#include "calibrax/storage/store_values.h"
 
 enum { PUT_RUN, FILL_RUN, DROP_RUN, COUNT_STALE, PUT_SERIES, FIND_SERIES, PUT_DEF, FIND_DEF, PUT_RUN_DEF, NPUTS };
 static const char *const put_sql[NPUTS] = {
@@ -69,7 +67,7 @@ void cbx__putter_free(cbx__putter *p)
     cbx_mem_free(cbx_ctx_allocator(cbx__index_ctx(p->ix)), p, sizeof *p);
 }
 
-/* The row that holds these texts, made if there is none yet: bind is called for either statement. */
+/* The row that holds these texts, made if it is missing: bind is called for either statement. */
 static cbx_status find_or_put(cbx__putter *p, int find, int make, void (*bind)(cbx__select *s, const void *what),
                               const void *what, int64_t *key, cbx_err *err)
 {

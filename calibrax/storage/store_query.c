@@ -2,8 +2,6 @@
 #include <string.h>
 
 #include "calibrax/storage/store_internal.h"
-#include "calibrax/storage/store_sql.h"
-#include "calibrax/storage/store_values.h"
 
 /* --- runs --- */
 

@@ -1,10 +1,10 @@
 /*
- * Run files as the index wants them: which are there, what each holds.
+ * Run files as the index needs them: which exist, what each holds.
  *
  * Parsing is nine tenths of making a new index, so a window of files is parsed by all cores while the caller, who alone
  * touches the database, takes them in order.
  */
-#include "calibrax/storage/store_scan.h"
+#include "calibrax/storage/store_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,6 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/parallel.h"
 #include "calibrax/core/run_file.h"
-#include "calibrax/storage/store_internal.h"
-#include "calibrax/storage/store_sql.h"
 
 #define WINDOW      64
 #define BATCH       16 /* files for which the caller is woken, while there are more to come */
@@ -160,7 +158,7 @@ cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, 
 /* What a reader made of a file, with all that it needs to live. */
 typedef struct reading {
     cbx__scan_file file;
-    cbx_arena arena; /* of the values, and of what is said of the file */
+    cbx_arena arena; /* of the values and texts of the file */
     cbx_run *run;
     cbx__scan_value *values;
     size_t capacity, bytes;

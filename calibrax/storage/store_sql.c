@@ -1,9 +1,7 @@
 /* Queries as SQL, and lists that grow as rows are read. */
-#include "calibrax/storage/store_sql.h"
+#include "calibrax/storage/store_internal.h"
 
 #include <string.h>
-
-#include "calibrax/storage/store_scan.h"
 
 void cbx__sql_init(cbx__sql *q, cbx_arena *arena, const char *select)
 {

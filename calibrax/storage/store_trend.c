@@ -8,9 +8,6 @@
 #include <string.h>
 
 #include "calibrax/storage/store_internal.h"
-#include "calibrax/storage/store_scan.h"
-#include "calibrax/storage/store_sql.h"
-#include "calibrax/storage/store_values.h"
 
 /* Where a value belongs: the place of its run, and its own in the run's file. */
 typedef struct placed {
@@ -27,12 +24,12 @@ typedef struct collector {
     cbx__rid *rids;        /* by rid */
     size_t nruns, runs_capacity, rids_capacity, near;
     placed *values; /* of the series that is being read */
-    size_t nvalues, values_room;
+    size_t nvalues, values_capacity;
     size_t limit;
     bool singly; /* a series gives way to the next one */
 } collector;
 
-/* Room for one more; a large array moves without being copied, and what is not used of it costs nothing. */
+/* Capacity for one more; a large array moves without being copied, and what is not used of it costs nothing. */
 static bool grow(const collector *c, void *slot, size_t n, size_t *capacity, size_t size)
 {
     void **items = slot;
@@ -51,7 +48,7 @@ static void collector_end(collector *c)
 {
     cbx_mem_free(c->al, c->runs, c->runs_capacity * sizeof *c->runs);
     cbx_mem_free(c->al, c->rids, c->rids_capacity * sizeof *c->rids);
-    cbx_mem_free(c->al, c->values, c->values_room * sizeof *c->values);
+    cbx_mem_free(c->al, c->values, c->values_capacity * sizeof *c->values);
 }
 
 /* --- runs --- */
@@ -137,7 +134,7 @@ static cbx_status take_value(void *user, const cbx__index_value *v, cbx_err *err
     const cbx__rid *run = cbx__rids_find(c->rids, c->nruns, v->rid, &c->near);
 
     if (!run) return CBX_OK;
-    if (!grow(c, &c->values, c->nvalues, &c->values_room, sizeof *c->values)) return cbx__store_no_memory(err);
+    if (!grow(c, &c->values, c->nvalues, &c->values_capacity, sizeof *c->values)) return cbx__store_no_memory(err);
     c->values[c->nvalues++] = (placed){ run->at, v->k, v->value, v->lower, v->upper };
     return CBX_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * Values of series in chunks: gathering many, appending few, reading, pruning.
  */
-#include "calibrax/storage/store_values.h"
+#include "calibrax/storage/store_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ void cbx__gatherer_free(cbx__gatherer *g)
     cbx_mem_free(al, g, sizeof *g);
 }
 
-/* Room for at least n items of a size. */
+/* Capacity for at least n items of a size. */
 static bool reserve_items(cbx__gatherer *g, void **items, size_t n, size_t *capacity, size_t size)
 {
     size_t wanted = *capacity ? *capacity : 256;

@@ -10,7 +10,7 @@
 #include "calibrax/perf/case/params.h"
 #include "calibrax/perf/schedule/platforms.h"
 #include "calibrax/perf/sweep/measure.h"
-#include "calibrax/storage/store_scan.h"
+#include "calibrax/storage/store_internal.h"
 #include "fuzz.h"
 
 static void require(bool good)

@@ -15,7 +15,7 @@ static const struct {
     size_t nruns, npoints, nnotes; /* points of the first run */
     size_t at;
     const char *name, *scenario, *tag, *tag_value, *metric, *unit;
-    double value; /* NaN: measured anew with the fixture, so only finite and > 0 */
+    double value; /* NaN: measured again with the fixture, so only finite and > 0 */
     size_t nsamples;
 } cases[] = {
     { "runs/full.json", "calibrax", 1, 3, 0, 0, "forward", "train", "framework", "flax", "latency", "ms", 0.8, 3 },
@@ -250,13 +250,13 @@ static void files_cut_at_each_byte(void **state)
             if (cut % 7 == 0) try_text(ctx, text, cut, cases[i].format);
         }
         if (strstr(cases[i].file, ".json") == cases[i].file + strlen(cases[i].file) - 5)
-            CHECK_LE(wholes, 2, "a JSON file without its end is none");
+            CHECK_LE(wholes, 2, "a JSON file without its end is refused");
         cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
     }
     cbx_ctx_free(ctx);
 }
 
-/* A kilobyte that is a gigabyte of blanks, a member behind another, something that is none, and each byte damaged. */
+/* A kilobyte that is a gigabyte of blanks, a member behind another, something that is no JSON, and each byte damaged. */
 static void compressed_files(void **state)
 {
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
@@ -274,7 +274,7 @@ static void compressed_files(void **state)
         taken += try_text(ctx, text, len, NULL) == CBX_OK;
         text[i] ^= 0x10;
     }
-    CHECK_LE(taken, 12, "damage is seen, but for what the head says of time and system");
+    CHECK_LE(taken, 12, "damage is seen, but for time and system in the head");
     twice = malloc(2 * len);
     memcpy(twice, text, len);
     memcpy(twice + len, text, len);
@@ -434,7 +434,7 @@ static const struct {
       "a later Google Benchmark" },
     { "{\"context\":{\"num_cpus\":2},\"benchmarks\":[{\"name\":\"a\",\"real_time\":1,\"cpu_time\":1,\"time_unit\":"
       "\"fortnight\"}]}",
-      "fortnight", "a unit that is none" },
+      "fortnight", "an unknown unit" },
     { "{\"context\":{\"num_cpus\":2},\"benchmarks\":[{\"name\":\"a\",\"error_occurred\":true,\"error_message\":\"no "
       "GPU\"}]}",
       "no GPU", "only a failure" },
@@ -448,7 +448,7 @@ static const struct {
     { "{\"id\":\"a\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"points\":[],\"schema_version\":9}", "version 9",
       "a later run" },
     { "{\"id\":\"a\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"points\":[],\"version\":99}",
-      "'version' is version 99 of calibrax", "a later run that says so under another name" },
+      "'version' is version 99 of calibrax", "a later run with its version under another name" },
     { "{\"version\":99,\"results\":[{\"command\":\"a\",\"mean\":1}]}", "version 99 of hyperfine", "a later hyperfine" },
     { "{\"version\":99,\"results\":[{\"median(elapsed)\":1}]}", "version 99 of nanobench", "a later nanobench" },
     { "{\"version\":\"6.0.0\",\"machine_info\":{},\"benchmarks\":[]}", "version 6.0.0 of pytest-benchmark",
@@ -481,7 +481,7 @@ static void odd_files_get_one_sentence(void **state)
     cbx_ctx_free(ctx);
 }
 
-/* How soon something fails is no measurement: its time is NaN, which passes no gate, and a note says so. */
+/* How soon something fails is no measurement: its time is NaN, which passes no gate, with a note. */
 static void what_failed_has_no_time(void **state)
 {
     static const struct {
@@ -521,7 +521,7 @@ static void what_failed_has_no_time(void **state)
     cbx_ctx_free(ctx);
 }
 
-/* What the tools' own sources say of their files, and the fixtures have no room for. */
+/* What the tools' own sources write, and the fixtures do not hold. */
 static void forms_that_tools_write(void **state)
 {
     static const struct {
@@ -567,7 +567,7 @@ static void forms_that_tools_write(void **state)
           "time", 3e-6, 1, 0, "NVBench writes a list without elements as null" },
         { "{\"a\":[{\"measures\":{\"latency\":{\"value\":1.0}}},{\"parameters\":{},\"measures\":{\"throughput\":{"
           "\"value\":2}}}]}",
-          "time", 1e-9, 2, 1, "parameters that are missing and that are none are the same: a point that stands twice" },
+          "time", 1e-9, 2, 1, "missing and null parameters are the same: a point that is listed twice" },
     };
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;

@@ -16,7 +16,7 @@
 #include "calibrax/storage/import.h"
 #include "fail_alloc.h"
 
-/* A text: what stands before, between and behind the samples, each of which stands in `item` wherever that says %s. */
+/* A text: what is before, between and behind the samples; %s in `item` is the number of a sample. */
 typedef struct form {
     const char *format, *head, *item, *between, *tail, *metric;
     double scale;

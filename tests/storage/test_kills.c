@@ -1,5 +1,5 @@
 /*
- * Concurrent writers killed with SIGKILL at random moments: what a writer was told is kept is there afterwards, whole, and nothing
+ * Concurrent writers killed with SIGKILL at random moments: what a writer was answered to be kept exists afterwards, complete, and nothing
  * else is torn.  25 kills here; `make kills` does 1000 (CALIBRAX_KILLS).
  */
 #include "check.h"
@@ -16,8 +16,8 @@
 #include "calibrax/storage/store.h"
 #include "fail_alloc.h"
 
-#define WRITERS    3
-#define KILLS_MOST 100000
+#define WRITERS   3
+#define KILLS_MAX 100000
 
 /* Shared with the writers: how many runs each of them knows to be kept. */
 static int *kept;
@@ -126,12 +126,12 @@ static void nothing_is_lost(void **state)
     size_t n;
 
     (void)state;
-    CHECK(kills > 0 && kills <= KILLS_MOST, "CALIBRAX_KILLS is a number of kills");
+    CHECK(kills > 0 && kills <= KILLS_MAX, "CALIBRAX_KILLS is a number of kills");
     cbx_test_alloc_init(&alloc);
     ctx = cbx_test_ctx(&alloc);
     cbx_test_folder(folder);
     snprintf(root, sizeof root, "%s/store", folder);
-    kept = mmap(NULL, (KILLS_MOST + WRITERS) * sizeof *kept, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    kept = mmap(NULL, (KILLS_MAX + WRITERS) * sizeof *kept, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(kept != MAP_FAILED, "memory that all share");
     opts.create = true;
     CHECK_OK(cbx_store_open(ctx, root, &opts, &store, &err), &err, "open");
@@ -139,7 +139,7 @@ static void nothing_is_lost(void **state)
     n = look_for_all(store, kills + WRITERS);
     CHECK_OK(cbx_store_query_runs(store, NULL, &list, &err), &err, "query");
     CHECK_LE(n, list.count, "and listed");
-    CHECK_LE(list.count, n + (size_t)kills + WRITERS, "with at most one a writer that it was not told of");
+    CHECK_LE(list.count, n + (size_t)kills + WRITERS, "with at most one a writer that it has no answer for");
     cbx_store_list_clear(&list);
     CHECK_OK(cbx_store_compact(store, NULL, &report, &err), &err, "compaction sweeps up");
     cbx_store_report_clear(&report);
@@ -148,7 +148,7 @@ static void nothing_is_lost(void **state)
     cbx_store_report_clear(&report);
     if (more)
         print_message("%d kills of %d writers at a time: %zu runs kept, none lost, none torn\n", kills, WRITERS, n);
-    munmap(kept, (KILLS_MOST + WRITERS) * sizeof *kept);
+    munmap(kept, (KILLS_MAX + WRITERS) * sizeof *kept);
     cbx_store_close(store);
     cbx_test_folder_remove(folder);
     cbx_ctx_free(ctx);

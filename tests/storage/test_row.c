@@ -190,7 +190,7 @@ static void test_csv(void **in)
     line = strchr(cbx_text_str(&text), '\n') + 1;
     CHECK(strstr(line, "\"{\"\"m\"\":512,\"\"k\"\":512,\"\"alg\"\":\"\"log\"\",\"\"seed\"\":0}\",ok,0.0015,") != NULL,
           "the point is quoted");
-    CHECK(strstr(line, ",3.0 3.25 3.5,") != NULL, "launches stand in one cell");
+    CHECK(strstr(line, ",3.0 3.25 3.5,") != NULL, "launches share one cell");
     line = strchr(line, '\n') + 1;
     CHECK(strstr(line, ",ok,1.0,2.0,3.0,0.5,2.0,10,,,,") != NULL, "what version 1 lacks is empty");
     CHECK_STR(strchr(line, '\n'), "\n", "a line a row");
@@ -215,7 +215,7 @@ static void test_typed_view(void **in)
     CHECK(row->steady_state.warm_up == 1 && row->detectable.relative == 0.04, "steady state, and what would show");
     CHECK(row->compile.over.value == 0.25 && row->compile.nlaunches == 3 && row->compile.launches[2] == 0.27,
           "compile time");
-    CHECK_STR(row->compile_warm.reason, "not measured by --quick", "a metric that is not there says why");
+    CHECK_STR(row->compile_warm.reason, "not measured by --quick", "a missing metric has a reason");
     CHECK(row->memory.over.upper == 3.5 && isnan(row->device_memory.over.value), "memory");
     CHECK(row->error.over.value == 0.03 && row->margin == 0.969, "fidelity");
     CHECK(row->gflop.value == 167.8 && row->gflop.lower == 160 && row->roofline.upper == 0.63, "rates with intervals");
@@ -337,9 +337,9 @@ static void test_wrong_rows_name_the_member(void **in)
         { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"n\":-1}}}",
           "'a line': `metrics.steady_time.n`: expected a count, found an integer", "a negative count" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"modes\":{}}}}",
-          "'a line': `metrics.steady_time.modes`: expected an array, found an object", "a list that is none" },
+          "'a line': `metrics.steady_time.modes`: expected an array, found an object", "an object for a list" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"modes\":[{},3]}}}",
-          "'a line': `metrics.steady_time.modes.1`: expected an object, found an integer", "an element that is none" },
+          "'a line': `metrics.steady_time.modes.1`: expected an object, found an integer", "a number for an element" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"modes\":[{\"launches\":\"3\"}]}}}",
           "'a line': `metrics.steady_time.modes.0.launches`: expected a count, found a string",
           "path into an element" },
@@ -374,7 +374,7 @@ static void test_damaged_file_costs_only_the_damage(void **in)
     write_file(path, text, (size_t)n);
     CHECK_OK(cbx_rows_read(s->ctx, path, &s->rows, &err), &err, "a damaged file is read");
     CHECK_INT(s->rows.count, 2, "the good lines are there");
-    CHECK_INT(s->rows.damaged, 3, "rubbish, a row that is none, a torn last line");
+    CHECK_INT(s->rows.damaged, 3, "rubbish, JSON that is no row, a torn last line");
     snprintf(wanted, sizeof wanted, "'%s line 3': ", path);
     CHECK(strncmp(s->rows.first_damage, wanted, strlen(wanted)) == 0, "the first damage names file and line");
 }
@@ -582,7 +582,7 @@ static void test_store_refuses_names_that_leave_it(void **in)
         cbx_err err = CBX_ERR_INIT;
         CHECK_STATUS(cbx_row_store_put(s->ctx, s->folder, cases[i].case_name, cases[i].run_id, NULL, 0, NULL, &err),
                      CBX_EINVAL, cases[i].why);
-        CHECK(strstr(err.message, "letters, digits"), "the message says what is allowed");
+        CHECK(strstr(err.message, "letters, digits"), "the message lists what is allowed");
     }
 }
 

@@ -1,4 +1,4 @@
-/* The row index: the same answers as reading everything, over files that change, tear, vanish or stand twice; pruning. */
+/* The row index: the same answers as reading everything, over files that change, tear, vanish or are listed twice; pruning. */
 #include "check.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ static void fill(const state *s, int pad)
         put_line(f, run, "tiled", "m1", run == 2 ? "crashed" : "ok", run == 2 ? NAN : 0.5 + 0.1 * run, 1, pad);
         if (run == 1) put_line(f, run, "stream", "m2", "ok", 3, 3, pad);
         if (run == 2) {
-            put_line(f, run, "stream", "m1", "ok", 77, 1, pad); /* stands twice */
+            put_line(f, run, "stream", "m1", "ok", 77, 1, pad); /* a second time */
             fputs("{\"run_id\":\"2026", f);
         }
         fclose(f);
@@ -113,7 +113,7 @@ static void same_as_reading_everything(void **in)
     facts = cbx_row_index_facts_of(ix);
     CHECK_INT(facts->files, 3, "files");
     CHECK_INT(facts->rows, 8, "rows");
-    CHECK_INT(facts->duplicates, 1, "a row that stands twice");
+    CHECK_INT(facts->duplicates, 1, "a row that is listed twice");
     CHECK_INT(facts->damaged, 1, "a torn line");
     CHECK(strstr(facts->first_damage, "line 4") != NULL, facts->first_damage);
     CHECK_INT(facts->newer, 1, "a row of the future");
@@ -148,7 +148,7 @@ static void kept_on_disk_and_renewed(void **in)
 
     fill(s, 700000); /* 5 MB */
     ix = open_store(s);
-    check_latest(s, ix, "made anew");
+    check_latest(s, ix, "rebuilt");
     cbx_row_index_close(ix);
     CHECK(on_disk(s), "an index that pays is kept");
     ix = open_store(s);
@@ -175,7 +175,7 @@ static void kept_on_disk_and_renewed(void **in)
 
     snprintf(path, sizeof path, "%s/store/index.sqlite", s->folder);
     f = fopen(path, "w");
-    fputs("this is no database, and it is long enough to be taken for one by nobody", f);
+    fputs("this is no database, and it is long enough not to be taken for one", f);
     fclose(f);
     ix = open_store(s);
     check_latest(s, ix, "the index was overwritten");
@@ -196,7 +196,7 @@ static void changed_while_open(void **in)
     f = run_file(s, 4, "w");
     put_line(f, 4, "stream", "m1", "ok", 5, 1, 1);
     fclose(f);
-    check_latest(s, ix, "looked up once more");
+    check_latest(s, ix, "looked up again");
     cbx_row_index_close(ix);
 }
 
@@ -213,7 +213,7 @@ static void several_paths_and_faults(void **in)
     snprintf(file, sizeof file, "%s/store/c/20260101T000000.000000+0000__abcdef0.jsonl", s->folder);
     snprintf(none, sizeof none, "%s/none.jsonl", s->folder);
     CHECK_OK(cbx_row_index_open(s->ctx, paths, 2, &ix, &err), &err, "a file and its folder");
-    CHECK_INT(cbx_row_index_facts_of(ix)->duplicates, 3, "the file's rows stand twice, too");
+    CHECK_INT(cbx_row_index_facts_of(ix)->duplicates, 3, "the file's rows are listed twice, too");
     CHECK_INT(cbx_row_index_count(ix), 3, "series");
     cbx_row_index_close(ix);
     CHECK_STATUS(cbx_row_index_open(s->ctx, missing, 1, &ix, &err), CBX_ENOENT, "no such file");
@@ -261,7 +261,7 @@ static void pruning(void **in)
     snprintf(store, sizeof store, "%s/store", s->folder);
     CHECK_OK(cbx_row_store_prune(s->ctx, store, "c", 0, &removed, &err), &err, "keep 0");
     CHECK_INT(removed, 0, "0 keeps all");
-    CHECK_OK(cbx_row_store_prune(s->ctx, store, "none", 1, &removed, &err), &err, "a case that is not there");
+    CHECK_OK(cbx_row_store_prune(s->ctx, store, "none", 1, &removed, &err), &err, "a missing case");
     CHECK_OK(cbx_row_store_prune(s->ctx, store, "c", 1, &removed, &err), &err, "keep 1");
     CHECK_INT(removed, 2, "two older runs went");
     snprintf(store, sizeof store, "%s/store/c/20260101T000000.000000+0000__abcdef0.raw.jsonl", s->folder);

@@ -138,7 +138,7 @@ static void test_unreadable_file(void **in)
     char out[4096];
 
     (void)in;
-    CHECK_INT(check_rows("/nowhere/rows.jsonl", out, sizeof out), 2, "a file that is not there is a usage error");
+    CHECK_INT(check_rows("/nowhere/rows.jsonl", out, sizeof out), 2, "a missing file is a usage error");
 }
 
 TEST_FILE()

@@ -215,7 +215,7 @@ static void test_queries(void **in)
         { { .since_us = 2000000, .until_us = 4000000 }, 2, "half-open in time" },
         { { .scenario = "eval" }, 1, "scenario" },
         { { .point = "forward", .metric = "loss" }, 5, "point and metric" },
-        { { .metric = "nothing" }, 0, "a metric that nobody has" },
+        { { .metric = "nothing" }, 0, "a metric of no run" },
         { { .tags = &batch64, .ntags = 1 }, 1, "tag" },
         { { .tags = &odd, .ntags = 1 }, 0, "a tag's value is compared whole" },
         { { .limit = 2 }, 2, "the newest two" },
@@ -338,7 +338,7 @@ static void test_definitions(void **in)
     CHECK(strcmp(def.unit, "ms") == 0 && def.direction == CBX_DIRECTION_LOWER, "as the run says");
     CHECK_OK(cbx_store_metric_def(s->store, "loss", &arena, &def, &err), &err, "of the configuration");
     CHECK_STR(def.unit, "1", "as the file says");
-    CHECK_STATUS(cbx_store_metric_def(s->store, "unknown", &arena, &def, &err), CBX_ENOENT, "of nobody");
+    CHECK_STATUS(cbx_store_metric_def(s->store, "unknown", &arena, &def, &err), CBX_ENOENT, "of no run");
     write_file(s, "config.json", "{");
     CHECK_STATUS(cbx_store_metric_def(s->store, "loss", &arena, &def, &err), CBX_EFORMAT, "a broken file is named");
     CHECK(strstr(err.message, "config.json"), err.message);
@@ -404,14 +404,14 @@ static void test_changes_behind_our_back(void **in)
     CHECK_INT(count(s, &(cbx_store_query){ .branch = "dev" }), 1, "is seen");
     snprintf(path, sizeof path, "%s/runs/other.json", s->root);
     unlink(path);
-    CHECK_INT(count(s, NULL), 1, "and what somebody removes");
+    CHECK_INT(count(s, NULL), 1, "and what another program removes");
     snprintf(path, sizeof path, "%s/index.sqlite", s->root);
     cbx_store_close(other);
     write_file(s, "index.sqlite", "this is no database, and quite long enough to be looked at as one");
     other = open_at(s->ctx, s->root);
     cbx_store_close(s->store);
     s->store = other;
-    CHECK_INT(count(s, NULL), 1, "a damaged index is made anew");
+    CHECK_INT(count(s, NULL), 1, "a damaged index is rebuilt");
     cbx_store_close(s->store);
     unlink(path);
     s->store = open_at(s->ctx, s->root);
@@ -499,7 +499,7 @@ static void test_runs_of_many_values(void **in)
     check_long_series(s, "q79998", 2, "the last of each");
     check_long_series(s, "q0", 72, "and the first");
     write_long_run(s, "torn", 2, "}");
-    CHECK_INT(count(s, NULL), 73, "mended");
+    CHECK_INT(count(s, NULL), 73, "repaired");
     check_long_series(s, "q79998", 2, "what the torn one had does not come back");
     check_long_series(s, "q0", 73, "what it has now counts");
     write_long_run(s, "more", 2, "}");
@@ -572,7 +572,7 @@ static void test_a_store_that_cannot_be_written(void **in)
     s->store = NULL;
     chmod(s->folder, 0755); /* others may come in */
     child = fork();
-    if (child == 0) { /* as nobody, who may read only */
+    if (child == 0) { /* as a user who may only read */
         cbx_ctx *ctx = NULL;
         cbx_store *store = NULL;
         cbx_store_list list;
@@ -586,9 +586,9 @@ static void test_a_store_that_cannot_be_written(void **in)
         _exit(bad);
     }
     waitpid(child, &status, 0);
-    if (geteuid() != 0) SKIP("permission: only root can become somebody who may not write");
+    if (geteuid() != 0) SKIP("permission: only root can become a user who may not write");
     CHECK(WIFEXITED(status), "no crash");
-    CHECK_INT(WEXITSTATUS(status), 0, "it can be listed, and a write says why not");
+    CHECK_INT(WEXITSTATUS(status), 0, "it can be listed, and a write reports why not");
     s->store = open_at(s->ctx, s->root);
 }
 
@@ -652,7 +652,7 @@ static void test_compaction_keeps_the_newest_and_the_baselines(void **in)
     keep_ok(s, &r);
     CHECK_OK(cbx_store_baseline_set(s->store, NULL, "x2", &err), &err, "baseline");
     CHECK_OK(cbx_store_compact(s->store, &dry, &report, &err), &err, "dry");
-    CHECK_INT(report.changed, 2, "says what would go");
+    CHECK_INT(report.changed, 2, "reports what would be removed");
     cbx_store_report_clear(&report);
     CHECK_INT(count(s, NULL), 5, "and removes nothing");
     CHECK_OK(cbx_store_compact(s->store, &rule, &report, &err), &err, "compact");

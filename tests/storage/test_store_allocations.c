@@ -19,7 +19,7 @@ typedef struct world {
 typedef struct deed {
     const char *name;
     cbx_status (*fn)(cbx_store *store, cbx_ctx *ctx, world *w, cbx_err *err);
-    bool changes; /* the runs are written anew before it */
+    bool changes; /* the runs are written again before it */
 } deed;
 
 /* --- the runs that it is done to --- */

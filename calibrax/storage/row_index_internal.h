@@ -1,12 +1,11 @@
 /*
  * Inside the row index: what keeping it and asking it share.
  */
-#ifndef CALIBRAX_STORAGE_ROW_INDEX_PARTS_H
-#define CALIBRAX_STORAGE_ROW_INDEX_PARTS_H
+#ifndef CALIBRAX_STORAGE_ROW_INDEX_INTERNAL_H
+#define CALIBRAX_STORAGE_ROW_INDEX_INTERNAL_H
 
 #include "calibrax/storage/row_index.h"
-#include "calibrax/storage/store_index.h"
-#include "calibrax/storage/store_scan.h"
+#include "calibrax/storage/store_internal.h"
 
 /** A file of rows.  Its rank is its place in the list, which is sorted, path by path. */
 typedef struct cbx__row_file {
