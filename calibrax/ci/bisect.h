@@ -45,7 +45,7 @@ typedef struct cbx_bisect_opts {
     uint32_t struct_size;
     double confidence;     /* at which to stop; 0: 0.95; else in (0.5, 1) */
     size_t end_launches;   /* maximum launches of each end to decide whether they differ; 0: 60; at least 5.  Fewer are
-                              used where more would decide nothing */
+                              used where more could not decide */
     size_t max_launches;   /* of the whole search; 0: 1000 */
     double build_launches; /* what a build costs, in launches; 0 where it costs nothing */
     bool higher_is_better; /* the value is a rate, not a cost */
@@ -63,7 +63,7 @@ typedef enum cbx_bisect_outcome {
     CBX_BISECT_FOUND,     /* one suspect, or several that only broken commits could distinguish */
     CBX_BISECT_UNCHANGED, /* the ends do not differ, as far as end_launches can show: there is nothing to find */
     CBX_BISECT_SWAPPED,   /* the bad end is better than the good one */
-    CBX_BISECT_UNDECIDED, /* max_launches, or end_launches, are used up, or would be without telling the ends apart; suspects are the
+    CBX_BISECT_UNDECIDED, /* max_launches, or end_launches, are used up, or would be without distinguishing the ends; suspects are the
                              likeliest that make up the confidence */
     CBX_BISECT_BROKEN_END /* the good end or the bad one cannot be measured */
 } cbx_bisect_outcome;

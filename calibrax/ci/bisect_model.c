@@ -1,5 +1,5 @@
 /*
- * See bisect.h for the model.  Everything works on sums over commits, so that a candidate costs one pass over the commits that were
+ * See bisect.h for the model.  Everything works on sums over commits, so that a candidate costs one visit of the commits that were
  * measured, a few dozen, and never one over the values.
  */
 #include "calibrax/ci/bisect_model.h"
@@ -56,9 +56,9 @@ double cbx__fit_odds(const cbx__moments *good, const cbx__moments *bad)
 }
 
 /* In units of the last difference's error, that difference is normal about the present one. */
-double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double most, double odds)
+double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double launches, double odds)
 {
-    double ne = good->n * bad->n / (good->n + bad->n), growth = 0.5 * most / ne, mean, spread, needed;
+    double ne = good->n * bad->n / (good->n + bad->n), growth = 0.5 * launches / ne, mean, spread, needed;
     cbx__fit f;
 
     if (!(growth > 1)) return 0;
@@ -68,10 +68,10 @@ double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double m
     /* The |t| of n values each at which the odds are so: they grow with it. */
     double low = 0, high = 1;
 
-    while (odds_of(high * high, most, most) < odds && high < 1e6) high *= 2;
+    while (odds_of(high * high, launches, launches) < odds && high < 1e6) high *= 2;
     for (int i = 0; i < 40; i++) {
         double middle = 0.5 * (low + high);
-        if (odds_of(middle * middle, most, most) < odds)
+        if (odds_of(middle * middle, launches, launches) < odds)
             low = middle;
         else
             high = middle;

@@ -36,11 +36,11 @@ void cbx__fit_groups(const cbx__moments *good, const cbx__moments *bad, cbx__fit
 /* Bayes factor of two means against one; each group has n >= 2. */
 double cbx__fit_odds(const cbx__moments *good, const cbx__moments *bad);
 /*
- * Probability that `most` values of each group come to such odds, going by those that are there: the predictive power of Spiegelhalter,
+ * Probability that `launches` values of each group come to such odds, going by those that are there: the predictive power of Spiegelhalter,
  * Freedman & Blackburn (Controlled Clin. Trials 7 (1986) 8-17), of a flat prior on the difference and the noise as seen.  0: no value
  * may follow.
  */
-double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double most, double odds);
+double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double launches, double odds);
 
 /*
  * P(h) of every candidate.

@@ -314,7 +314,7 @@ static cbx_status add_tree(job *j, size_t commit, tree **out, cbx_err *err)
 
 /* --- builds and launches --- */
 
-/* Runs the benchmark once.  reason: "" if there is a value, else why there is none. */
+/* Runs the benchmark once.  reason: "" if there is a value, else why it has no value. */
 static cbx_status launch(job *j, tree *t, double *value, char reason[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
 {
     cbx__shell_job bench = { j->opts->bench, t->path, cbx_bisect_name(j->search, t->commit), j->opts->bench_timeout_s };
@@ -344,7 +344,7 @@ static cbx_status launch_twice(job *j, tree *t, double *value, char reason[CBX_E
     return st || !*reason ? st : launch(j, t, value, reason, err);
 }
 
-/* The worktree of a commit, made and built if there is none.  reason as above. */
+/* The worktree of a commit, made and built if it is missing.  reason as above. */
 static cbx_status need_tree(job *j, size_t commit, tree **out, char reason[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
 {
     tree *t = find_tree(j, commit);

@@ -433,137 +433,111 @@ static void write_github(const cbx_guard *g, cbx_text *out)
 
 /* --- JSON: findings are written one after the other, for there may be 10^5 --- */
 
-static bool set_number(cbx_json *o, const char *key, double v)
+static void set_number(cbx_json *o, const char *key, double v)
 {
-    return isnan(v) ? cbx_json_set_null(o, key) : cbx_json_set_double(o, key, v);
+    if (isnan(v))
+        cbx_json_set_null(o, key);
+    else
+        cbx_json_set_double(o, key, v);
 }
 
-static bool fill_finding(cbx_json *o, const cbx_guard *g, size_t i)
+static cbx_json *finding_json(const cbx_guard *g, size_t i)
 {
     const cbx_finding *f = cbx_regression_finding(g->r, i);
-    bool fine = cbx_json_set_string(o, "key", f->key) && cbx_json_set_string(o, "point", f->point) &&
-                cbx_json_set_string(o, "scenario", f->scenario) && cbx_json_set_string(o, "tags", f->tags) &&
-                cbx_json_set_string(o, "metric", f->metric) && cbx_json_set_string(o, "unit", f->unit) &&
-                cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome)) &&
-                cbx_json_set_int(o, "exit_code", code_of(g, i));
+    cbx_json *o = cbx_json_new_object();
 
-    if (fine && f->unit)
-        fine = cbx_json_set_string(o, "direction", cbx_direction_name(f->direction)) &&
-               cbx_json_set_string(o, "priority", cbx_priority_name(f->priority));
-    fine = fine && set_number(o, "baseline", f->baseline) && set_number(o, "current", f->current) &&
-           set_number(o, "change", f->change) && set_number(o, "threshold", f->threshold) &&
-           set_number(o, "margin", f->margin) && cbx_json_set_string(o, "basis", cbx_basis_name(f->basis)) &&
-           cbx_json_set_interval(o, "interval", f->interval.value, f->interval.lower, f->interval.upper,
-                                 f->interval.level) &&
-           set_number(o, "p", f->p) && set_number(o, "p_holm", f->p_holm) &&
-           (!f->samples || cbx_json_set_int(o, "samples_needed", (int64_t)f->samples)) &&
-           cbx_json_set_string(o, "sentence", f->sentence);
-    return fine && (!g->by[i] || cbx_json_set_string(o, "waived_by", g->by[i]->key));
+    cbx_json_set_string(o, "key", f->key);
+    cbx_json_set_string(o, "point", f->point);
+    cbx_json_set_string(o, "scenario", f->scenario);
+    cbx_json_set_string(o, "tags", f->tags);
+    cbx_json_set_string(o, "metric", f->metric);
+    cbx_json_set_string(o, "unit", f->unit);
+    cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
+    cbx_json_set_int(o, "exit_code", code_of(g, i));
+    if (f->unit) {
+        cbx_json_set_string(o, "direction", cbx_direction_name(f->direction));
+        cbx_json_set_string(o, "priority", cbx_priority_name(f->priority));
+    }
+    set_number(o, "baseline", f->baseline);
+    set_number(o, "current", f->current);
+    set_number(o, "change", f->change);
+    set_number(o, "threshold", f->threshold);
+    set_number(o, "margin", f->margin);
+    cbx_json_set_string(o, "basis", cbx_basis_name(f->basis));
+    cbx_json_set_interval(o, "interval", f->interval.value, f->interval.lower, f->interval.upper, f->interval.level);
+    set_number(o, "p", f->p);
+    set_number(o, "p_holm", f->p_holm);
+    if (f->samples) cbx_json_set_int(o, "samples_needed", (int64_t)f->samples);
+    cbx_json_set_string(o, "sentence", f->sentence);
+    if (g->by[i]) cbx_json_set_string(o, "waived_by", g->by[i]->key);
+    return o;
 }
 
-static bool fill_waiver(cbx_json *o, const cbx_guard *g, size_t i)
+static cbx_json *waiver_json(const cbx_guard *g, size_t i)
 {
     const cbx_waiver *w = cbx_waivers_at(g->waivers, i);
+    cbx_json *o = cbx_json_new_object();
 
-    return cbx_json_set_string(o, "key", w->key) && cbx_json_set_string(o, "reason", w->reason) &&
-           cbx_json_set_string(o, "until", w->until) && cbx_json_set_bool(o, "expired", g->use[i].expired) &&
-           cbx_json_set_int(o, "uses", (int64_t)g->use[i].uses);
+    cbx_json_set_string(o, "key", w->key);
+    cbx_json_set_string(o, "reason", w->reason);
+    cbx_json_set_string(o, "until", w->until);
+    cbx_json_set_bool(o, "expired", g->use[i].expired);
+    cbx_json_set_int(o, "uses", (int64_t)g->use[i].uses);
+    return o;
 }
 
-static bool fill_counts(cbx_json *o, const cbx_guard *g)
-{
-    for (int k = 0; k < CBX_OUTCOME_COUNT; k++)
-        if (!cbx_json_set_int(o, cbx_outcome_name((cbx_outcome)k), (int64_t)g->gate.counts[k])) return false;
-    return true;
-}
-
-/* --- the document --- */
-
-#define FLAGS (CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL)
-
-typedef struct document {
-    const cbx_guard *g;
-    cbx_json_pour_fn pour;
-    void *user;
-    cbx_text *out;
-} document;
-
-static void put_key(const document *d, const char *key, bool first)
-{
-    if (!first) cbx_text_putc(d->out, ',');
-    cbx_json_write_break(FLAGS, 1, d->out);
-    cbx_json_write_string(key, strlen(key), FLAGS, d->out);
-    cbx_text_puts(d->out, ": ");
-}
-
-static bool put_list(const document *d, const char *key, size_t n, bool (*fill)(cbx_json *, const cbx_guard *, size_t))
-{
-    bool fine = true;
-
-    put_key(d, key, false);
-    cbx_text_putc(d->out, '[');
-    for (size_t i = 0; fine && i < n; i++) {
-        cbx_json *o = cbx_json_new_object();
-        fine = o && fill(o, d->g, i);
-        if (fine) {
-            if (!(i == 0)) cbx_text_putc(d->out, ',');
-            cbx_json_write_break(FLAGS, 2, d->out);
-            cbx_json_write_part(o, FLAGS, 2, NULL, NULL, d->out);
-            if (d->pour) d->pour(d->user, d->out);
-        }
-        cbx_json_unref(o);
-    }
-    if (n) cbx_json_write_break(FLAGS, 1, d->out);
-    cbx_text_putc(d->out, ']');
-    return fine;
-}
-
-static bool fill_head(cbx_json *root, const cbx_guard *g)
+static cbx_json *head_json(const cbx_guard *g)
 {
     static const char *const machines[] = { "same", "other", "unknown" };
-    cbx_json *counts = cbx_json_new_object();
+    cbx_json *o = cbx_json_new_object(), *counts = cbx_json_set_object(o, "counts");
 
-    if (!counts || !fill_counts(counts, g)) {
-        cbx_json_unref(counts);
-        return false;
-    }
-    return cbx_json_set(root, "counts", counts) && cbx_json_set_string(root, "schema", CBX_GUARD_SCHEMA) &&
-           cbx_json_set_int(root, "version", CBX_GUARD_SCHEMA_VERSION) &&
-           cbx_json_set_int(root, "exit_code", g->gate.exit_code) &&
-           cbx_json_set_string(root, "reason", g->gate.reason ? cbx_gate_reason_name(g->gate.reason) : NULL) &&
-           cbx_json_set_string(root, "sentence", g->gate.sentence) &&
-           cbx_json_set_string(root, "run", cbx_regression_run_id(g->r)) &&
-           cbx_json_set_string(root, "baseline", cbx_regression_baseline_id(g->r)) &&
-           cbx_json_set_string(root, "machines", machines[cbx_regression_machines(g->r)]) &&
-           cbx_json_set_string(root, "label", cbx_regression_label(g->r)) &&
-           cbx_json_set_int(root, "waived", (int64_t)g->gate.waived);
-}
-
-static bool put_head(const document *d)
-{
-    cbx_json *head = cbx_json_new_object(), *value;
-    bool fine = head && fill_head(head, d->g);
-    const char *key;
-
-    for (size_t i = 0; fine && cbx_json_member(head, i, &key, &value); i++) {
-        put_key(d, key, i == 0);
-        cbx_json_write_part(value, FLAGS, 1, NULL, NULL, d->out);
-    }
-    cbx_json_unref(head);
-    return fine;
+    for (int k = 0; k < CBX_OUTCOME_COUNT; k++)
+        cbx_json_set_int(counts, cbx_outcome_name((cbx_outcome)k), (int64_t)g->gate.counts[k]);
+    cbx_json_set_string(o, "schema", CBX_GUARD_SCHEMA);
+    cbx_json_set_int(o, "version", CBX_GUARD_SCHEMA_VERSION);
+    cbx_json_set_int(o, "exit_code", g->gate.exit_code);
+    cbx_json_set_string(o, "reason", g->gate.reason ? cbx_gate_reason_name(g->gate.reason) : NULL);
+    cbx_json_set_string(o, "sentence", g->gate.sentence);
+    cbx_json_set_string(o, "run", cbx_regression_run_id(g->r));
+    cbx_json_set_string(o, "baseline", cbx_regression_baseline_id(g->r));
+    cbx_json_set_string(o, "machines", machines[cbx_regression_machines(g->r)]);
+    cbx_json_set_string(o, "label", cbx_regression_label(g->r));
+    cbx_json_set_int(o, "waived", (int64_t)g->gate.waived);
+    return o;
 }
 
 static cbx_status write_json(const cbx_guard *g, cbx_json_pour_fn pour, void *user, cbx_text *out, cbx_err *err)
 {
-    const document d = { g, pour, user, out };
-    bool fine;
+    const struct {
+        const char *key;
+        size_t n;
+        cbx_json *(*make)(const cbx_guard *g, size_t i);
+    } lists[] = { { "findings", cbx_regression_nfindings(g->r), finding_json },
+                  { "waivers", cbx_waivers_count(g->waivers), waiver_json } };
+    cbx_json_writer w = { .out = out,
+                          .flags = CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL,
+                          .pour = pour,
+                          .user = user };
+    cbx_json *o = head_json(g), *value;
+    cbx_status st = cbx_json_check(o, err);
+    const char *key;
 
-    cbx_text_putc(out, '{');
-    fine = put_head(&d) && put_list(&d, "findings", cbx_regression_nfindings(g->r), fill_finding) &&
-           put_list(&d, "waivers", cbx_waivers_count(g->waivers), fill_waiver);
-    cbx_json_write_break(FLAGS, 0, out);
-    cbx_text_puts(out, "}\n");
-    return fine ? cbx_text_check(out, err) : cbx_fail(err, CBX_ENOMEM, "out of memory for the answer as JSON");
+    cbx_json_writer_begin(&w, NULL, '{');
+    for (size_t i = 0; cbx_json_member(o, i, &key, &value); i++) cbx_json_writer_add(&w, key, value);
+    cbx_json_unref(o);
+    for (size_t k = 0; k < CBX_LEN(lists); k++) {
+        cbx_json_writer_begin(&w, lists[k].key, '[');
+        for (size_t i = 0; !st && i < lists[k].n; i++) {
+            o = lists[k].make(g, i);
+            st = cbx_json_check(o, err);
+            cbx_json_writer_add(&w, NULL, o);
+            cbx_json_unref(o);
+        }
+        cbx_json_writer_end(&w);
+    }
+    cbx_json_writer_end(&w);
+    cbx_text_putc(out, '\n');
+    return st ? st : cbx_text_check(out, err);
 }
 
 /* --- the choice of a format --- */

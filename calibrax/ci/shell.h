@@ -60,7 +60,7 @@ bool cbx__metric_scan(const char *text, const char *name, double *value);
  * The user's repository and checkout are only read.
  */
 
-/* The folder without links; NULL: the current one.  CBX_ENOENT: there is none. */
+/* The folder without links; NULL: the current one.  CBX_ENOENT: no such folder. */
 cbx_status cbx__repository_find(const char *path, cbx_arena *arena, const char **out, cbx_err *err);
 /* Full hash of a revision.  @param what  who asks, for messages ("bisection") */
 cbx_status cbx__repository_resolve(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *rev,
@@ -71,7 +71,7 @@ cbx_status cbx__mirror_make(cbx__shell *sh, cbx_arena *arena, const char *reposi
 /* A worktree at a commit, in the scratch folder as name; hooks do not run. */
 cbx_status cbx__worktree_add(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *name, const char *hash,
                              const char **path, cbx_err *err);
-/* Its files, and what the clone knows of it. */
+/* Its files, and its references in the clone. */
 void cbx__worktree_remove(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* Waivers read strictly: what is misspelt is refused, not passed over. */
+/* Waivers read strictly: what is misspelt is refused, not ignored. */
 #include "calibrax/ci/waivers.h"
 
 #include <fnmatch.h>

@@ -1,5 +1,5 @@
 /**
- * Waivers: findings that somebody has looked at and accepts until a day.
+ * Waivers: findings that a user has examined and accepts until a day.
  *
  * File: {"schema": "calibrax-waivers", "version": 1,
  *        "waivers": [{"key": "p@s{*}:latency", "reason": "known, fixed by the next release", "until": "2026-12-31"}]}

@@ -1,5 +1,5 @@
 /*
- * The search for a commit under noise: simulated histories, ends that do not hold what was said of them, merges, broken commits, state.
+ * The search for a commit under noise: simulated histories, ends that are not good and bad, merges, broken commits, state.
  */
 #include "check.h"
 
@@ -12,16 +12,16 @@
 #include "calibrax/ci/bisect_model.h"
 #include "fail_alloc.h"
 
-#define MOST 256
+#define MAX_COMMITS 256
 
 /* A history: a line unless parents are given. */
 typedef struct history {
     size_t n;
-    char text[MOST][16];
-    const char *names[MOST];
-    size_t first[MOST + 1], parents[2 * MOST];
+    char text[MAX_COMMITS][16];
+    const char *names[MAX_COMMITS];
+    size_t first[MAX_COMMITS + 1], parents[2 * MAX_COMMITS];
     bool merged;
-    bool bad[MOST]; /* by the truth */
+    bool bad[MAX_COMMITS]; /* by the truth */
     size_t truth;
 } history;
 
@@ -170,7 +170,7 @@ static void ends_are_tested_first(void **state)
         { -0.1, false, false, CBX_BISECT_SWAPPED, "faster at the bad end" },
         { -0.1, false, true, CBX_BISECT_FOUND, "faster, and asked for" },
         { -0.1, true, false, CBX_BISECT_FOUND, "a rate that falls is a regression" },
-        { 0.1, true, false, CBX_BISECT_SWAPPED, "a rate that grows is none" },
+        { 0.1, true, false, CBX_BISECT_SWAPPED, "a rate that grows is no slow-down" },
     };
     cbx_ctx *ctx = context();
     history h;
@@ -203,7 +203,7 @@ static void ends_are_tested_first(void **state)
 static void equal_ends_are_given_up_early(void **state)
 {
     static const struct {
-        double step, most_launches, least_found;
+        double step, max_launches, min_found;
         const char *why;
     } cases[] = {
         { 0, 70, 0, "no step: 120 launches are allowed, little more than half are spent" },
@@ -231,8 +231,8 @@ static void equal_ends_are_given_up_early(void **state)
         }
         print_message("# %s: %zu of %d found, %.1f launches each\n", cases[k].why, found, SEARCHES,
                       (double)launches / SEARCHES);
-        CHECK_LE((double)launches / SEARCHES, cases[k].most_launches, cases[k].why);
-        CHECK_LE(cases[k].least_found * SEARCHES, found, cases[k].why);
+        CHECK_LE((double)launches / SEARCHES, cases[k].max_launches, cases[k].why);
+        CHECK_LE(cases[k].min_found * SEARCHES, found, cases[k].why);
     }
     cbx_ctx_free(ctx);
 }
@@ -291,7 +291,7 @@ static void unchanged_ranges_stay_so(void **state)
         found += search(b, &h, &w) == CBX_BISECT_FOUND;
         cbx_bisect_free(b);
     }
-    print_message("# %zu of %zu ranges without a change are said to have one\n", found, total);
+    print_message("# %zu of %zu ranges without a change were reported to have one\n", found, total);
     CHECK_LE(found, 76, "a clean range finds nothing");
     cbx_ctx_free(ctx);
 }
@@ -416,7 +416,7 @@ static void posterior_is_the_formula(void **state)
     for (size_t h = 0; h < 4; h++) CHECK_LE(fabs(p[h] - w[h] / total), 1e-12, "probability");
     CHECK_LE(fabs(cbx__bad_probability(&rows, p, 2) - (p[0] + p[1] + p[2])), 1e-15, "bad");
     CHECK_LE(fabs(cbx__gain(0.5, 50) - log(2)), 1e-6, "a sure value tells one bit");
-    CHECK_LE(cbx__gain(0.5, 0), 1e-12, "one without a shift tells nothing");
+    CHECK_LE(cbx__gain(0.5, 0), 1e-12, "one without a shift has no information");
     /* capacity of the binary-input channel at amplitude 1: 0.4859 bit (Proakis, Digital Communications, ch. 7) */
     CHECK_LE(fabs(cbx__gain(0.5, 2) / log(2) - 0.4859), 1e-3, "known capacity");
     CHECK_LE(cbx__gain(0.1, 2), cbx__gain(0.5, 2), "an even chance tells most");
@@ -456,7 +456,7 @@ static void state_goes_on_where_it_was(void **state)
     opts.identity = "make other";
     CHECK_OK(make(ctx, &h, &opts, &c, &err), &err, "create");
     CHECK_STATUS(cbx_bisect_restore(c, kept, "state", &err), CBX_EINVAL, "of another search");
-    CHECK(strstr(err.message, "make bench"), "says which");
+    CHECK(strstr(err.message, "make bench"), "names the command");
     cbx_json_set_int(kept, "version", 2);
     CHECK_STATUS(cbx_bisect_restore(b, kept, "state", &err), CBX_EVERSION, "of a later program");
     cbx_json_unref(kept);

@@ -26,7 +26,7 @@ static cbx_err err;
 /* One run against another; what is left out has the values of an ordinary comparison. */
 typedef struct stand {
     const char *now, *base; /* points */
-    const char *outcome;    /* of the first finding; NULL: there is none */
+    const char *outcome;    /* of the first finding; NULL: no finding */
     const char *reason;     /* of the whole; "": the findings ask for the code */
     int exit_code;
     const char *why;
@@ -38,18 +38,18 @@ typedef struct stand {
     bool allow_dropped;
 } stand;
 
-static const stand stands[] = {
+static const stand holds[] = {
     { MS("1"), MS("1"), "unchanged", "", 0, "what a pass looks like" },
     { MS("1.2"), MS("1"), "regressed", "", 1, "what a failure looks like" },
 
     /* not a number */
     { MS("NaN"), MS("1"), "not-a-number", "", 1, "NaN now" },
-    { MS("-Infinity"), MS("1"), "not-a-number", "", 1, "an infinite improvement is none" },
+    { MS("-Infinity"), MS("1"), "not-a-number", "", 1, "an infinite improvement is no improvement" },
     { MS("1"), MS("NaN"), "baseline-not-a-number", "", 2, "NaN in the baseline" },
     { MS("NaN") "," OF("q", "1"), OF("q", "1"), "not-a-number", "", 1, "a new metric that is no number" },
-    { WITH("1", SAMPLES("1,1,NaN")), MS("1"), "not-a-number", "", 1, "a sample is none" },
+    { WITH("1", SAMPLES("1,1,NaN")), MS("1"), "not-a-number", "", 1, "a sample is NaN" },
     { WITH("1", "\"lower\":-Infinity,\"upper\":Infinity"), WITH("1", "\"lower\":0.9,\"upper\":1.1"), "undecided", "", 3,
-      "bounds that say that nothing is known" },
+      "bounds of a value about which nothing is known" },
     { WITH("1", "\"lower\":0.9,\"upper\":1.1"), WITH("1", "\"lower\":0.9,\"upper\":Infinity"), "undecided", "", 3,
       "and in the baseline" },
 
@@ -95,7 +95,7 @@ static const stand stands[] = {
     { MS("1"), MS("1") "," MS("1"), "duplicate-key", "", 2, "twice in the baseline, equal" },
 
     /* definitions */
-    { ONE_OF("x", "100"), ONE_OF("x", "1"), "no-definition", "", 2, "nobody's" },
+    { ONE_OF("x", "100"), ONE_OF("x", "1"), "no-definition", "", 2, "in no run" },
     { MS("1"), MS("1"), "no-definition-now", "", 2, "the baseline's alone", .defs_now = "" },
     { MS("1"), MS("1"), "no-definition-baseline", "", 2, "the run's alone", .defs_base = "" },
     { MS("1"), MS("1"), "unchanged", "", 0, "the run's comes from beside", .defs_now = "", .defs_beside = LOWER_MS },
@@ -116,7 +116,7 @@ static const stand stands[] = {
     /* machines, and the run itself */
     { MS("1"), MS("1"), NULL, "other-machine", 2, "another machine", .machine_now = "n" },
     { MS("1"), MS("1"), NULL, "unknown-machine", 2, "no machine", .machine_now = "-" },
-    { MS("1"), MS("1"), NULL, "unknown-machine", 2, "an empty name is none, on both sides too", .machine_now = "",
+    { MS("1"), MS("1"), NULL, "unknown-machine", 2, "an empty name is no machine, on both sides too", .machine_now = "",
       .machine_base = "" },
 
     /* waivers */
@@ -169,8 +169,8 @@ static void check_stand(const stand *s, const cbx_regression *r, const cbx_waive
 static void every_way(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < CBX_LEN(stands); i++) {
-        const stand *s = &stands[i];
+    for (size_t i = 0; i < CBX_LEN(holds); i++) {
+        const stand *s = &holds[i];
         cbx_run *now = run_of(s->machine_now, s->defs_now, s->now),
                 *base = run_of(s->machine_base, s->defs_base, s->base);
         cbx_run *beside = s->defs_beside ? run_of(NULL, s->defs_beside, "") : NULL;

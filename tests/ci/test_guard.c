@@ -326,7 +326,7 @@ static void markdown_is_bounded(void **state)
     s = write(g, CBX_GUARD_MARKDOWN, &out);
     CHECK_LE(strlen(s), CBX_GUARD_MARKDOWN_BYTES, "[bytes] bounded");
     CHECK_GT(strlen(s), CBX_GUARD_MARKDOWN_BYTES / 2, "[bytes] and used");
-    check_has(s, "more rows are left out here", "says so");
+    check_has(s, "more rows are left out here", "the rest is counted");
     cbx_text_clear(&out);
     cbx_guard_free(g);
     cbx_regression_free(r);

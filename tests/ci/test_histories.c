@@ -39,7 +39,7 @@ static cbx_status candidates(cbx_ctx *ctx, void *folder)
 
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = cbx_bisect_history(ctx, folder, "HEAD~2", "HEAD", &arena, &graph, NULL);
-    if (!st) CHECK_INT(graph.ncommits, 2, "the good one is none");
+    if (!st) CHECK_INT(graph.ncommits, 2, "the good one is no candidate");
     if (!st) st = cbx_bisect_subject(ctx, folder, graph.names[1], &arena, &subject, NULL);
     if (!st) CHECK_STR(subject, "step 3", "of the last one");
     cbx_arena_clear(&arena);
