@@ -73,44 +73,36 @@ static const char *subject_of(const opt_run *run, const bisect_args *a, const ch
     return text;
 }
 
-/* --- for machines --- */
-
 static cbx_json *result_json(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
 {
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
-    bool ok = o && list && cbx_json_set_string(o, "schema", "calibrax-bisection") &&
-              cbx_json_set_int(o, "version", 1) &&
-              cbx_json_set_string(o, "outcome", cbx_bisect_outcome_name(r->outcome)) &&
-              cbx_json_set_string(o, "good", cbx_bisect_name(b, CBX_BISECT_GOOD_END)) &&
-              cbx_json_set_string(o, "bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1)) &&
-              cbx_json_set_int(o, "candidates", (int64_t)cbx_bisect_count(b)) &&
-              cbx_json_set_double(o, "probability", r->probability) && cbx_json_set_double(o, "change", r->change) &&
-              cbx_json_set_double(o, "change_error", r->change_error) && cbx_json_set_double(o, "noise", r->noise) &&
-              cbx_json_set_bool(o, "relative", r->relative) && cbx_json_set_double(o, "odds", r->odds) &&
-              cbx_json_set_int(o, "launches", (int64_t)r->launches) &&
-              cbx_json_set_int(o, "end_launches", (int64_t)r->end_launches) &&
-              cbx_json_set_int(o, "broken_commits", (int64_t)r->broken);
+    cbx_json *o = new_document("calibrax-bisection"), *list;
 
-    for (size_t i = 0; ok && i < r->nsuspects; i++) {
+    cbx_json_set_string(o, "outcome", cbx_bisect_outcome_name(r->outcome));
+    cbx_json_set_string(o, "good", cbx_bisect_name(b, CBX_BISECT_GOOD_END));
+    cbx_json_set_string(o, "bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1));
+    cbx_json_set_int(o, "candidates", (int64_t)cbx_bisect_count(b));
+    cbx_json_set_double(o, "probability", r->probability);
+    cbx_json_set_double(o, "change", r->change);
+    cbx_json_set_double(o, "change_error", r->change_error);
+    cbx_json_set_double(o, "noise", r->noise);
+    cbx_json_set_bool(o, "relative", r->relative);
+    cbx_json_set_double(o, "odds", r->odds);
+    cbx_json_set_int(o, "launches", (int64_t)r->launches);
+    cbx_json_set_int(o, "end_launches", (int64_t)r->end_launches);
+    cbx_json_set_int(o, "broken_commits", (int64_t)r->broken);
+    list = cbx_json_set_array(o, "suspects");
+    for (size_t i = 0; i < r->nsuspects; i++) {
         const size_t commit = r->suspects[i];
         const char *name = cbx_bisect_name(b, commit);
-        cbx_json *c = cbx_json_new_object();
-        ok = c && cbx_json_set_string(c, "commit", name) &&
-             cbx_json_set_string(c, "subject", subject_of(run, a, name)) &&
-             cbx_json_set_double(c, "probability", cbx_bisect_probability(b, commit)) &&
-             cbx_json_set_int(c, "launches", (int64_t)cbx_bisect_launches_at(b, commit)) &&
-             cbx_json_set_string(c, "broken", cbx_bisect_reason(b, commit));
-        if (!ok) cbx_json_unref(c);
-        ok = ok && cbx_json_push(list, c);
+        cbx_json *c = cbx_json_push_object(list);
+        cbx_json_set_string(c, "commit", name);
+        cbx_json_set_string(c, "subject", subject_of(run, a, name));
+        cbx_json_set_double(c, "probability", cbx_bisect_probability(b, commit));
+        cbx_json_set_int(c, "launches", (int64_t)cbx_bisect_launches_at(b, commit));
+        cbx_json_set_string(c, "broken", cbx_bisect_reason(b, commit));
     }
-    if (ok) ok = cbx_json_set(o, "suspects", cbx_json_ref(list));
-    cbx_json_unref(list);
-    if (ok) return o;
-    cbx_json_unref(o);
-    return NULL;
+    return o;
 }
-
-/* --- for people --- */
 
 static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
 {

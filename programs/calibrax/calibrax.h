@@ -1,27 +1,31 @@
 /*
- * The commands of calibrax; each is a file.
+ * The commands of calibrax, in the order of its help.  A new one is a file that defines NAME_command, and its name here and in
+ * meson.build.
  */
 #ifndef CALIBRAX_PROGRAMS_CALIBRAX_H
 #define CALIBRAX_PROGRAMS_CALIBRAX_H
 
 #include "programs/common/options.h"
 
-extern const opt_command bisect_command;
-extern const opt_command baseline_command;
-extern const opt_command check_command;
-extern const opt_command compare_command;
-extern const opt_command doctor_command;
-extern const opt_command ingest_command;
-extern const opt_command profile_command;
-extern const opt_command run_command;
-extern const opt_command show_command;
-extern const opt_command store_compact_command;
-extern const opt_command store_export_command;
-extern const opt_command store_migrate_command;
-extern const opt_command store_verify_command;
-extern const opt_command summary_command;
-extern const opt_command trend_command;
-extern const opt_command export_command;
-extern const opt_command watch_command;
+#define CALIBRAX_COMMANDS(X)                                                                                           \
+    X(run)                                                                                                             \
+    X(ingest)                                                                                                          \
+    X(show)                                                                                                            \
+    X(summary)                                                                                                         \
+    X(compare)                                                                                                         \
+    X(trend)                                                                                                           \
+    X(baseline)                                                                                                        \
+    X(check)                                                                                                           \
+    X(bisect)                                                                                                          \
+    X(watch)                                                                                                           \
+    X(profile)                                                                                                         \
+    X(export)                                                                                                          \
+    X(store_verify)                                                                                                    \
+    X(store_compact)                                                                                                   \
+    X(store_migrate)                                                                                                   \
+    X(store_export)                                                                                                    \
+    X(doctor)
+#define CALIBRAX_DECLARE(name) extern const opt_command name##_command;
+CALIBRAX_COMMANDS(CALIBRAX_DECLARE)
 
 #endif

@@ -54,66 +54,35 @@ static void show_figures(const cbx_hardware *h)
     printf(" (%s)\n", h->source);
 }
 
-static void show_sheet(const sheet *s)
-{
-    if (!s->found) {
-        if (s->why.message[0]) printf("  Data sheet: %s\n", s->why.message);
-        return;
-    }
-    printf("  Data sheet: %s, %zu of them", s->hardware.name, s->count);
-    show_figures(&s->hardware);
-}
-
-static cbx_json *shapes_json(const cbx_hardware *h)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; i < h->nmatrix_shapes; i++) {
-        cbx_json *v = cbx_json_new_object();
-        cbx_json_set_string(v, "type", h->matrix_shape[i].type);
-        cbx_json_set_int(v, "m", h->matrix_shape[i].m);
-        cbx_json_set_int(v, "n", h->matrix_shape[i].n);
-        cbx_json_set_int(v, "k", h->matrix_shape[i].k);
-        cbx_json_push(list, v);
-    }
-    return list;
-}
-
 static cbx_json *figures_json(const cbx_hardware *h)
 {
-    cbx_json *v = cbx_json_new_object(), *rates = cbx_json_new_object();
+    cbx_json *v = cbx_json_new_object(), *rates, *shapes;
 
     cbx_json_set_string(v, "name", h->name);
     cbx_json_set_double(v, "bytes_per_s", h->bytes_per_s);
+    rates = cbx_json_set_object(v, "flop_per_s");
     for (int r = 0; r < CBX_RATE_COUNT; r++) {
         if (!isnan(h->flop_per_s[r])) cbx_json_set_double(rates, cbx_rate_name((cbx_rate)r), h->flop_per_s[r]);
     }
-    cbx_json_set(v, "flop_per_s", rates);
-    cbx_json_set(v, "matrix_shapes", shapes_json(h));
+    shapes = cbx_json_set_array(v, "matrix_shapes");
+    for (size_t i = 0; i < h->nmatrix_shapes; i++) {
+        cbx_json *shape = cbx_json_push_object(shapes);
+        cbx_json_set_string(shape, "type", h->matrix_shape[i].type);
+        cbx_json_set_int(shape, "m", h->matrix_shape[i].m);
+        cbx_json_set_int(shape, "n", h->matrix_shape[i].n);
+        cbx_json_set_int(shape, "k", h->matrix_shape[i].k);
+    }
     if (h->simd_width) cbx_json_set_int(v, "simd_width", h->simd_width);
     if (h->compute_capability) cbx_json_set_double(v, "compute_capability", h->compute_capability / 10.0);
     cbx_json_set_string(v, "source", h->source);
     return v;
 }
 
-static void put_sheet(cbx_json *o, const sheet *s)
-{
-    cbx_json *v;
-
-    if (!s->found) {
-        cbx_json_set_string(o, "data_sheet", NULL);
-        return;
-    }
-    v = figures_json(&s->hardware);
-    cbx_json_set_int(v, "count", (int64_t)s->count);
-    cbx_json_set(o, "data_sheet", v);
-}
-
 /* --- all data sheets --- */
 
 static int list_sheets(const opt_run *run, bool json)
 {
-    cbx_json *o = json ? new_document("calibrax-hardware") : NULL, *list = json ? cbx_json_new_array() : NULL;
+    cbx_json *o = json ? new_document("calibrax-hardware") : NULL, *list = cbx_json_set_array(o, "devices");
     cbx_hardware h;
 
     for (size_t i = 0; cbx_hardware_at(i, &h); i++) {
@@ -124,9 +93,7 @@ static int list_sheets(const opt_run *run, bool json)
         print_painted(PAINT_STRONG, "%s", h.name);
         show_figures(&h);
     }
-    if (!json) return EXIT_PASS;
-    cbx_json_set(o, "devices", list);
-    return print_json(run->program, o);
+    return json ? print_json(run->program, o) : EXIT_PASS;
 }
 
 /* --- the probe --- */
@@ -145,22 +112,20 @@ static void show_level(const cbx_level_rate *l)
            1e-9 * l->copy_bytes_per_s, 1e-9 * l->triad_bytes_per_s, 1e-9 * l->triad_stream_bytes_per_s);
 }
 
-static void show_narrow(cbx_narrow n, const cbx_narrow_rate *r)
-{
-    printf("  %-8s ", cbx_narrow_type(n));
-    if (r->by[0])
-        printf("%7.1f G/s in %s (%s)\n", 1e-9 * r->ops_per_s, cbx_narrow_unit(n), r->by);
-    else
-        print_painted(PAINT_FAINT, "not supported in %s: %s\n", cbx_narrow_unit(n), r->why);
-}
-
 static void show_rates(const rates *r)
 {
     print_painted(PAINT_STRONG, "One core, %s:\n", r->probe.instruction_set);
     for (int i = 0; i < CBX_PIPE_COUNT; i++)
         printf("  %-8s %7.1f G/s in 32 bits, %7.1f in 64\n", cbx_pipe_name((cbx_pipe)i),
                1e-9 * r->probe.pipe_ops_per_s[i][0], 1e-9 * r->probe.pipe_ops_per_s[i][1]);
-    for (int i = 0; i < CBX_NARROW_COUNT; i++) show_narrow((cbx_narrow)i, &r->probe.narrow[i]);
+    for (int i = 0; i < CBX_NARROW_COUNT; i++) {
+        const cbx_narrow_rate *n = &r->probe.narrow[i];
+        printf("  %-8s ", cbx_narrow_type((cbx_narrow)i));
+        if (n->by[0])
+            printf("%7.1f G/s in %s (%s)\n", 1e-9 * n->ops_per_s, cbx_narrow_unit((cbx_narrow)i), n->by);
+        else
+            print_painted(PAINT_FAINT, "not supported in %s: %s\n", cbx_narrow_unit((cbx_narrow)i), n->why);
+    }
     for (int i = 0; i < r->probe.nlevels; i++) show_level(&r->probe.level[i]);
     for (int i = 0; i < r->nnodes; i++) show_level(&r->node[i]);
 }
@@ -168,50 +133,41 @@ static void show_rates(const rates *r)
 static void push_levels(cbx_json *list, const cbx_level_rate *l, int n)
 {
     for (int i = 0; i < n; i++) {
-        cbx_json *v = cbx_json_new_object();
+        cbx_json *v = cbx_json_push_object(list);
         cbx_json_set_string(v, "name", l[i].name);
         cbx_json_set_int(v, "bytes", (int64_t)l[i].bytes);
         cbx_json_set_double(v, "read_bytes_per_s", l[i].read_bytes_per_s);
         cbx_json_set_double(v, "copy_bytes_per_s", l[i].copy_bytes_per_s);
         cbx_json_set_double(v, "triad_bytes_per_s", l[i].triad_bytes_per_s);
         cbx_json_set_double(v, "triad_stream_bytes_per_s", l[i].triad_stream_bytes_per_s);
-        cbx_json_push(list, v);
     }
-}
-
-static cbx_json *narrow_json(const cbx_probe *p)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
-        const cbx_narrow_rate *r = &p->narrow[n];
-        cbx_json *v = cbx_json_new_object();
-        cbx_json_set_string(v, "type", cbx_narrow_type((cbx_narrow)n));
-        cbx_json_set_string(v, "unit", cbx_narrow_unit((cbx_narrow)n));
-        cbx_json_set_bool(v, "supported", r->by[0] != 0);
-        cbx_json_set_double(v, "ops_per_s", r->by[0] ? r->ops_per_s : NAN);
-        cbx_json_set_string(v, r->by[0] ? "by" : "why", r->by[0] ? r->by : r->why);
-        cbx_json_push(list, v);
-    }
-    return list;
 }
 
 static cbx_json *rates_json(const rates *r)
 {
-    cbx_json *v = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
+    cbx_json *v = cbx_json_new_object(), *list;
 
     cbx_json_set_string(v, "instruction_set", r->probe.instruction_set);
+    list = cbx_json_set_object(v, "pipe_ops_per_s");
     for (int i = 0; i < CBX_PIPE_COUNT; i++) {
-        cbx_json *pair = cbx_json_new_object();
+        cbx_json *pair = cbx_json_set_object(list, cbx_pipe_name((cbx_pipe)i));
         cbx_json_set_double(pair, "32", r->probe.pipe_ops_per_s[i][0]);
         cbx_json_set_double(pair, "64", r->probe.pipe_ops_per_s[i][1]);
-        cbx_json_set(pipes, cbx_pipe_name((cbx_pipe)i), pair);
     }
-    cbx_json_set(v, "pipe_ops_per_s", pipes);
-    cbx_json_set(v, "narrow", narrow_json(&r->probe));
-    push_levels(levels, r->probe.level, r->probe.nlevels);
-    push_levels(levels, r->node, r->nnodes);
-    cbx_json_set(v, "levels", levels);
+    list = cbx_json_set_array(v, "narrow");
+    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
+        const cbx_narrow_rate *rate = &r->probe.narrow[n];
+        const bool supported = rate->by[0] != 0;
+        cbx_json *o = cbx_json_push_object(list);
+        cbx_json_set_string(o, "type", cbx_narrow_type((cbx_narrow)n));
+        cbx_json_set_string(o, "unit", cbx_narrow_unit((cbx_narrow)n));
+        cbx_json_set_bool(o, "supported", supported);
+        cbx_json_set_double(o, "ops_per_s", supported ? rate->ops_per_s : NAN);
+        cbx_json_set_string(o, supported ? "by" : "why", supported ? rate->by : rate->why);
+    }
+    list = cbx_json_set_array(v, "levels");
+    push_levels(list, r->probe.level, r->probe.nlevels);
+    push_levels(list, r->node, r->nnodes);
     return v;
 }
 
@@ -237,8 +193,6 @@ static cbx_status measure_gpu(const opt_run *run, int index, machine_gpu *out, c
     return cbx_fail(err, st, "%s", out->why.message);
 }
 
-/* --- as lines --- */
-
 static void show_figure(const char *what, const cbx_gpu_figure *f, double scale, const char *unit)
 {
     printf("  %-24s ", what);
@@ -250,35 +204,10 @@ static void show_figure(const char *what, const cbx_gpu_figure *f, double scale,
         print_painted(PAINT_FAINT, "not measured: %s\n", f->why);
 }
 
-/* Once for all rates that are lower bounds. */
-static void show_least(const cbx_gpu_roofs *g)
-{
-    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
-        if (!g->rate[r].is_least) continue;
-        print_painted(PAINT_FAINT, "  or more: %s\n", g->rate[r].why);
-        return;
-    }
-}
-
-static void show_meanwhile(const cbx_gpu_roofs *g)
-{
-    char words[CBX_GPU_THROTTLE_SIZE];
-
-    if (!g->looks) {
-        print_painted(PAINT_FAINT, "  clocks and power are not known: %s\n", g->unwatched);
-        return;
-    }
-    printf("  meanwhile                multiprocessors %.0f to %.0f MHz, memory %.0f MHz, at most %.0f C and %.0f W of "
-           "%.0f W\n",
-           g->sm_mhz_least, g->sm_mhz_most, g->memory_mhz, g->temperature_c, g->power_w, g->power_limit_w);
-    cbx_gpu_throttle_words(g->throttle, words);
-    if (words[0]) print_painted(PAINT_BAD, "  held back by             %s\n", words);
-}
-
 static void show_gpu(const machine_gpu *m)
 {
     const cbx_gpu_roofs *g = &m->roofs;
-    char what[64];
+    char what[64], words[CBX_GPU_THROTTLE_SIZE];
 
     print_painted(PAINT_STRONG, "GPU %d: ", m->index);
     if (!m->measured) {
@@ -297,21 +226,20 @@ static void show_gpu(const machine_gpu *m)
             snprintf(what, sizeof what, "%s, %s", cbx_gpu_level_name(l), cbx_cuda_traffic_name((cbx_cuda_traffic)k));
             show_figure(what, &g->traffic[l][k], 1e-9, "GB/s");
         }
-    show_least(g);
-    show_meanwhile(g);
-}
-
-/* --- as JSON --- */
-
-static cbx_json *gpu_json(const machine_gpu *m)
-{
-    cbx_json *o = m->measured ? cbx_gpu_roofs_to_json(&m->roofs) : cbx_json_new_object();
-
-    cbx_json_set_string(o, "status", m->measured ? "measured" : "skipped");
-    if (m->measured) return o;
-    cbx_json_set_int(o, "index", m->index);
-    cbx_json_set_string(o, "reason", m->why.message);
-    return o;
+    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
+        if (!g->rate[r].is_least) continue;
+        print_painted(PAINT_FAINT, "  or more: %s\n", g->rate[r].why); /* the same for all of them */
+        break;
+    }
+    if (!g->looks) {
+        print_painted(PAINT_FAINT, "  clocks and power are unknown: %s\n", g->unwatched);
+        return;
+    }
+    printf("  meanwhile                multiprocessors %.0f to %.0f MHz, memory %.0f MHz, at most %.0f C and %.0f W of "
+           "%.0f W\n",
+           g->sm_mhz_least, g->sm_mhz_most, g->memory_mhz, g->temperature_c, g->power_w, g->power_limit_w);
+    cbx_gpu_throttle_words(g->throttle, words);
+    if (words[0]) print_painted(PAINT_BAD, "  held back by             %s\n", words);
 }
 
 /* --- as a plot --- */
@@ -338,36 +266,27 @@ static void collect(const cbx_gpu_roofs *g, roofs *out)
     }
 }
 
-static cbx_status draw(const opt_run *run, const cbx_gpu_roofs *g, cbx_plot_format format, cbx_text *out, cbx_err *err)
+static cbx_status plot_gpu(const opt_run *run, const cbx_gpu_roofs *g, cbx_plot_format format, const char *path,
+                           cbx_err *err)
 {
     cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
     cbx_plot *p = NULL;
+    cbx_text text;
     roofs r;
     cbx_status st;
 
     collect(g, &r);
     o.title = cbx_arena_printf(run->arena, "roofs of %s, measured", g->name);
-    if (!o.title) return cbx_fail(err, CBX_ENOMEM, "out of memory for a plot");
+    if (!o.title) return cbx_fail_nomem(err, "a plot");
     o.x_label = "intensity [flop/byte]";
     o.y_label = "flop/s";
     o.x = o.y = CBX_PLOT_LOG;
+    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
     st = cbx_plot_create(run->ctx, &o, &p, err);
     if (!st) st = cbx_plot_roofline(p, r.peak, r.npeaks, r.bandwidth, r.nbandwidths, NULL, 0, err);
-    if (!st) st = cbx_plot_draw(p, format, out, err);
-    cbx_plot_free(p);
-    return st;
-}
-
-static cbx_status plot_gpu(const opt_run *run, const machine_gpu *g, cbx_plot_format format, const char *path,
-                           cbx_err *err)
-{
-    cbx_text text;
-    cbx_status st;
-
-    if (!g->measured) return CBX_OK;
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    st = draw(run, &g->roofs, format, &text, err);
+    if (!st) st = cbx_plot_draw(p, format, &text, err);
     if (!st) st = cbx_file_write_atomic(run->ctx, path, cbx_text_str(&text), text.len, err);
+    cbx_plot_free(p);
     cbx_text_clear(&text);
     return st;
 }
@@ -418,7 +337,7 @@ int doctor_machine(const opt_run *run)
         }
     }
     if (!st && a->gpu >= 0) st = measure_gpu(run, a->gpu, &f->gpu, &err);
-    if (!st && a->plot) st = plot_gpu(run, &f->gpu, format, a->plot, &err);
+    if (!st && a->plot && f->gpu.measured) st = plot_gpu(run, &f->gpu.roofs, format, a->plot, &err);
     if (st) return opt_fail(run->program, "%s", err.message);
     if (!a->json) {
         printf("Machine: ");
@@ -434,7 +353,12 @@ int doctor_machine(const opt_run *run)
         printf("  Features: %s\n", f->machine.features);
         if (f->machine.governor[0]) printf("  Governor: %s\n", f->machine.governor);
         if (f->machine.huge_pages[0]) printf("  Huge pages: %s\n", f->machine.huge_pages);
-        show_sheet(&f->sheet);
+        if (f->sheet.found) {
+            printf("  Data sheet: %s, %zu of them", f->sheet.hardware.name, f->sheet.count);
+            show_figures(&f->sheet.hardware);
+        } else if (f->sheet.why.message[0]) {
+            printf("  Data sheet: %s\n", f->sheet.why.message);
+        }
         if (a->probe) show_rates(&f->rates);
         if (a->gpu >= 0) show_gpu(&f->gpu);
         return EXIT_PASS;
@@ -442,8 +366,20 @@ int doctor_machine(const opt_run *run)
     o = new_document("calibrax-machine");
     cbx_json_set_string(o, "id", f->machine.id);
     cbx_json_set(o, "machine", cbx_machine_to_json(&f->machine));
-    put_sheet(o, &f->sheet);
+    if (f->sheet.found) {
+        cbx_json *v = figures_json(&f->sheet.hardware);
+        cbx_json_set_int(v, "count", (int64_t)f->sheet.count);
+        cbx_json_set(o, "data_sheet", v);
+    } else {
+        cbx_json_set_null(o, "data_sheet");
+    }
     if (a->probe) cbx_json_set(o, "probe", rates_json(&f->rates));
-    if (a->gpu >= 0) cbx_json_set(o, "gpu", gpu_json(&f->gpu));
+    if (a->gpu >= 0) {
+        cbx_json *g = f->gpu.measured ? cbx_gpu_roofs_to_json(&f->gpu.roofs) : cbx_json_new_object();
+        cbx_json_set_string(g, "status", f->gpu.measured ? "measured" : "skipped");
+        if (!f->gpu.measured) cbx_json_set_int(g, "index", f->gpu.index);
+        if (!f->gpu.measured) cbx_json_set_string(g, "reason", f->gpu.why.message);
+        cbx_json_set(o, "gpu", g);
+    }
     return print_json(run->program, o);
 }

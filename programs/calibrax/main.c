@@ -34,7 +34,7 @@ static const opt_note examples[] = {
     { "calibrax compare --diff baseline:main latest", "show the differences between two runs" },
     { "calibrax check --threshold 0.03 --format github", "is the latest run worse than the baseline?" },
     { "calibrax trend --metric time --point matmul", "show a metric over time" },
-    { "calibrax trend --changes --state seen.json --check", "did a level change since the last look?" },
+    { "calibrax trend --changes --state seen.json --check", "did a level change since the last check?" },
     { "my-service | calibrax watch --metric latency_ms --warning 20 --error 50 --raise-after 3",
       "alert on JSON lines" },
     { "calibrax bisect --good v1.2 --build 'make' --bench './bench'", "find the commit that made it slower" },
@@ -56,7 +56,7 @@ static const opt_note removed[] = {
     { NULL, NULL },
 };
 
-/* Formats of importers; runs, metrics and baselines of the store: none of one that cannot be read. */
+/* Formats of importers; runs, metrics and baselines of the store, if that can be read. */
 static void complete(const opt_run *run, const char *kind, const char *data, void (*put)(void *user, const char *word),
                      void *user)
 {
@@ -91,12 +91,8 @@ static void complete(const opt_run *run, const char *kind, const char *data, voi
 
 int main(int argc, char **argv)
 {
-    const opt_command commands[] = {
-        help_command,          run_command,          ingest_command,   show_command,         summary_command,
-        compare_command,       trend_command,        baseline_command, check_command,        bisect_command,
-        watch_command,         profile_command,      export_command,   store_verify_command, store_compact_command,
-        store_migrate_command, store_export_command, doctor_command,
-    };
+#define CALIBRAX_ENTRY(name) name##_command,
+    const opt_command commands[] = { help_command, CALIBRAX_COMMANDS(CALIBRAX_ENTRY) };
     opt_settings settings;
     const opt_program program = {
         .name = "calibrax",

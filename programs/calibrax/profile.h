@@ -27,7 +27,7 @@ typedef struct profile_args {
     bool energy, json, show_output, ignore_failure, flops, roofline, compile, memory;
 } profile_args;
 
-/* A function of a shared object.  Whatever is not there is NULL. */
+/* A function of a shared object.  What it lacks is NULL. */
 typedef struct profile_plugin {
     void *handle, *state;
     cbx_timed_fn run;
@@ -65,14 +65,14 @@ typedef struct profile_facts {
     size_t samples, calls_per_sample;
     const char *gpu;         /* name of the device that was watched; NULL: none, or never seen */
     uint64_t gpu_throttle;   /* reasons why it was slowed down, of all looks together */
-    const char *trace;       /* the file that has the spans; NULL: none */
+    const char *trace;       /* the file that has the spans; NULL: no device */
     const char *work_source; /* as cbx_flops_source_name; NULL: no work was asked for */
     bool is_placed;          /* under the roofs, whose level outlives the rows: */
     cbx_roofline roofline;
     cbx_roof_level roof;
     double alignment; /* NaN: not known */
     cbx_roofline_hints hints;
-    bool work_is_nominal, work_is_least, work_is_dearest; /* CBX_COST_... of a trace */
+    bool work_is_nominal, work_is_minimum, work_of_costliest; /* CBX_COST_... of a trace */
     cbx_arena *arena;
     cbx_ctx *ctx;
 } profile_facts;
@@ -80,7 +80,7 @@ typedef struct profile_facts {
 /* Each fills f from what was measured.  false: out of memory. */
 bool profile_see_command(profile_facts *f, const cbx_profile *p);
 bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_resource_report *r);
-/* @param runs  the energy is told for one of so many  @param grid  NULL: no carbon dioxide */
+/* @param runs  the energy is divided by them  @param grid  NULL: no carbon dioxide */
 bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double runs, const cbx_carbon_intensity *grid);
 
 /*
@@ -93,11 +93,11 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
 void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m);
 /* First and later calls over launches. */
 bool profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command);
-/* The device that is watched: its name stands in the results, and what slowed it down in a remark.  @param gpu  NULL: none */
+/* The device that is watched: its name in the results, and what slowed it down in a remark.  @param gpu  NULL: no device */
 void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu);
 /* What the program says beside its numbers; cut to the length of a remark. */
 void profile_remark(profile_facts *f, const char *fmt, ...) CBX_PRINTF(2, 3);
-/* Another time among the facts already there: the first of this name; NaN if there is none. */
+/* Another time among the facts already there: the first of this name; NaN if it is missing. */
 double profile_fact_value(const profile_facts *f, const char *name);
 
 void profile_print(const profile_facts *f);
@@ -106,7 +106,7 @@ cbx_json *profile_json(const profile_facts *f);
 /* A run with one point, its definitions, machine and commit, into the store, which was there (keep.h); its id on success. */
 cbx_status profile_keep(const opt_run *run, const profile_facts *f, const char *store, const char *name, char id[64],
                         cbx_err *err);
-/* A run that somebody built, likewise. */
+/* A run of a builder, likewise. */
 cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *store, char id[64], cbx_err *err);
 
 /* --- what calibrax profile does beside --- */
@@ -116,10 +116,7 @@ cbx_status profile_array_function(const opt_run *run, const profile_args *a, pro
 /* --flops of any function of a plug-in that was started. */
 cbx_status profile_work(const opt_run *run, const profile_args *a, const profile_plugin *p, profile_facts *f,
                         cbx_err *err);
-/* --module: fills f.  @param calls  how often the function was called: the energy is told for one of them */
-cbx_status profile_module(const opt_run *run, const profile_args *a, cbx_gpu *gpu, cbx_energy_meter *energy,
-                          cbx_timeline *trace, profile_facts *f, double *calls, cbx_err *err);
-/* --emissions: the lines that the file holds, before anything is measured; CBX_OK and none if it is not there but can be made. */
+/* --emissions: the lines that the file holds, before anything is measured; CBX_OK and n 0 if it is missing but can be made. */
 cbx_status profile_see_emissions(const opt_run *run, const char *path, const cbx_emissions **lines, size_t *n,
                                  cbx_err *err);
 /* Writes them and one more; CBX_EUNAVAILABLE where there is no energy to tell. */

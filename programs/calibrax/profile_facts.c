@@ -93,16 +93,16 @@ static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode 
     return groups;
 }
 
-/* Says so where the times are of several modes: groups that stand apart, else what the dip test sees. */
+/* A remark where the times have several modes: separate groups, or else a dip test that rejects one mode. */
 static void see_modes(profile_facts *f, const char *what, const double *x, size_t n)
 {
-    enum { LEAST = 10, MOST = 5000 };
+    enum { MIN_TIMES = 10, MAX_TIMES = 5000 };
     char center[2][CBX_FORMAT_SIZE];
     cbx_mode two[2];
     cbx_test dip;
     size_t groups;
 
-    if (n < LEAST || n > MOST) return;
+    if (n < MIN_TIMES || n > MAX_TIMES) return;
     groups = find_groups(f, x, n, two);
     if (groups > 1) {
         profile_remark(f, "%s falls into %zu groups: %zu of %zu about %s, %zu about %s%s; the median is of one of them",
@@ -154,7 +154,7 @@ enum {
 /* A look at a process that has just begun is no peak, and must not be held against one later. */
 #define JUST_BEGUN_MB 0.0625
 
-/* What the kernel says of a child is more than what it had of this program only above this. */
+/* The mark of a child is at least that of this program: it informs only above this. */
 static double own_mark_mb(void)
 {
     struct rusage u;
@@ -235,7 +235,7 @@ bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
                                     LOWER,       "time",           "steady state, the clock's cost taken off" };
     static const fact_kind kinds[] = {
         { "first_call", "first call", "s", INFO, "time", "with whatever is made ready on first use" },
-        { "call_time_min", "least", "s", INFO, "time", "" },
+        { "call_time_min", "minimum", "s", INFO, "time", "" },
         { "call_time_p90", "90 of 100", "s", INFO, "time", "" },
         { "call_time_p99", "99 of 100", "s", INFO, "time", "" },
         { "empty_call", "empty call", "s", INFO, "profile", "part of every call, not taken off" },
@@ -318,7 +318,7 @@ static void place(profile_facts *f, const cbx_flops *w, double seconds, const cb
     cbx_roofline r;
 
     if (isnan(bytes) || isnan(w->flop)) {
-        profile_remark(f, "no roofline: the %s are not told", isnan(w->flop) ? "operations" : "bytes");
+        profile_remark(f, "no roofline: the %s are unknown", isnan(w->flop) ? "operations" : "bytes");
         return;
     }
     if (cbx_roofline_place(roofs, w->flop, bytes, seconds, bytes, &r, &why)) {
@@ -346,9 +346,9 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
         { "flop", "operations", "1", INFO, "work", "floating-point, of a call" },
         { "flop_per_s", "rate", "flop/s", CBX_DIRECTION_HIGHER, "work", "" },
         { "transcendental", "functions", "1", INFO, "work", "sqrt, exp, sin ... of a call, not among the operations" },
-        { "int_op", "whole-number operations", "1", INFO, "work", "" },
+        { "int_op", "integer operations", "1", INFO, "work", "" },
         { "bytes", "bytes", "B", INFO, "work", "read and written, each operation a pass of its own" },
-        { "bytes_least", "bytes, least", "B", INFO, "work", "operands and results" },
+        { "bytes_least", "bytes, minimum", "B", INFO, "work", "operands and results" },
     };
     const double values[CBX_LEN(kinds)] = { w->flop,   w->flop / seconds, w->transcendental,
                                             w->int_op, w->bytes,          w->bytes_least };
@@ -356,15 +356,15 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     f->work_source = cbx_flops_source_name(w->source);
     f->work_is_nominal = w->flags & CBX_COST_NOMINAL;
-    f->work_is_least = w->flags & CBX_COST_AT_LEAST;
-    f->work_is_dearest = w->flags & CBX_COST_DEAREST;
+    f->work_is_minimum = w->flags & CBX_COST_AT_LEAST;
+    f->work_of_costliest = w->flags & CBX_COST_DEAREST;
     profile_remark(f, "work: by %s%s%s%s%s%s%s", cbx_flops_source_name(w->source), w->events[0] ? ", " : "", w->events,
                    w->flags & CBX_COST_NOMINAL ? ", in part by formula" : "",
                    !(w->flags & CBX_COST_AT_LEAST) ? ""
                    : w->source == CBX_FLOPS_XLA ? ", at least: a loop counts once, a library call for little or nothing"
                                                 : ", at least: a loop counts once",
                    w->flags & CBX_COST_DEAREST ? ", of branches the dearest" : "",
-                   w->source == CBX_FLOPS_NONE ? ": nobody tells, define NAME_work(void *, double *, double *)" : "");
+                   w->source == CBX_FLOPS_NONE ? ": unknown; define NAME_work(void *, double *, double *)" : "");
     if (w->why[0]) profile_remark(f, "work, no better source: %.250s", w->why);
     if (roofs) place(f, w, seconds, roofs, last_axis);
     return true;
@@ -493,8 +493,8 @@ static cbx_json *work_json(const profile_facts *f)
 
     cbx_json_set_string(o, "source", f->work_source);
     cbx_json_set_bool(o, "nominal", f->work_is_nominal);
-    cbx_json_set_bool(o, "at_least", f->work_is_least);
-    cbx_json_set_bool(o, "dearest_branch", f->work_is_dearest);
+    cbx_json_set_bool(o, "at_least", f->work_is_minimum);
+    cbx_json_set_bool(o, "dearest_branch", f->work_of_costliest);
     return o;
 }
 

@@ -1,7 +1,7 @@
 /*
  * calibrax profile --sizes: a function or a command at several sizes, and the order in which its time grows.
  *
- * A function needs `void *NAME_setup_size(size_t size)`; a command has its size where its arguments say {}.
+ * A function needs `void *NAME_setup_size(size_t size)`; a command has its size where its arguments have {}.
  */
 #include <errno.h>
 #include <math.h>
@@ -42,7 +42,7 @@ static cbx_status parse_sizes(sizing *s, cbx_err *err)
         errno = 0;
         v = strtoull(text, &end, 10);
         if (end == text || *end || *text == '-' || v == 0 || errno)
-            return cbx_fail(err, CBX_EINVAL, "--sizes: '%s' is no size, say whole numbers from 1 on", text);
+            return cbx_fail(err, CBX_EINVAL, "'--sizes' must list integers of at least 1, got '%s'", text);
         s->sizes[i] = (size_t)v;
     }
     return CBX_OK;
@@ -75,8 +75,8 @@ static cbx_status measure_function(sizing *s, cbx_err *err)
     if (s->plugin.setup_size)
         st = cbx_complexity_measure(s->run->ctx, &call, s->sizes, s->n, &o, s->points, err);
     else
-        st = cbx_fail(err, CBX_ENOENT, "--sizes: '%s' has no function 'void *%s_setup_size(size_t)'", s->a->plugin,
-                      s->a->function);
+        st = cbx_fail(err, CBX_ENOENT, "'--sizes' needs a function: '%s' has no 'void *%s_setup_size(size_t)'",
+                      s->a->plugin, s->a->function);
     profile_plugin_close(&s->plugin, false);
     return st;
 }
@@ -102,7 +102,7 @@ static cbx_status fill_words(sizing *s, size_t size, const char **argv, cbx_err 
         if (!argv[k]) return out_of_memory(err);
         any |= strcmp(argv[k], words->items[k]) != 0;
     }
-    return any ? CBX_OK : cbx_fail(err, CBX_EINVAL, "--sizes: the command has no {} where its size goes");
+    return any ? CBX_OK : cbx_fail(err, CBX_EINVAL, "'--sizes' needs a {} in the command, where its size goes");
 }
 
 static cbx_status measure_command(sizing *s, cbx_err *err)

@@ -82,13 +82,13 @@ static size_t width_of(const char *s)
 
 static size_t column_width(const columns *c, size_t k)
 {
-    size_t most = width_of(c->heads[k]);
+    size_t widest = width_of(c->heads[k]);
 
     for (size_t i = k; i < c->ncells; i += c->n) {
         size_t w = width_of(c->cells[i].text);
-        if (w > most) most = w;
+        if (w > widest) widest = w;
     }
-    return most;
+    return widest;
 }
 
 static void put_spaces(size_t n)

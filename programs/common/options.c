@@ -19,7 +19,7 @@
 
 enum { CODE_HELP = 1, CODE_HELP_ALL, CODE_FIRST };
 
-/* Remedies in messages of the library, which knows no options, and the option of each. */
+/* Remedies in messages of the library, which has no options, and the option of each. */
 static const struct {
     const char *remedy, *option;
 } hints[] = {

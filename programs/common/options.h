@@ -53,7 +53,7 @@ typedef struct opt_spec {
     opt_kind kind;
     size_t offset;        /* of the member that it sets */
     const char *arg;      /* name of its argument in help; NULL for a flag */
-    const char *fallback; /* the default in words; NULL: not shown.  MAYBE: the value without an argument */
+    const char *fallback; /* the default as text; NULL: not shown.  MAYBE: the value without an argument */
     const char *help;     /* NULL: another spelling of an option, accepted and not shown */
     const char *
         values; /* words that completion offers, separated by blanks, "@KIND" asked of the program; of CHOICE the legal ones */

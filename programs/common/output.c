@@ -44,9 +44,9 @@ int print_json_line(const opt_program *program, cbx_json *document) { return pri
 
 /* --- documents too long to be held --- */
 
-static void pour(json_stream *s, size_t least)
+static void pour(json_stream *s, size_t minimum)
 {
-    if (s->text.len < least) return;
+    if (s->text.len < minimum) return;
     fwrite(cbx_text_str(&s->text), 1, s->text.len, stdout);
     s->failed = s->failed || s->text.status;
     cbx_text_reset(&s->text);
@@ -132,13 +132,13 @@ void json_set_fields(cbx_json *object, const void *record, const json_field *fie
 /* Of the longest name in the group of item i. */
 static int name_width(const cbx_doctor_report *r, size_t i)
 {
-    size_t most = 16;
+    size_t maximum = 16;
 
     for (size_t k = 0; k < r->count; k++) {
         size_t n = strlen(r->items[k].name);
-        if (!strcmp(r->items[k].group, r->items[i].group) && n > most) most = n;
+        if (!strcmp(r->items[k].group, r->items[i].group) && n > maximum) maximum = n;
     }
-    return (int)most;
+    return (int)maximum;
 }
 
 void print_doctor(const opt_program *program, const cbx_doctor_report *r)

@@ -20,7 +20,7 @@ int print_json_line(const opt_program *program, cbx_json *document);
  */
 typedef struct json_stream {
     cbx_text text;
-    bool begun, failed; /* begun: an element stands in the list */
+    bool begun, failed; /* begun: the list has an element */
 } json_stream;
 /* All members before the list, and its name. */
 void json_stream_begin(json_stream *s, cbx_json *head, const char *list);
@@ -51,7 +51,7 @@ void json_set_fields(cbx_json *object, const void *record, const json_field *fie
 
 /* The report of a doctor, for people. */
 void print_doctor(const opt_program *program, const cbx_doctor_report *r);
-/* 0; if something is broken that the program needs, 2 and a sentence that says what. */
+/* 0; if something is broken that the program needs, 2 after a message. */
 int doctor_verdict(const opt_program *program, const cbx_doctor_report *r);
 /* {"schema":schema,"version":1,"release":...,"revision":...,"items":[...]}; NULL: out of memory. */
 cbx_json *doctor_json(const cbx_doctor_report *r, const char *schema);

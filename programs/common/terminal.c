@@ -136,15 +136,15 @@ void print_bars(const double *values, size_t n)
 {
     static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
     size_t width = terminal_width() ? terminal_width() : 80, first = n > width ? n - width : 0;
-    double least = INFINITY, most = -INFINITY;
+    double minimum = INFINITY, maximum = -INFINITY;
 
     for (size_t i = first; i < n; i++) {
         if (!isfinite(values[i])) continue;
-        least = fmin(least, values[i]);
-        most = fmax(most, values[i]);
+        minimum = fmin(minimum, values[i]);
+        maximum = fmax(maximum, values[i]);
     }
     for (size_t i = first; i < n; i++) {
-        double share = most > least ? (values[i] - least) / (most - least) : 0.5;
+        double share = maximum > minimum ? (values[i] - minimum) / (maximum - minimum) : 0.5;
         fputs(isfinite(values[i]) ? bars[(size_t)(share * 7 + 0.5)] : " ", stdout);
     }
     putchar('\n');

@@ -9,10 +9,10 @@
 
 #include "calibrax/base/api.h"
 
-/* Columns of the terminal on standard output; 0 if it is none. */
+/* Columns of the terminal on standard output; 0 if it is no terminal. */
 size_t terminal_width(void);
 
-/* Meanings, not colours; told apart by lightness, too, and never the only sign of what they say. */
+/* Meanings, not colours; they differ in lightness, too, and are never the only sign of a meaning. */
 typedef enum paint { PAINT_PLAIN, PAINT_GOOD, PAINT_BAD, PAINT_FAINT, PAINT_STRONG, PAINT_COUNT } paint;
 
 /* Standard output is a terminal, TERM is not dumb, and NO_COLOR (no-color.org) is not set. */
