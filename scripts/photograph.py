@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Photographs the page that nperf renders: docs/images/page-light.png and docs/images/page-dark.png, from rows of reports/.
+"""Photographs the page that nperf renders, from rows of reports/, into docs/images: page-light.png and page-dark.png, and
+page-400.png, page-1280.png and page-1920.png, the beginning of the page in windows of these widths.
 
 usage: scripts/photograph.py NPERF [ROWS.jsonl...]      default: reports/ell_row_softmax.jsonl
 
-Headless Chromium opens the page in both colour schemes.  Its pictures are written again with a palette of at most 256 colours, so
-that each takes less than 150 kB.
+The pictures of headless Chromium are written again with a palette of at most 256 colours, so that each takes less than 150 kB.
 exit status: 0; 2 there is no Chromium, nperf failed, or a picture is too large
 """
 
@@ -20,10 +20,10 @@ import tempfile
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SIZE = (1200, 1500)
 MAX_BYTES = 150_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-SCHEMES = {"light": [], "dark": ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]}
+DARK = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
+SHOTS = {"light": (1200, 1500, []), "dark": (1200, 1500, DARK), "400": (400, 1300, []), "1280": (1280, 900, []), "1920": (1920, 1000, [])}
 HEAD = b"\x89PNG\r\n\x1a\n"
 
 
@@ -86,11 +86,12 @@ def write_indexed(path, width, rows):
                                      for kind, body in parts))
 
 
-def shoot(browser, page, scheme, folder):
-    out = folder / f"{scheme}.png"
+def shoot(browser, page, name, folder):
+    width, height, flags = SHOTS[name]
+    out = folder / f"{name}.png"
     subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
-                    f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=2000", f"--window-size={SIZE[0]},{SIZE[1]}",
-                    *SCHEMES[scheme], f"--screenshot={out}", page.as_uri()], check=True, timeout=120, stdout=subprocess.DEVNULL,
+                    f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=2000", f"--window-size={width},{height}",
+                    *flags, f"--screenshot={out}", page.as_uri()], check=True, timeout=120, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     return out.read_bytes()
 
@@ -110,9 +111,9 @@ def main(argv):
                               stdout=subprocess.DEVNULL)
         if done.returncode:
             return 2
-        for scheme in SCHEMES:
-            out = ROOT / "docs" / "images" / f"page-{scheme}.png"
-            write_indexed(out, *read_rgb(shoot(browser, folder / "site" / "index.html", scheme, folder)))
+        for shot in SHOTS:
+            out = ROOT / "docs" / "images" / f"page-{shot}.png"
+            write_indexed(out, *read_rgb(shoot(browser, folder / "site" / "index.html", shot, folder)))
             print(f"{out.relative_to(ROOT)}: {out.stat().st_size} bytes")
             if out.stat().st_size > MAX_BYTES:
                 print(f"photograph: {out.name} is larger than {MAX_BYTES} bytes: photograph less", file=sys.stderr)

@@ -1,6 +1,4 @@
-/*
- * Plots with a meaning, made of marks.
- */
+/* Plots with a meaning, made of marks. */
 #include "calibrax/plot/charts.h"
 
 #include <math.h>
@@ -86,9 +84,9 @@ static cbx_status add_kernels(cbx_plot *p, const cbx_plot_kernel *k, size_t n, c
 
     for (size_t from = 0, to; !st && from < n; from = to) {
         for (to = from + 1; to < n && same_name(&k[from], &k[to]);) to++;
-        double *room = cbx_arena_calloc(&p->arena, 4 * (to - from), sizeof *room);
-        if (!room) return cbx_fail(err, CBX_ENOMEM, "out of memory for a roofline");
-        double *x = room, *y = x + (to - from), *lower = y + (to - from), *upper = lower + (to - from);
+        double *x = cbx_arena_calloc(&p->arena, 4 * (to - from), sizeof *x);
+        if (!x) return cbx_fail_nomem(err, "a roofline");
+        double *y = x + (to - from), *lower = y + (to - from), *upper = lower + (to - from);
         for (size_t i = from; i < to; i++) {
             x[i - from] = k[i].intensity;
             y[i - from] = k[i].flop_per_s;
@@ -138,7 +136,7 @@ static cbx_status add_front(cbx_plot *p, cbx_arena *arena, const double *x, cons
     double *fx = cbx_arena_calloc(arena, n, sizeof *fx), *fy = cbx_arena_calloc(arena, n, sizeof *fy);
     size_t k = 0;
 
-    if (!front || !fx || !fy) return cbx_fail(err, CBX_ENOMEM, "out of memory for a front");
+    if (!front || !fx || !fy) return cbx_fail_nomem(err, "a front");
     for (size_t i = 0; i < n; i++)
         if (on[i]) front[k++] = (cbx__xy){ x[i], y[i] };
     qsort(front, k, sizeof *front, by_x);
@@ -158,7 +156,7 @@ static cbx_status add_rest(cbx_plot *p, cbx_arena *arena, const double *x, const
     double *rx = cbx_arena_calloc(arena, n, sizeof *rx), *ry = cbx_arena_calloc(arena, n, sizeof *ry);
     size_t k = 0;
 
-    if (!rx || !ry) return cbx_fail(err, CBX_ENOMEM, "out of memory for a front");
+    if (!rx || !ry) return cbx_fail_nomem(err, "a front");
     for (size_t i = 0; i < n; i++)
         if (!on[i]) rx[k] = x[i], ry[k++] = y[i];
     if (!k) return CBX_OK;

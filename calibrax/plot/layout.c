@@ -1,6 +1,4 @@
-/*
- * From a plot to a scene: ranges of the axes, room for words, frame, marks, legend.
- */
+/* From a plot to a scene: ranges of the axes, space for words, frame, marks, legend. */
 #include <math.h>
 #include <string.h>
 
@@ -75,8 +73,8 @@ static void take_mark(range *x, range *y, const cbx__mark *m)
     }
 }
 
-/* What no value tells: a plot of missing values only still has axes. */
-static void mend(range *r, cbx_plot_scale scale)
+/* A plot of missing values only still has axes. */
+static void default_range(range *r, cbx_plot_scale scale)
 {
     if (r->min <= r->max) return;
     *r = scale == CBX_PLOT_LOG ? (range){ 1, 10 } : (range){ 0, 1 };
@@ -93,9 +91,9 @@ static cbx_status find_ranges(cbx__sheet *sh, cbx_err *err)
         if (m->kind == CBX__MARK_HEAT) take_all(&heat, m->values, m->nrows * m->ncols);
     }
     if (p->nnames) take(&x, (double)(p->nnames - 1));
-    mend(&x, p->opts.x);
-    mend(&y, p->opts.y);
-    mend(&heat, CBX_PLOT_LINEAR);
+    default_range(&x, p->opts.x);
+    default_range(&y, p->opts.y);
+    default_range(&heat, CBX_PLOT_LINEAR);
     sh->heat_min = heat.min;
     sh->heat_max = heat.max;
     sh->heat_log = heat.min > 0 && heat.max >= 10 * heat.min;
@@ -107,7 +105,7 @@ static cbx_status find_ranges(cbx__sheet *sh, cbx_err *err)
     return CBX_OK;
 }
 
-/* --- room --- */
+/* --- space for words --- */
 
 static bool in_legend(const cbx__mark *m)
 {
@@ -133,12 +131,13 @@ static double widest_tick(const cbx__axis *a)
     return w;
 }
 
-/* The names stand aslant where they would touch. */
-static bool aslant(const cbx__sheet *sh, double room)
+/* The names are slanted where they would touch. */
+static bool aslant(const cbx__sheet *sh, double width)
 {
     const cbx_plot *p = sh->plot;
 
-    return sh->x.scale == CBX_PLOT_CATEGORIES && widest_name(p->names, p->nnames) + 8 > room / (sh->x.high - sh->x.low);
+    return sh->x.scale == CBX_PLOT_CATEGORIES &&
+           widest_name(p->names, p->nnames) + 8 > width / (sh->x.high - sh->x.low);
 }
 
 typedef struct legend {
@@ -146,7 +145,7 @@ typedef struct legend {
     double width;
 } legend;
 
-/* One series needs no legend: the title says what it is. */
+/* One series needs no legend: the title names it. */
 static legend measure_legend(const cbx_plot *p)
 {
     legend l = { 0, 0 };
@@ -176,7 +175,7 @@ static const char *short_name(cbx__sheet *sh, const char *name, double width)
     return out ? out : "";
 }
 
-/* Lays the axes into the page; tells the height that the page has to have. */
+/* Lays the axes into the page; returns the height that the page needs. */
 static double lay_axes(cbx__sheet *sh, const legend *l)
 {
     const cbx_plot_opts *o = &sh->plot->opts;

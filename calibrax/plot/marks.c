@@ -124,12 +124,12 @@ static void draw_line(cbx__sheet *sh, const cbx__mark *m)
 
 /* --- bars --- */
 
-static void draw_missing(cbx__sheet *sh, double x, double room)
+static void draw_missing(cbx__sheet *sh, double x, double width)
 {
     double y = px_y(sh, 0) - 4;
     cbx__item *it = cbx__scene_words(sh->scene, "missing", sh->theme->missing, x, y, 10, CBX__MIDDLE, "n/a");
 
-    if (room >= 20) return;
+    if (width >= 20) return;
     it->anchor = CBX__START;
     it->turn = -90;
     it->at.x += 3.5;
@@ -234,7 +234,7 @@ static double heat_part(const cbx__sheet *sh, double v)
     return span > 0 ? (v - sh->heat_min) / span : 0.5;
 }
 
-/* "[lower, upper]" below the value; whether there was room. */
+/* "[lower, upper]" below the value; false: it does not fit. */
 static bool write_bounds(cbx__sheet *sh, const cbx__mark *m, size_t i, uint32_t ink, double x, double y, double w,
                          double h)
 {

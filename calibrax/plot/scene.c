@@ -1,6 +1,4 @@
-/*
- * The scene: items in the order drawn, and what text needs before it may stand there.
- */
+/* The scene: items in the order drawn, and text made fit to be drawn. */
 #include "calibrax/plot/scene.h"
 
 #include <math.h>
@@ -95,7 +93,7 @@ static bool is_plain(uint32_t c)
     return c >= 0x20 && !(c >= 0x7F && c < 0xA0) && c != 0xFFFE && c != 0xFFFF && !(c >= 0xD800 && c < 0xE000);
 }
 
-char *cbx__plain_words(cbx_arena *arena, const char *s, size_t most)
+char *cbx__plain_words(cbx_arena *arena, const char *s, size_t max)
 {
     static const char replacement[] = "\xEF\xBF\xBD", more[] = "\xE2\x80\xA6";
     size_t left = strlen(s), used, put = 0, characters = 0;
@@ -104,7 +102,7 @@ char *cbx__plain_words(cbx_arena *arena, const char *s, size_t most)
     for (; out && left; s += used, left -= used) {
         uint32_t c = cbx__utf8_decode(s, left, &used);
         bool plain = is_plain(c) && !(c == CBX__UTF8_REPLACEMENT && used == 1);
-        if (characters++ == most) {
+        if (characters++ == max) {
             memcpy(out + put, more, 3);
             break;
         }

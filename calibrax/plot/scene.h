@@ -33,7 +33,7 @@ typedef struct cbx__item {
     cbx__anchor anchor;
     double turn;       /* WORDS: degrees, clockwise */
     bool bold, closed; /* PATH: closed */
-    const char *words; /* WORDS: the text; others: what a pointer resting on it is told, or NULL */
+    const char *words; /* WORDS: the text; others: what a pointer resting on it shows, or NULL */
     cbx__xy *path;
     size_t n;
 } cbx__item;
@@ -45,7 +45,7 @@ typedef struct cbx__scene {
     uint32_t paper;
     const char *title; /* NULL: none */
     bool full;         /* memory ran out: what was added after is missing */
-    cbx__item lost;    /* stands in for an item that there was no memory for */
+    cbx__item lost;    /* in place of an item that there was no memory for */
 } cbx__scene;
 
 /* Four patterns of a dashed line, [0] solid: lengths in px, ending with 0. */
@@ -62,9 +62,9 @@ cbx__item *cbx__scene_disc(cbx__scene *s, const char *role, cbx__paint paint, do
 cbx__item *cbx__scene_words(cbx__scene *s, const char *role, uint32_t colour, double x, double y, double size,
                             cbx__anchor anchor, const char *words);
 
-/* A copy without control characters and without bytes that are no UTF-8, cut behind `most` characters; NULL: no memory. */
-char *cbx__plain_words(cbx_arena *arena, const char *s, size_t most);
-/* Width in px, from the letters' widths of Helvetica with some room for wider fonts. */
+/* A copy without control characters and without bytes that are not UTF-8, cut after `max` characters; NULL: no memory. */
+char *cbx__plain_words(cbx_arena *arena, const char *s, size_t max);
+/* Width in px, from the letters' widths of Helvetica with a margin for wider fonts. */
 double cbx__words_width(const char *s, double size);
 /* v with so many decimals (0..9), cut of trailing zeros if asked; the same in every locale. */
 const char *cbx__fixed(double v, int decimals, bool cut, char buf[CBX_FORMAT_SIZE]);

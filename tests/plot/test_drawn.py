@@ -63,7 +63,7 @@ def bars(tap, root):
     tap.check(len(drawn) == len(values), "a bar for each value there is", drawn)
     unit = drawn[0][0] / 4
     tap.check(all(abs(h - unit * v) < 0.03 for (h, _, _), v in zip(drawn, values)), "a bar is as high as its value", drawn)
-    tap.check(len({round(b, 1) for _, b, _ in drawn}) == 1, "all bars stand on 0", drawn)
+    tap.check(len({round(b, 1) for _, b, _ in drawn}) == 1, "all bars begin at 0", drawn)
     tap.near(ticks(root, "y")[0][1] - ticks(root, "y")[1][1], unit * (ticks(root, "y")[1][0] - ticks(root, "y")[0][0]), "the axis agrees with them")
     tap.check([e.text for e in of(root, "missing")] == ["n/a"], "a missing value is shown as missing")
     tap.check(drawn[1][2] == 'cold, jax <jit> & "co": 2 [1.8, 2.1]', "a tip tells value and interval", drawn[1])

@@ -354,13 +354,14 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
 {
     bool representative = false;
     for (size_t i = 0; i < p->n; i++) representative = representative || p->points[i].item->row->representative;
-    cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>", number,
+    cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>Time against work: <span>", number,
                     representative ? " data-first" : "");
     cbx__charts_put_text(out, arena, plot_name(arena, v, p), 60);
-    cbx_text_printf(out,
-                    "</figcaption><div class=scroll tabindex=0 role=region aria-label=chart><svg width=%d height=%d "
-                    "role=img aria-label=\"time against work, double logarithmic: ",
-                    WIDTH, HEIGHT);
+    cbx_text_printf(
+        out,
+        "</span></figcaption><div class=scroll tabindex=0 role=region aria-label=chart><svg width=%d height=%d "
+        "role=img aria-label=\"time against work, double logarithmic: ",
+        WIDTH, HEIGHT);
     cbx__charts_put_text(out, arena, plot_name(arena, v, p), 60);
     cbx_text_puts(out, "\">");
     put_size_axes(out, p);

@@ -223,10 +223,10 @@ void cbx__page_put_case(cbx__page *p, size_t c)
         if (p->view->groups[g].case_index == c && p->shown[g] && cbx__report_is_in_question(p->view, g))
             n += cbx__chart_times(p->out, p->view, &p->view->groups[g], p->arena);
     cbx__page_put(p, "</div>\n");
+    put_table(p, c);
     cbx__page_put(p, "<div class=plots>");
     cbx__chart_sizes(p->out, p->view, c, p->limit == SIZE_MAX ? SIZE_MAX : FEW_CHARTS, p->arena);
     cbx__page_put(p, "</div>\n");
-    put_table(p, c);
     put_launches(p, c);
     put_charts(p, c);
     cbx__page_put(p, "</section>\n");

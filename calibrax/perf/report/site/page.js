@@ -79,7 +79,7 @@
   // The representative point's plot is shown first.
   function setUpPlots(section) {
     const plots = [...section.querySelectorAll(".plot")];
-    setUpChoice(plots, "which plot", plots.map(p => p.firstElementChild.textContent), "Time against work",
+    setUpChoice(plots, "which plot", plots.map(p => p.querySelector("figcaption span").textContent), "Time against work",
       Math.max(0, plots.findIndex(p => "first" in p.dataset)));
   }
 
