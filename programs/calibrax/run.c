@@ -15,6 +15,7 @@
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 #include "programs/common/stop.h"
+#include "programs/common/store_path.h"
 #include "programs/common/terminal.h"
 
 typedef struct run_args {
@@ -23,7 +24,7 @@ typedef struct run_args {
     opt_list benchmarks, config, tags, defines, targets;
     size_t launches, warmup, samples, batch_size, max_batches;
     double sample_ms, budget, timeout, grace, level, allow_failed, until_decided, threshold;
-    bool list, show_output, json;
+    bool list, no_keep, show_output, json;
 } run_args;
 
 #define AT(member) offsetof(run_args, member)
@@ -68,7 +69,9 @@ static const opt_spec run_options[] = {
       "write a trace that ui.perfetto.dev opens; the run's metadata names it" },
     { "trace-dir", 0, OPT_STRING, AT(trace_dir), "DIR", NULL,
       "folder of traces that the benchmarks write (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to them" },
-    { "data", 0, OPT_STRING, AT(data), "STORE", NULL, "keep the run in this store, which is made if missing" },
+    { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
+      "keep the run in this store, which is created if missing (default: CALIBRAX_DATA, else .calibrax)" },
+    { "no-keep", 0, OPT_FLAG, AT(no_keep), NULL, NULL, "print the run and keep it nowhere" },
     { "until-decided", 0, OPT_ABOVE, AT(until_decided), "S", NULL,
       "launch more until a check against the baseline is decided, or S seconds have passed; without a baseline: until "
       "a run like this one could be" },
@@ -79,10 +82,14 @@ static const opt_spec run_options[] = {
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 static const opt_rule run_rules[] = {
-    { "", OPT_NEEDS, "plugin module file @" },   { "plugin", OPT_EXCLUDES, "module file @" },
-    { "module", OPT_EXCLUDES, "file @" },        { "file", OPT_EXCLUDES, "@" },
-    { "python", OPT_NEEDS, "module" },           { "metrics", OPT_NEEDS, "@" },
-    { "until-decided", OPT_NEEDS, "data" },      { "baseline", OPT_NEEDS, "until-decided" },
+    { "", OPT_NEEDS, "plugin module file @" },
+    { "plugin", OPT_EXCLUDES, "module file @" },
+    { "module", OPT_EXCLUDES, "file @" },
+    { "file", OPT_EXCLUDES, "@" },
+    { "python", OPT_NEEDS, "module" },
+    { "metrics", OPT_NEEDS, "@" },
+    { "no-keep", OPT_EXCLUDES, "data until-decided" },
+    { "baseline", OPT_NEEDS, "until-decided" },
     { "threshold", OPT_NEEDS, "until-decided" },
 };
 
@@ -461,7 +468,7 @@ static int conclude(const opt_run *run, const cbx_benchmark_report *r)
 
 static int run_run(const opt_run *run)
 {
-    const run_args *a = run->args;
+    run_args *a = run->args;
     cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
     cbx_benchmark_opts o = CBX_BENCHMARK_OPTS_INIT;
     cbx_benchmark_report *report = NULL;
@@ -471,7 +478,10 @@ static int run_run(const opt_run *run)
     int status = read_source(run, &source);
 
     if (!status) status = read_opts(run, &o, &config);
-    if (!status && a->data && !a->list) status = keep_prepare(run, a->data);
+    if (!status && !a->no_keep && !a->list) {
+        a->data = store_path(run, a->data);
+        status = a->data ? keep_prepare(run, a->data) : EXIT_ERROR;
+    }
     if (!status && a->until_decided > 0 && !a->list) status = open_deciding(&d, &o);
     if (!status) {
         o.stop = stop_catch();

@@ -49,10 +49,14 @@ def a_shared_object(p):
 
 
 def text(p):
-    done = run(p, "--plugin", PLUGIN, "-b", "model", "-n", "6", *QUICK, expect=0)
+    done = run(p, "--plugin", PLUGIN, "-b", "model", "-n", "6", "--no-keep", *QUICK, expect=0)
     for part in ("model (vision): 6 launches", "accuracy", "[0.9, 0.9]", "met "):
         has(done.stdout, part)
     equal(done.stderr, "", "nothing to complain of")
+    check(not os.path.exists(p.file(".calibrax")), "--no-keep keeps nothing")
+    done = run(p, "--plugin", PLUGIN, "-b", "model", *QUICK, expect=0)
+    has(done.stderr, "in .calibrax", "the default store is named")
+    equal(len(os.listdir(p.file(".calibrax/runs"))), 1, "one run is kept")
 
 
 def a_run_in_a_store(p):
@@ -112,7 +116,7 @@ def targets(p):
         document = report(p, "--plugin", PLUGIN, "-b", "model", *args, expect=code)
         found = {t["metric"]: t["outcome"] for t in document["targets"]}
         equal(found["speed" if "speed=1" in args else "accuracy"], outcome, args)
-    one_sentence(run(p, "--plugin", PLUGIN, "-b", "model", "-c", "value=0.7", expect=1), "at least 0.8 is the target: missed", "calibrax")
+    one_sentence(run(p, "--plugin", PLUGIN, "-b", "model", "-c", "value=0.7", "--no-keep", expect=1), "at least 0.8 is the target: missed", "calibrax")
     document = report(p, "--plugin", PLUGIN, "-b", "sum", "--target", "batch_time=0", "-n", "7", expect=1)
     equal(document["targets"][0]["direction"], "lower", "of what is measured here, too")
 
@@ -289,7 +293,7 @@ def it_launches_until_decided(p):
     begin = time.monotonic()
     has(until("0.5", "sh", "-c", "sleep 0.0$(( $(date +%N | cut -c5) % 3 + 1 ))", data="noise"), "undecided after", "noise that no launch removes")
     check(time.monotonic() - begin < 10, "its time is limited")
-    one_sentence(run(p, "--until-decided", "5", "--", "true", expect=2), "'--until-decided' needs '--data'", "calibrax")
+    one_sentence(run(p, "--until-decided", "5", "--no-keep", "--", "true", expect=2), "--no-keep", "calibrax")
     one_sentence(run(p, "--threshold", "0.1", "--", "true", expect=2), "'--threshold' needs '--until-decided'", "calibrax")
     one_sentence(run(p, "--until-decided", "5", "--baseline", "other", "--data", "store", "--", "true", expect=2), "other", "calibrax")
 
