@@ -143,8 +143,6 @@ bool cbx__sql_asks_series(const cbx_store_query *w);
 /** Ends q, whatever the outcome. */
 cbx_status cbx__sql_open(cbx__sql *q, cbx__index *ix, cbx__select **out, cbx_err *err);
 
-/** Capacity for one more of n items in the arena; what it returns takes the place of items.  NULL: out of memory. */
-void *cbx__grown(cbx_arena *arena, void *items, size_t n, size_t *capacity, size_t size);
 /** Text in the arena, the same pointer for the same text as the row before: most rows of a list share theirs. */
 bool cbx__keep_text(cbx_arena *arena, const char *text, const char *before, const char **out);
 

@@ -181,6 +181,7 @@ static const char *keep(reading *r, const char *text, const char *before)
 
 static bool take_value(reading *r, const cbx__scan_value *of_point, const cbx_named_metric *m)
 {
+    const cbx_allocator al = cbx_arena_allocator(&r->arena);
     cbx__scan_value v = *of_point;
     size_t n = r->file.nvalues;
 
@@ -188,8 +189,7 @@ static bool take_value(reading *r, const cbx__scan_value *of_point, const cbx_na
     v.value = m->metric.value;
     v.lower = m->metric.lower;
     v.upper = m->metric.upper;
-    r->values = cbx__grown(&r->arena, r->values, n, &r->capacity, sizeof v);
-    if (!v.metric || !r->values) return false;
+    if (!v.metric || !cbx_grow(&al, &r->values, &r->capacity, n + 1, sizeof v)) return false;
     r->values[n] = v;
     r->file.values = r->values;
     r->file.nvalues++;

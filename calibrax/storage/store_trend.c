@@ -29,21 +29,6 @@ typedef struct collector {
     bool singly; /* a series gives way to the next one */
 } collector;
 
-/* Capacity for one more; a large array moves without being copied, and what is not used of it costs nothing. */
-static bool grow(const collector *c, void *slot, size_t n, size_t *capacity, size_t size)
-{
-    void **items = slot;
-    size_t wanted = *capacity ? 2 * *capacity : 64;
-    void *more;
-
-    if (n < *capacity) return true;
-    more = cbx_mem_resize(c->al, *items, *capacity * size, wanted * size);
-    if (!more) return false;
-    *items = more;
-    *capacity = wanted;
-    return true;
-}
-
 static void collector_end(collector *c)
 {
     cbx_mem_free(c->al, c->runs, c->runs_capacity * sizeof *c->runs);
@@ -60,8 +45,8 @@ static bool take_run(collector *c, cbx__select *q)
     const cbx_trend_point *before;
     cbx_trend_point *p;
 
-    if (!grow(c, &c->runs, c->nruns, &c->runs_capacity, sizeof *c->runs)) return false;
-    if (!grow(c, &c->rids, c->nruns, &c->rids_capacity, sizeof *c->rids)) return false;
+    if (!cbx_grow(c->al, &c->runs, &c->runs_capacity, c->nruns + 1, sizeof *c->runs)) return false;
+    if (!cbx_grow(c->al, &c->rids, &c->rids_capacity, c->nruns + 1, sizeof *c->rids)) return false;
     before = c->nruns ? &c->runs[c->nruns - 1] : &none;
     p = &c->runs[c->nruns];
     *p = none;
@@ -134,7 +119,8 @@ static cbx_status take_value(void *user, const cbx__index_value *v, cbx_err *err
     const cbx__rid *run = cbx__rids_find(c->rids, c->nruns, v->rid, &c->near);
 
     if (!run) return CBX_OK;
-    if (!grow(c, &c->values, c->nvalues, &c->values_capacity, sizeof *c->values)) return cbx__store_no_memory(err);
+    if (!cbx_grow(c->al, &c->values, &c->values_capacity, c->nvalues + 1, sizeof *c->values))
+        return cbx__store_no_memory(err);
     c->values[c->nvalues++] = (placed){ run->at, v->k, v->value, v->lower, v->upper };
     return CBX_OK;
 }
@@ -232,18 +218,16 @@ static const cbx_store_query all_runs = { 0 };
 
 typedef struct whole {
     cbx_trend *out;
-    cbx_trend_series *series;
-    size_t n, capacity;
+    CBX_LIST(cbx_trend_series) series;
 } whole;
 
 static cbx_status keep_series(void *user, const cbx_trend_series *s, cbx_err *err)
 {
     whole *w = user;
 
-    w->series = cbx__grown(&w->out->arena, w->series, w->n, &w->capacity, sizeof *w->series);
-    if (!w->series) return cbx__store_no_memory(err);
-    w->series[w->n++] = *s;
-    return CBX_OK;
+    const cbx_allocator al = cbx_arena_allocator(&w->out->arena);
+
+    return cbx_list_push(&al, &w->series, *s) ? CBX_OK : cbx__store_no_memory(err);
 }
 
 cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend *out, cbx_err *err)
@@ -259,8 +243,8 @@ cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend
     st = collect_runs(s, query, &c, &ix, err);
     if (!st && ix) st = read_series(&c, ix, query, err);
     collector_end(&c);
-    out->series = w.series;
-    out->count = st ? 0 : w.n;
+    out->series = w.series.items;
+    out->count = st ? 0 : w.series.n;
     return st;
 }
 

@@ -59,29 +59,17 @@ void cbx__gatherer_free(cbx__gatherer *g)
     cbx_mem_free(al, g, sizeof *g);
 }
 
-/* Capacity for at least n items of a size. */
-static bool reserve_items(cbx__gatherer *g, void **items, size_t n, size_t *capacity, size_t size)
+static bool reserve_chunk(cbx__gatherer *g, size_t n)
 {
-    size_t wanted = *capacity ? *capacity : 256;
-    void *grown;
-
-    if (n <= *capacity) return true;
-    while (wanted < n) wanted *= 2;
-    grown = cbx_mem_resize(cbx_ctx_allocator(cbx__index_ctx(g->ix)), *items, *capacity * size, wanted * size);
-    if (!grown) return false;
-    *items = grown;
-    *capacity = wanted;
-    return true;
+    return cbx_grow(cbx_ctx_allocator(cbx__index_ctx(g->ix)), &g->chunk, &g->chunk_capacity, n, sizeof *g->chunk);
 }
 
 cbx_status cbx__gatherer_add(cbx__gatherer *g, int64_t sid, const cbx__index_value *v, cbx_err *err)
 {
-    void *items = g->items;
-
     if (sid >= INT32_MAX || g->n >= UINT32_MAX)
         return cbx_fail(err, CBX_EIO, "the index of the store has no more numbers for series; it may be deleted");
-    if (!reserve_items(g, &items, g->n + 1, &g->capacity, sizeof *g->items)) return no_memory(err);
-    g->items = items;
+    if (!cbx_grow(cbx_ctx_allocator(cbx__index_ctx(g->ix)), &g->items, &g->capacity, g->n + 1, sizeof *g->items))
+        return no_memory(err);
     g->items[g->n] = (gathered){ (uint64_t)sid << 32 | g->n, *v };
     g->n++;
     return CBX_OK;
@@ -146,7 +134,6 @@ static cbx_status put_chunk(cbx__gatherer *g, int64_t key, size_t n, cbx_err *er
  */
 static cbx_status last_chunk(cbx__gatherer *g, int64_t sid, size_t n, int64_t *key, size_t *had, cbx_err *err)
 {
-    void *chunk = g->chunk;
     bool fits = true;
     cbx_status st;
 
@@ -160,9 +147,8 @@ static cbx_status last_chunk(cbx__gatherer *g, int64_t sid, size_t n, int64_t *k
         if (there + n <= CHUNK_FULL || cbx__select_int(g->last, 0) == *key) {
             *key = cbx__select_int(g->last, 0);
             *had = there;
-            fits = reserve_items(g, &chunk, there + n, &g->chunk_capacity, sizeof *g->chunk);
-            if (fits) memcpy(chunk, data, there * sizeof *g->chunk);
-            g->chunk = chunk;
+            fits = reserve_chunk(g, there + n);
+            if (fits) memcpy(g->chunk, data, there * sizeof *g->chunk);
         }
     }
     st = cbx__select_again(g->last, err);
@@ -172,12 +158,9 @@ static cbx_status last_chunk(cbx__gatherer *g, int64_t sid, size_t n, int64_t *k
 static cbx_status put_series(cbx__gatherer *g, const gathered *items, size_t n, cbx_err *err)
 {
     int64_t sid = (int64_t)(items->order >> 32), key = chunk_key(sid, items->value.rid);
-    void *chunk = g->chunk;
     size_t had = 0;
-    cbx_status st = CBX_OK;
+    cbx_status st = reserve_chunk(g, n + CHUNK_FULL) ? CBX_OK : no_memory(err);
 
-    if (!reserve_items(g, &chunk, n + CHUNK_FULL, &g->chunk_capacity, sizeof *g->chunk)) return no_memory(err);
-    g->chunk = chunk;
     if (!st) st = last_chunk(g, sid, n, &key, &had, err);
     for (size_t i = 0; !st && i < n; i++) g->chunk[had + i] = items[i].value;
     return st ? st : put_chunk(g, key, had + n, err);
@@ -280,7 +263,6 @@ static cbx_status live_rids(cbx__index *ix, cbx_arena *arena, cbx__rid **rids, s
 /* One chunk at a time by its key: a table does not change under a statement that walks it. */
 static cbx_status next_chunk(cbx__gatherer *g, cbx__select *walk, int64_t *key, size_t *n, bool *more, cbx_err *err)
 {
-    void *chunk = g->chunk;
     bool fits = true;
     cbx_status st;
 
@@ -291,9 +273,8 @@ static cbx_status next_chunk(cbx__gatherer *g, cbx__select *walk, int64_t *key, 
         const void *data = cbx__select_bytes(walk, 1, &bytes);
         *key = cbx__select_int(walk, 0);
         *n = bytes / sizeof *g->chunk;
-        fits = reserve_items(g, &chunk, *n + 1, &g->chunk_capacity, sizeof *g->chunk);
-        if (fits) memcpy(chunk, data, *n * sizeof *g->chunk);
-        g->chunk = chunk;
+        fits = reserve_chunk(g, *n + 1);
+        if (fits) memcpy(g->chunk, data, *n * sizeof *g->chunk);
     }
     st = cbx__select_again(walk, err);
     return st || fits ? st : no_memory(err);
