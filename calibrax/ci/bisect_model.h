@@ -4,7 +4,9 @@
 #ifndef CALIBRAX_CI_BISECT_MODEL_H
 #define CALIBRAX_CI_BISECT_MODEL_H
 
-#include "calibrax/ci/bisect.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Count, sum and sum of squares of values about a common origin. */
 typedef struct cbx__moments {

@@ -4,8 +4,9 @@
 #ifndef CALIBRAX_CI_SHELL_H
 #define CALIBRAX_CI_SHELL_H
 
+#include "calibrax/base/arena.h"
 #include "calibrax/base/file.h"
-#include "calibrax/ci/bisect_run.h"
+#include "calibrax/perf/launch/launch.h"
 
 /* A scratch folder of our own and what runs in it. */
 typedef struct cbx__shell {
