@@ -40,13 +40,12 @@ static const opt_spec export_options[] = {
     SELECT_JSON_ROW(export_args),
 };
 
-static cbx_json *named(const char *name, const char *summary)
+static void add_form(cbx_json *list, const char *name, const char *summary)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = cbx_json_push_object(list);
 
     cbx_json_set_string(o, "name", name);
     cbx_json_set_string(o, "summary", summary);
-    return o;
 }
 
 static void print_form(const char *name, const char *summary)
@@ -116,7 +115,7 @@ static int write_analysis(writing *w)
     cbx_status st;
     int status = inputs_load(w->run, &a->select, &a->inputs, a->against, &l, &baseline);
 
-    if (!status && l.n != 1) status = opt_fail(w->run->program, "--against compares one run: name it alone");
+    if (!status && l.n != 1) status = opt_fail(w->run->program, "'--against' compares one run: name only one");
     if (!status) {
         st = cbx_export_analysis(w->run->ctx, w->format, l.items[0], baseline, &w->opts, &report, &err);
         if (st == CBX_EPERM && !a->allow_machines)
@@ -158,8 +157,8 @@ static int check_form(const opt_run *run, const cbx_exporter *format)
 
     for (size_t i = 0; i < CBX_LEN(drawn); i++) plots |= !strcmp(format->name, drawn[i]);
     if ((a->plots.count || a->dark) && !plots)
-        return opt_fail(run->program, "--plot and --dark: need --format svg, pdf or png");
-    if (a->repo && strcmp(format->name, "asv") != 0) return opt_fail(run->program, "--repo: needs --format asv");
+        return opt_fail(run->program, "'--plot' and '--dark' need '--format' svg, pdf or png");
+    if (a->repo && strcmp(format->name, "asv") != 0) return opt_fail(run->program, "'--repo' needs '--format asv'");
     return EXIT_PASS;
 }
 
@@ -192,16 +191,14 @@ static int run_export(const opt_run *run)
         const cbx_exporter *const *all = cbx_exporters(&n);
 
         if (a->select.json) {
-            cbx_json *o = new_document("calibrax-forms"), *forms = cbx_json_new_array(), *plots = cbx_json_new_array();
+            cbx_json *o = new_document("calibrax-forms"), *forms = cbx_json_set_array(o, "forms");
+            cbx_json *plots = cbx_json_set_array(o, "plots");
 
-            for (size_t i = 0; i < n; i++) cbx_json_push(forms, named(all[i]->name, all[i]->summary));
+            for (size_t i = 0; i < n; i++) add_form(forms, all[i]->name, all[i]->summary);
             for (size_t i = 0; i < cbx_export_nplots(); i++)
-                cbx_json_push(plots, named(cbx_export_plot_name(i), cbx_export_plot_summary(i)));
-            cbx_json_set(o, "forms", forms);
-            cbx_json_set(o, "plots", plots);
+                add_form(plots, cbx_export_plot_name(i), cbx_export_plot_summary(i));
             return print_json(run->program, o);
         }
-
         for (size_t i = 0; i < n; i++) print_form(all[i]->name, all[i]->summary);
         puts("\nPlots (--plot):");
         for (size_t i = 0; i < cbx_export_nplots(); i++)

@@ -50,12 +50,11 @@ static bool as_json(const ingest *in) { return ((const ingest_args *)in->run->ar
 
 static void push_sentence(cbx_json *list, const char *file, const char *entry, const char *message)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = cbx_json_push_object(list);
 
     cbx_json_set_string(o, "file", file);
     if (entry) cbx_json_set_string(o, "entry", entry);
     cbx_json_set_string(o, "message", message);
-    cbx_json_push(list, o);
 }
 
 static void skip_file(ingest *in, const char *file, const char *message)
@@ -80,12 +79,11 @@ static void add_run(ingest *in, const char *file, const cbx_import *import, size
     if (!as_json(in))
         printf("Ingested run %s (%zu point%s)\n", cbx_run_id(r), cbx_run_npoints(r),
                cbx_run_npoints(r) == 1 ? "" : "s");
-    o = cbx_json_new_object();
+    o = cbx_json_push_object(in->runs);
     set_run_head(o, r);
     cbx_json_set_int(o, "points", (int64_t)cbx_run_npoints(r));
     cbx_json_set_string(o, "file", file);
     cbx_json_set_string(o, "format", import->format);
-    cbx_json_push(in->runs, o);
 }
 
 static void ingest_file(ingest *in, const char *file)
@@ -145,14 +143,11 @@ static int ingest_all(ingest *in)
     int status = EXIT_PASS;
     cbx_json *o;
 
-    in->runs = cbx_json_new_array();
-    in->skipped = cbx_json_new_array();
-    in->notes = cbx_json_new_array();
-    for (size_t i = 0; i < a->input.count; i++) ingest_path(in, a->input.items[i]);
     o = new_document("calibrax-ingest");
-    cbx_json_set(o, "runs", in->runs);
-    cbx_json_set(o, "skipped", in->skipped);
-    cbx_json_set(o, "notes", in->notes);
+    in->runs = cbx_json_set_array(o, "runs");
+    in->skipped = cbx_json_set_array(o, "skipped");
+    in->notes = cbx_json_set_array(o, "notes");
+    for (size_t i = 0; i < a->input.count; i++) ingest_path(in, a->input.items[i]);
     if (as_json(in))
         status = print_json(in->run->program, o);
     else
@@ -167,23 +162,21 @@ static int run_ingest(const opt_run *run)
     int status;
 
     if (a->list) {
-        cbx_json *o = new_document("calibrax-formats"), *list = cbx_json_new_array();
+        cbx_json *o = new_document("calibrax-formats"), *list = cbx_json_set_array(o, "formats");
 
         for (size_t i = 0; i < cbx_importers_count(); i++) {
             cbx_importer_info info = cbx_importers_at(i);
-            cbx_json *item = cbx_json_new_object();
+            cbx_json *item = cbx_json_push_object(list);
             cbx_json_set_string(item, "name", info.name);
             cbx_json_set_string(item, "summary", info.summary);
-            cbx_json_push(list, item);
             if (!a->select.json) print_painted(PAINT_STRONG, "%-18s", info.name);
             if (!a->select.json) printf(" %s\n", info.summary);
         }
-        cbx_json_set(o, "formats", list);
         if (a->select.json) return print_json(run->program, o);
         cbx_json_unref(o);
         return EXIT_PASS;
     }
-    if (!a->input.count) return opt_fail(run->program, "--input is missing: name the files to ingest");
+    if (!a->input.count) return opt_fail(run->program, "'--input' is missing: name the files to ingest");
     status = find_machine(&in);
     if (!status) status = select_open(run, &a->select, true, &in.store);
     if (!status) status = ingest_all(&in);

@@ -472,7 +472,7 @@ void profile_print(const profile_facts *f)
 
 static cbx_json *fact_json(const profile_fact *fact)
 {
-    cbx_json *o = cbx_json_new_object(), *samples = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object();
 
     cbx_json_set_string(o, "unit", fact->unit);
     cbx_json_set_string(o, "direction", cbx_direction_name(fact->direction));
@@ -481,8 +481,7 @@ static cbx_json *fact_json(const profile_fact *fact)
         cbx_json_set_double(o, "lower", fact->lower);
         cbx_json_set_double(o, "upper", fact->upper);
     }
-    for (size_t i = 0; i < fact->nsamples; i++) cbx_json_push(samples, cbx_json_new_double(fact->samples[i]));
-    cbx_json_set(o, "samples", samples);
+    cbx_json_set_doubles(o, "samples", fact->samples, fact->nsamples);
     return o;
 }
 
@@ -500,22 +499,22 @@ static cbx_json *work_json(const profile_facts *f)
 
 static cbx_json *gpu_json(const profile_facts *f)
 {
-    cbx_json *o = cbx_json_new_object(), *reasons = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object(), *reasons;
     const char *words;
     uint64_t bit;
 
     cbx_json_set_string(o, "name", f->gpu);
-    for (size_t i = 0; (words = cbx_gpu_throttle_at(i, &bit)); i++)
-        if (f->gpu_throttle & bit) cbx_json_push(reasons, cbx_json_new_string(words));
     cbx_json_set_bool(o, "slowed", cbx_gpu_is_slowed(f->gpu_throttle));
-    cbx_json_set(o, "throttle_reasons", reasons);
+    reasons = cbx_json_set_array(o, "throttle_reasons");
+    for (size_t i = 0; (words = cbx_gpu_throttle_at(i, &bit)); i++)
+        if (f->gpu_throttle & bit) cbx_json_push_string(reasons, words);
     return o;
 }
 
 static cbx_json *roofline_json(const profile_facts *f)
 {
     const cbx_roofline *r = &f->roofline;
-    cbx_json *o = cbx_json_new_object(), *hints = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object(), *hints;
 
     cbx_json_set_string(o, "bound", r->bound == CBX_BOUND_MEMORY ? "memory" : "compute");
     cbx_json_set_string(o, "level", r->level->name);
@@ -526,18 +525,15 @@ static cbx_json *roofline_json(const profile_facts *f)
     cbx_json_set_double(o, "efficiency", r->efficiency);
     cbx_json_set_bool(o, "beyond_roof", r->beyond_roof);
     if (!isnan(f->alignment)) cbx_json_set_double(o, "alignment", f->alignment);
-    for (size_t i = 0; i < f->hints.n; i++) cbx_json_push(hints, cbx_json_new_string(f->hints.hint[i]));
-    cbx_json_set(o, "recommendations", hints);
+    hints = cbx_json_set_array(o, "recommendations");
+    for (size_t i = 0; i < f->hints.n; i++) cbx_json_push_string(hints, f->hints.hint[i]);
     return o;
 }
 
 cbx_json *profile_json(const profile_facts *f)
 {
-    cbx_json *o = cbx_json_new_object(), *metrics = cbx_json_new_object(), *remarks = cbx_json_new_array();
+    cbx_json *o = new_document("calibrax-profile"), *metrics, *remarks;
 
-    if (!o) return NULL;
-    cbx_json_set_string(o, "schema", "calibrax-profile");
-    cbx_json_set_int(o, "version", 1);
     cbx_json_set_string(o, "kind", f->kind);
     cbx_json_set_string(o, "subject", f->subject);
     cbx_json_set_int(o, "samples", (int64_t)f->samples);
@@ -545,10 +541,10 @@ cbx_json *profile_json(const profile_facts *f)
     if (f->work_source) cbx_json_set(o, "work", work_json(f));
     if (f->is_placed) cbx_json_set(o, "roofline", roofline_json(f));
     if (f->gpu) cbx_json_set(o, "gpu", gpu_json(f));
+    metrics = cbx_json_set_object(o, "metrics");
     for (size_t i = 0; i < f->count; i++) cbx_json_set(metrics, f->fact[i].name, fact_json(&f->fact[i]));
-    for (size_t i = 0; i < f->nremarks; i++) cbx_json_push(remarks, cbx_json_new_string(f->remark[i]));
-    cbx_json_set(o, "metrics", metrics);
-    cbx_json_set(o, "remarks", remarks);
+    remarks = cbx_json_set_array(o, "remarks");
+    for (size_t i = 0; i < f->nremarks; i++) cbx_json_push_string(remarks, f->remark[i]);
     return o;
 }
 

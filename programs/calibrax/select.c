@@ -359,7 +359,6 @@ cbx_json *new_document(const char *schema)
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (!o) return NULL;
     cbx_json_set_string(o, "schema", schema);
     cbx_json_set_int(o, "version", 1);
     return o;
@@ -375,16 +374,12 @@ cbx_json *tags_json(const cbx_tag *tags, size_t n)
 
 cbx_json *metric_json(const cbx_metric *m)
 {
-    cbx_json *o = cbx_json_new_object(), *list;
+    cbx_json *o = cbx_json_new_object();
 
-    if (!o) return NULL;
     cbx_json_set_double(o, "value", m->value);
     if (!isnan(m->lower)) cbx_json_set_double(o, "lower", m->lower);
     if (!isnan(m->upper)) cbx_json_set_double(o, "upper", m->upper);
-    if (!m->samples) return o;
-    list = cbx_json_new_array();
-    for (size_t i = 0; list && i < m->nsamples; i++) cbx_json_push(list, cbx_json_new_double(m->samples[i]));
-    cbx_json_set(o, "samples", list);
+    if (m->samples) cbx_json_set_doubles(o, "samples", m->samples, m->nsamples);
     return o;
 }
 

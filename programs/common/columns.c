@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/list.h"
+
 typedef struct cell {
     const char *text;
     paint how;
@@ -18,8 +20,7 @@ struct columns {
     const char *const *heads;
     const char *sides;
     size_t n, *widths; /* of columns */
-    cell *cells;
-    size_t ncells, capacity;
+    CBX_LIST(cell) cells;
     bool failed;
 };
 
@@ -36,19 +37,8 @@ columns *columns_begin(cbx_arena *arena, const char *const *heads, const char *s
 void columns_put(columns *c, paint how, const char *text)
 {
     if (!c) return;
-    if (c->ncells == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 64;
-        cell *more = cbx_arena_calloc(c->arena, capacity, sizeof *more);
-        if (!more) {
-            c->failed = true;
-            return;
-        }
-        if (c->ncells) memcpy(more, c->cells, c->ncells * sizeof *more);
-        c->cells = more;
-        c->capacity = capacity;
-    }
-    c->failed |= !text;
-    c->cells[c->ncells++] = (cell){ text ? text : "", how };
+    const cbx_allocator al = cbx_arena_allocator(c->arena);
+    c->failed |= !text || !cbx_list_push(&al, &c->cells, (cell){ text, how });
 }
 
 void columns_printf(columns *c, paint how, const char *fmt, ...)
@@ -84,8 +74,8 @@ static size_t column_width(const columns *c, size_t k)
 {
     size_t widest = width_of(c->heads[k]);
 
-    for (size_t i = k; i < c->ncells; i += c->n) {
-        size_t w = width_of(c->cells[i].text);
+    for (size_t i = k; i < c->cells.n; i += c->n) {
+        size_t w = width_of(c->cells.items[i].text);
         if (w > widest) widest = w;
     }
     return widest;
@@ -120,12 +110,12 @@ bool columns_print(const columns *c, const char *indent)
     for (size_t k = 0; k < c->n; k++) c->widths[k] = column_width(c, k);
     fputs(indent, stdout);
     for (size_t k = 0; k < c->n; k++) print_cell(c, k, c->heads[k], PAINT_FAINT);
-    for (size_t i = 0; i < c->ncells; i++) {
+    for (size_t i = 0; i < c->cells.n; i++) {
         if (i % c->n == 0) {
             putchar('\n');
             fputs(indent, stdout);
         }
-        print_cell(c, i % c->n, c->cells[i].text, c->cells[i].how);
+        print_cell(c, i % c->n, c->cells.items[i].text, c->cells.items[i].how);
     }
     putchar('\n');
     return true;

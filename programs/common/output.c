@@ -35,9 +35,10 @@ cbx_json *sentences_json(const char *const *sentences, size_t n)
 {
     cbx_json *list = cbx_json_new_array();
 
-    for (size_t i = 0; list && i < n; i++) cbx_json_push(list, cbx_json_new_string(sentences[i]));
+    for (size_t i = 0; i < n; i++) cbx_json_push_string(list, sentences[i]);
     return list;
 }
+
 int print_json(const opt_program *program, cbx_json *document) { return print_document(program, document, false); }
 
 int print_json_line(const opt_program *program, cbx_json *document) { return print_document(program, document, true); }
@@ -52,61 +53,47 @@ static void pour(json_stream *s, size_t minimum)
     cbx_text_reset(&s->text);
 }
 
-/* The members of an object without its braces, each behind a comma but the first of all. */
-static void put_members(json_stream *s, cbx_json *o, bool first)
+/* The members of an object, which is taken over. */
+static void put_members(json_stream *s, cbx_json *o)
 {
     const char *key;
     cbx_json *value;
 
-    s->failed = s->failed || !o;
-    for (size_t i = 0; cbx_json_member(o, i, &key, &value); i++) {
-        if (i || !first) cbx_text_putc(&s->text, ',');
-        cbx_json_write_string(key, strlen(key), JSON_FLAGS, &s->text);
-        cbx_text_putc(&s->text, ':');
-        cbx_json_write(value, JSON_FLAGS, &s->text);
-    }
+    s->failed = s->failed || cbx_json_check(o, NULL);
+    for (size_t i = 0; cbx_json_member(o, i, &key, &value); i++) cbx_json_writer_add(&s->writer, key, value);
     cbx_json_unref(o);
-}
-
-static void begin_list(json_stream *s, const char *list)
-{
-    cbx_text_putc(&s->text, ',');
-    cbx_json_write_string(list, strlen(list), JSON_FLAGS, &s->text);
-    cbx_text_puts(&s->text, ":[");
-    s->begun = false;
 }
 
 void json_stream_begin(json_stream *s, cbx_json *head, const char *list)
 {
-    *s = (json_stream){ .failed = false };
+    *s = (json_stream){ .writer = { .out = &s->text, .flags = JSON_FLAGS } };
     cbx_text_init(&s->text, cbx_allocator_default());
-    cbx_text_putc(&s->text, '{');
-    put_members(s, head, true);
-    begin_list(s, list);
+    cbx_json_writer_begin(&s->writer, NULL, '{');
+    put_members(s, head);
+    cbx_json_writer_begin(&s->writer, list, '[');
 }
 
 void json_stream_add(json_stream *s, cbx_json *element)
 {
-    s->failed = s->failed || !element;
-    if (s->begun) cbx_text_putc(&s->text, ',');
-    cbx_json_write(element, JSON_FLAGS, &s->text);
-    s->begun = true;
+    s->failed = s->failed || cbx_json_check(element, NULL);
+    cbx_json_writer_add(&s->writer, NULL, element);
     pour(s, JSON_PIECE);
     cbx_json_unref(element);
 }
 
 void json_stream_next(json_stream *s, cbx_json *more, const char *list)
 {
-    cbx_text_putc(&s->text, ']');
-    if (more) put_members(s, more, false);
-    if (list) begin_list(s, list);
+    cbx_json_writer_end(&s->writer);
+    if (more) put_members(s, more);
+    if (list) cbx_json_writer_begin(&s->writer, list, '[');
 }
 
 int json_stream_end(json_stream *s, const opt_program *program, cbx_json *tail)
 {
     json_stream_next(s, NULL, NULL);
-    put_members(s, tail, false);
-    cbx_text_puts(&s->text, "}\n");
+    put_members(s, tail);
+    cbx_json_writer_end(&s->writer);
+    cbx_text_putc(&s->text, '\n');
     pour(s, 0);
     cbx_text_clear(&s->text);
     return s->failed ? opt_fail(program, "out of memory") : EXIT_PASS;
@@ -169,29 +156,22 @@ void print_doctor(const opt_program *program, const cbx_doctor_report *r)
 
 cbx_json *doctor_json(const cbx_doctor_report *r, const char *schema)
 {
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object(), *list;
 
-    if (!o || !list) {
-        cbx_json_unref(o);
-        cbx_json_unref(list);
-        return NULL;
-    }
+    cbx_json_set_string(o, "schema", schema);
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "release", cbx_version());
+    cbx_json_set_string(o, "revision", cbx_revision());
+    list = cbx_json_set_array(o, "items");
     for (size_t i = 0; i < r->count; i++) {
         const cbx_doctor_item *it = &r->items[i];
-        cbx_json *j = cbx_json_new_object();
-        if (!j) break;
+        cbx_json *j = cbx_json_push_object(list);
         cbx_json_set_string(j, "group", it->group);
         cbx_json_set_string(j, "name", it->name);
         cbx_json_set_string(j, "state", cbx_doctor_state_name(it->state));
         cbx_json_set_string(j, "text", it->text);
         cbx_json_set_string(j, "remedy", it->remedy);
-        cbx_json_push(list, j);
     }
-    cbx_json_set_string(o, "schema", schema);
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "release", cbx_version());
-    cbx_json_set_string(o, "revision", cbx_revision());
-    cbx_json_set(o, "items", list);
     return o;
 }
 

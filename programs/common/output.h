@@ -20,7 +20,8 @@ int print_json_line(const opt_program *program, cbx_json *document);
  */
 typedef struct json_stream {
     cbx_text text;
-    bool begun, failed; /* begun: the list has an element */
+    cbx_json_writer writer;
+    bool failed;
 } json_stream;
 /* All members before the list, and its name. */
 void json_stream_begin(json_stream *s, cbx_json *head, const char *list);

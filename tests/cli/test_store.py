@@ -215,7 +215,7 @@ def what_files_hold_says_nothing_to_the_terminal(p):
 def options_that_would_do_nothing(p):
     fill(p, 2)
     for args, part in ((["store", "export", "--to", "part", "--branch", "nobody's"], "no run in 'store' matches"), (["baseline", "--list", "--remove"], "exclude each other"),
-                       (["export", "-f", "csv", "--plot", "bar"], "need --format svg"), (["export", "-f", "asv", "--dark"], "need --format svg"), (["export", "-f", "svg", "--repo", "x"], "--format asv")):
+                       (["export", "-f", "csv", "--plot", "bar"], "need '--format' svg"), (["export", "-f", "asv", "--dark"], "need '--format' svg"), (["export", "-f", "svg", "--repo", "x"], "needs '--format asv'")):
         one_sentence(run(p, *args, "--data", "store", expect=2), part, "calibrax")
     one_sentence(run(p, "baseline", "--list", "--data", "store", "--json", expect=2), "no baseline", "calibrax")
 
@@ -315,7 +315,7 @@ def looking_makes_nothing(p):
 
 def usage_faults_are_sentences(p):
     fill(p, 1)
-    asked = [(["show", "--list"], "there is no store '.calibrax': name one with --data or CALIBRAX_DATA"), (["ingest", "--data", "store"], "--input is missing"), (["show", "--list", "--data", "store", "--since", "soon"], "'--since' must be a date"),
+    asked = [(["show", "--list"], "there is no store '.calibrax': name one with --data or CALIBRAX_DATA"), (["ingest", "--data", "store"], "'--input' is missing"), (["show", "--list", "--data", "store", "--since", "soon"], "'--since' must be a date"),
              (["show", "--list", "--data", "store", "--tag", "framework"], "'--tag' must be KEY=VALUE"), (["show", "--list", "--data", "store", "--limit", "x"], "--limit"),
              (["store"], "verify, compact, migrate, export"), (["store", "verfy"], "did you mean 'store verify'"), (["ingst"], "did you mean 'ingest'"),
              (["trend", "--data", "store", "--metrc", "x"], "did you mean '--metric'")]
