@@ -78,7 +78,7 @@ def first_page_of_many_points(p):
 def more_series_than_colours(p):
     store(p, runs=1, points=3, baselines=[f"b{i}" for i in range(20)])
     p.run("--render-from", "results/store", "--site", expect=0)
-    cells = re.findall(r"<td><i( class=\"?[^>]*)></i>(b\d+)", page(p))
+    cells = re.findall(r"<td class=name><svg( class=\"?[^>]*)><use[^>]*></svg>(b\d+)", page(p))
     colours = {}
     for colour, name in cells:
         colours.setdefault(name, set()).add(colour)
