@@ -250,12 +250,12 @@ static void run(void *plan)
     const char *values = s->in[CBX__ELL_WEIGHTS], *dense = s->in[B];
     cbx__suite_row_fn *row = cbx__suite_row(p->semiring->id, p->dtype);
     const void **b = s->scratch;
-    char *capacity = (char *)s->scratch + CBX__SUITE_MAX_NEIGHBOURS * sizeof(void *), *out = s->out[0];
+    char *space = (char *)s->scratch + CBX__SUITE_MAX_NEIGHBOURS * sizeof(void *), *out = s->out[0];
 
     for (size_t i = 0; i < p->m; i++) {
         const cbx__suite_terms t = { (size_t)degree[i], p->n, values + i * p->k * p->size, b };
         for (size_t e = 0; e < t.k; e++) b[e] = dense + (size_t)indices[i * p->k + e] * p->n * p->size;
-        row(&t, out + i * p->n * p->size, capacity);
+        row(&t, out + i * p->n * p->size, space);
     }
 }
 

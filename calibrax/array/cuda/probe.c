@@ -50,37 +50,21 @@ typedef struct product {
     uint32_t keep[2], put[2];
     const char *by;
 } product;
+#define PRODUCT(in, out, compute, in_bytes, out_bytes, largest, keep_0, keep_1, put_0, put_1, by)                      \
+    {                                                                                                                  \
+        in, out, compute, in_bytes, out_bytes, largest, { keep_0, keep_1 }, { put_0, put_1 }, "cublasGemmEx " by       \
+    }
 static const product products[CBX_CUDA_RATE_COUNT] = {
-    [CBX_CUDA_RATE_F64_TILE] = { 1, 1, 70, 8, 8, 4096, { ~0u, 0x800fffffu }, { 0, 0x3ff00000u }, "cublasGemmEx R_64F" },
-    [CBX_CUDA_RATE_TF32_TILE] = { 0,
-                                  0,
-                                  77,
-                                  4,
-                                  4,
-                                  8192,
-                                  { 0x807fffffu, 0x807fffffu },
-                                  { 0x3f800000u, 0x3f800000u },
-                                  "cublasGemmEx FAST_TF32" },
-    [CBX_CUDA_RATE_F16_TILE] = { 2,
-                                 2,
-                                 68,
-                                 2,
-                                 2,
-                                 8192,
-                                 { 0x83ff83ffu, 0x83ff83ffu },
-                                 { 0x3c003c00u, 0x3c003c00u },
-                                 "cublasGemmEx R_16F" },
-    [CBX_CUDA_RATE_BF16_TILE] = { 14,
-                                  14,
-                                  68,
-                                  2,
-                                  2,
-                                  8192,
-                                  { 0x807f807fu, 0x807f807fu },
-                                  { 0x3f803f80u, 0x3f803f80u },
-                                  "cublasGemmEx R_16BF" },
-    [CBX_CUDA_RATE_I8_TILE] = { 3, 10, 72, 1, 4, 8192, { ~0u, ~0u }, { 0, 0 }, "cublasGemmEx R_8I" },
+    [CBX_CUDA_RATE_F64_TILE] = PRODUCT(1, 1, 70, 8, 8, 4096, ~0u, 0x800fffffu, 0, 0x3ff00000u, "R_64F"),
+    [CBX_CUDA_RATE_TF32_TILE] = PRODUCT(0, 0, 77, 4, 4, 8192, 0x807fffffu, 0x807fffffu, 0x3f800000u, 0x3f800000u,
+                                        "FAST_TF32"),
+    [CBX_CUDA_RATE_F16_TILE] = PRODUCT(2, 2, 68, 2, 2, 8192, 0x83ff83ffu, 0x83ff83ffu, 0x3c003c00u, 0x3c003c00u,
+                                       "R_16F"),
+    [CBX_CUDA_RATE_BF16_TILE] = PRODUCT(14, 14, 68, 2, 2, 8192, 0x807f807fu, 0x807f807fu, 0x3f803f80u, 0x3f803f80u,
+                                        "R_16BF"),
+    [CBX_CUDA_RATE_I8_TILE] = PRODUCT(3, 10, 72, 1, 4, 8192, ~0u, ~0u, 0, 0, "R_8I"),
 };
+#undef PRODUCT
 /* In the order of probe.cu, with which loops of threads begin: 1's bits, and those that are random.
  */
 static const struct {
@@ -100,7 +84,7 @@ typedef struct bench {
     void *event[CBX_CUDA_SLICES_MAX + 1];
     int64_t blocks;
     void *sums; /* 8 bytes a thread */
-    void *capacity;
+    void *scratch;
     size_t capacity_bytes, l2_bytes;
     double per_s[CBX_CUDA_SLICES_MAX];
 } bench;
@@ -119,7 +103,7 @@ typedef struct task {
 
 /* --- slices --- */
 
-static cbx_status driver_says(const char *call, int number, cbx_err *err)
+static cbx_status driver_status(const char *call, int number, cbx_err *err)
 {
     return number ? cbx__cuda_fault(call, number, err) : CBX_OK;
 }
@@ -127,23 +111,23 @@ static cbx_status driver_says(const char *call, int number, cbx_err *err)
 /* So many slices behind each other, each between two events. */
 static cbx_status take_slices(bench *b, const task *t, size_t count, double *ms, cbx_err *err)
 {
-    cbx_status st = driver_says("cuEventRecord", b->g->event_record(b->event[0], NULL), err);
+    cbx_status st = driver_status("cuEventRecord", b->g->event_record(b->event[0], NULL), err);
 
     for (size_t i = 0; i < count && !st; i++) {
         st = t->launch(b, t, t->turns, err);
-        if (!st) st = driver_says("cuEventRecord", b->g->event_record(b->event[i + 1], NULL), err);
+        if (!st) st = driver_status("cuEventRecord", b->g->event_record(b->event[i + 1], NULL), err);
     }
     if (!st && b->o->busy) b->o->busy(b->o->user);
-    if (!st) st = driver_says("cuEventSynchronize", b->g->event_wait(b->event[count]), err);
+    if (!st) st = driver_status("cuEventSynchronize", b->g->event_wait(b->event[count]), err);
     for (size_t i = 0; i < count && !st; i++) {
         float took = 0;
-        st = driver_says("cuEventElapsedTime", b->g->event_elapsed(&took, b->event[i], b->event[i + 1]), err);
+        st = driver_status("cuEventElapsedTime", b->g->event_elapsed(&took, b->event[i], b->event[i + 1]), err);
         ms[i] = (double)took;
     }
     return st;
 }
 
-/* As many turns as take a slice's time; not to get there means that the device does not tell time.
+/* As many turns as take a slice's time; not to get there means that the device has no clock.
  */
 static cbx_status fit_turns(bench *b, task *t, cbx_err *err)
 {
@@ -176,7 +160,7 @@ static cbx_status measure(bench *b, task *t, cbx_err *err)
     return CBX_OK;
 }
 
-static void pass_over(bench *b, cbx_cuda_slices s, const char *why)
+static void skip(bench *b, cbx_cuda_slices s, const char *why)
 {
     s.why = why;
     b->o->take(b->o->user, &s);
@@ -202,11 +186,14 @@ static uint64_t sum_of(cbx_cuda_rate r, uint64_t thread)
     return bits;
 }
 
-static cbx_status check_sums(bench *b, cbx_cuda_rate r, cbx_err *err)
+static cbx_status probe_rate(bench *b, cbx_cuda_rate r, cbx_err *err)
 {
     uint64_t got[CBX__CUDA_BLOCK];
-    cbx_status st = cbx_cuda_download(b->g, got, b->sums, sizeof got, NULL, err);
+    task t = { .s = { .is_rate = true, .rate = r, .by = rates[r].by }, .launch = launch_loop };
 
+    t.work = rates[r].work * (double)b->blocks * CBX__CUDA_BLOCK;
+    cbx_status st = measure(b, &t, err);
+    if (!st) st = cbx_cuda_download(b->g, got, b->sums, sizeof got, NULL, err);
     if (!st) st = cbx_cuda_wait(b->g, NULL, err);
     for (uint64_t i = 0; i < CBX__CUDA_BLOCK && !st; i++)
         if ((size_t)r < CBX_LEN(starts) ? got[i] != sum_of(r, i) : got[i] == 0)
@@ -214,15 +201,6 @@ static cbx_status check_sums(bench *b, cbx_cuda_rate r, cbx_err *err)
                           "the loop of '%s' computed something else than it should: its rate means nothing",
                           rates[r].by);
     return st;
-}
-
-static cbx_status probe_rate(bench *b, cbx_cuda_rate r, cbx_err *err)
-{
-    task t = { .s = { .is_rate = true, .rate = r, .by = rates[r].by }, .launch = launch_loop };
-
-    t.work = rates[r].work * (double)b->blocks * CBX__CUDA_BLOCK;
-    cbx_status st = measure(b, &t, err);
-    return st ? st : check_sums(b, r, err);
 }
 
 /* --- products --- */
@@ -240,7 +218,7 @@ static cbx_status launch_product(bench *b, const task *t, int64_t turns, cbx_err
                        : p->compute == 72 ? (const void *)&zero_i32
                                           : &zero_f32;
     const size_t each = (size_t)t->n * (size_t)t->n;
-    char *x = b->capacity, *y = x + each * (size_t)p->in_bytes, *z = y + each * (size_t)p->in_bytes;
+    char *x = b->scratch, *y = x + each * (size_t)p->in_bytes, *z = y + each * (size_t)p->in_bytes;
     int number = 0;
 
     for (int64_t i = 0; i < turns && !number; i++)
@@ -253,9 +231,7 @@ static cbx_status launch_product(bench *b, const task *t, int64_t turns, cbx_err
 
 static cbx_status fill(bench *b, const uint32_t keep[2], const uint32_t put[2], cbx_err *err)
 {
-    const cbx__cuda_fill f = {
-        b->capacity, (int64_t)(b->capacity_bytes / 4), { keep[0], keep[1] }, { put[0], put[1] }
-    };
+    const cbx__cuda_fill f = { b->scratch, (int64_t)(b->capacity_bytes / 4), { keep[0], keep[1] }, { put[0], put[1] } };
 
     return cbx__cuda_launch(b->g, CBX__CUDA_cbx_probe_fill, cbx__cuda_parts(f.words, CBX__CUDA_BLOCK), CBX__CUDA_BLOCK,
                             &f, NULL, err);
@@ -267,7 +243,7 @@ static cbx_status probe_product(bench *b, cbx_cuda_rate r, cbx_err *err)
     task t = { .s = { .is_rate = true, .rate = r, .by = p->by }, .launch = launch_product, .product = p };
     cbx_err why = CBX_ERR_INIT;
 
-    if (!b->g->blas.library) return pass_over(b, t.s, b->g->blas.why), CBX_OK;
+    if (!b->g->blas.library) return skip(b, t.s, b->g->blas.why), CBX_OK;
     t.n = p->largest;
     while (t.n > 16 && (double)t.n * t.n * (2 * p->in_bytes + p->out_bytes) > (double)b->capacity_bytes) t.n /= 2;
     t.work = 2.0 * t.n * t.n * t.n;
@@ -277,7 +253,7 @@ static cbx_status probe_product(bench *b, cbx_cuda_rate r, cbx_err *err)
     (void)b->g->blas.set_math(b->g->blas.handle, 0); /* the default: GemmEx selects the type */
     st = measure(b, &t, &why);
     if (st != CBX_EUNSUPPORTED && st != CBX_ENOMEM) return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
-    pass_over(b, t.s, why.message);
+    skip(b, t.s, why.message);
     return CBX_OK;
 }
 
@@ -286,7 +262,7 @@ static cbx_status probe_product(bench *b, cbx_cuda_rate r, cbx_err *err)
 static cbx_status launch_traffic(bench *b, const task *t, int64_t turns, cbx_err *err)
 {
     const size_t apart = (size_t)t->runs * 16;
-    char *x = b->capacity;
+    char *x = b->scratch;
     const bool reads = t->s.traffic == CBX_CUDA_READ;
     const cbx__cuda_traffic a = { .a = reads ? b->sums : (void *)x,
                                   .b = reads ? x : x + apart,
@@ -320,10 +296,10 @@ static cbx_status take_scratch(bench *b, cbx_err *err)
 {
     size_t available = 0, total = 0, bytes = b->o->capacity_bytes;
     int l2 = 0;
-    cbx_status st = driver_says("cuMemGetInfo_v2", b->g->driver.memory(&available, &total), err);
+    cbx_status st = driver_status("cuMemGetInfo_v2", b->g->driver.memory(&available, &total), err);
 
     if (!st)
-        st = driver_says("cuDeviceGetAttribute", b->g->driver.attribute(&l2, ATTRIBUTE_L2_BYTES, b->g->handle), err);
+        st = driver_status("cuDeviceGetAttribute", b->g->driver.attribute(&l2, ATTRIBUTE_L2_BYTES, b->g->handle), err);
     if (st) return st;
     if (!bytes) bytes = available / 4 < CAPACITY_MAX ? available / 4 : CAPACITY_MAX;
     if (bytes < CAPACITY_MIN)
@@ -333,24 +309,17 @@ static cbx_status take_scratch(bench *b, cbx_err *err)
     b->capacity_bytes = bytes / 4096 * 4096;
     b->blocks = (int64_t)b->g->multiprocessors * BLOCKS_A_MULTIPROCESSOR;
     st = cbx_cuda_alloc(b->g, (size_t)b->blocks * CBX__CUDA_BLOCK * 8, &b->sums, err);
-    return st ? st : cbx_cuda_alloc(b->g, b->capacity_bytes, &b->capacity, err);
-}
-
-static cbx_status make_events(bench *b, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    while (b->nevents <= b->slices && !st) {
-        st = driver_says("cuEventCreate", b->g->event_create(&b->event[b->nevents], 0), err);
-        if (!st) b->nevents++;
-    }
-    return st;
+    return st ? st : cbx_cuda_alloc(b->g, b->capacity_bytes, &b->scratch, err);
 }
 
 static cbx_status probe_all(bench *b, cbx_err *err)
 {
-    cbx_status st = make_events(b, err);
+    cbx_status st = CBX_OK;
 
+    while (b->nevents <= b->slices && !st) {
+        st = driver_status("cuEventCreate", b->g->event_create(&b->event[b->nevents], 0), err);
+        if (!st) b->nevents++;
+    }
     if (!st) st = take_scratch(b, err);
     if (!st) {
         /* Clocks rise with work; what is first measured should not be what is slow. */
@@ -371,7 +340,7 @@ static cbx_status probe_all(bench *b, cbx_err *err)
         if (!st && b->l2_bytes)
             st = probe_level(b, "L2", b->l2_bytes, set, err);
         else if (!st)
-            pass_over(b, (cbx_cuda_slices){ .level = "L2" }, "the driver tells no size of it");
+            skip(b, (cbx_cuda_slices){ .level = "L2" }, "the driver does not report its size");
         st = st ? st : probe_level(b, "memory", 0, b->capacity_bytes, err);
     }
     for (int r = 0; r < CBX_CUDA_RATE_COUNT && !st; r++)
@@ -396,7 +365,7 @@ cbx_status cbx_cuda_probe(cbx_cuda *g, const cbx_cuda_probe_opts *opts, cbx_err 
     if (st) return st;
     st = probe_all(&b, err);
     while (b.nevents) (void)g->event_destroy(b.event[--b.nevents]);
-    cbx_cuda_free(g, b.capacity);
+    cbx_cuda_free(g, b.scratch);
     cbx_cuda_free(g, b.sums);
     cbx__cuda_leave(g);
     return st;
@@ -405,7 +374,7 @@ cbx_status cbx_cuda_probe(cbx_cuda *g, const cbx_cuda_probe_opts *opts, cbx_err 
 cbx_status cbx_cuda_pci_address(cbx_cuda *g, char out[32], cbx_err *err)
 {
     out[0] = '\0';
-    return driver_says("cuDeviceGetPCIBusId", g->pci_address(out, 32, g->handle), err);
+    return driver_status("cuDeviceGetPCIBusId", g->pci_address(out, 32, g->handle), err);
 }
 
 int cbx_cuda_multiprocessors(const cbx_cuda *g) { return g->multiprocessors; }

@@ -50,17 +50,6 @@ size_t cbx__conv_windows_bytes(const cbx__conv *v, int threads)
     return walk_tables(v) + pad_bytes(v) + (size_t)threads * table_bytes(v);
 }
 
-static void fill_pad(const cbx__conv *v, double outside, void *pad)
-{
-    for (size_t i = 0; i < walk_run(v); i++)
-        if (v->dtype == CBX_F32)
-            ((float *)pad)[i] = (float)outside;
-        else if (v->dtype == CBX_F64)
-            ((double *)pad)[i] = outside;
-        else
-            ((uint8_t *)pad)[i] = outside != 0;
-}
-
 /* TILE_ROWS windows or fewer from row on, to `out`. */
 static void gather_rows(const walk *k, size_t row, size_t rows, const void **table, char *out)
 {
@@ -72,14 +61,20 @@ static void gather_rows(const walk *k, size_t row, size_t rows, const void **tab
         for (size_t i = 0; i < rows; i++) memcpy(out + i * wide + at, table[i], run);
 }
 
-void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t rows, int threads, void *capacity,
+void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t rows, int threads, void *scratch,
                       void *windows)
 {
-    char *pad = (char *)capacity + walk_tables(v), *tables = pad + pad_bytes(v);
+    char *pad = (char *)scratch + walk_tables(v), *tables = pad + pad_bytes(v);
     const size_t wide = cbx__conv_terms(v) * cbx_dtype_size(v->dtype);
-    const walk k = walk_of(v, pad, capacity);
+    const walk k = walk_of(v, pad, scratch);
 
-    fill_pad(v, outside, pad);
+    for (size_t i = 0; i < walk_run(v); i++)
+        if (v->dtype == CBX_F32)
+            ((float *)pad)[i] = (float)outside;
+        else if (v->dtype == CBX_F64)
+            ((double *)pad)[i] = outside;
+        else
+            ((uint8_t *)pad)[i] = outside != 0;
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
 #endif
@@ -122,17 +117,17 @@ static void scatter_rows(const walk *k, const char *windows, size_t row, size_t 
 }
 
 /* Threads share x by the first axis: the images' lines in equal parts. */
-void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, size_t rows, int threads, void *capacity,
+void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, size_t rows, int threads, void *scratch,
                        void *dx)
 {
     const size_t wide = cbx__conv_terms(v) * cbx_dtype_size(v->dtype), lines = v->images * v->length[0];
-    char *tables = (char *)capacity + walk_tables(v) + pad_bytes(v);
+    char *tables = (char *)scratch + walk_tables(v) + pad_bytes(v);
     cbx__conv to = *v;
     walk k;
 
     to.x = dx;
-    k = walk_of(&to, capacity, capacity); /* the padding is no place in dx */
-    k.joins = k.joins && v->ndim > 1;     /* a run stays in a line */
+    k = walk_of(&to, scratch, scratch);   /* the padding is no place in dx */
+    k.joins = k.joins && v->ndim > 1; /* a run stays in a line */
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
 #endif
@@ -209,8 +204,8 @@ static void user_run(const cbx__conv_plan *plan)
 {
     static const char outside;
     const cbx__conv *v = plan->v;
-    char *capacity = v->workspace, *own = capacity + walk_tables(v);
-    user_job j = { .v = v, .walk = walk_of(v, &outside, capacity), .m = cbx__conv_rows(v), .k = cbx__conv_terms(v) };
+    char *scratch = v->workspace, *own = scratch + walk_tables(v);
+    user_job j = { .v = v, .walk = walk_of(v, &outside, scratch), .m = cbx__conv_rows(v), .k = cbx__conv_terms(v) };
 
 #if defined(_OPENMP)
     if (plan->threads > 1) {

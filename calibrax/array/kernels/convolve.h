@@ -46,11 +46,11 @@ void cbx__conv_run(const cbx__conv *v);
 /** Windows of rows [first, first + rows) as rows of a matrix (rows, terms), by so many threads;
  * `outside` stands for what is not in x. room: cbx__conv_windows_bytes, 64-byte aligned. */
 size_t cbx__conv_windows_bytes(const cbx__conv *v, int threads);
-void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t rows, int threads, void *capacity,
+void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t rows, int threads, void *workspace,
                       void *windows);
 /** Adds such rows of float32 or float64 to where they came from, x there being dx; what came from
  * outside is lost.  An element is added to in the order of windows, then taps, by one thread. */
-void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, size_t rows, int threads, void *capacity,
+void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, size_t rows, int threads, void *workspace,
                        void *dx);
 
 /** The cotangent of the filter of a real convolution of 8 channels or more, which cbx__conv_pulls

@@ -127,11 +127,11 @@ static void store_user(const cbx_matmul *p, size_t i, size_t j0, size_t n, const
     }
 }
 
-static void user_tile(const cbx_matmul *p, size_t i0, size_t rows, size_t j0, size_t n, char *capacity)
+static void user_tile(const cbx_matmul *p, size_t i0, size_t rows, size_t j0, size_t n, char *space)
 {
     const cbx_semiring_functions *f = p->semiring->functions;
     const size_t size = cbx_dtype_size(p->dtype), line = COLUMNS * f->state_bytes;
-    char *states = capacity, *b_row = capacity + ROWS * line, *c_row = b_row + COLUMNS * size;
+    char *states = space, *b_row = space + ROWS * line, *c_row = b_row + COLUMNS * size;
 
     for (size_t r = 0; r < rows; r++) f->start(f->user, n, states + r * line);
     for (size_t kk = 0; kk < p->k; kk++) {
@@ -151,11 +151,11 @@ static void user_tiles(const cbx__semiring_plan *plan, atomic_size_t *next, size
 {
     const cbx_matmul *p = plan->p;
     const size_t across = (p->n + COLUMNS - 1) / COLUMNS, down = (p->m + ROWS - 1) / ROWS;
-    char *capacity = (char *)p->workspace + id * tile_bytes(p);
+    char *space = (char *)p->workspace + id * tile_bytes(p);
 
     for (size_t t; (t = atomic_fetch_add(next, 1)) < across * down;) {
         const size_t i0 = t / across * ROWS, j0 = t % across * COLUMNS;
-        user_tile(p, i0, p->m - i0 < ROWS ? p->m - i0 : ROWS, j0, p->n - j0 < COLUMNS ? p->n - j0 : COLUMNS, capacity);
+        user_tile(p, i0, p->m - i0 < ROWS ? p->m - i0 : ROWS, j0, p->n - j0 < COLUMNS ? p->n - j0 : COLUMNS, space);
     }
 }
 

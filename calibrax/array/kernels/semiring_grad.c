@@ -39,9 +39,9 @@ static size_t workspace_of(const cbx_matmul *p)
     return (bytes + 63) / 64 * 64;
 }
 
-static void run(cbx_matmul *p, char *capacity, size_t bytes)
+static void run(cbx_matmul *p, char *space, size_t bytes)
 {
-    p->workspace = capacity;
+    p->workspace = space;
     p->workspace_bytes = bytes;
     (void)cbx_matmul_run(p, NULL);
 }
@@ -66,7 +66,7 @@ void cbx__semiring_backward(cbx__grad *q)
     cbx_matmul p[2];
 
     kernel->grad(q, CBX__GRAD_SIZE);
-    char *capacity = (char *)q->scratch + q->scratch_bytes;
+    char *space = (char *)q->scratch + q->scratch_bytes;
     if (way == CBX__BY_PRODUCTS) {
         backward_products(q, q->g, q->a, q->b, p);
     } else {
@@ -74,7 +74,7 @@ void cbx__semiring_backward(cbx__grad *q)
         if (way != CBX__BY_SCALED_PRODUCTS) return;
         backward_products(q, q->w, q->scaled_a, q->scaled_b, p);
     }
-    for (int i = 0; i < 2; i++) run(&p[i], capacity, workspace_of(&p[i]));
+    for (int i = 0; i < 2; i++) run(&p[i], space, workspace_of(&p[i]));
     if (way == CBX__BY_SCALED_PRODUCTS) kernel->grad(q, CBX__GRAD_AFTER);
 }
 
@@ -83,14 +83,14 @@ void cbx__semiring_forward(cbx__grad *q)
     const cbx__semiring_kernel *kernel = cbx__semiring_best();
 
     kernel->grad(q, CBX__GRAD_SIZE);
-    char *capacity = (char *)q->scratch + q->scratch_bytes;
+    char *space = (char *)q->scratch + q->scratch_bytes;
     if (cbx__traits_of[q->semiring->id].derivative != CBX__BY_PRODUCTS) {
         kernel->grad(q, CBX__GRAD_FORWARD);
         return;
     }
     cbx_matmul p = real_product(q, q->m, q->k, q->n, q->ta, false, q->b, false, q->w);
-    run(&p, capacity, workspace_of(&p));
+    run(&p, space, workspace_of(&p));
     p = real_product(q, q->m, q->k, q->n, q->a, false, q->tb, false, q->tc);
     p.d = q->w, p.ldd = (ptrdiff_t)q->n;
-    run(&p, capacity, workspace_of(&p));
+    run(&p, space, workspace_of(&p));
 }
