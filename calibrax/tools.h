@@ -44,8 +44,6 @@
 #include "calibrax/statistics/multiplicity.h"
 #include "calibrax/statistics/sequential.h"
 #include "calibrax/statistics/series.h"
-#include "calibrax/statistics/significance.h"
-#include "calibrax/statistics/slope.h"
 #include "calibrax/statistics/spread.h"
 #include "calibrax/statistics/steady.h"
 #include "calibrax/statistics/variance.h"

@@ -4,7 +4,7 @@
 
 #include "calibrax/analysis/regression.h"
 #include "calibrax/base/table.h"
-#include "calibrax/statistics/whitney.h"
+#include "calibrax/statistics/rank_internal.h"
 
 struct cbx_regression {
     cbx_allocator al;

@@ -7,7 +7,7 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/ci/shell.h"
 #include "calibrax/perf/schedule/claim.h"
-#include "calibrax/statistics/significance.h"
+#include "calibrax/statistics/multiplicity.h"
 
 #define LAUNCHES     25
 #define MIN_LAUNCHES 6

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "calibrax/statistics/series.h"
-#include "calibrax/statistics/slope.h"
 
 #define RESOLUTION 0.005 /* of modes: clocks and counters round, and nobody is woken for less */
 #define PLAIN      6.0   /* times the range about a line: a random walk of 50 values seldom has one */

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "calibrax/statistics/series.h"
-#include "calibrax/statistics/slope.h"
 
 static const char *const words[CBX_TENDENCY_COUNT][3] = {
 #define ROW(name, word, lower, higher) { word, lower, higher },

@@ -7,7 +7,7 @@
 
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/pairs.h"
-#include "calibrax/statistics/rank_limits.h"
+#include "calibrax/statistics/rank_internal.h"
 #include "calibrax/statistics/sample.h"
 
 enum { SIGNED_EXACT = 200, SHIFT_EXACT = 100 };

@@ -2,10 +2,13 @@
 #include "calibrax/statistics/series.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/interval.h"
 #include "calibrax/statistics/sample.h"
+#include "calibrax/statistics/spread.h"
 
 enum { RUNS_EXACT = 200 };
 
@@ -183,4 +186,116 @@ cbx_status cbx_stat_test_runs(cbx_ctx *ctx, const double *x, size_t n, cbx_test_
     }
     *out = r;
     return CBX_OK;
+}
+
+/* ---- trend by Theil-Sen: the quotients of all pairs, sorted ---- */
+
+/* Of Kendall's S: n values in order against their places, which are all different.  sorted: the
+ * values. */
+static double variance_of(const double *sorted, size_t n)
+{
+    double v = (double)n * ((double)n - 1) * (2 * (double)n + 5);
+
+    for (size_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && sorted[k] == sorted[i];) k++;
+        v -= (double)(k - i) * ((double)(k - i) - 1) * (2 * (double)(k - i) + 5);
+    }
+    return v / 18;
+}
+
+static double at_rank(const double *quotients, size_t n, double rank)
+{
+    if (rank < 0) return -INFINITY;
+    return rank >= (double)n ? INFINITY : quotients[(size_t)rank];
+}
+
+static cbx_status check(const double *x, size_t n, double inflation, double level, cbx_err *err)
+{
+    if (n < 2 || n > CBX_SLOPE_MAX)
+        return cbx_fail(err, CBX_EINVAL, "a trend of %zu values: 2 to %d are needed", n, CBX_SLOPE_MAX);
+    if (!(inflation >= 1) || !isfinite(inflation))
+        return cbx_fail(err, CBX_EINVAL, "'inflation' must be finite and at least 1, got %g", inflation);
+    if (!(level > 0 && level < 1))
+        return cbx_fail(err, CBX_EINVAL, "confidence level %g is not between 0 and 1", level);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return cbx_fail(err, CBX_EDOM, "value %zu of the series is not finite", i);
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_theil_sen(cbx_ctx *ctx, const double *x, size_t n, double inflation, double level,
+                              cbx_interval *out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_status st = check(x, n, inflation, level, err);
+    size_t pairs = st ? 0 : n * (n - 1) / 2, used = 0;
+
+    if (st) return st;
+    double *quotients = cbx_mem_calloc(al, pairs + n, sizeof *quotients);
+    if (!quotients) return cbx_fail(err, CBX_ENOMEM, "out of memory for the pairs of %zu values", n);
+    memcpy(quotients + pairs, x, n * sizeof *x);
+    cbx_stat_sort(quotients + pairs, n);
+    double half = cbx_stat_normal_quantile(0.5 + 0.5 * level) * sqrt(inflation * variance_of(quotients + pairs, n));
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n; k++) quotients[used++] = (x[k] - x[i]) / (double)(k - i);
+    cbx_stat_sort(quotients, pairs);
+    out->value = cbx_stat_quantile_sorted(quotients, pairs, 0.5);
+    out->lower = at_rank(quotients, pairs, rint(((double)pairs - half) / 2) - 1);
+    out->upper = at_rank(quotients, pairs, rint(((double)pairs + half) / 2));
+    out->level = level;
+    cbx_mem_free(al, quotients, (pairs + n) * sizeof *quotients);
+    return CBX_OK;
+}
+
+/* ---- modes by gaps.  Launches of one program fall into a few tight groups (a penalty that is on
+ * or off for the whole process); a density estimate smears a group of two among thirty, a gap does
+ * not.  The scale comes from Qn, which half of the values in other groups leave small ---- */
+
+#define GAP        3.0
+#define GAP_OF_FEW 6.0
+enum { FEW = 3 };
+
+static double gap_at(const double *place, size_t i) { return place[i] - place[i - 1]; }
+
+/* Whether values before `at` and from it on are apart: a few of them need a wider gap. */
+static bool splits(const double *place, size_t n, size_t start, size_t at, double scale)
+{
+    bool few = at - start < FEW || n - at < FEW;
+    return gap_at(place, at) > (few ? GAP_OF_FEW : GAP) * scale;
+}
+
+static cbx_mode mode_of(const double *sorted, size_t start, size_t end, size_t n)
+{
+    cbx_mode m = { cbx_stat_quantile_sorted(sorted + start, end - start, 0.5), sorted[start], sorted[end - 1],
+                   end - start, 0 };
+    m.share = (double)m.count / (double)n;
+    return m;
+}
+
+cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolution, cbx_mode *modes, size_t capacity,
+                          size_t *count, cbx_err *err)
+{
+    double *sorted = NULL, *place = NULL, scale = 0;
+    size_t found = 0, start = 0;
+    cbx_status st = CBX_OK;
+
+    if (!(resolution >= 0 && isfinite(resolution)))
+        st = cbx_fail(err, CBX_EINVAL, "'resolution' must be at least 0, got %g", resolution);
+    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &sorted, err);
+    if (!st) st = cbx__doubles(ctx, n, &place, err);
+    if (st) goto done;
+    for (size_t i = 0; i < n; i++) place[i] = sorted[0] > 0 ? log(sorted[i]) : sorted[i];
+    st = cbx_stat_qn(ctx, place, n, &scale, err);
+    if (st) goto done;
+    scale = fmax(scale, resolution);
+    for (size_t i = 1; i <= n; i++) {
+        if (i < n && !splits(place, n, start, i, scale)) continue;
+        if (found < capacity) modes[found] = mode_of(sorted, start, i, n);
+        found++;
+        start = i;
+    }
+    *count = found;
+done:
+    cbx__doubles_free(ctx, sorted, n);
+    cbx__doubles_free(ctx, place, n);
+    return st;
 }

@@ -7,7 +7,7 @@
 #include "calibrax/analysis/ranking.h"
 #include "calibrax/statistics/effect.h"
 #include "calibrax/statistics/growth.h"
-#include "calibrax/statistics/slope.h"
+#include "calibrax/statistics/series.h"
 #include "fail_alloc.h"
 
 #define N 12

@@ -15,7 +15,7 @@
 #include "calibrax/monitoring/sink.h"
 #include "calibrax/monitoring/tendency.h"
 #include "calibrax/statistics/estimate.h"
-#include "calibrax/statistics/slope.h"
+#include "calibrax/statistics/series.h"
 #include "fail_alloc.h"
 
 #define SECOND 1000000000u

@@ -7,7 +7,7 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/looks.h"
-#include "calibrax/statistics/significance.h"
+#include "calibrax/statistics/multiplicity.h"
 
 /* Two-sided p of the sign test after the first n signs of a path. */
 static double p_after(unsigned path, size_t n)

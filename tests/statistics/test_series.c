@@ -9,7 +9,6 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/sequential.h"
 #include "calibrax/statistics/series.h"
-#include "calibrax/statistics/slope.h"
 #include "calibrax/statistics/steady.h"
 #include "calibrax/statistics/test.h"
 #include "calibrax/statistics/variance.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "calibrax/base/rng.h"
-#include "calibrax/statistics/significance.h"
+#include "calibrax/statistics/multiplicity.h"
 
 static void near(double found, double wanted, const char *why)
 {

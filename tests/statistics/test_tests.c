@@ -12,7 +12,6 @@
 #include "calibrax/statistics/location.h"
 #include "calibrax/statistics/multiplicity.h"
 #include "calibrax/statistics/series.h"
-#include "calibrax/statistics/significance.h"
 #include "calibrax/statistics/spread.h"
 #include "calibrax/statistics/test.h"
 #include "counted.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "calibrax/analysis/verdict.h"
-#include "calibrax/statistics/significance.h"
+#include "calibrax/statistics/multiplicity.h"
 
 /* Two-sided for a difference, two one-sided tests for equivalence.  false: out of memory. */
 static bool put_p(cbx_ctx *ctx, const double *mine, const double *theirs, size_t n, cbx_row *row)

@@ -8,7 +8,7 @@
 
 #include "calibrax/analysis/verdict.h"
 #include "calibrax/base/file.h"
-#include "calibrax/statistics/significance.h"
+#include "calibrax/statistics/multiplicity.h"
 
 /* Chance of a wrong verdict anywhere in the table. */
 #define ALPHA 0.05
