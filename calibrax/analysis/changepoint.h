@@ -15,8 +15,9 @@ CBX_BEGIN_DECLS
  * it. */
 typedef struct cbx_noise {
     double sigma; /* standard deviation, 1.4826 MAD of x_t - x_{t-1} over sqrt(2 (1 - phi)) */
-    double
-        phi; /* AR(1) coefficient, 0 .. 0.9: ratio of the squared MADs of differences over two and one steps, less 1 */
+    /* AR(1) coefficient, 0 .. 0.9: ratio of the squared MADs of differences over two and one
+     * steps, less 1 */
+    double phi;
     double long_run; /* variance that the mean of many points has, times their number: sigma^2 (1 + phi) / (1 - phi) */
 } cbx_noise;
 
@@ -46,9 +47,9 @@ typedef struct cbx_changepoint_opts {
     cbx_changepoint_method method;
     cbx_changepoint_cost cost;
     size_t min_segment; /* >= 1, normal: >= 2 */
-    double
-        penalty; /* what a change must gain; NaN: (2 ln n + 4.63) times the long-run variance (normal: (3 ln n + 4.63) times its
-                           ratio to the variance) */
+    /* what a change must gain; NaN: (2 ln n + 4.63) times the long-run variance (normal: (3 ln n
+     * + 4.63) times its ratio to the variance) */
+    double penalty;
     size_t window; /* points on each side; 0: 2 min_segment, at least 10 */
     double alpha;  /* e-divisive: p at most this is a change */
     size_t permutations;

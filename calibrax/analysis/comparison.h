@@ -19,9 +19,10 @@ typedef struct cbx_comparison_cell {
     double value; /* NaN: missing */
     size_t rank;  /* as cbx_rank; 0: missing, or a row without ranks */
     double delta; /* how much worse than the best, as cbx_rank; NaN likewise */
-    cbx_interval
-        speedup; /* over the reference, > 1 is better: of time reference/value, of a rate value/reference; with the interval that
-                             samples or bounds of both give (level 0: none or no level known); NaN: missing, not > 0, or no direction */
+    /* over the reference, > 1 is better: of time reference/value, of a rate value/reference;
+     * with the interval that samples or bounds of both give (level 0: none or no level known);
+     * NaN: missing, not > 0, or no direction */
+    cbx_interval speedup;
     const double *samples; /* nsamples, copied; NULL: none */
     size_t nsamples;
     bool measured; /* there is a value, which may be no number: NaN then does not mean missing */

@@ -17,9 +17,9 @@ typedef struct cbx_rank_entry {
     size_t index; /* of the competitor */
     double value;
     size_t rank; /* 1 best; equal values share one, and the next is left out (1 1 3); 0: no value */
-    double
-        delta; /* how much worse than the best, (value - best) / |best| with worse counted up, >= 0; a best of 0: 0 for equals,
-                     infinite for the others; NaN: no value */
+    /* how much worse than the best, (value - best) / |best| with worse counted up, >= 0; a best
+     * of 0: 0 for equals, infinite for the others; NaN: no value */
+    double delta;
 } cbx_rank_entry;
 
 /** Best first.

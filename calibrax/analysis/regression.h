@@ -9,20 +9,17 @@
  * counts if it is more than max(threshold, minimum / |baseline|), where rounding does not decide
  * (cbx_verdict_exceeds). Basis of the verdict:
  *   samples  of both sides, wherever both have them: the Hodges-Lehmann shift of their logarithms
- *   (of the samples themselves, over
- *            |median of the baseline|, unless all are > 0) with its interval at the level, the inversion of the Mann-Whitney test, exact
- *            for up to 100 samples together.  p: Mann-Whitney, exact for up to 50 together,
- *            corrected over the table after Holm.
- *            Regressed or improved: the interval is wholly on one side of 0, its value is more than
- *            the threshold, and the corrected p
- *            is at most 1 - level; equivalent: the interval and the change of the values are within
- *            the margin; else undecided, also
- *            where there are too few samples for an interval (95 % needs 4 a side).  Never judged
- *            by values alone.
+ *            (of the samples themselves, over |median of the baseline|, unless all are > 0) with
+ *            its interval at the level, the inversion of the Mann-Whitney test, exact for up to 100
+ *            samples together. p: Mann-Whitney, exact for up to 50 together, corrected over the
+ *            table after Holm. Regressed or improved: the interval is wholly on one side of 0, its
+ *            value is more than the threshold, and the corrected p is at most 1 - level;
+ *            equivalent: the interval and the change of the values are within the margin; else
+ *            undecided, also where there are too few samples for an interval (95 % needs 4 a side).
+ *            Never judged by values alone.
  *   bounds   lower and upper of both: the interval of the quotient; no p.
- *   values   the values alone: regressed, improved or unchanged.  Undecided if one side has samples
- *   whose median is worse by more than
- *            the threshold.
+ *   values   the values alone: regressed, improved or unchanged. Undecided if one side has samples
+ *            whose median is worse by more than the threshold.
  * Definitions: of each run its own, else those of opts->defs.  Both must exist and agree.
  * Thresholds go by the priority in the baseline's definition: a run does not choose what it is
  * judged by. */
@@ -94,8 +91,9 @@ typedef struct cbx_regression_opts {
     bool allow_machines; /* compare across machines, with a label */
     bool undecided_passes;
     const cbx_run *defs; /* definitions for what neither run defines (cbx_run_defs_read); NULL: none */
-    double
-        margin; /* relative: an interval within it is equivalent, though wider than the threshold; NaN: the threshold */
+    /* relative: an interval within it is equivalent, though wider than the threshold; NaN: the
+     * threshold */
+    double margin;
     bool allow_same;   /* a run against itself, to list what differs: it gates nothing */
     bool no_sentences; /* findings without sentences, which take half the memory */
 } cbx_regression_opts;
@@ -157,8 +155,9 @@ typedef struct cbx_gate {
     size_t counts[CBX_OUTCOME_COUNT]; /* waived findings not counted */
     size_t waived;
     size_t samples; /* undecided: the largest of its findings' samples; 0: not known */
-    char sentence
-        [256]; /* what asks for the code, counted: "2 regressed, 1 waived"; or why there is nothing to compare */
+    /* what asks for the code, counted: "2 regressed, 1 waived"; or why there is nothing to
+     * compare */
+    char sentence[256];
 } cbx_gate;
 
 /** Compares.  A run against itself (one id), and runs of machines that differ or that do not say

@@ -98,10 +98,12 @@ typedef struct cbx_cuda_matmul {
     uint32_t struct_size;
     cbx_cuda_gemm gemm;
     bool allow_tf32; /* cuBLAS may round f32 operands to 11 bits: off by 2^-11, beyond the bounds of semiring.h */
-    cbx_matmul
-        product; /* pointers to device memory, the workspace 256-byte aligned; isa and threads are not looked at */
-    size_t
-        batches; /* so many products; element 0 of the operands of product z is batch_... elements after that of z - 1 */
+    /* pointers to device memory, the workspace 256-byte aligned; isa and threads are not looked
+     * at */
+    cbx_matmul product;
+    /* so many products; element 0 of the operands of product z is batch_... elements after that
+     * of z - 1 */
+    size_t batches;
     ptrdiff_t batch_a, batch_b, batch_c, batch_d, batch_m; /* 0 repeats an operand, not C */
 } cbx_cuda_matmul;
 

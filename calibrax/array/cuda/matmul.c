@@ -2,13 +2,12 @@
  * lie in the workspace.
  *
  *   real, tropical, euclidean   one tiled kernel, epilogue included; real by cuBLAS, then an
- *   epilogue if there is one
+ *                               epilogue if there is one
  *   log        maxima of rows of A and of columns of B, A' = exp(a - max), B' = exp(b - max), S =
- *   A' B', and C = log(S) + maxima where the
- *              certificate (kernels/semiring.h) holds, two streaming passes for an element where it
- *              does not
+ *              A' B', and C = log(S) + maxima where the certificate (kernels/semiring.h) holds, two
+ *              streaming passes for an element where it does not
  *   boolean    A and B to bits, 32 steps of k a word, and one tiled kernel that ends a tile when
- *   all its elements are true
+ *              all its elements are true
  *
  * Where C is small and k long, the tiled kernel makes parts of the fold along k, and a second one
  * joins them in order (geometry.h). */

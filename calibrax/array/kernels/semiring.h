@@ -81,13 +81,11 @@ CBX_API cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_er
  *   euclidean  relative error <= gamma_(k+4) / 2 + u, by direct differences: nothing cancels
  *   tropical   the exact max or min of the correctly rounded sums; NaN if a term is NaN
  *   log        A' = exp(a - rowmax), B' = exp(b - colmax), C = log(A'B') + rowmax + colmax, with a
- *   certificate for each element: every
- *              product is accurate or off by at most 3 * 2^-126 (2^-1022), so a sum of k of them
- *              that reaches k * 2^-100 (k * 2^-967)
- *              has lost nothing; an element that does not, or whose row or column holds NaN or
- *              +inf, is computed by two streaming
- *              passes (max, then sum of exp).  Terms holding NaN give NaN, else +inf gives +inf,
- *              else all -inf gives -inf.
+ *              certificate for each element: every product is accurate or off by at most 3 * 2^-126
+ *              (2^-1022), so a sum of k of them that reaches k * 2^-100 (k * 2^-967) has lost
+ *              nothing; an element that does not, or whose row or column holds NaN or +inf, is
+ *              computed by two streaming passes (max, then sum of exp). Terms holding NaN give NaN,
+ *              else +inf gives +inf, else all -inf gives -inf.
  *   boolean    exact, packed to bits
  *   user       as its functions are
  *

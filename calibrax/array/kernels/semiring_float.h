@@ -302,8 +302,9 @@ typedef struct NAME(slab) {
     NAME(micro_fn) *const *tile;
     T start;
     bool first, last;
-    bool
-        packs; /* panels of A as they are come to: by one thread, of algebras whose tile does not depend on what they hold */
+    /* panels of A as they are come to: by one thread, of algebras whose tile does not depend on
+     * what they hold */
+    bool packs;
 } NAME(slab);
 
 /* `live` elements of a row of C, to or from the stack. */

@@ -2,10 +2,10 @@
  * nothing else.
  *
  *   once       h = x W^T (n by d_out), then out[i] = reduce over neighbours of weight *
- *   h[neighbour]
+ *              h[neighbour]
  *   per-edge   for each edge m = W x[neighbour] again, out[i] = reduce of weight * m: the form of a
- *   function of an edge that is mapped
- *              over all edges; it needs no h, and k times the products */
+ *              function of an edge that is mapped over all edges; it needs no h, and k times the
+ *              products */
 #include <math.h>
 #include <string.h>
 

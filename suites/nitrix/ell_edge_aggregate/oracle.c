@@ -11,7 +11,7 @@
  *
  *   max        the largest e_message: maxima differ by no more than what they are taken of
  *   sum        the smaller of gamma_(d+k+1) T and lambda u sqrt(sum (d / 3 + 1) S^2 + (k / 3) T^2):
- *   all roundings are independent
+ *              all roundings are independent
  *
  * No neighbour: 0 of the sum, -inf of the maximum, exactly. */
 #include <math.h>

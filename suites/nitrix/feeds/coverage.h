@@ -1,17 +1,15 @@
 /** Coverage: what is measured of each operation, how strong its rivals are, and where it lags.
  *
  *   platforms   unmeasured, cpu_only, gpu_only, multiplatform: where the case's reference or a
- *   variant of it has a good row
+ *               variant of it has a good row
  *   reference   none < internal_only (rivals of the library's own framework) < floor_only (rivals
- *   that materialise everything: a name
- *               with "naive" or "dense", or numpy) < strong_ref (another framework's own
- *               implementation, or a vendor's library)
+ *               that materialise everything: a name with "naive" or "dense", or numpy) < strong_ref
+ *               (another framework's own implementation, or a vendor's library)
  *   precision   unmeasured, f32_only, one_dtype, multi_dtype: by the points' "dtype" (none: f32)
  *   scale       no_tier, one_size, declared (two or more sizes), scaled (the largest at least 64
- *   times the smallest)
+ *               times the smallest)
  *   deficits    gpu_lagging: a strong rival is faster than the library on the GPU; cpu_lagging: one
- *   is 1.5 times as fast or more on the CPU;
- *               missing_platform, no_strong_reference */
+ *               is 1.5 times as fast or more on the CPU; missing_platform, no_strong_reference */
 #ifndef CALIBRAX_SUITES_NITRIX_FEEDS_COVERAGE_H
 #define CALIBRAX_SUITES_NITRIX_FEEDS_COVERAGE_H
 

@@ -18,28 +18,21 @@
  * exponential may be most of S.
  *
  *   real       min(gamma_k, lambda sqrt(k / 3) u) |A||B|     with or without FMA
- *   euclidean  ((min(k, lambda sqrt(k / 3)) + 4) / 2 + 1) u C   d = a - b and d^2 have a relative
- *   error of 3 u, the sum
- *              of k non-negative terms as above (gamma_(k+3) by Lemma 3.1); the root halves it and
- *              adds u
+ *   euclidean  ((min(k, lambda sqrt(k / 3)) + 4) / 2 + 1) u C: d = a - b and d^2 have a relative
+ *              error of 3 u, the sum of k non-negative terms as above (gamma_(k+3) by Lemma 3.1);
+ *              the root halves it and adds u
  *   tropical   0: a + b is rounded once and correctly, max and min round nothing
  *   boolean    0
  *   log        u (min(2 (k + 5 R), lambda sqrt(k + 17 R)) + 30 + 6 (amax_i + bmax_j) + 4 |C|), with
- *   amax, bmax the
- *              largest finite |a|, |b| of the row and column: every exponent is reached by at most
- *              three roundings of
- *              numbers no larger than amax + bmax, whether as (a + b) - m or as (a - r) + (b - c),
- *              which moves the sum
- *              by a relative 6 u (amax + bmax) at most (the shifts themselves cancel); two exp of 2
- *              ulp and their
- *              product: 10 u; the sum of k positive terms; the online recurrence rescales its sum
- *              each time the running
- *              maximum rises, by an exp (4 u) and a product (u), whose squares are 16 + 1: on
- *              random draws that is about
- *              ln k times, at most R = min(k, 32) here; log of 1 ulp and the last sums: u (4 |C| +
- *              amax + bmax).  The
- *              factor 2 covers second-order terms, which are nothing where the other bound of the
- *              sum is the smaller.
+ *              amax, bmax the largest finite |a|, |b| of the row and column: every exponent is
+ *              reached by at most three roundings of numbers no larger than amax + bmax, whether as
+ *              (a + b) - m or as (a - r) + (b - c), which moves the sum by a relative 6 u (amax +
+ *              bmax) at most (the shifts themselves cancel); two exp of 2 ulp and their product: 10
+ *              u; the sum of k positive terms; the online recurrence rescales its sum each time the
+ *              running maximum rises, by an exp (4 u) and a product (u), whose squares are 16 + 1:
+ *              on random draws that is about ln k times, at most R = min(k, 32) here; log of 1 ulp
+ *              and the last sums: u (4 |C| + amax + bmax). The factor 2 covers second-order terms,
+ *              which are nothing where the other bound of the sum is the smaller.
  *
  * Special values have a bound of 0: they must be equal (NaN to NaN, infinities with their sign). */
 #include <math.h>
