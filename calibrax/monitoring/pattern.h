@@ -1,7 +1,7 @@
 /**
  * What one series alone may have, with nothing to compare it with: a drift, or two modes.
  *
- *   drift  Its values creep: Theil-Sen's slope (calibrax/statistics/slope.h) times n - 1, as a share of |median|; 0 where its interval,
+ *   drift  Its values creep: Theil-Sen's slope (calibrax/statistics/series.h) times n - 1, as a share of |median|; 0 where its interval,
  *          widened for values that depend on those before them, holds 0.  A step may look like one or not: steps are for calibrax/analysis/changepoint.h.
  *   modes  It goes back and forth between two levels, as launches of a program do that sometimes meet a penalty: the share of all values
  *          that the smaller of the two largest modes has (cbx_stat_modes); 0 unless it has CBX_PATTERN_MODE_LEAST values, the series goes

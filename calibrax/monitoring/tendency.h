@@ -1,7 +1,7 @@
 /**
  * Where a series goes, in a word that its noise bears out: rising, falling, stable, or undecided.
  *
- * Slope per value as a share of |median|, by Theil-Sen (calibrax/statistics/slope.h); its interval is widened where values depend on
+ * Slope per value as a share of |median|, by Theil-Sen (calibrax/statistics/series.h); its interval is widened where values depend on
  * those before them, by n over the effective size of what the slope leaves.  With a threshold t:
  *   rising     the interval lies above 0 and the slope is more than t; falling likewise
  *   stable     the interval lies within -t .. t
