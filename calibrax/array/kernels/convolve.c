@@ -126,8 +126,8 @@ void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, si
     walk k;
 
     to.x = dx;
-    k = walk_of(&to, scratch, scratch);   /* the padding is no place in dx */
-    k.joins = k.joins && v->ndim > 1; /* a run stays in a line */
+    k = walk_of(&to, scratch, scratch); /* the padding is no place in dx */
+    k.joins = k.joins && v->ndim > 1;   /* a run stays in a line */
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
 #endif
