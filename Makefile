@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf test-isa test-gpu test-neon report-kernels link-orders photograph
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ detector-study: ## alarms of the change detector on null series, and steps that 
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@CALIBRAX_LONG_TESTS=1 $(RELEASE)/tests/analysis/tests detector detector_kinds
+
+exec-study: build ## six true slow-downs of 2 % by `nperf exec` in its default plan: at least five must be found; at most six minutes on a quiet machine
+	python3 scripts/exec_study.py
 
 bisect-study: ## the search for a commit on BISECT_HISTORIES simulated histories of each kind (default 5000, a minute)
 	@scripts/bootstrap.sh test

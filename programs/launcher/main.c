@@ -49,7 +49,7 @@ typedef struct options {
     const char *cores;
     long fd, measure, parent, keep, sandbox, abi;
     unsigned long long env_pad, stack_pad;
-    sandbox_grant *grants; /* room for one an argument */
+    sandbox_grant *grants; /* one for each argument */
     size_t ngrants;
     char **program;
 } options;
@@ -70,7 +70,7 @@ static void tell(const options *o, const char *cause, const char *message)
     if (len > 0 && (size_t)len < sizeof line && write(channel, line, (size_t)len) < 0) return;
 }
 
-/* One protocol line on the kept descriptor, so that the parent knows the cause from structure; the sentence on stderr as well.
+/* One protocol line on the kept descriptor, so that the parent reads the cause from structure; the sentence on stderr as well.
  * Both become data of a row, so a program is named without the folder it lies in. */
 static int give_up(const options *o, const char *cause, int status, const char *what, const char *subject)
 {
@@ -105,7 +105,7 @@ static int other_version(const options *o)
     snprintf(what, sizeof what,
              "nperf-launch speaks interface %d and was asked for %ld: it and the program that starts it are of "
              "different versions;"
-             " build or install both anew, or unset NPERF_LAUNCH",
+             " build or install both again, or unset NPERF_LAUNCH",
              LAUNCH_ABI, o->abi);
     return usage(o, what);
 }
@@ -234,7 +234,7 @@ static int say_launched(const options *o, const sandbox_facts *f)
     return write((int)o->fd, line, (size_t)len) == len ? 0 : EXIT_SETUP;
 }
 
-/* The parent is told what is in force before anything of the worker runs. */
+/* Reports what is in force to the parent before anything of the worker runs. */
 static int confine(const options *o)
 {
     sandbox_facts f = { .landlock = 0 };

@@ -1,6 +1,6 @@
 /*
  * The order matters: rights over the machine are dropped first, then files (Landlock needs system calls that the filter may forbid), then
- * the filter, which leaves signals to Landlock where that can tell a worker's own processes from others.
+ * the filter, which leaves signals to Landlock where that can distinguish a worker's own processes from others.
  */
 #include "programs/launcher/sandbox.h"
 

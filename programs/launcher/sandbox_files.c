@@ -1,6 +1,6 @@
 /*
  * Landlock: what is not granted is forbidden, for root as for everybody.  The kernel's interface is asked for its version at run time, and its
- * numbers stand here, since the headers of a distribution are older than its users' kernels.
+ * numbers are defined here, since the headers of a distribution are older than its users' kernels.
  *
  * A process under it may not trace, nor look into /proc/PID of, any that is not: that comes with every version.
  */
@@ -54,7 +54,7 @@ static uint64_t rights_of(int version)
     return (UINT64_C(1) << counts[version < known ? version : known]) - 1;
 }
 
-/* What the kernel is told of: bytes of ruleset_attr. */
+/* Bytes of ruleset_attr that this version of the kernel accepts. */
 static size_t size_of(int version)
 {
     return version < 4 ? sizeof(uint64_t) : version < 6 ? 2 * sizeof(uint64_t) : sizeof(ruleset_attr);
@@ -71,7 +71,7 @@ static uint64_t allowed_by(sandbox_right right, bool folder)
     return folder ? rights[right] : rights[right] & OF_FILES;
 }
 
-/* What is not there needs no grant. */
+/* A missing path needs no grant. */
 static bool add_grant(int ruleset, const sandbox_grant *g, uint64_t handled)
 {
     struct stat info;

@@ -29,7 +29,7 @@ static const int forbidden[] = {
     SCMP_SYS(process_madvise),
     SCMP_SYS(pidfd_getfd),
     SCMP_SYS(kcmp),
-    /* where and how it is scheduled: the launcher has settled that */
+    /* where and how it is scheduled: the launcher has done that */
     SCMP_SYS(sched_setaffinity),
     SCMP_SYS(sched_setscheduler),
     SCMP_SYS(sched_setparam),
@@ -92,7 +92,7 @@ static const int without_effect[] = {
     SCMP_SYS(fchmodat),  FCHMODAT2,           SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),
 };
 
-/* Where Landlock knows no signals: to oneself (abort, raise) only.  Filters see numbers, and this process keeps its own. */
+/* Where Landlock does not support signals: to oneself (abort, raise) only.  Filters see numbers, and this process keeps its own. */
 static int forbid_signals(scmp_filter_ctx filter)
 {
     static const int to_one[] = { SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(tkill) };

@@ -68,7 +68,7 @@ static int open_file(const opt_run *run, const char *path)
                    ? opt_fail(run->program, "%s", err.message)
                    : EXIT_PASS;
     if (cbx_case_find(cbx_case_set_list(set), name) || nperf_commands(name) != d)
-        return opt_fail(run->program, "'%s': a case '%s' is there already; give it another name", path, name);
+        return opt_fail(run->program, "'%s': there is a case '%s' already; give it another name", path, name);
     return EXIT_PASS;
 }
 

@@ -35,7 +35,7 @@ const opt_command doctor_command = {
     "doctor",
     "[--json]",
     "show what is available, what is missing, and the command that adds it",
-    "Tells the machine, its clock, its measured rates, and which worker programs, libraries and frameworks it found, "
+    "Shows the machine, its clock, its measured rates, and which worker programs, libraries and frameworks it found, "
     "with the command that adds "
     "each missing one.",
     doctor_options,

@@ -192,14 +192,15 @@ static int print_feed(const opt_run *run, cbx_json *fragment, size_t unknown)
     const feed_args *a = run->args;
     cbx_json *o = cbx_json_new_object();
 
-    if (o && cbx_json_set_string(o, "schema", "nperf-feed") && cbx_json_set_int(o, "version", 1) &&
-        cbx_json_set_string(o, "case", a->case_name) && cbx_json_set(o, "fragment", cbx_json_ref(fragment)) &&
-        cbx_json_set_string(o, "applied_to", a->apply) &&
-        (a->apply ? cbx_json_set_int(o, "unknown_ops", (int64_t)unknown) : cbx_json_set_null(o, "unknown_ops")) &&
-        cbx_json_set_string(o, "out", a->out))
-        return print_json(run->program, o);
-    cbx_json_unref(o);
-    return opt_fail(run->program, "out of memory");
+    cbx_json_set_string(o, "schema", "nperf-feed");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "case", a->case_name);
+    cbx_json_set(o, "fragment", cbx_json_ref(fragment));
+    cbx_json_set_string(o, "applied_to", a->apply);
+    cbx_json_set_number(o, "unknown_ops", NAN);
+    if (a->apply) cbx_json_set_int(o, "unknown_ops", (int64_t)unknown);
+    cbx_json_set_string(o, "out", a->out);
+    return print_json(run->program, o);
 }
 
 static int run_feed(const opt_run *run)
@@ -360,7 +361,7 @@ static const feed_args defaults = { .case_name = "semiring_matmul", .level = 0.9
 
 const opt_command bundle_command = COMMAND("bundle", "[--case NAME] [--from PATH...] [OPTION]...",
                                            "collect all results of one point",
-                                           "Writes what rows say of one point: each baseline on each platform, its "
+                                           "Writes the results of one point: each baseline on each platform, its "
                                            "ratio and fidelity, and the sequence of ratios over "
                                            "time. Evidence, never a recommendation.",
                                            bundle_options, run_bundle);
@@ -372,7 +373,7 @@ const opt_command feed_command = COMMAND("feed", "[--case NAME] [--from PATH...]
                                          feed_options, run_feed);
 const opt_command coverage_command = COMMAND("coverage", "[--from PATH...] [--op-matrix FILE] [--json]",
                                              "show what is measured of each case, and where it lags",
-                                             "Tells for each case on which platforms it is measured, how strong its "
+                                             "Shows for each case on which platforms it is measured, how strong its "
                                              "rivals are, in which precisions and sizes, and where a "
                                              "strong rival is faster.",
                                              coverage_options, run_coverage);

@@ -104,39 +104,12 @@ static void print_all(cbx_ctx *ctx, const char *name)
 
 /* --- for programs --- */
 
-static cbx_json *params_json(const cbx_case_ops *c)
+static void add_points(cbx_ctx *ctx, const cbx_case_ops *c, const char *const *points, size_t n, cbx_json *list)
 {
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; list && i < c->nparams; i++) {
-        const cbx_param_def *d = &c->params[i];
-        cbx_json *o = cbx_json_new_object(), *words = cbx_json_new_array();
-        if (!o || !words) return cbx_json_unref(o), cbx_json_unref(words), list;
-        cbx_json_set_string(o, "name", d->name);
-        cbx_json_set_string(o, "kind", d->kind == CBX_PARAM_INT ? "int" : "word");
-        if (d->kind == CBX_PARAM_INT) {
-            cbx_json_set_int(o, "min", d->min);
-            cbx_json_set_int(o, "max", d->max);
-        }
-        for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++)
-            cbx_json_push(words, cbx_json_new_string(d->words[w]));
-        cbx_json_set(o, "words", words);
-        cbx_json_set_string(o, "default", d->fallback);
-        cbx_json_set_string(o, "help", d->help);
-        cbx_json_push(list, o);
-    }
-    return list;
-}
-
-static cbx_json *points_json(cbx_ctx *ctx, const cbx_case_ops *c, const char *const *points, size_t n)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; list && i < n; i++) {
-        cbx_json *o = cbx_json_new_object(), *point = NULL;
+    for (size_t i = 0; i < n; i++) {
+        cbx_json *o = cbx_json_push_object(list), *point = NULL;
         cbx_params *p = NULL;
         char label[128];
-        if (!o) return list;
         if (!cbx_case_point(ctx, c, points[i], c->name, &p, NULL)) {
             const char *text = cbx_params_json(p);
             if (!cbx_json_parse(text, strlen(text), c->name, &point, NULL)) cbx_json_set(o, "point", point);
@@ -144,21 +117,16 @@ static cbx_json *points_json(cbx_ctx *ctx, const cbx_case_ops *c, const char *co
         }
         cbx_json_set_string(o, "label", label_of(ctx, c, points[i], label, sizeof(label)));
         if (points == c->points) cbx_json_set_bool(o, "representative", i == c->representative);
-        cbx_json_push(list, o);
     }
-    return list;
 }
 
-static cbx_json *baselines_json(const cbx_case_ops *c, bool mutants)
+static void add_baselines(const cbx_case_ops *c, bool mutants, cbx_json *list)
 {
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; list && i < c->nbaselines; i++) {
+    for (size_t i = 0; i < c->nbaselines; i++) {
         const cbx_baseline_ops *b = c->baselines[i];
         cbx_json *o;
         if ((b->mutant_reason != NULL) != mutants) continue;
-        o = cbx_json_new_object();
-        if (!o) return list;
+        o = cbx_json_push_object(list);
         cbx_json_set_string(o, "name", b->name);
         cbx_json_set_string(o, "provider", b->provider);
         cbx_json_set_string(o, "summary", b->summary);
@@ -166,81 +134,66 @@ static cbx_json *baselines_json(const cbx_case_ops *c, bool mutants)
         cbx_json_set_string(o, "slow_reason", b->slow_reason);
         if (b->limit) cbx_json_set_string(o, "limit", b->limit);
         if (mutants) cbx_json_set_string(o, "mutant_reason", b->mutant_reason);
-        cbx_json_push(list, o);
     }
-    return list;
 }
 
-static void push_case(cbx_ctx *ctx, const cbx_case_ops *c, cbx_json *list)
+static void add_case(cbx_ctx *ctx, const cbx_case_ops *c, cbx_json *list)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *o = cbx_json_push_object(list), *params, *words;
 
-    if (!o) return;
     cbx_json_set_string(o, "name", c->name);
     cbx_json_set_string(o, "summary", c->summary);
-    cbx_json_set(o, "params", params_json(c));
-    cbx_json_set(o, "points", points_json(ctx, c, c->points, c->npoints));
-    cbx_json_set(o, "series", points_json(ctx, c, c->series, c->nseries));
-    cbx_json_set(o, "baselines", baselines_json(c, false));
-    cbx_json_set(o, "mutants", baselines_json(c, true));
-    cbx_json_push(list, o);
-}
-
-static cbx_json *cases_json(cbx_ctx *ctx, const char *name)
-{
-    cbx_json *list = cbx_json_new_array();
-    const cbx_case_ops *c;
-
-    for (size_t place = 0; list && (c = next_case(name, &place)) != NULL;) push_case(ctx, c, list);
-    return list;
-}
-
-static cbx_json *platforms_json(void)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; list && i < CBX_LEN(platforms); i++) {
-        cbx_json *o = cbx_json_new_object();
-        if (!o) return list;
-        cbx_json_set_string(o, "name", platforms[i]);
-        cbx_json_set_bool(o, "available", cbx_platform_available(platforms[i]));
-        cbx_json_push(list, o);
+    params = cbx_json_set_array(o, "params");
+    for (size_t i = 0; i < c->nparams; i++) {
+        const cbx_param_def *d = &c->params[i];
+        cbx_json *p = cbx_json_push_object(params);
+        cbx_json_set_string(p, "name", d->name);
+        cbx_json_set_string(p, "kind", d->kind == CBX_PARAM_INT ? "int" : "word");
+        if (d->kind == CBX_PARAM_INT) {
+            cbx_json_set_int(p, "min", d->min);
+            cbx_json_set_int(p, "max", d->max);
+        }
+        words = cbx_json_set_array(p, "words");
+        for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++) cbx_json_push_string(words, d->words[w]);
+        cbx_json_set_string(p, "default", d->fallback);
+        cbx_json_set_string(p, "help", d->help);
     }
-    return list;
+    add_points(ctx, c, c->points, c->npoints, cbx_json_set_array(o, "points"));
+    add_points(ctx, c, c->series, c->nseries, cbx_json_set_array(o, "series"));
+    add_baselines(c, false, cbx_json_set_array(o, "baselines"));
+    add_baselines(c, true, cbx_json_set_array(o, "mutants"));
 }
 
-static cbx_json *providers_json(void)
+/* The cases, one of that name or all, with the platforms and providers. */
+static cbx_json *list_json(cbx_ctx *ctx, const char *name)
 {
+    cbx_json *document = cbx_json_new_object(), *list;
+    const cbx_case_ops *c;
     size_t n = 0;
     const cbx_provider_ops *const *all = cbx_providers(&n);
-    cbx_json *list = cbx_json_new_array();
 
-    for (size_t i = 0; list && i < n; i++) {
+    cbx_json_set_string(document, "schema", "nperf-list");
+    cbx_json_set_int(document, "version", 1);
+    list = cbx_json_set_array(document, "cases");
+    for (size_t place = 0; (c = next_case(name, &place)) != NULL;) add_case(ctx, c, list);
+    list = cbx_json_set_array(document, "platforms");
+    for (size_t i = 0; i < CBX_LEN(platforms); i++) {
+        cbx_json *o = cbx_json_push_object(list);
+        cbx_json_set_string(o, "name", platforms[i]);
+        cbx_json_set_bool(o, "available", cbx_platform_available(platforms[i]));
+    }
+    list = cbx_json_set_array(document, "providers");
+    for (size_t i = 0; i < n; i++) {
         const cbx_variant *v = NULL;
         size_t nv = all[i]->variants ? all[i]->variants(NULL, &v) : 0;
-        cbx_json *o = cbx_json_new_object(), *variants = cbx_json_new_array();
-        if (!o || !variants) return cbx_json_unref(o), cbx_json_unref(variants), list;
-        for (size_t k = 0; k < nv; k++) cbx_json_push(variants, cbx_json_new_string(v[k].name));
+        cbx_json *o = cbx_json_push_object(list), *variants = cbx_json_new_array();
+        for (size_t k = 0; k < nv; k++) cbx_json_push_string(variants, v[k].name);
         cbx_json_set_string(o, "name", all[i]->name);
         cbx_json_set_string(o, "summary", all[i]->summary);
         cbx_json_set_string(o, "setup", all[i]->setup);
         cbx_json_set(o, "variants", variants);
-        cbx_json_push(list, o);
     }
-    return list;
-}
-
-static cbx_json *list_json(cbx_ctx *ctx, const char *name)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    if (!o) return NULL;
-    cbx_json_set_string(o, "schema", "nperf-list");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set(o, "cases", cases_json(ctx, name));
-    cbx_json_set(o, "platforms", platforms_json());
-    cbx_json_set(o, "providers", providers_json());
-    return o;
+    return document;
 }
 
 int list_print(const opt_program *program, cbx_ctx *ctx, const char *name, bool json)

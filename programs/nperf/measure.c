@@ -219,7 +219,7 @@ static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args 
 
 /* --- the command --- */
 
-static bool settle_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
+static bool choose_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
 {
     to->rows = a->out ? a->out : cbx_arena_printf(arena, "results/%s.jsonl", a->case_name);
     to->report = a->report;
@@ -267,7 +267,7 @@ int measure_run(const opt_run *run)
     if (a->cold_cache && a->in_process)
         return opt_fail(run->program, "--cold-cache and --in-process exclude each other: a worker flushes the caches");
     if (a->prune_keep && !a->store) return opt_fail(run->program, "--prune-keep goes with --store");
-    if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
+    if (!command || !choose_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, named, a->json);
     foreign = a->render_from.count ? named ? "--case" : measure_not_for(a, FOR_RENDERS) : NULL;
     if (foreign)

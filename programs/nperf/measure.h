@@ -20,7 +20,7 @@ typedef struct measure_args {
     bool quick, decide, skip_slow, in_process, cold_cache, latest, resume, json, list;
 } measure_args;
 
-/** Paths settled from defaults. */
+/** Paths, defaults included. */
 typedef struct outputs {
     const char *rows, *report, *page;
     const char *folder; /* of the page */
@@ -41,7 +41,7 @@ const char *measure_reproduce(const measure_args *a, cbx_arena *arena);
 /* Options of a sweep; sandbox lends its lists.  @return an exit status; a fault has been printed */
 int measure_fill(const opt_program *program, const measure_args *a, const cbx_case_ops *c, const outputs *to,
                  progress *p, cbx_measure_opts *o);
-/* Checked before anything is made: a path that is not there is a slip. */
+/* Checked before anything is made: a path that does not exist is a mistake. */
 int measure_sandbox(const opt_program *program, const measure_args *a, cbx_sandbox *out);
 
 /* --- what is shown and written (measure_show.c) --- */

@@ -81,7 +81,7 @@ static const opt_spec measure_options[] = {
       "points measured side by side, each on cores of its own, siblings included" },
     { "gpus", 0, OPT_LIST, AT(gpus), "LIST", "all that CUDA_VISIBLE_DEVICES leaves",
       "devices by number, such as 0,2-3, or all; points are measured side by side on them" },
-    { "gpu-settle", 0, OPT_NUMBER, AT(gpu_settle), "SECONDS", "0",
+    { "gpu-settle", 0, OPT_NUMBER, AT(gpu_settle), "SECONDS", "0", /* words:ok */
       "idle time of a device before its first launch and after each, while it is locked" },
     { "max-parallel", 0, OPT_POSITIVE, AT(max_parallel), "N", "slots and devices together",
       "launches at a time over all slots and devices" },
@@ -168,7 +168,7 @@ const char *measure_not_for(const measure_args *a, unsigned way)
         { "--matmul-precision", a->matmul_precision != NULL, 0 },
         { "--cpu-slots", a->cpu_slots > 0, 0 },
         { "--gpus", a->gpus.count > 0, 0 },
-        { "--gpu-settle", a->gpu_settle != 0, 0 },
+        { "--gpu-settle", a->gpu_settle != 0, 0 }, /* words:ok */
         { "--max-parallel", a->max_parallel > 0, 0 },
         { "--lock-wait", a->lock_wait != 0, FOR_COMMANDS },
         { "--worker-timeout", a->worker_timeout != 0, FOR_COMMANDS },
@@ -333,7 +333,7 @@ const char *measure_reproduce(const measure_args *a, cbx_arena *arena)
     if (a->matmul_precision) cbx_text_printf(&t, " --matmul-precision %s", a->matmul_precision);
     if (a->cpu_slots) cbx_text_printf(&t, " --cpu-slots %zu", a->cpu_slots);
     put_list(&t, "--gpus", &a->gpus);
-    if (a->gpu_settle > 0) cbx_text_printf(&t, " --gpu-settle %g", a->gpu_settle);
+    if (a->gpu_settle > 0) cbx_text_printf(&t, " --gpu-settle %g", a->gpu_settle); /* words:ok */
     if (a->max_parallel) cbx_text_printf(&t, " --max-parallel %zu", a->max_parallel);
     if (a->worker_timeout > 0) cbx_text_printf(&t, " --worker-timeout %g", a->worker_timeout);
     if (a->memory_limit) cbx_text_printf(&t, " --memory-limit %" PRIu64, a->memory_limit);

@@ -123,20 +123,16 @@ static void print_next(const opt_run *run, const char *name)
 /* {"schema":"nperf-new-case","version":1,"name","files":[...],"next"} */
 static int print_written(const opt_run *run, const char *name, const skeleton *files)
 {
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
-    bool ok = o && list;
+    cbx_json *o = cbx_json_new_object(), *list;
 
-    for (size_t i = 0; ok && files[i].ending; i++) {
-        const char *path = path_of(run, name, files[i].ending);
-        ok = path && cbx_json_push(list, cbx_json_new_string(path));
-    }
-    ok = ok && cbx_json_set_string(o, "schema", "nperf-new-case") && cbx_json_set_int(o, "version", 1) &&
-         cbx_json_set_string(o, "name", name) && cbx_json_set(o, "files", cbx_json_ref(list)) &&
-         cbx_json_set_string(o, "next", next_command(run, name));
-    cbx_json_unref(list);
-    if (ok) return print_json(run->program, o);
-    cbx_json_unref(o);
-    return opt_fail(run->program, "out of memory");
+    cbx_json_set_string(o, "schema", "nperf-new-case");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "name", name);
+    list = cbx_json_set_array(o, "files");
+    for (size_t i = 0; files[i].ending; i++)
+        cbx_json_push(list, cbx_json_new_string(path_of(run, name, files[i].ending)));
+    cbx_json_set_string(o, "next", next_command(run, name));
+    return print_json(run->program, o);
 }
 
 static int run_new_case(const opt_run *run)

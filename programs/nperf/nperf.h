@@ -19,7 +19,7 @@ extern const opt_command measure_command, exec_command, doctor_command, selftest
  */
 int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list *files);
 void nperf_cases_close(void);
-/* A case of commands from a file, by name, borrowed; NULL if there is none. */
+/* A case of commands from a file, by name, borrowed; NULL: unknown. */
 const cbx_declared *nperf_commands(const char *name);
 /* Case number i of those from files, in the order given; NULL behind the last. */
 const cbx_declared *nperf_declared(size_t i);

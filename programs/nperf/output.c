@@ -11,11 +11,6 @@ int print_rows_json(const opt_program *program, const cbx_rows *rows, const char
 {
     cbx_json *document = cbx_json_new_object(), *list = cbx_json_new_array();
 
-    if (!document || !list) {
-        cbx_json_unref(document);
-        cbx_json_unref(list);
-        return opt_fail(program, "out of memory");
-    }
     for (size_t i = 0; i < rows->count; i++) cbx_json_push(list, cbx_json_ref(rows->rows[i].json));
     cbx_json_set_string(document, "schema", schema);
     cbx_json_set_int(document, "version", CBX_ROW_SCHEMA_VERSION);

@@ -19,39 +19,29 @@ static const opt_spec raw_options[] = {
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of a line for each launch" },
 };
 
-/* The lines as a list; NULL: out of memory, or a line that is none of ours. */
-static cbx_json *launches_of(const char *lines, cbx_err *err)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (const char *at = lines; list && *at;) {
-        const size_t len = strcspn(at, "\n");
-        cbx_json *launch = NULL;
-        if (len && (cbx_json_parse(at, len, "a launch", &launch, err) || !cbx_json_push(list, launch))) {
-            cbx_json_unref(list);
-            return NULL;
-        }
-        at += len + (at[len] == '\n');
-    }
-    return list;
-}
-
 /* {"schema":"nperf-launches","version":1,"case","run_id","launches":[...]} */
 static int print_document(const opt_run *run, const char *lines)
 {
     const raw_args *a = run->args;
     cbx_err err = CBX_ERR_INIT;
-    cbx_json *o = cbx_json_new_object(), *launches = launches_of(lines, &err);
+    cbx_json *o = cbx_json_new_object(), *launches;
 
-    if (o && launches && cbx_json_set_string(o, "schema", "nperf-launches") && cbx_json_set_int(o, "version", 1) &&
-        cbx_json_set_string(o, "case", a->case_name) && cbx_json_set_string(o, "run_id", run->words->items[0]) &&
-        cbx_json_set(o, "launches", cbx_json_ref(launches))) {
-        cbx_json_unref(launches);
-        return print_json(run->program, o);
+    cbx_json_set_string(o, "schema", "nperf-launches");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "case", a->case_name);
+    cbx_json_set_string(o, "run_id", run->words->items[0]);
+    launches = cbx_json_set_array(o, "launches");
+    for (const char *at = lines; *at;) {
+        const size_t len = strcspn(at, "\n");
+        cbx_json *launch = NULL;
+        if (len && cbx_json_parse(at, len, "a launch", &launch, &err)) {
+            cbx_json_unref(o);
+            return opt_fail(run->program, "%s", err.message);
+        }
+        if (len) cbx_json_push(launches, launch);
+        at += len + (at[len] == '\n');
     }
-    cbx_json_unref(launches);
-    cbx_json_unref(o);
-    return opt_fail(run->program, "%s", err.status ? err.message : "out of memory");
+    return print_json(run->program, o);
 }
 
 static int run_raw(const opt_run *run)

@@ -68,7 +68,7 @@ int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag,
 
 /* --- two tables at a time --- */
 
-/* One side, read without a word: what there is to say of both is printed in their order afterwards. */
+/* One side, read without output: messages about both are printed in their order afterwards. */
 typedef struct reading {
     const row_side *side;
     cbx_row_index *ix;

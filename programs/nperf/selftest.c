@@ -1,5 +1,5 @@
 /*
- * nperf selftest: does the tool itself tell the truth?
+ * nperf selftest: are the results of the tool itself true?
  *
  * Parts: --aa (equals must not be called different), --power (planted slow-downs must be found), --mutants (planted faults must be found),
  * --exploits (workers that cheat must be refused),

@@ -1,5 +1,5 @@
 /*
- * What the parts of `nperf selftest` share.  Each part measures, says what came of it unless --json, and gives a JSON object with the
+ * What the parts of `nperf selftest` share.  Each part measures, prints its result unless --json, and makes a JSON object with the
  * counts, their bounds and `holds`.
  */
 #ifndef CALIBRAX_PROGRAMS_NPERF_SELFTEST_H
@@ -26,8 +26,8 @@ typedef struct selftest {
 
 /*
  * A part.  @param out  what came of it; the caller unrefs; untouched, or NULL, where there is nothing to record
- * @return EXIT_PASS; EXIT_CHECK: what is promised does not hold; EXIT_UNDECIDED: too little could be measured to say so; EXIT_ERROR, and
- *         the fault has been said; EXIT_STOPPED
+ * @return EXIT_PASS; EXIT_CHECK: what is promised does not hold; EXIT_UNDECIDED: too little could be measured to decide; EXIT_ERROR, and
+ *         the fault has been printed; EXIT_STOPPED
  */
 int selftest_equals(const selftest *t, cbx_json **out);
 int selftest_live(const selftest *t, cbx_json **out);
@@ -41,12 +41,12 @@ int selftest_honest(const selftest *t, cbx_json **out);
 int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result *result);
 /*
  * Launches recorded for a part: measured as `o` says and kept in --record, or read from --from.  result as of selftest_measure; a recording that
- * is not there, or holds nothing, is EXIT_ERROR.
+ * does not exist, or holds nothing, is EXIT_ERROR.
  */
 int selftest_recording(const selftest *t, const char *part, cbx_measure_opts *o, cbx_measure_result *result);
-/* What a part says of its recording: rows it rests on, when they were measured, and where. */
+/* Members of a part about its recording: rows it is based on, when they were measured, and where. */
 void selftest_put_recording(cbx_json *o, const cbx_measure_result *result);
-/* A row that is needed and is not good, or NULL where there is none: says why; EXIT_UNDECIDED where the machine is too busy, else EXIT_ERROR. */
+/* A row that is needed and is not good, or NULL (missing): prints the reason; EXIT_UNDECIDED where the machine is too busy, else EXIT_ERROR. */
 int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row);
 bool selftest_too_busy(const cbx_row *row);
 /* "holds", "broken", "undecided", of EXIT_PASS, EXIT_CHECK, EXIT_UNDECIDED */

@@ -16,16 +16,16 @@
 #include "programs/nperf/selftest.h"
 #include "suites/suites.h"
 
-#define MOST_EMPTY_NS 20.0
-#define MOST_OFF      0.01
-#define SHORT_CHAIN   100000.0
-#define LONG_CHAIN    1000000.0
-#define MOST_WIDE     0.1 /* the interval: above, the machine is too restless to tell */
-#define MOST_PASSES   15
-#define QUICK_PASSES  7
-#define LEVEL         0.95 /* of the proportion's interval: passes attain 96.5 % and 98.4 % */
-#define LEAST_GHZ     0.3
-#define MOST_GHZ      8.0
+#define MAX_EMPTY_NS 20.0
+#define MAX_OFF      0.01
+#define SHORT_CHAIN  100000.0
+#define LONG_CHAIN   1000000.0
+#define MAX_WIDTH    0.1 /* the interval: above, the machine is too restless to tell */
+#define MAX_PASSES   15
+#define QUICK_PASSES 7
+#define LEVEL        0.95 /* of the proportion's interval: passes attain 96.5 % and 98.4 % */
+#define MIN_GHZ      0.3
+#define MAX_GHZ      8.0
 
 static const char *const points[] = {
     "{\"kernel\":\"empty\",\"n\":0}",
@@ -54,7 +54,7 @@ static double addition_ns(const pass *p) { return (p->long_ns - p->short_ns) / (
 
 static cbx_status sum_up(cbx_ctx *ctx, const pass *passes, size_t n, readings *r)
 {
-    double offs[MOST_PASSES], additions[MOST_PASSES];
+    double offs[MAX_PASSES], additions[MAX_PASSES];
     cbx_status status;
 
     r->empty_ns = INFINITY;
@@ -71,16 +71,15 @@ static int verdict_of(const readings *r)
 {
     double ghz = 1 / r->addition_ns;
 
-    if (r->empty_ns > MOST_EMPTY_NS || !(ghz >= LEAST_GHZ && ghz <= MOST_GHZ)) return EXIT_CHECK;
-    if (r->off.lower > MOST_OFF || r->off.upper < -MOST_OFF) return EXIT_CHECK;
-    return fabs(r->off.value) <= MOST_OFF && r->off.upper - r->off.lower <= MOST_WIDE ? EXIT_PASS : EXIT_UNDECIDED;
+    if (r->empty_ns > MAX_EMPTY_NS || !(ghz >= MIN_GHZ && ghz <= MAX_GHZ)) return EXIT_CHECK;
+    if (r->off.lower > MAX_OFF || r->off.upper < -MAX_OFF) return EXIT_CHECK;
+    return fabs(r->off.value) <= MAX_OFF && r->off.upper - r->off.lower <= MAX_WIDTH ? EXIT_PASS : EXIT_UNDECIDED;
 }
 
 static cbx_json *readings_json(const readings *r)
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (!o) return NULL;
     cbx_json_set_double(o, "empty_call_ns", r->empty_ns);
     cbx_json_set_double(o, "addition_ns", r->addition_ns);
     cbx_json_set_double(o, "additions_per_ns", 1 / r->addition_ns);
@@ -139,8 +138,8 @@ static int measure_pass(const selftest *t, pass *p)
 
 int selftest_clock(const selftest *t, cbx_json **out)
 {
-    pass passes[MOST_PASSES];
-    size_t npasses = t->args->quick ? QUICK_PASSES : MOST_PASSES;
+    pass passes[MAX_PASSES];
+    size_t npasses = t->args->quick ? QUICK_PASSES : MAX_PASSES;
     readings r = { 0 };
 
     for (size_t i = 0; i < npasses; i++) {

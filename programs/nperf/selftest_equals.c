@@ -13,9 +13,9 @@
 #include "programs/nperf/selftest.h"
 #include "suites/suites.h"
 
-#define MOST_ALARMS     0.065 /* of the upper bound */
+#define MAX_ALARMS      0.065 /* of the upper bound */
 #define NOMINAL         0.05  /* no rate is surely above it, and none of tables */
-#define LEAST_POWER     0.90
+#define MIN_POWER       0.90
 #define SLOW            0.02 /* that must be found ... */
 #define VARIATION       0.01 /* ... where launches vary by so much */
 #define SIMULATED       400
@@ -26,7 +26,7 @@
 #define POINT_S_QUICK   45
 #define ROUNDS          200
 #define ROUNDS_QUICK    50
-#define ROUNDS_LEAST    50 /* halves of the plain launches are equals, too: 25 a side */
+#define MIN_ROUNDS      50 /* halves of the plain launches are equals, too: 25 a side */
 #define MAX_COMPARISONS 1000000
 
 static const char *const kernels[] = {
@@ -45,8 +45,8 @@ static size_t rounds_of(const selftest *t)
 
 static int check_rounds(const selftest *t)
 {
-    if (rounds_of(t) >= ROUNDS_LEAST && rounds_of(t) <= 10000) return EXIT_PASS;
-    return opt_fail(t->run->program, "--launches: %zu are not between %d and 10000", rounds_of(t), ROUNDS_LEAST);
+    if (rounds_of(t) >= MIN_ROUNDS && rounds_of(t) <= 10000) return EXIT_PASS;
+    return opt_fail(t->run->program, "--launches: %zu are not between %d and 10000", rounds_of(t), MIN_ROUNDS);
 }
 
 static cbx_measure_opts recording(const selftest *t, const char *const *points, size_t n)
@@ -78,11 +78,11 @@ static const cbx_row *find_row(const cbx_rows *rows, const char *label, const ch
 /* --- equals --- */
 
 /* A pool for each point whose two attempts came out good. */
-static size_t pools_of(const cbx_rows *rows, cbx_proof_pool *out, size_t room)
+static size_t pools_of(const cbx_rows *rows, cbx_proof_pool *out, size_t capacity)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < rows->count && n < room; i++) {
+    for (size_t i = 0; i < rows->count && n < capacity; i++) {
         const cbx_row *a = &rows->rows[i], *b;
         if (strcmp(a->variant, "default") != 0 || !cbx_row_is_good(a)) continue;
         b = find_row(rows, a->point_label, a->baseline, "twin");
@@ -100,10 +100,10 @@ static int equals_verdict(const cbx_proof_alarms *a)
 
     for (size_t i = 0; i < CBX_LEN(all); i++)
         if (all[i]->lower > NOMINAL) return EXIT_CHECK;
-    return a->rows.upper <= MOST_ALARMS && a->gates.upper <= MOST_ALARMS ? EXIT_PASS : EXIT_UNDECIDED;
+    return a->rows.upper <= MAX_ALARMS && a->gates.upper <= MAX_ALARMS ? EXIT_PASS : EXIT_UNDECIDED;
 }
 
-/* A row that stands in the way of a recording. */
+/* A row that a recording cannot use. */
 static const cbx_row *bad_row(const cbx_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++)
@@ -115,14 +115,12 @@ static cbx_json *kernels_json(const cbx_proof_pool *pools, size_t n, const cbx_p
 {
     cbx_json *list = cbx_json_new_array();
 
-    for (size_t i = 0; list && i < n; i++) {
-        cbx_json *o = cbx_json_new_object();
-        if (!o) break;
+    for (size_t i = 0; i < n; i++) {
+        cbx_json *o = cbx_json_push_object(list);
         cbx_json_set_string(o, "kernel", pools[i].name);
         cbx_json_set_int(o, "launches", (int64_t)(2 * pools[i].rounds));
         cbx_json_set_double(o, "launch_variation", selftest_variation(pools[i].first, pools[i].rounds));
         selftest_put_rate(o, "alarms", &by_pool[i]);
-        cbx_json_push(list, o);
     }
     return list;
 }
@@ -133,7 +131,6 @@ static cbx_json *equals_json(const cbx_proof_alarms *a, const cbx_proof_pool *po
     const cbx_proof_rate both = cbx_proof_rate_of(a->rows.hits + a->gates.hits, a->rows.trials + a->gates.trials);
     cbx_json *o = cbx_json_new_object();
 
-    if (!o) return NULL;
     cbx_json_set_int(o, "pairs", (int64_t)both.trials);
     cbx_json_set_int(o, "alarms", (int64_t)both.hits);
     cbx_json_set_double(o, "rate_lower", both.lower);
@@ -175,7 +172,7 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
 
     if (n < CBX_LEN(kernels)) return selftest_unmeasured(t, "--aa", bad_row(rows));
     o.comparisons = comparisons;
-    /* 1 - (1 - 2/2^11)^50 = 4.8 % of tables of rows alarm: a thousand do not tell that from 5 % */
+    /* 1 - (1 - 2/2^11)^50 = 4.8 % of tables of rows alarm: a thousand cannot distinguish that from 5 % */
     o.tables = t->args->quick ? TABLES_QUICK : TABLES_EQUAL;
     o.seed = t->args->seed;
     if (cbx_proof_equals(t->run->ctx, pools, n, &o, &a, by_pool, &err))
@@ -290,7 +287,7 @@ static bool is_promised(const finding *f)
 static int power_verdict(const finding *f, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (is_promised(&f[i]) && (double)f[i].found.hits < LEAST_POWER * (double)f[i].found.trials) return EXIT_CHECK;
+        if (is_promised(&f[i]) && (double)f[i].found.hits < MIN_POWER * (double)f[i].found.trials) return EXIT_CHECK;
     return EXIT_PASS;
 }
 
@@ -298,22 +295,16 @@ static cbx_json *power_json(const finding *f, size_t n)
 {
     cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
 
-    for (size_t i = 0; list && i < n; i++) {
-        cbx_json *one = cbx_json_new_object();
-        if (!one) break;
+    for (size_t i = 0; i < n; i++) {
+        cbx_json *one = cbx_json_push_object(list);
         cbx_json_set_string(one, "kernel", f[i].kernel);
         cbx_json_set_double(one, "planted", f[i].slow);
         cbx_json_set_double(one, "seen", f[i].seen);
         cbx_json_set_double(one, "launch_variation", f[i].variation);
         cbx_json_set_bool(one, "promised", is_promised(&f[i]));
         selftest_put_rate(one, "found", &f[i].found);
-        cbx_json_push(list, one);
-        if (o && !strcmp(f[i].kernel, "simulated") && f[i].slow == SLOW)
+        if (!strcmp(f[i].kernel, "simulated") && f[i].slow == SLOW)
             selftest_put_rate(o, "found_2_percent_at_1_percent_variation", &f[i].found);
-    }
-    if (!o) {
-        cbx_json_unref(list);
-        return NULL;
     }
     cbx_json_set_int(o, "launches_a_side", 25);
     cbx_json_set(o, "findings", list);

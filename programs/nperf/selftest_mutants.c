@@ -176,7 +176,6 @@ static cbx_json *score_json(const mutant_score *s)
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (!o) return NULL;
     cbx_json_set_int(o, "mutants", (int64_t)s->mutants);
     cbx_json_set_int(o, "found", (int64_t)s->found);
     cbx_json_set_int(o, "honest", (int64_t)s->honest);

@@ -186,7 +186,7 @@ def bad_files_get_one_sentence(p):
     one_sentence(p.run("list", "--define", "other.json", expect=2), "is not a case file")
     os.unlink(p.file("row_norm.py"))
     one_sentence(p.run("list", "--define", "row_norm.json", expect=2), "row_norm.py': No such file")
-    one_sentence(p.run("list", "--define", "dedup.json", "--define", "dedup.json", expect=2), "is there already")
+    one_sentence(p.run("list", "--define", "dedup.json", "--define", "dedup.json", expect=2), "there is a case")
     one_sentence(p.run("--define", "dedup.json", "--store", expect=2), "--store")
     one_sentence(p.run("--define", "dedup.json", "--baselines", "sort,nobody", expect=2), "unknown baseline 'nobody'")
     one_sentence(p.run("--define", "dedup.json", "--skip-baselines", "nobody", expect=2), "unknown baseline 'nobody'")

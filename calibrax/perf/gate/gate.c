@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/list.h"
 
 #define MIN_RATIO 1.10
 #define P95_RATIO 1.25
@@ -14,6 +15,8 @@
 #define MIN_COMPILE_S 0.1
 #define MIN_MEMORY_MB 8
 #define MIN_ERROR     0.05
+
+#define MAX_TAGS 40
 
 typedef struct gate_key {
     const char *key; /* with or without the machine */
@@ -40,7 +43,7 @@ static const char *machine_of(const cbx_row *row) { return row->machine ? row->m
 
 /* --- rows that belong together --- */
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a gate"); }
+static cbx_status no_memory(cbx_err *err) { return cbx_fail_nomem(err, "a gate"); }
 
 static int by_key(const void *a, const void *b)
 {
@@ -188,7 +191,7 @@ static const cbx_metric_def metric_defs[NMETRICS] = {
                 "largest error over its bound" },
 };
 
-/* What the launches said of a metric; NULL with *n 0 where the row does not hold it. */
+/* The launches' values of a metric; NULL with *n 0 where the row does not hold it. */
 static const double *launches_of(const cbx_row *row, metric_id id, size_t *n)
 {
     const cbx_row_metric *metric = id == COMPILE         ? &row->compile
@@ -282,52 +285,36 @@ static size_t metrics_of(const gate *g, const cbx_row *row, const cbx_row *other
 
 /* --- names --- */
 
-/* Parameters as tags, so that "m=512" can be asked for; the rest of a key are name and scenario. */
-typedef struct names {
-    cbx_tag tags[40];
-    size_t n;
-} names;
-
-static bool put_tag(names *t, const char *key, const char *value)
-{
-    if (!value) return false;
-    if (t->n < CBX_LEN(t->tags)) t->tags[t->n++] = (cbx_tag){ key, value };
-    return true;
-}
-
-static bool put_params(cbx_arena *arena, const cbx_row *row, names *t)
+/* Tags of a point: baseline, variant, machine, and its parameters, so that a query can name "m=512"; the rest of a key are name and
+ * scenario.  false: out of memory, or a point that is not JSON. */
+static bool tag_point(cbx_arena *arena, const cbx_row *row, bool several_machines, cbx_tag tags[MAX_TAGS], size_t *n)
 {
     cbx_json *point = NULL, *value;
     const char *key;
     bool ok = true;
     cbx_text text;
 
+    *n = 0;
+    tags[(*n)++] = (cbx_tag){ "baseline", row->baseline };
+    if (row->variant && strcmp(row->variant, "default") != 0) tags[(*n)++] = (cbx_tag){ "variant", row->variant };
+    if (several_machines) tags[(*n)++] = (cbx_tag){ "machine", machine_of(row) };
     if (cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL)) return false;
     cbx_text_init(&text, &arena->al);
-    for (size_t i = 0; ok && cbx_json_member(point, i, &key, &value); i++) {
+    for (size_t i = 0; ok && *n < MAX_TAGS && cbx_json_member(point, i, &key, &value); i++) {
         const char *word = cbx_json_string_value(value);
+        const bool taken = !strcmp(key, "baseline") || !strcmp(key, "variant") || !strcmp(key, "machine");
         cbx_text_reset(&text);
         if (word)
             cbx_text_puts(&text, word);
         else
             cbx_json_write(value, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_SORT_KEYS, &text);
-        key = cbx_arena_strdup(arena, key);
-        if (key && (!strcmp(key, "baseline") || !strcmp(key, "variant") || !strcmp(key, "machine")))
-            key = cbx_arena_printf(arena, "param.%s", key);
-        ok = key && !text.status && put_tag(t, key, cbx_arena_strdup(arena, cbx_text_str(&text)));
+        key = cbx_arena_printf(arena, "%s%s", taken ? "param." : "", key);
+        tags[*n] = (cbx_tag){ key, cbx_arena_strdup(arena, cbx_text_str(&text)) };
+        ok = key && tags[(*n)++].value && !text.status;
     }
     cbx_text_clear(&text);
     cbx_json_unref(point);
     return ok;
-}
-
-static bool name_point(cbx_arena *arena, const cbx_row *row, bool several_machines, names *t)
-{
-    t->n = 0;
-    put_tag(t, "baseline", row->baseline);
-    if (row->variant && strcmp(row->variant, "default") != 0) put_tag(t, "variant", row->variant);
-    if (several_machines) put_tag(t, "machine", machine_of(row));
-    return put_params(arena, row, t);
 }
 
 /* --- runs --- */
@@ -353,40 +340,32 @@ static const char *name_run(gate *g, const gate_table *t, const char *word)
     return name && !cbx_name_is_safe(name) ? word : name;
 }
 
-/* All machines of the rows that met, sorted, as one text: equal texts are the same machines.  NULL: no row says its own. */
-static cbx_json *machines_json(gate *g, const gate_table *t)
+/* The machines of the rows that met, sorted, as the text of the run's environment: equal texts are the same machines.  Nothing is set
+ * where no row names its machine. */
+static cbx_status set_machines(gate *g, const gate_table *t, cbx_run_builder *b, cbx_err *err)
 {
     const char **list = cbx_arena_calloc(&g->arena, t->n, sizeof *list);
     size_t n = 0;
+    bool named = false;
     cbx_text text;
-    cbx_json *out;
+    cbx_json *machines;
 
-    if (!list) return NULL;
+    if (!list) return no_memory(err);
     for (size_t i = 0; i < t->n; i++) {
         const char *machine = machine_of(t->all[i].row);
         size_t k = 0;
+        named = named || *machine;
         if (!*machine || (!t->all[i].match && g->facts.nboth)) continue;
         while (k < n && strcmp(list[k], machine) != 0) k++;
         if (k == n) list[n++] = machine;
     }
+    if (!named) return CBX_OK;
+    qsort(list, n, sizeof *list, cbx_compare_texts);
     cbx_text_init(&text, &g->arena.al);
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i; k > 0 && strcmp(list[k], list[k - 1]) < 0; k--) {
-            const char *swap = list[k];
-            list[k] = list[k - 1];
-            list[k - 1] = swap;
-        }
     for (size_t i = 0; i < n; i++) cbx_text_printf(&text, "%s%.12s", i ? "+" : "", list[i]);
-    out = n && !text.status ? cbx_json_new_string(cbx_text_str(&text)) : NULL;
+    machines = n && !text.status ? cbx_json_new_string(cbx_text_str(&text)) : NULL;
     cbx_text_clear(&text);
-    return out;
-}
-
-static bool says_machine(const gate_table *t)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (*machine_of(t->all[i].row)) return true;
-    return false;
+    return cbx_run_builder_set_environment(b, "machine", machines, err);
 }
 
 static cbx_status put_points(gate *g, const gate_table *t, bool several, cbx_run_builder *b, cbx_err *err)
@@ -398,14 +377,12 @@ static cbx_status put_points(gate *g, const gate_table *t, bool several, cbx_run
     for (size_t i = 0; !st && i < t->n; i++) {
         const gate_key *k = &t->all[i];
         cbx_named_metric metrics[NMETRICS];
-        names tags;
-        cbx_point p = { k->row->case_name, k->row->platform };
-        if (!name_point(&scratch, k->row, several, &tags)) {
+        cbx_tag tags[MAX_TAGS];
+        cbx_point p = { k->row->case_name, k->row->platform, .tags = tags };
+        if (!tag_point(&scratch, k->row, several, tags, &p.ntags)) {
             st = no_memory(err);
             break;
         }
-        p.tags = tags.tags;
-        p.ntags = tags.n;
         p.metrics = metrics;
         p.nmetrics = metrics_of(g, k->row, k->match, metrics);
         st = cbx_run_builder_add_point(b, &p, err);
@@ -425,7 +402,7 @@ static cbx_status make_run(gate *g, gate_table *t, const char *word, bool severa
     opts.no_vcs = opts.no_machine = opts.no_versions = true;
     if (!st) st = cbx_run_builder_create(g->ctx, &opts, &b, err);
     if (!st) st = cbx_run_builder_set_id(b, name, err);
-    if (!st && says_machine(t)) st = cbx_run_builder_set_environment(b, "machine", machines_json(g, t), err);
+    if (!st) st = set_machines(g, t, b, err);
     for (int i = 0; !st && i < NMETRICS; i++) st = cbx_run_builder_add_metric_def(b, &metric_defs[i], err);
     qsort(t->all, t->n, sizeof *t->all, by_order); /* findings in the order of the rows */
     if (!st) st = put_points(g, t, several, b, err);
@@ -449,7 +426,7 @@ static void list_names(const gate_table *t, char *out, size_t size)
     if (t->n > 3) snprintf(out + used, size - used, " and %zu more", t->n - 3);
 }
 
-static void tell_apart(gate *g)
+static void describe_apart(gate *g)
 {
     char base[220] = "nothing that was measured", now[220] = "nothing that was measured";
 
@@ -460,7 +437,7 @@ static void tell_apart(gate *g)
              now);
 }
 
-/* A table against itself: it proves nothing, and the engine says so. */
+/* A table against itself: it proves nothing, which the engine reports. */
 static bool all_the_same(const gate *g)
 {
     for (size_t i = 0; i < g->now.n; i++)
@@ -479,16 +456,6 @@ static bool several_machines(const gate *g)
 }
 
 /* --- the whole --- */
-
-static cbx_status check_opts(const cbx_row_gate_opts *o, cbx_err *err)
-{
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_row_gate_opts of another version");
-    if (!(o->threshold >= 0) || !(o->margin >= 0) || !(o->memory >= 0) || !(o->compile >= 0) || !(o->fidelity >= 0))
-        return cbx_fail(err, CBX_EINVAL, "a threshold of the gate is negative or not a number");
-    if (o->min_ratio < 1 || o->p95_ratio < 1)
-        return cbx_fail(err, CBX_EINVAL, "a ratio of the gate is below 1: 1.10 means ten per cent slower");
-    return CBX_OK;
-}
 
 static cbx_status judge(gate *g, const cbx_run *now, const cbx_run *base, cbx_regression **out, cbx_err *err)
 {
@@ -522,10 +489,15 @@ cbx_status cbx_row_gate(cbx_ctx *ctx, const cbx_rows *baseline, const cbx_rows *
     cbx_row_gate_opts defaults = CBX_ROW_GATE_OPTS_INIT;
     gate g = { .ctx = ctx, .opts = opts ? opts : &defaults };
     cbx_run *base = NULL, *now = NULL;
+    const cbx_row_gate_opts *o = g.opts;
     bool several;
-    cbx_status st = check_opts(g.opts, err);
+    cbx_status st;
 
-    if (st) return st;
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_row_gate_opts of another version");
+    if (!(o->threshold >= 0) || !(o->margin >= 0) || !(o->memory >= 0) || !(o->compile >= 0) || !(o->fidelity >= 0))
+        return cbx_fail(err, CBX_EINVAL, "a threshold of the gate is negative or not a number");
+    if (o->min_ratio < 1 || o->p95_ratio < 1)
+        return cbx_fail(err, CBX_EINVAL, "a ratio of the gate is below 1: 1.10 means ten per cent slower");
     cbx_arena_init(&g.arena, cbx_ctx_allocator(ctx));
     st = match_tables(&g, baseline, current, err);
     several = !st && several_machines(&g);
@@ -534,7 +506,7 @@ cbx_status cbx_row_gate(cbx_ctx *ctx, const cbx_rows *baseline, const cbx_rows *
     if (!st) g.facts.same_rows = all_the_same(&g);
     if (!st) st = judge(&g, now, base, out, err);
     if (!st && facts) {
-        tell_apart(&g);
+        describe_apart(&g);
         *facts = g.facts;
     }
     cbx_run_free(base);

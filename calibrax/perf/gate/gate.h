@@ -1,7 +1,7 @@
 /**
  * The gate over rows: a table of rows against a baseline table, decided by the verdict engine (analysis/regression.h).
  *
- * Keys are those of the store (cbx_row_key), the machine with them: rows of different machines meet only where that is allowed, and say so.
+ * Keys are those of the store (cbx_row_key), the machine with them: rows of different machines meet only where that is allowed, with a note.
  * The newest attempt of a key decides, good or not; where that is a row that was not measured (its environment is not here), or all
  * were skipped, the key is missing.  For keys in both tables the findings are
  *

@@ -27,7 +27,7 @@ typedef struct lab {
     size_t npools;
     cbx_rng rng;
     cbx_arena arena; /* of the whole question */
-    size_t *order;   /* room for a permutation of the largest pool */
+    size_t *order;   /* a permutation of the largest pool */
     cbx_row *base, *now;
     double *left, *right; /* `rows` times the larger of pairs and launches */
 } lab;
@@ -63,16 +63,6 @@ static cbx_status check_pool(const lab *l, const cbx_proof_pool *p, cbx_err *err
     return CBX_OK;
 }
 
-static void settle(lab *l, const cbx_proof_opts *opts)
-{
-    if (opts) l->o = *opts;
-    if (!l->o.comparisons) l->o.comparisons = 2000;
-    if (!l->o.tables) l->o.tables = 1000;
-    if (!l->o.rows) l->o.rows = 50;
-    if (!l->o.pairs) l->o.pairs = 11;
-    if (!l->o.launches) l->o.launches = 25;
-}
-
 /* One row of a table: a key that all tables have in common. */
 static bool name_row(lab *l, cbx_row *row, const char *run_id, size_t i)
 {
@@ -89,7 +79,7 @@ static bool name_row(lab *l, cbx_row *row, const char *run_id, size_t i)
 }
 
 static cbx_status lab_open(lab *l, cbx_ctx *ctx, const cbx_proof_pool *pools, size_t npools, const cbx_proof_opts *opts,
-                           size_t room, cbx_err *err)
+                           size_t max_order, cbx_err *err)
 {
     size_t width;
     bool ok;
@@ -98,15 +88,20 @@ static cbx_status lab_open(lab *l, cbx_ctx *ctx, const cbx_proof_pool *pools, si
     cbx_arena_init(&l->arena, cbx_ctx_allocator(ctx));
     if (opts && opts->struct_size != sizeof *opts)
         return cbx_fail(err, CBX_EINVAL, "cbx_proof_opts of another version");
-    settle(l, opts);
+    if (opts) l->o = *opts;
+    if (!l->o.comparisons) l->o.comparisons = 2000;
+    if (!l->o.tables) l->o.tables = 1000;
+    if (!l->o.rows) l->o.rows = 50;
+    if (!l->o.pairs) l->o.pairs = 11;
+    if (!l->o.launches) l->o.launches = 25;
     if (!npools) return cbx_fail(err, CBX_EINVAL, "no recorded launches to draw from");
     for (size_t i = 0; i < npools; i++) {
         cbx_status st = check_pool(l, &pools[i], err);
         if (st) return st;
-        if (2 * pools[i].rounds > room) room = 2 * pools[i].rounds;
+        if (2 * pools[i].rounds > max_order) max_order = 2 * pools[i].rounds;
     }
     width = l->o.rows * (l->o.pairs > l->o.launches ? l->o.pairs : l->o.launches);
-    l->order = cbx_arena_calloc(&l->arena, room, sizeof *l->order);
+    l->order = cbx_arena_calloc(&l->arena, max_order, sizeof *l->order);
     l->base = cbx_arena_calloc(&l->arena, l->o.rows, sizeof *l->base);
     l->now = cbx_arena_calloc(&l->arena, l->o.rows, sizeof *l->now);
     l->left = cbx_arena_calloc(&l->arena, width, sizeof *l->left);
@@ -119,17 +114,6 @@ static cbx_status lab_open(lab *l, cbx_ctx *ctx, const cbx_proof_pool *pools, si
 }
 
 /* --- draws --- */
-
-static void draw_pairs(lab *l, const cbx_proof_pool *p, double *mine, double *theirs)
-{
-    cbx_rng_permutation(&l->rng, p->rounds, l->order);
-    for (size_t i = 0; i < l->o.pairs; i++) {
-        bool swap = cbx_rng_below(&l->rng, 2) == 1;
-        double a = p->first[l->order[i]], b = p->second[l->order[i]];
-        mine[i] = swap ? b : a;
-        theirs[i] = swap ? a : b;
-    }
-}
 
 static double launch_at(const cbx_proof_pool *p, size_t i)
 {
@@ -157,12 +141,18 @@ static cbx_status judge_pair(lab *l, const cbx_proof_pool *p, size_t row, cbx_er
 {
     double *mine = l->left + row * l->o.pairs, *theirs = l->right + row * l->o.pairs;
 
-    draw_pairs(l, p, mine, theirs);
+    cbx_rng_permutation(&l->rng, p->rounds, l->order);
+    for (size_t i = 0; i < l->o.pairs; i++) {
+        bool swap = cbx_rng_below(&l->rng, 2) == 1;
+        double a = p->first[l->order[i]], b = p->second[l->order[i]];
+        mine[i] = swap ? b : a;
+        theirs[i] = swap ? a : b;
+    }
     l->now[row].paired_vs = "twin";
     return cbx__row_pair(l->ctx, mine, theirs, l->o.pairs, LEVEL, &l->now[row], err);
 }
 
-static bool says_different(const char *verdict)
+static bool is_different(const char *verdict)
 {
     return verdict && (!strcmp(verdict, "faster") || !strcmp(verdict, "slower"));
 }
@@ -226,8 +216,8 @@ static cbx_status single_rows(lab *l, tally *t, cbx_proof_rate *out, cbx_err *er
     for (size_t i = 0; i < l->o.comparisons; i++) {
         cbx_status st = judge_pair(l, pool_at(l, i), 0, err);
         if (st) return st;
-        hits += says_different(l->now[0].verdict);
-        t->hits[i % l->npools] += says_different(l->now[0].verdict);
+        hits += is_different(l->now[0].verdict);
+        t->hits[i % l->npools] += is_different(l->now[0].verdict);
         t->trials[i % l->npools]++;
     }
     *out = cbx_proof_rate_of(hits, l->o.comparisons);
@@ -267,7 +257,7 @@ static cbx_status row_tables(lab *l, cbx_proof_rate *out, cbx_err *err)
         if (!st) st = cbx__table_correct(CASE_NAME, l->now, l->o.rows, &scratch, err);
         cbx_arena_clear(&scratch);
         if (st) return st;
-        for (size_t r = 0; r < l->o.rows; r++) any = any || says_different(l->now[r].verdict_holm);
+        for (size_t r = 0; r < l->o.rows; r++) any = any || is_different(l->now[r].verdict_holm);
         hits += any;
     }
     *out = cbx_proof_rate_of(hits, l->o.tables);

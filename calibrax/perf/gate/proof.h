@@ -4,7 +4,7 @@
  * A pool holds the launch medians of one program measured as two attempts in interleaved rounds.  A comparison draws launches of a
  * pool without replacement, deals them to two sides that are equal by construction, and asks the same engines that judge rows and gates:
  *
- *   row   `pairs` rounds; in each, the toss of a coin says which of the two launches is the candidate's.  Paired ratio with its interval
+ *   row   `pairs` rounds; in each, the toss of a coin chooses the launch of the two that is the candidate's.  Paired ratio with its interval
  *         and verdict, as a row has it.  "faster" or "slower" is a false alarm.
  *   gate  `launches` a side among all launches of both attempts.  cbx_row_gate with its defaults.  "regressed" or "improved" is.
  *

@@ -65,8 +65,8 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
     if (!(opts->budget_s >= 0))
         return cbx_fail(err, CBX_EINVAL, "--budget: %g is not a number of seconds", opts->budget_s);
     if (!(opts->gpu_settle_s >= 0 && opts->gpu_settle_s <= 3600))
-        return cbx_fail(err, CBX_EINVAL, "--gpu-settle: %g is not from 0 to 3600 seconds",
-                        opts->gpu_settle_s); /* words:ok */
+        return cbx_fail(err, CBX_EINVAL, "--gpu-settle: %g is not from 0 to 3600 seconds", /* words:ok */
+                        opts->gpu_settle_s);
     if (!(opts->lock_wait_s >= 0))
         return cbx_fail(err, CBX_EINVAL, "--lock-wait: %g is not a number of seconds", opts->lock_wait_s);
     if (opts->threads < 0 || opts->threads > CBX__MAX_CORES)
