@@ -35,20 +35,23 @@
 #define MEMORY_SHARE_TENTHS 8
 /* Epochs that waits for a CPU make doubtful are made again: shorter than a slice of the scheduler where a call allows it, else longer
  * and longer, so that the one wait before an epoch is lost in it. */
-#define AGAIN_TRIES   5
-#define CLEAR_NS      2e6
-#define AGAIN_GROWTH  4
-#define AGAIN_MOST_NS 8e9 /* of all epochs together */
+#define AGAIN_TRIES  5
+#define CLEAR_NS     2e6
+#define AGAIN_GROWTH 4
+#define AGAIN_MAX_NS 8e9 /* of all epochs together */
 #define AGAIN_SHARE                                                                                                    \
     0.1 /* of the time that an answer may take, so that the machine's business is not called a time-out */
 #define AGAIN_PAUSE_NS 10e6 /* before the first repetition; doubled each time */
 
-/* Calls that are compared besides the timed epochs, and their cost: a share of the timed epochs, or so long where that is more. */
+/* Calls that are compared besides the timed epochs, and their cost: a share of the timed epochs, or so long where that is more; of calls and
+ * outputs that are short, the single ones are compared whatever that takes on a busy machine. */
 #define SPOT_SHARE  0.05
 #define SPOT_NS     20e6
 #define SPOT_SINGLE 100 /* one call after the other: a fault in each 97th is among them ... */
 #define SPOT_MAX    128 /* ... then after so many more calls that no worker can foresee which is looked at */
 #define SPOT_CALLS  8
+#define SHORT_NS    0.1e6
+#define SHORT_BYTES 65536
 
 /* --- the timed epochs --- */
 
@@ -164,8 +167,8 @@ static uint64_t other_iterations(const cbx__run *x)
     if (x->o.cold) return 0;
     double longest = AGAIN_GROWTH * cbx__run_median(x->raw_ns, x->r->epochs);
     if (x->r->measured_again == 0 && clear >= 4 && clear < n / 1.5) return (uint64_t)clear;
-    if (n * AGAIN_GROWTH > (double)CBX__ITERATIONS_MOST) return 0;
-    if (longest * epochs > AGAIN_MOST_NS || longest > AGAIN_SHARE * 1e9 * x->o.message_timeout_s) return 0;
+    if (n * AGAIN_GROWTH > (double)CBX__ITERATIONS_MAX) return 0;
+    if (longest * epochs > AGAIN_MAX_NS || longest > AGAIN_SHARE * 1e9 * x->o.message_timeout_s) return 0;
     return x->r->iterations * AGAIN_GROWTH;
 }
 
@@ -196,13 +199,16 @@ static bool spot_checks(cbx__run *x)
 {
     double inner, outer, budget = 0;
     uint64_t start = cbx_clock_ns();
+    bool brief = cbx__run_claim(x) < SHORT_NS && x->output_bytes <= SHORT_BYTES;
     for (size_t i = 0; i < x->r->epochs; i++) budget += SPOT_SHARE * x->raw_ns[i];
+    budget = fmax(budget, SPOT_NS);
     if (x->baseline->limit || x->o.cold) return true;
-    for (size_t i = 0; i < SPOT_MAX && (double)(cbx_clock_ns() - start) < fmax(budget, SPOT_NS); i++) {
+    for (size_t i = 0; i < SPOT_MAX; i++) {
+        if ((double)(cbx_clock_ns() - start) > budget && !(brief && i < SPOT_SINGLE)) return true;
         uint64_t calls = i < SPOT_SINGLE ? 1 : 1 + cbx_rng_below(&x->secret, SPOT_CALLS);
         size_t set = cbx_rng_below(&x->secret, x->w->nsets);
         if (set == x->probe_set && cbx__run_can_rotate(x)) set = 0; /* which holds other inputs now */
-        if (cbx__run_claim(x) * (double)calls > fmax(budget, SPOT_NS)) return true;
+        if (cbx__run_claim(x) * (double)calls > budget) return true;
         if (!cbx__run_epoch(x, set, calls, &inner, &outer) || !cbx__run_check_outputs(x, set)) return false;
     }
     return true;

@@ -29,6 +29,8 @@
 /* What caches that are cold to inputs and outputs account for, and pages that a single call is the first to touch: 4 GB/s. */
 #define COLD_BYTE_NS 0.25
 
+#define FLAGRANT 2.0 /* times that */
+
 #define LATE_SLACK_NS 4e6 /* on a busy machine a worker loses its CPU where a long epoch ends ... */
 #define LATE_CPU_NS   1e6 /* ... but uses no more of it */
 
@@ -137,10 +139,10 @@ bool cbx__run_fetch_outputs(cbx__run *x, cbx__cost *out)
     return true;
 }
 
-static cbx__cost allowed_writing(const cbx__run *x)
+static cbx__cost allowed_writing(const cbx__run *x, cbx__cost again)
 {
     double max = OUTPUTS_MAX_NS + OUTPUTS_BYTE_NS * x->output_bytes;
-    return smaller(x->again, (cbx__cost){ max, max });
+    return smaller(again, (cbx__cost){ max, max });
 }
 
 bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu, cbx__cost *io)
@@ -153,7 +155,7 @@ bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu, cbx__cost *io
     if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid);
     x->again = smaller(x->again, again);
     if (io == &x->unseen && x->w->nfresh && x->draws > x->w->nfresh) return true; /* it has seen these before */
-    writing = allowed_writing(x);
+    writing = allowed_writing(x, again); /* of the same try: a busy machine is as slow in both */
     const cbx__cost whole = { outer + outputs.wall_ns - writing.wall_ns - empty + x->hidden_ns,
                               cpu + outputs.cpu_ns - writing.cpu_ns - empty + x->hidden_ns };
     *io = io == &x->known ? larger(*io, whole) : smaller(*io, whole);
@@ -173,14 +175,17 @@ bool cbx__run_probe_call(cbx__run *x, cbx__cost *io)
 
 typedef enum verdict { HONEST, UNSURE, LAZY } verdict;
 
-static verdict by_both(const cbx__run *x, bool wall, bool cpu)
+static verdict by_both(const cbx__run *x, verdict wall, verdict cpu)
 {
-    if (on_device(x) || !x->t->waits.known) return wall ? LAZY : HONEST;
-    return cpu ? LAZY : wall ? UNSURE : HONEST;
+    if (on_device(x) || !x->t->waits.known) return wall;
+    return cpu == HONEST && wall != HONEST ? UNSURE : cpu;
 }
 
 /* [ns] CPU time of a call in the timed epochs. */
 static double cpu_of_call(const cbx__run *x) { return x->cpu_ns / ((double)x->r->iterations * (double)x->r->epochs); }
+
+/* [ns] What the worker reports for a call; on a busy machine its waits may hide all of it but the CPU time. */
+static double claim_of(const cbx__run *x) { return fmax(cbx__run_claim(x), cpu_of_call(x) / x->o.threads); }
 
 static double result_slack(const cbx__run *x)
 {
@@ -200,43 +205,43 @@ static bool is_suspect(const cbx__run *x, double claim)
     return x->unseen.wall_ns > share * claim + slack || x->unseen.cpu_ns > share * cpu_of_call(x) + slack;
 }
 
-/* Beyond what caches explain; or beyond the slack, and beyond what the control took at worst. */
-static bool too_long(const cbx__run *x, double share, double whole, double control, double call)
+/* Beyond the slack, and beyond what the control took at worst; or so far beyond what caches explain that no machine does. */
+static verdict judge_one(const cbx__run *x, double share, double whole, double control, double call)
 {
-    double slack = result_slack(x), cold = COLD_BYTE_NS * (x->set_bytes + x->output_bytes);
-    if (!isfinite(whole)) return false;
-    return whole > share * call + slack + cold ||
-           (whole > share * call + slack && whole - control > (share - 1) * call + slack);
+    double slack = share * call + result_slack(x), cold = slack + COLD_BYTE_NS * (x->set_bytes + x->output_bytes);
+    if (!isfinite(whole) || whole <= slack) return HONEST;
+    if (whole - control > slack - call || whole > FLAGRANT * cold) return LAZY;
+    return whole > cold ? UNSURE : HONEST;
 }
 
 static verdict judge_call(const cbx__run *x, double claim)
 {
     double share = call_share(x, claim);
-    return by_both(x, too_long(x, share, x->unseen.wall_ns, x->known.wall_ns, claim),
-                   too_long(x, share, x->unseen.cpu_ns, x->known.cpu_ns, cpu_of_call(x)));
+    return by_both(x, judge_one(x, share, x->unseen.wall_ns, x->known.wall_ns, claim),
+                   judge_one(x, share, x->unseen.cpu_ns, x->known.cpu_ns, cpu_of_call(x)));
 }
 
 /* Work that is put off till the outputs are wanted, in epochs of many calls. */
 static verdict judge_late(const cbx__run *x, double claim)
 {
-    const cbx__cost writing = allowed_writing(x);
+    const cbx__cost writing = allowed_writing(x, x->again);
     double slack = result_slack(x);
     if (!isfinite(x->late.wall_ns)) return HONEST;
-    return by_both(x, x->late.wall_ns - writing.wall_ns > claim + LATE_SLACK_NS + slack,
-                   x->late.cpu_ns - writing.cpu_ns > cpu_of_call(x) + LATE_CPU_NS + slack);
+    return by_both(x, x->late.wall_ns - writing.wall_ns > claim + LATE_SLACK_NS + slack ? LAZY : HONEST,
+                   x->late.cpu_ns - writing.cpu_ns > cpu_of_call(x) + LATE_CPU_NS + slack ? LAZY : HONEST);
 }
 
 static verdict judge_series(const cbx__run *x, double claim)
 {
     double slack = SERIES_SLACK_NS + (x->o.interpreter ? SERIES_PYTHON_NS : 0) +
                    COLD_BYTE_NS * (x->set_bytes + x->output_bytes);
-    return by_both(x, x->series.wall_ns > SERIES_SHARE * claim + slack,
-                   x->series.cpu_ns > SERIES_SHARE * cpu_of_call(x) + slack);
+    return by_both(x, x->series.wall_ns > SERIES_SHARE * claim + slack ? LAZY : HONEST,
+                   x->series.cpu_ns > SERIES_SHARE * cpu_of_call(x) + slack ? LAZY : HONEST);
 }
 
 void cbx__run_judge_results(cbx__run *x)
 {
-    double claim = cbx__run_claim(x);
+    double claim = claim_of(x);
     const struct {
         verdict verdict;
         const char *what;
@@ -270,7 +275,7 @@ void cbx__run_forget_readings(cbx__run *x)
 
 bool cbx__run_probe_again(cbx__run *x)
 {
-    double claim = cbx__run_claim(x), inner, outer;
+    double claim = claim_of(x), inner, outer;
     int tries = claim < PROBE_LONG_NS ? PROBE_TRIES : TRIES;
     if (!cbx__run_can_rotate(x)) return true;
     for (int i = 0; i < tries && (is_suspect(x, claim) || judge_late(x, claim)); i++) {
@@ -297,7 +302,7 @@ static size_t series_length(cbx__run *x)
 {
     size_t n = x->w->c->ninputs, capacity = n ? CBX__WIRE_FDS_MAX / n : 0, max = SERIES_MAX, first = first_of_series(x);
     if (on_device(x) || x->baseline->limit || x->o.cold || !cbx__run_can_rotate(x)) return 0;
-    if (!(cbx__run_claim(x) < SERIES_CLAIM_NS)) return 0;
+    if (!(claim_of(x) < SERIES_CLAIM_NS)) return 0;
     if (x->o.iterations && cbx_rng_below(&x->secret, SERIES_ONE_IN) != 0) return 0;
     if (capacity < first + SERIES_MIN) return 0;
     if (capacity - first < max) max = capacity - first;
@@ -330,7 +335,7 @@ static bool run_series(cbx__run *x, size_t n)
 bool cbx__run_series(cbx__run *x)
 {
     size_t n = series_length(x);
-    double peak = x->peak, claim = cbx__run_claim(x); /* the memory of these inputs is not the baseline's */
+    double peak = x->peak, claim = claim_of(x); /* the memory of these inputs is not the baseline's */
     if (n == 0) return true;
     x->series = none;
     for (int i = 0; i <= PROBE_TRIES && (i == 0 || judge_series(x, claim)); i++)
