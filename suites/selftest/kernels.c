@@ -5,7 +5,7 @@
  *   matmul   C = A B, n by n, loops
  *   copy     C = A, n elements
  *   sum      C = sum of A, one after the other, in float
- *   chain    n additions of whole numbers, each waiting for the one before: one cycle each
+ *   chain    n additions of integers, each waiting for the one before: one cycle each
  *   empty    nothing, into no outputs: what is read is what a call costs
  *
  * Baseline `plain` is the kernel.  `slow-1`, `slow-2`, `slow-5` follow it with a chain of additions that takes 1, 2, 5 % of the kernel's
@@ -253,7 +253,7 @@ static double call_ns(const cbx__suite_plan *s, uint64_t additions)
 {
     enum { BATCHES = 30, CALLS = 20 };
     const point *p = s->point;
-    double least = INFINITY;
+    double shortest = INFINITY;
 
     for (int i = 0; i < BATCHES; i++) {
         uint64_t start = cbx_clock_ns();
@@ -263,9 +263,9 @@ static double call_ns(const cbx__suite_plan *s, uint64_t additions)
             else
                 compute(p, s->in[A], s->in[B], s->out[0]);
         }
-        least = fmin(least, (double)(cbx_clock_ns() - start) / CALLS);
+        shortest = fmin(shortest, (double)(cbx_clock_ns() - start) / CALLS);
     }
-    return least;
+    return shortest;
 }
 
 static void calibrate(const cbx__suite_plan *s, double share)

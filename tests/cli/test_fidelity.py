@@ -93,7 +93,7 @@ def a_policy_that_is_not_kept_is_refused(p):
     _, rows = products(p, "loops,torch-matmul", NPERF_WORKERS_PYTHON=workers)
     row = row_of(rows, "torch-matmul")
     equal((row["status"], row["failure_detail"]["reason"]), ("refused", "policy_not_kept"), "torch-matmul")
-    has(row["failure_detail"]["message"], "'float32_matmul_precision' reads back as 'medium', and it was told 'highest'", "the sentence")
+    has(row["failure_detail"]["message"], "'float32_matmul_precision' reads back as 'medium', and it was to be 'highest'", "the sentence")
 
 
 main([narrow_factors_are_refused, alone_they_are_no_result, jax_in_bf16_is_refused, torch_in_bf16_is_refused, what_is_allowed_is_read_back,

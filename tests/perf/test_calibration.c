@@ -57,7 +57,7 @@ static void a_held_up_reading_is_not_believed(void **state)
         if (first == 1) CHECK(2e6 * (double)c.calls >= 20e6, "the second reading tells");
     }
     cbx__calibration c = calibrate(20e6, 1e-9, 0, 1, 0, &epochs);
-    CHECK_INT(c.calls, CBX__ITERATIONS_MOST, "calls that cost nothing end at the most there may be");
+    CHECK_INT(c.calls, CBX__ITERATIONS_MAX, "calls that cost nothing end at the most there may be");
 }
 
 TEST_FILE()

@@ -159,7 +159,7 @@ static void bounds_of_a_worker(void **state)
         { "grow-output", CBX_FAILURE_WRONG_SHAPE, "output 0 grew to", "an output file without end" },
         { "eat_in_daemon", CBX_FAILURE_MEMORY_LIMIT, "the limit is 200 MB", "so do those that left its group" },
         { "large_pool", CBX_FAILURE_PINNING, "pool 'openmp' has 8 threads", "says itself that it has more threads" },
-        { "stray", CBX_FAILURE_PINNING, "which is none of those", "left its cores" },
+        { "stray", CBX_FAILURE_PINNING, "which is not one of those", "left its cores" },
         { "excuse-late", CBX_FAILURE_PROTOCOL, "host_unsupported", "an excuse that comes too late" },
         { "says_oom", CBX_FAILURE_OUT_OF_MEMORY, "the worker says: asked", "its words are marked as such" },
     };

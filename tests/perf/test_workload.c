@@ -66,7 +66,7 @@ static void a_set_is_held_back(void **state)
     CHECK_OK(cbx_npy_map_fd(f->ctx, h.fds[0], &in, &err), &err, "its input");
     const float *a = cbx_array_data(in);
     const double *y = cbx_array_data(h.answers[0]), *first = cbx_array_data(f->w->answers[0]);
-    CHECK(f->w->nfresh == CBX__FRESH_MOST, "inputs of their own");
+    CHECK(f->w->nfresh == CBX__FRESH_MAX, "inputs of their own");
     CHECK(cbx_params_int(f->w->fresh_point[1], "seed") != cbx_params_int(f->w->point, "seed"), "of another seed");
     CHECK_OK(cbx_npy_map_fd(f->ctx, f->w->fresh[1]->input_fds[0], &base, &err), &err, "what they were turned from");
     CHECK(a[0] == ((const float *)cbx_array_data(base))[567], "shifted by as much as was drawn");

@@ -20,7 +20,7 @@ PLANTED = {
     "numpy": ("echo 'ok 1 - a # SKIP rival: numpy is not installed'", ["logic"], 9, (0, 1, 1), "is no reason for a skip"),
     "sanitizer": ("echo 'ok 1 - a # SKIP sanitizer: no limits'", ["logic"], 9, (0, 0, 1), "skipped: b sanitizer a"),
     "hangs": ("echo ok 1 - a; sleep 100", ["logic"], 0.2, (1, 1, 0), "stopped after "),
-    "settles": ('[ -e "$F" ] || { touch "$F"; echo not ok 1 - a; exit 1; }; echo ok 1 - a', ["live"], 9, (1, 0, 0), "run twice: b settles"),
+    "passes_later": ('[ -e "$F" ] || { touch "$F"; echo not ok 1 - a; exit 1; }; echo ok 1 - a', ["live"], 9, (1, 0, 0), "run twice: b passes at last"),
     "never": ("echo not ok 1 - a; exit 1", ["live"], 9, (0, 1, 0), "FAIL b never (again)"),
     "again": ('[ -e "$F" ] || { touch "$F"; echo not ok 1 - a; exit 1; }; echo ok 1 - a', ["logic"], 9, (0, 1, 0), "FAIL b again "),
 }
@@ -58,7 +58,7 @@ def main() -> int:
         check("all but a suite", run(["passes", "never"], "b:!live"), 0, "2 passed, 0 failed, 0 skipped", "")
         check("a sanitizer's skip", run(["sanitizer"], "b:logic"), 1, "0 passed, 1 failed, 1 skipped", "is no reason for a skip")
         check("nothing", run([]), 1, "0 passed, 0 failed, 0 skipped", "")
-        check("no time left", run(["passes", "settles"], CBX_TEST_UNTIL="1"), 1, "0 passed, 2 failed, 0 skipped", "no time was left")
+        check("no time left", run(["passes", "passes_later"], CBX_TEST_UNTIL="1"), 1, "0 passed, 2 failed, 0 skipped", "no time was left")
     return 1 if failed else 0
 
 

@@ -79,7 +79,7 @@ def check_values(tap: Tap, provider: Any, name: str, prepare: Any) -> None:
     for m, k, n, why in SHAPES:
         for algebra, dtype in points(name):
             if dtype == "f64" and (m, k, n) != SHAPES[0][:3]:
-                continue  # one shape tells the dtypes apart; a compilation each would take long
+                continue  # one shape distinguishes the dtypes; a compilation each would take long
             a, b = reference.draw(m, k, dtype, 1), reference.draw(k, n, dtype, 2)
             expected = reference.matmul(algebra, a, b, n, dtype)
             ratio = reference.worst(compute(provider, prepare, algebra, dtype, a, b, (m, k, n)), expected)

@@ -167,7 +167,7 @@ def expect_error(answer: dict | None, phase: str, cause: str) -> None:
     assert answer["message"] and "\n" not in answer["message"], answer
 
 
-@test("a framework that is not there is module_missing, and the remedy is named")
+@test("a missing framework is module_missing, and the remedy is named")
 def _() -> None:
     # -S leaves out site-packages: this Python has no NumPy, whatever is installed.
     worker = Worker(["numpy"], sys.executable, "-S", PYTHONPATH="")
@@ -272,15 +272,15 @@ BAD_LOADS = (
     ({"arrays": [{"name": "A", "set": s} for s in range(4)]}, "protocol", "no B"),
     ({"definition": 7}, "protocol", "a definition that is no object"),
     ({"definition": {}}, "protocol", "a definition of nothing"),
-    ({"definition": {**NO_FILE, "rtol": -1}}, "protocol", "a tolerance that is none"),
+    ({"definition": {**NO_FILE, "rtol": -1}}, "protocol", "a tolerance that is not one"),
     ({"definition": {**NO_FILE, "inputs": ["x"]}}, "protocol", "other inputs"),
     ({"definition": {**NO_FILE, "outputs": ["x"]}}, "protocol", "other outputs"),
-    ({"definition": NO_FILE}, "run_error", "a file that is not there"),
+    ({"definition": NO_FILE}, "run_error", "a missing file"),
     ({"heap_pad": 1 << 60}, "out_of_memory", "more memory than there is"),
 )
 
 
-@test("a load that asks for what is not there is an error by its structured cause", "numpy")
+@test("a load that asks for what is missing is an error by its structured cause", "numpy")
 def _(python: str) -> None:
     for changes, cause, why in BAD_LOADS:
         attempt = Attempt("numpy", python, "numpy", "real", "f32", **changes)
@@ -331,7 +331,7 @@ def _() -> None:
         expect(worker.end(), 0)
 
 
-@test("started without its channel, the worker says so and exits with 2")
+@test("started without its channel, the worker reports that and exits with 2")
 def _() -> None:
     environment = {key: value for key, value in os.environ.items() if key != "NPERF_WORKER_FD"}
     for changes in ({}, {"NPERF_WORKER_FD": "x"}, {"NPERF_WORKER_FD": "999"}):
@@ -471,12 +471,12 @@ def _(python: str) -> None:
 def _(python: str) -> None:
     settings = {"float32_matmul_precision": "high", "num_threads": "1"}
     attempt = Attempt("torch", python, "torch-dense", "log", "f32", policy={"settings": settings})
-    told = attempt.loaded["policy"]["settings"]
-    expect({name: told[name] for name in settings}, settings)
+    applied = attempt.loaded["policy"]["settings"]
+    expect({name: applied[name] for name in settings}, settings)
     attempt.worker.end()
 
 
-@test("a setting that nobody knows breaks the protocol", "numpy")
+@test("an unknown setting breaks the protocol", "numpy")
 def _(python: str) -> None:
     for policy in ({"settings": {"speed": "high"}}, {"settings": {"speed": 1}}, {"settings": "fast"}):
         attempt = Attempt("numpy", python, "numpy", "real", "f32", policy=policy)

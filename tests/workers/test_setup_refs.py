@@ -179,7 +179,7 @@ def _(machine: Machine) -> None:
     expect_in("no Python 3.11 or newer", err)
 
 
-@test("two at once: the second one says so and leaves")
+@test("two at once: the second one reports that and leaves")
 def _(machine: Machine) -> None:
     os.makedirs(machine.environments)
     lock = os.path.join(machine.environments, ".lock")
@@ -193,7 +193,7 @@ def _(machine: Machine) -> None:
         holder.stdin.close()
 
 
-@test("--missing names what is not there, with the command that adds it")
+@test("--missing names what is missing, with the command that adds it")
 def _(machine: Machine) -> None:
     expect(machine.run("numpy")[0], 0)
     expect(

@@ -40,15 +40,15 @@ class Interrupted(BaseException):
 
 
 class Failure(Exception):
-    """What is wrong with a benchmark, in words for its user."""
+    """What is wrong with a benchmark, as text for its user."""
 
 
-def rows_of(thing: Any) -> int | None:
+def rows_of(target: Any) -> int | None:
     """Of an array its first extent, of a list or a tuple its length; None: of anything else nothing is known."""
-    shape = getattr(thing, "shape", None)
+    shape = getattr(target, "shape", None)
     if isinstance(shape, (tuple, list)) and shape:
         return int(shape[0])
-    return len(thing) if isinstance(thing, (list, tuple)) else None
+    return len(target) if isinstance(target, (list, tuple)) else None
 
 
 def check_rows(batch: Any, examples: int, start: int) -> None:
@@ -63,7 +63,7 @@ def one_line(fault: BaseException) -> str:
     """'ValueError: words (bench.py:12)', the place being the innermost one outside this file and the import machinery."""
     if isinstance(fault, Failure):
         return str(fault)
-    ours = (__file__, importlib.__file__)  # a module that is not there was looked for by importlib, which is not where it is missing
+    ours = (__file__, importlib.__file__)  # a missing module was looked for by importlib, which is not where it is missing
     frames = [f for f in traceback.extract_tb(fault.__traceback__) if f.filename not in ours and not f.filename.startswith("<frozen")]
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     words = " ".join(str(fault).split())
@@ -99,26 +99,26 @@ def registered() -> dict[str, Any]:
     return {name: registry.get_benchmark(name) for name in registry.list_benchmarks()}
 
 
-def meets_protocol(thing: Any) -> bool:
-    return all(callable(getattr(thing, name, None)) for name in PROTOCOL)
+def meets_protocol(target: Any) -> bool:
+    return all(callable(getattr(target, name, None)) for name in PROTOCOL)
 
 
-def name_of(thing: Any, attribute: str) -> str:
-    name = inspect.getattr_static(thing, "name", None)
+def name_of(target: Any, attribute: str) -> str:
+    name = inspect.getattr_static(target, "name", None)
     return name if isinstance(name, str) and name else attribute
 
 
 def defined_in(module: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for attribute, thing in vars(module).items():
-        if attribute.startswith("_") or not meets_protocol(thing):
+    for attribute, target in vars(module).items():
+        if attribute.startswith("_") or not meets_protocol(target):
             continue
-        if isinstance(thing, type) and (thing.__module__ != module.__name__ or inspect.isabstract(thing) or getattr(thing, "_is_protocol", False)):
+        if isinstance(target, type) and (target.__module__ != module.__name__ or inspect.isabstract(target) or getattr(target, "_is_protocol", False)):
             continue
-        name = name_of(thing, attribute)
+        name = name_of(target, attribute)
         if name in found:
             raise Failure(f"two benchmarks of '{module.__name__}' are named '{name}'")
-        found[name] = thing
+        found[name] = target
     return found
 
 
@@ -131,16 +131,16 @@ def find_benchmarks(path: str) -> dict[str, Any]:
     if wanted:
         if wanted in found:
             return {wanted: found[wanted]}
-        thing = module
+        target = module
         for part in wanted.split("."):
-            if not hasattr(thing, part):
+            if not hasattr(target, part):
                 raise Failure(f"'{where}' has no '{wanted}'")
-            thing = getattr(thing, part)
-        return {name_of(thing, wanted): thing}
-    known = {id(thing) for thing in found.values()}
-    for name, thing in defined_in(module).items():
-        if id(thing) not in known:
-            found.setdefault(name, thing)
+            target = getattr(target, part)
+        return {name_of(target, wanted): target}
+    known = {id(target) for target in found.values()}
+    for name, target in defined_in(module).items():
+        if id(target) not in known:
+            found.setdefault(name, target)
     if not found:
         raise Failure(f"'{where}' defines no benchmark: a class with {', '.join(PROTOCOL)}; name another one as '{where}:Class'")
     return found
@@ -161,9 +161,9 @@ def clock_step_ns() -> float:
 class Call:
     """A callable as a benchmark: what is timed is one call, and the wait for a device where a framework with devices is loaded."""
 
-    def __init__(self, thing: Callable[..., Any], config: dict[str, Any]) -> None:
+    def __init__(self, target: Callable[..., Any], config: dict[str, Any]) -> None:
         devices = "jax" in sys.modules or "torch" in sys.modules
-        self.work = (lambda: wait_for(thing(**config))) if devices else (lambda: thing(**config)) if config else thing
+        self.work = (lambda: wait_for(target(**config))) if devices else (lambda: target(**config)) if config else target
 
 
 class Session:
@@ -284,18 +284,18 @@ class Session:
     def _has(self, method: str) -> bool:
         return callable(getattr(self._benchmark, method, None))
 
-    def _make(self, thing: Any, config: dict[str, Any]) -> None:
-        runs = any(callable(getattr(thing, name, None)) for name in RUNS)
-        if isinstance(thing, type) or not runs:
-            if not callable(thing):
+    def _make(self, target: Any, config: dict[str, Any]) -> None:
+        runs = any(callable(getattr(target, name, None)) for name in RUNS)
+        if isinstance(target, type) or not runs:
+            if not callable(target):
                 raise Failure(f"'{self._name}' is {type(thing).__name__}, no benchmark")
-            made = thing(**config)
-            if not isinstance(thing, type) and not any(callable(getattr(made, name, None)) for name in RUNS):
-                made = Call(thing, config)  # no factory of benchmarks, but what is to be timed
+            made = target(**config)
+            if not isinstance(target, type) and not any(callable(getattr(made, name, None)) for name in RUNS):
+                made = Call(target, config)  # no factory of benchmarks, but what is to be timed
         elif config:
             raise Failure(f"'{self._name}' is an object already: a configuration needs its class")
         else:
-            made = thing
+            made = target
         self._benchmark = made
         if not any(self._has(name) for name in RUNS):
             raise Failure(f"'{self._name}' has neither {', '.join(RUNS[:-1])} nor {RUNS[-1]}")

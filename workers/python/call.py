@@ -22,12 +22,12 @@ from typing import Any, Callable
 
 SCHEMA, VERSION = "calibrax-call-answer", 1
 STEPS = 200  # of the clock, in a window
-MOST_CALLS = 1 << 30
+MAX_CALLS = 1 << 30
 
 
 def one_line(fault: BaseException) -> str:
     """'ValueError: words (mod.py:12)', the place being the innermost one outside this file and the import machinery."""
-    ours = (__file__, importlib.__file__)  # a module that is not there was looked for by importlib, which is not where it is missing
+    ours = (__file__, importlib.__file__)  # a missing module was looked for by importlib, which is not where it is missing
     frames = [f for f in traceback.extract_tb(fault.__traceback__) if f.filename not in ours and not f.filename.startswith("<frozen")]
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     words = " ".join(str(fault).split())
@@ -35,7 +35,7 @@ def one_line(fault: BaseException) -> str:
 
 
 class Failure(Exception):
-    """What is wrong, in words for the user."""
+    """What is wrong, as text for the user."""
 
 
 def find(where: str, name: str) -> Callable[[], Any]:
@@ -99,15 +99,15 @@ def clock_step_s() -> float:
     return max(1e-9, sorted(gaps)[50] * 1e-9)
 
 
-def choose_calls(f: Callable[[], Any], least_s: float) -> tuple[int, int]:
+def choose_calls(f: Callable[[], Any], min_s: float) -> tuple[int, int]:
     """Calls a window, and how many were made to find out."""
     calls = made = 1
     while True:
         took = window(f, calls)
         made += calls
-        if took >= least_s or calls >= MOST_CALLS:
+        if took >= min_s or calls >= MAX_CALLS:
             return calls, made
-        calls = min(MOST_CALLS, max(calls + 1, int(min(10.0, 1.4 * least_s / max(took, 1e-9)) * calls)))
+        calls = min(MAX_CALLS, max(calls + 1, int(min(10.0, 1.4 * min_s / max(took, 1e-9)) * calls)))
 
 
 def measure(f: Callable[[], Any], warmup: int, samples: int, sample_s: float) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def measure(f: Callable[[], Any], warmup: int, samples: int, sample_s: float) ->
 
 
 def account(f: Callable[[], Any]) -> dict[str, Any]:
-    """What XLA says of the compiled function; "why" where nobody tells."""
+    """What XLA reports about the compiled function; "why" where it cannot."""
     try:
         import jax
     except ImportError:
@@ -141,7 +141,7 @@ def account(f: Callable[[], Any]) -> dict[str, Any]:
         if isinstance(value, (int, float)) and value >= 0:
             found[ours] = float(value)
     if "flop" not in found:
-        found["why"] = "XLA does not tell the operations of it"
+        found["why"] = "XLA does not report the operations of it"
     return found
 
 

@@ -1,6 +1,6 @@
 """The worker's side of the protocol of calibrax/perf/launch/PROTOCOL.md: JSON lines and descriptors over one socket.
 
-Nothing here knows a framework, so a worker can speak, and say what went wrong, before any framework is imported.
+Nothing here knows a framework, so a worker can speak, and report what went wrong, before any framework is imported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class WorkerError(Exception):
 
 
 class ParentGone(Exception):
-    """The parent closed its end: nobody is left to tell."""
+    """The parent closed its end: no one is left to report to."""
 
 
 def violation(message: str) -> WorkerError:

@@ -24,7 +24,7 @@ if sys.argv[1:2] != ["benchmark"]:  # which needs neither, and is where they are
     import cases
     import providers
 
-# Cause of an exception that tells nothing better, by the phase in which it was raised.
+# Cause of an exception without a better one, by the phase in which it was raised.
 CAUSE_OF_PHASE = {"import": "import_failed", "compile": "compile_error", "oracle": "oracle_failed"}
 
 
@@ -77,7 +77,7 @@ class Session:
 
         # A layout factor drawn by the parent: it shifts where the arrays below land.
         self._heap_pad = bytearray(_count(message, "heap_pad", 0))
-        platform = _text({"platform": "cpu", **message}, "platform")  # an oracle is told of none
+        platform = _text({"platform": "cpu", **message}, "platform")  # an oracle receives none
         self._provider.open(platform, _count(message, "threads", self._provider.threads))
         self._provider.apply(_settings(message))
         point = message.get("point")
@@ -295,7 +295,7 @@ def serve(channel: Channel, framework: str, platform: str | None) -> int:
         return 0
     except ParentGone:
         return 1
-    except BaseException as error:  # whatever a framework raises, SystemExit included, the parent is told
+    except BaseException as error:  # whatever a framework raises, SystemExit included, is reported to the parent
         if not isinstance(error, WorkerError):
             traceback.print_exc()
         cause = cause_of(error, at[0], provider)

@@ -1,7 +1,7 @@
 /*
  * What a launch asks of its worker beside epochs: caches flushed, and calls that do nothing.
  *
- * A worker that only says it flushed gains the time of warm calls in a row that is called cold; it is never faster than it is anyway.
+ * A worker that only claims to have flushed gains the time of warm calls in a row that is called cold; it is never faster than it is anyway.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define NULL_READINGS 5
 #define NULL_FIRST    64
 #define NULL_NS       1e6 /* that a reading lasts */
-#define NULL_MOST     10000000.0
+#define NULL_MAX      10000000.0
 
 static bool ask(cbx__run *x, const char *phase, const char *text, const char *op, cbx_json **answer)
 {
@@ -47,7 +47,7 @@ bool cbx__run_call_overhead(cbx__run *x)
     if (!x->can_null) return true;
     if (!null_calls(x, n, &one) || !null_calls(x, n, &one)) return false; /* the first one warms it up */
     if (!(one >= 0)) return true;
-    n = fmin(fmax(NULL_FIRST, NULL_NS / fmax(one, 0.1)), NULL_MOST);
+    n = fmin(fmax(NULL_FIRST, NULL_NS / fmax(one, 0.1)), NULL_MAX);
     for (size_t i = 0; i < NULL_READINGS; i++)
         if (!null_calls(x, n, &calls[i])) return false;
     one = cbx__run_median(calls, NULL_READINGS);

@@ -15,12 +15,12 @@ void cbx__calibration_begin(cbx__calibration *c, double target_ns)
 static uint64_t grown(const cbx__calibration *c)
 {
     double n = (double)c->calls, wanted = fmin(fmax(0.5 * c->target_ns / c->call_ns, 2 * n), 10 * n);
-    return (uint64_t)fmin(wanted, CBX__ITERATIONS_MOST);
+    return (uint64_t)fmin(wanted, CBX__ITERATIONS_MAX);
 }
 
 bool cbx__calibration_note(cbx__calibration *c, double epoch_ns, double call_ns)
 {
-    bool trusted = c->closing || epoch_ns >= TRUSTED_SHARE * c->target_ns || c->calls >= CBX__ITERATIONS_MOST;
+    bool trusted = c->closing || epoch_ns >= TRUSTED_SHARE * c->target_ns || c->calls >= CBX__ITERATIONS_MAX;
 
     c->call_ns = c->closing ? fmin(c->call_ns, call_ns) : call_ns;
     if (!trusted) {
@@ -31,6 +31,6 @@ bool cbx__calibration_note(cbx__calibration *c, double epoch_ns, double call_ns)
         c->closing = true;
         return true;
     }
-    c->calls = (uint64_t)fmin(fmax(ceil(MARGIN * c->target_ns / c->call_ns), 1), CBX__ITERATIONS_MOST);
+    c->calls = (uint64_t)fmin(fmax(ceil(MARGIN * c->target_ns / c->call_ns), 1), CBX__ITERATIONS_MAX);
     return false;
 }

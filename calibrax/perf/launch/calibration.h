@@ -1,7 +1,7 @@
 /**
  * How many calls an epoch takes to last a given time, found by epochs.  Internal to perf.
  *
- * Calls grow by two to ten times until a reading is long enough to trust; then it is read once more, and the shorter reading is believed: what holds up
+ * Calls grow by two to ten times until a reading is long enough to trust; then it is read again, and the shorter reading is believed: what holds up
  * an epoch makes it longer only, and too few calls would leave epochs too short.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_CALIBRATION_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Most calls an epoch is given. */
-#define CBX__ITERATIONS_MOST 1000000000u
+#define CBX__ITERATIONS_MAX 1000000000u
 
 typedef struct cbx__calibration {
     double target_ns;
@@ -26,7 +26,7 @@ void cbx__calibration_begin(cbx__calibration *c, double target_ns);
  * After an epoch of c->calls.
  * @param epoch_ns  all of it: whether it is long enough to trust
  * @param call_ns   of one call, > 0
- * @return false: c->calls is settled
+ * @return false: c->calls is final
  */
 bool cbx__calibration_note(cbx__calibration *c, double epoch_ns, double call_ns);
 

@@ -14,7 +14,7 @@
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/process.h"
 
-#define HEADER_MOST 65536
+#define HEADER_MAX 65536
 
 cbx_status cbx__checker_init(cbx_ctx *ctx, const cbx_workload *w, cbx__checker *c, cbx_err *err)
 {
@@ -25,7 +25,7 @@ cbx_status cbx__checker_init(cbx_ctx *ctx, const cbx_workload *w, cbx__checker *
     for (size_t i = 0; !st && i < w->c->noutputs; i++) {
         st = cbx__memory_file("output", &c->fds[i], err);
         if (!st) st = cbx_array_create(ctx, &w->outputs[i], &c->arrays[i], err);
-        if (!st) c->most_bytes[i] = cbx_array_bytes(c->arrays[i]) + HEADER_MOST;
+        if (!st) c->max_bytes[i] = cbx_array_bytes(c->arrays[i]) + HEADER_MAX;
     }
     if (st) cbx__checker_clear(c);
     return st;
@@ -97,7 +97,7 @@ static cbx_status read_output(cbx_ctx *ctx, cbx__checker *c, size_t i, cbx_array
                         cbx_array_desc_text(&h.desc, found, sizeof found),
                         cbx_array_desc_text(&c->w->outputs[i], wanted, sizeof wanted));
     }
-    if (size > c->most_bytes[i] || size < h.data_offset + bytes) {
+    if (size > c->max_bytes[i] || size < h.data_offset + bytes) {
         return cbx_fail(err, CBX_EFORMAT, "the file of output '%s' holds %zu bytes, wanted %zu",
                         c->w->c->output_names[i], size, h.data_offset + bytes);
     }

@@ -11,10 +11,10 @@
 #include "calibrax/base/tools.h"
 #include "calibrax/profiling/procfs.h"
 
-#define LAUNCH_ABI   "2" /* of the launcher's command line and of what it says; as in programs/launcher/main.c */
-#define MOST_OPTIONS 26  /* words of the launcher, its name and the NULL included, grants apart: 19 are the most now */
-#define SWEEP_MAX    32768 /* processes */
-#define SWEEP_LOOKS  5000  /* at processes that were killed and are not gone: a second altogether */
+#define LAUNCH_ABI  "2"   /* of the launcher's command line and of what it says; as in programs/launcher/main.c */
+#define MAX_OPTIONS 26    /* words of the launcher, its name and the NULL included, grants apart: 19 are the most now */
+#define SWEEP_MAX   32768 /* processes */
+#define SWEEP_LOOKS 5000  /* at processes that were killed and are not gone: a second altogether */
 
 /* Two connected sockets, both close-on-exec and above the child's own descriptors. */
 static cbx_status make_pair(int ours_theirs[2], cbx_err *err)
@@ -42,7 +42,7 @@ static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx_
     const char *number = cbx_arena_printf(arena, "%d", CBX__PROCESS_CHANNEL);
     size_t nprogram = 0, n = 0;
     while (opts->program[nprogram]) nprogram++;
-    const char **argv = cbx_arena_calloc(arena, nprogram + MOST_OPTIONS + 2 * opts->ngrants, sizeof *argv);
+    const char **argv = cbx_arena_calloc(arena, nprogram + MAX_OPTIONS + 2 * opts->ngrants, sizeof *argv);
     if (!argv || !number) return NULL;
     argv[n++] = launcher;
     argv[n++] = "--abi";
@@ -134,7 +134,7 @@ size_t cbx__child_sweep(cbx__process *c)
     return killed;
 }
 
-/* The leader keeps its orphans (nperf-launch made it a subreaper), so as long as it lives nobody can hide from it; it is stopped first. */
+/* The leader keeps its orphans (nperf-launch made it a subreaper), so as long as it lives no process can hide from it; it is stopped first. */
 void cbx__child_kill(cbx__process *c)
 {
     if (c->pid > 0 && !c->reaped && !cbx__process_ended(c)) {

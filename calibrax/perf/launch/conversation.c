@@ -6,7 +6,7 @@
  *
  * Input sets follow one another in blocks, each a random permutation of all sets, so that no set is always first.  Outputs are
  * checked after the first call, after one random epoch (on another set than the first if there is one), after the last, and after
- * each other epoch with probability 1/8: a worker cannot tell a checked epoch from another before it has answered it.
+ * each other epoch with probability 1/8: a worker cannot distinguish a checked epoch from another before it has answered it.
  *
  * Before one of the checked epochs the worker gets inputs that exist in no other launch.  One call on them is timed from outside
  * together with the outputs it owes: a worker that computes only when it is asked for the outputs, or that has answered from memory
@@ -109,7 +109,7 @@ static void look_at_threads(cbx__run *x, double first_before, double before, dou
     double others, first = first_thread_wants(x) - first_before;
     size_t n = cbx__proc_others_want(x->t->child.pid, &others);
     x->r->threads_seen = n + 1;
-    /* one that hands its work to another thread sleeps meanwhile; where nobody tells it is taken to have been busy */
+    /* one that hands its work to another thread sleeps meanwhile; where that is unknown it is taken to have been busy */
     x->wanted_ns = (first < wall ? first : wall) + fmin(others - before, (double)n * wall);
     x->wanted_wall_ns = wall;
 }
@@ -252,7 +252,7 @@ static void converse(cbx__run *x)
     if (ok && !x->o.compile_only) cbx__run_judge_times(x);
 }
 
-/* True for a provider whose first call may hide a compiler that nobody tells of. */
+/* True for a provider whose first call may hide a compiler that is not reported. */
 static bool compiles_unsaid(const cbx__run *x)
 {
     const cbx_provider_ops *p = cbx_provider_find(x->baseline->provider);

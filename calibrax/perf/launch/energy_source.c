@@ -94,22 +94,22 @@ static void put_energy(double power, double idle, double call_ns, const char *sc
 void cbx__energy_end(cbx_energy_meter *m, const cbx_energy_source *s, bool device, double call_ns, cbx_launch_record *r)
 {
     const char *why = !s ? "energy was not asked for" : device ? s->device_why : s->why;
-    cbx_energy_report told;
+    cbx_energy_report read;
     double power;
 
     r->energy_call_j = r->power_w = NAN;
     snprintf(r->energy_why, sizeof r->energy_why, "%.250s", *why ? why : "the counters could not be read");
     if (!m) return;
-    cbx_energy_meter_report(m, &told);
-    power = device ? device_power(&told) : cpu_power(&told);
+    cbx_energy_meter_report(m, &read);
+    power = device ? device_power(&read) : cpu_power(&read);
     if (device ? !s->device : !s->cpu) { /* the other of the two was read */
     } else if (isnan(power)) {
-        snprintf(r->energy_why, sizeof r->energy_why, "%.250s", device ? told.gpu_why : told.cpu_why);
+        snprintf(r->energy_why, sizeof r->energy_why, "%.250s", device ? read.gpu_why : read.cpu_why);
     } else {
         r->energy_why[0] = 0;
         put_energy(power, device ? s->device_idle_w : s->cpu_idle_w, call_ns,
                    device               ? "device, idle power taken off"
-                   : isnan(told.dram_j) ? "package, idle power taken off"
+                   : isnan(read.dram_j) ? "package, idle power taken off"
                                         : "package and dram, idle power taken off",
                    r);
     }

@@ -1,5 +1,5 @@
 /**
- * Energy of calls, as far as this machine tells it: what is read, and what it takes when nothing is measured.  Internal to perf.
+ * Energy of calls, as far as this machine reports it: what is read, and what it takes when nothing is measured.  Internal to perf.
  *
  * RAPL and NVML count the whole machine and the whole device.  A launch reads the mean power while its epochs run; less the power of an
  * idle machine, times the time of a call, that is the energy of a call.  What others on the machine take meanwhile is in it.
@@ -11,7 +11,7 @@
 #include "calibrax/profiling/energy.h"
 
 struct cbx_energy_source {
-    bool cpu, device; /* what is read; neither: why says so */
+    bool cpu, device; /* what is read; neither: why has the reason */
     double cpu_idle_w, device_idle_w;
     cbx_gpu *gpu;       /* owned; NULL: none */
     char powercap[200]; /* folder; "": the system's */

@@ -68,7 +68,7 @@ static void set_jax(cbx__environment *e, bool cpu)
     cbx__environment_set(e, "XLA_PYTHON_CLIENT_PREALLOCATE", "false");
 }
 
-/* By number in the order of NVML, which CUDA does not count by unless it is told. */
+/* By number in the order of NVML, which CUDA does not count by unless it is set to. */
 static void set_device(cbx__environment *e, const char *device, bool cpu)
 {
     if (device) cbx__environment_set(e, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");

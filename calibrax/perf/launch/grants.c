@@ -19,8 +19,8 @@
 
 #include "calibrax/base/json.h"
 
-#define LINKS_MOST   16
-#define ENTRIES_MOST 4096 /* of a folder that is granted in parts */
+#define LINKS_MAX   16
+#define ENTRIES_MAX 4096 /* of a folder that is granted in parts */
 
 static const char READ[] = "--read", WRITE[] = "--write", DEVICE[] = "--device", LIST[] = "--list";
 
@@ -99,16 +99,16 @@ static void push(cbx__grants *g, const char *option, const char *path)
 {
     if (!path) g->failed = true;
     if (g->failed) return;
-    if (g->count == g->room) {
-        size_t room = g->room ? 2 * g->room : 64;
-        cbx__grant *more = cbx_arena_calloc(g->arena, room, sizeof *more);
+    if (g->count == g->capacity) {
+        size_t capacity = g->capacity ? 2 * g->capacity : 64;
+        cbx__grant *more = cbx_arena_calloc(g->arena, capacity, sizeof *more);
         if (!more) {
             g->failed = true;
             return;
         }
         if (g->count) memcpy(more, g->list, g->count * sizeof *more);
         g->list = more;
-        g->room = room;
+        g->capacity = capacity;
     }
     g->list[g->count++] = (cbx__grant){ option, path };
 }
@@ -144,7 +144,7 @@ static void add_in_parts(cbx__grants *g, const char *option, const char *path, c
     size_t count = 0;
 
     push(g, LIST, path);
-    while (dir && count++ < ENTRIES_MOST && !g->failed && (e = readdir(dir))) {
+    while (dir && count++ < ENTRIES_MAX && !g->failed && (e = readdir(dir))) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
         cbx__grants_add(g, option, cbx_arena_printf(g->arena, "%s%s%s", path, strcmp(path, "/") ? "/" : "", e->d_name),
                         hidden, n);
@@ -201,7 +201,7 @@ static void read_home_of(maker *m, const char *prefix)
 /* An interpreter at PREFIX/bin comes with PREFIX, and so does one that it is a link to. */
 static void read_interpreter(maker *m, const char *path)
 {
-    for (int i = 0; i < LINKS_MOST && !m->g->failed && *path; i++) {
+    for (int i = 0; i < LINKS_MAX && !m->g->failed && *path; i++) {
         const char *folder = folder_of(m->g->arena, path), *name = folder ? last_of(folder) : "";
         char to[PATH_MAX];
         ssize_t n;

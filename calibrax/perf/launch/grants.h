@@ -18,7 +18,7 @@ typedef struct cbx__grant {
 typedef struct cbx__grants {
     cbx_arena *arena;
     cbx__grant *list;
-    size_t count, room;
+    size_t count, capacity;
     bool failed; /* memory ran out */
 } cbx__grants;
 
@@ -41,7 +41,7 @@ typedef struct cbx__grants_kept cbx__grants_kept;
 cbx__grants_kept *cbx__grants_keep(const cbx_allocator *al);
 /* NULL is fine. */
 void cbx__grants_forget(cbx__grants_kept *kept);
-/* As cbx__grants_make, from what is kept where the same was asked before, scratch and jit_cache aside.  kept NULL: found anew.
+/* As cbx__grants_make, from what is kept where the same was asked before, scratch and jit_cache aside.  kept NULL: found again.
  * Paths live in the arena, as long as what `f` points to, or as long as `kept`. */
 cbx_status cbx__grants_find(cbx__grants_kept *kept, const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out,
                             cbx_err *err);
@@ -52,7 +52,7 @@ void cbx__grants_add(cbx__grants *g, const char *option, const char *path, const
 
 typedef struct cbx__scratch_folder {
     char path[256]; /* "" none */
-    int lock;       /* held while it is in use, so that nobody takes it for left behind */
+    int lock;       /* held while it is in use, so that no sweep takes it for left behind */
 } cbx__scratch_folder;
 
 void cbx__scratch_folder_init(cbx__scratch_folder *s);

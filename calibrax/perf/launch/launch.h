@@ -19,7 +19,7 @@
 
 CBX_BEGIN_DECLS
 
-/** What tells the energy of a stretch of time; internal (perf/energy_source.h). */
+/** What measures the energy of a stretch of time; internal (perf/energy_source.h). */
 typedef struct cbx_energy_source cbx_energy_source;
 
 /** Set to non-zero by a signal handler to stop everything soon; launches then end with CBX_FAILURE_INTERRUPTED. */
@@ -71,7 +71,7 @@ typedef struct cbx_fidelity {
 } cbx_fidelity;
 
 /** Compares an output with an answer; specials (NaN with NaN, equal infinities) match.  dtype and shape must be those expected,
- * else ok is false and note says so. */
+ * else ok is false and note has the reason. */
 CBX_API void cbx_fidelity_compare(const cbx_array *output, const cbx_array *answer, const cbx_array *bound,
                                   cbx_fidelity *io);
 
@@ -133,7 +133,7 @@ typedef struct cbx_launch_record {
     double empty_epoch_ns;      /* parent's reading of an epoch of 0 calls: median of 5 */
     double first_call_ns;       /* first call, compile included */
     double
-        compile_ns; /* compile alone where the provider can tell it (jax lower+compile); else first_call - steady median, >= 0 */
+        compile_ns; /* compile alone where the provider reports it (jax lower+compile); else first_call - steady median, >= 0 */
     double ready_ns;    /* spawn to the first call: when `compile` was sent */
     double overhead_ns; /* parent's own time for this launch: wall less what it waited for the worker */
 
@@ -144,7 +144,7 @@ typedef struct cbx_launch_record {
     double memory_limit_bytes;   /* NaN: none */
     const char *memory_limit_by; /* "cgroup", "watch" (resident memory, RLIMIT_DATA); static */
     double
-        tree_peak_bytes; /* most that worker and descendants held at a look of the watch, or as their group says; NaN: nobody looked */
+        tree_peak_bytes; /* most that worker and descendants held at a look of the watch, or as their group says; NaN: not looked at */
     size_t
         threads_seen; /* that the worker had after the epochs, as the kernel says, sleeping ones included; 0: unknown */
     double cpu_user_s, cpu_system_s;                   /* of the worker's whole life, as the kernel says */
@@ -152,7 +152,7 @@ typedef struct cbx_launch_record {
     bool confined;                                     /* a filter of system calls is on, as /proc says */
     cbx_sandbox_facts sandbox;                         /* what was in force; all false with CBX_SANDBOX_OFF */
     size_t left_behind;      /* processes that the worker had started and not ended: killed before `bye` */
-    double pressure_percent; /* of the last 10 s somebody waited for a CPU, at the end of the launch */
+    double pressure_percent; /* of the last 10 s a task waited for a CPU, at the end of the launch */
     uint64_t throttles;      /* CPUs slowed down for heat while it ran; UINT64_MAX: nothing counts them */
     uint64_t steal_ticks;    /* growth of steal in /proc/stat while it ran */
     double load_1min;

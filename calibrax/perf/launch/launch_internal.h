@@ -1,5 +1,5 @@
 /**
- * A launch in progress: what start.c starts, settle.c and conversation.c plan, messages.c and unseen.c ask, launch_memory.c limits, and launch_judge.c judges.
+ * A launch in progress: what start.c starts, warm_up.c and conversation.c plan, messages.c and unseen.c ask, launch_memory.c limits, and launch_judge.c judges.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_LAUNCH_INTERNAL_H
 #define CALIBRAX_PERF_LAUNCH_LAUNCH_INTERNAL_H
@@ -56,7 +56,7 @@ typedef struct cbx__run {
     cbx_err err;
 } cbx__run;
 
-/** Starts the worker; x->t stays NULL if there is none to start, which is then the record's failure. */
+/** Starts the worker; x->t stays NULL if there is no program to start, which is then the record's failure. */
 cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err);
 
 /** Messages (messages.c); false: the launch has ended, by the worker's fault or, as broken keeps it, by the parent's own. */
@@ -72,9 +72,9 @@ bool cbx__run_fetch_outputs(cbx__run *x, cbx__cost *out);
 /** The same, and compares them with the answers of its set. */
 bool cbx__run_check_outputs(cbx__run *x, size_t set);
 
-/** [ns] An epoch by the parent's clock had nobody waited for a CPU: for guesses, not for judgements. */
+/** [ns] An epoch by the parent's clock without waits for a CPU: for guesses, not for judgements. */
 double cbx__run_unhindered(const cbx__run *x, double outer);
-/** Warm-up, calibration and empty epochs (settle.c).  @param again  there was a warm-up already */
+/** Warm-up, calibration and empty epochs (warm_up.c).  @param again  a warm-up was made already */
 bool cbx__run_settle(cbx__run *x, bool again);
 
 /** A call on unseen inputs (unseen.c): whether the case has such; sends them in place of the last set, or as a second one. */
@@ -110,7 +110,7 @@ double cbx__run_allowed_empty(const cbx__run *x);
 /** [ns] What the worker reports for a call: the median; less the waits for a CPU that were inside its reading, for comparison with
  * readings that waits were taken off. */
 double cbx__run_claim(const cbx__run *x);
-/** What an outer clock says of the epochs' times, with all that the kernel knows of waiting. */
+/** How an outer clock compares with the epochs' times, with all that the kernel counts as waiting. */
 typedef enum cbx__run_clocks {
     CBX__CLOCKS_AGREE,  /* or the difference is no more than a twentieth */
     CBX__CLOCKS_UNSURE, /* waiting may explain the difference, and a lie may hide in it: larger or smaller epochs tell */

@@ -15,15 +15,15 @@
 #define FEW_EPOCHS     3 /* below, one late awakening is a majority, so only a gross lie counts */
 #define CLOCK_SLACK_NS 0.3e6
 #define FEW_SLACK_NS   3e6 /* a slice of the scheduler */
-#define RATIO_LEAST_NS 1e6 /* shorter epochs say nothing about the ratio of the clocks */
+#define RATIO_MIN_NS   1e6 /* shorter epochs are no evidence of the ratio of the clocks */
 #define FLAGRANT_SHARE 3.0 /* no hand-over explains it, on a busy machine either */
 /* What the parent allows for an empty epoch, whatever the worker takes: a constant, and so much a byte of the outputs. */
-#define EMPTY_MOST_NS   0.5e6
+#define EMPTY_MAX_NS    0.5e6
 #define EMPTY_BYTE_NS   1.0 /* overwriting them: 1 GB/s */
 #define CPU_SHARE       1.1
 #define WANTED_SHARE    1.5   /* threads that hand work to one another are ready at the same time, for moments */
 #define CPU_EPOCH_NS    0.2e6 /* of a worker between its clock and the channel */
-#define DOUBT_MOST      0.05  /* share of an epoch that may be unexplained waiting */
+#define DOUBT_MAX       0.05  /* share of an epoch that may be unexplained waiting */
 #define CONTENDED_SHARE 0.05
 #define CPU_SLACK_NS    10e6
 #define SATURATED       0.85 /* share of its CPUs that a worker with threads too many takes when it is alone on them */
@@ -50,14 +50,14 @@ double cbx__run_claim(const cbx__run *x)
 /* What of the empty epoch may be taken from another's time. */
 double cbx__run_allowed_empty(const cbx__run *x)
 {
-    return fmin(x->r->empty_epoch_ns, EMPTY_MOST_NS + EMPTY_BYTE_NS * x->output_bytes);
+    return fmin(x->r->empty_epoch_ns, EMPTY_MAX_NS + EMPTY_BYTE_NS * x->output_bytes);
 }
 
 /* Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
 bool cbx__run_too_short(const cbx__run *x)
 {
     double target = x->slow ? x->o.slow_call_s : x->o.epoch_target_s;
-    bool chosen = x->slow || (x->o.iterations == 0 && x->r->iterations < CBX__ITERATIONS_MOST);
+    bool chosen = x->slow || (x->o.iterations == 0 && x->r->iterations < CBX__ITERATIONS_MAX);
     double busy[CBX_LAUNCH_MAX_EPOCHS];
     /* one that reports more than has passed is judged by that */
     for (size_t i = 0; i < x->r->epochs; i++)
@@ -72,11 +72,11 @@ static double clock_ratio(const cbx__run *x)
 {
     const cbx_launch_record *r = x->r;
     double ratios[CBX_LAUNCH_MAX_EPOCHS], n = (double)r->iterations;
-    if (r->epochs == 0 || !(cbx__run_median(x->raw_ns, r->epochs) >= RATIO_LEAST_NS)) return NAN;
+    if (r->epochs == 0 || !(cbx__run_median(x->raw_ns, r->epochs) >= RATIO_MIN_NS)) return NAN;
     for (size_t i = 0; i < r->epochs; i++) {
         double inner = r->epoch_ns[i] * n, plain = x->raw_ns[i] - cbx__run_allowed_empty(x);
         ratios[i] = fmin(inner / outer_of(x, i),
-                         fmax(1, inner / plain)); /* taking off waits makes nobody faster than time */
+                         fmax(1, inner / plain)); /* taking off waits makes no worker faster than time */
     }
     return cbx__run_median(ratios, r->epochs);
 }
@@ -90,8 +90,8 @@ static double clock_doubt(const cbx__run *x)
 
 /* How the readings compare. */
 typedef struct clocks {
-    size_t off;                      /* epochs that are clearly too short */
-    double least_inner, least_outer; /* [ns] */
+    size_t off;                  /* epochs that are clearly too short */
+    double min_inner, min_outer; /* [ns] */
     bool disagree;
 } clocks;
 
@@ -111,17 +111,17 @@ static clocks compare(const cbx__run *x, double credit)
     for (size_t i = 0; i < r->epochs; i++) {
         double inner = r->epoch_ns[i] * (double)r->iterations, outer = outer_of(x, i) - credit * x->unsure_ns[i];
         c.off += inner < share * outer - slack;
-        c.least_inner = fmin(c.least_inner, inner);
-        c.least_outer = fmin(c.least_outer, outer);
+        c.min_inner = fmin(c.min_inner, inner);
+        c.min_outer = fmin(c.min_outer, outer);
     }
-    c.disagree = 2 * c.off > r->epochs || c.least_inner < best_share * c.least_outer - slack;
+    c.disagree = 2 * c.off > r->epochs || c.min_inner < best_share * c.min_outer - slack;
     return c;
 }
 
 cbx__run_clocks cbx__run_compare_clocks(const cbx__run *x)
 {
     if (compare(x, 1).disagree) return CBX__CLOCKS_DISAGREE;
-    return compare(x, 0).disagree && clock_doubt(x) > DOUBT_MOST ? CBX__CLOCKS_UNSURE : CBX__CLOCKS_AGREE;
+    return compare(x, 0).disagree && clock_doubt(x) > DOUBT_MAX ? CBX__CLOCKS_UNSURE : CBX__CLOCKS_AGREE;
 }
 
 /* Epochs of a worker that claims more time than there was. */
@@ -145,7 +145,7 @@ void cbx__run_judge_clocks(cbx__run *x)
     cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
                    "the worker reported %.3f ms at best for epochs that took at least %.3f ms by the parent's clock, "
                    "waits for a CPU taken off",
-                   c.least_inner * 1e-6, c.least_outer * 1e-6);
+                   c.min_inner * 1e-6, c.min_outer * 1e-6);
 }
 
 /* [ns] All epochs as the worker reports them. */
@@ -170,13 +170,13 @@ static void judge_wanted(cbx__run *x)
     bool flagrant = x->wanted_ns > FLAGRANT_SHARE * x->o.threads * x->wanted_wall_ns;
     if (flagrant || x->cpu_ns >= SATURATED * x->o.threads * x->cpu_wall_ns) {
         cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
-                       "the worker's threads ran or wanted to for %.3f s in %.3f s, and it was told to use %d",
+                       "the worker's threads ran or were ready for %.3f s in %.3f s, and it was given %d",
                        x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, x->o.threads);
         return;
     }
     x->r->contended = true;
     cbx__talk_fail(x->t, CBX_FAILURE_CONTENDED,
-                   "the machine is too busy to measure: the worker's threads ran or wanted to for %.3f s in %.3f s, "
+                   "the machine is too busy to measure: the worker's threads ran or were ready for %.3f s in %.3f s, "
                    "and others had its CPUs for %.0f %% of the time, at a load of %.1f",
                    x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9,
                    100 * (1 - x->cpu_ns / (x->o.threads * x->cpu_wall_ns)), cbx__proc_load_read());
@@ -186,11 +186,11 @@ static void judge_cores(cbx__run *x)
 {
     bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
     if (x->stray_cpu >= 0) {
-        cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker may run on CPU %d, which is none of those it was given",
-                       x->stray_cpu);
+        cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
+                       "the worker may run on CPU %d, which is not one of those it was given", x->stray_cpu);
     } else if (cpu && x->cpu_ns > CPU_SHARE * x->o.threads * x->cpu_wall_ns + CPU_SLACK_NS) {
         cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
-                       "the worker used %.3f s of CPU time in %.3f s of epochs, and was told to use %d threads",
+                       "the worker used %.3f s of CPU time in %.3f s of epochs, and was given %d threads",
                        x->cpu_ns * 1e-9, x->cpu_wall_ns * 1e-9, x->o.threads);
     } else if (cpu && x->wanted_ns > WANTED_SHARE * x->o.threads * x->wanted_wall_ns + CPU_SLACK_NS) {
         judge_wanted(x);

@@ -64,19 +64,19 @@ bool cbx__run_hello(cbx__run *x)
 static bool keeps_settings(cbx__run *x, const cbx_json *reported)
 {
     const char *precision = x->o.precision ? x->o.precision : "full";
-    cbx_json *told = cbx__policy_json(x->baseline->provider, x->o.platform, x->o.threads, precision, false);
-    const cbx_json *settings = cbx_json_get(told, "settings");
+    cbx_json *asked = cbx__policy_json(x->baseline->provider, x->o.platform, x->o.threads, precision, false);
+    const cbx_json *settings = cbx_json_get(asked, "settings");
     char name[48], found[48];
-    if (!told) return cbx__run_broken(x, cbx_fail(&x->err, CBX_ENOMEM, "no memory for a policy"));
+    if (!asked) return cbx__run_broken(x, cbx_fail(&x->err, CBX_ENOMEM, "no memory for a policy"));
     if (cbx__policy_contradicts(reported, settings, name, found))
         cbx__talk_fail(x->t, CBX_FAILURE_POLICY,
-                       "the worker's setting '%s' reads back as '%s', and it was told '%.40s'", name, found,
+                       "the worker's setting '%s' reads back as '%s', and it was to be '%.40s'", name, found,
                        cbx_json_get_string(settings, name, ""));
-    cbx_json_unref(told);
+    cbx_json_unref(asked);
     return x->t->failure == CBX_FAILURE_NONE;
 }
 
-/* What the worker says it made of its policy, kept with what it said in hello. */
+/* The policy as the worker reports it, kept with its hello. */
 static bool note_policy(cbx__run *x, const cbx_json *loaded)
 {
     const cbx_json *policy = cbx_json_get(loaded, "policy");
@@ -86,8 +86,8 @@ static bool note_policy(cbx__run *x, const cbx_json *loaded)
     if (x->r->versions) cbx_json_set(x->r->versions, "policy", cbx_json_copy(policy));
     if (!cbx__policy_too_many(cbx_json_get(policy, "threads"), x->o.threads, pool, &found))
         return keeps_settings(x, cbx_json_get(policy, "settings"));
-    cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker's pool '%s' has %d threads, and it was told to use %d", pool,
-                   found, x->o.threads);
+    cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker's pool '%s' has %d threads, and it was given %d", pool, found,
+                   x->o.threads);
     return false;
 }
 

@@ -2,7 +2,7 @@
  * The oracle's answer: computed in a process of its own, kept by content.
  *
  * An entry of the cache is two NPY files for each output and a small JSON file, written last, that holds the hash of each of them;
- * an entry that is torn, damaged or of another shape is computed anew.  Its key is the hash of: inputs, case, point, library
+ * an entry that is torn, damaged or of another shape is computed again.  Its key is the hash of: inputs, case, point, library
  * version and revision, protocol number of the case, and the worker program that holds the oracle's code.  The folder may be
  * deleted at any time.
  */
@@ -264,7 +264,7 @@ static cbx_status compute(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts
     if (!st) st = run_process(ctx, w, opts, worker, &load, arena, err);
     for (size_t i = 0; !st && i < files; i++) {
         st = cbx_npy_map_fd(ctx, fds[i], slot(w, i),
-                            err); /* its writer has ended: nobody can shrink the file any more */
+                            err); /* its writer has ended: no process can shrink the file any more */
         if (!st) st = check_form(w, i, *slot(w, i), err);
     }
     if (st) drop_set0(w);

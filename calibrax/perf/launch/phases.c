@@ -64,7 +64,7 @@ static cbx_status time_work(measuring *m, cbx_err *err)
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* A pass over the dataset, a batch a call. */
+/* An iteration over the dataset, a batch a call. */
 static cbx_status time_batches(measuring *m, cbx_err *err)
 {
     size_t length = 0, size = m->o->batch_size, n, warmup;

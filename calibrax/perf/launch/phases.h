@@ -33,8 +33,8 @@ typedef struct cbx_benchmark_measure_opts {
     const cbx_json *config; /* kept with the result; an object, or NULL; borrowed */
     const volatile sig_atomic_t *stop; /* looked at between phases, samples and batches; not 0: CBX_EINTERRUPTED */
     cbx_timeline *trace;               /* gets a span a phase; borrowed; NULL: none */
-    bool no_resources;                 /* somebody else watches this process */
-    const char **phase;                /* set to the name of the phase under way, a constant; NULL: nobody asks */
+    bool no_resources;                 /* another watches this process */
+    const char **phase;                /* set to the name of the phase under way, a constant; NULL: not needed */
 } cbx_benchmark_measure_opts;
 
 #define CBX_BENCHMARK_MEASURE_OPTS_INIT                                                                                \

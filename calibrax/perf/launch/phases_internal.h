@@ -24,7 +24,7 @@ extern const char *const cbx__phase_names[CBX__PHASE_COUNT];
 typedef struct cbx__bench {
     const char *name, *domain;
     bool has[CBX__PHASE_COUNT];
-    bool batches; /* its work is a pass over a dataset */
+    bool batches; /* its work is an iteration over a dataset */
     const cbx_metric_def *defs;
     size_t ndefs;
     const cbx_tag *tags;

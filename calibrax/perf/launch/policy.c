@@ -161,14 +161,14 @@ bool cbx__policy_too_many(const cbx_json *reported, int threads, char pool[48], 
     return false;
 }
 
-bool cbx__policy_contradicts(const cbx_json *reported, const cbx_json *told, char name[48], char found[48])
+bool cbx__policy_contradicts(const cbx_json *reported, const cbx_json *asked, char name[48], char found[48])
 {
     const char *setting;
     cbx_json *value;
 
-    for (size_t i = 0; told && cbx_json_member(told, i, &setting, &value); i++) {
+    for (size_t i = 0; asked && cbx_json_member(asked, i, &setting, &value); i++) {
         const char *back = cbx_json_get_string(reported, setting, NULL);
-        if (!cbx_json_has(reported, setting) || (back && !strcmp(back, cbx_json_get_string(told, setting, ""))))
+        if (!cbx_json_has(reported, setting) || (back && !strcmp(back, cbx_json_get_string(asked, setting, ""))))
             continue;
         snprintf(name, 48, "%.40s", setting);
         snprintf(found, 48, "%.40s", back ? back : "no text");

@@ -1,9 +1,9 @@
 /**
- * How many threads a worker uses and what float32 means to it: one table of what each framework is told, so that all are told alike.
+ * How many threads a worker uses and what float32 means to it: one table of what each framework receives, so that all are treated alike.
  * Internal to perf.
  *
  * A line is an environment variable, which the worker's process starts with, or a setting by call, which travels in `load` as
- * `policy` and is applied by the framework's provider in workers/python.  Either is recorded in the row as it was told, with what the
+ * `policy` and is applied by the framework's provider in workers/python.  Either is recorded in the row as it was sent, with what the
  * worker then said of itself; threads are also counted by the parent (launch_judge.c), and arithmetic that is less exact than was asked
  * for shows in the comparison with the oracle.
  *
@@ -18,10 +18,10 @@
 #include "calibrax/base/json.h"
 #include "calibrax/perf/launch/environment.h"
 
-/** One thing that a framework is told. */
+/** One setting that a framework receives. */
 typedef struct cbx__policy_line {
     const char *provider;  /* NULL: every one */
-    const char *precision; /* the word under which it is told; NULL: every one */
+    const char *precision; /* the word under which it is sent; NULL: every one */
     const char *only;      /* "cpu" or "device": told there only; NULL: everywhere */
     bool by_call;          /* name is a setting of the framework; else an environment variable */
     const char *name;
@@ -33,7 +33,7 @@ const cbx__policy_line *cbx__policy_lines(size_t *count);
 
 /** The table's own word of precision, "full" for NULL.  @return CBX_OK; CBX_EINVAL: the message begins with --matmul-precision */
 cbx_status cbx__policy_precision(const char *word, const char **out, cbx_err *err);
-/** What a provider makes of a word: "full" where it knows no other. */
+/** What a provider makes of a word: "full" where it has no other. */
 const char *cbx__policy_applied(const char *provider, const char *precision);
 /** Sets the variables of a provider. */
 void cbx__policy_environment(cbx__environment *e, const char *provider, const char *platform, int threads,
@@ -42,12 +42,12 @@ void cbx__policy_environment(cbx__environment *e, const char *provider, const ch
  * NULL: out of memory. */
 cbx_json *cbx__policy_json(const char *provider, const char *platform, int threads, const char *precision,
                            bool with_environment);
-/** True if a worker's own account of its pools ({"blas":1,"intra_op":2}) has one with more threads than it was told to use.
+/** True if a worker's own account of its pools ({"blas":1,"intra_op":2}) has one with more threads than it was given.
  * @param pool  its name, written then */
 bool cbx__policy_too_many(const cbx_json *reported, int threads, char pool[48], int *found);
-/** True if a worker reads a setting back as something else than it was told; what it leaves out, or was not told, is no contradiction.
+/** True if a worker reads a setting back as something else than it received; what it leaves out, or did not receive, is no contradiction.
  * @param reported, told  {name:value}; NULL is empty
  * @param name, found     the setting and what it was read back as, written then */
-bool cbx__policy_contradicts(const cbx_json *reported, const cbx_json *told, char name[48], char found[48]);
+bool cbx__policy_contradicts(const cbx_json *reported, const cbx_json *asked, char name[48], char found[48]);
 
 #endif

@@ -40,15 +40,15 @@ typedef struct cbx_sandbox {
 /* member, word, what is missing without it, what adds it */
 #define CBX_SANDBOX_PARTS(X)                                                                                           \
     X(syscalls, "syscalls", "workers may make any system call",                                                        \
-      "apt-get install libseccomp-dev, and build nperf-launch anew")                                                   \
+      "apt-get install libseccomp-dev, and build nperf-launch again")                                                  \
     X(files, "files", "workers read and write whatever the user may",                                                  \
       "a kernel with Landlock (Linux 5.13, CONFIG_SECURITY_LANDLOCK, lsm=landlock)")                                   \
     X(network, "network", "workers reach the network",                                                                 \
-      "apt-get install libseccomp-dev, and build nperf-launch anew; or Linux 6.7 with Landlock")                       \
+      "apt-get install libseccomp-dev, and build nperf-launch again; or Linux 6.7 with Landlock")                      \
     X(signals, "signals", "workers may signal the user's processes",                                                   \
-      "apt-get install libseccomp-dev, and build nperf-launch anew; or Linux 6.12 with Landlock")                      \
+      "apt-get install libseccomp-dev, and build nperf-launch again; or Linux 6.12 with Landlock")                     \
     X(tracing, "tracing", "workers may look into the user's processes",                                                \
-      "apt-get install libseccomp-dev, and build nperf-launch anew; or a kernel with Landlock")                        \
+      "apt-get install libseccomp-dev, and build nperf-launch again; or a kernel with Landlock")                       \
     X(privileges, "privileges", "workers have all rights of root", "do not measure as root")
 
 /** What a launcher says to be in force, before anything of the worker runs. */
@@ -66,7 +66,7 @@ CBX_API cbx_status cbx_sandbox_parse(const char *word, cbx_sandbox_mode *out, cb
 CBX_API const char *cbx_sandbox_mode_word(cbx_sandbox_mode mode);
 /** What can be had here, by starting a process under it.  @return CBX_OK; CBX_ENOENT: no launcher; CBX_EVERSION: one of another version; CBX_EIO, CBX_ENOMEM */
 CBX_API cbx_status cbx_sandbox_probe(cbx_ctx *ctx, cbx_sandbox_facts *out, cbx_err *err);
-/** CBX_OK if all can be had; CBX_EUNAVAILABLE, and the sentence says what cannot and what adds it; as cbx_sandbox_probe. */
+/** CBX_OK if all can be had; CBX_EUNAVAILABLE, and the sentence names what cannot and what adds it; as cbx_sandbox_probe. */
 CBX_API cbx_status cbx_sandbox_check(cbx_ctx *ctx, cbx_err *err);
 /**
  * For a program's main, before it measures: other processes of this user, workers among them, can from now on not look into this one's memory,

@@ -1,5 +1,5 @@
 /*
- * A folder for one launch.  Its user's lock says that it is in use: a folder without one was left behind by a program that was killed, and the
+ * A folder for one launch.  Its user's lock marks it as in use: a folder without one was left behind by a program that was killed, and the
  * next one takes it away.
  *
  * What is in it was made by a worker that may mean ill: names that are links, folders without rights, trees deeper than a path is long.
@@ -16,10 +16,10 @@
 
 #include "calibrax/perf/launch/grants.h"
 
-#define PREFIX      "nperf-scratch-"
-#define DEPTH_MOST  16    /* below, folders are moved up before they are emptied */
-#define ROUNDS_MOST 65536 /* of moving up */
-#define MAKE_TRIES  10
+#define PREFIX     "nperf-scratch-"
+#define DEPTH_MAX  16    /* below, folders are moved up before they are emptied */
+#define ROUNDS_MAX 65536 /* of moving up */
+#define MAKE_TRIES 10
 
 static const char *base_folder(void)
 {
@@ -78,7 +78,7 @@ static void remove_folder(removal *r, int at, const char *name, int depth)
     int fd;
 
     fchmodat(at, name, 0700, 0); /* folders only come here, and links are none */
-    if (depth >= DEPTH_MOST) {
+    if (depth >= DEPTH_MAX) {
         snprintf(up, sizeof up, ".up-%lu", r->moved++);
         renameat(at, name, r->top, up);
         return;
@@ -117,7 +117,7 @@ static void remove_tree(const char *path)
     removal r = { open_folder(AT_FDCWD, path), 0 };
 
     if (r.top < 0) return;
-    for (int round = 0; round < ROUNDS_MOST; round++) {
+    for (int round = 0; round < ROUNDS_MAX; round++) {
         unsigned long before = r.moved;
         int again = open_folder(r.top, ".");
         if (again >= 0) empty(&r, again, 0);

@@ -82,7 +82,7 @@ cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err)
     cbx__talk_opts talk = { .timeout_s = x->o.message_timeout_s,
                             .memory_limit_bytes = x->o.memory_limit_bytes,
                             .files = x->checker.fds,
-                            .file_most = x->checker.most_bytes,
+                            .file_max = x->checker.max_bytes,
                             .nfiles = x->w->c->noutputs,
                             .stop = x->o.stop,
                             .python = python };
@@ -94,7 +94,7 @@ cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err)
 
 /* --- what a sandbox can enforce here --- */
 
-/* The launcher says what it has in force and becomes a program; which one does not matter, so it is the launcher again, with nothing to do. */
+/* The launcher reports what it has in force and becomes a program; which one does not matter, so it is the launcher again, with nothing to do. */
 cbx_status cbx_sandbox_probe(cbx_ctx *ctx, cbx_sandbox_facts *out, cbx_err *err)
 {
     static const cbx__grant all[] = { { "--read", "/" } };

@@ -22,14 +22,14 @@
 #define OTHER_LAUNCHER                                                                                                 \
     "nperf-launch ended with status %d before it started anything: it is of another version than this program; build " \
     "or "                                                                                                              \
-    "install both anew, or unset NPERF_LAUNCH"
-#define LAUNCHER_SETUP 125 /* its status when it does not understand what it is asked for, and says nothing */
-#define UNKNOWN_END    "the worker ended in phase '%s' and nobody can tell how: let SIGCHLD have its default action"
+    "install both again, or unset NPERF_LAUNCH"
+#define LAUNCHER_SETUP 125 /* its status when it does not understand what it is asked for, and reports nothing */
+#define UNKNOWN_END    "the worker ended in phase '%s' and how is unknown: let SIGCHLD have its default action"
 #define TICK_NS        20000000u
-#define TICK_MOST_NS   400000000u
+#define TICK_MAX_NS    400000000u
 #define GROUP_TICK_NS  100000000u
 #define END_GRACE_NS   2000000000u /* a worker that closed its channel is about to end */
-#define EXCUSED_MOST   10          /* times its time that a worker may wait for a CPU beside it */
+#define EXCUSED_MAX    10          /* times its time that a worker may wait for a CPU beside it */
 
 void cbx__talk_fail(cbx__talk *t, cbx_failure failure, const char *fmt, ...)
 {
@@ -135,9 +135,9 @@ static bool over_file_limit(cbx__talk *t)
 {
     struct stat info;
     for (size_t i = 0; i < t->opts.nfiles; i++) {
-        if (fstat(t->opts.files[i], &info) != 0 || (uint64_t)info.st_size <= t->opts.file_most[i]) continue;
+        if (fstat(t->opts.files[i], &info) != 0 || (uint64_t)info.st_size <= t->opts.file_max[i]) continue;
         cbx__talk_fail(t, CBX_FAILURE_WRONG_SHAPE, "output %zu grew to %.3f MB in phase '%s', at most %.3f MB were due",
-                       i, (double)info.st_size * 1e-6, t->phase, (double)t->opts.file_most[i] * 1e-6);
+                       i, (double)info.st_size * 1e-6, t->phase, (double)t->opts.file_max[i] * 1e-6);
         return true;
     }
     return false;
@@ -163,12 +163,12 @@ static bool over_limit(cbx__talk *t, uint64_t now)
 }
 
 /* Sleeps until something happens, at most a tick.  Ticks are rarer where each costs a wait for a CPU: an answer that comes meanwhile
- * would be clocked late, and nobody could say by how much. */
+ * would be clocked late, and by how much would be unknown. */
 static void doze(cbx__talk *t, uint64_t now, uint64_t deadline, struct pollfd watch[3])
 {
-    uint64_t left = deadline - now, most = TICK_NS + 20 * cbx__waits_woken(&t->watch);
-    if (most > TICK_MOST_NS) most = TICK_MOST_NS;
-    if (left > most) left = most;
+    uint64_t left = deadline - now, longest = TICK_NS + 20 * cbx__waits_woken(&t->watch);
+    if (longest > TICK_MAX_NS) longest = TICK_MAX_NS;
+    if (left > longest) left = longest;
     struct timespec tick = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
     cbx__waits_sleep(&t->watch, now, left);
     watch[0] = (struct pollfd){ .fd = t->wire.fd, .events = POLLIN };
@@ -181,7 +181,7 @@ static void doze(cbx__talk *t, uint64_t now, uint64_t deadline, struct pollfd wa
 /* [s] The time for an answer is the worker's own: what it waited for a CPU that others had does not count, to a limit. */
 static double excused(const cbx__talk *t)
 {
-    return fmin(cbx__waits_so_far(&t->watch) * 1e-9, EXCUSED_MOST * t->opts.timeout_s);
+    return fmin(cbx__waits_so_far(&t->watch) * 1e-9, EXCUSED_MAX * t->opts.timeout_s);
 }
 
 /* True while the worker, asked to end, has time left to answer. */
@@ -198,14 +198,14 @@ static bool may_end(cbx__talk *t, cbx_failure why, uint64_t now)
 
 /*
  * @param deadline  put off as far as that goes
- * @return true: there is no more time, and the failure says why
+ * @return true: there is no more time, and the failure has the reason
  */
 static bool out_of_time(cbx__talk *t, uint64_t now, uint64_t *deadline)
 {
     double waited = excused(t);
     *deadline = t->sent_ns + (uint64_t)((t->opts.timeout_s + waited) * 1e9);
     if (now < *deadline || may_end(t, CBX_FAILURE_TIMEOUT, now)) return false;
-    if (waited >= EXCUSED_MOST * t->opts.timeout_s)
+    if (waited >= EXCUSED_MAX * t->opts.timeout_s)
         cbx__talk_fail(t, CBX_FAILURE_CONTENDED,
                        "the machine is too busy to measure: no answer in phase '%s' within %g s, of which the worker "
                        "waited %.3g s for a CPU, at a load of %.1f",
@@ -238,7 +238,7 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
         if (watch[0].revents) return true;
         if (watch[1].revents) cbx__process_drain(&t->child);
         if ((watch[2].revents || t->child.pidfd < 0) && cbx__process_ended(&t->child)) {
-            /* The leader is gone while somebody else keeps the channel open; what it wrote last still counts. */
+            /* The leader is gone while another process keeps the channel open; what it wrote last still counts. */
             struct pollfd last = { .fd = t->wire.fd, .events = POLLIN };
             if (poll(&last, 1, 0) > 0) return true;
             fail_by_end(t);
@@ -265,7 +265,7 @@ static unsigned phase_bit(const char *phase)
 }
 
 /*
- * What a worker may say of itself, and when.  It cannot excuse itself with a cause that only the parent can know, nor find out
+ * What a worker may report about itself, and when.  It cannot excuse itself with a cause that only the parent can know, nor find out
  * in the midst of an epoch that this machine is not for it.  SPAWN is the launcher, which speaks before the worker is there.
  */
 static bool may_claim(cbx_failure f, unsigned phase)
@@ -296,45 +296,44 @@ static bool may_claim(cbx_failure f, unsigned phase)
 
 static void fail_by_message(cbx__talk *t, const cbx_json *m)
 {
-    const char *word = cbx_json_get_string(m, "cause", ""), *said = cbx_json_get_string(m, "message", "");
+    const char *word = cbx_json_get_string(m, "cause", ""), *reported = cbx_json_get_string(m, "message", "");
     const char *phase = cbx_json_get_string(m, "phase", "");
     cbx_failure f = CBX_FAILURE_NONE;
     bool first = !t->launched || strcmp(t->phase, "import") == 0;
     bool launcher = first && strcmp(phase, "spawn") == 0;
     if (!cbx_failure_parse(word, &f) || !may_claim(f, launcher ? SPAWN : phase_bit(t->phase))) {
-        cbx__talk_fail(
-            t, CBX_FAILURE_PROTOCOL,
-            "the worker named a cause '%.40s' that is none of its own in phase '%s'; the worker says: %.300s", word,
-            t->phase, said);
+        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL,
+                       "the worker named a cause '%.40s' that is not its own in phase '%s'; the worker says: %.300s",
+                       word, t->phase, reported);
         return;
     }
     if (launcher) t->phase = "spawn";
     if (launcher && t->opts.python && f == CBX_FAILURE_WORKER_MISSING) f = CBX_FAILURE_INTERPRETER_MISSING;
     if (launcher)
-        cbx__talk_fail(t, f, "%.500s", *said ? said : "the launcher gave no reason");
+        cbx__talk_fail(t, f, "%.500s", *reported ? reported : "the launcher gave no reason");
     else
-        cbx__talk_fail(t, f, "the worker says: %.480s", *said ? said : "nothing");
+        cbx__talk_fail(t, f, "the worker says: %.480s", *reported ? reported : "nothing");
 }
 
 static cbx_json *read_answer(cbx__talk *t, const char *line, size_t len, const char *op)
 {
     cbx_err why = CBX_ERR_INIT;
     cbx_json *m = NULL;
-    const char *said;
+    const char *reported;
     if (cbx_json_parse(line, len, "the worker's message", &m, &why)) {
         t->no_memory = why.status == CBX_ENOMEM;
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "%s", why.message);
         return NULL;
     }
-    said = cbx_json_get_string(m, "op", NULL);
-    if (!said)
+    reported = cbx_json_get_string(m, "op", NULL);
+    if (!reported)
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker's message in phase '%s' has no op", t->phase);
-    else if (strcmp(said, "error") == 0)
+    else if (strcmp(reported, "error") == 0)
         fail_by_message(t, m);
-    else if (strcmp(said, op) == 0)
+    else if (strcmp(reported, op) == 0)
         return m;
     else
-        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker answered '%.40s' where '%s' was due", said, op);
+        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker answered '%.40s' where '%s' was due", reported, op);
     cbx_json_unref(m);
     return NULL;
 }
@@ -383,7 +382,7 @@ const char *cbx__talk_wait_report(cbx__talk *t)
     return t->failure == CBX_FAILURE_NONE ? line : NULL;
 }
 
-/* A line that stands in the buffer before the question is asked was sent unasked, except an error, which may come at any time. */
+/* A line that is in the buffer before the question is asked was sent unasked, except an error, which may come at any time. */
 static bool nothing_unasked(cbx__talk *t)
 {
     if (t->wire.len == t->wire.taken) return true;

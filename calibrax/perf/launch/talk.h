@@ -16,7 +16,7 @@ typedef struct cbx__talk_opts {
     double timeout_s;            /* for every answer; 0: 3600 */
     uint64_t memory_limit_bytes; /* of the resident memory of the worker and its descendants; 0: none */
     const int *files;            /* that the worker writes ... */
-    const uint64_t *file_most;   /* ... and the bytes that each may hold */
+    const uint64_t *file_max;    /* ... and the bytes that each may hold */
     size_t nfiles;
     const cbx_stop_flag *stop; /* may be NULL */
     double
@@ -54,7 +54,7 @@ cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child,
 /*
  * Sends a message (NULL: only waits) and takes the answer, whose op must be `op`.
  * @param answer  the caller's to unref; may be NULL
- * @return false on any failure: failure and message say which, and the whole process group has been killed
+ * @return false on any failure: see failure and message, and the whole process group has been killed
  */
 bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t nfds, const char *op,
                    cbx_json **answer);
@@ -62,7 +62,7 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
 bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *fds, size_t nfds, const char *op,
                         cbx_json **answer);
 /* The launcher's own line, before anything of the worker runs: what it has in force.  Asked for once, before anything else.
- * @return false: the launcher could not, or is of another version; `failure` and `message` say which */
+ * @return false: the launcher could not, or is of another version; see `failure` and `message` */
 bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out);
 /* Waits for the one line of a launcher that measures, valid until the talk is closed; NULL on any failure. */
 const char *cbx__talk_wait_report(cbx__talk *t);

@@ -205,13 +205,14 @@ static bool is_suspect(const cbx__run *x, double claim)
     return x->unseen.wall_ns > share * claim + slack || x->unseen.cpu_ns > share * cpu_of_call(x) + slack;
 }
 
-/* Beyond the slack, and beyond what the control took at worst; or so far beyond what caches explain that no machine does. */
+/* Lazy is what takes longer than cold caches explain and than the control took at worst; or so long that no machine explains it. */
 static verdict judge_one(const cbx__run *x, double share, double whole, double control, double call)
 {
     double slack = share * call + result_slack(x), cold = slack + COLD_BYTE_NS * (x->set_bytes + x->output_bytes);
+    bool longer = whole - control > slack - call;
     if (!isfinite(whole) || whole <= slack) return HONEST;
-    if (whole - control > slack - call || whole > FLAGRANT * cold) return LAZY;
-    return whole > cold ? UNSURE : HONEST;
+    if (whole > FLAGRANT * cold || (longer && whole > cold)) return LAZY;
+    return longer || whole > cold ? UNSURE : HONEST;
 }
 
 static verdict judge_call(const cbx__run *x, double claim)

@@ -9,7 +9,7 @@
 
 /* A sleep that lasted longer, and this much less than it could, was ended by what it waited for. */
 #define TIMER_SLACK_NS 100e3
-#define WAITS_MOST     2.0 /* times the mean: the wait that came first */
+#define WAITS_MAX      2.0 /* times the mean: the wait that came first */
 
 static double since(uint64_t now, uint64_t then) { return now > then ? (double)(now - then) : 0; }
 
@@ -32,17 +32,17 @@ void cbx__waits_ask(cbx__waits_watch *w)
 {
     w->good = cbx__proc_sched_read(w->worker, &w->worker_start) && cbx__proc_sched_read(w->own, &w->own_sleep);
     w->own_before = w->own_sleep;
-    w->sleep_ns = w->sleep_most_ns = 0;
+    w->sleep_ns = w->sleep_max_ns = 0;
     w->cpu_start_ns = cbx__proc_tree_cpu_ns(w->pid);
 }
 
-void cbx__waits_sleep(cbx__waits_watch *w, uint64_t now_ns, uint64_t most_ns)
+void cbx__waits_sleep(cbx__waits_watch *w, uint64_t now_ns, uint64_t max_ns)
 {
     if (!w->good) return;
     w->own_before = w->own_sleep;
     w->good = cbx__proc_sched_read(w->own, &w->own_sleep);
     w->sleep_ns = now_ns;
-    w->sleep_most_ns = most_ns;
+    w->sleep_max_ns = max_ns;
 }
 
 uint64_t cbx__waits_woken(const cbx__waits_watch *w)
@@ -76,7 +76,7 @@ void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *
     out->known = true;
     /* given a CPU once: it slept first and waited then, not the other way round */
     once = own.slices - w->own_sleep.slices == 1;
-    if (once && slept > TIMER_SLACK_NS && slept + TIMER_SLACK_NS < (double)w->sleep_most_ns)
+    if (once && slept > TIMER_SLACK_NS && slept + TIMER_SLACK_NS < (double)w->sleep_max_ns)
         out->late_ns = last;
     else
         out->parent_ns = since(own.wait_ns, w->own_before.wait_ns);
@@ -95,7 +95,7 @@ double cbx__waits_sure(const cbx__waits *w) { return w->late_ns + (w->slices <= 
 
 double cbx__waits_unsure(const cbx__waits *w)
 {
-    double first = w->slices > 1 ? w->worker_ns * fmin(1, WAITS_MOST / (double)w->slices) : 0;
+    double first = w->slices > 1 ? w->worker_ns * fmin(1, WAITS_MAX / (double)w->slices) : 0;
     return w->parent_ns + first;
 }
 

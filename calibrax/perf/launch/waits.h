@@ -20,7 +20,7 @@
 typedef struct cbx__waits {
     bool known;
     double late_ns;     /* of the parent, the answer being there */
-    double parent_ns;   /* of the parent, when it cannot be told whether the answer was there */
+    double parent_ns;   /* of the parent, when it is unknown whether the answer was there */
     double worker_ns;   /* of the worker's first thread, for others */
     uint64_t slices;    /* stretches in which it ran */
     double cpu_ns;      /* CPU time of the worker and all that descends from it */
@@ -33,8 +33,8 @@ typedef struct cbx__waits_watch {
     pid_t pid;
     cbx__proc_sched own_before, own_sleep; /* at the last sleep but one (or the question), at the last one */
     cbx__proc_sched worker_start;
-    uint64_t sleep_ns, sleep_most_ns; /* when the last sleep began, and how long it could last */
-    double cpu_start_ns, cpu_end_ns;  /* of the tree, at the question and at the answer */
+    uint64_t sleep_ns, sleep_max_ns; /* when the last sleep began, and how long it could last */
+    double cpu_start_ns, cpu_end_ns; /* of the tree, at the question and at the answer */
     bool good;
 } cbx__waits_watch;
 
@@ -43,10 +43,10 @@ void cbx__waits_open(cbx__waits_watch *w, pid_t worker);
 void cbx__waits_close(cbx__waits_watch *w);
 /* Before a question, before each sleep, and after the clock was read that the answer ended. */
 void cbx__waits_ask(cbx__waits_watch *w);
-void cbx__waits_sleep(cbx__waits_watch *w, uint64_t now_ns, uint64_t most_ns);
+void cbx__waits_sleep(cbx__waits_watch *w, uint64_t now_ns, uint64_t max_ns);
 void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *out);
 
-/* [ns] That the worker has waited for others since the question; 0 where nobody knows. */
+/* [ns] That the worker has waited for others since the question; 0 where that is unknown. */
 double cbx__waits_so_far(const cbx__waits_watch *w);
 
 /* [ns] That the parent waited for a CPU since its last sleep of this question began. */

@@ -18,10 +18,10 @@
 #include "calibrax/perf/launch/policy.h"
 
 /* Of one answer by the oracle: every invocation needs the answers to its own held-back inputs, which no cache may hold. */
-#define FRESH_QUICK_S    0.25 /* up to here as many as there may be */
-#define FRESH_MAX_S      10.0 /* beyond: none, rotations of the point's own must do */
-#define FRESH_MOST_BYTES 64e6
-#define SEALS            (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define FRESH_QUICK_S   0.25 /* up to here as many as there may be */
+#define FRESH_MAX_S     10.0 /* beyond: none, rotations of the point's own must do */
+#define FRESH_MAX_BYTES 64e6
+#define SEALS           (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static void free_arrays(cbx_array **a, size_t n)
 {
@@ -113,11 +113,11 @@ static cbx_status rotate_answers(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
 static cbx_status allocate(cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err)
 {
     const cbx_case_ops *c = w->c;
-    size_t most = (128 - c->noutputs) / (c->ninputs ? c->ninputs : 1);
+    size_t max_sets = (128 - c->noutputs) / (c->ninputs ? c->ninputs : 1);
     w->nsets = c->rotate_inputs && c->rotate_output ? 1 + opts->rotations : 1;
-    if (w->nsets > most)
+    if (w->nsets > max_sets)
         return cbx_fail(err, CBX_EINVAL, "%zu rotations are too many for case '%s': at most %zu", opts->rotations,
-                        c->name, most - 1);
+                        c->name, max_sets - 1);
     w->input_fds = cbx_mem_calloc(&w->al, w->nsets * c->ninputs + 1, sizeof *w->input_fds);
     w->answers = cbx_mem_calloc(&w->al, w->nsets * c->noutputs, sizeof *w->answers);
     w->bounds = cbx_mem_calloc(&w->al, w->nsets * c->noutputs, sizeof *w->bounds);
@@ -161,7 +161,7 @@ static const cbx_param_def *seed_of(const cbx_case_ops *c)
 {
     for (size_t i = 0; i < c->nparams; i++) {
         const cbx_param_def *d = &c->params[i];
-        if (!strcmp(d->name, "seed") && d->kind == CBX_PARAM_INT && d->max - d->min > 4 * CBX__FRESH_MOST) return d;
+        if (!strcmp(d->name, "seed") && d->kind == CBX_PARAM_INT && d->max - d->min > 4 * CBX__FRESH_MAX) return d;
     }
     return NULL;
 }
@@ -184,7 +184,7 @@ static cbx_status other_point(cbx_ctx *ctx, const cbx_workload *w, int64_t seed,
     return st;
 }
 
-/* The more, the surer is a single reading; each costs the oracle once more, and the memory of the inputs. */
+/* The more, the surer is a single reading; each costs another run of the oracle, and the memory of the inputs. */
 static size_t fresh_wanted(const cbx_workload *w)
 {
     double bytes = 0;
@@ -194,8 +194,8 @@ static size_t fresh_wanted(const cbx_workload *w)
         if (cbx_array_desc_count(&w->inputs[i], &count, NULL)) return 0;
         bytes += (double)count * (double)cbx_dtype_size(w->inputs[i].dtype);
     }
-    if (bytes > FRESH_MOST_BYTES || w->oracle_s > 4 * FRESH_QUICK_S) return 1;
-    return w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MOST;
+    if (bytes > FRESH_MAX_BYTES || w->oracle_s > 4 * FRESH_QUICK_S) return 1;
+    return w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MAX;
 }
 
 /* Other workloads, with other seeds; where the oracle takes too long, or their arrays have other forms, there are none. */
@@ -335,12 +335,12 @@ static bool put_names(const cbx_workload *w, size_t nsets, cbx_json *m)
     return cbx_json_set(m, "outputs", outputs) && ok;
 }
 
-static cbx_status open_anew(int fd, size_t i, int *out, cbx_err *err)
+static cbx_status reopen(int fd, size_t i, int *out, cbx_err *err)
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int opened = open(path, O_RDONLY | O_CLOEXEC);
-    if (opened < 0) return cbx_fail_errno(err, errno, "cannot open the memory file of input %zu anew", i);
+    if (opened < 0) return cbx_fail_errno(err, errno, "cannot open the memory file of input %zu again", i);
     *out = opened;
     return CBX_OK;
 }
@@ -356,7 +356,7 @@ static cbx_status held_inputs(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, c
     for (size_t i = 0; !st && i < w->c->ninputs; i++) {
         int fd = -1;
         st = seal_array(ctx, w->c->input_names[i], turned[i], &fd, err);
-        if (!st) st = open_anew(fd, i, &h->fds[i], err);
+        if (!st) st = reopen(fd, i, &h->fds[i], err);
         if (fd >= 0) close(fd);
         h->nfds += !st;
     }
@@ -406,7 +406,7 @@ cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baselin
         return cbx_fail(err, CBX_ENOMEM, "no memory for a protocol message");
     }
     for (size_t i = 0; i < nsets * w->c->ninputs; i++) {
-        cbx_status st = open_anew(w->input_fds[i], i, &out->fds[i], err);
+        cbx_status st = reopen(w->input_fds[i], i, &out->fds[i], err);
         if (st) {
             cbx__load_clear(out);
             return st;

@@ -8,7 +8,7 @@
 #include "calibrax/perf/launch/launch.h"
 
 #define CBX__ORACLE_PATH 4096
-#define CBX__FRESH_MOST  4
+#define CBX__FRESH_MAX   4
 
 struct cbx_workload {
     cbx_allocator al;
@@ -24,8 +24,8 @@ struct cbx_workload {
     /* Other inputs of the same forms, with their answer, that workers get rotated, and only when they are to be put to the test: what a
      * worker learnt of the first ones, however it is turned, helps it with none of these.  Each serves once in a launch.  None:
      * rotations of the first ones must do. */
-    cbx_workload *fresh[CBX__FRESH_MOST];
-    cbx_params *fresh_point[CBX__FRESH_MOST];
+    cbx_workload *fresh[CBX__FRESH_MAX];
+    cbx_params *fresh_point[CBX__FRESH_MAX];
     size_t nfresh;
     char oracle_dir[CBX__ORACLE_PATH];   /* "": no cache */
     char oracle_entry[CBX__ORACLE_PATH]; /* to be given back when the workload is freed; "": none */
@@ -34,7 +34,7 @@ struct cbx_workload {
 
 /*
  * `load` and its descriptors, the same for every worker: inputs of sets 0..nsets-1 in order, then the output files.
- * Input descriptors are opened anew, read-only, so that no worker shares a file offset with another.
+ * Input descriptors are opened again, read-only, so that no worker shares a file offset with another.
  */
 typedef struct cbx__load {
     cbx_json *message;

@@ -63,7 +63,7 @@ def torch_api(torch: Any, algebra: str) -> tuple[Callable[..., Any], Callable[..
     }[algebra]
 
 
-# GraphBLAS: the built-in semiring, and the operator that joins what stands twice at one place.
+# GraphBLAS: the built-in semiring, and the operator that joins what is twice in one place.
 GRAPHBLAS = {
     "real": ("plus_times", "plus"),
     "tropical_max_plus": ("max_plus", "max"),

@@ -1,4 +1,4 @@
-"""A case that is not among those here: its functions stand in a Python file that the message `load` names.
+"""A case that is not among those here: its functions are in a Python file that the message `load` names.
 
     {"file": "/a/bench.py", "call": "norm", "setup": "ready", "inputs": [...], "outputs": [...], "rtol": 1e-14, "atol": 0,
      "tolerances": [{"rtol": 0, "atol": 0, "integers": "int64"}, ...]}
@@ -38,7 +38,7 @@ def _names(definition: dict[str, Any], key: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=None)
 def _module(path: str) -> Any:
-    """The file as a module; what stands beside it can be imported from it."""
+    """The file as a module; what lies beside it can be imported from it."""
     sys.path.insert(0, os.path.dirname(path))
     spec = importlib.util.spec_from_file_location("nperf_declared_case", path)
     if spec is None or spec.loader is None:
@@ -61,7 +61,7 @@ def bound(function: Callable[..., Any], point: dict[str, Any]) -> Callable[..., 
     """The function with the parameters that it names behind a star."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # written in C, and says nothing of its arguments
+    except (TypeError, ValueError):  # written in C, and does not describe its arguments
         return function
     wanted = {p.name: point[p.name] for p in parameters if p.kind == p.KEYWORD_ONLY and p.name in point}
     return functools.partial(function, **wanted) if wanted else function

@@ -34,7 +34,7 @@ def edges(indices: Any, weights: Any, degree: Any) -> Edges:
 
 
 def scipy_csr(provider: Any, indices: Any, weights: Any, degree: Any) -> Any:
-    """CSR as SciPy wants it: 32-bit indices; several edges between two vertices stay apart, which its product allows."""
+    """CSR as SciPy takes it: 32-bit indices; several edges between two vertices stay apart, which its product allows."""
     import numpy as np
 
     e, n = edges(indices, weights, degree), len(degree)

@@ -28,7 +28,7 @@ class Provider:
         return {"python": host.python_version()}
 
     def open(self, platform: str, threads: int) -> None:
-        """Chooses the device and the number of threads.  Raises backend_unavailable where there is none."""
+        """Chooses the device and the number of threads.  Raises backend_unavailable where it is missing."""
         if platform not in PLATFORMS:
             raise violation(f"no platform '{platform[:40]}': this worker has {', '.join(PLATFORMS)}")
         if threads < 1:
@@ -55,7 +55,7 @@ class Provider:
         raise NotImplementedError
 
     def compile(self, function: Callable[..., Any], inputs: list[Any]) -> tuple[Callable[..., Any], int | None]:
-        """A function that returns when its result is there, and the ns that compiling took (None: cannot be told)."""
+        """A function that returns when its result is there, and the ns that compiling took (None: unknown)."""
         return function, None
 
     def null_call(self) -> Callable[..., Any]:
@@ -85,7 +85,7 @@ def no_device(framework: str, platform: str) -> WorkerError:
 
 
 def read_npy(descriptor: int) -> Any:
-    """The NumPy array in a memory file.  Opened anew: the descriptor's file offset is shared with the parent's."""
+    """The NumPy array in a memory file.  Opened again: the descriptor's file offset is shared with the parent's."""
     import numpy
 
     try:

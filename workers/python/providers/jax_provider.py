@@ -58,7 +58,7 @@ class Framework(Provider):
             self._device = self.jax.devices("cpu" if platform == "cpu" else "gpu")[0]
         except (
             Exception
-        ) as error:  # nothing but a device is asked for; JAX says no in several types, AssertionError too
+        ) as error:  # nothing but a device is asked for; JAX refuses in several types, AssertionError too
             raise no_device("jax", platform) from error
         self.jax.config.update("jax_default_device", self._device)
 

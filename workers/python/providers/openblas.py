@@ -1,7 +1,7 @@
 """The OpenBLAS that a framework has loaded: its version, the kernels it picked, and its threads.
 
-NumPy does not tell which kernels its BLAS runs, and OpenBLAS falls back to older ones on a CPU it does not know, at half the
-speed; a row must say which it was.  The library is found among the process's own mappings and asked through its C interface,
+NumPy does not report which kernels its BLAS runs, and OpenBLAS falls back to older ones on an unknown CPU, at half the
+speed; a row must record it.  The library is found among the process's own mappings and asked through its C interface,
 whose names carry a prefix and a suffix in builds for wheels.
 """
 

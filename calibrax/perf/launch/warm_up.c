@@ -8,7 +8,7 @@
 
 #define EMPTY_EPOCHS 5
 
-/* [ns] An epoch by the parent's clock had nobody waited for a CPU: for guesses, not for judgements. */
+/* [ns] An epoch by the parent's clock without waits for a CPU: for guesses, not for judgements. */
 double cbx__run_unhindered(const cbx__run *x, double outer)
 {
     const cbx__waits *w = &x->t->waits;
@@ -48,8 +48,8 @@ static double call_time(const cbx__run *x, double inner, double outer, double em
  * Overwriting outputs before an epoch takes longer when the calls before it left them outside of the caches than it does in an empty
  * one: epochs last this many times an empty one, so that the difference is a small share of them, but no more than so many targets.
  */
-#define EMPTY_TIMES  32
-#define TARGETS_MOST 8
+#define EMPTY_TIMES 32
+#define TARGETS_MAX 8
 
 /* One call on another set where there is one, for the last reading. */
 static size_t set_for(const cbx__run *x, const cbx__calibration *c) { return c->closing && x->w->nsets > 1 ? 1 : 0; }
@@ -62,7 +62,7 @@ static bool calibrate(cbx__run *x, bool *slow)
     bool more = true;
     if (!cbx__run_epoch(x, 0, 0, &inner, &empty)) return false;
     x->r->empty_epoch_ns = empty = cbx__run_unhindered(x, empty);
-    target = fmin(fmax(target, EMPTY_TIMES * cbx__run_allowed_empty(x)), TARGETS_MOST * target);
+    target = fmin(fmax(target, EMPTY_TIMES * cbx__run_allowed_empty(x)), TARGETS_MAX * target);
     for (cbx__calibration_begin(&c, target); more;) {
         if (!cbx__run_epoch(x, set_for(x, &c), c.calls, &inner, &outer)) return false;
         if (c.calls == 1 && is_slow(x, cbx__run_unhindered(x, outer))) {
