@@ -175,9 +175,9 @@ static PyObject *do_subject(cx_call *c)
 
 /* clang-format off */
 #define CI(X) \
-    X(bisect, "good: str, bench: str, /, bad: str = 'HEAD', *, build: str | None = None, metric: str | None = None, repository: str | None = None, paired: bool = False, higher_is_better: bool = False, any_change: bool = False, confidence: float = 0.95, end_launches: int = 60, max_launches: int = 1000, bench_timeout_s: float = 3600.0, build_timeout_s: float = 3600.0, keep_builds: int = 16, state: str | None = None, scratch: str | None = None, resume: bool = False, progress: Callable[[str, str, float | None, str | None, float | None], object] | None = None", "BisectResult", do_bisect, 0, "The commit of a git history that made the command bench slower. build runs once in the worktree of each commit that is measured, bench for each value: seconds, or the last number behind metric in what it prints. progress(step, commit, value, reason, probability) is told of each 'build', 'launch' and 'broken'; an exception of it ends the search, and resume goes on.") \
-    X(history, "good: str, bad: str = 'HEAD', repository: str | None = None, /", "tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]", do_history, 0, "Commits of git that may be the first bad one, parents before children, and the parents of each: what a Bisection takes.") \
-    X(subject, "commit: str, repository: str | None = None, /", "str", do_subject, 0, "First line of a commit's message.")
+    X(bisect, "good: str, bench: str, /, bad: str = 'HEAD', *, build: str | None = None, metric: str | None = None, repository: str | None = None, paired: bool = False, higher_is_better: bool = False, any_change: bool = False, confidence: float = 0.95, end_launches: int = 60, max_launches: int = 1000, bench_timeout_s: float = 3600.0, build_timeout_s: float = 3600.0, keep_builds: int = 16, state: str | None = None, scratch: str | None = None, resume: bool = False, progress: Callable[[str, str, float | None, str | None, float | None], object] | None = None", "BisectResult", do_bisect, 0, "The commit of a git history that made the command bench slower. build runs once in the worktree of each commit that is measured, bench for each value: seconds, or the last number behind metric in what it prints. progress(step, commit, value, reason, probability) is told of each 'build', 'launch' and 'broken'; an exception of it ends the search, and resume goes on.\n\n>>> ci.bisect('v1.2', './bench', build='make')  # doctest: +SKIP") \
+    X(history, "good: str, bad: str = 'HEAD', repository: str | None = None, /", "tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]", do_history, 0, "Commits of git that may be the first bad one, parents before children, and the parents of each: what a Bisection takes.\n\n>>> ci.history('v1.2')  # doctest: +SKIP") \
+    X(subject, "commit: str, repository: str | None = None, /", "str", do_subject, 0, "First line of a commit's message.\n\n>>> ci.subject('HEAD')  # doctest: +SKIP")
 /* clang-format on */
 CX_FUNCTIONS(cx_bisection_methods, CI, CX_WAITS)
 
@@ -422,14 +422,14 @@ static PyObject *bisection_run(cx_call *c)
 
 /* clang-format off */
 #define BISECTION(X) \
-    X(next, "/", "str | None", bisection_next, 0, "The commit whose next value is the most informative; None: the search has ended.") \
-    X(observe, "commit: str, value: float, /", "None", bisection_observe, 0, "A value of a commit, asked for or not.") \
-    X(broken, "commit: str, reason: str | None = None, /", "None", bisection_broken, 0, "It cannot be measured: it is not asked for again.") \
-    X(run, "bench: Callable[[str], float | None], build: Callable[[str], object] | None = None", "BisectResult", bisection_run, 0, "Searches to the end: bench(commit) gives a value, or None if the commit cannot be measured; build(commit) is called once before, and gives False if it fails. What they raise is raised here, and another run() goes on.") \
-    X(result, "/", "BisectResult", bisection_result, 0, "The present state of the search.") \
-    X(posterior, "/", "dict[str, float | None]", bisection_posterior, 0, "Probability of each commit to be the first bad one, by name; None before both ends have values.") \
-    X(state, "/", "dict[str, Any]", bisection_state, 0, "All that was seen, as a dict for JSON.") \
-    X(restore, "state: Mapping[str, Any], /", "None", bisection_restore, 0, "Takes in what state() of a search of the same ends gave.")
+    X(next, "/", "str | None", bisection_next, 0, "The commit whose next value is the most informative; None: the search has ended.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.next()\n'v1'") \
+    X(observe, "commit: str, value: float, /", "None", bisection_observe, 0, "A value of a commit, asked for or not.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.observe('v1', 1.0)") \
+    X(broken, "commit: str, reason: str | None = None, /", "None", bisection_broken, 0, "It cannot be measured: it is not asked for again.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.broken('c1', 'no compiler')") \
+    X(run, "bench: Callable[[str], float | None], build: Callable[[str], object] | None = None", "BisectResult", bisection_run, 0, "Searches to the end: bench(commit) gives a value, or None if the commit cannot be measured; build(commit) is called once before, and gives False if it fails. What they raise is raised here, and another run() goes on.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.run(lambda commit: 1.0 + (commit >= 'c2' if commit != 'v1' else 0)).likeliest\n'c2'") \
+    X(result, "/", "BisectResult", bisection_result, 0, "The present state of the search.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.result().outcome\n'running'") \
+    X(posterior, "/", "dict[str, float | None]", bisection_posterior, 0, "Probability of each commit to be the first bad one, by name; None before both ends have values.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> sorted(b.posterior())\n['c1', 'c2', 'c3']") \
+    X(state, "/", "dict[str, Any]", bisection_state, 0, "All that was seen, as a dict for JSON.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.state()['schema'] != '' if 'schema' in b.state() else True\nTrue") \
+    X(restore, "state: Mapping[str, Any], /", "None", bisection_restore, 0, "Takes in what state() of a search of the same ends gave.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.restore(b.state())")
 /* clang-format on */
 
 #define BISECTION_SIGNATURE                                                                                            \

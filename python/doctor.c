@@ -41,6 +41,6 @@ static PyObject *do_doctor(cx_call *c)
 
 /* clang-format off */
 #define DOCTOR(X) \
-    X(doctor, "", "tuple[DoctorItem, ...]", do_doctor, 0, "What there is to compute with, and what is missing, with the command that adds it: a tuple of DoctorItem.")
+    X(doctor, "", "tuple[DoctorItem, ...]", do_doctor, 0, "What there is to compute with, and what is missing, with the command that adds it: a tuple of DoctorItem.\n\n>>> len(cx.doctor()) > 3\nTrue")
 /* clang-format on */
 CX_FUNCTIONS(cx_doctor_methods, DOCTOR, CX_LIGHT)

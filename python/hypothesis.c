@@ -234,38 +234,39 @@ static PyObject *do_of3(cx_call *c)
 }
 
 /* clang-format off */
-#define FAMILY(X, name, params, impl) \
-    X(name##_cdf, "x: float" params ", /", "float", impl, cbx_stat_##name##_cdf, "P(X <= x).") \
-    X(name##_sf, "x: float" params ", /", "float", impl, cbx_stat_##name##_sf, "P(X > x), small tails kept.") \
-    X(name##_quantile, "p: float" params ", /", "float", impl, cbx_stat_##name##_quantile, "Smallest x with cdf >= p.")
-#define WITH_ISF(X, name, params, impl) \
-    FAMILY(X, name, params, impl) \
-    X(name##_isf, "q: float" params ", /", "float", impl, cbx_stat_##name##_isf, "Smallest x with sf <= q.")
+#define EXAMPLE(name, to, args) "\n\n>>> round(statistics." #name "_quantile(0.9999 * (1 - statistics." #name "_sf(1.0" args "))" args "), 2), statistics." #name "_" #to "(0.5" args ") >= 0\n(1.0, True)"
+#define FAMILY(X, name, params, impl, args) \
+    X(name##_cdf, "x: float" params ", /", "float", impl, cbx_stat_##name##_cdf, "P(X <= x)." EXAMPLE(name, cdf, args)) \
+    X(name##_sf, "x: float" params ", /", "float", impl, cbx_stat_##name##_sf, "P(X > x), small tails kept." EXAMPLE(name, sf, args)) \
+    X(name##_quantile, "p: float" params ", /", "float", impl, cbx_stat_##name##_quantile, "Smallest x with cdf >= p." EXAMPLE(name, quantile, args))
+#define WITH_ISF(X, name, params, impl, args) \
+    FAMILY(X, name, params, impl, args) \
+    X(name##_isf, "q: float" params ", /", "float", impl, cbx_stat_##name##_isf, "Smallest x with sf <= q." EXAMPLE(name, isf, args))
 #define HYPOTHESIS(X) \
-    X(welch, "x: Samples, y: Samples, /", "Test", do_test2_bare, cbx_stat_test_welch, "Welch's t test of unequal variances.") \
-    X(student, "x: Samples, y: Samples, /", "Test", do_test2_bare, cbx_stat_test_student, "Student's t test of equal variances.") \
-    X(one_sample_t, "x: Samples, mean: float = 0.0, /", "Test", do_one_sample_t, 0, "One sample against a mean.") \
-    X(paired_t, "x: Samples, y: Samples, /", "Test", do_paired_t, 0, "t test of pairs.") \
-    X(tost_welch, "x: Samples, y: Samples, lower: float, upper: float, /", "Test", do_tost_welch, 0, "Equivalence of means by two one-sided tests: a small p says equivalent.") \
-    X(tost_paired, "x: Samples, y: Samples, lower: float, upper: float, /", "Test", do_tost_paired, 0, "The same of pairs.") \
-    X(mann_whitney, "x: Samples, y: Samples, /, mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_test2_mode, cbx_stat_test_mann_whitney, "Mann-Whitney U, exact with ties where that is quick.") \
-    X(signed_rank, "x: Samples, y: Samples | None = None, /, zeros: 'drop' | 'pratt' | 'split' = 'drop', mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_signed_rank, 0, "Wilcoxon's signed-rank test of pairs, or of differences.") \
-    X(brunner_munzel, "x: Samples, y: Samples, /", "Test", do_test2, cbx_stat_test_brunner_munzel, "Brunner and Munzel's test.") \
-    X(ks_one, "x: Samples, cdf: Callable[[float], float], /", "Test", do_ks_one, 0, "Kolmogorov-Smirnov against a distribution function.") \
-    X(ks_two, "x: Samples, y: Samples, /, mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_test2_mode, cbx_stat_test_ks_two, "Kolmogorov-Smirnov of two samples, exact with ties.") \
-    X(permutation, "x: int | Array, y: Samples, /, *, paired: bool = False, compare: Callable[[tuple[float, ...], tuple[float, ...]], float] | None = None, permutations: int = 9999, seed: int = 0", "Test", do_permutation, 0, "Permutation test of mean x - mean y, or of compare(x, y).") \
-    X(order_test, "x: Samples, /", "Test", do_order, 0, "Bartels' test of a random order.") \
-    X(runs_test, "x: Samples, /, mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_runs, 0, "Runs above and below the median.") \
-    X(dip, "x: Samples, /, draws: int = 2000, seed: int = 1", "Test", do_dip, 0, "Hartigan's dip test: one mode?") \
-    X(adjust, "p: Samples, /, correction: 'bonferroni' | 'holm' | 'hochberg' | 'hommel' | 'benjamini-hochberg' | 'benjamini-yekutieli' = 'holm'", "tuple[float, ...]", do_adjust, 0, "p-values corrected over a table.") \
-    X(sign_test_p, "below: int, above: int, /", "float", do_sign_test, 0, "Exact two-sided sign test.") \
-    X(equivalence_p, "x: Samples, lower: float, upper: float, /", "float", do_equivalence, 0, "Exact test that the median lies between two bounds: a small p says so.") \
-    WITH_ISF(X, normal, "", do_of1) \
-    WITH_ISF(X, t, ", df: float", do_of2) \
-    WITH_ISF(X, chi2, ", df: float", do_of2) \
-    WITH_ISF(X, f, ", df1: float, df2: float", do_of3) \
-    WITH_ISF(X, beta, ", a: float, b: float", do_of3) \
-    FAMILY(X, binomial, ", n: float, chance: float", do_of3) \
-    X(noncentral_t_cdf, "t: float, df: float, delta: float, /", "float", do_of3, cbx_stat_noncentral_t_cdf, "P(T <= t) of a t with mean delta above.")
+    X(welch, "x: Samples, y: Samples, /", "Test", do_test2_bare, cbx_stat_test_welch, "Welch's t test of unequal variances.\n\n>>> statistics.welch([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).p < 0.05\nTrue") \
+    X(student, "x: Samples, y: Samples, /", "Test", do_test2_bare, cbx_stat_test_student, "Student's t test of equal variances.\n\n>>> statistics.student([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).p < 0.05\nTrue") \
+    X(one_sample_t, "x: Samples, mean: float = 0.0, /", "Test", do_one_sample_t, 0, "One sample against a mean.\n\n>>> statistics.one_sample_t([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], 10.0).p > 0.05\nTrue") \
+    X(paired_t, "x: Samples, y: Samples, /", "Test", do_paired_t, 0, "t test of pairs.\n\n>>> statistics.paired_t([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).p < 0.05\nTrue") \
+    X(tost_welch, "x: Samples, y: Samples, lower: float, upper: float, /", "Test", do_tost_welch, 0, "Equivalence of means by two one-sided tests: a small p says equivalent.\n\n>>> statistics.tost_welch([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], -1.0, 1.0).p < 0.05\nTrue") \
+    X(tost_paired, "x: Samples, y: Samples, lower: float, upper: float, /", "Test", do_tost_paired, 0, "The same of pairs.\n\n>>> statistics.tost_paired([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2], 0.0, 2.0).p < 0.05\nTrue") \
+    X(mann_whitney, "x: Samples, y: Samples, /, mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_test2_mode, cbx_stat_test_mann_whitney, "Mann-Whitney U, exact with ties where that is quick.\n\n>>> statistics.mann_whitney([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).p < 0.05\nTrue") \
+    X(signed_rank, "x: Samples, y: Samples | None = None, /, zeros: 'drop' | 'pratt' | 'split' = 'drop', mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_signed_rank, 0, "Wilcoxon's signed-rank test of pairs, or of differences.\n\n>>> statistics.signed_rank([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).p < 0.05\nTrue") \
+    X(brunner_munzel, "x: Samples, y: Samples, /", "Test", do_test2, cbx_stat_test_brunner_munzel, "Brunner and Munzel's test.\n\n>>> statistics.brunner_munzel([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).p < 0.05\nTrue") \
+    X(ks_one, "x: Samples, cdf: Callable[[float], float], /", "Test", do_ks_one, 0, "Kolmogorov-Smirnov against a distribution function.\n\n>>> statistics.ks_one([0.2, 0.5, 0.8], lambda x: x).p > 0.05\nTrue") \
+    X(ks_two, "x: Samples, y: Samples, /, mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_test2_mode, cbx_stat_test_ks_two, "Kolmogorov-Smirnov of two samples, exact with ties.\n\n>>> statistics.ks_two([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).p < 0.05\nTrue") \
+    X(permutation, "x: int | Array, y: Samples, /, *, paired: bool = False, compare: Callable[[tuple[float, ...], tuple[float, ...]], float] | None = None, permutations: int = 9999, seed: int = 0", "Test", do_permutation, 0, "Permutation test of mean x - mean y, or of compare(x, y).\n\n>>> statistics.permutation([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).p < 0.05\nTrue") \
+    X(order_test, "x: Samples, /", "Test", do_order, 0, "Bartels' test of a random order.\n\n>>> statistics.order_test([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).p > 0.05\nTrue") \
+    X(runs_test, "x: Samples, /, mode: 'auto' | 'exact' | 'normal' = 'auto'", "Test", do_runs, 0, "Runs above and below the median.\n\n>>> statistics.runs_test([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).p > 0.05\nTrue") \
+    X(dip, "x: Samples, /, draws: int = 2000, seed: int = 1", "Test", do_dip, 0, "Hartigan's dip test of one mode against several.\n\n>>> statistics.dip([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).p > 0.05\nTrue") \
+    X(adjust, "p: Samples, /, correction: 'bonferroni' | 'holm' | 'hochberg' | 'hommel' | 'benjamini-hochberg' | 'benjamini-yekutieli' = 'holm'", "tuple[float, ...]", do_adjust, 0, "p-values corrected over a table.\n\n>>> statistics.adjust([0.01, 0.04])\n(0.02, 0.04)") \
+    X(sign_test_p, "below: int, above: int, /", "float", do_sign_test, 0, "Exact two-sided sign test.\n\n>>> statistics.sign_test_p(0, 5)\n0.0625") \
+    X(equivalence_p, "x: Samples, lower: float, upper: float, /", "float", do_equivalence, 0, "Exact test that the median lies between two bounds: a small p says so.\n\n>>> statistics.equivalence_p([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], 9.0, 11.0) < 0.05\nTrue") \
+    WITH_ISF(X, normal, "", do_of1, "") \
+    WITH_ISF(X, t, ", df: float", do_of2, ", 5") \
+    WITH_ISF(X, chi2, ", df: float", do_of2, ", 5") \
+    WITH_ISF(X, f, ", df1: float, df2: float", do_of3, ", 5, 7") \
+    WITH_ISF(X, beta, ", a: float, b: float", do_of3, ", 0.5, 1.5") \
+    FAMILY(X, binomial, ", n: float, chance: float", do_of3, ", 5, 0.5") \
+    X(noncentral_t_cdf, "t: float, df: float, delta: float, /", "float", do_of3, cbx_stat_noncentral_t_cdf, "P(T <= t) of a t with mean delta above.\n\n>>> round(statistics.noncentral_t_cdf(0.0, 5.0, 0.0), 3)\n0.5")
 /* clang-format on */
 CX_FUNCTIONS(cx_hypothesis_methods, HYPOTHESIS, CX_SLOW)

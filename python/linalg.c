@@ -86,25 +86,25 @@ static PyObject *do_vector_norm(cx_call *c)
 
 /* clang-format off */
 #define LINALG(X) \
-    X(cholesky, "x: Array, /, *, upper: bool = False", "Array", do_cholesky, 0, "Triangular factor of a positive definite matrix.") \
-    X(cross, "x1: Operand, x2: Operand, /, *, axis: int = -1", "Array", do_cross, 0, "Vector product.") \
-    X(det, "x: Array, /", "Array", of_one, cbx_det, "Determinant.") \
-    X(diagonal, "x: Array, /, *, offset: offset = 0", "Array", do_diagonal, 0, "Elements on a diagonal.") \
-    X(eigh, "x: Array, /", "_eigh_result", do_eigh, 0, "Eigenvalues and vectors of a Hermitian matrix.") \
-    X(eigvalsh, "x: Array, /", "Array", of_one, cbx_eigvalsh, "Eigenvalues of a Hermitian matrix.") \
-    X(inv, "x: Array, /", "Array", of_one, cbx_inv, "Inverse.") \
-    X(lstsq, "x1: Operand, x2: Operand, /, *, rtol: float | Array | None = None", "_lstsq_result", do_lstsq, 0, "The shortest solution of least squares.") \
-    X(matrix_norm, "x: Array, /, *, keepdims: bool = False, ord: float | str = 'fro'", "Array", do_matrix_norm, 0, "Norm of matrices.") \
-    X(matrix_power, "x: Array, n: int, /", "Array", do_matrix_power, 0, "A matrix multiplied n times.") \
-    X(matrix_rank, "x: Array, /, *, rtol: float | Array | None = None", "Array", with_tolerance, cbx_matrix_rank, "Number of singular values above a tolerance.") \
-    X(pinv, "x: Array, /, *, rtol: float | Array | None = None", "Array", with_tolerance, cbx_pinv, "Pseudo-inverse.") \
-    X(qr, "x: Array, /, *, mode: 'reduced' | 'complete' = 'reduced'", "_qr_result", do_qr, 0, "QR factors.") \
-    X(slogdet, "x: Array, /", "_slogdet_result", do_slogdet, 0, "Sign and logarithm of the determinant.") \
-    X(solve, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_solve, "Solution of x1 x = x2.") \
-    X(svd, "x: Array, /, *, full_matrices: bool = True", "_svd_result", do_svd, 0, "Singular value decomposition.") \
-    X(svdvals, "x: Array, /", "Array", of_one, cbx_svdvals, "Singular values.") \
-    X(trace, "x: Array, /, *, offset: offset = 0, dtype: DType | None = None", "Array", do_trace, 0, "Sum of a diagonal.") \
-    X(triangular_solve, "x1: Operand, x2: Operand, /, *, upper: bool = False, transpose: bool = False, adjoint: bool = False, unit: bool = False", "Array", do_triangular_solve, 0, "Solution of x1 x = x2 for a triangular x1.") \
-    X(vector_norm, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | str = 2", "Array", do_vector_norm, 0, "Norm of vectors.")
+    X(cholesky, "x: Array, /, *, upper: bool = False", "Array", do_cholesky, 0, "Triangular factor of a positive definite matrix.\n\n>>> xp.linalg.cholesky(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([[2.0, 0.0],\n       [0.0, 1.0]], dtype=float64)") \
+    X(cross, "x1: Operand, x2: Operand, /, *, axis: int = -1", "Array", do_cross, 0, "Vector product.\n\n>>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))\nArray([0, 0, 1], dtype=int64)") \
+    X(det, "x: Array, /", "Array", of_one, cbx_det, "Determinant.\n\n>>> xp.linalg.det(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(4.0, dtype=float64)") \
+    X(diagonal, "x: Array, /, *, offset: offset = 0", "Array", do_diagonal, 0, "Elements on a diagonal.\n\n>>> xp.linalg.diagonal(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([4.0, 1.0], dtype=float64)") \
+    X(eigh, "x: Array, /", "_eigh_result", do_eigh, 0, "Eigenvalues and vectors of a Hermitian matrix.\n\n>>> xp.linalg.eigh(xp.eye(2)).eigenvalues\nArray([1.0, 1.0], dtype=float64)") \
+    X(eigvalsh, "x: Array, /", "Array", of_one, cbx_eigvalsh, "Eigenvalues of a Hermitian matrix.\n\n>>> xp.linalg.eigvalsh(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([1.0, 4.0], dtype=float64)") \
+    X(inv, "x: Array, /", "Array", of_one, cbx_inv, "Inverse.\n\n>>> xp.linalg.inv(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([[0.25,  0.0],\n       [ 0.0,  1.0]], dtype=float64)") \
+    X(lstsq, "x1: Operand, x2: Operand, /, *, rtol: float | Array | None = None", "_lstsq_result", do_lstsq, 0, "The shortest solution of least squares.\n\n>>> xp.linalg.lstsq(xp.eye(2), xp.ones(2)).x\nArray([1.0, 1.0], dtype=float64)") \
+    X(matrix_norm, "x: Array, /, *, keepdims: bool = False, ord: float | str = 'fro'", "Array", do_matrix_norm, 0, "Norm of matrices.\n\n>>> xp.linalg.matrix_norm(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(4.123105625617661, dtype=float64)") \
+    X(matrix_power, "x: Array, n: int, /", "Array", do_matrix_power, 0, "A matrix multiplied n times.\n\n>>> xp.linalg.matrix_power(xp.asarray([[1, 1], [0, 1]]), 3)\nArray([[1, 3],\n       [0, 1]], dtype=int64)") \
+    X(matrix_rank, "x: Array, /, *, rtol: float | Array | None = None", "Array", with_tolerance, cbx_matrix_rank, "Number of singular values above a tolerance.\n\n>>> xp.linalg.matrix_rank(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(2, dtype=int64)") \
+    X(pinv, "x: Array, /, *, rtol: float | Array | None = None", "Array", with_tolerance, cbx_pinv, "Pseudo-inverse.\n\n>>> xp.linalg.pinv(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([[0.25,  0.0],\n       [ 0.0,  1.0]], dtype=float64)") \
+    X(qr, "x: Array, /, *, mode: 'reduced' | 'complete' = 'reduced'", "_qr_result", do_qr, 0, "QR factors.\n\n>>> xp.linalg.qr(xp.eye(2)).R.shape\n(2, 2)") \
+    X(slogdet, "x: Array, /", "_slogdet_result", do_slogdet, 0, "Sign and logarithm of the determinant.\n\n>>> xp.linalg.slogdet(xp.eye(2)).sign\nArray(1.0, dtype=float64)") \
+    X(solve, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_solve, "Solution of x1 x = x2.\n\n>>> xp.linalg.solve(2 * xp.eye(2), xp.asarray([2.0, 4.0]))\nArray([1.0, 2.0], dtype=float64)") \
+    X(svd, "x: Array, /, *, full_matrices: bool = True", "_svd_result", do_svd, 0, "Singular value decomposition.\n\n>>> xp.linalg.svd(xp.eye(2)).S\nArray([1.0, 1.0], dtype=float64)") \
+    X(svdvals, "x: Array, /", "Array", of_one, cbx_svdvals, "Singular values.\n\n>>> xp.linalg.svdvals(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([4.0, 1.0], dtype=float64)") \
+    X(trace, "x: Array, /, *, offset: offset = 0, dtype: DType | None = None", "Array", do_trace, 0, "Sum of a diagonal.\n\n>>> xp.linalg.trace(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(5.0, dtype=float64)") \
+    X(triangular_solve, "x1: Operand, x2: Operand, /, *, upper: bool = False, transpose: bool = False, adjoint: bool = False, unit: bool = False", "Array", do_triangular_solve, 0, "Solution of x1 x = x2 for a triangular x1.\n\n>>> xp.linalg.triangular_solve(xp.asarray([[2.0, 0.0], [0.0, 1.0]]), xp.ones((2, 1)))\nArray([[0.5],\n       [1.0]], dtype=float64)") \
+    X(vector_norm, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | str = 2", "Array", do_vector_norm, 0, "Norm of vectors.\n\n>>> xp.linalg.vector_norm(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(4.123105625617661, dtype=float64)")
 /* clang-format on */
 CX_FUNCTIONS(cx_linalg_methods, LINALG, CX_SLOW)

@@ -137,16 +137,16 @@ static PyObject *do_detectable_ratio(cx_call *c)
 
 /* clang-format off */
 #define RESAMPLING(X) \
-    X(bootstrap, "x: Samples, y: Samples | None = None, /, statistic: 'mean' | 'median' | 'quantile' | 'trimmed-mean' | 'stddev' | Callable[..., float] = 'mean', *, parameter: float = 0.0, compare: 'difference' | 'ratio' = 'difference', paired: bool = False, method: 'percentile' | 'basic' | 'bca' | 'studentised' = 'bca', level: float = 0.95, resamples: int = 10000, seed: int = 0, threads: int = 0", "Interval", do_bootstrap, 0, "Bootstrap interval of a statistic ('mean', 'median', 'quantile', 'trimmed-mean', 'stddev', or a function of tuples), of one sample or two.") \
-    X(bootstrap_nested, "x: Groups, y: Groups | None = None, /, statistic: 'mean' | 'median' | 'quantile' | 'trimmed-mean' | 'stddev' | Callable[..., float] = 'mean', *, compare: 'difference' | 'ratio' = 'difference', method: 'percentile' | 'basic' | 'bca' | 'studentised' = 'percentile', level: float = 0.95, resamples: int = 10000, seed: int = 0", "Interval", do_bootstrap_nested, 0, "Bootstrap of launches with epochs: x is a sequence of sequences.") \
-    X(components, "x: Groups, /", "Components", do_components, 0, "Variance within and between groups; x is a sequence of sequences.") \
-    X(repetitions, "variance: Samples, cost: Samples, /, most: int = 1000", "tuple[int, ...]", do_repetitions, 0, "Kalibera and Jones: repetitions of each level, lowest first.") \
-    X(launches_for, "variance: float, half: float, /, level: float = 0.95", "int", do_launches_for, 0, "Launches for which the interval of their mean is that narrow.") \
-    X(power_two, "n: int, d: float, /, alpha: float = 0.05", "float", do_power, cbx_stat_power_two, "Power of a t test of two samples of n.") \
-    X(power_one, "n: int, d: float, /, alpha: float = 0.05", "float", do_power, cbx_stat_power_one, "Power of a t test of n values or pairs.") \
-    X(detectable_two, "n: int, alpha: float, power: float, /", "float", do_power, cbx_stat_detectable_two, "Smallest standardised difference found with that power.") \
-    X(detectable_one, "n: int, alpha: float, power: float, /", "float", do_power, cbx_stat_detectable_one, "The same of one sample.") \
-    X(detectable_ratio, "pilot: Samples, n: int, /, *, alpha: float = 0.05, power: float = 0.9, runs: int = 2000, seed: int = 0", "float", do_detectable_ratio, 0, "Smallest relative slow-down that n launches a side show.")
+    X(bootstrap, "x: Samples, y: Samples | None = None, /, statistic: 'mean' | 'median' | 'quantile' | 'trimmed-mean' | 'stddev' | Callable[..., float] = 'mean', *, parameter: float = 0.0, compare: 'difference' | 'ratio' = 'difference', paired: bool = False, method: 'percentile' | 'basic' | 'bca' | 'studentised' = 'bca', level: float = 0.95, resamples: int = 10000, seed: int = 0, threads: int = 0", "Interval", do_bootstrap, 0, "Bootstrap interval of a statistic ('mean', 'median', 'quantile', 'trimmed-mean', 'stddev', or a function of tuples), of one sample or two.\n\n>>> statistics.bootstrap([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).value == sum([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]) / 7\nTrue") \
+    X(bootstrap_nested, "x: Groups, y: Groups | None = None, /, statistic: 'mean' | 'median' | 'quantile' | 'trimmed-mean' | 'stddev' | Callable[..., float] = 'mean', *, compare: 'difference' | 'ratio' = 'difference', method: 'percentile' | 'basic' | 'bca' | 'studentised' = 'percentile', level: float = 0.95, resamples: int = 10000, seed: int = 0", "Interval", do_bootstrap_nested, 0, "Bootstrap of launches with epochs: x is a sequence of sequences.\n\n>>> statistics.bootstrap_nested([[1.0, 1.1], [1.2, 1.3], [1.0, 1.2]]).value > 1\nTrue") \
+    X(components, "x: Groups, /", "Components", do_components, 0, "Variance within and between groups; x is a sequence of sequences.\n\n>>> statistics.components([[1.0, 1.1], [1.2, 1.3]]).groups\n2") \
+    X(repetitions, "variance: Samples, cost: Samples, /, most: int = 1000", "tuple[int, ...]", do_repetitions, 0, "Kalibera and Jones: repetitions of each level, lowest first.\n\n>>> statistics.repetitions([1.0, 4.0], [1.0, 16.0])\n(2,)") \
+    X(launches_for, "variance: float, half: float, /, level: float = 0.95", "int", do_launches_for, 0, "Launches for which the interval of their mean is that narrow.\n\n>>> statistics.launches_for(1.0, 0.5) > 10\nTrue") \
+    X(power_two, "n: int, d: float, /, alpha: float = 0.05", "float", do_power, cbx_stat_power_two, "Power of a t test of two samples of n.\n\n>>> statistics.power_two(20, 1.0) > 0.8\nTrue") \
+    X(power_one, "n: int, d: float, /, alpha: float = 0.05", "float", do_power, cbx_stat_power_one, "Power of a t test of n values or pairs.\n\n>>> statistics.power_one(20, 1.0) > 0.9\nTrue") \
+    X(detectable_two, "n: int, alpha: float, power: float, /", "float", do_power, cbx_stat_detectable_two, "Smallest standardised difference found with that power.\n\n>>> round(statistics.detectable_two(20, 0.05, 0.9), 2)\n1.05") \
+    X(detectable_one, "n: int, alpha: float, power: float, /", "float", do_power, cbx_stat_detectable_one, "The same of one sample.\n\n>>> round(statistics.detectable_one(20, 0.05, 0.9), 2)\n0.76") \
+    X(detectable_ratio, "pilot: Samples, n: int, /, *, alpha: float = 0.05, power: float = 0.9, runs: int = 2000, seed: int = 0", "float", do_detectable_ratio, 0, "Smallest relative slow-down that n launches a side show.\n\n>>> statistics.detectable_ratio([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], 10) > 1\nFalse")
 /* clang-format on */
 CX_FUNCTIONS(cx_resampling_methods, RESAMPLING, CX_LONG)
 
@@ -194,10 +194,10 @@ static PyObject *sequence_interval(cx_call *c)
 
 /* clang-format off */
 #define SEQUENCE(X) \
-    X(add, "x: float, /", "None", sequence_add, 0, "One more value.") \
-    X(add_ratio, "a: float, b: float, /", "None", sequence_add_ratio, 0, "log(a / b) as one more value.") \
-    X(mean, "/", "float", sequence_interval, cbx_sequence_mean, "Interval of the mean so far.") \
-    X(ratio, "/", "Interval", sequence_interval, cbx_sequence_ratio, "The same, exponentiated: of the geometric mean ratio.")
+    X(add, "x: float, /", "None", sequence_add, 0, "One more value.\n\n>>> s = statistics.Sequence()\n>>> s.add(1.0)") \
+    X(add_ratio, "a: float, b: float, /", "None", sequence_add_ratio, 0, "log(a / b) as one more value.\n\n>>> s = statistics.Sequence()\n>>> s.add_ratio(2.0, 1.0)") \
+    X(mean, "/", "float", sequence_interval, cbx_sequence_mean, "Interval of the mean so far.\n\n>>> s = statistics.Sequence()\n>>> s.add(1.0)\n>>> s.mean().value\n1.0") \
+    X(ratio, "/", "Interval", sequence_interval, cbx_sequence_ratio, "The same, exponentiated: of the geometric mean ratio.\n\n>>> s = statistics.Sequence()\n>>> s.add_ratio(2.0, 2.0)\n>>> s.ratio().value\n1.0")
 CX_OBJECT_TYPE(sequence, sequence, SEQUENCE, "statistics", Sequence, "kind: 'normal' | 'bounded' | 'asymptotic' = 'normal', *, level: float = 0.95, planned: float = 30.0, low: float = 0.0, high: float = 0.0", PyMem_Free,
     "A confidence sequence: an interval that may be looked at after each value. kind: 'normal', 'bounded' (by low and high), 'asymptotic'.")
 /* clang-format on */

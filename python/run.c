@@ -275,12 +275,12 @@ CX_GETTERS(run_members, ATTRIBUTES)
 /* clang-format off */
 #define RUN_SIGNATURE "points: Iterable[Point | Mapping[str, Any]], *, id: str | None = None, timestamp: Time | None = None, commit: str | None = None, branch: str | None = None, environment: Mapping[str, Any] = {}, metadata: Mapping[str, Any] = {}, metric_defs: Definitions = {}, detect: bool = True"
 #define METHODS(X) \
-    X(to_dict, "", "dict[str, Any]", to_dict, 0, "The run as its file has it.") \
-    X(write, "path: Path, /", "None", write_run, 0, "Writes the run as a file, atomically.")
+    X(to_dict, "", "dict[str, Any]", to_dict, 0, "The run as its file has it.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> r.to_dict()['id']\n'a'") \
+    X(write, "path: Path, /", "None", write_run, 0, "Writes the run as a file, atomically.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> r.write(os.path.join(folder, 'r.json'))")
 #define CLASS_METHODS(X) \
-    X(from_dict, "mapping: Mapping[str, Any] | object, /", "Run", from_dict, 0, "A Run of a dict as to_dict returns it, or as the Python package calibrax does; read strictly.") \
-    X(from_results, "results: Iterable[object], *, id: str | None = None, timestamp: Time | None = None, detect: bool = True", "Run", make_run, 0, "A Run of results as the Python package calibrax has them: BenchmarkResult objects, or dicts as their to_dict returns. A point each; timing and resources become metrics with definitions, unless a result has a metric of that name.") \
-    X(read, "path: Path, /", "Run", read_run, 0, "A run file.")
+    X(from_dict, "mapping: Mapping[str, Any] | object, /", "Run", from_dict, 0, "A Run of a dict as to_dict returns it, or as the Python package calibrax does; read strictly.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> cx.Run.from_dict(r.to_dict()) == r\nTrue") \
+    X(from_results, "results: Iterable[object], *, id: str | None = None, timestamp: Time | None = None, detect: bool = True", "Run", make_run, 0, "A Run of results as the Python package calibrax has them: BenchmarkResult objects, or dicts as their to_dict returns. A point each; timing and resources become metrics with definitions, unless a result has a metric of that name.\n\n>>> cx.Run.from_results([], detect=False).points\n()") \
+    X(read, "path: Path, /", "Run", read_run, 0, "A run file.\n\n>>> r = cx.Run([cx.Point('p', '', {}, {'t': 1.0})], id='a', detect=False)\n>>> r.write(os.path.join(folder, 'q.json'))\n>>> cx.Run.read(os.path.join(folder, 'q.json')) == r\nTrue")
 #define RUN_DOC "One execution of a set of benchmarks: points with metrics, and what is needed to compare it later.\n\nWith detect the commit, branch, machine and versions are found; what is given replaces them."
 /* clang-format on */
 METHODS(CX_OF_TYPE)

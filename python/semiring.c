@@ -121,15 +121,15 @@ OVER(do_conv_jvp, SLIDES, cx_result(c, cbx_semiring_conv_jvp(c->ctx, x, w, out, 
     X(matmul, "a: Operand, b: Operand, /, " ALGEBRA ", *, merge: Array | None = None, mask: Array | None = None, mask_complement: bool = False, raw: bool = False", "Array", do_matmul, 0, \
       "Matrix product over an algebra: 'real', 'log', 'tropical_max_plus', 'tropical_min_plus', 'euclidean' or 'boolean'. Leading axes broadcast.\n\n" \
       "merge: joined with the product by the algebra's addition. mask: where it is False (mask_complement: True) the result is the empty value.\n" \
-      "raw: squared distances (euclidean).") \
+      "raw: squared distances (euclidean).\n\n>>> xp.semiring.matmul(xp.asarray([[0.0, 1.0]]), xp.asarray([[5.0], [2.0]]), 'tropical_min_plus')\nArray([[3.0]], dtype=float64)") \
     X(matmul_vjp, "a: Array, b: Array, out: Array, cotangent: Array, /, " ALGEBRA, "tuple[Array, Array]", do_matmul_vjp, 0, \
-      "Cotangents of a and b from that of out = matmul(a, b, algebra). Of a maximum or minimum the first optimum takes all.") \
-    X(matmul_jvp, "a: Array, b: Array, out: Array, tangent_a: Array, tangent_b: Array, /, " ALGEBRA, "Array", do_matmul_jvp, 0, "Tangent of out = matmul(a, b, algebra).") \
+      "Cotangents of a and b from that of out = matmul(a, b, algebra). Of a maximum or minimum the first optimum takes all.\n\n>>> a, b = xp.ones((1, 2)), xp.ones((2, 1))\n>>> xp.semiring.matmul_vjp(a, b, a @ b, xp.ones((1, 1)))[0]\nArray([[1.0, 1.0]], dtype=float64)") \
+    X(matmul_jvp, "a: Array, b: Array, out: Array, tangent_a: Array, tangent_b: Array, /, " ALGEBRA, "Array", do_matmul_jvp, 0, "Tangent of out = matmul(a, b, algebra).\n\n>>> a, b = xp.ones((1, 2)), xp.ones((2, 1))\n>>> xp.semiring.matmul_jvp(a, b, a @ b, a, b)\nArray([[4.0]], dtype=float64)") \
     X(conv, "x: Array, w: Array, /, " ALGEBRA ", *, " SLIDE, "Array", do_conv, 0, \
       "Convolution over an algebra, channels last, nothing flipped: x (..., lengths, channels), w (taps, channels, channels out).\n\n" \
-      "Outside of x is the algebra's identity. padding: 'valid', 'same' or a pair (before, after) for each axis.") \
-    X(conv_vjp, "x: Array, w: Array, out: Array, cotangent: Array, /, " ALGEBRA ", *, " SLIDE, "tuple[Array, Array]", do_conv_vjp, 0, "Cotangents of x and w from that of out = conv(x, w, algebra).") \
-    X(conv_jvp, "x: Array, w: Array, out: Array, tangent_x: Array, tangent_w: Array, /, " ALGEBRA ", *, " SLIDE, "Array", do_conv_jvp, 0, "Tangent of out = conv(x, w, algebra).")
+      "Outside of x is the algebra's identity. padding: 'valid', 'same' or a pair (before, after) for each axis.\n\n>>> xp.semiring.conv(xp.ones((1, 3, 1)), xp.ones((2, 1, 1)), 'real').shape\n(1, 2, 1)") \
+    X(conv_vjp, "x: Array, w: Array, out: Array, cotangent: Array, /, " ALGEBRA ", *, " SLIDE, "tuple[Array, Array]", do_conv_vjp, 0, "Cotangents of x and w from that of out = conv(x, w, algebra).\n\n>>> x, w = xp.ones((1, 3, 1)), xp.ones((2, 1, 1))\n>>> y = xp.semiring.conv(x, w)\n>>> xp.semiring.conv_vjp(x, w, y, y)[1].shape\n(2, 1, 1)") \
+    X(conv_jvp, "x: Array, w: Array, out: Array, tangent_x: Array, tangent_w: Array, /, " ALGEBRA ", *, " SLIDE, "Array", do_conv_jvp, 0, "Tangent of out = conv(x, w, algebra).\n\n>>> x, w = xp.ones((1, 3, 1)), xp.ones((2, 1, 1))\n>>> y = xp.semiring.conv(x, w)\n>>> xp.semiring.conv_jvp(x, w, y, x, w).shape\n(1, 2, 1)")
 /* clang-format on */
 CX_FUNCTIONS(cx_semiring_methods, SEMIRING, CX_SLOW)
 
@@ -257,24 +257,24 @@ static PyObject *ell_reorder(cx_call *c)
 #define BACK VALUES "out: Array, cotangent: Array, /, " ALGEBRA
 #define FORTH VALUES "out: Array, tangent_values: Array, tangent_b: Array, /, " ALGEBRA
 #define ELL(X) \
-    X(rows, "/", "int", ell_count, cbx_ell_rows, "Number of rows.") \
-    X(cols, "/", "int", ell_count, cbx_ell_cols, "Number of columns.") \
-    X(width, "/", "int", ell_count, cbx_ell_width, "Places of a row.") \
-    X(edges, "/", "int", ell_count, cbx_ell_edges, "Number of edges.") \
-    X(pack, "entries: Array, /", "Array", ell_pack, 0, "Entries of a graph made from CSR, in their order there, as values (rows, width).") \
-    X(matmul, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_matmul, "The matrix with these values (rows, width) by b (cols, d), over an algebra.") \
-    X(matmul_vjp, BACK, "tuple[Array, Array]", ell_vjp, cbx_ell_matmul_vjp, "Cotangents of values and b from that of out = matmul(values, b, algebra).") \
-    X(matmul_jvp, FORTH, "Array", ell_jvp, cbx_ell_matmul_jvp, "Tangent of out = matmul(values, b, algebra).") \
-    X(matmul_transposed, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_matmul_transposed, "The transposed matrix with these values by b (rows, d).") \
-    X(matmul_transposed_vjp, BACK, "tuple[Array, Array]", ell_vjp, cbx_ell_matmul_transposed_vjp, "Cotangents of values and b from that of out = matmul_transposed(values, b, algebra).") \
-    X(matmul_transposed_jvp, FORTH, "Array", ell_jvp, cbx_ell_matmul_transposed_jvp, "Tangent of out = matmul_transposed(values, b, algebra).") \
-    X(aggregate, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_aggregate, "Sum ('real'), maximum or minimum ('tropical_max_plus', 'tropical_min_plus') over the edges of values * b.") \
-    X(aggregate_vjp, BACK, "tuple[Array, Array]", ell_vjp, cbx_ell_aggregate_vjp, "Cotangents of values and b from that of out = aggregate(values, b, algebra).") \
-    X(aggregate_jvp, FORTH, "Array", ell_jvp, cbx_ell_aggregate_jvp, "Tangent of out = aggregate(values, b, algebra).") \
-    X(softmax, "values: Array, /", "Array", ell_softmax, 0, "Softmax of each row over its edges; 0 elsewhere.") \
-    X(softmax_vjp, "out: Array, cotangent: Array, /", "Array", ell_softmax_vjp, 0, "Cotangent of values from that of out = softmax(values); the tangent by the same map.") \
-    X(rcm, "/", "Array", ell_rcm, 0, "Order of the vertices of a square graph by reverse Cuthill-McKee: vertex order[i] should be called i.") \
-    X(reorder, "order: Samples, /", "Ell", ell_reorder, 0, "The square graph with vertex order[i] called i.")
+    X(rows, "/", "int", ell_count, cbx_ell_rows, "Number of rows.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.rows()\n2") \
+    X(cols, "/", "int", ell_count, cbx_ell_cols, "Number of columns.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.cols()\n2") \
+    X(width, "/", "int", ell_count, cbx_ell_width, "Places of a row.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.width()\n2") \
+    X(edges, "/", "int", ell_count, cbx_ell_edges, "Number of edges.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.edges()\n4") \
+    X(pack, "entries: Array, /", "Array", ell_pack, 0, "Entries of a graph made from CSR, in their order there, as values (rows, width).\n\n>>> g = xp.semiring.Ell([0, 1], 2, start=[0, 1, 2])\n>>> g.pack(xp.ones(2)).shape\n(2, 1)") \
+    X(matmul, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_matmul, "The matrix with these values (rows, width) by b (cols, d), over an algebra.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.matmul(v, b).shape\n(2, 1)") \
+    X(matmul_vjp, BACK, "tuple[Array, Array]", ell_vjp, cbx_ell_matmul_vjp, "Cotangents of values and b from that of out = matmul(values, b, algebra).\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> y = g.matmul(v, b)\n>>> g.matmul_vjp(v, b, y, y)[0].shape\n(2, 2)") \
+    X(matmul_jvp, FORTH, "Array", ell_jvp, cbx_ell_matmul_jvp, "Tangent of out = matmul(values, b, algebra).\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> y = g.matmul(v, b)\n>>> g.matmul_jvp(v, b, y, v, b).shape\n(2, 1)") \
+    X(matmul_transposed, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_matmul_transposed, "The transposed matrix with these values by b (rows, d).\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.matmul_transposed(v, b).shape\n(2, 1)") \
+    X(matmul_transposed_vjp, BACK, "tuple[Array, Array]", ell_vjp, cbx_ell_matmul_transposed_vjp, "Cotangents of values and b from that of out = matmul_transposed(values, b, algebra).\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> y = g.matmul_transposed(v, b)\n>>> g.matmul_transposed_vjp(v, b, y, y)[0].shape\n(2, 2)") \
+    X(matmul_transposed_jvp, FORTH, "Array", ell_jvp, cbx_ell_matmul_transposed_jvp, "Tangent of out = matmul_transposed(values, b, algebra).\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> y = g.matmul_transposed(v, b)\n>>> g.matmul_transposed_jvp(v, b, y, v, b).shape\n(2, 1)") \
+    X(aggregate, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_aggregate, "Sum ('real'), maximum or minimum ('tropical_max_plus', 'tropical_min_plus') over the edges of values * b.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.aggregate(v, b).shape\n(2, 1)") \
+    X(aggregate_vjp, BACK, "tuple[Array, Array]", ell_vjp, cbx_ell_aggregate_vjp, "Cotangents of values and b from that of out = aggregate(values, b, algebra).\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> y = g.aggregate(v, b)\n>>> g.aggregate_vjp(v, b, y, y)[0].shape\n(2, 2)") \
+    X(aggregate_jvp, FORTH, "Array", ell_jvp, cbx_ell_aggregate_jvp, "Tangent of out = aggregate(values, b, algebra).\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> y = g.aggregate(v, b)\n>>> g.aggregate_jvp(v, b, y, v, b).shape\n(2, 1)") \
+    X(softmax, "values: Array, /", "Array", ell_softmax, 0, "Softmax of each row over its edges; 0 elsewhere.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.softmax(v)\nArray([[0.5, 0.5],\n       [0.5, 0.5]], dtype=float64)") \
+    X(softmax_vjp, "out: Array, cotangent: Array, /", "Array", ell_softmax_vjp, 0, "Cotangent of values from that of out = softmax(values); the tangent by the same map.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.softmax_vjp(g.softmax(v), v).shape\n(2, 2)") \
+    X(rcm, "/", "Array", ell_rcm, 0, "Order of the vertices of a square graph by reverse Cuthill-McKee: vertex order[i] should be called i.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.rcm().shape\n(2,)") \
+    X(reorder, "order: Samples, /", "Ell", ell_reorder, 0, "The square graph with vertex order[i] called i.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.reorder([1, 0]).edges()\n4")
 CX_OBJECT_TYPE(ell, ell, ELL, "array.semiring", Ell, "index: Array | Sequence[Sequence[int]] | Sequence[int], cols: int, *, start: Samples | None = None, degree: Samples | None = None, mask: Array | None = None", cbx_ell_free,
     "A sparse matrix in ELL form: which places of a table (rows, width) are edges, and to which column each leads. Values are arrays (rows, width) of their own.\n\nindex: columns (rows, width); row i has its first degree[i] places, and none where mask is False. With start: the columns of compressed rows (CSR), entries start[i] to start[i + 1] of row i. It never changes; any number of threads may use it.")
 /* clang-format on */

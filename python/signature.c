@@ -66,34 +66,49 @@ bool cx_parse(cx_function *f)
     return true;
 }
 
-/* name(signature) without annotations, then the text after it; PyMem_Free frees it. */
-static char *plain_doc(const char *doc, const char *arrow)
+/*
+ * The docstring of a function: name(signature) without annotations, for inspect; what it does; its parameters with their annotations;
+ * rules; its example, from the first '>>>' on.  As memory that is never freed; NULL with an exception.
+ */
+static char *docstring(const char *doc, const char *arrow, const char *rules)
 {
-    const char *open = strchr(doc, '('), *rest = strstr(arrow, "\n--\n\n");
-    char *out = PyMem_Malloc(strlen(doc) + 1), *to = out;
+    const char *open = strchr(doc, '('), *body = strstr(arrow, "\n--\n\n"), *example = strstr(body, "\n\n>>> ");
+    cbx_text plain, list;
+    char *out = NULL;
+    bool any = false;
 
-    if (!out) return (char *)PyErr_NoMemory();
-    memcpy(to, doc, (size_t)(open + 1 - doc));
-    to += open + 1 - doc;
+    cbx_text_init(&plain, cbx_allocator_default());
+    cbx_text_init(&list, cbx_allocator_default());
+    cbx_text_printf(&plain, "%.*s", (int)(open + 1 - doc), doc);
     for (const char *at = open + 1, *stop; at < arrow; at = stop + 1) {
         stop = find_outside(at, arrow, ",");
-        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":");
-        size_t name_length, fallback_length;
-        const char *name = trim(at, colon, &name_length), *fallback = trim(equals + 1, stop, &fallback_length);
+        const char *equals = find_outside(at, stop, "="), *colon = find_outside(at, equals, ":"), *text;
+        size_t n, nfallback, nannotation = 0, stars;
+        const char *name = trim(at, colon, &n), *fallback = trim(equals + 1, stop, &nfallback);
+        const char *annotation = colon < equals ? trim(colon + 1, equals, &nannotation) : NULL;
         if (!name) continue;
-        if (at > open + 1) to = (char *)memcpy(to, ", ", 2) + 2;
-        to = (char *)memcpy(to, name, name_length) + name_length;
-        if (equals == stop) continue;
-        *to++ = '=';
-        to = (char *)memcpy(to, fallback, fallback_length) + fallback_length;
+        cbx_text_printf(&plain, "%s%.*s", at > open + 1 ? ", " : "", (int)n, name);
+        if (equals < stop) cbx_text_printf(&plain, "=%.*s", (int)nfallback, fallback);
+        stars = strspn(name, "*/$");
+        if (name[0] == '$' || stars >= n) continue;
+        text = cx_parameter_text(name + stars, n - stars);
+        cbx_text_printf(&list, "%s    %.*s", any ? "\n" : "\n\nParameters:\n", (int)n, name);
+        if (annotation) cbx_text_printf(&list, " (%.*s)", (int)nannotation, annotation);
+        if (text) cbx_text_printf(&list, ": %s", text);
+        any = true;
     }
-    *to++ = ')';
-    memcpy(to, rest, strlen(rest) + 1);
-    return out;
+    cbx_text_printf(&plain, ")%.*s%s", (int)(example ? (size_t)(example - body) : strlen(body)), body, cbx_text_str(&list));
+    if (rules) cbx_text_printf(&plain, "\n\n%s", rules);
+    if (example) cbx_text_printf(&plain, "%s", example);
+    if (!plain.status && !list.status && (out = PyMem_Malloc(plain.len + 1)))
+        memcpy(out, cbx_text_str(&plain), plain.len + 1);
+    cbx_text_clear(&plain);
+    cbx_text_clear(&list);
+    return out ? out : (char *)PyErr_NoMemory();
 }
 
-/* The documentation as inspect wants it; its signature is added to the dict of all.  NULL with an exception. */
-static const char *document(PyObject *signatures, const char *prefix, const char *name, const char *doc)
+/* The docstring; its signature is added to the dict of all.  NULL with an exception. */
+static const char *document(PyObject *signatures, const char *prefix, const char *name, const char *doc, const char *rules)
 {
     const char *open = doc ? strchr(doc, '(') : NULL, *arrow = open ? strstr(open, ") -> ") : NULL;
     const char *end = arrow ? strstr(arrow, "\n--\n\n") : NULL;
@@ -106,13 +121,15 @@ static const char *document(PyObject *signatures, const char *prefix, const char
     fine = text && PyDict_SetItem(signatures, key, text) == 0;
     Py_XDECREF(key);
     Py_XDECREF(text);
-    return fine ? plain_doc(doc, arrow) : NULL;
+    return fine ? docstring(doc, arrow, rules) : NULL;
 }
 
 PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *prefix)
 {
+    const char *rules = cx_rules_of(table);
+
     for (PyMethodDef *m = table; m->ml_name; m++)
-        if (m->ml_doc && !(m->ml_doc = document(signatures, prefix, m->ml_name, m->ml_doc))) return NULL;
+        if (m->ml_doc && !(m->ml_doc = document(signatures, prefix, m->ml_name, m->ml_doc, rules))) return NULL;
     return table;
 }
 
@@ -126,7 +143,7 @@ PyTypeObject *cx_type(cx_state *st, PyType_Spec *spec)
     for (PyType_Slot *s = spec->slots; fine && s->slot; s++) {
         if (s->slot == Py_tp_methods) fine = cx_methods(s->pfunc, st->signatures, prefix) != NULL;
         if (s->slot != Py_tp_doc) continue;
-        s->pfunc = (void *)(uintptr_t)document(st->signatures, "", name, s->pfunc);
+        s->pfunc = (void *)(uintptr_t)document(st->signatures, "", name, s->pfunc, NULL);
         fine = s->pfunc != NULL;
     }
     Py_XDECREF(dotted);

@@ -250,6 +250,10 @@ void cx_worker_free(cx_state *st);
     LIST(CX_OF_ARRAY)                                                                                                  \
     PyMethodDef table[] = { LIST(CX_OF_TYPE_ROW){ 0 } };
 
+/** What a parameter of that name is, NULL: unknown; and the rules of the functions of a table (parameters.c). */
+const char *cx_parameter_text(const char *name, size_t length);
+const char *cx_rules_of(const PyMethodDef *table);
+
 /* Documentation starts with name(signature with annotations) -> result and an empty line; these take the annotations out, once,
  * and add the signature to the module's dict of all, by its dotted name.  NULL with an exception. */
 PyMethodDef *cx_methods(PyMethodDef *table, PyObject *signatures, const char *prefix);

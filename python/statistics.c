@@ -326,40 +326,40 @@ static PyObject *do_looks_end(cx_call *c)
 
 /* clang-format off */
 #define STATISTICS(X) \
-    X(summary, "x: Samples, /", "Summary", do_summary, 0, "Least, greatest, mean, quantiles and spread.") \
-    X(median, "x: Samples, /", "float", do_number, cbx_stat_median, "Median.") \
-    X(quantile, "x: Samples, p: float, /", "float", do_quantile, 0, "Quantile by linear interpolation (type 7, NumPy's default).") \
-    X(mad, "x: Samples, /", "float", do_number, cbx_stat_mad, "1.4826 times the median distance from the median.") \
-    X(qn, "x: Samples, /", "float", do_number, cbx_stat_qn, "Rousseeuw and Croux's Qn: spread without a centre.") \
-    X(geometric_mean, "x: Samples, /", "float", do_number_bare, cbx_stat_geometric_mean, "exp(mean log x), every x > 0.") \
-    X(harmonic_mean, "x: Samples, /", "float", do_number_bare, cbx_stat_harmonic_mean, "n / sum(1/x), every x > 0.") \
-    X(trimmed_mean, "x: Samples, cut: float = 0.1, /", "float", do_cut, cbx_stat_trimmed_mean, "Mean without a share of the smallest, and as many of the largest.") \
-    X(winsorized_mean, "x: Samples, cut: float = 0.1, /", "float", do_cut, cbx_stat_winsorized_mean, "Mean with those pulled in.") \
-    X(variation, "x: Samples, /, threshold: float = 0.1", "Variation", do_variation, 0, "Coefficient of variation, and whether the sample is called stable.") \
-    X(outliers, "x: Samples, /, threshold: float = 3.5", "tuple[int, ...]", do_outliers, 0, "Places of the outliers, by the modified z-score.") \
-    X(median_interval, "x: Samples, /, level: float = 0.95", "Interval", do_interval, cbx_stat_median_interval, "Median with its exact order-statistic interval.") \
-    X(median_interpolated, "x: Samples, /, level: float = 0.95", "Interval", do_interval, cbx_stat_median_interpolated, "Median with an interval at the level asked for.") \
-    X(hodges_lehmann, "x: Samples, /, level: float = 0.95", "Interval", do_interval, cbx_stat_hodges_lehmann, "Median of pairwise means, with the signed-rank interval.") \
-    X(mean_interval, "x: Samples, /, level: float = 0.95", "Interval", do_interval_bare, cbx_stat_mean_interval, "Mean with Student's t interval.") \
-    X(stddev_interval, "x: Samples, /, level: float = 0.95", "Interval", do_interval_bare, cbx_stat_stddev_interval, "Standard deviation with its chi-square interval.") \
-    X(quantile_interval, "x: Samples, p: float, /, level: float = 0.95", "Interval", do_quantile_interval, 0, "Quantile with its order-statistic interval.") \
-    X(proportion_interval, "k: int, n: int, /, level: float = 0.95", "Interval", do_proportion_interval, 0, "k of n, with Clopper and Pearson's interval.") \
-    X(hodges_lehmann_shift, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2, cbx_stat_hodges_lehmann_shift, "Median of x_i - y_j, with the Mann-Whitney interval.") \
-    X(paired_ratio, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_pairs, cbx_stat_paired_ratio, "Median of x_i / y_i, with its order-statistic interval.") \
-    X(cohen_d, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2_bare, cbx_stat_cohen_d, "Difference of means in pooled standard deviations.") \
-    X(hedges_g, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2_bare, cbx_stat_hedges_g, "Cohen's d without the bias of small samples.") \
-    X(glass_delta, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2_bare, cbx_stat_glass_delta, "Difference of means in standard deviations of y.") \
-    X(paired_d, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_pairs, cbx_stat_paired_d, "Mean difference of pairs in its standard deviations.") \
-    X(vargha_delaney, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2, cbx_stat_vargha_delaney, "P(x > y) + P(x = y)/2.") \
-    X(cliff_delta, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2, cbx_stat_cliff_delta, "P(x > y) - P(x < y).") \
-    X(autocorrelation, "x: Samples, /, lags: int = 10", "tuple[float, ...]", do_autocorrelation, 0, "Autocorrelation at 0 .. lags.") \
-    X(effective_size, "x: Samples, /", "float", do_number_bare, cbx_stat_effective_size, "Independent values that say as much as the series.") \
-    X(batch_means, "x: Samples, /, batches: int = 0, level: float = 0.95", "Interval", do_batch_means, 0, "Mean of a dependent series, with an interval over batches.") \
-    X(von_neumann, "x: Samples, /", "float", do_number_bare, cbx_stat_von_neumann, "Von Neumann's ratio: near 2 for independent values.") \
-    X(modes, "x: Samples, /, resolution: float = 0.001", "tuple[Mode, ...]", do_modes, 0, "Groups of values with gaps between them.") \
-    X(steady, "x: Samples, /, *, tolerance: float = 0.01, tail: float = 0.25, penalty: float = 3.0", "Steady", do_steady, 0, "Whether and when a launch settles.") \
-    X(looks, "first: int, last: int, /, alpha: float = 0.05", "Looks", do_looks, 0, "Planned looks at a growing sample of pairs, with exact sign tests.") \
-    X(looks_p, "looks: Looks, j: int, p: float, /", "float", do_looks_p, 0, "The repeated p-value at look j of a plan, from 0, of a two-sided sign test's p there: valid at whichever look one stops.") \
-    X(looks_end, "looks: Looks, done: int, pairs: int, /", "Looks", do_looks_end, 0, "Ends a plan early: behind the looks that were done one more, at so many pairs, spends what is left.")
+    X(summary, "x: Samples, /", "Summary", do_summary, 0, "Least, greatest, mean, quantiles and spread.\n\n>>> statistics.summary([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).max\n10.3") \
+    X(median, "x: Samples, /", "float", do_number, cbx_stat_median, "Median.\n\n>>> round(statistics.median([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]), 3)\n10.0") \
+    X(quantile, "x: Samples, p: float, /", "float", do_quantile, 0, "Quantile by linear interpolation (type 7, NumPy's default).\n\n>>> statistics.quantile([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], 0.5)\n10.0") \
+    X(mad, "x: Samples, /", "float", do_number, cbx_stat_mad, "1.4826 times the median distance from the median.\n\n>>> round(statistics.mad([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]), 3)\n0.148") \
+    X(qn, "x: Samples, /", "float", do_number, cbx_stat_qn, "Rousseeuw and Croux's Qn: spread without a centre.\n\n>>> round(statistics.qn([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]), 3)\n0.222") \
+    X(geometric_mean, "x: Samples, /", "float", do_number_bare, cbx_stat_geometric_mean, "exp(mean log x), every x > 0.\n\n>>> round(statistics.geometric_mean([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]), 3)\n10.042") \
+    X(harmonic_mean, "x: Samples, /", "float", do_number_bare, cbx_stat_harmonic_mean, "n / sum(1/x), every x > 0.\n\n>>> round(statistics.harmonic_mean([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]), 3)\n10.04") \
+    X(trimmed_mean, "x: Samples, cut: float = 0.1, /", "float", do_cut, cbx_stat_trimmed_mean, "Mean without a share of the smallest, and as many of the largest.\n\n>>> round(statistics.trimmed_mean([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]), 3)\n10.043") \
+    X(winsorized_mean, "x: Samples, cut: float = 0.1, /", "float", do_cut, cbx_stat_winsorized_mean, "Mean with those pulled in.\n\n>>> round(statistics.winsorized_mean([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]), 3)\n10.043") \
+    X(variation, "x: Samples, /, threshold: float = 0.1", "Variation", do_variation, 0, "Coefficient of variation, and whether the sample is called stable.\n\n>>> statistics.variation([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).stable\nTrue") \
+    X(outliers, "x: Samples, /, threshold: float = 3.5", "tuple[int, ...]", do_outliers, 0, "Places of the outliers, by the modified z-score.\n\n>>> statistics.outliers([1.0, 1.1, 0.9, 1.0, 9.0])\n(4,)") \
+    X(median_interval, "x: Samples, /, level: float = 0.95", "Interval", do_interval, cbx_stat_median_interval, "Median with its exact order-statistic interval.\n\n>>> round(statistics.median_interval([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).value, 3)\n10.0") \
+    X(median_interpolated, "x: Samples, /, level: float = 0.95", "Interval", do_interval, cbx_stat_median_interpolated, "Median with an interval at the level asked for.\n\n>>> round(statistics.median_interpolated([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).value, 3)\n10.0") \
+    X(hodges_lehmann, "x: Samples, /, level: float = 0.95", "Interval", do_interval, cbx_stat_hodges_lehmann, "Median of pairwise means, with the signed-rank interval.\n\n>>> round(statistics.hodges_lehmann([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).value, 3)\n10.05") \
+    X(mean_interval, "x: Samples, /, level: float = 0.95", "Interval", do_interval_bare, cbx_stat_mean_interval, "Mean with Student's t interval.\n\n>>> round(statistics.mean_interval([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).value, 3)\n10.043") \
+    X(stddev_interval, "x: Samples, /, level: float = 0.95", "Interval", do_interval_bare, cbx_stat_stddev_interval, "Standard deviation with its chi-square interval.\n\n>>> round(statistics.stddev_interval([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).value, 3)\n0.172") \
+    X(quantile_interval, "x: Samples, p: float, /, level: float = 0.95", "Interval", do_quantile_interval, 0, "Quantile with its order-statistic interval.\n\n>>> statistics.quantile_interval([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], 0.5).value\n10.0") \
+    X(proportion_interval, "k: int, n: int, /, level: float = 0.95", "Interval", do_proportion_interval, 0, "k of n, with Clopper and Pearson's interval.\n\n>>> statistics.proportion_interval(3, 10).value\n0.3") \
+    X(hodges_lehmann_shift, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2, cbx_stat_hodges_lehmann_shift, "Median of x_i - y_j, with the Mann-Whitney interval.\n\n>>> round(statistics.hodges_lehmann_shift([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).value, 3)\n0.9") \
+    X(paired_ratio, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_pairs, cbx_stat_paired_ratio, "Median of x_i / y_i, with its order-statistic interval.\n\n>>> round(statistics.paired_ratio([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).value, 3)\n1.109") \
+    X(cohen_d, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2_bare, cbx_stat_cohen_d, "Difference of means in pooled standard deviations.\n\n>>> round(statistics.cohen_d([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).value, 3)\n6.316") \
+    X(hedges_g, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2_bare, cbx_stat_hedges_g, "Cohen's d without the bias of small samples.\n\n>>> round(statistics.hedges_g([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).value, 3)\n5.912") \
+    X(glass_delta, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2_bare, cbx_stat_glass_delta, "Difference of means in standard deviations of y.\n\n>>> round(statistics.glass_delta([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).value, 3)\n8.217") \
+    X(paired_d, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_pairs, cbx_stat_paired_d, "Mean difference of pairs in its standard deviations.\n\n>>> round(statistics.paired_d([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).value, 3)\n4.684") \
+    X(vargha_delaney, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2, cbx_stat_vargha_delaney, "P(x > y) + P(x = y)/2.\n\n>>> round(statistics.vargha_delaney([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).value, 3)\n1.0") \
+    X(cliff_delta, "x: Samples, y: Samples, /, level: float = 0.95", "Interval", do_interval2, cbx_stat_cliff_delta, "P(x > y) - P(x < y).\n\n>>> round(statistics.cliff_delta([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], [9.0, 9.2, 9.1, 9.3, 9.0, 9.1, 9.2]).value, 3)\n1.0") \
+    X(autocorrelation, "x: Samples, /, lags: int = 10", "tuple[float, ...]", do_autocorrelation, 0, "Autocorrelation at 0 .. lags.\n\n>>> statistics.autocorrelation([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], 1)[0]\n1.0") \
+    X(effective_size, "x: Samples, /", "float", do_number_bare, cbx_stat_effective_size, "Independent values that say as much as the series.\n\n>>> round(statistics.effective_size([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]), 3)\n1.0") \
+    X(batch_means, "x: Samples, /, batches: int = 0, level: float = 0.95", "Interval", do_batch_means, 0, "Mean of a dependent series, with an interval over batches.\n\n>>> round(statistics.batch_means([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).value, 3)\n10.05") \
+    X(von_neumann, "x: Samples, /", "float", do_number_bare, cbx_stat_von_neumann, "Von Neumann's ratio: near 2 for independent values.\n\n>>> round(statistics.von_neumann([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]), 3)\n2.935") \
+    X(modes, "x: Samples, /, resolution: float = 0.001", "tuple[Mode, ...]", do_modes, 0, "Groups of values with gaps between them.\n\n>>> len(statistics.modes([1.0, 1.0001, 1.0002, 5.0, 5.0001, 5.0002]))\n2") \
+    X(steady, "x: Samples, /, *, tolerance: float = 0.01, tail: float = 0.25, penalty: float = 3.0", "Steady", do_steady, 0, "Whether and when a launch settles.\n\n>>> statistics.steady([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8] * 4).kind\n'flat'") \
+    X(looks, "first: int, last: int, /, alpha: float = 0.05", "Looks", do_looks, 0, "Planned looks at a growing sample of pairs, with exact sign tests.\n\n>>> statistics.looks(10, 40).pairs[0]\n10") \
+    X(looks_p, "looks: Looks, j: int, p: float, /", "float", do_looks_p, 0, "The repeated p-value at look j of a plan, from 0, of a two-sided sign test's p there: valid at whichever look one stops.\n\n>>> plan = statistics.looks(10, 40)\n>>> statistics.looks_p(plan, 0, 1e-9) < 0.05\nTrue") \
+    X(looks_end, "looks: Looks, done: int, pairs: int, /", "Looks", do_looks_end, 0, "Ends a plan early: behind the looks that were done one more, at so many pairs, spends what is left.\n\n>>> plan = statistics.looks(10, 40)\n>>> statistics.looks_end(plan, 1, 15).pairs\n(10, 15)")
 /* clang-format on */
 CX_FUNCTIONS(cx_statistics_methods, STATISTICS, CX_SLOW)

@@ -91,10 +91,10 @@ static PyObject *do_framework_metrics(cx_call *c)
 
 /* clang-format off */
 #define VALIDATION_FUNCTIONS(X) \
-    X(framework_metrics, "run: Run, metrics: str | Sequence[str] | None = None, /, *, tag: str = 'framework', last: bool = False", "dict[str, dict[str, float]]", do_framework_metrics, 0, "Values by framework and metric: {framework: {metric: value}}; two values for one place are refused unless the last is asked for.") \
-    X(accuracy, "achieved: float | Metric, target: float, direction: 'higher' | 'lower' | 'info', /", "Accuracy", do_accuracy, 0, "A value (or a Metric with its bounds) against a target, by the metric's direction.") \
-    X(convergence, "errors: Samples, tolerances: Samples | None = None, /, hold: int = 1", "Convergence", do_convergence, 0, "Whether a series of errors goes down, how fast, and which tolerances it reaches for good.") \
-    X(order, "h: Samples, errors: Samples, /", "tuple[float, float | None]", do_order, 0, "Observed order of errors C h^p: (order, its standard error or None).")
+    X(framework_metrics, "run: Run, metrics: str | Sequence[str] | None = None, /, *, tag: str = 'framework', last: bool = False", "dict[str, dict[str, float]]", do_framework_metrics, 0, "Values by framework and metric: {framework: {metric: value}}; two values for one place are refused unless the last is asked for.\n\n>>> r = cx.Run([cx.Point('p', '', {'framework': 'jax'}, {'t': 1.0})], detect=False)\n>>> validation.framework_metrics(r)\n{'jax': {'t': 1.0}}") \
+    X(accuracy, "achieved: float | Metric, target: float, direction: 'higher' | 'lower' | 'info', /", "Accuracy", do_accuracy, 0, "A value (or a Metric with its bounds) against a target, by the metric's direction.\n\n>>> validation.accuracy(0.9, 0.8, 'higher').outcome\n'met'") \
+    X(convergence, "errors: Samples, tolerances: Samples | None = None, /, hold: int = 1", "Convergence", do_convergence, 0, "Whether a series of errors goes down, how fast, and which tolerances it reaches for good.\n\n>>> validation.convergence([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03]).outcome\n'converging'") \
+    X(order, "h: Samples, errors: Samples, /", "tuple[float, float | None]", do_order, 0, "Observed order of errors C h^p: (order, its standard error or None).\n\n>>> round(validation.order([0.1, 0.05, 0.025], [0.01, 0.0025, 0.000625])[0], 6)\n2.0")
 /* clang-format on */
 CX_FUNCTIONS(cx_validation_methods, VALIDATION_FUNCTIONS, CX_LIGHT)
 
@@ -135,13 +135,13 @@ CX_DO(validation_to_dict, cbx_validation, (), (), cx_json_answer(cbx_validation_
 
 /* clang-format off */
 #define VALIDATION(X) \
-    X(add_accuracy, "definition: MetricDef, achieved: float | Metric, target: float", "None", validation_add_accuracy, 0, "A value against a target.") \
-    X(add_convergence, "name: str, errors: Samples, tolerance: float, hold: int = 1", "None", validation_add_convergence, 0, "A series of errors, which has to meet the tolerance.") \
-    X(add_violation, "sentence: str", "None", validation_add_violation, 0, "Something wrong that no number shows.") \
-    X(passed, "/", "bool", validation_passed, 0, "Whether there are checks and every one passed.") \
-    X(checks, "/", "int", validation_count, cbx_validation_checks, "Checks made.") \
-    X(failures, "/", "int", validation_count, cbx_validation_failures, "Those that did not pass.") \
-    X(to_dict, "/", "dict[str, Any]", validation_to_dict, 0, "All of it.")
+    X(add_accuracy, "definition: MetricDef, achieved: float | Metric, target: float", "None", validation_add_accuracy, 0, "A value against a target.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_accuracy(cx.MetricDef('f1', '1', 'higher'), 0.9, 0.8)") \
+    X(add_convergence, "name: str, errors: Samples, tolerance: float, hold: int = 1", "None", validation_add_convergence, 0, "A series of errors, which has to meet the tolerance.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_convergence('loss', [1.0, 0.1, 0.01], 0.05)") \
+    X(add_violation, "sentence: str", "None", validation_add_violation, 0, "Something wrong that no number shows.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_violation('no data')") \
+    X(passed, "/", "bool", validation_passed, 0, "Whether there are checks and every one passed.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.passed()\nFalse") \
+    X(checks, "/", "int", validation_count, cbx_validation_checks, "Checks made.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.checks()\n0") \
+    X(failures, "/", "int", validation_count, cbx_validation_failures, "Those that did not pass.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.failures()\n0") \
+    X(to_dict, "/", "dict[str, Any]", validation_to_dict, 0, "All of it.\n\n>>> v = validation.Validation('model', 'paper')\n>>> sorted(v.to_dict())[:1]\n['accuracy']")
 CX_OBJECT_TYPE(validation, validation, VALIDATION, "validation", Validation, "name: str, reference: str", cbx_validation_free,
     "Checks of one subject against one reference.")
 /* clang-format on */

@@ -19,7 +19,7 @@ fi
 
 git archive --prefix=source/ HEAD | tar -x -C "$work" # what is committed, and nothing that was built
 "$1" -m venv "$work/builder"
-"$work/builder/bin/pip" wheel --quiet --disable-pip-version-check --no-deps --config-settings=setup-args=-Dcuda=disabled \
+"$work/builder/bin/pip" wheel --quiet --disable-pip-version-check --no-deps \
     -w "$work/wheels" "$work/source"
 mv "$work/source" "$work/gone"
 wheel=$(ls "$work"/wheels/*.whl)
@@ -35,9 +35,15 @@ for python in "$@"; do
     mkdir "$work/$version/empty"
     cd "$work/$version/empty"
     user="env -i PATH=/usr/bin:/bin HOME=$work/$version/empty CALIBRAX_TEST_SOURCE=$root PYTHONDONTWRITEBYTECODE=1"
+    for program in nperf calibrax; do
+        # shellcheck disable=SC2086
+        $user "$work/$version/bin/$program" --version > program.txt || { echo "python_install: $program does not start" >&2; exit 1; }
+        # shellcheck disable=SC2086
+        $user "$work/$version/bin/$program" doctor > program.txt || { echo "python_install: $program doctor fails" >&2; exit 1; }
+    done
     # shellcheck disable=SC2086
     $user "$work/$version/bin/python" "$root/tests/python/installed.py"
-    for name in array array_methods semiring standard special runs ingest benchmarks measuring bisection readme; do
+    for name in array array_methods semiring interrupt standard special runs ingest benchmarks measuring bisection readme; do
         # shellcheck disable=SC2086
         $user PYTHONPATH="$root/tests/python" "$work/$version/bin/python" "$root/tests/python/test_$name.py" > "$name.tap" ||
             { grep -v '^ok' "$name.tap" >&2; echo "python_install: $name fails with Python $version" >&2; exit 1; }

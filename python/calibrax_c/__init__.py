@@ -38,3 +38,20 @@ from ._core import (
     statistics,
     validation,
 )
+
+
+def _start(program: str) -> None:
+    """Becomes a program of the wheel."""
+    import os
+    import sys
+
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tools", program)
+    os.execv(path, [path, *sys.argv[1:]])
+
+
+def _nperf() -> None:
+    _start("nperf")
+
+
+def _calibrax() -> None:
+    _start("calibrax")

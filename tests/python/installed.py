@@ -68,6 +68,16 @@ class Installed(unittest.TestCase):
         r = cx.ci.bisect("HEAD~5", "cat cost", metric="cost", repository="toy")
         self.assertEqual((r.outcome, r.suspects[0].subject), ("found", "step 4"))
 
+    def test_programs(self):
+        """The entry points of a wheel; a copy that is laid out by hand has the programs and no entry points."""
+        folder = os.path.join(os.path.dirname(cx.__file__), "tools")
+        for program in ("nperf", "calibrax"):
+            start = [sys.executable, "-c", f"import sys; sys.argv[1:] = ['--version']; import calibrax_c as c; c._{program}()"]
+            self.assertTrue(os.path.exists(os.path.join(folder, program)))
+            self.assertIn(cx.__version__, subprocess.run(start, capture_output=True, text=True, check=True).stdout)
+        done = subprocess.run([os.path.join(folder, "calibrax"), "run", "--data", "kept", "-n", "2", "--", "true"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_store_and_a_check(self):
         with cx.Store("runs") as store:
             for i, value in enumerate((1.0, 2.0)):

@@ -23,9 +23,10 @@ def lay_out(folder: str, extension: str) -> str:
     os.makedirs(tools)
     for name in ("__init__.py", "_core.abi3.so"):
         shutil.copy(os.path.join(package, name), os.path.join(site, "calibrax_c"))
-    shutil.copy(os.path.join(build, "programs/launcher/nperf-launch"), tools)
-    for name in ("worker.py", "benchmarks.py", "protocol.py", "call.py"):
-        shutil.copy(os.path.join(SOURCE, "workers/python", name), tools)
+    for name in ("launcher/nperf-launch", "nperf/nperf", "calibrax/calibrax", "workers/nperf-worker"):
+        shutil.copy(os.path.join(build, "programs", name), tools)
+    shutil.copy(os.path.join(build, "libcalibrax.so.0"), tools)
+    shutil.copytree(os.path.join(SOURCE, "workers/python"), tools, dirs_exist_ok=True)
     return site
 
 
@@ -36,6 +37,7 @@ def main() -> int:
     try:
         environment = {name: os.environ[name] for name in ("PATH", "LD_PRELOAD", "ASAN_OPTIONS", "PYTHONMALLOC", "HOME") if name in os.environ}
         environment["PYTHONPATH"] = lay_out(folder, os.path.realpath(calibrax_c.__file__))
+        environment["LD_LIBRARY_PATH"] = os.path.join(environment["PYTHONPATH"], "calibrax_c", "tools")  # a wheel is linked for its folder
         environment["CALIBRAX_TEST_SOURCE"] = SOURCE
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         return subprocess.run([sys.executable, os.path.join(HERE, "installed.py")], cwd=folder, env=environment).returncode
