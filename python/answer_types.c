@@ -130,7 +130,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         NUMBER(T, center, "median"), NUMBER(T, low, "least"), NUMBER(T, high, "greatest"), WHOLE(T, count, "values"), NUMBER(T, share, "of all values")),
 #undef T
 #define T cbx_steady
-    TYPE(T, STEADY, "statistics.Steady", "Whether and when a series settles.",
+    TYPE(T, STEADY, "statistics.Steady", "Whether and when a series becomes steady.",
         WORD(T, kind, w_steady, "'flat', 'warm-up', 'slowdown', 'no steady state'"), WHOLE(T, start, "first steady value"),
         NUMBER(T, level, "mean from there on"), WHOLE(T, segments, "levels"), NUMBER(T, dependence, "lag-1 autocorrelation of the residuals")),
 #undef T
@@ -159,7 +159,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         NUMBER(T, sigma, "standard deviation"), NUMBER(T, phi, "AR(1) coefficient"), NUMBER(T, long_run, "variance of a long mean, times its length")),
 #undef T
 #define T cbx_change
-    TYPE(T, CHANGE, "analysis.Change", "A change of level that the series bears out.",
+    TYPE(T, CHANGE, "analysis.Change", "A change of level that the series supports.",
         WHOLE(T, index, "first value after it"), NUMBER(T, before, "level before"), NUMBER(T, after, "level after"), NUMBER(T, change, "relative"),
         NUMBER(T, score, "difference over its standard error"), FLAG(T, alarm, "sure enough for a gate that checks the series after each new value")),
 #undef T
@@ -180,7 +180,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #undef T
 #define T cbx_winner
     TYPE(T, WINNER, "analysis.Winner", "Who is best.",
-        TEXT(T, metric, "None: over all"), TEXT(T, label, "None: nobody"), MAYBE(T, score, "geometric mean of best over value"), WHOLE(T, nrows, "rows that all have")),
+        TEXT(T, metric, "None: over all"), TEXT(T, label, "None: no one"), MAYBE(T, score, "geometric mean of best over value"), WHOLE(T, nrows, "rows that all have")),
 #undef T
     /* ---- profiling ---- */
 #define T cbx_call_timing
@@ -214,8 +214,8 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #undef T
 #define T cbx_flops
     TYPE(T, FLOPS, "profiling.Flops", "Work of a call.",
-        WORD(T, source, w_flops, "'papi', 'perf_event', 'declared', 'xla', 'none' ..."), MAYBE(T, flop, "operations; None: not told"),
-        MAYBE(T, transcendental, "functions among them"), MAYBE(T, int_op, "of whole numbers"), MAYBE(T, bytes, "read and written"),
+        WORD(T, source, w_flops, "'papi', 'perf_event', 'declared', 'xla', 'none' ..."), MAYBE(T, flop, "operations; None: unknown"),
+        MAYBE(T, transcendental, "functions among them"), MAYBE(T, int_op, "of integers"), MAYBE(T, bytes, "read and written"),
         MAYBE(T, bytes_least, "operands and results"), CHARS(T, events, "of hardware"), CHARS(T, why, "why no better source was taken")),
 #undef T
 #define T cbx_complexity_report
@@ -234,7 +234,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         MAYBE(T, gpu_mem_mb, "MiB"), MAYBE(T, gpu_util, "percent"), MAYBE(T, gpu_clock_mhz, "MHz"), MAYBE(T, gpu_power_w, "W"), MAYBE(T, gpu_temperature_c, "degrees")),
 #undef T
 #define T cbx_resource_report
-    TYPE(T, RESOURCES, "profiling.Resources", "What a tree of processes took; MB are MiB.",
+    TYPE(T, RESOURCES, "profiling.Resources", "Resources of a tree of processes; MB are MiB.",
         AS(T, num_samples, summary.num_samples, CX_AS_WHOLE, "looks; 0: ended before the first one"), AS(T, duration_s, summary.duration_sec, CX_AS_NUMBER, "time watched"), AS(T, peak_rss_mb, summary.peak_rss_mb, CX_AS_NUMBER, "greatest sum over processes"), AS(T, mean_rss_mb, summary.mean_rss_mb, CX_AS_NUMBER, "mean"),
         AS(T, memory_growth_mb, summary.memory_growth_mb, CX_AS_NUMBER, "last less first"), WHOLE(T, hwm_bytes, "greatest of a single process, by the kernel"), MAYBE(T, peak_pss_bytes, "None: not read"),
         NUMBER(T, cpu_user_s, "CPU time"), NUMBER(T, cpu_system_s, "CPU time"), MAYBE(T, mean_cpu_percent, "100: one core"), MAYBE(T, peak_cpu_percent, "greatest"),
@@ -250,7 +250,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #undef T
 #define T cbx_energy_report
     TYPE(T, ENERGY, "profiling.Energy", "Energy of a stretch of time; None: not known, and why.",
-        NUMBER(T, duration_s, "the stretch"), MAYBE(T, cpu_j, "J, packages"), MAYBE(T, dram_j, "J"), MAYBE(T, platform_j, "J, stands alone"), MAYBE(T, gpu_j, "J"),
+        NUMBER(T, duration_s, "the stretch"), MAYBE(T, cpu_j, "J, packages"), MAYBE(T, dram_j, "J"), MAYBE(T, platform_j, "J, separate"), MAYBE(T, gpu_j, "J"),
         MAYBE(T, total_j, "J, of what is known"), MAYBE(T, mean_power_w, "W"), CHARS(T, cpu_why, "why there is none, and what to do"),
         CHARS(T, gpu_why, "why there is none"), FLAG(T, gpu_integrated, "from power readings"), PARTS_IN(T, domain, ENERGY_DOMAIN, ndomains, "counters")),
 #undef T
@@ -265,7 +265,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         PARTS(T, samples, ENERGY_SAMPLE, nsamples, "oldest first"), WHOLE(T, late, "samples that came late"), MAYBE(T, overhead_cpu_s, "CPU time of watching")),
 #undef T
 #define T cbx_gpu_reading
-    TYPE(T, GPU_READING, "profiling.GpuReading", "What a device says now; None: it does not tell.",
+    TYPE(T, GPU_READING, "profiling.GpuReading", "State of a device now; None: unknown.",
         MAYBE(T, mem_used_mb, "MiB"), MAYBE(T, mem_total_mb, "MiB"), MAYBE(T, util, "percent"), MAYBE(T, mem_util, "percent"), MAYBE(T, graphics_mhz, "MHz"),
         MAYBE(T, sm_mhz, "MHz"), MAYBE(T, memory_mhz, "MHz"), MAYBE(T, temperature_c, "degrees"), MAYBE(T, power_w, "W"), MAYBE(T, power_limit_w, "W"),
         MAYBE(T, energy_j, "J, since the driver was loaded"), WHOLE(T, throttle, "bits: why it is slowed down")),
@@ -275,7 +275,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         TEXT(T, type, "of the factors"), WHOLE(T, m, "rows"), WHOLE(T, n, "columns"), WHOLE(T, k, "inner length")),
 #undef T
 #define T cbx_hardware
-    TYPE(T, HARDWARE, "profiling.Hardware", "A device by its maker's sheet; None: the maker does not say.",
+    TYPE(T, HARDWARE, "profiling.Hardware", "A device by its maker's sheet; None: unknown.",
         CHARS(T, name, "'h100_sxm'"), AS(T, float64, flop_per_s[CBX_RATE_F64], CX_AS_MAYBE, "flop/s, dense"), AS(T, float32, flop_per_s[CBX_RATE_F32], CX_AS_MAYBE, "flop/s"), AS(T, tfloat32, flop_per_s[CBX_RATE_TF32], CX_AS_MAYBE, "flop/s"), AS(T, bfloat16, flop_per_s[CBX_RATE_BF16], CX_AS_MAYBE, "flop/s"),
         AS(T, float8, flop_per_s[CBX_RATE_F8], CX_AS_MAYBE, "flop/s"), MAYBE(T, bytes_per_s, "of memory"), WHOLE(T, compute_capability, "of CUDA, ten times; 0: none"),
         WHOLE(T, simd_width, "of a CPU: lanes of float32; 0: no CPU"), PARTS_IN(T, matrix_shape, MATRIX_SHAPE, nmatrix_shapes, "of its matrix units"),
@@ -336,7 +336,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         WHOLE(T, launches, "values seen of it"), TEXT(T, reason, "why it cannot be measured; None: it can")),
 #undef T
 #define T cx_bisect_answer
-    TYPE(T, BISECT_RESULT, "ci.BisectResult", "Where a search stands.",
+    TYPE(T, BISECT_RESULT, "ci.BisectResult", "State of a search.",
         AS_WORD(T, outcome, r.outcome, w_bisect, "'found', 'unchanged', 'swapped', 'undecided', 'broken-end', 'running'"), INT(T, exit_code, "0 found, 2 nothing to find, 3 undecided"),
         PARTS(T, suspects, SUSPECT, r.nsuspects, "parents before children"), TEXT(T, likeliest, "of the suspects; None: none"),
         AS(T, probability, r.probability, CX_AS_MAYBE, "that the first bad commit is among the suspects"), AS(T, change, r.change, CX_AS_MAYBE, "bad over good, less 1; a difference if not relative"),
@@ -348,7 +348,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #define T cbx_doctor_item
     TYPE(T, DOCTOR_ITEM, "DoctorItem", "What is here, or missing.",
         TEXT(T, group, "'machine', 'libraries', 'devices' ..."), TEXT(T, name, "what"), WORD(T, state, w_doctor, "'fact', 'here', 'missing', 'broken'"),
-        TEXT(T, text, "in words"), TEXT(T, remedy, "a command; None: none")),
+        TEXT(T, text, "as text"), TEXT(T, remedy, "a command; None: none")),
 #undef T
     /* ---- monitoring ---- */
 #define T cbx_window_facts
@@ -357,10 +357,10 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         MAYBE(T, p95, "type 7"), MAYBE(T, min, "least"), MAYBE(T, max, "greatest"), MAYBE(T, last, "newest")),
 #undef T
 #define T cbx_alert
-    TYPE(T, ALERT, "monitoring.Alert", "A change of state that was told.",
-        TEXT(T, rule, "name of the rule"), TEXT(T, metric, "metric"), WORD(T, severity, w_severity, "now; 'none': all clear"), WORD(T, before, w_severity, "as told last"),
+    TYPE(T, ALERT, "monitoring.Alert", "A change of state that was reported.",
+        TEXT(T, rule, "name of the rule"), TEXT(T, metric, "metric"), WORD(T, severity, w_severity, "now; 'none': all clear"), WORD(T, before, w_severity, "as reported last"),
         NUMBER(T, value, "value"), MAYBE(T, threshold, "of the severity"), WHOLE(T, time_ns, "when, by the caller's clock"),
-        WHOLE(T, held_back, "changes not told since the last one"), CHARS(T, message, "in words")),
+        WHOLE(T, held_back, "changes not reported since the last one"), CHARS(T, message, "as text")),
 #undef T
 #define T cbx_health_report
     TYPE(T, HEALTH_REPORT, "monitoring.HealthReport", "Health of a pipeline.",
@@ -370,7 +370,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #define T cbx_tendency
     TYPE(T, TENDENCY, "monitoring.Tendency", "Where a series goes.",
         WORD(T, kind, w_tendency, "'rising', 'falling', 'stable', 'undecided', 'unknown'"), PART(T, slope, INTERVAL, "a value, share of |median|"),
-        WHOLE(T, n, "values looked at"), NUMBER(T, effective, "independent ones that say as much")),
+        WHOLE(T, n, "values looked at"), NUMBER(T, effective, "independent ones with as much information")),
 #undef T
     /* ---- validation ---- */
 #define T cbx_accuracy_result

@@ -31,7 +31,7 @@ typedef struct cx_member {
     const char *doc;
 } cx_member;
 
-enum { CX_MEMBERS_MOST = 40 };
+enum { CX_MAX_MEMBERS = 40 };
 
 typedef struct cx_answer_type {
     const char *name, *doc;

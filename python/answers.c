@@ -174,7 +174,7 @@ PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const double *x, size
 
 static PyTypeObject *make_type(const cx_answer_type *t)
 {
-    PyStructSequence_Field fields[CX_MEMBERS_MOST + 1] = { { 0 } };
+    PyStructSequence_Field fields[CX_MAX_MEMBERS + 1] = { { 0 } };
     PyStructSequence_Desc desc = { t->name, t->doc, fields, (int)nmembers(t) };
 
     for (size_t i = 0; i < nmembers(t); i++)

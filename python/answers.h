@@ -61,7 +61,7 @@ typedef struct cx_convergence_answer {
     size_t ntolerances;
 } cx_convergence_answer;
 
-/** The object of a struct; its kind says which. */
+/** The object of a struct; of that kind. */
 PyObject *cx_answer_object(cx_state *st, cx_answer_kind kind, const void *from);
 /** A tuple of n structs, one behind the other. */
 PyObject *cx_answer_list(cx_state *st, cx_answer_kind kind, const void *from, size_t n);
@@ -72,7 +72,7 @@ PyObject *cx_answer_number(cx_call *c, cbx_status status, double v);
 PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const double *x, size_t n);
 /** A tuple of float. */
 PyObject *cx_numbers_object(const double *x, size_t n);
-/** Tuple of n whole numbers. */
+/** Tuple of n integers. */
 PyObject *cx_wholes_object(const size_t *x, size_t n);
 
 /* ---- arguments: false with an exception that names function and parameter ---- */

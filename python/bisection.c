@@ -61,7 +61,7 @@ static PyObject *result_object(cx_state *st, cbx_bisect *b, const subjects *s)
 
 /* ---- commands over a git history ---- */
 
-/* Called without the interpreter's lock: tells the listener, and sees whether somebody wants to stop. */
+/* Called without the interpreter's lock. */
 typedef struct listener {
     cx_callback progress;
     cbx_stop_flag *stop;
@@ -175,8 +175,8 @@ static PyObject *do_subject(cx_call *c)
 
 /* clang-format off */
 #define CI(X) \
-    X(bisect, "good: str, bench: str, /, bad: str = 'HEAD', *, build: str | None = None, metric: str | None = None, repository: str | None = None, paired: bool = False, higher_is_better: bool = False, any_change: bool = False, confidence: float = 0.95, end_launches: int = 60, max_launches: int = 1000, bench_timeout_s: float = 3600.0, build_timeout_s: float = 3600.0, keep_builds: int = 16, state: str | None = None, scratch: str | None = None, resume: bool = False, progress: Callable[[str, str, float | None, str | None, float | None], object] | None = None", "BisectResult", do_bisect, 0, "The commit of a git history that made the command bench slower. build runs once in the worktree of each commit that is measured, bench for each value: seconds, or the last number behind metric in what it prints. progress(step, commit, value, reason, probability) is told of each 'build', 'launch' and 'broken'; an exception of it ends the search, and resume goes on.\n\n>>> ci.bisect('v1.2', './bench', build='make')  # doctest: +SKIP") \
-    X(history, "good: str, bad: str = 'HEAD', repository: str | None = None, /", "tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]", do_history, 0, "Commits of git that may be the first bad one, parents before children, and the parents of each: what a Bisection takes.\n\n>>> ci.history('v1.2')  # doctest: +SKIP") \
+    X(bisect, "good: str, bench: str, /, bad: str = 'HEAD', *, build: str | None = None, metric: str | None = None, repository: str | None = None, paired: bool = False, higher_is_better: bool = False, any_change: bool = False, confidence: float = 0.95, end_launches: int = 60, max_launches: int = 1000, bench_timeout_s: float = 3600.0, build_timeout_s: float = 3600.0, keep_builds: int = 16, state: str | None = None, scratch: str | None = None, resume: bool = False, progress: Callable[[str, str, float | None, str | None, float | None], object] | None = None", "BisectResult", do_bisect, 0, "The commit of a git history that made the command bench slower. build runs once in the worktree of each commit that is measured, bench for each value: seconds, or the last number behind metric in what it prints. progress(step, commit, value, reason, probability) is called at each 'build', 'launch' and 'broken'; an exception of it ends the search, and resume goes on.\n\n>>> ci.bisect('v1.2', './bench', build='make')  # doctest: +SKIP") \
+    X(history, "good: str, bad: str = 'HEAD', repository: str | None = None, /", "tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]", do_history, 0, "Commits of git that may be the first bad one, parents before children, and the parents of each: for a Bisection.\n\n>>> ci.history('v1.2')  # doctest: +SKIP") \
     X(subject, "commit: str, repository: str | None = None, /", "str", do_subject, 0, "First line of a commit's message.\n\n>>> ci.subject('HEAD')  # doctest: +SKIP")
 /* clang-format on */
 CX_FUNCTIONS(cx_bisection_methods, CI, CX_WAITS)

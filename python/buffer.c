@@ -86,7 +86,7 @@ void cx_release_buffer(PyObject *self, Py_buffer *view)
 
 /* ---- borrowing ---- */
 
-/* The dtype of a format and item size; CBX_DTYPE_COUNT if there is none. */
+/* The dtype of a format and item size; CBX_DTYPE_COUNT if nothing fits. */
 static cbx_dtype dtype_of_format(const char *format, Py_ssize_t bytes)
 {
     const char *kinds[] = { "?", "bhilqn", "BHILQN", "fd", "Zf Zd" };

@@ -4,14 +4,14 @@
 
 #include "python/objects.h"
 
-/* What the thing keeps: the function, how to wait for what it gives, and which arguments count by their values. */
+/* What the object keeps: the function, how to wait for what it gives, and which arguments count by their values. */
 enum { FUNCTION, SYNC, STATIC };
 
 static PyObject *part(const cx_object *t, Py_ssize_t i) { return PyTuple_GetItem(t->kept, i); }
 
 /* ---- signatures ---- */
 
-enum { DEPTH_MOST = 32 };
+enum { MAX_DEPTH = 32 };
 
 static bool describe(PyObject *o, PyObject *words, int depth);
 
@@ -73,7 +73,7 @@ static bool describe(PyObject *o, PyObject *words, int depth)
 {
     int is;
 
-    if (depth > DEPTH_MOST) {
+    if (depth > MAX_DEPTH) {
         PyErr_SetString(PyExc_ValueError, "CompilationProfiler: the arguments are nested too deeply");
         return false;
     }
@@ -224,5 +224,5 @@ static PyObject *compilation_reset(cx_call *c)
     X(signatures, "/", "int", compilation_signatures, 0, "A Signature for each set of dtypes and shapes, in the order of their first calls.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> y = f(-1)\n>>> f.signatures()[0].text\n'int'") \
     X(reset, "/", "None", compilation_reset, 0, "Forgets all calls; what is compiled stays compiled.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> f.reset()")
 CX_CALLABLE_TYPE(compilation, compilation, COMPILATION, "profiling", CompilationProfiler, "function: Callable[..., Any], *, sync: Callable[[Any], object] | None = None, static: int | str | Sequence[int | str] | None = None", cbx_compilation_free, compilation_call,
-    "Called in the place of a function that is compiled on first use (jax.jit, torch.compile, numba), and tells its calls apart by the dtypes and shapes of all arguments. The first call of a signature less the later ones is what compiling costs. Results with block_until_ready() are waited for, or sync(result) is called. static: names or places of arguments whose values count.")
+    "Called in the place of a function that is compiled on first use (jax.jit, torch.compile, numba), and distinguishes its calls by the dtypes and shapes of all arguments. The first call of a signature less the later ones is what compiling costs. Results with block_until_ready() are waited for, or sync(result) is called. static: names or places of arguments whose values count.")
 /* clang-format on */

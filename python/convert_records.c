@@ -85,7 +85,7 @@ PyObject *cx_time_object(int64_t us)
 
 /* ---- from Python ---- */
 
-/* Raised already: what Python says of it names neither the place nor the remedy. */
+/* Raised already: the message of Python names neither the place nor the remedy. */
 static void lone_surrogate(PyObject *o, const char *what)
 {
     if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return;

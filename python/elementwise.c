@@ -66,7 +66,7 @@ static PyObject *do_where(cx_call *c)
     X(bitwise_right_shift, TWO, "Array", binary, cbx_bitwise_right_shift, "x1 >> x2.\n\n>>> xp.bitwise_right_shift(xp.asarray([6, 3]), 2)\nArray([1, 0], dtype=int64)") \
     X(bitwise_xor, TWO, "Array", binary, cbx_bitwise_xor, "x1 ^ x2.\n\n>>> xp.bitwise_xor(xp.asarray([6, 3]), 2)\nArray([4, 1], dtype=int64)") \
     X(cbrt, ONE, "Array", unary, cbx_cbrt, "Cube root.\n\n>>> xp.cbrt(1.0)\nArray(1.0, dtype=float64)") \
-    X(ceil, ONE, "Array", unary, cbx_ceil, "Whole number above.\n\n>>> xp.ceil(xp.asarray([-1.5, 2.5]))\nArray([-1.0,  3.0], dtype=float64)") \
+    X(ceil, ONE, "Array", unary, cbx_ceil, "Integer above.\n\n>>> xp.ceil(xp.asarray([-1.5, 2.5]))\nArray([-1.0,  3.0], dtype=float64)") \
     X(clip, "x: Array, /, min: Operand | None = None, max: Operand | None = None", "Array", do_clip, 0, "min(max(x, low), high).\n\n>>> xp.clip(xp.asarray([1.0, 2.0, 4.0]), 1.5, 3.0)\nArray([1.5, 2.0, 3.0], dtype=float64)") \
     X(conj, ONE, "Array", unary, cbx_conj, "Complex conjugate.\n\n>>> xp.conj(xp.asarray([1 + 2j]))\nArray([(1-2j)], dtype=complex128)") \
     X(copysign, TWO, "Array", binary, cbx_copysign, "Magnitude of x1 with the sign of x2.\n\n>>> xp.copysign(xp.asarray([1.0, 2.0]), -1.0)\nArray([-1.0, -2.0], dtype=float64)") \
@@ -81,7 +81,7 @@ static PyObject *do_where(cx_call *c)
     X(exp, ONE, "Array", unary, cbx_exp, "e to the x.\n\n>>> xp.exp(1.0)\nArray(2.7182818284590455, dtype=float64)") \
     X(exp2, ONE, "Array", unary, cbx_exp2, "2 to the x.\n\n>>> xp.exp2(1.0)\nArray(2.0, dtype=float64)") \
     X(expm1, ONE, "Array", unary, cbx_expm1, "exp(x) - 1.\n\n>>> xp.expm1(1.0)\nArray(1.7182818284590453, dtype=float64)") \
-    X(floor, ONE, "Array", unary, cbx_floor, "Whole number below.\n\n>>> xp.floor(xp.asarray([-1.5, 2.5]))\nArray([-2.0,  2.0], dtype=float64)") \
+    X(floor, ONE, "Array", unary, cbx_floor, "Integer below.\n\n>>> xp.floor(xp.asarray([-1.5, 2.5]))\nArray([-2.0,  2.0], dtype=float64)") \
     X(floor_divide, TWO, "Array", binary, cbx_floor_divide, "x1 // x2.\n\n>>> xp.floor_divide(xp.asarray([3.0, 8.0]), xp.asarray([4.0, 6.0]))\nArray([0.0, 1.0], dtype=float64)") \
     X(greater, TWO, "Array", binary, cbx_greater, "x1 > x2.\n\n>>> xp.greater(xp.asarray([1.0, 2.0, 4.0]), 2)\nArray([False, False,  True], dtype=bool)") \
     X(greater_equal, TWO, "Array", binary, cbx_greater_equal, "x1 >= x2.\n\n>>> xp.greater_equal(xp.asarray([1.0, 2.0, 4.0]), 2)\nArray([False,  True,  True], dtype=bool)") \
@@ -124,7 +124,7 @@ static PyObject *do_where(cx_call *c)
     X(subtract, TWO, "Array", binary, cbx_subtract, "x1 - x2.\n\n>>> xp.subtract(xp.asarray([3.0, 8.0]), xp.asarray([4.0, 6.0]))\nArray([-1.0,  2.0], dtype=float64)") \
     X(tan, ONE, "Array", unary, cbx_tan, "Tangent.\n\n>>> xp.tan(1.0)\nArray(1.5574077246549023, dtype=float64)") \
     X(tanh, ONE, "Array", unary, cbx_tanh, "Hyperbolic tangent.\n\n>>> xp.tanh(1.0)\nArray(0.7615941559557649, dtype=float64)") \
-    X(trunc, ONE, "Array", unary, cbx_trunc, "Whole number towards zero.\n\n>>> xp.trunc(xp.asarray([-1.5, 2.5]))\nArray([-1.0,  2.0], dtype=float64)") \
+    X(trunc, ONE, "Array", unary, cbx_trunc, "Integer towards zero.\n\n>>> xp.trunc(xp.asarray([-1.5, 2.5]))\nArray([-1.0,  2.0], dtype=float64)") \
     X(where, "condition: Array, x1: Operand, x2: Operand, /", "Array", do_where, 0, "x1 where the condition holds, else x2.\n\n>>> xp.where(xp.asarray([1.0, 2.0, 4.0]) > 1.5, 1, 0)\nArray([0, 1, 1], dtype=int64)")
 /* clang-format on */
 CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE, CX_LIGHT)

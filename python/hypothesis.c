@@ -260,7 +260,7 @@ static PyObject *do_of3(cx_call *c)
     X(dip, "x: Samples, /, draws: int = 2000, seed: int = 1", "Test", do_dip, 0, "Hartigan's dip test of one mode against several.\n\n>>> statistics.dip([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).p > 0.05\nTrue") \
     X(adjust, "p: Samples, /, correction: 'bonferroni' | 'holm' | 'hochberg' | 'hommel' | 'benjamini-hochberg' | 'benjamini-yekutieli' = 'holm'", "tuple[float, ...]", do_adjust, 0, "p-values corrected over a table.\n\n>>> statistics.adjust([0.01, 0.04])\n(0.02, 0.04)") \
     X(sign_test_p, "below: int, above: int, /", "float", do_sign_test, 0, "Exact two-sided sign test.\n\n>>> statistics.sign_test_p(0, 5)\n0.0625") \
-    X(equivalence_p, "x: Samples, lower: float, upper: float, /", "float", do_equivalence, 0, "Exact test that the median lies between two bounds: a small p says so.\n\n>>> statistics.equivalence_p([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], 9.0, 11.0) < 0.05\nTrue") \
+    X(equivalence_p, "x: Samples, lower: float, upper: float, /", "float", do_equivalence, 0, "Exact test that the median lies between two bounds: a small p supports it.\n\n>>> statistics.equivalence_p([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8], 9.0, 11.0) < 0.05\nTrue") \
     WITH_ISF(X, normal, "", do_of1, "") \
     WITH_ISF(X, t, ", df: float", do_of2, ", 5") \
     WITH_ISF(X, chi2, ", df: float", do_of2, ", 5") \

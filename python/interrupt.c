@@ -1,7 +1,7 @@
 /*
  * Ctrl-C in long calls.  Python handles signals on its main thread alone, between instructions; while that thread is inside of the
  * library they would wait.  So a long call of the main thread runs on a second one, and the main thread looks for signals every
- * WAIT_MS.  When a handler raises, the call is told to stop (c->stop: those that run processes do) and left to itself: its result is
+ * WAIT_MS.  When a handler raises, the call is asked to stop (c->stop: those that run processes do) and left to itself: its result is
  * dropped when it ends.
  */
 #include <pthread.h>
@@ -16,7 +16,7 @@ enum { WAIT_MS = 20, STOP_MS = 500 };
 typedef struct job {
     cx_state *st;
     cx_function *f;
-    PyObject *core, *self, *args, *kwnames; /* held, until the job is done and nobody waits for it */
+    PyObject *core, *self, *args, *kwnames; /* held, until the job is done and the wait is over for it */
     Py_ssize_t nargs;
     PyObject *result, *type, *value, *traceback;
     volatile sig_atomic_t stop;

@@ -32,7 +32,7 @@ CX_DO(gpu_read, cbx_gpu, (cbx_gpu_reading out), (),
     X(name, "/", "str", gpu_name, 0, "As the driver names it.\n\n>>> profiling.Gpu().name()  # doctest: +SKIP") \
     X(read, "/", "GpuReading", gpu_read, 0, "Memory, use, clocks, temperature, power, energy, and why it is slowed down.\n\n>>> profiling.Gpu().read().power_w  # doctest: +SKIP")
 CX_OBJECT_TYPE(gpu, gpu, GPU, "profiling", Gpu, "index: int = 0, library: str | None = None", cbx_gpu_close,
-    "A device of NVIDIA, through NVML. RuntimeError, with the reason, where there is none.")
+    "A device of NVIDIA, through NVML. RuntimeError, with the reason, without one.")
 /* clang-format on */
 
 bool cx_gpu_option(cx_call *c, PyObject **kept, cbx_gpu **out)

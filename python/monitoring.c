@@ -119,15 +119,15 @@ static PyObject *newest(cx_state *st, const cbx_alerts *book, size_t n)
 }
 
 /* Each alert to the listener, as it would come from the library. */
-static bool tell_listener(cx_object *t, PyObject *told)
+static bool tell_listener(cx_object *t, PyObject *alerts)
 {
     PyObject *listener = t->listener;
     bool fine = true;
 
     if (!listener || listener == Py_None) return true;
     Py_INCREF(listener);
-    for (Py_ssize_t i = 0; fine && i < PyTuple_Size(told); i++) {
-        PyObject *r = PyObject_CallFunctionObjArgs(listener, PyTuple_GetItem(told, i), NULL);
+    for (Py_ssize_t i = 0; fine && i < PyTuple_Size(alerts); i++) {
+        PyObject *r = PyObject_CallFunctionObjArgs(listener, PyTuple_GetItem(alerts, i), NULL);
         fine = r != NULL;
         Py_XDECREF(r);
     }
@@ -135,12 +135,12 @@ static bool tell_listener(cx_object *t, PyObject *told)
     return fine;
 }
 
-static PyObject *told_object(cx_call *c, cx_object *t, size_t n)
+static PyObject *new_alerts(cx_call *c, cx_object *t, size_t n)
 {
-    PyObject *told = newest(c->st, t->handle, n);
+    PyObject *alerts = newest(c->st, t->handle, n);
 
-    if (told && !tell_listener(t, told)) Py_CLEAR(told);
-    return told;
+    if (alerts && !tell_listener(t, alerts)) Py_CLEAR(alerts);
+    return alerts;
 }
 
 static PyObject *alerts_observe(cx_call *c)
@@ -151,7 +151,7 @@ static PyObject *alerts_observe(cx_call *c)
     uint64_t now;
 
     if (!t || !CX_GET(c, metric, value) || !cx_now_arg(c, &now)) return NULL;
-    return told_object(c, t, cbx_alerts_observe(t->handle, metric, value, now));
+    return new_alerts(c, t, cbx_alerts_observe(t->handle, metric, value, now));
 }
 
 static PyObject *alerts_tell(cx_call *c)
@@ -166,7 +166,7 @@ static PyObject *alerts_tell(cx_call *c)
     alert.metric = metric;
     alert.severity = (cbx_severity)severity;
     snprintf(alert.message, sizeof alert.message, "%s", message);
-    return cx_fine(c, cbx_alerts_tell(t->handle, &alert, &c->err)) ? told_object(c, t, 1) : NULL;
+    return cx_fine(c, cbx_alerts_tell(t->handle, &alert, &c->err)) ? new_alerts(c, t, 1) : NULL;
 }
 
 static PyObject *alerts_listen(cx_call *c)
@@ -250,9 +250,9 @@ static PyObject *alerts_count(cx_call *c)
     X(listen, "listener: Callable[[Alert], object] | None", "None", alerts_listen, 0, "listener(alert) is called for each alert from now on; None: no listener.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.listen(None)") \
     X(severity, "metric: str | None = None", "str", alerts_severity, 0, "The worst of all rules now, or of a metric's.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.severity()\n'none'") \
     X(recent, "n: int = 10", "list[Alert]", alerts_recent, 0, "The newest of those remembered, newest first.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.recent()\n[]") \
-    X(by_severity, "severity: 'none' | 'info' | 'warning' | 'error' | 'critical'", "list[Alert]", alerts_by_severity, 0, "Those remembered that told this severity, newest first.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.by_severity('warning')\n[]") \
+    X(by_severity, "severity: 'none' | 'info' | 'warning' | 'error' | 'critical'", "list[Alert]", alerts_by_severity, 0, "Those remembered that alerts this severity, newest first.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.by_severity('warning')\n[]") \
     X(clear, "/", "None", alerts_clear, 0, "Forgets those remembered; rules and states stay.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.clear()") \
-    X(count, "/", "int", alerts_count, 0, "Alerts told since the book was made.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.count()\n0")
+    X(count, "/", "int", alerts_count, 0, "Alerts alerts since the book was made.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.count()\n0")
 CX_OBJECT_TYPE(alerts, alerts, ALERTS, "monitoring", Alerts, "keep: int = 1000", cbx_alerts_free,
     "A book of alerts: values against rules, with patience on the way up and down.")
 /* clang-format on */
@@ -419,6 +419,6 @@ static PyObject *do_tendency(cx_call *c)
 
 /* clang-format off */
 #define MONITORING(X) \
-    X(tendency, "x: Samples, /, threshold: float = 0.01, level: float = 0.95", "Tendency", do_tendency, 0, "Whether a series rises, falls or stays, where its noise bears it out.\n\n>>> monitoring.tendency([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]).kind\n'rising'")
+    X(tendency, "x: Samples, /, threshold: float = 0.01, level: float = 0.95", "Tendency", do_tendency, 0, "Whether a series rises, falls or stays, where its noise permits.\n\n>>> monitoring.tendency([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]).kind\n'rising'")
 /* clang-format on */
 CX_FUNCTIONS(cx_monitoring_methods, MONITORING, CX_SLOW)

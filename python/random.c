@@ -96,7 +96,7 @@ static PyObject *do_permutation(cx_call *c)
     X(key, "seed: int, /", "Array", do_key, 0, "The key of a seed.\n\n>>> xp.random.key(42).shape\n(2,)") \
     X(normal, DRAW, "Array", draw, cbx_random_normal, "Mean 0, variance 1.\n\n>>> xp.random.normal(42, (2, 3)).shape\n(2, 3)") \
     X(permutation, "key: Key, x: int | Array, /, *, axis: int = 0", "Array", do_permutation, 0, "0..x-1, or the array x, in random order.\n\n>>> xp.sort(xp.random.permutation(42, 3))\nArray([0, 1, 2], dtype=int64)") \
-    X(randint, "key: Key, shape: int | Sequence[int], low: int, high: int, /, *, dtype: DType | None = None", "Array", do_randint, 0, "Whole numbers, low <= i < high.\n\n>>> xp.random.randint(42, (2,), 5, 6)\nArray([5, 5], dtype=int64)") \
+    X(randint, "key: Key, shape: int | Sequence[int], low: int, high: int, /, *, dtype: DType | None = None", "Array", do_randint, 0, "Integers, low <= i < high.\n\n>>> xp.random.randint(42, (2,), 5, 6)\nArray([5, 5], dtype=int64)") \
     X(split, "key: Key, num: int = 2, /", "Array", do_split, 0, "Independent keys.\n\n>>> xp.random.split(42, 3).shape\n(3, 2)") \
     X(uniform, "key: Key, /, shape: int | Sequence[int] = (), *, dtype: DType | None = None, low: float = 0.0, high: float = 1.0", "Array", do_uniform, 0, "Numbers low <= x < high.\n\n>>> xp.random.uniform(42, (2, 3)).shape\n(2, 3)")
 /* clang-format on */

@@ -23,7 +23,7 @@ static const record_type types[CX_RECORD_COUNT] = {
         "How to read a metric: its unit, and which direction is better ('higher', 'lower', or 'info' for neither).", {
         { "name", CX_TEXT, NULL, "name of the metric" }, { "unit", CX_TEXT, NULL, "'s', 'MiB', '1' ..." },
         { "direction", CX_DIRECTION, NULL, "'higher', 'lower' or 'info'" }, { "group", CX_TEXT, "", "what it belongs to" },
-        { "priority", CX_PRIORITY, "secondary", "'primary' or 'secondary'" }, { "description", CX_TEXT, "", "in words" } } },
+        { "priority", CX_PRIORITY, "secondary", "'primary' or 'secondary'" }, { "description", CX_TEXT, "", "as text" } } },
     [CX_METRIC] = { "calibrax_c.Metric",
         "A value in the unit of its definition, with its interval and samples.", {
         { "value", CX_NUMBER, NULL, "the value" }, { "lower", CX_MAYBE_NUMBER, "", "lower bound, or None" },
@@ -53,21 +53,21 @@ static const record_type types[CX_RECORD_COUNT] = {
         { "current", CX_MAYBE_NUMBER, "", "value, None: missing" }, { "change", CX_MAYBE_NUMBER, "", "relative, None: not compared" },
         { "basis", CX_TEXT, NULL, "'samples', 'bounds', 'values' or 'none'" },
         { "waived_by", CX_MAYBE_TEXT, "", "key of the waiver that takes it out of the answer" },
-        { "sentence", CX_TEXT, NULL, "in words" } } },
+        { "sentence", CX_TEXT, NULL, "as text" } } },
     [CX_TARGET] = { "calibrax_c.Target", "A value to reach, and how it came out.", {
         { "benchmark", CX_TEXT, NULL, "name of the benchmark" }, { "metric", CX_TEXT, NULL, "metric" },
         { "outcome", CX_TEXT, NULL, "'met', 'missed', 'not-a-number', 'undecided', 'missing-metric', 'no-direction', 'incomplete'" },
         { "target", CX_NUMBER, NULL, "value to reach" }, { "value", CX_NUMBER, NULL, "value, NaN: missing" },
-        { "margin", CX_MAYBE_NUMBER, "", "by how much it is on the good side" }, { "sentence", CX_TEXT, NULL, "in words" } } },
+        { "margin", CX_MAYBE_NUMBER, "", "by how much it is on the good side" }, { "sentence", CX_TEXT, NULL, "as text" } } },
     [CX_FAILURE] = { "calibrax_c.Failure", "A launch of a benchmark that failed.", {
         { "benchmark", CX_TEXT, NULL, "name of the benchmark" }, { "launch", CX_WHOLE, NULL, "from 1" },
         { "phase", CX_TEXT, NULL, "'setup', 'training', 'work', 'evaluation', 'targets' ..." },
-        { "message", CX_TEXT, NULL, "in words" } } },
+        { "message", CX_TEXT, NULL, "as text" } } },
     [CX_PYTHON_CALL] = { "calibrax_c.PythonCall", "A function in an interpreter of its own.", {
         { "timing", CX_ANY, NULL, "profiling.Timing: profiling.Timing" }, { "process", CX_ANY, NULL, "profiling.ProfileRun: profiling.ProfileRun of the whole interpreter" },
         { "work", CX_ANY, NULL, "profiling.Flops: profiling.Flops" }, { "compiled", CX_ANY, "", "profiling.Hlo | None: profiling.Hlo, or None" } } },
     [CX_IMPORT_NOTE] = { "calibrax_c.ImportNote", "A file, or an entry of one, that became no run or point as it stands.", {
-        { "file", CX_TEXT, NULL, "the file" }, { "entry", CX_MAYBE_TEXT, "", "name in it; None: the whole file" }, { "message", CX_TEXT, NULL, "in words" } } },
+        { "file", CX_TEXT, NULL, "the file" }, { "entry", CX_MAYBE_TEXT, "", "name in it; None: the whole file" }, { "message", CX_TEXT, NULL, "as text" } } },
     [CX_IMPORTED] = { "calibrax_c.Imported", "What files of other tools hold.", {
         { "runs", CX_ANY, NULL, "tuple[Run, ...]: tuple of Run" }, { "formats", CX_ANY, NULL, "tuple[str, ...]: tuple of text: the format of each run's file" },
         { "notes", CX_ANY, NULL, "tuple[ImportNote, ...]: tuple of ImportNote" } } },

@@ -39,7 +39,7 @@ PyObject *cx_record_dict(PyObject *record);
 cbx_json *cx_json_from(PyObject *o, const char *path, bool *none);
 /** NULL is None. */
 PyObject *cx_json_object(const cbx_json *v);
-/** The same of one that is given away; NULL: there was no memory for it. */
+/** The same of one whose reference is taken over; NULL: there was no memory for it. */
 PyObject *cx_json_answer(cbx_json *v);
 
 /* ---- the library's views (convert_records.c) ---- */
@@ -80,7 +80,7 @@ bool cx_tags_arg(cx_call *c, const char *name, const cbx_tag **tags, size_t *n);
 bool cx_defs_arg(cx_call *c, PyObject *o, const cbx_metric_def **defs, size_t *n);
 /** A dict of numbers by name. */
 bool cx_numbers_by_name(cx_call *c, const char *name, const char ***names, double **values, size_t *n);
-/** A dict as JSON, which the caller unrefs; NULL if there is none, or with an exception. */
+/** A dict as JSON, which the caller unrefs; NULL if it is missing, or with an exception. */
 cbx_json *cx_json_arg(cx_call *c, const char *name);
 
 #endif

@@ -97,7 +97,8 @@ static char *docstring(const char *doc, const char *arrow, const char *rules)
         if (text) cbx_text_printf(&list, ": %s", text);
         any = true;
     }
-    cbx_text_printf(&plain, ")%.*s%s", (int)(example ? (size_t)(example - body) : strlen(body)), body, cbx_text_str(&list));
+    cbx_text_printf(&plain, ")%.*s%s", (int)(example ? (size_t)(example - body) : strlen(body)), body,
+                    cbx_text_str(&list));
     if (rules) cbx_text_printf(&plain, "\n\n%s", rules);
     if (example) cbx_text_printf(&plain, "%s", example);
     if (!plain.status && !list.status && (out = PyMem_Malloc(plain.len + 1)))
@@ -108,7 +109,8 @@ static char *docstring(const char *doc, const char *arrow, const char *rules)
 }
 
 /* The docstring; its signature is added to the dict of all.  NULL with an exception. */
-static const char *document(PyObject *signatures, const char *prefix, const char *name, const char *doc, const char *rules)
+static const char *document(PyObject *signatures, const char *prefix, const char *name, const char *doc,
+                            const char *rules)
 {
     const char *open = doc ? strchr(doc, '(') : NULL, *arrow = open ? strstr(open, ") -> ") : NULL;
     const char *end = arrow ? strstr(arrow, "\n--\n\n") : NULL;

@@ -167,7 +167,7 @@ typedef struct cx_function {
     cx_fn fn;                 /* for impl: c->fn */
     size_t wait;              /* CX_WAITS ... */
     cx_parameter *parameters; /* parsed at the first call, kept as long as the process */
-    int nparameters, device;  /* place of the parameter device; -1: there is none */
+    int nparameters, device;  /* place of the parameter device; -1: none */
 } cx_function;
 
 struct cx_call {
@@ -292,7 +292,7 @@ bool cx_keep_object(cx_call *c, PyObject *o);
 
 /** The argument called name as it was given; NULL if it has a default and was left out or is None. */
 PyObject *cx_arg(cx_call *c, const char *name);
-/** The parameter of that name; NULL if there is none. */
+/** The parameter of that name; NULL: unknown. */
 const cx_parameter *cx_parameter_of(const cx_call *c, const char *name);
 /** Raises "mean: 'x' must be wanted, got <object>"; false. */
 bool cx_refuse(const cx_call *c, const char *name, PyObject *kind, const char *wanted, PyObject *got);

@@ -17,7 +17,7 @@ TOLERANCE = 1e-10
 
 
 def cases(count=40):
-    """Pairs of samples: normal, log-normal, whole numbers (ties), nearly constant."""
+    """Pairs of samples: normal, log-normal, integers (ties), nearly constant."""
     rng = random.Random(7)
     for k in range(count):
         n, m = rng.randrange(4, 30), rng.randrange(4, 30)
@@ -56,7 +56,7 @@ class Beside(unittest.TestCase):
                 self.near(statistics.mann_whitney(x, y, mode="exact").p, stats.mannwhitneyu(x, y, method="exact").pvalue)
                 self.near(statistics.ks_two(x, y).p, stats.ks_2samp(x, y, method="exact").pvalue)
                 self.near(statistics.signed_rank(x, [9.7] * len(x), mode="exact").p, stats.wilcoxon(np.array(x) - 9.7, method="exact").pvalue)
-            if max(x) >= min(y) and max(y) >= min(x):  # SciPy says nothing of samples that do not overlap
+            if max(x) >= min(y) and max(y) >= min(x):  # SciPy has no answer of samples that do not overlap
                 self.near(statistics.brunner_munzel(x, y).p, stats.brunnermunzel(x, y).pvalue)
 
     def test_one_sample_ks(self):

@@ -1,6 +1,6 @@
 """What a user of an installed copy does, away from the source tree: each part that needs a file beside the extension.  Prints TAP.
 
-Run with an interpreter that finds calibrax_c by itself, and nothing in the environment that tells where the tools are.
+Run with an interpreter that finds calibrax_c by itself, and nothing in the environment with the places where the tools are.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Installed(unittest.TestCase):
         for program in ("nperf", "calibrax"):
             start = [sys.executable, "-c", f"import sys; sys.argv[1:] = ['--version']; import calibrax_c as c; c._{program}()"]
             self.assertTrue(os.path.exists(os.path.join(folder, program)))
-            self.assertIn(cx.__version__, subprocess.run(start, capture_output=True, text=True, check=True).stdout)
+            done = subprocess.run(start, capture_output=True, text=True)
+            self.assertIn(cx.__version__, done.stdout, done.stderr)
         done = subprocess.run([os.path.join(folder, "calibrax"), "run", "--data", "kept", "-n", "2", "--", "true"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 

@@ -153,7 +153,7 @@ class Operators(unittest.TestCase):
         self.assertEqual((cx.zeros(1) + 2**70).tolist(), [2.0**70])
 
     def test_numbers_out_of_range_compare_and_divide(self):
-        """As NumPy 2: comparisons with any whole number are exact, quotients are float64 anyway."""
+        """As NumPy 2: comparisons with any integer are exact, quotients are float64 anyway."""
         for dtype in (cx.int8, cx.uint8, cx.int64, cx.uint64):
             low, high = cx.iinfo(dtype).min, cx.iinfo(dtype).max
             x = cx.asarray([low, high], dtype=dtype)
@@ -420,7 +420,7 @@ class Selection(unittest.TestCase):
         for gap in hardware["missing"]:
             self.assertTrue(gap["what"] and gap["text"])
 
-    def test_a_bad_setting_is_said(self):
+    def test_a_bad_setting_is_reported(self):
         code = "from calibrax_c import array as cx; cx.ones(1)"
         for value, words in (("nonsense", "CALIBRAX_BACKEND"), ("jit", "jit")):
             env = dict(os.environ, CALIBRAX_BACKEND=value)
@@ -511,7 +511,7 @@ class Dlpack(unittest.TestCase):
             producer = Producer(x)
             self.assertEqual(cx.from_dlpack(producer, copy=copy).tolist(), [0, 1, 2, 3])
             self.assertEqual(producer.asked, [{"max_version": (1, 1), "copy": copy}])
-        self.assertIn('"dltensor"', repr(x.__dlpack__(copy=False)))  # asked for: the elements, which nobody may write
+        self.assertIn('"dltensor"', repr(x.__dlpack__(copy=False)))  # asked for: the elements, which no one may write
         self.assertIn("dltensor", repr(x.__dlpack__(copy=True)))
         self.assertEqual(cx.asarray(Producer(x)).tolist(), [0, 1, 2, 3])
 
@@ -624,7 +624,7 @@ class Memory(unittest.TestCase):
         self.assertEqual(cx.memory()["in_use_bytes"], elements, "elements are left")
 
     def test_the_interpreter_runs_out_of_memory(self):
-        """Each allocation of the interpreter made to fail in turn: MemoryError, or what is said anyway; nothing is left."""
+        """Each allocation of the interpreter made to fail in turn: MemoryError, or what is reported anyway; nothing is left."""
         import _testcapi  # makes allocations fail
         x = cx.reshape(cx.arange(60, dtype=cx.float64), (3, 4, 5))
         mask, places, lent, nest = x > 5, cx.asarray([0, 2]), memoryview(x), [[1, 2], [3, 4.5]]
@@ -658,13 +658,13 @@ class Memory(unittest.TestCase):
 
     def test_reference_counts(self):
         x = cx.ones(3)
-        things = (x, cx.float64, cx.Array, cx, None)
-        before = [sys.getrefcount(t) for t in things]
+        objects = (x, cx.float64, cx.Array, cx, None)
+        before = [sys.getrefcount(t) for t in objects]
         for _ in range(1000):
             y = (x + x).dtype, x[0], cx.asarray(x), x.to_device("cpu"), x.__array_namespace__(), cx.astype(x, cx.float64, copy=False), memoryview(x)
         del y
         gc.collect()
-        after = [sys.getrefcount(t) for t in things]
+        after = [sys.getrefcount(t) for t in objects]
         for b, a in zip(before, after):
             self.assertLess(abs(a - b), 50)
 

@@ -27,7 +27,7 @@ class Model:
     def enter(self, phase):
         self.log.append(phase)
         if self.fail == phase:
-            raise self.error(f"{phase} was told to fail")
+            raise self.error(f"{phase} was reported to fail")
 
     def setup(self):
         self.enter("setup")
@@ -100,10 +100,10 @@ class Protocol(unittest.TestCase):
                 cx.run_benchmark(model)
                 self.fail("nothing was raised")
             except ValueError as fault:
-                self.assertEqual(str(fault), f"{phase} was told to fail")
+                self.assertEqual(str(fault), f"{phase} was reported to fail")
                 self.assertIn("enter", [frame.name for frame in traceback.extract_tb(fault.__traceback__)])
             self.assertEqual(model.log[-1], "teardown")
-        with self.assertRaisesRegex(ValueError, "teardown was told to fail"):
+        with self.assertRaisesRegex(ValueError, "teardown was reported to fail"):
             cx.run_benchmark(Model(fail="teardown"))
         for error in (KeyboardInterrupt, SystemExit):
             model = Model(fail="training", error=error)
@@ -141,11 +141,11 @@ class Protocol(unittest.TestCase):
                 self.calls += 1
                 sum(range(1000))
 
-        thing = Sum()
-        report = cx.run_benchmark(thing, samples=5, sample_s=1e-4)
+        model = Sum()
+        report = cx.run_benchmark(model, samples=5, sample_s=1e-4)
         (point,) = report.run.points
         self.assertEqual((point.name, point.scenario, len(point.metrics["batch_time"].samples)), ("sum", "cpu", 5))
-        self.assertGreater(thing.calls, 5)
+        self.assertGreater(model.calls, 5)
         self.assertTrue(0 < point.metrics["batch_time"].value < 1)
 
     def test_datasets(self):
@@ -168,13 +168,13 @@ class Protocol(unittest.TestCase):
                 self.seen.append(batch["x"].shape[0] if isinstance(batch, dict) else len(batch))
 
         for dataset in (Numbers(), Batchable()):
-            thing = Pass(dataset)
-            metrics = cx.run_benchmark(thing, batch_size=4, warmup=1).run.points[0].metrics
-            self.assertEqual((thing.seen, len(metrics["batch_time"].samples)), ([4, 4, 2], 2))
+            model = Pass(dataset)
+            metrics = cx.run_benchmark(model, batch_size=4, warmup=1).run.points[0].metrics
+            self.assertEqual((model.seen, len(metrics["batch_time"].samples)), ([4, 4, 2], 2))
             self.assertGreater(metrics["throughput"].value, 0)
-        thing = Pass(Numbers())
-        cx.run_benchmark(thing, batch_size=4, max_batches=1)
-        self.assertEqual(thing.seen, [4])
+        model = Pass(Numbers())
+        cx.run_benchmark(model, batch_size=4, max_batches=1)
+        self.assertEqual(model.seen, [4])
         with self.assertRaisesRegex(ValueError, "no examples"):
             cx.run_benchmark(Pass([]))
         for given in ({"x": cx.array.arange(0, 3)}, [0, 1, 2], (cx.array.arange(0, 3), cx.array.arange(0, 5))):
@@ -184,19 +184,19 @@ class Protocol(unittest.TestCase):
                 cx.run_benchmark(Pass(short), batch_size=4)
         nested = Numbers()
         nested.get_batch = lambda size, start: {"inputs": {"ids": 1, "mask": 2}}
-        thing = Pass(nested)
-        thing.run_batch = lambda batch: thing.seen.append(batch)
-        cx.run_benchmark(thing, batch_size=4)
+        model = Pass(nested)
+        model.run_batch = lambda batch: model.seen.append(batch)
+        cx.run_benchmark(model, batch_size=4)
         mixed = Numbers()
         mixed.get_batch = lambda size, start: {"t": 5, "x": [0, 1, 2]}
         with self.assertRaisesRegex(ValueError, "has 3 rows"):
             cx.run_benchmark(Pass(mixed), batch_size=4)
         pair = Numbers()
         pair.get_batch = lambda size, start: (cx.array.arange(start, min(start + size, 10)), "labels")
-        thing = Pass(pair)
-        thing.run_batch = lambda batch: thing.seen.append(batch[0].shape[0])
-        cx.run_benchmark(thing, batch_size=4)
-        self.assertEqual(thing.seen, [4, 4, 2])
+        model = Pass(pair)
+        model.run_batch = lambda batch: model.seen.append(batch[0].shape[0])
+        cx.run_benchmark(model, batch_size=4)
+        self.assertEqual(model.seen, [4, 4, 2])
         with self.assertRaises(TypeError):
             cx.run_benchmark(Pass(3))
 

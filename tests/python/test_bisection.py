@@ -145,12 +145,12 @@ class History(unittest.TestCase):
             ci.history("no-such-revision", "HEAD", self.repository)
 
     def test_commands(self):
-        told = []
-        r = ci.bisect("HEAD~9", "cat cost", metric="cost", repository=self.repository, progress=lambda *a: told.append(a))
+        seen_steps = []
+        r = ci.bisect("HEAD~9", "cat cost", metric="cost", repository=self.repository, progress=lambda *a: seen_steps.append(a))
         self.assertEqual((r.outcome, r.exit_code, [s.subject for s in r.suspects]), ("found", 0, ["step 7"]))
         self.assertEqual(r.likeliest, self.git("rev-parse", "HEAD~2").strip())
-        self.assertTrue({"launch"} <= {t[0] for t in told} <= {"build", "launch", "broken"})
-        self.assertEqual({len(t) for t in told}, {5})
+        self.assertTrue({"launch"} <= {t[0] for t in seen_steps} <= {"build", "launch", "broken"})
+        self.assertEqual({len(t) for t in seen_steps}, {5})
 
     def test_an_exception_of_the_listener_ends_it(self):
         state = os.path.join(self.folder, "state.json")

@@ -1,4 +1,4 @@
-"""Docstrings: each function says what it does, what each parameter is, its rules, and has an example that is run here.  Prints TAP."""
+"""Docstrings: each function states what it does, what each parameter is, its rules, and has an example that is run here.  Prints TAP."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class Docs(unittest.TestCase):
 
     def test_examples(self):
         globs = {"cx": cx, "xp": cx.array, "os": os, "tempfile": tempfile, **{n: getattr(cx, n) for n in ("statistics", "analysis", "profiling", "monitoring", "validation", "exporters", "ci")}}
-        said: list[str] = []
+        printed: list[str] = []
         attempted = 0
         for key, function in functions().items():
             with tempfile.TemporaryDirectory() as folder:
                 test = doctest.DocTestParser().get_doctest(function.__doc__, {**globs, "folder": folder}, key, None, 0)
-                result = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+                result = doctest.DocTestRunner(verbose=False).run(test, out=printed.append)
                 attempted += result.attempted
             with self.subTest(key):
-                self.assertEqual(result.failed, 0, "".join(said[-3:]))
+                self.assertEqual(result.failed, 0, "".join(printed[-3:]))
         self.assertGreater(attempted, 500)
 
 

@@ -1,4 +1,4 @@
-"""Files of other tools as runs, care of stores, what there is to compute with; text that is none.  Prints TAP."""
+"""Files of other tools as runs, care of stores, what there is to compute with; text of another kind.  Prints TAP."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Import(Folder):
             self.assertEqual({r.id for r in got.runs}, {e.id for e in store.entries()})
             for r in got.runs:
                 self.assertEqual(len(store.load(r.id).points), r.points)
-            self.assertEqual(len(store.ingest(*files).runs), len(got.runs) - 1)  # once more changes nothing
+            self.assertEqual(len(store.ingest(*files).runs), len(got.runs) - 1)  # again changes nothing
             self.assertEqual(len(store.entries()), len({r.id for r in got.runs}))
             with self.assertRaisesRegex(TypeError, "must name a file or a folder"):
                 store.ingest()

@@ -1,4 +1,4 @@
-"""The examples of python/README.md and docs/reference/python.md, run as they stand there.  Prints TAP."""
+"""The examples of python/README.md and docs/reference/python.md, run as they are.  Prints TAP."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 class Pages(unittest.TestCase):
-    def run_page(self, name: str, least: int) -> None:
-        said: list[str] = []
+    def run_page(self, name: str, minimum: int) -> None:
+        printed: list[str] = []
         path = os.path.join(ROOT, name)
         with open(path, encoding="utf-8") as f:
             # a fence ends what an example prints
             text = f.read().replace("```\n", "\n")
         test = doctest.DocTestParser().get_doctest(text, {}, name, path, 0)
-        self.assertGreater(len(test.examples), least)
-        result = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(test, out=said.append)
-        self.assertEqual(result.failed, 0, "".join(said))
+        self.assertGreater(len(test.examples), minimum)
+        result = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(test, out=printed.append)
+        self.assertEqual(result.failed, 0, "".join(printed))
 
     def test_readme(self) -> None:
         self.run_page("python/README.md", 8)

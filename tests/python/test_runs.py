@@ -316,7 +316,7 @@ class Stores(unittest.TestCase):
                     s.save(run(base + i))
                     s.entries(limit=3)
                     s.load(f"cafe{base + i:08}")
-            except Exception as fault:  # told by the main thread
+            except Exception as fault:  # distinguished by the main thread
                 faults.append(fault)
 
         threads = [threading.Thread(target=work, args=(100 * k,)) for k in range(1, 5)]

@@ -1,4 +1,4 @@
-"""Runs compare_scipy.py under the interpreter that has SciPy, with this build's extension; without one: a skip that says why."""
+"""Runs compare_scipy.py under the interpreter that has SciPy, with this build's extension; without one: a skip that states why."""
 
 from __future__ import annotations
 
