@@ -74,7 +74,10 @@ bool cx_same_length(const cx_call *c, const cx_samples *x, const cx_samples *y)
 bool cx_table_arg(cx_call *c, const char *name, cx_samples *out, size_t *rows, size_t *columns)
 {
     size_t shape[2] = { 0 };
+    PyObject *o = cx_arg(c, name);
 
+    if (o && PySequence_Check(o) && PySequence_Size(o) == 0)
+        return cx_refuse(c, name, PyExc_ValueError, "at least one row of numbers", o);
     if (!read_numbers(c, cx_arg(c, name), name, 2, out, shape)) return false;
     *rows = shape[0];
     *columns = shape[1];

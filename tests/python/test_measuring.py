@@ -214,6 +214,22 @@ class Analysis(unittest.TestCase):
         self.assertAlmostEqual(fit.parameter[0].value, 0.25)
         self.assertAlmostEqual(fit.scale, 10.0)
 
+    def test_too_little(self):
+        """Nothing to compute with is a ValueError that names function and argument."""
+        for call, words in ((lambda: cx.analysis.score([], "lower"), "score: 'values' must be at least one row"),
+                            (lambda: cx.analysis.pareto([], "lower"), "pareto: 'points' must be at least one row"),
+                            (lambda: cx.analysis.changes([1, 2]), "changes: the series has 2 values"),
+                            (lambda: cx.statistics.bootstrap([1, 2, 3], level=0), "bootstrap: confidence level 0"),
+                            (lambda: cx.statistics.median([]), "median: ")):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+
+    def test_a_competitor_a_row(self):
+        """Tables of score and pareto have a competitor a row and a metric a column."""
+        self.assertEqual(cx.analysis.pareto([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]], "lower"), (0,))
+        scores = cx.analysis.score([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]], "lower")
+        self.assertEqual((len(scores), max(scores)), (3, scores[0]))
+
     def test_compare(self):
         def run(name, value):
             return cx.Run([cx.Point("p", "s", {"framework": name}, {"time": cx.Metric(value, samples=[value * k for k in (0.98, 0.99, 1.0, 1.01, 1.02, 1.0, 1.0)])})],

@@ -133,6 +133,20 @@ class Records(unittest.TestCase):
 
 
 class Runs(unittest.TestCase):
+    def test_ids_times_and_numbers(self):
+        """Ids with blanks and of other scripts, a leap second, integers of 64 bits: kept, listed and loaded; larger ones are refused."""
+        points = [cx.Point("a", "", {}, {"m": 1})]
+        with tempfile.TemporaryDirectory() as folder, cx.Store(folder) as store:
+            for name in ("a b", "\u65e5\u672c"):
+                store.save(cx.Run(points, id=name, detect=False, metadata={"n": -(2**63)}))
+                self.assertEqual(store.load(name).metadata, {"n": -(2**63)})
+            store.save(cx.Run(points, id="leap", timestamp="2016-12-31T23:59:60+00:00", detect=False))
+            self.assertEqual(sorted(e.id for e in store.entries()), ["a b", "leap", "\u65e5\u672c"])
+            self.assertEqual(str(store.load("leap").timestamp), "2017-01-01 00:00:00+00:00")
+            self.assertEqual(store.problems(), [])
+        with self.assertRaisesRegex(OverflowError, "n: the number has more than 64 bits: write it as text or a float"):
+            cx.Run(points, detect=False, metadata={"n": 2**70})
+
     def test_what_it_holds(self):
         r = run(7, 1.25)
         self.assertEqual((r.id, r.commit, r.branch, r.timestamp), ("cafe00000007", "7" * 40, "main", NOON + timedelta(hours=7)))
