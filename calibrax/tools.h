@@ -59,7 +59,6 @@
 #include "calibrax/profiling/carbon.h"
 #include "calibrax/profiling/compilation.h"
 #include "calibrax/profiling/complexity.h"
-#include "calibrax/profiling/energy_series.h"
 #include "calibrax/profiling/gpu_roofs.h"
 #include "calibrax/profiling/hardware.h"
 #include "calibrax/profiling/hlo.h"

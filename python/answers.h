@@ -43,7 +43,7 @@ typedef struct cx_roofline_answer {
     const char *level;
     double attainable_flop_per_s, flop_per_s, bytes_per_s, flop_share, bytes_share, efficiency;
     bool beyond_roof;
-    char hint[CBX_ROOFLINE_HINTS_MOST][CBX_ROOFLINE_HINT_SIZE];
+    char hint[CBX_ROOFLINE_MAX_HINTS][CBX_ROOFLINE_HINT_SIZE];
     size_t nhints;
 } cx_roofline_answer;
 

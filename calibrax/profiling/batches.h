@@ -1,8 +1,8 @@
 /**
- * Time of a pass over batches: getting a batch apart from working on it, warm-up apart from what counts.
+ * Time of an iteration over batches: fetching a batch and processing it, warm-up excluded.
  *
- * fetch is the time of next, batch that of process and sync together; both are told for every batch that counts, less the clock's own
- * cost.  Wall time is their sum: what the collector does between batches is in neither.  Nothing is allocated while a clock runs.
+ * fetch is the time of next, batch that of process and sync together, for every batch that counts, less the clock's own cost.  Wall
+ * time is their sum, without the work of the collector between batches.  Nothing is allocated while a clock runs.
  */
 #ifndef CALIBRAX_PROFILING_BATCHES_H
 #define CALIBRAX_PROFILING_BATCHES_H
@@ -23,7 +23,7 @@ typedef struct cbx_batches {
 typedef struct cbx_batches_opts {
     uint32_t struct_size;
     size_t warmup;              /* first batches that do not count */
-    size_t most;                /* batches that count; SIZE_MAX: until the end */
+    size_t most;                /* words:ok  batches that count; SIZE_MAX: until the end */
     double level;               /* of the median's interval, in (0, 1) */
     uint64_t (*clock_ns)(void); /* NULL: cbx_clock_ns */
 } cbx_batches_opts;
@@ -42,7 +42,7 @@ typedef struct cbx_batches_timing {
     cbx_summary summary;       /* of batch times [s] */
     double *batch_s, *fetch_s; /* in order; owned: cbx_batches_timing_clear */
     size_t nbatches;           /* that count */
-    size_t warmup_batches;     /* that were there to warm up with */
+    size_t warmup_batches;     /* before those that count */
     uint64_t elements, warmup_elements;
     double elements_per_s; /* of those that count, over wall_s */
     double clock_cost_ns;
@@ -54,15 +54,13 @@ typedef struct cbx_batches_timing {
 /**
  * @param opts  NULL: all defaults
  * @param out   written on success only; the caller clears it
- * @return CBX_OK; CBX_EINVAL (no next, an option outside its range); CBX_ENOENT: no batch was left to count; CBX_ENOMEM;
+ * @return CBX_OK; CBX_EINVAL (no next, an option outside its range); CBX_ENOENT: no batch after the warm-up; CBX_ENOMEM;
  *         CBX_EDOM: a clock that ran backwards; what next and process return
  */
 CBX_API cbx_status cbx_batches_time(cbx_ctx *ctx, const cbx_batches *b, const cbx_batches_opts *opts,
                                     cbx_batches_timing *out, cbx_err *err);
 /** NULL and a zeroed struct are fine. */
 CBX_API void cbx_batches_timing_clear(cbx_batches_timing *t);
-/** As the container of results has it: num_batches with warm-up, elements and wall time without.  Pointers lead into t. */
-CBX_API cbx_timing_sample cbx_batches_timing_sample(const cbx_batches_timing *t);
 
 CBX_END_DECLS
 #endif

@@ -1,10 +1,10 @@
 /**
- * What energy means in carbon dioxide, and codecarbon's file of emissions, written and read.
+ * Carbon dioxide of energy, and codecarbon's file of emissions, written and read.
  *
- * emissions = energy * PUE * intensity of the grid.  The tables give yearly means of a country, and of the states, provinces or
- * bidding zones of some; an hour or a contract may differ by several times, so give the intensity where you know it.
+ * emissions = energy * PUE * intensity of the grid.  The tables have yearly means of a country, and of the states, provinces or
+ * bidding zones of some; an hour or a contract may differ by several times, so give the intensity if you know it.
  * File: emissions.csv of codecarbon 3 (comma-separated, RFC 4180, one header line); columns are found by name, in any order, and
- * unknown ones passed over, so files of version 2 read too.
+ * unknown ones ignored, so files of version 2 can be read.
  */
 #ifndef CALIBRAX_PROFILING_CARBON_H
 #define CALIBRAX_PROFILING_CARBON_H
@@ -35,9 +35,9 @@ CBX_API cbx_status cbx_carbon_find(const char *country, const cbx_carbon_intensi
 CBX_API const cbx_carbon_intensity *cbx_carbon_region_at(size_t i);
 /**
  * A part of a country.
- * @param country  as for cbx_carbon_find; NULL: the region's code tells it
+ * @param country  as for cbx_carbon_find; NULL: by the region's code
  * @param region   "US-CA"; with the country also "CA", or the name, "California"; in any case
- * @return CBX_OK; CBX_ENOENT: no such country, a country without regions, or no such region: the message names those that are near
+ * @return CBX_OK; CBX_ENOENT: no such country, a country without regions, or no such region: the message has the nearest ones
  */
 CBX_API cbx_status cbx_carbon_find_region(const char *country, const char *region, const cbx_carbon_intensity **out,
                                           cbx_err *err);
@@ -45,7 +45,7 @@ CBX_API cbx_status cbx_carbon_find_region(const char *country, const char *regio
 /**
  * @param joules     at least 0
  * @param g_per_kwh  at least 0
- * @param pue        power of the whole site over that of its machines, 1 or more
+ * @param pue        power of the whole site over that of its machines, at least 1
  * @return kg of CO2 equivalents; NaN if an argument is out of its range or NaN
  */
 CBX_API double cbx_carbon_kg(double joules, double g_per_kwh, double pue);
@@ -114,7 +114,7 @@ CBX_API cbx_status cbx_emissions_write(cbx_ctx *ctx, const char *path, const cbx
 /**
  * @param arena  gets lines and texts
  * @return CBX_OK; CBX_EFORMAT (names the line: no `emissions` column, a column twice, too many or too few cells, a quote without an
- *         end, no number where one belongs); as cbx_file_read
+ *         end, a cell that is not a number); as cbx_file_read
  */
 CBX_API cbx_status cbx_emissions_read(cbx_ctx *ctx, const char *path, cbx_arena *arena, const cbx_emissions **lines,
                                       size_t *n, cbx_err *err);

@@ -1,34 +1,26 @@
 /*
- * Calls of an array function by signature.  A signature keeps its first call, and of its later ones the median of the last few.
+ * Calls by signature.  A signature keeps its first call, and of its later ones the last 31, of which the median is reported.
  */
 #include "calibrax/profiling/compilation.h"
-#include "calibrax/array/backend.h"
-#include "calibrax/base/options.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/array/transform.h"
-#include "calibrax/base/clock.h"
+#include "calibrax/base/list.h"
 
 enum { LATER = 31 }; /* calls kept, the newest in the place of the oldest */
 
 typedef struct signature {
-    size_t first_desc; /* of nin in the list of descriptions */
-    char *text;        /* of a book: what the caller calls it */
+    char *text;
     uint64_t calls;
     double first_s, later_s[LATER];
 } signature;
 
 struct cbx_compilation {
     cbx_allocator al;
-    cbx_fn face, *inner;
-    uint64_t (*clock_ns)(void);
-    signature *seen;
-    cbx_array_desc *descs; /* nin for each signature */
-    size_t count, room;
+    CBX_LIST(signature) list;
     uint64_t calls;
 };
 
@@ -38,212 +30,75 @@ const char *cbx_compile_level_name(cbx_compile_level h)
     return (unsigned)h < CBX_LEN(names) ? names[h] : "?";
 }
 
-/* --- signatures --- */
-
-static bool matches(const cbx_compilation *c, const signature *s, cbx_array *const *in)
+cbx_status cbx_compilation_open(cbx_ctx *ctx, cbx_compilation **out, cbx_err *err)
 {
-    for (size_t i = 0; i < c->face.nin; i++) {
-        if (!cbx_array_desc_equal(&c->descs[s->first_desc + i], cbx_array_get_desc(in[i]))) return false;
-    }
-    return true;
+    cbx_compilation *c = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *c);
+
+    if (!c) return cbx_fail_nomem(err, "a record of calls");
+    c->al = *cbx_ctx_allocator(ctx);
+    *out = c;
+    return CBX_OK;
 }
 
-static bool reserve(cbx_compilation *c)
-{
-    size_t room = c->room ? 2 * c->room : 8, per = c->face.nin ? c->face.nin : 1;
-    signature *seen;
-    cbx_array_desc *descs;
-
-    if (c->count < c->room) return true;
-    seen = cbx_mem_resize(&c->al, c->seen, c->room * sizeof *seen, room * sizeof *seen);
-    if (!seen) return false;
-    c->seen = seen;
-    descs = cbx_mem_resize(&c->al, c->descs, c->room * per * sizeof *descs, room * per * sizeof *descs);
-    if (!descs) { /* as it was, so that both have one size */
-        seen = cbx_mem_resize(&c->al, c->seen, room * sizeof *seen, c->room * sizeof *seen);
-        if (seen || !c->room) c->seen = seen;
-        return false;
-    }
-    c->descs = descs;
-    c->room = room;
-    return true;
-}
-
-/* One more, without calls; NULL: no memory. */
-static signature *add(cbx_compilation *c)
-{
-    if (!reserve(c)) return NULL;
-    c->seen[c->count] = (signature){ .first_desc = c->count * c->face.nin };
-    return &c->seen[c->count++];
-}
-
-/* NULL: no memory. */
-static signature *find(cbx_compilation *c, cbx_array *const *in)
+cbx_status cbx_compilation_record(cbx_compilation *c, const char *text, double seconds, cbx_err *err)
 {
     signature *s;
+    size_t i = 0;
 
-    for (size_t i = 0; i < c->count; i++) {
-        if (matches(c, &c->seen[i], in)) return &c->seen[i];
+    if (!(isfinite(seconds) && seconds >= 0))
+        return cbx_fail(err, CBX_EDOM, "the time of a call must be at least 0 s, got %g", seconds);
+    while (i < c->list.n && strcmp(c->list.items[i].text, text) != 0) i++;
+    if (i == c->list.n) {
+        char *copy = cbx_mem_strdup(&c->al, text);
+        if (!copy || !cbx_list_push(&c->al, &c->list, (signature){ .text = copy })) {
+            cbx_mem_strfree(&c->al, copy);
+            return cbx_fail_nomem(err, "a signature");
+        }
     }
-    s = add(c);
-    for (size_t i = 0; s && i < c->face.nin; i++) c->descs[s->first_desc + i] = *cbx_array_get_desc(in[i]);
-    return s;
-}
-
-static signature *find_text(cbx_compilation *c, const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    signature *s;
-    char *copy;
-
-    for (size_t i = 0; i < c->count; i++) {
-        if (strcmp(c->seen[i].text, text) == 0) return &c->seen[i];
-    }
-    copy = cbx_mem_alloc(&c->al, bytes);
-    s = copy ? add(c) : NULL;
-    if (s)
-        s->text = memcpy(copy, text, bytes);
-    else
-        cbx_mem_free(&c->al, copy, bytes);
-    return s;
-}
-
-static void record(signature *s, double seconds)
-{
+    s = &c->list.items[i];
     if (s->calls == 0)
         s->first_s = seconds;
     else
         s->later_s[(s->calls - 1) % LATER] = seconds;
     s->calls++;
-}
-
-static uint64_t now(const cbx_compilation *c) { return c->clock_ns ? c->clock_ns() : cbx_clock_ns(); }
-
-static cbx_status call_watched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
-{
-    cbx_compilation *c = user;
-    const cbx_backend *b = cbx_ctx_backend(ctx);
-    cbx_err err = CBX_ERR_INIT;
-    uint64_t start;
-    signature *s;
-    cbx_status st;
-
-    for (size_t i = 0; i < nin; i++) {
-        if (cbx_array_is_abstract(in[i])) return cbx_fn_call(ctx, c->inner, nin, in, nout, out);
-    }
-    s = find(c, in);
-    if (!s) return CBX_ENOMEM;
-    start = now(c);
-    st = cbx_fn_call(ctx, c->inner, nin, in, nout, out);
-    if (!st && b->sync) st = b->sync(b, ctx, &err);
-    if (!st) {
-        record(s, 1e-9 * (double)(now(c) - start));
-        c->calls++;
-    }
-    return st;
-}
-
-/* --- life --- */
-
-cbx_status cbx_compilation_watch(cbx_ctx *ctx, const cbx_fn *f, const cbx_compilation_opts *opts, cbx_compilation **out,
-                                 cbx_err *err)
-{
-    cbx_compilation_opts o = CBX_COMPILATION_OPTS_INIT;
-    cbx_compilation *c;
-    cbx_status st;
-
-    st = cbx_take_options(&o, sizeof o, opts, "cbx_compilation_opts", err);
-    if (st) return st;
-    if (!f || !f->call) return cbx_fail(err, CBX_EINVAL, "no function to watch");
-    c = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *c);
-    if (!c) return cbx_fail_nomem(err, f->name);
-    c->al = *cbx_ctx_allocator(ctx);
-    c->clock_ns = o.clock_ns;
-    st = o.as_it_is ? cbx_fn_keep(ctx, f, &c->inner, err) : cbx_jit(ctx, f, &c->inner, err);
-    if (st) {
-        cbx_compilation_free(c);
-        return st;
-    }
-    c->face = (cbx_fn){ c->inner->name, call_watched, c, f->nin, f->nout, NULL };
-    *out = c;
-    return CBX_OK;
-}
-
-const cbx_fn *cbx_compilation_fn(const cbx_compilation *c) { return &c->face; }
-
-cbx_status cbx_compilation_open(cbx_ctx *ctx, cbx_compilation **out, cbx_err *err)
-{
-    cbx_compilation *c = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *c);
-
-    if (!c) return cbx_fail_nomem(err, "a book of calls");
-    c->al = *cbx_ctx_allocator(ctx);
-    *out = c;
-    return CBX_OK;
-}
-
-cbx_status cbx_compilation_record(cbx_compilation *c, const char *signature_text, double seconds, cbx_err *err)
-{
-    signature *s;
-
-    if (c->inner) return cbx_fail(err, CBX_EINVAL, "this watches a function: its calls are recorded by themselves");
-    if (!(isfinite(seconds) && seconds >= 0))
-        return cbx_fail(err, CBX_EDOM, "a call took %g s: say 0 or more", seconds);
-    s = find_text(c, signature_text);
-    if (!s) return cbx_fail_nomem(err, "a signature");
-    record(s, seconds);
     c->calls++;
     return CBX_OK;
 }
 
-static void forget(cbx_compilation *c)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->seen[i].text) cbx_mem_free(&c->al, c->seen[i].text, strlen(c->seen[i].text) + 1);
-    }
-    c->count = 0;
-}
-
 void cbx_compilation_reset(cbx_compilation *c)
 {
-    forget(c);
+    for (size_t i = 0; i < c->list.n; i++) cbx_mem_strfree(&c->al, c->list.items[i].text);
+    c->list.n = 0;
     c->calls = 0;
 }
 
 void cbx_compilation_free(cbx_compilation *c)
 {
     cbx_allocator al;
-    size_t per;
 
     if (!c) return;
     al = c->al;
-    per = c->face.nin ? c->face.nin : 1;
-    forget(c);
-    cbx_fn_free(c->inner);
-    cbx_mem_free(&al, c->seen, c->room * sizeof *c->seen);
-    cbx_mem_free(&al, c->descs, c->room * per * sizeof *c->descs);
+    cbx_compilation_reset(c);
+    cbx_list_clear(&al, &c->list);
     cbx_mem_free(&al, c, sizeof *c);
 }
 
 /* --- report --- */
 
-static double steady_of(const signature *s)
-{
-    double x[LATER];
-    size_t n = s->calls - 1 < LATER ? (size_t)s->calls - 1 : LATER;
-
-    memcpy(x, s->later_s, n * sizeof *x);
-    cbx_stat_sort(x, n);
-    return cbx_stat_quantile_sorted(x, n, 0.5);
-}
-
 bool cbx_compilation_signature(const cbx_compilation *c, size_t i, cbx_compiled_signature *out)
 {
-    const signature *s = &c->seen[i];
+    const signature *s = &c->list.items[i];
+    double x[LATER];
+    size_t n;
 
-    if (i >= c->count) return false;
-    *out = (cbx_compiled_signature){ s->text, s->calls, s->calls ? s->first_s : NAN, NAN, NAN };
-    if (s->calls > 1) out->steady_s = steady_of(s);
-    out->compile_s = s->calls > 1 ? fmax(0, s->first_s - out->steady_s) : NAN;
+    if (i >= c->list.n) return false;
+    *out = (cbx_compiled_signature){ s->text, s->calls, s->first_s, NAN, NAN };
+    if (s->calls < 2) return true;
+    n = s->calls - 1 < LATER ? (size_t)s->calls - 1 : LATER;
+    memcpy(x, s->later_s, n * sizeof *x);
+    cbx_stat_sort(x, n);
+    out->steady_s = cbx_stat_quantile_sorted(x, n, 0.5);
+    out->compile_s = fmax(0, s->first_s - out->steady_s);
     return true;
 }
 
@@ -256,7 +111,7 @@ static void advise(cbx_compilation_report *r, const char *fmt, ...)
     va_end(args);
 }
 
-static void judge(cbx_compilation_report *r)
+static void rate(cbx_compilation_report *r)
 {
     double compile = isnan(r->mean_compile_s) ? 0 : r->mean_compile_s;
 
@@ -279,10 +134,10 @@ static void judge(cbx_compilation_report *r)
 
 void cbx_compilation_see(const cbx_compilation *c, cbx_compilation_report *out)
 {
-    cbx_compilation_report r = { .calls = c->calls, .signatures = c->count, .hit_rate = NAN, .health = NAN };
+    cbx_compilation_report r = { .calls = c->calls, .signatures = c->list.n, .hit_rate = NAN, .health = NAN };
     double first = 0, steady = 0;
 
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->list.n; i++) {
         cbx_compiled_signature s = { 0 };
         (void)cbx_compilation_signature(c, i, &s);
         r.misses += s.calls > 0;
@@ -299,6 +154,6 @@ void cbx_compilation_see(const cbx_compilation *c, cbx_compilation_report *out)
     r.steady_s = r.known ? steady / (double)r.known : NAN;
     r.mean_compile_s = r.known ? r.total_compile_s / (double)r.known : NAN;
     if (!r.known) r.max_compile_s = r.total_compile_s = NAN;
-    judge(&r);
+    rate(&r);
     *out = r;
 }

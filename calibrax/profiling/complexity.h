@@ -1,11 +1,11 @@
 /**
- * How a call grows with its size: measured over sizes, its order chosen by model selection, undecided where the points do not decide;
- * and how large a model of arrays is.
+ * How the time of a call grows with its size: measured over sizes, the order chosen by model selection, undecided where the points do
+ * not suffice.
  */
 #ifndef CALIBRAX_PROFILING_COMPLEXITY_H
 #define CALIBRAX_PROFILING_COMPLEXITY_H
 
-#include "calibrax/profiling/flops.h"
+#include "calibrax/profiling/timing.h"
 #include "calibrax/statistics/growth.h"
 
 CBX_BEGIN_DECLS
@@ -13,9 +13,9 @@ CBX_BEGIN_DECLS
 typedef struct cbx_complexity_opts {
     uint32_t struct_size;
     double level;        /* of intervals */
-    double least_weight; /* Akaike weight from which an order is decided, in (0, 1] */
-    double least_span;   /* largest over smallest size from which any is; >= 1 */
-    double most_error;   /* relative error of the fit up to which any is */
+    double least_weight; /* words:ok  Akaike weight from which an order is decided, in (0, 1] */
+    double least_span;   /* words:ok  largest over smallest size from which any order is decided; >= 1 */
+    double most_error;   /* words:ok  relative error of the fit up to which any order is decided */
     size_t resamples;    /* of the exponent, >= 1; 2000 */
     uint64_t seed;
 } cbx_complexity_opts;
@@ -36,7 +36,7 @@ typedef struct cbx_complexity_report {
 } cbx_complexity_report;
 
 /**
- * @param sizes  > 0, four different ones at least; repeated sizes are points of their own
+ * @param sizes  > 0, at least four different ones; repeated sizes are points of their own
  * @param times  > 0 [any unit]
  * @param opts   NULL: all defaults
  * @param out    written on success only
@@ -67,37 +67,10 @@ typedef struct cbx_complexity_point {
  */
 CBX_API cbx_status cbx_complexity_measure(cbx_ctx *ctx, const cbx_sized_call *call, const size_t *sizes, size_t n,
                                           const cbx_timing_opts *timing, cbx_complexity_point *points, cbx_err *err);
-/** cbx_complexity_of_points of what cbx_complexity_measure gave. */
+/** cbx_complexity_of_points of the points of cbx_complexity_measure. */
 CBX_API cbx_status cbx_complexity_of_measured(cbx_ctx *ctx, const cbx_complexity_point *points, size_t n,
                                               const cbx_complexity_opts *opts, cbx_complexity_report *out,
                                               cbx_err *err);
-
-/* --- models of arrays --- */
-
-/** A leaf of a tree of parameters. */
-typedef struct cbx_parameter {
-    const char *name; /* "encoder/dense_0/kernel" */
-    cbx_array_desc desc;
-} cbx_parameter;
-
-typedef struct cbx_model_facts {
-    uint64_t parameters;      /* elements */
-    uint64_t parameter_bytes; /* by their dtypes */
-    size_t largest;           /* leaf with the most elements, the first of equals; SIZE_MAX: there is none */
-    uint64_t input_bytes, output_bytes;
-    uint64_t passing_bytes; /* results of operations on the way: what a run without fusion or re-use holds at most */
-    uint64_t memory_bytes;  /* all of the above */
-    cbx_flops work;         /* of one call, by trace */
-} cbx_model_facts;
-
-/**
- * @param f           operands: the parameters, then the inputs
- * @param parameters  n leaves, f's first operands
- * @param inputs      f->nin - n descriptions
- * @return as cbx_flops_of_fn; CBX_EINVAL: counts that do not fit; CBX_EOVERFLOW
- */
-CBX_API cbx_status cbx_model_measure(cbx_ctx *ctx, const cbx_fn *f, size_t n, const cbx_parameter *parameters,
-                                     size_t ninputs, const cbx_array_desc *inputs, cbx_model_facts *out, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -1,6 +1,6 @@
 /*
  * Events.  Intel: FP_ARITH_INST_RETIRED (0xC7), Broadwell and later (Intel SDM volume 3, chapter on performance monitoring events);
- * its unit masks add up, so masks of equally many lanes share a counter.  AMD family 17h and later: RETIRED_SSE_AVX_FLOPS (0x03),
+ * its unit masks add up, so masks of the same number of lanes share a counter.  AMD family 17h and later: RETIRED_SSE_AVX_FLOPS (0x03),
  * which counts operations (AMD PPR of the families, PMCx003).  PAPI's presets are made of the same.
  */
 #include "calibrax/profiling/counter.h"
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "calibrax/base/library.h"
-#include "calibrax/profiling/accelerators.h"
 
 typedef struct papi {
     int (*init)(int version);
@@ -60,7 +59,7 @@ static cbx_status load(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx_err 
     return cbx_library_open_known(ctx, CBX_LIBRARY_PAPI, path, symbols, CBX_LEN(symbols), &c->library, err);
 }
 
-/* The library must be told the version of its header, major and minor. */
+/* The library expects the version of its header, major and minor. */
 static bool start_papi(const papi *p)
 {
     static const int versions[] = { 0x07000000, 0x07010000, 0x07020000, 0x06000000 };
@@ -71,7 +70,7 @@ static bool start_papi(const papi *p)
     return false;
 }
 
-/* The machine's own library is started once a process: each start, one that finds it started too, leaks a kilobyte in it. */
+/* The machine's own library is started once a process: each start leaks a kilobyte in it. */
 static bool start_own_papi(const papi *p)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -108,7 +107,7 @@ static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx
 
     if (st) return st;
     if (!(path ? start_papi(&c->p) : start_own_papi(&c->p)))
-        return cbx_fail(err, CBX_EUNAVAILABLE, "'%s' is of a version that is not known here, or cannot start",
+        return cbx_fail(err, CBX_EUNAVAILABLE, "'%s' is of an unknown version, or cannot start",
                         cbx_library_name(c->library));
     c->nevents = 2;
     fault = add_all(c, both, 2);
@@ -118,39 +117,32 @@ static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx
     }
     if (fault)
         return cbx_fail(err, CBX_EUNAVAILABLE, "PAPI counts no floating-point operations here (%s)",
-                        c->p.words(fault) ? c->p.words(fault) : "no reason told");
+                        c->p.words(fault) ? c->p.words(fault) : "no reason given");
     snprintf(c->words, sizeof c->words, "%s", c->nevents == 2 ? "PAPI_DP_OPS + PAPI_SP_OPS" : "PAPI_FP_OPS");
     return CBX_OK;
 }
 
 /* --- the kernel --- */
 
-static bool is_one_of(int model, const int *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (list[i] == model) return true;
-    }
-    return false;
-}
-
 size_t cbx__counter_events(const cbx_machine *m, cbx__counter_event out[CBX__COUNTER_MAX_EVENTS], cbx_err *why)
 {
     static const cbx__counter_event intel[] = {
         { 0x03c7, 1 }, { 0x04c7, 2 }, { 0x18c7, 4 }, { 0x60c7, 8 }, { 0x80c7, 16 }
     };
-    static const int haswell[] = { 0x3c, 0x3f, 0x45, 0x46 }, small_cores[] = { 0xbe, 0xaf, 0xb6, 0xdd };
+    static const int without[] = { 0x3c, 0x3f, 0x45, 0x46, 0xbe, 0xaf, 0xb6, 0xdd }; /* Haswell, small cores */
+    bool counts = true;
     size_t n = 0;
 
-    if (strcmp(m->vendor, "GenuineIntel") == 0 && m->family == 6 && cbx__machine_has(m, "fma") &&
-        !is_one_of(m->model, haswell, CBX_LEN(haswell)) && !is_one_of(m->model, small_cores, CBX_LEN(small_cores))) {
-        n = cbx__machine_has(m, "avx512f") ? 5 : 4;
+    for (size_t i = 0; i < CBX_LEN(without); i++) counts = counts && m->model != without[i];
+    if (strcmp(m->vendor, "GenuineIntel") == 0 && m->family == 6 && cbx_machine_has(m, "fma") && counts) {
+        n = cbx_machine_has(m, "avx512f") ? 5 : 4;
         memcpy(out, intel, n * sizeof *out);
     } else if (strcmp(m->vendor, "AuthenticAMD") == 0 && m->family >= 0x17) {
         bool first = m->family == 0x17 &&
                      m->model < 0x30; /* a bit for each type and operation, then for each operation */
         out[n++] = (cbx__counter_event){ first ? 0xff03 : 0x0f03, 1 };
     } else {
-        cbx_fail(why, CBX_EUNAVAILABLE, "'%s' has no counter of floating-point operations that is known here",
+        cbx_fail(why, CBX_EUNAVAILABLE, "'%s' has no known counter of floating-point operations",
                  m->model_name[0] ? m->model_name : m->vendor);
     }
     return n;
@@ -172,7 +164,7 @@ static int open_event(uint64_t config)
 static const char *remedy(int fault)
 {
     if (fault == EACCES || fault == EPERM) return ": set /proc/sys/kernel/perf_event_paranoid to 2 or less";
-    if (fault == ENOENT || fault == EOPNOTSUPP || fault == EINVAL) return ": a virtual machine shows none, as a rule";
+    if (fault == ENOENT || fault == EOPNOTSUPP || fault == EINVAL) return ": virtual machines seldom have any";
     return "";
 }
 
@@ -233,12 +225,6 @@ cbx_status cbx__counter_read(cbx__counter *c, double *flop, cbx_err *err)
     return st;
 }
 
-static void close_events(cbx__counter *c)
-{
-    for (size_t i = 0; i < c->nevents && !c->library; i++) close(c->event[i].fd);
-    c->nevents = 0;
-}
-
 void cbx__counter_close(cbx__counter *c)
 {
     long long values[2];
@@ -250,7 +236,7 @@ void cbx__counter_close(cbx__counter *c)
         c->p.cleanup(c->set);
         c->p.destroy(&c->set);
     }
-    close_events(c);
+    for (size_t i = 0; i < c->nevents && !c->library; i++) close(c->event[i].fd);
     cbx_library_close(c->library);
     al = c->al;
     cbx_mem_free(&al, c, sizeof *c);

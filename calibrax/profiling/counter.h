@@ -1,8 +1,7 @@
 /*
  * Inside the library: the CPU's own count of floating-point operations, by PAPI or by the kernel.
  *
- * What a counter sees is what this thread retires from cbx__counter_open on (the kernel's one: and the threads that it starts from then on);
- * threads that were there before are not in it.  A fused multiply-add counts 2, a vector instruction as many as it has lanes,
+ * Counted is what this thread retires after cbx__counter_open; by the kernel also the threads that it starts from then on.  A fused multiply-add counts 2, a vector instruction as many as it has lanes,
  * masked lanes included.
  */
 #ifndef CALIBRAX_PROFILING_COUNTER_H
@@ -13,10 +12,10 @@
 typedef struct cbx__counter cbx__counter;
 
 typedef struct cbx__counter_opts {
-    const char *papi;             /* path in the place of PAPI's sonames; NULL: those */
+    const char *papi;             /* path instead of PAPI's sonames; NULL: those */
     bool no_papi, no_perf;        /* not to be tried */
-    const cbx_machine *machine;   /* whose events to ask the kernel for; NULL: this one */
-    int (*open)(uint64_t config); /* in the place of perf_event_open: a descriptor, or -errno; NULL: that */
+    const cbx_machine *machine;   /* its events are opened; NULL: this one */
+    int (*open)(uint64_t config); /* instead of perf_event_open: a descriptor, or -errno; NULL: that */
 } cbx__counter_opts;
 
 /* An event of the kernel's raw type, and the operations of one. */

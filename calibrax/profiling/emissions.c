@@ -1,6 +1,4 @@
-/*
- * emissions.csv.  A column is a row of the table below: writing and reading walk it.
- */
+/* emissions.csv: writing and reading follow the table of columns. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -43,19 +41,24 @@ cbx_emissions cbx_emissions_empty(void)
 
 /* --- writing --- */
 
-static bool is_writable(const char *s)
+static cbx_status put_cell(cbx_text *out, const column *c, const cbx_emissions *e, cbx_err *err)
 {
-    for (; *s; s++) {
-        if ((unsigned char)*s < 0x20 && *s != '\n' && *s != '\t') return false;
-    }
-    return true;
-}
+    char number[CBX_FORMAT_SIZE];
+    cbx_emissions copy = *e;
+    const char *s = "";
 
-static void put_text(cbx_text *out, const char *s)
-{
+    if (c->kind == COLUMN_NUMBER) {
+        double v = *number_of(&copy, c);
+        if (!isnan(v)) s = cbx_format_double(v, number);
+    } else if (*text_of(&copy, c)) {
+        s = *text_of(&copy, c);
+    }
+    for (const char *at = s; *at; at++)
+        if ((unsigned char)*at < 0x20 && *at != '\n' && *at != '\t')
+            return cbx_fail(err, CBX_EINVAL, "'%s' holds a control character: leave it out", c->name);
     if (!strpbrk(s, ",\"\n")) {
         cbx_text_puts(out, s);
-        return;
+        return CBX_OK;
     }
     cbx_text_putc(out, '"');
     for (; *s; s++) {
@@ -63,22 +66,6 @@ static void put_text(cbx_text *out, const char *s)
         cbx_text_putc(out, *s);
     }
     cbx_text_putc(out, '"');
-}
-
-static cbx_status put_cell(cbx_text *out, const column *c, const cbx_emissions *e, cbx_err *err)
-{
-    char number[CBX_FORMAT_SIZE];
-    cbx_emissions copy = *e;
-
-    if (c->kind == COLUMN_NUMBER) {
-        double v = *number_of(&copy, c);
-        if (!isnan(v)) cbx_text_puts(out, cbx_format_double(v, number));
-    } else {
-        const char *s = *text_of(&copy, c);
-        if (s && !is_writable(s))
-            return cbx_fail(err, CBX_EINVAL, "'%s' holds a control character: leave it out", c->name);
-        put_text(out, s ? s : "");
-    }
     return CBX_OK;
 }
 
@@ -118,7 +105,7 @@ static cbx_status fail_at(const reader *r, cbx_err *err, const char *why)
     return cbx_fail(err, CBX_EFORMAT, "'%s' line %zu: %s", r->what, r->line, why);
 }
 
-/* One cell; *last: the line ends behind it. */
+/* One cell; *last: of its line. */
 static cbx_status read_cell(reader *r, char **out, bool *last, cbx_err *err)
 {
     const char *start = r->at;
@@ -150,7 +137,7 @@ static cbx_status read_cell(reader *r, char **out, bool *last, cbx_err *err)
         cell[r->at - start - 1] = '\0';
     }
     r->line += lines;
-    if (r->at < r->end && *r->at != ',' && *r->at != '\n') return fail_at(r, err, "text behind a quoted cell");
+    if (r->at < r->end && *r->at != ',' && *r->at != '\n') return fail_at(r, err, "text after a quoted cell");
     *last = r->at == r->end || *r->at == '\n';
     if (r->at < r->end) r->at++;
     *out = cell;
@@ -172,7 +159,7 @@ static cbx_status read_line(reader *r, cbx_err *err)
     return st;
 }
 
-/* Which column each cell is, -1: none of ours. */
+/* The column of each cell, -1: unknown. */
 static cbx_status read_header(reader *r, int which[MAX_CELLS], size_t *n, cbx_err *err)
 {
     bool seen[CBX_LEN(columns)] = { false }, any = false;
@@ -183,32 +170,14 @@ static cbx_status read_header(reader *r, int which[MAX_CELLS], size_t *n, cbx_er
         which[i] = -1;
         for (size_t c = 0; c < CBX_LEN(columns); c++) {
             if (strcmp(r->cells[i], columns[c].name) != 0) continue;
-            if (seen[c]) return fail_at(r, err, "a column stands twice");
+            if (seen[c]) return fail_at(r, err, "a column is listed twice");
             seen[c] = true;
             which[i] = (int)c;
             any = any || columns[c].offset == offsetof(cbx_emissions, emissions);
         }
     }
     *n = r->ncells;
-    return any ? CBX_OK : fail_at(r, err, "no column 'emissions': this is no file of codecarbon");
-}
-
-static cbx_status take_cell(const reader *r, const char *cell, const column *c, cbx_emissions *e, cbx_err *err)
-{
-    char *end;
-    double v;
-
-    if (c->kind == COLUMN_TEXT) {
-        *text_of(e, c) = cell;
-        return CBX_OK;
-    }
-    if (!*cell) return CBX_OK;
-    v = strtod(cell, &end);
-    if (*end || end == cell)
-        return cbx_fail(err, CBX_EFORMAT, "'%s' line %zu: '%s': expected a number, found '%.40s'", r->what, r->line,
-                        c->name, cell);
-    *number_of(e, c) = v;
-    return CBX_OK;
+    return any ? CBX_OK : fail_at(r, err, "no column 'emissions': this is not a file of codecarbon");
 }
 
 static cbx_status read_row(reader *r, const int which[MAX_CELLS], size_t n, cbx_emissions *e, cbx_err *err)
@@ -220,25 +189,22 @@ static cbx_status read_row(reader *r, const int which[MAX_CELLS], size_t n, cbx_
         return cbx_fail(err, CBX_EFORMAT, "'%s' line %zu: %zu cells, the header has %zu", r->what, r->line, r->ncells,
                         n);
     *e = cbx_emissions_empty();
-    for (size_t c = 0; c < CBX_LEN(columns); c++) {
+    for (size_t c = 0; c < CBX_LEN(columns); c++)
         if (columns[c].kind == COLUMN_TEXT) *text_of(e, &columns[c]) = "";
+    for (size_t i = 0; i < n; i++) {
+        const column *c = which[i] >= 0 ? &columns[which[i]] : NULL;
+        char *end;
+        if (!c) continue;
+        if (c->kind == COLUMN_TEXT) {
+            *text_of(e, c) = r->cells[i];
+        } else if (*r->cells[i]) {
+            *number_of(e, c) = strtod(r->cells[i], &end);
+            if (*end || end == r->cells[i])
+                return cbx_fail(err, CBX_EFORMAT, "'%s' line %zu: '%s': expected a number, found '%.40s'", r->what,
+                                r->line, c->name, r->cells[i]);
+        }
     }
-    for (size_t i = 0; i < n && !st; i++) {
-        if (which[i] >= 0) st = take_cell(r, r->cells[i], &columns[which[i]], e, err);
-    }
-    return st;
-}
-
-static size_t count_lines(const char *s, const char *end)
-{
-    size_t n = 0;
-    for (; s < end; s++) n += *s == '\n';
-    return n + 1;
-}
-
-static bool is_blank_line(const reader *r)
-{
-    return r->at < r->end && (*r->at == '\n' || (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n'));
+    return CBX_OK;
 }
 
 cbx_status cbx_emissions_parse(const char *text, size_t len, const char *what, cbx_arena *arena,
@@ -246,18 +212,20 @@ cbx_status cbx_emissions_parse(const char *text, size_t len, const char *what, c
 {
     reader r = { .at = text, .end = text + len, .what = what, .arena = arena };
     int which[MAX_CELLS];
-    size_t ncolumns = 0, count = 0;
+    size_t ncolumns = 0, count = 0, max = 1;
     cbx_emissions *rows;
     cbx_status st;
 
     if (len && memchr(text, '\0', len)) return cbx_fail(err, CBX_EFORMAT, "'%s': holds a NUL byte", what);
     st = read_header(&r, which, &ncolumns, err);
     if (st) return st;
-    rows = cbx_arena_calloc(arena, count_lines(r.at, r.end), sizeof *rows);
+    for (const char *c = r.at; c < r.end; c++) max += *c == '\n';
+    rows = cbx_arena_calloc(arena, max, sizeof *rows);
     if (!rows) return cbx_fail_nomem(err, what);
     while (r.at < r.end && !st) {
-        if (is_blank_line(&r)) {
-            r.at += *r.at == '\r' ? 2 : 1;
+        size_t blank = *r.at == '\r' && r.at + 1 < r.end;
+        if (r.at[blank] == '\n') { /* an empty line */
+            r.at += blank + 1;
             r.line++;
             continue;
         }

@@ -1,6 +1,6 @@
 /*
  * The powercap tree: intel-rapl:P is a package or psys, intel-rapl:P:D a domain of it.  AMD's driver uses the same names.
- * intel-rapl-mmio:* counts the same packages a second time and is left out.
+ * intel-rapl-mmio:* counts the same packages again and is left out.
  */
 #include "calibrax/profiling/energy.h"
 
@@ -16,9 +16,10 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/options.h"
 #include "calibrax/profiling/procfs.h"
+#include "calibrax/profiling/ticker.h"
 
 typedef struct counter {
-    cbx_energy_domain told;
+    cbx_energy_domain domain;
     char path[256];
     double range_uj, last_uj, sum_uj;
     bool lost;
@@ -32,7 +33,7 @@ struct cbx_energy_meter {
     size_t ncounters;
     char cpu_why[256], gpu_why[256];
     double gpu_first_j, gpu_last_j, gpu_sum_j, gpu_last_w; /* counter; integrated */
-    bool gpu_counts, gpu_told;
+    bool gpu_counts, gpu_seen;
 };
 
 static uint64_t now(const cbx_energy_meter *m) { return m->o.clock_ns ? m->o.clock_ns() : cbx_clock_ns(); }
@@ -58,9 +59,6 @@ static cbx_energy_kind kind_of(const char *name)
     return CBX_ENERGY_PART;
 }
 
-/* "intel-rapl:0" and "intel-rapl:0:2" */
-static bool is_domain(const char *entry) { return strncmp(entry, "intel-rapl:", 11) == 0; }
-
 static bool read_name(const char *root, const char *entry, char *name, size_t size)
 {
     char path[512];
@@ -70,41 +68,31 @@ static bool read_name(const char *root, const char *entry, char *name, size_t si
     return true;
 }
 
-/* A domain below a package carries that one's name in front. */
-static void name_domain(const char *root, const char *entry, const char *name, char out[48])
-{
-    const char *second = strchr(entry + 11, ':');
-    char parent[32], of[20];
-
-    if (second && (size_t)(second - entry) < sizeof parent) {
-        snprintf(parent, sizeof parent, "%.*s", (int)(second - entry), entry);
-        if (read_name(root, parent, of, sizeof of)) {
-            snprintf(out, 48, "%s/%.24s", of, name);
-            return;
-        }
-    }
-    snprintf(out, 48, "%.40s", name);
-}
-
 static void add_counter(cbx_energy_meter *m, const char *root, const char *entry)
 {
     counter *c = &m->counters[m->ncounters];
-    char name[48], path[512];
+    const char *second = strchr(entry + 11, ':');
+    char name[48], path[512], parent[32], of[20];
 
     if (m->ncounters == CBX_ENERGY_MAX_DOMAINS || !read_name(root, entry, name, sizeof name)) return;
     *c = (counter){ .range_uj = NAN };
     if (snprintf(c->path, sizeof c->path, "%s/%s/energy_uj", root, entry) >= (int)sizeof c->path) return;
     if (access(c->path, R_OK) != 0) {
         if (!m->cpu_why[0] && (errno == EACCES || errno == EPERM))
-            snprintf(m->cpu_why, sizeof m->cpu_why,
-                     "'%.100s' may not be read: run as root, or 'chmod a+r' it and its like", c->path);
+            snprintf(m->cpu_why, sizeof m->cpu_why, "'%.100s' may not be read: run as root, or 'chmod a+r' these files",
+                     c->path);
         return;
     }
     if (!read_number(c->path, &c->last_uj)) return;
     snprintf(path, sizeof path, "%s/%s/max_energy_range_uj", root, entry);
     read_number(path, &c->range_uj);
-    c->told.kind = kind_of(name);
-    name_domain(root, entry, name, c->told.name);
+    c->domain.kind = kind_of(name);
+    snprintf(c->domain.name, sizeof c->domain.name, "%.40s", name);
+    if (second && (size_t)(second - entry) < sizeof parent) { /* a domain of a package: "package-0/dram" */
+        snprintf(parent, sizeof parent, "%.*s", (int)(second - entry), entry);
+        if (read_name(root, parent, of, sizeof of))
+            snprintf(c->domain.name, sizeof c->domain.name, "%s/%.24s", of, name);
+    }
     m->ncounters++;
 }
 
@@ -118,7 +106,7 @@ static cbx_status find_counters(cbx_ctx *ctx, cbx_energy_meter *m, cbx_err *err)
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = cbx_dir_list(ctx, root, NULL, &arena, &names, &n, err);
     for (size_t i = 0; i < n && !st; i++) {
-        if (is_domain(names[i])) add_counter(m, root, names[i]);
+        if (strncmp(names[i], "intel-rapl:", 11) == 0) add_counter(m, root, names[i]);
     }
     cbx_arena_clear(&arena);
     if (m->ncounters == 0 && !m->cpu_why[0])
@@ -129,21 +117,9 @@ static cbx_status find_counters(cbx_ctx *ctx, cbx_energy_meter *m, cbx_err *err)
     return st == CBX_ENOMEM ? st : CBX_OK;
 }
 
-static void see_counter(counter *c)
-{
-    double v;
-    if (c->lost || !read_number(c->path, &v)) {
-        c->lost = true;
-        return;
-    }
-    if (v < c->last_uj && isnan(c->range_uj)) c->lost = true;
-    c->sum_uj += v >= c->last_uj ? v - c->last_uj : v - c->last_uj + c->range_uj;
-    c->last_uj = v;
-}
-
 /* --- the device --- */
 
-static void see_gpu(cbx_energy_meter *m, double seconds)
+static void read_gpu(cbx_energy_meter *m, double seconds)
 {
     cbx_gpu_reading r;
     cbx_err err = CBX_ERR_INIT;
@@ -153,12 +129,12 @@ static void see_gpu(cbx_energy_meter *m, double seconds)
         snprintf(m->gpu_why, sizeof m->gpu_why, "%.250s", err.message);
         return;
     }
-    if (!m->gpu_told) {
-        m->gpu_told = true;
+    if (!m->gpu_seen) {
+        m->gpu_seen = true;
         m->gpu_counts = !isnan(r.energy_j);
         m->gpu_first_j = r.energy_j;
         if (!m->gpu_counts && isnan(r.power_w))
-            snprintf(m->gpu_why, sizeof m->gpu_why, "'%.90s' tells neither energy nor power", cbx_gpu_name(m->o.gpu));
+            snprintf(m->gpu_why, sizeof m->gpu_why, "'%.90s' reports neither energy nor power", cbx_gpu_name(m->o.gpu));
     } else {
         m->gpu_sum_j += 0.5 * (m->gpu_last_w + r.power_w) * seconds;
     }
@@ -173,8 +149,15 @@ void cbx_energy_meter_see(cbx_energy_meter *m)
     uint64_t t = now(m);
     double seconds = t > m->last_ns ? 1e-9 * (double)(t - m->last_ns) : 0;
 
-    for (size_t i = 0; i < m->ncounters; i++) see_counter(&m->counters[i]);
-    see_gpu(m, seconds);
+    for (size_t i = 0; i < m->ncounters; i++) {
+        counter *c = &m->counters[i];
+        double v;
+        c->lost = c->lost || !read_number(c->path, &v) || (v < c->last_uj && isnan(c->range_uj));
+        if (c->lost) continue;
+        c->sum_uj += v >= c->last_uj ? v - c->last_uj : v - c->last_uj + c->range_uj;
+        c->last_uj = v;
+    }
+    read_gpu(m, seconds);
     m->last_ns = t;
 }
 
@@ -224,7 +207,7 @@ static void sum_domains(const cbx_energy_meter *m, cbx_energy_report *r)
 
     for (size_t i = 0; i < m->ncounters; i++) {
         cbx_energy_domain *d = &r->domain[r->ndomains++];
-        *d = m->counters[i].told;
+        *d = m->counters[i].domain;
         d->joules = m->counters[i].lost ? NAN : 1e-6 * m->counters[i].sum_uj;
         if (d->kind == CBX_ENERGY_PART) continue;
         sums[d->kind] += d->joules;
@@ -235,25 +218,15 @@ static void sum_domains(const cbx_energy_meter *m, cbx_energy_report *r)
     r->platform_j = any[CBX_ENERGY_PLATFORM] ? sums[CBX_ENERGY_PLATFORM] : NAN;
     memcpy(r->cpu_why, m->cpu_why, sizeof r->cpu_why);
     if (any[CBX_ENERGY_PACKAGE] && isnan(r->cpu_j))
-        snprintf(r->cpu_why, sizeof r->cpu_why, "a RAPL counter was lost on the way");
+        snprintf(r->cpu_why, sizeof r->cpu_why, "a RAPL counter could no longer be read");
 }
 
 static void refuse_short(double seconds, double update_s, const char *what, double *j, char why[256])
 {
-    if (isnan(*j) || seconds >= CBX_ENERGY_LEAST_UPDATES * update_s) return;
+    if (isnan(*j) || seconds >= CBX_ENERGY_MIN_UPDATES * update_s) return;
     *j = NAN;
-    snprintf(why, 256, "%.3g s are too short for %s, which is renewed every %.3g s: measure %.3g s or more", seconds,
-             what, update_s, CBX_ENERGY_LEAST_UPDATES * update_s);
-}
-
-static void sum_known(cbx_energy_report *r)
-{
-    const double parts[] = { r->cpu_j, r->dram_j, r->gpu_j };
-    r->total_j = NAN;
-    for (size_t i = 0; i < CBX_LEN(parts); i++) {
-        if (!isnan(parts[i])) r->total_j = (isnan(r->total_j) ? 0 : r->total_j) + parts[i];
-    }
-    r->mean_power_w = r->duration_s > 0 ? r->total_j / r->duration_s : NAN;
+    snprintf(why, 256, "%.3g s are too short for %s, which updates every %.3g s: measure at least %.3g s", seconds,
+             what, update_s, CBX_ENERGY_MIN_UPDATES * update_s);
 }
 
 void cbx_energy_meter_report(cbx_energy_meter *m, cbx_energy_report *out)
@@ -264,15 +237,106 @@ void cbx_energy_meter_report(cbx_energy_meter *m, cbx_energy_report *out)
     r.duration_s = 1e-9 * (double)(m->last_ns - m->start_ns);
     sum_domains(m, &r);
     memcpy(r.gpu_why, m->gpu_why, sizeof r.gpu_why);
-    r.gpu_w = m->gpu_told ? m->gpu_last_w : NAN;
-    r.gpu_integrated = m->gpu_told && !m->gpu_counts;
+    r.gpu_w = m->gpu_seen ? m->gpu_last_w : NAN;
+    r.gpu_integrated = m->gpu_seen && !m->gpu_counts;
     r.gpu_j = m->gpu_why[0] ? NAN : m->gpu_counts ? m->gpu_last_j - m->gpu_first_j : m->gpu_sum_j;
     for (size_t i = 0; i < r.ndomains; i++)
-        if (r.duration_s < CBX_ENERGY_LEAST_UPDATES * m->o.rapl_update_s) r.domain[i].joules = NAN;
+        if (r.duration_s < CBX_ENERGY_MIN_UPDATES * m->o.rapl_update_s) r.domain[i].joules = NAN;
     refuse_short(r.duration_s, m->o.rapl_update_s, "RAPL", &r.dram_j, r.cpu_why);
     refuse_short(r.duration_s, m->o.rapl_update_s, "RAPL", &r.platform_j, r.cpu_why);
     refuse_short(r.duration_s, m->o.rapl_update_s, "RAPL", &r.cpu_j, r.cpu_why);
     refuse_short(r.duration_s, m->o.gpu_update_s, "the device's sensor", &r.gpu_j, r.gpu_why);
-    sum_known(&r);
+    r.total_j = NAN;
+    const double parts[] = { r.cpu_j, r.dram_j, r.gpu_j };
+    for (size_t i = 0; i < CBX_LEN(parts); i++)
+        if (!isnan(parts[i])) r.total_j = (isnan(r.total_j) ? 0 : r.total_j) + parts[i];
+    r.mean_power_w = r.duration_s > 0 ? r.total_j / r.duration_s : NAN;
     *out = r;
+}
+
+/* --- a series --- */
+
+struct cbx_energy_series {
+    cbx_allocator al;
+    cbx_energy_meter *meter;
+    cbx__thinned samples;
+    cbx__ticker ticker;
+    bool stopped;
+    cbx_energy_series_report report;
+};
+
+static bool take_sample(void *series)
+{
+    cbx_energy_series *s = series;
+    cbx_energy_report *r = &s->report.total;
+    cbx_energy_sample *place;
+
+    cbx_energy_meter_report(s->meter, r);
+    s->report.peak_gpu_w = fmax(s->report.peak_gpu_w, r->gpu_w);
+    place = cbx__thinned_place(&s->samples);
+    if (place) *place = (cbx_energy_sample){ r->duration_s, r->cpu_j, r->dram_j, r->platform_j, r->gpu_j, r->gpu_w };
+    return true;
+}
+
+static void drop(cbx_energy_series *s)
+{
+    cbx_allocator al = s->al;
+
+    cbx_energy_meter_free(s->meter);
+    cbx_mem_free(&al, s->samples.rows, s->samples.capacity * s->samples.size);
+    cbx_mem_free(&al, s, sizeof *s);
+}
+
+cbx_status cbx_energy_series_start(cbx_ctx *ctx, const cbx_energy_series_opts *opts, cbx_energy_series **out,
+                                   cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_energy_series_opts o = CBX_ENERGY_SERIES_OPTS_INIT;
+    cbx_energy_series *s;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_energy_series_opts", err);
+
+    if (o.interval_s == 0) o.interval_s = 0.1;
+    if (o.max_samples == 0) o.max_samples = 4096;
+    if (!st) st = cbx_check_range("interval_s", o.interval_s, 0.001, 3600, err);
+    if (!st) st = cbx_check_range("max_samples", (double)o.max_samples, 2, 1 << 24, err);
+    if (st) return st;
+    s = cbx_mem_zalloc(al, sizeof *s);
+    if (!s) return cbx_fail_nomem(err, "a series of energy");
+    s->al = *al;
+    s->report.peak_gpu_w = NAN;
+    s->samples = (cbx__thinned){
+        cbx_mem_alloc(al, o.max_samples * sizeof(cbx_energy_sample)), sizeof(cbx_energy_sample), o.max_samples, 0, 1, 0
+    };
+    if (!s->samples.rows) st = cbx_fail_nomem(err, "samples");
+    if (!st) st = cbx_energy_meter_start(ctx, o.meter, &s->meter, err);
+    if (!st) st = cbx__ticker_start(&s->ticker, cbx_clock_ns(), o.interval_s, take_sample, s, err);
+    if (st)
+        drop(s);
+    else
+        *out = s;
+    return st;
+}
+
+static void stop(cbx_energy_series *s)
+{
+    if (s->stopped) return;
+    cbx__ticker_stop(&s->ticker);
+    s->report.samples = s->samples.rows;
+    s->report.nsamples = s->samples.n;
+    s->report.late = s->ticker.late;
+    s->report.overhead_cpu_s = s->ticker.cpu_s;
+    s->stopped = true;
+}
+
+void cbx_energy_series_stop(cbx_energy_series *s, cbx_energy_series_report *out)
+{
+    stop(s);
+    *out = s->report;
+}
+
+void cbx_energy_series_free(cbx_energy_series *s)
+{
+    if (!s) return;
+    stop(s);
+    drop(s);
 }

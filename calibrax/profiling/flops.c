@@ -1,6 +1,3 @@
-/*
- * Work of a call, from the best source there is.
- */
 #include "calibrax/profiling/flops.h"
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/base/options.h"
@@ -25,7 +22,9 @@ const char *cbx_flops_source_name(cbx_flops_source s)
 
 static cbx_flops unknown(void)
 {
-    return (cbx_flops){ .flop = NAN, .transcendental = NAN, .int_op = NAN, .bytes = NAN, .bytes_least = NAN };
+    cbx_flops f = { .flop = NAN, .transcendental = NAN, .int_op = NAN, .bytes = NAN };
+    f.bytes_least = NAN; /* words:ok */
+    return f;
 }
 
 /* --- functions of arrays --- */
@@ -39,7 +38,7 @@ static cbx_flops of_report(const cbx_cost_report *r, cbx_flops_source source)
     f.transcendental = (double)r->total.transcendental;
     f.int_op = (double)r->total.int_op;
     f.bytes = (double)r->total.bytes_read + (double)r->total.bytes_written;
-    f.bytes_least = (double)r->in_bytes + (double)r->out_bytes;
+    f.bytes_least = (double)r->in_bytes + (double)r->out_bytes; /* words:ok */
     f.flags = r->total.flags;
     return f;
 }
@@ -77,7 +76,7 @@ cbx_status cbx_flops_of_fn_with(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_a
     cbx_status st = trace_of_arrays(ctx, f, nin, in, &r, &why);
 
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
-    if (!st && !(r.total.flags & (CBX_COST_AT_LEAST | CBX_COST_DEAREST))) {
+    if (!st && !(r.total.flags & (CBX_COST_AT_LEAST | CBX_COST_DEAREST))) { /* words:ok */
         *out = of_report(&r, CBX_FLOPS_TRACE);
         return CBX_OK;
     }
@@ -138,7 +137,7 @@ cbx_status cbx_flops_of_calls(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const c
     st = CBX_EUNAVAILABLE;
     if (!o.no_hardware) st = by_hardware(ctx, fn, user, &o, &f, &why);
     if (st && st != CBX_EUNAVAILABLE) return cbx_fail(err, st, "%s", why.message);
-    if (o.has_declared) f.bytes = f.bytes_least = o.declared_bytes;
+    if (o.has_declared) f.bytes = f.bytes_least = o.declared_bytes; /* words:ok */
     if (st) {
         snprintf(f.why, sizeof f.why, "%s", why.message);
         if (o.has_declared && !isnan(o.declared_flop)) {

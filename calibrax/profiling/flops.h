@@ -2,8 +2,8 @@
  * Work of a call: floating-point operations and bytes, and where the numbers come from.
  *
  * Best first: the trace of a function of arrays counts exactly, by the conventions of calibrax/array/trace/cost.h; hardware counters
- * (PAPI, else the kernel's) count what the CPU retired, speculation left out, of any code; declared work is what somebody says.
- * No source stands in for another in silence: a result names its source, and why a better one was not to be had.
+ * (PAPI, else the kernel's) count the instructions that the CPU retired, of any code; declared work is an assertion of the caller.
+ * A result names its source, and why a better one was not available.
  */
 #ifndef CALIBRAX_PROFILING_FLOPS_H
 #define CALIBRAX_PROFILING_FLOPS_H
@@ -17,7 +17,7 @@ CBX_BEGIN_DECLS
 #define CBX_FLOPS_SOURCE_MAP(X)                                                                                        \
     X(NONE, "none")                                                                                                    \
     X(TRACE, "trace")       /* a function of arrays, without data */                                                   \
-    X(RUN, "run")           /* a function of arrays, with data: loops and branches as they fell */                     \
+    X(RUN, "run")           /* a function of arrays, with data: loops and branches as they were taken */               \
     X(PAPI, "papi")         /* */                                                                                      \
     X(PERF, "perf_event")   /* */                                                                                      \
     X(DECLARED, "declared") /* */                                                                                      \
@@ -30,25 +30,25 @@ typedef enum cbx_flops_source {
         CBX_FLOPS_SOURCE_COUNT
 } cbx_flops_source;
 
-/** "perf_event"; "?" for a number that is none */
+/** "perf_event"; "?" for an invalid number */
 CBX_API const char *cbx_flops_source_name(cbx_flops_source s);
 
-/** Of one call; NaN: the source does not tell. */
+/** Of one call; NaN: unknown to the source. */
 typedef struct cbx_flops {
     cbx_flops_source source;
     double flop;
-    double transcendental, int_op; /* traces alone; hardware has the operations of functions among flop */
-    double bytes;                  /* read and written; traces: every operation as a pass of its own */
-    double bytes_least;            /* operands and results of the whole function */
+    double transcendental, int_op; /* traces only; hardware counts them in flop */
+    double bytes;                  /* read and written; traces: every operation as a separate pass */
+    double bytes_least;            /* words:ok  operands and results of the whole function */
     unsigned flags;                /* CBX_COST_..., of traces */
     char events[96];               /* of hardware: "PAPI_DP_OPS + PAPI_SP_OPS"; else "" */
-    char why[640];                 /* why no better source was taken; "" where there was nothing to try */
+    char why[640];                 /* why no better source was used; "": none was tried */
 } cbx_flops;
 
 /** By trace.  @return as cbx_cost_count */
 CBX_API cbx_status cbx_flops_of_fn(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_flops *out,
                                    cbx_err *err);
-/** By trace, and where a trace must guess (a loop of unknown length, data that decide) by a run with these operands.
+/** By trace; if that must guess (a loop of unknown length, a branch on data), by a run with these operands.
  * @return as cbx_cost_count_run */
 CBX_API cbx_status cbx_flops_of_fn_with(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, cbx_flops *out,
                                         cbx_err *err);
@@ -57,10 +57,10 @@ typedef struct cbx_flops_opts {
     uint32_t struct_size;
     uint64_t calls;                       /* that are counted together; 0: 1 */
     bool has_declared;                    /* the next two hold */
-    double declared_flop, declared_bytes; /* of one call, >= 0; NaN: not told */
+    double declared_flop, declared_bytes; /* of one call, >= 0; NaN: unknown */
     bool no_hardware;                     /* counters are not to be tried */
-    const char *papi;                     /* path of a library in the place of PAPI's; NULL: that */
-    bool no_perf_event;                   /* the kernel is not to be asked */
+    const char *papi;                     /* path of a library instead of PAPI's; NULL: that */
+    bool no_perf_event;                   /* the kernel's counters are not to be tried */
 } cbx_flops_opts;
 
 #define CBX_FLOPS_OPTS_INIT                                                                                            \
@@ -69,10 +69,10 @@ typedef struct cbx_flops_opts {
     }
 
 /**
- * Of any code: calls fn(user) once uncounted, then `calls` times under hardware counters, where there are any; else what was declared.
- * Counters see this thread and what it starts; work of threads that were there before is missing.
+ * Of any code: calls fn(user) once uncounted, then `calls` times under hardware counters, if there are any; else what was declared.
+ * Counters see this thread and those that it starts; work of other threads is missing.
  * @param opts  NULL: all defaults
- * @param out   source is CBX_FLOPS_NONE and flop NaN where nobody tells; why says what was tried
+ * @param out   without a source, source is CBX_FLOPS_NONE and flop NaN; why lists what was tried
  * @return CBX_OK; CBX_EINVAL (no fn, struct_size, declared work below 0); CBX_ENOMEM; CBX_EIO: a counter that broke
  */
 CBX_API cbx_status cbx_flops_of_calls(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const cbx_flops_opts *opts,

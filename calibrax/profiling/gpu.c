@@ -23,14 +23,14 @@ typedef struct nvml_utilization {
     unsigned gpu, memory;
 } nvml_utilization;
 
-/* nvmlProcessInfo_t: of versions 2 and 3 it ends with two numbers of an instance, of version 1 behind the memory. */
+/* nvmlProcessInfo_t: of versions 2 and 3 it ends with two numbers of an instance, of version 1 after the memory. */
 typedef struct nvml_process {
     unsigned pid;
-    unsigned long long bytes; /* all ones: not told */
+    unsigned long long bytes; /* all ones: unknown */
     unsigned instances[2];
 } nvml_process;
 
-#define MOST_PROCESSES 256 /* on a device, that hold memory of a kind */
+#define MAX_PROCESSES 256 /* on a device, that hold memory of a kind */
 
 typedef int (*nvml_processes)(void *device, unsigned *n, void *list);
 
@@ -50,7 +50,7 @@ typedef struct nvml {
     int (*limit)(void *, unsigned *);
     int (*energy)(void *, unsigned long long *);
     int (*throttle)(void *, unsigned long long *);
-    nvml_processes compute, graphics; /* NULL: this driver has none */
+    nvml_processes compute, graphics; /* NULL: the driver lacks them */
     size_t process_bytes;             /* of an entry of their lists */
 } nvml;
 
@@ -84,7 +84,7 @@ static cbx_status load(cbx_ctx *ctx, const char *path, nvml *f, cbx_library **ou
     return cbx_library_open_known(ctx, CBX_LIBRARY_NVML, path, symbols, CBX_LEN(symbols), out, err);
 }
 
-/* The newest of three forms; none is no fault. */
+/* The newest of three forms; a driver may lack all of them. */
 static cbx_status load_processes(cbx_ctx *ctx, const char *path, nvml *f, cbx_library **out, cbx_err *err)
 {
     static const struct {
@@ -110,20 +110,20 @@ static cbx_status load_processes(cbx_ctx *ctx, const char *path, nvml *f, cbx_li
     return CBX_OK;
 }
 
-/* By address, or else by index. */
-typedef struct whereabouts {
+/* Which device: by address, else by index. */
+typedef struct location {
     const char *address;
     unsigned index;
-} whereabouts;
+} location;
 
-static cbx_status find_device(cbx_gpu *g, const whereabouts *at, cbx_err *err)
+static cbx_status find_device(cbx_gpu *g, const location *at, cbx_err *err)
 {
     char words[40];
     unsigned n = 0;
     int fault = at->address ? g->f.handle_at(at->address, &g->device) : g->f.count(&n);
 
     if (!at->address && !fault && at->index >= n)
-        return cbx_fail(err, CBX_ENOENT, "no GPU %u: NVML knows %u", at->index, n);
+        return cbx_fail(err, CBX_ENOENT, "no GPU %u: NVML lists %u", at->index, n);
     if (!at->address && !fault) fault = g->f.handle(at->index, &g->device);
     if (at->address)
         snprintf(words, sizeof words, "at '%.30s'", at->address);
@@ -136,7 +136,7 @@ static cbx_status find_device(cbx_gpu *g, const whereabouts *at, cbx_err *err)
                     words, fault, g->f.error(fault));
 }
 
-static cbx_status open_device(cbx_ctx *ctx, const whereabouts *at, const char *library, cbx_gpu **out, cbx_err *err)
+static cbx_status open_device(cbx_ctx *ctx, const location *at, const char *library, cbx_gpu **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_gpu *g = cbx_mem_zalloc(al, sizeof *g);
@@ -170,12 +170,12 @@ done:
 
 cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_gpu **out, cbx_err *err)
 {
-    return open_device(ctx, &(whereabouts){ .index = index }, library, out, err);
+    return open_device(ctx, &(location){ .index = index }, library, out, err);
 }
 
 cbx_status cbx_gpu_open_at(cbx_ctx *ctx, const char *address, const char *library, cbx_gpu **out, cbx_err *err)
 {
-    return open_device(ctx, &(whereabouts){ .address = address }, library, out, err);
+    return open_device(ctx, &(location){ .address = address }, library, out, err);
 }
 
 void cbx_gpu_close(cbx_gpu *g)
@@ -196,66 +196,46 @@ static double clock_mhz(const cbx_gpu *g, int which)
     return g->f.clock(g->device, which, &v) ? NAN : v;
 }
 
-static void read_memory_and_use(const cbx_gpu *g, cbx_gpu_reading *r)
-{
-    nvml_memory m;
-    nvml_utilization u;
-    bool memory = g->f.memory(g->device, &m) == 0, use = g->f.utilization(g->device, &u) == 0;
-
-    r->mem_used_mb = memory ? (double)m.used / MIB : NAN;
-    r->mem_total_mb = memory ? (double)m.total / MIB : NAN;
-    r->util = use ? u.gpu : NAN;
-    r->mem_util = use ? u.memory : NAN;
-}
-
-static void read_power(const cbx_gpu *g, cbx_gpu_reading *r)
-{
-    unsigned mw;
-    unsigned long long mj;
-
-    r->power_w = g->f.power(g->device, &mw) ? NAN : 1e-3 * mw;
-    r->power_limit_w = g->f.limit(g->device, &mw) ? NAN : 1e-3 * mw;
-    r->energy_j = g->f.energy(g->device, &mj) ? NAN : 1e-3 * (double)mj;
-}
-
 cbx_status cbx_gpu_read(cbx_gpu *g, cbx_gpu_reading *out, cbx_err *err)
 {
-    cbx_gpu_reading r;
-    unsigned long long reasons = 0;
-    unsigned celsius;
+    unsigned long long reasons = 0, mj = 0;
+    nvml_memory m = { 0 };
+    nvml_utilization u = { 0 };
+    unsigned celsius, mw;
     int fault = g->f.temperature(g->device, SENSOR_GPU, &celsius);
+    bool memory, use;
 
     if (fault == NVML_GPU_IS_LOST) return cbx_fail(err, CBX_EIO, "GPU '%s' is lost: %s", g->name, g->f.error(fault));
-    r.temperature_c = fault ? NAN : celsius;
-    read_memory_and_use(g, &r);
-    read_power(g, &r);
-    r.graphics_mhz = clock_mhz(g, CLOCK_GRAPHICS);
-    r.sm_mhz = clock_mhz(g, CLOCK_SM);
-    r.memory_mhz = clock_mhz(g, CLOCK_MEMORY);
-    r.throttle = g->f.throttle(g->device, &reasons) ? 0 : reasons;
-    *out = r;
+    memory = g->f.memory(g->device, &m) == 0;
+    use = g->f.utilization(g->device, &u) == 0;
+    out->temperature_c = fault ? NAN : celsius;
+    out->mem_used_mb = memory ? (double)m.used / MIB : NAN;
+    out->mem_total_mb = memory ? (double)m.total / MIB : NAN;
+    out->util = use ? u.gpu : NAN;
+    out->mem_util = use ? u.memory : NAN;
+    out->power_w = g->f.power(g->device, &mw) ? NAN : 1e-3 * mw;
+    out->power_limit_w = g->f.limit(g->device, &mw) ? NAN : 1e-3 * mw;
+    out->energy_j = g->f.energy(g->device, &mj) ? NAN : 1e-3 * (double)mj;
+    out->graphics_mhz = clock_mhz(g, CLOCK_GRAPHICS);
+    out->sm_mhz = clock_mhz(g, CLOCK_SM);
+    out->memory_mhz = clock_mhz(g, CLOCK_MEMORY);
+    out->throttle = g->f.throttle(g->device, &reasons) ? 0 : reasons;
     return CBX_OK;
 }
 
-static bool holds(const pid_t *pids, size_t npids, unsigned pid)
+/* Adds up a list; false: it is unknown. */
+static bool add_processes(const cbx_gpu *g, nvml_processes list_of, const pid_t *pids, size_t npids, double *bytes)
 {
-    for (size_t i = 0; i < npids; i++) {
-        if ((unsigned)pids[i] == pid) return true;
-    }
-    return false;
-}
+    _Alignas(nvml_process) char list[MAX_PROCESSES * sizeof(nvml_process)];
+    unsigned n = MAX_PROCESSES;
 
-/* Adds up a list; false: it is not told. */
-static bool add_processes(const cbx_gpu *g, nvml_processes ask, const pid_t *pids, size_t npids, double *bytes)
-{
-    _Alignas(nvml_process) char list[MOST_PROCESSES * sizeof(nvml_process)];
-    unsigned n = MOST_PROCESSES;
-
-    if (!ask || ask(g->device, &n, list) != 0 || n > MOST_PROCESSES) return false;
+    if (!list_of || list_of(g->device, &n, list) != 0 || n > MAX_PROCESSES) return false;
     for (unsigned i = 0; i < n; i++) {
         nvml_process p = { 0 };
+        size_t at = 0;
         memcpy(&p, list + i * g->f.process_bytes, g->f.process_bytes);
-        if (!holds(pids, npids, p.pid)) continue;
+        while (at < npids && (unsigned)pids[at] != p.pid) at++;
+        if (at == npids) continue;
         if (p.bytes == ~0ull) return false;
         *bytes += (double)p.bytes;
     }
@@ -265,10 +245,10 @@ static bool add_processes(const cbx_gpu *g, nvml_processes ask, const pid_t *pid
 double cbx_gpu_memory_of(cbx_gpu *g, const pid_t *pids, size_t npids)
 {
     double bytes = 0;
-    bool told = add_processes(g, g->f.compute, pids, npids, &bytes);
+    bool known = add_processes(g, g->f.compute, pids, npids, &bytes);
 
-    if (told) (void)add_processes(g, g->f.graphics, pids, npids, &bytes); /* some devices have no graphics */
-    return told ? bytes / MIB : NAN;
+    if (known) (void)add_processes(g, g->f.graphics, pids, npids, &bytes); /* some devices have no graphics */
+    return known ? bytes / MIB : NAN;
 }
 
 void cbx_gpu_sample(void *gpu, const pid_t *pids, size_t npids, cbx_resource_device *out)

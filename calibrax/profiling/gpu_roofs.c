@@ -1,6 +1,3 @@
-/*
- * Slices of the GPU's probe made into roofs; see gpu_roofs.h.
- */
 #include "calibrax/profiling/gpu_roofs.h"
 
 #include <math.h>
@@ -20,12 +17,12 @@ typedef struct session {
     cbx_ctx *ctx;
     cbx_gpu *watch; /* NULL: no NVML */
     cbx_gpu_roofs *out;
-    cbx_status st; /* of what the probe calls back */
+    cbx_status st; /* of the callbacks */
     cbx_err err;
 } session;
 
-/* fmin and fmax pass over a NaN, which is how all of these begin. */
-static void look(void *user)
+/* fmin and fmax ignore NaN, with which all of these begin. */
+static void read_device(void *user)
 {
     session *s = user;
     cbx_gpu_roofs *o = s->out;
@@ -33,8 +30,8 @@ static void look(void *user)
 
     if (!s->watch || cbx_gpu_read(s->watch, &r, NULL)) return;
     o->looks++;
-    o->sm_mhz_least = fmin(o->sm_mhz_least, r.sm_mhz);
-    o->sm_mhz_most = fmax(o->sm_mhz_most, r.sm_mhz);
+    o->sm_mhz_min = fmin(o->sm_mhz_min, r.sm_mhz);
+    o->sm_mhz_max = fmax(o->sm_mhz_max, r.sm_mhz);
     o->memory_mhz = fmin(o->memory_mhz, r.memory_mhz);
     o->temperature_c = fmax(o->temperature_c, r.temperature_c);
     o->power_w = fmax(o->power_w, r.power_w);
@@ -68,13 +65,13 @@ static void take(void *user, const cbx_cuda_slices *s)
 }
 
 /* Rates of matrix units that only mma.sync has measured where the device has more than that. */
-static void mark_least(cbx_gpu_roofs *o, const char *no_cublas)
+static void mark_lower_bounds(cbx_gpu_roofs *o, const char *no_cublas)
 {
     for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
         cbx_gpu_figure *f = &o->rate[r];
         if (o->capability_major < 9 || strncmp(f->by, "mma.sync", 8) != 0 || !no_cublas) continue;
         if (r == CBX_CUDA_RATE_F64_TILE) continue; /* has no other instruction */
-        f->is_least = true;
+        f->is_lower_bound = true;
         snprintf(f->why, sizeof f->why, "capability %d.%d has faster instructions, which cuBLAS would show: %.150s",
                  o->capability_major, o->capability_minor, no_cublas);
     }
@@ -98,8 +95,8 @@ static cbx_gpu_roofs of_device(const cbx_cuda *g)
                         .capability_minor = d->capability_minor,
                         .multiprocessors = cbx_cuda_multiprocessors(g),
                         .memory_bytes = d->memory_total_bytes,
-                        .sm_mhz_least = NAN,
-                        .sm_mhz_most = NAN,
+                        .sm_mhz_min = NAN,
+                        .sm_mhz_max = NAN,
                         .memory_mhz = NAN,
                         .temperature_c = NAN,
                         .power_w = NAN,
@@ -123,54 +120,18 @@ cbx_status cbx_gpu_roofs_measure(cbx_ctx *ctx, const cbx_gpu_roofs_opts *opts, c
     roofs = of_device(g);
     open_watch(&s, g, o.nvml);
     o.probe.user = &s;
-    o.probe.busy = look;
+    o.probe.busy = read_device;
     o.probe.take = take;
     st = cbx_cuda_probe(g, &o.probe, err);
     if (!st && s.st) st = cbx_fail(err, s.st, "%s", s.err.message);
     if (!st) {
-        mark_least(&roofs, cbx_cuda_has_cublas(g, &why) ? NULL : why);
+        mark_lower_bounds(&roofs, cbx_cuda_has_cublas(g, &why) ? NULL : why);
         roofs.measured_us = cbx_time_now_us();
         *out = roofs;
     }
     cbx_gpu_close(s.watch);
     cbx_cuda_close(g);
     return st;
-}
-
-/* --- roofs --- */
-
-static cbx_status fastest(const cbx_gpu_roofs *g, const char *type, const cbx_gpu_figure **out, cbx_err *err)
-{
-    const cbx_gpu_figure *f = NULL;
-
-    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++)
-        if (!strcmp(cbx_cuda_rate_type((cbx_cuda_rate)r), type) && (!f || g->rate[r].best > f->best)) f = &g->rate[r];
-    if (!f)
-        return cbx_fail(err, CBX_EINVAL, "no roofs of '%s': say float64, float32, float16, bfloat16, tfloat32 or int8",
-                        type);
-    if (!(f->best > 0)) return cbx_fail(err, CBX_EUNAVAILABLE, "no roof of '%s': %s", type, f->why);
-    *out = f;
-    return CBX_OK;
-}
-
-cbx_status cbx_roofs_of_gpu(const cbx_gpu_roofs *g, const char *type, cbx_roofs *out, cbx_err *err)
-{
-    cbx_roofs r = { .measured = true };
-    const cbx_gpu_figure *f = NULL;
-    cbx_status st = fastest(g, type, &f, err);
-
-    if (st) return st;
-    r.flop_per_s = f->best;
-    for (int l = 0; l < CBX_GPU_LEVELS; l++) {
-        const double rate = fmax(g->traffic[l][CBX_CUDA_READ].best, g->traffic[l][CBX_CUDA_COPY].best);
-        if (!(rate > 0)) continue;
-        cbx_roof_level *to = &r.level[r.nlevels++];
-        snprintf(to->name, sizeof to->name, "%s", level_names[l]);
-        to->bytes = l == CBX_GPU_L2 ? (double)g->l2_bytes : INFINITY;
-        to->bytes_per_s = rate;
-    }
-    *out = r;
-    return CBX_OK;
 }
 
 /* --- JSON --- */
@@ -187,30 +148,8 @@ static void put_figure(cbx_json *v, const cbx_gpu_figure *f, const char *unit)
         cbx_json_set_int(v, "slices", (int64_t)f->slices);
         cbx_json_set_string(v, "by", f->by);
     }
-    if (f->is_least) cbx_json_set_bool(v, "is_least", true);
+    if (f->is_lower_bound) cbx_json_set_bool(v, "is_least", true);
     if (f->why[0]) cbx_json_set_string(v, "why", f->why);
-}
-
-static void put_rates(cbx_json *list, const cbx_gpu_roofs *g)
-{
-    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
-        cbx_json *v = cbx_json_push_object(list);
-        put_figure(v, &g->rate[r], "flop_per_s");
-        cbx_json_set_string(v, "type", cbx_cuda_rate_type((cbx_cuda_rate)r));
-        cbx_json_set_string(v, "unit", cbx_cuda_rate_unit((cbx_cuda_rate)r));
-    }
-}
-
-static void put_levels(cbx_json *list, const cbx_gpu_roofs *g)
-{
-    for (int l = 0; l < CBX_GPU_LEVELS; l++) {
-        cbx_json *v = cbx_json_push_object(list);
-        cbx_json_set_string(v, "name", level_names[l]);
-        cbx_json_set_int(v, "bytes", l == CBX_GPU_L2 ? (int64_t)g->l2_bytes : (int64_t)g->memory_bytes);
-        for (int k = 0; k < CBX_CUDA_TRAFFICS; k++)
-            put_figure(cbx_json_set_object(v, cbx_cuda_traffic_name((cbx_cuda_traffic)k)), &g->traffic[l][k],
-                       "bytes_per_s");
-    }
 }
 
 static void put_health(cbx_json *v, const cbx_gpu_roofs *g)
@@ -221,8 +160,8 @@ static void put_health(cbx_json *v, const cbx_gpu_roofs *g)
 
     cbx_json_set_int(v, "looks", (int64_t)g->looks);
     if (g->unwatched[0]) cbx_json_set_string(v, "why", g->unwatched);
-    cbx_json_set_double(v, "sm_mhz_least", g->sm_mhz_least);
-    cbx_json_set_double(v, "sm_mhz_most", g->sm_mhz_most);
+    cbx_json_set_double(v, "sm_mhz_least", g->sm_mhz_min);
+    cbx_json_set_double(v, "sm_mhz_most", g->sm_mhz_max);
     cbx_json_set_double(v, "memory_mhz", g->memory_mhz);
     cbx_json_set_double(v, "temperature_c", g->temperature_c);
     cbx_json_set_double(v, "power_w", g->power_w);
@@ -233,36 +172,43 @@ static void put_health(cbx_json *v, const cbx_gpu_roofs *g)
     cbx_json_set_bool(v, "slowed", cbx_gpu_is_slowed(g->throttle));
 }
 
-/* What a run's metadata.roofs holds. */
-static void put_plain_roofs(cbx_json *v, const cbx_gpu_roofs *g)
-{
-    cbx_json *rates = cbx_json_set_object(v, "flop_per_s"), *levels = cbx_json_set_object(v, "bytes_per_s");
-    char name[64];
-
-    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
-        snprintf(name, sizeof name, "%s, %s", cbx_cuda_rate_type((cbx_cuda_rate)r),
-                 cbx_cuda_rate_unit((cbx_cuda_rate)r));
-        if (g->rate[r].best > 0) cbx_json_set_double(rates, name, g->rate[r].best);
-    }
-    for (int l = 0; l < CBX_GPU_LEVELS; l++) {
-        const double rate = fmax(g->traffic[l][CBX_CUDA_READ].best, g->traffic[l][CBX_CUDA_COPY].best);
-        if (rate > 0) cbx_json_set_double(levels, level_names[l], rate);
-    }
-}
-
 cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g)
 {
-    cbx_json *v = cbx_json_new_object();
+    cbx_json *v = cbx_json_new_object(), *list, *one, *roofs, *rates, *levels;
+    char name[64];
 
     cbx_json_set_string(v, "name", g->name);
     cbx_json_set_int(v, "index", g->index);
     cbx_json_set_double(v, "compute_capability", g->capability_major + g->capability_minor / 10.0);
     cbx_json_set_int(v, "multiprocessors", g->multiprocessors);
     cbx_json_set_int(v, "memory_bytes", (int64_t)g->memory_bytes);
-    put_rates(cbx_json_set_array(v, "rates"), g);
-    put_levels(cbx_json_set_array(v, "levels"), g);
+    list = cbx_json_set_array(v, "rates");
+    for (cbx_cuda_rate r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
+        one = cbx_json_push_object(list);
+        put_figure(one, &g->rate[r], "flop_per_s");
+        cbx_json_set_string(one, "type", cbx_cuda_rate_type(r));
+        cbx_json_set_string(one, "unit", cbx_cuda_rate_unit(r));
+    }
+    list = cbx_json_set_array(v, "levels");
+    for (int l = 0; l < CBX_GPU_LEVELS; l++) {
+        one = cbx_json_push_object(list);
+        cbx_json_set_string(one, "name", level_names[l]);
+        cbx_json_set_int(one, "bytes", l == CBX_GPU_L2 ? (int64_t)g->l2_bytes : (int64_t)g->memory_bytes);
+        for (cbx_cuda_traffic k = 0; k < CBX_CUDA_TRAFFICS; k++)
+            put_figure(cbx_json_set_object(one, cbx_cuda_traffic_name(k)), &g->traffic[l][k], "bytes_per_s");
+    }
     put_health(cbx_json_set_object(v, "meanwhile"), g);
-    put_plain_roofs(cbx_json_set_object(v, "roofs"), g);
+    roofs = cbx_json_set_object(v, "roofs"); /* for a run's metadata.roofs */
+    rates = cbx_json_set_object(roofs, "flop_per_s");
+    levels = cbx_json_set_object(roofs, "bytes_per_s");
+    for (cbx_cuda_rate r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
+        snprintf(name, sizeof name, "%s, %s", cbx_cuda_rate_type(r), cbx_cuda_rate_unit(r));
+        if (g->rate[r].best > 0) cbx_json_set_double(rates, name, g->rate[r].best);
+    }
+    for (int l = 0; l < CBX_GPU_LEVELS; l++) {
+        const double rate = fmax(g->traffic[l][CBX_CUDA_READ].best, g->traffic[l][CBX_CUDA_COPY].best);
+        if (rate > 0) cbx_json_set_double(levels, level_names[l], rate);
+    }
     cbx_json_set_int(v, "measured_us", g->measured_us);
     return v;
 }

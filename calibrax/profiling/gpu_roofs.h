@@ -1,32 +1,28 @@
 /**
- * The roofs of a GPU, measured on it: rates of arithmetic by type and unit, bandwidth of L2 and of memory, and how the device was
- * meanwhile (clocks, power, temperature and what held it back, by NVML).
+ * The measured roofs of a GPU: rates of arithmetic by type and unit, bandwidth of L2 and of memory, and the state of the device
+ * meanwhile (clocks, power, temperature and throttling, by NVML).
  *
- *     cbx_gpu_roofs_opts o = CBX_GPU_ROOFS_OPTS_INIT;
- *     cbx_gpu_roofs_measure(ctx, &o, &g, err);              // CBX_EUNAVAILABLE says what is missing
- *     cbx_roofs_of_gpu(&g, "float32", &roofs, err);         // then cbx_roofline_place
- *
- * A roof is the best slice, as for a core of the CPU (core/probe.h); the median and its interval stand beside it.
+ * A roof is the best slice, as for a core of the CPU (core/probe.h), with the median and its interval.
  * How it is measured: array/cuda/probe.h.  `calibrax doctor --machine --gpu 0` shows it.
  */
 #ifndef CALIBRAX_PROFILING_GPU_ROOFS_H
 #define CALIBRAX_PROFILING_GPU_ROOFS_H
 
 #include "calibrax/array/cuda/probe.h"
+#include "calibrax/base/json.h"
 #include "calibrax/profiling/gpu.h"
-#include "calibrax/profiling/roofline.h"
 #include "calibrax/statistics/estimate.h"
 
 CBX_BEGIN_DECLS
 
-/** One thing that was measured. */
+/** One measured quantity. */
 typedef struct cbx_gpu_figure {
     double best;                    /* [flop/s], [byte/s]; 0: not measured */
     cbx_interval median;            /* of the slices, 95 %, by order statistics */
     size_t slices;                  /* */
     char by[32];                    /* "fma.rn.f32", "cublasGemmEx R_16F"; the faster one of two */
-    bool is_least;                  /* the device has faster instructions than `by`: a product may go beyond this */
-    char why[CBX_ERR_MESSAGE_SIZE]; /* not measured, or least: why */
+    bool is_lower_bound;            /* the device has faster instructions than `by`: a product may exceed this */
+    char why[CBX_ERR_MESSAGE_SIZE]; /* why not measured, or why only a lower bound */
 } cbx_gpu_figure;
 
 enum { CBX_GPU_L2, CBX_GPU_MEMORY, CBX_GPU_LEVELS };
@@ -37,12 +33,12 @@ typedef struct cbx_gpu_roofs {
     uint64_t memory_bytes, l2_bytes;
     cbx_gpu_figure rate[CBX_CUDA_RATE_COUNT];
     cbx_gpu_figure traffic[CBX_GPU_LEVELS][CBX_CUDA_TRAFFICS];
-    size_t looks;                                 /* readings of NVML while slices ran; 0: none, and why */
-    char unwatched[CBX_ERR_MESSAGE_SIZE];         /* "": NVML told */
-    double sm_mhz_least, sm_mhz_most;             /* NaN: not told; so the next four */
-    double memory_mhz;                            /* the lowest seen */
-    double temperature_c, power_w, power_limit_w; /* the highest seen */
-    uint64_t throttle;                            /* all reasons seen: CBX_GPU_THROTTLE_... */
+    size_t looks;                                 /* readings of NVML while slices ran */
+    char unwatched[CBX_ERR_MESSAGE_SIZE];         /* why there are no readings; "": there are */
+    double sm_mhz_min, sm_mhz_max;                /* NaN: unknown; so the next four */
+    double memory_mhz;                            /* the lowest */
+    double temperature_c, power_w, power_limit_w; /* the highest */
+    uint64_t throttle;                            /* all reasons: CBX_GPU_THROTTLE_... */
     int64_t measured_us;                          /* when, microseconds since 1970 */
 } cbx_gpu_roofs;
 
@@ -50,7 +46,7 @@ typedef struct cbx_gpu_roofs {
 typedef struct cbx_gpu_roofs_opts {
     uint32_t struct_size;
     cbx_cuda_opts cuda;        /* the device and its libraries */
-    cbx_cuda_probe_opts probe; /* user, busy and take are not looked at */
+    cbx_cuda_probe_opts probe; /* user, busy and take are ignored */
     const char *nvml;          /* soname or path; NULL: libnvidia-ml.so.1 */
 } cbx_gpu_roofs_opts;
 
@@ -60,24 +56,18 @@ typedef struct cbx_gpu_roofs_opts {
     }
 
 /**
- * Measures now, some 3 s.  Without NVML, cuBLAS or a unit the rest is measured, and what is missing says why.
+ * Measures now, about 3 s.  Without NVML, cuBLAS or a unit the rest is measured, with reasons.
  * @param opts  NULL: defaults
  * @param out   written on success only
  * @return CBX_OK; CBX_EINVAL (struct_size); as cbx_cuda_open (CBX_EUNAVAILABLE: no kernels, no driver, no device); as cbx_cuda_probe
  */
 CBX_API cbx_status cbx_gpu_roofs_measure(cbx_ctx *ctx, const cbx_gpu_roofs_opts *opts, cbx_gpu_roofs *out,
                                          cbx_err *err);
-/**
- * Roofs for a type: the faster of its units; bandwidths are the better of read and copy, as cbx_roofs_of_probe.
- * @param type  "float64", "float32", "float16", "bfloat16", "tfloat32", "int8"
- * @return CBX_OK; CBX_EINVAL: another type, named; CBX_EUNAVAILABLE: not measured, and why
- */
-CBX_API cbx_status cbx_roofs_of_gpu(const cbx_gpu_roofs *g, const char *type, cbx_roofs *out, cbx_err *err);
 /** "L2", "memory" */
 CBX_API const char *cbx_gpu_level_name(int level);
 /**
- * All that was measured, and "roofs", which a run's metadata can take as it is ({"flop_per_s": {NAME: X}, "bytes_per_s": {NAME: X}}: the
- * exporters' roofline).  NULL: out of memory.  The caller unrefs it.
+ * All measurements, and "roofs" for a run's metadata ({"flop_per_s": {NAME: X}, "bytes_per_s": {NAME: X}}, for the exporters'
+ * roofline).  NULL: out of memory.  The caller unrefs it.
  */
 CBX_API cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g);
 

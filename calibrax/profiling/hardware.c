@@ -1,18 +1,25 @@
 /*
- * The table: makers' data sheets, dense rates [Tflop/s] and bandwidth [GB/s]; 0: not told.
+ * The table: makers' data sheets, dense rates [Tflop/s] and bandwidth [GB/s]; 0: unknown.
+ *
+ * Detection, in this order: names of the driver, NVML, PCI.  A 3D controller (PCI class 0x0302) or processing accelerator (0x12) of a
+ * known maker counts even if it is not in the table; a display adapter (0x0300) and anything of Google counts only if it is.
  */
 #include "calibrax/profiling/hardware.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "calibrax/profiling/accelerators.h"
+#include "calibrax/profiling/gpu.h"
+#include "calibrax/profiling/procfs.h"
+
+enum { MAX_DEVICES = 64 };
 
 typedef struct device {
-    const char *name, *told; /* what drivers say, separated by '|' */
-    const char *pci;         /* vendor:device, separated by '|' (pci-ids.ucw.cz; of TPUs jax/_src/hardware_utils.py) */
+    const char *name, *drivers; /* its names in drivers, separated by '|' */
+    const char *pci; /* vendor:device, separated by '|' (pci-ids.ucw.cz; of TPUs jax/_src/hardware_utils.py) */
     double f64, f32, tf32, bf16, f8, gb_per_s;
     const char *source;
     unsigned capability; /* of CUDA, ten times; developer.nvidia.com/cuda-gpus */
@@ -33,7 +40,7 @@ static const device table[] = {
     { "h100_pcie", "NVIDIA H100 PCIe", "10de:2331", 25.6, 51.2, 378, 756, 1513, 2000, "NVIDIA H100 white paper", 90 },
     /* float64 of AD102: 1/64 of float32, a note of the white paper */
     { "rtx_4090", "NVIDIA GeForce RTX 4090", "10de:2684", 1.29, 82.6, 82.6, 165.2, 330.3, 1008, "NVIDIA Ada white paper", 89 },
-    /* matrix rates of this sheet are with sparsity: half of them; float64 is not told */
+    /* matrix rates of this sheet are with sparsity: half of them; float64 is missing */
     { "l4", "NVIDIA L4", "10de:27b8", 0, 30.3, 60, 121, 242.5, 300, "NVIDIA L4 data sheet", 89 },
     { "l40s", "NVIDIA L40S", "10de:26b9", 1.43, 91.6, 183, 362.05, 733, 864, "NVIDIA L40S data sheet", 89 },
     { "tpu_v5e", "TPU v5 lite|TPU v5e", "1ae0:0063", 0, 0, 0, 197, 0, 819, "Google Cloud TPU documentation" },
@@ -50,7 +57,7 @@ static const device table[] = {
 };
 /* clang-format on */
 
-/* Fragments of warp matrix functions, and the compute capability from which there are such. */
+/* Fragments of warp matrix functions, and the compute capability that they need. */
 static const struct {
     unsigned since;
     cbx_matrix_shape shape;
@@ -71,7 +78,7 @@ static const struct {
     { "amx_fp16", { "float16", 16, 16, 32 } },
 };
 _Static_assert(CBX_LEN(fragments) <= CBX_HARDWARE_MAX_SHAPES && CBX_LEN(tiles) <= CBX_HARDWARE_MAX_SHAPES,
-               "room for all shapes");
+               "all shapes fit");
 
 static const char *const rate_names[] = {
 #define RATE_ROW(name, words) words,
@@ -80,8 +87,6 @@ static const char *const rate_names[] = {
 };
 
 const char *cbx_rate_name(cbx_rate r) { return (unsigned)r < CBX_LEN(rate_names) ? rate_names[r] : "?"; }
-
-static double scaled(double v, double by) { return v > 0 ? v * by : NAN; }
 
 bool cbx_hardware_at(size_t i, cbx_hardware *out)
 {
@@ -92,59 +97,40 @@ bool cbx_hardware_at(size_t i, cbx_hardware *out)
     *out = (cbx_hardware){ .compute_capability = d->capability };
     snprintf(out->name, sizeof out->name, "%s", d->name);
     snprintf(out->source, sizeof out->source, "%s", d->source);
-    for (size_t r = 0; r < CBX_RATE_COUNT; r++) out->flop_per_s[r] = scaled(tera[r], 1e12);
-    out->bytes_per_s = scaled(d->gb_per_s, 1e9);
+    for (size_t r = 0; r < CBX_RATE_COUNT; r++) out->flop_per_s[r] = tera[r] > 0 ? tera[r] * 1e12 : NAN;
+    out->bytes_per_s = d->gb_per_s > 0 ? d->gb_per_s * 1e9 : NAN;
     for (size_t f = 0; d->capability && f < CBX_LEN(fragments); f++) {
         if (d->capability >= fragments[f].since) out->matrix_shape[out->nmatrix_shapes++] = fragments[f].shape;
     }
     return true;
 }
 
-/* Is word one of the names that '|' separates? */
-static bool is_told(const char *list, const char *word)
+/* The device with a word among the names that '|' separates; false: none has it. */
+static bool find(const char *word, size_t offset, cbx_hardware *out)
 {
     size_t n = strlen(word);
-    for (const char *at = list; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
-        if (strcspn(at, "|") == n && strncasecmp(at, word, n) == 0) return true;
+
+    for (size_t i = 0; i < CBX_LEN(table); i++) {
+        const char *at;
+        memcpy(&at, (const char *)&table[i] + offset, sizeof at);
+        for (; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+            if (strcspn(at, "|") == n && strncasecmp(at, word, n) == 0) return cbx_hardware_at(i, out);
     }
     return false;
 }
 
 cbx_status cbx_hardware_find(const char *name, cbx_hardware *out, cbx_err *err)
 {
-    for (size_t i = 0; i < CBX_LEN(table); i++) {
-        if (strcasecmp(name, table[i].name) != 0 && !is_told(table[i].told, name)) continue;
-        cbx_hardware_at(i, out);
-        return CBX_OK;
-    }
+    if (find(name, offsetof(device, name), out) || find(name, offsetof(device, drivers), out)) return CBX_OK;
     return cbx_fail(err, CBX_ENOENT, "no data sheet of '%s': measure its roofs instead", name);
-}
-
-cbx_status cbx__hardware_of_pci(const char *id, cbx_hardware *out)
-{
-    for (size_t i = 0; i < CBX_LEN(table); i++) {
-        if (!is_told(table[i].pci, id)) continue;
-        cbx_hardware_at(i, out);
-        return CBX_OK;
-    }
-    return CBX_ENOENT;
-}
-
-bool cbx__machine_has(const cbx_machine *m, const char *feature)
-{
-    size_t n = strlen(feature);
-    for (const char *at = m->features; (at = strstr(at, feature)); at += n) {
-        if ((at == m->features || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
-    }
-    return false;
 }
 
 /* Bytes of a vector of the widest instructions with multiply-add; 8: none. */
 static double vector_bytes(const cbx_machine *m)
 {
-    if (cbx__machine_has(m, "avx512f")) return 64;
-    if (cbx__machine_has(m, "avx2") && cbx__machine_has(m, "fma")) return 32;
-    if (cbx__machine_has(m, "asimd")) return 16;
+    if (cbx_machine_has(m, "avx512f")) return 64;
+    if (cbx_machine_has(m, "avx2") && cbx_machine_has(m, "fma")) return 32;
+    if (cbx_machine_has(m, "asimd")) return 16;
     return 8;
 }
 
@@ -158,7 +144,7 @@ cbx_status cbx_hardware_of_cpu(const cbx_machine *m, double clock_hz, cbx_hardwa
     per_byte = (double)m->cores * clock_hz * bytes * 2 * 2;
     *out = (cbx_hardware){ .bytes_per_s = NAN, .simd_width = bytes > 8 ? (unsigned)(bytes / 4) : 1 };
     for (size_t t = 0; t < CBX_LEN(tiles); t++) {
-        if (cbx__machine_has(m, tiles[t].feature)) out->matrix_shape[out->nmatrix_shapes++] = tiles[t].shape;
+        if (cbx_machine_has(m, tiles[t].feature)) out->matrix_shape[out->nmatrix_shapes++] = tiles[t].shape;
     }
     snprintf(out->name, sizeof out->name, "%.95s", m->model_name);
     snprintf(out->source, sizeof out->source, "%d cores * %.3g GHz * %g bytes * 2 pipes * 2", m->cores, 1e-9 * clock_hz,
@@ -169,7 +155,109 @@ cbx_status cbx_hardware_of_cpu(const cbx_machine *m, double clock_hz, cbx_hardwa
     return CBX_OK;
 }
 
-double cbx_hardware_ridge(const cbx_hardware *h, cbx_rate r)
+/* --- which accelerators this machine has --- */
+
+typedef struct search {
+    size_t count;
+    cbx_hardware first;
+    char unknown[96], other[96]; /* one that is not in the table; one of another kind */
+} search;
+
+static void count_device(search *s, bool known, const cbx_hardware *h, const char *name)
 {
-    return (unsigned)r < CBX_RATE_COUNT ? h->flop_per_s[r] / h->bytes_per_s : NAN;
+    s->count++;
+    if (!known)
+        snprintf(s->unknown, sizeof s->unknown, "%s", name);
+    else if (!s->first.name[0])
+        s->first = *h;
+    else if (strcmp(s->first.name, h->name) != 0)
+        snprintf(s->other, sizeof s->other, "%s", h->name);
+}
+
+static void count_name(search *s, const char *name)
+{
+    cbx_hardware h;
+    bool known = cbx_hardware_find(name, &h, NULL) == CBX_OK;
+    count_device(s, known, &h, name);
+}
+
+static cbx_status search_driver(cbx_ctx *ctx, const char *root, search *s, cbx_err *err)
+{
+    cbx_machine *m = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *m);
+    cbx_status st;
+
+    if (!m) return cbx_fail_nomem(err, "the list of accelerators");
+    st = cbx_machine_read(ctx, root, m, err);
+    for (int i = 0; i < m->naccelerators && !st; i++) count_name(s, m->accelerator[i]);
+    cbx_mem_free(cbx_ctx_allocator(ctx), m, sizeof *m);
+    return st == CBX_ENOMEM ? st : CBX_OK; /* a machine without cpuinfo may have devices */
+}
+
+static cbx_status search_nvml(cbx_ctx *ctx, search *s, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st = CBX_OK;
+
+    for (unsigned i = 0; i < MAX_DEVICES; i++) {
+        cbx_gpu *gpu = NULL;
+        st = cbx_gpu_open(ctx, i, NULL, &gpu, &why);
+        if (st) break;
+        count_name(s, cbx_gpu_name(gpu));
+        cbx_gpu_close(gpu);
+    }
+    return st == CBX_ENOMEM ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
+}
+
+/* "0x10de\n" of a file of a PCI device as a number; 0: unknown. */
+static unsigned pci_number(const char *folder, const char *name, const char *what)
+{
+    char path[512], text[32];
+    unsigned v = 0;
+
+    if (snprintf(path, sizeof path, "%s/%s/%s", folder, name, what) >= (int)sizeof path) return 0;
+    if (!cbx__proc_read(path, text, sizeof text) || sscanf(text, "%x", &v) != 1) return 0;
+    return v;
+}
+
+static void search_pci(const char *root, search *s)
+{
+    char folder[400], text[32];
+    const struct dirent *e;
+    DIR *d = NULL;
+
+    if (snprintf(folder, sizeof folder, "%s/sys/bus/pci/devices", root) < (int)sizeof folder) d = opendir(folder);
+    while (d && (e = readdir(d))) {
+        unsigned vendor = pci_number(folder, e->d_name, "vendor"), id = pci_number(folder, e->d_name, "device");
+        unsigned class = pci_number(folder, e->d_name, "class");
+        bool maker = vendor == 0x10de || vendor == 0x1002, computes = class >> 8 == 0x0302 || class >> 16 == 0x12;
+        cbx_hardware h;
+        if (e->d_name[0] == '.' || (!maker && vendor != 0x1ae0)) continue;
+        snprintf(text, sizeof text, "%04x:%04x", vendor & 0xffff, id & 0xffff);
+        if (find(text, offsetof(device, pci), &h))
+            count_device(s, true, &h, text);
+        else if (maker && computes)
+            count_device(s, false, NULL, text);
+    }
+    if (d) closedir(d);
+}
+
+cbx_status cbx_hardware_detect(cbx_ctx *ctx, const char *root, cbx_hardware *out, size_t *count, cbx_err *err)
+{
+    bool here = !root || strcmp(root, "/") == 0;
+    search s = { 0 };
+    cbx_status st = search_driver(ctx, here ? NULL : root, &s, err);
+
+    if (!st && !s.count && here) st = search_nvml(ctx, &s, err);
+    if (!st && !s.count) search_pci(here ? "" : root, &s);
+    if (st) return st;
+    if (!s.count) return cbx_fail(err, CBX_ENOENT, "neither the driver nor NVML nor PCI lists an accelerator");
+    if (s.unknown[0])
+        return cbx_fail(err, CBX_EUNAVAILABLE, "no data sheet of the accelerator '%s': measure its roofs instead",
+                        s.unknown);
+    if (s.other[0])
+        return cbx_fail(err, CBX_EUNAVAILABLE, "accelerators of several kinds, '%s' and '%s': choose one by name",
+                        s.first.name, s.other);
+    *out = s.first;
+    if (count) *count = s.count;
+    return CBX_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * HLO text, line by line: computations begin with a head that ends in '{', instructions stand below.  Which computations are the body
- * of a fusion is known only from the fusion (calls=NAME), which comes after them, so their counts are kept by name.
+ * HLO text, line by line: computations begin with a head that ends in '{', then come instructions.  A computation is the body of a
+ * fusion if a later fusion names it (calls=NAME), so counts are kept by name.
  */
 #include "calibrax/profiling/hlo.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/arena.h"
+#include "calibrax/base/list.h"
 
 typedef struct span {
     const char *s;
@@ -23,12 +23,11 @@ typedef struct computation {
 } computation;
 
 typedef struct reader {
-    cbx_arena arena;
+    const cbx_allocator *al;
     cbx_hlo_report *r;
     const char *what;
-    computation *list; /* the last one is being read */
-    span *calls;       /* of fusions */
-    size_t ncomputations, ncalls, room, calls_room;
+    CBX_LIST(computation) list; /* the last one is being read */
+    CBX_LIST(span) calls;       /* of fusions */
     size_t line;
     bool module, inside;
 } reader;
@@ -70,7 +69,7 @@ static size_t find(span t, const char *part)
     return at ? (size_t)(at - t.s) : t.n;
 }
 
-/* Length of a shape: a tuple to its last bracket, else to the blank. */
+/* Length of a shape: of a tuple up to its last bracket, else up to the blank. */
 static size_t shape_length(span t)
 {
     size_t depth = 0, n = 0;
@@ -92,44 +91,14 @@ static bool is_one_of(span op, const char *const *words, size_t n)
     return false;
 }
 
-static bool is_working(span op)
-{
-    static const char *const idle[] = { "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "fusion" };
-    return !is_one_of(op, idle, CBX_LEN(idle));
-}
-
-static void *grown(cbx_arena *arena, void *list, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room) return list;
-    more = cbx_arena_calloc(arena, 2 * n + 16, size);
-    if (!more) return NULL;
-    if (n) memcpy(more, list, n * size);
-    *room = 2 * n + 16;
-    return more;
-}
-
-static bool note_fusion(reader *d, span line)
-{
-    size_t at = find(line, " calls=");
-    span *more;
-
-    d->r->fusions++;
-    if (at == line.n) return true;
-    more = grown(&d->arena, d->calls, d->ncalls, &d->calls_room, sizeof *more);
-    if (!more) return false;
-    d->calls = more;
-    d->calls[d->ncalls++] = name_of(after(line, at + strlen(" calls=")));
-    return true;
-}
-
 static cbx_status take_instruction(reader *d, span right, cbx_err *err)
 {
     static const char *const memory[] = { "copy", "transpose", "reshape", "broadcast" };
     static const char *const arithmetic[] = { "add", "multiply", "dot", "convolution", "reduce" };
+    static const char *const idle[] = { "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "fusion" };
     span rest = after(right, shape_length(right)), op = name_of(rest);
     cbx_hlo_report *r = d->r;
+    size_t at;
 
     if (!op.n || op.n == rest.n || rest.s[op.n] != '(')
         return cbx_fail(err, CBX_EFORMAT, "'%s', line %zu: an instruction without an opcode", d->what, d->line);
@@ -138,26 +107,18 @@ static cbx_status take_instruction(reader *d, span right, cbx_err *err)
     r->arithmetic_ops += is_one_of(op, arithmetic, CBX_LEN(arithmetic));
     r->loops += equals(op, "while");
     r->custom_calls += equals(op, "custom-call");
-    r->working += is_working(op);
-    d->list[d->ncomputations - 1].working += is_working(op);
-    if (equals(op, "fusion") && !note_fusion(d, rest)) return cbx_fail_nomem(err, "HLO");
-    return CBX_OK;
+    if (!is_one_of(op, idle, CBX_LEN(idle))) {
+        r->working++;
+        d->list.items[d->list.n - 1].working++;
+    }
+    if (!equals(op, "fusion")) return CBX_OK;
+    r->fusions++;
+    at = find(rest, " calls=");
+    if (at == rest.n || cbx_list_push(d->al, &d->calls, name_of(after(rest, at + strlen(" calls="))))) return CBX_OK;
+    return cbx_fail_nomem(err, "HLO");
 }
 
-static cbx_status take_head(reader *d, span line, cbx_err *err)
-{
-    computation *more = grown(&d->arena, d->list, d->ncomputations, &d->room, sizeof *more);
-
-    if (!more) return cbx_fail_nomem(err, "HLO");
-    d->list = more;
-    if (begins(line, "ENTRY ")) line = after(line, strlen("ENTRY "));
-    d->list[d->ncomputations++] = (computation){ name_of(line), 0, false };
-    d->r->computations++;
-    d->inside = true;
-    return CBX_OK;
-}
-
-/* Tables of files and frames, which newer modules begin with, have lines of other forms: they are outside of computations. */
+/* Tables of files and frames, with which newer modules begin, are outside of computations. */
 static cbx_status take_line(reader *d, span line, cbx_err *err)
 {
     size_t at;
@@ -168,7 +129,13 @@ static cbx_status take_line(reader *d, span line, cbx_err *err)
     if (!d->inside) {
         bool head = d->module && line.n > 1 && line.s[line.n - 1] == '{' &&
                     (find(line, "->") < line.n || begins(line, "ENTRY "));
-        return head ? take_head(d, line, err) : CBX_OK;
+        if (!head) return CBX_OK;
+        if (begins(line, "ENTRY ")) line = after(line, strlen("ENTRY "));
+        if (!cbx_list_push(d->al, &d->list, (computation){ name_of(line), 0, false }))
+            return cbx_fail_nomem(err, "HLO");
+        d->r->computations++;
+        d->inside = true;
+        return CBX_OK;
     }
     if (line.n && *line.s == '}') {
         d->inside = false;
@@ -179,7 +146,7 @@ static cbx_status take_line(reader *d, span line, cbx_err *err)
     return at < line.n ? take_instruction(d, after(line, at + 3), err) : CBX_OK;
 }
 
-/* --- what it comes to --- */
+/* --- the report --- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -188,18 +155,6 @@ static int by_name(const void *a, const void *b)
     int c = n ? memcmp(x->s, y->s, n) : 0;
 
     return c ? c : (x->n > y->n) - (x->n < y->n);
-}
-
-/* Reading is over: the order of the list is free. */
-static void mark_fused(reader *d)
-{
-    if (d->ncomputations) qsort(d->list, d->ncomputations, sizeof *d->list, by_name);
-    for (size_t i = 0; i < d->ncalls && d->ncomputations; i++) {
-        computation *c = bsearch(&d->calls[i], d->list, d->ncomputations, sizeof *d->list, by_name);
-        if (!c || c->fused) continue;
-        c->fused = true;
-        d->r->fused += c->working;
-    }
 }
 
 static void advise(cbx_hlo_report *r, bool wrong, const char *words)
@@ -212,7 +167,13 @@ static void conclude(reader *d)
     cbx_hlo_report *r = d->r;
     double n = (double)r->instructions;
 
-    mark_fused(d);
+    if (d->list.n) qsort(d->list.items, d->list.n, sizeof *d->list.items, by_name);
+    for (size_t i = 0; i < d->calls.n && d->list.n; i++) {
+        computation *c = bsearch(&d->calls.items[i], d->list.items, d->list.n, sizeof *d->list.items, by_name);
+        if (!c || c->fused) continue;
+        c->fused = true;
+        r->fused += c->working;
+    }
     r->fusion_ratio = (double)r->fusions / n;
     r->memory_ratio = (double)r->memory_ops / n;
     r->arithmetic_ratio = (double)r->arithmetic_ops / n;
@@ -220,9 +181,9 @@ static void conclude(reader *d)
     r->score = fmin(1, 0.4 * fmin(2 * r->fusion_ratio, 1) + 0.3 * r->arithmetic_ratio + 0.3 * (1 - r->memory_ratio));
     advise(r, r->working && r->fused_ratio < 0.2,
            "few operations are fused: put elementwise work into one compiled function");
-    advise(r, r->memory_ratio > 0.5, "most instructions move data: look at transposes, reshapes and layouts");
-    advise(r, r->loops > 0, "loops: an operation count of XLA takes their body once");
-    advise(r, r->custom_calls > 0, "library calls: an operation count of XLA does not see into them");
+    advise(r, r->memory_ratio > 0.5, "most instructions move data: examine transposes, reshapes and layouts");
+    advise(r, r->loops > 0, "loops: XLA counts the operations of their body once");
+    advise(r, r->custom_calls > 0, "library calls: XLA does not count their operations");
 }
 
 static cbx_status read_all(reader *d, span text, cbx_err *err)
@@ -238,7 +199,7 @@ static cbx_status read_all(reader *d, span text, cbx_err *err)
     }
     if (!st && !d->module)
         st = cbx_fail(err, CBX_EFORMAT,
-                      "'%s' is no HLO: it has no line 'HloModule NAME'; give the text of a compiled module", d->what);
+                      "'%s' is not HLO: it has no line 'HloModule NAME'; give the text of a compiled module", d->what);
     if (!st && d->inside)
         st = cbx_fail(err, CBX_EFORMAT, "'%s' ends inside a computation, after line %zu", d->what, d->line);
     if (!st && !d->r->instructions) st = cbx_fail(err, CBX_EFORMAT, "'%s' has no instruction", d->what);
@@ -248,13 +209,12 @@ static cbx_status read_all(reader *d, span text, cbx_err *err)
 cbx_status cbx_hlo_read(cbx_ctx *ctx, const char *text, size_t len, const char *what, cbx_hlo_report *out, cbx_err *err)
 {
     cbx_hlo_report r = { 0 };
-    reader d = { .r = &r, .what = what };
-    cbx_status st;
+    reader d = { .al = cbx_ctx_allocator(ctx), .r = &r, .what = what };
+    cbx_status st = read_all(&d, (span){ text, len }, err);
 
-    cbx_arena_init(&d.arena, cbx_ctx_allocator(ctx));
-    st = read_all(&d, (span){ text, len }, err);
     if (!st) conclude(&d);
-    cbx_arena_clear(&d.arena);
+    cbx_list_clear(d.al, &d.list);
+    cbx_list_clear(d.al, &d.calls);
     if (!st) *out = r;
     return st;
 }

@@ -1,6 +1,4 @@
-/*
- * First and later calls over launches, and caches of compiled code that are there for some of them.
- */
+/* First and later calls over launches, with cold and warm caches of compiled code. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +10,7 @@
 #include "calibrax/base/options.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
-#include "calibrax/profiling/answers.h"
+#include "calibrax/profiling/compilation.h"
 
 typedef struct series {
     cbx_ctx *ctx;
@@ -21,16 +19,13 @@ typedef struct series {
     cbx_launches_opts o;
 } series;
 
-/* --- one launch --- */
-
-static bool is_time(double t) { return isfinite(t) && t >= 0; }
-
 static cbx_status launch(const series *s, cbx_launch_times *out, cbx_err *err)
 {
     cbx_status st = s->measure(s->user, out, err);
 
-    if (!st && !(is_time(out->first_s) && is_time(out->steady_s)))
-        st = cbx_fail(err, CBX_EDOM, "a launch took %g s, then %g s: no times", out->first_s, out->steady_s);
+    if (!st && !(isfinite(out->first_s) && out->first_s >= 0 && isfinite(out->steady_s) && out->steady_s >= 0))
+        st = cbx_fail(err, CBX_EDOM, "the times of a launch must be at least 0 s, got %g s and %g s", out->first_s,
+                      out->steady_s);
     return st;
 }
 
@@ -39,7 +34,7 @@ static cbx_status launch(const series *s, cbx_launch_times *out, cbx_err *err)
 typedef struct cache {
     const char *variable;
     char path[CBX__TEMPORARY_SIZE];
-    char *before; /* what the variable held; NULL: nothing */
+    char *before; /* the variable's value; NULL: unset */
 } cache;
 
 static cbx_status cache_begin(cache *c, const char *variable, cbx_err *err)
@@ -54,7 +49,7 @@ static cbx_status cache_begin(cache *c, const char *variable, cbx_err *err)
     if (setenv(variable, c->path, 1) == 0) return CBX_OK;
     cbx__temporary_remove(c->path);
     free(c->before);
-    return cbx_fail(err, CBX_EINVAL, "'%s' is no name of a variable", variable);
+    return cbx_fail(err, CBX_EINVAL, "'%s' cannot name a variable", variable);
 }
 
 static void cache_end(cache *c)
@@ -153,21 +148,7 @@ void cbx_launches_report_clear(cbx_launches_report *r)
 
 /* --- a program --- */
 
-#define OUTPUT_MOST ((size_t)16 << 20)
-
-static cbx_status how_it_ended(const cbx__process *p, const char *name, cbx_err *err)
-{
-    int code = cbx__process_exit_status(p);
-    char words[256];
-
-    if (code == 0) return CBX_OK;
-    if (code == 130) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    cbx__process_last_words(p, words, sizeof words);
-    if (code > 128)
-        return cbx_fail(err, CBX_ECHILD, "a launch of '%s' died of signal %d (%s)", name, code - 128,
-                        strsignal(code - 128));
-    return cbx_fail(err, CBX_ECHILD, "a launch of '%s' ended with status %d: %s", name, code, words);
-}
+#define MAX_OUTPUT ((size_t)16 << 20)
 
 static double value_of(const cbx_json *document, const char *metric)
 {
@@ -183,29 +164,21 @@ cbx_status cbx__launch_times_read(const char *text, size_t len, const char *name
     if (strcmp(cbx_json_get_string(v, "schema", ""), "calibrax-profile") == 0)
         *out = (cbx_launch_times){ value_of(v, "first_call"), value_of(v, "call_time") };
     else
-        st = cbx_fail(err, CBX_EFORMAT, "'%s' wrote no document of schema calibrax-profile", name);
+        st = cbx_fail(err, CBX_EFORMAT, "the output of '%s' is not of schema calibrax-profile", name);
     cbx_json_unref(v);
-    return st;
-}
-
-static cbx_status read_times(cbx_ctx *ctx, int fd, const char *name, cbx_launch_times *out, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    char *text = NULL;
-    size_t len = 0;
-    cbx_status st = cbx__memory_file_read(al, fd, name, OUTPUT_MOST, &text, &len, err);
-
-    if (st) return st;
-    st = cbx__launch_times_read(text, len, name, out, err);
-    cbx_mem_free(al, text, len + 1);
     return st;
 }
 
 cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *err)
 {
     const cbx_launch_program *l = user;
+    const cbx_allocator *al = cbx_ctx_allocator(l->ctx);
+    const char *name = l->name ? l->name : l->argv[0];
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
     cbx__process p;
+    char words[256], *text = NULL;
+    size_t len = 0;
+    int code;
     cbx_status st;
 
     cbx__process_init(&p);
@@ -217,8 +190,18 @@ cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *er
     st = cbx__process_start(&o, &p, err);
     while (!st && !cbx__process_wait(&p, 100000000)) cbx__process_drain(&p);
     cbx__process_finish(&p);
-    if (!st) st = how_it_ended(&p, l->name ? l->name : l->argv[0], err);
-    if (!st) st = read_times(l->ctx, o.output, l->name ? l->name : l->argv[0], out, err);
+    code = cbx__process_exit_status(&p);
+    cbx__process_last_words(&p, words, sizeof words);
+    if (!st && code == 130)
+        st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    else if (!st && code > 128)
+        st = cbx_fail(err, CBX_ECHILD, "a launch of '%s' died of signal %d (%s)", name, code - 128,
+                      strsignal(code - 128));
+    else if (!st && code != 0)
+        st = cbx_fail(err, CBX_ECHILD, "a launch of '%s' ended with status %d: %s", name, code, words);
+    if (!st) st = cbx__memory_file_read(al, o.output, name, MAX_OUTPUT, &text, &len, err);
+    if (!st) st = cbx__launch_times_read(text, len, name, out, err);
+    if (text) cbx_mem_free(al, text, len + 1);
     close(o.output);
     return st;
 }

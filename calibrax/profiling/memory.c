@@ -14,11 +14,6 @@
 #define MIB       1048576.0
 #define MAX_PAIRS 4096
 
-cbx_memory_reading cbx_memory_reading_of_gpu(const cbx_gpu_reading *r)
-{
-    return (cbx_memory_reading){ r->mem_used_mb, r->mem_total_mb };
-}
-
 static void add_hint(char hints[][160], size_t *n, const char *fmt, ...) CBX_PRINTF(3, 4);
 static void add_hint(char hints[][160], size_t *n, const char *fmt, ...)
 {
@@ -42,51 +37,35 @@ static double share_rising(const cbx_memory_reading *r, size_t n)
     return pairs > 0 ? rises / pairs : NAN;
 }
 
-static void see_occupancy(const cbx_memory_reading *r, size_t n, cbx_memory_pattern *p)
-{
-    double sum = 0;
-    size_t told = 0;
-
-    p->max_occupancy = NAN;
-    for (size_t i = 0; i < n; i++) {
-        if (!(r[i].total_mb > 0)) continue;
-        double o = r[i].used_mb / r[i].total_mb;
-        p->max_occupancy = told ? fmax(p->max_occupancy, o) : o;
-        sum += o;
-        told++;
-    }
-    p->mean_occupancy = told ? sum / (double)told : NAN;
-}
-
-static void give_hints(cbx_memory_pattern *p)
-{
-    if (p->leaks)
-        add_hint(p->hint, &p->nhints, "grows by %.3g MiB a reading, and rises throughout: memory may leak",
-                 p->growth_mb);
-    if (p->nearly_full)
-        add_hint(p->hint, &p->nhints, "%.0f %% were taken at the peak: make batches smaller", 100 * p->max_occupancy);
-    else if (p->highly_used)
-        add_hint(p->hint, &p->nhints, "%.0f %% are taken on average: little is left", 100 * p->mean_occupancy);
-}
-
 cbx_status cbx_memory_pattern_of(const cbx_memory_reading *r, size_t n, cbx_memory_pattern *out, cbx_err *err)
 {
-    cbx_memory_pattern p = { .nreadings = n, .growth_mb = NAN };
+    cbx_memory_pattern p = { .nreadings = n, .growth_mb = NAN, .max_occupancy = NAN };
+    double sum = 0;
+    size_t known = 0;
 
     if (n == 0) return cbx_fail(err, CBX_EINVAL, "no reading of memory");
     for (size_t i = 0; i < n; i++) {
         if (!(isfinite(r[i].used_mb) && r[i].used_mb >= 0))
-            return cbx_fail(err, CBX_EDOM, "reading %zu is %g MiB: must be 0 or more", i, r[i].used_mb);
+            return cbx_fail(err, CBX_EDOM, "reading %zu is %g MiB: must be at least 0", i, r[i].used_mb);
         p.peak_mb = fmax(p.peak_mb, r[i].used_mb);
         p.mean_mb += r[i].used_mb / (double)n;
+        if (!(r[i].total_mb > 0)) continue;
+        p.max_occupancy = fmax(p.max_occupancy, r[i].used_mb / r[i].total_mb);
+        sum += r[i].used_mb / r[i].total_mb;
+        known++;
     }
     if (n > 1) p.growth_mb = (r[n - 1].used_mb - r[0].used_mb) / (double)(n - 1);
     p.rising = share_rising(r, n);
-    see_occupancy(r, n, &p);
+    p.mean_occupancy = known ? sum / (double)known : NAN;
     p.leaks = n >= 3 && p.growth_mb > CBX_MEMORY_LEAK_MB && p.rising >= CBX_MEMORY_LEAK_RISING;
     p.nearly_full = p.max_occupancy > CBX_MEMORY_NEARLY_FULL;
     p.highly_used = !p.nearly_full && p.mean_occupancy > CBX_MEMORY_HIGHLY_USED;
-    give_hints(&p);
+    if (p.leaks)
+        add_hint(p.hint, &p.nhints, "grows by %.3g MiB a reading, and rises throughout: memory may leak", p.growth_mb);
+    if (p.nearly_full)
+        add_hint(p.hint, &p.nhints, "%.0f %% were used at the peak: make batches smaller", 100 * p.max_occupancy);
+    else if (p.highly_used)
+        add_hint(p.hint, &p.nhints, "%.0f %% are used on average: little is left", 100 * p.mean_occupancy);
     *out = p;
     return CBX_OK;
 }
@@ -97,10 +76,10 @@ static cbx_status read_memory(cbx__proc_memory *m, cbx_err *err)
 {
     malloc_trim(0);
     if (cbx__proc_memory_read(getpid(), m) && m->rss_bytes) return CBX_OK;
-    return cbx_fail(err, CBX_EIO, "the kernel does not tell this process's memory: mount /proc");
+    return cbx_fail(err, CBX_EIO, "the memory of this process is unknown: mount /proc");
 }
 
-/* Peak of the call: by the kernel's mark if it can be set back, else by looks. */
+/* Peak of the call: by the kernel's mark if it can be reset, else by samples. */
 static cbx_status run_watched(cbx_ctx *ctx, cbx_timed_fn fn, void *user, cbx_memory_of_call *m, cbx_err *err)
 {
     const cbx_resource_opts o = { sizeof o, .interval_s = 0.001, .alone = true, .max_samples = 2 };
@@ -113,7 +92,7 @@ static cbx_status run_watched(cbx_ctx *ctx, cbx_timed_fn fn, void *user, cbx_mem
     if (m->peak_by_kernel) {
         fn(user);
         if (!cbx__proc_memory_read(getpid(), &after))
-            return cbx_fail(err, CBX_EIO, "the kernel stopped telling memory");
+            return cbx_fail(err, CBX_EIO, "the memory of this process became unknown");
         m->peak_mb = (double)after.hwm_bytes / MIB;
         return CBX_OK;
     }
@@ -141,9 +120,9 @@ cbx_status cbx_memory_measure(cbx_ctx *ctx, cbx_timed_fn fn, void *user, cbx_mem
     m.retained_mb = fmax(0, (double)after.rss_bytes / MIB - m.baseline_mb);
     m.freed = m.usage_mb > 0 ? fmax(0, (m.usage_mb - m.retained_mb) / m.usage_mb) : 1;
     if (m.usage_mb > CBX_MEMORY_MUCH_MB)
-        add_hint(m.hint, &m.nhints, "takes %.0f MiB at its peak: work on parts", m.usage_mb);
-    if (m.freed < CBX_MEMORY_LEAST_FREED && m.retained_mb >= CBX_MEMORY_LEAST_KEPT)
-        add_hint(m.hint, &m.nhints, "keeps %.0f %% of what it took: free what is no longer needed",
+        add_hint(m.hint, &m.nhints, "uses %.0f MiB at its peak: process parts", m.usage_mb);
+    if (m.freed < CBX_MEMORY_MIN_FREED && m.retained_mb >= CBX_MEMORY_MIN_KEPT)
+        add_hint(m.hint, &m.nhints, "retains %.0f %% of its memory: free what is no longer needed",
                  100 * (1 - m.freed));
     *out = m;
     return CBX_OK;

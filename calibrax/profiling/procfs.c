@@ -16,7 +16,7 @@
 
 #define FILE_MAX 16384
 
-/* Start of the line that begins with key; NULL if there is none. */
+/* Start of the first line that begins with key; NULL: no such line. */
 static const char *find_line(const char *text, const char *key)
 {
     size_t n = strlen(key);
@@ -26,7 +26,7 @@ static const char *find_line(const char *text, const char *key)
     return NULL;
 }
 
-/* What follows the key and one more character, in the first line that begins with them; NULL if there is none. */
+/* The text after the key and one more character, in the first line that begins with them; NULL: no such line. */
 static const char *find_member(const char *text, const char *key, char follows)
 {
     size_t n = strlen(key);
@@ -72,18 +72,6 @@ bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out)
     return true;
 }
 
-bool cbx__proc_stat_times(const char *text, uint64_t *user_ticks, uint64_t *system_ticks)
-{
-    const char *after = strrchr(text, ')');
-    unsigned long long user, system;
-    /* after the name: state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime */
-    if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
-        return false;
-    *user_ticks = user;
-    *system_ticks = system;
-    return true;
-}
-
 bool cbx__proc_stat_group(const char *text, pid_t *group)
 {
     const char *after = strrchr(text, ')');
@@ -93,14 +81,6 @@ bool cbx__proc_stat_group(const char *text, pid_t *group)
     return true;
 }
 
-static bool is_one_of(int cpu, const int *cores, size_t ncores)
-{
-    for (size_t i = 0; i < ncores; i++) {
-        if (cores[i] == cpu) return true;
-    }
-    return false;
-}
-
 int cbx__proc_cpu_outside(const char *list, const int *cores, size_t ncores)
 {
     for (const char *s = list; isdigit((unsigned char)*s);) {
@@ -108,7 +88,9 @@ int cbx__proc_cpu_outside(const char *list, const int *cores, size_t ncores)
         long first = strtol(s, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
         if (last > 1 << 20) return -1;
         for (long cpu = first; cpu <= last; cpu++) {
-            if (!is_one_of((int)cpu, cores, ncores)) return (int)cpu;
+            size_t i = 0;
+            while (i < ncores && cores[i] != (int)cpu) i++;
+            if (i == ncores) return (int)cpu;
         }
         s = *end == ',' ? end + 1 : end;
     }
@@ -182,7 +164,7 @@ int cbx__proc_sched_open(pid_t pid)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Kernels without the account show a line of zeros: a thread that reads this has run. */
+/* Kernels without schedstat show a line of zeros: a thread that reads this has run. */
 bool cbx__proc_sched_read(int fd, cbx__proc_sched *out)
 {
     char text[96];
@@ -271,7 +253,7 @@ uint64_t cbx__proc_throttles(void)
             sum += strtoull(text, NULL, 10);
             known = true;
         }
-        if (!known) break; /* what the first CPU does not count, the others do not */
+        if (!known) break; /* all CPUs count, or none */
     }
     return known ? sum : UINT64_MAX;
 }
@@ -308,17 +290,6 @@ bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out)
     return true;
 }
 
-bool cbx__proc_times_read(pid_t pid, double *user_s, double *system_s)
-{
-    char text[2048];
-    uint64_t user, system;
-    double tick = (double)sysconf(_SC_CLK_TCK);
-    if (!read_of(pid, "stat", text, sizeof text) || !cbx__proc_stat_times(text, &user, &system)) return false;
-    *user_s = (double)user / tick;
-    *system_s = (double)system / tick;
-    return true;
-}
-
 uint64_t cbx__proc_resident(pid_t pid)
 {
     char text[256];
@@ -343,16 +314,13 @@ uint64_t cbx__proc_group_resident(pid_t group)
     return sum;
 }
 
-/* Built with CONFIG_PROC_CHILDREN, as nearly all are. */
-static bool kernel_tells_children(void) { return access("/proc/thread-self/children", R_OK) == 0; }
-
 uint64_t cbx__proc_tree_resident(pid_t pid, size_t *processes)
 {
     pid_t found[1024];
     size_t n = cbx__proc_descendants(pid, found, sizeof found / sizeof *found);
     uint64_t sum = cbx__proc_resident(pid);
     if (processes) *processes = 1 + n;
-    if (n == 0 && !kernel_tells_children()) return cbx__proc_group_resident(pid); /* a look at every process there is */
+    if (n == 0 && access("/proc/thread-self/children", R_OK) != 0) return cbx__proc_group_resident(pid);
     for (size_t i = 0; i < n; i++) sum += cbx__proc_resident(found[i]);
     return sum;
 }

@@ -1,4 +1,3 @@
-/* One run after the other. */
 #include "calibrax/profiling/profile.h"
 
 #include "calibrax/base/options.h"
@@ -29,13 +28,13 @@ static cbx_status run_once(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_timeline
 
 static cbx_status run_all(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_profile_run *runs, cbx_err *err)
 {
-    cbx_profile_run aside;
+    cbx_profile_run ignored;
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; i < o->warmup + o->runs && !st; i++) {
         bool counts = i >= o->warmup;
         if (o->stop && *o->stop) return cbx_fail(err, CBX_EINTERRUPTED, "stopped after %zu runs", i);
-        st = run_once(ctx, o, counts ? o->trace : NULL, counts ? &runs[i - o->warmup] : &aside, err);
+        st = run_once(ctx, o, counts ? o->trace : NULL, counts ? &runs[i - o->warmup] : &ignored, err);
         if (!st && counts && o->energy) cbx_energy_meter_see(o->energy);
     }
     if (st == CBX_ECHILD && o->stop && *o->stop)

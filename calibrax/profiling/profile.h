@@ -1,8 +1,8 @@
 /**
- * A command run some times and watched: time from outside, resources of all its processes, one record a run.
+ * A command that is run several times and monitored: wall time, resources of all its processes, one record a run.
  *
- * The process launch is the sample: estimates are over runs.  A run goes from before the process is made until it has ended, whether
- * or not children of it live on.
+ * The process launch is the sample: estimates are over runs.  A run lasts from before the process is made until it has ended, even if
+ * its children live on.
  */
 #ifndef CALIBRAX_PROFILING_PROFILE_H
 #define CALIBRAX_PROFILING_PROFILE_H
@@ -17,15 +17,15 @@ CBX_BEGIN_DECLS
 
 typedef struct cbx_profile_opts {
     uint32_t struct_size;
-    const char *const *argv; /* program and arguments, NULL at the end; looked for in PATH */
-    size_t warmup, runs;     /* runs that do not count, and 1..65536 that do */
-    double interval_s;       /* between looks; 0: 0.01 */
-    bool show_output;    /* standard output goes where this program's goes, else nowhere; standard error always does */
-    bool ignore_failure; /* an exit status other than 0 is a run all the same */
-    cbx_gpu *gpu;        /* watched too; borrowed; NULL: none */
-    cbx_energy_meter *energy;          /* looked at after every run; borrowed; NULL: none */
-    cbx_timeline *trace;               /* gets a span a run and counters; borrowed; NULL: none */
-    const volatile sig_atomic_t *stop; /* looked at between runs; not 0: CBX_EINTERRUPTED; NULL: never */
+    const char *const *argv;  /* program and arguments, NULL at the end; searched in PATH */
+    size_t warmup, runs;      /* runs that do not count, and 1..65536 that do */
+    double interval_s;        /* between samples; 0: 0.01 */
+    bool show_output;         /* standard output is that of this program, else discarded; standard error always is */
+    bool ignore_failure;      /* a run may have any exit status */
+    cbx_gpu *gpu;             /* sampled too; borrowed; NULL: none */
+    cbx_energy_meter *energy; /* read after every run; borrowed; NULL: none */
+    cbx_timeline *trace;      /* receives a span a run and counters; borrowed; NULL: none */
+    const volatile sig_atomic_t *stop; /* checked between runs; not 0: CBX_EINTERRUPTED; NULL: never */
 } cbx_profile_opts;
 
 #define CBX_PROFILE_OPTS_INIT                                                                                          \
@@ -35,10 +35,10 @@ typedef struct cbx_profile_opts {
 
 typedef struct cbx_profile_run {
     double wall_s;
-    double cpu_user_s, cpu_system_s; /* of all processes: the greater of what wait4 and what the monitor saw */
-    double max_rss_mb;               /* MiB, greatest of a single process; see profile.c on what wait4 tells */
+    double cpu_user_s, cpu_system_s; /* of all processes: the greater of wait4 and the monitor */
+    double max_rss_mb;               /* MiB, greatest of a single process; see watched.c on wait4 */
     int exit_status;                 /* 128 + number for a signal */
-    cbx_resource_report resources;   /* without samples; num_samples 0: ended before the first look */
+    cbx_resource_report resources;   /* without samples; num_samples 0: ended before the first sample */
 } cbx_profile_run;
 
 typedef struct cbx_profile {

@@ -1,6 +1,4 @@
-/*
- * workers/python/call.py as a watched process, and its answer: the interpreter is a launch of its own, so nothing of this process is in it.
- */
+/* workers/python/call.py as a monitored process, and its answer. */
 #include "calibrax/profiling/python_call.h"
 #include "calibrax/array/trace/cost.h"
 
@@ -11,27 +9,25 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/json.h"
+#include "calibrax/base/options.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/base/tools.h"
-#include "calibrax/profiling/answers.h"
-#include "calibrax/profiling/timing_parts.h"
+#include "calibrax/profiling/timing_internal.h"
 
-#define ANSWER_MOST    ((size_t)256 << 20)
+#define MAX_ANSWER     ((size_t)256 << 20)
 #define ANSWER_SCHEMA  "calibrax-call-answer"
 #define ANSWER_VERSION 1
 
-static cbx_status check_opts(const cbx_python_call_opts *o, cbx_err *err)
+static cbx_status check_opts(const cbx_python_call_opts *given, cbx_python_call_opts *o, cbx_err *err)
 {
-    if (!o || o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_python_call_opts of another version");
-    if (!o->module || !*o->module) return cbx_fail(err, CBX_EINVAL, "no Python module is named");
-    if (!o->function || !*o->function) return cbx_fail(err, CBX_EINVAL, "no function of '%s' is named", o->module);
-    if (o->samples < 1 || o->samples > 1u << 20)
-        return cbx_fail(err, CBX_EINVAL, "samples is %zu: say 1 to 1048576", o->samples);
-    if (!(o->sample_s >= 0 && o->sample_s <= 3600))
-        return cbx_fail(err, CBX_EINVAL, "sample_s is %g: say 0 to 3600 seconds", o->sample_s);
-    if (!(o->level > 0 && o->level < 1))
-        return cbx_fail(err, CBX_EINVAL, "level is %g: say more than 0, less than 1", o->level);
-    return CBX_OK;
+    cbx_status st = cbx_take_options(o, sizeof *o, given, "cbx_python_call_opts", err);
+
+    if (!st && (!o->module || !*o->module)) st = cbx_fail(err, CBX_EINVAL, "'module' must name a Python module");
+    if (!st && (!o->function || !*o->function))
+        st = cbx_fail(err, CBX_EINVAL, "'function' must name a function of '%s'", o->module);
+    if (!st) st = cbx_check_range("samples", (double)o->samples, 1, 1 << 20, err);
+    if (!st) st = cbx_check_range("sample_s", o->sample_s, 0, 3600, err);
+    return st ? st : cbx_check_level("level", o->level, err);
 }
 
 /* --- the answer --- */
@@ -53,7 +49,7 @@ static cbx_status take_samples(const cbx_json *list, cbx_call_timing *t, cbx_err
     for (size_t i = 0; i < n; i++) {
         t->samples[i] = cbx_json_double_value(cbx_json_at(list, i));
         if (!(isfinite(t->samples[i]) && t->samples[i] > 0))
-            return cbx_fail(err, CBX_EFORMAT, "sample %zu of 'call.py' is no time: its clock cannot be used", i);
+            return cbx_fail(err, CBX_EFORMAT, "sample %zu of 'call.py' must be above 0 s: its clock cannot be used", i);
     }
     return CBX_OK;
 }
@@ -88,13 +84,13 @@ static cbx_status take_work(cbx_ctx *ctx, const cbx_json *o, cbx_python_call *c,
                       .bytes = positive(o, "bytes"),
                       .transcendental = positive(o, "transcendental"),
                       .int_op = NAN,
-                      .bytes_least = NAN };
+                      .bytes_least = NAN }; /* words:ok */
     w->source = isnan(w->flop) ? CBX_FLOPS_NONE : CBX_FLOPS_XLA;
     snprintf(w->why, sizeof w->why, "%s", why);
     if (!hlo) return CBX_OK;
     cbx_status st = cbx_hlo_read(ctx, hlo, strlen(hlo), "HLO of XLA", &c->compiled, err);
     c->has_compiled = !st;
-    if (!st && (c->compiled.loops || c->compiled.custom_calls)) w->flags |= CBX_COST_AT_LEAST;
+    if (!st && (c->compiled.loops || c->compiled.custom_calls)) w->flags |= CBX_COST_AT_LEAST; /* words:ok */
     return st;
 }
 
@@ -109,9 +105,10 @@ cbx_status cbx__python_answer_read(cbx_ctx *ctx, const cbx_python_call_opts *o, 
     failure = cbx_json_get_string(answer, "failure", NULL);
     if (strcmp(cbx_json_get_string(answer, "schema", ""), ANSWER_SCHEMA) ||
         cbx_json_get_int(answer, "version", 0) != ANSWER_VERSION)
-        st = cbx_fail(err, CBX_EFORMAT, "'call.py' gave no '%s' of version %d", ANSWER_SCHEMA, ANSWER_VERSION);
+        st = cbx_fail(err, CBX_EFORMAT, "'call.py' did not answer with '%s' of version %d", ANSWER_SCHEMA,
+                      ANSWER_VERSION);
     else if (failure)
-        st = cbx_fail(err, CBX_ECHILD, "%s", failure[0] ? failure : "the function failed and does not say why");
+        st = cbx_fail(err, CBX_ECHILD, "%s", failure[0] ? failure : "the function failed without a reason");
     if (!st) st = take_timing(ctx, answer, o->level, &c->timing, err);
     if (!st && o->flops) st = take_work(ctx, cbx_json_get(answer, "work"), c, err);
     cbx_json_unref(answer);
@@ -142,7 +139,7 @@ static cbx_status run_script(cbx_ctx *ctx, const cbx_python_call_opts *o, const 
     p.argv = argv;
     p.warmup = 0;
     p.runs = 1;
-    p.ignore_failure = true; /* what failed is in the answer */
+    p.ignore_failure = true; /* the answer has the failure */
     p.show_output = o->show_output;
     p.gpu = o->gpu;
     p.energy = o->energy;
@@ -158,14 +155,14 @@ static cbx_status read_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const
     char *text = NULL;
     size_t len = 0;
     bool written = access(path, F_OK) == 0;
-    cbx_status st = written ? cbx_file_read(ctx, path, ANSWER_MOST, &text, &len, err) : CBX_OK;
+    cbx_status st = written ? cbx_file_read(ctx, path, MAX_ANSWER, &text, &len, err) : CBX_OK;
 
     if (st) return st;
     if (o->stop && *o->stop)
         st = cbx_fail(err, CBX_EINTERRUPTED, "stopped while '%s' ran", o->function);
     else if (!len)
-        st = cbx_fail(err, CBX_ECHILD, "the interpreter of '%s' ended with status %d and gave no answer", o->function,
-                      status);
+        st = cbx_fail(err, CBX_ECHILD, "the interpreter of '%s' ended with status %d and without an answer",
+                      o->function, status);
     else
         st = cbx__python_answer_read(ctx, o, text, len, c, err);
     if (written) cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
@@ -178,7 +175,8 @@ cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opt
     cbx_arena arena;
     char folder[CBX__TEMPORARY_SIZE], path[CBX__TEMPORARY_SIZE + 16];
     const char *script;
-    cbx_status st = check_opts(opts, err);
+    cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
+    cbx_status st = check_opts(opts, &o, err);
 
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
@@ -186,8 +184,8 @@ cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opt
     if (!st) st = cbx__temporary_make("call", folder, err);
     if (!st) {
         snprintf(path, sizeof path, "%s/answer.json", folder);
-        st = run_script(ctx, opts, script, path, &c.process, err);
-        if (!st) st = read_answer(ctx, opts, path, &c, err);
+        st = run_script(ctx, &o, script, path, &c.process, err);
+        if (!st) st = read_answer(ctx, &o, path, &c, err);
         cbx__temporary_remove(folder);
     }
     cbx_arena_clear(&arena);

@@ -1,4 +1,3 @@
-/* A process and all that it starts, looked at by a thread (ticker.h) at a set rate. */
 #include "calibrax/profiling/resources.h"
 
 #include <math.h>
@@ -20,11 +19,11 @@ struct cbx_resource_monitor {
     cbx_resource_report report;
 };
 
-static bool look(void *monitor)
+static bool take_sample(void *monitor)
 {
     cbx_resource_monitor *m = monitor;
     cbx_resource_sample s, *place;
-    bool alive = cbx__watch_look(&m->watch, cbx_clock_ns(), &s);
+    bool alive = cbx__watch_sample(&m->watch, cbx_clock_ns(), &s);
     place = alive ? cbx__thinned_place(&m->samples) : NULL;
     if (place) *place = s;
     return alive;
@@ -75,10 +74,10 @@ cbx_status cbx_resource_monitor_start(cbx_ctx *ctx, const cbx_resource_opts *opt
     if (st) return st;
     m = create(al, &o);
     if (!m) return cbx_fail_nomem(err, "samples");
-    if (!look(m))
+    if (!take_sample(m))
         st = cbx_fail(err, CBX_ENOENT, "no process %d to watch", (int)o.pid);
     else
-        st = cbx__ticker_start(&m->ticker, m->watch.first_ns, o.interval_s, look, m, err);
+        st = cbx__ticker_start(&m->ticker, m->watch.first_ns, o.interval_s, take_sample, m, err);
     if (st) {
         cbx_mem_free(al, m, m->bytes);
         return st;

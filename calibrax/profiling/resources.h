@@ -1,14 +1,14 @@
 /**
- * Resources of a process and of all that it starts, watched by a thread of its own at a set rate.
+ * Resources of a process and of all that it starts, sampled by a thread at a set rate.
  *
- * What is read: /proc/PID/stat, status, io, smaps_rollup and task/TID/status of each process of the tree.  A process belongs to the
+ * Read are /proc/PID/stat, status, io, smaps_rollup and task/TID/status of each process of the tree.  A process belongs to the
  * tree from the first sample in which an ancestor of it does, and stays in it when it is orphaned; number and start time together
- * name it, so that a number used again is another process.
+ * identify it, since numbers are used again.
  *
  * Counters (CPU time, faults, bytes, switches) run from the first sample, or from the start of a process that came later.  They are
  * lower bounds: what a process did after its last sample counts only if its parent waited for it inside the tree, and switches not
- * even then.  Two accounts are kept, last values of every process seen, and living processes with their waited-for children; the
- * greater one is told, since adding both would count twice.
+ * even then.  Two sums are kept, of last values of every process, and of living processes with their waited-for children; the
+ * greater one is reported, since their sum would count twice.
  */
 #ifndef CALIBRAX_PROFILING_RESOURCES_H
 #define CALIBRAX_PROFILING_RESOURCES_H
@@ -21,57 +21,56 @@
 
 CBX_BEGIN_DECLS
 
-/** One look at the tree; counts are since the first look. */
+/** One sample of the tree; counts are since the first sample. */
 typedef struct cbx_resource_sample {
-    uint64_t time_ns;     /* cbx_clock_ns when the look began */
+    uint64_t time_ns;     /* cbx_clock_ns at its start */
     uint64_t rss_bytes;   /* sum over processes: pages that they share count once for each */
-    double pss_bytes;     /* shared pages divided among their users; NaN: not asked for, not told, or too dear */
+    double pss_bytes;     /* shared pages divided among their users; NaN: not requested, unknown, or too slow */
     double cpu_percent;   /* since the sample before, 100: one core all the time; NaN in the first one */
     double cpu_user_s;    /* the kernel counts in ticks, 10 ms as a rule */
     double cpu_system_s;  /* */
     uint32_t processes;   /* alive */
     uint32_t threads;     /* */
-    double gpu_mem_mb;    /* NaN: not told; so the next three */
+    double gpu_mem_mb;    /* NaN: unknown; so the next three */
     double gpu_util;      /* [percent] */
     double gpu_clock_mhz; /* */
     double gpu_power_w;   /* */
     double gpu_temperature_c;
-    double gpu_tree_mem_mb; /* [MiB] that the tree holds there; NaN: not told */
-    uint64_t gpu_throttle;  /* CBX_GPU_THROTTLE_... (gpu.h); 0 too where it is not told */
+    double gpu_tree_mem_mb; /* [MiB] of the tree; NaN: unknown */
+    uint64_t gpu_throttle;  /* CBX_GPU_THROTTLE_... (gpu.h); also 0 if unknown */
 } cbx_resource_sample;
 
 typedef struct cbx_resource_report {
-    cbx_resource_summary summary; /* MB are MiB; what the Python package keeps */
-    uint64_t hwm_bytes; /* greatest VmHWM of a single process: kept by the kernel, so no peak hides between samples */
-    double peak_pss_bytes;                               /* NaN: never read */
-    double peak_gpu_temperature_c, peak_gpu_tree_mem_mb; /* NaN: never told */
-    double
-        gpu_slowed_share; /* of the samples, those in which the device was slowed down (cbx_gpu_is_slowed); NaN: no device */
-    uint64_t gpu_throttle; /* reasons of all samples together */
-    bool pss_stopped;      /* reading it took too long: what came later is not in the peak */
+    cbx_resource_summary summary; /* MB are MiB; as in the Python package */
+    uint64_t hwm_bytes;           /* greatest VmHWM of a single process: kept by the kernel, so no peak is missed */
+    double peak_pss_bytes;        /* NaN: unknown */
+    double peak_gpu_temperature_c, peak_gpu_tree_mem_mb; /* NaN: unknown */
+    double gpu_slowed_share; /* of samples in which the device was slowed down (cbx_gpu_is_slowed); NaN: no device */
+    uint64_t gpu_throttle;   /* reasons of all samples together */
+    bool pss_stopped;        /* reading it took too long: the peak is of the time before */
     double cpu_user_s, cpu_system_s;
     double mean_cpu_percent, peak_cpu_percent; /* NaN: fewer than two samples */
     uint64_t minor_faults, major_faults;
     uint64_t voluntary_switches, involuntary_switches; /* all threads */
-    double read_bytes, write_bytes; /* from and to storage; NaN: the kernel does not tell this user */
+    double read_bytes, write_bytes;                    /* from and to storage; NaN: hidden from this user */
     double read_calls_bytes,
-        write_calls_bytes; /* through read(2), write(2) and their like, caches included; NaN likewise */
+        write_calls_bytes; /* through read(2), write(2) and similar, caches included; NaN likewise */
     uint32_t peak_threads, peak_processes;
     uint32_t processes_seen;
-    uint32_t left_out;                  /* processes beyond max_processes, in the sample that had most of them */
+    uint32_t left_out;                  /* processes beyond max_processes, at most in a sample */
     bool ended;                         /* the root of the tree was gone before the monitor stopped */
-    uint64_t late;                      /* samples that came more than half an interval late, or not at all */
+    uint64_t late;                      /* samples more than half an interval late, or missing */
     double overhead_cpu_s;              /* CPU time of the sampling thread */
     double overhead_percent;            /* of one core: 100 * overhead_cpu_s / duration; NaN if no time passed */
-    const cbx_resource_sample *samples; /* oldest first; thinned to every 2^k-th when they outgrew max_samples */
+    const cbx_resource_sample *samples; /* oldest first; thinned to every 2^k-th beyond max_samples */
     size_t nsamples;
 } cbx_resource_report;
 
-/** What a device says, asked once a sample from the sampling thread; as it comes nothing is told. */
+/** State of a device, read once a sample by the sampling thread. */
 typedef struct cbx_resource_device {
-    double mem_mb, util, clock_mhz, power_w; /* NaN: not told; so the next two */
+    double mem_mb, util, clock_mhz, power_w; /* NaN: unknown; so the next two */
     double temperature_c, tree_mem_mb;
-    uint64_t throttle; /* CBX_GPU_THROTTLE_...; 0: none, or not told */
+    uint64_t throttle; /* CBX_GPU_THROTTLE_...; 0: none, or unknown */
 } cbx_resource_device;
 
 typedef struct cbx_resource_opts {
@@ -79,7 +78,7 @@ typedef struct cbx_resource_opts {
     pid_t pid;            /* root of the tree; 0: this process */
     double interval_s;    /* 0.001..3600; 0: 0.1 */
     bool alone;           /* the root only, without children */
-    bool pss;             /* read smaps_rollup too; given up when that takes more than a tenth of the interval */
+    bool pss;             /* read smaps_rollup too; stopped if that takes more than a tenth of the interval */
     size_t max_samples;   /* kept; 0: 4096; at least 2 */
     size_t max_processes; /* of the tree; 0: 1024 */
     /* NULL: no device; must not allocate from ctx.  pids: living processes of the tree, any order */
@@ -105,12 +104,12 @@ typedef struct cbx_resource_monitor cbx_resource_monitor;
 CBX_API cbx_status cbx_resource_monitor_start(cbx_ctx *ctx, const cbx_resource_opts *opts, cbx_resource_monitor **out,
                                               cbx_err *err);
 /**
- * Takes a last sample, ends the thread, and sums up.  A second call gives the same report.
+ * Takes a last sample, ends the thread, and reports.  A second call returns the same report.
  * @param out  its samples live as long as the monitor
  * @return CBX_OK
  */
 CBX_API cbx_status cbx_resource_monitor_stop(cbx_resource_monitor *m, cbx_resource_report *out, cbx_err *err);
-/** Stops first if need be.  NULL is fine. */
+/** Stops first if necessary.  NULL is fine. */
 CBX_API void cbx_resource_monitor_free(cbx_resource_monitor *m);
 
 CBX_END_DECLS

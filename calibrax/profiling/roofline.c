@@ -1,6 +1,3 @@
-/*
- * Roofs, and the place of a kernel under them.
- */
 #include "calibrax/profiling/roofline.h"
 
 #include <math.h>
@@ -12,7 +9,7 @@ cbx_status cbx_roofs_of_probe(const cbx_probe *p, bool is_f64, int cores, cbx_ro
 {
     cbx_roofs r = { .measured = true };
 
-    if (cores < 1) return cbx_fail(err, CBX_EINVAL, "cores is %d: say 1 or more", cores);
+    if (cores < 1) return cbx_fail(err, CBX_EINVAL, "'cores' must be at least 1, got %d", cores);
     if (p->nlevels < 1 || p->nlevels > CBX_PROBE_MAX_LEVELS)
         return cbx_fail(err, CBX_EINVAL, "the probe has %d levels: measure it first", p->nlevels);
     /* an add or a max alone may issue as fast as a multiply-add, never faster: 2 flop each */
@@ -32,7 +29,7 @@ static const char *const types[] = { "float64", "float32", "float16", "bfloat16"
 
 const char *cbx_roofs_type_at(size_t i) { return i < CBX_LEN(types) ? types[i] : NULL; }
 
-/* The best of the units that compute with a narrow type; 0 and a reason: none does. */
+/* The best of the units for a narrow type; 0 and a reason: none. */
 static double narrow_rate(const cbx_probe *p, const char *type, const char **why)
 {
     double best = 0;
@@ -56,7 +53,7 @@ cbx_status cbx_roofs_of_type(const cbx_probe *p, const char *type, int cores, cb
         return cbx_roofs_of_probe(p, type[5] == '6', cores, out, err);
     rate = narrow_rate(p, type, &why);
     if (!why)
-        return cbx_fail(err, CBX_EINVAL, "no roofs of '%s': say float64, float32, float16, bfloat16 or int8", type);
+        return cbx_fail(err, CBX_EINVAL, "no roofs of '%s': use float64, float32, float16, bfloat16 or int8", type);
     if (!(rate > 0)) return cbx_fail(err, CBX_EUNAVAILABLE, "no roof of '%s': %s", type, *why ? why : "not measured");
     st = cbx_roofs_of_probe(p, false, cores, out, err);
     if (!st) out->flop_per_s = rate * cores;
@@ -66,8 +63,9 @@ cbx_status cbx_roofs_of_type(const cbx_probe *p, const char *type, int cores, cb
 cbx_status cbx_roofs_of_hardware(const cbx_hardware *h, cbx_rate rate, cbx_roofs *out, cbx_err *err)
 {
     if ((unsigned)rate >= CBX_RATE_COUNT || isnan(h->flop_per_s[rate]) || isnan(h->bytes_per_s))
-        return cbx_fail(err, CBX_EUNAVAILABLE, "the sheet of '%s' lacks %s or its bandwidth: measure the roofs instead",
-                        h->name, cbx_rate_name(rate));
+        return cbx_fail(err, CBX_EUNAVAILABLE,
+                        "the data sheet of '%s' lacks %s or its bandwidth: measure the roofs instead", h->name,
+                        cbx_rate_name(rate));
     *out = (cbx_roofs){ h->flop_per_s[rate], { { "memory", INFINITY, h->bytes_per_s } }, 1, false };
     return CBX_OK;
 }
@@ -129,7 +127,7 @@ CBX_PRINTF(2, 3) static void add_hint(cbx_roofline_hints *h, const char *fmt, ..
 {
     va_list args;
 
-    if (h->n == CBX_ROOFLINE_HINTS_MOST) return;
+    if (h->n == CBX_ROOFLINE_MAX_HINTS) return;
     va_start(args, fmt);
     vsnprintf(h->hint[h->n++], sizeof h->hint[0], fmt, args);
     va_end(args);

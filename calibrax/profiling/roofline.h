@@ -1,8 +1,8 @@
 /**
- * The roofline: how near a kernel comes to what the machine can do.
+ * The roofline: the performance of a kernel against the limits of the machine.
  *
  * attainable [flop/s] = min(pi, I * beta), I = flop / bytes, pi the rate of arithmetic, beta the bandwidth of the level that holds the
- * working set (cache-aware: each level is a roof).  efficiency = attainable / reached.  A share above 1 is no triumph but a mistake in
+ * working set (cache-aware: each level is a roof).  efficiency = reached / attainable.  A share above 1 is an error in
  * the work, the bytes, the roof or the clock, and is flagged.
  * Source: Williams, Waterman & Patterson, Commun. ACM 52 (2009) 65-76; Ilic, Pratas & Sousa, IEEE CAL 13 (2014) 21-24.
  * Nothing here allocates; all is safe from any thread.
@@ -30,13 +30,13 @@ typedef struct cbx_roofs {
 
 /**
  * Measured roofs of one core: multiply-adds count 2, bandwidths are the better of read and copy.
- * @param cores  times which both are taken: right for arithmetic and private caches, an upper bound for shared ones and memory
+ * @param cores  factor of both: right for arithmetic and private caches, an upper bound for shared ones and memory
  * @return CBX_OK; CBX_EINVAL (cores < 1; a probe without levels)
  */
 CBX_API cbx_status cbx_roofs_of_probe(const cbx_probe *p, bool is_f64, int cores, cbx_roofs *out, cbx_err *err);
 /**
  * The same for a type of numbers: "float64", "float32", "float16", "bfloat16", "int8", the faster of vectors and tiles.
- * @return as cbx_roofs_of_probe; CBX_EINVAL: another type, named; CBX_EUNAVAILABLE: this CPU does not compute with it, and why
+ * @return as cbx_roofs_of_probe; CBX_EINVAL: another type, named; CBX_EUNAVAILABLE: this CPU lacks it, and why
  */
 CBX_API cbx_status cbx_roofs_of_type(const cbx_probe *p, const char *type, int cores, cbx_roofs *out, cbx_err *err);
 /** The types that have roofs; NULL past the end. */
@@ -49,7 +49,7 @@ typedef enum cbx_bound { CBX_BOUND_COMPUTE, CBX_BOUND_MEMORY } cbx_bound;
 typedef struct cbx_roofline {
     double intensity;             /* [flop/byte] of this work; infinite without bytes */
     double ridge;                 /* [flop/byte] of the level */
-    cbx_bound bound;              /* memory where intensity < ridge */
+    cbx_bound bound;              /* memory if intensity < ridge */
     const cbx_roof_level *level;  /* in the roofs given: nearest that holds the working set */
     double attainable_flop_per_s; /* */
     double flop_per_s, bytes_per_s;
@@ -58,7 +58,7 @@ typedef struct cbx_roofline {
     bool beyond_roof;               /* efficiency > 1 + tolerance: the numbers contradict each other */
 } cbx_roofline;
 
-#define CBX_ROOFLINE_TOLERANCE 0.05 /* what measured roofs vary by */
+#define CBX_ROOFLINE_TOLERANCE 0.05 /* variation of measured roofs */
 
 /**
  * @param flop               >= 0, of one call
@@ -71,23 +71,23 @@ CBX_API cbx_status cbx_roofline_place(const cbx_roofs *roofs, double flop, doubl
                                       double working_set_bytes, cbx_roofline *out, cbx_err *err);
 
 /**
- * How well rows of so many elements fill vectors, tiles and lines of cache: 1 a multiple of 128, 0.8 of 32, 0.5 of 8, else 0.2, as the
- * Python package scores them; NaN for 0.
+ * How well rows of this length fill vectors, tiles and cache lines: 1 a multiple of 128, 0.8 of 32, 0.5 of 8, else 0.2, as in the
+ * Python package; NaN for 0.
  */
 CBX_API double cbx_roofline_alignment(size_t last_axis);
 
-#define CBX_ROOFLINE_HINTS_MOST 4
-#define CBX_ROOFLINE_HINT_SIZE  224
+#define CBX_ROOFLINE_MAX_HINTS 4
+#define CBX_ROOFLINE_HINT_SIZE 224
 
 typedef struct cbx_roofline_hints {
-    char hint[CBX_ROOFLINE_HINTS_MOST][CBX_ROOFLINE_HINT_SIZE]; /* a sentence each, the weightiest first */
+    char hint[CBX_ROOFLINE_MAX_HINTS][CBX_ROOFLINE_HINT_SIZE]; /* a sentence each, the most important first */
     size_t n;
 } cbx_roofline_hints;
 
 /**
- * What to try: by the roof that bounds the work, the share of it that was reached (below 0.2 low, below 0.5 moderate), and the rows'
- * length.  A place above the roof gets one hint, that its numbers contradict each other.
- * @param last_axis  elements of the operands' innermost axis; 0: not known, nothing is said of it
+ * Advice by the roof that bounds the work, the share of it that was reached (below 0.2 low, below 0.5 moderate), and the rows'
+ * length.  Work above the roof gets one hint, that its numbers contradict each other.
+ * @param last_axis  elements of the operands' innermost axis; 0: unknown, no advice on it
  */
 CBX_API void cbx_roofline_advise(const cbx_roofline *r, size_t last_axis, cbx_roofline_hints *out);
 

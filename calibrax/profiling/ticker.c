@@ -1,4 +1,3 @@
-/* A thread that looks at a set rate.  See ticker.h. */
 #include "calibrax/profiling/ticker.h"
 
 #include <errno.h>
@@ -8,13 +7,7 @@
 
 #include "calibrax/base/clock.h"
 
-static double thread_cpu_s(void)
-{
-    struct timespec t;
-    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ? NAN : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Until then or until it is stopped, which it returns. */
+/* Until a time or until the thread is to stop, which it returns. */
 static bool sleep_until(cbx__ticker *k, uint64_t then_ns)
 {
     struct timespec t = { (time_t)(then_ns / 1000000000u), (long)(then_ns % 1000000000u) };
@@ -27,37 +20,38 @@ static bool sleep_until(cbx__ticker *k, uint64_t then_ns)
     return stop;
 }
 
-static void *look_until_stopped(void *ticker)
+static void *run(void *ticker)
 {
     cbx__ticker *k = ticker;
     uint64_t next = k->first_ns + k->step_ns, now;
     bool alive = true, stop = false;
+    struct timespec t;
 
     while (!stop) {
         stop = sleep_until(k, next);
-        if (alive) alive = k->look(k->user);
+        if (alive) alive = k->sample(k->user);
         now = cbx_clock_ns();
         if (!stop && alive && now > next + k->step_ns / 2) k->late++;
         for (next += k->step_ns; next <= now; next += k->step_ns) k->late += alive;
         if (!alive) next = now + 1000000000u;
     }
-    k->cpu_s = thread_cpu_s();
+    k->cpu_s = clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ? NAN : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
     return NULL;
 }
 
-cbx_status cbx__ticker_start(cbx__ticker *k, uint64_t first_ns, double interval_s, bool (*look)(void *), void *user,
+cbx_status cbx__ticker_start(cbx__ticker *k, uint64_t first_ns, double interval_s, bool (*sample)(void *), void *user,
                              cbx_err *err)
 {
     pthread_condattr_t attr;
     int fault;
 
-    *k = (cbx__ticker){ .look = look, .user = user, .first_ns = first_ns, .step_ns = (uint64_t)(1e9 * interval_s) };
+    *k = (cbx__ticker){ .sample = sample, .user = user, .first_ns = first_ns, .step_ns = (uint64_t)(1e9 * interval_s) };
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&k->lock, NULL);
     pthread_cond_init(&k->wake, &attr);
     pthread_condattr_destroy(&attr);
-    fault = pthread_create(&k->thread, NULL, look_until_stopped, k);
+    fault = pthread_create(&k->thread, NULL, run, k);
     if (!fault) return CBX_OK;
     pthread_cond_destroy(&k->wake);
     pthread_mutex_destroy(&k->lock);
@@ -80,7 +74,7 @@ void *cbx__thinned_place(cbx__thinned *t)
     char *rows = t->rows;
 
     if (t->offered++ % t->stride) return NULL;
-    if (t->n == t->most) {
+    if (t->n == t->capacity) {
         for (size_t i = 1; 2 * i < t->n; i++) memcpy(rows + i * t->size, rows + 2 * i * t->size, t->size);
         t->n = (t->n + 1) / 2;
         t->stride *= 2;

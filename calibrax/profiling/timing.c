@@ -8,19 +8,19 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/options.h"
-#include "calibrax/profiling/timing_parts.h"
+#include "calibrax/profiling/timing_internal.h"
 
-#define WINDOW_STEPS    100 /* windows last so many steps or costs of the clock; twice that is aimed at */
+#define WINDOW_STEPS    100 /* minimum steps or costs of the clock in a window; the target is twice that */
 #define MAX_CALLS       ((uint64_t)1 << 40)
 #define CLOCK_WINDOWS   201
 #define EMPTY_CALLS     2000
 #define INTERRUPTION_NS 100e6
-#define EMPTY_MARGIN    1.75 /* code is placed by chance: equal loops differ by up to a half */
+#define EMPTY_MARGIN    1.75 /* the placement of code is random: equal loops differ by up to a half */
 
 typedef struct timer {
     cbx_timing_opts o;
     cbx_timed_fn fn;
-    double (*window)(void *user, uint64_t calls); /* in place of fn, which is then NULL */
+    double (*window)(void *user, uint64_t calls); /* instead of fn, which is then NULL */
     void *user;
     uint64_t start_ns;
     double cost_ns, step_ns, empty_ns;
@@ -39,7 +39,7 @@ static double since(timer *t, uint64_t start)
 
 /* --- the clock --- */
 
-/* Cost of a window around nothing, and the clock's step, seen in readings back to back. */
+/* Cost of an empty window, and the clock's step, from readings back to back. */
 static void measure_clock(timer *t)
 {
     double window[CLOCK_WINDOWS];
@@ -59,11 +59,6 @@ static void measure_clock(timer *t)
     if (!isfinite(t->step_ns)) t->step_ns = fmax(t->cost_ns, 1);
 }
 
-static double shortest_window(const timer *t)
-{
-    return fmax(1e9 * t->o.sample_s, 2 * WINDOW_STEPS * fmax(t->cost_ns, t->step_ns));
-}
-
 /* --- windows --- */
 
 static double window_ns(timer *t, cbx_timed_fn fn, void *user, uint64_t calls)
@@ -77,29 +72,20 @@ static double window_ns(timer *t, cbx_timed_fn fn, void *user, uint64_t calls)
 
 static void nothing(void *user) { (void)user; }
 
-/* Least of some windows: what the loop and the call itself cost. */
-static void measure_empty_call(timer *t)
-{
-    cbx_timed_fn volatile empty = nothing;
-
-    t->empty_ns = INFINITY;
-    for (int i = 0; i < 15; i++) t->empty_ns = fmin(t->empty_ns, window_ns(t, empty, NULL, EMPTY_CALLS) / EMPTY_CALLS);
-}
-
-/* Once more behind the samples, as the machine is now: usual, not least. */
-static double usual_empty_call(timer *t)
+/* What the loop and an empty call cost: the minimum of some windows, or their median, which is the usual cost. */
+static double empty_call(timer *t, uint64_t calls, bool usual)
 {
     cbx_timed_fn volatile empty = nothing;
     double x[15];
 
-    for (size_t i = 0; i < CBX_LEN(x); i++) x[i] = window_ns(t, empty, NULL, 50 * EMPTY_CALLS) / (50 * EMPTY_CALLS);
+    for (size_t i = 0; i < CBX_LEN(x); i++) x[i] = window_ns(t, empty, NULL, calls) / (double)calls;
     cbx_stat_sort(x, CBX_LEN(x));
-    return x[CBX_LEN(x) / 2];
+    return x[usual ? CBX_LEN(x) / 2 : 0];
 }
 
 static double elapsed_s(timer *t) { return 1e-9 * since(t, t->start_ns); }
 
-/* An interruption makes one window long, seldom two: a long one is seen again unless it is too long to be an interruption. */
+/* An interruption makes one window long, seldom two: a long one is repeated unless it is too long for an interruption. */
 static double calibration_window(timer *t, uint64_t calls, double target)
 {
     double ns = window_ns(t, t->fn, t->user, calls);
@@ -112,30 +98,23 @@ static double calibration_window(timer *t, uint64_t calls, double target)
 
 static cbx_status calibrate(timer *t, cbx_err *err)
 {
-    double target = shortest_window(t), ns;
+    double target = fmax(1e9 * t->o.sample_s, 2 * WINDOW_STEPS * fmax(t->cost_ns, t->step_ns)), ns;
     uint64_t n = 1;
 
     if (t->o.calls) {
         t->calls = t->o.calls;
         return CBX_OK;
     }
-    ns = calibration_window(t, n, target); /* the first one also made things ready */
+    ns = calibration_window(t, n, target); /* the first one includes preparations */
     while (ns < target) {
         double grown = ns > 0 ? 1.4 * (double)n * target / ns : 10.0 * (double)n;
         n = (uint64_t)fmin(fmax(grown, (double)n + 1), 10.0 * (double)n);
         if (n > MAX_CALLS || t->backwards)
-            return cbx_fail(err, CBX_EDOM, "the clock does not move during %g calls: there is nothing to tell",
-                            (double)n);
+            return cbx_fail(err, CBX_EDOM, "the clock does not move during %g calls: they cannot be timed", (double)n);
         ns = calibration_window(t, n, target);
     }
     t->calls = n;
     return CBX_OK;
-}
-
-static void warm_up(timer *t)
-{
-    if (t->o.warmup) window_ns(t, t->fn, t->user, t->o.warmup);
-    t->warmup += t->o.warmup;
 }
 
 static size_t take_samples(timer *t, double *samples)
@@ -151,7 +130,6 @@ static size_t take_samples(timer *t, double *samples)
 static cbx_status check_opts(const cbx_timing_opts *given, cbx_timing_opts *o, cbx_err *err)
 {
     static const double usual[] = { 50, 90, 99 };
-
     cbx_status st;
 
     *o = (cbx_timing_opts)CBX_TIMING_OPTS_INIT;
@@ -171,23 +149,23 @@ static cbx_status check_opts(const cbx_timing_opts *given, cbx_timing_opts *o, c
     return st;
 }
 
-/* Least of the samples against an empty call: noise makes both longer, never shorter. */
+/* The shortest sample against an empty call: noise makes both longer, never shorter. */
 static cbx_status refuse(timer *t, const cbx_call_timing *r, cbx_err *err)
 {
     double call = 1e9 * r->summary.median, window = call * (double)t->calls, empty;
 
-    if (t->backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: nothing that it tells can be used");
+    if (t->backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: its readings cannot be used");
     if (window < WINDOW_STEPS * fmax(t->cost_ns, t->step_ns))
         return cbx_fail(
             err, CBX_EDOM,
-            "%llu calls take %.3g ns, the clock steps by %.3g ns and costs %.3g ns: let the calls be chosen, or time "
-            "more of them at once",
+            "%llu calls take %.3g ns, the clock steps by %.3g ns and costs %.3g ns: do not set the calls, or set more "
+            "of them",
             (unsigned long long)t->calls, window, t->step_ns, t->cost_ns);
     if (t->o.sync || 1e9 * r->summary.min > 20 * t->empty_ns) return CBX_OK;
-    empty = fmax(t->empty_ns, usual_empty_call(t));
+    empty = fmax(t->empty_ns, empty_call(t, 50 * EMPTY_CALLS, true)); /* as the machine is now */
     if (1e9 * r->summary.min < EMPTY_MARGIN * empty)
         return cbx_fail(err, CBX_EDOM,
-                        "a call takes %.3g ns, an empty one %.3g ns: too little to tell, do more work in a call", call,
+                        "a call takes %.3g ns, an empty one %.3g ns: too short to time, do more work in a call", call,
                         empty);
     return CBX_OK;
 }
@@ -218,19 +196,19 @@ cbx_status cbx__timing_estimate(cbx_ctx *ctx, double level, const double *percen
 
 static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
 {
-    cbx_status st;
-
     double elsewhere = t->cost_ns; /* of a clock in another process */
+    cbx_status st;
 
     measure_clock(t);
     t->cost_ns = fmax(t->cost_ns, elsewhere);
-    measure_empty_call(t);
+    t->empty_ns = empty_call(t, EMPTY_CALLS, false);
     r->compile_s = t->o.compile ? 1e-9 * window_ns(t, t->o.compile, t->user, 1) : NAN;
     r->first_call_s = 1e-9 * window_ns(t, t->fn, t->user, 1);
     t->warmup = 1;
     st = calibrate(t, err);
     if (st) return st;
-    warm_up(t);
+    if (t->o.warmup) window_ns(t, t->fn, t->user, t->o.warmup);
+    t->warmup += t->o.warmup;
     r->nsamples = take_samples(t, r->samples);
     r->calls_per_sample = t->calls;
     r->warmup_calls = t->warmup;

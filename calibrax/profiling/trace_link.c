@@ -1,6 +1,3 @@
-/*
- * A folder is listed, names are held against a table, the first bytes of each file against its format.
- */
 #include "calibrax/profiling/trace_link.h"
 
 #include <stdio.h>
@@ -26,7 +23,7 @@ static bool begins_xspace(const unsigned char *head, size_t n)
 }
 static bool begins_packet(const unsigned char *head, size_t n) { return n > 1 && head[0] == 0x0a; }
 
-/* the end of a name; the first that fits counts */
+/* the first suffix that fits counts */
 static const struct {
     const char *suffix, *format;
     begin_fn begins;
@@ -40,43 +37,41 @@ static const struct {
     { ".pftrace", "perfetto", begins_packet },
 };
 
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t n = strlen(name), k = strlen(suffix);
-    return n >= k && strcmp(name + n - k, suffix) == 0;
-}
-
 static size_t kind_of(const char *name)
 {
-    size_t k = 0;
-    while (k < CBX_LEN(kinds) && !ends_with(name, kinds[k].suffix)) k++;
+    size_t n = strlen(name), k = 0;
+
+    for (; k < CBX_LEN(kinds); k++) {
+        size_t tail = strlen(kinds[k].suffix);
+        if (n >= tail && strcmp(name + n - tail, kinds[k].suffix) == 0) break;
+    }
     return k;
 }
 
 /* Size and content of a file that is named as a trace of that kind. */
-static cbx_status look_at(cbx_ctx *ctx, const char *path, size_t kind, cbx_trace_file *out, cbx_err *err)
+static cbx_status examine(cbx_ctx *ctx, const char *path, size_t kind, cbx_trace_file *out, cbx_err *err)
 {
     unsigned char head[16];
     struct stat st;
     size_t n = 0;
     FILE *f;
 
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a pipe would be waited for */
-        return cbx_fail(err, CBX_EFORMAT, "'%s' is named as a trace and is no file", path);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* reading a pipe would wait */
+        return cbx_fail(err, CBX_EFORMAT, "'%s' is named as a trace and is not a file", path);
     f = fopen(path, "rb");
     if (f) {
         n = fread(head, 1, sizeof head, f);
         fclose(f);
     }
     if (f && !kinds[kind].begins(head, n))
-        return cbx_fail(err, CBX_EFORMAT, "'%s' %s: end the trace before it is looked for", path,
-                        n ? "does not begin as its name says" : "is empty");
+        return cbx_fail(err, CBX_EFORMAT, "'%s' %s: finish the trace first", path,
+                        n ? "does not begin as its name requires" : "is empty");
     out->format = kinds[kind].format;
     out->bytes = stat(path, &st) ? 0 : (size_t)st.st_size;
     return cbx_hash_file(ctx, path, out->hash, err);
 }
 
-/* Adds the traces of one folder, `below` the one asked for. */
+/* Adds the traces of the folder `below` l->folder. */
 static cbx_status gather(cbx_ctx *ctx, cbx_trace_link *l, const char *below, cbx_err *err)
 {
     const char *folder = cbx_path_join(&l->arena, l->folder, below), *const * names;
@@ -98,7 +93,7 @@ static cbx_status gather(cbx_ctx *ctx, cbx_trace_link *l, const char *below, cbx
         file->path = cbx_path_join(&l->arena, below, names[i]);
         folder = file->path ? cbx_path_join(&l->arena, l->folder, file->path) : NULL;
         if (!folder) return cbx_fail_nomem(err, "a trace's reference");
-        st = look_at(ctx, folder, kind, file, err);
+        st = examine(ctx, folder, kind, file, err);
         if (st) return st;
         l->nfiles++;
     }
@@ -131,7 +126,7 @@ cbx_status cbx_trace_find(cbx_ctx *ctx, const char *folder, cbx_trace_link *out,
     if (!st) st = find_session(ctx, &l, err);
     if (!st && l.session) st = gather(ctx, &l, l.session, err);
     if (!st && !l.nfiles)
-        st = cbx_fail(err, CBX_ENOENT, "no trace in '%s': nothing is named *.xplane.pb, *.trace.json or *.pftrace",
+        st = cbx_fail(err, CBX_ENOENT, "no trace in '%s': no file is named *.xplane.pb, *.trace.json or *.pftrace",
                       folder);
     if (!st)
         *out = l;
@@ -180,7 +175,7 @@ static cbx_status check_file(cbx_ctx *ctx, cbx_arena *arena, const char *folder,
     if (!path) return cbx_fail_nomem(err, "a trace's reference");
     st = cbx_hash_file(ctx, path, now, err);
     if (st || strcmp(now, hash) == 0) return st;
-    return cbx_fail(err, CBX_EFORMAT, "'%s' holds something else than when it was referred to", path);
+    return cbx_fail(err, CBX_EFORMAT, "'%s' was changed after it was referenced", path);
 }
 
 cbx_status cbx_trace_link_check(cbx_ctx *ctx, const cbx_json *reference, cbx_err *err)
@@ -191,10 +186,9 @@ cbx_status cbx_trace_link_check(cbx_ctx *ctx, const cbx_json *reference, cbx_err
     cbx_status st = CBX_OK;
 
     if (!folder) return cbx_fail(err, CBX_EFORMAT, "a reference to a trace without its 'trace_dir'");
-    if (!cbx_path_exists(folder))
-        return cbx_fail(err, CBX_ENOENT, "the trace's folder '%s' is not there any more", folder);
+    if (!cbx_path_exists(folder)) return cbx_fail(err, CBX_ENOENT, "the trace's folder '%s' no longer exists", folder);
     if (files && cbx_json_typeof(files) != CBX_JSON_ARRAY)
-        return cbx_fail(err, CBX_EFORMAT, "the files of the trace in '%s' are no list", folder);
+        return cbx_fail(err, CBX_EFORMAT, "the files of the trace in '%s' must be a list", folder);
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     for (size_t i = 0; files && !st && i < cbx_json_length(files); i++)
         st = check_file(ctx, &arena, folder, cbx_json_at(files, i), err);

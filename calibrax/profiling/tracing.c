@@ -1,6 +1,4 @@
-/*
- * Events become text as they come, so that a long trace costs no more than its file.
- */
+/* Events are kept as text, so that a long trace costs no more than its file. */
 #include "calibrax/profiling/tracing.h"
 
 #include <math.h>
@@ -12,8 +10,9 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/json.h"
+#include "calibrax/base/list.h"
 
-#define MAX_DEPTH 256 /* spans open at a time on a track; deeper ones are counted, not timed */
+#define MAX_DEPTH 256 /* open spans of a track; deeper ones are counted, not timed */
 
 typedef struct track {
     uint32_t process, track;
@@ -25,8 +24,8 @@ struct cbx_timeline {
     cbx_allocator al;
     pthread_mutex_t lock;
     cbx_text events, notes; /* without the brackets */
-    track *tracks;
-    size_t ntracks, room, nevents;
+    CBX_LIST(track) tracks;
+    size_t nevents;
     uint64_t last_ns;
     cbx_err fault;
 };
@@ -52,7 +51,7 @@ void cbx_timeline_free(cbx_timeline *t)
     cbx_allocator al = t->al;
     cbx_text_clear(&t->events);
     cbx_text_clear(&t->notes);
-    cbx_mem_free(&al, t->tracks, t->room * sizeof *t->tracks);
+    cbx_list_clear(&al, &t->tracks);
     pthread_mutex_destroy(&t->lock);
     cbx_mem_free(&al, t, sizeof *t);
 }
@@ -126,8 +125,9 @@ static void note_fault(cbx_timeline *t, cbx_status st, const char *what, const c
 
 static track *find_track(cbx_timeline *t, const cbx_timeline_at *a)
 {
-    for (size_t i = 0; i < t->ntracks; i++) {
-        if (t->tracks[i].track == a->track && t->tracks[i].process == a->process) return &t->tracks[i];
+    for (size_t i = 0; i < t->tracks.n; i++) {
+        if (t->tracks.items[i].track == a->track && t->tracks.items[i].process == a->process)
+            return &t->tracks.items[i];
     }
     return NULL;
 }
@@ -137,23 +137,15 @@ static track *need_track(cbx_timeline *t, const cbx_timeline_at *a)
     track *found = find_track(t, a);
 
     if (found) return found;
-    if (t->ntracks == CBX_TIMELINE_MAX_TRACKS) {
-        note_fault(t, CBX_EOVERFLOW, "there are too many with spans", a);
+    if (t->tracks.n == CBX_TIMELINE_MAX_TRACKS) {
+        note_fault(t, CBX_EOVERFLOW, "there are too many tracks with spans", a);
         return NULL;
     }
-    if (t->ntracks == t->room) {
-        size_t room = t->room ? 2 * t->room : 4;
-        track *more = cbx_mem_resize(&t->al, t->tracks, t->room * sizeof *more, room * sizeof *more);
-        if (!more) {
-            note_fault(t, CBX_ENOMEM, "out of memory", a);
-            return NULL;
-        }
-        t->tracks = more;
-        t->room = room;
+    if (!cbx_list_push(&t->al, &t->tracks, (track){ .process = a->process, .track = a->track })) {
+        note_fault(t, CBX_ENOMEM, "out of memory", a);
+        return NULL;
     }
-    found = &t->tracks[t->ntracks++];
-    *found = (track){ .process = a->process, .track = a->track };
-    return found;
+    return &t->tracks.items[t->tracks.n - 1];
 }
 
 void cbx_timeline_begin(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
@@ -185,7 +177,7 @@ void cbx_timeline_end(cbx_timeline *t, const cbx_timeline_at *at)
     pthread_mutex_lock(&t->lock);
     on = find_track(t, &a);
     if (!on || on->depth == 0) {
-        note_fault(t, CBX_EINVAL, "a span was closed, none was open", &a);
+        note_fault(t, CBX_EINVAL, "a span was closed while none was open", &a);
     } else if (on->depth <= MAX_DEPTH && a.time_ns < on->began[on->depth - 1]) {
         note_fault(t, CBX_EINVAL, "a span ends before it begins", &a);
     } else {
@@ -276,10 +268,10 @@ static void put_document(const cbx_timeline *t, cbx_text *out)
 
     cbx_text_puts(out, "{\"traceEvents\":[");
     cbx_text_add(out, t->events.data, t->events.len);
-    for (size_t i = 0; i < t->ntracks; i++) {
-        for (size_t d = t->tracks[i].depth; d > 0; d--) {
-            cbx_text_printf(out, "%s{\"ph\":\"E\",\"pid\":%u,\"tid\":%u", any ? ",\n" : "\n", t->tracks[i].process,
-                            t->tracks[i].track);
+    for (size_t i = 0; i < t->tracks.n; i++) {
+        for (size_t d = t->tracks.items[i].depth; d > 0; d--) {
+            cbx_text_printf(out, "%s{\"ph\":\"E\",\"pid\":%u,\"tid\":%u", any ? ",\n" : "\n",
+                            t->tracks.items[i].process, t->tracks.items[i].track);
             put_us(out, "ts", t->last_ns);
             cbx_text_putc(out, '}');
         }

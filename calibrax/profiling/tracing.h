@@ -4,8 +4,8 @@
  * File: the JSON object form of the Trace Event Format, {"traceEvents":[...],"displayTimeUnit":"ns","otherData":{...}}; times are
  * microseconds with three decimals of CLOCK_MONOTONIC, so traces of several processes of one machine can be laid side by side.
  *
- * Any number of threads may add events to one trace at a time; the allocator must then be thread-safe.  A call that cannot keep its
- * event notes the first such fault, and cbx_timeline_write tells it.
+ * Any number of threads may add events to one trace at a time; the allocator must then be thread-safe.  The first event that
+ * cannot be kept is an error of cbx_timeline_write.
  * Source: "Trace Event Format", the Catapult project.
  */
 #ifndef CALIBRAX_PROFILING_TRACING_H
@@ -26,7 +26,7 @@ typedef struct cbx_timeline_arg {
     double number;    /* must be finite, or the note is left out */
 } cbx_timeline_arg;
 
-/** Where and when.  All zero: the calling thread, now. */
+/** Track and time.  All zero: the calling thread, now. */
 typedef struct cbx_timeline_at {
     uint64_t time_ns; /* of cbx_clock_ns; 0: now */
     uint32_t track;   /* 0: number of the calling thread */
@@ -37,13 +37,13 @@ typedef struct cbx_timeline_at {
 
 /** @param process  name of this process; NULL: none.  @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_timeline_create(cbx_ctx *ctx, const char *process, cbx_timeline **out, cbx_err *err);
-/** NULL is fine, here and below: then nothing is traced. */
+/** NULL is fine, here and below: nothing is traced. */
 CBX_API void cbx_timeline_free(cbx_timeline *t);
 
-/** Opens a span.  @param category  NULL: ""  @param at  NULL: here and now */
+/** Opens a span.  @param category  NULL: ""  @param at  NULL: this thread, now */
 CBX_API void cbx_timeline_begin(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
                                 const cbx_timeline_arg *args, size_t nargs);
-/** Closes the span that was opened last on the track.  Faults: there is none; the time lies before its begin. */
+/** Closes the span that was opened last on the track.  Errors: no open span; a time before its begin. */
 CBX_API void cbx_timeline_end(cbx_timeline *t, const cbx_timeline_at *at);
 /** A span as a whole. */
 CBX_API void cbx_timeline_span(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
@@ -61,7 +61,7 @@ CBX_API void cbx_timeline_note(cbx_timeline *t, const char *key, const char *val
 
 CBX_API size_t cbx_timeline_events(const cbx_timeline *t);
 /**
- * Writes the file, atomically; spans that are still open end at the last time seen.  The trace can go on.
+ * Writes the file, atomically; spans that are still open end at the last time of the trace.  The trace can go on.
  * @return CBX_OK; CBX_EINVAL (a span was closed that was not open, or before it began); CBX_EOVERFLOW (too many tracks); CBX_ENOMEM;
  *         as cbx_file_write_atomic
  */

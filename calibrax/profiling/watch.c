@@ -1,6 +1,6 @@
 /*
- * The tree and its accounts.  Formats: proc(5); that a waited-for child's I/O joins its parent's stands in the kernel's
- * kernel/exit.c (wait_task_zombie), CPU time and faults likewise, as cutime, cstime, cminflt, cmajflt.
+ * The tree and its sums.  Formats: proc(5).  The I/O of a waited-for child is added to its parent's (the kernel's kernel/exit.c,
+ * wait_task_zombie), CPU time and faults likewise, as cutime, cstime, cminflt, cmajflt.
  */
 #include "calibrax/profiling/watch.h"
 
@@ -16,10 +16,10 @@
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/procfs.h"
 
-#define STRANGERS_MAX  8192
-#define PENDING_MAX    4096
-#define LOOKS_PER_SCAN 16 /* numbers of others are looked at anew after so many looks */
-#define MIB            1048576.0
+#define MAX_STRANGERS    8192
+#define MAX_PENDING      4096
+#define SAMPLES_PER_SCAN 16 /* strangers are read again after so many samples */
+#define MIB              1048576.0
 
 /* --- counts --- */
 
@@ -32,9 +32,9 @@ static void add_growth(cbx__counts *sum, const cbx__counts *now, const cbx__coun
     for (size_t i = 0; i < COUNTS; i++) s[i] += n[i] > b[i] ? n[i] - b[i] : 0;
 }
 
-static void raise_to(cbx__counts *most, const cbx__counts *now)
+static void raise_to(cbx__counts *max, const cbx__counts *now)
 {
-    uint64_t *m = (uint64_t *)most;
+    uint64_t *m = (uint64_t *)max;
     const uint64_t *n = (const uint64_t *)now;
     for (size_t i = 0; i < COUNTS; i++) m[i] = n[i] > m[i] ? n[i] : m[i];
 }
@@ -43,7 +43,7 @@ static cbx__counts counts_so_far(const cbx__watch *w)
 {
     cbx__counts sum = w->gone;
     for (size_t i = 0; i < w->nmembers; i++) add_growth(&sum, &w->members[i].own, &w->members[i].base);
-    raise_to(&sum, &w->most);
+    raise_to(&sum, &w->max);
     return sum;
 }
 
@@ -65,7 +65,7 @@ static void add_switches(const char *status, cbx__counts *c)
     if (cbx__proc_field(status, "nonvoluntary_ctxt_switches", &v)) c->involuntary += v;
 }
 
-/* status of a process tells the switches of its first thread alone. */
+/* The status file of a process has the switches of its first thread only. */
 static void read_switches(const cbx__watch *w, pid_t pid, cbx__counts *c)
 {
     char path[512], name[64], text[4096];
@@ -96,7 +96,7 @@ static void read_io(cbx__watch *w, cbx__member *m)
     cbx__proc_field(text, "write_bytes", &m->with.write_bytes);
 }
 
-/* Counters of a member from its stat line, which is at hand, and its other files. */
+/* Counters of a member from its stat line and its other files. */
 static void read_member(cbx__watch *w, cbx__member *m, const cbx__proc_stat *s)
 {
     char text[4096];
@@ -120,7 +120,7 @@ static void read_member(cbx__watch *w, cbx__member *m, const cbx__proc_stat *s)
     own.system_ticks = s->system_ticks;
     own.minor_faults = s->minor_faults;
     own.major_faults = s->major_faults;
-    raise_to(&m->own, &own); /* switches of threads that ended stay counted */
+    raise_to(&m->own, &own); /* switches of ended threads stay counted */
     m->with.user_ticks = s->user_ticks + waited * s->child_user_ticks;
     m->with.system_ticks = s->system_ticks + waited * s->child_system_ticks;
     m->with.minor_faults = s->minor_faults + waited * s->child_minor_faults;
@@ -144,7 +144,7 @@ static void add_member(cbx__watch *w, pid_t pid, const cbx__proc_stat *s)
     *m = (cbx__member){ .pid = pid, .start_ticks = s->start_ticks };
     w->nmembers++;
     read_member(w, m, s);
-    if (w->nlooks == 0 && !w->opts.from_start) m->base = m->own;
+    if (w->nsamples == 0 && !w->opts.from_start) m->base = m->own;
 }
 
 static bool is_member(const cbx__watch *w, pid_t pid)
@@ -155,7 +155,7 @@ static bool is_member(const cbx__watch *w, pid_t pid)
     return false;
 }
 
-/* Members of the look before that are still the same process; the others are folded. */
+/* Members of the last sample that are still the same process; the others are added to gone. */
 static void refresh_members(cbx__watch *w)
 {
     size_t kept = 0;
@@ -182,25 +182,25 @@ static void add_stranger(cbx__watch *w, pid_t pid)
 {
     pid_t *list = w->strangers[1];
     size_t n = w->nstrangers[1], i = n;
-    if (n == STRANGERS_MAX) return;
-    for (; i > 0 && list[i - 1] > pid; i--) list[i] = list[i - 1]; /* /proc comes in order, as good as always */
+    if (n == MAX_STRANGERS) return;
+    for (; i > 0 && list[i - 1] > pid; i--) list[i] = list[i - 1]; /* /proc is nearly always in order */
     list[i] = pid;
     w->nstrangers[1]++;
 }
 
 static bool is_known_stranger(const cbx__watch *w, pid_t pid)
 {
-    return w->nlooks % LOOKS_PER_SCAN != 0 && w->nstrangers[0] &&
+    return w->nsamples % SAMPLES_PER_SCAN != 0 && w->nstrangers[0] &&
            bsearch(&pid, w->strangers[0], w->nstrangers[0], sizeof pid, by_number);
 }
 
-/* A process nobody knows: a child of a member, or one that may turn out to be a grandchild. */
-static void meet(cbx__watch *w, pid_t pid, uint32_t *left_out)
+/* A new process: a child of a member, or possibly a grandchild. */
+static void classify(cbx__watch *w, pid_t pid, uint32_t *left_out)
 {
     cbx__proc_stat s;
     if (!read_stat(w, pid, &s)) return;
     if (!is_member(w, s.parent)) {
-        if (w->npending < PENDING_MAX) {
+        if (w->npending < MAX_PENDING) {
             w->pending[2 * w->npending] = pid;
             w->pending[2 * w->npending + 1] = s.parent;
             w->npending++;
@@ -212,8 +212,8 @@ static void meet(cbx__watch *w, pid_t pid, uint32_t *left_out)
     }
 }
 
-/* Until a round finds no more: a parent may have a greater number than its child. */
-static void settle_pending(cbx__watch *w, uint32_t *left_out)
+/* Repeats until no more are found: a parent may have a greater number than its child. */
+static void resolve_pending(cbx__watch *w, uint32_t *left_out)
 {
     for (bool found = true; found;) {
         size_t n = w->npending;
@@ -252,17 +252,17 @@ static void find_children(cbx__watch *w)
         if (is_known_stranger(w, pid))
             add_stranger(w, pid);
         else
-            meet(w, pid, &left_out);
+            classify(w, pid, &left_out);
     }
     closedir(d);
-    settle_pending(w, &left_out);
+    resolve_pending(w, &left_out);
     w->strangers[0] = w->strangers[1];
     w->strangers[1] = old;
     w->nstrangers[0] = w->nstrangers[1];
     if (left_out > w->peaks.left_out) w->peaks.left_out = left_out;
 }
 
-/* --- one look --- */
+/* --- one sample --- */
 
 static double read_pss(cbx__watch *w)
 {
@@ -279,26 +279,19 @@ static double read_pss(cbx__watch *w)
     return sum ? (double)sum : NAN;
 }
 
-static void ask_device(cbx__watch *w, cbx_resource_device *d)
-{
-    size_t n = 0;
-
-    *d = (cbx_resource_device){ NAN, NAN, NAN, NAN, NAN, NAN, 0 };
-    if (!w->opts.device) return;
-    for (size_t i = 0; i < w->nmembers; i++) {
-        if (w->members[i].alive) w->alive[n++] = w->members[i].pid;
-    }
-    w->opts.device(w->opts.device_user, w->alive, n, d);
-    w->device_told += !isnan(d->mem_mb) || !isnan(d->temperature_c) || !isnan(d->util);
-    w->device_slowed += cbx_gpu_is_slowed(d->throttle);
-}
-
 static void read_device(cbx__watch *w, cbx_resource_sample *s)
 {
     cbx_resource_report *p = &w->peaks;
-    cbx_resource_device d;
+    cbx_resource_device d = { NAN, NAN, NAN, NAN, NAN, NAN, 0 };
+    size_t n = 0;
 
-    ask_device(w, &d);
+    for (size_t i = 0; w->opts.device && i < w->nmembers; i++)
+        if (w->members[i].alive) w->alive[n++] = w->members[i].pid;
+    if (w->opts.device) {
+        w->opts.device(w->opts.device_user, w->alive, n, &d);
+        w->device_known += !isnan(d.mem_mb) || !isnan(d.temperature_c) || !isnan(d.util);
+        w->device_slowed += cbx_gpu_is_slowed(d.throttle);
+    }
     s->gpu_mem_mb = d.mem_mb;
     s->gpu_util = d.util;
     s->gpu_clock_mhz = d.clock_mhz;
@@ -318,31 +311,20 @@ static void read_device(cbx__watch *w, cbx_resource_sample *s)
     }
 }
 
-static void add_up(const cbx__watch *w, uint64_t *hwm, cbx_resource_sample *s)
-{
-    for (size_t i = 0; i < w->nmembers; i++) {
-        const cbx__member *m = &w->members[i];
-        s->rss_bytes += m->rss_bytes;
-        s->threads += (uint32_t)m->threads;
-        s->processes += m->alive;
-        if (m->hwm_bytes > *hwm) *hwm = m->hwm_bytes;
-    }
-}
-
 static void account(cbx__watch *w, cbx_resource_sample *s)
 {
     cbx__counts with = { 0 }, growth = { 0 }, none = { 0 }, sum;
     double cpu;
 
     for (size_t i = 0; i < w->nmembers; i++) add_growth(&with, &w->members[i].with, &none);
-    if (w->nlooks == 0 && !w->opts.from_start) w->base = with;
+    if (w->nsamples == 0 && !w->opts.from_start) w->base = with;
     add_growth(&growth, &with, &w->base);
-    raise_to(&w->most, &growth);
+    raise_to(&w->max, &growth);
     sum = counts_so_far(w);
     s->cpu_user_s = w->tick_s * (double)sum.user_ticks;
     s->cpu_system_s = w->tick_s * (double)sum.system_ticks;
     cpu = s->cpu_user_s + s->cpu_system_s;
-    s->cpu_percent = w->nlooks && s->time_ns > w->last_ns
+    s->cpu_percent = w->nsamples && s->time_ns > w->last_ns
                          ? 100 * (cpu - w->last_cpu_s) / (1e-9 * (double)(s->time_ns - w->last_ns))
                          : NAN;
     w->last_cpu_s = cpu;
@@ -352,7 +334,7 @@ static void keep_peaks(cbx__watch *w, const cbx_resource_sample *s)
 {
     cbx_resource_report *p = &w->peaks;
 
-    if (w->nlooks == 0) {
+    if (w->nsamples == 0) {
         w->first_rss = s->rss_bytes;
         w->first_ns = s->time_ns;
     }
@@ -363,15 +345,15 @@ static void keep_peaks(cbx__watch *w, const cbx_resource_sample *s)
     p->peak_cpu_percent = fmax(p->peak_cpu_percent, s->cpu_percent);
     if (s->threads > p->peak_threads) p->peak_threads = s->threads;
     if (s->processes > p->peak_processes) p->peak_processes = s->processes;
-    w->nlooks++;
+    w->nsamples++;
 }
 
-bool cbx__watch_look(cbx__watch *w, uint64_t now_ns, cbx_resource_sample *out)
+bool cbx__watch_sample(cbx__watch *w, uint64_t now_ns, cbx_resource_sample *out)
 {
     cbx_resource_sample s = { .time_ns = now_ns };
     cbx__proc_stat root;
 
-    if (w->nlooks == 0) {
+    if (w->nsamples == 0) {
         if (!read_stat(w, w->opts.pid, &root)) return false;
         add_member(w, w->opts.pid, &root);
     } else {
@@ -379,7 +361,13 @@ bool cbx__watch_look(cbx__watch *w, uint64_t now_ns, cbx_resource_sample *out)
     }
     if (!w->opts.alone && w->nmembers) find_children(w);
     w->peaks.ended = w->nmembers == 0 || w->members[0].pid != w->opts.pid || !w->members[0].alive;
-    add_up(w, &w->peaks.hwm_bytes, &s);
+    for (size_t i = 0; i < w->nmembers; i++) {
+        const cbx__member *m = &w->members[i];
+        s.rss_bytes += m->rss_bytes;
+        s.threads += (uint32_t)m->threads;
+        s.processes += m->alive;
+        if (m->hwm_bytes > w->peaks.hwm_bytes) w->peaks.hwm_bytes = m->hwm_bytes;
+    }
     s.pss_bytes = read_pss(w);
     account(w, &s);
     w->end_ns = now_ns;
@@ -391,12 +379,12 @@ bool cbx__watch_look(cbx__watch *w, uint64_t now_ns, cbx_resource_sample *out)
     return true;
 }
 
-/* --- memory and sums --- */
+/* --- start and report --- */
 
 size_t cbx__watch_bytes(const cbx_resource_opts *opts)
 {
     return opts->max_processes * sizeof(cbx__member) +
-           (2 * STRANGERS_MAX + 2 * PENDING_MAX + opts->max_processes) * sizeof(pid_t);
+           (2 * MAX_STRANGERS + 2 * MAX_PENDING + opts->max_processes) * sizeof(pid_t);
 }
 
 void cbx__watch_init(cbx__watch *w, const cbx_resource_opts *opts, void *memory)
@@ -404,9 +392,9 @@ void cbx__watch_init(cbx__watch *w, const cbx_resource_opts *opts, void *memory)
     *w = (cbx__watch){ .opts = *opts, .members = memory };
     w->tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
     w->strangers[0] = (pid_t *)(w->members + opts->max_processes);
-    w->strangers[1] = w->strangers[0] + STRANGERS_MAX;
-    w->pending = w->strangers[1] + STRANGERS_MAX;
-    w->alive = w->pending + 2 * PENDING_MAX;
+    w->strangers[1] = w->strangers[0] + MAX_STRANGERS;
+    w->pending = w->strangers[1] + MAX_STRANGERS;
+    w->alive = w->pending + 2 * MAX_PENDING;
     w->peaks.peak_pss_bytes = w->peaks.peak_cpu_percent = w->peaks.summary.peak_gpu_mem_mb = NAN;
     w->peaks.peak_gpu_temperature_c = w->peaks.peak_gpu_tree_mem_mb = NAN;
 }
@@ -419,14 +407,14 @@ void cbx__watch_sum(const cbx__watch *w, cbx_resource_report *out)
     cbx__counts c = counts_so_far(w);
     double seconds = 1e-9 * (double)(w->last_ns - w->first_ns);
 
-    r.summary.mean_rss_mb = mean_of(w->rss_sum, w->nlooks) / MIB;
+    r.summary.mean_rss_mb = mean_of(w->rss_sum, w->nsamples) / MIB;
     r.summary.memory_growth_mb = ((double)w->last_rss - (double)w->first_rss) / MIB;
-    r.summary.num_samples = w->nlooks;
+    r.summary.num_samples = w->nsamples;
     r.summary.duration_sec = seconds;
     r.summary.mean_gpu_util = mean_of(w->device_sum[0], w->device_n[0]);
     r.summary.mean_gpu_clock_mhz = mean_of(w->device_sum[1], w->device_n[1]);
     r.summary.mean_gpu_power_w = mean_of(w->device_sum[2], w->device_n[2]);
-    r.gpu_slowed_share = mean_of((double)w->device_slowed, w->device_told);
+    r.gpu_slowed_share = mean_of((double)w->device_slowed, w->device_known);
     r.cpu_user_s = w->tick_s * (double)c.user_ticks;
     r.cpu_system_s = w->tick_s * (double)c.system_ticks;
     r.mean_cpu_percent = w->end_ns > w->first_ns ? 1e11 * w->last_cpu_s / (double)(w->end_ns - w->first_ns) : NAN;

@@ -1,8 +1,8 @@
 /*
- * The child stays a zombie until the monitor has had its last look, so that its counters are final there.
+ * The child stays a zombie until the monitor has taken its last sample, so that its counters are final there.
  *
- * ru_maxrss of wait4 is at least the memory of the process that started the child (exec keeps the mark of the image before), so it
- * tells something of the child only where it is greater than this program's own mark; else the monitor's VmHWM does.
+ * ru_maxrss of wait4 is at least the memory of the process that started the child (exec keeps the previous mark), so it is used only
+ * if it is greater than this program's own mark, else the monitor's VmHWM.
  */
 #include "calibrax/profiling/watched.h"
 
@@ -22,7 +22,7 @@ static double own_mark_mb(void)
     return getrusage(RUSAGE_SELF, &u) ? NAN : (double)u.ru_maxrss / 1024;
 }
 
-/* What the kernel knows of the child once it is reaped, and only then. */
+/* Available only after the child was reaped. */
 static void account(const cbx__process *p, cbx_profile_run *r)
 {
     double mark = (double)p->usage.ru_maxrss / 1024, seen = (double)r->resources.hwm_bytes / MIB;
@@ -47,7 +47,7 @@ static cbx_status watch(cbx_ctx *ctx, const cbx__watched_opts *o, pid_t pid, cbx
     return st == CBX_ENOENT ? CBX_OK : st; /* it has ended already */
 }
 
-/* Until it has ended by itself, the time is up, or somebody said stop. */
+/* Until it has ended, the time is up, or the stop flag is set. */
 static cbx__watched_end wait_for_end(const cbx__watched_opts *o, cbx__process *p, uint64_t start_ns)
 {
     while (!cbx__process_wait(p, TICK_NS)) {

@@ -9,12 +9,11 @@
 
 typedef struct cbx__watched_opts {
     cbx__process_opts process;
-    double interval_s; /* between looks; 0: 0.1 */
-    double timeout_s;  /* then it is ended as the stop flag ends it; 0: none */
-    double grace_s;    /* between SIGTERM and SIGKILL */
-    const volatile sig_atomic_t
-        *stop;    /* not 0: SIGTERM to the process, after the grace SIGKILL; NULL: it is waited for */
-    cbx_gpu *gpu; /* borrowed; NULL: none */
+    double interval_s;                 /* between samples; 0: 0.1 */
+    double timeout_s;                  /* then it is ended as by the stop flag; 0: none */
+    double grace_s;                    /* between SIGTERM and SIGKILL */
+    const volatile sig_atomic_t *stop; /* not 0: SIGTERM to the process, after the grace SIGKILL; NULL: no flag */
+    cbx_gpu *gpu;                      /* borrowed; NULL: none */
 } cbx__watched_opts;
 
 typedef enum cbx__watched_end { CBX__WATCHED_ITSELF, CBX__WATCHED_TIMEOUT, CBX__WATCHED_STOPPED } cbx__watched_end;
@@ -23,8 +22,8 @@ typedef struct cbx__watched {
     cbx_profile_run run; /* its samples live until cbx__watched_clear */
     uint64_t start_ns, end_ns;
     cbx__watched_end end;
-    bool killed;          /* it did not end by itself within the grace */
-    char last_words[256]; /* last line of standard error, if that was taken in */
+    bool killed;          /* it did not end within the grace */
+    char last_words[256]; /* last line of standard error, if that was read */
     cbx_resource_monitor *monitor;
 } cbx__watched;
 

@@ -199,7 +199,7 @@ static void show_figure(const char *what, const cbx_gpu_figure *f, double scale,
     if (f->best > 0)
         printf("%8.2f %s (median %.2f, %.2f to %.2f at %.1f %%; %s)%s\n", scale * f->best, unit,
                scale * f->median.value, scale * f->median.lower, scale * f->median.upper, 100 * f->median.level, f->by,
-               f->is_least ? " or more" : "");
+               f->is_lower_bound ? " or more" : "");
     else
         print_painted(PAINT_FAINT, "not measured: %s\n", f->why);
 }
@@ -227,7 +227,7 @@ static void show_gpu(const machine_gpu *m)
             show_figure(what, &g->traffic[l][k], 1e-9, "GB/s");
         }
     for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
-        if (!g->rate[r].is_least) continue;
+        if (!g->rate[r].is_lower_bound) continue;
         print_painted(PAINT_FAINT, "  or more: %s\n", g->rate[r].why); /* the same for all of them */
         break;
     }
@@ -237,7 +237,7 @@ static void show_gpu(const machine_gpu *m)
     }
     printf("  meanwhile                multiprocessors %.0f to %.0f MHz, memory %.0f MHz, at most %.0f C and %.0f W of "
            "%.0f W\n",
-           g->sm_mhz_least, g->sm_mhz_most, g->memory_mhz, g->temperature_c, g->power_w, g->power_limit_w);
+           g->sm_mhz_min, g->sm_mhz_max, g->memory_mhz, g->temperature_c, g->power_w, g->power_limit_w);
     cbx_gpu_throttle_words(g->throttle, words);
     if (words[0]) print_painted(PAINT_BAD, "  held back by             %s\n", words);
 }

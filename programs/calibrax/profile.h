@@ -10,6 +10,7 @@
 #include "calibrax/profiling/carbon.h"
 #include "calibrax/profiling/compilation.h"
 #include "calibrax/profiling/complexity.h"
+#include "calibrax/profiling/flops.h"
 #include "calibrax/profiling/memory.h"
 #include "calibrax/profiling/profile.h"
 #include "calibrax/profiling/roofline.h"

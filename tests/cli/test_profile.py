@@ -257,9 +257,9 @@ def a_device(p):
 
 
 def grids(p):
-    for args, part in ((["--region", "US-CX"], "'US-CA' (California)"), (["--country", "USA", "--region", "carolina"], "near are 'US-NC' (North Carolina), 'US-SC' (South Carolina)"),
+    for args, part in ((["--region", "US-CX"], "'US-CA' (California)"), (["--country", "USA", "--region", "carolina"], "similar names are 'US-NC' (North Carolina), 'US-SC' (South Carolina)"),
                        (["--country", "FRA", "--region", "Bretagne"], "no grid intensity of parts of 'FRA': leave the region out, which takes 67 g/kWh"),
-                       (["--region", "nowhere at all"], "say a code such as 'US-CA'"), (["--country", "CAN", "--region", "quebek"], "'CA-QC' (Quebec)")):
+                       (["--region", "nowhere at all"], "use a code such as 'US-CA'"), (["--country", "CAN", "--region", "quebek"], "'CA-QC' (Quebec)")):
         one_sentence(run(p, "--energy", *args, "--", "true", expect=2), part, "calibrax")
     one_sentence(run(p, "--region", "SE3", "--", "true", expect=2), "'--region' needs '--energy'", "calibrax")
     done = run(p, "--gpu", "0", "--energy", "--region", "SE3", "-n", "1", "-w", "0", "--", "sleep", "2.5", expect=0, env=fake_gpu(p))

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/profiling/answers.h"
+#include "calibrax/profiling/compilation.h"
+#include "calibrax/profiling/python_call.h"
 #include "fuzz.h"
 
 static void require(bool good)

@@ -63,7 +63,6 @@ static void a_pass(void **state)
     const cbx_batches b = { next_batch, work_on, count_of, wait_for, &l };
     cbx_batches_opts o = CBX_BATCHES_OPTS_INIT;
     cbx_batches_timing t;
-    cbx_timing_sample s;
     cbx_ctx *ctx = context();
     cbx_err err = CBX_ERR_INIT;
     double work = 0;
@@ -87,9 +86,6 @@ static void a_pass(void **state)
     CHECK_LE(fabs(t.elements_per_s - (double)t.elements / t.wall_s), 1e-3, "rate");
     NEAR(t.batch.value, 8000, "median");
     CHECK(t.clock_cost_ns == 10 && t.clock_share > 0 && t.clock_share < 0.01, "clock");
-    s = cbx_batches_timing_sample(&t);
-    CHECK(s.num_batches == 12 && s.warmup_batches_excluded == 2 && s.nbatch_times == 10, "as results have it");
-    CHECK(isnan(s.compilation_time_sec) && s.wall_clock_sec == t.wall_s && s.num_elements == t.elements, "so, too");
     cbx_batches_timing_clear(&t);
     cbx_batches_timing_clear(&t);
     cbx_ctx_free(ctx);

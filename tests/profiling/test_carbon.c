@@ -71,7 +71,7 @@ static void regions(void **state)
     }
     r = NULL;
     CHECK_STATUS(cbx_carbon_find_region(NULL, "California", &r, &err), CBX_ENOENT, "a name without its country");
-    CHECK(!r && strstr(err.message, "near are 'US-CA' (California)"), err.message);
+    CHECK(!r && strstr(err.message, "similar names are 'US-CA' (California)"), err.message);
     CHECK_STATUS(cbx_carbon_find_region("FRA", "Bretagne", &r, &err), CBX_ENOENT, "a country without regions");
     CHECK_STATUS(cbx_carbon_find_region("Atlantis", "X", &r, &err), CBX_ENOENT, "no country");
     CHECK_STATUS(cbx_carbon_find_region("USA", "QC", &r, &err), CBX_ENOENT, "of another country");
@@ -136,11 +136,11 @@ static const struct {
     { "emissions\n", 0, "" },
     { "", 0, "no column 'emissions'" },
     { "a,b\n1,2\n", 0, "no column 'emissions'" },
-    { "emissions,emissions\n1,2\n", 0, "line 1: a column stands twice" },
+    { "emissions,emissions\n1,2\n", 0, "line 1: a column is listed twice" },
     { "emissions,duration\n1\n", 0, "line 2: 1 cells, the header has 2" },
     { "emissions\nmany\n", 0, "line 2: 'emissions': expected a number, found 'many'" },
     { "emissions\n\"1\n", 0, "line 2: a quote has no end" },
-    { "emissions\n\"1\"2\n", 0, "line 2: text behind a quoted cell" },
+    { "emissions\n\"1\"2\n", 0, "line 2: text after a quoted cell" },
     { "x,emissions\n\"a\n\nb\",z\n", 0, "line 4" },
 };
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calibrax/profiling/energy_series.h"
+#include "calibrax/profiling/energy.h"
 #include "fail_alloc.h"
 
 static const char *library_named(const char *name)

@@ -96,8 +96,8 @@ static void what_is_none(void **state)
     static const struct {
         const char *text, *part;
     } cases[] = {
-        { "", "is no HLO" },
-        { "module @jit_f {\n  func.func public @main() {\n  }\n}\n", "is no HLO" },
+        { "", "is not HLO" },
+        { "module @jit_f {\n  func.func public @main() {\n  }\n}\n", "is not HLO" },
         { HEAD, "has no instruction" },
         { HEAD "ENTRY %m () -> f32[] {\n  %a = f32[]\n}\n", "line 4: an instruction without an opcode" },
         { HEAD "ENTRY %m () -> f32[] {\n  %a = f32[] add\n}\n", "without an opcode" },

@@ -121,14 +121,14 @@ static void a_tree_that_changes(void **state)
     o = opts_of(100, link);
     memory = calloc(1, cbx__watch_bytes(&o));
     cbx__watch_init(&w, &o, memory);
-    CHECK(cbx__watch_look(&w, 1000000000, &s), "alive");
+    CHECK(cbx__watch_sample(&w, 1000000000, &s), "alive");
     CHECK_INT(s.processes, 4, "child, grandchild and hers, not the stranger");
     CHECK_INT(s.threads, 5, "one of them has two");
     CHECK_INT(s.rss_bytes, 3110 * 1024, "sum");
     CHECK(isnan(s.cpu_percent) && s.cpu_user_s == 0, "the first look knows no share");
     CHECK(isnan(s.pss_bytes), "not asked for");
     now_are(place, "b", after, CBX_LEN(after), link);
-    CHECK(cbx__watch_look(&w, 2000000000, &s), "alive");
+    CHECK(cbx__watch_sample(&w, 2000000000, &s), "alive");
     CHECK_INT(s.processes, 4, "101 is another process, 300 is new, the orphan stays");
     CHECK_INT(s.rss_bytes, 1560 * 1024, "sum");
     /* last values: 10 (100) + 0 (101) + 20 + 1 + 7 = 38; living with waited-for children: 60+45+25+2+7 - 76 = 63 */
@@ -165,15 +165,15 @@ static void a_tree_that_dies(void **state)
     o = opts_of(100, link);
     memory = calloc(1, cbx__watch_bytes(&o));
     cbx__watch_init(&w, &o, memory);
-    CHECK(cbx__watch_look(&w, 1000000000, &s), "alive");
+    CHECK(cbx__watch_sample(&w, 1000000000, &s), "alive");
     now_are(place, "b", zombie, 1, link);
-    CHECK(!cbx__watch_look(&w, 1500000000, &s), "a zombie is no sample");
+    CHECK(!cbx__watch_sample(&w, 1500000000, &s), "a zombie is no sample");
     cbx__watch_sum(&w, &r);
     CHECK_LE(fabs(r.cpu_user_s - 40 * tick), 1e-9, "but its counts are final");
     CHECK_LE(fabs(r.mean_cpu_percent - 8000 * tick), 1e-6, "over the time until it was seen dead");
     CHECK(r.ended && r.summary.num_samples == 1, "ended");
     now_are(place, "c", reused, 1, link);
-    CHECK(!cbx__watch_look(&w, 2000000000, &s), "another process of its number");
+    CHECK(!cbx__watch_sample(&w, 2000000000, &s), "another process of its number");
     cbx__watch_sum(&w, &r);
     CHECK(r.ended && r.minor_faults == 100 && r.processes_seen == 1, "is not watched");
     free(memory);
@@ -194,13 +194,13 @@ static void more_than_fit(void **state)
     o.max_processes = 2;
     memory = calloc(1, cbx__watch_bytes(&o));
     cbx__watch_init(&w, &o, memory);
-    CHECK(cbx__watch_look(&w, 1, &s), "alive");
+    CHECK(cbx__watch_sample(&w, 1, &s), "alive");
     cbx__watch_sum(&w, &r);
     CHECK(s.processes == 2 && r.left_out == 1, "told that a process was left out");
     o.alone = true;
     memset(memory, 0, cbx__watch_bytes(&o));
     cbx__watch_init(&w, &o, memory);
-    CHECK(cbx__watch_look(&w, 1, &s) && s.processes == 1 && s.rss_bytes == 1000 * 1024, "alone");
+    CHECK(cbx__watch_sample(&w, 1, &s) && s.processes == 1 && s.rss_bytes == 1000 * 1024, "alone");
     free(memory);
     cbx_test_folder_remove(place);
 }

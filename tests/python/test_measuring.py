@@ -493,7 +493,7 @@ class Profiling(unittest.TestCase):
         profiling.check_trace(reference)
         with open(os.path.join(session, "host.xplane.pb"), "ab") as f:
             f.write(b"more")
-        with self.assertRaisesRegex(ValueError, "something else"):
+        with self.assertRaisesRegex(ValueError, "was changed"):
             profiling.check_trace(reference)
 
 

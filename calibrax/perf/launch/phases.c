@@ -6,7 +6,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/perf/launch/phases_internal.h"
 #include "calibrax/profiling/resources.h"
-#include "calibrax/profiling/timing_parts.h"
+#include "calibrax/profiling/timing_internal.h"
 
 const char *const cbx__phase_names[CBX__PHASE_COUNT] = { "setup",      "training", "work",
                                                          "evaluation", "targets",  "teardown" };

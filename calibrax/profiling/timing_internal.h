@@ -1,6 +1,6 @@
-/* Inside timing: what is made of samples, and calls that run in another process. */
-#ifndef CALIBRAX_PROFILING_TIMING_PARTS_H
-#define CALIBRAX_PROFILING_TIMING_PARTS_H
+/* Estimates from samples, and calls that run in another process. */
+#ifndef CALIBRAX_PROFILING_TIMING_INTERNAL_H
+#define CALIBRAX_PROFILING_TIMING_INTERNAL_H
 
 #include "calibrax/profiling/timing.h"
 
@@ -10,7 +10,7 @@ cbx_status cbx__timing_estimate(cbx_ctx *ctx, double level, const double *percen
 
 /*
  * cbx_time_calls for calls that are made elsewhere.
- * @param window    makes so many calls and returns their time in ns, by the clock where they are made
+ * @param window    makes these calls and returns their time in ns, by the clock where they are made
  * @param clock_ns  cost of a reading of that clock
  */
 cbx_status cbx__time_windows(cbx_ctx *ctx, double (*window)(void *user, uint64_t calls), void *user, double clock_ns,
