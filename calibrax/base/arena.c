@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define CHUNK_FIRST ((size_t)4096)
-#define CHUNK_MOST  ((size_t)1 << 20)
+#define MAX_CHUNK   ((size_t)1 << 20)
 #define ALIGNMENT   alignof(max_align_t)
 
 struct cbx_arena_chunk {
@@ -38,7 +38,7 @@ void cbx_arena_clear(cbx_arena *arena)
     arena->next_chunk = CHUNK_FIRST;
 }
 
-/* A chunk with room for `need` bytes, put in front.  Built with CBX_ARENA_DEBUG it has room for nothing else. */
+/* A chunk for `need` bytes, put in front.  Built with CBX_ARENA_DEBUG it holds nothing else. */
 static cbx_arena_chunk *chunk_add(cbx_arena *arena, size_t need)
 {
     size_t size = HEADER + need;
@@ -51,7 +51,7 @@ static cbx_arena_chunk *chunk_add(cbx_arena *arena, size_t need)
     chunk->used = HEADER;
     chunk->next = arena->head;
     arena->head = chunk;
-    if (arena->next_chunk < CHUNK_MOST) arena->next_chunk *= 2;
+    if (arena->next_chunk < MAX_CHUNK) arena->next_chunk *= 2;
     return chunk;
 }
 
@@ -90,32 +90,23 @@ char *cbx_arena_strndup(cbx_arena *arena, const char *s, size_t n)
 
 char *cbx_arena_strdup(cbx_arena *arena, const char *s) { return s ? cbx_arena_strndup(arena, s, strlen(s)) : NULL; }
 
-/* Where the next allocation will be, and how much may stand there, 0 of an arena without a chunk: what is longer is written again. */
-static char *room_in_front(const cbx_arena *arena, size_t *room)
-{
-    static char nowhere;
-
-    *room = 0;
-#ifndef CBX_ARENA_DEBUG
-    const cbx_arena_chunk *chunk = arena->head;
-    if (chunk) *room = chunk->size - chunk->used;
-    if (*room) return (char *)(uintptr_t)chunk + chunk->used;
-#endif
-    (void)arena;
-    return &nowhere;
-}
-
+/* Into the free space of the first chunk; text that is longer is formatted again. */
 char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...)
 {
-    size_t room;
-    char *s = room_in_front(arena, &room);
+    static char nowhere;
+    char *s = &nowhere;
+    size_t space = 0;
     va_list args, again;
+#ifndef CBX_ARENA_DEBUG
+    if (arena->head) space = arena->head->size - arena->head->used;
+    if (space) s = (char *)arena->head + arena->head->used;
+#endif
     va_start(args, fmt);
     va_copy(again, args);
-    int n = vsnprintf(s, room, fmt, args);
-    if (n >= 0 && (size_t)n < room) {
+    int n = vsnprintf(s, space, fmt, args);
+    if (n >= 0 && (size_t)n < space) {
         size_t need = ((size_t)n + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-        arena->head->used += need < room ? need : room;
+        arena->head->used += need < space ? need : space;
     } else {
         s = n < 0 ? NULL : cbx_arena_alloc(arena, (size_t)n + 1);
         if (s) vsnprintf(s, (size_t)n + 1, fmt, again);

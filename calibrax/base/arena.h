@@ -3,7 +3,7 @@
  * Built with CBX_ARENA_DEBUG every allocation is made alone, so that sanitizers see overruns.
  *
  * What a call returns belongs to the arena and lives until cbx_arena_clear.  NULL means out of memory: there is no error
- * record, the caller says what it was for; the arena stays usable.  One thread uses an arena at a time.
+ * record, the caller reports it; the arena stays usable.  One thread uses an arena at a time.
  */
 #ifndef CALIBRAX_BASE_ARENA_H
 #define CALIBRAX_BASE_ARENA_H

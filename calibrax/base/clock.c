@@ -152,7 +152,7 @@ static const char *take_fraction(const char *s, int64_t *us)
     return n >= 1 && n <= 9 ? s : NULL;
 }
 
-/* "Z", "+01:00", "+0100" or "+01"; *local says that none was there. */
+/* "Z", "+01:00", "+0100" or "+01"; *local: there was no offset. */
 static const char *take_offset(const char *s, int *seconds, bool *local)
 {
     int hours = 0, minutes = 0;

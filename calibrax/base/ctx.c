@@ -6,6 +6,7 @@
 
 #include "calibrax/base/ctx_part.h"
 #include "calibrax/base/internal.h"
+#include "calibrax/base/options.h"
 
 #define POOL_KEEP_DEFAULT ((size_t)256 << 20)
 
@@ -24,26 +25,11 @@ static const cbx_allocator libc_allocator = { libc_resize, NULL };
 
 const cbx_allocator *cbx_allocator_default(void) { return &libc_allocator; }
 
-/* The options as this version knows them; an older version's are shorter, and the rest is unset. */
-static cbx_status take_options(const cbx_ctx_opts *opts, cbx_ctx_opts *full, cbx_err *err)
-{
-    static const size_t sizes[] = { offsetof(cbx_ctx_opts, backend), sizeof *opts };
-
-    for (size_t i = 0; i < CBX_LEN(sizes); i++) {
-        if (opts->struct_size != sizes[i]) continue;
-        memcpy(full, opts, sizes[i]);
-        return CBX_OK;
-    }
-    return cbx_fail(err, CBX_EINVAL,
-                    "'struct_size' of the context options is %u, this library knows %zu: rebuild against its headers",
-                    opts->struct_size, sizeof *opts);
-}
-
 cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err)
 {
     cbx_ctx_opts full = CBX_CTX_OPTS_INIT;
     cbx_settings settings;
-    cbx_status st = opts ? take_options(opts, &full, err) : CBX_OK;
+    cbx_status st = cbx_take_options(&full, sizeof full, opts, "cbx_ctx_opts", err);
     if (!st) st = cbx__settings_resolve(&full, &settings, err);
     if (st) return st;
     opts = &full;

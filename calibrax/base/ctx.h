@@ -2,7 +2,7 @@
  * The context: owner of the allocator, the block pool and whatever else has state.
  *
  * One thread uses a context at a time; there is no global mutable state.  Objects made with a
- * context may outlive it only where their contract says so (arrays and frozen records do: they
+ * context may outlive it only if their contract allows it (arrays and frozen records do: they
  * carry the allocator by value, so the allocator's own state must outlive them).
  */
 #ifndef CALIBRAX_BASE_CTX_H
@@ -33,8 +33,7 @@ typedef struct cbx_ctx_opts {
     uint32_t struct_size;    /* sizeof(cbx_ctx_opts) of the header compiled with */
     cbx_allocator allocator; /* resize NULL: the C library's */
     size_t pool_keep_bytes;  /* freed blocks kept for re-use at most; 0: 256 MiB */
-    /* What follows came later; a program built before it says nothing of it.  Unset (NULL, CBX_CHOICE_UNSET, 0) means
-     * what the environment says: see calibrax/base/settings.h. */
+    /* Later members.  Unset (NULL, CBX_CHOICE_UNSET, 0): by the environment, see calibrax/base/settings.h. */
     const char *backend; /* "auto", "reference", "jit", in any case */
     cbx_choice use_gpu, gpu_fallback;
     double gpu_memory_fraction; /* (0, 1] */
@@ -47,7 +46,7 @@ typedef struct cbx_ctx_opts {
 
 /**
  * @param opts  NULL: all defaults
- * @return CBX_OK; CBX_EINVAL (struct_size of another version; an option or a variable of the environment that says what it may not:
+ * @return CBX_OK; CBX_EINVAL (struct_size of another version; an invalid option or variable of the environment:
  *         calibrax/base/settings.h); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err);

@@ -24,17 +24,16 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file_batch.h"
+#include "calibrax/base/list.h"
 
-#define READ_MOST_DEFAULT ((size_t)1 << 30)
-#define READ_FIRST        ((size_t)4096)
-#define TEMPORARY_SIZE    32
-#define TEMPORARY_TRIES   16
-#define MAX_LINKS         40 /* as Linux follows, path_resolution(7) */
+#define MAX_READ_DEFAULT ((size_t)1 << 30)
+#define READ_FIRST       ((size_t)4096)
+#define TEMPORARY_TRIES  16
+#define MAX_LINKS        40 /* as Linux follows, path_resolution(7) */
 
 /* --- reading --- */
 
-/* Everything from fd in a buffer of *cap bytes; it grows, since a size of 0 may lie (/proc) and a file may grow
- * meanwhile. */
+/* Everything from fd in a buffer of *cap bytes, which grows: sizes in /proc are 0, and a file may grow meanwhile. */
 static cbx_status read_all(const cbx_allocator *al, int fd, const char *path, size_t max_bytes, char **data,
                            size_t *len, size_t *cap, cbx_err *err)
 {
@@ -62,7 +61,7 @@ cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char 
     struct stat info;
     cbx_status st;
 
-    if (max_bytes == 0) max_bytes = READ_MOST_DEFAULT;
+    if (max_bytes == 0) max_bytes = MAX_READ_DEFAULT;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
     if (fstat(fd, &info)) {
@@ -100,7 +99,7 @@ done:
 
 /* --- writing --- */
 
-/* Length of the folder part of a path without its last '/', 1 for "/x", 0 if there is none. */
+/* Length of the folder part of a path without its last '/', 1 for "/x", 0 for a bare name. */
 static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -148,7 +147,7 @@ static cbx_status sync_folder(const char *name, const char *path, cbx_err *err)
     return failed && saved != EINVAL ? cbx_fail_errno(err, saved, "cannot sync the folder of '%s'", path) : CBX_OK;
 }
 
-/* What stands at a path, links followed; kinds that must not be replaced are told apart here once. */
+/* What a path names, links followed. */
 typedef enum path_kind { KIND_FILE, KIND_STREAM, KIND_REFUSED } path_kind;
 
 static path_kind kind_of(const char *path, cbx_status *st, cbx_err *err)
@@ -180,12 +179,12 @@ static cbx_status follow_links(cbx_arena *arena, const char *path, const char **
     return cbx_fail_errno(err, ELOOP, "cannot write '%s'", path);
 }
 
-/* A device or a pipe.  A pipe that nobody reads is an error at once, not a wait for a reader. */
+/* A device or a pipe.  A pipe without a reader is an error at once. */
 static cbx_status write_stream(const char *path, const void *data, size_t len, cbx_err *err)
 {
     cbx_status st = CBX_OK;
     int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 && errno == ENXIO) return cbx_fail(err, CBX_EIO, "cannot write '%s': nobody reads it", path);
+    if (fd < 0 && errno == ENXIO) return cbx_fail(err, CBX_EIO, "cannot write '%s': the pipe has no reader", path);
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) || !write_all(fd, data, len))
@@ -232,7 +231,8 @@ static cbx_status temporary_open(const cbx_replacement *r, int *fd, cbx_err *err
     return *fd < 0 ? cbx_fail_errno(err, errno, "cannot write '%s'", r->target) : CBX_OK;
 }
 
-cbx_status cbx__replacement_settle(cbx_replacement *r, dev_t *device, cbx_err *err)
+/* Nothing more is written: permissions of the file that it replaces; *device: where it is. */
+static cbx_status replacement_close(cbx_replacement *r, dev_t *device, cbx_err *err)
 {
     int failed = close(r->fd), saved = errno, fd;
     struct stat old, made;
@@ -250,7 +250,8 @@ cbx_status cbx__replacement_settle(cbx_replacement *r, dev_t *device, cbx_err *e
     return st;
 }
 
-cbx_status cbx__replacement_sync(const cbx_replacement *r, bool all, cbx_err *err)
+/* Its content goes to the disk; with `all`, that of every file on the file system, which may cost the same. */
+static cbx_status replacement_sync(const cbx_replacement *r, bool all, cbx_err *err)
 {
     int fd;
     cbx_status st = temporary_open(r, &fd, err);
@@ -260,37 +261,22 @@ cbx_status cbx__replacement_sync(const cbx_replacement *r, bool all, cbx_err *er
     return st;
 }
 
-cbx_status cbx__replacement_place(const cbx_replacement *r, cbx_err *err)
+static cbx_status replacement_place(const cbx_replacement *r, cbx_err *err)
 {
     return rename(r->temporary, r->target) ? cbx_fail_errno(err, errno, "cannot replace '%s'", r->target) : CBX_OK;
 }
 
-cbx_status cbx__replacement_sync_folder(const cbx_replacement *r, cbx_err *err)
-{
-    return sync_folder(r->folder, r->target, err);
-}
-
-void cbx__replacement_free(cbx_replacement *r)
-{
-    cbx_allocator al = r->arena.al;
-    cbx_arena_clear(&r->arena);
-    cbx_mem_free(&al, r, sizeof *r);
-}
-
-const char *cbx__replacement_target(const cbx_replacement *r) { return r->target; }
-const char *cbx__replacement_folder(const cbx_replacement *r) { return r->folder; }
-
 static cbx_status replacement_finish(cbx_replacement *r, cbx_err *err)
 {
     dev_t device;
-    cbx_status st = cbx__replacement_settle(r, &device, err);
-    if (!st) st = cbx__replacement_sync(r, false, err);
-    if (!st) st = cbx__replacement_place(r, err);
+    cbx_status st = replacement_close(r, &device, err);
+    if (!st) st = replacement_sync(r, false, err);
+    if (!st) st = replacement_place(r, err);
     if (st) {
         replacement_drop(r);
         return st;
     }
-    st = cbx__replacement_sync_folder(r, err);
+    st = sync_folder(r->folder, r->target, err);
     cbx_arena_clear(&r->arena);
     return st;
 }
@@ -351,6 +337,82 @@ void cbx_replacement_discard(cbx_replacement *r)
     cbx_allocator al = r->arena.al;
     replacement_drop(r);
     cbx_mem_free(&al, r, sizeof *r);
+}
+
+/*
+ * --- many files, one wait for the disk: syncfs(2) instead of an fsync(2) each ---
+ *
+ * Workload: 10,000 files of 10 KB.  On ext4 each fsync commits the journal: 4 ms with a busy disk, half of it for the file and half
+ * for its folder; 512 files together take as long as a single one.
+ */
+
+#define SYNCED_TOGETHER 8 /* minimum number of files for syncfs, which also waits for the writes of others */
+
+static cbx_status sync_all(const cbx__file_batch *b, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    if (b->n >= SYNCED_TOGETHER) return replacement_sync(b->list[0], true, err);
+    for (size_t i = 0; !st && i < b->n; i++) st = replacement_sync(b->list[i], false, err);
+    return st;
+}
+
+static cbx_status place_all(cbx__file_batch *b, size_t *placed, cbx_err *err)
+{
+    cbx_status st = CBX_OK, late = CBX_OK;
+
+    for (*placed = 0; !st && *placed < b->n; *placed += !st) st = replacement_place(b->list[*placed], err);
+    for (size_t i = 0; i < *placed; i++) {
+        const cbx_replacement *r = b->list[i];
+        bool last = i + 1 == *placed || strcmp(r->folder, b->list[i + 1]->folder) != 0;
+        if (last && !late) late = sync_folder(r->folder, r->target, st ? NULL : err);
+    }
+    return st ? st : late;
+}
+
+cbx_status cbx__file_batch_commit(cbx__file_batch *b, cbx_err *err)
+{
+    size_t placed = 0;
+    cbx_status st = b->n ? sync_all(b, err) : CBX_OK;
+
+    if (!st) st = place_all(b, &placed, err);
+    for (size_t i = 0; i < placed; i++) {
+        cbx_allocator al = b->list[i]->arena.al;
+        cbx_arena_clear(&b->list[i]->arena);
+        cbx_mem_free(&al, b->list[i], sizeof *b->list[i]);
+    }
+    memmove(b->list, b->list + placed, (b->n - placed) * sizeof *b->list);
+    b->n -= placed;
+    cbx__file_batch_clear(b);
+    return st;
+}
+
+void cbx__file_batch_clear(cbx__file_batch *b)
+{
+    for (size_t i = 0; i < b->n; i++) cbx_replacement_discard(b->list[i]);
+    b->n = 0;
+}
+
+cbx_status cbx__file_batch_add(cbx__file_batch *b, cbx_replacement *r, cbx_err *err)
+{
+    dev_t device = 0;
+    cbx_status st = replacement_close(r, &device, err);
+
+    if (!st && (b->n == CBX__BATCH_MAX || (b->n && device != b->device))) st = cbx__file_batch_commit(b, err);
+    if (st) {
+        cbx_replacement_discard(r);
+        return st;
+    }
+    b->device = device;
+    b->list[b->n++] = r;
+    return CBX_OK;
+}
+
+bool cbx__file_batch_has(const cbx__file_batch *b, const char *path)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (!strcmp(b->list[i]->target, path)) return true;
+    return false;
 }
 
 cbx_status cbx_file_remove(const char *path, cbx_err *err)
@@ -434,11 +496,6 @@ cbx_status cbx_dir_create_parent(cbx_ctx *ctx, const char *path, cbx_err *err)
     return make_prefix(ctx, path, folder_length(path), 0777, err);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool name_wanted(const char *name, const char *suffix)
 {
     size_t n = strlen(name), tail = suffix ? strlen(suffix) : 0;
@@ -446,56 +503,31 @@ static bool name_wanted(const char *name, const char *suffix)
     return n >= tail && memcmp(name + n - tail, suffix ? suffix : "", tail) == 0;
 }
 
-typedef struct name_list {
-    const char **names;
-    size_t count, cap;
-} name_list;
-
-static bool name_list_add(const cbx_allocator *al, name_list *list, const char *name)
-{
-    if (!name) return false;
-    if (list->count == list->cap) {
-        size_t cap = list->cap ? 2 * list->cap : 64;
-        const char **names = cbx_mem_resize(al, list->names, list->cap * sizeof *names, cap * sizeof *names);
-        if (!names) return false;
-        list->names = names;
-        list->cap = cap;
-    }
-    list->names[list->count++] = name;
-    return true;
-}
-
 cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_arena *arena, const char *const **names,
                         size_t *count, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    name_list list = { NULL, 0, 0 };
+    CBX_LIST(const char *) list = { 0 };
+    const char **kept = NULL;
     cbx_status st = CBX_OK;
     DIR *dir = opendir(path);
     if (!dir) return cbx_fail_errno(err, errno, "cannot open the folder '%s'", path);
-    for (struct dirent *entry; errno = 0, entry = readdir(dir);) {
+    for (struct dirent *entry; !st && (errno = 0, entry = readdir(dir));) {
         if (!name_wanted(entry->d_name, suffix)) continue;
-        if (name_list_add(al, &list, cbx_arena_strdup(arena, entry->d_name))) continue;
-        st = cbx_fail_nomem(err, path);
-        goto done;
+        const char *name = cbx_arena_strdup(arena, entry->d_name);
+        if (!name || !cbx_list_push(al, &list, name)) st = cbx_fail_nomem(err, path);
     }
-    if (errno) {
-        st = cbx_fail_errno(err, errno, "cannot list the folder '%s'", path);
-        goto done;
+    if (!st && errno) st = cbx_fail_errno(err, errno, "cannot list the folder '%s'", path);
+    if (!st && !(kept = cbx_arena_calloc(arena, list.n, sizeof *kept))) st = cbx_fail_nomem(err, path);
+    if (!st && list.n) {
+        memcpy(kept, list.items, list.n * sizeof *kept);
+        qsort(kept, list.n, sizeof *kept, cbx_compare_texts);
     }
-    const char **kept = cbx_arena_calloc(arena, list.count + 1, sizeof *kept);
-    if (!kept) {
-        st = cbx_fail_nomem(err, path);
-        goto done;
+    if (!st) {
+        *names = kept;
+        *count = list.n;
     }
-    if (list.count) {
-        memcpy(kept, list.names, list.count * sizeof *kept);
-        qsort(kept, list.count, sizeof *kept, compare_names);
-    }
-    *names = kept;
-    *count = list.count;
-done:
-    cbx_mem_free(al, list.names, list.cap * sizeof *list.names);
+    cbx_list_clear(al, &list);
     closedir(dir);
     return st;
 }
@@ -525,7 +557,7 @@ static bool cache_place(cbx_arena *arena, int i, const char *name, char **place)
     }
 }
 
-/* /tmp is everybody's: a folder that another user made there in our name is refused. */
+/* /tmp is shared: a folder that another user made there in our name is refused. */
 static bool is_ours(const char *path, size_t parent_length)
 {
     char parent[64];

@@ -32,7 +32,7 @@ CBX_API cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_byte
  * behind.  An existing file keeps its permission bits; a new one has 0666 less umask.  The folder must exist.
  *
  * A symbolic link stays one: what it leads to is replaced or made.  A character device or a pipe is opened and written
- * as it is, neither atomically nor replaced (/dev/null stays /dev/null); a pipe that nobody reads is CBX_EIO at once,
+ * as it is, neither atomically nor replaced (/dev/null stays /dev/null); a pipe without a reader is CBX_EIO at once,
  * one whose reader leaves raises SIGPIPE.  Folders, block devices and sockets are refused.
  * @param data  not kept; may be NULL if len is 0, which makes an empty file
  * @return CBX_OK; CBX_EIO: a folder, a block device, a socket, a loop of links; the usual.  The old content is untouched
@@ -59,7 +59,7 @@ CBX_API cbx_status cbx_replacement_commit(cbx_replacement *r, cbx_err *err);
 CBX_API void cbx_replacement_discard(cbx_replacement *r);
 
 /**
- * Says whether cbx_file_write_atomic could write there: makes missing parent folders, tries a temporary file, removes
+ * Whether cbx_file_write_atomic could write there: makes missing parent folders, tries a temporary file, removes
  * it.  A device or a pipe is not opened, only its permissions are looked at.
  * @return as cbx_file_write_atomic
  */
@@ -94,7 +94,7 @@ CBX_API cbx_status cbx_cache_dir(cbx_ctx *ctx, const char *name, cbx_arena *aren
 /** An exclusive lock on a file (flock), held by an open descriptor: it dies with its last holder, a forked child included. */
 typedef struct cbx_lock cbx_lock;
 /**
- * Makes the file if there is none; its content is left alone.  Two locks of one process exclude each other too.
+ * Makes a missing file; the content of an existing one is not changed.  Two locks of one process exclude each other too.
  * @param wait_ns  0: try once; UINT64_MAX: wait for ever
  * @param out      written on success only; may outlive ctx, the caller releases it, from any thread
  * @return CBX_OK; CBX_EBUSY (still held by another after wait_ns); CBX_EINTERRUPTED: a signal came; the usual
@@ -105,10 +105,10 @@ CBX_API cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_n
 CBX_API int cbx_lock_fd(const cbx_lock *lock);
 /** A folder for locks that all users of the machine share: $CALIBRAX_LOCK_DIR, /run/lock/calibrax, or /tmp/calibrax-locks; made, with
  * mode 1777, if it is missing.  A folder that others could replace (a link, or writable without the sticky bit) is not taken.
- * @return CBX_OK; CBX_EPERM (none of them can be used: the message says which was tried last); CBX_ENOMEM */
+ * @return CBX_OK; CBX_EPERM (none of them can be used: the message has the last one); CBX_ENOMEM */
 CBX_API cbx_status cbx_lock_dir(cbx_ctx *ctx, cbx_arena *arena, const char **path, cbx_err *err);
-/** A process that holds the lock on a file, by what the kernel says of descriptors; of several (children inherit locks) the one with the
- * first entry in /proc.  0: nobody, or a process whose descriptors this user may not see.  Goes through /proc: for messages. */
+/** A process that holds the lock on a file, by the descriptors in /proc; of several (children inherit locks) the first one there.
+ * 0: none, or a process whose descriptors this user may not see.  Slow: for messages. */
 CBX_API pid_t cbx_lock_holder(const char *path);
 /** True if that process holds the lock on a file; false also where this user may not see its descriptors. */
 CBX_API bool cbx_lock_held_by(pid_t process, const char *path);

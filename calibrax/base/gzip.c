@@ -59,7 +59,8 @@ cbx_status cbx_gzip_pack(const void *data, size_t len, cbx_text *out, cbx_err *e
     return cbx_text_check(out, err);
 }
 
-cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t most, const char *what, cbx_text *out, cbx_err *err)
+cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t max_bytes, const char *what, cbx_text *out,
+                           cbx_err *err)
 {
     z_stream z = { .next_in = (z_const Bytef *)data, .zalloc = take, .zfree = give, .opaque = &out->al };
     size_t left = len, before = out->len;
@@ -76,10 +77,11 @@ cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t most, const char
         if (rc != Z_OK && rc != Z_STREAM_END) break;
         cbx_text_add(out, (const char *)piece, CHUNK - z.avail_out);
         again = rc == Z_STREAM_END && (z.avail_in || left) && inflateReset(&z) == Z_OK;
-    } while ((rc == Z_OK || again) && !out->status && out->len - before <= most);
+    } while ((rc == Z_OK || again) && !out->status && out->len - before <= max_bytes);
     inflateEnd(&z);
     if (out->status || rc == Z_MEM_ERROR) return cbx_fail_nomem(err, what);
-    if (out->len - before > most) return cbx_fail(err, CBX_EOVERFLOW, "'%s' holds more than %zu bytes", what, most);
+    if (out->len - before > max_bytes)
+        return cbx_fail(err, CBX_EOVERFLOW, "'%s' holds more than %zu bytes", what, max_bytes);
     if (rc == Z_STREAM_END) return CBX_OK;
     return cbx_fail(err, CBX_EFORMAT, "'%s' is not a gzip file, or is damaged", what);
 }

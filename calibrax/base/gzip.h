@@ -13,10 +13,10 @@ CBX_API cbx_status cbx_gzip_pack(const void *data, size_t len, cbx_text *out, cb
 /**
  * Appends what was compressed, of all members of a file.
  * @param what  names the source in messages
- * @param most  bytes that come out at most
- * @return CBX_OK; CBX_EFORMAT (not gzip, damaged or cut off, something else behind it); CBX_EOVERFLOW (more than most); CBX_ENOMEM
+ * @param max_bytes  of the unpacked bytes
+ * @return CBX_OK; CBX_EFORMAT (not gzip, damaged or cut off, something else behind it); CBX_EOVERFLOW (more than max_bytes); CBX_ENOMEM
  */
-CBX_API cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t most, const char *what, cbx_text *out,
+CBX_API cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t max_bytes, const char *what, cbx_text *out,
                                    cbx_err *err);
 
 CBX_END_DECLS

@@ -1,4 +1,4 @@
-/* What the files of base share with each other and with tests, and with nobody else. */
+/* Shared by the files of base and their tests only. */
 #ifndef CALIBRAX_BASE_INTERNAL_H
 #define CALIBRAX_BASE_INTERNAL_H
 
@@ -28,7 +28,7 @@ uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used);
 /** digits * 10^power as the nearest double, where that is sure without long arithmetic; false: it is not, ask the C library. */
 bool cbx__decimal_value(uint64_t digits, int power, double *out);
 
-/** True if /proc/PID/fdinfo/FD, read from here on, tells of a lock held through that descriptor. */
+/** True if /proc/PID/fdinfo/FD, read from here on, lists a lock held through that descriptor. */
 bool cbx__fdinfo_has_lock(FILE *info);
 
 #endif

@@ -28,7 +28,7 @@ static void *first_present(const char *const *sonames, const char **found)
     return NULL;
 }
 
-/* Name of the first symbol that is not there; NULL if all are. */
+/* Name of the first missing symbol; NULL: all exist. */
 static const char *first_absent(void *handle, const cbx_library_spec *spec)
 {
     for (size_t i = 0; i < spec->nsymbols; i++)

@@ -61,7 +61,7 @@ typedef enum cbx_library_id {
         CBX_LIBRARY_COUNT
 } cbx_library_id;
 
-/** @return "OpenBLAS"; "?" for a number that is none */
+/** @return "OpenBLAS"; "?" for an invalid number */
 CBX_API const char *cbx_library_title(cbx_library_id id);
 /** Sonames, purpose and package of a library of the list, no symbols.  The number must be one of the list. */
 CBX_API cbx_library_spec cbx_library_known(cbx_library_id id);

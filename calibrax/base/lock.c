@@ -1,8 +1,8 @@
 /*
  * Locks between processes: flock on a file, held by an open descriptor, so that a lock dies with its last holder, however that ends.
  *
- * Who holds one stands in /proc/PID/fdinfo/FD: a descriptor through which a lock is held has a line "lock:" there (proc(5), since
- * Linux 4.1).  That is true of a process that only inherited the descriptor as well, which a note in the file itself could not say.
+ * A descriptor through which a lock is held has a line "lock:" in /proc/PID/fdinfo/FD (proc(5), since Linux 4.1), also in a process
+ * that only inherited it.
  */
 #include "calibrax/base/file.h"
 
@@ -70,7 +70,7 @@ cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_ns, cbx_l
 
 int cbx_lock_fd(const cbx_lock *lock) { return lock->fd; }
 
-/* Nobody but root and its owner can put another folder in its place. */
+/* Only root and its owner can put another folder in its place. */
 static bool is_shared_folder(const char *path)
 {
     struct stat info;
@@ -91,7 +91,7 @@ cbx_status cbx_lock_dir(cbx_ctx *ctx, cbx_arena *arena, const char **path, cbx_e
             *path = cbx_arena_strdup(arena, place);
             return *path ? CBX_OK : cbx_fail_nomem(err, "the folder of locks");
         }
-        if (place == chosen) break; /* who names one is told */
+        if (place == chosen) break; /* an error, if it was named */
     }
     return cbx_fail(err, CBX_EPERM, "no folder for locks: '%s' cannot be used; name one in CALIBRAX_LOCK_DIR",
                     chosen && *chosen ? chosen : places[2]);

@@ -1,6 +1,6 @@
 /*
- * OpenBLAS on first use.  Its constructor reads the environment (core type, threads), so what it is to read stands there
- * during the load and is gone afterwards: children do not inherit it.
+ * OpenBLAS on first use.  Its constructor reads the environment (core type, threads), so variables are set
+ * during the load and unset afterwards: children do not inherit them.
  */
 #include "calibrax/base/openblas.h"
 
@@ -14,7 +14,7 @@
  * Skylake-X to Cooper Lake, Cannon Lake, Ice Lake (server, client), Tiger Lake, Sapphire Rapids, Rocket Lake. */
 static const int known_models[] = { 0x55, 0x66, 0x6a, 0x6c, 0x7e, 0x8c, 0x8d, 0x8f, 0xa7 };
 
-/* Text behind "key\t: " in the first processor's part; NULL if the key is not there. */
+/* Text after "key\t: " in the first processor's part; NULL: no such key. */
 static const char *value_of(const char *text, const char *key)
 {
     size_t n = strlen(key);

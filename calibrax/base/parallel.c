@@ -1,19 +1,17 @@
-/*
- * Threads for one loop.  Results lie where the piece's number says, so they do not depend on how many threads there are.
- */
+/* The place of a result depends on its piece only, so results do not depend on the number of threads. */
 #include "calibrax/base/parallel.h"
 
 #include <pthread.h>
 #include <sched.h>
 
-enum { MOST_WORKERS = 64 };
+enum { MAX_WORKERS = 64 };
 
 size_t cbx__workers(size_t asked, size_t pieces)
 {
     cpu_set_t cpus;
 
     if (asked == 0) asked = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
-    if (asked > MOST_WORKERS) asked = MOST_WORKERS;
+    if (asked > MAX_WORKERS) asked = MAX_WORKERS;
     if (asked > pieces) asked = pieces;
     return asked ? asked : 1;
 }
@@ -33,8 +31,8 @@ static void *run_share(void *arg)
 
 void cbx__parallel(size_t workers, size_t pieces, cbx__piece_fn fn, void *user)
 {
-    pthread_t threads[MOST_WORKERS];
-    share shares[MOST_WORKERS];
+    pthread_t threads[MAX_WORKERS];
+    share shares[MAX_WORKERS];
     size_t started = 1;
 
     for (size_t w = 0; w < workers; w++)

@@ -4,7 +4,7 @@
  * Size classes: four an octave (1, 1.25, 1.5, 1.75 times a power of two), so a block is at most 25 % larger than asked
  * for. Below 2 MiB a class is a multiple of 64 bytes and its memory comes from the allocator; from 2 MiB on it is a
  * multiple of 2 MiB, mapped on such a boundary with MADV_HUGEPAGE, so that one fault brings 512 pages. Kept blocks hold
- * their own list node in their first bytes (they are nobody's memory); the one given back last is handed out first,
+ * their own list node in their first bytes (they are unused memory); the one given back last is handed out first,
  * being warm in the caches, and the one kept longest goes first when the limit is passed. Built with AddressSanitizer a
  * kept block is poisoned: using it after giving it back is reported.
  */
@@ -71,7 +71,7 @@ static void *huge_map(size_t capacity)
     return start;
 }
 
-/* Below 2 MiB: the allocator aligns for 16 bytes, so there is room for the distance to its pointer before the block. */
+/* Below 2 MiB: the allocator aligns for 16 bytes, so the distance to its pointer fits before the block. */
 static void *small_alloc(cbx_pool *pool, size_t capacity)
 {
     char *raw = cbx_mem_alloc(&pool->al, capacity + ALIGNMENT);

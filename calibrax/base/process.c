@@ -1,7 +1,4 @@
-/*
- * Starting and ending a child.  A group is killed while its leader is still a zombie: until the leader is reaped nobody else can get
- * its number.
- */
+/* A group is killed while its leader is still a zombie: until the leader is reaped its number is not used again. */
 #include "calibrax/base/process.h"
 
 #include <errno.h>
@@ -63,7 +60,7 @@ static cbx_status read_all(int fd, char *data, size_t size, const char *name, cb
     return CBX_OK;
 }
 
-cbx_status cbx__memory_file_read(const cbx_allocator *al, int fd, const char *name, size_t most, char **data,
+cbx_status cbx__memory_file_read(const cbx_allocator *al, int fd, const char *name, size_t max_bytes, char **data,
                                  size_t *len, cbx_err *err)
 {
     struct stat info;
@@ -73,8 +70,8 @@ cbx_status cbx__memory_file_read(const cbx_allocator *al, int fd, const char *na
 
     if (fstat(fd, &info) != 0) return cbx_fail_errno(err, errno, "cannot read '%s'", name);
     size = (size_t)info.st_size;
-    if (size > most)
-        return cbx_fail(err, CBX_EOVERFLOW, "'%s' holds %zu bytes, %zu at most are read", name, size, most);
+    if (size > max_bytes)
+        return cbx_fail(err, CBX_EOVERFLOW, "'%s' holds %zu bytes, %zu at most are read", name, size, max_bytes);
     text = cbx_mem_alloc(al, size + 1);
     if (!text) return cbx_fail_nomem(err, name);
     st = read_all(fd, text, size, name, err);

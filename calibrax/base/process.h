@@ -27,7 +27,7 @@ typedef struct cbx__process_opts {
     int channel;               /* becomes its descriptor 3; -1: none */
     const int *held;           /* descriptors that become 4 and so on: locks that it holds as well */
     size_t nheld;
-    const char *name; /* what messages call it; NULL: as it stands in argv */
+    const char *name; /* what messages call it; NULL: argv[0] */
     bool own_group;   /* a process group of its own, which cbx__process_kill ends as a whole */
 } cbx__process_opts;
 
@@ -44,7 +44,7 @@ typedef struct cbx__process {
     bool own_group;
     bool reaped;
     bool killed; /* by us */
-    bool lost;   /* somebody else reaped it (SIGCHLD is ignored): status and usage are unknown */
+    bool lost;   /* it was reaped elsewhere (SIGCHLD is ignored): status and usage are unknown */
     int status;  /* as wait4 gives it, once reaped */
     struct rusage usage;
     size_t tail_len;
@@ -54,7 +54,7 @@ typedef struct cbx__process {
 void cbx__process_init(cbx__process *p);
 /* @return CBX_OK; CBX_ENOENT, CBX_EPERM (no such program, or it may not be run); CBX_EIO; CBX_ENOMEM */
 cbx_status cbx__process_start(const cbx__process_opts *opts, cbx__process *p, cbx_err *err);
-/* Takes what stands in the pipe of standard error, without waiting. */
+/* Reads the pipe of standard error, without waiting. */
 void cbx__process_drain(cbx__process *p);
 /* True once it has ended (it stays a zombie, so that its group can be killed without touching another). */
 bool cbx__process_ended(const cbx__process *p);
@@ -71,7 +71,7 @@ int cbx__process_exit_status(const cbx__process *p);
 
 /* Last bytes of standard error as text: printable, cut at a character.  @param size  of out, at least 1 */
 void cbx__process_tail(const cbx__process *p, char *out, size_t size);
-/* The last line of that which is not blank; "" if there is none. */
+/* The last line of that which is not blank; "": all are. */
 void cbx__process_last_words(const cbx__process *p, char *out, size_t size);
 
 /* The same file under a close-on-exec number above those that a child's are moved onto; fd is closed.  -1 with errno. */
@@ -82,9 +82,9 @@ cbx_status cbx__memory_file(const char *name, int *fd, cbx_err *err);
  * All that a file holds, from its beginning, NUL-terminated behind the last byte.
  * @param name  for messages
  * @param data  freed with cbx_mem_free(al, data, len + 1); written on success only, as len
- * @return CBX_OK; CBX_EOVERFLOW (more than most bytes); CBX_EIO; CBX_ENOMEM
+ * @return CBX_OK; CBX_EOVERFLOW (more than max_bytes); CBX_EIO; CBX_ENOMEM
  */
-cbx_status cbx__memory_file_read(const cbx_allocator *al, int fd, const char *name, size_t most, char **data,
+cbx_status cbx__memory_file_read(const cbx_allocator *al, int fd, const char *name, size_t max_bytes, char **data,
                                  size_t *len, cbx_err *err);
 
 #endif

@@ -97,7 +97,7 @@ static const char *show_fraction(const void *member, char buf[CBX_SETTING_TEXT_S
     return cbx_format_double(*(const double *)member, buf);
 }
 
-/* --- what cbx_ctx_create was told: *given says whether it was, and then the member of s has the value --- */
+/* --- options of cbx_ctx_create: *given, whether there is one, which then is in s --- */
 
 typedef cbx_status (*option_fn)(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err);
 
@@ -105,7 +105,8 @@ static cbx_status option_backend(const cbx_ctx_opts *o, bool *given, cbx_setting
 {
     *given = o->backend != NULL;
     if (!*given || parse_backend(o->backend, &s->backend)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'backend' of the context options is '%.80s': say " BACKEND_WORDS, o->backend);
+    return cbx_fail(err, CBX_EINVAL, "'backend' of the context options must be " BACKEND_WORDS ", got '%.80s'",
+                    o->backend);
 }
 
 static cbx_status take_switch(const char *name, cbx_choice value, bool *given, bool *member, cbx_err *err)
@@ -113,8 +114,8 @@ static cbx_status take_switch(const char *name, cbx_choice value, bool *given, b
     *given = value != CBX_CHOICE_UNSET;
     *member = value == CBX_CHOICE_ON;
     if ((unsigned)value <= CBX_CHOICE_ON) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'%s' of the context options is %u: say CBX_CHOICE_OFF or CBX_CHOICE_ON", name,
-                    (unsigned)value);
+    return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be CBX_CHOICE_OFF or CBX_CHOICE_ON, got %u",
+                    name, (unsigned)value);
 }
 
 static cbx_status option_use_gpu(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err)
@@ -132,7 +133,7 @@ static cbx_status option_fraction(const cbx_ctx_opts *o, bool *given, cbx_settin
     *given = o->gpu_memory_fraction != 0;
     s->gpu_memory_fraction = o->gpu_memory_fraction;
     if (!*given || is_fraction(o->gpu_memory_fraction)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'gpu_memory_fraction' of the context options is %g: say " FRACTION_WORDS,
+    return cbx_fail(err, CBX_EINVAL, "'gpu_memory_fraction' of the context options must be " FRACTION_WORDS ", got %g",
                     o->gpu_memory_fraction);
 }
 
@@ -196,7 +197,7 @@ static cbx_status take(const struct row *r, parse_fn parse, const char *variable
                        cbx_settings *s, cbx_err *err)
 {
     if (!parse(text, (char *)s + r->offset))
-        return cbx_fail(err, CBX_EINVAL, "'%s' is '%.80s': say %s", variable, text, words);
+        return cbx_fail(err, CBX_EINVAL, "'%s' must be %s, got '%.80s'", variable, words, text);
     s->origin[r - rows] = variable;
     return CBX_OK;
 }

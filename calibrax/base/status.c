@@ -69,8 +69,8 @@ static size_t utf8_floor(const char *s, size_t len)
 /* Puts text behind the `used` bytes of the message, cut where the buffer ends. */
 static size_t message_append(cbx_err *err, size_t used, const char *fmt, va_list args)
 {
-    size_t room = sizeof err->message - used;
-    int n = vsnprintf(err->message + used, room, fmt, args);
+    size_t space = sizeof err->message - used;
+    int n = vsnprintf(err->message + used, space, fmt, args);
     size_t len = n < 0 ? used : used + (size_t)n;
     if (len >= sizeof err->message) len = utf8_floor(err->message, sizeof err->message - 1);
     err->message[len] = 0;

@@ -45,7 +45,7 @@ CBX_API void cbx_table_init(cbx_table *t, const cbx_allocator *al);
 CBX_API void cbx_table_clear(cbx_table *t);
 /**
  * @param same  NULL: entries of equal hash are the same
- * @return the value of the entry, which the caller may change until the next entry is added; NULL: there is none
+ * @return the value of the entry, which the caller may change until the next entry is added; NULL: no such entry
  */
 CBX_API size_t *cbx_table_find(const cbx_table *t, uint64_t hash, cbx_table_same_fn same, const void *user,
                                const void *key);
@@ -70,7 +70,7 @@ CBX_API void cbx_names_clear(cbx_names *names);
 CBX_API void cbx_names_release(cbx_names *names, cbx_arena *texts);
 /** The number of a text, which is copied if it is new: then the number is the n of before.  CBX_NO_NAME: out of memory. */
 CBX_API size_t cbx_names_add(cbx_names *names, const char *text);
-/** CBX_NO_NAME: it is not there. */
+/** CBX_NO_NAME: unknown. */
 CBX_API size_t cbx_names_find(const cbx_names *names, const char *text);
 
 CBX_END_DECLS

@@ -34,7 +34,7 @@ void cbx_text_reset(cbx_text *t)
     t->status = CBX_OK;
 }
 
-/* Room for n more bytes and a NUL. */
+/* Capacity for n more bytes and a NUL. */
 static bool text_grow(cbx_text *t, size_t n)
 {
     if (t->status) return false;
@@ -64,19 +64,19 @@ void cbx_text_puts(cbx_text *t, const char *s) { cbx_text_add(t, s, strlen(s)); 
 
 void cbx_text_putc(cbx_text *t, char c) { cbx_text_add(t, &c, 1); }
 
-/* Into the room that is there, which nearly always suffices; what it cut is written again. */
+/* Into the present capacity, which nearly always suffices; text that was cut is formatted again. */
 void cbx_text_printf(cbx_text *t, const char *fmt, ...)
 {
-    size_t room = t->cap - t->len;
+    size_t space = t->cap - t->len;
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    int n = vsnprintf(room ? t->data + t->len : NULL, room, fmt, args);
-    bool whole = n >= 0 && (size_t)n < room && !t->status;
+    int n = vsnprintf(space ? t->data + t->len : NULL, space, fmt, args);
+    bool whole = n >= 0 && (size_t)n < space && !t->status;
     if (!whole && n > 0 && text_grow(t, (size_t)n)) whole = vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again) == n;
     if (whole)
         t->len += (size_t)n;
-    else if (room)
+    else if (space)
         t->data[t->len] = 0;
     va_end(again);
     va_end(args);
@@ -203,7 +203,7 @@ cbx_status cbx_text_check(const cbx_text *t, cbx_err *err)
 
 uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
 {
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    static const uint32_t min[] = { 0, 0, 0x80, 0x800, 0x10000 };
     unsigned char lead = (unsigned char)s[0];
     size_t n = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
     *used = 1;
@@ -214,7 +214,7 @@ uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
         if (((unsigned char)s[i] & 0xC0) != 0x80) return CBX__UTF8_REPLACEMENT;
         code = code << 6 | ((unsigned char)s[i] & 0x3Fu);
     }
-    if (code < least[n] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return CBX__UTF8_REPLACEMENT;
+    if (code < min[n] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return CBX__UTF8_REPLACEMENT;
     *used = n;
     return code;
 }
@@ -225,13 +225,13 @@ uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
 
 /*
  * One operation on two factors that are exact is rounded right (Clinger, PLDI 1990).  In a long double of 64 bits a number of up to 19 digits
- * and a power up to 10^27 are exact; what comes out is off by half a unit of bit 64 at most, so that rounding it once more to 53 bits is
+ * and a power up to 10^27 are exact; what comes out is off by half a unit of bit 64 at most, so that rounding it again to 53 bits is
  * right too, unless it lies as close to the middle of two doubles.  Results are far from both ends of the range.
  */
 #if LDBL_MANT_DIG == 64 && defined(__x86_64__)
 #define LONG_TENS 27
 
-/* Not under an emulator that has no such numbers, nor where somebody has set the unit to less. */
+/* Not under an emulator that has no such numbers, nor where the unit is set to less. */
 static bool is_long(void)
 {
     volatile long double one = 1, last = 0x1p-63L;
@@ -261,7 +261,7 @@ static bool long_value(uint64_t digits, int power, double *out)
     return true;
 }
 
-/* v as a whole number of 17 digits times 10^-power, rounded; false where that is not sure. */
+/* v as an integer of 17 digits times 10^-power, rounded; false where that is not sure. */
 static bool long_digits(double v, uint64_t *digits, int *power)
 {
     int exponent, p;
@@ -305,7 +305,7 @@ bool cbx__decimal_value(uint64_t digits, int power, double *out)
     return long_value(digits, power, out);
 }
 
-/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point. Whatever stands as the decimal point in the
+/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point. The decimal point of the
  * current locale is skipped, and strtod reads s the same way. */
 static void print_digits(double v, int ndigits, char s[64], char digits[DIGITS + 1], int *point)
 {
@@ -393,7 +393,7 @@ static bool round_digits(const char all[DIGITS + 1], int n, char digits[DIGITS +
     return true;
 }
 
-/* From one conversion to 17 digits, which nearly always tells the shorter ones; false: ask for each. */
+/* From one conversion to 17 digits, which nearly always gives the shorter ones; false: try each. */
 static bool shortened_digits(double v, char digits[DIGITS + 1], int *point)
 {
     char all[DIGITS + 1];
@@ -508,12 +508,12 @@ bool cbx_name_is_safe(const char *s)
     return len >= 1 && len <= 128 && s[len] == 0 && s[0] != '.' && s[0] != '-';
 }
 
-#define WORD_MOST 64
+#define MAX_WORD 64
 
-/* Levenshtein distance of two words of at most WORD_MOST characters, row by row. */
+/* Levenshtein distance of two words of at most MAX_WORD characters, row by row. */
 static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
 {
-    size_t row[WORD_MOST + 1];
+    size_t row[MAX_WORD + 1];
     for (size_t j = 0; j <= nb; j++) row[j] = j;
     for (size_t i = 1; i <= na; i++) {
         size_t diagonal = row[0];
@@ -533,10 +533,10 @@ const char *cbx_nearest_word(const char *word, const char *const *candidates, si
 {
     size_t len = strlen(word), best = 0;
     const char *nearest = NULL;
-    if (len > WORD_MOST) return NULL;
+    if (len > MAX_WORD) return NULL;
     for (size_t i = 0; i < n; i++) {
         size_t candidate_len = strlen(candidates[i]);
-        if (candidate_len > WORD_MOST) continue;
+        if (candidate_len > MAX_WORD) continue;
         size_t d = edit_distance(word, len, candidates[i], candidate_len);
         if (d > 3 || 2 * d > len) continue;
         if (!nearest || d < best) {

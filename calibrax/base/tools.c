@@ -49,7 +49,7 @@ static bool is_there(char path[PATH_SIZE], const char *folder, const char *place
     return n > 0 && n < PATH_SIZE && access(path, spec->mode) == 0;
 }
 
-/* Cuts the last part off; "" if there is none. */
+/* Cuts the last part off; "" for a bare name. */
 static void keep_folder(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -113,12 +113,13 @@ cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, c
             there = true;
         }
         if (!there) {
-            return cbx_fail(err, CBX_ENOENT,
-                            "%s names '%s', which is not there or not to be used: let it name '%s', or unset it",
-                            spec->variable, cbx__tool_base(value), spec->name);
+            return cbx_fail(
+                err, CBX_ENOENT,
+                "%s names '%s', which is missing or cannot be used: set it to the path of '%s', or unset it",
+                spec->variable, cbx__tool_base(value), spec->name);
         }
     } else if (!search(found, spec)) {
-        return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or let %s name it", spec->name,
+        return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or set %s to its path", spec->name,
                         spec->variable);
     }
     const char *copy = cbx_arena_strdup(arena, found);

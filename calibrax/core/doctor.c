@@ -1,6 +1,3 @@
-/*
- * The doctor's report, and what he sees of machine, clock, rates and libraries; see doctor.h.
- */
 #include "calibrax/core/doctor.h"
 
 #include <stdarg.h>
@@ -9,6 +6,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/library.h"
+#include "calibrax/base/list.h"
 #include "calibrax/core/probe.h"
 
 void cbx_doctor_init(cbx_doctor_report *r, cbx_arena *arena) { *r = (cbx_doctor_report){ .arena = arena }; }
@@ -19,28 +17,17 @@ const char *cbx_doctor_state_name(cbx_doctor_state s)
     return (unsigned)s < CBX_LEN(names) ? names[s] : "?";
 }
 
-static bool make_room(cbx_doctor_report *r)
-{
-    size_t capacity = r->capacity ? 2 * r->capacity : 32;
-    cbx_doctor_item *more;
-
-    if (r->count < r->capacity) return true;
-    more = cbx_arena_calloc(r->arena, capacity, sizeof(*more));
-    if (!more) return false;
-    if (r->count) memcpy(more, r->items, r->count * sizeof(*more));
-    r->items = more;
-    r->capacity = capacity;
-    return true;
-}
-
 void cbx_doctor_add(cbx_doctor_report *r, const char *group, const char *name, cbx_doctor_state state, const char *text,
                     const char *remedy)
 {
     cbx_doctor_item it = { group, cbx_arena_strdup(r->arena, name), state, cbx_arena_strdup(r->arena, text),
                            remedy ? cbx_arena_strdup(r->arena, remedy) : NULL };
 
+    cbx_allocator al = cbx_arena_allocator(r->arena);
+
     r->broken += state == CBX_DOCTOR_BROKEN;
-    if (!it.name || !it.text || (remedy && !it.remedy) || !make_room(r)) {
+    if (!it.name || !it.text || (remedy && !it.remedy) ||
+        !cbx_grow(&al, &r->items, &r->capacity, r->count + 1, sizeof it)) {
         r->torn = true;
         return;
     }
@@ -90,7 +77,7 @@ bool cbx_doctor_see_machine(cbx_ctx *ctx, cbx_doctor_report *r, cbx_machine *m)
                     cbx_machine_usable_threads());
     cbx_doctor_fact(r, group, "memory", "%.1f GiB", (double)m->memory_bytes / 1073741824.0);
     if (strcmp(m->huge_pages, "never"))
-        cbx_doctor_fact(r, group, "huge pages", "%s", m->huge_pages[0] ? m->huge_pages : "not told");
+        cbx_doctor_fact(r, group, "huge pages", "%s", m->huge_pages[0] ? m->huge_pages : "unknown");
     else
         cbx_doctor_add(r, group, "huge pages", CBX_DOCTOR_MISSING, m->huge_pages,
                        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");

@@ -1,6 +1,6 @@
 /**
- * What is here, what is missing, and the command that adds it: the report that every program's doctor fills, and what
- * there is to see of a machine, its clock, its measured rates and the libraries that are loaded on first use.
+ * The parts that work, those that are missing, and the command that adds them: the report of every program's doctor, and
+ * entries for the machine, its clock, its measured rates and the libraries that are loaded on first use.
  */
 #ifndef CALIBRAX_CORE_DOCTOR_H
 #define CALIBRAX_CORE_DOCTOR_H
@@ -47,7 +47,7 @@ CBX_API void cbx_doctor_add(cbx_doctor_report *r, const char *group, const char 
 /** As cbx_doctor_add, a fact with a text as printf makes it. */
 CBX_API void cbx_doctor_fact(cbx_doctor_report *r, const char *group, const char *name, const char *fmt, ...)
     CBX_PRINTF(4, 5);
-/** What could not be looked at makes an item; a lack of memory makes the report incomplete instead. */
+/** A failure becomes an item; a lack of memory makes the report incomplete instead. */
 CBX_API void cbx_doctor_missing(cbx_doctor_report *r, const char *group, const char *name, const cbx_err *why,
                                 const char *remedy);
 /** @return CBX_OK; CBX_ENOMEM if an item was lost */
@@ -57,9 +57,9 @@ CBX_API const char *cbx_doctor_state_name(cbx_doctor_state s);
 
 /** Fingerprint, CPU, memory, huge pages, governor.  @return whether *m was read */
 CBX_API bool cbx_doctor_see_machine(cbx_ctx *ctx, cbx_doctor_report *r, cbx_machine *m);
-/** What a reading of the clock costs and resolves. */
+/** Cost and resolution of a reading of the clock. */
 CBX_API void cbx_doctor_see_clock(cbx_doctor_report *r);
-/** What the machine was measured to do; measures once if nobody has.  @param machine_id  "" if it is not known */
+/** Measured rates of the machine; measures once if they are unknown.  @param machine_id  "": unknown */
 CBX_API void cbx_doctor_see_probe(cbx_ctx *ctx, cbx_doctor_report *r, const char *machine_id);
 /** Every library of CBX_LIBRARY_MAP, by loading it. */
 CBX_API void cbx_doctor_see_libraries(cbx_ctx *ctx, cbx_doctor_report *r);

@@ -173,10 +173,10 @@ cbx_status cbx__read_def(const cbx_json *object, const char *path, cbx_metric_de
     if (!st && cbx_json_has(object, "description"))
         st = cbx_json_need_string(object, "description", path, &def.description, err);
     if (!st && !cbx_direction_parse(direction, &def.direction))
-        st = cbx_fail(err, CBX_EFORMAT, "'%s': '%s' is none of 'higher', 'lower', 'info'",
+        st = cbx_fail(err, CBX_EFORMAT, "'%s': '%s' must be 'higher', 'lower' or 'info'",
                       cbx__path(inner, path, "direction"), direction);
     if (!st && priority && !cbx_priority_parse(priority, &def.priority))
-        st = cbx_fail(err, CBX_EFORMAT, "'%s': '%s' is none of 'primary', 'secondary'",
+        st = cbx_fail(err, CBX_EFORMAT, "'%s': '%s' must be 'primary' or 'secondary'",
                       cbx__path(inner, path, "priority"), priority);
     if (!st) *out = def;
     return st;
@@ -260,7 +260,7 @@ void cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n)
     for (size_t i = 0; i < n; i++) cbx_json_set_string(object, tags[i].key, tags[i].value);
 }
 
-/* A bound that was read as NaN is one; otherwise NaN means that there is none. */
+/* A bound that was read as NaN is one; otherwise NaN means no bound. */
 static void put_bound(cbx_json *object, const char *key, double v, const cbx_json *raw)
 {
     if (!isnan(v) || cbx_json_get(raw, key)) cbx_json_set_double(object, key, v);

@@ -1,7 +1,7 @@
 /**
- * Points by what tells them apart: name, scenario and tags, in whatever order those stand.
+ * Points by name, scenario and tags, whose order does not matter.
  *
- * A point is found by its hash and compared where it stands, so that none is written or copied; who enters it keeps it alive.
+ * A point is found by its hash and compared in place, so that none is written or copied; the caller keeps it alive.
  */
 #ifndef CALIBRAX_CORE_POINT_INDEX_H
 #define CALIBRAX_CORE_POINT_INDEX_H
@@ -12,7 +12,7 @@
 CBX_BEGIN_DECLS
 
 /**
- * FNV-1a (Fowler, Noll, Vo) of the names; the same for like points, on every machine.  No remedy against who makes equal hashes on purpose.
+ * FNV-1a (Fowler, Noll, Vo) of the names; the same for like points, on every machine.  Not safe against deliberate collisions.
  * @param but  a label that does not count: a tag, "point" or "scenario"; NULL: all do
  */
 CBX_API uint64_t cbx_point_hash(const cbx_point *p, const char *but);
@@ -34,7 +34,7 @@ typedef struct cbx_point_index {
 CBX_API void cbx_point_index_init(cbx_point_index *ix, const cbx_allocator *al, const char *but);
 /** Fit for use again. */
 CBX_API void cbx_point_index_clear(cbx_point_index *ix);
-/** The first point like this one; NULL: there is none.  It is valid until the next one is added. */
+/** The first point like this one; NULL: no such point.  It is valid until the next one is added. */
 CBX_API const cbx_point_entry *cbx_point_index_find(const cbx_point_index *ix, const cbx_point *p);
 /** The same, and p with its value where there was none.  NULL: out of memory. */
 CBX_API const cbx_point_entry *cbx_point_index_add(cbx_point_index *ix, const cbx_point *p, size_t value);

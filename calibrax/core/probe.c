@@ -125,7 +125,7 @@ static uint64_t time_task(const bench *b, const task *t, uint64_t turns)
     return ns ? ns : 1;
 }
 
-/* One slice.  One that came out short was fitted while somebody held the core: it counts, and the next one is longer. */
+/* One slice.  A short one was fitted while the core was busy: it counts, and the next one is longer. */
 static void take_slice(const bench *b, task *t)
 {
     uint64_t ns = time_task(b, t, t->turns);
@@ -210,10 +210,10 @@ static size_t cache_bytes(const cbx_machine *m, int level)
 {
     static const int names[] = { _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
                                  _SC_LEVEL4_CACHE_SIZE };
-    uint64_t told = cbx_machine_cache_bytes(m, level);
-    long guess = told ? 0 : sysconf(names[level - 1]);
+    uint64_t known = cbx_machine_cache_bytes(m, level);
+    long guess = known ? 0 : sysconf(names[level - 1]);
 
-    return told ? (size_t)told : guess > 0 ? (size_t)guess : 0;
+    return known ? (size_t)known : guess > 0 ? (size_t)guess : 0;
 }
 
 static void add_levels(bench *b, cbx_probe *out, const cbx_machine *m)
@@ -320,7 +320,7 @@ double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, d
     return bound;
 }
 
-double cbx_probe_least_seconds(const cbx_probe *p, double bytes, double working_set_bytes)
+double cbx_probe_min_seconds(const cbx_probe *p, double bytes, double working_set_bytes)
 {
     double served = 0, seconds = 0, last = 0;
 

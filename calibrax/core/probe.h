@@ -25,8 +25,8 @@ CBX_BEGIN_DECLS
     X(SUB_FMA, "sub+fma") /* c + (a - b)^2       */                                                                    \
     X(FMA_MAX, "fma+max") /* max(c, fma(a, 1, b)) */                                                                   \
     X(AND_OR, "and+or")   /* c | (a & b), a lane is 32 bits in row F32 and 64 bits in row F64; so the next two */      \
-    X(INT_ADD, "int add") /* whole numbers */                                                                          \
-    X(INT_MUL, "int mul") /* low half of the product; of several instructions where there is none */
+    X(INT_ADD, "int add") /* integers */                                                                               \
+    X(INT_MUL, "int mul") /* low half of the product; several instructions if the CPU has no single one */
 
 typedef enum cbx_pipe {
 #define CBX_PIPE_ENUM(name, words) CBX_PIPE_##name,
@@ -53,7 +53,7 @@ typedef enum cbx_narrow {
         CBX_NARROW_COUNT
 } cbx_narrow;
 
-/** "bfloat16" and "tiles"; "?" for a number that is none */
+/** "bfloat16" and "tiles"; "?" for an invalid number */
 CBX_API const char *cbx_narrow_type(cbx_narrow n);
 CBX_API const char *cbx_narrow_unit(cbx_narrow n);
 
@@ -88,10 +88,10 @@ typedef struct cbx_probe {
  * @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err);
 /**
- * The cached probe of this machine, measured first if there is none (or the cached file is damaged or of another build).
+ * The cached probe of this machine, measured first if it is missing, damaged or of another build.
  * A cache folder that cannot be written is no error: then each call measures.
  * @param machine_id  fingerprint (core/machine.h)
- * @param refresh     measure anew
+ * @param refresh     measure again
  * @return CBX_OK; CBX_EINVAL (machine_id cannot name a file); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx_probe *out, cbx_err *err);
@@ -118,7 +118,7 @@ CBX_API double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool i
  * @param working_set_bytes  > 0; INFINITY: the last level alone
  * @return [s]; 0 where no level has a rate
  */
-CBX_API double cbx_probe_least_seconds(const cbx_probe *p, double bytes, double working_set_bytes);
+CBX_API double cbx_probe_min_seconds(const cbx_probe *p, double bytes, double working_set_bytes);
 
 CBX_END_DECLS
 #endif

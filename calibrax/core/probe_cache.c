@@ -42,7 +42,7 @@ static bool take_rate(const cbx_json *v, const char *key, double *out)
     return isfinite(*out) && *out > 0;
 }
 
-/* A rate and how it was made, or why there is none; a file without the list is of another build anyway. */
+/* A rate and its instruction, or why it is missing. */
 static bool take_narrow(const cbx_json *list, int n, cbx_narrow_rate *r)
 {
     const cbx_json *v = cbx_json_at(list, (size_t)n);

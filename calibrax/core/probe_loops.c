@@ -106,7 +106,7 @@ PIPE_LOOP(int_mul_64, vi, VI_SET, KEEP_BITS, INT_MUL_64)
 
 #define LANES        (VEC_BYTES / sizeof(double))
 #define TURN_DOUBLES (4 * LANES)
-_Static_assert(CBX__PROBE_STEP % TURN_DOUBLES == 0, "a working set is a whole number of turns");
+_Static_assert(CBX__PROBE_STEP % TURN_DOUBLES == 0, "a working set is an integer number of turns");
 
 static void read_all(const double *b, size_t n, size_t passes)
 {

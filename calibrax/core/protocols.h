@@ -52,12 +52,13 @@ typedef struct cbx_dataset_ops {
     uint32_t struct_size, abi; /* CBX_DATASET_ABI */
     const char *name;
     size_t (*length)(const void *self); /* number of examples */
-    /** Example i < length: its n arrays by name, at most `room`; the references are the caller's. */
-    cbx_status (*get)(cbx_ctx *ctx, void *self, size_t i, cbx_named_array *out, size_t room, size_t *n, cbx_err *err);
+    /** Example i < length: its n arrays by name, at most `capacity`; the references are the caller's. */
+    cbx_status (*get)(cbx_ctx *ctx, void *self, size_t i, cbx_named_array *out, size_t capacity, size_t *n,
+                      cbx_err *err);
     /** Optional (a batchable dataset): examples start .. start + batch_size - 1 stacked, fewer at the end.  Of the arrays, if there are any,
      * one at least has that many rows. */
     cbx_status (*get_batch)(cbx_ctx *ctx, void *self, size_t batch_size, size_t start, cbx_named_array *out,
-                            size_t room, size_t *n, cbx_err *err);
+                            size_t capacity, size_t *n, cbx_err *err);
 } cbx_dataset_ops;
 
 /* --- benchmarks: run by calibrax/perf/launch/phases.h --- */

@@ -10,7 +10,7 @@
 
 CBX_BEGIN_DECLS
 
-/** Timing of one pass over batches [s]. */
+/** Timing of one iteration over batches [s]. */
 typedef struct cbx_timing_sample {
     double wall_clock_sec;
     const double *per_batch_times; /* warm-up batches left out */

@@ -1,6 +1,6 @@
 /*
- * A state machine a rule: what holds (now), what was told (told), and counts of values in a row on the way up and down.  A pattern's
- * strength goes through it as a value does.
+ * A state machine for each rule: the present severity, the reported one, and counts of values in a row beyond and clear of each level.
+ * A pattern's strength is handled as a value.
  */
 #include "calibrax/monitoring/alert.h"
 
@@ -9,9 +9,10 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/base/table.h"
 #include "calibrax/monitoring/window.h"
 
-#define KEEP_MOST 1000000
+#define MAX_KEEP 1000000
 
 static const char *const severity_names[] = { "none", "info", "warning", "error", "critical" };
 
@@ -30,13 +31,13 @@ bool cbx_severity_parse(const char *word, cbx_severity *out)
 typedef struct watched {
     struct watched *next;
     cbx_alert_rule rule;
-    cbx_severity now, told;
+    cbx_severity now, reported;
     uint32_t beyond[CBX_ALERT_LEVELS], clear[CBX_ALERT_LEVELS]; /* values in a row, of each level */
-    bool spoken;                                                /* told_ns is a time */
-    uint64_t told_ns, held_back;
+    bool any;                                                   /* reported_ns is a time */
+    uint64_t reported_ns, held_back;
     cbx_severity held;  /* last change that was held back */
     cbx_window *series; /* of a pattern; else NULL */
-    double *values;     /* room for those of the window */
+    double *values;     /* those of the window */
     cbx_pattern seen;
 } watched;
 
@@ -46,20 +47,15 @@ typedef struct listener {
     void *user;
 } listener;
 
-typedef struct word {
-    struct word *next;
-    const char *text;
-} word;
-
 struct cbx_alerts {
     cbx_ctx *ctx;
     cbx_allocator al;
     cbx_arena arena;
     watched *rules;
     listener *listeners;
-    word *words; /* of alerts that no rule told */
+    cbx_names names; /* of alerts without a rule */
     cbx_alert *ring;
-    size_t keep, count, cleared; /* cleared: count when those remembered were forgotten */
+    size_t keep, count, cleared; /* cleared: count at cbx_alerts_clear */
 };
 
 cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_err *err)
@@ -67,14 +63,15 @@ cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_er
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_alerts *a;
 
-    if (keep < 1 || keep > KEEP_MOST)
-        return cbx_fail(err, CBX_EINVAL, "'keep' must be 1 to %d, got %zu", KEEP_MOST, keep);
+    if (keep < 1 || keep > MAX_KEEP)
+        return cbx_fail(err, CBX_EINVAL, "'keep' must be 1 to %d, got %zu", MAX_KEEP, keep);
     a = cbx_mem_zalloc(al, sizeof *a);
-    if (!a) return cbx_fail(err, CBX_ENOMEM, "no memory for alerts");
+    if (!a) return cbx_fail_nomem(err, "alerts");
     a->ctx = ctx;
     a->al = *al;
     a->keep = keep;
     cbx_arena_init(&a->arena, al);
+    cbx_names_init(&a->names, al);
     a->ring = cbx_arena_calloc(&a->arena, a->keep, sizeof *a->ring);
     if (!a->ring) {
         cbx_alerts_free(a);
@@ -91,6 +88,7 @@ void cbx_alerts_free(cbx_alerts *a)
     if (!a) return;
     al = a->al;
     for (watched *w = a->rules; w; w = w->next) cbx_window_free(w->series);
+    cbx_names_clear(&a->names);
     cbx_arena_clear(&a->arena);
     cbx_mem_free(&al, a, sizeof *a);
 }
@@ -116,35 +114,16 @@ static cbx_status check_rule(const cbx_alert_rule *r, cbx_err *err)
         before = r->levels[i];
     }
     if (isnan(before)) return cbx_fail(err, CBX_EINVAL, "rule of '%s': no level to alert at", r->metric);
-    return CBX_OK;
-}
-
-/* A level that a series without the pattern is beyond would never clear. */
-static cbx_status check_pattern(const cbx_alert_rule *r, cbx_err *err)
-{
     for (size_t i = 0; r->pattern && i < CBX_ALERT_LEVELS; i++) {
         if (isnan(r->levels[i]) || !worse(r, 0, r->levels[i])) continue;
+        /* a series without the pattern would never clear it */
         return cbx_fail(err, CBX_EINVAL, "rule of '%s': a level of %s must be 0 or %s", r->metric,
                         cbx_pattern_name(r->pattern), r->lower ? "below" : "above");
     }
-    if (r->pattern && (r->window < CBX_PATTERN_LEAST || r->window > CBX_PATTERN_MOST))
-        return cbx_fail(err, CBX_EINVAL, "rule of '%s': a window of %zu values for %s: say %d to %d", r->metric,
-                        r->window, cbx_pattern_name(r->pattern), CBX_PATTERN_LEAST, CBX_PATTERN_MOST);
+    if (r->pattern && (r->window < CBX_PATTERN_MIN || r->window > CBX_PATTERN_MAX))
+        return cbx_fail(err, CBX_EINVAL, "rule of '%s': the window of %s must be %d to %d values, got %zu", r->metric,
+                        cbx_pattern_name(r->pattern), CBX_PATTERN_MIN, CBX_PATTERN_MAX, r->window);
     return CBX_OK;
-}
-
-static const char *rule_name(cbx_arena *arena, const cbx_alert_rule *r)
-{
-    if (r->name) return cbx_arena_strdup(arena, r->name);
-    if (!r->pattern) return cbx_arena_strdup(arena, r->metric);
-    return cbx_arena_printf(arena, "%s %s", r->metric, cbx_pattern_name(r->pattern));
-}
-
-static cbx_status add_window(cbx_alerts *a, watched *w, cbx_err *err)
-{
-    w->values = cbx_arena_calloc(&a->arena, w->rule.window, sizeof *w->values);
-    if (!w->values) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu values", w->rule.window);
-    return cbx_window_create(a->ctx, w->rule.window, 0, &w->series, err);
 }
 
 cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_err *err)
@@ -152,15 +131,18 @@ cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_er
     cbx_status st = check_rule(rule, err);
     watched *w, **end = &a->rules;
 
-    if (!st) st = check_pattern(rule, err);
     if (st) return st;
     w = cbx_arena_alloc(&a->arena, sizeof *w);
-    if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert rule");
+    if (!w) return cbx_fail_nomem(err, "an alert rule");
     w->rule = *rule;
     w->rule.metric = cbx_arena_strdup(&a->arena, rule->metric);
-    w->rule.name = rule_name(&a->arena, rule);
-    if (!w->rule.metric || !w->rule.name) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert rule");
-    if (rule->pattern) st = add_window(a, w, err);
+    if (rule->name || !rule->pattern)
+        w->rule.name = cbx_arena_strdup(&a->arena, rule->name ? rule->name : rule->metric);
+    else
+        w->rule.name = cbx_arena_printf(&a->arena, "%s %s", rule->metric, cbx_pattern_name(rule->pattern));
+    if (rule->pattern) w->values = cbx_arena_calloc(&a->arena, rule->window, sizeof *w->values);
+    if (!w->rule.metric || !w->rule.name || (rule->pattern && !w->values)) return cbx_fail_nomem(err, "an alert rule");
+    if (rule->pattern) st = cbx_window_create(a->ctx, rule->window, 0, &w->series, err);
     if (st) return st;
     while (*end) end = &(*end)->next;
     *end = w;
@@ -171,7 +153,7 @@ cbx_status cbx_alerts_listen(cbx_alerts *a, cbx_alert_listener call, void *user,
 {
     listener *l = cbx_arena_alloc(&a->arena, sizeof *l), **end = &a->listeners;
 
-    if (!l) return cbx_fail(err, CBX_ENOMEM, "no memory for a listener");
+    if (!l) return cbx_fail_nomem(err, "a listener");
     *l = (listener){ NULL, call, user };
     while (*end) end = &(*end)->next;
     *end = l;
@@ -182,7 +164,7 @@ cbx_status cbx_alerts_listen(cbx_alerts *a, cbx_alert_listener call, void *user,
 
 static void count_up(uint32_t *n, bool yes) { *n = !yes ? 0 : *n == UINT32_MAX ? *n : *n + 1; }
 
-/* A drift about a median of 0 is endless, and a number. */
+/* A drift about a median of 0 is infinite, and valid. */
 static bool is_lost(const watched *w, double value) { return w->rule.pattern ? isnan(value) : !isfinite(value); }
 
 /* The state after one more value. */
@@ -258,79 +240,63 @@ static void hand_out(cbx_alerts *a, const cbx_alert *alert)
     for (const listener *l = a->listeners; l; l = l->next) l->call(l->user, alert);
 }
 
-static void tell(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
+static void report(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
 {
     cbx_alert *alert = &a->ring[a->count++ % a->keep];
 
     *alert = (cbx_alert){ .rule = w->rule.name,
                           .metric = w->rule.metric,
                           .severity = w->now,
-                          .before = w->told,
+                          .before = w->reported,
                           .value = value,
                           .threshold = threshold_of(w, w->now),
                           .pattern = w->rule.pattern,
                           .time_ns = now_ns,
                           .held_back = w->held_back };
     describe(w, alert);
-    w->told = w->held = w->now;
-    w->told_ns = now_ns;
-    w->spoken = true;
+    w->reported = w->held = w->now;
+    w->reported_ns = now_ns;
+    w->any = true;
     w->held_back = 0;
     hand_out(a, alert);
 }
 
-/* The book's own copy of a word, made once however often it is told. */
-static const char *kept_word(cbx_alerts *a, const char *text)
-{
-    word *w = a->words;
-
-    while (w && strcmp(w->text, text)) w = w->next;
-    if (w) return w->text;
-    w = cbx_arena_alloc(&a->arena, sizeof *w);
-    if (!w) return NULL;
-    w->text = cbx_arena_strdup(&a->arena, text);
-    if (!w->text) return NULL;
-    w->next = a->words;
-    a->words = w;
-    return w->text;
-}
-
 cbx_status cbx_alerts_tell(cbx_alerts *a, const cbx_alert *alert, cbx_err *err)
 {
-    const char *metric, *rule;
+    size_t metric, rule;
     cbx_alert *kept;
 
     if (!alert->metric || !*alert->metric) return cbx_fail(err, CBX_EINVAL, "an alert without a metric");
     if (alert->severity < CBX_SEVERITY_INFO || alert->severity > CBX_SEVERITY_CRITICAL)
         return cbx_fail(err, CBX_EINVAL, "the alert of '%s' has no severity", alert->metric);
-    metric = kept_word(a, alert->metric);
-    rule = kept_word(a, alert->rule ? alert->rule : alert->metric);
-    if (!metric || !rule) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert");
+    metric = cbx_names_add(&a->names, alert->metric);
+    rule = cbx_names_add(&a->names, alert->rule ? alert->rule : alert->metric);
+    if (metric == CBX_NO_NAME || rule == CBX_NO_NAME) return cbx_fail_nomem(err, "an alert");
     kept = &a->ring[a->count++ % a->keep];
     *kept = *alert;
-    kept->metric = metric;
-    kept->rule = rule;
+    kept->metric = a->names.list[metric];
+    kept->rule = a->names.list[rule];
     hand_out(a, kept);
     return CBX_OK;
 }
 
-/* Whether the state is to be told now. */
-static bool due(watched *w, uint64_t now_ns)
+/* Whether the state is to be reported now. */
+static bool is_pending(watched *w, uint64_t now_ns)
 {
-    uint64_t since = w->spoken && now_ns > w->told_ns ? now_ns - w->told_ns : 0;
+    uint64_t since = w->any && now_ns > w->reported_ns ? now_ns - w->reported_ns : 0;
 
-    if (w->now == w->told) {
+    if (w->now == w->reported) {
         w->held = w->now;
         return w->now != CBX_SEVERITY_NONE && w->rule.repeat_ns && since >= w->rule.repeat_ns;
     }
-    if (!w->spoken || w->now > w->told || since >= w->rule.quiet_ns) return true;
+    if (!w->any || w->now > w->reported || since >= w->rule.quiet_ns) return true;
     if (w->now != w->held) w->held_back++;
     w->held = w->now;
     return false;
 }
 
-/* How strong the pattern is with one more value; no number where there is none, or no memory to look. */
-static double look(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
+/* Strength of the pattern with one more value; NaN: not finite, or out of memory. */
+static double strength_with(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
 {
     size_t n;
 
@@ -347,9 +313,9 @@ size_t cbx_alerts_observe(cbx_alerts *a, const char *metric, double value, uint6
     for (watched *w = a->rules; w; w = w->next) {
         double seen = value;
         if (strcmp(w->rule.metric, metric)) continue;
-        if (w->rule.pattern) seen = look(a, w, value, now_ns);
+        if (w->rule.pattern) seen = strength_with(a, w, value, now_ns);
         advance(w, seen);
-        if (due(w, now_ns)) tell(a, w, seen, now_ns);
+        if (is_pending(w, now_ns)) report(a, w, seen, now_ns);
     }
     return a->count - before;
 }
@@ -373,14 +339,14 @@ const cbx_alert *cbx_alerts_recent(const cbx_alerts *a, size_t i)
     return &a->ring[(a->count - 1 - i) % a->keep];
 }
 
-size_t cbx_alerts_by_severity(const cbx_alerts *a, cbx_severity severity, const cbx_alert **out, size_t room)
+size_t cbx_alerts_by_severity(const cbx_alerts *a, cbx_severity severity, const cbx_alert **out, size_t capacity)
 {
     const cbx_alert *alert;
     size_t n = 0;
 
     for (size_t i = 0; (alert = cbx_alerts_recent(a, i)); i++) {
         if (alert->severity != severity) continue;
-        if (n < room) out[n] = alert;
+        if (n < capacity) out[n] = alert;
         n++;
     }
     return n;
@@ -392,17 +358,18 @@ cbx_json *cbx_alert_json(const cbx_alert *alert, int64_t time_us)
 {
     char time[CBX_TIME_SIZE];
     cbx_json *o = cbx_json_new_object();
-    bool ok = o && cbx_json_set_string(o, "schema", "calibrax-alert") && cbx_json_set_int(o, "version", 1) &&
-              cbx_json_set_string(o, "rule", alert->rule) && cbx_json_set_string(o, "metric", alert->metric) &&
-              cbx_json_set_string(o, "pattern", cbx_pattern_name(alert->pattern)) &&
-              cbx_json_set_string(o, "severity", cbx_severity_name(alert->severity)) &&
-              cbx_json_set_string(o, "before", cbx_severity_name(alert->before)) &&
-              cbx_json_set_double(o, "value", alert->value) && cbx_json_set_double(o, "threshold", alert->threshold) &&
-              cbx_json_set_string(o, "time", cbx_time_format_iso(time_us, time)) &&
-              cbx_json_set_int(o, "held_back", (int64_t)alert->held_back) &&
-              cbx_json_set_string(o, "message", alert->message);
 
-    if (ok) return o;
-    cbx_json_unref(o);
-    return NULL;
+    cbx_json_set_string(o, "schema", "calibrax-alert");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "rule", alert->rule);
+    cbx_json_set_string(o, "metric", alert->metric);
+    cbx_json_set_string(o, "pattern", cbx_pattern_name(alert->pattern));
+    cbx_json_set_string(o, "severity", cbx_severity_name(alert->severity));
+    cbx_json_set_string(o, "before", cbx_severity_name(alert->before));
+    cbx_json_set_double(o, "value", alert->value);
+    cbx_json_set_double(o, "threshold", alert->threshold);
+    cbx_json_set_string(o, "time", cbx_time_format_iso(time_us, time));
+    cbx_json_set_int(o, "held_back", (int64_t)alert->held_back);
+    cbx_json_set_string(o, "message", alert->message);
+    return cbx_json_finish(o);
 }

@@ -1,12 +1,10 @@
-/*
- * A window a pipeline; states follow from it at each reading.
- */
 #include "calibrax/monitoring/health.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/base/arena.h"
+#include "calibrax/base/options.h"
+#include "calibrax/base/table.h"
 
 static const char *const state_names[] = { "unknown", "healthy", "degraded", "critical" };
 
@@ -16,8 +14,6 @@ const char *cbx_health_state_name(cbx_health_state s)
 }
 
 typedef struct pipeline {
-    struct pipeline *next;
-    const char *name;
     cbx_window *window;
     double baseline_s;
     uint64_t executions;
@@ -27,22 +23,18 @@ typedef struct pipeline {
 struct cbx_health {
     cbx_allocator al;
     cbx_ctx *ctx;
-    cbx_arena arena;
     cbx_health_opts opts;
-    pipeline *first, **end;
-    size_t count;
+    cbx_names names;
+    CBX_LIST(pipeline) list; /* by the number of their name */
 };
 
 static cbx_status read_opts(const cbx_health_opts *in, cbx_health_opts *o, cbx_err *err)
 {
-    const cbx_health_opts defaults = CBX_HEALTH_OPTS_INIT;
+    cbx_status st = cbx_take_options(o, sizeof *o, in, "cbx_health_opts", err);
 
-    *o = in ? *in : defaults;
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_health_opts of another version");
-    if (o->window < 1 || o->window > CBX_WINDOW_MOST)
-        return cbx_fail(err, CBX_EINVAL, "'window' must be 1 to %d, got %zu", (int)CBX_WINDOW_MOST, o->window);
-    if (o->least < 1 || o->least > o->window)
-        return cbx_fail(err, CBX_EINVAL, "'least' must be 1 to the window of %zu, got %zu", o->window, o->least);
+    if (!st) st = cbx_check_range("window", (double)o->window, 1, CBX_WINDOW_MAX, err);
+    if (!st) st = cbx_check_range("least", (double)o->least, 1, (double)o->window, err); /* words:ok */
+    if (st) return st;
     if (!(o->degraded_rate >= 0 && o->degraded_rate <= o->critical_rate && o->critical_rate < 1))
         return cbx_fail(err, CBX_EINVAL, "failure rates %g and %g: 0 <= degraded <= critical < 1", o->degraded_rate,
                         o->critical_rate);
@@ -57,18 +49,17 @@ static cbx_status read_opts(const cbx_health_opts *in, cbx_health_opts *o, cbx_e
 cbx_status cbx_health_create(cbx_ctx *ctx, const cbx_health_opts *opts, cbx_health **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_health_opts own;
+    cbx_health_opts own = CBX_HEALTH_OPTS_INIT;
     cbx_status st = read_opts(opts, &own, err);
     cbx_health *h;
 
     if (st) return st;
     h = cbx_mem_zalloc(al, sizeof *h);
-    if (!h) return cbx_fail(err, CBX_ENOMEM, "no memory for the health of pipelines");
+    if (!h) return cbx_fail_nomem(err, "the health of pipelines");
     h->al = *al;
     h->ctx = ctx;
     h->opts = own;
-    h->end = &h->first;
-    cbx_arena_init(&h->arena, al);
+    cbx_names_init(&h->names, al);
     *out = h;
     return CBX_OK;
 }
@@ -79,49 +70,52 @@ void cbx_health_free(cbx_health *h)
 
     if (!h) return;
     al = h->al;
-    for (pipeline *p = h->first; p; p = p->next) cbx_window_free(p->window);
-    cbx_arena_clear(&h->arena);
+    for (size_t i = 0; i < h->list.n; i++) cbx_window_free(h->list.items[i].window);
+    cbx_list_clear(&al, &h->list);
+    cbx_names_clear(&h->names);
     cbx_mem_free(&al, h, sizeof *h);
 }
 
+/* Made by its first mention. */
 static cbx_status need_pipeline(cbx_health *h, const char *name, pipeline **out, cbx_err *err)
 {
-    pipeline *p;
+    pipeline p = { .baseline_s = NAN };
+    size_t at;
     cbx_status st;
 
     if (!name || !*name) return cbx_fail(err, CBX_EINVAL, "a pipeline without a name");
-    for (p = h->first; p && strcmp(p->name, name);) p = p->next;
-    if (!p) {
-        p = cbx_arena_alloc(&h->arena, sizeof *p);
-        if (p) p->name = cbx_arena_strdup(&h->arena, name);
-        if (!p || !p->name) return cbx_fail(err, CBX_ENOMEM, "no memory for pipeline '%s'", name);
-        st = cbx_window_create(h->ctx, h->opts.window, h->opts.age_ns, &p->window, err);
+    at = cbx_names_find(&h->names, name);
+    if (at == CBX_NO_NAME) {
+        at = h->list.n;
+        if (!cbx_list_reserve(&h->al, &h->list, at + 1)) return cbx_fail_nomem(err, name);
+        st = cbx_window_create(h->ctx, h->opts.window, h->opts.age_ns, &p.window, err);
         if (st) return st;
-        p->baseline_s = NAN;
-        *h->end = p;
-        h->end = &p->next;
-        h->count++;
+        if (cbx_names_add(&h->names, name) == CBX_NO_NAME) {
+            cbx_window_free(p.window);
+            return cbx_fail_nomem(err, name);
+        }
+        h->list.items[h->list.n++] = p;
     }
-    *out = p;
+    *out = &h->list.items[at];
     return CBX_OK;
 }
 
 cbx_status cbx_health_set_baseline(cbx_health *h, const char *name, double seconds, cbx_err *err)
 {
-    pipeline *p;
+    pipeline *p = NULL;
     cbx_status st;
 
     if (!(isfinite(seconds) && seconds > 0))
-        return cbx_fail(err, CBX_EDOM, "a baseline of %g s: it must be above 0", seconds);
+        return cbx_fail(err, CBX_EDOM, "a baseline must be above 0 s, got %g", seconds);
     st = need_pipeline(h, name, &p, err);
     if (!st) p->baseline_s = seconds;
     return st;
 }
 
-size_t cbx_health_count(const cbx_health *h) { return h->count; }
+size_t cbx_health_count(const cbx_health *h) { return h->list.n; }
 
-/* The worst limit that is exceeded.  One that was before is so until the value is the hysteresis below it. */
-static void judge(const cbx_health_opts *o, pipeline *p, cbx_health_report *r)
+/* The worst limit that is exceeded.  A limit that was exceeded stays so until the value is the hysteresis below it. */
+static void rate(const cbx_health_opts *o, pipeline *p, cbx_health_report *r)
 {
     const cbx_window_facts *w = &r->window;
     const struct {
@@ -149,23 +143,27 @@ static void judge(const cbx_health_opts *o, pipeline *p, cbx_health_report *r)
     p->exceeded = exceeded;
 }
 
-static void look_at(const cbx_health *h, pipeline *p, uint64_t now_ns, cbx_health_report *out)
+void cbx_health_read(cbx_health *h, size_t i, uint64_t now_ns, cbx_health_report *out)
 {
-    *out = (cbx_health_report){ .pipeline = p->name, .baseline_s = p->baseline_s, .executions = p->executions };
+    pipeline *p = &h->list.items[i];
+
+    *out = (cbx_health_report){ .pipeline = h->names.list[i],
+                                .baseline_s = p->baseline_s,
+                                .executions = p->executions };
     cbx_window_read(p->window, now_ns, &out->window);
-    if (out->window.count >= h->opts.least) {
-        judge(&h->opts, p, out);
+    if (out->window.count >= h->opts.least) { /* words:ok */
+        rate(&h->opts, p, out);
         return;
     }
     p->exceeded = 0;
-    snprintf(out->reason, sizeof out->reason, "%zu of the %zu executions that are needed", out->window.count,
-             h->opts.least);
+    snprintf(out->reason, sizeof out->reason, "%zu of %zu required executions", out->window.count,
+             h->opts.least); /* words:ok */
 }
 
 cbx_status cbx_health_record(cbx_health *h, const char *name, double seconds, bool success, uint64_t now_ns,
                              cbx_err *err)
 {
-    pipeline *p;
+    pipeline *p = NULL;
     cbx_status st = need_pipeline(h, name, &p, err);
 
     if (st) return st;
@@ -173,24 +171,16 @@ cbx_status cbx_health_record(cbx_health *h, const char *name, double seconds, bo
     cbx_window_add(p->window, seconds, !success || seconds < 0, now_ns);
     if (h->opts.hysteresis > 0) { /* a limit may be exceeded between two readings */
         cbx_health_report r;
-        look_at(h, p, now_ns, &r);
+        cbx_health_read(h, (size_t)(p - h->list.items), now_ns, &r);
     }
     return CBX_OK;
-}
-
-void cbx_health_read(cbx_health *h, size_t i, uint64_t now_ns, cbx_health_report *out)
-{
-    pipeline *p = h->first;
-
-    while (i-- > 0) p = p->next;
-    look_at(h, p, now_ns, out);
 }
 
 cbx_health_state cbx_health_overall(cbx_health *h, uint64_t now_ns)
 {
     cbx_health_state worst = CBX_HEALTH_UNKNOWN;
 
-    for (size_t i = 0; i < h->count; i++) {
+    for (size_t i = 0; i < h->list.n; i++) {
         cbx_health_report r;
         cbx_health_read(h, i, now_ns, &r);
         if (r.state > worst) worst = r.state;

@@ -5,12 +5,12 @@
  * duration > degraded_slow baselines.  unknown: fewer than `least` executions in the window.  healthy otherwise.  Only the window counts: a
  * pipeline that has recovered is healthy again, however it began.
  *
- * With hysteresis h a limit that has been exceeded stays so until the rate or duration is at most (1 - h) of it, so that one which wavers
- * about its limit is not told each time.
+ * With hysteresis h a limit that has been exceeded stays so until the rate or duration is at most (1 - h) of it, so that variation
+ * about a limit is not reported each time.
  *
  * A duration below 0 s is of a clock that jumped: its execution counts as a failure.
  *
- * Time is the caller's, in ns.  One thread uses a book of health at a time.  Since 0.1.
+ * Time is the caller's, in ns.  One thread uses a cbx_health at a time.  Since 0.1.
  */
 #ifndef CALIBRAX_MONITORING_HEALTH_H
 #define CALIBRAX_MONITORING_HEALTH_H
@@ -34,7 +34,7 @@ typedef struct cbx_health_opts {
     uint32_t struct_size;
     size_t window;                       /* executions of each pipeline, >= 1; 100 */
     uint64_t age_ns;                     /* older ones do not count; 0: any age */
-    size_t least;                        /* 1 <= least <= window; 3 */
+    size_t least;                        /* words:ok  1 <= least <= window; 3 */
     double degraded_rate, critical_rate; /* 0 <= degraded <= critical < 1; 0.2 and 0.5 */
     double degraded_slow, critical_slow; /* times the baseline, 1 <= degraded <= critical; 1.2 and 2 */
     double hysteresis;                   /* share of each limit, 0 <= h < 1 */
@@ -46,7 +46,7 @@ typedef struct cbx_health_opts {
     }
 
 typedef struct cbx_health_report {
-    const char *pipeline; /* lives as long as the book */
+    const char *pipeline; /* lives as long as the cbx_health */
     cbx_health_state state;
     cbx_window_facts window; /* durations [s] */
     double baseline_s;       /* NaN: none */
@@ -68,7 +68,7 @@ CBX_API cbx_status cbx_health_record(cbx_health *h, const char *pipeline, double
 CBX_API size_t cbx_health_count(const cbx_health *h);
 /** i-th pipeline, in the order of their first mention; i < cbx_health_count. */
 CBX_API void cbx_health_read(cbx_health *h, size_t i, uint64_t now_ns, cbx_health_report *out);
-/** The worst state of those that are known; unknown if none is. */
+/** The worst of the known states; unknown if there are none. */
 CBX_API cbx_health_state cbx_health_overall(cbx_health *h, uint64_t now_ns);
 
 CBX_END_DECLS

@@ -19,7 +19,7 @@ struct cbx_sink {
     char *target;
     double timeout_s;
     int fd;
-    bool torn; /* the disk took a part of the last line: the next one begins its own */
+    bool torn; /* the last line was written in part: the next one starts a new line */
     cbx__webhook *webhook;
 };
 
@@ -37,14 +37,14 @@ cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target,
     cbx_sink *s;
 
     if (!target || !*target)
-        return cbx_fail(err, CBX_EINVAL, "alerts have nowhere to go: a file, a command or an address is needed");
+        return cbx_fail(err, CBX_EINVAL, "a receiver of alerts needs a file, a command or an address");
     if (!(timeout_s > 0 && timeout_s < 1e6))
         return cbx_fail(err, CBX_EINVAL, "the time limit of an alert must be above 0 and below 10^6 s, got %g",
                         timeout_s);
     s = cbx_mem_zalloc(al, sizeof *s);
-    if (!s) return cbx_fail(err, CBX_ENOMEM, "no memory for a receiver of alerts");
+    if (!s) return cbx_fail_nomem(err, "a receiver of alerts");
     *s = (cbx_sink){ *al, kind, cbx_mem_strdup(al, target), timeout_s, -1, false, NULL };
-    if (!s->target) st = cbx_fail(err, CBX_ENOMEM, "no memory for a receiver of alerts");
+    if (!s->target) st = cbx_fail_nomem(err, "a receiver of alerts");
     if (!st && kind == CBX_SINK_FILE) st = open_file(s, err);
     if (!st && kind == CBX_SINK_WEBHOOK) st = cbx__webhook_create(ctx, target, s->timeout_s, &s->webhook, err);
     if (st) {
@@ -82,7 +82,7 @@ static cbx_status write_all(int fd, const char *line, size_t len, const char *ta
     return CBX_OK;
 }
 
-/* A file that was removed, or moved aside by a rotation of logs, would take alerts that nobody finds. */
+/* The file may have been removed, or renamed by a rotation of logs. */
 static cbx_status follow_file(cbx_sink *s, cbx_err *err)
 {
     struct stat named, held;
@@ -143,7 +143,7 @@ cbx_status cbx_sink_send(cbx_sink *s, const cbx_alert *alert, int64_t time_us, c
     cbx_status st;
     cbx_text line;
 
-    if (!json) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert");
+    if (!json) return cbx_fail_nomem(err, "an alert");
     cbx_text_init(&line, &s->al);
     cbx_json_write(json, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, &line);
     cbx_text_putc(&line, '\n');

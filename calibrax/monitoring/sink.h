@@ -1,8 +1,8 @@
 /**
- * Where alerts go: a file of JSON lines, a command, a webhook.  What is sent is the object of cbx_alert_json.
+ * Receivers of alerts: a file of JSON lines, a command, a webhook.  They receive the object of cbx_alert_json.
  *
- * One thread uses a sink, and its ctx, at a time; sending blocks until the receiver has taken the alert or the time is up, so that an
- * alert that is lost is known to be lost.  Since 0.1.
+ * One thread uses a sink, and its ctx, at a time; sending blocks until the receiver has accepted the alert or the time is up, so that
+ * a lost alert is an error.  Since 0.1.
  */
 #ifndef CALIBRAX_MONITORING_SINK_H
 #define CALIBRAX_MONITORING_SINK_H

@@ -1,6 +1,5 @@
 /*
- * libcurl (curl licence), loaded on first use.  Proxies come from the environment as curl does it; redirects are not followed: an
- * alert goes where it was told to.
+ * libcurl (curl licence), loaded on first use.  Proxies come from the environment as curl does it; redirects are not followed.
  */
 #include "calibrax/monitoring/webhook.h"
 
@@ -47,7 +46,7 @@ static cbx_status open_libcurl(cbx_ctx *ctx, cbx__webhook *w, cbx_err *err)
     return cbx_library_open_known(ctx, CBX_LIBRARY_CURL, NULL, symbols, CBX_LEN(symbols), &w->lib, err);
 }
 
-/* What the receiver says in its answer is of no use here. */
+/* The body of the answer is not used. */
 static size_t ignore(char *data, size_t size, size_t n, void *user)
 {
     (void)data;
@@ -78,13 +77,13 @@ cbx_status cbx__webhook_create(cbx_ctx *ctx, const char *url, double timeout_s, 
     cbx_status st;
 
     if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
-        return cbx_fail(err, CBX_EINVAL, "'%s' is no address of a webhook: it must begin with http:// or https://",
+        return cbx_fail(err, CBX_EINVAL, "'%s' is not the address of a webhook: it must begin with http:// or https://",
                         url);
     w = cbx_mem_zalloc(al, sizeof *w);
-    if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for a webhook");
+    if (!w) return cbx_fail_nomem(err, "a webhook");
     w->al = *al;
     w->url = cbx_mem_strdup(al, url);
-    st = w->url ? open_libcurl(ctx, w, err) : cbx_fail(err, CBX_ENOMEM, "no memory for a webhook");
+    st = w->url ? open_libcurl(ctx, w, err) : cbx_fail_nomem(err, "a webhook");
     if (!st && !set_up(w, url, timeout_s))
         st = cbx_fail(err, CBX_ENOMEM, "libcurl cannot set up a request to '%s'", url);
     if (st) {

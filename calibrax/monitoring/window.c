@@ -1,6 +1,3 @@
-/*
- * A ring, and a scratch of the same size to sort in.
- */
 #include "calibrax/monitoring/window.h"
 
 #include <math.h>
@@ -25,10 +22,10 @@ cbx_status cbx_window_create(cbx_ctx *ctx, size_t capacity, uint64_t age_ns, cbx
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_window *w;
 
-    if (capacity < 1 || capacity > CBX_WINDOW_MOST)
-        return cbx_fail(err, CBX_EINVAL, "a window of %zu values: it must hold 1 to %d", capacity, CBX_WINDOW_MOST);
+    if (capacity < 1 || capacity > CBX_WINDOW_MAX)
+        return cbx_fail(err, CBX_EINVAL, "a window must hold 1 to %d values, got %zu", CBX_WINDOW_MAX, capacity);
     w = cbx_mem_zalloc(al, sizeof *w);
-    if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for a window");
+    if (!w) return cbx_fail_nomem(err, "a window");
     w->al = *al;
     w->capacity = capacity;
     w->age_ns = age_ns;
@@ -94,11 +91,11 @@ void cbx_window_read(cbx_window *w, uint64_t now_ns, cbx_window_facts *out)
     out->p95 = cbx_stat_quantile_sorted(w->scratch, n, 0.95);
 }
 
-size_t cbx_window_values(const cbx_window *w, uint64_t now_ns, double *out, size_t room)
+size_t cbx_window_values(const cbx_window *w, uint64_t now_ns, double *out, size_t capacity)
 {
     size_t n = 0;
 
-    for (size_t i = w->count; i-- > 0 && n < room;) {
+    for (size_t i = w->count; i-- > 0 && n < capacity;) {
         const entry *e = back(w, i);
         if (!e->failed && in_age(w, e, now_ns)) out[n++] = e->value;
     }

@@ -13,19 +13,19 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_WINDOW_MOST 1000000
+#define CBX_WINDOW_MAX 1000000
 
 typedef struct cbx_window cbx_window;
 
 typedef struct cbx_window_facts {
     size_t count, failures;
     double failure_rate;        /* NaN without values */
-    double mean, p95, min, max; /* of the values that are finite and no failures; NaN without any.  p95: type 7 */
-    double last;                /* newest value, whatever it is; NaN without any */
+    double mean, p95, min, max; /* of the finite values that are not failures; NaN without any.  p95: type 7 */
+    double last;                /* newest value, finite or not; NaN without any */
 } cbx_window_facts;
 
 /**
- * @param capacity  values kept, 1..CBX_WINDOW_MOST: 24 bytes each
+ * @param capacity  values kept, 1..CBX_WINDOW_MAX: 24 bytes each
  * @param age_ns    values older than this at the time of a reading do not count; 0: any age
  * @return CBX_OK; CBX_EINVAL; CBX_ENOMEM
  */
@@ -37,8 +37,8 @@ CBX_API void cbx_window_add(cbx_window *w, double value, bool failed, uint64_t n
 /** Allocates nothing; takes capacity * log(capacity) steps. */
 CBX_API void cbx_window_read(cbx_window *w, uint64_t now_ns, cbx_window_facts *out);
 
-/** Values that cbx_window_read would take its mean of, oldest first; returns how many, at most room.  Allocates nothing. */
-CBX_API size_t cbx_window_values(const cbx_window *w, uint64_t now_ns, double *out, size_t room);
+/** The values of the mean of cbx_window_read, oldest first; returns how many, at most capacity.  Allocates nothing. */
+CBX_API size_t cbx_window_values(const cbx_window *w, uint64_t now_ns, double *out, size_t capacity);
 
 CBX_END_DECLS
 #endif

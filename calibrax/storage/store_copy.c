@@ -55,7 +55,7 @@ static cbx_status keep_run(keeping *k, const cbx_run *run, bool replace, uint64_
     if (!st) st = cbx__store_check_existing(k->to, run, path, replace, &done, err);
     if (!st && !done) st = keep_file(k, run, path, err);
     k->bytes += bytes;
-    if (!st && (k->batch.n == CBX__BATCH_MOST || k->bytes > BYTES_MAX)) st = keep_commit(k, err);
+    if (!st && (k->batch.n == CBX__BATCH_MAX || k->bytes > BYTES_MAX)) st = keep_commit(k, err);
     cbx_arena_clear(&arena);
     return st;
 }

@@ -1,6 +1,3 @@
-/*
- * Targets: one comparison, turned so that larger is better.
- */
 #include "calibrax/validation/accuracy.h"
 
 #include <math.h>
@@ -19,7 +16,7 @@ cbx_accuracy_result cbx_accuracy_check(const cbx_metric *achieved, double target
         r.outcome = CBX_ACCURACY_NO_DIRECTION;
         return r;
     }
-    bare.lower = bare.upper = NAN; /* bounds are judged below */
+    bare.lower = bare.upper = NAN; /* bounds are checked below */
     if (!isfinite(target)) return r;
     switch (cbx_metric_check(&bare, def)) {
     case CBX_METRIC_SOUND: break;

@@ -12,9 +12,9 @@ CBX_BEGIN_DECLS
 typedef enum cbx_accuracy_outcome {
     CBX_ACCURACY_MET,
     CBX_ACCURACY_MISSED,
-    CBX_ACCURACY_UNDECIDED,    /* the interval of the value holds the target: neither is shown */
+    CBX_ACCURACY_UNDECIDED,    /* the interval of the value contains the target */
     CBX_ACCURACY_NOT_FINITE,   /* the value, or the target, is NaN or infinite */
-    CBX_ACCURACY_NO_DIRECTION, /* an "info" metric has no better side: there is nothing to meet */
+    CBX_ACCURACY_NO_DIRECTION, /* an "info" metric has no direction */
     CBX_ACCURACY_IMPOSSIBLE    /* a time that is not above 0, or a value outside the range of its samples */
 } cbx_accuracy_outcome;
 
@@ -24,15 +24,14 @@ CBX_API const char *cbx_accuracy_outcome_name(cbx_accuracy_outcome o);
 typedef struct cbx_accuracy_result {
     cbx_accuracy_outcome outcome;
     double achieved, target;
-    double
-        margin; /* by how much the value is on the good side of the target, in its unit; < 0: on the bad side; NaN if unknown */
+    double margin; /* distance to the target in its unit, > 0 on the good side; NaN: unknown */
 } cbx_accuracy_result;
 
 /**
  * Met: value >= target where higher is better, value <= target where lower is; the target itself is met.  With an interval all of it
  * has to lie on one side, else undecided.
- * @param achieved  a bound that is NaN is absent; one alone counts; an infinite one leaves its side open
- * @param def       its direction and unit count
+ * @param achieved  a bound that is NaN is absent; a single one counts; an infinite one leaves its side open
+ * @param def       only its direction and unit are used
  */
 CBX_API cbx_accuracy_result cbx_accuracy_check(const cbx_metric *achieved, double target, const cbx_metric_def *def);
 

@@ -1,6 +1,3 @@
-/*
- * Slopes of logarithms, and tolerances that hold to the end.
- */
 #include "calibrax/validation/convergence.h"
 
 #include <float.h>
@@ -32,7 +29,7 @@ static double x_at(const source *s, size_t i) { return s->x ? log(s->x[i]) : (do
 
 static double y_at(const source *s, size_t i) { return log(fmax(s->y[i], s->floor)); }
 
-static void fit_slope(const source *s, size_t n, double *slope, double *error)
+static void fit_line(const source *s, size_t n, double *gradient, double *error)
 {
     double mx = 0, my = 0, xx = 0, xy = 0, rest = 0;
 
@@ -44,18 +41,18 @@ static void fit_slope(const source *s, size_t n, double *slope, double *error)
         xx += (x_at(s, i) - mx) * (x_at(s, i) - mx);
         xy += (x_at(s, i) - mx) * (y_at(s, i) - my);
     }
-    *slope = xy / xx;
+    *gradient = xy / xx;
     for (size_t i = 0; i < n; i++) {
-        double off = y_at(s, i) - my - *slope * (x_at(s, i) - mx);
+        double off = y_at(s, i) - my - *gradient * (x_at(s, i) - mx);
         rest += off * off;
     }
     *error = n > 2 ? sqrt(rest / ((double)n - 2) / xx) : NAN;
 }
 
-static void judge_series(const double *v, size_t n, cbx_convergence_result *out)
+static void rate_series(const double *v, size_t n, cbx_convergence_result *out)
 {
     source s = { NULL, v, 0 };
-    double largest = 0, slope, sure;
+    double largest = 0, gradient, sure;
 
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(v[i]) || v[i] < 0) {
@@ -70,15 +67,15 @@ static void judge_series(const double *v, size_t n, cbx_convergence_result *out)
         return;
     }
     s.floor = fmax(largest * DBL_EPSILON, DBL_MIN);
-    fit_slope(&s, n, &slope, &out->rate_error);
-    out->rate = -slope;
+    fit_line(&s, n, &gradient, &out->rate_error);
+    out->rate = -gradient;
     sure = n > 2 ? 2 * out->rate_error : 0;
     out->outcome = out->rate > sure    ? CBX_CONVERGENCE_CONVERGING
                    : out->rate < -sure ? CBX_CONVERGENCE_DIVERGING
                                        : CBX_CONVERGENCE_STALLED;
 }
 
-static void judge_tolerance(const double *v, size_t n, size_t hold, cbx_tolerance_result *t)
+static void check_tolerance(const double *v, size_t n, size_t hold, cbx_tolerance_result *t)
 {
     size_t stays = n; /* values from here on are at or below it */
 
@@ -101,37 +98,25 @@ cbx_status cbx_convergence_check(const double *v, size_t n, const double *tolera
 
     for (size_t k = 0; k < ntol; k++) {
         if (!isfinite(tolerances[k]) || tolerances[k] < 0)
-            return cbx_fail(err, CBX_EINVAL, "tolerance %zu is %g: it must be finite and not negative", k + 1,
+            return cbx_fail(err, CBX_EINVAL, "tolerance %zu must be finite and at least 0, got %g", k + 1,
                             tolerances[k]);
     }
     if (!hold) return cbx_fail(err, CBX_EINVAL, "'hold' must be at least 1, got 0");
     *out = (cbx_convergence_result){ .rate = NAN, .rate_error = NAN, .iterations = n };
-    judge_series(v, n, out);
+    rate_series(v, n, out);
     known = out->outcome != CBX_CONVERGENCE_EMPTY && out->outcome != CBX_CONVERGENCE_NOT_AN_ERROR;
     for (size_t k = 0; k < ntol; k++) {
         each[k] = (cbx_tolerance_result){ tolerances[k], CBX_TOLERANCE_UNKNOWN, 0, 0 };
-        if (known) judge_tolerance(v, n, hold, &each[k]);
+        if (known) check_tolerance(v, n, hold, &each[k]);
     }
     return CBX_OK;
-}
-
-double cbx_convergence_tightest(const cbx_tolerance_result *each, size_t nseries, size_t ntol)
-{
-    double best = NAN;
-
-    for (size_t k = 0; k < ntol && nseries > 0; k++) {
-        bool all = true;
-        for (size_t s = 0; s < nseries; s++) all = all && each[s * ntol + k].outcome == CBX_TOLERANCE_MET;
-        if (all) best = fmin(best, each[k].tolerance); /* fmin passes over NaN */
-    }
-    return best;
 }
 
 cbx_status cbx_convergence_order(const double *h, const double *e, size_t n, double *order, double *order_error,
                                  cbx_err *err)
 {
     const source s = { h, e, 0 };
-    double slope, error;
+    double gradient, error;
     bool same = true;
 
     if (n < 2) return cbx_fail(err, CBX_EINVAL, "%zu pairs of step and error: an order needs two", n);
@@ -141,8 +126,8 @@ cbx_status cbx_convergence_order(const double *h, const double *e, size_t n, dou
         same = same && h[i] == h[0];
     }
     if (same) return cbx_fail(err, CBX_EINVAL, "all steps are %g: an order needs two different ones", h[0]);
-    fit_slope(&s, n, &slope, &error);
-    *order = slope;
+    fit_line(&s, n, &gradient, &error);
+    *order = gradient;
     if (order_error) *order_error = error;
     return CBX_OK;
 }

@@ -1,10 +1,10 @@
 /**
  * Values of competitors: one table of a run's points, a row a framework and a column a metric.
  *
- * A point belongs to the framework that its group tag names, without the tag to its own name.  Both come in the order of first
- * appearance; what a framework lacks is NaN and not measured.  Two points of one framework that hold the same metric are two answers to one question:
- * refused, unless the last is asked for (the Python package calibrax, extract_framework_metrics, takes the last in silence).
- * The block of values is what cbx_score (analysis/ranking.h) takes.  Since 0.1.
+ * A point belongs to the framework in its group tag, without the tag to that of its own name.  Both are in the order of first
+ * appearance; missing values are NaN and not measured.  Two values of one framework and metric are refused, unless `last` is set (the
+ * Python package calibrax, extract_framework_metrics, uses the last one).  The values are an input of cbx_score (analysis/ranking.h).
+ * Since 0.1.
  */
 #ifndef CALIBRAX_VALIDATION_FRAMEWORK_H
 #define CALIBRAX_VALIDATION_FRAMEWORK_H
@@ -31,7 +31,7 @@ typedef struct cbx_framework_metrics cbx_framework_metrics;
 
 /**
  * @param opts  NULL: all defaults
- * @param out   the caller frees it; needs neither run nor ctx any more, only the allocator of ctx
+ * @param out   the caller frees it; independent of run and ctx, but for the allocator of ctx
  * @return CBX_OK, also for a run without points; CBX_EINVAL (struct_size, a metric named twice); CBX_EEXIST (two values for one cell:
  *         both named); CBX_EOVERFLOW; CBX_ENOMEM
  */
@@ -45,9 +45,9 @@ CBX_API size_t cbx_framework_metrics_nmetrics(const cbx_framework_metrics *f);
 /** NULL past the end; text lives as long as f. */
 CBX_API const char *cbx_framework_metrics_framework(const cbx_framework_metrics *f, size_t i);
 CBX_API const char *cbx_framework_metrics_metric(const cbx_framework_metrics *f, size_t m);
-/** [framework n][metric m], row-major; NaN where nothing was measured, or what was measured is no number. */
+/** [framework n][metric m], row-major; NaN where nothing was measured, or the value is NaN. */
 CBX_API const double *cbx_framework_metrics_values(const cbx_framework_metrics *f);
-/** Whether there is a value, be it NaN; false past the end. */
+/** Whether a value was measured, even NaN; false past the end. */
 CBX_API bool cbx_framework_metrics_measured(const cbx_framework_metrics *f, size_t m, size_t i);
 
 CBX_END_DECLS

@@ -320,7 +320,7 @@ static int set_up(watcher *w)
         if (cbx_alerts_create(w->run->ctx, a->summary ? 1000 : 16, &w->alerts, &err) ||
             cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
             cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
-            (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MOST, 0, &w->history, &err)))
+            (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MAX, 0, &w->history, &err)))
             return opt_fail(w->run->program, "watch: %s", err.message);
         if (set_rules(w)) return EXIT_ERROR;
     }
@@ -338,7 +338,7 @@ static int set_up(watcher *w)
 static int summarize(const watcher *w)
 {
     uint64_t now_ns = cbx_clock_ns();
-    double *values = cbx_arena_calloc(w->run->arena, CBX_TENDENCY_MOST, sizeof *values);
+    double *values = cbx_arena_calloc(w->run->arena, CBX_TENDENCY_MAX, sizeof *values);
     const char *word, *before = "Alerts: ";
     cbx_window_facts f;
     cbx_tendency t;
@@ -346,7 +346,7 @@ static int summarize(const watcher *w)
 
     if (!values) return opt_fail(w->run->program, "out of memory");
     cbx_window_read(w->history, now_ns, &f);
-    if (cbx_tendency_find(w->run->ctx, values, cbx_window_values(w->history, now_ns, values, CBX_TENDENCY_MOST),
+    if (cbx_tendency_find(w->run->ctx, values, cbx_window_values(w->history, now_ns, values, CBX_TENDENCY_MAX),
                           CBX_TENDENCY_THRESHOLD, 0.95, &t, &err))
         return opt_fail(w->run->program, "watch: %s", err.message);
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);

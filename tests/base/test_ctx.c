@@ -11,7 +11,7 @@ static void options_are_checked(void **state)
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = (cbx_ctx *)&err; /* must stay as it is */
     cbx_ctx_opts opts = CBX_CTX_OPTS_INIT;
-    opts.struct_size--;
+    opts.struct_size++;
     CHECK_STATUS(cbx_ctx_create(&opts, &ctx, &err), CBX_EINVAL, "options of another version");
     CHECK(strstr(err.message, "'struct_size'"), "the message names the member");
     CHECK(ctx == (cbx_ctx *)&err, "out untouched");

@@ -54,7 +54,7 @@ static void check_text(cbx_ctx *ctx, size_t i, const char *wanted)
 
 static void places_are_taken_together(void **state)
 {
-    static const size_t sizes[] = { 0, 1, 7, 8, 100, CBX__BATCH_MOST, CBX__BATCH_MOST + 1 };
+    static const size_t sizes[] = { 0, 1, 7, 8, 100, CBX__BATCH_MAX, CBX__BATCH_MAX + 1 };
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
     char buf[128];
@@ -63,7 +63,7 @@ static void places_are_taken_together(void **state)
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t k = 0; k < CBX_LEN(sizes); k++) {
         cbx__file_batch b = { .n = 0 };
-        bool over = sizes[k] > CBX__BATCH_MOST;
+        bool over = sizes[k] > CBX__BATCH_MAX;
         cbx_test_folder(folder);
         for (size_t i = 0; i < sizes[k]; i++) {
             CHECK_OK(put(ctx, &b, path_of(i, buf), "new", &err), &err, buf);

@@ -108,7 +108,7 @@ static void words_are_read(void **state)
         cbx_ctx *ctx = NULL;
         char why[128], quoted[96], text[CBX_SETTING_TEXT_SIZE];
         snprintf(why, sizeof why, "%s=%s", cases[i].variable, cases[i].value);
-        snprintf(quoted, sizeof quoted, "'%s' is '%s': say ", cases[i].variable, cases[i].value);
+        snprintf(quoted, sizeof quoted, ", got '%s'", cases[i].value);
         set(cases[i].variable, cases[i].value);
         cbx_status st = cbx_settings_read(&s, &err);
         if (cases[i].wanted) {
@@ -117,7 +117,9 @@ static void words_are_read(void **state)
             CHECK_STR(s.origin[cases[i].which], *cases[i].value ? cases[i].variable : "default", why);
         } else {
             CHECK_STATUS(st, CBX_EINVAL, why);
-            CHECK(strstr(err.message, quoted) == err.message, "variable, value and the words that are allowed");
+            CHECK(strstr(err.message, cases[i].variable) == err.message + 1 && strstr(err.message, "' must be ") &&
+                      strstr(err.message, quoted),
+                  "variable, value and the words that are allowed");
             CHECK(!s.origin[0] && !s.backend, "nothing is written");
             CHECK_STATUS(cbx_ctx_create(NULL, &ctx, NULL), CBX_EINVAL, "no context with a bad environment");
             CHECK(!ctx, "out untouched");
@@ -146,7 +148,7 @@ static void aliases_must_agree(void **state)
           "'CALIBRAX_GPU_MEMORY_FRACTION' is '0.5' and its alias 'XPCS_GPU_MEMORY_FRACTION' is '0.6': unset one of "
           "them" },
         { "CALIBRAX_USE_GPU", "yes", "XPCS_USE_GPU", "perhaps",
-          "'XPCS_USE_GPU' is 'perhaps': say true, false, 1, 0, yes, no, on or off" },
+          "'XPCS_USE_GPU' must be true, false, 1, 0, yes, no, on or off, got 'perhaps'" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_settings s;
@@ -194,11 +196,12 @@ static void bad_options_are_refused(void **state)
         double fraction;
         const char *part;
     } cases[] = {
-        { "jax", 0, 0, 0, "'backend' of the context options is 'jax': say auto, reference or jit" },
-        { NULL, 3, 0, 0, "'use_gpu' of the context options is 3: say CBX_CHOICE_OFF or CBX_CHOICE_ON" },
-        { NULL, 0, 17, 0, "'gpu_fallback' of the context options is 17" },
-        { NULL, 0, 0, 1.5, "'gpu_memory_fraction' of the context options is 1.5: say a number above 0, at most 1" },
-        { NULL, 0, 0, -0.5, "is -0.5" },
+        { "jax", 0, 0, 0, "'backend' of the context options must be auto, reference or jit, got 'jax'" },
+        { NULL, 3, 0, 0, "'use_gpu' of the context options must be CBX_CHOICE_OFF or CBX_CHOICE_ON, got 3" },
+        { NULL, 0, 17, 0, "'gpu_fallback' of the context options must be CBX_CHOICE_OFF or CBX_CHOICE_ON, got 17" },
+        { NULL, 0, 0, 1.5,
+          "'gpu_memory_fraction' of the context options must be a number above 0, at most 1, got 1.5" },
+        { NULL, 0, 0, -0.5, "got -0.5" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_ctx_opts opts = CBX_CTX_OPTS_INIT;

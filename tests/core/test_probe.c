@@ -278,12 +278,11 @@ static void bounds_of_moving(void **state)
                                { "memory", 0, 10e9, 8e9, 1, 1 } } };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++)
-        CHECK_LE(fabs(cbx_probe_least_seconds(&p, cases[i].bytes, cases[i].set) - cases[i].seconds), 1e-12,
-                 cases[i].why);
+        CHECK_LE(fabs(cbx_probe_min_seconds(&p, cases[i].bytes, cases[i].set) - cases[i].seconds), 1e-12, cases[i].why);
     p.level[1].read_bytes_per_s = p.level[1].copy_bytes_per_s = 0;
-    CHECK_LE(fabs(cbx_probe_least_seconds(&p, 100e9, 2048) - 5.5), 1e-12, "a level without a rate is left out");
+    CHECK_LE(fabs(cbx_probe_min_seconds(&p, 100e9, 2048) - 5.5), 1e-12, "a level without a rate is left out");
     p.nlevels = 0;
-    CHECK_LE(cbx_probe_least_seconds(&p, 100e9, 2048), 0, "nothing is known");
+    CHECK_LE(cbx_probe_min_seconds(&p, 100e9, 2048), 0, "nothing is known");
 }
 
 static void pipes_have_names(void **state)

@@ -217,10 +217,10 @@ static void test_reading_rules(void **in)
           ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"metrics\":{\"t\":{\"value\":1,\"samples\":[1,\"2\"]}}}]}",
           "'r': 'points.0.metrics.t.samples.1': expected a number", "a sample in quotes" },
         { "{" OK_HEAD ",\"points\":[],\"metric_defs\":{\"t\":{\"name\":\"t\",\"unit\":\"s\",\"direction\":\"down\"}}}",
-          "'r': 'metric_defs.t.direction': 'down' is none of 'higher', 'lower', 'info'", "an unknown direction" },
+          "'r': 'metric_defs.t.direction': 'down' must be 'higher', 'lower' or 'info'", "an unknown direction" },
         { "{" OK_HEAD ",\"points\":[],\"metric_defs\":{\"t\":{\"name\":\"t\",\"unit\":\"s\",\"direction\":\"info\","
           "\"priority\":\"x\"}}}",
-          "'r': 'metric_defs.t.priority': 'x' is none of 'primary', 'secondary'", "an unknown priority" },
+          "'r': 'metric_defs.t.priority': 'x' must be 'primary' or 'secondary'", "an unknown priority" },
         { "{" OK_HEAD ",\"points\":[],\"environment\":[]}", "'r': 'environment': expected an object, found an array",
           "environment" },
         { "{" OK_HEAD ",\"points\":[],\"commit\":5}", "'r': 'commit': expected a string, found an integer",

@@ -639,14 +639,14 @@ static void patterns_of_series(void **state)
         CHECK_LE(p.strength, cases[i].most, cases[i].why);
         CHECK(p.n == 50 && isnan(p.low) == (p.strength == 0), cases[i].why);
     }
-    draw(CREEPING, 5, 0, false, 1, CBX_PATTERN_LEAST - 1, x);
-    CHECK_OK(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, CBX_PATTERN_LEAST - 1, &p, &err), &err, "few");
+    draw(CREEPING, 5, 0, false, 1, CBX_PATTERN_MIN - 1, x);
+    CHECK_OK(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, CBX_PATTERN_MIN - 1, &p, &err), &err, "few");
     CHECK(p.strength == 0, "too few to say");
     for (size_t i = 0; i < 50; i++) x[i] = (double)i - 24.5 + (i >= 24 && i <= 25 ? (double)(25 - i) - 0.5 : 0);
     CHECK_OK(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, 50, &p, &err), &err, "about 0");
     CHECK(p.strength > 1e3, "no level to be a share of");
     CHECK_STATUS(cbx_pattern_find(ctx, CBX_PATTERN_NONE, x, 50, &p, &err), CBX_EINVAL, "kind");
-    CHECK_STATUS(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, CBX_PATTERN_MOST + 1, &p, &err), CBX_EINVAL, "length");
+    CHECK_STATUS(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, CBX_PATTERN_MAX + 1, &p, &err), CBX_EINVAL, "length");
     x[7] = NAN;
     CHECK_STATUS(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, 50, &p, &err), CBX_EDOM, "drift of no number");
     CHECK_STATUS(cbx_pattern_find(ctx, CBX_PATTERN_MODES, x, 50, &p, &err), CBX_EDOM, "modes of no number");

@@ -49,7 +49,7 @@ static bool just_above_a_level(const cbx_probe *probe, double bytes)
 /* [s] At least, on one core: by the level that holds the set; in doubt, by all levels that parts of it may be found in. */
 static double moving(const cbx_probe *probe, const cbx_work *work, double set, bool lax)
 {
-    if (lax || just_above_a_level(probe, set)) return cbx_probe_least_seconds(probe, work->bytes, set); /* words:ok */
+    if (lax || just_above_a_level(probe, set)) return cbx_probe_min_seconds(probe, work->bytes, set); /* words:ok */
     return cbx_probe_bound_seconds(probe, work->pipe, false, 0, work->bytes, set);
 }
 
