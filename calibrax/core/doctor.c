@@ -1,3 +1,4 @@
+/* The report of a doctor, and its entries for the machine, its clock, rates and libraries. */
 #include "calibrax/core/doctor.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* A window for each pipeline; its state follows from the window at each reading. */
 #include "calibrax/monitoring/health.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Drift by the Theil-Sen slope and its interval; modes by gaps and by how often the series crosses them. */
 #include "calibrax/monitoring/pattern.h"
 
 #include <math.h>

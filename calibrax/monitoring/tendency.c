@@ -1,3 +1,4 @@
+/* The Theil-Sen slope of a series, its interval, and the resulting tendency. */
 #include "calibrax/monitoring/tendency.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* A ring of the last values, and a scratch array of the same size for sorting. */
 #include "calibrax/monitoring/window.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The time of a pass over batches. */
 #include "calibrax/profiling/batches.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The work of a call, from the best available source. */
 #include "calibrax/profiling/flops.h"
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/base/options.h"

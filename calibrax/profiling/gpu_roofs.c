@@ -1,3 +1,4 @@
+/* Roofs of a GPU from slices of its probe. */
 #include "calibrax/profiling/gpu_roofs.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Repeated runs of a command, monitored. */
 #include "calibrax/profiling/profile.h"
 
 #include "calibrax/base/options.h"

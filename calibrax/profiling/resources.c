@@ -1,3 +1,4 @@
+/* Resources of a process and its descendants, sampled by a thread at a set rate. */
 #include "calibrax/profiling/resources.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Roofs of a machine, and the position of a kernel below them. */
 #include "calibrax/profiling/roofline.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* A thread that calls a function at a set rate. */
 #include "calibrax/profiling/ticker.h"
 
 #include <errno.h>

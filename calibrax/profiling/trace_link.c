@@ -1,3 +1,4 @@
+/* Finds traces by the names and first bytes of files in a folder. */
 #include "calibrax/profiling/trace_link.h"
 
 #include <stdio.h>

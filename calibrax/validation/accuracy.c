@@ -1,3 +1,4 @@
+/* Targets: one comparison, reversed where lower is better. */
 #include "calibrax/validation/accuracy.h"
 
 #include <math.h>

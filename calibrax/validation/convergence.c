@@ -1,3 +1,4 @@
+/* Convergence orders from slopes of logarithms, and tolerances that hold to the end. */
 #include "calibrax/validation/convergence.h"
 
 #include <float.h>
