@@ -377,21 +377,58 @@ static bool may_enter(cbx_dtype from, cbx_dtype to)
     return false;
 }
 
-/* Over elements that no other array shares; handle has one reference. */
-static bool write_in_place(cx_call *c, const key *k, cbx_array *handle, const cx_operand *v)
+/* A mask of the shape of x, or int64 indices of its only axis, as the whole key; NULL: any other key or value. */
+static const cbx_array *whole_index(cx_state *st, const cbx_array *x, PyObject *o, PyObject *value)
+{
+    const cbx_array *at = cx_is_array(st, o) ? ((cx_array *)o)->handle : NULL;
+
+    if (!at || at == x || !cbx_array_is_contiguous(x)) return NULL;
+    if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value) && !PyBool_Check(value) && !cx_is_array(st, value))
+        return NULL; /* reading other values may run any code */
+    if (cbx_array_dtype(at) == CBX_I64) return cbx_array_ndim(x) == 1 ? at : NULL;
+    if (cbx_array_dtype(at) != CBX_BOOL || cbx_array_ndim(at) != cbx_array_ndim(x)) return NULL;
+    for (int i = 0; i < cbx_array_ndim(x); i++)
+        if (cbx_array_dim(at, i) != cbx_array_dim(x, i)) return NULL;
+    return at;
+}
+
+/* True if cbx_array_put takes the value for the index. */
+static bool is_plain(const cbx_array *at, const cbx_array *v)
+{
+    if (!v || cbx_array_ndim(v) == 0) return true;
+    return cbx_array_dtype(at) == CBX_I64 && cbx_array_ndim(at) == 1 && cbx_array_ndim(v) == 1 &&
+           cbx_array_count(v) == cbx_array_count(at);
+}
+
+/* Over elements that no other array shares; handle has one reference.  at: the whole key; NULL: k is the key. */
+static bool write_in_place(cx_call *c, const key *k, const cbx_array *at, cbx_array *handle, const cx_operand *v)
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_status status = CBX_OK;
     gather none = { 0 };
+    const cbx_array *value;
     cbx_array *to;
 
     if (!cx_begin(c)) return false;
-    to = take_views(c->ctx, k, handle, &none);
-    if (!cbx_array_is_failed(to))
-        status = cbx_array_assign(c->ctx, to, v->array ? v->array : cx_weak(c, handle, v), &err);
+    value = v->array ? v->array : cx_weak(c, handle, v);
+    to = at ? handle : take_views(c->ctx, k, handle, &none);
+    if (!cbx_array_is_failed(to) && !cbx_array_is_failed(value))
+        status = at ? cbx_array_put(c->ctx, to, at, value, &err) : cbx_array_assign(c->ctx, to, value, &err);
     if (!cx_keep(c, 0, NULL)) return false;
-    if (status) cx_raise(status, err.message);
+    if (status == CBX_EDOM)
+        PyErr_SetString(PyExc_IndexError, err.message);
+    else if (status)
+        cx_raise(status, err.message);
     return !status;
+}
+
+static bool read_whole_key(cx_call *c, const cx_array *a, PyObject *o, key *k)
+{
+    cbx_array *x = cbx_array_ref(a->handle); /* elements may change while the key is read, lengths do not */
+    const bool done = read_key(c, x, o, k) && in_range(k, x);
+
+    cbx_array_free(x);
+    return done;
 }
 
 /*
@@ -403,6 +440,7 @@ int cx_assign(PyObject *self, PyObject *o, PyObject *value)
     cx_array *me = (cx_array *)self;
     const cbx_dtype t = cbx_array_dtype(me->handle);
     cbx_array *x, *new_handle = NULL;
+    const cbx_array *at;
     PyObject *given = NULL;
     bool done = false;
     cx_call c;
@@ -422,18 +460,19 @@ int cx_assign(PyObject *self, PyObject *o, PyObject *value)
     }
     cx_call_init(&c, cx_state_of_instance(self), "assignment");
     c.domain_error = PyExc_IndexError;
-    x = cbx_array_ref(me->handle);
-    done = read_key(&c, x, o, &k) && in_range(&k, x);
-    cbx_array_free(x); /* elements may change while value is read, lengths do not */
-    if (!done) goto done;
-    done = false;
+    at = whole_index(c.st, me->handle, o, value);
+    if (!at && !read_whole_key(&c, me, o, &k)) goto done;
     is = cx_operand_from(&c, value, &v);
     if (is == 0) is = (given = cx_asarray(c.st, value, CBX_DTYPE_COUNT, -1)) ? cx_operand_from(&c, given, &v) : -1;
     if (is < 0 || !may_enter(v.array ? cbx_array_dtype(v.array) : v.scalar.dtype, v.big ? CBX_F64 : t)) goto done;
     if (!v.array && !cx_fits(t, &v)) goto done;
     c.elements = 0;
-    if (!k.advanced && cbx_array_is_exclusive(me->handle)) {
-        done = write_in_place(&c, &k, me->handle, &v);
+    if (at && (!is_plain(at, v.array) || !cbx_array_is_exclusive(me->handle))) {
+        if (!read_whole_key(&c, me, o, &k)) goto done;
+        at = NULL;
+    }
+    if ((at || !k.advanced) && cbx_array_is_exclusive(me->handle)) {
+        done = write_in_place(&c, &k, at, me->handle, &v);
         goto done;
     }
     x = cbx_array_ref(me->handle);

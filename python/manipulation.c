@@ -165,7 +165,7 @@ static PyObject *do_squeeze(cx_call *c)
     X(broadcast_arrays, "*arrays: Array", "list[Array]", do_broadcast_arrays, 0, "The arrays in their common shape.\n\n>>> xp.broadcast_arrays(xp.arange(2), xp.ones((2, 1)))\n[Array([[0, 1],\n       [0, 1]], dtype=int64), Array([[1.0, 1.0],\n       [1.0, 1.0]], dtype=float64)]") \
     X(broadcast_to, "x: Array, /, shape: int | Sequence[int]", "Array", do_broadcast_to, 0, "x repeated to a shape.\n\n>>> xp.broadcast_to(xp.arange(2), (2, 2))\nArray([[0, 1],\n       [0, 1]], dtype=int64)") \
     X(concat, "arrays: Sequence[Array], /, *, axis: int | None = 0", "Array", joined, cbx_concat, "Arrays one behind the other; axis None: flattened first.\n\n>>> xp.concat([xp.arange(2), xp.ones(2)])\nArray([0.0, 1.0, 1.0, 1.0], dtype=float64)") \
-    X(expand_dims, "x: Array, /, *, axis: int | Sequence[int] = 0", "Array", do_expand_dims, 0, "A new axis of length 1.\n\n>>> xp.expand_dims(xp.arange(2))\nArray([[0, 1]], dtype=int64)") \
+    X(expand_dims, "x: Array, /, axis: int | Sequence[int] = 0", "Array", do_expand_dims, 0, "A new axis of length 1.\n\n>>> xp.expand_dims(xp.arange(2))\nArray([[0, 1]], dtype=int64)") \
     X(flip, "x: Array, /, *, axis: int | Sequence[int] | None = None", "Array", along_axes, cbx_flip_axes, "The elements in reverse order.\n\n>>> xp.flip(xp.arange(3))\nArray([2, 1, 0], dtype=int64)") \
     X(moveaxis, "x: Array, source: int | Sequence[int], destination: int | Sequence[int], /", "Array", do_moveaxis, 0, "Axes at other places.\n\n>>> xp.moveaxis(xp.zeros((2, 3, 4)), 0, -1).shape\n(3, 4, 2)") \
     X(permute_dims, "x: Array, /, axes: int | Sequence[int]", "Array", permuted, 0, "The axes in another order.\n\n>>> xp.permute_dims(xp.zeros((2, 3)), (1, 0)).shape\n(3, 2)") \

@@ -85,7 +85,7 @@ static bool add_constants(PyObject *module)
         if (!fine) return false;
     }
     return PyModule_AddObjectRef(module, "newaxis", Py_None) == 0 &&
-           PyModule_AddStringConstant(module, "__array_api_version__", "2023.12") == 0;
+           PyModule_AddStringConstant(module, "__array_api_version__", "2024.12") == 0;
 }
 
 static int module_exec(PyObject *module)

@@ -14,7 +14,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_MAX_RANK 8
+#define CBX_MAX_RANK 16
 
 typedef struct cbx_array cbx_array;
 
@@ -68,6 +68,16 @@ CBX_API bool cbx_array_is_exclusive(const cbx_array *a);
  * @return CBX_OK; CBX_EINVAL (failed or abstract); CBX_ESHAPE (no broadcast); CBX_EDTYPE (complex to real)
  */
 CBX_API cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value, cbx_err *err);
+/**
+ * Writes a value, converted, over the elements that a mask or indices choose.
+ * @param to     row-major; its elements may be written (cbx_array_is_exclusive)
+ * @param where  bool of the shape of to; or int64 along the only axis of to, negative ones count from its end
+ * @param value  one element; or, with indices, one for each: of equal indices the last one counts
+ * @return CBX_OK; CBX_EINVAL (failed, abstract, not row-major); CBX_ESHAPE; CBX_EDTYPE (complex to real, other
+ *         indices); CBX_EDOM (an index outside the axis: nothing was written); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, const cbx_array *value,
+                                 cbx_err *err);
 CBX_API bool cbx_array_is_abstract(const cbx_array *a);
 /** Result of an operation that failed, or NULL; the reason is in the context until the scope closes (scope.h). */
 CBX_API bool cbx_array_is_failed(const cbx_array *a);

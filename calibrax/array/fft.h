@@ -1,5 +1,5 @@
 /**
- * Fourier transforms: the fft extension of the Python array API 2023.12.
+ * Fourier transforms: the fft extension of the Python array API 2024.12.
  *
  *     forward    X[k] = f sum_j x[j] exp(-2 pi i j k / n)        backward    x[j] = f sum_k X[k] exp(+2 pi i j k / n)
  *

@@ -1,5 +1,5 @@
 /**
- * Linear algebra: the linalg extension of the Python array API 2023.12, and what stands beside it.
+ * Linear algebra: the linalg extension of the Python array API 2024.12, and what stands beside it.
  *
  * Functions work on the last two axes (matrices) of operands; what is before them is a stack.  Operands of whole numbers
  * and bool are float64, two operands meet in their promoted dtype; lengths of 0 are legal.  float32 is computed in float64

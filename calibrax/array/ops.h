@@ -3,7 +3,7 @@
  *
  * All of them: arguments are a context and operands, the result belongs to the current scope (scope.h), and a failed or
  * NULL operand gives a failed result.  Shapes broadcast by trailing axes, dtypes promote by the one table (promote.h);
- * names and rules are those of the Python array API 2023.12 where it has them, and docs/reference/arrays.md states every choice:
+ * names and rules are those of the Python array API 2024.12 where it has them, and docs/reference/arrays.md states every choice:
  * dtypes, NaN, no elements, errors.  An axis may be negative.  Functions of real numbers take whole numbers and bool as
  * float64.  Nothing is written in place; movement functions give views where strides allow.
  * Errors: CBX_EDTYPE, CBX_ESHAPE, CBX_EINVAL (axis, rank, argument), CBX_EDOM (an index or value in the data),

@@ -1,6 +1,6 @@
 /*
  * Functions of complex numbers that no primitive has, in terms of their parts.  Their values at infinities and NaN are
- * those of the array API 2023.12.
+ * those of the array API 2024.12.
  */
 #include <math.h>
 

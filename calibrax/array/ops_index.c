@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calibrax/array/ops_internal.h"
+#include "calibrax/array/reference/reference.h"
 
 /* Whole numbers as int64; others are no indices. */
 static cbx_array *as_indices(cbx_ctx *ctx, const char *name, const cbx_array *x)
@@ -196,16 +197,36 @@ cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges
     return cbx__tidy(ctx, mark, cbx_subtract(ctx, cbx_weak(ctx, r, cbx_int((int64_t)edges->count)), r));
 }
 
-/* Indices of rank 1 counted in n bins, or their weights (NULL: none) summed. */
+/* Indices of rank 1, all within n bins, counted, or their weights (NULL: none) summed. */
 static cbx_array *counted(cbx_ctx *ctx, const char *name, const cbx_array *at, const cbx_array *weights, size_t n)
 {
-    cbx_array *value = weights ? cbx__as(ctx, weights, CBX_F64)
-                               : cbx__to_shape(ctx, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(1)), 1, at->desc.shape);
+    cbx_array *w = weights ? cbx__as(ctx, weights, CBX_F64) : NULL, *r, *dense[2] = { NULL, NULL };
+    const int64_t *i;
 
-    if (weights && !cbx_array_is_failed(value) && !(value->desc.ndim == 1 && value->count == at->count))
+    if (weights && !cbx_array_is_failed(w) && !(w->desc.ndim == 1 && w->count == at->count))
         return cbx__refuse_of(ctx, weights, CBX_ESHAPE, "'%s' of %zu numbers with %zu weights", name, at->count,
-                              value->count);
-    return cbx_scatter(ctx, cbx_zeros(ctx, 1, &n, weights ? CBX_F64 : CBX_I64), at, value, 0, CBX_SCATTER_ADD);
+                              w->count);
+    r = cbx_zeros(ctx, 1, &n, weights ? CBX_F64 : CBX_I64);
+    if ((at->flags | (w ? w->flags : 0)) & CBX__ABSTRACT) {
+        if (!w) w = cbx__to_shape(ctx, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(1)), 1, at->desc.shape);
+        return cbx_scatter(ctx, r, at, w, 0, CBX_SCATTER_ADD);
+    }
+    if (cbx_array_is_failed(r) || (weights && cbx_array_is_failed(w))) return cbx__array_failed();
+    if (cbx__ref_dense(ctx, at, &dense[0], cbx__sticky(ctx)) ||
+        (w && cbx__ref_dense(ctx, w, &dense[1], cbx__sticky(ctx)))) {
+        cbx_array_free(dense[0]);
+        return cbx__array_failed();
+    }
+    i = dense[0]->data;
+    for (size_t k = 0; k < at->count; k++) {
+        if (w)
+            ((double *)r->data)[i[k]] += ((const double *)dense[1]->data)[k];
+        else
+            ((int64_t *)r->data)[i[k]]++;
+    }
+    cbx_array_free(dense[0]);
+    cbx_array_free(dense[1]);
+    return r;
 }
 
 cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)

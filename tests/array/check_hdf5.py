@@ -16,7 +16,7 @@ PLAIN, DEFLATE, LZF = 0, 1, 2
 
 
 class WriteOpts(ctypes.Structure):
-    _fields_ = [("struct_size", c_uint32), ("packing", c_int), ("level", c_int), ("shuffle", c_bool), ("chunk", c_size_t * 8), ("units", c_char_p)]
+    _fields_ = [("struct_size", c_uint32), ("packing", c_int), ("level", c_int), ("shuffle", c_bool), ("chunk", c_size_t * 16), ("units", c_char_p)]
 
 
 class File:
@@ -52,7 +52,7 @@ def to_numpy(np, lib, folder, array):
 def packings():
     for packing in (PLAIN, DEFLATE, LZF):
         for shuffle in (False, True):
-            yield f"{packing}-{shuffle}", WriteOpts(ctypes.sizeof(WriteOpts), packing, 0, shuffle, (c_size_t * 8)(), "1/Å".encode())
+            yield f"{packing}-{shuffle}", WriteOpts(ctypes.sizeof(WriteOpts), packing, 0, shuffle, (c_size_t * 16)(), "1/Å".encode())
 
 
 def h5py_reads(np, h5py, lib, folder, dtype):

@@ -59,7 +59,7 @@ static void counts_do_not_overflow(void **state)
           CBX_EOVERFLOW,
           0,
           "strides overflow though it is empty" },
-        { { CBX_U8, 9, { 1 } }, CBX_EINVAL, 0, "rank above the limit" },
+        { { CBX_U8, CBX_MAX_RANK + 1, { 1 } }, CBX_EINVAL, 0, "rank above the limit" },
         { { CBX_U8, -1, { 1 } }, CBX_EINVAL, 0, "negative rank" },
         { { (cbx_dtype)13, 1, { 1 } }, CBX_EINVAL, 0, "no such dtype" },
     };
@@ -159,7 +159,7 @@ static void wrapped_memory_is_released_once(void **state)
 {
     (void)state;
     float data[6] = { 0, 1, 2, 3, 4, 5 };
-    cbx_array_desc d = { CBX_F32, 2, { 2, 3 } }, bad = { CBX_F32, 9, { 1 } };
+    cbx_array_desc d = { CBX_F32, 2, { 2, 3 } }, bad = { CBX_F32, CBX_MAX_RANK + 1, { 1 } };
     cbx_test_alloc al;
     cbx_err err = CBX_ERR_INIT;
     cbx_array *a = NULL, *b;

@@ -157,7 +157,7 @@ static void the_wall(void **state)
         case 13: r = cbx_concat(c, 0, NULL, 0); break;
         case 14: r = cbx_take(c, x, x, 0); break;
         case 15: r = cbx_matrix_product(c, x, line(c, 3)); break;
-        case 16: r = cbx_zeros(c, 9, NULL, CBX_F64); break;
+        case 16: r = cbx_zeros(c, CBX_MAX_RANK + 1, NULL, CBX_F64); break;
         case 17: r = cbx_sort(c, cbx_astype(c, x, CBX_C64), 0, false); break;
         case 18: r = cbx_tensordot(c, twelve, other, 2, (const int[]){ 1, 2 }, (const int[]){ 1, 0 }); break;
         case 19: r = cbx_matrix_product(c, twelve, other); break;

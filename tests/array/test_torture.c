@@ -304,7 +304,7 @@ static void every_allocation_may_fail(void **state)
 
 #define HUGE_EXTENT (SIZE_MAX / 16)
 #define PAIR(a, b)  ((const cbx_array *const[]){ (a), (b) })
-FN(bad_rank_full, cbx_zeros(c, 9, (const size_t[9]){ 0 }, CBX_F64))
+FN(bad_rank_full, cbx_zeros(c, 17, (const size_t[17]){ 0 }, CBX_F64))
 FN(bad_rank_negative, cbx_zeros(c, -1, NULL, CBX_F64))
 FN(bad_dtype_full, cbx_zeros(c, 0, NULL, (cbx_dtype)77))
 FN(overflow_full, cbx_zeros(c, 3, (const size_t[]){ HUGE_EXTENT, 2, 3 }, CBX_F64))
@@ -337,7 +337,7 @@ FN(reshape_negative, cbx_reshape(c, g->x, 2, (const ptrdiff_t[]){ -2, 3 }))
 FN(reshape_two_open, cbx_reshape(c, g->x, 2, (const ptrdiff_t[]){ -1, -1 }))
 FN(reshape_other_count, cbx_reshape(c, g->x, 1, (const ptrdiff_t[]){ 5 }))
 FN(reshape_overflow, cbx_reshape(c, g->x, 3, (const ptrdiff_t[]){ PTRDIFF_MAX, 4, -1 }))
-FN(reshape_rank, cbx_reshape(c, g->x, 9, NULL))
+FN(reshape_rank, cbx_reshape(c, g->x, 17, NULL))
 FN(permute_twice, cbx_permute_dims(c, g->x, (const int[]){ 0, 0 }))
 FN(permute_outside, cbx_permute_dims(c, g->x, (const int[]){ 0, 2 }))
 FN(swap_outside, cbx_swapaxes(c, g->x, 0, -3))
@@ -359,13 +359,13 @@ FN(concat_nothing, cbx_concat(c, 0, NULL, 0))
 FN(stack_ragged, cbx_stack(c, 2, PAIR(g->x, g->t), 0))
 FN(pad_overflow, cbx_pad(c, g->v, (const size_t[]){ SIZE_MAX - 1 }, (const size_t[]){ 4 }, cbx_int(0)))
 FN(pad_too_long, cbx_pad(c, g->v, (const size_t[]){ PTRDIFF_MAX }, (const size_t[]){ 4 }, cbx_int(0)))
-FN(tile_rank, cbx_tile(c, g->x, 9, (const size_t[9]){ 1, 1, 1, 1, 1, 1, 1, 1, 1 }))
+FN(tile_rank, cbx_tile(c, g->x, 17, (const size_t[17]){ 1 }))
 FN(tile_overflow, cbx_tile(c, g->v, 1, (const size_t[]){ SIZE_MAX / 2 }))
 FN(repeat_overflow, cbx_repeat(c, g->v, SIZE_MAX / 2, 0))
 FN(repeat_outside, cbx_repeat(c, g->v, 2, 1))
 FN(sum_outside, cbx_sum(c, g->x, CBX_AXIS(2)))
 FN(sum_twice, cbx_sum(c, g->x, (&(const cbx_axes){ .n = 2, .axis = { 1, -1 } })))
-FN(sum_axes, cbx_sum(c, g->x, (&(const cbx_axes){ .n = 9 })))
+FN(sum_axes, cbx_sum(c, g->x, (&(const cbx_axes){ .n = 17 })))
 FN(sum_scalar, cbx_sum(c, cbx_sum(c, g->x, NULL), CBX_AXIS(0)))
 FN(max_none, cbx_max(c, g->none, NULL))
 FN(argmin_none, cbx_argmin(c, g->none, NULL))
@@ -433,7 +433,7 @@ static const struct {
     cbx_status status;
     const char *words, *operand, *why;
 } bad[] = {
-    { do_bad_rank_full, CBX_EINVAL, "rank 9", NULL, "a rank above the limit" },
+    { do_bad_rank_full, CBX_EINVAL, "rank 17", NULL, "a rank above the limit" },
     { do_bad_rank_negative, CBX_EINVAL, "rank -1", NULL, "a negative rank" },
     { do_bad_dtype_full, CBX_EDTYPE, "77", NULL, "no dtype" },
     { do_overflow_full, CBX_EOVERFLOW, "bytes", NULL, "a shape product that overflows" },
@@ -461,7 +461,7 @@ static const struct {
     { do_reshape_two_open, CBX_EINVAL, "one may be -1", X_TEXT, "two open extents" },
     { do_reshape_other_count, CBX_ESHAPE, "number of elements", X_TEXT, "another number of elements" },
     { do_reshape_overflow, CBX_EOVERFLOW, "overflow", X_TEXT, "extents whose product overflows" },
-    { do_reshape_rank, CBX_EINVAL, "rank 9", X_TEXT, "a rank above the limit" },
+    { do_reshape_rank, CBX_EINVAL, "rank 17", X_TEXT, "a rank above the limit" },
     { do_permute_twice, CBX_EINVAL, "named twice", X_TEXT, "an axis named twice" },
     { do_permute_outside, CBX_EINVAL, "axis 2", X_TEXT, "an axis outside" },
     { do_swap_outside, CBX_EINVAL, "axis -3", X_TEXT, "an axis outside, from the end" },
@@ -483,13 +483,13 @@ static const struct {
     { do_stack_ragged, CBX_ESHAPE, "'stack' cannot join", X_TEXT, "ragged arrays, stacked" },
     { do_pad_overflow, CBX_EOVERFLOW, "too long", V_TEXT, "a length that overflows" },
     { do_pad_too_long, CBX_EOVERFLOW, "bytes", V_TEXT, "bytes that overflow" },
-    { do_tile_rank, CBX_EINVAL, "rank 9", X_TEXT, "a rank above the limit" },
+    { do_tile_rank, CBX_EINVAL, "rank 17", X_TEXT, "a rank above the limit" },
     { do_tile_overflow, CBX_EOVERFLOW, "too long", NULL, "a tiling that overflows" },
     { do_repeat_overflow, CBX_EOVERFLOW, "too long", V_TEXT, "a repetition that overflows" },
     { do_repeat_outside, CBX_EINVAL, "axis 1", V_TEXT, "an axis outside" },
     { do_sum_outside, CBX_EINVAL, "axis 2 of 'sum'", X_TEXT, "an axis outside" },
     { do_sum_twice, CBX_EINVAL, "named twice", X_TEXT, "an axis named twice" },
-    { do_sum_axes, CBX_EINVAL, "9 axes", X_TEXT, "more axes than there can be" },
+    { do_sum_axes, CBX_EINVAL, "17 axes", X_TEXT, "more axes than there can be" },
     { do_sum_scalar, CBX_EINVAL, "a scalar has none", ONE_TEXT, "an axis of a scalar" },
     { do_max_none, CBX_ESHAPE, "no elements", "float64 (0,)", "the largest of nothing" },
     { do_argmin_none, CBX_ESHAPE, "no elements", "float64 (0,)", "the place of nothing" },

@@ -68,9 +68,9 @@ class Making(unittest.TestCase):
             with self.subTest(value=value), self.assertRaisesRegex(error, words):
                 cx.asarray(value, dtype=cx.int8)
         nest = 1
-        for _ in range(9):
+        for _ in range(17):
             nest = [nest]
-        with self.assertRaisesRegex(ValueError, "deeper than 8"):
+        with self.assertRaisesRegex(ValueError, "deeper than 16"):
             cx.asarray(nest)
         with self.assertRaisesRegex(TypeError, "cannot create"):
             cx.Array()
@@ -201,8 +201,8 @@ class Operators(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "mT"):
             x.T
         self.assertIs(x.__array_namespace__(), cx)
-        self.assertIs(x.__array_namespace__(api_version="2023.12"), cx)
-        with self.assertRaisesRegex(ValueError, "2023.12"):
+        self.assertIs(x.__array_namespace__(api_version="2024.12"), cx)
+        with self.assertRaisesRegex(ValueError, "2024.12"):
             x.__array_namespace__(api_version="1999.1")
         self.assertIs(x.to_device("cpu"), x)
         with self.assertRaisesRegex(ValueError, "'device' must be one of those"):
@@ -325,6 +325,23 @@ class Indexing(unittest.TestCase):
         scalar[()] = 2
         self.assertEqual(float(scalar), 2.0)
 
+    def test_assignment_in_place_and_to_a_copy_agree(self):
+        for dtype in (cx.float64, cx.float32, cx.int64, cx.int8, cx.bool, cx.complex128):
+            for key, values in (
+                (cx.asarray([True, False, True, False, True]), (1,)),
+                (cx.asarray([0, -1, 2, 0]), (1, cx.asarray([1, 0, 0, 1], dtype=cx.int8))),
+                (cx.asarray([[3, -4], [1, 1]]), (0, cx.asarray([1, 0], dtype=cx.int8))),
+            ):
+                for value in values:
+                    if dtype == cx.bool:
+                        value = value == 1
+                    alone, seen = cx.ones(5, dtype=dtype), cx.ones(5, dtype=dtype)
+                    view = seen[:]
+                    alone[key] = value
+                    seen[key] = value
+                    self.assertEqual(alone.tolist(), seen.tolist(), (dtype, key, value))
+                    self.assertEqual(view.tolist(), cx.ones(5, dtype=dtype).tolist())
+
     def test_assignment_reaches_no_view(self):
         x = cx.arange(3)
         view, lent, other = x[:2], memoryview(x), cx.asarray(x)
@@ -336,6 +353,9 @@ class Indexing(unittest.TestCase):
         for key, value, error in (
             (3, 1, IndexError),
             (cx.asarray([4]), 1, IndexError),
+            (cx.asarray([0, 3]), 1, IndexError),
+            (cx.asarray([True, False, True]), 1.5, TypeError),
+            (cx.asarray([True, False, True]), 2**80, OverflowError),
             (0, 1.5, TypeError),
             (0, 2**80, OverflowError),
             (slice(None), cx.asarray([1, 2]), ValueError),
@@ -563,7 +583,7 @@ class Errors(unittest.TestCase):
             (lambda: cx.random.uniform(1, (2,), low=3, high=1), ValueError, "^'uniform' from 3 to 1"),
             (lambda: x.reshape((2, 1.5)), TypeError, "reshape: 'shape' must be"),
             (lambda: cx.meshgrid(x, indexing="yx"), ValueError, "meshgrid: 'indexing' must be one of 'xy', 'ij', got 'yx'"),
-            (lambda: cx.zeros((1,) * 9), ValueError, "zeros: 'shape' must be an integer or a sequence of integers, at most 8, got 9 of them"),
+            (lambda: cx.zeros((1,) * 17), ValueError, "zeros: 'shape' must be an integer or a sequence of integers, at most 16, got 17 of them"),
             (lambda: cx.take(x, cx.asarray([5]), axis=0), IndexError, "5"),
             (lambda: cx.pow(cx.asarray([2]), cx.asarray([-1])), ValueError, "negative"),
             (lambda: cx.sqrt([1.0]), TypeError, "sqrt: 'x' must be an Array"),

@@ -1,4 +1,4 @@
-"""The special values that the Python array API 2023.12 lays down: infinities, NaN and zeros of both signs.  Prints TAP."""
+"""The special values that the Python array API 2024.12 lays down: infinities, NaN and zeros of both signs.  Prints TAP."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ cbx_status cbx_npy_parse_header(const void *data, size_t len, cbx_npy_header *ou
     return CBX_OK;
 }
 
-/* "{'descr': '<f4', 'fortran_order': False, 'shape': (512, 512), }": at most 8 lengths of 20
+/* "{'descr': '<f4', 'fortran_order': False, 'shape': (512, 512), }": at most 16 lengths of 20
  * digits, so version 1 always fits. */
 static size_t write_dictionary(const cbx_array_desc *d, char *buf, size_t size)
 {

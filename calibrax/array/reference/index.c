@@ -21,15 +21,15 @@ static blocks blocks_of(const cbx_array *x, int axis)
     return b;
 }
 
-static cbx_status check_indices(const cbx_call *call, blocks *b, const int64_t *at, size_t n, cbx_err *err)
+static cbx_status check_indices(const char *name, blocks *b, const int64_t *at, size_t n, cbx_err *err)
 {
     const size_t length = b->length;
     const unsigned seen = cbx__fold_get(cbx_isa_best())->run_indices(at, n, length);
 
     for (size_t i = 0; (seen & CBX__INDEX_OUTSIDE) && i < n; i++)
         if (at[i] >= (int64_t)length || at[i] < -(int64_t)length)
-            return cbx_fail(err, CBX_EDOM, "index %lld of '%s' is outside an axis of %zu", (long long)at[i],
-                            cbx_prim_name(call->prim), length);
+            return cbx_fail(err, CBX_EDOM, "index %lld of '%s' is outside an axis of %zu", (long long)at[i], name,
+                            length);
     b->wrap = seen & CBX__INDEX_NEGATIVE ? length : 0;
     return CBX_OK;
 }
@@ -69,7 +69,7 @@ static cbx_status prepare(const cbx_call *call, blocks *b, size_t n, cbx_array *
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; !st && i < n; i++) st = cbx__ref_dense(call->ctx, call->in[i], &d[i], err);
-    if (!st && !is_line(b)) st = check_indices(call, b, d[1]->data, d[1]->count, err);
+    if (!st && !is_line(b)) st = check_indices(cbx_prim_name(call->prim), b, d[1]->data, d[1]->count, err);
     return st;
 }
 
@@ -81,7 +81,7 @@ static cbx_status gather_line(const cbx_call *call, blocks *b, size_t size, cons
     for (size_t i = 0; !st && i < index->count; i += PIECE) {
         const int64_t *at = (const int64_t *)index->data + i;
         size_t n = index->count - i < PIECE ? index->count - i : PIECE;
-        st = check_indices(call, b, at, n, err);
+        st = check_indices(cbx_prim_name(call->prim), b, at, n, err);
         if (!st) gather(size, n, (char *)r->data + i * size, x->data, at, b->wrap, 1, 0);
     }
     return st;
@@ -245,7 +245,7 @@ static cbx_status scatter_all(const cbx_call *call, blocks *b, cbx_array *const 
     for (size_t i = 0; !st && i < d[1]->count && d[2]->count; i += piece) {
         const int64_t *at = (const int64_t *)d[1]->data + i;
         size_t n = d[1]->count - i < piece ? d[1]->count - i : piece;
-        if (is_line(b)) st = check_indices(call, b, at, n, err);
+        if (is_line(b)) st = check_indices("scatter", b, at, n, err);
         if (!st) scatter_rows(call, b, n, at, (const char *)d[2]->data + i * step * size, step, r);
     }
     return st;
@@ -266,6 +266,63 @@ cbx_status cbx__ref_run_scatter(const cbx_call *call, cbx_array **out, cbx_err *
     else
         *out = r;
     for (int i = 0; i < 3; i++) cbx_array_free(d[i]);
+    return st;
+}
+
+cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, const cbx_array *value, cbx_err *err)
+{
+    cbx_array *dense[2] = { NULL, NULL };
+    const bool mask = where && where->desc.dtype == CBX_BOOL, one = value && value->count == 1;
+    const ptrdiff_t size = to ? (ptrdiff_t)cbx__dtype_size(to->desc.dtype) : 0;
+    char element[16], ta[160], tb[160];
+    blocks b = { .outer = 1, .inner = 1 };
+    cbx__loop convert;
+    cbx_status st = CBX_OK;
+
+    if (!to || !where || !value || (to->flags | where->flags | value->flags) & (CBX__FAILED | CBX__ABSTRACT) ||
+        !(to->flags & CBX__CONTIGUOUS))
+        return cbx_fail(err, CBX_EINVAL, "an assignment needs arrays with data, and row-major elements to write");
+    if (!mask && where->desc.dtype != CBX_I64)
+        return cbx_fail(err, CBX_EDTYPE, "an assignment takes bool or int64 indices, not %s",
+                        cbx_dtype_name(where->desc.dtype));
+    if (mask ? !one || where->desc.ndim != to->desc.ndim ||
+                   memcmp(where->desc.shape, to->desc.shape, (size_t)to->desc.ndim * sizeof(size_t)) != 0
+             : to->desc.ndim != 1 || (!one && value->count != where->count))
+        return cbx_fail(err, CBX_ESHAPE, "%s cannot be assigned to %s by that mask or index",
+                        cbx_array_desc_text(&value->desc, ta, sizeof ta),
+                        cbx_array_desc_text(&to->desc, tb, sizeof tb));
+    convert = value->desc.dtype == to->desc.dtype ? cbx__ref_copy(to->desc.dtype)
+                                                  : cbx__loops_get()->cast(value->desc.dtype, to->desc.dtype);
+    if (!convert)
+        return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: take real or imag",
+                        cbx_dtype_name(value->desc.dtype), cbx_dtype_name(to->desc.dtype));
+    if (one) convert(1, (char *const[]){ element, value->data }, (const ptrdiff_t[]){ 0, 0 });
+    st = cbx__ref_dense(ctx, where, &dense[0], err);
+    if (!st && mask) {
+        char *const p[] = { to->data, dense[0]->data, element, to->data };
+        const ptrdiff_t s[] = { size, 1, 0, size };
+        if (to->count) cbx__loops_get()->binary(CBX_PRIM_SELECT, to->desc.dtype)(to->count, p, s);
+    } else if (!st) {
+        const int64_t *at = dense[0]->data;
+        cbx__strided values = { .data = element };
+        ptrdiff_t step = 0;
+        b.length = to->desc.shape[0];
+        st = check_indices("assignment", &b, at, where->count, err);
+        if (!st && !one) {
+            st = cbx__ref_dense(ctx, value, &dense[1], err);
+            if (!st) values.data = dense[1]->data;
+            step = (ptrdiff_t)cbx__dtype_size(value->desc.dtype);
+        }
+        if (!st && (one || value->desc.dtype == to->desc.dtype) && size <= 8)
+            find_scatter(CBX_SCATTER_SET, to->desc.dtype)(where->count, to->data, at, b.wrap, values.data, !one);
+        else
+            for (size_t i = 0; !st && i < where->count; i++, values.data += step)
+                (one ? cbx__ref_copy(to->desc.dtype) : convert)(
+                    1, (char *const[]){ (char *)to->data + (ptrdiff_t)place(at[i], b.wrap) * size, values.data },
+                    (const ptrdiff_t[]){ 0, 0 });
+    }
+    cbx_array_free(dense[0]);
+    cbx_array_free(dense[1]);
     return st;
 }
 

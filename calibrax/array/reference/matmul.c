@@ -39,6 +39,7 @@ static uint64_t dot_u64(size_t n, const uint64_t *x, const uint64_t *y)
 typedef struct product {
     cbx_dtype dtype; /* of elements as they are multiplied by columns */
     size_t m, k, n, wide_size;
+    bool in_place; /* rows and columns without gaps are read where they lie */
     cbx__strided a, b, r;
     cbx__loop load, store;
     axpy step;
@@ -47,50 +48,68 @@ typedef struct product {
 /* sum of a[k] b[k] as 64 bits; of floats in float64, in pieces whose length does not depend on threads. */
 static uint64_t dot(cbx_dtype t, size_t n, const char *x, const char *y)
 {
-    enum { PIECE = 65536 };
+    enum { PIECE = 65536, PIECES = 64 };
     const cbx__fold *f = cbx__fold_get(cbx_isa_best());
-    const size_t pieces = n / PIECE + (n % PIECE != 0);
-    const int threads = pieces >= 4 ? cbx__omp_threads() : 1;
-    double part[64], sum = 0;
+    const size_t size = cbx__dtype_size(t);
+    double part[PIECES], sum = 0;
     uint64_t bits;
 
     if (t != CBX_F32 && t != CBX_F64) return dot_u64(n, (const uint64_t *)(const void *)x, (const void *)y);
-    for (size_t first = 0; first < pieces; first += CBX_LEN(part)) {
-        const size_t last = pieces - first < CBX_LEN(part) ? pieces : first + CBX_LEN(part);
-        (void)threads;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-        for (size_t i = first; i < last; i++) {
-            const size_t m = n - i * PIECE < PIECE ? n - i * PIECE : PIECE, at = i * PIECE * cbx__dtype_size(t);
-            part[i - first] = t == CBX_F32 ? f->run_dot_f32((const void *)(x + at), (const void *)(y + at), m)
-                                           : f->run_dot_f64((const void *)(x + at), (const void *)(y + at), m);
+    for (size_t first = 0; first < n; first += (size_t)PIECE * PIECES) {
+        const size_t rest = n - first, left = (rest + PIECE - 1) / PIECE, pieces = left < PIECES ? left : PIECES;
+        const int threads = pieces >= 4 ? cbx__omp_threads() : 1;
+#define PART(i)                                                                                                        \
+    do {                                                                                                               \
+        const size_t at = first + (i)*PIECE, m = n - at < PIECE ? n - at : PIECE;                                      \
+        part[i] = t == CBX_F32                                                                                         \
+                      ? f->run_dot_f32((const float *)(const void *)(x + at * size), (const void *)(y + at * size), m) \
+                      : f->run_dot_f64((const double *)(const void *)(x + at * size), (const void *)(y + at * size),   \
+                                       m);                                                                             \
+    } while (0)
+        if (threads > 1) { /* a team of one costs more than a short product */
+#pragma omp parallel for schedule(static) num_threads(threads)
+            for (size_t i = 0; i < pieces; i++) PART(i);
+        } else {
+            for (size_t i = 0; i < pieces; i++) PART(i);
         }
-        for (size_t i = first; i < last; i++) sum = i ? sum + part[i - first] : part[0];
+#undef PART
+        for (size_t i = 0; i < pieces; i++) sum = first + i ? sum + part[i] : part[0];
     }
     memcpy(&bits, &sum, sizeof bits);
     return bits;
 }
 
-/* Rows of A along a column of B; those that do not lie without gaps are copied. */
+/* A row of A along a column of B; a row with gaps, or of another dtype, is copied first. */
+static void one_element(const product *p, char *a, const char *column, char *r, char *row, size_t i)
+{
+    const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(p->dtype);
+    char *at = a + (ptrdiff_t)i * p->a.strides[1];
+    uint64_t sum; /* or a double */
+
+    if (row) (p->load)(p->k, (char *const[]){ row, at }, (const ptrdiff_t[]){ size, p->a.strides[2] });
+    sum = dot(p->dtype, p->k, row ? row : at, column);
+    p->store(1, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1], (char *)&sum }, (const ptrdiff_t[]){ 0, 0 });
+}
+
 static void one_matrix_by_columns(const product *p, char *a, char *b, char *r, char *column, char *row)
 {
     const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(p->dtype);
-    const bool rows_lie = !p->load && p->a.strides[2] == size, column_lies = !p->load && p->b.strides[1] == size;
-    const cbx__loop load = p->load ? p->load : cbx__ref_copy(p->dtype);
-    const int threads = rows_lie && p->m >= 8 && p->m * p->k >= 1 << 17 ? cbx__omp_threads() : 1;
+    const int threads = p->in_place && p->a.strides[2] == size && p->m >= 8 && p->m * p->k >= 1 << 17
+                            ? cbx__omp_threads()
+                            : 1;
 
-    (void)threads;
+    if (p->in_place && p->a.strides[2] == size) row = NULL;
     for (size_t j = 0; j < p->n; j++) {
-        char *from = b + (ptrdiff_t)j * p->b.strides[2], *with = column_lies ? from : column;
-        if (!column_lies) load(p->k, (char *const[]){ column, from }, (const ptrdiff_t[]){ size, p->b.strides[1] });
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-        for (size_t i = 0; i < p->m; i++) {
-            char *at = a + (ptrdiff_t)i * p->a.strides[1], *line = rows_lie ? at : row;
-            uint64_t sum; /* or a double */
-            if (!rows_lie) load(p->k, (char *const[]){ row, at }, (const ptrdiff_t[]){ size, p->a.strides[2] });
-            sum = dot(p->dtype, p->k, line, with);
-            p->store(
-                1, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1] + (ptrdiff_t)j * p->r.strides[2], (char *)&sum },
-                (const ptrdiff_t[]){ 0, 0 });
+        char *with = b + (ptrdiff_t)j * p->b.strides[2], *to = r + (ptrdiff_t)j * p->r.strides[2];
+        if (!p->in_place || p->b.strides[1] != size) {
+            p->load(p->k, (char *const[]){ column, with }, (const ptrdiff_t[]){ size, p->b.strides[1] });
+            with = column;
+        }
+        if (threads > 1) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+            for (size_t i = 0; i < p->m; i++) one_element(p, a, with, to, NULL, i);
+        } else {
+            for (size_t i = 0; i < p->m; i++) one_element(p, a, with, to, row, i);
         }
     }
 }
@@ -134,8 +153,8 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     p.a = cbx__ref_strided(a);
     p.b = cbx__ref_strided(b);
     p.r = cbx__ref_strided(*out);
-    p.load = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
-    if (by_columns && t == p.dtype) p.load = NULL; /* nothing to convert */
+    p.in_place = by_columns && t == p.dtype; /* nothing to convert */
+    p.load = t == wide || p.in_place ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
     p.store = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(wide, t);
     p.step = wide == CBX_C128 ? axpy_c128 : axpy_u64;
     for (size_t i = 0; i < a->desc.shape[0]; i++)
