@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu test-neon report-kernels link-orders photograph
+.PHONY: report-array-functions help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +109,9 @@ python: ## the Python package: build/python/calibrax_c
 python-install: ## the Python package as a wheel in a fresh environment of every Python from 3.11 on that is here, away from the source: five minutes
 	@scripts/bootstrap.sh python
 	@scripts/python_install.sh
+
+report-array-functions: python ## reports/array_functions.md: every array function of the Python package against NumPy: ten minutes, on an idle machine
+	@PYTHONPATH=build/python python3 scripts/report_array_ops.py --rows reports/array_functions.jsonl --out reports/array_functions.md
 
 array-api-tests: python ## the public conformance suite over the Python package (fetches it from GitHub and PyPI)
 	@scripts/array_api_tests.sh

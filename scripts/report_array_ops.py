@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
 """Time every function of the Python package's array namespace against NumPy's counterpart, interleaved, in one process.
 
-usage: PYTHONPATH=build/python scripts/report_array_ops.py [--out FILE.md] [--only REGEX] [--sizes 10,1000,1000000] [--rounds 7]
+usage: PYTHONPATH=build/python scripts/report_array_ops.py [--rows FILE.jsonl] [--out FILE.md] [--only REGEX] [--sizes 10,1000,1000000]
 
 Each point is one function, element type, size and layout (contiguous, or every second element of a longer array).  In each of the
 rounds both libraries make the same number of calls, in alternating order; the ratio of a round is our time over NumPy's.  The table
 shows the median ratio with the lowest and the highest of the rounds: with seven rounds that is an interval of 98.4 % for the median.
-NumPy chooses its own number of threads for products; both sides make a new result each call.
+NumPy chooses its own number of threads for products, and so do we; before each turn of a product the other library's threads have
+gone to sleep.  Both sides make a new result each call.  With --rows a part of the points can be measured at a time: the file keeps
+the newest row of each, and the table shows all of them.
 """
 import argparse
+import json
 import math
+import os
 import re
 import statistics
 import sys
 import time
+
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")  # its threads spin for 2^20 cycles after a product, not for 2^26
 
 import numpy as np
 
@@ -24,6 +30,12 @@ REAL = ("float64", "float32", "int64")
 INTS = ("int64",)
 LIMIT = 1.2       # times NumPy's time
 EXTRA_NS = 150.0  # a short call may take this much longer
+THREADED = re.compile("matmul|dot|tensordot|linalg")  # functions that either library computes with several threads
+BOUNDS = {  # what bounds a function that computes another thing than NumPy's
+    "random": "threefry2x32 by an explicit key (the same numbers on every machine, in any order); NumPy: PCG64 and a ziggurat",
+    "random.normal": "threefry2x32, inverse of the distribution function; NumPy: PCG64, ziggurat",
+    "random.permutation": "threefry2x32, stable sort by random words; NumPy: PCG64, swaps",
+}
 
 
 def unary(name, theirs=None, low=-3.0, high=3.0, types=FLOATS):
@@ -207,7 +219,8 @@ def operands(n, t, low, high, strided):
     return (out[0][0], out[1][0]), (out[0][1], out[1][1])
 
 
-def time_calls(f, m, x, y, calls):
+def time_calls(f, m, x, y, calls, pause=0.0):
+    time.sleep(pause)
     start = time.perf_counter_ns()
     for _ in range(calls):
         f(m, x, y)
@@ -223,14 +236,11 @@ def measure(entry, n, t, strided, rounds, slice_ns):
         time_calls(f, cx, *mine, 2)
         once = max(time_calls(f, np, *theirs, 1), time_calls(f, cx, *mine, 1))
         calls = max(1, min(20000, int(slice_ns / max(once, 1.0))))
+        pause = 0.003 if THREADED.search(name) and n >= 100000 else 0.0
         a, b = [], []
         for r in range(rounds):
-            if r % 2 == 0:
-                a.append(time_calls(f, cx, *mine, calls))
-                b.append(time_calls(f, np, *theirs, calls))
-            else:
-                b.append(time_calls(f, np, *theirs, calls))
-                a.append(time_calls(f, cx, *mine, calls))
+            for turn in ((cx, mine, a), (np, theirs, b))[:: 1 if r % 2 == 0 else -1]:
+                turn[2].append(time_calls(f, turn[0], *turn[1], calls, pause))
     ratios = sorted(p / q for p, q in zip(a, b))
     return statistics.median(a), statistics.median(b), ratios
 
@@ -242,47 +252,73 @@ def text_ns(ns):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--out", help="write the table to this file as well")
+    p.add_argument("--rows", help="keep the rows in this file, and show those of earlier calls, too")
     p.add_argument("--only", default="", help="only functions whose name matches this regular expression")
-    p.add_argument("--sizes", default="10,1000,1000000")
+    p.add_argument("--sizes", default="10,1000,1000000", help="numbers of elements; empty: measure nothing, show the rows")
     p.add_argument("--types", default=",".join(REAL))
     p.add_argument("--rounds", type=int, default=7)
     p.add_argument("--slice", type=float, default=2.0, help="time of one round of one library, in ms")
     p.add_argument("--layouts", default="contiguous,strided")
     p.add_argument("--worst", action="store_true", help="show only points above the limit")
+    p.add_argument("--seconds", type=float, default=0, help="stop after so many seconds; the next call with --rows goes on with what is missing")
     args = p.parse_args()
-    rows, failed = [], 0
-    for n in map(int, args.sizes.split(",")):
+    rows, failed = {}, 0
+    if args.rows and os.path.exists(args.rows):
+        with open(args.rows, encoding="utf-8") as f:
+            rows = {(r["function"], r["dtype"], r["elements"], r["layout"]): r for r in map(json.loads, f)}
+    begin, left = time.monotonic(), 0
+    for n in map(int, filter(None, args.sizes.split(","))):
         prepare(n)
         for entry in POINTS:
-            if not re.search(args.only, entry[0]):
-                continue
-            for t in entry[1]:
-                if t not in args.types.split(","):
-                    continue
+            for t in entry[1] if re.search(args.only, entry[0]) else ():
                 for layout in args.layouts.split(","):
+                    key = entry[0], t, n, layout
+                    if t not in args.types.split(",") or (args.seconds and key in rows):
+                        continue
+                    if args.seconds and time.monotonic() - begin > args.seconds:
+                        left += 1
+                        continue
                     try:
                         mine, theirs, ratios = measure(entry, n, t, layout == "strided", args.rounds, args.slice * 1e6)
                     except Exception as e:  # a function that refuses its operands is a row, not the end of the table
                         print(f"{entry[0]} {t} {n} {layout}: {type(e).__name__}: {e}", file=sys.stderr)
                         failed += 1
                         continue
-                    fine = statistics.median(ratios) <= LIMIT or mine - theirs <= EXTRA_NS
-                    rows.append((fine, entry[0], t, n, layout, mine, theirs, ratios))
-    lines = ["| function | element type | elements | layout | ours | NumPy | times NumPy | within |", "|---|---|--:|---|--:|--:|--:|---|"]
-    shown = sorted((r for r in rows if not r[0]), key=lambda r: -statistics.median(r[7])) if args.worst else rows
-    for fine, name, t, n, layout, mine, theirs, ratios in shown:
-        lines.append(f"| {name} | {t} | {n} | {layout} | {text_ns(mine)} | {text_ns(theirs)} | "
-                     f"{statistics.median(ratios):.2f} [{ratios[0]:.2f}, {ratios[-1]:.2f}] | {'yes' if fine else '**no**'} |")
-    good = sum(r[0] for r in rows)
-    head = [f"# Array functions against NumPy {np.__version__}", "",
-            f"{good} of {len(rows)} points take at most {LIMIT} times NumPy's time, or at most {EXTRA_NS:.0f} ns longer. "
-            f"Median of {args.rounds} interleaved rounds with the lowest and the highest ratio.", ""]
-    text = "\n".join(head + lines) + "\n"
-    print(text)
+                    rows[key] = {"schema": "array-functions-1", "function": entry[0], "dtype": t, "elements": n, "layout": layout,
+                                 "ours_ns": round(mine, 1), "numpy_ns": round(theirs, 1), "ratio": round(statistics.median(ratios), 4),
+                                 "lowest": round(ratios[0], 4), "highest": round(ratios[-1], 4), "rounds": args.rounds}
+    if args.rows:
+        with open(args.rows, "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(r) + "\n" for r in rows.values())
+    place = {e[0]: i for i, e in enumerate(POINTS)}
+    shown = sorted(rows.values(), key=lambda r: (place[r["function"]], r["elements"], REAL.index(r["dtype"]), r["layout"]))
+    good = sum(is_within(r) for r in shown)
+    lines = [f"# Array functions against NumPy {np.__version__}", "",
+             f"{good} of {len(shown)} points take at most {LIMIT} times NumPy's time, or at most {EXTRA_NS:.0f} ns longer. Median of "
+             "interleaved rounds with the lowest and the highest ratio; `make report-array-functions` measures it again.", "",
+             "| function | element type | elements | layout | ours | NumPy | times NumPy | within |", "|---|---|--:|---|--:|--:|--:|---|"]
+    if args.worst:
+        shown = sorted((r for r in shown if not is_within(r)), key=lambda r: -r["ratio"])
+    lines += [f"| {r['function']} | {r['dtype']} | {r['elements']} | {r['layout']} | {text_ns(r['ours_ns'])} | {text_ns(r['numpy_ns'])} | "
+              f"{r['ratio']:.2f} [{r['lowest']:.2f}, {r['highest']:.2f}] | {'yes' if is_within(r) else bound_of(r['function'])} |" for r in shown]
+    text = "\n".join(lines) + "\n"
     if args.out:
         with open(args.out, "w", encoding="utf-8") as f:
             f.write(text)
-    return 2 if failed else 0
+    else:
+        print(text)
+    if left:
+        print(f"report_array_ops: {left} points are left: the same command again goes on", file=sys.stderr)
+    return 2 if failed else 3 if left else 0
+
+
+def is_within(r):
+    return r["ratio"] <= LIMIT or r["ours_ns"] - r["numpy_ns"] <= EXTRA_NS
+
+
+def bound_of(name):
+    bound = BOUNDS.get(name) or BOUNDS.get(name.split(".")[0])
+    return f"no: {bound}" if bound else "**no**"
 
 
 if __name__ == "__main__":
