@@ -99,13 +99,13 @@ static cbx_status make_handle(cbx_ctx *ctx, const cbx_array_desc *desc, const pt
 {
     size_t count = 0, bytes;
     cbx_array *a;
-    bool roomy;
+    bool inlined;
     cbx_status st = cbx_array_desc_count(desc, &count, err);
 
     if (st) return st;
     bytes = count * cbx__dtype_size(desc->dtype);
-    roomy = owns && bytes <= CBX__ROOM_BYTES;
-    a = cbx__handle_get(ctx, roomy, bytes);
+    inlined = owns && bytes <= CBX__INLINE_BYTES;
+    a = cbx__handle_get(ctx, inlined, bytes);
     if (!a) return cbx_fail(err, CBX_ENOMEM, "no memory for the handle of an array");
     atomic_init(&a->refs, 1);
     a->desc.dtype = desc->dtype;

@@ -34,7 +34,7 @@ CBX_API const char *cbx_array_desc_text(const cbx_array_desc *d, char *buf, size
 /** New row-major array from the context's block pool, 64-byte aligned, content undefined.  The caller holds the one reference. */
 CBX_API cbx_status cbx_array_create(cbx_ctx *ctx, const cbx_array_desc *desc, cbx_array **out, cbx_err *err);
 /**
- * Array over memory of somebody else.
+ * Array over memory of another owner.
  * @param data     at a multiple of an element's size (of a part's, complex ones)
  * @param strides  [elements] ndim of them, may be 0 or negative; NULL: row-major
  * @param release  called once with user when the last reference goes; NULL: the memory outlives the array

@@ -31,7 +31,7 @@ cbx_status cbx_backend_find(const char *name, const cbx_backend **out, cbx_err *
     return cbx_fail(err, CBX_EINVAL, "unknown backend '%.80s': say reference or jit", name);
 }
 
-/* The name under which a setting was made, which is where it must be mended: its alias, else its variable. */
+/* The name under which a setting was made, which is where it must be changed: its alias, else its variable. */
 static const char *spoken(const cbx_settings *s, cbx_setting which)
 {
     const cbx_setting_info *info = cbx_setting_get_info(which);
@@ -68,7 +68,7 @@ static cbx_status refuse(const cbx_backend *self, const cbx_call *call, cbx_arra
     return cbx_backend_choose(cbx_ctx_settings(call->ctx), &none, err);
 }
 
-/* Stands where the settings ask for what is not there, so that the reason comes out where a result is first wanted. */
+/* The backend of settings that ask for a missing one: the first result fails with the reason. */
 static const cbx_backend unavailable = {
     .struct_size = sizeof(cbx_backend),
     .abi = CBX_BACKEND_ABI,

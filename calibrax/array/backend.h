@@ -1,7 +1,7 @@
 /**
  * The protocol of backends: one const struct.  Every array operation of a context goes through its backend.
  *
- * The reference backend is the definition of right; another one must give its results (docs/reference/arrays.md says where to the
+ * The reference backend is the definition of right; another one must give its results (docs/reference/arrays.md states where to the
  * bit).  Plug-in interface: new members go last, behind a new abi.
  */
 #ifndef CALIBRAX_ARRAY_BACKEND_H
@@ -130,7 +130,7 @@ CBX_API cbx_status cbx_backend_find(const char *name, const cbx_backend **out, c
 CBX_API cbx_status cbx_backend_choose(const cbx_settings *settings, const cbx_backend **out, cbx_err *err);
 
 /**
- * The backend of a context: what its settings ask for, until another is set.  Where they ask for what is not there, it
+ * The backend of a context: what its settings ask for, until another is set.  Where they ask for a missing one, it
  * is called "unavailable", and every operation fails with the sentence of cbx_backend_choose, CBX_EUNAVAILABLE.
  */
 CBX_API const cbx_backend *cbx_ctx_backend(cbx_ctx *ctx);

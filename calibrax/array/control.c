@@ -108,16 +108,16 @@ cbx_status cbx_while_loop(cbx_ctx *ctx, const cbx_fn *test, const cbx_fn *body, 
 
 /* ---- cond and switch ---- */
 
-/* Results that there is room for in any case: branches may disagree. */
-static size_t results_least(size_t n, const cbx_fn *const *branches)
+/* Results that every branch has: branches may disagree. */
+static size_t min_results(size_t n, const cbx_fn *const *branches)
 {
-    size_t least = n ? SIZE_MAX : 0;
+    size_t minimum = n ? SIZE_MAX : 0;
 
     for (size_t i = 0; i < n; i++) {
         size_t nout = branches[i] ? branches[i]->nout : 0;
-        if (nout < least) least = nout;
+        if (nout < minimum) minimum = nout;
     }
-    return least;
+    return minimum;
 }
 
 static cbx_status branches_check(const char *what, const cbx_cond_call *call, cbx_err *err)
@@ -139,11 +139,11 @@ static cbx_status branches_check(const char *what, const cbx_cond_call *call, cb
 static const cbx_array *as_index(const cbx_cond_call *call, bool truth)
 {
     const cbx_array *x = call->index;
-    const uint64_t most = call->n - 1;
+    const uint64_t maximum = call->n - 1;
 
     if (truth) x = cbx__as(call->ctx, x, CBX_BOOL);
     if (x->desc.dtype == CBX_U64)
-        x = cbx_minimum(call->ctx, x, cbx_full(call->ctx, 0, NULL, CBX_U64, cbx_int((int64_t)most)));
+        x = cbx_minimum(call->ctx, x, cbx_full(call->ctx, 0, NULL, CBX_U64, cbx_int((int64_t)maximum)));
     return cbx__as(call->ctx, x, CBX_I64);
 }
 
@@ -154,7 +154,7 @@ static cbx_status branch(const char *what, cbx_cond_call *call, bool truth, cbx_
 
     if (st) return st;
     if (!truth && cbx_dtype_kind(call->index->desc.dtype) != CBX_KIND_INT)
-        return cbx_fail(err, CBX_EDTYPE, "'%s' takes a whole number, not %s", what,
+        return cbx_fail(err, CBX_EDTYPE, "'%s' takes an integer, not %s", what,
                         cbx_dtype_name(call->index->desc.dtype));
     cbx_scope_open(call->ctx, &scope); /* the index lives in it; results are references of our own */
     call->index = as_index(call, truth);
@@ -172,7 +172,7 @@ cbx_status cbx_cond(cbx_ctx *ctx, const cbx_array *which, const cbx_fn *yes, con
     cbx_cond_call call = { ctx, which, 2, branches, nin, in };
     cbx_err err = CBX_ERR_INIT;
     cbx__results r;
-    cbx_status st = cbx__results_init(&r, ctx, results_least(2, branches), &err);
+    cbx_status st = cbx__results_init(&r, ctx, min_results(2, branches), &err);
 
     if (!st) st = branch("cond", &call, true, r.at, &err);
     return cbx__deliver(&r, st, &err, out);
@@ -184,7 +184,7 @@ cbx_status cbx_switch(cbx_ctx *ctx, const cbx_array *index, size_t n, const cbx_
     cbx_cond_call call = { ctx, index, n, branches, nin, in };
     cbx_err err = CBX_ERR_INIT;
     cbx__results r;
-    cbx_status st = cbx__results_init(&r, ctx, results_least(n, branches), &err);
+    cbx_status st = cbx__results_init(&r, ctx, min_results(n, branches), &err);
 
     if (!st) st = branch("switch", &call, false, r.at, &err);
     return cbx__deliver(&r, st, &err, out);

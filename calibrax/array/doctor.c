@@ -84,8 +84,8 @@ static void see_device(cbx_ctx *ctx, cbx_doctor_report *r, const cbx_devices *d,
         return;
     }
     if (st)
-        snprintf(text, sizeof(text), "%s%s, %.1f GiB; what is available is not told: %s", device->name, capability,
-                 total, err.message);
+        snprintf(text, sizeof(text), "%s%s, %.1f GiB; available memory unknown: %s", device->name, capability, total,
+                 err.message);
     else
         snprintf(text, sizeof(text), "%s%s, %.1f GiB, %.1f GiB available", device->name, capability, total,
                  (double)m.available_bytes / GIB);
@@ -162,8 +162,7 @@ void cbx_doctor_see_topology(cbx_doctor_report *r, const cbx_devices *d)
     static const char group[] = "topology";
     const cbx_topology *t = cbx_devices_topology(d);
 
-    cbx_doctor_fact(r, group, "told by", "%s%s", t->source,
-                    t->this_machine ? "" : ", of another machine than this one");
+    cbx_doctor_fact(r, group, "source", "%s%s", t->source, t->this_machine ? "" : ", of another machine than this one");
     see_gaps(r, d, group, "hwloc");
     cbx_doctor_fact(r, group, "packages", "%d", t->packages);
     cbx_doctor_fact(r, group, "cores", "%d", t->cores);
@@ -176,6 +175,6 @@ void cbx_doctor_see_topology(cbx_doctor_report *r, const cbx_devices *d)
         if (n->memory_bytes)
             cbx_doctor_fact(r, group, name, "%.1f GiB, %d threads", (double)n->memory_bytes / GIB, n->threads);
         else
-            cbx_doctor_fact(r, group, name, "memory and threads are not told");
+            cbx_doctor_fact(r, group, name, "memory and threads are unknown");
     }
 }

@@ -12,7 +12,7 @@ CBX_BEGIN_DECLS
 
 /**
  * Each variable of the environment: its value and where that comes from, or, CBX_DOCTOR_BROKEN, what it may not say.
- * @param out  what could be read; where a variable is wrong, the default stands in
+ * @param out  what could be read; where a variable is wrong, the default is used
  */
 CBX_API void cbx_doctor_see_settings(cbx_doctor_report *r, cbx_settings *out);
 /** Each backend that is built in or could be, and which one the settings choose; CBX_DOCTOR_BROKEN if they choose none. */

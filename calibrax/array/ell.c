@@ -5,17 +5,17 @@
 
 #include "calibrax/array/ell_internal.h"
 
-#define MOST_VERTICES ((size_t)INT32_MAX)
-#define MOST_PLACES   ((size_t)UINT32_MAX - 1)
+#define MAX_VERTICES ((size_t)INT32_MAX)
+#define MAX_PLACES   ((size_t)UINT32_MAX - 1)
 
 cbx_status cbx__ell_check_size(size_t rows, size_t cols, size_t width, cbx_err *err)
 {
     size_t places;
 
-    if (rows > MOST_VERTICES || cols > MOST_VERTICES)
+    if (rows > MAX_VERTICES || cols > MAX_VERTICES)
         return cbx_fail(err, CBX_EOVERFLOW, "a graph of %zu rows and %zu columns has more than 32-bit indices reach",
                         rows, cols);
-    if (__builtin_mul_overflow(rows, width, &places) || places > MOST_PLACES)
+    if (__builtin_mul_overflow(rows, width, &places) || places > MAX_PLACES)
         return cbx_fail(err, CBX_EOVERFLOW, "%zu rows of %zu places are more than 32-bit numbers count: split the rows",
                         rows, width);
     return CBX_OK;
@@ -139,8 +139,8 @@ cbx_status cbx_ell_create(cbx_ctx *ctx, const cbx_ell_source *s, cbx_ell **out, 
 static cbx_status check_entry(size_t e, int64_t i, int64_t j, size_t rows, size_t cols, cbx_err *err)
 {
     if (i >= 0 && (uint64_t)i < rows && j >= 0 && (uint64_t)j < cols) return CBX_OK;
-    return cbx_fail(err, CBX_EDOM, "entry %zu stands in row %lld, column %lld of a matrix of %zu rows and %zu columns",
-                    e, (long long)i, (long long)j, rows, cols);
+    return cbx_fail(err, CBX_EDOM, "entry %zu is in row %lld, column %lld of a matrix of %zu rows and %zu columns", e,
+                    (long long)i, (long long)j, rows, cols);
 }
 
 /* The row of entry e: of a list, or by where compressed rows start. */
@@ -181,12 +181,12 @@ static cbx_status build(cbx_ctx *ctx, const entries *x, size_t *count, cbx_ell *
     return CBX_OK;
 }
 
-static cbx_status build_with_room(cbx_ctx *ctx, const entries *x, cbx_ell **out, cbx_err *err)
+static cbx_status build_with_capacity(cbx_ctx *ctx, const entries *x, cbx_ell **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t rows = x->rows < MOST_VERTICES ? x->rows : MOST_VERTICES;
+    const size_t rows = x->rows < MAX_VERTICES ? x->rows : MAX_VERTICES;
 
-    if (x->n > MOST_PLACES) /* before one of them is read */
+    if (x->n > MAX_PLACES) /* before one of them is read */
         return cbx_fail(err, CBX_EOVERFLOW, "%zu entries are more than 32-bit numbers count: split the rows", x->n);
     size_t *count = cbx_mem_calloc(al, rows + 1, sizeof *count);
     cbx_status st = count ? build(ctx, x, count, out, err) : cbx_fail(err, CBX_ENOMEM, "no memory for %zu rows", rows);
@@ -206,13 +206,13 @@ cbx_status cbx_ell_from_csr(cbx_ctx *ctx, size_t rows, size_t cols, const int64_
         if (start[i + 1] < start[i])
             return cbx_fail(err, CBX_EDOM, "row %zu ends at entry %lld, before its start %lld", i,
                             (long long)start[i + 1], (long long)start[i]);
-    return build_with_room(ctx, &(entries){ rows, cols, (size_t)start[rows], start, NULL, col }, out, err);
+    return build_with_capacity(ctx, &(entries){ rows, cols, (size_t)start[rows], start, NULL, col }, out, err);
 }
 
 cbx_status cbx_ell_from_coo(cbx_ctx *ctx, size_t rows, size_t cols, size_t n, const int32_t *row, const int32_t *col,
                             cbx_ell **out, cbx_err *err)
 {
-    return build_with_room(ctx, &(entries){ rows, cols, n, NULL, row, col }, out, err);
+    return build_with_capacity(ctx, &(entries){ rows, cols, n, NULL, row, col }, out, err);
 }
 
 /* --- what it says --- */

@@ -6,9 +6,9 @@
  *     y = cbx_ell_matmul(ctx, graph, weights, x, cbx_semiring_find("tropical_max_plus"));
  *     cbx_ell_free(graph);
  *
- * A graph says which places (i, q) of a rows-by-width table are edges, and to which column each leads.  Its indices are checked once,
+ * A graph lists which places (i, q) of a rows-by-width table are edges, and to which column each leads.  Its indices are checked once,
  * when it is made; its transpose is made then, too, so that what would scatter gathers: no atomics, the same bits for any number of
- * threads.  Values are arrays (rows, width) of their own; what stands at a place that is no edge is never read, neither the value
+ * threads.  Values are arrays (rows, width) of their own; what lies at a place that is no edge is never read, neither the value
  * nor a row of B, so that padding cannot leak a NaN or an infinity, over any algebra.
  *
  * A graph never changes: any number of threads may use one.  The functions of arrays are as those of ops.h: results belong to the
@@ -44,7 +44,7 @@ typedef struct cbx_ell_source {
  */
 CBX_API cbx_status cbx_ell_create(cbx_ctx *ctx, const cbx_ell_source *source, cbx_ell **out, cbx_err *err);
 /**
- * From compressed rows: entries start[i] .. start[i+1]-1 of row i stand in columns col[e].  The width is that of the longest row.
+ * From compressed rows: entries start[i] .. start[i+1]-1 of row i are in columns col[e].  The width is that of the longest row.
  * @return as cbx_ell_create; CBX_EDOM of a start that does not ascend from 0; CBX_EOVERFLOW of more than 2^32 - 2 entries
  */
 CBX_API cbx_status cbx_ell_from_csr(cbx_ctx *ctx, size_t rows, size_t cols, const int64_t *start, const int32_t *col,

@@ -17,7 +17,7 @@ struct cbx_ell {
     uint32_t *entry; /* place of an entry of the compressed rows or the list it came from; NULL: from neither */
 };
 
-/** Counts edges, rows and columns; a failure says what is too large. */
+/** Counts edges, rows and columns; a failure states what is too large. */
 cbx_status cbx__ell_check_size(size_t rows, size_t cols, size_t width, cbx_err *err);
 
 /**

@@ -3,7 +3,7 @@
  *
  *     forward    X[k] = f sum_j x[j] exp(-2 pi i j k / n)        backward    x[j] = f sum_k X[k] exp(+2 pi i j k / n)
  *
- * Computed in float64; results of float32 and complex64 are complex64 or float32, rounded once.  Whole numbers and bool are
+ * Computed in float64; results of float32 and complex64 are complex64 or float32, rounded once.  Integers and bool are
  * float64.  Any length: mixed radix, by a chirp where a prime factor is above 61; error O(eps log n) of the norm.  An axis of
  * no elements that is transformed is CBX_ESHAPE.  A NaN or infinity spreads over its lane.  The context keeps the plans of its
  * last eight lengths.  Errors, ownership and threads as in ops.h.  Since 0.1.

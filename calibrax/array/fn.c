@@ -1,5 +1,5 @@
 /*
- * Functions as values.  A call is a scope: it owns what the function makes, and says why it failed.
+ * Functions as values.  A call is a scope: it owns what the function makes, and reports why it failed.
  */
 #include "calibrax/array/fn.h"
 
@@ -96,7 +96,7 @@ static cbx_status call_check(const cbx_fn *f, size_t nin, cbx_array *const *in, 
 /* What the operations have not recorded themselves. */
 static void explain(cbx_ctx *ctx, const cbx_fn *f, cbx_status st, size_t nout, cbx_array *const *out)
 {
-    if (st) cbx__refuse(ctx, st, "'%s' returned CBX_%s and did not say why", f->name, cbx_status_name(st));
+    if (st) cbx__refuse(ctx, st, "'%s' returned CBX_%s without a reason", f->name, cbx_status_name(st));
     for (size_t i = 0; i < nout; i++)
         if (cbx_array_is_failed(out[i]))
             cbx__refuse(ctx, CBX_EINVAL, "'%s' did not set its result %zu to an array", f->name, i);

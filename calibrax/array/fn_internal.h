@@ -20,7 +20,7 @@ cbx_status cbx__operands_check(const char *what, size_t n, cbx_array *const *in,
  */
 cbx_status cbx__settle(cbx_ctx *ctx, cbx_status st, const cbx_err *err, size_t nout, cbx_array **out);
 
-/** Room for results apart from what the caller hands out, who may put them where the operands stand. */
+/** Space for results apart from what the caller hands out, who may put them where the operands stand. */
 typedef struct cbx__results {
     cbx_ctx *ctx;
     size_t n;
@@ -29,7 +29,7 @@ typedef struct cbx__results {
 } cbx__results;
 cbx_status cbx__results_init(cbx__results *r, cbx_ctx *ctx, size_t n, cbx_err *err);
 void cbx__results_clear(cbx__results *r);
-/** cbx__settle with what stands in r, which is cleared. */
+/** cbx__settle with the contents of r, which is cleared. */
 cbx_status cbx__deliver(cbx__results *r, cbx_status st, const cbx_err *err, cbx_array **out);
 
 /** Frees n references and forgets them. */

@@ -10,38 +10,38 @@
 #include "calibrax/array/state.h"
 #include "calibrax/base/poison.h"
 
-#define KEPT_MOST ((size_t)256) /* of each kind: 200 KiB in all */
+#define KEPT_MAX  ((size_t)256) /* of each kind: 200 KiB in all */
 #define ALIGNMENT ((uintptr_t)64)
 
-static size_t handle_bytes(bool roomy) { return sizeof(cbx_array) + (roomy ? CBX__ROOM_BYTES + ALIGNMENT : 0); }
+static size_t handle_bytes(bool inlined) { return sizeof(cbx_array) + (inlined ? CBX__INLINE_BYTES + ALIGNMENT : 0); }
 
-static char *room_of(cbx_array *a)
+static char *inline_data(cbx_array *a)
 {
     return (char *)a + (((uintptr_t)(a + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - (uintptr_t)a);
 }
 
-cbx_array *cbx__handle_get(cbx_ctx *ctx, bool roomy, size_t bytes)
+cbx_array *cbx__handle_get(cbx_ctx *ctx, bool inlined, size_t bytes)
 {
     cbx__state *s = cbx__state_peek(ctx);
-    cbx_array *a = s ? s->handles.free[roomy] : NULL;
+    cbx_array *a = s ? s->handles.free[inlined] : NULL;
 
     if (a) {
-        CBX__UNPOISON(a, handle_bytes(roomy));
-        s->handles.free[roomy] = a->base;
-        s->handles.kept[roomy]--;
+        CBX__UNPOISON(a, handle_bytes(inlined));
+        s->handles.free[inlined] = a->base;
+        s->handles.kept[inlined]--;
     } else {
-        a = cbx_mem_alloc(cbx_ctx_allocator(ctx), handle_bytes(roomy));
+        a = cbx_mem_alloc(cbx_ctx_allocator(ctx), handle_bytes(inlined));
         if (!a) return NULL;
         a->al = *cbx_ctx_allocator(ctx);
     }
-    a->flags = roomy ? CBX__ROOMY : 0;
+    a->flags = inlined ? CBX__INLINE : 0;
     a->base = NULL;
     a->pool = NULL;
     a->release = NULL;
     a->data = NULL;
-    if (roomy) {
-        a->data = room_of(a);
-        CBX__POISON((char *)a->data + bytes, CBX__ROOM_BYTES - bytes);
+    if (inlined) {
+        a->data = inline_data(a);
+        CBX__POISON((char *)a->data + bytes, CBX__INLINE_BYTES - bytes);
     }
     return a;
 }
@@ -49,7 +49,7 @@ cbx_array *cbx__handle_get(cbx_ctx *ctx, bool roomy, size_t bytes)
 static void handle_free(cbx_array *a)
 {
     cbx_allocator al = a->al;
-    size_t bytes = handle_bytes(a->flags & CBX__ROOMY);
+    size_t bytes = handle_bytes(a->flags & CBX__INLINE);
 
     CBX__UNPOISON(a, bytes);
     cbx_mem_free(&al, a, bytes);
@@ -66,7 +66,7 @@ static void let_go(cbx_array *a)
     }
 }
 
-/* Who holds the only reference has nobody to race with: no locked instruction. */
+/* The only reference cannot race: no locked instruction. */
 static bool was_last(cbx_array *a)
 {
     return atomic_load_explicit(&a->refs, memory_order_acquire) == 1 ||
@@ -82,27 +82,27 @@ void cbx_array_free(cbx_array *a)
 
 void cbx__array_drop(cbx__handles *h, const cbx_allocator *al, cbx_array *a)
 {
-    bool roomy = a->flags & CBX__ROOMY;
+    bool inlined = a->flags & CBX__INLINE;
 
     if ((a->flags & CBX__FAILED) || !was_last(a)) return;
     let_go(a);
-    if (h->kept[roomy] == KEPT_MOST || a->al.resize != al->resize || a->al.user != al->user) {
+    if (h->kept[inlined] == KEPT_MAX || a->al.resize != al->resize || a->al.user != al->user) {
         handle_free(a);
         return;
     }
-    a->base = h->free[roomy];
-    h->free[roomy] = a;
-    h->kept[roomy]++;
-    CBX__POISON(a, handle_bytes(roomy));
+    a->base = h->free[inlined];
+    h->free[inlined] = a;
+    h->kept[inlined]++;
+    CBX__POISON(a, handle_bytes(inlined));
 }
 
 void cbx__handles_clear(cbx__handles *h)
 {
-    for (int roomy = 0; roomy < 2; roomy++)
-        while (h->free[roomy]) {
-            cbx_array *a = h->free[roomy];
-            CBX__UNPOISON(a, handle_bytes(roomy));
-            h->free[roomy] = a->base;
+    for (int inlined = 0; inlined < 2; inlined++)
+        while (h->free[inlined]) {
+            cbx_array *a = h->free[inlined];
+            CBX__UNPOISON(a, handle_bytes(inlined));
+            h->free[inlined] = a->base;
             handle_free(a);
         }
 }

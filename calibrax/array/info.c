@@ -20,7 +20,7 @@ cbx_status cbx_dtype_iinfo(cbx_dtype t, cbx_iinfo *out, cbx_err *err)
     int bits = (int)cbx_dtype_size(t) * 8, shift = 64 - bits;
 
     if (cbx_dtype_kind(t) != CBX_KIND_INT)
-        return cbx_fail(err, CBX_EDTYPE, "'iinfo' is of whole numbers, not %s", cbx_dtype_name(t));
+        return cbx_fail(err, CBX_EDTYPE, "'iinfo' is of integers, not %s", cbx_dtype_name(t));
     *out = (cbx_iinfo){ .dtype = t, .bits = bits };
     out->min = cbx_dtype_is_unsigned(t) ? 0 : INT64_MIN >> shift;
     out->max = cbx_dtype_is_unsigned(t) ? UINT64_MAX >> shift : (uint64_t)INT64_MAX >> shift;

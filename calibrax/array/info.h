@@ -31,7 +31,7 @@ typedef struct cbx_iinfo {
     int64_t min;
     uint64_t max;
 } cbx_iinfo;
-/** @return CBX_OK; CBX_EDTYPE: not a dtype of whole numbers */
+/** @return CBX_OK; CBX_EDTYPE: not a dtype of integers */
 CBX_API cbx_status cbx_dtype_iinfo(cbx_dtype t, cbx_iinfo *out, cbx_err *err);
 
 /**

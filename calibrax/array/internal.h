@@ -13,11 +13,11 @@ enum {
     CBX__CONTIGUOUS = 1, /* row-major without gaps */
     CBX__ABSTRACT = 2,   /* shape and dtype, no data */
     CBX__FAILED = 4,     /* what a failed operation returns: one constant handle, never counted */
-    CBX__ROOMY = 8       /* made with room for small data behind it */
+    CBX__INLINE = 8      /* made with space for small data behind it */
 };
 
 /* Elements of up to so many bytes lie behind their handle and not in the pool: one allocation, which the context re-uses. */
-#define CBX__ROOM_BYTES ((size_t)256)
+#define CBX__INLINE_BYTES ((size_t)256)
 
 struct cbx_array {
     atomic_size_t refs;
@@ -57,8 +57,8 @@ typedef struct cbx__handles {
     size_t kept[2];
 } cbx__handles;
 
-/** A handle without shape that holds nothing but, if roomy, room for bytes at data; NULL without memory. */
-cbx_array *cbx__handle_get(cbx_ctx *ctx, bool roomy, size_t bytes);
+/** A handle without shape that holds nothing but, if inlined, space for bytes at data; NULL without memory. */
+cbx_array *cbx__handle_get(cbx_ctx *ctx, bool inlined, size_t bytes);
 /** Drops a reference; the last one leaves the memory of the handle in h if it came from the same allocator. */
 void cbx__array_drop(cbx__handles *h, const cbx_allocator *al, cbx_array *a);
 /** Gives the kept handles back to the allocator. */

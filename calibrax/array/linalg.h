@@ -1,7 +1,7 @@
 /**
- * Linear algebra: the linalg extension of the Python array API 2024.12, and what stands beside it.
+ * Linear algebra: the linalg extension of the Python array API 2024.12, and related functions.
  *
- * Functions work on the last two axes (matrices) of operands; what is before them is a stack.  Operands of whole numbers
+ * Functions work on the last two axes (matrices) of operands; what is before them is a stack.  Operands of integers
  * and bool are float64, two operands meet in their promoted dtype; lengths of 0 are legal.  float32 is computed in float64
  * and rounded once.
  * Factors come from LAPACK (of OpenBLAS, loaded on first use, one thread): without it CBX_EUNAVAILABLE, with the package.

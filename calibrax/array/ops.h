@@ -4,7 +4,7 @@
  * All of them: arguments are a context and operands, the result belongs to the current scope (scope.h), and a failed or
  * NULL operand gives a failed result.  Shapes broadcast by trailing axes, dtypes promote by the one table (promote.h);
  * names and rules are those of the Python array API 2024.12 where it has them, and docs/reference/arrays.md states every choice:
- * dtypes, NaN, no elements, errors.  An axis may be negative.  Functions of real numbers take whole numbers and bool as
+ * dtypes, NaN, no elements, errors.  An axis may be negative.  Functions of real numbers take integers and bool as
  * float64.  Nothing is written in place; movement functions give views where strides allow.
  * Errors: CBX_EDTYPE, CBX_ESHAPE, CBX_EINVAL (axis, rank, argument), CBX_EDOM (an index or value in the data),
  * CBX_EOVERFLOW, CBX_ENOMEM.  One thread uses a context at a time.  Since 0.1.
@@ -48,7 +48,7 @@ static inline cbx_scalar cbx_complex(double re, double im)
 
 /**
  * The scalar as an array of rank 0, in the dtype in which it meets x.
- * CBX_EOVERFLOW if x is of whole numbers and the value is none of theirs.
+ * CBX_EOVERFLOW if x is of integers and does not hold the value.
  */
 CBX_API cbx_array *cbx_weak(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v);
 
@@ -64,7 +64,7 @@ CBX_API cbx_array *cbx_zeros_like(cbx_ctx *ctx, const cbx_array *x);
 CBX_API cbx_array *cbx_ones_like(cbx_ctx *ctx, const cbx_array *x);
 /** start + i * ((start + step) - start) for i < ceil((stop - start) / step); empty if that is <= 0.  step 0: CBX_EINVAL. */
 CBX_API cbx_array *cbx_arange(cbx_ctx *ctx, double start, double stop, double step, cbx_dtype dtype);
-/** As cbx_arange in whole numbers, exact. */
+/** As cbx_arange in integers, exact. */
 CBX_API cbx_array *cbx_arange_int(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t step, cbx_dtype dtype);
 /** i * ((stop - start) / (num - 1)) + start; the last is exactly stop.  Without endpoint num instead of num - 1. */
 CBX_API cbx_array *cbx_linspace(cbx_ctx *ctx, double start, double stop, size_t num, bool endpoint, cbx_dtype dtype);
@@ -77,14 +77,14 @@ CBX_API cbx_array *cbx_tril(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k);
 CBX_API cbx_array *cbx_triu(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k);
 /** n arrays of rank 1 spread over a common grid; xy swaps the first two axes.  out[n] are written in any case. */
 CBX_API void cbx_meshgrid(cbx_ctx *ctx, size_t n, const cbx_array *const *in, bool xy, cbx_array **out);
-/** Another dtype: towards zero, clamped to the range, NaN to 0; whole numbers wrap.  Complex to real is CBX_EDTYPE. */
+/** Another dtype: towards zero, clamped to the range, NaN to 0; integers wrap.  Complex to real is CBX_EDTYPE. */
 CBX_API cbx_array *cbx_astype(cbx_ctx *ctx, const cbx_array *x, cbx_dtype dtype);
 /** A row-major array of its own. */
 CBX_API cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x);
 
 /* ---- element by element, one operand ---- */
 
-/* f(name, primitive): whole numbers are float64 in FLOAT, themselves in KEEP. */
+/* f(name, primitive): integers are float64 in FLOAT, themselves in KEEP. */
 #define CBX_UNARY_FLOAT_MAP(X)                                                                                         \
     X(sqrt, SQRT)                                                                                                      \
     X(cbrt, CBRT)                                                                                                      \
@@ -120,7 +120,7 @@ CBX_API cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x);
     X(isnan, ISNAN)                                                                                                    \
     X(isinf, ISINF)                                                                                                    \
     X(isfinite, ISFINITE)
-/* Of whole numbers: the number. */
+/* Of integers: the number. */
 #define CBX_UNARY_ROUND_MAP(X)        X(floor, FLOOR) X(ceil, CEIL) X(trunc, TRUNC) X(rint, RINT)
 #define CBX_UNARY_DECLARE(name, prim) CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x);
 CBX_UNARY_FLOAT_MAP(CBX_UNARY_DECLARE)
@@ -233,7 +233,7 @@ CBX_API cbx_array *cbx_pad(cbx_ctx *ctx, const cbx_array *x, const size_t *befor
 CBX_API cbx_array *cbx_tile(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times);
 /** Each element times in a row along the axis. */
 CBX_API cbx_array *cbx_repeat(cbx_ctx *ctx, const cbx_array *x, size_t times, int axis);
-/** Place i of the axis counts[i] times (whole numbers, rank 0 or 1); a negative one is CBX_EDOM.  Needs data. */
+/** Place i of the axis counts[i] times (integers, rank 0 or 1); a negative one is CBX_EDOM.  Needs data. */
 CBX_API cbx_array *cbx_repeat_counts(cbx_ctx *ctx, const cbx_array *x, const cbx_array *counts, int axis);
 /** As cbx_repeat_counts, cut or filled with the last place to total: can be traced.  A negative count is 0. */
 CBX_API cbx_array *cbx_repeat_counts_size(cbx_ctx *ctx, const cbx_array *x, const cbx_array *counts, int axis,
@@ -260,7 +260,7 @@ CBX_API cbx_array *cbx_prod(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *ax
 /** NaN travels.  No elements: CBX_ESHAPE. */
 CBX_API cbx_array *cbx_max(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 CBX_API cbx_array *cbx_min(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
-/** sum / n; whole numbers give float64; no elements: NaN. */
+/** sum / n; integers give float64; no elements: NaN. */
 CBX_API cbx_array *cbx_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 /** sum |x - mean|^2 / (n - correction); n <= correction: NaN or infinity as the division gives. */
 CBX_API cbx_array *cbx_var(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction);
@@ -303,7 +303,7 @@ CBX_API cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array
                                int axis, cbx_scatter_mode mode);
 /**
  * x along axis 0 joined by segment number (ids: one for each row, as indices: outside CBX_EDOM).  Segments without members
- * hold 0, 1, the largest and the smallest value of the dtype (infinities), NaN.  sum and prod keep the dtype; whole numbers
+ * hold 0, 1, the largest and the smallest value of the dtype (infinities), NaN.  sum and prod keep the dtype; integers
  * have a mean of float64.
  */
 CBX_API cbx_array *cbx_segment_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments);
@@ -325,13 +325,13 @@ CBX_API cbx_array *cbx_sort(cbx_ctx *ctx, const cbx_array *x, int axis, bool des
 CBX_API cbx_array *cbx_argsort(cbx_ctx *ctx, const cbx_array *x, int axis, bool descending);
 /** Where values would go in sorted edges (rank 1): before (left) or behind (right) equal ones. */
 CBX_API cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right);
-/** With edges that sorter (whole numbers, rank 1) puts in order. */
+/** With edges that sorter (integers, rank 1) puts in order. */
 CBX_API cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right,
                                            const cbx_array *sorter);
 /** Bin i with edges[i-1] <= x < edges[i]; falling edges turn the comparison.  Neither: CBX_EDOM.  NaN: the last bin. */
 CBX_API cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges);
-/** Counts of whole numbers >= 0 (int64), or sums of weights (float64); length max(x) + 1, at least that.  Negative: CBX_EDOM. */
-CBX_API cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least);
+/** Counts of integers >= 0 (int64), or sums of weights (float64); length max(x) + 1, at least that.  Negative: CBX_EDOM. */
+CBX_API cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length);
 /** Counts between edges (rank 1, rising), the last bin closed; NaN and values outside fall out. */
 CBX_API cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights);
 /** q in 0..100 (else CBX_EDOM), linear between ranks q / 100 * (n - 1); NaN among the elements gives NaN. */

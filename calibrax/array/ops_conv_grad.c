@@ -33,8 +33,8 @@ typedef struct rooms {
 static size_t block_rows(const cbx__conv *v)
 {
     const size_t row = cbx__conv_terms(v) * cbx_dtype_size(v->dtype), all = cbx__conv_rows(v),
-                 fit = ((size_t)4 << 20) / row, least = 512;
-    return min_size(all, fit > least ? fit : least);
+                 fit = ((size_t)4 << 20) / row, minimum = 512;
+    return min_size(all, fit > minimum ? fit : minimum);
 }
 
 static rooms rooms_of(const derivative *d, cbx__grad *q)
@@ -99,15 +99,15 @@ static bool by_blocks(cbx_ctx *ctx, const derivative *d)
     cbx__grad q = {
         .semiring = d->v.semiring, .dtype = d->v.dtype, .m = all, .k = cbx__conv_terms(&d->v), .n = d->v.outs
     };
-    cbx_block room = { 0 };
+    cbx_block space = { 0 };
     size_t bytes = 0;
     rooms r;
 
     q.threads = cbx__semiring_grad_threads(&q);
     r = rooms_of(d, &q);
     for (int i = 0; i < PARTS; i++) bytes += round_up(r.bytes[i], 64);
-    if (cbx_pool_get(cbx_ctx_pool(ctx), bytes, &room, cbx__sticky(ctx))) return false;
-    r.at[0] = room.data;
+    if (cbx_pool_get(cbx_ctx_pool(ctx), bytes, &space, cbx__sticky(ctx))) return false;
+    r.at[0] = space.data;
     for (int i = 1; i < PARTS; i++) r.at[i] = r.at[i - 1] + round_up(r.bytes[i - 1], 64);
     q.b = d->v.w, q.scratch = r.at[SCRATCH];
     for (size_t first = 0; first < all; first += r.rows) {
@@ -116,7 +116,7 @@ static bool by_blocks(cbx_ctx *ctx, const derivative *d)
         q.a = r.at[WINDOWS], q.c = (const char *)d->v.y + first * q.n * cbx_dtype_size(q.dtype);
         (d->g ? block_back : block_forward)(d, &q, &r, first);
     }
-    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return true;
 }
 
@@ -190,7 +190,7 @@ static bool phase_back(cbx_ctx *ctx, const derivative *d, const size_t *r, bool 
     cbx__conv q = *v;
     phase p[CBX__CONV_AXES];
     size_t rows = v->images, taps = 1, bytes[3];
-    cbx_block room = { 0 };
+    cbx_block space = { 0 };
 
     for (int i = 0; i < v->ndim; i++) {
         p[i] = phase_of(v, i, r[i]);
@@ -203,13 +203,13 @@ static bool phase_back(cbx_ctx *ctx, const derivative *d, const size_t *r, bool 
     bytes[0] = round_up(taps * v->channels * v->outs * size, 64);
     bytes[1] = alone ? 0 : round_up(rows * v->channels * size, 64);
     bytes[2] = cbx__conv_workspace(&q);
-    if (cbx_pool_get(cbx_ctx_pool(ctx), bytes[0] + bytes[1] + bytes[2], &room, cbx__sticky(ctx))) return false;
-    turn_filter(v, p, v->w, room.data);
-    q.w = room.data, q.workspace = (char *)room.data + bytes[0] + bytes[1];
-    q.y = alone ? cbx_array_data_mut(d->dx) : (char *)room.data + bytes[0];
+    if (cbx_pool_get(cbx_ctx_pool(ctx), bytes[0] + bytes[1] + bytes[2], &space, cbx__sticky(ctx))) return false;
+    turn_filter(v, p, v->w, space.data);
+    q.w = space.data, q.workspace = (char *)space.data + bytes[0] + bytes[1];
+    q.y = alone ? cbx_array_data_mut(d->dx) : (char *)space.data + bytes[0];
     cbx__conv_run(&q);
     if (!alone) spread(v, p, r, q.y, cbx_array_data_mut(d->dx));
-    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return true;
 }
 
@@ -236,12 +236,12 @@ static bool pull_x(cbx_ctx *ctx, const derivative *d)
 static bool pull_w(cbx_ctx *ctx, const derivative *d)
 {
     cbx__conv v = d->v;
-    cbx_block room = { 0 };
+    cbx_block space = { 0 };
 
-    if (cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_pull_workspace(&v), &room, cbx__sticky(ctx))) return false;
-    v.workspace = room.data;
+    if (cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_pull_workspace(&v), &space, cbx__sticky(ctx))) return false;
+    v.workspace = space.data;
     cbx__conv_pull(&v, cbx_array_data(d->g), cbx_array_data_mut(d->dw));
-    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return true;
 }
 

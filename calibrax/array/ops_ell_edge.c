@@ -74,20 +74,20 @@ static char *message_of(const fold *s) { return s->message + this_thread() * s->
 /* Asks for features of the column of an edge some edges ahead. */
 static void announce(const fold *s, size_t e)
 {
-    enum { AHEAD = 8, MOST = 512 };
+    enum { AHEAD = 8, MAX_BYTES = 512 };
     const size_t bytes = s->lanes[X_COL] * s->size;
 
     if (e + AHEAD >= s->g->edges) return;
     const char *row = s->x[X_COL] + (size_t)s->g->index[e + AHEAD] * bytes;
-    for (size_t l = 0; l < bytes && l < MOST; l += 64) __builtin_prefetch(row + l);
+    for (size_t l = 0; l < bytes && l < MAX_BYTES; l += 64) __builtin_prefetch(row + l);
 }
 
 #define FOLD(T, SFX)                                                                                                   \
     static void fold_first_##SFX(const fold *s, const T *m, uint32_t place, T *acc, uint32_t *first)                   \
     {                                                                                                                  \
-        const bool least = messages_of(s) == CBX__MESSAGES_MIN;                                                        \
+        const bool is_min = messages_of(s) == CBX__MESSAGES_MIN;                                                       \
         for (size_t o = 0; o < s->f->d_out; o++) {                                                                     \
-            if (isnan(m[o]) ? isnan(acc[o]) : !(least ? m[o] < acc[o] : m[o] > acc[o])) continue;                      \
+            if (isnan(m[o]) ? isnan(acc[o]) : !(is_min ? m[o] < acc[o] : m[o] > acc[o])) continue;                     \
             acc[o] = m[o];                                                                                             \
             first[o] = place;                                                                                          \
         }                                                                                                              \
@@ -279,14 +279,14 @@ static bool take_operand(cbx_ctx *ctx, const char *name, const cbx_array *x, int
     return s->x[role] != NULL;
 }
 
-/* Room for a message of each thread, and for the states of a row. */
+/* Space for a message of each thread, and for the states of a row. */
 static bool open_rooms(cbx_ctx *ctx, fold *s)
 {
     const size_t threads = (size_t)s->threads;
-    cbx_array *room = cbx__ell_result(ctx, s->dtype, 2, (const size_t[]){ threads, s->f->d_out }), *states;
+    cbx_array *space = cbx__ell_result(ctx, s->dtype, 2, (const size_t[]){ threads, s->f->d_out }), *states;
 
-    if (cbx_array_is_failed(room)) return false;
-    s->message = room->data;
+    if (cbx_array_is_failed(space)) return false;
+    s->message = space->data;
     if (!s->s->functions) return true;
     s->states_bytes = (s->f->d_out * s->s->functions->state_bytes + 63) / 64 * 64;
     states = cbx__ell_result(ctx, CBX_U8, 2, (const size_t[]){ threads, s->states_bytes });

@@ -8,13 +8,13 @@
 
 typedef enum direction { FORWARD, BACK } direction;
 
-/* 1, 1/sqrt(n) or 1/n; false, with a failure recorded, if norm is none. */
+/* 1, 1/sqrt(n) or 1/n; false, with a failure recorded, if norm is invalid. */
 static bool factor_of(cbx_ctx *ctx, const char *name, size_t n, cbx_fft_norm norm, direction way, cbx_scalar *out)
 {
     double scale = 1;
 
     if ((unsigned)norm > CBX_FFT_FORWARD) {
-        cbx__refuse(ctx, CBX_EINVAL, "'%s' knows no norm %d", name, (int)norm);
+        cbx__refuse(ctx, CBX_EINVAL, "'%s' has no norm %d", name, (int)norm);
         return false;
     }
     if (norm == CBX_FFT_ORTHO)

@@ -5,13 +5,12 @@
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/reference/reference.h"
 
-/* Whole numbers as int64; others are no indices. */
+/* Integers as int64; others are no indices. */
 static cbx_array *as_indices(cbx_ctx *ctx, const char *name, const cbx_array *x)
 {
     if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
     if (cbx_dtype_kind(x->desc.dtype) != CBX_KIND_INT)
-        return cbx__refuse_of(ctx, x, CBX_EDTYPE, "'%s' takes whole numbers, not %s", name,
-                              cbx_dtype_name(x->desc.dtype));
+        return cbx__refuse_of(ctx, x, CBX_EDTYPE, "'%s' takes integers, not %s", name, cbx_dtype_name(x->desc.dtype));
     return cbx__as(ctx, x, CBX_I64);
 }
 
@@ -229,7 +228,7 @@ static cbx_array *counted(cbx_ctx *ctx, const char *name, const cbx_array *at, c
     return r;
 }
 
-cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)
+cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length)
 {
     size_t mark = cbx__mark(ctx);
     cbx_array *at = as_indices(ctx, "bincount", x);
@@ -246,8 +245,8 @@ cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weigh
                               (unsigned long long)low);
     if (low < 0)
         return cbx__refuse_of(ctx, x, CBX_EDOM, "'bincount' of %lld: there are no negative bins", (long long)low);
-    if (high >= 0 && (size_t)high >= least) least = (size_t)high + 1; /* high + 1 of an int64 may be none */
-    return cbx__tidy(ctx, mark, counted(ctx, "bincount", at, weights, least));
+    if (high >= 0 && (size_t)high >= min_length) min_length = (size_t)high + 1; /* high + 1 of an int64 may be none */
+    return cbx__tidy(ctx, mark, counted(ctx, "bincount", at, weights, min_length));
 }
 
 /* The right edge belongs to the last bin: search left there, right elsewhere. */
@@ -360,7 +359,7 @@ static bool in_range(cbx_ctx *ctx, const char *name, const cbx_array *x, double 
     return false;
 }
 
-/* A result with the reduced axes of x kept at length 1, if attrs say so. */
+/* A result with the reduced axes of x kept at length 1, if attrs ask for it. */
 static cbx_array *kept(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *attrs, cbx_array *r)
 {
     cbx_attrs keep = { .ndim = x->desc.ndim };

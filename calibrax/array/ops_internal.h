@@ -21,11 +21,11 @@ void cbx__tidy_list(cbx_ctx *ctx, size_t mark, size_t n, cbx_array **r);
 /** True if an operand is failed; a NULL one, or no list of them, is recorded as a failure of the named function. */
 bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in);
 
-/** False, with a failure recorded, if p is NULL and n > 0 things of the named function's argument should stand there. */
+/** False, with a failure recorded, if p is NULL and n > 0 elements of the named function's argument are required. */
 bool cbx__given(cbx_ctx *ctx, const char *name, const char *argument, int64_t n, const void *p);
 
 cbx_array *cbx__apply1(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cbx_attrs *attrs);
-/** Of a complex operand: the primitive, or what stands for it where there is none. */
+/** Of a complex operand: the primitive, or the formula that replaces a missing one. */
 cbx_array *cbx__apply_complex(cbx_ctx *ctx, cbx_prim p, const cbx_array *z);
 /** Of two operands that need promotion and broadcasting. */
 cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b);
@@ -63,13 +63,13 @@ cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_
 cbx_array *cbx__norm_square(cbx_ctx *ctx, const cbx_array *x);
 /** dtype of the absolute values of elements of t. */
 cbx_dtype cbx__real_of(cbx_dtype t);
-/** dtype in which x is a real or complex number: float64 for whole numbers and bool. */
+/** dtype in which x is a real or complex number: float64 for integers and bool. */
 cbx_dtype cbx__inexact(cbx_dtype t);
 /** True of uint64 with a signed dtype: they promote to float64, which does not hold every number of either. */
 bool cbx__mixed(cbx_dtype a, cbx_dtype b);
 /** An operand that is handed on as a result: one more reference, held by the scope. */
 cbx_array *cbx__same(cbx_ctx *ctx, const cbx_array *x);
-/** False if t is of whole numbers and v, a signed one, is none of them. */
+/** False if t is of integers that do not hold v, a signed one. */
 bool cbx__fits(cbx_dtype t, cbx_scalar v);
 /** Negative axes counted from the end; false, with a failure recorded, outside -ndim..ndim-1. */
 bool cbx__axis(cbx_ctx *ctx, const char *name, int axis, int ndim, int *out);

@@ -274,7 +274,7 @@ cbx_array *cbx_inv(cbx_ctx *ctx, const cbx_array *x)
     return cbx__tidy(ctx, mark, inv_steps(ctx, "inv", x));
 }
 
-/* Whole numbers stay whole numbers, but for an inverse. */
+/* Integers stay integers, but for an inverse. */
 cbx_array *cbx_matrix_power(cbx_ctx *ctx, const cbx_array *x, int64_t n)
 {
     size_t mark = cbx__mark(ctx);
@@ -297,12 +297,12 @@ cbx_array *cbx_matrix_power(cbx_ctx *ctx, const cbx_array *x, int64_t n)
 static cbx_array *large(cbx_ctx *ctx, const cbx_array *s, const cbx_array *rtol, size_t longest)
 {
     double eps;
-    cbx_array *most = cbx_max(ctx, s, CBX_AXIS_KEEP(-1));
+    cbx_array *maximum = cbx_max(ctx, s, CBX_AXIS_KEEP(-1));
 
-    if (cbx_array_is_failed(most)) return most;
+    if (cbx_array_is_failed(maximum)) return maximum;
     eps = s->desc.dtype == CBX_F32 ? 0x1p-23 : 0x1p-52;
-    if (!rtol) return cbx_greater(ctx, s, cbx_multiply_scalar(ctx, most, eps * (double)longest));
-    return cbx_greater(ctx, s, cbx_multiply(ctx, most, cbx_expand_dims(ctx, rtol, -1)));
+    if (!rtol) return cbx_greater(ctx, s, cbx_multiply_scalar(ctx, maximum, eps * (double)longest));
+    return cbx_greater(ctx, s, cbx_multiply(ctx, maximum, cbx_expand_dims(ctx, rtol, -1)));
 }
 
 static size_t longest(const cbx_array *x) { return rows(x) > columns(x) ? rows(x) : columns(x); }

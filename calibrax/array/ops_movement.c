@@ -294,7 +294,7 @@ static cbx_array *spread(cbx_ctx *ctx, const cbx_array *x, int axis, size_t time
     memcpy(attrs.shape, x->desc.shape, sizeof shape);
     if (__builtin_mul_overflow(attrs.shape[axis], times, &attrs.shape[axis]))
         return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "axis %d repeated %zu times is too long", axis, times);
-    if (x->desc.ndim == CBX_MAX_RANK) { /* no room for one more axis: the others are merged first */
+    if (x->desc.ndim == CBX_MAX_RANK) { /* no space for one more axis: the others are merged first */
         for (int i = 0; i < axis; i++) before *= x->desc.shape[i];
         for (int i = axis + 1; i < x->desc.ndim; i++) behind *= x->desc.shape[i];
         wide = cbx__reshaped(ctx, x, 3, (const size_t[]){ before, x->desc.shape[axis], behind });

@@ -14,12 +14,12 @@ static cbx_array *lengths(cbx_ctx *ctx, const cbx_array *x)
 }
 
 /* The largest (least) over axes; of nothing 0, but the least of nothing is refused. */
-static cbx_array *extreme(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, bool least)
+static cbx_array *extreme(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, bool smaller)
 {
     cbx_attrs attrs;
 
     if (cbx_array_is_failed(x)) return cbx__array_failed();
-    if (least) return cbx_min(ctx, x, axes);
+    if (smaller) return cbx_min(ctx, x, axes);
     if (!cbx__reduced(ctx, "norm", x, axes, &attrs)) return cbx__array_failed();
     if (cbx__reduced_count(x, &attrs) == 0) return cbx_sum(ctx, x, axes);
     return cbx_max(ctx, x, axes);
@@ -48,10 +48,10 @@ cbx_array *cbx_vector_norm(cbx_ctx *ctx, const cbx_array *x, double ord, const c
 }
 
 /* Sums along one of the last two axes, then the extreme along the other. */
-static cbx_array *sum_norm(cbx_ctx *ctx, const cbx_array *x, int summed, bool least)
+static cbx_array *sum_norm(cbx_ctx *ctx, const cbx_array *x, int summed, bool smaller)
 {
     cbx_array *sums = cbx_sum(ctx, lengths(ctx, x), CBX_AXIS_KEEP(summed));
-    return extreme(ctx, sums, CBX_AXIS_KEEP(-3 - summed), least);
+    return extreme(ctx, sums, CBX_AXIS_KEEP(-3 - summed), smaller);
 }
 
 /* Singular values as a row, so that one axis is kept in the place of two. */
@@ -86,7 +86,7 @@ cbx_array *cbx_matrix_norm(cbx_ctx *ctx, const cbx_array *x, cbx_matrix_ord ord,
         return cbx__refuse(ctx, CBX_ESHAPE, "'matrix_norm' needs a matrix, not %s: use 'vector_norm'",
                            cbx_array_desc_text(&x->desc, text, sizeof text));
     if ((unsigned)ord >= CBX_ORD_COUNT)
-        return cbx__refuse_of(ctx, x, CBX_EINVAL, "'matrix_norm' knows no order %d", (int)ord);
+        return cbx__refuse_of(ctx, x, CBX_EINVAL, "'matrix_norm' has no order %d", (int)ord);
     r = cbx__as(ctx, kept_norm(ctx, x, ord), cbx__real_of(x->desc.dtype));
     return cbx__tidy(ctx, mark, keepdims ? r : cbx_squeeze(ctx, cbx_squeeze(ctx, r, -1), -1));
 }

@@ -1,4 +1,4 @@
-/* Random arrays: everything is the hash of (key, counter), shaped by array functions.  random.h says which bits go where. */
+/* Random arrays: everything is the hash of (key, counter), shaped by array functions.  random.h states which bits go where. */
 #include "calibrax/array/random.h"
 
 #include <float.h>
@@ -74,7 +74,7 @@ static cbx_array *fold_in_steps(cbx_ctx *ctx, const cbx_array *key, const cbx_ar
 
     if (cbx__unusable(ctx, "random_fold_in", 2, (const cbx_array *const[]){ word, data })) return cbx__array_failed();
     if (cbx_dtype_kind(data->desc.dtype) != CBX_KIND_INT)
-        return cbx__refuse(ctx, CBX_EDTYPE, "'random_fold_in' takes a whole number, not %s",
+        return cbx__refuse(ctx, CBX_EDTYPE, "'random_fold_in' takes an integer, not %s",
                            cbx_dtype_name(data->desc.dtype));
     if (data->desc.ndim != 0)
         return cbx__refuse(ctx, CBX_ESHAPE, "'random_fold_in' takes one number, not %d axes", data->desc.ndim);
@@ -161,7 +161,7 @@ cbx_array *cbx_random_uniform(cbx_ctx *ctx, const cbx_array *key, int ndim, cons
                               double low, double high)
 {
     if (!(low <= high) || isinf(low) || isinf(high))
-        return cbx__refuse(ctx, CBX_EDOM, "'random_uniform' from %g to %g: the range is none", low, high);
+        return cbx__refuse(ctx, CBX_EDOM, "'random_uniform' from %g to %g: the range is empty", low, high);
     return uniform(ctx, "random_uniform", key, ndim, shape, dtype, low, high);
 }
 
@@ -259,7 +259,7 @@ static cbx_array *weak_u64(cbx_ctx *ctx, const cbx_array *x, uint64_t v)
     return cbx_weak(ctx, x, s);
 }
 
-/* (upper 2^bits + lower) mod span in words of so many bits; span 0 stands for 2^bits. */
+/* (upper 2^bits + lower) mod span, of words with so many bits; span 0 stands for 2^bits. */
 static cbx_array *wide_remainder(cbx_ctx *ctx, const cbx_array *upper, const cbx_array *lower, uint64_t span, int bits)
 {
     uint64_t root = (uint64_t)1 << bits / 2, by;
@@ -296,10 +296,10 @@ cbx_array *cbx_random_randint(cbx_ctx *ctx, const cbx_array *key, int ndim, cons
     int64_t ends[2] = { low, high - (high > INT64_MIN) };
 
     if (cbx_dtype_kind(dtype) != CBX_KIND_INT)
-        return cbx__refuse(ctx, CBX_EDTYPE, "'random_randint' gives whole numbers, not %s", cbx_dtype_name(dtype));
+        return cbx__refuse(ctx, CBX_EDTYPE, "'random_randint' gives integers, not %s", cbx_dtype_name(dtype));
     for (int i = 0; i < 2; i++)
         if (low >= high || !cbx__fits(dtype, cbx_int(ends[i])))
-            return cbx__refuse(ctx, CBX_EDOM, "'random_randint' of %s from %lld to %lld: the range is none",
+            return cbx__refuse(ctx, CBX_EDOM, "'random_randint' of %s from %lld to %lld: the range is empty",
                                cbx_dtype_name(dtype), (long long)low, (long long)high);
     return cbx__tidy(ctx, mark, randint_steps(ctx, key, ndim, shape, low, high, dtype));
 }

@@ -113,7 +113,7 @@ void cbx_broadcast_arrays(cbx_ctx *ctx, size_t n, const cbx_array *const *in, cb
 static cbx_array *repeat_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *counts, int axis, ptrdiff_t total)
 {
     cbx_array *ends, *at;
-    int64_t least = 0, sum = 0;
+    int64_t minimum = 0, sum = 0;
     size_t n;
 
     if (cbx__unusable(ctx, "repeat", 2, (const cbx_array *const[]){ x, counts }) ||
@@ -121,21 +121,21 @@ static cbx_array *repeat_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array
         return cbx__array_failed();
     n = x->desc.shape[axis];
     if (cbx_dtype_kind(counts->desc.dtype) != CBX_KIND_INT)
-        return cbx__refuse_of(ctx, x, CBX_EDTYPE, "'repeat' takes whole numbers, not %s",
+        return cbx__refuse_of(ctx, x, CBX_EDTYPE, "'repeat' takes integers, not %s",
                               cbx_dtype_name(counts->desc.dtype));
     if (counts->desc.ndim > 1 || (counts->desc.ndim == 1 && counts->count != n && counts->count != 1))
         return cbx__refuse_of(ctx, x, CBX_ESHAPE, "'repeat' of %zu places takes as many counts on one axis", n);
     counts = cbx__to_shape(ctx, cbx__as(ctx, counts, CBX_I64), 1, &n);
-    if (total < 0 && n > 0 && !cbx__item(ctx, "repeat", "repeat_counts_size", cbx_min(ctx, counts, NULL), &least))
+    if (total < 0 && n > 0 && !cbx__item(ctx, "repeat", "repeat_counts_size", cbx_min(ctx, counts, NULL), &minimum))
         return cbx__array_failed();
-    if (least < 0) return cbx__refuse_of(ctx, x, CBX_EDOM, "'repeat' of %lld times", (long long)least);
+    if (minimum < 0) return cbx__refuse_of(ctx, x, CBX_EDOM, "'repeat' of %lld times", (long long)minimum);
     if (total >= 0) counts = cbx_maximum(ctx, counts, cbx_zeros(ctx, 0, NULL, CBX_I64));
     ends = cbx_cumulative_sum(ctx, counts, 0);
     if (total < 0 && n > 0 &&
-        (!cbx__item(ctx, "repeat", "repeat_counts_size", cbx_min(ctx, ends, NULL), &least) ||
+        (!cbx__item(ctx, "repeat", "repeat_counts_size", cbx_min(ctx, ends, NULL), &minimum) ||
          !cbx__item(ctx, "repeat", "repeat_counts_size", cbx_index(ctx, ends, 0, -1), &sum)))
         return cbx__array_failed();
-    if (least < 0) /* the first sum past the range wraps below 0 */
+    if (minimum < 0) /* the first sum past the range wraps below 0 */
         return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "'repeat' makes axis %d too long", axis);
     at = cbx_searchsorted(ctx, ends, cbx_arange_int(ctx, 0, total < 0 ? sum : total, 1, CBX_I64), true);
     if (total >= 0 && n > 0) at = cbx_minimum(ctx, at, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int((int64_t)n - 1)));

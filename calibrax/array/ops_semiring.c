@@ -127,7 +127,7 @@ cbx_array *cbx_semiring_matmul_with(cbx_ctx *ctx, const cbx_array *a, const cbx_
 
 /* ---- convolution ---- */
 
-/* Positions along one axis and the padding before it; false, with a failure recorded, if there is none. */
+/* Positions along one axis and the padding before it; false, with a failure recorded, if no position exists. */
 static bool slide(cbx_ctx *ctx, const cbx_conv_options *o, int i, size_t length, size_t taps, cbx_attrs *attrs)
 {
     const size_t stride = o->stride[i] ? o->stride[i] : 1, dilation = o->dilation[i] ? o->dilation[i] : 1;

@@ -20,7 +20,7 @@ typedef struct stacks {
 
 enum { A, B, C };
 
-#define MOST_TERMS ((size_t)INT32_MAX) /* the place of an optimum is a number of 32 bits in float32 */
+#define MAX_TERMS ((size_t)INT32_MAX) /* the place of an optimum is a number of 32 bits in float32 */
 
 bool cbx__check_derivative(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in)
 {
@@ -72,9 +72,9 @@ static bool stacks_of(cbx_ctx *ctx, const char *name, const cbx_array *a, const 
         s->shape[B][s->lead + 1] = s->shape[C][s->lead + 1] = s->n;
         fits = cbx__same_shape(c, s->lead + 2, s->shape[C]);
     }
-    if (fits && s->k > MOST_TERMS) {
+    if (fits && s->k > MAX_TERMS) {
         cbx__refuse(ctx, CBX_EOVERFLOW, "'%s' counts %zu terms by 32 bits, which reach %zu: split k", name, s->k,
-                    MOST_TERMS);
+                    MAX_TERMS);
         return false;
     }
     if (!fits)
@@ -95,7 +95,7 @@ static const void *dense(cbx_ctx *ctx, const stacks *s, const cbx_array *x, int 
     return cbx_array_is_failed(cbx_scope_hold(ctx, copy)) ? NULL : copy->data;
 }
 
-static cbx_array *room_for(cbx_ctx *ctx, const stacks *s, int role, cbx_dtype t)
+static cbx_array *space_for(cbx_ctx *ctx, const stacks *s, int role, cbx_dtype t)
 {
     cbx_array_desc d = { t, s->lead + 2, { 0 } };
     cbx_array *x = NULL;
@@ -116,51 +116,51 @@ typedef struct run {
     int team;   /* threads that share the stack; 1: each matrix is for all */
 } run;
 
-static void run_one(const run *r, size_t i, char *room)
+static void run_one(const run *r, size_t i, char *space)
 {
     const size_t size = cbx_dtype_size(r->first.dtype), ma = i * r->s->m * r->s->k * size,
                  mb = i * r->s->k * r->s->n * size, mc = i * r->s->m * r->s->n * size;
     cbx__grad q = r->first;
 
-    q.scratch = room;
+    q.scratch = space;
     q.a = (const char *)q.a + ma, q.b = (const char *)q.b + mb, q.c = (const char *)q.c + mc;
     if (q.g) q.g = (const char *)q.g + mc, q.da = (char *)q.da + ma, q.db = (char *)q.db + mb;
     if (q.ta) q.ta = (const char *)q.ta + ma, q.tb = (const char *)q.tb + mb, q.tc = (char *)q.tc + mc;
     r->go(&q);
 }
 
-static void run_stack(const run *r, char *room)
+static void run_stack(const run *r, char *space)
 {
 #if defined(_OPENMP)
 #pragma omp parallel for num_threads(r->team) schedule(dynamic) if (r->team > 1)
     for (size_t i = 0; i < r->s->batch; i++)
-        run_one(r, i, room + (r->team > 1 ? (size_t)omp_get_thread_num() * r->own : 0));
+        run_one(r, i, space + (r->team > 1 ? (size_t)omp_get_thread_num() * r->own : 0));
 #else
-    for (size_t i = 0; i < r->s->batch; i++) run_one(r, i, room);
+    for (size_t i = 0; i < r->s->batch; i++) run_one(r, i, space);
 #endif
 }
 
 static int team_of(const stacks *s)
 {
     const double steps = (double)s->m * (double)s->k * (double)s->n;
-    const size_t most = (size_t)cbx__omp_threads();
+    const size_t maximum = (size_t)cbx__omp_threads();
 
     if (s->batch < 2 || steps > 1e8 || steps * (double)s->batch < 1e6) return 1;
-    return (int)(s->batch < most ? s->batch : most);
+    return (int)(s->batch < maximum ? s->batch : maximum);
 }
 
 static bool run_all(cbx_ctx *ctx, const stacks *s, const cbx__grad *operands, direction *go)
 {
     run r = { .s = s, .first = *operands, .go = go, .team = team_of(s) };
-    cbx_block room = { 0 };
+    cbx_block space = { 0 };
 
     r.first.semiring = s->semiring;
     r.first.m = s->m, r.first.k = s->k, r.first.n = s->n;
     r.first.threads = r.team > 1 ? 1 : cbx__semiring_grad_threads(&r.first);
     r.own = (cbx__semiring_grad_bytes(&r.first) + 63) / 64 * 64;
-    if (cbx_pool_get(cbx_ctx_pool(ctx), (size_t)r.team * r.own, &room, cbx__sticky(ctx))) return false;
-    run_stack(&r, room.data);
-    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    if (cbx_pool_get(cbx_ctx_pool(ctx), (size_t)r.team * r.own, &space, cbx__sticky(ctx))) return false;
+    run_stack(&r, space.data);
+    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return true;
 }
 
@@ -188,7 +188,7 @@ static void vjp_steps(cbx_ctx *ctx, stacks *s, const cbx_array *const in[4], cbx
     cbx__fail_both(d);
     q.a = dense(ctx, s, in[0], A), q.b = dense(ctx, s, in[1], B), q.c = dense(ctx, s, in[2], C),
     q.g = dense(ctx, s, in[3], C);
-    da = room_for(ctx, s, A, t), db = room_for(ctx, s, B, t);
+    da = space_for(ctx, s, A, t), db = space_for(ctx, s, B, t);
     if (!q.a || !q.b || !q.c || !q.g || cbx_array_is_failed(da) || cbx_array_is_failed(db)) return;
     q.da = da->data, q.db = db->data;
     if (s->m == 0 || s->k == 0 || s->n == 0) {
@@ -219,7 +219,7 @@ void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *
 static cbx_array *jvp_steps(cbx_ctx *ctx, const stacks *s, const cbx_array *const in[5])
 {
     cbx__grad q = { .dtype = in[0]->desc.dtype };
-    cbx_array *tc = room_for(ctx, s, C, q.dtype);
+    cbx_array *tc = space_for(ctx, s, C, q.dtype);
 
     q.a = dense(ctx, s, in[0], A), q.b = dense(ctx, s, in[1], B), q.c = dense(ctx, s, in[2], C);
     q.ta = dense(ctx, s, in[3], A), q.tb = dense(ctx, s, in[4], B);

@@ -248,7 +248,7 @@ static cbx_array *joined(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
     return cbx_concat(ctx, 2, (const cbx_array *const[]){ a, b }, 0);
 }
 
-/* Distinct values of each, sorted together: those of both stand in pairs. */
+/* Distinct values of each, sorted together: those of both are pairs. */
 static cbx_array *both(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     cbx_array *all = joined(ctx, cbx_unique(ctx, a), cbx_unique(ctx, b));

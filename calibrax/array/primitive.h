@@ -153,7 +153,7 @@ typedef enum cbx_prim {
  *   SCATTER axis mode | SEARCHSORTED mode (1: right) | NONZERO shape[0] (columns), value.i (fill)
  *   RANKED axis, shape[0 .. ndim-1] (rising ranks: the elements that SORT would put there)
  *   THREEFRY (key, counter), RANDOM_GAMMA (key, shape): 64-bit words, the first 32-bit word in the upper half (random.h)
- *   MUL mode (1: whoever made the first operand gives it away: if nobody else holds it, it may become the result)
+ *   MUL mode (1: whoever made the first operand gives it away: if no other process holds it, it may become the result)
  *   reductions axes keep, SUM PROD dtype, REDUCE_MAX REDUCE_MIN mode (1: NaN only if there is nothing else)
  *   CUM... axis, CUMSUM CUMPROD dtype | SORT, ARGSORT axis mode (1: descending)
  *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete, full matrices)
@@ -182,12 +182,12 @@ typedef struct cbx_attrs {
     cbx_scalar value;
 } cbx_attrs;
 
-/** Word of a primitive as in messages and dumps; NULL if the number is none. */
+/** Word of a primitive as in messages and dumps; NULL for an unknown number. */
 CBX_API const char *cbx_prim_name(cbx_prim p);
 /** Number of operands; -1: one or more. */
 CBX_API int cbx_prim_arity(cbx_prim p);
 /**
- * Shape and dtype of a result, or why there is none: the whole wall that operands must pass.  Looks at no data.
+ * Shape and dtype of a result, or why it does not exist: every check that operands must pass.  Looks at no data.
  * @param in     nin operands, abstract ones are fine; none NULL or failed
  * @param attrs  NULL: all zero
  * @return CBX_OK; CBX_EINVAL (operand count, axis, attribute); CBX_EDTYPE; CBX_ESHAPE; CBX_EOVERFLOW

@@ -22,7 +22,7 @@ static cbx_status check_semiring(const cbx__operands *o, cbx_err *err)
 {
     const cbx_semiring *s = cbx_semiring_get((cbx_algebra)o->attrs->mode);
 
-    if (!s) return cbx_fail(err, CBX_EINVAL, "'%s' knows no algebra %d", o->name, o->attrs->mode);
+    if (!s) return cbx_fail(err, CBX_EINVAL, "'%s' has no algebra %d", o->name, o->attrs->mode);
     if (!cbx_semiring_takes(s, o->d[0]->dtype))
         return cbx_fail(err, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s", o->name, s->name,
                         cbx__traits_of[s->id].of_bool ? "bool" : "float32 or float64", cbx_dtype_name(o->d[0]->dtype));
@@ -182,7 +182,7 @@ cbx_status cbx__rule_rfft(const cbx__operands *o, cbx_array_desc *out, cbx_err *
     return st;
 }
 
-/* The length of the result cannot be told from n / 2 + 1 frequencies: it is given. */
+/* The length of the result does not follow from n / 2 + 1 frequencies: it is given. */
 cbx_status cbx__rule_irfft(const cbx__operands *o, cbx_array_desc *out, cbx_err *err)
 {
     cbx_status st = cbx__rule_along(o, out, err);

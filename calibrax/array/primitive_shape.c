@@ -203,7 +203,7 @@ cbx_status cbx__rule_scatter(const cbx__operands *o, cbx_array_desc *out, cbx_er
 
     if (st) return st;
     if (o->attrs->mode < 0 || o->attrs->mode > CBX_SCATTER_MAX)
-        return cbx_fail(err, CBX_EINVAL, "'scatter' knows no mode %d", o->attrs->mode);
+        return cbx_fail(err, CBX_EINVAL, "'scatter' has no mode %d", o->attrs->mode);
     if (cbx_dtype_kind(o->d[0]->dtype) == CBX_KIND_COMPLEX && o->attrs->mode >= CBX_SCATTER_MIN)
         return cbx_fail(err, CBX_EDTYPE, "'scatter' has no order of complex numbers");
     if (!same_shape(&wanted, o->d[2])) return cbx__rule_differ(o, &wanted, o->d[2], err);

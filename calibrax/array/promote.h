@@ -20,7 +20,7 @@ CBX_API bool cbx_dtype_is_unsigned(cbx_dtype t);
 
 /**
  * dtype of the result of a binary operation; commutative.  int64 with uint64 is float64, as in NumPy.
- * @return the dtype; CBX_DTYPE_COUNT if a or b is none
+ * @return the dtype; CBX_DTYPE_COUNT if a or b is invalid
  */
 CBX_API cbx_dtype cbx_dtype_promote(cbx_dtype a, cbx_dtype b);
 

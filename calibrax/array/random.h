@@ -14,7 +14,7 @@
  *
  * Rules of all: as ops.h.  shape has ndim extents (ndim 0: NULL, a scalar).  A key of another dtype or shape is CBX_EDTYPE
  * or CBX_ESHAPE.  dtype of real draws is float32 or float64, else CBX_EDTYPE.  Scratch: at most 48 bytes an
- * element, whole numbers 92.  Keys may be abstract: everything here can be traced.  Since 0.1.
+ * element, integers 92.  Keys may be abstract: everything here can be traced.  Since 0.1.
  */
 #ifndef CALIBRAX_ARRAY_RANDOM_H
 #define CALIBRAX_ARRAY_RANDOM_H
@@ -61,7 +61,7 @@ CBX_API cbx_array *cbx_random_gamma(cbx_ctx *ctx, const cbx_array *key, const cb
 CBX_API cbx_array *cbx_random_bernoulli(cbx_ctx *ctx, const cbx_array *key, const cbx_array *p, int ndim,
                                         const size_t *shape);
 /**
- * Whole numbers low <= i < high: 64 random bits (int64, uint64: 128) modulo high - low.  Relative bias below 2^-47 (2^-95)
+ * Integers low <= i < high: 64 random bits (int64, uint64: 128) modulo high - low.  Relative bias below 2^-47 (2^-95)
  * up to a range of 2^16 (2^32); above that the product wraps, and the bias is up to (high - low) / 2^32 (2^64): draw int64.
  * CBX_EDOM if low >= high or dtype does not hold both low and high - 1.
  */

@@ -14,7 +14,7 @@
 #include "calibrax/array/state.h"
 #include "calibrax/base/ctx_part.h"
 
-#define NAMED_MOST 3 /* operands in the sentence of a failure */
+#define NAMED_MAX 3 /* operands in the sentence of a failure */
 
 static void drop_to(cbx__state *s, size_t count)
 {
@@ -31,7 +31,7 @@ static void state_free(void *state)
     cbx__lapack_free(s->lapack);
     cbx__fft_cache_free(s->fft);
     cbx_devices_free(s->devices);
-    cbx_mem_free(&al, s->held, s->room * sizeof *s->held);
+    cbx_mem_free(&al, s->held, s->capacity * sizeof *s->held);
     cbx_mem_free(&al, s, sizeof *s);
 }
 
@@ -81,18 +81,18 @@ cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, c
 
 void cbx__name_operands(cbx_ctx *ctx, size_t n, const cbx_array *const *in)
 {
-    cbx_err *err = cbx__ctx_sticky(ctx), said = *err;
+    cbx_err *err = cbx__ctx_sticky(ctx), earlier = *err;
     char operand[160];
     bool more = false;
 
-    if (said.status == CBX_OK || said.status == CBX_ENOMEM) return;
-    for (size_t i = 0; i < n && i < NAMED_MOST; i++) {
+    if (earlier.status == CBX_OK || earlier.status == CBX_ENOMEM) return;
+    for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
         if (!in[i] || cbx_array_is_failed(in[i])) continue;
         cbx_array_desc_text(&in[i]->desc, operand, sizeof operand);
-        if (strstr(said.message, operand)) continue;
-        cbx_fail(err, said.status, "%s%s %s", said.message, more ? " and" : ":", operand);
+        if (strstr(earlier.message, operand)) continue;
+        cbx_fail(err, earlier.status, "%s%s %s", earlier.message, more ? " and" : ":", operand);
         more = true;
-        said = *err;
+        earlier = *err;
     }
 }
 
@@ -103,15 +103,17 @@ cbx__renaming cbx__rename(cbx_ctx *ctx, const char *from, const char *to)
 
 cbx_array *cbx__renamed(cbx_ctx *ctx, cbx__renaming r, cbx_array *result)
 {
-    cbx_err *err = cbx__ctx_sticky(ctx), said;
+    cbx_err *err = cbx__ctx_sticky(ctx), earlier;
     char word[32];
     const char *at;
 
     if (!r.fresh || err->status == CBX_OK) return result;
-    said = *err;
+    earlier = *err;
     snprintf(word, sizeof word, "'%s'", r.from);
-    at = strstr(said.message, word);
-    if (at) cbx_fail(err, said.status, "%.*s'%s'%s", (int)(at - said.message), said.message, r.to, at + strlen(word));
+    at = strstr(earlier.message, word);
+    if (at)
+        cbx_fail(err, earlier.status, "%.*s'%s'%s", (int)(at - earlier.message), earlier.message, r.to,
+                 at + strlen(word));
     return result;
 }
 
@@ -173,15 +175,15 @@ cbx_array *cbx_scope_hold(cbx_ctx *ctx, cbx_array *a)
 
     if (cbx_array_is_failed(a)) return cbx__array_failed();
     if (!s) s = cbx__state_get(ctx);
-    if (s && s->count == s->room) {
-        size_t room = s->room ? 2 * s->room : 64;
-        cbx_array **more = cbx_mem_resize(&s->al, s->held, s->room * sizeof *more, room * sizeof *more);
+    if (s && s->count == s->capacity) {
+        size_t capacity = s->capacity ? 2 * s->capacity : 64;
+        cbx_array **more = cbx_mem_resize(&s->al, s->held, s->capacity * sizeof *more, capacity * sizeof *more);
         if (more) {
             s->held = more;
-            s->room = room;
+            s->capacity = capacity;
         }
     }
-    if (!s || s->count == s->room) {
+    if (!s || s->count == s->capacity) {
         cbx_array_free(a);
         return cbx__refuse(ctx, CBX_ENOMEM, "no memory to hold another result");
     }
@@ -202,7 +204,7 @@ cbx_array *cbx__tidy(cbx_ctx *ctx, size_t mark, cbx_array *r)
 
     if (!s || s->count <= mark + 1) return r;
     if (s->held[s->count - 1] == r)
-        s->count--; /* the scope's own reference is put aside, and held again below */
+        s->count--; /* the scope's own reference is taken here and held again below */
     else
         cbx_array_ref(r);
     drop_to(s, mark);

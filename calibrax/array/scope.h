@@ -41,7 +41,7 @@ CBX_API cbx_status cbx_scope_close(cbx_scope *scope, cbx_err *err);
  */
 CBX_API cbx_status cbx_scope_close_keep(cbx_scope *scope, size_t n, cbx_array **arrays, cbx_err *err);
 
-/** Status of the pending failure, with its message; CBX_OK if there is none.  Clears nothing. */
+/** Status of the pending failure, with its message; CBX_OK without one.  Clears nothing. */
 CBX_API cbx_status cbx_ctx_pending(cbx_ctx *ctx, cbx_err *err);
 
 /** Gives a reference to the current scope, which drops it at its close; returns a, or a failed array without memory. */

@@ -7,7 +7,7 @@
  * and nothing to sum, and the accuracy of each are stated in kernels/semiring.h, where the product of plain memory is, too.
  * These are functions as those of ops.h: results belong to the scope, failures travel, one thread uses a context at a time; the
  * work itself is shared by as many threads as OpenMP gives the process, with the same bits for any number.
- * Operands of another dtype than the algebra takes: whole numbers become float64, two floats meet in the wider one; boolean takes
+ * Operands of another dtype than the algebra takes: integers become float64, two floats meet in the wider one; boolean takes
  * bool alone, and an algebra given by functions its own dtype alone.
  */
 #ifndef CALIBRAX_ARRAY_SEMIRING_H
@@ -125,7 +125,7 @@ typedef struct cbx_conv_options {
  * y[..., p, o] = finalize( update over taps t and channels c of combine(x[..., p*stride + t*dilation - low, c], w[t, c, o]) ):
  * channels last, nothing is flipped (cross-correlation).  Outside of x stands the algebra's identity: it is read as it is, never
  * multiplied by 0, so that -inf stays what it is; of euclidean, whose identity does not mask, that is a pixel of value 0.  Over an
- * algebra given by functions nothing stands there: such terms are left out of the fold.
+ * algebra given by functions no value exists: such terms are left out of the fold.
  *
  * @param x        (..., lengths, channels); any number of leading axes
  * @param w        (taps, channels, channels out); its rank less 2 is the number of axes that are slid along, 1 to 6
@@ -157,7 +157,7 @@ CBX_API void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx
 CBX_API cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,
                                            const cbx_array *ta, const cbx_array *tb, const cbx_semiring *s);
 /** Backward of y = cbx_semiring_conv(x, w): cotangents of x and w into d[0] and d[1].  What lies outside of x has none.  Real ones with
- * eight channels or more and a filter without NaN and infinities are made in place, with memory for x and w once more; the others hold the
+ * eight channels or more and a filter without NaN and infinities are made in place, with memory for x and w again; the others hold the
  * windows of a block of positions (4 MiB, or 512 of them).  Errors of both functions. */
 CBX_API void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y,
                                    const cbx_array *g, const cbx_semiring *s, const cbx_conv_options *options,

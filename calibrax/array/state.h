@@ -15,7 +15,7 @@ typedef struct cbx__state {
     const cbx_backend *backend;
     cbx_scope *scope; /* innermost open one; NULL: none */
     cbx_array **held; /* results, oldest first */
-    size_t count, room;
+    size_t count, capacity;
     cbx__handles handles;
     unsigned shapes_only;       /* > 0: abstract operands are asked for shapes, the backend shall not record them */
     struct cbx__lapack *lapack; /* NULL: not loaded */

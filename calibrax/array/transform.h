@@ -98,8 +98,8 @@ CBX_API cbx_status cbx_while_loop(cbx_ctx *ctx, const cbx_fn *test, const cbx_fn
 CBX_API cbx_status cbx_cond(cbx_ctx *ctx, const cbx_array *which, const cbx_fn *yes, const cbx_fn *no, size_t nin,
                             cbx_array *const *in, cbx_array **out);
 /**
- * branches[index](in...), index a whole number of rank 0, brought into 0..n-1; n >= 1.
- * @return as cbx_cond; CBX_EDTYPE (index is no whole number)
+ * branches[index](in...), index an integer of rank 0, brought into 0..n-1; n >= 1.
+ * @return as cbx_cond; CBX_EDTYPE (index is no integer)
  */
 CBX_API cbx_status cbx_switch(cbx_ctx *ctx, const cbx_array *index, size_t n, const cbx_fn *const *branches, size_t nin,
                               cbx_array *const *in, cbx_array **out);

@@ -77,7 +77,7 @@ cbx_status cbx_flops_of_fn_with(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_a
     cbx_status st = trace_of_arrays(ctx, f, nin, in, &r, &why);
 
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
-    if (!st && !(r.total.flags & (CBX_COST_AT_LEAST | CBX_COST_DEAREST))) { /* words:ok */
+    if (!st && !(r.total.flags & (CBX_COST_LOWER_BOUND | CBX_COST_DEAREST))) {
         *out = of_report(&r, CBX_FLOPS_TRACE);
         return CBX_OK;
     }

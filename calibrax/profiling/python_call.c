@@ -90,7 +90,7 @@ static cbx_status take_work(cbx_ctx *ctx, const cbx_json *o, cbx_python_call *c,
     if (!hlo) return CBX_OK;
     cbx_status st = cbx_hlo_read(ctx, hlo, strlen(hlo), "HLO of XLA", &c->compiled, err);
     c->has_compiled = !st;
-    if (!st && (c->compiled.loops || c->compiled.custom_calls)) w->flags |= CBX_COST_AT_LEAST; /* words:ok */
+    if (!st && (c->compiled.loops || c->compiled.custom_calls)) w->flags |= CBX_COST_LOWER_BOUND;
     return st;
 }
 

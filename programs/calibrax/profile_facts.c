@@ -356,11 +356,11 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     f->work_source = cbx_flops_source_name(w->source);
     f->work_is_nominal = w->flags & CBX_COST_NOMINAL;
-    f->work_is_minimum = w->flags & CBX_COST_AT_LEAST;
+    f->work_is_minimum = w->flags & CBX_COST_LOWER_BOUND;
     f->work_of_costliest = w->flags & CBX_COST_DEAREST;
     profile_remark(f, "work: by %s%s%s%s%s%s%s", cbx_flops_source_name(w->source), w->events[0] ? ", " : "", w->events,
                    w->flags & CBX_COST_NOMINAL ? ", in part by formula" : "",
-                   !(w->flags & CBX_COST_AT_LEAST) ? ""
+                   !(w->flags & CBX_COST_LOWER_BOUND) ? ""
                    : w->source == CBX_FLOPS_XLA ? ", at least: a loop counts once, a library call for little or nothing"
                                                 : ", at least: a loop counts once",
                    w->flags & CBX_COST_DEAREST ? ", of branches the dearest" : "",

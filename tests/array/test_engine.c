@@ -119,7 +119,7 @@ static void the_wall(void **state)
         { 11, CBX_EINVAL, "by 0", "a slice of step 0" },
         { 12, CBX_EOVERFLOW, "more bytes", "a shape product that overflows" },
         { 13, CBX_EINVAL, "no arrays", "concat of nothing" },
-        { 14, CBX_EDTYPE, "whole numbers", "invalid indices" },
+        { 14, CBX_EDTYPE, "integers", "invalid indices" },
         { 15, CBX_ESHAPE, "matmul", "inner lengths differ" },
         { 16, CBX_EINVAL, "rank", "a rank above the limit" },
         { 17, CBX_EDTYPE, "complex", "complex numbers have no order" },

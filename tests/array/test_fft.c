@@ -277,7 +277,7 @@ static void what_is_refused(void **state)
         { CBX_ESHAPE, "'fft' along an axis of no elements", "nothing has no frequencies" },
         { CBX_EDTYPE, "'rfft' takes real numbers, not complex128", "complex numbers" },
         { CBX_EINVAL, "axis 1 of 'fft' is outside -1..0", "no such axis" },
-        { CBX_EINVAL, "'ifft' knows no norm 7", "no such norm" },
+        { CBX_EINVAL, "'ifft' has no norm 7", "no such norm" },
         { CBX_ESHAPE, "'irfft' of 1 frequencies has no length", "one frequency" },
         { CBX_EINVAL, "axis 0 of 'fftn' is named twice", "an axis twice" },
         { CBX_EINVAL, "'rfftn' over no axes", "no axis is real" },

@@ -213,7 +213,7 @@ static const struct {
     { g_rows, CBX_EOVERFLOW, "2147483648 rows and 1 columns has more than 32-bit indices reach" },
     { g_cols, CBX_EOVERFLOW, "2 rows and 2147483648 columns has more than 32-bit indices reach" },
     { g_places, CBX_EOVERFLOW, "65536 rows of 65536 places are more than 32-bit numbers count: split the rows" },
-    { g_list, CBX_EDOM, "entry 1 stands in row 2, column 1 of a matrix of 2 rows and 3 columns" },
+    { g_list, CBX_EDOM, "entry 1 is in row 2, column 1 of a matrix of 2 rows and 3 columns" },
     { g_entries, CBX_EOVERFLOW, "8589934592 entries are more than 32-bit numbers count: split the rows" },
     { g_pairs, CBX_EOVERFLOW, "4294967295 entries are more than 32-bit numbers count" },
     { g_descends, CBX_EDOM, "row 1 ends at entry 1, before its start 2" },

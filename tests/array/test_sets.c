@@ -338,7 +338,7 @@ static void bad_input_gets_one_sentence(void **state)
         { CBX_ESHAPE, "axis 0 has 6" },
         { CBX_ESHAPE, "'unstack' of axis 0 with 6 elements into 3" },
         { CBX_EDOM, "'repeat' of -5 times" },
-        { CBX_EDTYPE, "whole numbers, not float64" },
+        { CBX_EDTYPE, "integers, not float64" },
         { CBX_EINVAL, "use 'repeat_counts_size'" },
         { CBX_EDOM, "'quantile' of 1.5" },
         { CBX_EINVAL, "no arrays" },

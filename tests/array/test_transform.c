@@ -99,7 +99,7 @@ static void calls_are_scopes(void **state)
     } cases[] = {
         { identity, 2, 1, CBX_EINVAL, "takes 2 operands and gives 1", "a count that is not the function's" },
         { sets_nothing, 1, 1, CBX_EINVAL, "did not set its result 0", "a result not set" },
-        { says_nothing, 1, 1, CBX_EDOM, "did not say why", "a status without a failure" },
+        { says_nothing, 1, 1, CBX_EDOM, "without a reason", "a status without a failure" },
         { fails_inside, 1, 1, CBX_ESHAPE, "float64 (4,) with float64 (3,)", "a failure keeps its words" },
         { fails_aside, 1, 1, CBX_ESHAPE, "reshape", "a failure that no result shows" },
     };
@@ -232,7 +232,7 @@ static void what_is_refused(void **state)
         { CBX_ESHAPE, "by a scalar", "a choice that is no scalar" },
         { CBX_EINVAL, "must be 1 and 2", "branches of two counts" },
         { CBX_EINVAL, "depends on data", "a branch whose shape only data know" },
-        { CBX_EDTYPE, "whole number", "an invalid index" },
+        { CBX_EDTYPE, "integer", "an invalid index" },
         { CBX_EINVAL, "no branches", "nothing to choose from" },
         { CBX_EINVAL, "all 16 axes", "a stack of one axis too many" },
         { CBX_EINVAL, "no code", "no function" },
@@ -366,7 +366,7 @@ static void a_body_may_fail_in_the_middle(void **state)
         CHECK_INT(f.left, -1, "is the last step");
         if (warm) CHECK_LE(al.live_blocks, before, "and leaves nothing behind");
         CHECK_STATUS(cbx_scope_close(&scope, &err), want, "its reason is kept");
-        CHECK(strstr(err.message, f.silent ? "did not say why" : "(77,)") != NULL, err.message);
+        CHECK(strstr(err.message, f.silent ? "without a reason" : "(77,)") != NULL, err.message);
     }
     cbx_ctx_free(c);
     cbx_test_alloc_check(&al, "a body that fails");

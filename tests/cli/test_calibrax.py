@@ -113,7 +113,7 @@ def doctor_tells_what_is_here(p):
     document, items = report(p)
     for key in [("settings", name) for name in SETTINGS] + [
             ("backends", "reference"), ("backends", "jit"), ("backends", "chosen backend"), ("machine", "cpu"), ("devices", "cpu"),
-            ("devices", "chosen device"), ("topology", "cores"), ("topology", "told by"), ("libraries", "OpenBLAS"), ("libraries", "hwloc"),
+            ("devices", "chosen device"), ("topology", "cores"), ("topology", "source"), ("libraries", "OpenBLAS"), ("libraries", "hwloc"),
             ("libraries", "HDF5"), ("libraries", "CUDA driver"), ("libraries", "libgit2")]:
         check(key in items, f"{key} in the report")
     for item in document["items"]:
@@ -147,7 +147,7 @@ def topology_of_another_machine(p):
     equal(topology["source"], "hwloc", "what read it")
     equal((topology["packages"], topology["cores"], topology["threads"], len(topology["nodes"])), (2, 16, 32, 2), "as described")
     check(not topology["this_machine"], "and not this one")
-    has(items["topology", "told by"]["text"], "another machine")
+    has(items["topology", "source"]["text"], "another machine")
 
 
 def good_settings_are_shown(p):

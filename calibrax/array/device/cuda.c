@@ -6,7 +6,7 @@
  */
 #include "calibrax/array/device/internal.h"
 
-#define DRIVER_LEAST 12000 /* 1000 * major + 10 * minor, as cuDriverGetVersion tells it */
+#define DRIVER_MIN 12000 /* 1000 * major + 10 * minor, as cuDriverGetVersion returns it */
 enum { ATTRIBUTE_CAPABILITY_MAJOR = 75, ATTRIBUTE_CAPABILITY_MINOR = 76 };
 
 #define NO_MORE "; this process can use the device no more"
@@ -27,15 +27,15 @@ static const struct {
     { 200, "the kernels' image is not one that the driver reads", NULL },
     { 201, "the device's context is not valid", NULL },
     { 209, "the image has no kernels for this device's architecture: build with its number in -Dgpu_archs", NULL },
-    { 214, "the device's memory has an error that it cannot correct: 'nvidia-smi -q -d ECC' tells more", NULL },
+    { 214, "the device's memory has an error that it cannot correct: 'nvidia-smi -q -d ECC' shows more", NULL },
     { 218, "the driver's compiler does not take the image's PTX", NULL },
     { 222, "the PTX is newer than the driver: install a newer driver", NULL },
     { 500, "a name is not in the image", NULL },
-    { 700, "a kernel touched memory that is none" NO_MORE, NULL },
+    { 700, "a kernel touched invalid memory" NO_MORE, NULL },
     { 701, "a kernel needs more registers or shared memory than the device has", NULL },
     { 702, "a kernel took longer than the system allows" NO_MORE, NULL },
     { 710, "a kernel met an assertion" NO_MORE, NULL },
-    { 715, "a kernel met an instruction that is none" NO_MORE, NULL },
+    { 715, "a kernel met an invalid instruction" NO_MORE, NULL },
     { 716, "a kernel touched memory that is not aligned" NO_MORE, NULL },
     { 718, "a kernel left its code" NO_MORE, NULL },
     { 719, "a kernel failed" NO_MORE, NULL },
@@ -78,7 +78,7 @@ static cbx_status start(const cbx__cuda *c, int *count, const char **remedy, cbx
 
     number = c->driver_version(&version); /* needs no initialisation */
     if (number) return refused("cuDriverGetVersion", number, remedy, err);
-    if (version < DRIVER_LEAST) {
+    if (version < DRIVER_MIN) {
         *remedy = "apt-get install nvidia-driver";
         return cbx_fail(err, CBX_EUNAVAILABLE,
                         "the CUDA driver speaks version %d.%d, 12.0 is the least: install driver 525 or later",

@@ -96,7 +96,7 @@ CBX_API void cbx_devices_free(cbx_devices *d);
 CBX_API size_t cbx_devices_count(const cbx_devices *d);
 /** NULL past the last. */
 CBX_API const cbx_device *cbx_devices_at(const cbx_devices *d, size_t i);
-/** The first of a kind; NULL: there is none. */
+/** The first of a kind; NULL without one. */
 CBX_API const cbx_device *cbx_devices_first(const cbx_devices *d, cbx_device_kind kind);
 CBX_API const cbx_topology *cbx_devices_topology(const cbx_devices *d);
 /** What is missing; *n of them. */
@@ -112,10 +112,10 @@ typedef struct cbx_device_memory {
 /**
  * Memory of a device, asked now.  The CPU's is what can be had without swapping, within the limit of the control group
  * (v2) that the process sees.  A GPU's needs its primary context, which is retained for the moment: some 100 MB of its
- * memory and some 100 ms if nobody else holds it.
+ * memory and some 100 ms if no other process holds it.
  * @param device  one of d
  * @param out     written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (the driver refuses, for instance for lack of memory; nobody tells); CBX_ENOMEM
+ * @return CBX_OK; CBX_EUNAVAILABLE (the driver refuses, for instance for lack of memory); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_devices_memory(cbx_ctx *ctx, const cbx_devices *d, const cbx_device *device,
                                       cbx_device_memory *out, cbx_err *err);
@@ -143,8 +143,8 @@ typedef struct cbx_device_choice {
 /**
  * Chooses: the first GPU if one is wanted and here, else the CPU.
  * @param out  written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (a GPU is wanted, none is here, no fallback; the message says why none is);
- *         CBX_EINVAL (a kind or a fraction that is none)
+ * @return CBX_OK; CBX_EUNAVAILABLE (a GPU is wanted, none is here, no fallback; the message states why);
+ *         CBX_EINVAL (an invalid kind or fraction)
  * Allocates nothing.  Safe from any thread.
  */
 CBX_API cbx_status cbx_devices_choose(const cbx_devices *d, const cbx_device_config *config, cbx_device_choice *out,

@@ -1,7 +1,7 @@
 /*
  * The devices of a machine: looked at once, immutable from then on, shared by reference count.
  *
- * Nothing is kept for the whole process, so there is nothing to lock and nothing to reset: whoever wants a fresh look
+ * Nothing is kept for the whole process, so there is nothing to lock and nothing to reset: to look again
  * probes again.
  */
 #include <stdio.h>
@@ -24,7 +24,7 @@ static cbx_status add_gap(cbx_devices *d, const char *what, const char *text, co
     cbx_device_gap *g = &d->gap[d->ngaps];
 
     *g = (cbx_device_gap){ what, cbx_arena_printf(&d->arena, "%s%s%s", text, *loss ? "; " : "", loss), remedy };
-    if (!g->text) return cbx_fail(err, CBX_ENOMEM, "no memory to say what is missing");
+    if (!g->text) return cbx_fail(err, CBX_ENOMEM, "no memory to list what is missing");
     d->ngaps++;
     return CBX_OK;
 }
@@ -39,8 +39,7 @@ static void settle_memory(cbx_topology *t, uint64_t bytes)
 static cbx_status see_topology(cbx_ctx *ctx, const cbx_devices_opts *o, const cbx_machine *m, cbx_devices *d,
                                cbx_err *err)
 {
-    static const char loss[] =
-        "caches are told as those of the first CPU, and not which memory is next to which thread";
+    static const char loss[] = "caches are those of the first CPU, and the memory next to each thread is unknown";
     cbx_err why = CBX_ERR_INIT;
     cbx_topology *t = &d->topology;
     bool wanted = !o->hwloc || *o->hwloc;
@@ -102,7 +101,7 @@ static cbx_status see_devices(cbx_ctx *ctx, const cbx_devices_opts *o, cbx_devic
         cbx_err why = CBX_ERR_INIT;
         if (!cbx__cuda_describe(&d->cuda, i, &d->device[d->count], &why))
             d->count++;
-        else if (d->ngaps < CBX__GAPS_MOST)
+        else if (d->ngaps < CBX__GAPS_MAX)
             st = add_gap(d, "cuda", why.message, "", NULL, err);
     }
     return st;
@@ -216,7 +215,7 @@ cbx_status cbx__devices_choose(const cbx_devices *d, const cbx_device_config *c,
     if ((unsigned)c->preferred > CBX_DEVICE_CUDA)
         return cbx_fail(err, CBX_EINVAL, "no kind of device has the number %u", (unsigned)c->preferred);
     if (!(c->memory_fraction > 0 && c->memory_fraction <= 1))
-        return cbx_fail(err, CBX_EINVAL, "the memory fraction of a device is %g: say a number above 0, at most 1",
+        return cbx_fail(err, CBX_EINVAL, "the memory fraction of a device is %g: it must be above 0 and at most 1",
                         c->memory_fraction);
     if (c->preferred == CBX_DEVICE_CUDA && !gpu && !c->allow_fallback)
         return cbx_fail(err, CBX_EUNAVAILABLE, "a GPU is wanted without fallback and cannot be had: %s",

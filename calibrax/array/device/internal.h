@@ -54,7 +54,7 @@ cbx_status cbx__topology_hwloc(cbx_ctx *ctx, const char *path, cbx_arena *arena,
 cbx_status cbx__topology_plain(const cbx_machine *m, bool this_machine, cbx_arena *arena, cbx_topology *out,
                                cbx_err *err);
 
-#define CBX__GAPS_MOST 4
+#define CBX__GAPS_MAX 4
 
 struct cbx_devices {
     atomic_size_t refs;
@@ -65,7 +65,7 @@ struct cbx_devices {
     cbx_device *device;
     size_t count;
     cbx_topology topology;
-    cbx_device_gap gap[CBX__GAPS_MOST];
+    cbx_device_gap gap[CBX__GAPS_MAX];
     size_t ngaps;
 };
 

@@ -2,7 +2,7 @@
  * What the CPU is made of, by hwloc 2 (BSD-3-Clause), which is loaded at run time; its types stay in this file.
  *
  * Disallowed CPUs are kept, so that the counts are the machine's whatever a control group allows.  The environment's
- * HWLOC_SYNTHETIC and HWLOC_XMLFILE describe another machine, and the answer says so.
+ * HWLOC_SYNTHETIC and HWLOC_XMLFILE describe another machine, and the result is marked so.
  */
 #include <hwloc.h>
 
@@ -80,12 +80,12 @@ static cbx_status take_caches(survey *v, cbx_err *err)
                                               HWLOC_OBJ_L2ICACHE, HWLOC_OBJ_L3CACHE,  HWLOC_OBJ_L3ICACHE,
                                               HWLOC_OBJ_L4CACHE,  HWLOC_OBJ_L5CACHE };
     cbx_topology_cache *list;
-    size_t most = 0;
+    size_t maximum = 0;
     int depth;
 
-    for (size_t i = 0; i < CBX_LEN(types); i++) most += (size_t)count_of(v, types[i], &depth);
-    list = cbx_arena_calloc(v->arena, most, sizeof *list);
-    if (!list) return cbx_fail(err, CBX_ENOMEM, "no memory to list %zu caches", most);
+    for (size_t i = 0; i < CBX_LEN(types); i++) maximum += (size_t)count_of(v, types[i], &depth);
+    list = cbx_arena_calloc(v->arena, maximum, sizeof *list);
+    if (!list) return cbx_fail(err, CBX_ENOMEM, "no memory to list %zu caches", maximum);
     for (size_t i = 0; i < CBX_LEN(types); i++) {
         int n = count_of(v, types[i], &depth);
         for (int k = 0; k < n; k++) take_cache(v, v->h.get_obj_by_depth(v->topology, depth, (unsigned)k), list);

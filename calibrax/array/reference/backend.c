@@ -1,7 +1,7 @@
 /*
  * The reference backend: the definition of right answers, in plain strided C.
  *
- * Element-by-element primitives are one walk over inner loops that stand in tables by primitive and dtype; every other
+ * Element-by-element primitives are one walk over inner loops from tables by primitive and dtype; every other
  * primitive has a function of its own.
  */
 #include "calibrax/array/reference/reference.h"
@@ -75,8 +75,8 @@ static bool is_one_run(const cbx_call *call)
 
 static void run_dense(const cbx_call *call, cbx_array *out, cbx__loop loop)
 {
-    char *p[CBX__OPERANDS_MOST] = { out->data };
-    ptrdiff_t s[CBX__OPERANDS_MOST] = { (ptrdiff_t)cbx__dtype_size(out->desc.dtype) };
+    char *p[CBX__OPERANDS_MAX] = { out->data };
+    ptrdiff_t s[CBX__OPERANDS_MAX] = { (ptrdiff_t)cbx__dtype_size(out->desc.dtype) };
 
     for (size_t i = 0; i < call->nin; i++) {
         p[i + 1] = call->in[i]->data;
@@ -85,7 +85,7 @@ static void run_dense(const cbx_call *call, cbx_array *out, cbx__loop loop)
     if (out->count) loop(out->count, p, s);
 }
 
-/* An operand that its maker gives away and nobody else holds becomes the result: no other memory is touched. */
+/* A temporary operand without another reference becomes the result: no other memory is touched. */
 static bool takes_operand(const cbx_call *call)
 {
     const cbx_array *x = call->in[0];
@@ -103,7 +103,7 @@ static cbx_status make_result(const cbx_call *call, cbx_array **out, cbx_err *er
 
 static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    cbx__strided op[CBX__OPERANDS_MOST];
+    cbx__strided op[CBX__OPERANDS_MAX];
     cbx__loop loop;
     cbx_status st;
 

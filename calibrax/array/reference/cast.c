@@ -129,5 +129,5 @@ bool cbx_array_is_exclusive(const cbx_array *a)
         if (a->strides[i] == 0 && a->desc.shape[i] > 1) return false; /* elements in one place */
     for (; a->base; a = a->base)
         if (atomic_load(&a->refs) != 1) return false;
-    return atomic_load(&a->refs) == 1 && !a->release && (a->pool || a->flags & CBX__ROOMY);
+    return atomic_load(&a->refs) == 1 && !a->release && (a->pool || a->flags & CBX__INLINE);
 }

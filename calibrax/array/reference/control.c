@@ -2,7 +2,7 @@
  * Control flow and batches as plain loops.  Each step runs in a scope of its own; what goes from step to step are
  * references of the loop's own, and stacked results are written row by row into one array.
  *
- * The loops run on any backend (bodies go through the context's), so they also stand in for members that one lacks.
+ * The loops run on any backend (bodies go through the context's), so they also replace members that one lacks.
  */
 #include <string.h>
 

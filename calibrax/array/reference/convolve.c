@@ -13,8 +13,8 @@
 typedef struct conv {
     cbx_matmul one; /* a block of rows by the kernel */
     const cbx__conv *v;
-    size_t rows, block, row_bytes;   /* of windows */
-    size_t lead, windows, room, own; /* bytes of a thread: to lay out windows, windows, workspace of a product; all */
+    size_t rows, block, row_bytes;    /* of windows */
+    size_t lead, windows, space, own; /* bytes of a thread: to lay out windows, windows, workspace of a product; all */
 } conv;
 
 static void conv_blocks(const conv *v, atomic_size_t *next, char *own)
@@ -25,7 +25,7 @@ static void conv_blocks(const conv *v, atomic_size_t *next, char *own)
         p.a = own + v->lead;
         p.c = (char *)v->v->y + i * p.n * cbx_dtype_size(v->v->dtype);
         p.workspace = own + v->lead + v->windows;
-        p.workspace_bytes = v->room;
+        p.workspace_bytes = v->space;
         cbx__conv_gather(v->v, v->v->semiring->identity, i, p.m, 1, own, own + v->lead);
         (void)cbx_matmul_run(&p, NULL); /* its arguments are ours */
     }
@@ -44,7 +44,7 @@ static void blocks_run(const conv *v, char *rooms, int threads)
 #endif
 }
 
-/* Enough rows that packing the kernel anew for each block is little, few enough that they stay in a cache. */
+/* Enough rows that packing the kernel again for each block is little, few enough that they stay in a cache. */
 static size_t block_rows(size_t row_bytes, size_t rows)
 {
     size_t n = ((size_t)2 << 20) / (row_bytes ? row_bytes : 1);
@@ -69,26 +69,26 @@ static cbx_matmul product_of(const cbx__conv *v, size_t rows)
 static cbx_status by_blocks(cbx_ctx *ctx, const cbx__conv *c, cbx_err *err)
 {
     cbx_matmul last;
-    size_t last_room = 0;
+    size_t last_space = 0;
     conv v = { .v = c, .rows = cbx__conv_rows(c), .row_bytes = cbx__conv_terms(c) * cbx_dtype_size(c->dtype) };
     size_t threads = (size_t)cbx__omp_threads();
-    cbx_block room = { 0 };
+    cbx_block space = { 0 };
     cbx_status st;
 
     v.block = block_rows(v.row_bytes, v.rows);
     v.one = product_of(c, v.block);
     threads = min_size(threads, (v.rows + v.block - 1) / v.block);
     last = product_of(c, (v.rows - 1) % v.block + 1); /* a smaller block may ask for more: its parts are other ones */
-    st = cbx_matmul_workspace(&v.one, &v.room, err);
-    if (!st) st = cbx_matmul_workspace(&last, &last_room, err);
-    if (last_room > v.room) v.room = last_room;
+    st = cbx_matmul_workspace(&v.one, &v.space, err);
+    if (!st) st = cbx_matmul_workspace(&last, &last_space, err);
+    if (last_space > v.space) v.space = last_space;
     v.lead = cbx__conv_windows_bytes(c, 1);
     v.windows = round_up(v.block * v.row_bytes, 64);
-    v.own = v.lead + v.windows + round_up(v.room, 64);
-    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), threads * v.own, &room, err);
+    v.own = v.lead + v.windows + round_up(v.space, 64);
+    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), threads * v.own, &space, err);
     if (st) return st;
-    blocks_run(&v, room.data, (int)threads);
-    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    blocks_run(&v, space.data, (int)threads);
+    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return CBX_OK;
 }
 
@@ -105,28 +105,28 @@ static bool is_product(const cbx__conv *v)
 static cbx_status by_product(cbx_ctx *ctx, const cbx__conv *v, cbx_err *err)
 {
     cbx_matmul p = product_of(v, cbx__conv_rows(v));
-    cbx_block room = { 0 };
+    cbx_block space = { 0 };
     cbx_status st;
 
     p.threads = 0;
     st = cbx_matmul_workspace(&p, &p.workspace_bytes, err);
-    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), p.workspace_bytes, &room, err);
+    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), p.workspace_bytes, &space, err);
     if (st) return st;
-    p.workspace = room.data;
+    p.workspace = space.data;
     st = cbx_matmul_run(&p, err);
-    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return st;
 }
 
 static cbx_status in_place(cbx_ctx *ctx, cbx__conv *v, cbx_err *err)
 {
-    cbx_block room = { 0 };
-    const cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_workspace(v), &room, err);
+    cbx_block space = { 0 };
+    const cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_workspace(v), &space, err);
 
     if (st) return st;
-    v->workspace = room.data;
+    v->workspace = space.data;
     cbx__conv_run(v);
-    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return CBX_OK;
 }
 

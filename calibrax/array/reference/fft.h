@@ -12,7 +12,7 @@
 typedef double cbx__v2 __attribute__((vector_size(16)));
 typedef double cbx__cx __attribute__((vector_size(16), aligned(8), may_alias));
 
-enum { CBX__FFT_STAGES = 64, CBX__FFT_RADIX_MOST = 61, CBX__FFT_KEPT = 8 };
+enum { CBX__FFT_STAGES = 64, CBX__FFT_RADIX_MAX = 61, CBX__FFT_KEPT = 8 };
 
 /* A transform of length r m of s interleaved sequences becomes r s sequences of length m. */
 typedef struct cbx__fft_stage {

@@ -1,7 +1,7 @@
 /*
  * Plans: factors of the length, twiddles, chirps, and the few plans that a context keeps.
  *
- * Roots of unity are rounded once: angles are reduced to an octant in whole numbers, sines and cosines taken in long double
+ * Roots of unity are rounded once: angles are reduced to an octant in integers, sines and cosines taken in long double
  * for 2 sqrt(n) of them, and the others are long double products of two.
  */
 #include <math.h>
@@ -70,17 +70,17 @@ static cbx__v2 root_of(const rooter *t, size_t k)
 /* 4, 2, 3, 5, 7, 11 ...; the largest. */
 static size_t factor(size_t n, cbx__fft_stage *stages, int *count)
 {
-    size_t most = 1;
+    size_t maximum = 1;
 
     *count = 0;
     for (size_t r = 4; n > 1; r = r == 4 ? 2 : r == 2 ? 3 : r + 2) {
-        if (r > CBX__FFT_RADIX_MOST) return n;
+        if (r > CBX__FFT_RADIX_MAX) return n;
         for (; n % r == 0; n /= r) {
             stages[(*count)++].r = r;
-            most = r;
+            maximum = r;
         }
     }
-    return most;
+    return maximum;
 }
 
 static void fill_stages(cbx__fft_plan *p, const rooter *t)
@@ -184,7 +184,7 @@ static cbx__fft_plan *plan_new(const cbx_allocator *al, size_t n)
     if (!p) return NULL;
     p->al = *al;
     p->n = n;
-    good = factor(n, p->stages, &p->nstages) <= CBX__FFT_RADIX_MOST ? make_stages(p) : make_chirp(p);
+    good = factor(n, p->stages, &p->nstages) <= CBX__FFT_RADIX_MAX ? make_stages(p) : make_chirp(p);
     if (good) return p;
     plan_free(p);
     return NULL;

@@ -33,7 +33,7 @@ INLINE void butterfly4(const cbx__cx *x, size_t step, cbx__v2 *t, bool back)
 INLINE void butterfly_odd(size_t r, const cbx__cx *x, size_t step, const cbx__cx *roots, cbx__v2 *t, bool back)
 {
     const size_t half = r / 2;
-    cbx__v2 sum[CBX__FFT_RADIX_MOST / 2], turned[CBX__FFT_RADIX_MOST / 2], all = x[0];
+    cbx__v2 sum[CBX__FFT_RADIX_MAX / 2], turned[CBX__FFT_RADIX_MAX / 2], all = x[0];
 
     for (size_t k = 1; k <= half; k++) {
         const cbx__v2 a = x[k * step], b = x[(r - k) * step];
@@ -67,7 +67,7 @@ INLINE void butterfly(size_t r, const cbx__cx *x, size_t step, const cbx__cx *ro
 INLINE void stage(size_t r, const cbx__fft_stage *g, const cbx__cx *x, cbx__cx *y, bool back)
 {
     const size_t m = g->m, s = g->s;
-    cbx__v2 t[CBX__FFT_RADIX_MOST];
+    cbx__v2 t[CBX__FFT_RADIX_MAX];
 
     if (m == 1) {
         for (size_t q = 0; q < s; q++) {

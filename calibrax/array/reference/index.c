@@ -357,7 +357,7 @@ cbx_status cbx__ref_run_nonzero(const cbx_call *call, cbx_array **out, cbx_err *
     for (size_t i = 0; i < x->count && found < columns; i += RUN) {
         size_t n = x->count - i < RUN ? x->count - i : RUN, hits;
         const bool *hit = cbx__stream_next(&s, n, buf);
-        if (x->desc.ndim == 1 && columns - found >= RUN) { /* room for all that is written */
+        if (x->desc.ndim == 1 && columns - found >= RUN) { /* space for all that is written */
             found += true_places(hit, n, i, (size_t *)to + found);
             continue;
         }

@@ -36,7 +36,7 @@ typedef struct job {
     int lwork, lrwork, liwork;
 } job;
 
-/* plan says how many bytes each part of the scratch takes; one does a matrix. */
+/* plan states how many bytes each part of the scratch takes; one does a matrix. */
 typedef struct method {
     void (*plan)(job *j, size_t want[PARTS]);
     cbx_status (*one)(job *j, cbx_err *err);

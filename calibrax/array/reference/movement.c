@@ -1,4 +1,4 @@
-/* Making arrays, and moving elements: views where strides can say it, copies where they cannot. */
+/* Making arrays, and moving elements: views where strides can describe them, else copies. */
 #include <string.h>
 
 #include "calibrax/array/reference/reference.h"

@@ -10,8 +10,8 @@
 #include "calibrax/array/kernels/sort.h"
 #include "calibrax/array/reference/reference.h"
 
-#define INSERTION_MOST 48
-#define RUN            512 /* keys that are searched for at a time */
+#define INSERTION_MAX 48
+#define RUN           512 /* keys that are searched for at a time */
 
 typedef struct pair {
     uint64_t key;
@@ -38,13 +38,13 @@ static void sort_few(pair *a, size_t n)
     }
 }
 
-/* Byte by byte from the lowest; bytes that all keys share are passed over. */
+/* Byte by byte from the lowest; bytes that all keys share are skipped. */
 static void sort_pairs(pair *a, pair *work, size_t n)
 {
     size_t first[8][256] = { { 0 } };
     pair *from = a, *to = work;
 
-    if (n <= INSERTION_MOST) {
+    if (n <= INSERTION_MAX) {
         sort_few(a, n);
         return;
     }

@@ -172,10 +172,10 @@ static size_t longest_run(const cbx__stream *s)
     static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
     {                                                                                                                  \
         const cbx__fold *k = fold();                                                                                   \
-        const size_t most = longest_run(s);                                                                            \
+        const size_t maximum = longest_run(s);                                                                         \
         T buf[RUN], t = begin;                                                                                         \
-        for (size_t done = 0; done < n; done += most) {                                                                \
-            size_t m = n - done < most ? n - done : most;                                                              \
+        for (size_t done = 0; done < n; done += maximum) {                                                             \
+            size_t m = n - done < maximum ? n - done : maximum;                                                        \
             const T *a = cbx__stream_next(s, m, buf), x = k->run(a, m);                                                \
             t = step;                                                                                                  \
         }                                                                                                              \

@@ -12,7 +12,7 @@
 
 extern const cbx_backend cbx__reference_backend;
 
-#define CBX__OPERANDS_MOST 4
+#define CBX__OPERANDS_MAX 4
 
 /** Elements of an array without its handle; strides in bytes. */
 typedef struct cbx__strided {
@@ -62,7 +62,7 @@ void cbx__ref_keys(cbx_dtype wide, size_t n, const void *values, uint64_t *keys)
 typedef struct cbx__places {
     int ndim;
     size_t n, shape[CBX_MAX_RANK], index[CBX_MAX_RANK];
-    cbx__strided op[CBX__OPERANDS_MOST]; /* data: where the operand is now */
+    cbx__strided op[CBX__OPERANDS_MAX]; /* data: where the operand is now */
 } cbx__places;
 
 /** Over every axis of shape but one (axis); -1: over all of them.  op may have other axes behind. */

@@ -13,35 +13,35 @@ typedef struct stack {
     cbx_matmul one; /* the first product */
     size_t batch;
     ptrdiff_t a, b, c; /* from one matrix to the next [bytes] */
-    size_t room;       /* workspace of one product */
+    size_t space;      /* workspace of one product */
 } stack;
 
-static cbx_status run_one(const stack *s, size_t at, void *room, cbx_err *err)
+static cbx_status run_one(const stack *s, size_t at, void *space, cbx_err *err)
 {
     cbx_matmul p = s->one;
 
     p.a = (const char *)p.a + (ptrdiff_t)at * s->a;
     p.b = (const char *)p.b + (ptrdiff_t)at * s->b;
     p.c = (char *)p.c + (ptrdiff_t)at * s->c;
-    p.workspace = room;
-    p.workspace_bytes = s->room;
+    p.workspace = space;
+    p.workspace_bytes = s->space;
     return cbx_matmul_run(&p, err);
 }
 
 /* Many small ones: the first argument error would have come from the first product, so the others cannot fail. */
-static void run_team(const stack *s, char *room, int threads)
+static void run_team(const stack *s, char *space, int threads)
 {
     atomic_size_t next = 1;
 
 #if defined(_OPENMP)
 #pragma omp parallel num_threads(threads)
     {
-        char *mine = room + (size_t)omp_get_thread_num() * s->room;
+        char *mine = space + (size_t)omp_get_thread_num() * s->space;
         for (size_t i; (i = atomic_fetch_add(&next, 1)) < s->batch;) (void)run_one(s, i, mine, NULL);
     }
 #else
     (void)threads;
-    for (size_t i; (i = atomic_fetch_add(&next, 1)) < s->batch;) (void)run_one(s, i, room, NULL);
+    for (size_t i; (i = atomic_fetch_add(&next, 1)) < s->batch;) (void)run_one(s, i, space, NULL);
 #endif
 }
 
@@ -49,26 +49,26 @@ static void run_team(const stack *s, char *room, int threads)
 static int team_of(const stack *s)
 {
     const double steps = (double)s->one.m * (double)s->one.k * (double)s->one.n;
-    const size_t most = (size_t)cbx__omp_threads();
+    const size_t maximum = (size_t)cbx__omp_threads();
 
     if (s->batch < 2 || steps > 1e8 || steps * (double)s->batch < 2e6) return 1;
-    return (int)(s->batch < most ? s->batch : most);
+    return (int)(s->batch < maximum ? s->batch : maximum);
 }
 
 static cbx_status run_stack(cbx_ctx *ctx, stack *s, cbx_err *err)
 {
     const int team = team_of(s);
-    cbx_block room = { 0 };
+    cbx_block space = { 0 };
     cbx_status st;
 
     s->one.threads = team > 1 ? 1 : 0;
-    st = cbx_matmul_workspace(&s->one, &s->room, err);
-    s->room = round_up(s->room, 64);
-    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), s->room * (size_t)team, &room, err);
-    if (!st && s->batch > 0) st = run_one(s, 0, room.data, err);
-    if (!st && team > 1) run_team(s, room.data, team);
-    for (size_t i = 1; !st && team == 1 && i < s->batch; i++) st = run_one(s, i, room.data, err);
-    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    st = cbx_matmul_workspace(&s->one, &s->space, err);
+    s->space = round_up(s->space, 64);
+    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), s->space * (size_t)team, &space, err);
+    if (!st && s->batch > 0) st = run_one(s, 0, space.data, err);
+    if (!st && team > 1) run_team(s, space.data, team);
+    for (size_t i = 1; !st && team == 1 && i < s->batch; i++) st = run_one(s, i, space.data, err);
+    cbx_pool_put(cbx_ctx_pool(ctx), space);
     return st;
 }
 

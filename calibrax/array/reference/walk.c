@@ -42,9 +42,9 @@ static int merge_axes(int ndim, size_t *shape, size_t n, cbx__strided *op)
 void cbx__ref_walk(int ndim, const size_t *shape, size_t n, const cbx__strided *op, cbx__loop loop)
 {
     size_t length[CBX_MAX_RANK], index[CBX_MAX_RANK] = { 0 }, run = 1;
-    cbx__strided o[CBX__OPERANDS_MOST];
-    char *p[CBX__OPERANDS_MOST];
-    ptrdiff_t s[CBX__OPERANDS_MOST] = { 0 };
+    cbx__strided o[CBX__OPERANDS_MAX];
+    char *p[CBX__OPERANDS_MAX];
+    ptrdiff_t s[CBX__OPERANDS_MAX] = { 0 };
     int axis;
 
     for (int i = 0; i < ndim; i++) {

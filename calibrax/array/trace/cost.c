@@ -53,7 +53,7 @@ typedef struct work {
     const rule *rule;
     cbx_cost *out;
     size_t nresult;  /* elements */
-    size_t noperand; /* of the first operand; 0: there is none */
+    size_t noperand; /* of the first operand; 0 without one */
     cbx_dtype dtype; /* that the work is done in */
 } work;
 
@@ -248,7 +248,7 @@ static void transforms(const work *w)
 static void draws_gamma(const work *w)
 {
     elements(w);
-    w->out->flags |= CBX_COST_NOMINAL | CBX_COST_AT_LEAST;
+    w->out->flags |= CBX_COST_NOMINAL | CBX_COST_LOWER_BOUND;
 }
 
 #define EACH(n)                                                                                                        \

@@ -10,14 +10,14 @@
  *   transcendental      sqrt, cbrt, exp, log, pow, trigonometry, erf, lgamma, hypot ...: 1 for each result, apart from flop
  *   reduction           n - 1 for each result of n elements; cumulative: n - 1 a lane
  *   matmul              2 M N K; of complex numbers 8 M N K
- *   scatter             1 for each update that is joined with what stands there; set: 0
+ *   scatter             1 for each update that is joined with the old value; set: 0
  *   moves               copy, cast, pad, concat, take ...: 0; they show in the bytes
  *   factors, solvers    by the formulas of LAPACK Working Note 41 and Golub & Van Loan, 4 times for complex numbers; FFT 5 n log2 n;
  *                       sort n ceil(log2 n) comparisons: CBX_COST_NOMINAL is set
- *   loops               body times trip count; a while_loop without values: once, and CBX_COST_AT_LEAST is set
+ *   loops               body times trip count; a while_loop without values: once, and CBX_COST_LOWER_BOUND is set
  *   cond, switch        the branch taken; where only data can tell, the dearest one, and CBX_COST_DEAREST is set
  *   bytes               every operand once and every result once, each as dense; views (reshape, permute_dims, broadcast_to, slice) none
- * Work on whole numbers and booleans is in int_op and not in flop.  Each primitive is taken as one pass over memory: a compiler that
+ * Work on integers and booleans is in int_op and not in flop.  Each primitive is taken as one pass over memory: a compiler that
  * fuses moves less, down to in_bytes + out_bytes.
  * Differs from XLA's cost analysis in: conversions (XLA: 1), clip (1 in both), loops (XLA: body once), FFT, sort and factors.
  * One thread uses a context at a time.  Since 0.1.
@@ -30,15 +30,15 @@
 CBX_BEGIN_DECLS
 
 enum {
-    CBX_COST_NOMINAL = 1,  /* a part follows the formula of the usual algorithm */
-    CBX_COST_AT_LEAST = 2, /* a part has no known number of rounds and was counted once */
-    CBX_COST_DEAREST = 4,  /* of branches that cost differently the dearest was taken */
-    CBX_COST_OVERFLOW = 8  /* a count passed 2^64 - 1 and stays there */
+    CBX_COST_NOMINAL = 1,     /* a part follows the formula of the usual algorithm */
+    CBX_COST_LOWER_BOUND = 2, /* a part has no known number of rounds and was counted once */
+    CBX_COST_DEAREST = 4,     /* of branches that cost differently the dearest was taken */
+    CBX_COST_OVERFLOW = 8     /* a count passed 2^64 - 1 and stays there */
 };
 
 typedef struct cbx_cost {
     uint64_t flop;           /* on real and complex numbers */
-    uint64_t int_op;         /* on whole numbers and booleans */
+    uint64_t int_op;         /* on integers and booleans */
     uint64_t transcendental; /* functions, each 1, not in flop */
     uint64_t bytes_read, bytes_written;
     uint64_t calls; /* primitives */

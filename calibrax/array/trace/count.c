@@ -13,7 +13,7 @@ typedef struct counter {
     cbx_backend face;
     const cbx_backend *inner;
     cbx_cost *by_prim; /* CBX_PRIM_LIMIT of them: where operations are counted now */
-    bool saw_abstract; /* since somebody cleared it */
+    bool saw_abstract; /* since it was cleared */
 } counter;
 
 static counter *counter_of(const cbx_backend *self) { return (counter *)(uintptr_t)self; }
@@ -199,8 +199,8 @@ static cbx_status while_shapes_only(counter *c, const cbx_loop_call *call, cbx_e
 
     if (!d) return CBX_ENOMEM;
     for (size_t i = 0; i < call->n; i++) d[i] = *cbx_array_get_desc(call->init[i]);
-    st = count_body(c, call->ctx, call->test, d, 1, CBX_COST_AT_LEAST, err);
-    if (!st) st = count_body(c, call->ctx, call->body, d, 1, CBX_COST_AT_LEAST, err);
+    st = count_body(c, call->ctx, call->test, d, 1, CBX_COST_LOWER_BOUND, err);
+    if (!st) st = count_body(c, call->ctx, call->body, d, 1, CBX_COST_LOWER_BOUND, err);
     descs_free(call->ctx, call->body, d);
     return st;
 }
@@ -220,7 +220,7 @@ static bool cost_differs(const cbx_cost *a, const cbx_cost *b)
            a->bytes_read != b->bytes_read || a->bytes_written != b->bytes_written;
 }
 
-/* Each branch aside; the dearest once more for good. */
+/* Each branch apart; then the dearest again, to be kept. */
 static cbx_status dearest_branch(counter *c, const cbx_cond_call *call, size_t *which, bool *differ, cbx_err *err)
 {
     cbx_cost dearest = { 0 };

@@ -136,8 +136,8 @@ static void faults_that_stay(void **state)
         int number;
         const char *words;
     } faults[] = {
-        { "cuLaunchKernel", 700, "memory that is none" },   { "cuStreamSynchronize", 702, "longer than" },
-        { "cuStreamSynchronize", 710, "an assertion" },     { "cuMemcpyDtoHAsync_v2", 715, "instruction that is none" },
+        { "cuLaunchKernel", 700, "invalid memory" },        { "cuStreamSynchronize", 702, "longer than" },
+        { "cuStreamSynchronize", 710, "an assertion" },     { "cuMemcpyDtoHAsync_v2", 715, "invalid instruction" },
         { "cuStreamSynchronize", 716, "aligned" },          { "cuLaunchKernel", 718, "left its code" },
         { "cuMemcpyHtoDAsync_v2", 719, "a kernel failed" },
     };
