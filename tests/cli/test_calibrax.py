@@ -205,7 +205,7 @@ def a_driver_is_found_by_its_name(p):
     has(items["devices", "cuda 1"]["text"], "capability 9.6, 80.0 GiB, 60.0 GiB available")
     document, items = report(p, env=dict(env, CBX_FAKE_CUDA="full"))
     equal([d["memory_available_bytes"] for d in document["devices"] if d["kind"] == "cuda"], [None, None], "nobody tells")
-    has(items["devices", "cuda 0"]["text"], "not told: the CUDA driver refuses 'cuDevicePrimaryCtxRetain' with error 2: out of memory")
+    has(items["devices", "cuda 0"]["text"], "unknown: the CUDA driver refuses 'cuDevicePrimaryCtxRetain' with error 2: out of memory")
     for role, part in (("old", "11.4"), ("none", "has no device"), ("failing", "error 999")):
         items = report(p, env=dict(env, CBX_FAKE_CUDA=role))[1]
         has(items["devices", "cuda"]["text"], part, role)
