@@ -193,7 +193,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         NUMBER(T, clock_share, "of a window that the clock may still move"), NUMBER(T, empty_call_ns, "an empty C call; not taken off"), NUMBER(T, wall_s, "everything")),
 #undef T
 #define T cbx_batches_timing
-    TYPE(T, BATCHES, "profiling.BatchTiming", "A pass over batches [s].",
+    TYPE(T, BATCHES, "profiling.BatchTiming", "An iteration over batches [s].",
         NUMBER(T, wall_s, "of the batches that count"), NUMBER(T, warmup_s, "of those before"), NUMBER(T, first_batch_s, "until the first one is done"),
         NUMBER(T, fetch_share, "share of fetching"), PART(T, batch, INTERVAL, "median of a batch's time"), PART(T, summary, SUMMARY, "of batch times"),
         NUMBERS(T, batch_s, nbatches, "in order"), NUMBERS(T, fetch_s, nbatches, "in order"), WHOLE(T, nbatches, "that count"),
@@ -216,7 +216,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
     TYPE(T, FLOPS, "profiling.Flops", "Work of a call.",
         WORD(T, source, w_flops, "'papi', 'perf_event', 'declared', 'xla', 'none' ..."), MAYBE(T, flop, "operations; None: unknown"),
         MAYBE(T, transcendental, "functions among them"), MAYBE(T, int_op, "of integers"), MAYBE(T, bytes, "read and written"),
-        MAYBE(T, bytes_least, "operands and results"), CHARS(T, events, "of hardware"), CHARS(T, why, "why no better source was taken")),
+        MAYBE(T, bytes_least, "operands and results"), CHARS(T, events, "of hardware"), CHARS(T, why, "why no better source was taken")), /* words:ok */
 #undef T
 #define T cbx_complexity_report
     TYPE(T, COMPLEXITY, "profiling.Complexity", "How a call grows with its size.",
@@ -251,8 +251,8 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #define T cbx_energy_report
     TYPE(T, ENERGY, "profiling.Energy", "Energy of a stretch of time; None: not known, and why.",
         NUMBER(T, duration_s, "the stretch"), MAYBE(T, cpu_j, "J, packages"), MAYBE(T, dram_j, "J"), MAYBE(T, platform_j, "J, separate"), MAYBE(T, gpu_j, "J"),
-        MAYBE(T, total_j, "J, of what is known"), MAYBE(T, mean_power_w, "W"), CHARS(T, cpu_why, "why there is none, and what to do"),
-        CHARS(T, gpu_why, "why there is none"), FLAG(T, gpu_integrated, "from power readings"), PARTS_IN(T, domain, ENERGY_DOMAIN, ndomains, "counters")),
+        MAYBE(T, total_j, "J, of what is known"), MAYBE(T, mean_power_w, "W"), CHARS(T, cpu_why, "the reason without a value, and the remedy"),
+        CHARS(T, gpu_why, "the reason without a value"), FLAG(T, gpu_integrated, "from power readings"), PARTS_IN(T, domain, ENERGY_DOMAIN, ndomains, "counters")),
 #undef T
 #define T cbx_energy_sample
     TYPE(T, ENERGY_SAMPLE, "profiling.EnergySample", "Energy from the start on; None: not known.",

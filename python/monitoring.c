@@ -266,7 +266,7 @@ static PyObject *health_make(cx_call *c)
     cbx_status status;
     cx_object *t;
 
-    if (!CX_GET(c, o.window, o.least, o.degraded_rate, o.critical_rate, o.degraded_slow, o.critical_slow,
+    if (!CX_GET(c, o.window, o.min_executions, o.degraded_rate, o.critical_rate, o.degraded_slow, o.critical_slow,
                 o.hysteresis) ||
         !CX_GET_AS(c, "age_s", o.age_ns) || !(t = cx_object_new(c->st, CX_HEALTH)))
         return NULL;
@@ -334,7 +334,7 @@ static PyObject *health_overall(cx_call *c)
     X(record, "pipeline: str, seconds: float, success: bool = True, now: seconds = None", "None", health_record, 0, "One execution.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)") \
     X(reports, "now: seconds = None", "tuple[HealthReport, ...]", health_reports, 0, "A HealthReport a pipeline.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)\n>>> h.reports(now=1.0)[0].pipeline\n'etl'") \
     X(overall, "now: seconds = None", "str", health_overall, 0, "The worst state of those that are known.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)\n>>> h.overall(now=1.0)\n'unknown'")
-CX_OBJECT_TYPE(health, health, HEALTH, "monitoring", Health, "window: int = 100, age_s: seconds = 0.0, least: int = 3, degraded_rate: float = 0.2, critical_rate: float = 0.5, degraded_slow: float = 1.2, critical_slow: float = 2.0, hysteresis: float = 0.0", cbx_health_free,
+CX_OBJECT_TYPE(health, health, HEALTH, "monitoring", Health, "window: int = 100, age_s: seconds = 0.0, min_executions: int = 3, degraded_rate: float = 0.2, critical_rate: float = 0.5, degraded_slow: float = 1.2, critical_slow: float = 2.0, hysteresis: float = 0.0", cbx_health_free,
     "Health of pipelines: failures and durations over a window of each.")
 /* clang-format on */
 

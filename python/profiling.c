@@ -170,7 +170,7 @@ static PyObject *do_batches(cx_call *c)
     cbx_batches b;
     pass p = { 0 };
 
-    if (!CX_GET(c, o.warmup, o.most, o.level, p.process, p.count) || !CX_GET_AS(c, "sync", p.sync)) return NULL;
+    if (!CX_GET(c, o.warmup, o.max_batches, o.level, p.process, p.count) || !CX_GET_AS(c, "sync", p.sync)) return NULL;
     p.iterator = PyObject_GetIter(cx_arg(c, "iterable"));
     b = (cbx_batches){ pass_next, p.process ? pass_process : NULL, p.count ? pass_count : NULL,
                        p.sync.function ? pass_sync : NULL, &p };
@@ -257,7 +257,7 @@ static PyObject *do_complexity_of_points(cx_call *c)
     cx_samples sizes, times;
 
     if (!CX_GET(c, sizes, times) || !cx_same_length(c, &sizes, &times) ||
-        !CX_GET(c, o.level, o.least_weight, o.least_span, o.most_error) || !cx_begin(c))
+        !CX_GET(c, o.level, o.min_weight, o.min_span, o.max_error) || !cx_begin(c))
         return NULL;
     return cx_answer(c, cbx_complexity_of_points(c->ctx, sizes.x, times.x, sizes.n, &o, &out, &c->err), CX_COMPLEXITY,
                      &out);
@@ -278,9 +278,9 @@ static PyObject *do_hlo(cx_call *c)
     X(memory, "function: Callable[[], object], /", "Memory", do_memory, 0, "Memory that one call takes at its peak, and keeps.\n\n>>> profiling.memory(lambda: None).peak_mb > 0\nTrue") \
     X(memory_pattern, "used_mb: Samples, /, total_mb: Samples | None = None", "MemoryPattern", do_memory_pattern, 0, "Readings of memory over time: whether it grows or is nearly full.\n\n>>> profiling.memory_pattern([1.0, 2.0, 3.0]).peak_mb\n3.0") \
     X(flops, "function: Callable[[], object], /, calls: int = 1, *, flop: float | None = None, bytes: float | None = None", "Flops", do_flops, 0, "Work of a call by hardware counters, else as declared; with the source and why.\n\n>>> profiling.flops(lambda: None, flop=2.0).flop is not None\nTrue") \
-    X(batches, "iterable: Iterable[Any], process: Callable[[Any], object] | None = None, /, *, count: Callable[[Any], int] | None = None, sync: Callable[[], object] | None = None, warmup: int = 0, most: int | None = None, level: float = 0.95", "BatchTiming", do_batches, 0, "Time of one pass of batches: getting one apart from process(batch).\n\n>>> profiling.batches([[1], [2]], lambda batch: None).nbatches\n2") \
+    X(batches, "iterable: Iterable[Any], process: Callable[[Any], object] | None = None, /, *, count: Callable[[Any], int] | None = None, sync: Callable[[], object] | None = None, warmup: int = 0, max_batches: int | None = None, level: float = 0.95", "BatchTiming", do_batches, 0, "Time of one pass of batches: getting one apart from process(batch).\n\n>>> profiling.batches([[1], [2]], lambda batch: None).nbatches\n2") \
     X(complexity, "make: Callable[[int], Callable[[], object]], sizes: Sequence[int], /, *, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0", "tuple[Complexity, tuple[ComplexityPoint, ...]]", do_complexity, 0, "How a call grows: make(size) gives what is timed. Gives (Complexity, points).\n\n>>> len(profiling.complexity(lambda n: lambda: None, [10, 20, 40, 80], samples=2, sample_s=0)[1])\n4") \
-    X(complexity_of_points, "sizes: Samples, times: Samples, /, *, level: float = 0.95, least_weight: float = 0.9, least_span: float = 8.0, most_error: float = 0.25", "Complexity", do_complexity_of_points, 0, "The same of points that were measured already.\n\n>>> profiling.complexity_of_points([1, 2, 4, 8, 16], [1.0, 2.0, 4.0, 8.0, 16.0]).npoints\n5") \
+    X(complexity_of_points, "sizes: Samples, times: Samples, /, *, level: float = 0.95, min_weight: float = 0.9, min_span: float = 8.0, max_error: float = 0.25", "Complexity", do_complexity_of_points, 0, "The same of points that were measured already.\n\n>>> profiling.complexity_of_points([1, 2, 4, 8, 16], [1.0, 2.0, 4.0, 8.0, 16.0]).npoints\n5") \
     X(hlo, "text: str, /", "Hlo", do_hlo, 0, "What XLA made of a function, from its compiled module's text.\n\n>>> text = 'HloModule m, is_scheduled=true\\n\\nENTRY %main (x: f32[8]) -> f32[8] {\\n  %x = f32[8]{0} parameter(0)\\n  ROOT %t = f32[8]{0} tanh(%x)\\n}\\n'\n>>> profiling.hlo(text).instructions\n2")
 /* clang-format on */
 CX_FUNCTIONS(cx_profiling_methods, PROFILING, CX_LIGHT)

@@ -90,13 +90,13 @@ static PyObject *do_components(cx_call *c)
 static PyObject *do_repetitions(cx_call *c)
 {
     cx_samples variance, cost;
-    size_t most = 1000, *out;
+    size_t maximum = 1000, *out;
     PyObject *r = NULL;
 
-    if (!CX_GET(c, variance, cost) || !cx_same_length(c, &variance, &cost) || !CX_GET(c, most)) return NULL;
+    if (!CX_GET(c, variance, cost) || !cx_same_length(c, &variance, &cost) || !CX_GET(c, maximum)) return NULL;
     out = PyMem_Calloc(variance.n + 1, sizeof *out);
     if (!out) return PyErr_NoMemory();
-    if (cx_fine(c, cbx_stat_repetitions(variance.x, cost.x, variance.n, most, out, &c->err)))
+    if (cx_fine(c, cbx_stat_repetitions(variance.x, cost.x, variance.n, maximum, out, &c->err)))
         r = cx_wholes_object(out, variance.n - 1);
     PyMem_Free(out);
     return r;
@@ -140,7 +140,7 @@ static PyObject *do_detectable_ratio(cx_call *c)
     X(bootstrap, "x: Samples, y: Samples | None = None, /, statistic: 'mean' | 'median' | 'quantile' | 'trimmed-mean' | 'stddev' | Callable[..., float] = 'mean', *, parameter: float = 0.0, compare: 'difference' | 'ratio' = 'difference', paired: bool = False, method: 'percentile' | 'basic' | 'bca' | 'studentised' = 'bca', level: float = 0.95, resamples: int = 10000, seed: int = 0, threads: int = 0", "Interval", do_bootstrap, 0, "Bootstrap interval of a statistic ('mean', 'median', 'quantile', 'trimmed-mean', 'stddev', or a function of tuples), of one sample or two.\n\n>>> statistics.bootstrap([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]).value == sum([10.0, 10.2, 9.9, 10.1, 10.0, 10.3, 9.8]) / 7\nTrue") \
     X(bootstrap_nested, "x: Groups, y: Groups | None = None, /, statistic: 'mean' | 'median' | 'quantile' | 'trimmed-mean' | 'stddev' | Callable[..., float] = 'mean', *, compare: 'difference' | 'ratio' = 'difference', method: 'percentile' | 'basic' | 'bca' | 'studentised' = 'percentile', level: float = 0.95, resamples: int = 10000, seed: int = 0", "Interval", do_bootstrap_nested, 0, "Bootstrap of launches with epochs: x is a sequence of sequences.\n\n>>> statistics.bootstrap_nested([[1.0, 1.1], [1.2, 1.3], [1.0, 1.2]]).value > 1\nTrue") \
     X(components, "x: Groups, /", "Components", do_components, 0, "Variance within and between groups; x is a sequence of sequences.\n\n>>> statistics.components([[1.0, 1.1], [1.2, 1.3]]).groups\n2") \
-    X(repetitions, "variance: Samples, cost: Samples, /, most: int = 1000", "tuple[int, ...]", do_repetitions, 0, "Kalibera and Jones: repetitions of each level, lowest first.\n\n>>> statistics.repetitions([1.0, 4.0], [1.0, 16.0])\n(2,)") \
+    X(repetitions, "variance: Samples, cost: Samples, /, maximum: int = 1000", "tuple[int, ...]", do_repetitions, 0, "Kalibera and Jones: repetitions of each level, lowest first.\n\n>>> statistics.repetitions([1.0, 4.0], [1.0, 16.0])\n(2,)") \
     X(launches_for, "variance: float, half: float, /, level: float = 0.95", "int", do_launches_for, 0, "Launches for which the interval of their mean is that narrow.\n\n>>> statistics.launches_for(1.0, 0.5) > 10\nTrue") \
     X(power_two, "n: int, d: float, /, alpha: float = 0.05", "float", do_power, cbx_stat_power_two, "Power of a t test of two samples of n.\n\n>>> statistics.power_two(20, 1.0) > 0.8\nTrue") \
     X(power_one, "n: int, d: float, /, alpha: float = 0.05", "float", do_power, cbx_stat_power_one, "Power of a t test of n values or pairs.\n\n>>> statistics.power_one(20, 1.0) > 0.9\nTrue") \

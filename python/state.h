@@ -352,7 +352,7 @@ CX_READERS(CX_DECLARE_READER)
 bool cx_read_choice(cx_call *c, const char *name, PyObject *o, int *out);
 
 /* CX_GET(c, x, level, o.seed) reads the arguments of these names into these variables and members, each by its type.  One that is
- * left out or None gets the default of the signature; where that is None or text, the variable stays as it is. */
+ * left out or None gets the default of the signature; if the default is None or text, the variable stays as it is. */
 #define CX_GET(c, ...) cx_get(c, (const cx_target[]){ CX_EACH(CX_TARGET, __VA_ARGS__){ NULL, NULL, NULL } })
 /** The first n arguments, all numbers. */
 bool cx_numbers(cx_call *c, int n, double *v);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Refuses the words of the house glossary that are not plain English: in string literals, comments, documents and identifiers.
 
-usage: check_words.py [FOLDER|FILE]...        hits, each with its place and the better word; exit 1 if there is one
+usage: check_words.py [FOLDER|FILE]...        hits, each with its place and the better word; exit 1 if there is one (default: all but tests/)
        check_words.py --count FOLDER...       hits of each folder
        check_words.py --selftest              planted faults are seen, and harmless look-alikes are not
 
@@ -174,7 +174,7 @@ def main() -> int:
         for folder in words[1:] or ["."]:
             print(f"{len(hits_below([folder])):6} {folder}")
         return 0
-    hits = hits_below(words)
+    hits = hits_below(words or [".", ":!tests"])
     print("\n".join(hits) if hits else "no hits")
     return 1 if hits else 0
 

@@ -140,6 +140,8 @@ def run_checks() -> list[Result]:
         "house rules see planted faults": ["python3", "scripts/check_house.py", "--selftest"],
         "links in documents": ["python3", "scripts/check_links.py"],
         "links in documents see planted faults": ["python3", "scripts/check_links.py", "--selftest"],
+        "words": ["python3", "scripts/check_words.py"],
+        "words see planted faults": ["python3", "scripts/check_words.py", "--selftest"],
         "layout": ["clang-format", "--dry-run", "--Werror", *sources],
         "install, pkg-config, man page, completion": ["sh", "tests/cli/install.sh"],
         "this program": ["python3", "tests/runner/test_run_tests.py"],

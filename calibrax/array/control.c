@@ -1,5 +1,5 @@
 /*
- * Control flow: what the operations check before anything runs, and who runs it.  The plain loops stand in
+ * Control flow: what the operations check before anything runs, and who runs it.  The plain loops are in
  * reference/control.c, shapes of abstract operands in control_shapes.c.
  */
 #include "calibrax/array/fn_internal.h"

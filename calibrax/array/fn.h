@@ -8,8 +8,8 @@
  *     }
  *     cbx_fn_call(c, CBX_FN(square, NULL, 1, 1), 1, &x, 1, &y);
  *
- * The same function runs eagerly, is traced with abstract operands, compiled, differentiated and batched, if it decides
- * nothing by looking at elements from C (cbx_array_read of an abstract array is refused; cbx_cond and cbx_while_loop decide).
+ * The same function runs eagerly, is traced with abstract operands, compiled, differentiated and batched, unless it
+ * reads elements in C (cbx_array_read of an abstract array is refused; cbx_cond and cbx_while_loop decide).
  */
 #ifndef CALIBRAX_ARRAY_FN_H
 #define CALIBRAX_ARRAY_FN_H

@@ -34,7 +34,7 @@ static cbx_status read_opts(const cbx_health_opts *in, cbx_health_opts *o, cbx_e
     cbx_status st = cbx_take_options(o, sizeof *o, in, "cbx_health_opts", err);
 
     if (!st) st = cbx_check_range("window", (double)o->window, 1, CBX_WINDOW_MAX, err);
-    if (!st) st = cbx_check_range("least", (double)o->least, 1, (double)o->window, err); /* words:ok */
+    if (!st) st = cbx_check_range("min_executions", (double)o->min_executions, 1, (double)o->window, err);
     if (st) return st;
     if (!(o->degraded_rate >= 0 && o->degraded_rate <= o->critical_rate && o->critical_rate < 1))
         return cbx_fail(err, CBX_EINVAL, "failure rates %g and %g: 0 <= degraded <= critical < 1", o->degraded_rate,
@@ -152,13 +152,13 @@ void cbx_health_read(cbx_health *h, size_t i, uint64_t now_ns, cbx_health_report
                                 .baseline_s = p->baseline_s,
                                 .executions = p->executions };
     cbx_window_read(p->window, now_ns, &out->window);
-    if (out->window.count >= h->opts.least) { /* words:ok */
+    if (out->window.count >= h->opts.min_executions) {
         rate(&h->opts, p, out);
         return;
     }
     p->exceeded = 0;
     snprintf(out->reason, sizeof out->reason, "%zu of %zu required executions", out->window.count,
-             h->opts.least); /* words:ok */
+             h->opts.min_executions);
 }
 
 cbx_status cbx_health_record(cbx_health *h, const char *name, double seconds, bool success, uint64_t now_ns,

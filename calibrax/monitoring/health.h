@@ -2,7 +2,7 @@
  * Health of pipelines in production: failures and durations over a window of each, against a baseline.
  *
  * critical: failure rate > critical_rate, or p95 duration > critical_slow baselines.  degraded: failure rate > degraded_rate, or mean
- * duration > degraded_slow baselines.  unknown: fewer than `least` executions in the window.  healthy otherwise.  Only the window counts: a
+ * duration > degraded_slow baselines.  unknown: fewer than `min_executions` executions in the window.  healthy otherwise.  Only the window counts: a
  * pipeline that has recovered is healthy again, however it began.
  *
  * With hysteresis h a limit that has been exceeded stays so until the rate or duration is at most (1 - h) of it, so that variation
@@ -34,7 +34,7 @@ typedef struct cbx_health_opts {
     uint32_t struct_size;
     size_t window;                       /* executions of each pipeline, >= 1; 100 */
     uint64_t age_ns;                     /* older ones do not count; 0: any age */
-    size_t least;                        /* words:ok  1 <= least <= window; 3 */
+    size_t min_executions;               /* 1 <= min_executions <= window; 3 */
     double degraded_rate, critical_rate; /* 0 <= degraded <= critical < 1; 0.2 and 0.5 */
     double degraded_slow, critical_slow; /* times the baseline, 1 <= degraded <= critical; 1.2 and 2 */
     double hysteresis;                   /* share of each limit, 0 <= h < 1 */

@@ -1,4 +1,4 @@
-/* The time of a pass over batches. */
+/* The time of an iteration over batches. */
 #include "calibrax/profiling/batches.h"
 
 #include <math.h>
@@ -92,8 +92,7 @@ static cbx_status time_all(cbx_ctx *ctx, pass *p, cbx_err *err)
 
     measure_clock(p);
     while (!st && more && t->warmup_batches < p->o.warmup) st = take_one(p, false, &more, err);
-    while (!st && more && t->nbatches < p->o.most) /* words:ok */
-        st = take_one(p, true, &more, err);
+    while (!st && more && t->nbatches < p->o.max_batches) st = take_one(p, true, &more, err);
     if (st) return st;
     if (p->backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: its readings cannot be used");
     if (!t->nbatches)
@@ -116,7 +115,7 @@ cbx_status cbx_batches_time(cbx_ctx *ctx, const cbx_batches *b, const cbx_batche
 
     if (!b || !b->next) return cbx_fail(err, CBX_EINVAL, "no batches to time: 'next' is NULL");
     st = cbx_take_options(&p.o, sizeof p.o, opts, "cbx_batches_opts", err);
-    if (!st) st = cbx_check_range("most", (double)p.o.most, 1, INFINITY, err); /* words:ok */
+    if (!st) st = cbx_check_range("max_batches", (double)p.o.max_batches, 1, INFINITY, err);
     if (!st) st = cbx_check_level("level", p.o.level, err);
     if (st) return st;
     st = time_all(ctx, &p, err);

@@ -23,7 +23,7 @@ typedef struct cbx_batches {
 typedef struct cbx_batches_opts {
     uint32_t struct_size;
     size_t warmup;              /* first batches that do not count */
-    size_t most;                /* words:ok  batches that count; SIZE_MAX: until the end */
+    size_t max_batches;         /* batches that count; SIZE_MAX: until the end */
     double level;               /* of the median's interval, in (0, 1) */
     uint64_t (*clock_ns)(void); /* NULL: cbx_clock_ns */
 } cbx_batches_opts;

@@ -16,7 +16,7 @@ static void decide(const cbx_complexity_opts *o, double span, cbx_complexity_rep
 {
     const cbx_growth *g = &r->growth;
     bool flat = g->order == CBX_COMPLEXITY_CONSTANT && g->relative_error <= FLAT_ERROR;
-    double min_weight = flat ? fmin(FLAT_WEIGHT, o->least_weight) : o->least_weight; /* words:ok */
+    double min_weight = flat ? fmin(FLAT_WEIGHT, o->min_weight) : o->min_weight;
     cbx_complexity second = g->order == CBX_COMPLEXITY_CONSTANT ? CBX_COMPLEXITY_LOG : CBX_COMPLEXITY_CONSTANT;
 
     for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++)
@@ -26,10 +26,9 @@ static void decide(const cbx_complexity_opts *o, double span, cbx_complexity_rep
         snprintf(r->order, sizeof r->order, "O(n^%.3g)", g->exponent.value);
     else
         snprintf(r->order, sizeof r->order, "%s", cbx_complexity_name(g->order));
-    if (span < o->least_span) /* words:ok */
-        snprintf(r->why, sizeof r->why, "sizes span a factor of %.3g only, at least %.3g is needed", span,
-                 o->least_span);                                    /* words:ok */
-    else if (!(g->relative_error <= o->most_error) && !r->is_power) /* words:ok */
+    if (span < o->min_span)
+        snprintf(r->why, sizeof r->why, "sizes span a factor of %.3g only, at least %.3g is needed", span, o->min_span);
+    else if (!(g->relative_error <= o->max_error) && !r->is_power)
         snprintf(r->why, sizeof r->why, "points lie %.0f %% off the best curve: no order explains them",
                  100 * g->relative_error);
     else if (!r->is_power && g->weight[g->order] < min_weight)
@@ -46,12 +45,11 @@ cbx_status cbx_complexity_of_points(cbx_ctx *ctx, const double *sizes, const dou
     double smallest = INFINITY, largest = 0;
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_complexity_opts", err);
 
-    if (!st && !(o.least_weight > 0 && o.least_weight <= 1)) /* words:ok */
-        st = cbx_fail(err, CBX_EINVAL, "'least_weight' must be greater than 0 and at most 1, got %g",
-                      o.least_weight);                                                               /* words:ok */
-    if (!st && !(o.most_error > 0))                                                                  /* words:ok */
-        st = cbx_fail(err, CBX_EINVAL, "'most_error' must be greater than 0, got %g", o.most_error); /* words:ok */
-    if (!st) st = cbx_check_range("least_span", o.least_span, 1, INFINITY, err);                     /* words:ok */
+    if (!st && !(o.min_weight > 0 && o.min_weight <= 1))
+        st = cbx_fail(err, CBX_EINVAL, "'min_weight' must be greater than 0 and at most 1, got %g", o.min_weight);
+    if (!st && !(o.max_error > 0))
+        st = cbx_fail(err, CBX_EINVAL, "'max_error' must be greater than 0, got %g", o.max_error);
+    if (!st) st = cbx_check_range("min_span", o.min_span, 1, INFINITY, err);
     if (!st) st = cbx_scaling_growth(ctx, sizes, times, n, o.level, &r.growth, err);
     if (st) return st;
     for (size_t i = 0; i < n; i++) {

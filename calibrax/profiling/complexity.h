@@ -12,11 +12,11 @@ CBX_BEGIN_DECLS
 
 typedef struct cbx_complexity_opts {
     uint32_t struct_size;
-    double level;        /* of intervals */
-    double least_weight; /* words:ok  Akaike weight from which an order is decided, in (0, 1] */
-    double least_span;   /* words:ok  largest over smallest size from which any order is decided; >= 1 */
-    double most_error;   /* words:ok  relative error of the fit up to which any order is decided */
-    size_t resamples;    /* of the exponent, >= 1; 2000 */
+    double level;      /* of intervals */
+    double min_weight; /* Akaike weight from which an order is decided, in (0, 1] */
+    double min_span;   /* largest over smallest size from which any order is decided; >= 1 */
+    double max_error;  /* relative error of the fit up to which any order is decided */
+    size_t resamples;  /* of the exponent, >= 1; 2000 */
     uint64_t seed;
 } cbx_complexity_opts;
 

@@ -1,4 +1,4 @@
-/* Convergence orders from slopes of logarithms, and tolerances that hold to the end. */
+/* Convergence orders by least squares on logarithms, and tolerances that hold to the end. */
 #include "calibrax/validation/convergence.h"
 
 #include <float.h>

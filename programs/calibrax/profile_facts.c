@@ -313,7 +313,7 @@ static void place(profile_facts *f, const cbx_flops *w, double seconds, const cb
           "of the roof that bounds it, one core" },
         { "alignment", "alignment of rows", "1", INFO, "work", "1: rows of a multiple of 128 elements" },
     };
-    double bytes = isnan(w->bytes_least) ? w->bytes : w->bytes_least;
+    double bytes = isnan(w->bytes_least) ? w->bytes : w->bytes_least; /* words:ok */
     cbx_err why = CBX_ERR_INIT;
     cbx_roofline r;
 
@@ -348,10 +348,10 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
         { "transcendental", "functions", "1", INFO, "work", "sqrt, exp, sin ... of a call, not among the operations" },
         { "int_op", "integer operations", "1", INFO, "work", "" },
         { "bytes", "bytes", "B", INFO, "work", "read and written, each operation a pass of its own" },
-        { "bytes_least", "bytes, minimum", "B", INFO, "work", "operands and results" },
+        { "bytes_least", "bytes, minimum", "B", INFO, "work", "operands and results" }, /* words:ok */
     };
     const double values[CBX_LEN(kinds)] = { w->flop,   w->flop / seconds, w->transcendental,
-                                            w->int_op, w->bytes,          w->bytes_least };
+                                            w->int_op, w->bytes,          w->bytes_least }; /* words:ok */
 
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     f->work_source = cbx_flops_source_name(w->source);

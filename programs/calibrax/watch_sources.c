@@ -367,7 +367,7 @@ int watch_health_begin(watcher *w)
         return opt_fail(w->run->program, "'--age' must be at most 1e9 s, got %g", a->age);
     if (a->window) o.window = a->window;
     o.age_ns = (uint64_t)(1e9 * a->age);
-    if (a->minimum) o.least = a->minimum; /* words:ok */
+    if (a->minimum) o.min_executions = a->minimum;
     if (!isnan(a->degraded_rate)) o.degraded_rate = a->degraded_rate;
     if (!isnan(a->critical_rate)) o.critical_rate = a->critical_rate;
     if (!isnan(a->degraded_slow)) o.degraded_slow = a->degraded_slow;

@@ -178,7 +178,7 @@ def drift(p):
     has(p.run("drift", "--case", "dense_matmul", "--manifest", "d.json", expect=1, timeout=200).stdout,
         "dense_matmul: is not in the manifest", "a case that nothing was kept of does not pass")
     p.write("d.json", json.dumps(dict(kept, schema="x")))
-    has(p.run("drift", "--case", "dense_matmul", "--manifest", "d.json", expect=2, timeout=200).stderr, "no manifest", "foreign")
+    has(p.run("drift", "--case", "dense_matmul", "--manifest", "d.json", expect=2, timeout=200).stderr, "is not a manifest", "foreign")
 
 
 main([bundle, feed, growth, coverage, large_case_does_not_drift, drift])

@@ -316,7 +316,7 @@ WRONG_SHAPE = """#!{python}
 import json, os, socket
 s = socket.socket(fileno=3)
 def say(**m): s.sendall(json.dumps(m).encode() + b"\\n")
-say(op="hello", protocol=1, framework="native", versions={{}}, threads=1)
+say(op="hello", protocol=1, framework="native", versions={{}}, threads=1, series=True)
 fds, out = [], None
 buffer = b""
 while True:
@@ -333,6 +333,7 @@ while True:
     elif m["op"] == "inputs": say(op="inputs")
     elif m["op"] == "compile": say(op="compiled", first_call_ns=1000, compile_ns=None)
     elif m["op"] == "epoch": say(op="epoch", ns=1000 * m["iterations"])
+    elif m["op"] == "series": say(op="series", ns=1000 * len(m["sets"]))
     elif m["op"] == "outputs":
         head = "{{'descr': '<f4', 'fortran_order': False, 'shape': (3, 7), }}"
         head = head.ljust(117) + "\\n"

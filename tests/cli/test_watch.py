@@ -147,7 +147,7 @@ def a_device_beside_it(p):
         check("GPU" not in watch(p, [], *args, "--metric", "threads", "--error", "100", expect=0, env=env).stderr, "not asked for")
         mute = watch(p, [], *args, "--metric", "gpu_util", "--gpu", "1", "--error", "100", expect=1, env=dict(env, CBX_FAKE_NVML="mute"))
         equal(alerts(mute.stdout)[0]["value"], "NaN", "what is not told is no small number")
-        one_sentence(watch(p, [], *args, "--metric", "gpu_util", "--gpu", "7", "--error", "1", expect=2, env=env), "no GPU 7: NVML knows 2", "calibrax")
+        one_sentence(watch(p, [], *args, "--metric", "gpu_util", "--gpu", "7", "--error", "1", expect=2, env=env), "no GPU 7: NVML lists 2", "calibrax")
         one_sentence(watch(p, [], "--metric", "x", "--gpu", "0", expect=2), "'--gpu' needs '--pid'", "calibrax")
     finally:
         idle.communicate("")
@@ -273,7 +273,7 @@ def patterns_of_one_series(p):
     watch(p, jumping + level, *both, "--once", "--fail-on", "warning", expect=0)
     equal(alerts(watch(p, [*level, "nan"], *both, expect=1).stdout)[0]["message"], "x drift has no finite value", "no number is no level")
     watch(p, creeping, "--rule", "x:warning=drift:0.01", "--window", "20", "--fail-on", "warning", expect=1)
-    one_sentence(watch(p, [], "--rule", "x:warning=drift", "--window", "5", expect=2), "a window of 5 values", "calibrax")
+    one_sentence(watch(p, [], "--rule", "x:warning=drift", "--window", "5", expect=2), "must be 10 to 2000 values, got 5", "calibrax")
     one_sentence(watch(p, [], "--metric", "x", "--error", "1", "--rule", "x:warning=drift", "--window", "20", expect=2), "--window", "calibrax")
     for i, x in enumerate(jumping):
         add_run(p, f"m{i:02d}", 1, x, minute=i)

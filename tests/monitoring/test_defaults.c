@@ -14,8 +14,8 @@ static void zero_is_no_default(void **state)
 {
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
-    static const char *const names[] = { "window", "least",       "slow",        "slow",
-                                         "keep",   "raise_after", "clear_after", "limit" };
+    static const char *const names[] = { "window", "min_executions", "slow",        "slow",
+                                         "keep",   "raise_after",    "clear_after", "limit" };
     cbx_health_opts opts[4] = { CBX_HEALTH_OPTS_INIT, CBX_HEALTH_OPTS_INIT, CBX_HEALTH_OPTS_INIT,
                                 CBX_HEALTH_OPTS_INIT };
     cbx_health_opts strict = CBX_HEALTH_OPTS_INIT;
@@ -31,7 +31,7 @@ static void zero_is_no_default(void **state)
     (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     opts[0].window = 0;
-    opts[1].least = 0;
+    opts[1].min_executions = 0;
     opts[2].degraded_slow = 0;
     opts[3].critical_slow = 0;
     for (; i < CBX_LEN(opts); i++) {

@@ -379,7 +379,7 @@ static size_t changes_of_state(cbx_ctx *ctx, double hysteresis, bool is_read)
     size_t changes = 0;
 
     opts.window = 10;
-    opts.least = 10;
+    opts.min_executions = 10;
     opts.hysteresis = hysteresis;
     CHECK_OK(cbx_health_create(ctx, &opts, &h, &err), &err, "create");
     for (unsigned k = 0; k < 199; k++) {

@@ -58,7 +58,7 @@ static void found(void **state)
     CHECK_INT(all.list[1].node, 1, "near to that memory");
     CHECK_INT(all.list[0].node, -1, "nobody tells");
     all = find("none");
-    CHECK(all.n == 0 && strstr(all.why, "NVML knows 0"), all.why);
+    CHECK(all.n == 0 && strstr(all.why, "NVML lists 0"), all.why);
     all = find("failing");
     CHECK(all.n == 0 && strstr(all.why, "error 9"), all.why);
     cbx__accelerators_find_at(ctx, "cuda12", folder, "/nowhere/libnvidia-ml.so", &all);

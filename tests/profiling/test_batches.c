@@ -105,7 +105,7 @@ static void parts_left_out(void **state)
     CHECK(t.nbatches == 200 && t.elements == 200 && t.summary.max == 0 && t.fetch_share == 1, "each counts 1");
     cbx_batches_timing_clear(&t);
     l.next = 0;
-    o.most = 70;
+    o.max_batches = 70;
     CHECK_OK(cbx_batches_time(ctx, &b, &o, &t, &err), &err, "some of them");
     CHECK(t.nbatches == 70 && l.next == 70, "no more is taken than counts");
     cbx_batches_timing_clear(&t);
@@ -139,7 +139,7 @@ static void refusals(void **state)
     o.level = 1;
     CHECK_STATUS(cbx_batches_time(ctx, &b, &o, &t, &err), CBX_EINVAL, "level");
     o = (cbx_batches_opts)CBX_BATCHES_OPTS_INIT;
-    o.most = 0;
+    o.max_batches = 0;
     CHECK_STATUS(cbx_batches_time(ctx, &b, &o, &t, &err), CBX_EINVAL, "none");
     o.struct_size = 1;
     CHECK_STATUS(cbx_batches_time(ctx, &b, &o, &t, &err), CBX_EINVAL, "version");

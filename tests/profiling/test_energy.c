@@ -78,8 +78,8 @@ static void devices_that_cannot_be_had(void **state)
         { "present", "no_such", 0, CBX_EUNAVAILABLE, "install NVIDIA's driver" },
         { "present", "old_nvml", 0, CBX_EUNAVAILABLE, "nvmlDeviceGetTotalEnergyConsumption" },
         { "failing", "fake_nvml", 0, CBX_EUNAVAILABLE, "error 9: Driver Not Loaded" },
-        { "none", "fake_nvml", 0, CBX_ENOENT, "no GPU 0: NVML knows 0" },
-        { "present", "fake_nvml", 2, CBX_ENOENT, "no GPU 2: NVML knows 2" },
+        { "none", "fake_nvml", 0, CBX_ENOENT, "no GPU 0: NVML lists 0" },
+        { "present", "fake_nvml", 2, CBX_ENOENT, "no GPU 2: NVML lists 2" },
     };
     cbx_ctx *ctx = context();
     cbx_gpu *g = NULL;

@@ -20,7 +20,7 @@ PLANTED = {
     "numpy": ("echo 'ok 1 - a # SKIP rival: numpy is not installed'", ["logic"], 9, (0, 1, 1), "is no reason for a skip"),
     "sanitizer": ("echo 'ok 1 - a # SKIP sanitizer: no limits'", ["logic"], 9, (0, 0, 1), "skipped: b sanitizer a"),
     "hangs": ("echo ok 1 - a; sleep 100", ["logic"], 0.2, (1, 1, 0), "stopped after "),
-    "passes_later": ('[ -e "$F" ] || { touch "$F"; echo not ok 1 - a; exit 1; }; echo ok 1 - a', ["live"], 9, (1, 0, 0), "run twice: b passes at last"),
+    "passes_later": ('[ -e "$F" ] || { touch "$F"; echo not ok 1 - a; exit 1; }; echo ok 1 - a', ["live"], 9, (1, 0, 0), "run twice: b passes_later"),
     "never": ("echo not ok 1 - a; exit 1", ["live"], 9, (0, 1, 0), "FAIL b never (again)"),
     "again": ('[ -e "$F" ] || { touch "$F"; echo not ok 1 - a; exit 1; }; echo ok 1 - a', ["logic"], 9, (0, 1, 0), "FAIL b again "),
 }

@@ -194,7 +194,7 @@ static const char *absence(const cbx_devices *d)
 {
     for (size_t i = 0; i < d->ngaps; i++)
         if (!strcmp(d->gap[i].what, "cuda")) return d->gap[i].text;
-    return "there is none";
+    return "no such device";
 }
 
 static void take(const cbx_device *device, double fraction, cbx_device_choice *out)

@@ -17,7 +17,7 @@
  *   loops               body times trip count; a while_loop without values: once, and CBX_COST_LOWER_BOUND is set
  *   cond, switch        the branch taken; where only data can tell, the dearest one, and CBX_COST_DEAREST is set
  *   bytes               every operand once and every result once, each as dense; views (reshape, permute_dims, broadcast_to, slice) none
- * Work on integers and booleans is in int_op and not in flop.  Each primitive is taken as one pass over memory: a compiler that
+ * Work on integers and booleans is in int_op and not in flop.  Each primitive counts as one traversal of memory: a compiler that
  * fuses moves less, down to in_bytes + out_bytes.
  * Differs from XLA's cost analysis in: conversions (XLA: 1), clip (1 in both), loops (XLA: body once), FFT, sort and factors.
  * One thread uses a context at a time.  Since 0.1.

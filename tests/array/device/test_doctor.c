@@ -45,7 +45,7 @@ static void all_is_seen(void **state)
         const char *part;
     } cases[] = {
         { "settings", "CALIBRAX_BACKEND", CBX_DOCTOR_FACT, "reference (by XPCS_USE_JAX)" },
-        { "settings", "CALIBRAX_USE_GPU", CBX_DOCTOR_BROKEN, "'CALIBRAX_USE_GPU' is 'perhaps'" },
+        { "settings", "CALIBRAX_USE_GPU", CBX_DOCTOR_BROKEN, "got 'perhaps'" },
         { "settings", "CALIBRAX_GPU_FALLBACK", CBX_DOCTOR_FACT, "true (default)" },
         { "backends", "reference", CBX_DOCTOR_HERE, "computes on the CPU" },
         { "backends", "chosen backend", CBX_DOCTOR_FACT, "reference: the settings name it" },
