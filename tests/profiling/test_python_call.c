@@ -106,7 +106,7 @@ static void faults(void **state)
         { "bad", NULL, NULL, "'bad' raised ValueError: no luck (calibrax-module-", CBX_ECHILD },
         { "none", NULL, NULL, "has no function 'none'", CBX_ECHILD },
         { "number", NULL, NULL, "is not callable", CBX_ECHILD },
-        { "leave", NULL, NULL, "ended with status 3 and gave no answer", CBX_ECHILD },
+        { "leave", NULL, NULL, "ended with status 3 and without an answer", CBX_ECHILD },
         { "f", NULL, "no_such_module_at_all", "cannot import 'no_such_module_at_all': ModuleNotFoundError",
           CBX_ECHILD },
         { "f", NULL, "/nowhere/m.py", "there is no file '/nowhere/m.py'", CBX_ECHILD },

@@ -288,7 +288,7 @@ class Session:
         runs = any(callable(getattr(target, name, None)) for name in RUNS)
         if isinstance(target, type) or not runs:
             if not callable(target):
-                raise Failure(f"'{self._name}' is {type(thing).__name__}, no benchmark")
+                raise Failure(f"'{self._name}' is {type(target).__name__}, no benchmark")
             made = target(**config)
             if not isinstance(target, type) and not any(callable(getattr(made, name, None)) for name in RUNS):
                 made = Call(target, config)  # no factory of benchmarks, but what is to be timed
