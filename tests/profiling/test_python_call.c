@@ -111,8 +111,8 @@ static void faults(void **state)
           CBX_ECHILD },
         { "f", NULL, "/nowhere/m.py", "there is no file '/nowhere/m.py'", CBX_ECHILD },
         { "f", "no-such-python", NULL, "no-such-python", CBX_ENOENT },
-        { "", NULL, NULL, "no function", CBX_EINVAL },
-        { "f", NULL, "", "no Python module", CBX_EINVAL },
+        { "", NULL, NULL, "must name a function", CBX_EINVAL },
+        { "f", NULL, "", "must name a Python module", CBX_EINVAL },
     };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {

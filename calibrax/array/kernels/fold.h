@@ -24,10 +24,10 @@
     X(mul_f64, double, t *x)                                                                                           \
     X(max_f64, double, t >= x || t != t ? t : x)                                                                       \
     X(min_f64, double, t <= x || t != t ? t : x)                                                                       \
-    X(nanmax_f64, double, (x > t) | (t != t) ? x : t)                                                                  \
-    X(nanmin_f64, double, (x < t) | (t != t) ? x : t)                                                                  \
-    X(nanmax_f32, float, (x > t) | (t != t) ? x : t)                                                                   \
-    X(nanmin_f32, float, (x < t) | (t != t) ? x : t)                                                                   \
+    X(nanmax_f64, double, ((x > t) | (t != t)) ? x : t)                                                                \
+    X(nanmin_f64, double, ((x < t) | (t != t)) ? x : t)                                                                \
+    X(nanmax_f32, float, ((x > t) | (t != t)) ? x : t)                                                                 \
+    X(nanmin_f32, float, ((x < t) | (t != t)) ? x : t)                                                                 \
     X(add_f32, float, t + x)                                                                                           \
     X(max_f32, float, t >= x || t != t ? t : x)                                                                        \
     X(min_f32, float, t <= x || t != t ? t : x)                                                                        \
