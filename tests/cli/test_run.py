@@ -298,18 +298,39 @@ def it_launches_until_decided(p):
     one_sentence(run(p, "--until-decided", "5", "--baseline", "other", "--data", "store", "--", "true", expect=2), "other", "calibrax")
 
 
+def nap(p, kind, seconds):
+    """The same work as a command, a shared object and a Python callable: the words of `run` for it, and the metric of its time."""
+    if kind == "command":
+        return ["--", "sleep", str(seconds)], "wall_time"
+    if kind == "class":
+        return ["--module", p.write("nap.py", f"import time\n\n\ndef nap():\n    time.sleep({seconds})\n") + ":nap", "--python", sys.executable], "batch_time"
+    source = p.write("nap.c", f"#include <unistd.h>\n#include <calibrax/bench.h>\nCBX_BENCH(nap) {{ usleep({round(1e6 * seconds)}); }}\n")
+    done = subprocess.run(["cc", "-shared", "-fPIC", f"-I{SOURCE}", source, "-o", p.file("nap.so")], capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), "compiled")
+    return ["--plugin", "nap.so"], "batch_time"
+
+
 def kinds_share_a_store(p):
-    """Commands, shared objects and Python classes: the time of a process is one metric only where it is what is measured."""
-    module = p.write("nap.py", examples("python")[0])
-    kinds = {"command": ["--", "true"], "object": ["--plugin", PLUGIN, "-b", "sum"], "class": ["--module", module, "--python", sys.executable]}
-    for again in range(2):
-        for kind, words in kinds.items():
-            run(p, "-n", "3", *QUICK, "--name", "same", "--scenario", "s", "--data", "store", *words, expect=None)
-            if not again:
+    """Commands, shared objects and Python callables: one definition of each metric, a baseline for each suite, and each compared with its own."""
+    kinds = ("command", "object", "class")
+    defined = {}
+    for seconds, outcome in ((0.02, None), (0.02, "equivalent"), (0.08, "regressed")):
+        for kind in kinds:
+            words, metric = nap(p, kind, seconds)
+            found = json.loads(run(p, "--json", "-n", "7", *QUICK, "--name", "nap", "--scenario", "s", "--data", "store", *words, expect=0).stdout)["run"]
+            for name, definition in found["metric_defs"].items():
+                equal(definition, defined.setdefault(name, definition), f"{name} of a {kind} is what it is of the others")
+            value = found["points"][0]["metrics"][metric]["value"]
+            check(seconds <= value < seconds + 0.03, f"{metric} of a {kind} is {value} s of {seconds}")
+            if not outcome:
                 p.run("baseline", "--data", "store", "--name", kind, program=CALIBRAX, expect=0)
-            else:
-                done = p.run("check", "--data", "store", "--baseline", kind, "--threshold", "1000", "--undecided-passes", program=CALIBRAX, expect=0)
-                has(done.stdout, "PASSED", kind)
+                continue
+            against = ["check", "--data", "store", "--threshold", "0.8", "--json", "--baseline"]
+            done = p.run(*against, kind, program=CALIBRAX, expect=0 if outcome == "equivalent" else 1)
+            changes = {c["metric"]: c for c in json.loads(done.stdout)["findings"]}
+            equal(changes[metric]["outcome"], outcome, f"{metric} of a {kind}")
+    equal((defined["wall_time"]["unit"], defined["wall_time"]["direction"]), (defined["batch_time"]["unit"], defined["batch_time"]["direction"]), "both in seconds, lower is better")
+    has(p.run("check", "--data", "store", "--baseline", "command", program=CALIBRAX, expect=1).stdout, "wall_time is in the baseline and missing now", "of another kind")
 
 
 main([the_manual, it_launches_until_decided, kinds_share_a_store, the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, a_missed_target_is_seen_once, failures, a_launch_that_fails, commands, faults_are_sentences, interrupted])
