@@ -469,34 +469,73 @@ const char *cbx_format_double(double v, char buf[CBX_FORMAT_SIZE])
     return buf;
 }
 
+/* Units of times; a value that rounds to 1000 of a unit is shown in the next one. */
+typedef struct time_unit {
+    double below, scale, ticks; /* ticks: 10^decimals */
+    int decimals;
+    const char *name;
+} time_unit;
+
+static const time_unit time_units[] = { { 999.5e-9, 1e9, 1, 0, "ns" },
+                                        { 999.95e-6, 1e6, 10, 1, "us" },
+                                        { 99.995e-3, 1e3, 100, 2, "ms" },
+                                        { 999.95e-3, 1e3, 10, 1, "ms" },
+                                        { 1e12, 1, 1000, 3, "s" } };
+
+static const time_unit *time_unit_of(double seconds)
+{
+    for (size_t i = 0; i < CBX_LEN(time_units); i++)
+        if (fabs(seconds) < time_units[i].below) return &time_units[i];
+    return NULL;
+}
+
+/* Without the unit's name; the point is a point in every locale. */
+static const char *format_time(double seconds, const time_unit *u, char buf[CBX_FORMAT_SIZE])
+{
+    double size = u ? fabs(seconds) * u->scale * u->ticks : INFINITY;
+    if (!(size < 9e15)) return cbx_format_double(u ? seconds * u->scale : seconds, buf);
+    long long n = llround(size), ticks = (long long)u->ticks;
+    const char *sign = seconds < 0 && n ? "-" : "";
+    if (u->decimals)
+        snprintf(buf, CBX_FORMAT_SIZE, "%s%lld.%0*lld", sign, n / ticks, u->decimals, n % ticks);
+    else
+        snprintf(buf, CBX_FORMAT_SIZE, "%s%lld", sign, n);
+    return buf;
+}
+
 const char *cbx_format_seconds(double seconds, char buf[CBX_FORMAT_SIZE])
 {
-    /* A value that rounds to 1000 of a unit is shown in the next one. */
-    static const struct {
-        double below, scale, ticks; /* ticks: 10^decimals */
-        int decimals;
-        const char *unit;
-    } units[] = {
-        { 999.5e-9, 1e9, 1, 0, "ns" },
-        { 999.95e-6, 1e6, 10, 1, "us" },
-        { 999.995e-3, 1e3, 100, 2, "ms" },
-        { 1e12, 1, 1000, 3, "s" },
-    };
+    const time_unit *u = time_unit_of(seconds);
+
     if (isnan(seconds)) return strcpy(buf, "-");
-    double size = fabs(seconds);
-    const char *sign = seconds < 0 ? "-" : "";
-    for (size_t i = 0; i < CBX_LEN(units); i++) {
-        if (!(size < units[i].below)) continue;
-        long long n = llround(size * units[i].scale * units[i].ticks), ticks = (long long)units[i].ticks;
-        if (units[i].decimals == 0)
-            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld %s", sign, n, units[i].unit);
-        else
-            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld.%0*lld %s", sign, n / ticks, units[i].decimals, n % ticks,
-                     units[i].unit);
-        return buf;
-    }
-    cbx_format_double(seconds, buf);
-    return strcat(buf, " s");
+    format_time(seconds, u, buf);
+    return strcat(strcat(buf, " "), u ? u->name : "s");
+}
+
+const char *cbx_format_seconds_interval(double seconds, double lower, double upper, char buf[CBX_FORMAT_INTERVAL_SIZE])
+{
+    const time_unit *u = time_unit_of(seconds);
+    char low[CBX_FORMAT_SIZE], high[CBX_FORMAT_SIZE];
+
+    cbx_format_seconds(seconds, buf);
+    if (isfinite(seconds) && isfinite(lower) && isfinite(upper))
+        sprintf(buf + strlen(buf), " [%s, %s]", format_time(lower, u, low), format_time(upper, u, high));
+    return buf;
+}
+
+const char *cbx_format_ratio(double ratio, double lower, double upper, char buf[CBX_FORMAT_INTERVAL_SIZE])
+{
+    const bool interval = isfinite(lower) && isfinite(upper);
+    int d = 2; /* decimals: three digits, also of what rounds up to 1.00 */
+
+    if (!isfinite(ratio) || !(ratio > 0)) return strcpy(buf, "-");
+    d -= (int)floor(log10(ratio * 1.0005));
+    if (interval && upper - lower < 2 * pow(10.0, -d)) d++;
+    d = d < 0 ? 0 : d > 9 ? 9 : d;
+    snprintf(buf, CBX_FORMAT_INTERVAL_SIZE, ratio < 1e15 ? "%.*f" : "%.*e", d, ratio);
+    if (interval && fabs(upper) < 1e15)
+        snprintf(buf + strlen(buf), CBX_FORMAT_INTERVAL_SIZE - strlen(buf), " [%.*f, %.*f]", d, lower, d, upper);
+    return buf;
 }
 
 /* --- names --- */

@@ -59,9 +59,16 @@ CBX_API cbx_status cbx_text_check(const cbx_text *t, cbx_err *err);
 /** Shortest decimal that reads back as the same double, as Python's repr writes it ("1200.0", "1e-06", "nan", "inf").
  */
 CBX_API const char *cbx_format_double(double v, char buf[CBX_FORMAT_SIZE]);
-/** Seconds for people: below 1 us in ns, below 1 ms in us with 1 decimal, below 1 s in ms with 2, else s with 3. "-"
- * for NaN. */
+/** Seconds for people: below 1 us in ns, below 1 ms in us with 1 decimal, below 0.1 s in ms with 2, below 1 s in ms
+ * with 1, else s with 3. "-" for NaN. */
 CBX_API const char *cbx_format_seconds(double seconds, char buf[CBX_FORMAT_SIZE]);
+#define CBX_FORMAT_INTERVAL_SIZE 128
+/** "3.21 ms [3.19, 3.25]", the ends in the unit of the value; without brackets where a number is not finite. */
+CBX_API const char *cbx_format_seconds_interval(double seconds, double lower, double upper,
+                                                char buf[CBX_FORMAT_INTERVAL_SIZE]);
+/** "0.124 [0.121, 0.127]": three significant digits, four where the interval needs them; without brackets where an end
+ * is not finite; "-" for what is not above 0. */
+CBX_API const char *cbx_format_ratio(double ratio, double lower, double upper, char buf[CBX_FORMAT_INTERVAL_SIZE]);
 
 /** True for a name of 1..128 characters [A-Za-z0-9._-] that does not begin with '.' or '-': safe as a file name. */
 CBX_API bool cbx_name_is_safe(const char *s);

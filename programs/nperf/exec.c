@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/perf/report/report.h"
+#include "calibrax/base/list.h"
+#include "programs/common/columns.h"
 #include "programs/common/stop.h"
 #include "programs/nperf/nperf.h"
 
@@ -174,100 +175,93 @@ static int make_commands(const opt_program *program, const exec_args *a, const o
 
 /* --- results --- */
 
-/* A command of several lines is printed in one. */
-static const char *label_of(const cbx_row *r, cbx_text *label)
-{
-    cbx_text_reset(label);
-    cbx_text_put_plain(label, r->baseline);
-    return cbx_text_str(label);
-}
+enum { COMMAND, RUNS, TIME, MIN, CPU, MEMORY, RATIO, COLUMNS };
+static const char *const heads[COLUMNS] = {
+    "command", "runs", "median [95 % interval]", "min", "CPU", "memory", "ratio"
+};
 
-/* "1.02 [1.01, 1.03] slower" */
-static void ratio_text(const cbx_row *r, char *buf, size_t size)
+/* The cells of a row; false: out of memory. */
+static bool make_cells(cbx_arena *arena, const cbx_rows *rows, const cbx_row *r, const char *cells[COLUMNS])
 {
     const char *verdict = r->verdict_holm ? r->verdict_holm : r->verdict;
+    const bool known = r->steady.level > 0;
+    char text[CBX_FORMAT_INTERVAL_SIZE];
+    cbx_text label; /* a command of several lines is printed in one */
 
-    buf[0] = 0;
-    if (r->paired_vs && r->paired.level > 0)
-        snprintf(buf, size, "%.3f [%.3f, %.3f] %s", r->paired.value, r->paired.lower, r->paired.upper, verdict);
-    else if (r->paired_vs)
-        snprintf(buf, size, "%.3f %s", r->paired.value, verdict);
+    for (int c = 0; c < COLUMNS; c++) cells[c] = "";
+    cbx_text_init(&label, cbx_allocator_default());
+    cbx_text_put_plain(&label, r->baseline);
+    cells[COMMAND] = cbx_arena_strdup(arena, cbx_text_str(&label));
+    cbx_text_clear(&label);
+    cells[RUNS] = cbx_arena_printf(arena, "%zu", r->nlaunches);
+    if (!cbx_row_is_good(r)) {
+        cells[TIME] = r->status;
+        return cells[COMMAND] && cells[RUNS];
+    }
+    cbx_format_seconds_interval(r->median_s, known ? r->steady.lower : NAN, r->steady.upper, text);
+    cells[TIME] = cbx_arena_printf(arena, "%s%s", text, known ? "" : " [too few runs]");
+    cells[MIN] = cbx_arena_strdup(arena, cbx_format_seconds(r->min_s, text));
+    cells[CPU] = cbx_arena_strdup(arena, cbx_format_seconds(r->cpu_s, text));
+    cells[MEMORY] = cbx_arena_printf(arena, "%.1f MB", r->host_rss_mb);
+    if (r->paired_vs) {
+        cbx_format_ratio(r->paired.value, r->paired.level > 0 ? r->paired.lower : NAN, r->paired.upper, text);
+        cells[RATIO] = cbx_arena_printf(arena, "%s %s", text, verdict);
+    } else if (rows->count > 1)
+        cells[RATIO] = "reference";
+    for (int c = 0; c < COLUMNS; c++)
+        if (!cells[c]) return false;
+    return true;
 }
 
-static void print_table(const cbx_rows *rows)
-{
-    char median[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], min[CBX_FORMAT_SIZE],
-        cpu[CBX_FORMAT_SIZE];
-    char interval[2 * CBX_FORMAT_SIZE + 8], memory[CBX_FORMAT_SIZE], ratio[96];
-    size_t width = 7;
-    cbx_text label;
+#define LONG_NAME 50 /* of a command; it is the last column where one is longer */
 
-    cbx_text_init(&label, cbx_allocator_default());
-    for (size_t i = 0; i < rows->count; i++) {
-        size_t n = strlen(label_of(&rows->rows[i], &label));
-        if (n > width) width = n;
+static int print_table(const opt_run *run, const cbx_rows *rows)
+{
+    const char *shown[COLUMNS], *cells[COLUMNS];
+    char sides[COLUMNS + 1] = "";
+    int order[COLUMNS], n = 0;
+    bool last = false, made = true;
+    columns *table;
+
+    for (size_t i = 0; i < rows->count; i++) last = last || strlen(rows->rows[i].baseline) > LONG_NAME;
+    for (int c = 0; c < COLUMNS; c++) {
+        int column = (c + last) % COLUMNS;
+        if (column == RATIO && rows->count == 1) continue;
+        order[n] = column;
+        shown[n] = heads[column];
+        sides[n++] = "lrlrrrl"[column];
     }
-    if (width > 60) width = 60;
-    print_painted(PAINT_FAINT, "%-*s %5s %10s %-24s %10s %10s %10s  %s\n", (int)width, "command", "runs", "median",
-                  "[95 % interval]", "min", "CPU", "memory", "ratio");
-    for (size_t i = 0; i < rows->count; i++) {
-        const cbx_row *r = &rows->rows[i];
-        if (!cbx_row_is_good(r)) {
-            printf("%-*s %s\n", (int)width, label_of(r, &label), r->status);
-            continue;
-        }
-        snprintf(interval, sizeof(interval), "[%s, %s]", cbx_format_seconds(r->steady.lower, lower),
-                 cbx_format_seconds(r->steady.upper, upper));
-        if (!(r->steady.level > 0)) snprintf(interval, sizeof(interval), "[too few runs]");
-        snprintf(memory, sizeof(memory), "%.1f MB", r->host_rss_mb);
-        ratio_text(r, ratio, sizeof(ratio));
-        if (i == 0 && rows->count > 1) snprintf(ratio, sizeof(ratio), "1");
-        printf("%-*s %5zu %10s %-24s %10s %10s %10s  %s\n", (int)width, label_of(r, &label), r->nlaunches,
-               cbx_format_seconds(r->median_s, median), interval, cbx_format_seconds(r->min_s, min),
-               cbx_format_seconds(r->cpu_s, cpu), memory, ratio);
+    table = columns_begin(run->arena, shown, sides);
+    for (size_t i = 0; made && i < rows->count; i++) {
+        made = make_cells(run->arena, rows, &rows->rows[i], cells);
+        for (int c = 0; made && c < n; c++) columns_put(table, PAINT_PLAIN, cells[order[c]]);
     }
-    cbx_text_clear(&label);
+    return made && columns_print(table, "") ? EXIT_PASS : opt_fail(run->program, "out of memory");
 }
 
 static int write_markdown(const opt_run *run, const cbx_rows *rows, const char *path)
 {
-    char median[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], min[CBX_FORMAT_SIZE],
-        cpu[CBX_FORMAT_SIZE], ratio[96];
-    cbx_text t, label;
+    const char *cells[COLUMNS];
+    bool made = true;
+    cbx_text t;
     int status;
 
     cbx_text_init(&t, cbx_allocator_default());
-    cbx_text_init(&label, cbx_allocator_default());
-    cbx_text_puts(&t, "| command | runs | median | 95 % interval | min | CPU | memory | ratio |\n"
-                      "|---|--:|--:|---|--:|--:|--:|---|\n");
-    for (size_t i = 0; i < rows->count; i++) {
-        const cbx_row *r = &rows->rows[i];
-        cbx_text_printf(&t, "| `%s` |", label_of(r, &label));
-        if (!cbx_row_is_good(r)) {
-            cbx_text_printf(&t, " %zu | %s | | | | | |\n", r->nlaunches, r->status);
-            continue;
-        }
-        ratio_text(r, ratio, sizeof ratio);
-        cbx_text_printf(&t, " %zu | %s | %s%s%s | %s | %s | %.1f MB | %s |\n", r->nlaunches,
-                        cbx_format_seconds(r->median_s, median),
-                        r->steady.level > 0 ? cbx_format_seconds(r->steady.lower, lower) : "too few runs",
-                        r->steady.level > 0 ? " to " : "",
-                        r->steady.level > 0 ? cbx_format_seconds(r->steady.upper, upper) : "",
-                        cbx_format_seconds(r->min_s, min), cbx_format_seconds(r->cpu_s, cpu), r->host_rss_mb, ratio);
+    for (int c = 0; c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", heads[c]);
+    cbx_text_puts(&t, "|\n|---|--:|---|--:|--:|--:|---|\n");
+    for (size_t i = 0; made && i < rows->count; i++) {
+        made = make_cells(run->arena, rows, &rows->rows[i], cells);
+        if (made) cbx_text_printf(&t, "| `%s` ", cells[COMMAND]);
+        for (int c = RUNS; made && c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", cells[c]);
+        cbx_text_puts(&t, "|\n");
     }
-    status = write_text(run->program, run->ctx, path, &t);
+    status = made ? write_text(run->program, run->ctx, path, &t) : opt_fail(run->program, "out of memory");
     cbx_text_clear(&t);
-    cbx_text_clear(&label);
     return status;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Runs far from the others, by ten times the spread that the middle half of normal noise has; hyperfine warns at the same distance. */
+/* Runs far from the others, by ten times the spread that the middle half of normal noise has; hyperfine warns at the
+ * same distance. */
 static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
 {
     for (size_t i = 0; i < rows->count; i++) {
@@ -276,21 +270,23 @@ static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
         size_t outliers = 0;
         if (!cbx_row_is_good(r) || r->nlaunches < 6 || !far) continue;
         for (size_t k = 0; k < r->nlaunches; k++) far[k] = fabs(r->launch_medians_s[k] - r->median_s);
-        qsort(far, r->nlaunches, sizeof(*far), by_value);
+        qsort(far, r->nlaunches, sizeof(*far), cbx_compare_doubles);
         limit = 14.826 * far[r->nlaunches / 2];
-        for (size_t k = 0; k < r->nlaunches; k++) outliers += far[k] > limit && limit > 0;
+        for (size_t k = 0; k < r->nlaunches; k++)
+            outliers += limit > 0 && fabs(r->launch_medians_s[k] - r->median_s) > limit;
         if (limit > 0 && fabs(r->launch_medians_s[0] - r->median_s) > limit)
-            fprintf(
-                stderr,
-                "note: '%s': the first run took %.2g times the median: add --warmup, or --prepare to empty caches\n",
-                r->baseline, r->launch_medians_s[0] / r->median_s);
+            fprintf(stderr,
+                    "note: '%s': the first run took %.2g times the median: add --warmup, or --prepare to empty "
+                    "caches\n",
+                    r->baseline, r->launch_medians_s[0] / r->median_s);
         else if (outliers)
             fprintf(stderr,
                     "note: '%s': %zu of %zu runs %s an outlier: close other programs, or add --warmup or --prepare\n",
                     r->baseline, outliers, r->nlaunches, outliers == 1 ? "is" : "are");
         if (shell && r->median_s < 5e-3)
             fprintf(stderr,
-                    "note: '%s' takes less than 5 ms, not much more than a shell varies: -N runs it without one\n",
+                    "note: '%s' takes less than 5 ms, not much more than the variation of a shell: -N runs it without "
+                    "one\n",
                     r->baseline);
     }
 }
@@ -308,13 +304,13 @@ static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
         if (note) fprintf(stderr, "note: %s\n", note);
     }
     if (rows->count > 2) {
-        cbx_text_puts(&words, "the fastest first:\n");
+        cbx_text_puts(&words, "the fastest first, with the time over the fastest's:\n");
         if (cbx_exec_ranking(run->ctx, rows, &words, &err)) status = opt_fail(run->program, "%s", err.message);
     }
     if (a->json)
         status = print_rows_json(run->program, rows, "nperf-rows");
-    else
-        print_table(rows);
+    else if (!status)
+        status = print_table(run, rows);
     fprintf(a->json ? stderr : stdout, "%s%s", a->json ? "" : "\n", cbx_text_str(&words));
     fflush(stdout);
     warn(run, rows, !a->no_shell);
@@ -401,8 +397,10 @@ const opt_command exec_command = {
     "exec",
     "[OPTION]... 'CMD A' ['CMD B']...",
     "measure any commands against each other",
-    "Runs commands in turns and prints which is faster, with the interval of the ratio to the first one. Without "
-    "--launches it goes on until every verdict is decided, or the budget of 60 s is spent (--budget); the level of "
+    "Runs commands in turns and prints how long each takes, and its ratio to the first one: time over its time, below "
+    "1 "
+    "is faster, with the interval. Without --launches it goes on until every verdict is decided, or the budget of 60 s "
+    "is spent (--budget); the level of "
     "the intervals holds although it looked several times.",
     exec_options,
     CBX_LEN(exec_options),

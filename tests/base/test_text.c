@@ -172,9 +172,11 @@ static void seconds_for_people(void **state)
         { 12.34e-6, "12.3 us", "one decimal" },
         { 999.96e-6, "1.00 ms", "rounds into the next unit" },
         { 0.0123456, "12.35 ms", "two decimals" },
+        { 0.099996, "100.0 ms", "rounds into fewer decimals" },
         { 0.999996, "1.000 s", "rounds into the next unit" },
+        { -1e-12, "0 ns", "no minus for nothing" },
         { 61.5, "61.500 s", "three decimals" },
-        { -0.5, "-500.00 ms", "a difference" },
+        { -0.5, "-500.0 ms", "a difference" },
         { NAN, "-", "unknown" },
         { INFINITY, "inf s", "endless" },
         { 1e300, "1e+300 s", "beyond the integers" },
@@ -182,6 +184,46 @@ static void seconds_for_people(void **state)
     char buf[CBX_FORMAT_SIZE];
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_STR(cbx_format_seconds(cases[i].seconds, buf), cases[i].wanted, cases[i].why);
+}
+
+static void intervals_of_seconds(void **state)
+{
+    (void)state;
+    static const struct {
+        double value, lower, upper;
+        const char *wanted, *why;
+    } cases[] = {
+        { 3.21e-3, 3.19e-3, 3.25e-3, "3.21 ms [3.19, 3.25]", "the ends have the decimals of the value" },
+        { 0.9, 0.02, 1.2, "900.0 ms [20.0, 1200.0]", "and its unit, however far they are" },
+        { 0.9, 0.02, INFINITY, "900.0 ms", "an endless one is none" },
+        { 1e-6, -1e-6, 2e-6, "1.0 us [-1.0, 2.0]", "a difference" },
+        { NAN, 1, 2, "-", "unknown" },
+        { 1, 2, 1e300, "1.000 s [2.000, 1e+300]", "beyond the integers" },
+    };
+    char buf[CBX_FORMAT_INTERVAL_SIZE];
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        CHECK_STR(cbx_format_seconds_interval(cases[i].value, cases[i].lower, cases[i].upper, buf), cases[i].wanted,
+                  cases[i].why);
+}
+
+static void ratios(void **state)
+{
+    (void)state;
+    static const struct {
+        double ratio, lower, upper;
+        const char *wanted, *why;
+    } cases[] = {
+        { 0.124, 0.121, 0.127, "0.124 [0.121, 0.127]", "three digits" },
+        { 1.0203, 1.0198, 1.0209, "1.020 [1.020, 1.021]", "four where three hide the interval" },
+        { 0.9997, NAN, NAN, "1.00", "rounds up" },
+        { 16.05, 16, INFINITY, "16.1", "an endless interval is none" },
+        { 1234, 1200, 1300, "1234 [1200, 1300]", "no exponent" },
+        { 0, 0, 1, "-", "none" },
+        { NAN, 1, 2, "-", "unknown" },
+    };
+    char buf[CBX_FORMAT_INTERVAL_SIZE];
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        CHECK_STR(cbx_format_ratio(cases[i].ratio, cases[i].lower, cases[i].upper, buf), cases[i].wanted, cases[i].why);
 }
 
 static void names_that_are_safe(void **state)
@@ -248,6 +290,8 @@ TEST_FILE()
         cmocka_unit_test(doubles_do_not_depend_on_the_locale),
         cmocka_unit_test(every_double_reads_back),
         cmocka_unit_test(seconds_for_people),
+        cmocka_unit_test(intervals_of_seconds),
+        cmocka_unit_test(ratios),
         cmocka_unit_test(names_that_are_safe),
         cmocka_unit_test(nearest_word),
     };

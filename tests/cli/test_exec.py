@@ -1,6 +1,7 @@
 """nperf exec: verdicts, parameters, set-up, failing commands."""
 import json
 import os
+import re
 import time
 
 from harness import check, equal, has, main, one_sentence
@@ -9,9 +10,19 @@ from harness import check, equal, has, main, one_sentence
 def faster(p):
     """A sleep is late on a busy machine, but not by as much as these differ."""
     done = p.run("exec", "sleep 0.03", "sleep 0.5", expect=0)
-    has(done.stdout, "'sleep 0.03' is ", "the sentence")
-    has(done.stdout, "x faster than 'sleep 0.5' [", "with its interval")
-    has(done.stdout, "slower", "the verdict in the table")
+    ratio = r"1\d\.\d+ \[1\d\.\d+, 1\d\.\d+\]"
+    check(re.search(f"sleep 0.5 .* {ratio} slower\n", done.stdout), f"the table: {done.stdout}")
+    check(re.search(r"'sleep 0.5' takes 1\d\.\d+ times as long as 'sleep 0.03' \[1\d\.\d+, 1\d\.\d+\]: slower\n", done.stdout), f"the sentence: {done.stdout}")
+
+
+def one_direction(p):
+    """The time over that of the first command, in the table, the sentence, the ranking and the rows: below 1 is faster."""
+    done = p.run("exec", "-n", "7", "-w", "0", "--out", "rows.jsonl", "sleep 0.2", "sleep 0.01", "sleep 0.4", expect=0)
+    row = p.rows("rows.jsonl")[1]["ratio_paired"]
+    check(row["upper"] < 0.5 and row["verdict"] == "faster", f"the rows: {row}")
+    for pattern in (r"sleep 0.01 .* 0\.\d+ \[0\.\d+, 0\.\d+\] faster\n", r"'sleep 0.01' takes 0\.\d+ times as long as 'sleep 0.2' \[0\.\d+, 0\.\d+\]: faster\n",
+                    r"\n  1\. 1\.00 +'sleep 0.01'\n  2\. \d+\.\d+ \[\d+\.\d+, \d+\.\d+\] +'sleep 0.2'\n  3\. "):
+        check(re.search(pattern, done.stdout), f"{pattern}: {done.stdout}")
 
 
 def holm(values):
@@ -102,7 +113,7 @@ def scans_names_and_exports(p):
         equal(len(f.read().splitlines()), 8, "a line a command")
     with open(p.file("t.csv"), encoding="utf-8") as f:
         equal(len(f.read().splitlines()), 7, "a line a command")
-    has(done.stderr, "the fastest first:\n  1.   1.00x  'run ", "ranked")
+    has(done.stderr, "the fastest first, with the time over the fastest's:\n  1. 1.00 ", "ranked")
     one_sentence(p.run("exec", "--parameter-scan", "t", "3", "1", "true {t}", expect=2), "MIN not above MAX")
     one_sentence(p.run("exec", "--parameter-scan", "t", "3", expect=2), "NAME MIN MAX")
     one_sentence(p.run("exec", "--command-name", "a", "--command-name", "b", "true", expect=2), "too many for 1 command")
@@ -173,4 +184,4 @@ def output_is_shown_on_request(p):
     has(loud.stdout + loud.stderr, "aloud\n", "shown")
 
 
-main([faster, verdicts_are_one_table, a_budget_ends_asked_runs, failing_command, documents_and_rows, parameters, setup, scans_names_and_exports, the_shell_is_subtracted, a_failure_ends_it, unknown_numbers_are_null_with_a_reason, small_changes_are_decided, without_a_shell, usage, output_is_shown_on_request])
+main([faster, one_direction, verdicts_are_one_table, a_budget_ends_asked_runs, failing_command, documents_and_rows, parameters, setup, scans_names_and_exports, the_shell_is_subtracted, a_failure_ends_it, unknown_numbers_are_null_with_a_reason, small_changes_are_decided, without_a_shell, usage, output_is_shown_on_request])

@@ -542,7 +542,7 @@ static const struct {
     double seconds;
     const char *text;
 } times[] = {
-    { 5e-10, "0 ns" },
+    { 4e-10, "0 ns" },
     { 4.2e-8, "42 ns" },
     { 9.996e-7, "1.0 us" },
     { 1.234e-6, "1.2 us" },

@@ -83,48 +83,32 @@ bool cbx__report_has_interval(const cbx_row_interval *i)
 
 /* --- times --- */
 
-typedef struct time_scale {
-    double below; /* [s] */
-    double factor;
-    int decimals;
-    const char *unit; /* NULL: the style's micro */
-} time_scale;
-
-static const time_scale time_scales[] = { { 1e-6, 1e9, 0, "ns" },
-                                          { 1e-3, 1e6, 1, NULL },
-                                          { 0.1, 1e3, 2, "ms" },
-                                          { 1.0, 1e3, 1, "ms" },
-                                          { INFINITY, 1.0, 3, "s" } };
-
-static const time_scale *scale_of(double seconds)
+/* As base formats it, with the style's micro. */
+static void put_times(cbx_text *out, const char *text, const cbx__report_style *s)
 {
-    const time_scale *s = time_scales;
-    /* A value that rounds up to the next unit is written in it: 999.96 us is 1.00 ms. */
-    while (seconds * s->factor >= s->below * s->factor - 0.5 * pow(10.0, -s->decimals)) s++;
-    return s;
+    const char *us = strstr(text, "us");
+
+    if (us) cbx_text_printf(out, "%.*s%s", (int)(us - text), text, s->micro);
+    cbx_text_puts(out, us ? us + 2 : text);
 }
 
 void cbx__report_put_seconds(cbx_text *out, double seconds, const cbx__report_style *s)
 {
-    const time_scale *scale;
-    if (!isfinite(seconds) || seconds < 0) {
-        cbx_text_puts(out, s->none);
-        return;
-    }
-    scale = scale_of(seconds);
-    cbx_text_printf(out, "%.*f %s", scale->decimals, seconds * scale->factor, scale->unit ? scale->unit : s->micro);
+    char buf[CBX_FORMAT_SIZE];
+
+    put_times(out, isfinite(seconds) && seconds >= 0 ? cbx_format_seconds(seconds, buf) : s->none, s);
 }
 
 void cbx__report_put_interval(cbx_text *out, const cbx_row *row, const cbx__report_style *s)
 {
-    const cbx_row_interval *i = &row->steady;
     double median = cbx__report_median(row);
-    cbx__report_put_seconds(out, median, s);
-    if (isfinite(median) && median >= 0 && cbx__report_has_interval(i)) {
-        const time_scale *scale = scale_of(median);
-        cbx_text_printf(out, " [%.*f, %.*f]", scale->decimals, i->lower * scale->factor, scale->decimals,
-                        i->upper * scale->factor);
-    }
+    char buf[CBX_FORMAT_INTERVAL_SIZE];
+
+    put_times(out,
+              isfinite(median) && median >= 0
+                  ? cbx_format_seconds_interval(median, row->steady.lower, row->steady.upper, buf)
+                  : s->none,
+              s);
 }
 
 /* --- ratios --- */
@@ -153,14 +137,9 @@ bool cbx__report_minimum_disagrees(const cbx_row *row)
 
 void cbx__report_put_ratio(cbx_text *out, const cbx__report_ratio *ratio, bool brief)
 {
-    const cbx_row_interval *x = &ratio->x;
-    bool interval = !brief && cbx__report_has_interval(x);
-    int d = 2 - (int)floor(log10(x->value * 1.0005)); /* three digits, also of what rounds up to 1.00 */
+    char buf[CBX_FORMAT_INTERVAL_SIZE];
 
-    if (interval && x->upper - x->lower < 2 * pow(10.0, -d)) d++;
-    d = d < 0 ? 0 : d > 9 ? 9 : d;
-    cbx_text_printf(out, "%.*f", d, x->value);
-    if (interval) cbx_text_printf(out, " [%.*f, %.*f]", d, x->lower, d, x->upper);
+    cbx_text_puts(out, cbx_format_ratio(ratio->x.value, brief ? NAN : ratio->x.lower, ratio->x.upper, buf));
 }
 
 /* --- plain numbers --- */

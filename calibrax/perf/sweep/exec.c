@@ -598,30 +598,21 @@ done:
 
 static void say_ratio(const cbx_row *first, const cbx_row *r, cbx_text *out)
 {
-    const cbx_row_interval *p = &r->paired;
-    bool faster = p->value < 1;
-    /* of the quicker one: the ratio is inverted with its interval */
-    double value = faster ? 1 / p->value : p->value, lower = faster ? 1 / p->upper : p->lower,
-           upper = faster ? 1 / p->lower : p->upper;
-    const char *quick = faster ? r->baseline : first->baseline, *slow = faster ? first->baseline : r->baseline;
-    const char *alone = r->verdict ? r->verdict : "undecided",
-               *verdict = r->verdict_holm ? r->verdict_holm : r->verdict;
-    bool holds = !verdict || !strcmp(verdict, alone);
+    const char *alone = r->verdict ? r->verdict : "undecided", *verdict = r->verdict_holm ? r->verdict_holm : alone;
+    char ratio[CBX_FORMAT_INTERVAL_SIZE];
+    int value;
 
-    verdict = verdict ? verdict : alone;
-    if (!strcmp(verdict, "faster") || !strcmp(verdict, "slower")) {
-        cbx_text_printf(out, "'%s' is %.2fx faster than '%s' [%.2f, %.2f]\n", quick, value, slow, lower, upper);
-    } else if (!strcmp(verdict, "equivalent")) {
-        cbx_text_printf(out, "'%s' and '%s' take the same time within 2 %%: ratio %.3f [%.3f, %.3f]\n", r->baseline,
-                        first->baseline, p->value, p->lower, p->upper);
-    } else {
-        cbx_text_printf(out, "'%s' against '%s' is undecided", r->baseline, first->baseline);
-        if (!holds) cbx_text_printf(out, " among %zu comparisons (alone %s)", (size_t)r->holm_rows, alone);
-        cbx_text_printf(out, ": ratio %.3f ", p->value);
-        if (p->level > 0) cbx_text_printf(out, "[%.3f, %.3f] ", p->lower, p->upper);
-        cbx_text_printf(out, "after %zu run%s; raise --launches or --budget\n", r->nlaunches,
-                        r->nlaunches == 1 ? "" : "s");
+    cbx_format_ratio(r->paired.value, r->paired.level > 0 ? r->paired.lower : NAN, r->paired.upper, ratio);
+    value = (int)strcspn(ratio, " "); /* the name goes before the bracket */
+    cbx_text_printf(out, "'%s' takes %.*s times as long as '%s'%s: %s", r->baseline, value, ratio, first->baseline,
+                    ratio + value, verdict);
+    if (!strcmp(verdict, "equivalent")) cbx_text_puts(out, " within 2 %");
+    if (!strcmp(verdict, "undecided")) {
+        if (strcmp(verdict, alone) != 0)
+            cbx_text_printf(out, " among %zu comparisons (alone %s)", (size_t)r->holm_rows, alone);
+        cbx_text_printf(out, " after %zu run%s; more runs would decide", r->nlaunches, r->nlaunches == 1 ? "" : "s");
     }
+    cbx_text_putc(out, '\n');
 }
 
 /* A command of several lines is named in one. */
@@ -635,25 +626,6 @@ static cbx_row named(const cbx_row *r, cbx_text *name)
     return copy;
 }
 
-static void say_row(const cbx_rows *rows, const cbx_row *first, const cbx_row *r, cbx_text *out)
-{
-    char text[CBX_FORMAT_SIZE];
-
-    if (!cbx_row_is_good(r)) {
-        cbx_text_put_plain(out, r->failure_message ? r->failure_message : r->status);
-        cbx_text_putc(out, '\n');
-    } else if (r->paired_vs) {
-        say_ratio(first, r, out);
-    } else if (rows->count == 1) {
-        cbx_text_printf(out, "'%s' takes %s", r->baseline, cbx_format_seconds(r->median_s, text));
-        if (r->steady.level > 0) {
-            cbx_text_printf(out, " [%s", cbx_format_seconds(r->steady.lower, text));
-            cbx_text_printf(out, ", %s]", cbx_format_seconds(r->steady.upper, text));
-        }
-        cbx_text_printf(out, " over %zu run%s\n", r->nlaunches, r->nlaunches == 1 ? "" : "s");
-    }
-}
-
 void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out)
 {
     cbx_text first_name, name;
@@ -662,7 +634,17 @@ void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out)
     cbx_text_init(&name, &out->al);
     for (size_t i = 0; i < rows->count; i++) {
         cbx_row first = named(&rows->rows[0], &first_name), r = named(&rows->rows[i], &name);
-        say_row(rows, &first, &r, out);
+        if (!cbx_row_is_good(&r)) {
+            cbx_text_put_plain(out, r.failure_message ? r.failure_message : r.status);
+            cbx_text_putc(out, '\n');
+        } else if (r.paired_vs) {
+            say_ratio(&first, &r, out);
+        } else if (rows->count == 1) {
+            char text[CBX_FORMAT_INTERVAL_SIZE];
+            cbx_format_seconds_interval(r.median_s, r.steady.level > 0 ? r.steady.lower : NAN, r.steady.upper, text);
+            cbx_text_printf(out, "'%s' takes %s over %zu run%s\n", r.baseline, text, r.nlaunches,
+                            r.nlaunches == 1 ? "" : "s");
+        }
     }
     if (first_name.status || name.status) out->status = CBX_ENOMEM;
     cbx_text_clear(&first_name);
@@ -679,6 +661,7 @@ cbx_status cbx_exec_ranking(cbx_ctx *ctx, const cbx_rows *rows, cbx_text *out, c
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const cbx_row **order = cbx_mem_calloc(al, rows->count + 1, sizeof(*order));
+    char ratio[CBX_FORMAT_INTERVAL_SIZE];
     size_t n = 0;
     cbx_status st = CBX_OK;
 
@@ -693,11 +676,10 @@ cbx_status cbx_exec_ranking(cbx_ctx *ctx, const cbx_rows *rows, cbx_text *out, c
             st = cbx_stat_paired_ratio(ctx, r->launch_medians_s, first->launch_medians_s,
                                        r->nlaunches < first->nlaunches ? r->nlaunches : first->nlaunches, 0.95, &iv,
                                        err);
-        cbx_text_printf(out, "  %zu. %6.2fx  '", i + 1, iv.value);
+        cbx_format_ratio(iv.value, i && iv.level > 0 ? iv.lower : NAN, iv.upper, ratio);
+        cbx_text_printf(out, "  %zu. %-24s '", i + 1, ratio);
         cbx_text_put_plain(out, r->baseline);
-        cbx_text_puts(out, "'");
-        if (i && iv.level > 0) cbx_text_printf(out, " [%.2f, %.2f]", iv.lower, iv.upper);
-        cbx_text_putc(out, '\n');
+        cbx_text_puts(out, "'\n");
     }
     cbx_mem_free(al, order, (rows->count + 1) * sizeof(*order));
     return st;

@@ -92,9 +92,10 @@ typedef struct cbx_exec_opts {
  *         combinations); CBX_EBUSY (another invocation holds cores); CBX_EPERM, CBX_ENOSPC, CBX_EIO (row file, locks); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_result *result, cbx_err *err);
-/** "`sleep 0.01` is 1.95x faster than `sleep 0.02` [1.94, 1.97]", a sentence for each command but the first, and one for each failure. */
+/** "'sleep 0.02' takes 1.95 times as long as 'sleep 0.01' [1.94, 1.97]: slower", a sentence for each command but the first,
+ * and one for each failure. */
 CBX_API void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out);
-/** Good rows, the fastest first, a line each: "1.95x 'sleep 0.02' [1.94, 1.97]", the 95 % interval of the paired ratio to the fastest. */
+/** Good rows, the fastest first, a line each: "2. 1.95 [1.94, 1.97] 'sleep 0.02'", the time over the fastest's, paired, with its 95 % interval. */
 CBX_API cbx_status cbx_exec_ranking(cbx_ctx *ctx, const cbx_rows *rows, cbx_text *out, cbx_err *err);
 
 CBX_END_DECLS
