@@ -93,27 +93,6 @@ static void block_release(cbx_pool *pool, void *data, size_t capacity)
     cbx_mem_free(&pool->al, (char *)data - distance, capacity + ALIGNMENT);
 }
 
-static void kept_push(cbx_pool *pool, void *data, size_t capacity)
-{
-    kept_node *node = data, **newest = &pool->newest[class_index(capacity)];
-    *node = (kept_node){ .older = *newest, .older_all = pool->newest_all, .capacity = capacity };
-    if (*newest) {
-        CBX__UNPOISON(*newest, sizeof(kept_node));
-        (*newest)->newer = node;
-        CBX__POISON(*newest, sizeof(kept_node));
-    }
-    if (pool->newest_all) {
-        CBX__UNPOISON(pool->newest_all, sizeof(kept_node));
-        pool->newest_all->newer_all = node;
-        CBX__POISON(pool->newest_all, sizeof(kept_node));
-    }
-    *newest = node;
-    pool->newest_all = node;
-    if (!pool->oldest_all) pool->oldest_all = node;
-    pool->stats.bytes_kept += capacity;
-    CBX__POISON(data, capacity);
-}
-
 /* Writes one pointer into a kept block. */
 static void kept_link(kept_node *node, kept_node **slot, kept_node *value)
 {
@@ -191,15 +170,6 @@ void cbx_pool_unref(cbx_pool *pool)
     cbx_mem_free(&al, pool, sizeof *pool);
 }
 
-static void count_request(cbx_pool *pool, size_t capacity, bool reused)
-{
-    cbx_pool_stats *s = &pool->stats;
-    s->requests++;
-    s->reused += reused;
-    s->bytes_in_use += capacity;
-    if (s->bytes_in_use > s->bytes_in_use_peak) s->bytes_in_use_peak = s->bytes_in_use;
-}
-
 cbx_status cbx_pool_get(cbx_pool *pool, size_t size, cbx_block *out, cbx_err *err)
 {
     if (size == 0) {
@@ -216,7 +186,13 @@ cbx_status cbx_pool_get(cbx_pool *pool, size_t size, cbx_block *out, cbx_err *er
         kept_take(pool, data);
     else
         data = capacity >= HUGE ? huge_map(capacity) : small_alloc(pool, capacity);
-    if (data) count_request(pool, capacity, reused);
+    if (data) {
+        cbx_pool_stats *s = &pool->stats;
+        s->requests++;
+        s->reused += reused;
+        s->bytes_in_use += capacity;
+        if (s->bytes_in_use > s->bytes_in_use_peak) s->bytes_in_use_peak = s->bytes_in_use;
+    }
     pthread_mutex_unlock(&pool->lock);
     if (!data) return cbx_fail_nomem(err, "a block of bytes");
     *out = (cbx_block){ data, capacity };
@@ -231,7 +207,23 @@ void cbx_pool_put(cbx_pool *pool, cbx_block block)
     if (block.capacity > pool->keep_bytes) {
         block_release(pool, block.data, block.capacity);
     } else {
-        kept_push(pool, block.data, block.capacity);
+        kept_node *node = block.data, **newest = &pool->newest[class_index(block.capacity)];
+        *node = (kept_node){ .older = *newest, .older_all = pool->newest_all, .capacity = block.capacity };
+        if (*newest) {
+            CBX__UNPOISON(*newest, sizeof(kept_node));
+            (*newest)->newer = node;
+            CBX__POISON(*newest, sizeof(kept_node));
+        }
+        if (pool->newest_all) {
+            CBX__UNPOISON(pool->newest_all, sizeof(kept_node));
+            pool->newest_all->newer_all = node;
+            CBX__POISON(pool->newest_all, sizeof(kept_node));
+        }
+        *newest = node;
+        pool->newest_all = node;
+        if (!pool->oldest_all) pool->oldest_all = node;
+        pool->stats.bytes_kept += block.capacity;
+        CBX__POISON(block.data, block.capacity);
         kept_shrink(pool, pool->keep_bytes);
     }
     pthread_mutex_unlock(&pool->lock);

@@ -410,23 +410,6 @@ static bool shortened_digits(double v, char digits[DIGITS + 1], int *point)
     return true;
 }
 
-static void slow_digits(double v, bool power_of_two, char digits[DIGITS + 1], int *point)
-{
-    for (int n = v < DBL_MIN ? 1 : 15; n <= DIGITS; n++) {
-        if (digits_of(v, n, digits, point)) break;
-        if (power_of_two && digits_above(v, digits, point)) break;
-    }
-}
-
-static void shortest_digits(double v, char digits[DIGITS + 1], int *point)
-{
-    int exponent;
-    bool power_of_two = frexp(v, &exponent) == 0.5;
-    if (power_of_two || v < DBL_MIN || !shortened_digits(v, digits, point)) slow_digits(v, power_of_two, digits, point);
-    size_t len = strlen(digits);
-    while (len > 1 && digits[len - 1] == '0') digits[--len] = 0;
-}
-
 static char *put(char *s, const char *from, size_t n) { return (char *)memcpy(s, from, n) + n; }
 
 static char *put_zeros(char *s, int n) { return n > 0 ? (char *)memset(s, '0', (size_t)n) + n : s; }
@@ -464,7 +447,18 @@ const char *cbx_format_double(double v, char buf[CBX_FORMAT_SIZE])
         strcpy(s, "inf");
         return buf;
     }
-    if (v > 0) shortest_digits(v, digits, &point);
+    if (v > 0) {
+        int exponent;
+        bool power_of_two = frexp(v, &exponent) == 0.5;
+        if (power_of_two || v < DBL_MIN || !shortened_digits(v, digits, &point)) {
+            for (int n = v < DBL_MIN ? 1 : 15; n <= DIGITS; n++) {
+                if (digits_of(v, n, digits, &point)) break;
+                if (power_of_two && digits_above(v, digits, &point)) break;
+            }
+        }
+        size_t len = strlen(digits);
+        while (len > 1 && digits[len - 1] == '0') digits[--len] = 0;
+    }
     lay_out(s, digits, point);
     return buf;
 }

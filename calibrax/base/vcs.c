@@ -62,38 +62,6 @@ static int set_owner_validation(const git_calls *git, int enabled)
     return before;
 }
 
-/* Tracked files against the commit: index and work tree, untracked and ignored files left out. */
-static bool is_dirty(const git_calls *git, git_repository *repo)
-{
-    git_status_options opts;
-    git_status_list *list = NULL;
-    bool dirty = true; /* a tree that cannot be compared is not known to be clean */
-    git->status_options_init(&opts, GIT_STATUS_OPTIONS_VERSION);
-    opts.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
-    opts.flags = GIT_STATUS_OPT_EXCLUDE_SUBMODULES;
-    if (git->status_list_new(&list, repo, &opts) == 0) dirty = git->status_list_entrycount(list) > 0;
-    git->status_list_free(list);
-    return dirty;
-}
-
-static void read_facts(const git_calls *git, const char *path, cbx_vcs_facts *facts)
-{
-    git_repository *repo = NULL;
-    git_reference *head = NULL;
-    if (git->repository_open_ext(&repo, path, 0, NULL)) goto done;
-    if (git->repository_head(&head, repo)) goto done;
-    const git_oid *target = git->reference_target(head);
-    if (!target) goto done;
-    git->oid_tostr(facts->commit, sizeof facts->commit, target);
-    if (git->repository_head_detached(repo) != 1)
-        snprintf(facts->branch, sizeof facts->branch, "%s", git->reference_shorthand(head));
-    facts->dirty = is_dirty(git, repo);
-    facts->known = true;
-done:
-    git->reference_free(head);
-    git->repository_free(repo);
-}
-
 cbx_status cbx_vcs_read(cbx_ctx *ctx, const char *path, cbx_vcs_facts *out, cbx_err *err)
 {
     cbx_library *lib = NULL;
@@ -103,7 +71,29 @@ cbx_status cbx_vcs_read(cbx_ctx *ctx, const char *path, cbx_vcs_facts *out, cbx_
     if (st) return st;
     if (git.libgit2_init() > 0) {
         int before = set_owner_validation(&git, 0);
-        read_facts(&git, path ? path : ".", out);
+        git_repository *repo = NULL;
+        git_reference *head = NULL;
+        if (git.repository_open_ext(&repo, path ? path : ".", 0, NULL)) goto done;
+        if (git.repository_head(&head, repo)) goto done;
+        const git_oid *target = git.reference_target(head);
+        if (!target) goto done;
+        git.oid_tostr(out->commit, sizeof out->commit, target);
+        if (git.repository_head_detached(repo) != 1)
+            snprintf(out->branch, sizeof out->branch, "%s", git.reference_shorthand(head));
+        /* Tracked files against the commit: index and work tree, untracked and ignored files left out. */
+        git_status_options opts;
+        git_status_list *list = NULL;
+        bool dirty = true; /* a tree that cannot be compared is not known to be clean */
+        git.status_options_init(&opts, GIT_STATUS_OPTIONS_VERSION);
+        opts.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
+        opts.flags = GIT_STATUS_OPT_EXCLUDE_SUBMODULES;
+        if (git.status_list_new(&list, repo, &opts) == 0) dirty = git.status_list_entrycount(list) > 0;
+        git.status_list_free(list);
+        out->dirty = dirty;
+        out->known = true;
+    done:
+        git.reference_free(head);
+        git.repository_free(repo);
         set_owner_validation(&git, before);
     }
     git.libgit2_shutdown();

@@ -101,18 +101,6 @@ static void see_level(cbx_doctor_report *r, const cbx_level_rate *l)
                     1e-9 * l->triad_stream_bytes_per_s);
 }
 
-/* Where memory is not the same everywhere: from the core that this runs on. */
-static void see_nodes(cbx_ctx *ctx, cbx_doctor_report *r)
-{
-    cbx_level_rate l;
-    cbx_machine m;
-
-    if (cbx_machine_read(ctx, NULL, &m, NULL)) return;
-    for (int node = 0; m.numa_nodes > 1 && node < m.numa_nodes; node++) {
-        if (!cbx_probe_measure_node(ctx, node, &l, NULL)) see_level(r, &l);
-    }
-}
-
 static void see_narrow(cbx_doctor_report *r, cbx_narrow n, const cbx_narrow_rate *rate)
 {
     char name[40];
@@ -141,7 +129,13 @@ void cbx_doctor_see_probe(cbx_ctx *ctx, cbx_doctor_report *r, const char *machin
     }
     for (int i = 0; i < CBX_NARROW_COUNT; i++) see_narrow(r, (cbx_narrow)i, &p.narrow[i]);
     for (int i = 0; i < p.nlevels; i++) see_level(r, &p.level[i]);
-    see_nodes(ctx, r);
+    /* Where memory is not the same everywhere: from the core that this runs on. */
+    cbx_level_rate l;
+    cbx_machine m;
+    if (cbx_machine_read(ctx, NULL, &m, NULL)) return;
+    for (int node = 0; m.numa_nodes > 1 && node < m.numa_nodes; node++) {
+        if (!cbx_probe_measure_node(ctx, node, &l, NULL)) see_level(r, &l);
+    }
 }
 
 void cbx_doctor_see_libraries(cbx_ctx *ctx, cbx_doctor_report *r)

@@ -207,19 +207,6 @@ static const struct {
     { "stepping", offsetof(cbx_machine, stepping) }, { "CPU revision", offsetof(cbx_machine, stepping) },
 };
 
-static void take_cpu_entry(cbx_machine *m, const entry *e)
-{
-    for (size_t i = 0; i < CBX_LEN(word_keys); i++) {
-        char *slot = (char *)m + word_keys[i].offset;
-        if (!*slot && key_is(e, word_keys[i].key)) copy_word(slot, word_keys[i].size, e->value, e->value_len);
-    }
-    for (size_t i = 0; i < CBX_LEN(number_keys); i++) {
-        int *slot = (int *)(void *)((char *)m + number_keys[i].offset);
-        if (*slot < 0 && key_is(e, number_keys[i].key)) *slot = number(e);
-    }
-    if (!*m->features && (key_is(e, "flags") || key_is(e, "Features"))) take_features(m, e);
-}
-
 static int by_value(const void *a, const void *b)
 {
     long x = *(const long *)a, y = *(const long *)b;
@@ -257,7 +244,15 @@ static cbx_status read_cpu(reading *r)
     m->family = m->model = m->stepping = -1;
     for (const char *p = text; next_entry(&p, &e);) {
         if (key_is(&e, "processor")) m->threads++;
-        take_cpu_entry(m, &e);
+        for (size_t i = 0; i < CBX_LEN(word_keys); i++) {
+            char *slot = (char *)m + word_keys[i].offset;
+            if (!*slot && key_is(&e, word_keys[i].key)) copy_word(slot, word_keys[i].size, e.value, e.value_len);
+        }
+        for (size_t i = 0; i < CBX_LEN(number_keys); i++) {
+            int *slot = (int *)(void *)((char *)m + number_keys[i].offset);
+            if (*slot < 0 && key_is(&e, number_keys[i].key)) *slot = number(&e);
+        }
+        if (!*m->features && (key_is(&e, "flags") || key_is(&e, "Features"))) take_features(m, &e);
         if (!m->threads) continue;
         if (key_is(&e, "physical id")) package[m->threads - 1] = number(&e);
         if (key_is(&e, "core id")) {
@@ -314,27 +309,6 @@ static int by_level(const void *a, const void *b)
     const cbx_machine_cache *x = a, *y = b;
 
     return x->level != y->level ? x->level - y->level : strcmp(x->type, y->type);
-}
-
-static void read_caches(reading *r)
-{
-    cbx_machine *m = &r->m;
-
-    for (int i = 0; m->ncaches < CBX_MACHINE_MAX_CACHES; i++) {
-        const char *level = of_cache(r, i, "level"), *type, *size, *shared;
-        cbx_machine_cache *c = &m->cache[m->ncaches];
-        if (!*level) break;
-        type = of_cache(r, i, "type");
-        size = of_cache(r, i, "size");
-        shared = of_cache(r, i, "shared_cpu_list");
-        if (!*size) continue;
-        c->level = atoi(level);
-        copy_word(c->type, sizeof c->type, type, strcspn(type, "\n"));
-        c->bytes = size_of(size);
-        c->shared_by = count_list(shared);
-        m->ncaches++;
-    }
-    qsort(m->cache, (size_t)m->ncaches, sizeof m->cache[0], by_level);
 }
 
 static void read_memory(reading *r, uint64_t *total, uint64_t *available)
@@ -438,7 +412,22 @@ cbx_status cbx_machine_read(cbx_ctx *ctx, const char *root, cbx_machine *out, cb
     cbx_arena_init(&r.arena, cbx_ctx_allocator(ctx));
     st = read_cpu(&r);
     if (!st) {
-        read_caches(&r);
+        cbx_machine *m = &r.m;
+        for (int i = 0; m->ncaches < CBX_MACHINE_MAX_CACHES; i++) {
+            const char *level = of_cache(&r, i, "level"), *type, *size, *shared;
+            cbx_machine_cache *c = &m->cache[m->ncaches];
+            if (!*level) break;
+            type = of_cache(&r, i, "type");
+            size = of_cache(&r, i, "size");
+            shared = of_cache(&r, i, "shared_cpu_list");
+            if (!*size) continue;
+            c->level = atoi(level);
+            copy_word(c->type, sizeof c->type, type, strcspn(type, "\n"));
+            c->bytes = size_of(size);
+            c->shared_by = count_list(shared);
+            m->ncaches++;
+        }
+        qsort(m->cache, (size_t)m->ncaches, sizeof m->cache[0], by_level);
         read_memory(&r, &r.m.memory_bytes, &available);
         read_devices(&r);
         st = r.st ? r.st : make_id(&r);

@@ -157,21 +157,6 @@ static void add_pipes(bench *b, cbx_probe *out)
         }
 }
 
-static void add_narrow(bench *b, cbx_probe *out)
-{
-    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
-        cbx__narrow_loop loop = cbx__narrow_find((cbx_narrow)n);
-        cbx_narrow_rate *r = &out->narrow[n];
-        *r = (cbx_narrow_rate){ .ops_per_s = 0 };
-        snprintf(r->by, sizeof r->by, "%s", loop.by ? loop.by : "");
-        snprintf(r->why, sizeof r->why, "%s", loop.by ? "" : loop.why);
-        if (loop.by)
-            b->tasks[b->ntasks++] = (task){
-                .kind = TASK_PIPE, .pipe = loop.run, .turns = 64, .work = loop.ops_per_round, .best = &r->ops_per_s
-            };
-    }
-}
-
 /* @param set  [bytes] all arrays of a task together, at most */
 static void add_level(bench *b, cbx_probe *out, const char *name, size_t bytes, size_t set)
 {
@@ -206,31 +191,6 @@ static size_t working_set(size_t bytes, size_t below)
     return set < NEAR_MAX ? set : NEAR_MAX;
 }
 
-static size_t cache_bytes(const cbx_machine *m, int level)
-{
-    static const int names[] = { _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
-                                 _SC_LEVEL4_CACHE_SIZE };
-    uint64_t known = cbx_machine_cache_bytes(m, level);
-    long guess = known ? 0 : sysconf(names[level - 1]);
-
-    return known ? (size_t)known : guess > 0 ? (size_t)guess : 0;
-}
-
-static void add_levels(bench *b, cbx_probe *out, const cbx_machine *m)
-{
-    size_t below = 0;
-
-    for (int level = 1; level < CBX_PROBE_MAX_LEVELS; level++) {
-        size_t bytes = cache_bytes(m, level);
-        char name[8];
-        if (bytes < 8192 || bytes <= below + below / 4) continue;
-        snprintf(name, sizeof(name), "L%d", level);
-        add_level(b, out, name, bytes, working_set(bytes, below));
-        below = bytes;
-    }
-    add_level(b, out, "memory", 0, b->window_bytes);
-}
-
 cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err)
 {
     uint64_t begin = cbx_clock_ns();
@@ -245,8 +205,31 @@ cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err)
     snprintf(p.instruction_set, sizeof(p.instruction_set), "%s", b.loops->name);
     b.window_bytes = b.loops->flush ? WINDOW_FLUSHED : WINDOW_LARGE;
     add_pipes(&b, &p);
-    add_narrow(&b, &p);
-    add_levels(&b, &p, &machine);
+    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
+        cbx__narrow_loop loop = cbx__narrow_find((cbx_narrow)n);
+        cbx_narrow_rate *r = &p.narrow[n];
+        *r = (cbx_narrow_rate){ .ops_per_s = 0 };
+        snprintf(r->by, sizeof r->by, "%s", loop.by ? loop.by : "");
+        snprintf(r->why, sizeof r->why, "%s", loop.by ? "" : loop.why);
+        if (loop.by)
+            b.tasks[b.ntasks++] = (task){
+                .kind = TASK_PIPE, .pipe = loop.run, .turns = 64, .work = loop.ops_per_round, .best = &r->ops_per_s
+            };
+    }
+    size_t below = 0;
+    for (int level = 1; level < CBX_PROBE_MAX_LEVELS; level++) {
+        static const int names[] = { _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
+                                     _SC_LEVEL4_CACHE_SIZE };
+        uint64_t known = cbx_machine_cache_bytes(&machine, level);
+        long guess = known ? 0 : sysconf(names[level - 1]);
+        size_t bytes = known ? (size_t)known : guess > 0 ? (size_t)guess : 0;
+        char name[8];
+        if (bytes < 8192 || bytes <= below + below / 4) continue;
+        snprintf(name, sizeof(name), "L%d", level);
+        add_level(&b, &p, name, bytes, working_set(bytes, below));
+        below = bytes;
+    }
+    add_level(&b, &p, "memory", 0, b.window_bytes);
     st = cbx_pool_get(cbx_ctx_pool(ctx), b.window_bytes + b.near_bytes, &block, err);
     if (st) return st;
     memset(block.data, 0, b.window_bytes + b.near_bytes);

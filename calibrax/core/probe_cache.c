@@ -124,21 +124,6 @@ cbx_json *cbx__probe_to_json(const cbx_probe *p)
     return cbx_json_finish(v);
 }
 
-static void save(cbx_ctx *ctx, const char *path, const cbx_probe *p)
-{
-    cbx_json *v = cbx__probe_to_json(p);
-    cbx_text text;
-
-    cbx_text_init(&text, cbx_ctx_allocator(ctx));
-    if (v) {
-        cbx_json_write(v, CBX_JSON_INDENT2, &text);
-        cbx_text_putc(&text, '\n');
-        if (text.status == CBX_OK) cbx_file_write_atomic(ctx, path, text.data, text.len, NULL);
-    }
-    cbx_text_clear(&text);
-    cbx_json_unref(v);
-}
-
 static bool load(cbx_ctx *ctx, const char *path, cbx_probe *out)
 {
     cbx_json *v = NULL;
@@ -162,7 +147,18 @@ cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx
         path = cbx_path_join(&arena, folder, name);
     if (!path || refresh || !load(ctx, path, out)) {
         st = cbx_probe_measure(ctx, out, err);
-        if (!st && path) save(ctx, path, out);
+        if (!st && path) {
+            cbx_json *v = cbx__probe_to_json(out);
+            cbx_text text;
+            cbx_text_init(&text, cbx_ctx_allocator(ctx));
+            if (v) {
+                cbx_json_write(v, CBX_JSON_INDENT2, &text);
+                cbx_text_putc(&text, '\n');
+                if (text.status == CBX_OK) cbx_file_write_atomic(ctx, path, text.data, text.len, NULL);
+            }
+            cbx_text_clear(&text);
+            cbx_json_unref(v);
+        }
     }
     cbx_arena_clear(&arena);
     return st;

@@ -47,29 +47,6 @@ static cbx_status copy_object(const cbx_json *from, const char *name, cbx_json *
     return *slot ? CBX_OK : cbx_fail_nomem(err, NULL);
 }
 
-static cbx_status fill(cbx_result *r, const cbx_result_content *from, cbx_err *err)
-{
-    cbx_result_content *to = &r->content;
-    cbx_status st = cbx__record_text(&r->arena, from->name, "name", &to->name, err);
-
-    to->ntags = from->ntags;
-    to->nmetrics = from->nmetrics;
-    to->timestamp = from->timestamp != 0 ? from->timestamp : (double)cbx_time_now_us() / 1e6;
-    if (!st) st = cbx__record_text(&r->arena, from->domain ? from->domain : "", "domain", &to->domain, err);
-    if (!st) st = cbx__record_tags(&r->arena, from->tags, from->ntags, &to->tags, err);
-    if (!st) st = cbx__record_metrics(&r->arena, from->metrics, from->nmetrics, &to->metrics, err);
-    if (!st) st = copy_timing(r, from->timing, err);
-    if (!st && from->resources) {
-        r->resources = *from->resources;
-        to->resources = &r->resources;
-    }
-    if (!st) st = copy_object(from->metadata, "metadata", &r->metadata, err);
-    if (!st) st = copy_object(from->config, "config", &r->config, err);
-    to->metadata = r->metadata;
-    to->config = r->config;
-    return st;
-}
-
 cbx_status cbx_result_create(cbx_ctx *ctx, const cbx_result_content *content, cbx_result **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
@@ -79,7 +56,23 @@ cbx_status cbx_result_create(cbx_ctx *ctx, const cbx_result_content *content, cb
     if (!r) return cbx_fail_nomem(err, NULL);
     atomic_init(&r->refs, 1);
     cbx_arena_init(&r->arena, al);
-    st = fill(r, content, err);
+    cbx_result_content *to = &r->content;
+    st = cbx__record_text(&r->arena, content->name, "name", &to->name, err);
+    to->ntags = content->ntags;
+    to->nmetrics = content->nmetrics;
+    to->timestamp = content->timestamp != 0 ? content->timestamp : (double)cbx_time_now_us() / 1e6;
+    if (!st) st = cbx__record_text(&r->arena, content->domain ? content->domain : "", "domain", &to->domain, err);
+    if (!st) st = cbx__record_tags(&r->arena, content->tags, content->ntags, &to->tags, err);
+    if (!st) st = cbx__record_metrics(&r->arena, content->metrics, content->nmetrics, &to->metrics, err);
+    if (!st) st = copy_timing(r, content->timing, err);
+    if (!st && content->resources) {
+        r->resources = *content->resources;
+        to->resources = &r->resources;
+    }
+    if (!st) st = copy_object(content->metadata, "metadata", &r->metadata, err);
+    if (!st) st = copy_object(content->config, "config", &r->config, err);
+    to->metadata = r->metadata;
+    to->config = r->config;
     if (st)
         cbx_result_free(r);
     else
@@ -189,59 +182,6 @@ static cbx_status read_count(const cbx_json *v, const char *key, const char *pat
     return st;
 }
 
-static cbx_status read_timing(cbx_arena *arena, const cbx_json *v, cbx_timing_sample *t, cbx_err *err)
-{
-    static const char path[] = "timing";
-    cbx_json *list;
-    cbx_status st = cbx_json_need_double(v, "wall_clock_sec", path, &t->wall_clock_sec, err);
-
-    t->compilation_time_sec = NAN;
-    if (!st) st = cbx_json_need_array(v, "per_batch_times", path, &list, err);
-    if (!st) st = cbx__read_samples(arena, v, "per_batch_times", path, &t->per_batch_times, &t->nbatch_times, err);
-    if (!st) st = cbx_json_need_double(v, "first_batch_time", path, &t->first_batch_time, err);
-    if (!st) st = read_count(v, "num_batches", path, true, &t->num_batches, err);
-    if (!st) st = read_count(v, "num_elements", path, true, &t->num_elements, err);
-    if (!st) st = cbx__read_maybe_double(v, "compilation_time_sec", path, &t->compilation_time_sec, err);
-    if (!st) st = read_count(v, "warmup_batches_excluded", path, false, &t->warmup_batches_excluded, err);
-    return st;
-}
-
-static cbx_status read_resources(const cbx_json *v, cbx_resource_summary *s, cbx_err *err)
-{
-    static const char path[] = "resources";
-    cbx_status st = cbx_json_need_double(v, "peak_rss_mb", path, &s->peak_rss_mb, err);
-
-    s->peak_gpu_mem_mb = s->mean_gpu_util = s->mean_gpu_clock_mhz = s->mean_gpu_power_w = NAN;
-    if (!st) st = cbx_json_need_double(v, "mean_rss_mb", path, &s->mean_rss_mb, err);
-    if (!st) st = cbx__read_maybe_double(v, "peak_gpu_mem_mb", path, &s->peak_gpu_mem_mb, err);
-    if (!st) st = cbx__read_maybe_double(v, "mean_gpu_util", path, &s->mean_gpu_util, err);
-    if (!st) st = cbx_json_need_double(v, "memory_growth_mb", path, &s->memory_growth_mb, err);
-    if (!st) st = read_count(v, "num_samples", path, true, &s->num_samples, err);
-    if (!st) st = cbx_json_need_double(v, "duration_sec", path, &s->duration_sec, err);
-    if (!st) st = cbx__read_maybe_double(v, "mean_gpu_clock_mhz", path, &s->mean_gpu_clock_mhz, err);
-    if (!st) st = cbx__read_maybe_double(v, "mean_gpu_power_w", path, &s->mean_gpu_power_w, err);
-    return st;
-}
-
-static cbx_status read_blocks(cbx_arena *arena, const cbx_json *v, cbx_result_content *c, cbx_timing_sample *t,
-                              cbx_resource_summary *s, cbx_err *err)
-{
-    cbx_json *block = NULL;
-    cbx_status st = CBX_OK;
-
-    if (cbx_json_get(v, "timing")) {
-        st = cbx_json_need_object(v, "timing", "", &block, err);
-        if (!st) st = read_timing(arena, block, t, err);
-        c->timing = t;
-    }
-    if (!st && cbx_json_get(v, "resources")) {
-        st = cbx_json_need_object(v, "resources", "", &block, err);
-        if (!st) st = read_resources(block, s, err);
-        c->resources = s;
-    }
-    return st;
-}
-
 static cbx_status read_content(cbx_arena *arena, const cbx_json *v, cbx_result_content *c, cbx_timing_sample *t,
                                cbx_resource_summary *s, cbx_err *err)
 {
@@ -252,7 +192,48 @@ static cbx_status read_content(cbx_arena *arena, const cbx_json *v, cbx_result_c
     st = cbx_json_need_string(v, "name", "", &c->name, err);
     if (!st && cbx_json_has(v, "domain")) st = cbx_json_need_string(v, "domain", "", &c->domain, err);
     if (!st) st = cbx__read_tags(arena, v, "", &c->tags, &c->ntags, err);
-    if (!st) st = read_blocks(arena, v, c, t, s, err);
+    if (!st) {
+        cbx_json *block = NULL;
+        st = CBX_OK;
+        if (cbx_json_get(v, "timing")) {
+            st = cbx_json_need_object(v, "timing", "", &block, err);
+            if (!st) {
+                static const char path[] = "timing";
+                cbx_json *list;
+                st = cbx_json_need_double(block, "wall_clock_sec", path, &t->wall_clock_sec, err);
+                t->compilation_time_sec = NAN;
+                if (!st) st = cbx_json_need_array(block, "per_batch_times", path, &list, err);
+                if (!st)
+                    st = cbx__read_samples(arena, block, "per_batch_times", path, &t->per_batch_times, &t->nbatch_times,
+                                           err);
+                if (!st) st = cbx_json_need_double(block, "first_batch_time", path, &t->first_batch_time, err);
+                if (!st) st = read_count(block, "num_batches", path, true, &t->num_batches, err);
+                if (!st) st = read_count(block, "num_elements", path, true, &t->num_elements, err);
+                if (!st)
+                    st = cbx__read_maybe_double(block, "compilation_time_sec", path, &t->compilation_time_sec, err);
+                if (!st)
+                    st = read_count(block, "warmup_batches_excluded", path, false, &t->warmup_batches_excluded, err);
+            }
+            c->timing = t;
+        }
+        if (!st && cbx_json_get(v, "resources")) {
+            st = cbx_json_need_object(v, "resources", "", &block, err);
+            if (!st) {
+                static const char path[] = "resources";
+                st = cbx_json_need_double(block, "peak_rss_mb", path, &s->peak_rss_mb, err);
+                s->peak_gpu_mem_mb = s->mean_gpu_util = s->mean_gpu_clock_mhz = s->mean_gpu_power_w = NAN;
+                if (!st) st = cbx_json_need_double(block, "mean_rss_mb", path, &s->mean_rss_mb, err);
+                if (!st) st = cbx__read_maybe_double(block, "peak_gpu_mem_mb", path, &s->peak_gpu_mem_mb, err);
+                if (!st) st = cbx__read_maybe_double(block, "mean_gpu_util", path, &s->mean_gpu_util, err);
+                if (!st) st = cbx_json_need_double(block, "memory_growth_mb", path, &s->memory_growth_mb, err);
+                if (!st) st = read_count(block, "num_samples", path, true, &s->num_samples, err);
+                if (!st) st = cbx_json_need_double(block, "duration_sec", path, &s->duration_sec, err);
+                if (!st) st = cbx__read_maybe_double(block, "mean_gpu_clock_mhz", path, &s->mean_gpu_clock_mhz, err);
+                if (!st) st = cbx__read_maybe_double(block, "mean_gpu_power_w", path, &s->mean_gpu_power_w, err);
+            }
+            c->resources = s;
+        }
+    }
     if (!st) st = cbx__read_metrics(arena, v, "", NULL, &c->metrics, &c->nmetrics, err);
     if (!st) st = cbx__read_maybe_object(v, "metadata", "", &metadata, err);
     if (!st) st = cbx__read_maybe_object(v, "config", "", &config, err);
@@ -374,20 +355,6 @@ static cbx_status add_batches(conversion *c, cbx_arena *arena, const cbx_timing_
     return add_derived(c, &batch_time, m, err);
 }
 
-/* metadata.results of a run under construction with one entry more. */
-static cbx_status add_metadata(cbx_run_builder *b, const cbx_result_content *r, cbx_err *err)
-{
-    const cbx_json *old = cbx_json_get(b->run->metadata, "results");
-    cbx_json *list = old && cbx_json_typeof(old) == CBX_JSON_ARRAY ? cbx_json_copy(old) : cbx_json_new_array();
-    cbx_json *entry = cbx_json_push_object(list);
-
-    cbx_json_set_string(entry, "name", r->name);
-    cbx_json_set_double(entry, "timestamp", r->timestamp);
-    cbx__set_copy(entry, "metadata", r->metadata);
-    cbx__set_copy(entry, "config", r->config);
-    return cbx_run_builder_set_metadata(b, "results", cbx_json_finish(list), err);
-}
-
 cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *result, cbx_err *err)
 {
     const cbx_result_content *r = cbx_result_get(result);
@@ -407,7 +374,17 @@ cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *resu
     if (!st) st = add_members(&c, resource_members, CBX_LEN(resource_members), r->resources, err);
     point.metrics = c.metrics;
     point.nmetrics = c.nmetrics;
-    if (!st) st = add_metadata(b, r, err);
+    /* metadata.results of a run under construction with one entry more. */
+    if (!st) {
+        const cbx_json *old = cbx_json_get(b->run->metadata, "results");
+        cbx_json *list = old && cbx_json_typeof(old) == CBX_JSON_ARRAY ? cbx_json_copy(old) : cbx_json_new_array();
+        cbx_json *entry = cbx_json_push_object(list);
+        cbx_json_set_string(entry, "name", r->name);
+        cbx_json_set_double(entry, "timestamp", r->timestamp);
+        cbx__set_copy(entry, "metadata", r->metadata);
+        cbx__set_copy(entry, "config", r->config);
+        st = cbx_run_builder_set_metadata(b, "results", cbx_json_finish(list), err);
+    }
     if (!st) st = cbx_run_builder_add_point(b, &point, err);
     cbx_arena_clear(&arena);
     return st;

@@ -314,34 +314,6 @@ static void put_point(cbx_json_writer *w, const cbx_point *p)
     cbx_json_writer_end(w);
 }
 
-static void put_run(cbx_json_writer *w, const cbx_run *run, const cbx_json *head)
-{
-    const char *key;
-    cbx_json *value;
-
-    cbx_json_writer_begin(w, NULL, '{');
-    for (size_t i = 0; cbx_json_member(head, i, &key, &value); i++) {
-        if (strcmp(key, "points") != 0) {
-            cbx_json_writer_add(w, key, value);
-            continue;
-        }
-        cbx_json_writer_begin(w, key, '[');
-        for (size_t k = 0; k < run->points.n; k++) {
-            const run_point *p = &run->points.items[k];
-            if (!p->raw) {
-                put_point(w, &p->view);
-                continue;
-            }
-            value = cbx__run_point_json(&p->view, p->raw);
-            if (!value) w->out->status = CBX_ENOMEM;
-            cbx_json_writer_add(w, NULL, value);
-            cbx_json_unref(value);
-        }
-        cbx_json_writer_end(w);
-    }
-    cbx_json_writer_end(w);
-}
-
 cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const char *path, const char *shown,
                              cbx_err *err)
 {
@@ -358,7 +330,29 @@ cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const 
         s.status = cbx_fail_errno(&s.err, errno, "cannot write '%s'", shown);
     } else {
         setbuf(s.file, NULL); /* the text is the buffer */
-        put_run(&w, run, head);
+        const char *key;
+        cbx_json *value;
+        cbx_json_writer_begin(&w, NULL, '{');
+        for (size_t i = 0; cbx_json_member(head, i, &key, &value); i++) {
+            if (strcmp(key, "points") != 0) {
+                cbx_json_writer_add(&w, key, value);
+                continue;
+            }
+            cbx_json_writer_begin(&w, key, '[');
+            for (size_t k = 0; k < run->points.n; k++) {
+                const run_point *p = &run->points.items[k];
+                if (!p->raw) {
+                    put_point(&w, &p->view);
+                    continue;
+                }
+                value = cbx__run_point_json(&p->view, p->raw);
+                if (!value) w.out->status = CBX_ENOMEM;
+                cbx_json_writer_add(&w, NULL, value);
+                cbx_json_unref(value);
+            }
+            cbx_json_writer_end(&w);
+        }
+        cbx_json_writer_end(&w);
         flush_all(&s, &text);
         if (fclose(s.file) != 0 && !s.status) s.status = cbx_fail_errno(&s.err, errno, "cannot write '%s'", shown);
     }

@@ -110,33 +110,6 @@ static bool is_kept(const char *text)
            !(n > second && text[second] == '6');
 }
 
-static cbx_status read_head(const cbx_json *v, cbx_run *run, cbx_err *err)
-{
-    const char *id = NULL, *timestamp = NULL, *commit = NULL, *branch = NULL;
-    int64_t version = cbx_json_get_int(v, "schema_version", 0);
-    cbx_err why = CBX_ERR_INIT;
-    cbx_status st = cbx_json_need_string(v, "id", "", &id, err);
-
-    if (!st && version > CBX_RUN_SCHEMA_VERSION)
-        st = cbx_fail(err, CBX_EVERSION,
-                      "'schema_version' is %lld, this release reads up to %d: use a later release of calibrax",
-                      (long long)version, CBX_RUN_SCHEMA_VERSION);
-    if (!st && !cbx_run_id_is_valid(id))
-        st = cbx_fail(err, CBX_EFORMAT,
-                      "'id': '%s' cannot name a file: leave out '/', control characters and a '.' in front", id);
-    if (!st) st = cbx__record_text(&run->arena, id, "id", &run->id, err);
-    if (!st) st = cbx_json_need_string(v, "timestamp", "", &timestamp, err);
-    if (!st && cbx_time_parse_iso(timestamp, &run->timestamp_us, &why))
-        st = cbx_fail(err, CBX_EFORMAT, "'timestamp': %s", why.message);
-    if (!st && is_kept(timestamp))
-        st = cbx__record_text(&run->arena, timestamp, "timestamp", &run->timestamp_text, err);
-    if (!st) st = cbx__read_maybe_string(v, "commit", "", &commit, err);
-    if (!st && commit) st = cbx__record_text(&run->arena, commit, "commit", &run->commit, err);
-    if (!st) st = cbx__read_maybe_string(v, "branch", "", &branch, err);
-    if (!st && branch) st = cbx__record_text(&run->arena, branch, "branch", &run->branch, err);
-    return st;
-}
-
 static cbx_status read_free_form(const cbx_json *v, const char *key, const cbx_run *run, cbx_json **slot, cbx_err *err)
 {
     cbx_json *object, *kept;
@@ -193,28 +166,32 @@ void cbx__run_point_path(size_t i, char path[CBX__PATH_SIZE])
     cbx__path(path, "points", at);
 }
 
-static cbx_status read_points(const cbx_json *v, cbx_run *run, cbx_err *err)
-{
-    cbx_json *points = NULL, *raw;
-    cbx_status st = cbx_json_need_array(v, "points", "", &points, err);
-
-    for (size_t i = 0; !st && i < cbx_json_length(points); i++) {
-        char path[CBX__PATH_SIZE];
-        cbx_point p;
-        cbx__run_point_path(i, path);
-        st = cbx__run_view_point(cbx_json_at(points, i), path, NULL, &run->arena, &p, &raw, err);
-        if (!st) st = cbx__run_point_text(&run->arena, &p, err);
-        if (!st) st = cbx__run_own_point(run, &p, raw, err);
-    }
-    return st;
-}
-
 cbx_status cbx__run_read_front(const cbx_json *v, cbx_run *run, cbx_err *err)
 {
     cbx_status st;
 
     if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return cbx_fail(err, CBX_EFORMAT, "expected an object");
-    st = read_head(v, run, err);
+    const char *id = NULL, *timestamp = NULL, *commit = NULL, *branch = NULL;
+    int64_t version = cbx_json_get_int(v, "schema_version", 0);
+    cbx_err why = CBX_ERR_INIT;
+    st = cbx_json_need_string(v, "id", "", &id, err);
+    if (!st && version > CBX_RUN_SCHEMA_VERSION)
+        st = cbx_fail(err, CBX_EVERSION,
+                      "'schema_version' is %lld, this release reads up to %d: use a later release of calibrax",
+                      (long long)version, CBX_RUN_SCHEMA_VERSION);
+    if (!st && !cbx_run_id_is_valid(id))
+        st = cbx_fail(err, CBX_EFORMAT,
+                      "'id': '%s' cannot name a file: leave out '/', control characters and a '.' in front", id);
+    if (!st) st = cbx__record_text(&run->arena, id, "id", &run->id, err);
+    if (!st) st = cbx_json_need_string(v, "timestamp", "", &timestamp, err);
+    if (!st && cbx_time_parse_iso(timestamp, &run->timestamp_us, &why))
+        st = cbx_fail(err, CBX_EFORMAT, "'timestamp': %s", why.message);
+    if (!st && is_kept(timestamp))
+        st = cbx__record_text(&run->arena, timestamp, "timestamp", &run->timestamp_text, err);
+    if (!st) st = cbx__read_maybe_string(v, "commit", "", &commit, err);
+    if (!st && commit) st = cbx__record_text(&run->arena, commit, "commit", &run->commit, err);
+    if (!st) st = cbx__read_maybe_string(v, "branch", "", &branch, err);
+    if (!st && branch) st = cbx__record_text(&run->arena, branch, "branch", &run->branch, err);
     if (!st) st = read_free_form(v, "environment", run, &run->environment, err);
     if (!st) st = read_free_form(v, "metadata", run, &run->metadata, err);
     return st ? st : read_defs(v, run, err);
@@ -242,7 +219,18 @@ static cbx_status from_tree(const cbx_allocator *al, const cbx_json *json, bool 
     if (!st) {
         run->private_tree = private_tree;
         st = cbx__run_read_front(json, run, &why);
-        if (!st) st = read_points(json, run, &why);
+        if (!st) {
+            cbx_json *points = NULL, *raw;
+            st = cbx_json_need_array(json, "points", "", &points, &why);
+            for (size_t i = 0; !st && i < cbx_json_length(points); i++) {
+                char path[CBX__PATH_SIZE];
+                cbx_point p;
+                cbx__run_point_path(i, path);
+                st = cbx__run_view_point(cbx_json_at(points, i), path, NULL, &run->arena, &p, &raw, &why);
+                if (!st) st = cbx__run_point_text(&run->arena, &p, &why);
+                if (!st) st = cbx__run_own_point(run, &p, raw, &why);
+            }
+        }
         if (!st) st = cbx__run_read_rest(json, run, &why);
         run->private_tree = false;
     }

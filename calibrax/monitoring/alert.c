@@ -167,23 +167,6 @@ static void count_up(uint32_t *n, bool yes) { *n = !yes ? 0 : *n == UINT32_MAX ?
 /* A drift about a median of 0 is infinite, and valid. */
 static bool is_lost(const watched *w, double value) { return w->rule.pattern ? isnan(value) : !isfinite(value); }
 
-/* The state after one more value. */
-static void advance(watched *w, double value)
-{
-    const cbx_alert_rule *r = &w->rule;
-    size_t highest = 0, stays = 0;
-
-    for (size_t i = 0; i < CBX_ALERT_LEVELS; i++) {
-        double level = r->levels[i], good = r->lower ? level + r->hysteresis : level - r->hysteresis;
-        if (isnan(level)) continue;
-        count_up(&w->beyond[i], is_lost(w, value) || worse(r, value, level));
-        count_up(&w->clear[i], !is_lost(w, value) && !worse(r, value, good));
-        if (w->beyond[i] >= r->raise_after) highest = i + 1;
-        if (i < (size_t)w->now && w->clear[i] < r->clear_after) stays = i + 1;
-    }
-    w->now = (cbx_severity)(highest > stays ? highest : stays);
-}
-
 static double threshold_of(const watched *w, cbx_severity severity)
 {
     if (severity != CBX_SEVERITY_NONE) return w->rule.levels[severity - 1];
@@ -191,48 +174,6 @@ static double threshold_of(const watched *w, cbx_severity severity)
         if (!isnan(w->rule.levels[i])) return w->rule.levels[i];
     }
     return NAN;
-}
-
-static void describe_value(const watched *w, cbx_alert *alert)
-{
-    const char *side = w->rule.lower ? "below" : "above";
-
-    if (worse(&w->rule, alert->value, alert->threshold))
-        snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, %s %.6g", alert->rule, alert->value, side,
-                 alert->threshold);
-    else
-        snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, not yet clear of %.6g", alert->rule,
-                 alert->value, alert->threshold);
-}
-
-static void describe_pattern(const watched *w, cbx_alert *alert)
-{
-    const cbx_pattern *p = &w->seen;
-    const char *name = w->rule.metric;
-
-    if (!worse(&w->rule, alert->value, alert->threshold))
-        snprintf(alert->message, sizeof alert->message, "%s of %.40s is %.3g %%, not yet clear of %.3g %%",
-                 cbx_pattern_name(w->rule.pattern), name, 100 * alert->value, 100 * alert->threshold);
-    else if (w->rule.pattern == CBX_PATTERN_MODES)
-        snprintf(alert->message, sizeof alert->message,
-                 "%.40s goes between %.6g and %.6g: the rarer has %.3g %% of the last %zu values", name, p->low,
-                 p->high, 100 * alert->value, p->n);
-    else
-        snprintf(alert->message, sizeof alert->message,
-                 "%.40s drifts by %+.3g %% [%+.3g %%, %+.3g %%] over the last %zu values", name, 100 * alert->value,
-                 100 * p->low, 100 * p->high, p->n);
-}
-
-static void describe(const watched *w, cbx_alert *alert)
-{
-    if (alert->severity == CBX_SEVERITY_NONE)
-        snprintf(alert->message, sizeof alert->message, "%.80s is back: %.6g", alert->rule, alert->value);
-    else if (is_lost(w, alert->value))
-        snprintf(alert->message, sizeof alert->message, "%.80s has no finite value", alert->rule);
-    else if (w->rule.pattern)
-        describe_pattern(w, alert);
-    else
-        describe_value(w, alert);
 }
 
 static void hand_out(cbx_alerts *a, const cbx_alert *alert)
@@ -253,7 +194,33 @@ static void report(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
                           .pattern = w->rule.pattern,
                           .time_ns = now_ns,
                           .held_back = w->held_back };
-    describe(w, alert);
+    if (alert->severity == CBX_SEVERITY_NONE)
+        snprintf(alert->message, sizeof alert->message, "%.80s is back: %.6g", alert->rule, alert->value);
+    else if (is_lost(w, alert->value))
+        snprintf(alert->message, sizeof alert->message, "%.80s has no finite value", alert->rule);
+    else if (w->rule.pattern) {
+        const cbx_pattern *p = &w->seen;
+        const char *name = w->rule.metric;
+        if (!worse(&w->rule, alert->value, alert->threshold))
+            snprintf(alert->message, sizeof alert->message, "%s of %.40s is %.3g %%, not yet clear of %.3g %%",
+                     cbx_pattern_name(w->rule.pattern), name, 100 * alert->value, 100 * alert->threshold);
+        else if (w->rule.pattern == CBX_PATTERN_MODES)
+            snprintf(alert->message, sizeof alert->message,
+                     "%.40s goes between %.6g and %.6g: the rarer has %.3g %% of the last %zu values", name, p->low,
+                     p->high, 100 * alert->value, p->n);
+        else
+            snprintf(alert->message, sizeof alert->message,
+                     "%.40s drifts by %+.3g %% [%+.3g %%, %+.3g %%] over the last %zu values", name, 100 * alert->value,
+                     100 * p->low, 100 * p->high, p->n);
+    } else {
+        const char *side = w->rule.lower ? "below" : "above";
+        if (worse(&w->rule, alert->value, alert->threshold))
+            snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, %s %.6g", alert->rule, alert->value, side,
+                     alert->threshold);
+        else
+            snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, not yet clear of %.6g", alert->rule,
+                     alert->value, alert->threshold);
+    }
     w->reported = w->held = w->now;
     w->reported_ns = now_ns;
     w->any = true;
@@ -314,7 +281,18 @@ size_t cbx_alerts_observe(cbx_alerts *a, const char *metric, double value, uint6
         double seen = value;
         if (strcmp(w->rule.metric, metric)) continue;
         if (w->rule.pattern) seen = strength_with(a, w, value, now_ns);
-        advance(w, seen);
+        /* The state after one more value. */
+        const cbx_alert_rule *r = &w->rule;
+        size_t highest = 0, stays = 0;
+        for (size_t i = 0; i < CBX_ALERT_LEVELS; i++) {
+            double level = r->levels[i], good = r->lower ? level + r->hysteresis : level - r->hysteresis;
+            if (isnan(level)) continue;
+            count_up(&w->beyond[i], is_lost(w, seen) || worse(r, seen, level));
+            count_up(&w->clear[i], !is_lost(w, seen) && !worse(r, seen, good));
+            if (w->beyond[i] >= r->raise_after) highest = i + 1;
+            if (i < (size_t)w->now && w->clear[i] < r->clear_after) stays = i + 1;
+        }
+        w->now = (cbx_severity)(highest > stays ? highest : stays);
         if (is_pending(w, now_ns)) report(a, w, seen, now_ns);
     }
     return a->count - before;

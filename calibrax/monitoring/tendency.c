@@ -18,18 +18,6 @@ const char *cbx_tendency_name(cbx_tendency_kind kind, cbx_direction direction)
     return (unsigned)kind < CBX_TENDENCY_COUNT ? words[kind][column] : "?";
 }
 
-/* The newest finite values, oldest first. */
-static size_t take(const double *x, size_t n, double *kept)
-{
-    size_t m = 0, from = n;
-
-    while (from > 0 && m < CBX_TENDENCY_MAX) m += isfinite(x[--from]);
-    m = 0;
-    for (size_t i = from; i < n; i++)
-        if (isfinite(x[i])) kept[m++] = x[i];
-    return m;
-}
-
 static cbx_tendency_kind decide(const cbx_interval *s, double threshold)
 {
     if (s->lower > 0 && s->value > threshold) return CBX_TENDENCY_RISING;
@@ -77,7 +65,13 @@ cbx_status cbx_tendency_find(cbx_ctx *ctx, const double *x, size_t n, double thr
     if (!(level > 0 && level < 1)) return cbx_fail(err, CBX_EINVAL, "'level' must be between 0 and 1, got %g", level);
     kept = cbx_mem_calloc(al, SIZE, sizeof *kept);
     if (!kept) return cbx_fail_nomem(err, "a series");
-    t.n = take(x, n, kept);
+    /* The newest finite values, oldest first. */
+    size_t m = 0, from = n;
+    while (from > 0 && m < CBX_TENDENCY_MAX) m += isfinite(x[--from]);
+    m = 0;
+    for (size_t i = from; i < n; i++)
+        if (isfinite(x[i])) kept[m++] = x[i];
+    t.n = m;
     if (t.n >= CBX_TENDENCY_MIN) st = measure(ctx, kept, t.n, threshold, level, &t, err);
     cbx_mem_free(al, kept, SIZE * sizeof *kept);
     if (!st) *out = t;

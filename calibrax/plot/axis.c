@@ -164,19 +164,6 @@ static void log_ticks(cbx__axis *a, double gap)
     a->exponent = 0;
 }
 
-/* Multiples of minutes or hours that divide a day, else of 1, 2, 5, 10 ... days. */
-static void date_ticks(cbx__axis *a, double gap)
-{
-    static const double minutes[] = { 1, 5, 10, 30, 60, 180, 360, 720, 1440 };
-    double wanted = (a->high - a->low) / fmax(1, floor(fabs(a->to - a->from) / gap)), step = 86400;
-    size_t i = 0;
-
-    while (i < CBX_LEN(minutes) && 60 * minutes[i] < wanted) i++;
-    step *= i < CBX_LEN(minutes) ? minutes[i] / 1440 : nice_step(fmax(1, wanted / 86400));
-    a->decimals = step < 86400; /* of a label: with the time of day */
-    for (double k = ceil(a->low / step); k * step <= a->high; k++) add_tick(a, k * step);
-}
-
 void cbx__axis_lay(cbx__axis *a, double from, double to, double gap)
 {
     a->from = from;
@@ -187,8 +174,16 @@ void cbx__axis_lay(cbx__axis *a, double from, double to, double gap)
         log_ticks(a, gap);
     else if (a->scale == CBX_PLOT_LINEAR)
         linear_ticks(a, a->low, a->high, gap);
-    else if (a->scale == CBX_PLOT_DATES)
-        date_ticks(a, fmax(gap, 90));
+    else if (a->scale == CBX_PLOT_DATES) {
+        /* Multiples of minutes or hours that divide a day, else of 1, 2, 5, 10 ... days. */
+        static const double minutes[] = { 1, 5, 10, 30, 60, 180, 360, 720, 1440 };
+        double wanted = (a->high - a->low) / fmax(1, floor(fabs(a->to - a->from) / fmax(gap, 90))), step = 86400;
+        size_t i = 0;
+        while (i < CBX_LEN(minutes) && 60 * minutes[i] < wanted) i++;
+        step *= i < CBX_LEN(minutes) ? minutes[i] / 1440 : nice_step(fmax(1, wanted / 86400));
+        a->decimals = step < 86400; /* of a label: with the time of day */
+        for (double k = ceil(a->low / step); k * step <= a->high; k++) add_tick(a, k * step);
+    }
 }
 
 /* --- labels --- */

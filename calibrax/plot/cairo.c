@@ -152,21 +152,6 @@ static void draw_words(const pen *p, const cbx__item *it)
     p->c.new_path(p->cr);
 }
 
-static void draw_scene(const pen *p, const cbx__scene *s)
-{
-    static void (*const draw[])(const pen *, const cbx__item *) = {
-        [CBX__PATH] = draw_path,
-        [CBX__RECT] = draw_rect,
-        [CBX__DISC] = draw_disc,
-        [CBX__WORDS] = draw_words,
-    };
-
-    set_colour(p, s->paper, 1);
-    p->c.paint(p->cr);
-    p->c.set_line_join(p->cr, JOIN_ROUND);
-    for (const cbx__item *it = s->first; it; it = it->next) draw[it->kind](p, it);
-}
-
 static int write_bytes(void *closure, const unsigned char *data, unsigned length)
 {
     cbx_text *out = closure;
@@ -208,7 +193,16 @@ cbx_status cbx__scene_write_cairo(cbx_ctx *ctx, const cbx__scene *s, cbx_plot_fo
     p.cr = p.c.create(surface);
     if (format == CBX_PLOT_PDF) scale = 0.75; /* points of 1/72 inch */
     p.c.scale(p.cr, scale, scale);
-    draw_scene(&p, s);
+    static void (*const draw[])(const pen *, const cbx__item *) = {
+        [CBX__PATH] = draw_path,
+        [CBX__RECT] = draw_rect,
+        [CBX__DISC] = draw_disc,
+        [CBX__WORDS] = draw_words,
+    };
+    set_colour(&p, s->paper, 1);
+    p.c.paint(p.cr);
+    p.c.set_line_join(p.cr, JOIN_ROUND);
+    for (const cbx__item *it = s->first; it; it = it->next) draw[it->kind](&p, it);
     status = p.c.status(p.cr);
     p.c.destroy(p.cr);
     if (!status && format == CBX_PLOT_PNG) status = p.c.surface_write_to_png_stream(surface, write_bytes, out);

@@ -63,15 +63,6 @@ static cbx_status add_slope(cbx_plot *p, const cbx_plot_roof *b, double peak, sp
     return st ? st : cbx_plot_note(p, s.low * 1.6, y[0], b->name, err); /* below the line */
 }
 
-static cbx_status add_ceiling(cbx_plot *p, const cbx_plot_roof *r, double bandwidth, span s, cbx_err *err)
-{
-    double x[] = { r->limit / bandwidth, s.high }, y[] = { r->limit, r->limit };
-    cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
-    cbx_status st = cbx_plot_line(p, &line, err);
-
-    return st ? st : cbx_plot_note(p, s.high, r->limit, r->name, err);
-}
-
 static bool same_name(const cbx_plot_kernel *a, const cbx_plot_kernel *b)
 {
     return a->name && b->name ? !strcmp(a->name, b->name) : a->name == b->name;
@@ -114,7 +105,12 @@ cbx_status cbx_plot_roofline(cbx_plot *p, const cbx_plot_roof *peaks, size_t npe
     fastest = highest(bandwidths, nbandwidths)->limit;
     s = intensities(peak, bandwidths, nbandwidths, kernels, nkernels);
     for (size_t i = 0; !st && i < nbandwidths; i++) st = add_slope(p, &bandwidths[i], peak, s, err);
-    for (size_t i = 0; !st && i < npeaks; i++) st = add_ceiling(p, &peaks[i], fastest, s, err);
+    for (size_t i = 0; !st && i < npeaks; i++) {
+        double x[] = { peaks[i].limit / fastest, s.high }, y[] = { peaks[i].limit, peaks[i].limit };
+        cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
+        st = cbx_plot_line(p, &line, err);
+        if (!st) st = cbx_plot_note(p, s.high, peaks[i].limit, peaks[i].name, err);
+    }
     return st ? st : add_kernels(p, kernels, nkernels, err);
 }
 

@@ -47,32 +47,6 @@ static void take_line(range *x, range *y, const cbx_plot_series *s)
     take(x, (double)(s->n - 1));
 }
 
-static void take_mark(range *x, range *y, const cbx__mark *m)
-{
-    switch (m->kind) {
-    case CBX__MARK_BARS: take(y, 0); /* fall through */
-    case CBX__MARK_LINE: take_line(x, y, &m->line); break;
-    case CBX__MARK_BOX:
-        take(y, m->box.low);
-        take(y, m->box.high);
-        take_all(y, m->box.outliers, m->box.noutliers);
-        take(x, (double)m->at);
-        break;
-    case CBX__MARK_VIOLIN:
-        take_all(y, m->line.y, m->line.n);
-        take(x, (double)m->at);
-        break;
-    case CBX__MARK_HEAT:
-        take(x, (double)(m->ncols - 1));
-        take(y, (double)(m->nrows - 1));
-        break;
-    case CBX__MARK_NOTE:
-        take(x, m->place.x);
-        take(y, m->place.y);
-        break;
-    }
-}
-
 /* A plot of missing values only still has axes. */
 static void default_range(range *r, cbx_plot_scale scale)
 {
@@ -87,7 +61,28 @@ static cbx_status find_ranges(cbx__sheet *sh, cbx_err *err)
 
     if (!p->first) return cbx_fail(err, CBX_EINVAL, "a plot with nothing in it");
     for (const cbx__mark *m = p->first; m; m = m->next) {
-        take_mark(&x, &y, m);
+        switch (m->kind) {
+        case CBX__MARK_BARS: take(&y, 0); /* fall through */
+        case CBX__MARK_LINE: take_line(&x, &y, &m->line); break;
+        case CBX__MARK_BOX:
+            take(&y, m->box.low);
+            take(&y, m->box.high);
+            take_all(&y, m->box.outliers, m->box.noutliers);
+            take(&x, (double)m->at);
+            break;
+        case CBX__MARK_VIOLIN:
+            take_all(&y, m->line.y, m->line.n);
+            take(&x, (double)m->at);
+            break;
+        case CBX__MARK_HEAT:
+            take(&x, (double)(m->ncols - 1));
+            take(&y, (double)(m->nrows - 1));
+            break;
+        case CBX__MARK_NOTE:
+            take(&x, m->place.x);
+            take(&y, m->place.y);
+            break;
+        }
         if (m->kind == CBX__MARK_HEAT) take_all(&heat, m->values, m->nrows * m->ncols);
     }
     if (p->nnames) take(&x, (double)(p->nnames - 1));
@@ -145,21 +140,6 @@ typedef struct legend {
     double width;
 } legend;
 
-/* One series needs no legend: the title names it. */
-static legend measure_legend(const cbx_plot *p)
-{
-    legend l = { 0, 0 };
-
-    for (const cbx__mark *m = p->first; m; m = m->next)
-        if (in_legend(m)) {
-            l.count++;
-            l.width = fmax(l.width, LEGEND_MARK + 8 + cbx__words_width(m->line.label, TICK_SIZE));
-        }
-    if (l.count < 2) l = (legend){ 0, 0 };
-    if (p->first && p->first->kind == CBX__MARK_HEAT) l.width = 62;
-    return l;
-}
-
 /* A name that is as wide as the page allows; a longer one ends with an ellipsis. */
 static const char *short_name(cbx__sheet *sh, const char *name, double width)
 {
@@ -206,64 +186,52 @@ static double lay_axes(cbx__sheet *sh, const legend *l)
 
 /* --- frame --- */
 
-static void draw_numbers_x(cbx__sheet *sh, cbx__paint grid)
+static void draw_frame(cbx__sheet *sh)
 {
-    char buf[CBX_FORMAT_SIZE];
+    cbx__paint grid = { CBX__NO_COLOUR, sh->theme->grid, 1, 1, 0 };
 
-    for (size_t i = 0; i < sh->x.n; i++) {
-        double x = cbx__axis_place(&sh->x, sh->x.at[i]);
-        cbx__scene_line(sh->scene, "grid", grid, x, sh->y.from, x, sh->y.to);
-        cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, x, fmax(sh->y.from, sh->y.to) + 16, TICK_SIZE,
-                         CBX__MIDDLE, cbx__axis_label(&sh->x, sh->x.at[i], buf));
+    if (sh->x.scale == CBX_PLOT_CATEGORIES) {
+        const cbx_plot *p = sh->plot;
+        double step = fabs(cbx__axis_place(&sh->x, 1) - cbx__axis_place(&sh->x, 0)), y = fmax(sh->y.from, sh->y.to);
+        bool turned = aslant(sh, sh->x.to - sh->x.from);
+        size_t every = (size_t)fmax(1, ceil(14 / step)); /* names of thousands of categories would be a black bar */
+        for (size_t i = 0; i < p->nnames; i += every) {
+            double x = cbx__axis_place(&sh->x, (double)i);
+            cbx__item *it = cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, x + (turned ? 4 : 0),
+                                             y + (turned ? 13 : 16), TICK_SIZE, turned ? CBX__END : CBX__MIDDLE,
+                                             turned ? short_name(sh, p->names[i], LONGEST_NAME * sh->height)
+                                                    : p->names[i]);
+            if (turned) it->turn = -40;
+        }
+    } else {
+        char buf[CBX_FORMAT_SIZE];
+        for (size_t i = 0; i < sh->x.n; i++) {
+            double x = cbx__axis_place(&sh->x, sh->x.at[i]);
+            cbx__scene_line(sh->scene, "grid", grid, x, sh->y.from, x, sh->y.to);
+            cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, x, fmax(sh->y.from, sh->y.to) + 16, TICK_SIZE,
+                             CBX__MIDDLE, cbx__axis_label(&sh->x, sh->x.at[i], buf));
+        }
     }
-}
-
-static void draw_names_x(cbx__sheet *sh)
-{
-    const cbx_plot *p = sh->plot;
-    double step = fabs(cbx__axis_place(&sh->x, 1) - cbx__axis_place(&sh->x, 0)), y = fmax(sh->y.from, sh->y.to);
-    bool turned = aslant(sh, sh->x.to - sh->x.from);
-    size_t every = (size_t)fmax(1, ceil(14 / step)); /* names of thousands of categories would be a black bar */
-
-    for (size_t i = 0; i < p->nnames; i += every) {
-        double x = cbx__axis_place(&sh->x, (double)i);
-        cbx__item *it = cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, x + (turned ? 4 : 0),
-                                         y + (turned ? 13 : 16), TICK_SIZE, turned ? CBX__END : CBX__MIDDLE,
-                                         turned ? short_name(sh, p->names[i], LONGEST_NAME * sh->height) : p->names[i]);
-        if (turned) it->turn = -40;
+    if (sh->y.scale == CBX_PLOT_CATEGORIES) {
+        double step = fabs(cbx__axis_place(&sh->y, 1) - cbx__axis_place(&sh->y, 0));
+        size_t every = (size_t)fmax(1, ceil(12 / step));
+        for (size_t i = 0; i < sh->plot->nrows; i += every)
+            cbx__scene_words(sh->scene, "tick-y", sh->theme->muted, sh->x.from - 7,
+                             cbx__axis_place(&sh->y, (double)i) + 3.8, TICK_SIZE, CBX__END, sh->plot->rows[i]);
+    } else {
+        char buf[CBX_FORMAT_SIZE];
+        for (size_t i = 0; i < sh->y.n; i++) {
+            double y = cbx__axis_place(&sh->y, sh->y.at[i]);
+            cbx__scene_line(sh->scene, "grid", grid, sh->x.from, y, sh->x.to, y);
+            cbx__scene_words(sh->scene, "tick-y", sh->theme->muted, sh->x.from - 7, y + 3.8, TICK_SIZE, CBX__END,
+                             cbx__axis_label(&sh->y, sh->y.at[i], buf));
+        }
     }
-}
-
-static void draw_numbers_y(cbx__sheet *sh, cbx__paint grid)
-{
-    char buf[CBX_FORMAT_SIZE];
-
-    for (size_t i = 0; i < sh->y.n; i++) {
-        double y = cbx__axis_place(&sh->y, sh->y.at[i]);
-        cbx__scene_line(sh->scene, "grid", grid, sh->x.from, y, sh->x.to, y);
-        cbx__scene_words(sh->scene, "tick-y", sh->theme->muted, sh->x.from - 7, y + 3.8, TICK_SIZE, CBX__END,
-                         cbx__axis_label(&sh->y, sh->y.at[i], buf));
-    }
-}
-
-static void draw_names_y(cbx__sheet *sh)
-{
-    double step = fabs(cbx__axis_place(&sh->y, 1) - cbx__axis_place(&sh->y, 0));
-    size_t every = (size_t)fmax(1, ceil(12 / step));
-
-    for (size_t i = 0; i < sh->plot->nrows; i += every)
-        cbx__scene_words(sh->scene, "tick-y", sh->theme->muted, sh->x.from - 7,
-                         cbx__axis_place(&sh->y, (double)i) + 3.8, TICK_SIZE, CBX__END, sh->plot->rows[i]);
-}
-
-static void draw_labels(cbx__sheet *sh)
-{
     const cbx_plot_opts *o = &sh->plot->opts;
     double middle = (sh->x.from + sh->x.to) / 2, centre = (sh->y.from + sh->y.to) / 2;
     const char *x = cbx__axis_title(&sh->x, o->x_label, sh->scene->arena);
     const char *y = cbx__axis_title(&sh->y, o->y_label, sh->scene->arena);
     cbx__item *it;
-
     if (!x || !y) {
         sh->scene->full = true;
         return;
@@ -280,66 +248,21 @@ static void draw_labels(cbx__sheet *sh)
     it->turn = -90;
 }
 
-static void draw_frame(cbx__sheet *sh)
-{
-    cbx__paint grid = { CBX__NO_COLOUR, sh->theme->grid, 1, 1, 0 };
-
-    if (sh->x.scale == CBX_PLOT_CATEGORIES)
-        draw_names_x(sh);
-    else
-        draw_numbers_x(sh, grid);
-    if (sh->y.scale == CBX_PLOT_CATEGORIES)
-        draw_names_y(sh);
-    else
-        draw_numbers_y(sh, grid);
-    draw_labels(sh);
-}
-
 /* --- legend --- */
-
-static void draw_legend(cbx__sheet *sh)
-{
-    double x = sh->x.to + 14, y = sh->y.to + 6;
-
-    for (const cbx__mark *m = sh->plot->first; m; m = m->next) {
-        if (!in_legend(m)) continue;
-        cbx__paint fill = { cbx__series_colour(sh->theme, m->series), CBX__NO_COLOUR, 0, 1, 0 };
-        if (m->kind == CBX__MARK_BARS)
-            cbx__scene_rect(sh->scene, "key", fill, x + 8, y - 5, 12, 10);
-        else if (m->line.how & (CBX_PLOT_JOIN | CBX_PLOT_STEP))
-            cbx__scene_line(sh->scene, "key", cbx__series_line(sh->theme, m->series, 1.8), x, y, x + LEGEND_MARK, y);
-        if (m->kind == CBX__MARK_LINE && m->line.how & CBX_PLOT_MARK)
-            cbx__draw_marker(sh, m, x + LEGEND_MARK / 2.0, y, NULL);
-        cbx__scene_words(sh->scene, "legend", sh->theme->ink, x + LEGEND_MARK + 6, y + 3.8, TICK_SIZE, CBX__START,
-                         m->line.label);
-        y += LEGEND_STEP;
-    }
-}
-
-static void draw_ramp(cbx__sheet *sh)
-{
-    char buf[CBX_FORMAT_SIZE];
-    double x = sh->x.to + 14, top = fmin(sh->y.from, sh->y.to), height = fabs(sh->y.to - sh->y.from);
-    double step = height / RAMP_STEPS;
-    double middle = sh->heat_log ? sqrt(sh->heat_min * sh->heat_max) : (sh->heat_min + sh->heat_max) / 2;
-
-    for (int i = 0; i < RAMP_STEPS; i++) {
-        cbx__paint fill = { cbx__ramp((RAMP_STEPS - 1 - i) / (RAMP_STEPS - 1.0)), CBX__NO_COLOUR, 0, 1, 0 };
-        cbx__scene_rect(sh->scene, "ramp", fill, x, top + step * i, 12, step + 0.4);
-    }
-    cbx__scene_words(sh->scene, "ramp-end", sh->theme->muted, x + 17, top + 9, TICK_SIZE, CBX__START,
-                     cbx__short_number(sh->heat_max, buf));
-    cbx__scene_words(sh->scene, "ramp-middle", sh->theme->muted, x + 17, top + height / 2 + 4, TICK_SIZE, CBX__START,
-                     cbx__short_number(middle, buf));
-    cbx__scene_words(sh->scene, "ramp-end", sh->theme->muted, x + 17, top + height, TICK_SIZE, CBX__START,
-                     cbx__short_number(sh->heat_min, buf));
-}
 
 cbx_status cbx__lay_out(const cbx_plot *p, cbx__scene *scene, cbx_arena *arena, cbx_err *err)
 {
     const cbx__theme *theme = &cbx__themes[p->opts.theme == CBX_PLOT_DARK];
     cbx__sheet sh = { .plot = p, .theme = theme, .scene = scene };
-    legend l = measure_legend(p);
+    /* One series needs no legend: the title names it. */
+    legend l = { 0, 0 };
+    for (const cbx__mark *m = p->first; m; m = m->next)
+        if (in_legend(m)) {
+            l.count++;
+            l.width = fmax(l.width, LEGEND_MARK + 8 + cbx__words_width(m->line.label, TICK_SIZE));
+        }
+    if (l.count < 2) l = (legend){ 0, 0 };
+    if (p->first && p->first->kind == CBX__MARK_HEAT) l.width = 62;
     cbx_status st = find_ranges(&sh, err);
 
     if (st) return st;
@@ -353,7 +276,37 @@ cbx_status cbx__lay_out(const cbx_plot *p, cbx__scene *scene, cbx_arena *arena, 
                                                                                      : sh.y.from;
         cbx__scene_line(scene, "axis", axis, sh.x.from, zero, sh.x.to, zero);
     }
-    if (l.count) draw_legend(&sh);
-    if (p->first->kind == CBX__MARK_HEAT) draw_ramp(&sh);
+    if (l.count) {
+        double x = sh.x.to + 14, y = sh.y.to + 6;
+        for (const cbx__mark *m = sh.plot->first; m; m = m->next) {
+            if (!in_legend(m)) continue;
+            cbx__paint fill = { cbx__series_colour(sh.theme, m->series), CBX__NO_COLOUR, 0, 1, 0 };
+            if (m->kind == CBX__MARK_BARS)
+                cbx__scene_rect(sh.scene, "key", fill, x + 8, y - 5, 12, 10);
+            else if (m->line.how & (CBX_PLOT_JOIN | CBX_PLOT_STEP))
+                cbx__scene_line(sh.scene, "key", cbx__series_line(sh.theme, m->series, 1.8), x, y, x + LEGEND_MARK, y);
+            if (m->kind == CBX__MARK_LINE && m->line.how & CBX_PLOT_MARK)
+                cbx__draw_marker(&sh, m, x + LEGEND_MARK / 2.0, y, NULL);
+            cbx__scene_words(sh.scene, "legend", sh.theme->ink, x + LEGEND_MARK + 6, y + 3.8, TICK_SIZE, CBX__START,
+                             m->line.label);
+            y += LEGEND_STEP;
+        }
+    }
+    if (p->first->kind == CBX__MARK_HEAT) {
+        char buf[CBX_FORMAT_SIZE];
+        double x = sh.x.to + 14, top = fmin(sh.y.from, sh.y.to), height = fabs(sh.y.to - sh.y.from);
+        double step = height / RAMP_STEPS;
+        double middle = sh.heat_log ? sqrt(sh.heat_min * sh.heat_max) : (sh.heat_min + sh.heat_max) / 2;
+        for (int i = 0; i < RAMP_STEPS; i++) {
+            cbx__paint fill = { cbx__ramp((RAMP_STEPS - 1 - i) / (RAMP_STEPS - 1.0)), CBX__NO_COLOUR, 0, 1, 0 };
+            cbx__scene_rect(sh.scene, "ramp", fill, x, top + step * i, 12, step + 0.4);
+        }
+        cbx__scene_words(sh.scene, "ramp-end", sh.theme->muted, x + 17, top + 9, TICK_SIZE, CBX__START,
+                         cbx__short_number(sh.heat_max, buf));
+        cbx__scene_words(sh.scene, "ramp-middle", sh.theme->muted, x + 17, top + height / 2 + 4, TICK_SIZE, CBX__START,
+                         cbx__short_number(middle, buf));
+        cbx__scene_words(sh.scene, "ramp-end", sh.theme->muted, x + 17, top + height, TICK_SIZE, CBX__START,
+                         cbx__short_number(sh.heat_min, buf));
+    }
     return CBX_OK;
 }

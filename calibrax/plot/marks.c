@@ -124,17 +124,6 @@ static void draw_line(cbx__sheet *sh, const cbx__mark *m)
 
 /* --- bars --- */
 
-static void draw_missing(cbx__sheet *sh, double x, double width)
-{
-    double y = px_y(sh, 0) - 4;
-    cbx__item *it = cbx__scene_words(sh->scene, "missing", sh->theme->missing, x, y, 10, CBX__MIDDLE, "n/a");
-
-    if (width >= 20) return;
-    it->anchor = CBX__START;
-    it->turn = -90;
-    it->at.x += 3.5;
-}
-
 static void draw_bars(cbx__sheet *sh, const cbx__mark *m)
 {
     const cbx_plot_series *s = &m->line;
@@ -145,7 +134,14 @@ static void draw_bars(cbx__sheet *sh, const cbx__mark *m)
     for (size_t i = 0; i < s->n; i++) {
         double left = px_x(sh, (double)i) - group / 2 + width * (double)m->at, gap = width > 8 ? 1 : 0;
         if (!isfinite(s->y[i])) {
-            draw_missing(sh, left + width / 2, width);
+            double y = px_y(sh, 0) - 4;
+            cbx__item *it = cbx__scene_words(sh->scene, "missing", sh->theme->missing, left + width / 2, y, 10,
+                                             CBX__MIDDLE, "n/a");
+            if (width < 20) {
+                it->anchor = CBX__START;
+                it->turn = -90;
+                it->at.x += 3.5;
+            }
             continue;
         }
         double top = px_y(sh, s->y[i]);

@@ -27,22 +27,6 @@ static double since(pass *p, uint64_t start)
     return end < start ? 0 : (double)(end - start);
 }
 
-/* The cost is the median of empty windows, the step the shortest one above 0. */
-static void measure_clock(pass *p)
-{
-    double window[CLOCK_READINGS];
-
-    p->step_ns = INFINITY;
-    for (size_t i = 0; i < CLOCK_READINGS; i++) {
-        uint64_t start = now(p);
-        window[i] = since(p, start);
-        if (window[i] > 0) p->step_ns = fmin(p->step_ns, window[i]);
-    }
-    cbx_stat_sort(window, CLOCK_READINGS);
-    p->cost_ns = window[CLOCK_READINGS / 2];
-    if (!isfinite(p->step_ns)) p->step_ns = fmax(p->cost_ns, 1);
-}
-
 static double seconds(const pass *p, double ns) { return 1e-9 * fmax(0, ns - p->cost_ns); }
 
 /* *more false: no batch was left. */
@@ -90,7 +74,17 @@ static cbx_status time_all(cbx_ctx *ctx, pass *p, cbx_err *err)
     cbx_status st = CBX_OK;
     bool more = true;
 
-    measure_clock(p);
+    /* The cost is the median of empty windows, the step the shortest one above 0. */
+    double window[CLOCK_READINGS];
+    p->step_ns = INFINITY;
+    for (size_t i = 0; i < CLOCK_READINGS; i++) {
+        uint64_t start = now(p);
+        window[i] = since(p, start);
+        if (window[i] > 0) p->step_ns = fmin(p->step_ns, window[i]);
+    }
+    cbx_stat_sort(window, CLOCK_READINGS);
+    p->cost_ns = window[CLOCK_READINGS / 2];
+    if (!isfinite(p->step_ns)) p->step_ns = fmax(p->cost_ns, 1);
     while (!st && more && t->warmup_batches < p->o.warmup) st = take_one(p, false, &more, err);
     while (!st && more && t->nbatches < p->o.max_batches) st = take_one(p, true, &more, err);
     if (st) return st;

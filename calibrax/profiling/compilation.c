@@ -111,27 +111,6 @@ static void advise(cbx_compilation_report *r, const char *fmt, ...)
     va_end(args);
 }
 
-static void rate(cbx_compilation_report *r)
-{
-    double compile = isnan(r->mean_compile_s) ? 0 : r->mean_compile_s;
-
-    if (!r->calls) return;
-    r->health = fmin(1, 0.5 * r->hit_rate + 0.5 * fmax(0, 1 - compile / 10));
-    r->level = r->health > 0.8   ? CBX_COMPILE_EXCELLENT
-               : r->health > 0.6 ? CBX_COMPILE_GOOD
-               : r->health > 0.4 ? CBX_COMPILE_MODERATE
-                                 : CBX_COMPILE_POOR;
-    if (r->hit_rate < 0.5)
-        advise(r, "%.0f %% of calls met a new signature: keep shapes and dtypes fixed, or pad to a few sizes",
-               100 * (1 - r->hit_rate));
-    else if (r->hit_rate < 0.8)
-        advise(r, "%.0f %% of calls met a new signature: fewer different shapes would help", 100 * (1 - r->hit_rate));
-    if (compile > 5)
-        advise(r, "compiling takes %.1f s on average: compile smaller functions, or keep a cache on disk", compile);
-    else if (compile > 2)
-        advise(r, "compiling takes %.1f s on average: a cache on disk would help", compile);
-}
-
 void cbx_compilation_see(const cbx_compilation *c, cbx_compilation_report *out)
 {
     cbx_compilation_report r = { .calls = c->calls, .signatures = c->list.n, .hit_rate = NAN, .health = NAN };
@@ -154,6 +133,24 @@ void cbx_compilation_see(const cbx_compilation *c, cbx_compilation_report *out)
     r.steady_s = r.known ? steady / (double)r.known : NAN;
     r.mean_compile_s = r.known ? r.total_compile_s / (double)r.known : NAN;
     if (!r.known) r.max_compile_s = r.total_compile_s = NAN;
-    rate(&r);
+    double compile = isnan(r.mean_compile_s) ? 0 : r.mean_compile_s;
+    if (r.calls) {
+        r.health = fmin(1, 0.5 * r.hit_rate + 0.5 * fmax(0, 1 - compile / 10));
+        r.level = r.health > 0.8   ? CBX_COMPILE_EXCELLENT
+                  : r.health > 0.6 ? CBX_COMPILE_GOOD
+                  : r.health > 0.4 ? CBX_COMPILE_MODERATE
+                                   : CBX_COMPILE_POOR;
+        if (r.hit_rate < 0.5)
+            advise(&r, "%.0f %% of calls met a new signature: keep shapes and dtypes fixed, or pad to a few sizes",
+                   100 * (1 - r.hit_rate));
+        else if (r.hit_rate < 0.8)
+            advise(&r, "%.0f %% of calls met a new signature: fewer different shapes would help",
+                   100 * (1 - r.hit_rate));
+        if (compile > 5)
+            advise(&r, "compiling takes %.1f s on average: compile smaller functions, or keep a cache on disk",
+                   compile);
+        else if (compile > 2)
+            advise(&r, "compiling takes %.1f s on average: a cache on disk would help", compile);
+    }
     *out = r;
 }

@@ -42,23 +42,6 @@ struct cbx__counter {
 
 /* --- PAPI --- */
 
-static cbx_status load(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx_err *err)
-{
-    papi *p = &c->p;
-    const cbx_library_symbol symbols[] = {
-        { "PAPI_library_init", (void **)&p->init },
-        { "PAPI_create_eventset", (void **)&p->create },
-        { "PAPI_add_named_event", (void **)&p->add },
-        { "PAPI_start", (void **)&p->start },
-        { "PAPI_read", (void **)&p->read },
-        { "PAPI_stop", (void **)&p->stop },
-        { "PAPI_cleanup_eventset", (void **)&p->cleanup },
-        { "PAPI_destroy_eventset", (void **)&p->destroy },
-        { "PAPI_strerror", (void **)&p->words },
-    };
-    return cbx_library_open_known(ctx, CBX_LIBRARY_PAPI, path, symbols, CBX_LEN(symbols), &c->library, err);
-}
-
 /* The library expects the version of its header, major and minor. */
 static bool start_papi(const papi *p)
 {
@@ -102,7 +85,20 @@ static int add_all(cbx__counter *c, const char *const *events, size_t n)
 static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx_err *err)
 {
     static const char *const both[] = { "PAPI_DP_OPS", "PAPI_SP_OPS" }, *const one[] = { "PAPI_FP_OPS" };
-    cbx_status st = load(ctx, path, c, err);
+    cbx_status st;
+    papi *p = &c->p;
+    const cbx_library_symbol symbols[] = {
+        { "PAPI_library_init", (void **)&p->init },
+        { "PAPI_create_eventset", (void **)&p->create },
+        { "PAPI_add_named_event", (void **)&p->add },
+        { "PAPI_start", (void **)&p->start },
+        { "PAPI_read", (void **)&p->read },
+        { "PAPI_stop", (void **)&p->stop },
+        { "PAPI_cleanup_eventset", (void **)&p->cleanup },
+        { "PAPI_destroy_eventset", (void **)&p->destroy },
+        { "PAPI_strerror", (void **)&p->words },
+    };
+    st = cbx_library_open_known(ctx, CBX_LIBRARY_PAPI, path, symbols, CBX_LEN(symbols), &c->library, err);
     int fault;
 
     if (st) return st;

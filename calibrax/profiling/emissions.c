@@ -159,27 +159,6 @@ static cbx_status read_line(reader *r, cbx_err *err)
     return st;
 }
 
-/* The column of each cell, -1: unknown. */
-static cbx_status read_header(reader *r, int which[MAX_CELLS], size_t *n, cbx_err *err)
-{
-    bool seen[CBX_LEN(columns)] = { false }, any = false;
-    cbx_status st = read_line(r, err);
-
-    if (st) return st;
-    for (size_t i = 0; i < r->ncells; i++) {
-        which[i] = -1;
-        for (size_t c = 0; c < CBX_LEN(columns); c++) {
-            if (strcmp(r->cells[i], columns[c].name) != 0) continue;
-            if (seen[c]) return fail_at(r, err, "a column is listed twice");
-            seen[c] = true;
-            which[i] = (int)c;
-            any = any || columns[c].offset == offsetof(cbx_emissions, emissions);
-        }
-    }
-    *n = r->ncells;
-    return any ? CBX_OK : fail_at(r, err, "no column 'emissions': this is not a file of codecarbon");
-}
-
 static cbx_status read_row(reader *r, const int which[MAX_CELLS], size_t n, cbx_emissions *e, cbx_err *err)
 {
     cbx_status st = read_line(r, err);
@@ -217,7 +196,22 @@ cbx_status cbx_emissions_parse(const char *text, size_t len, const char *what, c
     cbx_status st;
 
     if (len && memchr(text, '\0', len)) return cbx_fail(err, CBX_EFORMAT, "'%s': holds a NUL byte", what);
-    st = read_header(&r, which, &ncolumns, err);
+    /* The column of each cell, -1: unknown. */
+    bool seen[CBX_LEN(columns)] = { false }, any = false;
+    st = read_line(&r, err);
+    if (st) return st;
+    for (size_t i = 0; i < r.ncells; i++) {
+        which[i] = -1;
+        for (size_t c = 0; c < CBX_LEN(columns); c++) {
+            if (strcmp(r.cells[i], columns[c].name) != 0) continue;
+            if (seen[c]) return fail_at(&r, err, "a column is listed twice");
+            seen[c] = true;
+            which[i] = (int)c;
+            any = any || columns[c].offset == offsetof(cbx_emissions, emissions);
+        }
+    }
+    ncolumns = r.ncells;
+    st = any ? CBX_OK : fail_at(&r, err, "no column 'emissions': this is not a file of codecarbon");
     if (st) return st;
     for (const char *c = r.at; c < r.end; c++) max += *c == '\n';
     rows = cbx_arena_calloc(arena, max, sizeof *rows);

@@ -96,27 +96,6 @@ static void add_counter(cbx_energy_meter *m, const char *root, const char *entry
     m->ncounters++;
 }
 
-static cbx_status find_counters(cbx_ctx *ctx, cbx_energy_meter *m, cbx_err *err)
-{
-    const char *root = m->o.powercap ? m->o.powercap : "/sys/class/powercap", *const * names;
-    size_t n = 0;
-    cbx_arena arena;
-    cbx_status st;
-
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = cbx_dir_list(ctx, root, NULL, &arena, &names, &n, err);
-    for (size_t i = 0; i < n && !st; i++) {
-        if (strncmp(names[i], "intel-rapl:", 11) == 0) add_counter(m, root, names[i]);
-    }
-    cbx_arena_clear(&arena);
-    if (m->ncounters == 0 && !m->cpu_why[0])
-        snprintf(
-            m->cpu_why, sizeof m->cpu_why,
-            "no RAPL counters in '%.100s': load the module intel_rapl_common, or ask the host of a virtual machine",
-            root);
-    return st == CBX_ENOMEM ? st : CBX_OK;
-}
-
 /* --- the device --- */
 
 static void read_gpu(cbx_energy_meter *m, double seconds)
@@ -179,7 +158,21 @@ cbx_status cbx_energy_meter_start(cbx_ctx *ctx, const cbx_energy_opts *opts, cbx
     m->al = *al;
     m->o = o;
     if (!o.gpu) snprintf(m->gpu_why, sizeof m->gpu_why, "no GPU was given to the meter");
-    st = find_counters(ctx, m, err);
+    const char *root = m->o.powercap ? m->o.powercap : "/sys/class/powercap", *const * names;
+    size_t n = 0;
+    cbx_arena arena;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx_dir_list(ctx, root, NULL, &arena, &names, &n, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        if (strncmp(names[i], "intel-rapl:", 11) == 0) add_counter(m, root, names[i]);
+    }
+    cbx_arena_clear(&arena);
+    if (m->ncounters == 0 && !m->cpu_why[0])
+        snprintf(
+            m->cpu_why, sizeof m->cpu_why,
+            "no RAPL counters in '%.100s': load the module intel_rapl_common, or ask the host of a virtual machine",
+            root);
+    st = st == CBX_ENOMEM ? st : CBX_OK;
     if (st) {
         cbx_mem_free(al, m, sizeof *m);
         return st;
@@ -199,28 +192,6 @@ void cbx_energy_meter_free(cbx_energy_meter *m)
     cbx_mem_free(&al, m, sizeof *m);
 }
 
-/* A domain that was lost makes its kind unknown. */
-static void sum_domains(const cbx_energy_meter *m, cbx_energy_report *r)
-{
-    double sums[3] = { 0, 0, 0 };
-    bool any[3] = { false, false, false };
-
-    for (size_t i = 0; i < m->ncounters; i++) {
-        cbx_energy_domain *d = &r->domain[r->ndomains++];
-        *d = m->counters[i].domain;
-        d->joules = m->counters[i].lost ? NAN : 1e-6 * m->counters[i].sum_uj;
-        if (d->kind == CBX_ENERGY_PART) continue;
-        sums[d->kind] += d->joules;
-        any[d->kind] = true;
-    }
-    r->cpu_j = any[CBX_ENERGY_PACKAGE] ? sums[CBX_ENERGY_PACKAGE] : NAN;
-    r->dram_j = any[CBX_ENERGY_DRAM] ? sums[CBX_ENERGY_DRAM] : NAN;
-    r->platform_j = any[CBX_ENERGY_PLATFORM] ? sums[CBX_ENERGY_PLATFORM] : NAN;
-    memcpy(r->cpu_why, m->cpu_why, sizeof r->cpu_why);
-    if (any[CBX_ENERGY_PACKAGE] && isnan(r->cpu_j))
-        snprintf(r->cpu_why, sizeof r->cpu_why, "a RAPL counter could no longer be read");
-}
-
 static void refuse_short(double seconds, double update_s, const char *what, double *j, char why[256])
 {
     if (isnan(*j) || seconds >= CBX_ENERGY_MIN_UPDATES * update_s) return;
@@ -235,7 +206,23 @@ void cbx_energy_meter_report(cbx_energy_meter *m, cbx_energy_report *out)
 
     cbx_energy_meter_see(m);
     r.duration_s = 1e-9 * (double)(m->last_ns - m->start_ns);
-    sum_domains(m, &r);
+    /* A domain that was lost makes its kind unknown. */
+    double sums[3] = { 0, 0, 0 };
+    bool any[3] = { false, false, false };
+    for (size_t i = 0; i < m->ncounters; i++) {
+        cbx_energy_domain *d = &r.domain[r.ndomains++];
+        *d = m->counters[i].domain;
+        d->joules = m->counters[i].lost ? NAN : 1e-6 * m->counters[i].sum_uj;
+        if (d->kind == CBX_ENERGY_PART) continue;
+        sums[d->kind] += d->joules;
+        any[d->kind] = true;
+    }
+    r.cpu_j = any[CBX_ENERGY_PACKAGE] ? sums[CBX_ENERGY_PACKAGE] : NAN;
+    r.dram_j = any[CBX_ENERGY_DRAM] ? sums[CBX_ENERGY_DRAM] : NAN;
+    r.platform_j = any[CBX_ENERGY_PLATFORM] ? sums[CBX_ENERGY_PLATFORM] : NAN;
+    memcpy(r.cpu_why, m->cpu_why, sizeof r.cpu_why);
+    if (any[CBX_ENERGY_PACKAGE] && isnan(r.cpu_j))
+        snprintf(r.cpu_why, sizeof r.cpu_why, "a RAPL counter could no longer be read");
     memcpy(r.gpu_why, m->gpu_why, sizeof r.gpu_why);
     r.gpu_w = m->gpu_seen ? m->gpu_last_w : NAN;
     r.gpu_integrated = m->gpu_seen && !m->gpu_counts;

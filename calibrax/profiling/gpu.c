@@ -62,28 +62,6 @@ struct cbx_gpu {
     char name[96];
 };
 
-static cbx_status load(cbx_ctx *ctx, const char *path, nvml *f, cbx_library **out, cbx_err *err)
-{
-    const cbx_library_symbol symbols[] = {
-        { "nvmlInit_v2", (void **)&f->init },
-        { "nvmlShutdown", (void **)&f->shutdown },
-        { "nvmlErrorString", (void **)&f->error },
-        { "nvmlDeviceGetCount_v2", (void **)&f->count },
-        { "nvmlDeviceGetHandleByIndex_v2", (void **)&f->handle },
-        { "nvmlDeviceGetHandleByPciBusId_v2", (void **)&f->handle_at },
-        { "nvmlDeviceGetName", (void **)&f->name },
-        { "nvmlDeviceGetMemoryInfo", (void **)&f->memory },
-        { "nvmlDeviceGetUtilizationRates", (void **)&f->utilization },
-        { "nvmlDeviceGetClockInfo", (void **)&f->clock },
-        { "nvmlDeviceGetTemperature", (void **)&f->temperature },
-        { "nvmlDeviceGetPowerUsage", (void **)&f->power },
-        { "nvmlDeviceGetPowerManagementLimit", (void **)&f->limit },
-        { "nvmlDeviceGetTotalEnergyConsumption", (void **)&f->energy },
-        { "nvmlDeviceGetCurrentClocksThrottleReasons", (void **)&f->throttle },
-    };
-    return cbx_library_open_known(ctx, CBX_LIBRARY_NVML, path, symbols, CBX_LEN(symbols), out, err);
-}
-
 /* The newest of three forms; a driver may lack all of them. */
 static cbx_status load_processes(cbx_ctx *ctx, const char *path, nvml *f, cbx_library **out, cbx_err *err)
 {
@@ -145,7 +123,24 @@ static cbx_status open_device(cbx_ctx *ctx, const location *at, const char *libr
 
     if (!g) return cbx_fail_nomem(err, "a GPU");
     g->al = *al;
-    st = load(ctx, library, &g->f, &g->library, err);
+    const cbx_library_symbol symbols[] = {
+        { "nvmlInit_v2", (void **)&g->f.init },
+        { "nvmlShutdown", (void **)&g->f.shutdown },
+        { "nvmlErrorString", (void **)&g->f.error },
+        { "nvmlDeviceGetCount_v2", (void **)&g->f.count },
+        { "nvmlDeviceGetHandleByIndex_v2", (void **)&g->f.handle },
+        { "nvmlDeviceGetHandleByPciBusId_v2", (void **)&g->f.handle_at },
+        { "nvmlDeviceGetName", (void **)&g->f.name },
+        { "nvmlDeviceGetMemoryInfo", (void **)&g->f.memory },
+        { "nvmlDeviceGetUtilizationRates", (void **)&g->f.utilization },
+        { "nvmlDeviceGetClockInfo", (void **)&g->f.clock },
+        { "nvmlDeviceGetTemperature", (void **)&g->f.temperature },
+        { "nvmlDeviceGetPowerUsage", (void **)&g->f.power },
+        { "nvmlDeviceGetPowerManagementLimit", (void **)&g->f.limit },
+        { "nvmlDeviceGetTotalEnergyConsumption", (void **)&g->f.energy },
+        { "nvmlDeviceGetCurrentClocksThrottleReasons", (void **)&g->f.throttle },
+    };
+    st = cbx_library_open_known(ctx, CBX_LIBRARY_NVML, library, symbols, CBX_LEN(symbols), &g->library, err);
     if (!st) st = load_processes(ctx, library, &g->f, &g->more, err);
     if (st) goto done;
     fault = g->f.init();

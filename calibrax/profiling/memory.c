@@ -23,20 +23,6 @@ static void add_hint(char hints[][160], size_t *n, const char *fmt, ...)
     va_end(args);
 }
 
-static double share_rising(const cbx_memory_reading *r, size_t n)
-{
-    size_t m = n < MAX_PAIRS ? n : MAX_PAIRS;
-    double rises = 0, pairs = 0;
-
-    for (size_t j = 1; j < m; j++) {
-        for (size_t i = 0; i < j; i++) {
-            rises += r[j * (n - 1) / (m - 1)].used_mb > r[i * (n - 1) / (m - 1)].used_mb;
-            pairs++;
-        }
-    }
-    return pairs > 0 ? rises / pairs : NAN;
-}
-
 cbx_status cbx_memory_pattern_of(const cbx_memory_reading *r, size_t n, cbx_memory_pattern *out, cbx_err *err)
 {
     cbx_memory_pattern p = { .nreadings = n, .growth_mb = NAN, .max_occupancy = NAN };
@@ -55,7 +41,15 @@ cbx_status cbx_memory_pattern_of(const cbx_memory_reading *r, size_t n, cbx_memo
         known++;
     }
     if (n > 1) p.growth_mb = (r[n - 1].used_mb - r[0].used_mb) / (double)(n - 1);
-    p.rising = share_rising(r, n);
+    size_t m = n < MAX_PAIRS ? n : MAX_PAIRS;
+    double rises = 0, pairs = 0;
+    for (size_t j = 1; j < m; j++) {
+        for (size_t i = 0; i < j; i++) {
+            rises += r[j * (n - 1) / (m - 1)].used_mb > r[i * (n - 1) / (m - 1)].used_mb;
+            pairs++;
+        }
+    }
+    p.rising = pairs > 0 ? rises / pairs : NAN;
     p.mean_occupancy = known ? sum / (double)known : NAN;
     p.leaks = n >= 3 && p.growth_mb > CBX_MEMORY_LEAK_MB && p.rising >= CBX_MEMORY_LEAK_RISING;
     p.nearly_full = p.max_occupancy > CBX_MEMORY_NEARLY_FULL;

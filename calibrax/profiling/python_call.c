@@ -18,18 +18,6 @@
 #define ANSWER_SCHEMA  "calibrax-call-answer"
 #define ANSWER_VERSION 1
 
-static cbx_status check_opts(const cbx_python_call_opts *given, cbx_python_call_opts *o, cbx_err *err)
-{
-    cbx_status st = cbx_take_options(o, sizeof *o, given, "cbx_python_call_opts", err);
-
-    if (!st && (!o->module || !*o->module)) st = cbx_fail(err, CBX_EINVAL, "'module' must name a Python module");
-    if (!st && (!o->function || !*o->function))
-        st = cbx_fail(err, CBX_EINVAL, "'function' must name a function of '%s'", o->module);
-    if (!st) st = cbx_check_range("samples", (double)o->samples, 1, 1 << 20, err);
-    if (!st) st = cbx_check_range("sample_s", o->sample_s, 0, 3600, err);
-    return st ? st : cbx_check_level("level", o->level, err);
-}
-
 /* --- the answer --- */
 
 static double positive(const cbx_json *o, const char *key)
@@ -117,37 +105,6 @@ cbx_status cbx__python_answer_read(cbx_ctx *ctx, const cbx_python_call_opts *o, 
 
 /* --- the process --- */
 
-static cbx_status run_script(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *script, const char *path,
-                             cbx_profile *process, cbx_err *err)
-{
-    char warmup[32], samples[32], sample_s[32];
-    const char *argv[] = { o->python ? o->python : "python3",
-                           script,
-                           path,
-                           o->module,
-                           o->function,
-                           warmup,
-                           samples,
-                           sample_s,
-                           o->flops ? "1" : "0",
-                           NULL };
-    cbx_profile_opts p = CBX_PROFILE_OPTS_INIT;
-
-    snprintf(warmup, sizeof warmup, "%llu", (unsigned long long)o->warmup);
-    snprintf(samples, sizeof samples, "%zu", o->samples);
-    snprintf(sample_s, sizeof sample_s, "%.9g", o->sample_s);
-    p.argv = argv;
-    p.warmup = 0;
-    p.runs = 1;
-    p.ignore_failure = true; /* the answer has the failure */
-    p.show_output = o->show_output;
-    p.gpu = o->gpu;
-    p.energy = o->energy;
-    p.trace = o->trace;
-    p.stop = o->stop;
-    return cbx_profile_command(ctx, &p, process, err);
-}
-
 static cbx_status read_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *path, cbx_python_call *c,
                               cbx_err *err)
 {
@@ -176,7 +133,13 @@ cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opt
     char folder[CBX__TEMPORARY_SIZE], path[CBX__TEMPORARY_SIZE + 16];
     const char *script;
     cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
-    cbx_status st = check_opts(opts, &o, err);
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_python_call_opts", err);
+    if (!st && (!o.module || !*o.module)) st = cbx_fail(err, CBX_EINVAL, "'module' must name a Python module");
+    if (!st && (!o.function || !*o.function))
+        st = cbx_fail(err, CBX_EINVAL, "'function' must name a function of '%s'", o.module);
+    if (!st) st = cbx_check_range("samples", (double)o.samples, 1, 1 << 20, err);
+    if (!st) st = cbx_check_range("sample_s", o.sample_s, 0, 3600, err);
+    if (!st) st = cbx_check_level("level", o.level, err);
 
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
@@ -184,7 +147,31 @@ cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opt
     if (!st) st = cbx__temporary_make("call", folder, err);
     if (!st) {
         snprintf(path, sizeof path, "%s/answer.json", folder);
-        st = run_script(ctx, &o, script, path, &c.process, err);
+        char warmup[32], samples[32], sample_s[32];
+        const char *argv[] = { o.python ? o.python : "python3",
+                               script,
+                               path,
+                               o.module,
+                               o.function,
+                               warmup,
+                               samples,
+                               sample_s,
+                               o.flops ? "1" : "0",
+                               NULL };
+        cbx_profile_opts p = CBX_PROFILE_OPTS_INIT;
+        snprintf(warmup, sizeof warmup, "%llu", (unsigned long long)o.warmup);
+        snprintf(samples, sizeof samples, "%zu", o.samples);
+        snprintf(sample_s, sizeof sample_s, "%.9g", o.sample_s);
+        p.argv = argv;
+        p.warmup = 0;
+        p.runs = 1;
+        p.ignore_failure = true; /* the answer has the failure */
+        p.show_output = o.show_output;
+        p.gpu = o.gpu;
+        p.energy = o.energy;
+        p.trace = o.trace;
+        p.stop = o.stop;
+        st = cbx_profile_command(ctx, &p, &c.process, err);
         if (!st) st = read_answer(ctx, &o, path, &c, err);
         cbx__temporary_remove(folder);
     }

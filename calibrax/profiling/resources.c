@@ -30,22 +30,6 @@ static bool take_sample(void *monitor)
     return alive;
 }
 
-static cbx_status check_opts(const cbx_resource_opts *given, cbx_resource_opts *o, cbx_err *err)
-{
-    cbx_status st;
-
-    *o = (cbx_resource_opts)CBX_RESOURCE_OPTS_INIT;
-    st = cbx_take_options(o, sizeof *o, given, "cbx_resource_opts", err);
-    if (o->interval_s == 0) o->interval_s = 0.1;
-    if (o->max_samples == 0) o->max_samples = 4096;
-    if (o->max_processes == 0) o->max_processes = 1024;
-    if (o->pid == 0) o->pid = getpid();
-    if (!o->proc) o->proc = "/proc";
-    if (!st) st = cbx_check_range("interval_s", o->interval_s, 0.001, 3600, err);
-    if (!st) st = cbx_check_range("max_samples", (double)o->max_samples, 2, 1 << 24, err);
-    return st ? st : cbx_check_range("max_processes", (double)o->max_processes, 1, 1 << 20, err);
-}
-
 /* One block: struct, members and numbers, samples, the copy of the folder's name. */
 static cbx_resource_monitor *create(const cbx_allocator *al, cbx_resource_opts *o)
 {
@@ -70,7 +54,17 @@ cbx_status cbx_resource_monitor_start(cbx_ctx *ctx, const cbx_resource_opts *opt
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_resource_opts o;
     cbx_resource_monitor *m;
-    cbx_status st = check_opts(opts, &o, err);
+    cbx_status st;
+    o = (cbx_resource_opts)CBX_RESOURCE_OPTS_INIT;
+    st = cbx_take_options(&o, sizeof o, opts, "cbx_resource_opts", err);
+    if (o.interval_s == 0) o.interval_s = 0.1;
+    if (o.max_samples == 0) o.max_samples = 4096;
+    if (o.max_processes == 0) o.max_processes = 1024;
+    if (o.pid == 0) o.pid = getpid();
+    if (!o.proc) o.proc = "/proc";
+    if (!st) st = cbx_check_range("interval_s", o.interval_s, 0.001, 3600, err);
+    if (!st) st = cbx_check_range("max_samples", (double)o.max_samples, 2, 1 << 24, err);
+    if (!st) st = cbx_check_range("max_processes", (double)o.max_processes, 1, 1 << 20, err);
 
     if (st) return st;
     m = create(al, &o);

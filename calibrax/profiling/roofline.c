@@ -30,20 +30,6 @@ static const char *const types[] = { "float64", "float32", "float16", "bfloat16"
 
 const char *cbx_roofs_type_at(size_t i) { return i < CBX_LEN(types) ? types[i] : NULL; }
 
-/* The best of the units for a narrow type; 0 and a reason: none. */
-static double narrow_rate(const cbx_probe *p, const char *type, const char **why)
-{
-    double best = 0;
-
-    *why = NULL;
-    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
-        if (strcmp(cbx_narrow_type((cbx_narrow)n), type) != 0) continue;
-        best = fmax(best, p->narrow[n].ops_per_s);
-        if (!*why) *why = p->narrow[n].why; /* of vectors, which come first */
-    }
-    return best;
-}
-
 cbx_status cbx_roofs_of_type(const cbx_probe *p, const char *type, int cores, cbx_roofs *out, cbx_err *err)
 {
     const char *why;
@@ -52,7 +38,15 @@ cbx_status cbx_roofs_of_type(const cbx_probe *p, const char *type, int cores, cb
 
     if (!strcmp(type, "float64") || !strcmp(type, "float32"))
         return cbx_roofs_of_probe(p, type[5] == '6', cores, out, err);
-    rate = narrow_rate(p, type, &why);
+    /* The best of the units for a narrow type; 0 and a reason: none. */
+    double best = 0;
+    why = NULL;
+    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
+        if (strcmp(cbx_narrow_type((cbx_narrow)n), type) != 0) continue;
+        best = fmax(best, p->narrow[n].ops_per_s);
+        if (!why) why = p->narrow[n].why; /* of vectors, which come first */
+    }
+    rate = best;
     if (!why)
         return cbx_fail(err, CBX_EINVAL, "no roofs of '%s': use float64, float32, float16, bfloat16 or int8", type);
     if (!(rate > 0)) return cbx_fail(err, CBX_EUNAVAILABLE, "no roof of '%s': %s", type, *why ? why : "not measured");
@@ -134,38 +128,6 @@ CBX_PRINTF(2, 3) static void add_hint(cbx_roofline_hints *h, const char *fmt, ..
     va_end(args);
 }
 
-static void advise_memory(const cbx_roofline *r, bool outer, cbx_roofline_hints *h)
-{
-    if (r->efficiency < LOW)
-        add_hint(
-            h,
-            "%.0f %% of the bandwidth of %s is low: go through memory in order, use all of each line, and look for "
-            "waits (branches, calls, dependent loads)",
-            100 * r->efficiency, r->level->name);
-    else if (r->efficiency < MODERATE)
-        add_hint(
-            h,
-            "%.0f %% of the bandwidth of %s is moderate: more loads under way at a time (unrolling, prefetch) may help",
-            100 * r->efficiency, r->level->name);
-    if (r->intensity < 0.5 * r->ridge)
-        add_hint(h, "each byte of %s carries %.2g operations where %.2g would balance: fuse passes%s", r->level->name,
-                 r->intensity, r->ridge, outer ? ", or work in blocks that stay in a nearer level" : "");
-}
-
-static void advise_compute(const cbx_roofline *r, cbx_roofline_hints *h)
-{
-    if (r->efficiency < LOW)
-        add_hint(h,
-                 "%.0f %% of the arithmetic is low: see that the inner loop is made of vectors, with several sums of "
-                 "its own",
-                 100 * r->efficiency);
-    else if (r->efficiency < MODERATE)
-        add_hint(
-            h,
-            "%.0f %% of the arithmetic is moderate: more independent sums, multiply-adds, or a narrower type may help",
-            100 * r->efficiency);
-}
-
 void cbx_roofline_advise(const cbx_roofline *r, size_t last_axis, cbx_roofline_hints *out)
 {
     double score = cbx_roofline_alignment(last_axis);
@@ -177,10 +139,35 @@ void cbx_roofline_advise(const cbx_roofline *r, size_t last_axis, cbx_roofline_h
                  100 * r->efficiency);
         return;
     }
-    if (r->bound == CBX_BOUND_MEMORY)
-        advise_memory(r, strcmp(r->level->name, "L1") != 0, out);
-    else
-        advise_compute(r, out);
+    if (r->bound == CBX_BOUND_MEMORY) {
+        if (r->efficiency < LOW)
+            add_hint(
+                out,
+                "%.0f %% of the bandwidth of %s is low: go through memory in order, use all of each line, and look for "
+                "waits (branches, calls, dependent loads)",
+                100 * r->efficiency, r->level->name);
+        else if (r->efficiency < MODERATE)
+            add_hint(out,
+                     "%.0f %% of the bandwidth of %s is moderate: more loads under way at a time (unrolling, prefetch) "
+                     "may help",
+                     100 * r->efficiency, r->level->name);
+        if (r->intensity < 0.5 * r->ridge)
+            add_hint(out, "each byte of %s carries %.2g operations where %.2g would balance: fuse passes%s",
+                     r->level->name, r->intensity, r->ridge,
+                     strcmp(r->level->name, "L1") != 0 ? ", or work in blocks that stay in a nearer level" : "");
+    } else {
+        if (r->efficiency < LOW)
+            add_hint(
+                out,
+                "%.0f %% of the arithmetic is low: see that the inner loop is made of vectors, with several sums of "
+                "its own",
+                100 * r->efficiency);
+        else if (r->efficiency < MODERATE)
+            add_hint(out,
+                     "%.0f %% of the arithmetic is moderate: more independent sums, multiply-adds, or a narrower type "
+                     "may help",
+                     100 * r->efficiency);
+    }
     if (score < 1)
         add_hint(out, "rows of %zu elements fill vectors and tiles in part (score %.1f): a multiple of 128 fills them",
                  last_axis, score);

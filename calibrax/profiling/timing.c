@@ -37,28 +37,6 @@ static double since(timer *t, uint64_t start)
     return end < start ? 0 : (double)(end - start);
 }
 
-/* --- the clock --- */
-
-/* Cost of an empty window, and the clock's step, from readings back to back. */
-static void measure_clock(timer *t)
-{
-    double window[CLOCK_WINDOWS];
-
-    t->step_ns = INFINITY;
-    for (int i = 0; i < CLOCK_WINDOWS; i++) {
-        uint64_t start = now(t);
-        window[i] = since(t, start);
-    }
-    cbx_stat_sort(window, CLOCK_WINDOWS);
-    t->cost_ns = window[CLOCK_WINDOWS / 2];
-    for (int i = 0; i < CLOCK_WINDOWS; i++) {
-        uint64_t first = now(t), second = first;
-        for (int k = 0; k < 100000 && second == first; k++) second = now(t);
-        if (second > first && (double)(second - first) < t->step_ns) t->step_ns = (double)(second - first);
-    }
-    if (!isfinite(t->step_ns)) t->step_ns = fmax(t->cost_ns, 1);
-}
-
 /* --- windows --- */
 
 static double window_ns(timer *t, cbx_timed_fn fn, void *user, uint64_t calls)
@@ -117,37 +95,7 @@ static cbx_status calibrate(timer *t, cbx_err *err)
     return CBX_OK;
 }
 
-static size_t take_samples(timer *t, double *samples)
-{
-    size_t n = 0;
-    while (n < t->o.samples && (n == 0 || t->o.budget_s == 0 || elapsed_s(t) < t->o.budget_s))
-        samples[n++] = 1e-9 * window_ns(t, t->fn, t->user, t->calls) / (double)t->calls;
-    return n;
-}
-
 /* --- options, refusals, estimates --- */
-
-static cbx_status check_opts(const cbx_timing_opts *given, cbx_timing_opts *o, cbx_err *err)
-{
-    static const double usual[] = { 50, 90, 99 };
-    cbx_status st;
-
-    *o = (cbx_timing_opts)CBX_TIMING_OPTS_INIT;
-    st = cbx_take_options(o, sizeof *o, given, "cbx_timing_opts", err);
-    if (!st) st = cbx_check_range("samples", (double)o->samples, 1, 1 << 20, err);
-    if (!st) st = cbx_check_range("sample_s", o->sample_s, 0, 3600, err);
-    if (!st) st = cbx_check_range("budget_s", o->budget_s, 0, INFINITY, err);
-    if (!st) st = cbx_check_level("level", o->level, err);
-    if (!st) st = cbx_check_range("calls", (double)o->calls, 0, (double)MAX_CALLS, err);
-    if (!o->percentiles) {
-        o->percentiles = usual;
-        o->npercentiles = CBX_LEN(usual);
-    }
-    if (!st) st = cbx_check_range("npercentiles", (double)o->npercentiles, 0, CBX_TIMING_MAX_PERCENTILES, err);
-    for (size_t i = 0; !st && i < o->npercentiles; i++)
-        st = cbx_check_range("percentiles", o->percentiles[i], 0, 100, err);
-    return st;
-}
 
 /* The shortest sample against an empty call: noise makes both longer, never shorter. */
 static cbx_status refuse(timer *t, const cbx_call_timing *r, cbx_err *err)
@@ -199,7 +147,21 @@ static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
     double elsewhere = t->cost_ns; /* of a clock in another process */
     cbx_status st;
 
-    measure_clock(t);
+    /* Cost of an empty window, and the clock's step, from readings back to back. */
+    double window[CLOCK_WINDOWS];
+    t->step_ns = INFINITY;
+    for (int i = 0; i < CLOCK_WINDOWS; i++) {
+        uint64_t start = now(t);
+        window[i] = since(t, start);
+    }
+    cbx_stat_sort(window, CLOCK_WINDOWS);
+    t->cost_ns = window[CLOCK_WINDOWS / 2];
+    for (int i = 0; i < CLOCK_WINDOWS; i++) {
+        uint64_t first = now(t), second = first;
+        for (int k = 0; k < 100000 && second == first; k++) second = now(t);
+        if (second > first && (double)(second - first) < t->step_ns) t->step_ns = (double)(second - first);
+    }
+    if (!isfinite(t->step_ns)) t->step_ns = fmax(t->cost_ns, 1);
     t->cost_ns = fmax(t->cost_ns, elsewhere);
     t->empty_ns = empty_call(t, EMPTY_CALLS, false);
     r->compile_s = t->o.compile ? 1e-9 * window_ns(t, t->o.compile, t->user, 1) : NAN;
@@ -209,7 +171,10 @@ static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
     if (st) return st;
     if (t->o.warmup) window_ns(t, t->fn, t->user, t->o.warmup);
     t->warmup += t->o.warmup;
-    r->nsamples = take_samples(t, r->samples);
+    size_t n = 0;
+    while (n < t->o.samples && (n == 0 || t->o.budget_s == 0 || elapsed_s(t) < t->o.budget_s))
+        r->samples[n++] = 1e-9 * window_ns(t, t->fn, t->user, t->calls) / (double)t->calls;
+    r->nsamples = n;
     r->calls_per_sample = t->calls;
     r->warmup_calls = t->warmup;
     r->clock_cost_ns = t->cost_ns;
@@ -223,7 +188,22 @@ static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
 static cbx_status time_it(cbx_ctx *ctx, timer t, const cbx_timing_opts *opts, cbx_call_timing *out, cbx_err *err)
 {
     cbx_call_timing r = { .al = *cbx_ctx_allocator(ctx) };
-    cbx_status st = check_opts(opts, &t.o, err);
+    static const double usual[] = { 50, 90, 99 };
+    cbx_status st;
+    t.o = (cbx_timing_opts)CBX_TIMING_OPTS_INIT;
+    st = cbx_take_options(&t.o, sizeof t.o, opts, "cbx_timing_opts", err);
+    if (!st) st = cbx_check_range("samples", (double)t.o.samples, 1, 1 << 20, err);
+    if (!st) st = cbx_check_range("sample_s", t.o.sample_s, 0, 3600, err);
+    if (!st) st = cbx_check_range("budget_s", t.o.budget_s, 0, INFINITY, err);
+    if (!st) st = cbx_check_level("level", t.o.level, err);
+    if (!st) st = cbx_check_range("calls", (double)t.o.calls, 0, (double)MAX_CALLS, err);
+    if (!t.o.percentiles) {
+        t.o.percentiles = usual;
+        t.o.npercentiles = CBX_LEN(usual);
+    }
+    if (!st) st = cbx_check_range("npercentiles", (double)t.o.npercentiles, 0, CBX_TIMING_MAX_PERCENTILES, err);
+    for (size_t i = 0; !st && i < t.o.npercentiles; i++)
+        st = cbx_check_range("percentiles", t.o.percentiles[i], 0, 100, err);
 
     if (st) return st;
     r.samples = cbx_mem_calloc(&r.al, t.o.samples, sizeof *r.samples);

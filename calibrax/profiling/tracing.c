@@ -262,25 +262,6 @@ size_t cbx_timeline_events(const cbx_timeline *t) { return t ? t->nevents : 0; }
 
 /* --- the file --- */
 
-static void put_document(const cbx_timeline *t, cbx_text *out)
-{
-    bool any = t->nevents > 0;
-
-    cbx_text_puts(out, "{\"traceEvents\":[");
-    cbx_text_add(out, t->events.data, t->events.len);
-    for (size_t i = 0; i < t->tracks.n; i++) {
-        for (size_t d = t->tracks.items[i].depth; d > 0; d--) {
-            cbx_text_printf(out, "%s{\"ph\":\"E\",\"pid\":%u,\"tid\":%u", any ? ",\n" : "\n",
-                            t->tracks.items[i].process, t->tracks.items[i].track);
-            put_us(out, "ts", t->last_ns);
-            cbx_text_putc(out, '}');
-        }
-    }
-    cbx_text_puts(out, "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{");
-    cbx_text_add(out, t->notes.data, t->notes.len);
-    cbx_text_puts(out, "}}\n");
-}
-
 cbx_status cbx_timeline_write(cbx_ctx *ctx, cbx_timeline *t, const char *path, cbx_err *err)
 {
     cbx_text out;
@@ -291,7 +272,22 @@ cbx_status cbx_timeline_write(cbx_ctx *ctx, cbx_timeline *t, const char *path, c
     pthread_mutex_lock(&t->lock);
     st = t->fault.status ? cbx_fail(err, t->fault.status, "%s", t->fault.message) : cbx_text_check(&t->events, err);
     if (!st) st = cbx_text_check(&t->notes, err);
-    if (!st) put_document(t, &out);
+    if (!st) {
+        bool any = t->nevents > 0;
+        cbx_text_puts(&out, "{\"traceEvents\":[");
+        cbx_text_add(&out, t->events.data, t->events.len);
+        for (size_t i = 0; i < t->tracks.n; i++) {
+            for (size_t d = t->tracks.items[i].depth; d > 0; d--) {
+                cbx_text_printf(&out, "%s{\"ph\":\"E\",\"pid\":%u,\"tid\":%u", any ? ",\n" : "\n",
+                                t->tracks.items[i].process, t->tracks.items[i].track);
+                put_us(&out, "ts", t->last_ns);
+                cbx_text_putc(&out, '}');
+            }
+        }
+        cbx_text_puts(&out, "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{");
+        cbx_text_add(&out, t->notes.data, t->notes.len);
+        cbx_text_puts(&out, "}}\n");
+    }
     pthread_mutex_unlock(&t->lock);
     if (!st) st = cbx_text_check(&out, err);
     if (!st) st = cbx_file_write_atomic(ctx, path, out.data, out.len, err);

@@ -194,49 +194,6 @@ static bool is_known_stranger(const cbx__watch *w, pid_t pid)
            bsearch(&pid, w->strangers[0], w->nstrangers[0], sizeof pid, by_number);
 }
 
-/* A new process: a child of a member, or possibly a grandchild. */
-static void classify(cbx__watch *w, pid_t pid, uint32_t *left_out)
-{
-    cbx__proc_stat s;
-    if (!read_stat(w, pid, &s)) return;
-    if (!is_member(w, s.parent)) {
-        if (w->npending < MAX_PENDING) {
-            w->pending[2 * w->npending] = pid;
-            w->pending[2 * w->npending + 1] = s.parent;
-            w->npending++;
-        }
-    } else if (w->nmembers < w->opts.max_processes) {
-        add_member(w, pid, &s);
-    } else {
-        (*left_out)++;
-    }
-}
-
-/* Repeats until no more are found: a parent may have a greater number than its child. */
-static void resolve_pending(cbx__watch *w, uint32_t *left_out)
-{
-    for (bool found = true; found;) {
-        size_t n = w->npending;
-        found = false;
-        w->npending = 0;
-        for (size_t i = 0; i < n; i++) {
-            pid_t pid = w->pending[2 * i], parent = w->pending[2 * i + 1];
-            if (is_member(w, parent) && w->nmembers < w->opts.max_processes) {
-                cbx__proc_stat s;
-                if (read_stat(w, pid, &s)) add_member(w, pid, &s);
-                found = true;
-            } else if (is_member(w, parent)) {
-                (*left_out)++;
-            } else {
-                w->pending[2 * w->npending] = pid;
-                w->pending[2 * w->npending + 1] = parent;
-                w->npending++;
-            }
-        }
-    }
-    for (size_t i = 0; i < w->npending; i++) add_stranger(w, w->pending[2 * i]);
-}
-
 static void find_children(cbx__watch *w)
 {
     uint32_t left_out = 0;
@@ -251,11 +208,46 @@ static void find_children(cbx__watch *w)
         if (pid <= 0 || is_member(w, pid)) continue;
         if (is_known_stranger(w, pid))
             add_stranger(w, pid);
-        else
-            classify(w, pid, &left_out);
+        else {
+            /* A new process: a child of a member, or possibly a grandchild. */
+            cbx__proc_stat s;
+            if (read_stat(w, pid, &s)) {
+                if (!is_member(w, s.parent)) {
+                    if (w->npending < MAX_PENDING) {
+                        w->pending[2 * w->npending] = pid;
+                        w->pending[2 * w->npending + 1] = s.parent;
+                        w->npending++;
+                    }
+                } else if (w->nmembers < w->opts.max_processes) {
+                    add_member(w, pid, &s);
+                } else {
+                    left_out++;
+                }
+            }
+        }
     }
     closedir(d);
-    resolve_pending(w, &left_out);
+    /* Repeats until no more are found: a parent may have a greater number than its child. */
+    for (bool found = true; found;) {
+        size_t n = w->npending;
+        found = false;
+        w->npending = 0;
+        for (size_t i = 0; i < n; i++) {
+            pid_t pid = w->pending[2 * i], parent = w->pending[2 * i + 1];
+            if (is_member(w, parent) && w->nmembers < w->opts.max_processes) {
+                cbx__proc_stat s;
+                if (read_stat(w, pid, &s)) add_member(w, pid, &s);
+                found = true;
+            } else if (is_member(w, parent)) {
+                left_out++;
+            } else {
+                w->pending[2 * w->npending] = pid;
+                w->pending[2 * w->npending + 1] = parent;
+                w->npending++;
+            }
+        }
+    }
+    for (size_t i = 0; i < w->npending; i++) add_stranger(w, w->pending[2 * i]);
     w->strangers[0] = w->strangers[1];
     w->strangers[1] = old;
     w->nstrangers[0] = w->nstrangers[1];
@@ -277,38 +269,6 @@ static double read_pss(cbx__watch *w)
     }
     w->pss_stopped = (double)(cbx_clock_ns() - start) > 0.1e9 * w->opts.interval_s;
     return sum ? (double)sum : NAN;
-}
-
-static void read_device(cbx__watch *w, cbx_resource_sample *s)
-{
-    cbx_resource_report *p = &w->peaks;
-    cbx_resource_device d = { NAN, NAN, NAN, NAN, NAN, NAN, 0 };
-    size_t n = 0;
-
-    for (size_t i = 0; w->opts.device && i < w->nmembers; i++)
-        if (w->members[i].alive) w->alive[n++] = w->members[i].pid;
-    if (w->opts.device) {
-        w->opts.device(w->opts.device_user, w->alive, n, &d);
-        w->device_known += !isnan(d.mem_mb) || !isnan(d.temperature_c) || !isnan(d.util);
-        w->device_slowed += cbx_gpu_is_slowed(d.throttle);
-    }
-    s->gpu_mem_mb = d.mem_mb;
-    s->gpu_util = d.util;
-    s->gpu_clock_mhz = d.clock_mhz;
-    s->gpu_power_w = d.power_w;
-    s->gpu_temperature_c = d.temperature_c;
-    s->gpu_tree_mem_mb = d.tree_mem_mb;
-    s->gpu_throttle = d.throttle;
-    p->summary.peak_gpu_mem_mb = fmax(p->summary.peak_gpu_mem_mb, d.mem_mb);
-    p->peak_gpu_temperature_c = fmax(p->peak_gpu_temperature_c, d.temperature_c);
-    p->peak_gpu_tree_mem_mb = fmax(p->peak_gpu_tree_mem_mb, d.tree_mem_mb);
-    p->gpu_throttle |= d.throttle;
-    for (int i = 0; i < 3; i++) {
-        double v = i == 0 ? d.util : i == 1 ? d.clock_mhz : d.power_w;
-        if (isnan(v)) continue;
-        w->device_sum[i] += v;
-        w->device_n[i]++;
-    }
 }
 
 static void account(cbx__watch *w, cbx_resource_sample *s)
@@ -372,7 +332,33 @@ bool cbx__watch_sample(cbx__watch *w, uint64_t now_ns, cbx_resource_sample *out)
     account(w, &s);
     w->end_ns = now_ns;
     if (s.processes == 0) return false;
-    read_device(w, &s);
+    cbx_resource_report *p = &w->peaks;
+    cbx_resource_device d = { NAN, NAN, NAN, NAN, NAN, NAN, 0 };
+    size_t n = 0;
+    for (size_t i = 0; w->opts.device && i < w->nmembers; i++)
+        if (w->members[i].alive) w->alive[n++] = w->members[i].pid;
+    if (w->opts.device) {
+        w->opts.device(w->opts.device_user, w->alive, n, &d);
+        w->device_known += !isnan(d.mem_mb) || !isnan(d.temperature_c) || !isnan(d.util);
+        w->device_slowed += cbx_gpu_is_slowed(d.throttle);
+    }
+    s.gpu_mem_mb = d.mem_mb;
+    s.gpu_util = d.util;
+    s.gpu_clock_mhz = d.clock_mhz;
+    s.gpu_power_w = d.power_w;
+    s.gpu_temperature_c = d.temperature_c;
+    s.gpu_tree_mem_mb = d.tree_mem_mb;
+    s.gpu_throttle = d.throttle;
+    p->summary.peak_gpu_mem_mb = fmax(p->summary.peak_gpu_mem_mb, d.mem_mb);
+    p->peak_gpu_temperature_c = fmax(p->peak_gpu_temperature_c, d.temperature_c);
+    p->peak_gpu_tree_mem_mb = fmax(p->peak_gpu_tree_mem_mb, d.tree_mem_mb);
+    p->gpu_throttle |= d.throttle;
+    for (int i = 0; i < 3; i++) {
+        double v = i == 0 ? d.util : i == 1 ? d.clock_mhz : d.power_w;
+        if (isnan(v)) continue;
+        w->device_sum[i] += v;
+        w->device_n[i]++;
+    }
     keep_peaks(w, &s);
     w->last_ns = now_ns;
     *out = s;

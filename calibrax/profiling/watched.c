@@ -22,17 +22,6 @@ static double own_mark_mb(void)
     return getrusage(RUSAGE_SELF, &u) ? NAN : (double)u.ru_maxrss / 1024;
 }
 
-/* Available only after the child was reaped. */
-static void account(const cbx__process *p, cbx_profile_run *r)
-{
-    double mark = (double)p->usage.ru_maxrss / 1024, seen = (double)r->resources.hwm_bytes / MIB;
-
-    r->exit_status = cbx__process_exit_status(p);
-    r->cpu_user_s = fmax(seconds(p->usage.ru_utime), r->resources.cpu_user_s);
-    r->cpu_system_s = fmax(seconds(p->usage.ru_stime), r->resources.cpu_system_s);
-    r->max_rss_mb = mark > own_mark_mb() || seen == 0 ? fmax(mark, seen) : seen;
-}
-
 static cbx_status watch(cbx_ctx *ctx, const cbx__watched_opts *o, pid_t pid, cbx_resource_monitor **m, cbx_err *err)
 {
     cbx_resource_opts r = CBX_RESOURCE_OPTS_INIT;
@@ -87,7 +76,12 @@ cbx_status cbx__watched_run(cbx_ctx *ctx, const cbx__watched_opts *opts, cbx__wa
     w.run.wall_s = 1e-9 * (double)(w.end_ns - w.start_ns);
     if (w.monitor) cbx_resource_monitor_stop(w.monitor, &w.run.resources, NULL);
     cbx__process_finish(&p);
-    account(&p, &w.run);
+    /* Available only after the child was reaped. */
+    double mark = (double)p.usage.ru_maxrss / 1024, seen = (double)w.run.resources.hwm_bytes / MIB;
+    w.run.exit_status = cbx__process_exit_status(&p);
+    w.run.cpu_user_s = fmax(seconds(p.usage.ru_utime), w.run.resources.cpu_user_s);
+    w.run.cpu_system_s = fmax(seconds(p.usage.ru_stime), w.run.resources.cpu_system_s);
+    w.run.max_rss_mb = mark > own_mark_mb() || seen == 0 ? fmax(mark, seen) : seen;
     cbx__process_last_words(&p, w.last_words, sizeof w.last_words);
     if (st)
         cbx__watched_clear(&w);

@@ -76,22 +76,6 @@ static void rate_series(const double *v, size_t n, cbx_convergence_result *out)
                                        : CBX_CONVERGENCE_STALLED;
 }
 
-static void check_tolerance(const double *v, size_t n, size_t hold, cbx_tolerance_result *t)
-{
-    size_t stays = n; /* values from here on are at or below it */
-
-    while (stays > 0 && v[stays - 1] <= t->tolerance) stays--;
-    for (size_t i = n; i-- > 0;) {
-        if (v[i] <= t->tolerance) t->crossed = i + 1;
-    }
-    if (n - stays >= hold) {
-        t->outcome = CBX_TOLERANCE_MET;
-        t->iteration = stays + 1;
-    } else {
-        t->outcome = t->crossed ? CBX_TOLERANCE_TRANSIENT : CBX_TOLERANCE_NEVER;
-    }
-}
-
 cbx_status cbx_convergence_check(const double *v, size_t n, const double *tolerances, size_t ntol, size_t hold,
                                  cbx_convergence_result *out, cbx_tolerance_result *each, cbx_err *err)
 {
@@ -108,7 +92,19 @@ cbx_status cbx_convergence_check(const double *v, size_t n, const double *tolera
     known = out->outcome != CBX_CONVERGENCE_EMPTY && out->outcome != CBX_CONVERGENCE_NOT_AN_ERROR;
     for (size_t k = 0; k < ntol; k++) {
         each[k] = (cbx_tolerance_result){ tolerances[k], CBX_TOLERANCE_UNKNOWN, 0, 0 };
-        if (known) check_tolerance(v, n, hold, &each[k]);
+        if (known) {
+            size_t stays = n; /* values from here on are at or below it */
+            while (stays > 0 && v[stays - 1] <= each[k].tolerance) stays--;
+            for (size_t i = n; i-- > 0;) {
+                if (v[i] <= each[k].tolerance) each[k].crossed = i + 1;
+            }
+            if (n - stays >= hold) {
+                each[k].outcome = CBX_TOLERANCE_MET;
+                each[k].iteration = stays + 1;
+            } else {
+                each[k].outcome = each[k].crossed ? CBX_TOLERANCE_TRANSIENT : CBX_TOLERANCE_NEVER;
+            }
+        }
     }
     return CBX_OK;
 }
