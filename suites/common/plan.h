@@ -10,24 +10,30 @@ typedef struct cbx__suite_plan {
     cbx_allocator al;
     const void *in[CBX_CASE_MAX_ARRAYS];
     void *out[CBX_CASE_MAX_ARRAYS];
-    void *point; /* a copy of what the case reads a point into */
+    const cbx_array *inputs[CBX_CASE_MAX_ARRAYS]; /* the arrays of `in` */
+    void *point;                                  /* a copy of what the case reads a point into */
     size_t point_bytes;
-    void *scratch; /* 64-byte aligned */
-    char *block;   /* as allocated */
-    size_t block_bytes;
-    size_t ninputs, noutputs;
+    void *scratch, *spare; /* 64-byte aligned; spare is memory of mutants, which honest baselines leave alone */
+    char *block;           /* as allocated */
+    size_t block_bytes, scratch_bytes;
+    size_t ninputs, noutputs, out_bytes; /* out_bytes: of output 0 */
     bool ran;
 } cbx__suite_plan;
 
 /* @param point  copied  @param c  for its numbers of arrays */
 cbx_status cbx__suite_plan_create(cbx_ctx *ctx, const cbx_case_ops *c, const void *point, size_t point_bytes,
-                                  size_t scratch_bytes, void **plan, cbx_err *err);
+                                  size_t scratch_bytes, size_t spare_bytes, void **plan, cbx_err *err);
 void cbx__suite_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
 void cbx__suite_plan_finish(void *plan);
 
-/* A planted fault of every case: the first call's answer forever.  Scratch ends in out_bytes for a copy of output 0; `run` is that of
- * the honest baseline, and uses the scratch before it. */
-void cbx__suite_plan_stale(void *plan, void (*run)(void *plan), size_t out_bytes);
+/* Planted faults, each by the `run` of the honest baseline: with another input i; with input i rounded to fewer bits; and the first
+ * call's answer forever.  The last two need spare memory for a copy of the input, and of output 0. */
+typedef void cbx__suite_run_fn(void *plan);
+void cbx__suite_run_with(cbx__suite_plan *s, cbx__suite_run_fn *run, size_t i, const void *other);
+void cbx__suite_run_rounded(void *plan, cbx__suite_run_fn *run, size_t i, int bits);
+void cbx__suite_run_stale(void *plan, cbx__suite_run_fn *run);
+/* count elements of float32 or float64 rounded to fewer bits (rounding.h); in place is fine. */
+void cbx__suite_round(cbx_dtype t, const void *from, size_t count, int bits, void *to);
 
 /* Entries of a list of baselines. */
 #define CBX__SUITE_BASELINE(name_, provider_, summary_, ...)                                                           \
@@ -41,5 +47,17 @@ void cbx__suite_plan_stale(void *plan, void (*run)(void *plan), size_t out_bytes
                         .finish = cbx__suite_plan_finish, __VA_ARGS__)
 #define CBX__SUITE_MUTANT(name_, summary_, reason_, prepare_, run_, ...)                                               \
     CBX__SUITE_NATIVE(name_, summary_, prepare_, run_, .mutant_reason = reason_, __VA_ARGS__)
+
+/* A case whose file names its tables and functions params, points, REPRESENTATIVE, baselines, input_names, output_names, label, outputs
+ * and series. */
+#define CBX__SUITE_CASE(name_, summary_, ...)                                                                          \
+    {                                                                                                                  \
+        .struct_size = sizeof(cbx_case_ops), .abi = CBX_CASE_ABI, .name = name_, .summary = summary_,                  \
+        .params = params, .nparams = CBX_LEN(params), .points = points, .npoints = CBX_LEN(points),                    \
+        .representative = REPRESENTATIVE, .baselines = baselines, .nbaselines = CBX_LEN(baselines),                    \
+        .ninputs = CBX_LEN(input_names), .noutputs = CBX_LEN(output_names), .input_names = input_names,                \
+        .output_names = output_names, .label = label, .outputs = outputs, .series = series,                            \
+        .nseries = CBX_LEN(series), __VA_ARGS__                                                                        \
+    }
 
 #endif

@@ -11,7 +11,6 @@
 #include "suites/common/fold.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
-#include "suites/common/rounding.h"
 #include "suites/common/turn.h"
 #include "suites/suites.h"
 
@@ -183,12 +182,12 @@ static void run_loops(void *plan)
     product(p, p->k, s->in[A], s->in[B], s->out[0]);
 }
 
-/* Scratch of the mutants: copies of both operands, or a result. */
+/* Mutants have memory for copies of both operands, or a result. */
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
 {
     const point p = read_point(given);
     const size_t capacity = (p.m * p.k + p.k * p.n + p.m * p.n) * p.size;
-    return cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, capacity, plan, err);
+    return cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, 0, capacity, plan, err);
 }
 
 static cbx_matmul tiled_of(const point *p)
@@ -208,7 +207,7 @@ static cbx_status prepare_tiled(cbx_ctx *ctx, const cbx_params *given, void **pl
     size_t bytes = 0;
     cbx_status st = cbx_matmul_workspace(&product, &bytes, err);
 
-    if (!st) st = cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, bytes, plan, err);
+    if (!st) st = cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, bytes, 0, plan, err);
     return st;
 }
 
@@ -221,7 +220,7 @@ static void run_tiled(void *plan)
     product.b = s->in[B];
     product.c = s->out[0];
     product.workspace = s->scratch;
-    product.workspace_bytes = s->block_bytes - 64;
+    product.workspace_bytes = s->scratch_bytes;
     (void)cbx_matmul_run(&product, NULL); /* cannot fail: prepare has checked the arguments */
 }
 
@@ -232,24 +231,14 @@ static const cbx_baseline_ops tiled_baseline = CBX__SUITE_NATIVE("tiled", "cache
 
 /* --- planted faults --- */
 
-static void round_all(const point *p, const void *from, size_t count, int bits, void *to)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (p->dtype == CBX_F32)
-            ((float *)to)[i] = cbx__suite_bits_f32(((const float *)from)[i], bits);
-        else
-            ((double *)to)[i] = cbx__suite_bits_f64(((const double *)from)[i], bits);
-    }
-}
-
 static void run_rounded(void *plan, int bits)
 {
     const cbx__suite_plan *s = plan;
     const point *p = s->point;
-    char *a = s->scratch, *b = a + p->m * p->k * p->size;
+    char *a = s->spare, *b = a + p->m * p->k * p->size;
 
-    round_all(p, s->in[A], p->m * p->k, bits, a);
-    round_all(p, s->in[B], p->k * p->n, bits, b);
+    cbx__suite_round(p->dtype, s->in[A], p->m * p->k, bits, a);
+    cbx__suite_round(p->dtype, s->in[B], p->k * p->n, bits, b);
     product(p, p->k, a, b, s->out[0]);
 }
 
@@ -263,11 +252,7 @@ static void run_drop_last(void *plan)
     product(p, p->k - 1, s->in[A], s->in[B], s->out[0]);
 }
 
-static void run_stale(void *plan)
-{
-    const point *p = ((const cbx__suite_plan *)plan)->point;
-    cbx__suite_plan_stale(plan, run_loops, p->m * p->n * p->size);
-}
+static void run_stale(void *plan) { cbx__suite_run_stale(plan, run_loops); }
 
 #define MUTANT(name, summary, reason, run_, work_)                                                                     \
     CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .work = work_)
@@ -316,28 +301,6 @@ static void outputs(const cbx_params *given, cbx_array_desc *out)
     out[0] = (cbx_array_desc){ p.dtype, 2, { p.m, p.n } };
 }
 
-const cbx_case_ops cbx_dense_matmul_case = {
-    .struct_size = sizeof(cbx_case_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "dense_matmul",
-    .summary = "the ordinary matrix product, with a baseline that must fail the fidelity check",
-    .params = params,
-    .nparams = CBX_LEN(params),
-    .points = points,
-    .npoints = CBX_LEN(points),
-    .representative = REPRESENTATIVE,
-    .baselines = baselines,
-    .nbaselines = CBX_LEN(baselines),
-    .ninputs = CBX_LEN(input_names),
-    .noutputs = CBX_LEN(output_names),
-    .input_names = input_names,
-    .output_names = output_names,
-    .label = label,
-    .outputs = outputs,
-    .make_inputs = make_inputs,
-    .oracle = oracle,
-    .rotate_inputs = rotate_inputs,
-    .rotate_output = rotate_output,
-    .series = series,
-    .nseries = CBX_LEN(series),
-};
+const cbx_case_ops cbx_dense_matmul_case = CBX__SUITE_CASE(
+    "dense_matmul", "the ordinary matrix product, with a baseline that must fail the fidelity check",
+    .make_inputs = make_inputs, .oracle = oracle, .rotate_inputs = rotate_inputs, .rotate_output = rotate_output);

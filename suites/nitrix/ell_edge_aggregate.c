@@ -207,28 +207,8 @@ static void outputs(const cbx_params *point, cbx_array_desc *out)
     out[0] = (cbx_array_desc){ p.dtype, 2, { p.n, p.d_out } };
 }
 
-const cbx_case_ops cbx_ell_edge_aggregate_case = {
-    .struct_size = sizeof(cbx_case_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "ell_edge_aggregate",
-    .summary = "features of neighbours, projected, weighted, and summed or maximised over the edges of a graph",
-    .params = params,
-    .nparams = CBX_LEN(params),
-    .points = points,
-    .npoints = CBX_LEN(points),
-    .representative = REPRESENTATIVE,
-    .baselines = baselines,
-    .nbaselines = CBX_LEN(baselines),
-    .ninputs = CBX_LEN(input_names),
-    .noutputs = CBX_LEN(output_names),
-    .input_names = input_names,
-    .output_names = output_names,
-    .label = label,
-    .outputs = outputs,
-    .make_inputs = make_inputs,
-    .oracle = cbx__ea_oracle,
-    .rotate_inputs = rotate_inputs,
-    .rotate_output = rotate_output,
-    .series = series,
-    .nseries = CBX_LEN(series),
-};
+const cbx_case_ops cbx_ell_edge_aggregate_case = CBX__SUITE_CASE(
+    "ell_edge_aggregate",
+    "features of neighbours, projected, weighted, and summed or maximised over the edges of a graph",
+    .make_inputs = make_inputs, .oracle = cbx__ea_oracle, .rotate_inputs = rotate_inputs,
+    .rotate_output = rotate_output);

@@ -15,7 +15,6 @@
 #include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
-#include "suites/common/rounding.h"
 #include "suites/common/rows.h"
 #include "suites/common/turn.h"
 #include "suites/nitrix/ell/ell.h"
@@ -225,21 +224,13 @@ static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const
 
 /* --- the native baseline: a row of C at a time --- */
 
-/* Scratch: pointers to rows of B, then a row of sums, then `extra`. */
-static size_t honest_bytes(const point *p)
-{
-    return (CBX__SUITE_MAX_NEIGHBOURS * sizeof(void *) + p->n * p->size + 63) / 64 * 64;
-}
-
-static cbx_status prepare_with(cbx_ctx *ctx, const cbx_params *given, size_t extra, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    return cbx__suite_plan_create(ctx, &cbx_ell_matmul_case, &p, sizeof p, honest_bytes(&p) + extra, plan, err);
-}
-
+/* Scratch: pointers to rows of B, then a row of sums; mutants have memory for a copy of any input. */
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
 {
-    return prepare_with(ctx, given, 0, plan, err);
+    const point p = read_point(given);
+    return cbx__suite_plan_create(ctx, &cbx_ell_matmul_case, &p, sizeof p,
+                                  CBX__SUITE_MAX_NEIGHBOURS * sizeof(void *) + p.n * p.size,
+                                  p.m * (p.k > p.n ? p.k : p.n) * 8, plan, err);
 }
 
 static void run(void *plan)
@@ -337,24 +328,6 @@ static const cbx_baseline_ops cuda_baseline = CBX__SUITE_GPU(
 
 /* --- planted faults --- */
 
-static size_t largest_input(const point *p) { return p->m * (p->k > p->n ? p->k : p->n) * 8; }
-
-static cbx_status prepare_mutant(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    return prepare_with(ctx, given, largest_input(&p), plan, err);
-}
-
-static void *spare(const cbx__suite_plan *s) { return (char *)s->scratch + honest_bytes(s->point); }
-
-static void run_with(cbx__suite_plan *s, size_t i, const void *other)
-{
-    const void *right = s->in[i];
-    s->in[i] = other;
-    run(s);
-    s->in[i] = right;
-}
-
 /* One of k boolean terms decides about (ln 2 / 2) / k of the elements: half a hundred of those are
  * wanted. */
 static bool shows(const cbx_params *given, const char **reason)
@@ -372,61 +345,18 @@ static bool is_padded(const cbx_params *given, const char **reason)
     return g != CBX_ALGEBRA_REAL && g != CBX_ALGEBRA_BOOLEAN && cbx__suite_graph_edges(&p.graph) < p.m * p.k;
 }
 
-static void run_drop_last(void *plan)
-{
-    cbx__suite_plan *s = plan;
-    const point *p = s->point;
-    const int32_t *degree = s->in[CBX__ELL_DEGREE];
-    int32_t *less = spare(s);
+static void run_drop_last(void *plan) { cbx__ell_run_drop_last(plan, run, CBX__ELL_DEGREE); }
 
-    for (size_t i = 0; i < p->m; i++) less[i] = degree[i] > 0 ? degree[i] - 1 : 0;
-    run_with(s, CBX__ELL_DEGREE, less);
-}
+static void run_padding(void *plan) { cbx__ell_run_padding(plan, run, CBX__ELL_WEIGHTS, CBX__ELL_DEGREE); }
 
-static void run_padding(void *plan)
-{
-    cbx__suite_plan *s = plan;
-    const point *p = s->point;
-    int32_t *full = spare(s);
+static void run_next_row(void *plan) { cbx__ell_run_next(plan, run, CBX__ELL_INDICES); }
 
-    for (size_t i = 0; i < p->m; i++) full[i] = (int32_t)p->k;
-    run_with(s, CBX__ELL_DEGREE, full);
-}
+static void run_tf32(void *plan) { cbx__suite_run_rounded(plan, run, B, 11); }
 
-static void run_next_row(void *plan)
-{
-    cbx__suite_plan *s = plan;
-    const point *p = s->point;
-    const int32_t *indices = s->in[CBX__ELL_INDICES];
-    int32_t *next = spare(s);
-
-    for (size_t e = 0; e < p->m * p->k; e++) next[e] = (indices[e] + 1) % (int32_t)p->m;
-    run_with(s, CBX__ELL_INDICES, next);
-}
-
-static void run_tf32(void *plan)
-{
-    cbx__suite_plan *s = plan;
-    const point *p = s->point;
-    void *rounded = spare(s);
-
-    for (size_t i = 0; i < p->m * p->n; i++) {
-        if (p->dtype == CBX_F32)
-            ((float *)rounded)[i] = cbx__suite_bits_f32(((const float *)s->in[B])[i], 11);
-        else
-            ((double *)rounded)[i] = cbx__suite_bits_f64(((const double *)s->in[B])[i], 11);
-    }
-    run_with(s, B, rounded);
-}
-
-static void run_stale(void *plan)
-{
-    const point *p = ((const cbx__suite_plan *)plan)->point;
-    cbx__suite_plan_stale(plan, run, p->m * p->n * p->size);
-}
+static void run_stale(void *plan) { cbx__suite_run_stale(plan, run); }
 
 #define MUTANT(name, summary, reason, supports_, run_)                                                                 \
-    CBX__SUITE_MUTANT(name, summary, reason, prepare_mutant, run_, .supports = supports_, .work = work)
+    CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = work)
 
 static const cbx_baseline_ops mutants[] = {
     MUTANT("mutant-drop-last", "rows end one early", "leaves out each row's last element", shows, run_drop_last),
@@ -487,29 +417,7 @@ static void outputs(const cbx_params *given, cbx_array_desc *out)
     out[0] = (cbx_array_desc){ p.dtype, 2, { p.m, p.n } };
 }
 
-const cbx_case_ops cbx_ell_matmul_case = {
-    .struct_size = sizeof(cbx_case_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "ell_matmul",
-    .summary = "a sparse matrix in rows of equal room times a dense one, over six algebras",
-    .params = params,
-    .nparams = CBX_LEN(params),
-    .points = points,
-    .npoints = CBX_LEN(points),
-    .representative = REPRESENTATIVE,
-    .baselines = baselines,
-    .nbaselines = CBX_LEN(baselines),
-    .ninputs = CBX_LEN(input_names),
-    .noutputs = CBX_LEN(output_names),
-    .input_names = input_names,
-    .output_names = output_names,
-    .label = label,
-    .outputs = outputs,
-    .make_inputs = make_inputs,
-    .oracle = oracle,
-    .rotate_inputs = rotate_inputs,
-    .rotate_output = rotate_output,
-    .check_point = cbx__suite_check_algebra,
-    .series = series,
-    .nseries = CBX_LEN(series),
-};
+const cbx_case_ops cbx_ell_matmul_case = CBX__SUITE_CASE(
+    "ell_matmul", "a sparse matrix in rows of equal room times a dense one, over six algebras",
+    .make_inputs = make_inputs, .oracle = oracle, .rotate_inputs = rotate_inputs, .rotate_output = rotate_output,
+    .check_point = cbx__suite_check_algebra);

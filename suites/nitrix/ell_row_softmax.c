@@ -17,7 +17,6 @@
 #include "suites/common/gpu.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
-#include "suites/common/rounding.h"
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
 
@@ -201,7 +200,7 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cb
 {
     const point p = read_point(given);
     const size_t capacity = p.n * (p.k > 1 ? p.k : 2) * p.size; /* a mutant's degrees, or its kept result */
-    return cbx__suite_plan_create(ctx, &cbx_ell_row_softmax_case, &p, sizeof p, capacity, plan, err);
+    return cbx__suite_plan_create(ctx, &cbx_ell_row_softmax_case, &p, sizeof p, 0, capacity, plan, err);
 }
 
 static const cbx_baseline_ops rows_baseline = CBX__SUITE_NATIVE("rows", "plain loops: largest, exp and sum, quotient",
@@ -264,34 +263,9 @@ static bool is_padded(const cbx_params *given, const char **reason)
     return cbx__suite_graph_edges(&p.graph) < p.n * p.k;
 }
 
-static void run_with_degree(cbx__suite_plan *s, const int32_t *other)
-{
-    const void *right = s->in[DEGREE];
-    s->in[DEGREE] = other;
-    run(s);
-    s->in[DEGREE] = right;
-}
+static void run_padding(void *plan) { cbx__ell_run_padding(plan, run, VALUES, DEGREE); }
 
-static void run_padding(void *plan)
-{
-    cbx__suite_plan *s = plan;
-    const point *p = s->point;
-    int32_t *full = s->scratch;
-
-    for (size_t i = 0; i < p->n; i++) full[i] = (int32_t)p->k;
-    run_with_degree(s, full);
-}
-
-static void run_drop_last(void *plan)
-{
-    cbx__suite_plan *s = plan;
-    const point *p = s->point;
-    const int32_t *degree = s->in[DEGREE];
-    int32_t *less = s->scratch;
-
-    for (size_t i = 0; i < p->n; i++) less[i] = degree[i] > 0 ? degree[i] - 1 : 0;
-    run_with_degree(s, less);
-}
+static void run_drop_last(void *plan) { cbx__ell_run_drop_last(plan, run, DEGREE); }
 
 /* Results of 11 bits, as of an exp in half precision. */
 static void run_fp16(void *plan)
@@ -300,19 +274,10 @@ static void run_fp16(void *plan)
     const point *p = s->point;
 
     run(plan);
-    for (size_t i = 0; i < p->n * p->k; i++) {
-        if (p->dtype == CBX_F32)
-            ((float *)s->out[0])[i] = cbx__suite_bits_f32(((float *)s->out[0])[i], 11);
-        else
-            ((double *)s->out[0])[i] = cbx__suite_bits_f64(((double *)s->out[0])[i], 11);
-    }
+    cbx__suite_round(p->dtype, s->out[0], p->n * p->k, 11, s->out[0]);
 }
 
-static void run_stale(void *plan)
-{
-    const point *p = ((const cbx__suite_plan *)plan)->point;
-    cbx__suite_plan_stale(plan, run, p->n * p->k * p->size);
-}
+static void run_stale(void *plan) { cbx__suite_run_stale(plan, run); }
 
 #define MUTANT(name, summary, reason, supports_, run_)                                                                 \
     CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = work)
@@ -356,28 +321,6 @@ static void outputs(const cbx_params *given, cbx_array_desc *out)
     out[0] = (cbx_array_desc){ p.dtype, 2, { p.n, p.k } };
 }
 
-const cbx_case_ops cbx_ell_row_softmax_case = {
-    .struct_size = sizeof(cbx_case_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "ell_row_softmax",
-    .summary = "softmax over each row of a graph's weights",
-    .params = params,
-    .nparams = CBX_LEN(params),
-    .points = points,
-    .npoints = CBX_LEN(points),
-    .representative = REPRESENTATIVE,
-    .baselines = baselines,
-    .nbaselines = CBX_LEN(baselines),
-    .ninputs = CBX_LEN(input_names),
-    .noutputs = CBX_LEN(output_names),
-    .input_names = input_names,
-    .output_names = output_names,
-    .label = label,
-    .outputs = outputs,
-    .make_inputs = make_inputs,
-    .oracle = oracle,
-    .rotate_inputs = rotate_inputs,
-    .rotate_output = rotate_output,
-    .series = series,
-    .nseries = CBX_LEN(series),
-};
+const cbx_case_ops cbx_ell_row_softmax_case = CBX__SUITE_CASE(
+    "ell_row_softmax", "softmax over each row of a graph's weights", .make_inputs = make_inputs, .oracle = oracle,
+    .rotate_inputs = rotate_inputs, .rotate_output = rotate_output);

@@ -21,7 +21,6 @@
 #include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
-#include "suites/common/rounding.h"
 #include "suites/common/rows.h"
 #include "suites/common/turn.h"
 #include "suites/nitrix/semiring_conv/conv.h"
@@ -302,23 +301,16 @@ static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const
 
 /* --- the native baseline: the window's elements, then a row of output channels --- */
 
-/* Scratch: elements of a window, pointers to rows of w, a row of sums; then `extra`. */
 static size_t window_bytes(const point *p) { return (p->terms * p->size + 63) / 64 * 64; }
 
-static size_t honest_bytes(const point *p)
-{
-    return window_bytes(p) + (p->terms * sizeof(void *) + p->c_out * p->size + 63) / 64 * 64;
-}
-
-static cbx_status prepare_with(cbx_ctx *ctx, const cbx_params *given, size_t extra, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    return cbx__suite_plan_create(ctx, &cbx_semiring_conv_case, &p, sizeof p, honest_bytes(&p) + extra, plan, err);
-}
-
+/* Scratch: elements of a window, pointers to rows of w, a row of sums.  Mutants have memory for a copy of the kernel or the result. */
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
 {
-    return prepare_with(ctx, given, 0, plan, err);
+    const point p = read_point(given);
+    const size_t scratch = window_bytes(&p) + p.terms * sizeof(void *) + p.c_out * p.size,
+                 kernel = p.terms * p.c_out * p.size, result = p.batch * p.rows.out * p.columns.out * p.c_out * p.size;
+    return cbx__suite_plan_create(ctx, &cbx_semiring_conv_case, &p, sizeof p, scratch,
+                                  kernel > result ? kernel : result, plan, err);
 }
 
 static void fill_identity(const point *p, char *to)
@@ -377,25 +369,6 @@ static const cbx_baseline_ops direct_baseline = CBX__SUITE_NATIVE(
 
 /* --- planted faults --- */
 
-static size_t result_bytes(const point *p) { return p->batch * p->rows.out * p->columns.out * p->c_out * p->size; }
-
-static cbx_status prepare_mutant(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    const size_t kernel = p.terms * p.c_out * p.size;
-    return prepare_with(ctx, given, kernel > result_bytes(&p) ? kernel : result_bytes(&p), plan, err);
-}
-
-static void run_with_w(cbx__suite_plan *s, const void *other)
-{
-    const void *right = s->in[W];
-    s->in[W] = other;
-    run(s);
-    s->in[W] = right;
-}
-
-static void *spare(const cbx__suite_plan *s) { return (char *)s->scratch + honest_bytes(s->point); }
-
 /* The kernel turned by half a turn, as in convolution proper. */
 static void run_flipped(void *plan)
 {
@@ -403,10 +376,10 @@ static void run_flipped(void *plan)
     const point *p = s->point;
     const size_t taps = p->kernel * p->kernel, bytes = p->c_in * p->c_out * p->size;
     const char *w = s->in[W];
-    char *turned = spare(s);
+    char *turned = s->spare;
 
     for (size_t t = 0; t < taps; t++) memcpy(turned + t * bytes, w + (taps - 1 - t) * bytes, bytes);
-    run_with_w(s, turned);
+    cbx__suite_run_with(s, run, W, turned);
 }
 
 /* The padding holds 0 whatever the algebra: x is padded before, as a library without algebras does
@@ -435,25 +408,9 @@ static void run_shifted(void *plan)
     *p = right;
 }
 
-static void run_tf32(void *plan)
-{
-    cbx__suite_plan *s = plan;
-    const point *p = s->point;
-    void *rounded = spare(s);
+static void run_tf32(void *plan) { cbx__suite_run_rounded(plan, run, W, 11); }
 
-    for (size_t i = 0; i < p->terms * p->c_out; i++) {
-        if (p->dtype == CBX_F32)
-            ((float *)rounded)[i] = cbx__suite_bits_f32(((const float *)s->in[W])[i], 11);
-        else
-            ((double *)rounded)[i] = cbx__suite_bits_f64(((const double *)s->in[W])[i], 11);
-    }
-    run_with_w(s, rounded);
-}
-
-static void run_stale(void *plan)
-{
-    cbx__suite_plan_stale(plan, run, result_bytes(((const cbx__suite_plan *)plan)->point));
-}
+static void run_stale(void *plan) { cbx__suite_run_stale(plan, run); }
 
 static bool has_window(const cbx_params *given, const char **reason)
 {
@@ -482,7 +439,7 @@ static bool turns(const cbx_params *given, const char **reason)
 }
 
 #define MUTANT(name, summary, reason, supports_, run_)                                                                 \
-    CBX__SUITE_MUTANT(name, summary, reason, prepare_mutant, run_, .supports = supports_, .work = cbx__conv_work)
+    CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = cbx__conv_work)
 
 static const cbx_baseline_ops mutants[] = {
     MUTANT("mutant-flipped", "the kernel turned round", "flips the kernel, as convolution proper does", has_window,
@@ -549,29 +506,6 @@ static void outputs(const cbx_params *given, cbx_array_desc *out)
     out[0] = (cbx_array_desc){ p.dtype, 4, { p.batch, p.rows.out, p.columns.out, p.c_out } };
 }
 
-const cbx_case_ops cbx_semiring_conv_case = {
-    .struct_size = sizeof(cbx_case_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "semiring_conv",
-    .summary = "2-D convolution over six algebras, channels last",
-    .params = params,
-    .nparams = CBX_LEN(params),
-    .points = points,
-    .npoints = CBX_LEN(points),
-    .representative = REPRESENTATIVE,
-    .baselines = baselines,
-    .nbaselines = CBX_LEN(baselines),
-    .ninputs = CBX_LEN(input_names),
-    .noutputs = CBX_LEN(output_names),
-    .input_names = input_names,
-    .output_names = output_names,
-    .label = label,
-    .outputs = outputs,
-    .make_inputs = make_inputs,
-    .oracle = oracle,
-    .rotate_inputs = rotate_inputs,
-    .rotate_output = rotate_output,
-    .check_point = check_point,
-    .series = series,
-    .nseries = CBX_LEN(series),
-};
+const cbx_case_ops cbx_semiring_conv_case = CBX__SUITE_CASE(
+    "semiring_conv", "2-D convolution over six algebras, channels last", .make_inputs = make_inputs, .oracle = oracle,
+    .rotate_inputs = rotate_inputs, .rotate_output = rotate_output, .check_point = check_point);

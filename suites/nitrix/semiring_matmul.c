@@ -41,8 +41,7 @@ static cbx_status check_point(const cbx_params *point, cbx_err *err)
         POINT(m, k, n, "tropical_min_plus", dtype), POINT(m, k, n, "euclidean", dtype)
 #define ALL_POINTS(m, k, n) FLOAT_POINTS(m, k, n, "f32"), POINT(m, k, n, "boolean", "bool")
 
-#define POINTS_A_SHAPE 6
-#define LOG_IN_SHAPE   1
+#define REPRESENTATIVE 7 /* 512x512x512 (log, f32): row 1 of the second shape of 6 points */
 
 static const char *const points[] = {
     ALL_POINTS(256, 256, 256), /* C stays in the second-level cache */
@@ -64,12 +63,11 @@ static const char *const series[] = {
 
 /* In the order they are shown; the ratio reference first, limits and mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &cbx__sm_stream,           &cbx__sm_naive_dense, &cbx__sm_tiled,       &cbx__sm_calibrax,
-    &cbx__sm_calibrax_cuda,    &cbx__sm_openblas,    &cbx__sm_numpy,       &cbx__sm_jax_stream,
-    &cbx__sm_jax_naive,        &cbx__sm_jnp_matmul,  &cbx__sm_torch_dense, &cbx__sm_graphblas,
-    &cbx__sm_nitrix_pallas,    &cbx__sm_pipes,       &cbx__sm_fed,         &cbx__sm_mutant_drop_last,
-    &cbx__sm_mutant_next_row,  &cbx__sm_mutant_fp16, &cbx__sm_mutant_tf32, &cbx__sm_mutant_log_max,
-    &cbx__sm_mutant_last_word,
+    &cbx__sm_stream,     &cbx__sm_naive_dense, &cbx__sm_tiled,      &cbx__sm_calibrax,   &cbx__sm_calibrax_cuda,
+    &cbx__sm_openblas,   &cbx__sm_foreign[0],  &cbx__sm_foreign[1], &cbx__sm_foreign[2], &cbx__sm_foreign[3],
+    &cbx__sm_foreign[4], &cbx__sm_foreign[5],  &cbx__sm_foreign[6], &cbx__sm_pipes,      &cbx__sm_fed,
+    &cbx__sm_mutants[0], &cbx__sm_mutants[1],  &cbx__sm_mutants[2], &cbx__sm_mutants[3], &cbx__sm_mutants[4],
+    &cbx__sm_mutants[5],
 };
 
 static const char *const input_names[] = { "A", "B" };
@@ -90,29 +88,7 @@ static void outputs(const cbx_params *point, cbx_array_desc *out)
     out[0] = (cbx_array_desc){ p.dtype, 2, { p.m, p.n } };
 }
 
-const cbx_case_ops cbx_semiring_matmul_case = {
-    .struct_size = sizeof(cbx_case_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "semiring_matmul",
-    .summary = "matrix product over six algebras (real, log, max-plus, min-plus, euclidean, boolean)",
-    .params = params,
-    .nparams = CBX_LEN(params),
-    .points = points,
-    .npoints = CBX_LEN(points),
-    .representative = POINTS_A_SHAPE + LOG_IN_SHAPE, /* 512x512x512 (log, f32) */
-    .baselines = baselines,
-    .nbaselines = CBX_LEN(baselines),
-    .ninputs = CBX_LEN(input_names),
-    .noutputs = CBX_LEN(output_names),
-    .input_names = input_names,
-    .output_names = output_names,
-    .label = label,
-    .outputs = outputs,
-    .make_inputs = cbx__sm_make_inputs,
-    .oracle = cbx__sm_oracle,
-    .rotate_inputs = cbx__sm_rotate_inputs,
-    .rotate_output = cbx__sm_rotate_output,
-    .check_point = check_point,
-    .series = series,
-    .nseries = CBX_LEN(series),
-};
+const cbx_case_ops cbx_semiring_matmul_case = CBX__SUITE_CASE(
+    "semiring_matmul", "matrix product over six algebras (real, log, max-plus, min-plus, euclidean, boolean)",
+    .make_inputs = cbx__sm_make_inputs, .oracle = cbx__sm_oracle, .rotate_inputs = cbx__sm_rotate_inputs,
+    .rotate_output = cbx__sm_rotate_output, .check_point = check_point);

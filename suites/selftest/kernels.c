@@ -306,7 +306,7 @@ static void work(const cbx_params *given, cbx_work *out)
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
 {
     const point p = read_point(given);
-    return cbx__suite_plan_create(ctx, &cbx_selftest_kernels_case, &p, sizeof p, 0, plan, err);
+    return cbx__suite_plan_create(ctx, &cbx_selftest_kernels_case, &p, sizeof p, 0, 0, plan, err);
 }
 
 #define KERNEL(name, summary, run_) CBX__SUITE_NATIVE(name, summary, prepare, run_, .work = work)

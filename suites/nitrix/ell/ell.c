@@ -51,3 +51,35 @@ cbx_status cbx__ell_turn(cbx_ctx *ctx, const size_t *order, cbx_array *const *in
         memcpy(out, a, sizeof a);
     return st;
 }
+
+/* --- planted faults --- */
+
+void cbx__ell_run_drop_last(void *plan, cbx__suite_run_fn *run, size_t degree)
+{
+    cbx__suite_plan *s = plan;
+    const int32_t *right = s->in[degree];
+    int32_t *less = s->spare;
+
+    for (size_t i = 0; i < cbx_array_count(s->inputs[degree]); i++) less[i] = right[i] > 0 ? right[i] - 1 : 0;
+    cbx__suite_run_with(s, run, degree, less);
+}
+
+void cbx__ell_run_padding(void *plan, cbx__suite_run_fn *run, size_t values, size_t degree)
+{
+    cbx__suite_plan *s = plan;
+    int32_t *full = s->spare;
+
+    for (size_t i = 0; i < cbx_array_count(s->inputs[degree]); i++)
+        full[i] = (int32_t)cbx_array_dim(s->inputs[values], 1);
+    cbx__suite_run_with(s, run, degree, full);
+}
+
+void cbx__ell_run_next(void *plan, cbx__suite_run_fn *run, size_t indices)
+{
+    cbx__suite_plan *s = plan;
+    const int32_t *right = s->in[indices], n = (int32_t)cbx_array_dim(s->inputs[indices], 0);
+    int32_t *next = s->spare;
+
+    for (size_t e = 0; e < cbx_array_count(s->inputs[indices]); e++) next[e] = (right[e] + 1) % n;
+    cbx__suite_run_with(s, run, indices, next);
+}

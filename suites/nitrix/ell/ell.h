@@ -4,6 +4,7 @@
 
 #include "suites/common/arrays.h"
 #include "suites/common/graph.h"
+#include "suites/common/plan.h"
 
 /* Order of the arrays below. */
 enum { CBX__ELL_INDICES, CBX__ELL_WEIGHTS, CBX__ELL_DEGREE, CBX__ELL_ARRAYS };
@@ -21,5 +22,11 @@ cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtyp
                          cbx_err *err);
 /* The same graph with vertex order[i] called i. */
 cbx_status cbx__ell_turn(cbx_ctx *ctx, const size_t *order, cbx_array *const *in, cbx_array **out, cbx_err *err);
+
+/* Planted faults of all ell_ cases, each by the `run` of the honest baseline, with the numbers of the inputs `values` (n-by-k), `degree`
+ * and `indices`; spare memory holds a copy of degree or indices. */
+void cbx__ell_run_drop_last(void *plan, cbx__suite_run_fn *run, size_t degree);
+void cbx__ell_run_padding(void *plan, cbx__suite_run_fn *run, size_t values, size_t degree);
+void cbx__ell_run_next(void *plan, cbx__suite_run_fn *run, size_t indices);
 
 #endif

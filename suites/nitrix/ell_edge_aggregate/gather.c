@@ -40,7 +40,7 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
     const cbx_status st = cbx_matmul_workspace(&m, &bytes, err);
 
     if (st) return st;
-    return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, h_bytes(&p) + bytes, plan, err);
+    return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, h_bytes(&p) + bytes, 0, plan, err);
 }
 
 /* The limit reads h and never writes it: memory that was never written would be one page of zeros,

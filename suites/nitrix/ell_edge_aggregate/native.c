@@ -77,7 +77,7 @@ static cbx_status prepare_rows(cbx_ctx *ctx, const cbx_params *params, size_t ro
 {
     const cbx__ea_point p = cbx__ea_read(params);
     const size_t scratch = (p.d_in + rows) * p.d_out * cbx_dtype_size(p.dtype);
-    return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, scratch, plan, err);
+    return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, scratch, 0, plan, err);
 }
 
 static cbx_status prepare_once(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)

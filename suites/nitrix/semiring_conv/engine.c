@@ -5,6 +5,7 @@
 #include "calibrax/array/semiring.h"
 #include "suites/common/engine.h"
 #include "suites/common/params.h"
+#include "suites/common/plan.h"
 #include "suites/nitrix/semiring_conv/conv.h"
 
 typedef struct engine {
@@ -43,16 +44,7 @@ static void run(void *plan)
     e->call.result = cbx_semiring_conv(e->call.ctx, e->call.in[0], e->call.in[1], e->semiring, &e->options);
 }
 
-const cbx_baseline_ops cbx__conv_engine = {
-    .struct_size = sizeof(cbx_baseline_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "calibrax",
-    .provider = "native",
-    .summary = "the tiled product on x in place; log and boolean on windows of a block of places",
-    .work = cbx__conv_work,
-    .prepare = prepare,
-    .bind = cbx__suite_engine_bind,
-    .run = run,
-    .finish = cbx__suite_engine_finish,
-    .collect = cbx__suite_engine_collect,
-};
+const cbx_baseline_ops cbx__conv_engine = CBX__SUITE_BASELINE(
+    "calibrax", "native", "the tiled product on x in place; log and boolean on windows of a block of places",
+    .work = cbx__conv_work, .prepare = prepare, .bind = cbx__suite_engine_bind, .run = run,
+    .finish = cbx__suite_engine_finish, .collect = cbx__suite_engine_collect);

@@ -8,9 +8,7 @@ static cbx_cuda_matmul product_of(const cbx__sm_point *p)
 {
     cbx_cuda_matmul q = CBX_CUDA_MATMUL_INIT;
 
-    q.product.semiring = p->semiring, q.product.dtype = p->dtype;
-    q.product.m = p->m, q.product.k = p->k, q.product.n = p->n;
-    q.product.lda = (ptrdiff_t)p->k, q.product.ldb = q.product.ldc = (ptrdiff_t)p->n;
+    q.product = cbx__sm_product(p);
     return q;
 }
 

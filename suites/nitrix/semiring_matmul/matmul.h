@@ -4,7 +4,7 @@
 #define SUITES_NITRIX_SEMIRING_MATMUL_H
 
 #include "calibrax/array/kernels/semiring.h"
-#include "calibrax/perf/case/case.h"
+#include "suites/common/plan.h"
 
 /** A point read once. */
 typedef struct cbx__sm_point {
@@ -15,9 +15,6 @@ typedef struct cbx__sm_point {
 } cbx__sm_point;
 
 cbx__sm_point cbx__sm_read(const cbx_params *params);
-double cbx__sm_macs(const cbx__sm_point *p);
-/** Bytes of A, B and C. */
-double cbx__sm_compulsory_bytes(const cbx__sm_point *p);
 bool cbx__sm_is(const cbx_params *params, cbx_algebra id);
 
 /* --- work models (work.c): each is a lower bound of what the algorithm must do --- */
@@ -60,14 +57,19 @@ typedef struct cbx__sm_plan {
     void *c;
     char *block; /* as allocated */
     size_t block_bytes;
-    void *scratch; /* 64-byte aligned inside the block */
-    size_t scratch_bytes;
+    void *scratch;      /* 64-byte aligned inside the block */
     cbx_matmul product; /* of baselines that call the tiled kernel */
 } cbx__sm_plan;
 
 /** A plan with scratch_bytes of scratch (content undefined). */
 cbx_status cbx__sm_plan_create(cbx_ctx *ctx, const cbx_params *params, size_t scratch_bytes, cbx__sm_plan **out,
                                cbx_err *err);
+/** The product of a point, without operands, on one thread. */
+cbx_matmul cbx__sm_product(const cbx__sm_point *p);
+/** A plan of the tiled kernel, with `extra` bytes of scratch behind the product's workspace. */
+cbx_status cbx__sm_plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_matmul product, size_t extra, void **plan,
+                                cbx_err *err);
+void cbx__sm_run_product(void *plan);
 void cbx__sm_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
 void cbx__sm_plan_finish(void *plan);
 
@@ -77,16 +79,15 @@ typedef struct cbx__sm_loops {
     void (*dense)(const cbx__sm_plan *plan);  /* scratch: (m*k + 1)*n elements */
 } cbx__sm_loops;
 
-const cbx__sm_loops *cbx__sm_loops_of(cbx_isa isa);
-
 extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled, cbx__sm_calibrax, cbx__sm_openblas,
     cbx__sm_pipes, cbx__sm_fed, cbx__sm_calibrax_cuda;
-extern const cbx_baseline_ops cbx__sm_numpy, cbx__sm_jax_stream, cbx__sm_jax_naive, cbx__sm_jnp_matmul,
-    cbx__sm_torch_dense, cbx__sm_graphblas, cbx__sm_nitrix_pallas;
-extern const cbx_baseline_ops cbx__sm_mutant_drop_last, cbx__sm_mutant_next_row, cbx__sm_mutant_fp16,
-    cbx__sm_mutant_tf32, cbx__sm_mutant_log_max, cbx__sm_mutant_last_word;
+#define CBX__SM_FOREIGN 7
+#define CBX__SM_MUTANTS 6
+extern const cbx_baseline_ops cbx__sm_foreign[CBX__SM_FOREIGN], cbx__sm_mutants[CBX__SM_MUTANTS];
 
-/** Fields of a native baseline between `supports` and the end. */
-#define CBX__SM_NATIVE(work, prepare, run) work, prepare, cbx__sm_plan_bind, run, cbx__sm_plan_finish
+/** A native baseline; the work model and optional members come last. */
+#define CBX__SM_NATIVE(name_, summary_, prepare_, run_, ...)                                                           \
+    CBX__SUITE_BASELINE(name_, "native", summary_, .prepare = prepare_, .bind = cbx__sm_plan_bind, .run = run_,        \
+                        .finish = cbx__sm_plan_finish, .work = __VA_ARGS__)
 
 #endif

@@ -2,6 +2,7 @@
  * check must reject each of them on every algebra it is for; `nperf selftest --mutants` and the
  * tests hold it to that. */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "calibrax/array/kernels/semiring.h"
@@ -9,30 +10,16 @@
 #include "suites/common/rounding.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
-/* A plan of the tiled kernel for `product`, with `extra` bytes of scratch behind its workspace. */
+/* A plan of the tiled kernel over `algebra` and the first k terms. */
 static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algebra algebra, size_t k, size_t extra,
                                void **plan, cbx_err *err)
 {
     const cbx__sm_point p = cbx__sm_read(params);
-    cbx__sm_plan *made = NULL;
-    size_t bytes = 0;
-    cbx_matmul product = CBX_MATMUL_INIT;
+    cbx_matmul product = cbx__sm_product(&p);
     product.semiring = cbx_semiring_get(algebra);
-    product.dtype = p.dtype;
-    product.m = p.m, product.k = k, product.n = p.n;
-    product.lda = (ptrdiff_t)p.k, product.ldb = (ptrdiff_t)p.n, product.ldc = (ptrdiff_t)p.n;
-    cbx_status st = cbx_matmul_workspace(&product, &bytes, err);
-    bytes = (bytes + 63) / 64 * 64;
-    if (!st) st = cbx__sm_plan_create(ctx, params, bytes + extra, &made, err);
-    if (st) return st;
-    product.workspace = made->scratch;
-    product.workspace_bytes = bytes;
-    made->product = product;
-    *plan = made;
-    return CBX_OK;
+    product.k = k;
+    return cbx__sm_plan_product(ctx, params, product, extra, plan, err);
 }
-
-static void run_product(void *plan) { (void)cbx_matmul_run(&((cbx__sm_plan *)plan)->product, NULL); }
 
 /* --- the last k is dropped --- */
 
@@ -69,7 +56,7 @@ static void run_next_row(void *plan)
     memcpy(turned, (const char *)p->b + row, rest);
     memcpy(turned + rest, p->b, row);
     p->product.b = turned;
-    run_product(plan);
+    cbx__sm_run_product(plan);
 }
 
 /* --- log keeps the largest term only --- */
@@ -128,29 +115,16 @@ static cbx_status prepare_tf32(cbx_ctx *ctx, const cbx_params *params, void **pl
     return plan_product(ctx, params, p.semiring->id, p.k, (p.m + p.n) * p.k * cbx_dtype_size(p.dtype), plan, err);
 }
 
-#define DEFINE_ROUND_OPERANDS(T, SFX)                                                                                  \
-    static void round_operands_##SFX(const cbx__sm_plan *p, void *scratch)                                             \
-    {                                                                                                                  \
-        const size_t count_a = p->point.m * p->point.k, count_b = p->point.k * p->point.n;                             \
-        const T *A = p->a, *B = p->b;                                                                                  \
-        T *out = scratch;                                                                                              \
-        for (size_t i = 0; i < count_a; i++) out[i] = half_##SFX(A[i]);                                                \
-        for (size_t i = 0; i < count_b; i++) out[count_a + i] = half_##SFX(B[i]);                                      \
-    }
-DEFINE_ROUND_OPERANDS(float, f32)
-DEFINE_ROUND_OPERANDS(double, f64)
-
 static void run_tf32(void *plan)
 {
     cbx__sm_plan *p = plan;
     char *rounded = (char *)p->scratch + p->product.workspace_bytes;
-    if (p->point.dtype == CBX_F32)
-        round_operands_f32(p, rounded);
-    else
-        round_operands_f64(p, rounded);
+    const size_t count_a = p->point.m * p->point.k;
     p->product.a = rounded;
-    p->product.b = rounded + p->point.m * p->point.k * cbx_dtype_size(p->point.dtype);
-    run_product(plan);
+    p->product.b = rounded + count_a * cbx_dtype_size(p->point.dtype);
+    cbx__suite_round(p->point.dtype, p->a, count_a, 11, rounded);
+    cbx__suite_round(p->point.dtype, p->b, p->point.k * p->point.n, 11, (void *)(uintptr_t)p->product.b);
+    cbx__sm_run_product(plan);
 }
 
 #define LARGER(x, y)  ((x) > (y) ? (x) : (y))
@@ -206,27 +180,20 @@ static void run_fp16(void *plan)
         fp16_f64(p);
 }
 
-#define MUTANT(label, summary, reason, supports, prepare, run)                                                         \
-    {                                                                                                                  \
-        sizeof(cbx_baseline_ops), CBX_CASE_ABI, label, "native", summary, NULL, reason, supports,                      \
-            CBX__SM_NATIVE(cbx__sm_work_tiled, prepare, run)                                                           \
-    }
+#define MUTANT(name, summary, reason, supports_, prepare, run)                                                         \
+    CBX__SM_NATIVE(name, summary, prepare, run, cbx__sm_work_tiled, .mutant_reason = reason, .supports = supports_)
 
-const cbx_baseline_ops cbx__sm_mutant_drop_last = MUTANT("mutant-drop-last", "the loop over k stops one early",
-                                                         "drops the last term of each sum", supports_drop, prepare_drop,
-                                                         run_product);
-const cbx_baseline_ops cbx__sm_mutant_next_row = MUTANT("mutant-next-row", "reads B one row too far",
-                                                        "pairs A[i,kk] with B[kk+1,j]", supports_next_row,
-                                                        prepare_next_row, run_next_row);
-const cbx_baseline_ops cbx__sm_mutant_fp16 = MUTANT("mutant-fp16", "accumulates in 11 bits",
-                                                    "rounds each sum (max, min: each term) to half precision",
-                                                    supports_fp16, prepare_fp16, run_fp16);
-const cbx_baseline_ops cbx__sm_mutant_tf32 = MUTANT("mutant-tf32", "multiplies in 11 bits",
-                                                    "rounds the operands to the 11 bits of TF32, then sums in full",
-                                                    supports_tf32, prepare_tf32, run_tf32);
-const cbx_baseline_ops cbx__sm_mutant_log_max = MUTANT("mutant-log-max", "log without its sum",
-                                                       "gives the largest term instead of the log of the sum",
-                                                       supports_log_max, prepare_log_max, run_product);
-const cbx_baseline_ops cbx__sm_mutant_last_word = MUTANT("mutant-last-word", "packs one word too few",
-                                                         "forgets the last word of 32 kk", supports_last_word,
-                                                         prepare_last_word, run_product);
+const cbx_baseline_ops cbx__sm_mutants[CBX__SM_MUTANTS] = {
+    MUTANT("mutant-drop-last", "the loop over k stops one early", "drops the last term of each sum", supports_drop,
+           prepare_drop, cbx__sm_run_product),
+    MUTANT("mutant-next-row", "reads B one row too far", "pairs A[i,kk] with B[kk+1,j]", supports_next_row,
+           prepare_next_row, run_next_row),
+    MUTANT("mutant-fp16", "accumulates in 11 bits", "rounds each sum (max, min: each term) to half precision",
+           supports_fp16, prepare_fp16, run_fp16),
+    MUTANT("mutant-tf32", "multiplies in 11 bits", "rounds the operands to the 11 bits of TF32, then sums in full",
+           supports_tf32, prepare_tf32, run_tf32),
+    MUTANT("mutant-log-max", "log without its sum", "gives the largest term instead of the log of the sum",
+           supports_log_max, prepare_log_max, cbx__sm_run_product),
+    MUTANT("mutant-last-word", "packs one word too few", "forgets the last word of 32 kk", supports_last_word,
+           prepare_last_word, cbx__sm_run_product),
+};

@@ -60,18 +60,6 @@ static void finish(void *plan)
     cbx__sm_plan_finish(p);
 }
 
-const cbx_baseline_ops cbx__sm_openblas = {
-    sizeof(cbx_baseline_ops),
-    CBX_CASE_ABI,
-    "openblas",
-    "native",
-    "cblas_sgemm or cblas_dgemm of OpenBLAS, one thread",
-    NULL,
-    NULL,
-    cbx__sm_supports_real,
-    cbx__sm_work_tiled,
-    prepare,
-    cbx__sm_plan_bind,
-    run,
-    finish,
-};
+const cbx_baseline_ops cbx__sm_openblas = CBX__SUITE_BASELINE(
+    "openblas", "native", "cblas_sgemm or cblas_dgemm of OpenBLAS, one thread", .supports = cbx__sm_supports_real,
+    .work = cbx__sm_work_tiled, .prepare = prepare, .bind = cbx__sm_plan_bind, .run = run, .finish = finish);

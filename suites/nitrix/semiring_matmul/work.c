@@ -33,9 +33,10 @@ cbx__sm_point cbx__sm_read(const cbx_params *params)
 
 bool cbx__sm_is(const cbx_params *params, cbx_algebra id) { return cbx__suite_algebra(params)->id == id; }
 
-double cbx__sm_macs(const cbx__sm_point *p) { return (double)p->m * (double)p->k * (double)p->n; }
+static double macs_of(const cbx__sm_point *p) { return (double)p->m * (double)p->k * (double)p->n; }
 
-double cbx__sm_compulsory_bytes(const cbx__sm_point *p)
+/* Bytes of A, B and C. */
+static double bytes_of(const cbx__sm_point *p)
 {
     const double m = (double)p->m, k = (double)p->k, n = (double)p->n;
     return (double)cbx_dtype_size(p->dtype) * (m * k + k * n + m * n);
@@ -56,7 +57,7 @@ static const struct {
 
 static void work_of(const cbx__sm_point *p, double ops_per_step, double flop_per_step, double extra_ops, cbx_work *out)
 {
-    const double macs = cbx__sm_macs(p), bytes = cbx__sm_compulsory_bytes(p);
+    const double macs = macs_of(p), bytes = bytes_of(p);
     *out = (cbx_work){ .macs = macs,
                        .flop = macs * flop_per_step + extra_ops,
                        .bytes = bytes,
@@ -91,7 +92,7 @@ void cbx__sm_work_foreign_stream(const cbx_params *params, cbx_work *out) { loop
 static void add_temporary(const cbx_params *params, cbx_work *out)
 {
     const cbx__sm_point p = cbx__sm_read(params);
-    const double bytes = cbx__sm_macs(&p) * (double)cbx_dtype_size(p.dtype);
+    const double bytes = macs_of(&p) * (double)cbx_dtype_size(p.dtype);
     out->bytes += bytes;
     out->working_set_bytes += bytes;
 }
@@ -117,7 +118,7 @@ void cbx__sm_work_tiled(const cbx_params *params, cbx_work *out)
     if (g == CBX_ALGEBRA_LOG)
         work_of(&p, 1, 2, k > 0 ? exp_ops[wide] * (m * k + k * n) + log_ops[wide] * m * n : 0, out);
     else if (g == CBX_ALGEBRA_BOOLEAN)
-        *out = cbx__suite_lazy_work(cbx__sm_macs(&p), m * n);
+        *out = cbx__suite_lazy_work(macs_of(&p), m * n);
     else
         work_of(&p, step_of[g].ops, step_of[g].flop, 0, out);
 }
@@ -125,7 +126,7 @@ void cbx__sm_work_tiled(const cbx_params *params, cbx_work *out)
 bool cbx__sm_supports_dense(const cbx_params *params, const char **reason)
 {
     const cbx__sm_point p = cbx__sm_read(params);
-    if (cbx__sm_macs(&p) <= DENSE_LIMIT) return true;
+    if (macs_of(&p) <= DENSE_LIMIT) return true;
     *reason = "its temporary has m*k*n elements, 512 MiB at 512^3 f32; larger points are left out";
     return false;
 }
