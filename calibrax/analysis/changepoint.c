@@ -199,12 +199,6 @@ static void binary(const prefix_sums *s, const cbx_changepoint_opts *o, double p
 
 /* --- window --- */
 
-static double window_gain(const prefix_sums *s, const cbx_changepoint_opts *o, size_t t, size_t w)
-{
-    return segment_cost(s, o->cost, t - w, t + w) - segment_cost(s, o->cost, t - w, t) -
-           segment_cost(s, o->cost, t, t + w);
-}
-
 /* A place is a change if it gains more than the penalty and more than any other within a window. */
 static cbx_status window(const prefix_sums *s, const cbx_changepoint_opts *o, double penalty, size_t *index,
                          size_t *count, cbx_err *err)
@@ -216,7 +210,9 @@ static cbx_status window(const prefix_sums *s, const cbx_changepoint_opts *o, do
     if (n < 2 * w) return CBX_OK;
     double *gain = cbx_mem_calloc(&s->al, n + 1, sizeof(*gain));
     if (!gain) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
-    for (size_t t = w; t + w <= n; t++) gain[t] = window_gain(s, o, t, w);
+    for (size_t t = w; t + w <= n; t++)
+        gain[t] = segment_cost(s, o->cost, t - w, t + w) - segment_cost(s, o->cost, t - w, t) -
+                  segment_cost(s, o->cost, t, t + w);
     for (size_t t = w; t + w <= n; t++) {
         bool peak = gain[t] > penalty;
         for (size_t k = t > w ? t - w : 0; peak && k <= t + w && k <= n; k++)
@@ -244,31 +240,6 @@ typedef struct partition {
     size_t nalive;
 } partition;
 
-static void normal_step(const prefix_sums *s, size_t m, double penalty, size_t t, partition *p)
-{
-    double best = INFINITY;
-    size_t kept = 0, last = 0;
-
-    if (isfinite(p->best[t - m])) p->alive[p->nalive++] = (candidate){ t - m, SIZE_MAX };
-    for (size_t k = 0; k < p->nalive; k++) {
-        size_t a = p->alive[k].change;
-        double f = p->best[a] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, a, t) + penalty;
-        if (f < best) {
-            best = f;
-            last = a;
-        }
-    }
-    p->best[t] = best;
-    p->last[t] = last;
-    for (size_t k = 0; k < p->nalive; k++) {
-        candidate c = p->alive[k];
-        double f = p->best[c.change] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, c.change, t);
-        if (c.until == SIZE_MAX && f >= best) c.until = t + m;
-        if (c.until > t) p->alive[kept++] = c;
-    }
-    p->nalive = kept;
-}
-
 static void trace(const partition *p, size_t n, size_t *index, size_t *count)
 {
     *count = 0;
@@ -294,7 +265,29 @@ static cbx_status pelt_normal(cbx_ctx *ctx, const prefix_sums *s, size_t min_seg
     if (p.best && p.last && p.alive) {
         p.best[0] = -penalty;
         for (size_t t = 1; t < min_segment; t++) p.best[t] = INFINITY;
-        for (size_t t = min_segment; t <= n; t++) normal_step(s, min_segment, penalty, t, &p);
+        for (size_t t = min_segment; t <= n; t++) {
+            double best = INFINITY;
+            size_t kept = 0, last = 0;
+
+            if (isfinite(p.best[t - min_segment])) p.alive[p.nalive++] = (candidate){ t - min_segment, SIZE_MAX };
+            for (size_t k = 0; k < p.nalive; k++) {
+                size_t a = p.alive[k].change;
+                double f = p.best[a] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, a, t) + penalty;
+                if (f < best) {
+                    best = f;
+                    last = a;
+                }
+            }
+            p.best[t] = best;
+            p.last[t] = last;
+            for (size_t k = 0; k < p.nalive; k++) {
+                candidate c = p.alive[k];
+                double f = p.best[c.change] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, c.change, t);
+                if (c.until == SIZE_MAX && f >= best) c.until = t + min_segment;
+                if (c.until > t) p.alive[kept++] = c;
+            }
+            p.nalive = kept;
+        }
         trace(&p, n, index, count);
     } else {
         st = cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
@@ -562,16 +555,6 @@ static void step(cbx_changepoint_stream *s)
     s->nodes[s->n] = (node){ best, last }; /* infinite while the series is shorter than a segment */
 }
 
-static void restart(cbx_changepoint_stream *s)
-{
-    size_t n = s->n;
-
-    s->npieces = 0;
-    s->nodes[0] = (node){ -s->penalty, 0 };
-    for (s->n = 1; s->n <= n; s->n++) step(s);
-    s->n = n;
-}
-
 cbx_status cbx_changepoint_stream_create(cbx_ctx *ctx, const cbx_changepoint_opts *opts, cbx_changepoint_stream **out,
                                          cbx_err *err)
 {
@@ -625,9 +608,13 @@ cbx_status cbx_changepoint_stream_append(cbx_changepoint_stream *s, double x, cb
         s->next_estimate = 2 * (s->n + 1);
     }
     s->n++;
-    if (again)
-        restart(s);
-    else if (isfinite(s->penalty))
+    if (again) {
+        size_t n = s->n;
+        s->npieces = 0;
+        s->nodes[0] = (node){ -s->penalty, 0 };
+        for (s->n = 1; s->n <= n; s->n++) step(s);
+        s->n = n;
+    } else if (isfinite(s->penalty))
         step(s);
     return CBX_OK;
 }
@@ -650,28 +637,22 @@ void cbx_changepoint_stream_changes(const cbx_changepoint_stream *s, size_t *ind
 
 /* --- all of them --- */
 
-static cbx_status pelt_mean(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *o, double penalty,
-                            size_t *index, size_t *count, cbx_err *err)
-{
-    cbx_changepoint_opts fixed = *o;
-    cbx_changepoint_stream *s;
-
-    fixed.penalty = penalty;
-    cbx_status st = cbx_changepoint_stream_create(ctx, &fixed, &s, err);
-    if (st) return st;
-    for (size_t i = 0; !st && i < n; i++) st = cbx_changepoint_stream_append(s, x[i], err);
-    if (!st) cbx_changepoint_stream_changes(s, index, count);
-    cbx_changepoint_stream_free(s);
-    return st;
-}
-
 static cbx_status by_cost(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *o, double penalty,
                           size_t *index, size_t *count, cbx_err *err)
 {
     prefix_sums sums;
 
-    if (o->method == CBX_CHANGEPOINT_PELT && o->cost == CBX_CHANGEPOINT_MEAN)
-        return pelt_mean(ctx, x, n, o, penalty, index, count, err);
+    if (o->method == CBX_CHANGEPOINT_PELT && o->cost == CBX_CHANGEPOINT_MEAN) {
+        cbx_changepoint_opts fixed = *o;
+        cbx_changepoint_stream *s;
+        fixed.penalty = penalty;
+        cbx_status st = cbx_changepoint_stream_create(ctx, &fixed, &s, err);
+        if (st) return st;
+        for (size_t i = 0; !st && i < n; i++) st = cbx_changepoint_stream_append(s, x[i], err);
+        if (!st) cbx_changepoint_stream_changes(s, index, count);
+        cbx_changepoint_stream_free(s);
+        return st;
+    }
     cbx_status st = sums_init(ctx, x, n, &sums, err);
     if (st) return st;
     if (o->method == CBX_CHANGEPOINT_PELT) {

@@ -147,22 +147,6 @@ static double score_of(const fit *f, size_t k, double safety)
     return noise > 0 ? gap / sqrt(noise) : copysign(INFINITY, gap);
 }
 
-static size_t propose(const fit *f, size_t a, size_t b)
-{
-    double best = 0;
-    size_t at = 0;
-
-    for (size_t t = a + f->min_segment; t + f->min_segment <= b; t++) {
-        double gap = mean_of(f, t, b) - mean_of(f, a, t);
-        double gain = gap * gap * (double)(t - a) * (double)(b - t) / (double)(b - a);
-        if (gain > best) {
-            best = gain;
-            at = t;
-        }
-    }
-    return at;
-}
-
 static void take_out(fit *f, size_t k)
 {
     memmove(f->ends + k, f->ends + k + 1, (f->nends - k - 1) * sizeof(*f->ends));
@@ -172,7 +156,18 @@ static void take_out(fit *f, size_t k)
 /* A split of segment k that stands; false: none does. */
 static bool split(fit *f, size_t k, double threshold)
 {
-    size_t t = propose(f, k ? f->ends[k - 1] : 0, f->ends[k]);
+    size_t a = k ? f->ends[k - 1] : 0;
+    double best = 0;
+    size_t at = 0;
+    for (size_t t = a + f->min_segment; t + f->min_segment <= f->ends[k]; t++) {
+        double gap = mean_of(f, t, f->ends[k]) - mean_of(f, a, t);
+        double gain = gap * gap * (double)(t - a) * (double)(f->ends[k] - t) / (double)(f->ends[k] - a);
+        if (gain > best) {
+            best = gain;
+            at = t;
+        }
+    }
+    size_t t = at;
 
     if (!t) return false;
     memmove(f->ends + k + 1, f->ends + k, (f->nends - k) * sizeof(*f->ends));

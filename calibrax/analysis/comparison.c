@@ -186,20 +186,6 @@ static const char *word(work *w, const char *text)
     return at == CBX_NO_NAME ? NULL : w->texts.list[at];
 }
 
-/* A row's names, by the first value in it. */
-static cbx_status name_row(work *w, const item *e, cbx_comparison_row *row, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-    const cbx_metric_def *def = definition(w, e->metric, &st, err);
-
-    *row = (cbx_comparison_row){ .key = w->rows.list[e->row],
-                                 .metric = word(w, e->metric),
-                                 .unit = def ? word(w, def->unit) : NULL,
-                                 .direction = def ? def->direction : CBX_DIRECTION_INFO };
-    if (!st && (!row->metric || (def && !row->unit))) st = cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
-    return st;
-}
-
 static cbx_status need_competitors(const work *w, cbx_err *err)
 {
     size_t n = w->labels.n;
@@ -232,7 +218,17 @@ static cbx_status place(work *w, cbx_err *err)
             return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; distinguish them by a tag",
                             c->labels[e->column], w->rows.list[e->row]);
         *cell = e->value;
-        if (!c->rows[e->row].key) st = name_row(w, e, &c->rows[e->row], err);
+        if (!c->rows[e->row].key) {
+            /* A row's names, by the first value in it. */
+            cbx_comparison_row *row = &c->rows[e->row];
+            st = CBX_OK;
+            const cbx_metric_def *def = definition(w, e->metric, &st, err);
+            *row = (cbx_comparison_row){ .key = w->rows.list[e->row],
+                                         .metric = word(w, e->metric),
+                                         .unit = def ? word(w, def->unit) : NULL,
+                                         .direction = def ? def->direction : CBX_DIRECTION_INFO };
+            if (!st && (!row->metric || (def && !row->unit))) st = cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
+        }
     }
     return st;
 }

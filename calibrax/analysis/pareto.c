@@ -69,42 +69,22 @@ static bool dominates(const entry *a, const entry *b)
     return true;
 }
 
-/* Any number of objectives: against the front so far, which is kept at the head of entries. */
-static void compare_all(field *f, bool *on_front)
-{
-    size_t front = 0;
-
-    for (size_t i = 0; i < f->n; i++) {
-        entry e = f->entries[i];
-        bool beaten = false;
-        for (size_t k = 0; k < front && !beaten; k++)
-            beaten = dominates(&f->entries[k], &e) && !same(&f->entries[k], &e);
-        on_front[e.index] = !beaten;
-        if (!beaten) f->entries[front++] = e;
-    }
-}
-
-static size_t fill(field *f, const double *x, size_t n, const cbx_direction *directions)
-{
-    for (size_t i = 0; i < n; i++) {
-        double *cost = f->costs + f->n * f->d;
-        bool missing = false;
-        for (size_t k = 0; k < f->d; k++) {
-            double v = x[i * f->d + k];
-            missing |= isnan(v);
-            cost[k] = directions[k] == CBX_DIRECTION_HIGHER ? -v : v;
-        }
-        if (!missing) f->entries[f->n++] = (entry){ cost, f->d, i, 0 };
-    }
-    if (f->n) qsort(f->entries, f->n, sizeof(*f->entries), by_costs);
-    return n - f->n;
-}
-
 static cbx_status find_front(cbx_arena *arena, field *f, bool *on_front, cbx_err *err)
 {
     cbx_status st = f->d > 3 ? CBX_OK : rank_second(arena, f, err);
 
-    if (!st && f->d > 3) compare_all(f, on_front);
+    if (!st && f->d > 3) {
+        /* Any number of objectives: against the front so far, which is kept at the head of entries. */
+        size_t front = 0;
+        for (size_t i = 0; i < f->n; i++) {
+            entry e = f->entries[i];
+            bool beaten = false;
+            for (size_t k = 0; k < front && !beaten; k++)
+                beaten = dominates(&f->entries[k], &e) && !same(&f->entries[k], &e);
+            on_front[e.index] = !beaten;
+            if (!beaten) f->entries[front++] = e;
+        }
+    }
     if (st || f->d > 3) return st;
     for (size_t i = 0; i <= f->n; i++) f->tree[i] = NAN; /* fmin ignores NaN: empty */
     for (size_t i = 0, end; i < f->n; i = end) { /* equal points are looked up together: none dominates its equal */
@@ -136,7 +116,18 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
                                                    : cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
     if (!st) {
         memset(on_front, 0, n * sizeof(*on_front));
-        size_t missing = fill(&f, x, n, directions);
+        for (size_t i = 0; i < n; i++) {
+            double *cost = f.costs + f.n * f.d;
+            bool missing = false;
+            for (size_t k = 0; k < f.d; k++) {
+                double v = x[i * f.d + k];
+                missing |= isnan(v);
+                cost[k] = directions[k] == CBX_DIRECTION_HIGHER ? -v : v;
+            }
+            if (!missing) f.entries[f.n++] = (entry){ cost, f.d, i, 0 };
+        }
+        if (f.n) qsort(f.entries, f.n, sizeof(*f.entries), by_costs);
+        size_t missing = n - f.n;
         st = find_front(&arena, &f, on_front, err);
         if (!st && nmissing) *nmissing = missing;
         if (!st && nfront) *nfront = 0;

@@ -130,13 +130,6 @@ typedef struct work {
     size_t longest;
 } work;
 
-static double drawn_median(const cbx_rank_sample *s, cbx_rng *rng, double *draw)
-{
-    for (size_t k = 0; k < s->n; k++) draw[k] = s->x[cbx_rng_below(rng, s->n)];
-    cbx_stat_sort(draw, s->n);
-    return cbx_stat_quantile_sorted(draw, s->n, 0.5);
-}
-
 static cbx_status draw_all(const cbx_rank_sample *samples, size_t n, cbx_direction direction, size_t draws,
                            uint64_t seed, work *w, double *share, cbx_err *err)
 {
@@ -145,7 +138,9 @@ static cbx_status draw_all(const cbx_rank_sample *samples, size_t n, cbx_directi
         cbx_status st;
         for (size_t i = 0; i < n; i++) {
             cbx_rng rng = cbx_rng_make(seed, b * n + i);
-            w->median[i] = drawn_median(&samples[i], &rng, w->draw);
+            for (size_t k = 0; k < samples[i].n; k++) w->draw[k] = samples[i].x[cbx_rng_below(&rng, samples[i].n)];
+            cbx_stat_sort(w->draw, samples[i].n);
+            w->median[i] = cbx_stat_quantile_sorted(w->draw, samples[i].n, 0.5);
         }
         st = cbx_rank(w->median, n, direction, w->entries, err);
         if (st) return st;

@@ -72,11 +72,6 @@ typedef struct sides {
     cbx__whitney *counts;
 } sides;
 
-static bool same_meaning(const cbx_metric_def *a, const cbx_metric_def *b)
-{
-    return a->direction == b->direction && !strcmp(a->unit ? a->unit : "", b->unit ? b->unit : "");
-}
-
 static bool is_info(const cbx_metric_def *def) { return def && def->direction == CBX_DIRECTION_INFO; }
 
 /* Of a key in both runs. */
@@ -111,7 +106,8 @@ static cbx_outcome outcome_before(const sides *s, const keyed *now, const keyed 
     cbx_outcome o = CBX_OUTCOME_COUNT;
 
     if ((now && now->count > 1) || (base && base->count > 1)) return CBX_OUTCOME_DUPLICATE;
-    if (dn && db && !same_meaning(dn, db)) return CBX_OUTCOME_DEFINITIONS_DIFFER;
+    if (dn && db && !(dn->direction == db->direction && !strcmp(dn->unit ? dn->unit : "", db->unit ? db->unit : "")))
+        return CBX_OUTCOME_DEFINITIONS_DIFFER;
     if (!now) return is_info(db) ? CBX_OUTCOME_INFO : CBX_OUTCOME_DROPPED;
     if (base) o = outcome_of_definitions(dn, db);
     if (!base && is_info(dn)) return CBX_OUTCOME_INFO;

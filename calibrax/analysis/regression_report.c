@@ -95,12 +95,6 @@ bool cbx__regression_report(cbx_arena *arena, cbx_finding *f)
     return f->sentence;
 }
 
-static bool is_judged(cbx_outcome o)
-{
-    return o == CBX_OUTCOME_UNCHANGED || o == CBX_OUTCOME_IMPROVED || o == CBX_OUTCOME_REGRESSED ||
-           o == CBX_OUTCOME_EQUIVALENT || o == CBX_OUTCOME_UNDECIDED;
-}
-
 typedef struct tally {
     size_t shared; /* gating keys of both runs */
     size_t judged; /* of them, those whose numbers were compared */
@@ -173,7 +167,9 @@ void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *
         const cbx_finding *f = &r->findings[i];
         bool both = f->outcome != CBX_OUTCOME_NEW && f->outcome != CBX_OUTCOME_DROPPED;
         t.shared += both && f->outcome != CBX_OUTCOME_INFO;
-        t.judged += is_judged(f->outcome);
+        t.judged += f->outcome == CBX_OUTCOME_UNCHANGED || f->outcome == CBX_OUTCOME_IMPROVED ||
+                    f->outcome == CBX_OUTCOME_REGRESSED || f->outcome == CBX_OUTCOME_EQUIVALENT ||
+                    f->outcome == CBX_OUTCOME_UNDECIDED;
         if (waived && waived[i])
             g.waived++;
         else

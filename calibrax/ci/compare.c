@@ -98,25 +98,6 @@ static cbx_status launch(job *j, int side, double *value, cbx_err *err)
     return st;
 }
 
-static cbx_status launch_all(job *j, cbx_err *err)
-{
-    double warm;
-    cbx_status st = CBX_OK;
-
-    for (int side = 0; !st && side < 2; side++) {
-        j->values[side] = cbx_arena_calloc(j->arena, j->launches, sizeof(double));
-        st = j->values[side] ? launch(j, side, &warm, err) : no_memory(err);
-    }
-    for (size_t r = 0; !st && r < j->launches; r++) {
-        for (int k = 0; !st && k < 2; k++) {
-            int side = r % 2 ? 1 - k : k;
-            st = launch(j, side, &j->values[side][r], err);
-            if (!st) report(j, name_of(j, side), 2 * r + (size_t)k + 1);
-        }
-    }
-    return st;
-}
-
 /* --- the verdict --- */
 
 static double claim_p(cbx_verdict verdict, double margin, const double *q, size_t n)
@@ -155,13 +136,6 @@ static cbx_status decide(job *j, cbx_compare_result *out, cbx_err *err)
 
 static void report_note(void *user, const char *text) { report(user, text, 0); }
 
-/* A build disturbs the launches of other measurements, and theirs would disturb ours: the cores are held for both. */
-static cbx_status claim_cores(job *j, cbx_err *err)
-{
-    const cbx_claim_opts o = { sizeof o, j->opts->lock_wait_s, j->opts->stop, report_note, j };
-    return cbx_claim_take(j->ctx, &o, &j->claim, err);
-}
-
 static cbx_status check_opts(job *j, cbx_err *err)
 {
     const cbx_compare_opts *o = j->opts;
@@ -190,11 +164,27 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
         st = cbx__repository_resolve(&j.sh, arena, j.repository, name_of(&j, side), "a comparison of revisions",
                                      &j.hash[side], err);
     if (!st) st = cbx__mirror_make(&j.sh, arena, j.repository, &j.mirror, err);
-    if (!st) st = claim_cores(&j, err);
+    if (!st) {
+        /* A build disturbs the launches of other measurements, and theirs would disturb ours: the cores are held for both. */
+        const cbx_claim_opts o = { sizeof o, j.opts->lock_wait_s, j.opts->stop, report_note, &j };
+        st = cbx_claim_take(j.ctx, &o, &j.claim, err);
+    }
     for (int side = 0; !st && side < 2; side++) st = prepare(&j, side, err);
     if (!st) {
         j.rng = cbx_rng_make(opts->seed, 0);
-        st = launch_all(&j, err);
+        double warm;
+        st = CBX_OK;
+        for (int side = 0; !st && side < 2; side++) {
+            j.values[side] = cbx_arena_calloc(j.arena, j.launches, sizeof(double));
+            st = j.values[side] ? launch(&j, side, &warm, err) : no_memory(err);
+        }
+        for (size_t r = 0; !st && r < j.launches; r++) {
+            for (int k = 0; !st && k < 2; k++) {
+                int side = r % 2 ? 1 - k : k;
+                st = launch(&j, side, &j.values[side][r], err);
+                if (!st) report(&j, name_of(&j, side), 2 * r + (size_t)k + 1);
+            }
+        }
     }
     cbx_claim_release(j.claim);
     if (!st) st = decide(&j, out, err);

@@ -53,22 +53,6 @@ cbx_json *cbx__asv_params_json(cbx_export_job *job, const cbx__asv_benchmark *b)
     return all;
 }
 
-static cbx_json *benchmark_json(cbx_export_job *job, const cbx__asv_benchmark *b)
-{
-    cbx_json *o = cbx_json_new_object(), *names;
-
-    cbx_json_set_string(o, "code", "");
-    cbx_json_set_string(o, "name", b->name);
-    names = cbx_json_set_array(o, "param_names");
-    for (size_t k = 0; k < b->nparams; k++) cbx_json_push_string(names, b->params[k].key);
-    cbx_json_set(o, "params", cbx__asv_params_json(job, b));
-    cbx_json_set_double(o, "timeout", 60);
-    cbx_json_set_string(o, "type", b->type);
-    cbx_json_set_string(o, "unit", b->unit);
-    cbx_json_set_string(o, "version", b->version);
-    return cbx_json_finish(o);
-}
-
 cbx_json *cbx__asv_machine_json(const cbx_run *run)
 {
     const cbx_json *hardware = cbx_json_get(cbx_run_environment(run), "hardware");
@@ -128,7 +112,17 @@ static cbx_status put_benchmarks(cbx__asv_site *s, cbx_err *err)
 
     cbx_text_putc(&out.text, '{');
     for (size_t i = 0; !st && i < s->n; i++) {
-        cbx_json *v = benchmark_json(s->job, &s->list[i]);
+        cbx_json *o = cbx_json_new_object(), *names;
+        cbx_json_set_string(o, "code", "");
+        cbx_json_set_string(o, "name", s->list[i].name);
+        names = cbx_json_set_array(o, "param_names");
+        for (size_t k = 0; k < s->list[i].nparams; k++) cbx_json_push_string(names, s->list[i].params[k].key);
+        cbx_json_set(o, "params", cbx__asv_params_json(s->job, &s->list[i]));
+        cbx_json_set_double(o, "timeout", 60);
+        cbx_json_set_string(o, "type", s->list[i].type);
+        cbx_json_set_string(o, "unit", s->list[i].unit);
+        cbx_json_set_string(o, "version", s->list[i].version);
+        cbx_json *v = cbx_json_finish(o);
         cbx__asv_put_key(&out, i == 0, 1, s->list[i].name);
         cbx__asv_put(&out, 1, v);
         st = v ? cbx__export_stream_pour(&out, err) : cbx_fail_nomem(err, NULL);
@@ -137,22 +131,6 @@ static cbx_status put_benchmarks(cbx__asv_site *s, cbx_err *err)
     cbx__asv_put_key(&out, s->n == 0, 1, "version");
     cbx_text_puts(&out.text, "2\n}\n");
     return cbx__export_stream_end(&out, st, err);
-}
-
-static cbx_status put_config(cbx__asv_site *s, cbx_err *err)
-{
-    cbx_json *o = cbx_json_new_object(), *branches;
-
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "project", "calibrax");
-    cbx_json_set_string(o, "repo", s->job->opts.repo ? s->job->opts.repo : ".");
-    branches = cbx_json_set_array(o, "branches");
-    for (size_t i = 0; i < s->branches.n; i++) cbx_json_push_string(branches, s->branches.list[i]);
-    if (!s->branches.n) cbx_json_push_string(branches, "HEAD");
-    cbx_json_set_string(o, "environment_type", "existing");
-    cbx_json_set_string(o, "results_dir", "results");
-    cbx_json_set_string(o, "html_dir", "html");
-    return cbx__asv_put_document(s->job, "asv.conf.json", o, err);
 }
 
 /* The file of a machine, unless it has been written. */
@@ -170,19 +148,6 @@ static cbx_status put_machine(cbx__asv_site *s, cbx_names *machines, const cbx_r
     return cbx__asv_put_document(s->job, name, machine, err);
 }
 
-static cbx_status put_commit(cbx__asv_site *s, cbx_names *machines, const cbx__asv_commit *c, cbx_err *err)
-{
-    const char *folder = cbx__export_safe_name(s->job->arena, c->machine);
-    cbx_run *run = NULL;
-    cbx_status st = folder ? s->runs->load(s->runs->user, s->order[c->first], &run, err) : cbx_fail_nomem(err, NULL);
-
-    if (!st) st = put_machine(s, machines, run, folder, err);
-    if (!st) st = cbx__asv_put_results(s, c, run, folder, err);
-    cbx_run_free(run);
-    cbx_arena_clear(s->job->arena);
-    return st;
-}
-
 static cbx_status asv_runs(cbx_export_job *job, const cbx_export_source *runs, cbx_err *err)
 {
     cbx_names machines;
@@ -193,8 +158,28 @@ static cbx_status asv_runs(cbx_export_job *job, const cbx_export_source *runs, c
     cbx_names_init(&machines, cbx_ctx_allocator(job->ctx));
     st = cbx__asv_find(&s, err);
     if (!st) st = put_benchmarks(&s, err);
-    if (!st) st = put_config(&s, err);
-    for (size_t i = 0; !st && i < s.ncommits; i++) st = put_commit(&s, &machines, &s.commits[i], err);
+    if (!st) {
+        cbx_json *o = cbx_json_new_object(), *branches;
+        cbx_json_set_int(o, "version", 1);
+        cbx_json_set_string(o, "project", "calibrax");
+        cbx_json_set_string(o, "repo", s.job->opts.repo ? s.job->opts.repo : ".");
+        branches = cbx_json_set_array(o, "branches");
+        for (size_t i = 0; i < s.branches.n; i++) cbx_json_push_string(branches, s.branches.list[i]);
+        if (!s.branches.n) cbx_json_push_string(branches, "HEAD");
+        cbx_json_set_string(o, "environment_type", "existing");
+        cbx_json_set_string(o, "results_dir", "results");
+        cbx_json_set_string(o, "html_dir", "html");
+        st = cbx__asv_put_document(s.job, "asv.conf.json", o, err);
+    }
+    for (size_t i = 0; !st && i < s.ncommits; i++) {
+        const char *folder = cbx__export_safe_name(s.job->arena, s.commits[i].machine);
+        cbx_run *run = NULL;
+        st = folder ? s.runs->load(s.runs->user, s.order[s.commits[i].first], &run, err) : cbx_fail_nomem(err, NULL);
+        if (!st) st = put_machine(&s, &machines, run, folder, err);
+        if (!st) st = cbx__asv_put_results(&s, &s.commits[i], run, folder, err);
+        cbx_run_free(run);
+        cbx_arena_clear(s.job->arena);
+    }
     cbx_names_clear(&machines);
     cbx__asv_clear(&s);
     return st;

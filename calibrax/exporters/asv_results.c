@@ -65,21 +65,6 @@ static bool add_run(results *r, const cbx_run *run)
     return true;
 }
 
-static void results_clear(results *r)
-{
-    for (size_t i = 0; i < r->list.n; i++) {
-        result *of = &r->list.items[i];
-        size_t combinations = r->s->list[of->benchmark].combinations;
-        for (size_t k = 0; k < combinations; k++) {
-            cbx_list_clear(r->al, &of->heaps[k].values);
-            cbx_list_clear(r->al, &of->heaps[k].samples);
-        }
-        cbx_mem_free(r->al, of->heaps, combinations * sizeof(heap));
-    }
-    cbx_list_clear(r->al, &r->list);
-    cbx_mem_free(r->al, r->number, r->s->n * sizeof *r->number);
-}
-
 /* --- rows --- */
 
 /* Members of a row by their place in `columns`. */
@@ -203,8 +188,11 @@ static cbx_status put_rows(results *r, cbx__export_stream *out, cbx_err *err)
 
 /* --- the file --- */
 
-static cbx_json *head_json(const cbx__asv_commit *c, const cbx_run *first)
+static cbx_status put_file(results *r, const cbx__asv_commit *c, const cbx_run *first, const char *folder, cbx_err *err)
 {
+    cbx_arena *arena = r->s->job->arena;
+    const char *safe = cbx__export_safe_name(arena, c->hash), *name;
+    int digits = r->s->alike[c->alike] == 1 ? CBX__ASV_COMMIT : 1000; /* hashes that begin alike are written whole */
     cbx_json *o = cbx_json_new_object(), *names;
 
     cbx_json_set_string(o, "commit_hash", c->hash);
@@ -219,33 +207,7 @@ static cbx_json *head_json(const cbx__asv_commit *c, const cbx_run *first)
     cbx_json_set_object(o, "results");
     cbx_json_set_object(o, "durations");
     cbx_json_set_int(o, "version", 2);
-    return cbx_json_finish(o);
-}
-
-static cbx_status put_members(results *r, const cbx_json *head, cbx__export_stream *out, cbx_err *err)
-{
-    const char *key;
-    cbx_json *value;
-    cbx_status st = CBX_OK;
-
-    cbx_text_putc(&out->text, '{');
-    for (size_t i = 0; !st && cbx_json_member(head, i, &key, &value); i++) {
-        cbx__asv_put_key(out, i == 0, 1, key);
-        if (strcmp(key, "results") == 0)
-            st = put_rows(r, out, err);
-        else
-            cbx__asv_put(out, 1, value);
-    }
-    cbx_text_puts(&out->text, "\n}\n");
-    return st;
-}
-
-static cbx_status put_file(results *r, const cbx__asv_commit *c, const cbx_run *first, const char *folder, cbx_err *err)
-{
-    cbx_arena *arena = r->s->job->arena;
-    const char *safe = cbx__export_safe_name(arena, c->hash), *name;
-    int digits = r->s->alike[c->alike] == 1 ? CBX__ASV_COMMIT : 1000; /* hashes that begin alike are written whole */
-    cbx_json *head = head_json(c, first);
+    cbx_json *head = cbx_json_finish(o);
     cbx__export_stream out;
     cbx_status st;
 
@@ -253,7 +215,19 @@ static cbx_status put_file(results *r, const cbx__asv_commit *c, const cbx_run *
     st = name && head ? CBX_OK : cbx_fail_nomem(err, NULL);
     if (!st) {
         st = cbx__export_stream_begin(r->s->job, name, &out, err);
-        if (!st) st = put_members(r, head, &out, err);
+        if (!st) {
+            const char *key;
+            cbx_json *value;
+            cbx_text_putc(&out.text, '{');
+            for (size_t i = 0; !st && cbx_json_member(head, i, &key, &value); i++) {
+                cbx__asv_put_key(&out, i == 0, 1, key);
+                if (strcmp(key, "results") == 0)
+                    st = put_rows(r, &out, err);
+                else
+                    cbx__asv_put(&out, 1, value);
+            }
+            cbx_text_puts(&out.text, "\n}\n");
+        }
         st = cbx__export_stream_end(&out, st, err);
     }
     cbx_json_unref(head);
@@ -275,6 +249,16 @@ cbx_status cbx__asv_put_results(cbx__asv_site *s, const cbx__asv_commit *c, cons
         cbx_run_free(run);
     }
     if (!st) st = put_file(&r, c, first, folder, err);
-    results_clear(&r);
+    for (size_t i = 0; i < r.list.n; i++) {
+        result *of = &r.list.items[i];
+        size_t combinations = r.s->list[of->benchmark].combinations;
+        for (size_t k = 0; k < combinations; k++) {
+            cbx_list_clear(r.al, &of->heaps[k].values);
+            cbx_list_clear(r.al, &of->heaps[k].samples);
+        }
+        cbx_mem_free(r.al, of->heaps, combinations * sizeof(heap));
+    }
+    cbx_list_clear(r.al, &r.list);
+    cbx_mem_free(r.al, r.number, r.s->n * sizeof *r.number);
     return st;
 }

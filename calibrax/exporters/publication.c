@@ -79,50 +79,6 @@ static void put_digits(cbx_text *out, const form *f, const char *digits)
     cbx_text_puts(out, digits + (*digits == '-'));
 }
 
-static void put_number(cbx_text *out, const form *f, const cbx__number *n)
-{
-    put_digits(out, f, n->value);
-    if (*n->lower || *n->upper) {
-        cbx_text_puts(out, " [");
-        put_digits(out, f, *n->lower ? n->lower : f->missing);
-        cbx_text_puts(out, ", ");
-        put_digits(out, f, *n->upper ? n->upper : f->missing);
-        cbx_text_puts(out, "]");
-    }
-    if (n->exponent) cbx_text_printf(out, "%s%d%s", f->times_ten, n->exponent, f->times_ten_end);
-}
-
-static void put_cell(cbx_text *out, const form *f, const cbx__cell *c)
-{
-    cbx_text_puts(out, f->number_open);
-    if (c->best) cbx_text_puts(out, f->best_open);
-    if (c->metric)
-        put_number(out, f, &c->number);
-    else
-        cbx_text_puts(out, f->missing);
-    if (c->best) cbx_text_puts(out, f->best_close);
-    cbx_text_puts(out, f->number_close);
-}
-
-static void put_rows(cbx_text *out, const form *f, const cbx__table *t)
-{
-    for (size_t i = 0; i < t->nrows; i++) {
-        cbx_text_puts(out, f->row);
-        for (size_t k = 0; k < t->nlabels + t->ncolumns; k++) {
-            if (k) cbx_text_puts(out, f->between);
-            if (k >= t->nlabels) {
-                put_cell(out, f, &t->cells[i * t->ncolumns + k - t->nlabels]);
-                continue;
-            }
-            const char *label = t->rows[i * t->nlabels + k];
-            cbx_text_puts(out, f->label_open);
-            f->label(out, label ? label : "");
-            cbx_text_puts(out, f->label_close);
-        }
-        cbx_text_puts(out, f->row_end);
-    }
-}
-
 /* "latency [ms]" */
 static void put_column(cbx_text *out, const form *f, const cbx__column *c)
 {
@@ -271,7 +227,38 @@ static cbx_status export_form(cbx_export_job *job, const form *f, const cbx_run 
     if (st) return st;
     cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
     f->head(&text, f, &t);
-    put_rows(&text, f, &t);
+    for (size_t i = 0; i < t.nrows; i++) {
+        cbx_text_puts(&text, f->row);
+        for (size_t k = 0; k < t.nlabels + t.ncolumns; k++) {
+            if (k) cbx_text_puts(&text, f->between);
+            if (k >= t.nlabels) {
+                const cbx__cell *c = &t.cells[i * t.ncolumns + k - t.nlabels];
+                cbx_text_puts(&text, f->number_open);
+                if (c->best) cbx_text_puts(&text, f->best_open);
+                if (c->metric) {
+                    put_digits(&text, f, c->number.value);
+                    if (*c->number.lower || *c->number.upper) {
+                        cbx_text_puts(&text, " [");
+                        put_digits(&text, f, *c->number.lower ? c->number.lower : f->missing);
+                        cbx_text_puts(&text, ", ");
+                        put_digits(&text, f, *c->number.upper ? c->number.upper : f->missing);
+                        cbx_text_puts(&text, "]");
+                    }
+                    if (c->number.exponent)
+                        cbx_text_printf(&text, "%s%d%s", f->times_ten, c->number.exponent, f->times_ten_end);
+                } else
+                    cbx_text_puts(&text, f->missing);
+                if (c->best) cbx_text_puts(&text, f->best_close);
+                cbx_text_puts(&text, f->number_close);
+                continue;
+            }
+            const char *label = t.rows[i * t.nlabels + k];
+            cbx_text_puts(&text, f->label_open);
+            f->label(&text, label ? label : "");
+            cbx_text_puts(&text, f->label_close);
+        }
+        cbx_text_puts(&text, f->row_end);
+    }
     cbx_text_puts(&text, f->tail);
     st = cbx__export_file(job, name, &text, err);
     cbx_text_clear(&text);

@@ -287,12 +287,6 @@ static cbx_status sides_make(const cbx_allocator *al, const cbx_run *run, const 
     return CBX_OK;
 }
 
-static void sides_clear(sides *s)
-{
-    cbx_point_index_clear(&s->of_run);
-    cbx_point_index_clear(&s->of_baseline);
-}
-
 /* One row: both values, the better one marked, and the change in percent where it has a meaning. */
 static cbx_status compare_metric(cbx_export_job *job, const cbx__column *c, const cbx_metric *old,
                                  const cbx_metric *now, cbx__cell cells[3], cbx_err *err)
@@ -437,7 +431,8 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
     st = sides_make(cbx_ctx_allocator(job->ctx), run, baseline, &both, err);
     if (!st) st = compare_labels(job, &both, &t, err);
     if (!st) st = compare_points(job, &both, &names, metrics, &t, err);
-    sides_clear(&both);
+    cbx_point_index_clear(&both.of_run);
+    cbx_point_index_clear(&both.of_baseline);
     cbx_names_clear(&names);
     if (!st) *out = t;
     return st;

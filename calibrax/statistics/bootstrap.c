@@ -190,24 +190,20 @@ static const uint32_t *draw_side(const bootstrap *boot, const uint32_t key[2], u
     return index;
 }
 
-static double value_of_fn(const bootstrap *boot, const uint32_t key[2], const workplace *w)
-{
-    double *x = w->drawn, *y = boot->b.n ? x + boot->a.n : NULL;
-    const uint32_t *index = draw_side(boot, key, 0, w->index);
-
-    for (size_t i = 0; i < boot->a.n; i++) x[i] = boot->a.x[index[i]];
-    if (y) {
-        index = draw_side(boot, key, 1, w->index);
-        for (size_t i = 0; i < boot->b.n; i++) y[i] = boot->b.x[index[i]];
-    }
-    return boot->o.fn(x, boot->a.n, y, boot->b.n, boot->o.user);
-}
-
 static double value_of(const bootstrap *boot, const uint32_t key[2], const workplace *w)
 {
     double b = 0;
 
-    if (boot->o.fn) return value_of_fn(boot, key, w);
+    if (boot->o.fn) {
+        double *x = w->drawn, *y = boot->b.n ? x + boot->a.n : NULL;
+        const uint32_t *index = draw_side(boot, key, 0, w->index);
+        for (size_t i = 0; i < boot->a.n; i++) x[i] = boot->a.x[index[i]];
+        if (y) {
+            index = draw_side(boot, key, 1, w->index);
+            for (size_t i = 0; i < boot->b.n; i++) y[i] = boot->b.x[index[i]];
+        }
+        return boot->o.fn(x, boot->a.n, y, boot->b.n, boot->o.user);
+    }
     double a = of_resample(boot, &boot->a, draw_side(boot, key, 0, w->index), w->count);
     if (boot->b.n) b = of_resample(boot, &boot->b, draw_side(boot, key, 1, w->index), w->count);
     return compared(boot, a, b);
@@ -309,26 +305,22 @@ static double of_sample(const bootstrap *boot, const side *s)
     return cbx_stat_quantile_sorted(s->sorted, s->n, boot->o.parameter);
 }
 
-/* fn without value i of one side, or of both for pairs. */
-static double fn_without(const bootstrap *boot, bool first, bool second, size_t i)
-{
-    size_t n = boot->a.n, m = boot->b.n, k = 0;
-    double *x = boot->drawn, *y = m ? x + n : NULL;
-
-    for (size_t j = 0; j < n; j++)
-        if (!first || j != i) x[k++] = boot->a.x[j];
-    k = 0;
-    for (size_t j = 0; j < m; j++)
-        if (!second || j != i) y[k++] = boot->b.x[j];
-    return boot->o.fn(x, n - first, y, m - second, boot->o.user);
-}
-
 /* The whole estimate without value i of side `which` (pairs: of both). */
 static double estimate_without(const bootstrap *boot, unsigned which, size_t i)
 {
     bool first = boot->o.paired || which == 0, second = boot->b.n && (boot->o.paired || which == 1);
 
-    if (boot->o.fn) return fn_without(boot, first, second, i);
+    if (boot->o.fn) {
+        /* fn without value i of one side, or of both for pairs. */
+        size_t n = boot->a.n, m = boot->b.n, k = 0;
+        double *x = boot->drawn, *y = m ? x + n : NULL;
+        for (size_t j = 0; j < n; j++)
+            if (!first || j != i) x[k++] = boot->a.x[j];
+        k = 0;
+        for (size_t j = 0; j < m; j++)
+            if (!second || j != i) y[k++] = boot->b.x[j];
+        return boot->o.fn(x, n - first, y, m - second, boot->o.user);
+    }
     return compared(boot, first ? without(boot, &boot->a, i) : of_sample(boot, &boot->a),
                     second      ? without(boot, &boot->b, i)
                     : boot->b.n ? of_sample(boot, &boot->b)

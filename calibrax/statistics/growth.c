@@ -47,39 +47,6 @@ static double aicc(double square, size_t n, size_t k)
            (m - p - 1 > 0 ? 2 * p * (p + 1) / (m - p - 1) : INFINITY);
 }
 
-static double unscaled(cbx_complexity order, double c, double scale)
-{
-    static const double power[] = { 0, 0, 0.5, 1, 1, 1.5, 2, 2, 3 };
-    return c / pow(scale, power[order]);
-}
-
-/* Returns the AICc of the order it chose. */
-static double choose_order(const cbx__fit_data *d, size_t different, cbx_growth *out)
-{
-    double score[CBX_COMPLEXITY_COUNT], min = INFINITY, sum = 0;
-
-    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) {
-        double theta[2] = { k, d->x_scale };
-        score[k] = INFINITY;
-        for (int with = 0; with <= (k != CBX_COMPLEXITY_CONSTANT && different >= 5); with++) {
-            cbx__fit_linear l = cbx__fit_solve(d, order_shape, theta, with);
-            double s = aicc(l.square, d->n, 2 + (size_t)with);
-            if (with && !(l.a > 0 && l.c > 0)) continue; /* the model without */
-            score[k] = fmin(score[k], s);
-            if (s >= min) continue;
-            min = s;
-            out->order = (cbx_complexity)k;
-            out->intercept = with;
-            out->intercept_value = l.a;
-            out->coefficient = unscaled((cbx_complexity)k, l.c, d->x_scale);
-            out->relative_error = sqrt(l.square / (double)d->n);
-        }
-    }
-    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) sum += exp((min - score[k]) / 2);
-    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) out->weight[k] = exp((min - score[k]) / 2) / sum;
-    return min;
-}
-
 cbx_status cbx_scaling_growth(cbx_ctx *ctx, const double *sizes, const double *y, size_t n, double level,
                               cbx_growth *out, cbx_err *err)
 {
@@ -90,14 +57,36 @@ cbx_status cbx_scaling_growth(cbx_ctx *ctx, const double *sizes, const double *y
     (void)ctx;
     if (st) return st;
     d.x_scale = geometric_mean(sizes, n);
-    double of_order = choose_order(&d, cbx__fit_different(sizes, n), &g);
+    size_t different = cbx__fit_different(sizes, n);
+    double score[CBX_COMPLEXITY_COUNT], min = INFINITY, sum = 0;
+
+    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) {
+        double theta[2] = { k, d.x_scale };
+        score[k] = INFINITY;
+        for (int with = 0; with <= (k != CBX_COMPLEXITY_CONSTANT && different >= 5); with++) {
+            cbx__fit_linear l = cbx__fit_solve(&d, order_shape, theta, with);
+            double s = aicc(l.square, d.n, 2 + (size_t)with);
+            if (with && !(l.a > 0 && l.c > 0)) continue; /* the model without */
+            score[k] = fmin(score[k], s);
+            if (s >= min) continue;
+            min = s;
+            g.order = (cbx_complexity)k;
+            g.intercept = with;
+            g.intercept_value = l.a;
+            static const double power[] = { 0, 0, 0.5, 1, 1, 1.5, 2, 2, 3 };
+            g.coefficient = l.c / pow(d.x_scale, power[k]);
+            g.relative_error = sqrt(l.square / (double)d.n);
+        }
+    }
+    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) sum += exp((min - score[k]) / 2);
+    for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++) g.weight[k] = exp((min - score[k]) / 2) / sum;
     cbx__fit_profile p = (cbx__fit_profile){ &d, power_shape, g.intercept,      { 0, d.x_scale },
                                              0,  0,           { MIN_POWER, 0 }, { MAX_POWER, 0 } };
     double best = cbx__fit_minimise(&p, MIN_POWER, MAX_POWER);
     g.exponent = cbx__fit_interval(&p, best, 2 + (size_t)g.intercept, level);
     cbx__fit_linear l = cbx__fit_solve(&d, power_shape, (double[]){ best, d.x_scale }, g.intercept);
     g.power_intercept = l.a;
-    g.power_gain = of_order - aicc(l.square, n, 3 + (size_t)g.intercept);
+    g.power_gain = min - aicc(l.square, n, 3 + (size_t)g.intercept);
     if (isnan(g.power_gain)) g.power_gain = -INFINITY; /* too few points for either */
     g.free_exponent = g.power_gain > FREE_GAIN;
     g.power_coefficient = l.c / pow(d.x_scale, best);

@@ -70,23 +70,6 @@ static double error_of(const cbx_looks *l, double scale)
     return fmin(1, w.absorbed);
 }
 
-/* Largest value for which `error` of it is at most alpha; it rises with it. */
-static void settle(cbx_looks *l)
-{
-    double low = 0, high = 1 / l->weight[0];
-
-    for (size_t j = 1; j < l->count; j++) high = fmin(high, 1 / l->weight[j]);
-    for (int i = 0; i < STEPS && high - low > 1e-12 * high; i++) {
-        double middle = (low + high) / 2;
-        if (error_of(l, middle) <= l->alpha)
-            low = middle;
-        else
-            high = middle;
-    }
-    l->scale = low;
-    l->error = error_of(l, low);
-}
-
 cbx_status cbx_looks_plan(size_t first, size_t last, double alpha, cbx_looks *out, cbx_err *err)
 {
     cbx_looks l = { .alpha = alpha };
@@ -101,7 +84,18 @@ cbx_status cbx_looks_plan(size_t first, size_t last, double alpha, cbx_looks *ou
     if (l.count && l.pairs[l.count - 1] == last) l.count--;
     l.pairs[l.count++] = last;
     for (size_t j = 0; j < l.count; j++) l.weight[j] = pow((double)l.pairs[j] / (double)last, FLATNESS);
-    settle(&l);
+    /* Largest value for which `error` of it is at most alpha; it rises with it. */
+    double low = 0, high = 1 / l.weight[0];
+    for (size_t j = 1; j < l.count; j++) high = fmin(high, 1 / l.weight[j]);
+    for (int i = 0; i < STEPS && high - low > 1e-12 * high; i++) {
+        double middle = (low + high) / 2;
+        if (error_of(&l, middle) <= l.alpha)
+            low = middle;
+        else
+            high = middle;
+    }
+    l.scale = low;
+    l.error = error_of(&l, low);
     *out = l;
     return CBX_OK;
 }

@@ -61,18 +61,6 @@ static void hommel(double *p, size_t m, double *a)
     for (size_t i = 0; i < m; i++) p[i] = fmin(1.0, fmax(a[i], p[i]));
 }
 
-static void adjust_sorted(cbx_correction c, double *p, size_t m, double *work)
-{
-    switch (c) {
-    case CBX_CORRECTION_BONFERRONI: bonferroni(p, m); break;
-    case CBX_CORRECTION_HOLM: step_down(p, m); break;
-    case CBX_CORRECTION_HOMMEL: hommel(p, m, work); break;
-    case CBX_CORRECTION_HOCHBERG:
-    case CBX_CORRECTION_BENJAMINI_HOCHBERG:
-    case CBX_CORRECTION_BENJAMINI_YEKUTIELI: step_up(p, m, c); break;
-    }
-}
-
 const char *cbx_correction_name(cbx_correction correction)
 {
     static const char *const names[] = { "bonferroni",         "holm", "hochberg", "hommel", "benjamini-hochberg",
@@ -97,7 +85,14 @@ cbx_status cbx_stat_adjust(cbx_ctx *ctx, cbx_correction correction, const double
     for (size_t i = 0; i < m; i++) sorted[i] = p[i];
     cbx_stat_sort(sorted, m);
     for (size_t i = 0; i < m; i++) values[i] = sorted[i];
-    adjust_sorted(correction, values, m, work + 2 * m);
+    switch (correction) {
+    case CBX_CORRECTION_BONFERRONI: bonferroni(values, m); break;
+    case CBX_CORRECTION_HOLM: step_down(values, m); break;
+    case CBX_CORRECTION_HOMMEL: hommel(values, m, work + 2 * m); break;
+    case CBX_CORRECTION_HOCHBERG:
+    case CBX_CORRECTION_BENJAMINI_HOCHBERG:
+    case CBX_CORRECTION_BENJAMINI_YEKUTIELI: step_up(values, m, correction); break;
+    }
     /* ties are adjusted alike: their last place holds what the running maximum or minimum gives
      * them all */
     for (size_t i = 0; i < m; i++) adjusted[i] = values[cbx__count_upto(sorted, m, p[i]) - 1];
@@ -125,9 +120,6 @@ double cbx_stat_equivalence_p(const double *x, size_t n, double lower, double up
     return n ? cbx_stat_binomial_half_cdf((long)(low > high ? low : high), n) : 1.0;
 }
 
-/* Equal values keep the order given. */
-static bool ranks_before(const double *p, size_t a, size_t b) { return p[a] < p[b] || (p[a] == p[b] && a < b); }
-
 void cbx_stat_holm(const double *p, size_t m, double *adjusted)
 {
     double min = 0;
@@ -136,7 +128,7 @@ void cbx_stat_holm(const double *p, size_t m, double *adjusted)
     for (size_t done = 0; done < m; done++) {
         size_t next = m;
         for (size_t i = 0; i < m; i++) {
-            if (adjusted[i] < 0 && (next == m || ranks_before(p, i, next))) next = i;
+            if (adjusted[i] < 0 && (next == m || (p[i] < p[next] || (p[i] == p[next] && i < next)))) next = i;
         }
         min = fmax(min, fmin(1.0, (double)(m - done) * p[next]));
         adjusted[next] = min;

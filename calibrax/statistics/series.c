@@ -263,14 +263,6 @@ static bool splits(const double *place, size_t n, size_t start, size_t at, doubl
     return gap_at(place, at) > (few ? GAP_OF_FEW : GAP) * scale;
 }
 
-static cbx_mode mode_of(const double *sorted, size_t start, size_t end, size_t n)
-{
-    cbx_mode m = { cbx_stat_quantile_sorted(sorted + start, end - start, 0.5), sorted[start], sorted[end - 1],
-                   end - start, 0 };
-    m.share = (double)m.count / (double)n;
-    return m;
-}
-
 cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolution, cbx_mode *modes, size_t capacity,
                           size_t *count, cbx_err *err)
 {
@@ -289,7 +281,12 @@ cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolu
     scale = fmax(scale, resolution);
     for (size_t i = 1; i <= n; i++) {
         if (i < n && !splits(place, n, start, i, scale)) continue;
-        if (found < capacity) modes[found] = mode_of(sorted, start, i, n);
+        if (found < capacity) {
+            cbx_mode m = { cbx_stat_quantile_sorted(sorted + start, i - start, 0.5), sorted[start], sorted[i - 1],
+                           i - start, 0 };
+            m.share = (double)m.count / (double)n;
+            modes[found] = m;
+        }
         found++;
         start = i;
     }

@@ -35,21 +35,6 @@ static double local_median(const double *x, size_t n, size_t i)
     return cbx__select(near, NEAR, half);
 }
 
-/* Distances from the local median are cut to 3 deviations, which come from the distances
- * themselves. */
-static void pull_in(levels *l, const double *x)
-{
-    for (size_t i = 0; i < l->n; i++) l->clean[i] = l->best[i] = local_median(x, l->n, i);
-    for (size_t i = 0; i < l->n; i++) l->work[i] = fabs(x[i] - l->clean[i]);
-    double sigma = MAD_TO_SIGMA * 1.2 *
-                   cbx__quantile_select(l->work, l->n, 0.5); /* the local median takes a share of the noise */
-    for (size_t i = 0; i < l->n; i++) {
-        double d = x[i] - l->best[i];
-        if (sigma > 0) d = fmin(fmax(d, -CUT * sigma), CUT * sigma);
-        l->clean[i] = (l->best[i] - x[0]) + d;
-    }
-}
-
 static void prefix(levels *l)
 {
     l->sum[0] = l->squares[0] = 0;
@@ -57,19 +42,6 @@ static void prefix(levels *l)
         l->sum[i + 1] = l->sum[i] + l->clean[i];
         l->squares[i + 1] = l->squares[i] + l->clean[i] * l->clean[i];
     }
-}
-
-static size_t min_of(const double *x, size_t n)
-{
-    double min[4] = { x[0], x[0], x[0], x[0] };
-    size_t i = 0;
-
-    for (; i + 4 <= n; i += 4)
-        for (size_t k = 0; k < 4; k++) min[k] = x[i + k] < min[k] ? x[i + k] : min[k];
-    for (; i < n; i++) min[0] = x[i] < min[0] ? x[i] : min[0];
-    double all = fmin(fmin(min[0], min[1]), fmin(min[2], min[3]));
-    for (i = 0; x[i] != all; i++) continue;
-    return i;
 }
 
 static double max_of(const double *x, size_t n)
@@ -124,7 +96,14 @@ static void segment(levels *l, double penalty)
             double s = sum - at_sum[k];
             work[k] = (at_rest[k] + squares) - s * s / (end - at[k]);
         }
-        winner = min_of(l->work, open);
+        double min[4] = { l->work[0], l->work[0], l->work[0], l->work[0] };
+        size_t i = 0;
+        for (; i + 4 <= open; i += 4)
+            for (size_t k = 0; k < 4; k++) min[k] = l->work[i + k] < min[k] ? l->work[i + k] : min[k];
+        for (; i < open; i++) min[0] = l->work[i] < min[0] ? l->work[i] : min[0];
+        double all = fmin(fmin(min[0], min[1]), fmin(min[2], min[3]));
+        for (i = 0; l->work[i] != all; i++) continue;
+        winner = i;
         l->best[to] = l->work[winner] + penalty;
         l->last[to] = (size_t)l->at[winner];
         open = prune(l, open, l->best[to]);
@@ -198,19 +177,6 @@ static void classify(const levels *l, double origin, double tolerance, double ta
     if (out->kind == CBX_STEADY_NONE) out->start = n;
 }
 
-static size_t list_breaks(const levels *l, size_t *breaks, size_t capacity)
-{
-    size_t segments = 0;
-
-    for (size_t to = l->n; to > 0; to = l->last[to]) segments++;
-    size_t place = segments - 1;
-    for (size_t to = l->n; place > 0; to = l->last[to]) {
-        place--;
-        if (breaks && place < capacity) breaks[place] = l->last[to];
-    }
-    return segments;
-}
-
 static void find_levels(levels *l, const double *x, double penalty, double *dependence)
 {
     *dependence = 0;
@@ -220,7 +186,17 @@ static void find_levels(levels *l, const double *x, double penalty, double *depe
         prefix(l);
         return;
     }
-    pull_in(l, x);
+    /* Distances from the local median are cut to 3 deviations, which come from the distances
+     * themselves. */
+    for (size_t i = 0; i < l->n; i++) l->clean[i] = l->best[i] = local_median(x, l->n, i);
+    for (size_t i = 0; i < l->n; i++) l->work[i] = fabs(x[i] - l->clean[i]);
+    double sigma = MAD_TO_SIGMA * 1.2 *
+                   cbx__quantile_select(l->work, l->n, 0.5); /* the local median takes a share of the noise */
+    for (size_t i = 0; i < l->n; i++) {
+        double d = x[i] - l->best[i];
+        if (sigma > 0) d = fmin(fmax(d, -CUT * sigma), CUT * sigma);
+        l->clean[i] = (l->best[i] - x[0]) + d;
+    }
     prefix(l);
     double first = step_variance(l);
     segment(l, penalty * first);
@@ -266,7 +242,14 @@ cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_st
     if (!st) {
         find_levels(&l, x, o.penalty * log((double)n), &result.dependence);
         classify(&l, x[0], o.tolerance, o.tail, &result);
-        result.segments = list_breaks(&l, breaks, capacity);
+        size_t segments = 0;
+        for (size_t to = l.n; to > 0; to = l.last[to]) segments++;
+        size_t place = segments - 1;
+        for (size_t to = l.n; place > 0; to = l.last[to]) {
+            place--;
+            if (breaks && place < capacity) breaks[place] = l.last[to];
+        }
+        result.segments = segments;
         *out = result;
     }
     cbx__doubles_free(ctx, l.clean, 8 * (n + 1));

@@ -100,20 +100,6 @@ static void raise(scaled *base, size_t n, scaled *power, double *work, size_t m)
     }
 }
 
-static void fill_marsaglia(double *h, size_t m, double rest)
-{
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < m; j++) h[i * m + j] = i + 1 < j ? 0 : 1;
-    for (size_t i = 0; i < m; i++) {
-        h[i * m] -= pow(rest, (double)(i + 1));
-        h[(m - 1) * m + i] -= pow(rest, (double)(m - i));
-    }
-    h[(m - 1) * m] += 2 * rest - 1 > 0 ? pow(2 * rest - 1, (double)m) : 0;
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < m && j <= i; j++)
-            for (size_t g = 1; g <= i - j + 1; g++) h[i * m + j] /= (double)g;
-}
-
 /* P(D < d), Marsaglia, Tsang & Wang: n!/n^n times the middle element of a matrix to the n-th. */
 static cbx_status two_sided_cdf(cbx_ctx *ctx, double d, size_t n, double *out, cbx_err *err)
 {
@@ -125,7 +111,17 @@ static cbx_status two_sided_cdf(cbx_ctx *ctx, double d, size_t n, double *out, c
     if (st) return st;
     base.at = work;
     power.at = work + m * m;
-    fill_marsaglia(base.at, m, (double)k - (double)n * d);
+    double rest = (double)k - (double)n * d;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++) base.at[i * m + j] = i + 1 < j ? 0 : 1;
+    for (size_t i = 0; i < m; i++) {
+        base.at[i * m] -= pow(rest, (double)(i + 1));
+        base.at[(m - 1) * m + i] -= pow(rest, (double)(m - i));
+    }
+    base.at[(m - 1) * m] += 2 * rest - 1 > 0 ? pow(2 * rest - 1, (double)m) : 0;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m && j <= i; j++)
+            for (size_t g = 1; g <= i - j + 1; g++) base.at[i * m + j] /= (double)g;
     raise(&base, n, &power, work + 2 * m * m, m);
     double s = power.at[(k - 1) * m + k - 1];
     for (size_t i = 1; i <= n; i++) {
@@ -234,17 +230,6 @@ static void measure_gaps(lattice *l, const double *x, const double *y)
     }
 }
 
-/* Limits: the bridge's supremum on both sides, exp(-2 t^2) on one. */
-static void two_sample_limit(const lattice *l, cbx_test *r)
-{
-    double nm = (double)l->n * (double)l->m, size = nm / (double)(l->n + l->m);
-    double above = (double)l->above / nm, below = (double)l->below / nm;
-
-    r->p = fmin(1.0, kolmogorov_sf(sqrt(size) * r->statistic));
-    r->p_less = exp(-2 * size * above * above);
-    r->p_greater = exp(-2 * size * below * below);
-}
-
 cbx_status cbx_stat_test_ks_two(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m, cbx_test_mode mode,
                                 cbx_test *out, cbx_err *err)
 {
@@ -265,7 +250,12 @@ cbx_status cbx_stat_test_ks_two(cbx_ctx *ctx, const double *x, size_t n, const d
     l.pool = work;
     r.statistic = (double)(l.above > l.below ? l.above : l.below) / cells;
     if (mode == CBX_TEST_NORMAL || cells > TWO_EXACT) {
-        two_sample_limit(&l, &r);
+        /* Limits: the bridge's supremum on both sides, exp(-2 t^2) on one. */
+        double nm = (double)l.n * (double)l.m, size = nm / (double)(l.n + l.m);
+        double above = (double)l.above / nm, below = (double)l.below / nm;
+        r.p = fmin(1.0, kolmogorov_sf(sqrt(size) * r.statistic));
+        r.p_less = exp(-2 * size * above * above);
+        r.p_greater = exp(-2 * size * below * below);
     } else {
         st = cbx__doubles(ctx, m + 1, &l.left, err);
         if (!st) {

@@ -58,12 +58,6 @@ static double arrangements_of(const arrangement *a)
     return round(ways);
 }
 
-static void take_split(arrangement *a)
-{
-    for (size_t i = 0; i < a->n; i++) a->x[i] = a->pool[a->order[i]];
-    for (size_t i = 0; i < a->m; i++) a->y[i] = a->pool[a->order[a->n + i]];
-}
-
 /* The next n-subset of n + m in order[0..n), the others behind them; false after the last. */
 static bool next_split(arrangement *a)
 {
@@ -82,42 +76,11 @@ static bool next_split(arrangement *a)
     return true;
 }
 
-static void count_all_splits(arrangement *a)
-{
-    for (size_t i = 0; i < a->n + a->m; i++) a->order[i] = i;
-    do {
-        take_split(a);
-        count_one(a);
-    } while (next_split(a));
-}
-
 static void swap_pairs(arrangement *a, uint64_t bits, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++, bits >>= 1) {
         a->x[i] = a->pool[bits & 1 ? a->n + i : i];
         a->y[i] = a->pool[bits & 1 ? i : a->n + i];
-    }
-}
-
-static void count_all_swaps(arrangement *a)
-{
-    for (uint64_t bits = 0; bits < (uint64_t)1 << a->n; bits++) {
-        swap_pairs(a, bits, 0, a->n);
-        count_one(a);
-    }
-}
-
-/* The smaller sample's share of the pool: the first `picked` steps of a shuffle of order, which
- * stays a permutation from run to run. */
-static void pick(arrangement *a, const uint32_t key[2])
-{
-    size_t total = a->n + a->m;
-
-    cbx__draw(key, 0, UINT32_MAX, a->picked, a->words);
-    for (size_t i = 0; i < a->picked; i++) {
-        size_t j = i + (size_t)((uint64_t)a->words[i] * (total - i) >> 32), v = a->order[j];
-        a->order[j] = a->order[i];
-        a->order[i] = v;
     }
 }
 
@@ -132,15 +95,6 @@ static double picked_difference(const arrangement *a)
     return x / (double)a->n - y / (double)a->m;
 }
 
-/* x takes what was picked if it is the smaller sample, else the rest. */
-static void take_picked(arrangement *a)
-{
-    size_t x_from = a->n <= a->m ? 0 : a->picked, y_from = a->n <= a->m ? a->picked : 0;
-
-    for (size_t i = 0; i < a->n; i++) a->x[i] = a->pool[a->order[x_from + i]];
-    for (size_t i = 0; i < a->m; i++) a->y[i] = a->pool[a->order[y_from + i]];
-}
-
 /* Each draws from a stream of its own number; a uniform shuffle of any order is uniform. */
 static void count_random(arrangement *a, size_t permutations, uint64_t seed)
 {
@@ -152,12 +106,23 @@ static void count_random(arrangement *a, size_t permutations, uint64_t seed)
             count_one(a);
             continue;
         }
-        pick(a, rng.key);
+        /* The smaller sample's share of the pool: the first `picked` steps of a shuffle of order, which
+         * stays a permutation from run to run. */
+        size_t total = a->n + a->m;
+        cbx__draw(rng.key, 0, UINT32_MAX, a->picked, a->words);
+        for (size_t i = 0; i < a->picked; i++) {
+            size_t j = i + (size_t)((uint64_t)a->words[i] * (total - i) >> 32), v = a->order[j];
+            a->order[j] = a->order[i];
+            a->order[i] = v;
+        }
         if (a->compare == mean_difference) {
             count_value(a, picked_difference(a));
             continue;
         }
-        take_picked(a);
+        /* x takes what was picked if it is the smaller sample, else the rest. */
+        size_t x_from = a->n <= a->m ? 0 : a->picked, y_from = a->n <= a->m ? a->picked : 0;
+        for (size_t i = 0; i < a->n; i++) a->x[i] = a->pool[a->order[x_from + i]];
+        for (size_t i = 0; i < a->m; i++) a->y[i] = a->pool[a->order[y_from + i]];
         count_one(a);
     }
 }
@@ -210,11 +175,19 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
         a.observed = compared(&a);
         r.statistic = a.observed;
         r.exact = all <= (double)o->permutations;
-        if (r.exact && a.paired)
-            count_all_swaps(&a);
-        else if (r.exact)
-            count_all_splits(&a);
-        else
+        if (r.exact && a.paired) {
+            for (uint64_t bits = 0; bits < (uint64_t)1 << a.n; bits++) {
+                swap_pairs(&a, bits, 0, a.n);
+                count_one(&a);
+            }
+        } else if (r.exact) {
+            for (size_t i = 0; i < a.n + a.m; i++) a.order[i] = i;
+            do {
+                for (size_t i = 0; i < a.n; i++) a.x[i] = a.pool[a.order[i]];
+                for (size_t i = 0; i < a.m; i++) a.y[i] = a.pool[a.order[a.n + i]];
+                count_one(&a);
+            } while (next_split(&a));
+        } else
             count_random(&a, o->permutations, o->seed);
         double extra = r.exact ? 0 : 1;
         r.p_less = ((double)a.at_most + extra) / ((double)a.count + extra);

@@ -27,18 +27,6 @@ static cbx_status nested_check(const cbx_nested *x, size_t *values, cbx_err *err
     return cbx__sample_check(x->x, *values, 2, err);
 }
 
-/* Variance of factor * x. */
-static double variance_under(const cbx__moments *m, double factor)
-{
-    return factor == m->factor ? m->scaled : factor == 1 ? m->variance : factor * m->stddev * (factor * m->stddev);
-}
-
-/* factor * (mean a - mean b), which may fit where the difference does not. */
-static double difference_under(const cbx__moments *a, const cbx__moments *b, double factor)
-{
-    return (factor * a->origin - factor * b->origin) + (factor * a->offset - factor * b->offset);
-}
-
 /* Sums of squares of factor * x about the first value of all, so that clocks lose nothing. */
 static double sums_of_squares(const cbx_nested *x, size_t values, double *within, double *between, double *mean,
                               double *sizes2)
@@ -49,8 +37,12 @@ static double sums_of_squares(const cbx_nested *x, size_t values, double *within
     *within = *between = *sizes2 = 0;
     for (size_t g = 0, at = 0; g < x->groups; at += x->sizes[g++]) {
         cbx__moments m = cbx__moments_of(x->x + at, x->sizes[g]);
-        double n = (double)m.n, away = difference_under(&m, &all, all.factor);
-        *within += variance_under(&m, all.factor) * (n - 1);
+        double n = (double)m.n, away = (all.factor * m.origin - all.factor * all.origin) +
+                                       (all.factor * m.offset - all.factor * all.offset);
+        *within += (all.factor == m.factor ? m.scaled
+                    : all.factor == 1      ? m.variance
+                                           : all.factor * m.stddev * (all.factor * m.stddev)) *
+                   (n - 1);
         *between += n * away * away;
         *sizes2 += n * n;
         of_means += away / (double)x->groups;

@@ -97,20 +97,6 @@ static cbx_status key_all(cbx_arena *arena, const cbx_rows *rows, keyed_row **ou
     return CBX_OK;
 }
 
-/* Keeps rows[chosen[i].key's choice]; chosen is in the order of first appearance. */
-static void keep_chosen(cbx_rows *rows, cbx_row *scratch, const size_t *kept, size_t nkept, bool *is_kept)
-{
-    for (size_t i = 0; i < nkept; i++) {
-        scratch[i] = rows->rows[kept[i]];
-        is_kept[kept[i]] = true;
-    }
-    for (size_t i = 0; i < rows->count; i++) {
-        if (!is_kept[i]) cbx_json_unref(rows->rows[i].json);
-    }
-    if (nkept) memcpy(rows->rows, scratch, nkept * sizeof *scratch);
-    rows->count = nkept;
-}
-
 cbx_status cbx_rows_latest(cbx_ctx *ctx, cbx_rows *rows, size_t *newer_failed, cbx_err *err)
 {
     cbx_arena arena;
@@ -142,7 +128,16 @@ cbx_status cbx_rows_latest(cbx_ctx *ctx, cbx_rows *rows, size_t *newer_failed, c
     }
     qsort(keyed, groups, sizeof *keyed, by_index);
     for (size_t i = 0; i < groups; i++) kept[i] = choice[keyed[i].index];
-    keep_chosen(rows, scratch, kept, groups, is_kept);
+    /* In the order of first appearance. */
+    for (size_t i = 0; i < groups; i++) {
+        scratch[i] = rows->rows[kept[i]];
+        is_kept[kept[i]] = true;
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        if (!is_kept[i]) cbx_json_unref(rows->rows[i].json);
+    }
+    if (groups) memcpy(rows->rows, scratch, groups * sizeof *scratch);
+    rows->count = groups;
     if (newer_failed) *newer_failed = failed;
 done:
     cbx_arena_clear(&arena);

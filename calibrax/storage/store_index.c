@@ -109,17 +109,6 @@ static sqlite3 *open_database(const char *path)
     return NULL;
 }
 
-/* With its companions: who has them open keeps their content. */
-static void remove_database(const char *path)
-{
-    static const char *const parts[] = { "", "-wal", "-shm" };
-    char name[4096];
-
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (snprintf(name, sizeof name, "%s%s", path, parts[i]) < (int)sizeof name) unlink(name);
-    }
-}
-
 /* A database that another process holds is left alone: ours is in memory then. */
 static bool is_busy(const char *path)
 {
@@ -142,7 +131,12 @@ cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx
     ix->ctx = ctx;
     if (path) ix->db = open_database(path);
     if (path && !ix->db && access(path, W_OK) == 0 && !is_busy(path)) {
-        remove_database(path);
+        /* With its companions: who has them open keeps their content. */
+        static const char *const parts[] = { "", "-wal", "-shm" };
+        char name[4096];
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+            if (snprintf(name, sizeof name, "%s%s", path, parts[i]) < (int)sizeof name) unlink(name);
+        }
         ix->db = open_database(path);
     }
     if (!ix->db) ix->db = open_database(NULL);

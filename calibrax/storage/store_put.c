@@ -108,12 +108,6 @@ static void bind_def(cbx__select *s, const void *what)
     cbx__select_bind_text(s, d->description);
 }
 
-static bool same_series(const memo *m, const cbx__scan_value *v)
-{
-    return strcmp(m->metric, v->metric) == 0 && strcmp(m->point, v->point) == 0 &&
-           strcmp(m->scenario, v->scenario) == 0 && strcmp(m->tags, v->tags) == 0;
-}
-
 static cbx_status remember(cbx__putter *p, size_t i, const cbx__scan_value *v, int64_t sid, cbx_err *err)
 {
     memo m = { cbx_arena_strdup(&p->texts, v->metric), cbx_arena_strdup(&p->texts, v->point),
@@ -146,7 +140,8 @@ static cbx_status put_value(cbx__putter *p, int64_t rid, size_t first, size_t i,
     int64_t sid = 0;
     cbx_status st = CBX_OK;
 
-    if (same_series(&p->last[i], v)) {
+    if (strcmp(p->last[i].metric, v->metric) == 0 && strcmp(p->last[i].point, v->point) == 0 &&
+        strcmp(p->last[i].scenario, v->scenario) == 0 && strcmp(p->last[i].tags, v->tags) == 0) {
         sid = p->last[i].sid;
     } else {
         st = find_or_put(p, FIND_SERIES, PUT_SERIES, bind_series, v, &sid, err);

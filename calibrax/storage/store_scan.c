@@ -123,20 +123,6 @@ static void stamp_files(void *user, size_t worker, size_t begin, size_t end)
 /* To ask for stamps is two thirds of a look at an index of many runs: all cores ask, each for so many that a thread pays. */
 #define STAMPS_A_THREAD 512
 
-static cbx_status stamp_all(cbx__scan *scan, cbx_err *err)
-{
-    stamping s = { .dir = open(scan->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .files = scan->files };
-    size_t there = 0;
-
-    if (s.dir < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", scan->folder);
-    cbx__parallel(cbx__workers(0, scan->count / STAMPS_A_THREAD), scan->count, stamp_files, &s);
-    close(s.dir);
-    for (size_t i = 0; i < scan->count; i++)
-        if (scan->files[i].stamp.size >= 0) scan->files[there++] = scan->files[i];
-    scan->count = there;
-    return CBX_OK;
-}
-
 cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, cbx__scan *out, cbx_err *err)
 {
     const char *const *names;
@@ -148,7 +134,16 @@ cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, 
     if (!out->files) return cbx_fail(err, CBX_ENOMEM, "no memory for the %zu files of '%s'", n, folder);
     for (size_t i = 0; i < n; i++)
         if (names[i][0] != '.') out->files[out->count++].name = names[i]; /* '.': a temporary being written */
-    return stamp_all(out, err);
+    stamping s = { .dir = open(out->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .files = out->files };
+    size_t there = 0;
+
+    if (s.dir < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", out->folder);
+    cbx__parallel(cbx__workers(0, out->count / STAMPS_A_THREAD), out->count, stamp_files, &s);
+    close(s.dir);
+    for (size_t i = 0; i < out->count; i++)
+        if (out->files[i].stamp.size >= 0) out->files[there++] = out->files[i];
+    out->count = there;
+    return CBX_OK;
 }
 
 /* --- one file --- */
@@ -428,46 +423,6 @@ static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *e
     return st;
 }
 
-static cbx_status read_together(crew *c, cbx__scan_fn fn, void *user, cbx_err *err)
-{
-    reader readers[THREADS_MAX];
-    size_t started = 0;
-    cbx_status st;
-
-    pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->slot_free, NULL);
-    pthread_cond_init(&c->filled, NULL);
-    for (size_t i = 0; i < WINDOW; i++) cbx_arena_init(&c->window[i].arena, cbx_allocator_default());
-    for (; started < c->nthreads; started++) {
-        readers[started] = (reader){ .crew = c, .number = started };
-        if (pthread_create(&readers[started].thread, NULL, read_files, &readers[started]) != 0) break;
-    }
-    if (started == c->nthreads) {
-        st = take_in_order(c, fn, user, err);
-    } else {
-        pthread_mutex_lock(&c->lock);
-        c->stop = true;
-        pthread_cond_broadcast(&c->slot_free);
-        pthread_mutex_unlock(&c->lock);
-        st = cbx_fail(err, CBX_ENOMEM, "no thread to read the store with");
-    }
-    for (size_t i = 0; i < started; i++) pthread_join(readers[i].thread, NULL);
-    for (size_t i = 0; i < WINDOW; i++) reading_clear(&c->window[i]);
-    pthread_cond_destroy(&c->filled);
-    pthread_cond_destroy(&c->slot_free);
-    pthread_mutex_destroy(&c->lock);
-    return st;
-}
-
-static cbx_status read_alone(const cbx__scan *scan, const size_t *queued, size_t n, cbx__scan_fn fn, void *user,
-                             cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; !st && i < n; i++) st = read_and_hand_out(scan, queued[i], fn, user, err);
-    return st;
-}
-
 /* The largest power of two that is no more than the CPUs. */
 static size_t threads_wanted(void)
 {
@@ -494,10 +449,35 @@ cbx_status cbx__scan_read(cbx__scan *scan, cbx__scan_fn fn, void *user, cbx_err 
     if (!queued || !c) {
         st = cbx_fail(err, CBX_ENOMEM, "no memory for the %zu files of '%s'", scan->count, scan->folder);
     } else if (n < WINDOW || nthreads == 1) {
-        st = read_alone(scan, queued, n, fn, user, err);
+        st = CBX_OK;
+        for (size_t i = 0; !st && i < n; i++) st = read_and_hand_out(scan, queued[i], fn, user, err);
     } else {
         *c = (crew){ .scan = scan, .queued = queued, .nqueued = n, .nthreads = nthreads, .awaited = NONE };
-        st = read_together(c, fn, user, err);
+        reader readers[THREADS_MAX];
+        size_t started = 0;
+
+        pthread_mutex_init(&c->lock, NULL);
+        pthread_cond_init(&c->slot_free, NULL);
+        pthread_cond_init(&c->filled, NULL);
+        for (size_t i = 0; i < WINDOW; i++) cbx_arena_init(&c->window[i].arena, cbx_allocator_default());
+        for (; started < c->nthreads; started++) {
+            readers[started] = (reader){ .crew = c, .number = started };
+            if (pthread_create(&readers[started].thread, NULL, read_files, &readers[started]) != 0) break;
+        }
+        if (started == c->nthreads) {
+            st = take_in_order(c, fn, user, err);
+        } else {
+            pthread_mutex_lock(&c->lock);
+            c->stop = true;
+            pthread_cond_broadcast(&c->slot_free);
+            pthread_mutex_unlock(&c->lock);
+            st = cbx_fail(err, CBX_ENOMEM, "no thread to read the store with");
+        }
+        for (size_t i = 0; i < started; i++) pthread_join(readers[i].thread, NULL);
+        for (size_t i = 0; i < WINDOW; i++) reading_clear(&c->window[i]);
+        pthread_cond_destroy(&c->filled);
+        pthread_cond_destroy(&c->slot_free);
+        pthread_mutex_destroy(&c->lock);
     }
     cbx_arena_clear(&arena);
     return st;

@@ -89,30 +89,6 @@ static void add_rates(cbx__import_job *job, const cbx_json *amount, const char *
         add_rate(job, cbx_json_double_value(inner), key, seconds);
 }
 
-static void read_folder(cbx__import_job *job)
-{
-    const cbx_json *list = cbx_json_get(cbx__import_source_of(job)->json, CBX__CRITERION_KEY), *item;
-
-    for (size_t i = 0; cbx__import_element(job, list, NULL, i, &item); i++) {
-        const cbx_json *bench = cbx_json_get(item, "benchmark");
-        const char *group, *key;
-        cbx_json *amount = NULL;
-        cbx__samples s = { 0 };
-        cbx_metric m;
-        cbx__import_at(job, "%.120s", cbx_json_get_string(item, "folder", ""));
-        group = cbx__import_string(job, bench, "group_id");
-        begin_point(job, group, cbx__import_maybe_string(job, bench, "function_id"),
-                    cbx__import_maybe_string(job, bench, "value_str"));
-        m = read_typical(job, cbx__import_object(job, item, "estimates"));
-        read_sample(job, cbx_json_get(item, "sample"), &s);
-        m.samples = s.items;
-        m.nsamples = s.n;
-        cbx__import_metric(job, &cbx__import_time, m);
-        if (cbx_json_member(cbx_json_get(bench, "throughput"), 0, &key, &amount)) add_rates(job, amount, key, m.value);
-        cbx__import_point_end(job);
-    }
-}
-
 /* --- messages --- */
 
 static void read_message(cbx__import_job *job, const cbx_json *msg)
@@ -193,45 +169,62 @@ static void end_series(cbx__import_job *job, const char *const *cells, const cbx
     cbx__import_point_end(job);
 }
 
-static void read_csv(cbx__import_job *job)
-{
-    const char *cells[NCELLS], *first[NCELLS] = { 0 };
-    cbx__samples s = { 0 };
-    char *line;
-
-    cbx__import_line(job); /* the head */
-    while ((line = cbx__import_line(job)) != NULL) {
-        double scale;
-        if (!*line) continue;
-        if (cbx__import_cells(line, cells, NCELLS) != NCELLS) {
-            cbx__import_fail(job, CBX_EFORMAT, "expected %d cells", NCELLS);
-            break;
-        }
-        scale = cbx__import_seconds(cells[UNIT]);
-        if (isnan(scale)) cbx__import_fail(job, CBX_EFORMAT, "'unit' is '%.40s': expected a unit of time", cells[UNIT]);
-        if (s.n && (strcmp(first[GROUP], cells[GROUP]) || strcmp(first[FUNCTION], cells[FUNCTION]) ||
-                    strcmp(first[VALUE], cells[VALUE]))) {
-            end_series(job, first, &s);
-            s = (cbx__samples){ 0 };
-        }
-        if (!s.n) memcpy(first, cells, sizeof first);
-        cbx__import_sample(job, &s,
-                           number_cell(job, cells, MEASURED, "sample_measured_value") * scale /
-                               number_cell(job, cells, COUNT, "iteration_count"));
-    }
-    end_series(job, first, &s);
-}
-
 static void read_file(cbx__import_job *job)
 {
     const cbx__import_source *src = cbx__import_source_of(job);
 
-    if (cbx_json_has(src->json, CBX__CRITERION_KEY))
-        read_folder(job);
-    else if (src->line)
+    if (cbx_json_has(src->json, CBX__CRITERION_KEY)) {
+        const cbx_json *list = cbx_json_get(cbx__import_source_of(job)->json, CBX__CRITERION_KEY), *item;
+
+        for (size_t i = 0; cbx__import_element(job, list, NULL, i, &item); i++) {
+            const cbx_json *bench = cbx_json_get(item, "benchmark");
+            const char *group, *key;
+            cbx_json *amount = NULL;
+            cbx__samples s = { 0 };
+            cbx_metric m;
+            cbx__import_at(job, "%.120s", cbx_json_get_string(item, "folder", ""));
+            group = cbx__import_string(job, bench, "group_id");
+            begin_point(job, group, cbx__import_maybe_string(job, bench, "function_id"),
+                        cbx__import_maybe_string(job, bench, "value_str"));
+            m = read_typical(job, cbx__import_object(job, item, "estimates"));
+            read_sample(job, cbx_json_get(item, "sample"), &s);
+            m.samples = s.items;
+            m.nsamples = s.n;
+            cbx__import_metric(job, &cbx__import_time, m);
+            if (cbx_json_member(cbx_json_get(bench, "throughput"), 0, &key, &amount))
+                add_rates(job, amount, key, m.value);
+            cbx__import_point_end(job);
+        }
+    } else if (src->line)
         read_messages(job);
-    else
-        read_csv(job);
+    else {
+        const char *cells[NCELLS], *first[NCELLS] = { 0 };
+        cbx__samples s = { 0 };
+        char *line;
+
+        cbx__import_line(job); /* the head */
+        while ((line = cbx__import_line(job)) != NULL) {
+            double scale;
+            if (!*line) continue;
+            if (cbx__import_cells(line, cells, NCELLS) != NCELLS) {
+                cbx__import_fail(job, CBX_EFORMAT, "expected %d cells", NCELLS);
+                break;
+            }
+            scale = cbx__import_seconds(cells[UNIT]);
+            if (isnan(scale))
+                cbx__import_fail(job, CBX_EFORMAT, "'unit' is '%.40s': expected a unit of time", cells[UNIT]);
+            if (s.n && (strcmp(first[GROUP], cells[GROUP]) || strcmp(first[FUNCTION], cells[FUNCTION]) ||
+                        strcmp(first[VALUE], cells[VALUE]))) {
+                end_series(job, first, &s);
+                s = (cbx__samples){ 0 };
+            }
+            if (!s.n) memcpy(first, cells, sizeof first);
+            cbx__import_sample(job, &s,
+                               number_cell(job, cells, MEASURED, "sample_measured_value") * scale /
+                                   number_cell(job, cells, COUNT, "iteration_count"));
+        }
+        end_series(job, first, &s);
+    }
 }
 
 const cbx__importer cbx__importer_criterion = {

@@ -85,19 +85,6 @@ static char *word(char **at)
     return start;
 }
 
-static void read_unit_line(go_file *f, char *line)
-{
-    char *at = line, *unit, *fact;
-
-    word(&at);
-    unit = word(&at);
-    while (unit && (fact = word(&at)) != NULL) {
-        bool higher = !strcmp(fact, "better=higher");
-        if ((higher || !strcmp(fact, "better=lower")) && f->nunits < CBX_LEN(f->units))
-            f->units[f->nunits++] = (go_unit){ unit, higher ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER };
-    }
-}
-
 static void read_fact(go_file *f, char *line)
 {
     char *colon = strstr(line, ": ");
@@ -138,74 +125,7 @@ static void read_failure(cbx__import_job *job, go_file *f, char *name, size_t nu
     add_line(job, f, name, NULL, number, false);
 }
 
-/* The word FAIL alone only repeats that something failed. */
-static void note_package(cbx__import_job *job, const char *line)
-{
-    const char *at = line + 4 + strspn(line + 4, " \t");
-    size_t len = strcspn(at, " \t\r");
-    const char *package = len && at > line + 4 ? cbx__import_strndup(job, at, len) : NULL;
-
-    if (package) cbx__import_note(job, package, "the package failed: benchmarks that did not run are missing");
-}
-
-static void read_lines(cbx__import_job *job, go_file *f)
-{
-    static const char failed[] = "--- FAIL: ";
-    char *line;
-
-    for (size_t number = 1; (line = cbx__import_line(job)) != NULL; number++) {
-        if (is_result(line))
-            read_result(job, f, line, number);
-        else if (!strncmp(line + strspn(line, " \t"), failed, strlen(failed)))
-            read_failure(job, f, line + strspn(line, " \t") + strlen(failed), number);
-        else if (!strncmp(line, "FAIL", 4))
-            note_package(job, line);
-        else if (!strncmp(line, "Unit ", 5))
-            read_unit_line(f, line);
-        else
-            read_fact(f, line);
-    }
-    cbx__import_at(job, "%s", "");
-}
-
 /* --- points --- */
-
-/* "Sort/n=10/fast-8": the point Sort/fast with n=10 and gomaxprocs=8.  Splits the name in place. */
-static void begin_point(cbx__import_job *job, const go_line *l)
-{
-    char *dash = strrchr(l->name, '-'), *next = strchr(l->name, '/'), *part, *equals;
-    cbx_allocator al = cbx__import_allocator(job);
-    const char *procs = NULL;
-    cbx_tag tags[64];
-    size_t ntags = 0;
-    cbx_text name;
-
-    if (dash && dash[1] && !dash[1 + strspn(dash + 1, "0123456789")]) {
-        procs = dash + 1;
-        *dash = '\0';
-    }
-    cbx_text_init(&name, &al);
-    while (next && *next && !cbx__import_failed(job)) {
-        *next = '\0';
-        part = next + 1;
-        next = strchr(part, '/');
-        if (next) *next = '\0';
-        equals = strchr(part, '=');
-        if (equals && equals > part && ntags < CBX_LEN(tags)) {
-            *equals = '\0';
-            tags[ntags++] = (cbx_tag){ part, equals + 1 };
-        } else {
-            if (!name.len) cbx_text_puts(&name, l->name);
-            cbx_text_putc(&name, '/');
-            cbx_text_puts(&name, part);
-        }
-        if (next) *next = '/';
-    }
-    if (name.status) cbx__import_fail(job, name.status, "out of memory");
-    cbx__import_point_begin(job, name.len ? cbx_text_str(&name) : l->name, l->package);
-    for (size_t i = 0; i < ntags; i++) cbx__import_tag(job, tags[i].key, tags[i].value);
-    cbx__import_tag(job, "gomaxprocs", procs);
-}
 
 static cbx__import_def definition(const go_file *f, const char *unit, double *scale)
 {
@@ -261,7 +181,39 @@ static void read_group(cbx__import_job *job, go_file *f, const go_line *lines, s
                 add_value(job, f, &n, unit, lines[i].measured ? v : NAN);
         }
     }
-    begin_point(job, lines);
+    /* "Sort/n=10/fast-8": the point Sort/fast with n=10 and gomaxprocs=8.  Splits the name in place. */
+    char *dash = strrchr(lines->name, '-'), *next = strchr(lines->name, '/'), *part, *equals;
+    cbx_allocator al = cbx__import_allocator(job);
+    const char *procs = NULL;
+    cbx_tag tags[64];
+    size_t ntags = 0;
+    cbx_text name;
+
+    if (dash && dash[1] && !dash[1 + strspn(dash + 1, "0123456789")]) {
+        procs = dash + 1;
+        *dash = '\0';
+    }
+    cbx_text_init(&name, &al);
+    while (next && *next && !cbx__import_failed(job)) {
+        *next = '\0';
+        part = next + 1;
+        next = strchr(part, '/');
+        if (next) *next = '\0';
+        equals = strchr(part, '=');
+        if (equals && equals > part && ntags < CBX_LEN(tags)) {
+            *equals = '\0';
+            tags[ntags++] = (cbx_tag){ part, equals + 1 };
+        } else {
+            if (!name.len) cbx_text_puts(&name, lines->name);
+            cbx_text_putc(&name, '/');
+            cbx_text_puts(&name, part);
+        }
+        if (next) *next = '/';
+    }
+    if (name.status) cbx__import_fail(job, name.status, "out of memory");
+    cbx__import_point_begin(job, name.len ? cbx_text_str(&name) : lines->name, lines->package);
+    for (size_t i = 0; i < ntags; i++) cbx__import_tag(job, tags[i].key, tags[i].value);
+    cbx__import_tag(job, "gomaxprocs", procs);
     for (size_t i = 0; i < n; i++) cbx__import_metric_samples(job, &f->series[i].def, &f->series[i].samples);
     cbx__import_point_end(job);
 }
@@ -280,7 +232,33 @@ static void read_file(cbx__import_job *job)
     go_file f = { .package = "", .facts = cbx_json_new_object(), .al = *cbx_ctx_allocator(cbx__import_ctx(job)) };
     go_line *lines;
 
-    read_lines(job, &f);
+    static const char failed[] = "--- FAIL: ";
+    char *line;
+
+    for (size_t number = 1; (line = cbx__import_line(job)) != NULL; number++) {
+        if (is_result(line))
+            read_result(job, &f, line, number);
+        else if (!strncmp(line + strspn(line, " \t"), failed, strlen(failed)))
+            read_failure(job, &f, line + strspn(line, " \t") + strlen(failed), number);
+        else if (!strncmp(line, "FAIL", 4)) {
+            /* The word FAIL alone only repeats that something failed. */
+            const char *at = line + 4 + strspn(line + 4, " \t");
+            size_t len = strcspn(at, " \t\r");
+            const char *package = len && at > line + 4 ? cbx__import_strndup(job, at, len) : NULL;
+            if (package) cbx__import_note(job, package, "the package failed: benchmarks that did not run are missing");
+        } else if (!strncmp(line, "Unit ", 5)) {
+            char *at = line, *unit, *fact;
+            word(&at);
+            unit = word(&at);
+            while (unit && (fact = word(&at)) != NULL) {
+                bool higher = !strcmp(fact, "better=higher");
+                if ((higher || !strcmp(fact, "better=lower")) && f.nunits < CBX_LEN(f.units))
+                    f.units[f.nunits++] = (go_unit){ unit, higher ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER };
+            }
+        } else
+            read_fact(&f, line);
+    }
+    cbx__import_at(job, "%s", "");
     lines = f.lines.items;
     if (f.lines.n) qsort(lines, f.lines.n, sizeof *lines, by_name);
     for (size_t i = 0, n; i < f.lines.n && !cbx__import_failed(job); i += n) {

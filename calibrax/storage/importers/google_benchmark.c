@@ -160,31 +160,6 @@ static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t 
     cbx__import_point_end(job);
 }
 
-/* An aggregate without its repetitions: a point.  Only a mean or a median is a time that is compared; a spread is information. */
-static void read_aggregate(cbx__import_job *job, const cbx_json *item, const char *scenario)
-{
-    static const cbx__import_field fits[] = {
-        { "real_coefficient", { "real_coefficient", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-        { "cpu_coefficient", { "cpu_coefficient", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-        { "rms", { "rms", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    };
-    const char *which = cbx_json_get_string(item, "aggregate_name", "");
-    bool is_ratio = !strcmp(cbx_json_get_string(item, "aggregate_unit", "time"), "percentage");
-
-    begin_point(job, item, scenario);
-    cbx__import_tag(job, "aggregate", which);
-    cbx__import_tag(job, "big_o", cbx_json_get_string(item, "big_o", NULL));
-    cbx__import_fields(job, item, fits, CBX_LEN(fits));
-    if (cbx_json_has(item, "real_time")) {
-        bool is_time = !strcmp(which, "mean") || !strcmp(which, "median");
-        double v = cbx__import_number(job, item, "real_time") * (is_ratio ? 1 : scale_of(job, item));
-        cbx__import_def def = { is_ratio ? "time_ratio" : "time_statistic", is_ratio ? "" : "s", CBX_DIRECTION_INFO,
-                                CBX_PRIORITY_SECONDARY };
-        cbx__import_metric(job, is_time && !is_ratio ? &cbx__import_time : &def, cbx_metric_of(v));
-    }
-    cbx__import_point_end(job);
-}
-
 /* --- the file --- */
 
 static const char *failure_of(const cbx_json *item)
@@ -221,7 +196,27 @@ static void read_file(cbx__import_job *job)
             read_repetitions(job, list, i, end, scenario);
             measured = name;
         } else if (!measured || strcmp(measured, name) != 0 || !cbx_json_has(item, "real_time")) {
-            read_aggregate(job, item, scenario);
+            /* An aggregate without its repetitions: a point.  Only a mean or a median is a time that is compared; a spread is information. */
+            static const cbx__import_field fits[] = {
+                { "real_coefficient", { "real_coefficient", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+                { "cpu_coefficient", { "cpu_coefficient", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+                { "rms", { "rms", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+            };
+            const char *which = cbx_json_get_string(item, "aggregate_name", "");
+            bool is_ratio = !strcmp(cbx_json_get_string(item, "aggregate_unit", "time"), "percentage");
+
+            begin_point(job, item, scenario);
+            cbx__import_tag(job, "aggregate", which);
+            cbx__import_tag(job, "big_o", cbx_json_get_string(item, "big_o", NULL));
+            cbx__import_fields(job, item, fits, CBX_LEN(fits));
+            if (cbx_json_has(item, "real_time")) {
+                bool is_time = !strcmp(which, "mean") || !strcmp(which, "median");
+                double v = cbx__import_number(job, item, "real_time") * (is_ratio ? 1 : scale_of(job, item));
+                cbx__import_def def = { is_ratio ? "time_ratio" : "time_statistic", is_ratio ? "" : "s",
+                                        CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+                cbx__import_metric(job, is_time && !is_ratio ? &cbx__import_time : &def, cbx_metric_of(v));
+            }
+            cbx__import_point_end(job);
         }
     }
 }
