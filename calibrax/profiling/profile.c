@@ -7,7 +7,9 @@
 static cbx_status run_once(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_timeline *trace, cbx_profile_run *out,
                            cbx_err *err)
 {
-    cbx__watched_opts w = { .process = CBX__PROCESS_OPTS_INIT, .interval_s = o->interval_s, .gpu = o->gpu };
+    cbx__watched_opts w = {
+        .process = CBX__PROCESS_OPTS_INIT, .interval_s = o->interval_s, .grace_s = 10, .stop = o->stop, .gpu = o->gpu
+    };
     cbx__watched r;
     cbx_status st;
 
@@ -16,7 +18,9 @@ static cbx_status run_once(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_timeline
     st = cbx__watched_run(ctx, &w, &r, err);
     if (st) return st;
     if (trace) cbx__watched_trace(trace, o->argv[0], &r);
-    if (r.run.exit_status != 0 && !o->ignore_failure)
+    if (r.end == CBX__WATCHED_STOPPED)
+        st = cbx_fail(err, CBX_EINTERRUPTED, "stopped while '%s' ran", o->argv[0]);
+    else if (r.run.exit_status != 0 && !o->ignore_failure)
         st = cbx_fail(err, CBX_ECHILD, "'%s' ended with status %d", o->argv[0], r.run.exit_status);
     if (!st) *out = r.run;
     cbx__watched_clear(&r);

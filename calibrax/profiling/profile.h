@@ -25,7 +25,8 @@ typedef struct cbx_profile_opts {
     cbx_gpu *gpu;             /* sampled too; borrowed; NULL: none */
     cbx_energy_meter *energy; /* read after every run; borrowed; NULL: none */
     cbx_timeline *trace;      /* receives a span a run and counters; borrowed; NULL: none */
-    const volatile sig_atomic_t *stop; /* checked between runs; not 0: CBX_EINTERRUPTED; NULL: never */
+    const volatile sig_atomic_t
+        *stop; /* not 0: ends the run (SIGTERM, SIGKILL after 10 s); CBX_EINTERRUPTED; NULL: never */
 } cbx_profile_opts;
 
 #define CBX_PROFILE_OPTS_INIT                                                                                          \

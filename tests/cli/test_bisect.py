@@ -107,8 +107,8 @@ def broken_commits_are_named_together(p):
 def wall_time_is_the_default(p):
     """A sleep is late on a busy machine, but not by as much as these differ."""
     repo = Repository(p)
-    good = repo.commit(cost="0.1")
-    culprit = repo.commit(cost="0.9")
+    good = repo.commit(cost="0.02")
+    culprit = repo.commit(cost="0.2")
     repo.commit()
     ask = ["--good", good, "--bench", "sleep $(cat cost)", "--json"]
     found = result(bisect(p, repo, *ask, expect=0, timeout=250))
@@ -164,18 +164,18 @@ def interrupted_and_resumed(p):
     found = result(p.run(*ask, "--resume", "--json", program=CALIBRAX, expect=0, timeout=120))
     equal([s["commit"] for s in found["suspects"]], [hashes[7]], "found")
     with open(p.file("kept.json"), encoding="utf-8") as f:
-        equal(json.load(f)["observations"][:len(kept["observations"])], kept["observations"], "nothing was measured anew")
+        equal(json.load(f)["observations"][:len(kept["observations"])], kept["observations"], "nothing was measured again")
     with open(p.file("launches"), encoding="utf-8") as f:
         before = f.read()
     again = result(p.run(*ask, "--resume", "--json", program=CALIBRAX, expect=0))
-    equal(again, found, "a finished search says the same")
+    equal(again, found, "a finished search prints the same")
     with open(p.file("launches"), encoding="utf-8") as f:
         equal(f.read(), before, "and launches nothing")
     p.write("kept.json", '{"schema":')
     one_sentence(p.run(*ask, "--resume", program=CALIBRAX, expect=2), "kept.json", "calibrax")
 
 
-def killed_and_begun_anew(p):
+def killed_and_started_again(p):
     """What was measured is set aside; what was built goes, if it is of a search that is dead for a while."""
     repo, hashes = line(p)
     ask = ["bisect", "-C", repo.path, "--good", hashes[0], "--bench", bench(p), "--metric", "cost", "--state", p.file("kept.json"),
@@ -211,4 +211,4 @@ def time_limit_of_a_launch(p):
 
 
 main([merged_history_with_a_broken_build, broken_commits_are_named_together, wall_time_is_the_default, wrong_ends, interrupted_and_resumed,
-      killed_and_begun_anew, time_limit_of_a_launch])
+      killed_and_started_again, time_limit_of_a_launch])

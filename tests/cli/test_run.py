@@ -284,11 +284,11 @@ def it_launches_until_decided(p):
     def until(seconds, *command, data="store", **more):
         done = run(p, "--until-decided", seconds, "--data", data, "--name", "nap", "--scenario", "s", "--", *command, **more)
         return done.stderr
-    has(until("30", "sleep", "0.02"), "decided after", "a baseline")
+    has(until("30", "sleep", "0.1"), "decided after", "a baseline")
     p.run("baseline", "--data", "store", program=CALIBRAX, expect=0)
-    has(until("30", "sleep", "0.02"), "decided after", "the same again")
+    has(until("30", "sleep", "0.1"), "decided after", "the same again")
     has(p.run("check", "--data", "store", program=CALIBRAX, expect=0).stdout, "PASSED", "is unchanged")
-    has(until("30", "sleep", "0.03"), "decided after", "half as long again")
+    has(until("30", "sleep", "0.15"), "decided after", "half as long again")
     has(p.run("check", "--data", "store", program=CALIBRAX, expect=1).stdout, "wall_time regressed", "is slower")
     begin = time.monotonic()
     has(until("0.5", "sh", "-c", "sleep 0.0$(( $(date +%N | cut -c5) % 2 * 8 ))", data="noise"), "undecided after", "noise that no launch removes")

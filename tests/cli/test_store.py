@@ -1,4 +1,5 @@
 """calibrax over the run store: ingest, baseline, runs, show, summary, trend, query, store, machine; and every way to ask for nothing."""
+import concurrent.futures
 import gzip
 import json
 import os
@@ -518,7 +519,7 @@ zpty -d shell
 
 
 def tab_in_zsh(p, script, words):
-    env = dict(on_path(p), SCRIPT=script, WORDS=words, SETUP=p.write("setup.zsh", SETUP))
+    env = dict(on_path(p), SCRIPT=script, WORDS=words, SETUP=p.file("setup.zsh"))
     return subprocess.run(["zsh", "-f", "-c", PRESS], text=True, capture_output=True, cwd=p.path, env=env, timeout=120).stdout.strip()
 
 
@@ -544,11 +545,14 @@ def a_key_in_zsh_and_fish(p):
         tried += 1
     if shutil.which("zsh"):
         script = p.write("calibrax.zsh", run(p, "--completion", "zsh", expect=0).stdout)
-        for words, wanted in (("calibrax --vers", "calibrax --version"), ("calibrax --ma", "calibrax --man"), ("calibrax --completion b", "calibrax --completion bash"),
-                              ("calibrax --completion z", "calibrax --completion zsh"), ("calibrax --completion f", "calibrax --completion fish"), ("calibrax --completion q", "calibrax --completion q"),
-                              ("calibrax --version ", "calibrax --version"), ("calibrax trend --vers", "calibrax trend --vers"), ("calibrax trend --tend", "calibrax trend --tendency"),
-                              ("calibrax wat", "calibrax watch"), ("calibrax store ver", "calibrax store verify")):
-            equal(tab_in_zsh(p, script, words), wanted, "zsh")
+        p.write("setup.zsh", SETUP)
+        pressed = (("calibrax --vers", "calibrax --version"), ("calibrax --ma", "calibrax --man"), ("calibrax --completion b", "calibrax --completion bash"),
+                   ("calibrax --completion z", "calibrax --completion zsh"), ("calibrax --completion f", "calibrax --completion fish"), ("calibrax --completion q", "calibrax --completion q"),
+                   ("calibrax --version ", "calibrax --version"), ("calibrax trend --vers", "calibrax trend --vers"), ("calibrax trend --tend", "calibrax trend --tendency"),
+                   ("calibrax wat", "calibrax watch"), ("calibrax store ver", "calibrax store verify"))
+        with concurrent.futures.ThreadPoolExecutor(len(pressed)) as pool:  # each waits for its terminal
+            found = list(pool.map(lambda words: tab_in_zsh(p, script, words), [words for words, _ in pressed]))
+        equal(found, [wanted for _, wanted in pressed], "zsh")
         tried += 1
     equal(tried, 2, "shells")
 
