@@ -58,14 +58,6 @@ static void print_side(const char *rev, const char *hash, const cbx_interval *me
         printf("%-24s %.12s  %.6g [%.6g, %.6g]\n", rev, hash, median->value, median->lower, median->upper);
 }
 
-static void print_words(const cbx_compare_opts *o, const cbx_compare_result *r)
-{
-    print_side(o->a, r->hash[0], &r->median[0], !o->metric);
-    print_side(o->b, r->hash[1], &r->median[1], !o->metric);
-    printf("\n%s over %s: %.4f [%.4f, %.4f] by %zu pairs, p %.2g: %s\n", o->b, o->a, r->ratio.value, r->ratio.lower,
-           r->ratio.upper, r->rounds, r->p, cbx_verdict_name(r->verdict));
-}
-
 static int write_json(const opt_run *run, const ab_args *a, const cbx_compare_opts *o, const cbx_compare_result *r)
 {
     cbx_json *document = cbx_compare_json(o, r);
@@ -123,7 +115,12 @@ static int run_ab(const opt_run *run)
     }
     if (st) return opt_fail(run->program, "%s", err.message);
     status = a->out || a->json ? write_json(run, a, &opts, &result) : EXIT_PASS;
-    if (!status && !a->json) print_words(&opts, &result);
+    if (!status && !a->json) {
+        print_side(opts.a, result.hash[0], &result.median[0], !opts.metric);
+        print_side(opts.b, result.hash[1], &result.median[1], !opts.metric);
+        printf("\n%s over %s: %.4f [%.4f, %.4f] by %zu pairs, p %.2g: %s\n", opts.b, opts.a, result.ratio.value,
+               result.ratio.lower, result.ratio.upper, result.rounds, result.p, cbx_verdict_name(result.verdict));
+    }
     return status ? status : codes[result.verdict];
 }
 

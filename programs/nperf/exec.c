@@ -239,27 +239,6 @@ static int print_table(const opt_run *run, const cbx_rows *rows)
     return made && columns_print(table, "") ? EXIT_PASS : opt_fail(run->program, "out of memory");
 }
 
-static int write_markdown(const opt_run *run, const cbx_rows *rows, const char *path)
-{
-    const char *cells[COLUMNS];
-    bool made = true;
-    cbx_text t;
-    int status;
-
-    cbx_text_init(&t, cbx_allocator_default());
-    for (int c = 0; c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", heads[c]);
-    cbx_text_puts(&t, "|\n|---|--:|---|--:|--:|--:|---|\n");
-    for (size_t i = 0; made && i < rows->count; i++) {
-        made = make_cells(run->arena, rows, &rows->rows[i], cells);
-        if (made) cbx_text_printf(&t, "| `%s` ", cells[COMMAND]);
-        for (int c = RUNS; made && c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", cells[c]);
-        cbx_text_puts(&t, "|\n");
-    }
-    status = made ? write_text(run->program, run->ctx, path, &t) : opt_fail(run->program, "out of memory");
-    cbx_text_clear(&t);
-    return status;
-}
-
 /* Runs far from the others, by ten times the spread that the middle half of normal noise has; hyperfine warns at the
  * same distance. */
 static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
@@ -314,7 +293,22 @@ static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
     fprintf(a->json ? stderr : stdout, "%s%s", a->json ? "" : "\n", cbx_text_str(&words));
     fflush(stdout);
     warn(run, rows, !a->no_shell);
-    if (!status && a->markdown) status = write_markdown(run, rows, a->markdown);
+    if (!status && a->markdown) {
+        const char *cells[COLUMNS];
+        bool made = true;
+        cbx_text t;
+        cbx_text_init(&t, cbx_allocator_default());
+        for (int c = 0; c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", heads[c]);
+        cbx_text_puts(&t, "|\n|---|--:|---|--:|--:|--:|---|\n");
+        for (size_t i = 0; made && i < rows->count; i++) {
+            made = make_cells(run->arena, rows, &rows->rows[i], cells);
+            if (made) cbx_text_printf(&t, "| `%s` ", cells[COMMAND]);
+            for (int c = RUNS; made && c < COLUMNS; c++) cbx_text_printf(&t, "| %s ", cells[c]);
+            cbx_text_puts(&t, "|\n");
+        }
+        status = made ? write_text(run->program, run->ctx, a->markdown, &t) : opt_fail(run->program, "out of memory");
+        cbx_text_clear(&t);
+    }
     if (!status && a->csv) {
         cbx_text_reset(&words);
         cbx_rows_csv(rows, &words);

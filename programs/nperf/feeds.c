@@ -149,23 +149,6 @@ static const opt_spec feed_options[] = {
       "print one document with schema and version: the fragment, and what became of it" },
 };
 
-static void tell_notes(const opt_run *run, const cbx_rows *rows, const cbx_json *fragment)
-{
-    const feed_args *a = run->args;
-    const char *name, *device;
-    cbx_json *fields, *words;
-
-    for (size_t i = 0; cbx_json_member(fragment, i, &name, &fields); i++) {
-        const cbx_json *meta = cbx_json_get(fields, "_meta"), *notes = cbx_json_get(meta, "notes");
-        tell_machines(run, rows, cbx_json_get_string(meta, "machine", ""));
-        for (size_t k = 0; cbx_json_member(notes, k, &device, &words); k++)
-            fprintf(stderr, "note: %s on %s: %s\n", name, device, cbx_json_string_value(words));
-        if (!a->primary)
-            fprintf(stderr, "note: the library's side is '%s', %s; --primary names another baseline\n",
-                    cbx_json_get_string(meta, "primary", "?"), cbx_json_get_string(meta, "primary_rule", "?"));
-    }
-}
-
 static int apply(const opt_run *run, const cbx_json *fragment, size_t *unknown_ops)
 {
     const feed_args *a = run->args;
@@ -184,23 +167,6 @@ static int apply(const opt_run *run, const cbx_json *fragment, size_t *unknown_o
     cbx_json_unref(copy);
     cbx_json_unref(matrix);
     return status;
-}
-
-/* {"schema":"nperf-feed","version":1,"case","fragment":{...},"applied_to","unknown_ops","out"} */
-static int print_feed(const opt_run *run, cbx_json *fragment, size_t unknown)
-{
-    const feed_args *a = run->args;
-    cbx_json *o = cbx_json_new_object();
-
-    cbx_json_set_string(o, "schema", "nperf-feed");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "case", a->case_name);
-    cbx_json_set(o, "fragment", cbx_json_ref(fragment));
-    cbx_json_set_string(o, "applied_to", a->apply);
-    cbx_json_set_number(o, "unknown_ops", NAN);
-    if (a->apply) cbx_json_set_int(o, "unknown_ops", (int64_t)unknown);
-    cbx_json_set_string(o, "out", a->out);
-    return print_json(run->program, o);
 }
 
 static int run_feed(const opt_run *run)
@@ -222,12 +188,36 @@ static int run_feed(const opt_run *run)
     status = read_from(run, true, CBX_ROWS_WHOLE, &rows);
     if (!status && cbx_feed_make(run->ctx, &rows, &opts, &fragment, &err))
         status = opt_fail(run->program, "%s", err.message);
-    if (!status) tell_notes(run, &rows, fragment);
+    if (!status) {
+        const char *name, *device;
+        cbx_json *fields, *words;
+        for (size_t i = 0; cbx_json_member(fragment, i, &name, &fields); i++) {
+            const cbx_json *meta = cbx_json_get(fields, "_meta"), *notes = cbx_json_get(meta, "notes");
+            tell_machines(run, &rows, cbx_json_get_string(meta, "machine", ""));
+            for (size_t k = 0; cbx_json_member(notes, k, &device, &words); k++)
+                fprintf(stderr, "note: %s on %s: %s\n", name, device, cbx_json_string_value(words));
+            if (!a->primary)
+                fprintf(stderr, "note: the library's side is '%s', %s; --primary names another baseline\n",
+                        cbx_json_get_string(meta, "primary", "?"), cbx_json_get_string(meta, "primary_rule", "?"));
+        }
+    }
     if (!status && a->apply)
         status = apply(run, fragment, &unknown);
     else if (!status && (a->out || !a->json))
         status = put_json(run, fragment, a->out);
-    if (!status && a->json) status = print_feed(run, fragment, unknown);
+    if (!status && a->json) {
+        /* {"schema":"nperf-feed","version":1,"case","fragment":{...},"applied_to","unknown_ops","out"} */
+        cbx_json *o = cbx_json_new_object();
+        cbx_json_set_string(o, "schema", "nperf-feed");
+        cbx_json_set_int(o, "version", 1);
+        cbx_json_set_string(o, "case", a->case_name);
+        cbx_json_set(o, "fragment", cbx_json_ref(fragment));
+        cbx_json_set_string(o, "applied_to", a->apply);
+        cbx_json_set_number(o, "unknown_ops", NAN);
+        if (a->apply) cbx_json_set_int(o, "unknown_ops", (int64_t)unknown);
+        cbx_json_set_string(o, "out", a->out);
+        status = print_json(run->program, o);
+    }
     cbx_json_unref(fragment);
     cbx_rows_clear(&rows);
     return status;
@@ -241,34 +231,6 @@ static const opt_spec coverage_options[] = {
       "catalogue of operations: those without rows are listed" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
-
-static void print_coverage(const cbx_json *report)
-{
-    static const char *const columns[] = { "platforms", "reference", "precision", "scale" };
-    const cbx_json *ops = cbx_json_get(report, "ops"), *unmeasured = cbx_json_get(report, "unmeasured");
-
-    print_painted(PAINT_FAINT, "%-22s %-14s %-14s %-10s %-9s %6s  %s\n", "case", "platforms", "reference", "precision",
-                  "scale", "points", "deficits");
-    for (size_t i = 0; i < cbx_json_length(ops); i++) {
-        const cbx_json *o = cbx_json_at(ops, i), *deficits = cbx_json_get(o, "deficits");
-        print_plain(cbx_json_get_string(o, "case", "?"), 22);
-        for (size_t k = 0; k < CBX_LEN(columns); k++) {
-            putchar(' ');
-            print_plain(cbx_json_get_string(o, columns[k], "?"), k < 2 ? 14 : k == 2 ? 10 : 9);
-        }
-        printf(" %6lld ", (long long)cbx_json_get_int(o, "points", 0));
-        for (size_t k = 0; k < cbx_json_length(deficits); k++) {
-            printf("%s", k ? ", " : " ");
-            print_plain(cbx_json_string_value(cbx_json_at(deficits, k)), 0);
-        }
-        putchar('\n');
-    }
-    for (size_t i = 0; i < cbx_json_length(unmeasured); i++) {
-        printf("unmeasured: ");
-        print_plain(cbx_json_string_value(cbx_json_at(unmeasured, i)), 0);
-        putchar('\n');
-    }
-}
 
 static int run_coverage(const opt_run *run)
 {
@@ -290,8 +252,31 @@ static int run_coverage(const opt_run *run)
         status = opt_fail(run->program, "%s", err.message);
     if (!status && a->json)
         status = put_json(run, report, NULL);
-    else if (!status)
-        print_coverage(report);
+    else if (!status) {
+        static const char *const columns[] = { "platforms", "reference", "precision", "scale" };
+        const cbx_json *ops = cbx_json_get(report, "ops"), *unmeasured = cbx_json_get(report, "unmeasured");
+        print_painted(PAINT_FAINT, "%-22s %-14s %-14s %-10s %-9s %6s  %s\n", "case", "platforms", "reference",
+                      "precision", "scale", "points", "deficits");
+        for (size_t i = 0; i < cbx_json_length(ops); i++) {
+            const cbx_json *o = cbx_json_at(ops, i), *deficits = cbx_json_get(o, "deficits");
+            print_plain(cbx_json_get_string(o, "case", "?"), 22);
+            for (size_t k = 0; k < CBX_LEN(columns); k++) {
+                putchar(' ');
+                print_plain(cbx_json_get_string(o, columns[k], "?"), k < 2 ? 14 : k == 2 ? 10 : 9);
+            }
+            printf(" %6lld ", (long long)cbx_json_get_int(o, "points", 0));
+            for (size_t k = 0; k < cbx_json_length(deficits); k++) {
+                printf("%s", k ? ", " : " ");
+                print_plain(cbx_json_string_value(cbx_json_at(deficits, k)), 0);
+            }
+            putchar('\n');
+        }
+        for (size_t i = 0; i < cbx_json_length(unmeasured); i++) {
+            printf("unmeasured: ");
+            print_plain(cbx_json_string_value(cbx_json_at(unmeasured, i)), 0);
+            putchar('\n');
+        }
+    }
     cbx_json_unref(report);
     cbx_json_unref(catalogue);
     cbx_rows_clear(&rows);
@@ -305,26 +290,6 @@ static const opt_spec growth_options[] = {
     { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
-
-static void print_line(const cbx_growth_line *l)
-{
-    char name[120], value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
-
-    snprintf(name, sizeof name, "%s %s%s%s, %s%s%s", l->row->case_name, l->row->baseline,
-             l->row->variant && strcmp(l->row->variant, "default") ? " " : "",
-             l->row->variant && strcmp(l->row->variant, "default") ? l->row->variant : "", l->variety,
-             l->grows ? ", by " : "", l->grows ? l->grows : "");
-    print_plain(name, 52);
-    printf(" %2zu size%s", l->nsizes, l->nsizes == 1 ? "" : "s");
-    if (isfinite(l->exponent.value))
-        printf(", exponent %.2f [%.2f, %.2f]", l->exponent.value, l->exponent.lower, l->exponent.upper);
-    if (isfinite(l->declared_exponent)) printf(", declared %.2f", l->declared_exponent);
-    printf("; %s", cbx_growth_trust_name(l->trust));
-    if (l->trust == CBX_GROWTH_VALIDATED)
-        printf(": %s [%s, %s] at 100 times the largest", cbx_format_seconds(l->projected_s.value, value),
-               cbx_format_seconds(l->projected_s.lower, lower), cbx_format_seconds(l->projected_s.upper, upper));
-    putchar('\n');
-}
 
 static int run_growth(const opt_run *run)
 {
@@ -345,7 +310,24 @@ static int run_growth(const opt_run *run)
         status = report ? put_json(run, report, NULL) : opt_fail(run->program, "out of memory");
         cbx_json_unref(report);
     }
-    for (size_t i = 0; !status && !a->json && i < n; i++) print_line(&lines[i]);
+    for (size_t i = 0; !status && !a->json && i < n; i++) {
+        const cbx_growth_line *l = &lines[i];
+        char name[120], value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
+        snprintf(name, sizeof name, "%s %s%s%s, %s%s%s", l->row->case_name, l->row->baseline,
+                 l->row->variant && strcmp(l->row->variant, "default") ? " " : "",
+                 l->row->variant && strcmp(l->row->variant, "default") ? l->row->variant : "", l->variety,
+                 l->grows ? ", by " : "", l->grows ? l->grows : "");
+        print_plain(name, 52);
+        printf(" %2zu size%s", l->nsizes, l->nsizes == 1 ? "" : "s");
+        if (isfinite(l->exponent.value))
+            printf(", exponent %.2f [%.2f, %.2f]", l->exponent.value, l->exponent.lower, l->exponent.upper);
+        if (isfinite(l->declared_exponent)) printf(", declared %.2f", l->declared_exponent);
+        printf("; %s", cbx_growth_trust_name(l->trust));
+        if (l->trust == CBX_GROWTH_VALIDATED)
+            printf(": %s [%s, %s] at 100 times the largest", cbx_format_seconds(l->projected_s.value, value),
+                   cbx_format_seconds(l->projected_s.lower, lower), cbx_format_seconds(l->projected_s.upper, upper));
+        putchar('\n');
+    }
     cbx_rows_clear(&rows);
     return status;
 }

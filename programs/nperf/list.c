@@ -37,44 +37,6 @@ static const char *label_of(cbx_ctx *ctx, const cbx_case_ops *c, const char *poi
 
 /* --- for people --- */
 
-static void print_params(const cbx_case_ops *c)
-{
-    print_painted(PAINT_FAINT, "  parameters:\n");
-    for (size_t i = 0; i < c->nparams; i++) {
-        const cbx_param_def *d = &c->params[i];
-        printf("    %-10s ", d->name);
-        if (d->kind == CBX_PARAM_INT) printf("%lld..%lld", (long long)d->min, (long long)d->max);
-        for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++) printf("%s%s", w ? ", " : "", d->words[w]);
-        printf("%s%s%s\n", d->fallback ? " (default: " : "", d->fallback ? d->fallback : "", d->fallback ? ")" : "");
-    }
-}
-
-static void print_case(cbx_ctx *ctx, const cbx_case_ops *c)
-{
-    char label[128];
-
-    print_painted(PAINT_STRONG, "%s", c->name);
-    printf(": %s\n", c->summary);
-    print_painted(PAINT_FAINT, "  points:\n");
-    for (size_t i = 0; i < c->npoints; i++) {
-        printf("    %s%s\n", label_of(ctx, c, c->points[i], label, sizeof(label)),
-               i == c->representative ? "  (representative)" : "");
-    }
-    if (c->nseries) print_painted(PAINT_FAINT, "  series (--points series):\n");
-    for (size_t i = 0; i < c->nseries; i++) printf("    %s\n", label_of(ctx, c, c->series[i], label, sizeof(label)));
-    print_params(c);
-    print_painted(PAINT_FAINT, "  baselines:\n");
-    for (size_t i = 0; i < c->nbaselines; i++) {
-        const cbx_baseline_ops *b = c->baselines[i];
-        if (b->mutant_reason) continue;
-        printf("    %-16s %-8s %s%s%s\n", b->name, b->provider, b->summary ? b->summary : "",
-               i == 0     ? "; the ratio's reference"
-               : b->limit ? "; a limit, no rival"
-                          : "",
-               b->slow_reason ? "; slow" : "");
-    }
-}
-
 /* The one that was named, or every one, by place: cases of commands come last.  NULL: no more. */
 static const cbx_case_ops *next_case(const char *name, size_t *place)
 {
@@ -94,7 +56,39 @@ static void print_all(cbx_ctx *ctx, const char *name)
 {
     const cbx_case_ops *c;
 
-    for (size_t place = 0; (c = next_case(name, &place)) != NULL;) print_case(ctx, c);
+    for (size_t place = 0; (c = next_case(name, &place)) != NULL;) {
+        char label[128];
+        print_painted(PAINT_STRONG, "%s", c->name);
+        printf(": %s\n", c->summary);
+        print_painted(PAINT_FAINT, "  points:\n");
+        for (size_t i = 0; i < c->npoints; i++) {
+            printf("    %s%s\n", label_of(ctx, c, c->points[i], label, sizeof(label)),
+                   i == c->representative ? "  (representative)" : "");
+        }
+        if (c->nseries) print_painted(PAINT_FAINT, "  series (--points series):\n");
+        for (size_t i = 0; i < c->nseries; i++)
+            printf("    %s\n", label_of(ctx, c, c->series[i], label, sizeof(label)));
+        print_painted(PAINT_FAINT, "  parameters:\n");
+        for (size_t i = 0; i < c->nparams; i++) {
+            const cbx_param_def *d = &c->params[i];
+            printf("    %-10s ", d->name);
+            if (d->kind == CBX_PARAM_INT) printf("%lld..%lld", (long long)d->min, (long long)d->max);
+            for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++)
+                printf("%s%s", w ? ", " : "", d->words[w]);
+            printf("%s%s%s\n", d->fallback ? " (default: " : "", d->fallback ? d->fallback : "",
+                   d->fallback ? ")" : "");
+        }
+        print_painted(PAINT_FAINT, "  baselines:\n");
+        for (size_t i = 0; i < c->nbaselines; i++) {
+            const cbx_baseline_ops *b = c->baselines[i];
+            if (b->mutant_reason) continue;
+            printf("    %-16s %-8s %s%s%s\n", b->name, b->provider, b->summary ? b->summary : "",
+                   i == 0     ? "; the ratio's reference"
+                   : b->limit ? "; a limit, no rival"
+                              : "",
+                   b->slow_reason ? "; slow" : "");
+        }
+    }
     if (name) return;
     printf("platforms:\n");
     for (size_t i = 0; i < CBX_LEN(platforms); i++) {
@@ -137,69 +131,62 @@ static void add_baselines(const cbx_case_ops *c, bool mutants, cbx_json *list)
     }
 }
 
-static void add_case(cbx_ctx *ctx, const cbx_case_ops *c, cbx_json *list)
-{
-    cbx_json *o = cbx_json_push_object(list), *params, *words;
-
-    cbx_json_set_string(o, "name", c->name);
-    cbx_json_set_string(o, "summary", c->summary);
-    params = cbx_json_set_array(o, "params");
-    for (size_t i = 0; i < c->nparams; i++) {
-        const cbx_param_def *d = &c->params[i];
-        cbx_json *p = cbx_json_push_object(params);
-        cbx_json_set_string(p, "name", d->name);
-        cbx_json_set_string(p, "kind", d->kind == CBX_PARAM_INT ? "int" : "word");
-        if (d->kind == CBX_PARAM_INT) {
-            cbx_json_set_int(p, "min", d->min);
-            cbx_json_set_int(p, "max", d->max);
-        }
-        words = cbx_json_set_array(p, "words");
-        for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++) cbx_json_push_string(words, d->words[w]);
-        cbx_json_set_string(p, "default", d->fallback);
-        cbx_json_set_string(p, "help", d->help);
-    }
-    add_points(ctx, c, c->points, c->npoints, cbx_json_set_array(o, "points"));
-    add_points(ctx, c, c->series, c->nseries, cbx_json_set_array(o, "series"));
-    add_baselines(c, false, cbx_json_set_array(o, "baselines"));
-    add_baselines(c, true, cbx_json_set_array(o, "mutants"));
-}
-
-/* The cases, one of that name or all, with the platforms and providers. */
-static cbx_json *list_json(cbx_ctx *ctx, const char *name)
-{
-    cbx_json *document = cbx_json_new_object(), *list;
-    const cbx_case_ops *c;
-    size_t n = 0;
-    const cbx_provider_ops *const *all = cbx_providers(&n);
-
-    cbx_json_set_string(document, "schema", "nperf-list");
-    cbx_json_set_int(document, "version", 1);
-    list = cbx_json_set_array(document, "cases");
-    for (size_t place = 0; (c = next_case(name, &place)) != NULL;) add_case(ctx, c, list);
-    list = cbx_json_set_array(document, "platforms");
-    for (size_t i = 0; i < CBX_LEN(platforms); i++) {
-        cbx_json *o = cbx_json_push_object(list);
-        cbx_json_set_string(o, "name", platforms[i]);
-        cbx_json_set_bool(o, "available", cbx_platform_available(platforms[i]));
-    }
-    list = cbx_json_set_array(document, "providers");
-    for (size_t i = 0; i < n; i++) {
-        const cbx_variant *v = NULL;
-        size_t nv = all[i]->variants ? all[i]->variants(NULL, &v) : 0;
-        cbx_json *o = cbx_json_push_object(list), *variants = cbx_json_new_array();
-        for (size_t k = 0; k < nv; k++) cbx_json_push_string(variants, v[k].name);
-        cbx_json_set_string(o, "name", all[i]->name);
-        cbx_json_set_string(o, "summary", all[i]->summary);
-        cbx_json_set_string(o, "setup", all[i]->setup);
-        cbx_json_set(o, "variants", variants);
-    }
-    return document;
-}
-
 int list_print(const opt_program *program, cbx_ctx *ctx, const char *name, bool json)
 {
     if (name && !nperf_commands(name) && !nperf_case(program, name)) return EXIT_ERROR;
-    if (json) return print_json(program, list_json(ctx, name));
+    if (json) {
+        /* The cases, one of that name or all, with the platforms and providers. */
+        cbx_json *document = cbx_json_new_object(), *list;
+        const cbx_case_ops *c;
+        size_t n = 0;
+        const cbx_provider_ops *const *all = cbx_providers(&n);
+        cbx_json_set_string(document, "schema", "nperf-list");
+        cbx_json_set_int(document, "version", 1);
+        list = cbx_json_set_array(document, "cases");
+        for (size_t place = 0; (c = next_case(name, &place)) != NULL;) {
+            cbx_json *o = cbx_json_push_object(list), *params, *words;
+            cbx_json_set_string(o, "name", c->name);
+            cbx_json_set_string(o, "summary", c->summary);
+            params = cbx_json_set_array(o, "params");
+            for (size_t i = 0; i < c->nparams; i++) {
+                const cbx_param_def *d = &c->params[i];
+                cbx_json *p = cbx_json_push_object(params);
+                cbx_json_set_string(p, "name", d->name);
+                cbx_json_set_string(p, "kind", d->kind == CBX_PARAM_INT ? "int" : "word");
+                if (d->kind == CBX_PARAM_INT) {
+                    cbx_json_set_int(p, "min", d->min);
+                    cbx_json_set_int(p, "max", d->max);
+                }
+                words = cbx_json_set_array(p, "words");
+                for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++)
+                    cbx_json_push_string(words, d->words[w]);
+                cbx_json_set_string(p, "default", d->fallback);
+                cbx_json_set_string(p, "help", d->help);
+            }
+            add_points(ctx, c, c->points, c->npoints, cbx_json_set_array(o, "points"));
+            add_points(ctx, c, c->series, c->nseries, cbx_json_set_array(o, "series"));
+            add_baselines(c, false, cbx_json_set_array(o, "baselines"));
+            add_baselines(c, true, cbx_json_set_array(o, "mutants"));
+        }
+        list = cbx_json_set_array(document, "platforms");
+        for (size_t i = 0; i < CBX_LEN(platforms); i++) {
+            cbx_json *o = cbx_json_push_object(list);
+            cbx_json_set_string(o, "name", platforms[i]);
+            cbx_json_set_bool(o, "available", cbx_platform_available(platforms[i]));
+        }
+        list = cbx_json_set_array(document, "providers");
+        for (size_t i = 0; i < n; i++) {
+            const cbx_variant *v = NULL;
+            size_t nv = all[i]->variants ? all[i]->variants(NULL, &v) : 0;
+            cbx_json *o = cbx_json_push_object(list), *variants = cbx_json_new_array();
+            for (size_t k = 0; k < nv; k++) cbx_json_push_string(variants, v[k].name);
+            cbx_json_set_string(o, "name", all[i]->name);
+            cbx_json_set_string(o, "summary", all[i]->summary);
+            cbx_json_set_string(o, "setup", all[i]->setup);
+            cbx_json_set(o, "variants", variants);
+        }
+        return print_json(program, document);
+    }
     print_all(ctx, name);
     return EXIT_PASS;
 }

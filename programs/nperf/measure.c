@@ -51,12 +51,6 @@ static int write_measured_page(const opt_program *program, cbx_ctx *ctx, const m
     return status;
 }
 
-/* A rival that is not installed, or was left out, changes nothing. */
-static bool was_launched(const cbx_row *row)
-{
-    return cbx_row_is_attempt(row) && !(row->failure_reason && !strcmp(row->failure_reason, "provider_env_missing"));
-}
-
 /* The exit status that the rows of this run ask for; the first of each kind is named. */
 static int judge_rows(const opt_program *program, const cbx_case_ops *c, const cbx_measure_result *r)
 {
@@ -71,7 +65,11 @@ static int judge_rows(const opt_program *program, const cbx_case_ops *c, const c
         const cbx_baseline_ops *b = cbx_case_baseline(c, row->baseline);
         bool must_fail = b && (b->must_fail || b->mutant_reason), wrong = !strcmp(row->status, "fidelity_failed");
         int kind = wrong ? WRONG : cbx_row_is_good(row) ? PASSED : BROKEN;
-        if (strcmp(row->run_id, r->run_id) != 0 || !was_launched(row)) continue;
+        /* A rival that is not installed, or was left out, changes nothing. */
+        if (strcmp(row->run_id, r->run_id) != 0 ||
+            !(cbx_row_is_attempt(row) &&
+              !(row->failure_reason && !strcmp(row->failure_reason, "provider_env_missing"))))
+            continue;
         if (kind != BROKEN && (kind == WRONG) == must_fail) continue;
         if (!count[kind]++) first[kind] = row;
     }
@@ -230,18 +228,6 @@ static bool choose_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
     return to->rows && (to->report || a->render_from.count) && (!to->folder || to->page);
 }
 
-static int run_gate(const opt_run *run, const measure_args *a)
-{
-    gate_args g = { a->gate_baseline, a->gate_current, CBX_ROW_GATE_OPTS_INIT };
-
-    g.how.min_ratio = a->gate_min;
-    g.how.p95_ratio = a->gate_p95;
-    g.out = a->gate_out;
-    g.report = a->report ? a->report : GATE_REPORT;
-    g.json = a->json;
-    return gate_rows(run, &g);
-}
-
 int measure_run(const opt_run *run)
 {
     measure_args *a = run->args;
@@ -262,7 +248,15 @@ int measure_run(const opt_run *run)
         a->case_name = nperf_declared(0) ? cbx_declared_case(nperf_declared(0))->name : MEASURE_DEFAULT_CASE;
     command = measure_reproduce(a, run->arena);
     if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
-    if (a->gate_baseline.count) return run_gate(run, a);
+    if (a->gate_baseline.count) {
+        gate_args g = { a->gate_baseline, a->gate_current, CBX_ROW_GATE_OPTS_INIT };
+        g.how.min_ratio = a->gate_min;
+        g.how.p95_ratio = a->gate_p95;
+        g.out = a->gate_out;
+        g.report = a->report ? a->report : GATE_REPORT;
+        g.json = a->json;
+        return gate_rows(run, &g);
+    }
     if (a->gate_current.count) return opt_fail(run->program, "--gate-current goes with --gate-baseline");
     if (a->cold_cache && a->in_process)
         return opt_fail(run->program, "--cold-cache and --in-process exclude each other: a worker flushes the caches");

@@ -208,21 +208,6 @@ static int variants_of(const opt_program *program, const char *word, cbx_measure
                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-/* The points of --points in place of the case's own. */
-static int points_of(const opt_program *program, const measure_args *a, const cbx_case_ops *c, cbx_measure_opts *o)
-{
-    if (!a->point_set || !strcmp(a->point_set, "default")) return EXIT_PASS;
-    if (strcmp(a->point_set, "series") != 0)
-        return opt_fail(program, "--points: unknown set '%s'; known: default, series", a->point_set);
-    if (a->quick || a->points.count)
-        return opt_fail(program, "--points series and %s exclude each other", a->quick ? "--quick" : "--point");
-    if (!c->nseries)
-        return opt_fail(program, "case '%s' has no series: name points of growing size with --point", c->name);
-    o->points = c->series;
-    o->npoints = c->nseries;
-    return EXIT_PASS;
-}
-
 int measure_sandbox(const opt_program *program, const measure_args *a, cbx_sandbox *out)
 {
     const opt_list *const lists[] = { &a->sandbox_read, &a->sandbox_write };
@@ -286,7 +271,17 @@ int measure_fill(const opt_program *program, const measure_args *a, const cbx_ca
     o->progress = progress_show;
     o->user = p;
     if (variants_of(program, a->variants, &o->variants)) return EXIT_ERROR;
-    return points_of(program, a, c, o);
+    /* The points of --points in place of the case's own. */
+    if (!a->point_set || !strcmp(a->point_set, "default")) return EXIT_PASS;
+    if (strcmp(a->point_set, "series") != 0)
+        return opt_fail(program, "--points: unknown set '%s'; known: default, series", a->point_set);
+    if (a->quick || a->points.count)
+        return opt_fail(program, "--points series and %s exclude each other", a->quick ? "--quick" : "--point");
+    if (!c->nseries)
+        return opt_fail(program, "case '%s' has no series: name points of growing size with --point", c->name);
+    o->points = c->series;
+    o->npoints = c->nseries;
+    return EXIT_PASS;
 }
 
 /* --- the command that reproduces the rows, without paths --- */

@@ -41,17 +41,6 @@ static bool is_name(const char *s)
     return *s >= 'a' && *s <= 'z' && strlen(s) <= 60 && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == 0;
 }
 
-/* A line with NAME replaced. */
-static void put_line(const char *line, const char *name, cbx_text *out)
-{
-    const char *hit;
-
-    for (; (hit = strstr(line, "NAME")) != NULL; line = hit + 4) {
-        cbx_text_printf(out, "%.*s%s", (int)(hit - line), line, name);
-    }
-    cbx_text_puts(out, line);
-}
-
 static const char *path_of(const opt_run *run, const char *name, const char *ending)
 {
     const new_case_args *a = run->args;
@@ -68,7 +57,15 @@ static int write_one(const opt_run *run, const char *name, const skeleton *s)
     cbx_text text;
 
     cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    for (size_t i = 0; s->lines[i]; i++) put_line(s->lines[i], name, &text);
+    for (size_t i = 0; s->lines[i]; i++) {
+        /* A line with NAME replaced. */
+        const char *line = s->lines[i];
+        const char *hit;
+        for (; (hit = strstr(line, "NAME")) != NULL; line = hit + 4) {
+            cbx_text_printf(&text, "%.*s%s", (int)(hit - line), line, name);
+        }
+        cbx_text_puts(&text, line);
+    }
     if (!path || cbx_text_check(&text, &err))
         status = opt_fail(run->program, "out of memory");
     else if (cbx_file_write_atomic(run->ctx, path, text.data, text.len, &err))
@@ -120,21 +117,6 @@ static void print_next(const opt_run *run, const char *name)
     fprintf(stderr, "next: %s\n", command);
 }
 
-/* {"schema":"nperf-new-case","version":1,"name","files":[...],"next"} */
-static int print_written(const opt_run *run, const char *name, const skeleton *files)
-{
-    cbx_json *o = cbx_json_new_object(), *list;
-
-    cbx_json_set_string(o, "schema", "nperf-new-case");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "name", name);
-    list = cbx_json_set_array(o, "files");
-    for (size_t i = 0; files[i].ending; i++)
-        cbx_json_push(list, cbx_json_new_string(path_of(run, name, files[i].ending)));
-    cbx_json_set_string(o, "next", next_command(run, name));
-    return print_json(run->program, o);
-}
-
 static int run_new_case(const opt_run *run)
 {
     const new_case_args *a = run->args;
@@ -156,7 +138,18 @@ static int run_new_case(const opt_run *run)
             return opt_fail(run->program, "'%s' exists already; choose another name, or another --dir", path);
     }
     for (size_t i = 0; files[i].ending && !status; i++) status = write_one(run, name, &files[i]);
-    if (!status && a->json) return print_written(run, name, files);
+    if (!status && a->json) {
+        /* {"schema":"nperf-new-case","version":1,"name","files":[...],"next"} */
+        cbx_json *o = cbx_json_new_object(), *list;
+        cbx_json_set_string(o, "schema", "nperf-new-case");
+        cbx_json_set_int(o, "version", 1);
+        cbx_json_set_string(o, "name", name);
+        list = cbx_json_set_array(o, "files");
+        for (size_t i = 0; files[i].ending; i++)
+            cbx_json_push(list, cbx_json_new_string(path_of(run, name, files[i].ending)));
+        cbx_json_set_string(o, "next", next_command(run, name));
+        return print_json(run->program, o);
+    }
     if (!status) print_next(run, name);
     return status;
 }

@@ -299,23 +299,6 @@ static void compare_case(cbx_json *findings, const char *name, const cbx_json *k
         compare_point(findings, name, point, v, cbx_json_get(cbx_json_get(now, "points"), point));
 }
 
-/* A case that one side alone has: nothing of it was compared. */
-static void compare_names(cbx_json *findings, const cbx_json *kept, const cbx_json *now, bool all)
-{
-    const char *name;
-    cbx_json *v;
-
-    for (size_t i = 0; cbx_json_member(now, i, &name, &v); i++) {
-        const place p = { name, NULL, NULL, -1 };
-        if (!cbx_json_has(kept, name)) find(findings, &p, NULL, NULL, NULL, "is not in the manifest");
-    }
-    for (size_t i = 0; all && cbx_json_member(kept, i, &name, &v); i++) {
-        const place p = { name, NULL, NULL, -1 };
-        if (!cbx_json_has(now, name))
-            find(findings, &p, NULL, NULL, NULL, "is in the manifest, and there is no such case now");
-    }
-}
-
 cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_json *now, bool all, cbx_json **out,
                              cbx_err *err)
 {
@@ -333,7 +316,16 @@ cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_j
     findings = cbx_json_new_array();
     for (size_t i = 0; cbx_json_member(now_cases, i, &name, &v); i++)
         if (cbx_json_has(cases, name)) compare_case(findings, name, cbx_json_get(cases, name), v);
-    compare_names(findings, cases, now_cases, all);
+    /* A case that one side alone has: nothing of it was compared. */
+    for (size_t i = 0; cbx_json_member(now_cases, i, &name, &v); i++) {
+        const place p = { name, NULL, NULL, -1 };
+        if (!cbx_json_has(cases, name)) find(findings, &p, NULL, NULL, NULL, "is not in the manifest");
+    }
+    for (size_t i = 0; all && cbx_json_member(cases, i, &name, &v); i++) {
+        const place p = { name, NULL, NULL, -1 };
+        if (!cbx_json_has(now_cases, name))
+            find(findings, &p, NULL, NULL, NULL, "is in the manifest, and there is no such case now");
+    }
     root = cbx_json_new_object();
     cbx_json_set_string(root, "schema", "nperf-drift-findings");
     cbx_json_set_int(root, "version", 1);

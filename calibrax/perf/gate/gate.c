@@ -55,11 +55,6 @@ static int by_key(const void *a, const void *b)
     return c ? c : (x->order > y->order) - (x->order < y->order);
 }
 
-static bool was_measured(const cbx_row *row)
-{
-    return cbx_row_is_attempt(row) && strcmp(row->status, "env_failed") != 0;
-}
-
 static const char *name_of(gate *g, const cbx_row *r)
 {
     return cbx_arena_printf(&g->arena, "%.60s %.60s %.60s", r->case_name,
@@ -83,7 +78,7 @@ static cbx_status make_table(gate *g, const cbx_rows *rows, bool with_machine, g
     for (size_t i = 0; i < t->n; i++) { /* the last of equal ones is the newest attempt */
         const gate_key *k = &t->all[i];
         if (i + 1 == t->n || strcmp(k->key, k[1].key) != 0) {
-            if (was_measured(k->row)) t->all[kept++] = *k;
+            if (cbx_row_is_attempt(k->row) && strcmp(k->row->status, "env_failed") != 0) t->all[kept++] = *k;
         } else if (!strcmp(k->row->run_id, k[1].row->run_id)) {
             return cbx_fail(err, CBX_EINVAL, "'%s' is listed twice for run %s: keep one of the two rows",
                             name_of(g, k->row), k->row->run_id);
@@ -114,25 +109,6 @@ static bool has_machine(const gate_table *t, const char *machine)
     return false;
 }
 
-/* Baseline keys of machines that have nothing in the current table are not missing: there was no measurement. */
-static void leave_other_machines_out(gate *g)
-{
-    const char *last = NULL;
-    bool known = false;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < g->base.n; i++) {
-        const char *machine = machine_of(g->base.all[i].row);
-        if (!last || strcmp(last, machine) != 0) known = has_machine(&g->now, machine);
-        last = machine;
-        if (known)
-            g->base.all[kept++] = g->base.all[i];
-        else
-            g->facts.other_machines++;
-    }
-    g->base.n = kept;
-}
-
 static cbx_status match_tables(gate *g, const cbx_rows *base, const cbx_rows *now, cbx_err *err)
 {
     bool with = !g->opts->allow_machines;
@@ -152,7 +128,23 @@ static cbx_status match_tables(gate *g, const cbx_rows *base, const cbx_rows *no
                 "older rows",
                 name_of(g, r), r->run_id, before->run_id);
     }
-    if (with && g->facts.nboth) leave_other_machines_out(g);
+    if (with && g->facts.nboth) {
+        /* Baseline keys of machines that have nothing in the current table are not missing: there
+         * was no measurement. */
+        const char *last = NULL;
+        bool known = false;
+        size_t kept = 0;
+        for (size_t i = 0; i < g->base.n; i++) {
+            const char *machine = machine_of(g->base.all[i].row);
+            if (!last || strcmp(last, machine) != 0) known = has_machine(&g->now, machine);
+            last = machine;
+            if (known)
+                g->base.all[kept++] = g->base.all[i];
+            else
+                g->facts.other_machines++;
+        }
+        g->base.n = kept;
+    }
     if (!with || g->facts.nboth || !g->base.n || !g->now.n) return CBX_OK;
     st = make_table(g, base, false, &g->base,
                     err); /* the engine refuses what only machines keep apart, and names them */
@@ -229,30 +221,6 @@ static bool passed(const cbx_row *row, const cbx_row *other)
            (!isnan(row->rel_to_tol) || !other || isnan(other->rel_to_tol));
 }
 
-/* Values of a pair; NaN where the row has none.  Time is never ignored. */
-static void value_pair(const cbx_row *a, const cbx_row *b, metric_id id, double out[2])
-{
-    const cbx_row *rows[2] = { a, b };
-    bool increase = isfinite(a->host_rss_increase_mb) && isfinite(b->host_rss_increase_mb);
-    bool launched[NMETRICS];
-
-    for (int k = 0; k < NMETRICS; k++) launched[k] = both_launched(a, b, (metric_id)k);
-    for (int i = 0; i < 2; i++) {
-        const cbx_row *r = rows[i];
-        const double values[NMETRICS] = { [OK] = passed(r, rows[1 - i]),
-                                          [TIME] = r->median_s,
-                                          [TIME_MIN] = r->min_s,
-                                          [TIME_P95] = r->p95_s,
-                                          [COMPILE] = r->compile_s,
-                                          [COMPILE_WARM] = r->compile_warm.over.value,
-                                          [MEMORY] = memory_of(r, launched[MEMORY], increase),
-                                          [DEVICE_MEMORY] = launched[DEVICE_MEMORY] ? r->device_memory.over.value
-                                                                                    : r->peak_hbm_mb,
-                                          [ERROR] = launched[ERROR] ? r->error.over.value : r->rel_to_tol };
-        out[i] = values[id];
-    }
-}
-
 /* Whether the metric of `row` is laid before the engine; one that only this row has is then dropped or new. */
 static bool has_finding(const gate *g, const cbx_row *row, const cbx_row *other, metric_id id, double value)
 {
@@ -272,7 +240,25 @@ static size_t metrics_of(const gate *g, const cbx_row *row, const cbx_row *other
     out[n++] = (cbx_named_metric){ metric_defs[OK].name, cbx_metric_of(passed(row, other)) };
     for (int id = TIME; other && id < NMETRICS; id++) {
         double v[2];
-        value_pair(row, other, (metric_id)id, v);
+        /* Values of a pair; NaN where the row has none.  Time is never ignored. */
+        const cbx_row *rows[2] = { row, other };
+        bool increase = isfinite(row->host_rss_increase_mb) && isfinite(other->host_rss_increase_mb);
+        bool launched[NMETRICS];
+        for (int k = 0; k < NMETRICS; k++) launched[k] = both_launched(row, other, (metric_id)k);
+        for (int i = 0; i < 2; i++) {
+            const cbx_row *r = rows[i];
+            const double values[NMETRICS] = { [OK] = passed(r, rows[1 - i]),
+                                              [TIME] = r->median_s,
+                                              [TIME_MIN] = r->min_s,
+                                              [TIME_P95] = r->p95_s,
+                                              [COMPILE] = r->compile_s,
+                                              [COMPILE_WARM] = r->compile_warm.over.value,
+                                              [MEMORY] = memory_of(r, launched[MEMORY], increase),
+                                              [DEVICE_MEMORY] = launched[DEVICE_MEMORY] ? r->device_memory.over.value
+                                                                                        : r->peak_hbm_mb,
+                                              [ERROR] = launched[ERROR] ? r->error.over.value : r->rel_to_tol };
+            v[i] = values[id];
+        }
         if (!has_finding(g, row, other, (metric_id)id, v[0])) continue;
         out[n] = (cbx_named_metric){ metric_defs[id].name, cbx_metric_of(v[0]) };
         /* time is by launches or not at all; the others by launches where both sides have them */
@@ -368,30 +354,6 @@ static cbx_status set_machines(gate *g, const gate_table *t, cbx_run_builder *b,
     return cbx_run_builder_set_environment(b, "machine", machines, err);
 }
 
-static cbx_status put_points(gate *g, const gate_table *t, bool several, cbx_run_builder *b, cbx_err *err)
-{
-    cbx_arena scratch;
-    cbx_status st = CBX_OK;
-
-    cbx_arena_init(&scratch, cbx_ctx_allocator(g->ctx));
-    for (size_t i = 0; !st && i < t->n; i++) {
-        const gate_key *k = &t->all[i];
-        cbx_named_metric metrics[NMETRICS];
-        cbx_tag tags[MAX_TAGS];
-        cbx_point p = { k->row->case_name, k->row->platform, .tags = tags };
-        if (!tag_point(&scratch, k->row, several, tags, &p.ntags)) {
-            st = no_memory(err);
-            break;
-        }
-        p.metrics = metrics;
-        p.nmetrics = metrics_of(g, k->row, k->match, metrics);
-        st = cbx_run_builder_add_point(b, &p, err);
-        cbx_arena_clear(&scratch);
-    }
-    cbx_arena_clear(&scratch);
-    return st;
-}
-
 static cbx_status make_run(gate *g, gate_table *t, const char *word, bool several, cbx_run **out, cbx_err *err)
 {
     cbx_run_opts opts = CBX_RUN_OPTS_INIT;
@@ -405,7 +367,25 @@ static cbx_status make_run(gate *g, gate_table *t, const char *word, bool severa
     if (!st) st = set_machines(g, t, b, err);
     for (int i = 0; !st && i < NMETRICS; i++) st = cbx_run_builder_add_metric_def(b, &metric_defs[i], err);
     qsort(t->all, t->n, sizeof *t->all, by_order); /* findings in the order of the rows */
-    if (!st) st = put_points(g, t, several, b, err);
+    if (!st) {
+        cbx_arena scratch;
+        cbx_arena_init(&scratch, cbx_ctx_allocator(g->ctx));
+        for (size_t i = 0; !st && i < t->n; i++) {
+            const gate_key *k = &t->all[i];
+            cbx_named_metric metrics[NMETRICS];
+            cbx_tag tags[MAX_TAGS];
+            cbx_point p = { k->row->case_name, k->row->platform, .tags = tags };
+            if (!tag_point(&scratch, k->row, several, tags, &p.ntags)) {
+                st = no_memory(err);
+                break;
+            }
+            p.metrics = metrics;
+            p.nmetrics = metrics_of(g, k->row, k->match, metrics);
+            st = cbx_run_builder_add_point(b, &p, err);
+            cbx_arena_clear(&scratch);
+        }
+        cbx_arena_clear(&scratch);
+    }
     if (!st) st = cbx_run_builder_freeze(b, out, err);
     cbx_run_builder_free(b);
     return st;

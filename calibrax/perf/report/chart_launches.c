@@ -39,30 +39,6 @@ static double spread_x(const strip *s, double share)
 
 static const double spread_ticks[] = { -1, -0.25, 0, 0.25, 1 }; /* of the axis's end */
 
-static void put_strip_axes(cbx_text *out, const strip *s)
-{
-    const cbx__axis *t = &s->time;
-    int bottom = STRIP_HEAD + (int)s->n * STRIP_ROW;
-    char label[CBX_FORMAT_SIZE];
-
-    cbx_text_puts(out, "<path class=grid d=\"");
-    for (size_t i = 0; i < t->n; i++)
-        cbx_text_printf(out, "M%.0f %dV%d", cbx__axis_place(t, t->at[i]), STRIP_HEAD, bottom);
-    for (size_t i = 0; i < CBX_LEN(spread_ticks); i++)
-        cbx_text_printf(out, "M%.0f %dV%d", spread_x(s, spread_ticks[i] * s->spread), STRIP_HEAD, bottom);
-    cbx_text_puts(out, "\"/><g class=x>");
-    for (size_t i = 0; i < t->n; i++)
-        cbx_text_printf(out, "<text x=%.0f y=%d>%s</text>", cbx__axis_place(t, t->at[i]), STRIP_HEAD - 8,
-                        cbx__axis_label(t, t->at[i], label));
-    for (size_t i = 0; i < CBX_LEN(spread_ticks); i++) {
-        double share = spread_ticks[i] * s->spread;
-        const char *sign = share < 0 ? "\342\210\222" : share > 0 ? "+" : "";
-        cbx_text_printf(out, "<text x=%.0f y=%d>%s%.4g%s</text>", spread_x(s, share), STRIP_HEAD - 8, sign,
-                        fabs(share) * 100, "\302\240%");
-    }
-    cbx_text_puts(out, "</g>\n");
-}
-
 static void put_strip_row(cbx_text *out, const strip *s, size_t i, cbx_arena *arena)
 {
     const cbx__report_item *it = s->items[i];
@@ -125,7 +101,25 @@ bool cbx__chart_launches(cbx_text *out, const cbx__report_view *v, const cbx__re
         "</figcaption><div class=scroll tabindex=0 role=region aria-label=launches><svg width=%d height=%d role=img "
         "aria-label=launches>",
         STRIP_WIDTH, STRIP_HEAD + (int)s.n * STRIP_ROW + 4);
-    put_strip_axes(out, &s);
+    const cbx__axis *t = &s.time;
+    int bottom = STRIP_HEAD + (int)s.n * STRIP_ROW;
+    char label[CBX_FORMAT_SIZE];
+    cbx_text_puts(out, "<path class=grid d=\"");
+    for (size_t i = 0; i < t->n; i++)
+        cbx_text_printf(out, "M%.0f %dV%d", cbx__axis_place(t, t->at[i]), STRIP_HEAD, bottom);
+    for (size_t i = 0; i < CBX_LEN(spread_ticks); i++)
+        cbx_text_printf(out, "M%.0f %dV%d", spread_x(&s, spread_ticks[i] * s.spread), STRIP_HEAD, bottom);
+    cbx_text_puts(out, "\"/><g class=x>");
+    for (size_t i = 0; i < t->n; i++)
+        cbx_text_printf(out, "<text x=%.0f y=%d>%s</text>", cbx__axis_place(t, t->at[i]), STRIP_HEAD - 8,
+                        cbx__axis_label(t, t->at[i], label));
+    for (size_t i = 0; i < CBX_LEN(spread_ticks); i++) {
+        double share = spread_ticks[i] * s.spread;
+        const char *sign = share < 0 ? "\342\210\222" : share > 0 ? "+" : "";
+        cbx_text_printf(out, "<text x=%.0f y=%d>%s%.4g%s</text>", spread_x(&s, share), STRIP_HEAD - 8, sign,
+                        fabs(share) * 100, "\302\240%");
+    }
+    cbx_text_puts(out, "</g>\n");
     for (size_t i = 0; i < s.n; i++) put_strip_row(out, &s, i, arena);
     cbx_text_puts(out, "</svg></div></figure>\n");
     return true;

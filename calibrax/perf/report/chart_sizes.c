@@ -82,24 +82,6 @@ static int by_shape_alone(const void *a, const void *b)
     return c ? c : (x > y) - (x < y);
 }
 
-/* Points in the order in which they are drawn, and the bounds of their shapes. */
-static void sort_points(size_plot *p)
-{
-    qsort(p->points, p->n, sizeof *p->points, by_series);
-    for (size_t i = 0; i < p->n; i++) p->shapes[i] = &p->points[i];
-    qsort(p->shapes, p->n, sizeof *p->shapes, by_shape_alone);
-    p->nshapes = 0;
-    for (size_t i = 0, next; i < p->n; i = next) {
-        double bound = INFINITY;
-        for (next = i; next < p->n && !by_shape(&p->shapes[i]->shape, &p->shapes[next]->shape); next++) {
-            double b = p->shapes[next]->item->row->bound_s;
-            if (b > 0) bound = fmin(bound, b);
-        }
-        for (size_t k = i; k < next; k++) p->points[p->shapes[k] - p->points].bound = bound;
-        p->shapes[p->nshapes++] = p->shapes[i];
-    }
-}
-
 /* The plot that group `from` begins: all later groups of its kind.  false: an earlier group has begun it, or it has no
  * two sizes. */
 static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_shape *shapes, size_t from)
@@ -121,7 +103,20 @@ static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_sh
         max_y = fmax(max_y, t);
     }
     if (!p->n || min_x == max_x) return false;
-    sort_points(p);
+    /* Points in the order in which they are drawn, and the bounds of their shapes. */
+    qsort(p->points, p->n, sizeof *p->points, by_series);
+    for (size_t i = 0; i < p->n; i++) p->shapes[i] = &p->points[i];
+    qsort(p->shapes, p->n, sizeof *p->shapes, by_shape_alone);
+    p->nshapes = 0;
+    for (size_t i = 0, next; i < p->n; i = next) {
+        double bound = INFINITY;
+        for (next = i; next < p->n && !by_shape(&p->shapes[i]->shape, &p->shapes[next]->shape); next++) {
+            double b = p->shapes[next]->item->row->bound_s;
+            if (b > 0) bound = fmin(bound, b);
+        }
+        for (size_t k = i; k < next; k++) p->points[p->shapes[k] - p->points].bound = bound;
+        p->shapes[p->nshapes++] = p->shapes[i];
+    }
     cbx__axis_fit(&p->x, CBX_PLOT_LOG, min_x, max_x);
     cbx__axis_unit(&p->x, NULL);
     cbx__axis_lay(&p->x, LEFT, RIGHT, 48);
@@ -304,8 +299,10 @@ static size_t gather_labels(const size_plot *p, edge_label *labels)
     return n;
 }
 
-static void spread_labels(edge_label *labels, size_t n)
+static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
 {
+    edge_label labels[MAX_LABELS];
+    size_t n = gather_labels(p, labels);
     double excess;
     for (size_t i = 1; i < n; i++)
         for (size_t k = i; k > 0 && labels[k].y < labels[k - 1].y; k--) {
@@ -317,13 +314,6 @@ static void spread_labels(edge_label *labels, size_t n)
     excess = n ? labels[n - 1].y - BOTTOM : 0;
     if (excess > 0) labels[n - 1].y -= excess;
     for (size_t i = n; excess > 0 && i-- > 1;) labels[i - 1].y = fmin(labels[i - 1].y, labels[i].y - LABEL_GAP);
-}
-
-static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
-{
-    edge_label labels[MAX_LABELS];
-    size_t n = gather_labels(p, labels);
-    spread_labels(labels, n);
     for (size_t i = 0; i < n; i++) {
         if (!labels[i].item) {
             cbx_text_printf(out, "<path class=roof d=\"M%d %.0fh12\"/><text x=%d y=%.0f>roofline</text>", RIGHT + 8,

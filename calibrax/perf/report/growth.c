@@ -172,20 +172,6 @@ static cbx_status hold_out(cbx_ctx *ctx, const double *x, const double *t, size_
     return CBX_OK;
 }
 
-static void judge(cbx_growth_line *l)
-{
-    bool close = l->held_out > 1.0 / WITHIN && l->held_out < WITHIN;
-
-    if (isnan(l->held_out))
-        l->trust = CBX_GROWTH_UNTESTED;
-    else if (!close)
-        l->trust = CBX_GROWTH_MISSES;
-    else if (fabs(l->exponent.value - l->declared_exponent) > AWAY)
-        l->trust = CBX_GROWTH_DIVERGES;
-    else
-        l->trust = CBX_GROWTH_VALIDATED;
-}
-
 static void project(cbx_growth_line *l, double last_s)
 {
     if (l->trust != CBX_GROWTH_VALIDATED) return;
@@ -230,7 +216,15 @@ static cbx_status fit(cbx_ctx *ctx, const entry *e, size_t n, double level, cbx_
     if (!st) l->exponent = g.exponent;
     if (!st && n > MIN_SIZES) st = hold_out(ctx, x, t, n, level, &l->held_out, err);
     if (st) return st;
-    judge(l);
+    bool close = l->held_out > 1.0 / WITHIN && l->held_out < WITHIN;
+    if (isnan(l->held_out))
+        l->trust = CBX_GROWTH_UNTESTED;
+    else if (!close)
+        l->trust = CBX_GROWTH_MISSES;
+    else if (fabs(l->exponent.value - l->declared_exponent) > AWAY)
+        l->trust = CBX_GROWTH_DIVERGES;
+    else
+        l->trust = CBX_GROWTH_VALIDATED;
     project(l, t[n - 1]);
     return CBX_OK;
 }

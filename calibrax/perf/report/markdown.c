@@ -32,54 +32,6 @@ static void put_place(report *r, const cbx__report_group *g, const cbx__report_i
     put_escaped(r, cbx__report_where(r->arena, r->view, g));
 }
 
-static void put_header(report *r, const cbx_report_opts *opts)
-{
-    cbx_text_puts(r->out, "# ");
-    if (opts && opts->title)
-        put_escaped(r, opts->title);
-    else
-        cbx_text_puts(r->out, "nperf");
-    for (size_t c = 0; c < r->view->ncases && !(opts && opts->title); c++) {
-        cbx_text_puts(r->out, c ? ", " : ": ");
-        put_escaped(r, r->view->cases[c]);
-    }
-    cbx_text_printf(r->out, "\n\nRow schema %d; %zu row%s, %zu point%s.\n", CBX_ROW_SCHEMA_VERSION, r->view->nitems,
-                    r->view->nitems == 1 ? "" : "s", r->view->ngroups, r->view->ngroups == 1 ? "" : "s");
-    for (size_t m = 0; m < r->view->nmachines; m++) {
-        size_t n = 0;
-        const cbx__report_fact *facts = cbx__report_facts(r->arena, r->view, m, &n);
-        if (!n) continue;
-        cbx_text_puts(r->out, "\n## Machine");
-        if (r->view->nmachines > 1) {
-            cbx_text_putc(r->out, ' ');
-            cbx__report_put_public(&r->cell, r->view->machines[m], 12);
-            flush_cell(r);
-        }
-        cbx_text_puts(r->out, "\n\n| fact | value |\n|---|---|\n");
-        for (size_t i = 0; i < n; i++) {
-            cbx_text_printf(r->out, "| %s | ", facts[i].name);
-            put_escaped(r, facts[i].value);
-            cbx_text_puts(r->out, " |\n");
-        }
-    }
-}
-
-/* A fence longer than any run of backticks in the command keeps it inside. */
-static void put_command(report *r, const char *command)
-{
-    size_t run = 0, longest = 2;
-
-    for (const char *p = command; *p; p++) {
-        run = *p == '`' ? run + 1 : 0;
-        if (run > longest) longest = run;
-    }
-    cbx_text_puts(r->out, "\n## Command\n\n");
-    for (size_t i = 0; i <= longest; i++) cbx_text_putc(r->out, '`');
-    cbx_text_printf(r->out, "sh\n%s\n", command);
-    for (size_t i = 0; i <= longest; i++) cbx_text_putc(r->out, '`');
-    cbx_text_putc(r->out, '\n');
-}
-
 static void put_row(report *r, const cbx__report_group *g, const cbx__report_item *it, const bool *shown)
 {
     cbx_text_puts(r->out, "| ");
@@ -175,26 +127,6 @@ static void note_interval(report *r)
 }
 
 #define MAX_ABOVE 6 /* named; the others are counted */
-
-/* Shares above the limit they are of, which need an explanation. */
-static void note_limits(report *r)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < r->view->nitems; i++) {
-        const cbx_row *row = r->view->items[i].row;
-        if (!row->limit_vs || !(row->limit_share > 1) || n++ >= MAX_ABOVE) continue;
-        cbx_text_puts(r->out, n > 1 ? ", " : "- *above 100 %* of a limit: ");
-        put_escaped(r, row->baseline);
-        cbx_text_puts(r->out, " of ");
-        put_escaped(r, row->limit_vs);
-        cbx_text_printf(r->out, " (%.1f %%)", 100 * row->limit_share);
-    }
-    if (n > MAX_ABOVE) cbx_text_printf(r->out, " and %zu more", n - MAX_ABOVE);
-    if (n)
-        cbx_text_puts(r->out, ". A limit is a program that is launched in turn with the rivals, and measured like "
-                              "them: its launches may have been slowed, or a rival saves work that it does.\n");
-}
 
 /* Why no row has a metric, where all give the same reason; the time of an empty call, one for each framework. */
 static void note_metrics(report *r)
@@ -350,13 +282,66 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
 
     if (!cbx__report_view_open(rows, &view, out)) return;
     cbx_text_init(&r.cell, &view.arena.al);
-    put_header(&r, opts);
-    if (opts && opts->command) put_command(&r, opts->command);
+    cbx_text_puts(r.out, "# ");
+    if (opts && opts->title)
+        put_escaped(&r, opts->title);
+    else
+        cbx_text_puts(r.out, "nperf");
+    for (size_t c = 0; c < r.view->ncases && !(opts && opts->title); c++) {
+        cbx_text_puts(r.out, c ? ", " : ": ");
+        put_escaped(&r, r.view->cases[c]);
+    }
+    cbx_text_printf(r.out, "\n\nRow schema %d; %zu row%s, %zu point%s.\n", CBX_ROW_SCHEMA_VERSION, r.view->nitems,
+                    r.view->nitems == 1 ? "" : "s", r.view->ngroups, r.view->ngroups == 1 ? "" : "s");
+    for (size_t m = 0; m < r.view->nmachines; m++) {
+        size_t n = 0;
+        const cbx__report_fact *facts = cbx__report_facts(r.arena, r.view, m, &n);
+        if (!n) continue;
+        cbx_text_puts(r.out, "\n## Machine");
+        if (r.view->nmachines > 1) {
+            cbx_text_putc(r.out, ' ');
+            cbx__report_put_public(&r.cell, r.view->machines[m], 12);
+            flush_cell(&r);
+        }
+        cbx_text_puts(r.out, "\n\n| fact | value |\n|---|---|\n");
+        for (size_t i = 0; i < n; i++) {
+            cbx_text_printf(r.out, "| %s | ", facts[i].name);
+            put_escaped(&r, facts[i].value);
+            cbx_text_puts(r.out, " |\n");
+        }
+    }
+    if (opts && opts->command) {
+        /* A fence longer than any run of backticks in the command keeps it inside. */
+        size_t run = 0, longest = 2;
+        for (const char *p = opts->command; *p; p++) {
+            run = *p == '`' ? run + 1 : 0;
+            if (run > longest) longest = run;
+        }
+        cbx_text_puts(r.out, "\n## Command\n\n");
+        for (size_t i = 0; i <= longest; i++) cbx_text_putc(r.out, '`');
+        cbx_text_printf(r.out, "sh\n%s\n", opts->command);
+        for (size_t i = 0; i <= longest; i++) cbx_text_putc(r.out, '`');
+        cbx_text_putc(r.out, '\n');
+    }
     for (size_t c = 0; c < view.ncases; c++) put_case(&r, c);
     cbx_text_puts(out, "\n## Notes\n\n");
     note_reference(&r);
     note_interval(&r);
-    note_limits(&r);
+    /* Shares above the limit they are of, which need an explanation. */
+    size_t n = 0;
+    for (size_t i = 0; i < r.view->nitems; i++) {
+        const cbx_row *row = r.view->items[i].row;
+        if (!row->limit_vs || !(row->limit_share > 1) || n++ >= MAX_ABOVE) continue;
+        cbx_text_puts(r.out, n > 1 ? ", " : "- *above 100 %* of a limit: ");
+        put_escaped(&r, row->baseline);
+        cbx_text_puts(r.out, " of ");
+        put_escaped(&r, row->limit_vs);
+        cbx_text_printf(r.out, " (%.1f %%)", 100 * row->limit_share);
+    }
+    if (n > MAX_ABOVE) cbx_text_printf(r.out, " and %zu more", n - MAX_ABOVE);
+    if (n)
+        cbx_text_puts(r.out, ". A limit is a program that is launched in turn with the rivals, and measured like "
+                             "them: its launches may have been slowed, or a rival saves work that it does.\n");
     note_metrics(&r);
     note_variants(&r);
     note_launches(&r);

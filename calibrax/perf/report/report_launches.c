@@ -40,46 +40,6 @@ static void say_launches(clause *c, uint64_t n, const char *what)
     if (n) cbx_text_printf(begin(c), "%" PRIu64 " launch%s %s", n, n == 1 ? "" : "es", what);
 }
 
-static void say_steady(clause *c, const cbx_row *row)
-{
-    say_launches(c, row->steady_state.warm_up, "warmed up");
-    say_launches(c, row->steady_state.slowdown, "slowed down");
-    if (row->steady_state.dropped)
-        cbx_text_printf(begin(c), "%" PRIu64 " of %" PRIu64 " epochs before the steady state are left out",
-                        row->steady_state.dropped, row->steady_state.epochs);
-    say_launches(c, row->steady_state.none, "never became steady");
-}
-
-/* A layout that explains a third of the variance is what distinguishes the launches. */
-static void say_layout(clause *c, const cbx_json *shares)
-{
-    const char *key;
-    cbx_json *value;
-
-    for (size_t i = 0; cbx_json_member(shares, i, &key, &value); i++) {
-        double share = cbx_json_double_value(value);
-        if (!(share >= 1.0 / 3)) continue;
-        cbx__report_put_share(begin(c), share, &cbx__report_utf8);
-        cbx_text_puts(&c->text, " of the variance of launches follows the offset of the ");
-        cbx__report_put_public(&c->text, key, 20);
-    }
-}
-
-static void say_health(clause *c, const cbx_json *health)
-{
-    static const struct {
-        const char *key, *words;
-    } counts[] = {
-        { "contended_launches", "waited for CPUs that others used" },
-        { "unhealthy_launches", "slowed down for heat, or with the CPU taken away by the host" },
-    };
-
-    for (size_t i = 0; i < CBX_LEN(counts); i++) {
-        int64_t n = cbx_json_get_int(health, counts[i].key, 0);
-        say_launches(c, n > 0 ? (uint64_t)n : 0, counts[i].words);
-    }
-}
-
 /* Launches that ended before their goal was reached. */
 static void say_stop(clause *c, const cbx_json *schedule)
 {
@@ -102,9 +62,32 @@ const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row)
 
     cbx_text_init(&c.text, &arena->al);
     say_modes(&c, row);
-    say_steady(&c, row);
-    say_layout(&c, cbx_json_get(row->provenance, "layout_share"));
-    say_health(&c, cbx_json_get(row->provenance, "health"));
+    say_launches(&c, row->steady_state.warm_up, "warmed up");
+    say_launches(&c, row->steady_state.slowdown, "slowed down");
+    if (row->steady_state.dropped)
+        cbx_text_printf(begin(&c), "%" PRIu64 " of %" PRIu64 " epochs before the steady state are left out",
+                        row->steady_state.dropped, row->steady_state.epochs);
+    say_launches(&c, row->steady_state.none, "never became steady");
+    /* A layout that explains a third of the variance is what distinguishes the launches. */
+    const char *key;
+    cbx_json *value;
+    for (size_t i = 0; cbx_json_member(cbx_json_get(row->provenance, "layout_share"), i, &key, &value); i++) {
+        double share = cbx_json_double_value(value);
+        if (!(share >= 1.0 / 3)) continue;
+        cbx__report_put_share(begin(&c), share, &cbx__report_utf8);
+        cbx_text_puts(&c.text, " of the variance of launches follows the offset of the ");
+        cbx__report_put_public(&c.text, key, 20);
+    }
+    static const struct {
+        const char *key, *words;
+    } counts[] = {
+        { "contended_launches", "waited for CPUs that others used" },
+        { "unhealthy_launches", "slowed down for heat, or with the CPU taken away by the host" },
+    };
+    for (size_t i = 0; i < CBX_LEN(counts); i++) {
+        int64_t n = cbx_json_get_int(cbx_json_get(row->provenance, "health"), counts[i].key, 0);
+        say_launches(&c, n > 0 ? (uint64_t)n : 0, counts[i].words);
+    }
     say_stop(&c, schedule);
     words = cbx_arena_strdup(arena, cbx_text_str(&c.text));
     cbx_text_clear(&c.text);

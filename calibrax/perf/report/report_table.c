@@ -72,22 +72,6 @@ static const struct {
     { CBX__COLUMN_TIME, SHORTEN },   { CBX__COLUMN_STATUS, DROP },      { CBX__COLUMN_RATIO, DROP },
 };
 
-static void fit(table *t)
-{
-    bool all_ok = true;
-
-    for (size_t i = 0; i < t->view->nitems; i++)
-        all_ok = all_ok && (!t->view->items[i].row->has_metrics || t->view->items[i].class == CBX__REPORT_GOOD);
-    for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
-        t->shown[c] = cbx__report_column_is_used(t->view, SIZE_MAX, (cbx__report_column_id)c, t->arena);
-    for (size_t i = 0; measure(t) > t->max_width && t->max_width && i < CBX_LEN(sacrifices); i++) {
-        if (sacrifices[i].kind == SHORTEN)
-            t->is_brief[sacrifices[i].column] = true;
-        else if (sacrifices[i].kind == DROP || all_ok)
-            t->shown[sacrifices[i].column] = false;
-    }
-}
-
 static bool fill(table *t)
 {
     size_t n = t->view->nitems * 2 * CBX__COLUMN_COUNT;
@@ -129,27 +113,6 @@ static void put_line(table *t, const char *s, size_t width)
     cbx_text_putc(t->out, '\n');
 }
 
-/* A row without numbers: its name, its status, and why: the message and the remedy, or, where that is too long, the
- * reason and the remedy. */
-static void put_unmeasured(table *t, size_t item)
-{
-    const cbx_row *r = t->view->items[item].row;
-    const char *message = r->failure_message ? r->failure_message : r->failure_reason;
-    size_t used = t->width[CBX__COLUMN_BASELINE] + GAP, left = t->max_width > used ? t->max_width - used : 0;
-    const char *name = cell_of(t, item, CBX__COLUMN_BASELINE);
-
-    put_cell(t, name, strlen(name), CBX__COLUMN_BASELINE);
-    for (int attempt = 0; attempt < 2; attempt++) {
-        cbx_text_reset(&t->scratch);
-        cbx_text_puts(&t->scratch, cell_of(t, item, CBX__COLUMN_STATUS));
-        if (message || r->failure_remedy) cbx_text_puts(&t->scratch, ": ");
-        cbx__report_put_reason(&t->scratch, attempt ? r->failure_reason : NULL, attempt ? NULL : message,
-                               r->failure_remedy);
-        if (!t->max_width || columns_of(cbx_text_str(&t->scratch)) <= left) break;
-    }
-    put_line(t, cbx_text_str(&t->scratch), left);
-}
-
 static void put_group(table *t, const cbx__report_group *g)
 {
     size_t n = 0;
@@ -166,7 +129,22 @@ static void put_group(table *t, const cbx__report_group *g)
         const cbx_row *row = t->view->items[i].row;
         if (cbx__report_is_left_out(row)) continue;
         if (!row->has_metrics) {
-            put_unmeasured(t, i);
+            /* A row without numbers: its name, its status, and why: the message and the remedy, or,
+             * where that is too long, the reason and the remedy. */
+            const cbx_row *r = t->view->items[i].row;
+            const char *message = r->failure_message ? r->failure_message : r->failure_reason;
+            size_t used = t->width[CBX__COLUMN_BASELINE] + GAP, left = t->max_width > used ? t->max_width - used : 0;
+            const char *name = cell_of(t, i, CBX__COLUMN_BASELINE);
+            put_cell(t, name, strlen(name), CBX__COLUMN_BASELINE);
+            for (int attempt = 0; attempt < 2; attempt++) {
+                cbx_text_reset(&t->scratch);
+                cbx_text_puts(&t->scratch, cell_of(t, i, CBX__COLUMN_STATUS));
+                if (message || r->failure_remedy) cbx_text_puts(&t->scratch, ": ");
+                cbx__report_put_reason(&t->scratch, attempt ? r->failure_reason : NULL, attempt ? NULL : message,
+                                       r->failure_remedy);
+                if (!t->max_width || columns_of(cbx_text_str(&t->scratch)) <= left) break;
+            }
+            put_line(t, cbx_text_str(&t->scratch), left);
             continue;
         }
         for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
@@ -180,24 +158,6 @@ static void put_group(table *t, const cbx__report_group *g)
     }
 }
 
-static void put_legend(const table *t)
-{
-    const cbx__report_view *v = t->view;
-    bool variants = false, disagree = false;
-    size_t launches, rows;
-
-    for (size_t i = 0; i < v->nitems; i++) {
-        variants = variants || (v->items[i].siblings && v->items[i].quoted);
-        disagree = disagree || cbx__report_minimum_disagrees(v->items[i].row);
-    }
-    if (variants) cbx_text_puts(t->out, "* strongest variant, used for ratios\n");
-    if (disagree) cbx_text_puts(t->out, "! the ratio of minima differs\n");
-    if (cbx__report_uncorrected(v, &launches, &rows))
-        cbx_text_printf(t->out, "each row at 95%%: %zu launches are too few for a correction over %zu rows\n", launches,
-                        rows);
-    if (cbx__report_put_repeats(t->out, t->arena, v)) cbx_text_putc(t->out, '\n');
-}
-
 void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
 {
     cbx__report_view view;
@@ -206,13 +166,35 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
     if (!cbx__report_view_open(rows, &view, out)) return;
     cbx_text_init(&t.scratch, &view.arena.al);
     if (fill(&t)) {
-        fit(&t);
+        bool all_ok = true;
+        for (size_t i = 0; i < t.view->nitems; i++)
+            all_ok = all_ok && (!t.view->items[i].row->has_metrics || t.view->items[i].class == CBX__REPORT_GOOD);
+        for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
+            t.shown[c] = cbx__report_column_is_used(t.view, SIZE_MAX, (cbx__report_column_id)c, t.arena);
+        for (size_t i = 0; measure(&t) > t.max_width && t.max_width && i < CBX_LEN(sacrifices); i++) {
+            if (sacrifices[i].kind == SHORTEN)
+                t.is_brief[sacrifices[i].column] = true;
+            else if (sacrifices[i].kind == DROP || all_ok)
+                t.shown[sacrifices[i].column] = false;
+        }
         if (!view.nitems) cbx_text_puts(out, "no rows\n");
         for (size_t c = 0; view.nitems && c < CBX__COLUMN_COUNT; c++)
             if (t.shown[c]) put_cell(&t, cbx__report_columns[c].title, title_width(c, t.is_brief[c]), c);
         if (view.nitems) cbx_text_putc(out, '\n');
         for (size_t g = 0; g < view.ngroups; g++) put_group(&t, &view.groups[g]);
-        put_legend(&t);
+        const cbx__report_view *v = t.view;
+        bool variants = false, disagree = false;
+        size_t launches, ratios;
+        for (size_t i = 0; i < v->nitems; i++) {
+            variants = variants || (v->items[i].siblings && v->items[i].quoted);
+            disagree = disagree || cbx__report_minimum_disagrees(v->items[i].row);
+        }
+        if (variants) cbx_text_puts(t.out, "* strongest variant, used for ratios\n");
+        if (disagree) cbx_text_puts(t.out, "! the ratio of minima differs\n");
+        if (cbx__report_uncorrected(v, &launches, &ratios))
+            cbx_text_printf(t.out, "each row at 95%%: %zu launches are too few for a correction over %zu rows\n",
+                            launches, ratios);
+        if (cbx__report_put_repeats(t.out, t.arena, v)) cbx_text_putc(t.out, '\n');
     }
     cbx_text_clear(&t.scratch);
     cbx__report_view_close(&view, out);

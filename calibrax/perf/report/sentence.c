@@ -92,23 +92,6 @@ static void say_verdict(const speaker *s, const cbx__report_group *g, const char
     }
 }
 
-/* Why there is nothing to compare with; the reference's own failure is reported with the others. */
-static void say_no_reference(const speaker *s, const cbx__report_group *g, const cbx__report_item *fastest,
-                             size_t rivals)
-{
-    say_time(s, fastest);
-    if (!g->reference_name && g->count == 1)
-        cbx_text_puts(s->out, "; there is nothing to compare it with");
-    else if (!g->reference_name)
-        cbx_text_puts(s->out, " and is the fastest; no ratios, because no reference is named");
-    else {
-        cbx_text_puts(s->out, rivals > 1 ? " and is the fastest; no ratios, because the reference "
-                                         : "; no ratio, because the reference ");
-        say(s, g->reference_name);
-        cbx_text_puts(s->out, g->reference ? " has no good row" : " was not measured");
-    }
-}
-
 static void say_good(const speaker *s, const cbx__report_group *g)
 {
     const cbx__report_item *fastest = NULL, *winner = NULL; /* winner: the fastest rival with the verdict faster */
@@ -127,9 +110,21 @@ static void say_good(const speaker *s, const cbx__report_group *g)
     }
     if (!fastest)
         cbx_text_puts(s->out, "no baseline has a good row");
-    else if (!g->reference || g->reference->class != CBX__REPORT_GOOD)
-        say_no_reference(s, g, fastest, rivals);
-    else if (!rivals) {
+    else if (!g->reference || g->reference->class != CBX__REPORT_GOOD) {
+        /* Why there is nothing to compare with; the reference's own failure is reported with the
+         * others. */
+        say_time(s, fastest);
+        if (!g->reference_name && g->count == 1)
+            cbx_text_puts(s->out, "; there is nothing to compare it with");
+        else if (!g->reference_name)
+            cbx_text_puts(s->out, " and is the fastest; no ratios, because no reference is named");
+        else {
+            cbx_text_puts(s->out, rivals > 1 ? " and is the fastest; no ratios, because the reference "
+                                             : "; no ratio, because the reference ");
+            say(s, g->reference_name);
+            cbx_text_puts(s->out, g->reference ? " has no good row" : " was not measured");
+        }
+    } else if (!rivals) {
         say_time(s, g->reference);
         cbx_text_puts(s->out, "; there is nothing to compare it with");
     } else {
@@ -166,31 +161,6 @@ static void say_outcomes(const speaker *s, size_t first, size_t items, cbx__repo
     }
 }
 
-/* Skipped rows by name only, because that was chosen; those that were left out on purpose by number. */
-static void say_skipped(const speaker *s, const cbx__report_group *g)
-{
-    const char *separator = "; skipped: ";
-    size_t n = 0;
-    const cbx__report_left_out *l = cbx__report_left_outs(s->arena, s->view, g->first, g->count, &n);
-
-    for (size_t i = g->first; i < g->first + g->count; i++) {
-        const cbx__report_item *it = &s->view->items[i];
-        if (it->class != CBX__REPORT_SKIPPED || cbx__report_is_left_out(it->row)) continue;
-        cbx_text_puts(s->out, separator);
-        say(s, cbx__report_name(s->arena, it));
-        if (it->row->failure_reason) {
-            cbx_text_puts(s->out, " (");
-            say(s, it->row->failure_reason);
-            cbx_text_putc(s->out, ')');
-        }
-        separator = ", ";
-    }
-    for (size_t i = 0; i < n; i++) {
-        cbx_text_puts(s->out, "; ");
-        cbx__report_put_left_out(s->out, &l[i]);
-    }
-}
-
 bool cbx__report_is_in_question(const cbx__report_view *v, size_t g)
 {
     bool first = true, representative = false;
@@ -222,7 +192,27 @@ void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
         cbx_text_puts(out, ": ");
         say_good(&s, g);
         say_outcomes(&s, g->first, g->count, CBX__REPORT_FAILED, "; ");
-        say_skipped(&s, g);
+        /* Skipped rows by name only, because that was chosen; those that were left out on purpose
+         * by number. */
+        const char *separator = "; skipped: ";
+        size_t n = 0;
+        const cbx__report_left_out *l = cbx__report_left_outs(s.arena, s.view, g->first, g->count, &n);
+        for (size_t i = g->first; i < g->first + g->count; i++) {
+            const cbx__report_item *it = &s.view->items[i];
+            if (it->class != CBX__REPORT_SKIPPED || cbx__report_is_left_out(it->row)) continue;
+            cbx_text_puts(s.out, separator);
+            say(&s, cbx__report_name(s.arena, it));
+            if (it->row->failure_reason) {
+                cbx_text_puts(s.out, " (");
+                say(&s, it->row->failure_reason);
+                cbx_text_putc(s.out, ')');
+            }
+            separator = ", ";
+        }
+        for (size_t i = 0; i < n; i++) {
+            cbx_text_puts(s.out, "; ");
+            cbx__report_put_left_out(s.out, &l[i]);
+        }
     }
     if (!lines) cbx_text_puts(out, "nothing was measured");
     say_outcomes(&s, 0, view.nitems, CBX__REPORT_MISSING, lines > 1 ? "\n" : "; ");

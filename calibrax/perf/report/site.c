@@ -29,21 +29,6 @@ static bool is_chosen(const cbx__page *p, size_t c)
     return !p->opts->only_case || !strcmp(p->view->cases[c], p->opts->only_case);
 }
 
-/* Representative points first, then the others in their order, up to the limit. */
-static void choose_groups(cbx__page *p)
-{
-    const cbx__report_view *v = p->view;
-
-    memset(p->shown, 0, v->ngroups * sizeof *p->shown);
-    for (size_t c = 0; c < v->ncases; c++)
-        for (size_t pass = 0, n = 0; pass < 2 && is_chosen(p, c); pass++)
-            for (size_t g = 0; g < v->ngroups && n < p->limit; g++) {
-                if (v->groups[g].case_index != c || p->shown[g] || (!pass && !v->groups[g].representative)) continue;
-                p->shown[g] = true;
-                n++;
-            }
-}
-
 size_t cbx__page_groups(const cbx__page *p, size_t c, bool all)
 {
     size_t n = 0;
@@ -109,8 +94,22 @@ static void put_head(cbx__page *p, const cbx_rows *rows)
 
 /* --- foot --- */
 
-static void put_machines(cbx__page *p)
+static const char *const caveats[] = {
+    "A launch, a fresh process, is one sample; epochs inside it are sub-samples. Intervals are order statistics over "
+    "launches, and a row without brackets has too few launches for one.",
+    "Every ratio is the time over the reference's time, launch by launch: below 1 is faster. Undecided means that the "
+    "interval includes 1: more launches would decide.",
+    "The roofline is what one core of this machine was measured to do; it bounds the declared work, not every possible "
+    "algorithm.",
+    "Fidelity is the largest error in units of the bound for that algebra, length and type; a row that fails it has no "
+    "ratio.",
+    "Results of one machine hold for that machine; compile time is cold and not part of the time.",
+};
+
+static void put_foot(cbx__page *p, const cbx_rows *rows)
 {
+    bool disagrees = false;
+
     cbx__page_put(p, "<details class=machine><summary>Machine, tools and command</summary>\n");
     for (size_t m = 0; m < p->view->nmachines; m++) {
         size_t n = 0;
@@ -135,25 +134,6 @@ static void put_machines(cbx__page *p)
         cbx__page_put(p, "</code></p>\n");
     }
     cbx__page_put(p, "</details>\n");
-}
-
-static const char *const caveats[] = {
-    "A launch, a fresh process, is one sample; epochs inside it are sub-samples. Intervals are order statistics over "
-    "launches, and a row without brackets has too few launches for one.",
-    "Every ratio is the time over the reference's time, launch by launch: below 1 is faster. Undecided means that the "
-    "interval includes 1: more launches would decide.",
-    "The roofline is what one core of this machine was measured to do; it bounds the declared work, not every possible "
-    "algorithm.",
-    "Fidelity is the largest error in units of the bound for that algebra, length and type; a row that fails it has no "
-    "ratio.",
-    "Results of one machine hold for that machine; compile time is cold and not part of the time.",
-};
-
-static void put_foot(cbx__page *p, const cbx_rows *rows)
-{
-    bool disagrees = false;
-
-    put_machines(p);
     cbx__page_put(p, "<footer><h2>How to read this</h2><ul>\n");
     for (size_t i = 0; i < CBX_LEN(caveats); i++) cbx_text_printf(p->out, "<li>%s\n", caveats[i]);
     for (size_t i = 0; i < p->view->nitems; i++)
@@ -255,7 +235,16 @@ static void put_data(cbx__page *p)
 static void put_page(cbx__page *p, const cbx_rows *rows)
 {
     cbx_text_reset(p->out);
-    choose_groups(p);
+    /* Representative points first, then the others in their order, up to the limit. */
+    const cbx__report_view *v = p->view;
+    memset(p->shown, 0, v->ngroups * sizeof *p->shown);
+    for (size_t c = 0; c < v->ncases; c++)
+        for (size_t pass = 0, n = 0; pass < 2 && is_chosen(p, c); pass++)
+            for (size_t g = 0; g < v->ngroups && n < p->limit; g++) {
+                if (v->groups[g].case_index != c || p->shown[g] || (!pass && !v->groups[g].representative)) continue;
+                p->shown[g] = true;
+                n++;
+            }
     put_head(p, rows);
     cbx__page_put(p, "<main id=main>\n");
     for (size_t c = 0; c < p->view->ncases; c++)
@@ -268,36 +257,6 @@ static void put_page(cbx__page *p, const cbx_rows *rows)
     cbx__page_put(p, "<script>\n");
     for (const char *const *line = cbx__site_script; *line; line++) cbx__page_put(p, *line);
     cbx__page_put(p, "</script></body></html>\n");
-}
-
-/* With fewer points of a case each time, until the page is small enough or one is left. */
-static void put_within(cbx__page *p, const cbx_rows *rows, cbx_text *out)
-{
-    size_t max = p->opts->max_bytes, largest = 1;
-    cbx_text text;
-
-    for (size_t c = 0; c < p->view->ncases; c++) {
-        size_t n = cbx__page_groups(p, c, true);
-        largest = n > largest ? n : largest;
-    }
-    cbx_text_init(&text, &p->arena->al);
-    p->out = &text;
-    put_page(p, rows);
-    for (p->limit = largest; max && text.len > max && p->limit > 1 && !text.status;) {
-        /* a tenth less than in proportion to the last page, at most half */
-        size_t half = (p->limit + 1) / 2, share = (size_t)(0.9 * (double)p->limit * (double)max / (double)text.len);
-        p->limit = share < 1 ? 1 : share < half ? share : half;
-        put_page(p, rows);
-    }
-    if (max && text.len > max && !text.status) {
-        p->times_only = true;
-        put_page(p, rows);
-    }
-    if (text.status)
-        out->status = text.status;
-    else
-        cbx_text_add(out, cbx_text_str(&text), text.len);
-    cbx_text_clear(&text);
 }
 
 void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text *out)
@@ -315,9 +274,33 @@ void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text
         intern(p.names, &p.nnames, cbx__report_name(p.arena, &view.items[i]));
         intern(p.statuses, &p.nstatuses, status_of(view.items[i].row));
     }
-    if (p.shown && p.names && p.statuses && cbx__charts_open(&p.charts, &view, p.arena, p.opts->history))
-        put_within(&p, rows, out);
-    else
+    if (p.shown && p.names && p.statuses && cbx__charts_open(&p.charts, &view, p.arena, p.opts->history)) {
+        /* With fewer points of a case each time, until the page is small enough or one is left. */
+        size_t max = p.opts->max_bytes, largest = 1;
+        cbx_text text;
+        for (size_t c = 0; c < p.view->ncases; c++) {
+            size_t n = cbx__page_groups(&p, c, true);
+            largest = n > largest ? n : largest;
+        }
+        cbx_text_init(&text, &p.arena->al);
+        p.out = &text;
+        put_page(&p, rows);
+        for (p.limit = largest; max && text.len > max && p.limit > 1 && !text.status;) {
+            /* a tenth less than in proportion to the last page, at most half */
+            size_t half = (p.limit + 1) / 2, share = (size_t)(0.9 * (double)p.limit * (double)max / (double)text.len);
+            p.limit = share < 1 ? 1 : share < half ? share : half;
+            put_page(&p, rows);
+        }
+        if (max && text.len > max && !text.status) {
+            p.times_only = true;
+            put_page(&p, rows);
+        }
+        if (text.status)
+            out->status = text.status;
+        else
+            cbx_text_add(out, cbx_text_str(&text), text.len);
+        cbx_text_clear(&text);
+    } else
         out->status = CBX_ENOMEM;
     cbx__charts_close(&p.charts);
     cbx_text_clear(&p.cell);

@@ -162,20 +162,6 @@ static void put_launches(cbx__page *p, size_t c)
     cbx__page_put(p, open[0] ? "</details>\n" : "</ul></details>\n");
 }
 
-/* The metrics of a group over time, one after the other; the script shows one at a time.  A small page has those of one
- * group. */
-static void put_history(cbx__page *p, const cbx__report_group *g, bool another)
-{
-    bool all = !p->times_only && !(another && p->limit != SIZE_MAX);
-
-    p->charts.brief = p->limit != SIZE_MAX;
-    cbx__page_put(p, "<div class=metrics>");
-    for (int what = 0; what < CBX__FOLLOW_COUNT; what++)
-        if ((!what || all) && cbx__charts_has_history(&p->charts, g, (cbx__followed)what))
-            cbx__chart_history(&p->charts, g, (cbx__followed)what, p->out);
-    cbx__page_put(p, "</div>\n");
-}
-
 /* Charts of the groups that are shown: of those with a history, and under the roofs. */
 static void put_charts(cbx__page *p, size_t c)
 {
@@ -186,8 +172,17 @@ static void put_charts(cbx__page *p, size_t c)
         for (size_t g = 0; g < p->view->ngroups; g++) {
             const cbx__report_group *group = &p->view->groups[g];
             if (group->case_index != c || !p->shown[g] || group->representative != !pass) continue;
-            if (histories < max && cbx__charts_has_history(&p->charts, group, CBX__FOLLOW_TIME))
-                put_history(p, group, histories++ > 0);
+            if (histories < max && cbx__charts_has_history(&p->charts, group, CBX__FOLLOW_TIME)) {
+                /* The metrics of a group over time, one after the other; the script shows one at a time.
+                 * A small page has those of one group. */
+                bool all = !p->times_only && !(histories++ && p->limit != SIZE_MAX);
+                p->charts.brief = p->limit != SIZE_MAX;
+                cbx__page_put(p, "<div class=metrics>");
+                for (int what = 0; what < CBX__FOLLOW_COUNT; what++)
+                    if ((!what || all) && cbx__charts_has_history(&p->charts, group, (cbx__followed)what))
+                        cbx__chart_history(&p->charts, group, (cbx__followed)what, p->out);
+                cbx__page_put(p, "</div>\n");
+            }
             if (roofs < max / 2) roofs += cbx__chart_roofline(&p->charts, group, p->out);
         }
     cbx__page_put(p, "</div>\n");

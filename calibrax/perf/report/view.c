@@ -36,21 +36,6 @@ static int by_rank(const void *pa, const void *pb)
 
 static const char *rival_of(const cbx_row *r) { return r->paired_vs ? r->paired_vs : r->ratio_vs; }
 
-/* Marks variants: which item is shown for its baseline. */
-static void mark_variants(cbx__report_item *items, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        bool stronger = false, earlier = false;
-        for (size_t j = 0; j < n; j++) {
-            if (j == i || !same(items[i].row->baseline, items[j].row->baseline)) continue;
-            items[i].siblings = items[i].siblings || !same(items[i].row->variant, items[j].row->variant);
-            if (items[j].row->strongest) stronger = true;
-            if (j < i) earlier = true;
-        }
-        items[i].quoted = items[i].row->strongest || (!stronger && !earlier);
-    }
-}
-
 /* Every parameter but the seed: "513x129x257 (log, f32)" for a product, else "n=4096, k=16". */
 static const char *label_of(cbx_arena *arena, const cbx_row *row)
 {
@@ -157,7 +142,17 @@ static bool order_groups(cbx__report_view *v, const order_key *keys, size_t n)
     for (size_t g = 0; g < v->ngroups; g++) {
         cbx__report_group *group = &v->groups[g];
         cbx__report_item *items = v->items + group->first;
-        mark_variants(items, group->count);
+        /* Marks variants: which item is shown for its baseline. */
+        for (size_t i = 0; i < group->count; i++) {
+            bool stronger = false, earlier = false;
+            for (size_t j = 0; j < group->count; j++) {
+                if (j == i || !same(items[i].row->baseline, items[j].row->baseline)) continue;
+                items[i].siblings = items[i].siblings || !same(items[i].row->variant, items[j].row->variant);
+                if (items[j].row->strongest) stronger = true;
+                if (j < i) earlier = true;
+            }
+            items[i].quoted = items[i].row->strongest || (!stronger && !earlier);
+        }
         for (size_t i = 0; i < group->count; i++) {
             group->representative = group->representative || items[i].row->representative;
             if (items[i].reference && (!group->reference || (items[i].quoted && !group->reference->quoted)))

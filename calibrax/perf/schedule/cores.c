@@ -157,19 +157,6 @@ static int choose_node(const pool *p, size_t count, int wanted)
     return best;
 }
 
-/* Takes one core out of the pool, of the node if it has any left.  @return its first CPU's place */
-static size_t take_core(pool *p, int node)
-{
-    size_t i = 0, first;
-
-    while (i < p->n && node_of(p, i) != node) i++;
-    if (i == p->n) i = 0;
-    first = p->first[i];
-    memmove(&p->first[i], &p->first[i + 1], (p->n - i - 1) * sizeof(*p->first));
-    p->n--;
-    return first;
-}
-
 static int by_number(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
@@ -185,7 +172,15 @@ static void deal_one(pool *p, size_t count, size_t threads, int wanted, cbx__cor
 
     memset(out, 0, sizeof(*out));
     for (; out->ncores < count; out->ncores++) {
-        places[out->ncores] = take_core(p, node);
+        /* Takes one core out of the pool, of the node if it has any left.  @return its first
+         * CPU's place */
+        size_t i = 0, first;
+        while (i < p->n && node_of(p, i) != node) i++;
+        if (i == p->n) i = 0;
+        first = p->first[i];
+        memmove(&p->first[i], &p->first[i + 1], (p->n - i - 1) * sizeof(*p->first));
+        p->n--;
+        places[out->ncores] = first;
         out->cores[out->ncores] = t->cpus[places[out->ncores]].core;
     }
     for (size_t sibling = 0, before = SIZE_MAX; out->ncpus < threads && out->ncpus != before; sibling++) {

@@ -30,9 +30,24 @@ cbx_status cbx__resources_find(cbx_ctx *ctx, const cbx__resources_wish *wish, cb
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Devices and slots with something to do. */
-static void add_resources(const cbx__resources_wish *wish, cbx__resources *out)
+CBX_PRINTF(2, 3) static void add_note(cbx__resources *out, const char *fmt, ...)
 {
+    size_t len = strlen(out->note);
+    va_list args;
+
+    if (len && len + 3 < sizeof(out->note)) len += (size_t)snprintf(out->note + len, sizeof(out->note) - len, "; ");
+    va_start(args, fmt);
+    vsnprintf(out->note + len, sizeof(out->note) - len, fmt, args);
+    va_end(args);
+}
+
+void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out)
+{
+    cbx__cores dealt[CBX__MAX_RESOURCES];
+    int nodes[CBX__MAX_RESOURCES];
+    size_t groups;
+
+    /* Devices and slots with something to do. */
     for (size_t p = 0; p < wish->nplatforms; p++) {
         const cbx__accelerators *found = &out->devices[p];
         for (size_t i = 0; i < smaller(found->n, wish->jobs[p]); i++) {
@@ -59,26 +74,6 @@ static void add_resources(const cbx__resources_wish *wish, cbx__resources *out)
             out->slots++;
         }
     }
-}
-
-CBX_PRINTF(2, 3) static void add_note(cbx__resources *out, const char *fmt, ...)
-{
-    size_t len = strlen(out->note);
-    va_list args;
-
-    if (len && len + 3 < sizeof(out->note)) len += (size_t)snprintf(out->note + len, sizeof(out->note) - len, "; ");
-    va_start(args, fmt);
-    vsnprintf(out->note + len, sizeof(out->note) - len, fmt, args);
-    va_end(args);
-}
-
-void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out)
-{
-    cbx__cores dealt[CBX__MAX_RESOURCES];
-    int nodes[CBX__MAX_RESOURCES];
-    size_t groups;
-
-    add_resources(wish, out);
     groups = smaller(out->n, out->topology.ncores);
     for (size_t g = 0; g < groups; g++) nodes[g] = out->list[g].device ? out->list[g].device->node : -1;
     if (groups) cbx__cores_deal(&out->topology, groups, wish->threads, nodes, dealt);
