@@ -19,7 +19,7 @@ ninja -C "$dir" > "$out/build.log" 2>&1 || { grep -v '^\[' "$out/build.log" | ta
 status=0
 "$dir/programs/calibrax/calibrax" doctor > "$out/doctor.txt" 2>&1
 grep -i cuda "$out/doctor.txt"
-"$dir/programs/calibrax/calibrax" machine --gpu 0 --plot "$out/roofs.svg" | sed -n '/^GPU/,$p' | tee "$out/roofs.txt"
+"$dir/programs/calibrax/calibrax" doctor --machine --gpu 0 --plot "$out/roofs.svg" | sed -n '/^GPU/,$p' | tee "$out/roofs.txt"
 if [ "$tests" = true ]; then
     "$dir/tests/array/cuda/tests" cuda_run | tee "$out/run.tap" || status=1
     grep -q 'SKIP' "$out/run.tap" && { echo "gpu_check: the run test was skipped: $(grep -m1 SKIP "$out/run.tap")" >&2; exit 2; }
