@@ -550,6 +550,7 @@ static void repeated_launches_are_told_and_limited(void **state)
         const char *status, *why;
     } cases[] = {
         { 0, "ok", "none" },
+        { 1, "ok", "one accident" },
         { 2, "ok", "a third" },
         { 3, "refused", "more than a third" },
     };

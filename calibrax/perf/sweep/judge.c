@@ -17,7 +17,7 @@
 /** Worker's time over the parent's, median over launches: below this the worker's times are not what they say. */
 #define MIN_CLOCK_RATIO 0.97
 /** Repeated launches below this number are chance. */
-#define MIN_REPEATS 3
+#define MIN_REPEATS 2
 
 /* Cores that work on one call. */
 static double cores_of(const cbx__session *s, const cbx__point *p)

@@ -29,15 +29,15 @@ static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
     return buf;
 }
 
-/* Causes that may pass, and the launches they get in one round: a crash is confirmed once; a parent that was woken late on a busy
- * machine makes honest clocks disagree, so those get more; what the host took the CPU from is made again once. */
+/* Causes that may pass, and the launches they get in one round.  What is no finding, but a busy machine, gets more; a crash, or clocks that
+ * disagree, are confirmed once, and a finding that is not confirmed still counts (judge.c); what the host took the CPU from is made again once. */
 static int tries_of(const cbx__attempt *a, const cbx__launch *l, int again)
 {
     cbx_failure f = l->record.failure;
 
     if (l->unhealthy && !f) return again == 0 && cbx__launch_repeats(a) ? 2 : 1;
-    if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_CONTENDED) return 4;
-    return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED ? 2 : 1;
+    if (f == CBX_FAILURE_CONTENDED) return 4;
+    return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED || f == CBX_FAILURE_CLOCKS_DISAGREE ? 2 : 1;
 }
 
 static void find_interpreter(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a)
