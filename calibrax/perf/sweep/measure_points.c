@@ -161,7 +161,8 @@ static void tell_note(void *user, const char *text)
     cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s", text);
 }
 
-/* Jobs with nothing to measure are rows at once; the others wait for their slot or device. */
+/* Jobs with nothing to measure are rows at once; the others wait for their slot or device, the representative point's first: a run that is
+ * stopped has measured what matters. */
 static cbx_status run_jobs(cbx__sweep *w, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(w->ctx);
@@ -180,7 +181,9 @@ static cbx_status run_jobs(cbx__sweep *w, cbx_err *err)
     w->live = cbx_mem_calloc(al, w->njobs, sizeof(*w->live));
     cbx__budget_init(&w->budget, w->s.budget_s, &w->resources);
     if (!queues || !w->live) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", w->njobs);
-    for (size_t i = 0; i < w->njobs && !st; i++) {
+    for (size_t k = 0; k < 2 * w->njobs && !st; k++) {
+        const size_t i = k % w->njobs;
+        if (w->jobs[i].representative != (k < w->njobs)) continue;
         if (cbx__plan_live(&w->jobs[i].plan) == 0) {
             st = measure_job(w->ctx, w, i, NULL, err);
             continue;
