@@ -13,21 +13,22 @@
 #include "programs/nperf/selftest.h"
 #include "suites/suites.h"
 
-#define MAX_ALARMS      0.065 /* of the upper bound */
-#define NOMINAL         0.05  /* no rate is surely above it, and none of tables */
-#define MIN_POWER       0.90
-#define SLOW            0.02 /* that must be found ... */
-#define VARIATION       0.01 /* ... where launches vary by so much */
-#define SIMULATED       400
-#define TABLES          1000
-#define TABLES_EQUAL    10000
-#define TABLES_QUICK    200
-#define POINT_S         150 /* of recording */
-#define POINT_S_QUICK   45
-#define ROUNDS          200
-#define ROUNDS_QUICK    50
-#define MIN_ROUNDS      50 /* halves of the plain launches are equals, too: 25 a side */
-#define MAX_COMPARISONS 1000000
+#define MAX_ALARMS       0.065 /* of the upper bound */
+#define NOMINAL          0.05  /* no rate is surely above it, and none of tables */
+#define MIN_POWER        0.90
+#define SLOW             0.02 /* that must be found ... */
+#define VARIATION        0.01 /* ... where launches vary by so much */
+#define SIMULATED        400
+#define TABLES           1000
+#define TABLES_EQUAL     10000
+#define TABLES_QUICK     200
+#define POINT_S          150 /* of recording */
+#define POINT_S_QUICK    45
+#define ROUNDS           200
+#define ROUNDS_QUICK     50
+#define MIN_ROUNDS       25 /* that a comparison needs */
+#define MIN_ROUNDS_POWER 50 /* halves of the plain launches are equals, too: 25 a side */
+#define MAX_COMPARISONS  1000000
 
 static const char *const kernels[] = {
     "{\"kernel\":\"saxpy\",\"n\":1000}",
@@ -43,10 +44,10 @@ static size_t rounds_of(const selftest *t)
     return t->args->launches ? t->args->launches : t->args->quick ? ROUNDS_QUICK : ROUNDS;
 }
 
-static int check_rounds(const selftest *t)
+static int check_rounds(const selftest *t, size_t min)
 {
-    if (rounds_of(t) >= MIN_ROUNDS && rounds_of(t) <= 10000) return EXIT_PASS;
-    return opt_fail(t->run->program, "--launches: %zu are not between %d and 10000", rounds_of(t), MIN_ROUNDS);
+    if (rounds_of(t) >= min && rounds_of(t) <= 10000) return EXIT_PASS;
+    return opt_fail(t->run->program, "--launches: %zu are not between %zu and 10000", rounds_of(t), min);
 }
 
 static cbx_measure_opts recording(const selftest *t, const char *const *points, size_t n)
@@ -73,6 +74,16 @@ static const cbx_row *find_row(const cbx_rows *rows, const char *label, const ch
             return r;
     }
     return NULL;
+}
+
+/* The budget ended a recording before it had the launches that a comparison needs. */
+static int too_few(const selftest *t, const char *part, const cbx_proof_pool *p)
+{
+    progress_end(t->progress);
+    fprintf(stderr,
+            "nperf: %s: '%s' has %zu rounds, and %d are needed: record with more --launches, or without --quick\n",
+            part, p->name, p->rounds, MIN_ROUNDS);
+    return EXIT_UNDECIDED;
 }
 
 /* --- equals --- */
@@ -175,6 +186,8 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
     /* 1 - (1 - 2/2^11)^50 = 4.8 % of tables of rows alarm: a thousand cannot distinguish that from 5 % */
     o.tables = t->args->quick ? TABLES_QUICK : TABLES_EQUAL;
     o.seed = t->args->seed;
+    for (size_t i = 0; i < n; i++)
+        if (pools[i].rounds < MIN_ROUNDS) return too_few(t, "--aa", &pools[i]);
     if (cbx_proof_equals(t->run->ctx, pools, n, &o, &a, by_pool, &err))
         return opt_fail(t->run->program, "--aa: %s", err.message);
     progress_end(t->progress);
@@ -192,7 +205,7 @@ int selftest_equals(const selftest *t, cbx_json **out)
     cbx_measure_opts o = recording(t, kernels, CBX_LEN(kernels));
     const char *const plain[] = { "plain" };
     cbx_measure_result result;
-    int status = check_rounds(t);
+    int status = check_rounds(t, MIN_ROUNDS);
 
     if (*end || wanted < 1 || wanted > MAX_COMPARISONS) {
         return opt_fail(t->run->program, "--aa: expected a number of comparisons from 1 to %d, found '%s'",
@@ -260,6 +273,7 @@ static int find_planted(const selftest *t, const cbx_rows *rows, const cbx_row *
     cbx_proof_opts o = power_opts(t);
     cbx_err err = CBX_ERR_INIT;
 
+    if (half < MIN_ROUNDS) return too_few(t, "--power", &pool);
     for (size_t k = 0; k < CBX_LEN(planted); k++) {
         const cbx_row *r = find_row(rows, plain->point_label, planted[k].baseline, "default");
         finding *f = &out[*n];
@@ -329,7 +343,7 @@ int selftest_power(const selftest *t, cbx_json **out)
     cbx_measure_result result;
     finding found[MAX_FINDINGS];
     size_t n = 0;
-    int status = check_rounds(t);
+    int status = check_rounds(t, MIN_ROUNDS_POWER);
 
     if (!status) status = simulate_power(t, found, &n);
     if (status) return status;

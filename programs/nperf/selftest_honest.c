@@ -53,11 +53,11 @@ static int measure_case(const selftest *t, const cbx_case_ops *c, honest_score *
     o.case_ops = c;
     o.points = point;
     o.npoints = 1;
-    o.launches = 2;
+    o.launches = t->args->quick ? 1 : 2;
     o.warmup = 1;
     o.repeats = 5;
     o.skip_slow = true;
-    o.budget_s = 30;
+    o.budget_s = t->args->quick ? 3 : 30;
     status = selftest_measure(t, &o, &result);
     for (size_t i = 0; i < result.rows.count && !status; i++) {
         const cbx_row *r = &result.rows.rows[i];

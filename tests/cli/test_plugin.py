@@ -44,9 +44,7 @@ def a_generated_case_runs(p):
 def its_oracle_rejects_its_mutant(p):
     p.run("new-case", "my_axpy", expect=0)
     plugin = compiled(p, "my_axpy")
-    document = json.loads(p.run("selftest", "--mutants", "--plugin", plugin, "--case", "my_axpy", "--json", expect=0).stdout)
-    alone = json.loads(p.run("selftest", "--mutants", "--plugin", plugin, "--json", expect=0).stdout)
-    equal(alone["mutants"]["mutants"], 1, "the plug-in's cases only")
+    document = json.loads(p.run("selftest", "--mutants", "--plugin", plugin, "--json", expect=0).stdout)  # the plug-in's cases only
     has(p.run("selftest", "--mutants", "--plugin", plugin, expect=0).stdout, "mutants of my_axpy\n", "which are listed")
     wanted = {"mutants": 1, "found": 1, "honest": 1, "honest_ok": 1, "survivors": "", "too_busy": 0, "holds": True}
     equal({key: document["mutants"][key] for key in wanted}, wanted, "score")
@@ -56,6 +54,31 @@ def its_oracle_rejects_its_mutant(p):
     compiled(p, "my_axpy")
     document = json.loads(p.run("selftest", "--mutants", "--plugin", plugin, "--case", "my_axpy", "--json", expect=1).stdout)
     equal(document["mutants"]["found"], 0, "a mutant that is none")
+
+
+def the_representative_point_is_measured_first(p):
+    """A run that is stopped early has measured what matters; the table keeps the order of the case."""
+    p.run("new-case", "my_axpy", expect=0)
+    done = p.run("--plugin", compiled(p, "my_axpy"), "--case", "my_axpy", *RUN, expect=0)
+    labels = list(dict.fromkeys(row["point_label"] for row in json.loads(done.stdout)["rows"]))
+    measured = [line[len("measuring "):] for line in done.stderr.splitlines() if line.startswith("measuring ")]
+    equal(measured, [labels[1], labels[0], *labels[2:]], "the order of measuring")
+
+
+def honest_rows_are_counted(p):
+    """Idle, beside one busy neighbour and beside two: rows, refused ones, and the bound."""
+    p.run("new-case", "my_axpy", expect=0)
+    done = p.run("selftest", "--honest", "0", "--quick", "--plugin", compiled(p, "my_axpy"), "--case", "my_axpy", "--json")
+    honest = json.loads(done.stdout)["honest"]
+    equal([load["neighbours"] for load in honest["loads"]], [0, 1, 2], "neighbours")
+    refused = 0
+    for load in honest["loads"]:
+        refused += load["refused"]
+        check(load["refused_trials"] >= 1 and load["refused"] <= load["refused_trials"], f"rows: {load}")
+        check(load["refused"] / load["refused_trials"] <= load["refused_upper"] <= 1, f"the bound: {load}")
+        equal(len(load["refusals"].splitlines()), load["refused"], "each refusal has its reason")
+    equal((honest["verdict"], done.returncode), ("broken", 1) if refused else ("holds", 0), "the verdict")
+    one_sentence(p.run("selftest", "--honest", "never", expect=2), "'never'")
 
 
 def another_oracle_is_another_answer(p):
@@ -106,6 +129,8 @@ main([
     a_generated_case_runs,
     its_oracle_rejects_its_mutant,
     another_oracle_is_another_answer,
+    the_representative_point_is_measured_first,
+    honest_rows_are_counted,
     names_are_checked_and_nothing_is_overwritten,
     broken_plugins_are_refused,
 ])
