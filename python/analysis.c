@@ -221,10 +221,8 @@ static PyObject *comparison_object(cx_state *st, const cbx_comparison *cmp)
     CX_FILL(rows, cbx_comparison_nrows(cmp), row_object(st, cmp, i))
     CX_FILL(winners, cbx_comparison_nwinners(cmp), cx_answer_object(st, CX_WINNER, cbx_comparison_winner(cmp, i)))
     CX_FILL(remarks, cbx_comparison_nremarks(cmp), PyUnicode_FromString(cbx_comparison_remark(cmp, i, NULL)))
-    return cx_record_new(st, CX_COMPARISON,
-                         (PyObject *[]){ labels,
-                                         PyUnicode_FromString(cbx_comparison_label(cmp, cbx_comparison_reference(cmp))),
-                                         rows, winners, remarks });
+    return cx_record_new(st, CX_COMPARISON, "(NsNNN)", labels, cbx_comparison_label(cmp, cbx_comparison_reference(cmp)),
+                         rows, winners, remarks);
 }
 
 static PyObject *do_compare(cx_call *c)

@@ -195,12 +195,9 @@ static PyObject *target_object(cx_state *st, const cbx_target_check *t)
 {
     char text[CBX_ERR_MESSAGE_SIZE];
 
-    return cx_record_new(st, CX_TARGET,
-                         (PyObject *[]){ PyUnicode_FromString(t->benchmark), PyUnicode_FromString(t->metric),
-                                         PyUnicode_FromString(cbx_target_outcome_name(t->outcome)),
-                                         PyFloat_FromDouble(t->target), PyFloat_FromDouble(t->value.value),
-                                         cx_number_or_none(t->margin),
-                                         PyUnicode_FromString(cbx_target_sentence(t, text, sizeof text)) });
+    return cx_record_new(st, CX_TARGET, "(sssddNs)", t->benchmark, t->metric, cbx_target_outcome_name(t->outcome),
+                         t->target, t->value.value, cx_number_or_none(t->margin),
+                         cbx_target_sentence(t, text, sizeof text));
 }
 
 static PyObject *targets_of(PyObject *self)
@@ -219,13 +216,9 @@ static PyObject *failures_of(PyObject *self)
     const cbx_benchmark_failure *f = cbx_benchmark_report_failures(report_of(self), &n);
     PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v = cx_record_new(cx_state_of_instance(self), CX_FAILURE,
-                                    (PyObject *[]){ PyUnicode_FromString(f[i].benchmark),
-                                                    PyLong_FromSize_t(f[i].launch), PyUnicode_FromString(f[i].phase),
-                                                    PyUnicode_FromString(f[i].message) });
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
+    CX_FILL(tuple, n,
+            cx_record_new(cx_state_of_instance(self), CX_FAILURE, "(snss)", f[i].benchmark, (Py_ssize_t)f[i].launch,
+                          f[i].phase, f[i].message))
     return tuple;
 }
 

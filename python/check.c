@@ -86,13 +86,9 @@ static PyObject *finding_object(cx_state *st, const check_object *c, size_t i)
     const cbx_waiver *w = cbx_guard_waiver(c->guard, i);
     int code = w ? 0 : cbx_regression_exit_code(c->regression, f->outcome);
 
-    return cx_record_new(st, CX_FINDING,
-                         (PyObject *[]){ PyUnicode_FromString(cbx_outcome_name(f->outcome)), PyLong_FromLong(code),
-                                         PyUnicode_FromString(f->point), PyUnicode_FromString(f->scenario),
-                                         PyUnicode_FromString(f->tags), PyUnicode_FromString(f->metric),
-                                         cx_number_or_none(f->baseline), cx_number_or_none(f->current),
-                                         cx_number_or_none(f->change), PyUnicode_FromString(cbx_basis_name(f->basis)),
-                                         cx_text_or_none(w ? w->key : NULL), PyUnicode_FromString(f->sentence) });
+    return cx_record_new(st, CX_FINDING, "(sissssNNNszs)", cbx_outcome_name(f->outcome), code, f->point, f->scenario,
+                         f->tags, f->metric, cx_number_or_none(f->baseline), cx_number_or_none(f->current),
+                         cx_number_or_none(f->change), cbx_basis_name(f->basis), w ? w->key : NULL, f->sentence);
 }
 
 static PyObject *findings_of(PyObject *self)

@@ -34,12 +34,10 @@ static PyObject *do_command(cx_call *c)
 
 static PyObject *python_call_object(cx_call *c, const cbx_python_call *p)
 {
-    PyObject *compiled = p->has_compiled ? cx_answer_object(c->st, CX_HLO, &p->compiled) : Py_NewRef(Py_None);
-    PyObject *fields[] = { cx_answer_object(c->st, CX_TIMING, &p->timing),
-                           cx_answer_object(c->st, CX_PROFILE_RUN, &p->process.runs[0]),
-                           cx_answer_object(c->st, CX_FLOPS, &p->work), compiled };
-
-    return cx_record_new(c->st, CX_PYTHON_CALL, fields);
+    return cx_record_new(c->st, CX_PYTHON_CALL, "(NNNN)", cx_answer_object(c->st, CX_TIMING, &p->timing),
+                         cx_answer_object(c->st, CX_PROFILE_RUN, &p->process.runs[0]),
+                         cx_answer_object(c->st, CX_FLOPS, &p->work),
+                         p->has_compiled ? cx_answer_object(c->st, CX_HLO, &p->compiled) : Py_NewRef(Py_None));
 }
 
 static PyObject *do_function(cx_call *c)

@@ -1,74 +1,84 @@
 /* Between the library's views of metrics, definitions, tags and points, and records. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "python/records.h"
+#include "python/answers.h"
+
+/* ---- records in general ---- */
+
+bool cx_add_records(cx_state *st, PyObject *module)
+{
+    static const char *const names[] = { CX_RECORDS(CX_RECORD_NAME) };
+    PyObject *file = PyImport_ImportModule("calibrax_c._records");
+    bool fine = file != NULL;
+
+    for (int k = 0; fine && k < CX_RECORD_COUNT; k++) {
+        st->records[k] = (PyTypeObject *)PyObject_GetAttrString(file, names[k]);
+        fine = st->records[k] && PyModule_AddObjectRef(module, names[k], (PyObject *)st->records[k]) == 0;
+    }
+    Py_XDECREF(file);
+    return fine;
+}
+
+PyObject *cx_record_new(cx_state *st, cx_record_kind kind, const char *format, ...)
+{
+    PyObject *fields, *record;
+    va_list list;
+
+    va_start(list, format);
+    fields = Py_VaBuildValue(format, list);
+    va_end(list);
+    record = fields ? PyObject_CallMethod((PyObject *)st->records[kind], "_of", "(O)", fields) : NULL;
+    Py_XDECREF(fields);
+    return record;
+}
+
+PyObject *cx_record_field(PyObject *record, const char *name)
+{
+    PyObject *dict = PyObject_GenericGetDict(record, NULL), *v = dict ? PyDict_GetItemString(dict, name) : NULL;
+
+    Py_XDECREF(dict); /* the record holds it */
+    return v ? v : Py_None;
+}
+
+bool cx_is_record(cx_state *st, PyObject *o, cx_record_kind kind) { return Py_TYPE(o) == st->records[kind]; }
 
 /* ---- from the library ---- */
 
 PyObject *cx_text_or_none(const char *s) { return s ? PyUnicode_FromString(s) : Py_NewRef(Py_None); }
 PyObject *cx_number_or_none(double v) { return isnan(v) ? Py_NewRef(Py_None) : PyFloat_FromDouble(v); }
 
-static PyObject *samples_object(const double *x, size_t n)
+static PyObject *metric_object(cx_state *st, const cbx_metric *m)
 {
-    PyObject *tuple;
-
-    if (!x) Py_RETURN_NONE;
-    tuple = PyTuple_New((Py_ssize_t)n);
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v = PyFloat_FromDouble(x[i]);
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
-    return tuple;
-}
-
-PyObject *cx_metric_object(cx_state *st, const cbx_metric *m)
-{
-    return cx_record_new(st, CX_METRIC,
-                         (PyObject *[]){ PyFloat_FromDouble(m->value), cx_number_or_none(m->lower),
-                                         cx_number_or_none(m->upper), samples_object(m->samples, m->nsamples) });
+    return cx_record_new(st, CX_METRIC, "(dNNN)", m->value, cx_number_or_none(m->lower), cx_number_or_none(m->upper),
+                         m->samples ? cx_numbers_object(m->samples, m->nsamples) : Py_NewRef(Py_None));
 }
 
 PyObject *cx_metric_def_object(cx_state *st, const cbx_metric_def *d)
 {
-    return cx_record_new(st, CX_METRIC_DEF,
-                         (PyObject *[]){ PyUnicode_FromString(d->name), PyUnicode_FromString(d->unit),
-                                         PyUnicode_FromString(cbx_direction_name(d->direction)),
-                                         PyUnicode_FromString(d->group ? d->group : ""),
-                                         PyUnicode_FromString(cbx_priority_name(d->priority)),
-                                         PyUnicode_FromString(d->description ? d->description : "") });
+    return cx_record_new(st, CX_METRIC_DEF, "(ssssss)", d->name, d->unit, cbx_direction_name(d->direction),
+                         d->group ? d->group : "", cbx_priority_name(d->priority),
+                         d->description ? d->description : "");
 }
 
 PyObject *cx_tags_object(const cbx_tag *tags, size_t n)
 {
     PyObject *dict = PyDict_New();
 
-    for (size_t i = 0; dict && i < n; i++) {
-        PyObject *v = PyUnicode_FromString(tags[i].value);
-        if (!v || PyDict_SetItemString(dict, tags[i].key, v) < 0) Py_CLEAR(dict);
-        Py_XDECREF(v);
-    }
-    return dict;
-}
-
-static PyObject *metrics_object(cx_state *st, const cbx_point *p)
-{
-    PyObject *dict = PyDict_New();
-
-    for (size_t i = 0; dict && i < p->nmetrics; i++) {
-        PyObject *v = cx_metric_object(st, &p->metrics[i].metric);
-        if (!v || PyDict_SetItemString(dict, p->metrics[i].name, v) < 0) Py_CLEAR(dict);
-        Py_XDECREF(v);
-    }
+    for (size_t i = 0; dict && i < n; i++)
+        if (!cx_put(dict, tags[i].key, PyUnicode_FromString(tags[i].value))) Py_CLEAR(dict);
     return dict;
 }
 
 PyObject *cx_point_object(cx_state *st, const cbx_point *p)
 {
-    return cx_record_new(st, CX_POINT,
-                         (PyObject *[]){ PyUnicode_FromString(p->name), PyUnicode_FromString(p->scenario),
-                                         cx_tags_object(p->tags, p->ntags), metrics_object(st, p) });
+    PyObject *metrics = PyDict_New();
+
+    for (size_t i = 0; metrics && i < p->nmetrics; i++)
+        if (!cx_put(metrics, p->metrics[i].name, metric_object(st, &p->metrics[i].metric))) Py_CLEAR(metrics);
+    return cx_record_new(st, CX_POINT, "(ssNN)", p->name, p->scenario, cx_tags_object(p->tags, p->ntags), metrics);
 }
 
 PyObject *cx_time_object(int64_t us)
@@ -197,14 +207,20 @@ cbx_json *cx_json_arg(cx_call *c, const char *name)
     return o ? cx_json_from(o, name, NULL) : NULL;
 }
 
+static const char *text_field(PyObject *record, const char *name)
+{
+    return cx_text_of(cx_record_field(record, name), name);
+}
+
 static double number_or_nan(PyObject *o) { return o == Py_None ? NAN : PyFloat_AsDouble(o); }
 
 bool cx_metric_from(PyObject *record, cbx_arena *arena, cbx_metric *out)
 {
-    PyObject *samples = cx_record_field(record, 3);
+    PyObject *samples = cx_record_field(record, "samples");
 
-    *out = (cbx_metric){ PyFloat_AsDouble(cx_record_field(record, 0)), number_or_nan(cx_record_field(record, 1)),
-                         number_or_nan(cx_record_field(record, 2)), NULL, 0 };
+    *out = (cbx_metric){ PyFloat_AsDouble(cx_record_field(record, "value")),
+                         number_or_nan(cx_record_field(record, "lower")),
+                         number_or_nan(cx_record_field(record, "upper")), NULL, 0 };
     if (samples != Py_None) {
         size_t n = (size_t)PyTuple_Size(samples);
         double *x = space(arena, n, sizeof *x);
@@ -218,15 +234,14 @@ bool cx_metric_from(PyObject *record, cbx_arena *arena, cbx_metric *out)
 
 bool cx_point_from(PyObject *record, cbx_arena *arena, cbx_point *out)
 {
-    PyObject *metrics = cx_record_field(record, 3), *key, *value;
+    PyObject *metrics = cx_record_field(record, "metrics"), *key, *value;
     cbx_named_metric *list = space(arena, (size_t)PyDict_Size(metrics), sizeof *list);
     Py_ssize_t at = 0;
     size_t n = 0;
 
-    *out = (cbx_point){ .name = cx_text_of(cx_record_field(record, 0), "name"),
-                        .scenario = cx_text_of(cx_record_field(record, 1), "scenario") };
+    *out = (cbx_point){ .name = text_field(record, "name"), .scenario = text_field(record, "scenario") };
     if (!list || !out->name || !out->scenario) return false;
-    if (!cx_tags_from(cx_record_field(record, 2), arena, &out->tags, &out->ntags)) return false;
+    if (!cx_tags_from(cx_record_field(record, "tags"), arena, &out->tags, &out->ntags)) return false;
     while (PyDict_Next(metrics, &at, &key, &value)) {
         list[n].name = cx_text_of(key, "a metric's name");
         if (!list[n].name || !cx_metric_from(value, arena, &list[n].metric)) return false;
@@ -239,13 +254,12 @@ bool cx_point_from(PyObject *record, cbx_arena *arena, cbx_point *out)
 
 bool cx_metric_def_from(PyObject *record, cbx_metric_def *out)
 {
-    const char *direction = cx_text_of(cx_record_field(record, 2), "direction");
-    const char *priority = cx_text_of(cx_record_field(record, 4), "priority");
+    const char *direction = text_field(record, "direction"), *priority = text_field(record, "priority");
 
-    *out = (cbx_metric_def){ .name = cx_text_of(cx_record_field(record, 0), "name"),
-                             .unit = cx_text_of(cx_record_field(record, 1), "unit"),
-                             .group = cx_text_of(cx_record_field(record, 3), "group"),
-                             .description = cx_text_of(cx_record_field(record, 5), "description") };
+    *out = (cbx_metric_def){ .name = text_field(record, "name"),
+                             .unit = text_field(record, "unit"),
+                             .group = text_field(record, "group"),
+                             .description = text_field(record, "description") };
     return out->name && out->unit && out->group && out->description && direction && priority &&
            cbx_direction_parse(direction, &out->direction) && cbx_priority_parse(priority, &out->priority);
 }

@@ -20,9 +20,7 @@ static bool import_opts(cx_call *c, cbx_import_opts *o, cbx_machine *machine)
 
 static PyObject *note_object(cx_state *st, const char *file, const char *entry, const char *message)
 {
-    return cx_record_new(
-        st, CX_IMPORT_NOTE,
-        (PyObject *[]){ PyUnicode_DecodeFSDefault(file), cx_text_or_none(entry), PyUnicode_FromString(message) });
+    return cx_record_new(st, CX_IMPORT_NOTE, "(Nzs)", PyUnicode_DecodeFSDefault(file), entry, message);
 }
 
 /* A record of three lists that become tuples. */
@@ -38,9 +36,8 @@ static bool lists_new(cx_call *c, lists *l)
 
 static PyObject *lists_record(cx_call *c, cx_record_kind kind, const lists *l)
 {
-    return cx_record_new(
-        c->st, kind,
-        (PyObject *[]){ PySequence_Tuple(l->first), PySequence_Tuple(l->second), PySequence_Tuple(l->notes) });
+    return cx_record_new(c->st, kind, "(NNN)", PySequence_Tuple(l->first), PySequence_Tuple(l->second),
+                         PySequence_Tuple(l->notes));
 }
 
 static bool add_notes(cx_call *c, PyObject *list, const char *file, const cbx_import *import)
@@ -122,11 +119,9 @@ static bool keep(cx_call *c, const lists *l, const char *file, const cbx_import 
     CX_IN_STORE(c, status, cbx_store_save(CX_STORE(c), import->runs[i], replace, &c->err));
     if (status == CBX_ENOMEM) return PyErr_NoMemory() != NULL;
     if (status) return skip(c, l, file, c->err.message);
-    return cx_append(l->first, cx_record_new(c->st, CX_INGESTED_RUN,
-                                             (PyObject *[]){ PyUnicode_FromString(cbx_run_id(import->runs[i])),
-                                                             PyLong_FromSize_t(cbx_run_npoints(import->runs[i])),
-                                                             PyUnicode_DecodeFSDefault(file),
-                                                             PyUnicode_FromString(import->format) }));
+    return cx_append(l->first, cx_record_new(c->st, CX_INGESTED_RUN, "(snNs)", cbx_run_id(import->runs[i]),
+                                             (Py_ssize_t)cbx_run_npoints(import->runs[i]),
+                                             PyUnicode_DecodeFSDefault(file), import->format));
 }
 
 static bool take_path(cx_call *c, const lists *l, const char *path, const cbx_import_opts *o, bool replace)

@@ -1,37 +1,16 @@
 /*
- * Records: small immutable objects with named fields, all made from one table; and the way between them, JSON and the library.
+ * Records: small immutable objects with named fields (calibrax_c/_records.py), converted from and to JSON and the library's views.
  */
 #ifndef CALIBRAX_PYTHON_RECORDS_H
 #define CALIBRAX_PYTHON_RECORDS_H
 
 #include "python/state.h"
 
-enum { CX_MAX_FIELDS = 12 };
-
-/** What a field holds. */
-typedef enum cx_field_kind {
-    CX_TEXT,
-    CX_MAYBE_TEXT, /* or None */
-    CX_NUMBER,
-    CX_MAYBE_NUMBER,
-    CX_WHOLE,
-    CX_NUMBERS,   /* a tuple of float, or None */
-    CX_TAGS,      /* a dict of text by text */
-    CX_METRICS,   /* a dict of Metric by name; numbers become one */
-    CX_DIRECTION, /* "higher", "lower", "info"; an enum member with such a value will do */
-    CX_PRIORITY,  /* "primary", "secondary" */
-    CX_ANY        /* as it is given */
-} cx_field_kind;
-
-/** A new record of fields in the table's order, whose references are taken over; NULL ones mean failure.  NULL with an exception. */
-PyObject *cx_record_new(cx_state *st, cx_record_kind kind, PyObject **fields);
+/** A new record, its fields by a format of Py_BuildValue; an object of N that is NULL means failure.  NULL with an exception. */
+PyObject *cx_record_new(cx_state *st, cx_record_kind kind, const char *format, ...);
 /** A field of a record, borrowed. */
-PyObject *cx_record_field(PyObject *record, size_t i);
+PyObject *cx_record_field(PyObject *record, const char *name);
 bool cx_is_record(cx_state *st, PyObject *o, cx_record_kind kind);
-/** A record of a mapping; other members are ignored. */
-PyObject *cx_record_from(cx_state *st, cx_record_kind kind, PyObject *mapping);
-/** The dict that a record's to_dict gives. */
-PyObject *cx_record_dict(PyObject *record);
 
 /* ---- JSON (json.c): NULL with an exception ---- */
 
@@ -44,7 +23,6 @@ PyObject *cx_json_answer(cbx_json *v);
 
 /* ---- the library's views (convert_records.c) ---- */
 
-PyObject *cx_metric_object(cx_state *st, const cbx_metric *m);
 PyObject *cx_metric_def_object(cx_state *st, const cbx_metric_def *d);
 PyObject *cx_point_object(cx_state *st, const cbx_point *p);
 PyObject *cx_tags_object(const cbx_tag *tags, size_t n);

@@ -70,7 +70,9 @@ static bool set_members(cx_call *c, cbx_run_builder *b, const char *name,
 /* The record of o, or one made of it; kept in a list. */
 static PyObject *as_record(cx_call *c, cx_record_kind kind, PyObject *o, PyObject *kept)
 {
-    PyObject *r = cx_is_record(c->st, o, kind) ? Py_NewRef(o) : cx_record_from(c->st, kind, o);
+    PyObject *r = cx_is_record(c->st, o, kind)
+                      ? Py_NewRef(o)
+                      : PyObject_CallMethod((PyObject *)c->st->records[kind], "from_dict", "(O)", o);
     return cx_append(kept, r) ? r : NULL;
 }
 

@@ -34,26 +34,16 @@ enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_LIGHT
     X(HLO) X(SIGNATURE) X(COMPILATION_REPORT) X(SUSPECT) X(BISECT_RESULT) X(DOCTOR_ITEM) X(WINDOW_FACTS) X(ALERT) X(HEALTH_REPORT) X(TENDENCY) X(ACCURACY) X(TOLERANCE) X(CONVERGENCE)
 /* clang-format on */
 
-/* Records: immutable, with named fields (records.h). */
-typedef enum cx_record_kind {
-    CX_METRIC_DEF,
-    CX_METRIC,
-    CX_POINT,
-    CX_RUN_ENTRY,
-    CX_TREND_POINT,
-    CX_TREND_SERIES,
-    CX_FINDING,
-    CX_TARGET,
-    CX_FAILURE,
-    CX_COMPARISON,
-    CX_PYTHON_CALL,
-    CX_IMPORT_NOTE,
-    CX_IMPORTED,
-    CX_INGESTED_RUN,
-    CX_INGESTED,
-    CX_CARE,
-    CX_RECORD_COUNT
-} cx_record_kind;
+/* Records: immutable, with named fields (calibrax_c/_records.py). */
+#define CX_RECORDS(X)                                                                                                  \
+    X(METRIC_DEF, MetricDef)                                                                                           \
+    X(METRIC, Metric) X(POINT, Point) X(RUN_ENTRY, RunEntry) X(TREND_POINT, TrendPoint) X(TREND_SERIES, TrendSeries)   \
+        X(FINDING, Finding) X(TARGET, Target) X(FAILURE, Failure) X(COMPARISON, Comparison) X(PYTHON_CALL, PythonCall) \
+            X(IMPORT_NOTE, ImportNote) X(IMPORTED, Imported) X(INGESTED_RUN, IngestedRun) X(INGESTED, Ingested)        \
+                X(CARE, Care)
+#define CX_RECORD_ENUM(kind, name) CX_##kind,
+#define CX_RECORD_NAME(kind, name) #name,
+typedef enum cx_record_kind { CX_RECORDS(CX_RECORD_ENUM) CX_RECORD_COUNT } cx_record_kind;
 
 /* Answers: what the library fills in, as tuples with names (answers.h). */
 typedef enum cx_answer_kind {

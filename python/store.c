@@ -180,11 +180,8 @@ static bool query_arg(cx_call *c, cbx_store_query *q)
 
 static PyObject *entry_object(cx_state *st, const cbx_store_entry *e)
 {
-    return cx_record_new(st, CX_RUN_ENTRY,
-                         (PyObject *[]){ PyUnicode_FromString(e->id), cx_time_object(e->timestamp_us),
-                                         cx_text_or_none(e->commit), cx_text_or_none(e->branch),
-                                         cx_text_or_none(e->machine), PyLong_FromSize_t(e->npoints),
-                                         PyLong_FromUnsignedLongLong(e->bytes) });
+    return cx_record_new(st, CX_RUN_ENTRY, "(sNzzznK)", e->id, cx_time_object(e->timestamp_us), e->commit, e->branch,
+                         e->machine, (Py_ssize_t)e->npoints, (unsigned long long)e->bytes);
 }
 
 /* What a query finds: entries, or the runs themselves. */
@@ -236,11 +233,8 @@ static PyObject *store_query(PyObject *self, PyObject *args, PyObject *tags)
 
 static PyObject *trend_point(cx_state *st, const cbx_trend_point *p)
 {
-    return cx_record_new(st, CX_TREND_POINT,
-                         (PyObject *[]){ PyUnicode_FromString(p->run_id), cx_time_object(p->timestamp_us),
-                                         PyFloat_FromDouble(p->value), cx_text_or_none(p->commit),
-                                         cx_text_or_none(p->branch), cx_text_or_none(p->machine),
-                                         cx_number_or_none(p->lower), cx_number_or_none(p->upper) });
+    return cx_record_new(st, CX_TREND_POINT, "(sNdzzzNN)", p->run_id, cx_time_object(p->timestamp_us), p->value,
+                         p->commit, p->branch, p->machine, cx_number_or_none(p->lower), cx_number_or_none(p->upper));
 }
 
 static PyObject *series_object(cx_state *st, const cbx_trend_series *s)
@@ -248,10 +242,8 @@ static PyObject *series_object(cx_state *st, const cbx_trend_series *s)
     PyObject *points = PyTuple_New((Py_ssize_t)s->npoints);
 
     CX_FILL(points, s->npoints, trend_point(st, &s->points[i]))
-    return cx_record_new(st, CX_TREND_SERIES,
-                         (PyObject *[]){ PyUnicode_FromString(s->metric), PyUnicode_FromString(s->point),
-                                         PyUnicode_FromString(s->scenario), cx_tags_object(s->tags, s->ntags),
-                                         points });
+    return cx_record_new(st, CX_TREND_SERIES, "(sssNN)", s->metric, s->point, s->scenario,
+                         cx_tags_object(s->tags, s->ntags), points);
 }
 
 static PyObject *trends(cx_call *c, const cbx_store_query *q)
@@ -293,10 +285,8 @@ static PyObject *extract_trend(cx_call *c)
                      "extract_trend: %zd series of '%s' have points '%s' with these tags: add tags, or use trend()", n,
                      q.metric, q.point);
     else
-        out = cx_record_new(c->st, CX_TREND_SERIES,
-                            (PyObject *[]){ PyUnicode_FromString(q.metric), PyUnicode_FromString(q.point),
-                                            PyUnicode_FromString(""), tags ? PyDict_Copy(tags) : PyDict_New(),
-                                            PyTuple_New(0) });
+        out = cx_record_new(c->st, CX_TREND_SERIES, "(sssN())", q.metric, q.point, "",
+                            tags ? PyDict_Copy(tags) : PyDict_New());
     Py_DECREF(list);
     return out;
 }
@@ -316,9 +306,8 @@ static PyObject *care_object(cx_call *c, cbx_status status, cbx_store_report *r)
     PyObject *out;
 
     if (!cx_fine(c, status)) return NULL;
-    out = cx_record_new(c->st, CX_CARE,
-                        (PyObject *[]){ PyLong_FromSize_t(r->files), PyLong_FromSize_t(r->changed),
-                                        PyLong_FromUnsignedLongLong(r->bytes), problems_object(r) });
+    out = cx_record_new(c->st, CX_CARE, "(nnKN)", (Py_ssize_t)r->files, (Py_ssize_t)r->changed,
+                        (unsigned long long)r->bytes, problems_object(r));
     cbx_store_report_clear(r);
     return out;
 }

@@ -51,11 +51,6 @@ SPECIAL = {
     "__call__": "(self, /, *args: Any, **kwargs: Any) -> Any",
     "__enter__": "(self) -> Self", "__exit__": "(self, type: object, value: object, traceback: object, /) -> bool",
 }
-SHARED = {"to_dict": SIGNATURES["MetricDef.to_dict"], "from_dict": SIGNATURES["MetricDef.from_dict"]}  # of all records
-
-
-# What makers of records take for what the records give.
-TAKEN = {"dict[str, Metric]": "Mapping[str, Metric | float | Mapping[str, Any]]", "dict[str,": "Mapping[str,", "tuple[float, ...]": "Iterable[float]"}
 IGNORED = dict.fromkeys(["count", "index"], "  # type: ignore[override]")  # of tuples
 
 
@@ -153,21 +148,16 @@ class Stub:
         if name == "Array":
             lines += ["    __hash__: ClassVar[None]  # type: ignore[assignment]", "    def __buffer__(self, flags: int, /) -> memoryview: ..."]
         make = SIGNATURES.get(dotted)
-        record = make is not None and "from_dict" in vars(value) and name != "Run"
-        fields = dict(p.split(": ", 1) for p in split(make[1:].rpartition(")")[0])) if record else {}
         if make:
             make = re.sub(r"\) -> \w+$|\)$", ") -> Self", make)
-            for given, taken in TAKEN.items():
-                make = make.replace(given, taken)
             lines.append(f"    def __new__{self.signature(make, 'cls')}: ...")
         for n, v in vars(value).items():
-            text = SIGNATURES.get(f"{dotted}.{n}") or (SHARED.get(n) if record else None)
+            text = SIGNATURES.get(f"{dotted}.{n}")
             if text:
                 lines += self.method(n, text, v)
             elif inspect.isgetsetdescriptor(v):
                 prefix = re.match(r"(\w+(\[[^:]*\])?(?: \| None)?): ", v.__doc__)
-                kind = prefix.group(1) if prefix else fields[n].partition(" = ")[0]
-                lines += ["    @property", f"    def {n}(self) -> {self.annotation(kind)}: ..."]
+                lines += ["    @property", f"    def {n}(self) -> {self.annotation(prefix.group(1))}: ..."]
             elif n in SPECIAL and not (n in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__") and name != "Array"):
                 lines.append(f"    def {n}" + self.signature(SPECIAL[n].partition(": ...")[0]) + ": ..." + SPECIAL[n].partition(": ...")[2])
         return lines if len(lines) > 2 else [*lines, "    ..."]
@@ -175,7 +165,8 @@ class Stub:
     def text(self) -> str:
         special = ("__array_namespace_info__", "__array_api_version__", "__version__")
         names = sorted(n for n in vars(self.module) if not n.startswith("_") or n in special)
-        types = {n: v for n in names if isinstance(v := getattr(self.module, n), type)}
+        types = {n: v for n in names if isinstance(v := getattr(self.module, n), type) and not hasattr(v, "_of")}
+        records = [n for n in names if hasattr(getattr(self.module, n), "_of")]  # typed where they are written
         body, values = [], []
         for n, t in {**types, **{f"_{t.__name__}": t for t in RESULTS.get(self.space, [])}}.items():
             body += [*self.type(n, t), ""]
@@ -188,6 +179,7 @@ class Stub:
                 values.append(f"{n}: {kind}" + ("  # type: ignore[assignment]" if n == "bool" else ""))
         inner = modules_in(self.module, "") if self.space in ("", "array") else {}
         imports = [f"from . import {n} as {n}" for n in inner]
+        imports += [f"from ._records import {n} as {n}" for n in records]
         aliases = self.space == "array"
         own = sorted(n for n in self.used if not (aliases and n.startswith("_")))
         homes = {home: [n for n in own if HOMES.get(n, "array") == home] for home in sorted({HOMES.get(n, "array") for n in own})}
