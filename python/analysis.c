@@ -75,18 +75,9 @@ static PyObject *do_pareto(cx_call *c)
 
 /* ---- scaling ---- */
 
-static PyObject *do_growth(cx_call *c)
-{
-    double level = 0.95;
-    cbx_status status;
-    cx_samples sizes, times;
-    cbx_growth out;
-
-    if (!CX_GET(c, sizes, times) || !cx_same_length(c, &sizes, &times) || !CX_GET(c, level) || !cx_begin(c))
-        return NULL;
-    status = cbx_scaling_growth(c->ctx, sizes.x, times.x, sizes.n, level, &out, &c->err);
-    return cx_answer(c, status, CX_GROWTH, &out);
-}
+CX_COMPUTE(do_growth, cbx_growth, GROWTH, (double level; cx_samples sizes; cx_samples times),
+           CX_GET(c, sizes, times) && cx_same_length(c, &sizes, &times) && CX_GET(c, level),
+           cbx_scaling_growth(c->ctx, sizes.x, times.x, sizes.n, level, &out, &c->err))
 
 static PyObject *do_speedup(cx_call *c)
 {
@@ -145,14 +136,8 @@ static PyObject *do_confirm(cx_call *c)
     return Py_BuildValue("(sN)", cbx_verdict_name(verdict), cx_answer_object(c->st, CX_INTERVAL, &change));
 }
 
-static PyObject *do_noise(cx_call *c)
-{
-    cbx_noise out;
-    cx_samples x;
-
-    if (!CX_GET(c, x) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_noise_estimate(c->ctx, x.x, x.n, &out, &c->err), CX_NOISE, &out);
-}
+CX_COMPUTE(do_noise, cbx_noise, NOISE, (cx_samples x), CX_GET(c, x),
+           cbx_noise_estimate(c->ctx, x.x, x.n, &out, &c->err))
 
 static PyObject *do_verdict(cx_call *c)
 {

@@ -20,10 +20,7 @@ PyObject *cx_numbers_object(const double *x, size_t n)
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v = PyFloat_FromDouble(x[i]);
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
+    CX_FILL(tuple, n, PyFloat_FromDouble(x[i]))
     return tuple;
 }
 
@@ -31,10 +28,7 @@ PyObject *cx_wholes_object(const size_t *x, size_t n)
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v = PyLong_FromSize_t(x[i]);
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
+    CX_FILL(tuple, n, PyLong_FromSize_t(x[i]))
     return tuple;
 }
 
@@ -42,10 +36,7 @@ static PyObject *lines_object(const char *text, size_t width, size_t n)
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)n);
 
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v = PyUnicode_FromString(text + i * width);
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
+    CX_FILL(tuple, n, PyUnicode_FromString(text + i * width))
     return tuple;
 }
 
@@ -160,9 +151,9 @@ PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const vo
     return cx_fine(c, status) ? cx_answer_object(c->st, kind, from) : NULL;
 }
 
-PyObject *cx_answer_number(cx_call *c, cbx_status status, double v)
+PyObject *cx_answer_number(cx_call *c, cbx_status status, const double *v)
 {
-    return cx_fine(c, status) ? PyFloat_FromDouble(v) : NULL;
+    return cx_fine(c, status) ? PyFloat_FromDouble(*v) : NULL;
 }
 
 PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const double *x, size_t n)

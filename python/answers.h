@@ -67,8 +67,17 @@ PyObject *cx_answer_object(cx_state *st, cx_answer_kind kind, const void *from);
 PyObject *cx_answer_list(cx_state *st, cx_answer_kind kind, const void *from, size_t n);
 /** Takes the interpreter's lock; the object of the struct, or the exception that a status other than CBX_OK stands for. */
 PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const void *from);
+/* CX_COMPUTE(do_order, cbx_test, TEST, (cx_samples x), CX_GET(c, x), cbx_stat_test_order(c->ctx, x.x, x.n, &out, &c->err)): an
+ * implementation that declares variables and out, reads arguments, and returns out if the call gives CBX_OK. */
+#define CX_COMPUTE(name, T, kind, variables, arguments, call)                                                          \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        T out;                                                                                                         \
+        CX_BARE variables;                                                                                             \
+        return (arguments) && cx_begin(c) ? cx_answer(c, call, CX_##kind, &out) : NULL;                                \
+    }
 /** As cx_answer, of a number, a list of numbers, of texts that a struct holds. */
-PyObject *cx_answer_number(cx_call *c, cbx_status status, double v);
+PyObject *cx_answer_number(cx_call *c, cbx_status status, const double *v);
 PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const double *x, size_t n);
 /** A tuple of float. */
 PyObject *cx_numbers_object(const double *x, size_t n);

@@ -406,11 +406,8 @@ static PyObject *formatted(PyObject *list, PyObject *spec)
 
     if (!PyList_Check(list)) return PyObject_Format(list, spec);
     parts = PyList_New(0);
-    for (Py_ssize_t i = 0; parts && i < PyList_Size(list); i++) {
-        PyObject *text = formatted(PyList_GetItem(list, i), spec);
-        if (!text || PyList_Append(parts, text) < 0) Py_CLEAR(parts);
-        Py_XDECREF(text);
-    }
+    for (Py_ssize_t i = 0; parts && i < PyList_Size(list); i++)
+        if (!cx_append(parts, formatted(PyList_GetItem(list, i), spec))) Py_CLEAR(parts);
     comma = PyUnicode_FromString(", ");
     inner = parts && comma ? PyUnicode_Join(comma, parts) : NULL;
     if (inner) r = PyUnicode_FromFormat("[%U]", inner);

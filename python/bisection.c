@@ -297,8 +297,7 @@ static PyObject *bisection_observe(cx_call *c)
     double value = 0;
 
     if (!t || !commit_arg(c, t->handle, &commit) || !CX_GET(c, value)) return NULL;
-    if (!cx_fine(c, cbx_bisect_observe(t->handle, commit, value, &c->err))) return NULL;
-    Py_RETURN_NONE;
+    return cx_none(c, cbx_bisect_observe(t->handle, commit, value, &c->err));
 }
 
 static PyObject *bisection_broken(cx_call *c)
@@ -308,35 +307,22 @@ static PyObject *bisection_broken(cx_call *c)
     size_t commit = 0;
 
     if (!t || !commit_arg(c, t->handle, &commit) || !CX_GET(c, reason)) return NULL;
-    if (!cx_fine(c, cbx_bisect_broken(t->handle, commit, reason, &c->err))) return NULL;
-    Py_RETURN_NONE;
+    return cx_none(c, cbx_bisect_broken(t->handle, commit, reason, &c->err));
 }
 
-static PyObject *bisection_result(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    return t ? result_object(c->st, t->handle, &(subjects){ 0 }) : NULL;
-}
+CX_DO(bisection_result, cbx_bisect, (), (), result_object(c->st, self, &(subjects){ 0 }))
 
 static PyObject *bisection_posterior(cx_call *c)
 {
-    cx_object *t = cx_object_self(c);
-    PyObject *dict = t ? PyDict_New() : NULL;
+    cbx_bisect *b = cx_handle(c);
+    PyObject *dict = b ? PyDict_New() : NULL;
 
-    for (size_t i = 0; dict && i < cbx_bisect_count(t->handle); i++) {
-        PyObject *p = cx_number_or_none(cbx_bisect_probability(t->handle, i));
-        if (!p || PyDict_SetItemString(dict, cbx_bisect_name(t->handle, i), p) < 0) Py_CLEAR(dict);
-        Py_XDECREF(p);
-    }
+    for (size_t i = 0; dict && i < cbx_bisect_count(b); i++)
+        if (!cx_put(dict, cbx_bisect_name(b, i), cx_number_or_none(cbx_bisect_probability(b, i)))) Py_CLEAR(dict);
     return dict;
 }
 
-static PyObject *bisection_state(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-
-    return t ? cx_json_answer(cbx_bisect_state(t->handle)) : NULL;
-}
+CX_DO(bisection_state, cbx_bisect, (), (), cx_json_answer(cbx_bisect_state(self)))
 
 static PyObject *bisection_restore(cx_call *c)
 {

@@ -15,36 +15,29 @@ enum { MAX_DEPTH = 32 };
 
 static bool describe(PyObject *o, PyObject *words, int depth);
 
-static bool add_word(PyObject *words, PyObject *word)
-{
-    bool fine = word && PyList_Append(words, word) == 0;
-    Py_XDECREF(word);
-    return fine;
-}
-
 static bool describe_sequence(PyObject *o, PyObject *words, int depth)
 {
     PyObject *list = PySequence_Tuple(o);
-    bool fine = list && add_word(words, PyUnicode_FromString("("));
+    bool fine = list && cx_append(words, PyUnicode_FromString("("));
 
     for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++)
         fine = describe(PyTuple_GetItem(list, i), words, depth + 1);
     Py_XDECREF(list);
-    return fine && add_word(words, PyUnicode_FromString(")"));
+    return fine && cx_append(words, PyUnicode_FromString(")"));
 }
 
 static bool describe_dict(PyObject *o, PyObject *words, int depth)
 {
     PyObject *items = PyMapping_Items(o);
-    bool fine = items && add_word(words, PyUnicode_FromString("{"));
+    bool fine = items && cx_append(words, PyUnicode_FromString("{"));
 
     for (Py_ssize_t i = 0; fine && i < PyList_Size(items); i++) {
         PyObject *pair = PyList_GetItem(items, i);
-        fine = add_word(words, PyUnicode_FromFormat("%R:", PyTuple_GetItem(pair, 0))) &&
+        fine = cx_append(words, PyUnicode_FromFormat("%R:", PyTuple_GetItem(pair, 0))) &&
                describe(PyTuple_GetItem(pair, 1), words, depth + 1);
     }
     Py_XDECREF(items);
-    return fine && add_word(words, PyUnicode_FromString("}"));
+    return fine && cx_append(words, PyUnicode_FromString("}"));
 }
 
 /* "float32(3, 4)" of what has dtype and shape; 0: o has none of it, -1 with an exception. */
@@ -58,8 +51,8 @@ static int describe_array(PyObject *o, PyObject *words)
     PyErr_Clear();
     if (shape) {
         tuple = PySequence_Tuple(shape);
-        is = tuple && add_word(words, PyUnicode_FromFormat("%S%S%s", dtype, tuple, weak == Py_True ? "~" : "")) ? 1
-                                                                                                                : -1;
+        is = tuple && cx_append(words, PyUnicode_FromFormat("%S%S%s", dtype, tuple, weak == Py_True ? "~" : "")) ? 1
+                                                                                                                 : -1;
     }
     Py_XDECREF(tuple);
     Py_XDECREF(weak);
@@ -77,12 +70,12 @@ static bool describe(PyObject *o, PyObject *words, int depth)
         PyErr_SetString(PyExc_ValueError, "CompilationProfiler: the arguments are nested too deeply");
         return false;
     }
-    if (o == Py_None || PyUnicode_Check(o) || PyBytes_Check(o)) return add_word(words, PyObject_Repr(o));
+    if (o == Py_None || PyUnicode_Check(o) || PyBytes_Check(o)) return cx_append(words, PyObject_Repr(o));
     if (PyTuple_Check(o) || PyList_Check(o)) return describe_sequence(o, words, depth);
     if (PyDict_Check(o)) return describe_dict(o, words, depth);
     is = describe_array(o, words);
     if (is) return is > 0;
-    return add_word(words, PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__qualname__"));
+    return cx_append(words, PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__qualname__"));
 }
 
 static bool describe_argument(const cx_object *t, PyObject *key, PyObject *value, PyObject *words)
@@ -90,7 +83,7 @@ static bool describe_argument(const cx_object *t, PyObject *key, PyObject *value
     int fixed = PySequence_Contains(part(t, STATIC), key);
 
     if (fixed < 0) return false;
-    return fixed ? add_word(words, PyUnicode_FromFormat("=%R", value)) : describe(value, words, 0);
+    return fixed ? cx_append(words, PyUnicode_FromFormat("=%R", value)) : describe(value, words, 0);
 }
 
 /* The text of a call; NULL with an exception. */
@@ -106,7 +99,7 @@ static PyObject *signature_of(const cx_object *t, PyObject *args, PyObject *kw)
         Py_XDECREF(place);
     }
     while (fine && kw && PyDict_Next(kw, &at, &key, &value))
-        fine = add_word(words, PyUnicode_FromFormat("%U:", key)) && describe_argument(t, key, value, words);
+        fine = cx_append(words, PyUnicode_FromFormat("%U:", key)) && describe_argument(t, key, value, words);
     text = fine ? PyUnicode_Join(space, words) : NULL;
     Py_XDECREF(words);
     Py_XDECREF(space);
@@ -183,15 +176,8 @@ static PyObject *compilation_make(cx_call *c)
     return cx_object_made(t, status, &c->err);
 }
 
-static PyObject *compilation_report(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    cbx_compilation_report out;
-
-    if (!t) return NULL;
-    cbx_compilation_see(t->handle, &out);
-    return cx_answer_object(c->st, CX_COMPILATION_REPORT, &out);
-}
+CX_DO(compilation_report, cbx_compilation, (cbx_compilation_report out), (),
+      (cbx_compilation_see(self, &out), cx_answer_object(c->st, CX_COMPILATION_REPORT, &out)))
 
 static PyObject *compilation_signatures(cx_call *c)
 {
@@ -199,24 +185,14 @@ static PyObject *compilation_signatures(cx_call *c)
     PyObject *list = t ? PyList_New(0) : NULL, *tuple;
     cbx_compiled_signature s;
 
-    for (size_t i = 0; list && cbx_compilation_signature(t->handle, i, &s); i++) {
-        PyObject *v = cx_answer_object(c->st, CX_SIGNATURE, &s);
-        if (!v || PyList_Append(list, v) < 0) Py_CLEAR(list);
-        Py_XDECREF(v);
-    }
+    for (size_t i = 0; list && cbx_compilation_signature(t->handle, i, &s); i++)
+        if (!cx_append(list, cx_answer_object(c->st, CX_SIGNATURE, &s))) Py_CLEAR(list);
     tuple = list ? PySequence_Tuple(list) : NULL;
     Py_XDECREF(list);
     return tuple;
 }
 
-static PyObject *compilation_reset(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-
-    if (!t) return NULL;
-    cbx_compilation_reset(t->handle);
-    Py_RETURN_NONE;
-}
+CX_DO(compilation_reset, cbx_compilation, (), (), (cbx_compilation_reset(self), Py_NewRef(Py_None)))
 
 /* clang-format off */
 #define COMPILATION(X) \

@@ -8,116 +8,37 @@ typedef cbx_status (*two_test_bare)(const double *, size_t, const double *, size
 typedef cbx_status (*two_test_mode)(cbx_ctx *, const double *, size_t, const double *, size_t, cbx_test_mode,
                                     cbx_test *, cbx_err *);
 
-static PyObject *do_test2(cx_call *c)
-{
-    cbx_status status;
-    cx_samples x, y;
-    cbx_test out;
+CX_COMPUTE(do_test2, cbx_test, TEST, (cx_samples x; cx_samples y), CX_GET(c, x, y),
+           ((two_test)c->fn)(c->ctx, x.x, x.n, y.x, y.n, &out, &c->err))
 
-    if (!CX_GET(c, x, y) || !cx_begin(c)) return NULL;
-    status = ((two_test)c->fn)(c->ctx, x.x, x.n, y.x, y.n, &out, &c->err);
-    return cx_answer(c, status, CX_TEST, &out);
-}
+CX_COMPUTE(do_test2_bare, cbx_test, TEST, (cx_samples x; cx_samples y), CX_GET(c, x, y),
+           ((two_test_bare)c->fn)(x.x, x.n, y.x, y.n, &out, &c->err))
 
-static PyObject *do_test2_bare(cx_call *c)
-{
-    cx_samples x, y;
-    cbx_test out;
+CX_COMPUTE(do_test2_mode, cbx_test, TEST, (cx_samples x; cx_samples y; int mode), CX_GET(c, x, y, mode),
+           ((two_test_mode)c->fn)(c->ctx, x.x, x.n, y.x, y.n, (cbx_test_mode)mode, &out, &c->err))
 
-    if (!CX_GET(c, x, y)) return NULL;
-    return cx_answer(c, ((two_test_bare)c->fn)(x.x, x.n, y.x, y.n, &out, &c->err), CX_TEST, &out);
-}
+CX_COMPUTE(do_one_sample_t, cbx_test, TEST, (cx_samples x; double mean), CX_GET(c, x, mean),
+           cbx_stat_test_mean(x.x, x.n, mean, &out, &c->err))
 
-static PyObject *do_test2_mode(cx_call *c)
-{
-    cbx_status status;
-    cx_samples x, y;
-    cbx_test out;
-    int mode = 0;
+CX_COMPUTE(do_paired_t, cbx_test, TEST, (cx_samples x; cx_samples y), CX_GET(c, x, y) && cx_same_length(c, &x, &y),
+           cbx_stat_test_paired_t(c->ctx, x.x, y.x, x.n, &out, &c->err))
 
-    if (!CX_GET(c, x, y, mode) || !cx_begin(c)) return NULL;
-    status = ((two_test_mode)c->fn)(c->ctx, x.x, x.n, y.x, y.n, (cbx_test_mode)mode, &out, &c->err);
-    return cx_answer(c, status, CX_TEST, &out);
-}
+CX_COMPUTE(do_tost_welch, cbx_test, TEST, (cx_samples x; cx_samples y; double lower; double upper),
+           CX_GET(c, x, y, lower, upper), cbx_stat_tost_welch(x.x, x.n, y.x, y.n, lower, upper, &out, &c->err))
+CX_COMPUTE(do_tost_paired, cbx_test, TEST, (cx_samples x; cx_samples y; double lower; double upper),
+           CX_GET(c, x, y, lower, upper) && cx_same_length(c, &x, &y),
+           cbx_stat_tost_paired(c->ctx, x.x, y.x, x.n, lower, upper, &out, &c->err))
+CX_COMPUTE(do_signed_rank, cbx_test, TEST, (cx_samples x; cx_samples y; int zeros; int mode),
+           CX_GET(c, x, y, zeros, mode) && (!cx_arg(c, "y") || cx_same_length(c, &x, &y)),
+           cbx_stat_test_signed_rank(c->ctx, x.x, y.x, x.n, (cbx_zero_rule)zeros, (cbx_test_mode)mode, &out, &c->err))
 
-static PyObject *do_one_sample_t(cx_call *c)
-{
-    double mean = 0;
-    cx_samples x;
-    cbx_test out;
+CX_COMPUTE(do_order, cbx_test, TEST, (cx_samples x), CX_GET(c, x), cbx_stat_test_order(c->ctx, x.x, x.n, &out, &c->err))
 
-    if (!CX_GET(c, x, mean)) return NULL;
-    return cx_answer(c, cbx_stat_test_mean(x.x, x.n, mean, &out, &c->err), CX_TEST, &out);
-}
+CX_COMPUTE(do_runs, cbx_test, TEST, (cx_samples x; int mode), CX_GET(c, x, mode),
+           cbx_stat_test_runs(c->ctx, x.x, x.n, (cbx_test_mode)mode, &out, &c->err))
 
-static PyObject *do_paired_t(cx_call *c)
-{
-    cx_samples x, y;
-    cbx_test out;
-
-    if (!CX_GET(c, x, y) || !cx_same_length(c, &x, &y) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_stat_test_paired_t(c->ctx, x.x, y.x, x.n, &out, &c->err), CX_TEST, &out);
-}
-
-static PyObject *tost(cx_call *c, bool paired)
-{
-    double lower = 0, upper = 0;
-    cbx_status status;
-    cx_samples x, y;
-    cbx_test out;
-
-    if (!CX_GET(c, x, y, lower, upper) || (paired && !cx_same_length(c, &x, &y)) || !cx_begin(c)) return NULL;
-    status = paired ? cbx_stat_tost_paired(c->ctx, x.x, y.x, x.n, lower, upper, &out, &c->err)
-                    : cbx_stat_tost_welch(x.x, x.n, y.x, y.n, lower, upper, &out, &c->err);
-    return cx_answer(c, status, CX_TEST, &out);
-}
-static PyObject *do_tost_welch(cx_call *c) { return tost(c, false); }
-static PyObject *do_tost_paired(cx_call *c) { return tost(c, true); }
-
-static PyObject *do_signed_rank(cx_call *c)
-{
-    int zeros = 0, mode = 0;
-    cbx_status status;
-    cx_samples x, y;
-    cbx_test out;
-
-    if (!CX_GET(c, x, y, zeros, mode) || (cx_arg(c, "y") && !cx_same_length(c, &x, &y)) || !cx_begin(c)) return NULL;
-    status = cbx_stat_test_signed_rank(c->ctx, x.x, y.x, x.n, (cbx_zero_rule)zeros, (cbx_test_mode)mode, &out, &c->err);
-    return cx_answer(c, status, CX_TEST, &out);
-}
-
-static PyObject *do_order(cx_call *c)
-{
-    cx_samples x;
-    cbx_test out;
-
-    if (!CX_GET(c, x) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_stat_test_order(c->ctx, x.x, x.n, &out, &c->err), CX_TEST, &out);
-}
-
-static PyObject *do_runs(cx_call *c)
-{
-    cbx_status status;
-    cx_samples x;
-    cbx_test out;
-    int mode = 0;
-
-    if (!CX_GET(c, x, mode) || !cx_begin(c)) return NULL;
-    status = cbx_stat_test_runs(c->ctx, x.x, x.n, (cbx_test_mode)mode, &out, &c->err);
-    return cx_answer(c, status, CX_TEST, &out);
-}
-
-static PyObject *do_dip(cx_call *c)
-{
-    size_t draws = 0, seed = 1;
-    cbx_status status;
-    cx_samples x;
-    cbx_test out;
-
-    if (!CX_GET(c, x, draws, seed) || !cx_begin(c)) return NULL;
-    status = cbx_stat_test_dip(c->ctx, x.x, x.n, draws, seed, &out, &c->err);
-    return cx_answer(c, status, CX_TEST, &out);
-}
+CX_COMPUTE(do_dip, cbx_test, TEST, (cx_samples x; size_t draws; size_t seed), CX_GET(c, x, draws, seed),
+           cbx_stat_test_dip(c->ctx, x.x, x.n, draws, seed, &out, &c->err))
 
 /* ---- with a function of Python's, which is called with the interpreter's lock ---- */
 
@@ -182,19 +103,12 @@ static PyObject *do_permutation(cx_call *c)
 
 static PyObject *do_adjust(cx_call *c)
 {
-    int correction = 0;
-    cbx_status status;
-    PyObject *r;
+    int correction;
     cx_samples p;
     double *out;
 
-    if (!CX_GET(c, p, correction)) return NULL;
-    out = PyMem_Calloc(p.n + 1, sizeof *out);
-    if (!out) return PyErr_NoMemory();
-    status = cx_begin(c) ? cbx_stat_adjust(c->ctx, (cbx_correction)correction, p.x, p.n, out, &c->err) : CBX_ENOMEM;
-    r = cx_answer_numbers(c, status, out, p.n);
-    PyMem_Free(out);
-    return r;
+    if (!CX_GET(c, p, correction) || !(out = cx_alloc(c, p.n, sizeof *out)) || !cx_begin(c)) return NULL;
+    return cx_answer_numbers(c, cbx_stat_adjust(c->ctx, (cbx_correction)correction, p.x, p.n, out, &c->err), out, p.n);
 }
 
 static PyObject *do_sign_test(cx_call *c)

@@ -156,11 +156,8 @@ static PyObject *dict_object(const cbx_json *v)
     const char *key;
     cbx_json *value;
 
-    for (size_t i = 0; dict && cbx_json_member(v, i, &key, &value); i++) {
-        PyObject *item = cx_json_object(value);
-        if (!item || PyDict_SetItemString(dict, key, item) < 0) Py_CLEAR(dict);
-        Py_XDECREF(item);
-    }
+    for (size_t i = 0; dict && cbx_json_member(v, i, &key, &value); i++)
+        if (!cx_put(dict, key, cx_json_object(value))) Py_CLEAR(dict);
     return dict;
 }
 

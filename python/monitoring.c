@@ -7,63 +7,32 @@
 
 /* ---- Window ---- */
 
-typedef struct window_wish {
-    size_t capacity;
-    uint64_t age_ns;
-} window_wish;
-
 static PyObject *window_make(cx_call *c)
 {
-    window_wish w = { 100, 0 };
-    cbx_window *window = NULL;
-    cbx_status status;
-    cx_object *t;
+    uint64_t age_s;
+    size_t capacity;
 
-    if (!CX_GET(c, w.capacity) || !CX_GET_AS(c, "age_s", w.age_ns) || !(t = cx_object_new(c->st, CX_WINDOW)))
-        return NULL;
-    status = cbx_window_create(t->ctx, w.capacity, w.age_ns, &window, &c->err);
-    t->handle = window;
-    return cx_object_made(t, status, &c->err);
+    if (!CX_GET(c, capacity, age_s)) return NULL;
+    CX_MAKE(CX_WINDOW, cbx_window, cbx_window_create(o->ctx, capacity, age_s, &handle, &c->err));
 }
 
-static PyObject *window_add(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    bool failed = false;
-    double value = 0;
-    uint64_t now;
+CX_DO(window_add, cbx_window, (double value; bool failed; uint64_t now = cbx_clock_ns()), (value, failed, now),
+      (cbx_window_add(self, value, failed, now), Py_NewRef(Py_None)))
 
-    if (!t || !CX_GET(c, value, failed) || !cx_now_arg(c, &now)) return NULL;
-    cbx_window_add(t->handle, value, failed, now);
-    Py_RETURN_NONE;
-}
-
-static PyObject *window_read(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    cbx_window_facts out;
-    uint64_t now;
-
-    if (!t || !cx_now_arg(c, &now)) return NULL;
-    cbx_window_read(t->handle, now, &out);
-    return cx_answer_object(c->st, CX_WINDOW_FACTS, &out);
-}
+CX_DO(window_read, cbx_window, (cbx_window_facts out; uint64_t now = cbx_clock_ns()), (now),
+      (cbx_window_read(self, now, &out), cx_answer_object(c->st, CX_WINDOW_FACTS, &out)))
 
 static PyObject *window_values(cx_call *c)
 {
-    cx_object *t = cx_object_self(c);
+    uint64_t now = cbx_clock_ns();
+    cbx_window *w = cx_handle(c);
     cbx_window_facts facts;
-    PyObject *r;
-    uint64_t now;
     double *x;
 
-    if (!t || !cx_now_arg(c, &now)) return NULL;
-    cbx_window_read(t->handle, now, &facts);
-    x = PyMem_Calloc(facts.count + 1, sizeof *x);
-    if (!x) return PyErr_NoMemory();
-    r = cx_numbers_object(x, cbx_window_values(t->handle, now, x, facts.count));
-    PyMem_Free(x);
-    return r;
+    if (!w || !CX_GET(c, now)) return NULL;
+    cbx_window_read(w, now, &facts);
+    if (!(x = cx_alloc(c, facts.count, sizeof *x))) return NULL;
+    return cx_numbers_object(x, cbx_window_values(w, now, x, facts.count));
 }
 
 /* clang-format off */
@@ -79,15 +48,10 @@ CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, "capacity: int = 10
 
 static PyObject *alerts_make(cx_call *c)
 {
-    cbx_alerts *book = NULL;
-    cbx_status status;
-    size_t keep = 0;
-    cx_object *t;
+    size_t keep;
 
-    if (!CX_GET(c, keep) || !(t = cx_object_new(c->st, CX_ALERTS))) return NULL;
-    status = cbx_alerts_create(t->ctx, keep, &book, &c->err);
-    t->handle = book;
-    return cx_object_made(t, status, &c->err);
+    if (!CX_GET(c, keep)) return NULL;
+    CX_MAKE(CX_ALERTS, cbx_alerts, cbx_alerts_create(o->ctx, keep, &handle, &c->err));
 }
 
 static PyObject *alerts_add_rule(cx_call *c)
@@ -100,8 +64,7 @@ static PyObject *alerts_add_rule(cx_call *c)
         !CX_GET_AS(c, "error", rule.levels[2]) || !CX_GET_AS(c, "critical", rule.levels[3]) ||
         !CX_GET_AS(c, "quiet_s", rule.quiet_ns) || !CX_GET_AS(c, "repeat_s", rule.repeat_ns))
         return NULL;
-    if (!cx_fine(c, cbx_alerts_add_rule(t->handle, &rule, &c->err))) return NULL;
-    Py_RETURN_NONE;
+    return cx_none(c, cbx_alerts_add_rule(t->handle, &rule, &c->err));
 }
 
 /* The n newest of those remembered, oldest first. */
@@ -111,10 +74,7 @@ static PyObject *newest(cx_state *st, const cbx_alerts *book, size_t n)
 
     while (n && !cbx_alerts_recent(book, n - 1)) n--;
     tuple = PyTuple_New((Py_ssize_t)n);
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v = cx_answer_object(st, CX_ALERT, cbx_alerts_recent(book, n - 1 - i));
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
+    CX_FILL(tuple, n, cx_answer_object(st, CX_ALERT, cbx_alerts_recent(book, n - 1 - i)))
     return tuple;
 }
 
@@ -179,14 +139,8 @@ static PyObject *alerts_listen(cx_call *c)
     Py_RETURN_NONE;
 }
 
-static PyObject *alerts_severity(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    const char *metric = NULL;
-
-    if (!t || !CX_GET(c, metric)) return NULL;
-    return PyUnicode_FromString(cbx_severity_name(cbx_alerts_severity(t->handle, metric)));
-}
+CX_DO(alerts_severity, cbx_alerts, (const char *metric = NULL), (metric),
+      PyUnicode_FromString(cbx_severity_name(cbx_alerts_severity(self, metric))))
 
 static PyObject *alerts_recent(cx_call *c)
 {
@@ -196,51 +150,32 @@ static PyObject *alerts_recent(cx_call *c)
 
     if (!t || !CX_GET(c, n)) return NULL;
     list = PyList_New(0);
-    for (size_t i = 0; list && i < n && cbx_alerts_recent(t->handle, i); i++) {
-        PyObject *v = cx_answer_object(c->st, CX_ALERT, cbx_alerts_recent(t->handle, i));
-        if (!v || PyList_Append(list, v) < 0) Py_CLEAR(list);
-        Py_XDECREF(v);
-    }
+    for (size_t i = 0; list && i < n && cbx_alerts_recent(t->handle, i); i++)
+        if (!cx_append(list, cx_answer_object(c->st, CX_ALERT, cbx_alerts_recent(t->handle, i)))) Py_CLEAR(list);
     return list;
 }
 
 static PyObject *alerts_by_severity(cx_call *c)
 {
-    cx_object *t = cx_object_self(c);
-    int severity = CBX_SEVERITY_NONE;
+    cbx_alerts *book = cx_handle(c);
     const cbx_alert **found;
     PyObject *list;
+    int severity;
     size_t n;
 
-    if (!t || !CX_GET(c, severity)) return NULL;
-    n = cbx_alerts_by_severity(t->handle, (cbx_severity)severity, NULL, 0);
-    found = cbx_mem_calloc(cbx_allocator_default(), n + 1, sizeof *found);
-    if (!found) return PyErr_NoMemory();
-    (void)cbx_alerts_by_severity(t->handle, (cbx_severity)severity, found, n);
+    if (!book || !CX_GET(c, severity)) return NULL;
+    n = cbx_alerts_by_severity(book, (cbx_severity)severity, NULL, 0);
+    if (!(found = cx_alloc(c, n, sizeof *found))) return NULL;
+    (void)cbx_alerts_by_severity(book, (cbx_severity)severity, found, n);
     list = PyList_New(0);
-    for (size_t i = 0; list && i < n; i++) {
-        PyObject *v = cx_answer_object(c->st, CX_ALERT, found[i]);
-        if (!v || PyList_Append(list, v) < 0) Py_CLEAR(list);
-        Py_XDECREF(v);
-    }
-    cbx_mem_free(cbx_allocator_default(), (void *)(uintptr_t)found, (n + 1) * sizeof *found);
+    for (size_t i = 0; list && i < n; i++)
+        if (!cx_append(list, cx_answer_object(c->st, CX_ALERT, found[i]))) Py_CLEAR(list);
     return list;
 }
 
-static PyObject *alerts_clear(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
+CX_DO(alerts_clear, cbx_alerts, (), (), (cbx_alerts_clear(self), Py_NewRef(Py_None)))
 
-    if (!t) return NULL;
-    cbx_alerts_clear(t->handle);
-    Py_RETURN_NONE;
-}
-
-static PyObject *alerts_count(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    return t ? PyLong_FromSize_t(cbx_alerts_count(t->handle)) : NULL;
-}
+CX_DO(alerts_count, cbx_alerts, (), (), PyLong_FromSize_t(cbx_alerts_count(self)))
 
 /* clang-format off */
 #define ALERTS(X) \
@@ -261,72 +196,37 @@ CX_OBJECT_TYPE(alerts, alerts, ALERTS, "monitoring", Alerts, "keep: int = 1000",
 
 static PyObject *health_make(cx_call *c)
 {
-    cbx_health_opts o = CBX_HEALTH_OPTS_INIT;
-    cbx_health *h = NULL;
-    cbx_status status;
-    cx_object *t;
+    cbx_health_opts opts = CBX_HEALTH_OPTS_INIT;
 
-    if (!CX_GET(c, o.window, o.min_executions, o.degraded_rate, o.critical_rate, o.degraded_slow, o.critical_slow,
-                o.hysteresis) ||
-        !CX_GET_AS(c, "age_s", o.age_ns) || !(t = cx_object_new(c->st, CX_HEALTH)))
+    if (!CX_GET(c, opts.window, opts.min_executions, opts.degraded_rate, opts.critical_rate, opts.degraded_slow,
+                opts.critical_slow, opts.hysteresis) ||
+        !CX_GET_AS(c, "age_s", opts.age_ns))
         return NULL;
-    status = cbx_health_create(t->ctx, &o, &h, &c->err);
-    t->handle = h;
-    return cx_object_made(t, status, &c->err);
+    CX_MAKE(CX_HEALTH, cbx_health, cbx_health_create(o->ctx, &opts, &handle, &c->err));
 }
 
-static PyObject *health_set_baseline(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    const char *pipeline = "";
-    double seconds = 0;
+CX_DO(health_set_baseline, cbx_health, (const char *pipeline; double seconds), (pipeline, seconds),
+      cx_none(c, cbx_health_set_baseline(self, pipeline, seconds, &c->err)))
 
-    if (!t || !CX_GET(c, pipeline, seconds)) return NULL;
-    if (!cx_fine(c, cbx_health_set_baseline(t->handle, pipeline, seconds, &c->err))) return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *health_record(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    const char *pipeline = "";
-    double seconds = 0;
-    bool success = true;
-    uint64_t now;
-
-    if (!t || !CX_GET(c, pipeline, seconds, success) || !cx_now_arg(c, &now)) return NULL;
-    if (!cx_fine(c, cbx_health_record(t->handle, pipeline, seconds, success, now, &c->err))) return NULL;
-    Py_RETURN_NONE;
-}
+CX_DO(health_record, cbx_health, (const char *pipeline; double seconds; bool success; uint64_t now = cbx_clock_ns()),
+      (pipeline, seconds, success, now), cx_none(c, cbx_health_record(self, pipeline, seconds, success, now, &c->err)))
 
 static PyObject *health_reports(cx_call *c)
 {
-    cx_object *t = cx_object_self(c);
+    uint64_t now = cbx_clock_ns();
+    cbx_health *h = cx_handle(c);
     cbx_health_report report;
     PyObject *tuple;
-    uint64_t now;
-    size_t n;
 
-    if (!t || !cx_now_arg(c, &now)) return NULL;
-    n = cbx_health_count(t->handle);
-    tuple = PyTuple_New((Py_ssize_t)n);
-    for (size_t i = 0; tuple && i < n; i++) {
-        PyObject *v;
-        cbx_health_read(t->handle, i, now, &report);
-        v = cx_answer_object(c->st, CX_HEALTH_REPORT, &report);
-        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
-    }
+    if (!h || !CX_GET(c, now)) return NULL;
+    tuple = PyTuple_New((Py_ssize_t)cbx_health_count(h));
+    CX_FILL(tuple, cbx_health_count(h),
+            (cbx_health_read(h, i, now, &report), cx_answer_object(c->st, CX_HEALTH_REPORT, &report)))
     return tuple;
 }
 
-static PyObject *health_overall(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    uint64_t now;
-
-    if (!t || !cx_now_arg(c, &now)) return NULL;
-    return PyUnicode_FromString(cbx_health_state_name(cbx_health_overall(t->handle, now)));
-}
+CX_DO(health_overall, cbx_health, (uint64_t now = cbx_clock_ns()), (now),
+      PyUnicode_FromString(cbx_health_state_name(cbx_health_overall(self, now))))
 
 /* clang-format off */
 #define HEALTH(X) \
@@ -342,17 +242,12 @@ CX_OBJECT_TYPE(health, health, HEALTH, "monitoring", Health, "window: int = 100,
 
 static PyObject *sink_make(cx_call *c)
 {
-    const char *target = "";
-    cbx_sink *sink = NULL;
-    double timeout_s = 0;
-    cbx_status status;
-    int kind = 0;
-    cx_object *t;
+    const char *target;
+    double timeout_s;
+    int kind;
 
-    if (!CX_GET(c, kind, target, timeout_s) || !(t = cx_object_new(c->st, CX_SINK))) return NULL;
-    status = cbx_sink_create(t->ctx, (cbx_sink_kind)kind, target, timeout_s, &sink, &c->err);
-    t->handle = sink;
-    return cx_object_made(t, status, &c->err);
+    if (!CX_GET(c, kind, target, timeout_s)) return NULL;
+    CX_MAKE(CX_SINK, cbx_sink, cbx_sink_create(o->ctx, (cbx_sink_kind)kind, target, timeout_s, &handle, &c->err));
 }
 
 /* A field of an Alert. */
@@ -392,8 +287,7 @@ static PyObject *sink_send(cx_call *c)
     t->busy = true;
     Py_BEGIN_ALLOW_THREADS status = cbx_sink_send(t->handle, &alert, time_us, &c->err);
     Py_END_ALLOW_THREADS t->busy = false;
-    if (!cx_fine(c, status)) return NULL;
-    Py_RETURN_NONE;
+    return cx_none(c, status);
 }
 
 /* clang-format off */
@@ -405,17 +299,8 @@ CX_OBJECT_TYPE(sink, sink, SINK, "monitoring", Sink, "kind: 'file' | 'command' |
 
 /* ---- functions ---- */
 
-static PyObject *do_tendency(cx_call *c)
-{
-    double threshold = CBX_TENDENCY_THRESHOLD, level = 0.95;
-    cbx_tendency out;
-    cbx_status status;
-    cx_samples x;
-
-    if (!CX_GET(c, x, threshold, level) || !cx_begin(c)) return NULL;
-    status = cbx_tendency_find(c->ctx, x.x, x.n, threshold, level, &out, &c->err);
-    return cx_answer(c, status, CX_TENDENCY, &out);
-}
+CX_COMPUTE(do_tendency, cbx_tendency, TENDENCY, (double threshold; double level; cx_samples x),
+           CX_GET(c, x, threshold, level), cbx_tendency_find(c->ctx, x.x, x.n, threshold, level, &out, &c->err))
 
 /* clang-format off */
 #define MONITORING(X) \

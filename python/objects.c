@@ -3,23 +3,8 @@
 
 #include <string.h>
 
-static const cx_object_type *const types[CX_OBJECT_COUNT] = {
-    [CX_SEQUENCE] = &cx_sequence_object_type,
-    [CX_STREAM] = &cx_stream_object_type,
-    [CX_RESOURCE_MONITOR] = &cx_resource_monitor_object_type,
-    [CX_ENERGY_METER] = &cx_energy_meter_object_type,
-    [CX_ENERGY_MONITOR] = &cx_energy_monitor_object_type,
-    [CX_COMPILATION] = &cx_compilation_object_type,
-    [CX_BISECTION] = &cx_bisection_object_type,
-    [CX_GPU] = &cx_gpu_object_type,
-    [CX_TIMELINE] = &cx_timeline_object_type,
-    [CX_WINDOW] = &cx_window_object_type,
-    [CX_ALERTS] = &cx_alerts_object_type,
-    [CX_HEALTH] = &cx_health_object_type,
-    [CX_SINK] = &cx_sink_object_type,
-    [CX_VALIDATION] = &cx_validation_object_type,
-    [CX_ELL] = &cx_ell_object_type,
-};
+#define ROW(kind, name) [CX_##kind] = &cx_##name##_object_type,
+static const cx_object_type *const types[CX_OBJECT_COUNT] = { CX_OBJECTS(ROW) };
 
 const char *cx_object_type_name(cx_object_kind kind) { return types[kind]->name; }
 

@@ -63,10 +63,8 @@ typedef struct cx_object_type {
 /** "calibrax_c.monitoring.Window" */
 const char *cx_object_type_name(cx_object_kind kind);
 
-extern const cx_object_type cx_sequence_object_type, cx_stream_object_type, cx_resource_monitor_object_type,
-    cx_energy_meter_object_type, cx_energy_monitor_object_type, cx_compilation_object_type, cx_bisection_object_type,
-    cx_gpu_object_type, cx_timeline_object_type, cx_window_object_type, cx_alerts_object_type, cx_health_object_type,
-    cx_sink_object_type, cx_validation_object_type, cx_ell_object_type;
+#define CX_OBJECT_EXTERN(kind, name) extern const cx_object_type cx_##name##_object_type;
+CX_OBJECTS(CX_OBJECT_EXTERN)
 
 /** A new one with a context and no handle yet; NULL with an exception. */
 cx_object *cx_object_new(cx_state *st, cx_object_kind kind);

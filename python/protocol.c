@@ -139,11 +139,8 @@ static PyObject *examples(cx_bench *b, size_t size, size_t start)
     size_t n = length(b), end = start + size < n ? start + size : n;
     PyObject *list = PyList_New(0);
 
-    for (size_t i = start; list && i < end; i++) {
-        PyObject *x = PySequence_GetItem(b->dataset, (Py_ssize_t)i);
-        if (!x || PyList_Append(list, x) < 0) Py_CLEAR(list);
-        Py_XDECREF(x);
-    }
+    for (size_t i = start; list && i < end; i++)
+        if (!cx_append(list, PySequence_GetItem(b->dataset, (Py_ssize_t)i))) Py_CLEAR(list);
     return list;
 }
 

@@ -56,50 +56,40 @@ static PyObject *do_bootstrap(cx_call *c)
 
 static PyObject *do_bootstrap_nested(cx_call *c)
 {
-    bool two = cx_arg(c, "y");
     cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
-    cx_groups x = { 0 }, y = { 0 };
-    PyObject *r = NULL;
     cbx_interval out;
+    cbx_nested a, b;
+    cx_groups x, y;
 
     o.method = CBX_BOOT_PERCENTILE;
-    if (CX_GET(c, x) && (!two || CX_GET(c, y)) &&
-        CX_GET(c, o.statistic, o.compare, o.method, o.level, o.resamples, o.seed) && cx_begin(c)) {
-        cbx_nested a = { x.x, x.sizes, x.n }, b = { y.x, y.sizes, y.n };
-        cbx_status status = cbx_stat_bootstrap_nested(c->ctx, &a, two ? &b : NULL, &o, &out, &c->err);
-        r = cx_answer(c, status, CX_INTERVAL, &out);
-    }
-    return r;
+    if (!CX_GET(c, x, y, o.statistic, o.compare, o.method, o.level, o.resamples, o.seed) || !cx_begin(c)) return NULL;
+    a = (cbx_nested){ x.x, x.sizes, x.n };
+    b = (cbx_nested){ y.x, y.sizes, y.n };
+    return cx_answer(c, cbx_stat_bootstrap_nested(c->ctx, &a, cx_arg(c, "y") ? &b : NULL, &o, &out, &c->err),
+                     CX_INTERVAL, &out);
 }
 
 /* ---- variance and plans ---- */
 
 static PyObject *do_components(cx_call *c)
 {
-    cx_groups g = { 0 };
     cbx_components out;
-    PyObject *r = NULL;
+    cx_groups x;
 
-    if (CX_GET_AS(c, "x", g)) {
-        cbx_nested x = { g.x, g.sizes, g.n };
-        r = cx_answer(c, cbx_stat_components(&x, &out, &c->err), CX_COMPONENTS, &out);
-    }
-    return r;
+    if (!CX_GET(c, x)) return NULL;
+    return cx_answer(c, cbx_stat_components(&(cbx_nested){ x.x, x.sizes, x.n }, &out, &c->err), CX_COMPONENTS, &out);
 }
 
 static PyObject *do_repetitions(cx_call *c)
 {
     cx_samples variance, cost;
-    size_t maximum = 1000, *out;
-    PyObject *r = NULL;
+    size_t maximum, *out;
 
-    if (!CX_GET(c, variance, cost) || !cx_same_length(c, &variance, &cost) || !CX_GET(c, maximum)) return NULL;
-    out = PyMem_Calloc(variance.n + 1, sizeof *out);
-    if (!out) return PyErr_NoMemory();
-    if (cx_fine(c, cbx_stat_repetitions(variance.x, cost.x, variance.n, maximum, out, &c->err)))
-        r = cx_wholes_object(out, variance.n - 1);
-    PyMem_Free(out);
-    return r;
+    if (!CX_GET(c, variance, cost) || !cx_same_length(c, &variance, &cost) || !CX_GET(c, maximum) ||
+        !(out = cx_alloc(c, variance.n, sizeof *out)) ||
+        !cx_fine(c, cbx_stat_repetitions(variance.x, cost.x, variance.n, maximum, out, &c->err)))
+        return NULL;
+    return cx_wholes_object(out, variance.n - 1);
 }
 
 static PyObject *do_launches_for(cx_call *c)
@@ -123,16 +113,14 @@ static PyObject *do_power(cx_call *c)
 static PyObject *do_detectable_ratio(cx_call *c)
 {
     cbx_detectable_opts o = CBX_DETECTABLE_OPTS_INIT;
-    cbx_status status;
-    double out = 0;
-    size_t n = 0;
     cx_samples pilot;
+    double out;
+    size_t n;
 
     if (!CX_GET(c, pilot, n, o.alpha, o.power, o.runs, o.seed)) return NULL;
     c->elements = CX_UNLOCK_ELEMENTS;
     if (!cx_begin(c)) return NULL;
-    status = cbx_stat_detectable_ratio(c->ctx, pilot.x, pilot.n, n, &o, &out, &c->err);
-    return cx_answer_number(c, status, out);
+    return cx_answer_number(c, cbx_stat_detectable_ratio(c->ctx, pilot.x, pilot.n, n, &o, &out, &c->err), &out);
 }
 
 /* clang-format off */
@@ -163,34 +151,13 @@ static PyObject *sequence_make(cx_call *c)
     return cx_object_made(t, t->handle ? cbx_sequence_init(t->handle, &o, &c->err) : CBX_ENOMEM, &c->err);
 }
 
-static PyObject *sequence_add(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    double x = 0;
+CX_DO(sequence_add, cbx_sequence, (double x), (x), cx_none(c, cbx_sequence_add(self, x, &c->err)))
 
-    if (!t || !CX_GET(c, x) || !cx_fine(c, cbx_sequence_add(t->handle, x, &c->err))) return NULL;
-    Py_RETURN_NONE;
-}
+CX_DO(sequence_add_ratio, cbx_sequence, (double a; double b), (a, b),
+      cx_none(c, cbx_sequence_add_ratio(self, a, b, &c->err)))
 
-static PyObject *sequence_add_ratio(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    double a = 0, b = 0;
-
-    if (!t || !CX_GET(c, a, b)) return NULL;
-    if (!cx_fine(c, cbx_sequence_add_ratio(t->handle, a, b, &c->err))) return NULL;
-    Py_RETURN_NONE;
-}
-
-static PyObject *sequence_interval(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    cbx_interval out;
-
-    if (!t) return NULL;
-    out = ((cbx_interval(*)(const cbx_sequence *))c->fn)(t->handle);
-    return cx_answer_object(c->st, CX_INTERVAL, &out);
-}
+CX_DO(sequence_interval, cbx_sequence, (cbx_interval out), (),
+      (out = ((cbx_interval(*)(const cbx_sequence *))c->fn)(self), cx_answer_object(c->st, CX_INTERVAL, &out)))
 
 /* clang-format off */
 #define SEQUENCE(X) \

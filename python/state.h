@@ -32,15 +32,17 @@ enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_LIGHT
     X(FLOPS) X(COMPLEXITY) X(COMPLEXITY_POINT) X(RESOURCE_SAMPLE) X(RESOURCES) X(ENERGY_DOMAIN) X(ENERGY) X(ENERGY_SAMPLE) X(ENERGY_SERIES) \
     X(GPU_READING) X(MATRIX_SHAPE) X(HARDWARE) X(ROOF_LEVEL) X(ROOFS) X(ROOFLINE) X(CARBON_INTENSITY) X(PROFILE_RUN) X(PROFILE) \
     X(HLO) X(SIGNATURE) X(COMPILATION_REPORT) X(SUSPECT) X(BISECT_RESULT) X(DOCTOR_ITEM) X(WINDOW_FACTS) X(ALERT) X(HEALTH_REPORT) X(TENDENCY) X(ACCURACY) X(TOLERANCE) X(CONVERGENCE)
+#define CX_RECORDS(X) \
+    X(METRIC_DEF, MetricDef) X(METRIC, Metric) X(POINT, Point) X(RUN_ENTRY, RunEntry) X(TREND_POINT, TrendPoint) X(TREND_SERIES, TrendSeries) \
+    X(FINDING, Finding) X(TARGET, Target) X(FAILURE, Failure) X(COMPARISON, Comparison) X(PYTHON_CALL, PythonCall) X(IMPORT_NOTE, ImportNote) \
+    X(IMPORTED, Imported) X(INGESTED_RUN, IngestedRun) X(INGESTED, Ingested) X(CARE, Care)
+#define CX_OBJECTS(X) \
+    X(SEQUENCE, sequence) X(STREAM, stream) X(RESOURCE_MONITOR, resource_monitor) X(ENERGY_METER, energy_meter) X(ENERGY_MONITOR, energy_monitor) \
+    X(COMPILATION, compilation) X(BISECTION, bisection) X(GPU, gpu) X(TIMELINE, timeline) X(WINDOW, window) X(ALERTS, alerts) X(HEALTH, health) \
+    X(SINK, sink) X(VALIDATION, validation) X(ELL, ell)
 /* clang-format on */
 
 /* Records: immutable, with named fields (calibrax_c/_records.py). */
-#define CX_RECORDS(X)                                                                                                  \
-    X(METRIC_DEF, MetricDef)                                                                                           \
-    X(METRIC, Metric) X(POINT, Point) X(RUN_ENTRY, RunEntry) X(TREND_POINT, TrendPoint) X(TREND_SERIES, TrendSeries)   \
-        X(FINDING, Finding) X(TARGET, Target) X(FAILURE, Failure) X(COMPARISON, Comparison) X(PYTHON_CALL, PythonCall) \
-            X(IMPORT_NOTE, ImportNote) X(IMPORTED, Imported) X(INGESTED_RUN, IngestedRun) X(INGESTED, Ingested)        \
-                X(CARE, Care)
 #define CX_RECORD_ENUM(kind, name) CX_##kind,
 #define CX_RECORD_NAME(kind, name) #name,
 typedef enum cx_record_kind { CX_RECORDS(CX_RECORD_ENUM) CX_RECORD_COUNT } cx_record_kind;
@@ -54,24 +56,8 @@ typedef enum cx_answer_kind {
 } cx_answer_kind;
 
 /* Objects of the library that live between calls (objects.h). */
-typedef enum cx_object_kind {
-    CX_SEQUENCE,
-    CX_STREAM,
-    CX_RESOURCE_MONITOR,
-    CX_ENERGY_METER,
-    CX_ENERGY_MONITOR,
-    CX_COMPILATION,
-    CX_BISECTION,
-    CX_GPU,
-    CX_TIMELINE,
-    CX_WINDOW,
-    CX_ALERTS,
-    CX_HEALTH,
-    CX_SINK,
-    CX_VALIDATION,
-    CX_ELL,
-    CX_OBJECT_COUNT
-} cx_object_kind;
+#define CX_OBJECT_ENUM(kind, name) CX_##kind,
+typedef enum cx_object_kind { CX_OBJECTS(CX_OBJECT_ENUM) CX_OBJECT_COUNT } cx_object_kind;
 
 /* Tuples with names that functions of arrays return. */
 typedef enum cx_tuple_kind {

@@ -1,4 +1,6 @@
 /* calibrax_c.statistics: estimates, intervals, effect sizes, series.  An implementation a shape of the library's functions. */
+#include <string.h>
+
 #include "python/answers.h"
 
 /* ---- one sample ---- */
@@ -11,146 +13,78 @@ typedef cbx_status (*one_interval_bare)(const double *, size_t, double, cbx_inte
 
 static PyObject *do_number(cx_call *c)
 {
-    cbx_status status;
-    double v = 0;
     cx_samples x;
+    double v;
 
     if (!CX_GET(c, x) || !cx_begin(c)) return NULL;
-    status = ((one_number)c->fn)(c->ctx, x.x, x.n, &v, &c->err);
-    return cx_answer_number(c, status, v);
+    return cx_answer_number(c, ((one_number)c->fn)(c->ctx, x.x, x.n, &v, &c->err), &v);
 }
 
 static PyObject *do_number_bare(cx_call *c)
 {
-    double v = 0;
     cx_samples x;
+    double v;
 
-    if (!CX_GET(c, x)) return NULL;
-    return ((one_number_bare)c->fn)(x.x, x.n, &v, &c->err) ? cx_raise(c->err.status, c->err.message)
-                                                           : PyFloat_FromDouble(v);
+    return CX_GET(c, x) ? cx_answer_number(c, ((one_number_bare)c->fn)(x.x, x.n, &v, &c->err), &v) : NULL;
 }
 
 static PyObject *do_cut(cx_call *c)
 {
-    double v = 0, cut = 0.1;
-    cbx_status status;
     cx_samples x;
+    double v, cut;
 
     if (!CX_GET(c, x, cut) || !cx_begin(c)) return NULL;
-    status = ((cut_number)c->fn)(c->ctx, x.x, x.n, cut, &v, &c->err);
-    return cx_answer_number(c, status, v);
+    return cx_answer_number(c, ((cut_number)c->fn)(c->ctx, x.x, x.n, cut, &v, &c->err), &v);
 }
 
-static PyObject *do_interval(cx_call *c)
-{
-    double level;
-    cbx_interval out;
-    cbx_status status;
-    cx_samples x;
+CX_COMPUTE(do_interval, cbx_interval, INTERVAL, (double level; cx_samples x), CX_GET(c, x, level),
+           ((one_interval)c->fn)(c->ctx, x.x, x.n, level, &out, &c->err))
 
-    if (!CX_GET(c, x, level) || !cx_begin(c)) return NULL;
-    status = ((one_interval)c->fn)(c->ctx, x.x, x.n, level, &out, &c->err);
-    return cx_answer(c, status, CX_INTERVAL, &out);
-}
+CX_COMPUTE(do_interval_bare, cbx_interval, INTERVAL, (double level; cx_samples x), CX_GET(c, x, level),
+           ((one_interval_bare)c->fn)(x.x, x.n, level, &out, &c->err))
 
-static PyObject *do_interval_bare(cx_call *c)
-{
-    double level;
-    cbx_interval out;
-    cx_samples x;
+CX_COMPUTE(do_quantile_interval, cbx_interval, INTERVAL, (double level; double p; cx_samples x), CX_GET(c, x, p, level),
+           cbx_stat_quantile_interval(c->ctx, x.x, x.n, p, level, &out, &c->err))
 
-    if (!CX_GET(c, x, level)) return NULL;
-    return cx_answer(c, ((one_interval_bare)c->fn)(x.x, x.n, level, &out, &c->err), CX_INTERVAL, &out);
-}
+CX_COMPUTE(do_proportion_interval, cbx_interval, INTERVAL, (double level; size_t k; size_t n), CX_GET(c, k, n, level),
+           cbx_stat_proportion_interval(k, n, level, &out, &c->err))
 
-static PyObject *do_quantile_interval(cx_call *c)
-{
-    double level, p;
-    cbx_interval out;
-    cbx_status status;
-    cx_samples x;
-
-    if (!CX_GET(c, x, p, level) || !cx_begin(c)) return NULL;
-    status = cbx_stat_quantile_interval(c->ctx, x.x, x.n, p, level, &out, &c->err);
-    return cx_answer(c, status, CX_INTERVAL, &out);
-}
-
-static PyObject *do_proportion_interval(cx_call *c)
-{
-    double level;
-    cbx_interval out;
-    size_t k = 0, n = 0;
-
-    if (!CX_GET(c, k, n, level)) return NULL;
-    return cx_answer(c, cbx_stat_proportion_interval(k, n, level, &out, &c->err), CX_INTERVAL, &out);
-}
-
-static PyObject *do_summary(cx_call *c)
-{
-    cbx_summary out;
-    cx_samples x;
-
-    if (!CX_GET(c, x) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_stat_summary(c->ctx, x.x, x.n, &out, &c->err), CX_SUMMARY, &out);
-}
+CX_COMPUTE(do_summary, cbx_summary, SUMMARY, (cx_samples x), CX_GET(c, x),
+           cbx_stat_summary(c->ctx, x.x, x.n, &out, &c->err))
 
 static PyObject *do_quantile(cx_call *c)
 {
-    cbx_arena arena;
-    double p = 0, *sorted;
-    PyObject *r = NULL;
+    double p, *sorted;
     cx_samples x;
 
     if (!CX_GET(c, x, p)) return NULL;
-    if (!x.n || !(p >= 0 && p <= 1)) {
-        PyErr_Format(PyExc_ValueError,
-                     x.n ? "quantile: 'p' has to lie between 0 and 1" : "quantile: there are no values");
-        return NULL;
-    }
-    cbx_arena_init(&arena, cbx_allocator_default());
-    sorted = cbx_arena_calloc(&arena, x.n, sizeof *sorted);
-    if (sorted) {
-        for (size_t i = 0; i < x.n; i++) sorted[i] = x.x[i];
-        cbx_stat_sort(sorted, x.n);
-        r = PyFloat_FromDouble(cbx_stat_quantile_sorted(sorted, x.n, p));
-    } else {
-        PyErr_NoMemory();
-    }
-    cbx_arena_clear(&arena);
-    return r;
+    if (!x.n || !(p >= 0 && p <= 1))
+        return PyErr_Format(PyExc_ValueError,
+                            x.n ? "quantile: 'p' must be between 0 and 1, got %R"
+                                : "quantile: 'x' must have at least one value, got %R",
+                            cx_arg(c, x.n ? "p" : "x"));
+    if (!(sorted = cx_alloc(c, x.n, sizeof *sorted))) return NULL;
+    memcpy(sorted, x.x, x.n * sizeof *sorted);
+    cbx_stat_sort(sorted, x.n);
+    return PyFloat_FromDouble(cbx_stat_quantile_sorted(sorted, x.n, p));
 }
 
-static PyObject *do_variation(cx_call *c)
-{
-    double threshold = CBX_STAT_STABLE_CV;
-    cbx_variation out;
-    cx_samples x;
-
-    if (!CX_GET(c, x, threshold)) return NULL;
-    return cx_answer(c, cbx_stat_variation(x.x, x.n, threshold, &out, &c->err), CX_VARIATION, &out);
-}
+CX_COMPUTE(do_variation, cbx_variation, VARIATION, (double threshold; cx_samples x), CX_GET(c, x, threshold),
+           cbx_stat_variation(x.x, x.n, threshold, &out, &c->err))
 
 static PyObject *do_outliers(cx_call *c)
 {
-    double threshold = CBX_STAT_OUTLIER_SCORE;
-    size_t *at = NULL, n = 0;
-    bool *mask;
-    PyObject *r = NULL;
+    size_t *at, n = 0;
+    double threshold;
     cx_samples x;
+    bool *mask;
 
-    if (!CX_GET(c, x, threshold)) return NULL;
-    mask = PyMem_Calloc(x.n + 1, sizeof *mask);
-    at = PyMem_Calloc(x.n + 1, sizeof *at);
-    if (!mask || !at) {
-        PyErr_NoMemory();
-    } else if (cx_begin(c) && cx_fine(c, cbx_stat_outliers(c->ctx, x.x, x.n, threshold, mask, NULL, &c->err))) {
-        for (size_t i = 0; i < x.n; i++)
-            if (mask[i]) at[n++] = i;
-        r = cx_wholes_object(at, n);
-    }
-    PyMem_Free(mask);
-    PyMem_Free(at);
-    return r;
+    if (!CX_GET(c, x, threshold) || !(mask = cx_alloc(c, x.n, sizeof *mask)) || !(at = cx_alloc(c, x.n, sizeof *at)) ||
+        !cx_begin(c) || !cx_fine(c, cbx_stat_outliers(c->ctx, x.x, x.n, threshold, mask, NULL, &c->err)))
+        return NULL;
+    for (size_t i = 0; i < x.n; i++)
+        if (mask[i]) at[n++] = i;
+    return cx_wholes_object(at, n);
 }
 
 /* ---- two samples ---- */
@@ -162,97 +96,48 @@ typedef cbx_status (*two_interval_bare)(const double *, size_t, const double *, 
 typedef cbx_status (*pair_interval)(cbx_ctx *, const double *, const double *, size_t, double, cbx_interval *,
                                     cbx_err *);
 
-static PyObject *do_interval2(cx_call *c)
-{
-    double level;
-    cbx_interval out;
-    cbx_status status;
-    cx_samples x, y;
+CX_COMPUTE(do_interval2, cbx_interval, INTERVAL, (double level; cx_samples x; cx_samples y), CX_GET(c, x, y, level),
+           ((two_interval)c->fn)(c->ctx, x.x, x.n, y.x, y.n, level, &out, &c->err))
 
-    if (!CX_GET(c, x, y, level) || !cx_begin(c)) return NULL;
-    status = ((two_interval)c->fn)(c->ctx, x.x, x.n, y.x, y.n, level, &out, &c->err);
-    return cx_answer(c, status, CX_INTERVAL, &out);
-}
+CX_COMPUTE(do_interval2_bare, cbx_interval, INTERVAL, (double level; cx_samples x; cx_samples y),
+           CX_GET(c, x, y, level), ((two_interval_bare)c->fn)(x.x, x.n, y.x, y.n, level, &out, &c->err))
 
-static PyObject *do_interval2_bare(cx_call *c)
-{
-    double level;
-    cbx_interval out;
-    cx_samples x, y;
-
-    if (!CX_GET(c, x, y, level)) return NULL;
-    return cx_answer(c, ((two_interval_bare)c->fn)(x.x, x.n, y.x, y.n, level, &out, &c->err), CX_INTERVAL, &out);
-}
-
-static PyObject *do_pairs(cx_call *c)
-{
-    double level;
-    cbx_interval out;
-    cbx_status status;
-    cx_samples x, y;
-
-    if (!CX_GET(c, x, y) || !cx_same_length(c, &x, &y) || !CX_GET(c, level) || !cx_begin(c)) return NULL;
-    status = ((pair_interval)c->fn)(c->ctx, x.x, y.x, x.n, level, &out, &c->err);
-    return cx_answer(c, status, CX_INTERVAL, &out);
-}
+CX_COMPUTE(do_pairs, cbx_interval, INTERVAL, (double level; cx_samples x; cx_samples y),
+           CX_GET(c, x, y) && cx_same_length(c, &x, &y) && CX_GET(c, level),
+           ((pair_interval)c->fn)(c->ctx, x.x, y.x, x.n, level, &out, &c->err))
 
 /* ---- series ---- */
 
 static PyObject *do_autocorrelation(cx_call *c)
 {
-    size_t lags = 10;
-    PyObject *r = NULL;
     cx_samples x;
+    size_t lags;
     double *out;
 
     if (!CX_GET(c, x, lags)) return NULL;
     if (lags >= x.n) lags = x.n ? x.n - 1 : 0;
-    out = PyMem_Calloc(lags + 1, sizeof *out);
-    if (!out) return PyErr_NoMemory();
-    r = cx_answer_numbers(c, cbx_stat_autocorrelation(x.x, x.n, lags, out, &c->err), out, lags + 1);
-    PyMem_Free(out);
-    return r;
+    if (!(out = cx_alloc(c, lags + 1, sizeof *out))) return NULL;
+    return cx_answer_numbers(c, cbx_stat_autocorrelation(x.x, x.n, lags, out, &c->err), out, lags + 1);
 }
 
-static PyObject *do_batch_means(cx_call *c)
-{
-    double level;
-    size_t batches = 0;
-    cbx_interval out;
-    cbx_status status;
-    cx_samples x;
-
-    if (!CX_GET(c, x, batches, level) || !cx_begin(c)) return NULL;
-    status = cbx_stat_batch_means(c->ctx, x.x, x.n, batches, level, &out, &c->err);
-    return cx_answer(c, status, CX_INTERVAL, &out);
-}
+CX_COMPUTE(do_batch_means, cbx_interval, INTERVAL, (double level; size_t batches; cx_samples x),
+           CX_GET(c, x, batches, level), cbx_stat_batch_means(c->ctx, x.x, x.n, batches, level, &out, &c->err))
 
 static PyObject *do_modes(cx_call *c)
 {
-    double resolution = 0;
-    size_t count = 0;
-    PyObject *r = NULL;
+    double resolution;
     cbx_mode *modes;
+    size_t count;
     cx_samples x;
 
-    if (!CX_GET(c, x, resolution)) return NULL;
-    modes = PyMem_Calloc(x.n + 1, sizeof *modes);
-    if (!modes) return PyErr_NoMemory();
-    if (cx_begin(c) && cx_fine(c, cbx_stat_modes(c->ctx, x.x, x.n, resolution, modes, x.n, &count, &c->err)))
-        r = cx_answer_list(c->st, CX_MODE, modes, count);
-    PyMem_Free(modes);
-    return r;
+    if (!CX_GET(c, x, resolution) || !(modes = cx_alloc(c, x.n, sizeof *modes)) || !cx_begin(c) ||
+        !cx_fine(c, cbx_stat_modes(c->ctx, x.x, x.n, resolution, modes, x.n, &count, &c->err)))
+        return NULL;
+    return cx_answer_list(c->st, CX_MODE, modes, count);
 }
 
-static PyObject *do_steady(cx_call *c)
-{
-    cbx_steady_opts o = CBX_STEADY_OPTS_INIT;
-    cbx_steady out;
-    cx_samples x;
-
-    if (!CX_GET(c, x, o.tolerance, o.tail, o.penalty) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_stat_steady(c->ctx, x.x, x.n, &o, &out, NULL, 0, &c->err), CX_STEADY, &out);
-}
+CX_COMPUTE(do_steady, cbx_steady, STEADY, (cbx_steady_opts o = CBX_STEADY_OPTS_INIT; cx_samples x),
+           CX_GET(c, x, o.tolerance, o.tail, o.penalty), cbx_stat_steady(c->ctx, x.x, x.n, &o, &out, NULL, 0, &c->err))
 
 static PyObject *looks_object(cx_call *c, const cbx_looks *plan)
 {
@@ -280,7 +165,7 @@ static bool read_looks(cx_call *c, cbx_looks *out)
 
     *out = (cbx_looks){ 0 };
     if (Py_TYPE(o) != c->st->answers[CX_LOOKS]) {
-        PyErr_Format(PyExc_TypeError, "%s: 'looks' has to be Looks, as looks() gives it, not %R", c->name, o);
+        PyErr_Format(PyExc_TypeError, "%s: 'looks' must be Looks as looks() returns it, got %R", c->name, o);
         return false;
     }
     pairs = PyTuple_GetItem(o, 0);
@@ -290,13 +175,13 @@ static bool read_looks(cx_call *c, cbx_looks *out)
     out->scale = PyFloat_AsDouble(PyTuple_GetItem(o, 5));
     out->count = PyTuple_Check(pairs) && PyTuple_Check(weights) ? (size_t)PyTuple_Size(pairs) : 0;
     if (!out->count || out->count > CBX_LOOKS_MAX || (size_t)PyTuple_Size(weights) != out->count)
-        PyErr_Format(PyExc_ValueError, "%s: %R is no plan of looks", c->name, o);
+        PyErr_Format(PyExc_ValueError, "%s: 'looks' must be a plan of looks, got %R", c->name, o);
     for (size_t i = 0; !PyErr_Occurred() && i < out->count; i++) {
         out->pairs[i] = PyLong_AsSize_t(PyTuple_GetItem(pairs, (Py_ssize_t)i));
         out->weight[i] = PyFloat_AsDouble(PyTuple_GetItem(weights, (Py_ssize_t)i));
         if (!PyErr_Occurred() && (out->pairs[i] <= (i ? out->pairs[i - 1] : 0) || out->pairs[i] > CBX_LOOKS_PAIRS ||
                                   !(out->weight[i] > 0 && out->weight[i] <= 1e9)))
-            PyErr_Format(PyExc_ValueError, "%s: look %zu of %R cannot be", c->name, i, o);
+            PyErr_Format(PyExc_ValueError, "%s: look %zu of 'looks' is invalid: got %R", c->name, i, o);
     }
     return !PyErr_Occurred();
 }
@@ -309,9 +194,10 @@ static PyObject *do_looks_p(cx_call *c)
 
     if (!read_looks(c, &plan) || !CX_GET(c, j, p)) return NULL;
     if (j >= plan.count)
-        return PyErr_Format(PyExc_IndexError, "looks_p: there is no look %zu: the plan has %zu, from 0", j, plan.count);
+        return PyErr_Format(PyExc_IndexError, "looks_p: 'j' must be below the number of looks, %zu, got %zu",
+                            plan.count, j);
     if (!(p >= 0 && p <= 1))
-        return PyErr_Format(PyExc_ValueError, "looks_p: 'p' has to be 0 to 1, not %R", cx_arg(c, "p"));
+        return PyErr_Format(PyExc_ValueError, "looks_p: 'p' must be between 0 and 1, got %R", cx_arg(c, "p"));
     return PyFloat_FromDouble(cbx_looks_p(&plan, j, p));
 }
 
