@@ -132,6 +132,40 @@ def large_packed(np, h5py, lib, folder):
             assert f[name].chunks == (64, 64) and equal(np, f[name][()], x), name
 
 
+def many_axes(np, h5py, lib, folder, ndim):
+    """Arrays hold at most 16 axes, HDF5 32: the others are refused, as datasets and as attributes, and the file stays usable."""
+    path = os.path.join(folder, f"axes{ndim}.h5")
+    x = np.arange(4.0).reshape((1,) * (ndim - 2) + (2, 2))
+    with h5py.File(path, "w") as f:
+        f["plain"] = x
+        f.create_dataset("chunks", data=x, chunks=x.shape, compression="gzip")
+        f["few"] = np.ones(1)
+        f.attrs["x"] = x
+    file, array = File(lib, path, READ), c_void_p()
+    info = ctypes.create_string_buffer(4096)
+    calls = [(what, call) for name in (b"plain", b"chunks") for what, call in (
+        (name.decode(), lambda name=name: file.call("read", name, byref(array))),
+        (name.decode(), lambda name=name: file.call("read_slab", name, bytes(3 * 16 * 8), byref(array))),
+        (name.decode(), lambda name=name: file.call("stat", name, info)))]
+    calls += [("x", lambda: file.call("get_attr", b"/", b"x", byref(array)))]
+    if ndim <= 16:
+        file.call("read", b"chunks", byref(array))
+        assert equal(np, to_numpy(np, lib, folder, array), x)
+    else:
+        for what, call in calls:
+            try:
+                call()
+            except RuntimeError as e:
+                message = str(e)
+            else:
+                message = "no error"
+            wanted = f"'{what}' of '{path}' has {ndim} axes, at most 16 are supported: store it with fewer axes"
+            assert message == wanted, message
+    file.call("read", b"few", byref(array))
+    assert equal(np, to_numpy(np, lib, folder, array), np.ones(1))
+    file.close()
+
+
 def main():
     found = under("h5py", ["/usr/bin/python3"], "apt-get install python3-h5py")
     import h5py
@@ -142,6 +176,7 @@ def main():
         cases += [(f"h5py's {d} is read", lambda d=d: ours_reads(np, h5py, lib, folder, d)) for d in DTYPES]
         cases += [("a file of h5py's is appended to", lambda: ours_appends(np, h5py, lib, folder)),
                   ("many chunks", lambda: large_packed(np, h5py, lib, folder))]
+        cases += [(f"{n} axes", lambda n=n: many_axes(np, h5py, lib, folder, n)) for n in (16, 17, 32)]
         return run_cases(cases)
 
 

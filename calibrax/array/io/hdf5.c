@@ -419,7 +419,8 @@ cbx_status cbx__h5_shape_of(const cbx_h5 *h, hid_t space, const char *what, cbx_
 
     if (ndim < 0) return cbx__h5_fail(h, err, "read the shape of", what);
     if (ndim > CBX_MAX_RANK)
-        return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of '%s' has %d axes, at most %d are supported", what, h->name,
+        return cbx_fail(err, CBX_EUNSUPPORTED,
+                        "'%s' of '%s' has %d axes, at most %d are supported: store it with fewer axes", what, h->name,
                         ndim, CBX_MAX_RANK);
     if (ndim > 0 && h->c.Sget_simple_extent_dims(space, dims, NULL) < 0)
         return cbx__h5_fail(h, err, "read the shape of", what);
