@@ -1,6 +1,4 @@
-/*
- * Arrays of cases: see arrays.h.
- */
+/* Arrays of cases: see arrays.h. */
 #include "suites/common/arrays.h"
 
 #include <math.h>

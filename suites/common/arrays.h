@@ -1,6 +1,4 @@
-/*
- * Making, filling and permuting the arrays of a case.
- */
+/* Making, filling and permuting the arrays of a case. */
 #ifndef SUITES_COMMON_ARRAYS_H
 #define SUITES_COMMON_ARRAYS_H
 

@@ -1,6 +1,4 @@
-/*
- * Plans that call the array engine; see engine.h.
- */
+/* Plans that call the array engine; see engine.h. */
 #include "suites/common/engine.h"
 
 #include <string.h>

@@ -1,9 +1,8 @@
-/*
- * The plan of a baseline that calls the array engine as user code does.
+/* The plan of a baseline that calls the array engine as user code does.
  *
- * Each call opens a scope and makes a new result; the scope of the call before is closed first, so that its memory goes back to the pool, as
- * in a loop over frames.  Copying the result out belongs to collect, which is not timed.
- */
+ * Each call opens a scope and makes a new result; the scope of the call before is closed first, so
+ * that its memory goes back to the pool, as in a loop over frames.  Copying the result out belongs
+ * to collect, which is not timed. */
 #ifndef SUITES_COMMON_ENGINE_H
 #define SUITES_COMMON_ENGINE_H
 

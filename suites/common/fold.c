@@ -1,6 +1,4 @@
-/*
- * One element of an algebra in long double; see fold.h.
- */
+/* One element of an algebra in long double; see fold.h. */
 #include "suites/common/fold.h"
 
 #include <math.h>

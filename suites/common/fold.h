@@ -1,8 +1,8 @@
-/*
- * The correct answer of one element of an algebra, and its error bound.  For oracles only.
+/* The correct answer of one element of an algebra, and its error bound.  For oracles only.
  *
- * Terms t = combine(a[i], b[i]) of k operands are worked on in long double, sums compensated (Neumaier, ZAMM 54 (1974) 39-51), log
- * in two passes.  Operands are float32 or float64 numbers, or 0 and 1 of booleans.  Bounds, with sum_error of bounds.h:
+ * Terms t = combine(a[i], b[i]) of k operands are worked on in long double, sums compensated
+ * (Neumaier, ZAMM 54 (1974) 39-51), log in two passes.  Operands are float32 or float64 numbers, or
+ * 0 and 1 of booleans.  Bounds, with sum_error of bounds.h:
  *
  *   real       sum_error(k) sum |a b|
  *   euclidean  ((min(k, chance(k)) + 4) / 2 + 1) u C: a - b and its square err by 3 u, the root halves that and adds u
@@ -11,8 +11,7 @@
  *   log        u (min(2 (k + 5 R), lambda sqrt(k + 17 R)) + 30 + 6 (amax + bmax) + 4 |C|), R = min(k, 32): exponents of roundings no
  *              larger than amax + bmax, exp and log of 2 ulp, rescaling of an online sum at most R times
  *
- * Special values have a bound of 0: they must be equal.
- */
+ * Special values have a bound of 0: they must be equal. */
 #ifndef SUITES_COMMON_FOLD_H
 #define SUITES_COMMON_FOLD_H
 

@@ -1,6 +1,4 @@
-/*
- * The plan of baselines on a GPU; see gpu.h.
- */
+/* The plan of baselines on a GPU; see gpu.h. */
 #include "suites/common/gpu.h"
 
 #include <string.h>

@@ -1,9 +1,8 @@
-/*
- * The plan of baselines on a GPU: as cbx__suite_plan, with inputs, outputs and scratch in the device's memory.
+/* The plan of baselines on a GPU: as cbx__suite_plan, with inputs, outputs and scratch in the
+ * device's memory.
  *
- * bind copies the inputs there, run queues and waits, collect copies the outputs back.  A call that the device refuses leaves the outputs
- * as they were, which the fidelity check rejects.
- */
+ * bind copies the inputs there, run queues and waits, collect copies the outputs back.  A call that
+ * the device refuses leaves the outputs as they were, which the fidelity check rejects. */
 #ifndef SUITES_COMMON_GPU_H
 #define SUITES_COMMON_GPU_H
 

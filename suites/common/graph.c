@@ -1,6 +1,5 @@
-/*
- * Makers of graphs; see graph.h.  Degrees and neighbours come from streams of their own, so that degrees can be counted alone.
- */
+/* Makers of graphs; see graph.h.  Degrees and neighbours come from streams of their own, so that
+ * degrees can be counted alone. */
 #include "suites/common/graph.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
-/*
- * Work of sums that may end early.  "or" is done at its first true term, so on some inputs a method meets few of the terms and reads few
- * of the operands; all that none can leave out is to write the answer.  The steps of the problem (macs) stay as they are: rates
- * are of the steps that the plain definition takes.
- */
+/* Work of sums that may end early.  "or" is done at its first true term, so on some inputs a method
+ * meets few of the terms and reads few of the operands; all that none can leave out is to write the
+ * answer.  The steps of the problem (macs) stay as they are: rates are of the steps that the plain
+ * definition takes. */
 #ifndef SUITES_COMMON_LAZY_H
 #define SUITES_COMMON_LAZY_H
 

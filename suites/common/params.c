@@ -1,6 +1,4 @@
-/*
- * Words of parameter tables and what they mean.
- */
+/* Words of parameter tables and what they mean. */
 #include "suites/common/params.h"
 
 #include <string.h>

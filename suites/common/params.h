@@ -1,6 +1,4 @@
-/*
- * Rows of parameter tables that many cases share, and the values of a point as C types.
- */
+/* Rows of parameter tables that many cases share, and the values of a point as C types. */
 #ifndef SUITES_COMMON_PARAMS_H
 #define SUITES_COMMON_PARAMS_H
 

@@ -1,6 +1,5 @@
-/*
- * The state of a native baseline between calls: its point, where the arrays are, and one block of scratch memory.
- */
+/* The state of a native baseline between calls: its point, where the arrays are, and one block of
+ * scratch memory. */
 #ifndef SUITES_COMMON_PLAN_H
 #define SUITES_COMMON_PLAN_H
 

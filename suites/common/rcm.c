@@ -1,7 +1,6 @@
-/*
- * Reverse Cuthill-McKee: breadth-first search from a vertex of minimum degree, neighbours by increasing degree, the order reversed.
- * Each component has its own search; of vertices of equal degree the smaller label comes first.
- */
+/* Reverse Cuthill-McKee: breadth-first search from a vertex of minimum degree, neighbours by
+ * increasing degree, the order reversed. Each component has its own search; of vertices of equal
+ * degree the smaller label comes first. */
 #include <stdbool.h>
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
-/*
- * Numbers with fewer bits, for mutants: Veltkamp's splitting (Numer. Math. 18 (1971) 224), round to nearest.
- * 11 bits are those of a half and of TF32, 8 those of bfloat16; the exponent keeps its range.
- */
+/* Numbers with fewer bits, for mutants: Veltkamp's splitting (Numer. Math. 18 (1971) 224), round to
+ * nearest. 11 bits are those of a half and of TF32, 8 those of bfloat16; the exponent keeps its
+ * range. */
 #ifndef SUITES_COMMON_ROUNDING_H
 #define SUITES_COMMON_ROUNDING_H
 

@@ -1,6 +1,4 @@
-/*
- * Rows over the six algebras; see rows.h.
- */
+/* Rows over the six algebras; see rows.h. */
 #include "suites/common/rows.h"
 
 #include <math.h>

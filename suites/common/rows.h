@@ -1,9 +1,8 @@
-/*
- * One row of results over an algebra by plain loops: out[j] = fold over i < k of combine(a[i], b[i][j]), j < n.  What the native baselines
- * of sparse products and convolutions share; nothing in it is tuned, and a compiler vectorises it as it can.
+/* One row of results over an algebra by plain loops: out[j] = fold over i < k of combine(a[i],
+ * b[i][j]), j < n.  What the native baselines of sparse products and convolutions share; nothing in
+ * it is tuned, and a compiler vectorises it as it can.
  *
- * log goes in two passes (largest term, then the sum of exp) with libm.
- */
+ * log goes in two passes (largest term, then the sum of exp) with libm. */
 #ifndef SUITES_COMMON_ROWS_H
 #define SUITES_COMMON_ROWS_H
 

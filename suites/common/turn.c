@@ -1,6 +1,4 @@
-/*
- * Turns along two axes; see turn.h.
- */
+/* Turns along two axes; see turn.h. */
 #include "suites/common/turn.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
-/*
- * A turn of a point along two axes: rows and columns of a product, images and channels, vertices and features.  The inputs are permuted so
- * that the answer permutes with them, and the work stays the same.
- */
+/* A turn of a point along two axes: rows and columns of a product, images and channels, vertices
+ * and features.  The inputs are permuted so that the answer permutes with them, and the work stays
+ * the same. */
 #ifndef SUITES_COMMON_TURN_H
 #define SUITES_COMMON_TURN_H
 

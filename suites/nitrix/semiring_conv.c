@@ -162,8 +162,7 @@ void cbx__conv_work(const cbx_params *given, cbx_work *out)
     const double places = (double)p.batch * (double)p.rows.out * (double)p.columns.out;
     const double macs = places * (double)p.terms * (double)p.c_out;
     const double x = (double)p.batch * (double)p.rows.in * (double)p.columns.in * (double)p.c_in;
-    /* at least, windows that lie inside: half of the terms of an axis are there even in the
-     * corners */
+    /* at least, windows that lie inside: half of the terms of an axis are there even in the corners */
     const double min = macs / 4;
     const double bytes = (double)p.size *
                          ((p.stride == 1 ? x : 0) + (double)p.terms * (double)p.c_out + places * (double)p.c_out);

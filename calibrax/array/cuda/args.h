@@ -59,8 +59,7 @@ typedef struct cbx__cuda_scale {
     int32_t shift_by_inner;
 } cbx__cuda_scale;
 
-/* What happens to a real or a log product in s (dense, m by n by batches) before it is
- * C. */
+/* What happens to a real or a log product in s (dense, m by n by batches) before it is C. */
 typedef struct cbx__cuda_finish {
     cbx__cuda_product p; /* of the operands as given */
     const void *s, *row_shift, *row_limit, *col_shift, *col_limit;
@@ -118,8 +117,7 @@ typedef struct cbx__cuda_traffic {
     int64_t n, passes, threads;
 } cbx__cuda_traffic;
 
-/* x[i] = mix(i) & keep[i % 2] | put[i % 2]: numbers of any type without zeros, NaN or infinities.
- */
+/* x[i] = mix(i) & keep[i % 2] | put[i % 2]: numbers of any type without zeros, NaN or infinities. */
 typedef struct cbx__cuda_fill {
     uint32_t *x;
     int64_t words;

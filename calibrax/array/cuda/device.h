@@ -1,8 +1,7 @@
 /* The language of the kernels: what CUDA C++ and C17 have in common, and macros for the rest.
  * Without nvcc a program that plays a device gives cuda_shim.h (tests/array/cuda), so the same text
- * runs on a CPU and gives the same bits: products and sums are fused only in FMA (nvcc
- * -fmad=false, cc -ffp-contract=off), and exp and log are those of kernels/vmath.h, always with
- * FMA. */
+ * runs on a CPU and gives the same bits: products and sums are fused only in FMA (nvcc -fmad=false,
+ * cc -ffp-contract=off), and exp and log are those of kernels/vmath.h, always with FMA. */
 #ifndef CALIBRAX_ARRAY_CUDA_DEVICE_H
 #define CALIBRAX_ARRAY_CUDA_DEVICE_H
 

@@ -65,8 +65,7 @@ static const product products[CBX_CUDA_RATE_COUNT] = {
     [CBX_CUDA_RATE_I8_TILE] = PRODUCT(3, 10, 72, 1, 4, 8192, ~0u, ~0u, 0, 0, "R_8I"),
 };
 #undef PRODUCT
-/* In the order of probe.cu, with which loops of threads begin: 1's bits, and those that are random.
- */
+/* In the order of probe.cu, with which loops of threads begin: 1's bits, and those that are random. */
 static const struct {
     uint64_t one, digits, minus_one, three;
 } starts[] = {
@@ -127,8 +126,7 @@ static cbx_status take_slices(bench *b, const task *t, size_t count, double *ms,
     return st;
 }
 
-/* As many turns as take a slice's time; not to get there means that the device has no clock.
- */
+/* As many turns as take a slice's time; not to get there means that the device has no clock. */
 static cbx_status fit_turns(bench *b, task *t, cbx_err *err)
 {
     const double wanted = 1e3 * b->slice_s;

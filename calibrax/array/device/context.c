@@ -1,6 +1,5 @@
-/*
- * The device of a context: its settings' wish, met by the devices it looks at and by what its backend can do.
- */
+/* The device of a context: its settings' wish, met by the devices it looks at and by what its
+ * backend can do. */
 #include <stdio.h>
 
 #include "calibrax/array/device/internal.h"

@@ -1,5 +1,4 @@
-/**
- * Devices: what could compute here, which one is taken, and what is missing with its remedy.
+/** Devices: what could compute here, which one is taken, and what is missing with its remedy.
  *
  *     cbx_devices *devices;
  *     cbx_device_choice choice;
@@ -7,9 +6,9 @@
  *     cbx_ctx_set_devices(other_ctx, devices, err);      // shared by reference count, from any thread
  *     cbx_ctx_device(other_ctx, &choice, err);           // by the settings: CALIBRAX_USE_GPU and its kin
  *
- * The CPU's make-up comes from hwloc (2.x), GPUs from NVIDIA's driver library; both are loaded at run time and may be
- * missing.  A cbx_devices is immutable: any number of threads may read it without a lock.  To look again, probe again.
- */
+ * The CPU's make-up comes from hwloc (2.x), GPUs from NVIDIA's driver library; both are loaded at
+ * run time and may be missing.  A cbx_devices is immutable: any number of threads may read it
+ * without a lock.  To look again, probe again. */
 #ifndef CALIBRAX_ARRAY_DEVICE_DEVICE_H
 #define CALIBRAX_ARRAY_DEVICE_DEVICE_H
 
@@ -80,13 +79,12 @@ typedef struct cbx_devices_opts {
         sizeof(cbx_devices_opts), 0, 0, 0                                                                              \
     }
 
-/**
- * Looks at everything.  A missing or failing part is a gap, not a failure: the CPU is always there, and device 0.
- * No context is made on a GPU.  The driver's initialisation may take some 100 ms where there is one.
+/** Looks at everything.  A missing or failing part is a gap, not a failure: the CPU is always
+ * there, and device 0. No context is made on a GPU.  The driver's initialisation may take some 100
+ * ms where there is one.
  * @param opts  NULL: defaults
  * @param out   the caller frees it; memory by the allocator of ctx, which it may outlive
- * @return CBX_OK; CBX_EINVAL (struct_size of another version); CBX_ENOMEM
- */
+ * @return CBX_OK; CBX_EINVAL (struct_size of another version); CBX_ENOMEM */
 CBX_API cbx_status cbx_devices_probe(cbx_ctx *ctx, const cbx_devices_opts *opts, cbx_devices **out, cbx_err *err);
 /** One more reference, and one less; NULL is fine.  Safe from any thread. */
 CBX_API cbx_devices *cbx_devices_ref(const cbx_devices *d);
@@ -109,14 +107,12 @@ typedef struct cbx_device_memory {
     uint64_t available_bytes; /* at the time of the call */
 } cbx_device_memory;
 
-/**
- * Memory of a device, asked now.  The CPU's is what can be had without swapping, within the limit of the control group
- * (v2) that the process sees.  A GPU's needs its primary context, which is retained for the moment: some 100 MB of its
- * memory and some 100 ms if no other process holds it.
+/** Memory of a device, asked now.  The CPU's is what can be had without swapping, within the limit
+ * of the control group (v2) that the process sees.  A GPU's needs its primary context, which is
+ * retained for the moment: some 100 MB of its memory and some 100 ms if no other process holds it.
  * @param device  one of d
  * @param out     written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (the driver refuses, for instance for lack of memory); CBX_ENOMEM
- */
+ * @return CBX_OK; CBX_EUNAVAILABLE (the driver refuses, for instance for lack of memory); CBX_ENOMEM */
 CBX_API cbx_status cbx_devices_memory(cbx_ctx *ctx, const cbx_devices *d, const cbx_device *device,
                                       cbx_device_memory *out, cbx_err *err);
 
@@ -140,13 +136,11 @@ typedef struct cbx_device_choice {
     char warning[CBX_ERR_MESSAGE_SIZE]; /* then: why, one sentence; else "" */
 } cbx_device_choice;
 
-/**
- * Chooses: the first GPU if one is wanted and here, else the CPU.
+/** Chooses: the first GPU if one is wanted and here, else the CPU.
  * @param out  written on success only
  * @return CBX_OK; CBX_EUNAVAILABLE (a GPU is wanted, none is here, no fallback; the message states why);
  *         CBX_EINVAL (an invalid kind or fraction)
- * Allocates nothing.  Safe from any thread.
- */
+ * Allocates nothing.  Safe from any thread. */
 CBX_API cbx_status cbx_devices_choose(const cbx_devices *d, const cbx_device_config *config, cbx_device_choice *out,
                                       cbx_err *err);
 
@@ -155,20 +149,17 @@ CBX_API cbx_status cbx_ctx_devices(cbx_ctx *ctx, const cbx_devices **out, cbx_er
 /** @param devices  the context takes a reference of its own; NULL: probe again on next use.  @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_ctx_set_devices(cbx_ctx *ctx, const cbx_devices *devices, cbx_err *err);
 
-/**
- * What a context wants of its device; at first what its settings say (calibrax/base/settings.h).  A configuration that
- * cannot be met is not kept.
- * @return CBX_OK; as cbx_ctx_device
- */
+/** What a context wants of its device; at first what its settings say (calibrax/base/settings.h).
+ * A configuration that cannot be met is not kept.
+ * @return CBX_OK; as cbx_ctx_device */
 CBX_API cbx_status cbx_ctx_set_device_config(cbx_ctx *ctx, const cbx_device_config *config, cbx_err *err);
 /** @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_ctx_device_config(cbx_ctx *ctx, cbx_device_config *out, cbx_err *err);
 
-/**
- * The device on which a context computes now: as cbx_devices_choose, and a GPU only if the context's backend computes on
- * one (CBX_BACKEND_GPU); where it does not, that counts as a GPU that cannot be had.
- * @return CBX_OK; CBX_EUNAVAILABLE; CBX_EINVAL; CBX_ENOMEM
- */
+/** The device on which a context computes now: as cbx_devices_choose, and a GPU only if the
+ * context's backend computes on one (CBX_BACKEND_GPU); where it does not, that counts as a GPU
+ * that cannot be had.
+ * @return CBX_OK; CBX_EUNAVAILABLE; CBX_EINVAL; CBX_ENOMEM */
 CBX_API cbx_status cbx_ctx_device(cbx_ctx *ctx, cbx_device_choice *out, cbx_err *err);
 
 CBX_END_DECLS

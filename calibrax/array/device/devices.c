@@ -1,9 +1,7 @@
-/*
- * The devices of a machine: looked at once, immutable from then on, shared by reference count.
+/* The devices of a machine: looked at once, immutable from then on, shared by reference count.
  *
- * Nothing is kept for the whole process, so there is nothing to lock and nothing to reset: to look again
- * probes again.
- */
+ * Nothing is kept for the whole process, so there is nothing to lock and nothing to reset: to look
+ * again probes again. */
 #include <stdio.h>
 #include <string.h>
 

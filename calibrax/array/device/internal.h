@@ -1,6 +1,4 @@
-/*
- * Inside the device manager: the object, and the two places it asks.
- */
+/* Inside the device manager: the object, and the two places it asks. */
 #ifndef CALIBRAX_ARRAY_DEVICE_INTERNAL_H
 #define CALIBRAX_ARRAY_DEVICE_INTERNAL_H
 
@@ -33,11 +31,9 @@ typedef struct cbx__cuda {
 #undef CBX__CUDA_MEMBER
 } cbx__cuda;
 
-/**
- * Loads and initialises the driver and counts devices (at least one).
+/** Loads and initialises the driver and counts devices (at least one).
  * @param remedy  a command, or NULL; written when it fails
- * @return CBX_OK; CBX_EUNAVAILABLE, with the library closed; CBX_ENOMEM
- */
+ * @return CBX_OK; CBX_EUNAVAILABLE, with the library closed; CBX_ENOMEM */
 cbx_status cbx__cuda_open(cbx_ctx *ctx, const char *path, cbx__cuda *out, int *count, const char **remedy,
                           cbx_err *err);
 /** What a number of the driver other than 0 means. */
@@ -45,10 +41,8 @@ const char *cbx__cuda_words(int number);
 cbx_status cbx__cuda_describe(const cbx__cuda *cuda, int index, cbx_device *out, cbx_err *err);
 cbx_status cbx__cuda_memory(const cbx__cuda *cuda, const cbx_device *device, cbx_device_memory *out, cbx_err *err);
 
-/**
- * The CPU's make-up by hwloc; lists live in the arena.
- * @return CBX_OK; CBX_EUNAVAILABLE (no hwloc, another version of it, it fails); CBX_ENOMEM
- */
+/** The CPU's make-up by hwloc; lists live in the arena.
+ * @return CBX_OK; CBX_EUNAVAILABLE (no hwloc, another version of it, it fails); CBX_ENOMEM */
 cbx_status cbx__topology_hwloc(cbx_ctx *ctx, const char *path, cbx_arena *arena, cbx_topology *out, cbx_err *err);
 /** By what the kernel's files told; m NULL: they told nothing, sysconf is asked.  @return CBX_OK; CBX_ENOMEM */
 cbx_status cbx__topology_plain(const cbx_machine *m, bool this_machine, cbx_arena *arena, cbx_topology *out,

@@ -1,6 +1,4 @@
-/*
- * What the CPU is made of, without hwloc: by the kernel's files, else by what sysconf tells.
- */
+/* What the CPU is made of, without hwloc: by the kernel's files, else by what sysconf tells. */
 #include <unistd.h>
 
 #include "calibrax/array/device/internal.h"

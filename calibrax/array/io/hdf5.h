@@ -9,8 +9,8 @@
  * UTF-8.  Read are also foreign byte orders and half precision (as float32).
  *
  * A new or changed file takes its place in one step, at cbx_h5_commit; until then, and after any
- * failure, the path keeps what it had.  Appending therefore works on a copy of the
- * file (one that shares its blocks where the file system can).
+ * failure, the path keeps what it had.  Appending therefore works on a copy of the file (one that
+ * shares its blocks where the file system can).
  *
  * Threads: libhdf5 lets one thread of a process in at a time, by one lock (Debian's is built so):
  * handles may be used from any thread, one at a time each, and calls wait for each other.  A
@@ -19,8 +19,7 @@
  * Trust: headers, names, shapes and filters are checked as far as HDF5's own interface shows them,
  * and its messages come out in ours, never on stderr.  libhdf5 itself is not made to withstand
  * files that were forged to harm it: read those in a process of their own.  Files may name others
- * (external links, external storage, virtual datasets); libhdf5 opens these, as it does anywhere.
- */
+ * (external links, external storage, virtual datasets); libhdf5 opens these, as it does anywhere. */
 #ifndef CALIBRAX_ARRAY_IO_HDF5_H
 #define CALIBRAX_ARRAY_IO_HDF5_H
 
@@ -131,8 +130,7 @@ typedef struct cbx_h5_write_opts {
  *         CBX_EFORMAT (what HDF5 found wrong) */
 CBX_API cbx_status cbx_h5_create(cbx_h5 *h, const char *dataset, const cbx_array_desc *desc,
                                  const cbx_h5_write_opts *opts, cbx_err *err);
-/** cbx_h5_create, and all its elements.  @return as above; CBX_EINVAL (an abstract or failed array)
- */
+/** cbx_h5_create, and all its elements.  @return as above; CBX_EINVAL (an abstract or failed array) */
 CBX_API cbx_status cbx_h5_write(cbx_h5 *h, const char *dataset, const cbx_array *a, const cbx_h5_write_opts *opts,
                                 cbx_err *err);
 /** Writes an array over elements of a dataset; dtypes must be the same.

@@ -13,8 +13,7 @@
 #include "calibrax/array/primitive.h"
 #include "calibrax/base/cpu.h"
 
-/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative.
- */
+/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative. */
 typedef void (*cbx__loop)(size_t n, char *const *p, const ptrdiff_t *s);
 
 /** Loops of an instruction set; NULL where a primitive has none for a dtype. */

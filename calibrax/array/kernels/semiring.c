@@ -1,5 +1,4 @@
-/* The table of algebras, the check of a product's arguments, and the choice of the instruction set.
- */
+/* The table of algebras, the check of a product's arguments, and the choice of the instruction set. */
 #include "calibrax/array/kernels/semiring.h"
 
 #include <math.h>
@@ -89,9 +88,8 @@ static uint64_t rehearsal_ns(const cbx__semiring_kernel *kernel, cbx_dtype dtype
     return min;
 }
 
-/* Where add and max share pipes and multiplication has others, a sum as a * 1 + b is free.
- * Measured once a process (about a millisecond), by whoever comes first; the bits are the same
- * either way. */
+/* Where add and max share pipes and multiplication has others, a sum as a * 1 + b is free. Measured
+ * once a process (about a millisecond), by whoever comes first; the bits are the same either way. */
 static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dtype dtype)
 {
     enum { UNKNOWN, PLAIN, BY_FMA };

@@ -127,8 +127,7 @@ static void NAME(log_forward)(const cbx__grad *q)
 static inline T NAME(over)(T c) { return c <= 4 * SMALLEST ? 0 : 1 / c; }
 
 /* Rows of a tile, and rows of y that it meets at a time, two vectors of columns of which lie side
- * by side: in y itself, a power of two apart, they would have a few places of a cache
- * among them. */
+ * by side: in y itself, a power of two apart, they would have a few places of a cache among them. */
 #define DIFFER_ROWS 4
 #define DIFFER_DEEP 128
 

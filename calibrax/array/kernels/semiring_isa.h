@@ -46,8 +46,7 @@ typedef enum cbx__grad_phase { CBX__GRAD_SIZE, CBX__GRAD_BEFORE, CBX__GRAD_AFTER
 
 /** Threads that are worth their start for one derivative of what q describes. */
 int cbx__semiring_grad_threads(const cbx__grad *q);
-/** Scratch for either direction of what q describes, threads set (scratch itself is set to NULL).
- */
+/** Scratch for either direction of what q describes, threads set (scratch itself is set to NULL). */
 size_t cbx__semiring_grad_bytes(cbx__grad *q);
 void cbx__semiring_backward(cbx__grad *q); /* m, k, n > 0 */
 void cbx__semiring_forward(cbx__grad *q);

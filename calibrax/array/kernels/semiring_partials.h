@@ -1,9 +1,8 @@
-/* Derivatives of products by the partial derivatives of their terms, as the files of algebra.h define
- * them: the first optimum takes
- * all, times its partial derivatives, or every term has its share.  All matrices are dense and row-major.  Rows
- * of A, and blocks of columns of B, are shared by a team; each algebra has functions of its own for
- * one of them, in which it is a constant. Included once a float type behind semiring_tile.h;
- * expects SMALLEST besides. */
+/* Derivatives of products by the partial derivatives of their terms, as the files of algebra.h
+ * define them: the first optimum takes all, times its partial derivatives, or every term has its
+ * share.  All matrices are dense and row-major.  Rows of A, and blocks of columns of B, are shared
+ * by a team; each algebra has functions of its own for one of them, in which it is a constant.
+ * Included once a float type behind semiring_tile.h; expects SMALLEST besides. */
 
 /* x, made in any case, so that no branch prevents vectors. */
 ALWAYS_INLINE T NAME(unless)(bool nothing, T x) { return nothing ? 0 : x; }
