@@ -45,17 +45,6 @@ void cbx__cuda_leave(cbx_cuda *g)
 
 /* --- opening --- */
 
-static cbx_status check_opts(const cbx_cuda_opts *o, cbx_err *err)
-{
-    if (o->struct_size != sizeof *o)
-        return cbx_fail(err, CBX_EINVAL, "cbx_cuda_opts has %u bytes, not %zu: start from CBX_CUDA_OPTS_INIT",
-                        o->struct_size, sizeof *o);
-    if (!o->images && !cbx_cuda_build())
-        return cbx_fail(err, CBX_EUNAVAILABLE,
-                        "this library has no kernels for GPUs: build it where nvcc is, with -Dcuda=enabled");
-    return CBX_OK;
-}
-
 static cbx_status load_driver(cbx_cuda *g, const cbx_cuda_opts *o, cbx_err *err)
 {
     const cbx_library_symbol symbols[] = {
@@ -125,9 +114,13 @@ static cbx_status load_image(cbx_cuda *g, const char *folder, size_t i, cbx_err 
 cbx_status cbx_cuda_open(cbx_ctx *ctx, const cbx_cuda_opts *opts, cbx_cuda **out, cbx_err *err)
 {
     const cbx_cuda_opts defaults = CBX_CUDA_OPTS_INIT, *o = opts ? opts : &defaults;
-    cbx_status st = check_opts(o, err);
-
-    if (st) return st;
+    cbx_status st;
+    if (o->struct_size != sizeof *o)
+        return cbx_fail(err, CBX_EINVAL, "cbx_cuda_opts has %u bytes, not %zu: start from CBX_CUDA_OPTS_INIT",
+                        o->struct_size, sizeof *o);
+    if (!o->images && !cbx_cuda_build())
+        return cbx_fail(err, CBX_EUNAVAILABLE,
+                        "this library has no kernels for GPUs: build it where nvcc is, with -Dcuda=enabled");
     cbx_cuda *g = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *g);
     if (!g) return cbx_fail(err, CBX_ENOMEM, "no memory for a GPU's handle");
     g->ctx = ctx;

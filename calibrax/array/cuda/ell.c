@@ -57,17 +57,11 @@ static cbx_status launch(cbx_cuda *g, cbx__cuda_kernel k, int64_t blocks, const 
     return st;
 }
 
-/* Loads of 16 bytes: rows of B and C are multiples of them, and begin at one. */
-static bool is_wide(const cbx_ell_product *p, size_t wide)
-{
-    return p->d % wide == 0 && p->ldb % wide == 0 && p->ldc % wide == 0 && (uintptr_t)p->b % 16 == 0 &&
-           (uintptr_t)p->c % 16 == 0;
-}
-
 static cbx_status fold(cbx_cuda *g, const cbx_ell_product *p, step s, void *stream, cbx_err *err)
 {
     const size_t wide = p->dtype == CBX_BOOL ? 1 : 16 / cbx_dtype_size(p->dtype);
-    const bool widely = wide > 1 && is_wide(p, wide);
+    const bool widely = wide > 1 && (p->d % wide == 0 && p->ldb % wide == 0 && p->ldc % wide == 0 &&
+                                     (uintptr_t)p->b % 16 == 0 && (uintptr_t)p->c % 16 == 0);
     const cbx__cuda_kernel one = p->dtype == CBX_F64 ? s.f64 : s.f32;
     const cbx__cuda_rows r = cbx__cuda_row_groups(p->rows, p->d, widely ? wide : 1);
     cbx__cuda_ell args = arguments(p);

@@ -323,12 +323,6 @@ static bool member_is(const cbx_h5 *h, hid_t type, unsigned i, const char *word)
     return same;
 }
 
-static bool is_bool(const cbx_h5 *h, hid_t type)
-{
-    return h->c.Tget_size(type) == 1 && h->c.Tget_nmembers(type) == 2 && member_is(h, type, 0, "FALSE") &&
-           member_is(h, type, 1, "TRUE");
-}
-
 static bool complex_of(const cbx_h5 *h, hid_t type, cbx_dtype *out)
 {
     cbx_dtype part[2] = { CBX_BOOL, CBX_BOOL };
@@ -355,7 +349,9 @@ cbx_status cbx__h5_dtype_of(const cbx_h5 *h, hid_t type, const char *what, cbx_d
     *text = kind == H5T_STRING;
     *dtype = CBX_BOOL;
     if (kind == H5T_INTEGER || kind == H5T_FLOAT) known = number_of(h, type, kind, dtype);
-    if (kind == H5T_ENUM) known = is_bool(h, type);
+    if (kind == H5T_ENUM)
+        known = (h->c.Tget_size(type) == 1 && h->c.Tget_nmembers(type) == 2 && member_is(h, type, 0, "FALSE") &&
+                 member_is(h, type, 1, "TRUE"));
     if (kind == H5T_COMPOUND) known = complex_of(h, type, dtype);
     if (known || *text) return CBX_OK;
     return cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' has %s type of %zu bytes, which is no dtype here", what, h->name,
@@ -709,8 +705,11 @@ static cbx_status set_packing(const cbx_h5 *h, hid_t plist, const cbx_h5_write_o
     return done < 0 ? cbx__h5_fail(h, err, "pack", what) : CBX_OK;
 }
 
-static cbx_status check_write_opts(const cbx_h5_write_opts *opts, const char *what, cbx_err *err)
+cbx_status cbx__h5_set_filters(const cbx_h5 *h, hid_t plist, const cbx_array_desc *desc, const cbx_h5_write_opts *opts,
+                               const char *what, cbx_err *err)
 {
+    hsize_t chunk[CBX_MAX_RANK];
+    bool chunked = opts->packing != CBX_H5_PLAIN || opts->shuffle;
     if (opts->struct_size != sizeof(*opts))
         return cbx_fail(
             err, CBX_EINVAL,
@@ -722,17 +721,6 @@ static cbx_status check_write_opts(const cbx_h5_write_opts *opts, const char *wh
     if (opts->level < 0 || opts->level > 9)
         return cbx_fail(err, CBX_EINVAL, "'%s' cannot be deflated with level %d: 1 to 9, 0 for the usual", what,
                         opts->level);
-    return CBX_OK;
-}
-
-cbx_status cbx__h5_set_filters(const cbx_h5 *h, hid_t plist, const cbx_array_desc *desc, const cbx_h5_write_opts *opts,
-                               const char *what, cbx_err *err)
-{
-    hsize_t chunk[CBX_MAX_RANK];
-    bool chunked = opts->packing != CBX_H5_PLAIN || opts->shuffle;
-    cbx_status st = check_write_opts(opts, what, err);
-
-    if (st) return st;
     for (int i = 0; i < desc->ndim; i++) {
         if (desc->shape[i] == 0) return CBX_OK;
         chunked |= opts->chunk[i] > 0;

@@ -19,28 +19,6 @@ static cbx_status object_open(const cbx_h5 *h, const char *path, hid_t *out, cbx
     return *out < 0 ? cbx__h5_fail(h, err, "open", path) : CBX_OK;
 }
 
-static cbx_h5_kind kind_of(const cbx_h5 *h, hid_t group, const char *name)
-{
-    hid_t id = h->c.Oopen(group, name, H5P_DEFAULT);
-    H5I_type_t type = id >= 0 ? h->c.Iget_type(id) : H5I_BADID;
-
-    cbx__h5_release(h, id);
-    return type == H5I_GROUP ? CBX_H5_GROUP : type == H5I_DATASET ? CBX_H5_DATASET : CBX_H5_OTHER;
-}
-
-static cbx_status list_entry(const cbx_h5 *h, hid_t group, const char *path, hsize_t i, cbx_arena *arena,
-                             cbx_h5_entry *out, cbx_err *err)
-{
-    ssize_t n = h->c.Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, NULL, 0, H5P_DEFAULT);
-    char *name = n >= 0 ? cbx_arena_alloc(arena, (size_t)n + 1) : NULL;
-
-    if (n >= 0 && !name) return cbx_fail(err, CBX_ENOMEM, "no memory to list '%s' of '%s'", path, h->name);
-    if (n < 0 || h->c.Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)n + 1, H5P_DEFAULT) < 0)
-        return cbx__h5_fail(h, err, "list", path);
-    *out = (cbx_h5_entry){ name, kind_of(h, group, name) };
-    return CBX_OK;
-}
-
 static cbx_status list_group(const cbx_h5 *h, hid_t group, const char *path, cbx_arena *arena, const cbx_h5_entry **out,
                              size_t *count, cbx_err *err)
 {
@@ -51,8 +29,18 @@ static cbx_status list_group(const cbx_h5 *h, hid_t group, const char *path, cbx
     cbx_h5_entry *all = info.nlinks > SIZE_MAX ? NULL : cbx_arena_calloc(arena, (size_t)info.nlinks, sizeof(*all));
     if (!all) return cbx_fail(err, CBX_ENOMEM, "no memory to list '%s' of '%s'", path, h->name);
     for (hsize_t i = 0; i < info.nlinks; i++) {
-        cbx_status st = list_entry(h, group, path, i, arena, &all[i], err);
-        if (st) return st;
+        ssize_t n = h->c.Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, NULL, 0, H5P_DEFAULT);
+        char *name = n >= 0 ? cbx_arena_alloc(arena, (size_t)n + 1) : NULL;
+        if (n >= 0 && !name) return cbx_fail(err, CBX_ENOMEM, "no memory to list '%s' of '%s'", path, h->name);
+        if (n < 0 ||
+            h->c.Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, (size_t)n + 1, H5P_DEFAULT) < 0)
+            return cbx__h5_fail(h, err, "list", path);
+        hid_t id = h->c.Oopen(group, name, H5P_DEFAULT);
+        H5I_type_t type = id >= 0 ? h->c.Iget_type(id) : H5I_BADID;
+        cbx__h5_release(h, id);
+        all[i] = (cbx_h5_entry){ name, type == H5I_GROUP     ? CBX_H5_GROUP
+                                       : type == H5I_DATASET ? CBX_H5_DATASET
+                                                             : CBX_H5_OTHER };
     }
     *out = all;
     *count = (size_t)info.nlinks;
@@ -99,43 +87,35 @@ static cbx_status attribute_open(const cbx_h5 *h, const char *path, const char *
     return a->type < 0 || a->space < 0 ? cbx__h5_fail(h, err, "open the attribute", name) : CBX_OK;
 }
 
-static cbx_status read_numbers(const cbx_h5 *h, const char *name, const attribute *a, cbx_array **out, cbx_err *err)
+cbx_status cbx_h5_get_attr(cbx_h5 *h, const char *path, const char *name, cbx_array **out, cbx_err *err)
 {
+    h5_entered before = cbx__h5_enter(h);
+    attribute a = { -1, -1, -1, -1 };
     cbx_array_desc desc = { 0 };
     cbx_array *array = NULL;
     bool text = false, null = false;
     size_t count = 0;
     hid_t memory = -1;
-    cbx_status st = cbx__h5_dtype_of(h, a->type, name, &desc.dtype, &text, err);
+    cbx_status st = attribute_open(h, path, name, &a, err);
 
+    if (!st) st = cbx__h5_dtype_of(h, a.type, name, &desc.dtype, &text, err);
     if (!st && text)
         st = cbx_fail(err, CBX_EDTYPE, "the attribute '%s' of '%s' is text: read it as text", name, h->name);
-    if (!st) st = cbx__h5_shape_of(h, a->space, name, &desc, &null, err);
+    if (!st) st = cbx__h5_shape_of(h, a.space, name, &desc, &null, err);
     if (!st && null)
         st = cbx_fail(err, CBX_EUNSUPPORTED, "the attribute '%s' of '%s' has no shape and no elements", name, h->name);
     if (!st) st = cbx__h5_check_size(h, &desc, cbx_dtype_size(desc.dtype), name, &count, err);
     if (!st) st = cbx_array_create(h->ctx, &desc, &array, err);
-    if (st) return st;
-    memory = cbx__h5_native_type(h, desc.dtype);
-    if (memory < 0 || (count > 0 && h->c.Aread(a->id, memory, cbx_array_data_mut(array)) < 0))
+    if (!st) memory = cbx__h5_native_type(h, desc.dtype);
+    if (!st && (memory < 0 || (count > 0 && h->c.Aread(a.id, memory, cbx_array_data_mut(array)) < 0)))
         st = cbx__h5_fail(h, err, "read the attribute", name);
     cbx__h5_release(h, memory);
     if (st) {
         cbx_array_free(array);
-        return st;
+    } else {
+        cbx__boundary_tidy_bools(array);
+        *out = array;
     }
-    cbx__boundary_tidy_bools(array);
-    *out = array;
-    return CBX_OK;
-}
-
-cbx_status cbx_h5_get_attr(cbx_h5 *h, const char *path, const char *name, cbx_array **out, cbx_err *err)
-{
-    h5_entered before = cbx__h5_enter(h);
-    attribute a = { -1, -1, -1, -1 };
-    cbx_status st = attribute_open(h, path, name, &a, err);
-
-    if (!st) st = read_numbers(h, name, &a, out, err);
     attribute_close(h, &a);
     cbx__h5_leave(h, before);
     return st;
@@ -362,48 +342,30 @@ static cbx_status transfer(const cbx_h5 *h, const char *name, const dataset *d, 
 
 /* --- reading --- */
 
-static cbx_status read_selected(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array_desc *desc,
-                                cbx_array **out, cbx_err *err)
-{
-    cbx_array *a = NULL;
-    size_t count = 0;
-    cbx_status st = cbx__h5_check_size(h, desc, cbx_dtype_size(desc->dtype), name, &count, err);
-
-    if (!st) st = cbx_array_create(h->ctx, desc, &a, err);
-    if (!st && count > 0) st = transfer(h, name, d, desc, cbx_array_data_mut(a), NULL, err);
-    if (st) {
-        cbx_array_free(a);
-        return st;
-    }
-    cbx__boundary_tidy_bools(a);
-    *out = a;
-    return CBX_OK;
-}
-
-static cbx_status read_slab(const cbx_h5 *h, const char *name, const cbx_h5_slab *slab, cbx_array **out, cbx_err *err)
-{
-    dataset d;
-    cbx_status st = numbers_open(h, name, &d, err);
-
-    if (st) return st;
-    cbx_array_desc desc = d.info.desc;
-    if (slab) {
-        st = check_slab(h, name, &desc, slab, err);
-        for (int i = 0; !st && i < desc.ndim; i++) desc.shape[i] = slab->count[i];
-    }
-    bool empty = false;
-    for (int i = 0; i < desc.ndim; i++) empty |= desc.shape[i] == 0;
-    if (!st && slab && !empty) st = select_slab(h, name, &d, slab, err);
-    if (!st) st = read_selected(h, name, &d, &desc, out, err);
-    dataset_close(h, &d);
-    return st;
-}
-
 cbx_status cbx_h5_read_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, cbx_array **out, cbx_err *err)
 {
     h5_entered before = cbx__h5_enter(h);
-    cbx_status st = read_slab(h, name, slab, out, err);
+    dataset d;
+    size_t count = 0;
+    cbx_array *a = NULL;
+    cbx_status st = numbers_open(h, name, &d, err);
+    cbx_array_desc desc = d.info.desc;
 
+    if (!st && slab) {
+        st = check_slab(h, name, &desc, slab, err);
+        for (int i = 0; !st && i < desc.ndim; i++) desc.shape[i] = slab->count[i];
+    }
+    if (!st) st = cbx__h5_check_size(h, &desc, cbx_dtype_size(desc.dtype), name, &count, err);
+    if (!st && slab && count > 0) st = select_slab(h, name, &d, slab, err);
+    if (!st) st = cbx_array_create(h->ctx, &desc, &a, err);
+    if (!st && count > 0) st = transfer(h, name, &d, &desc, cbx_array_data_mut(a), NULL, err);
+    if (st) {
+        cbx_array_free(a);
+    } else {
+        cbx__boundary_tidy_bools(a);
+        *out = a;
+    }
+    dataset_close(h, &d);
     cbx__h5_leave(h, before);
     return st;
 }
@@ -509,50 +471,33 @@ cbx_status cbx_h5_create(cbx_h5 *h, const char *name, const cbx_array_desc *desc
     return st;
 }
 
-/* Elements row-major, packed first if they are not. */
-static cbx_status write_elements(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array *a, cbx_err *err)
-{
-    cbx_array *dense = NULL;
-    cbx_status st = CBX_OK;
-
-    if (cbx_array_count(a) == 0) return CBX_OK;
-    if (!cbx_array_is_contiguous(a)) st = cbx__boundary_copy(h->ctx, a, &dense, err);
-    if (!st) st = transfer(h, name, d, cbx_array_get_desc(a), NULL, cbx_array_data(dense ? dense : a), err);
-    cbx_array_free(dense);
-    return st;
-}
-
-static cbx_status check_same_kind(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array *a, cbx_err *err)
-{
-    char text[160];
-    const cbx_array_desc *desc = cbx_array_get_desc(a);
-
-    if (desc->ndim != d->info.desc.ndim)
-        return cbx_fail(err, CBX_ESHAPE, "an array of %s has another rank than '%s' of '%s', which has %d axes",
-                        cbx_array_desc_text(desc, text, sizeof text), name, h->name, d->info.desc.ndim);
-    if (desc->dtype != d->info.desc.dtype)
-        return cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is %s, an array of %s cannot be written to it: use astype", name,
-                        h->name, cbx_dtype_name(d->info.desc.dtype), cbx_array_desc_text(desc, text, sizeof text));
-    return CBX_OK;
-}
-
 /* slab NULL: the array is the whole dataset, which was made for it. */
 static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
 {
     dataset d;
+    char text[160];
+    cbx_array *dense = NULL;
     cbx_status st = cbx__h5_check_writable(h, name, err);
 
     if (!st) st = cbx__boundary_check_data(a, "write", err);
     if (!st) st = numbers_open(h, name, &d, err);
     if (st) return st;
-    st = check_same_kind(h, name, &d, a, err);
+    const cbx_array_desc *desc = cbx_array_get_desc(a);
+    if (desc->ndim != d.info.desc.ndim)
+        st = cbx_fail(err, CBX_ESHAPE, "an array of %s has another rank than '%s' of '%s', which has %d axes",
+                      cbx_array_desc_text(desc, text, sizeof text), name, h->name, d.info.desc.ndim);
+    else if (desc->dtype != d.info.desc.dtype)
+        st = cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is %s, an array of %s cannot be written to it: use astype", name,
+                      h->name, cbx_dtype_name(d.info.desc.dtype), cbx_array_desc_text(desc, text, sizeof text));
     if (!st && slab) {
         cbx_h5_slab part = *slab;
-        memcpy(part.count, cbx_array_get_desc(a)->shape, sizeof(part.count));
+        memcpy(part.count, desc->shape, sizeof(part.count));
         st = check_slab(h, name, &d.info.desc, &part, err);
         if (!st && cbx_array_count(a) > 0) st = select_slab(h, name, &d, &part, err);
     }
-    if (!st) st = write_elements(h, name, &d, a, err);
+    if (!st && !cbx_array_is_contiguous(a)) st = cbx__boundary_copy(h->ctx, a, &dense, err);
+    if (!st && cbx_array_count(a) > 0) st = transfer(h, name, &d, desc, NULL, cbx_array_data(dense ? dense : a), err);
+    cbx_array_free(dense);
     dataset_close(h, &d);
     return st;
 }
@@ -577,30 +522,20 @@ cbx_status cbx_h5_write(cbx_h5 *h, const char *name, const cbx_array *a, const c
     return st;
 }
 
-static cbx_status write_text(cbx_h5 *h, const char *name, const char *text, cbx_err *err)
+cbx_status cbx_h5_write_text(cbx_h5 *h, const char *name, const char *text, cbx_err *err)
 {
-    hid_t id = -1;
+    h5_entered before = cbx__h5_enter(h);
+    hid_t id = -1, type = cbx__h5_text_type(h, H5T_CSET_UTF8), space = cbx__h5_space(h, 0, NULL),
+          plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
     cbx_status st = cbx__h5_check_writable(h, name, err);
 
-    if (st) return st;
-    hid_t type = cbx__h5_text_type(h, H5T_CSET_UTF8);
-    hid_t space = cbx__h5_space(h, 0, NULL);
-    hid_t plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
-    st = make_dataset(h, name, type, space, plist, &id, err);
+    if (!st) st = make_dataset(h, name, type, space, plist, &id, err);
     if (!st && h->c.Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0)
         st = cbx__h5_fail(h, err, "write", name);
     cbx__h5_release(h, id);
     cbx__h5_release(h, plist);
     cbx__h5_release(h, space);
     cbx__h5_release(h, type);
-    return st;
-}
-
-cbx_status cbx_h5_write_text(cbx_h5 *h, const char *name, const char *text, cbx_err *err)
-{
-    h5_entered before = cbx__h5_enter(h);
-    cbx_status st = write_text(h, name, text, err);
-
     cbx__h5_leave(h, before);
     return st;
 }

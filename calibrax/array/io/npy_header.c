@@ -199,24 +199,6 @@ static cbx_status read_member(reader *r, cbx_npy_header *h, unsigned *seen)
     return read_shape(r, &h->desc);
 }
 
-static cbx_status read_dictionary(reader *r, cbx_npy_header *h)
-{
-    unsigned seen = 0;
-    bool comma = true;
-
-    if (!take(r, '{')) return malformed(r, "'{'");
-    while (!take(r, '}')) {
-        if (!comma) return malformed(r, "',' or '}'");
-        cbx_status st = read_member(r, h, &seen);
-        if (st) return st;
-        comma = take(r, ',');
-    }
-    if (seen != SEEN_ALL) return malformed(r, "all of 'descr', 'fortran_order' and 'shape'");
-    skip_blanks(r);
-    if (r->at != r->end) return malformed(r, "nothing behind '}'");
-    return CBX_OK;
-}
-
 cbx_status cbx__npy_header_bytes(const void *data, size_t len, size_t *out, cbx_err *err)
 {
     const unsigned char *p = data;
@@ -250,8 +232,19 @@ cbx_status cbx_npy_parse_header(const void *data, size_t len, cbx_npy_header *ou
     size_t prefix = p[6] == 1 ? 10 : 12;
     r.start = r.at = p + prefix;
     r.end = p + h.data_offset;
-    st = read_dictionary(&r, &h);
-    if (st) return st;
+    unsigned seen = 0;
+    bool comma = true;
+
+    if (!take(&r, '{')) return malformed(&r, "'{'");
+    while (!take(&r, '}')) {
+        if (!comma) return malformed(&r, "',' or '}'");
+        st = read_member(&r, &h, &seen);
+        if (st) return st;
+        comma = take(&r, ',');
+    }
+    if (seen != SEEN_ALL) return malformed(&r, "all of 'descr', 'fortran_order' and 'shape'");
+    skip_blanks(&r);
+    if (r.at != r.end) return malformed(&r, "nothing behind '}'");
     st = cbx_array_desc_count(&h.desc, &count, err);
     if (st) return st;
     *out = h;
