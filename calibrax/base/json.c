@@ -30,6 +30,18 @@ cbx_json_type cbx_json_typeof(const cbx_json *v)
     return v ? types[v->kind] : CBX_JSON_NULL;
 }
 
+bool cbx_json_is_rounded(const cbx_json *v)
+{
+    const char *key;
+    cbx_json *inner;
+    bool rounded = v && v->rounded;
+
+    if (cbx_json_typeof(v) == CBX_JSON_ARRAY)
+        for (size_t i = 0; !rounded && i < v->count; i++) rounded = cbx_json_is_rounded(cbx_json_at(v, i));
+    for (size_t i = 0; !rounded && cbx_json_member(v, i, &key, &inner); i++) rounded = cbx_json_is_rounded(inner);
+    return rounded;
+}
+
 /* --- values --- */
 
 /* The double as an exact int64; false if it is not one. */

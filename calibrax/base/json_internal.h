@@ -26,7 +26,8 @@ typedef enum kind {
 struct cbx_json {
     uint32_t refs; /* 0: in place, lives and dies with its container */
     uint16_t kind;
-    bool failed; /* a container that lacks what could not be added */
+    bool failed;  /* a container that lacks what could not be added */
+    bool rounded; /* an integer of more than 64 bits was read, of which this is the nearest double */
     union {
         bool truth;
         int64_t number;

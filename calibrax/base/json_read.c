@@ -222,7 +222,7 @@ static cbx_status read_number(reader *p, cbx_json *out)
     if (p->fault) return too_early(p);
     if (!good) return malformed(p, p->at, "a malformed number");
     if (d.integer && integer_of(p, &d, out)) return CBX_OK;
-    *out = (cbx_json){ .kind = KIND_DOUBLE };
+    *out = (cbx_json){ .kind = KIND_DOUBLE, .rounded = d.integer };
     if (d.exact && cbx__decimal_value(d.mantissa, d.power, &out->real)) {
         if (d.negative) out->real = -out->real;
         return CBX_OK;

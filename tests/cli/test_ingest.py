@@ -222,15 +222,19 @@ def no_small_file_takes_long(p):
     one_sentence(run(p, "ingest", "--data", "asv-store", "--input", p.write("asv", json.dumps(many)), expect=2, timeout=20), "2000 parameters, at most 64 are read", "calibrax")
 
 
-def integers_of_more_than_64_bits_are_rounded(p):
-    """Python writes them; they are read as the nearest double."""
+def integers_of_more_than_64_bits(p):
+    """Values are doubles; in the environment, the metadata and further members no type holds such an integer, so the file is refused."""
     big = 123456789012345678901234567890
     metric = {"value": big, "samples": [2 ** 65, 1]}
-    document = {"id": "big", "timestamp": "2026-03-01T10:00:00+00:00", "environment": {"n": big}, "metadata": {}, "metric_defs": {},
+    document = {"id": "big", "timestamp": "2026-03-01T10:00:00+00:00", "environment": {"n": 2 ** 64 - 1}, "metadata": {}, "metric_defs": {},
                 "points": [{"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": metric}}]}
     run(p, "ingest", "--data", "store", "--input", p.write("big.json", json.dumps(document)), expect=0)
     found = json.loads(run(p, "show", "big", "--data", "store", "--json", expect=0).stdout)
-    equal((found["environment"]["n"], found["points"][0]["metrics"]["t"]["value"], found["points"][0]["metrics"]["t"]["samples"]), (float(big), float(big), [2.0 ** 65, 1.0]), "rounded")
+    equal((found["environment"]["n"], found["points"][0]["metrics"]["t"]["value"], found["points"][0]["metrics"]["t"]["samples"]), (2 ** 64 - 1, float(big), [2.0 ** 65, 1.0]), "rounded")
+    for member, place in (("environment", "environment.n"), ("metadata", "metadata.n"), ("build", "the run.build.n")):
+        text = json.dumps({**document, "id": member, member: {"n": big}})
+        one_sentence(run(p, "ingest", "--data", "store", "--input", p.write("bigger.json", text), expect=2),
+                     f"bigger.json': '{place}': the number has more than 64 bits: write it as text or a float", "calibrax")
 
 
 def files_above_two_gib_are_refused(p):
@@ -241,7 +245,7 @@ def files_above_two_gib_are_refused(p):
 
 
 def memory_does_not_follow_the_number_of_words(p):
-    """None of these files is there, which is told of each."""
+    """None of these files exists, which is reported for each."""
     few, many = (peak_mb(p, "ingest", "--data", "store", "--input", *(f"f{i}" for i in range(n)), expect=2) for n in (8, 8000))
     check(many < few + 20, f"{many:.0f} MB for 8000 words, {few:.0f} for 8")
 
@@ -262,4 +266,4 @@ def what_made_no_iteration_has_no_time(p):
         check(value != value, f"{name}: found {value}")
 
 
-main([what_made_no_iteration_has_no_time, memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, pipes_hold_what_files_hold, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_is_at_most_eight_times_the_file, files_above_two_gib_are_refused, integers_of_more_than_64_bits_are_rounded, no_small_file_takes_long])
+main([what_made_no_iteration_has_no_time, memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, pipes_hold_what_files_hold, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_is_at_most_eight_times_the_file, files_above_two_gib_are_refused, integers_of_more_than_64_bits, no_small_file_takes_long])
