@@ -103,28 +103,61 @@ const cbx_result_content *cbx_result_get(const cbx_result *result) { return &res
 
 /* --- writing --- */
 
-static void put_timing(cbx_json *v, const cbx_timing_sample *t)
-{
-    cbx_json_set_double(v, "wall_clock_sec", t->wall_clock_sec);
-    cbx_json_set_doubles(v, "per_batch_times", t->per_batch_times, t->nbatch_times);
-    cbx_json_set_double(v, "first_batch_time", t->first_batch_time);
-    cbx_json_set_int(v, "num_batches", (int64_t)t->num_batches);
-    cbx_json_set_int(v, "num_elements", (int64_t)t->num_elements);
-    cbx_json_set_int(v, "warmup_batches_excluded", (int64_t)t->warmup_batches_excluded);
-    if (!isnan(t->compilation_time_sec)) cbx_json_set_double(v, "compilation_time_sec", t->compilation_time_sec);
-}
+/* Members of timing and of resources: kind, and name and unit of the metric that a run gets; NULL: none. */
+typedef enum member_kind { NUMBER, NULLABLE, OPTIONAL, COUNT, OPTIONAL_COUNT, LIST } member_kind;
 
-static void put_resources(cbx_json *v, const cbx_resource_summary *s)
+typedef struct member {
+    const char *key;
+    size_t offset;
+    member_kind kind;
+    const char *metric, *unit;
+} member;
+
+#define TIMING(name, ...)                                                                                              \
+    {                                                                                                                  \
+#name, offsetof(cbx_timing_sample, name), __VA_ARGS__                                                          \
+    }
+#define RESOURCE(name, ...)                                                                                            \
+    {                                                                                                                  \
+#name, offsetof(cbx_resource_summary, name), __VA_ARGS__                                                       \
+    }
+
+static const member timing_members[] = {
+    TIMING(wall_clock_sec, NUMBER, "wall_clock", "s"),
+    TIMING(per_batch_times, LIST),
+    TIMING(first_batch_time, NUMBER, "first_batch_time", "s"),
+    TIMING(num_batches, COUNT),
+    TIMING(num_elements, COUNT),
+    TIMING(warmup_batches_excluded, OPTIONAL_COUNT),
+    TIMING(compilation_time_sec, OPTIONAL, "compilation_time", "s"),
+};
+static const member resource_members[] = {
+    RESOURCE(peak_rss_mb, NUMBER, "peak_rss", "MB"),
+    RESOURCE(mean_rss_mb, NUMBER),
+    RESOURCE(peak_gpu_mem_mb, NULLABLE, "peak_gpu_mem", "MB"),
+    RESOURCE(mean_gpu_util, NULLABLE),
+    RESOURCE(memory_growth_mb, NUMBER, "memory_growth", "MB"),
+    RESOURCE(num_samples, COUNT),
+    RESOURCE(duration_sec, NUMBER),
+    RESOURCE(mean_gpu_clock_mhz, OPTIONAL),
+    RESOURCE(mean_gpu_power_w, OPTIONAL, "mean_gpu_power", "W"),
+};
+
+static void put_members(cbx_json *v, const member *m, size_t n, const void *record)
 {
-    cbx_json_set_double(v, "peak_rss_mb", s->peak_rss_mb);
-    cbx_json_set_double(v, "mean_rss_mb", s->mean_rss_mb);
-    cbx__set_maybe_double(v, "peak_gpu_mem_mb", s->peak_gpu_mem_mb);
-    cbx__set_maybe_double(v, "mean_gpu_util", s->mean_gpu_util);
-    cbx_json_set_double(v, "memory_growth_mb", s->memory_growth_mb);
-    cbx_json_set_int(v, "num_samples", (int64_t)s->num_samples);
-    cbx_json_set_double(v, "duration_sec", s->duration_sec);
-    if (!isnan(s->mean_gpu_clock_mhz)) cbx_json_set_double(v, "mean_gpu_clock_mhz", s->mean_gpu_clock_mhz);
-    if (!isnan(s->mean_gpu_power_w)) cbx_json_set_double(v, "mean_gpu_power_w", s->mean_gpu_power_w);
+    for (size_t i = 0; i < n; i++, m++) {
+        const void *at = (const char *)record + m->offset;
+        const cbx_timing_sample *timing = record; /* of a list */
+        switch (m->kind) {
+        case OPTIONAL:
+            if (isnan(*(const double *)at)) break; /* fall through */
+        case NUMBER: cbx_json_set_double(v, m->key, *(const double *)at); break;
+        case NULLABLE: cbx__set_maybe_double(v, m->key, *(const double *)at); break;
+        case COUNT:
+        case OPTIONAL_COUNT: cbx_json_set_int(v, m->key, (int64_t) * (const uint64_t *)at); break;
+        case LIST: cbx_json_set_doubles(v, m->key, timing->per_batch_times, timing->nbatch_times); break;
+        }
+    }
 }
 
 static const char *const known[] = { "name",    "domain",   "tags",   "timing",    "resources",
@@ -139,9 +172,10 @@ cbx_json *cbx_result_to_json(const cbx_result *result)
     cbx_json_set_string(v, "domain", c->domain);
     cbx__set_tags(v, c->tags, c->ntags);
     cbx_json_set_null(v, "timing");
-    if (c->timing) put_timing(cbx_json_set_object(v, "timing"), c->timing);
+    if (c->timing) put_members(cbx_json_set_object(v, "timing"), timing_members, CBX_LEN(timing_members), c->timing);
     cbx_json_set_null(v, "resources");
-    if (c->resources) put_resources(cbx_json_set_object(v, "resources"), c->resources);
+    if (c->resources)
+        put_members(cbx_json_set_object(v, "resources"), resource_members, CBX_LEN(resource_members), c->resources);
     cbx__set_metrics(v, c->metrics, c->nmetrics, result->raw);
     cbx__set_copy(v, "metadata", c->metadata);
     cbx__set_copy(v, "config", c->config);
@@ -169,16 +203,39 @@ cbx_status cbx_result_write(cbx_ctx *ctx, const cbx_result *result, const char *
 
 /* --- reading --- */
 
-static cbx_status read_count(const cbx_json *v, const char *key, const char *path, bool needed, uint64_t *out,
-                             cbx_err *err)
+static cbx_status read_members(cbx_arena *arena, const cbx_json *content, const char *path, const member *m, size_t n,
+                               void *record, cbx_err *err)
 {
-    int64_t n = 0;
-    cbx_status st;
+    cbx_timing_sample *timing = record; /* of a list */
+    cbx_json *v = NULL, *list;
+    cbx_status st = cbx_json_need_object(content, path, "", &v, err);
 
-    if (!needed && !cbx_json_has(v, key)) return CBX_OK;
-    st = cbx_json_need_int(v, key, path, &n, err);
-    if (!st && n < 0) st = cbx_fail(err, CBX_EFORMAT, "'%s.%s': expected a count, found %lld", path, key, (long long)n);
-    if (!st) *out = (uint64_t)n;
+    for (; !st && n; n--, m++) {
+        void *at = (char *)record + m->offset;
+        int64_t count = 0;
+        switch (m->kind) {
+        case NUMBER: st = cbx_json_need_double(v, m->key, path, at, err); break;
+        case NULLABLE:
+        case OPTIONAL:
+            *(double *)at = NAN;
+            st = cbx__read_maybe_double(v, m->key, path, at, err);
+            break;
+        case OPTIONAL_COUNT:
+            if (!cbx_json_has(v, m->key)) break; /* fall through */
+        case COUNT:
+            st = cbx_json_need_int(v, m->key, path, &count, err);
+            if (!st && count < 0)
+                st = cbx_fail(err, CBX_EFORMAT, "'%s.%s': expected a count, found %lld", path, m->key,
+                              (long long)count);
+            *(uint64_t *)at = (uint64_t)count;
+            break;
+        case LIST:
+            st = cbx_json_need_array(v, m->key, path, &list, err);
+            if (!st)
+                st = cbx__read_samples(arena, v, m->key, path, &timing->per_batch_times, &timing->nbatch_times, err);
+            break;
+        }
+    }
     return st;
 }
 
@@ -192,47 +249,13 @@ static cbx_status read_content(cbx_arena *arena, const cbx_json *v, cbx_result_c
     st = cbx_json_need_string(v, "name", "", &c->name, err);
     if (!st && cbx_json_has(v, "domain")) st = cbx_json_need_string(v, "domain", "", &c->domain, err);
     if (!st) st = cbx__read_tags(arena, v, "", &c->tags, &c->ntags, err);
-    if (!st) {
-        cbx_json *block = NULL;
-        st = CBX_OK;
-        if (cbx_json_get(v, "timing")) {
-            st = cbx_json_need_object(v, "timing", "", &block, err);
-            if (!st) {
-                static const char path[] = "timing";
-                cbx_json *list;
-                st = cbx_json_need_double(block, "wall_clock_sec", path, &t->wall_clock_sec, err);
-                t->compilation_time_sec = NAN;
-                if (!st) st = cbx_json_need_array(block, "per_batch_times", path, &list, err);
-                if (!st)
-                    st = cbx__read_samples(arena, block, "per_batch_times", path, &t->per_batch_times, &t->nbatch_times,
-                                           err);
-                if (!st) st = cbx_json_need_double(block, "first_batch_time", path, &t->first_batch_time, err);
-                if (!st) st = read_count(block, "num_batches", path, true, &t->num_batches, err);
-                if (!st) st = read_count(block, "num_elements", path, true, &t->num_elements, err);
-                if (!st)
-                    st = cbx__read_maybe_double(block, "compilation_time_sec", path, &t->compilation_time_sec, err);
-                if (!st)
-                    st = read_count(block, "warmup_batches_excluded", path, false, &t->warmup_batches_excluded, err);
-            }
-            c->timing = t;
-        }
-        if (!st && cbx_json_get(v, "resources")) {
-            st = cbx_json_need_object(v, "resources", "", &block, err);
-            if (!st) {
-                static const char path[] = "resources";
-                st = cbx_json_need_double(block, "peak_rss_mb", path, &s->peak_rss_mb, err);
-                s->peak_gpu_mem_mb = s->mean_gpu_util = s->mean_gpu_clock_mhz = s->mean_gpu_power_w = NAN;
-                if (!st) st = cbx_json_need_double(block, "mean_rss_mb", path, &s->mean_rss_mb, err);
-                if (!st) st = cbx__read_maybe_double(block, "peak_gpu_mem_mb", path, &s->peak_gpu_mem_mb, err);
-                if (!st) st = cbx__read_maybe_double(block, "mean_gpu_util", path, &s->mean_gpu_util, err);
-                if (!st) st = cbx_json_need_double(block, "memory_growth_mb", path, &s->memory_growth_mb, err);
-                if (!st) st = read_count(block, "num_samples", path, true, &s->num_samples, err);
-                if (!st) st = cbx_json_need_double(block, "duration_sec", path, &s->duration_sec, err);
-                if (!st) st = cbx__read_maybe_double(block, "mean_gpu_clock_mhz", path, &s->mean_gpu_clock_mhz, err);
-                if (!st) st = cbx__read_maybe_double(block, "mean_gpu_power_w", path, &s->mean_gpu_power_w, err);
-            }
-            c->resources = s;
-        }
+    if (!st && cbx_json_get(v, "timing")) {
+        st = read_members(arena, v, "timing", timing_members, CBX_LEN(timing_members), t, err);
+        c->timing = t;
+    }
+    if (!st && cbx_json_get(v, "resources")) {
+        st = read_members(arena, v, "resources", resource_members, CBX_LEN(resource_members), s, err);
+        c->resources = s;
     }
     if (!st) st = cbx__read_metrics(arena, v, "", NULL, &c->metrics, &c->nmetrics, err);
     if (!st) st = cbx__read_maybe_object(v, "metadata", "", &metadata, err);
@@ -283,28 +306,6 @@ cbx_status cbx_result_read(cbx_ctx *ctx, const char *path, cbx_result **out, cbx
 
 /* --- to a run: timing and resources become metrics with definitions, the free-form parts go to metadata.results --- */
 
-#define MAX_DERIVED 8
-
-/* Members of timing and resources as metrics; NaN: left out. */
-static const struct derived {
-    cbx_metric_def def;
-    size_t offset;
-} timing_members[] = {
-    { { .name = "wall_clock", .unit = "s", .direction = CBX_DIRECTION_LOWER, .group = "timing" }, offsetof(cbx_timing_sample, wall_clock_sec) },
-    { { .name = "first_batch_time", .unit = "s", .direction = CBX_DIRECTION_LOWER, .group = "timing" },
-      offsetof(cbx_timing_sample, first_batch_time) },
-    { { .name = "compilation_time", .unit = "s", .direction = CBX_DIRECTION_LOWER, .group = "timing" },
-      offsetof(cbx_timing_sample, compilation_time_sec) },
-}, resource_members[] = {
-    { { .name = "peak_rss", .unit = "MB", .direction = CBX_DIRECTION_LOWER, .group = "resources" },
-      offsetof(cbx_resource_summary, peak_rss_mb) },
-    { { .name = "memory_growth", .unit = "MB", .direction = CBX_DIRECTION_LOWER, .group = "resources" },
-      offsetof(cbx_resource_summary, memory_growth_mb) },
-    { { .name = "peak_gpu_mem", .unit = "MB", .direction = CBX_DIRECTION_LOWER, .group = "resources" },
-      offsetof(cbx_resource_summary, peak_gpu_mem_mb) },
-    { { .name = "mean_gpu_power", .unit = "W", .direction = CBX_DIRECTION_LOWER, .group = "resources" },
-      offsetof(cbx_resource_summary, mean_gpu_power_w) },
-};
 static const cbx_metric_def batch_time = { .name = "batch_time",
                                            .unit = "s",
                                            .direction = CBX_DIRECTION_LOWER,
@@ -327,13 +328,18 @@ static cbx_status add_derived(conversion *c, const cbx_metric_def *def, cbx_metr
     return cbx_run_builder_add_metric_def(c->b, def, err);
 }
 
-static cbx_status add_members(conversion *c, const struct derived *members, size_t n, const void *record, cbx_err *err)
+/* Members that are NaN are left out. */
+static cbx_status add_members(conversion *c, const member *m, size_t n, const void *record, const char *group,
+                              cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; record && i < n && !st; i++) {
-        double v = *(const double *)(const void *)((const char *)record + members[i].offset);
-        st = add_derived(c, &members[i].def, cbx_metric_of(v), err);
+    for (; record && n && !st; n--, m++) {
+        const cbx_metric_def def = {
+            .name = m->metric, .unit = m->unit, .direction = CBX_DIRECTION_LOWER, .group = group
+        };
+        const void *at = (const char *)record + m->offset;
+        if (m->metric) st = add_derived(c, &def, cbx_metric_of(*(const double *)at), err);
     }
     return st;
 }
@@ -365,13 +371,14 @@ cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *resu
 
     if (!b->run) return cbx_fail(err, CBX_EINVAL, "the run was taken out of its builder already");
     cbx_arena_init(&arena, &b->al);
-    c.metrics = cbx_arena_calloc(&arena, r->nmetrics + MAX_DERIVED, sizeof *c.metrics);
+    c.metrics = cbx_arena_calloc(&arena, r->nmetrics + CBX_LEN(timing_members) + CBX_LEN(resource_members) + 1,
+                                 sizeof *c.metrics);
     st = c.metrics ? CBX_OK : cbx_fail_nomem(err, NULL);
     if (!st && r->nmetrics) memcpy(c.metrics, r->metrics, r->nmetrics * sizeof *c.metrics);
     c.nmetrics = r->nmetrics;
     if (!st) st = add_batches(&c, &arena, r->timing, err);
-    if (!st) st = add_members(&c, timing_members, CBX_LEN(timing_members), r->timing, err);
-    if (!st) st = add_members(&c, resource_members, CBX_LEN(resource_members), r->resources, err);
+    if (!st) st = add_members(&c, timing_members, CBX_LEN(timing_members), r->timing, "timing", err);
+    if (!st) st = add_members(&c, resource_members, CBX_LEN(resource_members), r->resources, "resources", err);
     point.metrics = c.metrics;
     point.nmetrics = c.nmetrics;
     /* metadata.results of a run under construction with one entry more. */
@@ -389,4 +396,3 @@ cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *resu
     cbx_arena_clear(&arena);
     return st;
 }
-_Static_assert(CBX_LEN(timing_members) + CBX_LEN(resource_members) + 1 <= MAX_DERIVED, "all derived metrics fit");
