@@ -20,37 +20,13 @@
 #define GIB      (1024.0 * 1024.0 * 1024.0)
 
 /* What decides which kernels a CPU can run and how fast; sorted, as they are written. */
-static const char *const known_features[] = { "amx_bf16",
-                                              "amx_fp16",
-                                              "amx_int8",
-                                              "amx_tile",
-                                              "asimd",
-                                              "asimddp",
-                                              "asimdhp",
-                                              "avx",
-                                              "avx2",
-                                              "avx512_bf16",
-                                              "avx512_fp16",
-                                              "avx512_vnni",
-                                              "avx512_vpopcntdq",
-                                              "avx512bw",
-                                              "avx512cd",
-                                              "avx512dq",
-                                              "avx512f",
-                                              "avx512vl",
-                                              "avx_vnni",
-                                              "bf16",
-                                              "bmi2",
-                                              "f16c",
-                                              "fma",
-                                              "gfni",
-                                              "i8mm",
-                                              "popcnt",
-                                              "sse2",
-                                              "sse4_2",
-                                              "sve",
-                                              "sve2",
-                                              "vaes" };
+/* clang-format off */
+static const char *const known_features[] = {
+    "amx_bf16", "amx_fp16", "amx_int8", "amx_tile", "asimd", "asimddp", "asimdhp", "avx", "avx2", "avx512_bf16",
+    "avx512_fp16", "avx512_vnni", "avx512_vpopcntdq", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl",
+    "avx_vnni", "bf16", "bmi2", "f16c", "fma", "gfni", "i8mm", "popcnt", "sse2", "sse4_2", "sve", "sve2", "vaes",
+};
+/* clang-format on */
 
 typedef struct reading {
     cbx_ctx *ctx;

@@ -10,29 +10,15 @@
 
 #include "calibrax/core/probe_vec.h"
 
-#define CHAINS_12(X, keep, step)                                                                                       \
-    X(0, keep, step)                                                                                                   \
-    X(1, keep, step)                                                                                                   \
-    X(2, keep, step)                                                                                                   \
-    X(3, keep, step)                                                                                                   \
-    X(4, keep, step)                                                                                                   \
-    X(5, keep, step)                                                                                                   \
-    X(6, keep, step)                                                                                                   \
-    X(7, keep, step)                                                                                                   \
-    X(8, keep, step)                                                                                                   \
-    X(9, keep, step)                                                                                                   \
-    X(10, keep, step)                                                                                                  \
-    X(11, keep, step)
-#define CHAINS_20(X, keep, step)                                                                                       \
-    CHAINS_12(X, keep, step)                                                                                           \
-    X(12, keep, step)                                                                                                  \
-    X(13, keep, step)                                                                                                  \
-    X(14, keep, step)                                                                                                  \
-    X(15, keep, step)                                                                                                  \
-    X(16, keep, step)                                                                                                  \
-    X(17, keep, step)                                                                                                  \
-    X(18, keep, step)                                                                                                  \
-    X(19, keep, step)
+/* clang-format off */
+#define CHAINS_6(X, keep, step) \
+    X(0, keep, step) X(1, keep, step) X(2, keep, step) X(3, keep, step) X(4, keep, step) X(5, keep, step)
+#define CHAINS_12(X, keep, step) CHAINS_6(X, keep, step) X(6, keep, step) X(7, keep, step) X(8, keep, step) \
+    X(9, keep, step) X(10, keep, step) X(11, keep, step)
+#define CHAINS_20(X, keep, step) CHAINS_12(X, keep, step) X(12, keep, step) X(13, keep, step) X(14, keep, step) X(15, keep, step) \
+    X(16, keep, step) X(17, keep, step) X(18, keep, step) X(19, keep, step)
+/* clang-format on */
+
 #if VEC_CHAINS == 20
 #define CHAINS CHAINS_20
 #else

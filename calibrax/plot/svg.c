@@ -63,25 +63,20 @@ static void put_path(cbx_text *out, const cbx__item *it)
     put_end(out, it, "path");
 }
 
-static void put_rect(cbx_text *out, const cbx__item *it)
+/* A rectangle or a circle: its element, and the names of its numbers. */
+static void put_shape(cbx_text *out, const cbx__item *it)
 {
-    cbx_text_puts(out, "<rect");
-    put_paint(out, it);
-    put(out, " x=\"", it->at.x, "\"");
-    put(out, " y=\"", it->at.y, "\"");
-    put(out, " width=\"", it->size.x, "\"");
-    put(out, " height=\"", it->size.y, "\"");
-    put_end(out, it, "rect");
-}
+    static const char *const words[][5] = {
+        [CBX__RECT] = { "rect", " x=\"", " y=\"", " width=\"", " height=\"" },
+        [CBX__DISC] = { "circle", " cx=\"", " cy=\"", " r=\"" },
+    };
+    const double numbers[] = { it->at.x, it->at.y, it->size.x, it->size.y };
 
-static void put_disc(cbx_text *out, const cbx__item *it)
-{
-    cbx_text_puts(out, "<circle");
+    cbx_text_printf(out, "<%s", words[it->kind][0]);
     put_paint(out, it);
-    put(out, " cx=\"", it->at.x, "\"");
-    put(out, " cy=\"", it->at.y, "\"");
-    put(out, " r=\"", it->size.x, "\"");
-    put_end(out, it, "circle");
+    for (size_t i = 0; i < CBX_LEN(numbers) && words[it->kind][i + 1]; i++)
+        put(out, words[it->kind][i + 1], numbers[i], "\"");
+    put_end(out, it, words[it->kind][0]);
 }
 
 static void put_words(cbx_text *out, const cbx__item *it)
@@ -109,8 +104,8 @@ void cbx__scene_write_svg(const cbx__scene *s, cbx_text *out)
 {
     static void (*const writers[])(cbx_text *, const cbx__item *) = {
         [CBX__PATH] = put_path,
-        [CBX__RECT] = put_rect,
-        [CBX__DISC] = put_disc,
+        [CBX__RECT] = put_shape,
+        [CBX__DISC] = put_shape,
         [CBX__WORDS] = put_words,
     };
 

@@ -188,63 +188,47 @@ void cbx_timeline_end(cbx_timeline *t, const cbx_timeline_at *at)
     pthread_mutex_unlock(&t->lock);
 }
 
-void cbx_timeline_span(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
-                       uint64_t duration_ns, const cbx_timeline_arg *args, size_t nargs)
+static void put_event(cbx_timeline *t, char phase, const char *name, const char *category, const cbx_timeline_at *at,
+                      uint64_t duration_ns, const cbx_timeline_arg *args, size_t nargs)
 {
     cbx_timeline_at a;
 
     if (!t) return;
     a = place(at);
     pthread_mutex_lock(&t->lock);
-    open_event(t, 'X', &a, name ? name : "", category ? category : "");
-    put_us(&t->events, "dur", duration_ns);
-    if (a.time_ns + duration_ns > t->last_ns) t->last_ns = a.time_ns + duration_ns;
+    open_event(t, phase, &a, name, category);
+    if (phase == 'X') put_us(&t->events, "dur", duration_ns);
+    if (phase == 'X' && a.time_ns + duration_ns > t->last_ns) t->last_ns = a.time_ns + duration_ns;
+    if (phase == 'i') cbx_text_puts(&t->events, ",\"s\":\"t\"");
     close_event(t, args, nargs);
     pthread_mutex_unlock(&t->lock);
 }
 
-/* --- the rest --- */
+void cbx_timeline_span(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
+                       uint64_t duration_ns, const cbx_timeline_arg *args, size_t nargs)
+{
+    put_event(t, 'X', name ? name : "", category ? category : "", at, duration_ns, args, nargs);
+}
 
 void cbx_timeline_instant(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
                           const cbx_timeline_arg *args, size_t nargs)
 {
-    cbx_timeline_at a;
-
-    if (!t) return;
-    a = place(at);
-    pthread_mutex_lock(&t->lock);
-    open_event(t, 'i', &a, name ? name : "", category ? category : "");
-    cbx_text_puts(&t->events, ",\"s\":\"t\"");
-    close_event(t, args, nargs);
-    pthread_mutex_unlock(&t->lock);
+    put_event(t, 'i', name ? name : "", category ? category : "", at, 0, args, nargs);
 }
 
 void cbx_timeline_counter(cbx_timeline *t, const char *name, const cbx_timeline_at *at, const cbx_timeline_arg *values,
                           size_t nvalues)
 {
-    cbx_timeline_at a;
     bool any = false;
 
-    if (!t) return;
     for (size_t i = 0; i < nvalues; i++) any = any || values[i].text || isfinite(values[i].number);
-    if (!any) return;
-    a = place(at);
-    pthread_mutex_lock(&t->lock);
-    open_event(t, 'C', &a, name ? name : "", NULL);
-    close_event(t, values, nvalues);
-    pthread_mutex_unlock(&t->lock);
+    if (any) put_event(t, 'C', name ? name : "", NULL, at, 0, values, nvalues);
 }
 
 void cbx_timeline_name(cbx_timeline *t, const cbx_timeline_at *at, const char *name, bool process)
 {
-    cbx_timeline_at a;
-
-    if (!t) return;
-    a = place(at);
-    pthread_mutex_lock(&t->lock);
-    open_event(t, 'M', &a, process ? "process_name" : "thread_name", NULL);
-    close_event(t, &(cbx_timeline_arg){ "name", name ? name : "", 0 }, 1);
-    pthread_mutex_unlock(&t->lock);
+    put_event(t, 'M', process ? "process_name" : "thread_name", NULL, at, 0,
+              &(cbx_timeline_arg){ "name", name ? name : "", 0 }, 1);
 }
 
 void cbx_timeline_note(cbx_timeline *t, const char *key, const char *value)
