@@ -39,8 +39,7 @@ static int say(const opt_run *run, const char *verb, const char *name, const cha
         return EXIT_PASS;
     }
     o = new_document("calibrax-baseline");
-    cbx_json_set_string(o, "action", verb);
-    cbx_json_set_string(o, "name", name);
+    json_put(o, J_TEXT("action", verb), J_TEXT("name", name));
     if (id) cbx_json_set_string(o, "run", id);
     return print_json(run->program, o);
 }
@@ -69,8 +68,7 @@ static int list_baselines(const opt_run *run, cbx_store *store)
         if (!a->select.json) print_painted(PAINT_STRONG, "%-16s", names[i]);
         if (!a->select.json)
             print_painted(base ? PAINT_PLAIN : PAINT_BAD, " %s\n", base ? cbx_run_id(base) : "unreadable");
-        cbx_json_set_string(item, "name", names[i]);
-        cbx_json_set_string(item, "run", base ? cbx_run_id(base) : NULL);
+        json_put(item, J_TEXT("name", names[i]), J_TEXT("run", base ? cbx_run_id(base) : NULL));
         cbx_json_push(list, item);
         cbx_run_free(base);
     }
@@ -127,13 +125,9 @@ const opt_command baseline_command = {
     .synopsis = "[--run ID] [--name NAME] | --list | --remove [--name NAME]",
     .summary = "set, list or remove the baselines that runs are checked against",
     .description = "Keeps a copy of a run under a name; the Python package uses the one named main. With --list exit "
-                   "status 2 if there is "
-                   "none, or one that cannot be read.",
-    .options = baseline_options,
-    .noptions = CBX_LEN(baseline_options),
-    .args_size = sizeof(baseline_args),
+                   "status 2 if there is none, or one that cannot be read.",
+    OPT_OPTIONS(baseline),
     .defaults = &baseline_defaults,
     .run = run_baseline,
-    .rules = baseline_rules,
-    .nrules = CBX_LEN(baseline_rules),
+    OPT_RULES(baseline),
 };

@@ -77,29 +77,21 @@ static cbx_json *result_json(const opt_run *run, const bisect_args *a, cbx_bisec
 {
     cbx_json *o = new_document("calibrax-bisection"), *list;
 
-    cbx_json_set_string(o, "outcome", cbx_bisect_outcome_name(r->outcome));
-    cbx_json_set_string(o, "good", cbx_bisect_name(b, CBX_BISECT_GOOD_END));
-    cbx_json_set_string(o, "bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1));
-    cbx_json_set_int(o, "candidates", (int64_t)cbx_bisect_count(b));
-    cbx_json_set_double(o, "probability", r->probability);
-    cbx_json_set_double(o, "change", r->change);
-    cbx_json_set_double(o, "change_error", r->change_error);
-    cbx_json_set_double(o, "noise", r->noise);
-    cbx_json_set_bool(o, "relative", r->relative);
-    cbx_json_set_double(o, "odds", r->odds);
-    cbx_json_set_int(o, "launches", (int64_t)r->launches);
-    cbx_json_set_int(o, "end_launches", (int64_t)r->end_launches);
-    cbx_json_set_int(o, "broken_commits", (int64_t)r->broken);
+    json_put(o, J_TEXT("outcome", cbx_bisect_outcome_name(r->outcome)),
+             J_TEXT("good", cbx_bisect_name(b, CBX_BISECT_GOOD_END)),
+             J_TEXT("bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1)), J_INT("candidates", cbx_bisect_count(b)),
+             J_NUMBER("probability", r->probability), J_NUMBER("change", r->change),
+             J_NUMBER("change_error", r->change_error), J_NUMBER("noise", r->noise), J_BOOL("relative", r->relative),
+             J_NUMBER("odds", r->odds), J_INT("launches", r->launches), J_INT("end_launches", r->end_launches),
+             J_INT("broken_commits", r->broken));
     list = cbx_json_set_array(o, "suspects");
     for (size_t i = 0; i < r->nsuspects; i++) {
         const size_t commit = r->suspects[i];
         const char *name = cbx_bisect_name(b, commit);
         cbx_json *c = cbx_json_push_object(list);
-        cbx_json_set_string(c, "commit", name);
-        cbx_json_set_string(c, "subject", subject_of(run, a, name));
-        cbx_json_set_double(c, "probability", cbx_bisect_probability(b, commit));
-        cbx_json_set_int(c, "launches", (int64_t)cbx_bisect_launches_at(b, commit));
-        cbx_json_set_string(c, "broken", cbx_bisect_reason(b, commit));
+        json_put(c, J_TEXT("commit", name), J_TEXT("subject", subject_of(run, a, name)),
+                 J_NUMBER("probability", cbx_bisect_probability(b, commit)),
+                 J_INT("launches", cbx_bisect_launches_at(b, commit)), J_TEXT("broken", cbx_bisect_reason(b, commit)));
     }
     return o;
 }
@@ -192,17 +184,13 @@ const opt_command bisect_command = {
     .name = "bisect",
     .synopsis = "--good REV [--bad REV] [--build CMD] --bench CMD [OPTION]...",
     .summary = "find the commit that made a benchmark slower",
-    .description = "Searches the commits between two ends for the first one whose benchmark is worse. Both ends are "
-                   "measured first; each further launch "
-                   "measures the commit that informs most, until one commit is the answer with the given confidence. "
-                   "Merges are followed, commits that do not "
-                   "build are left out, and the checkout is never changed: commits are built in worktrees of their "
-                   "own. Exit status 0: found; 2: nothing to "
-                   "find, or a fault; 3: undecided; 130: interrupted, and --resume continues with what was measured.",
-    .options = bisect_options,
-    .noptions = CBX_LEN(bisect_options),
-    .args_size = sizeof(bisect_args),
+    .description =
+        "Searches the commits between two ends for the first one whose benchmark is worse. Both ends are measured "
+        "first; each further launch measures the commit that informs most, until one commit is the answer with the "
+        "given confidence. Merges are followed, commits that do not build are left out, and the checkout is never "
+        "changed: commits are built in worktrees of their own. Exit status 0: found; 2: nothing to find, or a fault; "
+        "3: undecided; 130: interrupted, and --resume continues with what was measured.",
+    OPT_OPTIONS(bisect),
     .run = run_bisect,
-    .rules = bisect_rules,
-    .nrules = CBX_LEN(bisect_rules),
+    OPT_RULES(bisect),
 };

@@ -34,16 +34,15 @@ static const opt_spec compare_options[] = {
       "@metrics" },
     { "Differences, with --diff", 0, OPT_GROUP, 0, "diff", NULL,
       "Lists the points and metrics that only one of two runs has, the values that changed, by how much and whether "
-      "for the worse, and the differences "
-      "in commit, environment and metadata. It judges nothing; 'check' does." },
+      "for the worse, and the differences in commit, environment and metadata. It judges nothing; 'check' does." },
     { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change of a value that counts as one" },
     { "values", 0, OPT_FLAG, AT(values), NULL, NULL,
       "points, metrics and values only, not commit, environment and metadata" },
     { "exit-code", 0, OPT_FLAG, AT(exit_code), NULL, NULL, "exit with 1 if there is a difference" },
     { "Ranking, with --rank", 0, OPT_GROUP, 0, "rank", NULL,
       "Ranks the values of a tag, or runs, in each row, equal values sharing a rank, and by one score over the rows "
-      "that all of them have. Where runs "
-      "carry samples, draws of them show how often each keeps its rank. Metrics without a direction are not ranked." },
+      "that all of them have. Where runs carry samples, draws of them show how often each keeps its rank. Metrics "
+      "without a direction are not ranked." },
     { "score", 0, OPT_CHOICE, AT(score), "KIND", "geometric",
       "how rows make one score: geometric (mean of best/value) or min-max (mean of 0 for the worst to 1 for the best)",
       "geometric min-max" },
@@ -52,8 +51,7 @@ static const opt_spec compare_options[] = {
     { "seed", 0, OPT_COUNT, AT(seed), "N", "1", "of the draws; the same seed gives the same ranks" },
     { "Pareto front, with --pareto", 0, OPT_GROUP, 0, "pareto", NULL,
       "No other point is at least as good as one on the front in all objectives and better in one. Points that lack an "
-      "objective are marked '?' and "
-      "beat nothing." },
+      "objective are marked '?' and beat nothing." },
     { "front-only", 0, OPT_FLAG, AT(front_only), NULL, NULL, "leave out the points that are beaten" },
     SELECT_ROW(compare_args, "point", OPT_STRING, point, "NAME", "points of this name"),
     SELECT_ROW(compare_args, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),
@@ -73,8 +71,7 @@ static cbx_json *cell_json(const cbx_comparison *c, size_t k, const cbx_comparis
 {
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "label", cbx_comparison_label(c, k));
-    cbx_json_set_double(o, "value", cell->value);
+    json_put(o, J_TEXT("label", cbx_comparison_label(c, k)), J_NUMBER("value", cell->value));
     if (cell->rank) cbx_json_set_int(o, "rank", (int64_t)cell->rank);
     if (!isnan(cell->delta)) cbx_json_set_double(o, "delta", cell->delta);
     if (!isnan(cell->speedup.value))
@@ -88,10 +85,8 @@ static cbx_json *row_json(const cbx_comparison *c, const cbx_comparison_row *row
 {
     cbx_json *o = cbx_json_new_object(), *cells;
 
-    cbx_json_set_string(o, "key", row->key);
-    cbx_json_set_string(o, "metric", row->metric);
-    cbx_json_set_string(o, "unit", row->unit);
-    cbx_json_set_string(o, "direction", cbx_direction_name(row->direction));
+    json_put(o, J_TEXT("key", row->key), J_TEXT("metric", row->metric), J_TEXT("unit", row->unit),
+             J_TEXT("direction", cbx_direction_name(row->direction)));
     cells = cbx_json_set_array(o, "cells");
     for (size_t k = 0; k < cbx_comparison_nlabels(c); k++) cbx_json_push(cells, cell_json(c, k, &row->cells[k]));
     return o;
@@ -112,16 +107,13 @@ static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
     for (size_t i = 0; i < cbx_comparison_nwinners(c); i++) {
         const cbx_winner *w = cbx_comparison_winner(c, i);
         cbx_json *o = cbx_json_push_object(winners);
-        cbx_json_set_string(o, "metric", w->metric);
-        cbx_json_set_string(o, "label", w->label);
-        cbx_json_set_double(o, "score", w->score);
-        cbx_json_set_int(o, "rows", (int64_t)w->nrows);
+        json_put(o, J_TEXT("metric", w->metric), J_TEXT("label", w->label), J_NUMBER("score", w->score),
+                 J_INT("rows", w->nrows));
     }
     for (size_t i = 0; i < cbx_comparison_nremarks(c); i++) {
         cbx_json *o = cbx_json_push_object(remarks);
         int rule;
-        cbx_json_set_string(o, "text", cbx_comparison_remark(c, i, &rule));
-        cbx_json_set_int(o, "rule", rule);
+        json_put(o, J_TEXT("text", cbx_comparison_remark(c, i, &rule)), J_INT("rule", rule));
     }
     return json_stream_end(&out, run->program, tail);
 }
@@ -232,20 +224,15 @@ const opt_command compare_command = {
     .summary = "compare runs side by side, show their differences, rank them, or find the best trade-offs",
     .description =
         "Compares what runs measured: one row a measured value, one column a competitor with its speed-up over the "
-        "reference (a ratio above 1 is "
-        "better) and an interval where samples or bounds give one. A RUN is the id of a run in the store, the "
-        "beginning of one, latest, "
-        "baseline:NAME, or the path of a run file. With --by the values of a tag are compared. Remarks below the table "
-        "follow the rules "
-        "of Hoefler & Belli (SC 2015). Runs of different machines are refused unless --allow-other-machine is given.",
-    .options = compare_options,
-    .noptions = CBX_LEN(compare_options),
-    .args_size = sizeof(compare_args),
+        "reference (a ratio above 1 is better) and an interval where samples or bounds give one. A RUN is the id of a "
+        "run in the store, the beginning of one, latest, baseline:NAME, or the path of a run file. With --by the "
+        "values of a tag are compared. Remarks below the table follow the rules of Hoefler & Belli (SC 2015). Runs of "
+        "different machines are refused unless --allow-other-machine is given.",
+    OPT_OPTIONS(compare),
     .defaults = &compare_defaults,
     .flags = OPT_TAKES_WORDS,
     .run = run_compare,
-    .rules = compare_rules,
-    .nrules = CBX_LEN(compare_rules),
+    OPT_RULES(compare),
     .word = "RUN",
     .words = "@runs",
 };

@@ -190,12 +190,8 @@ static cbx_json *change_json(const cbx_finding *f)
 {
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "key", f->key);
-    cbx_json_set_string(o, "unit", f->unit);
-    cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
-    cbx_json_set_double(o, "old", f->baseline);
-    cbx_json_set_double(o, "new", f->current);
-    cbx_json_set_double(o, "change", f->change);
+    json_put(o, J_TEXT("key", f->key), J_TEXT("unit", f->unit), J_TEXT("outcome", cbx_outcome_name(f->outcome)),
+             J_NUMBER("old", f->baseline), J_NUMBER("new", f->current), J_NUMBER("change", f->change));
     return o;
 }
 

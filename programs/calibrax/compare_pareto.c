@@ -171,9 +171,7 @@ static cbx_json *candidate_json(const field *f, size_t i)
     cbx_json *o = cbx_json_new_object(), *values;
     const candidate *c = &f->list.items[i];
 
-    cbx_json_set_string(o, "run", c->run);
-    cbx_json_set_string(o, "name", c->point->name);
-    cbx_json_set_string(o, "scenario", c->point->scenario);
+    json_put(o, J_TEXT("run", c->run), J_TEXT("name", c->point->name), J_TEXT("scenario", c->point->scenario));
     cbx_json_set(o, "tags", tags_json(c->point->tags, c->point->ntags));
     values = cbx_json_set_object(o, "values");
     for (size_t k = 0; k < f->d; k++) cbx_json_set_double(values, f->objectives[k].metric, f->x.items[i * f->d + k]);
@@ -190,15 +188,14 @@ static int print_field_json(const field *f)
 
     for (size_t k = 0; k < f->d; k++) {
         cbx_json *e = cbx_json_push_object(objectives);
-        cbx_json_set_string(e, "metric", f->objectives[k].metric);
-        cbx_json_set_string(e, "direction", cbx_direction_name(f->objectives[k].direction));
-        cbx_json_set_string(e, "unit", f->objectives[k].unit);
+        json_put(e, J_TEXT("metric", f->objectives[k].metric),
+                 J_TEXT("direction", cbx_direction_name(f->objectives[k].direction)),
+                 J_TEXT("unit", f->objectives[k].unit));
     }
     json_stream_begin(&out, head, "points");
     for (size_t i = 0; i < f->list.n; i++)
         if (f->on_front[i] || !a->front_only) json_stream_add(&out, candidate_json(f, i));
-    cbx_json_set_int(tail, "front", (int64_t)f->nfront);
-    cbx_json_set_int(tail, "missing", (int64_t)f->nmissing);
+    json_put(tail, J_INT("front", f->nfront), J_INT("missing", f->nmissing));
     return json_stream_end(&out, f->run->program, tail);
 }
 

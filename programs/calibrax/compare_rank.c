@@ -276,8 +276,7 @@ static cbx_json *cell_json(const ranking *k, const ranked *r, const cbx_rank_cel
     cbx_json *o = place_json(cbx_rank_table_competitor(k->t, c->competitor), c->rank);
     const size_t n = k->ncompetitors;
 
-    cbx_json_set_double(o, "value", c->value);
-    cbx_json_set_double(o, "delta", c->delta);
+    json_put(o, J_NUMBER("value", c->value), J_NUMBER("delta", c->delta));
     if (r->shares) cbx_json_set_doubles(o, "shares", r->shares + c->competitor * n, n);
     return o;
 }
@@ -287,17 +286,14 @@ static cbx_json *row_json(const ranking *k, const ranked *r)
     cbx_json *o = cbx_json_new_object(), *list;
     size_t shown = 0;
 
-    cbx_json_set_string(o, "key", r->row.key);
-    cbx_json_set_string(o, "metric", r->row.metric);
-    cbx_json_set_string(o, "unit", r->row.unit);
-    cbx_json_set_string(o, "direction", cbx_direction_name(r->row.direction));
+    json_put(o, J_TEXT("key", r->row.key), J_TEXT("metric", r->row.metric), J_TEXT("unit", r->row.unit),
+             J_TEXT("direction", cbx_direction_name(r->row.direction)));
     list = cbx_json_set_array(o, "ranks");
     for (size_t c = 0; c < r->row.ncells; c++) cbx_json_push(list, cell_json(k, r, &r->cells[c]));
     mark_seen(k, r, true);
     for (size_t at = 0; next_missing(k, r, &at, &shown); at++) {
         cbx_json *e = place_json(cbx_rank_table_competitor(k->t, at), 0);
-        cbx_json_set_double(e, "value", NAN);
-        cbx_json_set_double(e, "delta", NAN);
+        json_put(e, J_NUMBER("value", NAN), J_NUMBER("delta", NAN));
         cbx_json_push(list, e);
     }
     mark_seen(k, r, false);
@@ -321,8 +317,8 @@ static int print_ranking_json(ranking *k)
         if (!status) json_stream_add(&out, row_json(k, &r));
         cbx_arena_clear(&r.arena);
     }
-    cbx_json_set_string(middle, "score", k->kind == CBX_SCORE_MIN_MAX ? "min-max" : "geometric");
-    cbx_json_set_int(middle, "rows_scored", (int64_t)k->ncommon);
+    json_put(middle, J_TEXT("score", k->kind == CBX_SCORE_MIN_MAX ? "min-max" : "geometric"),
+             J_INT("rows_scored", k->ncommon));
     json_stream_next(&out, middle, "scores");
     for (size_t c = 0; e && c < k->ncompetitors; c++) {
         cbx_json *o = place_json(cbx_rank_table_competitor(k->t, e[c].index), e[c].rank);

@@ -20,8 +20,8 @@ static const opt_spec doctor_options[] = {
       "show this machine's fingerprint, and the facts that it is made of" },
     { "The machine, with --machine", 0, OPT_GROUP, 0, "machine", NULL,
       "Shows the fingerprint that runs of this machine carry, its CPU, caches, memory and accelerators. No host name, "
-      "address, path or serial number is among the facts. "
-      "A GPU that cannot be measured here is reported as skipped, with the reason." },
+      "address, path or serial number is among the facts. A GPU that cannot be measured here is reported as skipped, "
+      "with the reason." },
     { "root", 0, OPT_STRING, AT(root), "DIR", NULL, "a captured machine: a folder with its proc/ and sys/" },
     { "probe", 0, OPT_FLAG, AT(probe), NULL, NULL,
       "measure what one core can do: rates of its pipes, bandwidth of each cache, of memory and of each NUMA node" },
@@ -79,10 +79,8 @@ static cbx_json *device_json(cbx_ctx *ctx, const cbx_devices *d, const cbx_devic
     cbx_json *o = cbx_json_new_object();
     cbx_device_memory m;
 
-    cbx_json_set_string(o, "kind", cbx_device_kind_name(device->kind));
-    cbx_json_set_int(o, "index", device->index);
-    cbx_json_set_string(o, "name", device->name);
-    cbx_json_set_int(o, "memory_total_bytes", (int64_t)device->memory_total_bytes);
+    json_put(o, J_TEXT("kind", cbx_device_kind_name(device->kind)), J_INT("index", device->index),
+             J_TEXT("name", device->name), J_INT("memory_total_bytes", device->memory_total_bytes));
     if (cbx_devices_memory(ctx, d, device, &m, NULL))
         cbx_json_set_null(o, "memory_available_bytes");
     else
@@ -168,16 +166,12 @@ const opt_command doctor_command = {
     .synopsis = "[--machine [--probe | --gpu N | --sheets]] [--json]",
     .summary = "show backends, devices and libraries, what is missing, and this machine",
     .description = "Shows the settings and where each comes from, the backends and the one chosen, devices with their "
-                   "memory, packages, cores and "
-                   "caches, and the libraries that are loaded on first use, with the command that adds each missing "
-                   "one. Exit status 2 when a "
-                   "variable has an invalid value, or when what the settings ask for is not available.",
-    .options = doctor_options,
-    .noptions = CBX_LEN(doctor_options),
-    .args_size = sizeof(doctor_args),
+                   "memory, packages, cores and caches, and the libraries that are loaded on first use, with the "
+                   "command that adds each missing one. Exit status 2 when a variable has an invalid value, or when "
+                   "what the settings ask for is not available.",
+    OPT_OPTIONS(doctor),
     .defaults = &doctor_defaults,
     .flags = OPT_ANY_ENVIRONMENT,
     .run = run_doctor,
-    .rules = doctor_rules,
-    .nrules = CBX_LEN(doctor_rules),
+    OPT_RULES(doctor),
 };

@@ -58,8 +58,7 @@ static cbx_json *figures_json(const cbx_hardware *h)
 {
     cbx_json *v = cbx_json_new_object(), *rates, *shapes;
 
-    cbx_json_set_string(v, "name", h->name);
-    cbx_json_set_double(v, "bytes_per_s", h->bytes_per_s);
+    json_put(v, J_TEXT("name", h->name), J_NUMBER("bytes_per_s", h->bytes_per_s));
     rates = cbx_json_set_object(v, "flop_per_s");
     for (int r = 0; r < CBX_RATE_COUNT; r++) {
         if (!isnan(h->flop_per_s[r])) cbx_json_set_double(rates, cbx_rate_name((cbx_rate)r), h->flop_per_s[r]);
@@ -67,10 +66,8 @@ static cbx_json *figures_json(const cbx_hardware *h)
     shapes = cbx_json_set_array(v, "matrix_shapes");
     for (size_t i = 0; i < h->nmatrix_shapes; i++) {
         cbx_json *shape = cbx_json_push_object(shapes);
-        cbx_json_set_string(shape, "type", h->matrix_shape[i].type);
-        cbx_json_set_int(shape, "m", h->matrix_shape[i].m);
-        cbx_json_set_int(shape, "n", h->matrix_shape[i].n);
-        cbx_json_set_int(shape, "k", h->matrix_shape[i].k);
+        json_put(shape, J_TEXT("type", h->matrix_shape[i].type), J_INT("m", h->matrix_shape[i].m),
+                 J_INT("n", h->matrix_shape[i].n), J_INT("k", h->matrix_shape[i].k));
     }
     if (h->simd_width) cbx_json_set_int(v, "simd_width", h->simd_width);
     if (h->compute_capability) cbx_json_set_double(v, "compute_capability", h->compute_capability / 10.0);
@@ -134,12 +131,11 @@ static void push_levels(cbx_json *list, const cbx_level_rate *l, int n)
 {
     for (int i = 0; i < n; i++) {
         cbx_json *v = cbx_json_push_object(list);
-        cbx_json_set_string(v, "name", l[i].name);
-        cbx_json_set_int(v, "bytes", (int64_t)l[i].bytes);
-        cbx_json_set_double(v, "read_bytes_per_s", l[i].read_bytes_per_s);
-        cbx_json_set_double(v, "copy_bytes_per_s", l[i].copy_bytes_per_s);
-        cbx_json_set_double(v, "triad_bytes_per_s", l[i].triad_bytes_per_s);
-        cbx_json_set_double(v, "triad_stream_bytes_per_s", l[i].triad_stream_bytes_per_s);
+        json_put(v, J_TEXT("name", l[i].name), J_INT("bytes", l[i].bytes),
+                 J_NUMBER("read_bytes_per_s", l[i].read_bytes_per_s),
+                 J_NUMBER("copy_bytes_per_s", l[i].copy_bytes_per_s),
+                 J_NUMBER("triad_bytes_per_s", l[i].triad_bytes_per_s),
+                 J_NUMBER("triad_stream_bytes_per_s", l[i].triad_stream_bytes_per_s));
     }
 }
 
@@ -151,18 +147,15 @@ static cbx_json *rates_json(const rates *r)
     list = cbx_json_set_object(v, "pipe_ops_per_s");
     for (int i = 0; i < CBX_PIPE_COUNT; i++) {
         cbx_json *pair = cbx_json_set_object(list, cbx_pipe_name((cbx_pipe)i));
-        cbx_json_set_double(pair, "32", r->probe.pipe_ops_per_s[i][0]);
-        cbx_json_set_double(pair, "64", r->probe.pipe_ops_per_s[i][1]);
+        json_put(pair, J_NUMBER("32", r->probe.pipe_ops_per_s[i][0]), J_NUMBER("64", r->probe.pipe_ops_per_s[i][1]));
     }
     list = cbx_json_set_array(v, "narrow");
     for (int n = 0; n < CBX_NARROW_COUNT; n++) {
         const cbx_narrow_rate *rate = &r->probe.narrow[n];
         const bool supported = rate->by[0] != 0;
         cbx_json *o = cbx_json_push_object(list);
-        cbx_json_set_string(o, "type", cbx_narrow_type((cbx_narrow)n));
-        cbx_json_set_string(o, "unit", cbx_narrow_unit((cbx_narrow)n));
-        cbx_json_set_bool(o, "supported", supported);
-        cbx_json_set_double(o, "ops_per_s", supported ? rate->ops_per_s : NAN);
+        json_put(o, J_TEXT("type", cbx_narrow_type((cbx_narrow)n)), J_TEXT("unit", cbx_narrow_unit((cbx_narrow)n)),
+                 J_BOOL("supported", supported), J_NUMBER("ops_per_s", supported ? rate->ops_per_s : NAN));
         cbx_json_set_string(o, supported ? "by" : "why", supported ? rate->by : rate->why);
     }
     list = cbx_json_set_array(v, "levels");

@@ -44,8 +44,7 @@ static void add_form(cbx_json *list, const char *name, const char *summary)
 {
     cbx_json *o = cbx_json_push_object(list);
 
-    cbx_json_set_string(o, "name", name);
-    cbx_json_set_string(o, "summary", summary);
+    json_put(o, J_TEXT("name", name), J_TEXT("summary", summary));
 }
 
 static void print_form(const char *name, const char *summary)
@@ -219,14 +218,10 @@ const opt_command export_command = {
     .synopsis = "--format NAME [--run ID,... | --input FILE] [--out DIR]",
     .summary = "write runs as tables, plots, or a site",
     .description = "Writes runs in formats for other readers: LaTeX, HTML, CSV or Markdown tables with the best value "
-                   "of each group in bold, plots as SVG, "
-                   "PDF or PNG, or the folder that 'asv publish' makes a site of. File names hold the id of their run, "
-                   "and a file with other content is "
-                   "overwritten only with --replace. Prints the paths of the files.",
-    .options = export_options,
-    .noptions = CBX_LEN(export_options),
-    .args_size = sizeof(export_args),
+                   "of each group in bold, plots as SVG, PDF or PNG, or the folder that 'asv publish' makes a site of. "
+                   "File names hold the id of their run, and a file with other content is overwritten only with "
+                   "--replace. Prints the paths of the files.",
+    OPT_OPTIONS(export),
     .run = run_export,
-    .rules = export_rules,
-    .nrules = CBX_LEN(export_rules),
+    OPT_RULES(export),
 };

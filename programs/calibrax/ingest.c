@@ -81,9 +81,7 @@ static void add_run(ingest *in, const char *file, const cbx_import *import, size
                cbx_run_npoints(r) == 1 ? "" : "s");
     o = cbx_json_push_object(in->runs);
     set_run_head(o, r);
-    cbx_json_set_int(o, "points", (int64_t)cbx_run_npoints(r));
-    cbx_json_set_string(o, "file", file);
-    cbx_json_set_string(o, "format", import->format);
+    json_put(o, J_INT("points", cbx_run_npoints(r)), J_TEXT("file", file), J_TEXT("format", import->format));
 }
 
 static void ingest_file(ingest *in, const char *file)
@@ -167,8 +165,7 @@ static int run_ingest(const opt_run *run)
         for (size_t i = 0; i < cbx_importers_count(); i++) {
             cbx_importer_info info = cbx_importers_at(i);
             cbx_json *item = cbx_json_push_object(list);
-            cbx_json_set_string(item, "name", info.name);
-            cbx_json_set_string(item, "summary", info.summary);
+            json_put(item, J_TEXT("name", info.name), J_TEXT("summary", info.summary));
             if (!a->select.json) print_painted(PAINT_STRONG, "%-18s", info.name);
             if (!a->select.json) printf(" %s\n", info.summary);
         }

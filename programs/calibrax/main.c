@@ -17,9 +17,9 @@ static int run_help(const opt_run *run)
 static const opt_command help_command = {
     .name = "",
     .synopsis = "COMMAND [ARGUMENT]... [OPTION]...",
-    .description = "Keeps runs of measurements in a store, shows, compares and checks them, and measures programs. The "
-                   "store is that of --data, else of "
-                   "CALIBRAX_DATA, else .calibrax at the top of the repository or in the working folder.",
+    .description =
+        "Keeps runs of measurements in a store, shows, compares and checks them, and measures programs. The store is "
+        "that of --data, else of CALIBRAX_DATA, else .calibrax at the top of the repository or in the working folder.",
     .flags = OPT_ANY_ENVIRONMENT,
     .run = run_help,
 };

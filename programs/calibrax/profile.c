@@ -46,8 +46,8 @@ static const opt_spec profile_options[] = {
       "of --plugin: void NAME(void *state), with NAME_setup and NAME_teardown if they exist; of --module: called "
       "without arguments" },
     { "flops", 0, OPT_FLAG, AT(flops), NULL, NULL,
-      "count its operations: by hardware, else as `void NAME_work(void *state, double *flop, double *bytes)` "
-      "computes them; with --shapes by trace; with --module by XLA, where the interpreter has jax" },
+      "count its operations: by hardware, else as `void NAME_work(void *state, double *flop, double *bytes)` computes "
+      "them; with --shapes by trace; with --module by XLA, where the interpreter has jax" },
     { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
       "with --flops: its place under the measured roofs of a core of this machine" },
     { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64",
@@ -400,20 +400,16 @@ const opt_command profile_command = {
     .synopsis =
         "[OPTION]... (-- COMMAND [ARGUMENT]... | --plugin FILE --function NAME | --module MODULE --function NAME)",
     .summary = "measure the time and resources that a command or a function uses",
-    .description = "Measures wall and processor time, memory, page faults, context switches, input and output of a "
-                   "command's whole process tree over "
-                   "several runs, or the time of a call of a C or Python function, with intervals. A value that cannot "
-                   "be measured here is missing, "
-                   "with the reason. Exit status 2 also when a command fails, when a call is too short to measure, or "
-                   "when the store, the trace or the emissions that were asked "
-                   "for cannot be written, also for want of a sensor: what was measured is printed all the same.",
-    .options = profile_options,
-    .noptions = CBX_LEN(profile_options),
-    .args_size = sizeof(profile_args),
+    .description =
+        "Measures wall and processor time, memory, page faults, context switches, input and output of a command's "
+        "whole process tree over several runs, or the time of a call of a C or Python function, with intervals. A "
+        "value that cannot be measured here is missing, with the reason. Exit status 2 also when a command fails, when "
+        "a call is too short to measure, or when the store, the trace or the emissions that were asked for cannot be "
+        "written, also for want of a sensor: what was measured is printed all the same.",
+    OPT_OPTIONS(profile),
     .defaults = &profile_defaults,
     .flags = OPT_TAKES_WORDS,
     .run = run_profile,
-    .rules = profile_rules,
-    .nrules = CBX_LEN(profile_rules),
+    OPT_RULES(profile),
     .word = "COMMAND",
 };

@@ -12,7 +12,7 @@
 #include "calibrax/storage/store.h"
 #include "programs/calibrax/profile.h"
 #include "programs/calibrax/select.h"
-#include "programs/common/terminal.h"
+#include "programs/common/output.h"
 
 /* --- filling --- */
 
@@ -221,8 +221,7 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
         char text[320];
         snprintf(text, sizeof text,
                  "%zu of %zu runs ended before the second look: what only looks can tell, such as memory, is low or "
-                 "left out there; "
-                 "shorten --sample-ms",
+                 "left out there; shorten --sample-ms",
                  unseen, p->nruns);
         remark(f, text);
     }
@@ -474,12 +473,10 @@ static cbx_json *fact_json(const profile_fact *fact)
 {
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "unit", fact->unit);
-    cbx_json_set_string(o, "direction", cbx_direction_name(fact->direction));
-    cbx_json_set_double(o, "value", fact->value);
+    json_put(o, J_TEXT("unit", fact->unit), J_TEXT("direction", cbx_direction_name(fact->direction)),
+             J_NUMBER("value", fact->value));
     if (!isnan(fact->lower)) {
-        cbx_json_set_double(o, "lower", fact->lower);
-        cbx_json_set_double(o, "upper", fact->upper);
+        json_put(o, J_NUMBER("lower", fact->lower), J_NUMBER("upper", fact->upper));
     }
     cbx_json_set_doubles(o, "samples", fact->samples, fact->nsamples);
     return o;
@@ -490,10 +487,8 @@ static cbx_json *work_json(const profile_facts *f)
 {
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "source", f->work_source);
-    cbx_json_set_bool(o, "nominal", f->work_is_nominal);
-    cbx_json_set_bool(o, "at_least", f->work_is_minimum);
-    cbx_json_set_bool(o, "dearest_branch", f->work_of_costliest);
+    json_put(o, J_TEXT("source", f->work_source), J_BOOL("nominal", f->work_is_nominal),
+             J_BOOL("at_least", f->work_is_minimum), J_BOOL("dearest_branch", f->work_of_costliest));
     return o;
 }
 
@@ -503,8 +498,7 @@ static cbx_json *gpu_json(const profile_facts *f)
     const char *words;
     uint64_t bit;
 
-    cbx_json_set_string(o, "name", f->gpu);
-    cbx_json_set_bool(o, "slowed", cbx_gpu_is_slowed(f->gpu_throttle));
+    json_put(o, J_TEXT("name", f->gpu), J_BOOL("slowed", cbx_gpu_is_slowed(f->gpu_throttle)));
     reasons = cbx_json_set_array(o, "throttle_reasons");
     for (size_t i = 0; (words = cbx_gpu_throttle_at(i, &bit)); i++)
         if (f->gpu_throttle & bit) cbx_json_push_string(reasons, words);
@@ -516,14 +510,10 @@ static cbx_json *roofline_json(const profile_facts *f)
     const cbx_roofline *r = &f->roofline;
     cbx_json *o = cbx_json_new_object(), *hints;
 
-    cbx_json_set_string(o, "bound", r->bound == CBX_BOUND_MEMORY ? "memory" : "compute");
-    cbx_json_set_string(o, "level", r->level->name);
-    cbx_json_set_double(o, "intensity", r->intensity);
-    cbx_json_set_double(o, "ridge", r->ridge);
-    cbx_json_set_double(o, "flop_share", r->flop_share);
-    cbx_json_set_double(o, "bytes_share", r->bytes_share);
-    cbx_json_set_double(o, "efficiency", r->efficiency);
-    cbx_json_set_bool(o, "beyond_roof", r->beyond_roof);
+    json_put(o, J_TEXT("bound", r->bound == CBX_BOUND_MEMORY ? "memory" : "compute"), J_TEXT("level", r->level->name),
+             J_NUMBER("intensity", r->intensity), J_NUMBER("ridge", r->ridge), J_NUMBER("flop_share", r->flop_share),
+             J_NUMBER("bytes_share", r->bytes_share), J_NUMBER("efficiency", r->efficiency),
+             J_BOOL("beyond_roof", r->beyond_roof));
     if (!isnan(f->alignment)) cbx_json_set_double(o, "alignment", f->alignment);
     hints = cbx_json_set_array(o, "recommendations");
     for (size_t i = 0; i < f->hints.n; i++) cbx_json_push_string(hints, f->hints.hint[i]);
@@ -534,10 +524,8 @@ cbx_json *profile_json(const profile_facts *f)
 {
     cbx_json *o = new_document("calibrax-profile"), *metrics, *remarks;
 
-    cbx_json_set_string(o, "kind", f->kind);
-    cbx_json_set_string(o, "subject", f->subject);
-    cbx_json_set_int(o, "samples", (int64_t)f->samples);
-    cbx_json_set_int(o, "calls_per_sample", (int64_t)f->calls_per_sample);
+    json_put(o, J_TEXT("kind", f->kind), J_TEXT("subject", f->subject), J_INT("samples", f->samples),
+             J_INT("calls_per_sample", f->calls_per_sample));
     if (f->work_source) cbx_json_set(o, "work", work_json(f));
     if (f->is_placed) cbx_json_set(o, "roofline", roofline_json(f));
     if (f->gpu) cbx_json_set(o, "gpu", gpu_json(f));

@@ -143,9 +143,7 @@ static void put_interval(cbx_json *o, const char *key, const cbx_interval *i)
 
     cbx_json_set_double(v, "value", i->value);
     if (i->level > 0) {
-        cbx_json_set_double(v, "lower", i->lower);
-        cbx_json_set_double(v, "upper", i->upper);
-        cbx_json_set_double(v, "level", i->level);
+        json_put(v, J_NUMBER("lower", i->lower), J_NUMBER("upper", i->upper), J_NUMBER("level", i->level));
     }
     cbx_json_set(o, key, v);
 }
@@ -171,16 +169,13 @@ static cbx_json *sizes_json(const sizing *s, const char *id)
     if (!o) return NULL;
     cbx_json_set_string(o, "subject", s->subject);
     cbx_json_set(o, "points", points_json(s));
-    cbx_json_set_bool(o, "decided", r->decided);
-    cbx_json_set_string(o, "order", r->order);
-    cbx_json_set_string(o, "why", r->decided ? NULL : r->why);
+    json_put(o, J_BOOL("decided", r->decided), J_TEXT("order", r->order), J_TEXT("why", r->decided ? NULL : r->why));
     for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++)
         cbx_json_set_double(weights, cbx_complexity_name((cbx_complexity)k), r->growth.weight[k]);
     cbx_json_set(o, "weights", weights);
     put_interval(o, "exponent", &r->growth.exponent);
     if (r->exponent.level > 0) put_interval(o, "exponent_resampled", &r->exponent);
-    cbx_json_set_double(o, "relative_error", r->growth.relative_error);
-    cbx_json_set_string(o, "run", id[0] ? id : NULL);
+    json_put(o, J_NUMBER("relative_error", r->growth.relative_error), J_TEXT("run", id[0] ? id : NULL));
     return o;
 }
 

@@ -451,8 +451,8 @@ static int conclude(const opt_run *run, const cbx_benchmark_report *r)
     }
     if (a->json) {
         cbx_json *o = cbx_benchmark_report_json(r);
-        cbx_json_set_string(o, "store", kept ? a->data : NULL);
-        cbx_json_set_int(o, "exit_code", nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r));
+        json_put(o, J_TEXT("store", kept ? a->data : NULL),
+                 J_INT("exit_code", (nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r))));
         cbx_json_set(o, "faults", sentences_json(faults, nfaults));
         if (print_json(run->program, o)) return EXIT_ERROR;
     } else {
@@ -505,20 +505,15 @@ const opt_command run_command = {
     .synopsis = "[OPTION]... --plugin FILE | --module MODULE[:CLASS] | --file FILE | -- COMMAND [ARGUMENT]...",
     .summary = "run benchmarks, make a run of their results, and check their targets",
     .description = "Runs benchmarks (set-up, training or work, evaluation, tear-down), each launch in a fresh process, "
-                   "and makes a run of their values, "
-                   "times and resources: a point a benchmark, a sample a launch. Tear-down always follows set-up. Exit "
-                   "status 1: a target is missed, or its "
-                   "metric is not a number; 2: a launch failed (--allow-failed), or a target cannot be checked (its "
-                   "metric is missing, or has no direction), or the store or the trace cannot "
-                   "be written (the results are printed all the same); 3: the interval holds the target; 130: "
-                   "interrupted, and finished launches are kept.",
-    .options = run_options,
-    .noptions = CBX_LEN(run_options),
-    .args_size = sizeof(run_args),
+                   "and makes a run of their values, times and resources: a point a benchmark, a sample a launch. "
+                   "Tear-down always follows set-up. Exit status 1: a target is missed, or its metric is not a number; "
+                   "2: a launch failed (--allow-failed), or a target cannot be checked (its metric is missing, or has "
+                   "no direction), or the store or the trace cannot be written (the results are printed all the same); "
+                   "3: the interval holds the target; 130: interrupted, and finished launches are kept.",
+    OPT_OPTIONS(run),
     .defaults = &run_defaults,
     .flags = OPT_TAKES_WORDS,
     .run = run_run,
-    .rules = run_rules,
-    .nrules = CBX_LEN(run_rules),
+    OPT_RULES(run),
     .word = "COMMAND",
 };

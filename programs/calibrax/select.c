@@ -11,7 +11,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
 #include "programs/common/store_path.h"
-#include "programs/common/terminal.h"
+#include "programs/common/output.h"
 
 #define AHEAD_US 86400000000LL /* clocks set by hand, and times without a zone, differ by less */
 
@@ -288,10 +288,10 @@ int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_ser
 
         if (!status) *&def = cbx_run_find_metric_def(one, s->metric);
         if (!status && def && first && strcmp(def->unit, first->unit) != 0)
-            status = opt_fail(run->program,
-                              "'%s' is in '%s' in run '%s' and in '%s' in run '%s': choose runs of one unit with "
-                              "--since or --until",
-                              what, first->unit, cbx_run_id(kept), def->unit, cbx_run_id(one));
+            status = opt_fail(
+                run->program,
+                "'%s' is in '%s' in run '%s' and in '%s' in run '%s': choose runs of one unit with --since or --until",
+                what, first->unit, cbx_run_id(kept), def->unit, cbx_run_id(one));
         if (!status && direction_too && def && first && def->direction != first->direction)
             status = opt_fail(run->program,
                               "'%s' has direction '%s' in run '%s' and '%s' in run '%s': choose runs of one direction "
@@ -359,8 +359,7 @@ cbx_json *new_document(const char *schema)
 {
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "schema", schema);
-    cbx_json_set_int(o, "version", 1);
+    json_put(o, J_TEXT("schema", schema), J_INT("version", 1));
     return o;
 }
 
@@ -398,11 +397,10 @@ void set_run_head(cbx_json *o, const cbx_run *run)
 {
     char time[CBX_TIME_SIZE];
 
-    cbx_json_set_string(o, "id", cbx_run_id(run));
-    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(cbx_run_timestamp_us(run), time));
-    cbx_json_set_string(o, "commit", cbx_run_commit(run));
-    cbx_json_set_string(o, "branch", cbx_run_branch(run));
-    cbx_json_set_string(o, "machine", run_machine(run));
+    json_put(o, J_TEXT("id", cbx_run_id(run)),
+             J_TEXT("timestamp", cbx_time_format_iso(cbx_run_timestamp_us(run), time)),
+             J_TEXT("commit", cbx_run_commit(run)), J_TEXT("branch", cbx_run_branch(run)),
+             J_TEXT("machine", run_machine(run)));
 }
 
 /* --- text --- */
@@ -495,13 +493,9 @@ cbx_json *tendency_json(const cbx_tendency *t, const char *word)
 {
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "word", word);
-    cbx_json_set_string(o, "kind", cbx_tendency_name(t->kind, CBX_DIRECTION_INFO));
-    cbx_json_set_double(o, "slope", t->slope.value);
-    cbx_json_set_double(o, "lower", t->slope.lower);
-    cbx_json_set_double(o, "upper", t->slope.upper);
-    cbx_json_set_double(o, "level", t->slope.level);
-    cbx_json_set_int(o, "values", (int64_t)t->n);
+    json_put(o, J_TEXT("word", word), J_TEXT("kind", cbx_tendency_name(t->kind, CBX_DIRECTION_INFO)),
+             J_NUMBER("slope", t->slope.value), J_NUMBER("lower", t->slope.lower), J_NUMBER("upper", t->slope.upper),
+             J_NUMBER("level", t->slope.level), J_INT("values", t->n));
     return o;
 }
 

@@ -140,13 +140,9 @@ static int print_list_json(const opt_run *run, const cbx_store_list *list)
     for (size_t i = 0; i < list->count; i++) {
         const cbx_store_entry *e = &list->entries[i];
         cbx_json *r = cbx_json_new_object();
-        cbx_json_set_string(r, "id", e->id);
-        cbx_json_set_string(r, "timestamp", cbx_time_format_iso(e->timestamp_us, time));
-        cbx_json_set_string(r, "commit", e->commit);
-        cbx_json_set_string(r, "branch", e->branch);
-        cbx_json_set_string(r, "machine", e->machine);
-        cbx_json_set_int(r, "points", (int64_t)e->npoints);
-        cbx_json_set_int(r, "bytes", (int64_t)e->bytes);
+        json_put(r, J_TEXT("id", e->id), J_TEXT("timestamp", cbx_time_format_iso(e->timestamp_us, time)),
+                 J_TEXT("commit", e->commit), J_TEXT("branch", e->branch), J_TEXT("machine", e->machine),
+                 J_INT("points", e->npoints), J_INT("bytes", e->bytes));
         cbx_json_push(all, r);
     }
     cbx_json_set(o, "runs", all);
@@ -178,8 +174,7 @@ static int print_points(const opt_run *run, const cbx_store_query *q, const cbx_
         head = cbx_json_new_object();
         set_run_head(head, r);
         cbx_json_set(o, "run", head);
-        cbx_json_set_string(o, "name", p->name);
-        cbx_json_set_string(o, "scenario", p->scenario);
+        json_put(o, J_TEXT("name", p->name), J_TEXT("scenario", p->scenario));
         cbx_json_set(o, "tags", tags_json(p->tags, p->ntags));
         cbx_json_set(o, "metrics", metrics_json(p));
         if (print_json_line(run->program, o)) return EXIT_ERROR;
@@ -233,20 +228,15 @@ const opt_command show_command = {
     .name = "show",
     .synopsis = "[RUN | --list | --points] [FILTER]...",
     .summary = "show a run, list the runs of a store, or print matching points",
-    .description = "Shows the points of a run in full: tags, and each metric with unit, interval, number of samples "
-                   "and direction; with "
-                   "--json a run file of its own, with the matching points only. A RUN is an id, the beginning of one, "
-                   "latest (the default), or "
-                   "baseline:NAME. With --list it lists the runs that match all filters, with --points it prints each "
-                   "matching point of "
-                   "those runs as a line of JSON (schema calibrax-point).",
-    .options = show_options,
-    .noptions = CBX_LEN(show_options),
-    .args_size = sizeof(show_args),
+    .description =
+        "Shows the points of a run in full: tags, and each metric with unit, interval, number of samples and "
+        "direction; with --json a run file of its own, with the matching points only. A RUN is an id, the beginning of "
+        "one, latest (the default), or baseline:NAME. With --list it lists the runs that match all filters, with "
+        "--points it prints each matching point of those runs as a line of JSON (schema calibrax-point).",
+    OPT_OPTIONS(show),
     .flags = OPT_TAKES_WORDS,
     .run = run_show,
-    .rules = show_rules,
-    .nrules = CBX_LEN(show_rules),
+    OPT_RULES(show),
     .word = "RUN",
     .words = "@runs",
 };

@@ -47,14 +47,11 @@ static int show_report(const opt_run *run, const char *done, const cbx_store_rep
         int status;
         for (size_t i = 0; i < r->nproblems; i++) {
             cbx_json *item = cbx_json_new_object();
-            cbx_json_set_string(item, "file", r->problems[i].file);
-            cbx_json_set_string(item, "message", r->problems[i].message);
+            json_put(item, J_TEXT("file", r->problems[i].file), J_TEXT("message", r->problems[i].message));
             cbx_json_push(list, item);
         }
-        cbx_json_set_string(o, "action", run->command->name + sizeof prefix - 1);
-        cbx_json_set_int(o, "files", (int64_t)r->files);
-        cbx_json_set_int(o, "changed", (int64_t)r->changed);
-        cbx_json_set_int(o, "bytes", (int64_t)r->bytes);
+        json_put(o, J_TEXT("action", run->command->name + sizeof prefix - 1), J_INT("files", r->files),
+                 J_INT("changed", r->changed), J_INT("bytes", r->bytes));
         cbx_json_set(o, "problems", list);
         status = print_json(run->program, o);
         if (status) return status;

@@ -118,8 +118,7 @@ static int print_json_summary(const opt_run *run, const cbx_run *r)
         cbx_json *item = cbx_json_new_object(), *values = cbx_json_new_object();
         for (size_t k = 0; k < p->nmetrics; k++)
             cbx_json_set_double(values, p->metrics[k].name, p->metrics[k].metric.value);
-        cbx_json_set_string(item, "name", p->name);
-        cbx_json_set_string(item, "scenario", p->scenario);
+        json_put(item, J_TEXT("name", p->name), J_TEXT("scenario", p->scenario));
         cbx_json_set(item, "tags", tags_json(p->tags, p->ntags));
         cbx_json_set(item, "metrics", values);
         json_stream_add(&out, item);
@@ -165,15 +164,11 @@ const opt_command summary_command = {
     .synopsis = "[RUN]",
     .summary = "print a run in a few lines",
     .description = "Prints a run's time, commit and branch, and for each scenario one line a point with its values. A "
-                   "RUN is an id, the "
-                   "beginning of one, latest (the default), or baseline:NAME.",
-    .options = summary_options,
-    .noptions = CBX_LEN(summary_options),
-    .args_size = sizeof(summary_args),
+                   "RUN is an id, the beginning of one, latest (the default), or baseline:NAME.",
+    OPT_OPTIONS(summary),
     .flags = OPT_TAKES_WORDS,
     .run = run_summary,
-    .rules = summary_rules,
-    .nrules = CBX_LEN(summary_rules),
+    OPT_RULES(summary),
     .word = "RUN",
     .words = "@runs",
 };

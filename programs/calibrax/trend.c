@@ -43,9 +43,9 @@ static const opt_spec trend_options[] = {
     { "replace", 0, OPT_FLAG, AT(replace), NULL, NULL, "overwrite files with other content" },
     { "Changes of level, with --changes", 0, OPT_GROUP, 0, "changes", NULL,
       "Each change is shown with the first run after it. With --state only changes since the last look are new. A "
-      "change in a series is a proposal: measure "
-      "the commits on both sides again, and --before and --after confirm or refute it. An alarm is sure enough for a "
-      "gate after every run: of series without a change that are checked 100 times, at most 1 in 100 raises any." },
+      "change in a series is a proposal: measure the commits on both sides again, and --before and --after confirm "
+      "or refute it. An alarm is sure enough for a gate after every run: of series without a change that are "
+      "checked 100 times, at most 1 in 100 raises any." },
     { "method", 0, OPT_CHOICE, AT(method), "NAME", "detector",
       "detector; or, exploratory and not for --check: pelt, binary, window or e-divisive",
       "detector pelt binary window e-divisive" },
@@ -72,9 +72,8 @@ static const opt_spec trend_options[] = {
     { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
       "with --check: series that the newest run has lost are noted and do not fail" },
     { "Scaling, with --over", 0, OPT_GROUP, 0, "over", NULL,
-      "Fits a law to the points that differ in this tag only: the order of growth and a power law over sizes, or a law "
-      "of speed over numbers of workers. "
-      "Several runs give several values a size." },
+      "Fits a law to the points that differ in this tag only: the order of growth and a power law over sizes, or a "
+      "law of speed over numbers of workers. Several runs give several values a size." },
     INPUTS_ROWS(trend_args),
     { "law", 0, OPT_CHOICE, AT(law), "NAME", "power",
       "power (orders of growth and a power law), amdahl (time), gustafson or usl (throughput)",
@@ -108,12 +107,9 @@ static cbx_json *value_json(const cbx_trend_point *p)
     cbx_json *o = cbx_json_new_object();
     char time[CBX_TIME_SIZE];
 
-    cbx_json_set_string(o, "run", p->run_id);
-    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(p->timestamp_us, time));
-    cbx_json_set_string(o, "commit", p->commit);
-    cbx_json_set_string(o, "branch", p->branch);
-    cbx_json_set_string(o, "machine", p->machine);
-    cbx_json_set_double(o, "value", p->value);
+    json_put(o, J_TEXT("run", p->run_id), J_TEXT("timestamp", cbx_time_format_iso(p->timestamp_us, time)),
+             J_TEXT("commit", p->commit), J_TEXT("branch", p->branch), J_TEXT("machine", p->machine),
+             J_NUMBER("value", p->value));
     if (!isnan(p->lower)) cbx_json_set_double(o, "lower", p->lower);
     if (!isnan(p->upper)) cbx_json_set_double(o, "upper", p->upper);
     return o;
@@ -150,9 +146,7 @@ static cbx_json *series_json(const opt_run *run, cbx_store *store, const cbx_tre
     const char *word = tendency_of(run, store, s, &t);
     cbx_json *o = cbx_json_new_object(), *points = cbx_json_new_array();
 
-    cbx_json_set_string(o, "metric", s->metric);
-    cbx_json_set_string(o, "point", s->point);
-    cbx_json_set_string(o, "scenario", s->scenario);
+    json_put(o, J_TEXT("metric", s->metric), J_TEXT("point", s->point), J_TEXT("scenario", s->scenario));
     cbx_json_set(o, "tags", tags_json(s->tags, s->ntags));
     for (size_t i = 0; i < s->npoints; i++) cbx_json_push(points, value_json(&s->points[i]));
     cbx_json_set(o, "points", points);
@@ -313,14 +307,10 @@ const opt_command trend_command = {
     .synopsis = "[--metric NAME] [--changes | --over TAG | --figure FORM] [FILTER]...",
     .summary = "show a metric over time, find where its level changed, or fit how it scales with a tag",
     .description = "Prints each series that matches the filters, oldest value first: points that differ in scenario or "
-                   "in a tag are "
-                   "series of their own. Values of several machines in one series are refused unless "
+                   "in a tag are series of their own. Values of several machines in one series are refused unless "
                    "--allow-other-machine is given.",
-    .options = trend_options,
-    .noptions = CBX_LEN(trend_options),
-    .args_size = sizeof(trend_args),
+    OPT_OPTIONS(trend),
     .defaults = &trend_defaults,
     .run = run_trend,
-    .rules = trend_rules,
-    .nrules = CBX_LEN(trend_rules),
+    OPT_RULES(trend),
 };

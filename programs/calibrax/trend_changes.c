@@ -363,24 +363,17 @@ static cbx_json *change_json(const change *f)
     cbx_json *o = cbx_json_new_object();
     char time[CBX_TIME_SIZE];
 
-    cbx_json_set_string(o, "run", f->at->run_id);
-    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(f->at->timestamp_us, time));
-    cbx_json_set_string(o, "commit", f->at->commit);
-    cbx_json_set_int(o, "index", (int64_t)f->c.index);
-    cbx_json_set_double(o, "before", f->c.before);
-    cbx_json_set_double(o, "after", f->c.after);
-    cbx_json_set_double(o, "change", f->c.change);
+    json_put(o, J_TEXT("run", f->at->run_id), J_TEXT("timestamp", cbx_time_format_iso(f->at->timestamp_us, time)),
+             J_TEXT("commit", f->at->commit), J_INT("index", f->c.index), J_NUMBER("before", f->c.before),
+             J_NUMBER("after", f->c.after), J_NUMBER("change", f->c.change));
     if (!isnan(f->c.score)) cbx_json_set_double(o, "score", f->c.score);
     if (!isnan(f->c.score)) cbx_json_set_bool(o, "alarm", f->c.alarm);
-    cbx_json_set_bool(o, "new", f->is_new);
-    cbx_json_set_string(o, "for", f->worse ? "worse" : f->better ? "better" : NULL);
+    json_put(o, J_BOOL("new", f->is_new), J_TEXT("for", f->worse ? "worse" : f->better ? "better" : NULL));
     if (f->judged) {
         cbx_json *again = cbx_json_set_object(o, "confirmation");
-        cbx_json_set_string(again, "verdict", judgement_words[f->judged]);
-        cbx_json_set_double(again, "change", f->again.value);
-        cbx_json_set_double(again, "lower", f->again.lower);
-        cbx_json_set_double(again, "upper", f->again.upper);
-        cbx_json_set_double(again, "level", f->again.level);
+        json_put(again, J_TEXT("verdict", judgement_words[f->judged]), J_NUMBER("change", f->again.value),
+                 J_NUMBER("lower", f->again.lower), J_NUMBER("upper", f->again.upper),
+                 J_NUMBER("level", f->again.level));
     }
     return o;
 }
@@ -393,14 +386,10 @@ static int print_changes_json(const changes *c)
     for (size_t i = 0; i < c->n; i++) {
         const series *s = &c->list[i];
         cbx_json *e = cbx_json_new_object(), *list = cbx_json_new_array();
-        cbx_json_set_string(e, "metric", s->s->metric);
-        cbx_json_set_string(e, "point", s->s->point);
-        cbx_json_set_string(e, "scenario", s->s->scenario);
+        json_put(e, J_TEXT("metric", s->s->metric), J_TEXT("point", s->s->point), J_TEXT("scenario", s->s->scenario));
         cbx_json_set(e, "tags", tags_json(s->s->tags, s->s->ntags));
-        cbx_json_set_string(e, "direction", cbx_direction_name(s->direction));
-        cbx_json_set_int(e, "values", (int64_t)s->n);
-        cbx_json_set_int(e, "unseen", (int64_t)s->unseen);
-        cbx_json_set_int(e, "not_finite", (int64_t)s->left_out);
+        json_put(e, J_TEXT("direction", cbx_direction_name(s->direction)), J_INT("values", s->n),
+                 J_INT("unseen", s->unseen), J_INT("not_finite", s->left_out));
         for (size_t k = 0; k < s->nfound; k++)
             if (s->found[k].is_new || !c->a->new_only) cbx_json_push(list, change_json(&s->found[k]));
         cbx_json_set(e, "changes", list);

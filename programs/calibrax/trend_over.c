@@ -152,17 +152,17 @@ static cbx_json *series_json(const work *w, const series *s)
         char order[CBX_GROWTH_TEXT];
         cbx_json *weights;
 
-        cbx_json_set_string(o, "order", cbx_growth_text(&s->growth, order));
-        cbx_json_set_string(o, "nearest_order", cbx_complexity_name(s->growth.order));
-        cbx_json_set_double(o, "intercept", s->growth.intercept ? s->growth.intercept_value : 0);
-        cbx_json_set_double(o, "coefficient", s->growth.coefficient);
+        json_put(o, J_TEXT("order", cbx_growth_text(&s->growth, order)),
+                 J_TEXT("nearest_order", cbx_complexity_name(s->growth.order)),
+                 J_NUMBER("intercept", s->growth.intercept ? s->growth.intercept_value : 0),
+                 J_NUMBER("coefficient", s->growth.coefficient));
         weights = cbx_json_set_object(o, "weights");
         for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
             cbx_json_set_double(weights, cbx_complexity_name((cbx_complexity)c), s->growth.weight[c]);
         cbx_json_set_interval(o, "exponent", s->growth.exponent.value, s->growth.exponent.lower,
                               s->growth.exponent.upper, s->growth.exponent.level);
-        cbx_json_set_double(o, "power_intercept", s->growth.power_intercept);
-        cbx_json_set_double(o, "power_coefficient", s->growth.power_coefficient);
+        json_put(o, J_NUMBER("power_intercept", s->growth.power_intercept),
+                 J_NUMBER("power_coefficient", s->growth.power_coefficient));
     } else {
         cbx_json_set_double(o, "scale", s->speedup.scale);
         for (size_t k = 0; k < 2 && w->law->parameters[k]; k++)
@@ -247,10 +247,8 @@ int trend_over(const opt_run *run)
                           plain_text(run->arena, w.list.items[0].name), w.list.items[0].fault);
     if (!status && a->select.json) {
         cbx_json *o = new_document("calibrax-scaling"), *list;
-        cbx_json_set_string(o, "metric", a->select.metric);
-        cbx_json_set_string(o, "over", a->over);
-        cbx_json_set_string(o, "law", w.law->name);
-        cbx_json_set_string(o, "formula", w.law->formula);
+        json_put(o, J_TEXT("metric", a->select.metric), J_TEXT("over", a->over), J_TEXT("law", w.law->name),
+                 J_TEXT("formula", w.law->formula));
         list = cbx_json_set_array(o, "series");
         for (size_t i = 0; i < w.list.n; i++) cbx_json_push(list, series_json(&w, &w.list.items[i]));
         cbx_json_set_int(o, "left_out", (int64_t)w.left_out);

@@ -38,9 +38,8 @@ static const watch_args defaults = {
 static const opt_spec watch_options[] = {
     { "metric", 'm', OPT_STRING, AT(metric), "NAME", NULL,
       "the metric to follow; of a process: cpu_percent, rss_mb, threads or processes, of it and its children; of a "
-      "device "
-      "beside it: gpu_mem_mb, which they use there, gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed, 1 while "
-      "it is throttled",
+      "device beside it: gpu_mem_mb, which they use there, gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed, 1 "
+      "while it is throttled",
       "@metrics" },
     { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert below the levels, not above" },
     { "info", 0, OPT_REAL, AT(info), "X", NULL, "level of an information" },
@@ -49,8 +48,7 @@ static const opt_spec watch_options[] = {
     { "critical", 'c', OPT_REAL, AT(critical), "X", NULL, "level of a critical alert" },
     { "rule", 0, OPT_EACH, AT(rules), "METRIC:SEVERITY=X", NULL,
       "a level of a metric of the same lines, process or store: rss_mb:warning=2000; X may be drift[:SHARE], how far "
-      "the "
-      "last 50 values, or --window, drift (0.05), or modes[:SHARE], the share of them in the rarer of two levels "
+      "the last 50 values, or --window, drift (0.05), or modes[:SHARE], the share of them in the rarer of two levels "
       "between which they alternate (0.1); may be repeated" },
     { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
       "how far a value must return past a level to clear it; with --health: a share of each limit" },
@@ -352,12 +350,8 @@ static int summarize(const watcher *w)
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
     if (w->a->json) {
         cbx_json *o = new_document("calibrax-watch-summary"), *alerts;
-        cbx_json_set_string(o, "metric", w->metrics[0].name);
-        cbx_json_set_int(o, "values", (int64_t)f.count);
-        cbx_json_set_double(o, "latest", f.last);
-        cbx_json_set_double(o, "min", f.min);
-        cbx_json_set_double(o, "max", f.max);
-        cbx_json_set_double(o, "mean", f.mean);
+        json_put(o, J_TEXT("metric", w->metrics[0].name), J_INT("values", f.count), J_NUMBER("latest", f.last),
+                 J_NUMBER("min", f.min), J_NUMBER("max", f.max), J_NUMBER("mean", f.mean));
         cbx_json_set(o, "tendency", tendency_json(&t, word));
         alerts = cbx_json_set_object(o, "alerts");
         for (cbx_severity s = CBX_SEVERITY_INFO; s <= CBX_SEVERITY_CRITICAL; s++)
@@ -424,20 +418,15 @@ const opt_command watch_command = {
     .name = "watch",
     .synopsis = "(--metric NAME | --rule METRIC:SEVERITY=X [--pid PID | --data DIR] | --health) [OPTION]...",
     .summary = "follow metrics, or the health of pipelines, and alert",
-    .description = "Follows the values of metrics: JSON lines on standard input (a number, or an object with the "
-                   "metric), a process and its children, or a "
-                   "store. A value beyond a level raises an alert of its severity; the alert is cleared when values "
-                   "have come back; so are a drift, and two "
-                   "modes, of a metric. A value that is not a finite number is beyond every level. Alerts are printed, "
-                   "and go to files, commands and webhooks. "
-                   "Exit status 0: no alert as severe as --fail-on; 1: there was one, and all alerts reached their "
-                   "receivers; 2: a lost alert, no data of a "
-                   "metric, or a fault; 130: interrupted.",
-    .options = watch_options,
-    .noptions = CBX_LEN(watch_options),
-    .args_size = sizeof(watch_args),
+    .description =
+        "Follows the values of metrics: JSON lines on standard input (a number, or an object with the metric), a "
+        "process and its children, or a store. A value beyond a level raises an alert of its severity; the alert is "
+        "cleared when values have come back; so are a drift, and two modes, of a metric. A value that is not a finite "
+        "number is beyond every level. Alerts are printed, and go to files, commands and webhooks. Exit status 0: no "
+        "alert as severe as --fail-on; 1: there was one, and all alerts reached their receivers; 2: a lost alert, no "
+        "data of a metric, or a fault; 130: interrupted.",
+    OPT_OPTIONS(watch),
     .defaults = &defaults,
     .run = run_watch,
-    .rules = watch_rules,
-    .nrules = CBX_LEN(watch_rules),
+    OPT_RULES(watch),
 };

@@ -457,15 +457,10 @@ int watch_health_end(watcher *w)
         const double seconds[] = { r.window.mean, r.window.p95, r.baseline_s };
         if (w->a->json) {
             cbx_json *p = cbx_json_push_object(list);
-            cbx_json_set_string(p, "pipeline", r.pipeline);
-            cbx_json_set_string(p, "state", cbx_health_state_name(r.state));
-            cbx_json_set_string(p, "reason", r.reason);
-            cbx_json_set_int(p, "executions", (int64_t)r.executions);
-            cbx_json_set_int(p, "window", (int64_t)r.window.count);
-            cbx_json_set_double(p, "failure_rate", r.window.failure_rate);
-            cbx_json_set_double(p, "mean_s", r.window.mean);
-            cbx_json_set_double(p, "p95_s", r.window.p95);
-            cbx_json_set_double(p, "baseline_s", r.baseline_s);
+            json_put(p, J_TEXT("pipeline", r.pipeline), J_TEXT("state", cbx_health_state_name(r.state)),
+                     J_TEXT("reason", r.reason), J_INT("executions", r.executions), J_INT("window", r.window.count),
+                     J_NUMBER("failure_rate", r.window.failure_rate), J_NUMBER("mean_s", r.window.mean),
+                     J_NUMBER("p95_s", r.window.p95), J_NUMBER("baseline_s", r.baseline_s));
             continue;
         }
         columns_put(table, PAINT_PLAIN, plain_text(arena, r.pipeline));

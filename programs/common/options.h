@@ -101,6 +101,11 @@ typedef struct opt_command {
     const char *words; /* as `values` of an option, for those arguments */
 } opt_command;
 
+/* The members of an opt_command for its tables: NAME_options, which set a NAME_args, and NAME_rules. */
+#define OPT_OPTIONS(name)                                                                                              \
+    .options = name##_options, .noptions = CBX_LEN(name##_options), .args_size = sizeof(name##_args)
+#define OPT_RULES(name) .rules = name##_rules, .nrules = CBX_LEN(name##_rules)
+
 /* Rows of two columns for the manual: exit status, environment, examples. */
 typedef struct opt_note {
     const char *what, *text;

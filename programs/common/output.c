@@ -99,6 +99,19 @@ int json_stream_end(json_stream *s, const opt_program *program, cbx_json *tail)
     return s->failed ? opt_fail(program, "out of memory") : EXIT_PASS;
 }
 
+void json_put_members(cbx_json *object, const json_member *m)
+{
+    for (; m->kind != JSON_END; m++) {
+        switch (m->kind) {
+        case JSON_STRING: cbx_json_set_string(object, m->key, m->text); break;
+        case JSON_NUMBER: cbx_json_set_double(object, m->key, m->number); break;
+        case JSON_INTEGER: cbx_json_set_int(object, m->key, m->integer); break;
+        case JSON_TRUTH: cbx_json_set_bool(object, m->key, m->truth); break;
+        case JSON_END: break;
+        }
+    }
+}
+
 static void set_field(cbx_json *o, const char *key, const void *at, int kind)
 {
     switch (kind) {
@@ -158,19 +171,15 @@ cbx_json *doctor_json(const cbx_doctor_report *r, const char *schema)
 {
     cbx_json *o = cbx_json_new_object(), *list;
 
-    cbx_json_set_string(o, "schema", schema);
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "release", cbx_version());
-    cbx_json_set_string(o, "revision", cbx_revision());
+    json_put(o, J_TEXT("schema", schema), J_INT("version", 1), J_TEXT("release", cbx_version()),
+             J_TEXT("revision", cbx_revision()));
     list = cbx_json_set_array(o, "items");
     for (size_t i = 0; i < r->count; i++) {
         const cbx_doctor_item *it = &r->items[i];
         cbx_json *j = cbx_json_push_object(list);
-        cbx_json_set_string(j, "group", it->group);
-        cbx_json_set_string(j, "name", it->name);
-        cbx_json_set_string(j, "state", cbx_doctor_state_name(it->state));
-        cbx_json_set_string(j, "text", it->text);
-        cbx_json_set_string(j, "remedy", it->remedy);
+        json_put(j, J_TEXT("group", it->group), J_TEXT("name", it->name),
+                 J_TEXT("state", cbx_doctor_state_name(it->state)), J_TEXT("text", it->text),
+                 J_TEXT("remedy", it->remedy));
     }
     return o;
 }

@@ -34,6 +34,37 @@ int json_stream_end(json_stream *s, const opt_program *program, cbx_json *tail);
 /* An array of texts; NULL: out of memory. */
 cbx_json *sentences_json(const char *const *sentences, size_t n);
 
+/* A member of a JSON object, by value. */
+typedef struct json_member {
+    const char *key;
+    enum { JSON_END, JSON_STRING, JSON_NUMBER, JSON_INTEGER, JSON_TRUTH } kind;
+    union {
+        const char *text; /* copied; NULL: null */
+        double number;
+        int64_t integer;
+        bool truth;
+    };
+} json_member;
+#define J_TEXT(key, x)                                                                                                 \
+    {                                                                                                                  \
+        key, JSON_STRING, { .text = (x) }                                                                              \
+    }
+#define J_NUMBER(key, x)                                                                                               \
+    {                                                                                                                  \
+        key, JSON_NUMBER, { .number = (x) }                                                                            \
+    }
+#define J_INT(key, x)                                                                                                  \
+    {                                                                                                                  \
+        key, JSON_INTEGER, { .integer = (int64_t)(x) }                                                                 \
+    }
+#define J_BOOL(key, x)                                                                                                 \
+    {                                                                                                                  \
+        key, JSON_TRUTH, { .truth = (x) }                                                                              \
+    }
+/* Sets members of an object in their order; nothing of one that is NULL: out of memory. */
+#define json_put(object, ...) json_put_members(object, (const json_member[]){ __VA_ARGS__, { .kind = JSON_END } })
+void json_put_members(cbx_json *object, const json_member *members);
+
 /* A member of a record, and the member of an object that it becomes. */
 typedef struct json_field {
     const char *key;
