@@ -116,9 +116,11 @@ static int check_metric(const opt_run *run, const cbx_run *r, const cbx_point *p
     const char *unit = def ? def->unit : "", *space = *unit ? " " : "";
     double minimum = INFINITY, maximum = -INFINITY, slack;
 
-    if (def && def->direction == CBX_DIRECTION_LOWER && is_time(unit) && m->value <= 0)
-        return opt_fail(run->program, "'%s' of '%s' in run '%s' is %.6g %s: a time must be above 0", named->name,
-                        p->name, cbx_run_id(r), m->value, unit);
+    if (def && def->direction == CBX_DIRECTION_LOWER && is_time(unit) && m->value <= 0) {
+        opt_fail(run->program, "'%s' of '%s' in run '%s' is %.6g %s: a time must be above 0", named->name, p->name,
+                 cbx_run_id(r), m->value, unit);
+        return EXIT_CHECK;
+    }
     for (size_t i = 0; i < m->nsamples; i++) {
         if (m->samples[i] < minimum) minimum = m->samples[i];
         if (m->samples[i] > maximum) maximum = m->samples[i];
@@ -126,19 +128,19 @@ static int check_metric(const opt_run *run, const cbx_run *r, const cbx_point *p
     slack = 1e-3 * fmax(fabs(minimum), fabs(maximum)); /* values may be rounded */
     if (!m->nsamples || !isfinite(m->value) || (m->value >= minimum - slack && m->value <= maximum + slack))
         return EXIT_PASS;
-    return opt_fail(
-        run->program,
-        "'%s' of '%s' in run '%s' contradicts its samples: the value is %.6g%s%s, the samples are %.6g to %.6g",
-        named->name, p->name, cbx_run_id(r), m->value, space, unit, minimum, maximum);
+    opt_fail(run->program,
+             "'%s' of '%s' in run '%s' contradicts its samples: the value is %.6g%s%s, the samples are %.6g to %.6g",
+             named->name, p->name, cbx_run_id(r), m->value, space, unit, minimum, maximum);
+    return EXIT_CHECK;
 }
 
-/* Refuses a run with values that cannot be right.  @param q  points to check; NULL: all */
+/* EXIT_CHECK after a message for a run with values that cannot be right.  @param q  points to check; NULL: all */
 static int check_values(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
 {
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
         const cbx_point *p = cbx_run_point(r, i);
         for (size_t k = 0; (!q || select_point(q, p)) && k < p->nmetrics; k++)
-            if (check_metric(run, r, p, &p->metrics[k])) return EXIT_ERROR;
+            if (check_metric(run, r, p, &p->metrics[k])) return EXIT_CHECK;
     }
     return EXIT_PASS;
 }
@@ -192,7 +194,8 @@ static int load_all(comparing *c)
         return opt_fail(c->run->program,
                         "the latest run '%s' is older than the baseline '%s': measure again, or name a run with --run",
                         cbx_run_id(c->current), cbx_run_id(c->baseline));
-    if (check_values(c->run, c->current, NULL) || check_values(c->run, c->baseline, NULL)) return EXIT_ERROR;
+    if (check_values(c->run, c->baseline, NULL)) return EXIT_ERROR;
+    if (check_values(c->run, c->current, NULL)) return EXIT_CHECK;
     if (a->waivers && report(c, cbx_waivers_read(c->run->ctx, a->waivers, &c->waivers, &c->err))) return EXIT_ERROR;
     return report(c, select_defs(c->run, c->store, &c->defs, &c->err));
 }
@@ -316,7 +319,7 @@ static int take_run(void *user, const cbx_run *r)
 {
     targets *t = user;
 
-    if (check_values(t->run, r, &t->query)) return EXIT_ERROR;
+    if (check_values(t->run, r, &t->query)) return EXIT_CHECK;
     for (size_t i = 0; i < t->n; i++)
         for (size_t k = 0; k < cbx_run_npoints(r); k++) {
             const cbx_point *p = cbx_run_point(r, k);
@@ -467,9 +470,8 @@ static int print_document(answer *t, const cbx_validation *v)
     cbx_err err = CBX_ERR_INIT;
     int status;
 
-    cbx_json_set_string(head, "name", a->name);
-    cbx_json_set_string(head, "reference", a->reference);
-    cbx_json_set_bool(head, "passed", cbx_validation_passed(v));
+    json_put(head, J_TEXT("name", a->name), J_TEXT("reference", a->reference),
+             J_BOOL("passed", cbx_validation_passed(v)));
     cbx_json_set(tail, "violations", cbx_json_new_array());
     t->json = &out;
     t->list = "accuracy";
@@ -547,21 +549,18 @@ const opt_command check_command = {
     .synopsis =
         "[RUN] [--baseline NAME] [--threshold X] | [RUN...] --target METRIC=X | --series FILE --tolerance X,...",
     .summary = "check a run against a baseline, or against targets",
-    .description = "Compares each metric of each point of a run (the latest, unless another is named) with the "
-                   "baseline: by samples or bounds where both "
-                   "runs have them, else by values. A run that is its own baseline, is of another machine, or is the "
-                   "latest and older than the baseline is refused. "
-                   "Exit status 1: something is worse, or is not a number; 2: something cannot be compared, is missing "
-                   "now, or cannot be right (a time of 0, a value outside its samples); 3: undecided "
-                   "('calibrax run --until-decided' launches until it is not).",
-    .options = check_options,
-    .noptions = CBX_LEN(check_options),
-    .args_size = sizeof(check_args),
+    .description =
+        "Compares each metric of each point of a run (the latest, unless another is named) with the baseline: by "
+        "samples or bounds where both runs have them, else by values. A run that is its own baseline, is of another "
+        "machine, or is the latest and older than the baseline is refused. Exit status 1: something is worse, is "
+        "not a number, or cannot be right (a time of 0, a value outside its samples); 2: something cannot be compared "
+        "or is missing now, or the baseline cannot be right; 3: undecided ('calibrax run --until-decided' launches "
+        "until it is not).",
+    OPT_OPTIONS(check),
     .defaults = &check_defaults,
     .flags = OPT_TAKES_WORDS,
     .run = run_check,
-    .rules = check_rules,
-    .nrules = CBX_LEN(check_rules),
+    OPT_RULES(check),
     .word = "RUN",
     .words = "@runs",
 };
