@@ -124,8 +124,9 @@ const opt_command baseline_command = {
     .name = "baseline",
     .synopsis = "[--run ID] [--name NAME] | --list | --remove [--name NAME]",
     .summary = "set, list or remove the baselines that runs are checked against",
-    .description = "Keeps a copy of a run under a name; the Python package uses the one named main. With --list exit "
-                   "status 2 if there is none, or one that cannot be read.",
+    .description =
+        "Keeps a copy of a run under a name; the Python package uses the one named main. With --list exit status "
+        "2 if there are no baselines, or one cannot be read.",
     OPT_OPTIONS(baseline),
     .defaults = &baseline_defaults,
     .run = run_baseline,

@@ -151,7 +151,7 @@ enum {
     LAST_GPU = 21
 }; /* as many of the first the kernel tells at the end */
 
-/* A look at a process that has just begun is no peak, and must not be held against one later. */
+/* A sample of a process that has just begun is no peak, and must not be compared with a later one. */
 #define JUST_BEGUN_MB 0.0625
 
 /* The mark of a child is at least that of this program: it informs only above this. */
@@ -161,7 +161,7 @@ static double own_mark_mb(void)
     return getrusage(RUSAGE_SELF, &u) ? INFINITY : (double)u.ru_maxrss / 1024;
 }
 
-/* Values of a run, as command_kinds has them; what only looks can tell is NaN where there was none. */
+/* Values of a run, as command_kinds has them; what is sampled is NaN where there was no sample. */
 static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kinds)])
 {
     const cbx_resource_report *m = &r->resources;
@@ -218,12 +218,11 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
     }
     see_modes(f, "time", table, p->nruns);
     if (unseen) {
-        char text[320];
-        snprintf(text, sizeof text,
-                 "%zu of %zu runs ended before the second look: what only looks can tell, such as memory, is low or "
-                 "left out there; shorten --sample-ms",
-                 unseen, p->nruns);
-        remark(f, text);
+        profile_remark(
+            f,
+            "%zu of %zu runs ended before the second sample: what is sampled, such as memory, is too low or missing "
+            "there; shorten --sample-ms",
+            unseen, p->nruns);
     }
     return true;
 }

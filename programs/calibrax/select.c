@@ -10,8 +10,8 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
-#include "programs/common/store_path.h"
 #include "programs/common/output.h"
+#include "programs/common/store_path.h"
 
 #define AHEAD_US 86400000000LL /* clocks set by hand, and times without a zone, differ by less */
 

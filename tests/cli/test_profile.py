@@ -39,10 +39,11 @@ def a_command(p):
     check(all(m["value"] > 0 for m in metrics.values() if m["direction"] == "lower"), "what a check will hold later runs against")
 
 
-def what_was_not_seen_is_not_told(p):
-    """A process that ends before a second look: its memory is unknown, not the page that it began with."""
+def what_was_not_sampled_is_missing(p):
+    """A process that ends before a second sample: its memory is unknown, not the page that it began with."""
     metrics = report(p, "-n", "2", "-w", "0", "--sample-ms", "3000000", "--", "true")["metrics"]
     check("wall_time" in metrics and "peak_rss" not in metrics, sorted(metrics))
+    has(" ".join(report(p, "-n", "2", "-w", "0", "--sample-ms", "3000000", "--", "true")["remarks"]), "2 of 2 runs ended before the second sample")
     check("max_rss" not in metrics or metrics["max_rss"]["value"] > 0.1, metrics.get("max_rss"))
 
 
@@ -381,4 +382,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, what_was_not_seen_is_not_told, the_tree_is_counted, groups_are_told, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_python_function, emissions, grids, a_device, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
+main([a_command, what_was_not_sampled_is_missing, the_tree_is_counted, groups_are_told, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_python_function, emissions, grids, a_device, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
