@@ -158,7 +158,7 @@ static void turn_filter(const cbx__conv *v, const phase *p, const char *w, char 
             across *= v->taps[i];
             left /= p[i].taps;
         }
-        cbx__semiring_best()->turn(v->dtype, v->channels, v->outs, w + tap * of_tap, out);
+        cbx__semiring_best()->transpose(v->dtype, v->channels, v->outs, w + tap * of_tap, out);
     }
 }
 
@@ -240,7 +240,7 @@ static bool pull_w(cbx_ctx *ctx, const derivative *d)
 
     if (cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_pull_workspace(&v), &space, cbx__sticky(ctx))) return false;
     v.workspace = space.data;
-    cbx__conv_pull(&v, cbx_array_data(d->g), cbx_array_data_mut(d->dw));
+    cbx__conv_vjp(&v, cbx_array_data(d->g), cbx_array_data_mut(d->dw));
     cbx_pool_put(cbx_ctx_pool(ctx), space);
     return true;
 }
@@ -262,7 +262,7 @@ static bool is_direct(const derivative *d)
     const cbx__conv *v = &d->v;
     const size_t n = cbx__conv_terms(v) * v->outs;
 
-    return cbx__conv_pulls(v) && (v->dtype == CBX_F32 ? all_finite_f32(v->w, n) : all_finite_f64(v->w, n));
+    return cbx__conv_has_vjp(v) && (v->dtype == CBX_F32 ? all_finite_f32(v->w, n) : all_finite_f64(v->w, n));
 }
 
 /* --- both directions --- */

@@ -54,7 +54,7 @@ cbx_status cbx__suite_order(cbx_ctx *ctx, uint64_t seed, uint64_t r, uint64_t wh
                             cbx_err *err)
 {
     size_t *order = cbx_mem_calloc(cbx_ctx_allocator(ctx), count ? count : 1, sizeof *order);
-    cbx_rng rng = cbx_rng_make(seed, CBX__SUITE_STREAM_TURNS + CBX__SUITE_TURN_STREAMS * r + which);
+    cbx_rng rng = cbx_rng_make(seed, CBX__SUITE_STREAM_ROTATIONS + CBX__SUITE_ROTATION_STREAMS * r + which);
 
     if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for a permutation of %zu", count);
     if (count) cbx_rng_permutation(&rng, count, order);

@@ -5,10 +5,10 @@
 #include "calibrax/array/array.h"
 #include "calibrax/base/rng.h"
 
-/* Streams of a point's seed: inputs are drawn from the first, turns from the second and above, CBX__SUITE_TURN_STREAMS a turn. */
-#define CBX__SUITE_STREAM_INPUTS 0
-#define CBX__SUITE_STREAM_TURNS  16
-#define CBX__SUITE_TURN_STREAMS  2
+/* Streams of a point's seed: inputs are drawn from the first, rotations from CBX__SUITE_STREAM_ROTATIONS on, CBX__SUITE_ROTATION_STREAMS each. */
+#define CBX__SUITE_STREAM_INPUTS    0
+#define CBX__SUITE_STREAM_ROTATIONS 16
+#define CBX__SUITE_ROTATION_STREAMS 2
 
 /* All n arrays, or none. */
 cbx_status cbx__suite_arrays(cbx_ctx *ctx, const cbx_array_desc *descs, size_t n, cbx_array **out, cbx_err *err);
@@ -24,7 +24,7 @@ void cbx__suite_fill_bool(cbx_array *a, double density, cbx_rng *rng);
 /* Densities of two boolean operands alike so that half of the results over k terms are true: sqrt(1 - 2^(-1/k)). */
 double cbx__suite_bool_density(size_t k);
 
-/* The random permutation number `which` of turn r; freed with cbx__suite_order_free. */
+/* The random permutation number `which` of rotation r; freed with cbx__suite_order_free. */
 cbx_status cbx__suite_order(cbx_ctx *ctx, uint64_t seed, uint64_t r, uint64_t which, size_t count, size_t **out,
                             cbx_err *err);
 void cbx__suite_order_free(cbx_ctx *ctx, size_t count, size_t *order);

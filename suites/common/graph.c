@@ -207,10 +207,10 @@ size_t cbx__suite_graph_bandwidth(size_t n, size_t k, const int32_t *indices, co
 
 /* --- other names --- */
 
-cbx_status cbx__suite_graph_turn(cbx_ctx *ctx, const cbx__suite_graph *g, uint64_t r, size_t **order, cbx_err *err)
+cbx_status cbx__suite_graph_rotate(cbx_ctx *ctx, const cbx__suite_graph *g, uint64_t r, size_t **order, cbx_err *err)
 {
     const bool local = g->order == CBX__SUITE_RCM || (g->kind == CBX__SUITE_MESH2D && g->order == CBX__SUITE_NATURAL);
-    cbx_rng rng = cbx_rng_make(g->seed, CBX__SUITE_STREAM_TURNS + CBX__SUITE_TURN_STREAMS * r);
+    cbx_rng rng = cbx_rng_make(g->seed, CBX__SUITE_STREAM_ROTATIONS + CBX__SUITE_ROTATION_STREAMS * r);
     const cbx_status st = cbx__suite_order(ctx, g->seed, r, 0, g->n, order, err);
     const size_t shift = g->n > 1 ? 1 + (size_t)cbx_rng_below(&rng, g->n - 1) : 0;
 

@@ -53,7 +53,7 @@ size_t cbx__suite_graph_bandwidth(size_t n, size_t k, const int32_t *indices, co
 
 /* Relabelling number r that costs a kernel what the graph itself does: any permutation where labels carry no neighbourhood, a
  * rotation of all labels where they do.  order[new] = old; freed with cbx__suite_order_free. */
-cbx_status cbx__suite_graph_turn(cbx_ctx *ctx, const cbx__suite_graph *g, uint64_t r, size_t **order, cbx_err *err);
+cbx_status cbx__suite_graph_rotate(cbx_ctx *ctx, const cbx__suite_graph *g, uint64_t r, size_t **order, cbx_err *err);
 /* The graph with vertex order[i] called i: rows move, and what they hold is renamed.  out must not be in. */
 cbx_status cbx__suite_graph_relabel(cbx_ctx *ctx, size_t n, size_t k, const size_t *order, const int32_t *indices,
                                     const int32_t *degree, int32_t *out_indices, int32_t *out_degree, cbx_err *err);

@@ -10,7 +10,7 @@
 typedef struct undirected {
     size_t n;
     size_t *start, *to;
-    uint64_t *keys; /* room to sort a vertex's neighbours, or all vertices: degree, then label */
+    uint64_t *keys; /* capacity to sort a vertex's neighbours, or all vertices: degree, then label */
     bool *seen;
 } undirected;
 

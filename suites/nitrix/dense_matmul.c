@@ -3,7 +3,7 @@
  * fidelity_failed, with their times kept.
  *
  * Inputs are standard normal, A then B.  The oracle sums in long double (common/fold.h).  Rows of A
- * and columns of B change places in a turn, and those of C with them. */
+ * and columns of B change places in a rotation, and those of C with them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "suites/common/fold.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
-#include "suites/common/turn.h"
+#include "suites/common/rotation.h"
 #include "suites/suites.h"
 
 #define MAX_EXTENT 8192
@@ -78,7 +78,7 @@ static void work_bf16(const cbx_params *given, cbx_work *out)
     out->pipe_ops /= 4;
 }
 
-/* --- inputs and their turn --- */
+/* --- inputs and their rotation --- */
 
 static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array **in, cbx_err *err)
 {
@@ -91,32 +91,32 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return st;
 }
 
-static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_turn *t, cbx_err *err)
+static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
 {
     const point p = read_point(given);
-    return cbx__suite_turn_make(ctx, p.seed, r, p.m, p.n, t, err);
+    return cbx__suite_rotation_make(ctx, p.seed, r, p.m, p.n, t, err);
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
     cbx_array *a[INPUTS] = { NULL };
-    cbx__suite_turn t;
-    cbx_status st = turn_of(ctx, given, r, &t, err);
+    cbx__suite_rotation t;
+    cbx_status st = rotation_of(ctx, given, r, &t, err);
 
     if (!st) st = cbx__suite_take(ctx, in[A], 0, t.rows, &a[A], err);
     if (!st) st = cbx__suite_take(ctx, in[B], 1, t.columns, &a[B], err);
-    return cbx__suite_turn_inputs(ctx, &t, st, a, INPUTS, rotated);
+    return cbx__suite_rotation_inputs(ctx, &t, st, a, INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx__suite_turn t;
-    const cbx_status st = turn_of(ctx, given, r, &t, err);
+    cbx__suite_rotation t;
+    const cbx_status st = rotation_of(ctx, given, r, &t, err);
 
     (void)output;
-    return st ? st : cbx__suite_turn_output(ctx, &t, a, rotated, err);
+    return st ? st : cbx__suite_rotation_output(ctx, &t, a, rotated, err);
 }
 
 /* --- the oracle --- */
@@ -262,7 +262,7 @@ static const cbx_baseline_ops mutants[] = {
     MUTANT("mutant-tf32", "operands of 11 bits", "rounds A and B to TF32, then sums in full", run_tf32, work_bf16),
     MUTANT("mutant-drop-last", "the loop over k stops one early", "drops the last term of each sum", run_drop_last,
            work),
-    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", run_stale, work),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", run_stale, work),
 };
 
 /* --- the table --- */

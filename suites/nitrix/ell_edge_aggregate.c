@@ -10,7 +10,7 @@
 
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
-#include "suites/common/turn.h"
+#include "suites/common/rotation.h"
 #include "suites/nitrix/ell_edge_aggregate/aggregate.h"
 
 #define MAX_FEATURES 4096
@@ -114,33 +114,33 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return st;
 }
 
-static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_turn *t, cbx_err *err)
+static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
 {
     const cbx__ea_point p = cbx__ea_read(given);
-    return cbx__suite_turn_graph(ctx, &p.graph, r, p.d_out, t, err);
+    return cbx__suite_rotation_graph(ctx, &p.graph, r, p.d_out, t, err);
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
     cbx_array *a[CBX__EA_INPUTS] = { NULL };
-    cbx__suite_turn t;
-    cbx_status st = turn_of(ctx, given, r, &t, err);
+    cbx__suite_rotation t;
+    cbx_status st = rotation_of(ctx, given, r, &t, err);
 
     if (!st) st = cbx__suite_take(ctx, in[CBX__EA_X], 0, t.rows, &a[CBX__EA_X], err);
     if (!st) st = cbx__suite_take(ctx, in[CBX__EA_W], 0, t.columns, &a[CBX__EA_W], err);
-    if (!st) st = cbx__ell_turn(ctx, t.rows, in + CBX__EA_GRAPH, a + CBX__EA_GRAPH, err);
-    return cbx__suite_turn_inputs(ctx, &t, st, a, CBX__EA_INPUTS, rotated);
+    if (!st) st = cbx__ell_relabel(ctx, t.rows, in + CBX__EA_GRAPH, a + CBX__EA_GRAPH, err);
+    return cbx__suite_rotation_inputs(ctx, &t, st, a, CBX__EA_INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx__suite_turn t;
-    const cbx_status st = turn_of(ctx, given, r, &t, err);
+    cbx__suite_rotation t;
+    const cbx_status st = rotation_of(ctx, given, r, &t, err);
 
     (void)output;
-    return st ? st : cbx__suite_turn_output(ctx, &t, a, rotated, err);
+    return st ? st : cbx__suite_rotation_output(ctx, &t, a, rotated, err);
 }
 
 /* --- the table --- */

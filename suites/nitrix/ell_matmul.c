@@ -15,8 +15,8 @@
 #include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
+#include "suites/common/rotation.h"
 #include "suites/common/rows.h"
-#include "suites/common/turn.h"
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
 
@@ -124,7 +124,7 @@ static void work(const cbx_params *given, cbx_work *out)
                        .working_set_bytes = bytes };
 }
 
-/* --- inputs and their turn: other names for the rows, another order of B's columns --- */
+/* --- inputs and their rotation: other names for the rows, another order of B's columns --- */
 
 static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array **in, cbx_err *err)
 {
@@ -147,32 +147,32 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return CBX_OK;
 }
 
-static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_turn *t, cbx_err *err)
+static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
 {
     const point p = read_point(given);
-    return cbx__suite_turn_graph(ctx, &p.graph, r, p.n, t, err);
+    return cbx__suite_rotation_graph(ctx, &p.graph, r, p.n, t, err);
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
     cbx_array *a[INPUTS] = { NULL };
-    cbx__suite_turn t;
-    cbx_status st = turn_of(ctx, given, r, &t, err);
+    cbx__suite_rotation t;
+    cbx_status st = rotation_of(ctx, given, r, &t, err);
 
     if (!st) st = cbx__suite_take2(ctx, in[B], t.rows, t.columns, &a[B], err);
-    if (!st) st = cbx__ell_turn(ctx, t.rows, in, a, err);
-    return cbx__suite_turn_inputs(ctx, &t, st, a, INPUTS, rotated);
+    if (!st) st = cbx__ell_relabel(ctx, t.rows, in, a, err);
+    return cbx__suite_rotation_inputs(ctx, &t, st, a, INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx__suite_turn t;
-    const cbx_status st = turn_of(ctx, given, r, &t, err);
+    cbx__suite_rotation t;
+    const cbx_status st = rotation_of(ctx, given, r, &t, err);
 
     (void)output;
-    return st ? st : cbx__suite_turn_output(ctx, &t, a, rotated, err);
+    return st ? st : cbx__suite_rotation_output(ctx, &t, a, rotated, err);
 }
 
 /* --- the oracle --- */
@@ -364,7 +364,7 @@ static const cbx_baseline_ops mutants[] = {
     MUTANT("mutant-next-row", "rows of B one further", "reads row j + 1 of B for index j", shows, run_next_row),
     MUTANT("mutant-tf32", "operands of 11 bits", "rounds B to the 11 bits of TF32, then sums in full", is_float,
            run_tf32),
-    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", shows, run_stale),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", shows, run_stale),
 };
 
 /* --- the table --- */

@@ -78,7 +78,7 @@ static void work(const cbx_params *given, cbx_work *out)
                        .working_set_bytes = bytes };
 }
 
-/* --- inputs; rows change places in a turn --- */
+/* --- inputs; rows change places in a rotation --- */
 
 static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array **in, cbx_err *err)
 {
@@ -286,7 +286,7 @@ static const cbx_baseline_ops mutants[] = {
     MUTANT("mutant-padding", "rows do not end", "lets the padding take part in the sum", is_padded, run_padding),
     MUTANT("mutant-drop-last", "rows end one early", "leaves out each row's last place", has_others, run_drop_last),
     MUTANT("mutant-fp16", "results of 11 bits", "rounds each result to half precision", has_others, run_fp16),
-    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", has_others, run_stale),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", has_others, run_stale),
 };
 
 /* --- the table --- */

@@ -10,7 +10,7 @@
  * algebra's identity: 0 for real, euclidean and boolean, -inf for log and max-plus, +inf for
  * min-plus; so it adds nothing, but for euclidean, which has no such value and adds w^2.
  *
- * Images of a batch and channels of the result change places in a turn.  The oracle folds each
+ * Images of a batch and channels of the result change places in a rotation.  The oracle folds each
  * element's terms in long double. */
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 #include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
+#include "suites/common/rotation.h"
 #include "suites/common/rows.h"
-#include "suites/common/turn.h"
 #include "suites/nitrix/semiring_conv/conv.h"
 #include "suites/suites.h"
 
@@ -179,7 +179,7 @@ void cbx__conv_work(const cbx_params *given, cbx_work *out)
                        .working_set_bytes = bytes };
 }
 
-/* --- inputs and their turn --- */
+/* --- inputs and their rotation --- */
 
 static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array **in, cbx_err *err)
 {
@@ -199,36 +199,36 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
 }
 
 /* Images, and channels of the result. */
-static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_turn *t, cbx_err *err)
+static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
 {
     const point p = read_point(given);
-    return cbx__suite_turn_make(ctx, p.seed, r, p.batch, p.c_out, t, err);
+    return cbx__suite_rotation_make(ctx, p.seed, r, p.batch, p.c_out, t, err);
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
     cbx_array *a[INPUTS] = { NULL };
-    cbx__suite_turn t;
-    cbx_status st = turn_of(ctx, given, r, &t, err);
+    cbx__suite_rotation t;
+    cbx_status st = rotation_of(ctx, given, r, &t, err);
 
     if (!st) st = cbx__suite_take(ctx, in[X], 0, t.rows, &a[X], err);
     if (!st) st = cbx__suite_take(ctx, in[W], 3, t.columns, &a[W], err);
-    return cbx__suite_turn_inputs(ctx, &t, st, a, INPUTS, rotated);
+    return cbx__suite_rotation_inputs(ctx, &t, st, a, INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
     cbx_array *half = NULL;
-    cbx__suite_turn t;
-    cbx_status st = turn_of(ctx, given, r, &t, err);
+    cbx__suite_rotation t;
+    cbx_status st = rotation_of(ctx, given, r, &t, err);
 
     (void)output;
     if (!st) st = cbx__suite_take(ctx, a, 0, t.rows, &half, err);
     if (!st) st = cbx__suite_take(ctx, half, 3, t.columns, rotated, err);
     cbx_array_free(half);
-    cbx__suite_turn_clear(ctx, &t);
+    cbx__suite_rotation_clear(ctx, &t);
     return st;
 }
 
@@ -449,7 +449,7 @@ static const cbx_baseline_ops mutants[] = {
            run_shifted),
     MUTANT("mutant-tf32", "kernel of 11 bits", "rounds w to the 11 bits of TF32, then sums in full", is_float,
            run_tf32),
-    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", turns, run_stale),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", turns, run_stale),
 };
 
 /* --- the table --- */

@@ -96,7 +96,7 @@ static void other_names_keep_the_graph(void **state)
         const cbx__suite_graph g = { (cbx__suite_graph_kind)kind, CBX__SUITE_NATURAL, 400, 16, 9 };
         size_t *order = NULL, far;
         make(ctx, &g);
-        CHECK_OK(cbx__suite_graph_turn(ctx, &g, 2, &order, &err), &err, "turn");
+        CHECK_OK(cbx__suite_graph_rotate(ctx, &g, 2, &order, &err), &err, "turn");
         for (size_t i = 0; i < 400; i++) mark[i] = (double)((i * 7919) % 401);
         for (size_t i = 0; i < 400; i++) moved[i] = mark[order[i]];
         CHECK_OK(cbx__suite_graph_relabel(ctx, 400, 16, order, indices, degree, other, other_degree, &err), &err,

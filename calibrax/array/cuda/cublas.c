@@ -70,12 +70,12 @@ cbx_status cbx__cublas_run(cbx_cuda *g, const cbx__cublas_product *q, void *stre
     const cbx__cublas *u = &g->blas;
     const int m = (int)q->m, k = (int)q->k, n = (int)q->n, batches = (int)q->batches;
     int lda = 1, ldb = 1, ldc = 1;
-    bool turn_a = false, turn_b = false, turn_c = false;
+    bool transpose_a = false, transpose_b = false, turn_c = false;
 
-    (void)leading(&q->a, q->m, q->k, &lda, &turn_a);
-    (void)leading(&q->b, q->k, q->n, &ldb, &turn_b);
+    (void)leading(&q->a, q->m, q->k, &lda, &transpose_a);
+    (void)leading(&q->b, q->k, q->n, &ldb, &transpose_b);
     (void)leading(&q->c, q->m, q->n, &ldc, &turn_c);
-    const int op_a = turn_a ? TRANSPOSED : AS_IT_IS, op_b = turn_b ? TRANSPOSED : AS_IT_IS;
+    const int op_a = transpose_a ? TRANSPOSED : AS_IT_IS, op_b = transpose_b ? TRANSPOSED : AS_IT_IS;
     int number = u->set_stream(u->handle, stream);
     if (!number) number = u->set_math(u->handle, q->allow_tf32 ? TF32 : PEDANTIC);
     if (!number && q->dtype == CBX_F32)

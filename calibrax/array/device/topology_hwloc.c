@@ -59,7 +59,7 @@ static const char *cache_type(hwloc_obj_cache_type_t type)
     return type == HWLOC_OBJ_CACHE_DATA ? "Data" : type == HWLOC_OBJ_CACHE_INSTRUCTION ? "Instruction" : "Unified";
 }
 
-/* Counts a cache with those that are like it; list has room. */
+/* Counts a cache with those that are like it; list has the capacity. */
 static void take_cache(const survey *v, hwloc_obj_t o, cbx_topology_cache *list)
 {
     const cbx_topology_cache c = { (int)o->attr->cache.depth, cache_type(o->attr->cache.type), o->attr->cache.size,

@@ -337,7 +337,7 @@ typedef struct outgoing {
     char head[CBX__NPY_HEADER_MAX];
 } outgoing;
 
-static void pull_npy(const outgoing *o, uint64_t offset, void *buf, size_t size)
+static void read_npy(const outgoing *o, uint64_t offset, void *buf, size_t size)
 {
     size_t n = 0;
 
@@ -358,7 +358,7 @@ static zip_int64_t answer(void *user, void *data, zip_uint64_t len, zip_source_c
     case ZIP_SOURCE_OPEN: o->at = 0; return 0;
     case ZIP_SOURCE_READ:
         if (len > o->size - o->at) len = o->size - o->at;
-        pull_npy(o, o->at, data, (size_t)len);
+        read_npy(o, o->at, data, (size_t)len);
         o->at += len;
         return (zip_int64_t)len;
     case ZIP_SOURCE_STAT:

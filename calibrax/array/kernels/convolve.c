@@ -239,7 +239,7 @@ void cbx__conv_run(const cbx__conv *v)
     cbx__semiring_best()->conv_run(&plan);
 }
 
-bool cbx__conv_pulls(const cbx__conv *v)
+bool cbx__conv_has_vjp(const cbx__conv *v)
 {
     return v->semiring->id == CBX_ALGEBRA_REAL && v->channels >= TILE_ROWS; /* no tile has more rows */
 }
@@ -247,13 +247,13 @@ bool cbx__conv_pulls(const cbx__conv *v)
 size_t cbx__conv_pull_workspace(const cbx__conv *v)
 {
     const cbx__conv_plan plan = plan_of(v);
-    return cbx__semiring_best()->pull_workspace(&plan);
+    return cbx__semiring_best()->vjp_workspace(&plan);
 }
 
-void cbx__conv_pull(const cbx__conv *v, const void *g, void *dw)
+void cbx__conv_vjp(const cbx__conv *v, const void *g, void *dw)
 {
     cbx__conv_plan plan = plan_of(v);
 
     plan.g = g, plan.dw = dw;
-    cbx__semiring_best()->pull_run(&plan);
+    cbx__semiring_best()->vjp_run(&plan);
 }

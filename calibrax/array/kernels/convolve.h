@@ -44,7 +44,7 @@ size_t cbx__conv_workspace(const cbx__conv *v);
 void cbx__conv_run(const cbx__conv *v);
 
 /** Windows of rows [first, first + rows) as rows of a matrix (rows, terms), by so many threads;
- * `outside` stands for what is not in x. room: cbx__conv_windows_bytes, 64-byte aligned. */
+ * `outside` stands for what is not in x. buffer: cbx__conv_windows_bytes, 64-byte aligned. */
 size_t cbx__conv_windows_bytes(const cbx__conv *v, int threads);
 void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t rows, int threads, void *workspace,
                       void *windows);
@@ -53,12 +53,12 @@ void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t r
 void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, size_t rows, int threads, void *workspace,
                        void *dx);
 
-/** The cotangent of the filter of a real convolution of 8 channels or more, which cbx__conv_pulls
+/** The cotangent of the filter of a real convolution of 8 channels or more, which cbx__conv_has_vjp
  * says: dw[t,c,o] = sum over positions of x[p*stride + t*dilation - low, c] g[p, o], from blocks of
  * lines of positions; what lies outside has no part in it.  y is not looked at. */
-bool cbx__conv_pulls(const cbx__conv *v);
+bool cbx__conv_has_vjp(const cbx__conv *v);
 size_t cbx__conv_pull_workspace(const cbx__conv *v);
-void cbx__conv_pull(const cbx__conv *v, const void *g, void *dw);
+void cbx__conv_vjp(const cbx__conv *v, const void *g, void *dw);
 
 /** What each instruction set's build is given. */
 typedef struct cbx__conv_plan {

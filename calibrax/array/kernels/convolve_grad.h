@@ -40,7 +40,7 @@ ALWAYS_INLINE void NAME(pull_micro)(int nv, const NAME(passing) * o, T *restrict
     }
 }
 
-typedef void NAME(pull_fn)(const NAME(passing) * o, T *c, size_t ldc, bool first);
+typedef void NAME(vjp_fn)(const NAME(passing) * o, T *c, size_t ldc, bool first);
 
 #define TILE(nv)                                                                                                       \
     static void NAME(pull_##nv)(const NAME(passing) * o, T * c, size_t ldc, bool first)                                \
@@ -54,7 +54,7 @@ TILE(3)
 #endif
 #undef TILE
 
-static NAME(pull_fn) *const NAME(pulls)[NV] = {
+static NAME(vjp_fn) *const NAME(pulls)[NV] = {
     NAME(pull_1),
     NAME(pull_2),
 #if TILE_VECTORS == 3
@@ -62,7 +62,7 @@ static NAME(pull_fn) *const NAME(pulls)[NV] = {
 #endif
 };
 
-typedef struct NAME(pull_job) {
+typedef struct NAME(vjp_job) {
     NAME(conv_job) conv;
     const T *g;
     T *dw;
@@ -70,11 +70,11 @@ typedef struct NAME(pull_job) {
     size_t ldg, lines, high, taps; /* lines of the result, and those of a block */
     char *tables, *own;
     size_t own_bytes, bytes;
-} NAME(pull_job);
+} NAME(vjp_job);
 
 /* Of a block a panel of g and MR channels of x stay in the first-level cache while all taps read
  * them; dw that is larger than caches is not read back so often. */
-static void NAME(pull_layout)(NAME(pull_job) * j, const cbx__conv_plan *plan, char *base)
+static void NAME(vjp_layout)(NAME(vjp_job) * j, const cbx__conv_plan *plan, char *base)
 {
     enum { POSITIONS = 128, FEW_BLOCKS = 512, LARGE = 1 << 20 };
     const cbx__conv *v = plan->v;
@@ -101,7 +101,7 @@ static void NAME(pull_layout)(NAME(pull_job) * j, const cbx__conv_plan *plan, ch
 }
 
 /* Pieces of lines [from, upto) under a tap. */
-static size_t NAME(pieces_of)(const NAME(pull_job) * j, size_t tap, size_t from, size_t upto, NAME(piece) * out)
+static size_t NAME(pieces_of)(const NAME(vjp_job) * j, size_t tap, size_t from, size_t upto, NAME(piece) * out)
 {
     const walk *k = &j->conv.walk;
     const cbx__conv *v = j->conv.v;
@@ -121,8 +121,8 @@ static size_t NAME(pieces_of)(const NAME(pull_job) * j, size_t tap, size_t from,
 }
 
 /* One panel of the rows of dw from channel c0 on, `skip` of them done already. */
-static void NAME(pull_tile)(const NAME(pull_job) * j, NAME(passing) * o, size_t tap, size_t panel, size_t skip,
-                            bool first)
+static void NAME(vjp_tile)(const NAME(vjp_job) * j, NAME(passing) * o, size_t tap, size_t panel, size_t skip,
+                           bool first)
 {
     const cbx__conv *v = j->conv.v;
     const size_t end = NAME(panel_at)(&j->conv, panel + 1) * LANES;
@@ -130,7 +130,7 @@ static void NAME(pull_tile)(const NAME(pull_job) * j, NAME(passing) * o, size_t 
 
     o->col = NAME(panel_at)(&j->conv, panel) * LANES;
     T *to = j->dw + (tap * v->channels + o->c0) * v->outs + o->col;
-    NAME(pull_fn) *const pull = NAME(pulls)[(end - o->col) / LANES - 1];
+    NAME(vjp_fn) *const pull = NAME(pulls)[(end - o->col) / LANES - 1];
     if (skip == 0 && end <= v->outs) {
         pull(o, to, v->outs, first);
         return;
@@ -142,7 +142,7 @@ static void NAME(pull_tile)(const NAME(pull_job) * j, NAME(passing) * o, size_t 
 }
 
 /* A thread has the same tiles in all blocks, so that its sums have one order. */
-static void NAME(pull_work)(const NAME(pull_job) * j, size_t id, size_t nt)
+static void NAME(vjp_work)(const NAME(vjp_job) * j, size_t id, size_t nt)
 {
     const cbx__conv *v = j->conv.v;
     const size_t across = (v->channels + MR - 1) / MR, tiles = j->conv.panels * across * j->taps;
@@ -165,31 +165,31 @@ static void NAME(pull_work)(const NAME(pull_job) * j, size_t id, size_t nt)
                   .c0 = begin,
                   .across = v->stride[v->ndim - 1] * v->channels,
                   .ldb = j->ldg };
-            NAME(pull_tile)(j, &o, tap, i / j->taps / across, c0 - begin, line == 0);
+            NAME(vjp_tile)(j, &o, tap, i / j->taps / across, c0 - begin, line == 0);
         }
     }
 }
 
-static size_t NAME(pull_workspace)(const cbx__conv_plan *plan)
+static size_t NAME(vjp_workspace)(const cbx__conv_plan *plan)
 {
-    NAME(pull_job) j = { .dw = NULL };
+    NAME(vjp_job) j = { .dw = NULL };
 
-    NAME(pull_layout)(&j, plan, NULL);
+    NAME(vjp_layout)(&j, plan, NULL);
     return j.bytes;
 }
 
-static void NAME(pull_run)(const cbx__conv_plan *plan)
+static void NAME(vjp_run)(const cbx__conv_plan *plan)
 {
-    NAME(pull_job) j = { .g = plan->g, .dw = plan->dw };
+    NAME(vjp_job) j = { .g = plan->g, .dw = plan->dw };
 
-    NAME(pull_layout)(&j, plan, plan->v->workspace);
+    NAME(vjp_layout)(&j, plan, plan->v->workspace);
     j.conv.walk = walk_of(plan->v, NULL, j.tables);
 #if defined(_OPENMP)
     if (plan->threads > 1) {
 #pragma omp parallel num_threads(plan->threads)
-        NAME(pull_work)(&j, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
+        NAME(vjp_work)(&j, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
         return;
     }
 #endif
-    NAME(pull_work)(&j, 0, 1);
+    NAME(vjp_work)(&j, 0, 1);
 }

@@ -133,7 +133,7 @@ static bool outer_inside(const walk *k, const place *p, size_t u)
 /* Eight pointers as numbers: a place outside of x is no pointer.  (A line of fewer is written past
  * its end, over what comes after it.) */
 typedef uintptr_t addresses __attribute__((vector_size(8 * sizeof(uintptr_t)), may_alias, aligned(sizeof(uintptr_t))));
-#define ADDRESSES_BEHIND 8 /* room behind a table */
+#define ADDRESSES_BEHIND 8 /* capacity behind a table */
 
 /* A line of n pointers from `to` on, the first `before` and those from `upto` on to the padding;
  * steps: of eight pointers.  (void: reading them as pointers to any type is right.) */

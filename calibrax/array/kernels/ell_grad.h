@@ -55,8 +55,8 @@ ALWAYS_INLINE T NAME(weight)(NAME(way) g, const NAME(term) * t, size_t l, bool o
 }
 
 /* sum[l] += h w, nothing where h is 0, whatever w is */
-ALWAYS_INLINE void NAME(add_back)(NAME(way) g, const NAME(term) * t, const T *h, size_t live, bool of_b,
-                                  T *restrict sum)
+ALWAYS_INLINE void NAME(add_gradient)(NAME(way) g, const NAME(term) * t, const T *h, size_t live, bool of_b,
+                                      T *restrict sum)
 {
     for (size_t l = 0; l < live; l++) {
         const T x = h[l] * NAME(weight)(g, t, l, of_b);
@@ -78,9 +78,9 @@ ALWAYS_INLINE T NAME(value_slope)(const cbx__ell_grad *q, NAME(way) g, size_t i,
         const T *h = (const T *)q->h + i * q->d + j0;
         const NAME(term) t = NAME(edge_of)(q, i, (size_t)q->index[e], NAME(place_at)(q->place, e), j0);
         if (live == (size_t)NAME(BLOCK))
-            NAME(add_back)(g, &t, h, (size_t)NAME(BLOCK), false, sum);
+            NAME(add_gradient)(g, &t, h, (size_t)NAME(BLOCK), false, sum);
         else
-            NAME(add_back)(g, &t, h, live, false, sum);
+            NAME(add_gradient)(g, &t, h, live, false, sum);
     }
     for (size_t half = (size_t)NAME(BLOCK) / 2; half > 0; half /= 2)
         for (size_t l = 0; l < half; l++) sum[l] += sum[l + half];
@@ -107,9 +107,9 @@ ALWAYS_INLINE void NAME(dense_of)(const cbx__ell_grad *q, NAME(way) g, size_t fr
                 const T *h = (const T *)q->h + i * q->d + j0;
                 const NAME(term) t = NAME(edge_of)(q, i, col, NAME(place_at)(q->t_place, e), j0);
                 if (live == (size_t)NAME(BLOCK))
-                    NAME(add_back)(g, &t, h, (size_t)NAME(BLOCK), true, sum);
+                    NAME(add_gradient)(g, &t, h, (size_t)NAME(BLOCK), true, sum);
                 else
-                    NAME(add_back)(g, &t, h, live, true, sum);
+                    NAME(add_gradient)(g, &t, h, live, true, sum);
             }
             memcpy((T *)q->db + col * q->d + j0, sum, live * sizeof(T));
         }
@@ -248,7 +248,7 @@ static void NAME(first_rows)(const void *job, size_t from, size_t to)
     }
 }
 
-static void NAME(softmax_back_rows)(const void *job, size_t from, size_t to)
+static void NAME(softmax_vjp_rows)(const void *job, size_t from, size_t to)
 {
     const cbx__ell_grad *q = job;
     const T *y = q->c, *h = q->h;
@@ -274,6 +274,6 @@ static void NAME(grad)(const cbx__ell_grad *q, cbx__ell_phase phase)
     case CBX__ELL_BACK_VALUES: cbx__ell_share(&q->rows, q->threads, NAME(values_rows), q); break;
     case CBX__ELL_BACK_DENSE: cbx__ell_share(&q->cols, q->threads, NAME(dense_rows), q); break;
     case CBX__ELL_FORWARD: cbx__ell_share(&q->rows, q->threads, NAME(forward_rows), q); break;
-    default: cbx__ell_share(&q->rows, q->threads, NAME(softmax_back_rows), q);
+    default: cbx__ell_share(&q->rows, q->threads, NAME(softmax_vjp_rows), q);
     }
 }

@@ -74,7 +74,7 @@ cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f
 
 /* --- which addition --- */
 
-/* Seconds that some register tiles take, the least of a few trials. */
+/* Seconds that some register tiles take, the minimum of a few trials. */
 static uint64_t rehearsal_ns(const cbx__semiring_kernel *kernel, cbx_dtype dtype, bool add_by_fma)
 {
     uint64_t min = UINT64_MAX;
@@ -268,11 +268,11 @@ static cbx_matmul transposed(const cbx_matmul *p)
     return t;
 }
 
-/* Room of products of few elements, known without a look at blocks: panels of A and B, no higher
+/* Capacity of products of few elements, known without the sizes of blocks: panels of A and B, no higher
  * and wider than 64, and the shifts of log. */
 #define FEW_WORKSPACE (24u << 10)
 #define MAX_DEEP      512 /* terms of a block of any instruction set */
-static size_t few_workspace(const cbx_matmul *p)
+static size_t small_workspace(const cbx_matmul *p)
 {
     const size_t size = p->dtype == CBX_F32 ? sizeof(float) : sizeof(double);
 
@@ -287,7 +287,7 @@ static size_t workspace_of(const cbx__semiring_plan *plan, const cbx__semiring_k
     cbx__semiring_plan other = *plan;
 
     if (plan->p->semiring->functions) return cbx__semiring_user_workspace(plan);
-    if (plan->p->dtype != CBX_BOOL && cbx__semiring_is_few(plan->p)) return few_workspace(plan->p);
+    if (plan->p->dtype != CBX_BOOL && cbx__semiring_is_small(plan->p)) return small_workspace(plan->p);
     other.p = &turned;
     size_t one = kernel->workspace(plan), two = kernel->workspace(&other);
     return one > two ? one : two;
@@ -325,12 +325,12 @@ static bool is_plainly_right(const cbx_matmul *p)
         ((p->dtype != CBX_F32) & (p->dtype != CBX_F64)))
         return false;
     if (s->functions || cbx__traits_of[s->id].of_bool) return false;
-    if (!cbx__semiring_is_few(p) | (((lda - k) | (ldb - n) | (ldc - n)) >= slack) |
+    if (!cbx__semiring_is_small(p) | (((lda - k) | (ldb - n) | (ldc - n)) >= slack) |
         ((p->a_step ^ 1) | (p->b_step ^ 1) | (p->c_step ^ 1)) | p->raw)
         return false;
     if (((uintptr_t)p->d | (uintptr_t)p->mask | (((uintptr_t)p->a | (uintptr_t)p->b | (uintptr_t)p->c) & (size - 1)) |
          ((uintptr_t)p->workspace & 63)) != 0 ||
-        p->workspace_bytes < few_workspace(p))
+        p->workspace_bytes < small_workspace(p))
         return false;
     const size_t c_bytes = ((m - 1) * ldc + n) * size;
     return are_apart(p->c, c_bytes, p->a, ((m - 1) * lda + k) * size) &&
@@ -338,7 +338,7 @@ static bool is_plainly_right(const cbx_matmul *p)
            are_apart(p->c, c_bytes, p->workspace, p->workspace_bytes);
 }
 
-/* Apart, or its room on the stack would be made for products of few elements, too. */
+/* Apart, or its space on the stack would be reserved for products of few elements, too. */
 static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx_err *err)
 {
     const cbx__semiring_kernel *kernel = NULL;
@@ -370,7 +370,7 @@ static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx
 
 cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err)
 {
-    if (is_plainly_right(p) && cbx__semiring_best()->few(p)) return CBX_OK;
+    if (is_plainly_right(p) && cbx__semiring_best()->small(p)) return CBX_OK;
     return run_checked(p, err);
 }
 

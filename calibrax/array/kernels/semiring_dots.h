@@ -59,7 +59,7 @@ ALWAYS_INLINE void NAME(dot_step)(size_t cols, const T *const row[DOT_ROWS], con
     UNROLL for (size_t q = 0; q < cols; q++) x[q] = *(const vec *)(b + q * capacity + kk);
     UNROLL for (size_t r = 0; r < DOT_ROWS; r++)
     {
-        const vec y = left == LANES ? *(const vec *)(row[r] + kk) : NAME(load_few)(row[r] + kk, left);
+        const vec y = left == LANES ? *(const vec *)(row[r] + kk) : NAME(load_small)(row[r] + kk, left);
         UNROLL for (size_t q = 0; q < cols; q++) acc[q][r] = NAME(plus)(acc[q][r], y, x[q]);
     }
 }

@@ -2,7 +2,7 @@
  * the epilogue. Included once a type behind semiring_tile.h and semiring_log.h; expects SQRT, EXP,
  * LOG1P besides. */
 
-/* --- room --- */
+/* --- buffers --- */
 
 static NAME(job) NAME(layout)(const cbx__semiring_plan *plan, char *base)
 {
@@ -96,7 +96,8 @@ ALWAYS_INLINE void NAME(turn_four)(const T *x, ptrdiff_t across, size_t rows, NA
 }
 
 /* `side` elements of each of rows <= 8 neighbours in a panel. */
-ALWAYS_INLINE void NAME(turn_few)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across, size_t side)
+ALWAYS_INLINE void NAME(transpose_small)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across,
+                                         size_t side)
 {
     NAME(eight) out[8];
     NAME(four) low[4], high[4];
@@ -122,7 +123,8 @@ ALWAYS_INLINE void NAME(gather_rows)(T *restrict to, size_t width, const T *x, s
 {
     const size_t side = TURNED, whole = (rows == 8 || kc == 0 ? kc : kc - 1) / side * side;
 
-    for (size_t k0 = 0; k0 < whole; k0 += side) NAME(turn_few)(to + k0 * width, width, x + k0, rows, across, side);
+    for (size_t k0 = 0; k0 < whole; k0 += side)
+        NAME(transpose_small)(to + k0 * width, width, x + k0, rows, across, side);
     for (size_t kk = whole; kk < kc; kk++)
         for (size_t w = 0; w < rows; w++) to[kk * width + w] = x[(ptrdiff_t)w * across + (ptrdiff_t)kk];
 }
@@ -354,14 +356,14 @@ static NAME(operands)
     return o;
 }
 
-/* What the tile at row i, the `turn`th of `turns`, asks for: its part of the panel of A behind,
+/* What the tile at row i, the `part`-th of `parts`, asks for: its part of the panel of A behind,
  * packed or as it lies. */
-static void NAME(look_ahead)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t turn, size_t turns,
+static void NAME(look_ahead)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t part, size_t parts,
                              NAME(operands) * o)
 {
     const cbx_matmul *p = j->p;
     const bool lies = s->packs || j->direct_a;
-    const size_t each = round_up((s->kc + turns - 1) / turns, LINE), from = turn * each;
+    const size_t each = round_up((s->kc + parts - 1) / parts, LINE), from = part * each;
 
     if ((lies && p->a_step != 1) || from >= s->kc) return;
     o->next = lies ? j->a + (ptrdiff_t)(i + MR) * p->lda + (ptrdiff_t)s->k0 : j->pa + (i + MR - s->i0) * s->kc;
@@ -409,7 +411,7 @@ static void NAME(pack_panel)(NAME(job) * j, const NAME(slab) * s, size_t i, size
  * pass, from the second. */
 static void NAME(block)(NAME(job) * j, const NAME(slab) * s, size_t i0, size_t i1, size_t j0, size_t j1)
 {
-    const size_t turns = (j1 - j0 + NR - 1) / NR;
+    const size_t parts = (j1 - j0 + NR - 1) / NR;
 
     for (size_t i = i0; i < i1; i += MR) {
         const size_t rows = min_size(MR, i1 - i);
@@ -417,7 +419,7 @@ static void NAME(block)(NAME(job) * j, const NAME(slab) * s, size_t i0, size_t i
         for (size_t col = j0; col < j1; col += NR) {
             const size_t live = min_size(NR, j1 - col);
             NAME(operands) o = NAME(operands_of)(j, s, i, rows, col, live);
-            if (i + MR < i1) NAME(look_ahead)(j, s, i, (col - j0) / NR, turns, &o);
+            if (i + MR < i1) NAME(look_ahead)(j, s, i, (col - j0) / NR, parts, &o);
             NAME(tile)(j, s, &o, i, rows, col, live);
         }
     }
@@ -538,7 +540,7 @@ static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
 
 static void NAME(run)(const cbx__semiring_plan *plan)
 {
-    if (NAME(is_few)(plan->p) && NAME(run_few)(plan->p)) return;
+    if (NAME(is_few)(plan->p) && NAME(run_small)(plan->p)) return;
     NAME(job) job = NAME(layout)(plan, plan->p->workspace);
 
     job.add_by_fma = plan->add_by_fma;

@@ -4,8 +4,8 @@
 #include "calibrax/array/kernels/traits.h"
 
 /* C = A B over the reals, of dense row-major matrices that are read as they lie or transposed. */
-static cbx_matmul real_product(const cbx__grad *q, size_t m, size_t k, size_t n, const void *a, bool turn_a,
-                               const void *b, bool turn_b, void *c)
+static cbx_matmul real_product(const cbx__grad *q, size_t m, size_t k, size_t n, const void *a, bool transpose_a,
+                               const void *b, bool transpose_b, void *c)
 {
     cbx_matmul p = CBX_MATMUL_INIT;
 
@@ -13,8 +13,8 @@ static cbx_matmul real_product(const cbx__grad *q, size_t m, size_t k, size_t n,
     p.dtype = q->dtype;
     p.threads = q->threads;
     p.m = m, p.k = k, p.n = n;
-    p.a = a, p.lda = turn_a ? 1 : (ptrdiff_t)k, p.a_step = turn_a ? (ptrdiff_t)m : 1;
-    p.b = b, p.ldb = turn_b ? 1 : (ptrdiff_t)n, p.b_step = turn_b ? (ptrdiff_t)k : 1;
+    p.a = a, p.lda = transpose_a ? 1 : (ptrdiff_t)k, p.a_step = transpose_a ? (ptrdiff_t)m : 1;
+    p.b = b, p.ldb = transpose_b ? 1 : (ptrdiff_t)n, p.b_step = transpose_b ? (ptrdiff_t)k : 1;
     p.c = c, p.ldc = (ptrdiff_t)n;
     return p;
 }

@@ -160,16 +160,16 @@ static void NAME(differ_rows)(size_t i0, size_t i1, size_t k, size_t live, const
         for (size_t r = 0; r < DIFFER_ROWS; r++) { /* rows that are not there are the last one */
             const size_t row = min_size(i + r, i1 - 1);
             weights[r] = w + row * across;
-            at[r][0] = NAME(load_few)(x + row * k, low);
-            at[r][1] = NAME(load_few)(x + row * k + low, high);
+            at[r][0] = NAME(load_small)(x + row * k, low);
+            at[r][1] = NAME(load_small)(x + row * k + low, high);
             if (first) continue;
-            sum[r][0] = NAME(load_few)(out + row * k, low);
-            sum[r][1] = NAME(load_few)(out + row * k + low, high);
+            sum[r][0] = NAME(load_small)(out + row * k, low);
+            sum[r][1] = NAME(load_small)(out + row * k + low, high);
         }
         NAME(differ_tile)(deep, weights, y, at, sum);
         for (size_t r = 0; r < min_size(DIFFER_ROWS, i1 - i); r++) {
-            NAME(store_few)(out + (i + r) * k, sum[r][0], low);
-            NAME(store_few)(out + (i + r) * k + low, sum[r][1], high);
+            NAME(store_small)(out + (i + r) * k, sum[r][0], low);
+            NAME(store_small)(out + (i + r) * k + low, sum[r][1], high);
         }
     }
 }
@@ -189,8 +189,8 @@ static void NAME(differ)(size_t rows, size_t others, size_t k, int threads, cons
                 const size_t deep = min_size(DIFFER_DEEP, others - j0);
                 for (size_t j = 0; j < deep; j++) {
                     const T *from = y + (j0 + j) * k + k0;
-                    beside[j][0] = NAME(load_few)(from, low);
-                    beside[j][1] = NAME(load_few)(from + low, live - low);
+                    beside[j][0] = NAME(load_small)(from, low);
+                    beside[j][1] = NAME(load_small)(from + low, live - low);
                 }
                 NAME(differ_rows)
                 (i0, min_size(rows, i0 + part), k, live, x + k0, w + j0, others, deep, j0 == 0, beside[0], out + k0);
@@ -199,7 +199,7 @@ static void NAME(differ)(size_t rows, size_t others, size_t k, int threads, cons
 }
 
 /* out[j][i] = x[i][j], eight rows by TURNED columns in registers. */
-static void NAME(turn)(size_t rows, size_t columns, int threads, const T *x, T *out)
+static void NAME(transpose)(size_t rows, size_t columns, int threads, const T *x, T *out)
 {
     const size_t side = TURNED;
 
@@ -209,25 +209,25 @@ static void NAME(turn)(size_t rows, size_t columns, int threads, const T *x, T *
         for (size_t i = 0; i < rows; i += 8) {
             const size_t high = min_size(8, rows - i), ready = high == 8 ? whole : j0;
             for (size_t j = j0; j < ready; j += side)
-                NAME(turn_few)(out + j * rows + i, rows, x + i * columns + j, 8, (ptrdiff_t)columns, side);
+                NAME(transpose_small)(out + j * rows + i, rows, x + i * columns + j, 8, (ptrdiff_t)columns, side);
             for (size_t r = i; r < i + high; r++)
                 for (size_t j = ready; j < upto; j++) out[j * rows + r] = x[r * columns + j];
         }
     }
 }
 
-/* w, turned: m*n, columns and result: n*k each */
-static void NAME(euclid_back)(const cbx__grad *q, T *w, T *turned, T *columns, T *result)
+/* w, transposed: m*n, columns and result: n*k each */
+static void NAME(euclid_vjp)(const cbx__grad *q, T *w, T *transposed, T *columns, T *result)
 {
     const T *c = q->c, *g = q->g;
 
     EACH_OF_TEAM(q->threads)
     for (size_t i = 0; i < q->m * q->n; i++) w[i] = g[i] * NAME(over)(c[i]);
-    NAME(turn)(q->k, q->n, q->threads, q->b, columns);
-    NAME(turn)(q->m, q->n, q->threads, w, turned);
+    NAME(transpose)(q->k, q->n, q->threads, q->b, columns);
+    NAME(transpose)(q->m, q->n, q->threads, w, transposed);
     NAME(differ)(q->m, q->n, q->k, q->threads, q->a, columns, w, q->da);
-    NAME(differ)(q->n, q->m, q->k, q->threads, columns, q->a, turned, result);
-    NAME(turn)(q->n, q->k, q->threads, result, q->db);
+    NAME(differ)(q->n, q->m, q->k, q->threads, columns, q->a, transposed, result);
+    NAME(transpose)(q->n, q->k, q->threads, result, q->db);
 }
 
 static void NAME(euclid_forward)(const cbx__grad *q)
@@ -252,7 +252,7 @@ static void NAME(euclid_forward)(const cbx__grad *q)
 
 /* Rooms of the scratch memory. */
 typedef struct NAME(grad_capacity) {
-    T *w, *scaled_a, *scaled_b, *row, *column, *limit, *turned;
+    T *w, *scaled_a, *scaled_b, *row, *column, *limit, *transposed;
     int64_t *first;
     uint8_t *odd_row, *odd_column, *late;
 } NAME(grad_capacity);
@@ -262,9 +262,9 @@ static NAME(grad_capacity) NAME(grad_layout)(const cbx__grad *q, size_t *bytes)
     char *base = q->scratch;
     size_t at = 0;
     NAME(grad_capacity) r;
-    void **const part[] = { (void **)&r.w,      (void **)&r.scaled_a, (void **)&r.scaled_b, (void **)&r.row,
-                            (void **)&r.column, (void **)&r.limit,    (void **)&r.odd_row,  (void **)&r.odd_column,
-                            (void **)&r.late,   (void **)&r.turned,   (void **)&r.first };
+    void **const part[] = { (void **)&r.w,      (void **)&r.scaled_a,   (void **)&r.scaled_b, (void **)&r.row,
+                            (void **)&r.column, (void **)&r.limit,      (void **)&r.odd_row,  (void **)&r.odd_column,
+                            (void **)&r.late,   (void **)&r.transposed, (void **)&r.first };
     const size_t count[] = { q->m * q->n * sizeof(T),
                              q->m * q->k * sizeof(T),
                              q->k * q->n * sizeof(T),
@@ -297,7 +297,7 @@ static void NAME(grad)(cbx__grad *q, cbx__grad_phase phase)
         if (phase == CBX__GRAD_FORWARD)
             NAME(euclid_forward)(q);
         else
-            NAME(euclid_back)(q, r.w, (T *)(void *)r.first, r.scaled_b, r.turned);
+            NAME(euclid_vjp)(q, r.w, (T *)(void *)r.first, r.scaled_b, r.transposed);
     } else if (phase == CBX__GRAD_FORWARD) {
         NAME(log_forward)(q);
     } else if (phase == CBX__GRAD_BEFORE) {

@@ -119,7 +119,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 /* the tile comes first */
 #include "calibrax/array/kernels/semiring_dots.h"
 /* then what needs no panels */
-#include "calibrax/array/kernels/semiring_few.h"
+#include "calibrax/array/kernels/semiring_small.h"
 /* with what needs nothing else */
 #include "calibrax/array/kernels/semiring_log.h"
 /* then the panels */
@@ -174,7 +174,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 /* the tile comes first */
 #include "calibrax/array/kernels/semiring_dots.h"
 /* then what needs no panels */
-#include "calibrax/array/kernels/semiring_few.h"
+#include "calibrax/array/kernels/semiring_small.h"
 /* with what needs nothing else */
 #include "calibrax/array/kernels/semiring_log.h"
 /* then the panels */
@@ -225,7 +225,7 @@ static void rehearse(cbx_dtype dtype, bool add_by_fma, size_t n)
         rehearse_f64(add_by_fma, n);
 }
 
-static bool few(const cbx_matmul *p) { return p->dtype == CBX_F32 ? run_few_f32(p) : run_few_f64(p); }
+static bool small(const cbx_matmul *p) { return p->dtype == CBX_F32 ? run_small_f32(p) : run_small_f64(p); }
 
 static void limit(const cbx__semiring_plan *plan, bool fed)
 {
@@ -243,12 +243,12 @@ static void grad(cbx__grad *q, cbx__grad_phase phase)
         grad_f64(q, phase);
 }
 
-static void turn(cbx_dtype dtype, size_t rows, size_t columns, const void *x, void *out)
+static void transpose(cbx_dtype dtype, size_t rows, size_t columns, const void *x, void *out)
 {
     if (dtype == CBX_F32)
-        turn_f32(rows, columns, 1, x, out);
+        transpose_f32(rows, columns, 1, x, out);
     else
-        turn_f64(rows, columns, 1, x, out);
+        transpose_f64(rows, columns, 1, x, out);
 }
 
 static size_t conv_workspace(const cbx__conv_plan *plan)
@@ -264,17 +264,17 @@ static void conv_run(const cbx__conv_plan *plan)
         conv_run_f64(plan);
 }
 
-static size_t pull_workspace(const cbx__conv_plan *plan)
+static size_t vjp_workspace(const cbx__conv_plan *plan)
 {
-    return plan->v->dtype == CBX_F32 ? pull_workspace_f32(plan) : pull_workspace_f64(plan);
+    return plan->v->dtype == CBX_F32 ? vjp_workspace_f32(plan) : vjp_workspace_f64(plan);
 }
 
-static void pull_run(const cbx__conv_plan *plan)
+static void vjp_run(const cbx__conv_plan *plan)
 {
     if (plan->v->dtype == CBX_F32)
-        pull_run_f32(plan);
+        vjp_run_f32(plan);
     else
-        pull_run_f64(plan);
+        vjp_run_f64(plan);
 }
 
 #if defined(__FMA__) || defined(__aarch64__)
@@ -284,15 +284,15 @@ static void pull_run(const cbx__conv_plan *plan)
 #endif
 const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = {
     .workspace = workspace,
-    .few = few,
+    .small = small,
     .run = run,
     .rehearse = rehearse,
     .limit = limit,
     .grad = grad,
     .conv_workspace = conv_workspace,
     .conv_run = conv_run,
-    .pull_workspace = pull_workspace,
-    .pull_run = pull_run,
-    .turn = turn,
+    .vjp_workspace = vjp_workspace,
+    .vjp_run = vjp_run,
+    .transpose = transpose,
     .has_fma = HAS_FMA,
 };

@@ -62,7 +62,7 @@ static inline bool cbx__semiring_is_within(const cbx_matmul *p, size_t max)
     return ((p->m - 1) | (p->k - 1) | (p->n - 1)) < max;
 }
 
-static inline bool cbx__semiring_is_few(const cbx_matmul *p)
+static inline bool cbx__semiring_is_small(const cbx_matmul *p)
 {
     if (cbx__semiring_is_within(p, FEW_EXTENT)) return true;
     return p->semiring->id == CBX_ALGEBRA_REAL && cbx__semiring_is_within(p, FEW_REAL_EXTENT) &&
@@ -73,7 +73,7 @@ typedef struct cbx__semiring_kernel {
     size_t (*workspace)(const cbx__semiring_plan *plan);
     /** A product of float type, checked, dense, without epilogue, few elements; false: it has
      * another way. */
-    bool (*few)(const cbx_matmul *p);
+    bool (*small)(const cbx_matmul *p);
     void (*run)(const cbx__semiring_plan *plan); /* arguments are checked and k > 0, m > 0, n > 0 */
     /** Runs one register tile of max-plus n times over a panel in the first-level cache, for the
      * choice of its addition. */
@@ -82,10 +82,10 @@ typedef struct cbx__semiring_kernel {
     void (*grad)(cbx__grad *q, cbx__grad_phase phase);       /* of any but real and boolean */
     size_t (*conv_workspace)(const cbx__conv_plan *plan);    /* float types */
     void (*conv_run)(const cbx__conv_plan *plan);
-    size_t (*pull_workspace)(const cbx__conv_plan *plan);
-    void (*pull_run)(const cbx__conv_plan *plan); /* cbx__conv_pull */
+    size_t (*vjp_workspace)(const cbx__conv_plan *plan);
+    void (*vjp_run)(const cbx__conv_plan *plan); /* cbx__conv_vjp */
     /** out[j][i] = x[i][j] of dense matrices of float types. */
-    void (*turn)(cbx_dtype dtype, size_t rows, size_t columns, const void *x, void *out);
+    void (*transpose)(cbx_dtype dtype, size_t rows, size_t columns, const void *x, void *out);
     bool has_fma;
 } cbx__semiring_kernel;
 

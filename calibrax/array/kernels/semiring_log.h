@@ -88,7 +88,7 @@ ALWAYS_INLINE bool NAME(look_down)(int nv, size_t last, const T *x, size_t len, 
     UNROLL for (int v = 0; v < nv; v++) t[v] = (NAME(tops)){ -(T)INFINITY - (vec){ 0 }, { 0 } };
     for (size_t kk = 0; kk < len; kk++, x += along)
         UNROLL for (int v = 0; v < nv; v++)
-            NAME(look)(&t[v], v + 1 < nv || last == LANES ? *(const vec *)(x + v * LANES) : NAME(load_few)(x, last));
+            NAME(look)(&t[v], v + 1 < nv || last == LANES ? *(const vec *)(x + v * LANES) : NAME(load_small)(x, last));
     for (int v = 0; v < nv; v++)
         for (size_t l = 0; l < (v + 1 < nv ? LANES : last); l++)
             special |= NAME(put_shift)(t[v].max[l], t[v].sum[l], enough, shift + v * LANES + l, limit + v * LANES + l);

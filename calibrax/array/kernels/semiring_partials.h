@@ -75,7 +75,7 @@ ALWAYS_INLINE void NAME(seek_in_panel)(NAME(sought) * s, cbx_algebra g, size_t k
     UNROLL for (int r = 0; r < HIGH; r++) UNROLL for (int v = 0; v < VECTORS; v++) here[r][v] = none;
     for (size_t kk = k0 + deep; kk-- > k0;) {
         vec y[VECTORS];
-        UNROLL for (int v = 0; v < VECTORS; v++) y[v] = NAME(load_few)(b + kk * n + v * LANES, live[v]);
+        UNROLL for (int v = 0; v < VECTORS; v++) y[v] = NAME(load_small)(b + kk * n + v * LANES, live[v]);
         UNROLL for (int r = 0; r < HIGH; r++) UNROLL for (int v = 0; v < VECTORS; v++)
             here[r][v] = NAME(found)(NAME(terms_of)(g, s->a[r][kk], y[v]), s->c[r][v], here[r][v], (TI)kk);
     }
@@ -101,7 +101,7 @@ ALWAYS_INLINE bool NAME(some_open)(const NAME(sought) * s)
 ALWAYS_INLINE void NAME(sought_row)(NAME(sought) * s, int r, const T *c, const size_t live[NAME(SOUGHT_VECTORS)])
 {
     for (int v = 0; v < NAME(SOUGHT_VECTORS); v++) {
-        s->c[r][v] = NAME(load_few)(c + v * LANES, live[v]);
+        s->c[r][v] = NAME(load_small)(c + v * LANES, live[v]);
         for (int l = 0; l < LANES; l++) s->at[r][v][l] = (size_t)l < live[v] ? -1 : 0;
     }
 }

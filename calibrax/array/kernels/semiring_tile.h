@@ -27,7 +27,7 @@ ALWAYS_INLINE __m256i NAME(first)(size_t live)
 #endif
 
 /* live <= LANES elements, zeros behind them. */
-ALWAYS_INLINE vec NAME(load_few)(const T *x, size_t live)
+ALWAYS_INLINE vec NAME(load_small)(const T *x, size_t live)
 {
 #if defined(__AVX512F__) && VECTOR_BYTES == 64
     const __mmask16 m = (__mmask16)((1u << live) - 1);
@@ -43,7 +43,7 @@ ALWAYS_INLINE vec NAME(load_few)(const T *x, size_t live)
 #endif
 }
 
-ALWAYS_INLINE void NAME(store_few)(T *to, vec v, size_t live)
+ALWAYS_INLINE void NAME(store_small)(T *to, vec v, size_t live)
 {
 #if defined(__AVX512F__) && VECTOR_BYTES == 64
     const __mmask16 m = (__mmask16)((1u << live) - 1);
@@ -66,7 +66,7 @@ ALWAYS_INLINE void NAME(store_few)(T *to, vec v, size_t live)
 ALWAYS_INLINE void NAME(copy_few)(T *to, const T *from, size_t live)
 {
 #if VECTOR_BYTES >= 32
-    NAME(store_few)(to, NAME(load_few)(from, live), live);
+    NAME(store_small)(to, NAME(load_small)(from, live), live);
 #else
     for (size_t l = 0; l < live; l++) to[l] = from[l];
 #endif
@@ -250,8 +250,8 @@ ALWAYS_INLINE void NAME(end_tile)(step s, int nv, vec acc[MR][NV], size_t high, 
             vec *to = (vec *)(row + v * LANES);
             *to = first ? acc[i][v] : NAME(merge)(s, *to, acc[i][v]);
         }
-        NAME(store_few)
-        (end, first ? acc[i][nv - 1] : NAME(merge)(s, NAME(load_few)(end, lanes), acc[i][nv - 1]), lanes);
+        NAME(store_small)
+        (end, first ? acc[i][nv - 1] : NAME(merge)(s, NAME(load_small)(end, lanes), acc[i][nv - 1]), lanes);
     }
 }
 

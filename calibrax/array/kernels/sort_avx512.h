@@ -191,7 +191,7 @@ static inline __attribute__((always_inline)) void sort_64(__m512i r[8])
     merge_runs(r, 4);
 }
 
-static void sort_few(uint64_t *a, size_t n)
+static void sort_small(uint64_t *a, size_t n)
 {
     const int vectors = n <= 64 ? 8 : 16;
     __mmask8 here[16];

@@ -74,7 +74,7 @@ static uint64_t choose_pivot(const uint64_t *a, size_t n, uint64_t *seed, bool *
         *seed = *seed * 6364136223846793005u + 1442695040888963407u;
         s[i] = a[(size_t)(((unsigned __int128)*seed * n) >> 64)];
     }
-    sort_few(s, SAMPLE);
+    sort_small(s, SAMPLE);
     *crowded = s[SAMPLE / 2 - 1] == s[SAMPLE / 2 + 1];
     return s[SAMPLE / 2];
 }
@@ -151,7 +151,7 @@ static void sort_range(uint64_t *a, size_t n, int depth, job *j)
         }
     }
     if (n <= FEW)
-        sort_few(a, n);
+        sort_small(a, n);
     else
         heap_sort(a, n);
     finish(j, a, n);
@@ -200,7 +200,7 @@ static void select_range(uint64_t *a, size_t first, size_t n, size_t m, const si
         }
         if (n <= FEW || depth-- <= 0) {
             if (n <= FEW)
-                sort_few(a, n);
+                sort_small(a, n);
             else
                 heap_sort(a, n);
             for (size_t i = 0; i < m; i++) out[i] = a[rank[i] - first];

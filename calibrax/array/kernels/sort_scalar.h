@@ -20,7 +20,7 @@ static size_t partition(uint64_t *a, size_t n, uint64_t pivot, uint64_t *work)
     return below;
 }
 
-static void sort_few(uint64_t *a, size_t n)
+static void sort_small(uint64_t *a, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         const uint64_t x = a[i];

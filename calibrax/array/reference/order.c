@@ -28,7 +28,7 @@ void cbx__ref_keys(cbx_dtype wide, size_t n, const void *values, uint64_t *keys)
         for (size_t i = 0; i < n; i++) keys[i] += keys[i] == minus_zero;
 }
 
-static void sort_few(pair *a, size_t n)
+static void sort_small(pair *a, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         pair x = a[i];
@@ -45,7 +45,7 @@ static void sort_pairs(pair *a, pair *work, size_t n)
     pair *from = a, *to = work;
 
     if (n <= INSERTION_MAX) {
-        sort_few(a, n);
+        sort_small(a, n);
         return;
     }
     for (size_t i = 0; i < n; i++)

@@ -61,13 +61,13 @@ cbx_status cbx__ao_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
 /* Elements to shift n of them by in rotation r: 1..n-1, or 0 of a single one. */
 static size_t shift_of(const cbx__ao_point *p, uint64_t r, size_t n)
 {
-    cbx_rng rng = cbx_rng_make(p->seed, CBX__SUITE_STREAM_TURNS + r);
+    cbx_rng rng = cbx_rng_make(p->seed, CBX__SUITE_STREAM_ROTATIONS + r);
     return n > 1 ? 1 + (size_t)cbx_rng_below(&rng, n - 1) : 0;
 }
 
 static double power_of(const cbx__ao_point *p, uint64_t r)
 {
-    cbx_rng rng = cbx_rng_make(p->seed, CBX__SUITE_STREAM_TURNS + r);
+    cbx_rng rng = cbx_rng_make(p->seed, CBX__SUITE_STREAM_ROTATIONS + r);
     return ldexp(1.0, 1 + (int)cbx_rng_below(&rng, LARGEST_POWER));
 }
 

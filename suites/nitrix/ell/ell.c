@@ -32,7 +32,7 @@ cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtyp
     return CBX_OK;
 }
 
-cbx_status cbx__ell_turn(cbx_ctx *ctx, const size_t *order, cbx_array *const *in, cbx_array **out, cbx_err *err)
+cbx_status cbx__ell_relabel(cbx_ctx *ctx, const size_t *order, cbx_array *const *in, cbx_array **out, cbx_err *err)
 {
     const cbx_array *indices = in[CBX__ELL_INDICES], *degree = in[CBX__ELL_DEGREE];
     const size_t n = cbx_array_dim(indices, 0), k = cbx_array_dim(indices, 1);

@@ -116,5 +116,5 @@ const cbx_baseline_ops cbx__ea_mutants[CBX__EA_MUTANTS] = {
     MUTANT("mutant-tf32", "multiplies in 11 bits", "rounds x to the 11 bits of TF32, then sums in full", has_edges,
            run_tf32),
     MUTANT("mutant-bf16", "results of 8 bits", "rounds each result to bfloat16", has_edges, run_bf16),
-    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", has_others, run_stale),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", has_others, run_stale),
 };

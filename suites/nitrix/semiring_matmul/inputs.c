@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "suites/common/arrays.h"
-#include "suites/common/turn.h"
+#include "suites/common/rotation.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 const char *const cbx__sm_densities[] = { "even", "sparse", "half", NULL };
@@ -40,30 +40,30 @@ cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
     return st;
 }
 
-static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx__suite_turn *t, cbx_err *err)
+static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
 {
     const cbx__sm_point p = cbx__sm_read(params);
-    return cbx__suite_turn_make(ctx, p.seed, r, p.m, p.n, t, err);
+    return cbx__suite_rotation_make(ctx, p.seed, r, p.m, p.n, t, err);
 }
 
 cbx_status cbx__sm_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx_array *const *in,
                                  cbx_array **rotated, cbx_err *err)
 {
     cbx_array *a[2] = { NULL };
-    cbx__suite_turn t;
-    cbx_status st = turn_of(ctx, params, r, &t, err);
+    cbx__suite_rotation t;
+    cbx_status st = rotation_of(ctx, params, r, &t, err);
 
     if (!st) st = cbx__suite_take(ctx, in[0], 0, t.rows, &a[0], err);
     if (!st) st = cbx__suite_take(ctx, in[1], 1, t.columns, &a[1], err);
-    return cbx__suite_turn_inputs(ctx, &t, st, a, CBX_LEN(a), rotated);
+    return cbx__suite_rotation_inputs(ctx, &t, st, a, CBX_LEN(a), rotated);
 }
 
 cbx_status cbx__sm_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a,
                                  cbx_array **rotated, cbx_err *err)
 {
-    cbx__suite_turn t;
-    const cbx_status st = turn_of(ctx, params, r, &t, err);
+    cbx__suite_rotation t;
+    const cbx_status st = rotation_of(ctx, params, r, &t, err);
 
     (void)output;
-    return st ? st : cbx__suite_turn_output(ctx, &t, a, rotated, err);
+    return st ? st : cbx__suite_rotation_output(ctx, &t, a, rotated, err);
 }

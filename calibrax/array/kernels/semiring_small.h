@@ -1,4 +1,4 @@
-/* Products of few elements (cbx__semiring_is_few).  Blocks and panels would take longer than the
+/* Products of few elements (cbx__semiring_is_small).  Blocks and panels would take longer than the
  * steps, so rows of C are in registers, and A and B are read where they lie, the last columns by
  * masks. Included once a type behind semiring_tile.h. */
 
@@ -15,7 +15,7 @@ ALWAYS_INLINE vec NAME(load_within)(int bytes, const T *x, size_t live)
                                                           : _mm256_maskz_loadu_epi64(m, x));
 #endif
     (void)bytes;
-    return NAME(load_few)(x, live);
+    return NAME(load_small)(x, live);
 }
 
 ALWAYS_INLINE void NAME(store_within)(int bytes, T *to, vec v, size_t live)
@@ -31,10 +31,10 @@ ALWAYS_INLINE void NAME(store_within)(int bytes, T *to, vec v, size_t live)
     else if (bytes == 32)
         _mm256_mask_storeu_epi64(to, m, _mm512_castsi512_si256((__m512i)v));
     else
-        NAME(store_few)(to, v, live);
+        NAME(store_small)(to, v, live);
 #else
     (void)bytes;
-    NAME(store_few)(to, v, live);
+    NAME(store_small)(to, v, live);
 #endif
 }
 
@@ -61,8 +61,8 @@ ALWAYS_INLINE vec NAME(step_within)(step s, int bytes, vec acc, T a, vec b)
 }
 
 /* One step of each of `rows` rows, nv vectors wide. */
-ALWAYS_INLINE void NAME(few_step)(step s, int bytes, int nv, size_t rows, const T *const *a, ptrdiff_t at, const T *b,
-                                  size_t last, vec (*acc)[FEW_VECTORS])
+ALWAYS_INLINE void NAME(small_step)(step s, int bytes, int nv, size_t rows, const T *const *a, ptrdiff_t at, const T *b,
+                                    size_t last, vec (*acc)[FEW_VECTORS])
 {
     vec bv[FEW_VECTORS];
 
@@ -113,16 +113,16 @@ ALWAYS_INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t
         acc[q / rows / (size_t)nv][q / (size_t)nv % rows][q % (size_t)nv] = start - (vec){ 0 };
     for (; left >= sums; left -= sums)
         UNROLL for (size_t q = 0; q < sums; q++, at += along, b += ldb)
-            NAME(few_step)(s, bytes, nv, rows, a, at, b, last, acc[q]);
+            NAME(small_step)(s, bytes, nv, rows, a, at, b, last, acc[q]);
     for (; sums > 1 && left > 0; left--, at += along, b += ldb)
-        NAME(few_step)(s, bytes, nv, rows, a, at, b, last, acc[0]);
+        NAME(small_step)(s, bytes, nv, rows, a, at, b, last, acc[0]);
     UNROLL for (size_t r = 0; r < rows; r++)
     {
         if (r < live) NAME(few_end)(s, bytes, nv, sums, p, acc, r, c + (ptrdiff_t)r * ldc, last);
     }
 }
 
-typedef void NAME(few_fn)(const cbx_matmul *p, size_t i, size_t j);
+typedef void NAME(small_fn)(const cbx_matmul *p, size_t i, size_t j);
 
 /* A tile is a function of its own, never inlined: what the loops around it hold would otherwise be
  * kept in vector registers, and come back from there behind all the steps of the tile before. */
@@ -159,7 +159,7 @@ typedef void NAME(few_fn)(const cbx_matmul *p, size_t i, size_t j);
 #else
 #define ROWS_WIDE(s, part, nv, one, two, six) ROWS_4(s, part, nv, one, two)
 #endif
-static NAME(few_fn) *const NAME(few_tiles)[][2][FEW_TILE + 1] = {
+static NAME(small_fn) *const NAME(few_tiles)[][2][FEW_TILE + 1] = {
 #define CBX_TILE_STEP(name, term, update)                                                                              \
     [STEP_##name] = { ROWS_8(name, ALL, 1, half, half, whole), ROWS_WIDE(name, ALL, 2, half, half, whole) },
 #include "calibrax/array/kernels/algebra.h"
@@ -186,13 +186,13 @@ REAL_ALL(QUARTER, 1)
 REAL_ALL(QUARTER, 2)
 REAL_ALL(QUARTER, 3)
 REAL_WIDEST(QUARTER)
-static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
+static NAME(small_fn) *const NAME(small_real)[][FEW_VECTORS][FEW_TILE + 1] = {
     { REAL_8(ALL, 1), REAL_8(ALL, 2), REAL_8(ALL, 3), REAL_6(ALL) },
     { REAL_8(HALF, 1), REAL_8(HALF, 2), REAL_8(HALF, 3), REAL_6(HALF) },
     { REAL_8(QUARTER, 1), REAL_8(QUARTER, 2), REAL_8(QUARTER, 3), REAL_6(QUARTER) },
 };
 #else
-static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
+static NAME(small_fn) *const NAME(small_real)[][FEW_VECTORS][FEW_TILE + 1] = {
     { REAL_8(ALL, 1), REAL_WIDE(ALL, 2) },
 };
 #endif
@@ -205,7 +205,7 @@ static size_t NAME(few_wide)(step s, size_t left)
     return left <= 4 ? left : left == 7 || left == 8 ? 4 : 3;
 }
 
-ALWAYS_INLINE void NAME(few_product)(step s, const cbx_matmul *p)
+ALWAYS_INLINE void NAME(small_product)(step s, const cbx_matmul *p)
 {
     const size_t dots = s == STEP_FMA ? NAME(dot_columns)(p) : 0, n = p->n - dots;
 
@@ -215,7 +215,7 @@ ALWAYS_INLINE void NAME(few_product)(step s, const cbx_matmul *p)
         const size_t tile = wide == 1 ? FEW_TILE : wide == 4 ? FEW_WIDEST : FEW_WIDE;
         const size_t bytes = (min_size(left, wide * LANES) - (wide - 1) * LANES) * sizeof(T);
         const int part = VECTOR_BYTES < 64 ? 0 : (bytes <= 32) + (bytes <= 16);
-        NAME(few_fn) *const *tiles = s == STEP_FMA ? NAME(few_real)[part][wide - 1] : NAME(few_tiles)[s][wide - 1];
+        NAME(small_fn) *const *tiles = s == STEP_FMA ? NAME(small_real)[part][wide - 1] : NAME(few_tiles)[s][wide - 1];
         for (size_t i = 0; i < p->m; i += tile) tiles[min_size(p->m - i, tile)](p, i, j);
     }
     if (dots) NAME(dot_product)(p, dots);
@@ -229,19 +229,19 @@ static bool NAME(takes_few)(const cbx_matmul *p)
 }
 
 /* Of a dense product without epilogue, few (semiring_isa.h), checked; false: it has another way. */
-static bool NAME(run_few)(const cbx_matmul *p)
+static bool NAME(run_small)(const cbx_matmul *p)
 {
     if (!NAME(takes_few)(p)) return false;
     if (p->semiring->id == CBX_ALGEBRA_REAL)
-        NAME(few_product)(STEP_FMA, p);
+        NAME(small_product)(STEP_FMA, p);
     else
-        NAME(few_product)(steps_of[p->semiring->id].careful, p);
+        NAME(small_product)(steps_of[p->semiring->id].careful, p);
     return true;
 }
 
 static bool NAME(is_few)(const cbx_matmul *p)
 {
-    return cbx__semiring_is_few(p) && p->b_step == 1 && p->c_step == 1 && !p->d && !p->mask;
+    return cbx__semiring_is_small(p) && p->b_step == 1 && p->c_step == 1 && !p->d && !p->mask;
 }
 #undef FEW
 #undef FEW_WHOLE
