@@ -47,6 +47,7 @@ static PyObject *do_function(cx_call *c)
     cbx_python_call out = { 0 };
     cbx_status status;
 
+    o.stop = c->stop;
     if (executable && PyUnicode_Check(executable)) o.python = cx_text_of(executable, "sys.executable");
     c->elements = CX_UNLOCK_ELEMENTS;
     if (!CX_GET(c, o.module, o.function, o.python, o.warmup, o.samples, o.sample_s, o.level, o.flops) || !cx_begin(c))

@@ -44,6 +44,7 @@ static PyObject *do_bootstrap(cx_call *c)
     cbx_status status;
     cx_samples x, y;
 
+    o.stop = c->stop;
     if (!CX_GET(c, x, y) || !read_statistic(c, &cb, &o) ||
         !CX_GET(c, o.parameter, o.compare, o.paired, o.method, o.level, o.resamples, o.seed, o.threads))
         return NULL;
@@ -62,6 +63,7 @@ static PyObject *do_bootstrap_nested(cx_call *c)
     cx_groups x, y;
 
     o.method = CBX_BOOT_PERCENTILE;
+    o.stop = c->stop;
     if (!CX_GET(c, x, y, o.statistic, o.compare, o.method, o.level, o.resamples, o.seed) || !cx_begin(c)) return NULL;
     a = (cbx_nested){ x.x, x.sizes, x.n };
     b = (cbx_nested){ y.x, y.sizes, y.n };

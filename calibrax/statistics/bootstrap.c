@@ -231,6 +231,8 @@ static bool needs_ranks(const cbx_boot_opts *o)
     return !o->fn && o->statistic != CBX_BOOT_MEAN && o->statistic != CBX_BOOT_STDDEV;
 }
 
+static bool is_stopped(const cbx_boot_opts *o) { return o->stop && *o->stop; }
+
 static void run_resamples(void *user, size_t worker, size_t begin, size_t end)
 {
     const bootstrap *boot = user;
@@ -239,7 +241,7 @@ static void run_resamples(void *user, size_t worker, size_t begin, size_t end)
     workplace w = { boot->index + worker * boot->capacity, boot->count + (ranks ? worker * boot->capacity : 0),
                     boot->drawn + (boot->o.fn ? worker * both : 0) };
 
-    for (size_t b = begin; b < end; b++) {
+    for (size_t b = begin; b < end && !is_stopped(&boot->o); b++) {
         cbx_rng stream = cbx_rng_make(boot->o.seed, b);
         boot->values[b] = boot->o.method == CBX_BOOT_STUDENTISED ? student_of(boot, stream.key, &w)
                                                                  : value_of(boot, stream.key, &w);
@@ -385,6 +387,7 @@ static cbx_status side_open(cbx_arena *arena, const cbx_boot_opts *o, const doub
 
 static cbx_status finite_check(const bootstrap *boot, cbx_err *err)
 {
+    if (is_stopped(&boot->o)) return cbx_fail(err, CBX_EINTERRUPTED, "the bootstrap was stopped");
     if (!isfinite(boot->estimate)) return cbx_fail(err, CBX_EDOM, "the statistic of the sample is not finite");
     if (boot->o.method == CBX_BOOT_STUDENTISED) return CBX_OK;
     for (size_t i = 0; i < boot->o.resamples; i++)
@@ -522,7 +525,7 @@ static void run_nested(void *user, size_t worker, size_t begin, size_t end)
     uint32_t *index = boot->index + 2 * worker * boot->index_capacity;
     double *work = boot->work + 2 * worker * boot->work_capacity;
 
-    for (size_t b = begin; b < end; b++) {
+    for (size_t b = begin; b < end && !is_stopped(&boot->o); b++) {
         cbx_rng stream = cbx_rng_make(boot->o.seed, b);
         boot->results[b] = nested_estimate(boot, stream.key, index, work);
     }

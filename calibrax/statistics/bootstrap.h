@@ -10,6 +10,8 @@
 #ifndef CALIBRAX_STATISTICS_BOOTSTRAP_H
 #define CALIBRAX_STATISTICS_BOOTSTRAP_H
 
+#include <signal.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -56,11 +58,14 @@ typedef struct cbx_boot_opts {
     uint64_t seed;
     size_t threads;       /* 0: one for each CPU that the process may use; at most 64 */
     double *distribution; /* not NULL: receives the value of each resample, in the order of their numbers */
+    const volatile sig_atomic_t
+        *stop; /* set to 1 by another thread or a signal handler: ends at the next resample; NULL: never */
 } cbx_boot_opts;
 
 #define CBX_BOOT_OPTS_INIT                                                                                             \
     {                                                                                                                  \
-        sizeof(cbx_boot_opts), CBX_BOOT_MEAN, 0, 0, 0, CBX_BOOT_DIFFERENCE, false, CBX_BOOT_BCA, 0.95, 10000, 0, 0, 0  \
+        sizeof(cbx_boot_opts), CBX_BOOT_MEAN, 0, 0, 0, CBX_BOOT_DIFFERENCE, false, CBX_BOOT_BCA, 0.95, 10000, 0, 0, 0, \
+            0                                                                                                          \
     }
 
 /** @param x, n  1 <= n <= 2^31 finite values
@@ -69,7 +74,7 @@ typedef struct cbx_boot_opts {
  * @param out   value is the statistic of the samples themselves; level the one asked for
  *              (nominal).  A constant sample gives its value as both ends.
  * @return CBX_OK; CBX_EINVAL (options); CBX_EDOM (a value that is not finite, given or computed);
- *   CBX_ENOMEM
+ *   CBX_EINTERRUPTED (stop); CBX_ENOMEM
  * Studentised: a resample without spread is infinitely far, so n below 8 often has infinite ends.
  * Since 0.1. */
 CBX_API cbx_status cbx_stat_bootstrap(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
 import time
 import unittest
@@ -40,8 +41,8 @@ class Interrupts(unittest.TestCase):
 
     def test_arrays(self):
         """The call goes on behind the scene and its result is dropped, so each is of a second or less."""
-        big = xp.random.normal(1, (2000, 2000))
-        many = xp.random.uniform(1, (1 << 22,))
+        big = xp.random.normal(1, (1200, 1200))
+        many = xp.random.uniform(1, (1 << 21,))
 
         def products():
             y = big
@@ -49,7 +50,7 @@ class Interrupts(unittest.TestCase):
                 y = y @ big
 
         for name, call in (("products", products), ("matmul", lambda: [xp.matmul(big, big) for _ in range(100)]), ("sort", lambda: [xp.sort(many) for _ in range(100)]),
-                           ("method", lambda: [many.argsort() for _ in range(100)]), ("svd", lambda: [xp.linalg.svd(big[:400, :400]) for _ in range(100)])):
+                           ("method", lambda: [many.argsort() for _ in range(100)]), ("svd", lambda: [xp.linalg.svd(big[:300, :300]) for _ in range(100)])):
             with self.subTest(name):
                 self.assertLess(interrupted(call), 0.5)
         self.assertEqual(float(xp.sum(xp.sort(xp.arange(1 << 20)))), (1 << 19) * ((1 << 20) - 1))
@@ -59,6 +60,43 @@ class Interrupts(unittest.TestCase):
         for statistic in ("median", lambda values: sum(values) / len(values)):
             self.assertLess(interrupted(lambda: cx.statistics.bootstrap(x, None, statistic, resamples=300000)), 0.5)
         self.assertGreater(cx.statistics.bootstrap(x, resamples=500).upper, 7.0)
+
+    def test_bootstrap_ends(self):
+        """Neither the resamples nor the calls of a statistic go on after Ctrl-C."""
+        x, calls = [float(i % 17) for i in range(500)], []
+
+        def mean(values):
+            calls.append(1)
+            return sum(values) / len(values)
+
+        for statistic in ("median", mean):
+            self.assertLess(interrupted(lambda: cx.statistics.bootstrap(x, None, statistic, resamples=10000000)), 0.5)
+            for _ in range(40):
+                before, used = len(calls), time.process_time()
+                time.sleep(0.1)
+                quiet = len(calls) == before and time.process_time() - used < 0.02
+                if quiet:
+                    break
+            self.assertTrue(quiet)
+
+    def test_profiles_end(self):
+        """A callable is interrupted where it is; an interpreter of its own is terminated."""
+        for call in (lambda: cx.profiling.time(lambda: sum(range(10000)), samples=100000, budget_s=20), lambda: cx.profiling.time(lambda: time.sleep(0.01), samples=10000, budget_s=20),
+                     lambda: cx.profiling.complexity(lambda n: lambda: sum(range(n)), [10**6, 10**7, 10**8])):
+            self.assertLess(interrupted(call), 0.5)
+        with tempfile.TemporaryDirectory() as folder:
+            module, pid = os.path.join(folder, "slow.py"), os.path.join(folder, "pid")
+            with open(module, "w", encoding="ascii") as f:
+                f.write(f"import os, time\ndef work():\n    open({pid!r}, 'w').write(str(os.getpid()))\n    time.sleep(20)\n")
+            self.assertLess(interrupted(lambda: cx.profiling.function(module, "work"), 1.0), 3.0)
+            with open(pid, encoding="ascii") as f:
+                child = int(f.read())
+            for _ in range(100):
+                if not os.path.exists(f"/proc/{child}"):
+                    break
+                time.sleep(0.05)
+            self.assertFalse(os.path.exists(f"/proc/{child}"))
+        self.assertGreater(cx.profiling.time(int, samples=3).steady.value, 0)
 
     def test_processes(self):
         for call in (lambda: cx.launch_benchmarks(command=["sleep", "20"], launches=3), lambda: cx.profiling.command(["sleep", "20"], runs=3)):
