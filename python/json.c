@@ -1,4 +1,5 @@
 /* Free-form values between Python and the library's JSON. */
+#include <stdio.h>
 #include <string.h>
 
 #include "python/records.h"
@@ -91,16 +92,36 @@ static cbx_json *from_method(PyObject *o, const char *path, int depth, bool *non
     return NULL;
 }
 
+/* Integers from -2^63 to 2^64 - 1 are exact; those that int64 does not hold travel as text. */
 static cbx_json *from_number(PyObject *o, const char *path)
 {
-    long long v;
+    cbx_json *v = NULL;
+    char text[24];
     int over = 0;
 
     if (PyFloat_Check(o)) return cbx_json_new_double(PyFloat_AsDouble(o));
-    v = PyLong_AsLongLongAndOverflow(o, &over);
-    if (over)
-        PyErr_Format(PyExc_OverflowError, "%s: the number has more than 64 bits: write it as text or a float", path);
-    return PyErr_Occurred() ? NULL : cbx_json_new_int(v);
+    long long number = PyLong_AsLongLongAndOverflow(o, &over);
+    if (!over) return PyErr_Occurred() ? NULL : cbx_json_new_int(number);
+    unsigned long long large = over > 0 ? PyLong_AsUnsignedLongLong(o) : 0;
+    if (over < 0 || PyErr_Occurred())
+        return PyErr_Format(PyExc_OverflowError, "%s: the number has more than 64 bits: write it as text or a float",
+                            path),
+               NULL;
+    cbx_json_parse(text, (size_t)snprintf(text, sizeof text, "%llu", large), path, &v, NULL);
+    return v;
+}
+
+static PyObject *integer_object(const cbx_json *v)
+{
+    PyObject *number = NULL;
+    cbx_text text;
+
+    if (cbx_json_int_value(v) < INT64_MAX) return PyLong_FromLongLong(cbx_json_int_value(v));
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_json_write(v, 0, &text);
+    number = text.status ? PyErr_NoMemory() : PyLong_FromString(cbx_text_str(&text), NULL, 10);
+    cbx_text_clear(&text);
+    return number;
 }
 
 static cbx_json *from(PyObject *o, const char *path, int depth, bool *none)
@@ -165,7 +186,7 @@ PyObject *cx_json_object(const cbx_json *v)
 {
     switch (cbx_json_typeof(v)) {
     case CBX_JSON_BOOL: return PyBool_FromLong(cbx_json_bool_value(v));
-    case CBX_JSON_INT: return PyLong_FromLongLong(cbx_json_int_value(v));
+    case CBX_JSON_INT: return integer_object(v);
     case CBX_JSON_DOUBLE: return PyFloat_FromDouble(cbx_json_double_value(v));
     case CBX_JSON_STRING: return PyUnicode_FromString(cbx_json_string_value(v));
     case CBX_JSON_ARRAY: return list_object(v);

@@ -140,12 +140,16 @@ class Runs(unittest.TestCase):
             for name in ("a b", "\u65e5\u672c"):
                 store.save(cx.Run(points, id=name, detect=False, metadata={"n": -(2**63)}))
                 self.assertEqual(store.load(name).metadata, {"n": -(2**63)})
+            for n in (2**63 - 1, 2**63, 2**64 - 1):
+                store.save(cx.Run(points, id="a b", detect=False, metadata={"n": [n]}), replace=True)
+                self.assertEqual(store.load("a b").to_dict()["metadata"], {"n": [n]})
             store.save(cx.Run(points, id="leap", timestamp="2016-12-31T23:59:60+00:00", detect=False))
             self.assertEqual(sorted(e.id for e in store.entries()), ["a b", "leap", "\u65e5\u672c"])
             self.assertEqual(str(store.load("leap").timestamp), "2017-01-01 00:00:00+00:00")
             self.assertEqual(store.problems(), [])
-        with self.assertRaisesRegex(OverflowError, "n: the number has more than 64 bits: write it as text or a float"):
-            cx.Run(points, detect=False, metadata={"n": 2**70})
+        for n in (2**64, -(2**63) - 1):
+            with self.assertRaisesRegex(OverflowError, "n: the number has more than 64 bits: write it as text or a float"):
+                cx.Run(points, detect=False, metadata={"n": n})
 
     def test_what_it_holds(self):
         r = run(7, 1.25)
