@@ -462,6 +462,8 @@ static void few_samples(void **state)
           CBX_OUTCOME_UNDECIDED, 3, true, "more is better: the other way" },
         { RUNS_POINT("\"rate\":{\"value\":9,\"samples\":[9,11,11]}"), RUNS_POINT("\"rate\":{\"value\":9}"),
           CBX_OUTCOME_UNCHANGED, 0, false, "more is better" },
+        { VALUE_OF("1", "1,1.07,1.07"), RUNS_POINT("\"ms\":{\"value\":1}"), CBX_OUTCOME_UNDECIDED, 3, true,
+          "a median that is worse by 7 %" },
         { RUNS_POINT("\"ms\":{\"value\":1,\"lower\":0.99,\"upper\":1.01,\"samples\":[1,9,9]}"),
           RUNS_POINT("\"ms\":{\"value\":1,\"lower\":0.99,\"upper\":1.01}"), CBX_OUTCOME_UNDECIDED, 3, true,
           "bounds excuse it no more than the value does" },

@@ -118,6 +118,46 @@ static void fixtures_come_to_what_they_hold(void **state)
     cbx_test_alloc_check(&alloc, "after all files");
 }
 
+/* What the table of fixtures does not show: directions, bounds and the last sample. */
+static void directions_bounds_and_samples(void **state)
+{
+    static const struct {
+        const char *file;
+        size_t at;
+        const char *metric;
+        cbx_direction direction;
+        double last; /* sample; NaN: any */
+        bool bounds;
+    } wanted[] = {
+        { "import/jmh.json", 0, "time", CBX_DIRECTION_LOWER, NAN, false },
+        { "import/jmh.json", 1, "throughput", CBX_DIRECTION_HIGHER, NAN, false },
+        { "import/asv/host/77b9cf03-existing.json", 1, "time", CBX_DIRECTION_LOWER, NAN, true },
+        { "import/benchmarktools.json", 0, "gc_time", CBX_DIRECTION_LOWER, 30e-9, false },
+        { "import/nvbench.json", 0, "bytes_per_second", CBX_DIRECTION_HIGHER, NAN, false },
+    };
+    cbx_ctx *ctx = NULL;
+    char path[512];
+
+    (void)state;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    for (size_t i = 0; i < CBX_LEN(wanted); i++) {
+        cbx_import import;
+        CHECK_OK(cbx_import_file(ctx, path_of(wanted[i].file, path), NULL, &import, &err), &err, wanted[i].file);
+        const cbx_metric_def *def = cbx_run_find_metric_def(import.runs[0], wanted[i].metric);
+        const cbx_metric *m = cbx_point_metric(cbx_run_point(import.runs[0], wanted[i].at), wanted[i].metric);
+        CHECK(def && m, wanted[i].file);
+        CHECK_INT(def->direction, wanted[i].direction, wanted[i].file);
+        if (wanted[i].bounds) CHECK(m->lower < m->value && m->value < m->upper, wanted[i].file);
+        if (!isnan(wanted[i].last)) {
+            CHECK(m->nsamples, wanted[i].file);
+            CHECK_LE(fabs(m->samples[m->nsamples - 1] - wanted[i].last), 1e-12 * wanted[i].last, wanted[i].file);
+        }
+        cbx_import_clear(&import);
+    }
+    cbx_ctx_free(ctx);
+}
+
 static void facts_of_the_run_are_kept(void **state)
 {
     cbx_ctx *ctx = NULL;
@@ -666,6 +706,7 @@ TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixtures_come_to_what_they_hold),
+        cmocka_unit_test(directions_bounds_and_samples),
         cmocka_unit_test(facts_of_the_run_are_kept),
         cmocka_unit_test(machine_of_asv),
         cmocka_unit_test(folders_stand_for_their_files),
