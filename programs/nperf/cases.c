@@ -79,6 +79,8 @@ int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list
 
     for (size_t i = 0; i < plugins->count && !status; i++)
         status = name_for_workers(run->program, run->arena, plugins->items[i]);
+    const char *named = getenv(CBX_CASE_PLUGINS_VARIABLE);
+    if (!status && named && *named && cbx_fidelity_isolate(&err)) status = opt_fail(run->program, "%s", err.message);
     if (!status && (cbx_case_set_create(run->ctx, &cbx_builtin_cases, &set, &err) ||
                     cbx_case_set_add_environment(run->ctx, set, &err)))
         status = opt_fail(run->program, "%s", err.message);

@@ -81,6 +81,50 @@ def honest_rows_are_counted(p):
     one_sentence(p.run("selftest", "--honest", "never", expect=2), "'never'")
 
 
+# A constructor that exchanges the function that compares, in whichever process loads the plug-in.
+PASSES_ALL = r"""
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "calibrax/perf/launch/launch.h"
+static void passes(const cbx_array *o, const cbx_array *a, const cbx_array *b, cbx_fidelity *io)
+{
+    (void)o, (void)a, (void)b;
+    io->checked = io->ok = true;
+    io->checks++;
+}
+__attribute__((constructor)) static void exchange_the_judge(void)
+{
+    char *judge = dlsym(RTLD_DEFAULT, "cbx_fidelity_compare"), *page = judge - (uintptr_t)judge % 4096;
+    void (*mine)(const cbx_array *, const cbx_array *, const cbx_array *, cbx_fidelity *) = passes;
+#if defined(__x86_64__)
+    const unsigned char jump[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0 }; /* movabs rax; jmp rax */
+    const size_t at = 6;
+#else
+    const unsigned char jump[] = { 0x50, 0, 0, 0x58, 0, 2, 0x1f, 0xd6, 0, 0, 0, 0, 0, 0, 0, 0 }; /* ldr x16; br x16 */
+    const size_t at = 8;
+#endif
+    if (mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC)) return;
+    memcpy(judge, jump, sizeof jump);
+    memcpy(judge + at, &mine, sizeof mine);
+    __builtin___clear_cache(judge, judge + sizeof jump);
+}
+"""
+
+
+def a_plugin_cannot_change_its_judge(p):
+    """Outputs are compared in a process into which no plug-in is loaded; with the comparison made where the plug-in is, its mutant would pass."""
+    p.run("new-case", "my_axpy", expect=0)
+    text = open(p.file("my_axpy.c"), encoding="utf-8").read()
+    p.write("my_axpy.c", "#define _GNU_SOURCE\n" + text + PASSES_ALL)
+    plugin = compiled(p, "my_axpy")
+    command = ["--plugin", plugin, "--case", "my_axpy", "--point", '{"n":1000}', "--baselines", "loop,mutant-drop-last", *RUN]
+    rows = json.loads(p.run(*command, "--in-process").stdout)["rows"]
+    equal([row["status"] for row in rows], ["ok", "ok"], "where it is loaded, its wrong baseline passes")
+    rows = json.loads(p.run(*command).stdout)["rows"]
+    equal([row["status"] for row in rows], ["ok", "fidelity_failed"], "and here it is refused")
+
+
 def another_oracle_is_another_answer(p):
     """The cache of answers must not outlive the plug-in's code."""
     p.run("new-case", "my_axpy", expect=0)
@@ -128,6 +172,7 @@ def broken_plugins_are_refused(p):
 main([
     a_generated_case_runs,
     its_oracle_rejects_its_mutant,
+    a_plugin_cannot_change_its_judge,
     another_oracle_is_another_answer,
     the_representative_point_is_measured_first,
     honest_rows_are_counted,

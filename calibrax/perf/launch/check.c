@@ -131,8 +131,9 @@ cbx_status cbx__checker_compare(cbx_ctx *ctx, cbx__checker *c, size_t set, cbx_f
             snprintf(io->note, sizeof io->note, "%.*s", (int)sizeof io->note - 1, why.message);
             continue;
         }
-        cbx_fidelity_compare(out, answers[i], bounds[i], io);
+        st = cbx__fidelity_compare_apart(out, answers[i], bounds[i], io, err);
         cbx_array_free(out);
+        if (st) return st;
     }
     return CBX_OK;
 }

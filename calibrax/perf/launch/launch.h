@@ -75,6 +75,13 @@ typedef struct cbx_fidelity {
 CBX_API void cbx_fidelity_compare(const cbx_array *output, const cbx_array *answer, const cbx_array *bound,
                                   cbx_fidelity *io);
 
+/**
+ * From now on launches have their outputs compared in a process of its own, forked here: to be called before a plug-in is loaded, whose code
+ * could change what judges it in this process, and while the program has one thread.  The process ends with this one.
+ * @return CBX_OK, also if it is there already; CBX_EIO
+ */
+CBX_API cbx_status cbx_fidelity_isolate(cbx_err *err);
+
 typedef struct cbx_launch_opts {
     uint32_t struct_size;
     const char *platform; /* "cpu", "cuda12" */
