@@ -344,7 +344,7 @@ def laws_of_workers(p):
     one_sentence(run(p, "trend", "--input", usl, "--metric", "rate", "--over", "workers", "--law", "amdahl", expect=2), "fits a time", "calibrax")
 
 
-def names_that_nobody_has(p):
+def names_that_no_run_has(p):
     path = write(p, "r.json", RUN)
     one_sentence(run(p, "compare", "--input", path, "--pareto", "latency,latancy", expect=2), "no point has the metric 'latancy'", "calibrax")
     one_sentence(run(p, "compare", "--rank", "--input", path, "--by", "framwork", expect=2), "no point has the tag 'framwork'", "calibrax")
@@ -369,15 +369,15 @@ def metric_and_metrics(p):
     path = write(p, "r.json", RUN)
     run(p, "ingest", "--data", "store", "--input", path, expect=0)
     sizes = write(p, "n.json", sized([(n, 1.0 * n) for n in (1, 2, 4, 8)]))
-    for said, other, *args in (("metrics", "metric", "compare", "--rank", "--input", path, "latency"), ("metrics", "metric", "compare", "--by", "framework", path, "rate"),
+    for printed, other, *args in (("metrics", "metric", "compare", "--rank", "--input", path, "latency"), ("metrics", "metric", "compare", "--by", "framework", path, "rate"),
                                ("metrics", "metric", "export", "-f", "csv", "--input", path, "--out", "out", "rate"),
                                ("metric", "metrics", "trend", "--over", "n", "--input", sizes, "t"), ("metric", "metrics", "trend", "--data", "store", "rate"),
                                ("metric", "metrics", "show", "--points", "--data", "store", "rate"), ("metric", "metrics", "trend", "--changes", "--data", "store", "rate")):
-        answers = [run(p, *args[:-1], "--" + spelling, args[-1]) for spelling in (said, other)]
+        answers = [run(p, *args[:-1], "--" + spelling, args[-1]) for spelling in (printed, other)]
         equal(answers[1].stdout, answers[0].stdout, args[0])
         equal(answers[1].returncode, answers[0].returncode, args[0])
         text = run(p, args[0], "--help", expect=0).stdout
-        check(f"--{said} " in text and f"--{other} " not in text, f"one of them is told: {text}")
+        check(f"--{printed} " in text and f"--{other} " not in text, f"one of them is told: {text}")
     for shell in ("bash", "zsh", "fish"):
         check("(null)" not in run(p, "--completion", shell, expect=0).stdout, shell)
     check("(null)" not in run(p, "--man", expect=0).stdout, "manual")
@@ -461,7 +461,7 @@ def tendencies(p):
     one_sentence(run(p, "trend", "--data", "store", "-o", "x", expect=2), "needs '--figure'", "calibrax")
 
 
-def a_newest_run_that_cannot_be_told(p):
+def an_ambiguous_newest_run(p):
     """A gate on the newest value must know that it is the newest."""
     keep(p, levels((10, 30)))
     gate = ("trend", "--changes", "--data", "store", "--check")
@@ -472,9 +472,9 @@ def a_newest_run_that_cannot_be_told(p):
     os.remove(p.file("store/runs/torn.json"))
     keep(p, [10.0], first=40, metric="other")
     has(run(p, *gate, expect=2).stderr, "1 of 2 series have no value in the newest run, 'r0040': 'f@s{}:t'; choose")
-    told = run(p, *gate, "--allow-dropped", expect=0).stderr
-    has(told, "note: 1 of 2 series have no value in the newest run, ")
-    has(told, "note: 'f@s{}:other' has 1 of the 16 values that an alarm needs")
+    reported = run(p, *gate, "--allow-dropped", expect=0).stderr
+    has(reported, "note: 1 of 2 series have no value in the newest run, ")
+    has(reported, "note: 'f@s{}:other' has 1 of the 16 values that an alarm needs")
     one_sentence(run(p, *gate[:-1], "--allow-dropped", expect=2), "'--allow-dropped' needs '--check'", "calibrax")
     has(run(p, *gate, "--metric", "other", expect=3).stderr, "'f@s{}:other' has 1 of the 16 values that an alarm needs")
     keep(p, [10.0], first=41)
@@ -624,7 +624,7 @@ def changepoint_text_and_faults(p):
         one_sentence(run(p, "trend", "--changes", "--data", "store", *args, expect=2), part, "calibrax")
 
 
-main([a_series_of_two_units, names_that_nobody_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, memory_does_not_follow_the_number_of_runs, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
+main([a_series_of_two_units, names_that_no_run_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, memory_does_not_follow_the_number_of_runs, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
-      growth_as_the_package_has_it, laws_of_workers, scaling_faults, metric_and_metrics, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_newest_run_that_cannot_be_told, a_change_without_a_definition, what_is_new_since_the_last_look,
+      growth_as_the_package_has_it, laws_of_workers, scaling_faults, metric_and_metrics, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, an_ambiguous_newest_run, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, an_unknown_order_is_refused, alarms_and_proposals, changepoint_text_and_faults])

@@ -109,7 +109,7 @@ def manual_names_the_settings(p):
     equal(subprocess.run(["bash", "-c", ask], text=True, capture_output=True).stdout.strip(), "doctor", "completion")
 
 
-def doctor_tells_what_is_here(p):
+def doctor_lists_what_is_available(p):
     document, items = report(p)
     for key in [("settings", name) for name in SETTINGS] + [
             ("backends", "reference"), ("backends", "jit"), ("backends", "chosen backend"), ("machine", "cpu"), ("devices", "cpu"),
@@ -276,6 +276,6 @@ def a_gpu_is_measured(p):
     one_sentence(run(p, "doctor", "--machine", "--gpu", "5", expect=2, env=env), "there is no GPU 5", "calibrax")
 
 
-main([usage, help_of_a_command, numbers_are_decimal, removed_verbs_name_the_new_form, values_are_completed, manual_names_the_settings, doctor_tells_what_is_here, topology_is_this_machines, topology_of_another_machine,
+main([usage, help_of_a_command, numbers_are_decimal, removed_verbs_name_the_new_form, values_are_completed, manual_names_the_settings, doctor_lists_what_is_available, topology_is_this_machines, topology_of_another_machine,
       good_settings_are_shown, bad_settings_are_sentences, nperf_doctor_sees_bad_settings, a_gpu_without_fallback, a_driver_is_found_by_its_name,
       machine_with_its_sheet, a_gpu_is_measured])

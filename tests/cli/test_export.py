@@ -224,13 +224,13 @@ def a_run_against_another_machine(p):
     """Refused as check refuses it, unless it is asked for; then the table says so."""
     base = json.loads(read(FIXTURE))
     equal(base["environment"]["machine"], "m1", "the fixture names its machine")
-    for machine, part, said in (("m2", "runs 'bbb222' and 'aaa111' are of machines that differ", "against run aaa111 of another machine"),
+    for machine, part, printed in (("m2", "runs 'bbb222' and 'aaa111' are of machines that differ", "against run aaa111 of another machine"),
                                 (None, "run 'bbb222' does not name its machine", "against run aaa111 (the machine of one is unknown)")):
         new = write_run(p, "new.json", id="bbb222", environment={"machine": machine} if machine else {})
         args = ("-f", "markdown", "--input", new, "--against", FIXTURE, "--replace")
         one_sentence(run(p, *args, expect=2), part + ": --allow-other-machine", "calibrax")
         run(p, *args, "--allow-other-machine", expect=0)
-        has(read(p.file("run-bbb222-against-aaa111.md")), said, "labelled")
+        has(read(p.file("run-bbb222-against-aaa111.md")), printed, "labelled")
     one_sentence(run(p, "-f", "csv", "--input", FIXTURE, "--allow-other-machine", expect=2), "'--allow-other-machine' needs '--against'", "calibrax")
 
 

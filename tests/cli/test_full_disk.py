@@ -7,7 +7,7 @@ import subprocess
 
 from harness import CALIBRAX, Skip, check, equal, has, main, one_sentence
 
-MOST = 600  # bytes that a file may have under a limit: less than a run, more than the few words of a short one
+MAXIMUM = 600  # bytes that a file may have under a limit: less than a run, more than the few words of a short one
 
 
 def run(p, *args, **more):
@@ -16,7 +16,7 @@ def run(p, *args, **more):
 
 def limited(p, *args, **more):
     """A program whose files may not grow beyond MOST bytes."""
-    return run(p, *args, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (MOST, MOST)), **more)
+    return run(p, *args, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (MAXIMUM, MAXIMUM)), **more)
 
 
 def make_run(number, values=40):
@@ -71,7 +71,7 @@ def measurements(store):
             (["profile", "-n", "1", "-w", "0", "--sizes", "1,2,4,8", "--data", store, "--", "sh", "-c", "exit 0", "{}"], "exponent"))
 
 
-def a_measurement_is_told_though_the_disk_is_full(p):
+def a_measurement_is_printed_though_the_disk_is_full(p):
     with full_disk(p, "small/store") as place:
         before = contents(p.file("small/store"))
         for args, part in measurements("small/store"):
@@ -105,9 +105,9 @@ def a_disk_that_stays_full_and_is_emptied(p):
                    ["export", "-f", "csv", "--data", "small/store", "--out", "small/out"])
         for _ in range(2):
             for args in writers:
-                said = run(p, *args, expect=2)
-                one_sentence(said, "No space left on device; make room there and try again", "calibrax")
-                has(said.stderr, "'small/", "the file is named")
+                printed = run(p, *args, expect=2)
+                one_sentence(printed, "No space left on device; make room there and try again", "calibrax")
+                has(printed.stderr, "'small/", "the file is named")
             for args in (["show", "--list"], ["summary"], ["trend", "--metric", "t", "--point", "p1"], ["show", "--points", "--tag", "a=b"], ["store", "verify"]):
                 equal(run(p, *args, "--data", "small/store", expect=2 if "--points" in args else 0).stderr.count("No space"), 0, f"{args[0]} needs no room")
             intact(p, p.file("small/store"), before)
@@ -199,5 +199,5 @@ def an_index_that_cannot_be_written_is_done_without(p):
     check(len(json.loads(limited(p, "show", "--list", "--data", "more", "--json", expect=0).stdout)["runs"]) == 4, "an index that is behind and cannot grow")
 
 
-main([a_measurement_is_told_though_the_disk_is_full, a_disk_that_stays_full_and_is_emptied, a_disk_that_goes_away, a_store_keeps_what_it_has_on_a_full_disk, a_trace_that_cannot_be_written_costs_nothing_else, files_that_may_not_grow,
+main([a_measurement_is_printed_though_the_disk_is_full, a_disk_that_stays_full_and_is_emptied, a_disk_that_goes_away, a_store_keeps_what_it_has_on_a_full_disk, a_trace_that_cannot_be_written_costs_nothing_else, files_that_may_not_grow,
       an_index_that_cannot_be_written_is_done_without])

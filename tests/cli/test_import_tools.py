@@ -55,8 +55,8 @@ def files_of_the_tools(p):
     equal(made.returncode, 0, made.stderr[-600:])
     for name, (form, points, notes, sampled) in FILES.items():
         check(os.path.exists(p.file("made", name)), f"{name} was not made: is the tool installed?")
-        ((found, run),), said = ingested(p, p.file("made", name))
-        equal((found, len(run["points"]), len(said)), (form, points, notes), name)
+        ((found, run),), printed = ingested(p, p.file("made", name))
+        equal((found, len(run["points"]), len(printed)), (form, points, notes), name)
         values = [m["value"] for q in run["points"] for k, m in q["metrics"].items() if k == "time" and m["value"] == m["value"]]
         check(values and all(0 < v < 60 for v in values), f"{name}: times are seconds")
         if sampled:
@@ -88,8 +88,8 @@ def our_own_rows(p):
 
 def our_own_runs(p):
     p.run("run", "-n", "3", "--data", "first", "--", "true", program=CALIBRAX)
-    ((form, run),), said = ingested(p, "first", store="second")
-    equal((form, said), ("calibrax", []), "a store")
+    ((form, run),), printed = ingested(p, "first", store="second")
+    equal((form, printed), ("calibrax", []), "a store")
     with open(p.file("first/runs", run["id"] + ".json"), "rb") as a, open(p.file("second/runs", run["id"] + ".json"), "rb") as b:
         equal(a.read(), b.read(), "byte for byte")
 

@@ -178,7 +178,7 @@ def later_versions_are_refused(p):
 
 # --- memory ---
 
-def memory_is_at_most_eight_times_the_file(p):
+def memory_is_bounded_by_eight_times_the_file(p):
     if sanitized():
         raise Skip("sanitizer: it keeps what was freed")
     small = peak_mb(p, "ingest", "--data", "small", "--input", p.write("small.json", '{"a": {"latency": {"value": 1}}}'))
@@ -266,4 +266,4 @@ def what_made_no_iteration_has_no_time(p):
         check(value != value, f"{name}: found {value}")
 
 
-main([what_made_no_iteration_has_no_time, memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, pipes_hold_what_files_hold, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_is_at_most_eight_times_the_file, files_above_two_gib_are_refused, integers_of_more_than_64_bits, no_small_file_takes_long])
+main([what_made_no_iteration_has_no_time, memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, pipes_hold_what_files_hold, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_is_bounded_by_eight_times_the_file, files_above_two_gib_are_refused, integers_of_more_than_64_bits, no_small_file_takes_long])

@@ -176,7 +176,7 @@ def every_form_of_export_parses(p):
                 judge(f.read(), f"export {form}")
 
 
-def what_options_say_is_told_as_text(p):
+def values_of_options_are_printed_as_text(p):
     """Each of these is refused, with one line."""
     store(p)
     for args in (["check", "--data", "store", "--run", NASTY], ["show", "--data", NASTY], [NASTY], ["show", "--list", "--data", "store", "--" + NASTY], ["trend", "--data", "store", "--metric", NASTY + "x"],
@@ -267,5 +267,5 @@ def a_history_of_names_is_searched(p):
         plain(done.stderr, "bisect, standard error")
 
 
-main([every_command_shows_names_as_text, every_form_of_export_parses, what_options_say_is_told_as_text, every_command_of_nperf_shows_names_as_text,
+main([every_command_shows_names_as_text, every_form_of_export_parses, values_of_options_are_printed_as_text, every_command_of_nperf_shows_names_as_text,
       commands_and_their_words_are_shown_as_text, a_history_of_names_is_searched])

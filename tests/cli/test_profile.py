@@ -72,18 +72,18 @@ def groups_of(samples):
     return [size for size in sizes if size > 1]
 
 
-def groups_are_told(p):
-    """What is said is what the samples bear out, however busy the machine was: with quiet ones, that they are 5 and 5."""
+def groups_are_reported(p):
+    """The remark agrees with the samples, however busy the machine was: with quiet ones, that they are 5 and 5."""
     equal(groups_of([0.03, 0.03003, 0.03006, 0.03003, 0.03, 0.3, 0.3003, 0.30015, 0.3, 0.30006]), [5, 5], "a quiet machine")
     program = p.write("two.sh", 'n=$(cat n 2> /dev/null || echo 0); echo $((n + 1)) > n; if [ $((n % 2)) = 0 ]; then sleep 0.3; else sleep 0.03; fi\n')
     document = report(p, "-n", "10", "-w", "0", "--", "sh", program)
     times = sorted(document["metrics"]["wall_time"]["samples"])
     check(len(times) == 10 and times[0] >= 0.03 and times[5] >= 0.3, f"half of them slept for 0.3 s: {times}")
     groups = groups_of(times)
-    said = [remark for remark in document["remarks"] if "falls into" in remark]
-    equal(len(said), len(groups) > 1, f"said if there are groups: {groups} of {times}, {document['remarks']}")
-    if said:
-        has(said[0], f"falls into {len(groups)} groups: {groups[0]} of 10 about", f"{times}")
+    printed = [remark for remark in document["remarks"] if "falls into" in remark]
+    equal(len(printed), len(groups) > 1, f"said if there are groups: {groups} of {times}, {document['remarks']}")
+    if printed:
+        has(printed[0], f"falls into {len(groups)} groups: {groups[0]} of 10 about", f"{times}")
 
 
 def text(p):
@@ -196,10 +196,10 @@ def a_python_function(p):
         one_sentence(run(p, *args, expect=2), part, "calibrax")
     p.write("needs.py", "import no_such_module_at_all\n")
     for module, ends in (("nothing", "No module named 'nothing'\n"), ("needs", "No module named 'no_such_module_at_all' (needs.py:1)\n")):
-        said = run(p, "--module", module, "--function", "f", expect=2).stderr
-        check(said.endswith(ends), f"the place is the user's, or none: {said}")
-    said = " ".join(report(p, "--module", "work", "--function", "f", "-n", "2", "--flops")["remarks"])
-    check("no jax" in said or "work: by xla" in said or "XLA cannot compile" in said, said)
+        printed = run(p, "--module", module, "--function", "f", expect=2).stderr
+        check(printed.endswith(ends), f"the place is the user's, or none: {printed}")
+    printed = " ".join(report(p, "--module", "work", "--function", "f", "-n", "2", "--flops")["remarks"])
+    check("no jax" in printed or "work: by xla" in printed or "XLA cannot compile" in printed, printed)
 
 
 def readable_rapl():
@@ -232,7 +232,7 @@ def emissions(p):
     if not readable_rapl():
         short = run(p, *args, "none.csv", "--country", "FRA", "--json", "--", "true", expect=2, env=env)
         has(short.stderr, "no line for 'none.csv', since no energy could be measured")
-        check(json.loads(short.stdout)["metrics"] and not os.path.exists(p.file("none.csv")), "what was measured is told, and no file is made")
+        check(json.loads(short.stdout)["metrics"] and not os.path.exists(p.file("none.csv")), "what was measured is printed, and no file is made")
     one_sentence(run(p, "--energy", "--emissions", "e.csv", "--", "true", expect=2), "'--emissions' needs '--country', '--region' or '--intensity'", "calibrax")
 
 
@@ -257,7 +257,7 @@ def a_device(p):
     for part in ("GPU temperature", "61 C", "GPU slowed down", "100 %", "power limit"):
         has(text, part)
     text = run(p, "--gpu", "1", "-n", "2", "-w", "0", "--", "sleep", "0.1", expect=0, env=dict(env, CBX_FAKE_NVML="mute")).stdout
-    check("GPU temperature" not in text and "slowed" not in text, "nothing is said that the device does not tell")
+    check("GPU temperature" not in text and "slowed" not in text, "nothing is printed that the device does not report")
 
 
 def grids(p):
@@ -330,7 +330,7 @@ def commands_of_the_manual(p):
         check(done.stdout, line)
 
 
-def energy_says_why_not(p):
+def missing_energy_has_a_reason(p):
     document = report(p, "-n", "1", "-w", "0", "--energy", "--", "true")
     check("energy" in document["metrics"] or document["remarks"], "a value or a reason")
 
@@ -382,4 +382,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, what_was_not_sampled_is_missing, the_tree_is_counted, groups_are_told, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_python_function, emissions, grids, a_device, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
+main([a_command, what_was_not_sampled_is_missing, the_tree_is_counted, groups_are_reported, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_python_function, emissions, grids, a_device, memory_of_a_call, complexity, compilation, commands_of_the_manual, missing_energy_has_a_reason, faults_are_sentences, interrupted])

@@ -75,7 +75,7 @@ def many_scenarios(p):
     grows_as_its_runs(p, "scenarios")
 
 
-def a_table_that_nobody_can_read(p):
+def a_table_that_is_too_long_to_read(p):
     make_store(p, FEW, "points")
     args = ["export", "--format", "csv", "--data", f"points{FEW}", "--out", "table"]
     one_sentence(p.run(*args, program=CALIBRAX, expect=2), "choose fewer metrics", "calibrax")
@@ -83,4 +83,4 @@ def a_table_that_nobody_can_read(p):
     has(p.run(*args, "--metrics", "metric000007", program=CALIBRAX, expect=0).stdout, "table/run-run2")
 
 
-main([many_metrics_of_a_point, many_points_and_metrics, many_scenarios, a_table_that_nobody_can_read])
+main([many_metrics_of_a_point, many_points_and_metrics, many_scenarios, a_table_that_is_too_long_to_read])

@@ -81,10 +81,10 @@ def ingest_names_what_it_leaves_out(p):
 
 def ingest_says_the_machine_of_silent_files(p):
     bmf = p.write("bmf.json", '{"search": {"latency": {"value": 12}}}')
-    told = p.write("told.json", json.dumps(make_run(1, 1.0)))
+    reported = p.write("told.json", json.dumps(make_run(1, 1.0)))
     for args, wanted in (([], [None, "m1"]), (["--machine", "lab-7"], ["lab-7", "m1"]),
                          (["--machine", "here"], [document(p, "doctor", "--machine", schema="calibrax-machine")["id"], "m1"])):
-        found = document(p, "ingest", "--data", f"store{len(args)}{args[-1:]}", "--input", bmf, told, *args, schema="calibrax-ingest")
+        found = document(p, "ingest", "--data", f"store{len(args)}{args[-1:]}", "--input", bmf, reported, *args, schema="calibrax-ingest")
         equal([r["machine"] for r in found["runs"]], wanted, args)
 
 
@@ -209,8 +209,8 @@ def what_files_hold_says_nothing_to_the_terminal(p):
     run(p, "baseline", "--data", "store", "--run", "run0001", expect=0)
     for args, status in ((["check"], 1), (["compare", "--diff", "run0001", "run0002"], 0), (["compare", "run0001", "run0002"], 0), (["trend", "--changes"], 0), (["compare", "--rank"], 2)):
         done = run(p, *args, "--data", "store", expect=status)
-        said = done.stdout + done.stderr
-        check("\x1b" not in said and "\x07" not in said and "tra\nin" not in said, f"{args}: {said!r}")
+        printed = done.stdout + done.stderr
+        check("\x1b" not in printed and "\x07" not in printed and "tra\nin" not in printed, f"{args}: {printed!r}")
 
 
 def options_that_would_do_nothing(p):
@@ -458,7 +458,7 @@ def default_store(p):
     equal(ids("--data", "named"), (["run0002"], ""), "--data comes first, and needs no note")
 
 
-def machine_tells_the_fingerprint(p):
+def machine_prints_the_fingerprint(p):
     found = document(p, "doctor", "--machine", schema="calibrax-machine")
     check(len(found["id"]) == 16 and int(found["id"], 16) >= 0, found["id"])
     has(run(p, "doctor", "--machine", expect=0).stdout, f"Machine: {found['id']}")
@@ -570,5 +570,5 @@ def help_is_quick(p):
 
 main([options_that_would_do_nothing, rows_are_cared_for, what_is_not_a_file_is_reported, what_python_may_write, later_schemas_are_refused, show_prints_the_run_file, default_store, definitions_of_the_store, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
-      what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
+      what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_prints_the_fingerprint,
       completions_of_all_shells, a_key_in_zsh_and_fish, help_is_quick])

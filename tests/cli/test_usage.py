@@ -102,7 +102,7 @@ def list_for_people(p):
         has(text, part)
 
 
-def unknown_things(p):
+def unknown_names(p):
     asked = [
         (["--bogus"], "unknown option '--bogus'"),
         (["--basline", "x"], "did you mean '--baselines'"),
@@ -149,5 +149,5 @@ def installed_texts_are_built(p):
             has(f.read(), part, name)
 
 
-main([help_names_every_flag, old_names_name_the_new_ones, nothing_asked_measures_nothing, version, manual_is_roff, completion_completes, list_for_programs, what_measures_nothing_takes_no_option_of_measuring, list_for_people, unknown_things,
+main([help_names_every_flag, old_names_name_the_new_ones, nothing_asked_measures_nothing, version, manual_is_roff, completion_completes, list_for_programs, what_measures_nothing_takes_no_option_of_measuring, list_for_people, unknown_names,
       full_standard_output, installed_texts_are_built])

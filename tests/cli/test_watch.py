@@ -329,10 +329,10 @@ def execution(pipeline, seconds, success=True):
 def health(p):
     lines = [execution("train", 10)] * 5 + [execution("load", 1)] * 4 + [execution("train", 14)] * 5 + [execution("load", 1, False)] * 6 + [execution("train", 9)] * 10
     done = watch(p, lines, "--health", "--baseline", "train=10", "--window", "8", "--json", expect=1)
-    *told, summary = [json.loads(line) for line in done.stdout.splitlines()]
-    equal([(a["metric"], a["severity"]) for a in told], [("train", "warning"), ("load", "warning"), ("load", "critical"), ("train", "none")], "states that change")
-    has(told[0]["message"], "pipeline 'train' is degraded: mean duration")
-    has(told[2]["message"], "pipeline 'load' is critical: failures")
+    *reported, summary = [json.loads(line) for line in done.stdout.splitlines()]
+    equal([(a["metric"], a["severity"]) for a in reported], [("train", "warning"), ("load", "warning"), ("load", "critical"), ("train", "none")], "states that change")
+    has(reported[0]["message"], "pipeline 'train' is degraded: mean duration")
+    has(reported[2]["message"], "pipeline 'load' is critical: failures")
     equal((summary["schema"], summary["version"], summary["overall"]), ("calibrax-health", 1, "critical"), "at the end")
     equal({q["pipeline"]: (q["state"], q["executions"], q["baseline_s"]) for q in summary["pipelines"]},
           {"train": ("healthy", 20, 10.0), "load": ("critical", 10, "NaN")}, "pipelines")
