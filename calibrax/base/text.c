@@ -471,7 +471,7 @@ typedef struct time_unit {
 } time_unit;
 
 static const time_unit time_units[] = { { 999.5e-9, 1e9, 1, 0, "ns" },
-                                        { 999.95e-6, 1e6, 10, 1, "us" },
+                                        { 999.95e-6, 1e6, 10, 1, "\xC2\xB5s" },
                                         { 99.995e-3, 1e3, 100, 2, "ms" },
                                         { 999.95e-3, 1e3, 10, 1, "ms" },
                                         { 1e12, 1, 1000, 3, "s" } };

@@ -460,7 +460,8 @@ void profile_print(const profile_facts *f)
         bool plain = strcmp(fact->unit, "s") == 0 || strcmp(fact->unit, "1") == 0;
         snprintf(shown, sizeof shown, "%s%s%s", format_value(fact, fact->value, value), plain ? "" : " ",
                  plain ? "" : fact->unit);
-        printf("%-22s %14s", fact->label, shown);
+        printf("%-22s %*s", fact->label, 14 + (strstr(shown, "\xC2\xB5") != NULL),
+               shown); /* µ: two bytes, one column */
         if (!isnan(fact->lower))
             printf("  [%s, %s]", format_value(fact, fact->lower, lower), format_value(fact, fact->upper, upper));
         printf("\n");

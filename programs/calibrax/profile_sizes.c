@@ -231,7 +231,9 @@ int profile_sizes(const opt_run *run, const profile_args *a, const char *subject
         print_painted(PAINT_FAINT, "%14s %14s  %s\n", "size", "median", "[95 % interval]");
         for (size_t i = 0; i < s.n; i++) {
             const cbx_interval *t = &s.points[i].time;
-            printf("%14zu %14s", s.points[i].size, cbx_format_seconds(t->value, value));
+            cbx_format_seconds(t->value, value);
+            printf("%14zu %*s", s.points[i].size, 14 + (strstr(value, "\xC2\xB5") != NULL),
+                   value); /* µ: two bytes, one column */
             if (t->level > 0)
                 printf("  [%s, %s]", cbx_format_seconds(t->lower, lower), cbx_format_seconds(t->upper, upper));
             printf("\n");

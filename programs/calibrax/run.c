@@ -356,7 +356,9 @@ static void print_metric(const opt_run *run, const cbx_run *r, const cbx_named_m
     const char *unit = def ? plain_text(run->arena, def->unit) : "";
     char value[64], lower[64], upper[64];
 
-    printf("  %-20s %16s", plain_text(run->arena, m->name), shown(unit, m->metric.value, value));
+    shown(unit, m->metric.value, value);
+    /* a micro sign has two bytes and one column */
+    printf("  %-20s %*s", plain_text(run->arena, m->name), 16 + (strstr(value, "\xC2\xB5") != NULL), value);
     if (isfinite(m->metric.lower) && isfinite(m->metric.upper))
         printf("  [%s, %s]", shown(unit, m->metric.lower, lower), shown(unit, m->metric.upper, upper));
     putchar('\n');

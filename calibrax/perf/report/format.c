@@ -6,9 +6,9 @@
 
 #include "calibrax/perf/sweep/public.h"
 
-const cbx__report_style cbx__report_ascii = { "x", "us", "-", "%" };
-const cbx__report_style cbx__report_words = { "x", "us", "-", " %" };
-const cbx__report_style cbx__report_utf8 = { "\303\227", "\302\265s", "\342\200\223", "\302\240%" };
+const cbx__report_style cbx__report_ascii = { "x", "-", "%" };
+const cbx__report_style cbx__report_words = { "x", "-", " %" };
+const cbx__report_style cbx__report_utf8 = { "\303\227", "\342\200\223", "\302\240%" };
 
 /* Row status -> its class and the words that follow a name. */
 static const struct {
@@ -83,20 +83,11 @@ bool cbx__report_has_interval(const cbx_row_interval *i)
 
 /* --- times --- */
 
-/* As base formats it, with the style's micro. */
-static void put_times(cbx_text *out, const char *text, const cbx__report_style *s)
-{
-    const char *us = strstr(text, "us");
-
-    if (us) cbx_text_printf(out, "%.*s%s", (int)(us - text), text, s->micro);
-    cbx_text_puts(out, us ? us + 2 : text);
-}
-
 void cbx__report_put_seconds(cbx_text *out, double seconds, const cbx__report_style *s)
 {
     char buf[CBX_FORMAT_SIZE];
 
-    put_times(out, isfinite(seconds) && seconds >= 0 ? cbx_format_seconds(seconds, buf) : s->none, s);
+    cbx_text_puts(out, isfinite(seconds) && seconds >= 0 ? cbx_format_seconds(seconds, buf) : s->none);
 }
 
 void cbx__report_put_interval(cbx_text *out, const cbx_row *row, const cbx__report_style *s)
@@ -104,11 +95,9 @@ void cbx__report_put_interval(cbx_text *out, const cbx_row *row, const cbx__repo
     double median = cbx__report_median(row);
     char buf[CBX_FORMAT_INTERVAL_SIZE];
 
-    put_times(out,
-              isfinite(median) && median >= 0
-                  ? cbx_format_seconds_interval(median, row->steady.lower, row->steady.upper, buf)
-                  : s->none,
-              s);
+    cbx_text_puts(out, isfinite(median) && median >= 0
+                           ? cbx_format_seconds_interval(median, row->steady.lower, row->steady.upper, buf)
+                           : s->none);
 }
 
 /* --- ratios --- */

@@ -9,12 +9,12 @@
 
 /* Signs that a terminal may lack. */
 typedef struct cbx__report_style {
-    const char *times, *micro, *none, *percent;
+    const char *times, *none, *percent;
 } cbx__report_style;
 
-extern const cbx__report_style cbx__report_ascii; /* x, us, -, 61% */
+extern const cbx__report_style cbx__report_ascii; /* x, -, 61% */
 extern const cbx__report_style cbx__report_words; /* ASCII in a sentence: 61 % */
-extern const cbx__report_style cbx__report_utf8;  /* ×, µs, –, 61 % */
+extern const cbx__report_style cbx__report_utf8;  /* ×, –, 61 % */
 
 /* Class of a row's status; an unknown status is a failure. */
 cbx__report_class cbx__report_status_class(const cbx_row *row);
