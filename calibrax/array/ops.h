@@ -13,6 +13,7 @@
 #define CALIBRAX_ARRAY_OPS_H
 
 #include "calibrax/array/fn.h"
+#include "calibrax/array/primitive.h"
 #include "calibrax/array/promote.h"
 #include "calibrax/array/scope.h"
 
@@ -82,50 +83,19 @@ CBX_API cbx_array *cbx_astype(cbx_ctx *ctx, const cbx_array *x, cbx_dtype dtype)
 /** A row-major array of its own. */
 CBX_API cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x);
 
-/* ---- element by element, one operand ---- */
+/* ---- element by element ---- */
 
-/* f(name, primitive): integers are float64 in FLOAT, themselves in KEEP. */
-#define CBX_UNARY_FLOAT_MAP(X)                                                                                         \
-    X(sqrt, SQRT)                                                                                                      \
-    X(cbrt, CBRT)                                                                                                      \
-    X(exp, EXP)                                                                                                        \
-    X(exp2, EXP2)                                                                                                      \
-    X(expm1, EXPM1)                                                                                                    \
-    X(log, LOG)                                                                                                        \
-    X(log2, LOG2)                                                                                                      \
-    X(log10, LOG10)                                                                                                    \
-    X(log1p, LOG1P)                                                                                                    \
-    X(sin, SIN)                                                                                                        \
-    X(cos, COS)                                                                                                        \
-    X(tan, TAN)                                                                                                        \
-    X(asin, ASIN)                                                                                                      \
-    X(acos, ACOS)                                                                                                      \
-    X(atan, ATAN)                                                                                                      \
-    X(sinh, SINH)                                                                                                      \
-    X(cosh, COSH)                                                                                                      \
-    X(tanh, TANH)                                                                                                      \
-    X(asinh, ASINH)                                                                                                    \
-    X(acosh, ACOSH)                                                                                                    \
-    X(atanh, ATANH)                                                                                                    \
-    X(erf, ERF)                                                                                                        \
-    X(erfc, ERFC)                                                                                                      \
-    X(erfinv, ERFINV)                                                                                                  \
-    X(lgamma, LGAMMA)                                                                                                  \
-    X(signbit, SIGNBIT)
-#define CBX_UNARY_KEEP_MAP(X)                                                                                          \
-    X(negative, NEG)                                                                                                   \
-    X(abs, ABS)                                                                                                        \
-    X(sign, SIGN)                                                                                                      \
-    X(bitwise_invert, NOT)                                                                                             \
-    X(isnan, ISNAN)                                                                                                    \
-    X(isinf, ISINF)                                                                                                    \
-    X(isfinite, ISFINITE)
-/* Of integers: the number. */
-#define CBX_UNARY_ROUND_MAP(X)        X(floor, FLOOR) X(ceil, CEIL) X(trunc, TRUNC) X(rint, RINT)
-#define CBX_UNARY_DECLARE(name, prim) CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x);
-CBX_UNARY_FLOAT_MAP(CBX_UNARY_DECLARE)
-CBX_UNARY_KEEP_MAP(CBX_UNARY_DECLARE)
-CBX_UNARY_ROUND_MAP(CBX_UNARY_DECLARE)
+/* One function for each primitive that has an entry: cbx_sqrt(ctx, x), cbx_add(ctx, a, b), and cbx_add_scalar(ctx, a, 2.0)
+ * with a weak float on the right. */
+#define CBX_DECLARE_FLOAT(prim, name, loop) CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x);
+#define CBX_DECLARE_KEEP                    CBX_DECLARE_FLOAT
+#define CBX_DECLARE_ROUND                   CBX_DECLARE_FLOAT
+#define CBX_DECLARE_BINARY(prim, name)                                                                                 \
+    CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);                               \
+    CBX_API cbx_array *cbx_##name##_scalar(cbx_ctx *ctx, const cbx_array *a, double b);
+#define CBX_DECLARE_NO
+#define CBX_DECLARE(name, number, word, nin, operands, result, shape, run, cost, function) CBX_DECLARE_##function
+CBX_PRIM_MAP(CBX_DECLARE)
 
 /** Half to even at a number of decimals: rint(x * 10^d) / 10^d; negative decimals round to tens. */
 CBX_API cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals);
@@ -142,39 +112,6 @@ CBX_API cbx_array *cbx_real(cbx_ctx *ctx, const cbx_array *x);
 CBX_API cbx_array *cbx_imag(cbx_ctx *ctx, const cbx_array *x);
 CBX_API cbx_array *cbx_conj(cbx_ctx *ctx, const cbx_array *x);
 
-/* ---- element by element, two operands ---- */
-
-#define CBX_BINARY_MAP(X)                                                                                              \
-    X(add, ADD)                                                                                                        \
-    X(subtract, SUB)                                                                                                   \
-    X(multiply, MUL)                                                                                                   \
-    X(divide, DIV)                                                                                                     \
-    X(floor_divide, FLOOR_DIV)                                                                                         \
-    X(remainder, REM)                                                                                                  \
-    X(pow, POW)                                                                                                        \
-    X(atan2, ATAN2)                                                                                                    \
-    X(hypot, HYPOT)                                                                                                    \
-    X(maximum, MAX)                                                                                                    \
-    X(minimum, MIN)                                                                                                    \
-    X(nextafter, NEXTAFTER)                                                                                            \
-    X(copysign, COPYSIGN)                                                                                              \
-    X(logaddexp, LOGADDEXP)                                                                                            \
-    X(equal, EQ)                                                                                                       \
-    X(not_equal, NE)                                                                                                   \
-    X(less, LT)                                                                                                        \
-    X(less_equal, LE)                                                                                                  \
-    X(greater, GT)                                                                                                     \
-    X(greater_equal, GE)                                                                                               \
-    X(bitwise_and, AND)                                                                                                \
-    X(bitwise_or, OR)                                                                                                  \
-    X(bitwise_xor, XOR)                                                                                                \
-    X(bitwise_left_shift, SHL)                                                                                         \
-    X(bitwise_right_shift, SHR)
-#define CBX_BINARY_DECLARE(name, prim)                                                                                 \
-    CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);                               \
-    CBX_API cbx_array *cbx_##name##_scalar(cbx_ctx *ctx, const cbx_array *a, double b);
-/** With arrays, and with a weak float on the right. */
-CBX_BINARY_MAP(CBX_BINARY_DECLARE)
 CBX_API cbx_array *cbx_logical_and(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);
 CBX_API cbx_array *cbx_logical_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);
 CBX_API cbx_array *cbx_logical_xor(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);

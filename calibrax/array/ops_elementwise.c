@@ -164,29 +164,18 @@ cbx_array *cbx_weak(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
 
 static bool is_complex(const cbx_array *x) { return cbx_dtype_kind(x->desc.dtype) == CBX_KIND_COMPLEX; }
 
-#define FLOAT(name, prim)                                                                                              \
+#define UNARY(prim, name, before, operand)                                                                             \
     cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
     {                                                                                                                  \
         if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
         if (is_complex(x)) return cbx__apply_complex(ctx, CBX_PRIM_##prim, x);                                         \
-        return cbx__apply1(ctx, CBX_PRIM_##prim, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), NULL);                  \
+        before return cbx__apply1(ctx, CBX_PRIM_##prim, operand, NULL);                                                \
     }
-#define KEEP(name, prim)                                                                                               \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
-    {                                                                                                                  \
-        if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
-        if (is_complex(x)) return cbx__apply_complex(ctx, CBX_PRIM_##prim, x);                                         \
-        return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL);                                                             \
-    }
-#define ROUND(name, prim)                                                                                              \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
-    {                                                                                                                  \
-        if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
-        if (is_complex(x)) return cbx__apply_complex(ctx, CBX_PRIM_##prim, x);                                         \
-        if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) return cbx__same(ctx, x);                                  \
-        return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL);                                                             \
-    }
-#define BINARY(name, prim)                                                                                             \
+#define DEFINE_FLOAT(prim, name, loop) UNARY(prim, name, , cbx__as(ctx, x, cbx__inexact(x->desc.dtype)))
+#define DEFINE_KEEP(prim, name, loop)  UNARY(prim, name, , x)
+#define DEFINE_ROUND(prim, name, loop)                                                                                 \
+    UNARY(prim, name, if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) return cbx__same(ctx, x);, x)
+#define DEFINE_BINARY(prim, name)                                                                                      \
     cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)                                        \
     {                                                                                                                  \
         return cbx__apply2(ctx, CBX_PRIM_##prim, a, b);                                                                \
@@ -195,10 +184,9 @@ static bool is_complex(const cbx_array *x) { return cbx_dtype_kind(x->desc.dtype
     {                                                                                                                  \
         return cbx__apply2(ctx, CBX_PRIM_##prim, a, cbx_weak(ctx, a, cbx_float(b)));                                   \
     }
-CBX_UNARY_FLOAT_MAP(FLOAT)
-CBX_UNARY_KEEP_MAP(KEEP)
-CBX_UNARY_ROUND_MAP(ROUND)
-CBX_BINARY_MAP(BINARY)
+#define DEFINE_NO
+#define DEFINE(prim, number, word, nin, operands, result, shape, run, cost, function) DEFINE_##function
+CBX_PRIM_MAP(DEFINE)
 
 /* As NumPy: by multiplying with 10^d, or dividing by 10^-d, both exact up to 10^22. */
 cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals)

@@ -1,13 +1,501 @@
 /*
- * The table of primitives: what each takes, and by which rule its result has a shape (primitive_rules.h) and a dtype.
+ * The table of primitives: what each takes, and by which rules its result has a shape and a dtype.
  */
 #include "calibrax/array/primitive.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/array/primitive_rules.h"
+#include "calibrax/array/internal.h"
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/promote.h"
+
+typedef struct operands {
+    const char *name;
+    size_t n;
+    const cbx_array_desc *d[3]; /* the first ones */
+    const cbx_array *const *in;
+    const cbx_attrs *attrs;
+} operands;
+
+static inline const char *text_of(const cbx_array_desc *d, char buf[160]) { return cbx_array_desc_text(d, buf, 160); }
+
+static inline void set_shape(cbx_array_desc *out, int ndim, const size_t *shape)
+{
+    out->ndim = ndim;
+    for (int i = 0; i < ndim; i++) out->shape[i] = shape[i];
+}
+
+/* A rule writes rank and shape of a result, not its dtype; operand count and dtypes have been checked. */
+#define RULE(name) static cbx_status rule_##name(const operands *o, cbx_array_desc *out, cbx_err *err)
+
+/* ---- elements, axes, indices, reductions ---- */
+
+static bool same_shape(const cbx_array_desc *a, const cbx_array_desc *b)
+{
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
+static cbx_status check_axis(const operands *o, int axis, int ndim, cbx_err *err)
+{
+    if (axis >= 0 && axis < ndim) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is outside 0..%d", axis, o->name, ndim - 1);
+}
+
+static cbx_status differ(const operands *o, const cbx_array_desc *a, const cbx_array_desc *b, cbx_err *err)
+{
+    char ta[160], tb[160];
+    return cbx_fail(err, CBX_ESHAPE, "'%s' cannot join %s with %s", o->name, text_of(a, ta), text_of(b, tb));
+}
+
+RULE(same)
+{
+    for (size_t i = 1; i < o->n; i++)
+        if (!same_shape(o->d[0], o->d[i])) return differ(o, o->d[0], o->d[i], err);
+    set_shape(out, o->d[0]->ndim, o->d[0]->shape);
+    return CBX_OK;
+}
+
+RULE(cast)
+{
+    if (cbx_dtype_kind(o->d[0]->dtype) == CBX_KIND_COMPLEX && cbx_dtype_kind(o->attrs->dtype) < CBX_KIND_COMPLEX &&
+        o->attrs->dtype != CBX_BOOL)
+        return cbx_fail(err, CBX_EDTYPE, "'astype' does not drop imaginary parts, %s to %s: take 'real' first",
+                        cbx_dtype_name(o->d[0]->dtype), cbx_dtype_name(o->attrs->dtype));
+    return rule_same(o, out, err);
+}
+
+/* FULL, IOTA: the shape is given. */
+RULE(shape)
+{
+    const cbx_attrs *a = o->attrs;
+
+    if (a->ndim < 0 || a->ndim > CBX_MAX_RANK)
+        return cbx_fail(err, CBX_EINVAL, "rank %d of '%s' is outside 0..%d", a->ndim, o->name, CBX_MAX_RANK);
+    set_shape(out, a->ndim, a->shape);
+    return strcmp(o->name, "iota") == 0 ? check_axis(o, a->axis, a->ndim, err) : CBX_OK;
+}
+
+RULE(reshape)
+{
+    size_t from, to;
+    char ta[160], tb[160];
+    cbx_status st = rule_shape(o, out, err);
+
+    if (!st) st = cbx_array_desc_count(out, &to, err);
+    if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
+    if (st || from == to) return st;
+    return cbx_fail(err, CBX_ESHAPE, "'reshape' of %s to %s changes the number of elements", text_of(o->d[0], ta),
+                    text_of(out, tb));
+}
+
+RULE(transpose)
+{
+    unsigned seen = 0;
+    int n = o->d[0]->ndim;
+
+    if (o->attrs->naxes != n)
+        return cbx_fail(err, CBX_EINVAL, "'%s' got %d axes for an array of rank %d", o->name, o->attrs->naxes, n);
+    out->ndim = n;
+    for (int i = 0; i < n; i++) {
+        int axis = o->attrs->axes[i];
+        cbx_status st = check_axis(o, axis, n, err);
+        if (st) return st;
+        if (seen & (1u << axis)) return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is named twice", axis, o->name);
+        seen |= 1u << axis;
+        out->shape[i] = o->d[0]->shape[axis];
+    }
+    return CBX_OK;
+}
+
+RULE(broadcast)
+{
+    const cbx_array_desc *d = o->d[0];
+    cbx_status st = rule_shape(o, out, err);
+    int shift = o->attrs->ndim - d->ndim;
+    char ta[160], tb[160];
+    bool fits = shift >= 0;
+
+    if (st) return st;
+    for (int i = 0; fits && i < d->ndim; i++) fits = d->shape[i] == 1 || d->shape[i] == out->shape[i + shift];
+    if (fits) return CBX_OK;
+    return cbx_fail(err, CBX_ESHAPE, "%s does not broadcast to %s", text_of(d, ta), text_of(out, tb));
+}
+
+RULE(slice)
+{
+    const cbx_array_desc *d = o->d[0];
+    const cbx_attrs *a = o->attrs;
+
+    if (a->ndim != d->ndim) return cbx_fail(err, CBX_EINVAL, "'slice' got %d ranges for rank %d", a->ndim, d->ndim);
+    for (int i = 0; i < d->ndim; i++) {
+        ptrdiff_t n = (ptrdiff_t)a->shape[i], last = 0;
+        bool wraps = n && (__builtin_mul_overflow(n - 1, a->step[i], &last) ||
+                           __builtin_add_overflow(last, a->start[i], &last));
+        if (n < 0 || wraps || a->step[i] == 0 ||
+            (n > 0 &&
+             (a->start[i] < 0 || a->start[i] >= (ptrdiff_t)d->shape[i] || last < 0 || last >= (ptrdiff_t)d->shape[i])))
+            return cbx_fail(err, CBX_EINVAL, "'slice' from %td step %td takes %zu elements of axis %d, which has %zu",
+                            a->start[i], a->step[i], a->shape[i], i, d->shape[i]);
+    }
+    set_shape(out, d->ndim, a->shape);
+    return CBX_OK;
+}
+
+RULE(pad)
+{
+    const cbx_array_desc *d = o->d[0];
+    const cbx_attrs *a = o->attrs;
+
+    if (a->ndim != d->ndim) return cbx_fail(err, CBX_EINVAL, "'pad' got %d widths for rank %d", a->ndim, d->ndim);
+    for (int i = 0; i < d->ndim; i++)
+        if (a->start[i] < 0 || a->shape[i] < d->shape[i] || (size_t)a->start[i] > a->shape[i] - d->shape[i])
+            return cbx_fail(err, CBX_EINVAL, "'pad' of axis %d is negative", i);
+    set_shape(out, d->ndim, a->shape);
+    return CBX_OK;
+}
+
+RULE(concat)
+{
+    const cbx_array_desc *d = o->d[0];
+    int axis = o->attrs->axis;
+    cbx_status st = check_axis(o, axis, d->ndim, err);
+
+    if (st) return st;
+    set_shape(out, d->ndim, d->shape);
+    out->shape[axis] = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        const cbx_array_desc *e = cbx_array_get_desc(o->in[i]);
+        if (e->ndim != d->ndim) return differ(o, d, e, err);
+        for (int k = 0; k < d->ndim; k++)
+            if (k != axis && e->shape[k] != d->shape[k]) return differ(o, d, e, err);
+        if (__builtin_add_overflow(out->shape[axis], e->shape[axis], &out->shape[axis]))
+            return cbx_fail(err, CBX_EOVERFLOW, "the length of 'concat' overflows");
+    }
+    return CBX_OK;
+}
+
+static cbx_status check_index(const operands *o, cbx_err *err)
+{
+    if (o->d[1]->dtype == CBX_I64) return CBX_OK;
+    return cbx_fail(err, CBX_EDTYPE, "'%s' takes int64 indices, not %s", o->name, cbx_dtype_name(o->d[1]->dtype));
+}
+
+/* x along axis is replaced by the axes of the indices. */
+RULE(take)
+{
+    const cbx_array_desc *x = o->d[0], *index = o->d[1];
+    int axis = o->attrs->axis, at = 0;
+    cbx_status st = check_index(o, err);
+
+    if (!st) st = check_axis(o, axis, x->ndim, err);
+    if (st) return st;
+    if (x->ndim - 1 + index->ndim > CBX_MAX_RANK)
+        return cbx_fail(err, CBX_EINVAL, "the result of '%s' has more than %d axes", o->name, CBX_MAX_RANK);
+    for (int i = 0; i < axis; i++) out->shape[at++] = x->shape[i];
+    for (int i = 0; i < index->ndim; i++) out->shape[at++] = index->shape[i];
+    for (int i = axis + 1; i < x->ndim; i++) out->shape[at++] = x->shape[i];
+    out->ndim = at;
+    return CBX_OK;
+}
+
+RULE(take_along)
+{
+    const cbx_array_desc *x = o->d[0], *index = o->d[1];
+    cbx_status st = check_index(o, err);
+
+    if (!st) st = check_axis(o, o->attrs->axis, x->ndim, err);
+    if (st) return st;
+    if (index->ndim != x->ndim) return differ(o, x, index, err);
+    for (int i = 0; i < x->ndim; i++)
+        if (i != o->attrs->axis && x->shape[i] != index->shape[i]) return differ(o, x, index, err);
+    set_shape(out, index->ndim, index->shape);
+    return CBX_OK;
+}
+
+/* The updates have the shape that 'take' with these indices would give. */
+RULE(scatter)
+{
+    cbx_array_desc wanted = { .dtype = o->d[0]->dtype };
+    cbx_status st = rule_take(o, &wanted, err);
+
+    if (st) return st;
+    if (o->attrs->mode < 0 || o->attrs->mode > CBX_SCATTER_MAX)
+        return cbx_fail(err, CBX_EINVAL, "'scatter' has no mode %d", o->attrs->mode);
+    if (cbx_dtype_kind(o->d[0]->dtype) == CBX_KIND_COMPLEX && o->attrs->mode >= CBX_SCATTER_MIN)
+        return cbx_fail(err, CBX_EDTYPE, "'scatter' has no order of complex numbers");
+    if (!same_shape(&wanted, o->d[2])) return differ(o, &wanted, o->d[2], err);
+    set_shape(out, o->d[0]->ndim, o->d[0]->shape);
+    return CBX_OK;
+}
+
+RULE(searchsorted)
+{
+    if (o->d[0]->ndim != 1) return cbx_fail(err, CBX_ESHAPE, "'%s' searches one axis, not %d", o->name, o->d[0]->ndim);
+    set_shape(out, o->d[1]->ndim, o->d[1]->shape);
+    return CBX_OK;
+}
+
+/* One row of indices per axis. */
+RULE(nonzero)
+{
+    if (o->d[0]->ndim == 0) return cbx_fail(err, CBX_ESHAPE, "'nonzero' needs an axis, a scalar has none");
+    out->ndim = 2;
+    out->shape[0] = (size_t)o->d[0]->ndim;
+    out->shape[1] = o->attrs->shape[0];
+    return CBX_OK;
+}
+
+RULE(reduce)
+{
+    const cbx_array_desc *d = o->d[0];
+    unsigned gone = 0;
+
+    for (int i = 0; i < o->attrs->naxes; i++) {
+        int axis = o->attrs->axes[i];
+        cbx_status st = check_axis(o, axis, d->ndim, err);
+        if (st) return st;
+        if (gone & (1u << axis)) return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is named twice", axis, o->name);
+        gone |= 1u << axis;
+    }
+    out->ndim = 0;
+    for (int i = 0; i < d->ndim; i++) {
+        if (!(gone & (1u << i)))
+            out->shape[out->ndim++] = d->shape[i];
+        else if (o->attrs->keep)
+            out->shape[out->ndim++] = 1;
+    }
+    return CBX_OK;
+}
+
+/* Reductions that have no answer for no elements. */
+RULE(reduce_some)
+{
+    size_t from, to;
+    char buf[160];
+    cbx_status st = rule_reduce(o, out, err);
+
+    if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
+    if (!st) st = cbx_array_desc_count(out, &to, err);
+    if (st || from > 0 || to == 0) return st;
+    return cbx_fail(err, CBX_ESHAPE, "'%s' of no elements has no value: %s", o->name, text_of(o->d[0], buf));
+}
+
+RULE(along)
+{
+    set_shape(out, o->d[0]->ndim, o->d[0]->shape);
+    return check_axis(o, o->attrs->axis, o->d[0]->ndim, err);
+}
+
+/* The axis has an element for each rank. */
+RULE(ranked)
+{
+    const cbx_array_desc *d = o->d[0];
+    const cbx_attrs *a = o->attrs;
+    cbx_status st = rule_along(o, out, err);
+
+    if (!st && (a->ndim < 1 || a->ndim > CBX_MAX_RANK))
+        st = cbx_fail(err, CBX_EINVAL, "'ranked' takes 1 to %d ranks, not %d", CBX_MAX_RANK, a->ndim);
+    for (int i = 0; !st && i < a->ndim; i++)
+        if (a->shape[i] >= d->shape[a->axis] || (i > 0 && a->shape[i] < a->shape[i - 1]))
+            st = cbx_fail(err, CBX_EINVAL, "rank %zu of 'ranked' is outside an axis of %zu, or below the one before",
+                          a->shape[i], d->shape[a->axis]);
+    if (!st) out->shape[a->axis] = (size_t)a->ndim;
+    return st;
+}
+
+/* ---- products and convolutions ---- */
+
+/* (b, m, k) by (b, k, n) is (b, m, n). */
+RULE(matmul)
+{
+    const cbx_array_desc *a = o->d[0], *b = o->d[1];
+
+    if (a->ndim != 3 || b->ndim != 3 || a->shape[0] != b->shape[0] || a->shape[2] != b->shape[1])
+        return differ(o, a, b, err);
+    set_shape(out, 3, (const size_t[]){ a->shape[0], a->shape[1], b->shape[2] });
+    return CBX_OK;
+}
+
+static cbx_status check_semiring(const operands *o, cbx_err *err)
+{
+    const cbx_semiring *s = cbx_semiring_get((cbx_algebra)o->attrs->mode);
+
+    if (!s) return cbx_fail(err, CBX_EINVAL, "'%s' has no algebra %d", o->name, o->attrs->mode);
+    if (!cbx_semiring_takes(s, o->d[0]->dtype))
+        return cbx_fail(err, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s", o->name, s->name,
+                        cbx__traits_of[s->id].of_bool ? "bool" : "float32 or float64", cbx_dtype_name(o->d[0]->dtype));
+    if (o->attrs->keep && !cbx__traits_of[s->id].has_raw)
+        return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has", s->name);
+    return CBX_OK;
+}
+
+RULE(semiring_matmul)
+{
+    const cbx_status st = check_semiring(o, err);
+    return st ? st : rule_matmul(o, out, err);
+}
+
+/* (b, lengths..., channels) by (lengths..., channels, out) is (b, positions..., out). */
+RULE(semiring_conv)
+{
+    const cbx_array_desc *x = o->d[0], *w = o->d[1];
+    const cbx_attrs *a = o->attrs;
+    const int n = a->ndim;
+    cbx_status st = check_semiring(o, err);
+
+    if (st) return st;
+    if (n < 1 || n > CBX_MAX_RANK - 2 || x->ndim != n + 2 || w->ndim != n + 2 || x->shape[n + 1] != w->shape[n])
+        return differ(o, x, w, err);
+    for (int i = 0; i < n; i++)
+        if (a->step[i] < 1 || a->axes[i] < 1 || a->start[i] < 0)
+            return cbx_fail(err, CBX_EINVAL,
+                            "'semiring_conv' along axis %d has stride %td, dilation %d, padding %td: strides and "
+                            "dilations are at least 1, padding 0",
+                            i, a->step[i], a->axes[i], a->start[i]);
+    out->ndim = n + 2;
+    out->shape[0] = x->shape[0];
+    memcpy(out->shape + 1, a->shape, (size_t)n * sizeof *a->shape);
+    out->shape[n + 1] = w->shape[n + 1];
+    return CBX_OK;
+}
+
+/* ---- linear algebra: the last two axes; what is before them must be equal ---- */
+
+static size_t rows(const cbx_array_desc *d) { return d->shape[d->ndim - 2]; }
+static size_t columns(const cbx_array_desc *d) { return d->shape[d->ndim - 1]; }
+static size_t shorter(const cbx_array_desc *d) { return rows(d) < columns(d) ? rows(d) : columns(d); }
+
+static cbx_status check_matrix(const operands *o, bool square, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    char buf[160];
+
+    if (d->ndim < 2) return cbx_fail(err, CBX_ESHAPE, "'%s' needs a matrix, not %s", o->name, text_of(d, buf));
+    if (!square || rows(d) == columns(d)) return CBX_OK;
+    return cbx_fail(err, CBX_ESHAPE, "'%s' needs square matrices, not %s", o->name, text_of(d, buf));
+}
+
+RULE(square)
+{
+    set_shape(out, o->d[0]->ndim, o->d[0]->shape);
+    return check_matrix(o, true, err);
+}
+
+/* (..., n, n) with (..., n, k) is (..., n, k). */
+RULE(solve)
+{
+    const cbx_array_desc *a = o->d[0], *b = o->d[1];
+    cbx_status st = check_matrix(o, true, err);
+
+    if (st) return st;
+    if (a->ndim != b->ndim || memcmp(a->shape, b->shape, (size_t)(a->ndim - 1) * sizeof *a->shape) != 0)
+        return differ(o, a, b, err);
+    set_shape(out, b->ndim, b->shape);
+    return CBX_OK;
+}
+
+/* (..., n, n) is (..., n, n + 1): one more column for what is one number a row. */
+RULE(wider)
+{
+    cbx_status st = rule_square(o, out, err);
+
+    if (!st) out->shape[out->ndim - 1]++;
+    return st;
+}
+
+RULE(eigvalsh)
+{
+    cbx_status st = rule_square(o, out, err);
+
+    if (!st) out->ndim--;
+    return st;
+}
+
+/* a * b + c * d + e, the length of parts one behind another. */
+static cbx_status packed(const operands *o, const size_t part[5], cbx_array_desc *out, cbx_err *err)
+{
+    size_t x, y, total;
+    char buf[160];
+
+    set_shape(out, o->d[0]->ndim - 1, o->d[0]->shape);
+    if (__builtin_mul_overflow(part[0], part[1], &x) || __builtin_mul_overflow(part[2], part[3], &y) ||
+        __builtin_add_overflow(x, y, &total) || __builtin_add_overflow(total, part[4], &total))
+        return cbx_fail(err, CBX_EOVERFLOW, "the factors of '%s' of %s have more elements than memory can address",
+                        o->name, text_of(o->d[0], buf));
+    out->shape[out->ndim - 1] = total;
+    return CBX_OK;
+}
+
+RULE(qr)
+{
+    const cbx_array_desc *d = o->d[0];
+    cbx_status st = check_matrix(o, false, err);
+    size_t k;
+
+    if (st) return st;
+    k = o->attrs->mode ? rows(d) : shorter(d);
+    return packed(o, (const size_t[5]){ rows(d), k, k, columns(d), 0 }, out, err);
+}
+
+RULE(svd)
+{
+    const cbx_array_desc *d = o->d[0];
+    cbx_status st = check_matrix(o, false, err);
+    size_t k;
+
+    if (st) return st;
+    k = shorter(d);
+    if (o->attrs->mode) return packed(o, (const size_t[5]){ rows(d), rows(d), columns(d), columns(d), k }, out, err);
+    return packed(o, (const size_t[5]){ rows(d), k, k, columns(d), k }, out, err);
+}
+
+RULE(svdvals)
+{
+    const cbx_array_desc *d = o->d[0];
+    cbx_status st = check_matrix(o, false, err);
+
+    if (st) return st;
+    set_shape(out, d->ndim - 1, d->shape);
+    out->shape[d->ndim - 2] = shorter(d);
+    return CBX_OK;
+}
+
+/* ---- Fourier transforms along one axis ---- */
+
+RULE(fft)
+{
+    cbx_status st = rule_along(o, out, err);
+    char buf[160];
+
+    if (st || out->shape[o->attrs->axis] > 0) return st;
+    return cbx_fail(err, CBX_ESHAPE, "'%s' along an axis of no elements has no frequencies: %s", o->name,
+                    text_of(o->d[0], buf));
+}
+
+RULE(rfft)
+{
+    cbx_status st = rule_fft(o, out, err);
+
+    if (!st) out->shape[o->attrs->axis] = out->shape[o->attrs->axis] / 2 + 1;
+    return st;
+}
+
+/* The length of the result does not follow from n / 2 + 1 frequencies: it is given. */
+RULE(irfft)
+{
+    cbx_status st = rule_along(o, out, err);
+    size_t n = o->attrs->shape[0];
+
+    if (st) return st;
+    if (n == 0 || out->shape[o->attrs->axis] != n / 2 + 1)
+        return cbx_fail(err, CBX_ESHAPE, "'%s' to %zu numbers takes %zu frequencies, not %zu", o->name, n, n / 2 + 1,
+                        out->shape[o->attrs->axis]);
+    out->shape[o->attrs->axis] = n;
+    return CBX_OK;
+}
+
+/* ---- the table ---- */
 
 #define BIT(t) (1u << CBX_##t)
 enum {
@@ -27,7 +515,7 @@ enum {
 };
 
 typedef enum result_rule { R_SAME, R_BOOL, R_ATTR, R_I64, R_PART, R_PAIR, R_SECOND } result_rule;
-typedef cbx_status (*shape_rule)(const cbx__operands *o, cbx_array_desc *out, cbx_err *err);
+typedef cbx_status (*shape_rule)(const operands *o, cbx_array_desc *out, cbx_err *err);
 
 typedef struct primitive {
     const char *name;
@@ -38,8 +526,8 @@ typedef struct primitive {
 } primitive;
 
 static const primitive table[CBX_PRIM_LIMIT] = {
-#define ROW(name, number, word, nin, operands, result, shape)                                                          \
-    [number] = { word, nin, operands, R_##result, cbx__rule_##shape },
+#define ROW(name, number, word, nin, operands, result, shape, ...)                                                     \
+    [number] = { word, nin, operands, R_##result, rule_##shape },
     CBX_PRIM_MAP(ROW)
 #undef ROW
 };
@@ -80,7 +568,7 @@ static cbx_status check_dtypes(cbx_prim p, const primitive *row, size_t nin, con
     return CBX_OK;
 }
 
-static cbx_dtype result_dtype(const primitive *row, const cbx__operands *o)
+static cbx_dtype result_dtype(const primitive *row, const operands *o)
 {
     cbx_dtype t = o->n ? o->d[0]->dtype : o->attrs->dtype;
 
@@ -101,7 +589,7 @@ static bool all_alike(const primitive *row, size_t nin, const cbx_array *const *
 {
     const cbx_array_desc *first = &in[0]->desc;
 
-    if (row->shape != cbx__rule_same || row->result != R_SAME || !(row->dtypes & (1u << first->dtype))) return false;
+    if (row->shape != rule_same || row->result != R_SAME || !(row->dtypes & (1u << first->dtype))) return false;
     for (size_t i = 1; i < nin; i++)
         if (in[i] != in[0] && !cbx_array_desc_equal(first, &in[i]->desc)) return false;
     return true;
@@ -111,7 +599,7 @@ static cbx_status infer(cbx_prim p, const primitive *row, size_t nin, const cbx_
                         const cbx_attrs *attrs, cbx_array_desc *out, cbx_err *err)
 {
     static const cbx_attrs none = { 0 };
-    cbx__operands o = { .name = row->name, .n = nin, .in = in, .attrs = attrs ? attrs : &none };
+    operands o = { .name = row->name, .n = nin, .in = in, .attrs = attrs ? attrs : &none };
     cbx_array_desc d;
     size_t count;
     cbx_status st;
@@ -143,7 +631,7 @@ cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, co
     if (nin > 0 && all_alike(row, nin, in)) {
         const cbx_array_desc *first = &in[0]->desc;
         out->dtype = first->dtype;
-        cbx__rule_set_shape(out, first->ndim, first->shape);
+        set_shape(out, first->ndim, first->shape);
         return CBX_OK;
     }
     return infer(p, row, nin, in, attrs, out, err);

@@ -59,12 +59,15 @@
     X(triu)
 #define PAIR_LIST(X) X(logical_and) X(logical_or) X(logical_xor) X(outer)
 
-#define ONE(name) FN(name, cbx_##name(c, in[0]))
-#define TWO(name) FN(name, cbx_##name(c, in[0], in[1]))
-CBX_UNARY_FLOAT_MAP(UNARY)
-CBX_UNARY_KEEP_MAP(UNARY)
-CBX_UNARY_ROUND_MAP(UNARY)
-CBX_BINARY_MAP(BINARY)
+#define ONE(name)                      FN(name, cbx_##name(c, in[0]))
+#define TWO(name)                      FN(name, cbx_##name(c, in[0], in[1]))
+#define DEFINE_FLOAT(prim, name, loop) UNARY(name, prim)
+#define DEFINE_ROUND                   DEFINE_FLOAT
+#define DEFINE_KEEP                    DEFINE_FLOAT
+#define DEFINE_BINARY(prim, name)      BINARY(name, prim)
+#define DEFINE_NO
+#define DEFINE(name, number, word, nin, operands, result, shape, run, cost, function) DEFINE_##function
+CBX_PRIM_MAP(DEFINE)
 LIST(ONE)
 REDUCE_LIST(REDUCE)
 AXIS_LIST(AXIS)
@@ -154,16 +157,19 @@ static cbx_array *do_tensordot(cbx_ctx *c, const numpy_case *k)
     return cbx_tensordot(c, k->in[0], k->in[1], n, of_a, of_b);
 }
 
-#define ROW2(name, prim) { #name, do_##name },
-#define ROWS(name, prim) ROW2(name, ){ #name "_scalar", do_##name##_scalar },
+#define ENTRY_FLOAT(prim, name, loop) { #name, do_##name },
+#define ENTRY_ROUND                   ENTRY_FLOAT
+#define ENTRY_KEEP                    ENTRY_FLOAT
+#define ENTRY_BINARY(prim, name)      { #name, do_##name }, { #name "_scalar", do_##name##_scalar },
+#define ENTRY_NO
+#define ENTRY(name, number, word, nin, operands, result, shape, run, cost, function) ENTRY_##function
 static const numpy_function functions[] = {
-    CBX_UNARY_FLOAT_MAP(ROW2) CBX_UNARY_KEEP_MAP(ROW2) CBX_UNARY_ROUND_MAP(ROW2) CBX_BINARY_MAP(ROWS) LIST(ROW)
-        REDUCE_LIST(ROW) AXIS_LIST(ROW) PAIR_LIST(ROW) ROW(matmul) ROW(var) ROW(std) ROW(nanstd) ROW(percentile)
-            ROW(astype) ROW(where) ROW(clip) ROW(permute_dims) ROW(roll) ROW(repeat) ROW(slice) ROW(moveaxis)
-                ROW(swapaxes) ROW(concat) ROW(stack) ROW(sort) ROW(argsort) ROW(searchsorted) ROW(digitize)
-                    ROW(bincount) ROW(bincount_weights) ROW(histogram) ROW(arange_int) ROW(arange) ROW(linspace)
-                        ROW(logspace) ROW(eye) ROW(take) ROW(take_along_axis) ROW(unique_counts) ROW(unique_inverse)
-                            ROW(unique_index) ROW(reshape) ROW(broadcast_to) ROW(tile) ROW(pad) ROW(tensordot)
+    CBX_PRIM_MAP(ENTRY) LIST(ROW) REDUCE_LIST(ROW) AXIS_LIST(ROW) PAIR_LIST(ROW) ROW(matmul) ROW(var) ROW(std)
+        ROW(nanstd) ROW(percentile) ROW(astype) ROW(where) ROW(clip) ROW(permute_dims) ROW(roll) ROW(repeat) ROW(slice)
+            ROW(moveaxis) ROW(swapaxes) ROW(concat) ROW(stack) ROW(sort) ROW(argsort) ROW(searchsorted) ROW(digitize)
+                ROW(bincount) ROW(bincount_weights) ROW(histogram) ROW(arange_int) ROW(arange) ROW(linspace)
+                    ROW(logspace) ROW(eye) ROW(take) ROW(take_along_axis) ROW(unique_counts) ROW(unique_inverse)
+                        ROW(unique_index) ROW(reshape) ROW(broadcast_to) ROW(tile) ROW(pad) ROW(tensordot)
 };
 
 static void functions_agree_with_numpy(void **state)

@@ -62,9 +62,13 @@ typedef cbx_array *(*call)(cbx_ctx *c, const given *g);
 #define RUNNING_LIST(X) \
     X(cumulative_sum) X(cumulative_prod) X(cumulative_max) X(cumulative_min) X(diff)
 /* clang-format on */
-CBX_UNARY_FLOAT_MAP(UNARY)
-CBX_UNARY_ROUND_MAP(UNARY)
-CBX_BINARY_MAP(BINARY)
+#define DEFINE_FLOAT(prim, name, loop) UNARY(name, prim)
+#define DEFINE_ROUND                   DEFINE_FLOAT
+#define DEFINE_KEEP(prim, name, loop)
+#define DEFINE_BINARY(prim, name) BINARY(name, prim)
+#define DEFINE_NO
+#define DEFINE(name, number, word, nin, operands, result, shape, run, cost, function) DEFINE_##function
+CBX_PRIM_MAP(DEFINE)
 REDUCE_LIST(REDUCE)
 RUNNING_LIST(RUNNING)
 FN(negative, cbx_negative(c, g->z))
@@ -191,30 +195,35 @@ FN(tensordot, cbx_tensordot(c, g->x, g->t, 1, (const int[]){ 1 }, (const int[]){
 FN(vecdot, cbx_vecdot(c, g->z, g->v, -1))
 FN(outer, cbx_outer(c, g->n, g->x))
 
-#define ROW(name)        { #name, do_##name },
-#define ROW2(name, prim) ROW(name)
-#define ROWS(name, prim) ROW(name) ROW(name##_scalar)
+#define ROW(name)                     { #name, do_##name },
+#define ENTRY_FLOAT(prim, name, loop) ROW(name)
+#define ENTRY_ROUND                   ENTRY_FLOAT
+#define ENTRY_KEEP                    ENTRY_FLOAT
+#define ENTRY_BINARY(prim, name)      ROW(name) ROW(name##_scalar)
+#define ENTRY_NO
+#define ENTRY(name, number, word, nin, operands, result, shape, run, cost, function) ENTRY_##function
 static const struct {
     const char *name;
     call fn;
 } functions[] = {
-    CBX_UNARY_FLOAT_MAP(ROW2) CBX_UNARY_KEEP_MAP(ROW2) CBX_UNARY_ROUND_MAP(ROW2) CBX_BINARY_MAP(ROWS) REDUCE_LIST(
-        ROW) RUNNING_LIST(ROW) ROW(positive) ROW(reciprocal) ROW(clip_scalar) ROW(moveaxes) ROW(broadcast_arrays)
-        ROW(roll_axes) ROW(roll_flat) ROW(unstack) ROW(repeat_counts) ROW(repeat_counts_size) ROW(flip_axes) ROW(
-            squeeze_axes) ROW(average) ROW(cumulative_sum_initial) ROW(cumulative_prod_initial) ROW(segment_prod)
-            ROW(segment_min) ROW(segment_max) ROW(segment_mean) ROW(argwhere) ROW(searchsorted_sorter) ROW(quantile)
-                ROW(weak) ROW(asarray) ROW(full) ROW(zeros) ROW(ones) ROW(full_like) ROW(zeros_like) ROW(ones_like)
-                    ROW(arange) ROW(arange_int) ROW(linspace) ROW(logspace) ROW(eye) ROW(tril) ROW(triu) ROW(meshgrid)
-                        ROW(astype) ROW(copy) ROW(round) ROW(square) ROW(deg2rad) ROW(rad2deg) ROW(logical_not)
-                            ROW(real) ROW(imag) ROW(conj) ROW(logical_and) ROW(logical_or) ROW(logical_xor) ROW(where)
-                                ROW(clip) ROW(reshape) ROW(flatten) ROW(permute_dims) ROW(swapaxes) ROW(moveaxis)
-                                    ROW(matrix_transpose) ROW(expand_dims) ROW(squeeze) ROW(broadcast_to) ROW(slice)
-                                        ROW(index) ROW(flip) ROW(roll) ROW(concat) ROW(stack) ROW(pad) ROW(tile)
-                                            ROW(repeat) ROW(var) ROW(std) ROW(nanstd) ROW(take) ROW(take_along_axis)
-                                                ROW(scatter) ROW(segment_sum) ROW(nonzero) ROW(nonzero_size) ROW(sort)
-                                                    ROW(argsort) ROW(searchsorted) ROW(digitize) ROW(unique)
-                                                        ROW(unique_all) ROW(bincount) ROW(histogram) ROW(percentile)
-                                                            ROW(matrix_product) ROW(tensordot) ROW(vecdot) ROW(outer)
+    CBX_PRIM_MAP(ENTRY) REDUCE_LIST(ROW) RUNNING_LIST(ROW) ROW(positive) ROW(reciprocal) ROW(clip_scalar) ROW(moveaxes)
+        ROW(broadcast_arrays) ROW(roll_axes) ROW(roll_flat) ROW(unstack) ROW(repeat_counts) ROW(repeat_counts_size)
+            ROW(flip_axes) ROW(squeeze_axes) ROW(average) ROW(cumulative_sum_initial) ROW(cumulative_prod_initial)
+                ROW(segment_prod) ROW(segment_min) ROW(segment_max) ROW(segment_mean) ROW(argwhere)
+                    ROW(searchsorted_sorter) ROW(quantile) ROW(weak) ROW(asarray) ROW(full) ROW(zeros) ROW(ones)
+                        ROW(full_like) ROW(zeros_like) ROW(ones_like) ROW(arange) ROW(arange_int) ROW(linspace)
+                            ROW(logspace) ROW(eye) ROW(tril) ROW(triu) ROW(meshgrid) ROW(astype) ROW(copy) ROW(round)
+                                ROW(square) ROW(deg2rad) ROW(rad2deg) ROW(logical_not) ROW(real) ROW(imag) ROW(conj)
+                                    ROW(logical_and) ROW(logical_or) ROW(logical_xor) ROW(where) ROW(clip) ROW(reshape)
+                                        ROW(flatten) ROW(permute_dims) ROW(swapaxes) ROW(moveaxis) ROW(matrix_transpose)
+                                            ROW(expand_dims) ROW(squeeze) ROW(broadcast_to) ROW(slice) ROW(index)
+                                                ROW(flip) ROW(roll) ROW(concat) ROW(stack) ROW(pad) ROW(tile)
+                                                    ROW(repeat) ROW(var) ROW(std) ROW(nanstd) ROW(take)
+                                                        ROW(take_along_axis) ROW(scatter) ROW(segment_sum) ROW(nonzero)
+                                                            ROW(nonzero_size) ROW(sort) ROW(argsort) ROW(searchsorted)
+                                                                ROW(digitize) ROW(unique) ROW(unique_all) ROW(bincount)
+                                                                    ROW(histogram) ROW(percentile) ROW(matrix_product)
+                                                                        ROW(tensordot) ROW(vecdot) ROW(outer)
 };
 
 static bool listed(const char *name)

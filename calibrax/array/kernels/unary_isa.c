@@ -3,53 +3,28 @@
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/scalar.h"
 
-/* Real functions: of the C library, and by vectors. */
-#define LIBM_MAP(X)                                                                                                    \
-    X(FLOOR, floor)                                                                                                    \
-    X(CEIL, ceil)                                                                                                      \
-    X(RINT, rint)                                                                                                      \
-    X(TRUNC, trunc)                                                                                                    \
-    X(ERF, erf)                                                                                                        \
-    X(ERFC, erfc)
-#define VECTOR_MAP(X)                                                                                                  \
-    X(CBRT, cbrt)                                                                                                      \
-    X(EXP2, exp2)                                                                                                      \
-    X(EXPM1, expm1)                                                                                                    \
-    X(LOG2, log2)                                                                                                      \
-    X(LOG10, log10)                                                                                                    \
-    X(LOG1P, log1p)
-/* By vectors, and of complex numbers of the C library. */
-#define BOTH_MAP(X)                                                                                                    \
-    X(EXP, exp)                                                                                                        \
-    X(LOG, log)                                                                                                        \
-    X(SIN, sin)                                                                                                        \
-    X(COS, cos)                                                                                                        \
-    X(ASIN, asin)                                                                                                      \
-    X(ACOS, acos)                                                                                                      \
-    X(ATAN, atan)                                                                                                      \
-    X(SINH, sinh)                                                                                                      \
-    X(COSH, cosh)                                                                                                      \
-    X(ASINH, asinh)                                                                                                    \
-    X(ACOSH, acosh)                                                                                                    \
-    X(ATANH, atanh)
-
-/* Where C has its own sign of zero at infinity. */
-#define EDGE_MAP(X) X(TAN, tan) X(TANH, tanh)
-
-#define LIBM(P, g) CBX__LOOP1(g##_F32, float, float, g##f(x)) CBX__LOOP1(g##_F64, double, double, g(x))
-#define VECTOR(P, g)                                                                                                   \
+#define LIBM(g) CBX__LOOP1(g##_F32, float, float, g##f(x)) CBX__LOOP1(g##_F64, double, double, g(x))
+#define VECTOR(g)                                                                                                      \
     CBX__VECTOR1(g##_F32, float, f32, g##_f32, g##_in_f32, g##f)                                                       \
     CBX__VECTOR1(g##_F64, double, f64, g##_f64, g##_in_f64, g)
-#define LIBM_COMPLEX(P, g)                                                                                             \
+#define LIBM_COMPLEX(g)                                                                                                \
     CBX__LOOP1(g##_C64, cbx__c64, cbx__c64, c##g##f(x))                                                                \
     CBX__LOOP1(g##_C128, cbx__c128, cbx__c128, c##g(x))
-LIBM_MAP(LIBM)
-LIBM(SQRT, sqrt)
-LIBM_COMPLEX(SQRT, sqrt)
-VECTOR_MAP(VECTOR)
-BOTH_MAP(VECTOR)
-BOTH_MAP(LIBM_COMPLEX)
-EDGE_MAP(VECTOR)
+
+/* As the table of primitives names them. */
+#define LOOPS_libm(g)      LIBM(g)
+#define LOOPS_libm_cx(g)   LIBM(g) LIBM_COMPLEX(g)
+#define LOOPS_vector(g)    VECTOR(g)
+#define LOOPS_vector_cx(g) VECTOR(g) LIBM_COMPLEX(g)
+#define LOOPS_edge(g)      VECTOR(g)
+#define LOOPS_own(g)
+#define LOOPS_FLOAT(P, g, kind) LOOPS_##kind(g)
+#define LOOPS_ROUND             LOOPS_FLOAT
+#define LOOPS_KEEP              LOOPS_FLOAT
+#define LOOPS_BINARY(P, g)
+#define LOOPS_NO
+#define LOOPS(name, number, word, nin, operands, result, shape, run, cost, function) LOOPS_##function
+CBX_PRIM_MAP(LOOPS)
 
 /* tanh(+-inf + iy) is +-1 + i0 with the zero of y's sign, as the array API has it; in C the sign is
  * that of sin(2y). */
@@ -143,10 +118,21 @@ static const cbx__loop table[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
 #define BOTH_ROW(P, f) [CBX_PRIM_##P] = { CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
 #define ALL_ROW(P, f)                                                                                                  \
     [CBX_PRIM_##P] = { [CBX_BOOL] = f##_BOOL, CBX__INTS(ENTRY, f) CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
-    LIBM_MAP(REAL_ROW) VECTOR_MAP(REAL_ROW) BOTH_ROW(SQRT, sqrt) BOTH_MAP(BOTH_ROW) EDGE_MAP(BOTH_ROW)
-        REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit) ALL_ROW(ABS, abs) ALL_ROW(ISNAN, isnan)
-            ALL_ROW(ISINF, isinf) ALL_ROW(ISFINITE, isfinite)[CBX_PRIM_NEG] = { CBX__INTS(ENTRY, neg) CBX__FLOATS(
-                ENTRY, neg) CBX__COMPLEXES(ENTRY, neg) },
+#define ROW_libm      REAL_ROW
+#define ROW_libm_cx   BOTH_ROW
+#define ROW_vector    REAL_ROW
+#define ROW_vector_cx BOTH_ROW
+#define ROW_edge      BOTH_ROW
+#define ROW_own(P, g)
+#define ROW_FLOAT(P, g, kind) ROW_##kind(P, g)
+#define ROW_ROUND             ROW_FLOAT
+#define ROW_KEEP              ROW_FLOAT
+#define ROW_BINARY(P, g)
+#define ROW_NO
+#define ROW(name, number, word, nin, operands, result, shape, run, cost, function) ROW_##function
+    CBX_PRIM_MAP(ROW) REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit) ALL_ROW(ABS, abs) ALL_ROW(ISNAN, isnan)
+        ALL_ROW(ISINF, isinf) ALL_ROW(ISFINITE, isfinite)[CBX_PRIM_NEG] = { CBX__INTS(ENTRY, neg) CBX__FLOATS(
+            ENTRY, neg) CBX__COMPLEXES(ENTRY, neg) },
     [CBX_PRIM_SIGN] = { CBX__INTS(ENTRY, sign) CBX__FLOATS(ENTRY, sign) },
     [CBX_PRIM_NOT] = { [CBX_BOOL] = not_BOOL, CBX__INTS(ENTRY, not ) },
     [CBX_PRIM_REAL] = { CBX__COMPLEXES(ENTRY, real) },

@@ -93,40 +93,12 @@ cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx
  */
 cbx_status cbx__ref_squares(const cbx_call *call, const double *centre, bool skips_nan, cbx_array **out, cbx_err *err);
 
-/* One function a group; each makes the result. */
+/* One function for each group of primitives; it makes the result.  _each: element by element. */
 typedef cbx_status (*cbx__ref_run)(const cbx_call *call, cbx_array **out, cbx_err *err);
 
-cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_iota(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_pow(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_reshape(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_transpose(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_broadcast(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_slice(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_pad(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_concat(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_copy(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_take_along(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_scatter(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_searchsorted(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_nonzero(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_semiring_matmul(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_semiring_conv(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_cholesky(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_triangular_solve(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_solve(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_lu(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_qr(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_eigh(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_svd(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_fft(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_rfft(const cbx_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_run_irfft(const cbx_call *call, cbx_array **out, cbx_err *err);
+#define CBX__REF_RUN(name, number, word, nin, operands, result, shape, run, ...)                                       \
+    cbx_status cbx__ref_run_##run(const cbx_call *call, cbx_array **out, cbx_err *err);
+CBX_PRIM_MAP(CBX__REF_RUN)
 
 /* Members of the backend; they run on any, so the engine calls them in place of members that one lacks. */
 cbx_status cbx__ref_jit(const cbx_backend *self, cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);

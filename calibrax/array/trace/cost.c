@@ -251,141 +251,38 @@ static void draws_gamma(const work *w)
     w->out->flags |= CBX_COST_NOMINAL | CBX_COST_LOWER_BOUND;
 }
 
-#define EACH(n)                                                                                                        \
-    {                                                                                                                  \
-        elements, (n), (n), 0, 0                                                                                       \
-    }
-#define EACH_2(real, cpl)                                                                                              \
+/* Entries of the table of primitives: work of each result on real and on complex numbers. */
+#define EACH(real, cpl)                                                                                                \
     {                                                                                                                  \
         elements, (real), (cpl), 0, 0                                                                                  \
+    }
+#define OF_SECOND(f, real, cpl)                                                                                        \
+    {                                                                                                                  \
+        f, (real), (cpl), 0, 1                                                                                         \
     }
 #define FUNCTION                                                                                                       \
     {                                                                                                                  \
         elements, 1, 0, 1, 0                                                                                           \
     }
-#define RULE(f)                                                                                                        \
+#define WORK(f)                                                                                                        \
     {                                                                                                                  \
         f, 1, 2, 0, 0                                                                                                  \
     }
+#define FOLDS(f, cpl)                                                                                                  \
+    {                                                                                                                  \
+        f, 1, (cpl), 0, 0                                                                                              \
+    }
+#define GAMMA                                                                                                          \
+    {                                                                                                                  \
+        draws_gamma, 0, 0, 3, 1                                                                                        \
+    }
+/* 20 rounds of an addition, a rotation (3) and an exclusive or; keys in: 2 at first, 3 after every fourth round, 2 for the third key */
+#define THREEFRY EACH(20 * 5 + 2 + 5 * 3 + 2, 20 * 5 + 2 + 5 * 3 + 2)
 
 static const rule rules[CBX_PRIM_LIMIT] = {
-    [CBX_PRIM_FULL] = RULE(moves),
-    [CBX_PRIM_IOTA] = RULE(moves),
-    [CBX_PRIM_NEG] = EACH_2(1, 2),
-    [CBX_PRIM_ABS] = { elements, 1, 3, 0, 0 },
-    [CBX_PRIM_SIGN] = EACH(1),
-    [CBX_PRIM_FLOOR] = EACH(1),
-    [CBX_PRIM_CEIL] = EACH(1),
-    [CBX_PRIM_RINT] = EACH(1),
-    [CBX_PRIM_TRUNC] = EACH(1),
-    [CBX_PRIM_SQRT] = FUNCTION,
-    [CBX_PRIM_CBRT] = FUNCTION,
-    [CBX_PRIM_EXP] = FUNCTION,
-    [CBX_PRIM_EXP2] = FUNCTION,
-    [CBX_PRIM_EXPM1] = FUNCTION,
-    [CBX_PRIM_LOG] = FUNCTION,
-    [CBX_PRIM_LOG2] = FUNCTION,
-    [CBX_PRIM_LOG10] = FUNCTION,
-    [CBX_PRIM_LOG1P] = FUNCTION,
-    [CBX_PRIM_SIN] = FUNCTION,
-    [CBX_PRIM_COS] = FUNCTION,
-    [CBX_PRIM_TAN] = FUNCTION,
-    [CBX_PRIM_ASIN] = FUNCTION,
-    [CBX_PRIM_ACOS] = FUNCTION,
-    [CBX_PRIM_ATAN] = FUNCTION,
-    [CBX_PRIM_SINH] = FUNCTION,
-    [CBX_PRIM_COSH] = FUNCTION,
-    [CBX_PRIM_TANH] = FUNCTION,
-    [CBX_PRIM_ASINH] = FUNCTION,
-    [CBX_PRIM_ACOSH] = FUNCTION,
-    [CBX_PRIM_ATANH] = FUNCTION,
-    [CBX_PRIM_ERF] = FUNCTION,
-    [CBX_PRIM_ERFC] = FUNCTION,
-    [CBX_PRIM_LGAMMA] = FUNCTION,
-    [CBX_PRIM_NOT] = EACH(1),
-    [CBX_PRIM_ISNAN] = EACH_2(1, 2),
-    [CBX_PRIM_ISINF] = EACH_2(1, 2),
-    [CBX_PRIM_ISFINITE] = EACH_2(1, 2),
-    [CBX_PRIM_SIGNBIT] = EACH(1),
-    [CBX_PRIM_CAST] = RULE(moves),
-    [CBX_PRIM_REAL] = RULE(moves),
-    [CBX_PRIM_IMAG] = RULE(moves),
-    [CBX_PRIM_CONJ] = EACH(1),
-    [CBX_PRIM_ADD] = EACH_2(1, 2),
-    [CBX_PRIM_SUB] = EACH_2(1, 2),
-    [CBX_PRIM_MUL] = EACH_2(1, 6),
-    [CBX_PRIM_DIV] = EACH_2(1, 11),
-    [CBX_PRIM_FLOOR_DIV] = EACH(1),
-    [CBX_PRIM_REM] = EACH(1),
-    [CBX_PRIM_POW] = FUNCTION,
-    [CBX_PRIM_ATAN2] = FUNCTION,
-    [CBX_PRIM_HYPOT] = FUNCTION,
-    [CBX_PRIM_MAX] = EACH(1),
-    [CBX_PRIM_MIN] = EACH(1),
-    [CBX_PRIM_NEXTAFTER] = EACH(1),
-    [CBX_PRIM_COPYSIGN] = EACH(1),
-    [CBX_PRIM_LOGADDEXP] = FUNCTION,
-    [CBX_PRIM_EQ] = EACH_2(1, 2),
-    [CBX_PRIM_NE] = EACH_2(1, 2),
-    [CBX_PRIM_LT] = EACH(1),
-    [CBX_PRIM_LE] = EACH(1),
-    [CBX_PRIM_GT] = EACH(1),
-    [CBX_PRIM_GE] = EACH(1),
-    [CBX_PRIM_AND] = EACH(1),
-    [CBX_PRIM_OR] = EACH(1),
-    [CBX_PRIM_XOR] = EACH(1),
-    [CBX_PRIM_SHL] = EACH(1),
-    [CBX_PRIM_SHR] = EACH(1),
-    [CBX_PRIM_COMPLEX] = RULE(moves),
-    [CBX_PRIM_SELECT] = { elements, 1, 1, 0, 1 },
-    [CBX_PRIM_CLAMP] = EACH(1),
-    [CBX_PRIM_FMA] = EACH(2),
-    [CBX_PRIM_RESHAPE] = RULE(views),
-    [CBX_PRIM_TRANSPOSE] = RULE(views),
-    [CBX_PRIM_BROADCAST] = RULE(views),
-    [CBX_PRIM_SLICE] = RULE(views),
-    [CBX_PRIM_PAD] = RULE(moves),
-    [CBX_PRIM_CONCAT] = RULE(moves),
-    [CBX_PRIM_COPY] = RULE(moves),
-    [CBX_PRIM_TAKE] = RULE(takes),
-    [CBX_PRIM_TAKE_ALONG] = RULE(takes),
-    [CBX_PRIM_SCATTER] = RULE(scatters),
-    [CBX_PRIM_SEARCHSORTED] = RULE(bisects),
-    [CBX_PRIM_NONZERO] = RULE(scans_for_nonzero),
-    [CBX_PRIM_SUM] = { reduces, 1, 2, 0, 0 },
-    [CBX_PRIM_PROD] = { reduces, 1, 6, 0, 0 },
-    [CBX_PRIM_REDUCE_MAX] = RULE(reduces),
-    [CBX_PRIM_REDUCE_MIN] = RULE(reduces),
-    [CBX_PRIM_ANY] = RULE(reduces),
-    [CBX_PRIM_ALL] = RULE(reduces),
-    [CBX_PRIM_ARGMAX] = RULE(reduces),
-    [CBX_PRIM_ARGMIN] = RULE(reduces),
-    [CBX_PRIM_CUMSUM] = { runs_along, 1, 2, 0, 0 },
-    [CBX_PRIM_CUMPROD] = { runs_along, 1, 6, 0, 0 },
-    [CBX_PRIM_CUMMAX] = RULE(runs_along),
-    [CBX_PRIM_CUMMIN] = RULE(runs_along),
-    [CBX_PRIM_SORT] = RULE(sorts),
-    [CBX_PRIM_ARGSORT] = RULE(sorts),
-    [CBX_PRIM_RANKED] = RULE(selects),
-    [CBX_PRIM_MATMUL] = RULE(multiplies_matrices),
-    [CBX_PRIM_SEMIRING_MATMUL] = RULE(folds_terms),
-    [CBX_PRIM_SEMIRING_CONV] = RULE(folds_terms),
-    [CBX_PRIM_CHOLESKY] = RULE(factors_cholesky),
-    [CBX_PRIM_TRIANGULAR_SOLVE] = RULE(solves_triangle),
-    [CBX_PRIM_SOLVE] = RULE(solves),
-    [CBX_PRIM_LU] = RULE(factors_lu),
-    [CBX_PRIM_QR] = RULE(factors_qr),
-    [CBX_PRIM_EIGH] = RULE(finds_eigenvectors),
-    [CBX_PRIM_EIGVALSH] = RULE(finds_eigenvalues),
-    [CBX_PRIM_SVD] = RULE(finds_singular_vectors),
-    [CBX_PRIM_SVDVALS] = RULE(finds_singular_values),
-    [CBX_PRIM_FFT] = RULE(transforms),
-    [CBX_PRIM_RFFT] = RULE(transforms),
-    [CBX_PRIM_IRFFT] = RULE(transforms),
-    /* 20 rounds of an addition, a rotation (3) and an exclusive or; keys in: 2 at first, 3 after every fourth round, 2 for the third key */
-    [CBX_PRIM_THREEFRY] = EACH(20 * 5 + 2 + 5 * 3 + 2),
-    [CBX_PRIM_ERFINV] = FUNCTION,
-    [CBX_PRIM_RANDOM_GAMMA] = { draws_gamma, 0, 0, 3, 1 },
+#define ROW(name, number, word, nin, operands, result, shape, run, cost, function) [number] = cost,
+    CBX_PRIM_MAP(ROW)
+#undef ROW
 };
 
 static uint64_t count_of(const cbx_array_desc *d)
