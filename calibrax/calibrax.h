@@ -33,7 +33,7 @@
 #include "calibrax/array/io/npz.h"
 #include "calibrax/array/linalg.h"
 #include "calibrax/array/ops.h"
-#include "calibrax/array/promote.h"
+#include "calibrax/array/primitive.h"
 #include "calibrax/array/random.h"
 #include "calibrax/array/scope.h"
 #include "calibrax/array/semiring.h"

@@ -33,7 +33,6 @@
 #include "calibrax/array/kernels/ell.h"
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/vmath.h"
-#include "calibrax/array/primitive.h"
 #include "calibrax/array/trace/cost.h"
 
 #include "calibrax/statistics/distribution.h"

@@ -1,4 +1,4 @@
-/* Facts about dtypes, from the one table of dtype.h and the one of promote.c. */
+/* Facts about dtypes, from the one table of dtype.h and the promotion table of dtype.c. */
 #include "calibrax/array/info.h"
 
 #include <float.h>

@@ -7,7 +7,6 @@
 #define CALIBRAX_ARRAY_INFO_H
 
 #include "calibrax/array/primitive.h"
-#include "calibrax/array/promote.h"
 
 CBX_BEGIN_DECLS
 

@@ -2,7 +2,7 @@
  * Array functions.
  *
  * All of them: arguments are a context and operands, the result belongs to the current scope (scope.h), and a failed or
- * NULL operand gives a failed result.  Shapes broadcast by trailing axes, dtypes promote by the one table (promote.h);
+ * NULL operand gives a failed result.  Shapes broadcast by trailing axes, dtypes promote by the one table (dtype.h);
  * names and rules are those of the Python array API 2024.12 where it has them, and docs/reference/arrays.md states every choice:
  * dtypes, NaN, no elements, errors.  An axis may be negative.  Functions of real numbers take integers and bool as
  * float64.  Nothing is written in place; movement functions give views where strides allow.
@@ -14,7 +14,6 @@
 
 #include "calibrax/array/fn.h"
 #include "calibrax/array/primitive.h"
-#include "calibrax/array/promote.h"
 #include "calibrax/array/scope.h"
 
 CBX_BEGIN_DECLS

@@ -8,7 +8,6 @@
 
 #include "calibrax/array/internal.h"
 #include "calibrax/array/kernels/traits.h"
-#include "calibrax/array/promote.h"
 
 typedef struct operands {
     const char *name;

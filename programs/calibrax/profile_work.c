@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "calibrax/array/backend.h"
+#include "calibrax/array/dtype.h"
 #include "calibrax/array/ops.h"
-#include "calibrax/array/promote.h"
 #include "calibrax/array/transform.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"

@@ -1,7 +1,6 @@
 /* Copies by element size, scalars as elements, and the pow primitive, which looks at its operands first. */
 #include <string.h>
 
-#include "calibrax/array/promote.h"
 #include "calibrax/array/reference/reference.h"
 
 /* Bits, not values: NaN payloads and signalling NaNs stay. */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/fold.h"
-#include "calibrax/array/promote.h"
 #include "calibrax/array/reference/reduce.h"
 
 #define LEAF  CBX__LEAF

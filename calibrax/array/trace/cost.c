@@ -10,7 +10,6 @@
 #include <math.h>
 
 #include "calibrax/array/kernels/traits.h"
-#include "calibrax/array/promote.h"
 
 /* --- sums that stay at the top --- */
 
