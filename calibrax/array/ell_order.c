@@ -10,12 +10,6 @@ static size_t degree_of(const cbx_ell *g, int32_t v)
 {
     return g->start[v + 1] - g->start[v] + g->t_start[v + 1] - g->t_start[v];
 }
-static int32_t neighbour(const cbx_ell *g, int32_t v, size_t q)
-{
-    const size_t out = g->start[v + 1] - g->start[v];
-    return q < out ? g->index[g->start[v] + q] : g->t_index[g->t_start[v] + q - out];
-}
-
 /* seen: number of the last sweep that came by. */
 typedef struct sweep {
     const cbx_ell *g;
@@ -57,7 +51,8 @@ static size_t breadth_first(sweep *s, size_t first, int32_t root, size_t *levels
         const size_t from = end, n = degree_of(s->g, v);
         if (at == level_end) *last = at, ++*levels, level_end = end;
         for (size_t q = 0; q < n; q++) {
-            const int32_t w = neighbour(s->g, v, q);
+            const size_t out = s->g->start[v + 1] - s->g->start[v];
+            const int32_t w = q < out ? s->g->index[s->g->start[v] + q] : s->g->t_index[s->g->t_start[v] + q - out];
             if (s->seen[w] == s->number) continue;
             s->seen[w] = s->number;
             s->order[end++] = w;
@@ -119,19 +114,6 @@ static cbx_status invert(const int32_t *order, size_t n, int32_t *name, cbx_err 
     return CBX_OK;
 }
 
-/* The table of the graph under other names; places that are edges as bits. */
-static void rename_edges(const cbx_ell *g, const int32_t *order, const int32_t *name, int32_t *index, uint8_t *bitmap)
-{
-    for (size_t i = 0; i < g->rows; i++) {
-        const size_t old = (size_t)order[i];
-        for (size_t e = g->start[old]; e < g->start[old + 1]; e++) {
-            const size_t n = (g->place ? g->place[e] : e) - old * g->width + i * g->width;
-            index[n] = name[g->index[e]];
-            bitmap[n / 8] |= (uint8_t)(1u << n % 8);
-        }
-    }
-}
-
 cbx_status cbx_ell_reorder(cbx_ctx *ctx, const cbx_ell *g, const int32_t *order, cbx_ell **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
@@ -149,7 +131,15 @@ cbx_status cbx_ell_reorder(cbx_ctx *ctx, const cbx_ell *g, const int32_t *order,
     if (!name || !index || !bitmap) st = cbx_fail(err, CBX_ENOMEM, "no memory to reorder %zu vertices", g->rows);
     if (!st) st = invert(order, g->rows, name, err);
     if (!st) {
-        rename_edges(g, order, name, index, bitmap);
+        /* The table of the graph under other names; places that are edges as bits. */
+        for (size_t i = 0; i < g->rows; i++) {
+            const size_t old = (size_t)order[i];
+            for (size_t e = g->start[old]; e < g->start[old + 1]; e++) {
+                const size_t n = (g->place ? g->place[e] : e) - old * g->width + i * g->width;
+                index[n] = name[g->index[e]];
+                bitmap[n / 8] |= (uint8_t)(1u << n % 8);
+            }
+        }
         st = cbx_ell_create(ctx,
                             &(cbx_ell_source){ .struct_size = sizeof(cbx_ell_source),
                                                .rows = g->rows,

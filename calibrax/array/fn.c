@@ -93,15 +93,6 @@ static cbx_status call_check(const cbx_fn *f, size_t nin, cbx_array *const *in, 
     return cbx__operands_check(f->name, nin, in, err);
 }
 
-/* What the operations have not recorded themselves. */
-static void explain(cbx_ctx *ctx, const cbx_fn *f, cbx_status st, size_t nout, cbx_array *const *out)
-{
-    if (st) cbx__refuse(ctx, st, "'%s' returned CBX_%s without a reason", f->name, cbx_status_name(st));
-    for (size_t i = 0; i < nout; i++)
-        if (cbx_array_is_failed(out[i]))
-            cbx__refuse(ctx, CBX_EINVAL, "'%s' did not set its result %zu to an array", f->name, i);
-}
-
 cbx_status cbx__results_init(cbx__results *r, cbx_ctx *ctx, size_t n, cbx_err *err)
 {
     *r = (cbx__results){ .ctx = ctx, .n = n, .at = r->few };
@@ -129,7 +120,11 @@ cbx_status cbx_fn_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *cons
     if (!st) {
         cbx_scope_open(ctx, &scope);
         st = f->call(ctx, nin, in, nout, r.at, f->user);
-        explain(ctx, f, st, nout, r.at);
+        /* What the operations have not recorded themselves. */
+        if (st) cbx__refuse(ctx, st, "'%s' returned CBX_%s without a reason", f->name, cbx_status_name(st));
+        for (size_t i = 0; i < nout; i++)
+            if (cbx_array_is_failed(r.at[i]))
+                cbx__refuse(ctx, CBX_EINVAL, "'%s' did not set its result %zu to an array", f->name, i);
         st = cbx_scope_close_keep(&scope, nout, r.at, err);
         for (size_t i = 0; !st && i < nout; i++) out[i] = r.at[i];
         cbx__results_clear(&r);

@@ -19,19 +19,6 @@ typedef struct layout {
     bool shorten;
 } layout;
 
-/* The shortest decimal that gives the same float32. */
-static void format_float32(float f, char buf[CBX_FORMAT_SIZE])
-{
-    double shown = (double)f;
-
-    for (int digits = 1; digits <= 9 && f == f; digits++) {
-        snprintf(buf, CBX_FORMAT_SIZE, "%.*g", digits, (double)f);
-        shown = strtod(buf, NULL);
-        if ((float)shown == f) break;
-    }
-    cbx_format_double(shown, buf);
-}
-
 static void format_float(cbx_dtype part, const char *p, char buf[CBX_FORMAT_SIZE])
 {
     float f;
@@ -39,7 +26,15 @@ static void format_float(cbx_dtype part, const char *p, char buf[CBX_FORMAT_SIZE
 
     if (part == CBX_F32) {
         memcpy(&f, p, sizeof f);
-        format_float32(f, buf);
+        /* The shortest decimal that gives the same float32. */
+        double shown = (double)f;
+
+        for (int digits = 1; digits <= 9 && f == f; digits++) {
+            snprintf(buf, CBX_FORMAT_SIZE, "%.*g", digits, (double)f);
+            shown = strtod(buf, NULL);
+            if ((float)shown == f) break;
+        }
+        cbx_format_double(shown, buf);
     } else {
         memcpy(&d, p, sizeof d);
         cbx_format_double(d, buf);

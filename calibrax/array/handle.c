@@ -15,11 +15,6 @@
 
 static size_t handle_bytes(bool inlined) { return sizeof(cbx_array) + (inlined ? CBX__INLINE_BYTES + ALIGNMENT : 0); }
 
-static char *inline_data(cbx_array *a)
-{
-    return (char *)a + (((uintptr_t)(a + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - (uintptr_t)a);
-}
-
 cbx_array *cbx__handle_get(cbx_ctx *ctx, bool inlined, size_t bytes)
 {
     cbx__state *s = cbx__state_peek(ctx);
@@ -40,7 +35,7 @@ cbx_array *cbx__handle_get(cbx_ctx *ctx, bool inlined, size_t bytes)
     a->release = NULL;
     a->data = NULL;
     if (inlined) {
-        a->data = inline_data(a);
+        a->data = (char *)a + (((uintptr_t)(a + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - (uintptr_t)a);
         CBX__POISON((char *)a->data + bytes, CBX__INLINE_BYTES - bytes);
     }
     return a;

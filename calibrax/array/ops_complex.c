@@ -71,21 +71,16 @@ static cbx_array *rint_of(cbx_ctx *ctx, const cbx_array *z)
     return joined(ctx, cbx_rint(ctx, p.re), cbx_rint(ctx, p.im));
 }
 
-static cbx_array *steps(cbx_ctx *ctx, cbx_prim p, const cbx_array *z)
-{
-    switch (p) {
-    case CBX_PRIM_LOG2: return log_scaled(ctx, z, 1.0 / M_LN2);
-    case CBX_PRIM_LOG10: return log_scaled(ctx, z, 1.0 / M_LN10);
-    case CBX_PRIM_LOG1P: return log1p_of(ctx, z);
-    case CBX_PRIM_EXPM1: return expm1_of(ctx, z);
-    case CBX_PRIM_SIGN: return sign_of(ctx, z);
-    case CBX_PRIM_RINT: return rint_of(ctx, z);
-    default: return cbx__apply1(ctx, p, z, NULL);
-    }
-}
-
 cbx_array *cbx__apply_complex(cbx_ctx *ctx, cbx_prim p, const cbx_array *z)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, steps(ctx, p, z));
+    switch (p) {
+    case CBX_PRIM_LOG2: return cbx__tidy(ctx, mark, log_scaled(ctx, z, 1.0 / M_LN2));
+    case CBX_PRIM_LOG10: return cbx__tidy(ctx, mark, log_scaled(ctx, z, 1.0 / M_LN10));
+    case CBX_PRIM_LOG1P: return cbx__tidy(ctx, mark, log1p_of(ctx, z));
+    case CBX_PRIM_EXPM1: return cbx__tidy(ctx, mark, expm1_of(ctx, z));
+    case CBX_PRIM_SIGN: return cbx__tidy(ctx, mark, sign_of(ctx, z));
+    case CBX_PRIM_RINT: return cbx__tidy(ctx, mark, rint_of(ctx, z));
+    default: return cbx__tidy(ctx, mark, cbx__apply1(ctx, p, z, NULL));
+    }
 }

@@ -53,22 +53,6 @@ static rooms rooms_of(const derivative *d, cbx__grad *q)
     return r;
 }
 
-static void add_to(cbx_dtype t, size_t n, int threads, const void *from, void *to)
-{
-    const ptrdiff_t last = (ptrdiff_t)n;
-
-#if defined(_OPENMP)
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-#else
-    (void)threads;
-#endif
-    for (ptrdiff_t i = 0; i < last; i++)
-        if (t == CBX_F32)
-            ((float *)to)[i] += ((const float *)from)[i];
-        else
-            ((double *)to)[i] += ((const double *)from)[i];
-}
-
 /* Rows [first, first + q->m). */
 static void block_back(const derivative *d, cbx__grad *q, const rooms *r, size_t first)
 {
@@ -78,7 +62,19 @@ static void block_back(const derivative *d, cbx__grad *q, const rooms *r, size_t
     q->da = r->at[OTHERS], q->db = r->at[OF_W];
     cbx__semiring_backward(q);
     cbx__conv_scatter(&d->v, q->da, first, q->m, q->threads, r->at[WALK], cbx_array_data_mut(d->dx));
-    add_to(q->dtype, q->k * q->n, q->threads, q->db, cbx_array_data_mut(d->dw));
+    void *to = cbx_array_data_mut(d->dw);
+    const ptrdiff_t last = (ptrdiff_t)(q->k * q->n);
+
+#if defined(_OPENMP)
+#pragma omp parallel for schedule(static) num_threads(q->threads) if (q->threads > 1)
+#else
+    (void)q->threads;
+#endif
+    for (ptrdiff_t i = 0; i < last; i++)
+        if (q->dtype == CBX_F32)
+            ((float *)to)[i] += ((const float *)q->db)[i];
+        else
+            ((double *)to)[i] += ((const double *)q->db)[i];
 }
 
 /* Padding does not move. */
@@ -144,24 +140,6 @@ static phase phase_of(const cbx__conv *v, int axis, size_t r)
     return p;
 }
 
-/* The taps of a phase in falling order, each (outs, channels). */
-static void turn_filter(const cbx__conv *v, const phase *p, const char *w, char *out)
-{
-    const size_t of_tap = v->channels * v->outs * cbx_dtype_size(v->dtype);
-    size_t count = 1;
-
-    for (int i = 0; i < v->ndim; i++) count *= p[i].taps;
-    for (size_t t = 0; t < count; t++, out += of_tap) {
-        size_t left = count - 1 - t, tap = 0, across = 1;
-        for (int i = v->ndim - 1; i >= 0; i--) {
-            tap += (p[i].first + left % p[i].taps * p[i].step) * across;
-            across *= v->taps[i];
-            left /= p[i].taps;
-        }
-        cbx__semiring_best()->transpose(v->dtype, v->channels, v->outs, w + tap * of_tap, out);
-    }
-}
-
 /* The results of a phase to their places in dx, a line at a time. */
 static void spread(const cbx__conv *v, const phase *p, const size_t *r, const char *from, char *dx)
 {
@@ -204,7 +182,21 @@ static bool phase_back(cbx_ctx *ctx, const derivative *d, const size_t *r, bool 
     bytes[1] = alone ? 0 : round_up(rows * v->channels * size, 64);
     bytes[2] = cbx__conv_workspace(&q);
     if (cbx_pool_get(cbx_ctx_pool(ctx), bytes[0] + bytes[1] + bytes[2], &space, cbx__sticky(ctx))) return false;
-    turn_filter(v, p, v->w, space.data);
+    /* The taps of a phase in falling order, each (outs, channels). */
+    char *out = space.data;
+    const size_t of_tap = v->channels * v->outs * cbx_dtype_size(v->dtype);
+    size_t count = 1;
+
+    for (int i = 0; i < v->ndim; i++) count *= p[i].taps;
+    for (size_t t = 0; t < count; t++, out += of_tap) {
+        size_t left = count - 1 - t, tap = 0, across = 1;
+        for (int i = v->ndim - 1; i >= 0; i--) {
+            tap += (p[i].first + left % p[i].taps * p[i].step) * across;
+            across *= v->taps[i];
+            left /= p[i].taps;
+        }
+        cbx__semiring_best()->transpose(v->dtype, v->channels, v->outs, (const char *)v->w + tap * of_tap, out);
+    }
     q.w = space.data, q.workspace = (char *)space.data + bytes[0] + bytes[1];
     q.y = alone ? cbx_array_data_mut(d->dx) : (char *)space.data + bytes[0];
     cbx__conv_run(&q);
@@ -362,14 +354,6 @@ void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w,
     cbx__tidy_list(ctx, mark, 2, d);
 }
 
-/* The convolutions of the tangent of x with w, and of x with that of w; padding of a tangent is 0, as that of x. */
-static cbx_array *real_forward(cbx_ctx *ctx, const cbx_semiring *s, const cbx_conv_options *options,
-                               const cbx_array *const in[5])
-{
-    return cbx_add(ctx, cbx_semiring_conv(ctx, in[3], in[1], s, options),
-                   cbx_semiring_conv(ctx, in[0], in[4], s, options));
-}
-
 static cbx_array *jvp_steps(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const in[5])
 {
     derivative v;
@@ -396,6 +380,9 @@ cbx_array *cbx_semiring_conv_jvp(cbx_ctx *ctx, const cbx_array *x, const cbx_arr
             return cbx__refuse(ctx, CBX_ESHAPE, "a tangent of 'semiring_conv_jvp' is %s, its operand %s",
                                cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
                                cbx_array_desc_text(&in[i]->desc, operand, sizeof operand));
+    /* The convolutions of the tangent of x with w, and of x with that of w; padding of a tangent is 0, as that of x. */
     return cbx__tidy(ctx, mark,
-                     s->id == CBX_ALGEBRA_REAL ? real_forward(ctx, s, options, in) : jvp_steps(ctx, s, &attrs, in));
+                     s->id == CBX_ALGEBRA_REAL ? cbx_add(ctx, cbx_semiring_conv(ctx, in[3], in[1], s, options),
+                                                         cbx_semiring_conv(ctx, in[0], in[4], s, options))
+                                               : jvp_steps(ctx, s, &attrs, in));
 }

@@ -9,11 +9,6 @@
 
 /* --- operands and results --- */
 
-static bool has_shape(const cbx_array *x, int ndim, const size_t *shape)
-{
-    return x->desc.ndim == ndim && memcmp(x->desc.shape, shape, (size_t)ndim * sizeof *shape) == 0;
-}
-
 const void *cbx__ell_operand(cbx_ctx *ctx, const char *name, const char *what, const cbx_array *x, cbx_dtype dtype,
                              int ndim, const size_t *shape)
 {
@@ -22,7 +17,8 @@ const void *cbx__ell_operand(cbx_ctx *ctx, const char *name, const char *what, c
     char has[160], wants[160];
 
     if (cbx__unusable(ctx, name, 1, &x)) return NULL;
-    if (x->desc.dtype != dtype || !has_shape(x, ndim, shape)) {
+    if (x->desc.dtype != dtype ||
+        !(x->desc.ndim == ndim && memcmp(x->desc.shape, shape, (size_t)ndim * sizeof *shape) == 0)) {
         cbx__refuse(ctx, x->desc.dtype != dtype ? CBX_EDTYPE : CBX_ESHAPE, "'%s' wants %s %s, not %s", name, what,
                     cbx_array_desc_text(&wanted, wants, sizeof wants), cbx_array_desc_text(&x->desc, has, sizeof has));
         return NULL;
@@ -54,22 +50,6 @@ cbx_array *cbx__ell_values(cbx_ctx *ctx, const cbx_ell *g, cbx_dtype dtype)
 
 /* --- products --- */
 
-static cbx_array *product_steps(cbx_ctx *ctx, const char *name, cbx_ell_product *p, const size_t table[2],
-                                const cbx_array *values, const cbx_array *b)
-{
-    const size_t dense[] = { p->cols, b->desc.ndim == 2 ? b->desc.shape[1] : 0 }, out[] = { p->rows, dense[1] };
-    cbx_array *c;
-
-    p->values = cbx__ell_operand(ctx, name, "values", values, p->dtype, 2, table);
-    p->b = cbx__ell_operand(ctx, name, "B", b, p->dtype, 2, dense);
-    if (!p->values || !p->b) return cbx__array_failed();
-    c = cbx__ell_result(ctx, p->dtype, 2, out);
-    if (cbx_array_is_failed(c)) return c;
-    p->c = c->data;
-    p->d = p->ldb = p->ldc = dense[1];
-    return cbx_ell_product_run(p, cbx__sticky(ctx)) ? cbx__array_failed() : c;
-}
-
 static cbx_array *product(cbx_ctx *ctx, const char *name, const cbx_ell *g, bool transposed, bool scaled,
                           const cbx_array *values, const cbx_array *b, const cbx_semiring *s)
 {
@@ -86,7 +66,17 @@ static cbx_array *product(cbx_ctx *ctx, const char *name, const cbx_ell *g, bool
     if (!cbx_semiring_takes(s, p.dtype))
         return cbx__refuse(ctx, CBX_EDTYPE, "'%s' over '%s' does not take %s: convert with 'astype'", name, s->name,
                            cbx_dtype_name(p.dtype));
-    return cbx__tidy(ctx, mark, product_steps(ctx, name, &p, table, values, b));
+    const size_t dense[] = { p.cols, b->desc.ndim == 2 ? b->desc.shape[1] : 0 }, out[] = { p.rows, dense[1] };
+    cbx_array *c;
+
+    p.values = cbx__ell_operand(ctx, name, "values", values, p.dtype, 2, table);
+    p.b = cbx__ell_operand(ctx, name, "B", b, p.dtype, 2, dense);
+    if (!p.values || !p.b) return cbx__array_failed();
+    c = cbx__ell_result(ctx, p.dtype, 2, out);
+    if (cbx_array_is_failed(c)) return cbx__tidy(ctx, mark, c);
+    p.c = c->data;
+    p.d = p.ldb = p.ldc = dense[1];
+    return cbx__tidy(ctx, mark, cbx_ell_product_run(&p, cbx__sticky(ctx)) ? cbx__array_failed() : c);
 }
 
 cbx_array *cbx_ell_matmul(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,

@@ -162,28 +162,23 @@ static const void *cotangent(const fold *s, size_t i, uint32_t place)
     return s->dtype == CBX_F32 ? cotangent_f32(s, i, place) : cotangent_f64(s, i, place);
 }
 
-/* Over an algebra given by functions. */
-static void fold_row_user(const fold *s, size_t i)
-{
-    const cbx_semiring_functions *a = s->s->functions;
-    const size_t d = s->f->d_out;
-    char *states = s->states + this_thread() * s->states_bytes, *m = message_of(s);
-
-    a->start(a->user, d, states);
-    for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {
-        const cbx_ell_edge edge = edge_of(s, i, (size_t)s->g->index[e], place_of(s->g, e));
-        announce(s, e);
-        s->f->message(s->f->user, &edge, m);
-        a->update(a->user, d, m, states);
-    }
-    a->finish(a->user, d, states, s->out + i * d * s->size);
-}
-
 static void fold_row(const fold *s, size_t i)
 {
-    if (s->s->functions)
-        fold_row_user(s, i);
-    else if (s->dtype == CBX_F32)
+    if (s->s->functions) {
+        /* Over an algebra given by functions. */
+        const cbx_semiring_functions *a = s->s->functions;
+        const size_t d = s->f->d_out;
+        char *states = s->states + this_thread() * s->states_bytes, *m = message_of(s);
+
+        a->start(a->user, d, states);
+        for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {
+            const cbx_ell_edge edge = edge_of(s, i, (size_t)s->g->index[e], place_of(s->g, e));
+            announce(s, e);
+            s->f->message(s->f->user, &edge, m);
+            a->update(a->user, d, m, states);
+        }
+        a->finish(a->user, d, states, s->out + i * d * s->size);
+    } else if (s->dtype == CBX_F32)
         fold_row_f32(s, i);
     else
         fold_row_f64(s, i);
@@ -230,13 +225,6 @@ static void each_row(const fold *s, void (*go)(const fold *s, size_t i))
     cbx__ell_share(&rows, s->threads, some, &t);
 }
 
-static void each_col(const fold *s, void (*go)(const fold *s, size_t j))
-{
-    const cbx__ell_rows cols = { .count = s->g->cols, .start = s->g->t_start };
-    const task t = { s, go };
-    cbx__ell_share(&cols, s->threads, some, &t);
-}
-
 /* --- arrays --- */
 
 typedef enum direction { FOLD_ONLY, BACKWARD, FORWARD } direction;
@@ -279,31 +267,6 @@ static bool take_operand(cbx_ctx *ctx, const char *name, const cbx_array *x, int
     return s->x[role] != NULL;
 }
 
-/* Space for a message of each thread, and for the states of a row. */
-static bool open_rooms(cbx_ctx *ctx, fold *s)
-{
-    const size_t threads = (size_t)s->threads;
-    cbx_array *space = cbx__ell_result(ctx, s->dtype, 2, (const size_t[]){ threads, s->f->d_out }), *states;
-
-    if (cbx_array_is_failed(space)) return false;
-    s->message = space->data;
-    if (!s->s->functions) return true;
-    s->states_bytes = (s->f->d_out * s->s->functions->state_bytes + 63) / 64 * 64;
-    states = cbx__ell_result(ctx, CBX_U8, 2, (const size_t[]){ threads, s->states_bytes });
-    if (cbx_array_is_failed(states)) return false;
-    s->states = states->data;
-    return true;
-}
-
-static void choose_fold(fold *s)
-{
-    const cbx__fold *rows = cbx__fold_get(cbx_isa_best());
-    const cbx__messages m = messages_of(s);
-
-    s->into.f32 = m == CBX__MESSAGES_ADD ? rows->add_f32 : m == CBX__MESSAGES_MIN ? rows->min_f32 : rows->max_f32;
-    s->into.f64 = m == CBX__MESSAGES_ADD ? rows->add_f64 : m == CBX__MESSAGES_MIN ? rows->min_f64 : rows->max_f64;
-}
-
 /* Operands, the result and a message for each thread; false with a failure recorded. */
 static bool open_fold(cbx_ctx *ctx, const char *name, const cbx_array *const in[OPERANDS], fold *s, cbx_array **out)
 {
@@ -322,13 +285,28 @@ static bool open_fold(cbx_ctx *ctx, const char *name, const cbx_array *const in[
                     cbx_dtype_name(s->s->functions->dtype), cbx_dtype_name(s->dtype));
         return false;
     }
-    choose_fold(s);
+    const cbx__fold *rows = cbx__fold_get(cbx_isa_best());
+    const cbx__messages m = messages_of(s);
+
+    s->into.f32 = m == CBX__MESSAGES_ADD ? rows->add_f32 : m == CBX__MESSAGES_MIN ? rows->min_f32 : rows->max_f32;
+    s->into.f64 = m == CBX__MESSAGES_ADD ? rows->add_f64 : m == CBX__MESSAGES_MIN ? rows->min_f64 : rows->max_f64;
     for (int r = 0; r < OPERANDS; r++)
         if (!take_operand(ctx, name, in[r], r, s)) return false;
     *out = cbx__ell_result(ctx, s->dtype, 2, shape);
     if (cbx_array_is_failed(*out)) return false;
     s->out = (*out)->data;
-    return open_rooms(ctx, s);
+    /* Space for a message of each thread, and for the states of a row. */
+    const size_t threads = (size_t)s->threads;
+    cbx_array *space = cbx__ell_result(ctx, s->dtype, 2, (const size_t[]){ threads, s->f->d_out }), *states;
+
+    if (cbx_array_is_failed(space)) return false;
+    s->message = space->data;
+    if (!s->s->functions) return true;
+    s->states_bytes = (s->f->d_out * s->s->functions->state_bytes + 63) / 64 * 64;
+    states = cbx__ell_result(ctx, CBX_U8, 2, (const size_t[]){ threads, s->states_bytes });
+    if (cbx_array_is_failed(states)) return false;
+    s->states = states->data;
+    return true;
 }
 
 cbx_array *cbx_ell_edge_aggregate(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *x_row, const cbx_array *x_col,
@@ -382,7 +360,9 @@ static bool vjp_steps(cbx_ctx *ctx, const cbx_array *const in[OPERANDS], const c
     s->h = cbx__ell_operand(ctx, "ell_edge_aggregate_vjp", "the cotangent", h, s->dtype, 2, shape);
     if (!s->h || !open_results(ctx, in, s, d) || !find_first(ctx, s)) return false;
     if (in[X_ROW] || in[ATTR]) each_row(s, pull_row);
-    each_col(s, pull_col);
+    const cbx__ell_rows cols = { .count = s->g->cols, .start = s->g->t_start };
+    const task t = { s, pull_col };
+    cbx__ell_share(&cols, s->threads, some, &t);
     return true;
 }
 

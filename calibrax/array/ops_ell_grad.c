@@ -116,23 +116,6 @@ static void vjp(cbx_ctx *ctx, const product *what, const cbx_ell *g, const cbx_a
     cbx__tidy_list(ctx, mark, 2, d);
 }
 
-static cbx_array *jvp_steps(cbx_ctx *ctx, const char *name, const cbx_ell *g, const cbx_array *const in[5],
-                            cbx__ell_grad *s)
-{
-    const cbx_dtype t = in[0]->desc.dtype;
-    size_t shapes[3][2];
-    cbx_array *tc;
-
-    if (!open_slope(ctx, name, g, in, shapes, s)) return cbx__array_failed();
-    s->tv = cbx__ell_operand(ctx, name, "the tangent of values", in[3], t, 2, shapes[0]);
-    s->tb = cbx__ell_operand(ctx, name, "the tangent of B", in[4], t, 2, shapes[1]);
-    tc = cbx__ell_result(ctx, t, 2, shapes[2]);
-    if (!s->tv || !s->tb || cbx_array_is_failed(tc)) return cbx__array_failed();
-    s->tc = tc->data;
-    cbx__ell_grad_run(s, CBX__ELL_FORWARD);
-    return tc;
-}
-
 static cbx_array *jvp(cbx_ctx *ctx, const product *what, const cbx_ell *g, const cbx_array *const in[5],
                       const cbx_semiring *s)
 {
@@ -141,7 +124,18 @@ static cbx_array *jvp(cbx_ctx *ctx, const product *what, const cbx_ell *g, const
     if (!check(ctx, what, what->jvp, s, 5, in)) return cbx__array_failed();
     cbx__ell_grad q = cbx__ell_grad_of(g, what->transposed, s->id);
     q.scaled = what->scaled;
-    return cbx__tidy(ctx, mark, jvp_steps(ctx, what->jvp, g, in, &q));
+    const cbx_dtype t = in[0]->desc.dtype;
+    size_t shapes[3][2];
+    cbx_array *tc;
+
+    if (!open_slope(ctx, what->jvp, g, in, shapes, &q)) return cbx__array_failed();
+    q.tv = cbx__ell_operand(ctx, what->jvp, "the tangent of values", in[3], t, 2, shapes[0]);
+    q.tb = cbx__ell_operand(ctx, what->jvp, "the tangent of B", in[4], t, 2, shapes[1]);
+    tc = cbx__ell_result(ctx, t, 2, shapes[2]);
+    if (!q.tv || !q.tb || cbx_array_is_failed(tc)) return cbx__array_failed();
+    q.tc = tc->data;
+    cbx__ell_grad_run(&q, CBX__ELL_FORWARD);
+    return cbx__tidy(ctx, mark, tc);
 }
 
 /* --- the calls --- */

@@ -36,9 +36,10 @@ static cbx_array *as_keys(cbx_ctx *ctx, const cbx_array *words)
     return cbx_stack(ctx, 2, half, -1);
 }
 
-/* 64 bits for each element of a shape: the hash of its row-major number. */
-static cbx_array *words_steps(cbx_ctx *ctx, const char *name, const cbx_array *key, int ndim, const size_t *shape)
+static cbx_array *words(cbx_ctx *ctx, const char *name, const cbx_array *key, int ndim, const size_t *shape)
 {
+    size_t mark = cbx__mark(ctx);
+    /* 64 bits for each element of a shape: the hash of its row-major number. */
     cbx_attrs iota = { .dtype = CBX_U64, .ndim = 1 };
     cbx_array_desc d = { .dtype = CBX_U64, .ndim = ndim };
     cbx_array *word = key_word(ctx, name, key);
@@ -46,14 +47,9 @@ static cbx_array *words_steps(cbx_ctx *ctx, const char *name, const cbx_array *k
     if (cbx_array_is_failed(word) || !cbx__given(ctx, name, "shape", ndim, shape)) return cbx__array_failed();
     if (ndim > 0 && ndim <= CBX_MAX_RANK) memcpy(d.shape, shape, (size_t)ndim * sizeof *shape);
     if (cbx_array_desc_count(&d, &iota.shape[0], cbx__sticky(ctx))) return cbx__array_failed();
-    return cbx__apply2(ctx, CBX_PRIM_THREEFRY, word,
-                       cbx__reshaped(ctx, cbx_apply(ctx, CBX_PRIM_IOTA, 0, NULL, &iota), ndim, shape));
-}
-
-static cbx_array *words(cbx_ctx *ctx, const char *name, const cbx_array *key, int ndim, const size_t *shape)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, words_steps(ctx, name, key, ndim, shape));
+    return cbx__tidy(ctx, mark,
+                     cbx__apply2(ctx, CBX_PRIM_THREEFRY, word,
+                                 cbx__reshaped(ctx, cbx_apply(ctx, CBX_PRIM_IOTA, 0, NULL, &iota), ndim, shape)));
 }
 
 cbx_array *cbx_random_key(cbx_ctx *ctx, uint64_t seed)
@@ -94,20 +90,14 @@ cbx_array *cbx_random_fold_in(cbx_ctx *ctx, const cbx_array *key, uint32_t numbe
     return cbx__tidy(ctx, mark, fold_in_steps(ctx, key, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(number))));
 }
 
-static cbx_array *bits_steps(cbx_ctx *ctx, const char *name, const cbx_array *key, int ndim, const size_t *shape,
-                             cbx_dtype dtype)
-{
-    cbx_array *w = words(ctx, name, key, ndim, shape);
-
-    if (dtype == CBX_U64) return w;
-    return cbx__as(ctx, cbx_bitwise_xor(ctx, shift_right(ctx, w, 32), w), dtype);
-}
-
 static cbx_array *bits_of(cbx_ctx *ctx, const char *name, const cbx_array *key, int ndim, const size_t *shape,
                           cbx_dtype dtype)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, bits_steps(ctx, name, key, ndim, shape, dtype));
+    cbx_array *w = words(ctx, name, key, ndim, shape);
+
+    if (dtype == CBX_U64) return cbx__tidy(ctx, mark, w);
+    return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_bitwise_xor(ctx, shift_right(ctx, w, 32), w), dtype));
 }
 
 cbx_array *cbx_random_bits(cbx_ctx *ctx, const cbx_array *key, int ndim, const size_t *shape, cbx_dtype dtype)
@@ -135,26 +125,20 @@ static cbx_array *stretched(cbx_ctx *ctx, const cbx_array *m, double span, doubl
     return cbx_maximum_scalar(ctx, cbx_apply(ctx, CBX_PRIM_FMA, 3, in, NULL), low);
 }
 
-/* The mantissa's bits as a fraction, then stretched. */
-static cbx_array *uniform_steps(cbx_ctx *ctx, const char *name, const cbx_array *key, int ndim, const size_t *shape,
-                                cbx_dtype dtype, double low, double high)
-{
-    bool single = dtype == CBX_F32;
-    double span = single ? (double)((float)high - (float)low) : high - low;
-    cbx_array *r = bits_of(ctx, name, key, ndim, shape, single ? CBX_U32 : CBX_U64);
-
-    r = cbx__as(ctx, shift_right(ctx, r, single ? 9 : 12), dtype);
-    r = cbx_multiply_scalar(ctx, r, single ? 0x1p-23 : 0x1p-52);
-    return low == 0 && span == 1 ? r : stretched(ctx, r, span, low);
-}
-
 static cbx_array *uniform(cbx_ctx *ctx, const char *name, const cbx_array *key, int ndim, const size_t *shape,
                           cbx_dtype dtype, double low, double high)
 {
     size_t mark = cbx__mark(ctx);
 
     if (!is_real(ctx, name, dtype)) return cbx__array_failed();
-    return cbx__tidy(ctx, mark, uniform_steps(ctx, name, key, ndim, shape, dtype, low, high));
+    /* The mantissa's bits as a fraction, then stretched. */
+    bool single = dtype == CBX_F32;
+    double span = single ? (double)((float)high - (float)low) : high - low;
+    cbx_array *r = bits_of(ctx, name, key, ndim, shape, single ? CBX_U32 : CBX_U64);
+
+    r = cbx__as(ctx, shift_right(ctx, r, single ? 9 : 12), dtype);
+    r = cbx_multiply_scalar(ctx, r, single ? 0x1p-23 : 0x1p-52);
+    return cbx__tidy(ctx, mark, low == 0 && span == 1 ? r : stretched(ctx, r, span, low));
 }
 
 cbx_array *cbx_random_uniform(cbx_ctx *ctx, const cbx_array *key, int ndim, const size_t *shape, cbx_dtype dtype,
@@ -274,21 +258,6 @@ static cbx_array *wide_remainder(cbx_ctx *ctx, const cbx_array *upper, const cbx
     return cbx_remainder(ctx, r, weak_u64(ctx, r, span));
 }
 
-static cbx_array *randint_steps(cbx_ctx *ctx, const cbx_array *key, int ndim, const size_t *shape, int64_t low,
-                                int64_t high, cbx_dtype dtype)
-{
-    cbx_dtype word = cbx_dtype_size(dtype) == 8 ? CBX_U64 : CBX_U32;
-    int bits = word == CBX_U64 ? 64 : 32;
-    cbx_array *keys = cbx_random_split(ctx, key, 2), *half[2], *r;
-    uint64_t span = (uint64_t)high - (uint64_t)low;
-
-    for (int i = 0; i < 2; i++) half[i] = bits_of(ctx, "random_randint", cbx_index(ctx, keys, 0, i), ndim, shape, word);
-    r = wide_remainder(ctx, half[0], half[1], bits == 32 ? (uint32_t)span : span, bits);
-    r = cbx__as(ctx, r, CBX_U64);
-    r = cbx_add(ctx, r, weak_u64(ctx, r, (uint64_t)low));
-    return cbx__as(ctx, r, dtype);
-}
-
 cbx_array *cbx_random_randint(cbx_ctx *ctx, const cbx_array *key, int ndim, const size_t *shape, int64_t low,
                               int64_t high, cbx_dtype dtype)
 {
@@ -301,7 +270,16 @@ cbx_array *cbx_random_randint(cbx_ctx *ctx, const cbx_array *key, int ndim, cons
         if (low >= high || !cbx__fits(dtype, cbx_int(ends[i])))
             return cbx__refuse(ctx, CBX_EDOM, "'random_randint' of %s from %lld to %lld: the range is empty",
                                cbx_dtype_name(dtype), (long long)low, (long long)high);
-    return cbx__tidy(ctx, mark, randint_steps(ctx, key, ndim, shape, low, high, dtype));
+    cbx_dtype word = cbx_dtype_size(dtype) == 8 ? CBX_U64 : CBX_U32;
+    int bits = word == CBX_U64 ? 64 : 32;
+    cbx_array *keys = cbx_random_split(ctx, key, 2), *half[2], *r;
+    uint64_t span = (uint64_t)high - (uint64_t)low;
+
+    for (int i = 0; i < 2; i++) half[i] = bits_of(ctx, "random_randint", cbx_index(ctx, keys, 0, i), ndim, shape, word);
+    r = wide_remainder(ctx, half[0], half[1], bits == 32 ? (uint32_t)span : span, bits);
+    r = cbx__as(ctx, r, CBX_U64);
+    r = cbx_add(ctx, r, weak_u64(ctx, r, (uint64_t)low));
+    return cbx__tidy(ctx, mark, cbx__as(ctx, r, dtype));
 }
 
 /* Sorting by random words leaves equal words in order: enough rounds make that rarer than 1 in n. */

@@ -222,21 +222,6 @@ static cbx_array *conv_by_functions(cbx_ctx *ctx, const cbx_semiring *s, const c
     return cbx_scope_hold(ctx, y);
 }
 
-static cbx_array *conv_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
-                             const cbx_attrs *attrs, cbx_dtype t)
-{
-    const int n = attrs->ndim, lead = x->desc.ndim - 1 - n;
-    const cbx_array *in[2] = { cbx__conv_images(ctx, cbx__as(ctx, x, t), n), cbx__as(ctx, w, t) };
-    cbx_array *y = s->functions ? conv_by_functions(ctx, s, in, attrs)
-                                : cbx_apply(ctx, CBX_PRIM_SEMIRING_CONV, 2, in, attrs);
-    size_t shape[CBX_MAX_RANK];
-
-    if (cbx_array_is_failed(y)) return y;
-    memcpy(shape, x->desc.shape, (size_t)lead * sizeof *shape);
-    memcpy(shape + lead, y->desc.shape + 1, (size_t)(n + 1) * sizeof *shape);
-    return cbx__reshaped(ctx, y, lead + n + 1, shape);
-}
-
 cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
                              const cbx_conv_options *options)
 {
@@ -245,5 +230,14 @@ cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
     cbx_dtype t;
 
     if (!cbx__conv_attrs(ctx, x, w, s, options, &attrs, &t)) return cbx__array_failed();
-    return cbx__tidy(ctx, mark, conv_steps(ctx, x, w, s, &attrs, t));
+    const int n = attrs.ndim, lead = x->desc.ndim - 1 - n;
+    const cbx_array *in[2] = { cbx__conv_images(ctx, cbx__as(ctx, x, t), n), cbx__as(ctx, w, t) };
+    cbx_array *y = s->functions ? conv_by_functions(ctx, s, in, &attrs)
+                                : cbx_apply(ctx, CBX_PRIM_SEMIRING_CONV, 2, in, &attrs);
+    size_t shape[CBX_MAX_RANK];
+
+    if (cbx_array_is_failed(y)) return cbx__tidy(ctx, mark, y);
+    memcpy(shape, x->desc.shape, (size_t)lead * sizeof *shape);
+    memcpy(shape + lead, y->desc.shape + 1, (size_t)(n + 1) * sizeof *shape);
+    return cbx__tidy(ctx, mark, cbx__reshaped(ctx, y, lead + n + 1, shape));
 }

@@ -129,17 +129,6 @@ static void run_one(const run *r, size_t i, char *space)
     r->go(&q);
 }
 
-static void run_stack(const run *r, char *space)
-{
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(r->team) schedule(dynamic) if (r->team > 1)
-    for (size_t i = 0; i < r->s->batch; i++)
-        run_one(r, i, space + (r->team > 1 ? (size_t)omp_get_thread_num() * r->own : 0));
-#else
-    for (size_t i = 0; i < r->s->batch; i++) run_one(r, i, space);
-#endif
-}
-
 static int team_of(const stacks *s)
 {
     const double steps = (double)s->m * (double)s->k * (double)s->n;
@@ -159,7 +148,13 @@ static bool run_all(cbx_ctx *ctx, const stacks *s, const cbx__grad *operands, di
     r.first.threads = r.team > 1 ? 1 : cbx__semiring_grad_threads(&r.first);
     r.own = (cbx__semiring_grad_bytes(&r.first) + 63) / 64 * 64;
     if (cbx_pool_get(cbx_ctx_pool(ctx), (size_t)r.team * r.own, &space, cbx__sticky(ctx))) return false;
-    run_stack(&r, space.data);
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(r.team) schedule(dynamic) if (r.team > 1)
+    for (size_t i = 0; i < r.s->batch; i++)
+        run_one(&r, i, (char *)space.data + (r.team > 1 ? (size_t)omp_get_thread_num() * r.own : 0));
+#else
+    for (size_t i = 0; i < r.s->batch; i++) run_one(&r, i, space.data);
+#endif
     cbx_pool_put(cbx_ctx_pool(ctx), space);
     return true;
 }
@@ -216,22 +211,6 @@ void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *
     cbx__tidy_list(ctx, mark, 2, d);
 }
 
-static cbx_array *jvp_steps(cbx_ctx *ctx, const stacks *s, const cbx_array *const in[5])
-{
-    cbx__grad q = { .dtype = in[0]->desc.dtype };
-    cbx_array *tc = space_for(ctx, s, C, q.dtype);
-
-    q.a = dense(ctx, s, in[0], A), q.b = dense(ctx, s, in[1], B), q.c = dense(ctx, s, in[2], C);
-    q.ta = dense(ctx, s, in[3], A), q.tb = dense(ctx, s, in[4], B);
-    if (cbx_array_is_failed(tc) || !q.a || !q.b || !q.c || !q.ta || !q.tb) return cbx__array_failed();
-    q.tc = tc->data;
-    if (s->m == 0 || s->k == 0 || s->n == 0)
-        memset(q.tc, 0, cbx_array_bytes(tc));
-    else if (!run_all(ctx, s, &q, cbx__semiring_forward))
-        return cbx__array_failed();
-    return tc;
-}
-
 cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,
                                    const cbx_array *ta, const cbx_array *tb, const cbx_semiring *s)
 {
@@ -248,5 +227,16 @@ cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_a
             return cbx__refuse(ctx, CBX_ESHAPE, "a tangent of 'semiring_matmul_jvp' is %s, its operand %s",
                                cbx_array_desc_text(&in[3 + i]->desc, tx, sizeof tx),
                                cbx_array_desc_text(&in[i]->desc, ty, sizeof ty));
-    return cbx__tidy(ctx, mark, jvp_steps(ctx, &k, in));
+    cbx__grad q = { .dtype = in[0]->desc.dtype };
+    cbx_array *tc = space_for(ctx, &k, C, q.dtype);
+
+    q.a = dense(ctx, &k, in[0], A), q.b = dense(ctx, &k, in[1], B), q.c = dense(ctx, &k, in[2], C);
+    q.ta = dense(ctx, &k, in[3], A), q.tb = dense(ctx, &k, in[4], B);
+    if (cbx_array_is_failed(tc) || !q.a || !q.b || !q.c || !q.ta || !q.tb) return cbx__array_failed();
+    q.tc = tc->data;
+    if (k.m == 0 || k.k == 0 || k.n == 0)
+        memset(q.tc, 0, cbx_array_bytes(tc));
+    else if (!run_all(ctx, &k, &q, cbx__semiring_forward))
+        return cbx__array_failed();
+    return cbx__tidy(ctx, mark, tc);
 }

@@ -155,15 +155,6 @@ cbx_array *cbx_unique_values(cbx_ctx *ctx, const cbx_array *x)
     return cbx__tidy(ctx, mark, distinct_steps(ctx, "unique_values", x, false));
 }
 
-/* Of no elements: nothing but fill. */
-static void only_fill(cbx_ctx *ctx, const cbx_array *x, size_t size, const cbx_array *fill, cbx_array **parts)
-{
-    parts[0] = cbx_copy(ctx, cbx_broadcast_to(ctx, fill, 1, &size));
-    parts[1] = cbx_full(ctx, 1, &size, CBX_I64, cbx_int(-1));
-    parts[2] = cbx_zeros(ctx, x->desc.ndim, x->desc.shape, CBX_I64);
-    parts[3] = cbx_zeros(ctx, 1, &size, CBX_I64);
-}
-
 static void unique_size_steps(cbx_ctx *ctx, const cbx_array *x, size_t size, const cbx_scalar *fill, cbx_array **parts)
 {
     cbx_array *flat = cbx_flatten(ctx, x), *first, *there, *other;
@@ -180,7 +171,11 @@ static void unique_size_steps(cbx_ctx *ctx, const cbx_array *x, size_t size, con
     }
     other = fill ? cbx_full(ctx, 0, NULL, x->desc.dtype, *fill) : NULL;
     if (flat->count == 0) {
-        only_fill(ctx, x, size, other, parts);
+        /* Of no elements: nothing but fill. */
+        parts[0] = cbx_copy(ctx, cbx_broadcast_to(ctx, other, 1, &size));
+        parts[1] = cbx_full(ctx, 1, &size, CBX_I64, cbx_int(-1));
+        parts[2] = cbx_zeros(ctx, x->desc.ndim, x->desc.shape, CBX_I64);
+        parts[3] = cbx_zeros(ctx, 1, &size, CBX_I64);
         return;
     }
     r = find_runs(ctx, flat, true);

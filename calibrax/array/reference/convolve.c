@@ -44,15 +44,6 @@ static void blocks_run(const conv *v, char *rooms, int threads)
 #endif
 }
 
-/* Enough rows that packing the kernel again for each block is little, few enough that they stay in a cache. */
-static size_t block_rows(size_t row_bytes, size_t rows)
-{
-    size_t n = ((size_t)2 << 20) / (row_bytes ? row_bytes : 1);
-
-    n = n < 64 ? 64 : n > 1024 ? 1024 : n;
-    return n < rows ? n : rows;
-}
-
 static cbx_matmul product_of(const cbx__conv *v, size_t rows)
 {
     cbx_matmul p = CBX_MATMUL_INIT;
@@ -75,7 +66,11 @@ static cbx_status by_blocks(cbx_ctx *ctx, const cbx__conv *c, cbx_err *err)
     cbx_block space = { 0 };
     cbx_status st;
 
-    v.block = block_rows(v.row_bytes, v.rows);
+    /* Enough rows that packing the kernel again for each block is little, few enough that they stay in a cache. */
+    size_t n = ((size_t)2 << 20) / (v.row_bytes ? v.row_bytes : 1);
+
+    n = n < 64 ? 64 : n > 1024 ? 1024 : n;
+    v.block = n < v.rows ? n : v.rows;
     v.one = product_of(c, v.block);
     threads = min_size(threads, (v.rows + v.block - 1) / v.block);
     last = product_of(c, (v.rows - 1) % v.block + 1); /* a smaller block may ask for more: its parts are other ones */

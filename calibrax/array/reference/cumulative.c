@@ -52,24 +52,19 @@ static void cumprod_c128(void *values, size_t n, cbx__total *t, bool begin)
     }
 }
 
-static cumulator find_cumulator(cbx_prim p, cbx_dtype wide)
-{
-    static const cumulator table[CBX_PRIM_LIMIT][4] = {
-        [CBX_PRIM_CUMSUM] = { cumsum_u64, cumsum_u64, cumsum_f64, cumsum_c128 },
-        [CBX_PRIM_CUMPROD] = { cumprod_u64, cumprod_u64, cumprod_f64, cumprod_c128 },
-        [CBX_PRIM_CUMMAX] = { cummax_i64, cummax_u64, cummax_f64 },
-        [CBX_PRIM_CUMMIN] = { cummin_i64, cummin_u64, cummin_f64 },
-    };
-    return table[p][wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : 3];
-}
-
 cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_array *a = call->in[0];
     cbx_dtype from = a->desc.dtype, to = call->result->dtype, wide = cbx__ref_wide(to);
     cbx__split in = cbx__split_axes(a, 1, &call->attrs->axis), result;
     size_t index[2][CBX_MAX_RANK] = { { 0 } };
-    cumulator run = find_cumulator(call->prim, wide);
+    static const cumulator table[CBX_PRIM_LIMIT][4] = {
+        [CBX_PRIM_CUMSUM] = { cumsum_u64, cumsum_u64, cumsum_f64, cumsum_c128 },
+        [CBX_PRIM_CUMPROD] = { cumprod_u64, cumprod_u64, cumprod_f64, cumprod_c128 },
+        [CBX_PRIM_CUMMAX] = { cummax_i64, cummax_u64, cummax_f64 },
+        [CBX_PRIM_CUMMIN] = { cummin_i64, cummin_u64, cummin_f64 },
+    };
+    cumulator run = table[call->prim][wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : 3];
     cbx__loop load = from == wide ? cbx__ref_copy(from) : cbx__loops_get()->cast(from, wide);
     cbx__loop store = to == wide ? cbx__ref_copy(to) : cbx__loops_get()->cast(wide, to);
     ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(wide);

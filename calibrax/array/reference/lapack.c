@@ -6,26 +6,6 @@
 #define BOTH(l, member, d, z)                                                                                          \
     { d, (void **)&(l)->member[0] }, { z, (void **)&(l)->member[1] }
 
-static cbx_status resolve(cbx_ctx *ctx, cbx__lapack *l, cbx_err *err)
-{
-    const cbx_library_symbol symbols[] = {
-        { "openblas_set_num_threads", (void **)&l->set_num_threads },
-        BOTH(l, potrf, "dpotrf_", "zpotrf_"),
-        BOTH(l, trtrs, "dtrtrs_", "ztrtrs_"),
-        BOTH(l, gesv, "dgesv_", "zgesv_"),
-        BOTH(l, getrf, "dgetrf_", "zgetrf_"),
-        BOTH(l, geqrf, "dgeqrf_", "zgeqrf_"),
-        BOTH(l, orgqr, "dorgqr_", "zungqr_"),
-        { "dsyevd_", (void **)&l->dsyevd },
-        { "zheevd_", (void **)&l->zheevd },
-        { "dgesdd_", (void **)&l->dgesdd },
-        { "zgesdd_", (void **)&l->zgesdd },
-    };
-
-    return cbx_openblas_open(ctx, "linear algebra by OpenBLAS", CBX_OPENBLAS_FIT_CPU | CBX_OPENBLAS_ONE_THREAD, symbols,
-                             CBX_LEN(symbols), &l->library, err);
-}
-
 cbx_status cbx__lapack_get(cbx_ctx *ctx, const cbx__lapack **out, cbx_err *err)
 {
     cbx__state *s = cbx__state_get(ctx);
@@ -36,7 +16,22 @@ cbx_status cbx__lapack_get(cbx_ctx *ctx, const cbx__lapack **out, cbx_err *err)
         cbx__lapack *l = cbx_mem_zalloc(al, sizeof *l);
         if (!l) return cbx_fail(err, CBX_ENOMEM, "no memory for the table of LAPACK routines");
         l->al = *al;
-        st = resolve(ctx, l, err);
+        const cbx_library_symbol symbols[] = {
+            { "openblas_set_num_threads", (void **)&l->set_num_threads },
+            BOTH(l, potrf, "dpotrf_", "zpotrf_"),
+            BOTH(l, trtrs, "dtrtrs_", "ztrtrs_"),
+            BOTH(l, gesv, "dgesv_", "zgesv_"),
+            BOTH(l, getrf, "dgetrf_", "zgetrf_"),
+            BOTH(l, geqrf, "dgeqrf_", "zgeqrf_"),
+            BOTH(l, orgqr, "dorgqr_", "zungqr_"),
+            { "dsyevd_", (void **)&l->dsyevd },
+            { "zheevd_", (void **)&l->zheevd },
+            { "dgesdd_", (void **)&l->dgesdd },
+            { "zgesdd_", (void **)&l->zgesdd },
+        };
+
+        st = cbx_openblas_open(ctx, "linear algebra by OpenBLAS", CBX_OPENBLAS_FIT_CPU | CBX_OPENBLAS_ONE_THREAD,
+                               symbols, CBX_LEN(symbols), &l->library, err);
         if (st) {
             cbx__lapack_free(l);
             return st;

@@ -384,17 +384,6 @@ static void plan_svd(job *j, size_t want[PARTS])
     want[S_IWORK] = 8 * (size_t)j->k * sizeof(int);
 }
 
-static void store_svd(const job *j)
-{
-    char *to = j->result;
-
-    if (wants_vectors(j)) store(j, j->part[S_U], j->m, j->m, u_columns(j), ALL, to, u_columns(j));
-    if (wants_vectors(j)) to += (size_t)j->m * (size_t)u_columns(j) * j->out_size;
-    store_reals(j, j->part[S_S], j->k, to, 1);
-    to += (size_t)j->k * j->out_size;
-    if (wants_vectors(j)) store(j, j->part[S_V], v_rows(j), v_rows(j), j->n, ALL, to, j->n);
-}
-
 static cbx_status one_svd(job *j, cbx_err *err)
 {
     char buf[48];
@@ -413,7 +402,13 @@ static cbx_status one_svd(job *j, cbx_err *err)
         if (wants_vectors(j)) fill_nan(j->part[S_V], (size_t)v_rows(j) * (size_t)j->n * parts(j));
     }
     if (info != 0) return cbx_fail(err, CBX_EDOM, "the singular values of %s did not converge", which(j, buf));
-    store_svd(j);
+    char *to = j->result;
+
+    if (wants_vectors(j)) store(j, j->part[S_U], j->m, j->m, u_columns(j), ALL, to, u_columns(j));
+    if (wants_vectors(j)) to += (size_t)j->m * (size_t)u_columns(j) * j->out_size;
+    store_reals(j, j->part[S_S], j->k, to, 1);
+    to += (size_t)j->k * j->out_size;
+    if (wants_vectors(j)) store(j, j->part[S_V], v_rows(j), v_rows(j), j->n, ALL, to, j->n);
     return CBX_OK;
 }
 

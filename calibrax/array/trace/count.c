@@ -214,12 +214,6 @@ static bool is_dearer(const cbx_cost *a, const cbx_cost *b)
     return (double)a->bytes_read + (double)a->bytes_written > (double)b->bytes_read + (double)b->bytes_written;
 }
 
-static bool cost_differs(const cbx_cost *a, const cbx_cost *b)
-{
-    return a->flop != b->flop || a->int_op != b->int_op || a->transcendental != b->transcendental ||
-           a->bytes_read != b->bytes_read || a->bytes_written != b->bytes_written;
-}
-
 /* Each branch apart; then the dearest again, to be kept. */
 static cbx_status dearest_branch(counter *c, const cbx_cond_call *call, size_t *which, bool *differ, cbx_err *err)
 {
@@ -235,7 +229,9 @@ static cbx_status dearest_branch(counter *c, const cbx_cond_call *call, size_t *
         st = run_once(call->ctx, call->branches[b], call->in, err);
         cost = total_of(c->by_prim);
         aside_end(&a, 0);
-        *differ |= b > 0 && cost_differs(&cost, &dearest);
+        *differ |= b > 0 && (cost.flop != dearest.flop || cost.int_op != dearest.int_op ||
+                             cost.transcendental != dearest.transcendental || cost.bytes_read != dearest.bytes_read ||
+                             cost.bytes_written != dearest.bytes_written);
         if (b > 0 && !is_dearer(&cost, &dearest)) continue;
         dearest = cost;
         *which = b;
