@@ -133,7 +133,7 @@ cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, boo
     if (fortran) cbx__array_dense_strides(desc, true, strides);
     st = make_handle(ctx, desc, fortran ? strides : NULL, true, &a, err);
     if (st) return st;
-    if (!a->data) { /* too much for the room behind the handle */
+    if (!a->data) { /* more than fits behind the handle */
         st = cbx_pool_get(cbx_ctx_pool(ctx), cbx_array_bytes(a), &a->block, err);
         if (st) {
             cbx_array_free(a);

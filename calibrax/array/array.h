@@ -65,11 +65,14 @@ CBX_API void *cbx_array_data_mut(cbx_array *a);
 CBX_API bool cbx_array_is_exclusive(const cbx_array *a);
 /**
  * Writes value, converted and broadcast, over the elements of an array; to may be a view of elements that may be written.
+ * Threads: several may write at the same time if each has a context of its own and no two write the same element: nothing
+ * but the elements of to is written, of any size, so no assignment is lost.  The caller orders readers after writers.
  * @return CBX_OK; CBX_EINVAL (failed or abstract); CBX_ESHAPE (no broadcast); CBX_EDTYPE (complex to real)
  */
 CBX_API cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value, cbx_err *err);
 /**
  * Writes a value, converted, over the elements that a mask or indices choose.
+ * Threads: as of cbx_array_assign, for the chosen elements.
  * @param to     row-major; its elements may be written (cbx_array_is_exclusive)
  * @param where  bool of the shape of to; or int64 along the only axis of to, negative ones count from its end
  * @param value  one element; or, with indices, one for each: of equal indices the last one counts
@@ -83,7 +86,7 @@ CBX_API bool cbx_array_is_abstract(const cbx_array *a);
 CBX_API bool cbx_array_is_failed(const cbx_array *a);
 /**
  * Copies all elements in row-major order.
- * @param bytes  room at dst; must be cbx_array_bytes(a)
+ * @param bytes  of dst; must be cbx_array_bytes(a)
  * @return CBX_OK; CBX_ESHAPE (another size); CBX_EINVAL (failed or abstract)
  */
 CBX_API cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *err);

@@ -28,7 +28,7 @@ typedef struct cbx_ell cbx_ell;
 typedef struct cbx_ell_source {
     uint32_t struct_size;
     size_t rows, cols, width;
-    const int32_t *index;  /* rows-by-width: the column of a place; only where there is an edge it is looked at */
+    const int32_t *index;  /* rows-by-width: the column of a place; read only where there is an edge */
     const int32_t *degree; /* row i has its first degree[i] places; NULL: all */
     const uint8_t *mask;   /* rows-by-width, a byte a place: 0 is no edge; NULL: none is hidden */
     /* The same, a bit a place: place q of row i is bit n % 8 of byte n / 8, n = i * width + q, the lowest bit first, as in Arrow and in
@@ -139,9 +139,9 @@ typedef struct cbx_ell_edge_functions {
     /** m[0..d_out) of an edge; elements of the operands' dtype. */
     void (*message)(void *user, const cbx_ell_edge *e, void *m);
     /** Adds to the cotangents of x_row, x_col and attr, each of which may be NULL, what h of the message gives.  NULL: has none. */
-    void (*pull)(void *user, const cbx_ell_edge *e, const void *h, void *d_row, void *d_col, void *d_attr);
+    void (*vjp)(void *user, const cbx_ell_edge *e, const void *h, void *d_row, void *d_col, void *d_attr);
     /** t[0..d_out): what the tangents of x_row, x_col and attr (NULL where those are) make of the message's.  NULL: has none. */
-    void (*push)(void *user, const cbx_ell_edge *e, const void *t_row, const void *t_col, const void *t_attr, void *t);
+    void (*jvp)(void *user, const cbx_ell_edge *e, const void *t_row, const void *t_col, const void *t_attr, void *t);
 } cbx_ell_edge_functions;
 
 /**
@@ -159,7 +159,7 @@ CBX_API cbx_array *cbx_ell_edge_aggregate(cbx_ctx *ctx, const cbx_ell *g, const 
 CBX_API void cbx_ell_edge_aggregate_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *x_row, const cbx_array *x_col,
                                         const cbx_array *attr, const cbx_ell_edge_functions *f, const cbx_semiring *s,
                                         const cbx_array *h, cbx_array *d[3]);
-/** Forward: from the tangents of x_row, x_col and attr (NULL where those are) that of the aggregation, by `push`.  Of a maximum the first
+/** Forward: from the tangents of x_row, x_col and attr (NULL where those are) that of the aggregation, by `jvp`.  Of a maximum the first
  *  edge that reaches it counts alone; a row without edges does not move. */
 CBX_API cbx_array *cbx_ell_edge_aggregate_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *x_row,
                                               const cbx_array *x_col, const cbx_array *attr,

@@ -23,7 +23,7 @@ CBX_API cbx_array *cbx_fft(cbx_ctx *ctx, const cbx_array *x, size_t n, int axis,
 CBX_API cbx_array *cbx_ifft(cbx_ctx *ctx, const cbx_array *x, size_t n, int axis, cbx_fft_norm norm);
 /** Of real numbers (complex: CBX_EDTYPE): the first n/2 + 1 frequencies. */
 CBX_API cbx_array *cbx_rfft(cbx_ctx *ctx, const cbx_array *x, size_t n, int axis, cbx_fft_norm norm);
-/** Back to n real numbers (0: 2 (m - 1) of m frequencies); imaginary parts at frequency 0 and n/2 are not looked at. */
+/** Back to n real numbers (0: 2 (m - 1) of m frequencies); imaginary parts at frequency 0 and n/2 are ignored. */
 CBX_API cbx_array *cbx_irfft(cbx_ctx *ctx, const cbx_array *x, size_t n, int axis, cbx_fft_norm norm);
 /** Forward transform, to n real numbers, of a signal with x[-j] = conj(x[j]), of which the first half is given. */
 CBX_API cbx_array *cbx_hfft(cbx_ctx *ctx, const cbx_array *x, size_t n, int axis, cbx_fft_norm norm);
@@ -33,7 +33,7 @@ CBX_API cbx_array *cbx_ihfft(cbx_ctx *ctx, const cbx_array *x, size_t n, int axi
 /**
  * Along several axes, the last one first.
  * @param s     lengths, one for each axis, 0: as long as it is; NULL: all as they are
- * @param axes  which, none twice (keep is not looked at); NULL: all
+ * @param axes  which, none twice (keep is ignored); NULL: all
  */
 CBX_API cbx_array *cbx_fftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes, cbx_fft_norm norm);
 CBX_API cbx_array *cbx_ifftn(cbx_ctx *ctx, const cbx_array *x, const size_t *s, const cbx_axes *axes,

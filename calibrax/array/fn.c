@@ -95,8 +95,8 @@ static cbx_status call_check(const cbx_fn *f, size_t nin, cbx_array *const *in, 
 
 cbx_status cbx__results_init(cbx__results *r, cbx_ctx *ctx, size_t n, cbx_err *err)
 {
-    *r = (cbx__results){ .ctx = ctx, .n = n, .at = r->few };
-    if (n > CBX_LEN(r->few)) r->at = cbx_mem_calloc(cbx_ctx_allocator(ctx), n, sizeof *r->at);
+    *r = (cbx__results){ .ctx = ctx, .n = n, .at = r->small };
+    if (n > CBX_LEN(r->small)) r->at = cbx_mem_calloc(cbx_ctx_allocator(ctx), n, sizeof *r->at);
     if (!r->at) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu results", n);
     for (size_t i = 0; i < n; i++) r->at[i] = cbx__array_failed();
     return CBX_OK;
@@ -104,7 +104,7 @@ cbx_status cbx__results_init(cbx__results *r, cbx_ctx *ctx, size_t n, cbx_err *e
 
 void cbx__results_clear(cbx__results *r)
 {
-    if (r->at != r->few) cbx_mem_free(cbx_ctx_allocator(r->ctx), r->at, r->n * sizeof *r->at);
+    if (r->at != r->small) cbx_mem_free(cbx_ctx_allocator(r->ctx), r->at, r->n * sizeof *r->at);
     r->at = NULL;
 }
 

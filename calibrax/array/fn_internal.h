@@ -25,7 +25,7 @@ typedef struct cbx__results {
     cbx_ctx *ctx;
     size_t n;
     cbx_array **at; /* failed arrays at first */
-    cbx_array *few[8];
+    cbx_array *small[8];
 } cbx__results;
 cbx_status cbx__results_init(cbx__results *r, cbx_ctx *ctx, size_t n, cbx_err *err);
 void cbx__results_clear(cbx__results *r);

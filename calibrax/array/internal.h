@@ -53,7 +53,7 @@ void cbx__array_dense_strides(const cbx_array_desc *d, bool fortran, ptrdiff_t s
  * here when a scope drops the last reference, and goes to the allocator when cbx_array_free does, from whichever thread.
  */
 typedef struct cbx__handles {
-    cbx_array *free[2]; /* lists by their base; [1]: those with room */
+    cbx_array *free[2]; /* lists by their base; [1]: those with inline data */
     size_t kept[2];
 } cbx__handles;
 

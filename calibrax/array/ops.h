@@ -264,7 +264,7 @@ CBX_API cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const 
 /** With edges that sorter (integers, rank 1) puts in order. */
 CBX_API cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right,
                                            const cbx_array *sorter);
-/** Bin i with edges[i-1] <= x < edges[i]; falling edges turn the comparison.  Neither: CBX_EDOM.  NaN: the last bin. */
+/** Bin i with edges[i-1] <= x < edges[i]; falling edges invert the comparison.  Neither: CBX_EDOM.  NaN: the last bin. */
 CBX_API cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges);
 /** Counts of integers >= 0 (int64), or sums of weights (float64); length max(x) + 1, at least that.  Negative: CBX_EDOM. */
 CBX_API cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t min_length);

@@ -23,11 +23,11 @@ typedef struct derivative {
 /* Bytes of the parts of a block's memory, each behind the one before. */
 enum { WINDOWS, OTHERS, OF_W, WALK, SCRATCH, PARTS };
 
-typedef struct rooms {
+typedef struct workspace {
     size_t rows; /* of a block */
     size_t bytes[PARTS];
     char *at[PARTS];
-} rooms;
+} workspace;
 
 /* Windows of a block stay in the caches, and there are enough of them for what is done once a block. */
 static size_t block_rows(const cbx__conv *v)
@@ -37,9 +37,9 @@ static size_t block_rows(const cbx__conv *v)
     return min_size(all, fit > minimum ? fit : minimum);
 }
 
-static rooms rooms_of(const derivative *d, cbx__grad *q)
+static workspace workspace_of(const derivative *d, cbx__grad *q)
 {
-    rooms r = { .rows = block_rows(&d->v) };
+    workspace r = { .rows = block_rows(&d->v) };
     size_t last;
 
     q->m = (cbx__conv_rows(&d->v) - 1) % r.rows + 1; /* a smaller block may ask for more: its parts are other ones */
@@ -54,7 +54,7 @@ static rooms rooms_of(const derivative *d, cbx__grad *q)
 }
 
 /* Rows [first, first + q->m). */
-static void block_back(const derivative *d, cbx__grad *q, const rooms *r, size_t first)
+static void block_backward(const derivative *d, cbx__grad *q, const workspace *r, size_t first)
 {
     const size_t row = q->n * cbx_dtype_size(q->dtype);
 
@@ -78,7 +78,7 @@ static void block_back(const derivative *d, cbx__grad *q, const rooms *r, size_t
 }
 
 /* Padding does not move. */
-static void block_forward(const derivative *d, cbx__grad *q, const rooms *r, size_t first)
+static void block_forward(const derivative *d, cbx__grad *q, const workspace *r, size_t first)
 {
     cbx__conv moves = d->v;
 
@@ -97,10 +97,10 @@ static bool by_blocks(cbx_ctx *ctx, const derivative *d)
     };
     cbx_block space = { 0 };
     size_t bytes = 0;
-    rooms r;
+    workspace r;
 
     q.threads = cbx__semiring_grad_threads(&q);
-    r = rooms_of(d, &q);
+    r = workspace_of(d, &q);
     for (int i = 0; i < PARTS; i++) bytes += round_up(r.bytes[i], 64);
     if (cbx_pool_get(cbx_ctx_pool(ctx), bytes, &space, cbx__sticky(ctx))) return false;
     r.at[0] = space.data;
@@ -110,7 +110,7 @@ static bool by_blocks(cbx_ctx *ctx, const derivative *d)
         q.m = min_size(r.rows, all - first);
         cbx__conv_gather(&d->v, d->v.semiring->identity, first, q.m, q.threads, r.at[WALK], r.at[WINDOWS]);
         q.a = r.at[WINDOWS], q.c = (const char *)d->v.y + first * q.n * cbx_dtype_size(q.dtype);
-        (d->g ? block_back : block_forward)(d, &q, &r, first);
+        (d->g ? block_backward : block_forward)(d, &q, &r, first);
     }
     cbx_pool_put(cbx_ctx_pool(ctx), space);
     return true;
@@ -121,7 +121,7 @@ static bool by_blocks(cbx_ctx *ctx, const derivative *d)
 /* What reaches the places r, r + stride, ... of one axis of x: every `step`-th tap from `first` on. */
 typedef struct phase {
     size_t first, taps, step, positions, dilation;
-    ptrdiff_t low; /* of the convolution of g with those taps, turned */
+    ptrdiff_t low; /* of the convolution of g with those taps, reversed */
 } phase;
 
 static size_t common(size_t a, size_t b) { return b ? common(b, a % b) : a; }
@@ -161,7 +161,7 @@ static void spread(const cbx__conv *v, const phase *p, const size_t *r, const ch
 }
 
 /* One phase, r along each axis, of dx, which is 0 before if there is more than this one. */
-static bool phase_back(cbx_ctx *ctx, const derivative *d, const size_t *r, bool alone)
+static bool phase_backward(cbx_ctx *ctx, const derivative *d, const size_t *r, bool alone)
 {
     const cbx__conv *v = &d->v;
     const size_t size = cbx_dtype_size(v->dtype);
@@ -206,7 +206,7 @@ static bool phase_back(cbx_ctx *ctx, const derivative *d, const size_t *r, bool 
 }
 
 /* dx in phases: places of x that the same taps reach. */
-static bool pull_x(cbx_ctx *ctx, const derivative *d)
+static bool vjp_x(cbx_ctx *ctx, const derivative *d)
 {
     const cbx__conv *v = &d->v;
     size_t phases = 1;
@@ -220,12 +220,12 @@ static bool pull_x(cbx_ctx *ctx, const derivative *d)
             left /= min_size(v->stride[i], v->length[i]);
             alone = alone && v->stride[i] == 1;
         }
-        if (!phase_back(ctx, d, r, alone)) return false;
+        if (!phase_backward(ctx, d, r, alone)) return false;
     }
     return true;
 }
 
-static bool pull_w(cbx_ctx *ctx, const derivative *d)
+static bool vjp_w(cbx_ctx *ctx, const derivative *d)
 {
     cbx__conv v = d->v;
     cbx_block space = { 0 };
@@ -335,7 +335,7 @@ static void vjp_steps(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attr
     derivative v;
 
     if (!derivative_of(ctx, s, attrs, in, false, &v)) return;
-    if (has_work(&v.v) && !(is_direct(&v) ? pull_x(ctx, &v) && pull_w(ctx, &v) : by_blocks(ctx, &v))) return;
+    if (has_work(&v.v) && !(is_direct(&v) ? vjp_x(ctx, &v) && vjp_w(ctx, &v) : by_blocks(ctx, &v))) return;
     d[0] = v.dx, d[1] = v.dw;
 }
 

@@ -19,7 +19,7 @@ const void *cbx__ell_operand(cbx_ctx *ctx, const char *name, const char *what, c
     if (cbx__unusable(ctx, name, 1, &x)) return NULL;
     if (x->desc.dtype != dtype ||
         !(x->desc.ndim == ndim && memcmp(x->desc.shape, shape, (size_t)ndim * sizeof *shape) == 0)) {
-        cbx__refuse(ctx, x->desc.dtype != dtype ? CBX_EDTYPE : CBX_ESHAPE, "'%s' wants %s %s, not %s", name, what,
+        cbx__refuse(ctx, x->desc.dtype != dtype ? CBX_EDTYPE : CBX_ESHAPE, "'%s' expects %s %s, not %s", name, what,
                     cbx_array_desc_text(&wanted, wants, sizeof wants), cbx_array_desc_text(&x->desc, has, sizeof has));
         return NULL;
     }

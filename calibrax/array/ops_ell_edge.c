@@ -123,38 +123,38 @@ FOLD(float, f32)
 FOLD(double, f64)
 
 /* Tangents of a row's messages, added up; of an optimum the one that it comes from. */
-#define PUSH(T, SFX)                                                                                                   \
-    static void push_row_##SFX(const fold *s, size_t i)                                                                \
+#define JVP(T, SFX)                                                                                                    \
+    static void jvp_row_##SFX(const fold *s, size_t i)                                                                 \
     {                                                                                                                  \
         const size_t d = s->f->d_out;                                                                                  \
         T *sum = (T *)(void *)s->t_out + i * d, *t = (T *)(void *)message_of(s);                                       \
         for (size_t o = 0; o < d; o++) sum[o] = 0;                                                                     \
         for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {                                                 \
             const uint32_t place = place_of(s->g, e);                                                                  \
-            push_edge(s, i, (size_t)s->g->index[e], place, t);                                                         \
+            jvp_edge(s, i, (size_t)s->g->index[e], place, t);                                                          \
             for (size_t o = 0; o < d; o++) sum[o] += !s->first || s->first[i * d + o] == place ? t[o] : 0;             \
         }                                                                                                              \
     }
 
-static void push_edge(const fold *s, size_t row, size_t col, uint32_t place, void *t)
+static void jvp_edge(const fold *s, size_t row, size_t col, uint32_t place, void *t)
 {
     const cbx_ell_edge edge = edge_of(s, row, col, place);
     const size_t at[OPERANDS] = { row, col, place };
-    const void *turn[OPERANDS];
+    const void *tangent[OPERANDS];
 
-    for (int r = 0; r < OPERANDS; r++) turn[r] = s->t[r] ? s->t[r] + at[r] * s->lanes[r] * s->size : NULL;
-    s->f->push(s->f->user, &edge, turn[X_ROW], turn[X_COL], turn[ATTR], t);
+    for (int r = 0; r < OPERANDS; r++) tangent[r] = s->t[r] ? s->t[r] + at[r] * s->lanes[r] * s->size : NULL;
+    s->f->jvp(s->f->user, &edge, tangent[X_ROW], tangent[X_COL], tangent[ATTR], t);
 }
 
-PUSH(float, f32)
-PUSH(double, f64)
+JVP(float, f32)
+JVP(double, f64)
 
-static void push_row(const fold *s, size_t i)
+static void jvp_row(const fold *s, size_t i)
 {
     if (s->dtype == CBX_F32)
-        push_row_f32(s, i);
+        jvp_row_f32(s, i);
     else
-        push_row_f64(s, i);
+        jvp_row_f64(s, i);
 }
 
 static const void *cotangent(const fold *s, size_t i, uint32_t place)
@@ -184,26 +184,26 @@ static void fold_row(const fold *s, size_t i)
         fold_row_f64(s, i);
 }
 
-static void pull_row(const fold *s, size_t i)
+static void vjp_row(const fold *s, size_t i)
 {
     char *row = s->d[X_ROW] ? s->d[X_ROW] + i * s->lanes[X_ROW] * s->size : NULL;
 
     for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {
         const uint32_t place = place_of(s->g, e);
         const cbx_ell_edge edge = edge_of(s, i, (size_t)s->g->index[e], place);
-        s->f->pull(s->f->user, &edge, cotangent(s, i, place), row, NULL,
-                   s->d[ATTR] ? s->d[ATTR] + place * s->lanes[ATTR] * s->size : NULL);
+        s->f->vjp(s->f->user, &edge, cotangent(s, i, place), row, NULL,
+                  s->d[ATTR] ? s->d[ATTR] + place * s->lanes[ATTR] * s->size : NULL);
     }
 }
 
-static void pull_col(const fold *s, size_t j)
+static void vjp_col(const fold *s, size_t j)
 {
     char *col = s->d[X_COL] + j * s->lanes[X_COL] * s->size;
 
     for (size_t e = s->g->t_start[j]; e < s->g->t_start[j + 1]; e++) {
         const size_t i = (size_t)s->g->t_index[e];
         const cbx_ell_edge edge = edge_of(s, i, j, s->g->t_place[e]);
-        s->f->pull(s->f->user, &edge, cotangent(s, i, s->g->t_place[e]), NULL, col, NULL);
+        s->f->vjp(s->f->user, &edge, cotangent(s, i, s->g->t_place[e]), NULL, col, NULL);
     }
 }
 
@@ -231,10 +231,10 @@ typedef enum direction { FOLD_ONLY, BACKWARD, FORWARD } direction;
 
 static bool check(cbx_ctx *ctx, const char *name, const cbx_ell_edge_functions *f, const cbx_semiring *s, direction way)
 {
-    static const char *const words[] = { "message", "message and pull", "message and push" };
+    static const char *const words[] = { "message", "message and vjp", "message and jvp" };
 
-    if (!f || f->struct_size != sizeof *f || !f->message || (way == BACKWARD && !f->pull) ||
-        (way == FORWARD && !f->push)) {
+    if (!f || f->struct_size != sizeof *f || !f->message || (way == BACKWARD && !f->vjp) ||
+        (way == FORWARD && !f->jvp)) {
         cbx__refuse(ctx, CBX_EINVAL, "'%s' needs functions of an edge: %s, with struct_size %zu", name, words[way],
                     sizeof *f);
         return false;
@@ -359,9 +359,9 @@ static bool vjp_steps(cbx_ctx *ctx, const cbx_array *const in[OPERANDS], const c
     if (!open_fold(ctx, "ell_edge_aggregate_vjp", in, s, &out)) return false;
     s->h = cbx__ell_operand(ctx, "ell_edge_aggregate_vjp", "the cotangent", h, s->dtype, 2, shape);
     if (!s->h || !open_results(ctx, in, s, d) || !find_first(ctx, s)) return false;
-    if (in[X_ROW] || in[ATTR]) each_row(s, pull_row);
+    if (in[X_ROW] || in[ATTR]) each_row(s, vjp_row);
     const cbx__ell_rows cols = { .count = s->g->cols, .start = s->g->t_start };
-    const task t = { s, pull_col };
+    const task t = { s, vjp_col };
     cbx__ell_share(&cols, s->threads, some, &t);
     return true;
 }
@@ -411,16 +411,16 @@ cbx_array *cbx_ell_edge_aggregate_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_
 {
     const cbx_array *const in[OPERANDS] = { x_row, x_col, attr }, *const t[OPERANDS] = { t_row, t_col, t_attr };
     const size_t mark = cbx__mark(ctx);
-    cbx_array *out = NULL, *turn;
+    cbx_array *out = NULL, *tangent;
 
     if (!check(ctx, "ell_edge_aggregate_jvp", f, s, FORWARD)) return cbx__array_failed();
     fold k = { .g = g, .f = f, .s = s };
     if (!open_fold(ctx, "ell_edge_aggregate_jvp", in, &k, &out) || !take_tangents(ctx, in, t, &k) ||
         !find_first(ctx, &k))
         return cbx__tidy(ctx, mark, cbx__array_failed());
-    turn = cbx__ell_result(ctx, k.dtype, 2, out->desc.shape);
-    if (cbx_array_is_failed(turn)) return cbx__tidy(ctx, mark, turn);
-    k.t_out = turn->data;
-    each_row(&k, push_row);
-    return cbx__tidy(ctx, mark, turn);
+    tangent = cbx__ell_result(ctx, k.dtype, 2, out->desc.shape);
+    if (cbx_array_is_failed(tangent)) return cbx__tidy(ctx, mark, tangent);
+    k.t_out = tangent->data;
+    each_row(&k, jvp_row);
+    return cbx__tidy(ctx, mark, tangent);
 }

@@ -62,8 +62,8 @@ static bool check(cbx_ctx *ctx, const product *what, const char *name, const cbx
 }
 
 /* Values, B and C, and where each tropical element comes from; false with a failure recorded. */
-static bool open_slope(cbx_ctx *ctx, const char *name, const cbx_ell *g, const cbx_array *const in[3],
-                       size_t shapes[3][2], cbx__ell_grad *s)
+static bool open_gradient(cbx_ctx *ctx, const char *name, const cbx_ell *g, const cbx_array *const in[3],
+                          size_t shapes[3][2], cbx__ell_grad *s)
 {
     const cbx_dtype t = in[0]->desc.dtype;
 
@@ -92,7 +92,7 @@ static void vjp_steps(cbx_ctx *ctx, const char *name, const cbx_ell *g, const cb
     size_t shapes[3][2];
     cbx_array *dv, *db;
 
-    if (!open_slope(ctx, name, g, in, shapes, s)) return;
+    if (!open_gradient(ctx, name, g, in, shapes, s)) return;
     s->h = cbx__ell_operand(ctx, name, "the cotangent", in[3], t, 2, shapes[2]);
     dv = cbx__ell_values(ctx, g, t);
     db = cbx__ell_result(ctx, t, 2, shapes[1]);
@@ -128,7 +128,7 @@ static cbx_array *jvp(cbx_ctx *ctx, const product *what, const cbx_ell *g, const
     size_t shapes[3][2];
     cbx_array *tc;
 
-    if (!open_slope(ctx, what->jvp, g, in, shapes, &q)) return cbx__array_failed();
+    if (!open_gradient(ctx, what->jvp, g, in, shapes, &q)) return cbx__array_failed();
     q.tv = cbx__ell_operand(ctx, what->jvp, "the tangent of values", in[3], t, 2, shapes[0]);
     q.tb = cbx__ell_operand(ctx, what->jvp, "the tangent of B", in[4], t, 2, shapes[1]);
     tc = cbx__ell_result(ctx, t, 2, shapes[2]);

@@ -95,7 +95,7 @@ static bool axes_of(cbx_ctx *ctx, const char *name, const cbx_array *x, const cb
 
 typedef cbx_array *(*along)(cbx_ctx *ctx, const cbx_array *x, size_t n, int axis, cbx_fft_norm norm);
 
-/* Axes count-1 .. 0 of the list, or for the way back from real frequencies 0 .. count-1. */
+/* Axes count-1 .. 0 of the list, or for the inverse of real frequencies 0 .. count-1. */
 static cbx_array *over_axes(cbx_ctx *ctx, along f, const cbx_array *x, const size_t *s, const cbx_attrs *a, int count,
                             bool rising, cbx_fft_norm norm)
 {
@@ -190,7 +190,7 @@ cbx_array *cbx_rfftfreq(cbx_ctx *ctx, size_t n, double d)
     return cbx__tidy(ctx, mark, freq_steps(ctx, "rfftfreq", n, d, true));
 }
 
-static cbx_array *shift_steps(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, bool back)
+static cbx_array *shift_steps(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, bool inverse)
 {
     cbx_attrs a;
 
@@ -198,7 +198,7 @@ static cbx_array *shift_steps(cbx_ctx *ctx, const char *name, const cbx_array *x
     if (a.naxes == 0) return cbx_copy(ctx, x);
     for (int i = 0; i < a.naxes && !cbx_array_is_failed(x); i++) {
         ptrdiff_t half = (ptrdiff_t)(x->desc.shape[a.axes[i]] / 2);
-        x = cbx_roll(ctx, x, back ? -half : half, a.axes[i]);
+        x = cbx_roll(ctx, x, inverse ? -half : half, a.axes[i]);
     }
     return (cbx_array *)(uintptr_t)x;
 }

@@ -124,7 +124,7 @@ cbx_array *cbx_svdvals(cbx_ctx *ctx, const cbx_array *x)
 
 /* ---- determinants ---- */
 
-/* What a determinant is made of: each swapped row turns the sign. */
+/* What a determinant is made of: each swapped row inverts the sign. */
 typedef struct triangle {
     cbx_array *diagonal; /* of U */
     cbx_array *sign;     /* of the row swaps, +-1 */

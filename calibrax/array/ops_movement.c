@@ -153,29 +153,29 @@ static cbx_attrs whole(const cbx_array *x)
 }
 
 /* A bound of a slice within -1..n, by the rules of Python's slice.indices. */
-static ptrdiff_t bound(ptrdiff_t at, ptrdiff_t n, bool back, ptrdiff_t open)
+static ptrdiff_t bound(ptrdiff_t at, ptrdiff_t n, bool descending, ptrdiff_t open)
 {
     if (at == CBX_OPEN) return open;
     if (at < 0) at = at < -n ? -1 : at + n;
-    if (at < 0) return back ? -1 : 0;
-    return at >= n ? (back ? n - 1 : n) : at;
+    if (at < 0) return descending ? -1 : 0;
+    return at >= n ? (descending ? n - 1 : n) : at;
 }
 
 cbx_array *cbx_slice(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t step)
 {
     cbx_attrs attrs;
     ptrdiff_t n, span;
-    bool back = step < 0;
+    bool descending = step < 0;
 
     if (!usable(ctx, "slice", x, axis, &axis)) return cbx__array_failed();
     if (step == 0) return cbx__refuse_of(ctx, x, CBX_EINVAL, "'slice' by 0 has no length");
     if (step == PTRDIFF_MIN) step = -PTRDIFF_MAX;
     n = (ptrdiff_t)x->desc.shape[axis];
-    start = bound(start, n, back, back ? n - 1 : 0);
-    stop = bound(stop, n, back, back ? -1 : n);
-    span = back ? start - stop : stop - start;
+    start = bound(start, n, descending, descending ? n - 1 : 0);
+    stop = bound(stop, n, descending, descending ? -1 : n);
+    span = descending ? start - stop : stop - start;
     attrs = whole(x);
-    attrs.shape[axis] = span > 0 ? (size_t)((span - 1) / (back ? -step : step)) + 1 : 0;
+    attrs.shape[axis] = span > 0 ? (size_t)((span - 1) / (descending ? -step : step)) + 1 : 0;
     attrs.start[axis] = span > 0 ? start : 0;
     attrs.step[axis] = step;
     return cbx__apply1(ctx, CBX_PRIM_SLICE, x, &attrs);

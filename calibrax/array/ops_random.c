@@ -204,7 +204,7 @@ cbx_array *cbx_random_gamma(cbx_ctx *ctx, const cbx_array *key, const cbx_array 
     return cbx__tidy(ctx, mark, cbx_apply(ctx, CBX_PRIM_RANDOM_GAMMA, 2, in, NULL));
 }
 
-/* False, with the reason recorded, if a condition is seen not to hold for all elements; abstract ones are not looked at. */
+/* False, with the reason recorded, if a condition is seen not to hold for all elements; abstract ones are not read. */
 static bool holds(cbx_ctx *ctx, const cbx_array *x, const cbx_array *condition, const char *words)
 {
     const cbx_array *all = cbx_all(ctx, condition, NULL);

@@ -47,7 +47,7 @@ bool cbx__distinct(cbx_ctx *ctx, const char *name, const cbx_attrs *attrs)
     return true;
 }
 
-/* Sums and products of small integers need room. */
+/* Sums and products of small integers need a wider dtype. */
 static cbx_dtype sum_dtype(cbx_dtype t)
 {
     if (cbx_dtype_kind(t) > CBX_KIND_INT) return t;

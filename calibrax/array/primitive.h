@@ -183,7 +183,7 @@ typedef struct cbx_attrs {
     int ndim;
     size_t shape[CBX_MAX_RANK];
     ptrdiff_t start[CBX_MAX_RANK]; /* SLICE: the first element taken; PAD: elements before */
-    ptrdiff_t step[CBX_MAX_RANK];  /* SLICE: != 0, negative walks back */
+    ptrdiff_t step[CBX_MAX_RANK];  /* SLICE: != 0, negative: descending */
     cbx_scalar value;
 } cbx_attrs;
 
@@ -192,7 +192,7 @@ CBX_API const char *cbx_prim_name(cbx_prim p);
 /** Number of operands; -1: one or more. */
 CBX_API int cbx_prim_arity(cbx_prim p);
 /**
- * Shape and dtype of a result, or why it does not exist: every check that operands must pass.  Looks at no data.
+ * Shape and dtype of a result, or why it does not exist: every check that operands must pass.  Reads no data.
  * @param in     nin operands, abstract ones are fine; none NULL or failed
  * @param attrs  NULL: all zero
  * @return CBX_OK; CBX_EINVAL (operand count, axis, attribute); CBX_EDTYPE; CBX_ESHAPE; CBX_EOVERFLOW

@@ -197,7 +197,7 @@ size_t cbx__mark(cbx_ctx *ctx)
     return s ? s->count : 0;
 }
 
-/* Two handles or more were held since, so there is room to hold one again: this cannot fail. */
+/* Two handles or more were held since, so there is capacity to hold one again: this cannot fail. */
 cbx_array *cbx__tidy(cbx_ctx *ctx, size_t mark, cbx_array *r)
 {
     cbx__state *s = cbx__state_peek(ctx);

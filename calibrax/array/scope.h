@@ -18,7 +18,7 @@
 
 CBX_BEGIN_DECLS
 
-/** Lives with the caller, who looks at no member. */
+/** Lives with the caller, who reads no member. */
 typedef struct cbx_scope {
     cbx_ctx *ctx;
     struct cbx_scope *outer;

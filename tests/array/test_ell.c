@@ -513,7 +513,7 @@ static void message(void *user, const cbx_ell_edge *e, void *out)
     for (int o = 0; o < 6; o++) m[o] = a[0] * tanh(x[o] * y[o]) + a[1] * y[o] * y[o];
 }
 
-static void pull(void *user, const cbx_ell_edge *e, const void *cotangent, void *d_row, void *d_col, void *d_attr)
+static void edge_vjp(void *user, const cbx_ell_edge *e, const void *cotangent, void *d_row, void *d_col, void *d_attr)
 {
     const double *x = e->x_row, *y = e->x_col, *a = e->attr, *h = cotangent;
     double *dx = d_row, *dy = d_col, *da = d_attr;
@@ -526,7 +526,8 @@ static void pull(void *user, const cbx_ell_edge *e, const void *cotangent, void 
     }
 }
 
-static void push(void *user, const cbx_ell_edge *e, const void *t_row, const void *t_col, const void *t_attr, void *out)
+static void edge_jvp(void *user, const cbx_ell_edge *e, const void *t_row, const void *t_col, const void *t_attr,
+                     void *out)
 {
     const double *x = e->x_row, *y = e->x_col, *a = e->attr, *tx = t_row, *ty = t_col, *ta = t_attr;
     double *t = out;
@@ -542,7 +543,7 @@ static void functions_of_an_edge_are_folded(void **state)
     (void)state;
     static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_TROPICAL_MAX_PLUS,
                                             CBX_ALGEBRA_TROPICAL_MIN_PLUS };
-    const cbx_ell_edge_functions f = { sizeof f, 6, NULL, message, pull, push };
+    const cbx_ell_edge_functions f = { sizeof f, 6, NULL, message, edge_vjp, edge_jvp };
     const double step = 1e-6;
     for (size_t k = 0; k < CBX_LEN(algebras); k++) {
         const cbx_semiring *s = cbx_semiring_get(algebras[k]);
@@ -588,11 +589,11 @@ static void weights_are_a_function_of_an_edge(void **state)
     cbx_array *one = cbx_ell_aggregate(t.c, t.q.g, w, x, s),
               *other = cbx_ell_edge_aggregate(t.c, t.q.g, NULL, x, w3, &f, s);
     CHECK_LE(worst(one, cbx_array_data(other)), 0.0, "the same bits");
-    CHECK(cbx_array_is_failed(cbx_ell_edge_aggregate_jvp(t.c, t.q.g, NULL, x, w3, &f, s, NULL, x, w3)), "no push");
+    CHECK(cbx_array_is_failed(cbx_ell_edge_aggregate_jvp(t.c, t.q.g, NULL, x, w3, &f, s, NULL, x, w3)), "no jvp");
     cbx_err err = CBX_ERR_INIT;
-    CHECK_STATUS(cbx_ctx_pending(t.c, &err), CBX_EINVAL, "no push");
-    CHECK(strstr(err.message, "message and push"), err.message);
-    CHECK_STATUS(cbx_scope_close(&t.scope, &err), CBX_EINVAL, "no push");
+    CHECK_STATUS(cbx_ctx_pending(t.c, &err), CBX_EINVAL, "no jvp");
+    CHECK(strstr(err.message, "message and jvp"), err.message);
+    CHECK_STATUS(cbx_scope_close(&t.scope, &err), CBX_EINVAL, "no jvp");
     problem_close(&t.q);
 }
 

@@ -354,7 +354,7 @@ static void refuse(bench *t, int fault, const cbx_semiring *s, const cbx_semirin
     if (fault == 5) cbx_ell_edge_aggregate(t->c, t->g, NULL, b, NULL, &f, whole);
     if (fault == 6) {
         cbx_ell_edge_functions both = f;
-        both.pull = (void (*)(void *, const cbx_ell_edge *, const void *, void *, void *, void *))(uintptr_t)1;
+        both.vjp = (void (*)(void *, const cbx_ell_edge *, const void *, void *, void *, void *))(uintptr_t)1;
         cbx_ell_edge_aggregate_vjp(t->c, t->g, NULL, b, NULL, &both, s, c, d);
     }
 }

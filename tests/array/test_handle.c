@@ -141,6 +141,60 @@ static void arrays_outlive_their_context(void **state)
     cbx_test_alloc_check(&al, "after the context");
 }
 
+enum { WRITERS = 3, EACH = 4096, ROUNDS = 20 };
+
+typedef struct writer {
+    cbx_array *shared;
+    int number;
+    cbx_status st;
+} writer;
+
+/* Every WRITERS-th element from its own on, the value of the round after the other, in a context of its own. */
+static void *write_own(void *arg)
+{
+    writer *w = arg;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_ctx *c = NULL;
+    cbx_scope scope;
+
+    w->st = cbx_ctx_create(NULL, &c, &err);
+    for (int round = 1; !w->st && round <= ROUNDS; round++) {
+        cbx_scope_open(c, &scope);
+        cbx_array *own = cbx_slice(c, w->shared, 0, w->number, CBX_OPEN, WRITERS);
+        w->st = cbx_array_assign(c, own, cbx_full(c, 0, NULL, CBX_U8, cbx_int(10 * round + w->number)), &err);
+        if (!w->st) w->st = cbx_scope_close(&scope, &err);
+    }
+    cbx_ctx_free(c);
+    return NULL;
+}
+
+/* Elements of one byte, so that those of three threads share each word. */
+static void threads_that_write_their_own_elements_lose_none(void **state)
+{
+    const cbx_array_desc d = { CBX_U8, 1, { WRITERS * EACH } };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_ctx *c = NULL;
+    cbx_array *shared = NULL;
+    writer w[WRITERS];
+    pthread_t thread[WRITERS];
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
+    CHECK_OK(cbx_array_create(c, &d, &shared, &err), &err, "array");
+    memset(cbx_array_data_mut(shared), 0, WRITERS * EACH);
+    for (int i = 0; i < WRITERS; i++) {
+        w[i] = (writer){ shared, i, CBX_OK };
+        CHECK_INT(pthread_create(&thread[i], NULL, write_own, &w[i]), 0, "thread");
+    }
+    for (int i = 0; i < WRITERS; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < WRITERS; i++) CHECK_INT(w[i].st, CBX_OK, "assignments");
+    for (int i = 0; i < WRITERS * EACH; i++)
+        if (((const uint8_t *)cbx_array_data(shared))[i] != 10 * ROUNDS + i % WRITERS)
+            fail_msg("element %d of thread %d has a value of another round or thread", i, i % WRITERS);
+    cbx_array_free(shared);
+    cbx_ctx_free(c);
+}
+
 static cbx_status add_and_view(cbx_ctx *c, void *user)
 {
     cbx_scope scope;
@@ -172,6 +226,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(handles_go_back_to_their_allocator),
         cmocka_unit_test(another_thread_drops_while_the_context_works),
         cmocka_unit_test(arrays_outlive_their_context),
+        cmocka_unit_test(threads_that_write_their_own_elements_lose_none),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Copies by element size, scalars as elements, and the pow primitive, which looks at its operands first. */
+/* Copies by element size, scalars as elements, and the pow primitive, which inspects its operands first. */
 #include <string.h>
 
 #include "calibrax/array/reference/reference.h"

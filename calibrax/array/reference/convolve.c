@@ -31,16 +31,16 @@ static void conv_blocks(const conv *v, atomic_size_t *next, char *own)
     }
 }
 
-static void blocks_run(const conv *v, char *rooms, int threads)
+static void blocks_run(const conv *v, char *workspace, int threads)
 {
     atomic_size_t next = 0;
 
 #if defined(_OPENMP)
 #pragma omp parallel num_threads(threads) if (threads > 1)
-    conv_blocks(v, &next, rooms + (size_t)omp_get_thread_num() * v->own);
+    conv_blocks(v, &next, workspace + (size_t)omp_get_thread_num() * v->own);
 #else
     (void)threads;
-    conv_blocks(v, &next, rooms);
+    conv_blocks(v, &next, workspace);
 #endif
 }
 

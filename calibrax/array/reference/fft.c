@@ -17,7 +17,7 @@
 typedef struct lane {
     const cbx__fft_plan *plan;
     size_t n; /* of the real side, or of both */
-    bool back;
+    bool inverse;
     double factor;
     cbx__cx *work;
 } lane;
@@ -26,7 +26,7 @@ typedef void (*transform)(const lane *l, const double *in, double *out);
 
 static void complex_lane(const lane *l, const double *in, double *out)
 {
-    cbx__fft_run(l->plan, (const cbx__cx *)in, (cbx__cx *)out, l->work, l->back);
+    cbx__fft_run(l->plan, (const cbx__cx *)in, (cbx__cx *)out, l->work, l->inverse);
 }
 
 /* Z of x[2k] + i x[2k+1] is E + i O, both with X[k] = E[k] + w^k O[k] and E, O of real numbers. */
@@ -40,10 +40,10 @@ static void real_even_lane(const lane *l, const double *in, double *out)
     first = x[0];
     for (size_t k = 1; k <= h / 2; k++) {
         const cbx__v2 a = x[k], b = cbx__v2_conj(x[h - k]);
-        const cbx__v2 even = 0.5 * (a + b), odd = cbx__v2_turn(0.5 * (a - b), false);
-        const cbx__v2 turned = cbx__v2_mul(odd, l->plan->split[k], false);
-        x[k] = even + turned;
-        x[h - k] = cbx__v2_conj(even - turned);
+        const cbx__v2 even = 0.5 * (a + b), odd = cbx__v2_rotate(0.5 * (a - b), false);
+        const cbx__v2 rotated = cbx__v2_mul(odd, l->plan->split[k], false);
+        x[k] = even + rotated;
+        x[h - k] = cbx__v2_conj(even - rotated);
     }
     x[0] = (cbx__v2){ first[0] + first[1], 0 };
     x[h] = (cbx__v2){ first[0] - first[1], 0 };
@@ -59,7 +59,7 @@ static void real_odd_lane(const lane *l, const double *in, double *out)
     out[1] = 0;
 }
 
-/* Backwards; imaginary parts at both ends are not looked at. */
+/* Inverse; imaginary parts at both ends are ignored. */
 static void to_real_even_lane(const lane *l, const double *in, double *out)
 {
     const size_t h = l->n / 2;
@@ -70,9 +70,9 @@ static void to_real_even_lane(const lane *l, const double *in, double *out)
     for (size_t k = 1; k <= h / 2; k++) {
         const cbx__v2 a = x[k], b = cbx__v2_conj(x[h - k]);
         const cbx__v2 even = a + b, odd = cbx__v2_mul(a - b, l->plan->split[k], true);
-        const cbx__v2 turned = cbx__v2_turn(odd, true);
-        z[k] = even + turned;
-        z[h - k] = cbx__v2_conj(even - turned);
+        const cbx__v2 rotated = cbx__v2_rotate(odd, true);
+        z[k] = even + rotated;
+        z[h - k] = cbx__v2_conj(even - rotated);
     }
     cbx__fft_run(l->plan, z, (cbx__cx *)out, z + h, true);
 }
@@ -221,7 +221,7 @@ done:
 cbx_status cbx__ref_run_fft(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     lane l = { .n = call->result->shape[call->attrs->axis],
-               .back = call->attrs->mode,
+               .inverse = call->attrs->mode,
                .factor = call->attrs->value.v.f };
     cbx_status st = cbx__fft_plan_get(call->ctx, l.n, false, &l.plan, err);
 

@@ -47,7 +47,7 @@ struct cbx__fft_cache;
 void cbx__fft_cache_free(struct cbx__fft_cache *cache);
 
 /** Not normalised; in, out and work (plan->work numbers) do not overlap. */
-void cbx__fft_run(const cbx__fft_plan *plan, const cbx__cx *in, cbx__cx *out, cbx__cx *work, bool back);
+void cbx__fft_run(const cbx__fft_plan *plan, const cbx__cx *in, cbx__cx *out, cbx__cx *work, bool inverse);
 
 static inline cbx__v2 cbx__v2_swap(cbx__v2 a) { return __builtin_shufflevector(a, a, 1, 0); }
 static inline cbx__v2 cbx__v2_conj(cbx__v2 a) { return a * (cbx__v2){ 1, -1 }; }
@@ -58,9 +58,9 @@ static inline cbx__v2 cbx__v2_mul(cbx__v2 a, cbx__v2 w, bool conj)
     return a * re + cbx__v2_swap(a) * (im * (conj ? (cbx__v2){ 1, -1 } : (cbx__v2){ -1, 1 }));
 }
 /* -i a, or i a */
-static inline cbx__v2 cbx__v2_turn(cbx__v2 a, bool back)
+static inline cbx__v2 cbx__v2_rotate(cbx__v2 a, bool inverse)
 {
-    return cbx__v2_swap(a) * (back ? (cbx__v2){ -1, 1 } : (cbx__v2){ 1, -1 });
+    return cbx__v2_swap(a) * (inverse ? (cbx__v2){ -1, 1 } : (cbx__v2){ 1, -1 });
 }
 
 #endif

@@ -203,7 +203,7 @@ static void sum_u8(cbx__stream *s, size_t n, cbx__total *out)
     }
 }
 
-/* True if a truth value of n is met; looks no further. */
+/* True if a truth value of n is met; stops there. */
 static bool meets(cbx__stream *s, size_t n, bool value)
 {
     bool buf[RUN];

@@ -238,8 +238,9 @@ static void finds_singular_values(const work *w)
 static void transforms(const work *w)
 {
     const cbx_call *c = w->call;
-    bool back = c->prim == CBX_PRIM_IRFFT;
-    double n = back ? (double)c->attrs->shape[0] : (double)lane(w), all = (double)(back ? w->nresult : w->noperand);
+    bool inverse = c->prim == CBX_PRIM_IRFFT;
+    double n = inverse ? (double)c->attrs->shape[0] : (double)lane(w),
+           all = (double)(inverse ? w->nresult : w->noperand);
     put_nominal(w, (c->prim == CBX_PRIM_FFT ? 5.0 : 2.5) * all * (n > 1 ? log2(n) : 0));
 }
 

@@ -51,7 +51,7 @@ typedef struct cbx_cost_report {
     cbx_cost by_prim[CBX_PRIM_LIMIT]; /* by the number of the primitive; sums to total */
 } cbx_cost_report;
 
-/** Work of one operation that passed cbx_prim_infer; looks at no data.  Safe from any thread. */
+/** Work of one operation that passed cbx_prim_infer; reads no data.  Safe from any thread. */
 CBX_API cbx_cost cbx_cost_of_call(const cbx_call *call);
 /** sum += c, so many times; what passes 2^64 - 1 stays there and sets CBX_COST_OVERFLOW. */
 CBX_API void cbx_cost_add(cbx_cost *sum, const cbx_cost *c, uint64_t times);
@@ -59,7 +59,7 @@ CBX_API void cbx_cost_add(cbx_cost *sum, const cbx_cost *c, uint64_t times);
 /**
  * Runs f once with abstract operands so described and counts; nothing that depends on them is computed.
  * @param out  written on success only
- * @return as cbx_fn_run; CBX_EINVAL also if f looks at elements or a shape depends on data: cbx_cost_count_run counts those
+ * @return as cbx_fn_run; CBX_EINVAL also if f reads elements or a shape depends on data: cbx_cost_count_run counts those
  */
 CBX_API cbx_status cbx_cost_count(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in,
                                   cbx_cost_report *out, cbx_err *err);
