@@ -61,17 +61,6 @@ static cbx_status refused(const char *call, int number, const char **remedy, cbx
                     cbx__cuda_words(number));
 }
 
-static cbx_status load(cbx_ctx *ctx, const char *path, cbx__cuda *out, const char **remedy, cbx_err *err)
-{
-    const cbx_library_symbol symbols[] = {
-#define CUDA_SYMBOL(name, symbol, args) { symbol, (void **)(void *)&out->name },
-        CBX__CUDA_CALLS(CUDA_SYMBOL)
-#undef CUDA_SYMBOL
-    };
-    *remedy = "install NVIDIA's driver 525 or later";
-    return cbx_library_open_known(ctx, CBX_LIBRARY_CUDA, path, symbols, CBX_LEN(symbols), &out->library, err);
-}
-
 static cbx_status start(const cbx__cuda *c, int *count, const char **remedy, cbx_err *err)
 {
     int number, version = 0;
@@ -99,7 +88,13 @@ static cbx_status start(const cbx__cuda *c, int *count, const char **remedy, cbx
 cbx_status cbx__cuda_open(cbx_ctx *ctx, const char *path, cbx__cuda *out, int *count, const char **remedy, cbx_err *err)
 {
     cbx__cuda c = { 0 };
-    cbx_status st = load(ctx, path, &c, remedy, err);
+    const cbx_library_symbol symbols[] = {
+#define CUDA_SYMBOL(name, symbol, args) { symbol, (void **)(void *)&c.name },
+        CBX__CUDA_CALLS(CUDA_SYMBOL)
+#undef CUDA_SYMBOL
+    };
+    *remedy = "install NVIDIA's driver 525 or later";
+    cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_CUDA, path, symbols, CBX_LEN(symbols), &c.library, err);
 
     if (!st) st = start(&c, count, remedy, err);
     if (!st)

@@ -27,13 +27,6 @@ static cbx_status add_gap(cbx_devices *d, const char *what, const char *text, co
     return CBX_OK;
 }
 
-/* The kernel's nodes may leave out what was plugged in later; where there is one, all memory is its own. */
-static void settle_memory(cbx_topology *t, uint64_t bytes)
-{
-    t->memory_bytes = bytes;
-    if (t->nnodes == 1) ((cbx_topology_node *)t->nodes)->memory_bytes = bytes; /* ours, in the arena */
-}
-
 static cbx_status see_topology(cbx_ctx *ctx, const cbx_devices_opts *o, const cbx_machine *m, cbx_devices *d,
                                cbx_err *err)
 {
@@ -52,7 +45,11 @@ static cbx_status see_topology(cbx_ctx *ctx, const cbx_devices_opts *o, const cb
     }
     if (st) return st;
     if (!t->cpu) t->cpu = cbx_arena_strdup(&d->arena, m && t->this_machine ? m->model_name : "");
-    if (m && t->this_machine) settle_memory(t, m->memory_bytes);
+    if (m && t->this_machine) {
+        t->memory_bytes = m->memory_bytes;
+        /* The kernel's nodes may leave out what was plugged in later; where there is one, all memory is its own. */
+        if (t->nnodes == 1) ((cbx_topology_node *)t->nodes)->memory_bytes = m->memory_bytes; /* ours, in the arena */
+    }
     t->usable_threads = t->this_machine ? cbx_machine_usable_threads() : t->threads;
     return t->cpu ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the name of a CPU");
 }
@@ -73,19 +70,6 @@ static cbx_status open_driver(cbx_ctx *ctx, const cbx_devices_opts *o, cbx_devic
                                   : cbx_fail(err, st, "%s", why.message);
 }
 
-static cbx_status describe_cpu(cbx_ctx *ctx, cbx_devices *d, cbx_device *out, cbx_err *err)
-{
-    uint64_t total, available;
-    cbx_status st = CBX_ENOENT;
-
-    *out = (cbx_device){ .kind = CBX_DEVICE_CPU };
-    snprintf(out->name, sizeof out->name, "%s", *d->topology.cpu ? d->topology.cpu : "CPU");
-    out->memory_total_bytes = d->topology.memory_bytes;
-    if (d->topology.this_machine) st = cbx_machine_read_memory(ctx, d->root, &total, &available, err);
-    if (!st) out->memory_total_bytes = total;
-    return st == CBX_ENOMEM ? st : CBX_OK;
-}
-
 static cbx_status see_devices(cbx_ctx *ctx, const cbx_devices_opts *o, cbx_devices *d, cbx_err *err)
 {
     int count = 0;
@@ -94,7 +78,16 @@ static cbx_status see_devices(cbx_ctx *ctx, const cbx_devices_opts *o, cbx_devic
     if (st) return st;
     d->device = cbx_arena_calloc(&d->arena, 1 + (size_t)count, sizeof *d->device);
     if (!d->device) return cbx_fail(err, CBX_ENOMEM, "no memory to list %d devices", count + 1);
-    st = describe_cpu(ctx, d, &d->device[d->count++], err);
+    cbx_device *cpu = &d->device[d->count++];
+    uint64_t total, available;
+    cpu->kind = CBX_DEVICE_CPU;
+    snprintf(cpu->name, sizeof cpu->name, "%s", *d->topology.cpu ? d->topology.cpu : "CPU");
+    cpu->memory_total_bytes = d->topology.memory_bytes;
+    if (d->topology.this_machine) {
+        st = cbx_machine_read_memory(ctx, d->root, &total, &available, err);
+        if (!st) cpu->memory_total_bytes = total;
+        if (st != CBX_ENOMEM) st = CBX_OK;
+    }
     for (int i = 0; i < count && !st; i++) {
         cbx_err why = CBX_ERR_INIT;
         if (!cbx__cuda_describe(&d->cuda, i, &d->device[d->count], &why))
@@ -195,16 +188,6 @@ static const char *absence(const cbx_devices *d)
     return "no such device";
 }
 
-static void take(const cbx_device *device, double fraction, cbx_device_choice *out)
-{
-    double bytes = (double)device->memory_total_bytes * fraction;
-
-    out->device = device;
-    out->memory_limit_bytes = device->kind == CBX_DEVICE_CPU ? device->memory_total_bytes : (uint64_t)bytes;
-    out->fell_back = false;
-    out->warning[0] = 0;
-}
-
 cbx_status cbx__devices_choose(const cbx_devices *d, const cbx_device_config *c, const char *obstacle,
                                cbx_device_choice *out, cbx_err *err)
 {
@@ -218,7 +201,12 @@ cbx_status cbx__devices_choose(const cbx_devices *d, const cbx_device_config *c,
     if (c->preferred == CBX_DEVICE_CUDA && !gpu && !c->allow_fallback)
         return cbx_fail(err, CBX_EUNAVAILABLE, "a GPU is wanted without fallback and cannot be had: %s",
                         obstacle ? obstacle : absence(d));
-    take(c->preferred == CBX_DEVICE_CUDA && gpu ? gpu : &d->device[0], c->memory_fraction, out);
+    const cbx_device *device = c->preferred == CBX_DEVICE_CUDA && gpu ? gpu : &d->device[0];
+    const double bytes = (double)device->memory_total_bytes * c->memory_fraction;
+    out->device = device;
+    out->memory_limit_bytes = device->kind == CBX_DEVICE_CPU ? device->memory_total_bytes : (uint64_t)bytes;
+    out->fell_back = false;
+    out->warning[0] = 0;
     if (c->preferred == CBX_DEVICE_CPU || gpu) return CBX_OK;
     out->fell_back = true;
     snprintf(out->warning, sizeof out->warning, "a GPU is wanted but cannot be had, falling back to the CPU: %s",

@@ -1,4 +1,4 @@
-/* What the CPU is made of, without hwloc: by the kernel's files, else by what sysconf tells. */
+/* What the CPU is made of, without hwloc: by the kernel's files, else by what sysconf returns. */
 #include <unistd.h>
 
 #include "calibrax/array/device/internal.h"
@@ -19,29 +19,6 @@ static cbx_status keep_caches(const cbx_machine *m, cbx_arena *arena, cbx_topolo
     return CBX_OK;
 }
 
-/* Nodes are counted only: whose memory and threads are whose is what is lost without hwloc. */
-static cbx_status keep_nodes(int n, cbx_arena *arena, cbx_topology *t)
-{
-    cbx_topology_node *list = cbx_arena_calloc(arena, (size_t)n, sizeof *list);
-
-    if (!list) return CBX_ENOMEM;
-    for (int i = 0; i < n; i++) list[i].index = i;
-    if (n == 1) list[0] = (cbx_topology_node){ 0, t->threads, t->memory_bytes };
-    t->nodes = list;
-    t->nnodes = (size_t)n;
-    return CBX_OK;
-}
-
-static void by_sysconf(cbx_topology *t)
-{
-    long threads = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-
-    t->source = "sysconf";
-    t->threads = t->cores = threads > 0 ? (int)threads : 1;
-    t->packages = 1;
-    t->memory_bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
-}
-
 cbx_status cbx__topology_plain(const cbx_machine *m, bool this_machine, cbx_arena *arena, cbx_topology *out,
                                cbx_err *err)
 {
@@ -55,10 +32,20 @@ cbx_status cbx__topology_plain(const cbx_machine *m, bool this_machine, cbx_aren
         t.memory_bytes = m->memory_bytes;
         st = keep_caches(m, arena, &t);
     } else {
-        by_sysconf(&t);
+        long threads = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+        t.source = "sysconf";
+        t.threads = t.cores = threads > 0 ? (int)threads : 1;
+        t.packages = 1;
+        t.memory_bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
     }
-    if (!st) st = keep_nodes(m ? m->numa_nodes : 1, arena, &t);
-    if (st) return cbx_fail(err, CBX_ENOMEM, "no memory to describe the CPU");
+    /* Nodes are counted only: whose memory and threads are whose is what is lost without hwloc. */
+    const int n = m ? m->numa_nodes : 1;
+    cbx_topology_node *nodes = cbx_arena_calloc(arena, (size_t)n, sizeof *nodes);
+    for (int i = 0; nodes && i < n; i++) nodes[i].index = i;
+    if (nodes && n == 1) nodes[0] = (cbx_topology_node){ 0, t.threads, t.memory_bytes };
+    t.nodes = nodes;
+    t.nnodes = (size_t)n;
+    if (st || !nodes) return cbx_fail(err, CBX_ENOMEM, "no memory to describe the CPU");
     *out = t;
     return CBX_OK;
 }

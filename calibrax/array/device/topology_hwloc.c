@@ -35,16 +35,6 @@ typedef struct survey {
     cbx_topology *out;
 } survey;
 
-static cbx_status open_hwloc(cbx_ctx *ctx, const char *path, hwloc_calls *h, cbx_library **lib, cbx_err *err)
-{
-    const cbx_library_symbol symbols[] = {
-#define HWLOC_SYMBOL(name, result, args) { "hwloc_" #name, (void **)(void *)&h->name },
-        HWLOC_CALLS(HWLOC_SYMBOL)
-#undef HWLOC_SYMBOL
-    };
-    return cbx_library_open_known(ctx, CBX_LIBRARY_HWLOC, path, symbols, CBX_LEN(symbols), lib, err);
-}
-
 /* Number of objects of a type, and the depth at which they stand. */
 static int count_of(const survey *v, hwloc_obj_type_t type, int *depth)
 {
@@ -111,18 +101,7 @@ static cbx_status take_nodes(survey *v, cbx_err *err)
     return CBX_OK;
 }
 
-/* The model's name, where hwloc has it; else NULL stays for the caller to fill. */
-static cbx_status take_name(survey *v, cbx_err *err)
-{
-    int depth, n = count_of(v, HWLOC_OBJ_PACKAGE, &depth);
-    const char *name = n ? hwloc_obj_get_info_by_name(v->h.get_obj_by_depth(v->topology, depth, 0), "CPUModel") : NULL;
-
-    if (!name) return CBX_OK;
-    v->out->cpu = cbx_arena_strdup(v->arena, name);
-    return v->out->cpu ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the name of a CPU");
-}
-
-static cbx_status look(survey *v, cbx_err *err)
+static cbx_status survey_cpu(survey *v, cbx_err *err)
 {
     cbx_topology *t = v->out;
     int depth;
@@ -133,10 +112,13 @@ static cbx_status look(survey *v, cbx_err *err)
     t->threads = count_of(v, HWLOC_OBJ_PU, &depth);
     t->cores = count_of(v, HWLOC_OBJ_CORE, &depth);
     t->packages = count_of(v, HWLOC_OBJ_PACKAGE, &depth);
-    if (!t->cores) t->cores = t->threads; /* some machines do not tell: a thread is a core then */
+    if (!t->cores) t->cores = t->threads; /* some machines do not report it: a thread is a core then */
     if (!t->packages) t->packages = 1;
-    st = take_name(v, err);
-    if (!st) st = take_caches(v, err);
+    /* The model's name, where hwloc has it; else NULL stays for the caller to fill. */
+    int n = count_of(v, HWLOC_OBJ_PACKAGE, &depth);
+    const char *name = n ? hwloc_obj_get_info_by_name(v->h.get_obj_by_depth(v->topology, depth, 0), "CPUModel") : NULL;
+    if (name) t->cpu = cbx_arena_strdup(v->arena, name);
+    st = name && !t->cpu ? cbx_fail(err, CBX_ENOMEM, "no memory for the name of a CPU") : take_caches(v, err);
     return st ? st : take_nodes(v, err);
 }
 
@@ -145,7 +127,12 @@ cbx_status cbx__topology_hwloc(cbx_ctx *ctx, const char *path, cbx_arena *arena,
     cbx_topology t = { 0 };
     survey v = { .arena = arena, .out = &t };
     cbx_library *lib = NULL;
-    cbx_status st = open_hwloc(ctx, path, &v.h, &lib, err);
+    const cbx_library_symbol symbols[] = {
+#define HWLOC_SYMBOL(name, result, args) { "hwloc_" #name, (void **)(void *)&v.h.name },
+        HWLOC_CALLS(HWLOC_SYMBOL)
+#undef HWLOC_SYMBOL
+    };
+    cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_HWLOC, path, symbols, CBX_LEN(symbols), &lib, err);
 
     if (st) return st;
     if (v.h.get_api_version() >> 16 != HWLOC_API_VERSION >> 16) {
@@ -158,7 +145,7 @@ cbx_status cbx__topology_hwloc(cbx_ctx *ctx, const char *path, cbx_arena *arena,
         v.h.topology_set_icache_types_filter(v.topology, HWLOC_TYPE_FILTER_KEEP_ALL);
         st = v.h.topology_load(v.topology)
                  ? cbx_fail(err, CBX_EUNAVAILABLE, "hwloc cannot read the topology of this machine")
-                 : look(&v, err);
+                 : survey_cpu(&v, err);
         v.h.topology_destroy(v.topology);
     }
     cbx_library_close(lib);

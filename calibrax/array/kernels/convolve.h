@@ -44,7 +44,7 @@ size_t cbx__conv_workspace(const cbx__conv *v);
 void cbx__conv_run(const cbx__conv *v);
 
 /** Windows of rows [first, first + rows) as rows of a matrix (rows, terms), by so many threads;
- * `outside` stands for what is not in x. buffer: cbx__conv_windows_bytes, 64-byte aligned. */
+ * `outside` stands for what is not in x. workspace: cbx__conv_windows_bytes, 64-byte aligned. */
 size_t cbx__conv_windows_bytes(const cbx__conv *v, int threads);
 void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t rows, int threads, void *workspace,
                       void *windows);

@@ -31,23 +31,6 @@
 #define LARGEST     DBL_MAX
 #define SMALLEST    DBL_MIN
 #include "calibrax/array/kernels/elementary_float.h"
-#undef T
-#undef U
-#undef F
-#undef K
-#undef MANTISSA
-#undef BIAS
-#undef BITS
-#undef FROM_BITS
-#undef EXPONENT
-#undef FMA
-#undef SQRT
-#undef FABS
-#undef COPYSIGN
-#undef RINT
-#undef TRUNC
-#undef LARGEST
-#undef SMALLEST
 
 #define T           float
 #define U           uint32_t
@@ -67,23 +50,6 @@
 #define LARGEST     FLT_MAX
 #define SMALLEST    FLT_MIN
 #include "calibrax/array/kernels/elementary_float.h"
-#undef T
-#undef U
-#undef F
-#undef K
-#undef MANTISSA
-#undef BIAS
-#undef BITS
-#undef FROM_BITS
-#undef EXPONENT
-#undef FMA
-#undef SQRT
-#undef FABS
-#undef COPYSIGN
-#undef RINT
-#undef TRUNC
-#undef LARGEST
-#undef SMALLEST
 
 /* Elements of a block, and of what its length is rounded up to. */
 #define CBX__BLOCK 256

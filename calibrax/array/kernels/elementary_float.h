@@ -398,3 +398,21 @@ ALWAYS T F(fmod)(T x, T y)
 #undef SQRT_HALF
 #undef QUARTER_PI
 #undef QUARTER_PI_LOW
+
+#undef T
+#undef U
+#undef F
+#undef K
+#undef MANTISSA
+#undef BIAS
+#undef BITS
+#undef FROM_BITS
+#undef EXPONENT
+#undef FMA
+#undef SQRT
+#undef FABS
+#undef COPYSIGN
+#undef RINT
+#undef TRUNC
+#undef LARGEST
+#undef SMALLEST
