@@ -27,74 +27,53 @@ static const char *w_energy(int v)
 }
 
 #define WIDTH(T, m) sizeof(((T *)0)->m)
-#define PLAIN(T, m, kind, doc)                                                                                         \
-    {                                                                                                                  \
-#m, kind, offsetof(T, m), WIDTH(T, m), 0, 0, NULL, doc                                                         \
-    }
-#define NUMBER(T, m, doc) PLAIN(T, m, CX_AS_NUMBER, doc)
-#define MAYBE(T, m, doc)  PLAIN(T, m, CX_AS_MAYBE, doc)
-#define WHOLE(T, m, doc)  PLAIN(T, m, CX_AS_WHOLE, doc)
-#define INT(T, m, doc)    PLAIN(T, m, CX_AS_INT, doc)
-#define FLAG(T, m, doc)   PLAIN(T, m, CX_AS_FLAG, doc)
-#define TEXT(T, m, doc)   PLAIN(T, m, CX_AS_TEXT, doc)
-#define CHARS(T, m, doc)  PLAIN(T, m, CX_AS_CHARS, doc)
-#define AS(T, name, m, kind, doc)                                                                                      \
-    {                                                                                                                  \
-#name, kind, offsetof(T, m), WIDTH(T, m), 0, 0, NULL, doc                                                      \
-    }
-#define AS_WORD(T, name, m, f, doc)                                                                                    \
-    {                                                                                                                  \
-#name, CX_AS_WORD, offsetof(T, m), WIDTH(T, m), 0, 0, f, doc                                                   \
-    }
-#define AS_LIST(T, name, m, kind, n, doc)                                                                              \
-    {                                                                                                                  \
-#name, kind, offsetof(T, m), WIDTH(T, m), offsetof(T, n), 0, NULL, doc                                         \
-    }
-#define WORD(T, m, f, doc)                                                                                             \
-    {                                                                                                                  \
-#m, CX_AS_WORD, offsetof(T, m), WIDTH(T, m), 0, 0, f, doc                                                      \
-    }
-#define PART(T, m, kind, doc)                                                                                          \
-    {                                                                                                                  \
-#m, CX_AS_PART, offsetof(T, m), WIDTH(T, m), 0, CX_##kind, NULL, doc                                           \
-    }
-#define PARTS(T, m, kind, n, doc)                                                                                      \
-    {                                                                                                                  \
-#m, CX_AS_PARTS, offsetof(T, m), WIDTH(T, m), offsetof(T, n), CX_##kind, NULL, doc                             \
-    }
-#define PARTS_IN(T, m, kind, n, doc)                                                                                   \
-    {                                                                                                                  \
-#m, CX_AS_PARTS_IN, offsetof(T, m), WIDTH(T, m), offsetof(T, n), CX_##kind, NULL, doc                          \
-    }
-#define PARTS_ALL(T, m, kind, doc)                                                                                     \
-    {                                                                                                                  \
-#m, CX_AS_PARTS_IN, offsetof(T, m), WIDTH(T, m), SIZE_MAX, CX_##kind, NULL, doc                                \
-    }
-#define NUMBERS(T, m, n, doc)                                                                                          \
-    {                                                                                                                  \
-#m, CX_AS_NUMBERS, offsetof(T, m), WIDTH(T, m), offsetof(T, n), 0, NULL, doc                                   \
-    }
-#define NUMBERS_IN(T, m, n, doc)                                                                                       \
-    {                                                                                                                  \
-#m, CX_AS_NUMBERS_IN, offsetof(T, m), WIDTH(T, m), offsetof(T, n), 0, NULL, doc                                \
-    }
-#define NUMBERS_ALL(T, m, doc)                                                                                         \
-    {                                                                                                                  \
-#m, CX_AS_NUMBERS_IN, offsetof(T, m), WIDTH(T, m), SIZE_MAX, 0, NULL, doc                                      \
-    }
-#define LINES(T, m, n, doc)                                                                                            \
-    {                                                                                                                  \
-#m, CX_AS_LINES, offsetof(T, m), WIDTH(T, m[0]), offsetof(T, n), 0, NULL, doc                                  \
-    }
-#define END                                                                                                            \
-    {                                                                                                                  \
-        0                                                                                                              \
-    }
-#define TYPE(T, kind, name, doc, ...)                                                                                  \
-    [CX_##kind] = { "calibrax_c." name, doc, sizeof(T), (const cx_member[]){ __VA_ARGS__, END } }
-
 /* clang-format off */
+#define MEMBER(T, name, m, kind, width, count, of, word, doc) { #name, kind, offsetof(T, m), width, count, of, word, doc }
+#define AS(T, name, m, kind, doc)         MEMBER(T, name, m, kind, WIDTH(T, m), 0, 0, NULL, doc)
+#define AS_WORD(T, name, m, f, doc)       MEMBER(T, name, m, CX_AS_WORD, WIDTH(T, m), 0, 0, f, doc)
+#define AS_LIST(T, name, m, kind, n, doc) MEMBER(T, name, m, kind, WIDTH(T, m), offsetof(T, n), 0, NULL, doc)
+#define NUMBER(T, m, doc)                 AS(T, m, m, CX_AS_NUMBER, doc)
+#define MAYBE(T, m, doc)                  AS(T, m, m, CX_AS_MAYBE, doc)
+#define WHOLE(T, m, doc)                  AS(T, m, m, CX_AS_WHOLE, doc)
+#define INT(T, m, doc)                    AS(T, m, m, CX_AS_INT, doc)
+#define FLAG(T, m, doc)                   AS(T, m, m, CX_AS_FLAG, doc)
+#define TEXT(T, m, doc)                   AS(T, m, m, CX_AS_TEXT, doc)
+#define CHARS(T, m, doc)                  AS(T, m, m, CX_AS_CHARS, doc)
+#define ARRAY(name, doc)                  { #name, CX_AS_ARRAY, 0, 0, 0, 0, NULL, doc }
+#define WORD(T, m, f, doc)                AS_WORD(T, m, m, f, doc)
+#define PART(T, m, kind, doc)             MEMBER(T, m, m, CX_AS_PART, WIDTH(T, m), 0, CX_##kind, NULL, doc)
+#define PARTS(T, m, kind, n, doc)         MEMBER(T, m, m, CX_AS_PARTS, WIDTH(T, m), offsetof(T, n), CX_##kind, NULL, doc)
+#define PARTS_IN(T, m, kind, n, doc)      MEMBER(T, m, m, CX_AS_PARTS_IN, WIDTH(T, m), offsetof(T, n), CX_##kind, NULL, doc)
+#define PARTS_ALL(T, m, kind, doc)        MEMBER(T, m, m, CX_AS_PARTS_IN, WIDTH(T, m), SIZE_MAX, CX_##kind, NULL, doc)
+#define NUMBERS(T, m, n, doc)             AS_LIST(T, m, m, CX_AS_NUMBERS, n, doc)
+#define NUMBERS_IN(T, m, n, doc)          AS_LIST(T, m, m, CX_AS_NUMBERS_IN, n, doc)
+#define NUMBERS_ALL(T, m, doc)            MEMBER(T, m, m, CX_AS_NUMBERS_IN, WIDTH(T, m), SIZE_MAX, 0, NULL, doc)
+#define LINES(T, m, n, doc)               MEMBER(T, m, m, CX_AS_LINES, WIDTH(T, m[0]), offsetof(T, n), 0, NULL, doc)
+#define TYPE(T, kind, name, doc, ...) [CX_##kind] = { "calibrax_c." name, doc, sizeof(T), (const cx_member[]){ __VA_ARGS__, { 0 } } }
+
 const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
+    /* ---- arrays, and finfo and iinfo; their types are not in the namespace ---- */
+#define T cbx_finfo
+    TYPE(T, FINFO, "array.finfo_result", "Range and precision of a float dtype.",
+        INT(T, bits, "bits of a number (of a complex one: of its parts)"), NUMBER(T, eps, "the step above 1"), NUMBER(T, max, "the maximum"), NUMBER(T, min, "the minimum"),
+        NUMBER(T, smallest_normal, "the smallest positive number of full precision"), AS(T, dtype, dtype, CX_AS_DTYPE, "the dtype")),
+#undef T
+#define T cbx_iinfo
+    TYPE(T, IINFO, "array.iinfo_result", "Range of an integer dtype.",
+        INT(T, bits, "bits of a number"), WHOLE(T, max, "the maximum"), INT(T, min, "the minimum"), AS(T, dtype, dtype, CX_AS_DTYPE, "the dtype")),
+#undef T
+#define DISTINCT ARRAY(values, "distinct values")
+#define INVERSE  ARRAY(inverse_indices, "which of the values each element is")
+#define COUNTS   ARRAY(counts, "how often each occurs")
+    TYPE(int, UNIQUE_ALL, "array.unique_all_result", "Distinct values.", DISTINCT, ARRAY(indices, "first index of each"), INVERSE, COUNTS),
+    TYPE(int, UNIQUE_COUNTS, "array.unique_counts_result", "Distinct values.", DISTINCT, COUNTS),
+    TYPE(int, UNIQUE_INVERSE, "array.unique_inverse_result", "Distinct values.", DISTINCT, INVERSE),
+    TYPE(int, EIGH, "array.linalg.eigh_result", "Eigenvalues and eigenvectors.", ARRAY(eigenvalues, "ascending"), ARRAY(eigenvectors, "in columns")),
+    TYPE(int, QR, "array.linalg.qr_result", "QR factors.", ARRAY(Q, "orthonormal columns"), ARRAY(R, "upper triangle")),
+    TYPE(int, SLOGDET, "array.linalg.slogdet_result", "A determinant.", ARRAY(sign, "of the determinant"), ARRAY(logabsdet, "logarithm of its magnitude")),
+    TYPE(int, SVD, "array.linalg.svd_result", "Singular value decomposition.", ARRAY(U, "left vectors"), ARRAY(S, "singular values, descending"), ARRAY(Vh, "right vectors")),
+    TYPE(int, LSTSQ, "array.linalg.lstsq_result", "Least squares.",
+        ARRAY(x, "the solution"), ARRAY(residuals, "sums of squares left"), ARRAY(rank, "of the matrix"), ARRAY(S, "its singular values")),
     /* ---- statistics ---- */
 #define T cbx_interval
     TYPE(T, INTERVAL, "statistics.Interval", "A value with its interval.",

@@ -8,7 +8,7 @@ typedef enum cx_member_kind {
     CX_AS_NUMBER,     /* double */
     CX_AS_MAYBE,      /* double; NaN is None */
     CX_AS_WHOLE,      /* unsigned, of width bytes */
-    CX_AS_INT,        /* int */
+    CX_AS_INT,        /* signed, of width bytes */
     CX_AS_FLAG,       /* bool */
     CX_AS_TEXT,       /* const char *; NULL is None */
     CX_AS_CHARS,      /* char[] */
@@ -19,7 +19,9 @@ typedef enum cx_member_kind {
     CX_AS_NUMBERS,    /* a pointer to doubles, their number at count; NULL is None */
     CX_AS_NUMBERS_IN, /* doubles inside, as CX_AS_PARTS_IN */
     CX_AS_WHOLES_IN,  /* size_t inside, their number at count */
-    CX_AS_LINES       /* char[][width], their number at count */
+    CX_AS_LINES,      /* char[][width], their number at count */
+    CX_AS_DTYPE,      /* cbx_dtype */
+    CX_AS_ARRAY       /* an array, which cx_record puts in */
 } cx_member_kind;
 
 typedef struct cx_member {

@@ -119,7 +119,8 @@ static PyObject *member_object(cx_state *st, const cx_member *m, const char *fro
     case CX_AS_NUMBER: return PyFloat_FromDouble(number_at(at));
     case CX_AS_MAYBE: return cx_number_or_none(number_at(at));
     case CX_AS_WHOLE: return PyLong_FromUnsignedLongLong(whole_at(at, m->width));
-    case CX_AS_INT: return PyLong_FromLong(int_at(at));
+    case CX_AS_INT: return PyLong_FromLongLong(m->width == sizeof(int) ? int_at(at) : (int64_t)whole_at(at, m->width));
+    case CX_AS_DTYPE: return cx_dtype_object(st, (cbx_dtype)int_at(at));
     case CX_AS_FLAG: return PyBool_FromLong((long)whole_at(at, 1));
     case CX_AS_TEXT: return cx_text_or_none(pointer_at(at));
     case CX_AS_CHARS: return PyUnicode_FromString(at);
@@ -145,6 +146,23 @@ PyObject *cx_answer_object(cx_state *st, cx_answer_kind kind, const void *from)
 }
 
 /* ---- the end of a call ---- */
+
+PyObject *cx_record(cx_call *c, cx_answer_kind kind, size_t n, cbx_array **arrays)
+{
+    bool kept = cx_keep(c, n, arrays);
+    PyObject *r = kept ? PyStructSequence_New(c->st->answers[kind]) : NULL;
+
+    for (size_t i = 0; kept && i < n; i++) {
+        PyObject *a = cx_array_new(c->st, arrays[i]);
+        if (r && a) {
+            PyStructSequence_SetItem(r, (Py_ssize_t)i, a);
+        } else {
+            Py_CLEAR(r);
+            Py_XDECREF(a);
+        }
+    }
+    return r;
+}
 
 PyObject *cx_answer(cx_call *c, cbx_status status, cx_answer_kind kind, const void *from)
 {
@@ -190,7 +208,9 @@ static PyObject *members_text(const cx_answer_type *t)
                                             [CX_AS_NUMBERS] = "tuple[float, ...] | None",
                                             [CX_AS_NUMBERS_IN] = "tuple[float, ...]",
                                             [CX_AS_WHOLES_IN] = "tuple[int, ...]",
-                                            [CX_AS_LINES] = "tuple[str, ...]" };
+                                            [CX_AS_LINES] = "tuple[str, ...]",
+                                            [CX_AS_DTYPE] = "dtype",
+                                            [CX_AS_ARRAY] = "Array" };
     PyObject *text = PyUnicode_FromString("");
 
     for (const cx_member *m = t->members; text && m->name; m++) {
@@ -214,7 +234,8 @@ bool cx_add_answers(cx_state *st)
     return true;
 }
 
-/* "calibrax_c.statistics.Interval" belongs to the namespace before the last dot, "calibrax_c.DoctorItem" to the module. */
+/* "calibrax_c.statistics.Interval" belongs to the namespace before the last dot, "calibrax_c.DoctorItem" to the module, and types
+ * of array functions to none. */
 static bool place(PyObject *module, const char *name, PyTypeObject *type)
 {
     const char *last = strrchr(name, '.');
@@ -231,7 +252,7 @@ static bool place(PyObject *module, const char *name, PyTypeObject *type)
 bool cx_place_types(cx_state *st, PyObject *module)
 {
     for (int k = 0; k < CX_ANSWER_COUNT; k++)
-        if (!place(module, cx_answer_types[k].name, st->answers[k])) return false;
+        if (k > CX_LSTSQ && !place(module, cx_answer_types[k].name, st->answers[k])) return false;
     for (int k = 0; k < CX_OBJECT_COUNT; k++)
         if (!place(module, cx_object_type_name((cx_object_kind)k), st->objects[k])) return false;
     return true;

@@ -356,7 +356,7 @@ bool cx_read_int(cx_call *c, const char *name, PyObject *o, void *out)
 bool cx_read_run(cx_call *c, const char *name, PyObject *o, void *out)
 {
     if (!o) return true;
-    if (Py_TYPE(o) != c->st->run_type) return cx_refuse(c, name, PyExc_TypeError, "a Run", o);
+    if (Py_TYPE(o) != c->st->objects[CX_RUN]) return cx_refuse(c, name, PyExc_TypeError, "a Run", o);
     *(cbx_run **)out = cx_run_of(o);
     return true;
 }

@@ -5,29 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-#include "python/answers.h"
+#include "python/objects.h"
 #include "python/protocol.h"
 
-typedef struct report_object {
-    PyObject_HEAD cbx_benchmark_report *report;
-} report_object;
-
-static const cbx_benchmark_report *report_of(PyObject *self) { return ((report_object *)self)->report; }
-
-static void report_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    cbx_benchmark_report_free(((report_object *)self)->report);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
+static cbx_benchmark_report *report_of(PyObject *self) { return ((cx_object *)self)->handle; }
+static void report_free(cx_object *o) { cbx_benchmark_report_free(o->handle); }
 
 static PyObject *report_object_new(cx_state *st, cbx_benchmark_report *report)
 {
-    report_object *self = (report_object *)PyType_GenericAlloc(st->report_type, 0);
+    cx_object *self = cx_object_new(st, CX_REPORT);
 
     if (self)
-        self->report = report;
+        self->handle = report;
     else
         cbx_benchmark_report_free(report);
     return (PyObject *)self;
@@ -267,23 +256,10 @@ CX_FUNCTIONS(cx_launch_methods, LAUNCHES, CX_WAITS)
 CX_MORE_FUNCTIONS(cx_run_methods, RUNS)
 #undef call_wait
 
-static PyType_Slot report_slots[] = {
-    { Py_tp_dealloc, report_dealloc },
-    { Py_tp_repr, report_repr },
-    { Py_tp_getset, report_members },
-    { Py_tp_methods, report_methods },
-    { Py_tp_doc, "The result of run_benchmark and launch_benchmarks." },
-    { 0, NULL },
-};
-static PyType_Spec report_spec = {
-    .name = "calibrax_c.Report",
-    .basicsize = sizeof(report_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = report_slots,
-};
-
-bool cx_add_benchmark(cx_state *st, PyObject *module)
-{
-    st->report_type = cx_type(st, &report_spec);
-    return st->report_type && PyModule_AddObjectRef(module, "Report", (PyObject *)st->report_type) == 0;
-}
+const cx_object_type cx_report_object_type = { .name = "calibrax_c.Report",
+                                               .doc = "The result of run_benchmark and launch_benchmarks.",
+                                               .free = report_free,
+                                               .methods = report_methods,
+                                               .bare = true,
+                                               .members = report_members,
+                                               .repr = report_repr };

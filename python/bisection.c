@@ -327,7 +327,7 @@ CX_DO(bisection_state, cbx_bisect, (), (), cx_json_answer(cbx_bisect_state(self)
 static PyObject *bisection_restore(cx_call *c)
 {
     cx_object *t = cx_object_self(c);
-    cbx_json *json = t ? cx_json_from(cx_arg(c, "state"), "state", NULL) : NULL;
+    cbx_json *json = t ? cx_json_from(cx_arg(c, "state"), "state") : NULL;
     bool fine;
 
     if (!json) {

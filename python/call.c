@@ -1,5 +1,6 @@
 /* One call from Python into the library: arguments by their signature, a borrowed context, a scope, the result. */
 #include <assert.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,6 +202,25 @@ PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple)
         if (all && (!v || (tuple ? PyTuple_SetItem : PyList_SetItem)(all, (Py_ssize_t)i, v) < 0)) Py_CLEAR(all);
     }
     return all;
+}
+
+PyObject *cx_python(const char *module, const char *function, const char *format, ...)
+{
+    PyObject *name = PyUnicode_FromFormat("calibrax_c.%s", module), *file = name ? PyImport_Import(name) : NULL;
+    PyObject *f = file ? PyObject_GetAttrString(file, function) : NULL, *list = PyUnicode_FromFormat("(%s)", format);
+    PyObject *args = NULL, *r;
+    va_list items;
+
+    va_start(items, format);
+    if (f && list) args = Py_VaBuildValue(PyUnicode_AsUTF8AndSize(list, NULL), items);
+    va_end(items);
+    r = args ? PyObject_CallObject(f, args) : NULL;
+    Py_XDECREF(args);
+    Py_XDECREF(list);
+    Py_XDECREF(f);
+    Py_XDECREF(file);
+    Py_XDECREF(name);
+    return r;
 }
 
 bool cx_put(PyObject *dict, const char *key, PyObject *v)

@@ -2,28 +2,28 @@
 #include <math.h>
 #include <string.h>
 
-#include "python/records.h"
+#include "python/objects.h"
 
-typedef struct check_object {
-    PyObject_HEAD cbx_run *run, *baseline, *defs;
+typedef struct check {
+    cbx_run *run, *baseline, *defs;
     cbx_waivers *waivers;
     cbx_regression *regression;
     cbx_guard *guard;
-} check_object;
+} check;
 
-static check_object *of(PyObject *self) { return (check_object *)self; }
+static check *of(PyObject *self) { return ((cx_object *)self)->handle; }
 
-static void check_dealloc(PyObject *self)
+static void check_free(cx_object *o)
 {
-    PyTypeObject *type = Py_TYPE(self);
-    cbx_guard_free(of(self)->guard);
-    cbx_regression_free(of(self)->regression);
-    cbx_waivers_free(of(self)->waivers);
-    cbx_run_free(of(self)->defs);
-    cbx_run_free(of(self)->baseline);
-    cbx_run_free(of(self)->run);
-    PyObject_Free(self);
-    Py_DECREF(type);
+    check *k = o->handle;
+
+    cbx_guard_free(k->guard);
+    cbx_regression_free(k->regression);
+    cbx_waivers_free(k->waivers);
+    cbx_run_free(k->defs);
+    cbx_run_free(k->baseline);
+    cbx_run_free(k->run);
+    PyMem_Free(k);
 }
 
 /* {pattern: threshold}, the first that fits counts. */
@@ -48,39 +48,41 @@ static PyObject *make_check(cx_call *c)
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
     cbx_run *run = NULL, *baseline = NULL, *defs = NULL;
     const char *waivers = NULL;
-    check_object *self;
     cbx_status status = CBX_OK;
+    cx_object *made;
+    check *self;
 
     if (!CX_GET(c, run, baseline, o.threshold, o.primary_threshold, o.secondary_threshold, o.minimum, o.level,
                 o.values_only, o.allow_dropped, o.undecided_passes, waivers, defs) ||
         !CX_GET_AS(c, "allow_other_machine", o.allow_machines) || !read_rules(c, &o))
         return NULL;
-    self = (check_object *)PyType_GenericAlloc(c->st->check_type, 0);
-    if (!self) return NULL;
+    made = cx_object_new(c->st, CX_CHECK);
+    if (!made || !(made->handle = self = PyMem_Calloc(1, sizeof *self))) {
+        Py_XDECREF((PyObject *)made);
+        return PyErr_NoMemory();
+    }
     self->run = cbx_run_ref(run);
     self->baseline = cbx_run_ref(baseline);
     self->defs = defs ? cbx_run_ref(defs) : NULL;
     o.defs = self->defs;
     c->elements = CX_UNLOCK_ELEMENTS;
-    if (!cx_begin(c)) goto failed;
-    if (waivers) status = cbx_waivers_read(c->ctx, waivers, &self->waivers, &c->err);
+    if (!cx_begin(c)) status = CBX_ENOMEM;
+    if (!status && waivers) status = cbx_waivers_read(c->ctx, waivers, &self->waivers, &c->err);
     if (!status) status = cbx_regression_create(c->ctx, self->run, self->baseline, &o, &self->regression, &c->err);
     if (!status)
         status = cbx_guard_create(c->ctx, self->regression, self->waivers, cbx_time_now_us(), &self->guard, &c->err);
     if (!status && cbx_regression_idle_rule(self->regression))
         status = cbx_fail(&c->err, CBX_EINVAL, "thresholds: no metric of the two runs fits '%s'; correct the pattern",
                           cbx_regression_idle_rule(self->regression));
-    if (cx_fine(c, status)) return (PyObject *)self;
-failed:
-    Py_DECREF(self);
-    return NULL;
+    cx_fine(c, status);
+    return cx_object_made(made, status, &c->err);
 }
 
 /* ---- attributes and methods ---- */
 
 static const cbx_gate *gate_of(PyObject *self) { return cbx_guard_gate(of(self)->guard); }
 
-static PyObject *finding_object(cx_state *st, const check_object *c, size_t i)
+static PyObject *finding_object(cx_state *st, const check *c, size_t i)
 {
     const cbx_finding *f = cbx_regression_finding(c->regression, i);
     const cbx_waiver *w = cbx_guard_waiver(c->guard, i);
@@ -154,30 +156,11 @@ CX_GETTERS(check_members, ATTRIBUTES)
 METHODS(CX_OF_TYPE)
 static PyMethodDef check_methods[] = { METHODS(CX_OF_TYPE_ROW){ 0 } };
 
-static PyObject *check_new(PyTypeObject *type, PyObject *args, PyObject *kw)
-{
-    static cx_function f = { "Check", CHECK_SIGNATURE, "Check", make_check, 0, CX_LIGHT, NULL, 0, -1 };
-    return cx_call_with(PyType_GetModuleState(type), &f, args, kw);
-}
-
-static PyType_Slot check_slots[] = {
-    { Py_tp_new, check_new },
-    { Py_tp_dealloc, check_dealloc },
-    { Py_tp_repr, check_repr },
-    { Py_tp_getset, check_members },
-    { Py_tp_methods, check_methods },
-    { Py_tp_doc, "Check(" CHECK_SIGNATURE ") -> Check\n--\n\n" CHECK_DOC },
-    { 0, NULL },
-};
-static PyType_Spec check_spec = {
-    .name = "calibrax_c.Check",
-    .basicsize = sizeof(check_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = check_slots,
-};
-
-bool cx_add_check(cx_state *st, PyObject *module)
-{
-    st->check_type = cx_type(st, &check_spec);
-    return st->check_type && PyModule_AddObjectRef(module, "Check", (PyObject *)st->check_type) == 0;
-}
+const cx_object_type cx_check_object_type = { .name = "calibrax_c.Check",
+                                              .doc = CHECK_DOC,
+                                              .free = check_free,
+                                              .methods = check_methods,
+                                              .make = CX_MAKER(Check, CHECK_SIGNATURE, make_check),
+                                              .bare = true,
+                                              .members = check_members,
+                                              .repr = check_repr };

@@ -204,7 +204,7 @@ cbx_json *cx_json_arg(cx_call *c, const char *name)
     PyObject *o = cx_arg(c, name);
 
     if (o && !PyDict_Check(o)) return cx_refuse(c, name, PyExc_TypeError, "a dict", o), NULL;
-    return o ? cx_json_from(o, name, NULL) : NULL;
+    return o ? cx_json_from(o, name) : NULL;
 }
 
 static const char *text_field(PyObject *record, const char *name)

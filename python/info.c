@@ -1,98 +1,5 @@
-/* Tuples with names, finfo and iinfo, and what __array_namespace_info__ returns. */
-#include "python/state.h"
-
-#define VALUES                                                                                                         \
-    {                                                                                                                  \
-        "values", "distinct values"                                                                                    \
-    }
-#define COUNTS                                                                                                         \
-    {                                                                                                                  \
-        "counts", "how often each occurs"                                                                              \
-    }
-#define INVERSE                                                                                                        \
-    {                                                                                                                  \
-        "inverse_indices", "which of the values each element is"                                                       \
-    }
-#define DTYPE                                                                                                          \
-    {                                                                                                                  \
-        "dtype", "the dtype"                                                                                           \
-    }
-
-static struct {
-    const char *name, *doc;
-    PyStructSequence_Field fields[7]; /* the first without a name ends them */
-} tuples[CX_TUPLE_COUNT] = {
-    [CX_FINFO] = { "calibrax_c.array.finfo_result",
-                   "Range and precision of a float dtype.",
-                   { { "bits", "bits of a number (of a complex one: of its parts)" },
-                     { "eps", "the step above 1" },
-                     { "max", "the maximum" },
-                     { "min", "the minimum" },
-                     { "smallest_normal", "the smallest positive number of full precision" },
-                     DTYPE } },
-    [CX_IINFO] = { "calibrax_c.array.iinfo_result",
-                   "Range of an integer dtype.",
-                   { { "bits", "bits of a number" }, { "max", "the maximum" }, { "min", "the minimum" }, DTYPE } },
-    [CX_UNIQUE_ALL] = { "calibrax_c.array.unique_all_result",
-                        "Distinct values.",
-                        { VALUES, { "indices", "first index of each" }, INVERSE, COUNTS } },
-    [CX_UNIQUE_COUNTS] = { "calibrax_c.array.unique_counts_result", "Distinct values.", { VALUES, COUNTS } },
-    [CX_UNIQUE_INVERSE] = { "calibrax_c.array.unique_inverse_result", "Distinct values.", { VALUES, INVERSE } },
-    [CX_EIGH] = { "calibrax_c.array.linalg.eigh_result",
-                  "Eigenvalues and eigenvectors.",
-                  { { "eigenvalues", "ascending" }, { "eigenvectors", "in columns" } } },
-    [CX_QR] = { "calibrax_c.array.linalg.qr_result",
-                "QR factors.",
-                { { "Q", "orthonormal columns" }, { "R", "upper triangle" } } },
-    [CX_SLOGDET] = { "calibrax_c.array.linalg.slogdet_result",
-                     "A determinant.",
-                     { { "sign", "of the determinant" }, { "logabsdet", "logarithm of its magnitude" } } },
-    [CX_SVD] = { "calibrax_c.array.linalg.svd_result",
-                 "Singular value decomposition.",
-                 { { "U", "left vectors" }, { "S", "singular values, descending" }, { "Vh", "right vectors" } } },
-    [CX_LSTSQ] = { "calibrax_c.array.linalg.lstsq_result",
-                   "Least squares.",
-                   { { "x", "the solution" },
-                     { "residuals", "sums of squares left" },
-                     { "rank", "of the matrix" },
-                     { "S", "its singular values" } } },
-};
-
-bool cx_add_tuples(cx_state *st)
-{
-    for (int k = 0; k < CX_TUPLE_COUNT; k++) {
-        PyStructSequence_Desc desc = { tuples[k].name, tuples[k].doc, tuples[k].fields, 0 };
-        while (desc.fields[desc.n_in_sequence].name) desc.n_in_sequence++;
-        if (!(st->tuples[k] = PyStructSequence_NewType(&desc))) return false;
-    }
-    return true;
-}
-
-/* Takes over the references of the fields; NULL ones mean failure. */
-static PyObject *record(cx_call *c, cx_tuple_kind kind, int n, PyObject **fields)
-{
-    PyObject *r = PyStructSequence_New(c->st->tuples[kind]);
-    bool fine = r != NULL;
-
-    for (int i = 0; i < n; i++) {
-        fine = fine && fields[i];
-        if (r && fields[i])
-            PyStructSequence_SetItem(r, i, fields[i]);
-        else
-            Py_XDECREF(fields[i]);
-    }
-    if (!fine) Py_CLEAR(r);
-    return r;
-}
-
-PyObject *cx_record(cx_call *c, cx_tuple_kind kind, size_t n, cbx_array **arrays)
-{
-    PyObject *fields[4];
-
-    if (!cx_keep(c, n, arrays)) return NULL;
-    for (size_t i = 0; i < n; i++) fields[i] = cx_array_new(c->st, arrays[i]);
-    return record(c, kind, (int)n, fields);
-}
+/* finfo and iinfo, and what __array_namespace_info__ returns. */
+#include "python/answers.h"
 
 /* The dtype of an array, or a dtype. */
 static bool dtype_of(cx_call *c, cbx_dtype *t)
@@ -113,10 +20,7 @@ static PyObject *do_finfo(cx_call *c)
 
     if (!dtype_of(c, &t)) return NULL;
     if (cbx_dtype_finfo(t, &f, &c->err)) return cx_raise(c->err.status, c->err.message);
-    return record(c, CX_FINFO, 6,
-                  (PyObject *[]){ PyLong_FromLong(f.bits), PyFloat_FromDouble(f.eps), PyFloat_FromDouble(f.max),
-                                  PyFloat_FromDouble(f.min), PyFloat_FromDouble(f.smallest_normal),
-                                  cx_dtype_object(c->st, f.dtype) });
+    return cx_answer_object(c->st, CX_FINFO, &f);
 }
 
 static PyObject *do_iinfo(cx_call *c)
@@ -126,9 +30,7 @@ static PyObject *do_iinfo(cx_call *c)
 
     if (!dtype_of(c, &t)) return NULL;
     if (cbx_dtype_iinfo(t, &i, &c->err)) return cx_raise(c->err.status, c->err.message);
-    return record(c, CX_IINFO, 4,
-                  (PyObject *[]){ PyLong_FromLong(i.bits), PyLong_FromUnsignedLongLong(i.max),
-                                  PyLong_FromLongLong(i.min), cx_dtype_object(c->st, i.dtype) });
+    return cx_answer_object(c->st, CX_IINFO, &i);
 }
 
 static PyObject *do_info(cx_call *c)

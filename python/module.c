@@ -116,10 +116,9 @@ static int module_exec(PyObject *module)
     st->signatures = PyDict_New();
     if (!st->signatures || PyModule_AddObjectRef(module, "_signatures", st->signatures) < 0) return -1;
     st->arrays = Py_XNewRef(cx_add_namespace(st, module, "array", arrays, CBX_LEN(arrays)));
-    if (!st->arrays || !cx_add_dtypes(st, st->arrays) || !cx_add_array_type(st, st->arrays) || !cx_add_tuples(st) ||
+    if (!st->arrays || !cx_add_dtypes(st, st->arrays) || !cx_add_array_type(st, st->arrays) ||
         !add_constants(st->arrays) || PyModule_AddStringConstant(module, "__version__", cbx_version()) < 0 ||
-        !cx_add_records(st, module) || !cx_add_run(st, module) || !cx_add_store(st, module) ||
-        !cx_add_check(st, module) || !cx_add_benchmark(st, module) || !cx_add_answers(st) || !cx_add_objects(st))
+        !cx_add_records(st, module) || !cx_add_answers(st) || !cx_add_objects(st))
         return -1;
     for (size_t i = 0; i < CBX_LEN(topics); i++)
         if (!cx_methods(topics[i], st->signatures, "") || PyModule_AddFunctions(module, topics[i]) < 0) return -1;
@@ -132,11 +131,10 @@ static int module_exec(PyObject *module)
 }
 
 /* Every reference that the state holds. */
-#define EACH_OBJECT(X)                                                                                                 \
-    X(arrays) X(signatures) X(array_type) X(dtype_type) X(run_type) X(store_type) X(check_type) X(report_type)
-#define EACH_LIST(X)  X(dtypes) X(tuples) X(records) X(answers) X(objects)
-#define VISIT(member) Py_VISIT(st->member);
-#define CLEAR(member) Py_CLEAR(st->member);
+#define EACH_OBJECT(X) X(arrays) X(signatures) X(array_type) X(dtype_type)
+#define EACH_LIST(X)   X(dtypes) X(records) X(answers) X(objects)
+#define VISIT(member)  Py_VISIT(st->member);
+#define CLEAR(member)  Py_CLEAR(st->member);
 #define VISIT_LIST(member)                                                                                             \
     for (size_t k = 0; k < CBX_LEN(st->member); k++) Py_VISIT(st->member[k]);
 #define CLEAR_LIST(member)                                                                                             \

@@ -15,7 +15,7 @@ cx_object *cx_object_new(cx_state *st, cx_object_kind kind)
 
     if (!t) return NULL;
     t->kind = kind;
-    if (!cbx_ctx_create(NULL, &t->ctx, &err)) return t;
+    if (types[kind]->bare || !cbx_ctx_create(NULL, &t->ctx, &err)) return t;
     cx_raise(err.status, err.message);
     Py_DECREF(t);
     return NULL;
@@ -106,23 +106,30 @@ static void object_dealloc(PyObject *self)
 static bool add_type(cx_state *st, int k)
 {
     const cx_function *make = types[k]->make;
-    PyObject *doc = PyUnicode_FromFormat("%s(%s) -> %s\n--\n\n%s", make->name, make->signature, make->returns,
-                                         types[k]->doc);
-    PyType_Slot slots[] = {
-        { Py_tp_new, object_call },
+    PyObject *doc = make ? PyUnicode_FromFormat("%s(%s) -> %s\n--\n\n%s", make->name, make->signature, make->returns,
+                                                types[k]->doc)
+                         : PyUnicode_FromString(types[k]->doc);
+    const PyType_Slot more[] = {
+        { Py_tp_new, make ? (void *)object_call : NULL }, { Py_tp_getset, types[k]->members },
+        { Py_tp_call, (void *)types[k]->call },           { Py_tp_repr, (void *)types[k]->repr },
+        { Py_tp_richcompare, (void *)types[k]->compare }, { Py_tp_hash, (void *)types[k]->hash }
+    };
+    PyType_Slot slots[16] = {
         { Py_tp_dealloc, object_dealloc },
         { Py_tp_traverse, object_traverse },
         { Py_tp_clear, object_clear },
         { Py_tp_methods, types[k]->methods },
         { Py_tp_doc, doc ? (char *)(uintptr_t)PyUnicode_AsUTF8AndSize(doc, NULL) : NULL },
-        { types[k]->call ? Py_tp_call : 0, (void *)types[k]->call },
-        { 0, NULL },
     };
+    int n = 5;
     PyType_Spec spec = { .name = types[k]->name,
                          .basicsize = sizeof(cx_object),
-                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+                         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
+                                  (make ? 0 : Py_TPFLAGS_DISALLOW_INSTANTIATION),
                          .slots = slots };
 
+    for (size_t i = 0; i < CBX_LEN(more); i++)
+        if (more[i].pfunc) slots[n++] = more[i];
     st->objects[k] = doc ? cx_type(st, &spec) : NULL;
     Py_XDECREF(doc);
     return st->objects[k] != NULL;

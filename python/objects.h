@@ -20,25 +20,31 @@ typedef struct cx_object_type {
     const char *name, *doc;
     void (*free)(cx_object *t); /* of the handle */
     PyMethodDef *methods;
-    cx_function *make; /* called by the type */
-    ternaryfunc call;  /* called by the object; NULL: it cannot be called */
+    cx_function *make; /* called by the type; NULL: only functions make one */
+    bool bare;         /* without a context of its own */
+    PyGetSetDef *members;
+    ternaryfunc call; /* these may be NULL */
+    reprfunc repr;
+    richcmpfunc compare;
+    hashfunc hash;
 } cx_object_type;
 
 /* CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, signature, cbx_window_free, documentation): the type Window, made by
  * window_make, with the methods of the list WINDOW. */
 #define CX_OBJECT_TYPE(type, make_, LIST, space, name_, sig, free_, doc)                                               \
     CX_CALLABLE_TYPE(type, make_, LIST, space, name_, sig, free_, NULL, doc)
-#define CX_CALLABLE_TYPE(type, make_, LIST, space, name_, sig, free_, call, doc)                                       \
+#define CX_CALLABLE_TYPE(type, make_, LIST, space, name_, sig, free_, called, documentation)                           \
     LIST(CX_OF_TYPE)                                                                                                   \
     static PyMethodDef make_##_methods[] = { LIST(CX_OF_TYPE_ROW){ 0 } };                                              \
     static void make_##_free(cx_object *o) { free_(o->handle); }                                                       \
-    const cx_object_type cx_##type##_object_type = { "calibrax_c." space "." #name_,                                   \
-                                                     doc,                                                              \
-                                                     make_##_free,                                                     \
-                                                     make_##_methods,                                                  \
-                                                     &(cx_function){ #name_, sig, #name_, make_##_make, 0, CX_LIGHT,   \
-                                                                     NULL, 0, -1 },                                    \
-                                                     call };
+    const cx_object_type cx_##type##_object_type = { .name = "calibrax_c." space "." #name_,                           \
+                                                     .doc = documentation,                                             \
+                                                     .free = make_##_free,                                             \
+                                                     .methods = make_##_methods,                                       \
+                                                     .make = CX_MAKER(name_, sig, make_##_make),                       \
+                                                     .call = called };
+#define CX_MAKER(name, sig, impl)                                                                                      \
+    &(cx_function) { #name, sig, #name, impl, 0, CX_LIGHT, NULL, 0, -1 }
 
 /* The last statement of a maker: an object of that kind with what create writes to handle; o is the object. */
 #define CX_MAKE(kind, T, create)                                                                                       \
@@ -66,7 +72,7 @@ const char *cx_object_type_name(cx_object_kind kind);
 #define CX_OBJECT_EXTERN(kind, name) extern const cx_object_type cx_##name##_object_type;
 CX_OBJECTS(CX_OBJECT_EXTERN)
 
-/** A new one with a context and no handle yet; NULL with an exception. */
+/** A new one with a context (unless bare) and no handle yet; NULL with an exception. */
 cx_object *cx_object_new(cx_state *st, cx_object_kind kind);
 /** self of a method, ready for use; NULL with an exception if it was closed or is busy. */
 cx_object *cx_object_self(cx_call *c);

@@ -14,8 +14,8 @@ bool cx_is_record(cx_state *st, PyObject *o, cx_record_kind kind);
 
 /* ---- JSON (json.c): NULL with an exception ---- */
 
-/** dict, list, tuple, text, numbers, None, and objects with to_dict() or item(); the caller unrefs it.  None gives *none true. */
-cbx_json *cx_json_from(PyObject *o, const char *path, bool *none);
+/** dict, list, tuple, text, numbers, and objects with to_dict() or item(); the caller unrefs it.  NULL without an exception: None. */
+cbx_json *cx_json_from(PyObject *o, const char *path);
 /** NULL is None. */
 PyObject *cx_json_object(const cbx_json *v);
 /** The same of one whose reference is taken over; NULL: there was no memory for it. */

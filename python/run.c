@@ -1,21 +1,17 @@
 /* Run: one execution of a set of benchmarks; a frozen record of the library, which any thread may read. */
 #include <string.h>
 
-#include "python/records.h"
+#include "python/objects.h"
 
-typedef struct run_object {
-    PyObject_HEAD cbx_run *run;
-} run_object;
-
-static const cbx_run *run_of(PyObject *self) { return ((run_object *)self)->run; }
-cbx_run *cx_run_of(PyObject *o) { return ((run_object *)o)->run; }
+static const cbx_run *run_of(PyObject *self) { return ((cx_object *)self)->handle; }
+cbx_run *cx_run_of(PyObject *o) { return ((cx_object *)o)->handle; }
 
 PyObject *cx_run_object(cx_state *st, cbx_run *run)
 {
-    run_object *self = run ? (run_object *)PyType_GenericAlloc(st->run_type, 0) : NULL;
+    cx_object *self = run ? cx_object_new(st, CX_RUN) : NULL;
 
     if (self)
-        self->run = run;
+        self->handle = run;
     else
         cbx_run_free(run);
     return (PyObject *)self;
@@ -26,7 +22,9 @@ const cbx_run **cx_runs_arg(cx_call *c, const char *name, size_t *n)
     PyObject *o = cx_arg(c, name) ? cx_arg(c, name) : Py_None, *tuple;
     const cbx_run **runs;
 
-    tuple = Py_TYPE(o) == c->st->run_type ? PyTuple_Pack(1, o) : PySequence_Check(o) ? PySequence_Tuple(o) : NULL;
+    tuple = Py_TYPE(o) == (PyTypeObject *)c->st->objects[CX_RUN] ? PyTuple_Pack(1, o)
+            : PySequence_Check(o)                                ? PySequence_Tuple(o)
+                                                                 : NULL;
     if (!cx_keep_object(c, tuple)) {
         if (!PyErr_Occurred()) cx_refuse(c, name, PyExc_TypeError, "a Run or a sequence of them", o);
         return NULL;
@@ -41,13 +39,7 @@ const cbx_run **cx_runs_arg(cx_call *c, const char *name, size_t *n)
     return runs;
 }
 
-static void run_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    cbx_run_free(cx_run_of(self));
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
+static void run_free(cx_object *o) { cbx_run_free(o->handle); }
 
 /* ---- making ---- */
 
@@ -114,7 +106,7 @@ static bool add_results(cx_call *c, cbx_run_builder *b)
     bool fine = cx_keep_object(c, list);
 
     for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++) {
-        cbx_json *json = cx_json_from(PyTuple_GetItem(list, i), "result", NULL);
+        cbx_json *json = cx_json_from(PyTuple_GetItem(list, i), "result");
         cbx_result *result = NULL;
         if (!json && !PyErr_Occurred())
             cx_refuse(c, "results", PyExc_TypeError, "of dicts or objects with to_dict()", Py_None);
@@ -167,7 +159,7 @@ static PyObject *make_run(cx_call *c)
 
 static PyObject *from_dict(cx_call *c)
 {
-    cbx_json *json = cx_json_from(cx_arg(c, "mapping") ? cx_arg(c, "mapping") : Py_None, "run", NULL);
+    cbx_json *json = cx_json_from(cx_arg(c, "mapping") ? cx_arg(c, "mapping") : Py_None, "run");
     cbx_run *run = NULL;
     bool fine;
 
@@ -292,32 +284,13 @@ static PyMethodDef run_methods[] = {
     { 0 },
 };
 
-static PyObject *run_new(PyTypeObject *type, PyObject *args, PyObject *kw)
-{
-    static cx_function f = { "Run", RUN_SIGNATURE, "Run", make_run, 0, CX_LIGHT, NULL, 0, -1 };
-    return cx_call_with(PyType_GetModuleState(type), &f, args, kw);
-}
-
-static PyType_Slot run_slots[] = {
-    { Py_tp_new, run_new },
-    { Py_tp_dealloc, run_dealloc },
-    { Py_tp_repr, run_repr },
-    { Py_tp_richcompare, run_compare },
-    { Py_tp_hash, run_hash },
-    { Py_tp_getset, run_members },
-    { Py_tp_methods, run_methods },
-    { Py_tp_doc, "Run(" RUN_SIGNATURE ") -> Run\n--\n\n" RUN_DOC },
-    { 0, NULL },
-};
-static PyType_Spec run_spec = {
-    .name = "calibrax_c.Run",
-    .basicsize = sizeof(run_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = run_slots,
-};
-
-bool cx_add_run(cx_state *st, PyObject *module)
-{
-    st->run_type = cx_type(st, &run_spec);
-    return st->run_type && PyModule_AddObjectRef(module, "Run", (PyObject *)st->run_type) == 0;
-}
+const cx_object_type cx_run_object_type = { .name = "calibrax_c.Run",
+                                            .doc = RUN_DOC,
+                                            .free = run_free,
+                                            .methods = run_methods,
+                                            .make = CX_MAKER(Run, RUN_SIGNATURE, make_run),
+                                            .bare = true,
+                                            .members = run_members,
+                                            .repr = run_repr,
+                                            .compare = run_compare,
+                                            .hash = run_hash };

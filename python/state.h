@@ -27,6 +27,7 @@ enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_LIGHT
 
 /* clang-format off */
 #define CX_ANSWERS(X) \
+    X(FINFO) X(IINFO) X(UNIQUE_ALL) X(UNIQUE_COUNTS) X(UNIQUE_INVERSE) X(EIGH) X(QR) X(SLOGDET) X(SVD) X(LSTSQ) \
     X(INTERVAL) X(SUMMARY) X(VARIATION) X(COMPONENTS) X(TEST) X(MODE) X(STEADY) X(LOOKS) X(GROWTH) X(SPEEDUP) \
     X(NOISE) X(CHANGE) X(RANK_ENTRY) X(CELL) X(ROW) X(WINNER) X(TIMING) X(BATCHES) X(MEMORY) X(MEMORY_PATTERN) \
     X(FLOPS) X(COMPLEXITY) X(COMPLEXITY_POINT) X(RESOURCE_SAMPLE) X(RESOURCES) X(ENERGY_DOMAIN) X(ENERGY) X(ENERGY_SAMPLE) X(ENERGY_SERIES) \
@@ -39,7 +40,7 @@ enum { CX_WAITS = 0, CX_LONG = 1, CX_SLOW = 1 << 9, CX_HEAVY = 1 << 17, CX_LIGHT
 #define CX_OBJECTS(X) \
     X(SEQUENCE, sequence) X(STREAM, stream) X(RESOURCE_MONITOR, resource_monitor) X(ENERGY_METER, energy_meter) X(ENERGY_MONITOR, energy_monitor) \
     X(COMPILATION, compilation) X(BISECTION, bisection) X(GPU, gpu) X(TIMELINE, timeline) X(WINDOW, window) X(ALERTS, alerts) X(HEALTH, health) \
-    X(SINK, sink) X(VALIDATION, validation) X(ELL, ell)
+    X(SINK, sink) X(VALIDATION, validation) X(ELL, ell) X(RUN, run) X(STORE_TYPE, store) X(CHECK, check) X(REPORT, report)
 /* clang-format on */
 
 /* Records: immutable, with named fields (calibrax_c/_records.py). */
@@ -59,21 +60,6 @@ typedef enum cx_answer_kind {
 #define CX_OBJECT_ENUM(kind, name) CX_##kind,
 typedef enum cx_object_kind { CX_OBJECTS(CX_OBJECT_ENUM) CX_OBJECT_COUNT } cx_object_kind;
 
-/* Tuples with names that functions of arrays return. */
-typedef enum cx_tuple_kind {
-    CX_FINFO,
-    CX_IINFO,
-    CX_UNIQUE_ALL,
-    CX_UNIQUE_COUNTS,
-    CX_UNIQUE_INVERSE,
-    CX_EIGH,
-    CX_QR,
-    CX_SLOGDET,
-    CX_SVD,
-    CX_LSTSQ,
-    CX_TUPLE_COUNT
-} cx_tuple_kind;
-
 typedef struct cx_state {
     struct cx_state *home; /* first: a namespace inside the module points to the module's own state */
     PyObject *module;      /* of a namespace: keeps the home alive; NULL in the home */
@@ -81,9 +67,7 @@ typedef struct cx_state {
     PyObject *arrays;      /* the namespace of array functions */
     PyObject *signatures;  /* of all functions and methods, by name */
     PyTypeObject *array_type, *dtype_type;
-    PyTypeObject *tuples[CX_TUPLE_COUNT];   /* of arrays and facts, with names (info.c) */
     PyTypeObject *records[CX_RECORD_COUNT]; /* records.h */
-    PyTypeObject *run_type, *store_type, *check_type, *report_type;
     PyTypeObject *answers[CX_ANSWER_COUNT]; /* answers.h */
     PyTypeObject *objects[CX_OBJECT_COUNT]; /* objects.h */
     PyObject *dtypes[CBX_DTYPE_COUNT];
@@ -251,7 +235,7 @@ bool cx_keep(cx_call *c, size_t n, cbx_array **arrays);
 /** Closes the scope: the results as a list, or a tuple. */
 PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple);
 /** Closes the scope: the results as a tuple with names, of that kind. */
-PyObject *cx_record(cx_call *c, cx_tuple_kind kind, size_t n, cbx_array **arrays);
+PyObject *cx_record(cx_call *c, cx_answer_kind kind, size_t n, cbx_array **arrays);
 /** A reference for as long as the call runs; takes over the caller's. */
 bool cx_hold(cx_call *c, cbx_array *a);
 
@@ -400,6 +384,8 @@ bool cx_numbers(cx_call *c, int n, double *v);
         PyObject *item_ = (expression);                                                                                \
         if (!item_ || PyTuple_SetItem(tuple, (Py_ssize_t)i, item_) < 0) Py_CLEAR(tuple);                               \
     }
+/** Calls a function of the package's Python files, "calibrax_c.<module>", with arguments by a format of Py_BuildValue. */
+PyObject *cx_python(const char *module, const char *function, const char *format, ...);
 /** Adds an object, whose reference is taken over, to a dict or a list; false with an exception. */
 bool cx_put(PyObject *dict, const char *key, PyObject *v);
 bool cx_append(PyObject *list, PyObject *v);
@@ -466,12 +452,7 @@ void cx_release_buffer(PyObject *self, Py_buffer *view);
 
 bool cx_add_dtypes(cx_state *st, PyObject *module);
 bool cx_add_array_type(cx_state *st, PyObject *module);
-bool cx_add_tuples(cx_state *st);
 bool cx_add_records(cx_state *st, PyObject *module);
-bool cx_add_run(cx_state *st, PyObject *module);
-bool cx_add_store(cx_state *st, PyObject *module);
-bool cx_add_check(cx_state *st, PyObject *module);
-bool cx_add_benchmark(cx_state *st, PyObject *module);
 /** A namespace "calibrax_c.<name>" in parent, with n tables of methods; borrowed, NULL with an exception. */
 PyObject *cx_add_namespace(cx_state *st, PyObject *parent, const char *name, PyMethodDef *const *tables, size_t n);
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static cx_store_object *of(PyObject *self) { return (cx_store_object *)self; }
+static cx_shared_store *of(PyObject *self) { return ((cx_object *)self)->handle; }
 
 PyThreadState *cx_store_enter(PyObject *self)
 {
@@ -28,36 +28,34 @@ cbx_status cx_store_closed(PyObject *self, cbx_err *err)
 
 /* ---- opening, closing ---- */
 
-static void store_dealloc(PyObject *self)
+static void store_free(cx_object *o)
 {
-    PyTypeObject *type = Py_TYPE(self);
-    cbx_store_close(of(self)->store);
-    cbx_ctx_free(of(self)->ctx);
-    if (of(self)->has_lock) pthread_mutex_destroy(&of(self)->lock);
-    PyObject_Free(self);
-    Py_DECREF(type);
+    cx_shared_store *s = o->handle;
+
+    cbx_store_close(s->store);
+    pthread_mutex_destroy(&s->lock);
+    PyMem_Free(s);
 }
 
 static PyObject *make_store(cx_call *c)
 {
     cbx_store_opts o = CBX_STORE_OPTS_INIT;
-    cx_store_object *self;
+    cx_shared_store *s;
+    cx_object *self;
     bool create, index;
     cbx_status status;
     const char *path;
 
-    if (!CX_GET(c, path, create, index)) return NULL;
-    self = (cx_store_object *)PyType_GenericAlloc(c->st->store_type, 0);
-    if (!self) return NULL;
-    self->has_lock = pthread_mutex_init(&self->lock, NULL) == 0;
+    if (!CX_GET(c, path, create, index) || !(self = cx_object_new(c->st, CX_STORE_TYPE))) return NULL;
+    self->handle = s = PyMem_Calloc(1, sizeof *s);
+    if (!s) return cx_object_made(self, CBX_ENOMEM, &c->err);
+    pthread_mutex_init(&s->lock, NULL);
     o.create_late = create;
     o.no_index_file = !index;
     c->unlocked = PyEval_SaveThread();
-    status = cbx_ctx_create(NULL, &self->ctx, &c->err);
-    if (!status) status = cbx_store_open(self->ctx, path, &o, &self->store, &c->err);
-    if (cx_fine(c, status)) return (PyObject *)self;
-    Py_DECREF(self);
-    return NULL;
+    status = cbx_store_open(self->ctx, path, &o, &s->store, &c->err);
+    cx_fine(c, status);
+    return cx_object_made(self, status, &c->err);
 }
 
 static PyObject *do_close(cx_call *c)
@@ -68,14 +66,6 @@ static PyObject *do_close(cx_call *c)
     CX_STORE(c) = NULL;
     cx_store_leave(c->self, t);
     Py_RETURN_NONE;
-}
-
-static PyObject *do_enter(cx_call *c) { return Py_NewRef(c->self); }
-
-static PyObject *do_exit(cx_call *c)
-{
-    Py_XDECREF(do_close(c));
-    Py_RETURN_FALSE;
 }
 
 /* ---- single runs and baselines ---- */
@@ -398,8 +388,8 @@ CX_GETTERS(store_members, ATTRIBUTES)
     X(compact, "newest: int = 0, *, since: Time | None = None, dry: bool = False", "Care", compact, 0, "Keeps the newest runs of each branch and machine (0: all), those of baselines and those since a time, and removes the others, for good. dry: only report.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.compact(newest=1).changed\n0") \
     X(migrate, "*, dry: bool = False", "Care", migrate, 0, "Rewrites runs of older schemas in the present one.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.migrate().changed\n0") \
     X(close, "", "None", do_close, 0, "Releases the store; any later call is a ValueError.\n\n>>> s = cx.Store(tempfile.mkdtemp())\n>>> f = s.save(cx.Run([cx.Point('p', '', {'n': '1'}, {'t': 1.0})], id='a', detect=False))\n>>> s.close()") \
-    X(__enter__, "", "Self", do_enter, 0, "The store.\n\n>>> with cx.Store(tempfile.mkdtemp()) as s: pass") \
-    X(__exit__, "type: object, value: object, traceback: object, /", "bool", do_exit, 0, "Closes the store.\n\n>>> with cx.Store(tempfile.mkdtemp()) as s: pass")
+    X(__enter__, "", "Self", cx_do_enter, 0, "The store.\n\n>>> with cx.Store(tempfile.mkdtemp()) as s: pass") \
+    X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, do_close, "Closes the store.\n\n>>> with cx.Store(tempfile.mkdtemp()) as s: pass")
 /* clang-format on */
 METHODS(CX_OF_TYPE)
 static PyMethodDef store_methods[] = {
@@ -409,30 +399,10 @@ static PyMethodDef store_methods[] = {
     { 0 },
 };
 
-static PyObject *store_new(PyTypeObject *type, PyObject *args, PyObject *kw)
-{
-    static cx_function f = { "Store", STORE_SIGNATURE, "Store", make_store, 0, CX_LIGHT, NULL, 0, -1 };
-    return cx_call_with(PyType_GetModuleState(type), &f, args, kw);
-}
-
-static PyType_Slot store_slots[] = {
-    { Py_tp_new, store_new },
-    { Py_tp_dealloc, store_dealloc },
-    { Py_tp_repr, store_repr },
-    { Py_tp_getset, store_members },
-    { Py_tp_methods, store_methods },
-    { Py_tp_doc, "Store(" STORE_SIGNATURE ") -> Store\n--\n\n" STORE_DOC },
-    { 0, NULL },
-};
-static PyType_Spec store_spec = {
-    .name = "calibrax_c.Store",
-    .basicsize = sizeof(cx_store_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = store_slots,
-};
-
-bool cx_add_store(cx_state *st, PyObject *module)
-{
-    st->store_type = cx_type(st, &store_spec);
-    return st->store_type && PyModule_AddObjectRef(module, "Store", (PyObject *)st->store_type) == 0;
-}
+const cx_object_type cx_store_object_type = { .name = "calibrax_c.Store",
+                                              .doc = STORE_DOC,
+                                              .free = store_free,
+                                              .methods = store_methods,
+                                              .make = CX_MAKER(Store, STORE_SIGNATURE, make_store),
+                                              .members = store_members,
+                                              .repr = store_repr };

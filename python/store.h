@@ -4,14 +4,13 @@
 
 #include <pthread.h>
 
-#include "python/answers.h"
+#include "python/objects.h"
 
-typedef struct cx_store_object {
-    PyObject_HEAD cbx_ctx *ctx;
+/* The handle of a Store. */
+typedef struct cx_shared_store {
     cbx_store *store; /* NULL: closed */
     pthread_mutex_t lock;
-    bool has_lock;
-} cx_store_object;
+} cx_shared_store;
 
 /** Releases the interpreter's lock and takes the store's; between the two no Python object may be touched. */
 PyThreadState *cx_store_enter(PyObject *self);
@@ -26,7 +25,7 @@ cbx_status cx_store_closed(PyObject *self, cbx_err *err);
         if (!status) status = call;                                                                                    \
         cx_store_leave((c)->self, t_);                                                                                 \
     } while (0)
-#define CX_STORE(c) ((cx_store_object *)(c)->self)->store
+#define CX_STORE(c) ((cx_shared_store *)((cx_object *)(c)->self)->handle)->store
 
 PyObject *cx_store_ingest(cx_call *c);
 

@@ -131,12 +131,7 @@ class Stub:
         return [n for n, _ in pairs], types, lines
 
     def named_tuple(self, name: str, value: type) -> list[str]:
-        dotted = f"{self.space}.{name}".lstrip(".")
-        members = SIGNATURES.get(dotted)
-        if members is None:  # results of array functions: arrays, and the facts of finfo and iinfo
-            kinds = {"bits": "int", "dtype": "dtype"} | dict.fromkeys(["max", "min"], "float" if "finfo" in name else "int")
-            kinds |= dict.fromkeys(["eps", "smallest_normal"], "float") | {"rank": "Array"}
-            members = ", ".join(f"{n}: {kinds.get(n, 'Array')}" for n in value.__match_args__)
+        members = SIGNATURES[f"{self.space}.{value.__name__}".lstrip(".")]
         names, types, lines = self.properties(members)
         return ["@final", f"class {name}(structseq[Any], tuple[{', '.join(types)}]):", f"    __match_args__: Final = {tuple(names)!r}", *lines]
 
