@@ -62,21 +62,23 @@ PyObject *cx_raise(cbx_status status, const char *message)
 
 /*
  * Messages name the function that the user called: the library's own name for it in quotes ("'random_uniform' from 3 to 1") is
- * replaced, and one that names neither it nor an argument is preceded by it.
+ * replaced, and a message without it is preceded by the name.
  */
 PyObject *cx_raise_for(const cx_call *c, cbx_status status)
 {
     char message[CBX_ERR_MESSAGE_SIZE + 64];
-    const char *text = c->err.message, *open = strchr(text, '\''), *close = open ? strchr(open + 1, '\'') : NULL;
-    size_t length = strlen(c->name), word = close ? (size_t)(close - open - 1) : 0;
+    const char *text = c->err.message, *open = text, *close = text;
+    size_t length = strlen(c->name);
 
     if (!c->function || !text[0] || strncmp(text, c->name, length) == 0 || status == CBX_ENOMEM)
         return c->domain_error && status == CBX_EDOM ? (PyErr_SetString(c->domain_error, text), NULL)
                                                      : cx_raise(status, text);
-    if (word > length && close[-(ptrdiff_t)length - 1] == '_' && memcmp(close - length, c->name, length) == 0)
+    for (; (open = strchr(close, '\'')) && (close = strchr(open + 1, '\'')); close++)
+        if ((size_t)(close - open) > length && memcmp(close - length, c->name, length) == 0 &&
+            strchr("_'", close[-(ptrdiff_t)length - 1]))
+            break;
+    if (open && close)
         snprintf(message, sizeof message, "%.*s'%s%s", (int)(open - text), text, c->name, close);
-    else if (word == length && memcmp(open + 1, c->name, length) == 0)
-        snprintf(message, sizeof message, "%s", text);
     else
         snprintf(message, sizeof message, "%s: %s", c->name, text);
     if (status != CBX_EDOM || !c->domain_error) return cx_raise(status, message);

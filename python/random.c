@@ -46,8 +46,15 @@ CX_FORMULA(do_gamma, cbx_random_gamma(c->ctx, key, alpha, shape.ndim, shape.of, 
 CX_FORMULA(do_bernoulli, cbx_random_bernoulli(c->ctx, key, p, shape.ndim, shape.of), key, p, shape)
 CX_FORMULA(do_categorical, cbx_random_categorical(c->ctx, key, logits, axis.value, shape.ndim, shape.of), key, logits,
            shape, axis)
-CX_FORMULA(do_choice, cbx_random_choice(c->ctx, key, x, axis.value, shape.ndim, shape.of, replace, p), key, x, shape,
-           replace, p, axis)
+
+/* An integer n stands for the values below it. */
+static const cbx_array *values(cbx_ctx *ctx, const cbx_array *x)
+{
+    if (cbx_array_ndim(x) || cbx_array_dtype(x) != CBX_I64) return x;
+    return cbx_arange_int(ctx, 0, *(const int64_t *)cbx_array_data(x), 1, CBX_I64);
+}
+CX_FORMULA(do_choice, cbx_random_choice(c->ctx, key, values(c->ctx, x), axis.value, shape.ndim, shape.of, replace, p), key,
+           x, shape, replace, p, axis)
 CX_FORMULA(do_randint,
            cbx_random_randint(c->ctx, key, shape.ndim, shape.of, low, high, dtype == CBX_DTYPE_COUNT ? CBX_I64 : dtype),
            key, shape, low, high, dtype)

@@ -86,7 +86,8 @@ static PyObject *do_percentile(cx_call *c)
     double one;
 
     if (!CX_GET(c, x, axis)) return NULL;
-    if (PyFloat_Check(o) || PyIndex_Check(o) || !PySequence_Check(o)) {
+    if (PyObject_Size(o) < 0) { /* not a sequence, and not an array of axes */
+        PyErr_Clear();
         if (!CX_GET_AS(c, "q", one) || !cx_begin(c)) return NULL;
         return cx_result(c, cbx_percentile(c->ctx, x, one, &axis));
     }

@@ -106,6 +106,11 @@ class Files(unittest.TestCase):
                 random.uniform(seed)
         x = cx.reshape(cx.arange(10.0), (2, 5))
         self.assertEqual(cx.percentile(x, [0, 50, 100], axis=1).tolist(), [cx.percentile(x, q, axis=1).tolist() for q in (0, 50, 100)])
+        for q in (cx.asarray([0.0, 50.0, 100.0]), memoryview(cx.asarray([0, 50, 100])), (0, cx.asarray(50), 100.0)):
+            self.assertEqual(cx.percentile(x, q).tolist(), [0.0, 4.5, 9.0])
+        self.assertEqual(cx.percentile(x, cx.asarray(50)).shape, ())
+        self.assertEqual(random.choice(7, 5, (9,)).tolist(), random.choice(7, cx.arange(5), (9,)).tolist())
+        self.assertEqual(sorted(random.choice(7, 5, (5,), replace=False).tolist()), [0, 1, 2, 3, 4])
 
 
 if __name__ == "__main__":
