@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "python/objects.h"
-#include "python/protocol.h"
 
 static cbx_benchmark_report *report_of(PyObject *self) { return ((cx_object *)self)->handle; }
 static void report_free(cx_object *o) { cbx_benchmark_report_free(o->handle); }
@@ -60,9 +59,171 @@ static bool read_options(cx_call *c, options *w)
     return !PyErr_Occurred();
 }
 
+/* ---- a Python object as a benchmark of the library: its methods are called back with the interpreter's lock held ---- */
+
+typedef struct bench {
+    PyObject *made;                     /* as _values.benchmark_of returns it */
+    PyObject *object, *dataset, *batch; /* batch: of the pass under way */
+    PyObject *type, *value, *traceback; /* the first exception of a callback; type NULL: none */
+    cbx_benchmark_ops ops;
+    cbx_dataset_ops dataset_ops;
+} bench;
+
+/* Keeps the first exception; the status that the library sees, with its words. */
+static cbx_status caught(bench *b, cbx_err *err)
+{
+    PyObject *type, *value, *traceback, *text;
+    bool interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    const char *words;
+    cbx_status st;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    text = value ? PyObject_Str(value) : NULL;
+    words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    PyErr_Clear();
+    st = cbx_fail(err, interrupt ? CBX_EINTERRUPTED : CBX_ECHILD, "%s",
+                  words && *words ? words : "it raised an exception");
+    Py_XDECREF(text);
+    if (b->type) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+    } else {
+        b->type = type;
+        b->value = value;
+        b->traceback = traceback;
+    }
+    return st;
+}
+
+/* The status of a call, whose result is dropped. */
+static cbx_status called(bench *b, PyObject *r, cbx_err *err)
+{
+    Py_XDECREF(r);
+    return r ? CBX_OK : caught(b, err);
+}
+
+static cbx_status values(bench *b, const char *method, cbx_values *out, cbx_err *err)
+{
+    PyObject *given = PyObject_CallMethod(b->object, method, NULL), *key, *value;
+    PyObject *dict = given ? cx_python("_values", "numbers_of", "sO", method, given) : NULL;
+    cbx_err failed = CBX_ERR_INIT;
+    Py_ssize_t at = 0;
+    const char *name;
+
+    while (dict && !failed.status && PyDict_Next(dict, &at, &key, &value) && (name = cx_text_of(key, method)))
+        cbx_values_add(out, name, PyFloat_AsDouble(value), &failed);
+    if (failed.status) cx_raise(failed.status, failed.message);
+    Py_XDECREF(dict);
+    Py_XDECREF(given);
+    return PyErr_Occurred() ? caught(b, err) : CBX_OK;
+}
+
+#define CALL(name, method)                                                                                             \
+    static cbx_status name(cbx_ctx *ctx, void *self, cbx_err *err)                                                     \
+    {                                                                                                                  \
+        (void)ctx;                                                                                                     \
+        return called(self, PyObject_CallMethod(((bench *)self)->object, method, NULL), err);                          \
+    }
+#define VALUES(name, method)                                                                                           \
+    static cbx_status name(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)                                    \
+    {                                                                                                                  \
+        (void)ctx;                                                                                                     \
+        return values(self, method, out, err);                                                                         \
+    }
+CALL(setup, "setup")
+CALL(work, "work")
+VALUES(train, "run_training")
+VALUES(evaluate, "run_evaluation")
+VALUES(targets, "get_performance_targets")
+CALL(torn_down, "teardown")
+static void teardown(cbx_ctx *ctx, void *self) { (void)torn_down(ctx, self, NULL); }
+
+/* The library sees no arrays of a dataset: run_batch is called with what the dataset returned. */
+static size_t length(const void *self)
+{
+    Py_ssize_t n = PyObject_Size(((const bench *)self)->dataset);
+
+    if (n >= 0) return (size_t)n;
+    caught((bench *)(uintptr_t)self, NULL);
+    return 0;
+}
+
+static cbx_status get_batch(cbx_ctx *ctx, void *self, size_t size, size_t start, cbx_named_array *out, size_t capacity,
+                            size_t *n, cbx_err *err)
+{
+    bench *b = self;
+
+    (void)ctx, (void)out, (void)capacity;
+    *n = 0;
+    cx_set(&b->batch, cx_python("_values", "batch_of", "Onn", b->dataset, (Py_ssize_t)size, (Py_ssize_t)start));
+    return b->batch ? CBX_OK : caught(b, err);
+}
+
+static cbx_status get(cbx_ctx *ctx, void *self, size_t i, cbx_named_array *out, size_t capacity, size_t *n,
+                      cbx_err *err)
+{
+    return get_batch(ctx, self, 1, i, out, capacity, n, err);
+}
+
+static cbx_status run_batch(cbx_ctx *ctx, void *self, const cbx_named_array *batch, size_t n, cbx_err *err)
+{
+    (void)ctx, (void)batch, (void)n;
+    return called(self, PyObject_CallMethod(((bench *)self)->object, "run_batch", "(O)", ((bench *)self)->batch), err);
+}
+
+static bool has(const bench *b, const char *method)
+{
+    PyObject *name = PyUnicode_FromString(method);
+    bool found = name && PySequence_Contains(PyTuple_GetItem(b->made, 3), name) == 1;
+
+    Py_XDECREF(name);
+    return found;
+}
+
+static bool bench_make(cx_call *c, bench *b, const char *name)
+{
+    cbx_benchmark_ops checked, *ops = &b->ops;
+    PyObject *given = cx_arg(c, "config"), *text, *domain, *methods, *defs;
+
+    b->made = cx_python("_values", "benchmark_of", "OzO", cx_arg(c, "benchmark") ? cx_arg(c, "benchmark") : Py_None,
+                        name, given ? given : Py_None);
+    if (!b->made || !PyArg_ParseTuple(b->made, "OOOOOO", &b->object, &text, &domain, &methods, &b->dataset, &defs))
+        return false;
+    *ops = (cbx_benchmark_ops){ .struct_size = sizeof *ops, .abi = CBX_BENCHMARK_ABI };
+    ops->name = cx_text_of(text, "the name of a benchmark");
+    ops->domain = cx_text_of(domain, "the domain of a benchmark");
+    if (has(b, "setup")) ops->setup = setup;
+    if (has(b, "run_training")) ops->run_training = train;
+    if (has(b, "work")) ops->work = work;
+    if (has(b, "run_evaluation")) ops->run_evaluation = evaluate;
+    if (has(b, "teardown")) ops->teardown = teardown;
+    if (has(b, "get_performance_targets")) ops->targets = targets;
+    if (b->dataset != Py_None) {
+        b->dataset_ops = (cbx_dataset_ops){ sizeof b->dataset_ops, CBX_DATASET_ABI, "dataset", length, get, get_batch };
+        ops->dataset = &b->dataset_ops;
+        ops->run_batch = run_batch;
+    }
+    if (PyErr_Occurred() || !cx_defs_arg(c, defs, &ops->metric_defs, &ops->nmetric_defs)) return false;
+    if (!ops->run_training && !ops->work && !ops->run_batch && !ops->run_evaluation)
+        return cx_refuse(c, "benchmark", PyExc_TypeError,
+                         "an object with run_training, run_evaluation, work or run_batch", b->object);
+    return cx_fine(c, cbx_benchmark_ops_read(ops, &checked, &c->err));
+}
+
+/* Raises the exception of a callback, if there was one: with all false only one that no benchmark may swallow. */
+static bool bench_raise(bench *b, bool all)
+{
+    if (!b->type || (!all && PyErr_GivenExceptionMatches(b->type, PyExc_Exception))) return false;
+    PyErr_Restore(b->type, b->value, b->traceback);
+    b->type = b->value = b->traceback = NULL;
+    return true;
+}
+
 /* ---- in this process: the lock is held, the benchmark's own Python code lets others in ---- */
 
-static PyObject *run(cx_call *c, options *w, cx_bench *b, bool keep_going)
+static PyObject *run(cx_call *c, options *w, bench *b, bool keep_going)
 {
     const cbx_benchmark_item item = { &b->ops, b };
     cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
@@ -75,7 +236,7 @@ static PyObject *run(cx_call *c, options *w, cx_bench *b, bool keep_going)
     source.items = &item;
     source.nitems = 1;
     status = cbx_benchmark_run(c->ctx, &source, &w->o, &report, &c->err);
-    if (cx_bench_raise(b, !keep_going)) {
+    if (bench_raise(b, !keep_going)) {
         cbx_benchmark_report_free(report);
         return NULL;
     }
@@ -91,25 +252,22 @@ static PyObject *run(cx_call *c, options *w, cx_bench *b, bool keep_going)
 
 static PyObject *do_run(cx_call *c)
 {
-    PyObject *benchmark = cx_arg(c, "benchmark") ? cx_arg(c, "benchmark") : Py_None, *none, *object = NULL, *out = NULL;
     options w = OPTIONS_INIT;
+    PyObject *out = NULL;
     bool keep_going;
-    cx_bench b = { 0 };
+    bench b = { 0 };
 
-    if (read_options(c, &w) && CX_GET(c, w.o.name, w.o.scenario, w.o.measure.warmup, w.o.measure.batch_size,
-                                      w.o.measure.max_batches, keep_going)) {
-        if (PyType_Check(benchmark)) { /* a class becomes an object, made with the configuration */
-            none = PyTuple_New(0);
-            object = none ? PyObject_Call(benchmark, none, cx_arg(c, "config")) : NULL;
-            Py_XDECREF(none);
-        } else {
-            object = Py_NewRef(benchmark);
-        }
-        if (object && cx_bench_make(c, &b, object, w.o.name)) out = run(c, &w, &b, keep_going);
-        cx_bench_clear(&b);
-        Py_XDECREF(object);
-    }
+    if (read_options(c, &w) &&
+        CX_GET(c, w.o.name, w.o.scenario, w.o.measure.warmup, w.o.measure.batch_size, w.o.measure.max_batches,
+               keep_going) &&
+        bench_make(c, &b, w.o.name))
+        out = run(c, &w, &b, keep_going);
     cbx_json_unref(w.config);
+    Py_XDECREF(b.made);
+    Py_XDECREF(b.batch);
+    Py_XDECREF(b.type);
+    Py_XDECREF(b.value);
+    Py_XDECREF(b.traceback);
     return out;
 }
 

@@ -90,7 +90,6 @@ static PyObject *do_bisect(cx_call *c)
     cbx_bisect *b = NULL;
     PyObject *r = NULL;
     cbx_status status;
-    cbx_arena arena;
     listener t = { .stop = c->stop };
 
     o.bad = "HEAD";
@@ -106,71 +105,37 @@ static PyObject *do_bisect(cx_call *c)
     if (!cx_begin(c)) return NULL;
     status = cbx_bisect_run(c->ctx, &o, &b, &c->err);
     cx_lock(c);
-    cbx_arena_init(&arena, cbx_allocator_default());
     if (!cx_callback_done(&t.progress) && cx_fine(c, status))
-        r = result_object(c->st, b, &(subjects){ c->ctx, o.repository, &arena, true });
-    cbx_arena_clear(&arena);
+        r = result_object(c->st, b, &(subjects){ c->ctx, o.repository, cx_arena(c), true });
     cbx_bisect_free(b);
     return r;
-}
-
-/* (commits, parents) of a graph: parents before children, the parents of each as a tuple of names. */
-static PyObject *graph_object(const cbx_bisect_graph *g)
-{
-    PyObject *names = PyTuple_New((Py_ssize_t)g->ncommits), *parents = PyTuple_New((Py_ssize_t)g->ncommits);
-    bool fine = names && parents;
-
-    for (size_t i = 0; fine && i < g->ncommits; i++) {
-        size_t n = g->first[i + 1] - g->first[i];
-        PyObject *name = PyUnicode_FromString(g->names[i]), *list = PyTuple_New((Py_ssize_t)n);
-        fine = name && list && PyTuple_SetItem(names, (Py_ssize_t)i, Py_NewRef(name)) == 0;
-        for (size_t k = 0; fine && k < n; k++) {
-            PyObject *p = Py_XNewRef(PyTuple_GetItem(names, (Py_ssize_t)g->parents[g->first[i] + k]));
-            fine = p && PyTuple_SetItem(list, (Py_ssize_t)k, p) == 0;
-        }
-        fine = fine && PyTuple_SetItem(parents, (Py_ssize_t)i, Py_NewRef(list)) == 0;
-        Py_XDECREF(name);
-        Py_XDECREF(list);
-    }
-    if (fine) return Py_BuildValue("(NN)", names, parents);
-    Py_XDECREF(names);
-    Py_XDECREF(parents);
-    return NULL;
 }
 
 static PyObject *do_history(cx_call *c)
 {
     const char *good = "", *bad = "HEAD", *repository = NULL;
-    cbx_bisect_graph graph;
-    PyObject *r = NULL;
-    cbx_status status;
-    cbx_arena arena;
+    PyObject *names;
+    cbx_bisect_graph g;
 
     if (!CX_GET(c, good, bad, repository)) return NULL;
     c->elements = CX_UNLOCK_ELEMENTS;
-    if (!cx_begin(c)) return NULL;
-    cbx_arena_init(&arena, cbx_allocator_default());
-    status = cbx_bisect_history(c->ctx, repository, good, bad, &arena, &graph, &c->err);
-    if (cx_fine(c, status)) r = graph_object(&graph);
-    cbx_arena_clear(&arena);
-    return r;
+    if (!cx_begin(c) || !cx_fine(c, cbx_bisect_history(c->ctx, repository, good, bad, cx_arena(c), &g, &c->err)))
+        return NULL;
+    names = PyTuple_New((Py_ssize_t)g.ncommits);
+    CX_FILL(names, g.ncommits, PyUnicode_FromString(g.names[i]))
+    return cx_python("_values", "graph_of", "NNN", names, cx_wholes_object(g.first, g.ncommits + 1),
+                     cx_wholes_object(g.parents, g.first[g.ncommits]));
 }
 
 static PyObject *do_subject(cx_call *c)
 {
     const char *commit = "", *repository = NULL, *text = "";
-    PyObject *r = NULL;
-    cbx_status status;
-    cbx_arena arena;
 
     if (!CX_GET(c, commit, repository)) return NULL;
     c->elements = CX_UNLOCK_ELEMENTS;
-    if (!cx_begin(c)) return NULL;
-    cbx_arena_init(&arena, cbx_allocator_default());
-    status = cbx_bisect_subject(c->ctx, repository, commit, &arena, &text, &c->err);
-    if (cx_fine(c, status)) r = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-    cbx_arena_clear(&arena);
-    return r;
+    if (!cx_begin(c) || !cx_fine(c, cbx_bisect_subject(c->ctx, repository, commit, cx_arena(c), &text, &c->err)))
+        return NULL;
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
 /* clang-format off */
@@ -183,90 +148,39 @@ CX_FUNCTIONS(cx_bisection_methods, CI, CX_WAITS)
 
 /* ---- Bisection ---- */
 
-typedef struct making {
-    cx_texts names;
-    size_t *first, *parents, nparents;
-    PyObject *places; /* number by name */
-} making;
-
-static void making_clear(making *m)
+/* Of the argument parents: where each commit's begin, and the parents themselves; they end with the call. */
+static bool read_parents(cx_call *c, const cx_texts *names, cbx_bisect_graph *graph)
 {
-    PyMem_Free(m->first);
-    PyMem_Free(m->parents);
-    Py_XDECREF(m->places);
-}
-
-static bool find_places(making *m)
-{
-    m->places = PyDict_New();
-    for (size_t i = 0; m->places && i < m->names.n; i++) {
-        PyObject *at = PyLong_FromSize_t(i);
-        bool fine = at && PyDict_SetItem(m->places, PyTuple_GetItem(m->names.tuple, (Py_ssize_t)i), at) == 0;
-        Py_XDECREF(at);
-        if (!fine) return false;
-    }
-    return m->places != NULL;
-}
-
-/* The parents of commit i: those that are no candidates lie on the good side. */
-static bool add_parents(making *m, size_t i, PyObject *given)
-{
-    PyObject *list = PyUnicode_Check(given) ? PyTuple_Pack(1, given) : PySequence_Tuple(given);
-    size_t n = list ? (size_t)PyTuple_Size(list) : 0, *more;
-
-    m->first[i] = m->nparents;
-    more = list ? PyMem_Realloc(m->parents, (m->nparents + n + 1) * sizeof *more) : NULL;
-    if (list && !more) PyErr_NoMemory();
-    if (more) m->parents = more;
-    for (size_t k = 0; more && k < n; k++) {
-        PyObject *at = PyDict_GetItemWithError(m->places, PyTuple_GetItem(list, (Py_ssize_t)k));
-        if (at) m->parents[m->nparents++] = PyLong_AsSize_t(at);
-        if (PyErr_Occurred()) break;
-    }
-    Py_XDECREF(list);
-    return !PyErr_Occurred();
-}
-
-static bool read_parents(cx_call *c, making *m)
-{
-    PyObject *given = cx_arg(c, "parents"), *list;
+    PyObject *given = cx_arg(c, "parents"), *lists;
+    size_t *first, *parents, total = 0;
+    cx_groups g;
 
     if (!given) return true;
-    list = PySequence_Tuple(given);
-    if (!list || !find_places(m)) goto done;
-    m->first = PyMem_Calloc(m->names.n + 1, sizeof *m->first);
-    if (!m->first) PyErr_NoMemory();
-    if (m->first && (size_t)PyTuple_Size(list) != m->names.n)
-        PyErr_Format(PyExc_ValueError, "Bisection: %zd lists of parents for %zu commits", PyTuple_Size(list),
-                     m->names.n);
-    for (size_t k = 0; !PyErr_Occurred() && k < m->names.n; k++)
-        if (!add_parents(m, k, PyTuple_GetItem(list, (Py_ssize_t)k))) break;
-    if (!PyErr_Occurred()) m->first[m->names.n] = m->nparents;
-done:
-    Py_XDECREF(list);
-    return !PyErr_Occurred();
+    lists = cx_python("_values", "parents_of", "OO", names->tuple, given);
+    if (!cx_keep_object(c, lists) || !cx_read_groups(c, "parents", lists, &g)) return false;
+    for (size_t k = 0; k < g.n; k++) total += g.sizes[k];
+    graph->first = first = cx_alloc(c, g.n + 1, sizeof *first);
+    graph->parents = parents = cx_alloc(c, total, sizeof *parents);
+    for (size_t k = 0; first && k < g.n; k++) first[k + 1] = first[k] + g.sizes[k];
+    for (size_t i = 0; parents && i < total; i++) parents[i] = (size_t)g.x[i];
+    return first && parents;
 }
 
 static PyObject *bisection_make(cx_call *c)
 {
-    cbx_bisect_opts o = CBX_BISECT_OPTS_INIT;
+    cbx_bisect_opts opts = CBX_BISECT_OPTS_INIT;
+    cbx_bisect_graph graph = { 0 };
     const char *good = "";
-    making m = { 0 };
-    PyObject *r = NULL;
-    cx_object *t;
+    cx_texts commits;
 
-    if (CX_GET(c, good) && CX_GET_AS(c, "commits", m.names) && read_parents(c, &m) &&
-        CX_GET(c, o.confidence, o.end_launches, o.max_launches, o.build_launches, o.higher_is_better, o.any_change,
-               o.identity) &&
-        (t = cx_object_new(c->st, CX_BISECTION))) {
-        cbx_bisect_graph graph = { m.names.n, good, m.names.list, m.first, m.parents };
-        cbx_bisect *b = NULL;
-        cbx_status status = cbx_bisect_create(t->ctx, &graph, &o, &b, &c->err);
-        t->handle = b;
-        r = cx_object_made(t, status, &c->err);
-    }
-    making_clear(&m);
-    return r;
+    if (!CX_GET(c, good, commits) || !read_parents(c, &commits, &graph) ||
+        !CX_GET(c, opts.confidence, opts.end_launches, opts.max_launches, opts.build_launches, opts.higher_is_better,
+                opts.any_change, opts.identity))
+        return NULL;
+    graph.good = good;
+    graph.names = commits.list;
+    graph.ncommits = commits.n;
+    CX_MAKE(CX_BISECTION, cbx_bisect, cbx_bisect_create(o->ctx, &graph, &opts, &handle, &c->err));
 }
 
 /* A candidate, or the good end, by its name. */
@@ -342,68 +256,35 @@ static PyObject *bisection_restore(cx_call *c)
 
 /* ---- Python functions that build and measure ---- */
 
-/* 1: built, or it was before; 0: it cannot be; -1 with an exception. */
-static int build(PyObject *function, PyObject *built, PyObject *name)
+static bool step(cx_call *c, cbx_bisect *b, size_t commit, PyObject *bench, PyObject *build, PyObject *built)
 {
-    int known = PySet_Contains(built, name), yes;
-    PyObject *r;
+    PyObject *r = cx_python("_values", "measure", "sOOO", cbx_bisect_name(b, commit), bench, build ? build : Py_None,
+                            built);
+    const char *reason = NULL;
+    PyObject *value;
+    bool fine = r && PyArg_ParseTuple(r, "Oz", &value, &reason);
+    double v = fine && !reason ? PyFloat_AsDouble(value) : 0;
 
-    if (known || !function) return known < 0 ? -1 : 1;
-    r = PyObject_CallFunctionObjArgs(function, name, NULL);
-    yes = !r ? -1 : r == Py_None ? 1 : PyObject_IsTrue(r);
+    fine = fine && !PyErr_Occurred() &&
+           cx_fine(c,
+                   reason ? cbx_bisect_broken(b, commit, reason, &c->err) : cbx_bisect_observe(b, commit, v, &c->err));
     Py_XDECREF(r);
-    return yes > 0 && PySet_Add(built, name) < 0 ? -1 : yes;
-}
-
-/* One value of a commit, or that it has none; false with an exception. */
-static bool measure(cx_call *c, cbx_bisect *b, size_t commit, PyObject *name, PyObject *bench)
-{
-    PyObject *r = PyObject_CallFunctionObjArgs(bench, name, NULL);
-    cbx_status status;
-    double value;
-
-    if (!r) return false;
-    if (r == Py_None) {
-        status = cbx_bisect_broken(b, commit, "the benchmark gave no value", &c->err);
-    } else {
-        value = PyFloat_AsDouble(r);
-        status = PyErr_Occurred() ? CBX_EINVAL : cbx_bisect_observe(b, commit, value, &c->err);
-    }
-    Py_DECREF(r);
-    return cx_fine(c, status);
-}
-
-static bool step(cx_call *c, cbx_bisect *b, size_t commit, PyObject *bench, PyObject *make, PyObject *built)
-{
-    PyObject *name = PyUnicode_FromString(cbx_bisect_name(b, commit));
-    int there = name ? build(make, built, name) : -1;
-    bool fine = there >= 0;
-
-    if (there == 0)
-        fine = cx_fine(c, cbx_bisect_broken(b, commit, "it cannot be built", &c->err));
-    else if (there > 0)
-        fine = measure(c, b, commit, name, bench);
-    Py_XDECREF(name);
     return fine;
 }
 
 static PyObject *bisection_run(cx_call *c)
 {
-    PyObject *bench = NULL, *build = NULL, *built = NULL, *r = NULL;
+    PyObject *bench = NULL, *build = NULL, *built = NULL;
     cx_object *t = cx_object_self(c);
     bool fine;
     size_t commit;
 
-    if (!t || !CX_GET(c, bench, build)) return NULL;
-    built = PySet_New(NULL);
-    fine = built != NULL;
-    t->busy = true; /* the functions must not drive the same search */
+    if (!t || !CX_GET(c, bench, build) || !cx_keep_object(c, built = PySet_New(NULL))) return NULL;
+    t->busy = fine = true; /* the functions must not drive the same search */
     while (fine && cbx_bisect_next(t->handle, &commit) == CBX_BISECT_RUNNING)
         fine = PyErr_CheckSignals() == 0 && step(c, t->handle, commit, bench, build, built);
     t->busy = false;
-    if (fine) r = result_object(c->st, t->handle, &(subjects){ 0 });
-    Py_XDECREF(built);
-    return r;
+    return fine ? result_object(c->st, t->handle, &(subjects){ 0 }) : NULL;
 }
 
 /* clang-format off */

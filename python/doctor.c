@@ -24,19 +24,14 @@ static bool look(cx_call *c, cbx_doctor_report *report, cbx_err *err)
 static PyObject *do_doctor(cx_call *c)
 {
     cbx_doctor_report report;
-    PyObject *r = NULL;
-    cbx_arena arena;
     bool fine;
 
     c->elements = CX_UNLOCK_ELEMENTS; /* libraries are loaded */
     if (!cx_begin(c)) return NULL;
-    cbx_arena_init(&arena, cbx_allocator_default());
-    cbx_doctor_init(&report, &arena);
+    cbx_doctor_init(&report, cx_arena(c));
     fine = look(c, &report, &c->err);
-    if (cx_fine(c, fine ? CBX_OK : c->err.status))
-        r = cx_answer_list(c->st, CX_DOCTOR_ITEM, report.items, report.count);
-    cbx_arena_clear(&arena);
-    return r;
+    return cx_fine(c, fine ? CBX_OK : c->err.status) ? cx_answer_list(c->st, CX_DOCTOR_ITEM, report.items, report.count)
+                                                     : NULL;
 }
 
 /* clang-format off */

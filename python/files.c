@@ -109,12 +109,9 @@ static PyObject *load_npz(cx_call *c, const char *path, const char *name)
 static bool load_group(cx_call *c, cbx_h5 *h, const char *group, PyObject *dict)
 {
     const cbx_h5_entry *entries;
-    cbx_arena arena;
     size_t n = 0;
-    bool fine;
+    bool fine = cx_fine(c, cbx_h5_list(h, group, cx_arena(c), &entries, &n, &c->err));
 
-    cbx_arena_init(&arena, cbx_allocator_default());
-    fine = cx_fine(c, cbx_h5_list(h, group, &arena, &entries, &n, &c->err));
     for (size_t i = 0; fine && i < n; i++) {
         PyObject *full = PyUnicode_FromFormat(group[0] && strcmp(group, "/") != 0 ? "%s/%s" : "%.0s%s", group,
                                               entries[i].name);
@@ -129,7 +126,6 @@ static bool load_group(cx_call *c, cbx_h5 *h, const char *group, PyObject *dict)
         }
         Py_XDECREF(full);
     }
-    cbx_arena_clear(&arena);
     return fine && !PyErr_Occurred();
 }
 

@@ -53,8 +53,8 @@ static const cbx_array *values(cbx_ctx *ctx, const cbx_array *x)
     if (cbx_array_ndim(x) || cbx_array_dtype(x) != CBX_I64) return x;
     return cbx_arange_int(ctx, 0, *(const int64_t *)cbx_array_data(x), 1, CBX_I64);
 }
-CX_FORMULA(do_choice, cbx_random_choice(c->ctx, key, values(c->ctx, x), axis.value, shape.ndim, shape.of, replace, p), key,
-           x, shape, replace, p, axis)
+CX_FORMULA(do_choice, cbx_random_choice(c->ctx, key, values(c->ctx, x), axis.value, shape.ndim, shape.of, replace, p),
+           key, x, shape, replace, p, axis)
 CX_FORMULA(do_randint,
            cbx_random_randint(c->ctx, key, shape.ndim, shape.of, low, high, dtype == CBX_DTYPE_COUNT ? CBX_I64 : dtype),
            key, shape, low, high, dtype)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 from_json = json.loads
 
@@ -78,3 +82,80 @@ def profiled_call(kept: tuple[Any, Any, Any], args: tuple[Any, ...], kwargs: dic
     elif hasattr(result, "block_until_ready"):
         result.block_until_ready()
     return result, signature, time.perf_counter() - start
+
+
+METHODS = ("setup", "run_training", "work", "run_batch", "run_evaluation", "teardown", "get_performance_targets")
+
+
+def benchmark_of(benchmark: Any, name: str | None, config: dict[str, Any] | None) -> tuple[Any, ...]:
+    """A benchmark (of a class, one made with config), its name, its domain, its methods, its dataset and its definitions."""
+    made = benchmark(**config or {}) if isinstance(benchmark, type) else benchmark
+
+    def text(attribute: str) -> str | None:
+        value = getattr(made, attribute, None)
+        return value if isinstance(value, str) else None
+
+    methods = [m for m in METHODS if callable(getattr(made, m, None))]
+    dataset = made.dataset if "run_batch" in methods and "work" not in methods else None
+    called = next(n for n in (name, text("name"), type(made).__name__) if n is not None)
+    return made, called, text("domain") or "", methods, dataset, getattr(made, "metric_defs", None)
+
+
+def numbers_of(method: str, given: Any) -> dict[str, float]:
+    """The numbers by name that a method of a benchmark returned."""
+    try:
+        numbers = {} if given is None else dict(given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{method} must return a dict of numbers, got {given!r}") from None
+    for key, value in numbers.items():
+        if not isinstance(key, str) or isinstance(value, (bool, str)):
+            raise TypeError(f"{method} must return numbers by name, got {value!r} for {key!r}")
+    return {key: float(value) for key, value in numbers.items()}
+
+
+def _rows(part: Any) -> int | None:
+    """The first length of an array, the length of a list or a tuple; None: unknown."""
+    shape = getattr(part, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return shape[0]  # type: ignore[no-any-return]
+    return len(part) if isinstance(part, (list, tuple)) else None
+
+
+def batch_of(dataset: Any, size: int, start: int) -> Any:
+    """The examples from start on; throughput counts those that are asked for, so the batch, or a part of it, must hold as many."""
+    if not hasattr(dataset, "get_batch"):
+        return [dataset[i] for i in range(start, min(start + size, len(dataset)))]
+    batch = dataset.get_batch(size, start)
+    wanted = min(start + size, len(dataset)) - start
+    parts = list(batch.values()) if isinstance(batch, dict) else batch if isinstance(batch, (tuple, list)) else []
+    known = [n for n in map(_rows, parts) if n is not None]
+    whole = None if isinstance(batch, dict) else _rows(batch)
+    if wanted not in (whole, *known) and (known or whole is not None):
+        found = known[0] if known else whole
+        raise ValueError(f"the batch from example {start} on has {found} rows: get_batch must return {wanted}")
+    return batch
+
+
+def parents_of(commits: tuple[str, ...], parents: Sequence[str | Sequence[str]]) -> list[list[int]]:
+    """The places of each commit's parents; those that are no candidates lie on the good side."""
+    places = {commit: i for i, commit in enumerate(commits)}
+    lists = [(p,) if isinstance(p, str) else tuple(p) for p in parents]
+    if len(lists) != len(commits):
+        raise ValueError(f"Bisection: {len(lists)} lists of parents for {len(commits)} commits")
+    return [[places[p] for p in given if p in places] for given in lists]
+
+
+def graph_of(names: tuple[str, ...], first: tuple[int, ...], parents: tuple[int, ...]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Commits, parents before children, and the names of each one's parents."""
+    return names, tuple(tuple(names[p] for p in parents[a:b]) for a, b in pairwise(first))
+
+
+def measure(commit: str, bench: Callable[[str], Any], build: Callable[[str], Any] | None, built: set[str]) -> tuple[Any, str | None]:
+    """A value of a commit, or why it has none."""
+    if build is not None and commit not in built:
+        made = build(commit)
+        if made is not None and not made:
+            return None, "it cannot be built"
+        built.add(commit)
+    value = bench(commit)
+    return value, "the benchmark gave no value" if value is None else None
