@@ -21,7 +21,7 @@ def lay_out(folder: str, extension: str) -> str:
     site = os.path.join(folder, "lib", "python3", "site-packages")
     tools = os.path.join(site, "calibrax_c", "tools")
     os.makedirs(tools)
-    for name in ("__init__.py", "_records.py", "_core.abi3.so"):
+    for name in ("__init__.py", "_records.py", "_values.py", "_core.abi3.so"):
         shutil.copy(os.path.join(package, name), os.path.join(site, "calibrax_c"))
     for name in ("launcher/nperf-launch", "nperf/nperf", "calibrax/calibrax", "workers/nperf-worker"):
         shutil.copy(os.path.join(build, "programs", name), tools)
