@@ -469,7 +469,8 @@ static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, path_list *l
         if (names[i][0] == '.') continue;
         path = cbx_path_join(list->arena, folder, names[i]);
         if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", folder);
-        if (lstat(path, &itself) != 0 || stat(path, &info) != 0) continue; /* a broken link, or gone since */
+        if (lstat(path, &itself) != 0) continue;          /* removed since it was listed */
+        if (stat(path, &info) != 0) info = itself; /* a link whose target is missing is a file that cannot be read */
         if (S_ISDIR(info.st_mode)) {
             if (!S_ISLNK(itself.st_mode) && depth < FOLDER_DEPTH) /* a link could lead back here */
                 st = walk(ctx, path, depth + 1, list, err);

@@ -33,6 +33,9 @@ static int conclude_open(const opt_program *program, const char *flag, const opt
                         "%s: %zu row%s the key and the run id of another; name each file once, and keep one of "
                         "the rows",
                         flag, f->duplicates, f->duplicates == 1 ? " has" : "s have");
+    if (strict && f->newer)
+        return opt_fail(program, "%s: %zu row%s of a newer schema than this nperf reads: use a newer nperf", flag, f->newer,
+                        f->newer == 1 ? " is" : "s are");
     note(flag, f->damaged, "damaged line left out", "damaged lines left out", words);
     note(flag, f->duplicates, "row is listed twice and counts once", "rows are listed twice and count once", "");
     note(flag, f->newer, "row is of a newer schema", "rows are of a newer schema",

@@ -69,6 +69,20 @@ def nperf_store(*tables, extra=""):
     return gate
 
 
+def nperf_link(p):
+    """The default store, whose newest run is a link to a file that is gone."""
+    os.makedirs(p.file("results/store/toy"))
+    p.write("results/store/toy/a.jsonl", made_rows.text(rows(1)))
+    os.symlink("/nowhere/b.jsonl", p.file("results/store/toy/b.jsonl"))
+    p.write("base.jsonl", made_rows.text(rows(0)))
+    return p.run("gate", "--baseline", "base.jsonl")
+
+
+def dated(table, run):
+    """Rows of another run id."""
+    return [dict(r, run_id=run) for r in table]
+
+
 def of_status(run, status):
     return [launched(run), launched(run, baseline="tiled", status=status)] if status == "ok" else [launched(run), row(run, baseline="tiled", status=status)]
 
@@ -133,6 +147,16 @@ NPERF = [
     ("a threshold that is no number", 2, nperf(rows(1), "--threshold", "5%")),
     ("a threshold in hexadecimal", 2, nperf(rows(1), "--threshold", "0x10")),
     ("a threshold of NaN", 2, nperf(rows(1), "--threshold", "nan")),
+    ("rows of a newer schema", 2, nperf(edited(1, "schema_version", 99))),
+    ("a baseline of a newer schema", 2, nperf(rows(1), base=edited(0, "schema_version", 99))),
+    ("a newest run that is a link to nothing: the default store", 2, nperf_link),
+    ("a good row of the future, then a crash", 2, nperf(dated(rows(1), "29990101T000000.000000+0000__a") + of_status(2, "crashed"))),
+    ("a good row whose time is of another zone, then a crash", 2, nperf(dated(rows(1), "20260101T090000.000000+0900__a") + of_status(2, "crashed"))),
+    ("a good row whose run id is not a time, then a crash", 2, nperf(dated(rows(1), "zzz") + of_status(2, "crashed"))),
+    ("a negative error, status ok", 1, nperf(edited(1, "fidelity.rel_to_tol", -1))),
+    ("elements outside the bound, status ok", 1, nperf(edited(1, "fidelity.n_mismatched", 100))),
+    ("no check was made, status ok", 1, nperf(edited(1, "fidelity.checks", 0))),
+    ("a status in other letters", 1, nperf(edited(1, "status", "OK"))),
     ("a baseline that is not there", 2, lambda p: p.run("gate", "--baseline", "none.jsonl", "--current", p.write("now.jsonl", made_rows.text(rows(1))))),
 ]
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/clock.h"
 #include "calibrax/base/list.h"
 
 #define MIN_RATIO 1.10
@@ -16,7 +17,8 @@
 #define MIN_MEMORY_MB 8
 #define MIN_ERROR     0.05
 
-#define MAX_TAGS 40
+#define MAX_TAGS     40
+#define MAX_AHEAD_US 86400000000LL /* clocks set by hand differ by less */
 
 typedef struct gate_key {
     const char *key; /* with or without the machine */
@@ -61,15 +63,35 @@ static const char *name_of(gate *g, const cbx_row *r)
                             r->point_label ? r->point_label : r->point_json, r->baseline);
 }
 
+/* Which of two rows is newer follows from their ids only if both are times in UTC, and none is ahead of the clock. */
+static cbx_status check_time(gate *g, const cbx_row *r, cbx_err *err)
+{
+    const char *zone = strstr(r->run_id, "+0000");
+    const char *time = zone ? cbx_arena_printf(&g->arena, "%.*sZ", (int)(zone - r->run_id), r->run_id) : "";
+    int64_t us;
+
+    if (!time) return no_memory(err);
+    if (cbx_time_parse_iso(time, &us, NULL))
+        return cbx_fail(err, CBX_EINVAL, "the run id '%s' of '%s' does not begin with a time in UTC", r->run_id,
+                        name_of(g, r));
+    if (us > cbx_time_now_us() + MAX_AHEAD_US)
+        return cbx_fail(err, CBX_EINVAL, "run '%s' of '%s' is in the future: correct its time, or remove it", r->run_id,
+                        name_of(g, r));
+    return CBX_OK;
+}
+
 static cbx_status make_table(gate *g, const cbx_rows *rows, bool with_machine, gate_table *t, cbx_err *err)
 {
     size_t kept = 0;
+    cbx_status st = CBX_OK;
 
     *t = (gate_table){ .all = cbx_arena_calloc(&g->arena, rows->count, sizeof *t->all) };
     if (!t->all) return no_memory(err);
     for (size_t i = 0; i < rows->count; i++) {
         cbx_row named = rows->rows[i];
         if (cbx_row_is_limit(&rows->rows[i])) continue; /* the machine's, not ours */
+        st = check_time(g, &rows->rows[i], err);
+        if (st) return st;
         if (!with_machine) named.machine = NULL;
         t->all[t->n] = (gate_key){ cbx_row_key(&g->arena, &named), &rows->rows[i], NULL, i };
         if (!t->all[t->n++].key) return no_memory(err);
@@ -212,13 +234,15 @@ static double memory_of(const cbx_row *row, bool launched, bool increase)
     return launched ? row->memory.over.value : increase ? row->host_rss_increase_mb : row->host_rss_mb;
 }
 
-/* A row whose answer is wrong, was not compared with the oracle although its counterpart's was, or is no number, is not good. */
+/* A row whose answer is wrong, was not compared with the oracle although its counterpart's was, or is not a number, is
+ * not good. */
 static bool passed(const cbx_row *row, const cbx_row *other)
 {
     if (!cbx_row_is_good(row)) return false;
     if (!row->fidelity_status) return !other || !other->fidelity_status;
-    return !strcmp(row->fidelity_status, "ok") && !(row->rel_to_tol > 1) &&
-           (!isnan(row->rel_to_tol) || !other || isnan(other->rel_to_tol));
+    return !strcmp(row->fidelity_status, "ok") && !row->mismatched && (row->checks || !other || !other->checks) &&
+           (isnan(row->rel_to_tol) ? !other || isnan(other->rel_to_tol)
+                                   : row->rel_to_tol >= 0 && row->rel_to_tol <= 1);
 }
 
 /* Whether the metric of `row` is laid before the engine; one that only this row has is then dropped or new. */

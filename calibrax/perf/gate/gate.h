@@ -56,8 +56,8 @@ typedef struct cbx_row_gate_facts {
  * @param opts   NULL: all defaults
  * @param out    the findings, to be laid before a guard (ci/guard.h); the caller frees it
  * @param facts  may be NULL
- * @return CBX_OK, whatever was found; CBX_EINVAL (an option; a key twice with one run id; a row under test that is older than the
- *         baseline's, unless allowed); CBX_ENOMEM
+ * @return CBX_OK, whatever was found; CBX_EINVAL (an option; a key twice with one run id; a run id that does not begin with a time in
+ *         UTC, or is in the future; a row under test that is older than the baseline's, unless allowed); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_row_gate(cbx_ctx *ctx, const cbx_rows *baseline, const cbx_rows *current,
                                 const cbx_row_gate_opts *opts, cbx_regression **out, cbx_row_gate_facts *facts,
