@@ -300,7 +300,8 @@ def check_selftest(tap, folder, browser):
 
 
 def check_widths(tap, tool, folder, browser):
-    """The ratio is in sight at every width, of a page with one point and of one with many, and the page itself never scrolls sideways."""
+    """The ratio is in sight at every width, of a page with one point and of one with many, no column is cut off, and the page itself never scrolls
+    sideways."""
     one = os.path.join(folder, "one.jsonl")
     with open(os.path.join(ROWS, "typical.jsonl"), encoding="utf-8") as f:
         rows = [line for line in f if json.loads(line)["param_point"] == {"m": 512, "k": 512, "n": 512, "algebra": "log", "dtype": "f32", "seed": 0}]
@@ -313,6 +314,7 @@ def check_widths(tap, tool, folder, browser):
         for width, layout in layouts(folder, browser, name + ".html", (400, 600, 800, 1024, 1280, 1600, 1920, 2560)):
             tap.check(layout["width"] == width and layout["ratioEnds"] <= layout["boxEnds"] + 1 <= width and layout["page"] <= width,
                       f"{name}: at {width} px the ratio is in sight", layout)
+            tap.check(layout["cut"] <= 1, f"{name}: at {width} px no column is cut off", layout)
             if width == 400 and name == "one":
                 tap.check(layout["tableTop"] < 800, "at 400 px the table begins on the first screen but one", layout)
 

@@ -113,7 +113,8 @@ static void put_table(cbx__page *p, size_t c)
         cbx_text_printf(p->out, "<option value=%zu>", s);
         cbx__page_put_words(p, p->statuses[s], 40);
     }
-    cbx__page_put(p, "</select></label><output class=shown></output></div>\n"
+    cbx__page_put(p, "</select></label><label><input type=checkbox class=all> All columns</label>"
+                     "<output class=shown></output></div>\n"
                      "<div class=scroll tabindex=0 role=region aria-label=\"rows of ");
     cbx__page_put_words(p, v->cases[c], 80);
     cbx__page_put(p, "\"><table><thead><tr>");

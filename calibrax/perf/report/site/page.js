@@ -22,6 +22,7 @@
     const points = section.querySelector(".points");
     const statuses = section.querySelector(".statuses");
     const shown = section.querySelector(".shown");
+    const all = section.querySelector(".all");
     const strips = [...section.querySelectorAll(".strip")];
     const own = data.rows.filter(r => r[column.case] === number);
     const rows = [...body.rows].map((tr, i) => ({ tr, i, values: own[i], text: tr.textContent.toLowerCase() }));
@@ -52,11 +53,29 @@
       body.append(...sorted.map(r => r.tr));
     }
 
+    // Columns that do not fit are hidden, the last first, unless all are wanted; name and ratio always stay.
+    function fit() {
+      const box = body.parentElement.parentElement, least = heads.findIndex(h => h.className === "ratio") + 1;
+      const show = n => {
+        for (const tr of [heads[0].parentElement, ...body.rows])
+          for (const cell of tr.cells)
+            if (cell.className === "why") cell.colSpan = Math.max(1, n - cell.cellIndex);
+            else cell.hidden = cell.cellIndex >= n;
+      };
+      let n = heads.length;
+      for (show(n); n > least && box.scrollWidth > box.clientWidth; show(n)) n--;
+      all.parentElement.hidden = n === heads.length;
+      if (all.checked) show(heads.length);
+    }
+
     heads.forEach((h, c) => h.firstElementChild.addEventListener("click", () => sort(c)));
+    all.addEventListener("change", fit);
+    addEventListener("resize", fit);
     search.addEventListener("input", filter);
     points.addEventListener("change", filter);
     statuses.addEventListener("change", filter);
     filter();
+    fit();
   }
 
   // Several figures become one with a choice in its caption; title: of the caption; null: each figure keeps its own.
@@ -156,6 +175,7 @@
     const sizes = new Set([...document.querySelectorAll("body *")].filter(e => e.getClientRects().length && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
       .map(e => getComputedStyle(e).fontSize));
     result.layout = { width: innerWidth, ratioEnds: heads[at("against")].getBoundingClientRect().right, boxEnds: box.right,
+      cut: section.querySelector(".scroll").scrollWidth - section.querySelector(".scroll").clientWidth,
       tableTop: box.top, page: document.documentElement.scrollWidth, sizes: [...sizes] };
     const output = document.createElement("output");
     output.id = "selftest";
