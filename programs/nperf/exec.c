@@ -195,7 +195,7 @@ static bool make_cells(cbx_arena *arena, const cbx_rows *rows, const cbx_row *r,
     cbx_text_clear(&label);
     cells[RUNS] = cbx_arena_printf(arena, "%zu", r->nlaunches);
     if (!cbx_row_is_good(r)) {
-        cells[TIME] = r->status;
+        cells[TIME] = !strcmp(r->status, "no_answer") ? "failed" : r->status;
         return cells[COMMAND] && cells[RUNS];
     }
     cbx_format_seconds_interval(r->median_s, known ? r->steady.lower : NAN, r->steady.upper, text);
@@ -207,7 +207,7 @@ static bool make_cells(cbx_arena *arena, const cbx_rows *rows, const cbx_row *r,
         cbx_format_ratio(r->paired.value, r->paired.level > 0 ? r->paired.lower : NAN, r->paired.upper, text);
         cells[RATIO] = cbx_arena_printf(arena, "%s %s", text, verdict);
     } else if (rows->count > 1)
-        cells[RATIO] = "reference";
+        cells[RATIO] = r == rows->rows ? "reference" : "-";
     for (int c = 0; c < COLUMNS; c++)
         if (!cells[c]) return false;
     return true;
@@ -260,8 +260,8 @@ static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
                     r->baseline, r->launch_medians_s[0] / r->median_s);
         else if (outliers)
             fprintf(stderr,
-                    "note: '%s': %zu of %zu runs %s an outlier: close other programs, or add --warmup or --prepare\n",
-                    r->baseline, outliers, r->nlaunches, outliers == 1 ? "is" : "are");
+                    "note: '%s': %zu of %zu runs %s: close other programs, or add --warmup or --prepare\n", r->baseline,
+                    outliers, r->nlaunches, outliers == 1 ? "is an outlier" : "are outliers");
         if (shell && r->median_s < 5e-3)
             fprintf(stderr,
                     "note: '%s' takes less than 5 ms, not much more than the variation of a shell: -N runs it without "
