@@ -55,7 +55,7 @@
 
     // Columns that do not fit are hidden, the last first, unless all are wanted; name and ratio always stay.
     function fit() {
-      const box = body.parentElement.parentElement, least = heads.findIndex(h => h.className === "ratio") + 1;
+      const box = body.parentElement.parentElement, kept = heads.findIndex(h => h.className === "ratio") + 1;
       const show = n => {
         for (const tr of [heads[0].parentElement, ...body.rows])
           for (const cell of tr.cells)
@@ -63,7 +63,7 @@
             else cell.hidden = cell.cellIndex >= n;
       };
       let n = heads.length;
-      for (show(n); n > least && box.scrollWidth > box.clientWidth; show(n)) n--;
+      for (show(n); n > kept && box.scrollWidth > box.clientWidth; show(n)) n--;
       all.parentElement.hidden = n === heads.length;
       if (all.checked) show(heads.length);
     }
