@@ -23,21 +23,6 @@ static const opt_spec drift_options[] = {
       "print what differs as one JSON document; with --update the manifest" },
 };
 
-static int update(const opt_run *run, const cbx_json *now)
-{
-    const drift_args *a = run->args;
-    cbx_text text;
-    int status;
-
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    cbx_json_write(now, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, &text);
-    cbx_text_putc(&text, '\n');
-    status = write_text(run->program, run->ctx, a->manifest, &text);
-    if (!status) fprintf(stderr, "manifest: %s\n", a->manifest);
-    cbx_text_clear(&text);
-    return status;
-}
-
 /* Words for people, or the document; the exit status is that of the findings either way. */
 static int show(const opt_run *run, cbx_json *found)
 {
@@ -57,35 +42,28 @@ static int show(const opt_run *run, cbx_json *found)
     return status ? status : drifted ? EXIT_CHECK : EXIT_PASS;
 }
 
-static int compare(const opt_run *run, const cbx_json *now)
-{
-    const drift_args *a = run->args;
-    cbx_json *kept = NULL, *found = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    int status;
-
-    if (cbx_json_read(run->ctx, a->manifest, &kept, &err))
-        status = opt_fail(run->program, "%s; make it with --update", err.message);
-    else if (cbx_drift_compare(kept, a->manifest, now, !a->cases.count, &found, &err))
-        status = opt_fail(run->program, "%s", err.message);
-    else
-        status = show(run, found);
-    cbx_json_unref(found);
-    cbx_json_unref(kept);
-    return status;
-}
-
 static int run_drift(const opt_run *run)
 {
     const drift_args *a = run->args;
-    cbx_json *now = NULL;
+    cbx_json *now = NULL, *kept = NULL, *found = NULL;
     cbx_err err = CBX_ERR_INIT;
     int status;
 
     if (cbx_drift_manifest(run->ctx, nperf_cases(), a->cases.items, a->cases.count, &now, &err))
         return opt_fail(run->program, "%s", err.message);
-    status = a->update ? update(run, now) : compare(run, now);
-    if (!status && a->update && a->json) status = print_json(run->program, cbx_json_ref(now));
+    if (a->update) {
+        status = write_json(run->program, run->ctx, a->manifest, now);
+        if (!status) fprintf(stderr, "manifest: %s\n", a->manifest);
+        if (!status && a->json) status = print_json(run->program, cbx_json_ref(now));
+    } else if (cbx_json_read(run->ctx, a->manifest, &kept, &err)) {
+        status = opt_fail(run->program, "%s; make it with --update", err.message);
+    } else if (cbx_drift_compare(kept, a->manifest, now, !a->cases.count, &found, &err)) {
+        status = opt_fail(run->program, "%s", err.message);
+    } else {
+        status = show(run, found);
+    }
+    cbx_json_unref(found);
+    cbx_json_unref(kept);
     cbx_json_unref(now);
     return status;
 }

@@ -14,28 +14,27 @@
 #include "programs/nperf/nperf.h"
 
 typedef struct exec_args {
-    const char *shell, *out, *csv, *markdown;
+    cbx_exec_opts o; /* its commands and parameters are made of the following */
+    const char *csv, *markdown;
     opt_list params, lists, scans, names, hooks[CBX_EXEC_HOOKS];
-    size_t launches, seed;
-    int warmup;
-    double budget, precision, timeout, lock_wait, step;
-    bool ignore_failure, no_shell, show_output, json;
+    double step;
+    bool json;
 } exec_args;
 
 #define AT(member) offsetof(exec_args, member)
 
 static const opt_spec exec_options[] = {
     { "Runs", .kind = OPT_GROUP },
-    { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "as many as it takes, at least 11, within --budget",
+    { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N", "as many as it takes, at least 11, within --budget",
       "timed runs of each command" },
-    { "runs", 'r', OPT_POSITIVE, AT(launches), "N", NULL, NULL },
-    { "warmup", 'w', OPT_INT, AT(warmup), "N", "1", "untimed runs of each command before" },
-    { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "60",
+    { "runs", 'r', OPT_POSITIVE, AT(o.launches), "N", NULL, NULL },
+    { "warmup", 'w', OPT_INT, AT(o.warmup), "N", "1", "untimed runs of each command before" },
+    { "budget", 0, OPT_NUMBER, AT(o.budget_s), "SECONDS", "60",
       "time after which no more runs are added, once there are 6 of each command" },
-    { "precision", 0, OPT_SHARE, AT(precision), "X", "0.02 of a single command; of several their verdicts decide",
+    { "precision", 0, OPT_SHARE, AT(o.half_width), "X", "0.02 of a single command; of several their verdicts decide",
       "an interval within X to each side needs no more runs, decided or not" },
-    { "ignore-failure", 'i', OPT_FLAG, AT(ignore_failure), NULL, NULL, "a run counts, whatever its exit status" },
-    { "timeout", 0, OPT_NUMBER, AT(timeout), "SECONDS", "3600", "longest run" },
+    { "ignore-failure", 'i', OPT_FLAG, AT(o.ignore_failure), NULL, NULL, "a run counts, whatever its exit status" },
+    { "timeout", 0, OPT_NUMBER, AT(o.timeout_s), "SECONDS", "3600", "longest run" },
     { "Commands around the runs, not timed", .kind = OPT_GROUP },
     { "setup", 0, OPT_EACH, AT(hooks[CBX_EXEC_SETUP]), "CMD", NULL,
       "run once before the first run of each command; one for all, or repeated: one for each command" },
@@ -52,18 +51,18 @@ static const opt_spec exec_options[] = {
     { "command-name", 0, OPT_EACH, AT(names), "NAME", NULL,
       "name of a command in tables, in their order; it may hold {parameters}; may be repeated" },
     { "The shell", .kind = OPT_GROUP },
-    { "no-shell", 'N', OPT_FLAG, AT(no_shell), NULL, NULL,
+    { "no-shell", 'N', OPT_FLAG, AT(o.direct), NULL, NULL,
       "execute commands directly: words are split at blanks and quotes; no pipes, variables or patterns" },
-    { "shell", 'S', OPT_STRING, AT(shell), "SHELL", "sh",
+    { "shell", 'S', OPT_STRING, AT(o.shell), "SHELL", "sh",
       "run commands by SHELL -c; the time of the shell alone is measured and subtracted" },
-    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "do not discard the output of the commands" },
+    { "show-output", 0, OPT_FLAG, AT(o.show_output), NULL, NULL, "do not discard the output of the commands" },
     { "Results", .kind = OPT_GROUP },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", NULL, "rows, one JSON line each" },
+    { "out", 'o', OPT_STRING, AT(o.out_path), "FILE", NULL, "rows, one JSON line each" },
     { "export-csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "all numbers of the rows as CSV" },
     { "export-markdown", 0, OPT_STRING, AT(markdown), "FILE", NULL, "the table as markdown" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
-    { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of runs" },
-    { "lock-wait", 0, OPT_NUMBER, AT(lock_wait), "SECONDS", "that of --timeout",
+    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "of the order and the layout of runs" },
+    { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "that of --timeout",
       "longest wait for cores that another invocation holds" },
 };
 
@@ -292,7 +291,7 @@ static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
         status = print_table(run, rows);
     fprintf(a->json ? stderr : stdout, "%s%s", a->json ? "" : "\n", cbx_text_str(&words));
     fflush(stdout);
-    warn(run, rows, !a->no_shell);
+    warn(run, rows, !a->o.direct);
     if (!status && a->markdown) {
         const char *cells[COLUMNS];
         bool made = true;
@@ -336,56 +335,39 @@ static int conclude(const opt_program *program, const cbx_measure_result *r)
 static int run_exec(const opt_run *run)
 {
     const opt_program *program = run->program;
-    const exec_args *a = run->args;
-    const bool direct = a->no_shell || (a->shell && !strcmp(a->shell, "none"));
-    cbx_exec_opts opts = CBX_EXEC_OPTS_INIT;
-    size_t nparams = a->params.count + a->lists.count + a->scans.count;
-    cbx_exec_param *params = cbx_arena_calloc(run->arena, nparams + 1, sizeof(*params));
+    exec_args *a = run->args;
+    cbx_exec_opts *o = &a->o;
+    cbx_exec_param *params;
     cbx_exec_command *commands = cbx_arena_calloc(run->arena, run->words->count + 1, sizeof(*commands));
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
     int status;
 
+    o->nparams = a->params.count + a->lists.count + a->scans.count;
+    o->params = params = cbx_arena_calloc(run->arena, o->nparams + 1, sizeof(*params));
     if (!params || !commands) return opt_fail(program, "out of memory");
     status = read_params(program, a, run->words, run->arena, params);
     if (!status) status = make_commands(program, a, run->words, commands);
     if (status) return status;
-    opts.commands = commands;
-    opts.ncommands = run->words->count;
-    opts.params = params;
-    opts.nparams = nparams;
-    opts.shell = direct ? NULL : a->shell;
-    opts.direct = direct;
-    opts.shell_cost = !direct;
-    opts.warmup = a->warmup;
-    opts.launches = a->launches;
-    opts.budget_s = a->budget;
-    opts.half_width = a->precision;
-    opts.ignore_failure = a->ignore_failure;
-    opts.show_output = a->show_output;
-    opts.timeout_s = a->timeout;
-    opts.lock_wait_s = a->lock_wait;
-    opts.seed = a->seed;
-    opts.out_path = a->out;
-    opts.stop = stop_catch();
-    opts.progress = progress_show;
-    opts.user = &p;
+    o->commands = commands;
+    o->ncommands = run->words->count;
+    o->direct = o->direct || (o->shell && !strcmp(o->shell, "none"));
+    o->shell_cost = !o->direct;
+    o->stop = stop_catch();
+    o->progress = progress_show;
+    o->user = &p;
     progress_init(&p);
     cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
-    if (cbx_exec_run(run->ctx, &opts, &result, &err)) {
-        progress_end(&p);
-        status = opt_fail(program, "%s", err.message);
-    } else {
-        progress_end(&p);
-        status = show(run, a, &result.rows);
-        status = status ? status : conclude(program, &result);
-    }
+    status = cbx_exec_run(run->ctx, o, &result, &err) ? EXIT_ERROR : EXIT_PASS;
+    progress_end(&p);
+    status = status ? opt_fail(program, "%s", err.message) : show(run, a, &result.rows);
+    if (!status) status = conclude(program, &result);
     cbx_measure_result_clear(&result);
     return status;
 }
 
-static const exec_args defaults = { .warmup = -1, .step = 1 };
+static const exec_args defaults = { .o = CBX_EXEC_OPTS_INIT, .step = 1 };
 
 const opt_command exec_command = {
     "exec",

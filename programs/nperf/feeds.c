@@ -51,22 +51,13 @@ static int read_from(const opt_run *run, bool all, cbx_row_extent extent, cbx_ro
 }
 
 /* To a file that was named, else to standard output. */
-static int put_json(const opt_run *run, const cbx_json *document, const char *path)
+static int put_json(const opt_run *run, cbx_json *document, const char *path)
 {
-    cbx_text text;
     int status;
 
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    cbx_json_write(document, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, &text);
-    cbx_text_putc(&text, '\n');
-    if (path) {
-        status = write_text(run->program, run->ctx, path, &text);
-        if (!status) fprintf(stderr, "written: %s\n", path);
-    } else {
-        status = text.status ? opt_fail(run->program, "out of memory") : EXIT_PASS;
-        if (!status) fputs(cbx_text_str(&text), stdout);
-    }
-    cbx_text_clear(&text);
+    if (!path) return print_json(run->program, cbx_json_ref(document));
+    status = write_json(run->program, run->ctx, path, document);
+    if (!status) fprintf(stderr, "written: %s\n", path);
     return status;
 }
 

@@ -6,7 +6,6 @@
 
 #include "calibrax/base/file.h"
 #include "programs/common/stop.h"
-#include "programs/nperf/gate.h"
 #include "programs/nperf/measure.h"
 
 static int check_files(const opt_program *program, cbx_ctx *ctx, const outputs *to)
@@ -27,8 +26,8 @@ static int prune(const opt_program *program, cbx_ctx *ctx, const measure_args *a
     cbx_err err = CBX_ERR_INIT;
     size_t removed = 0;
 
-    if (!a->store || !a->prune_keep) return EXIT_PASS;
-    if (cbx_row_store_prune(ctx, a->store, a->case_name, a->prune_keep, &removed, &err))
+    if (!a->o.store_root || !a->prune_keep) return EXIT_PASS;
+    if (cbx_row_store_prune(ctx, a->o.store_root, a->case_name, a->prune_keep, &removed, &err))
         return opt_fail(program, "--prune-keep: %s", err.message);
     fprintf(stderr, "store: %zu older run%s removed\n", removed, removed == 1 ? "" : "s");
     return EXIT_PASS;
@@ -43,7 +42,7 @@ static int write_measured_page(const opt_program *program, cbx_ctx *ctx, const m
     cbx_err err = CBX_ERR_INIT;
     int status;
 
-    if (a->store && cbx_row_index_open(ctx, &a->store, 1, &ix, &err))
+    if (a->o.store_root && cbx_row_index_open(ctx, &a->o.store_root, 1, &ix, &err))
         fprintf(stderr, "note: %s, and the page has no history\n", err.message);
     from.history = ix;
     status = write_page(program, ctx, &r->rows, &from, to->folder, to->arena);
@@ -104,7 +103,7 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
         status = status ? status : second;
         fflush(stdout); /* the files are named below the table */
         fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "",
-                to->page ? to->page : "", a->store ? ", store: " : "", a->store ? a->store : "");
+                to->page ? to->page : "", a->o.store_root ? ", store: " : "", a->o.store_root ? a->o.store_root : "");
     } else if (a->json) {
         status = show_rows(program, &r->rows, true);
     }
@@ -122,95 +121,81 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
     return status;
 }
 
-/* The set-up that a case file asks for, once. */
-static int set_up(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops *c)
-{
-    cbx_err err = CBX_ERR_INIT;
-
-    for (size_t i = 0; nperf_declared(i); i++) {
-        if (cbx_declared_case(nperf_declared(i)) != c) continue;
-        if (cbx_declared_setup(ctx, nperf_declared(i), stop_catch(), &err)) return opt_fail(program, "%s", err.message);
-    }
-    return EXIT_PASS;
-}
-
 /* A case of commands from a file, by the rounds of exec. */
-static int measure_commands(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_declared *d,
-                            const outputs *to, const char *command)
+static int measure_commands(const opt_run *run, const cbx_declared *d, const outputs *to, const char *command)
 {
+    const opt_program *program = run->program;
+    const measure_args *a = run->args;
+    const char *foreign = measure_not_for_commands(run);
     cbx_declared_opts o = CBX_DECLARED_OPTS_INIT;
-    const char *foreign = measure_not_for(a, FOR_COMMANDS);
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
     cbx_status st;
     int status;
 
-    if (foreign)
-        return opt_fail(program, "%s is not for a case of commands, which are run as they are: leave it out", foreign);
-    if (strcmp(a->sandbox, "auto") != 0 && strcmp(a->sandbox, "off") != 0)
-        return opt_fail(program, "--sandbox=%s is not for a case of commands, which run with all rights of their user",
-                        a->sandbox);
-    if (check_files(program, ctx, to)) return EXIT_ERROR;
+    if (foreign && (strcmp(foreign, "sandbox") != 0 || a->sandbox.mode == CBX_SANDBOX_REQUIRE))
+        return opt_fail(program,
+                        "--%s is not for a case of commands, which run as they are, with all rights of their user: "
+                        "leave it out",
+                        foreign);
+    if (check_files(program, run->ctx, to)) return EXIT_ERROR;
     o.points = a->points.items;
     o.npoints = a->points.count;
-    o.quick = a->quick;
+    o.quick = a->o.quick;
     o.allow = a->baselines.items;
     o.nallow = a->baselines.count;
     o.deny = a->skip.items;
     o.ndeny = a->skip.count;
-    o.skip_slow = a->skip_slow;
-    o.exec.launches = a->launches ? a->launches : a->quick ? 6 : 0;
-    o.exec.warmup = a->warmup;
-    o.exec.budget_s = a->budget;
-    o.exec.half_width = a->precision;
-    o.exec.timeout_s = a->worker_timeout;
-    o.exec.lock_wait_s = a->lock_wait;
-    o.exec.seed = a->seed;
+    o.skip_slow = a->o.skip_slow;
+    o.exec.launches = a->o.launches ? a->o.launches : a->o.quick ? 6 : 0;
+    o.exec.warmup = a->o.warmup;
+    o.exec.budget_s = a->o.budget_s;
+    o.exec.half_width = a->o.precision;
+    o.exec.timeout_s = a->o.worker_timeout_s;
+    o.exec.lock_wait_s = a->o.lock_wait_s;
+    o.exec.seed = a->o.seed;
     o.exec.out_path = to->rows;
     o.exec.stop = stop_catch();
     o.exec.progress = progress_show;
     o.exec.user = &p;
     progress_init(&p);
-    cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
-    st = cbx_declared_run(ctx, d, &o, &result, &err);
+    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
+    st = cbx_declared_run(run->ctx, d, &o, &result, &err);
     progress_end(&p);
-    status = st && result.rows.count == 0 ? EXIT_PASS
-                                          : conclude(program, ctx, a, cbx_declared_case(d), to, &result, command);
+    status = st && result.rows.count == 0
+                 ? EXIT_PASS
+                 : conclude(program, run->ctx, a, cbx_declared_case(d), to, &result, command);
     if (st) status = opt_fail(program, "%s", err.message);
     cbx_measure_result_clear(&result);
     return status;
 }
 
-static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
-                   const char *command)
+static int measure(const opt_run *run, const outputs *to, const char *command)
 {
-    cbx_measure_opts opts = CBX_MEASURE_OPTS_INIT;
+    const opt_program *program = run->program;
+    measure_args *a = run->args;
     const cbx_declared *commands = nperf_commands(a->case_name);
     const cbx_case_ops *c = commands ? NULL : nperf_case(program, a->case_name);
-    cbx_sandbox sandbox = CBX_SANDBOX_INIT;
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
     cbx_status st;
-    int status;
+    int status = EXIT_PASS;
 
-    if (measure_sandbox(program, a, &sandbox)) return EXIT_ERROR;
-    if (commands) return measure_commands(program, ctx, a, commands, to, command);
-    if (!c || measure_fill(program, a, c, to, &p, &opts)) return EXIT_ERROR;
-    if (check_files(program, ctx, to) || set_up(program, ctx, c)) return EXIT_ERROR;
+    if (commands) return measure_commands(run, commands, to, command);
+    if (!c || measure_fill(program, a, c, to, &p) || check_files(program, run->ctx, to)) return EXIT_ERROR;
+    for (size_t i = 0; nperf_declared(i); i++) /* the set-up that a case file asks for, once */
+        if (cbx_declared_case(nperf_declared(i)) == c &&
+            cbx_declared_setup(run->ctx, nperf_declared(i), stop_catch(), &err))
+            return opt_fail(program, "%s", err.message);
     progress_init(&p);
-    opts.sandbox = &sandbox;
     cbx_sandbox_guard_self();
-    cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
-    st = cbx_measure_run(ctx, &opts, &result, &err);
+    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
+    st = cbx_measure_run(run->ctx, &a->o, &result, &err);
     progress_end(&p);
-    if (st && result.rows.count == 0) {
-        status = opt_fail(program, "%s", err.message);
-    } else {
-        status = conclude(program, ctx, a, c, to, &result, command);
-        if (st) status = opt_fail(program, "%s", err.message);
-    }
+    if (!st || result.rows.count) status = conclude(program, run->ctx, a, c, to, &result, command);
+    if (st) status = opt_fail(program, "%s", err.message);
     cbx_measure_result_clear(&result);
     return status;
 }
@@ -223,7 +208,7 @@ static bool choose_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
     to->report = a->report;
     if (!a->report && !a->render_from.count) to->report = cbx_arena_printf(arena, "results/%s.md", a->case_name);
     to->arena = arena;
-    to->folder = a->site ? a->site : a->quick ? "site" : NULL;
+    to->folder = a->site ? a->site : a->o.quick ? "site" : NULL;
     to->page = to->folder ? cbx_path_join(arena, to->folder, "index.html") : NULL;
     return to->rows && (to->report || a->render_from.count) && (!to->folder || to->page);
 }
@@ -231,7 +216,7 @@ static bool choose_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
 int measure_run(const opt_run *run)
 {
     measure_args *a = run->args;
-    const char *named = a->case_name, *foreign, *command;
+    const char *named = a->case_name, *command;
     outputs to;
     bool asked = false;
 
@@ -246,26 +231,14 @@ int measure_run(const opt_run *run)
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
     if (!a->case_name)
         a->case_name = nperf_declared(0) ? cbx_declared_case(nperf_declared(0))->name : MEASURE_DEFAULT_CASE;
-    command = measure_reproduce(a, run->arena);
-    if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
-    if (a->gate_baseline.count) {
-        gate_args g = { a->gate_baseline, a->gate_current, CBX_ROW_GATE_OPTS_INIT };
-        g.how.min_ratio = a->gate_min;
-        g.how.p95_ratio = a->gate_p95;
-        g.out = a->gate_out;
-        g.report = a->report ? a->report : GATE_REPORT;
-        g.json = a->json;
-        return gate_rows(run, &g);
+    if (a->gate.baseline.count) {
+        a->gate.report = a->report ? a->report : GATE_REPORT;
+        a->gate.json = a->json;
+        return gate_rows(run, &a->gate);
     }
-    if (a->gate_current.count) return opt_fail(run->program, "--gate-current goes with --gate-baseline");
-    if (a->cold_cache && a->in_process)
-        return opt_fail(run->program, "--cold-cache and --in-process exclude each other: a worker flushes the caches");
-    if (a->prune_keep && !a->store) return opt_fail(run->program, "--prune-keep goes with --store");
+    command = measure_reproduce(run);
     if (!command || !choose_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, named, a->json);
-    foreign = a->render_from.count ? named ? "--case" : measure_not_for(a, FOR_RENDERS) : NULL;
-    if (foreign)
-        return opt_fail(run->program, "%s is for measuring, and --render-from measures nothing: leave it out", foreign);
     if (a->render_from.count) return measure_render(run->program, run->ctx, a, &to);
-    return measure(run->program, run->ctx, a, &to, command);
+    return measure(run, &to, command);
 }

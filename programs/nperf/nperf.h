@@ -59,6 +59,8 @@ int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, c
                const char *folder, cbx_arena *arena);
 /* Writes a text to a file, or prints why not. */
 int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_text *text);
+/* Writes a document to a file; NULL: memory ran out while it was made. */
+int write_json(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_json *document);
 
 /* A progress line on standard error: one that is redrawn on a terminal, plain lines elsewhere. */
 typedef struct progress {

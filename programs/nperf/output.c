@@ -27,3 +27,16 @@ int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const
     if (!st) st = cbx_file_write_atomic(ctx, path, cbx_text_str(text), text->len, &err);
     return st ? opt_fail(program, "%s", err.message) : EXIT_PASS;
 }
+
+int write_json(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_json *document)
+{
+    cbx_text text;
+    int status;
+
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    cbx_json_write(document, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, &text);
+    cbx_text_putc(&text, '\n');
+    status = document ? write_text(program, ctx, path, &text) : opt_fail(program, "out of memory");
+    cbx_text_clear(&text);
+    return status;
+}

@@ -210,19 +210,13 @@ static int write_record(const selftest *t, const cbx_json *document)
 {
     const char *path = t->args->out ? t->args->out : RECORD;
     cbx_json *whole = cbx_json_copy(document), *old = read_record(t, path);
-    cbx_text text;
     int status;
 
     for (size_t i = 0; whole && i < CBX_LEN(parts); i++) {
         cbx_json *kept = cbx_json_get(old, parts[i].name);
         if (kept && !cbx_json_get(whole, parts[i].name)) cbx_json_set(whole, parts[i].name, cbx_json_copy(kept));
     }
-    cbx_text_init(&text, cbx_ctx_allocator(t->run->ctx));
-    if (whole) cbx_json_write(whole, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, &text);
-    cbx_text_putc(&text, '\n');
-    status = whole ? write_text(t->run->program, t->run->ctx, path, &text)
-                   : opt_fail(t->run->program, "out of memory for the record");
-    cbx_text_clear(&text);
+    status = write_json(t->run->program, t->run->ctx, path, whole);
     cbx_json_unref(whole);
     cbx_json_unref(old);
     return status;

@@ -62,7 +62,7 @@ def sandbox(p):
     else:
         has(done.stderr, "the sandbox cannot be had whole here")
         equal(done.returncode, 2, "refused")
-    one_sentence(p.run(*measured, "--sandbox", "requir", expect=2), "'require'")
+    one_sentence(p.run(*measured, "--sandbox", "requir", expect=2), "must be auto, off or require")
     one_sentence(p.run(*measured, "--sandbox-read", "nowhere", expect=2), "--sandbox-read")
     one_sentence(p.run(*measured, "--sandbox", "require", "--in-process", expect=2), "--in-process")
 

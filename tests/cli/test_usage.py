@@ -93,7 +93,7 @@ def list_for_programs(p):
 def what_measures_nothing_takes_no_option_of_measuring(p):
     for given in (["--case", "semiring_matmul"], ["--launches", "3"], ["--quick"], ["--point", "{}"], ["--points", "series"], ["--baselines", "a"],
                   ["--skip-slow"], ["--budget", "3"], ["--out", "x"], ["--store"], ["--sandbox", "off"], ["--seed", "1"], ["--warmup", "0"], ["--resume"]):
-        one_sentence(p.run("--render-from", "rows.jsonl", *given, expect=2), f"{given[0]} is for measuring")
+        one_sentence(p.run("--render-from", "rows.jsonl", *given, expect=2), f"'--render-from' and '{given[0]}' exclude each other")
 
 
 def list_for_people(p):
@@ -118,12 +118,12 @@ def unknown_names(p):
         (["--baselines", "tilde"], "did you mean 'tiled'"),
         (["--skip-baselines", "nothing-like-it"], "known: stream"),
         (["--platforms", "cpi"], "did you mean 'cpu'"),
-        (["--variants", "tunned"], "did you mean 'tuned'"),
+        (["--variants", "tunned"], "must be all, default or tuned, got 'tunned'"),
         (["--point", '{"m":7,"k":5,"n":3,"algebra":"lag"}'], "'lag'"),
         (["--point", '{"m":7,"k":5,"n":3,"algebbra":"log"}'], "algebbra"),
         (["--point", '{"m":7,'], "--point"),
         (["--point", "[1]"], "--point"),
-        (["--points", "serious"], "unknown set 'serious'"),
+        (["--points", "serious"], "'--points' must be default or series, got 'serious'"),
         (["--points", "series", "--quick"], "exclude each other"),
         (["--points", "series", "--case", "array_ops"], "case 'array_ops' has no series"),
         (["list", "--case", "dense_matmull"], "did you mean 'dense_matmul'"),

@@ -236,19 +236,6 @@ static void scratch_folder(void **state)
 
 /* --- live --- */
 
-static void words(void **state)
-{
-    cbx_sandbox_mode mode = CBX_SANDBOX_OFF;
-    cbx_err err = CBX_ERR_INIT;
-    (void)state;
-    for (int m = 0; m <= CBX_SANDBOX_REQUIRE; m++) {
-        CHECK_OK(cbx_sandbox_parse(cbx_sandbox_mode_word((cbx_sandbox_mode)m), &mode, &err), &err, "a word");
-        CHECK_INT(mode, m, "and back");
-    }
-    CHECK_STATUS(cbx_sandbox_parse("requird", &mode, &err), CBX_EINVAL, "a slip");
-    CHECK(strstr(err.message, "'require'") != NULL, err.message);
-}
-
 /* True if files are closed here; the test is skipped otherwise. */
 static void need_files(fixture *f)
 {
@@ -367,7 +354,6 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(grants_are_kept),
         cmocka_unit_test(no_memory),
         cmocka_unit_test(scratch_folder),
-        cmocka_unit_test(words),
         cmocka_unit_test(a_worker_reads_what_was_declared),
         cmocka_unit_test(nothing_is_left_of_a_launch),
         cmocka_unit_test(another_launcher),

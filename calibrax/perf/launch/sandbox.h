@@ -61,8 +61,7 @@ typedef struct cbx_sandbox_facts {
 
 /** True if nothing is missing. */
 CBX_API bool cbx_sandbox_whole(const cbx_sandbox_facts *f);
-/** "off", "auto", "require"; @return CBX_EINVAL for another word, with the nearest of these */
-CBX_API cbx_status cbx_sandbox_parse(const char *word, cbx_sandbox_mode *out, cbx_err *err);
+/** "off", "auto", "require". */
 CBX_API const char *cbx_sandbox_mode_word(cbx_sandbox_mode mode);
 /** What can be had here, by starting a process under it.  @return CBX_OK; CBX_ENOENT: no launcher; CBX_EVERSION: one of another version; CBX_EIO, CBX_ENOMEM */
 CBX_API cbx_status cbx_sandbox_probe(cbx_ctx *ctx, cbx_sandbox_facts *out, cbx_err *err);
