@@ -144,7 +144,9 @@ static bool read_key(cx_call *c, const cbx_array *x, PyObject *o, key *k)
     Py_ssize_t n = PyTuple_Check(o) ? PyTuple_Size(o) : 1;
     int more;
 
-    *k = (key){ .ellipsis = -1 };
+    k->n = k->axes = 0; /* not the steps: a key has few of them */
+    k->ellipsis = -1;
+    k->advanced = false;
     for (Py_ssize_t i = 0; i < n; i++)
         if (!add_part(c, k, x, PyTuple_Check(o) ? PyTuple_GetItem(o, i) : o)) return false;
     more = cbx_array_ndim(x) - k->axes;
@@ -257,6 +259,7 @@ static cbx_array *gather_view(cbx_ctx *ctx, const gather *g, cbx_array *v)
     cbx_array *r, *index;
 
     if (cbx_array_is_failed(v)) return v;
+    if (g->n == 1) return cbx_take(ctx, v, g->index[0], g->axis[0]);
     for (int i = 0; i < g->n; i++) {
         order[i] = g->axis[i];
         joined *= cbx_array_dim(v, g->axis[i]);
@@ -270,7 +273,7 @@ static cbx_array *gather_view(cbx_ctx *ctx, const gather *g, cbx_array *v)
         shape[rest] = (ptrdiff_t)cbx_array_dim(v, axis);
     }
     shape[0] = (ptrdiff_t)joined;
-    index = g->n == 1 ? cbx_scope_hold(ctx, cbx_array_ref(g->index[0])) : joined_index(ctx, g, v, joined);
+    index = joined_index(ctx, g, v, joined);
     if (rest + 1 > CBX_MAX_RANK || cbx_array_is_failed(index)) return index;
     r = cbx_take(ctx, cbx_reshape(ctx, cbx_permute_dims(ctx, v, order), rest + 1, shape), index, 0);
     place = g->apart ? 0 : g->first;
@@ -307,15 +310,9 @@ static char *element_of(const cbx_array *x, PyObject *o)
 static PyObject *copied_element(cx_state *st, const cbx_array *x, const char *at)
 {
     const cbx_array_desc d = { .dtype = cbx_array_dtype(x) };
-    cbx_ctx *ctx = cx_ctx_borrow(st);
-    cbx_err err = CBX_ERR_INIT;
-    cbx_array *r = NULL;
-    cbx_status status;
+    cbx_array *r = cx_create(st, &d);
 
-    if (!ctx) return NULL;
-    status = cbx_array_create(ctx, &d, &r, &err);
-    cx_ctx_return(st, ctx);
-    if (status) return cx_raise(status, err.message);
+    if (!r) return NULL;
     memcpy(cbx_array_data_mut(r), at, cbx_dtype_size(d.dtype));
     return cx_array_new(st, r);
 }

@@ -62,7 +62,10 @@
     static inline const T *dense_##D(size_t n, const char *p, ptrdiff_t step, T *buf) \
     { \
         if (step == (ptrdiff_t)sizeof(T) && n % CBX__WHOLE == 0) return (const T *)p; \
-        for (size_t i = 0; i < n; i++, p += step) buf[i] = *(const T *)p; \
+        if (step == (ptrdiff_t)(2 * sizeof(T))) \
+            for (size_t i = 0; i < n; i++) buf[i] = ((const T *)p)[2 * i]; \
+        else \
+            for (size_t i = 0; i < n; i++, p += step) buf[i] = *(const T *)p; \
         for (size_t i = n; i % CBX__WHOLE; i++) buf[i] = 1; \
         return buf; \
     }

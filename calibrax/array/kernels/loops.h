@@ -1,8 +1,8 @@
 /* Inside the library: inner loops over elements, macros that make them, and the lists of element
  * types they are made for.
  *
- * A loop has branches for contiguous runs and single elements, which compilers vectorise, and one
- * for any strides. */
+ * A loop has branches for contiguous runs, single elements and every second element (x[::2]), which
+ * compilers vectorise, and one for any strides. */
 #ifndef CALIBRAX_ARRAY_KERNELS_LOOPS_H
 #define CALIBRAX_ARRAY_KERNELS_LOOPS_H
 
@@ -57,6 +57,12 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
             for (size_t i = 0; i < n; i++) { const T x = a[i]; (void)x; o[i] = (R)(expr); } \
             return; \
         } \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == (ptrdiff_t)(2 * sizeof(T))) { \
+            R *o = (R *)p[0]; \
+            const T *a = (const T *)p[1]; \
+            for (size_t i = 0; i < n; i++) { const T x = a[2 * i]; (void)x; o[i] = (R)(expr); } \
+            return; \
+        } \
         char *o = p[0]; \
         const char *a = p[1]; \
         _Pragma("GCC unroll 4") \
@@ -83,6 +89,18 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
             R *o = (R *)p[0]; \
             const T x = *(const T *)p[1], *b = (const T *)p[2]; \
             for (size_t i = 0; i < n; i++) { const T y = b[i]; o[i] = (R)(expr); } \
+            return; \
+        } \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == 2 * size && s[2] == 2 * size) { \
+            R *o = (R *)p[0]; \
+            const T *a = (const T *)p[1], *b = (const T *)p[2]; \
+            for (size_t i = 0; i < n; i++) { const T x = a[2 * i], y = b[2 * i]; o[i] = (R)(expr); } \
+            return; \
+        } \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == 2 * size && s[2] == 0) { \
+            R *o = (R *)p[0]; \
+            const T *a = (const T *)p[1], y = *(const T *)p[2]; \
+            for (size_t i = 0; i < n; i++) { const T x = a[2 * i]; o[i] = (R)(expr); } \
             return; \
         } \
         char *o = p[0]; \
@@ -115,6 +133,13 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
                 const T y = *b, z = *c; \
                 for (size_t i = 0; i < n; i++) { const T1 x = a[i]; o[i] = (R)(expr); } \
             } \
+            return; \
+        } \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == 2 * (ptrdiff_t)sizeof(T1) && s[2] == 0 && s[3] == 0 && n > 0) { \
+            R *o = (R *)p[0]; \
+            const T1 *a = (const T1 *)p[1]; \
+            const T y = *(const T *)p[2], z = *(const T *)p[3]; \
+            for (size_t i = 0; i < n; i++) { const T1 x = a[2 * i]; o[i] = (R)(expr); } \
             return; \
         } \
         char *o = p[0]; \

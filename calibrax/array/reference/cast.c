@@ -22,7 +22,9 @@ typedef struct sixteen {
             for (size_t i = 0; i < n; i++) ((T *)o)[i] = x;                                                            \
             return;                                                                                                    \
         }                                                                                                              \
-        if (s[0] == (ptrdiff_t)sizeof(T))                                                                              \
+        if (s[0] == (ptrdiff_t)sizeof(T) && s[1] == 2 * s[0])                                                          \
+            for (size_t i = 0; i < n; i++) ((T *)o)[i] = ((const T *)a)[2 * i];                                        \
+        else if (s[0] == (ptrdiff_t)sizeof(T))                                                                         \
             for (size_t i = 0; i < n; i++, a += s[1]) memcpy(o + i * sizeof(T), a, sizeof(T));                         \
         else                                                                                                           \
             for (; n > 0; n--, o += s[0], a += s[1]) memcpy(o, a, sizeof(T));                                          \

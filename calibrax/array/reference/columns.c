@@ -17,11 +17,12 @@
 typedef struct block {
     const cbx__fold *fold;
     const char *first;
-    ptrdiff_t step; /* [bytes] from row to row */
-    size_t n, width, size;
+    ptrdiff_t step, inner; /* [bytes] from row to row, and inside one */
+    size_t n, width;
     ptrdiff_t wide_size;
     cbx__loop load;       /* NULL: rows are used where they lie */
-    bool single;          /* rows of float32 that are summed in float64 */
+    bool converts;        /* rows are of another dtype than the accumulators */
+    bool single;          /* rows of float32 that are summed in float64 where they lie */
     const double *centre; /* of the first column; NULL: none */
     bool skips_nan;
     void *buf;
@@ -33,7 +34,7 @@ static const void *row(const block *b, size_t i)
 
     if (!b->load && !b->centre) return at;
     (b->load ? b->load : cbx__ref_copy(CBX_F64))(b->width, (char *const[]){ b->buf, at },
-                                                 (const ptrdiff_t[]){ b->wide_size, (ptrdiff_t)b->size });
+                                                 (const ptrdiff_t[]){ b->wide_size, b->inner });
     for (size_t c = 0; b->centre && c < b->width; c++)
         ((double *)b->buf)[c] = cbx__square_of(((double *)b->buf)[c], b->centre[c], b->skips_nan);
     return b->buf;
@@ -85,7 +86,7 @@ static void tree(const block *b, size_t i, size_t n, double *sum)
 static void sum_f64(const block *b, void *acc)
 {
     double *sum = acc, part[COLUMNS];
-    size_t chunk = b->load && !b->centre ? CBX__CHUNK : b->n;
+    size_t chunk = b->converts && !b->centre ? CBX__CHUNK : b->n;
 
     memset(sum, 0, b->width * sizeof *sum);
     for (size_t i = 0; i < b->n; i += chunk) {
@@ -184,7 +185,9 @@ bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wid
     const bool places = call->prim == CBX_PRIM_ARGMAX || call->prim == CBX_PRIM_ARGMIN;
     const size_t size = cbx__dtype_size(from), to_size = cbx__dtype_size(out->desc.dtype);
     const bool extreme = call->prim == CBX_PRIM_REDUCE_MAX || call->prim == CBX_PRIM_REDUCE_MIN;
-    const bool single = from == CBX_F32 && wide == CBX_F64 && !centre;
+    const ptrdiff_t inner = s.nkept ? s.kept_step[s.nkept - 1] : 0;
+    const bool dense = inner == (ptrdiff_t)size, narrow = from == CBX_F32 && wide == CBX_F64 && !centre;
+    const bool single = narrow && (dense || extreme);
     const cbx_dtype acc_type = single && extreme ? CBX_F32 : wide;
     const ptrdiff_t acc_size = places ? 8 : (ptrdiff_t)cbx__dtype_size(acc_type);
     const column_reducer reduce = find_reducer(call, acc_type);
@@ -194,19 +197,20 @@ bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wid
     char *to = out->data;
     block b = { .fold = cbx__fold_get(cbx_isa_best()),
                 .n = s.each,
-                .size = size,
+                .inner = inner,
                 .buf = buf,
+                .converts = from != acc_type,
                 .single = single,
-                .wide_size = (ptrdiff_t)cbx__dtype_size(wide) };
+                .wide_size = (ptrdiff_t)cbx__dtype_size(acc_type) };
 
     if (!reduce || s.nkept == 0 || s.each < 2 || out->count == 0 || !one_step(&s, &b.step)) return false;
     last = s.kept[s.nkept - 1];
-    if (s.kept_step[s.nkept - 1] != (ptrdiff_t)size || last < 4) return false;
+    if (inner < (ptrdiff_t)size || inner > 4 * (ptrdiff_t)size || last < 4) return false;
     if (acc_type != wide) store = cbx__ref_copy(acc_type);
-    b.load = from == acc_type ? NULL : cbx__loops_get()->cast(from, wide);
+    b.load = b.converts ? cbx__loops_get()->cast(from, acc_type) : dense ? NULL : cbx__ref_copy(from);
     for (size_t done = 0; done < out->count; done += last) {
         for (size_t c = 0; c < last; c += b.width, to += b.width * to_size) {
-            b.first = at + c * size;
+            b.first = at + (ptrdiff_t)c * inner;
             if (centre) {
                 b.centre = centre->of + done + c;
                 b.skips_nan = centre->skips_nan;
