@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: report-array-functions help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu test-neon report-kernels link-orders photograph
+.PHONY: report-array-ops help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again uninstall selftest-live selftest-honest report-nperf exec-study test-isa test-gpu test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,8 +110,9 @@ python-install: ## the Python package as a wheel in a fresh environment of every
 	@scripts/bootstrap.sh python
 	@scripts/python_install.sh
 
-report-array-functions: python ## reports/array_functions.md: every array function of the Python package against NumPy: ten minutes, on an idle machine
-	@PYTHONPATH=build/python python3 scripts/report_array_ops.py --rows reports/array_functions.jsonl --out reports/array_functions.md
+report-array-ops: python ## reports/array_ops: every array function of the Python package against NumPy 2.4, ten minutes on an idle machine
+	@NPERF_REFS_ENV_DIR=build/refs NUMPY_SPEC=numpy==2.4.6 scripts/setup-refs.sh numpy > /dev/null
+	@PYTHONPATH=build/python build/refs/numpy/bin/python scripts/report_array_ops.py --rows reports/array_ops.jsonl --out reports/array_ops.md
 
 array-api-tests: python ## the public conformance suite over the Python package (fetches it from GitHub and PyPI)
 	@scripts/array_api_tests.sh

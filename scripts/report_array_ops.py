@@ -284,7 +284,7 @@ def main():
                         print(f"{entry[0]} {t} {n} {layout}: {type(e).__name__}: {e}", file=sys.stderr)
                         failed += 1
                         continue
-                    rows[key] = {"schema": "array-functions-1", "function": entry[0], "dtype": t, "elements": n, "layout": layout,
+                    rows[key] = {"schema": "array-ops-1", "function": entry[0], "dtype": t, "elements": n, "layout": layout,
                                  "ours_ns": round(mine, 1), "numpy_ns": round(theirs, 1), "ratio": round(statistics.median(ratios), 4),
                                  "lowest": round(ratios[0], 4), "highest": round(ratios[-1], 4), "rounds": args.rounds}
     if args.rows:
@@ -295,7 +295,7 @@ def main():
     good = sum(is_within(r) for r in shown)
     lines = [f"# Array functions against NumPy {np.__version__}", "",
              f"{good} of {len(shown)} points take at most {LIMIT} times NumPy's time, or at most {EXTRA_NS:.0f} ns longer. Median of "
-             "interleaved rounds with the lowest and the highest ratio; `make report-array-functions` measures it again.", "",
+             "interleaved rounds with the lowest and the highest ratio; `make report-array-ops` measures it again.", "",
              "| function | element type | elements | layout | ours | NumPy | times NumPy | within |", "|---|---|--:|---|--:|--:|--:|---|"]
     if args.worst:
         shown = sorted((r for r in shown if not is_within(r)), key=lambda r: -r["ratio"])
