@@ -109,17 +109,10 @@ static PyObject *do_changepoints(cx_call *c)
     return cx_wholes_object(index, n);
 }
 
-static PyObject *do_changes(cx_call *c)
-{
-    size_t min_segment, n = 0;
-    cbx_change *out;
-    cx_samples x;
-
-    if (!CX_GET(c, x, min_segment) || !(out = cx_alloc(c, x.n, sizeof *out)) || !cx_begin(c) ||
-        !cx_fine(c, cbx_changes_detect(c->ctx, x.x, x.n, min_segment, out, &n, &c->err)))
-        return NULL;
-    return cx_answer_list(c->st, CX_CHANGE, out, n);
-}
+CX_RETURN(do_changes, (size_t min_segment, n = 0; cbx_change * out; cx_samples x),
+          CX_GET(c, x, min_segment) && (out = cx_alloc(c, x.n, sizeof *out)) && cx_begin(c) &&
+              cx_fine(c, cbx_changes_detect(c->ctx, x.x, x.n, min_segment, out, &n, &c->err)),
+          cx_answer_list(c->st, CX_CHANGE, out, n))
 
 static PyObject *do_confirm(cx_call *c)
 {
@@ -154,13 +147,8 @@ static PyObject *do_verdict(cx_call *c)
 
 /* ---- ChangeStream ---- */
 
-static PyObject *stream_make(cx_call *c)
-{
-    cbx_changepoint_opts opts = CBX_CHANGEPOINT_OPTS_INIT;
-
-    if (!CX_GET(c, opts.min_segment, opts.penalty)) return NULL;
-    CX_MAKE(CX_STREAM, cbx_changepoint_stream, cbx_changepoint_stream_create(o->ctx, &opts, &handle, &c->err));
-}
+CX_MADE(stream_make, CX_STREAM, cbx_changepoint_stream, (cbx_changepoint_opts opts = CBX_CHANGEPOINT_OPTS_INIT),
+        (opts.min_segment, opts.penalty), cbx_changepoint_stream_create(o->ctx, &opts, &handle, &c->err))
 
 static PyObject *stream_changes(cx_call *c)
 {

@@ -242,12 +242,7 @@ static PyObject *array_iter(PyObject *self)
 
 /* ---- methods of the standard ---- */
 
-static PyObject *do_namespace(cx_call *c)
-{
-    int api_version;
-
-    return CX_GET(c, api_version) ? Py_NewRef(c->st->arrays) : NULL;
-}
+CX_RETURN(do_namespace, (int api_version), CX_GET(c, api_version), Py_NewRef(c->st->arrays))
 
 static PyObject *do_to_device(cx_call *c)
 {
@@ -259,50 +254,10 @@ static PyObject *do_dlpack_device(cx_call *c) { return (void)c, Py_BuildValue("(
 
 /* ---- NumPy's functions ---- */
 
-/* Every Array in it, in sequences and dicts too, as a NumPy array; a new reference. */
-static PyObject *for_numpy(cx_state *st, PyObject *asarray, PyObject *o)
-{
-    PyObject *r, *key, *value;
-    Py_ssize_t at = 0;
-
-    if (cx_is_array(st, o)) return PyObject_CallFunctionObjArgs(asarray, o, NULL);
-    if (PyDict_CheckExact(o)) {
-        r = PyDict_New();
-        while (r && PyDict_Next(o, &at, &key, &value)) {
-            PyObject *v = for_numpy(st, asarray, value);
-            if (!v || PyDict_SetItem(r, key, v) < 0) Py_CLEAR(r);
-            Py_XDECREF(v);
-        }
-        return r;
-    }
-    if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return Py_NewRef(o);
-    r = PyTuple_New(PySequence_Size(o));
-    for (Py_ssize_t i = 0; r && i < PyTuple_Size(r); i++) {
-        PyObject *item = PySequence_GetItem(o, i), *v = item ? for_numpy(st, asarray, item) : NULL;
-        Py_XDECREF(item);
-        if (!v || PyTuple_SetItem(r, i, v) < 0) Py_CLEAR(r);
-    }
-    if (r && PyList_CheckExact(o)) {
-        PyObject *list = PySequence_List(r);
-        Py_DECREF(r);
-        r = list;
-    }
-    return r;
-}
-
 static PyObject *do_array_function(cx_call *c)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy"),
-             *asarray = numpy ? PyObject_GetAttrString(numpy, "asarray") : NULL;
-    PyObject *args = asarray ? for_numpy(c->st, asarray, cx_arg(c, "args")) : NULL;
-    PyObject *kwargs = args ? for_numpy(c->st, asarray, cx_arg(c, "kwargs")) : NULL;
-    PyObject *r = kwargs ? PyObject_Call(cx_arg(c, "func"), args, kwargs) : NULL;
-
-    Py_XDECREF(kwargs);
-    Py_XDECREF(args);
-    Py_XDECREF(asarray);
-    Py_XDECREF(numpy);
-    return r;
+    return cx_python("_values", "array_function", "OOOO", c->st->array_type, cx_arg(c, "func"), cx_arg(c, "args"),
+                     cx_arg(c, "kwargs"));
 }
 
 /* ---- copies ---- */
@@ -339,11 +294,8 @@ static PyObject *array_restore(PyObject *type, PyObject *args)
 {
     cx_state *st = cx_state_of_type(type);
     PyObject *bytes, *dtype, *shape;
-    cbx_err err = CBX_ERR_INIT;
     cbx_array_desc d = { 0 };
-    cbx_array *a = NULL;
-    cbx_status status;
-    cbx_ctx *ctx;
+    cbx_array *a;
 
     if (!PyArg_ParseTuple(args, "OO!O!:_restore", &dtype, &PyTuple_Type, &shape, &PyBytes_Type, &bytes) ||
         !cx_dtype_from(st, dtype, &d.dtype))
@@ -352,81 +304,42 @@ static PyObject *array_restore(PyObject *type, PyObject *args)
     if (d.ndim > CBX_MAX_RANK)
         return PyErr_Format(PyExc_ValueError, "_restore: an array has at most %d axes", CBX_MAX_RANK);
     for (int k = 0; k < d.ndim; k++) d.shape[k] = PyLong_AsSize_t(PyTuple_GetItem(shape, k));
-    if (PyErr_Occurred() || !(ctx = cx_ctx_borrow(st))) return NULL;
-    status = cbx_array_create(ctx, &d, &a, &err);
-    if (!status && (Py_ssize_t)cbx_array_bytes(a) != PyBytes_Size(bytes))
-        status = cbx_fail(&err, CBX_EINVAL, "_restore: %zd bytes are not the elements of such an array",
-                          PyBytes_Size(bytes));
-    if (!status && PyBytes_Size(bytes)) memcpy(cbx_array_data_mut(a), PyBytes_AsString(bytes), cbx_array_bytes(a));
-    cx_ctx_return(st, ctx);
-    if (!status) return cx_array_new(st, a);
-    cbx_array_free(a);
-    return cx_raise(status, err.message);
+    if (PyErr_Occurred() || !(a = cx_create(st, &d))) return NULL;
+    if ((Py_ssize_t)cbx_array_bytes(a) != PyBytes_Size(bytes)) {
+        cbx_array_free(a);
+        return PyErr_Format(PyExc_ValueError, "_restore: %zd bytes are not the elements of such an array",
+                            PyBytes_Size(bytes));
+    }
+    if (PyBytes_Size(bytes)) memcpy(cbx_array_data_mut(a), PyBytes_AsString(bytes), cbx_array_bytes(a));
+    return cx_array_new(st, a);
 }
 
 static PyObject *do_item(cx_call *c)
 {
     const cbx_array *a = handle_of(c->self);
-    Py_ssize_t count = (Py_ssize_t)cbx_array_count(a), i;
-    PyObject *key, *at, *r = NULL;
+    Py_ssize_t count = (Py_ssize_t)cbx_array_count(a);
+    PyObject *index, *key, *at = NULL, *r = NULL;
 
     if (c->nrest == 0 && count != 1)
         return PyErr_Format(PyExc_ValueError, "item: 'index' must be given where an array has %zd elements", count);
-    if (c->nrest == 0) return list_of(a, cbx_array_ndim(a), cbx_array_data(a));  /* the one element */
-    if (c->nrest == 1 && !PyTuple_Check(c->rest[0]) && cbx_array_ndim(a) != 1) { /* among all elements */
-        i = PyNumber_AsSsize_t(c->rest[0], PyExc_IndexError);
-        if (i == -1 && PyErr_Occurred()) return NULL;
-        if (i < -count || i >= count)
-            return PyErr_Format(PyExc_IndexError, "item: 'index' must be from %zd to %zd, got %zd", -count, count - 1,
-                                i);
-        if (i < 0) i += count;
-        key = PyTuple_New(cbx_array_ndim(a));
-        for (int k = cbx_array_ndim(a) - 1; key && k >= 0; k--) {
-            Py_ssize_t length = (Py_ssize_t)cbx_array_dim(a, k);
-            PyTuple_SetItem(key, k, PyLong_FromSsize_t(i % length));
-            i /= length;
-        }
-    } else if (c->nrest == 1) {
-        key = Py_NewRef(c->rest[0]);
-    } else {
-        key = PyTuple_New(c->nrest);
-        for (i = 0; key && i < c->nrest; i++) PyTuple_SetItem(key, i, Py_NewRef(c->rest[i]));
-    }
-    at = key ? cx_subscript(c->self, key) : NULL;
+    if (c->nrest == 0) return list_of(a, cbx_array_ndim(a), cbx_array_data(a)); /* the one element */
+    index = PyTuple_New(c->nrest);
+    CX_FILL(index, (size_t)c->nrest, Py_NewRef(c->rest[i]))
+    key = index ? cx_python("_values", "item_key", "NN", index, cx_shape_tuple(a)) : NULL;
+    if (key) at = cx_subscript(c->self, key);
     if (at) r = item(at, "item()");
     Py_XDECREF(at);
     Py_XDECREF(key);
     return r;
 }
 
-/* An element as a number is formatted; more of them in brackets, each by the format. */
-static PyObject *formatted(PyObject *list, PyObject *spec)
-{
-    PyObject *parts, *comma, *inner, *r = NULL;
-
-    if (!PyList_Check(list)) return PyObject_Format(list, spec);
-    parts = PyList_New(0);
-    for (Py_ssize_t i = 0; parts && i < PyList_Size(list); i++)
-        if (!cx_append(parts, formatted(PyList_GetItem(list, i), spec))) Py_CLEAR(parts);
-    comma = PyUnicode_FromString(", ");
-    inner = parts && comma ? PyUnicode_Join(comma, parts) : NULL;
-    if (inner) r = PyUnicode_FromFormat("[%U]", inner);
-    Py_XDECREF(inner);
-    Py_XDECREF(comma);
-    Py_XDECREF(parts);
-    return r;
-}
-
 static PyObject *do_format(cx_call *c)
 {
-    PyObject *spec = cx_arg(c, "spec"), *list, *r;
+    PyObject *spec = cx_arg(c, "spec");
 
     if (!PyUnicode_Check(spec)) return cx_refuse(c, "spec", PyExc_TypeError, "a string", spec), NULL;
     if (PyUnicode_GetLength(spec) == 0) return cx_str(c->self);
-    list = array_tolist(c->self, NULL);
-    r = list ? formatted(list, spec) : NULL;
-    Py_XDECREF(list);
-    return r;
+    return cx_python("_values", "formatted", "NO", array_tolist(c->self, NULL), spec);
 }
 
 /* clang-format off */

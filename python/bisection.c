@@ -204,25 +204,13 @@ static PyObject *bisection_next(cx_call *c)
     return PyUnicode_FromString(cbx_bisect_name(t->handle, commit));
 }
 
-static PyObject *bisection_observe(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    size_t commit = 0;
-    double value = 0;
+CX_RETURN(bisection_observe, (cx_object *t = cx_object_self(c); size_t commit = 0; double value = 0),
+          t != NULL && commit_arg(c, t->handle, &commit) && CX_GET(c, value),
+          cx_none(c, cbx_bisect_observe(t->handle, commit, value, &c->err)))
 
-    if (!t || !commit_arg(c, t->handle, &commit) || !CX_GET(c, value)) return NULL;
-    return cx_none(c, cbx_bisect_observe(t->handle, commit, value, &c->err));
-}
-
-static PyObject *bisection_broken(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    const char *reason = NULL;
-    size_t commit = 0;
-
-    if (!t || !commit_arg(c, t->handle, &commit) || !CX_GET(c, reason)) return NULL;
-    return cx_none(c, cbx_bisect_broken(t->handle, commit, reason, &c->err));
-}
+CX_RETURN(bisection_broken, (cx_object *t = cx_object_self(c); const char *reason = NULL; size_t commit = 0),
+          t != NULL && commit_arg(c, t->handle, &commit) && CX_GET(c, reason),
+          cx_none(c, cbx_bisect_broken(t->handle, commit, reason, &c->err)))
 
 CX_DO(bisection_result, cbx_bisect, (), (), result_object(c->st, self, &(subjects){ 0 }))
 

@@ -131,21 +131,11 @@ static bool element_strides(const Py_buffer *view, ptrdiff_t *strides)
 
 static cbx_array *copied(cx_state *st, Py_buffer *view, const cbx_array_desc *desc)
 {
-    cbx_err err = CBX_ERR_INIT;
-    cbx_array *a = NULL;
-    cx_call c;
+    cbx_array *a = cx_create(st, desc);
 
-    cx_call_init(&c, st, "asarray");
-    if (cx_begin(&c)) {
-        cbx_status status = cbx_array_create(c.ctx, desc, &a, &err);
-        if (status) cx_raise(status, err.message);
-        if (a && view->len && PyBuffer_ToContiguous(cbx_array_data_mut(a), view, view->len, 'C') < 0) {
-            cbx_array_free(a);
-            a = NULL;
-        }
-    }
-    cx_call_done(&c);
-    return a;
+    if (!a || !view->len || PyBuffer_ToContiguous(cbx_array_data_mut(a), view, view->len, 'C') == 0) return a;
+    cbx_array_free(a);
+    return NULL;
 }
 
 static cbx_array *shared(cx_state *st, Py_buffer *view, const cbx_array_desc *desc, const ptrdiff_t *strides)

@@ -166,6 +166,28 @@ bool cx_hold(cx_call *c, cbx_array *a)
     return true;
 }
 
+cbx_array *cx_create(cx_state *st, const cbx_array_desc *desc)
+{
+    cbx_ctx *ctx = cx_ctx_borrow(st);
+    cbx_err err = CBX_ERR_INIT;
+    cbx_array *a = NULL;
+
+    if (!ctx) return NULL;
+    if (cbx_array_create(ctx, desc, &a, &err)) cx_raise(err.status, err.message);
+    cx_ctx_return(st, ctx);
+    return a;
+}
+
+const void *cx_elements(cx_call *c, const cbx_array *a)
+{
+    cbx_array *flat = cbx_array_is_contiguous(a) ? cbx_array_ref(a) : cx_create(c->st, cbx_array_get_desc(a));
+
+    if (!flat || !cx_hold(c, flat)) return NULL;
+    if (!cbx_array_is_contiguous(a) && cbx_array_read(a, cbx_array_data_mut(flat), cbx_array_bytes(flat), &c->err))
+        return cx_raise(c->err.status, c->err.message);
+    return cbx_array_data(flat);
+}
+
 bool cx_begin(cx_call *c)
 {
     c->ctx = cx_ctx_borrow(c->st);

@@ -120,14 +120,11 @@ static PyObject *text_of(cx_call *c, cbx_guard_format format, bool parse)
     return out;
 }
 
-static PyObject *do_text(cx_call *c)
-{
-    static const cbx_guard_format formats[] = { CBX_GUARD_TEXT, CBX_GUARD_JSON, CBX_GUARD_MARKDOWN, CBX_GUARD_JUNIT,
-                                                CBX_GUARD_GITHUB };
-    int format;
-
-    return CX_GET(c, format) ? text_of(c, formats[format], false) : NULL;
-}
+CX_RETURN(do_text,
+          (static const cbx_guard_format formats[] = { CBX_GUARD_TEXT, CBX_GUARD_JSON, CBX_GUARD_MARKDOWN,
+                                                       CBX_GUARD_JUNIT, CBX_GUARD_GITHUB };
+           int format),
+          CX_GET(c, format), text_of(c, formats[format], false))
 
 static PyObject *do_to_dict(cx_call *c) { return text_of(c, CBX_GUARD_JSON, true); }
 

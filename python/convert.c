@@ -147,21 +147,6 @@ static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **a
     return true;
 }
 
-static cbx_array *create(cx_state *st, const cbx_array_desc *desc)
-{
-    cbx_err err = CBX_ERR_INIT;
-    cbx_array *a = NULL;
-    cx_call c;
-
-    cx_call_init(&c, st, "asarray");
-    if (cx_begin(&c)) {
-        cbx_status status = cbx_array_create(c.ctx, desc, &a, &err);
-        if (status) cx_raise(status, err.message);
-    }
-    cx_call_done(&c);
-    return a;
-}
-
 /* Numbers go into the dtype asked for if its kind holds them; else they are found first and converted then. */
 static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
 {
@@ -176,7 +161,7 @@ static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
     if (wanted != CBX_DTYPE_COUNT && cbx_dtype_kind(wanted) >= cbx_dtype_kind(desc.dtype)) desc.dtype = wanted;
     desc.ndim = f.ndim;
     memcpy(desc.shape, f.shape, sizeof desc.shape);
-    a = create(st, &desc);
+    a = cx_create(st, &desc);
     if (!a) return NULL;
     at = cbx_array_data_mut(a);
     if (fill(&f, o, 0, desc.dtype, &at)) return a;

@@ -4,14 +4,8 @@
 
 #include "python/state.h"
 
-static PyObject *do_asarray(cx_call *c)
-{
-    cbx_dtype dtype = CBX_DTYPE_COUNT;
-    bool copy = false;
-
-    if (!CX_GET(c, dtype, copy)) return NULL;
-    return cx_asarray(c->st, cx_arg(c, "obj"), dtype, cx_arg(c, "copy") ? copy : -1);
-}
+CX_RETURN(do_asarray, (cbx_dtype dtype = CBX_DTYPE_COUNT; bool copy = false), CX_GET(c, dtype, copy),
+          cx_asarray(c->st, cx_arg(c, "obj"), dtype, cx_arg(c, "copy") ? copy : -1))
 
 typedef cbx_array *(*filled)(cbx_ctx *, int, const size_t *, cbx_dtype);
 #define OF_SHAPE(t) ((filled)c->fn)(c->ctx, shape.ndim, shape.of, t)
@@ -41,13 +35,8 @@ static PyObject *fill(cx_call *c, cbx_dtype t, int ndim, const size_t *shape)
     return cx_result(c, cbx_full(c->ctx, ndim, shape, t, v.scalar));
 }
 
-static PyObject *do_full(cx_call *c)
-{
-    cbx_dtype dtype = CBX_DTYPE_COUNT;
-    cx_shape shape;
-
-    return CX_GET(c, shape, dtype) ? fill(c, dtype, shape.ndim, shape.of) : NULL;
-}
+CX_RETURN(do_full, (cbx_dtype dtype = CBX_DTYPE_COUNT; cx_shape shape), CX_GET(c, shape, dtype),
+          fill(c, dtype, shape.ndim, shape.of))
 
 static PyObject *do_full_like(cx_call *c)
 {

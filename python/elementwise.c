@@ -37,14 +37,9 @@ static PyObject *do_clip(cx_call *c)
     return cx_result(c, bound[0] || bound[1] ? cbx_clip(c->ctx, x, bound[0], bound[1]) : cbx_copy(c->ctx, x));
 }
 
-static PyObject *do_where(cx_call *c)
-{
-    const cbx_array *condition, *x, *y;
-    cx_operand x1, x2;
-
-    if (!CX_GET(c, condition, x1, x2) || !cx_meet(c, &x1, &x2, &x, &y)) return NULL;
-    return cx_result(c, cbx_where(c->ctx, condition, x, y));
-}
+CX_RETURN(do_where, (const cbx_array *condition, *x, *y; cx_operand x1, x2),
+          CX_GET(c, condition, x1, x2) && cx_meet(c, &x1, &x2, &x, &y),
+          cx_result(c, cbx_where(c->ctx, condition, x, y)))
 
 /* clang-format off */
 #define ONE "x: Operand, /"

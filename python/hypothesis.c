@@ -101,32 +101,15 @@ static PyObject *do_permutation(cx_call *c)
 
 /* ---- p-values ---- */
 
-static PyObject *do_adjust(cx_call *c)
-{
-    int correction;
-    cx_samples p;
-    double *out;
+CX_RETURN(do_adjust, (int correction; cx_samples p; double *out),
+          CX_GET(c, p, correction) && (out = cx_alloc(c, p.n, sizeof *out)) && cx_begin(c),
+          cx_answer_numbers(c, cbx_stat_adjust(c->ctx, (cbx_correction)correction, p.x, p.n, out, &c->err), out, p.n))
 
-    if (!CX_GET(c, p, correction) || !(out = cx_alloc(c, p.n, sizeof *out)) || !cx_begin(c)) return NULL;
-    return cx_answer_numbers(c, cbx_stat_adjust(c->ctx, (cbx_correction)correction, p.x, p.n, out, &c->err), out, p.n);
-}
+CX_RETURN(do_sign_test, (size_t below = 0, above = 0), CX_GET(c, below, above),
+          PyFloat_FromDouble(cbx_stat_sign_test_p(below, above)))
 
-static PyObject *do_sign_test(cx_call *c)
-{
-    size_t below = 0, above = 0;
-
-    if (!CX_GET(c, below, above)) return NULL;
-    return PyFloat_FromDouble(cbx_stat_sign_test_p(below, above));
-}
-
-static PyObject *do_equivalence(cx_call *c)
-{
-    double lower = 0, upper = 0;
-    cx_samples x;
-
-    if (!CX_GET(c, x, lower, upper)) return NULL;
-    return PyFloat_FromDouble(cbx_stat_equivalence_p(x.x, x.n, lower, upper));
-}
+CX_RETURN(do_equivalence, (double lower = 0, upper = 0; cx_samples x), CX_GET(c, x, lower, upper),
+          PyFloat_FromDouble(cbx_stat_equivalence_p(x.x, x.n, lower, upper)))
 
 /* ---- distributions: functions of one to three numbers ---- */
 

@@ -65,24 +65,12 @@ static bool matrix_ord(cx_call *c, cbx_matrix_ord *out)
     return cx_refuse(c, "ord", PyExc_ValueError, "'fro', 'nuc', 1, -1, 2, -2, inf or -inf", o);
 }
 
-static PyObject *do_matrix_norm(cx_call *c)
-{
-    cbx_matrix_ord ord = CBX_ORD_FRO;
-    const cbx_array *x;
-    bool keepdims;
+CX_RETURN(do_matrix_norm, (cbx_matrix_ord ord = CBX_ORD_FRO; const cbx_array *x; bool keepdims),
+          CX_GET(c, x, keepdims) && matrix_ord(c, &ord) && cx_begin(c),
+          cx_result(c, cbx_matrix_norm(c->ctx, x, ord, keepdims)))
 
-    if (!CX_GET(c, x, keepdims) || !matrix_ord(c, &ord) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_matrix_norm(c->ctx, x, ord, keepdims));
-}
-
-static PyObject *do_vector_norm(cx_call *c)
-{
-    const cbx_array *x;
-    cbx_axes axis;
-    double ord;
-
-    return CX_GET(c, x, axis, ord) && cx_begin(c) ? cx_result(c, cbx_vector_norm(c->ctx, x, ord, &axis)) : NULL;
-}
+CX_RETURN(do_vector_norm, (const cbx_array *x; cbx_axes axis; double ord), CX_GET(c, x, axis, ord) && cx_begin(c),
+          cx_result(c, cbx_vector_norm(c->ctx, x, ord, &axis)))
 
 /* clang-format off */
 #define LINALG(X) \

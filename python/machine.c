@@ -7,14 +7,8 @@
 
 /* ---- hardware ---- */
 
-static PyObject *do_hardware(cx_call *c)
-{
-    const char *name = NULL;
-    cbx_hardware out;
-
-    if (!CX_GET(c, name)) return NULL;
-    return cx_answer(c, cbx_hardware_find(name ? name : "", &out, &c->err), CX_HARDWARE, &out);
-}
+CX_RETURN(do_hardware, (const char *name = NULL; cbx_hardware out), CX_GET(c, name),
+          cx_answer(c, cbx_hardware_find(name ? name : "", &out, &c->err), CX_HARDWARE, &out))
 
 static PyObject *do_hardware_table(cx_call *c)
 {
@@ -45,22 +39,11 @@ static bool read_machine(cx_call *c, cbx_machine *m)
     return cx_begin(c) && cx_fine(c, cbx_machine_read(c->ctx, NULL, m, &c->err));
 }
 
-static PyObject *do_cpu_hardware(cx_call *c)
-{
-    cbx_hardware out;
-    double clock_hz = 0;
-    cbx_machine m;
+CX_RETURN(do_cpu_hardware, (cbx_hardware out; double clock_hz = 0; cbx_machine m),
+          CX_GET(c, clock_hz) && read_machine(c, &m),
+          cx_answer(c, cbx_hardware_of_cpu(&m, clock_hz, &out, &c->err), CX_HARDWARE, &out))
 
-    if (!CX_GET(c, clock_hz) || !read_machine(c, &m)) return NULL;
-    return cx_answer(c, cbx_hardware_of_cpu(&m, clock_hz, &out, &c->err), CX_HARDWARE, &out);
-}
-
-static PyObject *do_machine(cx_call *c)
-{
-    cbx_machine m;
-
-    return read_machine(c, &m) ? cx_json_answer(cbx_machine_to_json(&m)) : NULL;
-}
+CX_RETURN(do_machine, (cbx_machine m), read_machine(c, &m), cx_json_answer(cbx_machine_to_json(&m)))
 
 /* ---- roofs ---- */
 
@@ -173,13 +156,8 @@ static PyObject *do_carbon_intensity(cx_call *c)
     return cx_answer(c, status, CX_CARBON_INTENSITY, out);
 }
 
-static PyObject *do_carbon_kg(cx_call *c)
-{
-    double joules = 0, g_per_kwh = 0, pue = 1;
-
-    if (!CX_GET(c, joules, g_per_kwh, pue)) return NULL;
-    return PyFloat_FromDouble(cbx_carbon_kg(joules, g_per_kwh, pue));
-}
+CX_RETURN(do_carbon_kg, (double joules = 0, g_per_kwh = 0, pue = 1), CX_GET(c, joules, g_per_kwh, pue),
+          PyFloat_FromDouble(cbx_carbon_kg(joules, g_per_kwh, pue)))
 
 /* column, place in the struct */
 typedef struct column {

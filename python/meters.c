@@ -14,14 +14,8 @@ PyObject *cx_do_exit(cx_call *c)
 
 /* ---- Gpu ---- */
 
-static PyObject *gpu_make(cx_call *c)
-{
-    const char *library = NULL;
-    unsigned index;
-
-    if (!CX_GET(c, index, library)) return NULL;
-    CX_MAKE(CX_GPU, cbx_gpu, cbx_gpu_open(o->ctx, index, library, &handle, &c->err));
-}
+CX_MADE(gpu_make, CX_GPU, cbx_gpu, (const char *library = NULL; unsigned index), (index, library),
+        cbx_gpu_open(o->ctx, index, library, &handle, &c->err))
 
 CX_DO(gpu_name, cbx_gpu, (), (), PyUnicode_FromString(cbx_gpu_name(self)))
 CX_DO(gpu_read, cbx_gpu, (cbx_gpu_reading out), (),
@@ -88,13 +82,8 @@ CX_OBJECT_TYPE(resource_monitor, monitor, MONITOR, "profiling", ResourceMonitor,
 
 enum { MAX_NOTES = 16 };
 
-static PyObject *timeline_make(cx_call *c)
-{
-    const char *process = NULL;
-
-    if (!CX_GET(c, process)) return NULL;
-    CX_MAKE(CX_TIMELINE, cbx_timeline, cbx_timeline_create(o->ctx, process, &handle, &c->err));
-}
+CX_MADE(timeline_make, CX_TIMELINE, cbx_timeline, (const char *process = NULL), (process),
+        cbx_timeline_create(o->ctx, process, &handle, &c->err))
 
 /* A dict of text and numbers as notes; text lives as long as the dict. */
 static bool read_notes(cx_call *c, const char *name, cbx_timeline_arg *notes, size_t *n)

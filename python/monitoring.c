@@ -7,14 +7,8 @@
 
 /* ---- Window ---- */
 
-static PyObject *window_make(cx_call *c)
-{
-    uint64_t age_s;
-    size_t capacity;
-
-    if (!CX_GET(c, capacity, age_s)) return NULL;
-    CX_MAKE(CX_WINDOW, cbx_window, cbx_window_create(o->ctx, capacity, age_s, &handle, &c->err));
-}
+CX_MADE(window_make, CX_WINDOW, cbx_window, (uint64_t age_s; size_t capacity), (capacity, age_s),
+        cbx_window_create(o->ctx, capacity, age_s, &handle, &c->err))
 
 CX_DO(window_add, cbx_window, (double value; bool failed; uint64_t now = cbx_clock_ns()), (value, failed, now),
       (cbx_window_add(self, value, failed, now), Py_NewRef(Py_None)))
@@ -46,13 +40,7 @@ CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, "capacity: int = 10
 
 /* ---- Alerts ---- */
 
-static PyObject *alerts_make(cx_call *c)
-{
-    size_t keep;
-
-    if (!CX_GET(c, keep)) return NULL;
-    CX_MAKE(CX_ALERTS, cbx_alerts, cbx_alerts_create(o->ctx, keep, &handle, &c->err));
-}
+CX_MADE(alerts_make, CX_ALERTS, cbx_alerts, (size_t keep), (keep), cbx_alerts_create(o->ctx, keep, &handle, &c->err))
 
 static PyObject *alerts_add_rule(cx_call *c)
 {
@@ -103,16 +91,9 @@ static PyObject *new_alerts(cx_call *c, cx_object *t, size_t n)
     return alerts;
 }
 
-static PyObject *alerts_observe(cx_call *c)
-{
-    cx_object *t = cx_object_self(c);
-    const char *metric = "";
-    double value = 0;
-    uint64_t now;
-
-    if (!t || !CX_GET(c, metric, value) || !cx_now_arg(c, &now)) return NULL;
-    return new_alerts(c, t, cbx_alerts_observe(t->handle, metric, value, now));
-}
+CX_RETURN(alerts_observe, (cx_object *t = cx_object_self(c); const char *metric = ""; double value = 0; uint64_t now),
+          t != NULL && CX_GET(c, metric, value) && cx_now_arg(c, &now),
+          new_alerts(c, t, cbx_alerts_observe(t->handle, metric, value, now)))
 
 static PyObject *alerts_tell(cx_call *c)
 {
@@ -240,15 +221,8 @@ CX_OBJECT_TYPE(health, health, HEALTH, "monitoring", Health, "window: int = 100,
 
 /* ---- Sink ---- */
 
-static PyObject *sink_make(cx_call *c)
-{
-    const char *target;
-    double timeout_s;
-    int kind;
-
-    if (!CX_GET(c, kind, target, timeout_s)) return NULL;
-    CX_MAKE(CX_SINK, cbx_sink, cbx_sink_create(o->ctx, (cbx_sink_kind)kind, target, timeout_s, &handle, &c->err));
-}
+CX_MADE(sink_make, CX_SINK, cbx_sink, (const char *target; double timeout_s; int kind), (kind, target, timeout_s),
+        cbx_sink_create(o->ctx, (cbx_sink_kind)kind, target, timeout_s, &handle, &c->err))
 
 /* A field of an Alert. */
 static PyObject *field(PyObject *alert, Py_ssize_t i) { return PyTuple_GetItem(alert, i); }

@@ -56,6 +56,15 @@ typedef struct cx_object_type {
     o->handle = handle;                                                                                                \
     return cx_object_made(o, status_, &c->err)
 
+/* CX_MADE(alerts_make, CX_ALERTS, cbx_alerts, (size_t keep), (keep), create): a maker that reads arguments into variables. */
+#define CX_MADE(name, kind, T, variables, arguments, create)                                                           \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        CX_BARE variables;                                                                                             \
+        if (!CX_GET(c, CX_BARE arguments)) return NULL;                                                                \
+        CX_MAKE(kind, T, create);                                                                                      \
+    }
+
 /* CX_DO(window_add, cbx_window, (double value;), (value), formula): a method that reads arguments into variables and computes a
  * formula of them and of self, the handle. */
 #define CX_DO(name, T, variables, arguments, formula)                                                                  \

@@ -43,14 +43,9 @@ static bool contracted(cx_call *c, const cbx_array *a, const cbx_array *b, int *
     return true;
 }
 
-static PyObject *do_tensordot(cx_call *c)
-{
-    int n = 0, in_a[CBX_MAX_RANK], in_b[CBX_MAX_RANK];
-    const cbx_array *x1, *x2;
-
-    if (!CX_GET(c, x1, x2) || !contracted(c, x1, x2, &n, in_a, in_b) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_tensordot(c->ctx, x1, x2, n, in_a, in_b));
-}
+CX_RETURN(do_tensordot, (int n = 0, in_a[CBX_MAX_RANK], in_b[CBX_MAX_RANK]; const cbx_array *x1, *x2),
+          CX_GET(c, x1, x2) && contracted(c, x1, x2, &n, in_a, in_b) && cx_begin(c),
+          cx_result(c, cbx_tensordot(c->ctx, x1, x2, n, in_a, in_b)))
 
 /* ---- einsum ---- */
 

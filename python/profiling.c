@@ -263,14 +263,8 @@ static PyObject *do_complexity_of_points(cx_call *c)
                      &out);
 }
 
-static PyObject *do_hlo(cx_call *c)
-{
-    const char *text = "";
-    cbx_hlo_report out;
-
-    if (!CX_GET(c, text) || !cx_begin(c)) return NULL;
-    return cx_answer(c, cbx_hlo_read(c->ctx, text, strlen(text), "hlo", &out, &c->err), CX_HLO, &out);
-}
+CX_RETURN(do_hlo, (const char *text = ""; cbx_hlo_report out), CX_GET(c, text) && cx_begin(c),
+          cx_answer(c, cbx_hlo_read(c->ctx, text, strlen(text), "hlo", &out, &c->err), CX_HLO, &out))
 
 /* clang-format off */
 #define PROFILING(X) \

@@ -59,24 +59,12 @@ CX_FORMULA(do_randint,
            cbx_random_randint(c->ctx, key, shape.ndim, shape.of, low, high, dtype == CBX_DTYPE_COUNT ? CBX_I64 : dtype),
            key, shape, low, high, dtype)
 
-static PyObject *do_split(cx_call *c)
-{
-    const cbx_array *key;
-    size_t num;
+CX_RETURN(do_split, (const cbx_array *key; size_t num), CX_GET(c, key, num) && cx_begin(c),
+          cx_result(c, cbx_random_split(c->ctx, key, num)))
 
-    return CX_GET(c, key, num) && cx_begin(c) ? cx_result(c, cbx_random_split(c->ctx, key, num)) : NULL;
-}
-
-static PyObject *do_uniform(cx_call *c)
-{
-    cbx_dtype dtype = CBX_F64;
-    const cbx_array *key;
-    double low, high;
-    cx_shape shape;
-
-    if (!CX_GET(c, key, shape, dtype, low, high) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_random_uniform(c->ctx, key, shape.ndim, shape.of, dtype, low, high));
-}
+CX_RETURN(do_uniform, (cbx_dtype dtype = CBX_F64; const cbx_array *key; double low, high; cx_shape shape),
+          CX_GET(c, key, shape, dtype, low, high) && cx_begin(c),
+          cx_result(c, cbx_random_uniform(c->ctx, key, shape.ndim, shape.of, dtype, low, high)))
 
 static PyObject *do_permutation(cx_call *c)
 {

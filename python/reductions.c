@@ -50,13 +50,8 @@ static PyObject *cumulative(cx_call *c)
 }
 
 /* cumulative_max and cumulative_min */
-static PyObject *running(cx_call *c)
-{
-    const cbx_array *x;
-    int axis;
-
-    return one_axis(c, &x, &axis) && cx_begin(c) ? cx_result(c, CX_FN(const cbx_array *, int)(c->ctx, x, axis)) : NULL;
-}
+CX_RETURN(running, (const cbx_array *x; int axis), one_axis(c, &x, &axis) && cx_begin(c),
+          cx_result(c, CX_FN(const cbx_array *, int)(c->ctx, x, axis)))
 
 static PyObject *do_diff(cx_call *c)
 {

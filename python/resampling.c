@@ -73,14 +73,8 @@ static PyObject *do_bootstrap_nested(cx_call *c)
 
 /* ---- variance and plans ---- */
 
-static PyObject *do_components(cx_call *c)
-{
-    cbx_components out;
-    cx_groups x;
-
-    if (!CX_GET(c, x)) return NULL;
-    return cx_answer(c, cbx_stat_components(&(cbx_nested){ x.x, x.sizes, x.n }, &out, &c->err), CX_COMPONENTS, &out);
-}
+CX_RETURN(do_components, (cbx_components out; cx_groups x), CX_GET(c, x),
+          cx_answer(c, cbx_stat_components(&(cbx_nested){ x.x, x.sizes, x.n }, &out, &c->err), CX_COMPONENTS, &out))
 
 static PyObject *do_repetitions(cx_call *c)
 {
@@ -94,23 +88,12 @@ static PyObject *do_repetitions(cx_call *c)
     return cx_wholes_object(out, variance.n - 1);
 }
 
-static PyObject *do_launches_for(cx_call *c)
-{
-    double variance = 0, half = 0, level = 0.95;
-    size_t out = 0;
+CX_RETURN(do_launches_for, (double variance = 0, half = 0, level = 0.95; size_t out = 0),
+          CX_GET(c, variance, half, level) && cx_fine(c, cbx_stat_launches_for(variance, half, level, &out, &c->err)),
+          PyLong_FromSize_t(out))
 
-    if (!CX_GET(c, variance, half, level)) return NULL;
-    return cx_fine(c, cbx_stat_launches_for(variance, half, level, &out, &c->err)) ? PyLong_FromSize_t(out) : NULL;
-}
-
-static PyObject *do_power(cx_call *c)
-{
-    double v[3];
-    size_t n;
-
-    if (!CX_GET(c, n) || !cx_numbers(c, 3, v)) return NULL;
-    return PyFloat_FromDouble(((double (*)(size_t, double, double))c->fn)(n, v[1], v[2]));
-}
+CX_RETURN(do_power, (double v[3]; size_t n), CX_GET(c, n) && cx_numbers(c, 3, v),
+          PyFloat_FromDouble(((double (*)(size_t, double, double))c->fn)(n, v[1], v[2])))
 
 static PyObject *do_detectable_ratio(cx_call *c)
 {

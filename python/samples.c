@@ -7,31 +7,6 @@
 
 /* ---- samples ---- */
 
-/* The elements of an array of float64 in their order, held by the call. */
-static bool lay_flat(cx_call *c, const cbx_array *a, cx_samples *out)
-{
-    size_t n = cbx_array_count(a);
-    cbx_array *flat = NULL;
-    cbx_status status;
-    cbx_ctx *ctx;
-
-    if (cbx_array_is_contiguous(a)) {
-        *out = (cx_samples){ cbx_array_data(a), n };
-        return cx_hold(c, cbx_array_ref(a));
-    }
-    ctx = cx_ctx_borrow(c->st);
-    if (!ctx) return false;
-    status = cbx_array_create(ctx, cbx_array_get_desc(a), &flat, &c->err);
-    if (!status) status = cbx_array_read(a, cbx_array_data_mut(flat), cbx_array_bytes(a), &c->err);
-    cx_ctx_return(c->st, ctx);
-    if (status) {
-        cbx_array_free(flat);
-        return cx_raise(status, c->err.message) != NULL;
-    }
-    *out = (cx_samples){ cbx_array_data(flat), n };
-    return cx_hold(c, flat);
-}
-
 static bool read_numbers(cx_call *c, PyObject *o, const char *name, int ndim, cx_samples *out, size_t *shape)
 {
     const char *wanted = ndim == 1 ? "a flat sequence of numbers" : "rows of numbers, all of one length";
@@ -47,7 +22,9 @@ static bool read_numbers(cx_call *c, PyObject *o, const char *name, int ndim, cx
         return cx_refuse(c, name, PyExc_TypeError, wanted, o);
     }
     for (int k = 0; k < ndim; k++) shape[k] = cbx_array_dim(((cx_array *)a)->handle, k);
-    fine = lay_flat(c, ((cx_array *)a)->handle, out);
+    out->n = cbx_array_count(((cx_array *)a)->handle);
+    out->x = cx_elements(c, ((cx_array *)a)->handle);
+    fine = out->x || (!out->n && !PyErr_Occurred());
     Py_DECREF(a);
     return fine;
 }

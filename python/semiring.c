@@ -90,18 +90,14 @@ static bool conv_options(cx_call *c, const cbx_array *w, cbx_conv_options *out)
         CX_UNUSED cbx_conv_options o = CBX_CONV_INIT;                                                                  \
         const cbx_semiring *s = algebra_arg(c);                                                                        \
         CX_UNUSED cbx_array *d[2];                                                                                     \
-        return s && CX_GET(c, __VA_ARGS__) && (options) && cx_begin(c) ? (formula) : NULL;                             \
+        return s != NULL && CX_GET(c, __VA_ARGS__) && (options) && cx_begin(c) ? (formula) : NULL;                     \
     }
 
-static PyObject *do_matmul(cx_call *c)
-{
-    cbx_semiring_options o = CBX_SEMIRING_OPTIONS_INIT;
-    const cbx_semiring *s = algebra_arg(c);
-    const cbx_array *a, *b;
-
-    if (!s || !CX_GET(c, a, b, o.merge, o.mask, o.mask_complement, o.raw) || !cx_begin(c)) return NULL;
-    return cx_result(c, cbx_semiring_matmul_with(c->ctx, a, b, s, &o));
-}
+CX_RETURN(do_matmul,
+          (cbx_semiring_options o = CBX_SEMIRING_OPTIONS_INIT; const cbx_semiring *s = algebra_arg(c);
+           const cbx_array *a, *b),
+          s != NULL && CX_GET(c, a, b, o.merge, o.mask, o.mask_complement, o.raw) && cx_begin(c),
+          cx_result(c, cbx_semiring_matmul_with(c->ctx, a, b, s, &o)))
 
 #define SLIDES conv_options(c, w, &o)
 OVER(do_matmul_vjp, true, (cbx_semiring_matmul_vjp(c->ctx, a, b, out, cotangent, s, d), cx_results(c, 2, d, true)), a,
@@ -139,22 +135,12 @@ CX_FUNCTIONS(cx_semiring_methods, SEMIRING, CX_SLOW)
 static const void *elements(cx_call *c, const char *name, cbx_dtype t, size_t *n)
 {
     PyObject *o = cx_arg(c, name), *a = o ? cx_asarray(c->st, o, t, -1) : NULL;
-    cbx_array *handle = NULL, *flat = NULL;
-    cbx_ctx *ctx;
 
     *n = 0;
-    if (!a) return NULL;
-    handle = cbx_array_ref(((cx_array *)a)->handle);
-    Py_DECREF(a);
-    if (!cx_hold(c, handle)) return NULL;
-    *n = cbx_array_count(handle);
-    if (cbx_array_is_contiguous(handle)) return cbx_array_data(handle);
-    if (!(ctx = cx_ctx_borrow(c->st))) return NULL;
-    if (cbx_array_create(ctx, cbx_array_get_desc(handle), &flat, &c->err) ||
-        cbx_array_read(handle, cbx_array_data_mut(flat), cbx_array_bytes(handle), &c->err))
-        cx_raise(c->err.status, c->err.message);
-    cx_ctx_return(c->st, ctx);
-    return flat && cx_hold(c, flat) && !PyErr_Occurred() ? cbx_array_data(flat) : NULL;
+    if (!cx_keep_object(c, a)) return NULL;
+    *n = cbx_array_count(((cx_array *)a)->handle);
+    if (!cx_hold(c, cbx_array_ref(((cx_array *)a)->handle))) return NULL;
+    return cx_elements(c, ((cx_array *)a)->handle);
 }
 
 /* From CSR (start and index) or from a table of indices (rows, width). */

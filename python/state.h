@@ -363,6 +363,14 @@ bool cx_numbers(cx_call *c, int n, double *v);
         c->domain_error = PyExc_IndexError;                                                                            \
         return CX_GET(c, __VA_ARGS__) && cx_begin(c) ? cx_result(c, formula) : NULL;                                   \
     }
+/* CX_RETURN(do_sign_test, (size_t below, above), CX_GET(c, below, above), formula): an implementation that declares variables and
+ * returns a formula of them if a condition holds, else NULL. */
+#define CX_RETURN(name, variables, condition, formula)                                                                 \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        CX_BARE variables;                                                                                             \
+        return (condition) ? (formula) : NULL;                                                                         \
+    }
 /* The library's function of a table row, by its type. */
 #define CX_FN(...) ((cbx_array * (*)(cbx_ctx *, __VA_ARGS__)) c->fn)
 
@@ -420,6 +428,10 @@ const cbx_array *cx_key_from(cx_call *c, PyObject *o);
 
 /** A new Array that takes the reference over; NULL frees it. */
 PyObject *cx_array_new(cx_state *st, cbx_array *handle);
+/** A handle on elements yet to be written, the caller's; NULL with an exception. */
+cbx_array *cx_create(cx_state *st, const cbx_array_desc *desc);
+/** The elements of an array in row-major order, which end with the call; NULL with an exception. */
+const void *cx_elements(cx_call *c, const cbx_array *a);
 PyObject *cx_dtype_object(cx_state *st, cbx_dtype t);
 /** A dtype object, a name or one of Python's bool, int, float, complex. */
 bool cx_dtype_from(cx_state *st, PyObject *o, cbx_dtype *out);

@@ -11,31 +11,14 @@ typedef cbx_status (*cut_number)(cbx_ctx *, const double *, size_t, double, doub
 typedef cbx_status (*one_interval)(cbx_ctx *, const double *, size_t, double, cbx_interval *, cbx_err *);
 typedef cbx_status (*one_interval_bare)(const double *, size_t, double, cbx_interval *, cbx_err *);
 
-static PyObject *do_number(cx_call *c)
-{
-    cx_samples x;
-    double v;
+CX_RETURN(do_number, (cx_samples x; double v), CX_GET(c, x) && cx_begin(c),
+          cx_answer_number(c, ((one_number)c->fn)(c->ctx, x.x, x.n, &v, &c->err), &v))
 
-    if (!CX_GET(c, x) || !cx_begin(c)) return NULL;
-    return cx_answer_number(c, ((one_number)c->fn)(c->ctx, x.x, x.n, &v, &c->err), &v);
-}
+CX_RETURN(do_number_bare, (cx_samples x; double v), CX_GET(c, x),
+          cx_answer_number(c, ((one_number_bare)c->fn)(x.x, x.n, &v, &c->err), &v))
 
-static PyObject *do_number_bare(cx_call *c)
-{
-    cx_samples x;
-    double v;
-
-    return CX_GET(c, x) ? cx_answer_number(c, ((one_number_bare)c->fn)(x.x, x.n, &v, &c->err), &v) : NULL;
-}
-
-static PyObject *do_cut(cx_call *c)
-{
-    cx_samples x;
-    double v, cut;
-
-    if (!CX_GET(c, x, cut) || !cx_begin(c)) return NULL;
-    return cx_answer_number(c, ((cut_number)c->fn)(c->ctx, x.x, x.n, cut, &v, &c->err), &v);
-}
+CX_RETURN(do_cut, (cx_samples x; double v, cut), CX_GET(c, x, cut) && cx_begin(c),
+          cx_answer_number(c, ((cut_number)c->fn)(c->ctx, x.x, x.n, cut, &v, &c->err), &v))
 
 CX_COMPUTE(do_interval, cbx_interval, INTERVAL, (double level; cx_samples x), CX_GET(c, x, level),
            ((one_interval)c->fn)(c->ctx, x.x, x.n, level, &out, &c->err))
@@ -201,14 +184,9 @@ static PyObject *do_looks_p(cx_call *c)
     return PyFloat_FromDouble(cbx_looks_p(&plan, j, p));
 }
 
-static PyObject *do_looks_end(cx_call *c)
-{
-    size_t done = 0, pairs = 0;
-    cbx_looks plan;
-
-    if (!read_looks(c, &plan) || !CX_GET(c, done, pairs)) return NULL;
-    return cx_fine(c, cbx_looks_end(&plan, done, pairs, &c->err)) ? looks_object(c, &plan) : NULL;
-}
+CX_RETURN(do_looks_end, (size_t done = 0, pairs = 0; cbx_looks plan),
+          read_looks(c, &plan) && CX_GET(c, done, pairs) && cx_fine(c, cbx_looks_end(&plan, done, pairs, &c->err)),
+          looks_object(c, &plan))
 
 /* clang-format off */
 #define STATISTICS(X) \

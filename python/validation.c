@@ -100,13 +100,8 @@ CX_FUNCTIONS(cx_validation_methods, VALIDATION_FUNCTIONS, CX_LIGHT)
 
 /* ---- Validation ---- */
 
-static PyObject *validation_make(cx_call *c)
-{
-    const char *name, *reference;
-
-    if (!CX_GET(c, name, reference)) return NULL;
-    CX_MAKE(CX_VALIDATION, cbx_validation, cbx_validation_create(o->ctx, name, reference, &handle, &c->err));
-}
+CX_MADE(validation_make, CX_VALIDATION, cbx_validation, (const char *name, *reference), (name, reference),
+        cbx_validation_create(o->ctx, name, reference, &handle, &c->err))
 
 static PyObject *validation_add_accuracy(cx_call *c)
 {

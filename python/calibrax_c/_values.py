@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import operator
 import time
+from importlib import import_module
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -159,3 +162,37 @@ def measure(commit: str, bench: Callable[[str], Any], build: Callable[[str], Any
         built.add(commit)
     value = bench(commit)
     return value, "the benchmark gave no value" if value is None else None
+
+
+def formatted(value: Any, spec: str) -> str:
+    """A number by a format; nested lists of them in brackets."""
+    return f"[{', '.join(formatted(v, spec) for v in value)}]" if isinstance(value, list) else format(value, spec)
+
+
+def item_key(index: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    """The key of item(*index): an integer counts among all elements in row-major order."""
+    if len(index) > 1 or isinstance(index[0], tuple) or len(shape) == 1:
+        return index if len(index) > 1 else index[0]
+    key: tuple[int, ...] = ()
+    count, i = prod(shape), operator.index(index[0])
+    if not -count <= i < count:
+        raise IndexError(f"item: 'index' must be from {-count} to {count - 1}, got {i}")
+    i %= count
+    for length in reversed(shape):
+        i, at = divmod(i, length)
+        key = (at, *key)
+    return key
+
+
+def array_function(array_type: type, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of NumPy's function, over NumPy arrays of the same elements."""
+    numpy = import_module("numpy")
+
+    def foreign(o: Any) -> Any:
+        if isinstance(o, array_type):
+            return numpy.asarray(o)
+        if type(o) is dict:
+            return {k: foreign(v) for k, v in o.items()}
+        return type(o)(map(foreign, o)) if type(o) in (tuple, list) else o
+
+    return function(*foreign(args), **foreign(kwargs))
