@@ -121,78 +121,35 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
     return status;
 }
 
-/* A case of commands from a file, by the rounds of exec. */
-static int measure_commands(const opt_run *run, const cbx_declared *d, const outputs *to, const char *command)
-{
-    const opt_program *program = run->program;
-    const measure_args *a = run->args;
-    const char *foreign = measure_not_for_commands(run);
-    cbx_declared_opts o = CBX_DECLARED_OPTS_INIT;
-    cbx_measure_result result;
-    cbx_err err = CBX_ERR_INIT;
-    progress p;
-    cbx_status st;
-    int status;
-
-    if (foreign && (strcmp(foreign, "sandbox") != 0 || a->sandbox.mode == CBX_SANDBOX_REQUIRE))
-        return opt_fail(program,
-                        "--%s is not for a case of commands, which run as they are, with all rights of their user: "
-                        "leave it out",
-                        foreign);
-    if (check_files(program, run->ctx, to)) return EXIT_ERROR;
-    o.points = a->points.items;
-    o.npoints = a->points.count;
-    o.quick = a->o.quick;
-    o.allow = a->baselines.items;
-    o.nallow = a->baselines.count;
-    o.deny = a->skip.items;
-    o.ndeny = a->skip.count;
-    o.skip_slow = a->o.skip_slow;
-    o.exec.launches = a->o.launches ? a->o.launches : a->o.quick ? 6 : 0;
-    o.exec.warmup = a->o.warmup;
-    o.exec.budget_s = a->o.budget_s;
-    o.exec.half_width = a->o.precision;
-    o.exec.timeout_s = a->o.worker_timeout_s;
-    o.exec.lock_wait_s = a->o.lock_wait_s;
-    o.exec.seed = a->o.seed;
-    o.exec.out_path = to->rows;
-    o.exec.stop = stop_catch();
-    o.exec.progress = progress_show;
-    o.exec.user = &p;
-    progress_init(&p);
-    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
-    st = cbx_declared_run(run->ctx, d, &o, &result, &err);
-    progress_end(&p);
-    status = st && result.rows.count == 0
-                 ? EXIT_PASS
-                 : conclude(program, run->ctx, a, cbx_declared_case(d), to, &result, command);
-    if (st) status = opt_fail(program, "%s", err.message);
-    cbx_measure_result_clear(&result);
-    return status;
-}
-
+/* A case of workers, or, by the rounds of exec, one of commands from a file. */
 static int measure(const opt_run *run, const outputs *to, const char *command)
 {
     const opt_program *program = run->program;
     measure_args *a = run->args;
     const cbx_declared *commands = nperf_commands(a->case_name);
-    const cbx_case_ops *c = commands ? NULL : nperf_case(program, a->case_name);
+    const cbx_case_ops *c = commands ? cbx_declared_case(commands) : nperf_case(program, a->case_name);
+    const char *foreign = commands ? measure_not_for_commands(run) : NULL;
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
     cbx_status st;
     int status = EXIT_PASS;
 
-    if (commands) return measure_commands(run, commands, to, command);
+    if (foreign && (strcmp(foreign, "sandbox") != 0 || a->sandbox.mode == CBX_SANDBOX_REQUIRE))
+        return opt_fail(program,
+                        "--%s is not for a case of commands, which run as they are, with all rights of their user: "
+                        "leave it out",
+                        foreign);
     if (!c || measure_fill(program, a, c, to, &p) || check_files(program, run->ctx, to)) return EXIT_ERROR;
     for (size_t i = 0; nperf_declared(i); i++) /* the set-up that a case file asks for, once */
         if (cbx_declared_case(nperf_declared(i)) == c &&
             cbx_declared_setup(run->ctx, nperf_declared(i), stop_catch(), &err))
             return opt_fail(program, "%s", err.message);
     progress_init(&p);
-    cbx_sandbox_guard_self();
+    if (!commands) cbx_sandbox_guard_self();
     cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
-    st = cbx_measure_run(run->ctx, &a->o, &result, &err);
+    st = commands ? cbx_declared_run(run->ctx, commands, &a->o, &result, &err)
+                  : cbx_measure_run(run->ctx, &a->o, &result, &err);
     progress_end(&p);
     if (!st || result.rows.count) status = conclude(program, run->ctx, a, c, to, &result, command);
     if (st) status = opt_fail(program, "%s", err.message);

@@ -270,7 +270,7 @@ def left_out_in_one_line(p):
     equal(report.count(line), 1, "a note in the report")
     check("jax-naive" not in report, "and no rows of dashes")
     has(report, "--worker-timeout 40", "the command has every option")
-    has(report, "--memory-limit 2147483648", "the command has every option")
+    has(report, "--memory-limit 2G", "the command has every option")
 
 
 def no_path_in_rows(p):

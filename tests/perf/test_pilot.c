@@ -8,7 +8,6 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/sweep/health.h"
 #include "calibrax/perf/sweep/pilot.h"
-#include "calibrax/perf/sweep/warmup.h"
 #include "calibrax/statistics/estimate.h"
 
 typedef struct rig {

@@ -14,14 +14,17 @@
 #include "calibrax/perf/case/declared_internal.h"
 #include "calibrax/perf/schedule/claim.h"
 #include "calibrax/perf/sweep/declared_run.h"
+#include "calibrax/perf/sweep/plan.h"
 
 #define MAX_OUTPUT_BYTES (1u << 30)
+#define QUICK_LAUNCHES   6
 
 /* One point being run. */
 typedef struct point_run {
     cbx_ctx *ctx;
     const cbx_declared *d;
-    const cbx_declared_opts *opts;
+    const cbx_measure_opts *opts;
+    double budget_s; /* of the point; 0: that of exec.h */
     cbx_params *params;
     cbx_claim *claim; /* of the cores, from the set-up to the last check */
     cbx_arena arena;
@@ -102,10 +105,10 @@ static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "ou
 
 /* --- commands of the file's own --- */
 
-static cbx_status run_plain(cbx_ctx *ctx, const char *what, const char *command, const char *shown,
-                            const cbx_exec_opts *o, const cbx_claim *claim, cbx_err *err)
+static cbx_status run_plain(cbx_ctx *ctx, const char *what, const char *command, const char *shown, double timeout_s,
+                            const cbx_stop_flag *stop, const cbx_claim *claim, cbx_err *err)
 {
-    cbx_command_opts opts = { .struct_size = sizeof opts, .timeout_s = o->timeout_s, .stop = o->stop, .claim = claim };
+    cbx_command_opts opts = { .struct_size = sizeof opts, .timeout_s = timeout_s, .stop = stop, .claim = claim };
     cbx_command_record r;
     cbx_status st = cbx_command_run(ctx, command, &opts, &r, err);
 
@@ -116,7 +119,6 @@ static cbx_status run_plain(cbx_ctx *ctx, const char *what, const char *command,
 
 cbx_status cbx_declared_setup(cbx_ctx *ctx, const cbx_declared *d, const cbx_stop_flag *stop, cbx_err *err)
 {
-    const cbx_exec_opts o = { .struct_size = sizeof o, .stop = stop };
     cbx_status st;
     cbx_text t;
 
@@ -126,7 +128,7 @@ cbx_status cbx_declared_setup(cbx_ctx *ctx, const cbx_declared *d, const cbx_sto
     put_quoted(&t, d->folder);
     cbx_text_printf(&t, " || exit 126\n%s", d->setup);
     st = cbx_text_check(&t, err);
-    if (!st) st = run_plain(ctx, "the set-up", cbx_text_str(&t), d->setup, &o, NULL, err);
+    if (!st) st = run_plain(ctx, "the set-up", cbx_text_str(&t), d->setup, 0, stop, NULL, err);
     cbx_text_clear(&t);
     return st;
 }
@@ -195,51 +197,14 @@ static cbx_status check_run(void *user, cbx_err *err)
         const cbx__declared_check *c = &p->d->checks[i];
         const char *command = c->command ? in_folder(p, c->command) : NULL;
         if (c->command && !command) return no_memory(err);
-        st = command ? run_plain(p->ctx, "check", command, c->command, &p->opts->exec, p->claim, err)
+        st = command ? run_plain(p->ctx, "check", command, c->command, p->opts->worker_timeout_s, p->opts->stop, p->claim,
+                               err)
                      : compare_files(p, c, err);
     }
     return st;
 }
 
 /* --- a point --- */
-
-static bool has(const char *const *list, size_t n, const char *word)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i], word)) return true;
-    return false;
-}
-
-/* Why a baseline is left out, in the words of a sweep; left_out NONE: it is not. */
-static cbx_exec_command selection(point_run *p, const cbx_baseline_ops *b)
-{
-    const cbx_declared_opts *o = p->opts;
-    const bool named = has(o->allow, o->nallow, b->name);
-    cbx_exec_command c = { .name = b->name };
-
-    if (o->nallow && !named) {
-        c.left_out = CBX_FAILURE_SKIPPED_BY_CONFIG;
-        c.why = "not chosen";
-        c.remedy = "choose it too";
-    } else if (has(o->deny, o->ndeny, b->name)) {
-        c.left_out = CBX_FAILURE_SKIPPED_BY_CONFIG;
-        c.why = "skipped on request";
-        c.remedy = "do not skip it";
-    } else if (o->skip_slow && b->slow_reason && !named) {
-        c.left_out = CBX_FAILURE_SLOW_SKIPPED;
-        c.why = cbx_arena_printf(&p->arena, "declared slow: %s", b->slow_reason);
-    }
-    return c;
-}
-
-static cbx_status check_names(const cbx_declared *d, const char *flag, const char *const *list, size_t n, cbx_err *err)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!cbx_case_baseline(&d->ops, list[i]))
-            return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; 'nperf list' shows them", flag,
-                            list[i], d->ops.name);
-    return CBX_OK;
-}
 
 /* Those that are run, in the file's order, then those that are left out. */
 static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err *err)
@@ -250,10 +215,13 @@ static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err
     *n = 0;
     for (int left_out = 0; left_out < 2; left_out++) {
         for (size_t i = 0; i < d->ops.nbaselines; i++) {
-            cbx_exec_command c = selection(p, &d->baselines[i]);
+            cbx_exec_command c = { .name = d->baselines[i].name };
+            char why[CBX_ERR_MESSAGE_SIZE] = "";
+            c.left_out = cbx__plan_selection(p->opts, &d->baselines[i], why, &c.remedy);
             if ((c.left_out != CBX_FAILURE_NONE) != left_out) continue;
+            c.why = cbx_arena_strdup(&p->arena, why);
             c.command = in_folder(p, d->commands[i]);
-            if (!c.command) return no_memory(err);
+            if (!c.command || !c.why) return no_memory(err);
             out[(*n)++] = c;
             run += !left_out;
         }
@@ -264,19 +232,26 @@ static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err
 static cbx_status run_rounds(point_run *p, bool representative, cbx_measure_result *result, cbx_err *err)
 {
     const cbx_declared *d = p->d;
-    cbx_exec_opts o = p->opts->exec;
+    const cbx_measure_opts *m = p->opts;
+    cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
     cbx_exec_command commands[64];
     char label[128];
-    size_t n;
-    cbx_status st = choose(p, commands, &n, err);
+    cbx_status st = choose(p, commands, &o.ncommands, err);
 
     if (!st && d->prepare && !(o.hooks[CBX_EXEC_PREPARE] = in_folder(p, d->prepare))) st = no_memory(err);
     if (st) return st;
     d->ops.label(p->params, label, sizeof label);
     o.commands = commands;
-    o.ncommands = n;
-    o.params = NULL;
-    o.nparams = 0;
+    o.launches = m->launches ? m->launches : m->quick ? QUICK_LAUNCHES : 0;
+    o.warmup = m->warmup;
+    o.budget_s = p->budget_s;
+    o.half_width = m->precision;
+    o.timeout_s = m->worker_timeout_s;
+    o.seed = m->seed;
+    o.out_path = m->out_path;
+    o.stop = m->stop;
+    o.progress = m->progress;
+    o.user = m->user;
     o.case_name = d->ops.name;
     o.point = cbx_params_json(p->params);
     o.label = label;
@@ -289,23 +264,23 @@ static cbx_status run_rounds(point_run *p, bool representative, cbx_measure_resu
 
 static void tell_note(void *user, const char *text)
 {
-    const cbx_exec_opts *o = user;
+    const cbx_measure_opts *o = user;
     cbx_measure_progress p = { .event = CBX_MEASURE_NOTE, .text = text, .eta_s = NAN };
     if (o->progress) o->progress(o->user, &p);
 }
 
 static cbx_status claim_cores(point_run *p, cbx_err *err)
 {
-    cbx_exec_opts exec = p->opts->exec;
-    const cbx_claim_opts o = { sizeof o, exec.lock_wait_s != 0 ? exec.lock_wait_s : exec.timeout_s, exec.stop,
-                               tell_note, &exec };
+    cbx_measure_opts m = *p->opts;
+    const cbx_claim_opts o = { sizeof o, m.lock_wait_s != 0 ? m.lock_wait_s : m.worker_timeout_s, m.stop, tell_note,
+                               &m };
     return cbx_claim_take(p->ctx, &o, &p->claim, err);
 }
 
-static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts, const char *json,
-                            cbx_measure_result *result, cbx_err *err)
+static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_measure_opts *opts, double budget_s,
+                            const char *json, cbx_measure_result *result, cbx_err *err)
 {
-    point_run p = { .ctx = ctx, .d = d, .opts = opts };
+    point_run p = { .ctx = ctx, .d = d, .opts = opts, .budget_s = budget_s };
     const size_t before = result->rows.count;
     const char *setup;
     bool good = false;
@@ -317,7 +292,8 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
     if (!st) st = claim_cores(&p, err);
     if (!st && d->setup) {
         setup = in_folder(&p, d->setup);
-        st = setup ? run_plain(ctx, "the set-up", setup, d->setup, &opts->exec, p.claim, err) : no_memory(err);
+        st = setup ? run_plain(ctx, "the set-up", setup, d->setup, opts->worker_timeout_s, opts->stop, p.claim, err)
+                   : no_memory(err);
     }
     if (st == CBX_EINTERRUPTED) result->interrupted = true;
     if (!st) st = run_rounds(&p, !strcmp(json, d->ops.points[d->ops.representative]), result, err);
@@ -332,34 +308,30 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
 
 #define MIN_SHARE_S 1e-6 /* nothing is left: as many runs as there are in any case */
 
-cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts,
+cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_measure_opts *opts,
                             cbx_measure_result *result, cbx_err *err)
 {
     const uint64_t began = cbx_clock_ns();
-    const cbx_stop_flag *stop = opts->exec.stop;
     const char *const *points = opts->npoints ? opts->points : d->ops.points;
     size_t n = opts->npoints ? opts->npoints : d->ops.npoints, good = 0, done = 0;
-    cbx_status st = CBX_OK;
+    cbx_status st;
 
-    if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_declared_opts of another version");
+    if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_measure_opts of another version");
     if (d->kind != CBX_DECLARED_COMMANDS) return cbx_fail(err, CBX_EINVAL, "case '%s' is of kind python", d->ops.name);
-    st = check_names(d, "--baselines", opts->allow, opts->nallow, err);
-    if (!st) st = check_names(d, "--skip-baselines", opts->deny, opts->ndeny, err);
+    st = cbx__plan_check_names(opts, &d->ops, err);
     if (opts->quick && !opts->npoints) {
         points += d->ops.representative;
         n = 1;
     }
-    for (; done < n && !st && !(stop && *stop); done++) {
-        cbx_declared_opts here = *opts;
-        if (here.exec.budget_s > 0) { /* an equal part of what is left, for each point that is */
-            const double left = opts->exec.budget_s - 1e-9 * (double)(cbx_clock_ns() - began);
-            here.exec.budget_s = fmax(left / (double)(n - done), MIN_SHARE_S);
-        }
-        st = run_point(ctx, d, &here, points[done], result, err);
+    for (; done < n && !st && !(opts->stop && *opts->stop); done++) {
+        /* an equal part of what is left, for each point that is */
+        const double left = opts->budget_s - 1e-9 * (double)(cbx_clock_ns() - began);
+        const double share = opts->budget_s > 0 ? fmax(left / (double)(n - done), MIN_SHARE_S) : 0;
+        st = run_point(ctx, d, opts, share, points[done], result, err);
         good += result->points_good;
     }
     result->points = n;
     result->points_good = good;
-    result->interrupted = result->interrupted || (stop && *stop);
+    result->interrupted = result->interrupted || (opts->stop && *opts->stop);
     return st;
 }

@@ -12,33 +12,16 @@ CBX_BEGIN_DECLS
 /** Runs the set-up of a file of kind "python", once, in the file's folder.  @return CBX_OK, also without a set-up; CBX_ECHILD, CBX_EIO */
 CBX_API cbx_status cbx_declared_setup(cbx_ctx *ctx, const cbx_declared *d, const cbx_stop_flag *stop, cbx_err *err);
 
-typedef struct cbx_declared_opts {
-    uint32_t struct_size;
-    const char *const *points; /* JSON; npoints 0: the file's */
-    size_t npoints;
-    bool quick;               /* the representative point only */
-    const char *const *allow; /* baselines; nallow 0: all */
-    size_t nallow;
-    const char *const *deny;
-    size_t ndeny;
-    bool skip_slow; /* without baselines that the file calls slow, unless allow names them */
-    /* launches, warmup, budget (of all points together; 0: exec's own for each), timeout, lock_wait, seed, stop, progress; the rest is not looked at */
-    cbx_exec_opts exec;
-} cbx_declared_opts;
-
-#define CBX_DECLARED_OPTS_INIT                                                                                         \
-    {                                                                                                                  \
-        sizeof(cbx_declared_opts), 0, 0, 0, 0, 0, 0, 0, 0, CBX_EXEC_OPTS_INIT                                          \
-    }
-
 /**
  * Measures a file of kind "commands": at each point a new folder, set-up in it, then the commands in rounds, each run's outputs checked.
  * Rows have the case's name, the point, and the baselines' names; a run whose outputs are wrong makes its baseline fidelity_failed.
+ * @param opts    points, quick, allow, deny, skip_slow, launches, warmup, budget (of all points together; 0: exec's own for each), precision,
+ *                worker_timeout, lock_wait, seed, out_path, stop, progress; the rest is ignored
  * @param result  initialised; points counts points, points_good those with a good row
  * @return CBX_OK, also when commands failed or the stop flag ended it; CBX_EINVAL (a point, an unknown baseline, or none left); CBX_ECHILD: the set-up
  *         failed; CBX_EBUSY (another invocation holds cores); CBX_EIO, CBX_ENOMEM
  */
-CBX_API cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts,
+CBX_API cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_measure_opts *opts,
                                     cbx_measure_result *result, cbx_err *err);
 
 CBX_END_DECLS

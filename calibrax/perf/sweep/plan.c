@@ -42,18 +42,17 @@ static cbx_status unknown_baseline(const cbx_case_ops *c, const char *flag, cons
     return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; known: %s", flag, word, c->name, all);
 }
 
-static cbx_status check_names(const cbx_case_ops *c, const char *flag, const char *const *list, size_t n, cbx_err *err)
+cbx_status cbx__plan_check_names(const cbx_measure_opts *opts, const cbx_case_ops *c, cbx_err *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!cbx_case_baseline(c, list[i])) return unknown_baseline(c, flag, list[i], err);
-    }
+    for (size_t i = 0; i < opts->nallow; i++)
+        if (!cbx_case_baseline(c, opts->allow[i])) return unknown_baseline(c, "--baselines", opts->allow[i], err);
+    for (size_t i = 0; i < opts->ndeny; i++)
+        if (!cbx_case_baseline(c, opts->deny[i])) return unknown_baseline(c, "--skip-baselines", opts->deny[i], err);
     return CBX_OK;
 }
 
 cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
 {
-    cbx_status st;
-
     if (opts->struct_size != sizeof(*opts))
         return cbx_fail(err, CBX_EINVAL, "measure: options of another version of the header");
     if (!opts->case_ops) return cbx_fail(err, CBX_EINVAL, "measure: no case given");
@@ -78,31 +77,22 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
         return cbx_fail(err, CBX_EINVAL, "--precision: %g is no relative half width, such as 0.01 for 1 %%",
                         opts->precision);
     }
-    st = check_names(opts->case_ops, "--baselines", opts->allow, opts->nallow, err);
-    if (st) return st;
-    return check_names(opts->case_ops, "--skip-baselines", opts->deny, opts->ndeny, err);
+    return cbx__plan_check_names(opts, opts->case_ops, err);
 }
 
-/* Why a baseline is not launched, from the user's choice; NONE: it is. */
-static cbx_failure selection(const cbx_measure_opts *opts, const cbx_baseline_ops *b)
+cbx_failure cbx__plan_selection(const cbx_measure_opts *opts, const cbx_baseline_ops *b,
+                                char message[CBX_ERR_MESSAGE_SIZE], const char **remedy)
 {
-    bool named = contains(opts->allow, opts->nallow, b->name);
+    const bool named = contains(opts->allow, opts->nallow, b->name), chosen = !opts->nallow || named;
 
-    if (opts->nallow && !named) return CBX_FAILURE_SKIPPED_BY_CONFIG;
-    if (contains(opts->deny, opts->ndeny, b->name)) return CBX_FAILURE_SKIPPED_BY_CONFIG;
-    if (opts->skip_slow && b->slow_reason && !named) return CBX_FAILURE_SLOW_SKIPPED;
-    return CBX_FAILURE_NONE;
-}
-
-static bool not_allowed(const cbx_measure_opts *opts, const cbx_baseline_ops *b)
-{
-    return opts->nallow && !contains(opts->allow, opts->nallow, b->name);
-}
-
-static void explain(cbx__attempt *a, cbx_failure f, const char *why)
-{
-    a->failure = f;
-    snprintf(a->message, sizeof(a->message), "%s", why ? why : "");
+    if (!chosen || contains(opts->deny, opts->ndeny, b->name)) {
+        snprintf(message, CBX_ERR_MESSAGE_SIZE, "%s", chosen ? "skipped on request" : "not chosen");
+        *remedy = chosen ? "do not skip it" : "choose it too";
+        return CBX_FAILURE_SKIPPED_BY_CONFIG;
+    }
+    if (!opts->skip_slow || !b->slow_reason || named) return CBX_FAILURE_NONE;
+    snprintf(message, CBX_ERR_MESSAGE_SIZE, "declared slow: %s", b->slow_reason);
+    return CBX_FAILURE_SLOW_SKIPPED;
 }
 
 static bool on_gpu_alone(const cbx_baseline_ops *b) { return strcmp(b->provider, "cuda") == 0; }
@@ -111,26 +101,21 @@ static bool on_gpu_alone(const cbx_baseline_ops *b) { return strcmp(b->provider,
 static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__attempt *a)
 {
     const cbx_baseline_ops *b = a->baseline;
-    char text[CBX_ERR_MESSAGE_SIZE];
-    cbx_failure f;
+    const char *refuses = cbx__platform_refuses(a->platform, b->provider);
 
     if (unsupported) {
-        explain(a, CBX_FAILURE_POINT_UNSUPPORTED, unsupported);
+        a->failure = CBX_FAILURE_POINT_UNSUPPORTED;
+        snprintf(a->message, sizeof(a->message), "%s", unsupported);
         return;
     }
-    f = selection(opts, b);
-    if (f == CBX_FAILURE_SLOW_SKIPPED) {
-        snprintf(text, sizeof(text), "declared slow: %s", b->slow_reason);
-        explain(a, f, text);
-    } else if (f != CBX_FAILURE_NONE) {
-        explain(a, f, not_allowed(opts, b) ? "not chosen" : "skipped on request");
-        a->remedy = not_allowed(opts, b) ? "choose it too" : "do not skip it";
-    } else if (cbx__platform_refuses(a->platform, b->provider)) {
-        snprintf(text, sizeof(text), "provider '%s' %s", b->provider, cbx__platform_refuses(a->platform, b->provider));
-        explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
+    a->failure = cbx__plan_selection(opts, b, a->message, &a->remedy);
+    if (a->failure) return;
+    if (refuses) {
+        a->failure = CBX_FAILURE_BACKEND_UNAVAILABLE;
+        snprintf(a->message, sizeof(a->message), "provider '%s' %s", b->provider, refuses);
     } else if (!strcmp(a->platform, "cpu") && on_gpu_alone(b)) {
-        snprintf(text, sizeof(text), "baseline '%s' runs on a GPU: choose platform cuda12", b->name);
-        explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
+        a->failure = CBX_FAILURE_BACKEND_UNAVAILABLE;
+        snprintf(a->message, sizeof(a->message), "baseline '%s' runs on a GPU: choose platform cuda12", b->name);
         a->remedy = "--platforms cuda12";
     }
 }

@@ -72,6 +72,11 @@ typedef struct cbx__plan {
 
 /** Checks names of opts against the case; messages name the nearest known one. */
 cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err);
+/** The same of the names of baselines alone. */
+cbx_status cbx__plan_check_names(const cbx_measure_opts *opts, const cbx_case_ops *c, cbx_err *err);
+/** Why the user's choice leaves a baseline out, with a message and maybe a remedy; NONE: it does not. */
+cbx_failure cbx__plan_selection(const cbx_measure_opts *opts, const cbx_baseline_ops *b,
+                                char message[CBX_ERR_MESSAGE_SIZE], const char **remedy);
 /** Attempts of a point in row order (platform, baseline, variant), skipped ones included.  Lives in the arena. */
 cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
                           size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err);

@@ -15,7 +15,6 @@
 #include "calibrax/perf/sweep/pilot.h"
 #include "calibrax/perf/sweep/session.h"
 #include "calibrax/perf/sweep/stopping.h"
-#include "calibrax/perf/sweep/warmup.h"
 #include "calibrax/statistics/estimate.h"
 
 #define MIN_ORACLE_S 60.0

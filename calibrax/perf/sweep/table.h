@@ -35,4 +35,11 @@ cbx_status cbx__table_older(cbx_ctx *ctx, const char *path, cbx_rows *older, cbx
 cbx_status cbx__table_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, const cbx_rows *older,
                             cbx_err *err);
 
+/**
+ * Lets good rows of the same key (machine, platform, point, baseline, variant) replace planned attempts.  A baseline one of whose
+ * variants is missing is measured again with all of them; the reference is launched again if a ratio needs it.
+ * @param kept  rows read; must outlive the point
+ */
+cbx_status cbx__resume_point(const cbx__session *s, cbx__point *p, const cbx_rows *kept, cbx_err *err);
+
 #endif
