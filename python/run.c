@@ -107,12 +107,11 @@ static bool add_results(cx_call *c, cbx_run_builder *b)
 
     for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++) {
         cbx_json *json = cx_json_from(PyTuple_GetItem(list, i), "result");
-        cbx_result *result = NULL;
+        cbx_result result;
         if (!json && !PyErr_Occurred())
             cx_refuse(c, "results", PyExc_TypeError, "of dicts or objects with to_dict()", Py_None);
-        fine = json && cx_fine(c, cbx_result_from_json(c->ctx, json, "result", &result, &c->err)) &&
-               cx_fine(c, cbx_run_builder_add_result(b, result, &c->err));
-        cbx_result_free(result);
+        fine = json && cx_fine(c, cbx_result_from_json(json, "result", cx_arena(c), &result, &c->err)) &&
+               cx_fine(c, cbx_run_builder_add_result(b, &result, &c->err));
         cbx_json_unref(json);
     }
     return fine;

@@ -63,15 +63,16 @@ static void read_probe(const cbx_json *v)
 
 static void read_result(cbx_ctx *ctx, const cbx_json *v)
 {
-    cbx_result *result = NULL, *again = NULL;
-    cbx_json *kept;
+    cbx_run_builder *b = NULL;
+    cbx_result result;
+    cbx_arena arena;
 
-    if (cbx_result_from_json(ctx, v, "input", &result, NULL)) return;
-    kept = cbx_result_to_json(result);
-    require(kept && cbx_result_from_json(ctx, kept, "again", &again, NULL) == CBX_OK);
-    cbx_json_unref(kept);
-    cbx_result_free(result);
-    cbx_result_free(again);
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    require(cbx_run_builder_create(ctx, &(cbx_run_opts){ sizeof(cbx_run_opts), NULL, true, true, true }, &b, NULL) ==
+            CBX_OK);
+    if (!cbx_result_from_json(v, "input", &arena, &result, NULL)) cbx_run_builder_add_result(b, &result, NULL);
+    cbx_run_builder_free(b);
+    cbx_arena_clear(&arena);
 }
 
 FUZZ_ENTRY()

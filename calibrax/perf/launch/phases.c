@@ -217,13 +217,13 @@ static cbx_status fill(measuring *m, content *c, cbx_json *metadata, cbx_err *er
         };
     size_t given;
     const cbx_named_metric *values = cbx_values_items(m->values, &given);
-    cbx_result_content r = { .name = m->b->name,
-                             .domain = m->b->domain,
-                             .tags = m->b->tags,
-                             .ntags = m->b->ntags,
-                             .metadata = metadata,
-                             .config = m->o->config };
-    cbx_result *result = NULL;
+    cbx_result r = { .name = m->b->name,
+                     .domain = m->b->domain,
+                     .tags = m->b->tags,
+                     .ntags = m->b->ntags,
+                     .metadata = metadata,
+                     .config = m->o->config,
+                     .timestamp = (double)cbx_time_now_us() / 1e6 };
     cbx_status st;
 
     c->metrics = cbx_arena_calloc(&m->arena, given + CBX__PHASE_COUNT + 1, sizeof *c->metrics);
@@ -242,11 +242,9 @@ static cbx_status fill(measuring *m, content *c, cbx_json *metadata, cbx_err *er
     r.nmetrics = c->count;
     if (m->timed) r.timing = &m->timing;
     if (m->resources.summary.num_samples > 0) r.resources = &m->resources.summary;
-    st = cbx_result_create(m->ctx, &r, &result, err);
-    if (!st) st = cbx_run_builder_add_result(c->b, result, err);
+    st = cbx_run_builder_add_result(c->b, &r, err);
     if (!st && m->timed && !has(c, first_batch.name)) st = cbx_run_builder_add_metric_def(c->b, &first_batch, err);
     for (size_t i = 0; i < m->b->ndefs && !st; i++) st = cbx_run_builder_add_metric_def(c->b, &m->b->defs[i], err);
-    cbx_result_free(result);
     return st;
 }
 
