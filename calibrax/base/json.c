@@ -6,7 +6,9 @@
 #include "calibrax/base/json.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,24 +24,12 @@
 cbx_json_type cbx_json_typeof(const cbx_json *v)
 {
     static const cbx_json_type types[] = {
-        [KIND_NULL] = CBX_JSON_NULL,   [KIND_BOOL] = CBX_JSON_BOOL,     [KIND_INT] = CBX_JSON_INT,
-        [KIND_UINT] = CBX_JSON_INT,    [KIND_DOUBLE] = CBX_JSON_DOUBLE, [KIND_STRING] = CBX_JSON_STRING,
-        [KIND_ARRAY] = CBX_JSON_ARRAY, [KIND_OBJECT] = CBX_JSON_OBJECT
+        [KIND_NULL] = CBX_JSON_NULL,     [KIND_BOOL] = CBX_JSON_BOOL,     [KIND_INT] = CBX_JSON_INT,
+        [KIND_DOUBLE] = CBX_JSON_DOUBLE, [KIND_STRING] = CBX_JSON_STRING, [KIND_ARRAY] = CBX_JSON_ARRAY,
+        [KIND_OBJECT] = CBX_JSON_OBJECT, [KIND_LONG] = CBX_JSON_INT
     };
 
     return v ? types[v->kind] : CBX_JSON_NULL;
-}
-
-bool cbx_json_is_rounded(const cbx_json *v)
-{
-    const char *key;
-    cbx_json *inner;
-    bool rounded = v && v->rounded;
-
-    if (cbx_json_typeof(v) == CBX_JSON_ARRAY)
-        for (size_t i = 0; !rounded && i < v->count; i++) rounded = cbx_json_is_rounded(cbx_json_at(v, i));
-    for (size_t i = 0; !rounded && cbx_json_member(v, i, &key, &inner); i++) rounded = cbx_json_is_rounded(inner);
-    return rounded;
 }
 
 /* --- values --- */
@@ -54,18 +44,24 @@ static bool double_as_int(double d, int64_t *out)
 
 static bool is_number(const cbx_json *v)
 {
-    return v && (v->kind == KIND_INT || v->kind == KIND_UINT || v->kind == KIND_DOUBLE);
+    return v && (v->kind == KIND_INT || v->kind == KIND_LONG || v->kind == KIND_DOUBLE);
 }
 
 static bool equal_numbers(const cbx_json *a, const cbx_json *b)
 {
+    char digits[DBL_MAX_10_EXP + 4];
     int64_t n;
 
     if (a->kind == KIND_DOUBLE && b->kind == KIND_DOUBLE)
         return a->real == b->real || (isnan(a->real) && isnan(b->real));
     if (a->kind == KIND_DOUBLE) return equal_numbers(b, a);
+    if (a->kind == KIND_LONG && b->kind == KIND_LONG)
+        return strcmp(cbx__as_string(a)->bytes, cbx__as_string(b)->bytes) == 0;
     if (b->kind != KIND_DOUBLE) return a->kind == b->kind && a->number == b->number;
-    if (a->kind == KIND_UINT) return b->real >= 0x1p63 && b->real < 0x1p64 && (uint64_t)b->real == a->large;
+    if (a->kind == KIND_LONG) {
+        snprintf(digits, sizeof digits, "%.0f", b->real);
+        return b->real == floor(b->real) && strcmp(digits, cbx__as_string(a)->bytes) == 0;
+    }
     return double_as_int(b->real, &n) && n == a->number;
 }
 
@@ -105,7 +101,9 @@ static bool read_double(const cbx_json *v, double *out)
     const char *s = cbx_json_string_value(v);
 
     if (is_number(v)) {
-        *out = v->kind == KIND_DOUBLE ? v->real : v->kind == KIND_UINT ? (double)v->large : (double)v->number;
+        *out = v->kind == KIND_DOUBLE ? v->real
+               : v->kind == KIND_LONG ? strtod(cbx__as_string(v)->bytes, NULL)
+                                      : (double)v->number;
         return true;
     }
     for (size_t i = 0; s && i < CBX_LEN(nonfinite); i++)
@@ -120,7 +118,7 @@ static bool read_int(const cbx_json *v, int64_t *out)
 {
     if (!is_number(v)) return false;
     if (v->kind == KIND_DOUBLE) return double_as_int(v->real, out);
-    *out = v->kind == KIND_UINT ? INT64_MAX : v->number;
+    *out = v->kind == KIND_INT ? v->number : cbx__as_string(v)->bytes[0] == '-' ? INT64_MIN : INT64_MAX;
     return true;
 }
 
@@ -286,12 +284,14 @@ json_string *cbx__json_string_new(size_t n)
     return s;
 }
 
-static cbx_json *new_string(const char *s, size_t n)
+cbx_json *cbx__json_text_new(kind k, const char *s, size_t n)
 {
     json_string *v = cbx__json_string_new(n);
 
-    if (v) memcpy(v->bytes, s, n);
-    return v ? &v->head : NULL;
+    if (!v) return NULL;
+    memcpy(v->bytes, s, n);
+    v->head.kind = (uint16_t)k;
+    return &v->head;
 }
 
 cbx_json *cbx_json_new_object(void) { return node_new(KIND_OBJECT, sizeof(json_object)); }
@@ -299,7 +299,7 @@ cbx_json *cbx_json_new_array(void) { return node_new(KIND_ARRAY, sizeof(json_arr
 cbx_json *cbx_json_new_int(int64_t v) { return box(INT(v)); }
 cbx_json *cbx_json_new_double(double v) { return box(DOUBLE(v)); }
 cbx_json *cbx_json_new_bool(bool v) { return box(BOOL(v)); }
-cbx_json *cbx_json_new_string(const char *s) { return new_string(s, strlen(s)); }
+cbx_json *cbx_json_new_string(const char *s) { return cbx__json_text_new(KIND_STRING, s, strlen(s)); }
 
 cbx_json *cbx_json_ref(cbx_json *v)
 {
@@ -529,7 +529,8 @@ cbx_json *cbx_json_copy(const cbx_json *v)
     cbx_json *copy;
 
     if (!v) return NULL;
-    if (v->kind == KIND_STRING) return new_string(cbx__as_string(v)->bytes, v->count);
+    if (v->kind == KIND_STRING || v->kind == KIND_LONG)
+        return cbx__json_text_new((kind)v->kind, cbx__as_string(v)->bytes, v->count);
     if (v->kind != KIND_ARRAY && v->kind != KIND_OBJECT) return box(*v);
     copy = v->kind == KIND_ARRAY ? cbx_json_new_array() : cbx_json_new_object();
     if (!copy) return NULL;

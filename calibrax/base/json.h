@@ -3,7 +3,7 @@
  *
  * Objects keep the order of their keys.  Ambiguous text is refused, since gates depend on what is read: a key that is listed twice in
  * an object (as in RFC 7493), and a NUL in a string (\u0000), which would end it in C.
- * Integers are exact in int64 and uint64; one of more bits, which Python may write, becomes the nearest double (cbx_json_is_rounded).
+ * Integers of any length are kept exactly; as a double, one of more than 53 bits is the nearest.
  * A number in a container takes 16 bytes, a member 24 and its key; a member is found in constant time.
  * Non-finite numbers: the bare tokens NaN, Infinity, -Infinity are read as numbers everywhere, and so are the strings
  * "NaN", "Infinity", "-Infinity" by cbx_json_get_double; writing chooses one form by flag.
@@ -83,8 +83,6 @@ CBX_API cbx_status cbx_json_need_array(const cbx_json *object, const char *key, 
 CBX_API const char *cbx_json_string_value(const cbx_json *v); /* NULL if no string */
 CBX_API double cbx_json_double_value(const cbx_json *v);      /* NaN if no number; reads the non-finite strings */
 CBX_API int64_t cbx_json_int_value(const cbx_json *v);        /* 0 if no integer; saturates */
-/** Whether an integer of more than 64 bits was read in it, at any depth, which became the nearest double. */
-CBX_API bool cbx_json_is_rounded(const cbx_json *v);
 CBX_API bool cbx_json_bool_value(const cbx_json *v);
 
 /*

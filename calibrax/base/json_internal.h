@@ -15,23 +15,21 @@ typedef enum kind {
     KIND_NULL, /* only in a container: outside a null is a NULL pointer */
     KIND_BOOL,
     KIND_INT,
-    KIND_UINT, /* beyond INT64_MAX */
     KIND_DOUBLE,
     KIND_STRING,
     KIND_ARRAY,
     KIND_OBJECT,
-    KIND_REF /* only in a container: a string, an array or an object elsewhere */
+    KIND_LONG, /* an integer that int64_t does not hold: a string of its digits */
+    KIND_REF   /* only in a container: a string, an array, an object or a long integer elsewhere */
 } kind;
 
 struct cbx_json {
     uint32_t refs; /* 0: in place, lives and dies with its container */
     uint16_t kind;
-    bool failed;  /* a container that lacks what could not be added */
-    bool rounded; /* an integer of more than 64 bits was read, of which this is the nearest double */
+    bool failed; /* a container that lacks what could not be added */
     union {
         bool truth;
         int64_t number;
-        uint64_t large;
         double real;
         cbx_json *ref;
         size_t count; /* bytes of a string, elements, members */
@@ -84,6 +82,8 @@ static inline void cbx__json_drop(const cbx_json *place)
 json_member *cbx__json_find(const json_object *o, const char *key, size_t len);
 /** A string of n bytes that the caller fills; NULL: out of memory. */
 json_string *cbx__json_string_new(size_t n);
+/** A copy of n bytes as a string, or of digits as a long integer. */
+cbx_json *cbx__json_text_new(kind k, const char *s, size_t n);
 /** Moves a small value, or a KIND_REF with its reference, to the end of an array; false: out of memory. */
 bool cbx__json_append(cbx_json *array, cbx_json value);
 /** Copies of n places in one block, whose references it takes over.  NULL: out of memory, they are still the caller's. */

@@ -188,21 +188,14 @@ static bool scan_number(reader *p, decimal *d)
     return true;
 }
 
-/* Up to twenty digits; false: more than 64 bits. */
-static bool integer_of(const reader *p, const decimal *d, cbx_json *out)
+static cbx_status read_integer(const reader *p, const decimal *d, cbx_json *out)
 {
-    uint64_t v = 0;
-
-    for (const char *c = d->start + d->negative; c < p->at; c++)
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*c - '0'), &v)) return false;
-    if (d->negative && v > (uint64_t)1 << 63) return false;
-    if (d->negative)
-        *out = (cbx_json){ .kind = KIND_INT, .number = v ? -(int64_t)(v - 1) - 1 : 0 };
-    else if (v > INT64_MAX)
-        *out = (cbx_json){ .kind = KIND_UINT, .large = v };
-    else
-        *out = (cbx_json){ .kind = KIND_INT, .number = (int64_t)v };
-    return true;
+    if (d->power == 0 && d->mantissa <= (uint64_t)INT64_MAX + d->negative) {
+        *out = (cbx_json){ .kind = KIND_INT, .number = (int64_t)(d->negative ? -d->mantissa : d->mantissa) };
+        return CBX_OK;
+    }
+    *out = (cbx_json){ .kind = KIND_REF, .ref = cbx__json_text_new(KIND_LONG, d->start, (size_t)(p->at - d->start)) };
+    return out->ref ? CBX_OK : no_memory(p);
 }
 
 static cbx_status read_number(reader *p, cbx_json *out)
@@ -221,8 +214,8 @@ static cbx_status read_number(reader *p, cbx_json *out)
     }
     if (p->fault) return too_early(p);
     if (!good) return malformed(p, p->at, "a malformed number");
-    if (d.integer && integer_of(p, &d, out)) return CBX_OK;
-    *out = (cbx_json){ .kind = KIND_DOUBLE, .rounded = d.integer };
+    if (d.integer) return read_integer(p, &d, out);
+    *out = (cbx_json){ .kind = KIND_DOUBLE };
     if (d.exact && cbx__decimal_value(d.mantissa, d.power, &out->real)) {
         if (d.negative) out->real = -out->real;
         return CBX_OK;

@@ -131,7 +131,7 @@ static void write_value(cbx_json_writer *w, const cbx_json *v)
     switch (v ? v->kind : KIND_NULL) {
     case KIND_BOOL: cbx_text_puts(w->out, v->truth ? "true" : "false"); break;
     case KIND_INT: cbx_text_printf(w->out, "%" PRId64, v->number); break;
-    case KIND_UINT: cbx_text_printf(w->out, "%" PRIu64, v->large); break;
+    case KIND_LONG: cbx_text_add(w->out, cbx__as_string(v)->bytes, v->count); break;
     case KIND_DOUBLE: cbx_json_write_double(v->real, w->flags, w->out); break;
     case KIND_STRING: cbx_json_write_string(cbx__as_string(v)->bytes, v->count, w->flags, w->out); break;
     case KIND_ARRAY:

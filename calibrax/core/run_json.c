@@ -115,7 +115,6 @@ static cbx_status read_free_form(const cbx_json *v, const char *key, const cbx_r
     cbx_json *object, *kept;
     cbx_status st = cbx__read_maybe_object(v, key, "", &object, err);
 
-    if (!st && cbx_json_is_rounded(object)) st = cbx__record_check_json(object, key, err);
     if (!st && object) st = cbx__run_keep(run, object, &kept, err);
     if (st || !object) return st;
     cbx_json_unref(*slot);
@@ -200,12 +199,8 @@ cbx_status cbx__run_read_front(const cbx_json *v, cbx_run *run, cbx_err *err)
 
 cbx_status cbx__run_read_rest(const cbx_json *v, cbx_run *run, cbx_err *err)
 {
-    cbx_status st;
-
     cbx__keep_unknown(run->extra, v, run_keys);
-    st = cbx_json_check(run->extra, err);
-    /* a run that is read and written again keeps each number */
-    return !st && cbx_json_is_rounded(run->extra) ? cbx__record_check_json(run->extra, "the run", err) : st;
+    return cbx_json_check(run->extra, err);
 }
 
 cbx_status cbx__run_refuse(const char *what, cbx_status st, const cbx_err *why, cbx_err *err)

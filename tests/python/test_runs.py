@@ -134,22 +134,19 @@ class Records(unittest.TestCase):
 
 class Runs(unittest.TestCase):
     def test_ids_times_and_numbers(self):
-        """Ids with blanks and of other scripts, a leap second, integers of 64 bits: kept, listed and loaded; larger ones are refused."""
+        """Ids with blanks and of other scripts, a leap second, integers of any length: kept, listed and loaded."""
         points = [cx.Point("a", "", {}, {"m": 1})]
         with tempfile.TemporaryDirectory() as folder, cx.Store(folder) as store:
             for name in ("a b", "\u65e5\u672c"):
                 store.save(cx.Run(points, id=name, detect=False, metadata={"n": -(2**63)}))
                 self.assertEqual(store.load(name).metadata, {"n": -(2**63)})
-            for n in (2**63 - 1, 2**63, 2**64 - 1):
+            for n in (2**63 - 1, 2**63, 2**64, -(2**63), -(2**63) - 1, -(10**30), 10**300):
                 store.save(cx.Run(points, id="a b", detect=False, metadata={"n": [n]}), replace=True)
                 self.assertEqual(store.load("a b").to_dict()["metadata"], {"n": [n]})
             store.save(cx.Run(points, id="leap", timestamp="2016-12-31T23:59:60+00:00", detect=False))
             self.assertEqual(sorted(e.id for e in store.entries()), ["a b", "leap", "\u65e5\u672c"])
             self.assertEqual(str(store.load("leap").timestamp), "2017-01-01 00:00:00+00:00")
             self.assertEqual(store.problems(), [])
-        for n in (2**64, -(2**63) - 1):
-            with self.assertRaisesRegex(OverflowError, "n: the number has more than 64 bits: write it as text or a float"):
-                cx.Run(points, detect=False, metadata={"n": n})
 
     def test_what_it_holds(self):
         r = run(7, 1.25)
@@ -196,7 +193,6 @@ class Runs(unittest.TestCase):
             (lambda: run(timestamp="yesterday"), ValueError, ""),
             (lambda: run(timestamp=3), TypeError, "a time must be a datetime or ISO text, got 3"),
             (lambda: run(metadata={"a": Odd()}), TypeError, "Odd'> cannot be kept"),
-            (lambda: run(metadata={"a": 1 << 70}), OverflowError, ""),
             (lambda: run(metadata={3: 1}), TypeError, "metadata: keys must be text, got 3"),
             (lambda: run(metadata={"a": None}), ValueError, "Run: 'metadata' must have no None, got one for 'a'"),
             (lambda: run(environment=[1]), TypeError, "Run: 'environment' must be a dict, got [1]"),
