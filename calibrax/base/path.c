@@ -32,10 +32,3 @@ const char *cbx_path_base(const char *path)
 
     return slash && slash[1] ? slash + 1 : path;
 }
-
-const char *cbx_path_extension(const char *path)
-{
-    const char *base = cbx_path_base(path), *dot = strrchr(base, '.');
-
-    return dot && dot != base && !strchr(dot, '/') ? dot : base + strlen(base);
-}

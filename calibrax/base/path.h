@@ -16,8 +16,6 @@ CBX_API const char *cbx_path_parent(cbx_arena *arena, const char *path);
 CBX_API const char *cbx_path_beside(cbx_arena *arena, const char *path, const char *name);
 /** The last part, as a pointer into the path: "c.json" of "a/c.json"; the whole path if it ends in '/'. */
 CBX_API const char *cbx_path_base(const char *path);
-/** The extension with its dot, as a pointer into the path: ".json" of "a.b/c.json"; "" if the last part has none (".git"). */
-CBX_API const char *cbx_path_extension(const char *path);
 
 CBX_END_DECLS
 #endif

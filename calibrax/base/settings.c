@@ -30,18 +30,16 @@ static bool same_word(const char *a, const char *b)
     }
 }
 
-bool cbx_bool_parse(const char *text, bool *out)
+static bool parse_bool(const char *text, void *out)
 {
     static const char *const words[] = { "false", "true", "0", "1", "no", "yes", "off", "on" };
     for (size_t i = 0; i < CBX_LEN(words); i++) {
         if (!same_word(text, words[i])) continue;
-        *out = i & 1;
+        *(bool *)out = i & 1;
         return true;
     }
     return false;
 }
-
-static bool parse_bool(const char *text, void *member) { return cbx_bool_parse(text, member); }
 
 static const char *show_bool(const void *member, char buf[CBX_SETTING_TEXT_SIZE])
 {
@@ -63,7 +61,7 @@ static bool parse_backend(const char *text, void *member)
 static bool parse_use_jax(const char *text, void *member)
 {
     bool wanted;
-    if (!cbx_bool_parse(text, &wanted)) return same_word(text, "auto") && parse_backend("auto", member);
+    if (!parse_bool(text, &wanted)) return same_word(text, "auto") && parse_backend("auto", member);
     return parse_backend(wanted ? "jit" : "reference", member);
 }
 
@@ -97,44 +95,37 @@ static const char *show_fraction(const void *member, char buf[CBX_SETTING_TEXT_S
     return cbx_format_double(*(const double *)member, buf);
 }
 
-/* --- options of cbx_ctx_create: *given, whether there is one, which then is in s --- */
+/* --- options of cbx_ctx_create: *given, whether there is one, which then is in the member --- */
 
-typedef cbx_status (*option_fn)(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err);
+typedef cbx_status (*option_fn)(const char *name, const void *option, bool *given, void *member, cbx_err *err);
 
-static cbx_status option_backend(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err)
+static cbx_status option_backend(const char *name, const void *option, bool *given, void *member, cbx_err *err)
 {
-    *given = o->backend != NULL;
-    if (!*given || parse_backend(o->backend, &s->backend)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'backend' of the context options must be " BACKEND_WORDS ", got '%.80s'",
-                    o->backend);
+    const char *word = *(const char *const *)option;
+
+    *given = word != NULL;
+    if (!word || parse_backend(word, member)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be " BACKEND_WORDS ", got '%.80s'", name, word);
 }
 
-static cbx_status take_switch(const char *name, cbx_choice value, bool *given, bool *member, cbx_err *err)
+static cbx_status option_switch(const char *name, const void *option, bool *given, void *member, cbx_err *err)
 {
+    cbx_choice value = *(const cbx_choice *)option;
+
     *given = value != CBX_CHOICE_UNSET;
-    *member = value == CBX_CHOICE_ON;
+    *(bool *)member = value == CBX_CHOICE_ON;
     if ((unsigned)value <= CBX_CHOICE_ON) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be CBX_CHOICE_OFF or CBX_CHOICE_ON, got %u",
                     name, (unsigned)value);
 }
 
-static cbx_status option_use_gpu(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err)
+static cbx_status option_fraction(const char *name, const void *option, bool *given, void *member, cbx_err *err)
 {
-    return take_switch("use_gpu", o->use_gpu, given, &s->use_gpu, err);
-}
+    double v = *(double *)member = *(const double *)option;
 
-static cbx_status option_gpu_fallback(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err)
-{
-    return take_switch("gpu_fallback", o->gpu_fallback, given, &s->gpu_fallback, err);
-}
-
-static cbx_status option_fraction(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err)
-{
-    *given = o->gpu_memory_fraction != 0;
-    s->gpu_memory_fraction = o->gpu_memory_fraction;
-    if (!*given || is_fraction(o->gpu_memory_fraction)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'gpu_memory_fraction' of the context options must be " FRACTION_WORDS ", got %g",
-                    o->gpu_memory_fraction);
+    *given = v != 0;
+    if (!*given || is_fraction(v)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'%s' of the context options must be " FRACTION_WORDS ", got %g", name, v);
 }
 
 static const struct row {
@@ -143,6 +134,8 @@ static const struct row {
     parse_fn parse, parse_alias;
     show_fn show;
     option_fn option;
+    const char *name; /* of the option */
+    size_t option_offset;
 } rows[CBX_SETTING_COUNT] = {
     [CBX_SETTING_BACKEND] = { { "CALIBRAX_BACKEND", "XPCS_USE_JAX", BACKEND_WORDS, "auto, " BOOL_WORDS, "auto",
                                 "which backend computes on arrays" },
@@ -150,28 +143,36 @@ static const struct row {
                               parse_backend,
                               parse_use_jax,
                               show_backend,
-                              option_backend },
+                              option_backend,
+                              "backend",
+                              offsetof(cbx_ctx_opts, backend) },
     [CBX_SETTING_USE_GPU] = { { "CALIBRAX_USE_GPU", "XPCS_USE_GPU", BOOL_WORDS, BOOL_WORDS, "false",
                                 "whether a GPU is wanted" },
                               offsetof(cbx_settings, use_gpu),
                               parse_bool,
                               parse_bool,
                               show_bool,
-                              option_use_gpu },
+                              option_switch,
+                              "use_gpu",
+                              offsetof(cbx_ctx_opts, use_gpu) },
     [CBX_SETTING_GPU_FALLBACK] = { { "CALIBRAX_GPU_FALLBACK", "XPCS_GPU_FALLBACK", BOOL_WORDS, BOOL_WORDS, "true",
                                      "whether the CPU will do where no GPU can be had" },
                                    offsetof(cbx_settings, gpu_fallback),
                                    parse_bool,
                                    parse_bool,
                                    show_bool,
-                                   option_gpu_fallback },
+                                   option_switch,
+                                   "gpu_fallback",
+                                   offsetof(cbx_ctx_opts, gpu_fallback) },
     [CBX_SETTING_GPU_MEMORY_FRACTION] = { { "CALIBRAX_GPU_MEMORY_FRACTION", "XPCS_GPU_MEMORY_FRACTION", FRACTION_WORDS,
                                             FRACTION_WORDS, "0.9", "share of a GPU's memory to use" },
                                           offsetof(cbx_settings, gpu_memory_fraction),
                                           parse_fraction,
                                           parse_fraction,
                                           show_fraction,
-                                          option_fraction },
+                                          option_fraction,
+                                          "gpu_memory_fraction",
+                                          offsetof(cbx_ctx_opts, gpu_memory_fraction) },
 };
 
 const cbx_setting_info *cbx_setting_get_info(cbx_setting which)
@@ -232,19 +233,14 @@ cbx_status cbx_setting_read(cbx_setting which, cbx_settings *out, cbx_err *err)
     return CBX_OK;
 }
 
-cbx_status cbx_settings_read(cbx_settings *out, cbx_err *err)
-{
-    static const cbx_ctx_opts none = CBX_CTX_OPTS_INIT;
-    return cbx__settings_resolve(&none, out, err);
-}
-
 cbx_status cbx__settings_resolve(const cbx_ctx_opts *opts, cbx_settings *out, cbx_err *err)
 {
     cbx_settings s = { 0 };
 
     for (int i = 0; i < CBX_SETTING_COUNT; i++) {
         bool given = false;
-        cbx_status st = rows[i].option(opts, &given, &s, err);
+        const struct row *r = &rows[i];
+        cbx_status st = r->option(r->name, (const char *)opts + r->option_offset, &given, (char *)&s + r->offset, err);
         if (!st && !given) st = cbx_setting_read((cbx_setting)i, &s, err);
         if (st) return st;
         if (given) s.origin[i] = "option";

@@ -56,8 +56,6 @@ CBX_API const cbx_setting_info *cbx_setting_get_info(cbx_setting which);
  * Allocates nothing.  Safe from any thread as long as none changes the environment.
  */
 CBX_API cbx_status cbx_setting_read(cbx_setting which, cbx_settings *out, cbx_err *err);
-/** All of them; out is written on success only.  @return as cbx_setting_read, of the first that is wrong */
-CBX_API cbx_status cbx_settings_read(cbx_settings *out, cbx_err *err);
 
 #define CBX_SETTING_TEXT_SIZE 32
 /** The value of a setting in the words of its variable; returns buf. */
@@ -65,9 +63,6 @@ CBX_API const char *cbx_setting_text(const cbx_settings *s, cbx_setting which, c
 
 /** What holds in a context: its options, else the environment at its creation.  Lives as long as the context. */
 CBX_API const cbx_settings *cbx_ctx_settings(const cbx_ctx *ctx);
-
-/** true false, 1 0, yes no, on off, in any case.  @return false, and *out untouched, for anything else */
-CBX_API bool cbx_bool_parse(const char *text, bool *out);
 
 CBX_END_DECLS
 #endif

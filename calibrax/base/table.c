@@ -5,14 +5,6 @@
 
 #define FIRST_SLOTS 64
 
-uint64_t cbx_hash_more(uint64_t h, const void *data, size_t len)
-{
-    const unsigned char *bytes = data;
-
-    for (size_t i = 0; i < len; i++) h = (h ^ bytes[i]) * 0x100000001b3;
-    return h;
-}
-
 uint64_t cbx_hash_text(uint64_t h, const char *s)
 {
     do h = (h ^ (unsigned char)*s) * 0x100000001b3;

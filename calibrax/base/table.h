@@ -18,10 +18,11 @@
 
 CBX_BEGIN_DECLS
 
-/** FNV-1a (Fowler, Noll, Vo) of bytes, the same on every machine; h is CBX_HASH_START or the hash of what comes before. */
 #define CBX_HASH_START UINT64_C(0xcbf29ce484222325)
-CBX_API uint64_t cbx_hash_more(uint64_t h, const void *data, size_t len);
-/** The same of a text with its NUL, so that "ab", "c" and "a", "bc" differ. */
+/**
+ * FNV-1a (Fowler, Noll, Vo) of a text with its NUL, so that "ab", "c" and "a", "bc" differ; the same on every machine.
+ * h is CBX_HASH_START or the hash of what comes before.
+ */
 CBX_API uint64_t cbx_hash_text(uint64_t h, const char *s);
 
 typedef struct cbx_table_slot {

@@ -142,9 +142,6 @@ CBX_API cbx_json *cbx_run_point_to_json(const cbx_run *run, size_t i);
  * @return CBX_OK; CBX_EFORMAT (also an id that is no safe file name); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_run_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_run **out, cbx_err *err);
-/** As cbx_json_parse and cbx_run_from_json; needs no context, so several threads may read at a time if al is thread-safe. */
-CBX_API cbx_status cbx_run_from_text(const cbx_allocator *al, const char *text, size_t len, const char *what,
-                                     cbx_run **out, cbx_err *err);
 /** @return as cbx_file_read, cbx_json_parse and cbx_run_from_json */
 CBX_API cbx_status cbx_run_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err);
 /** The definitions alone of a file {"metric_defs": {...}}, as a run without id and points.  @return as cbx_run_read */

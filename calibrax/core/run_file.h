@@ -1,6 +1,6 @@
 /*
  * Run files in pieces: only one point at a time and a window of the file are held.  The same files are refused, with the same messages,
- * as by cbx_run_from_text.
+ * as by cbx_run_from_json.
  */
 #ifndef CALIBRAX_CORE_RUN_FILE_H
 #define CALIBRAX_CORE_RUN_FILE_H
@@ -18,7 +18,7 @@ typedef cbx_status (*cbx__run_point_fn)(void *user, const cbx_point *point, cbx_
  * A run whose points go to fn.
  * @param what  names the source in messages
  * @param out   all but the points and the elements of arrays; the caller's
- * @return CBX_OK; what fn returned; as cbx_run_from_text, and what the source returned
+ * @return CBX_OK; what fn returned; as cbx_run_from_json, and what the source returned
  */
 cbx_status cbx__run_stream(const cbx_allocator *al, const cbx__json_source *source, const char *what,
                            cbx__run_point_fn fn, void *user, cbx_run **out, cbx_err *err);

@@ -209,53 +209,28 @@ cbx_status cbx__run_refuse(const char *what, cbx_status st, const cbx_err *why, 
     return cbx_fail(err, st, "'%s': %s", what, why->message);
 }
 
-static cbx_status from_tree(const cbx_allocator *al, const cbx_json *json, bool private_tree, const char *what,
-                            cbx_run **out, cbx_err *err)
+cbx_status cbx_run_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_run **out, cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT;
     cbx_run *run = NULL;
-    cbx_status st = cbx__run_new(al, &run, &why);
+    cbx_json *points = NULL, *raw;
+    cbx_status st = cbx__run_new(cbx_ctx_allocator(ctx), &run, &why);
 
-    if (!st) {
-        run->private_tree = private_tree;
-        st = cbx__run_read_front(json, run, &why);
-        if (!st) {
-            cbx_json *points = NULL, *raw;
-            st = cbx_json_need_array(json, "points", "", &points, &why);
-            for (size_t i = 0; !st && i < cbx_json_length(points); i++) {
-                char path[CBX__PATH_SIZE];
-                cbx_point p;
-                cbx__run_point_path(i, path);
-                st = cbx__run_view_point(cbx_json_at(points, i), path, NULL, &run->arena, &p, &raw, &why);
-                if (!st) st = cbx__run_point_text(&run->arena, &p, &why);
-                if (!st) st = cbx__run_own_point(run, &p, raw, &why);
-            }
-        }
-        if (!st) st = cbx__run_read_rest(json, run, &why);
-        run->private_tree = false;
+    if (!st) st = cbx__run_read_front(json, run, &why);
+    if (!st) st = cbx_json_need_array(json, "points", "", &points, &why);
+    for (size_t i = 0; !st && i < cbx_json_length(points); i++) {
+        char path[CBX__PATH_SIZE];
+        cbx_point p;
+        cbx__run_point_path(i, path);
+        st = cbx__run_view_point(cbx_json_at(points, i), path, NULL, &run->arena, &p, &raw, &why);
+        if (!st) st = cbx__run_point_text(&run->arena, &p, &why);
+        if (!st) st = cbx__run_own_point(run, &p, raw, &why);
     }
-    if (!st) {
-        *out = run;
-        return CBX_OK;
-    }
+    if (!st) st = cbx__run_read_rest(json, run, &why);
+    if (!st) *out = run;
+    if (!st) return CBX_OK;
     cbx_run_free(run);
     return cbx__run_refuse(what, st, &why, err);
-}
-
-cbx_status cbx_run_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_run **out, cbx_err *err)
-{
-    return from_tree(cbx_ctx_allocator(ctx), json, false, what, out, err);
-}
-
-cbx_status cbx_run_from_text(const cbx_allocator *al, const char *text, size_t len, const char *what, cbx_run **out,
-                             cbx_err *err)
-{
-    cbx_json *v = NULL;
-    cbx_status st = cbx_json_parse(text, len, what, &v, err);
-
-    if (!st) st = from_tree(al, v, true, what, out, err);
-    cbx_json_unref(v);
-    return st;
 }
 
 cbx_status cbx_run_defs_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)
@@ -270,10 +245,8 @@ cbx_status cbx_run_defs_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_
     if (!st && cbx_json_typeof(v) != CBX_JSON_OBJECT) st = cbx_fail(&why, CBX_EFORMAT, "expected an object");
     if (!st) st = read_defs(v, run, &why);
     cbx_json_unref(v);
-    if (!st) {
-        *out = run;
-        return CBX_OK;
-    }
+    if (!st) *out = run;
+    if (!st) return CBX_OK;
     cbx_run_free(run);
-    return cbx_fail(err, st == CBX_EINVAL ? CBX_EFORMAT : st, "'%s': %s", path, why.message);
+    return cbx__run_refuse(path, st, &why, err);
 }

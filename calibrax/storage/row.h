@@ -178,14 +178,6 @@ CBX_API bool cbx_row_is_limit(const cbx_row *row);
 /** Store key: case, machine, platform, point, baseline, variant as one string in the arena; absent ones read as "", the variant as
  * "default".  NULL: out of memory. */
 CBX_API const char *cbx_row_key(cbx_arena *arena, const cbx_row *row);
-/**
- * Keeps for each key the newest row (greatest run_id); a newer row that is not good never hides an older good one: then both the good
- * row stays and `newer_failed` of the result counts it.  Order: first appearance of the key.  Works in place on the array.
- * @param newer_failed  may be NULL; written on success only
- * @return CBX_OK; CBX_ENOMEM, and the rows are as they were
- */
-CBX_API cbx_status cbx_rows_latest(cbx_ctx *ctx, cbx_rows *rows, size_t *newer_failed, cbx_err *err);
-
 /** YYYYMMDDTHHMMSS.ffffff+0000__<7 hex digits of revision or "nosha">, written to buf and returned; revision NULL, or one that does
  * not begin with 7 lower-case hex digits, is "nosha". */
 #define CBX_RUN_ID_SIZE 64

@@ -62,7 +62,7 @@ CBX_API const cbx_row_series *cbx_row_index_series(const cbx_row_index *ix, size
 /** How much of a row is read: all of it, or all but its provenance, which is most of its bytes. */
 typedef enum cbx_row_extent { CBX_ROWS_WHOLE, CBX_ROWS_LEAN } cbx_row_extent;
 /**
- * Adds the row of each series to show, in their order: the newest good one, else the newest (as cbx_rows_latest).
+ * Adds the row of each series to show, in their order: the newest good one, else the newest ; a newer row that is not good never hides an older good one.
  * A row whose file was changed or removed since the index was opened is looked up again and then left out.
  * @param newer_failed  may be NULL: number of series whose good row is not their newest
  * @return CBX_OK; CBX_ENOMEM, CBX_EIO

@@ -6,6 +6,7 @@
  * number in quotes is not guessed at.
  */
 #include "calibrax/base/file.h"
+#include "calibrax/base/list.h"
 #include "calibrax/storage/row_table.h"
 
 #include <math.h>
@@ -59,10 +60,7 @@ static cbx_status unexpected(const row_reader *r, const row_path *path, const ch
                     type_names[cbx_json_typeof(found)]);
 }
 
-static cbx_status no_memory(const row_reader *r)
-{
-    return cbx_fail(r->err, CBX_ENOMEM, "out of memory while reading '%s'", r->what);
-}
+static cbx_status no_memory(const row_reader *r) { return cbx_fail_nomem(r->err, r->what); }
 
 /* A number, or one of the strings for non-finite ones. */
 static bool is_number(const cbx_json *v)
@@ -147,22 +145,6 @@ static cbx_status read_point(const row_reader *r, const cbx_json *v, const row_p
     return r->row->point_json ? CBX_OK : no_memory(r);
 }
 
-static cbx_status read_count(const row_reader *r, const cbx_json *v, const row_path *path, char *slot)
-{
-    if (cbx_json_typeof(v) != CBX_JSON_INT || cbx_json_int_value(v) < 0) {
-        return unexpected(r, path, "a count", v);
-    }
-    *(uint64_t *)(void *)slot = (uint64_t)cbx_json_int_value(v);
-    return CBX_OK;
-}
-
-static cbx_status read_version(const row_reader *r, const cbx_json *v, const row_path *path)
-{
-    if (cbx_json_typeof(v) != CBX_JSON_INT || cbx_json_int_value(v) < 1)
-        return unexpected(r, path, "a version number", v);
-    return CBX_OK;
-}
-
 /* The schema fixes the unit of each number: a number in another unit is not guessed at. */
 static cbx_status read_word(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
 {
@@ -174,19 +156,11 @@ static cbx_status read_word(const row_reader *r, const row_field *f, const cbx_j
                     f->word, word ? word : type_names[cbx_json_typeof(v)]);
 }
 
-static cbx_status read_inner(const row_reader *r, const row_block *block, const cbx_json *v, const row_path *path)
-{
-    cbx_status st;
-
-    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
-    st = read_block(r, block, v, path);
-    if (!st && block->presence == ROW_IF_TRUE) *(bool *)((char *)r->base + block->offset) = true;
-    return st;
-}
-
 static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
 {
     char *slot = (char *)r->base + f->offset;
+    const cbx_json_type type = cbx_json_typeof(v);
+    cbx_status st;
 
     switch (f->kind) {
     case ROW_NEEDED_STRING:
@@ -196,20 +170,29 @@ static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_
         if (!is_number(v)) return unexpected(r, path, "a number", v);
         *(double *)(void *)slot = cbx_json_double_value(v);
         return CBX_OK;
-    case ROW_COUNT: return read_count(r, v, path, slot);
+    case ROW_COUNT:
+        if (type != CBX_JSON_INT || cbx_json_int_value(v) < 0) return unexpected(r, path, "a count", v);
+        *(uint64_t *)(void *)slot = (uint64_t)cbx_json_int_value(v);
+        return CBX_OK;
     case ROW_BOOL:
-        if (cbx_json_typeof(v) != CBX_JSON_BOOL) return unexpected(r, path, "a boolean", v);
+        if (type != CBX_JSON_BOOL) return unexpected(r, path, "a boolean", v);
         *(bool *)slot = cbx_json_bool_value(v);
         return CBX_OK;
     case ROW_NUMBERS: return read_numbers(r, f, v, path);
     case ROW_LIST: return read_list(r, f, v, path);
     case ROW_POINT: return read_point(r, v, path);
     case ROW_PROVENANCE:
-        if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
+        if (type != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
         r->row->provenance = v;
         return CBX_OK;
-    case ROW_VERSION: return read_version(r, v, path);
-    case ROW_BLOCK: return read_inner(r, f->block, v, path);
+    case ROW_VERSION:
+        if (type != CBX_JSON_INT || cbx_json_int_value(v) < 1) return unexpected(r, path, "a version number", v);
+        return CBX_OK;
+    case ROW_BLOCK:
+        if (type != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
+        st = read_block(r, f->block, v, path);
+        if (!st && f->block->presence == ROW_IF_TRUE) *(bool *)((char *)r->base + f->block->offset) = true;
+        return st;
     case ROW_WORD: return read_word(r, f, v, path);
     default: return CBX_OK; /* members that the typed view leaves in the JSON */
     }
@@ -296,26 +279,14 @@ void cbx_rows_clear(cbx_rows *rows)
     cbx_arena_clear(&rows->arena);
 }
 
-static cbx_status rows_grow(cbx_rows *rows, cbx_err *err)
-{
-    size_t capacity = rows->capacity ? 2 * rows->capacity : 16;
-    cbx_row *grown;
-
-    if (rows->count < rows->capacity) return CBX_OK;
-    grown = cbx_mem_resize(&rows->arena.al, rows->rows, rows->capacity * sizeof *grown, capacity * sizeof *grown);
-    if (!grown) return cbx_fail(err, CBX_ENOMEM, "out of memory while reading row %zu", rows->count + 1);
-    rows->rows = grown;
-    rows->capacity = capacity;
-    return CBX_OK;
-}
-
 cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, cbx_err *err)
 {
     cbx_row row;
     cbx_status st = row_from_json(value, &rows->arena, what, &row, err);
 
-    if (!st) st = rows_grow(rows, err);
     if (st) return st;
+    if (!cbx_grow(&rows->arena.al, &rows->rows, &rows->capacity, rows->count + 1, sizeof row))
+        return cbx_fail_nomem(err, what);
     row.json = cbx_json_ref(value);
     rows->rows[rows->count++] = row;
     return CBX_OK;
@@ -429,11 +400,7 @@ static cbx_status read_file(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_
 
 /* --- folders --- */
 
-typedef struct path_list {
-    cbx_arena *arena;
-    const char **paths;
-    size_t count, capacity;
-} path_list;
+typedef CBX_LIST(const char *) path_list;
 
 static bool ends_with(const char *s, const char *suffix)
 {
@@ -442,57 +409,42 @@ static bool ends_with(const char *s, const char *suffix)
     return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
-static cbx_status list_add(path_list *list, const char *path, cbx_err *err)
+static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, cbx_arena *arena, path_list *list, cbx_err *err)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 64;
-        const char **grown = cbx_arena_calloc(list->arena, capacity, sizeof *grown);
-        if (!grown) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", path);
-        if (list->count) memcpy(grown, list->paths, list->count * sizeof *grown);
-        list->paths = grown;
-        list->capacity = capacity;
-    }
-    list->paths[list->count++] = path;
-    return CBX_OK;
-}
-
-static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, path_list *list, cbx_err *err)
-{
+    cbx_allocator al = cbx_arena_allocator(arena);
     const char *const *names = NULL;
     size_t n = 0;
-    cbx_status st = cbx_dir_list(ctx, folder, NULL, list->arena, &names, &n, err);
+    cbx_status st = cbx_dir_list(ctx, folder, NULL, arena, &names, &n, err);
 
     for (size_t i = 0; i < n && !st; i++) {
         const char *path;
         struct stat info, itself;
 
         if (names[i][0] == '.') continue;
-        path = cbx_path_join(list->arena, folder, names[i]);
-        if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", folder);
-        if (lstat(path, &itself) != 0) continue;          /* removed since it was listed */
+        path = cbx_path_join(arena, folder, names[i]);
+        if (!path) return cbx_fail_nomem(err, folder);
+        if (lstat(path, &itself) != 0) continue;   /* removed since it was listed */
         if (stat(path, &info) != 0) info = itself; /* a link whose target is missing is a file that cannot be read */
         if (S_ISDIR(info.st_mode)) {
             if (!S_ISLNK(itself.st_mode) && depth < FOLDER_DEPTH) /* a link could lead back here */
-                st = walk(ctx, path, depth + 1, list, err);
+                st = walk(ctx, path, depth + 1, arena, list, err);
         } else if (ends_with(path, ".jsonl") && !ends_with(path, ".raw.jsonl")) {
-            st = list_add(list, path, err);
+            if (!cbx_list_push(&al, list, path)) st = cbx_fail_nomem(err, folder);
         }
     }
     return st;
 }
 
-static int by_path(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
 cbx_status cbx__rows_list(cbx_ctx *ctx, const char *folder, cbx_arena *arena, const char *const **paths, size_t *count,
                           cbx_err *err)
 {
-    path_list list = { .arena = arena };
-    cbx_status st = walk(ctx, folder, 0, &list, err);
+    path_list list = { 0 };
+    cbx_status st = walk(ctx, folder, 0, arena, &list, err);
 
     if (st) return st;
-    if (list.count) qsort(list.paths, list.count, sizeof *list.paths, by_path);
-    *paths = list.paths;
-    *count = list.count;
+    if (list.n) qsort(list.items, list.n, sizeof *list.items, cbx_compare_texts);
+    *paths = list.items;
+    *count = list.n;
     return CBX_OK;
 }
 

@@ -1,5 +1,5 @@
 /*
- * What a set of rows means over time: store keys, the newest row of each key, run ids, and the durable store on disk.
+ * What rows mean over time: store keys, run ids, and the durable store on disk.
  */
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
@@ -45,103 +45,6 @@ const char *cbx_row_key(cbx_arena *arena, const cbx_row *row)
     return cbx_arena_printf(arena, "%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", row->case_name ? row->case_name : "",
                             row->machine ? row->machine : "", row->platform ? row->platform : "", point,
                             row->baseline ? row->baseline : "", variant);
-}
-
-/* --- the newest row of each key --- */
-
-typedef struct keyed_row {
-    const char *key;
-    size_t index; /* in file order */
-} keyed_row;
-
-static int by_key_then_index(const void *a, const void *b)
-{
-    const keyed_row *x = a, *y = b;
-    int order = strcmp(x->key, y->key);
-
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-static int by_index(const void *a, const void *b)
-{
-    const keyed_row *x = a, *y = b;
-
-    return (x->index > y->index) - (x->index < y->index);
-}
-
-/* The row to keep of one key's rows: the newest good one, else the newest; of equal run ids the first. */
-static size_t choose(const cbx_row *rows, const keyed_row *group, size_t n, bool *hidden_failure)
-{
-    size_t newest = group[0].index, good = SIZE_MAX;
-
-    for (size_t i = 0; i < n; i++) {
-        size_t j = group[i].index;
-        if (strcmp(rows[j].run_id, rows[newest].run_id) > 0) newest = j;
-        if (!cbx_row_is_good(&rows[j])) continue;
-        if (good == SIZE_MAX || strcmp(rows[j].run_id, rows[good].run_id) > 0) good = j;
-    }
-    *hidden_failure = good != SIZE_MAX && strcmp(rows[newest].run_id, rows[good].run_id) > 0;
-    return good == SIZE_MAX ? newest : good;
-}
-
-static cbx_status key_all(cbx_arena *arena, const cbx_rows *rows, keyed_row **out, cbx_err *err)
-{
-    keyed_row *keyed = cbx_arena_calloc(arena, rows->count, sizeof *keyed);
-
-    for (size_t i = 0; keyed && i < rows->count; i++) {
-        keyed[i] = (keyed_row){ cbx_row_key(arena, &rows->rows[i]), i };
-        if (!keyed[i].key) keyed = NULL;
-    }
-    if (!keyed) return cbx_fail(err, CBX_ENOMEM, "out of memory while sorting %zu rows", rows->count);
-    *out = keyed;
-    return CBX_OK;
-}
-
-cbx_status cbx_rows_latest(cbx_ctx *ctx, cbx_rows *rows, size_t *newer_failed, cbx_err *err)
-{
-    cbx_arena arena;
-    keyed_row *keyed = NULL;
-    cbx_row *scratch;
-    bool *is_kept;
-    size_t *kept;
-    size_t groups = 0, failed = 0, *choice;
-    cbx_status st;
-
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = key_all(&arena, rows, &keyed, err);
-    if (st) goto done;
-    scratch = cbx_arena_calloc(&arena, rows->count, sizeof *scratch);
-    is_kept = cbx_arena_calloc(&arena, rows->count, sizeof *is_kept);
-    kept = cbx_arena_calloc(&arena, rows->count, sizeof *kept);
-    choice = cbx_arena_calloc(&arena, rows->count, sizeof *choice);
-    if (!scratch || !is_kept || !kept || !choice) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory while sorting %zu rows", rows->count);
-        goto done;
-    }
-    qsort(keyed, rows->count, sizeof *keyed, by_key_then_index);
-    for (size_t i = 0, n; i < rows->count; i += n) {
-        bool hidden = false;
-        for (n = 1; i + n < rows->count && strcmp(keyed[i].key, keyed[i + n].key) == 0;) n++;
-        choice[keyed[i].index] = choose(rows->rows, keyed + i, n, &hidden);
-        failed += hidden;
-        keyed[groups++] = keyed[i];
-    }
-    qsort(keyed, groups, sizeof *keyed, by_index);
-    for (size_t i = 0; i < groups; i++) kept[i] = choice[keyed[i].index];
-    /* In the order of first appearance. */
-    for (size_t i = 0; i < groups; i++) {
-        scratch[i] = rows->rows[kept[i]];
-        is_kept[kept[i]] = true;
-    }
-    for (size_t i = 0; i < rows->count; i++) {
-        if (!is_kept[i]) cbx_json_unref(rows->rows[i].json);
-    }
-    if (groups) memcpy(rows->rows, scratch, groups * sizeof *scratch);
-    rows->count = groups;
-    if (newer_failed) *newer_failed = failed;
-done:
-    cbx_arena_clear(&arena);
-    return st;
 }
 
 /* --- run ids --- */

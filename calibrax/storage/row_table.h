@@ -55,8 +55,6 @@ typedef struct row_block {
 
 extern const row_block cbx__row_table;
 
-/** The JSON of a row with a reason if it cannot be made: CBX_EINVAL names what the row lacks. */
-cbx_status cbx__row_build(const cbx_row *row, cbx_json **out, cbx_err *err);
 /** Adds the rows of a text of JSON lines; path names it in messages. */
 cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err);
 

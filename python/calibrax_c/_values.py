@@ -34,14 +34,10 @@ def _plain(value: Any, path: str, depth: int) -> Any:
         return {_text(key, "a key"): _plain(v, key, depth + 1) for key, v in list(value.items())}
     if isinstance(value, (list, tuple)):
         return [_plain(v, path, depth + 1) for v in value]
-    if value is None or isinstance(value, (bool, float)):
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
         return _text(value, path)
-    if isinstance(value, int):
-        if not -(2**63) <= value < 2**64:
-            raise OverflowError(f"{path}: the number has more than 64 bits: write it as text or a float")
-        return value
     for method in ("to_dict", "item"):  # of records, and of array scalars
         if hasattr(value, method):
             return _plain(getattr(value, method)(), path, depth + 1)

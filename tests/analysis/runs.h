@@ -24,8 +24,13 @@ static inline cbx_run *runs_make(const cbx_allocator *al, const char *machine, c
     static unsigned turn;
     char env[64] = "";
     cbx_err err = CBX_ERR_INIT;
+    cbx_ctx_opts opts = CBX_CTX_OPTS_INIT;
+    cbx_ctx *own = NULL;
+    cbx_json *v = NULL;
     cbx_run *run = NULL;
     int n;
+
+    opts.allocator = *al;
 
     if (machine) snprintf(env, sizeof env, "\"machine\":\"%s\"", machine);
     n = snprintf(text, sizeof text,
@@ -33,7 +38,11 @@ static inline cbx_run *runs_make(const cbx_allocator *al, const char *machine, c
                  "\"environment\":{%s},\"metadata\":{},\"metric_defs\":{%s},\"points\":[%s]}",
                  ++turn, env, defs, points);
     CHECK(n > 0 && (size_t)n < sizeof text, "the text fits");
-    CHECK_OK(cbx_run_from_text(al, text, (size_t)n, "run", &run, &err), &err, text);
+    CHECK_OK(cbx_json_parse(text, (size_t)n, "run", &v, &err), &err, text);
+    CHECK_OK(cbx_ctx_create(&opts, &own, &err), &err, "context");
+    CHECK_OK(cbx_run_from_json(own, v, "run", &run, &err), &err, text);
+    cbx_ctx_free(own);
+    cbx_json_unref(v);
     return run;
 }
 

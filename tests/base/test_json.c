@@ -191,7 +191,7 @@ static void looking_up(void **state)
     CHECK_INT(cbx_json_length(NULL), 0, "null has none");
     CHECK(cbx_json_at(cbx_json_get(o, "a"), 2) == NULL && cbx_json_at(o, 0) == NULL, "past the end, no array");
     CHECK(cbx_json_member(o, 2, &key, &value) && !strcmp(key, "d"), "third");
-    CHECK(!cbx_json_member(o, 11, &key, &value) && !cbx_json_member(cbx_json_get(o, "a"), 0, &key, &value),
+    CHECK(!cbx_json_member(o, 12, &key, &value) && !cbx_json_member(cbx_json_get(o, "a"), 0, &key, &value),
           "past the end, no object");
     CHECK(isnan(cbx_json_double_value(NULL)) && cbx_json_int_value(NULL) == 0 && !cbx_json_bool_value(NULL),
           "values of null");

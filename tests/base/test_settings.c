@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrax/base/settings.h"
+#include "calibrax/base/internal.h"
 #include "fail_alloc.h"
 
 static const char *const variables[] = { "CALIBRAX_BACKEND",
@@ -31,13 +31,21 @@ static void set(const char *variable, const char *value)
         unsetenv(variable);
 }
 
+/* All of them, as a context without options reads them. */
+static cbx_status read_all(cbx_settings *out, cbx_err *err)
+{
+    static const cbx_ctx_opts none = CBX_CTX_OPTS_INIT;
+
+    return cbx__settings_resolve(&none, out, err);
+}
+
 static void defaults_hold(void **state)
 {
     (void)state;
     cbx_settings s;
     cbx_err err = CBX_ERR_INIT;
     char text[CBX_SETTING_TEXT_SIZE];
-    CHECK_OK(cbx_settings_read(&s, &err), &err, "nothing is set");
+    CHECK_OK(read_all(&s, &err), &err, "nothing is set");
     for (int i = 0; i < CBX_SETTING_COUNT; i++) {
         const cbx_setting_info *info = cbx_setting_get_info((cbx_setting)i);
         CHECK_STR(cbx_setting_text(&s, (cbx_setting)i, text), info->fallback, info->variable);
@@ -110,7 +118,7 @@ static void words_are_read(void **state)
         snprintf(why, sizeof why, "%s=%s", cases[i].variable, cases[i].value);
         snprintf(quoted, sizeof quoted, ", got '%s'", cases[i].value);
         set(cases[i].variable, cases[i].value);
-        cbx_status st = cbx_settings_read(&s, &err);
+        cbx_status st = read_all(&s, &err);
         if (cases[i].wanted) {
             CHECK_OK(st, &err, why);
             CHECK_STR(cbx_setting_text(&s, cases[i].which, text), cases[i].wanted, why);
@@ -155,7 +163,7 @@ static void aliases_must_agree(void **state)
         cbx_err err = CBX_ERR_INIT;
         set(cases[i].variable, cases[i].value);
         set(cases[i].alias, cases[i].alias_value);
-        cbx_status st = cbx_settings_read(&s, &err);
+        cbx_status st = read_all(&s, &err);
         CHECK_STATUS(st, cases[i].message ? CBX_EINVAL : CBX_OK, cases[i].alias);
         if (cases[i].message) CHECK_STR(err.message, cases[i].message, cases[i].alias);
         unsetenv(cases[i].variable);

@@ -155,11 +155,18 @@ static cbx_status try_text(const char *text, size_t len)
     static const size_t pieces[] = { 1, SIZE_MAX };
     cbx_run *whole = NULL;
     cbx_err reported = CBX_ERR_INIT;
-    cbx_status st = cbx_run_from_text(cbx_allocator_default(), text, len, "f.json", &whole, &reported);
+    cbx_json *v = NULL;
+    cbx_ctx *ctx = NULL;
+    cbx_status st;
 
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &reported, "context");
+    st = cbx_json_parse(text, len, "f.json", &v, &reported);
+    if (!st) st = cbx_run_from_json(ctx, v, "f.json", &whole, &reported);
+    cbx_json_unref(v);
     for (size_t i = 0; i < CBX_LEN(pieces); i++) stream_as(text, len, pieces[i], whole, st, &reported);
     read_as(text, len, 61, whole, st, &reported);
     cbx_run_free(whole);
+    cbx_ctx_free(ctx);
     return st;
 }
 

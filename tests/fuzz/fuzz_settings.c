@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/settings.h"
+#include "calibrax/base/internal.h"
 #include "fuzz.h"
 
 static void set(const char *variable, const char *value)
@@ -16,6 +16,14 @@ static void set(const char *variable, const char *value)
         setenv(variable, value, 1);
     else
         unsetenv(variable);
+}
+
+/* All of them, as a context without options reads them. */
+static cbx_status read_all(cbx_settings *out, cbx_err *err)
+{
+    static const cbx_ctx_opts none = CBX_CTX_OPTS_INIT;
+
+    return cbx__settings_resolve(&none, out, err);
 }
 
 FUZZ_ENTRY()
@@ -35,9 +43,9 @@ FUZZ_ENTRY()
         set(cbx_setting_get_info((cbx_setting)i)->alias, NULL);
     }
     set(data[0] & 1 ? info->alias : info->variable, value);
-    if (cbx_settings_read(&s, NULL)) return 0;
+    if (read_all(&s, NULL)) return 0;
     set(info->alias, NULL);
     set(info->variable, cbx_setting_text(&s, which, text));
-    if (cbx_settings_read(&t, NULL) || strcmp(cbx_setting_text(&t, which, again), text) != 0) __builtin_trap();
+    if (read_all(&t, NULL) || strcmp(cbx_setting_text(&t, which, again), text) != 0) __builtin_trap();
     return 0;
 }

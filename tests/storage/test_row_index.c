@@ -75,25 +75,56 @@ static cbx_row_index *open_store(const state *s)
     return ix;
 }
 
+/* The rule, read off its words: at the place of the first row of each key its newest good one, else its newest. */
+static size_t latest_of_all(const cbx_rows *all, const cbx_row **kept, size_t *failed)
+{
+    const char **keys = calloc(all->count + 1, sizeof *keys);
+    cbx_arena arena;
+    size_t n = 0;
+
+    cbx_arena_init(&arena, cbx_allocator_default());
+    for (size_t i = 0; i < all->count; i++) keys[i] = cbx_row_key(&arena, &all->rows[i]);
+    for (size_t i = 0; i < all->count; i++) {
+        const cbx_row *newest = &all->rows[i], *good = NULL;
+        size_t first = 0;
+        while (strcmp(keys[first], keys[i]) != 0) first++;
+        if (first < i) continue;
+        for (size_t j = i; j < all->count; j++) {
+            const cbx_row *r = &all->rows[j];
+            if (strcmp(keys[j], keys[i]) != 0) continue;
+            if (strcmp(r->run_id, newest->run_id) > 0) newest = r;
+            if (cbx_row_is_good(r) && (!good || strcmp(r->run_id, good->run_id) > 0)) good = r;
+        }
+        *failed += good && good != newest;
+        kept[n++] = good ? good : newest;
+    }
+    cbx_arena_clear(&arena);
+    free(keys);
+    return n;
+}
+
 static void check_latest(const state *s, cbx_row_index *ix, const char *why)
 {
     char path[100];
     cbx_rows all, some;
-    size_t failed = 9, failed_all = 9;
+    size_t failed = 9, failed_all = 0, count;
+    const cbx_row **kept;
     cbx_err err = CBX_ERR_INIT;
 
     cbx_rows_init(&all, cbx_ctx_allocator(s->ctx));
     cbx_rows_init(&some, cbx_ctx_allocator(s->ctx));
     snprintf(path, sizeof path, "%s/store", s->folder);
     CHECK_OK(cbx_rows_read(s->ctx, path, &all, &err), &err, why);
-    CHECK_OK(cbx_rows_latest(s->ctx, &all, &failed_all, &err), &err, why);
+    kept = calloc(all.count + 1, sizeof *kept);
+    count = latest_of_all(&all, kept, &failed_all);
     CHECK_OK(cbx_row_index_latest(ix, CBX_ROWS_WHOLE, &some, &failed, &err), &err, why);
-    CHECK_INT(some.count, all.count, why);
+    CHECK_INT(some.count, count, why);
     CHECK_INT(failed, failed_all, why);
-    for (size_t i = 0; i < all.count; i++) {
-        CHECK(cbx_json_equal(all.rows[i].json, some.rows[i].json), why);
-        CHECK_STR(some.rows[i].run_id, all.rows[i].run_id, why);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(cbx_json_equal(kept[i]->json, some.rows[i].json), why);
+        CHECK_STR(some.rows[i].run_id, kept[i]->run_id, why);
     }
+    free(kept);
     cbx_rows_clear(&all);
     cbx_rows_clear(&some);
 }
