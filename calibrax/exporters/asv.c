@@ -9,16 +9,362 @@
  * A benchmark is one metric of one point: "scenario.point.metric".  Tags that differ among its points are its parameters; all
  * runs of one commit on one machine become one result: the median of their values, and all their samples.  Times are in
  * seconds, sizes in bytes, everything else in its own unit.  asv takes every rise for a regression, whatever the direction.
- * Benchmarks are found in asv_benchmarks.c, results written in asv_results.c, the other files here.
+ *
+ * Runs come one at a time, twice: first for what is written of all of them together, then commit by commit for their values.
+ * Workload: 500,000 values of 10,000 runs, most of which are of benchmarks that are known by then.
  */
-#include "calibrax/exporters/asv.h"
-
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define FILE_FLAGS (CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_NONFINITE_BARE)
+#include "calibrax/base/hash.h"
+#include "calibrax/base/table.h"
+#include "calibrax/exporters/job.h"
+#include "calibrax/statistics/estimate.h"
 
-/* --- JSON --- */
+#define COMMIT_DIGITS 8 /* that a file's name has of a commit */
+enum { MAX_COMBINATIONS = 1000000 };
+
+/* A tag of the points of a benchmark. */
+typedef struct parameter {
+    const char *key;
+    cbx_table index; /* from the numbers of its values to their places in `seen` */
+    CBX_LIST(uint32_t) seen;
+    size_t npoints;
+    /* when all are known */
+    const char **values; /* in the order they are shown; NULL: a point without the tag */
+    size_t nvalues;
+    size_t *places; /* of each number seen, then of a point without the tag */
+} parameter;
+
+typedef struct benchmark {
+    const char *scenario, *point, *metric, *name;
+    const char *type, *unit;
+    char version[CBX_HASH_SIZE];
+    const char *given; /* the metric's unit as runs have it */
+    double times, per; /* asv's unit is the metric's times `times`, divided by `per`: both exact */
+    CBX_LIST(parameter) params;
+    size_t npoints, combinations;
+} benchmark;
+
+/* Runs of one commit on one machine. */
+typedef struct commit {
+    const char *machine, *hash;
+    size_t first, nruns; /* in site.order */
+    size_t beginning;    /* number of the beginning of its hash, among those of its machine */
+} commit;
+
+typedef struct site {
+    cbx_export_job *job;
+    const cbx_export_source *runs;
+    cbx_arena arena;
+    cbx_allocator al;              /* over the arena */
+    cbx_names keys, names, values; /* of benchmarks; of tags */
+    cbx_names branches, commit_keys, beginnings, machines;
+    CBX_LIST(benchmark) list; /* by number of the key */
+    CBX_LIST(commit) commits; /* by number of the key */
+    CBX_LIST(size_t) alike;   /* commits of each beginning */
+    uint32_t *commit_of;      /* of each run */
+    uint32_t *order;          /* runs by commit */
+} site;
+
+static const char *machine_of(const cbx_run *run)
+{
+    return cbx_json_get_string(cbx_run_environment(run), "machine", "unknown");
+}
+
+/* --- units --- */
+
+static const struct {
+    const char *unit, *type, *asv_unit;
+    double times, per;
+} units[] = {
+    { "s", "time", "seconds", 1, 1 },           { "sec", "time", "seconds", 1, 1 },
+    { "seconds", "time", "seconds", 1, 1 },     { "ms", "time", "seconds", 1, 1e3 },
+    { "us", "time", "seconds", 1, 1e6 },        { "\302\265s", "time", "seconds", 1, 1e6 },
+    { "\316\274s", "time", "seconds", 1, 1e6 }, { "ns", "time", "seconds", 1, 1e9 },
+    { "min", "time", "seconds", 60, 1 },        { "B", "memory", "bytes", 1, 1 },
+    { "bytes", "memory", "bytes", 1, 1 },       { "kB", "memory", "bytes", 1e3, 1 },
+    { "KB", "memory", "bytes", 1e3, 1 },        { "MB", "memory", "bytes", 1e6, 1 },
+    { "GB", "memory", "bytes", 1e9, 1 },        { "KiB", "memory", "bytes", 1024, 1 },
+    { "MiB", "memory", "bytes", 1048576, 1 },   { "GiB", "memory", "bytes", 1073741824, 1 },
+};
+
+static void set_unit(benchmark *b, const char *unit)
+{
+    b->type = "track";
+    b->unit = unit;
+    b->times = b->per = 1;
+    for (size_t i = 0; i < CBX_LEN(units); i++)
+        if (!strcmp(units[i].unit, unit)) {
+            b->type = units[i].type;
+            b->unit = units[i].asv_unit;
+            b->times = units[i].times;
+            b->per = units[i].per;
+        }
+}
+
+/* A unit that changes between runs would join what cannot be joined. */
+static cbx_status check_unit(const benchmark *b, const cbx_run *run, const char *unit, cbx_err *err)
+{
+    benchmark now = *b;
+
+    if (!strcmp(b->given, unit)) return CBX_OK;
+    set_unit(&now, unit);
+    if (!strcmp(now.unit, b->unit) && now.times == b->times && now.per == b->per) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "run '%s' has '%s' in another unit than the runs before it: export them apart",
+                    cbx_run_id(run), b->metric);
+}
+
+/* --- benchmarks --- */
+
+static bool wanted(const cbx_export_opts *o, const char *metric)
+{
+    for (size_t i = 0; i < o->nmetrics; i++)
+        if (!strcmp(o->metrics[i], metric)) return true;
+    return !o->nmetrics;
+}
+
+/* NULL: out of memory. */
+static const char *key_of(site *s, const cbx_point *p, const char *metric)
+{
+    return cbx_arena_printf(s->job->arena, "%s\x1f%s\x1f%s", p->scenario, p->name, metric);
+}
+
+/* The name that asv shows; dots part it, so those within its parts are replaced, and what then is not unique gets a hash. */
+static const char *name_of(site *s, const benchmark *b)
+{
+    char *name = cbx_arena_printf(&s->arena, "%s.%s.%s", b->scenario, b->point, b->metric), hash[CBX_HASH_SIZE];
+    size_t ends[] = { strlen(b->scenario), strlen(b->scenario) + 1 + strlen(b->point) }, before = s->names.n, at;
+
+    if (!name) return NULL;
+    cbx_hash_bytes(name, strlen(name), hash);
+    for (size_t i = 0; name[i]; i++) {
+        bool dot = name[i] == '.' && i != ends[0] && i != ends[1];
+        if (dot || name[i] == '/' || name[i] == '\\' || (unsigned char)name[i] < ' ') name[i] = '_';
+    }
+    at = cbx_names_add(&s->names, name);
+    if (at == CBX_NO_NAME || at == before) return at == before ? name : NULL;
+    name = cbx_arena_printf(&s->arena, "%s-%.8s", name, hash);
+    return name && cbx_names_add(&s->names, name) != CBX_NO_NAME ? name : NULL;
+}
+
+static bool begin_benchmark(site *s, const cbx_point *p, const char *metric, const char *unit)
+{
+    benchmark b = { .scenario = cbx_arena_strdup(&s->arena, p->scenario),
+                    .point = cbx_arena_strdup(&s->arena, p->name),
+                    .metric = cbx_arena_strdup(&s->arena, metric),
+                    .given = cbx_arena_strdup(&s->arena, unit) };
+    const char *text;
+
+    if (!b.scenario || !b.point || !b.metric || !b.given) return false;
+    set_unit(&b, b.given);
+    b.name = name_of(s, &b);
+    text = b.name ? cbx_arena_printf(s->job->arena, "%s %s", b.name, b.unit) : NULL;
+    if (!text) return false;
+    cbx_hash_bytes(text, strlen(text), b.version);
+    return cbx_list_push(&s->al, &s->list, b);
+}
+
+/* --- parameters --- */
+
+/* Place of a value's number among those seen; NULL: it is not among them. */
+static const size_t *place_of_value(const parameter *q, size_t number)
+{
+    return number == CBX_NO_NAME ? NULL : cbx_table_find(&q->index, number + 1, NULL, NULL, NULL);
+}
+
+/* Adds the tags of a point to the parameters of its benchmark. */
+static bool see_tags(site *s, benchmark *b, const cbx_point *p)
+{
+    b->npoints++;
+    for (size_t i = 0; i < p->ntags; i++) {
+        size_t number = cbx_names_add(&s->values, p->tags[i].value), k = 0;
+        parameter *q;
+        if (number == CBX_NO_NAME) return false;
+        while (k < b->params.n && strcmp(b->params.items[k].key, p->tags[i].key)) k++;
+        if (k == b->params.n) {
+            parameter new = { .key = cbx_arena_strdup(&s->arena, p->tags[i].key) };
+            cbx_table_init(&new.index, &s->al);
+            if (!new.key || !cbx_list_push(&s->al, &b->params, new)) return false;
+        }
+        q = &b->params.items[k];
+        q->npoints++;
+        if (place_of_value(q, number)) continue;
+        if (!cbx_table_add(&q->index, number + 1, q->seen.n) || !cbx_list_push(&s->al, &q->seen, (uint32_t)number))
+            return false;
+    }
+    return true;
+}
+
+static int by_value(const void *pa, const void *pb)
+{
+    const char *a = *(const char *const *)pa, *b = *(const char *const *)pb;
+    char *ea, *eb;
+    double x, y;
+
+    if (!a || !b) return (a != NULL) - (b != NULL);
+    x = strtod(a, &ea);
+    y = strtod(b, &eb);
+    if (*a && *b && !*ea && !*eb && x != y) return x < y ? -1 : 1;
+    return strcmp(a, b);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const parameter *x = a, *y = b;
+
+    return by_value(&x->key, &y->key);
+}
+
+/* The values of a tag in order, and the place of each. */
+static bool order_values(site *s, parameter *q)
+{
+    q->values = cbx_arena_calloc(&s->arena, q->nvalues, sizeof *q->values);
+    q->places = cbx_arena_calloc(&s->arena, q->seen.n + 1, sizeof *q->places);
+    if (!q->values || !q->places) return false;
+    for (size_t i = 0; i < q->seen.n; i++) q->values[i] = s->values.list[q->seen.items[i]];
+    qsort(q->values, q->nvalues, sizeof *q->values, by_value);
+    for (size_t i = 0; i < q->nvalues; i++) {
+        const char *value = q->values[i];
+        q->places[value ? *place_of_value(q, cbx_names_find(&s->values, value)) : q->seen.n] = i;
+    }
+    return true;
+}
+
+/* Tags with one value only are no parameters. */
+static cbx_status choose_parameters(site *s, benchmark *b, cbx_err *err)
+{
+    size_t n = 0;
+
+    if (b->params.n) qsort(b->params.items, b->params.n, sizeof *b->params.items, by_key);
+    b->combinations = 1;
+    for (size_t k = 0; k < b->params.n; k++) {
+        parameter *q = &b->params.items[k];
+        q->nvalues = q->seen.n + (q->npoints < b->npoints);
+        if (q->nvalues < 2) continue;
+        if (!order_values(s, q)) return cbx_fail_nomem(err, NULL);
+        if (b->combinations > MAX_COMBINATIONS / q->nvalues)
+            return cbx_fail(err, CBX_EOVERFLOW,
+                            "the tags of '%s' have more than %d combinations: choose fewer metrics or runs", b->name,
+                            MAX_COMBINATIONS);
+        b->combinations *= q->nvalues;
+        b->params.items[n++] = *q;
+    }
+    b->params.n = n;
+    return CBX_OK;
+}
+
+/* Place of a point among the combinations of parameters, the last one fastest. */
+static size_t place_of(const site *s, const benchmark *b, const cbx_point *p)
+{
+    size_t place = 0;
+
+    for (size_t k = 0; k < b->params.n; k++) {
+        const parameter *q = &b->params.items[k];
+        const char *value = cbx_point_tag(p, q->key);
+        const size_t *known = value ? place_of_value(q, cbx_names_find(&s->values, value)) : NULL;
+        place = place * q->nvalues + q->places[known ? *known : q->seen.n];
+    }
+    return place;
+}
+
+/* --- commits --- */
+
+static bool begin_commit(site *s, const cbx_run *run)
+{
+    const char *machine = machine_of(run), *hash = cbx_run_commit(run);
+    const char *beginning = cbx_arena_printf(s->job->arena, "%s\x1f%.*s", machine, COMMIT_DIGITS, hash);
+    const commit c = { .machine = cbx_arena_strdup(&s->arena, machine),
+                       .hash = cbx_arena_strdup(&s->arena, hash),
+                       .beginning = beginning ? cbx_names_add(&s->beginnings, beginning) : CBX_NO_NAME };
+
+    if (c.beginning == CBX_NO_NAME || !c.machine || !c.hash) return false;
+    if (c.beginning == s->alike.n && !cbx_list_push(&s->al, &s->alike, (size_t)0)) return false;
+    s->alike.items[c.beginning]++;
+    return cbx_list_push(&s->al, &s->commits, c);
+}
+
+static bool file_run(site *s, const cbx_run *run, size_t number)
+{
+    const char *branch = cbx_run_branch(run);
+    const char *key = cbx_arena_printf(s->job->arena, "%s\x1f%s", machine_of(run), cbx_run_commit(run));
+    size_t at = key ? cbx_names_add(&s->commit_keys, key) : CBX_NO_NAME;
+
+    if (at == CBX_NO_NAME || (at == s->commits.n && !begin_commit(s, run))) return false;
+    s->commits.items[at].nruns++;
+    s->commit_of[number] = (uint32_t)at;
+    return !branch || cbx_names_add(&s->branches, branch) != CBX_NO_NAME;
+}
+
+/* Runs by commit, each commit's in their order. */
+static bool order_runs(site *s)
+{
+    size_t before = 0;
+
+    s->order = cbx_arena_calloc(&s->arena, s->runs->count, sizeof *s->order);
+    if (!s->order) return false;
+    for (size_t i = 0; i < s->commits.n; i++) {
+        s->commits.items[i].first = before;
+        before += s->commits.items[i].nruns;
+        s->commits.items[i].nruns = 0;
+    }
+    for (size_t i = 0; i < s->runs->count; i++) {
+        commit *c = &s->commits.items[s->commit_of[i]];
+        s->order[c->first + c->nruns++] = (uint32_t)i;
+    }
+    return true;
+}
+
+/* --- all runs --- */
+
+static cbx_status take_value(site *s, const cbx_run *run, const cbx_point *p, const char *metric, cbx_err *err)
+{
+    const cbx_metric_def *def = cbx_run_find_metric_def(run, metric);
+    const char *key = key_of(s, p, metric), *unit = def ? def->unit : "";
+    size_t at = key ? cbx_names_add(&s->keys, key) : CBX_NO_NAME;
+    cbx_status st;
+
+    if (at == CBX_NO_NAME || (at == s->list.n && !begin_benchmark(s, p, metric, unit)))
+        return cbx_fail_nomem(err, NULL);
+    st = check_unit(&s->list.items[at], run, unit, err);
+    return st || see_tags(s, &s->list.items[at], p) ? st : cbx_fail_nomem(err, NULL);
+}
+
+static cbx_status take_run(site *s, const cbx_run *run, size_t number, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    if (!cbx_run_commit(run) || !*cbx_run_commit(run))
+        return cbx_fail(err, CBX_EINVAL, "run '%s' has no commit, and asv files results by commit", cbx_run_id(run));
+    if (!file_run(s, run, number)) return cbx_fail_nomem(err, NULL);
+    for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        for (size_t k = 0; !st && k < p->nmetrics; k++)
+            if (wanted(&s->job->opts, p->metrics[k].name)) st = take_value(s, run, p, p->metrics[k].name, err);
+    }
+    return st;
+}
+
+static cbx_status read_all(site *s, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    s->commit_of = cbx_arena_calloc(&s->arena, s->runs->count, sizeof *s->commit_of);
+    if (!s->commit_of) return cbx_fail_nomem(err, NULL);
+    for (size_t i = 0; !st && i < s->runs->count; i++) {
+        cbx_run *run = NULL;
+        st = s->runs->load(s->runs->user, i, &run, err);
+        if (!st) st = take_run(s, run, i, err);
+        cbx_run_free(run);
+        cbx_arena_clear(s->job->arena);
+    }
+    for (size_t i = 0; !st && i < s->list.n; i++) st = choose_parameters(s, &s->list.items[i], err);
+    return st || order_runs(s) ? st : cbx_fail_nomem(err, NULL);
+}
+
+/* --- what the files share --- */
 
 /* Python's repr of a text. */
 static cbx_json *repr(cbx_export_job *job, const char *value)
@@ -42,18 +388,20 @@ static cbx_json *repr(cbx_export_job *job, const char *value)
     return v;
 }
 
-cbx_json *cbx__asv_params_json(cbx_export_job *job, const cbx__asv_benchmark *b)
+static cbx_json *params_json(cbx_export_job *job, const benchmark *b)
 {
     cbx_json *all = cbx_json_new_array();
 
-    for (size_t k = 0; k < b->nparams; k++) {
+    for (size_t k = 0; k < b->params.n; k++) {
+        const parameter *q = &b->params.items[k];
         cbx_json *values = cbx_json_push_array(all);
-        for (size_t i = 0; i < b->params[k].nvalues; i++) cbx_json_push(values, repr(job, b->params[k].values[i]));
+        for (size_t i = 0; i < q->nvalues; i++) cbx_json_push(values, repr(job, q->values[i]));
     }
     return all;
 }
 
-cbx_json *cbx__asv_machine_json(const cbx_run *run)
+/* What asv distinguishes machines by: facts of the hardware, and no host name. */
+static cbx_json *machine_json(const cbx_run *run)
 {
     const cbx_json *hardware = cbx_json_get(cbx_run_environment(run), "hardware");
     cbx_json *o = cbx_json_new_object();
@@ -63,7 +411,7 @@ cbx_json *cbx__asv_machine_json(const cbx_run *run)
 
     if (threads > 0) snprintf(count, sizeof count, "%lld", (long long)threads);
     if (memory > 0) snprintf(ram, sizeof ram, "%lld", (long long)(memory / 1024));
-    cbx_json_set_string(o, "machine", cbx__asv_machine_of(run));
+    cbx_json_set_string(o, "machine", machine_of(run));
     cbx_json_set_string(o, "os", cbx_json_get_string(hardware, "os", ""));
     cbx_json_set_string(o, "arch", cbx_json_get_string(hardware, "arch", ""));
     cbx_json_set_string(o, "cpu", cbx_json_get_string(hardware, "cpu_model", ""));
@@ -72,116 +420,305 @@ cbx_json *cbx__asv_machine_json(const cbx_run *run)
     return o;
 }
 
-/* --- files --- */
-
-void cbx__asv_put_key(cbx__export_stream *out, bool first, int level, const char *key)
+static void begin_document(cbx__export_stream *out, cbx_json_writer *w)
 {
-    if (!first) cbx_text_putc(&out->text, ',');
-    cbx_json_write_break(FILE_FLAGS, level, &out->text);
-    cbx_json_write_string(key, strlen(key), FILE_FLAGS, &out->text);
-    cbx_text_puts(&out->text, ": ");
+    *w = (cbx_json_writer){ .out = &out->text,
+                            .flags = CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_NONFINITE_BARE,
+                            .pour = cbx__export_stream_pour,
+                            .user = out };
+    cbx_json_writer_begin(w, NULL, '{');
 }
 
-void cbx__asv_put(cbx__export_stream *out, int level, const cbx_json *value)
+static cbx_status end_document(cbx__export_stream *out, cbx_json_writer *w, cbx_status st, cbx_err *err)
 {
-    cbx_json_write_part(value, FILE_FLAGS, level, NULL, NULL, &out->text);
+    cbx_json_writer_end(w);
+    cbx_text_putc(&out->text, '\n');
+    return cbx__export_stream_end(out, st, err);
 }
 
-cbx_status cbx__asv_put_document(cbx_export_job *job, const char *name, cbx_json *document, cbx_err *err)
+/* Takes the member; NULL, or a failed one: out of memory. */
+static cbx_status add_member(cbx_json_writer *w, const char *key, cbx_json *value, cbx_err *err)
 {
-    cbx_text text;
-    cbx_status st;
+    cbx_status st = cbx_json_check(value, err);
 
-    if (!document || !name) {
-        cbx_json_unref(document);
-        return cbx_fail_nomem(err, NULL);
+    cbx_json_writer_add(w, key, value);
+    cbx_json_unref(value);
+    return st;
+}
+
+/* Takes the document; NULL: out of memory. */
+static cbx_status put_document(site *s, const char *name, cbx_json *document, cbx_err *err)
+{
+    cbx__export_stream out;
+    cbx_json_writer w;
+    cbx_json *value;
+    const char *key;
+    cbx_status st = name ? cbx_json_check(document, err) : cbx_fail_nomem(err, NULL);
+
+    if (!st) {
+        st = cbx__export_stream_begin(s->job, name, &out, err);
+        begin_document(&out, &w);
+        for (size_t i = 0; cbx_json_member(document, i, &key, &value); i++) cbx_json_writer_add(&w, key, value);
+        st = end_document(&out, &w, st, err);
     }
-    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
-    cbx_json_write(document, FILE_FLAGS, &text);
-    cbx_text_putc(&text, '\n');
-    st = cbx__export_file(job, name, &text, err);
-    cbx_text_clear(&text);
     cbx_json_unref(document);
     return st;
 }
 
-static cbx_status put_benchmarks(cbx__asv_site *s, cbx_err *err)
+static cbx_status put_benchmarks(site *s, cbx_err *err)
 {
     cbx__export_stream out;
+    cbx_json_writer w;
     cbx_status st = cbx__export_stream_begin(s->job, "results/benchmarks.json", &out, err);
 
-    cbx_text_putc(&out.text, '{');
-    for (size_t i = 0; !st && i < s->n; i++) {
+    begin_document(&out, &w);
+    for (size_t i = 0; !st && i < s->list.n; i++) {
+        const benchmark *b = &s->list.items[i];
         cbx_json *o = cbx_json_new_object(), *names;
         cbx_json_set_string(o, "code", "");
-        cbx_json_set_string(o, "name", s->list[i].name);
+        cbx_json_set_string(o, "name", b->name);
         names = cbx_json_set_array(o, "param_names");
-        for (size_t k = 0; k < s->list[i].nparams; k++) cbx_json_push_string(names, s->list[i].params[k].key);
-        cbx_json_set(o, "params", cbx__asv_params_json(s->job, &s->list[i]));
+        for (size_t k = 0; k < b->params.n; k++) cbx_json_push_string(names, b->params.items[k].key);
+        cbx_json_set(o, "params", params_json(s->job, b));
         cbx_json_set_double(o, "timeout", 60);
-        cbx_json_set_string(o, "type", s->list[i].type);
-        cbx_json_set_string(o, "unit", s->list[i].unit);
-        cbx_json_set_string(o, "version", s->list[i].version);
-        cbx_json *v = cbx_json_finish(o);
-        cbx__asv_put_key(&out, i == 0, 1, s->list[i].name);
-        cbx__asv_put(&out, 1, v);
-        st = v ? cbx__export_stream_pour(&out, err) : cbx_fail_nomem(err, NULL);
-        cbx_json_unref(v);
+        cbx_json_set_string(o, "type", b->type);
+        cbx_json_set_string(o, "unit", b->unit);
+        cbx_json_set_string(o, "version", b->version);
+        st = add_member(&w, b->name, o, err);
     }
-    cbx__asv_put_key(&out, s->n == 0, 1, "version");
-    cbx_text_puts(&out.text, "2\n}\n");
-    return cbx__export_stream_end(&out, st, err);
+    if (!st) st = add_member(&w, "version", cbx_json_new_int(2), err);
+    return end_document(&out, &w, st, err);
+}
+
+static cbx_status put_configuration(site *s, cbx_err *err)
+{
+    cbx_json *o = cbx_json_new_object(), *branches;
+
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "project", "calibrax");
+    cbx_json_set_string(o, "repo", s->job->opts.repo ? s->job->opts.repo : ".");
+    branches = cbx_json_set_array(o, "branches");
+    for (size_t i = 0; i < s->branches.n; i++) cbx_json_push_string(branches, s->branches.list[i]);
+    if (!s->branches.n) cbx_json_push_string(branches, "HEAD");
+    cbx_json_set_string(o, "environment_type", "existing");
+    cbx_json_set_string(o, "results_dir", "results");
+    cbx_json_set_string(o, "html_dir", "html");
+    return put_document(s, "asv.conf.json", o, err);
 }
 
 /* The file of a machine, unless it has been written. */
-static cbx_status put_machine(cbx__asv_site *s, cbx_names *machines, const cbx_run *run, const char *folder,
-                              cbx_err *err)
+static cbx_status put_machine(site *s, const cbx_run *run, const char *folder, cbx_err *err)
 {
     const char *name = cbx_arena_printf(s->job->arena, "results/%s/machine.json", folder);
-    size_t before = machines->n, at = cbx_names_add(machines, cbx__asv_machine_of(run));
+    size_t before = s->machines.n, at = cbx_names_add(&s->machines, machine_of(run));
     cbx_json *machine;
 
     if (at == CBX_NO_NAME) return cbx_fail_nomem(err, NULL);
     if (at < before) return CBX_OK;
-    machine = cbx__asv_machine_json(run);
+    machine = machine_json(run);
     cbx_json_set_int(machine, "version", 1);
-    return cbx__asv_put_document(s->job, name, machine, err);
+    return put_document(s, name, machine, err);
+}
+
+/* --- the results of one commit on one machine --- */
+
+/* What the runs of a commit have of one benchmark and one combination of parameters: their values and samples. */
+typedef struct heap {
+    CBX_LIST(double) values, samples;
+} heap;
+
+typedef struct result {
+    heap *heaps; /* one a combination; NULL: none of the runs has the benchmark */
+    int64_t started;
+} result;
+
+/* Adds a run to the results of all benchmarks; false: out of memory. */
+static bool add_run(site *s, const cbx_run *run, result *results)
+{
+    const cbx_allocator al = cbx_arena_allocator(s->job->arena);
+
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        for (size_t k = 0; k < p->nmetrics; k++) {
+            const cbx_metric *m = &p->metrics[k].metric;
+            const char *key;
+            const benchmark *b;
+            result *to;
+            size_t at;
+            heap *h;
+            if (!wanted(&s->job->opts, p->metrics[k].name)) continue;
+            key = key_of(s, p, p->metrics[k].name);
+            if (!key) return false;
+            at = cbx_names_find(&s->keys, key);
+            if (at == CBX_NO_NAME) continue; /* the run was replaced since it was read first */
+            b = &s->list.items[at];
+            to = &results[at];
+            if (!to->heaps) {
+                to->heaps = cbx_arena_calloc(s->job->arena, b->combinations, sizeof *to->heaps);
+                to->started = INT64_MAX;
+            }
+            if (!to->heaps) return false;
+            h = &to->heaps[place_of(s, b, p)];
+            if (!cbx_list_push(&al, &h->values, m->value * b->times / b->per)) return false;
+            for (size_t j = 0; j < m->nsamples; j++)
+                if (!cbx_list_push(&al, &h->samples, m->samples[j] * b->times / b->per)) return false;
+            if (cbx_run_timestamp_us(run) < to->started) to->started = cbx_run_timestamp_us(run);
+        }
+    }
+    return true;
+}
+
+/* Members of a row by their place in `columns`. */
+enum { RESULT, PARAMS, VERSION, STARTED_AT, DURATION, CI_A, CI_B, Q_25, Q_75, NUMBER, REPEAT, SAMPLES, NCOLUMNS };
+static const char *const columns[NCOLUMNS] = {
+    "result",        "params",     "version",    "started_at",   "duration",     "stats_ci_99_a",
+    "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_number", "stats_repeat", "samples",
+};
+
+static bool all_finite(const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(v[i])) return false;
+    return true;
+}
+
+/* One combination: the median of the runs, and, where all samples are finite, their quartiles and asv's interval: 99 % of
+ * the median, where there are samples enough for one. */
+static cbx_status push_place(cbx_ctx *ctx, cbx_json *row[NCOLUMNS], const heap *h, cbx_err *err)
+{
+    cbx_interval ci = { .level = 0 };
+    double value = NAN;
+    cbx_summary s;
+    cbx_status st = CBX_OK;
+
+    if (h->values.n && all_finite(h->values.items, h->values.n))
+        st = cbx_stat_median(ctx, h->values.items, h->values.n, &value, err);
+    if (st) return st;
+    if (h->values.n)
+        cbx_json_push_double(row[RESULT], value);
+    else
+        cbx_json_push_null(row[RESULT]);
+    if (!h->samples.n || !all_finite(h->samples.items, h->samples.n)) {
+        for (int i = CI_A; i <= SAMPLES; i++) cbx_json_push_null(row[i]);
+        return CBX_OK;
+    }
+    st = cbx_stat_summary(ctx, h->samples.items, h->samples.n, &s, err);
+    if (!st) st = cbx_stat_median_interval(ctx, h->samples.items, h->samples.n, 0.99, &ci, err);
+    if (st) return st;
+    cbx_json_push_double(row[CI_A], ci.level > 0 ? ci.lower : -INFINITY);
+    cbx_json_push_double(row[CI_B], ci.level > 0 ? ci.upper : INFINITY);
+    cbx_json_push_double(row[Q_25], s.p25);
+    cbx_json_push_double(row[Q_75], s.p75);
+    cbx_json_push_int(row[NUMBER], 1);
+    cbx_json_push_int(row[REPEAT], (int64_t)h->samples.n);
+    cbx_json *samples = cbx_json_push_array(row[SAMPLES]);
+    for (size_t i = 0; i < h->samples.n; i++) cbx_json_push_double(samples, h->samples.items[i]);
+    return CBX_OK;
+}
+
+/* One row of "results". */
+static cbx_status add_row(site *s, const benchmark *b, const result *of, cbx_json_writer *w, cbx_err *err)
+{
+    cbx_json *row[NCOLUMNS] = { NULL }, *array = cbx_json_new_array();
+    cbx_status st = CBX_OK;
+
+    for (int i = 0; i < NCOLUMNS; i++) {
+        if (i == PARAMS)
+            cbx_json_push(array, params_json(s->job, b));
+        else if (i == VERSION)
+            cbx_json_push_string(array, b->version);
+        else if (i == STARTED_AT)
+            cbx_json_push_int(array, of->started / 1000);
+        else if (i == DURATION)
+            cbx_json_push_null(array);
+        else
+            row[i] = cbx_json_push_array(array);
+    }
+    for (size_t i = 0; !st && i < b->combinations; i++) st = push_place(s->job->ctx, row, &of->heaps[i], err);
+    if (!st) return add_member(w, b->name, array, err);
+    cbx_json_unref(array);
+    return st;
+}
+
+static cbx_status put_file(site *s, const commit *c, const cbx_run *first, const result *results, const char *folder,
+                           cbx_err *err)
+{
+    const char *safe = cbx__export_safe_name(s->job->arena, c->hash), *name;
+    int digits = s->alike.items[c->beginning] == 1 ? COMMIT_DIGITS : 1000; /* what begins alike is written whole */
+    cbx_json *names = cbx_json_new_array();
+    cbx__export_stream out;
+    cbx_json_writer w;
+    cbx_status st;
+
+    for (int i = 0; i < NCOLUMNS; i++) cbx_json_push_string(names, columns[i]);
+    name = safe ? cbx_arena_printf(s->job->arena, "results/%s/%.*s-calibrax.json", folder, digits, safe) : NULL;
+    if (!name) {
+        cbx_json_unref(names);
+        return cbx_fail_nomem(err, NULL);
+    }
+    st = cbx__export_stream_begin(s->job, name, &out, err);
+    begin_document(&out, &w);
+    cbx_json_writer_add_string(&w, "commit_hash", c->hash);
+    cbx_json_writer_add_string(&w, "env_name", "calibrax");
+    if (!st) st = add_member(&w, "date", cbx_json_new_int(cbx_run_timestamp_us(first) / 1000), err);
+    if (!st) st = add_member(&w, "params", machine_json(first), err);
+    cbx_json_writer_add_string(&w, "python", "");
+    for (int i = 0; i < 2; i++) {
+        cbx_json_writer_begin(&w, i ? "env_vars" : "requirements", '{');
+        cbx_json_writer_end(&w);
+    }
+    cbx_json_writer_add(&w, "result_columns", names);
+    cbx_json_writer_begin(&w, "results", '{');
+    for (size_t i = 0; !st && i < s->list.n; i++)
+        if (results[i].heaps) st = add_row(s, &s->list.items[i], &results[i], &w, err);
+    cbx_json_writer_end(&w);
+    cbx_json_writer_begin(&w, "durations", '{');
+    cbx_json_writer_end(&w);
+    if (!st) st = add_member(&w, "version", cbx_json_new_int(2), err);
+    cbx_json_unref(names);
+    return end_document(&out, &w, st, err);
+}
+
+static cbx_status put_commit(site *s, const commit *c, cbx_err *err)
+{
+    result *results = cbx_arena_calloc(s->job->arena, s->list.n, sizeof *results);
+    const char *folder = cbx__export_safe_name(s->job->arena, c->machine);
+    cbx_run *first = NULL;
+    cbx_status st = results && folder ? CBX_OK : cbx_fail_nomem(err, NULL);
+
+    for (size_t i = 0; !st && i < c->nruns; i++) {
+        cbx_run *run = NULL;
+        st = s->runs->load(s->runs->user, s->order[c->first + i], &run, err);
+        if (!st && !add_run(s, run, results)) st = cbx_fail_nomem(err, NULL);
+        if (i == 0)
+            first = run;
+        else
+            cbx_run_free(run);
+    }
+    if (!st) st = put_machine(s, first, folder, err);
+    if (!st) st = put_file(s, c, first, results, folder, err);
+    cbx_run_free(first);
+    cbx_arena_clear(s->job->arena);
+    return st;
 }
 
 static cbx_status asv_runs(cbx_export_job *job, const cbx_export_source *runs, cbx_err *err)
 {
-    cbx_names machines;
-    cbx__asv_site s;
+    site s = { .job = job, .runs = runs };
+    cbx_names *const words[] = {
+        &s.keys, &s.names, &s.values, &s.branches, &s.commit_keys, &s.beginnings, &s.machines
+    };
     cbx_status st;
 
-    cbx__asv_init(&s, job, runs);
-    cbx_names_init(&machines, cbx_ctx_allocator(job->ctx));
-    st = cbx__asv_find(&s, err);
+    cbx_arena_init(&s.arena, cbx_ctx_allocator(job->ctx));
+    s.al = cbx_arena_allocator(&s.arena);
+    for (size_t i = 0; i < CBX_LEN(words); i++) cbx_names_init(words[i], cbx_ctx_allocator(job->ctx));
+    st = read_all(&s, err);
     if (!st) st = put_benchmarks(&s, err);
-    if (!st) {
-        cbx_json *o = cbx_json_new_object(), *branches;
-        cbx_json_set_int(o, "version", 1);
-        cbx_json_set_string(o, "project", "calibrax");
-        cbx_json_set_string(o, "repo", s.job->opts.repo ? s.job->opts.repo : ".");
-        branches = cbx_json_set_array(o, "branches");
-        for (size_t i = 0; i < s.branches.n; i++) cbx_json_push_string(branches, s.branches.list[i]);
-        if (!s.branches.n) cbx_json_push_string(branches, "HEAD");
-        cbx_json_set_string(o, "environment_type", "existing");
-        cbx_json_set_string(o, "results_dir", "results");
-        cbx_json_set_string(o, "html_dir", "html");
-        st = cbx__asv_put_document(s.job, "asv.conf.json", o, err);
-    }
-    for (size_t i = 0; !st && i < s.ncommits; i++) {
-        const char *folder = cbx__export_safe_name(s.job->arena, s.commits[i].machine);
-        cbx_run *run = NULL;
-        st = folder ? s.runs->load(s.runs->user, s.order[s.commits[i].first], &run, err) : cbx_fail_nomem(err, NULL);
-        if (!st) st = put_machine(&s, &machines, run, folder, err);
-        if (!st) st = cbx__asv_put_results(&s, &s.commits[i], run, folder, err);
-        cbx_run_free(run);
-        cbx_arena_clear(s.job->arena);
-    }
-    cbx_names_clear(&machines);
-    cbx__asv_clear(&s);
+    if (!st) st = put_configuration(&s, err);
+    for (size_t i = 0; !st && i < s.commits.n; i++) st = put_commit(&s, &s.commits.items[i], err);
+    for (size_t i = 0; i < CBX_LEN(words); i++) cbx_names_clear(words[i]);
+    cbx_arena_clear(&s.arena);
     return st;
 }
 

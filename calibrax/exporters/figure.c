@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "calibrax/exporters/plots.h"
+#include "calibrax/exporters/job.h"
 #include "calibrax/plot/charts.h"
 
 /* What a figure is, beside what is in it. */

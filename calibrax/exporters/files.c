@@ -32,15 +32,13 @@ static bool same_files(const char *a, const char *b)
 
 /* --- in pieces --- */
 
-static cbx_status write_text(cbx__export_stream *s, cbx_err *err)
+/* The first fault is kept for the end. */
+static void write_text(cbx__export_stream *s)
 {
-    size_t n = s->text.len;
-    cbx_status st = cbx_text_check(&s->text, err);
-
-    if (!st && n && fwrite(s->text.data, n, 1, s->to) != 1)
-        st = cbx_fail_errno(err, errno, "cannot write '%s'", s->path);
+    if (!s->fault) s->fault = cbx_text_check(&s->text, &s->err);
+    if (!s->fault && s->to && s->text.len && fwrite(s->text.data, s->text.len, 1, s->to) != 1)
+        s->fault = cbx_fail_errno(&s->err, errno, "cannot write '%s'", s->path);
     cbx_text_reset(&s->text);
-    return st;
 }
 
 /* A file of the same name that is being written is put into its place first: it may have another content. */
@@ -59,9 +57,9 @@ cbx_status cbx__export_stream_begin(cbx_export_job *job, const char *name, cbx__
     return s->to ? CBX_OK : cbx_fail_errno(err, errno, "cannot write '%s'", s->path);
 }
 
-cbx_status cbx__export_stream_pour(cbx__export_stream *s, cbx_err *err)
+void cbx__export_stream_pour(void *stream, cbx_text *text)
 {
-    return s->text.status || s->text.len >= PIECE_BYTES ? write_text(s, err) : CBX_OK;
+    if (text->status || text->len >= PIECE_BYTES) write_text(stream);
 }
 
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err)
@@ -69,7 +67,10 @@ cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err 
     cbx_export_job *job = s->job;
     cbx_allocator al = cbx_arena_allocator(&job->out.arena);
 
-    if (!st) st = write_text(s, err);
+    if (!st) {
+        write_text(s);
+        st = s->fault ? cbx_fail(err, s->fault, "%s", s->err.message) : CBX_OK;
+    }
     if (s->to && fclose(s->to) != 0 && !st) st = cbx_fail_errno(err, errno, "cannot write '%s'", s->path);
     if (!st && (job->opts.replace || !cbx_path_exists(s->path))) {
         st = cbx__file_batch_add(&job->batch, s->file, err);

@@ -8,6 +8,7 @@
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
 #include "calibrax/exporters/exporter.h"
+#include "calibrax/plot/plot.h"
 
 typedef struct cbx_export_job {
     cbx_ctx *ctx;
@@ -34,16 +35,24 @@ typedef struct cbx__export_stream {
     const char *path;
     cbx_replacement *file;
     FILE *to;
-    cbx_text text; /* what comes next: to be added to, then poured */
+    cbx_text text;    /* what comes next: to be added to, then poured */
+    cbx_status fault; /* of a write; the end reports it */
+    cbx_err err;
 } cbx__export_stream;
 cbx_status cbx__export_stream_begin(cbx_export_job *job, const char *name, cbx__export_stream *s, cbx_err *err);
-/* Writes the text if there is much of it. */
-cbx_status cbx__export_stream_pour(cbx__export_stream *s, cbx_err *err);
+/* Writes the text if there is much of it.  @param text  the stream's; as cbx_json_pour_fn */
+void cbx__export_stream_pour(void *stream, cbx_text *text);
 /* Ends it: st is the result of the writing; a failure leaves nothing there. */
 cbx_status cbx__export_stream_end(cbx__export_stream *s, cbx_status st, cbx_err *err);
 
 /* A name that is safe within a file name, and differs where the names differ; NULL: out of memory. */
 const char *cbx__export_safe_name(cbx_arena *arena, const char *name);
+
+/* The form of a plot that an exporter writes; false: it writes tables. */
+bool cbx__plot_format_of(const cbx_exporter *format, cbx_plot_format *out);
+/* Writes PREFIX-PART[-KIND].svg; prefix NULL: out of memory. */
+cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *part, const char *kind, cbx_plot *p,
+                         cbx_plot_format format, cbx_err *err);
 
 extern const cbx_exporter cbx__export_latex, cbx__export_html, cbx__export_csv, cbx__export_markdown, cbx__export_svg,
     cbx__export_pdf, cbx__export_png, cbx__export_asv;

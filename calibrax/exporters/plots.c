@@ -5,11 +5,31 @@
  * other labels that distinguish points are along x.  If that is one tag, and numbers > 0 where the metric has values, the plot
  * has lines over it, both axes logarithmic where the values span a decade.
  */
-#include "calibrax/exporters/plots.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "calibrax/analysis/pareto.h"
+#include "calibrax/core/machine.h"
+#include "calibrax/exporters/table.h"
+#include "calibrax/plot/charts.h"
+#include "calibrax/profiling/roofline.h"
+#include "calibrax/statistics/estimate.h"
+
+/* A metric by place along x and series; both are known by a row that is the first of its kind. */
+typedef struct grid {
+    const cbx__table *table;
+    size_t *x, *series;       /* of each row */
+    const char **xs, **names; /* labels */
+    size_t nx, nseries;
+    double *places;      /* numbers of xs; NaN for what is not a number above 0 */
+    const char *x_label; /* NULL: several labels are joined */
+} grid;
+
+static const cbx_metric *metric_at(const cbx__table *t, size_t row, size_t column)
+{
+    return t->cells[row * t->ncolumns + column].metric;
+}
 
 static bool is_compared(const cbx__table *t, size_t k, const char *by) { return !strcmp(t->labels[k], by); }
 
@@ -48,11 +68,11 @@ static const char *only_label(const cbx__table *t, const char *by)
     return only;
 }
 
-static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, cbx__grid *g, cbx_err *err)
+static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, grid *g, cbx_err *err)
 {
     size_t n = t->nrows;
 
-    *g = (cbx__grid){ .table = t, .x_label = only_label(t, job->opts.group_by) };
+    *g = (grid){ .table = t, .x_label = only_label(t, job->opts.group_by) };
     g->x = cbx_arena_calloc(job->arena, n, sizeof *g->x);
     g->series = cbx_arena_calloc(job->arena, n, sizeof *g->series);
     g->xs = cbx_arena_calloc(job->arena, n, sizeof *g->xs);
@@ -76,12 +96,12 @@ static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, cbx__grid 
 }
 
 /* Whether the points that have the metric are at numbers, and at least two; their range. */
-static bool is_over_numbers(const cbx__grid *g, size_t column, double *min, double *max)
+static bool is_over_numbers(const grid *g, size_t column, double *min, double *max)
 {
     *min = INFINITY;
     *max = 0;
     for (size_t i = 0; g->x_label && i < g->table->nrows; i++) {
-        if (!g->table->cells[i * g->table->ncolumns + column].metric) continue;
+        if (!metric_at(g->table, i, column)) continue;
         if (isnan(g->places[g->x[i]])) return false;
         *min = fmin(*min, g->places[g->x[i]]);
         *max = fmax(*max, g->places[g->x[i]]);
@@ -94,7 +114,7 @@ typedef struct strip {
     double *y, *lower, *upper;
 } strip;
 
-static bool make_strip(cbx_export_job *job, const cbx__grid *g, size_t column, size_t series, strip *s)
+static bool make_strip(cbx_export_job *job, const grid *g, size_t column, size_t series, strip *s)
 {
     s->y = cbx_arena_calloc(job->arena, g->nx, sizeof(double));
     s->lower = cbx_arena_calloc(job->arena, g->nx, sizeof(double));
@@ -102,7 +122,7 @@ static bool make_strip(cbx_export_job *job, const cbx__grid *g, size_t column, s
     if (!s->y || !s->lower || !s->upper) return false;
     for (size_t i = 0; i < g->nx; i++) s->y[i] = s->lower[i] = s->upper[i] = NAN;
     for (size_t i = 0; i < g->table->nrows; i++) {
-        const cbx_metric *m = g->table->cells[i * g->table->ncolumns + column].metric;
+        const cbx_metric *m = metric_at(g->table, i, column);
         if (g->series[i] != series || !m) continue;
         s->y[g->x[i]] = m->value;
         s->lower[g->x[i]] = m->lower;
@@ -111,12 +131,12 @@ static bool make_strip(cbx_export_job *job, const cbx__grid *g, size_t column, s
     return true;
 }
 
-bool cbx__plot_wants_log(const cbx__table *t, size_t column)
+static bool wants_log(const cbx__table *t, size_t column)
 {
     double min = INFINITY, max = 0;
 
     for (size_t i = 0; i < t->nrows; i++) {
-        const cbx_metric *m = t->cells[i * t->ncolumns + column].metric;
+        const cbx_metric *m = metric_at(t, i, column);
         if (!m || !isfinite(m->value)) continue;
         min = fmin(min, isfinite(m->lower) ? fmin(m->value, m->lower) : m->value);
         max = fmax(max, m->value);
@@ -125,7 +145,7 @@ bool cbx__plot_wants_log(const cbx__table *t, size_t column)
 }
 
 /* Order along x, so that lines do not run back; places that are not numbers last. */
-static void sort_strip(const cbx__grid *g, strip *s, double *places)
+static void sort_strip(const grid *g, strip *s, double *places)
 {
     memcpy(places, g->places, g->nx * sizeof *places);
     for (size_t i = 1; i < g->nx; i++)
@@ -139,8 +159,8 @@ static void sort_strip(const cbx__grid *g, strip *s, double *places)
         }
 }
 
-static cbx_status add_series(cbx_export_job *job, const cbx__grid *g, cbx_plot *p, size_t column, size_t series,
-                             bool lines, cbx_err *err)
+static cbx_status add_series(cbx_export_job *job, const grid *g, cbx_plot *p, size_t column, size_t series, bool lines,
+                             cbx_err *err)
 {
     double *places = cbx_arena_calloc(job->arena, g->nx, sizeof *places);
     cbx_plot_series s = { .label = g->names[series], .how = CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_WHISK };
@@ -156,24 +176,25 @@ static cbx_status add_series(cbx_export_job *job, const cbx__grid *g, cbx_plot *
     return lines ? cbx_plot_line(p, &s, err) : cbx_plot_bars(p, &s, err);
 }
 
-const char *cbx__plot_metric_name(cbx_export_job *job, const cbx__column *c)
+static const char *metric_name(cbx_export_job *job, const cbx__column *c)
 {
     if (!c->def || !*c->def->unit) return c->name;
     return cbx_arena_printf(job->arena, "%s [%s]", c->name, c->def->unit);
 }
 
-cbx_status cbx__plot_options(cbx_export_job *job, const cbx__table *t, size_t column, cbx_plot_opts *out, cbx_err *err)
+static cbx_status plot_options(cbx_export_job *job, const cbx__table *t, size_t column, cbx_plot_opts *out,
+                               cbx_err *err)
 {
     const cbx__column *c = &t->columns[column];
 
     *out = (cbx_plot_opts)CBX_PLOT_OPTS_INIT;
     out->title = *t->facts ? cbx_arena_printf(job->arena, "%s (%s)", c->name, t->facts) : c->name;
-    out->y_label = cbx__plot_metric_name(job, c);
+    out->y_label = metric_name(job, c);
     out->theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
     return out->title && out->y_label ? CBX_OK : cbx_fail_nomem(err, "a plot");
 }
 
-const char *cbx__plot_row_name(cbx_export_job *job, const cbx__grid *g, size_t row)
+static const char *row_name(cbx_export_job *job, const grid *g, size_t row)
 {
     const char *series = g->names[g->series[row]], *place = g->xs[g->x[row]];
 
@@ -183,10 +204,10 @@ const char *cbx__plot_row_name(cbx_export_job *job, const cbx__grid *g, size_t r
 
 /* --- bars and lines --- */
 
-static cbx_status draw_bars(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_bars(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
 {
     cbx_plot_opts o;
-    cbx_status st = cbx__plot_options(job, g->table, column, &o, err);
+    cbx_status st = plot_options(job, g->table, column, &o, err);
 
     if (st) return st;
     o.x_label = g->x_label;
@@ -197,11 +218,11 @@ static cbx_status draw_bars(cbx_export_job *job, const cbx__grid *g, size_t colu
     return st;
 }
 
-static cbx_status draw_lines(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_lines(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
 {
     double min, max;
     cbx_plot_opts o;
-    cbx_status st = cbx__plot_options(job, g->table, column, &o, err);
+    cbx_status st = plot_options(job, g->table, column, &o, err);
 
     if (st) return st;
     if (!is_over_numbers(g, column, &min, &max))
@@ -211,40 +232,447 @@ static cbx_status draw_lines(cbx_export_job *job, const cbx__grid *g, size_t col
             cbx_run_id(g->table->run), g->table->columns[column].name, job->opts.group_by);
     o.x_label = g->x_label;
     o.x = max >= 10 * min ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
-    o.y = cbx__plot_wants_log(g->table, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.y = wants_log(g->table, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
     st = cbx_plot_create(job->ctx, &o, out, err);
     for (size_t i = 0; !st && i < g->nseries; i++) st = add_series(job, g, *out, column, i, true, err);
     return st;
 }
 
-static cbx_status draw_auto(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+static cbx_status draw_auto(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
 {
     double min, max;
 
     return (is_over_numbers(g, column, &min, &max) ? draw_lines : draw_bars)(job, g, column, out, err);
 }
 
-static const cbx__plot_kind plot_auto = { "auto", "lines over a tag of numbers, else bars", draw_auto, NULL };
-static const cbx__plot_kind plot_bar = { "bar", "values side by side, with their intervals", draw_bars, NULL };
-static const cbx__plot_kind plot_line = { "line", "values over a tag of numbers", draw_lines, NULL };
+/* --- boxes and violins of samples --- */
+
+/* Finite samples of the rows that have some, sorted. */
+typedef struct crowd {
+    const char **names;
+    double **x;
+    size_t *n, count;
+    double min, max;
+} crowd;
+
+static size_t keep_finite(const cbx_metric *m, double *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->nsamples; i++)
+        if (isfinite(m->samples[i])) out[n++] = m->samples[i];
+    cbx_stat_sort(out, n);
+    return n;
+}
+
+static cbx_status make_crowd(cbx_export_job *job, const grid *g, size_t column, crowd *c, cbx_err *err)
+{
+    const cbx__table *t = g->table;
+
+    *c = (crowd){ .names = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->names),
+                  .x = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->x),
+                  .n = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->n),
+                  .min = INFINITY,
+                  .max = -INFINITY };
+    if (!c->names || !c->x || !c->n) return cbx_fail_nomem(err, "a plot");
+    for (size_t row = 0; row < t->nrows; row++) {
+        const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
+        double *x = m && m->nsamples ? cbx_arena_calloc(job->arena, m->nsamples, sizeof *x) : NULL;
+        size_t n = x ? keep_finite(m, x) : 0;
+        if (m && m->nsamples && !x) return cbx_fail_nomem(err, "a plot");
+        if (!n) continue;
+        c->names[c->count] = row_name(job, g, row);
+        if (!c->names[c->count]) return cbx_fail_nomem(err, "a plot");
+        c->x[c->count] = x;
+        c->n[c->count++] = n;
+        c->min = fmin(c->min, x[0]);
+        c->max = fmax(c->max, x[n - 1]);
+    }
+    if (c->count) return CBX_OK;
+    return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
+                    t->columns[column].name);
+}
+
+static cbx_status begin(cbx_export_job *job, const grid *g, size_t column, bool may_log, crowd *c, cbx_plot **out,
+                        cbx_err *err)
+{
+    cbx_plot_opts o;
+    cbx_status st = make_crowd(job, g, column, c, err);
+
+    if (!st) st = plot_options(job, g->table, column, &o, err);
+    if (st) return st;
+    o.x = CBX_PLOT_CATEGORIES;
+    o.y = may_log && c->min > 0 && c->max >= 10 * c->min ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    return st ? st : cbx_plot_categories(*out, c->names, c->count, err);
+}
+
+/* --- boxes --- */
+
+static cbx_status add_box(cbx_export_job *job, cbx_plot *p, size_t at, const double *x, size_t n, cbx_err *err)
+{
+    double q1 = cbx_stat_quantile_sorted(x, n, 0.25), q3 = cbx_stat_quantile_sorted(x, n, 0.75);
+    double reach = 1.5 * (q3 - q1), *outliers = cbx_arena_calloc(job->arena, n, sizeof *outliers);
+    size_t first = 0, last = n - 1, k = 0;
+
+    if (!outliers) return cbx_fail_nomem(err, "a plot");
+    while (x[first] < q1 - reach) outliers[k++] = x[first++];
+    while (x[last] > q3 + reach) outliers[k++] = x[last--];
+    const cbx_plot_box box = { fmin(x[first], q1), q1, cbx_stat_quantile_sorted(x, n, 0.5), q3, fmax(x[last], q3),
+                               outliers,           k };
+    return cbx_plot_boxes(p, at, &box, err);
+}
+
+static cbx_status draw_boxes(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    crowd c;
+    cbx_status st = begin(job, g, column, true, &c, out, err);
+
+    for (size_t i = 0; !st && i < c.count; i++) st = add_box(job, *out, i, c.x[i], c.n[i], err);
+    return st;
+}
+
+/* --- violins --- */
+
+static cbx_status draw_violins(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    crowd c;
+    cbx_status st = begin(job, g, column, false, &c, out, err);
+
+    for (size_t i = 0; !st && i < c.count; i++) st = cbx_plot_violin(*out, i, c.x[i], c.n[i], err);
+    return st;
+}
+
+/* --- samples in their order --- */
+
+static bool wants_log_samples(const cbx__table *t, size_t column)
+{
+    double min = INFINITY, max = 0;
+
+    for (size_t row = 0; row < t->nrows; row++) {
+        const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
+        for (size_t i = 0; m && i < m->nsamples; i++) {
+            if (!isfinite(m->samples[i])) continue;
+            min = fmin(min, m->samples[i]);
+            max = fmax(max, m->samples[i]);
+        }
+    }
+    return min > 0 && max >= 10 * min;
+}
+
+static cbx_status add_course(cbx_export_job *job, const grid *g, cbx_plot *p, size_t row, const cbx_metric *m,
+                             cbx_err *err)
+{
+    cbx_plot_series s = { .label = row_name(job, g, row), .y = m->samples, .n = m->nsamples };
+    double *x = cbx_arena_calloc(job->arena, m->nsamples, sizeof *x);
+
+    if (!s.label || !x) return cbx_fail_nomem(err, "a plot");
+    for (size_t i = 0; i < m->nsamples; i++) x[i] = (double)(i + 1);
+    s.x = x;
+    return cbx_plot_convergence(p, &s, NULL, 0, err);
+}
+
+static cbx_status draw_convergence(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    const cbx__table *t = g->table;
+    cbx_plot_opts o;
+    cbx_status st = plot_options(job, t, column, &o, err);
+    size_t drawn = 0;
+
+    if (st) return st;
+    o.x_label = "iteration";
+    o.y = wants_log_samples(t, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    for (size_t row = 0; !st && row < t->nrows; row++) {
+        const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
+        if (!m || !m->nsamples) continue;
+        st = add_course(job, g, *out, row, m, err);
+        drawn++;
+    }
+    if (st || drawn) return st;
+    return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
+                    t->columns[column].name);
+}
+
+/* --- a field of colours --- */
+
+static cbx_status draw_heat(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    size_t fields = g->nseries * g->nx;
+    double *values = cbx_arena_calloc(job->arena, 3 * fields, sizeof *values), *lower = values + fields,
+           *upper = lower + fields;
+    const char **rows = cbx_arena_calloc(job->arena, g->nseries, sizeof *rows);
+    cbx_plot_opts o;
+    cbx_status st = plot_options(job, g->table, column, &o, err);
+
+    if (st) return st;
+    if (!values || !rows) return cbx_fail_nomem(err, "a plot");
+    for (size_t i = 0; i < 3 * fields; i++) values[i] = NAN;
+    for (size_t i = 0; i < g->nseries; i++) rows[i] = *g->names[i] ? g->names[i] : "all";
+    for (size_t i = 0; i < g->table->nrows; i++) {
+        const cbx_metric *m = metric_at(g->table, i, column);
+        size_t at_field = g->series[i] * g->nx + g->x[i];
+        if (!m) continue;
+        values[at_field] = m->value;
+        lower[at_field] = m->lower;
+        upper[at_field] = m->upper;
+    }
+    o.x = o.y = CBX_PLOT_CATEGORIES;
+    o.title = cbx_arena_printf(job->arena, "%s%s%s%s", o.y_label, *g->table->facts ? " (" : "", g->table->facts,
+                               *g->table->facts ? ")" : "");
+    o.y_label = NULL;
+    o.x_label = g->x_label;
+    if (!o.title) return cbx_fail_nomem(err, "a plot");
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    return st ? st : cbx_plot_heat(*out, values, lower, upper, rows, g->nseries, g->xs, g->nx, err);
+}
+
+/* --- a front --- */
+
+/* The first two metrics that have a better side; those asked for must have one. */
+static cbx_status choose_objectives(const cbx_export_job *job, const cbx__table *t, size_t columns[2], cbx_err *err)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; n < 2 && k < t->ncolumns; k++) {
+        const cbx_metric_def *def = t->columns[k].def;
+        if (def && def->direction != CBX_DIRECTION_INFO)
+            columns[n++] = k;
+        else if (job->opts.nmetrics)
+            return cbx_fail(err, CBX_EINVAL,
+                            "'%s' has no direction: define it as lower or higher in the run, or choose another metric",
+                            t->columns[k].name);
+    }
+    if (n == 2) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "a Pareto plot needs two metrics with a direction, run '%s' has %zu",
+                    cbx_run_id(t->run), n);
+}
+
+typedef struct candidates {
+    double *xy, *x, *y, *lower, *upper, *x_lower, *x_upper; /* xy: [row][2] for the front */
+    bool *on_front;
+    const char **names;
+} candidates;
+
+static cbx_status collect(cbx_export_job *job, const grid *g, const size_t columns[2], candidates *c, cbx_err *err)
+{
+    size_t n = g->table->nrows;
+    double *numbers = cbx_arena_calloc(job->arena, 8 * n, sizeof *numbers);
+
+    *c = (candidates){ .on_front = cbx_arena_calloc(job->arena, n, sizeof *c->on_front),
+                       .names = cbx_arena_calloc(job->arena, n, sizeof *c->names) };
+    if (!numbers || !c->on_front || !c->names) return cbx_fail_nomem(err, "a plot");
+    c->xy = numbers;
+    c->x = numbers + 2 * n;
+    c->y = numbers + 3 * n;
+    c->lower = numbers + 4 * n;
+    c->upper = numbers + 5 * n;
+    c->x_lower = numbers + 6 * n;
+    c->x_upper = numbers + 7 * n;
+    for (size_t i = 0; i < n; i++) {
+        const cbx_metric *x = metric_at(g->table, i, columns[0]), *y = metric_at(g->table, i, columns[1]);
+        bool both = x && y && isfinite(x->value) && isfinite(y->value);
+        c->x[i] = c->xy[2 * i] = both ? x->value : NAN;
+        c->y[i] = c->xy[2 * i + 1] = both ? y->value : NAN;
+        c->lower[i] = both ? y->lower : NAN;
+        c->upper[i] = both ? y->upper : NAN;
+        c->x_lower[i] = both ? x->lower : NAN;
+        c->x_upper[i] = both ? x->upper : NAN;
+        c->names[i] = row_name(job, g, i);
+        if (!c->names[i]) return cbx_fail_nomem(err, "a plot");
+    }
+    return CBX_OK;
+}
+
+static cbx_status draw_pareto(cbx_export_job *job, const grid *g, cbx_plot **out, const char **part, cbx_err *err)
+{
+    const cbx__table *t = g->table;
+    size_t columns[2], nfront = 0;
+    cbx_plot_opts o;
+    candidates c;
+    cbx_status st = choose_objectives(job, t, columns, err);
+
+    if (!st) st = plot_options(job, t, columns[1], &o, err);
+    if (!st) st = collect(job, g, columns, &c, err);
+    if (st) return st;
+    const cbx_direction directions[] = { t->columns[columns[0]].def->direction, t->columns[columns[1]].def->direction };
+    st = cbx_pareto_front(job->ctx, c.xy, t->nrows, 2, directions, c.on_front, &nfront, NULL, err);
+    if (st) return st;
+    if (!nfront)
+        return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has both '%s' and '%s'", cbx_run_id(t->run),
+                        t->columns[columns[0]].name, t->columns[columns[1]].name);
+    o.x_label = metric_name(job, &t->columns[columns[0]]);
+    o.title = cbx_arena_printf(
+        job->arena, "better: %s and %s%s%s%s", directions[0] == CBX_DIRECTION_LOWER ? "left" : "right",
+        directions[1] == CBX_DIRECTION_LOWER ? "down" : "up", *t->facts ? " (" : "", t->facts, *t->facts ? ")" : "");
+    *part = cbx_arena_printf(job->arena, "%s-%s", t->columns[columns[0]].name, t->columns[columns[1]].name);
+    if (!o.x_label || !o.title || !*part) return cbx_fail_nomem(err, "a plot");
+    o.x = wants_log(t, columns[0]) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.y = wants_log(t, columns[1]) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    const cbx_plot_series bars = {
+        NULL, c.x, c.y, c.lower, c.upper, t->nrows, CBX_PLOT_WHISK | CBX_PLOT_FAINT, c.x_lower, c.x_upper
+    };
+    if (!st) st = cbx_plot_line(*out, &bars, err);
+    return st ? st
+              : cbx_plot_pareto(*out, c.x, c.y, c.on_front, c.names, t->nrows, directions[0] == CBX_DIRECTION_HIGHER,
+                                err);
+}
+
+/* --- kernels under roofs: a series a value of the compared tag, else a kernel --- */
+
+typedef struct roofs {
+    cbx_plot_roof *peaks, *bandwidths;
+    size_t npeaks, nbandwidths;
+} roofs;
+
+static cbx_status read_roofs(cbx_export_job *job, const cbx_json *all, const char *key, cbx_plot_roof **out, size_t *n,
+                             cbx_err *err)
+{
+    const cbx_json *o = cbx_json_get(all, key);
+    const char *name;
+    cbx_json *value;
+
+    *out = cbx_arena_calloc(job->arena, cbx_json_length(o), sizeof **out);
+    if (!*out) return cbx_fail_nomem(err, "a plot");
+    for (*n = 0; cbx_json_typeof(o) == CBX_JSON_OBJECT && cbx_json_member(o, *n, &name, &value); ++*n)
+        (*out)[*n] = (cbx_plot_roof){ name, cbx_json_double_value(value) };
+    if (*n) return CBX_OK;
+    return cbx_fail(err, CBX_EFORMAT,
+                    "the run's metadata.roofs has no '%s': it must be {\"flop_per_s\": {NAME: X}, "
+                    "\"bytes_per_s\": {NAME: X}}",
+                    key);
+}
+
+static cbx_status roofs_of_machine(cbx_export_job *job, const char *id, roofs *out, cbx_err *err)
+{
+    cbx_roofs *measured[2];
+    cbx_probe probe;
+    cbx_status st = cbx_probe_get(job->ctx, id, false, &probe, err);
+
+    for (int f64 = 0; !st && f64 < 2; f64++) {
+        measured[f64] = cbx_arena_alloc(job->arena, sizeof **measured);
+        st = measured[f64] ? cbx_roofs_of_probe(&probe, f64, 1, measured[f64], err) : cbx_fail_nomem(err, "a plot");
+    }
+    if (st) return st;
+    out->peaks = cbx_arena_calloc(job->arena, 2, sizeof *out->peaks);
+    out->bandwidths = cbx_arena_calloc(job->arena, measured[0]->nlevels, sizeof *out->bandwidths);
+    if (!out->peaks || !out->bandwidths) return cbx_fail_nomem(err, "a plot");
+    out->peaks[0] = (cbx_plot_roof){ "float32, one core", measured[0]->flop_per_s };
+    out->peaks[1] = (cbx_plot_roof){ "float64, one core", measured[1]->flop_per_s };
+    out->npeaks = 2;
+    out->nbandwidths = measured[0]->nlevels;
+    for (size_t i = 0; i < out->nbandwidths; i++)
+        out->bandwidths[i] = (cbx_plot_roof){ measured[0]->level[i].name, measured[0]->level[i].bytes_per_s };
+    return CBX_OK;
+}
+
+/* The roofs in the run's metadata, else those of this machine if the run is of it. */
+static cbx_status find_roofs(cbx_export_job *job, const cbx_run *run, roofs *out, cbx_err *err)
+{
+    const cbx_json *given = cbx_json_get(cbx_run_metadata(run), "roofs");
+    const char *machine = cbx_json_get_string(cbx_run_environment(run), "machine", "");
+    cbx_machine here;
+    cbx_status st;
+
+    if (given) {
+        st = read_roofs(job, given, "flop_per_s", &out->peaks, &out->npeaks, err);
+        return st ? st : read_roofs(job, given, "bytes_per_s", &out->bandwidths, &out->nbandwidths, err);
+    }
+    st = cbx_machine_read(job->ctx, NULL, &here, err);
+    if (st) return st;
+    if (!strcmp(machine, here.id)) return roofs_of_machine(job, here.id, out, err);
+    return cbx_fail(err, CBX_ENOENT,
+                    "run '%s' is of another machine, and its metadata has no roofs: "
+                    "add \"roofs\": {\"flop_per_s\": {NAME: X}, \"bytes_per_s\": {NAME: X}}",
+                    cbx_run_id(run));
+}
+
+static size_t column_of(const cbx__table *t, const char *name)
+{
+    size_t k = 0;
+
+    while (k < t->ncolumns && strcmp(t->columns[k].name, name)) k++;
+    return k;
+}
+
+static cbx_status find_kernels(cbx_export_job *job, const grid *g, cbx_plot_kernel **out, size_t *n, cbx_err *err)
+{
+    const cbx__table *t = g->table;
+    size_t rate = column_of(t, "flop_per_s"), intensity = column_of(t, "intensity");
+
+    *n = 0;
+    *out = cbx_arena_calloc(job->arena, t->nrows, sizeof **out);
+    if (!*out) return cbx_fail_nomem(err, "a plot");
+    for (size_t s = 0; rate < t->ncolumns && intensity < t->ncolumns && s < g->nseries; s++)
+        for (size_t i = 0; i < t->nrows; i++) {
+            const cbx_metric *y = metric_at(t, i, rate), *x = metric_at(t, i, intensity);
+            const char *name = g->nseries > 1 ? g->names[s] : g->xs[g->x[i]];
+            if (g->series[i] != s || !x || !y || !(x->value > 0 && y->value > 0)) continue;
+            if (!isfinite(x->value) || !isfinite(y->value)) continue;
+            (*out)[(*n)++] = (cbx_plot_kernel){ name, x->value, y->value, y->lower > 0 ? y->lower : NAN, y->upper };
+        }
+    if (*n) return CBX_OK;
+    if (rate == t->ncolumns || intensity == t->ncolumns)
+        if (job->opts.nmetrics)
+            return cbx_fail(err, CBX_EINVAL,
+                            "a roofline is drawn of the metrics flop_per_s and intensity, and '%s' was not asked for: "
+                            "name both, or no metrics at all",
+                            rate == t->ncolumns ? "flop_per_s" : "intensity");
+    return cbx_fail(err, CBX_ENOENT,
+                    "no point of run '%s' has the metrics flop_per_s and intensity [flop/byte], both above 0",
+                    cbx_run_id(t->run));
+}
+
+static cbx_status draw_roofline(cbx_export_job *job, const grid *g, cbx_plot **out, const char **part, cbx_err *err)
+{
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot_kernel *kernels;
+    size_t nkernels;
+    roofs r = { 0 };
+    cbx_status st = find_kernels(job, g, &kernels, &nkernels, err);
+
+    if (!st) st = find_roofs(job, g->table->run, &r, err);
+    if (st) return st;
+    *part = "kernels";
+    o.title = *g->table->facts ? cbx_arena_printf(job->arena, "roofline (%s)", g->table->facts) : "roofline";
+    if (!o.title) return cbx_fail_nomem(err, "a plot");
+    o.x_label = "intensity [flop/byte]";
+    o.y_label = "flop/s";
+    o.x = o.y = CBX_PLOT_LOG;
+    o.theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    return st ? st : cbx_plot_roofline(*out, r.peaks, r.npeaks, r.bandwidths, r.nbandwidths, kernels, nkernels, err);
+}
 
 /* --- kinds --- */
 
-static const cbx__plot_kind *const kinds[] = {
-    &plot_auto,      &plot_bar,         &plot_line,          &cbx__plot_box, &cbx__plot_violin, &cbx__plot_convergence,
-    &cbx__plot_heat, &cbx__plot_pareto, &cbx__plot_roofline,
+static const struct kind {
+    const char *name, *summary;
+    /* Draws one metric, a column; CBX_ENOENT: it has nothing of this kind.  NULL: the kind draws a run. */
+    cbx_status (*draw_metric)(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err);
+    /* Draws a run; *part is put into the file's name. */
+    cbx_status (*draw_run)(cbx_export_job *job, const grid *g, cbx_plot **out, const char **part, cbx_err *err);
+} kinds[] = {
+    { "auto", "lines over a tag of numbers, else bars", draw_auto, NULL }, /* the first: its files do not name it */
+    { "bar", "values side by side, with their intervals", draw_bars, NULL },
+    { "line", "values over a tag of numbers", draw_lines, NULL },
+    { "box", "quartiles and whiskers of the samples", draw_boxes, NULL },
+    { "violin", "density of the samples", draw_violins, NULL },
+    { "convergence", "samples in their order, as errors over iterations", draw_convergence, NULL },
+    { "heat", "a metric as a table of colours", draw_heat, NULL },
+    { "pareto", "two metrics, and the front", NULL, draw_pareto },
+    { "roofline", "kernels under what the machine can do", NULL, draw_roofline },
 };
 
 size_t cbx_export_nplots(void) { return CBX_LEN(kinds); }
-const char *cbx_export_plot_name(size_t i) { return i < CBX_LEN(kinds) ? kinds[i]->name : NULL; }
-const char *cbx_export_plot_summary(size_t i) { return i < CBX_LEN(kinds) ? kinds[i]->summary : NULL; }
+const char *cbx_export_plot_name(size_t i) { return i < CBX_LEN(kinds) ? kinds[i].name : NULL; }
+const char *cbx_export_plot_summary(size_t i) { return i < CBX_LEN(kinds) ? kinds[i].summary : NULL; }
 
-static cbx_status find_kind(const char *name, const cbx__plot_kind **out, cbx_err *err)
+static cbx_status find_kind(const char *name, const struct kind **out, cbx_err *err)
 {
-    for (size_t i = 0; i < CBX_LEN(kinds); i++) {
-        *out = kinds[i];
-        if (!strcmp(kinds[i]->name, name)) return CBX_OK;
-    }
+    for (*out = kinds; *out < kinds + CBX_LEN(kinds); ++*out)
+        if (!strcmp((*out)->name, name)) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL,
                     "no plot '%s': auto, bar, line, box, violin, convergence, heat, pareto and roofline are known",
                     name);
@@ -280,14 +708,14 @@ cbx_status cbx__plot_put(cbx_export_job *job, const char *prefix, const char *pa
 }
 
 /* Metrics that have nothing of the kind are skipped, unless none has. */
-static cbx_status draw_kind(cbx_export_job *job, const cbx__grid *g, const char *kind_name, cbx_err *err)
+static cbx_status draw_kind(cbx_export_job *job, const grid *g, const char *kind_name, cbx_err *err)
 {
     const char *prefix = cbx_arena_printf(job->arena, "run-%s", cbx_run_id(g->table->run)), *part = NULL;
     cbx_plot_format format = CBX_PLOT_SVG;
-    const cbx__plot_kind *kind;
+    const struct kind *kind;
     size_t drawn = 0;
     cbx_status st = find_kind(kind_name, &kind, err);
-    const char *suffix = !st && kind != &plot_auto ? kind->name : "";
+    const char *suffix = !st && kind != kinds ? kind->name : "";
 
     cbx__plot_format_of(job->format, &format);
     for (size_t k = 0; !st && k < (kind->draw_metric ? g->table->ncolumns : 1); k++) {
@@ -309,7 +737,7 @@ static cbx_status draw_kind(cbx_export_job *job, const cbx__grid *g, const char 
 static cbx_status draw_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
     cbx__table t;
-    cbx__grid g;
+    grid g;
     cbx_status st = cbx__table_make(job, run, &t, err);
 
     if (st) return st;
