@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/list.h"
 #include "calibrax/ci/bisect_model.h"
 
 #define CONFIDENCE    0.95
@@ -36,8 +37,7 @@ struct cbx_bisect {
     const char **reasons;     /* n + 1; NULL: not broken */
     size_t nbroken;
     cbx__rows rows;
-    cbx__bisect_value *values;
-    size_t nvalues, capacity;
+    CBX_LIST(cbx__bisect_value) values;
 
     /* derived from the values; up to date if fresh */
     bool fresh, logs;
@@ -190,7 +190,7 @@ void cbx_bisect_free(cbx_bisect *b)
 
     if (!b) return;
     al = b->al;
-    cbx_mem_free(&al, b->values, b->capacity * sizeof *b->values);
+    cbx_list_clear(&al, &b->values);
     cbx_arena_clear(&b->arena);
     cbx_mem_free(&al, b, sizeof *b);
 }
@@ -219,14 +219,7 @@ cbx_status cbx_bisect_observe(cbx_bisect *b, size_t commit, double value, cbx_er
 
     if (st) return st;
     if (!isfinite(value)) return cbx_fail(err, CBX_EDOM, "commit '%s': the value is not finite", b->names[i]);
-    if (b->nvalues == b->capacity) {
-        size_t more = b->capacity ? 2 * b->capacity : 64;
-        void *grown = cbx_mem_resize(&b->al, b->values, b->capacity * sizeof *b->values, more * sizeof *b->values);
-        if (!grown) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu values", more);
-        b->values = grown;
-        b->capacity = more;
-    }
-    b->values[b->nvalues++] = (cbx__bisect_value){ i, value };
+    if (!cbx_list_push(&b->al, &b->values, (cbx__bisect_value){ i, value })) return cbx_fail_nomem(err, "a value");
     b->fresh = false;
     return CBX_OK;
 }
@@ -241,10 +234,10 @@ cbx_status cbx_bisect_broken(cbx_bisect *b, size_t commit, const char *reason, c
     if (!copy) return cbx_fail(err, CBX_ENOMEM, "no memory for the reason of a broken commit");
     if (!b->reasons[i]) b->nbroken++;
     b->reasons[i] = copy;
-    for (size_t v = 0; v < b->nvalues; v++) {
-        if (b->values[v].commit != i) b->values[kept++] = b->values[v];
+    for (size_t v = 0; v < b->values.n; v++) {
+        if (b->values.items[v].commit != i) b->values.items[kept++] = b->values.items[v];
     }
-    b->nvalues = kept;
+    b->values.n = kept;
     b->fresh = false;
     return CBX_OK;
 }
@@ -264,11 +257,11 @@ static void sum_up(cbx_bisect *b)
 
     memset(b->at, 0, (b->n + 1) * sizeof *b->at);
     b->logs = true;
-    for (size_t v = 0; v < b->nvalues; v++) b->logs = b->logs && b->values[v].value > 0;
-    origin = b->nvalues ? b->values[0].value : 0;
-    for (size_t v = 0; v < b->nvalues; v++) {
-        double x = b->values[v].value;
-        cbx__moments_add(&b->at[b->values[v].commit], b->logs ? log(x / origin) : x - origin);
+    for (size_t v = 0; v < b->values.n; v++) b->logs = b->logs && b->values.items[v].value > 0;
+    origin = b->values.n ? b->values.items[0].value : 0;
+    for (size_t v = 0; v < b->values.n; v++) {
+        double x = b->values.items[v].value;
+        cbx__moments_add(&b->at[b->values.items[v].commit], b->logs ? log(x / origin) : x - origin);
     }
 }
 
@@ -429,12 +422,12 @@ static void choose_next(cbx_bisect *b)
 static bool confirmed(cbx_bisect *b)
 {
     const uint64_t group = b->group[b->result.likeliest];
-    const size_t all = b->nvalues;
+    const size_t all = b->values.n;
     bool held = true;
 
     for (size_t back = 1; held && back <= CONFIRMATIONS; back++) {
         double mass = 0;
-        b->nvalues = all - back;
+        b->values.n = all - back;
         sum_up(b);
         held = b->at[b->n].n >= FEWEST_ENDS && b->at[b->n - 1].n >= FEWEST_ENDS;
         if (!held) break;
@@ -442,7 +435,7 @@ static bool confirmed(cbx_bisect *b)
         for (size_t h = 0; h < b->n; h++) mass += b->group[h] == group ? b->p[h] : 0;
         held = mass >= b->opts.confidence;
     }
-    b->nvalues = all;
+    b->values.n = all;
     sum_up(b);
     cbx__posterior(&b->rows, &b->at[b->n], b->at, b->p);
     return held;
@@ -457,7 +450,7 @@ static void infer(cbx_bisect *b)
     b->fresh = true;
     *r = (cbx_bisect_result){ .probability = NAN, .change = NAN, .change_error = NAN, .noise = NAN, .odds = NAN };
     sum_up(b);
-    r->launches = b->nvalues;
+    r->launches = b->values.n;
     r->end_launches = (size_t)(b->at[b->n].n + b->at[b->n - 1].n);
     r->broken = b->nbroken;
     for (size_t h = 0; h < b->n; h++) b->p[h] = NAN;
@@ -466,7 +459,7 @@ static void infer(cbx_bisect *b)
         return;
     }
     r->outcome = judge_ends(b);
-    if (r->outcome == CBX_BISECT_RUNNING && b->nvalues >= b->opts.max_launches) r->outcome = CBX_BISECT_UNDECIDED;
+    if (r->outcome == CBX_BISECT_RUNNING && b->values.n >= b->opts.max_launches) r->outcome = CBX_BISECT_UNDECIDED;
     if (r->outcome != CBX_BISECT_FOUND) return;
 
     cbx__posterior(&b->rows, &b->at[b->n], b->at, b->p);
@@ -486,7 +479,7 @@ static void infer(cbx_bisect *b)
     describe(b, &good, &bad);
     if (r->nsuspects == b->n && b->mass[r->likeliest] >= b->opts.confidence) return; /* no commit could decide more */
     if (b->mass[r->likeliest] >= b->opts.confidence && confirmed(b)) return;
-    r->outcome = b->nvalues >= b->opts.max_launches ? CBX_BISECT_UNDECIDED : CBX_BISECT_RUNNING;
+    r->outcome = b->values.n >= b->opts.max_launches ? CBX_BISECT_UNDECIDED : CBX_BISECT_RUNNING;
     choose_next(b);
 }
 
@@ -542,7 +535,7 @@ size_t cbx_bisect_launches_at(const cbx_bisect *b, size_t commit)
 {
     size_t i = 0, n = 0;
     if (!index_of(b, commit, &i)) return 0;
-    for (size_t v = 0; v < b->nvalues; v++) n += b->values[v].commit == i;
+    for (size_t v = 0; v < b->values.n; v++) n += b->values.items[v].commit == i;
     return n;
 }
 
@@ -554,48 +547,29 @@ const char *cbx_bisect_reason(const cbx_bisect *b, size_t commit)
 
 /* --- the state --- */
 
-static bool push_pair(cbx_json *list, const char *name, cbx_json *value)
-{
-    cbx_json *pair = cbx_json_new_array();
-
-    if (!pair || !value || !cbx_json_push(pair, cbx_json_new_string(name))) {
-        cbx_json_unref(value);
-        cbx_json_unref(pair);
-        return false;
-    }
-    if (!cbx_json_push(pair, value)) {
-        cbx_json_unref(pair);
-        return false;
-    }
-    return cbx_json_push(list, pair);
-}
-
 cbx_json *cbx_bisect_state(const cbx_bisect *b)
 {
-    cbx_json *o = cbx_json_new_object(), *values = cbx_json_new_array(), *broken = cbx_json_new_array();
-    bool ok = o && values && broken;
+    cbx_json *o = cbx_json_new_object(), *list;
 
-    for (size_t v = 0; ok && v < b->nvalues; v++)
-        ok = push_pair(values, b->names[b->values[v].commit], cbx_json_new_double(b->values[v].value));
-    for (size_t i = 0; ok && i <= b->n; i++) {
-        if (b->reasons[i]) ok = push_pair(broken, b->names[i], cbx_json_new_string(b->reasons[i]));
+    cbx_json_set_string(o, "schema", SCHEMA);
+    cbx_json_set_int(o, "version", VERSION);
+    cbx_json_set_string(o, "identity", b->opts.identity);
+    cbx_json_set_string(o, "good", b->names[b->n]);
+    cbx_json_set_string(o, "bad", b->names[b->n - 1]);
+    cbx_json_set_int(o, "candidates", (int64_t)b->n);
+    list = cbx_json_set_array(o, "observations");
+    for (size_t v = 0; v < b->values.n; v++) {
+        cbx_json *pair = cbx_json_push_array(list);
+        cbx_json_push_string(pair, b->names[b->values.items[v].commit]);
+        cbx_json_push_double(pair, b->values.items[v].value);
     }
-    ok = ok && cbx_json_set_string(o, "schema", SCHEMA) && cbx_json_set_int(o, "version", VERSION) &&
-         cbx_json_set_string(o, "identity", b->opts.identity) && cbx_json_set_string(o, "good", b->names[b->n]) &&
-         cbx_json_set_string(o, "bad", b->names[b->n - 1]) && cbx_json_set_int(o, "candidates", (int64_t)b->n);
-    if (ok) {
-        ok = cbx_json_set(o, "observations", values);
-        values = NULL;
+    list = cbx_json_set_array(o, "broken");
+    for (size_t i = 0; i <= b->n; i++) {
+        cbx_json *pair = b->reasons[i] ? cbx_json_push_array(list) : NULL;
+        cbx_json_push_string(pair, b->names[i]);
+        cbx_json_push_string(pair, b->reasons[i]);
     }
-    if (ok) {
-        ok = cbx_json_set(o, "broken", broken);
-        broken = NULL;
-    }
-    cbx_json_unref(values);
-    cbx_json_unref(broken);
-    if (ok) return o;
-    cbx_json_unref(o);
-    return NULL;
+    return cbx_json_finish(o);
 }
 
 static cbx_status need_same(const cbx_json *state, const char *key, const char *wanted, const char *what, cbx_err *err)

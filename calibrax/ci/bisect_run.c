@@ -314,34 +314,22 @@ static cbx_status add_tree(job *j, size_t commit, tree **out, cbx_err *err)
 
 /* --- builds and launches --- */
 
-/* Runs the benchmark once.  reason: "" if there is a value, else why it has no value. */
+/* Runs the benchmark, again if it fails.  reason: "" if there is a value, else why it has no value. */
 static cbx_status launch(job *j, tree *t, double *value, char reason[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
 {
-    cbx__shell_job bench = { j->opts->bench, t->path, cbx_bisect_name(j->search, t->commit), j->opts->bench_timeout_s };
-    cbx__shell_end end;
-    char *text;
-    size_t len;
-    cbx_status st = cbx__shell_run(&j->sh, &bench, &end, err);
+    const cbx__shell_job bench = { j->opts->bench, t->path, cbx_bisect_name(j->search, t->commit),
+                                   j->opts->bench_timeout_s };
+    cbx__shell_end end = { .message = "not run" };
+    cbx_status st = CBX_OK;
 
-    if (st) return st;
-    t->used = ++j->launches;
-    snprintf(reason, CBX_ERR_MESSAGE_SIZE, "%s", end.failure ? end.message : "");
-    if (end.failure) return CBX_OK;
-    j->launch_s = end.wall_s;
-    *value = end.wall_s;
-    if (!j->opts->metric) return CBX_OK;
-    st = cbx__shell_output(&j->sh, &text, &len, err);
-    if (st) return st;
-    if (!cbx__metric_scan(text, j->opts->metric, value))
-        snprintf(reason, CBX_ERR_MESSAGE_SIZE, "no number behind '%s' in the output of the benchmark", j->opts->metric);
-    cbx_mem_free(cbx_ctx_allocator(j->ctx), text, len + 1);
-    return CBX_OK;
-}
-
-static cbx_status launch_twice(job *j, tree *t, double *value, char reason[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
-{
-    cbx_status st = launch(j, t, value, reason, err);
-    return st || !*reason ? st : launch(j, t, value, reason, err);
+    for (int tries = 0; !st && *end.message && tries < 2; tries++) {
+        st = cbx__shell_measure(&j->sh, &bench, j->opts->metric, value, &end, err);
+        if (st) return st;
+        t->used = ++j->launches;
+        if (!end.failure) j->launch_s = end.wall_s;
+    }
+    snprintf(reason, CBX_ERR_MESSAGE_SIZE, "%s", end.message);
+    return st;
 }
 
 /* The worktree of a commit, made and built if it is missing.  reason as above. */
@@ -365,7 +353,7 @@ static cbx_status need_tree(job *j, size_t commit, tree **out, char reason[CBX_E
         if (st) return st;
         if (end.failure) snprintf(reason, CBX_ERR_MESSAGE_SIZE, "the build failed: %.400s", end.message);
     }
-    if (!*reason) st = launch_twice(j, t, &warm, reason, err);
+    if (!*reason) st = launch(j, t, &warm, reason, err);
     if (!st && !*reason && j->opts->search.build_launches == 0 && j->launch_s > 0)
         cbx_bisect_set_build_cost(j->search, fmin(1 + end.wall_s / j->launch_s, 1000));
     *out = t;
@@ -392,7 +380,7 @@ static cbx_status launch_pair(job *j, size_t commit, double *value, size_t *fail
     for (int k = 0; !st && k < 2; k++) {
         int which = swap ? 1 - k : k;
         st = need_tree(j, order[which], &t, reason, err);
-        if (!st && !*reason) st = launch_twice(j, t, &seen[which], reason, err);
+        if (!st && !*reason) st = launch(j, t, &seen[which], reason, err);
         *failed = order[which];
         if (st || *reason) return st;
     }
@@ -413,7 +401,7 @@ static cbx_status measure(job *j, size_t commit, cbx_err *err)
         st = launch_pair(j, commit, &value, &failed, reason, err);
     } else {
         st = need_tree(j, commit, &t, reason, err);
-        if (!st && !*reason) st = launch_twice(j, t, &value, reason, err);
+        if (!st && !*reason) st = launch(j, t, &value, reason, err);
     }
     if (st) return st;
     if (*reason) return broke(j, failed, reason, err);

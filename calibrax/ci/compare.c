@@ -60,21 +60,6 @@ static cbx_status prepare(job *j, int side, cbx_err *err)
 
 /* --- launches --- */
 
-static cbx_status read_metric(job *j, int side, double *value, cbx_err *err)
-{
-    char *text;
-    size_t len;
-    bool found;
-    cbx_status st = cbx__shell_output(&j->sh, &text, &len, err);
-
-    if (st) return st;
-    found = cbx__metric_scan(text, j->opts->metric, value);
-    cbx_mem_free(cbx_ctx_allocator(j->ctx), text, len + 1);
-    if (found) return CBX_OK;
-    return cbx_fail(err, CBX_ECHILD, "no number behind '%s' in the output of the benchmark of '%s'", j->opts->metric,
-                    name_of(j, side));
-}
-
 static cbx_status launch(job *j, int side, double *value, cbx_err *err)
 {
     cbx__shell_job bench = { .command = j->opts->bench,
@@ -87,15 +72,12 @@ static cbx_status launch(job *j, int side, double *value, cbx_err *err)
 
     bench.env_pad_bytes = (size_t)cbx_rng_below(&j->rng, LAYOUT_BYTES);
     bench.stack_pad_bytes = (size_t)cbx_rng_below(&j->rng, LAYOUT_BYTES);
-    st = cbx__shell_run(&j->sh, &bench, &end, err);
+    st = cbx__shell_measure(&j->sh, &bench, j->opts->metric, value, &end, err);
     if (st) return st;
-    if (end.failure)
+    if (*end.message)
         return cbx_fail(err, CBX_ECHILD, "the benchmark of '%s' failed: %.300s", name_of(j, side), end.message);
-    *value = end.wall_s;
-    st = j->opts->metric ? read_metric(j, side, value, err) : CBX_OK;
-    if (!st && !(*value > 0 && isfinite(*value)))
-        st = cbx_fail(err, CBX_EDOM, "the benchmark of '%s' gave %g: a cost is above 0", name_of(j, side), *value);
-    return st;
+    if (*value > 0 && isfinite(*value)) return CBX_OK;
+    return cbx_fail(err, CBX_EDOM, "the benchmark of '%s' gave %g: a cost is above 0", name_of(j, side), *value);
 }
 
 /* --- the verdict --- */
@@ -194,29 +176,28 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
 
 /* --- JSON --- */
 
-static bool put_side(cbx_json *root, const char *key, const char *rev, const cbx_compare_result *r, int side)
+static void put_side(cbx_json *root, const char *key, const char *rev, const cbx_compare_result *r, int side)
 {
-    cbx_json *o = cbx_json_new_object(), *values = cbx_json_new_array();
-    bool ok = o && values && cbx_json_set_string(o, "revision", rev) &&
-              cbx_json_set_string(o, "commit", r->hash[side]) &&
-              cbx_json_set_interval(o, "median", r->median[side].value, r->median[side].lower, r->median[side].upper,
-                                    r->median[side].level);
+    cbx_json *o = cbx_json_set_object(root, key);
 
-    for (size_t i = 0; ok && i < r->rounds; i++) ok = cbx_json_push(values, cbx_json_new_double(r->values[side][i]));
-    ok = o && values && cbx_json_set(o, "values", values) && ok;
-    return o && cbx_json_set(root, key, o) && ok;
+    cbx_json_set_string(o, "revision", rev);
+    cbx_json_set_string(o, "commit", r->hash[side]);
+    cbx_json_set_interval(o, "median", r->median[side].value, r->median[side].lower, r->median[side].upper,
+                          r->median[side].level);
+    cbx_json_set_doubles(o, "values", r->values[side], r->rounds);
 }
 
 cbx_json *cbx_compare_json(const cbx_compare_opts *opts, const cbx_compare_result *r)
 {
     cbx_json *o = cbx_json_new_object();
 
-    if (o && cbx_json_set_string(o, "schema", "nperf-compare") && cbx_json_set_int(o, "version", 1) &&
-        cbx_json_set_string(o, "metric", opts->metric ? opts->metric : "wall_s") && put_side(o, "a", opts->a, r, 0) &&
-        put_side(o, "b", opts->b, r, 1) &&
-        cbx_json_set_interval(o, "ratio", r->ratio.value, r->ratio.lower, r->ratio.upper, r->ratio.level) &&
-        cbx_json_set_double(o, "p", r->p) && cbx_json_set_string(o, "verdict", cbx_verdict_name(r->verdict)))
-        return o;
-    cbx_json_unref(o);
-    return NULL;
+    cbx_json_set_string(o, "schema", "nperf-compare");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "metric", opts->metric ? opts->metric : "wall_s");
+    put_side(o, "a", opts->a, r, 0);
+    put_side(o, "b", opts->b, r, 1);
+    cbx_json_set_interval(o, "ratio", r->ratio.value, r->ratio.lower, r->ratio.upper, r->ratio.level);
+    cbx_json_set_double(o, "p", r->p);
+    cbx_json_set_string(o, "verdict", cbx_verdict_name(r->verdict));
+    return cbx_json_finish(o);
 }

@@ -9,8 +9,7 @@
 
 typedef struct cbx__waiver_use {
     bool expired;
-    size_t uses;
-    size_t would; /* findings that it would take out had it not expired */
+    size_t fits; /* findings that it takes out of the answer, or would had it not expired */
 } cbx__waiver_use;
 
 struct cbx_guard {
@@ -22,25 +21,6 @@ struct cbx_guard {
     cbx__waiver_use *use; /* one a waiver */
     cbx_gate gate;
 };
-
-#define WORD(name, words) words,
-static const char *const format_names[] = { CBX_GUARD_FORMAT_MAP(WORD) };
-#undef WORD
-
-const char *cbx_guard_format_name(cbx_guard_format format)
-{
-    return (unsigned)format < CBX_LEN(format_names) ? format_names[format] : NULL;
-}
-
-bool cbx_guard_format_parse(const char *word, cbx_guard_format *out)
-{
-    for (size_t i = 0; word && i < CBX_LEN(format_names); i++)
-        if (!strcmp(word, format_names[i])) {
-            *out = (cbx_guard_format)i;
-            return true;
-        }
-    return false;
-}
 
 cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_waivers *waivers, int64_t now_us,
                             cbx_guard **out, cbx_err *err)
@@ -63,15 +43,11 @@ cbx_status cbx_guard_create(cbx_ctx *ctx, const cbx_regression *r, const cbx_wai
         const cbx_finding *f = cbx_regression_finding(r, i);
         if (cbx_regression_exit_code(r, f->outcome)) {
             /* The first waiver in force that matches applies to the finding; for those that have expired the findings are counted. */
-            for (size_t k = 0; k < cbx_waivers_count(g->waivers); k++) {
-                const cbx_waiver *w = cbx_waivers_at(g->waivers, k);
+            for (size_t k = 0; k < m; k++) {
+                const cbx_waiver *w = cbx_waivers_at(waivers, k);
                 if (fnmatch(w->key, f->key, 0) != 0) continue;
-                if (g->use[k].expired) {
-                    g->use[k].would++;
-                    continue;
-                }
-                g->use[k].uses++;
-                if (g->by[i]) continue;
+                g->use[k].fits++;
+                if (g->use[k].expired || g->by[i]) continue;
                 g->by[i] = w;
                 g->waived[i] = true;
             }
@@ -104,10 +80,6 @@ const cbx_waiver *cbx_guard_waiver(const cbx_guard *g, size_t i)
     return i < cbx_regression_nfindings(g->r) ? g->by[i] : NULL;
 }
 
-bool cbx_guard_expired(const cbx_guard *g, size_t i) { return i < cbx_waivers_count(g->waivers) && g->use[i].expired; }
-
-size_t cbx_guard_uses(const cbx_guard *g, size_t i) { return i < cbx_waivers_count(g->waivers) ? g->use[i].uses : 0; }
-
 /* --- what the formats share --- */
 
 /* What finding i still asks for: 0 for a waived one. */
@@ -139,8 +111,8 @@ static bool note_of(const cbx_guard *g, size_t i, cbx_text *note)
     cbx_text_reset(note);
     if (u->expired)
         cbx_text_printf(note, "waiver '%s' expired after %s and waives nothing; %zu findings would need it", w->key,
-                        w->until, u->would);
-    else if (!u->uses)
+                        w->until, u->fits);
+    else if (!u->fits)
         cbx_text_printf(note, "waiver '%s' (until %s) is not needed; remove it", w->key, w->until);
     return note->len || note->status;
 }
@@ -433,14 +405,6 @@ static void write_github(const cbx_guard *g, cbx_text *out)
 
 /* --- JSON: findings are written one after the other, for there may be 10^5 --- */
 
-static void set_number(cbx_json *o, const char *key, double v)
-{
-    if (isnan(v))
-        cbx_json_set_null(o, key);
-    else
-        cbx_json_set_double(o, key, v);
-}
-
 static cbx_json *finding_json(const cbx_guard *g, size_t i)
 {
     const cbx_finding *f = cbx_regression_finding(g->r, i);
@@ -458,15 +422,15 @@ static cbx_json *finding_json(const cbx_guard *g, size_t i)
         cbx_json_set_string(o, "direction", cbx_direction_name(f->direction));
         cbx_json_set_string(o, "priority", cbx_priority_name(f->priority));
     }
-    set_number(o, "baseline", f->baseline);
-    set_number(o, "current", f->current);
-    set_number(o, "change", f->change);
-    set_number(o, "threshold", f->threshold);
-    set_number(o, "margin", f->margin);
+    cbx_json_set_number(o, "baseline", f->baseline);
+    cbx_json_set_number(o, "current", f->current);
+    cbx_json_set_number(o, "change", f->change);
+    cbx_json_set_number(o, "threshold", f->threshold);
+    cbx_json_set_number(o, "margin", f->margin);
     cbx_json_set_string(o, "basis", cbx_basis_name(f->basis));
     cbx_json_set_interval(o, "interval", f->interval.value, f->interval.lower, f->interval.upper, f->interval.level);
-    set_number(o, "p", f->p);
-    set_number(o, "p_holm", f->p_holm);
+    cbx_json_set_number(o, "p", f->p);
+    cbx_json_set_number(o, "p_holm", f->p_holm);
     if (f->samples) cbx_json_set_int(o, "samples_needed", (int64_t)f->samples);
     cbx_json_set_string(o, "sentence", f->sentence);
     if (g->by[i]) cbx_json_set_string(o, "waived_by", g->by[i]->key);
@@ -482,7 +446,7 @@ static cbx_json *waiver_json(const cbx_guard *g, size_t i)
     cbx_json_set_string(o, "reason", w->reason);
     cbx_json_set_string(o, "until", w->until);
     cbx_json_set_bool(o, "expired", g->use[i].expired);
-    cbx_json_set_int(o, "uses", (int64_t)g->use[i].uses);
+    cbx_json_set_int(o, "uses", g->use[i].expired ? 0 : (int64_t)g->use[i].fits);
     return o;
 }
 

@@ -16,27 +16,16 @@ CBX_BEGIN_DECLS
 #define CBX_GUARD_SCHEMA         "calibrax-gate"
 #define CBX_GUARD_SCHEMA_VERSION 1
 
-/* name, what it is called, what it is */
-#define CBX_GUARD_FORMAT_MAP(X)                                                                                        \
-    X(TEXT, "text")         /* for people: the answer, then what asks for it, what improved, and the waivers */        \
-    X(JSON, "json")         /* everything; what is not a number is null */                                             \
-    X(MARKDOWN, "markdown") /* a table, at most CBX_GUARD_MARKDOWN_BYTES long */                                       \
-    X(JUNIT, "junit")       /* a test case a finding: regressed is a failure, what cannot be compared an error */      \
-    X(GITHUB, "github")     /* workflow commands ::error, ::warning, ::notice, one a line */
-
 typedef enum cbx_guard_format {
-#define CBX_GUARD_FORMAT_ENUM(name, words) CBX_GUARD_##name,
-    CBX_GUARD_FORMAT_MAP(CBX_GUARD_FORMAT_ENUM)
-#undef CBX_GUARD_FORMAT_ENUM
+    CBX_GUARD_TEXT,     /* for people: the answer, then what asks for it, what improved, and the waivers */
+    CBX_GUARD_JSON,     /* everything; what is not a number is null */
+    CBX_GUARD_MARKDOWN, /* a table, at most CBX_GUARD_MARKDOWN_BYTES long */
+    CBX_GUARD_JUNIT,    /* a test case a finding: regressed is a failure, what cannot be compared an error */
+    CBX_GUARD_GITHUB    /* workflow commands ::error, ::warning, ::notice, one a line */
 } cbx_guard_format;
 
 /** Below what a comment on a change may hold (65,536 characters). */
 #define CBX_GUARD_MARKDOWN_BYTES 60000
-
-/** NULL for a number outside the list. */
-CBX_API const char *cbx_guard_format_name(cbx_guard_format format);
-/** false for an unknown word or NULL; *out is then untouched. */
-CBX_API bool cbx_guard_format_parse(const char *word, cbx_guard_format *out);
 
 typedef struct cbx_guard cbx_guard;
 
@@ -54,9 +43,6 @@ CBX_API void cbx_guard_free(cbx_guard *g);
 CBX_API const cbx_gate *cbx_guard_gate(const cbx_guard *g);
 /** The waiver that takes finding i out of the answer; NULL: none. */
 CBX_API const cbx_waiver *cbx_guard_waiver(const cbx_guard *g, size_t i);
-/** True if waiver i (in the order of its file) had expired; how many findings it takes out. */
-CBX_API bool cbx_guard_expired(const cbx_guard *g, size_t i);
-CBX_API size_t cbx_guard_uses(const cbx_guard *g, size_t i);
 /** Appends, with a line end.  @return CBX_OK; CBX_EINVAL (no such format); CBX_ENOMEM */
 CBX_API cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err);
 /**

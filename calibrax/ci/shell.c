@@ -230,6 +230,24 @@ bool cbx__metric_scan(const char *text, const char *name, double *value)
     return found;
 }
 
+cbx_status cbx__shell_measure(cbx__shell *sh, const cbx__shell_job *job, const char *metric, double *value,
+                              cbx__shell_end *end, cbx_err *err)
+{
+    cbx_status st = cbx__shell_run(sh, job, end, err);
+    size_t len;
+    char *text;
+
+    if (st || end->failure) return st;
+    *value = end->wall_s;
+    if (!metric) return CBX_OK;
+    st = cbx__shell_output(sh, &text, &len, err);
+    if (st) return st;
+    if (!cbx__metric_scan(text, metric, value))
+        snprintf(end->message, sizeof end->message, "no number behind '%s' in the output of the benchmark", metric);
+    cbx_mem_free(cbx_ctx_allocator(sh->ctx), text, len + 1);
+    return CBX_OK;
+}
+
 /* --- revisions in folders of their own --- */
 
 cbx_status cbx__repository_find(const char *path, cbx_arena *arena, const char **out, cbx_err *err)

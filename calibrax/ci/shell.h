@@ -53,6 +53,13 @@ cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *
 cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const char *args, const char **output,
                     int *exit_code, cbx_err *err);
 
+/*
+ * Runs a benchmark: its value is the wall time, or the last number behind a metric's name in what it printed.
+ * @param metric  NULL: the wall time
+ * @param end     its message is "" if there is a value
+ */
+cbx_status cbx__shell_measure(cbx__shell *sh, const cbx__shell_job *job, const char *metric, double *value,
+                              cbx__shell_end *end, cbx_err *err);
 /* Last number behind a name that is a whole word ("name": 1.5, name=1.5, name 1.5 ms); false: no number, or not a finite one. */
 bool cbx__metric_scan(const char *text, const char *name, double *value);
 
