@@ -51,18 +51,17 @@ static int list_baselines(const opt_run *run, cbx_store *store)
     const char *const *names;
     bool unreadable = false;
     size_t n;
-    cbx_err err = CBX_ERR_INIT;
 
-    if (cbx_store_baselines(store, run->arena, &names, &n, &err)) {
+    if (cbx_store_baselines(store, run->arena, &names, &n, run->err)) {
         cbx_json_unref(o);
         cbx_json_unref(list);
-        return opt_fail(run->program, "%s", err.message);
+        return opt_fail(run->program, "%s", run->err->message);
     }
     for (size_t i = 0; i < n; i++) {
         cbx_run *base = NULL;
         cbx_json *item = cbx_json_new_object();
-        if (cbx_store_baseline_get(store, names[i], &base, &err)) {
-            opt_fail(run->program, "warning: %s", err.message);
+        if (cbx_store_baseline_get(store, names[i], &base, run->err)) {
+            opt_fail(run->program, "warning: %s", run->err->message);
             unreadable = true;
         }
         if (!a->select.json) print_painted(PAINT_STRONG, "%-16s", names[i]);
@@ -85,13 +84,12 @@ static int set_baseline(const opt_run *run, cbx_store *store)
 {
     const baseline_args *a = run->args;
     cbx_run *chosen = NULL;
-    cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
 
     if (!strcmp(a->run, "latest") && select_need_latest(run, store)) return EXIT_ERROR;
     if (select_run(run, store, a->run, &chosen)) return EXIT_ERROR;
-    if (cbx_store_baseline_set(store, a->name, cbx_run_id(chosen), &err))
-        status = opt_fail(run->program, "%s", err.message);
+    if (cbx_store_baseline_set(store, a->name, cbx_run_id(chosen), run->err))
+        status = opt_fail(run->program, "%s", run->err->message);
     else
         status = say(run, "set", a->name, cbx_run_id(chosen));
     cbx_run_free(chosen);
@@ -102,7 +100,6 @@ static int run_baseline(const opt_run *run)
 {
     const baseline_args *a = run->args;
     cbx_store *store = NULL;
-    cbx_err err = CBX_ERR_INIT;
     int status;
 
     status = select_open(run, &a->select, false, &store);
@@ -111,8 +108,8 @@ static int run_baseline(const opt_run *run)
         status = list_baselines(run, store);
     } else if (!a->remove) {
         status = set_baseline(run, store);
-    } else if (cbx_store_baseline_remove(store, a->name, &err)) {
-        status = opt_fail(run->program, "%s", err.message);
+    } else if (cbx_store_baseline_remove(store, a->name, run->err)) {
+        status = opt_fail(run->program, "%s", run->err->message);
     } else {
         status = say(run, "remove", a->name, NULL);
     }

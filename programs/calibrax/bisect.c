@@ -140,7 +140,6 @@ static int run_bisect(const opt_run *run)
         [CBX_BISECT_UNDECIDED] = EXIT_UNDECIDED, [CBX_BISECT_BROKEN_END] = EXIT_ERROR,
     };
     cbx_bisect_run_opts o = CBX_BISECT_RUN_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
     cbx_bisect_result r;
     cbx_bisect *b = NULL;
     int status = EXIT_PASS;
@@ -165,9 +164,10 @@ static int run_bisect(const opt_run *run)
     o.search.any_change = a->any;
     o.stop = stop_catch();
     o.progress = a->quiet ? NULL : progress;
-    if (cbx_bisect_run(run->ctx, &o, &b, &err)) {
-        bool interrupted = err.status == CBX_EINTERRUPTED;
-        opt_fail(run->program, "%s%s", err.message, interrupted ? "; '--resume' continues with what was measured" : "");
+    if (cbx_bisect_run(run->ctx, &o, &b, run->err)) {
+        bool interrupted = run->err->status == CBX_EINTERRUPTED;
+        opt_fail(run->program, "%s%s", run->err->message,
+                 interrupted ? "; '--resume' continues with what was measured" : "");
         return interrupted ? EXIT_STOPPED : EXIT_ERROR;
     }
     cbx_bisect_read(b, &r);

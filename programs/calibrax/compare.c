@@ -147,7 +147,6 @@ static columns *begin_table(const opt_run *run, const cbx_comparison *c)
     const char **heads = cbx_arena_calloc(run->arena, 2 * n + 2, sizeof *heads);
     char *sides = cbx_arena_alloc(run->arena, 2 * n + 3);
 
-    if (!heads || !sides) return NULL;
     memcpy(sides, "ll", 2);
     heads[0] = "Measured";
     heads[1] = "Unit";
@@ -161,12 +160,12 @@ static columns *begin_table(const opt_run *run, const cbx_comparison *c)
     return columns_begin(run->arena, heads, sides);
 }
 
-static int print_comparison(const opt_run *run, const cbx_comparison *c)
+static void print_comparison(const opt_run *run, const cbx_comparison *c)
 {
     columns *table = begin_table(run, c);
 
     for (size_t i = 0; i < cbx_comparison_nrows(c); i++) put_row(run, c, cbx_comparison_row_at(c, i), table);
-    if (!columns_print(table, "")) return opt_fail(run->program, "out of memory");
+    columns_print(table, "");
     putchar('\n');
     for (size_t i = 0; i < cbx_comparison_nwinners(c); i++) {
         const cbx_winner *w = cbx_comparison_winner(c, i);
@@ -183,7 +182,6 @@ static int print_comparison(const opt_run *run, const cbx_comparison *c)
         const char *text = cbx_comparison_remark(c, i, &rule);
         printf("%srule %d: %s\n", i ? "" : "\n", rule, plain_text(run->arena, text));
     }
-    return EXIT_PASS;
 }
 
 /* --- the command --- */
@@ -194,7 +192,6 @@ static int run_compare(const opt_run *run)
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
     inputs_list l = { NULL, 0 };
     cbx_comparison *c = NULL;
-    cbx_err err = CBX_ERR_INIT;
     int status;
 
     if (a->diff) return compare_diff(run);
@@ -210,10 +207,14 @@ static int run_compare(const opt_run *run)
     o.metrics = a->metrics.items;
     o.nmetrics = a->metrics.count;
     o.level = a->level;
-    if (!status && cbx_comparison_create(run->ctx, (const cbx_run *const *)l.items, NULL, l.n, &o, &c, &err))
-        status = opt_fail(run->program, "%s", err.message);
+    if (!status)
+        status = opt_check(
+            run, cbx_comparison_create(run->ctx, (const cbx_run *const *)l.items, NULL, l.n, &o, &c, run->err));
     inputs_clear(&l); /* before the table is made */
-    if (!status) status = a->select.json ? print_comparison_json(run, c) : print_comparison(run, c);
+    if (!status && a->select.json)
+        status = print_comparison_json(run, c);
+    else if (!status)
+        print_comparison(run, c);
     cbx_comparison_free(c);
     return status;
 }

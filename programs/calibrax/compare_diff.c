@@ -29,7 +29,6 @@ typedef struct diff {
     const char **old_keys, **new_keys; /* of points, sorted */
     CBX_LIST(fact) facts;
     size_t nchanged, nunchanged, nonly_old, nonly_new, nmetrics_only;
-    bool failed;
 } diff;
 
 /* --- points, named as findings name them --- */
@@ -40,14 +39,12 @@ static const char **keys_of(diff *d, const cbx_run *r)
     const char **keys = cbx_arena_calloc(d->run->arena, n, sizeof *keys);
     cbx_arena passing;
 
-    d->failed |= !keys;
-    cbx_arena_init(&passing, cbx_ctx_allocator(d->run->ctx));
-    for (size_t i = 0; !d->failed && i < n; i++) {
+    cbx_arena_init(&passing, &d->run->arena->al);
+    for (size_t i = 0; i < n; i++) {
         keys[i] = cbx_arena_strdup(d->run->arena, point_key(&passing, cbx_run_point(r, i), NULL));
-        d->failed |= !keys[i];
         cbx_arena_clear(&passing);
     }
-    if (!d->failed) qsort(keys, n, sizeof *keys, cbx_compare_texts);
+    qsort(keys, n, sizeof *keys, cbx_compare_texts);
     return keys;
 }
 
@@ -107,64 +104,48 @@ static kind kind_of(const diff *d, const cbx_finding *f)
 
 /* --- commit, environment, metadata --- */
 
-static void add_fact(diff *d, const char *path, const cbx_json *old, const cbx_json *new)
-{
-    const cbx_allocator al = cbx_arena_allocator(d->run->arena);
-
-    d->failed |= !path || !cbx_list_push(&al, &d->facts, (fact){ path, old, new });
-}
-
 /* Objects are compared member by member, any other value as one. */
 static void compare_json(diff *d, const char *path, const cbx_json *old, const cbx_json *new)
 {
+    const cbx_allocator al = cbx_arena_allocator(d->run->arena);
     const char *key;
     cbx_json *value;
 
     if (cbx_json_typeof(old) != CBX_JSON_OBJECT || cbx_json_typeof(new) != CBX_JSON_OBJECT) {
-        if (!cbx_json_equal(old, new)) add_fact(d, path, old, new);
+        if (!cbx_json_equal(old, new)) (void)cbx_list_push(&al, &d->facts, (fact){ path, old, new });
         return;
     }
-    for (size_t i = 0; cbx_json_member(old, i, &key, &value); i++) {
-        const char *below = cbx_arena_printf(d->run->arena, "%s.%s", path, key);
-        compare_json(d, below ? below : path, value, cbx_json_get(new, key));
-    }
-    for (size_t i = 0; cbx_json_member(new, i, &key, &value); i++) {
-        const char *below = cbx_arena_printf(d->run->arena, "%s.%s", path, key);
-        if (!cbx_json_has(old, key)) add_fact(d, below, NULL, value);
-    }
-}
-
-static void compare_facts(diff *d)
-{
-    static const char *const words[] = { "commit", "branch" };
-
-    for (size_t i = 0; i < CBX_LEN(words); i++)
-        compare_json(d, words[i], cbx_json_get(d->old_head, words[i]), cbx_json_get(d->new_head, words[i]));
-    compare_json(d, "environment", cbx_run_environment(d->old), cbx_run_environment(d->new));
-    compare_json(d, "metadata", cbx_run_metadata(d->old), cbx_run_metadata(d->new));
+    for (size_t i = 0; cbx_json_member(old, i, &key, &value); i++)
+        compare_json(d, cbx_arena_printf(d->run->arena, "%s.%s", path, key), value, cbx_json_get(new, key));
+    for (size_t i = 0; cbx_json_member(new, i, &key, &value); i++)
+        if (!cbx_json_has(old, key)) compare_json(d, cbx_arena_printf(d->run->arena, "%s.%s", path, key), NULL, value);
 }
 
 /* --- working out --- */
 
 static int work_out(diff *d)
 {
+    static const char *const words[] = { "commit", "branch" };
     const compare_args *a = d->run->args;
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
 
     o.threshold = o.primary_threshold = o.secondary_threshold = a->threshold;
     o.values_only = o.no_sentences = true;
     o.allow_dropped = o.allow_machines = o.allow_same = true;
-    if (cbx_regression_create(d->run->ctx, d->new, d->old, &o, &d->r, &err))
-        return opt_fail(d->run->program, "%s", err.message);
+    if (opt_check(d->run, cbx_regression_create(d->run->ctx, d->new, d->old, &o, &d->r, d->run->err)))
+        return EXIT_ERROR;
     d->old_keys = keys_of(d, d->old);
     d->new_keys = keys_of(d, d->new);
     d->old_head = cbx_json_new_object();
     d->new_head = cbx_json_new_object();
     set_run_head(d->old_head, d->old);
     set_run_head(d->new_head, d->new);
-    if (!a->values) compare_facts(d);
-    if (d->failed) return opt_fail(d->run->program, "out of memory");
+    for (size_t i = 0; !a->values && i < CBX_LEN(words); i++)
+        compare_json(d, words[i], cbx_json_get(d->old_head, words[i]), cbx_json_get(d->new_head, words[i]));
+    if (!a->values) {
+        compare_json(d, "environment", cbx_run_environment(d->old), cbx_run_environment(d->new));
+        compare_json(d, "metadata", cbx_run_metadata(d->old), cbx_run_metadata(d->new));
+    }
     for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
         kind k = kind_of(d, cbx_regression_finding(d->r, i));
         d->nchanged += k == CHANGED;
@@ -267,14 +248,14 @@ static const char *words_of(const cbx_finding *f, paint *how)
     return worse ? "worse" : "better";
 }
 
-static bool print_changes(const diff *d)
+static void print_changes(const diff *d)
 {
     static const char *const heads[] = { "Changed", "Unit", "Old", "New", "Change", "" };
     cbx_arena *arena = d->run->arena;
     columns *table = columns_begin(arena, heads, "llrrrl");
     char text[CBX_FORMAT_SIZE];
 
-    if (!d->nchanged) return true;
+    if (!d->nchanged) return;
     for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
         const cbx_finding *f = cbx_regression_finding(d->r, i);
         paint how;
@@ -287,7 +268,7 @@ static bool print_changes(const diff *d)
         columns_put(table, how, cbx_arena_strdup(arena, format_percent(f->change, text)));
         columns_put(table, how, words);
     }
-    return columns_print(table, "");
+    columns_print(table, "");
 }
 
 static const char *json_words(const diff *d, const cbx_json *v)
@@ -303,7 +284,7 @@ static const char *json_words(const diff *d, const cbx_json *v)
     return words ? plain_text(d->run->arena, words) : "?";
 }
 
-static int print_diff(const diff *d)
+static void print_diff(const diff *d)
 {
     char old[CBX_TIME_SIZE], new[CBX_TIME_SIZE];
 
@@ -316,14 +297,13 @@ static int print_diff(const diff *d)
         kind k = kind_of(d, f);
         if (k == ONLY_OLD || k == ONLY_NEW) print_key(d, k == ONLY_OLD, f->key);
     }
-    if (!print_changes(d)) return opt_fail(d->run->program, "out of memory");
+    print_changes(d);
     for (size_t i = 0; i < d->facts.n; i++)
         printf("%s%s:%s %s -> %s\n", paint_begin(PAINT_FAINT), plain_text(d->run->arena, d->facts.items[i].path),
                paint_end(PAINT_FAINT), json_words(d, d->facts.items[i].old), json_words(d, d->facts.items[i].new));
     printf("%zu value%s differ%s, %zu do%s not; points: %zu dropped, %zu added\n", d->nchanged,
            d->nchanged == 1 ? "" : "s", d->nchanged == 1 ? "s" : "", d->nunchanged, d->nunchanged == 1 ? "es" : "",
            d->nonly_old, d->nonly_new);
-    return EXIT_PASS;
 }
 
 /* --- the mode --- */
@@ -342,7 +322,10 @@ int compare_diff(const opt_run *run)
         d.new = l.items[1];
         status = work_out(&d);
     }
-    if (!status) status = a->select.json ? print_diff_json(&d) : print_diff(&d);
+    if (!status && a->select.json)
+        status = print_diff_json(&d);
+    else if (!status)
+        print_diff(&d);
     if (!status && a->exit_code && (d.nchanged || d.nonly_old || d.nonly_new || d.nmetrics_only || d.facts.n))
         status = EXIT_CHECK;
     cbx_json_unref(d.old_head);

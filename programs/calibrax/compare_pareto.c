@@ -36,8 +36,6 @@ typedef struct field {
     size_t d, nfront, nmissing;
 } field;
 
-static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
-
 /* --- objectives --- */
 
 /* "latency" or "latency=lower"; a metric whose name contains '=' needs a direction. */
@@ -51,7 +49,7 @@ static int read_objective(const opt_run *run, const char *word, objective *out)
     if (!out->given)
         return opt_fail(run->program, "'--pareto' must list METRIC, METRIC=lower or METRIC=higher, got '%s'", word);
     out->metric = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
-    return out->metric ? EXIT_PASS : no_memory(run);
+    return EXIT_PASS;
 }
 
 static int read_objectives(field *f)
@@ -62,7 +60,6 @@ static int read_objectives(field *f)
     f->d = a->objectives.count;
     if (f->d < 2) return opt_fail(f->run->program, "'--pareto' needs two metrics or more, got %zu", f->d);
     f->objectives = cbx_arena_calloc(f->run->arena, f->d, sizeof *f->objectives);
-    if (!f->objectives) return no_memory(f->run);
     for (size_t k = 0; !status && k < f->d; k++) {
         status = read_objective(f->run, a->objectives.items[k], &f->objectives[k]);
         for (size_t j = 0; !status && j < k; j++)
@@ -82,7 +79,6 @@ static int take_definition(const opt_run *run, const cbx_run *r, objective *o)
         return opt_fail(run->program, "runs have '%s' in different units, '%s' and '%s'", o->metric, o->unit,
                         def->unit);
     if (!o->unit) o->unit = cbx_arena_strdup(run->arena, def->unit);
-    if (!o->unit) return no_memory(run);
     if (o->given || def->direction == CBX_DIRECTION_INFO) return EXIT_PASS;
     if (o->direction != CBX_DIRECTION_INFO && o->direction != def->direction)
         return opt_fail(run->program, "runs differ in the direction of '%s': give it as %s=lower or %s=higher",
@@ -97,18 +93,14 @@ static const cbx_point *copy_point(cbx_arena *arena, const cbx_point *p)
 {
     cbx_point *own = cbx_arena_calloc(arena, 1, sizeof *own);
     cbx_tag *tags = cbx_arena_calloc(arena, p->ntags, sizeof *tags);
-    bool good = own && tags;
 
-    for (size_t i = 0; good && i < p->ntags; i++) {
+    for (size_t i = 0; i < p->ntags; i++)
         tags[i] = (cbx_tag){ cbx_arena_strdup(arena, p->tags[i].key), cbx_arena_strdup(arena, p->tags[i].value) };
-        good = tags[i].key && tags[i].value;
-    }
-    if (!good) return NULL;
     *own = (cbx_point){ .name = cbx_arena_strdup(arena, p->name),
                         .scenario = cbx_arena_strdup(arena, p->scenario),
                         .tags = tags,
                         .ntags = p->ntags };
-    return own->name && own->scenario ? own : NULL;
+    return own;
 }
 
 /* Takes points that have an objective; those that lack another one are counted. */
@@ -124,7 +116,7 @@ static int take_run(void *user, const cbx_run *r)
         const cbx_point *p = cbx_run_point(r, i), *own;
         const cbx_point_entry *known = cbx_point_index_find(&f->points, p);
         size_t found = 0;
-        if (!cbx_list_reserve(&f->al, &f->x, f->x.n + f->d)) return no_memory(f->run);
+        (void)cbx_list_reserve(&f->al, &f->x, f->x.n + f->d);
         for (size_t k = 0; k < f->d; k++) {
             const cbx_metric *m = cbx_point_metric(p, f->objectives[k].metric);
             f->x.items[f->x.n + k] = m ? m->value : NAN;
@@ -133,9 +125,8 @@ static int take_run(void *user, const cbx_run *r)
         }
         if (!found || !select_point(&f->query, p)) continue;
         own = known ? known->point : copy_point(arena, p);
-        if (!id || !own || (!known && !cbx_point_index_add(&f->points, own, 0)) ||
-            !cbx_list_push(&f->al, &f->list, (candidate){ id, own }))
-            return no_memory(f->run);
+        if (!known) (void)cbx_point_index_add(&f->points, own, 0);
+        (void)cbx_list_push(&f->al, &f->list, (candidate){ id, own });
         f->x.n += f->d;
     }
     return EXIT_PASS;
@@ -145,10 +136,8 @@ static int find_front(field *f)
 {
     cbx_direction *directions = cbx_arena_calloc(f->run->arena, f->d, sizeof *directions);
     const size_t n = f->list.n;
-    cbx_err err = CBX_ERR_INIT;
 
     f->on_front = cbx_arena_calloc(f->run->arena, n, sizeof *f->on_front);
-    if (!directions || !f->on_front) return no_memory(f->run);
     for (size_t k = 0; k < f->d; k++) {
         const char *metric = f->objectives[k].metric;
         directions[k] = f->objectives[k].direction;
@@ -159,8 +148,9 @@ static int find_front(field *f)
                             metric);
     }
     if (!n) return opt_fail(f->run->program, "no point has the objectives: 'calibrax show' lists metrics");
-    if (cbx_pareto_front(f->run->ctx, f->x.items, n, f->d, directions, f->on_front, &f->nfront, &f->nmissing, &err))
-        return opt_fail(f->run->program, "%s", err.message);
+    if (opt_check(f->run, cbx_pareto_front(f->run->ctx, f->x.items, n, f->d, directions, f->on_front, &f->nfront,
+                                           &f->nmissing, f->run->err)))
+        return EXIT_ERROR;
     return f->nmissing < n ? EXIT_PASS : opt_fail(f->run->program, "no point has every objective");
 }
 
@@ -206,7 +196,6 @@ static columns *begin_table(const field *f)
     const char **heads = cbx_arena_calloc(f->run->arena, f->d + 2, sizeof *heads);
     char *sides = cbx_arena_alloc(f->run->arena, f->d + 3);
 
-    if (!heads || !sides) return NULL;
     heads[0] = "";
     heads[1] = "Point";
     memcpy(sides, "ll", 2);
@@ -216,7 +205,6 @@ static columns *begin_table(const field *f)
                                         o->unit && *o->unit ? " [" : "",
                                         o->unit ? plain_text(f->run->arena, o->unit) : "",
                                         o->unit && *o->unit ? "]" : "", cbx_direction_name(o->direction));
-        if (!heads[k + 2]) return NULL;
         sides[k + 2] = 'r';
     }
     return columns_begin(f->run->arena, heads, sides);
@@ -231,15 +219,15 @@ static int print_field(const field *f, bool with_run)
     for (size_t i = 0; i < f->list.n; i++) {
         const candidate *c = &f->list.items[i];
         const paint how = f->on_front[i] ? PAINT_STRONG : PAINT_PLAIN;
-        const char *key = point_key(arena, c->point, NULL), *name = key ? plain_text(arena, key) : NULL;
+        const char *name = plain_text(arena, point_key(arena, c->point, NULL));
         bool missing = false;
         if (!f->on_front[i] && a->front_only) continue;
         for (size_t k = 0; k < f->d; k++) missing = missing || isnan(f->x.items[i * f->d + k]);
         columns_put(table, how, f->on_front[i] ? "*" : missing ? "?" : "");
-        columns_put(table, how, name && with_run ? cbx_arena_printf(arena, "%s of %s", name, c->run) : name);
+        columns_put(table, how, with_run ? cbx_arena_printf(arena, "%s of %s", name, c->run) : name);
         for (size_t k = 0; k < f->d; k++) columns_number(table, how, f->x.items[i * f->d + k]);
     }
-    if (!columns_print(table, "")) return no_memory(f->run);
+    columns_print(table, "");
     printf("\n%zu of %zu points are on the front (*)", f->nfront, f->list.n - f->nmissing);
     if (f->nmissing) printf("; %zu lack an objective (?)", f->nmissing);
     putchar('\n');

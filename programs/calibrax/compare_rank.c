@@ -17,13 +17,18 @@
 #define MAX_SHARES  ((size_t)2 << 20) /* numbers of how stable the ranks of a row are: 16 MiB of them */
 #define MAX_MISSING 100               /* competitors without a value that a row names */
 
-/* A table's rows that have a direction, and the scores. */
+/* A table's rows that have a direction, and the scores over those that all competitors have. */
 typedef struct ranking {
     const opt_run *run;
     cbx_rank_table *t;
     cbx_rank_table_opts opts;
+    json_stream json;
     size_t *rows; /* numbers of those that are ranked */
-    size_t nrows, ncompetitors, ncommon;
+    size_t nrows, ncompetitors;
+    size_t ncommon, ntaken; /* rows that all have; those whose values are in: */
+    double *values;         /* [competitor][row] */
+    const char **metrics;   /* of each row; and its direction: */
+    cbx_direction *directions;
     bool draws; /* rows whose competitors all have samples are drawn */
     cbx_score_kind kind;
     double *scores; /* one a competitor; NULL: no row that all have */
@@ -38,8 +43,6 @@ typedef struct ranked {
     double *shares;       /* [competitor][rank]; NULL: the row is not drawn */
 } ranked;
 
-static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
-
 /* --- one row --- */
 
 static bool is_drawable(const ranking *k, const ranked *r)
@@ -49,19 +52,6 @@ static bool is_drawable(const ranking *k, const ranked *r)
     return r->row.ncells == k->ncompetitors;
 }
 
-/* The i-th row that is ranked; the caller clears its arena. */
-static int begin_row(const ranking *k, size_t i, ranked *r)
-{
-    cbx_err err = CBX_ERR_INIT;
-
-    *r = (ranked){ .row = cbx_rank_table_row(k->t, k->rows[i]) };
-    cbx_arena_init(&r->arena, cbx_ctx_allocator(k->run->ctx));
-    r->cells = cbx_arena_calloc(&r->arena, r->row.ncells, sizeof *r->cells);
-    if (r->cells && !cbx_rank_table_cells(k->t, k->rows[i], r->cells, &err)) return EXIT_PASS;
-    cbx_arena_clear(&r->arena);
-    return no_memory(k->run);
-}
-
 /* A sample that is not finite gives no shares. */
 static int draw_row(const ranking *k, ranked *r)
 {
@@ -69,18 +59,16 @@ static int draw_row(const ranking *k, ranked *r)
     size_t n = k->ncompetitors;
     cbx_rank_sample *samples;
     double *shares;
-    cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
     if (!k->draws || !is_drawable(k, r)) return EXIT_PASS;
     samples = cbx_arena_calloc(&r->arena, n, sizeof *samples);
     shares = cbx_arena_calloc(&r->arena, n * n, sizeof *shares);
-    if (!samples || !shares) return no_memory(k->run);
     for (size_t c = 0; c < n; c++)
         samples[r->cells[c].competitor] = (cbx_rank_sample){ r->cells[c].samples, r->cells[c].nsamples };
-    st = cbx_rank_stability(k->run->ctx, samples, n, r->row.direction, a->draws, a->seed, shares, &err);
+    st = cbx_rank_stability(k->run->ctx, samples, n, r->row.direction, a->draws, a->seed, shares, k->run->err);
     if (st == CBX_EDOM) return EXIT_PASS;
-    if (st) return opt_fail(k->run->program, "%s", err.message);
+    if (opt_check(k->run, st)) return EXIT_ERROR;
     r->shares = shares;
     return EXIT_PASS;
 }
@@ -91,10 +79,11 @@ static int each_row(ranking *k, int (*fn)(ranking *k, ranked *r))
     int status = EXIT_PASS;
 
     for (size_t i = 0; !status && i < k->nrows; i++) {
-        ranked r;
-        status = begin_row(k, i, &r);
-        if (status) break;
-        status = fn(k, &r);
+        ranked r = { .row = cbx_rank_table_row(k->t, k->rows[i]) };
+        cbx_arena_init(&r.arena, &k->run->arena->al);
+        r.cells = cbx_arena_calloc(&r.arena, r.row.ncells, sizeof *r.cells);
+        status = opt_check(k->run, cbx_rank_table_cells(k->t, k->rows[i], r.cells, k->run->err));
+        if (!status) status = fn(k, &r);
         cbx_arena_clear(&r.arena);
     }
     return status;
@@ -109,7 +98,6 @@ static int choose_rows(ranking *k)
     k->ncompetitors = cbx_rank_table_ncompetitors(k->t);
     k->rows = cbx_arena_calloc(k->run->arena, n, sizeof *k->rows);
     k->seen = cbx_arena_calloc(k->run->arena, k->ncompetitors, sizeof *k->seen);
-    if (!k->rows || !k->seen) return no_memory(k->run);
     for (size_t i = 0; i < n; i++)
         if (cbx_rank_table_row(k->t, i).direction != CBX_DIRECTION_INFO) k->rows[k->nrows++] = i;
     if (k->nrows) return EXIT_PASS;
@@ -136,99 +124,61 @@ static int need_numbers(ranking *k, ranked *r)
 
 /* --- scores --- */
 
-/* The rows that all competitors have, and the values of them that make a score. */
-typedef struct common {
-    size_t *rows, n;
-    double *values, *weights; /* [row][competitor]; [row] */
-    cbx_direction *directions;
-} common;
-
 static bool is_common(const ranking *k, size_t i)
 {
     return cbx_rank_table_row(k->t, k->rows[i]).nnumbers == k->ncompetitors;
 }
 
-static int find_common(const ranking *k, common *all)
+/* Refuses a value of which the geometric mean does not exist. */
+static int take_common(ranking *k, ranked *r)
 {
-    cbx_arena *arena = k->run->arena;
-    size_t n = 0;
+    size_t i = k->ntaken;
 
-    for (size_t i = 0; i < k->nrows; i++) n += is_common(k, i);
-    *all = (common){ .rows = cbx_arena_calloc(arena, n, sizeof *all->rows),
-                     .values = cbx_arena_calloc(arena, n * k->ncompetitors, sizeof *all->values),
-                     .weights = cbx_arena_calloc(arena, n, sizeof *all->weights),
-                     .directions = cbx_arena_calloc(arena, n, sizeof *all->directions) };
-    if (!all->rows || !all->values || !all->weights || !all->directions) return no_memory(k->run);
-    for (size_t i = 0; i < k->nrows; i++)
-        if (is_common(k, i)) all->rows[all->n++] = i;
+    if (r->row.nnumbers != k->ncompetitors) return EXIT_PASS;
+    k->directions[i] = r->row.direction;
+    for (size_t c = 0; c < r->row.ncells; c++) {
+        const cbx_rank_cell *cell = &r->cells[c];
+        k->values[cell->competitor * k->ncommon + i] = cell->value;
+        if (k->kind == CBX_SCORE_GEOMETRIC && !(cell->value > 0))
+            return opt_fail(k->run->program,
+                            "the geometric mean needs values above 0, and '%s' has %g in '%s': use --score min-max",
+                            cbx_rank_table_competitor(k->t, cell->competitor), cell->value, r->row.key);
+    }
+    k->ntaken++;
     return EXIT_PASS;
 }
 
-static bool is_of(const ranking *k, const common *all, size_t i, const char *metric)
-{
-    return !strcmp(cbx_rank_table_row(k->t, k->rows[all->rows[i]]).metric, metric);
-}
-
-/* The weight of a row: that of its metric, divided by the number of its rows. */
-static int weigh_rows(const ranking *k, const common *all)
+/* The weight of a row is that of its metric, divided by the number of its rows. */
+static int score_rows(ranking *k)
 {
     const compare_args *a = k->run->args;
+    cbx_arena *arena = k->run->arena;
+    double *weights;
 
-    for (size_t i = 0; i < all->n; i++) all->weights[i] = 1;
+    k->metrics = cbx_arena_calloc(arena, k->nrows, sizeof *k->metrics);
+    for (size_t i = 0; i < k->nrows; i++)
+        if (is_common(k, i)) k->metrics[k->ncommon++] = cbx_rank_table_row(k->t, k->rows[i]).metric;
+    weights = cbx_arena_calloc(arena, k->ncommon, sizeof *weights);
+    k->values = cbx_arena_calloc(arena, k->ncommon * k->ncompetitors, sizeof *k->values);
+    k->directions = cbx_arena_calloc(arena, k->ncommon, sizeof *k->directions);
+    for (size_t i = 0; i < k->ncommon; i++) weights[i] = 1;
     for (size_t w = 0; w < a->weights.count; w++) {
         const char *metric;
         double x;
         size_t found = 0;
         if (select_pair(k->run, "weight", "METRIC", a->weights.items[w], &metric, &x)) return EXIT_ERROR;
-        for (size_t i = 0; i < all->n; i++) found += is_of(k, all, i, metric);
+        for (size_t i = 0; i < k->ncommon; i++) found += !strcmp(k->metrics[i], metric);
         if (!found)
             return opt_fail(k->run->program, "'--weight' of '%s': no row that all competitors have is of this metric",
                             metric);
-        for (size_t i = 0; i < all->n; i++)
-            if (is_of(k, all, i, metric)) all->weights[i] = x / (double)found;
+        for (size_t i = 0; i < k->ncommon; i++)
+            if (!strcmp(k->metrics[i], metric)) weights[i] = x / (double)found;
     }
-    return EXIT_PASS;
-}
-
-/* Refuses a value of which the geometric mean does not exist. */
-static int need_positive(const ranking *k, const common *all)
-{
-    for (size_t i = 0; k->kind == CBX_SCORE_GEOMETRIC && i < all->n; i++)
-        for (size_t c = 0; c < k->ncompetitors; c++) {
-            double v = all->values[c * all->n + i];
-            if (v > 0) continue;
-            return opt_fail(k->run->program,
-                            "the geometric mean needs values above 0, and '%s' has %g in '%s': use --score min-max",
-                            cbx_rank_table_competitor(k->t, c), v, cbx_rank_table_row(k->t, k->rows[all->rows[i]]).key);
-        }
-    return EXIT_PASS;
-}
-
-static int score_rows(ranking *k)
-{
-    double *scores = cbx_arena_calloc(k->run->arena, k->ncompetitors, sizeof *scores);
-    cbx_err err = CBX_ERR_INIT;
-    common all = { .n = 0 };
-    int status = scores ? find_common(k, &all) : no_memory(k->run);
-
-    if (!status) status = weigh_rows(k, &all);
-    for (size_t i = 0; !status && i < all.n; i++) {
-        ranked r;
-        status = begin_row(k, all.rows[i], &r);
-        if (status) break;
-        all.directions[i] = r.row.direction;
-        for (size_t c = 0; c < r.row.ncells; c++) all.values[r.cells[c].competitor * all.n + i] = r.cells[c].value;
-        cbx_arena_clear(&r.arena);
-    }
-    if (!status) status = need_positive(k, &all);
-    if (status) return status;
-    k->ncommon = all.n;
-    if (!all.n) return EXIT_PASS;
-    k->scores = scores;
-    if (!cbx_score(k->run->ctx, k->kind, all.values, k->ncompetitors, all.n, all.directions, all.weights, scores, NULL,
-                   &err))
-        return EXIT_PASS;
-    return opt_fail(k->run->program, "%s", err.message);
+    if (!k->ncommon) return EXIT_PASS;
+    if (each_row(k, take_common)) return EXIT_ERROR;
+    k->scores = cbx_arena_calloc(arena, k->ncompetitors, sizeof *k->scores);
+    return opt_check(k->run, cbx_score(k->run->ctx, k->kind, k->values, k->ncompetitors, k->ncommon, k->directions,
+                                       weights, k->scores, NULL, k->run->err));
 }
 
 /* Best first. */
@@ -301,32 +251,32 @@ static cbx_json *row_json(const ranking *k, const ranked *r)
     return o;
 }
 
+static int stream_row(ranking *k, ranked *r)
+{
+    int status = draw_row(k, r);
+
+    if (!status) json_stream_add(&k->json, row_json(k, r));
+    return status;
+}
+
 static int print_ranking_json(ranking *k)
 {
     const cbx_rank_entry *e = score_places(k);
     cbx_json *middle = cbx_json_new_object();
-    int status = EXIT_PASS;
-    json_stream out;
+    int status, written;
 
-    json_stream_begin(&out, new_document("calibrax-ranking"), "rows");
-    for (size_t i = 0; !status && i < k->nrows; i++) {
-        ranked r;
-        status = begin_row(k, i, &r);
-        if (status) break;
-        status = draw_row(k, &r);
-        if (!status) json_stream_add(&out, row_json(k, &r));
-        cbx_arena_clear(&r.arena);
-    }
+    json_stream_begin(&k->json, new_document("calibrax-ranking"), "rows");
+    status = each_row(k, stream_row);
     json_put(middle, J_TEXT("score", k->kind == CBX_SCORE_MIN_MAX ? "min-max" : "geometric"),
              J_INT("rows_scored", k->ncommon));
-    json_stream_next(&out, middle, "scores");
+    json_stream_next(&k->json, middle, "scores");
     for (size_t c = 0; e && c < k->ncompetitors; c++) {
         cbx_json *o = place_json(cbx_rank_table_competitor(k->t, e[c].index), e[c].rank);
         cbx_json_set_double(o, "score", e[c].value);
-        json_stream_add(&out, o);
+        json_stream_add(&k->json, o);
     }
-    if (json_stream_end(&out, k->run->program, cbx_json_new_object())) return EXIT_ERROR;
-    return status || (k->scores && !e) ? EXIT_ERROR : EXIT_PASS;
+    written = json_stream_end(&k->json, k->run->program, NULL);
+    return status ? status : written;
 }
 
 /* --- text --- */
@@ -379,13 +329,13 @@ static int print_row(ranking *k, ranked *r)
     }
     mark_seen(k, r, false);
     more -= shown;
-    if (!columns_print(table, "  ")) return no_memory(k->run);
+    columns_print(table, "  ");
     if (more) printf("  and %zu more without a value\n", more);
     putchar('\n');
     return EXIT_PASS;
 }
 
-static bool print_scores(const ranking *k)
+static void print_scores(const ranking *k)
 {
     static const char *const heads[] = { "#", "", "Score" };
     cbx_arena *arena = k->run->arena;
@@ -399,12 +349,11 @@ static bool print_scores(const ranking *k)
         put_rank(table, e[c].rank, label_of(k, arena, e[c].index));
         columns_printf(table, PAINT_PLAIN, "%.4f", e[c].value);
     }
-    if (!e || !columns_print(table, "  ")) return false;
+    columns_print(table, "  ");
     for (size_t i = 0; i < k->nrows; i++)
         if (!is_common(k, i))
             printf("  left out, since not all have it: %s\n",
                    plain_text(arena, cbx_rank_table_row(k->t, k->rows[i]).key));
-    return true;
 }
 
 /* --- the command --- */
@@ -412,9 +361,8 @@ static bool print_scores(const ranking *k)
 static int take_run(void *user, const cbx_run *r)
 {
     ranking *k = user;
-    cbx_err err = CBX_ERR_INIT;
 
-    return cbx_rank_table_add(k->t, r, &err) ? opt_fail(k->run->program, "%s", err.message) : EXIT_PASS;
+    return opt_check(k->run, cbx_rank_table_add(k->t, r, k->run->err));
 }
 
 int compare_rank(const opt_run *run)
@@ -424,7 +372,6 @@ int compare_rank(const opt_run *run)
     inputs_visit v = { .take = take_run, .user = &k, .allow_machines = a->allow_machines };
     const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
     size_t drawable = 1; /* competitors */
-    cbx_err err = CBX_ERR_INIT;
     int status;
 
     if (a->draws > MAX_DRAWS)
@@ -435,9 +382,9 @@ int compare_rank(const opt_run *run)
     k.opts.metrics = a->metrics.items;
     k.opts.nmetrics = a->metrics.count;
     k.opts.samples_max = a->draws ? drawable : 0;
-    if (cbx_rank_table_create(run->ctx, &k.opts, &k.t, &err)) return opt_fail(run->program, "%s", err.message);
+    if (opt_check(run, cbx_rank_table_create(run->ctx, &k.opts, &k.t, run->err))) return EXIT_ERROR;
     status = inputs_each(run, &a->select, &a->inputs, &v);
-    if (!status && cbx_rank_table_close(k.t, &err)) status = opt_fail(run->program, "%s", err.message);
+    if (!status) status = opt_check(run, cbx_rank_table_close(k.t, run->err));
     if (!status) status = choose_rows(&k);
     if (!status) {
         k.draws = a->draws && !too_many(k.ncompetitors);
@@ -451,7 +398,7 @@ int compare_rank(const opt_run *run)
     } else if (!status) {
         status = each_row(&k, print_row);
         if (!status && !k.scores) puts("No score: there is no row that all have.");
-        if (!status && k.scores && !print_scores(&k)) status = no_memory(run);
+        if (!status && k.scores) print_scores(&k);
     }
     if (!status) status = each_row(&k, need_numbers);
     cbx_rank_table_free(k.t);

@@ -1,14 +1,31 @@
 /*
- * calibrax doctor: the backends, devices and libraries that are available, and what is missing; doctor_machine.c is its other mode.
+ * calibrax doctor: the backends, devices and libraries that are available, and what is missing; with --machine the fingerprint
+ * that runs of this machine carry, its facts, and what one core and a GPU can do.
  *
  * It runs with a wrong environment, too, so that it can report what is wrong there; then its exit status is 2.
  */
 #include "calibrax/array/doctor.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "calibrax/array/backend.h"
+#include "calibrax/base/file.h"
+#include "calibrax/core/machine.h"
+#include "calibrax/core/probe.h"
+#include "calibrax/plot/charts.h"
+#include "calibrax/profiling/gpu_roofs.h"
+#include "calibrax/profiling/hardware.h"
 #include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/doctor.h"
+#include "programs/calibrax/select.h"
 #include "programs/common/output.h"
+
+typedef struct doctor_args {
+    bool json, machine, probe, refresh, sheets;
+    const char *root, *plot;
+    int gpu; /* -1: none */
+} doctor_args;
 
 #define AT(member) offsetof(doctor_args, member)
 
@@ -40,42 +57,338 @@ static const opt_rule doctor_rules[] = {
     { "plot", OPT_NEEDS, "gpu" },
 };
 
-/* --- for programs: numbers as numbers --- */
+/* --- the accelerators' data sheet --- */
 
-static cbx_json *record_json(const void *record, const json_field *fields, size_t n)
+typedef struct data_sheet {
+    bool found;
+    cbx_hardware hardware;
+    size_t count;
+    cbx_err why; /* not found, though there are some */
+} data_sheet;
+
+static cbx_status find_sheet(cbx_ctx *ctx, const char *root, data_sheet *s, cbx_err *err)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_status st;
 
-    json_set_fields(o, record, fields, n);
-    return o;
+    *s = (data_sheet){ .why = CBX_ERR_INIT };
+    st = cbx_hardware_detect(ctx, root, &s->hardware, &s->count, &s->why);
+    s->found = st == CBX_OK;
+    if (st == CBX_ENOENT) s->why.message[0] = '\0'; /* none is no fault */
+    return st == CBX_ENOMEM ? cbx_fail(err, st, "%s", s->why.message) : CBX_OK;
 }
 
-/* A list of n records that lie size bytes apart. */
-static cbx_json *records_json(const void *first, size_t n, size_t size, const json_field *fields, size_t nfields)
+static void show_figures(const cbx_hardware *h)
 {
-    cbx_json *list = cbx_json_new_array();
+    if (!isnan(h->bytes_per_s)) printf(", %.6g GB/s", 1e-9 * h->bytes_per_s);
+    for (int r = 0; r < CBX_RATE_COUNT; r++) {
+        if (!isnan(h->flop_per_s[r])) printf(", %s %.6g Tflop/s", cbx_rate_name((cbx_rate)r), 1e-12 * h->flop_per_s[r]);
+    }
+    /* "bfloat16 16x16x16 32x8x16" of a type after the other */
+    const char *type = "";
 
-    for (size_t i = 0; i < n; i++) cbx_json_push(list, record_json((const char *)first + i * size, fields, nfields));
-    return list;
+    if (h->simd_width) printf("; vectors of %u float32", h->simd_width);
+    for (size_t i = 0; i < h->nmatrix_shapes; i++) {
+        const cbx_matrix_shape *m = &h->matrix_shape[i];
+        if (strcmp(type, m->type) != 0) printf("%s %s", i ? "," : "; matrix shapes:", m->type);
+        printf(" %ux%ux%u", m->m, m->n, m->k);
+        type = m->type;
+    }
+    printf(" (%s)\n", h->source);
 }
 
-static cbx_json *settings_json(const cbx_settings *s)
+static cbx_json *figures_json(const cbx_hardware *h)
 {
-    static const json_field fields[] = {
-        JSON_FIELD(cbx_settings, TEXT, backend),
-        JSON_FIELD(cbx_settings, BOOL, use_gpu),
-        JSON_FIELD(cbx_settings, BOOL, gpu_fallback),
-        JSON_FIELD(cbx_settings, DOUBLE, gpu_memory_fraction),
-    };
-    return record_json(s, fields, CBX_LEN(fields));
+    cbx_json *v = cbx_json_new_object(), *rates, *shapes;
+
+    json_put(v, J_TEXT("name", h->name), J_NUMBER("bytes_per_s", h->bytes_per_s));
+    rates = cbx_json_set_object(v, "flop_per_s");
+    for (int r = 0; r < CBX_RATE_COUNT; r++) {
+        if (!isnan(h->flop_per_s[r])) cbx_json_set_double(rates, cbx_rate_name((cbx_rate)r), h->flop_per_s[r]);
+    }
+    shapes = cbx_json_set_array(v, "matrix_shapes");
+    for (size_t i = 0; i < h->nmatrix_shapes; i++) {
+        cbx_json *shape = cbx_json_push_object(shapes);
+        json_put(shape, J_TEXT("type", h->matrix_shape[i].type), J_INT("m", h->matrix_shape[i].m),
+                 J_INT("n", h->matrix_shape[i].n), J_INT("k", h->matrix_shape[i].k));
+    }
+    if (h->simd_width) cbx_json_set_int(v, "simd_width", h->simd_width);
+    if (h->compute_capability) cbx_json_set_double(v, "compute_capability", h->compute_capability / 10.0);
+    cbx_json_set_string(v, "source", h->source);
+    return v;
 }
+
+/* --- all data sheets --- */
+
+static int list_sheets(const opt_run *run, bool json)
+{
+    cbx_json *o = json ? new_document("calibrax-hardware") : NULL, *list = cbx_json_set_array(o, "devices");
+    cbx_hardware h;
+
+    for (size_t i = 0; cbx_hardware_at(i, &h); i++) {
+        if (json) {
+            cbx_json_push(list, figures_json(&h));
+            continue;
+        }
+        print_painted(PAINT_STRONG, "%s", h.name);
+        show_figures(&h);
+    }
+    return json ? print_json(run->program, o) : EXIT_PASS;
+}
+
+/* --- the probe --- */
+
+enum { MAX_NODES = 64 };
+
+typedef struct core_rates {
+    cbx_probe probe;
+    cbx_level_rate node[MAX_NODES]; /* where memory is not the same everywhere */
+    int nnodes;
+} core_rates;
+
+static void show_level(const cbx_level_rate *l)
+{
+    printf("  %-8s read %6.1f GB/s, copy %6.1f, triad %6.1f, streaming %6.1f\n", l->name, 1e-9 * l->read_bytes_per_s,
+           1e-9 * l->copy_bytes_per_s, 1e-9 * l->triad_bytes_per_s, 1e-9 * l->triad_stream_bytes_per_s);
+}
+
+static void show_rates(const core_rates *r)
+{
+    print_painted(PAINT_STRONG, "One core, %s:\n", r->probe.instruction_set);
+    for (int i = 0; i < CBX_PIPE_COUNT; i++)
+        printf("  %-8s %7.1f G/s in 32 bits, %7.1f in 64\n", cbx_pipe_name((cbx_pipe)i),
+               1e-9 * r->probe.pipe_ops_per_s[i][0], 1e-9 * r->probe.pipe_ops_per_s[i][1]);
+    for (int i = 0; i < CBX_NARROW_COUNT; i++) {
+        const cbx_narrow_rate *n = &r->probe.narrow[i];
+        printf("  %-8s ", cbx_narrow_type((cbx_narrow)i));
+        if (n->by[0])
+            printf("%7.1f G/s in %s (%s)\n", 1e-9 * n->ops_per_s, cbx_narrow_unit((cbx_narrow)i), n->by);
+        else
+            print_painted(PAINT_FAINT, "not supported in %s: %s\n", cbx_narrow_unit((cbx_narrow)i), n->why);
+    }
+    for (int i = 0; i < r->probe.nlevels; i++) show_level(&r->probe.level[i]);
+    for (int i = 0; i < r->nnodes; i++) show_level(&r->node[i]);
+}
+
+static void push_levels(cbx_json *list, const cbx_level_rate *l, int n)
+{
+    for (int i = 0; i < n; i++) {
+        cbx_json *v = cbx_json_push_object(list);
+        json_put(v, J_TEXT("name", l[i].name), J_INT("bytes", l[i].bytes),
+                 J_NUMBER("read_bytes_per_s", l[i].read_bytes_per_s),
+                 J_NUMBER("copy_bytes_per_s", l[i].copy_bytes_per_s),
+                 J_NUMBER("triad_bytes_per_s", l[i].triad_bytes_per_s),
+                 J_NUMBER("triad_stream_bytes_per_s", l[i].triad_stream_bytes_per_s));
+    }
+}
+
+static cbx_json *rates_json(const core_rates *r)
+{
+    cbx_json *v = cbx_json_new_object(), *list;
+
+    cbx_json_set_string(v, "instruction_set", r->probe.instruction_set);
+    list = cbx_json_set_object(v, "pipe_ops_per_s");
+    for (int i = 0; i < CBX_PIPE_COUNT; i++) {
+        cbx_json *pair = cbx_json_set_object(list, cbx_pipe_name((cbx_pipe)i));
+        json_put(pair, J_NUMBER("32", r->probe.pipe_ops_per_s[i][0]), J_NUMBER("64", r->probe.pipe_ops_per_s[i][1]));
+    }
+    list = cbx_json_set_array(v, "narrow");
+    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
+        const cbx_narrow_rate *rate = &r->probe.narrow[n];
+        const bool supported = rate->by[0] != 0;
+        cbx_json *o = cbx_json_push_object(list);
+        json_put(o, J_TEXT("type", cbx_narrow_type((cbx_narrow)n)), J_TEXT("unit", cbx_narrow_unit((cbx_narrow)n)),
+                 J_BOOL("supported", supported), J_NUMBER("ops_per_s", supported ? rate->ops_per_s : NAN));
+        cbx_json_set_string(o, supported ? "by" : "why", supported ? rate->by : rate->why);
+    }
+    list = cbx_json_set_array(v, "levels");
+    push_levels(list, r->probe.level, r->probe.nlevels);
+    push_levels(list, r->node, r->nnodes);
+    return v;
+}
+
+/* --- a GPU --- */
+
+typedef struct machine_gpu {
+    int index;
+    bool measured;
+    cbx_gpu_roofs roofs; /* if measured */
+    cbx_err why;         /* if not */
+} machine_gpu;
+
+static cbx_status measure_gpu(const opt_run *run, int index, machine_gpu *out, cbx_err *err)
+{
+    cbx_gpu_roofs_opts o = CBX_GPU_ROOFS_OPTS_INIT;
+    cbx_status st;
+
+    o.cuda.device = index;
+    *out = (machine_gpu){ .index = index, .why = CBX_ERR_INIT };
+    st = cbx_gpu_roofs_measure(run->ctx, &o, &out->roofs, &out->why);
+    out->measured = st == CBX_OK;
+    if (!st || st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED) return CBX_OK;
+    return cbx_fail(err, st, "%s", out->why.message);
+}
+
+static void show_figure(const char *what, const cbx_gpu_figure *f, double scale, const char *unit)
+{
+    printf("  %-24s ", what);
+    if (f->best > 0)
+        printf("%8.2f %s (median %.2f, %.2f to %.2f at %.1f %%; %s)%s\n", scale * f->best, unit,
+               scale * f->median.value, scale * f->median.lower, scale * f->median.upper, 100 * f->median.level, f->by,
+               f->is_lower_bound ? " or more" : "");
+    else
+        print_painted(PAINT_FAINT, "not measured: %s\n", f->why);
+}
+
+static void show_gpu(const machine_gpu *m)
+{
+    const cbx_gpu_roofs *g = &m->roofs;
+    char what[64], words[CBX_GPU_THROTTLE_SIZE];
+
+    print_painted(PAINT_STRONG, "GPU %d: ", m->index);
+    if (!m->measured) {
+        printf("skipped: %s\n", m->why.message);
+        return;
+    }
+    printf("%s, capability %d.%d, %d multiprocessors, %.1f GiB\n", g->name, g->capability_major, g->capability_minor,
+           g->multiprocessors, (double)g->memory_bytes / 0x1p30);
+    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
+        snprintf(what, sizeof what, "%s, %s", cbx_cuda_rate_type((cbx_cuda_rate)r),
+                 cbx_cuda_rate_unit((cbx_cuda_rate)r));
+        show_figure(what, &g->rate[r], 1e-12, "Tflop/s");
+    }
+    for (int l = 0; l < CBX_GPU_LEVELS; l++)
+        for (int k = 0; k < CBX_CUDA_TRAFFICS; k++) {
+            snprintf(what, sizeof what, "%s, %s", cbx_gpu_level_name(l), cbx_cuda_traffic_name((cbx_cuda_traffic)k));
+            show_figure(what, &g->traffic[l][k], 1e-9, "GB/s");
+        }
+    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++) {
+        if (!g->rate[r].is_lower_bound) continue;
+        print_painted(PAINT_FAINT, "  or more: %s\n", g->rate[r].why); /* the same for all of them */
+        break;
+    }
+    if (!g->looks) {
+        print_painted(PAINT_FAINT, "  clocks and power are unknown: %s\n", g->unwatched);
+        return;
+    }
+    printf("  meanwhile                multiprocessors %.0f to %.0f MHz, memory %.0f MHz, at most %.0f C and %.0f W of "
+           "%.0f W\n",
+           g->sm_mhz_min, g->sm_mhz_max, g->memory_mhz, g->temperature_c, g->power_w, g->power_limit_w);
+    cbx_gpu_throttle_words(g->throttle, words);
+    if (words[0]) print_painted(PAINT_BAD, "  held back by             %s\n", words);
+}
+
+static cbx_status plot_gpu(const opt_run *run, const cbx_gpu_roofs *g, cbx_plot_format format, const char *path,
+                           cbx_err *err)
+{
+    cbx_plot_roof peaks[CBX_CUDA_RATE_COUNT], bandwidths[CBX_GPU_LEVELS];
+    size_t npeaks = 0, nbandwidths = 0;
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot *p = NULL;
+    cbx_text text;
+    cbx_status st;
+
+    for (int r = 0; r < CBX_CUDA_RATE_COUNT; r++)
+        if (g->rate[r].best > 0)
+            peaks[npeaks++] = (cbx_plot_roof){ cbx_arena_printf(run->arena, "%s, %s",
+                                                                cbx_cuda_rate_type((cbx_cuda_rate)r),
+                                                                cbx_cuda_rate_unit((cbx_cuda_rate)r)),
+                                               g->rate[r].best };
+    for (int l = 0; l < CBX_GPU_LEVELS; l++) {
+        const double rate = fmax(g->traffic[l][CBX_CUDA_READ].best, g->traffic[l][CBX_CUDA_COPY].best);
+        if (rate > 0) bandwidths[nbandwidths++] = (cbx_plot_roof){ cbx_gpu_level_name(l), rate };
+    }
+    o.title = cbx_arena_printf(run->arena, "roofs of %s, measured", g->name);
+    o.x_label = "intensity [flop/byte]";
+    o.y_label = "flop/s";
+    o.x = o.y = CBX_PLOT_LOG;
+    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    st = cbx_plot_create(run->ctx, &o, &p, err);
+    if (!st) st = cbx_plot_roofline(p, peaks, npeaks, bandwidths, nbandwidths, NULL, 0, err);
+    if (!st) st = cbx_plot_draw(p, format, &text, err);
+    if (!st) st = cbx_file_write_atomic(run->ctx, path, cbx_text_str(&text), text.len, err);
+    cbx_plot_free(p);
+    cbx_text_clear(&text);
+    return st;
+}
+
+/* --- the mode --- */
+
+static void print_machine(const cbx_machine *m, const data_sheet *sheet)
+{
+    printf("Machine: ");
+    print_painted(PAINT_STRONG, "%s\n", m->id);
+    printf("  CPU: %s\n", m->model_name);
+    printf("  Sockets: %d, cores: %d, threads: %d, NUMA nodes: %d\n", m->sockets, m->cores, m->threads, m->numa_nodes);
+    printf("  Memory: %.1f GiB\n", (double)m->memory_bytes / 0x1p30);
+    for (int i = 0; i < m->ncaches; i++)
+        printf("  L%d %s: %llu KiB, shared by %d\n", m->cache[i].level, m->cache[i].type,
+               (unsigned long long)(m->cache[i].bytes >> 10), m->cache[i].shared_by);
+    for (int i = 0; i < m->naccelerators; i++) printf("  Accelerator: %s\n", m->accelerator[i]);
+    printf("  Features: %s\n", m->features);
+    if (m->governor[0]) printf("  Governor: %s\n", m->governor);
+    if (m->huge_pages[0]) printf("  Huge pages: %s\n", m->huge_pages);
+    if (sheet->found) {
+        printf("  Data sheet: %s, %zu of them", sheet->hardware.name, sheet->count);
+        show_figures(&sheet->hardware);
+    } else if (sheet->why.message[0]) {
+        printf("  Data sheet: %s\n", sheet->why.message);
+    }
+}
+
+static int doctor_machine(const opt_run *run)
+{
+    const doctor_args *a = run->args;
+    const char *dot = a->plot ? strrchr(a->plot, '.') : NULL;
+    cbx_plot_format format = CBX_PLOT_SVG;
+    cbx_machine m;
+    data_sheet sheet;
+    core_rates *rates = cbx_arena_calloc(run->arena, 1, sizeof *rates);
+    machine_gpu *gpu = cbx_arena_calloc(run->arena, 1, sizeof *gpu);
+    cbx_status st;
+    cbx_json *o;
+
+    if (a->sheets) return list_sheets(run, a->json);
+    while (dot && format <= CBX_PLOT_PNG && strcmp(dot + 1, cbx_plot_format_name(format)) != 0) format++;
+    if (a->plot && (!dot || format > CBX_PLOT_PNG))
+        return opt_fail(run->program, "'--plot' must end with .svg, .pdf or .png, got '%s'", a->plot);
+    st = cbx_machine_read(run->ctx, a->root, &m, run->err);
+    if (!st) st = find_sheet(run->ctx, a->root, &sheet, run->err);
+    if (!st && a->probe) st = cbx_probe_get(run->ctx, m.id, a->refresh, &rates->probe, run->err);
+    for (int node = 0; !st && a->probe && m.numa_nodes > 1 && node < m.numa_nodes && rates->nnodes < MAX_NODES; node++)
+        rates->nnodes += !cbx_probe_measure_node(run->ctx, node, &rates->node[rates->nnodes], NULL);
+    if (!st && a->gpu >= 0) st = measure_gpu(run, a->gpu, gpu, run->err);
+    if (!st && a->plot && gpu->measured) st = plot_gpu(run, &gpu->roofs, format, a->plot, run->err);
+    if (st) return opt_check(run, st);
+    if (!a->json) {
+        print_machine(&m, &sheet);
+        if (a->probe) show_rates(rates);
+        if (a->gpu >= 0) show_gpu(gpu);
+        return EXIT_PASS;
+    }
+    o = new_document("calibrax-machine");
+    cbx_json_set_string(o, "id", m.id);
+    cbx_json_set(o, "machine", cbx_machine_to_json(&m));
+    if (sheet.found) {
+        cbx_json *v = figures_json(&sheet.hardware);
+        cbx_json_set_int(v, "count", (int64_t)sheet.count);
+        cbx_json_set(o, "data_sheet", v);
+    } else {
+        cbx_json_set_null(o, "data_sheet");
+    }
+    if (a->probe) cbx_json_set(o, "probe", rates_json(rates));
+    if (a->gpu >= 0) {
+        cbx_json *g = gpu->measured ? cbx_gpu_roofs_to_json(&gpu->roofs) : cbx_json_new_object();
+        cbx_json_set_string(g, "status", gpu->measured ? "measured" : "skipped");
+        if (!gpu->measured) json_put(g, J_INT("index", gpu->index), J_TEXT("reason", gpu->why.message));
+        cbx_json_set(o, "gpu", g);
+    }
+    return print_json(run->program, o);
+}
+
+/* --- devices and topology --- */
 
 static cbx_json *device_json(cbx_ctx *ctx, const cbx_devices *d, const cbx_device *device)
 {
-    static const json_field cuda[] = {
-        JSON_FIELD(cbx_device, INT, capability_major),
-        JSON_FIELD(cbx_device, INT, capability_minor),
-    };
     cbx_json *o = cbx_json_new_object();
     cbx_device_memory m;
 
@@ -85,41 +398,45 @@ static cbx_json *device_json(cbx_ctx *ctx, const cbx_devices *d, const cbx_devic
         cbx_json_set_null(o, "memory_available_bytes");
     else
         cbx_json_set_int(o, "memory_available_bytes", (int64_t)m.available_bytes);
-    if (device->kind == CBX_DEVICE_CUDA) json_set_fields(o, device, cuda, CBX_LEN(cuda));
+    if (device->kind == CBX_DEVICE_CUDA)
+        json_put(o, J_INT("capability_major", device->capability_major),
+                 J_INT("capability_minor", device->capability_minor));
     return o;
-}
-
-static cbx_json *devices_json(cbx_ctx *ctx, const cbx_devices *d)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; i < cbx_devices_count(d); i++) cbx_json_push(list, device_json(ctx, d, cbx_devices_at(d, i)));
-    return list;
 }
 
 static cbx_json *topology_json(const cbx_topology *t)
 {
-    static const json_field machine[] = {
-        JSON_FIELD(cbx_topology, TEXT, source),        JSON_FIELD(cbx_topology, BOOL, this_machine),
-        JSON_FIELD(cbx_topology, TEXT, cpu),           JSON_FIELD(cbx_topology, INT, packages),
-        JSON_FIELD(cbx_topology, INT, cores),          JSON_FIELD(cbx_topology, INT, threads),
-        JSON_FIELD(cbx_topology, INT, usable_threads), JSON_FIELD(cbx_topology, U64, memory_bytes),
-    };
-    static const json_field cache[] = {
-        JSON_FIELD(cbx_topology_cache, INT, level), JSON_FIELD(cbx_topology_cache, TEXT, type),
-        JSON_FIELD(cbx_topology_cache, U64, bytes), JSON_FIELD(cbx_topology_cache, INT, shared_by),
-        JSON_FIELD(cbx_topology_cache, INT, count),
-    };
-    static const json_field node[] = {
-        JSON_FIELD(cbx_topology_node, INT, index),
-        JSON_FIELD(cbx_topology_node, INT, threads),
-        JSON_FIELD(cbx_topology_node, U64, memory_bytes),
-    };
-    cbx_json *o = record_json(t, machine, CBX_LEN(machine));
+    cbx_json *o = cbx_json_new_object(), *list;
 
-    cbx_json_set(o, "caches", records_json(t->caches, t->ncaches, sizeof *t->caches, cache, CBX_LEN(cache)));
-    cbx_json_set(o, "nodes", records_json(t->nodes, t->nnodes, sizeof *t->nodes, node, CBX_LEN(node)));
+    json_put(o, J_TEXT("source", t->source), J_BOOL("this_machine", t->this_machine), J_TEXT("cpu", t->cpu),
+             J_INT("packages", t->packages), J_INT("cores", t->cores), J_INT("threads", t->threads),
+             J_INT("usable_threads", t->usable_threads), J_INT("memory_bytes", t->memory_bytes));
+    list = cbx_json_set_array(o, "caches");
+    for (size_t i = 0; i < t->ncaches; i++)
+        json_put(cbx_json_push_object(list), J_INT("level", t->caches[i].level), J_TEXT("type", t->caches[i].type),
+                 J_INT("bytes", t->caches[i].bytes), J_INT("shared_by", t->caches[i].shared_by),
+                 J_INT("count", t->caches[i].count));
+    list = cbx_json_set_array(o, "nodes");
+    for (size_t i = 0; i < t->nnodes; i++)
+        json_put(cbx_json_push_object(list), J_INT("index", t->nodes[i].index), J_INT("threads", t->nodes[i].threads),
+                 J_INT("memory_bytes", t->nodes[i].memory_bytes));
     return o;
+}
+
+static int print_report_json(const opt_run *run, const cbx_doctor_report *r, const cbx_settings *s,
+                             const cbx_devices *d)
+{
+    const cbx_backend *b = NULL;
+    cbx_json *o = doctor_json(r, "calibrax-doctor"), *list;
+
+    json_put(cbx_json_set_object(o, "settings"), J_TEXT("backend", s->backend), J_BOOL("use_gpu", s->use_gpu),
+             J_BOOL("gpu_fallback", s->gpu_fallback), J_NUMBER("gpu_memory_fraction", s->gpu_memory_fraction));
+    cbx_json_set_string(o, "backend", cbx_backend_choose(s, &b, NULL) ? NULL : b->name);
+    list = cbx_json_set_array(o, "devices");
+    for (size_t i = 0; i < cbx_devices_count(d); i++)
+        cbx_json_push(list, device_json(run->ctx, d, cbx_devices_at(d, i)));
+    cbx_json_set(o, "topology", topology_json(cbx_devices_topology(d)));
+    return print_json(run->program, o);
 }
 
 static int run_doctor(const opt_run *run)
@@ -129,33 +446,21 @@ static int run_doctor(const opt_run *run)
     cbx_devices *d = NULL;
     cbx_settings s;
     cbx_machine m;
-    cbx_err err = CBX_ERR_INIT;
-    int status = EXIT_PASS;
+    int status;
 
     if (a->machine) return doctor_machine(run);
     cbx_doctor_init(&r, run->arena);
     cbx_doctor_see_settings(&r, &s);
     cbx_doctor_see_backends(&r, &s);
     cbx_doctor_see_machine(run->ctx, &r, &m);
-    if (cbx_devices_probe(run->ctx, NULL, &d, &err)) return opt_fail(run->program, "%s", err.message);
+    if (opt_check(run, cbx_devices_probe(run->ctx, NULL, &d, run->err))) return EXIT_ERROR;
     cbx_doctor_see_devices(run->ctx, &r, d, &s);
     cbx_doctor_see_topology(&r, d);
     cbx_doctor_see_libraries(run->ctx, &r);
-    if (cbx_doctor_check(&r, &err))
-        status = opt_fail(run->program, "%s", err.message);
-    else if (a->json) {
-        const cbx_backend *b = NULL;
-        const char *chosen = cbx_backend_choose(&s, &b, NULL) ? NULL : b->name;
-        cbx_json *o = doctor_json(&r, "calibrax-doctor");
-
-        if (o) {
-            cbx_json_set(o, "settings", settings_json(&s));
-            cbx_json_set_string(o, "backend", chosen);
-            cbx_json_set(o, "devices", devices_json(run->ctx, d));
-            cbx_json_set(o, "topology", topology_json(cbx_devices_topology(d)));
-        }
-        status = print_json(run->program, o);
-    } else
+    status = opt_check(run, cbx_doctor_check(&r, run->err));
+    if (!status && a->json)
+        status = print_report_json(run, &r, &s, d);
+    else if (!status)
         print_doctor(run->program, &r);
     cbx_devices_free(d);
     return status ? status : doctor_verdict(run->program, &r);

@@ -40,17 +40,31 @@ static const opt_spec export_options[] = {
     SELECT_JSON_ROW(export_args),
 };
 
-static void add_form(cbx_json *list, const char *name, const char *summary)
+static void add_format(cbx_json *list, bool json, const char *name, const char *summary)
 {
-    cbx_json *o = cbx_json_push_object(list);
-
-    json_put(o, J_TEXT("name", name), J_TEXT("summary", summary));
-}
-
-static void print_form(const char *name, const char *summary)
-{
+    if (json) {
+        json_put(cbx_json_push_object(list), J_TEXT("name", name), J_TEXT("summary", summary));
+        return;
+    }
     print_painted(PAINT_STRONG, "%-12s", name);
     printf(" %s\n", summary);
+}
+
+static int list_formats(const opt_run *run)
+{
+    const bool json = ((const export_args *)run->args)->select.json;
+    cbx_json *o = new_document("calibrax-forms"), *formats = cbx_json_set_array(o, "forms");
+    cbx_json *plots = cbx_json_set_array(o, "plots");
+    size_t n;
+    const cbx_exporter *const *all = cbx_exporters(&n);
+
+    for (size_t i = 0; i < n; i++) add_format(formats, json, all[i]->name, all[i]->summary);
+    if (!json) puts("\nPlots (--plot):");
+    for (size_t i = 0; i < cbx_export_nplots(); i++)
+        add_format(plots, json, cbx_export_plot_name(i), cbx_export_plot_summary(i));
+    if (json) return print_json(run->program, o);
+    cbx_json_unref(o);
+    return EXIT_PASS;
 }
 
 static int find_format(const opt_run *run, const char *name, const cbx_exporter **out)
@@ -64,63 +78,47 @@ static int find_format(const opt_run *run, const char *name, const cbx_exporter 
     if (*out) return EXIT_PASS;
     for (size_t i = 0; i < n && i < CBX_LEN(names); i++) names[i] = all[i]->name;
     near = cbx_nearest_word(name, names, n < CBX_LEN(names) ? n : CBX_LEN(names));
-    if (near) return opt_fail(run->program, "no form '%s': did you mean '%s'?", name, near);
-    return opt_fail(run->program, "no form '%s': see 'calibrax export --list'", name);
+    if (near) return opt_fail(run->program, "unknown format '%s'; did you mean '%s'?", name, near);
+    return opt_fail(run->program, "unknown format '%s'; 'calibrax export --list' lists the formats", name);
 }
 
-/* What is written. */
-typedef struct writing {
-    const opt_run *run;
-    const cbx_exporter *format;
-    cbx_export_opts opts;
-} writing;
-
-static int print_files(const writing *w, const cbx_export_report *r)
+/* Prints the files that were written. */
+static int print_files(const opt_run *run, const cbx_exporter *format, cbx_export_report *r)
 {
-    const export_args *a = w->run->args;
-    cbx_json *tail = cbx_json_new_object(), *head;
+    const export_args *a = run->args;
+    cbx_json *head;
     json_stream out;
+    int status = EXIT_PASS;
 
     for (size_t i = 0; !a->select.json && i < r->nfiles; i++) puts(r->files[i]);
-    if (!a->select.json) {
-        cbx_json_unref(tail);
-        return EXIT_PASS;
+    if (a->select.json) {
+        head = new_document("calibrax-export");
+        cbx_json_set_string(head, "format", format->name);
+        json_stream_begin(&out, head, "files");
+        for (size_t i = 0; i < r->nfiles; i++) json_stream_add(&out, cbx_json_new_string(r->files[i]));
+        status = json_stream_end(&out, run->program, NULL);
     }
-    head = new_document("calibrax-export");
-    cbx_json_set_string(head, "format", w->format->name);
-    json_stream_begin(&out, head, "files");
-    for (size_t i = 0; i < r->nfiles; i++) json_stream_add(&out, cbx_json_new_string(r->files[i]));
-    return json_stream_end(&out, w->run->program, tail);
-}
-
-static int written(writing *w, cbx_status st, cbx_export_report *report, const cbx_err *err)
-{
-    int status;
-
-    if (st) return opt_fail(w->run->program, "%s", err->message);
-    status = print_files(w, report);
-    cbx_export_report_clear(report);
+    cbx_export_report_clear(r);
     return status;
 }
 
 /* A run against another. */
-static int write_analysis(writing *w)
+static int write_analysis(const opt_run *run, const cbx_exporter *format, const cbx_export_opts *opts)
 {
-    const export_args *a = w->run->args;
+    const export_args *a = run->args;
     inputs_list l = { NULL, 0 };
     cbx_run *baseline = NULL;
     cbx_export_report report;
-    cbx_err err = CBX_ERR_INIT;
     cbx_status st;
-    int status = inputs_load(w->run, &a->select, &a->inputs, a->against, &l, &baseline);
+    int status = inputs_load(run, &a->select, &a->inputs, a->against, &l, &baseline);
 
-    if (!status && l.n != 1) status = opt_fail(w->run->program, "'--against' compares one run: name only one");
+    if (!status && l.n != 1) status = opt_fail(run->program, "'--against' compares one run: name only one");
     if (!status) {
-        st = cbx_export_analysis(w->run->ctx, w->format, l.items[0], baseline, &w->opts, &report, &err);
+        st = cbx_export_analysis(run->ctx, format, l.items[0], baseline, opts, &report, run->err);
         if (st == CBX_EPERM && !a->allow_machines)
-            status = opt_fail(w->run->program, "%s: --allow-other-machine compares them all the same", err.message);
+            status = opt_fail(run->program, "%s: --allow-other-machine compares them all the same", run->err->message);
         else
-            status = written(w, st, &report, &err);
+            status = st ? opt_check(run, st) : print_files(run, format, &report);
     }
     inputs_clear(&l);
     cbx_run_free(baseline);
@@ -129,89 +127,49 @@ static int write_analysis(writing *w)
 
 static cbx_status load_run(void *user, size_t i, cbx_run **out, cbx_err *err) { return inputs_get(user, i, out, err); }
 
-static int write_each(writing *w)
+static int write_each(const opt_run *run, const cbx_exporter *format, const cbx_export_opts *opts)
 {
-    const export_args *a = w->run->args;
+    const export_args *a = run->args;
     inputs_names names;
     cbx_export_report report;
-    cbx_err err = CBX_ERR_INIT;
-    int status = inputs_name(w->run, &a->select, &a->inputs, &names);
+    int status = inputs_name(run, &a->select, &a->inputs, &names);
     const cbx_export_source runs = { names.n, load_run, &names };
 
     if (!status) inputs_warn(&names);
-    if (!status)
-        status = written(w, cbx_export_each(w->run->ctx, w->format, &runs, &w->opts, &report, &err), &report, &err);
+    if (!status) status = opt_check(run, cbx_export_each(run->ctx, format, &runs, opts, &report, run->err));
+    if (!status) status = print_files(run, format, &report);
     inputs_names_clear(&names);
     return status;
-}
-
-/* --- the command --- */
-
-/* Options of other forms, which would do nothing here. */
-static int check_form(const opt_run *run, const cbx_exporter *format)
-{
-    static const char *const drawn[] = { "svg", "pdf", "png" };
-    const export_args *a = run->args;
-    bool plots = false;
-
-    for (size_t i = 0; i < CBX_LEN(drawn); i++) plots |= !strcmp(format->name, drawn[i]);
-    if ((a->plots.count || a->dark) && !plots)
-        return opt_fail(run->program, "'--plot' and '--dark' need '--format' svg, pdf or png");
-    if (a->repo && strcmp(format->name, "asv") != 0) return opt_fail(run->program, "'--repo' needs '--format asv'");
-    return EXIT_PASS;
-}
-
-static void set_options(writing *w)
-{
-    const export_args *a = w->run->args;
-    const cbx_export_opts none = CBX_EXPORT_OPTS_INIT;
-
-    w->opts = none;
-    w->opts.folder = a->out;
-    w->opts.replace = a->replace;
-    w->opts.metrics = a->metrics.items;
-    w->opts.nmetrics = a->metrics.count;
-    w->opts.group_by = a->by;
-    w->opts.dark = a->dark;
-    w->opts.plots = a->plots.items;
-    w->opts.nplots = a->plots.count;
-    w->opts.repo = a->repo;
-    w->opts.allow_machines = a->allow_machines;
 }
 
 static int run_export(const opt_run *run)
 {
     const export_args *a = run->args;
-    writing w = { .run = run };
-    int status;
+    const cbx_export_opts opts = { .struct_size = sizeof opts,
+                                   .folder = a->out,
+                                   .replace = a->replace,
+                                   .metrics = a->metrics.items,
+                                   .nmetrics = a->metrics.count,
+                                   .group_by = a->by,
+                                   .dark = a->dark,
+                                   .plots = a->plots.items,
+                                   .nplots = a->plots.count,
+                                   .repo = a->repo,
+                                   .allow_machines = a->allow_machines };
+    const cbx_exporter *format;
 
-    if (a->list) {
-        size_t n;
-        const cbx_exporter *const *all = cbx_exporters(&n);
-
-        if (a->select.json) {
-            cbx_json *o = new_document("calibrax-forms"), *forms = cbx_json_set_array(o, "forms");
-            cbx_json *plots = cbx_json_set_array(o, "plots");
-
-            for (size_t i = 0; i < n; i++) add_form(forms, all[i]->name, all[i]->summary);
-            for (size_t i = 0; i < cbx_export_nplots(); i++)
-                add_form(plots, cbx_export_plot_name(i), cbx_export_plot_summary(i));
-            return print_json(run->program, o);
-        }
-        for (size_t i = 0; i < n; i++) print_form(all[i]->name, all[i]->summary);
-        puts("\nPlots (--plot):");
-        for (size_t i = 0; i < cbx_export_nplots(); i++)
-            print_form(cbx_export_plot_name(i), cbx_export_plot_summary(i));
-        return EXIT_PASS;
-    }
-    status = find_format(run, a->format, &w.format);
-    if (!status) status = check_form(run, w.format);
-    set_options(&w);
-    if (status) return status;
-    return a->against ? write_analysis(&w) : write_each(&w);
+    if (a->list) return list_formats(run);
+    if (find_format(run, a->format, &format)) return EXIT_ERROR;
+    return a->against ? write_analysis(run, format, &opts) : write_each(run, format, &opts);
 }
 
-static const opt_rule export_rules[] = { INPUTS_RULES, { "allow-other-machine", OPT_NEEDS, "against" } };
+static const opt_rule export_rules[] = {
+    INPUTS_RULES,
+    { "allow-other-machine", OPT_NEEDS, "against" },
+    { "plot", OPT_NEEDS, "format=svg format=pdf format=png" },
+    { "dark", OPT_NEEDS, "format=svg format=pdf format=png" },
+    { "repo", OPT_NEEDS, "format=asv" },
+};
 
 const opt_command export_command = {
     .name = "export",

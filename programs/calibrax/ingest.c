@@ -68,11 +68,10 @@ static void add_run(ingest *in, const char *file, const cbx_import *import, size
 {
     const ingest_args *a = in->run->args;
     const cbx_run *r = import->runs[i];
-    cbx_err err = CBX_ERR_INIT;
     cbx_json *o;
 
-    if (cbx_store_save(in->store, r, a->replace, &err)) {
-        skip_file(in, file, cbx_arena_printf(in->run->arena, "'%s': %s", file, err.message));
+    if (cbx_store_save(in->store, r, a->replace, in->run->err)) {
+        skip_file(in, file, cbx_arena_printf(in->run->arena, "'%s': %s", file, in->run->err->message));
         return;
     }
     in->nruns++;
@@ -89,14 +88,13 @@ static void ingest_file(ingest *in, const char *file)
     const ingest_args *a = in->run->args;
     cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
     cbx_import import;
-    cbx_err err = CBX_ERR_INIT;
 
     opts.format = a->format;
     opts.commit = a->commit;
     opts.branch = a->branch;
     opts.machine = in->machine;
-    if (cbx_import_file(in->run->ctx, file, &opts, &import, &err)) {
-        skip_file(in, file, err.message);
+    if (cbx_import_file(in->run->ctx, file, &opts, &import, in->run->err)) {
+        skip_file(in, file, in->run->err->message);
         return;
     }
     for (size_t i = 0; i < import.nnotes; i++) {
@@ -116,69 +114,55 @@ static void ingest_path(ingest *in, const char *path)
 {
     const char *const *files = NULL;
     size_t n = 0;
-    cbx_err err = CBX_ERR_INIT;
 
-    if (cbx_import_files(in->run->ctx, path, in->run->arena, &files, &n, &err)) skip_file(in, path, err.message);
+    if (cbx_import_files(in->run->ctx, path, in->run->arena, &files, &n, in->run->err))
+        skip_file(in, path, in->run->err->message);
     for (size_t i = 0; i < n; i++) ingest_file(in, files[i]);
 }
 
-static int find_machine(ingest *in)
+static int list_formats(const opt_run *run)
 {
-    const ingest_args *a = in->run->args;
-    cbx_machine machine;
-    cbx_err err = CBX_ERR_INIT;
+    const ingest_args *a = run->args;
+    cbx_json *o = new_document("calibrax-formats"), *list = cbx_json_set_array(o, "formats");
 
-    in->machine = a->machine;
-    if (!a->machine || strcmp(a->machine, "here") != 0) return EXIT_PASS;
-    if (cbx_machine_read(in->run->ctx, NULL, &machine, &err)) return opt_fail(in->run->program, "%s", err.message);
-    in->machine = cbx_arena_strdup(in->run->arena, machine.id);
-    return in->machine ? EXIT_PASS : opt_fail(in->run->program, "out of memory");
-}
-
-static int ingest_all(ingest *in)
-{
-    const ingest_args *a = in->run->args;
-    int status = EXIT_PASS;
-    cbx_json *o;
-
-    o = new_document("calibrax-ingest");
-    in->runs = cbx_json_set_array(o, "runs");
-    in->skipped = cbx_json_set_array(o, "skipped");
-    in->notes = cbx_json_set_array(o, "notes");
-    for (size_t i = 0; i < a->input.count; i++) ingest_path(in, a->input.items[i]);
-    if (as_json(in))
-        status = print_json(in->run->program, o);
-    else
-        cbx_json_unref(o);
-    return status ? status : in->nskipped ? EXIT_ERROR : EXIT_PASS;
+    for (size_t i = 0; i < cbx_importers_count(); i++) {
+        cbx_importer_info info = cbx_importers_at(i);
+        json_put(cbx_json_push_object(list), J_TEXT("name", info.name), J_TEXT("summary", info.summary));
+        if (!a->select.json) print_painted(PAINT_STRONG, "%-18s", info.name);
+        if (!a->select.json) printf(" %s\n", info.summary);
+    }
+    if (a->select.json) return print_json(run->program, o);
+    cbx_json_unref(o);
+    return EXIT_PASS;
 }
 
 static int run_ingest(const opt_run *run)
 {
     const ingest_args *a = run->args;
-    ingest in = { .run = run };
-    int status;
+    ingest in = { .run = run, .machine = a->machine };
+    cbx_machine machine;
+    cbx_json *o;
+    int status = EXIT_PASS;
 
-    if (a->list) {
-        cbx_json *o = new_document("calibrax-formats"), *list = cbx_json_set_array(o, "formats");
-
-        for (size_t i = 0; i < cbx_importers_count(); i++) {
-            cbx_importer_info info = cbx_importers_at(i);
-            cbx_json *item = cbx_json_push_object(list);
-            json_put(item, J_TEXT("name", info.name), J_TEXT("summary", info.summary));
-            if (!a->select.json) print_painted(PAINT_STRONG, "%-18s", info.name);
-            if (!a->select.json) printf(" %s\n", info.summary);
-        }
-        if (a->select.json) return print_json(run->program, o);
-        cbx_json_unref(o);
-        return EXIT_PASS;
-    }
+    if (a->list) return list_formats(run);
     if (!a->input.count) return opt_fail(run->program, "'--input' is missing: name the files to ingest");
-    status = find_machine(&in);
+    if (a->machine && !strcmp(a->machine, "here")) {
+        status = opt_check(run, cbx_machine_read(run->ctx, NULL, &machine, run->err));
+        in.machine = machine.id;
+    }
     if (!status) status = select_open(run, &a->select, true, &in.store);
-    if (!status) status = ingest_all(&in);
+    if (status) return status;
+    o = new_document("calibrax-ingest");
+    in.runs = cbx_json_set_array(o, "runs");
+    in.skipped = cbx_json_set_array(o, "skipped");
+    in.notes = cbx_json_set_array(o, "notes");
+    for (size_t i = 0; i < a->input.count; i++) ingest_path(&in, a->input.items[i]);
+    if (a->select.json)
+        status = print_json(run->program, o);
+    else
+        cbx_json_unref(o);
     cbx_store_close(in.store);
-    return status;
+    return status ? status : in.nskipped ? EXIT_ERROR : EXIT_PASS;
 }
 
 const opt_command ingest_command = {

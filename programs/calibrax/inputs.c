@@ -7,8 +7,6 @@
 
 #include "calibrax/base/file.h"
 
-static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
-
 /* --- machines --- */
 
 /* Refuses a run beside the first, or notes it; 0: it may be taken. */
@@ -23,7 +21,6 @@ static int check_machine(const opt_run *run, const cbx_run *first, const cbx_run
         fault = cbx_arena_printf(run->arena, "runs '%s' and '%s' are of different machines", cbx_run_id(first), id);
     else
         return EXIT_PASS;
-    if (!fault) return no_memory(run);
     if (!allowed) return opt_fail(run->program, "%s; --allow-other-machine compares them all the same", fault);
     opt_fail(run->program, "note: %s", fault);
     *noted = true;
@@ -57,12 +54,10 @@ int inputs_name(const opt_run *run, const select_args *select, const inputs_args
     const opt_list lists[] = { *run->words, a->runs, a->files, { latest, 1, NULL } };
     size_t n = run->words->count + a->runs.count + a->files.count;
     bool stored = a->all || !n;
-    cbx_err err = CBX_ERR_INIT;
 
     *out = (inputs_names){ .run = run };
     out->names = cbx_arena_calloc(run->arena, n + 1, sizeof *out->names);
     out->is_file = cbx_arena_calloc(run->arena, n + 1, sizeof *out->is_file);
-    if (!out->names || !out->is_file) return no_memory(run);
     for (size_t k = n ? 0 : 3; !a->all && k < (n ? 3 : 4); k++)
         for (size_t i = 0; i < lists[k].count; i++, out->n++) {
             out->names[out->n] = lists[k].items[i];
@@ -73,12 +68,11 @@ int inputs_name(const opt_run *run, const select_args *select, const inputs_args
     if (select_open(run, select, false, &out->store)) return EXIT_ERROR;
     out->defs = select_defs_or_warn(run, out->store);
     if (!a->all) return EXIT_PASS;
-    if (cbx_store_query_runs(out->store, NULL, &out->list, &err)) return opt_fail(run->program, "%s", err.message);
+    if (opt_check(run, cbx_store_query_runs(out->store, NULL, &out->list, run->err))) return EXIT_ERROR;
     out->n = out->list.count;
     if (!out->n) return opt_fail(run->program, "the store '%s' holds no runs", cbx_store_root(out->store));
     out->names = cbx_arena_calloc(run->arena, out->n, sizeof *out->names);
     out->is_file = cbx_arena_calloc(run->arena, out->n, sizeof *out->is_file);
-    if (!out->names || !out->is_file) return no_memory(run);
     for (size_t i = 0; i < out->n; i++) out->names[i] = out->list.entries[out->n - 1 - i].id;
     return EXIT_PASS;
 }
@@ -119,18 +113,17 @@ int inputs_load(const opt_run *run, const select_args *select, const inputs_args
                 cbx_run **other)
 {
     inputs_names names;
-    cbx_err err = CBX_ERR_INIT;
     int status = inputs_name(run, select, a, &names);
 
     *out = (inputs_list){ .n = 0 };
     if (!status) inputs_warn(&names);
-    if (!status && !(out->items = cbx_arena_calloc(run->arena, names.n, sizeof *out->items))) status = no_memory(run);
+    out->items = cbx_arena_calloc(run->arena, names.n, sizeof *out->items);
     for (size_t i = 0; !status && i < names.n; i++, out->n += !status)
-        if (inputs_get(&names, i, &out->items[i], &err)) status = opt_fail(run->program, "%s", err.message);
+        if (inputs_get(&names, i, &out->items[i], run->err)) status = opt_fail(run->program, "%s", run->err->message);
     if (!status && also) {
         names.names[0] = also;
         names.is_file[0] = !names.store;
-        if (inputs_get(&names, 0, other, &err)) status = opt_fail(run->program, "%s", err.message);
+        if (inputs_get(&names, 0, other, run->err)) status = opt_fail(run->program, "%s", run->err->message);
     }
     inputs_names_clear(&names);
     return status;
@@ -147,7 +140,6 @@ void inputs_clear(inputs_list *l)
 int inputs_each(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v)
 {
     inputs_names names;
-    cbx_err err = CBX_ERR_INIT;
     int status = inputs_name(run, select, a, &names);
 
     names.bare = v->bare;
@@ -157,8 +149,8 @@ int inputs_each(const opt_run *run, const select_args *select, const inputs_args
     if (!status && !v->sure) inputs_warn(&names);
     for (size_t i = 0; !status && i < names.n; i++) {
         cbx_run *r = NULL;
-        if (inputs_get(&names, i, &r, &err)) {
-            status = opt_fail(run->program, "%s", err.message);
+        if (inputs_get(&names, i, &r, run->err)) {
+            status = opt_fail(run->program, "%s", run->err->message);
             break;
         }
         if (v->n == 1 && !v->any_machine) status = check_machine(run, v->first, v->first, v->allow_machines, &v->noted);

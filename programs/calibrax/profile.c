@@ -3,14 +3,24 @@
  *
  * A function NAME is `void NAME(void *state)`; state comes from `void *NAME_setup(void)` and goes to `void NAME_teardown(void *state)`
  * where the shared object has them; of a Python module it is any callable.
- * profile_facts.c makes rows of what was measured; profile_work.c and profile_sizes.c have the other measurements.
+ * profile_facts.c makes rows of what was measured; profile_sizes.c is the order of growth over sizes.
  */
 #include "programs/calibrax/profile.h"
 
+#include <dlfcn.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/array/backend.h"
+#include "calibrax/array/dtype.h"
+#include "calibrax/array/ops.h"
+#include "calibrax/array/transform.h"
+#include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/rng.h"
+#include "calibrax/core/machine.h"
 #include "calibrax/profiling/python_call.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
@@ -50,7 +60,7 @@ static const opt_spec profile_options[] = {
       "them; with --shapes by trace; with --module by XLA, where the interpreter has jax" },
     { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
       "with --flops: its place under the measured roofs of a core of this machine" },
-    { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64",
+    { "dtype", 0, OPT_CHOICE, AT(dtype), "TYPE", "float64",
       "with --roofline: type of the arithmetic: float64, float32, float16, bfloat16 or int8",
       "float64 float32 float16 bfloat16 int8" },
     { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL, "the peak memory of a call, and what it keeps" },
@@ -109,9 +119,9 @@ static const opt_rule profile_rules[] = {
     { "emissions", OPT_NEEDS, "country region intensity" },
 };
 
-static const profile_args profile_defaults = { .warmup = 1, .gpu = -1, .results = 1, .intensity = NAN };
+static const profile_args profile_defaults = { .warmup = 1, .gpu = -1, .dtype = -1, .results = 1, .intensity = NAN };
 
-/* What is open while it measures; closed by close_session. */
+/* What is open while it measures. */
 typedef struct session {
     const opt_run *run;
     const profile_args *a;
@@ -128,11 +138,11 @@ typedef struct session {
     size_t nfaults;
 } session;
 
-static cbx_status find_grid(session *s, cbx_err *err)
+static cbx_status find_grid(session *s)
 {
     const profile_args *a = s->a;
-    cbx_status st = a->region    ? cbx_carbon_find_region(a->country, a->region, &s->grid, err)
-                    : a->country ? cbx_carbon_find(a->country, &s->grid, err)
+    cbx_status st = a->region    ? cbx_carbon_find_region(a->country, a->region, &s->grid, s->run->err)
+                    : a->country ? cbx_carbon_find(a->country, &s->grid, s->run->err)
                                  : CBX_OK;
 
     if (st || isnan(a->intensity)) return st;
@@ -143,118 +153,194 @@ static cbx_status find_grid(session *s, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status see_energy(session *s, double runs, cbx_err *err)
+static void see_energy(session *s, double runs)
 {
-    cbx_energy_report *report = &s->used;
-
-    if (!s->energy) return CBX_OK;
-    cbx_energy_meter_report(s->energy, report);
-    if (!s->gpu) report->gpu_why[0] = '\0'; /* not asked for */
-    return profile_see_energy(s->facts, report, runs, s->grid) ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory");
+    if (!s->energy) return;
+    cbx_energy_meter_report(s->energy, &s->used);
+    if (!s->gpu) s->used.gpu_why[0] = '\0'; /* not asked for */
+    profile_see_energy(s->facts, &s->used, runs, s->grid);
 }
+
+static size_t calls_of(const cbx_call_timing *t) { return t->warmup_calls + t->nsamples * t->calls_per_sample; }
 
 /* --- a command --- */
 
-static cbx_status measure_command(session *s, cbx_err *err)
+cbx_profile_opts profile_command_opts(const opt_run *run)
 {
-    const opt_list *words = s->run->words;
-    const char **argv = cbx_arena_calloc(s->run->arena, words->count + 1, sizeof *argv);
+    const profile_args *a = run->args;
     cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
+
+    o.argv = run->words->items;
+    o.warmup = a->warmup;
+    if (a->iterations) o.runs = a->iterations;
+    o.show_output = a->show_output;
+    o.ignore_failure = a->ignore_failure;
+    o.stop = stop_catch();
+    return o;
+}
+
+static cbx_status measure_command(session *s)
+{
+    cbx_profile_opts o = profile_command_opts(s->run);
     cbx_profile p = { 0 };
     cbx_status st;
 
-    if (!argv) return cbx_fail(err, CBX_ENOMEM, "out of memory");
-    memcpy(argv, words->items, words->count * sizeof *argv);
-    o.argv = argv;
-    o.warmup = s->a->warmup;
-    if (s->a->iterations) o.runs = s->a->iterations;
     o.interval_s = 1e-3 * s->a->sample_ms;
-    o.show_output = s->a->show_output;
-    o.ignore_failure = s->a->ignore_failure;
     o.gpu = s->gpu;
     o.energy = s->energy;
     o.trace = s->trace;
-    o.stop = stop_catch();
-    st = cbx_profile_command(s->run->ctx, &o, &p, err);
-    if (!st && !profile_see_command(s->facts, &p)) st = cbx_fail(err, CBX_ENOMEM, "out of memory");
-    if (!st) st = see_energy(s, (double)(o.warmup + o.runs), err);
+    st = cbx_profile_command(s->run->ctx, &o, &p, s->run->err);
+    if (!st) profile_see_command(s->facts, &p);
+    if (!st) see_energy(s, (double)(o.warmup + o.runs));
     cbx_profile_clear(&p);
     return st;
 }
 
+/* --- a shared object --- */
+
+static void *symbol(void *handle, const char *name, const char *suffix)
+{
+    char full[256];
+    int n = snprintf(full, sizeof full, "%s%s", name, suffix);
+    return n > 0 && (size_t)n < sizeof full ? dlsym(handle, full) : NULL;
+}
+
+cbx_status profile_plugin_load(const profile_args *a, profile_plugin *p, cbx_err *err)
+{
+    char path[4096];
+
+    /* a bare name is a file here, not one of the loader's folders */
+    snprintf(path, sizeof path, "%s%s", strchr(a->plugin, '/') ? "" : "./", a->plugin);
+    *p = (profile_plugin){ .handle = dlopen(path, RTLD_NOW | RTLD_LOCAL) };
+    if (!p->handle) return cbx_fail(err, CBX_EUNAVAILABLE, "cannot load '%s': %s", a->plugin, dlerror());
+    p->run = (cbx_timed_fn)symbol(p->handle, a->function, "");
+    p->array_run = (cbx_array_fn)symbol(p->handle, a->function, "");
+    if (!p->run) {
+        dlclose(p->handle);
+        p->handle = NULL;
+        return cbx_fail(err, CBX_ENOENT, "'%s' has no function '%s'", a->plugin, a->function);
+    }
+    p->setup = (void *(*)(void))symbol(p->handle, a->function, "_setup");
+    p->setup_size = (void *(*)(size_t))symbol(p->handle, a->function, "_setup_size");
+    p->teardown = (void (*)(void *))symbol(p->handle, a->function, "_teardown");
+    p->work = (void (*)(void *, double *, double *))symbol(p->handle, a->function, "_work");
+    return CBX_OK;
+}
+
 /* --- a function --- */
 
-static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *err)
+cbx_timing_opts profile_timing_opts(const profile_args *a)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
+
+    o.warmup = a->warmup;
+    if (a->iterations) o.samples = a->iterations;
+    if (a->sample_ms > 0) o.sample_s = 1e-3 * a->sample_ms;
+    return o;
+}
+
+static cbx_status time_calls(session *s, cbx_timed_fn call, void *state)
+{
+    const cbx_timing_opts o = profile_timing_opts(s->a);
+    const cbx_timeline_at track = { 0, 1, 0 };
     cbx_resource_opts watching = CBX_RESOURCE_OPTS_INIT;
     cbx_resource_monitor *m = NULL;
     cbx_resource_report r;
     cbx_call_timing t = { 0 };
-    const cbx_timeline_at track = { 0, 1, 0 };
     cbx_status st;
 
-    o.warmup = s->a->warmup;
-    if (s->a->iterations) o.samples = s->a->iterations;
-    if (s->a->sample_ms > 0) o.sample_s = 1e-3 * s->a->sample_ms;
-    watching.interval_s = s->gpu ? 0.1 : 0.25; /* NVML renews what it tells about every 0.1 s */
+    watching.interval_s = s->gpu ? 0.1 : 0.25; /* NVML renews what it reports about every 0.1 s */
     watching.device = s->gpu ? cbx_gpu_sample : NULL;
     watching.device_user = s->gpu;
-    st = cbx_resource_monitor_start(s->run->ctx, &watching, &m, err);
+    st = cbx_resource_monitor_start(s->run->ctx, &watching, &m, s->run->err);
     if (st) return st;
     cbx_timeline_begin(s->trace, s->a->function, "timing", &track, NULL, 0);
-    st = cbx_time_calls(s->run->ctx, p->run, p->state, &o, &t, err);
+    st = cbx_time_calls(s->run->ctx, call, state, &o, &t, s->run->err);
     cbx_timeline_end(s->trace, &track);
     cbx_resource_monitor_stop(m, &r, NULL);
-    if (!st && !profile_see_function(s->facts, &t, &r)) st = cbx_fail(err, CBX_ENOMEM, "out of memory");
-    if (!st) st = see_energy(s, (double)(t.warmup_calls + t.nsamples * t.calls_per_sample), err);
+    if (!st) profile_see_function(s->facts, &t, &r);
+    if (!st) see_energy(s, (double)calls_of(&t));
     cbx_call_timing_clear(&t);
     cbx_resource_monitor_free(m);
     return st;
 }
 
-static cbx_status measure_function(session *s, cbx_err *err)
+/* Under the roofs of a core, if they are asked for. */
+static cbx_status see_work(const session *s, const cbx_flops *w, const char *type, size_t last_axis)
+{
+    const opt_run *run = s->run;
+    cbx_roofs roofs;
+    cbx_probe probe;
+    cbx_machine m;
+    cbx_status st = CBX_OK;
+
+    if (s->a->roofline) {
+        st = cbx_machine_read(run->ctx, NULL, &m, run->err);
+        if (!st) st = cbx_probe_get(run->ctx, m.id, false, &probe, run->err);
+        if (!st)
+            st = cbx_roofs_of_type(&probe, s->a->dtype >= 0 ? cbx_roofs_type_at((size_t)s->a->dtype) : type, 1, &roofs,
+                                   run->err);
+    }
+    if (!st)
+        profile_see_work(s->facts, w, profile_fact_value(s->facts, "call_time"), s->a->roofline ? &roofs : NULL,
+                         last_axis);
+    return st;
+}
+
+static cbx_status measure_work(const session *s, const profile_plugin *p)
+{
+    cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
+    cbx_flops w;
+    cbx_status st;
+
+    o.declared_flop = o.declared_bytes = NAN;
+    if (p->work) {
+        o.has_declared = true;
+        p->work(p->state, &o.declared_flop, &o.declared_bytes);
+    }
+    st = cbx_flops_of_calls(s->run->ctx, p->run, p->state, &o, &w, s->run->err);
+    return st ? st : see_work(s, &w, "float64", 0);
+}
+
+static cbx_status measure_function(session *s)
 {
     profile_plugin p = { 0 };
-    cbx_status st = profile_plugin_load(s->a, &p, err);
+    cbx_memory_of_call m;
+    cbx_status st = profile_plugin_load(s->a, &p, s->run->err);
 
     if (st) return st;
-    profile_plugin_start(&p);
-    st = time_function(s, &p, err);
+    if (p.setup) p.state = p.setup();
+    st = time_calls(s, p.run, p.state);
     if (!st && s->a->memory) {
-        cbx_memory_of_call m;
-        st = cbx_memory_measure(s->run->ctx, p.run, p.state, &m, err);
-
+        st = cbx_memory_measure(s->run->ctx, p.run, p.state, &m, s->run->err);
         if (!st) profile_see_memory(s->facts, &m);
     }
-    if (!st && s->a->flops) st = profile_work(s->run, s->a, &p, s->facts, err);
-    profile_plugin_close(&p, true);
+    if (!st && s->a->flops) st = measure_work(s, &p);
+    if (p.teardown) p.teardown(p.state);
+    dlclose(p.handle);
     return st;
 }
 
 /* --- a function of Python --- */
 
-static cbx_status see_call(const profile_args *a, const cbx_python_call *c, profile_facts *f, cbx_err *err)
+static void see_call(const profile_args *a, const cbx_python_call *c, profile_facts *f)
 {
     const cbx_profile_run *run = &c->process.runs[0];
     cbx_resource_report r = run->resources;
 
     r.hwm_bytes = (uint64_t)(1048576.0 * run->max_rss_mb); /* the interpreter's mark, not this program's */
-    if (!profile_see_function(f, &c->timing, &r)) return cbx_fail(err, CBX_ENOMEM, "out of memory");
-    if (a->flops && !profile_see_work(f, &c->work, c->timing.steady.value, NULL, 0))
-        return cbx_fail(err, CBX_ENOMEM, "out of memory");
-    if (c->has_compiled) {
-        /* What XLA made of the function, beside the count of its operations. */
-        profile_remark(f, "compiled by XLA: %zu instructions, %zu fusions with %.0f %% of the operations; score %.2f",
-                       c->compiled.instructions, c->compiled.fusions, 100 * c->compiled.fused_ratio, c->compiled.score);
-        for (size_t i = 0; i < c->compiled.nadvice; i++) profile_remark(f, "compiled: %s", c->compiled.advice[i]);
-    }
-    return CBX_OK;
+    profile_see_function(f, &c->timing, &r);
+    if (a->flops) profile_see_work(f, &c->work, c->timing.steady.value, NULL, 0);
+    if (!c->has_compiled) return;
+    /* What XLA made of the function, beside the count of its operations. */
+    profile_remark(f, "compiled by XLA: %zu instructions, %zu fusions with %.0f %% of the operations; score %.2f",
+                   c->compiled.instructions, c->compiled.fusions, 100 * c->compiled.fused_ratio, c->compiled.score);
+    for (size_t i = 0; i < c->compiled.nadvice; i++) profile_remark(f, "compiled: %s", c->compiled.advice[i]);
 }
 
-static cbx_status measure_module(const opt_run *run, const profile_args *a, cbx_gpu *gpu, cbx_energy_meter *energy,
-                                 cbx_timeline *trace, profile_facts *f, double *calls, cbx_err *err)
+static cbx_status measure_module(session *s)
 {
+    const profile_args *a = s->a;
     cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
     cbx_python_call c = { .work = { 0 } };
     cbx_status st;
@@ -267,15 +353,260 @@ static cbx_status measure_module(const opt_run *run, const profile_args *a, cbx_
     if (a->sample_ms > 0) o.sample_s = 1e-3 * a->sample_ms;
     o.flops = a->flops;
     o.show_output = a->show_output;
-    o.gpu = gpu;
-    o.energy = energy;
-    o.trace = trace;
+    o.gpu = s->gpu;
+    o.energy = s->energy;
+    o.trace = s->trace;
     o.stop = stop_catch();
-    st = cbx_python_call_measure(run->ctx, &o, &c, err);
-    if (!st) st = see_call(a, &c, f, err);
-    *calls = (double)(c.timing.warmup_calls + c.timing.nsamples * c.timing.calls_per_sample);
+    st = cbx_python_call_measure(s->run->ctx, &o, &c, s->run->err);
+    if (!st) see_call(a, &c, s->facts);
+    if (!st) see_energy(s, (double)calls_of(&c.timing));
     cbx_python_call_clear(&c);
     return st;
+}
+
+/* --- a function of arrays: timed compiled, its work by trace --- */
+
+/* "float32:512x512"; "float64:" is a number. */
+static cbx_status parse_shape(const char *text, cbx_array_desc *d, cbx_err *err)
+{
+    const char *colon = strchr(text, ':');
+    char name[32], *end;
+    size_t count;
+
+    if (!colon || (size_t)(colon - text) >= sizeof name)
+        return cbx_fail(err, CBX_EINVAL, "'--shapes' must list shapes such as float32:512x512, got '%s'", text);
+    snprintf(name, sizeof name, "%.*s", (int)(colon - text), text);
+    *d = (cbx_array_desc){ .ndim = 0 };
+    if (cbx_dtype_parse(name, &d->dtype, err)) return CBX_EINVAL;
+    for (const char *at = colon + 1; *at; at = *end ? end + 1 : end) {
+        unsigned long long n = strtoull(at, &end, 10);
+        if (end == at || (*end && *end != 'x') || *at == '-' || (*end && !end[1]) || d->ndim == CBX_MAX_RANK)
+            return cbx_fail(err, CBX_EINVAL, "'--shapes' must list shapes such as float32:512x512, got '%s'", text);
+        d->shape[d->ndim++] = (size_t)n;
+    }
+    return cbx_array_desc_count(d, &count, err);
+}
+
+/* Numbers from 1 to 9, the same in each run. */
+static cbx_status make_operand(const opt_run *run, const cbx_array_desc *d, uint64_t seed, cbx_array **out,
+                               cbx_err *err)
+{
+    cbx_array_desc wide = *d;
+    cbx_array *x = NULL, *cast;
+    cbx_scope scope;
+    cbx_rng rng;
+    cbx_status st;
+    double *v;
+
+    wide.dtype = CBX_F64;
+    st = cbx_array_create(run->ctx, &wide, &x, err);
+    if (st) return st;
+    rng = cbx_rng_make(seed, 0);
+    v = cbx_array_data_mut(x);
+    for (size_t i = 0; i < cbx_array_count(x); i++) v[i] = 1 + 8 * cbx_rng_uniform(&rng);
+    cbx_scope_open(run->ctx, &scope);
+    cast = cbx_astype(run->ctx, x, d->dtype);
+    st = cbx_scope_close_keep(&scope, 1, &cast, err);
+    cbx_array_free(x);
+    if (!st) *out = cast;
+    return st;
+}
+
+/* What a timed call needs; a failure is kept, since timed calls cannot report it. */
+typedef struct array_call {
+    cbx_ctx *ctx;
+    const cbx_fn *f;
+    cbx_array **in, **out;
+    cbx_status st;
+    cbx_err err;
+} array_call;
+
+static void call_array(void *user)
+{
+    array_call *c = user;
+    const cbx_backend *b = cbx_ctx_backend(c->ctx);
+
+    if (c->st) return;
+    c->st = cbx_fn_run(c->ctx, c->f, c->f->nin, c->in, c->f->nout, c->out, &c->err);
+    if (!c->st && b->sync) c->st = b->sync(b, c->ctx, &c->err);
+    for (size_t i = 0; i < c->f->nout && !c->st; i++) cbx_array_free(c->out[i]);
+}
+
+static cbx_status time_array(session *s, const cbx_fn *f, array_call *call)
+{
+    cbx_fn *fast = NULL;
+    cbx_status st = cbx_jit(s->run->ctx, f, &fast, s->run->err);
+
+    if (st) return st;
+    call->f = fast;
+    st = time_calls(s, call_array, call);
+    if (call->st) st = cbx_fail(s->run->err, call->st, "%s", call->err.message);
+    cbx_fn_free(fast);
+    return st;
+}
+
+static cbx_status measure_arrays(session *s)
+{
+    const opt_run *run = s->run;
+    const size_t n = s->a->shapes.count;
+    cbx_array **in = cbx_arena_calloc(run->arena, n, sizeof *in);
+    array_call call = { .ctx = run->ctx, .in = in, .err = CBX_ERR_INIT };
+    profile_plugin p = { 0 };
+    cbx_flops w;
+    cbx_status st = profile_plugin_load(s->a, &p, run->err);
+
+    if (st) return st;
+    for (size_t i = 0; i < n && !st; i++) {
+        cbx_array_desc d;
+        st = parse_shape(s->a->shapes.items[i], &d, run->err);
+        if (!st) st = make_operand(run, &d, i, &in[i], run->err);
+    }
+    if (!st) {
+        if (p.setup) p.state = p.setup();
+        const cbx_fn f = { s->a->function, p.array_run, p.state, n, s->a->results, NULL };
+        const size_t ndim = cbx_array_ndim(in[0]);
+        const bool wide = cbx_dtype_size(cbx_array_dtype(in[0])) >= 8; /* whatever computes it */
+
+        call.out = cbx_arena_calloc(run->arena, f.nout, sizeof *call.out);
+        st = time_array(s, &f, &call);
+        if (!st) st = cbx_flops_of_fn_with(run->ctx, &f, n, in, &w, run->err);
+        if (!st) st = see_work(s, &w, wide ? "float64" : "float32", ndim ? cbx_array_dim(in[0], ndim - 1) : 0);
+        if (p.teardown) p.teardown(p.state);
+    }
+    for (size_t i = 0; i < n; i++) cbx_array_free(in[i]);
+    dlclose(p.handle);
+    return st;
+}
+
+/* --- first calls --- */
+
+/* This program again, which profiles the function: nothing of the shared object was there before. */
+static cbx_status launch_function(void *user, cbx_launch_times *out, cbx_err *err)
+{
+    const opt_run *run = user;
+    const profile_args *a = run->args;
+    const char *argv[] = { "/proc/self/exe",
+                           "profile",
+                           "--json",
+                           "--plugin",
+                           a->plugin,
+                           "--function",
+                           a->function,
+                           "--warmup",
+                           cbx_arena_printf(run->arena, "%zu", a->warmup),
+                           "--iterations",
+                           cbx_arena_printf(run->arena, "%zu", a->iterations ? a->iterations : 5),
+                           "--sample-ms",
+                           cbx_arena_printf(run->arena, "%.9g", a->sample_ms > 0 ? a->sample_ms : 1),
+                           NULL };
+    cbx_launch_program p = { run->ctx, argv, a->function };
+
+    return *stop_catch() ? cbx_fail(err, CBX_EINTERRUPTED, "interrupted") : cbx_launch_program_run(&p, out, err);
+}
+
+static cbx_status launch_command(void *user, cbx_launch_times *out, cbx_err *err)
+{
+    const opt_run *run = user;
+    cbx_profile_opts o = profile_command_opts(run);
+    cbx_profile p = { 0 };
+    cbx_status st;
+
+    o.warmup = 0;
+    o.runs = 1;
+    st = *o.stop ? cbx_fail(err, CBX_EINTERRUPTED, "interrupted") : cbx_profile_command(run->ctx, &o, &p, err);
+    if (!st) *out = (cbx_launch_times){ p.runs[0].wall_s, 0 };
+    cbx_profile_clear(&p);
+    return st;
+}
+
+static cbx_status measure_launches(session *s)
+{
+    const opt_run *run = s->run;
+    const profile_args *a = s->a;
+    cbx_launches_opts o = CBX_LAUNCHES_OPTS_INIT;
+    cbx_launches_report r = { 0 };
+    cbx_status st;
+
+    if (a->launches) o.launches = a->launches;
+    o.cache_env = a->cache_env;
+    st = cbx_launches_measure(run->ctx, a->plugin ? launch_function : launch_command, (void *)(uintptr_t)run, &o, &r,
+                              run->err);
+    if (!st) profile_see_launches(s->facts, &r, !a->plugin);
+    cbx_launches_report_clear(&r);
+    return st;
+}
+
+/* --- emissions --- */
+
+#define J_PER_KWH 3.6e6
+
+static double kwh(double joules) { return joules / J_PER_KWH; }
+
+static cbx_emissions line_of(const cbx_energy_report *e, const cbx_carbon_intensity *grid, const char *timestamp,
+                             const char *run_id, const cbx_machine *m)
+{
+    cbx_emissions x = cbx_emissions_empty();
+
+    x.timestamp = timestamp;
+    x.project_name = "calibrax";
+    x.run_id = run_id;
+    x.duration = e->duration_s;
+    x.emissions = cbx_carbon_kg(e->total_j, grid->g_per_kwh, 1);
+    x.emissions_rate = x.emissions / e->duration_s;
+    x.cpu_power = e->cpu_j / e->duration_s;
+    x.gpu_power = e->gpu_j / e->duration_s;
+    x.ram_power = e->dram_j / e->duration_s;
+    x.cpu_energy = kwh(e->cpu_j);
+    x.gpu_energy = kwh(e->gpu_j);
+    x.ram_energy = kwh(e->dram_j);
+    x.energy_consumed = kwh(e->total_j);
+    x.country_iso_code = grid->country;
+    x.country_name = grid->name;
+    if (grid->region) { /* the name is the region's */
+        const cbx_carbon_intensity *whole = NULL;
+        x.region = grid->name;
+        x.country_name = cbx_carbon_find(grid->country, &whole, NULL) ? grid->country : whole->name;
+    }
+    x.os = "Linux";
+    x.cpu_count = m->threads;
+    x.cpu_model = m->model_name;
+    x.ram_total_size = (double)m->memory_bytes / 1e9;
+    x.tracking_mode = "machine";
+    x.on_cloud = "N";
+    x.pue = 1;
+    return x;
+}
+
+/* The lines that the file holds, before anything is measured; none if it is missing but can be made. */
+static cbx_status read_emissions(session *s)
+{
+    const opt_run *run = s->run;
+    cbx_status st = cbx_file_check_writable(run->ctx, s->a->emissions, run->err);
+
+    if (st || !cbx_path_exists(s->a->emissions)) return st;
+    return cbx_emissions_read(run->ctx, s->a->emissions, run->arena, &s->before, &s->nbefore, run->err);
+}
+
+/* Writes them and one more. */
+static cbx_status add_emissions(const session *s, const char *run_id)
+{
+    const opt_run *run = s->run;
+    const cbx_energy_report *e = &s->used;
+    cbx_emissions *all = cbx_arena_calloc(run->arena, s->nbefore + 1, sizeof *all);
+    char timestamp[CBX_TIME_SIZE];
+    cbx_machine m;
+    cbx_status st;
+
+    if (isnan(e->total_j))
+        return cbx_fail(run->err, CBX_EUNAVAILABLE, "no line for '%.200s', since no energy could be measured: %s",
+                        s->a->emissions, e->cpu_why[0] ? e->cpu_why : e->gpu_why);
+    st = cbx_machine_read(run->ctx, NULL, &m, run->err);
+    if (st) return st;
+    if (s->nbefore) memcpy(all, s->before, s->nbefore * sizeof *all);
+    cbx_time_format_iso(cbx_time_now_us(), timestamp);
+    timestamp[strlen("2026-02-20T11:34:24")] = '\0'; /* as codecarbon has it */
+    all[s->nbefore] = line_of(e, s->grid, timestamp, run_id, &m);
+    return cbx_emissions_write(run->ctx, s->a->emissions, all, s->nbefore + 1, run->err);
 }
 
 /* --- all --- */
@@ -283,7 +614,7 @@ static cbx_status measure_module(const opt_run *run, const profile_args *a, cbx_
 static const char *joined(cbx_arena *arena, const opt_list *words)
 {
     const char *all = words->count ? words->items[0] : "";
-    for (size_t i = 1; i < words->count && all; i++) all = cbx_arena_printf(arena, "%s %s", all, words->items[i]);
+    for (size_t i = 1; i < words->count; i++) all = cbx_arena_printf(arena, "%s %s", all, words->items[i]);
     return all;
 }
 
@@ -293,31 +624,20 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static bool is_type(const char *name)
+static void note_fault(session *s, cbx_status st)
 {
-    for (size_t i = 0; cbx_roofs_type_at(i); i++)
-        if (!strcmp(cbx_roofs_type_at(i), name)) return true;
-    return false;
-}
-
-static void note_fault(session *s, cbx_status st, const cbx_err *err)
-{
-    const char *sentence = st ? cbx_arena_strdup(s->run->arena, err->message) : NULL;
-
-    if (st) s->faults[s->nfaults++] = sentence ? sentence : "out of memory";
+    if (st) s->faults[s->nfaults++] = cbx_arena_strdup(s->run->arena, s->run->err->message);
 }
 
 /* Writes what is to be kept; each by itself, since a full disk must not cost what was measured. */
 static void conclude(session *s, const char *name, char id[64])
 {
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st = s->trace ? cbx_timeline_write(s->run->ctx, s->trace, s->a->trace, &err) : CBX_OK;
+    cbx_status st = s->trace ? cbx_timeline_write(s->run->ctx, s->trace, s->a->trace, s->run->err) : CBX_OK;
 
-    note_fault(s, st, &err);
+    note_fault(s, st);
     s->facts->trace = st ? NULL : s->a->trace;
-    if (s->a->data) note_fault(s, profile_keep(s->run, s->facts, s->a->data, name, id, &err), &err);
-    if (s->a->emissions)
-        note_fault(s, profile_add_emissions(s->run, s->a, s->before, s->nbefore, &s->used, s->grid, id, &err), &err);
+    if (s->a->data) note_fault(s, profile_keep(s->facts, s->a->data, name, id));
+    if (s->a->emissions) note_fault(s, add_emissions(s, id));
 }
 
 static int show(const session *s, const char *id)
@@ -328,8 +648,8 @@ static int show(const session *s, const char *id)
 
     if (s->a->json) {
         o = profile_json(s->facts);
-        if (o) cbx_json_set_string(o, "run", id[0] ? id : NULL);
-        if (o) cbx_json_set(o, "faults", sentences_json(s->faults, s->nfaults));
+        cbx_json_set_string(o, "run", id[0] ? id : NULL);
+        cbx_json_set(o, "faults", sentences_json(s->faults, s->nfaults));
         status = print_json(run->program, o);
     } else {
         profile_print(s->facts);
@@ -339,16 +659,12 @@ static int show(const session *s, const char *id)
     return status;
 }
 
-static cbx_status measure(session *s, cbx_err *err)
+static cbx_status measure(session *s)
 {
-    if (s->a->compile) return profile_compile(s->run, s->a, s->facts, err);
-    if (s->a->shapes.count) return profile_array_function(s->run, s->a, s->facts, err);
-    if (s->a->module) {
-        double calls = 1;
-        cbx_status st = measure_module(s->run, s->a, s->gpu, s->energy, s->trace, s->facts, &calls, err);
-        return st ? st : see_energy(s, calls, err);
-    }
-    return s->a->plugin ? measure_function(s, err) : measure_command(s, err);
+    if (s->a->compile) return measure_launches(s);
+    if (s->a->shapes.count) return measure_arrays(s);
+    if (s->a->module) return measure_module(s);
+    return s->a->plugin ? measure_function(s) : measure_command(s);
 }
 
 static int run_profile(const opt_run *run)
@@ -356,43 +672,35 @@ static int run_profile(const opt_run *run)
     const profile_args *a = run->args;
     profile_facts *f = cbx_arena_calloc(run->arena, 1, sizeof *f);
     session s = { .run = run, .a = a, .facts = f };
+    cbx_energy_opts e = CBX_ENERGY_OPTS_INIT;
+    cbx_ctx *ctx = run->ctx;
     char id[64] = "";
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st;
+    cbx_status st = CBX_OK;
+
     /* What the table of options cannot say. */
-    if (a->dtype && !is_type(a->dtype))
-        return opt_fail(run->program, "'--dtype' must be float64, float32, float16, bfloat16 or int8, got '%s'",
-                        a->dtype);
     if (a->results > 64) return opt_fail(run->program, "'--results' must be at most 64, got %zu", a->results);
     if (a->sizes.count && a->sizes.count < 4)
         return opt_fail(run->program, "'--sizes' needs four sizes or more to fit an order, got %zu", a->sizes.count);
-    if (!f) return opt_fail(run->program, "out of memory");
-    f->arena = run->arena;
-    f->ctx = run->ctx;
+    f->run = run;
     f->kind = a->compile ? "launches" : a->function ? "function" : "command";
     f->subject = a->function ? a->function : joined(run->arena, run->words);
-    if (!f->subject) return opt_fail(run->program, "out of memory");
-    if (a->sizes.count) return profile_sizes(run, a, f->subject);
+    if (a->sizes.count) return profile_sizes(run, f->subject);
     if (a->data && keep_prepare(run, a->data)) return EXIT_ERROR;
-    cbx_energy_opts e = CBX_ENERGY_OPTS_INIT;
-    cbx_ctx *ctx = s.run->ctx;
-    st = CBX_OK;
-
-    if (s.a->gpu >= 0) st = cbx_gpu_open(ctx, (unsigned)s.a->gpu, NULL, &s.gpu, &err);
-    if (!st && s.a->trace) st = cbx_file_check_writable(ctx, s.a->trace, &err);
-    if (!st && s.a->trace) st = cbx_timeline_create(ctx, s.facts->subject, &s.trace, &err);
+    if (a->gpu >= 0) st = cbx_gpu_open(ctx, (unsigned)a->gpu, NULL, &s.gpu, run->err);
+    if (!st && a->trace) st = cbx_file_check_writable(ctx, a->trace, run->err);
+    if (!st && a->trace) st = cbx_timeline_create(ctx, f->subject, &s.trace, run->err);
     e.gpu = s.gpu;
-    if (!st) st = find_grid(&s, &err);
-    if (!st && s.a->emissions) st = profile_see_emissions(s.run, s.a->emissions, &s.before, &s.nbefore, &err);
-    if (!st && s.a->energy) st = cbx_energy_meter_start(ctx, &e, &s.energy, &err);
-    if (!st) st = measure(&s, &err);
+    if (!st) st = find_grid(&s);
+    if (!st && a->emissions) st = read_emissions(&s);
+    if (!st && a->energy) st = cbx_energy_meter_start(ctx, &e, &s.energy, run->err);
+    if (!st) st = measure(&s);
+    if (!st && f->failed) st = cbx_fail_nomem(run->err, "the results");
     if (!st) profile_see_gpu(f, s.gpu);
     if (!st) conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id);
     cbx_energy_meter_free(s.energy);
     cbx_timeline_free(s.trace);
     cbx_gpu_close(s.gpu);
-    if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
-    return st ? opt_fail(run->program, "%s", err.message) : show(&s, id);
+    return st ? opt_check(run, st) : show(&s, id);
 }
 
 const opt_command profile_command = {

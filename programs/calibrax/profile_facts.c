@@ -31,18 +31,18 @@ static void add_value(profile_facts *f, const fact_kind *k, double value)
 }
 
 /* Median and interval of samples, which the arena gets a copy of; NaN among them are left out. */
-static bool add_samples(profile_facts *f, const fact_kind *k, const double *x, size_t n)
+static void add_samples(profile_facts *f, const fact_kind *k, const double *x, size_t n)
 {
-    double *kept = cbx_arena_calloc(f->arena, n + 1, sizeof *kept);
+    double *kept = cbx_arena_calloc(f->run->arena, n, sizeof *kept);
     cbx_interval i;
     size_t m = 0;
 
-    if (!kept) return false;
     for (size_t s = 0; s < n; s++) {
         if (isfinite(x[s])) kept[m++] = x[s];
     }
-    if (m == 0) return true;
-    if (cbx_stat_median_interval(f->ctx, kept, m, 0.95, &i, NULL)) return false;
+    if (m == 0) return;
+    f->failed |= cbx_stat_median_interval(f->run->ctx, kept, m, 0.95, &i, NULL) != CBX_OK;
+    if (f->failed) return;
     add_value(f, k, i.value);
     if (m > 1) {
         f->fact[f->count - 1].samples = kept;
@@ -52,10 +52,7 @@ static bool add_samples(profile_facts *f, const fact_kind *k, const double *x, s
         f->fact[f->count - 1].lower = i.lower;
         f->fact[f->count - 1].upper = i.upper;
     }
-    return true;
 }
-
-static void remark(profile_facts *f, const char *text) { profile_remark(f, "%s", text); }
 
 void profile_remark(profile_facts *f, const char *fmt, ...)
 {
@@ -81,7 +78,7 @@ static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode 
     cbx_mode mode[16];
     size_t modes = 0, groups = 0;
 
-    if (cbx_stat_modes(f->ctx, x, n, CBX_MODES_RESOLUTION, mode, CBX_LEN(mode), &modes, NULL)) return 0;
+    if (cbx_stat_modes(f->run->ctx, x, n, CBX_MODES_RESOLUTION, mode, CBX_LEN(mode), &modes, NULL)) return 0;
     for (size_t i = 0; i < modes && i < CBX_LEN(mode); i++) {
         if (mode[i].count < 2) continue;
         if (groups < 2)
@@ -108,7 +105,7 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
         profile_remark(f, "%s falls into %zu groups: %zu of %zu about %s, %zu about %s%s; the median is of one of them",
                        what, groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
                        cbx_format_seconds(two[1].center, center[1]), groups > 2 ? " ..." : "");
-    } else if (!cbx_stat_test_dip(f->ctx, x, n, CBX_DIP_DRAWS, 1, &dip, NULL) && dip.p <= 0.01) {
+    } else if (!cbx_stat_test_dip(f->run->ctx, x, n, CBX_DIP_DRAWS, 1, &dip, NULL) && dip.p <= 0.01) {
         profile_remark(f, "%s has more than one mode (dip test, p = %.2g): look at the samples", what, dip.p);
     }
 }
@@ -197,13 +194,12 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
     v[PEAK_RSS] = NAN;
 }
 
-bool profile_see_command(profile_facts *f, const cbx_profile *p)
+void profile_see_command(profile_facts *f, const cbx_profile *p)
 {
     const size_t kinds = CBX_LEN(command_kinds);
-    double *table = cbx_arena_calloc(f->arena, kinds * p->nruns, sizeof *table);
+    double *table = cbx_arena_calloc(f->run->arena, kinds * p->nruns, sizeof *table);
     size_t unseen = 0;
 
-    if (!table) return false;
     f->samples = p->nruns;
     f->calls_per_sample = 1;
     for (size_t r = 0; r < p->nruns; r++) {
@@ -213,9 +209,7 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
         for (size_t k = 0; k < kinds; k++) table[k * p->nruns + r] = v[k];
         unseen += p->runs[r].resources.summary.num_samples < 2;
     }
-    for (size_t k = 0; k < kinds; k++) {
-        if (!add_samples(f, &command_kinds[k], table + k * p->nruns, p->nruns)) return false;
-    }
+    for (size_t k = 0; k < kinds; k++) add_samples(f, &command_kinds[k], table + k * p->nruns, p->nruns);
     see_modes(f, "time", table, p->nruns);
     if (unseen) {
         profile_remark(
@@ -224,10 +218,9 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
             "there; shorten --sample-ms",
             unseen, p->nruns);
     }
-    return true;
 }
 
-bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_resource_report *r)
+void profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_resource_report *r)
 {
     static const fact_kind time = { "call_time", "time of a call", "s",
                                     LOWER,       "time",           "steady state, the clock's cost taken off" };
@@ -248,7 +241,7 @@ bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
 
     f->samples = t->nsamples;
     f->calls_per_sample = t->calls_per_sample;
-    if (!add_samples(f, &time, t->samples, t->nsamples)) return false;
+    add_samples(f, &time, t->samples, t->nsamples);
     see_modes(f, time.label, t->samples, t->nsamples);
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     /* Of a device beside a function, as of a command. */
@@ -258,7 +251,6 @@ bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
     values_of_run(&run, v);
     f->gpu_throttle |= r->gpu_throttle;
     for (size_t k = FIRST_GPU; k <= LAST_GPU; k++) add_value(f, &command_kinds[k], v[k]);
-    return true;
 }
 
 void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu)
@@ -266,14 +258,14 @@ void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu)
     char words[CBX_GPU_THROTTLE_SIZE];
 
     if (!gpu) return;
-    f->gpu = cbx_arena_strdup(f->arena, cbx_gpu_name(gpu));
+    f->gpu = cbx_arena_strdup(f->run->arena, cbx_gpu_name(gpu));
     if (!f->gpu) return;
     if (cbx_gpu_is_slowed(f->gpu_throttle))
         profile_remark(f, "GPU: '%s' was slowed down at times: %.200s", f->gpu,
                        cbx_gpu_throttle_words(f->gpu_throttle & ~(uint64_t)CBX_GPU_THROTTLE_IDLE, words));
 }
 
-bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double runs, const cbx_carbon_intensity *grid)
+void profile_see_energy(profile_facts *f, const cbx_energy_report *e, double runs, const cbx_carbon_intensity *grid)
 {
     static const fact_kind kinds[] = {
         { "cpu_energy", "energy, CPU", "J", LOWER, "energy", "all packages of the machine" },
@@ -288,17 +280,14 @@ bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
 
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     if (!isnan(carbon)) {
-        char text[320];
         if (grid->source)
-            snprintf(text, sizeof text, "carbon: %.0f g/kWh, %s%s%s %d, %s", grid->g_per_kwh, grid->name,
-                     grid->region ? ", " : "", grid->region ? grid->country : "", grid->year, grid->source);
+            profile_remark(f, "carbon: %.0f g/kWh, %s%s%s %d, %s", grid->g_per_kwh, grid->name,
+                           grid->region ? ", " : "", grid->region ? grid->country : "", grid->year, grid->source);
         else
-            snprintf(text, sizeof text, "carbon: %.6g g/kWh, as given", grid->g_per_kwh);
-        remark(f, text);
+            profile_remark(f, "carbon: %.6g g/kWh, as given", grid->g_per_kwh);
     }
-    if (e->cpu_why[0]) remark(f, e->cpu_why);
-    if (e->gpu_why[0]) remark(f, e->gpu_why);
-    return true;
+    if (e->cpu_why[0]) profile_remark(f, "%s", e->cpu_why);
+    if (e->gpu_why[0]) profile_remark(f, "%s", e->gpu_why);
 }
 
 /* --- work --- */
@@ -338,7 +327,7 @@ static void place(profile_facts *f, const cbx_flops *w, double seconds, const cb
     for (size_t i = 0; i < f->hints.n; i++) profile_remark(f, "try: %s", f->hints.hint[i]);
 }
 
-bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis)
+void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis)
 {
     static const fact_kind kinds[] = {
         { "flop", "operations", "1", INFO, "work", "floating-point, of a call" },
@@ -365,7 +354,6 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
                    w->source == CBX_FLOPS_NONE ? ": unknown; define NAME_work(void *, double *, double *)" : "");
     if (w->why[0]) profile_remark(f, "work, no better source: %.250s", w->why);
     if (roofs) place(f, w, seconds, roofs, last_axis);
-    return true;
 }
 
 /* --- memory --- */
@@ -386,22 +374,20 @@ void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
 
 /* --- launches --- */
 
-static bool see_series(profile_facts *f, const cbx_launches *l, const fact_kind *kinds, size_t nkinds)
+static void see_series(profile_facts *f, const cbx_launches *l, const fact_kind *kinds, size_t nkinds)
 {
-    double *x = cbx_arena_calloc(f->arena, l->n + 1, sizeof *x);
+    double *x = cbx_arena_calloc(f->run->arena, l->n + 1, sizeof *x);
 
-    if (!x) return false;
     for (size_t k = 0; k < nkinds; k++) {
         for (size_t i = 0; i < l->n; i++) {
             const cbx_launch_times *t = &l->times[i];
             x[i] = k == 0 ? fmax(0, t->first_s - t->steady_s) : k == 1 ? t->first_s : t->steady_s;
         }
-        if (!add_samples(f, &kinds[k], x, l->n)) return false;
+        add_samples(f, &kinds[k], x, l->n);
     }
-    return true;
 }
 
-bool profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command)
+void profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command)
 {
     static const fact_kind cold[] = {
         { "compile_time", "compiling, cold", "s", LOWER, "compilation", "first call less a later one" },
@@ -422,13 +408,9 @@ bool profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool i
 
     f->samples = r->cold.n;
     f->calls_per_sample = 1;
-    if (is_command) {
-        if (!see_series(f, &r->cold, &launch[0], 1) || !see_series(f, &r->warm, &launch[1], 1)) return false;
-    } else if (!see_series(f, &r->cold, cold, 3) || (r->warm.n && !see_series(f, &r->warm, warm, 3))) {
-        return false;
-    }
+    see_series(f, &r->cold, is_command ? &launch[0] : cold, is_command ? 1 : 3);
+    see_series(f, &r->warm, is_command ? &launch[1] : warm, is_command ? 1 : 3);
     add_value(f, &saved, r->saved_s);
-    return true;
 }
 
 /* --- the three forms --- */
@@ -563,25 +545,25 @@ static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_bu
     return st;
 }
 
-cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *root, char id[64], cbx_err *err)
+cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *root, char id[64])
 {
     cbx_run *r = NULL;
-    cbx_status st = cbx_run_builder_freeze(b, &r, err);
+    cbx_status st = cbx_run_builder_freeze(b, &r, run->err);
 
-    if (!st) st = keep_run(run, root, r, err);
+    if (!st) st = keep_run(run, root, r, run->err);
     if (!st) snprintf(id, 64, "%s", cbx_run_id(r));
     cbx_run_free(r);
+    cbx_run_builder_free(b);
     return st;
 }
 
-cbx_status profile_keep(const opt_run *run, const profile_facts *f, const char *root, const char *name, char id[64],
-                        cbx_err *err)
+cbx_status profile_keep(const profile_facts *f, const char *root, const char *name, char id[64])
 {
     cbx_run_builder *b = NULL;
-    cbx_status st = cbx_run_builder_create(f->ctx, NULL, &b, err);
+    cbx_status st = cbx_run_builder_create(f->run->ctx, NULL, &b, f->run->err);
 
-    if (!st) st = build_run(f, name, b, err);
-    if (!st) st = profile_keep_run(run, b, root, id, err);
+    if (!st) st = build_run(f, name, b, f->run->err);
+    if (!st) return profile_keep_run(f->run, b, root, id);
     cbx_run_builder_free(b);
     return st;
 }

@@ -106,131 +106,116 @@ static const run_args run_defaults = { .launches = 1,
 
 /* --- options as the library expects them --- */
 
-static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
-
-/* The key before the first '=', and the value after it; NULL: not KEY=VALUE. */
-static const char *key_of(const opt_run *run, const char *word, const char **value)
-{
-    const char *equals = strchr(word, '=');
-
-    if (!equals || equals == word) return NULL;
-    *value = equals + 1;
-    return cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
-}
-
 /* The benchmarks that the options name; a message and EXIT_ERROR where there are none. */
 static int read_source(const opt_run *run, cbx_benchmark_source *out)
 {
     const run_args *a = run->args;
-    const opt_list *words = run->words;
-    cbx_err err = CBX_ERR_INIT;
 
-    if (words->count) {
-        const char **argv = cbx_arena_calloc(run->arena, words->count + 1, sizeof *argv), *slash;
+    if (run->words->count) {
         cbx_benchmark_command *c = cbx_arena_calloc(run->arena, 1, sizeof *c);
+        const char *slash = strrchr(run->words->items[0], '/');
 
-        if (!argv || !c) return no_memory(run);
-        memcpy(argv, words->items, words->count * sizeof *argv);
-        slash = strrchr(argv[0], '/');
-        c->name = slash && slash[1] ? slash + 1 : argv[0];
-        c->argv = argv;
+        c->name = slash && slash[1] ? slash + 1 : run->words->items[0];
+        c->argv = run->words->items;
         c->metrics = (cbx_command_metrics)a->metrics;
         c->warmup = a->warmup == SIZE_MAX ? 0 : a->warmup;
         out->kind = CBX_BENCHMARK_COMMAND;
         out->commands = c;
         out->ncommands = 1;
-    } else if (a->file) {
+        return EXIT_PASS;
+    }
+    if (a->file) {
         out->kind = CBX_BENCHMARK_COMMAND;
-        if (cbx_benchmark_commands_read(run->ctx, a->file, run->arena, &out->commands, &out->ncommands, &err))
-            return opt_fail(run->program, "%s", err.message);
-    } else {
-        out->kind = a->plugin ? CBX_BENCHMARK_OBJECT : CBX_BENCHMARK_PYTHON;
-        out->path = a->plugin ? a->plugin : a->module;
-        out->python = a->python;
+        return opt_check(
+            run, cbx_benchmark_commands_read(run->ctx, a->file, run->arena, &out->commands, &out->ncommands, run->err));
     }
+    out->kind = a->plugin ? CBX_BENCHMARK_OBJECT : CBX_BENCHMARK_PYTHON;
+    out->path = a->plugin ? a->plugin : a->module;
+    out->python = a->python;
     return EXIT_PASS;
 }
 
-static int read_tags(const opt_run *run, cbx_benchmark_opts *out)
-{
-    const run_args *a = run->args;
-    cbx_tag *tags = cbx_arena_calloc(run->arena, a->tags.count, sizeof *tags);
+/* The tags, targets, definitions and configuration that "KEY=VALUE" options give. */
+typedef struct given {
+    const opt_run *run;
+    cbx_tag *tags;
+    cbx_named_metric *targets;
+    cbx_metric_def *defs;
+    cbx_json *config;
+} given;
 
-    if (!tags) return no_memory(run);
-    for (size_t i = 0; i < a->tags.count; i++) {
-        tags[i].key = key_of(run, a->tags.items[i], &tags[i].value);
-        if (!tags[i].key) return opt_fail(run->program, "'--tag' must be KEY=VALUE, got '%s'", a->tags.items[i]);
-    }
-    out->tags = tags;
+static bool take_tag(given *g, size_t i, const char *key, const char *value)
+{
+    g->tags[i] = (cbx_tag){ key, value };
+    return true;
+}
+
+static bool take_target(given *g, size_t i, const char *key, const char *value)
+{
+    double x;
+
+    if (!opt_number(value, &x)) return false;
+    g->targets[i] = (cbx_named_metric){ key, cbx_metric_of(x) };
+    return true;
+}
+
+static bool take_def(given *g, size_t i, const char *key, const char *value)
+{
+    const char *colon = strchr(value, ':');
+    const size_t len = colon ? (size_t)(colon - value) : strlen(value);
+
+    g->defs[i] = (cbx_metric_def){ .name = key, .unit = colon ? colon + 1 : "" };
+    return cbx_direction_parse(cbx_arena_strndup(g->run->arena, value, len), &g->defs[i].direction);
+}
+
+static bool take_config(given *g, size_t i, const char *key, const char *text)
+{
+    cbx_json *value = NULL;
+
+    (void)i;
+    if (strcmp(text, "null") == 0)
+        cbx_json_set_null(g->config, key);
+    else if (cbx_json_parse(text, strlen(text), "value", &value, NULL))
+        cbx_json_set_string(g->config, key, text);
+    else
+        cbx_json_set(g->config, key, value);
+    return true;
+}
+
+/* Reads all "KEY=VALUE" options; g->config is freed by the caller, also on failure. */
+static int read_given(given *g, cbx_benchmark_opts *out)
+{
+    const run_args *a = g->run->args;
+    const struct {
+        const char *option, *form;
+        const opt_list *list;
+        bool (*take)(given *g, size_t i, const char *key, const char *value);
+    } kinds[] = {
+        { "tag", "KEY=VALUE", &a->tags, take_tag },
+        { "target", "METRIC=NUMBER", &a->targets, take_target },
+        { "define", "METRIC=higher, lower or info, perhaps with :UNIT", &a->defines, take_def },
+        { "config", "KEY=VALUE", &a->config, take_config },
+    };
+
     out->ntags = a->tags.count;
-    return EXIT_PASS;
-}
-
-static int read_targets(const opt_run *run, cbx_benchmark_opts *out)
-{
-    const run_args *a = run->args;
-    cbx_named_metric *targets = cbx_arena_calloc(run->arena, a->targets.count, sizeof *targets);
-
-    if (!targets) return no_memory(run);
-    for (size_t i = 0; i < a->targets.count; i++) {
-        const char *text = "";
-        double value = NAN;
-        targets[i].name = key_of(run, a->targets.items[i], &text);
-        if (!targets[i].name || !opt_number(text, &value))
-            return opt_fail(run->program, "'--target' must be METRIC=NUMBER, got '%s'", a->targets.items[i]);
-        targets[i].metric = cbx_metric_of(value);
-    }
-    out->targets = targets;
+    out->tags = g->tags = cbx_arena_calloc(g->run->arena, out->ntags, sizeof *g->tags);
     out->ntargets = a->targets.count;
-    return EXIT_PASS;
-}
-
-static int read_defines(const opt_run *run, cbx_benchmark_opts *out)
-{
-    const run_args *a = run->args;
-    cbx_metric_def *defs = cbx_arena_calloc(run->arena, a->defines.count, sizeof *defs);
-
-    if (!defs) return no_memory(run);
-    for (size_t i = 0; i < a->defines.count; i++) {
-        const char *text = "", *colon;
-        defs[i].name = key_of(run, a->defines.items[i], &text);
-        colon = strchr(text, ':');
-        defs[i].unit = colon ? colon + 1 : "";
-        text = colon ? cbx_arena_strndup(run->arena, text, (size_t)(colon - text)) : text;
-        if (!defs[i].name || !text || !cbx_direction_parse(text, &defs[i].direction))
-            return opt_fail(run->program,
-                            "'--define' must be METRIC=higher, lower or info, perhaps with :UNIT, got '%s'",
-                            a->defines.items[i]);
-    }
-    out->defs = defs;
+    out->targets = g->targets = cbx_arena_calloc(g->run->arena, out->ntargets, sizeof *g->targets);
     out->ndefs = a->defines.count;
-    return EXIT_PASS;
+    out->defs = g->defs = cbx_arena_calloc(g->run->arena, out->ndefs, sizeof *g->defs);
+    if (a->config.count) out->measure.config = g->config = cbx_json_new_object();
+    for (size_t k = 0; k < CBX_LEN(kinds); k++)
+        for (size_t i = 0; i < kinds[k].list->count; i++) {
+            const char *word = kinds[k].list->items[i], *equals = strchr(word, '=');
+            if (!equals || equals == word ||
+                !kinds[k].take(g, i, cbx_arena_strndup(g->run->arena, word, (size_t)(equals - word)), equals + 1))
+                return opt_fail(g->run->program, "'--%s' must be %s, got '%s'", kinds[k].option, kinds[k].form, word);
+        }
+    return g->config ? opt_check(g->run, cbx_json_check(g->config, g->run->err)) : EXIT_PASS;
 }
 
-static int read_config(const opt_run *run, cbx_json **out)
+static void set_options(const run_args *a, cbx_benchmark_opts *out)
 {
-    const run_args *a = run->args;
-
-    *out = cbx_json_new_object();
-    for (size_t i = 0; i < a->config.count; i++) {
-        const char *text = "", *key = key_of(run, a->config.items[i], &text);
-        cbx_json *value = NULL;
-        if (!key) return opt_fail(run->program, "'--config' must be KEY=VALUE, got '%s'", a->config.items[i]);
-        if (strcmp(text, "null") == 0)
-            cbx_json_set_null(*out, key);
-        else if (cbx_json_parse(text, strlen(text), "value", &value, NULL))
-            cbx_json_set_string(*out, key, text);
-        else
-            cbx_json_set(*out, key, value);
-    }
-    return cbx_json_check(*out, NULL) ? no_memory(run) : EXIT_PASS;
-}
-
-/* @param config  freed by the caller, also on failure */
-static int read_opts(const opt_run *run, cbx_benchmark_opts *out, cbx_json **config)
-{
-    const run_args *a = run->args;
-
     out->names = a->benchmarks.items;
     out->nnames = a->benchmarks.count;
     out->launches = a->launches;
@@ -249,11 +234,6 @@ static int read_opts(const opt_run *run, cbx_benchmark_opts *out, cbx_json **con
     out->trace = a->trace;
     out->trace_dir = a->trace_dir;
     out->show_output = a->show_output;
-    if (read_tags(run, out) || read_targets(run, out) || read_defines(run, out)) return EXIT_ERROR;
-    if (a->config.count == 0) return EXIT_PASS;
-    if (read_config(run, config)) return EXIT_ERROR;
-    out->measure.config = *config;
-    return EXIT_PASS;
 }
 
 /* --- how many launches --- */
@@ -312,13 +292,14 @@ static size_t launch_more(void *user, const cbx_run *now, size_t launches)
 /* Sets the options for --until-decided; close_deciding in any case. */
 static int open_deciding(deciding *d, cbx_benchmark_opts *o)
 {
-    const run_args *a = d->run->args;
-    cbx_status st = cbx_store_open(d->run->ctx, a->data, NULL, &d->store, &d->err);
+    const opt_run *run = d->run;
+    const run_args *a = run->args;
+    cbx_status st = cbx_store_open(run->ctx, a->data, NULL, &d->store, run->err);
 
-    if (!st) st = cbx_store_baseline_get(d->store, a->baseline, &d->baseline, &d->err);
+    if (!st) st = cbx_store_baseline_get(d->store, a->baseline, &d->baseline, run->err);
     if (st == CBX_ENOENT && strcmp(a->baseline, CBX_BASELINE_MAIN) == 0) st = CBX_OK;
-    if (!st) st = select_defs(d->run, d->store, &d->defs, &d->err);
-    if (st) return opt_fail(d->run->program, "%s", d->err.message);
+    if (!st) st = select_defs(run, d->store, &d->defs, run->err);
+    if (st) return opt_check(run, st);
     if (o->launches < FIRST_LOOK) o->launches = FIRST_LOOK;
     o->more = launch_more;
     o->more_user = d;
@@ -406,11 +387,9 @@ static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *sourc
     const char *const *names;
     size_t n;
     cbx_json *document;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st = cbx_benchmark_list(run->ctx, source, o, run->arena, &names, &n, &err);
+    cbx_status st = cbx_benchmark_list(run->ctx, source, o, run->arena, &names, &n, run->err);
 
-    if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
-    if (st) return opt_fail(run->program, "%s", err.message);
+    if (st) return opt_check(run, st);
     if (!a->json) {
         for (size_t i = 0; i < n; i++) printf("%s\n", names[i]);
         return EXIT_PASS;
@@ -442,14 +421,13 @@ static int conclude(const opt_run *run, const cbx_benchmark_report *r)
     size_t nfaults = 0, ntargets;
     const cbx_target_check *t = cbx_benchmark_report_targets(r, &ntargets);
     char text[CBX_ERR_MESSAGE_SIZE];
-    cbx_err err = CBX_ERR_INIT;
     bool kept = a->data && made;
 
     for (size_t i = 0; i < CBX_LEN(possible); i++)
         if (possible[i]) faults[nfaults++] = possible[i];
-    if (kept && keep_run(run, a->data, made, &err)) {
+    if (kept && keep_run(run, a->data, made, run->err)) {
         kept = false;
-        faults[nfaults++] = err.message;
+        faults[nfaults++] = run->err->message;
     }
     if (a->json) {
         cbx_json *o = cbx_benchmark_report_json(r);
@@ -474,31 +452,29 @@ static int run_run(const opt_run *run)
     cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
     cbx_benchmark_opts o = CBX_BENCHMARK_OPTS_INIT;
     cbx_benchmark_report *report = NULL;
-    cbx_json *config = NULL;
+    given g = { .run = run };
     deciding d = { .run = run, .err = CBX_ERR_INIT };
-    cbx_err err = CBX_ERR_INIT;
     int status = read_source(run, &source);
 
-    if (!status) status = read_opts(run, &o, &config);
+    set_options(a, &o);
+    if (!status) status = read_given(&g, &o);
     if (!status && !a->no_keep && !a->list) {
         a->data = store_path(run, a->data);
         status = a->data ? keep_prepare(run, a->data) : EXIT_ERROR;
     }
     if (!status && a->until_decided > 0 && !a->list) status = open_deciding(&d, &o);
-    if (!status) {
-        o.stop = stop_catch();
-        o.progress = print_failure;
-        o.progress_user = (void *)(uintptr_t)run;
-        if (a->list)
-            status = list_benchmarks(run, &source, &o);
-        else if (cbx_benchmark_run(run->ctx, &source, &o, &report, &err))
-            status = opt_fail(run->program, "%s", err.message);
-        else
-            status = conclude(run, report);
+    o.stop = stop_catch();
+    o.progress = print_failure;
+    o.progress_user = (void *)(uintptr_t)run;
+    if (!status && a->list) {
+        status = list_benchmarks(run, &source, &o);
+    } else if (!status) {
+        status = opt_check(run, cbx_benchmark_run(run->ctx, &source, &o, &report, run->err));
+        if (!status) status = conclude(run, report);
     }
     if (close_deciding(&d)) status = EXIT_ERROR;
     cbx_benchmark_report_free(report);
-    cbx_json_unref(config);
+    cbx_json_unref(g.config);
     return status;
 }
 

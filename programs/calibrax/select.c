@@ -52,6 +52,16 @@ cbx_status select_load(cbx_store *store, const char *which, bool bare, cbx_run *
                     "'latest' is the id of a run that is not the newest: name the newest one by its id");
 }
 
+const char *select_name(const opt_run *run, const char *option)
+{
+    if (run->words->count > 1) {
+        opt_fail(run->program, "'%s %s' takes one run, got %zu", run->program->name, run->command->name,
+                 run->words->count);
+        return NULL;
+    }
+    return run->words->count ? run->words->items[0] : option ? option : "latest";
+}
+
 int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
 {
     return select_defined_run(run, store, which, false, true, out);
@@ -64,16 +74,14 @@ cbx_status select_defs(const opt_run *run, cbx_store *store, cbx_run **out, cbx_
     const char *path = cbx_path_join(run->arena, cbx_store_root(store), "config.json");
 
     *out = NULL;
-    if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory");
     return cbx_path_exists(path) ? cbx_run_defs_read(run->ctx, path, out, err) : CBX_OK;
 }
 
 cbx_run *select_defs_or_warn(const opt_run *run, cbx_store *store)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_run *defs = NULL;
 
-    if (select_defs(run, store, &defs, &err)) opt_fail(run->program, "warning: %s", err.message);
+    if (select_defs(run, store, &defs, run->err)) opt_fail(run->program, "warning: %s", run->err->message);
     return defs;
 }
 
@@ -110,28 +118,23 @@ cbx_status select_define(const opt_run *run, const cbx_run *defs, cbx_run **r, c
 
 int select_defined_run(const opt_run *run, cbx_store *store, const char *which, bool bare, bool json, cbx_run **out)
 {
-    cbx_err err = CBX_ERR_INIT;
     cbx_run *defs;
     cbx_status st;
 
-    if (select_load(store, which, bare, out, &err)) return opt_fail(run->program, "%s", err.message);
+    if (opt_check(run, select_load(store, which, bare, out, run->err))) return EXIT_ERROR;
     if (!strcmp(which, "latest")) select_warn(run, store);
     if (json) return EXIT_PASS;
     defs = select_defs_or_warn(run, store);
-    st = select_define(run, defs, out, &err);
+    st = select_define(run, defs, out, run->err);
     cbx_run_free(defs);
-    return st ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
+    return opt_check(run, st);
 }
 
 void select_warn(const opt_run *run, cbx_store *store)
 {
     cbx_store_report report;
-    cbx_err err = CBX_ERR_INIT;
 
-    if (cbx_store_problems(store, &report, &err)) {
-        opt_fail(run->program, "%s", err.message);
-        return;
-    }
+    if (opt_check(run, cbx_store_problems(store, &report, run->err))) return;
     for (size_t i = 0; i < report.nproblems; i++) opt_fail(run->program, "warning: %s", report.problems[i].message);
     cbx_store_report_clear(&report);
 }
@@ -139,10 +142,9 @@ void select_warn(const opt_run *run, cbx_store *store)
 int select_need_readable(const opt_run *run, cbx_store *store, const char *or_else)
 {
     cbx_store_report report;
-    cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
 
-    if (cbx_store_problems(store, &report, &err)) return opt_fail(run->program, "%s", err.message);
+    if (opt_check(run, cbx_store_problems(store, &report, run->err))) return EXIT_ERROR;
     if (report.nproblems)
         status = opt_fail(run->program, "%s; it may be the latest run: repair or remove it%s",
                           report.problems[0].message, or_else);
@@ -168,10 +170,9 @@ int select_need_latest(const opt_run *run, cbx_store *store)
 {
     const cbx_store_query newest = { .limit = 2 };
     cbx_store_list list;
-    cbx_err err = CBX_ERR_INIT;
     int status;
 
-    if (cbx_store_query_runs(store, &newest, &list, &err)) return opt_fail(run->program, "%s", err.message);
+    if (opt_check(run, cbx_store_query_runs(store, &newest, &list, run->err))) return EXIT_ERROR;
     status = select_need_newest(run, store, &list, ", or name a run with --run");
     cbx_store_list_clear(&list);
     return status;
@@ -185,7 +186,7 @@ int select_number(const opt_run *run, const char *option, const char *name, cons
     if (!equals || equals == word || !opt_number(equals + 1, x))
         return opt_fail(run->program, "'--%s' must be %s=X with a number X, got '%s'", option, name, word);
     *key = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
-    return *key ? EXIT_PASS : opt_fail(run->program, "out of memory");
+    return EXIT_PASS;
 }
 
 int select_pair(const opt_run *run, const char *option, const char *name, const char *word, const char **key, double *x)
@@ -200,12 +201,10 @@ int select_pair(const opt_run *run, const char *option, const char *name, const 
 static int read_time(const opt_run *run, const char *option, const char *text, int64_t *out)
 {
     const char *whole = text;
-    cbx_err err = CBX_ERR_INIT;
 
     if (!text) return EXIT_PASS;
     if (!strpbrk(text, "T :")) whole = cbx_arena_printf(run->arena, "%sT00:00:00Z", text);
-    if (!whole) return opt_fail(run->program, "out of memory");
-    if (cbx_time_parse_iso(whole, out, &err))
+    if (cbx_time_parse_iso(whole, out, run->err))
         return opt_fail(run->program, "'--%s' must be a date or time such as 2026-02-20T11:34:24Z, got '%s'", option,
                         text);
     return EXIT_PASS;
@@ -213,29 +212,24 @@ static int read_time(const opt_run *run, const char *option, const char *text, i
 
 int select_query(const opt_run *run, const select_args *a, cbx_store_query *out)
 {
+    cbx_tag *tags = cbx_arena_calloc(run->arena, a->tags.count, sizeof(*tags));
+
     *out = (cbx_store_query){ .branch = a->branch,
                               .commit = a->commit,
                               .machine = a->machine,
                               .point = a->point,
                               .scenario = a->scenario,
                               .metric = a->metric,
+                              .tags = tags,
+                              .ntags = a->tags.count,
                               .limit = a->limit };
-    if (read_time(run, "since", a->since, &out->since_us)) return EXIT_ERROR;
-    if (read_time(run, "until", a->until, &out->until_us)) return EXIT_ERROR;
-    cbx_tag *tags = cbx_arena_calloc(run->arena, a->tags.count, sizeof(*tags));
-
-    if (!tags) return opt_fail(run->program, "out of memory");
     for (size_t i = 0; i < a->tags.count; i++) {
-        const char *equals = strchr(a->tags.items[i], '=');
-        if (!equals || equals == a->tags.items[i])
-            return opt_fail(run->program, "'--tag' must be KEY=VALUE, got '%s'", a->tags.items[i]);
-        tags[i].key = cbx_arena_strndup(run->arena, a->tags.items[i], (size_t)(equals - a->tags.items[i]));
-        tags[i].value = equals + 1;
-        if (!tags[i].key) return opt_fail(run->program, "out of memory");
+        const char *word = a->tags.items[i], *equals = strchr(word, '=');
+        if (!equals || equals == word) return opt_fail(run->program, "'--tag' must be KEY=VALUE, got '%s'", word);
+        tags[i] = (cbx_tag){ cbx_arena_strndup(run->arena, word, (size_t)(equals - word)), equals + 1 };
     }
-    out->tags = tags;
-    out->ntags = a->tags.count;
-    return EXIT_PASS;
+    if (read_time(run, "since", a->since, &out->since_us)) return EXIT_ERROR;
+    return read_time(run, "until", a->until, &out->until_us);
 }
 
 /* Of the values of a series two by two; UNKNOWN: none of several names its machine. */
@@ -274,36 +268,32 @@ int select_check_machines(const opt_run *run, const cbx_trend_series *s, const c
 int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_series *s, const char *what,
                        bool direction_too)
 {
-    const cbx_metric_def *first = NULL, *def = NULL;
-    cbx_run *kept = NULL, *one = NULL;
-    cbx_err err = CBX_ERR_INIT;
+    const cbx_metric_def *first = NULL;
+    cbx_run *kept = NULL;
     bool mixed = false;
-    int status = EXIT_PASS;
+    int status = opt_check(run, cbx_store_metric_is_mixed(store, s->metric, &mixed, run->err));
 
-    if (cbx_store_metric_is_mixed(store, s->metric, &mixed, &err)) return opt_fail(run->program, "%s", err.message);
     for (size_t i = 0; mixed && !status && i < s->npoints; i++) {
-        /* The run's definition of the series' metric; NULL and EXIT_PASS: it has none.  *of keeps it. */
-        status = cbx_store_load_bare(store, s->points[i].run_id, &one, &err) ? opt_fail(run->program, "%s", err.message)
-                                                                             : EXIT_PASS;
-
-        if (!status) *&def = cbx_run_find_metric_def(one, s->metric);
-        if (!status && def && first && strcmp(def->unit, first->unit) != 0)
+        const cbx_metric_def *def = NULL;
+        cbx_run *one = NULL;
+        status = opt_check(run, cbx_store_load_bare(store, s->points[i].run_id, &one, run->err));
+        if (!status) def = cbx_run_find_metric_def(one, s->metric);
+        if (def && first && strcmp(def->unit, first->unit) != 0)
             status = opt_fail(
                 run->program,
                 "'%s' is in '%s' in run '%s' and in '%s' in run '%s': choose runs of one unit with --since or --until",
                 what, first->unit, cbx_run_id(kept), def->unit, cbx_run_id(one));
-        if (!status && direction_too && def && first && def->direction != first->direction)
+        else if (direction_too && def && first && def->direction != first->direction)
             status = opt_fail(run->program,
                               "'%s' has direction '%s' in run '%s' and '%s' in run '%s': choose runs of one direction "
                               "with --since or --until",
                               what, cbx_direction_name(first->direction), cbx_run_id(kept),
                               cbx_direction_name(def->direction), cbx_run_id(one));
-        if (!status && def && !first) {
+        if (def && !first) {
             first = def;
             kept = cbx_run_ref(one);
         }
         cbx_run_free(one);
-        one = NULL;
     }
     cbx_run_free(kept);
     return status;
@@ -327,11 +317,10 @@ int keep_prepare(const opt_run *run, const char *root)
 {
     const cbx_store_opts create = { .struct_size = sizeof create, .create = true };
     cbx_store *store = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    const cbx_status st = cbx_store_open(run->ctx, root, &create, &store, &err);
+    const cbx_status st = cbx_store_open(run->ctx, root, &create, &store, run->err);
 
     cbx_store_close(store);
-    return st ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
+    return opt_check(run, st);
 }
 
 cbx_status keep_run(const opt_run *run, const char *root, const cbx_run *r, cbx_err *err)
@@ -434,20 +423,20 @@ const char *plain_text(cbx_arena *arena, const char *s)
     if (!control) return s;
     cbx_text_init(&text, &arena->al);
     cbx_text_put_plain(&text, s);
-    out = cbx_text_check(&text, NULL) ? NULL : cbx_arena_strdup(arena, cbx_text_str(&text));
+    out = cbx_arena_strdup(arena, cbx_text_str(&text));
     cbx_text_clear(&text);
-    return out ? out : "";
+    return out;
 }
 
 const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const char *skip)
 {
     const char *text = "";
 
-    for (size_t i = 0; text && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (skip && !strcmp(tags[i].key, skip)) continue;
         text = cbx_arena_printf(arena, "%s%s%s=%s", text, *text ? ", " : "", tags[i].key, tags[i].value);
     }
-    return text ? plain_text(arena, text) : "";
+    return plain_text(arena, text);
 }
 
 const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip)
@@ -456,21 +445,19 @@ const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip)
     const char *text = "";
     size_t n = 0;
 
-    if (!tags) return NULL;
     for (size_t i = 0; i < p->ntags; i++)
         if (!skip || strcmp(p->tags[i].key, skip) != 0) tags[n++] = p->tags[i];
     qsort(tags, n, sizeof *tags, cbx_tag_compare);
-    for (size_t i = 0; text && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         text = cbx_arena_printf(arena, "%s%s%s=%s", text, i ? "," : "", tags[i].key, tags[i].value);
-    return text ? cbx_arena_printf(arena, "%s@%s{%s}", p->name, p->scenario, text) : NULL;
+    return cbx_arena_printf(arena, "%s@%s{%s}", p->name, p->scenario, text);
 }
 
 const char *series_key(cbx_arena *arena, const cbx_trend_series *s)
 {
     const cbx_point p = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
-    const char *key = point_key(arena, &p, NULL);
 
-    return key ? cbx_arena_printf(arena, "%s:%s", key, s->metric) : NULL;
+    return cbx_arena_printf(arena, "%s:%s", point_key(arena, &p, NULL), s->metric);
 }
 
 void print_run_head(const opt_run *run, const cbx_run *r)

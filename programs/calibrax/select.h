@@ -52,6 +52,8 @@ typedef struct select_args {
 /* The store of --data, or the default one (store_path.h); made only if asked for. */
 int select_open(const opt_run *run, const select_args *a, bool create, cbx_store **out);
 int select_query(const opt_run *run, const select_args *a, cbx_store_query *out);
+/* The run that an argument or --run names, "latest" without them; NULL after a message: there are several arguments. */
+const char *select_name(const opt_run *run, const char *option);
 /* A run by an id, the beginning of one, "latest", or "baseline:NAME". */
 int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out);
 /* The same with the store's definitions, unless it is shown as JSON.  @param bare  without samples, of a run that is no baseline */
@@ -113,10 +115,9 @@ const char *run_machine(const cbx_run *run);
 const char *format_time(int64_t us, char *buf);
 /* "+18.8 %" of 0.188, "-" for NaN */
 const char *format_percent(double share, char buf[CBX_FORMAT_SIZE]);
-/* "point@scenario{batch=32,framework=flax}", tags by key and without the key `skip` (NULL: all), as verdicts and comparisons name points;
- * NULL: out of memory. */
+/* "point@scenario{batch=32,framework=flax}", tags by key and without the key `skip` (NULL: all), as verdicts and comparisons name points */
 const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip);
-/* "point@scenario{batch=32}:metric", as changes and refusals name series; NULL: out of memory. */
+/* "point@scenario{batch=32}:metric", as changes and refusals name series */
 const char *series_key(cbx_arena *arena, const cbx_trend_series *s);
 /* Text for a terminal: control characters become \xNN; a text without them is returned as it is. */
 const char *plain_text(cbx_arena *arena, const char *s);

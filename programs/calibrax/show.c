@@ -63,55 +63,29 @@ static void print_point(const opt_run *run, const cbx_run *r, const cbx_point *p
 /* The run file, with the matching points only: other programs read it, so numbers that are not finite are bare tokens. */
 static int print_run_file(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
 {
-    enum { FLAGS = CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_NO_CONTROL };
     cbx_json *head = cbx_run_head_to_json(r), *value;
-    bool complete = head != NULL;
     const char *key;
-    cbx_text out;
+    json_stream out;
 
-    cbx_text_init(&out, cbx_ctx_allocator(run->ctx));
+    json_stream_open(&out, CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_NO_CONTROL);
+    out.failed = !head;
     for (size_t i = 0; cbx_json_member(head, i, &key, &value); i++) {
-        size_t n = 0;
-        cbx_text_putc(&out, i ? ',' : '{');
-        cbx_json_write_break(FLAGS, 1, &out);
-        cbx_json_write_string(key, strlen(key), FLAGS, &out);
-        cbx_text_puts(&out, ": ");
         if (strcmp(key, "points") != 0) {
-            cbx_json_write_part(value, FLAGS, 1, NULL, NULL, &out);
+            cbx_json_writer_add(&out.writer, key, value);
             continue;
         }
-        cbx_text_putc(&out, '[');
-        for (size_t k = 0; k < cbx_run_npoints(r); k++) {
-            cbx_json *point = select_point(q, cbx_run_point(r, k)) ? cbx_run_point_to_json(r, k) : NULL;
-            if (!point) {
-                complete = complete && !select_point(q, cbx_run_point(r, k));
-                continue;
-            }
-            if (n++) cbx_text_putc(&out, ',');
-            cbx_json_write_break(FLAGS, 2, &out);
-            cbx_json_write_part(point, FLAGS, 2, NULL, NULL, &out);
-            cbx_json_unref(point);
-            if (out.len < 65536) continue;
-            fwrite(out.data, 1, out.len, stdout);
-            complete = complete && !out.status;
-            cbx_text_reset(&out);
-        }
-        if (n) cbx_json_write_break(FLAGS, 1, &out);
-        cbx_text_putc(&out, ']');
+        cbx_json_writer_begin(&out.writer, key, '[');
+        for (size_t k = 0; k < cbx_run_npoints(r); k++)
+            if (select_point(q, cbx_run_point(r, k))) json_stream_add(&out, cbx_run_point_to_json(r, k));
+        cbx_json_writer_end(&out.writer);
     }
-    cbx_json_write_break(FLAGS, 0, &out);
-    cbx_text_puts(&out, "}\n");
-    complete = complete && !out.status;
-    fwrite(cbx_text_str(&out), 1, out.len, stdout);
-    cbx_text_clear(&out);
     cbx_json_unref(head);
-    return complete ? EXIT_PASS : opt_fail(run->program, "out of memory");
+    return json_stream_close(&out, run->program);
 }
 
-static int show_one(const opt_run *run, cbx_store *store, const cbx_store_query *q)
+static int show_one(const opt_run *run, cbx_store *store, const cbx_store_query *q, const char *name)
 {
     const show_args *a = run->args;
-    const char *name = run->words->count ? run->words->items[0] : a->run ? a->run : "latest";
     cbx_run *r = NULL;
     size_t found = 0;
     int status = select_defined_run(run, store, name, false, a->select.json, &r);
@@ -187,11 +161,10 @@ static int show_many(const opt_run *run, cbx_store *store, const cbx_store_query
 {
     const show_args *a = run->args;
     cbx_store_list list;
-    cbx_err err = CBX_ERR_INIT;
     size_t found = 0;
     int status = EXIT_PASS;
 
-    if (cbx_store_query_runs(store, q, &list, &err)) return opt_fail(run->program, "%s", err.message);
+    if (opt_check(run, cbx_store_query_runs(store, q, &list, run->err))) return EXIT_ERROR;
     select_warn(run, store);
     for (size_t i = 0; a->points && !status && i < list.count; i++) {
         cbx_run *r = NULL;
@@ -212,14 +185,13 @@ static int show_many(const opt_run *run, cbx_store *store, const cbx_store_query
 static int run_show(const opt_run *run)
 {
     const show_args *a = run->args;
+    const char *name = select_name(run, a->run);
     cbx_store_query q;
-    cbx_store *store = NULL;
-    int status = run->words->count > 1
-                     ? opt_fail(run->program, "'calibrax show' takes one run, got %zu", run->words->count)
-                     : select_query(run, &a->select, &q);
+    cbx_store *store;
+    int status;
 
-    if (!status) status = select_open(run, &a->select, false, &store);
-    if (!status) status = a->list || a->points ? show_many(run, store, &q) : show_one(run, store, &q);
+    if (!name || select_query(run, &a->select, &q) || select_open(run, &a->select, false, &store)) return EXIT_ERROR;
+    status = a->list || a->points ? show_many(run, store, &q) : show_one(run, store, &q, name);
     cbx_store_close(store);
     return status;
 }

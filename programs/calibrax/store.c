@@ -106,13 +106,12 @@ static int care(const opt_run *run, const char *done,
     cbx_store *store = NULL;
     cbx_store_query query;
     cbx_store_report report;
-    cbx_err err = CBX_ERR_INIT;
     int status = select_query(run, &a->select, &query);
 
     if (!status) status = select_open(run, &a->select, false, &store);
     if (status) return status;
-    if (act(a, store, &query, &report, &err)) {
-        status = opt_fail(run->program, "%s", err.message);
+    if (act(a, store, &query, &report, run->err)) {
+        status = opt_fail(run->program, "%s", run->err->message);
     } else {
         status = show_report(run, done, &report);
         cbx_store_report_clear(&report);

@@ -59,7 +59,7 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Scenarios in the order of their first points; NULL: out of memory. */
+/* Scenarios in the order of their first points. */
 static line *make_lines(const opt_run *run, const cbx_run *r)
 {
     size_t n = cbx_run_npoints(r), end;
@@ -95,9 +95,9 @@ static void print_line(const opt_run *run, const cbx_run *r, const line *l)
         if (label_of(p) != p->name) printf(" %s", plain_text(run->arena, p->name));
         if (*rest) printf(" (%s)", rest);
     }
-    for (size_t i = 0; list && i < p->nmetrics; i++) list[i] = &p->metrics[i];
-    if (list) qsort(list, p->nmetrics, sizeof(*list), by_name);
-    for (size_t i = 0; list && i < p->nmetrics; i++) {
+    for (size_t i = 0; i < p->nmetrics; i++) list[i] = &p->metrics[i];
+    qsort(list, p->nmetrics, sizeof(*list), by_name);
+    for (size_t i = 0; i < p->nmetrics; i++) {
         const cbx_metric_def *def = cbx_run_find_metric_def(r, list[i]->name);
         printf("%s%s=%.6g", i ? ", " : ": ", plain_text(run->arena, list[i]->name), list[i]->metric.value);
         if (def && *def->unit) print_painted(PAINT_FAINT, " %s", plain_text(run->arena, def->unit));
@@ -123,15 +123,14 @@ static int print_json_summary(const opt_run *run, const cbx_run *r)
         cbx_json_set(item, "metrics", values);
         json_stream_add(&out, item);
     }
-    return json_stream_end(&out, run->program, cbx_json_new_object());
+    return json_stream_end(&out, run->program, NULL);
 }
 
-static int print_summary(const opt_run *run, const cbx_run *r)
+static void print_summary(const opt_run *run, const cbx_run *r)
 {
     const line *lines = make_lines(run, r);
 
     print_run_head(run, r);
-    if (!lines) return opt_fail(run->program, "out of memory");
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
         if (lines[i].first == lines[i].at) {
             print_painted(PAINT_FAINT, "\nScenario: ");
@@ -139,21 +138,22 @@ static int print_summary(const opt_run *run, const cbx_run *r)
         }
         print_line(run, r, &lines[i]);
     }
-    return EXIT_PASS;
 }
 
 static int run_summary(const opt_run *run)
 {
     const summary_args *a = run->args;
-    const char *name = run->words->count ? run->words->items[0] : a->run ? a->run : "latest";
-    cbx_store *store = NULL;
+    const char *name = select_name(run, a->run);
+    cbx_store *store;
     cbx_run *r = NULL;
-    int status = run->words->count > 1
-                     ? opt_fail(run->program, "'calibrax summary' takes one run, got %zu", run->words->count)
-                     : select_open(run, &a->select, false, &store);
+    int status;
 
-    if (!status) status = select_defined_run(run, store, name, true, a->select.json, &r);
-    if (!status) status = a->select.json ? print_json_summary(run, r) : print_summary(run, r);
+    if (!name || select_open(run, &a->select, false, &store)) return EXIT_ERROR;
+    status = select_defined_run(run, store, name, true, a->select.json, &r);
+    if (!status && a->select.json)
+        status = print_json_summary(run, r);
+    else if (!status)
+        print_summary(run, r);
     cbx_run_free(r);
     cbx_store_close(store);
     return status;

@@ -11,10 +11,13 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/exporters/figure.h"
+#include "calibrax/plot/plot.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/common/output.h"
 
-static const trend_args trend_defaults = { .penalty = NAN, .alpha = 0.01, .level = 0.95, .min_segment = 3, .seed = 1 };
+static const trend_args trend_defaults = {
+    .figure = -1, .penalty = NAN, .alpha = 0.01, .level = 0.95, .min_segment = 3, .seed = 1
+};
 
 #define AT(member) offsetof(trend_args, member)
 
@@ -36,7 +39,7 @@ static const opt_spec trend_options[] = {
     { "changes", 0, OPT_FLAG, AT(changes), NULL, NULL, "find where the level of each series changed" },
     { "over", 0, OPT_STRING, AT(over), "TAG", NULL,
       "fit how the metric scales with a numeric tag, instead of over time" },
-    { "figure", 0, OPT_STRING, AT(figure), "FORM", NULL, "draw each series into a file: svg, pdf or png",
+    { "figure", 0, OPT_CHOICE, AT(figure), "FORM", NULL, "draw each series into a file: svg, pdf or png",
       "svg pdf png" },
     { "Figures, with --figure", 0, OPT_GROUP, 0, "figure", NULL, NULL },
     { "output", 'o', OPT_STRING, AT(output), "DIR", "the current folder", "folder of the figures" },
@@ -123,12 +126,11 @@ static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_t
     const cbx_metric_def *def = NULL;
     cbx_direction direction;
     cbx_run *newest = NULL, *defs = NULL;
-    cbx_err err = CBX_ERR_INIT;
 
     if (!a->tendency || !values || !s->npoints) return NULL;
     for (size_t i = 0; i < s->npoints; i++) values[i] = s->points[i].value;
-    if (cbx_tendency_find(run->ctx, values, s->npoints, CBX_TENDENCY_THRESHOLD, 0.95, out, &err)) {
-        opt_fail(run->program, "%s", err.message);
+    if (cbx_tendency_find(run->ctx, values, s->npoints, CBX_TENDENCY_THRESHOLD, 0.95, out, run->err)) {
+        opt_fail(run->program, "%s", run->err->message);
         return NULL;
     }
     if (!cbx_store_load_bare(store, s->points[s->npoints - 1].run_id, &newest, NULL))
@@ -204,10 +206,7 @@ static int draw_figure(const opt_run *run, const cbx_exporter *form, const cbx_t
                                        .upper = upper,
                                        .n = s->npoints };
     cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
     cbx_export_report report;
-
-    if (!y || !key) return opt_fail(run->program, "out of memory");
     for (size_t i = 0; i < s->npoints; i++) {
         y[i] = s->points[i].value;
         lower[i] = s->points[i].lower;
@@ -215,7 +214,7 @@ static int draw_figure(const opt_run *run, const cbx_exporter *form, const cbx_t
     }
     o.folder = a->output;
     o.replace = a->replace;
-    if (cbx_export_convergence(run->ctx, form, &f, &o, &report, &err)) return opt_fail(run->program, "%s", err.message);
+    if (opt_check(run, cbx_export_convergence(run->ctx, form, &f, &o, &report, run->err))) return EXIT_ERROR;
     for (size_t k = 0; k < report.nfiles; k++) puts(report.files[k]);
     cbx_export_report_clear(&report);
     return EXIT_PASS;
@@ -241,8 +240,7 @@ static cbx_status check_series(void *user, const cbx_trend_series *s, cbx_err *e
     const trend_args *a = w->run->args;
     const char *name = series_key(w->run->arena, s);
 
-    w->status = name ? EXIT_PASS : opt_fail(w->run->program, "out of memory");
-    if (!w->status) w->status = select_check_machines(w->run, s, name, a->allow_machines, &w->noted);
+    w->status = select_check_machines(w->run, s, name, a->allow_machines, &w->noted);
     if (!w->status) w->status = select_check_units(w->run, w->store, s, name, false);
     return w->status ? cbx_fail(err, CBX_EINVAL, "reported") : CBX_OK;
 }
@@ -261,7 +259,7 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
     const trend_args *a = w->run->args;
 
     if (!w->shown) begin_showing(w);
-    if (a->figure) {
+    if (w->form) {
         w->status = draw_figure(w->run, w->form, s);
     } else if (a->select.json) {
         json_stream_add(&w->json, series_json(w->run, w->store, s));
@@ -279,21 +277,17 @@ static int run_trend(const opt_run *run)
     select_args select = a->select;
     showing w = { .run = run, .noted = CBX_MACHINE_SAME };
     cbx_store_query query;
-    cbx_err err = CBX_ERR_INIT;
 
     if (a->over) return trend_over(run);
     if (a->changes) return trend_changes(run);
-    if (a->framework &&
-        !opt_append(run->arena, cbx_arena_printf(run->arena, "framework=%s", a->framework), &select.tags))
-        return opt_fail(run->program, "out of memory");
-    if (a->figure && !(w.form = cbx_exporter_find(a->figure)))
-        return opt_fail(run->program, "'--figure' must be svg, pdf or png, got '%s'", a->figure);
+    if (a->framework) opt_append(run->arena, cbx_arena_printf(run->arena, "framework=%s", a->framework), &select.tags);
+    if (a->figure >= 0) w.form = cbx_exporter_find(cbx_plot_format_name((cbx_plot_format)a->figure));
     if (select_query(run, &select, &query) || select_open(run, &a->select, false, &w.store)) return EXIT_ERROR;
-    if (cbx_store_trend_each(w.store, &query, check_series, show_one, &w, &err) && !w.status)
-        w.status = opt_fail(run->program, "%s", err.message);
+    if (cbx_store_trend_each(w.store, &query, check_series, show_one, &w, run->err) && !w.status)
+        w.status = opt_fail(run->program, "%s", run->err->message);
     if (w.shown || !w.status) {
         if (!w.shown) begin_showing(&w);
-        if (a->select.json && json_stream_end(&w.json, run->program, cbx_json_new_object())) w.status = EXIT_ERROR;
+        if (a->select.json && json_stream_end(&w.json, run->program, NULL)) w.status = EXIT_ERROR;
         if (!w.status && !w.shown)
             w.status = opt_fail(run->program, "no series in '%s' matches: 'calibrax show' lists points and metrics",
                                 cbx_store_root(w.store));

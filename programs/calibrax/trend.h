@@ -9,11 +9,11 @@
 typedef struct trend_args {
     select_args select;
     inputs_args inputs;
-    const char *framework, *figure, *output, *state, *over;
+    const char *framework, *output, *state, *over;
     opt_list before, after; /* runs that measured both sides of the last change again */
     double penalty, alpha, level, threshold;
     size_t min_segment, window, seed;
-    int method, cost, law;
+    int method, cost, law, figure; /* figure: cbx_plot_format, -1: none */
     bool changes, allow_machines, tendency, replace, new_only, check, allow_dropped;
 } trend_args;
 

@@ -9,8 +9,7 @@
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-#include "calibrax/base/list.h"
-#include "calibrax/core/point_index.h"
+#include "calibrax/base/table.h"
 #include "programs/calibrax/trend.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
@@ -47,11 +46,10 @@ typedef struct changes {
     cbx_trend trend;
     series *list;
     size_t n;
-    cbx_point_index metrics; /* the first series of each, found as a point of that name */
-    cbx_json *seen;          /* the state file as it was; NULL: none */
+    cbx_names metrics;
+    size_t *first;  /* series of each metric */
+    cbx_json *seen; /* the state file as it was; NULL: none */
 } changes;
-
-static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
 
 /* --- finding --- */
 
@@ -70,12 +68,10 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
     cbx_changepoint_opts o = CBX_CHANGEPOINT_OPTS_INIT;
     cbx_change *list = cbx_arena_calloc(scratch, n, sizeof *list);
     size_t *index = cbx_arena_calloc(scratch, n, sizeof *index), count = 0;
-    cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
     s->values = cbx_arena_calloc(run->arena, n, sizeof *s->values);
     s->where = cbx_arena_calloc(run->arena, n, sizeof *s->where);
-    if (!s->values || !s->where || !list || !index) return no_memory(run);
     for (size_t i = 0; i < n; i++) {
         const cbx_trend_point *p = &s->s->points[i];
         s->left_out += !isfinite(p->value);
@@ -92,9 +88,9 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
     o.alpha = a->alpha;
     o.seed = a->seed;
     if (!a->method && (s->n < 4 || s->n / 2 < a->min_segment)) return EXIT_PASS; /* too short for any change */
-    st = a->method ? cbx_changepoints_find(run->ctx, s->values, s->n, &o, index, &count, &err)
-                   : cbx_changes_detect(run->ctx, s->values, s->n, a->min_segment, list, &count, &err);
-    if (st) return opt_fail(run->program, "%s", err.message);
+    st = a->method ? cbx_changepoints_find(run->ctx, s->values, s->n, &o, index, &count, run->err)
+                   : cbx_changes_detect(run->ctx, s->values, s->n, a->min_segment, list, &count, run->err);
+    if (opt_check(run, st)) return EXIT_ERROR;
     for (size_t k = 0; a->method && k < count; k++) { /* levels of the segments beside each change */
         size_t from = k ? index[k - 1] : 0, to = k + 1 < count ? index[k + 1] : s->n;
         double before = mean_of(s->values, from, index[k]), after = mean_of(s->values, index[k], to);
@@ -102,7 +98,6 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
                                 NAN,      false };
     }
     s->found = cbx_arena_calloc(run->arena, count, sizeof *s->found);
-    if (!s->found) return no_memory(run);
     for (size_t k = 0; k < count; k++) {
         bool known = s->direction != CBX_DIRECTION_INFO;
         bool worse = (list[k].after > list[k].before) == (s->direction == CBX_DIRECTION_LOWER);
@@ -116,30 +111,23 @@ static int find_in(const opt_run *run, series *s, cbx_arena *scratch)
     return EXIT_PASS;
 }
 
-/* The store is asked once a metric: it reads every run each time.  Series are by point, so one before has most metrics too. */
-static bool find_direction(changes *c, series *s)
+/* The store is asked once a metric: it reads every run each time. */
+static void find_direction(changes *c, series *s)
 {
     cbx_metric_def def;
-    size_t at = (size_t)(s - c->list);
-    cbx_point *metric = cbx_arena_calloc(c->run->arena, 1, sizeof *metric);
-    const cbx_point_entry *e = NULL;
+    const size_t at = (size_t)(s - c->list), known = c->metrics.n, number = cbx_names_add(&c->metrics, s->s->metric);
 
-    if (metric) {
-        *metric = (cbx_point){ .name = s->s->metric, .scenario = "" };
-        e = cbx_point_index_add(&c->metrics, metric, at);
-    }
-    if (!e) return false;
-    if (e->value != at) {
-        const series *first = &c->list[e->value];
+    if (number < known) {
+        const series *first = &c->list[c->first[number]];
         s->undefined = first->undefined;
         s->direction = first->direction;
         s->unit = first->unit;
-        return true;
+        return;
     }
+    c->first[number] = at;
     s->undefined = cbx_store_metric_def(c->store, s->s->metric, c->run->arena, &def, NULL) != CBX_OK;
     s->direction = s->undefined ? CBX_DIRECTION_INFO : def.direction;
     s->unit = s->undefined ? NULL : def.unit;
-    return true;
 }
 
 /* Two values of one run are no series, and a gate cannot judge runs of one time, whose order is unknown. */
@@ -162,25 +150,25 @@ static int find_changes(changes *c)
 {
     cbx_store_query query;
     cbx_arena passing;
-    cbx_err err = CBX_ERR_INIT;
     cbx_same_machine noted = CBX_MACHINE_SAME;
     int status = select_query(c->run, &c->a->select, &query);
 
     if (status) return status;
-    if (cbx_store_trend(c->store, &query, &c->trend, &err)) return opt_fail(c->run->program, "%s", err.message);
+    if (opt_check(c->run, cbx_store_trend(c->store, &query, &c->trend, c->run->err))) return EXIT_ERROR;
     select_warn(c->run, c->store);
     if (!c->trend.count)
         return opt_fail(c->run->program, "no series in '%s' matches: 'calibrax show' lists points and metrics",
                         cbx_store_root(c->store));
     c->list = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->list);
-    if (!c->list) return no_memory(c->run);
-    cbx_point_index_init(&c->metrics, cbx_ctx_allocator(c->run->ctx), NULL);
-    cbx_arena_init(&passing, cbx_ctx_allocator(c->run->ctx));
+    c->first = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->first);
+    cbx_names_init(&c->metrics, &c->run->arena->al);
+    cbx_arena_init(&passing, &c->run->arena->al);
     for (size_t i = 0; !status && i < c->trend.count; i++) {
         series *s = &c->list[c->n++];
         *s = (series){ .s = &c->trend.series[i] };
         s->name = cbx_arena_strdup(c->run->arena, series_key(&passing, s->s));
-        status = s->name && find_direction(c, s) ? find_in(c->run, s, &passing) : no_memory(c->run);
+        find_direction(c, s);
+        status = find_in(c->run, s, &passing);
         cbx_arena_clear(&passing);
     }
     /* Another machine is a change of level that no commit made, and may hide one that a commit made. */
@@ -195,12 +183,12 @@ static int find_changes(changes *c)
 
 /* --- the last look --- */
 
-/* Names of the runs of a series' values; NULL: out of memory. */
+/* Names of the runs of a series' values. */
 static const char **runs_of(const changes *c, const series *s)
 {
     const char **runs = cbx_arena_calloc(c->run->arena, s->n, sizeof *runs);
 
-    for (size_t i = 0; runs && i < s->n; i++) runs[i] = s->where[i]->run_id;
+    for (size_t i = 0; i < s->n; i++) runs[i] = s->where[i]->run_id;
     return runs;
 }
 
@@ -208,16 +196,14 @@ static const char **runs_of(const changes *c, const series *s)
 static int compare_with_state(changes *c)
 {
     const char *path = c->a->state;
-    cbx_err err = CBX_ERR_INIT;
 
     if (!path || !cbx_path_exists(path)) return EXIT_PASS;
-    if (cbx_json_read(c->run->ctx, path, &c->seen, &err) || cbx_change_state_check(c->seen, path, &err))
-        return opt_fail(c->run->program, "%s", err.message);
+    if (cbx_json_read(c->run->ctx, path, &c->seen, c->run->err) || cbx_change_state_check(c->seen, path, c->run->err))
+        return opt_fail(c->run->program, "%s", c->run->err->message);
     for (size_t i = 0; i < c->n; i++) {
         series *s = &c->list[i];
         const cbx_json *seen = cbx_change_state_of(c->seen, s->name);
         const char **runs = runs_of(c, s);
-        if (!runs) return no_memory(c->run);
         if (!seen) continue;
         s->unseen = cbx_change_state_unseen(seen, runs, s->n);
         for (size_t k = 0; k < s->nfound; k++)
@@ -233,7 +219,6 @@ static cbx_json *series_state(const changes *c, const series *s)
     const char **runs = runs_of(c, s);
     size_t *places = cbx_arena_calloc(c->run->arena, s->nfound, sizeof *places), n = 0;
 
-    if (!runs || !places) return NULL;
     for (size_t k = 0; k < s->nfound; k++)
         if (s->found[k].c.alarm || c->a->method) places[n++] = s->found[k].c.index;
     return cbx_change_state_make(runs, s->n, places, n);
@@ -245,7 +230,6 @@ static int write_state(const changes *c)
     const char *path = c->a->state;
     const cbx_json *before = cbx_json_get(c->seen, "series");
     cbx_json *o, *all;
-    cbx_err err = CBX_ERR_INIT;
     cbx_status st;
     cbx_text text;
 
@@ -257,12 +241,12 @@ static int write_state(const changes *c)
     cbx_text_init(&text, cbx_ctx_allocator(c->run->ctx));
     cbx_json_write(o, CBX_JSON_INDENT2, &text);
     cbx_text_putc(&text, '\n');
-    st = cbx_text_check(&text, &err);
-    if (!st) st = cbx_dir_create_parent(c->run->ctx, path, &err);
-    if (!st) st = cbx_file_write_atomic(c->run->ctx, path, text.data, text.len, &err);
+    st = cbx_text_check(&text, c->run->err);
+    if (!st) st = cbx_dir_create_parent(c->run->ctx, path, c->run->err);
+    if (!st) st = cbx_file_write_atomic(c->run->ctx, path, text.data, text.len, c->run->err);
     cbx_text_clear(&text);
     cbx_json_unref(o);
-    return st ? opt_fail(c->run->program, "%s", err.message) : EXIT_PASS;
+    return opt_check(c->run, st);
 }
 
 /* --- a repeated measurement --- */
@@ -294,7 +278,7 @@ static int pile_runs(const changes *c, const series *s, const inputs_list *l, pi
             const cbx_metric *m = cbx_point_metric(p, s->s->metric);
             size_t n = m && m->nsamples ? m->nsamples : 1;
             if (!m || !is_of_series(s->s, p)) continue;
-            if (!cbx_list_reserve(&al, out, out->n + n)) return no_memory(c->run);
+            (void)cbx_list_reserve(&al, out, out->n + n);
             memcpy(out->items + out->n, m->nsamples ? m->samples : &m->value, n * sizeof *out->items);
             out->n += n;
         }
@@ -307,7 +291,6 @@ static int confirm_all(changes *c, const inputs_list sides[2])
 {
     const trend_args *a = c->a;
     size_t asked = 0, changed = 0;
-    cbx_err err = CBX_ERR_INIT;
 
     for (size_t i = 0; i < c->n; i++) {
         series *s = &c->list[i];
@@ -320,8 +303,8 @@ static int confirm_all(changes *c, const inputs_list sides[2])
             if (pile_runs(c, s, &sides[side], &piles[side])) return EXIT_ERROR;
         if (!piles[0].n || !piles[1].n) continue;
         if (cbx_change_confirm(c->run->ctx, piles[0].items, piles[0].n, piles[1].items, piles[1].n, a->level,
-                               a->threshold, &v, &last->again, &err))
-            return opt_fail(c->run->program, "'%s': %s", plain_text(c->run->arena, s->name), err.message);
+                               a->threshold, &v, &last->again, c->run->err))
+            return opt_fail(c->run->program, "'%s': %s", plain_text(c->run->arena, s->name), c->run->err->message);
         last->judged = v == CBX_VERDICT_UNDECIDED                                                        ? UNDECIDED
                        : v == (last->c.after > last->c.before ? CBX_VERDICT_SLOWER : CBX_VERDICT_FASTER) ? CONFIRMED
                                                                                                          : REFUTED;
@@ -341,7 +324,6 @@ static int confirm(changes *c)
     for (int side = 0; !status && side < 2; side++)
         status = inputs_load(c->run, &c->a->select, &asked[side], NULL, &sides[side], NULL);
     all.items = cbx_arena_calloc(c->run->arena, sides[0].n + sides[1].n, sizeof *all.items);
-    if (!status && !all.items) status = no_memory(c->run);
     for (int side = 0; !status && side < 2; side++)
         for (size_t i = 0; i < sides[side].n; i++) all.items[all.n++] = sides[side].items[i];
     for (size_t i = 0; !status && i < sides[0].n; i++)
@@ -395,7 +377,7 @@ static int print_changes_json(const changes *c)
         cbx_json_set(e, "changes", list);
         json_stream_add(&out, e);
     }
-    return json_stream_end(&out, c->run->program, cbx_json_new_object());
+    return json_stream_end(&out, c->run->program, NULL);
 }
 
 static void put_change(const changes *c, const series *s, const change *f, columns *table)
@@ -424,7 +406,7 @@ static void put_change(const changes *c, const series *s, const change *f, colum
                        f->judged ? ", undecided: too few samples" : "", isnew);
 }
 
-static int print_changes(const changes *c)
+static void print_changes(const changes *c)
 {
     static const char *const heads[] = {
         "Series", "Since run", "Timestamp", "Commit", "Before", "After", "Change", ""
@@ -443,7 +425,7 @@ static int print_changes(const changes *c)
             if (s->found[k].is_new || !c->a->new_only) put_change(c, s, &s->found[k], table);
         }
     }
-    if ((c->a->new_only ? nnew : n) && !columns_print(table, "")) return no_memory(c->run);
+    if (c->a->new_only ? nnew : n) columns_print(table, "");
     for (size_t i = 0; terminal_has_bars() && i < c->n; i++) {
         if (!c->list[i].nfound) continue;
         print_painted(PAINT_STRONG, "%s\n", plain_text(c->run->arena, c->list[i].name));
@@ -456,7 +438,6 @@ static int print_changes(const changes *c)
     if (c->a->state) printf("; %zu new, %zu value%s since the last look", nnew, unseen, unseen == 1 ? "" : "s");
     if (left_out) printf("; %zu value%s not finite", left_out, left_out == 1 ? " is" : "s are");
     putchar('\n');
-    return EXIT_PASS;
 }
 
 /* --- the gate --- */
@@ -467,12 +448,11 @@ static int check_newest(const changes *c)
     const cbx_store_query query = { .branch = c->a->select.branch, .machine = c->a->select.machine, .limit = 2 };
     const char *lost = NULL;
     cbx_store_list list;
-    cbx_err err = CBX_ERR_INIT;
     size_t n = 0;
     int status;
 
     if (c->a->select.until || c->a->select.commit) return EXIT_PASS;
-    if (cbx_store_query_runs(c->store, &query, &list, &err)) return opt_fail(c->run->program, "%s", err.message);
+    if (opt_check(c->run, cbx_store_query_runs(c->store, &query, &list, c->run->err))) return EXIT_ERROR;
     status = select_need_newest(c->run, c->store, &list, "");
     for (size_t i = 0; !status && list.count && i < c->n; i++) {
         const cbx_trend_series *s = c->list[i].s;
@@ -545,12 +525,15 @@ int trend_changes(const opt_run *run)
     if (!status) status = find_changes(&c);
     if (!status) status = compare_with_state(&c);
     if (!status) status = confirm(&c);
-    if (!status) status = c.a->select.json ? print_changes_json(&c) : print_changes(&c);
+    if (!status && c.a->select.json)
+        status = print_changes_json(&c);
+    else if (!status)
+        print_changes(&c);
     if (!status) status = write_state(&c);
     if (!status && c.a->check) status = verdict_of(&c);
     cbx_json_unref(c.seen);
     cbx_trend_clear(&c.trend);
-    cbx_point_index_clear(&c.metrics);
+    cbx_names_clear(&c.metrics);
     cbx_store_close(c.store);
     return status;
 }

@@ -31,9 +31,7 @@ static const law laws[] = {
 /* Points that differ in the tag only. */
 typedef struct series {
     const char *name; /* point_key without the tag */
-    CBX_LIST(double) x;
-    double *y; /* x.n of them */
-    size_t y_capacity;
+    CBX_LIST(double) x, y;
     cbx_growth growth; /* the fit by orders and a power law, or */
     cbx_speedup_fit speedup;
     const char *fault; /* why there is no fit; NULL: there is one */
@@ -50,12 +48,10 @@ typedef struct work {
     const char *unit;
 } work;
 
-static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
-
 /* --- collecting --- */
 
 /* A point whose tag is missing or is not a number above 0 is counted and left out. */
-static int take_point(work *w, const cbx_point *p)
+static void take_point(work *w, const cbx_point *p)
 {
     const trend_args *a = w->run->args;
     const char *text = cbx_point_tag(p, a->over), *name;
@@ -64,20 +60,17 @@ static int take_point(work *w, const cbx_point *p)
     size_t at;
     series *s;
 
-    if (!m) return EXIT_PASS;
+    if (!m) return;
     if (!text || !opt_number(text, &x) || !(x > 0) || !(m->value > 0) || !isfinite(m->value)) {
         w->left_out++;
-        return EXIT_PASS;
+        return;
     }
     name = point_key(w->run->arena, p, a->over);
-    at = name ? cbx_names_add(&w->names, name) : CBX_NO_NAME;
-    if (at == CBX_NO_NAME) return no_memory(w->run);
-    if (at == w->list.n && !cbx_list_push(&w->al, &w->list, (series){ .name = name })) return no_memory(w->run);
+    at = cbx_names_add(&w->names, name);
+    if (at == w->list.n) (void)cbx_list_push(&w->al, &w->list, (series){ .name = name });
     s = &w->list.items[at];
-    if (!cbx_grow(&w->al, &s->y, &s->y_capacity, s->x.n + 1, sizeof *s->y) || !cbx_list_push(&w->al, &s->x, x))
-        return no_memory(w->run);
-    s->y[s->x.n - 1] = m->value;
-    return EXIT_PASS;
+    (void)cbx_list_push(&w->al, &s->x, x);
+    (void)cbx_list_push(&w->al, &s->y, m->value);
 }
 
 /* Checks that the unit is that of the runs before, and that the direction suits the law. */
@@ -91,7 +84,6 @@ static int check_definition(work *w, const cbx_run *r)
         return opt_fail(w->run->program, "runs have '%s' in different units, '%s' and '%s': choose runs of one",
                         a->select.metric, w->unit, def->unit);
     if (!w->unit) w->unit = cbx_arena_strdup(w->run->arena, def->unit);
-    if (!w->unit) return no_memory(w->run);
     if (w->law->direction == CBX_DIRECTION_INFO || def->direction == w->law->direction ||
         def->direction == CBX_DIRECTION_INFO)
         return EXIT_PASS;
@@ -107,7 +99,7 @@ static int take_run(void *user, const cbx_run *r)
     int status = check_definition(w, r);
 
     for (size_t i = 0; !status && i < cbx_run_npoints(r); i++)
-        if (select_point(&w->query, cbx_run_point(r, i))) status = take_point(w, cbx_run_point(r, i));
+        if (select_point(&w->query, cbx_run_point(r, i))) take_point(w, cbx_run_point(r, i));
     return status;
 }
 
@@ -118,7 +110,6 @@ static int fit(work *w, series *s)
 {
     const trend_args *a = w->run->args;
     size_t different = 0; /* sizes, counted up to the number needed */
-    cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
     for (size_t i = 0; i < s->x.n && different < w->law->minimum; i++) {
@@ -127,14 +118,15 @@ static int fit(work *w, series *s)
         different += k == i;
     }
     if (different < w->law->minimum) {
-        s->fault = cbx_arena_printf(w->run->arena, "%zu different values of '%s', at least %zu are needed", different,
-                                    a->over, w->law->minimum);
-        return s->fault ? EXIT_PASS : no_memory(w->run);
+        s->fault = cbx_arena_printf(w->run->arena, "%zu different value%s of '%s', at least %zu are needed", different,
+                                    different == 1 ? "" : "s", a->over, w->law->minimum);
+        return EXIT_PASS;
     }
     st = w->law->power
-             ? cbx_scaling_growth(w->run->ctx, s->x.items, s->y, s->x.n, a->level, &s->growth, &err)
-             : cbx_scaling_speedup(w->run->ctx, w->law->speedup, s->x.items, s->y, s->x.n, a->level, &s->speedup, &err);
-    return st ? opt_fail(w->run->program, "%s", err.message) : EXIT_PASS;
+             ? cbx_scaling_growth(w->run->ctx, s->x.items, s->y.items, s->x.n, a->level, &s->growth, w->run->err)
+             : cbx_scaling_speedup(w->run->ctx, w->law->speedup, s->x.items, s->y.items, s->x.n, a->level, &s->speedup,
+                                   w->run->err);
+    return opt_check(w->run, st);
 }
 
 /* --- JSON --- */
@@ -145,7 +137,7 @@ static cbx_json *series_json(const work *w, const series *s)
 
     cbx_json_set_string(o, "series", s->name);
     cbx_json_set_doubles(o, "x", s->x.items, s->x.n);
-    cbx_json_set_doubles(o, "y", s->y, s->x.n);
+    cbx_json_set_doubles(o, "y", s->y.items, s->x.n);
     cbx_json_set_string(o, "fault", s->fault);
     if (s->fault) return o;
     if (w->law->power) {
@@ -206,7 +198,7 @@ static void print_series(const work *w, const series *s)
     printf("\n%s, %zu values\n", plain_text(w->run->arena, s->name), s->x.n);
     if (terminal_has_bars()) {
         printf("  ");
-        print_bars(s->y, s->x.n);
+        print_bars(s->y.items, s->x.n);
     }
     if (s->fault) {
         printf("  not fitted: %s\n", s->fault);
@@ -234,7 +226,7 @@ int trend_over(const opt_run *run)
     size_t fitted = 0;
     int status = select_query(run, &a->select, &w.query);
 
-    cbx_names_init(&w.names, cbx_ctx_allocator(run->ctx));
+    cbx_names_init(&w.names, &run->arena->al);
     if (!status) status = inputs_each(run, &a->select, &a->inputs, &v);
     if (!status && !w.list.n)
         status = opt_fail(run->program, "no point has '%s' above 0 and a number above 0 in the tag '%s'", metric, tag);

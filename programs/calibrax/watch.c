@@ -1,37 +1,41 @@
 /*
- * calibrax watch: follows one metric, or the health of pipelines, and alerts.  Values come from watch_sources.c.
+ * calibrax watch: follows metrics, or the health of pipelines (watch_health.c), and alerts.  Values come from lines of standard
+ * input, a process and a device beside it, or a store.
  */
 #include "programs/calibrax/watch.h"
 
+#include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/table.h"
+#include "calibrax/profiling/gpu.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 
-#define MAX_SECONDS 1e9
+#define MAX_LINE ((size_t)1 << 20)
 
-static const watch_args defaults = {
-    .info = NAN,
-    .warning = NAN,
-    .error = NAN,
-    .critical = NAN,
-    .degraded_rate = NAN,
-    .critical_rate = NAN,
-    .degraded_slow = NAN,
-    .critical_slow = NAN,
-    .timeout = CBX_SINK_TIMEOUT_S,
-    .statistic = -1,
-    .fail_on = CBX_SEVERITY_ERROR - CBX_SEVERITY_INFO,
-    .length = -1,
-    .gpu = -1,
-    .interval = 5,
-    .raise_after = 1,
-    .clear_after = 1,
-};
+static const watch_args defaults = { .levels = { NAN, NAN, NAN, NAN },
+                                     .degraded_rate = 0.2,
+                                     .critical_rate = 0.5,
+                                     .degraded_slow = 1.2,
+                                     .critical_slow = 2,
+                                     .minimum = 3,
+                                     .timeout = CBX_SINK_TIMEOUT_S,
+                                     .statistic = -1,
+                                     .fail_on = CBX_SEVERITY_ERROR - CBX_SEVERITY_INFO,
+                                     .length = -1,
+                                     .gpu = -1,
+                                     .interval = 5,
+                                     .raise_after = 1,
+                                     .clear_after = 1 };
 
 #define AT(member) offsetof(watch_args, member)
 
@@ -42,10 +46,10 @@ static const opt_spec watch_options[] = {
       "while it is throttled",
       "@metrics" },
     { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert below the levels, not above" },
-    { "info", 0, OPT_REAL, AT(info), "X", NULL, "level of an information" },
-    { "warning", 'w', OPT_REAL, AT(warning), "X", NULL, "level of a warning" },
-    { "error", 'e', OPT_REAL, AT(error), "X", NULL, "level of an error" },
-    { "critical", 'c', OPT_REAL, AT(critical), "X", NULL, "level of a critical alert" },
+    { "info", 0, OPT_REAL, AT(levels[0]), "X", NULL, "level of an information" },
+    { "warning", 'w', OPT_REAL, AT(levels[1]), "X", NULL, "level of a warning" },
+    { "error", 'e', OPT_REAL, AT(levels[2]), "X", NULL, "level of an error" },
+    { "critical", 'c', OPT_REAL, AT(levels[3]), "X", NULL, "level of a critical alert" },
     { "rule", 0, OPT_EACH, AT(rules), "METRIC:SEVERITY=X", NULL,
       "a level of a metric of the same lines, process or store: rss_mb:warning=2000; X may be drift[:SHARE], how far "
       "the last 50 values, or --window, drift (0.05), or modes[:SHARE], the share of them in the rarer of two levels "
@@ -101,7 +105,6 @@ static const opt_spec watch_options[] = {
     { "baseline", 0, OPT_EACH, AT(baselines), "PIPELINE=X", "failures only", "seconds that the pipeline should take" },
     { "age", 0, OPT_ABOVE, AT(age), "SECONDS", "any", "ignore older executions" },
     { "minimum", 0, OPT_POSITIVE, AT(minimum), "N", "3", "minimum number of executions for a state" },
-    { "least", 0, OPT_POSITIVE, AT(minimum), "N", NULL, NULL },
     { "degraded-rate", 0, OPT_NUMBER, AT(degraded_rate), "X", "0.2",
       "share of failures above which a pipeline is degraded" },
     { "critical-rate", 0, OPT_NUMBER, AT(critical_rate), "X", "0.5", "share of failures above which it is critical" },
@@ -125,7 +128,7 @@ static const opt_rule watch_rules[] = {
 
 /* --- alerts --- */
 
-void watch_alert(watcher *w, const cbx_alert *alert)
+void watch_send(watcher *w, const cbx_alert *alert)
 {
     const int64_t now_us = cbx_time_now_us();
     const paint how = alert->severity >= CBX_SEVERITY_ERROR ? PAINT_BAD : alert->severity ? PAINT_STRONG : PAINT_GOOD;
@@ -142,10 +145,9 @@ void watch_alert(watcher *w, const cbx_alert *alert)
     }
     fflush(stdout);
     for (size_t i = 0; i < w->nsinks; i++) {
-        cbx_err err = CBX_ERR_INIT;
-        if (!cbx_sink_send(w->sinks[i], alert, now_us, &err)) continue;
+        if (!cbx_sink_send(w->sinks[i], alert, now_us, w->run->err)) continue;
         w->lost++;
-        opt_fail(w->run->program, "an alert was lost: %s", err.message);
+        opt_fail(w->run->program, "an alert was lost: %s", w->run->err->message);
     }
 }
 
@@ -159,7 +161,15 @@ static void on_alert(void *user, const cbx_alert *alert)
     if (w->a->once && i < w->nrules)
         w->latest[i] = *alert;
     else
-        watch_alert(w, alert);
+        watch_send(w, alert);
+}
+
+int watch_alerts(watcher *w, size_t keep, cbx_alert_listener listener)
+{
+    const opt_run *run = w->run;
+    int status = opt_check(run, cbx_alerts_create(run->ctx, keep, &w->alerts, run->err));
+
+    return status ? status : opt_check(run, cbx_alerts_listen(w->alerts, listener, w, run->err));
 }
 
 /* What rules of the first metric see.  A value that is not finite is seen itself: most statistics ignore it, and would hide it. */
@@ -182,7 +192,7 @@ static double observed(watcher *w, double value, uint64_t now_ns)
     }
 }
 
-void watch_take(watcher *w, size_t i, double value)
+static void take(watcher *w, size_t i, double value)
 {
     const uint64_t now_ns = w->a->once ? ++w->step : cbx_clock_ns();
 
@@ -265,13 +275,11 @@ static int add_rule(watcher *w, const char *word)
 static int set_rules(watcher *w)
 {
     const watch_args *a = w->a;
-    const double levels[] = { a->info, a->warning, a->error, a->critical };
     bool values = false, patterns = false;
-    cbx_err err = CBX_ERR_INIT;
 
     if (a->metric) w->metrics[w->nmetrics++] = (watched_metric){ a->metric, 0 };
-    for (size_t i = 0; i < CBX_LEN(levels); i++)
-        if (!isnan(levels[i])) find_rule(w, a->metric, CBX_PATTERN_NONE)->levels[i] = levels[i];
+    for (size_t i = 0; i < CBX_ALERT_LEVELS; i++)
+        if (!isnan(a->levels[i])) find_rule(w, a->metric, CBX_PATTERN_NONE)->levels[i] = a->levels[i];
     for (size_t i = 0; i < a->rules.count; i++)
         if (add_rule(w, a->rules.items[i])) return EXIT_ERROR;
     for (size_t i = 0; i < w->nrules; i++) {
@@ -292,42 +300,339 @@ static int set_rules(watcher *w)
         /* a pattern clears at half of its lowest level, so that noise about a level alerts once */
         for (size_t k = CBX_ALERT_LEVELS; r->pattern && k-- > 0;)
             if (!isnan(r->levels[k])) r->hysteresis = 0.5 * fabs(r->levels[k]);
-        if (cbx_alerts_add_rule(w->alerts, r, &err)) return opt_fail(w->run->program, "watch: %s", err.message);
+        if (opt_check(w->run, cbx_alerts_add_rule(w->alerts, r, w->run->err))) return EXIT_ERROR;
     }
     return EXIT_PASS;
+}
+
+/* The time is up, or a signal came. */
+static bool is_over(const watcher *w)
+{
+    return *w->stop || (w->length >= 0 && 1e-9 * (double)(cbx_clock_ns() - w->start_ns) >= w->length);
+}
+
+/* Waits for an interval, or until it is over. */
+static void wait_interval(const watcher *w)
+{
+    const struct timespec tick = { 0, 10000000 };
+    uint64_t start = cbx_clock_ns();
+
+    while (!is_over(w) && 1e-9 * (double)(cbx_clock_ns() - start) < w->a->interval) nanosleep(&tick, NULL);
+}
+
+/* --- lines on standard input --- */
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+typedef void line_fn(watcher *w, const char *line, size_t len);
+
+/* Passes each line that is not blank to fn, without its end, until the input or the time ends. */
+static int watch_lines(watcher *w, line_fn *fn)
+{
+    char *buffer = cbx_arena_alloc(w->run->arena, MAX_LINE);
+    struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+    size_t len = 0;
+    bool ended = false;
+    while (!*w->stop && !ended) {
+        char *from = buffer, *end;
+        ssize_t n = 0;
+        if (poll(&in, 1, 50) > 0) {
+            n = read(STDIN_FILENO, buffer + len, MAX_LINE - len);
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) return opt_fail(w->run->program, "cannot read standard input: %s", strerror(errno));
+            ended = n == 0;
+        } else {
+            ended = is_over(w);
+        }
+        len += (size_t)n;
+        while (from < buffer + len) {
+            size_t line;
+            end = memchr(from, '\n', len - (size_t)(from - buffer));
+            if (!end && !ended) break;
+            if (!end) end = buffer + len;
+            line = (size_t)(end - from);
+            while (line > 0 && is_blank(from[line - 1])) line--;
+            if (line > 0) fn(w, from, line);
+            from = end < buffer + len ? end + 1 : end;
+        }
+        len -= (size_t)(from - buffer);
+        memmove(buffer, from, len);
+        if (len == MAX_LINE) return opt_fail(w->run->program, "a line of standard input is longer than 1 MiB");
+    }
+    return EXIT_PASS;
+}
+
+/* What C's printf writes of a number that is not finite, for which JSON has no word. */
+static bool read_nonfinite(const char *line, size_t len, double *value)
+{
+    char word[16], *end;
+
+    while (len > 0 && is_blank(*line)) line++, len--;
+    if (len == 0 || len >= sizeof word || memchr(line, 0, len)) return false;
+    memcpy(word, line, len);
+    word[len] = 0;
+    *value = strtod(word, &end);
+    return !*end && !isfinite(*value);
+}
+
+/* A number, which is of the first metric, or an object with some of them, of which the first one comes last. */
+static void take_value(watcher *w, const char *line, size_t len)
+{
+    cbx_json *json = NULL;
+    double value;
+    bool found = false;
+
+    if (cbx_json_parse(line, len, "standard input", &json, NULL)) {
+        found = read_nonfinite(line, len, &value);
+        if (found) take(w, 0, value);
+    } else if (cbx_json_typeof(json) == CBX_JSON_INT || cbx_json_typeof(json) == CBX_JSON_DOUBLE) {
+        found = true;
+        take(w, 0, cbx_json_double_value(json));
+    } else if (cbx_json_typeof(json) == CBX_JSON_OBJECT) {
+        for (size_t i = w->nmetrics; i-- > 0;) {
+            if (!cbx_json_has(json, w->metrics[i].name)) continue;
+            take(w, i, cbx_json_get_double(json, w->metrics[i].name, NAN));
+            found = true;
+        }
+    }
+    cbx_json_unref(json);
+    if (!found && w->bad_lines++ == 0)
+        opt_fail(w->run->program, "a line without '%s' is ignored: '%.*s'", w->metrics[0].name,
+                 (int)(len < 60 ? len : 60), line);
+}
+
+/* --- a process with its children, and a device --- */
+
+/* The device over the whole watch. */
+typedef struct device {
+    cbx_gpu *gpu;         /* NULL: no device */
+    double celsius, watt; /* maximum of each; NaN: unknown */
+    uint64_t throttle;
+} device;
+
+typedef struct fact {
+    const char *name;
+    bool of_device;
+    double value;
+} fact;
+
+/* Means over the last interval, and what is sampled as its last sample has it. */
+static bool process_value(const cbx_resource_report *r, const char *metric, fact *out)
+{
+    static const cbx_resource_sample none = { .gpu_util = NAN };
+    const cbx_resource_sample *last = r->nsamples ? &r->samples[r->nsamples - 1] : &none;
+    const fact known[] = {
+        { "cpu_percent", false, r->mean_cpu_percent },
+        { "rss_mb", false, (double)last->rss_bytes / 1048576 },
+        { "threads", false, last->threads },
+        { "processes", false, last->processes },
+        { "gpu_mem_mb", true, last->gpu_tree_mem_mb },
+        { "gpu_util", true, r->summary.mean_gpu_util },
+        { "gpu_temperature_c", true, last->gpu_temperature_c },
+        { "gpu_power_w", true, r->summary.mean_gpu_power_w },
+        { "gpu_slowed", true, cbx_gpu_is_slowed(r->gpu_throttle) },
+    };
+
+    for (size_t i = 0; i < CBX_LEN(known); i++) {
+        if (strcmp(known[i].name, metric)) continue;
+        *out = known[i];
+        return true;
+    }
+    return false;
+}
+
+/* One interval.  *ended: the process has ended. */
+static int watch_interval(watcher *w, device *d, bool *ended)
+{
+    cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT;
+    cbx_resource_report report;
+    cbx_resource_monitor *m = NULL;
+    cbx_status st;
+    fact found;
+
+    opts.pid = (pid_t)w->a->pid;
+    opts.interval_s = fmin(w->a->interval, 0.1);
+    opts.device = d->gpu ? cbx_gpu_sample : NULL;
+    opts.device_user = d->gpu;
+    st = cbx_resource_monitor_start(w->run->ctx, &opts, &m, w->run->err);
+    *ended = st == CBX_ENOENT && w->values > 0;
+    if (*ended) return EXIT_PASS;
+    if (opt_check(w->run, st)) return EXIT_ERROR;
+    wait_interval(w);
+    cbx_resource_monitor_stop(m, &report, NULL);
+    *ended = report.ended;
+    d->celsius = fmax(d->celsius, report.peak_gpu_temperature_c);
+    d->watt = fmax(d->watt, report.summary.mean_gpu_power_w);
+    d->throttle |= report.gpu_throttle;
+    /* a value that the device does not report is NaN, which is beyond every level */
+    for (size_t i = 0; !report.ended && i < w->nmetrics; i++)
+        if (process_value(&report, w->metrics[i].name, &found)) take(w, i, found.value);
+    cbx_resource_monitor_free(m);
+    return EXIT_PASS;
+}
+
+static int watch_process(watcher *w)
+{
+    const cbx_resource_report none = { .nsamples = 0 };
+    device d = { .celsius = NAN, .watt = NAN };
+    int index = w->a->gpu, status = EXIT_PASS;
+    char words[CBX_GPU_THROTTLE_SIZE];
+    bool ended = false;
+    fact asked;
+
+    for (size_t i = 0; i < w->nmetrics; i++) {
+        const char *metric = w->metrics[i].name;
+        if (!process_value(&none, metric, &asked))
+            return opt_fail(w->run->program,
+                            "a metric of '--pid' must be cpu_percent, rss_mb, threads, processes, gpu_mem_mb, "
+                            "gpu_util, gpu_temperature_c, gpu_power_w or gpu_slowed, got '%s'",
+                            metric);
+        if (asked.of_device && index < 0) index = 0;
+    }
+    if (index >= 0 && opt_check(w->run, cbx_gpu_open(w->run->ctx, (unsigned)index, NULL, &d.gpu, w->run->err)))
+        return EXIT_ERROR;
+    while (!status && !ended) {
+        status = watch_interval(w, &d, &ended);
+        if (is_over(w)) break;
+    }
+    if (!status && d.gpu) {
+        const bool slowed = cbx_gpu_is_slowed(d.throttle);
+        fprintf(stderr, "GPU '%s':", cbx_gpu_name(d.gpu));
+        if (!isnan(d.celsius)) fprintf(stderr, " at most %.6g C,", d.celsius);
+        if (!isnan(d.watt)) fprintf(stderr, " %.6g W,", d.watt);
+        fprintf(stderr, " %s%s\n", slowed ? "slowed down by " : "never seen slowed down",
+                slowed ? cbx_gpu_throttle_words(d.throttle & ~(uint64_t)CBX_GPU_THROTTLE_IDLE, words) : "");
+    }
+    cbx_gpu_close(d.gpu);
+    return status;
+}
+
+/* --- a store: a value a run of each metric, oldest first, then those of runs as they come --- */
+
+/* What was taken of a store for one metric. */
+typedef struct followed {
+    size_t metric;
+    const char *series;       /* NULL: unknown so far */
+    cbx_names runs;           /* ids of runs whose value was taken */
+    cbx_same_machine machine; /* what was noted of its machines */
+} followed;
+
+/* Refuses a newest run that lacks the metric or cannot be read: values of older runs would pass in its place. */
+static int check_newest(watcher *w, cbx_store *store, const char *metric, const char *last)
+{
+    const select_args runs = { .branch = w->a->branch, .machine = w->a->machine };
+    cbx_store_query query;
+    cbx_store_list list;
+    int status = select_query(w->run, &runs, &query);
+
+    query.limit = 1;
+    if (status) return status;
+    if (opt_check(w->run, cbx_store_query_runs(store, &query, &list, w->run->err))) return EXIT_ERROR;
+    status = select_need_newest(w->run, store, &list, "");
+    if (!status && !w->a->allow_dropped && list.count && strcmp(list.entries[0].id, last))
+        status = opt_fail(w->run->program,
+                          "the newest run, '%s', has no '%s', which run '%s' had: choose runs with --branch or "
+                          "--machine, or use --allow-dropped",
+                          list.entries[0].id, metric, last);
+    cbx_store_list_clear(&list);
+    return status;
+}
+
+/* A run counts when it is first seen, whatever its time: one that was measured elsewhere may come late. */
+static int take_series(watcher *w, cbx_store *store, const cbx_trend *trend, followed *at)
+{
+    const cbx_trend_series *s = &trend->series[0];
+    const cbx_point p = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
+    const char *metric = w->metrics[at->metric].name, *name = point_key(w->run->arena, &p, NULL);
+    int status = EXIT_PASS;
+    if (!at->series) at->series = name;
+    if (trend->count > 1 || strcmp(at->series, name))
+        return opt_fail(w->run->program,
+                        "several series have a metric '%s': choose one with --point, --scenario or --tag", metric);
+    status = select_check_machines(w->run, s, metric, w->a->allow_machines, &at->machine);
+    if (!status) status = select_check_units(w->run, store, s, metric, false);
+    if (!status && w->a->once && s->npoints) status = check_newest(w, store, metric, s->points[s->npoints - 1].run_id);
+    for (size_t i = 0; !status && i < s->npoints && !*w->stop; i++) {
+        const size_t known = at->runs.n;
+        if (cbx_names_add(&at->runs, s->points[i].run_id) == known) take(w, at->metric, s->points[i].value);
+    }
+    return status;
+}
+
+static int take_new(watcher *w, cbx_store *store, followed *at)
+{
+    const watch_args *a = w->a;
+    const select_args points = { .metric = w->metrics[at->metric].name,
+                                 .point = a->point,
+                                 .scenario = a->scenario,
+                                 .branch = a->branch,
+                                 .machine = a->machine,
+                                 .tags = a->tags };
+    cbx_store_query query;
+    cbx_trend trend;
+    int status = select_query(w->run, &points, &query);
+
+    if (status) return status;
+    if (opt_check(w->run, cbx_store_trend(store, &query, &trend, w->run->err))) return EXIT_ERROR;
+    if (trend.count) status = take_series(w, store, &trend, at);
+    cbx_trend_clear(&trend);
+    return status;
+}
+
+static int watch_store(watcher *w)
+{
+    followed places[WATCH_MAX_METRICS] = { 0 };
+    cbx_store *store = NULL;
+    int status = EXIT_PASS;
+
+    if (opt_check(w->run, cbx_store_open(w->run->ctx, w->a->data, NULL, &store, w->run->err))) return EXIT_ERROR;
+    for (size_t i = 0; i < w->nmetrics; i++) {
+        places[i].metric = i;
+        cbx_names_init(&places[i].runs, &w->run->arena->al);
+    }
+    for (;;) {
+        for (size_t i = 0; !status && i < w->nmetrics; i++) status = take_new(w, store, &places[i]);
+        if (status || is_over(w)) break;
+        wait_interval(w);
+    }
+    for (size_t i = 0; i < w->nmetrics; i++) cbx_names_clear(&places[i].runs);
+    cbx_store_close(store);
+    return status;
 }
 
 /* --- the command --- */
 
 static int set_up(watcher *w)
 {
+    const opt_run *run = w->run;
     const watch_args *a = w->a;
     const opt_list *const lists[] = { &a->files, &a->commands, &a->webhooks };
     const cbx_sink_kind kinds[] = { CBX_SINK_FILE, CBX_SINK_COMMAND, CBX_SINK_WEBHOOK };
-    cbx_err err = CBX_ERR_INIT;
+    int status;
 
-    if (a->interval > 3600)
-        return opt_fail(w->run->program, "'--interval' must be at most 3600 s, got %g", a->interval);
-    if (!(a->quiet <= MAX_SECONDS && a->repeat <= MAX_SECONDS))
-        return opt_fail(w->run->program, "'--quiet' and '--repeat' must be at most %g s", MAX_SECONDS);
+    if (a->interval > 3600) return opt_fail(run->program, "'--interval' must be at most 3600 s, got %g", a->interval);
+    if (!(a->quiet <= WATCH_MAX_SECONDS && a->repeat <= WATCH_MAX_SECONDS))
+        return opt_fail(run->program, "'--quiet' and '--repeat' must be at most %g s", WATCH_MAX_SECONDS);
     if (a->raise_after > UINT32_MAX || a->clear_after > UINT32_MAX)
-        return opt_fail(w->run->program, "'--raise-after' and '--clear-after' must be at most %u", UINT32_MAX);
+        return opt_fail(run->program, "'--raise-after' and '--clear-after' must be at most %u", UINT32_MAX);
     if (a->health) {
-        if (watch_health_begin(w)) return EXIT_ERROR;
+        status = watch_health_begin(w);
     } else {
-        if (cbx_alerts_create(w->run->ctx, a->summary ? 1000 : 16, &w->alerts, &err) ||
-            cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
-            cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
-            (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MAX, 0, &w->history, &err)))
-            return opt_fail(w->run->program, "watch: %s", err.message);
-        if (set_rules(w)) return EXIT_ERROR;
+        status = watch_alerts(w, a->summary ? 1000 : 16, on_alert);
+        if (!status)
+            status = opt_check(run, cbx_window_create(run->ctx, a->window ? a->window : 1, 0, &w->window, run->err));
+        if (!status && a->summary)
+            status = opt_check(run, cbx_window_create(run->ctx, CBX_TENDENCY_MAX, 0, &w->history, run->err));
+        if (!status) status = set_rules(w);
     }
+    if (status) return status;
     for (size_t k = 0; k < CBX_LEN(lists); k++)
         for (size_t i = 0; i < lists[k]->count; i++, w->nsinks++) {
             if (w->nsinks == CBX_LEN(w->sinks))
-                return opt_fail(w->run->program, "there are more than %zu receivers of alerts", CBX_LEN(w->sinks));
-            if (cbx_sink_create(w->run->ctx, kinds[k], lists[k]->items[i], a->timeout, &w->sinks[w->nsinks], &err))
-                return opt_fail(w->run->program, "%s", err.message);
+                return opt_fail(run->program, "there are more than %zu receivers of alerts", CBX_LEN(w->sinks));
+            if (opt_check(run, cbx_sink_create(run->ctx, kinds[k], lists[k]->items[i], a->timeout, &w->sinks[w->nsinks],
+                                               run->err)))
+                return EXIT_ERROR;
         }
     return EXIT_PASS;
 }
@@ -340,13 +645,11 @@ static int summarize(const watcher *w)
     const char *word, *before = "Alerts: ";
     cbx_window_facts f;
     cbx_tendency t;
-    cbx_err err = CBX_ERR_INIT;
-
-    if (!values) return opt_fail(w->run->program, "out of memory");
     cbx_window_read(w->history, now_ns, &f);
-    if (cbx_tendency_find(w->run->ctx, values, cbx_window_values(w->history, now_ns, values, CBX_TENDENCY_MAX),
-                          CBX_TENDENCY_THRESHOLD, 0.95, &t, &err))
-        return opt_fail(w->run->program, "watch: %s", err.message);
+    if (opt_check(w->run, cbx_tendency_find(w->run->ctx, values,
+                                            cbx_window_values(w->history, now_ns, values, CBX_TENDENCY_MAX),
+                                            CBX_TENDENCY_THRESHOLD, 0.95, &t, w->run->err)))
+        return EXIT_ERROR;
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
     if (w->a->json) {
         cbx_json *o = new_document("calibrax-watch-summary"), *alerts;
@@ -397,13 +700,13 @@ static int run_watch(const opt_run *run)
     w.length = a->once && (a->pid || a->data) ? 0 : a->length;
     status = set_up(&w);
     if (!status)
-        status = a->health ? watch_health(&w)
+        status = a->health ? watch_lines(&w, watch_health_take)
                  : a->pid  ? watch_process(&w)
                  : a->data ? watch_store(&w)
-                           : watch_values(&w);
+                           : watch_lines(&w, take_value);
     if (!status && a->health) status = watch_health_end(&w);
     for (size_t i = 0; !status && a->once && i < w.nrules; i++)
-        if (w.latest[i].severity != CBX_SEVERITY_NONE) watch_alert(&w, &w.latest[i]);
+        if (w.latest[i].severity != CBX_SEVERITY_NONE) watch_send(&w, &w.latest[i]);
     if (!status && w.history) status = summarize(&w);
     if (!status) status = conclude(&w);
     for (size_t i = 0; i < w.nsinks; i++) cbx_sink_free(w.sinks[i]);

@@ -1,25 +1,25 @@
 /*
- * What the parts of `calibrax watch` share: where values come from (watch_sources.c), and what is made of them (watch.c).
+ * What the files of `calibrax watch` share: values and rules (watch.c), and the health of pipelines (watch_health.c).
  */
 #ifndef CALIBRAX_PROGRAMS_WATCH_H
 #define CALIBRAX_PROGRAMS_WATCH_H
 
-#include "calibrax/monitoring/alert.h"
 #include "calibrax/monitoring/health.h"
 #include "calibrax/monitoring/sink.h"
-#include "calibrax/monitoring/window.h"
 #include "programs/common/options.h"
 #include "programs/common/stop.h"
+
+#define WATCH_MAX_SECONDS 1e9
 
 typedef struct watch_args {
     const char *metric, *data, *point, *scenario, *branch, *machine;
     int statistic, fail_on; /* index of a word of the option; statistic -1: not given */
     opt_list tags;
-    double info, warning, error, critical, hysteresis, quiet, repeat, interval, length, timeout;
+    double levels[CBX_ALERT_LEVELS], hysteresis, quiet, repeat, interval, length, timeout;
     size_t pid, raise_after, clear_after, window;
     opt_list files, commands, webhooks, rules;
     opt_list baselines;
-    double age, degraded_rate, critical_rate, degraded_slow, critical_slow;
+    double age, degraded_rate, critical_rate, degraded_slow, critical_slow; /* of health */
     size_t minimum;
     int gpu;
     bool lower, json, health, allow_machines, allow_dropped, summary, once;
@@ -56,22 +56,17 @@ typedef struct watcher {
     uint64_t start_ns;
 } watcher;
 
-/* A value of the i-th metric. */
-void watch_take(watcher *w, size_t i, double value);
 /* Prints an alert and sends it to every receiver. */
-void watch_alert(watcher *w, const cbx_alert *alert);
+void watch_send(watcher *w, const cbx_alert *alert);
 /* A rule with the options that all rules share and no level. */
 cbx_alert_rule watch_rule(const watcher *w, const char *metric);
+/* Makes the alerts, `keep` of which are remembered.  0, or 2 after a message. */
+int watch_alerts(watcher *w, size_t keep, cbx_alert_listener listener);
 
-/* --- sources; each returns 0, or 2 after a message --- */
+/* --- executions of pipelines: before the first one, of each line, and what is known at the end; 0, or 2 after a message --- */
 
-/* Lines that are a number, or an object with the metric. */
-int watch_values(watcher *w);
-int watch_process(watcher *w);
-int watch_store(watcher *w);
-/* Executions of pipelines: before the first one, until the input or the time ends, and what is known at the end. */
 int watch_health_begin(watcher *w);
-int watch_health(watcher *w);
+void watch_health_take(watcher *w, const char *line, size_t len);
 int watch_health_end(watcher *w);
 
 #endif

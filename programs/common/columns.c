@@ -21,24 +21,22 @@ struct columns {
     const char *sides;
     size_t n, *widths; /* of columns */
     CBX_LIST(cell) cells;
-    bool failed;
 };
 
 columns *columns_begin(cbx_arena *arena, const char *const *heads, const char *sides)
 {
     columns *c = cbx_arena_alloc(arena, sizeof *c);
 
-    if (!c) return NULL;
     *c = (columns){ .arena = arena, .heads = heads, .sides = sides, .n = strlen(sides) };
     c->widths = cbx_arena_calloc(arena, c->n, sizeof *c->widths);
-    return c->widths ? c : NULL;
+    return c;
 }
 
 void columns_put(columns *c, paint how, const char *text)
 {
-    if (!c) return;
     const cbx_allocator al = cbx_arena_allocator(c->arena);
-    c->failed |= !text || !cbx_list_push(&al, &c->cells, (cell){ text, how });
+
+    (void)cbx_list_push(&al, &c->cells, (cell){ text, how });
 }
 
 void columns_printf(columns *c, paint how, const char *fmt, ...)
@@ -46,7 +44,6 @@ void columns_printf(columns *c, paint how, const char *fmt, ...)
     char line[512];
     va_list args;
 
-    if (!c) return;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
@@ -104,9 +101,8 @@ static void print_cell(const columns *c, size_t k, const char *text, paint how)
     if (k + 1 < c->n) put_spaces(right ? 2 : space + 2);
 }
 
-bool columns_print(const columns *c, const char *indent)
+void columns_print(const columns *c, const char *indent)
 {
-    if (!c || c->failed) return false;
     for (size_t k = 0; k < c->n; k++) c->widths[k] = column_width(c, k);
     fputs(indent, stdout);
     for (size_t k = 0; k < c->n; k++) print_cell(c, k, c->heads[k], PAINT_FAINT);
@@ -118,5 +114,4 @@ bool columns_print(const columns *c, const char *indent)
         print_cell(c, i % c->n, c->cells.items[i].text, c->cells.items[i].how);
     }
     putchar('\n');
-    return true;
 }

@@ -41,7 +41,8 @@ static void put_values(const opt_program *program, const char *values, const cha
         if (*values != '@') put(o, "", values, n, NULL);
         if (*values != '@' || !program->complete) continue;
         snprintf(kind, sizeof kind, "%.*s", (int)n - 1, values + 1);
-        cbx_arena_init(&arena, cbx_allocator_default());
+        const cbx_allocator al = opt_allocator(program);
+        cbx_arena_init(&arena, &al);
         if (!cbx_ctx_create(NULL, &run.ctx, NULL)) program->complete(&run, kind, data, put_word, o);
         cbx_ctx_free(run.ctx);
         cbx_arena_clear(&arena);

@@ -59,15 +59,36 @@ int opt_fail(const opt_program *program, const char *fmt, ...)
     return 2;
 }
 
-/* Capacity doubles at powers of two: ten thousand files are ten thousand words. */
+int opt_check(const opt_run *run, cbx_status st)
+{
+    if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
+    return st ? opt_fail(run->program, "%s", run->err->message) : EXIT_PASS;
+}
+
+static void *resize_or_exit(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    const cbx_allocator *al = cbx_allocator_default();
+    void *grown = al->resize(al->user, ptr, old_size, new_size);
+
+    if (!grown && new_size) exit(opt_fail(user, "out of memory"));
+    return grown;
+}
+
+cbx_allocator opt_allocator(const opt_program *program)
+{
+    return (cbx_allocator){ resize_or_exit, (void *)(uintptr_t)program };
+}
+
+/* Capacity doubles: ten thousand files are ten thousand words.  What follows the last one is NULL. */
 bool opt_append(cbx_arena *arena, const char *word, opt_list *list)
 {
-    bool full = (list->count & (list->count - 1)) == 0;
     const char **items = list->capacity;
 
-    if (full) items = cbx_arena_calloc(arena, list->count ? 2 * list->count : 1, sizeof(*items));
+    if (!(list->count & (list->count + 1))) {
+        items = cbx_arena_calloc(arena, 2 * (list->count + 1), sizeof(*items));
+        if (items && list->count) memcpy(items, list->items, list->count * sizeof(*items));
+    }
     if (!items || !word) return false;
-    if (full && list->count) memcpy(items, list->items, list->count * sizeof(*items));
     items[list->count++] = word;
     list->items = list->capacity = items;
     return true;
@@ -89,17 +110,15 @@ typedef enum opt_result { OPT_GO, OPT_STOP, OPT_BAD } opt_result;
 /* --- rewriting --- */
 
 /* argv with every MAYBE and WORDS option carrying its arguments behind `=`. */
-static bool rewrite(const opt_command *command, int argc, const char **argv, cbx_arena *arena, opt_list *out)
+static void rewrite(const opt_command *command, int argc, const char **argv, cbx_arena *arena, opt_list *out)
 {
     for (int i = 0; i < argc; i++) {
         const opt_spec *s = NULL;
         bool some, taken = false;
 
         if (i && !strcmp(argv[i], "--")) {
-            for (; i < argc; i++) {
-                if (!opt_append(arena, argv[i], out)) return false;
-            }
-            return true;
+            for (; i < argc; i++) opt_append(arena, argv[i], out);
+            return;
         }
         for (size_t k = 0; i && !strncmp(argv[i], "--", 2) && !s && k < command->noptions; k++)
             if (!strcmp(argv[i] + 2, command->options[k].name)) s = &command->options[k];
@@ -108,23 +127,21 @@ static bool rewrite(const opt_command *command, int argc, const char **argv, cbx
                 s = &command->options[k];
         if (s && s->kind == OPT_TUPLE) {
             const char *text = "", *rest = s->arg;
-            for (; rest && i + 1 < argc && text; rest = strchr(rest + 1, ' '))
+            for (; rest && i + 1 < argc; rest = strchr(rest + 1, ' '))
                 text = cbx_arena_printf(arena, "%s%s%s", text, *text ? "\n" : "", argv[++i]);
-            if (!opt_append(arena, text ? cbx_arena_printf(arena, "--%s=%s", s->name, text) : NULL, out)) return false;
+            opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, text), out);
             continue;
         }
         some = s && (s->kind == OPT_MAYBE || s->kind == OPT_WORDS);
         while (some && i + 1 < argc && !(argv[i + 1][0] == '-' && argv[i + 1][1]) && !(taken && s->kind == OPT_MAYBE)) {
-            if (!opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, argv[++i]), out)) return false;
+            opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, argv[++i]), out);
             taken = true;
         }
         if (taken) continue;
-        if (some && s->kind == OPT_MAYBE &&
-            !opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, s->fallback), out))
-            return false;
-        if ((!some || s->kind == OPT_WORDS) && !opt_append(arena, argv[i], out)) return false;
+        opt_append(arena,
+                   some && s->kind == OPT_MAYBE ? cbx_arena_printf(arena, "--%s=%s", s->name, s->fallback) : argv[i],
+                   out);
     }
-    return true;
 }
 
 /* --- values --- */
@@ -183,13 +200,13 @@ static const char *alternatives(cbx_arena *arena, const char *words)
 {
     const char *text = "";
 
-    while (text && *words) {
+    while (*words) {
         size_t n = strcspn(words, " ");
         bool last = !words[n];
         text = cbx_arena_printf(arena, "%s%s%.*s", text, !*text ? "" : last ? " or " : ", ", (int)n, words);
         words += n + strspn(words + n, " ");
     }
-    return text ? text : "another word";
+    return text;
 }
 
 /* NULL: set; else what the value must be. */
@@ -203,10 +220,10 @@ static const char *set_value(const opt_spec *s, const char *text, void *target, 
     case OPT_FLAG: *(bool *)member = true; return NULL;
     case OPT_STRING:
     case OPT_MAYBE: *(const char **)member = text; return NULL;
-    case OPT_LIST: return opt_split(arena, text, member) ? NULL : "shorter (out of memory)";
+    case OPT_LIST: opt_split(arena, text, member); return NULL;
     case OPT_EACH:
     case OPT_TUPLE:
-    case OPT_WORDS: return opt_append(arena, text, member) ? NULL : "shorter (out of memory)";
+    case OPT_WORDS: opt_append(arena, text, member); return NULL;
     case OPT_CHOICE:
         *(int *)member = place_of(s->values, text);
         return *(int *)member < 0 ? alternatives(arena, s->values) : NULL;
@@ -264,7 +281,7 @@ static const char *others_text(const opt_run *run, const char *others)
 {
     const char *text = "";
 
-    for (size_t n; text && *others; others += n + strspn(others + n, " ")) {
+    for (size_t n; *others; others += n + strspn(others + n, " ")) {
         const char *link = !*text ? "" : others[strcspn(others, " ")] ? ", " : " or ";
         size_t name = strcspn(others, " =");
         n = strcspn(others, " ");
@@ -274,7 +291,7 @@ static const char *others_text(const opt_run *run, const char *others)
             text = cbx_arena_printf(run->arena, "%s%s'--%.*s%s%.*s'", text, link, (int)name, others,
                                     name < n ? " " : "", name < n ? (int)(n - name - 1) : 0, others + name + 1);
     }
-    return text ? text : "another option";
+    return text;
 }
 
 static int check_rules(const opt_run *run)
@@ -369,10 +386,7 @@ static opt_result parse(const opt_run *run, int argc, const char **argv, opt_lis
     const char *word;
     int code;
 
-    if (!table || !rewrite(command, argc, argv, run->arena, &words)) {
-        opt_fail(program, "out of memory");
-        return OPT_BAD;
-    }
+    rewrite(command, argc, argv, run->arena, &words);
     for (size_t i = 0; i < command->noptions; i++) {
         const opt_spec *s = &command->options[i];
         if (s->kind == OPT_GROUP) continue;
@@ -391,9 +405,8 @@ static opt_result parse(const opt_run *run, int argc, const char **argv, opt_lis
             opt_fail(program, "unexpected argument '%s'; '%s%s%s --help' lists the options", word, program->name,
                      command->name[0] ? " " : "", command->name);
             result = OPT_BAD;
-        } else if (!opt_append(run->arena, cbx_arena_strdup(run->arena, word), rest)) {
-            opt_fail(program, "out of memory");
-            result = OPT_BAD;
+        } else {
+            opt_append(run->arena, cbx_arena_strdup(run->arena, word), rest);
         }
     }
     poptFreeContext(con);
@@ -404,21 +417,18 @@ static opt_result parse(const opt_run *run, int argc, const char **argv, opt_lis
 
 static int start(const opt_program *program, const opt_command *command, int argc, const char **argv)
 {
+    const cbx_allocator al = opt_allocator(program);
     cbx_arena arena;
     opt_list words = { NULL, 0 };
-    opt_run run = { program, command, NULL, &words, &arena, NULL, NULL };
-    cbx_ctx_opts o = CBX_CTX_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
+    opt_run run = { program, command, NULL, &words, &arena, NULL, &err, NULL };
+    cbx_ctx_opts o = CBX_CTX_OPTS_INIT;
     opt_result parsed;
     int status = EXIT_ERROR;
 
-    cbx_arena_init(&arena, cbx_allocator_default());
+    cbx_arena_init(&arena, &al);
     run.args = cbx_arena_alloc(&arena, command->args_size);
     run.given = cbx_arena_calloc(&arena, command->noptions + 1, sizeof *run.given);
-    if (!run.args || !run.given) {
-        opt_fail(program, "out of memory");
-        goto done;
-    }
     if (command->defaults) memcpy(run.args, command->defaults, command->args_size);
     parsed = parse(&run, argc, argv, &words);
     if (parsed == OPT_STOP) status = EXIT_PASS;
@@ -430,10 +440,8 @@ static int start(const opt_program *program, const opt_command *command, int arg
         o.gpu_memory_fraction = 0.9;
     }
     running = command;
-    if (cbx_ctx_create(&o, &run.ctx, &err))
-        opt_fail(program, "%s", err.message);
-    else
-        status = command->run(&run);
+    status = opt_check(&run, cbx_ctx_create(&o, &run.ctx, &err));
+    if (!status) status = command->run(&run);
     cbx_ctx_free(run.ctx);
 done:
     cbx_arena_clear(&arena);
@@ -455,6 +463,7 @@ static int unknown_command(const opt_program *program, size_t n, const char *con
 {
     const char *names[64], *seconds[16], *near, *all = "";
     size_t nnames = 0, nseconds = 0, len = strlen(words[0]);
+    const cbx_allocator al = opt_allocator(program);
     cbx_arena arena;
     int status;
 
@@ -462,13 +471,13 @@ static int unknown_command(const opt_program *program, size_t n, const char *con
         if (!strcmp(words[0], r->what))
             return opt_fail(program, "'%s %s' has a new name: use '%s %s'", program->name, r->what, program->name,
                             r->text);
-    cbx_arena_init(&arena, cbx_allocator_default());
+    cbx_arena_init(&arena, &al);
     for (size_t i = 0; i < program->ncommands; i++) {
         const char *name = program->commands[i].name;
         if (*name && nnames < CBX_LEN(names)) names[nnames++] = name;
         if (strncmp(name, words[0], len) || name[len] != ' ' || nseconds == CBX_LEN(seconds)) continue;
         seconds[nseconds++] = name + len + 1;
-        all = cbx_arena_printf(&arena, "%s%s%s", all ? all : "", all && *all ? ", " : "", name + len + 1);
+        all = cbx_arena_printf(&arena, "%s%s%s", all, *all ? ", " : "", name + len + 1);
     }
     if (!nseconds) {
         near = cbx_nearest_word(words[0], names, nnames);
@@ -478,7 +487,7 @@ static int unknown_command(const opt_program *program, size_t n, const char *con
         near = n > 1 && *words[1] != '-' ? cbx_nearest_word(words[1], seconds, nseconds) : NULL;
         status = near ? opt_fail(program, "unknown command '%s %s'; did you mean '%s %s'?", words[0], words[1],
                                  words[0], near)
-                      : opt_fail(program, "'%s' needs one of these words after it: %s", words[0], all ? all : "");
+                      : opt_fail(program, "'%s' needs one of these words after it: %s", words[0], all);
     }
     cbx_arena_clear(&arena);
     return status;

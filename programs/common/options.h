@@ -42,7 +42,7 @@ typedef enum opt_kind {
 } opt_kind;
 
 typedef struct opt_list {
-    const char *const *items;
+    const char *const *items; /* NULL behind the last one */
     size_t count;
     const char **capacity; /* the same, for opt_append; shared by copies, so only one of them is appended to */
 } opt_list;
@@ -76,8 +76,9 @@ typedef struct opt_run {
     const struct opt_command *command;
     void *args;            /* the command's struct, filled */
     const opt_list *words; /* those that are no options */
-    cbx_arena *arena;
+    cbx_arena *arena;      /* never returns NULL: without memory the program ends with a message */
     cbx_ctx *ctx;
+    cbx_err *err;       /* for calls of the library, whose result opt_check reports */
     const char **given; /* the last text of each option of the command, "" of a flag; NULL: not given */
 } opt_run;
 
@@ -141,6 +142,8 @@ extern const opt_note opt_exits[];
  * be written.
  */
 int opt_main(const opt_program *program, int argc, const char **argv);
+/* EXIT_PASS; else EXIT_ERROR after the message in run->err, or EXIT_STOPPED without one where the user interrupted. */
+int opt_check(const opt_run *run, cbx_status st);
 /* The text of an option of the running command; "" of a flag; NULL: it is not given.  Other spellings of the option count. */
 const char *opt_given(const opt_run *run, const char *name);
 /* A finite number in decimal notation and nothing else: no hexadecimal digits, blanks or words. */
@@ -152,6 +155,8 @@ bool opt_append(cbx_arena *arena, const char *word, opt_list *list);
 enum { OPT_OF_PROGRAM = 3 };
 /* What a program accepts as its first argument instead of a command or options: version, man, completion. */
 extern const opt_spec opt_of_program[OPT_OF_PROGRAM];
+/* An allocator that ends the program with a message where there is no memory; for what lives as long as the run. */
+cbx_allocator opt_allocator(const opt_program *program);
 /* "nperf: message" on standard error; always 2. */
 int opt_fail(const opt_program *program, const char *fmt, ...) CBX_PRINTF(2, 3);
 

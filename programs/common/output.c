@@ -64,11 +64,25 @@ static void put_members(json_stream *s, cbx_json *o)
     cbx_json_unref(o);
 }
 
-void json_stream_begin(json_stream *s, cbx_json *head, const char *list)
+void json_stream_open(json_stream *s, unsigned flags)
 {
-    *s = (json_stream){ .writer = { .out = &s->text, .flags = JSON_FLAGS } };
+    *s = (json_stream){ .writer = { .out = &s->text, .flags = flags } };
     cbx_text_init(&s->text, cbx_allocator_default());
     cbx_json_writer_begin(&s->writer, NULL, '{');
+}
+
+int json_stream_close(json_stream *s, const opt_program *program)
+{
+    cbx_json_writer_end(&s->writer);
+    cbx_text_putc(&s->text, '\n');
+    pour(s, 0);
+    cbx_text_clear(&s->text);
+    return s->failed ? opt_fail(program, "out of memory") : EXIT_PASS;
+}
+
+void json_stream_begin(json_stream *s, cbx_json *head, const char *list)
+{
+    json_stream_open(s, JSON_FLAGS);
     put_members(s, head);
     cbx_json_writer_begin(&s->writer, list, '[');
 }
@@ -90,13 +104,8 @@ void json_stream_next(json_stream *s, cbx_json *more, const char *list)
 
 int json_stream_end(json_stream *s, const opt_program *program, cbx_json *tail)
 {
-    json_stream_next(s, NULL, NULL);
-    put_members(s, tail);
-    cbx_json_writer_end(&s->writer);
-    cbx_text_putc(&s->text, '\n');
-    pour(s, 0);
-    cbx_text_clear(&s->text);
-    return s->failed ? opt_fail(program, "out of memory") : EXIT_PASS;
+    json_stream_next(s, tail, NULL);
+    return json_stream_close(s, program);
 }
 
 void json_put_members(cbx_json *object, const json_member *m)
@@ -110,23 +119,6 @@ void json_put_members(cbx_json *object, const json_member *m)
         case JSON_END: break;
         }
     }
-}
-
-static void set_field(cbx_json *o, const char *key, const void *at, int kind)
-{
-    switch (kind) {
-    case JSON_TEXT: cbx_json_set_string(o, key, *(const char *const *)at); break;
-    case JSON_BOOL: cbx_json_set_bool(o, key, *(const bool *)at); break;
-    case JSON_INT: cbx_json_set_int(o, key, *(const int *)at); break;
-    case JSON_U64: cbx_json_set_int(o, key, (int64_t) * (const uint64_t *)at); break;
-    default: cbx_json_set_double(o, key, *(const double *)at); break;
-    }
-}
-
-void json_set_fields(cbx_json *object, const void *record, const json_field *fields, size_t n)
-{
-    for (size_t i = 0; object && i < n; i++)
-        set_field(object, fields[i].key, (const char *)record + fields[i].offset, fields[i].kind);
 }
 
 /* Of the longest name in the group of item i. */

@@ -23,12 +23,15 @@ typedef struct json_stream {
     cbx_json_writer writer;
     bool failed;
 } json_stream;
+/* An object that is written through s->writer and json_stream_add; and its end.  @param flags  as of cbx_json_write */
+void json_stream_open(json_stream *s, unsigned flags);
+int json_stream_close(json_stream *s, const opt_program *program);
 /* All members before the list, and its name. */
 void json_stream_begin(json_stream *s, cbx_json *head, const char *list);
 void json_stream_add(json_stream *s, cbx_json *element);
 /* The list is over; the members behind it, and another list if it has a name. */
 void json_stream_next(json_stream *s, cbx_json *more, const char *list);
-/* All members behind the last list. */
+/* All members behind the last list; NULL: none. */
 int json_stream_end(json_stream *s, const opt_program *program, cbx_json *tail);
 
 /* An array of texts; NULL: out of memory. */
@@ -64,22 +67,6 @@ typedef struct json_member {
 /* Sets members of an object in their order; nothing of one that is NULL: out of memory. */
 #define json_put(object, ...) json_put_members(object, (const json_member[]){ __VA_ARGS__, { .kind = JSON_END } })
 void json_put_members(cbx_json *object, const json_member *members);
-
-/* A member of a record, and the member of an object that it becomes. */
-typedef struct json_field {
-    const char *key;
-    enum { JSON_TEXT, JSON_BOOL, JSON_INT, JSON_U64, JSON_DOUBLE } kind; /* const char *, bool, int, uint64_t, double */
-    size_t offset;
-} json_field;
-
-/* A field that bears the member's name. */
-#define JSON_FIELD(type, kind, member)                                                                                 \
-    {                                                                                                                  \
-#member, JSON_##kind, offsetof(type, member)                                                                   \
-    }
-
-/* Adds the fields in their order; nothing to an object that is NULL, for want of memory. */
-void json_set_fields(cbx_json *object, const void *record, const json_field *fields, size_t n);
 
 /* The report of a doctor, for people. */
 void print_doctor(const opt_program *program, const cbx_doctor_report *r);

@@ -24,29 +24,27 @@ const char *store_path(const opt_run *run, const char *data)
         const char *git = cbx_path_join(run->arena, here, ".git"); /* a folder, or a file in a work tree of its own */
         char *end = strrchr(here, '/');
 
-        if (git && cbx_path_exists(git)) {
+        if (cbx_path_exists(git)) {
             if (depth) path = cbx_path_join(run->arena, here, ".calibrax");
             break;
         }
-        if (!git || !end || !end[1]) break;
+        if (!end || !end[1]) break;
         end[end == here] = '\0';
     }
-    if (!path) opt_fail(run->program, "out of memory");
     return path;
 }
 
 int store_open(const opt_run *run, const char *data, const cbx_store_opts *opts, cbx_store **out)
 {
     const char *path = store_path(run, data);
-    cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
     if (!path) return EXIT_ERROR;
-    st = cbx_store_open(run->ctx, path, opts, out, &err);
+    st = cbx_store_open(run->ctx, path, opts, out, run->err);
     if (st == CBX_ENOENT && !data)
         return opt_fail(run->program, "%s: name one with --data or CALIBRAX_DATA, or make it with 'calibrax ingest'",
-                        err.message);
-    if (st) return opt_fail(run->program, "%s", err.message);
+                        run->err->message);
+    if (st) return opt_check(run, st);
     if (!data) fprintf(stderr, "%s: store '%s'\n", run->program->name, path);
     return EXIT_PASS;
 }

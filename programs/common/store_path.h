@@ -11,7 +11,7 @@
 /*
  * The path of the store, in the arena of the run.
  * @param data  the argument of --data; NULL: the option is absent
- * @return NULL after a message on standard error: the working folder cannot be found, or out of memory
+ * @return NULL after a message on standard error: the working folder cannot be found
  */
 const char *store_path(const opt_run *run, const char *data);
 /*

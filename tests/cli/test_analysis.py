@@ -456,7 +456,7 @@ def tendencies(p):
     (path,) = run(p, "trend", "--data", "store", "--figure", "svg", "-o", "figures", expect=0).stdout.splitlines()
     check(path.startswith("figures/convergence-") and path.endswith(".svg") and "<svg" in open(p.file(path), encoding="utf-8").read(), path)
     run(p, "trend", "--data", "store", "--figure", "svg", "-o", "figures", expect=0)  # the same again is no conflict
-    one_sentence(run(p, "trend", "--data", "store", "--figure", "csv", expect=2), "has no figures", "calibrax")
+    one_sentence(run(p, "trend", "--data", "store", "--figure", "csv", expect=2), "'--figure' must be svg, pdf or png, got 'csv'", "calibrax")
     one_sentence(run(p, "trend", "--data", "store", "--figure", "svg", "--json", expect=2), "exclude each other", "calibrax")
     one_sentence(run(p, "trend", "--data", "store", "-o", "x", expect=2), "needs '--figure'", "calibrax")
 

@@ -128,21 +128,28 @@ def calibrax_verbs(p):
     equal("\n".join(wrong), "", f"{len(CALIBRAX_VERBS)} lines")
 
 
-def bisecting(p):
-    """Found 0, equal ends 2, too few launches 3; interrupted 130."""
-    git = ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-C", p.file("repo")]
-    os.mkdir(p.file("repo"))
+def repository(p, costs):
+    """A commit for each cost, which its file `cost` holds."""
+    folder = p.file(f"repo{len(costs)}")
+    git = ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-C", folder]
+    os.mkdir(folder)
     subprocess.run([*git, "init", "-q"], check=True)
-    for i, cost in enumerate((1, 1, 2, 2)):
-        p.write("repo/file", f"{i}\n")
-        p.write("repo/cost", f"{cost}\n")
+    for i, cost in enumerate(costs):
+        p.write(f"{folder}/file", f"{i}\n")
+        p.write(f"{folder}/cost", f"{cost}\n")
         subprocess.run([*git, "add", "-A"], check=True)
         subprocess.run([*git, "commit", "-q", "-m", "cost"], check=True)
+    return folder
+
+
+def bisecting(p):
+    """Found 0, equal ends 2, too few launches 3."""
+    folder = repository(p, (1, 1, 2, 2))
     # noise of 1 % that only the number of the launch decides: multiples of the golden section
     count = p.file("launches")
     bench = (f"n=$(($(cat {count} 2> /dev/null) + 1)); echo $n > {count}; "
              "awk -v c=$(cat cost) -v n=$n 'BEGIN { x = 0.6180339887 * n; print \"cost: \" c * (1 + 0.01 * (x - int(x))) }'")
-    run = ["bisect", "-C", "repo", "--state", p.file("state.json"), "--scratch", p.file("scratch"), "--metric", "cost", "--bench", bench, "-q"]
+    run = ["bisect", "-C", folder, "--state", p.file("state.json"), "--scratch", p.file("scratch"), "--metric", "cost", "--bench", bench, "-q"]
     p.run(*run, "--good", "HEAD~3", program=CALIBRAX, expect=0)
     p.run(*run, "--good", "HEAD~3", "--bad", "HEAD~2", program=CALIBRAX, expect=2)
     p.run(*run, "--good", "HEAD~3", "--max-launches", "11", program=CALIBRAX, expect=3)
@@ -151,14 +158,27 @@ def bisecting(p):
 
 def interrupted(p):
     """SIGINT to the program alone ends each command that takes time with 130, and what it runs."""
-    started = [(words, subprocess.Popen([CALIBRAX, *words], cwd=p.path, env=p.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-               for words in (["run", "--", "sleep", "60"], ["profile", "--", "sleep", "60"], ["watch", "--pid", str(os.getpid()), "--metric", "rss_mb", "--error", "1e9"],
-                             ["profile", "--sizes", "60,61,62,63", "--", "sleep", "{}"])]
-    time.sleep(0.7)
+    git = repository(p, (1, 1))
+    asleep = ["--good", "HEAD~1", "--bench", "sleep 60", "-C", git, "--state", p.file("asleep.json"), "--scratch", p.file("scratch")]
+    data = ["--data", p.file("store")]
+    commands = [
+        (CALIBRAX, ["run", *data, "--", "sleep", "60"]), (CALIBRAX, ["run", *data, "--until-decided", "60", "--", "sleep", "5"]),
+        (CALIBRAX, ["profile", "--", "sleep", "60"]), (CALIBRAX, ["profile", "--sizes", "60,61,62,63", "--", "sleep", "{}"]),
+        (CALIBRAX, ["profile", "--compile", "--cache-env", "CACHE", "--", "sleep", "60"]),
+        (CALIBRAX, ["watch", "--pid", str(os.getpid()), "--metric", "rss_mb", "--error", "1e9"]), (CALIBRAX, ["watch", "--metric", "x", "--error", "1e9"]),
+        (CALIBRAX, ["bisect", *asleep]), (NPERF, ["exec", "sleep 60"]), (NPERF, ["exec", "-n", "1", "-w", "0", "sleep 60", "sleep 61"]),
+        (NPERF, ["ab", "HEAD~1", "HEAD", "--bench", "sleep 60", "--repository", git]),
+    ]
+    started = [(words, subprocess.Popen([program, *words], cwd=p.path, env=p.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+               for program, words in commands]
+    time.sleep(3)
+    wrong = []
     for words, child in started:
         child.send_signal(signal.SIGINT)
-        _, text = child.communicate(timeout=30)
-        equal(child.returncode, 130, f"{words}: {text}")
+        _, text = child.communicate(timeout=60)
+        if child.returncode != 130:
+            wrong.append(f"{words}: {child.returncode}, {text.strip()[-300:]}")
+    equal("\n".join(wrong), "", f"{len(commands)} commands")
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ def what_files_hold_says_nothing_to_the_terminal(p):
 def options_that_would_do_nothing(p):
     fill(p, 2)
     for args, part in ((["store", "export", "--to", "part", "--branch", "nobody's"], "no run in 'store' matches"), (["baseline", "--list", "--remove"], "exclude each other"),
-                       (["export", "-f", "csv", "--plot", "bar"], "need '--format' svg"), (["export", "-f", "asv", "--dark"], "need '--format' svg"), (["export", "-f", "svg", "--repo", "x"], "needs '--format asv'")):
+                       (["export", "-f", "csv", "--plot", "bar"], "needs '--format svg', '--format pdf' or '--format png'"), (["export", "-f", "asv", "--dark"], "needs '--format svg', '--format pdf' or '--format png'"), (["export", "-f", "svg", "--repo", "x"], "needs '--format asv'")):
         one_sentence(run(p, *args, "--data", "store", expect=2), part, "calibrax")
     one_sentence(run(p, "baseline", "--list", "--data", "store", "--json", expect=2), "no baseline", "calibrax")
 
