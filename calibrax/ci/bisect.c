@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
-#include "calibrax/base/list.h"
+#include "calibrax/base/table.h"
 #include "calibrax/ci/bisect_model.h"
 
 #define CONFIDENCE    0.95
@@ -31,10 +31,9 @@ struct cbx_bisect {
     cbx_allocator al;
     cbx_arena arena; /* all but the values */
     cbx_bisect_opts opts;
-    size_t n;                 /* candidates; commits are 0..n, n is the good end */
-    const char *const *names; /* n + 1 */
-    size_t *by_name;          /* n + 1 commits in the order of their names */
-    const char **reasons;     /* n + 1; NULL: not broken */
+    size_t n;             /* candidates; commits are 0..n, n is the good end */
+    cbx_names names;      /* n + 1 */
+    const char **reasons; /* n + 1; NULL: not broken */
     size_t nbroken;
     cbx__rows rows;
     CBX_LIST(cbx__bisect_value) values;
@@ -95,28 +94,13 @@ static cbx_status check_graph(const cbx_bisect_graph *g, cbx_err *err)
     return CBX_OK;
 }
 
-static int by_name(const void *a, const void *b, void *user)
-{
-    const char *const *names = user;
-    return strcmp(names[*(const size_t *)a], names[*(const size_t *)b]);
-}
-
 static cbx_status copy_names(cbx_bisect *b, const cbx_bisect_graph *g, cbx_err *err)
 {
-    const char **names = cbx_arena_calloc(&b->arena, b->n + 1, sizeof *names);
-
-    b->by_name = cbx_arena_calloc(&b->arena, b->n + 1, sizeof *b->by_name);
-    if (!names || !b->by_name) return cbx_fail(err, CBX_ENOMEM, "no memory for a search of %zu commits", b->n);
-    b->names = names;
     for (size_t i = 0; i <= b->n; i++) {
-        names[i] = cbx_arena_strdup(&b->arena, i < b->n ? g->names[i] : g->good);
-        if (!names[i]) return cbx_fail(err, CBX_ENOMEM, "no memory for a search of %zu commits", b->n);
-        b->by_name[i] = i;
-    }
-    qsort_r(b->by_name, b->n + 1, sizeof *b->by_name, by_name, names);
-    for (size_t i = 0; i < b->n; i++) {
-        if (!strcmp(names[b->by_name[i]], names[b->by_name[i + 1]]))
-            return cbx_fail(err, CBX_EINVAL, "commit '%s' is listed twice", names[b->by_name[i]]);
+        const char *name = i < b->n ? g->names[i] : g->good;
+        size_t number = cbx_names_add(&b->names, name);
+        if (number == CBX_NO_NAME) return cbx_fail(err, CBX_ENOMEM, "no memory for a search of %zu commits", b->n);
+        if (number < i) return cbx_fail(err, CBX_EINVAL, "commit '%s' is listed twice", name);
     }
     return CBX_OK;
 }
@@ -175,6 +159,7 @@ cbx_status cbx_bisect_create(cbx_ctx *ctx, const cbx_bisect_graph *graph, const 
     b->opts = own;
     b->n = graph->ncommits;
     cbx_arena_init(&b->arena, al);
+    cbx_names_init(&b->names, al);
     st = make_parts(b, graph, err);
     if (st) {
         cbx_bisect_free(b);
@@ -191,6 +176,7 @@ void cbx_bisect_free(cbx_bisect *b)
     if (!b) return;
     al = b->al;
     cbx_list_clear(&al, &b->values);
+    cbx_names_clear(&b->names);
     cbx_arena_clear(&b->arena);
     cbx_mem_free(&al, b, sizeof *b);
 }
@@ -208,7 +194,7 @@ static size_t commit_of(const cbx_bisect *b, size_t i) { return i == b->n ? CBX_
 static cbx_status need_commit(const cbx_bisect *b, size_t commit, size_t *i, cbx_err *err)
 {
     if (!index_of(b, commit, i)) return cbx_fail(err, CBX_EINVAL, "no commit %zu among %zu", commit, b->n);
-    if (b->reasons[*i]) return cbx_fail(err, CBX_EINVAL, "commit '%s' is broken: it has no values", b->names[*i]);
+    if (b->reasons[*i]) return cbx_fail(err, CBX_EINVAL, "commit '%s' is broken: it has no values", b->names.list[*i]);
     return CBX_OK;
 }
 
@@ -218,7 +204,7 @@ cbx_status cbx_bisect_observe(cbx_bisect *b, size_t commit, double value, cbx_er
     cbx_status st = need_commit(b, commit, &i, err);
 
     if (st) return st;
-    if (!isfinite(value)) return cbx_fail(err, CBX_EDOM, "commit '%s': the value is not finite", b->names[i]);
+    if (!isfinite(value)) return cbx_fail(err, CBX_EDOM, "commit '%s': the value is not finite", b->names.list[i]);
     if (!cbx_list_push(&b->al, &b->values, (cbx__bisect_value){ i, value })) return cbx_fail_nomem(err, "a value");
     b->fresh = false;
     return CBX_OK;
@@ -503,26 +489,16 @@ size_t cbx_bisect_count(const cbx_bisect *b) { return b->n; }
 const char *cbx_bisect_name(const cbx_bisect *b, size_t commit)
 {
     size_t i = 0;
-    return index_of(b, commit, &i) ? b->names[i] : NULL;
+    return index_of(b, commit, &i) ? b->names.list[i] : NULL;
 }
 
 bool cbx_bisect_find(const cbx_bisect *b, const char *name, size_t *commit)
 {
-    size_t low = 0, high = b->n + 1;
+    size_t number = cbx_names_find(&b->names, name);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(name, b->names[b->by_name[middle]]);
-        if (order == 0) {
-            *commit = commit_of(b, b->by_name[middle]);
-            return true;
-        }
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
+    if (number == CBX_NO_NAME) return false;
+    *commit = commit_of(b, number);
+    return true;
 }
 
 double cbx_bisect_probability(cbx_bisect *b, size_t commit)
@@ -554,19 +530,19 @@ cbx_json *cbx_bisect_state(const cbx_bisect *b)
     cbx_json_set_string(o, "schema", SCHEMA);
     cbx_json_set_int(o, "version", VERSION);
     cbx_json_set_string(o, "identity", b->opts.identity);
-    cbx_json_set_string(o, "good", b->names[b->n]);
-    cbx_json_set_string(o, "bad", b->names[b->n - 1]);
+    cbx_json_set_string(o, "good", b->names.list[b->n]);
+    cbx_json_set_string(o, "bad", b->names.list[b->n - 1]);
     cbx_json_set_int(o, "candidates", (int64_t)b->n);
     list = cbx_json_set_array(o, "observations");
     for (size_t v = 0; v < b->values.n; v++) {
         cbx_json *pair = cbx_json_push_array(list);
-        cbx_json_push_string(pair, b->names[b->values.items[v].commit]);
+        cbx_json_push_string(pair, b->names.list[b->values.items[v].commit]);
         cbx_json_push_double(pair, b->values.items[v].value);
     }
     list = cbx_json_set_array(o, "broken");
     for (size_t i = 0; i <= b->n; i++) {
         cbx_json *pair = b->reasons[i] ? cbx_json_push_array(list) : NULL;
-        cbx_json_push_string(pair, b->names[i]);
+        cbx_json_push_string(pair, b->names.list[i]);
         cbx_json_push_string(pair, b->reasons[i]);
     }
     return cbx_json_finish(o);
@@ -594,8 +570,8 @@ static cbx_status check_head(const cbx_bisect *b, const cbx_json *state, const c
     if (!st && version != VERSION)
         return cbx_fail(err, CBX_EVERSION, "'%s' has version %lld; this program reads %d", what, (long long)version,
                         VERSION);
-    if (!st) st = need_same(state, "good", b->names[b->n], what, err);
-    if (!st) st = need_same(state, "bad", b->names[b->n - 1], what, err);
+    if (!st) st = need_same(state, "good", b->names.list[b->n], what, err);
+    if (!st) st = need_same(state, "bad", b->names.list[b->n - 1], what, err);
     if (!st) st = need_same(state, "identity", b->opts.identity, what, err);
     return st;
 }

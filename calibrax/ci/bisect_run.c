@@ -11,6 +11,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
+#include "calibrax/base/table.h"
 #include "calibrax/ci/shell.h"
 
 #define KEEP_BUILDS 16
@@ -77,76 +78,34 @@ static cbx_status find_ends(cbx__shell *sh, cbx_arena *arena, const char *reposi
 
 /* --- its graph --- */
 
-typedef struct lines {
-    char *text; /* cut into words */
-    const char **names;
-    size_t *first, *parents, n, nparents;
-} lines;
-
-typedef struct named {
-    const char *name;
-    size_t number;
-} named;
-
-static int by_text(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
-
-static bool make_lines(cbx_arena *arena, const char *text, lines *l)
-{
-    size_t words = 0;
-
-    l->n = 0;
-    for (const char *c = text; *c; c++) {
-        l->n += *c == '\n';
-        words += *c == '\n' || *c == ' ';
-    }
-    l->text = cbx_arena_strdup(arena, text);
-    l->names = cbx_arena_calloc(arena, l->n + 1, sizeof *l->names);
-    l->first = cbx_arena_calloc(arena, l->n + 1, sizeof *l->first);
-    l->parents = cbx_arena_calloc(arena, words + 1, sizeof *l->parents);
-    return l->text && l->names && l->first && l->parents;
-}
-
-/* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on the good side. */
-static bool read_lines(cbx_arena *arena, const char *text, lines *l)
-{
-    char *save = NULL, *word, *row;
-    named *sorted;
-
-    if (!make_lines(arena, text, l)) return false;
-    sorted = cbx_arena_calloc(arena, l->n + 1, sizeof *sorted);
-    if (!sorted) return false;
-    row = strtok_r(l->text, "\n", &save);
-    for (size_t i = 0; i < l->n && row; i++, row = strtok_r(NULL, "\n", &save)) {
-        l->names[i] = row;
-        sorted[i] = (named){ cbx_arena_strndup(arena, row, strcspn(row, " ")), i };
-        if (!sorted[i].name) return false;
-    }
-    qsort(sorted, l->n, sizeof *sorted, by_text);
-    for (size_t i = 0; i < l->n; i++) {
-        char *within = NULL;
-        l->first[i] = l->nparents;
-        (void)strtok_r((char *)(uintptr_t)l->names[i], " ", &within);
-        while ((word = strtok_r(NULL, " ", &within))) {
-            named key = { word, 0 }, *hit = bsearch(&key, sorted, l->n, sizeof *sorted, by_text);
-            if (hit) l->parents[l->nparents++] = hit->number;
-        }
-    }
-    l->first[l->n] = l->nparents;
-    return true;
-}
-
 /* What can be reached from bad and not from good, two full hashes, in the arena. */
 static cbx_status read_graph(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *good,
                              const char *bad, cbx_bisect_graph *out, cbx_err *err)
 {
-    const char *args = cbx_arena_printf(arena, "rev-list --topo-order --reverse --parents %s..%s", good, bad), *text;
-    lines l = { 0 };
+    const cbx_allocator al = cbx_arena_allocator(arena);
+    const char *args = cbx_arena_printf(arena, "rev-list --topo-order --reverse --parents %s..%s", good, bad);
+    const char *text = "";
+    CBX_LIST(size_t) first = { 0 }, parents = { 0 };
+    cbx_names commits; /* in the arena, as all of the graph */
+    bool made = true;
     cbx_status st = args ? cbx__git(sh, arena, repository, args, &text, NULL, err) : no_memory(err);
 
-    if (st) return st;
-    if (!read_lines(arena, text, &l)) return no_memory(err);
-    *out = (cbx_bisect_graph){ l.n, good, l.names, l.first, l.parents };
-    return CBX_OK;
+    cbx_names_init(&commits, &al);
+    /* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on the good side. */
+    for (size_t n, i = 0; !st && made && *text; text += n + (text[n] != '\0'), i++) {
+        const char *word;
+        size_t number;
+        n = strcspn(text, " \n");
+        word = cbx_arena_strndup(arena, text, n);
+        number = word ? cbx_names_find(&commits, word) : CBX_NO_NAME;
+        if (i == 0 || text[-1] == '\n')
+            made = word && cbx_list_push(&al, &first, parents.n) && cbx_names_add(&commits, word) != CBX_NO_NAME;
+        else if (number != CBX_NO_NAME)
+            made = cbx_list_push(&al, &parents, number);
+    }
+    made = made && cbx_list_push(&al, &first, parents.n);
+    *out = (cbx_bisect_graph){ commits.n, good, commits.list, first.items, parents.items };
+    return st || made ? st : no_memory(err);
 }
 
 /* --- without a search --- */
