@@ -25,36 +25,48 @@ static const struct {
 } hints[] = {
     { "allow it to be replaced", "replace" },
     { "wait longer for locks", "lock-wait" },
-    { "raise the budget", "budget" },
-    { "raise the memory limit", "memory-limit" },
-    { "raise the time limit of a worker", "worker-timeout" },
     { "choose another folder for results", "out" },
     { "choose another store", "store" },
     { "name another state file", "state" },
 };
 static const opt_command *running; /* for those; NULL: none */
 
+static const opt_spec *option_named(const opt_command *command, const char *name, size_t len)
+{
+    for (size_t k = 0; command && k < command->noptions; k++) {
+        const char *option = command->options[k].name;
+        size_t i = 0;
+        while (i < len && option[i] == (name[i] == '_' ? '-' : name[i])) i++;
+        if (i == len && !option[len] && command->options[k].kind != OPT_GROUP) return &command->options[k];
+    }
+    return NULL;
+}
+
 int opt_fail(const opt_program *program, const char *fmt, ...)
 {
     char message[2048];
+    const char *text = message, *quote;
+    const opt_spec *option = NULL;
+    bool control;
     va_list args;
 
     va_start(args, fmt);
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
-    for (size_t i = 0; running && i < CBX_LEN(hints); i++)
-        for (size_t k = 0; strstr(message, hints[i].remedy) && k < running->noptions; k++) {
-            size_t len = strlen(message);
-            if (!strcmp(running->options[k].name, hints[i].option))
-                snprintf(message + len, sizeof message - len, " (--%s)", hints[i].option);
-        }
     fprintf(stderr, "%s: ", program->name);
+    /* "'lock_wait' must be ..." of the library, where an option sets it: "'--lock-wait' must be ..." */
+    quote = *text == '\'' ? strchr(text + 1, '\'') : NULL;
+    if (quote && !strncmp(quote, "' must ", 7)) option = option_named(running, text + 1, (size_t)(quote - text) - 1);
+    if (option) {
+        fprintf(stderr, "'--%s", option->name);
+        text = quote;
+    }
     /* Text from files may hold anything: a message stays one line, without control characters. */
-    const char *text = message;
-    bool control;
-
     for (size_t n; (n = cbx_text_char(text, &control)) != 0; text += n)
         fwrite(control ? "?" : text, 1, control ? 1 : n, stderr);
+    for (size_t i = 0; i < CBX_LEN(hints); i++)
+        if (strstr(message, hints[i].remedy) && option_named(running, hints[i].option, strlen(hints[i].option)))
+            fprintf(stderr, " (--%s)", hints[i].option);
     fputc('\n', stderr);
     return 2;
 }
