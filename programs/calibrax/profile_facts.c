@@ -30,6 +30,8 @@ static void add_value(profile_facts *f, const fact_kind *k, double value)
                                           value,   NAN,     NAN,      NULL,         0 };
 }
 
+#define ADD(f, value, ...) add_value(f, &(const fact_kind){ __VA_ARGS__ }, value)
+
 /* Median and interval of samples, which the arena gets a copy of; NaN among them are left out. */
 static void add_samples(profile_facts *f, const fact_kind *k, const double *x, size_t n)
 {
@@ -114,31 +116,44 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
 #define INFO  CBX_DIRECTION_INFO
 
 /* What is often 0 in a sound run has no direction: nothing can be held against 0 by a ratio, and a check would never pass. */
-static const fact_kind command_kinds[] = {
-    { "wall_time", "time", "s", LOWER, "time", "from before the process is made until it has ended" },
-    { "cpu_time", "CPU", "s", LOWER, "time", "of all processes, user and system" },
-    { "cpu_user", "CPU, user", "s", INFO, "time", "the part of it in the program" },
-    { "cpu_system", "CPU, system", "s", INFO, "time", "the part of it in the kernel" },
-    { "cpu_percent", "CPU share", "%", INFO, "time", "CPU time over wall time; 100: one core" },
-    { "max_rss", "memory, one process", "MiB", LOWER, "memory", "greatest mark of a single process" },
-    { "peak_rss", "memory, all at once", "MiB", LOWER, "memory", "greatest sum over processes that a look saw" },
-    { "minor_faults", "page faults", "1", LOWER, "memory", "served without reading from storage" },
-    { "major_faults", "page faults, storage", "1", INFO, "memory", "served by reading from storage" },
-    { "voluntary_switches", "switches, waiting", "1", INFO, "scheduling", "the process waited for something" },
-    { "involuntary_switches", "switches, pushed out", "1", INFO, "scheduling", "another process had to run" },
-    { "read_bytes", "read from storage", "B", INFO, "io", "" },
-    { "write_bytes", "written to storage", "B", INFO, "io", "" },
-    { "peak_threads", "threads", "1", INFO, "scheduling", "most at a time" },
-    { "peak_processes", "processes", "1", INFO, "scheduling", "most at a time" },
-    { "peak_gpu_mem", "GPU memory", "MiB", LOWER, "gpu", "of the whole device" },
-    { "mean_gpu_util", "GPU use", "%", INFO, "gpu", "" },
-    { "mean_gpu_clock", "GPU clock", "MHz", INFO, "gpu", "" },
-    { "mean_gpu_power", "GPU power", "W", INFO, "gpu", "" },
-    { "peak_gpu_tree_mem", "GPU memory, its own", "MiB", LOWER, "gpu", "held by the processes of the command" },
-    { "peak_gpu_temperature", "GPU temperature", "C", INFO, "gpu", "greatest" },
-    { "gpu_slowed", "GPU slowed down", "%", INFO, "gpu", "share of the looks in which it was throttled" },
-    { "monitor_overhead", "cost of watching", "%", INFO, "profile", "CPU time of the watching thread, of one core" },
-};
+/* Name, label, unit, direction, group, description; the value in a run r and its resources m. */
+#define COMMAND_FACTS(X)                                                                                               \
+    X("wall_time", "time", "s", LOWER, "time", "from before the process is made until it has ended", r->wall_s)        \
+    X("cpu_time", "CPU", "s", LOWER, "time", "of all processes, user and system", r->cpu_user_s + r->cpu_system_s)     \
+    X("cpu_user", "CPU, user", "s", INFO, "time", "the part of it in the program", r->cpu_user_s)                      \
+    X("cpu_system", "CPU, system", "s", INFO, "time", "the part of it in the kernel", r->cpu_system_s)                 \
+    X("cpu_percent", "CPU share", "%", INFO, "time", "CPU time over wall time; 100: one core",                         \
+      100 * (r->cpu_user_s + r->cpu_system_s) / r->wall_s)                                                             \
+    X("max_rss", "memory, one process", "MiB", LOWER, "memory", "greatest mark of a single process", r->max_rss_mb)    \
+    X("peak_rss", "memory, all at once", "MiB", LOWER, "memory", "greatest sum over processes that a look saw",        \
+      m->summary.peak_rss_mb)                                                                                          \
+    X("minor_faults", "page faults", "1", LOWER, "memory", "served without reading from storage",                      \
+      (double)m->minor_faults)                                                                                         \
+    X("major_faults", "page faults, storage", "1", INFO, "memory", "served by reading from storage",                   \
+      (double)m->major_faults)                                                                                         \
+    X("voluntary_switches", "switches, waiting", "1", INFO, "scheduling", "the process waited for something",          \
+      (double)m->voluntary_switches)                                                                                   \
+    X("involuntary_switches", "switches, pushed out", "1", INFO, "scheduling", "another process had to run",           \
+      (double)m->involuntary_switches)                                                                                 \
+    X("read_bytes", "read from storage", "B", INFO, "io", "", m->read_bytes)                                           \
+    X("write_bytes", "written to storage", "B", INFO, "io", "", m->write_bytes)                                        \
+    X("peak_threads", "threads", "1", INFO, "scheduling", "most at a time", m->peak_threads)                           \
+    X("peak_processes", "processes", "1", INFO, "scheduling", "most at a time", m->peak_processes)                     \
+    X("peak_gpu_mem", "GPU memory", "MiB", LOWER, "gpu", "of the whole device", m->summary.peak_gpu_mem_mb)            \
+    X("mean_gpu_util", "GPU use", "%", INFO, "gpu", "", m->summary.mean_gpu_util)                                      \
+    X("mean_gpu_clock", "GPU clock", "MHz", INFO, "gpu", "", m->summary.mean_gpu_clock_mhz)                            \
+    X("mean_gpu_power", "GPU power", "W", INFO, "gpu", "", m->summary.mean_gpu_power_w)                                \
+    X("peak_gpu_tree_mem", "GPU memory, its own", "MiB", LOWER, "gpu", "held by the processes of the command",         \
+      m->peak_gpu_tree_mem_mb)                                                                                         \
+    X("peak_gpu_temperature", "GPU temperature", "C", INFO, "gpu", "greatest", m->peak_gpu_temperature_c)              \
+    X("gpu_slowed", "GPU slowed down", "%", INFO, "gpu", "share of the looks in which it was throttled",               \
+      100 * m->gpu_slowed_share)                                                                                       \
+    X("monitor_overhead", "cost of watching", "%", INFO, "profile", "CPU time of the watching thread, of one core",    \
+      m->overhead_percent)
+#define KIND(name, label, unit, direction, group, description, value)                                                  \
+    { name, label, unit, direction, group, description },
+#define VALUE(name, label, unit, direction, group, description, value) value,
+static const fact_kind command_kinds[] = { COMMAND_FACTS(KIND) };
 
 enum {
     MAX_RSS = 5,
@@ -163,31 +178,7 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
 {
     const cbx_resource_report *m = &r->resources;
     bool seen = m->summary.num_samples > 0;
-    const double all[CBX_LEN(command_kinds)] = {
-        r->wall_s,
-        r->cpu_user_s + r->cpu_system_s,
-        r->cpu_user_s,
-        r->cpu_system_s,
-        100 * (r->cpu_user_s + r->cpu_system_s) / r->wall_s,
-        r->max_rss_mb,
-        m->summary.peak_rss_mb,
-        (double)m->minor_faults,
-        (double)m->major_faults,
-        (double)m->voluntary_switches,
-        (double)m->involuntary_switches,
-        m->read_bytes,
-        m->write_bytes,
-        m->peak_threads,
-        m->peak_processes,
-        m->summary.peak_gpu_mem_mb,
-        m->summary.mean_gpu_util,
-        m->summary.mean_gpu_clock_mhz,
-        m->summary.mean_gpu_power_w,
-        m->peak_gpu_tree_mem_mb,
-        m->peak_gpu_temperature_c,
-        100 * m->gpu_slowed_share,
-        m->overhead_percent,
-    };
+    const double all[] = { COMMAND_FACTS(VALUE) };
     for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < LOOKLESS || seen ? all[i] : NAN;
     if (m->summary.num_samples >= 2 && m->summary.peak_rss_mb >= JUST_BEGUN_MB) return;
     if (!(r->max_rss_mb > own_mark_mb())) v[MAX_RSS] = NAN;
@@ -224,26 +215,21 @@ void profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
 {
     static const fact_kind time = { "call_time", "time of a call", "s",
                                     LOWER,       "time",           "steady state, the clock's cost taken off" };
-    static const fact_kind kinds[] = {
-        { "first_call", "first call", "s", INFO, "time", "with whatever is made ready on first use" },
-        { "call_time_min", "minimum", "s", INFO, "time", "" },
-        { "call_time_p90", "90 of 100", "s", INFO, "time", "" },
-        { "call_time_p99", "99 of 100", "s", INFO, "time", "" },
-        { "empty_call", "empty call", "s", INFO, "profile", "part of every call, not taken off" },
-        { "max_rss", "memory, this program", "MiB", LOWER, "memory", "mark of the program that called the function" },
-        { "clock_share", "the clock's share", "%", INFO, "profile",
-          "of a window that its step or cost may still move" },
-    };
-    const double values[CBX_LEN(kinds)] = { t->first_call_s,         t->summary.min,
-                                            t->percentile_s[1],      t->percentile_s[2],
-                                            1e-9 * t->empty_call_ns, (double)r->hwm_bytes / 1048576.0,
-                                            100 * t->clock_share };
 
     f->samples = t->nsamples;
     f->calls_per_sample = t->calls_per_sample;
     add_samples(f, &time, t->samples, t->nsamples);
     see_modes(f, time.label, t->samples, t->nsamples);
-    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    ADD(f, t->first_call_s, "first_call", "first call", "s", INFO, "time", "with whatever is made ready on first use");
+    ADD(f, t->summary.min, "call_time_min", "minimum", "s", INFO, "time", "");
+    ADD(f, t->percentile_s[1], "call_time_p90", "90 of 100", "s", INFO, "time", "");
+    ADD(f, t->percentile_s[2], "call_time_p99", "99 of 100", "s", INFO, "time", "");
+    ADD(f, 1e-9 * t->empty_call_ns, "empty_call", "empty call", "s", INFO, "profile",
+        "part of every call, not taken off");
+    ADD(f, (double)r->hwm_bytes / 1048576.0, "max_rss", "memory, this program", "MiB", LOWER, "memory",
+        "mark of the program that called the function");
+    ADD(f, 100 * t->clock_share, "clock_share", "the clock's share", "%", INFO, "profile",
+        "of a window that its step or cost may still move");
     /* Of a device beside a function, as of a command. */
     const cbx_profile_run run = { .wall_s = 1, .resources = *r };
     double v[CBX_LEN(command_kinds)];
@@ -267,18 +253,13 @@ void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu)
 
 void profile_see_energy(profile_facts *f, const cbx_energy_report *e, double runs, const cbx_carbon_intensity *grid)
 {
-    static const fact_kind kinds[] = {
-        { "cpu_energy", "energy, CPU", "J", LOWER, "energy", "all packages of the machine" },
-        { "dram_energy", "energy, memory", "J", LOWER, "energy", "" },
-        { "gpu_energy", "energy, GPU", "J", LOWER, "energy", "of the whole device" },
-        { "energy", "energy", "J", LOWER, "energy", "whole machine, idle draw included" },
-        { "carbon", "carbon dioxide", "g", LOWER, "energy", "of that energy, by the yearly mean of the grid" },
-    };
     const double carbon = grid ? 1e3 * cbx_carbon_kg(e->total_j / runs, grid->g_per_kwh, 1) : NAN;
-    const double values[CBX_LEN(kinds)] = { e->cpu_j / runs, e->dram_j / runs, e->gpu_j / runs, e->total_j / runs,
-                                            carbon };
 
-    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    ADD(f, e->cpu_j / runs, "cpu_energy", "energy, CPU", "J", LOWER, "energy", "all packages of the machine");
+    ADD(f, e->dram_j / runs, "dram_energy", "energy, memory", "J", LOWER, "energy", "");
+    ADD(f, e->gpu_j / runs, "gpu_energy", "energy, GPU", "J", LOWER, "energy", "of the whole device");
+    ADD(f, e->total_j / runs, "energy", "energy", "J", LOWER, "energy", "whole machine, idle draw included");
+    ADD(f, carbon, "carbon", "carbon dioxide", "g", LOWER, "energy", "of that energy, by the yearly mean of the grid");
     if (!isnan(carbon)) {
         if (grid->source)
             profile_remark(f, "carbon: %.0f g/kWh, %s%s%s %d, %s", grid->g_per_kwh, grid->name,
@@ -329,18 +310,14 @@ static void place(profile_facts *f, const cbx_flops *w, double seconds, const cb
 
 void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis)
 {
-    static const fact_kind kinds[] = {
-        { "flop", "operations", "1", INFO, "work", "floating-point, of a call" },
-        { "flop_per_s", "rate", "flop/s", CBX_DIRECTION_HIGHER, "work", "" },
-        { "transcendental", "functions", "1", INFO, "work", "sqrt, exp, sin ... of a call, not among the operations" },
-        { "int_op", "integer operations", "1", INFO, "work", "" },
-        { "bytes", "bytes", "B", INFO, "work", "read and written, each operation a pass of its own" },
-        { "bytes_least", "bytes, minimum", "B", INFO, "work", "operands and results" }, /* words:ok */
-    };
-    const double values[CBX_LEN(kinds)] = { w->flop,   w->flop / seconds, w->transcendental,
-                                            w->int_op, w->bytes,          w->bytes_least }; /* words:ok */
 
-    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    ADD(f, w->flop, "flop", "operations", "1", INFO, "work", "floating-point, of a call");
+    ADD(f, w->flop / seconds, "flop_per_s", "rate", "flop/s", CBX_DIRECTION_HIGHER, "work", "");
+    ADD(f, w->transcendental, "transcendental", "functions", "1", INFO, "work",
+        "sqrt, exp, sin ... of a call, not among the operations");
+    ADD(f, w->int_op, "int_op", "integer operations", "1", INFO, "work", "");
+    ADD(f, w->bytes, "bytes", "bytes", "B", INFO, "work", "read and written, each operation a pass of its own");
+    ADD(f, w->bytes_least, "bytes_least", "bytes, minimum", "B", INFO, "work", "operands and results"); /* words:ok */
     f->work_source = cbx_flops_source_name(w->source);
     f->work_is_nominal = w->flags & CBX_COST_NOMINAL;
     f->work_is_minimum = w->flags & CBX_COST_LOWER_BOUND;
@@ -360,13 +337,11 @@ void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
 
 void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
 {
-    static const fact_kind kinds[] = {
-        { "memory_usage", "memory of a call", "MiB", LOWER, "memory", "its peak over what was resident before" },
-        { "memory_retained", "memory it keeps", "MiB", INFO, "memory", "free memory given back to the kernel" },
-    };
-    const double values[CBX_LEN(kinds)] = { m->usage_mb, m->retained_mb };
 
-    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    ADD(f, m->usage_mb, "memory_usage", "memory of a call", "MiB", LOWER, "memory",
+        "its peak over what was resident before");
+    ADD(f, m->retained_mb, "memory_retained", "memory it keeps", "MiB", INFO, "memory",
+        "free memory given back to the kernel");
     for (size_t i = 0; i < m->nhints; i++) profile_remark(f, "memory: a call %s", m->hint[i]);
     if (!m->peak_by_kernel)
         profile_remark(f, "memory: the peak is a lower bound, the kernel's mark cannot be set back");
