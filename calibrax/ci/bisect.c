@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/options.h"
 #include "calibrax/base/table.h"
 #include "calibrax/ci/bisect_model.h"
 
@@ -60,10 +61,11 @@ const char *cbx_bisect_outcome_name(cbx_bisect_outcome outcome)
 
 static cbx_status read_opts(const cbx_bisect_opts *in, cbx_bisect_opts *out, cbx_err *err)
 {
-    const cbx_bisect_opts defaults = CBX_BISECT_OPTS_INIT;
+    cbx_status st;
 
-    *out = in ? *in : defaults;
-    if (out->struct_size != sizeof *out) return cbx_fail(err, CBX_EINVAL, "cbx_bisect_opts of another version");
+    *out = (cbx_bisect_opts)CBX_BISECT_OPTS_INIT;
+    st = cbx_take_options(out, sizeof *out, in, "cbx_bisect_opts", err);
+    if (st) return st;
     if (out->confidence == 0) out->confidence = CONFIDENCE;
     if (out->end_launches == 0) out->end_launches = END_LAUNCHES;
     if (out->max_launches == 0) out->max_launches = MAX_LAUNCHES;

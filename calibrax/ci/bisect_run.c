@@ -11,6 +11,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
+#include "calibrax/base/options.h"
 #include "calibrax/base/table.h"
 #include "calibrax/ci/shell.h"
 
@@ -390,7 +391,6 @@ static cbx_status check_opts(job *j, cbx_err *err)
 {
     const cbx_bisect_run_opts *o = j->opts;
 
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_bisect_run_opts of another version");
     if (!o->good || !o->bad || !o->bench)
         return cbx_fail(err, CBX_EINVAL, "a bisection needs a good end, a bad end and a benchmark");
     if (o->metric && !*o->metric) return cbx_fail(err, CBX_EINVAL, "the metric has no name");
@@ -402,14 +402,15 @@ static cbx_status check_opts(job *j, cbx_err *err)
 
 cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bisect **out, cbx_err *err)
 {
-    job j = { .ctx = ctx, .opts = opts };
-    cbx_status st;
+    cbx_bisect_run_opts own = CBX_BISECT_RUN_OPTS_INIT;
+    job j = { .ctx = ctx, .opts = &own };
+    cbx_status st = cbx_take_options(&own, sizeof own, opts, "cbx_bisect_run_opts", err);
 
     cbx_arena_init(&j.arena, cbx_ctx_allocator(ctx));
-    st = check_opts(&j, err);
-    if (!st) st = cbx__repository_find(opts->repository, &j.arena, &j.repository, err);
-    if (!st) st = cbx__shell_open(ctx, opts->scratch, opts->stop, &j.arena, &j.sh, err);
-    if (!st) st = find_ends(&j.sh, &j.arena, j.repository, opts->good, opts->bad, &j.good, &j.bad, err);
+    if (!st) st = check_opts(&j, err);
+    if (!st) st = cbx__repository_find(own.repository, &j.arena, &j.repository, err);
+    if (!st) st = cbx__shell_open(ctx, own.scratch, own.stop, &j.arena, &j.sh, err);
+    if (!st) st = find_ends(&j.sh, &j.arena, j.repository, own.good, own.bad, &j.good, &j.bad, err);
     if (!st) st = identify(&j, err);
     if (!st) st = make_search(&j, err);
     if (!st) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/options.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/ci/shell.h"
 #include "calibrax/perf/schedule/claim.h"
@@ -122,7 +123,6 @@ static cbx_status check_opts(job *j, cbx_err *err)
 {
     const cbx_compare_opts *o = j->opts;
 
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_compare_opts of another version");
     if (!o->a || !o->b) return cbx_fail(err, CBX_EINVAL, "a comparison needs two revisions");
     if (!o->bench) return cbx_fail(err, CBX_EINVAL, "a comparison of revisions needs a command to measure");
     if (o->metric && !*o->metric) return cbx_fail(err, CBX_EINVAL, "the metric has no name");
@@ -137,11 +137,13 @@ static cbx_status check_opts(job *j, cbx_err *err)
 cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx_arena *arena, cbx_compare_result *out,
                                  cbx_err *err)
 {
-    job j = { .ctx = ctx, .opts = opts, .arena = arena };
-    cbx_status st = check_opts(&j, err);
+    cbx_compare_opts own = CBX_COMPARE_OPTS_INIT;
+    job j = { .ctx = ctx, .opts = &own, .arena = arena };
+    cbx_status st = cbx_take_options(&own, sizeof own, opts, "cbx_compare_opts", err);
 
-    if (!st) st = cbx__repository_find(opts->repository, arena, &j.repository, err);
-    if (!st) st = cbx__shell_open(ctx, opts->scratch, opts->stop, arena, &j.sh, err);
+    if (!st) st = check_opts(&j, err);
+    if (!st) st = cbx__repository_find(own.repository, arena, &j.repository, err);
+    if (!st) st = cbx__shell_open(ctx, own.scratch, own.stop, arena, &j.sh, err);
     for (int side = 0; !st && side < 2; side++)
         st = cbx__repository_resolve(&j.sh, arena, j.repository, name_of(&j, side), "a comparison of revisions",
                                      &j.hash[side], err);
@@ -153,7 +155,7 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
     }
     for (int side = 0; !st && side < 2; side++) st = prepare(&j, side, err);
     if (!st) {
-        j.rng = cbx_rng_make(opts->seed, 0);
+        j.rng = cbx_rng_make(own.seed, 0);
         double warm;
         st = CBX_OK;
         for (int side = 0; !st && side < 2; side++) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "calibrax/base/options.h"
 #include "calibrax/exporters/job.h"
 
 static const cbx_exporter *const exporters[] = {
@@ -35,11 +36,11 @@ void cbx_export_report_clear(cbx_export_report *report)
 cbx_status cbx__export_begin(cbx_ctx *ctx, const cbx_exporter *format, const cbx_export_opts *opts, cbx_export_job *job,
                              cbx_err *err)
 {
-    const cbx_export_opts none = CBX_EXPORT_OPTS_INIT;
+    cbx_status st;
 
-    if (opts && opts->struct_size != sizeof *opts)
-        return cbx_fail(err, CBX_EINVAL, "'cbx_export_opts' has another version: begin with CBX_EXPORT_OPTS_INIT");
-    *job = (cbx_export_job){ .ctx = ctx, .format = format, .opts = opts ? *opts : none, .arena = &job->passing };
+    *job = (cbx_export_job){ .ctx = ctx, .format = format, .opts = CBX_EXPORT_OPTS_INIT, .arena = &job->passing };
+    st = cbx_take_options(&job->opts, sizeof job->opts, opts, "cbx_export_opts", err);
+    if (st) return st;
     cbx_arena_init(&job->passing, cbx_ctx_allocator(ctx));
     cbx_arena_init(&job->out.arena, cbx_ctx_allocator(ctx));
     if (!job->opts.folder) job->opts.folder = "";

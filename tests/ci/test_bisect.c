@@ -492,7 +492,11 @@ static void wrong_input(void **state)
     opts.confidence = 0;
     opts.end_launches = 4;
     CHECK_STATUS(make(ctx, &h, &opts, &b, &err), CBX_EINVAL, "too few");
-    CHECK_OK(make(ctx, &h, NULL, &b, &err), &err, "create");
+    opts.end_launches = 0;
+    opts.struct_size = sizeof opts + 8;
+    CHECK_STATUS(make(ctx, &h, &opts, &b, &err), CBX_EINVAL, "options of a later version");
+    opts.struct_size = offsetof(cbx_bisect_opts, identity);
+    CHECK_OK(make(ctx, &h, &opts, &b, &err), &err, "options of an earlier version");
     CHECK_STATUS(cbx_bisect_observe(b, 0, NAN, &err), CBX_EDOM, "no number");
     CHECK_STATUS(cbx_bisect_observe(b, 3, 1, &err), CBX_EINVAL, "no such commit");
     cbx_bisect_free(b);

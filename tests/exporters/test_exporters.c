@@ -250,6 +250,10 @@ static void figures(void **in)
     text = drawn(s, NULL, &v, "values-scores.svg", &len);
     CHECK(strstr(text, "accuracy") && strstr(text, "f1"), "names");
     cbx_mem_free(cbx_ctx_allocator(s->ctx), text, len + 1);
+    cbx_export_opts opts = CBX_EXPORT_OPTS_INIT;
+    opts.struct_size += 8;
+    CHECK_STATUS(cbx_export_values(s->ctx, cbx_exporter_find("svg"), &v, &opts, &r, &err), CBX_EINVAL,
+                 "a later version");
     CHECK_STATUS(cbx_export_values(s->ctx, cbx_exporter_find("csv"), &v, NULL, &r, &err), CBX_EUNSUPPORTED, "no plots");
     CHECK(strstr(err.message, "svg, pdf or png") != NULL, err.message);
     c.tolerances = &none;
