@@ -73,7 +73,6 @@ static int find_format(const opt_run *run, const char *name, const cbx_exporter 
     size_t n;
     const cbx_exporter *const *all = cbx_exporters(&n);
 
-    if (!name) return opt_fail(run->program, "export needs --format NAME: see 'calibrax export --list'");
     *out = cbx_exporter_find(name);
     if (*out) return EXIT_PASS;
     for (size_t i = 0; i < n && i < CBX_LEN(names); i++) names[i] = all[i]->name;
@@ -164,6 +163,7 @@ static int run_export(const opt_run *run)
 }
 
 static const opt_rule export_rules[] = {
+    { "", OPT_NEEDS, "format list" },
     INPUTS_RULES,
     { "allow-other-machine", OPT_NEEDS, "against" },
     { "plot", OPT_NEEDS, "format=svg format=pdf format=png" },

@@ -145,7 +145,6 @@ static int run_ingest(const opt_run *run)
     int status = EXIT_PASS;
 
     if (a->list) return list_formats(run);
-    if (!a->input.count) return opt_fail(run->program, "'--input' is missing: name the files to ingest");
     if (a->machine && !strcmp(a->machine, "here")) {
         status = opt_check(run, cbx_machine_read(run->ctx, NULL, &machine, run->err));
         in.machine = machine.id;
@@ -165,18 +164,22 @@ static int run_ingest(const opt_run *run)
     return status ? status : in.nskipped ? EXIT_ERROR : EXIT_PASS;
 }
 
+static const opt_rule ingest_rules[] = {
+    { "", OPT_NEEDS, "input list-formats" },
+    { "list-formats", OPT_EXCLUDES, "input" },
+};
+
 const opt_command ingest_command = {
-    "ingest",
-    "--data DIR --input FILE...",
-    "read files of measurements into a store",
-    "Reads run files of Calibrax and of the Python package, and files of other benchmark tools, whose format is found "
-    "out from the content. A folder may be a store of runs, results of asv, a store of nperf, target/criterion, or "
-    "just hold such files. A file is taken whole or not at all; what is not taken is named with its reason, costs the "
-    "others nothing, and makes the exit status 2. The same file gives the same run again.",
-    ingest_options,
-    CBX_LEN(ingest_options),
-    sizeof(ingest_args),
-    NULL,
-    0,
-    run_ingest,
+    .name = "ingest",
+    .synopsis = "--data DIR --input FILE...",
+    .summary = "read files of measurements into a store",
+    .description =
+        "Reads run files of Calibrax and of the Python package, and files of other benchmark tools, whose format is "
+        "found out from the content. A folder may be a store of runs, results of asv, a store of nperf, "
+        "target/criterion, or just hold such files. A file is taken whole or not at all; what is not taken is named "
+        "with its reason, costs the others nothing, and makes the exit status 2. The same file gives the same run "
+        "again.",
+    OPT_OPTIONS(ingest),
+    .run = run_ingest,
+    OPT_RULES(ingest),
 };

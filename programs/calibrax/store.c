@@ -1,6 +1,8 @@
 /*
  * calibrax store verify, compact, migrate, export: care of the runs and rows of a store.
  */
+#include <string.h>
+
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
@@ -36,25 +38,22 @@ static const opt_spec export_options[] = {
     SELECT_JSON_ROW(store_args),
 };
 
+static const opt_rule export_rules[] = { { "", OPT_NEEDS, "to" } };
+
 /* done: "removed", ...; NULL for a command that changes nothing. */
-static int show_report(const opt_run *run, const char *done, const cbx_store_report *r)
+static int show_report(const opt_run *run, const char *action, const char *done, const cbx_store_report *r)
 {
-    static const char prefix[] = "store ";
     const store_args *a = run->args;
 
     if (a->select.json) {
-        cbx_json *o = new_document("calibrax-store"), *list = cbx_json_new_array();
-        int status;
-        for (size_t i = 0; i < r->nproblems; i++) {
-            cbx_json *item = cbx_json_new_object();
-            json_put(item, J_TEXT("file", r->problems[i].file), J_TEXT("message", r->problems[i].message));
-            cbx_json_push(list, item);
-        }
-        json_put(o, J_TEXT("action", run->command->name + sizeof prefix - 1), J_INT("files", r->files),
-                 J_INT("changed", r->changed), J_INT("bytes", r->bytes));
-        cbx_json_set(o, "problems", list);
-        status = print_json(run->program, o);
-        if (status) return status;
+        cbx_json *o = new_document("calibrax-store"), *list;
+        json_put(o, J_TEXT("action", action), J_INT("files", r->files), J_INT("changed", r->changed),
+                 J_INT("bytes", r->bytes));
+        list = cbx_json_set_array(o, "problems");
+        for (size_t i = 0; i < r->nproblems; i++)
+            json_put(cbx_json_push_object(list), J_TEXT("file", r->problems[i].file),
+                     J_TEXT("message", r->problems[i].message));
+        if (print_json(run->program, o)) return EXIT_ERROR;
     } else {
         for (size_t i = 0; i < r->nproblems; i++) printf("%s: %s\n", r->problems[i].file, r->problems[i].message);
         printf("%zu file%s, ", r->files, r->files == 1 ? "" : "s");
@@ -67,84 +66,64 @@ static int show_report(const opt_run *run, const char *done, const cbx_store_rep
     return r->nproblems ? EXIT_CHECK : EXIT_PASS;
 }
 
-static cbx_status verify(const store_args *a, cbx_store *s, const cbx_store_query *q, cbx_store_report *r, cbx_err *err)
-{
-    (void)a;
-    (void)q;
-    return cbx_store_verify(s, r, err);
-}
-
-static cbx_status compact(const store_args *a, cbx_store *s, const cbx_store_query *q, cbx_store_report *r,
-                          cbx_err *err)
-{
-    const cbx_store_keep keep = { a->keep, q->since_us, a->dry };
-
-    return cbx_store_compact(s, &keep, r, err);
-}
-
-static cbx_status migrate(const store_args *a, cbx_store *s, const cbx_store_query *q, cbx_store_report *r,
-                          cbx_err *err)
-{
-    (void)q;
-    return cbx_store_migrate(s, a->dry, r, err);
-}
-
-static cbx_status export(const store_args *a, cbx_store *s, const cbx_store_query *q, cbx_store_report *r, cbx_err *err)
-{
-    cbx_status st = cbx_store_export(s, q, a->to, r, err);
-
-    if (st || r->files) return st;
-    cbx_store_report_clear(r);
-    return cbx_fail(err, CBX_ENOENT, "no run in '%s' matches", cbx_store_root(s));
-}
-
-static int care(const opt_run *run, const char *done,
-                cbx_status (*act)(const store_args *, cbx_store *, const cbx_store_query *, cbx_store_report *,
-                                  cbx_err *))
+static int run_store(const opt_run *run)
 {
     const store_args *a = run->args;
+    const char *action = run->command->name + strlen("store "), *done = NULL;
     cbx_store *store = NULL;
     cbx_store_query query;
-    cbx_store_report report;
+    cbx_store_report r;
+    cbx_status st;
     int status = select_query(run, &a->select, &query);
 
     if (!status) status = select_open(run, &a->select, false, &store);
     if (status) return status;
-    if (act(a, store, &query, &report, run->err)) {
-        status = opt_fail(run->program, "%s", run->err->message);
+    if (!strcmp(action, "verify")) {
+        st = cbx_store_verify(store, &r, run->err);
+    } else if (!strcmp(action, "compact")) {
+        const cbx_store_keep keep = { a->keep, query.since_us, a->dry };
+        done = "removed";
+        st = cbx_store_compact(store, &keep, &r, run->err);
+    } else if (!strcmp(action, "migrate")) {
+        done = "rewritten";
+        st = cbx_store_migrate(store, a->dry, &r, run->err);
     } else {
-        status = show_report(run, done, &report);
-        cbx_store_report_clear(&report);
+        done = "copied";
+        st = cbx_store_export(store, &query, a->to, &r, run->err);
     }
+    status = opt_check(run, st);
+    if (!st && a->to && !r.files)
+        status = opt_fail(run->program, "no run in '%s' matches", cbx_store_root(store));
+    else if (!st)
+        status = show_report(run, action, done, &r);
+    if (!st) cbx_store_report_clear(&r);
     cbx_store_close(store);
     return status;
 }
 
-static int run_verify(const opt_run *run) { return care(run, NULL, verify); }
-static int run_compact(const opt_run *run) { return care(run, "removed", compact); }
-static int run_migrate(const opt_run *run) { return care(run, "rewritten", migrate); }
-static int run_export(const opt_run *run)
-{
-    if (!((const store_args *)run->args)->to)
-        return opt_fail(run->program, "--to is missing: name the folder of the store to copy to");
-    return care(run, "copied", export);
-}
+#define STORE_COMMAND(word, ...)                                                                                       \
+    const opt_command store_##word##_command = { .name = "store " #word,                                               \
+                                                 .options = word##_options,                                            \
+                                                 .noptions = CBX_LEN(word##_options),                                  \
+                                                 .args_size = sizeof(store_args),                                      \
+                                                 .run = run_store,                                                     \
+                                                 __VA_ARGS__ }
 
-#define STORE_COMMAND(word, synopsis, summary, description)                                                            \
-    const opt_command store_##word##_command = {                                                                       \
-        "store " #word,          synopsis,           summary, description, word##_options,                             \
-        CBX_LEN(word##_options), sizeof(store_args), NULL,    0,           run_##word,                                 \
-    }
-
-STORE_COMMAND(verify, "[--data DIR]", "check every file of a store",
-              "Reads every file again: JSON, schema, file name against id, content against the hash in the index, "
-              "leftover temporary files, baselines, rows of nperf and their raw launches. Exit status 1 when something "
-              "is wrong with a file.");
-STORE_COMMAND(compact, "[--data DIR] [--keep N] [--since TIME] [--dry-run]", "remove old runs and leftovers",
-              "Removes the runs beyond the newest N of each branch and machine, rows of nperf beyond the newest N runs "
-              "of each case, leftover temporary files and slack of the index; never a run that a baseline copies.");
-STORE_COMMAND(migrate, "[--data DIR] [--dry-run]", "rewrite runs of older schemas",
-              "Rewrites runs of older schemas in the present one; ids and times stay.");
-STORE_COMMAND(export, "[--data DIR] --to DIR [FILTER]...", "copy runs and rows into another store",
-              "Copies the runs that match all filters into another store, and the rows of nperf unless a filter asks "
-              "for more than a time.");
+STORE_COMMAND(verify, .synopsis = "[--data DIR]", .summary = "check every file of a store",
+              .description =
+                  "Reads every file again: JSON, schema, file name against id, content against the hash in the index, "
+                  "leftover temporary files, baselines, rows of nperf and their raw launches. Exit status 1 when "
+                  "something is wrong with a file.");
+STORE_COMMAND(compact, .synopsis = "[--data DIR] [--keep N] [--since TIME] [--dry-run]",
+              .summary = "remove old runs and leftovers",
+              .description =
+                  "Removes the runs beyond the newest N of each branch and machine, rows of nperf beyond the newest N "
+                  "runs of each case, leftover temporary files and slack of the index; never a run that a baseline "
+                  "copies.");
+STORE_COMMAND(migrate, .synopsis = "[--data DIR] [--dry-run]", .summary = "rewrite runs of older schemas",
+              .description = "Rewrites runs of older schemas in the present one; ids and times stay.");
+STORE_COMMAND(export, .synopsis = "[--data DIR] --to DIR [FILTER]...",
+              .summary = "copy runs and rows into another store",
+              .description = "Copies the runs that match all filters into another store, and the rows of nperf unless "
+                             "a filter asks for more than a time.",
+              OPT_RULES(export));
