@@ -188,8 +188,8 @@ def bad_files_get_one_sentence(p):
     one_sentence(p.run("list", "--define", "row_norm.json", expect=2), "row_norm.py': No such file")
     one_sentence(p.run("list", "--define", "dedup.json", "--define", "dedup.json", expect=2), "there is a case")
     one_sentence(p.run("--define", "dedup.json", "--store", expect=2), "--store")
-    one_sentence(p.run("--define", "dedup.json", "--baselines", "sort,nobody", expect=2), "unknown baseline 'nobody'")
-    one_sentence(p.run("--define", "dedup.json", "--skip-baselines", "nobody", expect=2), "unknown baseline 'nobody'")
+    one_sentence(p.run("--define", "dedup.json", "--baselines", "sort,nobody", expect=2), "'--baselines' must name baselines of case 'dedup', got 'nobody'")
+    one_sentence(p.run("--define", "dedup.json", "--skip-baselines", "nobody", expect=2), "'--skip-baselines' must name baselines of case 'dedup', got 'nobody'")
     one_sentence(p.run("--define", "dedup.json", "--skip-baselines", "sort,uniq", expect=2), "no baseline is left")
     one_sentence(p.run("--define", "dedup.json", "--point", '{"lines":0}', expect=2), "lines")
 

@@ -16,7 +16,7 @@ def native(p, *more, **kw):
 def bad_input(p):
     cases = [
         (["--gpus", "0"], {}, "GPUs are given, but no platform that has devices"),
-        (["--platforms", "fake", "--gpus", "2"], FAKE, "--gpus 2: there is no device 2 for platform 'fake', only 0, 1"),
+        (["--platforms", "fake", "--gpus", "2"], FAKE, "'--gpus' must name devices of platform 'fake', which are 0, 1, got '2'"),
         (["--platforms", "fake", "--gpus", "0,0"], FAKE, "device 0 is named twice"),
         (["--platforms", "fake", "--gpus", "x"], FAKE, "'x' is not a device number"),
         (["--platforms", "fake", "--gpus", "0"], {}, "there is no device for platform 'fake'"),
@@ -30,7 +30,7 @@ def bad_input(p):
         (["--memory-limit", "1k"], {}, "--memory-limit"),
         (["--memory-limit", "much"], {}, "--memory-limit"),
         (["--threads", "-1"], {}, "--threads"),
-        (["--threads", "65"], {}, "--threads: 65 is not from 1 to 64"),
+        (["--threads", "65"], {}, "'--threads' must be 1 to 64, got 65"),
         (["--matmul-precision", "tf23"], {}, "did you mean 'tf32'?"),
         (["--platforms", "cudda12"], {}, "did you mean 'cuda12'?"),
     ]
@@ -42,7 +42,7 @@ def bad_input(p):
 
 def more_slots_than_cores(p):
     done = native(p, "--point", OTHER, "--cpu-slots", "1000", expect=0)
-    has(done.stderr, "--cpu-slots 1000: this process may use", "it is said")
+    has(done.stderr, "1000 CPU slots were asked for; this process may use", "it is said")
     scheduler = row_of(p.rows(), "stream")["provenance"]["scheduler"]
     cores = [core for r in scheduler["resources"] for core in r["cores"]]
     equal(len(cores), len(set(cores)), "no core twice")

@@ -152,7 +152,8 @@ static void names_are_checked(void **state)
     o.allow = bad;
     o.nallow = 1;
     CHECK_STATUS(cbx__plan_check(&o, &err), CBX_EINVAL, "no such baseline");
-    CHECK_STR(err.message, "--baselines: unknown baseline 'refrence' of case 'tables'; did you mean 'reference'?",
+    CHECK_STR(err.message,
+              "'baselines' must name baselines of case 'tables', got 'refrence'; did you mean 'reference'?",
               "the nearest name");
     o.nallow = 0;
     o.deny = far;
@@ -163,7 +164,8 @@ static void names_are_checked(void **state)
     o.ndeny = 0;
     o.precision = 1;
     CHECK_STATUS(cbx__plan_check(&o, &err), CBX_EINVAL, "no half width");
-    CHECK_STR(err.message, "--precision: 1 is no relative half width, such as 0.01 for 1 %", "what it should be");
+    CHECK_STR(err.message, "'precision' must be a relative half width, such as 0.01 for 1 %, got 1",
+              "what it should be");
     o.precision = 0;
     o.repeats = CBX_LAUNCH_MAX_EPOCHS + 1;
     CHECK_STATUS(cbx__plan_check(&o, &err), CBX_EINVAL, "more epochs than a record holds");

@@ -40,12 +40,15 @@ static void dealt(void **state)
         { 8, 0, 3, 1, 7, 9, 3, 3, 3, 1, "", "no more at a time than there are" },
         { 8, 0, 3, 1, 0, 2, 2, 2, 2, 1, "", "no more than there are jobs" },
         { 8, 2, 4, 1, 0, 9, 6, 4, 6, 1, "", "devices have cores of their own" },
-        { 8, 2, 8, 1, 0, 9, 8, 6, 8, 1, "--cpu-slots 8: this process may use 8 cores, of which devices get theirs",
+        { 8, 2, 8, 1, 0, 9, 8, 6, 8, 1,
+          "8 CPU slots were asked for; this process may use 8 cores, of which devices get theirs",
           "slots get what is left" },
-        { 2, 0, 64, 1, 0, 9, 2, 2, 2, 1, "--cpu-slots 64: this process may use 2 cores, so it is 2 slots", "clamped" },
+        { 2, 0, 64, 1, 0, 9, 2, 2, 2, 1, "64 CPU slots were asked for; this process may use 2 cores, so there are 2",
+          "clamped" },
         { 1, 2, 1, 1, 0, 9, 3, 1, 3, 1, "2 devices and 1 CPU slots share 1 cores", "too few for any" },
         { 8, 2, 2, 2, 0, 9, 4, 2, 4, 2, "", "threads" },
-        { 4, 0, 2, 3, 0, 9, 2, 2, 2, 2, "--threads 3: a worker gets 2 of the 4 CPUs", "threads that are not there" },
+        { 4, 0, 2, 3, 0, 9, 2, 2, 2, 2, "3 threads were asked for; a worker gets 2 of the 4 CPUs",
+          "threads that are not there" },
     };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {

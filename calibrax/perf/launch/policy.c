@@ -67,7 +67,7 @@ cbx_status cbx__policy_precision(const char *word, const char **out, cbx_err *er
         return CBX_OK;
     }
     near = cbx_nearest_word(word, words, CBX_LEN(words));
-    return cbx_fail(err, CBX_EINVAL, "--matmul-precision: unknown word '%s'%s%s%s; known: full, tf32, bf16", word,
+    return cbx_fail(err, CBX_EINVAL, "'matmul_precision' must be full, tf32 or bf16, got '%s'%s%s%s", word,
                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 

@@ -184,14 +184,15 @@ static cbx_status add(const char *platform, const cbx__accelerators *all, const 
     size_t len = 0;
 
     if (all->n == 0)
-        return cbx_fail(err, CBX_EINVAL, "--gpus %s: there is no device for platform '%s' (%s)", word, platform,
-                        all->why);
+        return cbx_fail(err, CBX_EINVAL, "'gpus' must name devices, and platform '%s' has none (%s), got '%s'",
+                        platform, all->why, word);
     for (size_t i = 0; i < all->n && len < sizeof(numbers); i++)
         len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u", i ? ", " : "", all->list[i].number);
     if (!d)
-        return cbx_fail(err, CBX_EINVAL, "--gpus %s: there is no device %u for platform '%s', only %s", word, number,
-                        platform, numbers);
-    if (device_of(out, number)) return cbx_fail(err, CBX_EINVAL, "--gpus %s: device %u is named twice", word, number);
+        return cbx_fail(err, CBX_EINVAL, "'gpus' must name devices of platform '%s', which are %s, got '%s'", platform,
+                        numbers, word);
+    if (device_of(out, number))
+        return cbx_fail(err, CBX_EINVAL, "'gpus' must name device %u once, got '%s'", number, word);
     out->list[out->n++] = *d;
     return CBX_OK;
 }
@@ -223,7 +224,7 @@ static cbx_status choose_word(const char *platform, const cbx__accelerators *all
     }
     if (!parse_range(word, &first, &last)) {
         return cbx_fail(err, CBX_EINVAL,
-                        "--gpus: '%s' is not a device number: use numbers and ranges, such as 0,2-3, or all", word);
+                        "'gpus' must list numbers and ranges of devices, such as 0,2-3, or be all, got '%s'", word);
     }
     for (unsigned i = first; i <= last && !st; i++) st = add(platform, all, word, i, out, err);
     return st;

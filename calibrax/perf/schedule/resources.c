@@ -65,8 +65,8 @@ void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out)
         given = smaller(smaller(wanted, CBX__MAX_RESOURCES - out->n), left);
         if (given < wanted)
             snprintf(out->note, sizeof(out->note),
-                     "--cpu-slots %zu: this process may use %zu cores%s, so it is %zu slot%s", wanted, cores,
-                     out->gpus ? ", of which devices get theirs first" : "", given, given == 1 ? "" : "s");
+                     "%zu CPU slots were asked for; this process may use %zu cores%s, so there %s %zu", wanted, cores,
+                     out->gpus ? ", of which devices get theirs first" : "", given == 1 ? "is" : "are", given);
         for (size_t i = 0; i < smaller(given, wish->jobs[p]); i++) {
             cbx__resource *r = &out->list[out->n++];
             r->queue = p;
@@ -83,7 +83,7 @@ void cbx__resources_deal(const cbx__resources_wish *wish, cbx__resources *out)
         add_note(out, "%zu devices and %zu CPU slots share %zu cores, so not all of them run at a time", out->gpus,
                  out->slots, out->topology.ncores);
     if (out->n && out->list[0].cores.ncpus < wish->threads)
-        add_note(out, "--threads %zu: a worker gets %zu of the %zu CPUs, and is pinned to those", wish->threads,
-                 out->list[0].cores.ncpus, out->topology.ncpus);
+        add_note(out, "%zu threads were asked for; a worker gets %zu of the %zu CPUs, and is pinned to those",
+                 wish->threads, out->list[0].cores.ncpus, out->topology.ncpus);
     out->parallel = wish->max_parallel && wish->max_parallel < out->n ? wish->max_parallel : out->n;
 }

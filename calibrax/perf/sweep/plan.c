@@ -21,7 +21,7 @@ static bool contains(const char *const *list, size_t n, const char *name)
 }
 
 /* Names of a case's baselines as a sentence's tail: "; did you mean 'tiled'?" or the whole list. */
-static cbx_status unknown_baseline(const cbx_case_ops *c, const char *flag, const char *word, cbx_err *err)
+static cbx_status unknown_baseline(const cbx_case_ops *c, const char *option, const char *word, cbx_err *err)
 {
     const char *names[128];
     size_t n = 0, len = 0;
@@ -35,19 +35,19 @@ static cbx_status unknown_baseline(const cbx_case_ops *c, const char *flag, cons
             len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", n > 1 ? ", " : "", c->baselines[i]->name);
     }
     near = cbx_nearest_word(word, names, n);
-    if (near) {
-        return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; did you mean '%s'?", flag, word,
-                        c->name, near);
-    }
-    return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; known: %s", flag, word, c->name, all);
+    if (near)
+        return cbx_fail(err, CBX_EINVAL, "'%s' must name baselines of case '%s', got '%s'; did you mean '%s'?", option,
+                        c->name, word, near);
+    return cbx_fail(err, CBX_EINVAL, "'%s' must name baselines of case '%s', got '%s'; known: %s", option, c->name,
+                    word, all);
 }
 
 cbx_status cbx__plan_check_names(const cbx_measure_opts *opts, const cbx_case_ops *c, cbx_err *err)
 {
     for (size_t i = 0; i < opts->nallow; i++)
-        if (!cbx_case_baseline(c, opts->allow[i])) return unknown_baseline(c, "--baselines", opts->allow[i], err);
+        if (!cbx_case_baseline(c, opts->allow[i])) return unknown_baseline(c, "baselines", opts->allow[i], err);
     for (size_t i = 0; i < opts->ndeny; i++)
-        if (!cbx_case_baseline(c, opts->deny[i])) return unknown_baseline(c, "--skip-baselines", opts->deny[i], err);
+        if (!cbx_case_baseline(c, opts->deny[i])) return unknown_baseline(c, "skip_baselines", opts->deny[i], err);
     return CBX_OK;
 }
 
@@ -57,24 +57,25 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
         return cbx_fail(err, CBX_EINVAL, "measure: options of another version of the header");
     if (!opts->case_ops) return cbx_fail(err, CBX_EINVAL, "measure: no case given");
     if (opts->launches > 100000)
-        return cbx_fail(err, CBX_EINVAL, "--launches: %zu is more than 100000", opts->launches);
+        return cbx_fail(err, CBX_EINVAL, "'launches' must be at most 100000, got %zu", opts->launches);
     if (opts->repeats > CBX_LAUNCH_MAX_EPOCHS) {
-        return cbx_fail(err, CBX_EINVAL, "--repeats: %zu is more than %d", opts->repeats, CBX_LAUNCH_MAX_EPOCHS);
+        return cbx_fail(err, CBX_EINVAL, "'repeats' must be at most %d, got %zu", CBX_LAUNCH_MAX_EPOCHS, opts->repeats);
     }
     if (!(opts->budget_s >= 0))
-        return cbx_fail(err, CBX_EINVAL, "--budget: %g is not a number of seconds", opts->budget_s);
+        return cbx_fail(err, CBX_EINVAL, "'budget' must be a number of seconds of at least 0, got %g", opts->budget_s);
     if (!(opts->gpu_settle_s >= 0 && opts->gpu_settle_s <= 3600))
-        return cbx_fail(err, CBX_EINVAL, "--gpu-settle: %g is not from 0 to 3600 seconds", /* words:ok */
+        return cbx_fail(err, CBX_EINVAL, "'gpu_settle' must be 0 to 3600 seconds, got %g", /* words:ok */
                         opts->gpu_settle_s);
     if (!(opts->lock_wait_s >= 0))
-        return cbx_fail(err, CBX_EINVAL, "--lock-wait: %g is not a number of seconds", opts->lock_wait_s);
+        return cbx_fail(err, CBX_EINVAL, "'lock_wait' must be a number of seconds of at least 0, got %g",
+                        opts->lock_wait_s);
     if (opts->threads < 0 || opts->threads > CBX__MAX_CORES)
-        return cbx_fail(err, CBX_EINVAL, "--threads: %d is not from 1 to %d", opts->threads, CBX__MAX_CORES);
+        return cbx_fail(err, CBX_EINVAL, "'threads' must be 1 to %d, got %d", CBX__MAX_CORES, opts->threads);
     if (opts->memory_limit_bytes && opts->memory_limit_bytes < MIN_MEMORY)
-        return cbx_fail(err, CBX_EINVAL, "--memory-limit: %llu bytes are too few for any worker; at least 16M",
+        return cbx_fail(err, CBX_EINVAL, "'memory_limit' must be at least 16M, which any worker needs, got %llu bytes",
                         (unsigned long long)opts->memory_limit_bytes);
     if (!(opts->precision >= 0 && opts->precision < 1)) {
-        return cbx_fail(err, CBX_EINVAL, "--precision: %g is no relative half width, such as 0.01 for 1 %%",
+        return cbx_fail(err, CBX_EINVAL, "'precision' must be a relative half width, such as 0.01 for 1 %%, got %g",
                         opts->precision);
     }
     return cbx__plan_check_names(opts, opts->case_ops, err);
