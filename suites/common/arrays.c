@@ -109,6 +109,7 @@ void cbx__suite_widen(const cbx_array *a, double *out)
         switch (cbx_array_dtype(a)) {
         case CBX_F32: out[i] = (double)((const float *)data)[i]; break;
         case CBX_I32: out[i] = (double)((const int32_t *)data)[i]; break;
+        case CBX_I64: out[i] = (double)((const int64_t *)data)[i]; break;
         case CBX_BOOL: out[i] = (double)((const uint8_t *)data)[i]; break;
         default: out[i] = ((const double *)data)[i];
         }

@@ -35,7 +35,7 @@ cbx_status cbx__suite_take(cbx_ctx *ctx, const cbx_array *a, int axis, const siz
 cbx_status cbx__suite_take2(cbx_ctx *ctx, const cbx_array *a, const size_t *rows, const size_t *columns,
                             cbx_array **out, cbx_err *err);
 
-/* Elements of an f32, f64, i32 or bool array as doubles; out has space for all. */
+/* Elements of an f32, f64, i32, i64 or bool array as doubles; out has space for all. */
 void cbx__suite_widen(const cbx_array *a, double *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Error bounds of a correct floating-point sum.  u is the unit roundoff, 2^-24 or 2^-53.
+ * Sums of oracles, and error bounds of a correct floating-point sum.  u is the unit roundoff, 2^-24 or 2^-53.
  *
  * A sum of k terms t in any order errs by sum_j s_j d_j to first order, with partial sums s_j and roundings |d_j| <= u.
  *
@@ -19,6 +19,23 @@
 #include <math.h>
 
 #include "calibrax/array/dtype.h"
+
+/* A compensated sum (Neumaier, ZAMM 54 (1974) 39-51), for oracles. */
+typedef struct cbx__suite_total {
+    long double sum, lost, plain,
+        size; /* the sum is sum + lost; plain: without compensation; size: of the magnitudes */
+    size_t count;
+} cbx__suite_total;
+
+static inline void cbx__suite_include(cbx__suite_total *t, long double x)
+{
+    const long double s = t->sum + x;
+    t->lost += fabsl(t->sum) >= fabsl(x) ? (t->sum - s) + x : (x - s) + t->sum;
+    t->sum = s;
+    t->plain += x;
+    t->size += fabsl(x);
+    t->count++;
+}
 
 #define CBX__SUITE_LAMBDA 6.0
 

@@ -5,30 +5,17 @@
 
 #include "suites/common/bounds.h"
 
-typedef struct total {
-    long double sum, lost, plain, size;
-} total;
-
-static void include(total *t, long double x)
-{
-    const long double s = t->sum + x;
-    t->lost += fabsl(t->sum) >= fabsl(x) ? (t->sum - s) + x : (x - s) + t->sum;
-    t->sum = s;
-    t->plain += x;
-    t->size += fabsl(x);
-}
-
 /* A non-finite plain sum is what it is. */
-static long double value_of(const total *t) { return isfinite(t->plain) ? t->sum + t->lost : t->plain; }
+static long double value_of(const cbx__suite_total *t) { return isfinite(t->plain) ? t->sum + t->lost : t->plain; }
 
 static void sum(bool squares, double u, size_t k, const double *a, const double *b, double *answer, double *bound)
 {
-    total t = { 0 };
+    cbx__suite_total t = { 0 };
     long double c;
 
     for (size_t i = 0; i < k; i++) {
         const long double x = a[i], y = b[i];
-        include(&t, squares ? (x - y) * (x - y) : x * y);
+        cbx__suite_include(&t, squares ? (x - y) * (x - y) : x * y);
     }
     c = squares ? sqrtl(value_of(&t)) : value_of(&t);
     *answer = (double)c;
@@ -65,14 +52,14 @@ static void logsumexp(double u, size_t k, const double *a, const double *b, doub
 {
     long double top = -INFINITY;
     double amax = 0, bmax = 0;
-    total t = { 0 };
+    cbx__suite_total t = { 0 };
 
     for (size_t i = 0; i < k && !isnan(top); i++) {
         const long double x = (long double)a[i] + (long double)b[i];
         if (isnan(x) || x > top) top = x;
     }
     for (size_t i = 0; i < k && isfinite(top); i++) {
-        include(&t, expl(((long double)a[i] + (long double)b[i]) - top));
+        cbx__suite_include(&t, expl(((long double)a[i] + (long double)b[i]) - top));
         amax = larger(amax, a[i]);
         bmax = larger(bmax, b[i]);
     }

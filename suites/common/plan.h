@@ -48,15 +48,16 @@ void cbx__suite_round(cbx_dtype t, const void *from, size_t count, int bits, voi
     CBX__SUITE_NATIVE(name_, summary_, prepare_, run_, .mutant_reason = reason_, __VA_ARGS__)
 
 /* A case whose file names its tables and functions params, points, REPRESENTATIVE, baselines, input_names, output_names, label, outputs
- * and series. */
+ * and, unless it has none, series. */
 #define CBX__SUITE_CASE(name_, summary_, ...)                                                                          \
+    CBX__SUITE_CASE_WITHOUT_SERIES(name_, summary_, .series = series, .nseries = CBX_LEN(series), __VA_ARGS__)
+#define CBX__SUITE_CASE_WITHOUT_SERIES(name_, summary_, ...)                                                           \
     {                                                                                                                  \
         .struct_size = sizeof(cbx_case_ops), .abi = CBX_CASE_ABI, .name = name_, .summary = summary_,                  \
         .params = params, .nparams = CBX_LEN(params), .points = points, .npoints = CBX_LEN(points),                    \
         .representative = REPRESENTATIVE, .baselines = baselines, .nbaselines = CBX_LEN(baselines),                    \
         .ninputs = CBX_LEN(input_names), .noutputs = CBX_LEN(output_names), .input_names = input_names,                \
-        .output_names = output_names, .label = label, .outputs = outputs, .series = series,                            \
-        .nseries = CBX_LEN(series), __VA_ARGS__                                                                        \
+        .output_names = output_names, .label = label, .outputs = outputs, __VA_ARGS__                                  \
     }
 
 #endif

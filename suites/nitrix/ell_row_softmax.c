@@ -130,16 +130,12 @@ static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t 
 static void solve_row(const point *p, const double *v, size_t k, double *y, double *bound)
 {
     const double u = cbx__suite_unit(p->dtype), min = p->dtype == CBX_F32 ? FLT_MIN : DBL_MIN;
-    long double e[CBX__SUITE_MAX_NEIGHBOURS], sum = 0, lost = 0, away = 0, top = -INFINITY;
+    long double e[CBX__SUITE_MAX_NEIGHBOURS], sum, away = 0, top = -INFINITY;
+    cbx__suite_total t = { 0 };
 
     for (size_t q = 0; q < k; q++) top = v[q] > top ? v[q] : top;
-    for (size_t q = 0; q < k; q++) {
-        e[q] = expl(v[q] - top);
-        const long double s = sum + e[q];
-        lost += sum >= e[q] ? (sum - s) + e[q] : (e[q] - s) + sum;
-        sum = s;
-    }
-    sum += lost;
+    for (size_t q = 0; q < k; q++) cbx__suite_include(&t, e[q] = expl(v[q] - top));
+    sum = t.sum + t.lost;
     for (size_t q = 0; q < k; q++) away += e[q] / sum * (top - v[q]);
     for (size_t q = 0; q < p->k; q++) {
         y[q] = q < k ? (double)(e[q] / sum) : 0;

@@ -20,16 +20,7 @@ void cbx__ao_plan_run(void *plan)
     p->call.result = p->point.op->call(p->call.ctx, p->call.in);
 }
 
-const cbx_baseline_ops cbx__ao_engine = {
-    .struct_size = sizeof(cbx_baseline_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "reference",
-    .provider = "native",
-    .summary = "the array engine on its reference backend: a scope and a new result each call",
-    .work = cbx__ao_work,
-    .prepare = cbx__ao_plan_create,
-    .bind = cbx__suite_engine_bind,
-    .run = cbx__ao_plan_run,
-    .finish = cbx__suite_engine_finish,
-    .collect = cbx__suite_engine_collect,
-};
+const cbx_baseline_ops cbx__ao_engine = CBX__AO_CALL("reference",
+                                                     "the array engine on its reference backend: a scope and a new "
+                                                     "result each call",
+                                                     cbx__ao_plan_run, cbx__suite_engine_collect);

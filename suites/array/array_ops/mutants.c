@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "suites/array/array_ops/ops.h"
-#include "suites/common/rounding.h"
 
 /* --- results of 8 bits --- */
 
@@ -21,16 +20,11 @@ static bool supports_bf16(const cbx_params *params, const char **reason)
 
 static void collect_bf16(void *plan)
 {
-    const cbx__ao_plan *p = plan;
-    void *out = cbx_array_data_mut(p->call.out);
+    cbx_array *out = ((cbx__ao_plan *)plan)->call.out;
+    void *data = cbx_array_data_mut(out);
 
     cbx__suite_engine_collect(plan);
-    for (size_t i = 0; i < cbx_array_count(p->call.out); i++) {
-        if (cbx_array_dtype(p->call.out) == CBX_F32)
-            ((float *)out)[i] = cbx__suite_bits_f32(((float *)out)[i], 8);
-        else
-            ((double *)out)[i] = cbx__suite_bits_f64(((double *)out)[i], 8);
-    }
+    cbx__suite_round(cbx_array_dtype(out), data, cbx_array_count(out), 8, data);
 }
 
 /* --- every element stands one place too early --- */
@@ -99,23 +93,16 @@ static bool supports_stale(const cbx_params *params, const char **reason)
     return cbx__ao_read(params).n > 2;
 }
 
-#define MUTANT(name_, summary_, reason_, supports_, run_, collect_)                                                    \
-    {                                                                                                                  \
-        .struct_size = sizeof(cbx_baseline_ops), .abi = CBX_CASE_ABI, .name = name_, .provider = "native",             \
-        .summary = summary_, .mutant_reason = reason_, .supports = supports_, .work = cbx__ao_work,                    \
-        .prepare = cbx__ao_plan_create, .bind = cbx__suite_engine_bind, .run = run_,                                   \
-        .finish = cbx__suite_engine_finish, .collect = collect_                                                        \
-    }
+#define MUTANT(name, summary, reason, supports_, run, collect)                                                         \
+    CBX__AO_CALL(name, summary, run, collect, .mutant_reason = reason, .supports = supports_)
 
-const cbx_baseline_ops cbx__ao_mutant_bf16 = MUTANT("mutant-bf16", "results of 8 bits",
-                                                    "rounds each result to bfloat16", supports_bf16, cbx__ao_plan_run,
-                                                    collect_bf16);
-const cbx_baseline_ops cbx__ao_mutant_shift = MUTANT("mutant-shift", "results one place off",
-                                                     "writes each element one place too early", supports_shift,
-                                                     cbx__ao_plan_run, collect_shift);
-const cbx_baseline_ops cbx__ao_mutant_drop_last = MUTANT("mutant-drop-last", "the loop stops one early",
-                                                         "leaves out the last element", supports_drop_last,
-                                                         run_drop_last, cbx__suite_engine_collect);
-const cbx_baseline_ops cbx__ao_mutant_stale = MUTANT("mutant-stale", "answers from memory",
-                                                     "gives the first call's answer for ever", supports_stale,
-                                                     run_stale, cbx__suite_engine_collect);
+const cbx_baseline_ops cbx__ao_mutants[CBX__AO_MUTANTS] = {
+    MUTANT("mutant-bf16", "results of 8 bits", "rounds each result to bfloat16", supports_bf16, cbx__ao_plan_run,
+           collect_bf16),
+    MUTANT("mutant-shift", "results one place off", "writes each element one place too early", supports_shift,
+           cbx__ao_plan_run, collect_shift),
+    MUTANT("mutant-drop-last", "the loop stops one early", "leaves out the last element", supports_drop_last,
+           run_drop_last, cbx__suite_engine_collect),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", supports_stale, run_stale,
+           cbx__suite_engine_collect),
+};

@@ -1,11 +1,12 @@
 /*
- * What the files of this case share: the table of functions, the point as numbers, the plan of native baselines.
+ * What the files of this case share: the table of functions, the point as numbers, the plan of baselines that call the engine.
  */
 #ifndef SUITES_ARRAY_ARRAY_OPS_H
 #define SUITES_ARRAY_ARRAY_OPS_H
 
 #include "calibrax/perf/case/case.h"
 #include "suites/common/engine.h"
+#include "suites/common/plan.h"
 
 #define CBX__AO_INPUTS 3
 #define CBX__AO_BINS   256  /* of bincount: its counts stay in the nearest cache */
@@ -126,7 +127,13 @@ typedef struct cbx__ao_plan {
 cbx_status cbx__ao_plan_create(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err);
 void cbx__ao_plan_run(void *plan);
 
-extern const cbx_baseline_ops cbx__ao_engine, cbx__ao_stream, cbx__ao_numpy, cbx__ao_jax;
-extern const cbx_baseline_ops cbx__ao_mutant_bf16, cbx__ao_mutant_shift, cbx__ao_mutant_drop_last, cbx__ao_mutant_stale;
+#define CBX__AO_CALL(name, summary, run_, collect_, ...)                                                               \
+    CBX__SUITE_BASELINE(name, "native", summary, .work = cbx__ao_work, .prepare = cbx__ao_plan_create,                 \
+                        .bind = cbx__suite_engine_bind, .run = run_, .finish = cbx__suite_engine_finish,               \
+                        .collect = collect_, __VA_ARGS__)
+
+#define CBX__AO_MUTANTS 4
+
+extern const cbx_baseline_ops cbx__ao_engine, cbx__ao_stream, cbx__ao_mutants[CBX__AO_MUTANTS];
 
 #endif

@@ -17,36 +17,25 @@
 #include <string.h>
 
 #include "suites/array/array_ops/ops.h"
+#include "suites/common/arrays.h"
 #include "suites/common/bounds.h"
-
-typedef struct total {
-    long double sum, lost, size; /* the sum is sum + lost; size: of the magnitudes */
-    size_t count;
-} total;
-
-static void include(total *t, double x)
-{
-    const long double s = t->sum + (long double)x;
-
-    t->lost += fabsl(t->sum) >= fabsl((long double)x) ? (t->sum - s) + (long double)x : ((long double)x - s) + t->sum;
-    t->sum = s;
-    t->size += fabsl((long double)x);
-    t->count++;
-}
 
 /* In units of u: how far a sum of k terms may be off, relative to the sum of their magnitudes. */
 static double growth(double k, double u) { return fmin(cbx__suite_gamma(k, u) / u, CBX__SUITE_LAMBDA * sqrt(k)); }
 
-static double sum_of(const total *t) { return (double)(t->sum + t->lost); }
-static double sum_bound(const total *t, double u) { return (growth((double)t->count, u) + 1) * u * (double)t->size; }
-
-static void span(const double *x, size_t n, size_t step, total *t)
+static double sum_of(const cbx__suite_total *t) { return (double)(t->sum + t->lost); }
+static double sum_bound(const cbx__suite_total *t, double u)
 {
-    *t = (total){ 0 };
-    for (size_t i = 0; i < n; i++) include(t, x[i * step]);
+    return (growth((double)t->count, u) + 1) * u * (double)t->size;
 }
 
-static void put_sum(const cbx__ao_problem *q, size_t at, const total *t)
+static void span(const double *x, size_t n, size_t step, cbx__suite_total *t)
+{
+    *t = (cbx__suite_total){ 0 };
+    for (size_t i = 0; i < n; i++) cbx__suite_include(t, x[i * step]);
+}
+
+static void put_sum(const cbx__ao_problem *q, size_t at, const cbx__suite_total *t)
 {
     q->answer[at] = sum_of(t);
     q->bound[at] = sum_bound(t, q->u);
@@ -89,14 +78,14 @@ void cbx__ao_solve_digitize(const cbx__ao_problem *q)
 
 void cbx__ao_solve_sum(const cbx__ao_problem *q)
 {
-    total t;
+    cbx__suite_total t;
     span(q->in[0], q->p->n, 1, &t);
     put_sum(q, 0, &t);
 }
 
 void cbx__ao_solve_sum_axis0(const cbx__ao_problem *q)
 {
-    total t;
+    cbx__suite_total t;
     for (size_t j = 0; j < q->p->columns; j++) {
         span(q->in[0] + j, q->p->rows, q->p->columns, &t);
         put_sum(q, j, &t);
@@ -105,7 +94,7 @@ void cbx__ao_solve_sum_axis0(const cbx__ao_problem *q)
 
 void cbx__ao_solve_sum_axis1(const cbx__ao_problem *q)
 {
-    total t;
+    cbx__suite_total t;
     for (size_t i = 0; i < q->p->rows; i++) {
         span(q->in[0] + i * q->p->columns, q->p->columns, 1, &t);
         put_sum(q, i, &t);
@@ -115,7 +104,7 @@ void cbx__ao_solve_sum_axis1(const cbx__ao_problem *q)
 void cbx__ao_solve_mean(const cbx__ao_problem *q)
 {
     const double n = (double)q->p->n;
-    total t;
+    cbx__suite_total t;
 
     span(q->in[0], q->p->n, 1, &t);
     q->answer[0] = sum_of(&t) / n;
@@ -126,13 +115,13 @@ void cbx__ao_solve_std(const cbx__ao_problem *q)
 {
     const double n = (double)q->p->n;
     long double mean;
-    total t, squares = { 0 };
+    cbx__suite_total t, squares = { 0 };
 
     span(q->in[0], q->p->n, 1, &t);
     mean = (t.sum + t.lost) / (long double)n;
     for (size_t i = 0; i < q->p->n; i++) {
         const long double d = (long double)q->in[0][i] - mean;
-        include(&squares, (double)(d * d));
+        cbx__suite_include(&squares, (double)(d * d));
     }
     q->answer[0] = sqrt(sum_of(&squares) / n);
     q->bound[0] = (growth(n, q->u) / 2 + 8) * q->u * (q->answer[0] + fabs((double)mean));
@@ -147,9 +136,9 @@ void cbx__ao_solve_max(const cbx__ao_problem *q)
 
 void cbx__ao_solve_cumsum(const cbx__ao_problem *q)
 {
-    total t = { 0 };
+    cbx__suite_total t = { 0 };
     for (size_t i = 0; i < q->p->n; i++) {
-        include(&t, q->in[0][i]);
+        cbx__suite_include(&t, q->in[0][i]);
         put_sum(q, i, &t);
     }
 }
@@ -207,90 +196,55 @@ void cbx__ao_solve_percentile(const cbx__ao_problem *q)
     q->bound[0] = 4 * q->u * (fmax(fabs(a), fabs(b)) + (double)rank * (b - a));
 }
 
-static void count_bins(const cbx__ao_problem *q, total *bins)
+static void count_bins(const cbx__ao_problem *q, cbx__suite_total *bins)
 {
     memset(bins, 0, CBX__AO_BINS * sizeof *bins);
     for (size_t i = 0; i < q->p->n; i++) {
         const size_t bin = (size_t)q->in[0][i];
-        include(&bins[bin], q->p->op->in[1] == CBX__AO_NONE ? 1.0 : q->in[1][i]);
+        cbx__suite_include(&bins[bin], q->p->op->in[1] == CBX__AO_NONE ? 1.0 : q->in[1][i]);
     }
 }
 
 void cbx__ao_solve_bincount(const cbx__ao_problem *q)
 {
-    total bins[CBX__AO_BINS];
+    cbx__suite_total bins[CBX__AO_BINS];
     count_bins(q, bins);
     for (size_t b = 0; b < CBX__AO_BINS; b++) q->answer[b] = (double)bins[b].count;
 }
 
 void cbx__ao_solve_bincount_weights(const cbx__ao_problem *q)
 {
-    total bins[CBX__AO_BINS];
+    cbx__suite_total bins[CBX__AO_BINS];
     count_bins(q, bins);
     for (size_t b = 0; b < CBX__AO_BINS; b++) put_sum(q, b, &bins[b]);
-}
-
-static double element(const cbx_array *a, size_t i)
-{
-    const void *data = cbx_array_data(a);
-
-    switch (cbx_array_dtype(a)) {
-    case CBX_BOOL: return ((const uint8_t *)data)[i];
-    case CBX_I64: return (double)((const int64_t *)data)[i];
-    case CBX_F32: return (double)((const float *)data)[i];
-    default: return ((const double *)data)[i];
-    }
-}
-
-/* Operands widened into one block; the caller frees it. */
-static double *widen(cbx_ctx *ctx, cbx_array *const *in, cbx__ao_problem *q, size_t *bytes)
-{
-    size_t count = 1;
-    double *block, *to;
-
-    for (size_t i = 0; i < CBX__AO_INPUTS; i++) count += cbx_array_count(in[i]);
-    *bytes = count * sizeof *block;
-    block = to = cbx_mem_alloc(cbx_ctx_allocator(ctx), *bytes);
-    for (size_t i = 0; block && i < CBX__AO_INPUTS; i++) {
-        q->in[i] = to;
-        for (size_t k = 0; k < cbx_array_count(in[i]); k++) *to++ = element(in[i], k);
-    }
-    return block;
 }
 
 cbx_status cbx__ao_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
                           cbx_array **bound, cbx_err *err)
 {
     const cbx__ao_point p = cbx__ao_read(params);
-    cbx__ao_problem q = { .p = &p, .u = cbx__suite_unit(p.dtype) };
-    cbx_array *a = NULL, *b = NULL;
-    cbx_array_desc d;
-    double *block = NULL;
-    size_t bytes = 0;
+    cbx__ao_problem q = { .p = &p, .u = p.dtype == CBX_I64 ? 0 : cbx__suite_unit(p.dtype) };
+    cbx_array_desc descs[] = { { 0 }, { 0 }, { CBX_F64, 1, { 0 } } };
+    cbx_array *a[CBX_LEN(descs)] = { NULL };
     cbx_status st;
 
-    if (p.dtype == CBX_I64) q.u = 0;
-    cbx__ao_output(&p, &d);
-    d.dtype = CBX_F64;
-    st = cbx_array_create(ctx, &d, &a, err);
-    if (st) goto done;
-    st = cbx_array_create(ctx, &d, &b, err);
-    if (st) goto done;
-    block = widen(ctx, in, &q, &bytes);
-    if (!block) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for the oracle's %zu bytes", bytes);
-        goto done;
+    cbx__ao_output(&p, &descs[0]);
+    descs[0].dtype = CBX_F64;
+    descs[1] = descs[0];
+    for (size_t i = 0; i < CBX__AO_INPUTS; i++) descs[2].shape[0] += cbx_array_count(in[i]);
+    st = cbx__suite_arrays(ctx, descs, CBX_LEN(descs), a, err);
+    if (st) return st;
+    double *to = cbx_array_data_mut(a[2]);
+    for (size_t i = 0; i < CBX__AO_INPUTS; to += cbx_array_count(in[i++])) {
+        q.in[i] = to;
+        cbx__suite_widen(in[i], to);
     }
-    q.answer = cbx_array_data_mut(a);
-    q.bound = cbx_array_data_mut(b);
-    if (cbx_array_bytes(b)) memset(q.bound, 0, cbx_array_bytes(b));
+    q.answer = cbx_array_data_mut(a[0]);
+    q.bound = cbx_array_data_mut(a[1]);
+    if (cbx_array_bytes(a[1])) memset(q.bound, 0, cbx_array_bytes(a[1]));
     p.op->solve(&q);
-    answer[0] = a;
-    bound[0] = b;
-    a = b = NULL;
-done:
-    cbx_mem_free(cbx_ctx_allocator(ctx), block, bytes);
-    cbx_array_free(a);
-    cbx_array_free(b);
-    return st;
+    answer[0] = a[0];
+    bound[0] = a[1];
+    cbx_array_free(a[2]);
+    return CBX_OK;
 }

@@ -7,91 +7,80 @@
 #include <string.h>
 
 #include "suites/array/array_ops/ops.h"
+#include "suites/suites.h"
 
 #define LANES 16
 
-typedef struct operands {
-    size_t n;
-    const void *x, *y, *z;
-    void *out;
-} operands;
-
-typedef void (*loop)(const operands *o);
+typedef void loop(const cbx__suite_plan *s, size_t n);
 
 #define LOOPS(T, SFX)                                                                                                  \
-    static void add_##SFX(const operands *o)                                                                           \
+    static void add_##SFX(const cbx__suite_plan *s, size_t n)                                                          \
     {                                                                                                                  \
-        const T *x = o->x, *y = o->y;                                                                                  \
-        T *out = o->out;                                                                                               \
-        for (size_t i = 0; i < o->n; i++) out[i] = x[i] + y[i];                                                        \
+        const T *x = s->in[0], *y = s->in[1];                                                                          \
+        T *out = s->out[0];                                                                                            \
+        for (size_t i = 0; i < n; i++) out[i] = x[i] + y[i];                                                           \
     }                                                                                                                  \
-    static void where_##SFX(const operands *o)                                                                         \
+    static void where_##SFX(const cbx__suite_plan *s, size_t n)                                                        \
     {                                                                                                                  \
-        const T *x = o->x, *y = o->y;                                                                                  \
-        const uint8_t *z = o->z;                                                                                       \
-        T *out = o->out;                                                                                               \
-        for (size_t i = 0; i < o->n; i++) out[i] = z[i] ? x[i] : y[i];                                                 \
+        const T *x = s->in[0], *y = s->in[1];                                                                          \
+        const uint8_t *z = s->in[2];                                                                                   \
+        T *out = s->out[0];                                                                                            \
+        for (size_t i = 0; i < n; i++) out[i] = z[i] ? x[i] : y[i];                                                    \
     }                                                                                                                  \
-    static void take_##SFX(const operands *o)                                                                          \
+    static void take_##SFX(const cbx__suite_plan *s, size_t n)                                                         \
     {                                                                                                                  \
-        const T *x = o->x;                                                                                             \
-        const int64_t *y = o->y;                                                                                       \
-        T *out = o->out;                                                                                               \
-        for (size_t i = 0; i < o->n; i++) out[i] = x[y[i]];                                                            \
+        const T *x = s->in[0];                                                                                         \
+        const int64_t *y = s->in[1];                                                                                   \
+        T *out = s->out[0];                                                                                            \
+        for (size_t i = 0; i < n; i++) out[i] = x[y[i]];                                                               \
     }                                                                                                                  \
-    static void sum_##SFX(const operands *o)                                                                           \
+    static void sum_##SFX(const cbx__suite_plan *s, size_t n)                                                          \
     {                                                                                                                  \
-        const T *x = o->x;                                                                                             \
+        const T *x = s->in[0];                                                                                         \
         T lane[LANES] = { 0 }, total = 0;                                                                              \
         size_t i = 0;                                                                                                  \
-        for (; i + LANES <= o->n; i += LANES)                                                                          \
+        for (; i + LANES <= n; i += LANES)                                                                             \
             for (size_t k = 0; k < LANES; k++) lane[k] += x[i + k];                                                    \
-        for (; i < o->n; i++) lane[i % LANES] += x[i];                                                                 \
+        for (; i < n; i++) lane[i % LANES] += x[i];                                                                    \
         for (size_t k = 0; k < LANES; k++) total += lane[k];                                                           \
-        *(T *)o->out = total;                                                                                          \
+        *(T *)s->out[0] = total;                                                                                       \
     }                                                                                                                  \
-    static void max_##SFX(const operands *o)                                                                           \
+    static void max_##SFX(const cbx__suite_plan *s, size_t n)                                                          \
     {                                                                                                                  \
-        const T *x = o->x;                                                                                             \
+        const T *x = s->in[0];                                                                                         \
         T lane[LANES];                                                                                                 \
         size_t i = 0;                                                                                                  \
         for (size_t k = 0; k < LANES; k++) lane[k] = x[0];                                                             \
-        for (; i + LANES <= o->n; i += LANES)                                                                          \
+        for (; i + LANES <= n; i += LANES)                                                                             \
             for (size_t k = 0; k < LANES; k++) lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];                      \
-        for (; i < o->n; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];                                               \
+        for (; i < n; i++) lane[0] = x[i] > lane[0] ? x[i] : lane[0];                                                  \
         for (size_t k = 1; k < LANES; k++) lane[0] = lane[k] > lane[0] ? lane[k] : lane[0];                            \
-        *(T *)o->out = lane[0];                                                                                        \
+        *(T *)s->out[0] = lane[0];                                                                                     \
     }
 LOOPS(double, f64)
 LOOPS(float, f32)
 LOOPS(int64_t, i64)
 
-static void bincount(const operands *o)
+static void bincount(const cbx__suite_plan *s, size_t n)
 {
-    const int64_t *x = o->x;
-    int64_t *out = o->out;
+    const int64_t *x = s->in[0];
+    int64_t *out = s->out[0];
 
     memset(out, 0, CBX__AO_BINS * sizeof *out);
-    for (size_t i = 0; i < o->n; i++) out[x[i]]++;
+    for (size_t i = 0; i < n; i++) out[x[i]]++;
 }
 
 /* name; f64, f32, i64 */
 static const struct {
     const char *name;
-    loop by_dtype[3];
+    loop *by_dtype[3];
 } loops[] = {
     { "add", { add_f64, add_f32, add_i64 } },     { "where", { where_f64, where_f32, where_i64 } },
     { "take", { take_f64, take_f32, take_i64 } }, { "sum", { sum_f64, sum_f32, sum_i64 } },
     { "max", { max_f64, max_f32, max_i64 } },     { "bincount", { NULL, NULL, bincount } },
 };
 
-typedef struct plan {
-    cbx_allocator al;
-    loop run;
-    operands o;
-} plan;
-
-static loop find_loop(const cbx__ao_point *p)
+static loop *find_loop(const cbx__ao_point *p)
 {
     for (size_t i = 0; i < CBX_LEN(loops); i++)
         if (strcmp(loops[i].name, p->op->name) == 0)
@@ -106,55 +95,19 @@ static bool supports(const cbx_params *params, const char **reason)
     return find_loop(&p) != NULL;
 }
 
-static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **out, cbx_err *err)
+static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
-    const cbx__ao_point point = cbx__ao_read(params);
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    plan *p = cbx_mem_zalloc(al, sizeof *p);
-
-    if (!p) return cbx_fail(err, CBX_ENOMEM, "out of memory for a plan");
-    p->al = *al;
-    p->run = find_loop(&point);
-    p->o.n = point.n;
-    *out = p;
-    return CBX_OK;
+    const cbx__ao_point p = cbx__ao_read(params);
+    return cbx__suite_plan_create(ctx, &cbx_array_ops_case, &p, sizeof p, 0, 0, plan, err);
 }
 
-static void bind(void *to, cbx_array *const *in, cbx_array *const *out)
+static void run(void *plan)
 {
-    plan *p = to;
-    p->o.x = cbx_array_data(in[0]);
-    p->o.y = cbx_array_data(in[1]);
-    p->o.z = cbx_array_data(in[2]);
-    p->o.out = cbx_array_data_mut(out[0]);
+    const cbx__suite_plan *s = plan;
+    const cbx__ao_point *p = s->point;
+    find_loop(p)(s, p->n);
 }
 
-static void run(void *of)
-{
-    const plan *p = of;
-    p->run(&p->o);
-}
-
-static void finish(void *of)
-{
-    plan *p = of;
-    cbx_allocator al;
-
-    if (!p) return;
-    al = p->al;
-    cbx_mem_free(&al, p, sizeof *p);
-}
-
-const cbx_baseline_ops cbx__ao_stream = {
-    .struct_size = sizeof(cbx_baseline_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "stream",
-    .provider = "native",
-    .summary = "a plain loop with ordinary stores into memory that is there already",
-    .supports = supports,
-    .work = cbx__ao_work,
-    .prepare = prepare,
-    .bind = bind,
-    .run = run,
-    .finish = finish,
-};
+const cbx_baseline_ops cbx__ao_stream = CBX__SUITE_NATIVE(
+    "stream", "a plain loop with ordinary stores into memory that is there already", prepare, run, .supports = supports,
+    .work = cbx__ao_work);

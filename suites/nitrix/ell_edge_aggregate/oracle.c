@@ -28,32 +28,17 @@ typedef struct problem {
     double *answer, *bound;
 } problem;
 
-typedef struct total {
-    long double sum, lost;
-} total;
-
-static void include(total *t, long double x)
-{
-    const long double s = t->sum + x;
-    t->lost += fabsl(t->sum) >= fabsl(x) ? (t->sum - s) + x : (x - s) + t->sum;
-    t->sum = s;
-}
-
 static void project(problem *q)
 {
     const size_t d_in = q->p.d_in, d_out = q->p.d_out;
 
     for (size_t i = 0; i < q->p.n; i++) {
         for (size_t o = 0; o < d_out; o++) {
-            total t = { 0 };
-            long double size = 0;
-            for (size_t j = 0; j < d_in; j++) {
-                const long double product = (long double)q->x[i * d_in + j] * (long double)q->W[o * d_in + j];
-                include(&t, product);
-                size += fabsl(product);
-            }
+            cbx__suite_total t = { 0 };
+            for (size_t j = 0; j < d_in; j++)
+                cbx__suite_include(&t, (long double)q->x[i * d_in + j] * (long double)q->W[o * d_in + j]);
             q->h[i * d_out + o] = t.sum + t.lost;
-            q->size[i * d_out + o] = size;
+            q->size[i * d_out + o] = t.size;
         }
     }
 }
@@ -63,12 +48,12 @@ static void solve_one(problem *q, size_t i, size_t o)
     const size_t k = q->p.k, degree = (size_t)q->degree[i], at = i * q->p.d_out + o;
     const double d = (double)q->p.d_in, u = q->u, each = d / 3 + 1;
     long double largest = -INFINITY, sizes = 0, squares = 0, widest = 0;
-    total t = { 0 };
+    cbx__suite_total t = { 0 };
 
     for (size_t e = 0; e < degree; e++) {
         const size_t from = (size_t)q->indices[i * k + e] * q->p.d_out + o;
         const long double w = q->weights[i * k + e], message = w * q->h[from], size = fabsl(w) * q->size[from];
-        include(&t, message);
+        cbx__suite_include(&t, message);
         largest = message > largest ? message : largest;
         sizes += size;
         squares += size * size;
