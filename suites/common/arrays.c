@@ -41,11 +41,15 @@ void cbx__suite_fill_normal(cbx_array *a, double scale, cbx_rng *rng)
     }
 }
 
-void cbx__suite_fill_bool(cbx_array *a, double density, cbx_rng *rng)
+void cbx__suite_fill(cbx_array *a, double density, cbx_rng *rng)
 {
-    const size_t n = cbx_array_count(a);
     uint8_t *data = cbx_array_data_mut(a);
-    for (size_t i = 0; i < n; i++) data[i] = cbx_rng_uniform(rng) < density;
+
+    if (cbx_array_dtype(a) != CBX_BOOL) {
+        cbx__suite_fill_normal(a, 1, rng);
+        return;
+    }
+    for (size_t i = 0; i < cbx_array_count(a); i++) data[i] = cbx_rng_uniform(rng) < density;
 }
 
 double cbx__suite_bool_density(size_t k) { return k ? sqrt(-expm1(-log(2) / (double)k)) : 0; }
@@ -87,17 +91,6 @@ cbx_status cbx__suite_take(cbx_ctx *ctx, const cbx_array *a, int axis, const siz
     }
     *out = made;
     return CBX_OK;
-}
-
-cbx_status cbx__suite_take2(cbx_ctx *ctx, const cbx_array *a, const size_t *rows, const size_t *columns,
-                            cbx_array **out, cbx_err *err)
-{
-    cbx_array *half = NULL;
-    cbx_status st = cbx__suite_take(ctx, a, 0, rows, &half, err);
-
-    if (!st) st = cbx__suite_take(ctx, half, 1, columns, out, err);
-    cbx_array_free(half);
-    return st;
 }
 
 void cbx__suite_widen(const cbx_array *a, double *out)

@@ -19,8 +19,8 @@ cbx_status cbx__suite_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cb
 
 /* scale times standard normal draws, in double, rounded to the dtype (f32 or f64). */
 void cbx__suite_fill_normal(cbx_array *a, double scale, cbx_rng *rng);
-/* True with probability `density`. */
-void cbx__suite_fill_bool(cbx_array *a, double density, cbx_rng *rng);
+/* Standard normal draws, or booleans that are true with probability `density`. */
+void cbx__suite_fill(cbx_array *a, double density, cbx_rng *rng);
 /* Densities of two boolean operands alike so that half of the results over k terms are true: sqrt(1 - 2^(-1/k)). */
 double cbx__suite_bool_density(size_t k);
 
@@ -31,9 +31,6 @@ void cbx__suite_order_free(cbx_ctx *ctx, size_t count, size_t *order);
 /* A new array with out[..., i, ...] = a[..., order[i], ...] along an axis; order NULL: a copy. */
 cbx_status cbx__suite_take(cbx_ctx *ctx, const cbx_array *a, int axis, const size_t *order, cbx_array **out,
                            cbx_err *err);
-/* The same for two axes, rows and columns of a matrix: out[i,j] = a[rows[i], columns[j]]. */
-cbx_status cbx__suite_take2(cbx_ctx *ctx, const cbx_array *a, const size_t *rows, const size_t *columns,
-                            cbx_array **out, cbx_err *err);
 
 /* Elements of an f32, f64, i32, i64 or bool array as doubles; out has space for all. */
 void cbx__suite_widen(const cbx_array *a, double *out);

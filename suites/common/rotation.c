@@ -1,54 +1,77 @@
-/* Rotations of a case's inputs along two axes. */
+/* Rotations of a case's arrays along two axes. */
 #include "suites/common/rotation.h"
 
 #include <string.h>
 
 #include "suites/common/arrays.h"
 
-static cbx_status add_columns(cbx_ctx *ctx, cbx_status st, uint64_t seed, uint64_t r, cbx__suite_rotation *t,
-                              cbx_err *err)
+/* order[new] = old, of rows and columns; name[old] = new, of rows */
+typedef struct orders {
+    size_t *rows, *columns;
+    int32_t *name;
+} orders;
+
+static void orders_free(cbx_ctx *ctx, const cbx__suite_rotation *t, orders *o)
 {
-    if (!st) st = cbx__suite_order(ctx, seed, r, 1, t->ncolumns, &t->columns, err);
-    if (st) cbx__suite_rotation_clear(ctx, t);
-    return st;
+    cbx__suite_order_free(ctx, t->rows, o->rows);
+    cbx__suite_order_free(ctx, t->columns, o->columns);
+    cbx_mem_free(cbx_ctx_allocator(ctx), o->name, t->rows * sizeof *o->name);
 }
 
-cbx_status cbx__suite_rotation_make(cbx_ctx *ctx, uint64_t seed, uint64_t r, size_t nrows, size_t ncolumns,
-                                    cbx__suite_rotation *out, cbx_err *err)
+static cbx_status orders_make(cbx_ctx *ctx, const cbx__suite_rotation *t, orders *o, cbx_err *err)
 {
-    *out = (cbx__suite_rotation){ .nrows = nrows, .ncolumns = ncolumns };
-    return add_columns(ctx, cbx__suite_order(ctx, seed, r, 0, nrows, &out->rows, err), seed, r, out, err);
+    cbx_status st = t->graph ? cbx__suite_graph_rotate(ctx, t->graph, t->r, &o->rows, err)
+                             : cbx__suite_order(ctx, t->seed, t->r, 0, t->rows, &o->rows, err);
+
+    if (!st) st = cbx__suite_order(ctx, t->seed, t->r, 1, t->columns, &o->columns, err);
+    if (st || !t->graph) return st;
+    o->name = cbx_mem_calloc(cbx_ctx_allocator(ctx), t->rows, sizeof *o->name);
+    if (!o->name) return cbx_fail(err, CBX_ENOMEM, "out of memory for a graph of %zu vertices", t->rows);
+    for (size_t i = 0; i < t->rows; i++) o->name[o->rows[i]] = (int32_t)i;
+    return CBX_OK;
 }
 
-cbx_status cbx__suite_rotation_graph(cbx_ctx *ctx, const cbx__suite_graph *g, uint64_t r, size_t ncolumns,
-                                     cbx__suite_rotation *out, cbx_err *err)
+static cbx_status turn(cbx_ctx *ctx, const orders *o, cbx__suite_axes axes, const cbx_array *a, cbx_array **out,
+                       cbx_err *err)
 {
-    *out = (cbx__suite_rotation){ .nrows = g->n, .ncolumns = ncolumns };
-    return add_columns(ctx, cbx__suite_graph_rotate(ctx, g, r, &out->rows, err), g->seed, r, out, err);
+    cbx_array *half = NULL;
+    cbx_status st = CBX_OK;
+
+    if (axes.columns >= 0) {
+        st = cbx__suite_take(ctx, a, axes.columns, o->columns, &half, err);
+        if (!st && axes.rows < 0) {
+            *out = half;
+            return CBX_OK;
+        }
+        a = half;
+    }
+    if (!st) st = cbx__suite_take(ctx, a, axes.rows, o->rows, out, err);
+    cbx_array_free(half);
+    if (st || !axes.names) return st;
+    int32_t *at = cbx_array_data_mut(*out);
+    for (size_t i = 0; i < cbx_array_count(*out); i++) at[i] = o->name[at[i]];
+    return CBX_OK;
 }
 
-void cbx__suite_rotation_clear(cbx_ctx *ctx, cbx__suite_rotation *t)
+cbx_status cbx__suite_rotate(cbx_ctx *ctx, const cbx__suite_rotation *t, const cbx__suite_axes *axes, size_t n,
+                             cbx_array *const *in, cbx_array **rotated, cbx_err *err)
 {
-    cbx__suite_order_free(ctx, t->nrows, t->rows);
-    cbx__suite_order_free(ctx, t->ncolumns, t->columns);
-    t->rows = t->columns = NULL;
-}
+    cbx_array *made[CBX_CASE_MAX_ARRAYS] = { NULL };
+    orders o = { NULL, NULL, NULL };
+    cbx_status st = orders_make(ctx, t, &o, err);
 
-cbx_status cbx__suite_rotation_inputs(cbx_ctx *ctx, cbx__suite_rotation *t, cbx_status st, cbx_array **made, size_t n,
-                                      cbx_array **rotated)
-{
+    for (size_t i = 0; i < n && !st; i++) st = turn(ctx, &o, axes[i], in[i], &made[i], err);
     if (st)
         cbx__suite_arrays_free(made, n);
     else
         memcpy(rotated, made, n * sizeof *made);
-    cbx__suite_rotation_clear(ctx, t);
+    orders_free(ctx, t, &o);
     return st;
 }
 
-cbx_status cbx__suite_rotation_output(cbx_ctx *ctx, cbx__suite_rotation *t, const cbx_array *a, cbx_array **rotated,
-                                      cbx_err *err)
+cbx_status cbx__suite_rotate_one(cbx_ctx *ctx, const cbx__suite_rotation *t, cbx__suite_axes axes, const cbx_array *a,
+                                 cbx_array **rotated, cbx_err *err)
 {
-    const cbx_status st = cbx__suite_take2(ctx, a, t->rows, t->columns, rotated, err);
-    cbx__suite_rotation_clear(ctx, t);
-    return st;
+    cbx_array *const in[] = { (cbx_array *)(uintptr_t)a }; /* only read */
+    return cbx__suite_rotate(ctx, t, &axes, 1, in, rotated, err);
 }

@@ -91,32 +91,28 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return st;
 }
 
-static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
+static const cbx__suite_axes axes[INPUTS] = { [A] = { 0, -1 }, [B] = { -1, 1 } };
+
+static cbx__suite_rotation rotation_of(const point *p, uint64_t r)
 {
-    const point p = read_point(given);
-    return cbx__suite_rotation_make(ctx, p.seed, r, p.m, p.n, t, err);
+    return (cbx__suite_rotation){ p->seed, r, p->m, p->n, NULL };
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx_array *a[INPUTS] = { NULL };
-    cbx__suite_rotation t;
-    cbx_status st = rotation_of(ctx, given, r, &t, err);
-
-    if (!st) st = cbx__suite_take(ctx, in[A], 0, t.rows, &a[A], err);
-    if (!st) st = cbx__suite_take(ctx, in[B], 1, t.columns, &a[B], err);
-    return cbx__suite_rotation_inputs(ctx, &t, st, a, INPUTS, rotated);
+    const point p = read_point(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
+    return cbx__suite_rotate(ctx, &t, axes, INPUTS, in, rotated, err);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx__suite_rotation t;
-    const cbx_status st = rotation_of(ctx, given, r, &t, err);
-
+    const point p = read_point(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
     (void)output;
-    return st ? st : cbx__suite_rotation_output(ctx, &t, a, rotated, err);
+    return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ 0, 1 }, a, rotated, err);
 }
 
 /* --- the oracle --- */

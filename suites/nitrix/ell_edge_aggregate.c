@@ -114,33 +114,30 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return st;
 }
 
-static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
+static const cbx__suite_axes axes[CBX__EA_INPUTS] = {
+    [CBX__EA_X] = { 0, -1 }, [CBX__EA_W] = { -1, 0 }, CBX__ELL_TURNED(CBX__EA_GRAPH)
+};
+
+static cbx__suite_rotation rotation_of(const cbx__ea_point *p, uint64_t r)
 {
-    const cbx__ea_point p = cbx__ea_read(given);
-    return cbx__suite_rotation_graph(ctx, &p.graph, r, p.d_out, t, err);
+    return (cbx__suite_rotation){ p->graph.seed, r, p->n, p->d_out, &p->graph };
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx_array *a[CBX__EA_INPUTS] = { NULL };
-    cbx__suite_rotation t;
-    cbx_status st = rotation_of(ctx, given, r, &t, err);
-
-    if (!st) st = cbx__suite_take(ctx, in[CBX__EA_X], 0, t.rows, &a[CBX__EA_X], err);
-    if (!st) st = cbx__suite_take(ctx, in[CBX__EA_W], 0, t.columns, &a[CBX__EA_W], err);
-    if (!st) st = cbx__ell_relabel(ctx, t.rows, in + CBX__EA_GRAPH, a + CBX__EA_GRAPH, err);
-    return cbx__suite_rotation_inputs(ctx, &t, st, a, CBX__EA_INPUTS, rotated);
+    const cbx__ea_point p = cbx__ea_read(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
+    return cbx__suite_rotate(ctx, &t, axes, CBX__EA_INPUTS, in, rotated, err);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx__suite_rotation t;
-    const cbx_status st = rotation_of(ctx, given, r, &t, err);
-
+    const cbx__ea_point p = cbx__ea_read(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
     (void)output;
-    return st ? st : cbx__suite_rotation_output(ctx, &t, a, rotated, err);
+    return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ 0, 1 }, a, rotated, err);
 }
 
 /* --- the table --- */

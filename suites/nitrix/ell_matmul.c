@@ -139,40 +139,33 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
         cbx__suite_arrays_free(a, INPUTS);
         return st;
     }
-    if (p.dtype == CBX_BOOL)
-        cbx__suite_fill_bool(a[B], cbx__suite_bool_density(p.k), &rng);
-    else
-        cbx__suite_fill_normal(a[B], 1, &rng);
+    cbx__suite_fill(a[B], cbx__suite_bool_density(p.k), &rng);
     memcpy(in, a, sizeof a);
     return CBX_OK;
 }
 
-static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
+static const cbx__suite_axes axes[INPUTS] = { CBX__ELL_TURNED(0), [B] = { 0, 1 } };
+
+static cbx__suite_rotation rotation_of(const point *p, uint64_t r)
 {
-    const point p = read_point(given);
-    return cbx__suite_rotation_graph(ctx, &p.graph, r, p.n, t, err);
+    return (cbx__suite_rotation){ p->graph.seed, r, p->m, p->n, &p->graph };
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx_array *a[INPUTS] = { NULL };
-    cbx__suite_rotation t;
-    cbx_status st = rotation_of(ctx, given, r, &t, err);
-
-    if (!st) st = cbx__suite_take2(ctx, in[B], t.rows, t.columns, &a[B], err);
-    if (!st) st = cbx__ell_relabel(ctx, t.rows, in, a, err);
-    return cbx__suite_rotation_inputs(ctx, &t, st, a, INPUTS, rotated);
+    const point p = read_point(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
+    return cbx__suite_rotate(ctx, &t, axes, INPUTS, in, rotated, err);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx__suite_rotation t;
-    const cbx_status st = rotation_of(ctx, given, r, &t, err);
-
+    const point p = read_point(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
     (void)output;
-    return st ? st : cbx__suite_rotation_output(ctx, &t, a, rotated, err);
+    return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ 0, 1 }, a, rotated, err);
 }
 
 /* --- the oracle --- */

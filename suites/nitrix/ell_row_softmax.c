@@ -17,6 +17,7 @@
 #include "suites/common/gpu.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
+#include "suites/common/rotation.h"
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
 
@@ -94,35 +95,28 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return CBX_OK;
 }
 
-static cbx_status take_rows(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in, size_t count,
-                            cbx_array **out, cbx_err *err)
-{
-    const point p = read_point(given);
-    cbx_array *a[INPUTS] = { NULL };
-    size_t *order = NULL;
-    cbx_status st = cbx__suite_order(ctx, p.graph.seed, r, 0, p.n, &order, err);
+static const cbx__suite_axes axes[INPUTS] = { { 0, -1 }, { 0, -1 } };
 
-    for (size_t i = 0; i < count && !st; i++) st = cbx__suite_take(ctx, in[i], 0, order, &a[i], err);
-    if (st)
-        cbx__suite_arrays_free(a, INPUTS);
-    else
-        memcpy(out, a, count * sizeof *a);
-    cbx__suite_order_free(ctx, p.n, order);
-    return st;
+static cbx__suite_rotation rotation_of(const point *p, uint64_t r)
+{
+    return (cbx__suite_rotation){ p->graph.seed, r, p->n, 0, NULL };
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    return take_rows(ctx, given, r, in, INPUTS, rotated, err);
+    const point p = read_point(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
+    return cbx__suite_rotate(ctx, &t, axes, INPUTS, in, rotated, err);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx_array *one[] = { (cbx_array *)(uintptr_t)a };
+    const point p = read_point(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
     (void)output;
-    return take_rows(ctx, given, r, one, 1, rotated, err);
+    return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ 0, -1 }, a, rotated, err);
 }
 
 /* --- the oracle --- */

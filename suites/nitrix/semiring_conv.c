@@ -189,47 +189,33 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
     const cbx_status st = cbx__suite_arrays(ctx, descs, INPUTS, in, err);
 
-    for (size_t i = 0; i < INPUTS && !st; i++) {
-        if (p.dtype == CBX_BOOL)
-            cbx__suite_fill_bool(in[i], cbx__suite_bool_density(p.terms), &rng);
-        else
-            cbx__suite_fill_normal(in[i], 1, &rng);
-    }
+    for (size_t i = 0; i < INPUTS && !st; i++) cbx__suite_fill(in[i], cbx__suite_bool_density(p.terms), &rng);
     return st;
 }
 
 /* Images, and channels of the result. */
-static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
+static const cbx__suite_axes axes[INPUTS] = { [X] = { 0, -1 }, [W] = { -1, 3 } };
+
+static cbx__suite_rotation rotation_of(const point *p, uint64_t r)
 {
-    const point p = read_point(given);
-    return cbx__suite_rotation_make(ctx, p.seed, r, p.batch, p.c_out, t, err);
+    return (cbx__suite_rotation){ p->seed, r, p->batch, p->c_out, NULL };
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx_array *a[INPUTS] = { NULL };
-    cbx__suite_rotation t;
-    cbx_status st = rotation_of(ctx, given, r, &t, err);
-
-    if (!st) st = cbx__suite_take(ctx, in[X], 0, t.rows, &a[X], err);
-    if (!st) st = cbx__suite_take(ctx, in[W], 3, t.columns, &a[W], err);
-    return cbx__suite_rotation_inputs(ctx, &t, st, a, INPUTS, rotated);
+    const point p = read_point(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
+    return cbx__suite_rotate(ctx, &t, axes, INPUTS, in, rotated, err);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    cbx_array *half = NULL;
-    cbx__suite_rotation t;
-    cbx_status st = rotation_of(ctx, given, r, &t, err);
-
+    const point p = read_point(given);
+    const cbx__suite_rotation t = rotation_of(&p, r);
     (void)output;
-    if (!st) st = cbx__suite_take(ctx, a, 0, t.rows, &half, err);
-    if (!st) st = cbx__suite_take(ctx, half, 3, t.columns, rotated, err);
-    cbx_array_free(half);
-    cbx__suite_rotation_clear(ctx, &t);
-    return st;
+    return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ 0, 3 }, a, rotated, err);
 }
 
 /* --- the oracle --- */

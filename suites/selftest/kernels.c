@@ -53,6 +53,8 @@ static point read_point(const cbx_params *given)
 
 #define POINT(kernel, n) "{\"kernel\":\"" kernel "\",\"n\":" #n ",\"seed\":0}"
 
+#define REPRESENTATIVE 0
+
 static const char *const points[] = {
     POINT("saxpy", 1000), POINT("matmul", 64),     POINT("copy", 1048576),
     POINT("sum", 4096),   POINT("chain", 1000000), POINT("empty", 0),
@@ -322,26 +324,6 @@ static const cbx_baseline_ops *const baselines[] = { &native[0], &native[1], &na
 static const char *const input_names[] = { "A", "B" };
 static const char *const output_names[] = { "C" };
 
-const cbx_case_ops cbx_selftest_kernels_case = {
-    .struct_size = sizeof(cbx_case_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "selftest_kernels",
-    .summary = "programs whose cost is known, by which the tool measures itself",
-    .params = params,
-    .nparams = CBX_LEN(params),
-    .points = points,
-    .npoints = CBX_LEN(points),
-    .representative = 0,
-    .baselines = baselines,
-    .nbaselines = CBX_LEN(baselines),
-    .ninputs = INPUTS,
-    .noutputs = 1,
-    .input_names = input_names,
-    .output_names = output_names,
-    .label = label,
-    .outputs = outputs,
-    .make_inputs = make_inputs,
-    .oracle = oracle,
-    .rotate_inputs = rotate_inputs,
-    .rotate_output = rotate_output,
-};
+const cbx_case_ops cbx_selftest_kernels_case = CBX__SUITE_CASE_WITHOUT_SERIES(
+    "selftest_kernels", "programs whose cost is known, by which the tool measures itself", .make_inputs = make_inputs,
+    .oracle = oracle, .rotate_inputs = rotate_inputs, .rotate_output = rotate_output);

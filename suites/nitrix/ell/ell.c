@@ -19,10 +19,7 @@ cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtyp
         cbx__suite_arrays_free(a, CBX__ELL_ARRAYS);
         return st;
     }
-    if (dtype == CBX_BOOL)
-        cbx__suite_fill_bool(a[CBX__ELL_WEIGHTS], cbx__suite_bool_density(g->k), rng);
-    else
-        cbx__suite_fill_normal(a[CBX__ELL_WEIGHTS], 1, rng);
+    cbx__suite_fill(a[CBX__ELL_WEIGHTS], cbx__suite_bool_density(g->k), rng);
     const size_t size = cbx_dtype_size(cbx_array_dtype(a[CBX__ELL_WEIGHTS]));
     char *w = cbx_array_data_mut(a[CBX__ELL_WEIGHTS]);
 
@@ -30,26 +27,6 @@ cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtyp
         memset(w + (i * g->k + (size_t)degree[i]) * size, 0, (g->k - (size_t)degree[i]) * size);
     memcpy(out, a, sizeof a);
     return CBX_OK;
-}
-
-cbx_status cbx__ell_relabel(cbx_ctx *ctx, const size_t *order, cbx_array *const *in, cbx_array **out, cbx_err *err)
-{
-    const cbx_array *indices = in[CBX__ELL_INDICES], *degree = in[CBX__ELL_DEGREE];
-    const size_t n = cbx_array_dim(indices, 0), k = cbx_array_dim(indices, 1);
-    cbx_array *a[CBX__ELL_ARRAYS] = { NULL };
-    cbx_status st = cbx_array_create(ctx, cbx_array_get_desc(indices), &a[CBX__ELL_INDICES], err);
-
-    if (!st) st = cbx_array_create(ctx, cbx_array_get_desc(degree), &a[CBX__ELL_DEGREE], err);
-    if (!st) st = cbx__suite_take(ctx, in[CBX__ELL_WEIGHTS], 0, order, &a[CBX__ELL_WEIGHTS], err);
-    if (!st)
-        st = cbx__suite_graph_relabel(ctx, n, k, order, cbx_array_data(indices), cbx_array_data(degree),
-                                      cbx_array_data_mut(a[CBX__ELL_INDICES]), cbx_array_data_mut(a[CBX__ELL_DEGREE]),
-                                      err);
-    if (st)
-        cbx__suite_arrays_free(a, CBX__ELL_ARRAYS);
-    else
-        memcpy(out, a, sizeof a);
-    return st;
 }
 
 /* --- planted faults --- */

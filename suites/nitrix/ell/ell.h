@@ -20,8 +20,10 @@ enum { CBX__ELL_INDICES, CBX__ELL_WEIGHTS, CBX__ELL_DEGREE, CBX__ELL_ARRAYS };
  * degree i32 n. */
 cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtype, cbx_rng *rng, cbx_array **out,
                          cbx_err *err);
-/* The same graph with vertex order[i] called i. */
-cbx_status cbx__ell_relabel(cbx_ctx *ctx, const size_t *order, cbx_array *const *in, cbx_array **out, cbx_err *err);
+/* Axes of those arrays (rotation.h) in a list of inputs, from number `first` on. */
+#define CBX__ELL_TURNED(first)                                                                                         \
+    [(first) + CBX__ELL_INDICES] = { 0, -1, true }, [(first) + CBX__ELL_WEIGHTS] = { 0, -1 },                          \
+               [(first) + CBX__ELL_DEGREE] = { 0, -1 }
 
 /* Planted faults of all ell_ cases, each by the `run` of the honest baseline, with the numbers of the inputs `values` (n-by-k), `degree`
  * and `indices`; spare memory holds a copy of degree or indices. */

@@ -31,39 +31,30 @@ cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
     cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
     const cbx_status st = cbx__suite_arrays(ctx, shapes, CBX_LEN(shapes), in, err);
 
-    for (size_t i = 0; i < CBX_LEN(shapes) && !st; i++) {
-        if (p.dtype == CBX_BOOL)
-            cbx__suite_fill_bool(in[i], density_of(params, p.k), &rng);
-        else
-            cbx__suite_fill_normal(in[i], 1, &rng);
-    }
+    for (size_t i = 0; i < CBX_LEN(shapes) && !st; i++) cbx__suite_fill(in[i], density_of(params, p.k), &rng);
     return st;
 }
 
-static cbx_status rotation_of(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx__suite_rotation *t, cbx_err *err)
+static const cbx__suite_axes axes[] = { { 0, -1 }, { -1, 1 } };
+
+static cbx__suite_rotation rotation_of(const cbx__sm_point *p, uint64_t r)
 {
-    const cbx__sm_point p = cbx__sm_read(params);
-    return cbx__suite_rotation_make(ctx, p.seed, r, p.m, p.n, t, err);
+    return (cbx__suite_rotation){ p->seed, r, p->m, p->n, NULL };
 }
 
 cbx_status cbx__sm_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx_array *const *in,
                                  cbx_array **rotated, cbx_err *err)
 {
-    cbx_array *a[2] = { NULL };
-    cbx__suite_rotation t;
-    cbx_status st = rotation_of(ctx, params, r, &t, err);
-
-    if (!st) st = cbx__suite_take(ctx, in[0], 0, t.rows, &a[0], err);
-    if (!st) st = cbx__suite_take(ctx, in[1], 1, t.columns, &a[1], err);
-    return cbx__suite_rotation_inputs(ctx, &t, st, a, CBX_LEN(a), rotated);
+    const cbx__sm_point p = cbx__sm_read(params);
+    const cbx__suite_rotation t = rotation_of(&p, r);
+    return cbx__suite_rotate(ctx, &t, axes, CBX_LEN(axes), in, rotated, err);
 }
 
 cbx_status cbx__sm_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a,
                                  cbx_array **rotated, cbx_err *err)
 {
-    cbx__suite_rotation t;
-    const cbx_status st = rotation_of(ctx, params, r, &t, err);
-
+    const cbx__sm_point p = cbx__sm_read(params);
+    const cbx__suite_rotation t = rotation_of(&p, r);
     (void)output;
-    return st ? st : cbx__suite_rotation_output(ctx, &t, a, rotated, err);
+    return cbx__suite_rotate_one(ctx, &t, (cbx__suite_axes){ 0, 1 }, a, rotated, err);
 }
