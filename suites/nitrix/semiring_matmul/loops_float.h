@@ -64,13 +64,14 @@ static T NAME(log_of)(T top, T sum)
 
 /* --- stream --- */
 
-static void NAME(stream)(const cbx__sm_plan *p)
+static void NAME(stream)(const cbx__suite_plan *s)
 {
-    const size_t m = p->point.m, k = p->point.k, n = p->point.n;
-    const cbx_algebra g = p->point.semiring->id;
-    const T *A = p->a, *B = p->b;
-    T *C = p->c, *sum = p->scratch;
-    const T start = (T)p->point.semiring->identity;
+    const cbx__sm_point *p = s->point;
+    const size_t m = p->m, k = p->k, n = p->n;
+    const cbx_algebra g = p->semiring->id;
+    const T *A = s->in[0], *B = s->in[1];
+    T *C = s->out[0], *sum = s->scratch;
+    const T start = (T)p->semiring->identity;
     const bool special = NAME(has_special)(A, m * k) || NAME(has_special)(B, k * n);
     void (*row)(size_t, T, const T *restrict, T *restrict) = g == CBX_ALGEBRA_REAL        ? NAME(row_real)
                                                              : g == CBX_ALGEBRA_EUCLIDEAN ? NAME(row_square)
@@ -94,11 +95,12 @@ static void NAME(stream)(const cbx__sm_plan *p)
 /* --- naive-dense --- */
 
 /* terms[i,kk,j] = combine(A[i,kk], B[kk,j]) */
-static void NAME(materialise)(const cbx__sm_plan *p, T *restrict terms)
+static void NAME(materialise)(const cbx__suite_plan *s, T *restrict terms)
 {
-    const size_t m = p->point.m, k = p->point.k, n = p->point.n;
-    const cbx_algebra g = p->point.semiring->id;
-    const T *A = p->a, *B = p->b;
+    const cbx__sm_point *p = s->point;
+    const size_t m = p->m, k = p->k, n = p->n;
+    const cbx_algebra g = p->semiring->id;
+    const T *A = s->in[0], *B = s->in[1];
     for (size_t i = 0; i < m; i++) {
         for (size_t kk = 0; kk < k; kk++) {
             const T a = A[i * k + kk], *restrict b = B + kk * n;
@@ -124,13 +126,14 @@ static void NAME(reduce_exp)(size_t k, size_t n, const T *restrict terms, const 
         }
 }
 
-static void NAME(dense)(const cbx__sm_plan *p)
+static void NAME(dense)(const cbx__suite_plan *s)
 {
-    const size_t m = p->point.m, k = p->point.k, n = p->point.n;
-    const cbx_algebra g = p->point.semiring->id;
-    T *C = p->c, *terms = p->scratch;
-    NAME(materialise)(p, terms);
-    for (size_t i = 0; i < m * n; i++) C[i] = (T)p->point.semiring->identity;
+    const cbx__sm_point *p = s->point;
+    const size_t m = p->m, k = p->k, n = p->n;
+    const cbx_algebra g = p->semiring->id;
+    T *C = s->out[0], *terms = s->scratch;
+    NAME(materialise)(s, terms);
+    for (size_t i = 0; i < m * n; i++) C[i] = (T)p->semiring->identity;
     for (size_t i = 0; i < m; i++) {
         T *restrict c = C + i * n;
         for (size_t kk = 0; kk < k; kk++) {

@@ -28,11 +28,12 @@
 #define SQRT sqrt
 #include "suites/nitrix/semiring_matmul/loops_float.h"
 
-static void stream_bool(const cbx__sm_plan *p)
+static void stream_bool(const cbx__suite_plan *s)
 {
-    const size_t m = p->point.m, k = p->point.k, n = p->point.n;
-    const uint8_t *A = p->a, *B = p->b;
-    uint8_t *C = p->c;
+    const cbx__sm_point *p = s->point;
+    const size_t m = p->m, k = p->k, n = p->n;
+    const uint8_t *A = s->in[0], *B = s->in[1];
+    uint8_t *C = s->out[0];
     for (size_t i = 0; i < m * n; i++) C[i] = 0;
     for (size_t kk = 0; kk < k; kk++) {
         for (size_t i = 0; i < m; i++) {
@@ -44,11 +45,12 @@ static void stream_bool(const cbx__sm_plan *p)
     }
 }
 
-static void dense_bool(const cbx__sm_plan *p)
+static void dense_bool(const cbx__suite_plan *s)
 {
-    const size_t m = p->point.m, k = p->point.k, n = p->point.n;
-    const uint8_t *A = p->a, *B = p->b;
-    uint8_t *C = p->c, *terms = p->scratch;
+    const cbx__sm_point *p = s->point;
+    const size_t m = p->m, k = p->k, n = p->n;
+    const uint8_t *A = s->in[0], *B = s->in[1];
+    uint8_t *C = s->out[0], *terms = s->scratch;
     for (size_t i = 0; i < m; i++)
         for (size_t kk = 0; kk < k; kk++)
             for (size_t j = 0; j < n; j++) terms[(i * k + kk) * n + j] = A[i * k + kk] & B[kk * n + j];
@@ -58,24 +60,26 @@ static void dense_bool(const cbx__sm_plan *p)
             for (size_t j = 0; j < n; j++) C[i * n + j] |= terms[(i * k + kk) * n + j];
 }
 
-static void stream(const cbx__sm_plan *p)
+static void stream(const cbx__suite_plan *s)
 {
-    if (p->point.dtype == CBX_F32)
-        stream_f32(p);
-    else if (p->point.dtype == CBX_F64)
-        stream_f64(p);
+    const cbx_dtype t = ((const cbx__sm_point *)s->point)->dtype;
+    if (t == CBX_F32)
+        stream_f32(s);
+    else if (t == CBX_F64)
+        stream_f64(s);
     else
-        stream_bool(p);
+        stream_bool(s);
 }
 
-static void dense(const cbx__sm_plan *p)
+static void dense(const cbx__suite_plan *s)
 {
-    if (p->point.dtype == CBX_F32)
-        dense_f32(p);
-    else if (p->point.dtype == CBX_F64)
-        dense_f64(p);
+    const cbx_dtype t = ((const cbx__sm_point *)s->point)->dtype;
+    if (t == CBX_F32)
+        dense_f32(s);
+    else if (t == CBX_F64)
+        dense_f64(s);
     else
-        dense_bool(p);
+        dense_bool(s);
 }
 
 const cbx__sm_loops PASTE(cbx__sm_loops, ISA_NAME) = { stream, dense };

@@ -48,35 +48,26 @@ cbx_status cbx__sm_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *con
 
 /* --- native baselines --- */
 
-/** Plan of every native baseline: the point, the operands, and one block of scratch memory. */
+/** The point of every native baseline's plan (suites/common/plan.h). */
 typedef struct cbx__sm_plan {
-    cbx_allocator al;
-    cbx__sm_point point;
-    cbx_isa isa;
-    const void *a, *b;
-    void *c;
-    char *block; /* as allocated */
-    size_t block_bytes;
-    void *scratch;      /* 64-byte aligned inside the block */
-    cbx_matmul product; /* of baselines that call the tiled kernel */
+    cbx__sm_point point; /* first */
+    cbx_matmul product;  /* without operands; of baselines that call the tiled kernel */
 } cbx__sm_plan;
 
-/** A plan with scratch_bytes of scratch (content undefined). */
-cbx_status cbx__sm_plan_create(cbx_ctx *ctx, const cbx_params *params, size_t scratch_bytes, cbx__sm_plan **out,
-                               cbx_err *err);
+/** A plan with so many bytes of scratch and spare memory (content undefined), product without workspace. */
+cbx_status cbx__sm_plan_create(cbx_ctx *ctx, const cbx_params *params, size_t scratch_bytes, size_t spare_bytes,
+                               void **plan, cbx_err *err);
 /** The product of a point, without operands, on one thread. */
 cbx_matmul cbx__sm_product(const cbx__sm_point *p);
-/** A plan of the tiled kernel, with `extra` bytes of scratch behind the product's workspace. */
-cbx_status cbx__sm_plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_matmul product, size_t extra, void **plan,
-                                cbx_err *err);
+/** A plan of the tiled kernel. */
+cbx_status cbx__sm_plan_product(cbx_ctx *ctx, const cbx_params *params, const cbx_matmul *product, size_t spare_bytes,
+                                void **plan, cbx_err *err);
 void cbx__sm_run_product(void *plan);
-void cbx__sm_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
-void cbx__sm_plan_finish(void *plan);
 
 /** Loops of stream and naive-dense, built for each instruction set (loops_isa.c). */
 typedef struct cbx__sm_loops {
-    void (*stream)(const cbx__sm_plan *plan); /* scratch: m*n elements for log */
-    void (*dense)(const cbx__sm_plan *plan);  /* scratch: (m*k + 1)*n elements */
+    void (*stream)(const cbx__suite_plan *plan); /* scratch: m*n elements for log */
+    void (*dense)(const cbx__suite_plan *plan);  /* scratch: (m*k + 1)*n elements */
 } cbx__sm_loops;
 
 extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled, cbx__sm_calibrax, cbx__sm_openblas,
@@ -86,8 +77,7 @@ extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled
 extern const cbx_baseline_ops cbx__sm_foreign[CBX__SM_FOREIGN], cbx__sm_mutants[CBX__SM_MUTANTS];
 
 /** A native baseline; the work model and optional members come last. */
-#define CBX__SM_NATIVE(name_, summary_, prepare_, run_, ...)                                                           \
-    CBX__SUITE_BASELINE(name_, "native", summary_, .prepare = prepare_, .bind = cbx__sm_plan_bind, .run = run_,        \
-                        .finish = cbx__sm_plan_finish, .work = __VA_ARGS__)
+#define CBX__SM_NATIVE(name, summary, prepare, run, ...)                                                               \
+    CBX__SUITE_NATIVE(name, summary, prepare, run, .work = __VA_ARGS__)
 
 #endif

@@ -11,14 +11,14 @@
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 /* A plan of the tiled kernel over `algebra` and the first k terms. */
-static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algebra algebra, size_t k, size_t extra,
+static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algebra algebra, size_t k, size_t spare,
                                void **plan, cbx_err *err)
 {
     const cbx__sm_point p = cbx__sm_read(params);
     cbx_matmul product = cbx__sm_product(&p);
     product.semiring = cbx_semiring_get(algebra);
     product.k = k;
-    return cbx__sm_plan_product(ctx, params, product, extra, plan, err);
+    return cbx__sm_plan_product(ctx, params, &product, spare, plan, err);
 }
 
 /* --- the last k is dropped --- */
@@ -50,13 +50,13 @@ static cbx_status prepare_next_row(cbx_ctx *ctx, const cbx_params *params, void 
 }
 static void run_next_row(void *plan)
 {
-    cbx__sm_plan *p = plan;
-    const size_t row = p->point.n * cbx_dtype_size(p->point.dtype), rest = (p->point.k - 1) * row;
-    char *turned = (char *)p->scratch + p->product.workspace_bytes;
-    memcpy(turned, (const char *)p->b + row, rest);
-    memcpy(turned + rest, p->b, row);
-    p->product.b = turned;
-    cbx__sm_run_product(plan);
+    cbx__suite_plan *s = plan;
+    const cbx__sm_point *p = s->point;
+    const size_t row = p->n * cbx_dtype_size(p->dtype), rest = (p->k - 1) * row;
+    char *turned = s->spare;
+    memcpy(turned, (const char *)s->in[1] + row, rest);
+    memcpy(turned + rest, s->in[1], row);
+    cbx__suite_run_with(s, cbx__sm_run_product, 1, turned);
 }
 
 /* --- log keeps the largest term only --- */
@@ -93,7 +93,7 @@ static bool supports_fp16(const cbx_params *params, const char **reason)
 static cbx_status prepare_fp16(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
     const cbx__sm_point p = cbx__sm_read(params);
-    return cbx__sm_plan_create(ctx, params, p.m * p.n * cbx_dtype_size(p.dtype), (cbx__sm_plan **)plan, err);
+    return cbx__sm_plan_create(ctx, params, p.m * p.n * cbx_dtype_size(p.dtype), 0, plan, err);
 }
 
 /* x in 11 bits */
@@ -117,14 +117,15 @@ static cbx_status prepare_tf32(cbx_ctx *ctx, const cbx_params *params, void **pl
 
 static void run_tf32(void *plan)
 {
-    cbx__sm_plan *p = plan;
-    char *rounded = (char *)p->scratch + p->product.workspace_bytes;
-    const size_t count_a = p->point.m * p->point.k;
-    p->product.a = rounded;
-    p->product.b = rounded + count_a * cbx_dtype_size(p->point.dtype);
-    cbx__suite_round(p->point.dtype, p->a, count_a, 11, rounded);
-    cbx__suite_round(p->point.dtype, p->b, p->point.k * p->point.n, 11, (void *)(uintptr_t)p->product.b);
-    cbx__sm_run_product(plan);
+    cbx__suite_plan *s = plan;
+    const cbx__sm_point *p = s->point;
+    const void *a = s->in[0];
+    char *rounded = s->spare, *b = rounded + p->m * p->k * cbx_dtype_size(p->dtype);
+    cbx__suite_round(p->dtype, a, p->m * p->k, 11, rounded);
+    cbx__suite_round(p->dtype, s->in[1], p->k * p->n, 11, b);
+    s->in[0] = rounded;
+    cbx__suite_run_with(s, cbx__sm_run_product, 1, b);
+    s->in[0] = a;
 }
 
 #define LARGER(x, y)  ((x) > (y) ? (x) : (y))
@@ -133,14 +134,15 @@ static void run_tf32(void *plan)
 /* For each kk all of C, with the sum (or the combined term of max and min) rounded to a half; log
  * by two passes. */
 #define DEFINE_FP16(T, SFX)                                                                                            \
-    static void fp16_##SFX(const cbx__sm_plan *p)                                                                      \
+    static void fp16_##SFX(const cbx__suite_plan *s)                                                                   \
     {                                                                                                                  \
-        const size_t m = p->point.m, k = p->point.k, n = p->point.n;                                                   \
-        const cbx_algebra g = p->point.semiring->id;                                                                   \
-        const T *A = p->a, *B = p->b;                                                                                  \
-        T *C = p->c, *top = p->scratch;                                                                                \
+        const cbx__sm_point *p = s->point;                                                                             \
+        const size_t m = p->m, k = p->k, n = p->n;                                                                     \
+        const cbx_algebra g = p->semiring->id;                                                                         \
+        const T *A = s->in[0], *B = s->in[1];                                                                          \
+        T *C = s->out[0], *top = s->scratch;                                                                           \
         for (size_t i = 0; i < m * n; i++) {                                                                           \
-            C[i] = (T)(g == CBX_ALGEBRA_LOG ? 0 : p->point.semiring->identity);                                        \
+            C[i] = (T)(g == CBX_ALGEBRA_LOG ? 0 : p->semiring->identity);                                              \
             top[i] = -INFINITY;                                                                                        \
         }                                                                                                              \
         for (size_t kk = 0; g == CBX_ALGEBRA_LOG && kk < k; kk++)                                                      \
@@ -173,11 +175,11 @@ DEFINE_FP16(double, f64)
 
 static void run_fp16(void *plan)
 {
-    const cbx__sm_plan *p = plan;
-    if (p->point.dtype == CBX_F32)
-        fp16_f32(p);
+    const cbx__suite_plan *s = plan;
+    if (((const cbx__sm_point *)s->point)->dtype == CBX_F32)
+        fp16_f32(s);
     else
-        fp16_f64(p);
+        fp16_f64(s);
 }
 
 #define MUTANT(name, summary, reason, supports_, prepare, run)                                                         \

@@ -4,30 +4,17 @@
  * thread and on all that the worker has, and its limits: the steps of the product on registers
  * alone, and the same steps with operands from the first-level cache, as any product has to read
  * them. */
-#include <stdint.h>
-
 #include "suites/nitrix/semiring_matmul/matmul.h"
+#include "suites/suites.h"
 
 /* --- the plan --- */
 
-cbx_status cbx__sm_plan_create(cbx_ctx *ctx, const cbx_params *params, size_t scratch_bytes, cbx__sm_plan **out,
-                               cbx_err *err)
+cbx_status cbx__sm_plan_create(cbx_ctx *ctx, const cbx_params *params, size_t scratch_bytes, size_t spare_bytes,
+                               void **plan, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx__sm_plan *plan = cbx_mem_zalloc(al, sizeof *plan);
-    if (!plan) return cbx_fail_nomem(err, "a plan");
-    plan->al = *al;
-    plan->point = cbx__sm_read(params);
-    plan->isa = cbx_isa_best();
-    plan->block_bytes = scratch_bytes + 64;
-    plan->block = cbx_mem_alloc(al, plan->block_bytes);
-    if (!plan->block) {
-        cbx_mem_free(al, plan, sizeof *plan);
-        return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu bytes of scratch", scratch_bytes);
-    }
-    plan->scratch = (void *)(((uintptr_t)plan->block + 63) / 64 * 64);
-    *out = plan;
-    return CBX_OK;
+    cbx__sm_plan p = { .point = cbx__sm_read(params) };
+    p.product = cbx__sm_product(&p.point);
+    return cbx__suite_plan_create(ctx, &cbx_semiring_matmul_case, &p, sizeof p, scratch_bytes, spare_bytes, plan, err);
 }
 
 cbx_matmul cbx__sm_product(const cbx__sm_point *p)
@@ -40,37 +27,25 @@ cbx_matmul cbx__sm_product(const cbx__sm_point *p)
     return product;
 }
 
-cbx_status cbx__sm_plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_matmul product, size_t extra, void **plan,
-                                cbx_err *err)
+cbx_status cbx__sm_plan_product(cbx_ctx *ctx, const cbx_params *params, const cbx_matmul *product, size_t spare_bytes,
+                                void **plan, cbx_err *err)
 {
-    cbx__sm_plan *made = NULL;
     size_t bytes = 0;
-    cbx_status st = cbx_matmul_workspace(&product, &bytes, err);
-    bytes = (bytes + 63) / 64 * 64;
-    if (!st) st = cbx__sm_plan_create(ctx, params, bytes + extra, &made, err);
-    if (st) return st;
-    product.workspace = made->scratch;
-    product.workspace_bytes = bytes;
-    made->product = product;
-    *plan = made;
-    return CBX_OK;
+    cbx_status st = cbx_matmul_workspace(product, &bytes, err);
+
+    if (!st) st = cbx__sm_plan_create(ctx, params, bytes, spare_bytes, plan, err);
+    if (!st) ((cbx__sm_plan *)((cbx__suite_plan *)*plan)->point)->product = *product;
+    return st;
 }
 
-void cbx__sm_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out)
+/* With its operands and workspace. */
+static cbx_matmul bound(const cbx__suite_plan *s)
 {
-    cbx__sm_plan *p = plan;
-    p->product.a = p->a = cbx_array_data(in[0]);
-    p->product.b = p->b = cbx_array_data(in[1]);
-    p->product.c = p->c = cbx_array_data_mut(out[0]);
-}
+    cbx_matmul product = ((const cbx__sm_plan *)s->point)->product;
 
-void cbx__sm_plan_finish(void *plan)
-{
-    cbx__sm_plan *p = plan;
-    if (!p) return;
-    const cbx_allocator al = p->al;
-    cbx_mem_free(&al, p->block, p->block_bytes);
-    cbx_mem_free(&al, p, sizeof *p);
+    product.a = s->in[0], product.b = s->in[1], product.c = s->out[0];
+    product.workspace = s->scratch, product.workspace_bytes = s->scratch_bytes;
+    return product;
 }
 
 /* --- loops --- */
@@ -87,18 +62,17 @@ static cbx_status prepare_stream(cbx_ctx *ctx, const cbx_params *params, void **
 {
     const cbx__sm_point p = cbx__sm_read(params);
     const size_t sums = p.semiring->id == CBX_ALGEBRA_LOG ? p.m * p.n * cbx_dtype_size(p.dtype) : 0;
-    return cbx__sm_plan_create(ctx, params, sums, (cbx__sm_plan **)plan, err);
+    return cbx__sm_plan_create(ctx, params, sums, 0, plan, err);
 }
 
 static cbx_status prepare_dense(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
     const cbx__sm_point p = cbx__sm_read(params);
-    return cbx__sm_plan_create(ctx, params, (p.m * p.k + 1) * p.n * cbx_dtype_size(p.dtype), (cbx__sm_plan **)plan,
-                               err);
+    return cbx__sm_plan_create(ctx, params, (p.m * p.k + 1) * p.n * cbx_dtype_size(p.dtype), 0, plan, err);
 }
 
-static void run_stream(void *plan) { loops[((cbx__sm_plan *)plan)->isa]->stream(plan); }
-static void run_dense(void *plan) { loops[((cbx__sm_plan *)plan)->isa]->dense(plan); }
+static void run_stream(void *plan) { loops[cbx_isa_best()]->stream(plan); }
+static void run_dense(void *plan) { loops[cbx_isa_best()]->dense(plan); }
 
 const cbx_baseline_ops cbx__sm_stream = CBX__SM_NATIVE(
     "stream", "for each k update all of C; log by the online recurrence, one exp a step", prepare_stream, run_stream,
@@ -114,7 +88,8 @@ const cbx_baseline_ops cbx__sm_naive_dense = CBX__SM_NATIVE(
 static cbx_status prepare_tiled(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
     const cbx__sm_point p = cbx__sm_read(params);
-    return cbx__sm_plan_product(ctx, params, cbx__sm_product(&p), 0, plan, err);
+    const cbx_matmul product = cbx__sm_product(&p);
+    return cbx__sm_plan_product(ctx, params, &product, 0, plan, err);
 }
 
 /* As many threads as the worker has. */
@@ -123,12 +98,13 @@ static cbx_status prepare_calibrax(cbx_ctx *ctx, const cbx_params *params, void 
     const cbx__sm_point p = cbx__sm_read(params);
     cbx_matmul product = cbx__sm_product(&p);
     product.threads = 0;
-    return cbx__sm_plan_product(ctx, params, product, 0, plan, err);
+    return cbx__sm_plan_product(ctx, params, &product, 0, plan, err);
 }
 
 void cbx__sm_run_product(void *plan)
 {
-    (void)cbx_matmul_run(&((cbx__sm_plan *)plan)->product, NULL); /* cannot fail: prepare has checked the arguments */
+    const cbx_matmul product = bound(plan);
+    (void)cbx_matmul_run(&product, NULL); /* cannot fail: prepare has checked the arguments */
 }
 
 const cbx_baseline_ops cbx__sm_tiled = CBX__SM_NATIVE(
@@ -153,19 +129,23 @@ static void work_limit(const cbx_params *params, cbx_work *out)
 
 static cbx_status prepare_limit(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
-    cbx__sm_plan *made = NULL;
-    const cbx_status st = cbx__sm_plan_create(ctx, params, 0, &made, err);
-
-    if (st) return st;
-    made->product = cbx__sm_product(&made->point);
-    made->product.threads = 0;
-    *plan = made;
-    return CBX_OK;
+    const cbx_status st = cbx__sm_plan_create(ctx, params, 0, 0, plan, err);
+    if (!st) ((cbx__sm_plan *)((cbx__suite_plan *)*plan)->point)->product.threads = 0;
+    return st;
 }
 
 /* Neither can fail: a point's algebra and dtype are valid. */
-static void run_pipes(void *plan) { (void)cbx_matmul_limit_run(&((cbx__sm_plan *)plan)->product, NULL); }
-static void run_fed(void *plan) { (void)cbx_matmul_fed_limit_run(&((cbx__sm_plan *)plan)->product, NULL); }
+static void run_pipes(void *plan)
+{
+    const cbx_matmul product = bound(plan);
+    (void)cbx_matmul_limit_run(&product, NULL);
+}
+
+static void run_fed(void *plan)
+{
+    const cbx_matmul product = bound(plan);
+    (void)cbx_matmul_fed_limit_run(&product, NULL);
+}
 
 const cbx_baseline_ops cbx__sm_pipes = CBX__SM_NATIVE(
     "pipes", "the steps of the product on registers: fma, add and max, or sub and fma", prepare_limit, run_pipes,

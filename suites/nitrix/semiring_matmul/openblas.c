@@ -19,10 +19,9 @@ typedef struct blas {
 
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
-    cbx__sm_plan *made = NULL;
-    cbx_status st = cbx__sm_plan_create(ctx, params, sizeof(blas), &made, err);
+    cbx_status st = cbx__sm_plan_create(ctx, params, sizeof(blas), 0, plan, err);
     if (st) return st;
-    blas *b = made->scratch;
+    blas *b = ((cbx__suite_plan *)*plan)->scratch;
     *b = (blas){ 0 };
     const cbx_library_symbol symbols[] = {
         { "cblas_sgemm", (void **)&b->sgemm },
@@ -31,35 +30,35 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
     };
     st = cbx_openblas_open(ctx, "matrix products by OpenBLAS", 0, symbols, CBX_LEN(symbols), &b->library, err);
     if (st) {
-        cbx__sm_plan_finish(made);
+        cbx__suite_plan_finish(*plan);
         return st;
     }
     b->set_num_threads(1);
-    *plan = made;
     return CBX_OK;
 }
 
 static void run(void *plan)
 {
-    const cbx__sm_plan *p = plan;
-    const blas *b = p->scratch;
-    const int m = (int)p->point.m, k = (int)p->point.k, n = (int)p->point.n;
+    const cbx__suite_plan *s = plan;
+    const cbx__sm_point *p = s->point;
+    const blas *b = s->scratch;
+    const int m = (int)p->m, k = (int)p->k, n = (int)p->n;
     const int lda = k > 0 ? k : 1, ldb = n > 0 ? n : 1;
     if (m == 0 || n == 0) return;
-    if (p->point.dtype == CBX_F32)
-        b->sgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, m, n, k, 1, p->a, lda, p->b, ldb, 0, p->c, ldb);
+    if (p->dtype == CBX_F32)
+        b->sgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, m, n, k, 1, s->in[0], lda, s->in[1], ldb, 0, s->out[0], ldb);
     else
-        b->dgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, m, n, k, 1, p->a, lda, p->b, ldb, 0, p->c, ldb);
+        b->dgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, m, n, k, 1, s->in[0], lda, s->in[1], ldb, 0, s->out[0], ldb);
 }
 
 static void finish(void *plan)
 {
-    cbx__sm_plan *p = plan;
-    if (!p) return;
-    cbx_library_close(((blas *)p->scratch)->library);
-    cbx__sm_plan_finish(p);
+    cbx__suite_plan *s = plan;
+    if (!s) return;
+    cbx_library_close(((blas *)s->scratch)->library);
+    cbx__suite_plan_finish(s);
 }
 
 const cbx_baseline_ops cbx__sm_openblas = CBX__SUITE_BASELINE(
     "openblas", "native", "cblas_sgemm or cblas_dgemm of OpenBLAS, one thread", .supports = cbx__sm_supports_real,
-    .work = cbx__sm_work_tiled, .prepare = prepare, .bind = cbx__sm_plan_bind, .run = run, .finish = finish);
+    .work = cbx__sm_work_tiled, .prepare = prepare, .bind = cbx__suite_plan_bind, .run = run, .finish = finish);
