@@ -22,15 +22,6 @@ static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "ou
 
 /* --- of the time --- */
 
-static size_t medians_of(const cbx__attempt *a, double *out)
-{
-    size_t n = 0;
-
-    for (const cbx__launch *l = a->first; l; l = l->next)
-        if (!isnan(l->median_s)) out[n++] = l->median_s;
-    return n;
-}
-
 static cbx_status put_modes(cbx_ctx *ctx, cbx_arena *arena, const double *medians, size_t n, cbx_row *row, cbx_err *err)
 {
     cbx_mode modes[MAX_MODES];
@@ -86,15 +77,6 @@ static cbx_status put_detectable(cbx_ctx *ctx, const double *medians, size_t n, 
 
 /* --- of everything else --- */
 
-typedef double (*number_of)(const cbx_launch_record *r);
-static double compile_of(const cbx_launch_record *r) { return 1e-9 * r->compile_ns; }
-static double first_call_of(const cbx_launch_record *r) { return 1e-9 * r->first_call_ns; }
-static double increase_of(const cbx_launch_record *r) { return 1e-6 * r->hwm_increase_bytes; }
-static double device_of(const cbx_launch_record *r) { return 1e-6 * r->device_peak_bytes; }
-static double overhead_of(const cbx_launch_record *r) { return 1e-9 * r->call_overhead_ns; }
-static double error_of(const cbx_launch_record *r) { return r->fidelity.checked ? r->fidelity.rel_to_tol : NAN; }
-static double energy_of(const cbx_launch_record *r) { return r->energy_call_j; }
-
 /* Median and interval of the values; nothing for none. */
 static cbx_status put_over(cbx_ctx *ctx, const double *x, size_t n, cbx_row_metric *out, cbx_err *err)
 {
@@ -110,19 +92,13 @@ static cbx_status put_over(cbx_ctx *ctx, const double *x, size_t n, cbx_row_metr
     return CBX_OK;
 }
 
-/* @param timed  only of launches that gave a time */
-static cbx_status put_metric(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, number_of f, bool timed,
+static cbx_status put_metric(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, size_t number, double scale,
                              cbx_row_metric *out, cbx_err *err)
 {
     double *x = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *x);
-    size_t n = 0;
 
     if (!x) return no_memory(err);
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        double v = f(&l->record);
-        if ((!timed || !isnan(l->median_s)) && isfinite(v)) x[n++] = v;
-    }
-    return put_over(ctx, x, n, out, err);
+    return put_over(ctx, x, cbx__attempt_numbers(a, number, scale, true, x), out, err);
 }
 
 static cbx_status put_warm(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err)
@@ -171,27 +147,42 @@ static void put_power(const cbx__attempt *a, cbx_row *row)
 
 cbx_status cbx__estimates_put_error(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err)
 {
+    double *x = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *x);
+    size_t n = 0;
+
+    if (!x) return no_memory(err);
     if (isfinite(row->rel_to_tol)) row->margin = 1 - row->rel_to_tol;
-    return put_metric(ctx, arena, a, error_of, false, &row->error, err);
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        const cbx_fidelity *f = &l->record.fidelity;
+        if (f->checked && isfinite(f->rel_to_tol)) x[n++] = f->rel_to_tol;
+    }
+    return put_over(ctx, x, n, &row->error, err);
 }
 
 cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err)
 {
     const struct {
-        number_of f;
+        size_t number;
+        double scale;
         cbx_row_metric *out;
     } metrics[] = {
-        { compile_of, &row->compile },      { first_call_of, &row->first_call },  { increase_of, &row->memory },
-        { device_of, &row->device_memory }, { overhead_of, &row->call_overhead }, { energy_of, &row->energy },
+#define METRIC(member, scale, field) { offsetof(cbx_launch_record, member), scale, &row->field }
+        METRIC(compile_ns, 1e-9, compile),
+        METRIC(first_call_ns, 1e-9, first_call),
+        METRIC(hwm_increase_bytes, 1e-6, memory),
+        METRIC(device_peak_bytes, 1e-6, device_memory),
+        METRIC(call_overhead_ns, 1e-9, call_overhead),
+        METRIC(energy_call_j, 1, energy),
+#undef METRIC
     };
-    double *medians = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *medians);
-    size_t n = medians ? medians_of(a, medians) : 0;
-    cbx_status st = medians ? put_modes(ctx, arena, medians, n, row, err) : no_memory(err);
+    cbx__times t;
+    cbx_status st = cbx__attempt_times(arena, a, &t, err);
 
+    if (!st) st = put_modes(ctx, arena, t.medians, t.launches, row, err);
     for (size_t i = 0; !st && i < CBX_LEN(metrics); i++)
-        st = put_metric(ctx, arena, a, metrics[i].f, true, metrics[i].out, err);
+        st = put_metric(ctx, arena, a, metrics[i].number, metrics[i].scale, metrics[i].out, err);
     if (!st) st = put_warm(ctx, arena, a, row, err);
-    if (!st) st = put_detectable(ctx, medians, n, row, err);
+    if (!st) st = put_detectable(ctx, t.medians, t.launches, row, err);
     if (st) return st;
     put_steady_state(a, row);
     put_power(a, row);
@@ -207,18 +198,20 @@ cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt
 #define MIN_LAYOUT 24 /* launches: three a bin */
 enum { BINS = 8 };
 
-typedef size_t (*factor_of)(const cbx__layout *l);
-static size_t env_of(const cbx__layout *l) { return l->env_pad_bytes; }
-static size_t stack_of(const cbx__layout *l) { return l->stack_pad_bytes; }
-static size_t heap_of(const cbx__layout *l) { return l->heap_pad_bytes; }
-
 static const struct {
     const char *name;
-    factor_of of;
-} factors[] = { { "environment", env_of }, { "stack", stack_of }, { "heap", heap_of } };
+    size_t offset;
+} factors[] = { { "environment", offsetof(cbx__layout, env_pad_bytes) },
+                { "stack", offsetof(cbx__layout, stack_pad_bytes) },
+                { "heap", offsetof(cbx__layout, heap_pad_bytes) } };
+
+static size_t factor_of(const cbx__layout *l, size_t offset)
+{
+    return *(const size_t *)(const void *)((const char *)l + offset);
+}
 
 /* Launch medians by the eighth of a page that the factor shifts them by: one-way components of their logarithms. */
-static double layout_share(const cbx__attempt *a, factor_of of, double *x)
+static double layout_share(const cbx__attempt *a, size_t factor, double *x)
 {
     size_t sizes[BINS], groups = 0, n = 0;
     cbx_components c;
@@ -226,7 +219,7 @@ static double layout_share(const cbx__attempt *a, factor_of of, double *x)
     for (size_t bin = 0; bin < BINS; bin++) {
         size_t before = n;
         for (const cbx__launch *l = a->first; l; l = l->next) {
-            if (isnan(l->median_s) || of(&l->layout) % PAGE / (PAGE / BINS) != bin) continue;
+            if (isnan(l->median_s) || factor_of(&l->layout, factor) % PAGE / (PAGE / BINS) != bin) continue;
             x[n++] = log(l->median_s);
         }
         if (n > before) sizes[groups++] = n - before;
@@ -244,6 +237,6 @@ cbx_json *cbx__estimates_layout(cbx_arena *arena, const cbx__attempt *a)
     for (const cbx__launch *l = a->first; l; l = l->next) n += !isnan(l->median_s);
     o = !x || n < MIN_LAYOUT ? NULL : cbx_json_new_object();
     for (size_t f = 0; o && f < CBX_LEN(factors); f++)
-        cbx_json_set_double(o, factors[f].name, layout_share(a, factors[f].of, x));
+        cbx_json_set_double(o, factors[f].name, layout_share(a, factors[f].offset, x));
     return o;
 }

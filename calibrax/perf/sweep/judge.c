@@ -115,22 +115,13 @@ const char *cbx__attempt_bound_by(const cbx__session *s, const cbx__point *p, co
 
 static cbx_status medians(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err *err)
 {
-    double *m = cbx_arena_calloc(&p->arena, a->nlaunches + 1, sizeof(*m));
-    size_t n = 0;
+    cbx__times t;
+    const cbx_status st = cbx__attempt_times(&p->arena, a, &t, err);
 
-    if (!m) return cbx_fail(err, CBX_ENOMEM, "out of memory for launch medians");
-    a->min_s = INFINITY;
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        if (isnan(l->median_s)) continue;
-        m[n++] = l->median_s;
-        for (size_t e = l->steady_from; e < l->record.epochs; e++)
-            a->min_s = fmin(a->min_s, 1e-9 * l->record.epoch_ns[e]);
-    }
-    if (n == 0) {
-        a->min_s = NAN;
-        return CBX_OK;
-    }
-    return cbx_stat_median(ctx, m, n, &a->median_s, err);
+    a->min_s = NAN;
+    if (st || !t.launches) return st;
+    for (size_t i = 0; i < t.nepochs; i++) a->min_s = fmin(a->min_s, t.epochs[i]);
+    return cbx_stat_median(ctx, t.medians, t.launches, &a->median_s, err);
 }
 
 static bool beats_the_roof(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)

@@ -130,12 +130,9 @@ static void settle_memory(sweep *w)
 /* A platform without a device: every attempt is a row with that reason. */
 static void skip_deviceless(const cbx__accelerators *devices, cbx__point *p)
 {
-    for (size_t i = 0; i < p->plan.count && devices->n == 0; i++) {
-        cbx__attempt *a = &p->plan.attempts[i];
-        if (!cbx__attempt_alive(a)) continue;
-        a->failure = CBX_FAILURE_BACKEND_UNAVAILABLE;
-        snprintf(a->message, sizeof(a->message), "no device for platform '%s': %.380s", p->platform, devices->why);
-    }
+    if (!devices->n)
+        cbx__plan_fail(&p->plan, CBX_FAILURE_BACKEND_UNAVAILABLE, "no device for platform '%s': %.380s", p->platform,
+                       devices->why);
 }
 
 /* --- points --- */
@@ -388,15 +385,10 @@ static void begin_in_budget(sweep *w, size_t i)
     pthread_mutex_lock(&w->s.lock);
     goes_on = cbx__budget_begin(&w->budget, w->queues[i], elapsed_s(w), &p->share_s);
     pthread_mutex_unlock(&w->s.lock);
-    for (size_t k = 0; k < p->plan.count && !goes_on; k++) {
-        cbx__attempt *a = &p->plan.attempts[k];
-        if (!cbx__attempt_alive(a)) continue;
-        a->failure = CBX_FAILURE_BUDGET_SPENT;
-        snprintf(a->message, sizeof(a->message), "the budget of %g s was spent before this point", w->s.budget_s);
-    }
-    if (!goes_on)
-        cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s: the budget of %g s was spent before this point", p->label,
-                          w->s.budget_s);
+    if (goes_on) return;
+    cbx__plan_fail(&p->plan, CBX_FAILURE_BUDGET_SPENT, "the budget of %g s was spent before this point", w->s.budget_s);
+    cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s: the budget of %g s was spent before this point", p->label,
+                      w->s.budget_s);
 }
 
 /* One job on the cores and the device that are held for it; hold NULL: nothing is left to measure. */

@@ -27,24 +27,6 @@ size_t cbx__epochs_of(const cbx__point *p, const cbx__attempt *a) { return a->ep
 
 /* --- one attempt --- */
 
-static cbx_status nested_of(cbx_arena *arena, const cbx__attempt *a, cbx_nested *out, cbx_err *err)
-{
-    size_t total = 0, *sizes, n = 0;
-    double *x;
-
-    for (const cbx__launch *l = a->first; l; l = l->next) total += l->record.epochs;
-    x = cbx_arena_calloc(arena, total + 1, sizeof *x);
-    sizes = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *sizes);
-    if (!x || !sizes) return cbx_fail(err, CBX_ENOMEM, "out of memory for the epochs of a pilot");
-    *out = (cbx_nested){ x, sizes, 0 };
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        if (isnan(l->median_s)) continue;
-        for (size_t e = l->steady_from; e < l->record.epochs; e++) x[n++] = 1e-9 * l->record.epoch_ns[e];
-        sizes[out->groups++] = l->record.epochs - l->steady_from;
-    }
-    return CBX_OK;
-}
-
 static void mean_costs(const cbx__session *s, const cbx__attempt *a, cbx__pilot *pilot)
 {
     double n = 0;
@@ -67,15 +49,15 @@ cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__a
 {
     cbx__pilot pilot = { 0 };
     cbx_components c;
-    cbx_nested x;
-    cbx_status st = nested_of(arena, a, &x, err);
+    cbx__times t;
+    cbx_status st = cbx__attempt_times(arena, a, &t, err);
 
     *out = pilot;
-    if (st || x.groups < 2) return st;
-    st = cbx_stat_components(&x, &c, err);
+    if (st || t.launches < 2) return st;
+    st = cbx_stat_components(&(cbx_nested){ t.epochs, t.sizes, t.launches }, &c, err);
     if (st) return st;
     mean_costs(s, a, &pilot);
-    pilot.launches = x.groups;
+    pilot.launches = t.launches;
     pilot.mean_s = c.mean;
     pilot.launch_cv = sqrt(c.between) / c.mean;
     pilot.epoch_cv = sqrt(c.within) / c.mean;

@@ -4,6 +4,7 @@
 #include "calibrax/perf/sweep/plan.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -208,6 +209,50 @@ size_t cbx__plan_live(const cbx__plan *plan)
 {
     size_t n = 0;
     for (size_t i = 0; i < plan->count; i++) n += cbx__attempt_alive(&plan->attempts[i]);
+    return n;
+}
+
+void cbx__plan_fail(cbx__plan *plan, cbx_failure failure, const char *format, ...)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        cbx__attempt *a = &plan->attempts[i];
+        va_list words;
+        if (!cbx__attempt_alive(a)) continue;
+        a->failure = failure;
+        va_start(words, format);
+        vsnprintf(a->message, sizeof a->message, format, words);
+        va_end(words);
+    }
+}
+
+cbx_status cbx__attempt_times(cbx_arena *arena, const cbx__attempt *a, cbx__times *out, cbx_err *err)
+{
+    size_t total = 0;
+
+    for (const cbx__launch *l = a->first; l; l = l->next) total += l->record.epochs;
+    *out = (cbx__times){ .medians = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *out->medians),
+                         .epochs = cbx_arena_calloc(arena, total + 1, sizeof *out->epochs),
+                         .sizes = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *out->sizes) };
+    if (!out->medians || !out->epochs || !out->sizes)
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for the times of %zu launches", a->nlaunches);
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        if (isnan(l->median_s)) continue;
+        for (size_t e = l->steady_from; e < l->record.epochs; e++)
+            out->epochs[out->nepochs++] = 1e-9 * l->record.epoch_ns[e];
+        out->sizes[out->launches] = l->record.epochs - l->steady_from;
+        out->medians[out->launches++] = l->median_s;
+    }
+    return CBX_OK;
+}
+
+size_t cbx__attempt_numbers(const cbx__attempt *a, size_t offset, double scale, bool timed, double *out)
+{
+    size_t n = 0;
+
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        const double v = scale * *(const double *)(const void *)((const char *)&l->record + offset);
+        if ((!timed || !isnan(l->median_s)) && isfinite(v)) out[n++] = v;
+    }
     return n;
 }
 

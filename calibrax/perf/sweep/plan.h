@@ -84,6 +84,26 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
 bool cbx__attempt_alive(const cbx__attempt *a);
 /** Attempts that will be launched. */
 size_t cbx__plan_live(const cbx__plan *plan);
+/** None of those will be: each fails with these words. */
+void cbx__plan_fail(cbx__plan *plan, cbx_failure failure, const char *format, ...) CBX_PRINTF(3, 4);
+
+/** [s] What the launches of an attempt that went well took, in order. */
+typedef struct cbx__times {
+    double *medians; /* of each launch */
+    double *epochs;  /* per call, of the steady epochs of one launch after the other */
+    size_t *sizes;   /* epochs of each launch */
+    size_t launches, nepochs;
+} cbx__times;
+
+/** Lives in the arena.  @return CBX_OK; CBX_ENOMEM */
+cbx_status cbx__attempt_times(cbx_arena *arena, const cbx__attempt *a, cbx__times *out, cbx_err *err);
+/**
+ * Finite values of a number of launches.
+ * @param offset  of a double in cbx_launch_record  @param scale  of the values  @param timed  only of launches that went well
+ * @param out     space for all launches
+ * @return how many
+ */
+size_t cbx__attempt_numbers(const cbx__attempt *a, size_t offset, double scale, bool timed, double *out);
 
 /** What the pilot saw of one attempt: time of a launch apart from its epochs and spare warm-up, and of one epoch [s]. */
 typedef struct cbx__cost {

@@ -282,12 +282,8 @@ static size_t alive(const cbx__plan *plan, size_t *out)
 
 static void mark_interrupted(cbx__point *p)
 {
-    for (size_t i = 0; i < p->plan.count; i++) {
-        cbx__attempt *a = &p->plan.attempts[i];
-        if (!cbx__attempt_alive(a)) continue;
-        a->failure = CBX_FAILURE_INTERRUPTED;
-        snprintf(a->message, sizeof(a->message), "interrupted in round %zu of %zu", p->rounds + 1, p->counts.launches);
-    }
+    cbx__plan_fail(&p->plan, CBX_FAILURE_INTERRUPTED, "interrupted in round %zu of %zu", p->rounds + 1,
+                   p->counts.launches);
 }
 
 typedef struct deal {
@@ -411,12 +407,7 @@ static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cb
         return CBX_OK;
     }
     if (st == CBX_ENOSPC || st == CBX_EINVAL) return cbx_fail(err, st, "%s", why.message);
-    for (size_t i = 0; i < p->plan.count; i++) {
-        cbx__attempt *a = &p->plan.attempts[i];
-        if (!cbx__attempt_alive(a)) continue;
-        a->failure = CBX_FAILURE_ORACLE_FAILED;
-        snprintf(a->message, sizeof(a->message), "%s", why.message);
-    }
+    cbx__plan_fail(&p->plan, CBX_FAILURE_ORACLE_FAILED, "%s", why.message);
     return CBX_OK;
 }
 

@@ -33,6 +33,15 @@ static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point
     if (l->unhealthy) cbx_json_set_string(o, "unhealthy", l->unhealthy);
 }
 
+/* Readings that are called in the line what they are called here. */
+#define EACH_READING(DOUBLE, COUNT)                                                                                    \
+    COUNT(iterations)                                                                                                  \
+    DOUBLE(empty_epoch_ns) DOUBLE(first_call_ns) DOUBLE(compile_ns) DOUBLE(ready_ns) DOUBLE(overhead_ns)               \
+        DOUBLE(hwm_bytes) DOUBLE(hwm_start_bytes) DOUBLE(hwm_increase_bytes) DOUBLE(device_peak_bytes)                 \
+            DOUBLE(tree_peak_bytes) DOUBLE(cpu_user_s) DOUBLE(cpu_system_s) COUNT(voluntary_switches)                  \
+                COUNT(involuntary_switches) COUNT(steal_ticks) DOUBLE(load_1min) COUNT(measured_again)                 \
+                    DOUBLE(clock_doubt) COUNT(left_behind)
+
 /* The readings. */
 static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
 {
@@ -49,35 +58,18 @@ static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
         cbx_json_set_int(o, "exit_code", r->exit_code);
         cbx_json_set_int(o, "term_signal", r->term_signal);
     }
-    cbx_json_set_int(o, "iterations", (int64_t)r->iterations);
     cbx_json_set_doubles(o, "epoch_ns", r->epoch_ns, r->epochs);
     cbx_json_set_doubles(o, "outer_ns", r->outer_ns, r->epochs);
-    cbx_json_set_double(o, "empty_epoch_ns", r->empty_epoch_ns);
-    cbx_json_set_double(o, "first_call_ns", r->first_call_ns);
-    cbx_json_set_double(o, "compile_ns", r->compile_ns);
-    cbx_json_set_double(o, "ready_ns", r->ready_ns);
-    cbx_json_set_double(o, "overhead_ns", r->overhead_ns);
-    cbx_json_set_double(o, "hwm_bytes", r->hwm_bytes);
-    cbx_json_set_double(o, "hwm_start_bytes", r->hwm_start_bytes);
-    cbx_json_set_double(o, "hwm_increase_bytes", r->hwm_increase_bytes);
-    cbx_json_set_double(o, "device_peak_bytes", r->device_peak_bytes);
-    cbx_json_set_double(o, "tree_peak_bytes", r->tree_peak_bytes);
+#define DOUBLE(member) cbx_json_set_double(o, #member, r->member);
+#define COUNT(member)  cbx_json_set_int(o, #member, (int64_t)r->member);
+    EACH_READING(DOUBLE, COUNT)
     if (r->threads_seen)
         cbx_json_set_int(o, "threads_seen", (int64_t)r->threads_seen);
     else
         cbx_json_set_null(o, "threads_seen");
-    cbx_json_set_double(o, "cpu_user_s", r->cpu_user_s);
-    cbx_json_set_double(o, "cpu_system_s", r->cpu_system_s);
-    cbx_json_set_int(o, "voluntary_switches", (int64_t)r->voluntary_switches);
-    cbx_json_set_int(o, "involuntary_switches", (int64_t)r->involuntary_switches);
-    cbx_json_set_int(o, "steal_ticks", (int64_t)r->steal_ticks);
-    cbx_json_set_double(o, "load_1min", r->load_1min);
     cbx_json_set_doubles(o, "wait_ns", r->wait_ns, r->epochs);
     cbx_json_set_bool(o, "contended", r->contended);
-    cbx_json_set_int(o, "measured_again", (int64_t)r->measured_again);
-    cbx_json_set_double(o, "clock_doubt", r->clock_doubt);
     cbx_json_set_double(o, "cpu_pressure_percent", r->pressure_percent);
-    cbx_json_set_int(o, "left_behind", (int64_t)r->left_behind);
     if (!f->checked) {
         cbx_json_set_null(o, "fidelity");
         return;

@@ -15,76 +15,40 @@
 
 /* --- numbers over the launches of one attempt --- */
 
-typedef double (*launch_number)(const cbx_launch_record *r);
-static double hwm_of(const cbx_launch_record *r) { return 1e-6 * r->hwm_bytes; }
-static double increase_of(const cbx_launch_record *r) { return 1e-6 * r->hwm_increase_bytes; }
-static double device_of(const cbx_launch_record *r) { return 1e-6 * r->device_peak_bytes; }
-static double cpu_of(const cbx_launch_record *r) { return r->cpu_user_s + r->cpu_system_s; }
+#define NUMBER(member) offsetof(cbx_launch_record, member)
 
-/* Known values of the launches that gave a time. */
-static size_t gather(const cbx__attempt *a, launch_number f, double *out)
+static double max_over(const cbx__attempt *a, size_t number, double *scratch)
 {
-    size_t n = 0;
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        double v = f(&l->record);
-        if (!isnan(l->median_s) && isfinite(v)) out[n++] = v;
-    }
-    return n;
-}
-
-static double median_over(cbx_ctx *ctx, const cbx__attempt *a, launch_number f, double *scratch)
-{
-    size_t n = gather(a, f, scratch);
-    double m = NAN;
-    if (n && cbx_stat_median(ctx, scratch, n, &m, NULL)) m = NAN;
-    return m;
-}
-
-static double max_over(const cbx__attempt *a, launch_number f, double *scratch)
-{
-    size_t n = gather(a, f, scratch);
+    size_t n = cbx__attempt_numbers(a, number, 1e-6, true, scratch);
     double m = NAN;
     for (size_t i = 0; i < n; i++) m = fmax(m, scratch[i]);
     return m;
 }
 
-static size_t pool_epochs(const cbx__attempt *a, double *out)
+/* Of user and system together; CPU times are known of all launches, or of none. */
+static double cpu_over(cbx_ctx *ctx, const cbx__attempt *a, double *user, double *system)
 {
-    size_t n = 0;
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        if (isnan(l->median_s)) continue;
-        for (size_t e = l->steady_from; e < l->record.epochs; e++) out[n++] = 1e-9 * l->record.epoch_ns[e];
-    }
-    return n;
-}
+    size_t n = cbx__attempt_numbers(a, NUMBER(cpu_user_s), 1, true, user);
+    double m = NAN;
 
-static size_t total_epochs(const cbx__attempt *a)
-{
-    size_t n = 0;
-    for (const cbx__launch *l = a->first; l; l = l->next) n += l->record.epochs;
-    return n;
+    if (cbx__attempt_numbers(a, NUMBER(cpu_system_s), 1, true, system) != n || !n) return NAN;
+    for (size_t i = 0; i < n; i++) user[i] += system[i];
+    return cbx_stat_median(ctx, user, n, &m, NULL) ? NAN : m;
 }
 
 /* --- blocks of the row --- */
 
 static cbx_status put_times(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, cbx_row *row, cbx_err *err)
 {
-    double *pool = cbx_arena_calloc(&p->arena, total_epochs(a) + 1, sizeof(double));
-    double *medians = cbx_arena_calloc(&p->arena, a->nlaunches + 1, sizeof(double));
     cbx_summary sum;
     cbx_interval iv;
-    size_t n = 0;
-    cbx_status st;
+    cbx__times t;
+    cbx_status st = cbx__attempt_times(&p->arena, a, &t, err);
 
-    if (!pool || !medians) return cbx_fail(err, CBX_ENOMEM, "out of memory for the epochs of a row");
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        if (!isnan(l->median_s)) medians[n++] = l->median_s;
-    }
-    row->n = pool_epochs(a, pool);
-    st = cbx_stat_summary(ctx, pool, row->n, &sum, err);
+    if (!st) st = cbx_stat_summary(ctx, t.epochs, t.nepochs, &sum, err);
+    if (!st) st = cbx_stat_median_interval(ctx, t.medians, t.launches, cbx__stopping_level(p, a), &iv, err);
     if (st) return st;
-    st = cbx_stat_median_interval(ctx, medians, n, cbx__stopping_level(p, a), &iv, err);
-    if (st) return st;
+    row->n = t.nepochs;
     row->min_s = sum.min;
     row->mean_s = sum.mean;
     row->p95_s = sum.p95;
@@ -92,8 +56,8 @@ static cbx_status put_times(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, 
     row->iqr_s = sum.p75 - sum.p25;
     row->median_s = iv.value;
     row->steady = cbx__row_interval(&iv, &row->steady_reason);
-    row->launch_medians_s = medians;
-    row->nlaunches = n;
+    row->launch_medians_s = t.medians;
+    row->nlaunches = t.launches;
     return CBX_OK;
 }
 
@@ -143,17 +107,17 @@ static void put_rates(const cbx__session *s, const cbx__point *p, const cbx__att
 static cbx_status put_metrics(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
                               cbx_err *err)
 {
-    double *scratch = cbx_arena_calloc(&p->arena, a->nlaunches + 1, sizeof(double));
+    double *scratch = cbx_arena_calloc(&p->arena, 2 * a->nlaunches + 1, sizeof(double));
     cbx_status st;
 
     if (!scratch) return cbx_fail(err, CBX_ENOMEM, "out of memory for the numbers of a row");
     st = put_times(ctx, p, a, row, err);
     if (st) return st;
     row->has_metrics = true;
-    row->cpu_s = median_over(ctx, a, cpu_of, scratch);
-    row->host_rss_mb = max_over(a, hwm_of, scratch);
-    row->host_rss_increase_mb = max_over(a, increase_of, scratch);
-    row->peak_hbm_mb = max_over(a, device_of, scratch);
+    row->cpu_s = cpu_over(ctx, a, scratch, scratch + a->nlaunches);
+    row->host_rss_mb = max_over(a, NUMBER(hwm_bytes), scratch);
+    row->host_rss_increase_mb = max_over(a, NUMBER(hwm_increase_bytes), scratch);
+    row->peak_hbm_mb = max_over(a, NUMBER(device_peak_bytes), scratch);
     put_rates(s, p, a, row);
     row->caches = s->opts->cold_cache ? "cold" : "warm";
     return cbx__estimates_put(ctx, &p->arena, a, row, err);
