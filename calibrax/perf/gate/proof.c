@@ -202,89 +202,68 @@ static cbx_status ask_gate(lab *l, size_t n, cbx_outcome *outcome, bool *any, cb
 
 /* --- questions --- */
 
-typedef struct tally {
-    size_t *hits, *trials; /* by pool */
-} tally;
-
 static const cbx_proof_pool *pool_at(const lab *l, size_t i) { return &l->pools[i % l->npools]; }
 
-static cbx_status single_rows(lab *l, tally *t, cbx_proof_rate *out, cbx_err *err)
+static void draw_gate_row(lab *l, size_t row, size_t pool)
 {
-    size_t hits = 0;
-
-    l->rng = cbx_rng_make(l->o.seed, STREAM_ROWS);
-    for (size_t i = 0; i < l->o.comparisons; i++) {
-        cbx_status st = judge_pair(l, pool_at(l, i), 0, err);
-        if (st) return st;
-        hits += is_different(l->now[0].verdict);
-        t->hits[i % l->npools] += is_different(l->now[0].verdict);
-        t->trials[i % l->npools]++;
-    }
-    *out = cbx_proof_rate_of(hits, l->o.comparisons);
-    return CBX_OK;
+    draw_sides(l, pool_at(l, pool), l->left + row * l->o.launches, l->right + row * l->o.launches);
+    fill_gate_row(l, row);
 }
 
-static cbx_status single_gates(lab *l, tally *t, cbx_proof_rate *out, cbx_err *err)
-{
-    size_t hits = 0;
+/* Comparison or table number i; alarm: something in it is called different. */
+typedef cbx_status question(lab *l, size_t i, bool *alarm, cbx_err *err);
 
-    l->rng = cbx_rng_make(l->o.seed, STREAM_GATES);
-    for (size_t i = 0; i < l->o.comparisons; i++) {
-        bool any;
-        draw_sides(l, pool_at(l, i), l->left, l->right);
-        fill_gate_row(l, 0);
-        cbx_status st = ask_gate(l, 1, NULL, &any, err);
-        if (st) return st;
-        hits += any;
-        t->hits[i % l->npools] += any;
-        t->trials[i % l->npools]++;
-    }
-    *out = cbx_proof_rate_of(hits, l->o.comparisons);
-    return CBX_OK;
+static cbx_status single_row(lab *l, size_t i, bool *alarm, cbx_err *err)
+{
+    const cbx_status st = judge_pair(l, pool_at(l, i), 0, err);
+    *alarm = is_different(l->now[0].verdict);
+    return st;
 }
 
-static cbx_status row_tables(lab *l, cbx_proof_rate *out, cbx_err *err)
+static cbx_status single_gate(lab *l, size_t i, bool *alarm, cbx_err *err)
 {
-    size_t hits = 0;
-
-    l->rng = cbx_rng_make(l->o.seed, STREAM_ROW_TABLES);
-    for (size_t i = 0; i < l->o.tables; i++) {
-        cbx_arena scratch;
-        bool any = false;
-        cbx_status st = CBX_OK;
-        for (size_t r = 0; r < l->o.rows && !st; r++) st = judge_pair(l, pool_at(l, r), r, err);
-        cbx_arena_init(&scratch, cbx_ctx_allocator(l->ctx));
-        if (!st) st = cbx__table_correct(CASE_NAME, l->now, l->o.rows, &scratch, err);
-        cbx_arena_clear(&scratch);
-        if (st) return st;
-        for (size_t r = 0; r < l->o.rows; r++) any = any || is_different(l->now[r].verdict_holm);
-        hits += any;
-    }
-    *out = cbx_proof_rate_of(hits, l->o.tables);
-    return CBX_OK;
+    draw_gate_row(l, 0, i);
+    return ask_gate(l, 1, NULL, alarm, err);
 }
 
-static void draw_gate_rows(lab *l, size_t first)
+static cbx_status row_table(lab *l, size_t i, bool *alarm, cbx_err *err)
 {
-    for (size_t r = first; r < l->o.rows; r++) {
-        draw_sides(l, pool_at(l, r), l->left + r * l->o.launches, l->right + r * l->o.launches);
-        fill_gate_row(l, r);
-    }
+    cbx_arena scratch;
+    cbx_status st = CBX_OK;
+
+    (void)i;
+    *alarm = false;
+    for (size_t r = 0; r < l->o.rows && !st; r++) st = judge_pair(l, pool_at(l, r), r, err);
+    cbx_arena_init(&scratch, cbx_ctx_allocator(l->ctx));
+    if (!st) st = cbx__table_correct(CASE_NAME, l->now, l->o.rows, &scratch, err);
+    cbx_arena_clear(&scratch);
+    for (size_t r = 0; r < l->o.rows && !st; r++) *alarm = *alarm || is_different(l->now[r].verdict_holm);
+    return st;
 }
 
-static cbx_status gate_tables(lab *l, cbx_proof_rate *out, cbx_err *err)
+static cbx_status gate_table(lab *l, size_t i, bool *alarm, cbx_err *err)
 {
-    size_t hits = 0;
+    (void)i;
+    for (size_t r = 0; r < l->o.rows; r++) draw_gate_row(l, r, r);
+    return ask_gate(l, l->o.rows, NULL, alarm, err);
+}
 
-    l->rng = cbx_rng_make(l->o.seed, STREAM_GATE_TABLES);
-    for (size_t i = 0; i < l->o.tables; i++) {
-        bool any;
-        draw_gate_rows(l, 0);
-        cbx_status st = ask_gate(l, l->o.rows, NULL, &any, err);
+/* @param hits, trials  by pool, of a question about a single one; NULL: not counted */
+static cbx_status ask(lab *l, question *q, uint64_t stream, size_t n, size_t *hits, size_t *trials, cbx_proof_rate *out,
+                      cbx_err *err)
+{
+    size_t all = 0;
+
+    l->rng = cbx_rng_make(l->o.seed, stream);
+    for (size_t i = 0; i < n; i++) {
+        bool alarm = false;
+        const cbx_status st = q(l, i, &alarm, err);
         if (st) return st;
-        hits += any;
+        all += alarm;
+        if (hits) hits[i % l->npools] += alarm;
+        if (trials) trials[i % l->npools]++;
     }
-    *out = cbx_proof_rate_of(hits, l->o.tables);
+    *out = cbx_proof_rate_of(all, n);
     return CBX_OK;
 }
 
@@ -292,21 +271,21 @@ cbx_status cbx_proof_equals(cbx_ctx *ctx, const cbx_proof_pool *pools, size_t np
                             cbx_proof_alarms *out, cbx_proof_rate *by_pool, cbx_err *err)
 {
     cbx_proof_alarms found;
-    tally t = { NULL, NULL };
+    size_t *hits = NULL, *trials = NULL;
     lab l;
     cbx_status st = lab_open(&l, ctx, pools, npools, opts, 0, err);
 
     if (!st) {
-        t.hits = cbx_arena_calloc(&l.arena, 2 * npools, sizeof *t.hits);
-        t.trials = t.hits + npools;
-        if (!t.hits) st = cbx_fail(err, CBX_ENOMEM, "out of memory for the counts of %zu pools", npools);
+        hits = cbx_arena_calloc(&l.arena, 2 * npools, sizeof *hits);
+        trials = hits + npools;
+        if (!hits) st = cbx_fail(err, CBX_ENOMEM, "out of memory for the counts of %zu pools", npools);
     }
-    if (!st) st = single_rows(&l, &t, &found.rows, err);
-    if (!st) st = single_gates(&l, &t, &found.gates, err);
-    if (!st) st = row_tables(&l, &found.row_tables, err);
-    if (!st) st = gate_tables(&l, &found.gate_tables, err);
+    if (!st) st = ask(&l, single_row, STREAM_ROWS, l.o.comparisons, hits, trials, &found.rows, err);
+    if (!st) st = ask(&l, single_gate, STREAM_GATES, l.o.comparisons, hits, trials, &found.gates, err);
+    if (!st) st = ask(&l, row_table, STREAM_ROW_TABLES, l.o.tables, NULL, NULL, &found.row_tables, err);
+    if (!st) st = ask(&l, gate_table, STREAM_GATE_TABLES, l.o.tables, NULL, NULL, &found.gate_tables, err);
     if (!st) *out = found;
-    for (size_t i = 0; !st && by_pool && i < npools; i++) by_pool[i] = cbx_proof_rate_of(t.hits[i], t.trials[i]);
+    for (size_t i = 0; !st && by_pool && i < npools; i++) by_pool[i] = cbx_proof_rate_of(hits[i], trials[i]);
     cbx_arena_clear(&l.arena);
     return st;
 }
@@ -335,7 +314,7 @@ cbx_status cbx_proof_power(cbx_ctx *ctx, const double *base, const double *slow,
         draw_some(&l, base, n, l.left);
         draw_some(&l, slow, n, l.right);
         fill_gate_row(&l, 0);
-        draw_gate_rows(&l, 1);
+        for (size_t r = 1; r < l.o.rows; r++) draw_gate_row(&l, r, r);
         st = ask_gate(&l, l.o.rows, &outcome, &any, err);
         hits += outcome == CBX_OUTCOME_REGRESSED;
     }

@@ -90,16 +90,17 @@ static cbx_status failure_of(worker *w, const cbx_json *detail, cbx_err *err)
  */
 static cbx_status ask(worker *w, cbx_json *message, const char *op, double *ns, cbx_json **detail, cbx_err *err)
 {
+    const bool loads = !strcmp(op, "benchmark"); /* the first request, with the file for long answers */
     cbx__talk *t = w->x.t;
     cbx_json *answer = NULL, *d = NULL;
     bool failed;
     cbx_status st;
 
-    t->phase = op;
+    t->phase = loads ? "start" : op;
     if (!(message = cbx_json_finish(message))) return cbx_fail_nomem(err, "a request");
     if (w->s->o->timeout_s > 0)
         t->opts.timeout_s = fmax(1e-3, w->s->o->timeout_s - 1e-9 * (double)(cbx_clock_ns() - w->started_ns));
-    st = cbx__talk_ask(t, message, NULL, 0, op, &answer) ? CBX_OK : explain(w, err);
+    st = cbx__talk_ask(t, message, loads ? &w->detail : NULL, loads, op, &answer) ? CBX_OK : explain(w, err);
     cbx_json_unref(message);
     if (st) return st;
     if (ns) *ns = cbx_json_get_double(answer, "ns", NAN);
@@ -268,27 +269,13 @@ static cbx_status start(worker *w, cbx__session *s, cbx_err *err)
 static cbx_status load(worker *w, const char *name, cbx_json **detail, cbx_err *err)
 {
     const cbx_json *config = w->s->o->measure.config;
-    cbx_json *m = request("benchmark"), *answer = NULL, *d = NULL;
-    bool failed = false;
-    cbx_status st;
+    cbx_json *m = request("benchmark");
 
     cbx_json_set_string(m, "source", w->s->source->path);
     cbx_json_set_int(m, "batch_size", (int64_t)w->s->o->measure.batch_size);
     if (name) cbx_json_set_string(m, "name", name);
     cbx_json_set(m, "config", config ? cbx_json_copy(config) : cbx_json_new_object());
-    st = cbx_json_check(m, NULL) ? cbx_fail_nomem(err, "a request") : CBX_OK;
-    w->x.t->phase = "start";
-    if (!st && !cbx__talk_ask(w->x.t, m, &w->detail, 1, "benchmark", &answer)) st = explain(w, err);
-    cbx_json_unref(m);
-    failed = cbx_json_get_bool(answer, "failed", false);
-    cbx_json_unref(answer);
-    if (!st) st = read_detail(w, &d, err);
-    if (!st && failed) st = failure_of(w, d, err);
-    if (st)
-        cbx_json_unref(d);
-    else
-        *detail = d;
-    return st;
+    return ask(w, m, "benchmark", NULL, detail, err);
 }
 
 static void stop(worker *w)
