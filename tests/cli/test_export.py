@@ -239,7 +239,7 @@ def faults_are_named(p):
     listed = json.loads(run(p, "--list", "--json", expect=0).stdout)
     equal((listed["schema"], listed["version"], [f["name"] for f in listed["forms"]][-1], [k["name"] for k in listed["plots"]][0]), ("calibrax-forms", 1, "asv", "auto"),
           "the list as JSON")
-    for args, part in ((["--input", FIXTURE], "--format NAME"), (["-f", "latx", "--input", FIXTURE], "did you mean 'latex'"),
+    for args, part in ((["--input", FIXTURE], "needs '--format' or '--list'"), (["-f", "latx", "--input", FIXTURE], "did you mean 'latex'"),
                        (["-f", "csv"], "there is no store '.calibrax'"), (["-f", "csv", "--input", "no.json"], "no.json"),
                        (["-f", "csv", "--data", "no"], "'no"), (["-f", "csv", "--input", FIXTURE, "--run", "a"], "exclude each other"),
                        (["-f", "csv", "--input", FIXTURE, "-m", "speed"], "'speed'"), (["-f", "csv", "--input", FIXTURE, "-o", "/dev/null/x"], "/dev/null")):

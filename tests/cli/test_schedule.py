@@ -17,7 +17,7 @@ def bad_input(p):
     cases = [
         (["--gpus", "0"], {}, "GPUs are given, but no platform that has devices"),
         (["--platforms", "fake", "--gpus", "2"], FAKE, "'--gpus' must name devices of platform 'fake', which are 0, 1, got '2'"),
-        (["--platforms", "fake", "--gpus", "0,0"], FAKE, "device 0 is named twice"),
+        (["--platforms", "fake", "--gpus", "0,0"], FAKE, "'--gpus' must name device 0 once"),
         (["--platforms", "fake", "--gpus", "x"], FAKE, "'x' is not a device number"),
         (["--platforms", "fake", "--gpus", "0"], {}, "there is no device for platform 'fake'"),
         (["--gpu-settle", "-1"], {}, "--gpu-settle"),

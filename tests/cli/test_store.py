@@ -316,7 +316,7 @@ def looking_makes_nothing(p):
 
 def usage_faults_are_sentences(p):
     fill(p, 1)
-    asked = [(["show", "--list"], "there is no store '.calibrax': name one with --data or CALIBRAX_DATA"), (["ingest", "--data", "store"], "'--input' is missing"), (["show", "--list", "--data", "store", "--since", "soon"], "'--since' must be a date"),
+    asked = [(["show", "--list"], "there is no store '.calibrax': name one with --data or CALIBRAX_DATA"), (["ingest", "--data", "store"], "'calibrax ingest' needs '--input' or '--list-formats'"), (["show", "--list", "--data", "store", "--since", "soon"], "'--since' must be a date"),
              (["show", "--list", "--data", "store", "--tag", "framework"], "'--tag' must be KEY=VALUE"), (["show", "--list", "--data", "store", "--limit", "x"], "--limit"),
              (["store"], "verify, compact, migrate, export"), (["store", "verfy"], "did you mean 'store verify'"), (["ingst"], "did you mean 'ingest'"),
              (["trend", "--data", "store", "--metrc", "x"], "did you mean '--metric'")]
