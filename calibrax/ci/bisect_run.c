@@ -37,8 +37,6 @@ typedef struct job {
     double launch_s; /* of the last launch */
 } job;
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a bisection"); }
-
 /* --- the history: its ends --- */
 
 static cbx_status is_ancestor(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *older,
@@ -46,7 +44,7 @@ static cbx_status is_ancestor(cbx__shell *sh, cbx_arena *arena, const char *repo
 {
     const char *args = cbx_arena_printf(arena, "merge-base --is-ancestor %s %s", older, newer);
     int code = 0;
-    cbx_status st = args ? cbx__git(sh, arena, repository, args, NULL, &code, err) : no_memory(err);
+    cbx_status st = args ? cbx__git(sh, arena, repository, args, NULL, &code, err) : cbx_fail_nomem(err, "a bisection");
 
     if (!st && code > 1) return cbx_fail(err, CBX_ECHILD, "git cannot compare '%s' and '%s'", older, newer);
     *yes = code == 0;
@@ -89,7 +87,7 @@ static cbx_status read_graph(cbx__shell *sh, cbx_arena *arena, const char *repos
     CBX_LIST(size_t) first = { 0 }, parents = { 0 };
     cbx_names commits; /* in the arena, as all of the graph */
     bool made = true;
-    cbx_status st = args ? cbx__git(sh, arena, repository, args, &text, NULL, err) : no_memory(err);
+    cbx_status st = args ? cbx__git(sh, arena, repository, args, &text, NULL, err) : cbx_fail_nomem(err, "a bisection");
 
     cbx_names_init(&commits, &al);
     /* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on the good side. */
@@ -106,7 +104,7 @@ static cbx_status read_graph(cbx__shell *sh, cbx_arena *arena, const char *repos
     }
     made = made && cbx_list_push(&al, &first, parents.n);
     *out = (cbx_bisect_graph){ commits.n, good, commits.list, first.items, parents.items };
-    return st || made ? st : no_memory(err);
+    return st || made ? st : cbx_fail_nomem(err, "a bisection");
 }
 
 /* --- without a search --- */
@@ -136,7 +134,7 @@ cbx_status cbx_bisect_subject(cbx_ctx *ctx, const char *repository, const char *
     cbx_status st;
 
     args = quoted ? cbx_arena_printf(arena, "log -1 --format=%%s %s --", quoted) : NULL;
-    if (!args) return no_memory(err);
+    if (!args) return cbx_fail_nomem(err, "a bisection");
     st = cbx__repository_find(repository, arena, &path, err);
     if (st) return st;
     st = cbx__shell_open(ctx, NULL, NULL, arena, &sh, err);
@@ -145,7 +143,7 @@ cbx_status cbx_bisect_subject(cbx_ctx *ctx, const char *repository, const char *
     cbx__shell_close(&sh);
     if (st) return st;
     *subject = cbx_arena_strndup(arena, code ? "" : out, strcspn(out, "\n"));
-    return *subject ? CBX_OK : no_memory(err);
+    return *subject ? CBX_OK : cbx_fail_nomem(err, "a bisection");
 }
 
 /* --- the search --- */
@@ -173,16 +171,16 @@ static cbx_status identify(job *j, cbx_err *err)
 
     j->identity = cbx_arena_printf(&j->arena, "build: %s; bench: %s; metric: %s%s", o->build ? o->build : "none",
                                    o->bench, o->metric ? o->metric : "wall time", o->paired ? "; paired" : "");
-    if (!j->identity) return no_memory(err);
+    if (!j->identity) return cbx_fail_nomem(err, "a bisection");
     j->state_path = o->state_path;
     if (j->state_path) return cbx_dir_create_parent(j->ctx, j->state_path, err);
     st = cbx_cache_dir(j->ctx, "bisect", &j->arena, &dir, err);
     if (st) return st;
     all = cbx_arena_printf(&j->arena, "%s %s %s %s", j->repository, j->good, j->bad, j->identity);
-    if (!all) return no_memory(err);
+    if (!all) return cbx_fail_nomem(err, "a bisection");
     cbx_hash_bytes(all, strlen(all), hash);
     j->state_path = cbx_arena_printf(&j->arena, "%s/%s.json", dir, hash);
-    return j->state_path ? CBX_OK : no_memory(err);
+    return j->state_path ? CBX_OK : cbx_fail_nomem(err, "a bisection");
 }
 
 static cbx_status load_state(job *j, cbx_err *err)
@@ -195,7 +193,7 @@ static cbx_status load_state(job *j, cbx_err *err)
         /* A search that starts again keeps the file of the last one under another name. */
         const char *before = cbx_arena_printf(&j->arena, "%s.before", j->state_path);
 
-        if (!before) return no_memory(err);
+        if (!before) return cbx_fail_nomem(err, "a bisection");
         if (rename(j->state_path, before) == 0) return CBX_OK;
         return cbx_fail_errno(err, errno, "cannot rename '%s'", j->state_path);
     }
@@ -212,7 +210,7 @@ static cbx_status save_state(job *j, cbx_err *err)
     cbx_status st;
     cbx_text text;
 
-    if (!state) return no_memory(err);
+    if (!state) return cbx_fail_nomem(err, "a bisection");
     cbx_text_init(&text, cbx_ctx_allocator(j->ctx));
     cbx_json_write(state, CBX_JSON_INDENT2, &text);
     cbx_text_putc(&text, '\n');
@@ -263,7 +261,7 @@ static cbx_status add_tree(job *j, size_t commit, tree **out, cbx_err *err)
     const char *hash = cbx_bisect_name(j->search, commit), *name = cbx_arena_strndup(&j->arena, hash, 12), *path;
     cbx_status st;
 
-    if (!name) return no_memory(err);
+    if (!name) return cbx_fail_nomem(err, "a bisection");
     if (j->ntrees >= j->keep) drop_tree(j);
     st = cbx__worktree_add(&j->sh, &j->arena, j->mirror, name, hash, &path, err);
     if (st) return st;
@@ -397,7 +395,7 @@ static cbx_status check_opts(job *j, cbx_err *err)
     j->keep = o->keep_builds ? o->keep_builds : KEEP_BUILDS;
     if (j->keep < 2) return cbx_fail(err, CBX_EINVAL, "at least 2 builds have to be kept");
     j->trees = cbx_arena_calloc(&j->arena, j->keep, sizeof *j->trees);
-    return j->trees ? CBX_OK : no_memory(err);
+    return j->trees ? CBX_OK : cbx_fail_nomem(err, "a bisection");
 }
 
 cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bisect **out, cbx_err *err)
@@ -415,7 +413,7 @@ cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bis
     if (!st) st = make_search(&j, err);
     if (!st) {
         const char *path = cbx_arena_printf(&j.arena, "%s.lock", j.state_path);
-        st = path ? cbx_lock_take(j.ctx, path, 0, &j.lock, err) : no_memory(err);
+        st = path ? cbx_lock_take(j.ctx, path, 0, &j.lock, err) : cbx_fail_nomem(err, "a bisection");
     }
     if (!st) st = load_state(&j, err);
     if (!st) st = cbx__mirror_make(&j.sh, &j.arena, j.repository, &j.mirror, err);

@@ -26,11 +26,6 @@ typedef struct job {
     cbx_claim *claim;
 } job;
 
-static cbx_status no_memory(cbx_err *err)
-{
-    return cbx_fail(err, CBX_ENOMEM, "no memory for a comparison of revisions");
-}
-
 static const char *name_of(const job *j, int side) { return side ? j->opts->b : j->opts->a; }
 
 static void report(const job *j, const char *words, size_t done)
@@ -49,7 +44,7 @@ static cbx_status prepare(job *j, int side, cbx_err *err)
     cbx__shell_end end;
     cbx_status st;
 
-    if (!name) return no_memory(err);
+    if (!name) return cbx_fail_nomem(err, "a comparison of revisions");
     st = cbx__worktree_add(&j->sh, j->arena, j->mirror, name, j->hash[side], &j->tree[side], err);
     if (st || !j->opts->build) return st;
     report(j, cbx_arena_printf(j->arena, "building %s", name_of(j, side)), 0);
@@ -101,7 +96,7 @@ static cbx_status decide(job *j, cbx_compare_result *out, cbx_err *err)
     double margin = isnan(j->opts->margin) ? CBX_VERDICT_MARGIN : j->opts->margin;
     double *q = cbx_arena_calloc(j->arena, j->launches, sizeof *q);
     cbx_compare_result r = { .rounds = j->launches };
-    cbx_status st = q ? CBX_OK : no_memory(err);
+    cbx_status st = q ? CBX_OK : cbx_fail_nomem(err, "a comparison of revisions");
 
     for (int side = 0; !st && side < 2; side++) {
         r.hash[side] = j->hash[side];
@@ -160,7 +155,7 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
         st = CBX_OK;
         for (int side = 0; !st && side < 2; side++) {
             j.values[side] = cbx_arena_calloc(j.arena, j.launches, sizeof(double));
-            st = j.values[side] ? launch(&j, side, &warm, err) : no_memory(err);
+            st = j.values[side] ? launch(&j, side, &warm, err) : cbx_fail_nomem(err, "a comparison of revisions");
         }
         for (size_t r = 0; !st && r < j.launches; r++) {
             for (int k = 0; !st && k < 2; k++) {

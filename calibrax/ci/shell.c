@@ -41,11 +41,6 @@ const char *cbx__shell_quote(cbx_arena *arena, const char *text)
 #define WORD  "search"
 #define NEW_S 60 /* one that was made just now may not hold its lock yet */
 
-static cbx_status no_memory(cbx_err *err)
-{
-    return cbx_fail(err, CBX_ENOMEM, "out of memory for a command or a worktree");
-}
-
 static const char *lock_of(cbx_arena *arena, const char *folder) { return cbx_arena_printf(arena, "%s/.lock", folder); }
 
 /* What a killed search left: whoever lives holds its lock. */
@@ -89,7 +84,7 @@ cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_fla
     if (!st) st = cbx__temporary_make_in(ctx, scratch, WORD, arena, &sh.folder, err);
     if (st) return st;
     path = lock_of(arena, sh.folder);
-    st = path ? cbx_lock_take(ctx, path, 0, &sh.lock, err) : no_memory(err);
+    st = path ? cbx_lock_take(ctx, path, 0, &sh.lock, err) : cbx_fail_nomem(err, "a command or a worktree");
     if (st)
         cbx__shell_close(&sh);
     else
@@ -149,7 +144,8 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
     opts.stop = sh->stop;
     opts.claim = job->claim;
     script = wrap(sh, &arena, job);
-    st = script ? cbx_command_run(sh->ctx, script, &opts, &record, err) : no_memory(err);
+    st = script ? cbx_command_run(sh->ctx, script, &opts, &record, err)
+                : cbx_fail_nomem(err, "a command or a worktree");
     if (!st && record.failure == CBX_FAILURE_INTERRUPTED) st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
     if (!st) {
         *end = (cbx__shell_end){ .failure = record.failure,
@@ -179,7 +175,8 @@ cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *
 
     cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
     path = cbx_path_join(&arena, sh->folder, "out");
-    st = path ? cbx_file_read(sh->ctx, path, OUTPUT_MAX, data, len, err) : no_memory(err);
+    st = path ? cbx_file_read(sh->ctx, path, OUTPUT_MAX, data, len, err)
+              : cbx_fail_nomem(err, "a command or a worktree");
     cbx_arena_clear(&arena);
     return st;
 }
@@ -195,7 +192,7 @@ cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const cha
     char *data;
     size_t len;
 
-    if (!command) return no_memory(err);
+    if (!command) return cbx_fail_nomem(err, "a command or a worktree");
     st = cbx__shell_run(sh, &job, &end, err);
     if (st) return st;
     if (exit_code) *exit_code = end.exit_code;
@@ -206,7 +203,7 @@ cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const cha
     if (st) return st;
     *output = cbx_arena_strndup(arena, data, len);
     cbx_mem_free(cbx_ctx_allocator(sh->ctx), data, len + 1);
-    return *output ? CBX_OK : no_memory(err);
+    return *output ? CBX_OK : cbx_fail_nomem(err, "a command or a worktree");
 }
 
 static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.'; }
@@ -257,7 +254,7 @@ cbx_status cbx__repository_find(const char *path, cbx_arena *arena, const char *
     if (!whole) return cbx_fail(err, CBX_ENOENT, "there is no folder '%s'", path ? path : ".");
     *out = cbx_arena_strdup(arena, whole);
     free(whole);
-    return *out ? CBX_OK : no_memory(err);
+    return *out ? CBX_OK : cbx_fail_nomem(err, "a command or a worktree");
 }
 
 cbx_status cbx__repository_resolve(cbx__shell *sh, cbx_arena *arena, const char *repository, const char *rev,
@@ -269,14 +266,14 @@ cbx_status cbx__repository_resolve(cbx__shell *sh, cbx_arena *arena, const char 
 
     quoted = wanted ? cbx__shell_quote(arena, wanted) : NULL;
     args = quoted ? cbx_arena_printf(arena, "rev-parse --verify --quiet --end-of-options %s", quoted) : NULL;
-    if (!args) return no_memory(err);
+    if (!args) return cbx_fail_nomem(err, "a command or a worktree");
     st = cbx__git(sh, arena, repository, args, &out, &code, err);
     if (st) return st;
     if (code == 127) return cbx_fail(err, CBX_EUNAVAILABLE, "%s needs git: apt-get install git", what);
     if (code == 128) return cbx_fail(err, CBX_ENOENT, "'%s' is in no git repository", repository);
     if (code != 0) return cbx_fail(err, CBX_ENOENT, "'%s' names no commit of the repository at '%s'", rev, repository);
     *hash = cbx_arena_strndup(arena, out, strcspn(out, "\n"));
-    return *hash ? CBX_OK : no_memory(err);
+    return *hash ? CBX_OK : cbx_fail_nomem(err, "a command or a worktree");
 }
 
 cbx_status cbx__mirror_make(cbx__shell *sh, cbx_arena *arena, const char *repository, const char **mirror, cbx_err *err)
@@ -291,7 +288,7 @@ cbx_status cbx__mirror_make(cbx__shell *sh, cbx_arena *arena, const char *reposi
     *mirror = cbx_path_join(arena, sh->folder, "mirror");
     to = *mirror ? cbx__shell_quote(arena, *mirror) : NULL;
     args = from && to ? cbx_arena_printf(arena, "clone --quiet --shared --no-checkout %s %s", from, to) : NULL;
-    if (!args) return no_memory(err);
+    if (!args) return cbx_fail_nomem(err, "a command or a worktree");
     return cbx__git(sh, arena, repository, args, NULL, NULL, err);
 }
 
@@ -305,7 +302,7 @@ cbx_status cbx__worktree_add(cbx__shell *sh, cbx_arena *arena, const char *mirro
     args = quoted ? cbx_arena_printf(arena, "-c core.hooksPath=/dev/null worktree add --quiet --force --detach %s %s",
                                      quoted, hash)
                   : NULL;
-    if (!args) return no_memory(err);
+    if (!args) return cbx_fail_nomem(err, "a command or a worktree");
     return cbx__git(sh, arena, mirror, args, NULL, NULL, err);
 }
 

@@ -6,16 +6,11 @@
 #include "calibrax/exporters/job.h"
 #include "calibrax/plot/charts.h"
 
-/* What a figure is, beside what is in it. */
-struct figure {
-    const char *kind, *name; /* the file is KIND-NAME.svg */
-    const char *missing;     /* what it lacks; NULL: nothing */
-    cbx_status (*draw)(cbx_export_job *job, const void *data, cbx_plot **out, cbx_err *err);
-    const void *data;
-};
-
-static cbx_status export_figure(cbx_ctx *ctx, const cbx_exporter *format, const struct figure *f,
-                                const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
+/* Draws what data holds into KIND-NAME.svg.  @param missing  what it lacks; NULL: nothing */
+static cbx_status export_figure(cbx_ctx *ctx, const cbx_exporter *format, const char *kind, const char *name,
+                                const char *missing,
+                                cbx_status (*draw)(cbx_export_job *job, const void *data, cbx_plot **out, cbx_err *err),
+                                const void *data, const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
 {
     cbx_plot_format form;
     cbx_plot *p = NULL;
@@ -24,11 +19,11 @@ static cbx_status export_figure(cbx_ctx *ctx, const cbx_exporter *format, const 
 
     if (!cbx__plot_format_of(format, &form))
         return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' has no figures: choose svg, pdf or png", format->name);
-    if (f->missing) return cbx_fail(err, CBX_EINVAL, "a figure of kind '%s' without %s", f->kind, f->missing);
+    if (missing) return cbx_fail(err, CBX_EINVAL, "a figure of kind '%s' without %s", kind, missing);
     st = cbx__export_begin(ctx, format, opts, &job, err);
     if (st) return st;
-    st = f->draw(&job, f->data, &p, err);
-    if (!st) st = cbx__plot_put(&job, cbx_arena_strdup(job.arena, f->kind), f->name, "", p, form, err);
+    st = draw(&job, data, &p, err);
+    if (!st) st = cbx__plot_put(&job, kind, name, "", p, form, err);
     cbx_plot_free(p);
     return cbx__export_end(st, &job, out, err);
 }
@@ -86,9 +81,7 @@ cbx_status cbx_export_convergence(cbx_ctx *ctx, const cbx_exporter *format, cons
 {
     const char *missing = !figure->n || !figure->y ? "values" : !figure->name || !*figure->name ? "a name" : NULL;
 
-    return export_figure(ctx, format,
-                         &(struct figure){ "convergence", figure->name, missing, draw_convergence, figure }, opts, out,
-                         err);
+    return export_figure(ctx, format, "convergence", figure->name, missing, draw_convergence, figure, opts, out, err);
 }
 
 /* --- values --- */
@@ -115,6 +108,5 @@ cbx_status cbx_export_values(cbx_ctx *ctx, const cbx_exporter *format, const cbx
     bool named = figure->names && figure->name && *figure->name;
     const char *missing = !figure->n || !figure->values ? "any value" : named ? NULL : "names";
 
-    return export_figure(ctx, format, &(struct figure){ "values", figure->name, missing, draw_values, figure }, opts,
-                         out, err);
+    return export_figure(ctx, format, "values", figure->name, missing, draw_values, figure, opts, out, err);
 }
