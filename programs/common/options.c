@@ -23,11 +23,9 @@ enum { CODE_HELP = 1, CODE_HELP_ALL, CODE_FIRST };
 static const struct {
     const char *remedy, *option;
 } hints[] = {
-    { "allow it to be replaced", "replace" },
-    { "wait longer for locks", "lock-wait" },
-    { "choose another folder for results", "out" },
-    { "choose another store", "store" },
-    { "name another state file", "state" },
+    { "allow it to be replaced", "replace" }, { "allow other machines", "allow-other-machine" },
+    { "wait longer for locks", "lock-wait" }, { "choose another folder for results", "out" },
+    { "choose another store", "store" },      { "name another state file", "state" },
 };
 static const opt_command *running; /* for those; NULL: none */
 
@@ -39,6 +37,14 @@ static const opt_spec *option_named(const opt_command *command, const char *name
         while (i < len && option[i] == (name[i] == '_' ? '-' : name[i])) i++;
         if (i == len && !option[len] && command->options[k].kind != OPT_GROUP) return &command->options[k];
     }
+    return NULL;
+}
+
+const char *opt_hint(const char *message)
+{
+    for (size_t i = 0; i < CBX_LEN(hints); i++)
+        if (strstr(message, hints[i].remedy) && option_named(running, hints[i].option, strlen(hints[i].option)))
+            return hints[i].option;
     return NULL;
 }
 
@@ -64,9 +70,7 @@ int opt_fail(const opt_program *program, const char *fmt, ...)
     /* Text from files may hold anything: a message stays one line, without control characters. */
     for (size_t n; (n = cbx_text_char(text, &control)) != 0; text += n)
         fwrite(control ? "?" : text, 1, control ? 1 : n, stderr);
-    for (size_t i = 0; i < CBX_LEN(hints); i++)
-        if (strstr(message, hints[i].remedy) && option_named(running, hints[i].option, strlen(hints[i].option)))
-            fprintf(stderr, " (--%s)", hints[i].option);
+    if (opt_hint(message)) fprintf(stderr, " (--%s)", opt_hint(message));
     fputc('\n', stderr);
     return 2;
 }

@@ -157,7 +157,9 @@ enum { OPT_OF_PROGRAM = 3 };
 extern const opt_spec opt_of_program[OPT_OF_PROGRAM];
 /* An allocator that ends the program with a message where there is no memory; for what lives as long as the run. */
 cbx_allocator opt_allocator(const opt_program *program);
-/* "nperf: message" on standard error; always 2. */
+/* The option of the running command that is the remedy in a message of the library; NULL: there is no such option. */
+const char *opt_hint(const char *message);
+/* "nperf: message" on standard error, followed by the option that is its remedy; always 2. */
 int opt_fail(const opt_program *program, const char *fmt, ...) CBX_PRINTF(2, 3);
 
 /* all: --help-all. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/text.h"
+#include "programs/common/options.h"
 
 size_t terminal_width(void)
 {
@@ -86,9 +87,10 @@ void print_report(const char *text, int status)
     static const char note[] = "note:";
 
     for (const char *at = text; *at;) {
-        if (at == text)
+        if (at == text) {
             at = put_line(at, strcspn(at, ":\n"), paint_of_status(status));
-        else
+            if (opt_hint(text)) printf(" (--%s)", opt_hint(text));
+        } else
             at = put_line(at, SIZE_MAX, strncmp(at, note, sizeof note - 1) ? PAINT_PLAIN : PAINT_FAINT);
         if (*at) putchar(*at++);
     }
