@@ -2,9 +2,23 @@
 import json
 import os
 import re
+import signal
+import subprocess
 import time
 
-from harness import check, equal, has, main, one_sentence
+from harness import NPERF, check, equal, has, main, one_sentence
+
+
+def children_of(pid):
+    """The command lines of what a process started."""
+    lines = ""
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and open(f"/proc/{name}/stat").read().rsplit(")", 1)[1].split()[1] == str(pid):
+                lines += open(f"/proc/{name}/cmdline").read()
+        except OSError:
+            pass  # it has ended
+    return lines
 
 
 def faster(p):
@@ -151,6 +165,22 @@ def unknown_numbers_are_null_with_a_reason(p):
         equal((found["lower"], found["upper"], found["reason"]), (None, None, "too few launches for an interval"), "no endless interval")
 
 
+def an_interrupted_run_has_no_infinite_numbers(p):
+    """Ctrl-C before the first launch has ended: what was not measured is null, with that reason."""
+    run = subprocess.Popen([NPERF, "exec", "-w", "0", "--json", "sleep 600", "sleep 601"], cwd=p.path, env=p.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while "sleep\0600" not in children_of(run.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    output, words = run.communicate(timeout=60)
+    equal(run.returncode, 130, f"exit status; it wrote {words[-500:]!r}")
+    for word in ("Infinity", "NaN"):
+        check(word not in output, f"{word} in {output}")
+    provenance = json.loads(output)["rows"][0]["provenance"]
+    equal((provenance["health"]["load_1min_max"], provenance["health"]["load_1min_max_reason"]), (None, "no launch was measured"), "the load")
+    equal((provenance["memory"]["limit_bytes"], provenance["memory"]["limit_bytes_reason"]), (None, "no launch was measured"), "the limit")
+
+
 def small_changes_are_decided(p):
     """A true slow-down of 4 % in the default plan: decided, and not by the width of its interval alone."""
     one, two = ("i=0; while [ $i -lt %d ]; do i=$((i+1)); done" % n for n in (20000, 20800))
@@ -184,4 +214,4 @@ def output_is_shown_on_request(p):
     has(loud.stdout + loud.stderr, "aloud\n", "shown")
 
 
-main([faster, one_direction, verdicts_are_one_table, a_budget_ends_asked_runs, failing_command, documents_and_rows, parameters, setup, scans_names_and_exports, the_shell_is_subtracted, a_failure_ends_it, unknown_numbers_are_null_with_a_reason, small_changes_are_decided, without_a_shell, usage, output_is_shown_on_request])
+main([faster, one_direction, verdicts_are_one_table, a_budget_ends_asked_runs, failing_command, documents_and_rows, parameters, setup, scans_names_and_exports, the_shell_is_subtracted, a_failure_ends_it, unknown_numbers_are_null_with_a_reason, an_interrupted_run_has_no_infinite_numbers, small_changes_are_decided, without_a_shell, usage, output_is_shown_on_request])

@@ -28,6 +28,8 @@ static void set_ints(cbx_json *list, const int *x, size_t n)
     for (size_t i = 0; i < n; i++) cbx_json_push_int(list, x[i]);
 }
 
+static const char no_launch[] = "no launch was measured";
+
 /* A number, or null and the reason beside it. */
 static void set_known(cbx_json *o, const char *key, double v, const char *why)
 {
@@ -249,9 +251,9 @@ static void set_health(cbx_json *o, const cbx__attempt *a)
     set_count(o, "steal_ticks", steal);
     set_count(o, "voluntary_switches", voluntary);
     set_count(o, "involuntary_switches", involuntary);
-    set_known(o, "load_1min_max", load, "/proc/loadavg cannot be read");
+    set_known(o, "load_1min_max", load, a->first ? "/proc/loadavg cannot be read" : no_launch);
     set_known(o, "clocks_apart_max", apart, "no epoch was timed");
-    set_known(o, "cpu_pressure_percent_max", pressure, "the kernel reports no pressure");
+    set_known(o, "cpu_pressure_percent_max", pressure, a->first ? "the kernel reports no pressure" : no_launch);
     set_count(o, "confined_launches", confined);
     set_count(o, "contended_launches", contended);
     set_count(o, "unhealthy_launches", unhealthy); /* that count all the same */
@@ -267,9 +269,10 @@ static void set_memory(cbx_json *o, const cbx__attempt *a)
     double peak = NAN;
 
     for (const cbx__launch *l = a->first; l; l = l->next) peak = fmax(peak, l->record.tree_peak_bytes);
-    cbx_json_set_double(o, "limit_bytes", a->last ? a->last->record.memory_limit_bytes : NAN);
+    set_known(o, "limit_bytes", a->last ? a->last->record.memory_limit_bytes : NAN,
+              a->last ? "the memory of the worker is not limited" : no_launch);
     cbx_json_set_string(o, "limit_by", a->last ? a->last->record.memory_limit_by : NULL);
-    cbx_json_set_double(o, "tree_peak_bytes", peak);
+    set_known(o, "tree_peak_bytes", peak, a->first ? "the memory of the worker was not sampled" : no_launch);
 }
 
 /* The last description that a worker gave of itself. */
