@@ -6,7 +6,6 @@
 
 #include "calibrax/base/options.h"
 
-#define MIN_POWER_GAIN 4 /* AICc: a model 4 behind has "considerably less" support (Burnham & Anderson 2002, p. 70) */
 #define MIN_RESAMPLED  8
 /* Every order with an intercept contains the constant, so that can never have all the weight: it is judged by the rest. */
 #define FLAT_WEIGHT 0.5
@@ -21,14 +20,11 @@ static void decide(const cbx_complexity_opts *o, double span, cbx_complexity_rep
 
     for (int k = 0; k < CBX_COMPLEXITY_COUNT; k++)
         if (k != (int)g->order && g->weight[k] > g->weight[second]) second = (cbx_complexity)k;
-    r->is_power = g->power_gain > MIN_POWER_GAIN;
-    if (r->is_power)
-        snprintf(r->order, sizeof r->order, "O(n^%.3g)", g->exponent.value);
-    else
-        snprintf(r->order, sizeof r->order, "%s", cbx_complexity_name(g->order));
+    r->is_power = g->free_exponent;
+    cbx_growth_text(g, r->order);
     if (span < o->min_span)
         snprintf(r->why, sizeof r->why, "sizes span a factor of %.3g only, at least %.3g is needed", span, o->min_span);
-    else if (!(g->relative_error <= o->max_error) && !r->is_power)
+    else if (!(g->relative_error <= o->max_error))
         snprintf(r->why, sizeof r->why, "points lie %.0f %% off the best curve: no order explains them",
                  100 * g->relative_error);
     else if (!r->is_power && g->weight[g->order] < min_weight)

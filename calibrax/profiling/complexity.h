@@ -28,8 +28,8 @@ typedef struct cbx_complexity_opts {
 typedef struct cbx_complexity_report {
     cbx_growth growth;
     bool decided;
-    bool is_power;  /* no order of the list: n to a power of its own explains the points better by an AICc of 4 */
-    char order[48]; /* "O(n log n)", "O(n^1.27)"; of the best one, decided or not */
+    bool is_power;  /* growth.free_exponent: no order of the list explains the points */
+    char order[CBX_GROWTH_TEXT]; /* "O(n log n)", "O(n^1.27)"; of the best one, decided or not */
     char why[256];  /* why undecided; "" where decided */
     cbx_interval exponent; /* by resampling points; level 0 and infinite ends below eight points */
     size_t npoints;

@@ -8,7 +8,7 @@
 
 #define MIN_POWER -4.0
 #define MAX_POWER 8.0
-#define FREE_GAIN 4.0 /* evidence of e^2 to 1 */
+#define FREE_GAIN 4.0 /* AICc: a model 4 behind has "considerably less" support (Burnham & Anderson 2002, p. 70) */
 
 static double geometric_mean(const double *x, size_t n)
 {
@@ -89,6 +89,7 @@ cbx_status cbx_scaling_growth(cbx_ctx *ctx, const double *sizes, const double *y
     g.power_gain = min - aicc(l.square, n, 3 + (size_t)g.intercept);
     if (isnan(g.power_gain)) g.power_gain = -INFINITY; /* too few points for either */
     g.free_exponent = g.power_gain > FREE_GAIN;
+    if (g.free_exponent) g.relative_error = sqrt(l.square / (double)n);
     g.power_coefficient = l.c / pow(d.x_scale, best);
     *out = g;
     return CBX_OK;

@@ -166,6 +166,7 @@ static void free_exponents(void **state)
         CHECK_INT(g.free_exponent, strchr(cases[k].wanted, '.') != NULL, cases[k].wanted);
         if (!g.free_exponent) CHECK_STR(text, cases[k].wanted, "named");
         if (g.free_exponent) CHECK_LE(fabs(g.exponent.value - cases[k].power), 0.005, "the exponent");
+        CHECK_LE(g.relative_error, 0.01, "the error is that of the growth that is named");
     }
 }
 
