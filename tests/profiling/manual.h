@@ -9,8 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "calibrax/calibrax.h"
-#include "calibrax/tools.h"
+#include "calibrax/calibrax.h" /* nothing else: the examples use installed headers */
 
 static inline void number_holds(double x, const char *text, int line)
 {
