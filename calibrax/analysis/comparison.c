@@ -1,14 +1,13 @@
-/* The table: every (run, point, metric) is put into the row of its key and the column of its label.
- */
+/* A table of competitors (rank_table.h), with speed-ups, winners and remarks. */
 #include "calibrax/analysis/comparison.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/analysis/comparison_internal.h"
+#include "calibrax/analysis/rank_table.h"
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/base/arena.h"
+#include "calibrax/base/options.h"
 #include "calibrax/base/table.h"
 #include "calibrax/statistics/series.h"
 
@@ -23,8 +22,7 @@ typedef struct remark {
 struct cbx_comparison {
     cbx_allocator al;
     cbx_arena arena;
-    cbx_arena keys, names, texts; /* of rows; of competitors; of metrics and units */
-    const char **labels;
+    cbx_rank_table *table; /* owns names and samples */
     size_t nlabels, reference;
     cbx_comparison_row *rows;
     size_t nrows;
@@ -33,205 +31,18 @@ struct cbx_comparison {
     remark *remarks;
     size_t nremarks;
 };
-/** One value on its way into the table: rows and columns are numbered in order of first appearance.
- */
-typedef struct item {
-    const char *metric;
-    const cbx_metric *value;
-    size_t column, row;
-} item;
 
 typedef struct work {
     cbx_ctx *ctx;
     const cbx_run *const *runs;
     const char *const *names;
     size_t nruns;
-    const cbx_comparison_opts *o;
+    cbx_comparison_opts o;
     cbx_comparison *c;
     cbx_arena scratch;
-    cbx_names rows, labels, texts; /* keys of rows; labels of columns; metrics and units */
-    item *items;
-    size_t nitems;
-    const cbx_metric **values; /* [row][column] */
 } work;
 
-/* --- keys and labels --- */
-
-const char *cbx__competitor_of(const cbx_point *p, const char *group_tag, const char *run)
-{
-    const char *tag = group_tag ? cbx_point_tag(p, group_tag) : NULL;
-
-    return tag ? tag : run;
-}
-
-bool cbx__row_put(cbx_text *out, const cbx_point *p, const char *group_tag, const char *competitor, cbx_arena *scratch)
-{
-    cbx_tag *tags = cbx_arena_calloc(scratch, p->ntags, sizeof *tags);
-    size_t n = 0;
-
-    if (!tags) return false;
-    for (size_t i = 0; i < p->ntags; i++)
-        if (!group_tag || strcmp(p->tags[i].key, group_tag) != 0) tags[n++] = p->tags[i];
-    if (n > 1) qsort(tags, n, sizeof *tags, cbx_tag_compare);
-    cbx_text_puts(out, n < p->ntags && !strcmp(p->name, competitor) ? "*" : p->name);
-    cbx_text_putc(out, '@');
-    cbx_text_puts(out, p->scenario);
-    cbx_text_putc(out, '{');
-    for (size_t i = 0; i < n; i++) {
-        if (i) cbx_text_putc(out, ',');
-        cbx_text_puts(out, tags[i].key);
-        cbx_text_putc(out, '=');
-        cbx_text_puts(out, tags[i].value);
-    }
-    cbx_text_putc(out, '}');
-    return out->status == CBX_OK;
-}
-
-bool cbx__among(const char *name, const char *const *names, size_t n)
-{
-    for (size_t i = 0; names && i < n; i++)
-        if (!strcmp(names[i], name)) return true;
-    return !names;
-}
-
-/* Texts of the point at hand. */
-typedef struct names {
-    cbx_text row, key; /* the key is that of the row and the metric */
-} names;
-
-static bool collect_point(work *w, const cbx_point *p, size_t run, names *at)
-{
-    const char *label = cbx__competitor_of(p, w->o->group_tag, w->names ? w->names[run] : cbx_run_id(w->runs[run]));
-    cbx_arena passing;
-
-    cbx_text_reset(&at->row);
-    cbx_arena_init(&passing, cbx_ctx_allocator(w->ctx));
-    bool fine = cbx__row_put(&at->row, p, w->o->group_tag, label, &passing);
-    cbx_arena_clear(&passing);
-    for (size_t k = 0; fine && k < p->nmetrics; k++) {
-        item *e = &w->items[w->nitems];
-        if (!cbx__among(p->metrics[k].name, w->o->metrics, w->o->nmetrics)) continue;
-        cbx_text_reset(&at->key);
-        cbx_text_printf(&at->key, "%s:%s", cbx_text_str(&at->row), p->metrics[k].name);
-        if (at->key.status) return false;
-        *e = (item){ p->metrics[k].name, &p->metrics[k].metric, cbx_names_add(&w->labels, label),
-                     cbx_names_add(&w->rows, cbx_text_str(&at->key)) };
-        fine = e->column != CBX_NO_NAME && e->row != CBX_NO_NAME;
-        w->nitems++;
-    }
-    return fine;
-}
-
-static cbx_status collect(work *w, cbx_err *err)
-{
-    size_t max = 0;
-    bool fine = true;
-    names at;
-
-    for (size_t r = 0; r < w->nruns; r++)
-        for (size_t i = 0; i < cbx_run_npoints(w->runs[r]); i++) max += cbx_run_point(w->runs[r], i)->nmetrics;
-    w->items = cbx_arena_calloc(&w->scratch, max, sizeof(*w->items));
-    if (!w->items) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", max);
-    cbx_text_init(&at.row, cbx_ctx_allocator(w->ctx));
-    cbx_text_init(&at.key, cbx_ctx_allocator(w->ctx));
-    for (size_t r = 0; fine && r < w->nruns; r++)
-        for (size_t i = 0; fine && i < cbx_run_npoints(w->runs[r]); i++)
-            fine = collect_point(w, cbx_run_point(w->runs[r], i), r, &at);
-    cbx_text_clear(&at.row);
-    cbx_text_clear(&at.key);
-    return fine ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the rows of a comparison");
-}
-
-/* A metric that is asked for and that no run has is misspelt. */
-static cbx_status need_metrics(const work *w, cbx_err *err)
-{
-    for (size_t k = 0; w->o->metrics && k < w->o->nmetrics; k++) {
-        size_t i = 0;
-        while (i < w->nitems && strcmp(w->items[i].metric, w->o->metrics[k]) != 0) i++;
-        if (i == w->nitems)
-            return cbx_fail(err, CBX_ENOENT, "no point has the metric '%s': correct the name", w->o->metrics[k]);
-    }
-    return CBX_OK;
-}
-
-static bool has_group_tag(const work *w)
-{
-    for (size_t r = 0; r < w->nruns; r++)
-        for (size_t i = 0; i < cbx_run_npoints(w->runs[r]); i++)
-            if (cbx_point_tag(cbx_run_point(w->runs[r], i), w->o->group_tag)) return true;
-    return false;
-}
-
 /* --- the table --- */
-
-static const cbx_metric_def *definition(const work *w, const char *metric, cbx_status *st, cbx_err *err)
-{
-    const cbx_metric_def *first = NULL;
-
-    for (size_t r = 0; r < w->nruns; r++) {
-        const cbx_metric_def *d = cbx_run_find_metric_def(w->runs[r], metric);
-        if (!d) continue;
-        if (first && (first->direction != d->direction || strcmp(first->unit, d->unit) != 0))
-            *st = cbx_fail(err, CBX_EFORMAT, "'%s' has another unit or direction in run '%s' than before", metric,
-                           cbx_run_id(w->runs[r]));
-        else
-            first = d;
-    }
-    return first;
-}
-
-static const char *word(work *w, const char *text)
-{
-    size_t at = cbx_names_add(&w->texts, text);
-    return at == CBX_NO_NAME ? NULL : w->texts.list[at];
-}
-
-static cbx_status need_competitors(const work *w, cbx_err *err)
-{
-    size_t n = w->labels.n;
-
-    if (n >= 2) return CBX_OK;
-    if (w->o->group_tag && !has_group_tag(w))
-        return cbx_fail(err, CBX_EINVAL, "a comparison needs two competitors, and no point has the tag '%s'",
-                        w->o->group_tag);
-    return cbx_fail(err, CBX_EINVAL, "a comparison needs two competitors, there %s %zu", n == 1 ? "is" : "are", n);
-}
-
-static cbx_status place(work *w, cbx_err *err)
-{
-    cbx_comparison *c = w->c;
-    size_t nrows = w->rows.n, n = w->labels.n;
-    cbx_status st = need_competitors(w, err);
-
-    if (st) return st;
-    c->labels = cbx_arena_calloc(&c->arena, n, sizeof(*c->labels));
-    c->rows = cbx_arena_calloc(&c->arena, nrows, sizeof(*c->rows));
-    w->values = cbx_arena_calloc(&w->scratch, nrows * n, sizeof(*w->values));
-    if (!c->labels || !c->rows || !w->values) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu rows", nrows);
-    c->nrows = nrows;
-    c->nlabels = n;
-    for (size_t k = 0; k < n; k++) c->labels[k] = w->labels.list[k];
-    for (size_t i = 0; !st && i < w->nitems; i++) {
-        const item *e = &w->items[i];
-        const cbx_metric **cell = &w->values[e->row * n + e->column];
-        if (*cell)
-            return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; distinguish them by a tag",
-                            c->labels[e->column], w->rows.list[e->row]);
-        *cell = e->value;
-        if (!c->rows[e->row].key) {
-            /* A row's names, by the first value in it. */
-            cbx_comparison_row *row = &c->rows[e->row];
-            st = CBX_OK;
-            const cbx_metric_def *def = definition(w, e->metric, &st, err);
-            *row = (cbx_comparison_row){ .key = w->rows.list[e->row],
-                                         .metric = word(w, e->metric),
-                                         .unit = def ? word(w, def->unit) : NULL,
-                                         .direction = def ? def->direction : CBX_DIRECTION_INFO };
-            if (!st && (!row->metric || (def && !row->unit))) st = cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
-        }
-    }
-    return st;
-}
 
 static cbx_interval side_of(const cbx_metric *m)
 {
@@ -239,7 +50,7 @@ static cbx_interval side_of(const cbx_metric *m)
     return (cbx_interval){ m->value, bounded ? m->lower : m->value, bounded ? m->upper : m->value, 0 };
 }
 
-/* Speed-up: the cheaper over the dearer, so that better is more than 1. */
+/* Speed-up: the cheaper over the dearer, so that better is more than 1; untouched where there is none. */
 static cbx_status speedup_of(const work *w, const cbx_metric *m, const cbx_metric *ref, cbx_direction d,
                              cbx_interval *out, cbx_err *err)
 {
@@ -248,15 +59,14 @@ static cbx_status speedup_of(const work *w, const cbx_metric *m, const cbx_metri
     double scale;
     cbx_status st = CBX_OK;
 
-    *out = (cbx_interval){ NAN, NAN, NAN, 0 };
-    if (!m || !ref || d == CBX_DIRECTION_INFO || !(m->value > 0 && ref->value > 0)) return CBX_OK;
+    if (!ref || d == CBX_DIRECTION_INFO || !(m->value > 0 && ref->value > 0)) return CBX_OK;
     if (!isfinite(m->value) || !isfinite(ref->value)) return CBX_OK;
     if (m == ref) {
         *out = (cbx_interval){ 1, 1, 1, 0 };
         return CBX_OK;
     }
     if (m->nsamples && ref->nsamples)
-        st = cbx__change_of_samples(w->ctx, top->samples, top->nsamples, bottom->samples, bottom->nsamples, w->o->level,
+        st = cbx__change_of_samples(w->ctx, top->samples, top->nsamples, bottom->samples, bottom->nsamples, w->o.level,
                                     &scale, &change, err);
     if (st == CBX_EDOM) st = CBX_OK, change.level = 0; /* a sample that is not finite gives no interval */
     if (st) return st;
@@ -270,39 +80,28 @@ static cbx_status speedup_of(const work *w, const cbx_metric *m, const cbx_metri
     return CBX_OK;
 }
 
-static bool keep_samples(cbx_comparison *c, const cbx_metric *m, cbx_comparison_cell *cell)
-{
-    if (!m->samples || !m->nsamples) return true;
-    double *copy = cbx_arena_calloc(&c->arena, m->nsamples, sizeof *copy);
-    if (!copy) return false;
-    memcpy(copy, m->samples, m->nsamples * sizeof *copy);
-    cell->samples = copy;
-    cell->nsamples = m->nsamples;
-    return true;
-}
-
-static cbx_status fill_row(work *w, size_t i, double *values, cbx_rank_entry *ranks, cbx_err *err)
+/* @param found  as many as there are competitors */
+static cbx_status fill_row(work *w, size_t i, cbx_rank_cell *found, cbx_err *err)
 {
     cbx_comparison *c = w->c;
-    cbx_comparison_row *row = &c->rows[i];
-    const cbx_metric **m = &w->values[i * c->nlabels];
     cbx_comparison_cell *cells = cbx_arena_calloc(&c->arena, c->nlabels, sizeof(*cells));
-    cbx_status st = CBX_OK;
+    const cbx_rank_row r = cbx_rank_table_row(c->table, i);
+    const cbx_metric *reference = NULL;
+    cbx_status st = cells ? cbx_rank_table_cells(c->table, i, found, err) : cbx_fail_nomem(err, "a row");
 
-    if (!cells) return cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
-    row->cells = cells;
-    for (size_t k = 0; !st && k < c->nlabels; k++) {
-        values[k] = m[k] ? m[k]->value : NAN;
-        row->nmissing += isnan(values[k]);
-        cells[k] = (cbx_comparison_cell){ .value = values[k], .delta = NAN, .measured = m[k] != NULL };
-        if (m[k] && !keep_samples(c, m[k], &cells[k])) return cbx_fail(err, CBX_ENOMEM, "out of memory for samples");
-        st = speedup_of(w, m[k], m[c->reference], row->direction, &cells[k].speedup, err);
-    }
-    if (st || row->direction == CBX_DIRECTION_INFO) return st;
-    st = cbx_rank(values, c->nlabels, row->direction, ranks, err);
-    for (size_t k = 0; !st && k < c->nlabels; k++) {
-        cells[ranks[k].index].rank = ranks[k].rank;
-        cells[ranks[k].index].delta = ranks[k].delta;
+    if (st) return st;
+    c->rows[i] = (cbx_comparison_row){ r.key, r.metric, r.unit, r.direction, cells, c->nlabels - r.nnumbers };
+    for (size_t k = 0; k < r.ncells; k++)
+        if (found[k].competitor == c->reference) reference = found[k].metric;
+    for (size_t k = 0; k < c->nlabels; k++)
+        cells[k] = (cbx_comparison_cell){ .value = NAN, .delta = NAN, .speedup = { NAN, NAN, NAN, 0 } };
+    for (size_t k = 0; !st && k < r.ncells; k++) {
+        const cbx_rank_cell *f = &found[k];
+        cbx_comparison_cell *cell = &cells[f->competitor];
+        *cell = (cbx_comparison_cell){
+            f->value, f->rank, f->delta, { NAN, NAN, NAN, 0 }, f->samples, f->nsamples, true
+        };
+        st = speedup_of(w, f->metric, reference, r.direction, &cell->speedup, err);
     }
     return st;
 }
@@ -315,27 +114,6 @@ static bool counts(const cbx_comparison *c, const cbx_comparison_row *row)
     if (row->direction == CBX_DIRECTION_INFO) return false;
     for (size_t k = 0; k < c->nlabels; k++)
         if (!(row->cells[k].value > 0 && isfinite(row->cells[k].value))) return false;
-    return true;
-}
-
-/* Rows by metric: the first one of each, and the next one of the same. */
-typedef struct rows_of {
-    size_t *first, *next; /* first: by number of the metric's text; as many as there are rows: none */
-} rows_of;
-
-static bool sort_rows(work *w, rows_of *by)
-{
-    const cbx_comparison *c = w->c;
-
-    *by = (rows_of){ cbx_arena_calloc(&w->scratch, w->texts.n, sizeof(*by->first)),
-                     cbx_arena_calloc(&w->scratch, c->nrows, sizeof(*by->next)) };
-    if (!by->first || !by->next) return false;
-    for (size_t k = 0; k < w->texts.n; k++) by->first[k] = c->nrows;
-    for (size_t i = c->nrows; i-- > 0;) {
-        size_t *first = &by->first[cbx_names_find(&w->texts, c->rows[i].metric)];
-        by->next[i] = *first;
-        *first = i;
-    }
     return true;
 }
 
@@ -368,23 +146,36 @@ static cbx_winner winner_of(const cbx_comparison *c, const char *metric, size_t 
         if (sum[k] < sum[best]) best = k;
     for (size_t k = 0; k < c->nlabels; k++) draws += fabs(sum[k] - sum[best]) <= 1e-12 * (1 + fabs(sum[best]));
     w.score = fmin(exp((w.score - sum[best]) / (double)w.nrows), 1);
-    if (draws == 1) w.label = c->labels[best];
+    if (draws == 1) w.label = cbx_comparison_label(c, best);
     return w;
 }
 
-static cbx_status find_winners(work *w, double *sum, cbx_err *err)
+/* Rows of one metric are chained: the first row of each text, and the next row of the same. */
+static cbx_status find_winners(work *w, cbx_err *err)
 {
     cbx_comparison *c = w->c;
-    rows_of by;
+    size_t *first = cbx_arena_calloc(&w->scratch, c->nrows, sizeof(*first));
+    size_t *next = cbx_arena_calloc(&w->scratch, c->nrows, sizeof(*next));
+    double *sum = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*sum));
+    cbx_names texts;
+    bool good = first && next && sum;
 
     c->winners = cbx_arena_calloc(&c->arena, c->nrows + 1, sizeof(*c->winners));
-    if (!c->winners || !sort_rows(w, &by)) return cbx_fail(err, CBX_ENOMEM, "out of memory for winners");
-    for (size_t i = 0; i < c->nrows; i++) {
-        const cbx_comparison_row *row = &c->rows[i];
-        bool first = by.first[cbx_names_find(&w->texts, row->metric)] == i;
-        if (first && row->direction != CBX_DIRECTION_INFO)
-            c->winners[c->nwinners++] = winner_of(c, row->metric, i, by.next, sum);
+    cbx_names_init(&texts, &c->al);
+    for (size_t i = c->nrows; good && i-- > 0;) {
+        size_t known = texts.n, at = cbx_names_add(&texts, c->rows[i].metric);
+        good = at != CBX_NO_NAME;
+        if (!good) break;
+        next[i] = at == known ? c->nrows : first[at];
+        first[at] = i;
     }
+    for (size_t i = 0; good && c->winners && i < c->nrows; i++) {
+        const cbx_comparison_row *row = &c->rows[i];
+        if (row->direction != CBX_DIRECTION_INFO && first[cbx_names_find(&texts, row->metric)] == i)
+            c->winners[c->nwinners++] = winner_of(c, row->metric, i, next, sum);
+    }
+    cbx_names_clear(&texts);
+    if (!good || !c->winners) return cbx_fail_nomem(err, "winners");
     c->winners[c->nwinners++] = winner_of(c, NULL, 0, NULL, sum);
     return CBX_OK;
 }
@@ -470,7 +261,7 @@ static cbx_status write_remarks(const work *w, cbx_err *err)
     if (t.compared)
         add(c, 1,
             cbx_arena_printf(a, "speed-ups are over '%s', whose absolute values are in the table",
-                             c->labels[c->reference]));
+                             cbx_comparison_label(c, c->reference)));
     if (t.missing)
         add(c, 2,
             cbx_arena_printf(a, "%zu cells are missing; give the reason, or the choice may favour a competitor",
@@ -507,73 +298,59 @@ static cbx_status write_remarks(const work *w, cbx_err *err)
 
 /* --- the whole --- */
 
-static cbx_status choose_reference(work *w, cbx_err *err)
-{
-    cbx_comparison *c = w->c;
-
-    if (!w->o->reference) return CBX_OK;
-    for (size_t k = 0; k < c->nlabels; k++)
-        if (!strcmp(c->labels[k], w->o->reference)) {
-            c->reference = k;
-            return CBX_OK;
-        }
-    return cbx_fail(err, CBX_EINVAL, "no competitor is called '%s'", w->o->reference);
-}
-
 static cbx_status build(work *w, cbx_err *err)
 {
     cbx_comparison *c = w->c;
-    cbx_status st = collect(w, err);
+    cbx_rank_table_opts o = CBX_RANK_TABLE_OPTS_INIT;
 
-    if (!st) st = need_metrics(w, err);
-    if (!st) st = place(w, err);
-    if (!st) st = choose_reference(w, err);
+    o.group_tag = w->o.group_tag;
+    o.metrics = w->o.metrics;
+    o.nmetrics = w->o.nmetrics;
+    o.samples_max = SIZE_MAX;
+    o.runs_stay = true;
+    cbx_status st = cbx_rank_table_create(w->ctx, &o, &c->table, err);
+    for (size_t i = 0; !st && i < w->nruns; i++)
+        st = cbx_rank_table_add(c->table, w->runs[i], w->names ? w->names[i] : NULL, err);
+    if (!st) st = cbx_rank_table_close(c->table, err);
     if (st) return st;
-    double *values = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*values));
-    cbx_rank_entry *ranks = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*ranks));
-    if (!values || !ranks) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu competitors", c->nlabels);
-    for (size_t i = 0; !st && i < c->nrows; i++) st = fill_row(w, i, values, ranks, err);
-    if (!st) st = find_winners(w, values, err);
+    c->nrows = cbx_rank_table_nrows(c->table);
+    c->nlabels = cbx_rank_table_ncompetitors(c->table);
+    while (w->o.reference && c->reference < c->nlabels &&
+           strcmp(cbx_comparison_label(c, c->reference), w->o.reference) != 0)
+        c->reference++;
+    if (c->reference == c->nlabels) return cbx_fail(err, CBX_EINVAL, "no competitor is called '%s'", w->o.reference);
+    cbx_rank_cell *found = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*found));
+    c->rows = cbx_arena_calloc(&c->arena, c->nrows, sizeof(*c->rows));
+    if (!found || !c->rows) return cbx_fail_nomem(err, "a comparison");
+    for (size_t i = 0; !st && i < c->nrows; i++) st = fill_row(w, i, found, err);
+    if (!st) st = find_winners(w, err);
     if (!st) st = write_remarks(w, err);
     return st;
-}
-
-static cbx_status check(const work *w, cbx_err *err)
-{
-    if (w->o->struct_size != sizeof(*w->o))
-        return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", w->o->struct_size);
-    if (!(w->o->level > 0 && w->o->level < 1))
-        return cbx_fail(err, CBX_EINVAL, "level %g is not between 0 and 1", w->o->level);
-    if (!w->nruns) return cbx_fail(err, CBX_EINVAL, "a comparison needs a run");
-    for (size_t i = 0; w->names && i < w->nruns; i++)
-        for (size_t k = 0; k < i; k++)
-            if (!strcmp(w->names[i], w->names[k]))
-                return cbx_fail(err, CBX_EINVAL, "two runs are called '%s'", w->names[i]);
-    return CBX_OK;
 }
 
 cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const char *const *labels, size_t nruns,
                                  const cbx_comparison_opts *opts, cbx_comparison **out, cbx_err *err)
 {
-    cbx_comparison_opts defaults = CBX_COMPARISON_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    work w = { .ctx = ctx, .runs = runs, .names = labels, .nruns = nruns, .o = opts ? opts : &defaults };
-    cbx_status st = check(&w, err);
+    work w = { .ctx = ctx, .runs = runs, .names = labels, .nruns = nruns, .o = CBX_COMPARISON_OPTS_INIT };
+    cbx_status st = cbx_take_options(&w.o, sizeof w.o, opts, "cbx_comparison_opts", err);
 
+    if (!st) st = cbx_check_level("level", w.o.level, err);
+    if (!st && !nruns) st = cbx_fail(err, CBX_EINVAL, "a comparison needs a run");
+    for (size_t i = 0; !st && (labels || !w.o.group_tag) && i < nruns; i++)
+        for (size_t k = 0; !st && k < i; k++) {
+            const char *name = labels ? labels[i] : cbx_run_id(runs[i]);
+            if (!strcmp(name, labels ? labels[k] : cbx_run_id(runs[k])))
+                st = cbx_fail(err, CBX_EINVAL, "two runs are called '%s'", name);
+        }
     if (st) return st;
     w.c = cbx_mem_zalloc(al, sizeof(*w.c));
-    if (!w.c) return cbx_fail(err, CBX_ENOMEM, "out of memory for a comparison");
+    if (!w.c) return cbx_fail_nomem(err, "a comparison");
     w.c->al = *al;
     cbx_arena_init(&w.c->arena, al);
     cbx_arena_init(&w.scratch, al);
-    cbx_names_init(&w.rows, al);
-    cbx_names_init(&w.labels, al);
-    cbx_names_init(&w.texts, al);
     st = build(&w, err);
     cbx_arena_clear(&w.scratch);
-    cbx_names_release(&w.rows, &w.c->keys);
-    cbx_names_release(&w.labels, &w.c->names);
-    cbx_names_release(&w.texts, &w.c->texts);
     if (st)
         cbx_comparison_free(w.c);
     else
@@ -586,14 +363,12 @@ void cbx_comparison_free(cbx_comparison *c)
     if (!c) return;
     cbx_allocator al = c->al;
     cbx_arena_clear(&c->arena);
-    cbx_arena_clear(&c->keys);
-    cbx_arena_clear(&c->names);
-    cbx_arena_clear(&c->texts);
+    cbx_rank_table_free(c->table);
     cbx_mem_free(&al, c, sizeof(*c));
 }
 
 size_t cbx_comparison_nlabels(const cbx_comparison *c) { return c->nlabels; }
-const char *cbx_comparison_label(const cbx_comparison *c, size_t i) { return i < c->nlabels ? c->labels[i] : NULL; }
+const char *cbx_comparison_label(const cbx_comparison *c, size_t i) { return cbx_rank_table_competitor(c->table, i); }
 size_t cbx_comparison_reference(const cbx_comparison *c) { return c->reference; }
 size_t cbx_comparison_nrows(const cbx_comparison *c) { return c->nrows; }
 

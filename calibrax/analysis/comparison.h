@@ -1,10 +1,8 @@
 /** Comparison: runs or competitors side by side, one row a measured thing, one column a competitor.
  *
- * A competitor is the value of the group tag of a point; without such a tag on the point (or
- * without a group tag) the label of its run. The same rule holds for every row, for the winner of a
- * metric and for the overall winner. A row is (point, scenario, the other tags, metric); a point
- * that bears the group tag and whose name is its label is not distinguished by its name.  Metrics of
- * direction info, or without a definition, are in rows but have no best and no winner. Since 0.1.
+ * Competitors and rows are those of analysis/rank_table.h; the same rule holds for the winner of a
+ * metric and for the overall winner.  Metrics of direction info, or without a definition, are in
+ * rows but have no best and no winner.  Since 0.1.
  */
 #ifndef CALIBRAX_ANALYSIS_COMPARISON_H
 #define CALIBRAX_ANALYSIS_COMPARISON_H

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/analysis/comparison_internal.h"
+#include "calibrax/base/arena.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/options.h"
 #include "calibrax/base/table.h"
 
 #define BLOCK 4096 /* cells */
@@ -38,18 +39,18 @@ typedef struct sampled {
 } sampled;
 
 struct cbx_rank_table {
-    cbx_ctx *ctx;
     cbx_allocator al;
-    const cbx_rank_table_opts *o;
+    cbx_rank_table_opts o;
     cbx_names keys, names, competitors;
     cbx_arena texts, samples, scratch;
     cbx_text key; /* being put together */
     row *rows;    /* by number of the key */
     metric *metrics;
     cell **blocks;
-    sampled *sampled; /* by cell */
-    uint32_t *order;  /* cells by row, each row in the order they came; NULL: not closed */
-    size_t *starts;   /* of each row in the order */
+    sampled *sampled;                     /* by cell */
+    CBX_LIST(const cbx_metric *) sources; /* by cell; empty unless o.runs_stay */
+    uint32_t *order;                      /* cells by row, each row in the order they came; NULL: not closed */
+    size_t *starts;                       /* of each row in the order */
     size_t nrows, rows_capacity, nmetrics, metrics_capacity, ncells, blocks_capacity, nsampled, sampled_capacity,
         nchecked;
     bool tagged;  /* a point has the group tag */
@@ -60,15 +61,13 @@ struct cbx_rank_table {
 
 cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts *opts, cbx_rank_table **out, cbx_err *err)
 {
-    static const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const cbx_rank_table_opts *o = opts ? opts : &defaults;
+    cbx_rank_table_opts o = CBX_RANK_TABLE_OPTS_INIT;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_rank_table_opts", err);
 
-    if (o->struct_size != sizeof *o)
-        return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", o->struct_size);
+    if (st) return st;
     cbx_rank_table *t = cbx_mem_zalloc(al, sizeof *t);
-    if (!t) return cbx_fail_nomem(err, "a ranking");
-    t->ctx = ctx;
+    if (!t) return cbx_fail_nomem(err, "a table of competitors");
     t->al = *al;
     t->o = o;
     cbx_names_init(&t->keys, al);
@@ -93,6 +92,7 @@ void cbx_rank_table_free(cbx_rank_table *t)
     cbx_mem_free(&al, t->rows, t->rows_capacity * sizeof *t->rows);
     cbx_mem_free(&al, t->metrics, t->metrics_capacity * sizeof *t->metrics);
     cbx_mem_free(&al, t->sampled, t->sampled_capacity * sizeof *t->sampled);
+    cbx_list_clear(&al, &t->sources);
     cbx_mem_free(&al, t->order, t->ncells * sizeof *t->order);
     cbx_mem_free(&al, t->starts, (t->nrows + 1) * sizeof *t->starts);
     cbx_names_clear(&t->keys);
@@ -126,7 +126,7 @@ static bool add_cell(cbx_rank_table *t, cell c)
 static bool add_samples(cbx_rank_table *t, const cbx_metric *m)
 {
     if (!m->samples || !m->nsamples) return true;
-    if (t->competitors.n > t->o->samples_max) {
+    if (t->competitors.n > t->o.samples_max) {
         cbx_arena_clear(&t->samples);
         t->nsampled = 0;
         t->dropped = true;
@@ -163,20 +163,51 @@ static bool add_value(cbx_rank_table *t, size_t competitor, size_t prefix, const
     of->used = true;
     t->rows[key].ncells++;
     t->rows[key].nnumbers += !isnan(m->metric.value);
-    return add_cell(t, (cell){ (uint32_t)key, (uint32_t)competitor, m->metric.value }) && add_samples(t, &m->metric);
+    return add_cell(t, (cell){ (uint32_t)key, (uint32_t)competitor, m->metric.value }) && add_samples(t, &m->metric) &&
+           (!t->o.runs_stay || cbx_list_push(&t->al, &t->sources, &m->metric));
+}
+
+/* "point@scenario{other tags}" */
+static bool put_row(cbx_rank_table *t, const cbx_point *p, const char *competitor)
+{
+    cbx_tag *tags = cbx_arena_calloc(&t->scratch, p->ntags, sizeof *tags);
+    size_t n = 0;
+
+    if (!tags) return false;
+    for (size_t i = 0; i < p->ntags; i++)
+        if (!t->o.group_tag || strcmp(p->tags[i].key, t->o.group_tag) != 0) tags[n++] = p->tags[i];
+    if (n > 1) qsort(tags, n, sizeof *tags, cbx_tag_compare);
+    cbx_text_reset(&t->key);
+    cbx_text_puts(&t->key, n < p->ntags && !strcmp(p->name, competitor) ? "*" : p->name);
+    cbx_text_putc(&t->key, '@');
+    cbx_text_puts(&t->key, p->scenario);
+    for (size_t i = 0; i < n; i++) {
+        cbx_text_putc(&t->key, i ? ',' : '{');
+        cbx_text_puts(&t->key, tags[i].key);
+        cbx_text_putc(&t->key, '=');
+        cbx_text_puts(&t->key, tags[i].value);
+    }
+    cbx_text_puts(&t->key, n ? "}" : "{}");
+    return t->key.status == CBX_OK;
+}
+
+static bool is_wanted(const cbx_rank_table_opts *o, const char *name)
+{
+    for (size_t i = 0; o->metrics && i < o->nmetrics; i++)
+        if (!strcmp(o->metrics[i], name)) return true;
+    return !o->metrics;
 }
 
 static bool add_point(cbx_rank_table *t, const char *run, const cbx_point *p)
 {
-    const char *name = cbx__competitor_of(p, t->o->group_tag, run);
+    const char *tag = t->o.group_tag ? cbx_point_tag(p, t->o.group_tag) : NULL, *name = tag ? tag : run;
     size_t competitor = CBX_NO_NAME;
 
-    cbx_text_reset(&t->key);
-    if (!cbx__row_put(&t->key, p, t->o->group_tag, name, &t->scratch)) return false;
-    t->tagged |= name != run;
+    if (!put_row(t, p, name)) return false;
+    t->tagged |= tag != NULL;
     size_t prefix = t->key.len;
     for (size_t k = 0; k < p->nmetrics; k++) {
-        if (!cbx__among(p->metrics[k].name, t->o->metrics, t->o->nmetrics)) continue;
+        if (!is_wanted(&t->o, p->metrics[k].name)) continue;
         if (competitor == CBX_NO_NAME) competitor = cbx_names_add(&t->competitors, name);
         if (competitor == CBX_NO_NAME || !add_value(t, competitor, prefix, &p->metrics[k])) return false;
     }
@@ -238,7 +269,7 @@ static cbx_status check_cells(cbx_rank_table *t, bool keep, cbx_err *err)
     size_t *starts = cbx_mem_calloc(&t->al, t->nrows + 1, sizeof *starts);
     uint32_t *seen = cbx_mem_calloc(&t->al, t->competitors.n, sizeof *seen);
     bool good = starts && (order || !t->ncells) && (seen || !t->competitors.n);
-    cbx_status st = good ? CBX_OK : cbx_fail_nomem(err, "a ranking");
+    cbx_status st = good ? CBX_OK : cbx_fail_nomem(err, "a table of competitors");
 
     if (good) {
         /* Both lists are the caller's, for ncells and nrows + 1. */
@@ -267,15 +298,15 @@ static cbx_status check_cells(cbx_rank_table *t, bool keep, cbx_err *err)
 
 /* --- runs --- */
 
-cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, cbx_err *err)
+cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, const char *label, cbx_err *err)
 {
     bool good = true;
 
     for (size_t i = 0; good && i < cbx_run_npoints(run); i++)
-        good = add_point(t, cbx_run_id(run), cbx_run_point(run, i));
+        good = add_point(t, label ? label : cbx_run_id(run), cbx_run_point(run, i));
     for (size_t i = 0; good && i < cbx_run_nmetric_defs(run); i++) good = learn_def(t, run, cbx_run_metric_def(run, i));
     cbx_arena_clear(&t->scratch);
-    if (!good) return cbx_fail_nomem(err, "a ranking");
+    if (!good) return cbx_fail_nomem(err, "a table of competitors");
     if (t->ncells > UINT32_MAX)
         return cbx_fail(err, CBX_EOVERFLOW, "run '%s' makes them more than 2^32 values: rank fewer runs",
                         cbx_run_id(run));
@@ -287,16 +318,14 @@ cbx_status cbx_rank_table_close(cbx_rank_table *t, cbx_err *err)
 {
     size_t n = t->competitors.n;
 
-    for (size_t k = 0; t->o->metrics && k < t->o->nmetrics; k++) { /* one that no run has is misspelt */
-        size_t at = cbx_names_find(&t->names, t->o->metrics[k]);
+    for (size_t k = 0; t->o.metrics && k < t->o.nmetrics; k++) { /* one that no run has is misspelt */
+        size_t at = cbx_names_find(&t->names, t->o.metrics[k]);
         if (at == CBX_NO_NAME || !t->metrics[at].used)
-            return cbx_fail(err, CBX_ENOENT, "no point has the metric '%s': correct the name", t->o->metrics[k]);
+            return cbx_fail(err, CBX_ENOENT, "no point has the metric '%s': correct the name", t->o.metrics[k]);
     }
-    if (n < 2 && t->o->group_tag && !t->tagged)
-        return cbx_fail(err, CBX_EINVAL, "a ranking needs two competitors, and no point has the tag '%s'",
-                        t->o->group_tag);
-    if (n < 2)
-        return cbx_fail(err, CBX_EINVAL, "a ranking needs two competitors, there %s %zu", n == 1 ? "is" : "are", n);
+    if (n < 2 && t->o.group_tag && !t->tagged)
+        return cbx_fail(err, CBX_EINVAL, "two competitors are needed, and no point has the tag '%s'", t->o.group_tag);
+    if (n < 2) return cbx_fail(err, CBX_EINVAL, "two competitors are needed, there %s %zu", n == 1 ? "is" : "are", n);
     return check_cells(t, true, err);
 }
 
@@ -339,7 +368,9 @@ static cbx_rank_cell read_cell(const cbx_rank_table *t, uint32_t i)
     const sampled *s = t->nsampled ? bsearch(&wanted, t->sampled, t->nsampled, sizeof wanted, by_cell) : NULL;
     const cell *c = cell_at(t, i);
 
-    return (cbx_rank_cell){ c->competitor, c->value, 0, NAN, s ? s->x : NULL, s ? s->n : 0 };
+    return (cbx_rank_cell){
+        c->competitor, c->value, 0, NAN, s ? s->x : NULL, s ? s->n : 0, t->sources.n ? t->sources.items[i] : NULL
+    };
 }
 
 cbx_status cbx_rank_table_cells(cbx_rank_table *t, size_t i, cbx_rank_cell *out, cbx_err *err)
@@ -349,7 +380,7 @@ cbx_status cbx_rank_table_cells(cbx_rank_table *t, size_t i, cbx_rank_cell *out,
     double *values = cbx_arena_calloc(&t->scratch, n, sizeof *values);
     cbx_rank_entry *e = cbx_arena_calloc(&t->scratch, n, sizeof *e);
     cbx_rank_cell *cells = cbx_arena_calloc(&t->scratch, n, sizeof *cells);
-    cbx_status st = values && e && cells ? CBX_OK : cbx_fail_nomem(err, "a ranking");
+    cbx_status st = values && e && cells ? CBX_OK : cbx_fail_nomem(err, "a table of competitors");
 
     for (size_t k = 0; !st && k < n; k++) cells[k] = read_cell(t, t->order[t->starts[i] + k]);
     if (!st && n) qsort(cells, n, sizeof *cells, by_competitor);

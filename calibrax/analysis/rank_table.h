@@ -1,9 +1,9 @@
-/** A table to rank in, made of runs that come one after the other: of each, only values stay, so
+/** A table of competitors, made of runs that come one after the other: of each, only values stay, so
  * that ten thousand of them fit.
  *
- * Rows and competitors are those of a comparison (analysis/comparison.h): a competitor is the value
- * of the group tag of a point, or the id of its run; a row is (point, scenario, the other tags,
- * metric).  16 bytes a value, beside the names.  One thread uses a table at a time.  Since 0.1. */
+ * A competitor is the value of the group tag of a point; without such a tag on the point (or without
+ * a group tag) the label of its run.  A row is (point, scenario, the other tags, metric); a point that
+ * bears the group tag and whose name is its label is not distinguished by its name.  16 bytes a value, beside the names.  One thread uses a table at a time.  Since 0.1. */
 #ifndef CALIBRAX_ANALYSIS_RANK_TABLE_H
 #define CALIBRAX_ANALYSIS_RANK_TABLE_H
 
@@ -20,11 +20,12 @@ typedef struct cbx_rank_table_opts {
     const char *const *metrics; /* NULL: all */
     size_t nmetrics;
     size_t samples_max; /* samples are kept as long as there are no more competitors than that; 0: none are */
+    bool runs_stay;     /* until the last call of cbx_rank_table_cells, whose cells then have a metric */
 } cbx_rank_table_opts;
 
 #define CBX_RANK_TABLE_OPTS_INIT                                                                                       \
     {                                                                                                                  \
-        sizeof(cbx_rank_table_opts), 0, 0, 0, 0                                                                        \
+        sizeof(cbx_rank_table_opts), 0, 0, 0, 0, 0                                                                     \
     }
 
 typedef struct cbx_rank_row {
@@ -44,9 +45,10 @@ typedef struct cbx_rank_cell {
     double delta;          /* as cbx_rank; NaN likewise */
     const double *samples; /* NULL: none, or not kept; as long as the table */
     size_t nsamples;
+    const cbx_metric *metric; /* of the run; NULL unless runs_stay */
 } cbx_rank_cell;
 
-/** @param opts  borrowed, with what it names, until the table is freed.  @return CBX_OK; CBX_EINVAL
+/** @param opts  what it names is borrowed until the table is freed.  @return CBX_OK; CBX_EINVAL
  *   (struct_size); CBX_ENOMEM */
 CBX_API cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts *opts, cbx_rank_table **out,
                                          cbx_err *err);
@@ -54,10 +56,11 @@ CBX_API cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts
 CBX_API void cbx_rank_table_free(cbx_rank_table *t);
 /** Takes the values of a run, which is needed no more.  After a failure the table is fit for
  * freeing only.
+ * @param label  of its competitor; NULL: the id of the run
  * @return CBX_OK; CBX_EEXIST (two values for one cell: named; seen when half of what there is is
  *         new, else by cbx_rank_table_close); CBX_EFORMAT (unit or direction of a metric differ
  *         between runs); CBX_EOVERFLOW (2^32 values); CBX_ENOMEM */
-CBX_API cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, cbx_err *err);
+CBX_API cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, const char *label, cbx_err *err);
 /** The table is complete; called once, before what follows.
  * @return as cbx_rank_table_add; CBX_ENOENT (a metric asked for that no point has); CBX_EINVAL
  *   (fewer than two competitors) */

@@ -362,7 +362,7 @@ static int take_run(void *user, const cbx_run *r)
 {
     ranking *k = user;
 
-    return opt_check(k->run, cbx_rank_table_add(k->t, r, k->run->err));
+    return opt_check(k->run, cbx_rank_table_add(k->t, r, NULL, k->run->err));
 }
 
 int compare_rank(const opt_run *run)

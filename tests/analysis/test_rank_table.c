@@ -36,7 +36,7 @@ static cbx_status take(cbx_ctx *ctx, const cbx_rank_table_opts *o, cbx_run *cons
 {
     cbx_status st = cbx_rank_table_create(ctx, o, out, &err);
 
-    for (size_t i = 0; !st && i < n; i++) st = cbx_rank_table_add(*out, runs[i], &err);
+    for (size_t i = 0; !st && i < n; i++) st = cbx_rank_table_add(*out, runs[i], NULL, &err);
     return st ? st : cbx_rank_table_close(*out, &err);
 }
 
