@@ -12,6 +12,7 @@
 
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/options.h"
 #include "calibrax/base/rng.h"
 
 #define LARGEST_PHI 0.9
@@ -36,10 +37,12 @@ cbx_status cbx__series_check(const double *x, size_t n, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status changepoint_opts_check(const cbx_changepoint_opts *o, cbx_err *err)
+static cbx_status take_changepoint_opts(cbx_changepoint_opts *o, const cbx_changepoint_opts *given, cbx_err *err)
 {
-    if (o->struct_size != sizeof(*o))
-        return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", o->struct_size);
+    *o = (cbx_changepoint_opts)CBX_CHANGEPOINT_OPTS_INIT;
+    cbx_status st = cbx_take_options(o, sizeof *o, given, "cbx_changepoint_opts", err);
+
+    if (st) return st;
     if ((unsigned)o->method > CBX_CHANGEPOINT_E_DIVISIVE || (unsigned)o->cost > CBX_CHANGEPOINT_NORMAL)
         return cbx_fail(err, CBX_EINVAL, "no such method or cost");
     if (o->min_segment < (o->cost == CBX_CHANGEPOINT_NORMAL ? 2u : 1u))
@@ -558,21 +561,20 @@ static void step(cbx_changepoint_stream *s)
 cbx_status cbx_changepoint_stream_create(cbx_ctx *ctx, const cbx_changepoint_opts *opts, cbx_changepoint_stream **out,
                                          cbx_err *err)
 {
-    cbx_changepoint_opts defaults = CBX_CHANGEPOINT_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_changepoint_opts o;
+    cbx_status st = take_changepoint_opts(&o, opts, err);
 
-    if (!opts) opts = &defaults;
-    cbx_status st = changepoint_opts_check(opts, err);
     if (st) return st;
-    if (opts->method != CBX_CHANGEPOINT_PELT || opts->cost != CBX_CHANGEPOINT_MEAN)
+    if (o.method != CBX_CHANGEPOINT_PELT || o.cost != CBX_CHANGEPOINT_MEAN)
         return cbx_fail(err, CBX_EUNSUPPORTED, "only PELT of the mean grows with its series");
     cbx_changepoint_stream *s = cbx_mem_zalloc(al, sizeof(*s));
     if (!s) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series");
     s->ctx = ctx;
     s->al = *al;
-    s->opts = *opts;
-    s->penalty = isnan(opts->penalty) ? INFINITY : opts->penalty;
-    s->next_estimate = isnan(opts->penalty) ? 16 : SIZE_MAX;
+    s->opts = o;
+    s->penalty = isnan(o.penalty) ? INFINITY : o.penalty;
+    s->next_estimate = isnan(o.penalty) ? 16 : SIZE_MAX;
     st = reserve(s, false, err);
     if (st) {
         cbx_changepoint_stream_free(s);
@@ -671,20 +673,19 @@ static cbx_status by_cost(cbx_ctx *ctx, const double *x, size_t n, const cbx_cha
 cbx_status cbx_changepoints_find(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *opts,
                                  size_t *index, size_t *count, cbx_err *err)
 {
-    cbx_changepoint_opts defaults = CBX_CHANGEPOINT_OPTS_INIT;
+    cbx_changepoint_opts o;
     double penalty;
     size_t found = 0;
+    cbx_status st = take_changepoint_opts(&o, opts, err);
 
-    if (!opts) opts = &defaults;
-    cbx_status st = changepoint_opts_check(opts, err);
     if (!st) st = cbx__series_check(x, n, err);
     if (st) return st;
-    if (n >= 3 && n / 2 >= opts->min_segment) {
-        if (opts->method == CBX_CHANGEPOINT_E_DIVISIVE) {
-            st = e_divisive(ctx, x, n, opts, index, &found, err);
+    if (n >= 3 && n / 2 >= o.min_segment) {
+        if (o.method == CBX_CHANGEPOINT_E_DIVISIVE) {
+            st = e_divisive(ctx, x, n, &o, index, &found, err);
         } else {
-            st = changepoint_penalty(ctx, x, n, opts, &penalty, err);
-            if (!st) st = by_cost(ctx, x, n, opts, penalty, index, &found, err);
+            st = changepoint_penalty(ctx, x, n, &o, &penalty, err);
+            if (!st) st = by_cost(ctx, x, n, &o, penalty, index, &found, err);
         }
     }
     if (!st) *count = found;

@@ -9,6 +9,7 @@
 
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/options.h"
 #include "calibrax/core/point_index.h"
 
 /* --- keys: found by their hash, compared as they are in the run, so that a key costs no text ---
@@ -230,9 +231,9 @@ static bool usable(double x) { return isnan(x) || (x >= 0 && isfinite(x)); }
 
 static cbx_status check_opts(const cbx_regression_opts *o, cbx_err *err)
 {
-    if (o->struct_size != sizeof(*o))
-        return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", o->struct_size);
-    if (!(o->level > 0 && o->level < 1)) return cbx_fail(err, CBX_EINVAL, "level %g is not between 0 and 1", o->level);
+    cbx_status st = cbx_check_level("level", o->level, err);
+
+    if (st) return st;
     if (isnan(o->threshold) || !usable(o->threshold) || !usable(o->primary_threshold) ||
         !usable(o->secondary_threshold))
         return cbx_fail(err, CBX_EINVAL, "a threshold is negative, infinite or not a number");
@@ -336,21 +337,21 @@ static cbx_status compare(const sides *s, cbx_err *err)
 cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run *baseline,
                                  const cbx_regression_opts *opts, cbx_regression **out, cbx_err *err)
 {
-    cbx_regression_opts defaults = CBX_REGRESSION_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__whitney counts = { 0 };
+    cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_regression_opts", err);
 
-    if (!opts) opts = &defaults;
-    cbx_status st = check_opts(opts, err);
+    if (!st) st = check_opts(&o, err);
     if (st) return st;
     cbx_regression *r = cbx_mem_zalloc(al, sizeof(*r));
     if (!r) return cbx_fail(err, CBX_ENOMEM, "out of memory for a comparison");
     r->al = *al;
-    r->allow_dropped = opts->allow_dropped;
-    r->undecided_passes = opts->undecided_passes;
+    r->allow_dropped = o.allow_dropped;
+    r->undecided_passes = o.undecided_passes;
     cbx_arena_init(&r->arena, al);
     cbx_names_init(&r->words, al);
-    st = compare(&(sides){ ctx, run, baseline, opts, r, &counts }, err);
+    st = compare(&(sides){ ctx, run, baseline, &o, r, &counts }, err);
     cbx__whitney_clear(ctx, &counts);
     if (st) {
         cbx_regression_free(r);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/options.h"
+
 enum { NAME_LONGEST = 48, LABEL_LONGEST = 60, TITLE_LONGEST = 160 };
 
 /* A copy fit to be drawn; NULL stays NULL. */
@@ -20,10 +22,9 @@ cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **o
     cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
     cbx_plot *p;
     bool full = false;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_plot_opts", err);
 
-    if (opts && opts->struct_size != sizeof *opts)
-        return cbx_fail(err, CBX_EINVAL, "'cbx_plot_opts' has another version: begin with CBX_PLOT_OPTS_INIT");
-    if (opts) o = *opts;
+    if (st) return st;
     if (o.width == 0) o.width = 720;
     if (o.height == 0) o.height = 420;
     if (o.png_scale == 0) o.png_scale = 2;

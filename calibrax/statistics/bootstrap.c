@@ -21,10 +21,10 @@
 
 static cbx_status boot_options(const cbx_boot_opts *given, cbx_boot_opts *out, cbx_err *err)
 {
-    const cbx_boot_opts defaults = CBX_BOOT_OPTS_INIT;
-    cbx_boot_opts o = given ? *given : defaults;
+    cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
+    cbx_status st = cbx_take_options(&o, sizeof o, given, "cbx_boot_opts", err);
 
-    if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "bootstrap options of another version");
+    if (st) return st;
     if ((unsigned)o.statistic > CBX_BOOT_STDDEV)
         return cbx_fail(err, CBX_EINVAL, "unknown statistic %d", (int)o.statistic);
     if ((unsigned)o.method > CBX_BOOT_STUDENTISED)
@@ -37,7 +37,7 @@ static cbx_status boot_options(const cbx_boot_opts *given, cbx_boot_opts *out, c
     if (!o.resamples) return cbx_fail(err, CBX_EINVAL, "'resamples' must be at least 1, got 0");
     if (o.statistic == CBX_BOOT_MEDIAN) o.parameter = 0.5;
     *out = o;
-    return cbx__level_check(o.level, err);
+    return cbx_check_level("level", o.level, err);
 }
 
 static cbx_interval boot_percentile(double *values, size_t count, double estimate, double level)

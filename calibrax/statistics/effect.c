@@ -12,7 +12,7 @@
 static cbx_status two_check(const double *x, size_t n, size_t min_x, const double *y, size_t m, size_t min_y,
                             double level, cbx_err *err)
 {
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
 
     if (!st) st = cbx__sample_check(x, n, min_x, err);
     if (!st) st = cbx__sample_check(y, m, min_y, err);

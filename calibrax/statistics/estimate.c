@@ -183,7 +183,7 @@ cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, dou
                                     cbx_err *err)
 {
     double *work = NULL;
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
 
     if (st) return st;
     st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
@@ -215,7 +215,7 @@ cbx_status cbx_stat_median_interpolated(cbx_ctx *ctx, const double *x, size_t n,
                                         cbx_err *err)
 {
     double *work = NULL;
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
     if (st) return st;
@@ -228,7 +228,7 @@ cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b,
                                  cbx_interval *out, cbx_err *err)
 {
     double *work = NULL;
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
 
     if (st) goto done;
     if (n == 0) {

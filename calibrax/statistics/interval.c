@@ -8,7 +8,7 @@
 
 cbx_status cbx_stat_mean_interval(const double *x, size_t n, double level, cbx_interval *out, cbx_err *err)
 {
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
     cbx_interval iv = { 0, -INFINITY, INFINITY, 0 };
 
     if (!st) st = cbx__sample_check(x, n, 1, err);
@@ -27,7 +27,7 @@ cbx_status cbx_stat_mean_interval(const double *x, size_t n, double level, cbx_i
 
 cbx_status cbx_stat_stddev_interval(const double *x, size_t n, double level, cbx_interval *out, cbx_err *err)
 {
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
     cbx_interval iv = { 0, -INFINITY, INFINITY, 0 };
 
     if (!st) st = cbx__sample_check(x, n, 1, err);
@@ -61,7 +61,7 @@ cbx_status cbx_stat_quantile_interval(cbx_ctx *ctx, const double *x, size_t n, d
                                       cbx_interval *out, cbx_err *err)
 {
     double *work = NULL, l, u, attained;
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
     cbx_interval iv = { 0, -INFINITY, INFINITY, 0 };
 
     if (!st && !(p > 0 && p < 1)) st = cbx_fail(err, CBX_EINVAL, "quantile %g is not between 0 and 1", p);
@@ -80,7 +80,7 @@ cbx_status cbx_stat_quantile_interval(cbx_ctx *ctx, const double *x, size_t n, d
 cbx_status cbx_stat_proportion_interval(size_t k, size_t n, double level, cbx_interval *out, cbx_err *err)
 {
     double tail = (1 - level) / 2, hits = (double)k, rest = (double)n - (double)k;
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
 
     if (st) return st;
     if (k > n) return cbx_fail(err, CBX_EINVAL, "%zu of %zu is no proportion", k, n);

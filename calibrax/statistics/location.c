@@ -133,7 +133,7 @@ cbx_status cbx_stat_hodges_lehmann(cbx_ctx *ctx, const double *x, size_t n, doub
                                    cbx_err *err)
 {
     double *work = NULL, achieved = level, size = (double)n;
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
     if (st) return st;
@@ -148,7 +148,7 @@ cbx_status cbx_stat_hodges_lehmann_shift(cbx_ctx *ctx, const double *x, size_t n
                                          double level, cbx_interval *out, cbx_err *err)
 {
     double *a = NULL, *b = NULL, achieved = level, nm = (double)n * (double)m;
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &a, err);
     if (!st) st = cbx__sorted_copy(ctx, y, m, 1, &b, err);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "calibrax/base/options.h"
 #include "calibrax/statistics/estimate.h"
 
 #define GROWTH     1.5
@@ -78,7 +79,8 @@ cbx_status cbx_looks_plan(size_t first, size_t last, double alpha, cbx_looks *ou
     if (first < 1 || last < first || last > CBX_LOOKS_PAIRS)
         return cbx_fail(err, CBX_EINVAL, "looks from %zu to %zu pairs: 1 <= first <= last <= %d", first, last,
                         CBX_LOOKS_PAIRS);
-    if (!(alpha > 0 && alpha < 1)) return cbx_fail(err, CBX_EINVAL, "an error of %g is not between 0 and 1", alpha);
+    cbx_status st = cbx_check_level("alpha", alpha, err);
+    if (st) return st;
     double growth = fmax(GROWTH, pow((double)last / (double)first, 1.0 / (CBX_LOOKS_MAX - 1)));
     for (; l.count + 1 < CBX_LOOKS_MAX && next < (double)last; next *= growth) l.pairs[l.count++] = (size_t)next;
     if (l.count && l.pairs[l.count - 1] == last) l.count--;

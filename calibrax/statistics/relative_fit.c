@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "calibrax/base/options.h"
 #include "calibrax/statistics/distribution.h"
 
 /* --- linear part --- */
@@ -155,7 +156,9 @@ size_t cbx__fit_different(const double *x, size_t n)
 
 cbx_status cbx__fit_check(const double *x, const double *y, size_t n, size_t min, double level, cbx_err *err)
 {
-    if (!(level > 0 && level < 1)) return cbx_fail(err, CBX_EINVAL, "level %g is not between 0 and 1", level);
+    cbx_status st = cbx_check_level("level", level, err);
+
+    if (st) return st;
     for (size_t i = 0; i < n; i++)
         if (!(x[i] > 0 && y[i] > 0 && isfinite(x[i]) && isfinite(y[i])))
             return cbx_fail(err, CBX_EDOM, "point %zu (%g, %g) is not positive and finite", i, x[i], y[i]);

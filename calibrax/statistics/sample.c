@@ -24,12 +24,6 @@ cbx_status cbx__sample_check(const double *x, size_t n, size_t min, cbx_err *err
     return CBX_OK;
 }
 
-cbx_status cbx__level_check(double level, cbx_err *err)
-{
-    if (level > 0 && level < 1) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "confidence level %g is not between 0 and 1", level);
-}
-
 cbx_status cbx__doubles(cbx_ctx *ctx, size_t n, double **out, cbx_err *err)
 {
     *out = n > SIZE_MAX / sizeof(double) ? NULL : cbx_mem_alloc(cbx_ctx_allocator(ctx), n * sizeof(double));

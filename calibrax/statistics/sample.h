@@ -6,11 +6,10 @@
 #include <stddef.h>
 
 #include "calibrax/base/ctx.h"
+#include "calibrax/base/options.h"
 
 /** CBX_EINVAL below `min` values, CBX_EDOM for one that is not finite. */
 cbx_status cbx__sample_check(const double *x, size_t n, size_t min, cbx_err *err);
-/** 0 < level < 1. */
-cbx_status cbx__level_check(double level, cbx_err *err);
 
 /** n doubles of scratch; freed with cbx__doubles_free, where NULL is fine. */
 cbx_status cbx__doubles(cbx_ctx *ctx, size_t n, double **out, cbx_err *err);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "calibrax/base/options.h"
+
 #define MAX_BET 0.5 /* of the empirical Bernstein bets, section 3.2 of its source */
 enum { ASYMPTOTIC_FROM = 20 };
 
@@ -11,14 +13,13 @@ static double alpha_of(const cbx_sequence *s) { return 1 - s->opts.level; }
 
 cbx_status cbx_sequence_init(cbx_sequence *s, const cbx_sequence_opts *opts, cbx_err *err)
 {
-    const cbx_sequence_opts defaults = CBX_SEQUENCE_OPTS_INIT;
-    cbx_sequence_opts o = opts ? *opts : defaults;
+    cbx_sequence_opts o = CBX_SEQUENCE_OPTS_INIT;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_sequence_opts", err);
 
-    if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "sequence options of another version");
+    if (!st) st = cbx_check_level("level", o.level, err);
+    if (st) return st;
     if ((unsigned)o.kind > CBX_SEQUENCE_ASYMPTOTIC)
         return cbx_fail(err, CBX_EINVAL, "unknown kind of sequence %d", (int)o.kind);
-    if (!(o.level > 0 && o.level < 1))
-        return cbx_fail(err, CBX_EINVAL, "confidence level %g is not between 0 and 1", o.level);
     if (!(o.planned > 0 && isfinite(o.planned)))
         return cbx_fail(err, CBX_EINVAL, "'planned' must be above 0, got %g", o.planned);
     if (o.kind == CBX_SEQUENCE_BOUNDED && !(isfinite(o.low) && isfinite(o.high) && o.low < o.high))

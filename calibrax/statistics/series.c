@@ -215,11 +215,8 @@ static cbx_status check(const double *x, size_t n, double inflation, double leve
         return cbx_fail(err, CBX_EINVAL, "a trend of %zu values: 2 to %d are needed", n, CBX_SLOPE_MAX);
     if (!(inflation >= 1) || !isfinite(inflation))
         return cbx_fail(err, CBX_EINVAL, "'inflation' must be finite and at least 1, got %g", inflation);
-    if (!(level > 0 && level < 1))
-        return cbx_fail(err, CBX_EINVAL, "confidence level %g is not between 0 and 1", level);
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return cbx_fail(err, CBX_EDOM, "value %zu of the series is not finite", i);
-    return CBX_OK;
+    cbx_status st = cbx_check_level("level", level, err);
+    return st ? st : cbx__sample_check(x, n, 2, err);
 }
 
 cbx_status cbx_stat_theil_sen(cbx_ctx *ctx, const double *x, size_t n, double inflation, double level,

@@ -227,13 +227,12 @@ static cbx_status levels_open(cbx_ctx *ctx, size_t n, levels *l, cbx_err *err)
 cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_steady_opts *opts, cbx_steady *out,
                            size_t *breaks, size_t capacity, cbx_err *err)
 {
-    const cbx_steady_opts defaults = CBX_STEADY_OPTS_INIT;
-    cbx_steady_opts o = opts ? *opts : defaults;
+    cbx_steady_opts o = CBX_STEADY_OPTS_INIT;
     cbx_steady result = { CBX_STEADY_FLAT, 0, 0, 1, 0 };
     levels l = { 0 };
-    cbx_status st = CBX_OK;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_steady_opts", err);
 
-    if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "steady-state options of another version");
+    if (st) return st;
     if (!(o.tolerance >= 0 && o.tail > 0 && o.tail <= 1 && o.penalty > 0))
         return cbx_fail(err, CBX_EINVAL,
                         "steady-state options are out of range: 0 < tolerance, 0 < tail <= 1, 0 < penalty");

@@ -130,17 +130,18 @@ static void count_random(arrangement *a, size_t permutations, uint64_t seed)
 cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
                                      const cbx_permutation_opts *opts, cbx_test *out, cbx_err *err)
 {
-    const cbx_permutation_opts defaults = CBX_PERMUTATION_OPTS_INIT, *o = opts ? opts : &defaults;
-    cbx_test r = { .method = o->paired ? "paired permutation" : "permutation" };
-    arrangement a = { .n = n, .m = m, .paired = o->paired, .user = o->user };
+    cbx_permutation_opts o = CBX_PERMUTATION_OPTS_INIT;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_permutation_opts", err);
+    cbx_test r = { .method = o.paired ? "paired permutation" : "permutation" };
+    arrangement a = { .n = n, .m = m, .paired = o.paired, .user = o.user };
 
+    if (st) return st;
     if (n + m < n || n + m >= CBX__RESAMPLE_LIMIT) return cbx_fail(err, CBX_EINVAL, "samples too large to permute");
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "permutation options of another version");
-    if (!o->permutations) return cbx_fail(err, CBX_EINVAL, "'permutations' must be at least 1, got 0");
-    if (o->paired && n != m) return cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
-    a.compare = o->compare ? o->compare : mean_difference;
+    if (!o.permutations) return cbx_fail(err, CBX_EINVAL, "'permutations' must be at least 1, got 0");
+    if (o.paired && n != m) return cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
+    a.compare = o.compare ? o.compare : mean_difference;
     cbx_arena arena;
-    cbx_status st = cbx__sample_check(x, n, 1, err);
+    st = cbx__sample_check(x, n, 1, err);
     if (!st) st = cbx__sample_check(y, m, 1, err);
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
@@ -174,7 +175,7 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
         memcpy(a.y, a.pool + a.n, a.m * sizeof(double));
         a.observed = compared(&a);
         r.statistic = a.observed;
-        r.exact = all <= (double)o->permutations;
+        r.exact = all <= (double)o.permutations;
         if (r.exact && a.paired) {
             for (uint64_t bits = 0; bits < (uint64_t)1 << a.n; bits++) {
                 swap_pairs(&a, bits, 0, a.n);
@@ -188,7 +189,7 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
                 count_one(&a);
             } while (next_split(&a));
         } else
-            count_random(&a, o->permutations, o->seed);
+            count_random(&a, o.permutations, o.seed);
         double extra = r.exact ? 0 : 1;
         r.p_less = ((double)a.at_most + extra) / ((double)a.count + extra);
         r.p_greater = ((double)a.at_least + extra) / ((double)a.count + extra);

@@ -96,7 +96,7 @@ static double expected_half(double variance, size_t n, double level)
 cbx_status cbx_stat_launches_for(double variance, double half, double level, size_t *out, cbx_err *err)
 {
     size_t low = 1, high = MAX_LAUNCHES; /* expected_half falls with n */
-    cbx_status st = cbx__level_check(level, err);
+    cbx_status st = cbx_check_level("level", level, err);
 
     if (st) return st;
     if (!(variance >= 0 && isfinite(variance) && half > 0))
@@ -234,13 +234,14 @@ static double bisect(simulation *s, size_t workers, double power)
 static cbx_status detectable_options(const cbx_detectable_opts *opts, size_t k, size_t n, cbx_detectable_opts *o,
                                      cbx_err *err)
 {
-    const cbx_detectable_opts defaults = CBX_DETECTABLE_OPTS_INIT;
+    cbx_status st;
 
-    *o = opts ? *opts : defaults;
-    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "options of another version");
-    if (!o->runs) return cbx_fail(err, CBX_EINVAL, "'runs' must be at least 1, got 0");
-    if (!(o->alpha > 0 && o->alpha < 1 && o->power > 0 && o->power < 1))
-        return cbx_fail(err, CBX_EINVAL, "alpha %g and power %g are not between 0 and 1", o->alpha, o->power);
+    *o = (cbx_detectable_opts)CBX_DETECTABLE_OPTS_INIT;
+    st = cbx_take_options(o, sizeof *o, opts, "cbx_detectable_opts", err);
+    if (!st) st = cbx_check_range("runs", (double)o->runs, 1, INFINITY, err);
+    if (!st) st = cbx_check_level("alpha", o->alpha, err);
+    if (!st) st = cbx_check_level("power", o->power, err);
+    if (st) return st;
     if (k < 2) return cbx_fail(err, CBX_EINVAL, "a pilot of %zu launches shows no spread: at least 2", k);
     if (n < 2 || n > MAX_SIMULATED)
         return cbx_fail(err, CBX_EINVAL, "%zu launches a side cannot be simulated: 2 to %d", n, (int)MAX_SIMULATED);

@@ -219,7 +219,7 @@ class Analysis(unittest.TestCase):
         for call, words in ((lambda: cx.analysis.score([], "lower"), "score: 'values' must be at least one row"),
                             (lambda: cx.analysis.pareto([], "lower"), "pareto: 'points' must be at least one row"),
                             (lambda: cx.analysis.changes([1, 2]), "changes: the series has 2 values"),
-                            (lambda: cx.statistics.bootstrap([1, 2, 3], level=0), "bootstrap: confidence level 0"),
+                            (lambda: cx.statistics.bootstrap([1, 2, 3], level=0), "bootstrap: 'level' must be greater than 0 and less than 1, got 0"),
                             (lambda: cx.statistics.median([]), "median: ")):
             with self.assertRaisesRegex(ValueError, words):
                 call()

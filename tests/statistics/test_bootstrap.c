@@ -133,6 +133,10 @@ static void what_is_refused(void **state)
     o.struct_size = 3;
     CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 3, NULL, 0, &o, &iv, &err), CBX_EINVAL, "version");
     o = (cbx_boot_opts)CBX_BOOT_OPTS_INIT;
+    o.struct_size = offsetof(cbx_boot_opts, distribution);
+    o.stop = (const volatile sig_atomic_t *)1; /* beyond its struct: not read */
+    CHECK_OK(cbx_stat_bootstrap(ctx, x, 3, NULL, 0, &o, &iv, &err), &err, "options of an older version");
+    o = (cbx_boot_opts)CBX_BOOT_OPTS_INIT;
     o.paired = true;
     CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 3, x, 2, &o, &iv, &err), CBX_EINVAL, "pairs of unequal size");
     o = (cbx_boot_opts)CBX_BOOT_OPTS_INIT;
