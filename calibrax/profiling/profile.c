@@ -1,33 +1,111 @@
-/* Repeated runs of a command, monitored. */
+/*
+ * Repeated runs of a command, monitored.
+ *
+ * The child stays a zombie until the monitor has taken its last sample, so that its counters are final there.
+ *
+ * ru_maxrss of wait4 is at least the memory of the process that started the child (exec keeps the previous mark), so it is used only
+ * if it is greater than this program's own mark, else the monitor's VmHWM.
+ */
 #include "calibrax/profiling/profile.h"
 
+#include <math.h>
+#include <sys/resource.h>
+
+#include "calibrax/base/clock.h"
 #include "calibrax/base/options.h"
-#include "calibrax/profiling/watched.h"
+#include "calibrax/base/process.h"
+
+#define MIB      1048576.0
+#define TICK_NS  20000000u
+#define GRACE_NS 10000000000u /* between SIGTERM and SIGKILL */
+
+static double seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
+static double own_mark_mb(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? NAN : (double)u.ru_maxrss / 1024;
+}
+
+/* A span of its time, and counters of its samples. */
+static void trace_run(cbx_timeline *t, const char *name, uint64_t start_ns, uint64_t end_ns,
+                      const cbx_resource_report *r)
+{
+    cbx_timeline_at at = { start_ns, 1, 0 };
+
+    cbx_timeline_span(t, name, "run", &at, end_ns - start_ns, NULL, 0);
+    for (size_t i = 0; i < r->nsamples; i++) {
+        const cbx_resource_sample *s = &r->samples[i];
+        const cbx_timeline_arg memory = { "MiB", NULL, (double)s->rss_bytes / MIB },
+                               cpu = { "percent", NULL, s->cpu_percent };
+        const cbx_timeline_arg counts[] = { { "threads", NULL, s->threads }, { "processes", NULL, s->processes } };
+        at.time_ns = s->time_ns;
+        cbx_timeline_counter(t, "resident", &at, &memory, 1);
+        cbx_timeline_counter(t, "CPU", &at, &cpu, 1);
+        cbx_timeline_counter(t, "threads", &at, counts, 2);
+    }
+}
+
+/* Until it has ended by itself, or the stop flag is set: then it is ended.  Whether it was stopped. */
+static bool wait_for_end(const cbx_profile_opts *o, cbx__process *p)
+{
+    while (!cbx__process_wait(p, TICK_NS)) {
+        if (!o->stop || !*o->stop) continue;
+        cbx__process_signal(p, SIGTERM);
+        if (!cbx__process_wait(p, GRACE_NS)) cbx__process_kill(p);
+        cbx__process_wait(p, UINT64_MAX);
+        return true;
+    }
+    return false;
+}
 
 static cbx_status run_once(cbx_ctx *ctx, const cbx_profile_opts *o, cbx_timeline *trace, cbx_profile_run *out,
                            cbx_err *err)
 {
-    cbx__watched_opts w = {
-        .process = CBX__PROCESS_OPTS_INIT, .interval_s = o->interval_s, .grace_s = 10, .stop = o->stop, .gpu = o->gpu
-    };
-    cbx__watched r;
-    cbx_status st;
+    cbx__process_opts how = CBX__PROCESS_OPTS_INIT;
+    cbx_resource_opts watched = CBX_RESOURCE_OPTS_INIT;
+    cbx_resource_monitor *monitor = NULL;
+    cbx_profile_run r = { 0 };
+    bool stopped = false;
+    cbx__process p;
 
-    w.process.argv = o->argv;
-    if (o->show_output) w.process.output = CBX__FD_OURS;
-    st = cbx__watched_run(ctx, &w, &r, err);
+    how.argv = o->argv;
+    if (o->show_output) how.output = CBX__FD_OURS;
+    cbx__process_init(&p);
+    uint64_t start_ns = cbx_clock_ns();
+    cbx_status st = cbx__process_start(&how, &p, err);
     if (st) return st;
-    if (trace) cbx__watched_trace(trace, o->argv[0], &r);
-    if (r.end == CBX__WATCHED_STOPPED)
+    watched.pid = p.pid;
+    watched.interval_s = o->interval_s;
+    watched.from_start = true;
+    watched.device = o->gpu ? cbx_gpu_sample : NULL;
+    watched.device_user = o->gpu;
+    st = cbx_resource_monitor_start(ctx, &watched, &monitor, err);
+    if (st == CBX_ENOENT) st = CBX_OK; /* it has ended already */
+    if (st)
+        cbx__process_kill(&p);
+    else
+        stopped = wait_for_end(o, &p);
+    cbx__process_wait(&p, UINT64_MAX);
+    uint64_t end_ns = cbx_clock_ns();
+    if (monitor) cbx_resource_monitor_stop(monitor, &r.resources, NULL);
+    cbx__process_finish(&p);
+    /* Available only after the child was reaped. */
+    double mark = (double)p.usage.ru_maxrss / 1024, seen = (double)r.resources.hwm_bytes / MIB;
+    r.wall_s = 1e-9 * (double)(end_ns - start_ns);
+    r.exit_status = cbx__process_exit_status(&p);
+    r.cpu_user_s = fmax(seconds(p.usage.ru_utime), r.resources.cpu_user_s);
+    r.cpu_system_s = fmax(seconds(p.usage.ru_stime), r.resources.cpu_system_s);
+    r.max_rss_mb = mark > own_mark_mb() || seen == 0 ? fmax(mark, seen) : seen;
+    if (!st && trace) trace_run(trace, o->argv[0], start_ns, end_ns, &r.resources);
+    cbx_resource_monitor_free(monitor);
+    r.resources.samples = NULL;
+    r.resources.nsamples = 0;
+    if (!st && stopped)
         st = cbx_fail(err, CBX_EINTERRUPTED, "stopped while '%s' ran", o->argv[0]);
-    else if (r.run.exit_status != 0 && !o->ignore_failure)
-        st = cbx_fail(err, CBX_ECHILD, "'%s' ended with status %d", o->argv[0], r.run.exit_status);
-    if (!st) *out = r.run;
-    cbx__watched_clear(&r);
-    if (!st) {
-        out->resources.samples = NULL;
-        out->resources.nsamples = 0;
-    }
+    else if (!st && r.exit_status != 0 && !o->ignore_failure)
+        st = cbx_fail(err, CBX_ECHILD, "'%s' ended with status %d", o->argv[0], r.exit_status);
+    if (!st) *out = r;
     return st;
 }
 

@@ -37,7 +37,7 @@ typedef struct cbx_profile_opts {
 typedef struct cbx_profile_run {
     double wall_s;
     double cpu_user_s, cpu_system_s; /* of all processes: the greater of wait4 and the monitor */
-    double max_rss_mb;               /* MiB, greatest of a single process; see watched.c on wait4 */
+    double max_rss_mb;               /* MiB, greatest of a single process; see profile.c on wait4 */
     int exit_status;                 /* 128 + number for a signal */
     cbx_resource_report resources;   /* without samples; num_samples 0: ended before the first sample */
 } cbx_profile_run;
