@@ -1,12 +1,14 @@
 /* Classes of a launch by change points.
  *
- * Workload: 2000 epochs with a handful of levels and single wild values.  Prefix sums make the cost
- * of a segment two subtractions. */
+ * Workload: 2000 epochs with a handful of levels and single wild values. */
 #include "calibrax/statistics/steady.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/arena.h"
+#include "calibrax/statistics/partition.h"
 #include "calibrax/statistics/sample.h"
 
 #define CUT          3.0
@@ -15,13 +17,13 @@
 enum { SHORTEST = 5, MIN = 10, NEAR = 9 };
 
 typedef struct levels {
+    cbx_ctx *ctx;
+    cbx_arena arena;
     size_t n;
-    double *clean;                 /* wild values pulled in, less the first value */
-    double *sum, *squares;         /* prefix sums of clean, n + 1 */
-    double *best;                  /* least cost of the first i, n + 1 */
-    double *work;                  /* n + 1 */
-    double *at, *at_sum, *at_rest; /* starts that may still win: place, sum there, best less squares there; n + 1 */
-    size_t *last;                  /* where the last segment of the first i begins, n + 1 */
+    double *clean; /* wild values pulled in, less the first value */
+    double *sum;   /* prefix sums of clean, n + 1 */
+    double *work, *usual;
+    size_t *last; /* where the last segment of the first i begins, n + 1 */
 } levels;
 
 /* Of nine neighbours: wild values would have to be five of nine to pass for a level, and a step
@@ -35,80 +37,21 @@ static double local_median(const double *x, size_t n, size_t i)
     return cbx__select(near, NEAR, half);
 }
 
-static void prefix(levels *l)
+/* The best levels of clean. */
+static cbx_status segment(levels *l, double penalty, cbx_err *err)
 {
-    l->sum[0] = l->squares[0] = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        l->sum[i + 1] = l->sum[i] + l->clean[i];
-        l->squares[i + 1] = l->squares[i] + l->clean[i] * l->clean[i];
+    cbx__partition p;
+    bool good = true;
+
+    penalty = fmax(penalty, DBL_MIN); /* of values without noise: no change gains nothing */
+    cbx__partition_init(&p, cbx_ctx_allocator(l->ctx), SHORTEST, penalty);
+    for (size_t i = 0; good && i < l->n; i++) {
+        good = cbx__partition_reserve(&p, false);
+        if (good) cbx__partition_append(&p, l->clean[i], penalty);
     }
-}
-
-static double max_of(const double *x, size_t n)
-{
-    double max[4] = { x[0], x[0], x[0], x[0] };
-    size_t i = 0;
-
-    for (; i + 4 <= n; i += 4)
-        for (size_t k = 0; k < 4; k++) max[k] = x[i + k] > max[k] ? x[i + k] : max[k];
-    for (; i < n; i++) max[0] = x[i] > max[0] ? x[i] : max[0];
-    return fmax(fmax(max[0], max[1]), fmax(max[2], max[3]));
-}
-
-/* Starts that cost more than the best so far even without a penalty never win again. */
-static size_t prune(levels *l, size_t open, double min)
-{
-    size_t kept = 0;
-
-    if (max_of(l->work, open) <= min) return open;
-    for (size_t k = 0; k < open; k++) {
-        if (l->work[k] > min) continue;
-        l->at[kept] = l->at[k];
-        l->at_sum[kept] = l->at_sum[k];
-        l->at_rest[kept++] = l->at_rest[k];
-    }
-    return kept;
-}
-
-static void open_start(levels *l, size_t place, size_t start)
-{
-    l->at[place] = (double)start;
-    l->at_sum[place] = l->sum[start];
-    l->at_rest[place] = l->best[start] - l->squares[start];
-}
-
-/* PELT. */
-static void segment(levels *l, double penalty)
-{
-    size_t open = 1;
-
-    l->best[0] = -penalty;
-    open_start(l, 0, 0);
-    for (size_t to = SHORTEST; to <= l->n; to++) {
-        size_t winner;
-        /* Cost of the first `to` values for each open start, less the penalty: the loop that all the time
-         * goes into. */
-        const double sum = l->sum[to], squares = l->squares[to], end = (double)to;
-        const double *restrict at = l->at, *restrict at_sum = l->at_sum, *restrict at_rest = l->at_rest;
-        double *restrict work = l->work;
-
-        for (size_t k = 0; k < open; k++) {
-            double s = sum - at_sum[k];
-            work[k] = (at_rest[k] + squares) - s * s / (end - at[k]);
-        }
-        double min[4] = { l->work[0], l->work[0], l->work[0], l->work[0] };
-        size_t i = 0;
-        for (; i + 4 <= open; i += 4)
-            for (size_t k = 0; k < 4; k++) min[k] = l->work[i + k] < min[k] ? l->work[i + k] : min[k];
-        for (; i < open; i++) min[0] = l->work[i] < min[0] ? l->work[i] : min[0];
-        double all = fmin(fmin(min[0], min[1]), fmin(min[2], min[3]));
-        for (i = 0; l->work[i] != all; i++) continue;
-        winner = i;
-        l->best[to] = l->work[winner] + penalty;
-        l->last[to] = (size_t)l->at[winner];
-        open = prune(l, open, l->best[to]);
-        if (to + 1 >= 2 * SHORTEST) open_start(l, open++, to + 1 - SHORTEST);
-    }
+    for (size_t to = good ? l->n : 0; to > 0; to = l->last[to]) l->last[to] = p.nodes[to].last;
+    cbx__partition_clear(&p);
+    return good ? CBX_OK : cbx_fail_nomem(err, "the levels of a launch");
 }
 
 /* Residual variance and lag-1 autocorrelation about the levels found. */
@@ -177,51 +120,30 @@ static void classify(const levels *l, double origin, double tolerance, double ta
     if (out->kind == CBX_STEADY_NONE) out->start = n;
 }
 
-static void find_levels(levels *l, const double *x, double penalty, double *dependence)
+static cbx_status find_levels(levels *l, const double *x, double penalty, double *dependence, cbx_err *err)
 {
-    *dependence = 0;
-    for (size_t i = 0; i <= l->n; i++) l->last[i] = 0;
-    if (l->n < MIN) {
-        for (size_t i = 0; i < l->n; i++) l->clean[i] = x[i] - x[0];
-        prefix(l);
-        return;
-    }
+    double sigma = 0, squares = 0;
+
+    for (size_t i = 0; i < l->n; i++) l->usual[i] = l->n < MIN ? x[i] : local_median(x, l->n, i);
+    for (size_t i = 0; i < l->n; i++) l->work[i] = fabs(x[i] - l->usual[i]);
     /* Distances from the local median are cut to 3 deviations, which come from the distances
-     * themselves. */
-    for (size_t i = 0; i < l->n; i++) l->clean[i] = l->best[i] = local_median(x, l->n, i);
-    for (size_t i = 0; i < l->n; i++) l->work[i] = fabs(x[i] - l->clean[i]);
-    double sigma = MAD_TO_SIGMA * 1.2 *
-                   cbx__quantile_select(l->work, l->n, 0.5); /* the local median takes a share of the noise */
+     * themselves; the local median takes a share of the noise. */
+    sigma = MAD_TO_SIGMA * 1.2 * cbx__quantile_select(l->work, l->n, 0.5);
     for (size_t i = 0; i < l->n; i++) {
-        double d = x[i] - l->best[i];
+        double d = x[i] - l->usual[i];
         if (sigma > 0) d = fmin(fmax(d, -CUT * sigma), CUT * sigma);
-        l->clean[i] = (l->best[i] - x[0]) + d;
+        l->clean[i] = (l->usual[i] - x[0]) + d;
+        l->sum[i + 1] = l->sum[i] + l->clean[i];
+        squares += l->clean[i] * l->clean[i];
     }
-    prefix(l);
+    if (l->n < MIN) return CBX_OK;
     double first = step_variance(l);
-    segment(l, penalty * first);
+    cbx_status st = segment(l, penalty * first, err);
+    if (st) return st;
     double variance = residuals(l, dependence);
     if (*dependence > 0) variance *= (1 + *dependence) / (1 - *dependence);
-    if (fabs(variance - first) <= SAME_NOISE * first) return; /* the penalty was right */
-    segment(l, penalty * fmax(variance, 1e-30 * l->squares[l->n]));
-}
-
-static cbx_status levels_open(cbx_ctx *ctx, size_t n, levels *l, cbx_err *err)
-{
-    cbx_status st = cbx__doubles(ctx, 8 * (n + 1), &l->clean, err);
-
-    if (st) return st;
-    l->n = n;
-    l->sum = l->clean + n + 1;
-    l->squares = l->sum + n + 1;
-    l->best = l->squares + n + 1;
-    l->work = l->best + n + 1;
-    l->at = l->work + n + 1;
-    l->at_sum = l->at + n + 1;
-    l->at_rest = l->at_sum + n + 1;
-    l->last = cbx_mem_calloc(cbx_ctx_allocator(ctx), n + 1, sizeof *l->last);
-    if (!l->last) return cbx_fail(err, CBX_ENOMEM, "no memory for the levels of %zu values", n);
-    return CBX_OK;
+    if (fabs(variance - first) <= SAME_NOISE * first) return CBX_OK; /* the penalty was right */
+    return segment(l, penalty * fmax(variance, 1e-30 * squares), err);
 }
 
 cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_steady_opts *opts, cbx_steady *out,
@@ -229,7 +151,7 @@ cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_st
 {
     cbx_steady_opts o = CBX_STEADY_OPTS_INIT;
     cbx_steady result = { CBX_STEADY_FLAT, 0, 0, 1, 0 };
-    levels l = { 0 };
+    levels l = { .ctx = ctx, .n = n };
     cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_steady_opts", err);
 
     if (st) return st;
@@ -237,22 +159,25 @@ cbx_status cbx_stat_steady(cbx_ctx *ctx, const double *x, size_t n, const cbx_st
         return cbx_fail(err, CBX_EINVAL,
                         "steady-state options are out of range: 0 < tolerance, 0 < tail <= 1, 0 < penalty");
     st = cbx__sample_check(x, n, 1, err);
-    if (!st) st = levels_open(ctx, n, &l, err);
+    if (st) return st;
+    cbx_arena_init(&l.arena, cbx_ctx_allocator(ctx));
+    l.clean = cbx_arena_calloc(&l.arena, n, sizeof *l.clean);
+    l.sum = cbx_arena_calloc(&l.arena, n + 1, sizeof *l.sum);
+    l.work = cbx_arena_calloc(&l.arena, n, sizeof *l.work);
+    l.usual = cbx_arena_calloc(&l.arena, n, sizeof *l.usual);
+    l.last = cbx_arena_calloc(&l.arena, n + 1, sizeof *l.last);
+    if (!l.clean || !l.sum || !l.work || !l.usual || !l.last)
+        st = cbx_fail_nomem(err, "the levels of a launch");
+    else
+        st = find_levels(&l, x, o.penalty * log((double)n), &result.dependence, err);
     if (!st) {
-        find_levels(&l, x, o.penalty * log((double)n), &result.dependence);
         classify(&l, x[0], o.tolerance, o.tail, &result);
-        size_t segments = 0;
-        for (size_t to = l.n; to > 0; to = l.last[to]) segments++;
-        size_t place = segments - 1;
-        for (size_t to = l.n; place > 0; to = l.last[to]) {
-            place--;
-            if (breaks && place < capacity) breaks[place] = l.last[to];
-        }
-        result.segments = segments;
+        for (size_t to = l.last[n]; to > 0; to = l.last[to]) result.segments++;
+        for (size_t to = l.last[n], place = result.segments - 1; to > 0; to = l.last[to], place--)
+            if (breaks && place <= capacity) breaks[place - 1] = to;
         *out = result;
     }
-    cbx__doubles_free(ctx, l.clean, 8 * (n + 1));
-    cbx_mem_free(cbx_ctx_allocator(ctx), l.last, (n + 1) * sizeof *l.last);
+    cbx_arena_clear(&l.arena);
     return st;
 }
 

@@ -122,6 +122,7 @@ static void what_is_refused(void **state)
 {
     static const double x[] = { 1, 2, 3 }, bad[] = { 1, NAN, 3 }, zeros[] = { 0, 0, 0 };
     cbx_interval iv = { .level = 99 };
+    cbx_interval older;
     cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
     (void)state;
     CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 0, NULL, 0, NULL, &iv, &err), CBX_EINVAL, "no values");
@@ -135,7 +136,7 @@ static void what_is_refused(void **state)
     o = (cbx_boot_opts)CBX_BOOT_OPTS_INIT;
     o.struct_size = offsetof(cbx_boot_opts, distribution);
     o.stop = (const volatile sig_atomic_t *)1; /* beyond its struct: not read */
-    CHECK_OK(cbx_stat_bootstrap(ctx, x, 3, NULL, 0, &o, &iv, &err), &err, "options of an older version");
+    CHECK_OK(cbx_stat_bootstrap(ctx, x, 3, NULL, 0, &o, &older, &err), &err, "options of an older version");
     o = (cbx_boot_opts)CBX_BOOT_OPTS_INIT;
     o.paired = true;
     CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 3, x, 2, &o, &iv, &err), CBX_EINVAL, "pairs of unequal size");
