@@ -50,7 +50,7 @@ static cbx_interval side_of(const cbx_metric *m)
     return (cbx_interval){ m->value, bounded ? m->lower : m->value, bounded ? m->upper : m->value, 0 };
 }
 
-/* Speed-up: the cheaper over the dearer, so that better is more than 1; untouched where there is none. */
+/* Speed-up: the cheaper over the dearer, so that better is more than 1; untouched without one. */
 static cbx_status speedup_of(const work *w, const cbx_metric *m, const cbx_metric *ref, cbx_direction d,
                              cbx_interval *out, cbx_err *err)
 {

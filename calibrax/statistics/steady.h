@@ -39,7 +39,8 @@ typedef struct cbx_steady {
     double dependence; /* lag-1 autocorrelation of the residuals, which widened the penalty */
 } cbx_steady;
 
-/** Levels by exact minimisation of sum of squares + penalty per change, at least 5 values each, on values whose distance from the median of nine neighbours is cut to 3 noise deviations.
+/** Levels by exact minimisation of sum of squares + penalty per change, at least 5 values each, on
+ * values whose distance from the median of nine neighbours is cut to 3 noise deviations.
  * Noise is measured from the residuals of a first pass; positive lag-1 autocorrelation rho widens
  * the penalty by (1 + rho) / (1 - rho).  1 ms for 2000 values.  Sources: Maidstone et al., Stat.
  * Comput. 27 (2017) 519-533; Barrett et al. (above).
