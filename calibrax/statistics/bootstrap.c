@@ -86,6 +86,40 @@ static cbx_interval boot_studentised(double *values, size_t count, double estima
     return (cbx_interval){ estimate, estimate - t.upper * error, estimate - t.lower * error, level };
 }
 
+/* ---- what both bootstraps are: a value of each resample, which its key draws ---- */
+
+typedef struct engine {
+    cbx_boot_opts o;
+    double (*value)(const struct engine *e, const uint32_t key[2], size_t worker);
+    double estimate, *values;
+    size_t workers;
+} engine;
+
+static bool is_stopped(const cbx_boot_opts *o) { return o->stop && *o->stop; }
+
+static void run_resamples(void *user, size_t worker, size_t begin, size_t end)
+{
+    const engine *e = user;
+
+    for (size_t b = begin; b < end && !is_stopped(&e->o); b++) {
+        cbx_rng stream = cbx_rng_make(e->o.seed, b);
+        e->values[b] = e->value(e, stream.key, worker);
+    }
+}
+
+static cbx_status resample(cbx_arena *arena, engine *e, cbx_err *err)
+{
+    e->values = cbx_arena_calloc(arena, e->o.resamples, sizeof *e->values);
+    if (!e->values) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu resamples", e->o.resamples);
+    cbx__parallel(e->workers, e->o.resamples, run_resamples, e);
+    if (is_stopped(&e->o)) return cbx_fail(err, CBX_EINTERRUPTED, "the bootstrap was stopped");
+    if (!isfinite(e->estimate)) return cbx_fail(err, CBX_EDOM, "the statistic of the sample is not finite");
+    for (size_t i = 0; e->o.method != CBX_BOOT_STUDENTISED && i < e->o.resamples; i++)
+        if (!isfinite(e->values[i])) return cbx_fail(err, CBX_EDOM, "the statistic of resample %zu is not finite", i);
+    if (e->o.distribution) memcpy(e->o.distribution, e->values, e->o.resamples * sizeof *e->values);
+    return CBX_OK;
+}
+
 /* ---- one sample, two samples or pairs ---- */
 
 /* One sample, prepared for the loops. */
@@ -100,13 +134,11 @@ typedef struct side {
 } side;
 
 typedef struct bootstrap {
-    cbx_boot_opts o;
-    side a, b; /* b.n = 0: one sample */
-    double estimate;
-    double *values;
+    engine e;
+    side a, b;               /* b.n = 0: one sample */
     uint32_t *index, *count; /* a row of `capacity` for each worker */
     double *drawn;           /* for fn: a row of a.n + b.n for each worker */
-    size_t capacity, workers;
+    size_t capacity;
 } bootstrap;
 
 /* ---- statistics of one resample ---- */
@@ -149,16 +181,16 @@ static double counted_trimmed(const side *s, const uint32_t *count, double cut)
 
 static double of_resample(const bootstrap *boot, const side *s, const uint32_t *index, uint32_t *count)
 {
-    switch (boot->o.statistic) {
+    switch (boot->e.o.statistic) {
     case CBX_BOOT_MEAN: return s->mean + cbx__gather_sum(s->centred, index, s->n) / (double)s->n;
     case CBX_BOOT_STDDEV: return gathered_stddev(s, index);
-    case CBX_BOOT_TRIMMED_MEAN: count_ranks(s, index, count); return counted_trimmed(s, count, boot->o.parameter);
+    case CBX_BOOT_TRIMMED_MEAN: count_ranks(s, index, count); return counted_trimmed(s, count, boot->e.o.parameter);
     case CBX_BOOT_MEDIAN:
     case CBX_BOOT_QUANTILE: break;
     }
     count_ranks(s, index, count);
     /* From the nearer neighbour, as cbx_stat_quantile_sorted. */
-    double at = (double)(s->n - 1) * boot->o.parameter, pair[2];
+    double at = (double)(s->n - 1) * boot->e.o.parameter, pair[2];
     size_t k = (size_t)floor(at), passed = 0, i = 0;
 
     while (passed + count[i] <= k) passed += count[i++];
@@ -172,7 +204,7 @@ static double of_resample(const bootstrap *boot, const side *s, const uint32_t *
 static double compared(const bootstrap *boot, double a, double b)
 {
     if (boot->b.n == 0) return a;
-    return boot->o.compare == CBX_BOOT_RATIO ? a / b : a - b;
+    return boot->e.o.compare == CBX_BOOT_RATIO ? a / b : a - b;
 }
 
 /* ---- one resample ---- */
@@ -186,7 +218,7 @@ typedef struct workplace {
 static const uint32_t *draw_side(const bootstrap *boot, const uint32_t key[2], unsigned which, uint32_t *index)
 {
     size_t n = which ? boot->b.n : boot->a.n;
-    cbx__draw(key, boot->o.paired ? 0 : which, (uint32_t)n, n, index);
+    cbx__draw(key, boot->e.o.paired ? 0 : which, (uint32_t)n, n, index);
     return index;
 }
 
@@ -194,7 +226,7 @@ static double value_of(const bootstrap *boot, const uint32_t key[2], const workp
 {
     double b = 0;
 
-    if (boot->o.fn) {
+    if (boot->e.o.fn) {
         double *x = w->drawn, *y = boot->b.n ? x + boot->a.n : NULL;
         const uint32_t *index = draw_side(boot, key, 0, w->index);
         for (size_t i = 0; i < boot->a.n; i++) x[i] = boot->a.x[index[i]];
@@ -202,7 +234,7 @@ static double value_of(const bootstrap *boot, const uint32_t key[2], const workp
             index = draw_side(boot, key, 1, w->index);
             for (size_t i = 0; i < boot->b.n; i++) y[i] = boot->b.x[index[i]];
         }
-        return boot->o.fn(x, boot->a.n, y, boot->b.n, boot->o.user);
+        return boot->e.o.fn(x, boot->a.n, y, boot->b.n, boot->e.o.user);
     }
     double a = of_resample(boot, &boot->a, draw_side(boot, key, 0, w->index), w->count);
     if (boot->b.n) b = of_resample(boot, &boot->b, draw_side(boot, key, 1, w->index), w->count);
@@ -231,21 +263,14 @@ static bool needs_ranks(const cbx_boot_opts *o)
     return !o->fn && o->statistic != CBX_BOOT_MEAN && o->statistic != CBX_BOOT_STDDEV;
 }
 
-static bool is_stopped(const cbx_boot_opts *o) { return o->stop && *o->stop; }
-
-static void run_resamples(void *user, size_t worker, size_t begin, size_t end)
+static double value_of_resample(const engine *e, const uint32_t key[2], size_t worker)
 {
-    const bootstrap *boot = user;
-    size_t both = boot->a.n + boot->b.n;
-    const bool ranks = needs_ranks(&boot->o);
-    workplace w = { boot->index + worker * boot->capacity, boot->count + (ranks ? worker * boot->capacity : 0),
-                    boot->drawn + (boot->o.fn ? worker * both : 0) };
+    const bootstrap *boot = (const bootstrap *)e;
+    const workplace w = { boot->index + worker * boot->capacity,
+                          boot->count + (needs_ranks(&e->o) ? worker * boot->capacity : 0),
+                          boot->drawn + (e->o.fn ? worker * (boot->a.n + boot->b.n) : 0) };
 
-    for (size_t b = begin; b < end && !is_stopped(&boot->o); b++) {
-        cbx_rng stream = cbx_rng_make(boot->o.seed, b);
-        boot->values[b] = boot->o.method == CBX_BOOT_STUDENTISED ? student_of(boot, stream.key, &w)
-                                                                 : value_of(boot, stream.key, &w);
-    }
+    return e->o.method == CBX_BOOT_STUDENTISED ? student_of(boot, key, &w) : value_of(boot, key, &w);
 }
 
 /* ---- the jackknife ---- */
@@ -281,38 +306,38 @@ static double without(const bootstrap *boot, const side *s, size_t i)
 {
     double n = (double)s->n, d = s->centred[i], squares = s->error2 * n * (n - 1);
 
-    switch (boot->o.statistic) {
+    switch (boot->e.o.statistic) {
     case CBX_BOOT_MEAN: return s->mean - d / (n - 1);
     case CBX_BOOT_STDDEV: return s->n < 3 ? 0 : sqrt(fmax(0.0, squares - d * d * n / (n - 1)) / (n - 2));
-    case CBX_BOOT_TRIMMED_MEAN: return trimmed_without(s, s->rank[i], boot->o.parameter);
+    case CBX_BOOT_TRIMMED_MEAN: return trimmed_without(s, s->rank[i], boot->e.o.parameter);
     case CBX_BOOT_MEDIAN:
     case CBX_BOOT_QUANTILE: break;
     }
-    return quantile_without(s, s->rank[i], boot->o.parameter);
+    return quantile_without(s, s->rank[i], boot->e.o.parameter);
 }
 
 static double of_sample(const bootstrap *boot, const side *s)
 {
-    switch (boot->o.statistic) {
+    switch (boot->e.o.statistic) {
     case CBX_BOOT_MEAN: return s->mean;
     case CBX_BOOT_STDDEV: return sqrt(s->error2 * (double)s->n);
     case CBX_BOOT_TRIMMED_MEAN: {
-        size_t off = (size_t)(boot->o.parameter * (double)s->n);
+        size_t off = (size_t)(boot->e.o.parameter * (double)s->n);
         cbx__moments m = cbx__moments_of(s->sorted + off, s->n - 2 * off);
         return cbx__mean_of(&m);
     }
     case CBX_BOOT_MEDIAN:
     case CBX_BOOT_QUANTILE: break;
     }
-    return cbx_stat_quantile_sorted(s->sorted, s->n, boot->o.parameter);
+    return cbx_stat_quantile_sorted(s->sorted, s->n, boot->e.o.parameter);
 }
 
 /* The whole estimate without value i of side `which` (pairs: of both). */
 static double estimate_without(const bootstrap *boot, unsigned which, size_t i)
 {
-    bool first = boot->o.paired || which == 0, second = boot->b.n && (boot->o.paired || which == 1);
+    bool first = boot->e.o.paired || which == 0, second = boot->b.n && (boot->e.o.paired || which == 1);
 
-    if (boot->o.fn) {
+    if (boot->e.o.fn) {
         /* fn without value i of one side, or of both for pairs. */
         size_t n = boot->a.n, m = boot->b.n, k = 0;
         double *x = boot->drawn, *y = m ? x + n : NULL;
@@ -321,7 +346,7 @@ static double estimate_without(const bootstrap *boot, unsigned which, size_t i)
         k = 0;
         for (size_t j = 0; j < m; j++)
             if (!second || j != i) y[k++] = boot->b.x[j];
-        return boot->o.fn(x, n - first, y, m - second, boot->o.user);
+        return boot->e.o.fn(x, n - first, y, m - second, boot->e.o.user);
     }
     return compared(boot, first ? without(boot, &boot->a, i) : of_sample(boot, &boot->a),
                     second      ? without(boot, &boot->b, i)
@@ -351,7 +376,7 @@ static cbx_status acceleration_of(cbx_arena *arena, const bootstrap *boot, doubl
 
     if (!left_out) return cbx_fail_nomem(err, "the jackknife");
     if (boot->a.n > 1) add_influence(boot, 0, left_out, &squares, &cubes);
-    if (boot->b.n > 1 && !boot->o.paired) add_influence(boot, 1, left_out, &squares, &cubes);
+    if (boot->b.n > 1 && !boot->e.o.paired) add_influence(boot, 1, left_out, &squares, &cubes);
     *out = squares > 0 ? cubes / (6 * pow(squares, 1.5)) : 0;
     if (isfinite(*out)) return CBX_OK;
     return cbx_fail(err, CBX_EDOM, "the statistic is not finite without one of the values");
@@ -385,33 +410,22 @@ static cbx_status side_open(cbx_arena *arena, const cbx_boot_opts *o, const doub
     return CBX_OK;
 }
 
-static cbx_status finite_check(const bootstrap *boot, cbx_err *err)
-{
-    if (is_stopped(&boot->o)) return cbx_fail(err, CBX_EINTERRUPTED, "the bootstrap was stopped");
-    if (!isfinite(boot->estimate)) return cbx_fail(err, CBX_EDOM, "the statistic of the sample is not finite");
-    if (boot->o.method == CBX_BOOT_STUDENTISED) return CBX_OK;
-    for (size_t i = 0; i < boot->o.resamples; i++)
-        if (!isfinite(boot->values[i]))
-            return cbx_fail(err, CBX_EDOM, "the statistic of resample %zu is not finite", i);
-    return CBX_OK;
-}
-
 static cbx_status interval_of(cbx_arena *arena, bootstrap *boot, cbx_interval *out, cbx_err *err)
 {
-    const cbx_boot_opts *o = &boot->o;
+    const engine *e = &boot->e;
+    const size_t n = e->o.resamples;
     double acceleration = 0;
     cbx_status st = CBX_OK;
 
-    switch (o->method) {
-    case CBX_BOOT_PERCENTILE: *out = boot_percentile(boot->values, o->resamples, boot->estimate, o->level); break;
-    case CBX_BOOT_BASIC: *out = boot_basic(boot->values, o->resamples, boot->estimate, o->level); break;
+    switch (e->o.method) {
+    case CBX_BOOT_PERCENTILE: *out = boot_percentile(e->values, n, e->estimate, e->o.level); break;
+    case CBX_BOOT_BASIC: *out = boot_basic(e->values, n, e->estimate, e->o.level); break;
     case CBX_BOOT_STUDENTISED:
-        *out = boot_studentised(boot->values, o->resamples, boot->estimate, sqrt(boot->a.error2 + boot->b.error2),
-                                o->level);
+        *out = boot_studentised(e->values, n, e->estimate, sqrt(boot->a.error2 + boot->b.error2), e->o.level);
         break;
     case CBX_BOOT_BCA:
         st = acceleration_of(arena, boot, &acceleration, err);
-        if (!st) *out = boot_bca(boot->values, o->resamples, boot->estimate, acceleration, o->level);
+        if (!st) *out = boot_bca(e->values, n, e->estimate, acceleration, e->o.level);
         break;
     }
     return st;
@@ -419,7 +433,7 @@ static cbx_status interval_of(cbx_arena *arena, bootstrap *boot, cbx_interval *o
 
 static cbx_status studentised_check(const bootstrap *boot, cbx_err *err)
 {
-    const cbx_boot_opts *o = &boot->o;
+    const cbx_boot_opts *o = &boot->e.o;
 
     if (o->method != CBX_BOOT_STUDENTISED) return CBX_OK;
     if (!o->fn && o->statistic == CBX_BOOT_MEAN && !o->paired && (!boot->b.n || o->compare == CBX_BOOT_DIFFERENCE))
@@ -432,36 +446,32 @@ static cbx_status studentised_check(const bootstrap *boot, cbx_err *err)
 cbx_status cbx_stat_bootstrap(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
                               const cbx_boot_opts *opts, cbx_interval *out, cbx_err *err)
 {
-    bootstrap boot = { 0 };
+    bootstrap boot = { .e.value = value_of_resample };
+    const cbx_boot_opts *o = &boot.e.o;
     cbx_arena arena;
-    cbx_status st = boot_options(opts, &boot.o, err);
+    cbx_status st = boot_options(opts, &boot.e.o, err);
 
-    if (!st && boot.o.paired && m != n)
+    if (!st && o->paired && m != n)
         st = cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = side_open(&arena, &boot.o, x, n, &boot.a, err);
-    if (!st && m) st = side_open(&arena, &boot.o, y, m, &boot.b, err);
+    st = side_open(&arena, o, x, n, &boot.a, err);
+    if (!st && m) st = side_open(&arena, o, y, m, &boot.b, err);
     if (!st) st = studentised_check(&boot, err);
-    if (st) goto done;
-    boot.workers = cbx__workers(boot.o.threads, boot.o.resamples);
+    boot.e.workers = cbx__workers(o->threads, o->resamples);
     boot.capacity = cbx__draws_capacity(n > m ? n : m);
-    boot.index = cbx_arena_calloc(&arena, boot.workers * boot.capacity, sizeof *boot.index);
-    boot.count = cbx_arena_calloc(&arena, needs_ranks(&boot.o) ? boot.workers * boot.capacity : 0, sizeof *boot.count);
-    boot.drawn = cbx_arena_calloc(&arena, boot.o.fn ? boot.workers * (n + m) : 0, sizeof *boot.drawn);
-    boot.values = cbx_arena_calloc(&arena, boot.o.resamples, sizeof *boot.values);
-    if (!boot.index || !boot.count || !boot.drawn || !boot.values) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu resamples", boot.o.resamples);
-        goto done;
+    if (!st) {
+        boot.index = cbx_arena_calloc(&arena, boot.e.workers * boot.capacity, sizeof *boot.index);
+        boot.count = cbx_arena_calloc(&arena, needs_ranks(o) ? boot.e.workers * boot.capacity : 0, sizeof *boot.count);
+        boot.drawn = cbx_arena_calloc(&arena, o->fn ? boot.e.workers * (n + m) : 0, sizeof *boot.drawn);
+        if (!boot.index || !boot.count || !boot.drawn) st = cbx_fail_nomem(err, "resamples");
     }
-    boot.estimate = boot.o.fn ? boot.o.fn(x, n, m ? y : NULL, m, boot.o.user)
-                              : compared(&boot, of_sample(&boot, &boot.a), m ? of_sample(&boot, &boot.b) : 0);
-    cbx__parallel(boot.workers, boot.o.resamples, run_resamples, &boot);
-    st = finite_check(&boot, err);
-    if (st) goto done;
-    if (boot.o.distribution) memcpy(boot.o.distribution, boot.values, boot.o.resamples * sizeof(double));
-    st = interval_of(&arena, &boot, out, err);
-done:
+    if (!st) {
+        boot.e.estimate = o->fn ? o->fn(x, n, m ? y : NULL, m, o->user)
+                                : compared(&boot, of_sample(&boot, &boot.a), m ? of_sample(&boot, &boot.b) : 0);
+        st = resample(&arena, &boot.e, err);
+    }
+    if (!st) st = interval_of(&arena, &boot, out, err);
     cbx_arena_clear(&arena);
     return st;
 }
@@ -475,18 +485,17 @@ typedef struct nested_side {
 } nested_side;
 
 typedef struct nested_boot {
-    cbx_boot_opts o;
+    engine e;
     nested_side a, b;
-    double *results;
     uint32_t *index; /* two rows for each worker: launches drawn, epochs drawn */
     double *work;    /* two rows for each worker: epochs of a launch, launch values */
-    size_t index_capacity, work_capacity, workers;
+    size_t index_capacity, work_capacity;
 } nested_boot;
 
 /* Mean or median; x may be rearranged. */
 static double reduced(const nested_boot *boot, double *x, size_t n)
 {
-    if (boot->o.statistic == CBX_BOOT_MEDIAN) return cbx__quantile_select(x, n, 0.5);
+    if (boot->e.o.statistic == CBX_BOOT_MEDIAN) return cbx__quantile_select(x, n, 0.5);
     cbx__moments m = cbx__moments_of(x, n);
     return cbx__mean_of(&m);
 }
@@ -510,25 +519,16 @@ static double nested_value(const nested_boot *boot, const nested_side *s, unsign
     return reduced(boot, launch_values, d->groups);
 }
 
-static double nested_estimate(const nested_boot *boot, const uint32_t *key, uint32_t *index, double *work)
+static double nested_resample(const engine *e, const uint32_t key[2], size_t worker)
 {
+    const nested_boot *boot = (const nested_boot *)e;
+    uint32_t *index = boot->index + 2 * worker * boot->index_capacity;
+    double *work = boot->work + 2 * worker * boot->work_capacity;
     double a = nested_value(boot, &boot->a, 0, key, index, work);
 
     if (!boot->b.of) return a;
     double b = nested_value(boot, &boot->b, 1, key, index, work);
-    return boot->o.compare == CBX_BOOT_RATIO ? a / b : a - b;
-}
-
-static void run_nested(void *user, size_t worker, size_t begin, size_t end)
-{
-    const nested_boot *boot = user;
-    uint32_t *index = boot->index + 2 * worker * boot->index_capacity;
-    double *work = boot->work + 2 * worker * boot->work_capacity;
-
-    for (size_t b = begin; b < end && !is_stopped(&boot->o); b++) {
-        cbx_rng stream = cbx_rng_make(boot->o.seed, b);
-        boot->results[b] = nested_estimate(boot, stream.key, index, work);
-    }
+    return e->o.compare == CBX_BOOT_RATIO ? a / b : a - b;
 }
 
 static cbx_status nested_open(cbx_arena *arena, const cbx_nested *d, nested_side *s, cbx_err *err)
@@ -565,35 +565,30 @@ static cbx_status nested_options(const cbx_boot_opts *opts, cbx_boot_opts *o, cb
 cbx_status cbx_stat_bootstrap_nested(cbx_ctx *ctx, const cbx_nested *x, const cbx_nested *y, const cbx_boot_opts *opts,
                                      cbx_interval *out, cbx_err *err)
 {
-    nested_boot boot = { 0 };
+    nested_boot boot = { .e.value = nested_resample };
+    engine *e = &boot.e;
     cbx_arena arena;
-    cbx_status st = nested_options(opts, &boot.o, err);
+    cbx_status st = nested_options(opts, &e->o, err);
 
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = nested_open(&arena, x, &boot.a, err);
     if (!st && y) st = nested_open(&arena, y, &boot.b, err);
-    if (st) goto done;
-    boot.workers = cbx__workers(boot.o.threads, boot.o.resamples);
+    e->workers = cbx__workers(e->o.threads, e->o.resamples);
     boot.work_capacity = boot.a.max > boot.b.max ? boot.a.max : boot.b.max;
     boot.index_capacity = cbx__draws_capacity(boot.work_capacity);
-    boot.index = cbx_arena_calloc(&arena, 2 * boot.workers * boot.index_capacity, sizeof *boot.index);
-    boot.work = cbx_arena_calloc(&arena, 2 * boot.workers * boot.work_capacity, sizeof *boot.work);
-    boot.results = cbx_arena_calloc(&arena, boot.o.resamples, sizeof *boot.results);
-    if (!boot.index || !boot.work || !boot.results) {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu resamples", boot.o.resamples);
-        goto done;
+    if (!st) {
+        boot.index = cbx_arena_calloc(&arena, 2 * e->workers * boot.index_capacity, sizeof *boot.index);
+        boot.work = cbx_arena_calloc(&arena, 2 * e->workers * boot.work_capacity, sizeof *boot.work);
+        if (!boot.index || !boot.work) st = cbx_fail_nomem(err, "resamples");
     }
-    const double estimate = nested_estimate(&boot, NULL, boot.index, boot.work);
-    cbx__parallel(boot.workers, boot.o.resamples, run_nested, &boot);
-    for (size_t i = 0; i < boot.o.resamples && !st; i++)
-        if (!isfinite(boot.results[i]) || !isfinite(estimate))
-            st = cbx_fail(err, CBX_EDOM, "the ratio of resample %zu is not finite", i);
-    if (st) goto done;
-    if (boot.o.distribution) memcpy(boot.o.distribution, boot.results, boot.o.resamples * sizeof(double));
-    *out = (boot.o.method == CBX_BOOT_BASIC ? boot_basic : boot_percentile)(boot.results, boot.o.resamples, estimate,
-                                                                            boot.o.level);
-done:
+    if (!st) {
+        e->estimate = nested_resample(e, NULL, 0);
+        st = resample(&arena, e, err);
+    }
+    if (!st)
+        *out = (e->o.method == CBX_BOOT_BASIC ? boot_basic : boot_percentile)(e->values, e->o.resamples, e->estimate,
+                                                                              e->o.level);
     cbx_arena_clear(&arena);
     return st;
 }

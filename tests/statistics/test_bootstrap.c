@@ -118,6 +118,24 @@ static void constant_samples_are_points(void **state)
     }
 }
 
+/* Set before the first resample, or by the statistic itself: an interrupted bootstrap gives no interval. */
+static void a_stop_gives_no_interval(void **state)
+{
+    static const double x[] = { 1, 2, 3, 4, 5, 7 };
+    static const size_t sizes[] = { 2, 2, 2 };
+    static const volatile sig_atomic_t stop = 1;
+    const cbx_nested nested = { x, sizes, 3 };
+    cbx_boot_opts o = CBX_BOOT_OPTS_INIT;
+    cbx_interval iv = { .level = 99 };
+
+    (void)state;
+    o.stop = &stop;
+    o.method = CBX_BOOT_PERCENTILE;
+    CHECK_STATUS(cbx_stat_bootstrap(ctx, x, 6, NULL, 0, &o, &iv, &err), CBX_EINTERRUPTED, "of one sample");
+    CHECK_STATUS(cbx_stat_bootstrap_nested(ctx, &nested, NULL, &o, &iv, &err), CBX_EINTERRUPTED, "of launches");
+    CHECK(iv.level == 99, "out is untouched");
+}
+
 static void what_is_refused(void **state)
 {
     static const double x[] = { 1, 2, 3 }, bad[] = { 1, NAN, 3 }, zeros[] = { 0, 0, 0 };
@@ -300,7 +318,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(nanosecond_clocks),
         cmocka_unit_test(constant_samples_are_points),
-        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(a_stop_gives_no_interval), cmocka_unit_test(what_is_refused),
         cmocka_unit_test(memory_is_linear),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(epochs_are_no_samples),
