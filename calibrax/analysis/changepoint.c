@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/regression_internal.h"
+#include "calibrax/base/arena.h"
 #include "calibrax/base/options.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/partition.h"
@@ -22,7 +23,6 @@
 /* Sums over x_i - x_0, so that a large level costs no digits: sum[i], square[i] of the first i
  * points. */
 typedef struct sums {
-    cbx_allocator al;
     double *sum, *square;
     size_t n;
     double floor; /* least variance that the normal cost knows */
@@ -53,24 +53,14 @@ static cbx_status take_changepoint_opts(cbx_changepoint_opts *o, const cbx_chang
     return CBX_OK;
 }
 
-static void sums_clear(prefix_sums *s)
-{
-    cbx_mem_free(&s->al, s->sum, (s->n + 1) * sizeof(*s->sum));
-    cbx_mem_free(&s->al, s->square, (s->n + 1) * sizeof(*s->square));
-    s->sum = s->square = NULL;
-}
-
-static cbx_status sums_init(cbx_ctx *ctx, const double *x, size_t n, prefix_sums *out, cbx_err *err)
+static cbx_status sums_init(cbx_arena *arena, const double *x, size_t n, prefix_sums *out, cbx_err *err)
 {
     double min = INFINITY, max = -INFINITY;
 
-    *out = (prefix_sums){ .al = *cbx_ctx_allocator(ctx), .n = n };
-    out->sum = cbx_mem_calloc(&out->al, n + 1, sizeof(*out->sum));
-    out->square = cbx_mem_calloc(&out->al, n + 1, sizeof(*out->square));
-    if (!out->sum || !out->square) {
-        sums_clear(out);
-        return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
-    }
+    *out = (prefix_sums){ .n = n };
+    out->sum = cbx_arena_calloc(arena, n + 1, sizeof(*out->sum));
+    out->square = cbx_arena_calloc(arena, n + 1, sizeof(*out->square));
+    if (!out->sum || !out->square) return cbx_fail_nomem(err, "a series");
     for (size_t i = 0; i < n; i++) {
         double v = x[i] - x[0];
         out->sum[i + 1] = out->sum[i] + v;
@@ -90,14 +80,10 @@ static double segment_cost(const prefix_sums *s, cbx_changepoint_cost cost, size
     return cost == CBX_CHANGEPOINT_MEAN ? spread : m * log(fmax(spread / m, s->floor));
 }
 
-static void sort_indices(size_t *index, size_t n)
+static int by_index(const void *a, const void *b)
 {
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i; k && index[k - 1] > index[k]; k--) {
-            size_t swap = index[k];
-            index[k] = index[k - 1];
-            index[k - 1] = swap;
-        }
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
 }
 
 /* --- noise --- */
@@ -163,56 +149,63 @@ static cbx_status changepoint_penalty(cbx_ctx *ctx, const double *x, size_t n, c
 
 /* --- binary segmentation --- */
 
-/* The split of a .. b-1 that gains most; 0: none is allowed. */
-static size_t best_split(const prefix_sums *s, const cbx_changepoint_opts *o, size_t a, size_t b, double *gain)
-{
-    double whole = segment_cost(s, o->cost, a, b);
-    size_t best = 0;
+/* How a segment a .. b-1 is split in two; 0: not at all. */
+typedef struct splitter {
+    size_t (*split)(struct splitter *s, size_t a, size_t b);
+    const cbx_changepoint_opts *o;
+    const prefix_sums *sums;
+    double penalty;
+    const double *x; /* e-divisive: these too */
+    double *work;    /* a permuted segment */
+    size_t *order;
+    uint64_t stream; /* one a permutation test */
+} splitter;
 
-    *gain = -INFINITY;
-    for (size_t t = a + o->min_segment; t + o->min_segment <= b; t++) {
-        double g = whole - segment_cost(s, o->cost, a, t) - segment_cost(s, o->cost, t, b);
-        if (g > *gain) {
-            *gain = g;
-            best = t;
-        }
-    }
-    return best;
-}
-
-/* index serves as the stack of ends too: parts still to look at lie between neighbours of what was
- * found. */
-static void binary(const prefix_sums *s, const cbx_changepoint_opts *o, double penalty, size_t a, size_t b,
-                   size_t *index, size_t *count)
+/* Splits the parts of what was split, the shorter one by a call, so that the depth is at most log2 n. */
+static void split_all(splitter *s, size_t a, size_t b, size_t *index, size_t *count)
 {
-    while (b - a >= 2 * o->min_segment) {
-        double gain;
-        size_t t = best_split(s, o, a, b, &gain);
-        if (!t || !(gain > penalty)) return;
+    while (b - a >= 2 * s->o->min_segment && b - a >= 2) {
+        size_t t = s->split(s, a, b);
+        if (!t) return;
         index[(*count)++] = t;
-        if (t - a < b - t) { /* the shorter part by a call, so that the depth is at most log2 n */
-            binary(s, o, penalty, a, t, index, count);
+        if (t - a < b - t) {
+            split_all(s, a, t, index, count);
             a = t;
         } else {
-            binary(s, o, penalty, t, b, index, count);
+            split_all(s, t, b, index, count);
             b = t;
         }
     }
 }
 
+static size_t split_by_cost(splitter *s, size_t a, size_t b)
+{
+    const cbx_changepoint_opts *o = s->o;
+    double whole = segment_cost(s->sums, o->cost, a, b), gain = -INFINITY;
+    size_t best = 0;
+
+    for (size_t t = a + o->min_segment; t + o->min_segment <= b; t++) {
+        double g = whole - segment_cost(s->sums, o->cost, a, t) - segment_cost(s->sums, o->cost, t, b);
+        if (g > gain) {
+            gain = g;
+            best = t;
+        }
+    }
+    return gain > s->penalty ? best : 0;
+}
+
 /* --- window --- */
 
 /* A place is a change if it gains more than the penalty and more than any other within a window. */
-static cbx_status window(const prefix_sums *s, const cbx_changepoint_opts *o, double penalty, size_t *index,
-                         size_t *count, cbx_err *err)
+static cbx_status window(cbx_arena *arena, const prefix_sums *s, const cbx_changepoint_opts *o, double penalty,
+                         size_t *index, size_t *count, cbx_err *err)
 {
     size_t w = o->window ? o->window : 2 * o->min_segment > 10 ? 2 * o->min_segment : 10, n = s->n;
 
-    *count = 0;
     if (w < o->min_segment) return cbx_fail(err, CBX_EINVAL, "a window of %zu points is shorter than a segment", w);
     if (n < 2 * w) return CBX_OK;
-    double *gain = cbx_mem_calloc(&s->al, n + 1, sizeof(*gain));
-    if (!gain) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
+    double *gain = cbx_arena_calloc(arena, n + 1, sizeof(*gain));
+    if (!gain) return cbx_fail_nomem(err, "a series");
     for (size_t t = w; t + w <= n; t++)
         gain[t] = segment_cost(s, o->cost, t - w, t + w) - segment_cost(s, o->cost, t - w, t) -
                   segment_cost(s, o->cost, t, t + w);
@@ -222,7 +215,6 @@ static cbx_status window(const prefix_sums *s, const cbx_changepoint_opts *o, do
             peak = k < t ? gain[k] < gain[t] : gain[k] <= gain[t];
         if (peak) index[(*count)++] = t;
     }
-    cbx_mem_free(&s->al, gain, (n + 1) * sizeof(*gain));
     return CBX_OK;
 }
 
@@ -236,69 +228,40 @@ typedef struct candidate {
     size_t until; /* the last end for which it may be best */
 } candidate;
 
-typedef struct partition {
-    double *best;
-    size_t *last;
-    candidate *alive;
-    size_t nalive;
-} partition;
-
-static void trace(const partition *p, size_t n, size_t *index, size_t *count)
-{
-    *count = 0;
-    for (size_t t = p->last[n]; t; t = p->last[t]) index[(*count)++] = t;
-    for (size_t i = 0; i < *count / 2; i++) {
-        size_t swap = index[i];
-        index[i] = index[*count - 1 - i];
-        index[*count - 1 - i] = swap;
-    }
-}
-
-static cbx_status pelt_normal(cbx_ctx *ctx, const prefix_sums *s, size_t min_segment, double penalty, size_t *index,
+static cbx_status pelt_normal(cbx_arena *arena, const prefix_sums *s, size_t min_segment, double penalty, size_t *index,
                               size_t *count, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    size_t n = s->n;
-    partition p = { 0 };
-    cbx_status st = CBX_OK;
+    size_t n = s->n, nalive = 0;
+    double *best = cbx_arena_calloc(arena, n + 1, sizeof(*best));
+    size_t *last = cbx_arena_calloc(arena, n + 1, sizeof(*last));
+    candidate *alive = cbx_arena_calloc(arena, n + 1, sizeof(*alive));
 
-    p.best = cbx_mem_calloc(al, n + 1, sizeof(*p.best));
-    p.last = cbx_mem_calloc(al, n + 1, sizeof(*p.last));
-    p.alive = cbx_mem_calloc(al, n + 1, sizeof(*p.alive));
-    if (p.best && p.last && p.alive) {
-        p.best[0] = -penalty;
-        for (size_t t = 1; t < min_segment; t++) p.best[t] = INFINITY;
-        for (size_t t = min_segment; t <= n; t++) {
-            double best = INFINITY;
-            size_t kept = 0, last = 0;
+    if (!best || !last || !alive) return cbx_fail_nomem(err, "a series");
+    best[0] = -penalty;
+    for (size_t t = 1; t < min_segment; t++) best[t] = INFINITY;
+    for (size_t t = min_segment; t <= n; t++) {
+        size_t kept = 0;
 
-            if (isfinite(p.best[t - min_segment])) p.alive[p.nalive++] = (candidate){ t - min_segment, SIZE_MAX };
-            for (size_t k = 0; k < p.nalive; k++) {
-                size_t a = p.alive[k].change;
-                double f = p.best[a] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, a, t) + penalty;
-                if (f < best) {
-                    best = f;
-                    last = a;
-                }
+        best[t] = INFINITY;
+        if (isfinite(best[t - min_segment])) alive[nalive++] = (candidate){ t - min_segment, SIZE_MAX };
+        for (size_t k = 0; k < nalive; k++) {
+            size_t a = alive[k].change;
+            double f = best[a] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, a, t) + penalty;
+            if (f < best[t]) {
+                best[t] = f;
+                last[t] = a;
             }
-            p.best[t] = best;
-            p.last[t] = last;
-            for (size_t k = 0; k < p.nalive; k++) {
-                candidate c = p.alive[k];
-                double f = p.best[c.change] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, c.change, t);
-                if (c.until == SIZE_MAX && f >= best) c.until = t + min_segment;
-                if (c.until > t) p.alive[kept++] = c;
-            }
-            p.nalive = kept;
         }
-        trace(&p, n, index, count);
-    } else {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
+        for (size_t k = 0; k < nalive; k++) {
+            candidate c = alive[k];
+            double f = best[c.change] + segment_cost(s, CBX_CHANGEPOINT_NORMAL, c.change, t);
+            if (c.until == SIZE_MAX && f >= best[t]) c.until = t + min_segment;
+            if (c.until > t) alive[kept++] = c;
+        }
+        nalive = kept;
     }
-    cbx_mem_free(al, p.best, (n + 1) * sizeof(*p.best));
-    cbx_mem_free(al, p.last, (n + 1) * sizeof(*p.last));
-    cbx_mem_free(al, p.alive, (n + 1) * sizeof(*p.alive));
-    return st;
+    for (size_t t = last[n]; t; t = last[t]) index[(*count)++] = t;
+    return CBX_OK;
 }
 
 /* --- e-divisive --- */
@@ -307,14 +270,6 @@ static cbx_status pelt_normal(cbx_ctx *ctx, const prefix_sums *s, size_t min_seg
  * (n + m) (2 E|X - Y| - E|X - X'| - E|Y - Y'|), kept if few permutations of the segment reach as
  * much. Sums of distances follow the split point by point, so a segment takes n^2 steps and no
  * matrix. */
-typedef struct divide {
-    const cbx_changepoint_opts *o;
-    double *work; /* a permuted segment */
-    size_t *order;
-    uint64_t stream; /* one a permutation test */
-    size_t *index, count;
-} divide;
-
 static double energy(double within_x, double within_y, double between, double n, double m)
 {
     double x = n > 1 ? 2 * within_x / (n * (n - 1)) : 0, y = m > 1 ? 2 * within_y / (m * (m - 1)) : 0;
@@ -346,58 +301,27 @@ static double best_energy(const double *x, size_t n, size_t min, size_t *at)
 }
 
 /* Stops as soon as too many permutations have reached q. */
-static bool significant(divide *d, const double *x, size_t n, double q)
+static bool significant(splitter *s, const double *x, size_t n, double q)
 {
-    size_t reached = 0, allowed = (size_t)floor(d->o->alpha * (double)(d->o->permutations + 1) + 1e-9), at;
+    size_t reached = 0, allowed = (size_t)floor(s->o->alpha * (double)(s->o->permutations + 1) + 1e-9), at;
 
     if (!allowed) return false; /* even p = 1 / (permutations + 1) is more than alpha */
-    for (size_t k = 0; k < d->o->permutations; k++) {
-        cbx_rng rng = cbx_rng_make(d->o->seed, d->stream++);
-        cbx_rng_permutation(&rng, n, d->order);
-        for (size_t i = 0; i < n; i++) d->work[i] = x[d->order[i]];
-        reached += best_energy(d->work, n, d->o->min_segment, &at) >= q;
+    for (size_t k = 0; k < s->o->permutations; k++) {
+        cbx_rng rng = cbx_rng_make(s->o->seed, s->stream++);
+        cbx_rng_permutation(&rng, n, s->order);
+        for (size_t i = 0; i < n; i++) s->work[i] = x[s->order[i]];
+        reached += best_energy(s->work, n, s->o->min_segment, &at) >= q;
         if (reached + 1 > allowed) return false;
     }
     return true;
 }
 
-static void divide_segment(divide *d, const double *x, size_t a, size_t b)
+static size_t split_by_energy(splitter *s, size_t a, size_t b)
 {
-    while (b - a >= 2 * d->o->min_segment && b - a >= 2) {
-        size_t t = 0;
-        double q = best_energy(x + a, b - a, d->o->min_segment, &t);
-        if (!(q > 0) || !significant(d, x + a, b - a, q)) return;
-        t += a;
-        d->index[d->count++] = t;
-        if (t - a < b - t) {
-            divide_segment(d, x, a, t);
-            a = t;
-        } else {
-            divide_segment(d, x, t, b);
-            b = t;
-        }
-    }
-}
+    size_t t = 0;
+    double q = best_energy(s->x + a, b - a, s->o->min_segment, &t);
 
-static cbx_status e_divisive(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *o, size_t *index,
-                             size_t *count, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    divide d = { .o = o, .index = index };
-    cbx_status st = CBX_OK;
-
-    d.work = cbx_mem_calloc(al, n, sizeof(*d.work));
-    d.order = cbx_mem_calloc(al, n, sizeof(*d.order));
-    if (d.work && d.order) {
-        divide_segment(&d, x, 0, n);
-        sort_indices(index, d.count);
-        *count = d.count;
-    } else {
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
-    }
-    cbx_mem_free(al, d.work, n * sizeof(*d.work));
-    cbx_mem_free(al, d.order, n * sizeof(*d.order));
-    return st;
+    return q > 0 && significant(s, s->x + a, b - a, q) ? a + t : 0;
 }
 
 /* --- a series that grows --- */
@@ -465,55 +389,58 @@ void cbx_changepoint_stream_changes(const cbx_changepoint_stream *s, size_t *ind
 
 /* --- all of them --- */
 
-static cbx_status by_cost(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *o, double penalty,
-                          size_t *index, size_t *count, cbx_err *err)
+static cbx_status find_with(cbx_ctx *ctx, cbx_arena *arena, const double *x, size_t n, const cbx_changepoint_opts *o,
+                            size_t *index, size_t *count, cbx_err *err)
 {
     prefix_sums sums;
+    splitter s = { split_by_cost, o, &sums, 0, x, NULL, NULL, 0 };
 
-    if (o->method == CBX_CHANGEPOINT_PELT && o->cost == CBX_CHANGEPOINT_MEAN) {
-        cbx_changepoint_opts fixed = *o;
-        cbx_changepoint_stream *s;
-        fixed.penalty = penalty;
-        cbx_status st = cbx_changepoint_stream_create(ctx, &fixed, &s, err);
-        if (st) return st;
-        for (size_t i = 0; !st && i < n; i++) st = cbx_changepoint_stream_append(s, x[i], err);
-        if (!st) cbx_changepoint_stream_changes(s, index, count);
-        cbx_changepoint_stream_free(s);
-        return st;
+    if (o->method == CBX_CHANGEPOINT_E_DIVISIVE) {
+        s.split = split_by_energy;
+        s.work = cbx_arena_calloc(arena, n, sizeof(*s.work));
+        s.order = cbx_arena_calloc(arena, n, sizeof(*s.order));
+        if (!s.work || !s.order) return cbx_fail_nomem(err, "a series");
+        split_all(&s, 0, n, index, count);
+        return CBX_OK;
     }
-    cbx_status st = sums_init(ctx, x, n, &sums, err);
+    cbx_status st = changepoint_penalty(ctx, x, n, o, &s.penalty, err);
     if (st) return st;
-    if (o->method == CBX_CHANGEPOINT_PELT) {
-        st = pelt_normal(ctx, &sums, o->min_segment, penalty, index, count, err);
-    } else if (o->method == CBX_CHANGEPOINT_WINDOW) {
-        st = window(&sums, o, penalty, index, count, err);
-    } else {
-        *count = 0;
-        binary(&sums, o, penalty, 0, n, index, count);
-        sort_indices(index, *count);
+    if (o->method == CBX_CHANGEPOINT_PELT && o->cost == CBX_CHANGEPOINT_MEAN) {
+        cbx__partition p;
+        bool good = true;
+        cbx__partition_init(&p, cbx_ctx_allocator(ctx), o->min_segment, s.penalty);
+        for (size_t i = 0; good && i < n; i++) {
+            good = cbx__partition_reserve(&p, false);
+            if (good) cbx__partition_append(&p, x[i], s.penalty);
+        }
+        if (good) *count = cbx__partition_changes(&p, index);
+        cbx__partition_clear(&p);
+        return good ? CBX_OK : cbx_fail_nomem(err, "a series");
     }
-    sums_clear(&sums);
-    return st;
+    st = sums_init(arena, x, n, &sums, err);
+    if (st) return st;
+    if (o->method == CBX_CHANGEPOINT_PELT)
+        return pelt_normal(arena, &sums, o->min_segment, s.penalty, index, count, err);
+    if (o->method == CBX_CHANGEPOINT_WINDOW) return window(arena, &sums, o, s.penalty, index, count, err);
+    split_all(&s, 0, n, index, count);
+    return CBX_OK;
 }
 
 cbx_status cbx_changepoints_find(cbx_ctx *ctx, const double *x, size_t n, const cbx_changepoint_opts *opts,
                                  size_t *index, size_t *count, cbx_err *err)
 {
     cbx_changepoint_opts o;
-    double penalty;
+    cbx_arena arena;
     size_t found = 0;
     cbx_status st = take_changepoint_opts(&o, opts, err);
 
     if (!st) st = cbx__series_check(x, n, err);
     if (st) return st;
-    if (n >= 3 && n / 2 >= o.min_segment) {
-        if (o.method == CBX_CHANGEPOINT_E_DIVISIVE) {
-            st = e_divisive(ctx, x, n, &o, index, &found, err);
-        } else {
-            st = changepoint_penalty(ctx, x, n, &o, &penalty, err);
-            if (!st) st = by_cost(ctx, x, n, &o, penalty, index, &found, err);
-        }
-    }
-    if (!st) *count = found;
-    return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    if (n >= 3 && n / 2 >= o.min_segment) st = find_with(ctx, &arena, x, n, &o, index, &found, err);
+    cbx_arena_clear(&arena);
+    if (st) return st;
+    if (found) qsort(index, found, sizeof(*index), by_index);
+    *count = found;
+    return CBX_OK;
 }

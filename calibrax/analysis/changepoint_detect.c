@@ -10,6 +10,7 @@
 
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/analysis/regression_internal.h"
+#include "calibrax/base/arena.h"
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/test.h"
 
@@ -279,7 +280,7 @@ static void take_values(const double *x, size_t n, bool logs, double *y)
 cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t min_segment, cbx_change *out,
                               size_t *count, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_arena arena;
     cbx_status st = cbx__series_check(x, n, err);
     double threshold = n ? sqrt(2 * log((double)n) + DETECTOR_MARGIN) : 0;
     bool logs = true;
@@ -289,9 +290,9 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
     if (n < 4 || n / 2 < min_segment)
         return cbx_fail(err, CBX_EINVAL, "the series has %zu values, and segments of %zu need %zu", n, min_segment,
                         min_segment < 2 ? 4 : 2 * min_segment);
-    double *y = cbx_mem_calloc(al, n + 1, sizeof(*y));
-    double *sums = cbx_mem_calloc(al, n + 1, sizeof(*sums));
-    size_t *ends = cbx_mem_calloc(al, 2 * n + 4, sizeof(*ends));
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    double *y = cbx_arena_calloc(&arena, n, sizeof(*y)), *sums = cbx_arena_calloc(&arena, n + 1, sizeof(*sums));
+    size_t *ends = cbx_arena_calloc(&arena, 2 * n + 4, sizeof(*ends));
     size_t *spare = ends ? ends + n + 2 : NULL;
     for (size_t i = 0; i < n; i++) logs &= x[i] > 0;
     if (y && sums && ends) {
@@ -319,9 +320,7 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
     } else {
         st = cbx_fail(err, CBX_ENOMEM, "out of memory for a series of %zu points", n);
     }
-    cbx_mem_free(al, y, (n + 1) * sizeof(*y));
-    cbx_mem_free(al, sums, (n + 1) * sizeof(*sums));
-    cbx_mem_free(al, ends, (2 * n + 4) * sizeof(*ends));
+    cbx_arena_clear(&arena);
     return st;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/arena.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/estimate.h"
 
@@ -166,22 +167,19 @@ static cbx_status check_samples(const cbx_rank_sample *samples, size_t n, size_t
 cbx_status cbx_rank_stability(cbx_ctx *ctx, const cbx_rank_sample *samples, size_t n, cbx_direction direction,
                               size_t draws, uint64_t seed, double *share, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_arena arena;
     work w = { 0 };
     cbx_status st = refuse_info(direction, err);
 
     if (!st && !draws) st = cbx_fail(err, CBX_EINVAL, "a bootstrap needs at least one draw");
     if (!st) st = check_samples(samples, n, &w.longest, err);
     if (st) return st;
-    w.median = cbx_mem_calloc(al, n + 1, sizeof(*w.median));
-    w.draw = cbx_mem_calloc(al, w.longest, sizeof(*w.draw));
-    w.entries = cbx_mem_calloc(al, n + 1, sizeof(*w.entries));
-    if (w.median && w.draw && w.entries)
-        st = draw_all(samples, n, direction, draws, seed, &w, share, err);
-    else
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu competitors", n);
-    cbx_mem_free(al, w.median, (n + 1) * sizeof(*w.median));
-    cbx_mem_free(al, w.draw, w.longest * sizeof(*w.draw));
-    cbx_mem_free(al, w.entries, (n + 1) * sizeof(*w.entries));
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    w.median = cbx_arena_calloc(&arena, n, sizeof(*w.median));
+    w.draw = cbx_arena_calloc(&arena, w.longest, sizeof(*w.draw));
+    w.entries = cbx_arena_calloc(&arena, n, sizeof(*w.entries));
+    st = w.median && w.draw && w.entries ? draw_all(samples, n, direction, draws, seed, &w, share, err)
+                                         : cbx_fail_nomem(err, "competitors");
+    cbx_arena_clear(&arena);
     return st;
 }

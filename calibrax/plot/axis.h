@@ -27,7 +27,7 @@ bool cbx__axis_fit(cbx__axis *a, cbx_plot_scale scale, double min, double max);
 /* Where the axis lies, and its ticks, at least gap px apart. */
 void cbx__axis_lay(cbx__axis *a, double from, double to, double gap);
 double cbx__axis_place(const cbx__axis *a, double v);
-/* "0.25", "2\302\26710\342\201\266" */
+/* "0.25", "2\302\26710^6" */
 const char *cbx__axis_label(const cbx__axis *a, double v, char buf[CBX_FORMAT_SIZE]);
 /* Finds the unit of an axis in its label: "time [s]", "flop/s".  Before cbx__axis_lay. */
 void cbx__axis_unit(cbx__axis *a, const char *label);

@@ -14,6 +14,14 @@ static cbx_status need_log(const cbx_plot *p, const char *what, cbx_err *err)
     return cbx_fail(err, CBX_EINVAL, "%s needs a plot with two logarithmic axes", what);
 }
 
+/* A faint line between two places. */
+static cbx_status add_guide(cbx_plot *p, double x0, double y0, double x1, double y1, cbx_err *err)
+{
+    const double x[] = { x0, x1 }, y[] = { y0, y1 };
+    const cbx_plot_series line = { .x = x, .y = y, .n = 2, .how = CBX_PLOT_JOIN | CBX_PLOT_FAINT };
+    return cbx_plot_line(p, &line, err);
+}
+
 /* --- roofline --- */
 
 typedef struct span {
@@ -54,15 +62,6 @@ static span intensities(double peak, const cbx_plot_roof *bandwidths, size_t n, 
     return (span){ s.low / 4, s.high * 4 };
 }
 
-static cbx_status add_slope(cbx_plot *p, const cbx_plot_roof *b, double peak, span s, cbx_err *err)
-{
-    double x[] = { s.low, peak / b->limit }, y[] = { s.low * b->limit, peak };
-    cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
-    cbx_status st = cbx_plot_line(p, &line, err);
-
-    return st ? st : cbx_plot_note(p, s.low * 1.6, y[0], b->name, err); /* below the line */
-}
-
 static bool same_name(const cbx_plot_kernel *a, const cbx_plot_kernel *b)
 {
     return a->name && b->name ? !strcmp(a->name, b->name) : a->name == b->name;
@@ -96,19 +95,20 @@ cbx_status cbx_plot_roofline(cbx_plot *p, const cbx_plot_roof *peaks, size_t npe
 {
     cbx_status st = need_log(p, "a roofline", err);
     double peak, fastest;
-    span s;
 
     if (!st) st = check_roofs(peaks, npeaks, "peak", err);
     if (!st) st = check_roofs(bandwidths, nbandwidths, "bandwidth", err);
     if (st) return st;
     peak = highest(peaks, npeaks)->limit;
     fastest = highest(bandwidths, nbandwidths)->limit;
-    s = intensities(peak, bandwidths, nbandwidths, kernels, nkernels);
-    for (size_t i = 0; !st && i < nbandwidths; i++) st = add_slope(p, &bandwidths[i], peak, s, err);
+    span s = intensities(peak, bandwidths, nbandwidths, kernels, nkernels);
+    for (size_t i = 0; !st && i < nbandwidths; i++) {
+        const cbx_plot_roof *b = &bandwidths[i];
+        st = add_guide(p, s.low, s.low * b->limit, peak / b->limit, peak, err);
+        if (!st) st = cbx_plot_note(p, s.low * 1.6, s.low * b->limit, b->name, err); /* below the line */
+    }
     for (size_t i = 0; !st && i < npeaks; i++) {
-        double x[] = { peaks[i].limit / fastest, s.high }, y[] = { peaks[i].limit, peaks[i].limit };
-        cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
-        st = cbx_plot_line(p, &line, err);
+        st = add_guide(p, peaks[i].limit / fastest, peaks[i].limit, s.high, peaks[i].limit, err);
         if (!st) st = cbx_plot_note(p, s.high, peaks[i].limit, peaks[i].name, err);
     }
     return st ? st : add_kernels(p, kernels, nkernels, err);
@@ -124,39 +124,30 @@ static int by_x(const void *a, const void *b)
     return (p->y > q->y) - (p->y < q->y);
 }
 
-/* Those on the front in order of x, as a staircase that starts where x is best and ends where the other objective is. */
-static cbx_status add_front(cbx_plot *p, cbx_arena *arena, const double *x, const double *y, const bool *on, size_t n,
-                            bool from_right, cbx_err *err)
+/* Those on the front in order of x, as a staircase that starts where x is best and ends where the other objective is; or the
+ * others. */
+static cbx_status add_candidates(cbx_plot *p, cbx_arena *arena, const double *x, const double *y, const bool *on,
+                                 size_t n, bool front, bool from_right, cbx_err *err)
 {
-    cbx__xy *front = cbx_arena_calloc(arena, n, sizeof *front);
-    double *fx = cbx_arena_calloc(arena, n, sizeof *fx), *fy = cbx_arena_calloc(arena, n, sizeof *fy);
+    cbx__xy *at = cbx_arena_calloc(arena, n, sizeof *at);
+    double *px = cbx_arena_calloc(arena, n, sizeof *px), *py = cbx_arena_calloc(arena, n, sizeof *py);
     size_t k = 0;
 
-    if (!front || !fx || !fy) return cbx_fail_nomem(err, "a front");
+    if (!at || !px || !py) return cbx_fail_nomem(err, "a front");
     for (size_t i = 0; i < n; i++)
-        if (on[i]) front[k++] = (cbx__xy){ x[i], y[i] };
-    qsort(front, k, sizeof *front, by_x);
+        if (on[i] == front) at[k++] = (cbx__xy){ x[i], y[i] };
+    if (!k) return CBX_OK;
+    if (front) qsort(at, k, sizeof *at, by_x);
     for (size_t i = 0; i < k; i++) {
-        size_t to = from_right ? k - 1 - i : i;
-        fx[to] = front[i].x;
-        fy[to] = front[i].y;
+        size_t to = front && from_right ? k - 1 - i : i;
+        px[to] = at[i].x;
+        py[to] = at[i].y;
     }
-    if (!k) return CBX_OK;
-    const cbx_plot_series s = { "front", fx, fy, NULL, NULL, k, CBX_PLOT_STEP | CBX_PLOT_MARK, NULL, NULL };
-    return cbx_plot_line(p, &s, err);
-}
-
-static cbx_status add_rest(cbx_plot *p, cbx_arena *arena, const double *x, const double *y, const bool *on, size_t n,
-                           cbx_err *err)
-{
-    double *rx = cbx_arena_calloc(arena, n, sizeof *rx), *ry = cbx_arena_calloc(arena, n, sizeof *ry);
-    size_t k = 0;
-
-    if (!rx || !ry) return cbx_fail_nomem(err, "a front");
-    for (size_t i = 0; i < n; i++)
-        if (!on[i]) rx[k] = x[i], ry[k++] = y[i];
-    if (!k) return CBX_OK;
-    const cbx_plot_series s = { "beaten", rx, ry, NULL, NULL, k, CBX_PLOT_MARK, NULL, NULL };
+    const cbx_plot_series s = { .label = front ? "front" : "beaten",
+                                .x = px,
+                                .y = py,
+                                .n = k,
+                                .how = CBX_PLOT_MARK | (front ? CBX_PLOT_STEP : 0) };
     return cbx_plot_line(p, &s, err);
 }
 
@@ -173,7 +164,6 @@ cbx_status cbx_plot_pareto(cbx_plot *p, const double *x, const double *y, const 
                            const char *const *names, size_t n, bool right_is_better, cbx_err *err)
 {
     cbx_arena arena;
-    bool below;
     cbx_status st = CBX_OK;
 
     if (!x || !y || !on_front || !n) return cbx_fail(err, CBX_EINVAL, "a Pareto plot without candidates");
@@ -181,59 +171,31 @@ cbx_status cbx_plot_pareto(cbx_plot *p, const double *x, const double *y, const 
         if (on_front[i] && !(isfinite(x[i]) && isfinite(y[i])))
             return cbx_fail(err, CBX_EDOM, "candidate %zu is on the front without being finite", i);
     cbx_arena_init(&arena, &p->arena.al);
-    st = add_front(p, &arena, x, y, on_front, n, right_is_better, err);
-    if (!st) st = add_rest(p, &arena, x, y, on_front, n, err);
-    below = rises(x, y, on_front, n);
+    st = add_candidates(p, &arena, x, y, on_front, n, true, right_is_better, err);
+    if (!st) st = add_candidates(p, &arena, x, y, on_front, n, false, false, err);
+    bool below = rises(x, y, on_front, n);
     for (size_t i = 0; !st && names && i < n; i++)
         if (on_front[i] && names[i]) st = cbx__plot_note_at(p, x[i], y[i], names[i], below, err);
     cbx_arena_clear(&arena);
     return st;
 }
 
-/* --- scaling --- */
-
-cbx_status cbx_plot_scaling(cbx_plot *p, const cbx_plot_series *s, double slope, cbx_err *err)
-{
-    cbx_status st = need_log(p, "a scaling plot", err);
-    double x[2] = { INFINITY, 0 }, y[2] = { 0, 0 };
-
-    if (!st) st = cbx_plot_line(p, s, err);
-    if (st || !isfinite(slope)) return st;
-    for (size_t i = 0; i < s->n; i++) {
-        if (!isfinite(s->x[i]) || !isfinite(s->y[i])) continue;
-        if (s->x[i] < x[0]) x[0] = s->x[i], y[0] = s->y[i];
-        x[1] = fmax(x[1], s->x[i]);
-    }
-    if (!(x[0] < x[1])) return CBX_OK;
-    y[1] = y[0] * pow(x[1] / x[0], slope);
-    if (!(y[1] > 0) || !isfinite(y[1])) return CBX_OK;
-    const cbx_plot_series guide = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
-    return cbx_plot_line(p, &guide, err);
-}
-
 /* --- convergence --- */
-
-static cbx_status add_tolerance(cbx_plot *p, const cbx_plot_series *s, double tolerance, cbx_err *err)
-{
-    double x[] = { s->x ? s->x[0] : 0, s->x ? s->x[s->n - 1] : (double)(s->n - 1) }, y[] = { tolerance, tolerance };
-    const cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
-    char words[32];
-    cbx_status st;
-
-    if (!isfinite(tolerance)) return cbx_fail(err, CBX_EDOM, "a tolerance of %g", tolerance);
-    snprintf(words, sizeof words, "%.6g", tolerance);
-    st = cbx_plot_line(p, &line, err);
-    return st ? st : cbx_plot_note(p, x[1], tolerance, words, err);
-}
 
 cbx_status cbx_plot_convergence(cbx_plot *p, const cbx_plot_series *s, const double *tolerances, size_t ntolerances,
                                 cbx_err *err)
 {
     cbx_plot_series line = *s;
-    cbx_status st;
 
     line.how = CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_BAND;
-    st = cbx_plot_line(p, &line, err);
-    for (size_t i = 0; !st && i < ntolerances; i++) st = add_tolerance(p, s, tolerances[i], err);
+    cbx_status st = cbx_plot_line(p, &line, err);
+    for (size_t i = 0; !st && i < ntolerances; i++) {
+        double first = s->x ? s->x[0] : 0, last = s->x ? s->x[s->n - 1] : (double)(s->n - 1);
+        char words[32];
+        if (!isfinite(tolerances[i])) return cbx_fail(err, CBX_EDOM, "a tolerance of %g", tolerances[i]);
+        snprintf(words, sizeof words, "%.6g", tolerances[i]);
+        st = add_guide(p, first, tolerances[i], last, tolerances[i], err);
+        if (!st) st = cbx_plot_note(p, last, tolerances[i], words, err);
+    }
     return st;
 }

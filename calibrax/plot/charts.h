@@ -1,5 +1,5 @@
 /**
- * Plots with a meaning, made of the marks of plot.h: roofline, Pareto front, scaling, convergence.
+ * Plots with a meaning, made of the marks of plot.h: roofline, Pareto front, convergence.
  *
  * Each adds to a plot that the caller made with the scales named here, and draws nothing.  Errors as in plot.h; a wrong
  * scale is CBX_EINVAL.  After a failure a part may have been added.
@@ -40,12 +40,6 @@ CBX_API cbx_status cbx_plot_roofline(cbx_plot *p, const cbx_plot_roof *peaks, si
  */
 CBX_API cbx_status cbx_plot_pareto(cbx_plot *p, const double *x, const double *y, const bool *on_front,
                                    const char *const *names, size_t n, bool right_is_better, cbx_err *err);
-
-/**
- * A series on two logarithmic axes, with a guide of its ideal slope through its first value.
- * @param slope  of log y against log x: -1 for time of a fixed work over cores, 1 for linear growth; NaN: no guide
- */
-CBX_API cbx_status cbx_plot_scaling(cbx_plot *p, const cbx_plot_series *s, double slope, cbx_err *err);
 
 /**
  * A series in order, its interval as a band, and the tolerances that it ought to come below as lines across.  Any scales.

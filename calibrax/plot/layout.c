@@ -186,47 +186,40 @@ static double lay_axes(cbx__sheet *sh, const legend *l)
 
 /* --- frame --- */
 
+/* Numbers of an axis with lines across, or its names: every one of thousands would be a black bar. */
+static void draw_ticks(cbx__sheet *sh, bool along_x)
+{
+    const cbx__axis *a = along_x ? &sh->x : &sh->y;
+    const cbx_plot *p = sh->plot;
+    const bool named = a->scale == CBX_PLOT_CATEGORIES, turned = along_x && aslant(sh, sh->x.to - sh->x.from);
+    const size_t n = !named ? a->n : along_x ? p->nnames : p->nrows;
+    const double step = fabs(cbx__axis_place(a, 1) - cbx__axis_place(a, 0)), base = fmax(sh->y.from, sh->y.to);
+    const cbx__paint grid = { CBX__NO_COLOUR, sh->theme->grid, 1, 1, 0 };
+    char buf[CBX_FORMAT_SIZE];
+
+    for (size_t i = 0; i < n; i += named ? (size_t)fmax(1, ceil((along_x ? 14 : 12) / step)) : 1) {
+        const char *words = !named    ? cbx__axis_label(a, a->at[i], buf)
+                            : turned  ? short_name(sh, p->names[i], LONGEST_NAME * sh->height)
+                            : along_x ? p->names[i]
+                                      : p->rows[i];
+        double at = cbx__axis_place(a, named ? (double)i : a->at[i]);
+        if (!along_x) {
+            if (!named) cbx__scene_line(sh->scene, "grid", grid, sh->x.from, at, sh->x.to, at);
+            cbx__scene_words(sh->scene, "tick-y", sh->theme->muted, sh->x.from - 7, at + 3.8, TICK_SIZE, CBX__END,
+                             words);
+            continue;
+        }
+        if (!named) cbx__scene_line(sh->scene, "grid", grid, at, sh->y.from, at, sh->y.to);
+        cbx__item *it = cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, at + (turned ? 4 : 0),
+                                         base + (turned ? 13 : 16), TICK_SIZE, turned ? CBX__END : CBX__MIDDLE, words);
+        if (turned) it->turn = -40;
+    }
+}
+
 static void draw_frame(cbx__sheet *sh)
 {
-    cbx__paint grid = { CBX__NO_COLOUR, sh->theme->grid, 1, 1, 0 };
-
-    if (sh->x.scale == CBX_PLOT_CATEGORIES) {
-        const cbx_plot *p = sh->plot;
-        double step = fabs(cbx__axis_place(&sh->x, 1) - cbx__axis_place(&sh->x, 0)), y = fmax(sh->y.from, sh->y.to);
-        bool turned = aslant(sh, sh->x.to - sh->x.from);
-        size_t every = (size_t)fmax(1, ceil(14 / step)); /* names of thousands of categories would be a black bar */
-        for (size_t i = 0; i < p->nnames; i += every) {
-            double x = cbx__axis_place(&sh->x, (double)i);
-            cbx__item *it = cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, x + (turned ? 4 : 0),
-                                             y + (turned ? 13 : 16), TICK_SIZE, turned ? CBX__END : CBX__MIDDLE,
-                                             turned ? short_name(sh, p->names[i], LONGEST_NAME * sh->height)
-                                                    : p->names[i]);
-            if (turned) it->turn = -40;
-        }
-    } else {
-        char buf[CBX_FORMAT_SIZE];
-        for (size_t i = 0; i < sh->x.n; i++) {
-            double x = cbx__axis_place(&sh->x, sh->x.at[i]);
-            cbx__scene_line(sh->scene, "grid", grid, x, sh->y.from, x, sh->y.to);
-            cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, x, fmax(sh->y.from, sh->y.to) + 16, TICK_SIZE,
-                             CBX__MIDDLE, cbx__axis_label(&sh->x, sh->x.at[i], buf));
-        }
-    }
-    if (sh->y.scale == CBX_PLOT_CATEGORIES) {
-        double step = fabs(cbx__axis_place(&sh->y, 1) - cbx__axis_place(&sh->y, 0));
-        size_t every = (size_t)fmax(1, ceil(12 / step));
-        for (size_t i = 0; i < sh->plot->nrows; i += every)
-            cbx__scene_words(sh->scene, "tick-y", sh->theme->muted, sh->x.from - 7,
-                             cbx__axis_place(&sh->y, (double)i) + 3.8, TICK_SIZE, CBX__END, sh->plot->rows[i]);
-    } else {
-        char buf[CBX_FORMAT_SIZE];
-        for (size_t i = 0; i < sh->y.n; i++) {
-            double y = cbx__axis_place(&sh->y, sh->y.at[i]);
-            cbx__scene_line(sh->scene, "grid", grid, sh->x.from, y, sh->x.to, y);
-            cbx__scene_words(sh->scene, "tick-y", sh->theme->muted, sh->x.from - 7, y + 3.8, TICK_SIZE, CBX__END,
-                             cbx__axis_label(&sh->y, sh->y.at[i], buf));
-        }
-    }
+    draw_ticks(sh, true);
+    draw_ticks(sh, false);
     const cbx_plot_opts *o = &sh->plot->opts;
     double middle = (sh->x.from + sh->x.to) / 2, centre = (sh->y.from + sh->y.to) / 2;
     const char *x = cbx__axis_title(&sh->x, o->x_label, sh->scene->arena);

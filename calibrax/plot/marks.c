@@ -235,11 +235,10 @@ static bool write_bounds(cbx__sheet *sh, const cbx__mark *m, size_t i, uint32_t 
                          double h)
 {
     char l[CBX_FORMAT_SIZE], u[CBX_FORMAT_SIZE];
-    const char *words;
 
     if (!has_interval(&m->line, i) || h < 27) return false;
-    words = cbx_arena_printf(sh->scene->arena, "[%s, %s]", cbx__short_number(m->line.lower[i], l),
-                             cbx__short_number(m->line.upper[i], u));
+    const char *words = cbx_arena_printf(sh->scene->arena, "[%s, %s]", cbx__short_number(m->line.lower[i], l),
+                                         cbx__short_number(m->line.upper[i], u));
     if (!words) sh->scene->full = true;
     if (!words || cbx__words_width(words, 9) + 4 > w) return false;
     cbx__scene_words(sh->scene, "bounds", ink, x + w / 2, y + h / 2 + 11, 9, CBX__MIDDLE, words);

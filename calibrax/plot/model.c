@@ -222,7 +222,6 @@ cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const double *lower,
     cbx__mark m = { .kind = CBX__MARK_HEAT, .nrows = nrows, .ncols = ncols };
     bool full = false;
     const char *const *row_names, *const *column_names;
-    cbx_status st;
 
     if (p->first || p->opts.x != CBX_PLOT_CATEGORIES || p->opts.y != CBX_PLOT_CATEGORIES)
         return cbx_fail(err, CBX_EINVAL, "a heat map must be alone in its plot, with categories on both axes");
@@ -233,7 +232,7 @@ cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const double *lower,
     m.line.lower = copy_doubles(p, lower, nrows * ncols, &full);
     m.line.upper = copy_doubles(p, upper, nrows * ncols, &full);
     m.values = copy_doubles(p, values, nrows * ncols, &full);
-    st = keep(p, &m, full, err);
+    cbx_status st = keep(p, &m, full, err);
     if (st) return st;
     p->rows = row_names;
     p->nrows = nrows;
@@ -273,12 +272,11 @@ cbx_status cbx_plot_draw(cbx_plot *p, cbx_plot_format format, cbx_text *out, cbx
     cbx_arena arena;
     cbx__scene scene;
     size_t before = out->len;
-    cbx_status st;
 
     if ((unsigned)format > CBX_PLOT_PNG)
         return cbx_fail(err, CBX_EINVAL, "no format of plots has the number %d", format);
     cbx_arena_init(&arena, cbx_ctx_allocator(p->ctx));
-    st = cbx__lay_out(p, &scene, &arena, err);
+    cbx_status st = cbx__lay_out(p, &scene, &arena, err);
     if (!st && scene.full) st = cbx_fail_nomem(err, "a plot");
     if (!st && format == CBX_PLOT_SVG)
         cbx__scene_write_svg(&scene, out);

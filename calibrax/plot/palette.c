@@ -65,12 +65,11 @@ void cbx__draw_marker(cbx__sheet *sh, const cbx__mark *m, double x, double y, co
 {
     cbx__paint paint = { cbx__series_colour(sh->theme, m->series), sh->theme->paper, 0.8, 1, 0 };
     cbx__xy path[CBX_LEN(forms[0].at)];
-    cbx__item *it;
 
     for (size_t i = 0; i < forms[m->form].n; i++)
         path[i] = (cbx__xy){ forms[m->form].at[i].x + x, forms[m->form].at[i].y + y };
-    it = forms[m->form].n ? cbx__scene_path(sh->scene, "marker", paint, path, forms[m->form].n, true)
-                          : cbx__scene_disc(sh->scene, "marker", paint, x, y, 3.8);
+    cbx__item *it = forms[m->form].n ? cbx__scene_path(sh->scene, "marker", paint, path, forms[m->form].n, true)
+                                     : cbx__scene_disc(sh->scene, "marker", paint, x, y, 3.8);
     it->words = tip;
 }
 

@@ -139,11 +139,10 @@ const char *cbx__fixed(double v, int decimals, bool cut, char buf[CBX_FORMAT_SIZ
 {
     static const double tens[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9 };
     long long n;
-    int len;
 
     if (!(fabs(v) * tens[decimals] < 9e17)) return cbx_format_double(v, buf);
     n = llround(v * tens[decimals]);
-    len = snprintf(buf, CBX_FORMAT_SIZE, "%s%lld", n < 0 ? "-" : "", (n < 0 ? -n : n) / (long long)tens[decimals]);
+    int len = snprintf(buf, CBX_FORMAT_SIZE, "%s%lld", n < 0 ? "-" : "", (n < 0 ? -n : n) / (long long)tens[decimals]);
     if (decimals)
         len += snprintf(buf + len, (size_t)(CBX_FORMAT_SIZE - len), ".%0*lld", decimals,
                         (n < 0 ? -n : n) % (long long)tens[decimals]);

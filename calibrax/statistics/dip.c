@@ -8,7 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/arena.h"
 #include "calibrax/base/rng.h"
+#include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/sample.h"
 #include "calibrax/statistics/series.h"
 
@@ -118,52 +120,39 @@ static double dip_of_sorted(dip_work *w, size_t n)
     return max / (2 * (double)n);
 }
 
-static cbx_status begin(cbx_ctx *ctx, size_t n, dip_work *w, cbx_err *err)
-{
-    size_t *capacity = cbx_mem_calloc(cbx_ctx_allocator(ctx), 2 * n, sizeof *capacity);
-
-    if (!capacity) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", n);
-    w->below.at = capacity;
-    w->above.at = capacity + n;
-    return CBX_OK;
-}
-
-static void end(cbx_ctx *ctx, size_t n, dip_work *w)
-{
-    if (w->below.at) cbx_mem_free(cbx_ctx_allocator(ctx), w->below.at, 2 * n * sizeof *w->below.at);
-}
-
 cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t draws, uint64_t seed, cbx_test *out,
                              cbx_err *err)
 {
-    double *sorted = NULL, *drawn = NULL, dip;
-    dip_work w = { NULL };
+    cbx_arena arena;
     size_t as_large = 0;
-    cbx_status st = CBX_OK;
 
     if (!draws || draws > MAX_DRAWS || n > MAX_VALUES)
-        st = cbx_fail(err, CBX_EINVAL, "the dip test takes 1 to %d draws and at most %d values", MAX_DRAWS, MAX_VALUES);
-    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &sorted, err);
-    if (!st) st = cbx__doubles(ctx, n, &drawn, err);
-    if (!st) st = begin(ctx, n, &w, err);
-    if (st) goto done;
-    w.x = sorted;
-    dip = dip_of_sorted(&w, n);
-    w.x = drawn;
-    for (size_t d = 0; d < draws; d++) {
-        /* Sorted uniform values: sums of exponential ones, which need no sorting; the dip does not ask for
-         * their scale. */
-        cbx_rng rng = cbx_rng_make(seed, d);
-        double sum = 0;
-
-        for (size_t i = 0; i < n; i++) drawn[i] = sum -= log1p(-cbx_rng_uniform(&rng));
-        as_large += dip_of_sorted(&w, n) >= dip * (1 - 1e-12);
+        return cbx_fail(err, CBX_EINVAL, "the dip test takes 1 to %d draws and at most %d values", MAX_DRAWS,
+                        MAX_VALUES);
+    cbx_status st = cbx__sample_check(x, n, 1, err);
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    double *sorted = cbx_arena_calloc(&arena, n, sizeof *sorted), *drawn = cbx_arena_calloc(&arena, n, sizeof *drawn);
+    size_t *hulls = cbx_arena_calloc(&arena, 2 * n, sizeof *hulls);
+    if (!sorted || !drawn || !hulls) {
+        st = cbx_fail_nomem(err, "the dip test");
+    } else {
+        dip_work w = { sorted, { hulls, 0 }, { hulls + n, 0 } };
+        memcpy(sorted, x, n * sizeof *x);
+        cbx_stat_sort(sorted, n);
+        double dip = dip_of_sorted(&w, n);
+        w.x = drawn;
+        for (size_t d = 0; d < draws; d++) {
+            /* Sorted uniform values: sums of exponential ones, which need no sorting; the dip does not ask
+             * for their scale. */
+            cbx_rng rng = cbx_rng_make(seed, d);
+            double sum = 0;
+            for (size_t i = 0; i < n; i++) drawn[i] = sum -= log1p(-cbx_rng_uniform(&rng));
+            as_large += dip_of_sorted(&w, n) >= dip * (1 - 1e-12);
+        }
+        *out = (cbx_test){ "hartigan dip", dip, 0, (double)(as_large + 1) / (double)(draws + 1), 1, 1, false };
+        out->p_greater = out->p;
     }
-    *out = (cbx_test){ "hartigan dip", dip, 0, (double)(as_large + 1) / (double)(draws + 1), 1, 1, false };
-    out->p_greater = out->p;
-done:
-    end(ctx, n, &w);
-    cbx__doubles_free(ctx, drawn, n);
-    cbx__doubles_free(ctx, sorted, n);
+    cbx_arena_clear(&arena);
     return st;
 }

@@ -167,7 +167,7 @@ static void stability(void **state)
     f.a[3] = 1;
     CHECK_STATUS(cbx_rank_stability(ctx, f.samples, 3, CBX_DIRECTION_LOWER, 9, 5, far, &err), CBX_EINVAL, "no samples");
     make_field(&f, 0);
-    CHECK_GT(cbx_test_fail_each(stability_of, &f, "cbx_rank_stability"), 2, "allocations failed");
+    CHECK_GT(cbx_test_fail_each(stability_of, &f, "cbx_rank_stability"), 0, "allocations failed");
     cbx_ctx_free(ctx);
     cbx_test_alloc_check(&memory, "stability");
 }

@@ -115,9 +115,9 @@ static cbx_status scaling(cbx_plot *p, cbx_err *err)
     const double x[] = { 1, 2, 4, 8, 16, 32 }, y[] = { 100, 51, 27, 15, 9.5, 8.2 }, z[] = { 160, 80, 40, 20, 10, 5 };
     const cbx_plot_series a = { "measured", x, y, NULL, NULL, 6, 0, NULL, NULL },
                           b = { "other", x, z, NULL, NULL, 6, 0, NULL, NULL };
-    cbx_status st = cbx_plot_scaling(p, &a, -1, err);
+    cbx_status st = cbx_plot_line(p, &a, err);
 
-    return st ? st : cbx_plot_scaling(p, &b, NAN, err);
+    return st ? st : cbx_plot_line(p, &b, err);
 }
 
 static const struct {

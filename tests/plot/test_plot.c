@@ -82,7 +82,6 @@ static void refusals(void **in)
     CHECK_STATUS(cbx_plot_violin(log, 0, good, 2, &err), CBX_EINVAL, "a violin there");
     CHECK_STATUS(cbx_plot_line(lin, &none, &err), CBX_EINVAL, "no values");
     CHECK_STATUS(cbx_plot_boxes(lin, 0, &box, &err), CBX_EDOM, "numbers that do not rise");
-    CHECK_STATUS(cbx_plot_scaling(lin, &fine, 1, &err), CBX_EINVAL, "scaling needs logarithmic axes");
     CHECK_STATUS(cbx_plot_draw(lin, (cbx_plot_format)9, &text, &err), CBX_EINVAL, "no such format");
     CHECK_INT(text.len, 0, "nothing was drawn");
     o.width = 10;
