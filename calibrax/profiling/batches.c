@@ -37,13 +37,12 @@ static cbx_status take_one(pass *p, bool counts, bool *more, cbx_err *err)
     double fetch_s, batch_s = 0;
     uint64_t elements = 1, start;
     void *batch = NULL;
-    cbx_status st;
 
     if (counts && (!cbx_grow(&t->al, &t->fetch_s, &t->fetch_capacity, t->nbatches + 1, sizeof *t->fetch_s) ||
                    !cbx_grow(&t->al, &t->batch_s, &t->capacity, t->nbatches + 1, sizeof *t->batch_s)))
         return cbx_fail_nomem(err, "the times of batches");
     start = now(p);
-    st = b->next(b->user, &batch, err);
+    cbx_status st = b->next(b->user, &batch, err);
     fetch_s = seconds(p, since(p, start));
     *more = !st && batch;
     if (!*more) return st;
@@ -105,10 +104,9 @@ cbx_status cbx_batches_time(cbx_ctx *ctx, const cbx_batches *b, const cbx_batche
                             cbx_err *err)
 {
     pass p = { .o = CBX_BATCHES_OPTS_INIT, .b = b, .t = { .al = *cbx_ctx_allocator(ctx) } };
-    cbx_status st;
 
     if (!b || !b->next) return cbx_fail(err, CBX_EINVAL, "no batches to time: 'next' is NULL");
-    st = cbx_take_options(&p.o, sizeof p.o, opts, "cbx_batches_opts", err);
+    cbx_status st = cbx_take_options(&p.o, sizeof p.o, opts, "cbx_batches_opts", err);
     if (!st) st = cbx_check_range("max_batches", (double)p.o.max_batches, 1, INFINITY, err);
     if (!st) st = cbx_check_level("level", p.o.level, err);
     if (st) return st;

@@ -4,7 +4,6 @@
 #include "calibrax/profiling/compilation.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,14 +101,7 @@ bool cbx_compilation_signature(const cbx_compilation *c, size_t i, cbx_compiled_
     return true;
 }
 
-static void advise(cbx_compilation_report *r, const char *fmt, ...) CBX_PRINTF(2, 3);
-static void advise(cbx_compilation_report *r, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(r->advice[r->nadvice++], sizeof r->advice[0], fmt, args);
-    va_end(args);
-}
+#define ADVISE(r, ...) snprintf((r)->advice[(r)->nadvice++], sizeof(r)->advice[0], __VA_ARGS__)
 
 void cbx_compilation_see(const cbx_compilation *c, cbx_compilation_report *out)
 {
@@ -141,16 +133,16 @@ void cbx_compilation_see(const cbx_compilation *c, cbx_compilation_report *out)
                   : r.health > 0.4 ? CBX_COMPILE_MODERATE
                                    : CBX_COMPILE_POOR;
         if (r.hit_rate < 0.5)
-            advise(&r, "%.0f %% of calls met a new signature: keep shapes and dtypes fixed, or pad to a few sizes",
+            ADVISE(&r, "%.0f %% of calls met a new signature: keep shapes and dtypes fixed, or pad to a few sizes",
                    100 * (1 - r.hit_rate));
         else if (r.hit_rate < 0.8)
-            advise(&r, "%.0f %% of calls met a new signature: fewer different shapes would help",
+            ADVISE(&r, "%.0f %% of calls met a new signature: fewer different shapes would help",
                    100 * (1 - r.hit_rate));
         if (compile > 5)
-            advise(&r, "compiling takes %.1f s on average: compile smaller functions, or keep a cache on disk",
+            ADVISE(&r, "compiling takes %.1f s on average: compile smaller functions, or keep a cache on disk",
                    compile);
         else if (compile > 2)
-            advise(&r, "compiling takes %.1f s on average: a cache on disk would help", compile);
+            ADVISE(&r, "compiling takes %.1f s on average: a cache on disk would help", compile);
     }
     *out = r;
 }

@@ -6,7 +6,7 @@
 
 #include "calibrax/base/options.h"
 
-#define MIN_RESAMPLED  8
+#define MIN_RESAMPLED 8
 /* Every order with an intercept contains the constant, so that can never have all the weight: it is judged by the rest. */
 #define FLAT_WEIGHT 0.5
 #define FLAT_ERROR  0.1
@@ -99,14 +99,13 @@ cbx_status cbx_complexity_of_measured(cbx_ctx *ctx, const cbx_complexity_point *
                                       const cbx_complexity_opts *opts, cbx_complexity_report *out, cbx_err *err)
 {
     double *xy = cbx_mem_calloc(cbx_ctx_allocator(ctx), 2 * n + 1, sizeof *xy);
-    cbx_status st;
 
     if (!xy) return cbx_fail_nomem(err, "points");
     for (size_t i = 0; i < n; i++) {
         xy[i] = (double)points[i].size;
         xy[n + i] = points[i].time.value;
     }
-    st = cbx_complexity_of_points(ctx, xy, xy + n, n, opts, out, err);
+    cbx_status st = cbx_complexity_of_points(ctx, xy, xy + n, n, opts, out, err);
     cbx_mem_free(cbx_ctx_allocator(ctx), xy, (2 * n + 1) * sizeof *xy);
     return st;
 }

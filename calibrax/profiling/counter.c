@@ -58,21 +58,18 @@ static bool start_own_papi(const papi *p)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static enum { UNKNOWN, STARTED, REFUSED } state;
-    bool started;
 
     pthread_mutex_lock(&lock);
     if (state == UNKNOWN) state = start_papi(p) ? STARTED : REFUSED;
-    started = state == STARTED;
+    bool started = state == STARTED;
     pthread_mutex_unlock(&lock);
     return started;
 }
 
 static int add_all(cbx__counter *c, const char *const *events, size_t n)
 {
-    int fault;
-
     c->set = -1;
-    fault = c->p.create(&c->set);
+    int fault = c->p.create(&c->set);
     for (size_t i = 0; i < n && !fault; i++) fault = c->p.add(c->set, events[i]);
     if (!fault) fault = c->p.start(c->set);
     if (fault && c->set != -1) {
@@ -85,7 +82,6 @@ static int add_all(cbx__counter *c, const char *const *events, size_t n)
 static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx_err *err)
 {
     static const char *const both[] = { "PAPI_DP_OPS", "PAPI_SP_OPS" }, *const one[] = { "PAPI_FP_OPS" };
-    cbx_status st;
     papi *p = &c->p;
     const cbx_library_symbol symbols[] = {
         { "PAPI_library_init", (void **)&p->init },
@@ -98,15 +94,14 @@ static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx
         { "PAPI_destroy_eventset", (void **)&p->destroy },
         { "PAPI_strerror", (void **)&p->words },
     };
-    st = cbx_library_open_known(ctx, CBX_LIBRARY_PAPI, path, symbols, CBX_LEN(symbols), &c->library, err);
-    int fault;
+    cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_PAPI, path, symbols, CBX_LEN(symbols), &c->library, err);
 
     if (st) return st;
     if (!(path ? start_papi(&c->p) : start_own_papi(&c->p)))
         return cbx_fail(err, CBX_EUNAVAILABLE, "'%s' is of an unknown version, or cannot start",
                         cbx_library_name(c->library));
     c->nevents = 2;
-    fault = add_all(c, both, 2);
+    int fault = add_all(c, both, 2);
     if (fault) {
         c->nevents = 1;
         fault = add_all(c, one, 1);
@@ -147,13 +142,12 @@ size_t cbx__counter_events(const cbx_machine *m, cbx__counter_event out[CBX__COU
 static int open_event(uint64_t config)
 {
     struct perf_event_attr a = { .size = sizeof a, .type = PERF_TYPE_RAW, .config = config };
-    long fd;
 
     a.exclude_kernel = 1;
     a.exclude_hv = 1;
     a.inherit = 1;
     a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    fd = syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    long fd = syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     return fd < 0 ? -errno : (int)fd;
 }
 
@@ -169,10 +163,9 @@ static cbx_status open_perf(cbx_ctx *ctx, const cbx__counter_opts *o, cbx__count
     cbx__counter_event events[CBX__COUNTER_MAX_EVENTS];
     cbx_machine own;
     const cbx_machine *m = o->machine ? o->machine : &own;
-    size_t n;
 
     if (!o->machine && cbx_machine_read(ctx, NULL, &own, err)) return CBX_EUNAVAILABLE;
-    n = cbx__counter_events(m, events, err);
+    size_t n = cbx__counter_events(m, events, err);
     if (!n) return CBX_EUNAVAILABLE;
     for (c->nevents = 0; c->nevents < n; c->nevents++) {
         int fd = o->open ? o->open(events[c->nevents].config) : open_event(events[c->nevents].config);

@@ -193,12 +193,11 @@ cbx_status cbx_emissions_parse(const char *text, size_t len, const char *what, c
     int which[MAX_CELLS];
     size_t ncolumns = 0, count = 0, max = 1;
     cbx_emissions *rows;
-    cbx_status st;
 
     if (len && memchr(text, '\0', len)) return cbx_fail(err, CBX_EFORMAT, "'%s': holds a NUL byte", what);
     /* The column of each cell, -1: unknown. */
     bool seen[CBX_LEN(columns)] = { false }, any = false;
-    st = read_line(&r, err);
+    cbx_status st = read_line(&r, err);
     if (st) return st;
     for (size_t i = 0; i < r.ncells; i++) {
         which[i] = -1;

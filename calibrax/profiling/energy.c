@@ -41,9 +41,8 @@ static uint64_t now(const cbx_energy_meter *m) { return m->o.clock_ns ? m->o.clo
 static bool read_number(const char *path, double *out)
 {
     char text[64], *end;
-    double v;
     if (!cbx__proc_read(path, text, sizeof text)) return false;
-    v = strtod(text, &end);
+    double v = strtod(text, &end);
     if (end == text || !(v >= 0)) return false;
     *out = v;
     return true;
@@ -145,9 +144,8 @@ cbx_status cbx_energy_meter_start(cbx_ctx *ctx, const cbx_energy_opts *opts, cbx
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_energy_opts o = CBX_ENERGY_OPTS_INIT;
     cbx_energy_meter *m;
-    cbx_status st;
 
-    st = cbx_take_options(&o, sizeof o, opts, "cbx_energy_opts", err);
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_energy_opts", err);
     if (!st) st = cbx_check_range("rapl_update_s", o.rapl_update_s, 0, INFINITY, err);
     if (!st) st = cbx_check_range("gpu_update_s", o.gpu_update_s, 0, INFINITY, err);
     if (st) return st;
@@ -256,11 +254,10 @@ static bool take_sample(void *series)
 {
     cbx_energy_series *s = series;
     cbx_energy_report *r = &s->report.total;
-    cbx_energy_sample *place;
 
     cbx_energy_meter_report(s->meter, r);
     s->report.peak_gpu_w = fmax(s->report.peak_gpu_w, r->gpu_w);
-    place = cbx__thinned_place(&s->samples);
+    cbx_energy_sample *place = cbx__thinned_place(&s->samples);
     if (place) *place = (cbx_energy_sample){ r->duration_s, r->cpu_j, r->dram_j, r->platform_j, r->gpu_j, r->gpu_w };
     return true;
 }

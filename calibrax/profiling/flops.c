@@ -58,13 +58,12 @@ static cbx_status trace_of_arrays(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx
                                   cbx_err *err)
 {
     cbx_array_desc *d = cbx_mem_calloc(cbx_ctx_allocator(ctx), nin + 1, sizeof *d);
-    cbx_status st;
 
     if (!d) return cbx_fail_nomem(err, "operands");
     for (size_t i = 0; i < nin; i++) {
         if (!cbx_array_is_failed(in[i])) d[i] = *cbx_array_get_desc(in[i]);
     }
-    st = cbx_cost_count(ctx, f, nin, d, r, err);
+    cbx_status st = cbx_cost_count(ctx, f, nin, d, r, err);
     cbx_mem_free(cbx_ctx_allocator(ctx), d, (nin + 1) * sizeof *d);
     return st;
 }
@@ -93,10 +92,8 @@ cbx_status cbx_flops_of_fn_with(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_a
 
 static cbx_status check_opts(const cbx_flops_opts *given, cbx_flops_opts *o, cbx_err *err)
 {
-    cbx_status st;
-
     *o = (cbx_flops_opts)CBX_FLOPS_OPTS_INIT;
-    st = cbx_take_options(o, sizeof *o, given, "cbx_flops_opts", err);
+    cbx_status st = cbx_take_options(o, sizeof *o, given, "cbx_flops_opts", err);
     if (!o->has_declared) return st;
     if (!st && !isnan(o->declared_flop)) st = cbx_check_range("declared_flop", o->declared_flop, 0, DBL_MAX, err);
     if (!st && !isnan(o->declared_bytes)) st = cbx_check_range("declared_bytes", o->declared_bytes, 0, DBL_MAX, err);

@@ -155,7 +155,6 @@ static void put_figure(cbx_json *v, const cbx_gpu_figure *f, const char *unit)
 
 static void put_health(cbx_json *v, const cbx_gpu_roofs *g)
 {
-    cbx_json *reasons;
     const char *words;
     uint64_t bit;
 
@@ -167,7 +166,7 @@ static void put_health(cbx_json *v, const cbx_gpu_roofs *g)
     cbx_json_set_double(v, "temperature_c", g->temperature_c);
     cbx_json_set_double(v, "power_w", g->power_w);
     cbx_json_set_double(v, "power_limit_w", g->power_limit_w);
-    reasons = cbx_json_set_array(v, "throttle");
+    cbx_json *reasons = cbx_json_set_array(v, "throttle");
     for (size_t i = 0; (words = cbx_gpu_throttle_at(i, &bit)); i++)
         if (g->throttle & bit) cbx_json_push_string(reasons, words);
     cbx_json_set_bool(v, "slowed", cbx_gpu_is_slowed(g->throttle));

@@ -184,10 +184,9 @@ static void count_name(search *s, const char *name)
 static cbx_status search_driver(cbx_ctx *ctx, const char *root, search *s, cbx_err *err)
 {
     cbx_machine *m = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *m);
-    cbx_status st;
 
     if (!m) return cbx_fail_nomem(err, "the list of accelerators");
-    st = cbx_machine_read(ctx, root, m, err);
+    cbx_status st = cbx_machine_read(ctx, root, m, err);
     for (int i = 0; i < m->naccelerators && !st; i++) count_name(s, m->accelerator[i]);
     cbx_mem_free(cbx_ctx_allocator(ctx), m, sizeof *m);
     return st == CBX_ENOMEM ? st : CBX_OK; /* a machine without cpuinfo may have devices */

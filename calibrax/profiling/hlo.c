@@ -98,7 +98,6 @@ static cbx_status take_instruction(reader *d, span right, cbx_err *err)
     static const char *const idle[] = { "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "fusion" };
     span rest = after(right, shape_length(right)), op = name_of(rest);
     cbx_hlo_report *r = d->r;
-    size_t at;
 
     if (!op.n || op.n == rest.n || rest.s[op.n] != '(')
         return cbx_fail(err, CBX_EFORMAT, "'%s', line %zu: an instruction without an opcode", d->what, d->line);
@@ -113,7 +112,7 @@ static cbx_status take_instruction(reader *d, span right, cbx_err *err)
     }
     if (!equals(op, "fusion")) return CBX_OK;
     r->fusions++;
-    at = find(rest, " calls=");
+    size_t at = find(rest, " calls=");
     if (at == rest.n || cbx_list_push(d->al, &d->calls, name_of(after(rest, at + strlen(" calls="))))) return CBX_OK;
     return cbx_fail_nomem(err, "HLO");
 }
@@ -121,8 +120,6 @@ static cbx_status take_instruction(reader *d, span right, cbx_err *err)
 /* Tables of files and frames, with which newer modules begin, are outside of computations. */
 static cbx_status take_line(reader *d, span line, cbx_err *err)
 {
-    size_t at;
-
     d->line++;
     line = trim(line);
     if (begins(line, "HloModule")) d->module = true;
@@ -142,7 +139,7 @@ static cbx_status take_line(reader *d, span line, cbx_err *err)
         return CBX_OK;
     }
     if (begins(line, "ROOT ")) line = after(line, strlen("ROOT "));
-    at = find(line, " = ");
+    size_t at = find(line, " = ");
     return at < line.n ? take_instruction(d, after(line, at + 3), err) : CBX_OK;
 }
 

@@ -40,10 +40,9 @@ typedef struct cache {
 static cbx_status cache_begin(cache *c, const char *variable, cbx_err *err)
 {
     const char *held = getenv(variable);
-    cbx_status st;
 
     *c = (cache){ .variable = variable };
-    st = cbx__temporary_make("cache", c->path, err);
+    cbx_status st = cbx__temporary_make("cache", c->path, err);
     if (st) return st;
     c->before = held ? strdup(held) : NULL;
     if (setenv(variable, c->path, 1) == 0) return CBX_OK;
@@ -115,10 +114,9 @@ cbx_status cbx_launches_measure(cbx_ctx *ctx, cbx_launch_fn measure, void *user,
 {
     series s = { ctx, measure, user, CBX_LAUNCHES_OPTS_INIT };
     cbx_launches_report r = { .saved_s = NAN, .al = *cbx_ctx_allocator(ctx) };
-    cbx_status st;
 
     if (!measure) return cbx_fail(err, CBX_EINVAL, "nothing to launch");
-    st = cbx_take_options(&s.o, sizeof s.o, opts, "cbx_launches_opts", err);
+    cbx_status st = cbx_take_options(&s.o, sizeof s.o, opts, "cbx_launches_opts", err);
     if (!st) st = cbx_check_range("launches", (double)s.o.launches, 1, 4096, err);
     if (!st) st = cbx_check_level("level", s.o.level, err);
     if (st) return st;
@@ -178,11 +176,9 @@ cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *er
     cbx__process p;
     char words[256], *text = NULL;
     size_t len = 0;
-    int code;
-    cbx_status st;
 
     cbx__process_init(&p);
-    st = cbx__memory_file("launch", &o.output, err);
+    cbx_status st = cbx__memory_file("launch", &o.output, err);
     if (st) return st;
     o.argv = l->argv;
     o.errors = CBX__FD_TAIL;
@@ -190,7 +186,7 @@ cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *er
     st = cbx__process_start(&o, &p, err);
     while (!st && !cbx__process_wait(&p, 100000000)) cbx__process_drain(&p);
     cbx__process_finish(&p);
-    code = cbx__process_exit_status(&p);
+    int code = cbx__process_exit_status(&p);
     cbx__process_last_words(&p, words, sizeof words);
     if (!st && code == 130)
         st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted");

@@ -5,7 +5,6 @@
 
 #include <malloc.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -14,14 +13,8 @@
 #define MIB       1048576.0
 #define MAX_PAIRS 4096
 
-static void add_hint(char hints[][160], size_t *n, const char *fmt, ...) CBX_PRINTF(3, 4);
-static void add_hint(char hints[][160], size_t *n, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(hints[(*n)++], 160, fmt, args);
-    va_end(args);
-}
+/* Of a pattern or a call. */
+#define ADD_HINT(r, ...) snprintf((r)->hint[(r)->nhints++], sizeof(r)->hint[0], __VA_ARGS__)
 
 cbx_status cbx_memory_pattern_of(const cbx_memory_reading *r, size_t n, cbx_memory_pattern *out, cbx_err *err)
 {
@@ -54,12 +47,11 @@ cbx_status cbx_memory_pattern_of(const cbx_memory_reading *r, size_t n, cbx_memo
     p.leaks = n >= 3 && p.growth_mb > CBX_MEMORY_LEAK_MB && p.rising >= CBX_MEMORY_LEAK_RISING;
     p.nearly_full = p.max_occupancy > CBX_MEMORY_NEARLY_FULL;
     p.highly_used = !p.nearly_full && p.mean_occupancy > CBX_MEMORY_HIGHLY_USED;
-    if (p.leaks)
-        add_hint(p.hint, &p.nhints, "grows by %.3g MiB a reading, and rises throughout: memory may leak", p.growth_mb);
+    if (p.leaks) ADD_HINT(&p, "grows by %.3g MiB a reading, and rises throughout: memory may leak", p.growth_mb);
     if (p.nearly_full)
-        add_hint(p.hint, &p.nhints, "%.0f %% were used at the peak: make batches smaller", 100 * p.max_occupancy);
+        ADD_HINT(&p, "%.0f %% were used at the peak: make batches smaller", 100 * p.max_occupancy);
     else if (p.highly_used)
-        add_hint(p.hint, &p.nhints, "%.0f %% are used on average: little is left", 100 * p.mean_occupancy);
+        ADD_HINT(&p, "%.0f %% are used on average: little is left", 100 * p.mean_occupancy);
     *out = p;
     return CBX_OK;
 }
@@ -80,7 +72,6 @@ static cbx_status run_watched(cbx_ctx *ctx, cbx_timed_fn fn, void *user, cbx_mem
     cbx_resource_monitor *monitor = NULL;
     cbx_resource_report report;
     cbx__proc_memory after;
-    cbx_status st;
 
     m->peak_by_kernel = cbx__proc_reset_hwm(getpid());
     if (m->peak_by_kernel) {
@@ -90,7 +81,7 @@ static cbx_status run_watched(cbx_ctx *ctx, cbx_timed_fn fn, void *user, cbx_mem
         m->peak_mb = (double)after.hwm_bytes / MIB;
         return CBX_OK;
     }
-    st = cbx_resource_monitor_start(ctx, &o, &monitor, err);
+    cbx_status st = cbx_resource_monitor_start(ctx, &o, &monitor, err);
     if (st) return st;
     fn(user);
     st = cbx_resource_monitor_stop(monitor, &report, err);
@@ -113,11 +104,9 @@ cbx_status cbx_memory_measure(cbx_ctx *ctx, cbx_timed_fn fn, void *user, cbx_mem
     m.usage_mb = m.peak_mb - m.baseline_mb;
     m.retained_mb = fmax(0, (double)after.rss_bytes / MIB - m.baseline_mb);
     m.freed = m.usage_mb > 0 ? fmax(0, (m.usage_mb - m.retained_mb) / m.usage_mb) : 1;
-    if (m.usage_mb > CBX_MEMORY_MUCH_MB)
-        add_hint(m.hint, &m.nhints, "uses %.0f MiB at its peak: process parts", m.usage_mb);
+    if (m.usage_mb > CBX_MEMORY_MUCH_MB) ADD_HINT(&m, "uses %.0f MiB at its peak: process parts", m.usage_mb);
     if (m.freed < CBX_MEMORY_MIN_FREED && m.retained_mb >= CBX_MEMORY_MIN_KEPT)
-        add_hint(m.hint, &m.nhints, "retains %.0f %% of its memory: free what is no longer needed",
-                 100 * (1 - m.freed));
+        ADD_HINT(&m, "retains %.0f %% of its memory: free what is no longer needed", 100 * (1 - m.freed));
     *out = m;
     return CBX_OK;
 }

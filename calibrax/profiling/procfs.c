@@ -358,10 +358,9 @@ static int stray_of_task(pid_t pid, const char *task, const int *cores, size_t n
 {
     static const char key[] = "Cpus_allowed_list:";
     char text[FILE_MAX], name[64];
-    const char *line;
     snprintf(name, sizeof name, "task/%.20s/status", task);
     if (!read_of(pid, name, text, sizeof text)) return -1;
-    line = find_line(text, key);
+    const char *line = find_line(text, key);
     if (!line) return -1;
     line += sizeof key - 1;
     return cbx__proc_cpu_outside(line + strspn(line, " \t"), cores, ncores);

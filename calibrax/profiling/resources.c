@@ -52,11 +52,8 @@ cbx_status cbx_resource_monitor_start(cbx_ctx *ctx, const cbx_resource_opts *opt
                                       cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_resource_opts o;
-    cbx_resource_monitor *m;
-    cbx_status st;
-    o = (cbx_resource_opts)CBX_RESOURCE_OPTS_INIT;
-    st = cbx_take_options(&o, sizeof o, opts, "cbx_resource_opts", err);
+    cbx_resource_opts o = (cbx_resource_opts)CBX_RESOURCE_OPTS_INIT;
+    cbx_status st = cbx_take_options(&o, sizeof o, opts, "cbx_resource_opts", err);
     if (o.interval_s == 0) o.interval_s = 0.1;
     if (o.max_samples == 0) o.max_samples = 4096;
     if (o.max_processes == 0) o.max_processes = 1024;
@@ -67,7 +64,7 @@ cbx_status cbx_resource_monitor_start(cbx_ctx *ctx, const cbx_resource_opts *opt
     if (!st) st = cbx_check_range("max_processes", (double)o.max_processes, 1, 1 << 20, err);
 
     if (st) return st;
-    m = create(al, &o);
+    cbx_resource_monitor *m = create(al, &o);
     if (!m) return cbx_fail_nomem(err, "samples");
     if (!take_sample(m))
         st = cbx_fail(err, CBX_ENOENT, "no process %d to watch", (int)o.pid);

@@ -2,7 +2,6 @@
 #include "calibrax/profiling/roofline.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,25 +31,21 @@ const char *cbx_roofs_type_at(size_t i) { return i < CBX_LEN(types) ? types[i] :
 
 cbx_status cbx_roofs_of_type(const cbx_probe *p, const char *type, int cores, cbx_roofs *out, cbx_err *err)
 {
-    const char *why;
-    double rate;
-    cbx_status st;
-
     if (!strcmp(type, "float64") || !strcmp(type, "float32"))
         return cbx_roofs_of_probe(p, type[5] == '6', cores, out, err);
     /* The best of the units for a narrow type; 0 and a reason: none. */
     double best = 0;
-    why = NULL;
+    const char *why = NULL;
     for (int n = 0; n < CBX_NARROW_COUNT; n++) {
         if (strcmp(cbx_narrow_type((cbx_narrow)n), type) != 0) continue;
         best = fmax(best, p->narrow[n].ops_per_s);
         if (!why) why = p->narrow[n].why; /* of vectors, which come first */
     }
-    rate = best;
+    double rate = best;
     if (!why)
         return cbx_fail(err, CBX_EINVAL, "no roofs of '%s': use float64, float32, float16, bfloat16 or int8", type);
     if (!(rate > 0)) return cbx_fail(err, CBX_EUNAVAILABLE, "no roof of '%s': %s", type, *why ? why : "not measured");
-    st = cbx_roofs_of_probe(p, false, cores, out, err);
+    cbx_status st = cbx_roofs_of_probe(p, false, cores, out, err);
     if (!st) out->flop_per_s = rate * cores;
     return st;
 }
@@ -118,15 +113,8 @@ double cbx_roofline_alignment(size_t last_axis)
     return NAN;
 }
 
-CBX_PRINTF(2, 3) static void add_hint(cbx_roofline_hints *h, const char *fmt, ...)
-{
-    va_list args;
-
-    if (h->n == CBX_ROOFLINE_MAX_HINTS) return;
-    va_start(args, fmt);
-    vsnprintf(h->hint[h->n++], sizeof h->hint[0], fmt, args);
-    va_end(args);
-}
+/* At most three of them at a time. */
+#define ADD_HINT(h, ...) snprintf((h)->hint[(h)->n++], sizeof(h)->hint[0], __VA_ARGS__)
 
 void cbx_roofline_advise(const cbx_roofline *r, size_t last_axis, cbx_roofline_hints *out)
 {
@@ -134,41 +122,41 @@ void cbx_roofline_advise(const cbx_roofline *r, size_t last_axis, cbx_roofline_h
 
     out->n = 0;
     if (r->beyond_roof) {
-        add_hint(out,
+        ADD_HINT(out,
                  "%.0f %% of the roof is more than there is: correct the operations, the bytes, or the number of cores",
                  100 * r->efficiency);
         return;
     }
     if (r->bound == CBX_BOUND_MEMORY) {
         if (r->efficiency < LOW)
-            add_hint(
+            ADD_HINT(
                 out,
                 "%.0f %% of the bandwidth of %s is low: go through memory in order, use all of each line, and look for "
                 "waits (branches, calls, dependent loads)",
                 100 * r->efficiency, r->level->name);
         else if (r->efficiency < MODERATE)
-            add_hint(out,
+            ADD_HINT(out,
                      "%.0f %% of the bandwidth of %s is moderate: more loads under way at a time (unrolling, prefetch) "
                      "may help",
                      100 * r->efficiency, r->level->name);
         if (r->intensity < 0.5 * r->ridge)
-            add_hint(out, "each byte of %s carries %.2g operations where %.2g would balance: fuse passes%s",
+            ADD_HINT(out, "each byte of %s carries %.2g operations where %.2g would balance: fuse passes%s",
                      r->level->name, r->intensity, r->ridge,
                      strcmp(r->level->name, "L1") != 0 ? ", or work in blocks that stay in a nearer level" : "");
     } else {
         if (r->efficiency < LOW)
-            add_hint(
+            ADD_HINT(
                 out,
                 "%.0f %% of the arithmetic is low: see that the inner loop is made of vectors, with several sums of "
                 "its own",
                 100 * r->efficiency);
         else if (r->efficiency < MODERATE)
-            add_hint(out,
+            ADD_HINT(out,
                      "%.0f %% of the arithmetic is moderate: more independent sums, multiply-adds, or a narrower type "
                      "may help",
                      100 * r->efficiency);
     }
     if (score < 1)
-        add_hint(out, "rows of %zu elements fill vectors and tiles in part (score %.1f): a multiple of 128 fills them",
+        ADD_HINT(out, "rows of %zu elements fill vectors and tiles in part (score %.1f): a multiple of 128 fills them",
                  last_axis, score);
 }

@@ -12,11 +12,10 @@
 static bool sleep_until(cbx__ticker *k, uint64_t then_ns)
 {
     struct timespec t = { (time_t)(then_ns / 1000000000u), (long)(then_ns % 1000000000u) };
-    bool stop;
 
     pthread_mutex_lock(&k->lock);
     while (!k->stopping && pthread_cond_timedwait(&k->wake, &k->lock, &t) != ETIMEDOUT) {}
-    stop = k->stopping;
+    bool stop = k->stopping;
     pthread_mutex_unlock(&k->lock);
     return stop;
 }
@@ -44,7 +43,6 @@ cbx_status cbx__ticker_start(cbx__ticker *k, uint64_t first_ns, double interval_
                              cbx_err *err)
 {
     pthread_condattr_t attr;
-    int fault;
 
     *k = (cbx__ticker){ .sample = sample, .user = user, .first_ns = first_ns, .step_ns = (uint64_t)(1e9 * interval_s) };
     pthread_condattr_init(&attr);
@@ -52,7 +50,7 @@ cbx_status cbx__ticker_start(cbx__ticker *k, uint64_t first_ns, double interval_
     pthread_mutex_init(&k->lock, NULL);
     pthread_cond_init(&k->wake, &attr);
     pthread_condattr_destroy(&attr);
-    fault = pthread_create(&k->thread, NULL, run, k);
+    int fault = pthread_create(&k->thread, NULL, run, k);
     if (!fault) return CBX_OK;
     pthread_cond_destroy(&k->wake);
     pthread_mutex_destroy(&k->lock);

@@ -145,7 +145,6 @@ cbx_status cbx__timing_estimate(cbx_ctx *ctx, double level, const double *percen
 static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
 {
     double elsewhere = t->cost_ns; /* of a clock in another process */
-    cbx_status st;
 
     /* Cost of an empty window, and the clock's step, from readings back to back. */
     double window[CLOCK_WINDOWS];
@@ -167,7 +166,7 @@ static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
     r->compile_s = t->o.compile ? 1e-9 * window_ns(t, t->o.compile, t->user, 1) : NAN;
     r->first_call_s = 1e-9 * window_ns(t, t->fn, t->user, 1);
     t->warmup = 1;
-    st = calibrate(t, err);
+    cbx_status st = calibrate(t, err);
     if (st) return st;
     if (t->o.warmup) window_ns(t, t->fn, t->user, t->o.warmup);
     t->warmup += t->o.warmup;
@@ -189,9 +188,8 @@ static cbx_status time_it(cbx_ctx *ctx, timer t, const cbx_timing_opts *opts, cb
 {
     cbx_call_timing r = { .al = *cbx_ctx_allocator(ctx) };
     static const double usual[] = { 50, 90, 99 };
-    cbx_status st;
     t.o = (cbx_timing_opts)CBX_TIMING_OPTS_INIT;
-    st = cbx_take_options(&t.o, sizeof t.o, opts, "cbx_timing_opts", err);
+    cbx_status st = cbx_take_options(&t.o, sizeof t.o, opts, "cbx_timing_opts", err);
     if (!st) st = cbx_check_range("samples", (double)t.o.samples, 1, 1 << 20, err);
     if (!st) st = cbx_check_range("sample_s", t.o.sample_s, 0, 3600, err);
     if (!st) st = cbx_check_range("budget_s", t.o.budget_s, 0, INFINITY, err);

@@ -78,10 +78,9 @@ static cbx_status gather(cbx_ctx *ctx, cbx_trace_link *l, const char *below, cbx
     const char *folder = cbx_path_join(&l->arena, l->folder, below), *const * names;
     cbx_trace_file *files;
     size_t n = 0;
-    cbx_status st;
 
     if (!folder) return cbx_fail_nomem(err, "a trace's reference");
-    st = cbx_dir_list(ctx, *below ? folder : l->folder, NULL, &l->arena, &names, &n, err);
+    cbx_status st = cbx_dir_list(ctx, *below ? folder : l->folder, NULL, &l->arena, &names, &n, err);
     if (st) return st;
     files = cbx_arena_calloc(&l->arena, l->nfiles + n + 1, sizeof *files);
     if (!files) return cbx_fail_nomem(err, "a trace's reference");
@@ -106,11 +105,10 @@ static cbx_status find_session(cbx_ctx *ctx, cbx_trace_link *l, cbx_err *err)
 {
     const char *profiles = cbx_path_join(&l->arena, l->folder, "plugins/profile"), *const * names;
     size_t n = 0;
-    cbx_status st;
 
     if (!profiles) return cbx_fail_nomem(err, "a trace's reference");
     if (!cbx_path_exists(profiles)) return CBX_OK;
-    st = cbx_dir_list(ctx, profiles, NULL, &l->arena, &names, &n, err);
+    cbx_status st = cbx_dir_list(ctx, profiles, NULL, &l->arena, &names, &n, err);
     if (st || !n) return st;
     l->session = cbx_path_join(&l->arena, "plugins/profile", names[n - 1]);
     return l->session ? CBX_OK : cbx_fail_nomem(err, "a trace's reference");
@@ -119,11 +117,10 @@ static cbx_status find_session(cbx_ctx *ctx, cbx_trace_link *l, cbx_err *err)
 cbx_status cbx_trace_find(cbx_ctx *ctx, const char *folder, cbx_trace_link *out, cbx_err *err)
 {
     cbx_trace_link l = { 0 };
-    cbx_status st;
 
     cbx_arena_init(&l.arena, cbx_ctx_allocator(ctx));
     l.folder = cbx_arena_strdup(&l.arena, folder);
-    st = l.folder ? gather(ctx, &l, "", err) : cbx_fail_nomem(err, "a trace's reference");
+    cbx_status st = l.folder ? gather(ctx, &l, "", err) : cbx_fail_nomem(err, "a trace's reference");
     if (!st) st = find_session(ctx, &l, err);
     if (!st && l.session) st = gather(ctx, &l, l.session, err);
     if (!st && !l.nfiles)
@@ -169,12 +166,11 @@ static cbx_status check_file(cbx_ctx *ctx, cbx_arena *arena, const char *folder,
 {
     const char *name = cbx_json_get_string(file, "file", NULL), *hash = cbx_json_get_string(file, "hash", NULL), *path;
     char now[CBX_HASH_SIZE];
-    cbx_status st;
 
     if (!name || !hash) return cbx_fail(err, CBX_EFORMAT, "a file of the trace in '%s' has no name or no hash", folder);
     path = cbx_path_join(arena, folder, name);
     if (!path) return cbx_fail_nomem(err, "a trace's reference");
-    st = cbx_hash_file(ctx, path, now, err);
+    cbx_status st = cbx_hash_file(ctx, path, now, err);
     if (st || strcmp(now, hash) == 0) return st;
     return cbx_fail(err, CBX_EFORMAT, "'%s' was changed after it was referenced", path);
 }

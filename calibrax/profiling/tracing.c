@@ -151,13 +151,10 @@ static track *need_track(cbx_timeline *t, const cbx_timeline_at *a)
 void cbx_timeline_begin(cbx_timeline *t, const char *name, const char *category, const cbx_timeline_at *at,
                         const cbx_timeline_arg *args, size_t nargs)
 {
-    cbx_timeline_at a;
-    track *on;
-
     if (!t) return;
-    a = place(at);
+    cbx_timeline_at a = place(at);
     pthread_mutex_lock(&t->lock);
-    on = need_track(t, &a);
+    track *on = need_track(t, &a);
     if (on) {
         if (on->depth < MAX_DEPTH) on->began[on->depth] = a.time_ns;
         on->depth++;
@@ -169,13 +166,10 @@ void cbx_timeline_begin(cbx_timeline *t, const char *name, const char *category,
 
 void cbx_timeline_end(cbx_timeline *t, const cbx_timeline_at *at)
 {
-    cbx_timeline_at a;
-    track *on;
-
     if (!t) return;
-    a = place(at);
+    cbx_timeline_at a = place(at);
     pthread_mutex_lock(&t->lock);
-    on = find_track(t, &a);
+    track *on = find_track(t, &a);
     if (!on || on->depth == 0) {
         note_fault(t, CBX_EINVAL, "a span was closed while none was open", &a);
     } else if (on->depth <= MAX_DEPTH && a.time_ns < on->began[on->depth - 1]) {
@@ -191,10 +185,8 @@ void cbx_timeline_end(cbx_timeline *t, const cbx_timeline_at *at)
 static void put_event(cbx_timeline *t, char phase, const char *name, const char *category, const cbx_timeline_at *at,
                       uint64_t duration_ns, const cbx_timeline_arg *args, size_t nargs)
 {
-    cbx_timeline_at a;
-
     if (!t) return;
-    a = place(at);
+    cbx_timeline_at a = place(at);
     pthread_mutex_lock(&t->lock);
     open_event(t, phase, &a, name, category);
     if (phase == 'X') put_us(&t->events, "dur", duration_ns);
@@ -249,12 +241,12 @@ size_t cbx_timeline_events(const cbx_timeline *t) { return t ? t->nevents : 0; }
 cbx_status cbx_timeline_write(cbx_ctx *ctx, cbx_timeline *t, const char *path, cbx_err *err)
 {
     cbx_text out;
-    cbx_status st;
 
     if (!t) return cbx_fail(err, CBX_EINVAL, "no trace to write to '%s'", path);
     cbx_text_init(&out, cbx_ctx_allocator(ctx));
     pthread_mutex_lock(&t->lock);
-    st = t->fault.status ? cbx_fail(err, t->fault.status, "%s", t->fault.message) : cbx_text_check(&t->events, err);
+    cbx_status st = t->fault.status ? cbx_fail(err, t->fault.status, "%s", t->fault.message)
+                                    : cbx_text_check(&t->events, err);
     if (!st) st = cbx_text_check(&t->notes, err);
     if (!st) {
         bool any = t->nevents > 0;

@@ -274,7 +274,6 @@ static double read_pss(cbx__watch *w)
 static void account(cbx__watch *w, cbx_resource_sample *s)
 {
     cbx__counts with = { 0 }, growth = { 0 }, none = { 0 }, sum;
-    double cpu;
 
     for (size_t i = 0; i < w->nmembers; i++) add_growth(&with, &w->members[i].with, &none);
     if (w->nsamples == 0 && !w->opts.from_start) w->base = with;
@@ -283,7 +282,7 @@ static void account(cbx__watch *w, cbx_resource_sample *s)
     sum = counts_so_far(w);
     s->cpu_user_s = w->tick_s * (double)sum.user_ticks;
     s->cpu_system_s = w->tick_s * (double)sum.system_ticks;
-    cpu = s->cpu_user_s + s->cpu_system_s;
+    double cpu = s->cpu_user_s + s->cpu_system_s;
     s->cpu_percent = w->nsamples && s->time_ns > w->last_ns
                          ? 100 * (cpu - w->last_cpu_s) / (1e-9 * (double)(s->time_ns - w->last_ns))
                          : NAN;

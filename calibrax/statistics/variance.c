@@ -234,10 +234,8 @@ static double bisect(simulation *s, size_t workers, double power)
 static cbx_status detectable_options(const cbx_detectable_opts *opts, size_t k, size_t n, cbx_detectable_opts *o,
                                      cbx_err *err)
 {
-    cbx_status st;
-
     *o = (cbx_detectable_opts)CBX_DETECTABLE_OPTS_INIT;
-    st = cbx_take_options(o, sizeof *o, opts, "cbx_detectable_opts", err);
+    cbx_status st = cbx_take_options(o, sizeof *o, opts, "cbx_detectable_opts", err);
     if (!st) st = cbx_check_range("runs", (double)o->runs, 1, INFINITY, err);
     if (!st) st = cbx_check_level("alpha", o->alpha, err);
     if (!st) st = cbx_check_level("power", o->power, err);

@@ -79,8 +79,6 @@ static void rate_series(const double *v, size_t n, cbx_convergence_result *out)
 cbx_status cbx_convergence_check(const double *v, size_t n, const double *tolerances, size_t ntol, size_t hold,
                                  cbx_convergence_result *out, cbx_tolerance_result *each, cbx_err *err)
 {
-    bool known;
-
     for (size_t k = 0; k < ntol; k++) {
         if (!isfinite(tolerances[k]) || tolerances[k] < 0)
             return cbx_fail(err, CBX_EINVAL, "tolerance %zu must be finite and at least 0, got %g", k + 1,
@@ -89,7 +87,7 @@ cbx_status cbx_convergence_check(const double *v, size_t n, const double *tolera
     if (!hold) return cbx_fail(err, CBX_EINVAL, "'hold' must be at least 1, got 0");
     *out = (cbx_convergence_result){ .rate = NAN, .rate_error = NAN, .iterations = n };
     rate_series(v, n, out);
-    known = out->outcome != CBX_CONVERGENCE_EMPTY && out->outcome != CBX_CONVERGENCE_NOT_AN_ERROR;
+    bool known = out->outcome != CBX_CONVERGENCE_EMPTY && out->outcome != CBX_CONVERGENCE_NOT_AN_ERROR;
     for (size_t k = 0; k < ntol; k++) {
         each[k] = (cbx_tolerance_result){ tolerances[k], CBX_TOLERANCE_UNKNOWN, 0, 0 };
         if (known) {

@@ -147,10 +147,8 @@ size_t cbx_validation_failures(const cbx_validation *v) { return v->failures; }
 
 static cbx_json *check_json(const check *c)
 {
-    cbx_json *o;
-
     if (c->kind == VIOLATION) return cbx_json_new_string(c->name);
-    o = cbx_json_new_object();
+    cbx_json *o = cbx_json_new_object();
     cbx_json_set_string(o, "name", c->name);
     cbx_json_set_bool(o, "passed", c->passed);
     if (c->kind == ACCURACY) {
