@@ -46,52 +46,41 @@ static int say(const opt_run *run, const char *verb, const char *name, const cha
 
 static int list_baselines(const opt_run *run, cbx_store *store)
 {
-    const baseline_args *a = run->args;
-    cbx_json *o = new_document("calibrax-baselines"), *list = cbx_json_new_array();
+    const bool json = ((const baseline_args *)run->args)->select.json;
+    cbx_json *o, *list;
     const char *const *names;
-    bool unreadable = false;
+    int status = EXIT_PASS;
     size_t n;
 
-    if (cbx_store_baselines(store, run->arena, &names, &n, run->err)) {
-        cbx_json_unref(o);
-        cbx_json_unref(list);
-        return opt_fail(run->program, "%s", run->err->message);
-    }
+    if (opt_check(run, cbx_store_baselines(store, run->arena, &names, &n, run->err))) return EXIT_ERROR;
+    o = new_document("calibrax-baselines");
+    list = cbx_json_set_array(o, "baselines");
     for (size_t i = 0; i < n; i++) {
         cbx_run *base = NULL;
-        cbx_json *item = cbx_json_new_object();
-        if (cbx_store_baseline_get(store, names[i], &base, run->err)) {
-            opt_fail(run->program, "warning: %s", run->err->message);
-            unreadable = true;
-        }
-        if (!a->select.json) print_painted(PAINT_STRONG, "%-16s", names[i]);
-        if (!a->select.json)
-            print_painted(base ? PAINT_PLAIN : PAINT_BAD, " %s\n", base ? cbx_run_id(base) : "unreadable");
-        json_put(item, J_TEXT("name", names[i]), J_TEXT("run", base ? cbx_run_id(base) : NULL));
-        cbx_json_push(list, item);
+        if (cbx_store_baseline_get(store, names[i], &base, run->err))
+            status = opt_fail(run->program, "warning: %s", run->err->message);
+        if (!json) print_painted(PAINT_STRONG, "%-16s", names[i]);
+        if (!json) print_painted(base ? PAINT_PLAIN : PAINT_BAD, " %s\n", base ? cbx_run_id(base) : "unreadable");
+        json_put(cbx_json_push_object(list), J_TEXT("name", names[i]), J_TEXT("run", base ? cbx_run_id(base) : NULL));
         cbx_run_free(base);
     }
-    cbx_json_set(o, "baselines", list);
-    if (!a->select.json)
+    if (!json)
         cbx_json_unref(o);
     else if (print_json(run->program, o))
         return EXIT_ERROR;
-    if (!n) return opt_fail(run->program, "no baseline in '%s'", cbx_store_root(store));
-    return unreadable ? EXIT_ERROR : EXIT_PASS;
+    return n ? status : opt_fail(run->program, "no baseline in '%s'", cbx_store_root(store));
 }
 
 static int set_baseline(const opt_run *run, cbx_store *store)
 {
     const baseline_args *a = run->args;
     cbx_run *chosen = NULL;
-    int status = EXIT_PASS;
+    int status;
 
     if (!strcmp(a->run, "latest") && select_need_latest(run, store)) return EXIT_ERROR;
     if (select_run(run, store, a->run, &chosen)) return EXIT_ERROR;
-    if (cbx_store_baseline_set(store, a->name, cbx_run_id(chosen), run->err))
-        status = opt_fail(run->program, "%s", run->err->message);
-    else
-        status = say(run, "set", a->name, cbx_run_id(chosen));
+    status = opt_check(run, cbx_store_baseline_set(store, a->name, cbx_run_id(chosen), run->err));
+    if (!status) status = say(run, "set", a->name, cbx_run_id(chosen));
     cbx_run_free(chosen);
     return status;
 }
@@ -99,19 +88,17 @@ static int set_baseline(const opt_run *run, cbx_store *store)
 static int run_baseline(const opt_run *run)
 {
     const baseline_args *a = run->args;
-    cbx_store *store = NULL;
+    cbx_store *store;
     int status;
 
-    status = select_open(run, &a->select, false, &store);
-    if (status) return status;
+    if (select_open(run, &a->select, false, &store)) return EXIT_ERROR;
     if (a->list) {
         status = list_baselines(run, store);
-    } else if (!a->remove) {
-        status = set_baseline(run, store);
-    } else if (cbx_store_baseline_remove(store, a->name, run->err)) {
-        status = opt_fail(run->program, "%s", run->err->message);
+    } else if (a->remove) {
+        status = opt_check(run, cbx_store_baseline_remove(store, a->name, run->err));
+        if (!status) status = say(run, "remove", a->name, NULL);
     } else {
-        status = say(run, "remove", a->name, NULL);
+        status = set_baseline(run, store);
     }
     cbx_store_close(store);
     return status;

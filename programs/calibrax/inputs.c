@@ -119,11 +119,11 @@ int inputs_load(const opt_run *run, const select_args *select, const inputs_args
     if (!status) inputs_warn(&names);
     out->items = cbx_arena_calloc(run->arena, names.n, sizeof *out->items);
     for (size_t i = 0; !status && i < names.n; i++, out->n += !status)
-        if (inputs_get(&names, i, &out->items[i], run->err)) status = opt_fail(run->program, "%s", run->err->message);
+        status = opt_check(run, inputs_get(&names, i, &out->items[i], run->err));
     if (!status && also) {
         names.names[0] = also;
         names.is_file[0] = !names.store;
-        if (inputs_get(&names, 0, other, run->err)) status = opt_fail(run->program, "%s", run->err->message);
+        status = opt_check(run, inputs_get(&names, 0, other, run->err));
     }
     inputs_names_clear(&names);
     return status;
@@ -149,10 +149,8 @@ int inputs_each(const opt_run *run, const select_args *select, const inputs_args
     if (!status && !v->sure) inputs_warn(&names);
     for (size_t i = 0; !status && i < names.n; i++) {
         cbx_run *r = NULL;
-        if (inputs_get(&names, i, &r, run->err)) {
-            status = opt_fail(run->program, "%s", run->err->message);
-            break;
-        }
+        status = opt_check(run, inputs_get(&names, i, &r, run->err));
+        if (status) break;
         if (v->n == 1 && !v->any_machine) status = check_machine(run, v->first, v->first, v->allow_machines, &v->noted);
         if (v->n && !v->any_machine && !status) status = check_machine(run, v->first, r, v->allow_machines, &v->noted);
         if (!status) status = v->take(v->user, r);

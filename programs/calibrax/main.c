@@ -6,7 +6,7 @@
 #include "calibrax/storage/import.h"
 #include "calibrax/storage/store.h"
 #include "programs/calibrax/calibrax.h"
-#include "programs/common/store_path.h"
+#include "programs/calibrax/select.h"
 
 static int run_help(const opt_run *run)
 {

@@ -15,7 +15,6 @@
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 #include "programs/common/stop.h"
-#include "programs/common/store_path.h"
 #include "programs/common/terminal.h"
 
 typedef struct run_args {

@@ -49,7 +49,13 @@ typedef struct select_args {
 
 /* --- each returns 0, or 2 after a message --- */
 
-/* The store of --data, or the default one (store_path.h); made only if asked for. */
+/*
+ * The path of the store: --data, else CALIBRAX_DATA, else .calibrax at the top of the repository around the working folder, or in
+ * the working folder where there is no repository.  NULL after a message: the working folder cannot be found.
+ * @param data  the argument of --data; NULL: the option is absent
+ */
+const char *store_path(const opt_run *run, const char *data);
+/* Opens that store, made only if asked for, and names it on standard error unless --data does. */
 int select_open(const opt_run *run, const select_args *a, bool create, cbx_store **out);
 int select_query(const opt_run *run, const select_args *a, cbx_store_query *out);
 /* The run that an argument or --run names, "latest" without them; NULL after a message: there are several arguments. */

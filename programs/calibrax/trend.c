@@ -122,17 +122,16 @@ static cbx_json *value_json(const cbx_trend_point *p)
 static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_trend_series *s, cbx_tendency *out)
 {
     const trend_args *a = run->args;
-    double *values = cbx_arena_calloc(run->arena, s->npoints + 1, sizeof *values);
+    double *values;
     const cbx_metric_def *def = NULL;
     cbx_direction direction;
     cbx_run *newest = NULL, *defs = NULL;
 
-    if (!a->tendency || !values || !s->npoints) return NULL;
+    if (!a->tendency || !s->npoints) return NULL;
+    values = cbx_arena_calloc(run->arena, s->npoints, sizeof *values);
     for (size_t i = 0; i < s->npoints; i++) values[i] = s->points[i].value;
-    if (cbx_tendency_find(run->ctx, values, s->npoints, CBX_TENDENCY_THRESHOLD, 0.95, out, run->err)) {
-        opt_fail(run->program, "%s", run->err->message);
+    if (opt_check(run, cbx_tendency_find(run->ctx, values, s->npoints, CBX_TENDENCY_THRESHOLD, 0.95, out, run->err)))
         return NULL;
-    }
     if (!cbx_store_load_bare(store, s->points[s->npoints - 1].run_id, &newest, NULL))
         def = cbx_run_find_metric_def(newest, s->metric);
     if (!def && !select_defs(run, store, &defs, NULL) && defs) def = cbx_run_find_metric_def(defs, s->metric);

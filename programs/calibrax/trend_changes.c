@@ -198,8 +198,9 @@ static int compare_with_state(changes *c)
     const char *path = c->a->state;
 
     if (!path || !cbx_path_exists(path)) return EXIT_PASS;
-    if (cbx_json_read(c->run->ctx, path, &c->seen, c->run->err) || cbx_change_state_check(c->seen, path, c->run->err))
-        return opt_fail(c->run->program, "%s", c->run->err->message);
+    if (opt_check(c->run, cbx_json_read(c->run->ctx, path, &c->seen, c->run->err)) ||
+        opt_check(c->run, cbx_change_state_check(c->seen, path, c->run->err)))
+        return EXIT_ERROR;
     for (size_t i = 0; i < c->n; i++) {
         series *s = &c->list[i];
         const cbx_json *seen = cbx_change_state_of(c->seen, s->name);
