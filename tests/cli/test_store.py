@@ -292,7 +292,7 @@ def stores_are_cared_for(p):
     equal(document(p, "store", "verify", "--data", "other", schema="calibrax-store")["problems"], [], "whole")
     equal(document(p, "store", "migrate", "--data", "store", schema="calibrax-store")["changed"], 3, "runs without a schema get one")
     equal(document(p, "store", "migrate", "--data", "store", schema="calibrax-store")["changed"], 0, "once")
-    one_sentence(run(p, "store", "export", "--data", "store", expect=2), "--to is missing", "calibrax")
+    one_sentence(run(p, "store", "export", "--data", "store", expect=2), "needs '--to'", "calibrax")
     before = sorted(os.listdir(p.file("store")))
     os.symlink(p.file("store"), p.file("link"))
     os.makedirs(p.file("thin"))
