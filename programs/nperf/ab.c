@@ -23,7 +23,8 @@ static const opt_spec ab_options[] = {
     { "metric", 'm', OPT_STRING, AT(o.metric), "NAME", "wall time",
       "a cost: the last number behind this name in what it prints" },
     { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N", "25", "of each revision" },
-    { "repository", 0, OPT_STRING, AT(o.repository), "DIR", "the current folder", "the git repository; it is only read" },
+    { "repository", 0, OPT_STRING, AT(o.repository), "DIR", "the current folder",
+      "the git repository; it is only read" },
     { "margin", 0, OPT_NUMBER, AT(o.margin), "X", "0.02", "a change whose interval is within it counts as none" },
     { "level", 0, OPT_NUMBER, AT(o.level), "X", "0.95", "of the interval" },
     { "build-timeout", 0, OPT_NUMBER, AT(o.build_timeout_s), "SECONDS", "3600", "longest build" },
@@ -102,17 +103,14 @@ static int run_ab(const opt_run *run)
 static const ab_args defaults = { .o = CBX_COMPARE_OPTS_INIT };
 
 const opt_command ab_command = {
-    "ab",
-    "REV_A REV_B --bench CMD [--build CMD] [OPTION]...",
-    "measure two revisions of a repository in turns",
-    "Builds both revisions in worktrees of its own, launches the benchmark of one and the other in turns, and prints "
-    "what changed, with the "
-    "interval of the ratio. The checkout is only read. Exit status 0: B is faster or equivalent; 1: slower; 3: "
-    "undecided.",
-    ab_options,
-    CBX_LEN(ab_options),
-    sizeof(ab_args),
-    &defaults,
-    OPT_TAKES_WORDS,
-    run_ab,
+    .name = "ab",
+    .synopsis = "REV_A REV_B --bench CMD [--build CMD] [OPTION]...",
+    .summary = "measure two revisions of a repository in turns",
+    .description = "Builds both revisions in worktrees of its own, launches the benchmark of one and the other in "
+                   "turns, and prints what changed, with the interval of the ratio. The checkout is only read. Exit "
+                   "status 0: B is faster or equivalent; 1: slower; 3: undecided.",
+    OPT_OPTIONS(ab),
+    .defaults = &defaults,
+    .flags = OPT_TAKES_WORDS,
+    .run = run_ab,
 };

@@ -32,16 +32,12 @@ static int run_doctor(const opt_run *run)
 }
 
 const opt_command doctor_command = {
-    "doctor",
-    "[--json]",
-    "show what is available, what is missing, and the command that adds it",
-    "Shows the machine, its clock, its measured rates, and which worker programs, libraries and frameworks it found, "
-    "with the command that adds "
-    "each missing one.",
-    doctor_options,
-    CBX_LEN(doctor_options),
-    sizeof(doctor_args),
-    NULL,
-    OPT_ANY_ENVIRONMENT,
-    run_doctor,
+    .name = "doctor",
+    .synopsis = "[--json]",
+    .summary = "show what is available, what is missing, and the command that adds it",
+    .description = "Shows the machine, its clock, its measured rates, and which worker programs, libraries and "
+                   "frameworks it found, with the command that adds each missing one.",
+    OPT_OPTIONS(doctor),
+    .flags = OPT_ANY_ENVIRONMENT,
+    .run = run_doctor,
 };

@@ -71,16 +71,13 @@ static int run_drift(const opt_run *run)
 static const drift_args defaults = { .manifest = "results/drift.json" };
 
 const opt_command drift_command = {
-    "drift",
-    "[--case A,B] [--manifest FILE] [--update] [--json]",
-    "check that cases still compute what they computed",
-    "Runs every native baseline of each case at its smaller points and compares signature and digests of the outputs "
-    "with a manifest. "
-    "Exit status 1: something drifted, or a case is on one side only; 2: there is no manifest, or no such case.",
-    drift_options,
-    CBX_LEN(drift_options),
-    sizeof(drift_args),
-    &defaults,
-    0,
-    run_drift,
+    .name = "drift",
+    .synopsis = "[--case A,B] [--manifest FILE] [--update] [--json]",
+    .summary = "check that cases still compute what they computed",
+    .description = "Runs every native baseline of each case at its smaller points and compares signature and digests "
+                   "of the outputs with a manifest. Exit status 1: something drifted, or a case is on one side only; "
+                   "2: there is no manifest, or no such case.",
+    OPT_OPTIONS(drift),
+    .defaults = &defaults,
+    .run = run_drift,
 };

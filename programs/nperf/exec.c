@@ -260,9 +260,8 @@ static void warn(const opt_run *run, const cbx_rows *rows, bool shell)
                     "caches\n",
                     r->baseline, r->launch_medians_s[0] / r->median_s);
         else if (outliers)
-            fprintf(stderr,
-                    "note: '%s': %zu of %zu runs %s: close other programs, or add --warmup or --prepare\n", r->baseline,
-                    outliers, r->nlaunches, outliers == 1 ? "is an outlier" : "are outliers");
+            fprintf(stderr, "note: '%s': %zu of %zu runs %s: close other programs, or add --warmup or --prepare\n",
+                    r->baseline, outliers, r->nlaunches, outliers == 1 ? "is an outlier" : "are outliers");
         if (shell && r->median_s < 5e-3)
             fprintf(stderr,
                     "note: '%s' takes less than 5 ms, not much more than the variation of a shell: -N runs it without "
@@ -372,20 +371,16 @@ static int run_exec(const opt_run *run)
 static const exec_args defaults = { .o = CBX_EXEC_OPTS_INIT, .step = 1 };
 
 const opt_command exec_command = {
-    "exec",
-    "[OPTION]... 'CMD A' ['CMD B']...",
-    "measure any commands against each other",
-    "Runs commands in turns and prints how long each takes, and its ratio to the first one: time over its time, below "
-    "1 "
-    "is faster, with the interval. Without --launches it goes on until every verdict is decided, or the budget of 60 s "
-    "is spent (--budget); the level of "
-    "the intervals holds although it looked several times.",
-    exec_options,
-    CBX_LEN(exec_options),
-    sizeof(exec_args),
-    &defaults,
-    OPT_TAKES_WORDS,
-    run_exec,
-    exec_rules,
-    CBX_LEN(exec_rules),
+    .name = "exec",
+    .synopsis = "[OPTION]... 'CMD A' ['CMD B']...",
+    .summary = "measure any commands against each other",
+    .description =
+        "Runs commands in turns and prints how long each takes, and its ratio to the first one: time over its time, "
+        "below 1 is faster, with the interval. Without --launches it goes on until every verdict is decided, or the "
+        "budget of 60 s is spent (--budget); the level of the intervals holds although it looked several times.",
+    OPT_OPTIONS(exec),
+    .defaults = &defaults,
+    .flags = OPT_TAKES_WORDS,
+    .run = run_exec,
+    OPT_RULES(exec),
 };

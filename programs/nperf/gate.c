@@ -120,21 +120,15 @@ static int run_gate(const opt_run *run) { return gate_rows(run, run->args); }
 static const gate_args defaults = { .how = CBX_ROW_GATE_OPTS_INIT, .out = GATE_OUT, .report = GATE_REPORT };
 
 const opt_command gate_command = {
-    "gate",
-    "--baseline PATH... [--current PATH...] [OPTION]...",
-    "compare rows with baseline rows and decide",
-    "Compares the newest attempt of each key, good or not, with the baseline's: times by their launches, with "
-    "intervals and a "
-    "correction over the "
-    "table; memory, compile time and fidelity by thresholds. Rows of another machine are refused unless allowed. Exit "
-    "status 0: pass; "
-    "1: something is worse; 2: nothing to compare, or keys are missing now; 3: undecided, more launches are needed. "
-    "Measure both sides "
-    "with 25 launches or more.",
-    gate_options,
-    CBX_LEN(gate_options),
-    sizeof(gate_args),
-    &defaults,
-    0,
-    run_gate,
+    .name = "gate",
+    .synopsis = "--baseline PATH... [--current PATH...] [OPTION]...",
+    .summary = "compare rows with baseline rows and decide",
+    .description =
+        "Compares the newest attempt of each key, good or not, with the baseline's: times by their launches, with "
+        "intervals and a correction over the table; memory, compile time and fidelity by thresholds. Rows of another "
+        "machine are refused unless allowed. Exit status 0: pass; 1: something is worse; 2: nothing to compare, or "
+        "keys are missing now; 3: undecided, more launches are needed. Measure both sides with 25 launches or more.",
+    OPT_OPTIONS(gate),
+    .defaults = &defaults,
+    .run = run_gate,
 };

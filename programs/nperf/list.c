@@ -200,15 +200,11 @@ static int run_list(const opt_run *run)
 }
 
 const opt_command list_command = {
-    "list",
-    "[--case NAME] [--plugin FILE] [--define FILE] [--json]",
-    "show cases, points, parameters, baselines, platforms, providers",
-    "Prints what can be measured: each case with its points, parameters and baselines, and which platforms this "
-    "machine has.",
-    list_options,
-    CBX_LEN(list_options),
-    sizeof(list_args),
-    NULL,
-    0,
-    run_list,
+    .name = "list",
+    .synopsis = "[--case NAME] [--plugin FILE] [--define FILE] [--json]",
+    .summary = "show cases, points, parameters, baselines, platforms, providers",
+    .description = "Prints what can be measured: each case with its points, parameters and baselines, and which "
+                   "platforms this machine has.",
+    OPT_OPTIONS(list),
+    .run = run_list,
 };

@@ -23,6 +23,8 @@ static const opt_spec new_case_options[] = {
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the files written and the next command as one JSON document" },
 };
 
+static const opt_rule new_case_rules[] = { { "python", OPT_EXCLUDES, "commands" } };
+
 /* A file to write: NAME and this ending. */
 typedef struct skeleton {
     const char *ending;
@@ -126,7 +128,6 @@ static int run_new_case(const opt_run *run)
 
     if (run->words->count != 1)
         return opt_fail(run->program, "new-case takes one name, such as 'nperf new-case row_norm'");
-    if (a->python && a->commands) return opt_fail(run->program, "--python and --commands exclude each other");
     if (!is_name(name))
         return opt_fail(run->program,
                         "'%s' is not a name for a case: a lower-case letter, then letters, digits and _, at most 60",
@@ -155,16 +156,14 @@ static int run_new_case(const opt_run *run)
 }
 
 const opt_command new_case_command = {
-    "new-case",
-    "[--python | --commands] [--dir DIR] [--json] NAME",
-    "write a new case from a template",
-    "Writes a whole case of that name, which builds and runs as it is: C for a plug-in, or with --python a case file "
-    "and a Python file, or with "
-    "--commands a case file of commands. Nothing that is there is overwritten.",
-    new_case_options,
-    CBX_LEN(new_case_options),
-    sizeof(new_case_args),
-    NULL,
-    OPT_TAKES_WORDS,
-    run_new_case,
+    .name = "new-case",
+    .synopsis = "[--python | --commands] [--dir DIR] [--json] NAME",
+    .summary = "write a new case from a template",
+    .description =
+        "Writes a whole case of that name, which builds and runs as it is: C for a plug-in, or with --python a case "
+        "file and a Python file, or with --commands a case file of commands. Nothing that is there is overwritten.",
+    OPT_OPTIONS(new_case),
+    .flags = OPT_TAKES_WORDS,
+    .run = run_new_case,
+    OPT_RULES(new_case),
 };

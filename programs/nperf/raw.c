@@ -66,14 +66,13 @@ static int run_raw(const opt_run *run)
 static const raw_args defaults = { .case_name = "semiring_matmul", .store = "results/store" };
 
 const opt_command raw_command = {
-    "raw",
-    "RUN_ID [--case NAME] [--store DIR] [--json]",
-    "show the launches of a stored run",
-    "Prints every launch of a stored run: its epochs by both clocks, layout, order, seed and health, as JSON lines.",
-    raw_options,
-    CBX_LEN(raw_options),
-    sizeof(raw_args),
-    &defaults,
-    OPT_TAKES_WORDS,
-    run_raw,
+    .name = "raw",
+    .synopsis = "RUN_ID [--case NAME] [--store DIR] [--json]",
+    .summary = "show the launches of a stored run",
+    .description = "Prints every launch of a stored run: its epochs by both clocks, layout, order, seed and health, as "
+                   "JSON lines.",
+    OPT_OPTIONS(raw),
+    .defaults = &defaults,
+    .flags = OPT_TAKES_WORDS,
+    .run = run_raw,
 };

@@ -52,6 +52,11 @@ static const opt_spec selftest_options[] = {
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
+static const opt_rule selftest_rules[] = {
+    { "record", OPT_EXCLUDES, "from" },
+    { "cheats", OPT_NEEDS, "exploits" },
+};
+
 /* --- shared --- */
 
 int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result *result)
@@ -124,33 +129,17 @@ double selftest_variation(const double *x, size_t n)
 
 /* --- the parts --- */
 
-static bool asked_aa(const selftest_args *a) { return a->aa != NULL; }
-static bool asked_power(const selftest_args *a) { return a->power; }
-static bool asked_mutants(const selftest_args *a) { return a->mutants; }
-static bool asked_exploits(const selftest_args *a) { return a->exploits; }
-static bool asked_clock(const selftest_args *a) { return a->clock; }
-static bool asked_live(const selftest_args *a) { return a->live != NULL; }
-static bool asked_honest(const selftest_args *a) { return a->honest != NULL; }
-
 /* In the order they run; those that go without being asked for are run when nothing is. */
 static const struct {
     const char *name;
-    bool (*asked)(const selftest_args *a);
     bool usual;
     int (*run)(const selftest *t, cbx_json **out);
 } parts[] = {
-    { "clock", asked_clock, true, selftest_clock },          { "mutants", asked_mutants, true, selftest_mutants },
-    { "exploits", asked_exploits, true, selftest_exploits }, { "aa", asked_aa, true, selftest_equals },
-    { "power", asked_power, true, selftest_power },          { "live", asked_live, false, selftest_live },
-    { "honest", asked_honest, false, selftest_honest },
+    { "clock", true, selftest_clock },       { "mutants", true, selftest_mutants },
+    { "exploits", true, selftest_exploits }, { "aa", true, selftest_equals },
+    { "power", true, selftest_power },       { "live", false, selftest_live },
+    { "honest", false, selftest_honest },
 };
-
-static bool nothing_asked(const selftest_args *a)
-{
-    for (size_t i = 0; i < CBX_LEN(parts); i++)
-        if (parts[i].asked(a)) return false;
-    return true;
-}
 
 /* When, and with which tool: a record may hold parts of several runs. */
 static void sign(cbx_json *part)
@@ -164,13 +153,15 @@ static void sign(cbx_json *part)
 /* The worst of all parts goes on: a broken promise is no reason to leave the others unasked. */
 static int run_parts(const selftest *t, cbx_json *document)
 {
-    bool all = nothing_asked(t->args);
+    bool all = true;
     int status = EXIT_PASS;
+
+    for (size_t i = 0; i < CBX_LEN(parts); i++) all = all && !opt_given(t->run, parts[i].name);
 
     for (size_t i = 0; i < CBX_LEN(parts); i++) {
         cbx_json *part = NULL;
         int one;
-        if (!(all ? parts[i].usual : parts[i].asked(t->args))) {
+        if (!(all ? parts[i].usual : opt_given(t->run, parts[i].name) != NULL)) {
             cbx_json_set_null(document, parts[i].name);
             continue;
         }
@@ -230,7 +221,6 @@ static int run_selftest(const opt_run *run)
     cbx_json *document;
     int status, written;
 
-    if (a->record && a->from) return opt_fail(run->program, "--record and --from exclude each other");
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
     document = cbx_json_new_object();
     if (!document) return opt_fail(run->program, "out of memory");
@@ -247,23 +237,15 @@ static int run_selftest(const opt_run *run)
 }
 
 const opt_command selftest_command = {
-    "selftest",
-    "[--aa [N]] [--power] [--mutants] [--exploits] [--clock] [--honest [MINUTES]] [--quick] [--record DIR] [--from "
-    "DIR] [--case NAME] "
-    "[--plugin FILE] [--define FILE] "
-    "[--json]",
-    "measure the error rates of the tool itself",
-    "Measures equals against each other and counts false alarms; plants slow-downs and faults and counts those found; "
-    "reads calls whose "
-    "cost is known. Without options it does all of that but --live and --honest. What came of it is kept in a record "
-    "that the page "
-    "shows. "
-    "Exit status 1 when a promise does not hold: a fault survives, a slow-down is missed, or there are more false "
-    "alarms than promised.",
-    selftest_options,
-    CBX_LEN(selftest_options),
-    sizeof(selftest_args),
-    NULL,
-    0,
-    run_selftest,
+    .name = "selftest",
+    .synopsis = "[OPTION]...",
+    .summary = "measure the error rates of the tool itself",
+    .description =
+        "Measures equals against each other and counts false alarms; plants slow-downs and faults and counts those "
+        "found; reads calls whose cost is known. Without options it does all of that but --live and --honest. What "
+        "came of it is kept in a record that the page shows. Exit status 1 when a promise does not hold: a fault "
+        "survives, a slow-down is missed, or there are more false alarms than promised.",
+    OPT_OPTIONS(selftest),
+    .run = run_selftest,
+    OPT_RULES(selftest),
 };

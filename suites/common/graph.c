@@ -192,19 +192,6 @@ size_t cbx__suite_graph_edges(const cbx__suite_graph *g)
     return edges;
 }
 
-size_t cbx__suite_graph_bandwidth(size_t n, size_t k, const int32_t *indices, const int32_t *degree)
-{
-    size_t max = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        for (size_t p = 0; p < (size_t)degree[i]; p++) {
-            const size_t j = (size_t)indices[i * k + p], far = i > j ? i - j : j - i;
-            max = far > max ? far : max;
-        }
-    }
-    return max;
-}
-
 /* --- other names --- */
 
 cbx_status cbx__suite_graph_rotate(cbx_ctx *ctx, const cbx__suite_graph *g, uint64_t r, size_t **order, cbx_err *err)

@@ -48,8 +48,6 @@ cbx_status cbx__suite_graph_make(cbx_ctx *ctx, const cbx__suite_graph *g, int32_
                                  cbx_err *err);
 /* Sum of the degrees, the same for every order. */
 size_t cbx__suite_graph_edges(const cbx__suite_graph *g);
-/* Largest |i - j| over edges. */
-size_t cbx__suite_graph_bandwidth(size_t n, size_t k, const int32_t *indices, const int32_t *degree);
 
 /* Relabelling number r that costs a kernel what the graph itself does: any permutation where labels carry no neighbourhood, a
  * rotation of all labels where they do.  order[new] = old; freed with cbx__suite_order_free. */

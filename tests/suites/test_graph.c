@@ -12,6 +12,20 @@
 
 #define MAX 4096
 
+/* Largest |i - j| over edges. */
+static size_t bandwidth_of(size_t n, size_t k, const int32_t *indices, const int32_t *degree)
+{
+    size_t max = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        for (size_t p = 0; p < (size_t)degree[i]; p++) {
+            const size_t j = (size_t)indices[i * k + p], far = i > j ? i - j : j - i;
+            max = far > max ? far : max;
+        }
+    }
+    return max;
+}
+
 static int32_t indices[MAX * 64], degree[MAX], other[MAX * 64], other_degree[MAX];
 
 static cbx_ctx *context(void)
@@ -128,13 +142,13 @@ static void cuthill_mckee_finds_the_mesh_again(void **state)
         cbx__suite_graph g = { CBX__SUITE_MESH2D, CBX__SUITE_NATURAL, sizes[s], 9, 1 };
         size_t natural, shuffled, rcm;
         make(ctx, &g);
-        natural = cbx__suite_graph_bandwidth(g.n, g.k, indices, degree);
+        natural = bandwidth_of(g.n, g.k, indices, degree);
         g.order = CBX__SUITE_SHUFFLED;
         make(ctx, &g);
-        shuffled = cbx__suite_graph_bandwidth(g.n, g.k, indices, degree);
+        shuffled = bandwidth_of(g.n, g.k, indices, degree);
         g.order = CBX__SUITE_RCM;
         make(ctx, &g);
-        rcm = cbx__suite_graph_bandwidth(g.n, g.k, indices, degree);
+        rcm = bandwidth_of(g.n, g.k, indices, degree);
         CHECK_INT(natural, (size_t)sqrt((double)sizes[s]) + 1, "a 9-point mesh reaches one row and one place");
         CHECK_GT((double)shuffled, 0.8 * (double)g.n, "shuffled labels are far apart");
         CHECK_LE((double)rcm, 2.0 * (double)natural, "and near again");
