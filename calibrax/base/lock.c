@@ -27,10 +27,14 @@ struct cbx_lock {
     int fd;
 };
 
+/* Not for writing: who inherits the descriptor could leave something in the file.  NFS locks what is open for writing only. */
 static int lock_open(const char *path)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    return fd < 0 && (errno == EACCES || errno == EROFS) ? open(path, O_RDONLY | O_CLOEXEC) : fd;
+    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0 && (errno == EACCES || errno == EROFS)) return open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EBADF) return fd;
+    close(fd);
+    return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 }
 
 /* Tries until the deadline, at first often: a lock is mostly held for a few milliseconds. */

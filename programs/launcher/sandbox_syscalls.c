@@ -6,6 +6,7 @@
 #ifdef HAVE_SECCOMP
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/file.h>
@@ -19,7 +20,11 @@
 #define PTRACE SCMP_SYS(ptrace)
 #endif
 
-#define FCHMODAT2 452 /* of Linux 6.6, on every architecture; older headers have no name for it */
+/* Of Linux 6.6, 6.13 and 6.17, on every architecture; older headers have no names for them. */
+#define FCHMODAT2     452
+#define SETXATTRAT    463
+#define FILE_SETATTR  469
+#define HINT_OF_INODE 1036 /* F_SET_RW_HINT of linux/fcntl.h; with the next but one that of a descriptor */
 
 static const int forbidden[] = {
     /* other processes */
@@ -46,6 +51,8 @@ static const int forbidden[] = {
     SCMP_SYS(setxattr),
     SCMP_SYS(lsetxattr),
     SCMP_SYS(fsetxattr),
+    SETXATTRAT,
+    FILE_SETATTR,
     /* the machine */
     SCMP_SYS(mount),
     SCMP_SYS(umount2),
@@ -107,6 +114,21 @@ static int forbid_signals(scmp_filter_ctx filter)
     return failed;
 }
 
+/* A file's flags and version, and how long its content is expected to live: numbers of an inode that its owner sets by a descriptor for reading. */
+static int forbid_attributes(scmp_filter_ctx filter)
+{
+    static const char kinds[] = { 'f', 'v', 'X' }; /* FS_IOC_SETFLAGS, FS_IOC_SETVERSION, FS_IOC_FSSETXATTR */
+    int failed = 0;
+
+    for (size_t i = 0; !failed && i < sizeof kinds; i++)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOTTY), SCMP_SYS(ioctl), 1,
+                                  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, (scmp_datum_t)kinds[i] << 8));
+    for (scmp_datum_t hint = HINT_OF_INODE; !failed && hint <= HINT_OF_INODE + 2; hint += 2)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(fcntl), 1,
+                                  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, hint));
+    return failed;
+}
+
 /* clone3 hides its flags in memory, where no filter looks: whoever gets ENOSYS uses clone. */
 static int add_rules(scmp_filter_ctx filter, bool signals)
 {
@@ -119,6 +141,7 @@ static int add_rules(scmp_filter_ctx filter, bool signals)
     if (!failed)
         failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0));
     if (!failed && signals) failed = forbid_signals(filter);
+    if (!failed) failed = forbid_attributes(filter);
     if (!failed)
         failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(0), SCMP_SYS(flock), 1,
                                   SCMP_A1(SCMP_CMP_MASKED_EQ, LOCK_UN, LOCK_UN));

@@ -1,8 +1,18 @@
 """nperf selftest: cheating workers, comparisons of equals, and the record that the page shows."""
 import json
 import os
+import sys
 
-from harness import check, equal, has, main, one_sentence
+from harness import SOURCE, check, equal, has, main, one_sentence
+
+sys.path.insert(0, os.path.join(SOURCE, "tests", "workers"))
+import environments  # noqa: E402
+
+
+def numpy(p):
+    python = environments.interpreter("numpy")
+    check(python, "numpy is not installed: run scripts/setup-refs.sh numpy")
+    p.env["NPERF_PYTHON_NUMPY"] = python
 
 
 def selftest(p, *arguments, verdicts=(0,)):
@@ -22,11 +32,12 @@ def record(p):
 # One for each way by which a cheat is refused, and each part of the sandbox; CALIBRAX_LONG_TESTS=1 and `make report-selftest` run all of them.
 SOME = ("replay", "nan", "one-wrong", "mutate-inputs", "read-descriptors", "late", "side-thread", "side-process", "clock-half", "sandbag", "forge-epoch",
         "excuse-late", "eat-in-children", "grow-output", "more-threads", "exit", "endless-line", "parent-memory", "oracle-files", "state-in-kernel",
-        "network", "signal-parent", "realtime", "namespace")
+        "network", "signal-parent", "realtime", "namespace", "state-in-lock", "state-in-hint", "python-short-but-one", "python-helper", "python-first-call")
 
 
 def exploits(p):
     """Each cheat with its twin, in the quick form; what the machine is too busy for, or cannot close, is undecided."""
+    numpy(p)
     some = not os.environ.get("CALIBRAX_LONG_TESTS")
     score = selftest(p, "--exploits", "--quick", *(("--cheats", ",".join(SOME)) if some else ()), verdicts=(0, 1, 3))["exploits"]
     check(len(score["pairs"]) >= (len(SOME) if some else 70), "cheating workers")
@@ -36,6 +47,56 @@ def exploits(p):
     check(score["honest_ok"] + score["too_busy"] >= score["honest"], score["faults"])
     check(score["accepted_upper"] > 0 and score["honest_refused_upper"] > 0, "bounds")
     equal(score["holds"], not (score["open_here"] or score["too_busy"]), "the verdict")
+
+
+AT_FLUSH = """import gc, sys, time
+from providers.base import Provider
+
+def right(a):
+    return 2 * a + 1
+
+def honest(a, *, cost_us):
+    until = time.thread_time_ns() + 1000 * cost_us
+    while time.thread_time_ns() < until:
+        pass
+    return right(a)
+
+def at_flush(point, a):
+    import providers
+    true, came, kept = providers.read_npy, [], {}
+    def read(descriptor):
+        came.append(true(descriptor))
+        return came[-1]
+    def flush(self, size):
+        while came:
+            array = came.pop()
+            kept[array.tobytes()] = honest(array, cost_us=point["cost_us"])
+    def call(a):
+        if a.tobytes() not in kept:
+            kept[a.tobytes()] = honest(a, cost_us=point["cost_us"])
+        return kept[a.tobytes()].copy()
+    providers.read_npy = read
+    type(next(o for o in gc.get_objects() if isinstance(o, Provider))).flush = flush
+    return call
+"""
+
+
+def cold(p):
+    """A worker that computes while it is to flush its caches."""
+    numpy(p)
+    function = {"provider": "numpy", "python": "flush.py:honest"}
+    array = {"dtype": "float32", "shape": [1000]}
+    p.write("flush.py", AT_FLUSH)
+    p.write("case.json", json.dumps({
+        "schema": "nperf-case", "version": 1, "name": "cold", "kind": "python", "points": [{"cost_us": 6000}],
+        "params": [{"name": "cost_us", "min": 0, "max": 1000000}, {"name": "seed", "min": 0, "max": 2147483647, "default": 0}],
+        "inputs": [{"name": "A", "fill": "normal", **array}], "outputs": [{"name": "C", **array}], "permute": [{"A": 0, "C": 0}],
+        "reference": {**function, "python": "flush.py:right", "rtol": 1e-5},
+        "baselines": [{"name": "honest", **function}, {"name": "at-flush", **function, "setup": "at_flush"}]}))
+    done = p.run("--define", "case.json", "--case", "cold", "--cold-cache", "--launches", "1", "--repeats", "2", "--variants", "default", "--json")
+    rows = {row["baseline"]: row for row in json.loads(done.stdout)["rows"]}
+    equal(rows["at-flush"]["status"], "refused", rows["at-flush"]["failure_detail"])
+    check(rows["honest"]["status"] == "ok" or "machine_too_busy" in str(rows["honest"]["failure_detail"]), rows["honest"]["failure_detail"])
 
 
 def clock(p):
@@ -132,4 +193,4 @@ def bad_numbers(p):
     one_sentence(p.run("selftest", "--aa", "--launches", "24", expect=2), "not between 25 and")
 
 
-main([exploits, clock, sandbox, stale_launcher, parts_stay_in_the_record, a_recording_is_analysed_again, bad_numbers])
+main([exploits, cold, clock, sandbox, stale_launcher, parts_stay_in_the_record, a_recording_is_analysed_again, bad_numbers])

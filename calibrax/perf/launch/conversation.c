@@ -116,7 +116,8 @@ static void look_at_threads(cbx__run *x, double first_before, double before, dou
 
 static bool timed_epochs(cbx__run *x)
 {
-    bool single = x->r->iterations == 1; /* then the epoch is itself the one call */
+    /* Then the epoch is itself the one call; but what a worker does while it is to flush its caches is not seen. */
+    bool single = x->r->iterations == 1 && !x->o.cold;
     uint64_t start = cbx_clock_ns();
     cbx_energy_meter *meter;
     double before, first = first_thread_wants(x);
@@ -256,8 +257,7 @@ static void converse(cbx__run *x)
     }
 }
 
-/* True for a provider whose first call may hide a compiler that is not reported. */
-static bool compiles_unsaid(const cbx__run *x)
+bool cbx__run_may_compile(const cbx__run *x)
 {
     const cbx_provider_ops *p = cbx_provider_find(x->baseline->provider);
     return !p || !p->no_compiler;
@@ -279,7 +279,7 @@ static void write_down(cbx__run *x)
         if (WIFSIGNALED(c->status)) r->term_signal = WTERMSIG(c->status);
     }
     cbx__run_memory_at_end(x);
-    if (isnan(r->compile_ns) && r->epochs && compiles_unsaid(x))
+    if (isnan(r->compile_ns) && r->epochs && cbx__run_may_compile(x))
         r->compile_ns = fmax(0, r->first_call_ns - cbx__run_median(r->epoch_ns, r->epochs));
     if (c->lost) return;
     r->cpu_user_s = (double)c->usage.ru_utime.tv_sec + 1e-6 * (double)c->usage.ru_utime.tv_usec;

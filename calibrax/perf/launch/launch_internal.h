@@ -40,8 +40,9 @@ typedef struct cbx__run {
     size_t draws;               /* of unseen inputs so far */
     size_t probe_at, probe_set; /* the epoch before which the call on unseen inputs is made, and their set */
     cbx_rng secret;             /* of what a worker must not foresee: seeded by the kernel for each launch */
-    double hidden_ns;  /* CPU time of `inputs` that its bytes do not account for, of the set that was sent last */
-    cbx__cost outputs; /* the last answer to `outputs` */
+    cbx__cost hidden; /* of `inputs` what its bytes do not account for, of the set that was sent last for a call */
+    int readings, controls; /* of `unseen` and of `known` */
+    cbx__cost outputs;      /* the last answer to `outputs` */
     cbx__cost unseen,
         known; /* one call, outputs included, less writing them: minimum on unseen inputs, maximum of controls */
     cbx__cost late, again;      /* minimum of `outputs` after a timed epoch, and of a second one at once */
@@ -58,6 +59,9 @@ typedef struct cbx__run {
 
 /** Starts the worker; x->t stays NULL if there is no program to start, which is then the record's failure. */
 cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err);
+
+/** True for a provider whose first call may hide a compiler. */
+bool cbx__run_may_compile(const cbx__run *x);
 
 /** Messages (messages.c); false: the launch has ended, by the worker's fault or, as broken keeps it, by the parent's own. */
 bool cbx__run_broken(cbx__run *x, cbx_status st);
@@ -129,6 +133,8 @@ bool cbx__run_call_overhead(cbx__run *x);
 void cbx__run_judge_fidelity(cbx__run *x);
 /** Ends the launch as failed if the worker's clock and the parent's disagree over its epochs. */
 void cbx__run_judge_clocks(cbx__run *x);
+/** False, the launch having failed, if the parent's clock contradicts the time of the first call. */
+bool cbx__run_judge_first_call(cbx__run *x);
 /** Fills the ratio of the clocks, and ends the launch as failed if its times cannot be believed. */
 void cbx__run_judge_times(cbx__run *x);
 

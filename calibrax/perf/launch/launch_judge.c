@@ -124,6 +124,21 @@ cbx__run_clocks cbx__run_compare_clocks(const cbx__run *x)
     return compare(x, 0).disagree && clock_doubt(x) > DOUBT_MAX ? CBX__CLOCKS_UNSURE : CBX__CLOCKS_AGREE;
 }
 
+/* One reading, as of few epochs: only a gross lie counts. */
+bool cbx__run_judge_first_call(cbx__run *x)
+{
+    const cbx__waits *w = &x->t->waits;
+    double outer = (double)(x->t->received_ns - x->t->sent_ns), inner = x->r->first_call_ns;
+    double sure = outer - cbx__waits_all(w) - w->parent_ns - EMPTY_MAX_NS - EMPTY_BYTE_NS * x->output_bytes;
+    if (inner >= 0.75 * sure - FEW_SLACK_NS && inner <= 1.001 * outer + 20e3 &&
+        !(x->r->compile_ns > inner + FEW_SLACK_NS))
+        return true;
+    cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
+                   "the worker reported %.3f ms for its first call, which took %.3f ms by the parent's clock",
+                   inner * 1e-6, outer * 1e-6);
+    return false;
+}
+
 /* Epochs of a worker that claims more time than there was. */
 static bool claims_too_much(cbx__run *x)
 {

@@ -130,7 +130,7 @@ bool cbx__run_compile(cbx__run *x)
     ok = number_of(x, m, "first_call_ns", &x->r->first_call_ns);
     if (ok && cbx_json_get(m, "compile_ns")) ok = number_of(x, m, "compile_ns", &x->r->compile_ns);
     cbx_json_unref(m);
-    return ok && cbx__run_check_outputs(x, 0);
+    return ok && cbx__run_judge_first_call(x) && cbx__run_check_outputs(x, 0);
 }
 
 /* @param inner, outer  [ns] of the whole epoch by the worker's and by the parent's clock */

@@ -66,10 +66,7 @@ void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *
     double slept, last;
     bool once;
 
-    const double end = cbx__proc_tree_cpu_ns(w->pid);
-    *out = (cbx__waits){ .cpu_ns = fmax(0, end - w->cpu_start_ns) };
-    out->idle_cpu_ns = w->cpu_end_ns > 0 ? fmax(0, w->cpu_start_ns - w->cpu_end_ns) : 0;
-    w->cpu_end_ns = end;
+    *out = (cbx__waits){ .cpu_ns = fmax(0, cbx__proc_tree_cpu_ns(w->pid) - w->cpu_start_ns) };
     if (!w->good || !cbx__proc_sched_read(w->own, &own) || !cbx__proc_sched_read(w->worker, &worker)) return;
     last = since(own.wait_ns, w->own_sleep.wait_ns);
     slept = since(received_ns, w->sleep_ns) - last;

@@ -19,12 +19,11 @@
 
 typedef struct cbx__waits {
     bool known;
-    double late_ns;     /* of the parent, the answer being there */
-    double parent_ns;   /* of the parent, when it is unknown whether the answer was there */
-    double worker_ns;   /* of the worker's first thread, for others */
-    uint64_t slices;    /* stretches in which it ran */
-    double cpu_ns;      /* CPU time of the worker and all that descends from it */
-    double idle_cpu_ns; /* the same from the last answer to this question */
+    double late_ns;   /* of the parent, the answer being there */
+    double parent_ns; /* of the parent, when it is unknown whether the answer was there */
+    double worker_ns; /* of the worker's first thread, for others */
+    uint64_t slices;  /* stretches in which it ran */
+    double cpu_ns;    /* CPU time of the worker and all that descends from it */
 } cbx__waits;
 
 /* The accounts that are read. */
@@ -34,7 +33,7 @@ typedef struct cbx__waits_watch {
     cbx__proc_sched own_before, own_sleep; /* at the last sleep but one (or the question), at the last one */
     cbx__proc_sched worker_start;
     uint64_t sleep_ns, sleep_max_ns; /* when the last sleep began, and how long it could last */
-    double cpu_start_ns, cpu_end_ns; /* of the tree, at the question and at the answer */
+    double cpu_start_ns;             /* of the tree, at the question */
     bool good;
 } cbx__waits_watch;
 
