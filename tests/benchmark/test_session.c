@@ -445,7 +445,7 @@ static void what_is_refused(void **in)
     } objects[] = {
         { 1, "is a plug-in of ABI 99, and this program takes 1", CBX_EVERSION },
         { 2, "a benchmark of abi 77, not 2: compile it against this library", CBX_EVERSION },
-        { 3, "benchmark 'b' is registered already", CBX_EEXIST },
+        { 3, "two benchmarks are called 'b'", CBX_EEXIST },
         { 4, "it has no benchmarks", CBX_EINVAL },
         { 5, "exports no 'cbx_plugin_table'", CBX_EFORMAT },
     };
@@ -506,17 +506,6 @@ static cbx_status run_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
-static cbx_status open_it(cbx_ctx *ctx, void *path)
-{
-    const cbx_plugin_benchmark *b;
-    cbx_plugin *p = NULL;
-    cbx_status st = cbx_plugin_open(ctx, path, &p, NULL);
-
-    if (!st) st = cbx_plugin_find(p, "b", &b, NULL);
-    cbx_plugin_close(p);
-    return st;
-}
-
 static cbx_status list_it(cbx_ctx *ctx, void *user)
 {
     cbx_benchmark_source source = object_of(user);
@@ -535,12 +524,7 @@ static cbx_status list_it(cbx_ctx *ctx, void *user)
 
 static void every_allocation_may_fail(void **in)
 {
-    state *s = *in;
-    char right[4096];
-
-    snprintf(right, sizeof right, "%.*s/libwrong_plugin_0.so", (int)(strrchr(s->plugin, '/') - s->plugin), s->plugin);
-    CHECK_GT(cbx_test_fail_each(open_it, right, "cbx_plugin_open"), 2, "allocations were made to fail");
-    CHECK_GT(cbx_test_fail_each(list_it, s, "cbx_benchmark_list"), 5, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(list_it, *in, "cbx_benchmark_list"), 5, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(run_it, NULL, "cbx_benchmark_run"), 20, "allocations were made to fail");
 }
 

@@ -10,7 +10,6 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/list.h"
-#include "calibrax/core/registry.h"
 
 struct cbx_case_set {
     cbx_allocator al;
@@ -133,65 +132,29 @@ cbx_status cbx_case_set_add_environment(cbx_ctx *ctx, cbx_case_set *set, cbx_err
 
 /* --- benchmarks of a plug-in --- */
 
-struct cbx_plugin {
-    cbx_allocator al;
-    const cbx_plugin_ops *ops;
-    cbx_registry names;
-};
-
-cbx_status cbx_plugin_open(cbx_ctx *ctx, const char *path, cbx_plugin **out, cbx_err *err)
+cbx_status cbx_plugin_open(const char *path, const cbx_plugin_ops **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx_plugin_ops *p;
     cbx_err why = CBX_ERR_INIT;
-    const cbx_plugin_ops *ops;
-    cbx_plugin *p;
-    cbx_status st = open_table(path, &ops, err);
+    cbx_status st = open_table(path, &p, err);
 
     if (st) return st;
-    p = cbx_mem_zalloc(al, sizeof *p);
-    if (!p) return cbx_fail(err, CBX_ENOMEM, "out of memory to load '%s'", path);
-    p->al = *al;
-    p->ops = ops;
-    cbx_registry_init(&p->names, al, "benchmark");
-    if (cbx_plugin_count(p) == 0) st = cbx_fail(&why, CBX_EINVAL, "it has no benchmarks");
-    for (size_t i = 0; !st && i < cbx_plugin_count(p); i++) {
-        cbx_benchmark_ops b;
-        st = cbx_benchmark_ops_read(ops->benchmarks[i].ops, &b, &why);
-        if (!st) st = cbx_registry_register(&p->names, b.name, &ops->benchmarks[i], false, &why);
+    if (p->benchmarks == p->benchmarks_end) st = cbx_fail(&why, CBX_EINVAL, "it has no benchmarks");
+    for (const cbx_plugin_benchmark *b = p->benchmarks; !st && b < p->benchmarks_end; b++) {
+        cbx_benchmark_ops ops;
+        st = cbx_benchmark_ops_read(b->ops, &ops, &why);
+        for (const cbx_plugin_benchmark *a = p->benchmarks; !st && a < b; a++)
+            if (!strcmp(a->ops->name, b->ops->name))
+                st = cbx_fail(&why, CBX_EEXIST, "two benchmarks are called '%s'", b->ops->name);
     }
-    if (!st) {
-        *out = p;
-        return CBX_OK;
-    }
-    cbx_plugin_close(p);
-    return cbx_fail(err, st, "'%s': %s", path, why.message);
+    if (st) return cbx_fail(err, st, "'%s': %s", path, why.message);
+    *out = p;
+    return CBX_OK;
 }
 
-void cbx_plugin_close(cbx_plugin *p)
+const cbx_plugin_benchmark *cbx_plugin_find(const cbx_plugin_ops *p, const char *name)
 {
-    cbx_allocator al;
-
-    if (!p) return;
-    al = p->al;
-    cbx_registry_clear(&p->names);
-    cbx_mem_free(&al, p, sizeof *p);
-}
-
-size_t cbx_plugin_count(const cbx_plugin *p)
-{
-    return p->ops->benchmarks ? (size_t)(p->ops->benchmarks_end - p->ops->benchmarks) : 0;
-}
-
-const cbx_plugin_benchmark *cbx_plugin_at(const cbx_plugin *p, size_t i)
-{
-    return i < cbx_plugin_count(p) ? &p->ops->benchmarks[i] : NULL;
-}
-
-cbx_status cbx_plugin_find(const cbx_plugin *p, const char *name, const cbx_plugin_benchmark **out, cbx_err *err)
-{
-    const void *found;
-    cbx_status st = cbx_registry_get(&p->names, name, &found, err);
-
-    if (!st) *out = found;
-    return st;
+    for (const cbx_plugin_benchmark *b = p->benchmarks; b < p->benchmarks_end; b++)
+        if (!strcmp(b->ops->name, name)) return b;
+    return NULL;
 }

@@ -66,23 +66,16 @@ typedef struct cbx_plugin_ops {
 
 /* --- benchmarks of a plug-in --- */
 
-typedef struct cbx_plugin cbx_plugin;
-
 /**
- * Loads an object with benchmarks.  Its code runs in this process, and is never unmapped.
+ * Loads an object with benchmarks, and checks them.  Its code runs in this process, and is never unmapped.
  * @param path  a name without '/' is a file of the current folder
- * @return CBX_OK; CBX_EUNAVAILABLE (it cannot be loaded); CBX_EFORMAT (it exports no table); CBX_EVERSION, CBX_EINVAL (the plug-in or one of its
- *         benchmarks is of another version, or not complete); CBX_ENOMEM
+ * @param out   its table
+ * @return CBX_OK; CBX_EUNAVAILABLE (it cannot be loaded); CBX_EFORMAT (it exports no table); CBX_EVERSION, CBX_EINVAL, CBX_EEXIST (the plug-in or
+ *         one of its benchmarks is of another version, not complete, or listed twice)
  */
-CBX_API cbx_status cbx_plugin_open(cbx_ctx *ctx, const char *path, cbx_plugin **out, cbx_err *err);
-/** NULL is fine. */
-CBX_API void cbx_plugin_close(cbx_plugin *p);
-CBX_API size_t cbx_plugin_count(const cbx_plugin *p);
-/** i-th benchmark; NULL past the end. */
-CBX_API const cbx_plugin_benchmark *cbx_plugin_at(const cbx_plugin *p, size_t i);
-/** @return CBX_OK; CBX_ENOENT, with what is nearest */
-CBX_API cbx_status cbx_plugin_find(const cbx_plugin *p, const char *name, const cbx_plugin_benchmark **out,
-                                   cbx_err *err);
+CBX_API cbx_status cbx_plugin_open(const char *path, const cbx_plugin_ops **out, cbx_err *err);
+/** A benchmark of a plug-in that was opened; NULL: it has none of that name. */
+CBX_API const cbx_plugin_benchmark *cbx_plugin_find(const cbx_plugin_ops *p, const char *name);
 
 /* --- sets of cases --- */
 

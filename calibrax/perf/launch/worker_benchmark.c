@@ -12,7 +12,6 @@
 #include "calibrax/perf/launch/worker_internal.h"
 
 struct cbx__worker_bench {
-    cbx_plugin *plugin;
     const cbx_plugin_benchmark *found; /* NULL: only the names were asked for */
     cbx_json *config;                  /* lives as long as what was made of it */
     void *self;
@@ -59,14 +58,13 @@ static bool answer(cbx__worker *w, const char *op, cbx_status st, const cbx_err 
 {
     cbx_json *m = cbx__worker_answer(op);
 
-    if (m && ns >= 0) cbx_json_set_double(m, "ns", ns);
+    if (ns >= 0) cbx_json_set_double(m, "ns", ns);
     if (st) {
-        cbx_json *failure = cbx_json_new_object();
         cbx_json_unref(detail);
         detail = cbx_json_new_object();
+        cbx_json *failure = cbx_json_set_object(detail, "failure");
         cbx_json_set_int(failure, "status", st);
         cbx_json_set_string(failure, "message", why->message[0] ? why->message : cbx_status_words(st));
-        cbx_json_set(detail, "failure", failure);
         cbx_json_set_bool(m, "failed", true);
     }
     if (detail && !write_detail(w, detail)) {
@@ -80,7 +78,7 @@ static bool answer(cbx__worker *w, const char *op, cbx_status st, const cbx_err 
 static cbx_json *describe(const cbx__worker *w, cbx_err *err)
 {
     const struct cbx__worker_bench *x = w->bench;
-    cbx_json *o = cbx_json_new_object(), *phases = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object(), *phases = cbx_json_set_array(o, "phases");
     cbx_run_opts bare = CBX_RUN_OPTS_INIT;
     cbx_run_builder *b = NULL;
     cbx_run *run = NULL;
@@ -92,27 +90,21 @@ static cbx_json *describe(const cbx__worker *w, cbx_err *err)
     if (!st) st = cbx_run_builder_freeze(b, &run, err);
     cbx_run_builder_free(b);
     for (size_t i = 0; i < CBX__PHASE_COUNT; i++)
-        if (x->b.has[i]) cbx_json_push(phases, cbx_json_new_string(cbx__phase_names[i]));
-    cbx_json_set(o, "phases", phases);
+        if (x->b.has[i]) cbx_json_push_string(phases, cbx__phase_names[i]);
     cbx_json_set_bool(o, "batches", x->b.batches);
     cbx_json_set_string(o, "domain", x->b.domain ? x->b.domain : "");
-    if (st || !cbx_json_set(o, "run", cbx_run_to_json(run))) {
-        cbx_json_unref(o);
-        o = NULL;
-    }
+    cbx_json_set(o, "run", st ? NULL : cbx_run_to_json(run));
     cbx_run_free(run);
-    return o;
+    return cbx_json_finish(o);
 }
 
-static cbx_json *names_of(const cbx_plugin *p)
+static cbx_json *names_of(const cbx_plugin_ops *p)
 {
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object(), *list = cbx_json_set_array(o, "names");
 
-    for (size_t i = 0; i < cbx_plugin_count(p); i++)
-        cbx_json_push(list, cbx_json_new_string(cbx_plugin_at(p, i)->ops->name));
-    if (cbx_json_set(o, "names", list)) return o;
-    cbx_json_unref(o);
-    return NULL;
+    for (const cbx_plugin_benchmark *b = p->benchmarks; b < p->benchmarks_end; b++)
+        cbx_json_push_string(list, b->ops->name);
+    return cbx_json_finish(o);
 }
 
 bool cbx__worker_benchmark(cbx__worker *w, const cbx_json *m)
@@ -120,6 +112,7 @@ bool cbx__worker_benchmark(cbx__worker *w, const cbx_json *m)
     const char *source = cbx_json_get_string(m, "source", NULL), *name = cbx_json_get_string(m, "name", NULL);
     struct sigaction action = { .sa_handler = stop };
     struct cbx__worker_bench *x;
+    const cbx_plugin_ops *plugin = NULL;
     cbx_json *detail = NULL;
     cbx_err why = CBX_ERR_INIT;
     cbx_status st;
@@ -135,15 +128,16 @@ bool cbx__worker_benchmark(cbx__worker *w, const cbx_json *m)
     x->detail = w->wire.fds[0];
     w->wire.nfds = 0;
     if (cbx_json_get(m, "config")) x->config = cbx_json_copy(cbx_json_get(m, "config"));
-    st = cbx_plugin_open(w->ctx, source, &x->plugin, &why);
-    if (!st && name) st = cbx_plugin_find(x->plugin, name, &x->found, &why);
+    st = cbx_plugin_open(source, &plugin, &why);
+    if (!st && name) x->found = cbx_plugin_find(plugin, name);
+    if (!st && name && !x->found) st = cbx_fail(&why, CBX_ENOENT, "no benchmark '%s'", name);
     if (!st && name && x->found->create) st = x->found->create(w->ctx, x->config, &x->self, &why);
     if (st && name) x->found = NULL; /* there is nothing to destroy */
     if (!st && name) st = cbx__local_bench_init(&x->local, w->ctx, x->found->ops, x->self, &x->b, &why);
     x->local.batch_size = (size_t)cbx_json_get_int(m, "batch_size", 1);
     x->local.stop = &stopped;
     if (!st) {
-        detail = name ? describe(w, &why) : names_of(x->plugin);
+        detail = name ? describe(w, &why) : names_of(plugin);
         if (!detail) st = cbx_fail(&why, CBX_ENOMEM, "out of memory for an answer");
     }
     return answer(w, "benchmark", st, &why, -1, detail);
@@ -165,7 +159,7 @@ static bool find_phase(cbx__worker *w, const cbx_json *m, cbx__phase *out)
 
 bool cbx__worker_phase(cbx__worker *w, const cbx_json *m)
 {
-    cbx_json *values = NULL, *detail = NULL;
+    cbx_json *values, *detail = NULL;
     cbx_values *given = NULL;
     cbx_err why = CBX_ERR_INIT;
     cbx__phase phase;
@@ -178,10 +172,10 @@ bool cbx__worker_phase(cbx__worker *w, const cbx_json *m)
     if (!st) st = w->bench->b.phase(w->bench->b.user, phase, given, &ns, &why);
     if (!st) {
         const cbx_named_metric *items = cbx_values_items(given, &n);
-        values = cbx_json_new_object();
         detail = cbx_json_new_object();
+        values = cbx_json_set_object(detail, "values");
         for (size_t i = 0; i < n; i++) cbx_json_set_double(values, items[i].name, items[i].metric.value);
-        if (!cbx_json_set(detail, "values", values)) st = cbx_fail(&why, CBX_ENOMEM, "out of memory for an answer");
+        st = cbx_json_check(detail, &why);
     }
     cbx_values_free(given);
     return answer(w, "phase", st, &why, ns, detail);
@@ -235,7 +229,6 @@ void cbx__worker_benchmark_clear(cbx__worker *w)
 
     if (!x) return;
     if (x->found && x->found->destroy) x->found->destroy(x->self);
-    cbx_plugin_close(x->plugin);
     cbx_json_unref(x->config);
     close(x->detail);
     cbx_mem_free(cbx_ctx_allocator(w->ctx), x, sizeof *x);
