@@ -109,7 +109,7 @@ static void faults(void **state)
         { "leave", NULL, NULL, "ended with status 3 and without an answer", CBX_ECHILD },
         { "f", NULL, "no_such_module_at_all", "cannot import 'no_such_module_at_all': ModuleNotFoundError",
           CBX_ECHILD },
-        { "f", NULL, "/nowhere/m.py", "there is no file '/nowhere/m.py'", CBX_ECHILD },
+        { "f", NULL, "/nowhere/m.py", "no Python file '/nowhere/m.py'", CBX_ECHILD },
         { "f", "no-such-python", NULL, "no-such-python", CBX_ENOENT },
         { "", NULL, NULL, "must name a function", CBX_EINVAL },
         { "f", NULL, "", "must name a Python module", CBX_EINVAL },

@@ -14,19 +14,16 @@ Python >= 3.9; nothing is imported from outside the standard library but the mod
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
 import json
 import os
 import signal
 import sys
 import time
-import traceback
 from datetime import datetime, timezone
 from typing import Any, Callable
 
-from call import wait_for
+from call import Failure, clock_step_s, load_module, one_line, wait_for
 from protocol import Channel, violation
 
 CHILD_FAILED, INTERRUPTED = 10, 14  # of calibrax/base/status.h
@@ -37,10 +34,6 @@ FRAMEWORKS = ("numpy", "scipy", "jax", "jaxlib", "flax", "torch", "tensorflow", 
 
 class Interrupted(BaseException):
     """SIGTERM: the parent ends the phase, and asks for a tear-down."""
-
-
-class Failure(Exception):
-    """What is wrong with a benchmark, as text for its user."""
 
 
 def rows_of(target: Any) -> int | None:
@@ -59,36 +52,7 @@ def check_rows(batch: Any, examples: int, start: int) -> None:
         raise Failure(f"the batch from example {start} on has {rows[0]} rows: get_batch has to give {examples}")
 
 
-def one_line(fault: BaseException) -> str:
-    """'ValueError: words (bench.py:12)', the place being the innermost one outside this file and the import machinery."""
-    if isinstance(fault, Failure):
-        return str(fault)
-    ours = (__file__, importlib.__file__)  # a missing module was looked for by importlib, which is not where it is missing
-    frames = [f for f in traceback.extract_tb(fault.__traceback__) if f.filename not in ours and not f.filename.startswith("<frozen")]
-    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
-    words = " ".join(str(fault).split())
-    return f"{type(fault).__name__}{': ' if words else ''}{words}{place}"
-
-
 # --- finding benchmarks ---
-
-
-def load_module(where: str) -> Any:
-    """A module by its dotted name, or a file, as if it were the program that is run: its folder is looked in first."""
-    if not where.endswith(".py") and os.sep not in where:
-        return importlib.import_module(where)
-    path = os.path.abspath(where)
-    if not os.path.isfile(path):
-        raise Failure(f"no Python file '{where}'")
-    sys.path.insert(0, os.path.dirname(path))
-    name = os.path.splitext(os.path.basename(path))[0]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise Failure(f"'{where}' is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def registered() -> dict[str, Any]:
@@ -147,15 +111,6 @@ def find_benchmarks(path: str) -> dict[str, Any]:
 
 
 # --- running one ---
-
-
-def clock_step_ns() -> float:
-    """The median distance of two readings: what the clock costs and resolves."""
-    gaps = []
-    for _ in range(101):
-        start = time.perf_counter_ns()
-        gaps.append(time.perf_counter_ns() - start)
-    return max(1.0, float(sorted(gaps)[50]))
 
 
 class Call:
@@ -310,7 +265,7 @@ class Session:
         tags, domain = getattr(self._benchmark, "tags", None), getattr(self._benchmark, "domain", "")
         return {"phases": [phase for phase, method in of_phase.items() if self._has(method)] + ["work"] * bool(work),
                 "batches": work[:1] == ["run_batch"], "domain": domain if isinstance(domain, str) else "",
-                "tags": {str(k): str(v) for k, v in tags.items()} if isinstance(tags, dict) else {}, "clock_ns": clock_step_ns(),
+                "tags": {str(k): str(v) for k, v in tags.items()} if isinstance(tags, dict) else {}, "clock_ns": 1e9 * clock_step_s(),
                 "versions": versions(), "run": {"id": "launch", "timestamp": datetime.now(timezone.utc).isoformat(), "points": [], "metric_defs": defs}}
 
     def _numbers(self, method: str) -> dict[str, float]:

@@ -25,38 +25,48 @@ STEPS = 200  # of the clock, in a window
 MAX_CALLS = 1 << 30
 
 
+class Failure(Exception):
+    """What is wrong, as text for the user."""
+
+
 def one_line(fault: BaseException) -> str:
-    """'ValueError: words (mod.py:12)', the place being the innermost one outside this file and the import machinery."""
-    ours = (__file__, importlib.__file__)  # a missing module was looked for by importlib, which is not where it is missing
-    frames = [f for f in traceback.extract_tb(fault.__traceback__) if f.filename not in ours and not f.filename.startswith("<frozen")]
+    """'ValueError: words (mod.py:12)', the place being the innermost one outside these files and the import machinery."""
+    if isinstance(fault, Failure):
+        return str(fault)
+    ours = (os.path.dirname(__file__), os.path.dirname(importlib.__file__))  # importlib looked for a missing module, and is not where it is missing
+    frames = [f for f in traceback.extract_tb(fault.__traceback__) if os.path.dirname(f.filename) not in ours and not f.filename.startswith("<frozen")]
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     words = " ".join(str(fault).split())
     return f"{type(fault).__name__}{': ' if words else ''}{words}{place}"
 
 
-class Failure(Exception):
-    """What is wrong, as text for the user."""
+def load_module(where: str) -> Any:
+    """A module by its dotted name, or a file, as if it were the program that is run: its folder is looked in first."""
+    if not where.endswith(".py") and os.sep not in where:
+        return importlib.import_module(where)
+    path = os.path.abspath(where)
+    if not os.path.isfile(path):
+        raise Failure(f"no Python file '{where}'")
+    sys.path.insert(0, os.path.dirname(path))
+    name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise Failure(f"'{where}' is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def find(where: str, name: str) -> Callable[[], Any]:
     """A function of a module by its dotted name, or of a file; modules are looked for in the current folder, too."""
     sys.path[0] = os.getcwd()
     try:
-        if where.endswith(".py") or os.sep in where:
-            spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(where))[0], where)
-            if spec is None or spec.loader is None or not os.path.exists(where):
-                raise Failure(f"there is no file '{where}'")
-            sys.path[0] = os.path.dirname(os.path.abspath(where))
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[spec.name] = module
-            spec.loader.exec_module(module)
-        else:
-            module = importlib.import_module(where)
+        target = load_module(where)
     except Failure:
         raise
     except BaseException as fault:
         raise Failure(f"cannot import '{where}': {one_line(fault)}") from fault
-    target: Any = module
     for part in name.split("."):
         if not hasattr(target, part):
             raise Failure(f"'{where}' has no function '{name}'")

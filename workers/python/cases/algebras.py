@@ -8,8 +8,9 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Callable
 
-from protocol import violation
+from protocol import WorkerError, violation
 
+# Of no terms, and what a place outside of an array holds.  Nothing masks a term of euclidean: 0 adds the square of the other operand.
 EMPTY = {
     "real": 0,
     "log": -inf,
@@ -18,8 +19,6 @@ EMPTY = {
     "euclidean": 0,
     "boolean": False,
 }
-# What a place outside of an array holds.  Nothing masks a term of euclidean: 0 adds the square of the other operand.
-IDENTITY = EMPTY
 
 
 def algebra_of(point: dict[str, Any]) -> str:
@@ -27,6 +26,11 @@ def algebra_of(point: dict[str, Any]) -> str:
     if algebra not in EMPTY:
         raise violation(f"no algebra '{str(algebra)[:40]}': this case has {', '.join(EMPTY)}")
     return algebra
+
+
+def only_real(point: dict[str, Any], what: str) -> None:
+    if algebra_of(point) != "real":
+        raise WorkerError("point_unsupported", f"{what} has the real algebra only")
 
 
 def _log(np: Any) -> Callable[..., Any]:

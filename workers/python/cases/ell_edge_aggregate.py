@@ -102,11 +102,8 @@ def torch_scatter(provider: Any, point: dict[str, Any], *_: Any) -> Callable[...
     return run
 
 
-def torch_rows(provider: Any, _: dict[str, Any], x: Any, w: Any, indices: Any, weights: Any, degree: Any) -> tuple[Any, ...]:
-    import numpy as np
-
-    there = graphs.places(indices.shape[1], degree)
-    return tuple(provider.array(a) for a in (x, w, indices.astype(np.int64), weights, there))
+def torch_rows(provider: Any, _: dict[str, Any], x: Any, w: Any, *graph: Any) -> tuple[Any, ...]:
+    return provider.array(x), provider.array(w), *graphs.torch_rows(provider, *graph)
 
 
 def torch_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:

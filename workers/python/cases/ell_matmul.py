@@ -12,7 +12,7 @@ from protocol import WorkerError
 
 from cases import Baseline, Case
 from cases import graphs
-from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, torch_api
+from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real, torch_api
 
 
 def _gather(np: Any, point: dict[str, Any]) -> Callable[..., Any]:
@@ -37,10 +37,7 @@ def jax_gather(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
 
 
 def torch_rows(provider: Any, _: dict[str, Any], indices: Any, values: Any, degree: Any, b: Any) -> tuple[Any, ...]:
-    import numpy as np
-
-    there = graphs.places(indices.shape[1], degree)
-    return tuple(provider.array(a) for a in (indices.astype(np.int64), values, there, b))
+    return *graphs.torch_rows(provider, indices, values, degree), provider.array(b)
 
 
 def torch_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
@@ -53,11 +50,6 @@ def torch_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[...,
     return run
 
 
-def _only_real(point: dict[str, Any]) -> None:
-    if algebra_of(point) != "real":
-        raise WorkerError("point_unsupported", "a library's sparse product has the real algebra only")
-
-
 def torch_matrix(provider: Any, _: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
     return graphs.torch_csr(provider, *arrays[:3]), provider.array(arrays[3])
 
@@ -68,7 +60,7 @@ def scipy_matrix(provider: Any, _: dict[str, Any], *arrays: Any) -> tuple[Any, .
 
 def product(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
     """Of torch and of SciPy alike."""
-    _only_real(point)
+    only_real(point, "a library's sparse product")
     return lambda matrix, b: matrix @ b
 
 

@@ -24,6 +24,13 @@ def places(k: int, degree: Any) -> Any:
     return np.arange(k) < degree[:, None]
 
 
+def torch_rows(provider: Any, indices: Any, values: Any, degree: Any) -> tuple[Any, ...]:
+    """Rows of neighbours, and which of their places hold one."""
+    import numpy as np
+
+    return tuple(provider.array(a) for a in (indices.astype(np.int64), values, places(indices.shape[1], degree)))
+
+
 def edges(indices: Any, weights: Any, degree: Any) -> Edges:
     import numpy as np
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
 
-from protocol import WorkerError
-
 from cases import Baseline, Case
-from cases.algebras import IDENTITY, algebra_of, array_api, torch_api
+from cases.algebras import EMPTY, algebra_of, array_api, only_real, torch_api
 
 
 class Axis(NamedTuple):
@@ -58,7 +56,7 @@ def numpy_patches(provider: Any, point: dict[str, Any], x: Any, w: Any) -> Calla
     terms, c_out = win.kernel * win.kernel * c_in, w.shape[3]
 
     def patches(x: Any) -> Any:
-        x = np.pad(x, _padding(win), constant_values=IDENTITY[algebra])
+        x = np.pad(x, _padding(win), constant_values=EMPTY[algebra])
         s = x.strides
         step, reach = win.stride, win.dilation
         view = np.lib.stride_tricks.as_strided(
@@ -86,7 +84,7 @@ def jax_patches(_: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., 
 
     def run(x: Any, w: Any) -> Any:
         batch, c_in = x.shape[0], x.shape[3]
-        x = jnp.pad(x, _padding(win), constant_values=IDENTITY[algebra])
+        x = jnp.pad(x, _padding(win), constant_values=EMPTY[algebra])
         rows = jnp.arange(win.rows.out)[:, None] * win.stride + jnp.arange(win.kernel) * win.dilation
         columns = jnp.arange(win.columns.out)[:, None] * win.stride + jnp.arange(win.kernel) * win.dilation
         taken = x[:, rows[:, None, :, None], columns[None, :, None, :], :]  # batch, rows, columns, u, v, channel
@@ -98,15 +96,10 @@ def jax_patches(_: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., 
     return run
 
 
-def _only_real(point: dict[str, Any]) -> None:
-    if algebra_of(point) != "real":
-        raise WorkerError("point_unsupported", "a library's convolution has the real algebra only")
-
-
 def jax_conv(_: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., Any]:
     from jax import lax
 
-    _only_real(point)
+    only_real(point, "a library's convolution")
     steps = (int(point["stride"]),) * 2, (int(point["dilation"]),) * 2
     pads = (int(point.get("pad", 0)),) * 2
     padding = (pads, pads) if point["padding"] == "explicit" else str(point["padding"]).upper()
@@ -136,7 +129,7 @@ def torch_patches(provider: Any, point: dict[str, Any], x: Any, w: Any) -> Calla
         batch, height, width, c_in = x.shape
         padded = torch.full(
             (batch, height + sum(win.rows[:2]), width + sum(win.columns[:2]), c_in),
-            IDENTITY[algebra],
+            EMPTY[algebra],
             dtype=x.dtype,
             device=x.device,
         )
@@ -165,7 +158,7 @@ def torch_channels_last(provider: Any, _: dict[str, Any], x: Any, w: Any) -> tup
 
 def torch_conv(provider: Any, point: dict[str, Any], x: Any, _: Any) -> Callable[..., Any]:
     functional = provider.torch.nn.functional
-    _only_real(point)
+    only_real(point, "a library's convolution")
     win = window_of(point, (x.shape[0], x.shape[2], x.shape[3], x.shape[1]))
     pad = (*win.columns[:2], *win.rows[:2])
 

@@ -16,7 +16,7 @@ from typing import Any, Callable, NamedTuple
 from protocol import WorkerError, violation
 
 from cases import Baseline, Case
-from cases.algebras import EMPTY, GRAPHBLAS, algebra_of
+from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, only_real, torch_api
 
 _NUMPY_BLOCK_BYTES = 256 * 1024
 
@@ -146,19 +146,14 @@ def jax_naive(_: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., An
     from jax.nn import logsumexp
 
     algebra = _algebra_of(point, a, b)
-    reduce = {
-        "real": lambda a, b: jnp.sum(a * b, axis=1),
-        "log": lambda a, b: logsumexp(a + b, axis=1),
-        "tropical_max_plus": lambda a, b: jnp.max(a + b, axis=1),
-        "tropical_min_plus": lambda a, b: jnp.min(a + b, axis=1),
-        "euclidean": lambda a, b: jnp.sqrt(jnp.sum(jnp.square(a - b), axis=1)),
-        "boolean": lambda a, b: jnp.any(a & b, axis=1),
-    }[algebra]
+    combine, fold = array_api(jnp, algebra)
+    if algebra == "log":
+        fold = logsumexp
 
     def run(a: Any, b: Any) -> Any:
         if a.shape[1] == 0:
             return jnp.full((a.shape[0], b.shape[1]), EMPTY[algebra], a.dtype)
-        return reduce(a[:, :, None], b[None, :, :])
+        return fold(combine(a[:, :, None], b[None, :, :]), 1)
 
     return run
 
@@ -166,8 +161,8 @@ def jax_naive(_: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., An
 def jnp_matmul(_: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
     import jax.numpy as jnp
 
-    if _algebra_of(point, a, b) != "real":
-        raise WorkerError("point_unsupported", "jnp-matmul computes the real algebra only")
+    _algebra_of(point, a, b)
+    only_real(point, "jnp-matmul")
     return lambda a, b: jnp.matmul(a, b)
 
 
@@ -249,15 +244,8 @@ def torch_dense(provider: Any, point: dict[str, Any], a: Any, b: Any) -> Callabl
     _reserve_probe(a, b)
     if a.shape[1] == 0:
         return lambda a, b: torch.full((a.shape[0], b.shape[1]), EMPTY[algebra], dtype=a.dtype, device=a.device)
-    reduce = {
-        "real": lambda a, b: torch.sum(a * b, dim=1),
-        "log": lambda a, b: torch.logsumexp(a + b, dim=1),
-        "tropical_max_plus": lambda a, b: torch.amax(a + b, dim=1),
-        "tropical_min_plus": lambda a, b: torch.amin(a + b, dim=1),
-        "euclidean": lambda a, b: torch.sqrt(torch.sum(torch.square(a - b), dim=1)),
-        "boolean": lambda a, b: torch.any(a & b, dim=1),
-    }[algebra]
-    return lambda a, b: reduce(a[:, :, None], b[None, :, :])
+    combine, fold = torch_api(torch, algebra)
+    return lambda a, b: fold(combine(a[:, :, None], b[None, :, :]), 1)
 
 
 def _reserve_probe(a: Any, b: Any) -> None:
