@@ -43,12 +43,11 @@
 #define EXIT_SETUP   125
 #define EXIT_EXEC    126
 #define EXIT_MISSING 127
-#define MAX_PAD      65536u
+#define MAX_PAD      65536
 
 typedef struct options {
     const char *cores;
-    long fd, measure, parent, keep, sandbox, abi;
-    unsigned long long env_pad, stack_pad;
+    long fd, measure, parent, keep, sandbox, abi, env_pad, stack_pad;
     sandbox_grant *grants; /* one for each argument */
     size_t ngrants;
     char **program;
@@ -110,14 +109,6 @@ static int other_version(const options *o)
     return usage(o, what);
 }
 
-static bool parse_number(const char *s, unsigned long long *out)
-{
-    char *end;
-    errno = 0;
-    *out = strtoull(s, &end, 10);
-    return s[0] >= '0' && s[0] <= '9' && *end == '\0' && errno == 0;
-}
-
 /* --read, --write, --device, --list.  @return false: none of them */
 static bool parse_grant(options *o, const char *name, const char *path)
 {
@@ -136,30 +127,21 @@ static bool parse_one(options *o, const char *name, const char *value)
 {
     const struct {
         const char *name;
-        unsigned long long *number;
-    } pads[] = { { "--env-pad", &o->env_pad }, { "--stack-pad", &o->stack_pad } };
-    const struct {
-        const char *name;
         long *number;
-    } small[] = { { "--fd", &o->fd },     { "--measure", &o->measure }, { "--parent", &o->parent },
-                  { "--keep", &o->keep }, { "--sandbox", &o->sandbox }, { "--abi", &o->abi } };
-    unsigned long long v = 0;
+    } numbers[] = { { "--fd", &o->fd },           { "--measure", &o->measure },    { "--parent", &o->parent },
+                    { "--keep", &o->keep },       { "--sandbox", &o->sandbox },    { "--abi", &o->abi },
+                    { "--env-pad", &o->env_pad }, { "--stack-pad", &o->stack_pad } };
+    char *end;
 
     if (strcmp(name, "--cores") == 0) {
         o->cores = value;
         return true;
     }
     if (parse_grant(o, name, value)) return true;
-    if (!parse_number(value, &v)) return false;
-    for (size_t k = 0; k < sizeof pads / sizeof pads[0]; k++) {
-        if (strcmp(name, pads[k].name) != 0) continue;
-        *pads[k].number = v;
-        return true;
-    }
-    for (size_t k = 0; k < sizeof small / sizeof small[0]; k++) {
-        if (strcmp(name, small[k].name) != 0 || v > 0x7fffffff) continue;
-        *small[k].number = (long)v;
-        return true;
+    for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
+        if (strcmp(name, numbers[k].name) != 0) continue;
+        *numbers[k].number = strtol(value, &end, 10);
+        return value[0] >= '0' && value[0] <= '9' && *end == '\0' && *numbers[k].number <= 0x7fffffff;
     }
     return false;
 }
@@ -210,13 +192,11 @@ static void close_others(long keep_a, long keep_b, long locks)
     syscall(SYS_close_range, from, ~0u, 0);
 }
 
-static int add_pad(const char *name, unsigned long long bytes)
+static int add_pad(const char *name, long bytes)
 {
-    char *value;
+    static char value[MAX_PAD + 1];
     if (bytes == 0) return 0;
-    value = malloc(bytes + 1);
-    if (!value) return -1;
-    memset(value, 'x', bytes);
+    memset(value, 'x', (size_t)bytes);
     value[bytes] = '\0';
     return setenv(name, value, 1);
 }

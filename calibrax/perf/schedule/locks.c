@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,29 +63,14 @@ static bool holds_through(int fd, const char *path)
     return mine.st_ino == wanted.st_ino && mine.st_dev == wanted.st_dev && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* "5:1234:cpu-0.lock" up to the name; NULL: it is something else. */
-static const char *read_numbers(const char *word, int *fd, int *holder)
-{
-    int *const places[] = { fd, holder };
-
-    for (int i = 0; i < 2; i++) {
-        char *end;
-        long n = strtol(word, &end, 10);
-        if (end == word || *end != ':' || n < NO_FD || n > INT_MAX) return NULL;
-        *places[i] = (int)n;
-        word = end + 1;
-    }
-    return word;
-}
-
 /* One word of NPERF_LOCKS against the lock that is asked for.  *out gets a descriptor of its own. */
 static bool word_is(const char *word, size_t len, const char *path, const char *name, cbx__held_lock *out)
 {
-    int fd, holder;
-    const char *from = read_numbers(word, &fd, &holder);
-    size_t left = from && from <= word + len ? len - (size_t)(from - word) : 0;
+    int fd, holder, at = 0; /* "5:1234:cpu-0.lock" */
 
-    if (strlen(name) != left || strncmp(from, name, left) != 0) return false;
+    if (sscanf(word, "%9d:%9d:%n", &fd, &holder, &at) != 2 || at == 0 || strlen(name) + (size_t)at != len ||
+        strncmp(word + at, name, len - (size_t)at) != 0)
+        return false;
     *out = (cbx__held_lock){ .fd = NO_FD, .holder = holder };
     if (fd > STDERR_FILENO && holds_through(fd, path)) {
         out->fd = cbx__fd_up(dup(fd));

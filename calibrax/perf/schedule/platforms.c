@@ -3,12 +3,12 @@
  */
 #include "calibrax/perf/schedule/platforms.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/perf/schedule/cores.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/procfs.h"
 
@@ -197,36 +197,20 @@ static cbx_status add(const char *platform, const cbx__accelerators *all, const 
     return CBX_OK;
 }
 
-/* "2" or "2-3". */
-static bool parse_range(const char *word, unsigned *first, unsigned *last)
-{
-    char *end;
-    unsigned long a, b;
-
-    if (!isdigit((unsigned char)*word)) return false;
-    a = b = strtoul(word, &end, 10);
-    if (*end == '-' && isdigit((unsigned char)end[1])) b = strtoul(end + 1, &end, 10);
-    if (*end || a > 4096 || b > 4096 || b < a) return false;
-    *first = (unsigned)a;
-    *last = (unsigned)b;
-    return true;
-}
-
+/* A number, a range, or all. */
 static cbx_status choose_word(const char *platform, const cbx__accelerators *all, const char *word,
                               cbx__accelerators *out, cbx_err *err)
 {
-    unsigned first = 0, last = 0;
+    int numbers[4096];
+    const bool every = !strcmp(word, "all");
+    const size_t n = every ? all->n : cbx__cpu_list(word, numbers, CBX_LEN(numbers));
     cbx_status st = CBX_OK;
 
-    if (!strcmp(word, "all")) {
-        for (size_t i = 0; i < all->n && !st; i++) st = add(platform, all, word, all->list[i].number, out, err);
-        return st;
-    }
-    if (!parse_range(word, &first, &last)) {
+    if (!every && (n == 0 || strpbrk(word, ", ")))
         return cbx_fail(err, CBX_EINVAL,
                         "'gpus' must list numbers and ranges of devices, such as 0,2-3, or be all, got '%s'", word);
-    }
-    for (unsigned i = first; i <= last && !st; i++) st = add(platform, all, word, i, out, err);
+    for (size_t i = 0; i < n && !st; i++)
+        st = add(platform, all, word, every ? all->list[i].number : (unsigned)numbers[i], out, err);
     return st;
 }
 
@@ -243,12 +227,10 @@ cbx_status cbx__accelerators_choose(const char *platform, const cbx__accelerator
         return CBX_OK;
     }
     /* Numbers of the variable; its other forms (UUIDs, MIG) are not understood and leave all. */
-    for (const char *s = visible; s && isdigit((unsigned char)*s);) {
-        char *end;
-        unsigned long number = strtoul(s, &end, 10);
-        const cbx__accelerator *d = number <= 4096 ? device_of(all, (unsigned)number) : NULL;
+    int numbers[64];
+    for (size_t i = 0, k = visible ? cbx__cpu_list(visible, numbers, CBX_LEN(numbers)) : 0; i < k; i++) {
+        const cbx__accelerator *d = device_of(all, (unsigned)numbers[i]);
         if (d && !device_of(out, d->number)) out->list[out->n++] = *d;
-        s = *end == ',' ? end + 1 : end;
     }
     if (!st && n == 0 && !out->n) *out = *all;
     memcpy(out->why, all->why, sizeof(out->why));

@@ -23,8 +23,7 @@ typedef struct cbx__resources {
 typedef struct cbx__resources_wish {
     const char *const *platforms;
     size_t nplatforms;
-    size_t
-        jobs[CBX__MAX_PLATFORMS]; /* of each platform, that will be measured: more resources than jobs are not dealt */
+    size_t jobs[CBX__MAX_PLATFORMS]; /* of each platform: more resources than jobs are not dealt */
     size_t cpu_slots, threads, max_parallel;
     const char *const *gpus; /* words of --gpus */
     size_t ngpus;
