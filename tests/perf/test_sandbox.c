@@ -102,7 +102,7 @@ static void grants(void **state)
     cbx_err err = CBX_ERR_INIT;
 
     cbx_arena_init(&arena, cbx_allocator_default());
-    CHECK_OK(cbx__grants_make(&f, &arena, &g, &err), &err, "a list");
+    CHECK_OK(cbx__grants_find(NULL, &f, &arena, &g, &err), &err, "a list");
     for (size_t i = 0; i < CBX_LEN(cases); i++)
         CHECK_STR(granted(&g, tree, cases[i].path), cases[i].option, cases[i].why);
     CHECK_STR(granted(&g, "", "usr/lib/x.so"), "--read", "the system");
@@ -127,7 +127,7 @@ static void grants_are_kept(void **state)
 
     cbx_arena_init(&arena, cbx_allocator_default());
     CHECK_OK(cbx__grants_find(kept, &f, &arena, &first, &err), &err, "the first launch");
-    CHECK_OK(cbx__grants_make(&f, &arena, &anew, &err), &err, "without what is kept");
+    CHECK_OK(cbx__grants_find(NULL, &f, &arena, &anew, &err), &err, "without what is kept");
     CHECK_INT(first.count, anew.count, "the same list");
     for (size_t i = 0; i < first.count; i++) CHECK_STR(first.list[i].path, anew.list[i].path, "the same list");
     CHECK_INT(unlink(link), 0, "the environment loses the interpreter that it was made with");
@@ -137,7 +137,7 @@ static void grants_are_kept(void **state)
     CHECK_STR(granted(&second, tree, "base/lib"), "--read", "is given what was found for the first");
     CHECK_STR(granted(&second, "/s", "2"), "--write", "its own folder");
     CHECK_STR(granted(&second, "/s", "1"), "", "and not the other's");
-    CHECK_OK(cbx__grants_make(&f, &arena, &anew, &err), &err, "without what is kept");
+    CHECK_OK(cbx__grants_find(NULL, &f, &arena, &anew, &err), &err, "without what is kept");
     CHECK_STR(granted(&anew, tree, "base/lib"), "", "the check sees what is found anew");
     f.interpreter = other;
     CHECK_OK(cbx__grants_find(kept, &f, &arena, &third, &err), &err, "another interpreter");
@@ -171,7 +171,7 @@ static cbx_status grant_once(cbx_ctx *ctx, void *user)
     cbx__grants g;
     (void)user;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    cbx_status st = cbx__grants_make(&f, &arena, &g, NULL);
+    cbx_status st = cbx__grants_find(NULL, &f, &arena, &g, NULL);
     cbx_arena_clear(&arena);
     return st;
 }

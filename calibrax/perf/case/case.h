@@ -22,12 +22,11 @@ CBX_BEGIN_DECLS
 
 /** Work of one call, by formula: it depends on the point only, never on a measurement. */
 typedef struct cbx_work {
-    double macs; /* combine-and-update steps of the problem (m*n*k for a product), the unit of GMAC/s */
-    double flop; /* floating-point operations this algorithm does (0 for boolean) */
-    double
-        bytes; /* compulsory traffic of this algorithm: inputs read + outputs written + temporaries it materialises */
-    cbx_pipe pipe;            /* pipe that bounds it ... */
-    double pipe_ops;          /* ... and operations on that pipe, in lanes (core/probe.h) */
+    double macs;     /* combine-and-update steps of the problem (m*n*k for a product), the unit of GMAC/s */
+    double flop;     /* floating-point operations this algorithm does (0 for boolean) */
+    double bytes;    /* compulsory traffic of this algorithm: inputs, outputs and the temporaries it materialises */
+    cbx_pipe pipe;   /* pipe that bounds it ... */
+    double pipe_ops; /* ... and operations on that pipe, in lanes (core/probe.h) */
     double working_set_bytes; /* picks the cache level of the bound */
 } cbx_work;
 
@@ -37,8 +36,7 @@ typedef struct cbx_baseline_ops {
     const char *provider;      /* "native", "cuda" (native, on a GPU), "numpy", "jax", "torch" */
     const char *summary;       /* one line for --list */
     const char *slow_reason;   /* NULL: not slow.  Else why, with evidence; --skip-slow skips it */
-    const char *
-        mutant_reason; /* NULL: honest.  Else the planted fault; run by selftest only, and must come out fidelity_failed */
+    const char *mutant_reason; /* NULL: honest.  Else the planted fault; for selftest, must come out fidelity_failed */
     /** NULL: every point.  False, with a reason (static text), for a point this baseline is not for: no attempt is made and no row
      * written (NULL reason), or a `skipped` row with that reason. */
     bool (*supports)(const cbx_params *point, const char **reason);
@@ -49,8 +47,8 @@ typedef struct cbx_baseline_ops {
     cbx_status (*prepare)(cbx_ctx *ctx, const cbx_params *point, void **plan, cbx_err *err);
     /** Which buffers the next runs use; arrays are row-major and stay valid until the next bind or finish. */
     void (*bind)(void *plan, cbx_array *const *in, cbx_array *const *out);
-    void (*run)(
-        void *plan); /* timed: no allocation, I/O, lock or error; writes every element of out (but see collect) */
+    /** Timed: no allocation, I/O, lock or error; writes every element of out (but see collect). */
+    void (*run)(void *plan);
     void (*finish)(void *plan); /* NULL is fine */
     /** Optional: copies the result of the last run to the bound out, for a library that makes its results itself; run then
      * writes nothing there.  Never timed, called before outputs are looked at, perhaps more than once. */

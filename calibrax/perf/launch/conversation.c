@@ -53,6 +53,49 @@
 #define SHORT_NS    0.1e6
 #define SHORT_BYTES 65536
 
+#define NULL_READINGS 5
+#define NULL_FIRST    64
+#define NULL_NS       1e6 /* that a reading lasts */
+#define NULL_MAX      10000000.0
+
+/* --- beside epochs --- */
+
+/* A worker that only claims to have flushed gains the time of warm calls in a row that is called cold; it is never faster than it is anyway. */
+static bool flush(cbx__run *x)
+{
+    if (x->can_flush) return cbx__run_ask(x, "flush", "{\"op\":\"flush\"}\n", "flush", NULL);
+    cbx__talk_fail(x->t, CBX_FAILURE_POINT_UNSUPPORTED, "this worker cannot flush the caches");
+    return false;
+}
+
+/* [ns] of a call in n calls; NaN: no number. */
+static bool null_calls(cbx__run *x, double n, double *ns)
+{
+    cbx_json *m = NULL;
+    char text[64];
+
+    snprintf(text, sizeof text, "{\"op\":\"null\",\"iterations\":%.0f}\n", n);
+    if (!cbx__run_ask(x, "null", text, "null", &m)) return false;
+    *ns = cbx_json_get_double(m, "ns", NAN) / n;
+    cbx_json_unref(m);
+    return true;
+}
+
+static bool call_overhead(cbx__run *x)
+{
+    double calls[NULL_READINGS], n = NULL_FIRST, one;
+
+    if (!x->can_null) return true;
+    if (!null_calls(x, n, &one) || !null_calls(x, n, &one)) return false; /* the first one warms it up */
+    if (!(one >= 0)) return true;
+    n = fmin(fmax(NULL_FIRST, NULL_NS / fmax(one, 0.1)), NULL_MAX);
+    for (size_t i = 0; i < NULL_READINGS; i++)
+        if (!null_calls(x, n, &calls[i])) return false;
+    one = cbx__run_median(calls, NULL_READINGS);
+    if (one >= 0) x->r->call_overhead_ns = one;
+    return true;
+}
+
 /* --- the timed epochs --- */
 
 static void draw_order(cbx__run *x)
@@ -79,7 +122,7 @@ static void draw_order(cbx__run *x)
 static bool timed_epoch(cbx__run *x, size_t i)
 {
     double n = (double)x->r->iterations, inner;
-    if (x->o.cold && !cbx__run_flush(x)) return false;
+    if (x->o.cold && !flush(x)) return false;
     if (!cbx__run_epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
     x->cpu_ns += x->t->waits.cpu_ns;
     x->sure_ns[i] = fmin(x->raw_ns[i], cbx__waits_sure(&x->t->waits));
@@ -234,7 +277,7 @@ static bool measure(cbx__run *x)
 static bool bye(cbx__run *x)
 {
     cbx_json *m = NULL;
-    if (!x->o.compile_only && !cbx__run_call_overhead(x)) return false;
+    if (!x->o.compile_only && !call_overhead(x)) return false;
     x->r->left_behind = cbx__child_sweep(&x->t->child);
     if (x->r->left_behind > CBX__TALK_MAX_PROCESSES)
         cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker left %zu processes behind, at most %d are allowed",
@@ -293,28 +336,12 @@ static void write_down(cbx__run *x)
 static void record_init(cbx_launch_record *r)
 {
     memset(r, 0, sizeof *r);
-    double *const unknown[] = { &r->empty_epoch_ns,
-                                &r->first_call_ns,
-                                &r->compile_ns,
-                                &r->ready_ns,
-                                &r->hwm_bytes,
-                                &r->hwm_start_bytes,
-                                &r->hwm_increase_bytes,
-                                &r->device_peak_bytes,
-                                &r->cpu_user_s,
-                                &r->cpu_system_s,
-                                &r->load_1min,
-                                &r->clock_ratio,
-                                &r->clock_doubt,
-                                &r->pressure_percent,
-                                &r->memory_limit_bytes,
-                                &r->tree_peak_bytes,
-                                &r->call_overhead_ns,
-                                &r->energy_call_j,
-                                &r->power_w };
-    for (size_t i = 0; i < CBX_LEN(unknown); i++) *unknown[i] = NAN;
+    r->empty_epoch_ns = r->first_call_ns = r->compile_ns = r->ready_ns = r->call_overhead_ns = NAN;
+    r->hwm_bytes = r->hwm_start_bytes = r->hwm_increase_bytes = r->device_peak_bytes = r->tree_peak_bytes = NAN;
+    r->cpu_user_s = r->cpu_system_s = r->load_1min = r->pressure_percent = r->memory_limit_bytes = NAN;
+    r->clock_ratio = r->clock_doubt = r->energy_call_j = r->power_w = NAN;
     r->exit_code = -1;
-    snprintf(r->phase, sizeof r->phase, "spawn");
+    memcpy(r->phase, "spawn", sizeof "spawn");
 }
 
 static cbx_status settle_opts(cbx__run *x, const cbx_launch_opts *opts, cbx_err *err)

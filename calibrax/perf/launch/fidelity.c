@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/perf/launch/launch.h"
+#include "calibrax/perf/launch/check.h"
 
 typedef struct tally {
     double rel_to_tol, max_abs, max_rel;
@@ -42,8 +42,7 @@ static inline void count_one(double o, double a, double b, tally *t)
     if (error > t->max_rel * size && size > 0) t->max_rel = error / size;
 }
 
-/* Offset of element i of a row-major walk over a strided array, in elements. */
-static ptrdiff_t offset_of(const cbx_array *a, size_t i)
+ptrdiff_t cbx__element_offset(const cbx_array *a, size_t i)
 {
     const ptrdiff_t *strides = cbx_array_strides(a);
     ptrdiff_t at = 0;
@@ -87,7 +86,8 @@ static void compare_strided(const cbx_array *output, const cbx_array *answer, co
     const double *b = cbx_array_data(bound);
     size_t n = cbx_array_count(output);
     for (size_t i = 0; i < n; i++) {
-        count_one(lo(o, offset_of(output, i)), la(a, offset_of(answer, i)), b[offset_of(bound, i)], t);
+        count_one(lo(o, cbx__element_offset(output, i)), la(a, cbx__element_offset(answer, i)),
+                  b[cbx__element_offset(bound, i)], t);
     }
 }
 
@@ -154,10 +154,10 @@ static void compare_integers(const cbx_array *output, const cbx_array *answer, c
     const uint64_t *o = cbx_array_data(output), *a = cbx_array_data(answer);
     const double *b = cbx_array_data(bound);
     for (size_t i = 0, n = cbx_array_count(output); i < n; i++) {
-        uint64_t x = o[offset_of(output, i)], y = a[offset_of(answer, i)];
+        uint64_t x = o[cbx__element_offset(output, i)], y = a[cbx__element_offset(answer, i)];
         if (x == y) continue;
         bool above = is_signed ? (int64_t)x > (int64_t)y : x > y;
-        double error = (double)(above ? x - y : y - x), limit = b[offset_of(bound, i)];
+        double error = (double)(above ? x - y : y - x), limit = b[cbx__element_offset(bound, i)];
         double size = is_signed ? fabs((double)(int64_t)y) : (double)y;
         t->mismatched += !(error <= limit);
         t->rel_to_tol = fmax(t->rel_to_tol, limit > 0 ? error / limit : INFINITY);

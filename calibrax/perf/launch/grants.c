@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "calibrax/base/json.h"
+#include "calibrax/base/list.h"
+#include "calibrax/base/path.h"
 
 #define LINKS_MAX   16
 #define ENTRIES_MAX 4096 /* of a folder that is granted in parts */
@@ -25,23 +27,21 @@
 static const char READ[] = "--read", WRITE[] = "--write", DEVICE[] = "--device", LIST[] = "--list";
 
 /* Also for the systems that keep their programs elsewhere. */
-static const char *const system_folders[] = {
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc",
-    "/opt",
-    "/nix",
-    "/gnu/store",
-    "/run/current-system",
-    "/run/opengl-driver",
-    "/proc",
-    "/sys",
-};
+static const char *const system_folders[] = { "/usr",
+                                              "/bin",
+                                              "/sbin",
+                                              "/lib",
+                                              "/lib32",
+                                              "/lib64",
+                                              "/libx32",
+                                              "/etc",
+                                              "/opt",
+                                              "/nix",
+                                              "/proc",
+                                              "/gnu/store",
+                                              "/run/current-system",
+                                              "/run/opengl-driver",
+                                              "/sys" };
 static const char *const plain_devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom" };
 
 /* --- paths --- */
@@ -80,37 +80,13 @@ static const char *canonical(cbx_arena *arena, const char *path)
     return cbx_arena_strdup(arena, path);
 }
 
-static const char *folder_of(cbx_arena *arena, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash) return ".";
-    return slash == path ? "/" : cbx_arena_strndup(arena, path, (size_t)(slash - path));
-}
-
-static const char *last_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* --- the list --- */
 
 static void push(cbx__grants *g, const char *option, const char *path)
 {
-    if (!path) g->failed = true;
-    if (g->failed) return;
-    if (g->count == g->capacity) {
-        size_t capacity = g->capacity ? 2 * g->capacity : 64;
-        cbx__grant *more = cbx_arena_calloc(g->arena, capacity, sizeof *more);
-        if (!more) {
-            g->failed = true;
-            return;
-        }
-        if (g->count) memcpy(more, g->list, g->count * sizeof *more);
-        g->list = more;
-        g->capacity = capacity;
-    }
-    g->list[g->count++] = (cbx__grant){ option, path };
+    const cbx_allocator al = cbx_arena_allocator(g->arena);
+    if (!path || !cbx_grow(&al, &g->list, &g->capacity, g->count + 1, sizeof *g->list)) g->failed = true;
+    if (!g->failed) g->list[g->count++] = (cbx__grant){ option, path };
 }
 
 static bool has(const cbx__grants *g, const char *option, const char *path)
@@ -137,6 +113,8 @@ static bool is_hidden(const char *path, const char *const *hidden, size_t n)
     return false;
 }
 
+static void add(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t nhidden);
+
 static void add_in_parts(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t n)
 {
     DIR *dir = opendir(path);
@@ -146,13 +124,12 @@ static void add_in_parts(cbx__grants *g, const char *option, const char *path, c
     push(g, LIST, path);
     while (dir && count++ < ENTRIES_MAX && !g->failed && (e = readdir(dir))) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
-        cbx__grants_add(g, option, cbx_arena_printf(g->arena, "%s%s%s", path, strcmp(path, "/") ? "/" : "", e->d_name),
-                        hidden, n);
+        add(g, option, cbx_arena_printf(g->arena, "%s%s%s", path, strcmp(path, "/") ? "/" : "", e->d_name), hidden, n);
     }
     if (dir) closedir(dir);
 }
 
-void cbx__grants_add(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t nhidden)
+static void add(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t nhidden)
 {
     const char *real = path ? canonical(g->arena, path) : NULL;
 
@@ -173,7 +150,7 @@ typedef struct maker {
     size_t nhidden;
 } maker;
 
-static void read_too(maker *m, const char *path) { cbx__grants_add(m->g, READ, path, m->hidden, m->nhidden); }
+static void read_too(maker *m, const char *path) { add(m->g, READ, path, m->hidden, m->nhidden); }
 
 static void read_list(maker *m, const char *paths)
 {
@@ -193,7 +170,7 @@ static void read_home_of(maker *m, const char *prefix)
 
     if (!path) m->g->failed = true;
     while (fp && fgets(line, sizeof line, fp)) {
-        if (sscanf(line, "home = %4000[^\n]", home) == 1) read_too(m, folder_of(m->g->arena, home));
+        if (sscanf(line, "home = %4000[^\n]", home) == 1) read_too(m, cbx_path_parent(m->g->arena, home));
     }
     if (fp) fclose(fp);
 }
@@ -202,12 +179,12 @@ static void read_home_of(maker *m, const char *prefix)
 static void read_interpreter(maker *m, const char *path)
 {
     for (int i = 0; i < LINKS_MAX && !m->g->failed && *path; i++) {
-        const char *folder = folder_of(m->g->arena, path), *name = folder ? last_of(folder) : "";
+        const char *folder = cbx_path_parent(m->g->arena, path), *name = folder ? cbx_path_base(folder) : "";
         char to[PATH_MAX];
         ssize_t n;
         if (!folder) m->g->failed = true;
         if (!strcmp(name, "bin") || !strcmp(name, "shims")) {
-            const char *prefix = folder_of(m->g->arena, folder);
+            const char *prefix = cbx_path_parent(m->g->arena, folder);
             read_too(m, prefix);
             if (prefix) read_home_of(m, prefix);
         } else {
@@ -231,7 +208,7 @@ static void read_definition(maker *m, const char *definition)
     if (st == CBX_ENOMEM) m->g->failed = true;
     if (!o) return;
     file = cbx_json_get_string(o, "file", NULL);
-    if (file) read_too(m, folder_of(m->g->arena, file));
+    if (file) read_too(m, cbx_path_parent(m->g->arena, file));
     cbx_json_unref(o);
 }
 
@@ -251,7 +228,7 @@ static void read_programs(maker *m)
     for (size_t i = 0; m->f->program[i]; i++) {
         const char *p = m->f->program[i];
         if (p[0] != '/' && !strchr(p, '/')) continue;
-        read_too(m, strstr(p, ".py") ? folder_of(m->g->arena, p) : p);
+        read_too(m, strstr(p, ".py") ? cbx_path_parent(m->g->arena, p) : p);
     }
     if (home && home[0] == '/') read_too(m, cbx_arena_printf(m->g->arena, "%s/.local/lib", home));
     read_list(m, getenv("LD_LIBRARY_PATH"));
@@ -301,7 +278,7 @@ static cbx_status make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__
     for (size_t i = 0; i < CBX_LEN(f->definitions) && !out->failed; i++) read_definition(&m, f->definitions[i]);
     for (size_t i = 0; f->policy && i < f->policy->nreadable && !out->failed; i++) read_too(&m, f->policy->readable[i]);
     for (size_t i = 0; f->policy && i < f->policy->nwritable && !out->failed; i++)
-        cbx__grants_add(out, WRITE, f->policy->writable[i], m.hidden, m.nhidden);
+        add(out, WRITE, f->policy->writable[i], m.hidden, m.nhidden);
     return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
 }
 
@@ -310,12 +287,6 @@ static cbx_status add_own(const cbx__grants_for *f, cbx__grants *out, cbx_err *e
     if (f->scratch) push(out, WRITE, f->scratch);
     if (f->jit_cache) push(out, WRITE, f->jit_cache);
     return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
-}
-
-cbx_status cbx__grants_make(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out, cbx_err *err)
-{
-    cbx_status st = make_lasting(f, arena, out, err);
-    return st ? st : add_own(f, out, err);
 }
 
 /* --- kept ones --- */
@@ -389,8 +360,12 @@ cbx_status cbx__grants_find(cbx__grants_kept *kept, const cbx__grants_for *f, cb
 {
     const char *asked = kept ? asked_by(f, arena) : NULL;
     const kept_list *k = NULL;
+    cbx_status st;
 
-    if (!kept) return cbx__grants_make(f, arena, out, err);
+    if (!kept) {
+        st = make_lasting(f, arena, out, err);
+        return st ? st : add_own(f, out, err);
+    }
     *out = (cbx__grants){ .arena = arena };
     if (asked) {
         pthread_mutex_lock(&kept->lock);

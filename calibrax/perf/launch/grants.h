@@ -32,21 +32,16 @@ typedef struct cbx__grants_for {
     const char *platform, *scratch, *jit_cache; /* folders may be NULL */
 } cbx__grants_for;
 
-/* @return CBX_OK; CBX_ENOMEM.  Paths live in the arena, or as long as what `f` points to. */
-cbx_status cbx__grants_make(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out, cbx_err *err);
-
 /* What was found for the launches of one invocation: links, folders and the interpreter's environment are looked up for the first of them. */
 typedef struct cbx__grants_kept cbx__grants_kept;
 /* For launches of any thread under one policy.  @param al  may be used by any of them  @return NULL: no memory */
 cbx__grants_kept *cbx__grants_keep(const cbx_allocator *al);
 /* NULL is fine. */
 void cbx__grants_forget(cbx__grants_kept *kept);
-/* As cbx__grants_make, from what is kept where the same was asked before, scratch and jit_cache aside.  kept NULL: found again.
- * Paths live in the arena, as long as what `f` points to, or as long as `kept`. */
+/* From what is kept where the same was asked before, scratch and jit_cache aside; kept NULL: found again.  A folder that something hidden
+ * lies in is granted as its parts.  Paths live in the arena, as long as what `f` points to, or as long as `kept`.  @return CBX_OK; CBX_ENOMEM */
 cbx_status cbx__grants_find(cbx__grants_kept *kept, const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out,
                             cbx_err *err);
-/* Adds a path, a folder that something hidden lies in as its parts; what is granted by another entry already is left out. */
-void cbx__grants_add(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t nhidden);
 
 /* --- the scratch folder of a launch --- */
 

@@ -63,7 +63,7 @@ typedef struct cbx_fidelity {
     bool checked; /* false: no output was compared */
     bool ok;      /* every element within its bound, specials equal */
     double
-        rel_to_tol; /* max over elements of |error| / bound: <= 1 passes; INFINITY if a special value or an exact element differs */
+        rel_to_tol; /* max of |error| / bound: <= 1 passes; INFINITY if a special value or an exact element differs */
     double max_abs, max_rel;
     uint64_t mismatched; /* elements outside */
     uint64_t checks;     /* outputs compared */
@@ -94,8 +94,7 @@ typedef struct cbx_launch_opts {
     const char *precision; /* the same of float32 arithmetic: "full", "tf32", "bf16"; NULL: "full" */
     size_t warmup;         /* untimed calls after the first (compile) call */
     size_t epochs;         /* timed epochs */
-    uint64_t
-        iterations; /* calls an epoch; 0: choose so that an epoch lasts epoch_target_s (first launch of a baseline) */
+    uint64_t iterations;   /* calls an epoch; 0: so many that an epoch lasts epoch_target_s (first launch) */
     double epoch_target_s; /* 0: 0.020 */
     double slow_call_s;    /* a call longer than this gets 1 warm-up call at most and slow_epochs epochs; 0: never */
     size_t slow_epochs;
@@ -133,14 +132,12 @@ typedef struct cbx_launch_record {
     double outer_ns[CBX_LAUNCH_MAX_EPOCHS]; /* per call, by the parent's clock less the empty epoch's */
     uint64_t iterations;
     double wait_ns[CBX_LAUNCH_MAX_EPOCHS]; /* of an epoch: worker or parent ready, without a CPU, as the kernel says */
-    bool contended; /* more than a twentieth of the epochs was waiting for a CPU that others had */
-    size_t
-        measured_again; /* times that all epochs were made again with another number of calls, because waits hid too much */
+    bool contended;             /* more than a twentieth of the epochs was waiting for a CPU that others had */
+    size_t measured_again;      /* times that all epochs were made again, of other calls, because waits hid too much */
     uint64_t iterations_chosen; /* calls of an epoch before that: for the launches to come */
     double empty_epoch_ns;      /* parent's reading of an epoch of 0 calls: median of 5 */
     double first_call_ns;       /* first call, compile included */
-    double
-        compile_ns; /* compile alone where the provider reports it (jax lower+compile); else first_call - steady median, >= 0 */
+    double compile_ns;  /* as the provider reports it (jax lower+compile); else first_call - steady median, >= 0 */
     double ready_ns;    /* spawn to the first call: when `compile` was sent */
     double overhead_ns; /* parent's own time for this launch: wall less what it waited for the worker */
 
@@ -150,10 +147,8 @@ typedef struct cbx_launch_record {
     double device_peak_bytes;    /* as the framework says; NaN on the CPU */
     double memory_limit_bytes;   /* NaN: none */
     const char *memory_limit_by; /* "cgroup", "watch" (resident memory, RLIMIT_DATA); static */
-    double
-        tree_peak_bytes; /* most that worker and descendants held at a look of the watch, or as their group says; NaN: not looked at */
-    size_t
-        threads_seen; /* that the worker had after the epochs, as the kernel says, sleeping ones included; 0: unknown */
+    double tree_peak_bytes; /* most that worker and descendants held when looked at, or by their group; NaN: unknown */
+    size_t threads_seen;    /* that the worker had after the epochs, sleeping ones included; 0: unknown */
     double cpu_user_s, cpu_system_s;                   /* of the worker's whole life, as the kernel says */
     uint64_t voluntary_switches, involuntary_switches; /* of all its threads */
     bool confined;                                     /* a filter of system calls is on, as /proc says */
@@ -165,11 +160,10 @@ typedef struct cbx_launch_record {
     double load_1min;
 
     cbx_fidelity fidelity;
-    cbx_json
-        *versions; /* what the worker said of itself in hello (framework, versions, threads, instruction set); owned */
-    double
-        clock_ratio; /* median over epochs of worker's time / parent's time less the empty epoch; NaN if epochs last < 1 ms.
-                           A worker that lies a little in every launch shows in the median of this over launches. */
+    cbx_json *versions; /* the worker's hello (framework, versions, threads, instruction set); owned */
+    /* Median over epochs of worker's time / parent's time less the empty epoch; NaN if epochs last < 1 ms.  A worker that lies a little
+     * in every launch shows in the median of this over launches. */
+    double clock_ratio;
     double clock_doubt;       /* share of the parent's time that may have been waiting outside the worker's reading */
     double call_overhead_ns;  /* of a call that does nothing, by the worker's loop and clock: median of 5 */
     double energy_call_j;     /* of one call: mean power in the epochs, less idle, times the time of a call */

@@ -50,7 +50,6 @@ typedef struct cbx__run {
     double cpu_ns, cpu_wall_ns; /* of the worker in the timed epochs */
     double wanted_ns,
         wanted_wall_ns; /* time in which its threads ran or waited for a CPU, of the time from first to last epoch */
-    double set_bytes;   /* of the inputs of one set */
     bool can_flush, can_null; /* what the worker said in hello that it can do */
     int stray_cpu;            /* on which the worker may run and should not; -1: none */
     cbx_status status;        /* a failure of the parent itself */
@@ -123,11 +122,6 @@ typedef enum cbx__run_clocks {
 cbx__run_clocks cbx__run_compare_clocks(const cbx__run *x);
 /** Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
 bool cbx__run_too_short(const cbx__run *x);
-
-/** Cold launches: has the worker flush its caches.  false: the launch has ended. */
-bool cbx__run_flush(cbx__run *x);
-/** Before `bye`: what a call that does nothing takes in the worker's loop. */
-bool cbx__run_call_overhead(cbx__run *x);
 
 /** Ends the launch as failed if its outputs were outside their bounds. */
 void cbx__run_judge_fidelity(cbx__run *x);

@@ -167,37 +167,21 @@ static cbx_status add(content *c, const cbx_metric_def *def, double value, cbx_e
     return cbx_run_builder_add_metric_def(c->b, def, err);
 }
 
-static cbx_json *targets_json(const cbx_values *targets)
+static void put_metadata(const measuring *m, cbx_json *metadata)
 {
-    cbx_json *o = cbx_json_new_object();
     size_t n;
-    const cbx_named_metric *t = cbx_values_items(targets, &n);
+    const cbx_named_metric *t = cbx_values_items(m->targets, &n);
+    cbx_json *targets = cbx_json_set_object(metadata, "targets"), *phases = cbx_json_set_array(metadata, "phases");
 
-    for (size_t i = 0; o && i < n; i++) {
-        if (cbx_json_set_double(o, t[i].name, t[i].metric.value)) continue;
-        cbx_json_unref(o);
-        return NULL;
-    }
-    return o;
-}
-
-static cbx_json *phases_json(const measuring *m)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; list && i < CBX__PHASE_COUNT; i++) {
-        cbx_json *o;
+    for (size_t i = 0; i < n; i++) cbx_json_set_double(targets, t[i].name, t[i].metric.value);
+    for (size_t i = 0; i < CBX__PHASE_COUNT; i++) {
         if (!m->ran[i].start_ns) continue;
-        o = cbx_json_new_object();
-        if (o && cbx_json_set_string(o, "name", cbx__phase_names[i]) &&
-            cbx_json_set_int(o, "start_ns", (int64_t)m->ran[i].start_ns) &&
-            cbx_json_set_int(o, "duration_ns", (int64_t)m->ran[i].duration_ns) && cbx_json_push(list, o))
-            continue;
-        cbx_json_unref(o);
-        cbx_json_unref(list);
-        return NULL;
+        cbx_json *o = cbx_json_push_object(phases);
+        cbx_json_set_string(o, "name", cbx__phase_names[i]);
+        cbx_json_set_int(o, "start_ns", (int64_t)m->ran[i].start_ns);
+        cbx_json_set_int(o, "duration_ns", (int64_t)m->ran[i].duration_ns);
     }
-    return list;
+    if (m->b->versions) cbx_json_set(metadata, "versions", cbx_json_copy(m->b->versions));
 }
 
 static cbx_status fill(measuring *m, content *c, cbx_json *metadata, cbx_err *err)
@@ -227,9 +211,8 @@ static cbx_status fill(measuring *m, content *c, cbx_json *metadata, cbx_err *er
     cbx_status st;
 
     c->metrics = cbx_arena_calloc(&m->arena, given + CBX__PHASE_COUNT + 1, sizeof *c->metrics);
-    if (!c->metrics || !cbx_json_set(metadata, "targets", targets_json(m->targets)) ||
-        !cbx_json_set(metadata, "phases", phases_json(m)) ||
-        (m->b->versions && !cbx_json_set(metadata, "versions", cbx_json_copy(m->b->versions))))
+    put_metadata(m, metadata);
+    if (!c->metrics || cbx_json_check(metadata, NULL))
         return cbx_fail(err, CBX_ENOMEM, "out of memory for the result of '%s'", m->b->name);
     if (given) memcpy(c->metrics, values, given * sizeof *values);
     c->count = given;
@@ -256,8 +239,7 @@ static cbx_status make_run(measuring *m, cbx_run **out, cbx_err *err)
     cbx_status st;
 
     o.no_vcs = o.no_machine = o.no_versions = true; /* whoever keeps it knows them */
-    st = metadata ? cbx_run_builder_create(m->ctx, &o, &c.b, err)
-                  : cbx_fail(err, CBX_ENOMEM, "out of memory for a result");
+    st = cbx_run_builder_create(m->ctx, &o, &c.b, err);
     if (!st) st = fill(m, &c, metadata, err);
     if (!st) st = cbx_run_builder_freeze(c.b, out, err);
     cbx_run_builder_free(c.b);

@@ -112,38 +112,30 @@ void cbx__policy_environment(cbx__environment *e, const char *provider, const ch
     }
 }
 
-static cbx_json *settings_json(const char *provider, const char *platform, int threads, const char *applied,
-                               bool by_call)
+static void put_settings(cbx_json *o, const char *provider, const char *platform, int threads, const char *applied,
+                         bool by_call)
 {
-    cbx_json *o = cbx_json_new_object();
+    cbx_json *settings = cbx_json_set_object(o, by_call ? "settings" : "environment");
 
-    for (size_t i = 0; o && i < CBX_LEN(lines); i++) {
+    for (size_t i = 0; i < CBX_LEN(lines); i++) {
         char number[16];
-        if (lines[i].by_call != by_call || !is_for(&lines[i], provider, platform, threads, applied)) continue;
-        cbx_json_set_string(o, lines[i].name, value_of(&lines[i], threads, number));
+        if (lines[i].by_call == by_call && is_for(&lines[i], provider, platform, threads, applied))
+            cbx_json_set_string(settings, lines[i].name, value_of(&lines[i], threads, number));
     }
-    return o;
 }
 
 cbx_json *cbx__policy_json(const char *provider, const char *platform, int threads, const char *precision,
                            bool with_environment)
 {
     const char *applied = cbx__policy_applied(provider, precision);
-    cbx_json *o = cbx_json_new_object(), *settings = settings_json(provider, platform, threads, applied, true),
-             *environment = with_environment ? settings_json(provider, platform, threads, applied, false) : NULL;
+    cbx_json *o = cbx_json_new_object();
 
-    if (!o || !settings || (with_environment && !environment)) {
-        cbx_json_unref(o);
-        cbx_json_unref(settings);
-        cbx_json_unref(environment);
-        return NULL;
-    }
     cbx_json_set_int(o, "threads", threads);
     cbx_json_set_string(o, "precision", applied);
     if (with_environment && strcmp(applied, precision)) cbx_json_set_string(o, "precision_asked", precision);
-    cbx_json_set(o, "settings", settings);
-    if (environment) cbx_json_set(o, "environment", environment);
-    return o;
+    put_settings(o, provider, platform, threads, applied, true);
+    if (with_environment) put_settings(o, provider, platform, threads, applied, false);
+    return cbx_json_finish(o);
 }
 
 bool cbx__policy_too_many(const cbx_json *reported, int threads, char pool[48], int *found)

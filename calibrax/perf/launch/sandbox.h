@@ -59,8 +59,6 @@ typedef struct cbx_sandbox_facts {
     int landlock; /* version of the kernel's interface; 0: none */
 } cbx_sandbox_facts;
 
-/** True if nothing is missing. */
-CBX_API bool cbx_sandbox_whole(const cbx_sandbox_facts *f);
 /** "off", "auto", "require". */
 CBX_API const char *cbx_sandbox_mode_word(cbx_sandbox_mode mode);
 /** What can be had here, by starting a process under it.  @return CBX_OK; CBX_ENOENT: no launcher; CBX_EVERSION: one of another version; CBX_EIO, CBX_ENOMEM */

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 /* A failure that came before there was a worker. */
 static cbx_status not_started(cbx__run *x, cbx_failure failure, const cbx_err *why)
@@ -130,3 +131,16 @@ cbx_status cbx_sandbox_check(cbx_ctx *ctx, cbx_err *err)
 #undef CHECK_PART
     return CBX_OK;
 }
+
+/* --- words of the sandbox, and this process's own guard --- */
+
+static const char *const modes[] = {
+    [CBX_SANDBOX_AUTO] = "auto", [CBX_SANDBOX_OFF] = "off", [CBX_SANDBOX_REQUIRE] = "require"
+};
+
+const char *cbx_sandbox_mode_word(cbx_sandbox_mode mode)
+{
+    return modes[(unsigned)mode < CBX_LEN(modes) ? mode : CBX_SANDBOX_AUTO];
+}
+
+void cbx_sandbox_guard_self(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

@@ -24,7 +24,6 @@
     "or "                                                                                                              \
     "install both again, or unset NPERF_LAUNCH"
 #define LAUNCHER_SETUP 125 /* its status when it does not understand what it is asked for, and reports nothing */
-#define UNKNOWN_END    "the worker ended in phase '%s' and how is unknown: let SIGCHLD have its default action"
 #define TICK_NS        20000000u
 #define TICK_MAX_NS    400000000u
 #define GROUP_TICK_NS  100000000u
@@ -85,6 +84,22 @@ void cbx__talk_close(cbx__talk *t)
     cbx_mem_free(&al, t, sizeof *t);
 }
 
+/* @param gave  what a worker that exited did not do, or had done */
+static void fail_by_status(cbx__talk *t, const char *gave)
+{
+    int status = t->child.status;
+    if (t->child.lost)
+        cbx__talk_fail(t, CBX_FAILURE_EXITED,
+                       "the worker ended in phase '%s' and how is unknown: let SIGCHLD have its default action",
+                       t->phase);
+    else if (WIFSIGNALED(status))
+        cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'",
+                       WTERMSIG(status), strsignal(WTERMSIG(status)), t->phase);
+    else
+        cbx__talk_fail(t, CBX_FAILURE_EXITED, "the worker exited with status %d in phase '%s' %s", WEXITSTATUS(status),
+                       t->phase, gave);
+}
+
 /* The worker is gone, or about to be: the cause is in how it ended. */
 static void fail_by_end(cbx__talk *t)
 {
@@ -93,29 +108,22 @@ static void fail_by_end(cbx__talk *t)
     t->waited_ns += cbx_clock_ns() - start;
     uint64_t group_kills = cbx__memory_group_kills(&t->group);
     cbx__talk_stop(t);
-    int status = t->child.status;
-    if (group_kills > 0) {
+    int status = t->child.lost ? 0 : t->child.status;
+    if (group_kills > 0)
         cbx__talk_fail(t, CBX_FAILURE_MEMORY_LIMIT,
                        "the kernel ended the worker in phase '%s': its control group held %.0f MB at most, the limit "
                        "is %.0f MB (memory.events: oom_kill %llu)",
                        t->phase, (double)t->tree_peak * 1e-6, (double)t->opts.memory_limit_bytes * 1e-6,
                        (unsigned long long)group_kills);
-    } else if (t->child.lost) {
-        cbx__talk_fail(t, CBX_FAILURE_EXITED, UNKNOWN_END, t->phase);
-    } else if (!ended) {
+    else if (!ended && !t->child.lost)
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker closed its channel in phase '%s' and ran on", t->phase);
-    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && cbx__proc_oom_kills() > t->oom_kills) {
+    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && cbx__proc_oom_kills() > t->oom_kills)
         cbx__talk_fail(t, CBX_FAILURE_OUT_OF_MEMORY,
                        "the kernel killed the worker in phase '%s': the machine was out of memory", t->phase);
-    } else if (WIFSIGNALED(status)) {
-        cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'",
-                       WTERMSIG(status), strsignal(WTERMSIG(status)), t->phase);
-    } else if (!t->launched && WEXITSTATUS(status) == LAUNCHER_SETUP) {
+    else if (!t->launched && WIFEXITED(status) && WEXITSTATUS(status) == LAUNCHER_SETUP)
         cbx__talk_fail(t, CBX_FAILURE_WORKER_MISSING, OTHER_LAUNCHER, LAUNCHER_SETUP);
-    } else {
-        cbx__talk_fail(t, CBX_FAILURE_EXITED, "the worker exited with status %d in phase '%s' and gave no answer",
-                       WEXITSTATUS(status), t->phase);
-    }
+    else
+        fail_by_status(t, "and gave no answer");
 }
 
 /* The leader at every tick; all that descends from it, for which /proc must be gone through, seldom: never more than 2 % of the time.
@@ -247,50 +255,34 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
     }
 }
 
-enum { SPAWN = 1, IMPORT = 2, LOAD = 4, COMPILE = 8, ORACLE = 16, RUN = 32 };
-
-/* Epochs, inputs, outputs and bye are all RUN. */
-static unsigned phase_bit(const char *phase)
-{
-    static const struct {
-        const char *name;
-        unsigned bit;
-    } phases[] = {
-        { "spawn", SPAWN }, { "import", IMPORT }, { "load", LOAD }, { "compile", COMPILE }, { "oracle", ORACLE }
-    };
-    for (size_t i = 0; i < CBX_LEN(phases); i++) {
-        if (strcmp(phases[i].name, phase) == 0) return phases[i].bit;
-    }
-    return RUN;
-}
-
 /*
  * What a worker may report about itself, and when.  It cannot excuse itself with a cause that only the parent can know, nor find out
- * in the midst of an epoch that this machine is not for it.  SPAWN is the launcher, which speaks before the worker is there.
+ * in the midst of an epoch that this machine is not for it.  "spawn" is the launcher, which speaks before the worker is there; what is named in
+ * no line is "run".
  */
-static bool may_claim(cbx_failure f, unsigned phase)
+static bool may_claim(cbx_failure f, const char *phase)
 {
     static const struct {
         cbx_failure cause;
-        unsigned phases;
+        const char *phases;
     } claims[] = {
-        { CBX_FAILURE_POINT_UNSUPPORTED, LOAD | COMPILE },
-        { CBX_FAILURE_HOST_UNSUPPORTED, LOAD | COMPILE },
-        { CBX_FAILURE_BACKEND_UNAVAILABLE, IMPORT | LOAD | COMPILE },
-        { CBX_FAILURE_MODULE_MISSING, IMPORT },
-        { CBX_FAILURE_IMPORT_FAILED, IMPORT },
-        { CBX_FAILURE_WORKER_MISSING, SPAWN | LOAD },
-        { CBX_FAILURE_COMPILE_ERROR, LOAD | COMPILE },
-        { CBX_FAILURE_RUN_ERROR, LOAD | COMPILE | ORACLE | RUN },
-        { CBX_FAILURE_OUT_OF_MEMORY, IMPORT | LOAD | COMPILE | ORACLE | RUN },
-        { CBX_FAILURE_PROTOCOL, IMPORT | LOAD | COMPILE | ORACLE | RUN },
-        { CBX_FAILURE_WRONG_SHAPE, LOAD | COMPILE | RUN },
-        { CBX_FAILURE_ORACLE_FAILED, ORACLE },
-        { CBX_FAILURE_MACHINE, SPAWN },
+        { CBX_FAILURE_POINT_UNSUPPORTED, "load compile" },
+        { CBX_FAILURE_HOST_UNSUPPORTED, "load compile" },
+        { CBX_FAILURE_BACKEND_UNAVAILABLE, "import load compile" },
+        { CBX_FAILURE_MODULE_MISSING, "import" },
+        { CBX_FAILURE_IMPORT_FAILED, "import" },
+        { CBX_FAILURE_WORKER_MISSING, "spawn load" },
+        { CBX_FAILURE_COMPILE_ERROR, "load compile" },
+        { CBX_FAILURE_RUN_ERROR, "load compile oracle run" },
+        { CBX_FAILURE_OUT_OF_MEMORY, "import load compile oracle run" },
+        { CBX_FAILURE_PROTOCOL, "import load compile oracle run" },
+        { CBX_FAILURE_WRONG_SHAPE, "load compile run" },
+        { CBX_FAILURE_ORACLE_FAILED, "oracle" },
+        { CBX_FAILURE_MACHINE, "spawn" },
     };
-    for (size_t i = 0; i < CBX_LEN(claims); i++) {
-        if (claims[i].cause == f) return (claims[i].phases & phase) != 0;
-    }
+    if (!strstr("spawn import load compile oracle", phase)) phase = "run";
+    for (size_t i = 0; i < CBX_LEN(claims); i++)
+        if (claims[i].cause == f) return strstr(claims[i].phases, phase) != NULL;
     return false;
 }
 
@@ -301,7 +293,7 @@ static void fail_by_message(cbx__talk *t, const cbx_json *m)
     cbx_failure f = CBX_FAILURE_NONE;
     bool first = !t->launched || strcmp(t->phase, "import") == 0;
     bool launcher = first && strcmp(phase, "spawn") == 0;
-    if (!cbx_failure_parse(word, &f) || !may_claim(f, launcher ? SPAWN : phase_bit(t->phase))) {
+    if (!cbx_failure_parse(word, &f) || !may_claim(f, launcher ? "spawn" : t->phase)) {
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL,
                        "the worker named a cause '%.40s' that is not its own in phase '%s'; the worker says: %.300s",
                        word, t->phase, reported);
@@ -469,14 +461,8 @@ bool cbx__talk_end(cbx__talk *t)
         bool stopped = t->opts.stop && *t->opts.stop;
         cbx__talk_fail(t, stopped ? CBX_FAILURE_INTERRUPTED : CBX_FAILURE_TIMEOUT,
                        "the worker did not end in phase '%s'", t->phase);
-    } else if (t->child.lost) {
-        cbx__talk_fail(t, CBX_FAILURE_EXITED, UNKNOWN_END, t->phase);
-    } else if (WIFSIGNALED(t->child.status)) {
-        cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'",
-                       WTERMSIG(t->child.status), strsignal(WTERMSIG(t->child.status)), t->phase);
-    } else if (WEXITSTATUS(t->child.status) != 0) {
-        cbx__talk_fail(t, CBX_FAILURE_EXITED, "the worker exited with status %d after its last answer",
-                       WEXITSTATUS(t->child.status));
+    } else if (t->child.lost || t->child.status != 0) {
+        fail_by_status(t, "after its last answer");
     }
     return t->failure == CBX_FAILURE_NONE;
 }

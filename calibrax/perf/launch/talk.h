@@ -19,9 +19,8 @@ typedef struct cbx__talk_opts {
     const uint64_t *file_max;    /* ... and the bytes that each may hold */
     size_t nfiles;
     const cbx_stop_flag *stop; /* may be NULL */
-    double
-        grace_s; /* out of time or stopped, the worker gets SIGTERM, and so long to answer; 0: it is killed at once */
-    bool python; /* what is missing if the program is missing: an interpreter, not the worker */
+    double grace_s;            /* out of time or stopped, from SIGTERM to SIGKILL; 0: it is killed at once */
+    bool python;               /* what is missing if the program is missing: an interpreter, not the worker */
 } cbx__talk_opts;
 
 typedef struct cbx__talk {

@@ -79,17 +79,6 @@ static cbx__cost larger(cbx__cost a, cbx__cost b)
 
 static bool on_device(const cbx__run *x) { return strncmp(x->o.platform, "cuda", 4) == 0; }
 
-static double bytes_of_set(const cbx__run *x)
-{
-    double bytes = 0;
-    for (size_t i = 0; i < x->w->c->ninputs; i++) {
-        size_t count = 0;
-        if (cbx_array_desc_count(&x->w->inputs[i], &count, NULL)) return INFINITY;
-        bytes += (double)count * (double)cbx_dtype_size(x->w->inputs[i].dtype);
-    }
-    return bytes;
-}
-
 /* [ns] Threads that wait awake for the next call use CPU time and do nothing: what the other threads can have used meanwhile is not
  * counted.  Work that was put off to them still takes its time by the clock. */
 static double cpu_without_waiting(const cbx__run *x, double ns, double cpu_ns)
@@ -110,8 +99,8 @@ static double allowed_inputs(const cbx__run *x, bool several)
 {
     const double n = (double)x->w->c->ninputs;
     if (!x->o.interpreter)
-        return (several ? INPUTS_MIN_NS : INPUTS_NS) + INPUTS_EACH_NS * n + INPUTS_BYTE_NS * x->set_bytes;
-    return (several ? INPUTS_PYTHON_MIN_NS : INPUTS_PYTHON_NS) + INPUTS_PYTHON_BYTE_NS * x->set_bytes +
+        return (several ? INPUTS_MIN_NS : INPUTS_NS) + INPUTS_EACH_NS * n + INPUTS_BYTE_NS * x->w->set_bytes;
+    return (several ? INPUTS_PYTHON_MIN_NS : INPUTS_PYTHON_NS) + INPUTS_PYTHON_BYTE_NS * x->w->set_bytes +
            (cbx__run_may_compile(x) ? INPUTS_COMPILED_NS * n : 0);
 }
 
@@ -233,7 +222,7 @@ static bool is_suspect(const cbx__run *x, double claim)
 /* Lazy is what takes longer than cold caches explain and than the control took at worst; or so long that no machine explains it. */
 static verdict judge_one(const cbx__run *x, double share, double whole, double control, double call)
 {
-    double slack = share * call + result_slack(x), cold = slack + COLD_BYTE_NS * (x->set_bytes + x->output_bytes);
+    double slack = share * call + result_slack(x), cold = slack + COLD_BYTE_NS * (x->w->set_bytes + x->output_bytes);
     bool longer = whole - control > slack - call;
     if (!isfinite(whole) || whole <= slack) return HONEST;
     if (whole > FLAGRANT * cold || (longer && whole > cold)) return LAZY;
@@ -263,7 +252,7 @@ static verdict judge_late(const cbx__run *x, double claim)
 static verdict judge_series(const cbx__run *x, double claim)
 {
     double slack = SERIES_SLACK_NS + (x->o.interpreter ? SERIES_PYTHON_NS : 0) +
-                   COLD_BYTE_NS * (x->set_bytes + x->output_bytes);
+                   COLD_BYTE_NS * (x->w->set_bytes + x->output_bytes);
     return by_both(x, x->series.wall_ns > SERIES_SHARE * claim + slack ? LAZY : HONEST,
                    x->series.cpu_ns > SERIES_SHARE * cpu_of_call(x) + slack ? LAZY : HONEST);
 }
@@ -300,7 +289,6 @@ void cbx__run_forget_readings(cbx__run *x)
     if (!x->w->nfresh || x->draws < x->w->nfresh) x->unseen = none, x->readings = 0;
     x->known = (cbx__cost){ 0, 0 };
     x->controls = 0;
-    x->set_bytes = bytes_of_set(x);
 }
 
 bool cbx__run_probe_again(cbx__run *x)
@@ -336,7 +324,7 @@ static size_t series_length(cbx__run *x)
     if (x->o.iterations && cbx_rng_below(&x->secret, SERIES_ONE_IN) != 0) return 0;
     if (capacity < first + SERIES_MIN) return 0;
     if (capacity - first < max) max = capacity - first;
-    if ((double)max * x->set_bytes > SERIES_BYTES) max = (size_t)(SERIES_BYTES / x->set_bytes);
+    if ((double)max * x->w->set_bytes > SERIES_BYTES) max = (size_t)(SERIES_BYTES / x->w->set_bytes);
     return max < SERIES_MIN ? 0 : SERIES_MIN + cbx_rng_below(&x->secret, max - SERIES_MIN + 1);
 }
 
@@ -345,7 +333,7 @@ static double hidden_in_inputs(const cbx__run *x, const double *took, const doub
 {
     double least = INFINITY;
     for (size_t i = 0; i < n; i++) least = fmin(least, took[i]);
-    double more = cbx__run_median(took, n) - cbx__run_median(control, n) - INPUTS_MORE_NS - x->set_bytes;
+    double more = cbx__run_median(took, n) - cbx__run_median(control, n) - INPUTS_MORE_NS - x->w->set_bytes;
     return fmax(0, fmax(least - allowed_inputs(x, true), more));
 }
 

@@ -55,7 +55,7 @@ bool cbx__worker_say(cbx__worker *w, cbx_json *answer)
 cbx_json *cbx__worker_answer(const char *op)
 {
     cbx_json *m = cbx_json_new_object();
-    if (m) cbx_json_set_string(m, "op", op);
+    cbx_json_set_string(m, "op", op);
     return m;
 }
 
@@ -74,18 +74,14 @@ static const char *instruction_set(void)
 
 static bool say_hello(cbx__worker *w)
 {
-    cbx_json *m = cbx__worker_answer("hello"), *versions = cbx_json_new_object();
+    cbx_json *m = cbx__worker_answer("hello"), *versions;
     const char *threads = getenv("OMP_NUM_THREADS");
-    if (!m || !versions) {
-        cbx_json_unref(versions);
-        return cbx__worker_say(w, m);
-    }
     cbx_json_set_int(m, "protocol", PROTOCOL_VERSION);
     cbx_json_set_string(m, "framework", "native");
+    versions = cbx_json_set_object(m, "versions");
     cbx_json_set_string(versions, "calibrax", cbx_version());
     cbx_json_set_string(versions, "revision", cbx_revision());
     cbx_json_set_string(versions, "build", cbx_build());
-    cbx_json_set(m, "versions", versions);
     cbx_json_set_int(m, "threads", threads ? atoi(threads) : 1);
     cbx_json_set_string(m, "instruction_set", instruction_set());
     cbx_json_set_bool(m, "flush", true);
@@ -113,7 +109,13 @@ static double timed(void (*run)(void *), void *plan, uint64_t n, double clock_co
     return ns > 0 ? ns : 0;
 }
 
-static double timed_calls(cbx__worker *w, uint64_t n) { return timed(w->baseline->run, w->plan, n, w->clock_cost_ns); }
+/* An answer that is a time. */
+static bool say_time(cbx__worker *w, const char *op, double ns)
+{
+    cbx_json *m = cbx__worker_answer(op);
+    cbx_json_set_double(m, "ns", ns);
+    return cbx__worker_say(w, m);
+}
 
 static bool do_compile(cbx__worker *w, const cbx_json *m)
 {
@@ -123,43 +125,23 @@ static bool do_compile(cbx__worker *w, const cbx_json *m)
     if (!w->baseline || w->compiled)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "compile comes once, after the load of a baseline");
     if (!bind_set(w, 0)) return false;
-    ns = timed_calls(w, 1);
+    ns = timed(w->baseline->run, w->plan, 1, w->clock_cost_ns);
     w->compiled = true;
     answer = cbx__worker_answer("compiled");
-    if (answer) {
-        cbx_json_set_double(answer, "first_call_ns", ns);
-        cbx_json_set_null(answer, "compile_ns");
-    }
+    cbx_json_set_double(answer, "first_call_ns", ns);
+    cbx_json_set_null(answer, "compile_ns");
     return cbx__worker_say(w, answer);
 }
 
 static bool do_epoch(cbx__worker *w, const cbx_json *m)
 {
     int64_t set = cbx_json_get_int(m, "set", -1), n = cbx_json_get_int(m, "iterations", -1);
-    cbx_json *answer;
-    double ns;
     if (w->bench && n >= 0) return cbx__worker_calls(w, (uint64_t)n);
     if (!w->compiled) return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "epoch comes after compile");
     if (set < 0 || n < 0)
         return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "epoch needs a set and a number of iterations");
-    if (!bind_set(w, (size_t)set)) return false;
-    ns = timed_calls(w, (uint64_t)n);
-    answer = cbx__worker_answer("epoch");
-    if (answer) cbx_json_set_double(answer, "ns", ns);
-    return cbx__worker_say(w, answer);
-}
-
-/* True if a series names sets that are there. */
-static bool names_sets(cbx__worker *w, const cbx_json *sets)
-{
-    if (!w->compiled || cbx_json_length(sets) == 0)
-        return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "series comes after compile, and names its sets");
-    for (size_t i = 0; i < cbx_json_length(sets); i++) {
-        int64_t set = cbx_json_int_value(cbx_json_at(sets, i));
-        if (set < 0 || (uint64_t)set >= w->nsets)
-            return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "series names no set that is there");
-    }
-    return true;
+    return bind_set(w, (size_t)set) &&
+           say_time(w, "epoch", timed(w->baseline->run, w->plan, (uint64_t)n, w->clock_cost_ns));
 }
 
 /* A call on each of some sets, every result fetched. */
@@ -167,9 +149,12 @@ static bool do_series(cbx__worker *w, const cbx_json *m)
 {
     const cbx_json *sets = cbx_json_get(m, "sets");
     const cbx_baseline_ops *b = w->baseline;
-    cbx_json *answer;
     uint64_t start;
-    if (!names_sets(w, sets)) return false;
+    if (!w->compiled || cbx_json_length(sets) == 0)
+        return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "series comes after compile, and names its sets");
+    for (size_t i = 0; i < cbx_json_length(sets); i++)
+        if ((uint64_t)cbx_json_int_value(cbx_json_at(sets, i)) >= w->nsets)
+            return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "series names no set that is there");
     cbx__worker_poison(w);
     start = cbx_clock_ns();
     for (size_t i = 0; i < cbx_json_length(sets); i++) {
@@ -177,9 +162,7 @@ static bool do_series(cbx__worker *w, const cbx_json *m)
         b->run(w->plan);
         if (b->collect) b->collect(w->plan);
     }
-    answer = cbx__worker_answer("series");
-    if (answer) cbx_json_set_double(answer, "ns", (double)(cbx_clock_ns() - start));
-    return cbx__worker_say(w, answer);
+    return say_time(w, "series", (double)(cbx_clock_ns() - start));
 }
 
 /* Read and written line by line: a store that goes around the caches would leave in them what is there. */
@@ -198,13 +181,8 @@ static bool do_null(cbx__worker *w, const cbx_json *m)
 {
     int64_t n = cbx_json_get_int(m, "iterations", -1);
     void (*volatile run)(void *) = nothing; /* not known to the compiler, as a baseline's is not */
-    cbx_json *answer = cbx__worker_answer("null");
-    if (n < 0) {
-        cbx_json_unref(answer);
-        return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "null needs a number of iterations");
-    }
-    if (answer) cbx_json_set_double(answer, "ns", timed(run, w->plan, (uint64_t)n, w->clock_cost_ns));
-    return cbx__worker_say(w, answer);
+    if (n < 0) return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "null needs a number of iterations");
+    return say_time(w, "null", timed(run, w->plan, (uint64_t)n, w->clock_cost_ns));
 }
 
 static bool do_outputs(cbx__worker *w, const cbx_json *m)
@@ -247,7 +225,7 @@ static bool do_bye(cbx__worker *w, const cbx_json *m)
     cbx_json *answer = cbx__worker_answer("bye");
     (void)m;
     w->done = true;
-    if (answer) cbx_json_set_null(answer, "device_peak_bytes");
+    cbx_json_set_null(answer, "device_peak_bytes");
     return cbx__worker_say(w, answer);
 }
 
@@ -294,7 +272,6 @@ static bool dispatch(cbx__worker *w, const char *line, size_t len)
 static void report_failure(cbx__worker *w)
 {
     cbx_json *m = cbx__worker_answer("error");
-    if (!m) return;
     cbx_json_set_string(m, "phase", w->phase);
     cbx_json_set_string(m, "cause", cbx_failure_word(w->cause));
     cbx_json_set_string(m, "message", w->err.message);

@@ -156,16 +156,9 @@ static bool make_flush(cbx__worker *w, int64_t bytes)
 /* With the threads that a parallel region would get, for the parent to compare with what it told. */
 static bool say_loaded(cbx__worker *w)
 {
-    cbx_json *m = cbx__worker_answer("loaded"), *policy = cbx_json_new_object(), *threads = cbx_json_new_object();
-    if (!m || !policy || !threads) {
-        cbx_json_unref(policy);
-        cbx_json_unref(threads);
-        return cbx__worker_say(w, m);
-    }
-    cbx_json_set_int(threads, "openmp", omp_get_max_threads());
-    cbx_json_set(policy, "threads", threads);
-    cbx_json_set(policy, "settings", cbx_json_new_object());
-    cbx_json_set(m, "policy", policy);
+    cbx_json *m = cbx__worker_answer("loaded"), *policy = cbx_json_set_object(m, "policy");
+    cbx_json_set_int(cbx_json_set_object(policy, "threads"), "openmp", omp_get_max_threads());
+    cbx_json_set_object(policy, "settings");
     return cbx__worker_say(w, m);
 }
 

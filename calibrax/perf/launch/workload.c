@@ -62,6 +62,7 @@ static void hash_inputs(cbx_workload *w, cbx_array *const *in)
     for (size_t i = 0; i < w->c->ninputs; i++) {
         char one[CBX_HASH_SIZE], desc[64];
         w->inputs[i] = *cbx_array_get_desc(in[i]);
+        w->set_bytes += (double)cbx_array_bytes(in[i]);
         cbx_hash_bytes(cbx_array_data(in[i]), cbx_array_bytes(in[i]), one);
         cbx_array_desc_text(cbx_array_get_desc(in[i]), desc, sizeof desc);
         int n = snprintf(all + len, sizeof all - len, "%s %s\n", desc, one);
@@ -187,14 +188,8 @@ static cbx_status other_point(cbx_ctx *ctx, const cbx_workload *w, int64_t seed,
 /* The more, the surer is a single reading; each costs another run of the oracle, and the memory of the inputs. */
 static size_t fresh_wanted(const cbx_workload *w)
 {
-    double bytes = 0;
     if (w->nsets < 2 || w->oracle_s > FRESH_MAX_S) return 0;
-    for (size_t i = 0; i < w->c->ninputs; i++) {
-        size_t count = 0;
-        if (cbx_array_desc_count(&w->inputs[i], &count, NULL)) return 0;
-        bytes += (double)count * (double)cbx_dtype_size(w->inputs[i].dtype);
-    }
-    if (bytes > FRESH_MAX_BYTES || w->oracle_s > 4 * FRESH_QUICK_S) return 1;
+    if (w->set_bytes > FRESH_MAX_BYTES || w->oracle_s > 4 * FRESH_QUICK_S) return 1;
     return w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MAX;
 }
 
@@ -282,57 +277,50 @@ void cbx_workload_free(cbx_workload *w)
 const char *cbx_workload_hash(const cbx_workload *w) { return w->hash; }
 bool cbx_workload_oracle_cached(const cbx_workload *w) { return w->oracle_cached; }
 
-/* What the worker's own tables do not hold. */
-static bool put_definition(const char *definition, cbx_json *m, cbx_err *err)
+static void put_parsed(cbx_json *m, const char *key, const char *text)
 {
     cbx_json *o = NULL;
-    return !definition || (cbx_json_parse(definition, strlen(definition), "definition", &o, err) == CBX_OK &&
-                           cbx_json_set(m, "definition", o));
-}
-
-static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, const cbx_launch_opts *opts, cbx_json *m,
-                     cbx_err *err)
-{
-    const char *text = cbx_params_json(w->point);
-    cbx_json *point = NULL;
-    bool ok = cbx_json_set_string(m, "op", "load") && cbx_json_set_string(m, "case", w->c->name);
-    if (ok && baseline) ok = cbx_json_set_string(m, "baseline", baseline->name);
-    ok = ok && cbx_json_parse(text, strlen(text), "point", &point, err) == CBX_OK && cbx_json_set(m, "point", point);
-    ok = ok && put_definition(baseline ? baseline->definition : w->c->oracle_definition, m, err);
-    if (ok && opts) {
-        ok = cbx_json_set_string(m, "platform", opts->platform) && cbx_json_set_int(m, "threads", opts->threads) &&
-             cbx_json_set_int(m, "heap_pad", (int64_t)opts->heap_pad_bytes);
-        ok = ok && baseline &&
-             cbx_json_set(m, "policy",
-                          cbx__policy_json(baseline->provider, opts->platform, opts->threads,
-                                           opts->precision ? opts->precision : "full", false));
-        if (ok && opts->cold) ok = cbx_json_set_int(m, "flush_bytes", (int64_t)opts->flush_bytes);
-    }
-    return ok;
+    if (!cbx_json_parse(text, strlen(text), key, &o, NULL))
+        cbx_json_set(m, key, o);
+    else
+        cbx_json_set(m, key, NULL); /* the message has failed */
 }
 
 /* Names of the inputs of sets first .. first + nsets - 1. */
-static bool put_arrays(const cbx_workload *w, size_t first, size_t nsets, cbx_json *m)
+static void put_arrays(const cbx_workload *w, size_t first, size_t nsets, cbx_json *m)
 {
-    cbx_json *arrays = cbx_json_new_array();
-    bool ok = arrays != NULL;
-    for (size_t i = 0; ok && i < nsets * w->c->ninputs; i++) {
-        cbx_json *one = cbx_json_new_object();
-        ok = one && cbx_json_set_string(one, "name", w->c->input_names[i % w->c->ninputs]) &&
-             cbx_json_set_int(one, "set", (int64_t)(first + i / w->c->ninputs));
-        ok = cbx_json_push(arrays, one) && ok;
+    cbx_json *arrays = cbx_json_set_array(m, "arrays");
+    for (size_t i = 0; i < nsets * w->c->ninputs; i++) {
+        cbx_json *one = cbx_json_push_object(arrays);
+        cbx_json_set_string(one, "name", w->c->input_names[i % w->c->ninputs]);
+        cbx_json_set_int(one, "set", (int64_t)(first + i / w->c->ninputs));
     }
-    return cbx_json_set(m, "arrays", arrays) && ok;
 }
 
-static bool put_names(const cbx_workload *w, size_t nsets, cbx_json *m)
+/* The message `load`; NULL, or failed: no memory. */
+static cbx_json *load_message(const cbx_workload *w, size_t nsets, const cbx_baseline_ops *baseline,
+                              const cbx_launch_opts *opts)
 {
-    cbx_json *outputs = cbx_json_new_array();
-    bool ok = outputs != NULL;
-    for (size_t o = 0; ok && o < w->c->noutputs; o++)
-        ok = cbx_json_push(outputs, cbx_json_new_string(w->c->output_names[o]));
-    ok = put_arrays(w, 0, nsets, m) && ok;
-    return cbx_json_set(m, "outputs", outputs) && ok;
+    const char *definition = baseline ? baseline->definition : w->c->oracle_definition;
+    cbx_json *m = cbx_json_new_object(), *outputs;
+    cbx_json_set_string(m, "op", "load");
+    cbx_json_set_string(m, "case", w->c->name);
+    if (baseline) cbx_json_set_string(m, "baseline", baseline->name);
+    put_parsed(m, "point", cbx_params_json(w->point));
+    if (definition) put_parsed(m, "definition", definition);
+    if (opts) {
+        const char *precision = opts->precision ? opts->precision : "full";
+        cbx_json_set_string(m, "platform", opts->platform);
+        cbx_json_set_int(m, "threads", opts->threads);
+        cbx_json_set_int(m, "heap_pad", (int64_t)opts->heap_pad_bytes);
+        cbx_json_set(m, "policy",
+                     cbx__policy_json(baseline->provider, opts->platform, opts->threads, precision, false));
+        if (opts->cold) cbx_json_set_int(m, "flush_bytes", (int64_t)opts->flush_bytes);
+    }
+    put_arrays(w, 0, nsets, m);
+    outputs = cbx_json_set_array(m, "outputs");
+    for (size_t o = 0; o < w->c->noutputs; o++) cbx_json_push_string(outputs, w->c->output_names[o]);
+    return m;
 }
 
 static cbx_status reopen(int fd, size_t i, int *out, cbx_err *err)
@@ -370,10 +358,11 @@ cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, size_t draw, uint
 {
     const cbx_workload *from = w->nfresh ? w->fresh[draw % w->nfresh] : w;
     cbx__held h = { .set = set, .message = cbx_json_new_object() };
-    cbx_status st = CBX_OK;
-    if (!h.message || !cbx_json_set_string(h.message, "op", "inputs") ||
-        !cbx_json_set_int(h.message, "set", (int64_t)set) || !put_arrays(w, set, 1, h.message))
-        st = cbx_fail(err, CBX_ENOMEM, "no memory for a protocol message");
+    cbx_status st;
+    cbx_json_set_string(h.message, "op", "inputs");
+    cbx_json_set_int(h.message, "set", (int64_t)set);
+    put_arrays(w, set, 1, h.message);
+    st = cbx_json_check(h.message, err);
     if (!st) st = held_inputs(ctx, from, r, &h, err);
     for (size_t o = 0; !st && o < w->c->noutputs; o++) {
         st = w->c->rotate_output(ctx, from->point, r, o, from->answers[o], &h.answers[o], err);
@@ -399,19 +388,15 @@ cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baselin
                           const cbx_launch_opts *opts, const int *output_fds, size_t noutput_fds, cbx__load *out,
                           cbx_err *err)
 {
-    memset(out, 0, sizeof *out);
-    out->message = cbx_json_new_object();
-    if (!out->message || !put_head(w, baseline, opts, out->message, err) || !put_names(w, nsets, out->message)) {
-        cbx__load_clear(out);
-        return cbx_fail(err, CBX_ENOMEM, "no memory for a protocol message");
+    *out = (cbx__load){ .message = load_message(w, nsets, baseline, opts) };
+    cbx_status st = cbx_json_check(out->message, err);
+    for (size_t i = 0; !st && i < nsets * w->c->ninputs; i++) {
+        st = reopen(w->input_fds[i], i, &out->fds[i], err);
+        out->ninputs += !st;
     }
-    for (size_t i = 0; i < nsets * w->c->ninputs; i++) {
-        cbx_status st = reopen(w->input_fds[i], i, &out->fds[i], err);
-        if (st) {
-            cbx__load_clear(out);
-            return st;
-        }
-        out->ninputs++;
+    if (st) {
+        cbx__load_clear(out);
+        return st;
     }
     memcpy(out->fds + out->ninputs, output_fds, noutput_fds * sizeof *output_fds);
     out->nfds = out->ninputs + noutput_fds;

@@ -17,6 +17,7 @@ struct cbx_workload {
     size_t nsets;   /* 1 + rotations; set 0 is the point's own inputs */
     int *input_fds; /* [set * ninputs + input]: sealed memory files that hold NPY */
     cbx_array_desc inputs[CBX_CASE_MAX_ARRAYS], outputs[CBX_CASE_MAX_ARRAYS];
+    double set_bytes;              /* of the inputs of one set */
     cbx_array **answers, **bounds; /* [set * noutputs + output] */
     char hash[CBX_HASH_SIZE];
     bool oracle_cached;
