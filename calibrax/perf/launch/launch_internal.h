@@ -99,7 +99,6 @@ void cbx__run_judge_results(cbx__run *x);
 
 /** Memory (launch_memory.c): the limit, right after the start; the marks as the launch goes on. */
 void cbx__run_limit_memory(cbx__run *x);
-void cbx__run_memory_after_import(cbx__run *x);
 void cbx__run_memory_after_load(cbx__run *x);
 void cbx__run_look_at_peak(cbx__run *x);
 void cbx__run_memory_at_end(cbx__run *x);

@@ -29,12 +29,6 @@ void cbx__run_look_at_peak(cbx__run *x)
     if (cbx__proc_memory_read(x->t->child.pid, &m)) x->peak = fmax(x->peak, (double)m.hwm_bytes);
 }
 
-void cbx__run_memory_after_import(cbx__run *x)
-{
-    cbx__proc_memory m;
-    if (cbx__proc_memory_read(x->t->child.pid, &m)) x->r->hwm_start_bytes = (double)m.hwm_bytes;
-}
-
 void cbx__run_memory_after_load(cbx__run *x)
 {
     cbx__proc_memory m;

@@ -47,6 +47,11 @@ static cbx_status stack(cbx__local_bench *l, const batch *examples, size_t n, si
     return st;
 }
 
+static const char *dataset_name(const cbx__local_bench *l)
+{
+    return l->ops.dataset->name ? l->ops.dataset->name : l->ops.name;
+}
+
 static cbx_status check_alike(const cbx__local_bench *l, const batch *a, const batch *b, size_t start, size_t i,
                               cbx_err *err)
 {
@@ -55,7 +60,7 @@ static cbx_status check_alike(const cbx__local_bench *l, const batch *a, const b
     for (size_t k = 0; same && k < a->count; k++) same = strcmp(a->items[k].name, b->items[k].name) == 0;
     return same ? CBX_OK
                 : cbx_fail(err, CBX_EINVAL, "examples %zu and %zu of dataset '%s' differ in their arrays", start,
-                           start + i, l->ops.dataset->name ? l->ops.dataset->name : l->ops.name);
+                           start + i, dataset_name(l));
 }
 
 static cbx_status stack_examples(cbx__local_bench *l, size_t start, batch *examples, size_t n, batch *out, cbx_err *err)
@@ -85,8 +90,7 @@ static cbx_status check_rows(const cbx__local_bench *l, const batch *b, size_t s
     return there ? CBX_OK
                  : cbx_fail(err, CBX_ESHAPE,
                             "the batch of dataset '%s' from example %zu on has %zu rows: get_batch has to give %zu",
-                            l->ops.dataset->name ? l->ops.dataset->name : l->ops.name, start, cbx_array_dim(first, 0),
-                            b->examples);
+                            dataset_name(l), start, cbx_array_dim(first, 0), b->examples);
 }
 
 static cbx_status get_batch(cbx__local_bench *l, size_t start, size_t n, batch *out, cbx_err *err)
@@ -118,11 +122,9 @@ static cbx_status get_batch(cbx__local_bench *l, size_t start, size_t n, batch *
 static cbx_status length_of(void *user, size_t *examples, cbx_err *err)
 {
     const cbx__local_bench *l = user;
-    const cbx_dataset_ops *d = l->ops.dataset;
 
-    *examples = d->length(l->self);
-    return *examples ? CBX_OK
-                     : cbx_fail(err, CBX_EINVAL, "dataset '%s' has no examples", d->name ? d->name : l->ops.name);
+    *examples = l->ops.dataset->length(l->self);
+    return *examples ? CBX_OK : cbx_fail(err, CBX_EINVAL, "dataset '%s' has no examples", dataset_name(l));
 }
 
 /* What the benchmark left to a scope dies with its batch, and so does a failure that it did not look at. */

@@ -56,7 +56,8 @@ bool cbx__run_hello(cbx__run *x)
     cbx_json_remove(m, "flush");
     cbx_json_remove(m, "null");
     x->r->versions = m;
-    cbx__run_memory_after_import(x);
+    cbx__proc_memory memory;
+    if (cbx__proc_memory_read(x->t->child.pid, &memory)) x->r->hwm_start_bytes = (double)memory.hwm_bytes;
     x->r->confined = cbx__proc_confined(x->t->child.pid);
     return x->t->failure == CBX_FAILURE_NONE;
 }

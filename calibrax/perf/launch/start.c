@@ -134,13 +134,9 @@ cbx_status cbx_sandbox_check(cbx_ctx *ctx, cbx_err *err)
 
 /* --- words of the sandbox, and this process's own guard --- */
 
-static const char *const modes[] = {
-    [CBX_SANDBOX_AUTO] = "auto", [CBX_SANDBOX_OFF] = "off", [CBX_SANDBOX_REQUIRE] = "require"
-};
-
 const char *cbx_sandbox_mode_word(cbx_sandbox_mode mode)
 {
-    return modes[(unsigned)mode < CBX_LEN(modes) ? mode : CBX_SANDBOX_AUTO];
+    return mode == CBX_SANDBOX_OFF ? "off" : mode == CBX_SANDBOX_REQUIRE ? "require" : "auto";
 }
 
 void cbx_sandbox_guard_self(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

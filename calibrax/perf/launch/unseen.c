@@ -331,10 +331,10 @@ static size_t series_length(cbx__run *x)
 /* [ns] Of each of n messages `inputs`, what neither their bytes nor as many controls account for. */
 static double hidden_in_inputs(const cbx__run *x, const double *took, const double *control, size_t n)
 {
-    double least = INFINITY;
-    for (size_t i = 0; i < n; i++) least = fmin(least, took[i]);
+    double shortest = INFINITY;
+    for (size_t i = 0; i < n; i++) shortest = fmin(shortest, took[i]);
     double more = cbx__run_median(took, n) - cbx__run_median(control, n) - INPUTS_MORE_NS - x->w->set_bytes;
-    return fmax(0, fmax(least - allowed_inputs(x, true), more));
+    return fmax(0, fmax(shortest - allowed_inputs(x, true), more));
 }
 
 /* Each set another rotation of one draw; what is sent last is what outputs are compared with, and, sent again, the control.  All are made

@@ -11,8 +11,6 @@ struct cbx_claim {
     cbx__locks locks;
 };
 
-static void ignore_note(void *user, const char *text) { (void)user, (void)text; }
-
 static cbx_status take(cbx_ctx *ctx, const cbx_claim_opts *o, cbx_arena *arena, cbx__locks *out, cbx_err *err)
 {
     cbx__lock_wait wait = { .who = "the measurement", .max_s = o->wait_s > 0 ? o->wait_s : WAIT_S };
@@ -31,7 +29,7 @@ static cbx_status take(cbx_ctx *ctx, const cbx_claim_opts *o, cbx_arena *arena, 
     for (size_t i = 0; i < t->ncpus; i++) /* the CPUs are sorted by core */
         if (!wish.ncores || cores[wish.ncores - 1] != t->cpus[i].core) cores[wish.ncores++] = t->cpus[i].core;
     wish.cores = cores;
-    wait.note = o->note ? o->note : ignore_note;
+    wait.note = o->note;
     wait.user = o->user;
     for (bool taken = false; !st && !taken;) {
         cbx_err here = CBX_ERR_INIT;

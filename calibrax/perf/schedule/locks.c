@@ -233,7 +233,7 @@ bool cbx__lock_wait_step(cbx__lock_wait *w, const char *dir, const char *busy, c
     rival r;
 
     if (!w->since) w->since = now, w->pause_ns = POLL_FIRST_NS;
-    if (!w->reported) {
+    if (!w->reported && w->note) {
         r = rival_of(dir, busy);
         snprintf(text, sizeof text, "%s waits for '%s', which %s %s", w->who, busy, r.who,
                  r.waits ? "has waited for longer" : "holds");

@@ -64,7 +64,7 @@ void cbx__claim_pass(const struct cbx_claim *claim, cbx__child_opts *child, cbx_
 typedef struct cbx__lock_wait {
     const char *who; /* waits: "CPU slot 0" */
     double max_s;
-    void (*note)(void *user, const char *text);
+    void (*note)(void *user, const char *text); /* may be NULL */
     void *user;
     uint64_t since; /* 0: not waiting */
     long pause_ns;
