@@ -177,6 +177,8 @@ static PyObject *do_from_dlpack(cx_call *c)
     int lends;
 
     if (!copy_arg(c, &copy)) return NULL;
+    if (cx_is_array(c->st, x) && copy != CBX_DL_COPY_ALWAYS)
+        return cx_array_new(c->st, cbx_array_ref(((cx_array *)x)->handle));
     lends = cx_lends_dlpack(x);
     if (lends == 0) cx_refuse(c, "x", PyExc_TypeError, "an object with __dlpack__ (asarray takes others)", x);
     if (lends <= 0) return NULL;

@@ -95,4 +95,4 @@ CX_RETURN(do_vector_norm, (const cbx_array *x; cbx_axes axis; double ord), CX_GE
     X(triangular_solve, "x1: Operand, x2: Operand, /, *, upper: bool = False, transpose: bool = False, adjoint: bool = False, unit: bool = False", "Array", do_triangular_solve, 0, "Solution of x1 x = x2 for a triangular x1.\n\n>>> xp.linalg.triangular_solve(xp.asarray([[2.0, 0.0], [0.0, 1.0]]), xp.ones((2, 1)))\nArray([[0.5],\n       [1.0]], dtype=float64)") \
     X(vector_norm, "x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float | str = 2", "Array", do_vector_norm, 0, "Norm of vectors.\n\n>>> xp.linalg.vector_norm(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(4.123105625617661, dtype=float64)")
 /* clang-format on */
-CX_FUNCTIONS(cx_linalg_methods, LINALG, CX_SLOW)
+CX_FUNCTIONS(cx_linalg_methods, LINALG, CX_HEAVY)
