@@ -35,7 +35,13 @@ BOUNDS = {  # what bounds a function that computes another thing than NumPy's
     "random": "threefry2x32 by an explicit key (the same numbers on every machine, in any order); NumPy: PCG64 and a ziggurat",
     "random.normal": "threefry2x32, inverse of the distribution function; NumPy: PCG64, ziggurat",
     "random.permutation": "threefry2x32, stable sort by random words; NumPy: PCG64, swaps",
+    **dict.fromkeys(["pow", "tan", "tanh", "cbrt"], "the same bits with every instruction set; NumPy: functions written for AVX-512 alone"),
+    **dict.fromkeys(["deg2rad", "rad2deg", "reciprocal"], "a number is an array of its own, broadcast: three operations of 100 ns"),
+    "count_nonzero": "a conversion to bool and a sum: two operations of 100 ns", "vecdot": "a matrix product of reshaped operands: six operations of 100 ns",
+    "bincount": "checks, an extent and a scatter: five operations of 100 ns", "x[mask]": "a count, the places, a take: operations of 100 ns, for masks of any rank",
+    "isin": "a sort, for any range; NumPy: a table where integers lie close together",
 }
+NO_COUNTERPART = "erf, erfc, erfinv, lgamma, linalg.triangular_solve, random.fold_in, random.key, random.split and semiring"
 
 
 def unary(name, theirs=None, low=-3.0, high=3.0, types=FLOATS):
@@ -96,6 +102,9 @@ POINTS = [
     call("arange", REAL, lambda m, x, y: m.arange(x.shape[0], dtype=x.dtype)),
     call("asarray(list)", REAL, lambda m, x, y: m.asarray(LISTS[x.shape[0], str(x.dtype).split(".")[-1]])),
     call("asarray(array)", REAL, lambda m, x, y: m.asarray(x)), call("copy", REAL, lambda m, x, y: m.asarray(x, copy=True)),
+    call("empty", REAL, lambda m, x, y: m.empty(x.shape, dtype=x.dtype)), call("empty_like", REAL, lambda m, x, y: m.empty_like(x)),
+    call("ones_like", REAL, lambda m, x, y: m.ones_like(x)), call("zeros_like", REAL, lambda m, x, y: m.zeros_like(x)),
+    call("from_dlpack", REAL, lambda m, x, y: m.from_dlpack(x)),
     call("eye", REAL, lambda m, x, y: m.eye(math.isqrt(x.shape[0]), dtype=x.dtype)),
     call("full", REAL, lambda m, x, y: m.full(x.shape, 3, dtype=x.dtype)), call("full_like", REAL, lambda m, x, y: m.full_like(x, 3)),
     call("linspace", FLOATS, lambda m, x, y: m.linspace(0.0, 1.0, x.shape[0], dtype=x.dtype)),
@@ -113,6 +122,7 @@ POINTS = [
     call("roll", REAL, lambda m, x, y: m.roll(x, 3)), call("squeeze", REAL, lambda m, x, y: m.squeeze(m.reshape(x, (1, -1)), 0)),
     call("stack", REAL, lambda m, x, y: m.stack([x, y])), call("tile", REAL, lambda m, x, y: m.tile(x, (2,))),
     call("unstack", REAL, lambda m, x, y: m.unstack(m.reshape(x, (2, -1)))),
+    call("imag", FLOATS, lambda m, x, y: m.imag(COMPLEX[m, x.shape[0], str(x.dtype)[-7:]])),
     call("diff", REAL, lambda m, x, y: m.diff(x)),
     # subscripts
     call("x[3]", REAL, lambda m, x, y: x[3]), call("x[2:-2]", REAL, lambda m, x, y: x[2:-2]),
@@ -145,6 +155,11 @@ POINTS = [
          else np.add.at(x.copy(), INDEX[m, x.shape[0]], y)),
     call("segment_sum", REAL, lambda m, x, y: m.segment_sum(x, SEGMENTS[m, x.shape[0]], 16) if is_ours(m)
          else np.bincount(SEGMENTS[m, x.shape[0]], x, 16)),
+    *[call(f"segment_{n}", FLOATS, lambda m, x, y, n=n, u=u: getattr(m, f"segment_{n}")(x, SEGMENTS[m, x.shape[0]], 16) if is_ours(m)
+           else u.at(np.full(16, u.identity or 0, x.dtype), SEGMENTS[m, x.shape[0]], x))
+      for n, u in (("max", np.maximum), ("min", np.minimum), ("prod", np.multiply))],
+    call("segment_mean", FLOATS, lambda m, x, y: m.segment_mean(x, SEGMENTS[m, x.shape[0]], 16) if is_ours(m)
+         else np.bincount(SEGMENTS[m, x.shape[0]], x, 16) / np.bincount(SEGMENTS[m, x.shape[0]], None, 16)),
     *[call(n, REAL, lambda m, x, y, n=n: getattr(m, n)(x, y), high=500) for n in
       ("isin", "intersect1d", "setdiff1d", "setxor1d", "union1d")],
     *[call(n, REAL, lambda m, x, y, n=n: getattr(m, n)(x), high=500) for n in
@@ -155,8 +170,11 @@ POINTS = [
     call("dot", REAL, lambda m, x, y: m.matmul(x, y)), call("vecdot", REAL, lambda m, x, y: m.vecdot(x, y)),
     call("outer", REAL, lambda m, x, y: m.outer(x[: math.isqrt(x.shape[0])], y[: math.isqrt(x.shape[0])])),
     call("tensordot", REAL, lambda m, x, y: m.tensordot(square_of(m, x), square_of(m, y), axes=1)),
+    call("einsum", REAL, lambda m, x, y: m.einsum("ij,ij->i", square_of(m, x), square_of(m, y))),
+    call("linalg.matrix_power", FLOATS, lambda m, x, y: m.linalg.matrix_power(small_square(m, x), 3)),
+    call("linalg.lstsq", FLOATS, lambda m, x, y: m.linalg.lstsq(small_square(m, x), small_square(m, y))),
     *[call(f"linalg.{n}", FLOATS, lambda m, x, y, n=n: getattr(m.linalg, n)(small_square(m, x))) for n in
-      ("det", "eigvalsh", "inv", "matrix_norm", "matrix_rank", "pinv", "svdvals", "trace", "slogdet")],
+      ("diagonal", "det", "eigvalsh", "inv", "matrix_norm", "matrix_rank", "pinv", "svdvals", "trace", "slogdet")],
     call("linalg.cholesky", FLOATS, lambda m, x, y: m.linalg.cholesky(definite(m, x))),
     call("linalg.eigh", FLOATS, lambda m, x, y: m.linalg.eigh(definite(m, x))),
     call("linalg.qr", FLOATS, lambda m, x, y: m.linalg.qr(small_square(m, x))),
@@ -167,6 +185,11 @@ POINTS = [
     # Fourier transforms
     call("fft.rfft", FLOATS, lambda m, x, y: m.fft.rfft(x)), call("fft.irfft", FLOATS, lambda m, x, y: m.fft.irfft(COMPLEX[m, x.shape[0], str(x.dtype)[-7:]])),
     call("fft.fft", FLOATS, lambda m, x, y: m.fft.fft(COMPLEX[m, x.shape[0], str(x.dtype)[-7:]])),
+    *[call(f"fft.{n}", FLOATS, lambda m, x, y, n=n: getattr(m.fft, n)(COMPLEX[m, x.shape[0], str(x.dtype)[-7:]])) for n in ("ifft", "hfft")],
+    *[call(f"fft.{n}", FLOATS, lambda m, x, y, n=n: getattr(m.fft, n)(x)) for n in ("ihfft", "fftshift", "ifftshift")],
+    *[call(f"fft.{n}", FLOATS, lambda m, x, y, n=n: getattr(m.fft, n)(square_of(m, x))) for n in ("rfftn",)],
+    *[call(f"fft.{n}", FLOATS, lambda m, x, y, n=n: getattr(m.fft, n)(square_of(m, COMPLEX[m, x.shape[0], str(x.dtype)[-7:]]))) for n in ("ifftn", "irfftn")],
+    *[call(f"fft.{n}", ("float64",), lambda m, x, y, n=n: getattr(m.fft, n)(x.shape[0])) for n in ("fftfreq", "rfftfreq")],
     call("fft.fftn", FLOATS, lambda m, x, y: m.fft.fftn(square_of(m, COMPLEX[m, x.shape[0], str(x.dtype)[-7:]]))),
     # random numbers: NumPy's generator is PCG64, ours threefry2x32 by explicit key, the same numbers on every machine and in any order
     *[call(f"random.{n}", FLOATS, lambda m, x, y, n=n: getattr(cx.random, n)(KEY, x.shape, dtype=x.dtype) if is_ours(m)
@@ -176,10 +199,13 @@ POINTS = [
     call("random.gamma", ("float64",), lambda m, x, y: cx.random.gamma(KEY, cx.asarray(2.5), x.shape) if is_ours(m) else RNG.gamma(2.5, size=x.shape)),
     call("random.randint", INTS, lambda m, x, y: cx.random.randint(KEY, x.shape, 0, 100) if is_ours(m) else RNG.integers(0, 100, x.shape)),
     call("random.permutation", REAL, lambda m, x, y: cx.random.permutation(KEY, x) if is_ours(m) else RNG.permutation(x)),
+    call("random.bernoulli", ("float64",), lambda m, x, y: cx.random.bernoulli(KEY, 0.5, x.shape) if is_ours(m) else RNG.random(x.shape) < 0.5),
+    call("random.categorical", ("float64",), lambda m, x, y: cx.random.categorical(KEY, LOGITS, x.shape) if is_ours(m) else RNG.choice(16, x.shape)),
+    call("random.choice", REAL, lambda m, x, y: cx.random.choice(KEY, x, x.shape) if is_ours(m) else RNG.choice(x, x.shape)),
     call("random.bits", INTS, lambda m, x, y: cx.random.bits(KEY, x.shape, dtype=cx.uint64) if is_ours(m) else RNG.integers(0, 2**64 - 1, x.shape, dtype="uint64", endpoint=True)),
 ]
 
-KEY = cx.random.key(1)
+KEY, LOGITS = cx.random.key(1), cx.zeros(16)
 RNG = np.random.default_rng(1)
 LISTS, INDEX, SEGMENTS, EDGES, COMPLEX = {}, {}, {}, {}, {}
 
@@ -295,7 +321,7 @@ def main():
     good = sum(is_within(r) for r in shown)
     lines = [f"# Array functions against NumPy {np.__version__}", "",
              f"{good} of {len(shown)} points take at most {LIMIT} times NumPy's time, or at most {EXTRA_NS:.0f} ns longer. Median of "
-             "interleaved rounds with the lowest and the highest ratio; `make report-array-ops` measures it again.", "",
+             f"interleaved rounds with the lowest and the highest ratio; `make report-array-ops` measures it again. NumPy has no {NO_COUNTERPART}.", "",
              "| function | element type | elements | layout | ours | NumPy | times NumPy | within |", "|---|---|--:|---|--:|--:|--:|---|"]
     if args.worst:
         shown = sorted((r for r in shown if not is_within(r)), key=lambda r: -r["ratio"])
