@@ -18,25 +18,16 @@ typedef struct loan {
     Py_ssize_t shape[CBX_MAX_RANK], strides[CBX_MAX_RANK];
 } loan;
 
-static bool fortran_order(const cbx_array *a)
+/* Why a filled view is not what its borrower asked for; NULL: it is. */
+static const char *unmet(const Py_buffer *view, int flags)
 {
-    ptrdiff_t want = 1;
-
-    for (int k = 0; k < cbx_array_ndim(a); k++) {
-        if (cbx_array_dim(a, k) != 1 && cbx_array_strides(a)[k] != want) return false;
-        want *= (ptrdiff_t)cbx_array_dim(a, k);
-    }
-    return true;
-}
-
-static const char *unmet(const cbx_array *a, int flags)
-{
-    bool c = cbx_array_is_contiguous(a);
+    const bool c = PyBuffer_IsContiguous(view, 'C');
 
     if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) return "the elements of an Array are read-only: copy them";
     if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) return "the Array is not row-major: copy it";
-    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !fortran_order(a)) return "the Array is not column-major";
-    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !fortran_order(a))
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !PyBuffer_IsContiguous(view, 'F'))
+        return "the Array is not column-major";
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !PyBuffer_IsContiguous(view, 'A'))
         return "the Array has gaps: copy it";
     if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c) return "the Array is not row-major: copy it";
     return NULL;
@@ -46,31 +37,33 @@ int cx_get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     static const char nothing[16];
     cbx_array *a = ((cx_array *)self)->handle;
-    const char *why = unmet(a, flags);
-    loan *l;
+    const char *why;
+    loan *l = PyMem_Calloc(1, sizeof *l);
 
     view->obj = NULL;
-    if (why) {
-        PyErr_SetString(PyExc_BufferError, why);
-        return -1;
-    }
-    l = PyMem_Calloc(1, sizeof *l);
     if (!l) {
         PyErr_NoMemory();
         return -1;
     }
-    l->array = cbx_array_ref(a);
     *view = (Py_buffer){ .readonly = 1, .ndim = cbx_array_ndim(a), .internal = l };
     view->itemsize = (Py_ssize_t)cbx_dtype_size(cbx_array_dtype(a));
     view->buf = (void *)(uintptr_t)(cbx_array_data(a) ? cbx_array_data(a) : nothing);
     view->len = (Py_ssize_t)cbx_array_bytes(a);
-    if (flags & PyBUF_FORMAT) view->format = (char *)(uintptr_t)formats[cbx_array_dtype(a)];
+    view->shape = l->shape;
+    view->strides = l->strides;
     for (int k = 0; k < view->ndim; k++) {
         l->shape[k] = (Py_ssize_t)cbx_array_dim(a, k);
         l->strides[k] = cbx_array_strides(a)[k] * view->itemsize;
     }
-    if (flags & PyBUF_ND) view->shape = l->shape;
-    if ((flags & PyBUF_STRIDES) == PyBUF_STRIDES) view->strides = l->strides;
+    if ((why = unmet(view, flags))) {
+        PyMem_Free(l);
+        PyErr_SetString(PyExc_BufferError, why);
+        return -1;
+    }
+    if (flags & PyBUF_FORMAT) view->format = (char *)(uintptr_t)formats[cbx_array_dtype(a)];
+    if (!(flags & PyBUF_ND)) view->shape = NULL;
+    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES) view->strides = NULL;
+    l->array = cbx_array_ref(a);
     view->obj = Py_NewRef(self);
     return 0;
 }

@@ -84,25 +84,16 @@ static PyObject *array_or_error(cx_call *c, cbx_status st, cbx_array *a)
     return cx_fine(c, st) ? cx_array_new(c->st, a) : NULL;
 }
 
-static PyObject *load_npz(cx_call *c, const char *path, const char *name)
+static bool load_members(cx_call *c, cbx_npz *z, PyObject *dict)
 {
-    cbx_array *a = NULL;
-    cbx_npz *z = NULL;
-    PyObject *r = NULL;
-    cbx_status st;
+    bool fine = true;
 
-    if (!cx_fine(c, cbx_npz_open(c->ctx, path, NULL, &z, &c->err))) return NULL;
-    if (name) {
-        st = cbx_npz_read(z, name, &a, &c->err);
-        r = array_or_error(c, st, a);
-    } else if ((r = PyDict_New())) {
-        for (size_t i = 0; r && i < cbx_npz_count(z); i++) {
-            st = cbx_npz_read_at(z, i, &a, &c->err);
-            if (!cx_put(r, cbx_npz_name(z, i), array_or_error(c, st, a))) Py_CLEAR(r);
-        }
+    for (size_t i = 0; fine && i < cbx_npz_count(z); i++) {
+        cbx_array *a = NULL;
+        cbx_status st = cbx_npz_read_at(z, i, &a, &c->err);
+        fine = cx_put(dict, cbx_npz_name(z, i), array_or_error(c, st, a));
     }
-    cbx_npz_close(z);
-    return r;
+    return fine;
 }
 
 /* All datasets of numbers below a group, by their paths from the root. */
@@ -129,21 +120,21 @@ static bool load_group(cx_call *c, cbx_h5 *h, const char *group, PyObject *dict)
     return fine && !PyErr_Occurred();
 }
 
-static PyObject *load_hdf5(cx_call *c, const char *path, const char *name)
+/* The array of that name of an archive, or a dict of all. */
+static PyObject *load_archive(cx_call *c, const char *path, const char *name, format f)
 {
+    PyObject *all = name ? NULL : PyDict_New();
     cbx_array *a = NULL;
-    PyObject *r = NULL;
+    cbx_npz *z = NULL;
     cbx_h5 *h = NULL;
+    cbx_status st = f == NPZ ? cbx_npz_open(c->ctx, path, NULL, &z, &c->err)
+                             : cbx_h5_open(c->ctx, path, CBX_H5_READ, NULL, &h, &c->err);
 
-    if (!cx_fine(c, cbx_h5_open(c->ctx, path, CBX_H5_READ, NULL, &h, &c->err))) return NULL;
-    if (name) {
-        cbx_status st = cbx_h5_read(h, name, &a, &c->err);
-        r = array_or_error(c, st, a);
-    } else if ((r = PyDict_New()) && !load_group(c, h, "/", r)) {
-        Py_CLEAR(r);
-    }
-    cbx_h5_close(h);
-    return r;
+    if (!st && name) st = z ? cbx_npz_read(z, name, &a, &c->err) : cbx_h5_read(h, name, &a, &c->err);
+    if (!cx_fine(c, st) || (all && !(z ? load_members(c, z, all) : load_group(c, h, "/", all)))) Py_CLEAR(all);
+    if (z) cbx_npz_close(z);
+    if (h) cbx_h5_close(h);
+    return a ? cx_array_new(c->st, a) : all;
 }
 
 static PyObject *do_load(cx_call *c)
@@ -157,7 +148,7 @@ static PyObject *do_load(cx_call *c)
     if (f == NPY && name)
         return cx_raise(CBX_EINVAL, "load: 'name' must be None for a '.npy' file, which has one array");
     if (!cx_begin(c)) return NULL;
-    if (f != NPY) return f == NPZ ? load_npz(c, path, name) : load_hdf5(c, path, name);
+    if (f != NPY) return load_archive(c, path, name, f);
     st = cbx_npy_read(c->ctx, path, &a, &c->err);
     return array_or_error(c, st, a);
 }

@@ -62,28 +62,62 @@ static cbx_status import_file(cx_call *c, cbx_ctx *ctx, const char *file, const 
     return status;
 }
 
+/* ---- one path: into the lists, or into a store ---- */
+
+static bool skip(cx_call *c, const lists *l, const char *file, const char *message)
+{
+    return cx_append(l->second, note_object(c->st, file, NULL, message));
+}
+
+static bool keep(cx_call *c, const lists *l, const char *file, const cbx_import *import, size_t i, bool replace)
+{
+    cbx_status status;
+
+    CX_IN_STORE(c, status, cbx_store_save(CX_STORE(c), import->runs[i], replace, &c->err));
+    if (status == CBX_ENOMEM) return PyErr_NoMemory() != NULL;
+    if (status) return skip(c, l, file, c->err.message);
+    return cx_append(l->first, cx_record_new(c->st, CX_INGESTED_RUN, "(snNs)", cbx_run_id(import->runs[i]),
+                                             (Py_ssize_t)cbx_run_npoints(import->runs[i]),
+                                             PyUnicode_DecodeFSDefault(file), import->format));
+}
+
+static bool take_path(cx_call *c, const lists *l, const char *path, const cbx_import_opts *o, bool store, bool replace)
+{
+    const char *const *files = NULL;
+    bool fine = true;
+    size_t n = 0;
+    cbx_status status = cbx_import_files(c->ctx, path, cx_arena(c), &files, &n, &c->err);
+
+    if (status) return store ? skip(c, l, path, c->err.message) : cx_fine(c, status);
+    for (size_t i = 0; fine && i < n; i++) {
+        cbx_import import;
+        status = import_file(c, c->ctx, files[i], o, &import);
+        if (status) {
+            fine = store && status != CBX_ENOMEM ? skip(c, l, files[i], c->err.message) : cx_fine(c, status);
+            continue;
+        }
+        fine = add_notes(c, l->notes, files[i], &import);
+        for (size_t k = 0; fine && k < import.nruns; k++)
+            fine = store ? keep(c, l, files[i], &import, k, replace)
+                         : cx_append(l->first, cx_run_object(c->st, cbx_run_ref(import.runs[k]))) &&
+                               cx_append(l->second, PyUnicode_FromString(import.format));
+        cbx_import_clear(&import);
+        fine = fine && PyErr_CheckSignals() == 0;
+    }
+    return fine;
+}
+
 static PyObject *do_import(cx_call *c)
 {
     cbx_import_opts o = CBX_IMPORT_OPTS_INIT;
-    const char *path, *const *files = NULL;
     cbx_machine machine;
-    bool fine = true;
-    size_t n = 0;
+    const char *path;
     lists l;
 
-    if (!import_opts(c, &o, &machine) || !CX_GET(c, path) || !lists_new(c, &l) || !cx_begin(c) ||
-        !cx_fine(c, cbx_import_files(c->ctx, path, cx_arena(c), &files, &n, &c->err)))
-        return NULL;
-    for (size_t i = 0; fine && i < n; i++) {
-        cbx_import import;
-        if (!cx_fine(c, import_file(c, c->ctx, files[i], &o, &import))) return NULL;
-        for (size_t k = 0; fine && k < import.nruns; k++)
-            fine = cx_append(l.first, cx_run_object(c->st, cbx_run_ref(import.runs[k]))) &&
-                   cx_append(l.second, PyUnicode_FromString(import.format));
-        fine = fine && add_notes(c, l.notes, files[i], &import) && PyErr_CheckSignals() == 0;
-        cbx_import_clear(&import);
-    }
-    return fine ? lists_record(c, CX_IMPORTED, &l) : NULL;
+    return import_opts(c, &o, &machine) && CX_GET(c, path) && lists_new(c, &l) && cx_begin(c) &&
+                   take_path(c, &l, path, &o, false, false)
+               ? lists_record(c, CX_IMPORTED, &l)
+               : NULL;
 }
 
 static PyObject *do_formats(cx_call *c)
@@ -105,48 +139,6 @@ static PyObject *do_formats(cx_call *c)
 /* clang-format on */
 CX_FUNCTIONS(cx_ingest_methods, INGEST, CX_LIGHT)
 
-/* ---- into a store ---- */
-
-static bool skip(cx_call *c, const lists *l, const char *file, const char *message)
-{
-    return cx_append(l->second, note_object(c->st, file, NULL, message));
-}
-
-static bool keep(cx_call *c, const lists *l, const char *file, const cbx_import *import, size_t i, bool replace)
-{
-    cbx_status status;
-
-    CX_IN_STORE(c, status, cbx_store_save(CX_STORE(c), import->runs[i], replace, &c->err));
-    if (status == CBX_ENOMEM) return PyErr_NoMemory() != NULL;
-    if (status) return skip(c, l, file, c->err.message);
-    return cx_append(l->first, cx_record_new(c->st, CX_INGESTED_RUN, "(snNs)", cbx_run_id(import->runs[i]),
-                                             (Py_ssize_t)cbx_run_npoints(import->runs[i]),
-                                             PyUnicode_DecodeFSDefault(file), import->format));
-}
-
-static bool take_path(cx_call *c, const lists *l, const char *path, const cbx_import_opts *o, bool replace)
-{
-    const char *const *files = NULL;
-    bool fine = true;
-    size_t n = 0;
-
-    if (cbx_import_files(c->ctx, path, cx_arena(c), &files, &n, &c->err)) return skip(c, l, path, c->err.message);
-    for (size_t i = 0; fine && i < n; i++) {
-        cbx_import import;
-        cbx_status status = import_file(c, c->ctx, files[i], o, &import);
-        if (status == CBX_ENOMEM) return PyErr_NoMemory() != NULL;
-        if (status) {
-            fine = skip(c, l, files[i], c->err.message);
-            continue;
-        }
-        fine = add_notes(c, l->notes, files[i], &import);
-        for (size_t k = 0; fine && k < import.nruns; k++) fine = keep(c, l, files[i], &import, k, replace);
-        cbx_import_clear(&import);
-        fine = fine && PyErr_CheckSignals() == 0;
-    }
-    return fine;
-}
-
 PyObject *cx_store_ingest(cx_call *c)
 {
     cbx_import_opts o = CBX_IMPORT_OPTS_INIT;
@@ -163,7 +155,8 @@ PyObject *cx_store_ingest(cx_call *c)
     if (!cx_fine(c, status) || !lists_new(c, &l) || !cx_begin(c)) return NULL;
     for (Py_ssize_t i = 0; i < c->nrest; i++) {
         PyObject *bytes = NULL;
-        bool fine = PyUnicode_FSConverter(c->rest[i], &bytes) && take_path(c, &l, PyBytes_AsString(bytes), &o, replace);
+        bool fine = PyUnicode_FSConverter(c->rest[i], &bytes) &&
+                    take_path(c, &l, PyBytes_AsString(bytes), &o, true, replace);
         Py_XDECREF(bytes);
         if (!fine) return NULL;
     }
