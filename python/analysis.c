@@ -165,9 +165,9 @@ CX_DO(stream_length, cbx_changepoint_stream, (), (), PyLong_FromSize_t(cbx_chang
 
 /* clang-format off */
 #define STREAM(X) \
-    X(append, "x: float, /", "None", stream_append, 0, "One more value.\n\n>>> s = analysis.ChangeStream()\n>>> s.append(1.0)") \
-    X(changes, "/", "tuple[int, ...]", stream_changes, 0, "First values of the segments behind the first.\n\n>>> s = analysis.ChangeStream()\n>>> s.changes()\n()") \
-    X(length, "/", "int", stream_length, 0, "Values so far.\n\n>>> s = analysis.ChangeStream()\n>>> s.append(1.0)\n>>> s.length()\n1")
+    X(append, "x: float, /", "None", stream_append, 0, "Add a value.\n\n>>> s = analysis.ChangeStream()\n>>> s.append(1.0)") \
+    X(changes, "/", "tuple[int, ...]", stream_changes, 0, "Index of the first value of each later segment.\n\n>>> s = analysis.ChangeStream()\n>>> s.changes()\n()") \
+    X(length, "/", "int", stream_length, 0, "Number of values so far.\n\n>>> s = analysis.ChangeStream()\n>>> s.append(1.0)\n>>> s.length()\n1")
 CX_OBJECT_TYPE(stream, stream, STREAM, "analysis", ChangeStream, "*, min_segment: int = 3, penalty: float | None = None", cbx_changepoint_stream_free,
     "Change points of the mean of a series that grows, a value at a time.")
 /* clang-format on */
@@ -222,17 +222,17 @@ static PyObject *do_compare(cx_call *c)
 
 /* clang-format off */
 #define ANALYSIS(X) \
-    X(rank, "values: Samples, /, direction: 'higher' | 'lower' | 'info' = 'lower'", "tuple[Rank, ...]", do_rank, 0, "Places, best first; NaN is a missing value.\n\n>>> [r.index for r in analysis.rank([3.0, 1.0])]\n[1, 0]") \
+    X(rank, "values: Samples, /, direction: 'higher' | 'lower' | 'info' = 'lower'", "tuple[Rank, ...]", do_rank, 0, "Ranks, best first; NaN is a missing value.\n\n>>> [r.index for r in analysis.rank([3.0, 1.0])]\n[1, 0]") \
     X(score, "values: Rows, directions: 'higher' | 'lower' | 'info' | Sequence[str], /, weights: Samples | None = None, kind: 'geometric' | 'min-max' = 'geometric'", "tuple[float, ...]", do_score, 0, "One score a competitor (a row of values) over metrics (columns); 'geometric' or 'min-max'.\n\n>>> [round(s, 3) for s in analysis.score([[1.0, 2.0], [2.0, 4.0]], 'lower')]\n[1.0, 0.5]") \
     X(rank_stability, "samples: Groups, /, direction: 'higher' | 'lower' | 'info' = 'lower', draws: int = 1000, seed: int = 1", "tuple[tuple[float, ...], ...]", do_rank_stability, 0, "How often each competitor has each rank when samples are drawn again.\n\n>>> analysis.rank_stability([[1.0, 1.1], [5.0, 5.1]])\n((1.0, 0.0), (0.0, 1.0))") \
-    X(pareto, "points: Rows, directions: 'higher' | 'lower' | 'info' | Sequence[str], /", "tuple[int, ...]", do_pareto, 0, "Places of the competitors (rows of points) on the front of their objectives (columns).\n\n>>> analysis.pareto([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0]], 'lower')\n(0, 1)") \
+    X(pareto, "points: Rows, directions: 'higher' | 'lower' | 'info' | Sequence[str], /", "tuple[int, ...]", do_pareto, 0, "Indices of the competitors (rows of points) on the Pareto front of their objectives (columns).\n\n>>> analysis.pareto([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0]], 'lower')\n(0, 1)") \
     X(growth, "sizes: Samples, times: Samples, /, level: float = 0.95", "Growth", do_growth, 0, "How a time grows with size, by model selection.\n\n>>> analysis.growth([1, 2, 4, 8, 16, 32], [3.0, 6.1, 11.9, 24.2, 48.0, 96.5]).order\n'O(n)'") \
     X(speedup, "workers: Samples, values: Samples, /, law: 'amdahl' | 'gustafson' | 'usl' = 'amdahl', level: float = 0.95", "SpeedupFit", do_speedup, 0, "Law of Amdahl (times), Gustafson or USL (throughputs), fitted.\n\n>>> round(analysis.speedup([1, 2, 4, 8], [10.0, 5.5, 3.2, 2.1]).parameter[0].value, 1)\n0.1") \
-    X(changepoints, "x: Samples, /, method: 'pelt' | 'binary' | 'window' | 'e-divisive' = 'pelt', *, cost: 'mean' | 'normal' = 'mean', min_segment: int = 3, penalty: float | None = None, window: int = 0, alpha: float = 0.01, permutations: int = 199, seed: int = 1", "tuple[int, ...]", do_changepoints, 0, "First values of the segments behind the first; 'pelt', 'binary', 'window', 'e-divisive'.\n\n>>> analysis.changepoints([10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 12.0, 12.1, 11.9, 12.0, 12.1, 11.9])\n(6,)") \
+    X(changepoints, "x: Samples, /, method: 'pelt' | 'binary' | 'window' | 'e-divisive' = 'pelt', *, cost: 'mean' | 'normal' = 'mean', min_segment: int = 3, penalty: float | None = None, window: int = 0, alpha: float = 0.01, permutations: int = 199, seed: int = 1", "tuple[int, ...]", do_changepoints, 0, "Index of the first value of each later segment; 'pelt', 'binary', 'window', 'e-divisive'.\n\n>>> analysis.changepoints([10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 12.0, 12.1, 11.9, 12.0, 12.1, 11.9])\n(6,)") \
     X(changes, "x: Samples, /, min_segment: int = 3", "tuple[Change, ...]", do_changes, 0, "Changes that the series itself supports.\n\n>>> [c.index for c in analysis.changes([10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 12.0, 12.1, 11.9, 12.0, 12.1, 11.9])]\n[6]") \
     X(confirm, "before: Samples, after: Samples, /, level: float = 0.95, threshold: float = 0.05", "tuple[str, Interval]", do_confirm, 0, "A change by fresh samples of both sides: the verdict and the interval of the change.\n\n>>> analysis.confirm([10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 10.0], [9.0, 9.1, 8.9, 9.0, 9.1, 8.9, 9.0])[0]\n'faster'") \
     X(noise, "x: Samples, /", "Noise", do_noise, 0, "Noise of a series about a level that may change.\n\n>>> analysis.noise([10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 12.0, 12.1, 11.9, 12.0, 12.1, 11.9]).sigma < 0.5\nTrue") \
-    X(verdict, "ratio: Sequence[float], /, margin: float = 0.02", "str", do_verdict, 0, "What an Interval of a ratio of times says: 'faster', 'slower', 'equivalent', 'undecided'.\n\n>>> analysis.verdict((0.9, 0.88, 0.92, 0.95))\n'faster'") \
+    X(verdict, "ratio: Sequence[float], /, margin: float = 0.02", "str", do_verdict, 0, "Verdict of an Interval of a ratio of times: 'faster', 'slower', 'equivalent', 'undecided'.\n\n>>> analysis.verdict((0.9, 0.88, 0.92, 0.95))\n'faster'") \
     X(compare, "runs: Sequence[Run], /, *, labels: str | Sequence[str] | None = None, group_tag: str | None = None, reference: str | None = None, metrics: str | Sequence[str] | None = None, level: float = 0.95", "Comparison", do_compare, 0, "Runs, or competitors by a tag, side by side.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], detect=False) for v in (1.0, 2.0)]\n>>> analysis.compare(r, labels=['a', 'b']).labels\n('a', 'b')")
 /* clang-format on */
 CX_FUNCTIONS(cx_analysis_methods, ANALYSIS, CX_SLOW)

@@ -233,7 +233,8 @@ static PyObject *bisection_restore(cx_call *c)
     bool fine;
 
     if (!json) {
-        if (t && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "restore takes what state() gave, not None");
+        if (t && !PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "restore: 'state' must be a dict as state() returns it, got None");
         return NULL;
     }
     fine = cx_fine(c, cbx_bisect_restore(t->handle, json, "state", &c->err));
@@ -278,13 +279,13 @@ static PyObject *bisection_run(cx_call *c)
 /* clang-format off */
 #define BISECTION(X) \
     X(next, "/", "str | None", bisection_next, 0, "The commit whose next value is the most informative; None: the search has ended.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.next()\n'v1'") \
-    X(observe, "commit: str, value: float, /", "None", bisection_observe, 0, "A value of a commit, asked for or not.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.observe('v1', 1.0)") \
-    X(broken, "commit: str, reason: str | None = None, /", "None", bisection_broken, 0, "It cannot be measured: it is not asked for again.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.broken('c1', 'no compiler')") \
+    X(observe, "commit: str, value: float, /", "None", bisection_observe, 0, "Record a value of a commit.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.observe('v1', 1.0)") \
+    X(broken, "commit: str, reason: str | None = None, /", "None", bisection_broken, 0, "Record that a commit cannot be measured.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.broken('c1', 'no compiler')") \
     X(run, "bench: Callable[[str], float | None], build: Callable[[str], object] | None = None", "BisectResult", bisection_run, 0, "Searches to the end: bench(commit) gives a value, or None if the commit cannot be measured; build(commit) is called once before, and gives False if it fails. What they raise is raised here, and another run() goes on.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.run(lambda commit: 1.0 + (commit >= 'c2' if commit != 'v1' else 0)).likeliest\n'c2'") \
     X(result, "/", "BisectResult", bisection_result, 0, "The present state of the search.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.result().outcome\n'running'") \
     X(posterior, "/", "dict[str, float | None]", bisection_posterior, 0, "Probability of each commit to be the first bad one, by name; None before both ends have values.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> sorted(b.posterior())\n['c1', 'c2', 'c3']") \
-    X(state, "/", "dict[str, Any]", bisection_state, 0, "All that was seen, as a dict for JSON.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.state()['schema'] != '' if 'schema' in b.state() else True\nTrue") \
-    X(restore, "state: Mapping[str, Any], /", "None", bisection_restore, 0, "Takes in what state() of a search of the same ends gave.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.restore(b.state())")
+    X(state, "/", "dict[str, Any]", bisection_state, 0, "All observations, as a dict for JSON.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.state()['schema'] != '' if 'schema' in b.state() else True\nTrue") \
+    X(restore, "state: Mapping[str, Any], /", "None", bisection_restore, 0, "Add the observations of state() of a search with the same ends.\n\n>>> b = ci.Bisection('v1', ['c1', 'c2', 'c3'])\n>>> b.restore(b.state())")
 /* clang-format on */
 
 #define BISECTION_SIGNATURE                                                                                            \

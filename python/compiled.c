@@ -50,9 +50,9 @@ CX_DO(compilation_reset, cbx_compilation, (), (), (cbx_compilation_reset(self), 
 
 /* clang-format off */
 #define COMPILATION(X) \
-    X(report, "/", "CompilationReport", compilation_report, 0, "Calls, hits, misses, what compiling costs, and what to do about it.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> y = f(-1)\n>>> f.report().calls\n1") \
+    X(report, "/", "CompilationReport", compilation_report, 0, "Calls, hits, misses, the cost of compilation, and advice.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> y = f(-1)\n>>> f.report().calls\n1") \
     X(signatures, "/", "tuple[Signature, ...]", compilation_signatures, 0, "A Signature for each set of dtypes and shapes, in the order of their first calls.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> y = f(-1)\n>>> f.signatures()[0].text\n'int'") \
-    X(reset, "/", "None", compilation_reset, 0, "Forgets all calls; what is compiled stays compiled.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> f.reset()")
+    X(reset, "/", "None", compilation_reset, 0, "Drop all records of calls; compiled code is kept.\n\n>>> f = profiling.CompilationProfiler(abs)\n>>> f.reset()")
 CX_CALLABLE_TYPE(compilation, compilation, COMPILATION, "profiling", CompilationProfiler, "function: Callable[..., Any], *, sync: Callable[[Any], object] | None = None, static: int | str | Sequence[int | str] | None = None", cbx_compilation_free, compilation_call,
     "Called in the place of a function that is compiled on first use (jax.jit, torch.compile, numba), and distinguishes its calls by the dtypes and shapes of all arguments. The first call of a signature less the later ones is what compiling costs. Results with block_until_ready() are waited for, or sync(result) is called. static: names or places of arguments whose values count.")
 /* clang-format on */

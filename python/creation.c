@@ -139,20 +139,20 @@ static PyObject *do_meshgrid(cx_call *c)
 #define LIKE "x: Array, /, *, dtype: DType | None = None, device: str | None = None"
 #define SHAPED "shape: int | Sequence[int], *, dtype: DType | None = None, device: str | None = None"
 #define CREATION(X) \
-    X(arange, "start: Number, /, stop: Number | None = None, step: Number = 1, *, dtype: DType | None = None, device: str | None = None", "Array", do_arange, 0, "Numbers from start by step up to stop.\n\n>>> xp.arange(2, 8, 3)\nArray([2, 5], dtype=int64)") \
+    X(arange, "start: Number, /, stop: Number | None = None, step: Number = 1, *, dtype: DType | None = None, device: str | None = None", "Array", do_arange, 0, "Evenly spaced numbers from start, below stop.\n\n>>> xp.arange(2, 8, 3)\nArray([2, 5], dtype=int64)") \
     X(asarray, "obj: object, /, *, dtype: DType | None = None, device: str | None = None, copy: bool | None = None", "Array", do_asarray, 0, "An Array of numbers, nested sequences, or what an object with a buffer or __dlpack__ holds.\n\n>>> xp.asarray([[1, 2], [3, 4]])\nArray([[1, 2],\n       [3, 4]], dtype=int64)") \
-    X(empty, SHAPED, "Array", do_filled, cbx_zeros, "As zeros.\n\n>>> xp.empty((2, 2))\nArray([[0.0, 0.0],\n       [0.0, 0.0]], dtype=float64)") \
-    X(empty_like, LIKE, "Array", do_filled_like, cbx_zeros, "As zeros_like.\n\n>>> xp.empty_like(xp.asarray([1.0, 2.0, 4.0]))\nArray([0.0, 0.0, 0.0], dtype=float64)") \
+    X(empty, SHAPED, "Array", do_filled, cbx_zeros, "A new array; its elements are zeros.\n\n>>> xp.empty((2, 2))\nArray([[0.0, 0.0],\n       [0.0, 0.0]], dtype=float64)") \
+    X(empty_like, LIKE, "Array", do_filled_like, cbx_zeros, "A new array in the shape of x; its elements are zeros.\n\n>>> xp.empty_like(xp.asarray([1.0, 2.0, 4.0]))\nArray([0.0, 0.0, 0.0], dtype=float64)") \
     X(eye, "n_rows: int, n_cols: int | None = None, /, *, k: offset = 0, dtype: DType | None = None, device: str | None = None", "Array", do_eye, 0, "1 on the k-th diagonal, else 0.\n\n>>> xp.eye(2, 3, k=1)\nArray([[0.0, 1.0, 0.0],\n       [0.0, 0.0, 1.0]], dtype=float64)") \
-    X(full, "shape: int | Sequence[int], fill_value: Number, *, dtype: DType | None = None, device: str | None = None", "Array", do_full, 0, "One value throughout.\n\n>>> xp.full(2, 7)\nArray([7, 7], dtype=int64)") \
-    X(full_like, "x: Array, /, fill_value: Number, *, dtype: DType | None = None, device: str | None = None", "Array", do_full_like, 0, "One value in the shape of x.\n\n>>> xp.full_like(xp.asarray([1.0, 2.0, 4.0]), 7)\nArray([7.0, 7.0, 7.0], dtype=float64)") \
-    X(linspace, "start: Number, stop: Number, /, num: int, *, dtype: DType | None = None, device: str | None = None, endpoint: bool = True", "Array", do_linspace, 0, "num numbers in even steps.\n\n>>> xp.linspace(0, 1, num=3)\nArray([0.0, 0.5, 1.0], dtype=float64)") \
-    X(meshgrid, "*arrays: Array, indexing: 'xy' | 'ij' = 'xy'", "list[Array]", do_meshgrid, 0, "Arrays of rank 1 spread over a common grid.\n\n>>> xp.meshgrid(xp.arange(2), xp.arange(2))\n[Array([[0, 1],\n       [0, 1]], dtype=int64), Array([[0, 0],\n       [1, 1]], dtype=int64)]") \
-    X(ones, SHAPED, "Array", do_filled, cbx_ones, "Ones.\n\n>>> xp.ones((2, 2))\nArray([[1.0, 1.0],\n       [1.0, 1.0]], dtype=float64)") \
-    X(ones_like, LIKE, "Array", do_filled_like, cbx_ones, "Ones in the shape of x.\n\n>>> xp.ones_like(xp.asarray([1.0, 2.0, 4.0]))\nArray([1.0, 1.0, 1.0], dtype=float64)") \
+    X(full, "shape: int | Sequence[int], fill_value: Number, *, dtype: DType | None = None, device: str | None = None", "Array", do_full, 0, "A new array with one value.\n\n>>> xp.full(2, 7)\nArray([7, 7], dtype=int64)") \
+    X(full_like, "x: Array, /, fill_value: Number, *, dtype: DType | None = None, device: str | None = None", "Array", do_full_like, 0, "A new array in the shape of x with one value.\n\n>>> xp.full_like(xp.asarray([1.0, 2.0, 4.0]), 7)\nArray([7.0, 7.0, 7.0], dtype=float64)") \
+    X(linspace, "start: Number, stop: Number, /, num: int, *, dtype: DType | None = None, device: str | None = None, endpoint: bool = True", "Array", do_linspace, 0, "Evenly spaced numbers from start to stop.\n\n>>> xp.linspace(0, 1, num=3)\nArray([0.0, 0.5, 1.0], dtype=float64)") \
+    X(meshgrid, "*arrays: Array, indexing: 'xy' | 'ij' = 'xy'", "list[Array]", do_meshgrid, 0, "Coordinate arrays of a grid, from arrays of rank 1.\n\n>>> xp.meshgrid(xp.arange(2), xp.arange(2))\n[Array([[0, 1],\n       [0, 1]], dtype=int64), Array([[0, 0],\n       [1, 1]], dtype=int64)]") \
+    X(ones, SHAPED, "Array", do_filled, cbx_ones, "A new array of ones.\n\n>>> xp.ones((2, 2))\nArray([[1.0, 1.0],\n       [1.0, 1.0]], dtype=float64)") \
+    X(ones_like, LIKE, "Array", do_filled_like, cbx_ones, "A new array of ones in the shape of x.\n\n>>> xp.ones_like(xp.asarray([1.0, 2.0, 4.0]))\nArray([1.0, 1.0, 1.0], dtype=float64)") \
     X(tril, "x: Array, /, *, k: offset = 0", "Array", triangle, cbx_tril, "Lower triangle.\n\n>>> xp.tril(xp.ones((2, 2)))\nArray([[1.0, 0.0],\n       [1.0, 1.0]], dtype=float64)") \
     X(triu, "x: Array, /, *, k: offset = 0", "Array", triangle, cbx_triu, "Upper triangle.\n\n>>> xp.triu(xp.ones((2, 2)))\nArray([[1.0, 1.0],\n       [0.0, 1.0]], dtype=float64)") \
-    X(zeros, SHAPED, "Array", do_filled, cbx_zeros, "Zeros.\n\n>>> xp.zeros((2, 2))\nArray([[0.0, 0.0],\n       [0.0, 0.0]], dtype=float64)") \
-    X(zeros_like, LIKE, "Array", do_filled_like, cbx_zeros, "Zeros in the shape of x.\n\n>>> xp.zeros_like(xp.asarray([1.0, 2.0, 4.0]))\nArray([0.0, 0.0, 0.0], dtype=float64)")
+    X(zeros, SHAPED, "Array", do_filled, cbx_zeros, "A new array of zeros.\n\n>>> xp.zeros((2, 2))\nArray([[0.0, 0.0],\n       [0.0, 0.0]], dtype=float64)") \
+    X(zeros_like, LIKE, "Array", do_filled_like, cbx_zeros, "A new array of zeros in the shape of x.\n\n>>> xp.zeros_like(xp.asarray([1.0, 2.0, 4.0]))\nArray([0.0, 0.0, 0.0], dtype=float64)")
 /* clang-format on */
 CX_FUNCTIONS(cx_creation_methods, CREATION, CX_LIGHT)

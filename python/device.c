@@ -137,8 +137,8 @@ static PyObject *do_trim(cx_call *c)
     X(backends, "", "list[str]", do_backends, 0, "Names of all backends, those first that 'auto' prefers.\n\n>>> 'reference' in xp.backends()\nTrue") \
     X(devices, "", "list[str]", cx_do_devices, 0, "Devices that arrays may be on.\n\n>>> xp.devices()[0]\n'cpu'") \
     X(hardware, "", "dict[str, Any]", do_hardware, 0, "All devices of the machine, and what is missing with its remedy.\n\n>>> xp.hardware()['devices'][0]['device']\n'cpu'") \
-    X(memory, "", "dict[str, int]", do_memory, 0, "Bytes of elements: in use, kept for re-use, the maximum so far.\n\n>>> sorted(xp.memory())\n['in_use_bytes', 'kept_bytes', 'peak_bytes']") \
-    X(set_backend, "name: str, /", "None", do_set_backend, 0, "Lets a backend compute from now on.\n\n>>> xp.set_backend('auto')") \
-    X(trim, "", "int", do_trim, 0, "Returns the memory that is kept for re-use to the system: the bytes.\n\n>>> xp.trim() >= 0\nTrue")
+    X(memory, "", "dict[str, int]", do_memory, 0, "Bytes of elements: in use, kept for reuse, and the maximum so far.\n\n>>> sorted(xp.memory())\n['in_use_bytes', 'kept_bytes', 'peak_bytes']") \
+    X(set_backend, "name: str, /", "None", do_set_backend, 0, "Select the backend that computes.\n\n>>> xp.set_backend('auto')") \
+    X(trim, "", "int", do_trim, 0, "Return the memory that is kept for reuse to the system; the number of bytes.\n\n>>> xp.trim() >= 0\nTrue")
 /* clang-format on */
 CX_FUNCTIONS(cx_device_methods, DEVICE, CX_LIGHT)

@@ -36,6 +36,6 @@ static PyObject *do_doctor(cx_call *c)
 
 /* clang-format off */
 #define DOCTOR(X) \
-    X(doctor, "", "tuple[DoctorItem, ...]", do_doctor, 0, "What there is to compute with, and what is missing, with the command that adds it: a tuple of DoctorItem.\n\n>>> len(cx.doctor()) > 3\nTrue")
+    X(doctor, "", "tuple[DoctorItem, ...]", do_doctor, 0, "The parts of this machine to compute with, and those that are missing with the command that adds them: a tuple of DoctorItem.\n\n>>> len(cx.doctor()) > 3\nTrue")
 /* clang-format on */
 CX_FUNCTIONS(cx_doctor_methods, DOCTOR, CX_LIGHT)

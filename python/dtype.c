@@ -303,8 +303,8 @@ static PyObject *do_isdtype(cx_call *c)
 /* clang-format off */
 #define DTYPE_FUNCTIONS(X) \
     X(astype, "x: Array, dtype: DType, /, *, copy: bool = True, device: str | None = None", "Array", cx_do_astype, 0, "x in another dtype.\n\n>>> xp.astype(xp.asarray([1.7]), xp.int64)\nArray([1], dtype=int64)") \
-    X(can_cast, "from_: DType | Array, to: DType, /", "bool", do_can_cast, 0, "Whether promotion leads from one dtype to the other.\n\n>>> xp.can_cast(xp.int8, xp.float32)\nTrue") \
+    X(can_cast, "from_: DType | Array, to: DType, /", "bool", do_can_cast, 0, "Whether one dtype promotes to the other.\n\n>>> xp.can_cast(xp.int8, xp.float32)\nTrue") \
     X(isdtype, "dtype: DType, kind: DType | str | tuple[DType | str, ...]", "bool", do_isdtype, 0, "Whether a dtype is of a kind, or of one in a tuple of them.\n\n>>> xp.isdtype(xp.int8, 'integral')\nTrue") \
-    X(result_type, "*arrays_and_dtypes: Array | DType | Number", "dtype", do_result_type, 0, "dtype in which the operands meet.\n\n>>> xp.result_type(xp.int8, xp.uint8)\ncalibrax_c.array.int16")
+    X(result_type, "*arrays_and_dtypes: Array | DType | Number", "dtype", do_result_type, 0, "The dtype to which the operands promote.\n\n>>> xp.result_type(xp.int8, xp.uint8)\ncalibrax_c.array.int16")
 /* clang-format on */
 CX_FUNCTIONS(cx_dtype_methods, DTYPE_FUNCTIONS, CX_LIGHT)

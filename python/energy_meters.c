@@ -19,7 +19,7 @@ CX_DO(meter_report, cbx_energy_meter, (cbx_energy_report out), (),
 
 /* clang-format off */
 #define METER(X) \
-    X(see, "/", "None", meter_see, 0, "Looks at every counter; needed every few minutes, for counters fall back to 0.\n\n>>> profiling.EnergyMeter().see()") \
+    X(see, "/", "None", meter_see, 0, "Read every counter; needed every few minutes, because counters wrap around to 0.\n\n>>> profiling.EnergyMeter().see()") \
     X(report, "/", "Energy", meter_report, 0, "Energy since the start; the meter runs on.\n\n>>> profiling.EnergyMeter().report().duration_s >= 0\nTrue")
 CX_OBJECT_TYPE(energy_meter, meter, METER, "profiling", EnergyMeter, "gpu: Gpu | None = None, powercap: str | None = None", cbx_energy_meter_free,
     "Energy from now on: processors and memory through RAPL, a Gpu through NVML. What cannot be read is None, with the reason.")
@@ -54,9 +54,9 @@ static PyObject *series_stop(cx_call *c)
 
 /* clang-format off */
 #define SERIES(X) \
-    X(stop, "/", "EnergySeries", series_stop, 0, "Ends watching; the energy as a series, and of the whole. A second call gives the same.\n\n>>> profiling.EnergyMonitor().stop().late >= 0\nTrue") \
+    X(stop, "/", "EnergySeries", series_stop, 0, "Stop the monitor; the energy as a series and in total. A second call returns the same.\n\n>>> profiling.EnergyMonitor().stop().late >= 0\nTrue") \
     X(__enter__, "/", "Self", cx_do_enter, 0, "Itself.\n\n>>> with profiling.EnergyMonitor() as m: pass") \
-    X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, series_stop, "Ends watching; stop() gives the answer.\n\n>>> with profiling.EnergyMonitor() as m: pass")
+    X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, series_stop, "Stop the monitor; stop() returns the result.\n\n>>> with profiling.EnergyMonitor() as m: pass")
 CX_OBJECT_TYPE(energy_monitor, series, SERIES, "profiling", EnergyMonitor, "interval_s: float = 0.1, max_samples: int = 4096, gpu: Gpu | None = None, powercap: str | None = None", cbx_energy_series_free,
     "Reads the sensors of energy from a thread of its own, from now on. A value is None until the stretch holds 20 updates of its sensor.")
 /* clang-format on */

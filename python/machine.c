@@ -265,18 +265,18 @@ static PyObject *do_check_trace(cx_call *c)
 /* clang-format off */
 #define MACHINE(X) \
     X(find_trace, "folder: Path, run_id: str | None = None, /", "dict[str, Any]", do_find_trace, 0, "Traces that JAX, XLA, PyTorch or Perfetto wrote into a folder, as a dict for a run's metadata.\n\n>>> profiling.find_trace('traces')  # doctest: +SKIP") \
-    X(check_trace, "reference: Mapping[str, Any], /", "None", do_check_trace, 0, "Raises if what such a dict names is gone or holds something else.\n\n>>> profiling.check_trace(profiling.find_trace('traces'))  # doctest: +SKIP") \
+    X(check_trace, "reference: Mapping[str, Any], /", "None", do_check_trace, 0, "Raise an error if a trace of such a dict is missing or has other contents.\n\n>>> profiling.check_trace(profiling.find_trace('traces'))  # doctest: +SKIP") \
     X(machine, "", "dict[str, Any]", do_machine, 0, "This machine, as a dict: processor, caches, memory, accelerators, fingerprint.\n\n>>> 'cpu' in str(profiling.machine())\nTrue") \
-    X(hardware, "name: str, /", "Hardware", do_hardware, 0, "A device by its maker's sheet: 'h200', or as the driver names it.\n\n>>> profiling.hardware('h200').name\n'h200'") \
+    X(hardware, "name: str, /", "Hardware", do_hardware, 0, "Data sheet of a device: 'h200', or its name as the driver reports it.\n\n>>> profiling.hardware('h200').name\n'h200'") \
     X(hardware_table, "", "tuple[Hardware, ...]", do_hardware_table, 0, "All devices of the table.\n\n>>> len(profiling.hardware_table()) > 5\nTrue") \
-    X(detect_hardware, "", "tuple[Hardware, int]", do_detect_hardware, 0, "What accelerates this machine, and how many of it.\n\n>>> profiling.detect_hardware()  # doctest: +SKIP") \
-    X(cpu_hardware, "clock_hz: float, /", "Hardware", do_cpu_hardware, 0, "This CPU by formula, at a clock that all cores hold.\n\n>>> profiling.cpu_hardware(2e9).simd_width > 0\nTrue") \
+    X(detect_hardware, "", "tuple[Hardware, int]", do_detect_hardware, 0, "The accelerator of this machine, and how many it has.\n\n>>> profiling.detect_hardware()  # doctest: +SKIP") \
+    X(cpu_hardware, "clock_hz: float, /", "Hardware", do_cpu_hardware, 0, "Peak rates of this CPU by formula, at a clock that all cores hold.\n\n>>> profiling.cpu_hardware(2e9).simd_width > 0\nTrue") \
     X(roofs, "type: str = 'float64', cores: int = 1, refresh: bool = False", "Roofs", do_roofs, 0, "Roofs of this machine, measured (0.2 s, kept in the user's cache).\n\n>>> profiling.roofs().flop_per_s > 0\nTrue") \
-    X(roofs_of, "name: str, rate: 'float64' | 'float32' | 'tfloat32' | 'bfloat16' | 'float8' = 'float32', /", "Roofs", do_roofs_of, 0, "Roofs of a device by its maker's sheet.\n\n>>> profiling.roofs_of('h200', 'bfloat16').measured\nFalse") \
-    X(roofline, "roofs: Roofs, /, flop: float, bytes: float, seconds: float, working_set_bytes: float = 0.0, last_axis: int = 0", "Roofline", do_roofline, 0, "How near a call comes to the roofs, and what to try.\n\n>>> profiling.roofline(profiling.roofs_of('h200', 'bfloat16'), 1e12, 1e9, 2e-3).bound\n'compute'") \
+    X(roofs_of, "name: str, rate: 'float64' | 'float32' | 'tfloat32' | 'bfloat16' | 'float8' = 'float32', /", "Roofs", do_roofs_of, 0, "Roofs of a device by its data sheet.\n\n>>> profiling.roofs_of('h200', 'bfloat16').measured\nFalse") \
+    X(roofline, "roofs: Roofs, /, flop: float, bytes: float, seconds: float, working_set_bytes: float = 0.0, last_axis: int = 0", "Roofline", do_roofline, 0, "Performance of a call relative to the roofs, and what to try.\n\n>>> profiling.roofline(profiling.roofs_of('h200', 'bfloat16'), 1e12, 1e9, 2e-3).bound\n'compute'") \
     X(carbon_intensity, "country: str | None = None, region: str | None = None, /", "CarbonIntensity", do_carbon_intensity, 0, "Grid intensity of a country, or of a region ('US-CA').\n\n>>> profiling.carbon_intensity('FRA').country\n'FRA'") \
     X(carbon_kg, "joules: float, g_per_kwh: float, /, pue: float = 1.0", "float", do_carbon_kg, 0, "kg of CO2 equivalents.\n\n>>> profiling.carbon_kg(3.6e6, 100.0)\n0.1") \
     X(read_emissions, "path: Path, /", "list[dict[str, Any]]", do_read_emissions, 0, "Lines of codecarbon's emissions.csv, as dicts.\n\n>>> profiling.write_emissions(os.path.join(folder, 'f.csv'), [])\n>>> profiling.read_emissions(os.path.join(folder, 'f.csv'))\n[]") \
-    X(write_emissions, "path: Path, lines: Iterable[Mapping[str, Any]], /", "None", do_write_emissions, 0, "Writes one, atomically.\n\n>>> profiling.write_emissions(os.path.join(folder, 'e.csv'), [])")
+    X(write_emissions, "path: Path, lines: Iterable[Mapping[str, Any]], /", "None", do_write_emissions, 0, "Write lines as codecarbon's emissions.csv, atomically.\n\n>>> profiling.write_emissions(os.path.join(folder, 'e.csv'), [])")
 /* clang-format on */
 CX_FUNCTIONS(cx_machine_methods, MACHINE, CX_LIGHT)

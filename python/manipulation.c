@@ -162,20 +162,20 @@ static PyObject *do_squeeze(cx_call *c)
 
 /* clang-format off */
 #define MANIPULATION(X) \
-    X(broadcast_arrays, "*arrays: Array", "list[Array]", do_broadcast_arrays, 0, "The arrays in their common shape.\n\n>>> xp.broadcast_arrays(xp.arange(2), xp.ones((2, 1)))\n[Array([[0, 1],\n       [0, 1]], dtype=int64), Array([[1.0, 1.0],\n       [1.0, 1.0]], dtype=float64)]") \
-    X(broadcast_to, "x: Array, /, shape: int | Sequence[int]", "Array", do_broadcast_to, 0, "x repeated to a shape.\n\n>>> xp.broadcast_to(xp.arange(2), (2, 2))\nArray([[0, 1],\n       [0, 1]], dtype=int64)") \
-    X(concat, "arrays: Sequence[Array], /, *, axis: int | None = 0", "Array", joined, cbx_concat, "Arrays one behind the other; axis None: flattened first.\n\n>>> xp.concat([xp.arange(2), xp.ones(2)])\nArray([0.0, 1.0, 1.0, 1.0], dtype=float64)") \
+    X(broadcast_arrays, "*arrays: Array", "list[Array]", do_broadcast_arrays, 0, "Broadcast the arrays to their common shape.\n\n>>> xp.broadcast_arrays(xp.arange(2), xp.ones((2, 1)))\n[Array([[0, 1],\n       [0, 1]], dtype=int64), Array([[1.0, 1.0],\n       [1.0, 1.0]], dtype=float64)]") \
+    X(broadcast_to, "x: Array, /, shape: int | Sequence[int]", "Array", do_broadcast_to, 0, "Broadcast x to a shape.\n\n>>> xp.broadcast_to(xp.arange(2), (2, 2))\nArray([[0, 1],\n       [0, 1]], dtype=int64)") \
+    X(concat, "arrays: Sequence[Array], /, *, axis: int | None = 0", "Array", joined, cbx_concat, "Join arrays along an axis; axis None: flattened first.\n\n>>> xp.concat([xp.arange(2), xp.ones(2)])\nArray([0.0, 1.0, 1.0, 1.0], dtype=float64)") \
     X(expand_dims, "x: Array, /, axis: int | Sequence[int] = 0", "Array", do_expand_dims, 0, "A new axis of length 1.\n\n>>> xp.expand_dims(xp.arange(2))\nArray([[0, 1]], dtype=int64)") \
     X(flip, "x: Array, /, *, axis: int | Sequence[int] | None = None", "Array", along_axes, cbx_flip_axes, "The elements in reverse order.\n\n>>> xp.flip(xp.arange(3))\nArray([2, 1, 0], dtype=int64)") \
-    X(moveaxis, "x: Array, source: int | Sequence[int], destination: int | Sequence[int], /", "Array", do_moveaxis, 0, "Axes at other places.\n\n>>> xp.moveaxis(xp.zeros((2, 3, 4)), 0, -1).shape\n(3, 4, 2)") \
-    X(permute_dims, "x: Array, /, axes: int | Sequence[int]", "Array", permuted, 0, "The axes in another order.\n\n>>> xp.permute_dims(xp.zeros((2, 3)), (1, 0)).shape\n(3, 2)") \
-    X(repeat, "x: Array, repeats: int | Array, /, *, axis: int | None = None", "Array", do_repeat, 0, "Each element several times in a row.\n\n>>> xp.repeat(xp.arange(2), 2)\nArray([0, 0, 1, 1], dtype=int64)") \
+    X(moveaxis, "x: Array, source: int | Sequence[int], destination: int | Sequence[int], /", "Array", do_moveaxis, 0, "Move axes to other positions.\n\n>>> xp.moveaxis(xp.zeros((2, 3, 4)), 0, -1).shape\n(3, 4, 2)") \
+    X(permute_dims, "x: Array, /, axes: int | Sequence[int]", "Array", permuted, 0, "Permute the axes.\n\n>>> xp.permute_dims(xp.zeros((2, 3)), (1, 0)).shape\n(3, 2)") \
+    X(repeat, "x: Array, repeats: int | Array, /, *, axis: int | None = None", "Array", do_repeat, 0, "Repeat each element.\n\n>>> xp.repeat(xp.arange(2), 2)\nArray([0, 0, 1, 1], dtype=int64)") \
     X(reshape, "x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None", "Array", do_reshape, 0, "The elements in another shape; one length may be -1.\n\n>>> xp.reshape(xp.arange(4), (2, -1))\nArray([[0, 1],\n       [2, 3]], dtype=int64)") \
-    X(roll, "x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None", "Array", do_roll, 0, "The elements moved round.\n\n>>> xp.roll(xp.arange(3), 1)\nArray([2, 0, 1], dtype=int64)") \
-    X(squeeze, "x: Array, /, axis: int | Sequence[int]", "Array", along_axes, cbx_squeeze_axes, "Without axes of length 1.\n\n>>> xp.squeeze(xp.zeros((1, 2)), 0)\nArray([0.0, 0.0], dtype=float64)") \
-    X(stack, "arrays: Sequence[Array], /, *, axis: int = 0", "Array", joined, cbx_stack, "Arrays along a new axis.\n\n>>> xp.stack([xp.arange(2), xp.ones(2)])\nArray([[0.0, 1.0],\n       [1.0, 1.0]], dtype=float64)") \
-    X(tile, "x: Array, repetitions: int | Sequence[int], /", "Array", do_tile, 0, "x several times along each axis.\n\n>>> xp.tile(xp.arange(2), 2)\nArray([0, 1, 0, 1], dtype=int64)") \
-    X(unstack, "x: Array, /, *, axis: int = 0", "tuple[Array, ...]", do_unstack, 0, "The arrays along an axis.\n\n>>> xp.unstack(xp.arange(2))\n(Array(0, dtype=int64), Array(1, dtype=int64))")
+    X(roll, "x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None", "Array", do_roll, 0, "Shift the elements along an axis; those shifted out come in at the other end.\n\n>>> xp.roll(xp.arange(3), 1)\nArray([2, 0, 1], dtype=int64)") \
+    X(squeeze, "x: Array, /, axis: int | Sequence[int]", "Array", along_axes, cbx_squeeze_axes, "Remove axes of length 1.\n\n>>> xp.squeeze(xp.zeros((1, 2)), 0)\nArray([0.0, 0.0], dtype=float64)") \
+    X(stack, "arrays: Sequence[Array], /, *, axis: int = 0", "Array", joined, cbx_stack, "Join arrays along a new axis.\n\n>>> xp.stack([xp.arange(2), xp.ones(2)])\nArray([[0.0, 1.0],\n       [1.0, 1.0]], dtype=float64)") \
+    X(tile, "x: Array, repetitions: int | Sequence[int], /", "Array", do_tile, 0, "Repeat x along each axis.\n\n>>> xp.tile(xp.arange(2), 2)\nArray([0, 1, 0, 1], dtype=int64)") \
+    X(unstack, "x: Array, /, *, axis: int = 0", "tuple[Array, ...]", do_unstack, 0, "Split an array along an axis.\n\n>>> xp.unstack(xp.arange(2))\n(Array(0, dtype=int64), Array(1, dtype=int64))")
 /* clang-format on */
 CX_FUNCTIONS(cx_manipulation_methods, MANIPULATION, CX_LIGHT)
 
@@ -183,7 +183,7 @@ CX_FUNCTIONS(cx_manipulation_methods, MANIPULATION, CX_LIGHT)
 #define METHODS(X) \
     X(flatten, "", "Array", do_flatten, 0, "The elements along one axis, in row-major order.\n\n>>> xp.asarray([3.0, 1.0, 2.0]).flatten()\nArray([3.0, 1.0, 2.0], dtype=float64)") \
     X(reshape, "*shape: int | Sequence[int], copy: bool | None = None", "Array", do_reshape, 0, "The elements in another shape; one length may be -1.\n\n>>> xp.arange(4).reshape(2, 2)\nArray([[0, 1],\n       [2, 3]], dtype=int64)") \
-    X(squeeze, "axis: int | Sequence[int] | None = None", "Array", do_squeeze, 0, "Without axes of length 1.\n\n>>> xp.zeros((1, 2)).squeeze()\nArray([0.0, 0.0], dtype=float64)") \
+    X(squeeze, "axis: int | Sequence[int] | None = None", "Array", do_squeeze, 0, "Remove axes of length 1.\n\n>>> xp.zeros((1, 2)).squeeze()\nArray([0.0, 0.0], dtype=float64)") \
     X(transpose, "*axes: int | Sequence[int]", "Array", permuted, 0, "The axes reversed, or in the order given.\n\n>>> xp.zeros((2, 3)).transpose().shape\n(3, 2)")
 /* clang-format on */
 CX_ARRAY_FUNCTIONS(cx_array_movements, METHODS, CX_LIGHT)

@@ -23,7 +23,7 @@ CX_DO(gpu_read, cbx_gpu, (cbx_gpu_reading out), (),
 
 /* clang-format off */
 #define GPU(X) \
-    X(name, "/", "str", gpu_name, 0, "As the driver names it.\n\n>>> profiling.Gpu().name()  # doctest: +SKIP") \
+    X(name, "/", "str", gpu_name, 0, "Name of the device, as the driver reports it.\n\n>>> profiling.Gpu().name()  # doctest: +SKIP") \
     X(read, "/", "GpuReading", gpu_read, 0, "Memory, use, clocks, temperature, power, energy, and why it is slowed down.\n\n>>> profiling.Gpu().read().power_w  # doctest: +SKIP")
 CX_OBJECT_TYPE(gpu, gpu, GPU, "profiling", Gpu, "index: int = 0, library: str | None = None", cbx_gpu_close,
     "A device of NVIDIA, through NVML. RuntimeError, with the reason, without one.")
@@ -71,9 +71,9 @@ static PyObject *monitor_stop(cx_call *c)
 
 /* clang-format off */
 #define MONITOR(X) \
-    X(stop, "/", "Resources", monitor_stop, 0, "Ends watching; what the processes took. A second call gives the same.\n\n>>> profiling.ResourceMonitor().stop().peak_rss_mb >= 0\nTrue") \
+    X(stop, "/", "Resources", monitor_stop, 0, "Stop the monitor; the resources that the processes used. A second call returns the same.\n\n>>> profiling.ResourceMonitor().stop().peak_rss_mb >= 0\nTrue") \
     X(__enter__, "/", "Self", cx_do_enter, 0, "Itself.\n\n>>> with profiling.ResourceMonitor() as m: pass") \
-    X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, monitor_stop, "Ends watching; stop() gives the answer.\n\n>>> with profiling.ResourceMonitor() as m: pass")
+    X(__exit__, "type: object, value: object, traceback: object, /", "bool", cx_do_exit, monitor_stop, "Stop the monitor; stop() returns the result.\n\n>>> with profiling.ResourceMonitor() as m: pass")
 CX_OBJECT_TYPE(resource_monitor, monitor, MONITOR, "profiling", ResourceMonitor, "pid: int = 0, interval_s: float = 0.1, alone: bool = False, pss: bool = False, max_samples: int = 4096, gpu: Gpu | None = None", cbx_resource_monitor_free,
     "Watches a process and all that it starts (0: this one) from a thread of its own, from now on.")
 /* clang-format on */
@@ -142,13 +142,13 @@ CX_DO(timeline_write, cbx_timeline, (const char *path; cx_object *o = (cx_object
 
 /* clang-format off */
 #define TIMELINE(X) \
-    X(begin, "name: str, category: str | None = None, notes: Mapping[str, str | float] | None = None", "None", timeline_mark, cbx_timeline_begin, "Opens a span on the calling thread.\n\n>>> t = profiling.Timeline()\n>>> t.begin('work')") \
-    X(end, "/", "None", timeline_end, 0, "Closes the one that was opened last.\n\n>>> t = profiling.Timeline()\n>>> t.begin('work')\n>>> t.end()") \
-    X(instant, "name: str, category: str | None = None, notes: Mapping[str, str | float] | None = None", "None", timeline_mark, cbx_timeline_instant, "A moment.\n\n>>> t = profiling.Timeline()\n>>> t.instant('now')") \
-    X(counter, "name: str, values: Mapping[str, float]", "None", timeline_counter, 0, "Values of a counter's series, from now on.\n\n>>> t = profiling.Timeline()\n>>> t.counter('load', {'cpu': 1.0})") \
-    X(note, "key: str, value: str", "None", timeline_note, 0, "A word about the whole.\n\n>>> t = profiling.Timeline()\n>>> t.note('host', 'a')") \
-    X(events, "/", "int", timeline_events, 0, "How many there are.\n\n>>> t = profiling.Timeline()\n>>> t.instant('now')\n>>> t.events()\n1") \
-    X(write, "path: Path", "None", timeline_write, 0, "The file that chrome://tracing and ui.perfetto.dev open.\n\n>>> t = profiling.Timeline()\n>>> t.write(os.path.join(folder, 't.json'))")
+    X(begin, "name: str, category: str | None = None, notes: Mapping[str, str | float] | None = None", "None", timeline_mark, cbx_timeline_begin, "Open a span on the calling thread.\n\n>>> t = profiling.Timeline()\n>>> t.begin('work')") \
+    X(end, "/", "None", timeline_end, 0, "Close the span that was opened last.\n\n>>> t = profiling.Timeline()\n>>> t.begin('work')\n>>> t.end()") \
+    X(instant, "name: str, category: str | None = None, notes: Mapping[str, str | float] | None = None", "None", timeline_mark, cbx_timeline_instant, "Record an instant.\n\n>>> t = profiling.Timeline()\n>>> t.instant('now')") \
+    X(counter, "name: str, values: Mapping[str, float]", "None", timeline_counter, 0, "Set values of a counter.\n\n>>> t = profiling.Timeline()\n>>> t.counter('load', {'cpu': 1.0})") \
+    X(note, "key: str, value: str", "None", timeline_note, 0, "Add a note to the trace.\n\n>>> t = profiling.Timeline()\n>>> t.note('host', 'a')") \
+    X(events, "/", "int", timeline_events, 0, "Number of events.\n\n>>> t = profiling.Timeline()\n>>> t.instant('now')\n>>> t.events()\n1") \
+    X(write, "path: Path", "None", timeline_write, 0, "Write the file that chrome://tracing and ui.perfetto.dev open.\n\n>>> t = profiling.Timeline()\n>>> t.write(os.path.join(folder, 't.json'))")
 CX_OBJECT_TYPE(timeline, timeline, TIMELINE, "profiling", Timeline, "process: str | None = None", cbx_timeline_free,
     "A trace: spans that nest, counters, moments; write() makes the file of it.")
 /* clang-format on */

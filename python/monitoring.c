@@ -31,9 +31,9 @@ static PyObject *window_values(cx_call *c)
 
 /* clang-format off */
 #define WINDOW(X) \
-    X(add, "value: float, failed: bool = False, now: seconds = None", "None", window_add, 0, "A value; one that is not finite counts as a failure.\n\n>>> w = monitoring.Window()\n>>> w.add(2.0)") \
-    X(read, "now: seconds = None", "WindowFacts", window_read, 0, "Mean, p95, share of failures of what is in the window.\n\n>>> w = monitoring.Window()\n>>> w.add(2.0, now=0.0)\n>>> w.read(now=1.0).mean\n2.0") \
-    X(values, "now: seconds = None", "tuple[float, ...]", window_values, 0, "The values that the mean is of, oldest first.\n\n>>> w = monitoring.Window()\n>>> w.add(2.0, now=0.0)\n>>> w.values(now=1.0)\n(2.0,)")
+    X(add, "value: float, failed: bool = False, now: seconds = None", "None", window_add, 0, "Add a value; one that is not finite counts as a failure.\n\n>>> w = monitoring.Window()\n>>> w.add(2.0)") \
+    X(read, "now: seconds = None", "WindowFacts", window_read, 0, "Mean, p95 and share of failures of the values in the window.\n\n>>> w = monitoring.Window()\n>>> w.add(2.0, now=0.0)\n>>> w.read(now=1.0).mean\n2.0") \
+    X(values, "now: seconds = None", "tuple[float, ...]", window_values, 0, "The finite values in the window, oldest first.\n\n>>> w = monitoring.Window()\n>>> w.add(2.0, now=0.0)\n>>> w.values(now=1.0)\n(2.0,)")
 CX_OBJECT_TYPE(window, window, WINDOW, "monitoring", Window, "capacity: int = 100, age_s: seconds = 0.0", cbx_window_free,
     "The last values of a stream, and none older than age_s (0: any age).")
 /* clang-format on */
@@ -160,15 +160,15 @@ CX_DO(alerts_count, cbx_alerts, (), (), PyLong_FromSize_t(cbx_alerts_count(self)
 
 /* clang-format off */
 #define ALERTS(X) \
-    X(add_rule, "metric: str, *, info: float | None = None, warning: float | None = None, error: float | None = None, critical: float | None = None, lower: float = False, name: str | None = None, hysteresis: float = 0.0, raise_after: int = 1, clear_after: int = 1, quiet_s: seconds = 0.0, repeat_s: seconds = 0.0", "None", alerts_add_rule, 0, "A level a severity; a value above it (lower: below it) is beyond.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)") \
-    X(observe, "metric: str, value: float, now: seconds = None", "tuple[Alert, ...]", alerts_observe, 0, "A value of a metric; the alerts that it told.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> len(a.observe('load', 2.0, now=0.0))\n1") \
-    X(tell, "metric: str, message: str, severity: 'none' | 'info' | 'warning' | 'error' | 'critical' = 'warning', value: float | None = None, threshold: float | None = None, now: seconds = None", "tuple[Alert, ...]", alerts_tell, 0, "An alert of one's own, without a rule.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.tell('load', 'too high')[0].severity\n'warning'") \
+    X(add_rule, "metric: str, *, info: float | None = None, warning: float | None = None, error: float | None = None, critical: float | None = None, lower: float = False, name: str | None = None, hysteresis: float = 0.0, raise_after: int = 1, clear_after: int = 1, quiet_s: seconds = 0.0, repeat_s: seconds = 0.0", "None", alerts_add_rule, 0, "Add a rule: a threshold for each severity, exceeded by a value above it (lower: below it).\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)") \
+    X(observe, "metric: str, value: float, now: seconds = None", "tuple[Alert, ...]", alerts_observe, 0, "Record a value of a metric; the alerts that it raised.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> len(a.observe('load', 2.0, now=0.0))\n1") \
+    X(tell, "metric: str, message: str, severity: 'none' | 'info' | 'warning' | 'error' | 'critical' = 'warning', value: float | None = None, threshold: float | None = None, now: seconds = None", "tuple[Alert, ...]", alerts_tell, 0, "Raise an alert without a rule.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.tell('load', 'too high')[0].severity\n'warning'") \
     X(listen, "listener: Callable[[Alert], object] | None", "None", alerts_listen, 0, "listener(alert) is called for each alert from now on; None: no listener.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.listen(None)") \
-    X(severity, "metric: str | None = None", "str", alerts_severity, 0, "The worst of all rules now, or of a metric's.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.severity()\n'none'") \
-    X(recent, "n: int = 10", "list[Alert]", alerts_recent, 0, "The newest of those remembered, newest first.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.recent()\n[]") \
-    X(by_severity, "severity: 'none' | 'info' | 'warning' | 'error' | 'critical'", "list[Alert]", alerts_by_severity, 0, "Those remembered that alerts this severity, newest first.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.by_severity('warning')\n[]") \
-    X(clear, "/", "None", alerts_clear, 0, "Forgets those remembered; rules and states stay.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.clear()") \
-    X(count, "/", "int", alerts_count, 0, "Alerts alerts since the book was made.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.count()\n0")
+    X(severity, "metric: str | None = None", "str", alerts_severity, 0, "The highest severity of all rules now, or of the rules of a metric.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.severity()\n'none'") \
+    X(recent, "n: int = 10", "list[Alert]", alerts_recent, 0, "The newest alerts that are kept, newest first.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.recent()\n[]") \
+    X(by_severity, "severity: 'none' | 'info' | 'warning' | 'error' | 'critical'", "list[Alert]", alerts_by_severity, 0, "Alerts of that severity that are kept, newest first.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.by_severity('warning')\n[]") \
+    X(clear, "/", "None", alerts_clear, 0, "Drop the alerts that are kept; rules and states stay.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.clear()") \
+    X(count, "/", "int", alerts_count, 0, "Number of alerts since the object was made.\n\n>>> a = monitoring.Alerts()\n>>> a.add_rule('load', warning=1.0)\n>>> a.count()\n0")
 CX_OBJECT_TYPE(alerts, alerts, ALERTS, "monitoring", Alerts, "keep: int = 1000", cbx_alerts_free,
     "A book of alerts: values against rules, with patience on the way up and down.")
 /* clang-format on */
@@ -211,10 +211,10 @@ CX_DO(health_overall, cbx_health, (uint64_t now = cbx_clock_ns()), (now),
 
 /* clang-format off */
 #define HEALTH(X) \
-    X(set_baseline, "pipeline: str, seconds: float", "None", health_set_baseline, 0, "Duration that a pipeline should have.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)\n>>> h.set_baseline('etl', 1.0)") \
-    X(record, "pipeline: str, seconds: float, success: bool = True, now: seconds = None", "None", health_record, 0, "One execution.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)") \
+    X(set_baseline, "pipeline: str, seconds: float", "None", health_set_baseline, 0, "Set the expected duration of a pipeline.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)\n>>> h.set_baseline('etl', 1.0)") \
+    X(record, "pipeline: str, seconds: float, success: bool = True, now: seconds = None", "None", health_record, 0, "Record an execution.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)") \
     X(reports, "now: seconds = None", "tuple[HealthReport, ...]", health_reports, 0, "A HealthReport a pipeline.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)\n>>> h.reports(now=1.0)[0].pipeline\n'etl'") \
-    X(overall, "now: seconds = None", "str", health_overall, 0, "The worst state of those that are known.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)\n>>> h.overall(now=1.0)\n'unknown'")
+    X(overall, "now: seconds = None", "str", health_overall, 0, "The worst known state of all pipelines.\n\n>>> h = monitoring.Health()\n>>> h.record('etl', 1.0, now=0.0)\n>>> h.overall(now=1.0)\n'unknown'")
 CX_OBJECT_TYPE(health, health, HEALTH, "monitoring", Health, "window: int = 100, age_s: seconds = 0.0, min_executions: int = 3, degraded_rate: float = 0.2, critical_rate: float = 0.5, degraded_slow: float = 1.2, critical_slow: float = 2.0, hysteresis: float = 0.0", cbx_health_free,
     "Health of pipelines: failures and durations over a window of each.")
 /* clang-format on */
@@ -232,7 +232,7 @@ static bool read_alert(cx_call *c, PyObject *o, cbx_alert *out)
     const char *severity, *before, *message;
 
     if (Py_TYPE(o) != c->st->answers[CX_ALERT]) {
-        PyErr_Format(PyExc_TypeError, "send: 'alert' has to be an Alert, not %R", o);
+        PyErr_Format(PyExc_TypeError, "send: 'alert' must be an Alert, got %R", o);
         return false;
     }
     *out = (cbx_alert){ .rule = cx_text_of(field(o, 0), "rule"), .metric = cx_text_of(field(o, 1), "metric") };
@@ -278,6 +278,6 @@ CX_COMPUTE(do_tendency, cbx_tendency, TENDENCY, (double threshold; double level;
 
 /* clang-format off */
 #define MONITORING(X) \
-    X(tendency, "x: Samples, /, threshold: float = 0.01, level: float = 0.95", "Tendency", do_tendency, 0, "Whether a series rises, falls or stays, where its noise permits.\n\n>>> monitoring.tendency([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]).kind\n'rising'")
+    X(tendency, "x: Samples, /, threshold: float = 0.01, level: float = 0.95", "Tendency", do_tendency, 0, "Whether a series rises, falls or stays, as far as its noise permits.\n\n>>> monitoring.tendency([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]).kind\n'rising'")
 /* clang-format on */
 CX_FUNCTIONS(cx_monitoring_methods, MONITORING, CX_SLOW)

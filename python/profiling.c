@@ -198,7 +198,7 @@ static cbx_status sized_setup(size_t size, void *user, void **state, cbx_err *er
 
     *state = s;
     if (made && !PyCallable_Check(made)) {
-        PyErr_Format(PyExc_TypeError, "complexity: 'make' has to give something callable, not %R", made);
+        PyErr_Format(PyExc_TypeError, "complexity: 'make' must return a callable, got %R", made);
         Py_CLEAR(made);
     }
     s->t.call.function = made;
@@ -269,12 +269,12 @@ CX_RETURN(do_hlo, (const char *text = ""; cbx_hlo_report out), CX_GET(c, text) &
 /* clang-format off */
 #define PROFILING(X) \
     X(time, "function: Callable[[], object], /, *, warmup: int = 3, samples: int = 30, sample_s: float = 0.001, calls: int = 0, budget_s: float = 10.0, level: float = 0.95, percentiles: Samples | None = None, compile: Callable[[], object] | None = None, sync: Callable[[], object] | None = None", "Timing", do_time, 0, "Time of a call without arguments: compile() and the first call apart, then samples of the steady state. Results of JAX are waited for, or sync() is.\n\n>>> profiling.time(lambda: None, samples=3).calls_per_sample > 0\nTrue") \
-    X(memory, "function: Callable[[], object], /", "Memory", do_memory, 0, "Memory that one call takes at its peak, and keeps.\n\n>>> profiling.memory(lambda: None).peak_mb > 0\nTrue") \
+    X(memory, "function: Callable[[], object], /", "Memory", do_memory, 0, "Peak memory of one call, and the memory that it keeps.\n\n>>> profiling.memory(lambda: None).peak_mb > 0\nTrue") \
     X(memory_pattern, "used_mb: Samples, /, total_mb: Samples | None = None", "MemoryPattern", do_memory_pattern, 0, "Readings of memory over time: whether it grows or is nearly full.\n\n>>> profiling.memory_pattern([1.0, 2.0, 3.0]).peak_mb\n3.0") \
     X(flops, "function: Callable[[], object], /, calls: int = 1, *, flop: float | None = None, bytes: float | None = None", "Flops", do_flops, 0, "Work of a call by hardware counters, else as declared; with the source and why.\n\n>>> profiling.flops(lambda: None, flop=2.0).flop is not None\nTrue") \
-    X(batches, "iterable: Iterable[Any], process: Callable[[Any], object] | None = None, /, *, count: Callable[[Any], int] | None = None, sync: Callable[[], object] | None = None, warmup: int = 0, max_batches: int | None = None, level: float = 0.95", "BatchTiming", do_batches, 0, "Time of one pass of batches: getting one apart from process(batch).\n\n>>> profiling.batches([[1], [2]], lambda batch: None).nbatches\n2") \
-    X(complexity, "make: Callable[[int], Callable[[], object]], sizes: Sequence[int], /, *, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0", "tuple[Complexity, tuple[ComplexityPoint, ...]]", do_complexity, 0, "How a call grows: make(size) gives what is timed. Gives (Complexity, points).\n\n>>> len(profiling.complexity(lambda n: lambda: None, [10, 20, 40, 80], samples=2, sample_s=0)[1])\n4") \
-    X(complexity_of_points, "sizes: Samples, times: Samples, /, *, level: float = 0.95, min_weight: float = 0.9, min_span: float = 8.0, max_error: float = 0.25", "Complexity", do_complexity_of_points, 0, "The same of points that were measured already.\n\n>>> profiling.complexity_of_points([1, 2, 4, 8, 16], [1.0, 2.0, 4.0, 8.0, 16.0]).npoints\n5") \
-    X(hlo, "text: str, /", "Hlo", do_hlo, 0, "What XLA made of a function, from its compiled module's text.\n\n>>> text = 'HloModule m, is_scheduled=true\\n\\nENTRY %main (x: f32[8]) -> f32[8] {\\n  %x = f32[8]{0} parameter(0)\\n  ROOT %t = f32[8]{0} tanh(%x)\\n}\\n'\n>>> profiling.hlo(text).instructions\n2")
+    X(batches, "iterable: Iterable[Any], process: Callable[[Any], object] | None = None, /, *, count: Callable[[Any], int] | None = None, sync: Callable[[], object] | None = None, warmup: int = 0, max_batches: int | None = None, level: float = 0.95", "BatchTiming", do_batches, 0, "Time of one pass over batches, with the time of fetching apart from that of process(batch).\n\n>>> profiling.batches([[1], [2]], lambda batch: None).nbatches\n2") \
+    X(complexity, "make: Callable[[int], Callable[[], object]], sizes: Sequence[int], /, *, samples: int = 30, sample_s: float = 0.001, budget_s: float = 10.0", "tuple[Complexity, tuple[ComplexityPoint, ...]]", do_complexity, 0, "How the time of a call grows with its size: make(size) returns what is timed. Returns (Complexity, points).\n\n>>> len(profiling.complexity(lambda n: lambda: None, [10, 20, 40, 80], samples=2, sample_s=0)[1])\n4") \
+    X(complexity_of_points, "sizes: Samples, times: Samples, /, *, level: float = 0.95, min_weight: float = 0.9, min_span: float = 8.0, max_error: float = 0.25", "Complexity", do_complexity_of_points, 0, "As complexity, of points that were measured already.\n\n>>> profiling.complexity_of_points([1, 2, 4, 8, 16], [1.0, 2.0, 4.0, 8.0, 16.0]).npoints\n5") \
+    X(hlo, "text: str, /", "Hlo", do_hlo, 0, "Summary of the module that XLA compiled, from its text.\n\n>>> text = 'HloModule m, is_scheduled=true\\n\\nENTRY %main (x: f32[8]) -> f32[8] {\\n  %x = f32[8]{0} parameter(0)\\n  ROOT %t = f32[8]{0} tanh(%x)\\n}\\n'\n>>> profiling.hlo(text).instructions\n2")
 /* clang-format on */
 CX_FUNCTIONS(cx_profiling_methods, PROFILING, CX_LIGHT)

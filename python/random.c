@@ -80,19 +80,19 @@ static PyObject *do_permutation(cx_call *c)
 /* clang-format off */
 #define DRAW "key: Key, /, shape: int | Sequence[int] = (), *, dtype: DType | None = None"
 #define RANDOM(X) \
-    X(bernoulli, "key: Key, p: Operand, /, shape: int | Sequence[int] = ()", "Array", do_bernoulli, 0, "True with probability p.\n\n>>> xp.random.bernoulli(42, 1.0)\nArray(True, dtype=bool)") \
+    X(bernoulli, "key: Key, p: Operand, /, shape: int | Sequence[int] = ()", "Array", do_bernoulli, 0, "True with probability p, else False.\n\n>>> xp.random.bernoulli(42, 1.0)\nArray(True, dtype=bool)") \
     X(bits, DRAW, "Array", do_bits, cbx_random_bits, "Random bits: uint8, uint16, uint32 or uint64.\n\n>>> xp.random.bits(42, (2, 3)).shape\n(2, 3)") \
-    X(categorical, "key: Key, logits: Array, /, shape: int | Sequence[int] = (), *, axis: int = -1", "Array", do_categorical, 0, "Places with probabilities exp(logits).\n\n>>> xp.random.categorical(42, xp.asarray([0.0, -xp.inf]))\nArray(0, dtype=int64)") \
-    X(choice, "key: Key, x: int | Array, /, shape: int | Sequence[int] = (), *, replace: bool = True, p: Array | None = None, axis: int = 0", "Array", do_choice, 0, "Slices of x.\n\n>>> xp.random.choice(42, xp.asarray([7]), (2,))\nArray([7, 7], dtype=int64)") \
-    X(exponential, DRAW, "Array", draw, cbx_random_exponential, "Rate 1.\n\n>>> xp.random.exponential(42, (2, 3)).shape\n(2, 3)") \
-    X(fold_in, "key: Key, data: int, /", "Array", do_fold_in, 0, "The key for a number.\n\n>>> xp.random.fold_in(42, 1).shape\n(2,)") \
-    X(gamma, "key: Key, alpha: Operand, /, shape: int | Sequence[int] = (), *, dtype: DType | None = None", "Array", do_gamma, 0, "Gamma of shape alpha.\n\n>>> xp.random.gamma(42, 2.0, (3,)).shape\n(3,)") \
-    X(gumbel, DRAW, "Array", draw, cbx_random_gumbel, "Gumbel.\n\n>>> xp.random.gumbel(42, (2, 3)).shape\n(2, 3)") \
-    X(key, "seed: int, /", "Array", do_key, 0, "The key of a seed.\n\n>>> xp.random.key(42).shape\n(2,)") \
-    X(normal, DRAW, "Array", draw, cbx_random_normal, "Mean 0, variance 1.\n\n>>> xp.random.normal(42, (2, 3)).shape\n(2, 3)") \
-    X(permutation, "key: Key, x: int | Array, /, *, axis: int = 0", "Array", do_permutation, 0, "0..x-1, or the array x, in random order.\n\n>>> xp.sort(xp.random.permutation(42, 3))\nArray([0, 1, 2], dtype=int64)") \
-    X(randint, "key: Key, shape: int | Sequence[int], low: int, high: int, /, *, dtype: DType | None = None", "Array", do_randint, 0, "Integers, low <= i < high.\n\n>>> xp.random.randint(42, (2,), 5, 6)\nArray([5, 5], dtype=int64)") \
+    X(categorical, "key: Key, logits: Array, /, shape: int | Sequence[int] = (), *, axis: int = -1", "Array", do_categorical, 0, "Random indices with probabilities proportional to exp(logits).\n\n>>> xp.random.categorical(42, xp.asarray([0.0, -xp.inf]))\nArray(0, dtype=int64)") \
+    X(choice, "key: Key, x: int | Array, /, shape: int | Sequence[int] = (), *, replace: bool = True, p: Array | None = None, axis: int = 0", "Array", do_choice, 0, "Random elements of x along an axis, or of the integers below x.\n\n>>> xp.random.choice(42, xp.asarray([7]), (2,))\nArray([7, 7], dtype=int64)") \
+    X(exponential, DRAW, "Array", draw, cbx_random_exponential, "Exponential distribution of rate 1.\n\n>>> xp.random.exponential(42, (2, 3)).shape\n(2, 3)") \
+    X(fold_in, "key: Key, data: int, /", "Array", do_fold_in, 0, "A key made of a key and an integer.\n\n>>> xp.random.fold_in(42, 1).shape\n(2,)") \
+    X(gamma, "key: Key, alpha: Operand, /, shape: int | Sequence[int] = (), *, dtype: DType | None = None", "Array", do_gamma, 0, "Gamma distribution of shape alpha.\n\n>>> xp.random.gamma(42, 2.0, (3,)).shape\n(3,)") \
+    X(gumbel, DRAW, "Array", draw, cbx_random_gumbel, "Standard Gumbel distribution.\n\n>>> xp.random.gumbel(42, (2, 3)).shape\n(2, 3)") \
+    X(key, "seed: int, /", "Array", do_key, 0, "A key made of a seed.\n\n>>> xp.random.key(42).shape\n(2,)") \
+    X(normal, DRAW, "Array", draw, cbx_random_normal, "Standard normal distribution.\n\n>>> xp.random.normal(42, (2, 3)).shape\n(2, 3)") \
+    X(permutation, "key: Key, x: int | Array, /, *, axis: int = 0", "Array", do_permutation, 0, "The integers below x, or the array x, in random order.\n\n>>> xp.sort(xp.random.permutation(42, 3))\nArray([0, 1, 2], dtype=int64)") \
+    X(randint, "key: Key, shape: int | Sequence[int], low: int, high: int, /, *, dtype: DType | None = None", "Array", do_randint, 0, "Random integers, low <= i < high.\n\n>>> xp.random.randint(42, (2,), 5, 6)\nArray([5, 5], dtype=int64)") \
     X(split, "key: Key, num: int = 2, /", "Array", do_split, 0, "Independent keys.\n\n>>> xp.random.split(42, 3).shape\n(3, 2)") \
-    X(uniform, "key: Key, /, shape: int | Sequence[int] = (), *, dtype: DType | None = None, low: float = 0.0, high: float = 1.0", "Array", do_uniform, 0, "Numbers low <= x < high.\n\n>>> xp.random.uniform(42, (2, 3)).shape\n(2, 3)")
+    X(uniform, "key: Key, /, shape: int | Sequence[int] = (), *, dtype: DType | None = None, low: float = 0.0, high: float = 1.0", "Array", do_uniform, 0, "Uniform distribution: low <= x < high.\n\n>>> xp.random.uniform(42, (2, 3)).shape\n(2, 3)")
 /* clang-format on */
 CX_FUNCTIONS(cx_random_methods, RANDOM, CX_LIGHT)

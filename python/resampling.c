@@ -114,7 +114,7 @@ static PyObject *do_detectable_ratio(cx_call *c)
     X(bootstrap_nested, "x: Groups, y: Groups | None = None, /, statistic: 'mean' | 'median' | 'quantile' | 'trimmed-mean' | 'stddev' | Callable[..., float] = 'mean', *, compare: 'difference' | 'ratio' = 'difference', method: 'percentile' | 'basic' | 'bca' | 'studentised' = 'percentile', level: float = 0.95, resamples: int = 10000, seed: int = 0", "Interval", do_bootstrap_nested, 0, "Bootstrap of launches with epochs: x is a sequence of sequences.\n\n>>> statistics.bootstrap_nested([[1.0, 1.1], [1.2, 1.3], [1.0, 1.2]]).value > 1\nTrue") \
     X(components, "x: Groups, /", "Components", do_components, 0, "Variance within and between groups; x is a sequence of sequences.\n\n>>> statistics.components([[1.0, 1.1], [1.2, 1.3]]).groups\n2") \
     X(repetitions, "variance: Samples, cost: Samples, /, maximum: int = 1000", "tuple[int, ...]", do_repetitions, 0, "Kalibera and Jones: repetitions of each level, lowest first.\n\n>>> statistics.repetitions([1.0, 4.0], [1.0, 16.0])\n(2,)") \
-    X(launches_for, "variance: float, half: float, /, level: float = 0.95", "int", do_launches_for, 0, "Launches for which the interval of their mean is that narrow.\n\n>>> statistics.launches_for(1.0, 0.5) > 10\nTrue") \
+    X(launches_for, "variance: float, half: float, /, level: float = 0.95", "int", do_launches_for, 0, "Number of launches for which the interval of their mean has that half width.\n\n>>> statistics.launches_for(1.0, 0.5) > 10\nTrue") \
     X(power_two, "n: int, d: float, /, alpha: float = 0.05", "float", do_power, cbx_stat_power_two, "Power of a t test of two samples of n.\n\n>>> statistics.power_two(20, 1.0) > 0.8\nTrue") \
     X(power_one, "n: int, d: float, /, alpha: float = 0.05", "float", do_power, cbx_stat_power_one, "Power of a t test of n values or pairs.\n\n>>> statistics.power_one(20, 1.0) > 0.9\nTrue") \
     X(detectable_two, "n: int, alpha: float, power: float, /", "float", do_power, cbx_stat_detectable_two, "Smallest standardised difference found with that power.\n\n>>> round(statistics.detectable_two(20, 0.05, 0.9), 2)\n1.05") \
@@ -146,10 +146,10 @@ CX_DO(sequence_interval, cbx_sequence, (cbx_interval out), (),
 
 /* clang-format off */
 #define SEQUENCE(X) \
-    X(add, "x: float, /", "None", sequence_add, 0, "One more value.\n\n>>> s = statistics.Sequence()\n>>> s.add(1.0)") \
+    X(add, "x: float, /", "None", sequence_add, 0, "Add a value.\n\n>>> s = statistics.Sequence()\n>>> s.add(1.0)") \
     X(add_ratio, "a: float, b: float, /", "None", sequence_add_ratio, 0, "log(a / b) as one more value.\n\n>>> s = statistics.Sequence()\n>>> s.add_ratio(2.0, 1.0)") \
     X(mean, "/", "float", sequence_interval, cbx_sequence_mean, "Interval of the mean so far.\n\n>>> s = statistics.Sequence()\n>>> s.add(1.0)\n>>> s.mean().value\n1.0") \
-    X(ratio, "/", "Interval", sequence_interval, cbx_sequence_ratio, "The same, exponentiated: of the geometric mean ratio.\n\n>>> s = statistics.Sequence()\n>>> s.add_ratio(2.0, 2.0)\n>>> s.ratio().value\n1.0")
+    X(ratio, "/", "Interval", sequence_interval, cbx_sequence_ratio, "Interval of the geometric mean ratio so far.\n\n>>> s = statistics.Sequence()\n>>> s.add_ratio(2.0, 2.0)\n>>> s.ratio().value\n1.0")
 CX_OBJECT_TYPE(sequence, sequence, SEQUENCE, "statistics", Sequence, "kind: 'normal' | 'bounded' | 'asymptotic' = 'normal', *, level: float = 0.95, planned: float = 30.0, low: float = 0.0, high: float = 0.0", PyMem_Free,
     "A confidence sequence: an interval that may be looked at after each value. kind: 'normal', 'bounded' (by low and high), 'asymptotic'.")
 /* clang-format on */

@@ -245,7 +245,7 @@ static PyObject *ell_reorder(cx_call *c)
 #define ELL(X) \
     X(rows, "/", "int", ell_count, cbx_ell_rows, "Number of rows.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.rows()\n2") \
     X(cols, "/", "int", ell_count, cbx_ell_cols, "Number of columns.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.cols()\n2") \
-    X(width, "/", "int", ell_count, cbx_ell_width, "Places of a row.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.width()\n2") \
+    X(width, "/", "int", ell_count, cbx_ell_width, "Number of positions of a row.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.width()\n2") \
     X(edges, "/", "int", ell_count, cbx_ell_edges, "Number of edges.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.edges()\n4") \
     X(pack, "entries: Array, /", "Array", ell_pack, 0, "Entries of a graph made from CSR, in their order there, as values (rows, width).\n\n>>> g = xp.semiring.Ell([0, 1], 2, start=[0, 1, 2])\n>>> g.pack(xp.ones(2)).shape\n(2, 1)") \
     X(matmul, VALUES "/, " ALGEBRA, "Array", ell_product, cbx_ell_matmul, "The matrix with these values (rows, width) by b (cols, d), over an algebra.\n\n>>> g = xp.semiring.Ell([[0, 1], [1, 0]], 2)\n>>> v, b = xp.ones((2, 2)), xp.ones((2, 1))\n>>> g.matmul(v, b).shape\n(2, 1)") \

@@ -23,15 +23,15 @@ static PyObject *do_unique(cx_call *c)
 
 /* clang-format off */
 #define SETS(X) \
-    X(extract, "condition: Array, x: Array, /", "Array", do_extract, 0, "Elements where the condition holds.\n\n>>> xp.extract(xp.asarray([True, False]), xp.asarray([1, 2]))\nArray([1], dtype=int64)") \
-    X(intersect1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_intersect1d, "Values in both.\n\n>>> xp.intersect1d(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([2], dtype=int64)") \
-    X(isin, "x1: Operand, x2: Operand, /, *, invert: bool = False", "Array", do_isin, 0, "Whether elements of x1 are among those of x2.\n\n>>> xp.isin(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([False,  True], dtype=bool)") \
-    X(setdiff1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_setdiff1d, "Values of x1 that are not in x2.\n\n>>> xp.setdiff1d(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([1], dtype=int64)") \
-    X(setxor1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_setxor1d, "Values in one of both.\n\n>>> xp.setxor1d(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([1, 3], dtype=int64)") \
-    X(union1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_union1d, "Values of both.\n\n>>> xp.union1d(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([1, 2, 3], dtype=int64)") \
-    X(unique_all, "x: Array, /", "_unique_all_result", do_unique, 0, "Distinct values with first places, inverse and counts.\n\n>>> xp.unique_all(xp.asarray([2, 1, 2]))[1]\nArray([1, 0], dtype=int64)") \
+    X(extract, "condition: Array, x: Array, /", "Array", do_extract, 0, "Elements where the condition is true.\n\n>>> xp.extract(xp.asarray([True, False]), xp.asarray([1, 2]))\nArray([1], dtype=int64)") \
+    X(intersect1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_intersect1d, "Sorted values that both arrays have.\n\n>>> xp.intersect1d(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([2], dtype=int64)") \
+    X(isin, "x1: Operand, x2: Operand, /, *, invert: bool = False", "Array", do_isin, 0, "Whether each element of x1 is an element of x2.\n\n>>> xp.isin(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([False,  True], dtype=bool)") \
+    X(setdiff1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_setdiff1d, "Sorted values of x1 that x2 does not have.\n\n>>> xp.setdiff1d(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([1], dtype=int64)") \
+    X(setxor1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_setxor1d, "Sorted values that exactly one of the arrays has.\n\n>>> xp.setxor1d(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([1, 3], dtype=int64)") \
+    X(union1d, "x1: Operand, x2: Operand, /", "Array", of_two, cbx_union1d, "Sorted values that at least one of the arrays has.\n\n>>> xp.union1d(xp.asarray([1, 2]), xp.asarray([2, 3]))\nArray([1, 2, 3], dtype=int64)") \
+    X(unique_all, "x: Array, /", "_unique_all_result", do_unique, 0, "Distinct values with the index of the first of each, the inverse and counts.\n\n>>> xp.unique_all(xp.asarray([2, 1, 2]))[1]\nArray([1, 0], dtype=int64)") \
     X(unique_counts, "x: Array, /", "_unique_counts_result", do_unique, cbx_unique_counts, "Distinct values with counts.\n\n>>> xp.unique_counts(xp.asarray([2, 1, 2]))[1]\nArray([1, 2], dtype=int64)") \
-    X(unique_inverse, "x: Array, /", "_unique_inverse_result", do_unique, cbx_unique_inverse, "Distinct values, and which of them each element is.\n\n>>> xp.unique_inverse(xp.asarray([2, 1, 2]))[1]\nArray([1, 0, 1], dtype=int64)") \
+    X(unique_inverse, "x: Array, /", "_unique_inverse_result", do_unique, cbx_unique_inverse, "Distinct values, and the index of each element among them.\n\n>>> xp.unique_inverse(xp.asarray([2, 1, 2]))[1]\nArray([1, 0, 1], dtype=int64)") \
     X(unique_values, "x: Array, /", "Array", do_unique_values, 0, "Distinct values.\n\n>>> xp.unique_values(xp.asarray([2, 1, 2]))\nArray([1, 2], dtype=int64)")
 /* clang-format on */
 CX_FUNCTIONS(cx_set_methods, SETS, CX_HEAVY)

@@ -130,12 +130,12 @@ CX_DO(validation_to_dict, cbx_validation, (), (), cx_json_answer(cbx_validation_
 
 /* clang-format off */
 #define VALIDATION(X) \
-    X(add_accuracy, "definition: MetricDef, achieved: float | Metric, target: float", "None", validation_add_accuracy, 0, "A value against a target.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_accuracy(cx.MetricDef('f1', '1', 'higher'), 0.9, 0.8)") \
-    X(add_convergence, "name: str, errors: Samples, tolerance: float, hold: int = 1", "None", validation_add_convergence, 0, "A series of errors, which has to meet the tolerance.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_convergence('loss', [1.0, 0.1, 0.01], 0.05)") \
-    X(add_violation, "sentence: str", "None", validation_add_violation, 0, "Something wrong that no number shows.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_violation('no data')") \
+    X(add_accuracy, "definition: MetricDef, achieved: float | Metric, target: float", "None", validation_add_accuracy, 0, "Check a value against a target.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_accuracy(cx.MetricDef('f1', '1', 'higher'), 0.9, 0.8)") \
+    X(add_convergence, "name: str, errors: Samples, tolerance: float, hold: int = 1", "None", validation_add_convergence, 0, "Check that a series of errors reaches a tolerance.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_convergence('loss', [1.0, 0.1, 0.01], 0.05)") \
+    X(add_violation, "sentence: str", "None", validation_add_violation, 0, "Record a violation in words.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_violation('no data')") \
     X(passed, "/", "bool", validation_passed, 0, "Whether there are checks and every one passed.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.passed()\nFalse") \
-    X(checks, "/", "int", validation_count, cbx_validation_checks, "Checks made.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.checks()\n0") \
-    X(failures, "/", "int", validation_count, cbx_validation_failures, "Those that did not pass.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.failures()\n0") \
+    X(checks, "/", "int", validation_count, cbx_validation_checks, "Number of checks.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.checks()\n0") \
+    X(failures, "/", "int", validation_count, cbx_validation_failures, "Number of checks that failed.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.failures()\n0") \
     X(to_dict, "/", "dict[str, Any]", validation_to_dict, 0, "All of it.\n\n>>> v = validation.Validation('model', 'paper')\n>>> sorted(v.to_dict())[:1]\n['accuracy']")
 CX_OBJECT_TYPE(validation, validation, VALIDATION, "validation", Validation, "name: str, reference: str", cbx_validation_free,
     "Checks of one subject against one reference.")

@@ -96,7 +96,7 @@ class Bisection(unittest.TestCase):
                                    (lambda: search.observe("c01", math.nan), ValueError, "finite"),
                                    (lambda: search.run(None), TypeError, "'bench' must be callable"),
                                    (lambda: search.run(lambda c: "fast"), TypeError, "float|number"),
-                                   (lambda: search.restore(None), TypeError, "not None"),
+                                   (lambda: search.restore(None), TypeError, "got None"),
                                    (lambda: search.restore({}), ValueError, "state"),
                                    (lambda: ci.Bisection("good", []), ValueError, "commit"),
                                    (lambda: ci.Bisection("good", ["a", "a"]), ValueError, "twice|two|same"),

@@ -286,7 +286,7 @@ class Profiling(unittest.TestCase):
                      lambda: profiling.complexity(lambda n: broken, [1, 2, 3, 4])):
             with self.assertRaisesRegex(LookupError, "mine"):
                 call()
-        with self.assertRaisesRegex(TypeError, "'make' has to give something callable"):
+        with self.assertRaisesRegex(TypeError, "'make' must return a callable"):
             profiling.complexity(lambda n: n, [1, 2, 3, 4])
 
     def test_memory(self):
@@ -574,7 +574,7 @@ class Monitoring(unittest.TestCase):
         with open(path, encoding="utf-8") as f:
             line = json.loads(f.read())
         self.assertEqual((line["schema"], line["metric"], line["severity"], line["time"][:10]), ("calibrax-alert", "x", "error", "2026-01-01"))
-        with self.assertRaisesRegex(TypeError, "has to be an Alert"):
+        with self.assertRaisesRegex(TypeError, "must be an Alert"):
             monitoring.Sink("file", path).send({"metric": "x"})
         with self.assertRaises((ChildProcessError, RuntimeError)):
             monitoring.Sink("command", "exit 3").send(alert)
