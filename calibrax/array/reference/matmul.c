@@ -116,17 +116,23 @@ static void one_matrix_by_columns(const product *p, char *a, char *b, char *r, c
 
 static void one_matrix(const product *p, char *a, char *b, char *r, char *acc, char *line)
 {
-    ptrdiff_t wide = (ptrdiff_t)p->wide_size;
+    const ptrdiff_t wide = (ptrdiff_t)p->wide_size;
 
     for (size_t i = 0; i < p->m; i++) {
         memset(acc, 0, p->n * p->wide_size);
         for (size_t k = 0; k < p->k; k++) {
             double x[2];
             char *at = a + (ptrdiff_t)i * p->a.strides[1] + (ptrdiff_t)k * p->a.strides[2];
-            p->load(1, (char *const[]){ (char *)x, at }, (const ptrdiff_t[]){ 0, 0 });
-            p->load(p->n, (char *const[]){ line, b + (ptrdiff_t)k * p->b.strides[1] },
-                    (const ptrdiff_t[]){ wide, p->b.strides[2] });
-            p->step(p->n, x, line, acc);
+            char *row = b + (ptrdiff_t)k * p->b.strides[1];
+            if (p->in_place)
+                memcpy(x, at, p->wide_size);
+            else
+                p->load(1, (char *const[]){ (char *)x, at }, (const ptrdiff_t[]){ 0, 0 });
+            if (!p->in_place || p->b.strides[2] != wide) {
+                p->load(p->n, (char *const[]){ line, row }, (const ptrdiff_t[]){ wide, p->b.strides[2] });
+                row = line;
+            }
+            p->step(p->n, x, row, acc);
         }
         p->store(p->n, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1], acc },
                  (const ptrdiff_t[]){ p->r.strides[2], wide });
@@ -153,7 +159,7 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     p.a = cbx__ref_strided(a);
     p.b = cbx__ref_strided(b);
     p.r = cbx__ref_strided(*out);
-    p.in_place = by_columns && t == p.dtype; /* nothing to convert */
+    p.in_place = t == p.dtype; /* nothing to convert */
     p.load = t == wide || p.in_place ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
     p.store = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(wide, t);
     p.step = wide == CBX_C128 ? axpy_c128 : axpy_u64;
