@@ -101,8 +101,7 @@ static PyObject *do_bisect(cx_call *c)
     o.progress = report_progress;
     o.user = &t;
     o.stop = c->stop;
-    c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL; /* it waits for processes */
     status = cbx_bisect_run(c->ctx, &o, &b, &c->err);
     cx_lock(c);
     if (!cx_callback_done(&t.progress) && cx_fine(c, status))

@@ -197,6 +197,12 @@ bool cx_begin(cx_call *c)
     return true;
 }
 
+bool cx_begin_long(cx_call *c)
+{
+    c->elements = CX_UNLOCK_ELEMENTS;
+    return cx_begin(c);
+}
+
 bool cx_keep(cx_call *c, size_t n, cbx_array **arrays)
 {
     cbx_status status = cbx_scope_close_keep(&c->scope, n, arrays, &c->err);

@@ -65,8 +65,7 @@ static PyObject *make_check(cx_call *c)
     self->baseline = cbx_run_ref(baseline);
     self->defs = defs ? cbx_run_ref(defs) : NULL;
     o.defs = self->defs;
-    c->elements = CX_UNLOCK_ELEMENTS;
-    if (!cx_begin(c)) status = CBX_ENOMEM;
+    if (!cx_begin_long(c)) status = CBX_ENOMEM;
     if (!status && waivers) status = cbx_waivers_read(c->ctx, waivers, &self->waivers, &c->err);
     if (!status) status = cbx_regression_create(c->ctx, self->run, self->baseline, &o, &self->regression, &c->err);
     if (!status)

@@ -25,8 +25,7 @@ static PyObject *do_command(cx_call *c)
     if (!argv.n) return cx_raise(CBX_EINVAL, "command: 'argv' must name a program");
     o.argv = argv.list; /* with a NULL at its end */
     o.stop = c->stop;
-    c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL; /* it waits for processes */
     if (cx_fine(c, cbx_profile_command(c->ctx, &o, &out, &c->err))) r = profile_object(c, &out, level);
     cbx_profile_clear(&out);
     return r;

@@ -52,8 +52,7 @@ static cbx_devices *probed(cx_call *c, bool *gpus)
     cbx_devices *held;
     cbx_status status;
 
-    c->elements = CX_UNLOCK_ELEMENTS;
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL;
     status = cbx_ctx_devices(c->ctx, &devices, &c->err);
     held = status ? NULL : cbx_devices_ref(devices);
     *gpus = (cbx_ctx_backend(c->ctx)->flags & CBX_BACKEND_GPU) != 0;

@@ -26,8 +26,7 @@ static PyObject *do_doctor(cx_call *c)
     cbx_doctor_report report;
     bool fine;
 
-    c->elements = CX_UNLOCK_ELEMENTS; /* libraries are loaded */
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL; /* libraries are loaded */
     cbx_doctor_init(&report, cx_arena(c));
     fine = look(c, &report, &c->err);
     return cx_fine(c, fine ? CBX_OK : c->err.status) ? cx_answer_list(c->st, CX_DOCTOR_ITEM, report.items, report.count)

@@ -70,8 +70,7 @@ static PyObject *do_save(cx_call *c)
     if (!CX_GET(c, path, compress) || !format_of(c, path, &f) ||
         (f == NPY ? !CX_GET_AS(c, "arrays", one) : !read_members(c, cx_arg(c, "arrays"), &m)))
         return NULL;
-    c->elements = CX_UNLOCK_ELEMENTS; /* it waits for the disk */
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL; /* it waits for the disk */
     if (f == NPY) return cx_none(c, cbx_npy_write(c->ctx, path, one, &c->err));
     if (f == HDF5) return cx_none(c, write_hdf5(c->ctx, path, &m, &c->err));
     return cx_none(c, cbx_npz_write(c->ctx, path, m.list, m.n, compress ? CBX_NPZ_DEFLATED : CBX_NPZ_STORED, &c->err));

@@ -58,8 +58,7 @@ static PyObject *do_roofs(cx_call *c)
     cbx_roofs out;
 
     if (!CX_GET(c, type, cores, refresh)) return NULL;
-    c->elements = CX_UNLOCK_ELEMENTS; /* it may have to be measured */
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL; /* it may have to be measured */
     status = cbx_machine_read(c->ctx, NULL, &m, &c->err);
     if (!status) status = cbx_probe_get(c->ctx, m.id, refresh, &probe, &c->err);
     if (!status) status = cbx_roofs_of_type(&probe, type, cores > INT32_MAX ? INT32_MAX : (int)cores, &out, &c->err);

@@ -48,8 +48,7 @@ static PyObject *do_bootstrap(cx_call *c)
     if (!CX_GET(c, x, y) || !read_statistic(c, &cb, &o) ||
         !CX_GET(c, o.parameter, o.compare, o.paired, o.method, o.level, o.resamples, o.seed, o.threads))
         return NULL;
-    c->elements = CX_UNLOCK_ELEMENTS; /* it takes its time, and its threads call back */
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL; /* it takes its time, and its threads call back */
     status = cbx_stat_bootstrap(c->ctx, x.x, x.n, y.x, y.n, &o, &out, &c->err);
     cx_lock(c);
     return cx_callback_done(&cb) ? NULL : cx_answer(c, status, CX_INTERVAL, &out);
@@ -103,8 +102,7 @@ static PyObject *do_detectable_ratio(cx_call *c)
     size_t n;
 
     if (!CX_GET(c, pilot, n, o.alpha, o.power, o.runs, o.seed)) return NULL;
-    c->elements = CX_UNLOCK_ELEMENTS;
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL;
     return cx_answer_number(c, cbx_stat_detectable_ratio(c->ctx, pilot.x, pilot.n, n, &o, &out, &c->err), &out);
 }
 

@@ -145,8 +145,7 @@ static PyObject *make_run(cx_call *c)
 
     if (!CX_GET(c, id, timestamp, detect)) return NULL;
     o.no_vcs = o.no_machine = o.no_versions = !detect;
-    c->elements = CX_UNLOCK_ELEMENTS; /* it may run git */
-    if (!cx_begin(c)) return NULL;
+    if (!cx_begin_long(c)) return NULL; /* it may run git */
     fine = cx_fine(c, cbx_run_builder_create(c->ctx, &o, &b, &c->err)) &&
            (!id || cx_fine(c, cbx_run_builder_set_id(b, id, &c->err))) &&
            (!cx_arg(c, "timestamp") || cx_fine(c, cbx_run_builder_set_timestamp(b, timestamp, &c->err))) &&
@@ -168,28 +167,16 @@ static PyObject *from_dict(cx_call *c)
     return fine ? cx_run_object(c->st, run) : NULL;
 }
 
-static PyObject *read_run(cx_call *c)
-{
-    cbx_run *run = NULL;
-    const char *path;
-
-    if (!CX_GET(c, path)) return NULL;
-    c->elements = CX_UNLOCK_ELEMENTS;
-    return cx_begin(c) && cx_fine(c, cbx_run_read(c->ctx, path, &run, &c->err)) ? cx_run_object(c->st, run) : NULL;
-}
+CX_RETURN(read_run, (cbx_run *run = NULL; const char *path),
+          CX_GET(c, path) && cx_begin_long(c) && cx_fine(c, cbx_run_read(c->ctx, path, &run, &c->err)),
+          cx_run_object(c->st, run))
 
 /* ---- methods ---- */
 
 static PyObject *to_dict(cx_call *c) { return cx_json_answer(cbx_run_to_json(run_of(c->self))); }
 
-static PyObject *write_run(cx_call *c)
-{
-    const char *path;
-
-    if (!CX_GET(c, path)) return NULL;
-    c->elements = CX_UNLOCK_ELEMENTS;
-    return cx_begin(c) ? cx_none(c, cbx_run_write(c->ctx, run_of(c->self), path, &c->err)) : NULL;
-}
+CX_RETURN(write_run, (const char *path), CX_GET(c, path) && cx_begin_long(c),
+          cx_none(c, cbx_run_write(c->ctx, run_of(c->self), path, &c->err)))
 
 static PyObject *points_of(PyObject *self)
 {

@@ -227,6 +227,8 @@ void cx_call_init(cx_call *c, cx_state *st, const char *name);
 void cx_call_done(cx_call *c);
 /** Borrows a context and opens a scope; false with an exception set.  Until cx_result no Python object may be touched. */
 bool cx_begin(cx_call *c);
+/** The same without the interpreter's lock, however few the elements: for calls that wait, or compute long. */
+bool cx_begin_long(cx_call *c);
 /** Takes the interpreter's lock again, inside a begun call. */
 void cx_lock(cx_call *c);
 /** Closes the scope: the result as an Array, or the exception of the first failure. */

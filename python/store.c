@@ -99,38 +99,22 @@ static PyObject *do_load(cx_call *c)
     return !c->function->nparameters || CX_GET(c, which) ? load(c, which) : NULL;
 }
 
-/* fn(store, name, err) */
-static PyObject *by_name(cx_call *c)
-{
-    const char *name;
-    cbx_status status;
+typedef cbx_status (*of_name)(cbx_store *, const char *, cbx_err *);
+CX_STORED(by_name, (const char *name), CX_GET(c, name), ((of_name)c->fn)(CX_STORE(c), name, &c->err),
+          cx_none(c, status))
 
-    if (!CX_GET(c, name)) return NULL;
-    CX_IN_STORE(c, status, ((cbx_status(*)(cbx_store *, const char *, cbx_err *))c->fn)(CX_STORE(c), name, &c->err));
-    return cx_none(c, status);
-}
+CX_STORED(set_baseline, (const char *run_id, *name = CBX_BASELINE_MAIN), CX_GET(c, run_id, name),
+          cbx_store_baseline_set(CX_STORE(c), name, run_id, &c->err), cx_none(c, status))
 
-static PyObject *set_baseline(cx_call *c)
-{
-    const char *run_id, *name = CBX_BASELINE_MAIN;
-    cbx_status status;
+/* None where there is none. */
+#define OR_NONE(object) status == CBX_ENOENT ? Py_NewRef(Py_None) : cx_fine(c, status) ? (object) : NULL
 
-    if (!CX_GET(c, run_id, name)) return NULL;
-    CX_IN_STORE(c, status, cbx_store_baseline_set(CX_STORE(c), name, run_id, &c->err));
-    return cx_none(c, status);
-}
+CX_STORED(get_baseline, (const char *name = CBX_BASELINE_MAIN; cbx_run *run = NULL), CX_GET(c, name),
+          cbx_store_baseline_get(CX_STORE(c), name, &run, &c->err), OR_NONE(cx_run_object(c->st, run)))
 
-static PyObject *get_baseline(cx_call *c)
-{
-    const char *name = CBX_BASELINE_MAIN;
-    cbx_run *run = NULL;
-    cbx_status status;
-
-    if (!CX_GET(c, name)) return NULL;
-    CX_IN_STORE(c, status, cbx_store_baseline_get(CX_STORE(c), name, &run, &c->err));
-    if (status == CBX_ENOENT) Py_RETURN_NONE;
-    return cx_fine(c, status) ? cx_run_object(c->st, run) : NULL;
-}
+CX_STORED(metric_def, (const char *metric; cbx_metric_def def), CX_GET(c, metric),
+          cbx_store_metric_def(CX_STORE(c), metric, cx_arena(c), &def, &c->err),
+          OR_NONE(cx_metric_def_object(c->st, &def)))
 
 static PyObject *baselines(cx_call *c)
 {
@@ -144,18 +128,6 @@ static PyObject *baselines(cx_call *c)
     for (size_t i = 0; out && i < n; i++)
         if (!cx_append(out, PyUnicode_FromString(names[i]))) Py_CLEAR(out);
     return out;
-}
-
-static PyObject *metric_def(cx_call *c)
-{
-    const char *metric;
-    cbx_metric_def def;
-    cbx_status status;
-
-    if (!CX_GET(c, metric)) return NULL;
-    CX_IN_STORE(c, status, cbx_store_metric_def(CX_STORE(c), metric, cx_arena(c), &def, &c->err));
-    if (status == CBX_ENOENT) Py_RETURN_NONE;
-    return cx_fine(c, status) ? cx_metric_def_object(c->st, &def) : NULL;
 }
 
 /* ---- queries ---- */
@@ -191,17 +163,8 @@ static PyObject *found(cx_call *c, const cbx_store_query *q, bool entries)
     return out;
 }
 
-static PyObject *do_entries(cx_call *c)
-{
-    cbx_store_query q;
-    return query_arg(c, &q) ? found(c, &q, true) : NULL;
-}
-
-static PyObject *do_list_runs(cx_call *c)
-{
-    cbx_store_query q;
-    return query_arg(c, &q) ? found(c, &q, false) : NULL;
-}
+CX_RETURN(do_entries, (cbx_store_query q), query_arg(c, &q), found(c, &q, true))
+CX_RETURN(do_list_runs, (cbx_store_query q), query_arg(c, &q), found(c, &q, false))
 
 /* query(**tags): names of tags are the keywords, so it is not in the table. */
 static PyObject *store_query(PyObject *self, PyObject *args, PyObject *tags)
@@ -251,11 +214,7 @@ static PyObject *trends(cx_call *c, const cbx_store_query *q)
     return out;
 }
 
-static PyObject *do_trend(cx_call *c)
-{
-    cbx_store_query q;
-    return query_arg(c, &q) ? trends(c, &q) : NULL;
-}
+CX_RETURN(do_trend, (cbx_store_query q), query_arg(c, &q), trends(c, &q))
 
 /* The one series of that name: several are never mixed. */
 static PyObject *extract_trend(cx_call *c)
@@ -317,39 +276,15 @@ static PyObject *do_problems(cx_call *c)
     return out;
 }
 
-static PyObject *compact(cx_call *c)
-{
-    cbx_store_keep keep = { 0 };
-    cbx_store_report r;
-    cbx_status status;
+CX_STORED(compact, (cbx_store_keep keep = { 0 }; cbx_store_report r),
+          CX_GET(c, keep.newest, keep.dry) && CX_GET_AS(c, "since", keep.since_us),
+          cbx_store_compact(CX_STORE(c), &keep, &r, &c->err), care_object(c, status, &r))
 
-    if (!CX_GET(c, keep.newest, keep.dry) || !CX_GET_AS(c, "since", keep.since_us)) return NULL;
-    CX_IN_STORE(c, status, cbx_store_compact(CX_STORE(c), &keep, &r, &c->err));
-    return care_object(c, status, &r);
-}
+CX_STORED(migrate, (cbx_store_report r; bool dry), CX_GET(c, dry), cbx_store_migrate(CX_STORE(c), dry, &r, &c->err),
+          care_object(c, status, &r))
 
-static PyObject *migrate(cx_call *c)
-{
-    cbx_store_report r;
-    cbx_status status;
-    bool dry;
-
-    if (!CX_GET(c, dry)) return NULL;
-    CX_IN_STORE(c, status, cbx_store_migrate(CX_STORE(c), dry, &r, &c->err));
-    return care_object(c, status, &r);
-}
-
-static PyObject *export_runs(cx_call *c)
-{
-    cbx_store_report r;
-    cbx_store_query q;
-    cbx_status status;
-    const char *to;
-
-    if (!CX_GET(c, to) || !query_arg(c, &q)) return NULL;
-    CX_IN_STORE(c, status, cbx_store_export(CX_STORE(c), &q, to, &r, &c->err));
-    return care_object(c, status, &r);
-}
+CX_STORED(export_runs, (cbx_store_report r; cbx_store_query q; const char *to), CX_GET(c, to) && query_arg(c, &q),
+          cbx_store_export(CX_STORE(c), &q, to, &r, &c->err), care_object(c, status, &r))
 
 /* ---- the type ---- */
 

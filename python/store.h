@@ -27,6 +27,18 @@ cbx_status cx_store_closed(PyObject *self, cbx_err *err);
     } while (0)
 #define CX_STORE(c) ((cx_shared_store *)((cx_object *)(c)->self)->handle)->store
 
+/* CX_STORED(name, (variables), condition, call, result): a method that reads arguments, makes a call alone with the store, and returns
+ * a result of its status. */
+#define CX_STORED(name, variables, condition, call, result)                                                            \
+    static PyObject *name(cx_call *c)                                                                                  \
+    {                                                                                                                  \
+        CX_BARE variables;                                                                                             \
+        cbx_status status;                                                                                             \
+        if (!(condition)) return NULL;                                                                                 \
+        CX_IN_STORE(c, status, call);                                                                                  \
+        return result;                                                                                                 \
+    }
+
 PyObject *cx_store_ingest(cx_call *c);
 
 #endif
