@@ -96,6 +96,17 @@ static bool look(findings *f, PyObject *o, int axis)
             Py_DECREF(v);
             continue;
         }
+        if (v && PyLong_CheckExact(v) && (f->ndim < 0 || f->ndim == axis + 1)) {
+            int over;
+            const long long number = PyLong_AsLongLongAndOverflow(v, &over);
+            if (!over) {
+                f->ndim = axis + 1;
+                f->negative = f->negative || number < 0;
+                if (f->weak < (int)CBX_KIND_INT) f->weak = CBX_KIND_INT;
+                Py_DECREF(v);
+                continue;
+            }
+        }
         fine = v && look(f, v, axis + 1);
         Py_XDECREF(v);
         if (!fine) return false;
@@ -139,6 +150,15 @@ static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **a
             *at += sizeof(double);
             Py_DECREF(v);
             continue;
+        }
+        if (v && t == CBX_I64 && axis + 1 == f->ndim && PyLong_CheckExact(v)) {
+            int over;
+            *(int64_t *)*at = PyLong_AsLongLongAndOverflow(v, &over);
+            if (!over) {
+                *at += sizeof(int64_t);
+                Py_DECREF(v);
+                continue;
+            }
         }
         fine = v && fill(f, v, axis + 1, t, at);
         Py_XDECREF(v);

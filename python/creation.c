@@ -14,6 +14,22 @@ CX_FORMULA(do_filled, OF_SHAPE(dtype == CBX_DTYPE_COUNT ? CBX_F64 : dtype), shap
     ((filled)c->fn)(c->ctx, cbx_array_ndim(x), cbx_array_get_desc(x)->shape,                                           \
                     dtype == CBX_DTYPE_COUNT ? cbx_array_dtype(x) : dtype)
 CX_FORMULA(do_filled_like, LIKE_OF(x), x, dtype)
+
+static PyObject *uninitialised(cx_call *c, cbx_dtype t, int ndim, const size_t *shape)
+{
+    cbx_array_desc d = { .dtype = t, .ndim = ndim };
+    cbx_array *a;
+
+    memcpy(d.shape, shape, (size_t)ndim * sizeof *shape);
+    a = cx_create(c->st, &d);
+    return a ? cx_array_new(c->st, a) : NULL;
+}
+CX_RETURN(do_empty, (cbx_dtype dtype = CBX_F64; cx_shape shape), CX_GET(c, shape, dtype),
+          uninitialised(c, dtype, shape.ndim, shape.of))
+CX_RETURN(do_empty_like, (cbx_dtype dtype = CBX_DTYPE_COUNT; const cbx_array *x), CX_GET(c, x, dtype),
+          uninitialised(c, dtype == CBX_DTYPE_COUNT ? cbx_array_dtype(x) : dtype, cbx_array_ndim(x),
+                        cbx_array_get_desc(x)->shape))
+
 CX_FORMULA(triangle, CX_FN(const cbx_array *, ptrdiff_t)(c->ctx, x, (ptrdiff_t)k), x, k)
 
 /* A fill value: a number, or an array of rank 0. */
@@ -141,8 +157,8 @@ static PyObject *do_meshgrid(cx_call *c)
 #define CREATION(X) \
     X(arange, "start: Number, /, stop: Number | None = None, step: Number = 1, *, dtype: DType | None = None, device: str | None = None", "Array", do_arange, 0, "Evenly spaced numbers from start, below stop.\n\n>>> xp.arange(2, 8, 3)\nArray([2, 5], dtype=int64)") \
     X(asarray, "obj: object, /, *, dtype: DType | None = None, device: str | None = None, copy: bool | None = None", "Array", do_asarray, 0, "An Array of numbers, nested sequences, or what an object with a buffer or __dlpack__ holds.\n\n>>> xp.asarray([[1, 2], [3, 4]])\nArray([[1, 2],\n       [3, 4]], dtype=int64)") \
-    X(empty, SHAPED, "Array", do_filled, cbx_zeros, "A new array; its elements are zeros.\n\n>>> xp.empty((2, 2))\nArray([[0.0, 0.0],\n       [0.0, 0.0]], dtype=float64)") \
-    X(empty_like, LIKE, "Array", do_filled_like, cbx_zeros, "A new array in the shape of x; its elements are zeros.\n\n>>> xp.empty_like(xp.asarray([1.0, 2.0, 4.0]))\nArray([0.0, 0.0, 0.0], dtype=float64)") \
+    X(empty, SHAPED, "Array", do_empty, 0, "A new array; its elements have any values.\n\n>>> xp.empty((2, 2)).shape\n(2, 2)") \
+    X(empty_like, LIKE, "Array", do_empty_like, 0, "A new array in the shape of x; its elements have any values.\n\n>>> xp.empty_like(xp.asarray([1.0, 2.0, 4.0])).shape\n(3,)") \
     X(eye, "n_rows: int, n_cols: int | None = None, /, *, k: offset = 0, dtype: DType | None = None, device: str | None = None", "Array", do_eye, 0, "1 on the k-th diagonal, else 0.\n\n>>> xp.eye(2, 3, k=1)\nArray([[0.0, 1.0, 0.0],\n       [0.0, 0.0, 1.0]], dtype=float64)") \
     X(full, "shape: int | Sequence[int], fill_value: Number, *, dtype: DType | None = None, device: str | None = None", "Array", do_full, 0, "A new array with one value.\n\n>>> xp.full(2, 7)\nArray([7, 7], dtype=int64)") \
     X(full_like, "x: Array, /, fill_value: Number, *, dtype: DType | None = None, device: str | None = None", "Array", do_full_like, 0, "A new array in the shape of x with one value.\n\n>>> xp.full_like(xp.asarray([1.0, 2.0, 4.0]), 7)\nArray([7.0, 7.0, 7.0], dtype=float64)") \

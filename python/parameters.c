@@ -83,7 +83,7 @@ static const struct { const PyMethodDef *table; const char *text; } rules[] = {
     { cx_manipulation_methods, "The dtype stays, arrays that are joined promote; a view where the strides allow one. " ARRAYS "OverflowError: an integer of more than 64 bits." },
     { cx_reduction_methods, "Sums and products of integers are int64 or uint64, means and deviations of them float64; NaN propagates. " ARRAYS }, { cx_array_reductions, "As the function of that name. " ARRAYS },
     { cx_searching_methods, "Indices are int64; NaN sorts last. " ARRAYS "IndexError: an index outside of the array." }, { cx_array_searches, "As the function of that name. " ARRAYS "IndexError: an index outside of the array." },
-    { cx_set_methods, "Arrays are flattened; values are ascending. " ARRAYS }, { cx_product_methods, "Operands promote to one dtype; leading axes broadcast. " ARRAYS },
+    { cx_set_methods, "Arrays are flattened; values are ascending. " ARRAYS }, { cx_matrix_methods, "A view. " ARRAYS }, { cx_product_methods, "Operands promote to one dtype; leading axes broadcast. " ARRAYS },
     { cx_linalg_methods, "Matrices are the last two axes; integers become float64. " ARRAYS }, { cx_fft_methods, "The result is complex of the precision of x (irfft, irfftn, hfft: real); integers become float64. " ARRAYS },
     { cx_random_methods, "Equal keys give equal draws, on any machine and number of threads. " ARRAYS "OverflowError: a bound that the dtype cannot hold." },
     { cx_semiring_methods, "float32 and float64; integers become float64. " ARRAYS }, { cx_dtype_methods, ARRAYS }, { cx_info_methods, ARRAYS }, { cx_device_methods, ARRAYS }, { cx_dlpack_methods, ARRAYS "BufferError: elements that cannot be shared." },
