@@ -407,39 +407,46 @@ PyObject *cx_arg(cx_call *c, const char *name)
     return c->arg[i] == Py_None && c->function->parameters[i].fallback ? NULL : c->arg[i];
 }
 
-/* The default of a parameter as an object, a new reference; NULL without an exception if it is None. */
-static PyObject *fallback_of(const cx_parameter *p)
+/* The default of a parameter as an object, which the parameter keeps; NULL without an exception if it is None. */
+static PyObject *fallback_of(cx_parameter *p)
 {
     char text[64];
     const char *s = p->fallback;
 
-    if (!s || p->fallback_length >= sizeof text || strncmp(s, "None", 4) == 0 || s[0] == '(') return NULL;
+    if (p->value || !s || p->fallback_length >= sizeof text || s[0] == 'N' || s[0] == '(') return p->value;
     memcpy(text, s, p->fallback_length);
     text[p->fallback_length] = '\0';
-    if (text[0] == '\'') return PyUnicode_FromStringAndSize(s + 1, (Py_ssize_t)p->fallback_length - 2);
-    if (text[0] == 'T' || text[0] == 'F') return PyBool_FromLong(text[0] == 'T');
-    if (text[strspn(text, "-0123456789")]) return PyFloat_FromDouble(PyOS_string_to_double(text, NULL, NULL));
-    return PyLong_FromString(text, NULL, 10);
+    if (text[0] == '\'')
+        p->value = PyUnicode_FromStringAndSize(s + 1, (Py_ssize_t)p->fallback_length - 2);
+    else if (text[0] == 'T' || text[0] == 'F')
+        p->value = PyBool_FromLong(text[0] == 'T');
+    else if (text[strspn(text, "-0123456789")])
+        p->value = PyFloat_FromDouble(PyOS_string_to_double(text, NULL, NULL));
+    else
+        p->value = PyLong_FromString(text, NULL, 10);
+    return p->value;
 }
 
 static bool get(cx_call *c, int i, const char *name, cx_reader read, void *out)
 {
-    const cx_parameter *p = &c->function->parameters[i];
-    PyObject *o = c->arg[i] != Py_None || !p->fallback || read == cx_read_axis ? c->arg[i] : NULL, *made = NULL;
+    cx_parameter *p = &c->function->parameters[i];
+    PyObject *o = c->arg[i] != Py_None || !p->fallback || read == cx_read_axis ? c->arg[i] : NULL;
 
-    if (!o && read != cx_read_text && p->how != CX_BY_REST) o = made = fallback_of(p);
-    bool fine = !PyErr_Occurred() && read(c, name, o, out);
-    Py_XDECREF(made);
-    return fine;
+    if (!o && read != cx_read_text && p->how != CX_BY_REST) o = fallback_of(p);
+    return !PyErr_Occurred() && read(c, name, o, out);
 }
 
 bool cx_get(cx_call *c, const cx_target *list)
 {
     for (const cx_target *t = list; t->name; t++) {
-        const char *dot = strrchr(t->name, '.'), *arrow = strrchr(t->name, '>');
-        const char *name = dot ? dot + 1 : arrow ? arrow + 1 : t->name;
+        const char *name = t->name;
         int i = place_of(c, name);
 
+        if (i < 0) { /* a member: "o.level", "o->level" */
+            const char *dot = strrchr(name, '.'), *arrow = strrchr(name, '>');
+            name = dot ? dot + 1 : arrow ? arrow + 1 : name;
+            i = place_of(c, name);
+        }
         if (i < 0 && !(name[0] == 'x' && !name[1] && c->self))
             return PyErr_Format(PyExc_SystemError, "%s() has no parameter '%s'", c->name, name) != NULL;
         if (i < 0 ? !t->read(c, name, c->self, t->out) : !get(c, i, name, t->read, t->out)) return false;

@@ -5,7 +5,19 @@
 
 CX_FORMULA(product, CX_FN(const cbx_array *, const cbx_array *)(c->ctx, x1, x2), x1, x2)
 CX_FORMULA(do_matrix_transpose, cbx_matrix_transpose(c->ctx, x), x)
-CX_FORMULA(do_vecdot, cbx_vecdot(c->ctx, x1, x2, axis.value), x1, x2, axis)
+
+/* Of two vectors of real numbers it is their product, which needs no other shapes. */
+static bool are_vectors(const cbx_array *a, const cbx_array *b)
+{
+    const cbx_kind ka = cbx_dtype_kind(cbx_array_dtype(a)), kb = cbx_dtype_kind(cbx_array_dtype(b));
+
+    return cbx_array_ndim(a) == 1 && cbx_array_ndim(b) == 1 && cbx_array_dim(a, 0) == cbx_array_dim(b, 0) &&
+           (ka == CBX_KIND_INT || ka == CBX_KIND_FLOAT) && (kb == CBX_KIND_INT || kb == CBX_KIND_FLOAT);
+}
+CX_FORMULA(do_vecdot,
+           axis.value == -1 && are_vectors(x1, x2) ? cbx_matrix_product(c->ctx, x1, x2)
+                                                   : cbx_vecdot(c->ctx, x1, x2, axis.value),
+           x1, x2, axis)
 
 /* The last n axes of a with the first n of b, or two sequences of axes. */
 static bool contracted(cx_call *c, const cbx_array *a, const cbx_array *b, int *n, int *in_a, int *in_b)

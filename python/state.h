@@ -118,6 +118,7 @@ typedef struct cx_parameter {
     const char *name, *annotation, *fallback; /* NULL: none */
     size_t name_length, annotation_length, fallback_length;
     enum { CX_BY_POSITION, CX_BY_EITHER, CX_BY_NAME, CX_BY_REST } how;
+    PyObject *value; /* the default, once it was needed */
 } cx_parameter;
 
 /** A function of the module.  The signature is Python's, with annotations: arguments are bound and converted by it, the text
