@@ -106,7 +106,7 @@ CX_STORED(by_name, (const char *name), CX_GET(c, name), ((of_name)c->fn)(CX_STOR
 CX_STORED(set_baseline, (const char *run_id, *name = CBX_BASELINE_MAIN), CX_GET(c, run_id, name),
           cbx_store_baseline_set(CX_STORE(c), name, run_id, &c->err), cx_none(c, status))
 
-/* None where there is none. */
+/* None where it is missing. */
 #define OR_NONE(object) status == CBX_ENOENT ? Py_NewRef(Py_None) : cx_fine(c, status) ? (object) : NULL
 
 CX_STORED(get_baseline, (const char *name = CBX_BASELINE_MAIN; cbx_run *run = NULL), CX_GET(c, name),

@@ -132,7 +132,7 @@ CX_DO(validation_to_dict, cbx_validation, (), (), cx_json_answer(cbx_validation_
 #define VALIDATION(X) \
     X(add_accuracy, "definition: MetricDef, achieved: float | Metric, target: float", "None", validation_add_accuracy, 0, "Check a value against a target.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_accuracy(cx.MetricDef('f1', '1', 'higher'), 0.9, 0.8)") \
     X(add_convergence, "name: str, errors: Samples, tolerance: float, hold: int = 1", "None", validation_add_convergence, 0, "Check that a series of errors reaches a tolerance.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_convergence('loss', [1.0, 0.1, 0.01], 0.05)") \
-    X(add_violation, "sentence: str", "None", validation_add_violation, 0, "Record a violation in words.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_violation('no data')") \
+    X(add_violation, "sentence: str", "None", validation_add_violation, 0, "Record a violation as text.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.add_violation('no data')") \
     X(passed, "/", "bool", validation_passed, 0, "Whether there are checks and every one passed.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.passed()\nFalse") \
     X(checks, "/", "int", validation_count, cbx_validation_checks, "Number of checks.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.checks()\n0") \
     X(failures, "/", "int", validation_count, cbx_validation_failures, "Number of checks that failed.\n\n>>> v = validation.Validation('model', 'paper')\n>>> v.failures()\n0") \
