@@ -43,29 +43,32 @@ typedef struct product {
     cbx__strided a, b, r;
     cbx__loop load, store;
     axpy step;
+    const cbx__fold *fold;
 } product;
 
+/* sum of a[k] b[k] over m elements of float from at on. */
+static double piece(const product *p, const char *x, const char *y, size_t at, size_t m)
+{
+    if (p->dtype == CBX_F32)
+        return p->fold->run_dot_f32((const float *)(const void *)x + at, (const float *)(const void *)y + at, m);
+    return p->fold->run_dot_f64((const double *)(const void *)x + at, (const double *)(const void *)y + at, m);
+}
+
 /* sum of a[k] b[k] as 64 bits; of floats in float64, in pieces whose length does not depend on threads. */
-static uint64_t dot(cbx_dtype t, size_t n, const char *x, const char *y)
+static uint64_t dot(const product *p, const char *x, const char *y)
 {
     enum { PIECE = 65536, PIECES = 64 };
-    const cbx__fold *f = cbx__fold_get(cbx_isa_best());
-    const size_t size = cbx__dtype_size(t);
+    const size_t n = p->k;
     double part[PIECES], sum = 0;
     uint64_t bits;
 
-    if (t != CBX_F32 && t != CBX_F64) return dot_u64(n, (const uint64_t *)(const void *)x, (const void *)y);
-    for (size_t first = 0; first < n; first += (size_t)PIECE * PIECES) {
+    if (p->dtype != CBX_F32 && p->dtype != CBX_F64)
+        return dot_u64(n, (const uint64_t *)(const void *)x, (const void *)y);
+    if (n <= PIECE) sum = piece(p, x, y, 0, n);
+    for (size_t first = 0; n > PIECE && first < n; first += (size_t)PIECE * PIECES) {
         const size_t rest = n - first, left = (rest + PIECE - 1) / PIECE, pieces = left < PIECES ? left : PIECES;
         const int threads = pieces >= 4 ? cbx__omp_threads() : 1;
-#define PART(i)                                                                                                        \
-    do {                                                                                                               \
-        const size_t at = first + (i)*PIECE, m = n - at < PIECE ? n - at : PIECE;                                      \
-        part[i] = t == CBX_F32                                                                                         \
-                      ? f->run_dot_f32((const float *)(const void *)(x + at * size), (const void *)(y + at * size), m) \
-                      : f->run_dot_f64((const double *)(const void *)(x + at * size), (const void *)(y + at * size),   \
-                                       m);                                                                             \
-    } while (0)
+#define PART(i) part[i] = piece(p, x, y, first + (i)*PIECE, rest - (i)*PIECE < PIECE ? rest - (i)*PIECE : PIECE)
         if (threads > 1) { /* a team of one costs more than a short product */
 #pragma omp parallel for schedule(static) num_threads(threads)
             for (size_t i = 0; i < pieces; i++) PART(i);
@@ -87,7 +90,7 @@ static void one_element(const product *p, char *a, const char *column, char *r, 
     uint64_t sum; /* or a double */
 
     if (row) (p->load)(p->k, (char *const[]){ row, at }, (const ptrdiff_t[]){ size, p->a.strides[2] });
-    sum = dot(p->dtype, p->k, row ? row : at, column);
+    sum = dot(p, row ? row : at, column);
     p->store(1, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1], (char *)&sum }, (const ptrdiff_t[]){ 0, 0 });
 }
 
@@ -163,6 +166,7 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     p.load = t == wide || p.in_place ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
     p.store = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(wide, t);
     p.step = wide == CBX_C128 ? axpy_c128 : axpy_u64;
+    p.fold = cbx__fold_get(cbx_isa_best());
     for (size_t i = 0; i < a->desc.shape[0]; i++)
         (by_columns ? one_matrix_by_columns : one_matrix)(
             &p, p.a.data + (ptrdiff_t)i * p.a.strides[0], p.b.data + (ptrdiff_t)i * p.b.strides[0],
