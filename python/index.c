@@ -317,8 +317,47 @@ static PyObject *copied_element(cx_state *st, const cbx_array *x, const char *at
     return cx_array_new(st, r);
 }
 
+/* The elements that a mask selects, both of them contiguous and small. */
+#define SELECT(T)                                                                                                      \
+    for (size_t i = 0, j = 0; j < n; j += from[i++] != 0) ((T *)to)[j] = ((const T *)cbx_array_data(x))[i]
+static PyObject *selected(cx_state *st, const cbx_array *x, const cbx_array *mask)
+{
+    const uint8_t *from = cbx_array_data(mask);
+    cbx_array_desc d = { .dtype = cbx_array_dtype(x), .ndim = 1 };
+    cbx_array *r;
+    size_t n = 0;
+    void *to;
+
+    for (size_t i = 0; i < cbx_array_count(mask); i++) n += from[i] != 0;
+    d.shape[0] = n;
+    if (!(r = cx_create(st, &d))) return NULL;
+    to = cbx_array_data_mut(r);
+    switch (cbx_dtype_size(d.dtype)) {
+    case 1: SELECT(uint8_t); break;
+    case 2: SELECT(uint16_t); break;
+    case 4: SELECT(uint32_t); break;
+    case 8: SELECT(uint64_t); break;
+    default: SELECT(double _Complex);
+    }
+    return cx_array_new(st, r);
+}
+
+/* A mask of the shape of x, or int64 indices of its only axis, as the whole key; NULL: any other key. */
+static const cbx_array *whole_key(cx_state *st, const cbx_array *x, PyObject *o)
+{
+    const cbx_array *at = cx_is_array(st, o) ? ((cx_array *)o)->handle : NULL;
+
+    if (!at || at == x || !cbx_array_is_contiguous(x)) return NULL;
+    if (cbx_array_dtype(at) == CBX_I64) return cbx_array_ndim(x) == 1 ? at : NULL;
+    if (cbx_array_dtype(at) != CBX_BOOL || cbx_array_ndim(at) != cbx_array_ndim(x)) return NULL;
+    for (int i = 0; i < cbx_array_ndim(x); i++)
+        if (cbx_array_dim(at, i) != cbx_array_dim(x, i)) return NULL;
+    return at;
+}
+
 PyObject *cx_subscript(PyObject *self, PyObject *o)
 {
+    const cbx_array *mask;
     PyObject *r = NULL;
     cbx_array *x;
     cx_call c;
@@ -326,6 +365,10 @@ PyObject *cx_subscript(PyObject *self, PyObject *o)
 
     x = ((cx_array *)self)->handle;
     if (element_of(x, o)) return copied_element(cx_state_of_instance(self), x, element_of(x, o));
+    mask = whole_key(cx_state_of_instance(self), x, o);
+    if (mask && cbx_array_dtype(mask) == CBX_BOOL && cbx_array_is_contiguous(mask) && cbx_array_ndim(x) > 0 &&
+        cbx_array_count(x) < CX_UNLOCK_ELEMENTS)
+        return selected(cx_state_of_instance(self), x, mask);
     cx_call_init(&c, cx_state_of_instance(self), "index");
     c.domain_error = PyExc_IndexError;
     cbx_array_ref(x);
@@ -374,19 +417,12 @@ static bool may_enter(cbx_dtype from, cbx_dtype to)
     return false;
 }
 
-/* A mask of the shape of x, or int64 indices of its only axis, as the whole key; NULL: any other key or value. */
+/* whole_key, unless the value may run code that changes it; NULL: any other key or value. */
 static const cbx_array *whole_index(cx_state *st, const cbx_array *x, PyObject *o, PyObject *value)
 {
-    const cbx_array *at = cx_is_array(st, o) ? ((cx_array *)o)->handle : NULL;
-
-    if (!at || at == x || !cbx_array_is_contiguous(x)) return NULL;
     if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value) && !PyBool_Check(value) && !cx_is_array(st, value))
         return NULL; /* reading other values may run any code */
-    if (cbx_array_dtype(at) == CBX_I64) return cbx_array_ndim(x) == 1 ? at : NULL;
-    if (cbx_array_dtype(at) != CBX_BOOL || cbx_array_ndim(at) != cbx_array_ndim(x)) return NULL;
-    for (int i = 0; i < cbx_array_ndim(x); i++)
-        if (cbx_array_dim(at, i) != cbx_array_dim(x, i)) return NULL;
-    return at;
+    return whole_key(st, x, o);
 }
 
 /* True if cbx_array_put takes the value for the index. */

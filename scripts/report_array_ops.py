@@ -38,7 +38,7 @@ BOUNDS = {  # what bounds a function that computes another thing than NumPy's
     **dict.fromkeys(["pow", "tan", "tanh", "cbrt"], "the same bits with every instruction set; NumPy: functions written for AVX-512 alone"),
     **dict.fromkeys(["deg2rad", "rad2deg", "reciprocal"], "a number is an array of its own, broadcast: three operations of 100 ns"),
     "count_nonzero": "a conversion to bool and a sum: two operations of 100 ns",
-    "bincount": "checks, an extent and a scatter: five operations of 100 ns", "x[mask]": "a count, the places, a take: operations of 100 ns, for masks of any rank",
+    "bincount": "checks, an extent and a scatter: five operations of 100 ns", "x[mask]": "a count, the places, a take: operations of 100 ns, unless both are contiguous and small",
     **dict.fromkeys(["sort", "unique_all", "unique_counts", "unique_inverse", "unique_values", "intersect1d", "setdiff1d", "setxor1d", "union1d"],
                     "one sort of 64-bit keys for all element types; NumPy: one of AVX-512 for each"),
     "imag": "a copy; NumPy: a view",

@@ -295,6 +295,12 @@ class Indexing(unittest.TestCase):
         self.assertEqual(x[[1, 0]].tolist(), x[cx.asarray([1, 0])].tolist())
 
     def test_masks(self):
+        odd = cx.asarray(memoryview(bytes([0, 2, 1, 255])).cast("?"))  # bool of another producer: not 0 is true
+        for dtype in ("bool", "int8", "uint16", "float32", "float64", "complex128"):
+            x = cx.astype(cx.arange(4), dtype)
+            self.assertEqual(x[odd].tolist(), [x[i].item() for i in (1, 2, 3)])
+            self.assertEqual(x[cx.flip(odd)].tolist(), [x[i].item() for i in (0, 1, 2)])
+        self.assertEqual(cx.reshape(cx.arange(6), (2, 3))[cx.asarray([[True, False, True], [False, False, True]])].tolist(), [0, 2, 5])
         x = self.x
         self.assertEqual(x[x % 5 == 0].tolist(), [0, 5, 10, 15, 20])
         self.assertEqual(x[cx.asarray([False, True])].shape, (1, 3, 4))
