@@ -222,17 +222,46 @@ done:
     return r;
 }
 
+/* A bool of another producer may be any byte; ours are 0 and 1, and others are copied. */
+static cbx_array *as_truths(cx_state *st, cbx_array *a, int copy)
+{
+    const bool dense = a && cbx_array_is_contiguous(a);
+    const size_t n = a ? cbx_array_count(a) : 0;
+    uint8_t *own, *read = NULL, odd = 0;
+    const uint8_t *bytes;
+    cbx_array *r = a;
+
+    if (!a || cbx_array_dtype(a) != CBX_BOOL) return a;
+    if (!dense && (!(read = PyMem_Malloc(n + 1)) || cbx_array_read(a, read, n, NULL))) {
+        cbx_array_free(a);
+        PyMem_Free(read);
+        return (cbx_array *)PyErr_NoMemory();
+    }
+    bytes = dense ? cbx_array_data(a) : read;
+    for (size_t i = 0; i < n; i++) odd |= bytes[i];
+    if (odd > 1) {
+        r = copy ? cx_create(st, cbx_array_get_desc(a)) : NULL;
+        if (!copy)
+            PyErr_SetString(PyExc_ValueError, "asarray: bool elements other than 0 and 1 must be copied: copy=True");
+        own = r ? cbx_array_data_mut(r) : NULL;
+        for (size_t i = 0; own && i < n; i++) own[i] = bytes[i] != 0;
+        cbx_array_free(a);
+    }
+    PyMem_Free(read);
+    return r;
+}
+
 static cbx_array *found(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
 {
     cbx_array *stacked = NULL;
     int lends;
 
     if (cx_is_array(st, o)) return cbx_array_ref(((cx_array *)o)->handle);
-    if (PyObject_CheckBuffer(o)) return cx_import_buffer(st, o, copy);
+    if (PyObject_CheckBuffer(o)) return as_truths(st, cx_import_buffer(st, o, copy), copy);
     if (copy != 0 && PyList_CheckExact(o) && (stacked = stack(st, o))) return stacked;
     if (PyErr_Occurred()) return NULL;
     lends = cx_lends_dlpack(o);
-    if (lends) return lends > 0 ? cx_import_dlpack(st, o, copy) : NULL;
+    if (lends) return lends > 0 ? as_truths(st, cx_import_dlpack(st, o, copy), copy) : NULL;
     if (copy == 0) {
         PyErr_Format(PyExc_ValueError, "asarray: %R has no buffer to share: leave copy=False out",
                      (PyObject *)Py_TYPE(o));

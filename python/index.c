@@ -319,7 +319,7 @@ static PyObject *copied_element(cx_state *st, const cbx_array *x, const char *at
 
 /* The elements that a mask selects, both of them contiguous and small. */
 #define SELECT(T)                                                                                                      \
-    for (size_t i = 0, j = 0; j < n; j += from[i++] != 0) ((T *)to)[j] = ((const T *)cbx_array_data(x))[i]
+    for (size_t i = 0, j = 0; j < n; j += from[i++]) ((T *)to)[j] = ((const T *)cbx_array_data(x))[i]
 static PyObject *selected(cx_state *st, const cbx_array *x, const cbx_array *mask)
 {
     const uint8_t *from = cbx_array_data(mask);
@@ -328,7 +328,7 @@ static PyObject *selected(cx_state *st, const cbx_array *x, const cbx_array *mas
     size_t n = 0;
     void *to;
 
-    for (size_t i = 0; i < cbx_array_count(mask); i++) n += from[i] != 0;
+    for (size_t i = 0; i < cbx_array_count(mask); i++) n += from[i];
     d.shape[0] = n;
     if (!(r = cx_create(st, &d))) return NULL;
     to = cbx_array_data_mut(r);

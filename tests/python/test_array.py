@@ -300,6 +300,10 @@ class Indexing(unittest.TestCase):
             x = cx.astype(cx.arange(4), dtype)
             self.assertEqual(x[odd].tolist(), [x[i].item() for i in (1, 2, 3)])
             self.assertEqual(x[cx.flip(odd)].tolist(), [x[i].item() for i in (0, 1, 2)])
+        self.assertEqual((int(cx.sum(odd)), int(cx.count_nonzero(odd)), memoryview(odd).tobytes()), (3, 3, bytes([0, 1, 1, 1])))
+        self.assertEqual(cx.asarray(memoryview(bytes([2, 0, 0, 1, 1])).cast("?")[::2]).tolist(), [True, False, True])
+        with self.assertRaisesRegex(ValueError, "bool elements other than 0 and 1"):
+            cx.asarray(memoryview(bytes([2])).cast("?"), copy=False)
         self.assertEqual(cx.reshape(cx.arange(6), (2, 3))[cx.asarray([[True, False, True], [False, False, True]])].tolist(), [0, 2, 5])
         x = self.x
         self.assertEqual(x[x % 5 == 0].tolist(), [0, 5, 10, 15, 20])
