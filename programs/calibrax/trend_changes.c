@@ -363,9 +363,11 @@ static cbx_json *change_json(const change *f)
 
 static int print_changes_json(const changes *c)
 {
+    cbx_json *document = new_document("calibrax-changepoints");
     json_stream out;
 
-    json_stream_begin(&out, new_document("calibrax-changepoints"), "series");
+    cbx_json_set_bool(document, "exploratory", c->a->method != 0);
+    json_stream_begin(&out, document, "series");
     for (size_t i = 0; i < c->n; i++) {
         const series *s = &c->list[i];
         cbx_json *e = cbx_json_new_object(), *list = cbx_json_new_array();
@@ -438,6 +440,7 @@ static void print_changes(const changes *c)
         print_painted(PAINT_STRONG, "no change in %zu series", c->n);
     if (c->a->state) printf("; %zu new, %zu value%s since the last look", nnew, unseen, unseen == 1 ? "" : "s");
     if (left_out) printf("; %zu value%s not finite", left_out, left_out == 1 ? " is" : "s are");
+    if (c->a->method) printf("; exploratory: this method has no bound on false alarms");
     putchar('\n');
 }
 
