@@ -65,11 +65,13 @@ static cbx_status draw_convergence(cbx_export_job *job, const void *data, cbx_pl
     cbx_status st;
 
     if (!x) return cbx_fail_nomem(err, "a figure");
-    for (size_t i = 0; i < f->n; i++) x[i] = (double)(i + 1);
+    const bool dates = f->times_s && f->times_s[0] < f->times_s[f->n - 1];
+    for (size_t i = 0; i < f->n; i++) x[i] = dates ? f->times_s[i] : (double)(i + 1);
     s.x = x;
     o.title = f->title;
     o.x_label = f->x_label;
     o.y_label = f->y_label;
+    if (dates) o.x = CBX_PLOT_DATES;
     o.y = wants_log(f) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
     o.theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
     st = cbx_plot_create(job->ctx, &o, out, err);

@@ -19,6 +19,7 @@ typedef struct cbx_convergence_figure {
     size_t n;
     const double *tolerances; /* finite; a line across each, named by its value; NULL: none */
     size_t ntolerances;
+    const double *times_s; /* n, seconds since 1970, rising: dates along x; NULL, or all equal: 1, 2, 3 ... */
 } cbx_convergence_figure;
 
 /**

@@ -101,7 +101,7 @@ const char *cbx__axis_title(const cbx__axis *a, const char *label, cbx_arena *ar
     size_t at;
 
     if (!label) label = "";
-    if (!a->has_unit || a->scale == CBX_PLOT_LOG) {
+    if (!a->has_unit) {
         if (a->exponent) {
             strcpy(factor, " \xC3\x97 ");
             put_power(factor + strlen(factor), sizeof factor - strlen(factor), a->exponent);
@@ -109,6 +109,11 @@ const char *cbx__axis_title(const cbx__axis *a, const char *label, cbx_arena *ar
         return cbx_arena_printf(arena, "%s%s", label, factor);
     }
     unit_of(label, &at);
+    if (a->scale == CBX_PLOT_LOG) { /* its labels have units of their own */
+        int len = at ? (int)at - 1 : (int)strlen(label);
+        while (len > 0 && label[len - 1] == ' ') len--;
+        return cbx_arena_printf(arena, "%.*s", len, label);
+    }
     return cbx_arena_printf(arena, "%.*s%s%s%s", (int)at, label, prefix_of(a, a->exponent), units[a->unit].base,
                             at ? "]" : "");
 }

@@ -190,16 +190,25 @@ static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_s
 
 /* --- figures --- */
 
-static int draw_figure(const opt_run *run, const cbx_exporter *form, const cbx_trend_series *s)
+static int draw_figure(const opt_run *run, cbx_store *store, const cbx_exporter *form, const cbx_trend_series *s)
 {
     const trend_args *a = run->args;
-    double *y = cbx_arena_calloc(run->arena, 3 * s->npoints, sizeof *y), *lower = y + s->npoints,
-           *upper = lower + s->npoints;
+    double *y = cbx_arena_calloc(run->arena, 4 * s->npoints, sizeof *y), *lower = y + s->npoints,
+           *upper = lower + s->npoints, *times_s = upper + s->npoints;
     const char *key = series_key(run->arena, s);
+    cbx_run *newest = NULL;
+    if (opt_check(run, cbx_store_load_bare(store, s->points[s->npoints - 1].run_id, &newest, run->err)))
+        return EXIT_ERROR;
+    const cbx_metric_def *def = cbx_run_find_metric_def(newest, s->metric);
+    const char *label = def && *def->unit ? cbx_arena_printf(run->arena, "%s [%s]", s->metric, def->unit) : s->metric;
+    cbx_run_free(newest);
     const cbx_convergence_figure f = { .name = key,
                                        .title = key,
-                                       .x_label = "run",
-                                       .y_label = s->metric,
+                                       .x_label = s->points[0].timestamp_us < s->points[s->npoints - 1].timestamp_us
+                                                      ? "time of the run (UTC)"
+                                                      : "run",
+                                       .y_label = label,
+                                       .times_s = times_s,
                                        .y = y,
                                        .lower = lower,
                                        .upper = upper,
@@ -210,6 +219,7 @@ static int draw_figure(const opt_run *run, const cbx_exporter *form, const cbx_t
         y[i] = s->points[i].value;
         lower[i] = s->points[i].lower;
         upper[i] = s->points[i].upper;
+        times_s[i] = 1e-6 * (double)s->points[i].timestamp_us;
     }
     o.folder = a->output;
     o.replace = a->replace;
@@ -259,7 +269,7 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
 
     if (!w->shown) begin_showing(w);
     if (w->form) {
-        w->status = draw_figure(w->run, w->form, s);
+        w->status = draw_figure(w->run, w->store, w->form, s);
     } else if (a->select.json) {
         json_stream_add(&w->json, series_json(w->run, w->store, s));
     } else {

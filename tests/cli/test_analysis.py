@@ -3,6 +3,7 @@ import copy
 import json
 import os
 import pty
+import re
 import subprocess
 
 from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence, peak_mb
@@ -416,7 +417,10 @@ def changes_as_ruptures_has_them(p):
         equal([c["index"] for c in document["series"][0]["changes"]], wanted, method)
     equal([c["index"] for c in ask(p, "trend", "--changes", "--data", "store")["series"][0]["changes"]], ANSWERS["changes"]["found"]["pelt"], "the detector")
     for method in ("window", "e-divisive"):
-        found = [c["index"] for c in ask(p, "trend", "--changes", "--data", "store", "--method", method)["series"][0]["changes"]]
+        document = ask(p, "trend", "--changes", "--data", "store", "--method", method)
+        found = [c["index"] for c in document["series"][0]["changes"]]
+        check(document["exploratory"] and not ask(p, "trend", "--changes", "--data", "store")["exploratory"], "the plain methods are marked")
+        has(run(p, "trend", "--changes", "--data", "store", "--method", method, expect=0).stdout, "; exploratory: this method has no bound on false alarms")
         check(any(abs(i - 30) <= 3 for i in found), f"{method} sees the greatest: {found}")
 
 
@@ -456,6 +460,11 @@ def tendencies(p):
     (path,) = run(p, "trend", "--data", "store", "--figure", "svg", "-o", "figures", expect=0).stdout.splitlines()
     check(path.startswith("figures/convergence-") and path.endswith(".svg") and "<svg" in open(p.file(path), encoding="utf-8").read(), path)
     run(p, "trend", "--data", "store", "--figure", "svg", "-o", "figures", expect=0)  # the same again is no conflict
+    keep(p, [10, 11, 12, 11], store="dated")
+    (path,) = run(p, "trend", "--data", "dated", "--figure", "svg", "-o", "dated-figures", expect=0).stdout.splitlines()
+    drawn = open(p.file(path), encoding="utf-8").read()
+    check(re.search(r'class="tick-x"[^>]*>01-01 \d\d:\d\d<', drawn) and ">time of the run (UTC)<" in drawn, f"dates along x: {drawn}")
+    check(re.search(r'class="label-y"[^>]*>t \[s\]<', drawn), f"the unit along y: {drawn}")
     one_sentence(run(p, "trend", "--data", "store", "--figure", "csv", expect=2), "'--figure' must be svg, pdf or png, got 'csv'", "calibrax")
     one_sentence(run(p, "trend", "--data", "store", "--figure", "svg", "--json", expect=2), "exclude each other", "calibrax")
     one_sentence(run(p, "trend", "--data", "store", "-o", "x", expect=2), "needs '--figure'", "calibrax")

@@ -108,7 +108,7 @@ static void units_of_axes(void **in)
         { CBX_PLOT_LINEAR, "s", 2000, 8000, ">4000</text>", ">s</text>" },
         { CBX_PLOT_LINEAR, "rate [flop/s]", 1e9, 4e9, ">2.0</text>", ">rate [Gflop/s]</text>" },
         { CBX_PLOT_LINEAR, "error", 1e-6, 4e-6, ">2.0</text>", ">error \xC3\x97 10^-6</text>" },
-        { CBX_PLOT_LOG, "time [s]", 1e-8, 1e-2, ">100 ns</text>", ">time [s]</text>" },
+        { CBX_PLOT_LOG, "time [s]", 1e-8, 1e-2, ">100 ns</text>", ">time</text>" },
         { CBX_PLOT_LOG, "flop/s", 1e8, 1e12, ">10 Gflop/s</text>", ">flop/s</text>" },
         { CBX_PLOT_LOG, "error", 1e-9, 1e-3, ">10^-6</text>", ">error</text>" },
     };
