@@ -71,9 +71,7 @@ static bool dominates(const entry *a, const entry *b)
 
 static cbx_status find_front(cbx_arena *arena, field *f, bool *on_front, cbx_err *err)
 {
-    cbx_status st = f->d > 3 ? CBX_OK : rank_second(arena, f, err);
-
-    if (!st && f->d > 3) {
+    if (f->d > 3) {
         /* Any number of objectives: against the front so far, which is kept at the head of entries. */
         size_t front = 0;
         for (size_t i = 0; i < f->n; i++) {
@@ -84,8 +82,10 @@ static cbx_status find_front(cbx_arena *arena, field *f, bool *on_front, cbx_err
             on_front[e.index] = !beaten;
             if (!beaten) f->entries[front++] = e;
         }
+        return CBX_OK;
     }
-    if (st || f->d > 3) return st;
+    cbx_status st = rank_second(arena, f, err);
+    if (st) return st;
     for (size_t i = 0; i <= f->n; i++) f->tree[i] = NAN; /* fmin ignores NaN: empty */
     for (size_t i = 0, end; i < f->n; i = end) { /* equal points are looked up together: none dominates its equal */
         const entry *e = &f->entries[i];

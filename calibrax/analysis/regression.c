@@ -87,17 +87,17 @@ static cbx_outcome outcome_of_definitions(const cbx_metric_def *now, const cbx_m
 /* What is wrong with the numbers of one side; CBX_OUTCOME_COUNT: nothing. */
 static cbx_outcome outcome_of_numbers(const sides *s, const cbx_metric_def *def, const cbx_metric *m, bool is_now)
 {
+    static const cbx_outcome outcomes[][2] = {
+        [CBX_METRIC_SOUND] = { CBX_OUTCOME_COUNT, CBX_OUTCOME_COUNT },
+        [CBX_METRIC_NOT_FINITE] = { CBX_OUTCOME_NAN_BASELINE, CBX_OUTCOME_NAN_NOW },
+        [CBX_METRIC_NOT_A_TIME] = { CBX_OUTCOME_TIME_BASELINE, CBX_OUTCOME_TIME_NOW },
+        [CBX_METRIC_BAD_BOUNDS] = { CBX_OUTCOME_BOUNDS_BASELINE, CBX_OUTCOME_BOUNDS_NOW },
+        [CBX_METRIC_OUTSIDE_SAMPLES] = { CBX_OUTCOME_VALUE_BASELINE, CBX_OUTCOME_VALUE_NOW },
+    };
     cbx_metric bare = *m;
 
     if (s->opts->values_only) bare.lower = bare.upper = NAN; /* compared by values whatever the bounds */
-    switch (cbx_metric_check(&bare, def)) {
-    case CBX_METRIC_SOUND: break;
-    case CBX_METRIC_NOT_FINITE: return is_now ? CBX_OUTCOME_NAN_NOW : CBX_OUTCOME_NAN_BASELINE;
-    case CBX_METRIC_NOT_A_TIME: return is_now ? CBX_OUTCOME_TIME_NOW : CBX_OUTCOME_TIME_BASELINE;
-    case CBX_METRIC_BAD_BOUNDS: return is_now ? CBX_OUTCOME_BOUNDS_NOW : CBX_OUTCOME_BOUNDS_BASELINE;
-    case CBX_METRIC_OUTSIDE_SAMPLES: return is_now ? CBX_OUTCOME_VALUE_NOW : CBX_OUTCOME_VALUE_BASELINE;
-    }
-    return CBX_OUTCOME_COUNT;
+    return outcomes[cbx_metric_check(&bare, def)][is_now];
 }
 
 /* The outcome where numbers cannot be compared; CBX_OUTCOME_COUNT: they can. */

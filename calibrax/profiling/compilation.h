@@ -82,7 +82,6 @@ typedef struct cbx_launches_opts {
      * share one that an extra launch has filled.  NULL: cold launches only */
     const char *cache_env;
     double level; /* of the medians' intervals, in (0, 1) */
-    bool here;    /* no process is made: measure makes it */
 } cbx_launches_opts;
 
 #define CBX_LAUNCHES_OPTS_INIT                                                                                         \

@@ -54,27 +54,18 @@ cbx_status cbx_flops_of_fn(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_
     return st;
 }
 
-static cbx_status trace_of_arrays(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, cbx_cost_report *r,
-                                  cbx_err *err)
-{
-    cbx_array_desc *d = cbx_mem_calloc(cbx_ctx_allocator(ctx), nin + 1, sizeof *d);
-
-    if (!d) return cbx_fail_nomem(err, "operands");
-    for (size_t i = 0; i < nin; i++) {
-        if (!cbx_array_is_failed(in[i])) d[i] = *cbx_array_get_desc(in[i]);
-    }
-    cbx_status st = cbx_cost_count(ctx, f, nin, d, r, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), d, (nin + 1) * sizeof *d);
-    return st;
-}
-
 cbx_status cbx_flops_of_fn_with(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, cbx_flops *out,
                                 cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT;
     cbx_cost_report r;
-    cbx_status st = trace_of_arrays(ctx, f, nin, in, &r, &why);
+    cbx_array_desc *d = cbx_mem_calloc(cbx_ctx_allocator(ctx), nin + 1, sizeof *d);
 
+    if (!d) return cbx_fail_nomem(err, "operands");
+    for (size_t i = 0; i < nin; i++)
+        if (!cbx_array_is_failed(in[i])) d[i] = *cbx_array_get_desc(in[i]);
+    cbx_status st = cbx_cost_count(ctx, f, nin, d, &r, &why);
+    cbx_mem_free(cbx_ctx_allocator(ctx), d, (nin + 1) * sizeof *d);
     if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
     if (!st && !(r.total.flags & (CBX_COST_LOWER_BOUND | CBX_COST_DEAREST))) {
         *out = of_report(&r, CBX_FLOPS_TRACE);
@@ -89,16 +80,6 @@ cbx_status cbx_flops_of_fn_with(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_a
 }
 
 /* --- any code --- */
-
-static cbx_status check_opts(const cbx_flops_opts *given, cbx_flops_opts *o, cbx_err *err)
-{
-    *o = (cbx_flops_opts)CBX_FLOPS_OPTS_INIT;
-    cbx_status st = cbx_take_options(o, sizeof *o, given, "cbx_flops_opts", err);
-    if (!o->has_declared) return st;
-    if (!st && !isnan(o->declared_flop)) st = cbx_check_range("declared_flop", o->declared_flop, 0, DBL_MAX, err);
-    if (!st && !isnan(o->declared_bytes)) st = cbx_check_range("declared_bytes", o->declared_bytes, 0, DBL_MAX, err);
-    return st;
-}
 
 static cbx_status by_hardware(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const cbx_flops_opts *o, cbx_flops *out,
                               cbx_err *err)
@@ -129,8 +110,13 @@ cbx_status cbx_flops_of_calls(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const c
     cbx_flops f = unknown();
     cbx_err why = CBX_ERR_INIT;
     cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
-    cbx_status st = fn ? check_opts(opts, &o, err) : cbx_fail(err, CBX_EINVAL, "no function to count");
+    cbx_status st = fn ? cbx_take_options(&o, sizeof o, opts, "cbx_flops_opts", err)
+                       : cbx_fail(err, CBX_EINVAL, "no function to count");
 
+    if (!st && o.has_declared && !isnan(o.declared_flop))
+        st = cbx_check_range("declared_flop", o.declared_flop, 0, DBL_MAX, err);
+    if (!st && o.has_declared && !isnan(o.declared_bytes))
+        st = cbx_check_range("declared_bytes", o.declared_bytes, 0, DBL_MAX, err);
     if (st) return st;
     st = CBX_EUNAVAILABLE;
     if (!o.no_hardware) st = by_hardware(ctx, fn, user, &o, &f, &why);

@@ -88,25 +88,19 @@ static cbx_status load_processes(cbx_ctx *ctx, const char *path, nvml *f, cbx_li
     return CBX_OK;
 }
 
-/* Which device: by address, else by index. */
-typedef struct location {
-    const char *address;
-    unsigned index;
-} location;
-
-static cbx_status find_device(cbx_gpu *g, const location *at, cbx_err *err)
+/* By address, else by index. */
+static cbx_status find_device(cbx_gpu *g, const char *address, unsigned index, cbx_err *err)
 {
     char words[40];
     unsigned n = 0;
-    int fault = at->address ? g->f.handle_at(at->address, &g->device) : g->f.count(&n);
+    int fault = address ? g->f.handle_at(address, &g->device) : g->f.count(&n);
 
-    if (!at->address && !fault && at->index >= n)
-        return cbx_fail(err, CBX_ENOENT, "no GPU %u: NVML lists %u", at->index, n);
-    if (!at->address && !fault) fault = g->f.handle(at->index, &g->device);
-    if (at->address)
-        snprintf(words, sizeof words, "at '%.30s'", at->address);
+    if (!address && !fault && index >= n) return cbx_fail(err, CBX_ENOENT, "no GPU %u: NVML lists %u", index, n);
+    if (!address && !fault) fault = g->f.handle(index, &g->device);
+    if (address)
+        snprintf(words, sizeof words, "at '%.30s'", address);
     else
-        snprintf(words, sizeof words, "%u", at->index);
+        snprintf(words, sizeof words, "%u", index);
     if (!fault && g->f.name(g->device, g->name, sizeof g->name)) snprintf(g->name, sizeof g->name, "GPU %s", words);
     g->name[sizeof g->name - 1] = '\0';
     if (!fault) return CBX_OK;
@@ -114,7 +108,8 @@ static cbx_status find_device(cbx_gpu *g, const location *at, cbx_err *err)
                     words, fault, g->f.error(fault));
 }
 
-static cbx_status open_device(cbx_ctx *ctx, const location *at, const char *library, cbx_gpu **out, cbx_err *err)
+static cbx_status open_device(cbx_ctx *ctx, const char *address, unsigned index, const char *library, cbx_gpu **out,
+                              cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_gpu *g = cbx_mem_zalloc(al, sizeof *g);
@@ -149,7 +144,7 @@ static cbx_status open_device(cbx_ctx *ctx, const location *at, const char *libr
                       fault, g->f.error(fault));
         goto done;
     }
-    st = find_device(g, at, err);
+    st = find_device(g, address, index, err);
     if (st) {
         g->f.shutdown();
         goto done;
@@ -165,12 +160,12 @@ done:
 
 cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_gpu **out, cbx_err *err)
 {
-    return open_device(ctx, &(location){ .index = index }, library, out, err);
+    return open_device(ctx, NULL, index, library, out, err);
 }
 
 cbx_status cbx_gpu_open_at(cbx_ctx *ctx, const char *address, const char *library, cbx_gpu **out, cbx_err *err)
 {
-    return open_device(ctx, &(location){ .address = address }, library, out, err);
+    return open_device(ctx, address, 0, library, out, err);
 }
 
 void cbx_gpu_close(cbx_gpu *g)

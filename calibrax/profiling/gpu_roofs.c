@@ -40,18 +40,13 @@ static void read_device(void *user)
     o->throttle |= r.throttle;
 }
 
-static cbx_gpu_figure *figure_of(cbx_gpu_roofs *o, const cbx_cuda_slices *s)
-{
-    const int level = strcmp(s->is_rate ? "" : s->level, level_names[CBX_GPU_MEMORY]) == 0 ? CBX_GPU_MEMORY
-                                                                                           : CBX_GPU_L2;
-    return s->is_rate ? &o->rate[s->rate] : &o->traffic[level][s->traffic];
-}
-
 /* Where one thing is measured in two ways, the faster counts. */
 static void take(void *user, const cbx_cuda_slices *s)
 {
     session *t = user;
-    cbx_gpu_figure *f = figure_of(t->out, s), now = { .slices = s->n };
+    const int level = !s->is_rate && !strcmp(s->level, level_names[CBX_GPU_MEMORY]) ? CBX_GPU_MEMORY : CBX_GPU_L2;
+    cbx_gpu_figure *f = s->is_rate ? &t->out->rate[s->rate] : &t->out->traffic[level][s->traffic];
+    cbx_gpu_figure now = { .slices = s->n };
 
     if (s->n == 0) {
         if (f->best == 0) snprintf(f->why, sizeof f->why, "%s", s->why);
@@ -78,35 +73,6 @@ static void mark_lower_bounds(cbx_gpu_roofs *o, const char *no_cublas)
     }
 }
 
-static void open_watch(session *s, cbx_cuda *g, const char *library)
-{
-    char address[32];
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st = cbx_cuda_pci_address(g, address, &err);
-
-    if (!st) st = cbx_gpu_open_at(s->ctx, address, library, &s->watch, &err);
-    if (st) snprintf(s->out->unwatched, sizeof s->out->unwatched, "%s", err.message);
-}
-
-static cbx_gpu_roofs of_device(const cbx_cuda *g)
-{
-    const cbx_device *d = cbx_cuda_device(g);
-    cbx_gpu_roofs o = { .index = d->index,
-                        .capability_major = d->capability_major,
-                        .capability_minor = d->capability_minor,
-                        .multiprocessors = cbx_cuda_multiprocessors(g),
-                        .memory_bytes = d->memory_total_bytes,
-                        .sm_mhz_min = NAN,
-                        .sm_mhz_max = NAN,
-                        .memory_mhz = NAN,
-                        .temperature_c = NAN,
-                        .power_w = NAN,
-                        .power_limit_w = NAN };
-
-    snprintf(o.name, sizeof o.name, "%s", d->name);
-    return o;
-}
-
 cbx_status cbx_gpu_roofs_measure(cbx_ctx *ctx, const cbx_gpu_roofs_opts *opts, cbx_gpu_roofs *out, cbx_err *err)
 {
     cbx_gpu_roofs_opts o = CBX_GPU_ROOFS_OPTS_INIT;
@@ -118,8 +84,24 @@ cbx_status cbx_gpu_roofs_measure(cbx_ctx *ctx, const cbx_gpu_roofs_opts *opts, c
 
     if (!st) st = cbx_cuda_open(ctx, &o.cuda, &g, err);
     if (st) return st;
-    roofs = of_device(g);
-    open_watch(&s, g, o.nvml);
+    const cbx_device *d = cbx_cuda_device(g);
+    cbx_err unwatched = CBX_ERR_INIT;
+    char address[32];
+    roofs = (cbx_gpu_roofs){ .index = d->index,
+                             .capability_major = d->capability_major,
+                             .capability_minor = d->capability_minor,
+                             .multiprocessors = cbx_cuda_multiprocessors(g),
+                             .memory_bytes = d->memory_total_bytes,
+                             .sm_mhz_min = NAN,
+                             .sm_mhz_max = NAN,
+                             .memory_mhz = NAN,
+                             .temperature_c = NAN,
+                             .power_w = NAN,
+                             .power_limit_w = NAN };
+    snprintf(roofs.name, sizeof roofs.name, "%s", d->name);
+    st = cbx_cuda_pci_address(g, address, &unwatched);
+    if (!st) st = cbx_gpu_open_at(ctx, address, o.nvml, &s.watch, &unwatched);
+    if (st) snprintf(roofs.unwatched, sizeof roofs.unwatched, "%s", unwatched.message);
     o.probe.user = &s;
     o.probe.busy = read_device;
     o.probe.take = take;

@@ -26,22 +26,6 @@ static double positive(const cbx_json *o, const char *key)
     return isfinite(x) && x >= 0 ? x : NAN;
 }
 
-static cbx_status take_samples(const cbx_json *list, cbx_call_timing *t, cbx_err *err)
-{
-    size_t n = cbx_json_length(list);
-
-    t->samples = n ? cbx_mem_calloc(&t->al, n, sizeof *t->samples) : NULL;
-    if (!n) return cbx_fail(err, CBX_EFORMAT, "the answer of 'call.py' has no samples");
-    if (!t->samples) return cbx_fail_nomem(err, "samples");
-    t->nsamples = n;
-    for (size_t i = 0; i < n; i++) {
-        t->samples[i] = cbx_json_double_value(cbx_json_at(list, i));
-        if (!(isfinite(t->samples[i]) && t->samples[i] > 0))
-            return cbx_fail(err, CBX_EFORMAT, "sample %zu of 'call.py' must be above 0 s: its clock cannot be used", i);
-    }
-    return CBX_OK;
-}
-
 static cbx_status take_timing(cbx_ctx *ctx, const cbx_json *o, double level, cbx_call_timing *t, cbx_err *err)
 {
     static const double percentiles[] = { 50, 90, 99 };
@@ -51,8 +35,16 @@ static cbx_status take_timing(cbx_ctx *ctx, const cbx_json *o, double level, cbx
 
     if (!st) st = cbx_json_need_int(o, "calls_per_sample", "answer", &calls, err);
     if (!st && calls < 1) st = cbx_fail(err, CBX_EFORMAT, "the answer of 'call.py' has no calls");
-    if (!st) st = take_samples(list, t, err);
     if (st) return st;
+    t->nsamples = cbx_json_length(list);
+    if (!t->nsamples) return cbx_fail(err, CBX_EFORMAT, "the answer of 'call.py' has no samples");
+    t->samples = cbx_mem_calloc(&t->al, t->nsamples, sizeof *t->samples);
+    if (!t->samples) return cbx_fail_nomem(err, "samples");
+    for (size_t i = 0; i < t->nsamples; i++) {
+        t->samples[i] = cbx_json_double_value(cbx_json_at(list, i));
+        if (!(isfinite(t->samples[i]) && t->samples[i] > 0))
+            return cbx_fail(err, CBX_EFORMAT, "sample %zu of 'call.py' must be above 0 s: its clock cannot be used", i);
+    }
     t->calls_per_sample = (uint64_t)calls;
     t->warmup_calls = (uint64_t)cbx_json_get_int(o, "warmup_calls", 0);
     t->compile_s = NAN;

@@ -179,20 +179,6 @@ static cbx_interval interval_of_sorted(const double *sorted, size_t n, double le
     return iv;
 }
 
-cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
-                                    cbx_err *err)
-{
-    double *work = NULL;
-    cbx_status st = cbx_check_level("level", level, err);
-
-    if (st) return st;
-    st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
-    if (st) return st;
-    *out = interval_of_sorted(work, n, level);
-    cbx__doubles_free(ctx, work, n);
-    return CBX_OK;
-}
-
 /* Hettmansperger & Sheather between rank r, which attains more than the level, and the next, which
  * attains less. */
 static cbx_interval interpolated(const double *sorted, size_t n, double level)
@@ -211,17 +197,30 @@ static cbx_interval interpolated(const double *sorted, size_t n, double level)
     return iv;
 }
 
-cbx_status cbx_stat_median_interpolated(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
-                                        cbx_err *err)
+static cbx_status of_sorted(cbx_ctx *ctx, const double *x, size_t n, double level,
+                            cbx_interval (*interval)(const double *sorted, size_t n, double level), cbx_interval *out,
+                            cbx_err *err)
 {
     double *work = NULL;
     cbx_status st = cbx_check_level("level", level, err);
 
     if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
     if (st) return st;
-    *out = interpolated(work, n, level);
+    *out = interval(work, n, level);
     cbx__doubles_free(ctx, work, n);
     return CBX_OK;
+}
+
+cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
+                                    cbx_err *err)
+{
+    return of_sorted(ctx, x, n, level, interval_of_sorted, out, err);
+}
+
+cbx_status cbx_stat_median_interpolated(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
+                                        cbx_err *err)
+{
+    return of_sorted(ctx, x, n, level, interpolated, out, err);
 }
 
 cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b, size_t n, double level,
@@ -230,23 +229,17 @@ cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b,
     double *work = NULL;
     cbx_status st = cbx_check_level("level", level, err);
 
-    if (st) goto done;
-    if (n == 0) {
-        st = cbx_fail(err, CBX_EINVAL, "no pairs: a ratio needs at least one");
-        goto done;
-    }
-    st = cbx__doubles(ctx, n, &work, err);
-    if (st) goto done;
-    for (size_t i = 0; i < n; i++) {
+    if (!st && n == 0) st = cbx_fail(err, CBX_EINVAL, "no pairs: a ratio needs at least one");
+    if (!st) st = cbx__doubles(ctx, n, &work, err);
+    for (size_t i = 0; !st && i < n; i++) {
         work[i] = a[i] / b[i];
-        if (!(a[i] > 0 && b[i] > 0 && work[i] > 0 && isfinite(a[i]) && isfinite(b[i]) && isfinite(work[i]))) {
+        if (!(a[i] > 0 && b[i] > 0 && work[i] > 0 && isfinite(a[i]) && isfinite(b[i]) && isfinite(work[i])))
             st = cbx_fail(err, CBX_EDOM, "pair %zu of %zu, %g over %g, has no finite ratio above 0", i, n, a[i], b[i]);
-            goto done;
-        }
     }
-    cbx_stat_sort(work, n);
-    *out = interval_of_sorted(work, n, level);
-done:
+    if (!st) {
+        cbx_stat_sort(work, n);
+        *out = interval_of_sorted(work, n, level);
+    }
     cbx__doubles_free(ctx, work, n);
     return st;
 }

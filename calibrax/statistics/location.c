@@ -62,42 +62,34 @@ cbx_status cbx_stat_harmonic_mean(const double *x, size_t n, double *out, cbx_er
     return CBX_OK;
 }
 
-static cbx_status cut_check(double cut, cbx_err *err)
+/* The values that are cut from both ends are left out, or replaced by those next to them. */
+static cbx_status cut_mean(cbx_ctx *ctx, const double *x, size_t n, double cut, bool replace, double *out, cbx_err *err)
 {
-    if (cut >= 0 && cut < 0.5) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "a share of %g cannot be cut from both ends: 0 <= cut < 0.5", cut);
+    double *work = NULL;
+
+    if (!(cut >= 0 && cut < 0.5))
+        return cbx_fail(err, CBX_EINVAL, "a share of %g cannot be cut from both ends: 0 <= cut < 0.5", cut);
+    const size_t off = (size_t)(cut * (double)n);
+    cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
+    if (st) return st;
+    for (size_t i = 0; replace && i < off; i++) {
+        work[i] = work[off];
+        work[n - 1 - i] = work[n - 1 - off];
+    }
+    cbx__moments m = replace ? cbx__moments_of(work, n) : cbx__moments_of(work + off, n - 2 * off);
+    *out = cbx__mean_of(&m);
+    cbx__doubles_free(ctx, work, n);
+    return CBX_OK;
 }
 
 cbx_status cbx_stat_trimmed_mean(cbx_ctx *ctx, const double *x, size_t n, double cut, double *out, cbx_err *err)
 {
-    double *work = NULL;
-    cbx_status st = cut_check(cut, err);
-    size_t off = (size_t)(cut * (double)n);
-
-    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
-    if (st) return st;
-    cbx__moments m = cbx__moments_of(work + off, n - 2 * off);
-    *out = cbx__mean_of(&m);
-    cbx__doubles_free(ctx, work, n);
-    return CBX_OK;
+    return cut_mean(ctx, x, n, cut, false, out, err);
 }
 
 cbx_status cbx_stat_winsorized_mean(cbx_ctx *ctx, const double *x, size_t n, double cut, double *out, cbx_err *err)
 {
-    double *work = NULL;
-    cbx_status st = cut_check(cut, err);
-    size_t off = (size_t)(cut * (double)n);
-
-    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
-    if (st) return st;
-    for (size_t i = 0; i < off; i++) {
-        work[i] = work[off];
-        work[n - 1 - i] = work[n - 1 - off];
-    }
-    cbx__moments m = cbx__moments_of(work, n);
-    *out = cbx__mean_of(&m);
-    cbx__doubles_free(ctx, work, n);
-    return CBX_OK;
+    return cut_mean(ctx, x, n, cut, true, out, err);
 }
 
 /* ---- Hodges-Lehmann ---- */
