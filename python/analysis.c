@@ -141,6 +141,7 @@ static PyObject *do_verdict(cx_call *c)
     if (ratio.n != 4)
         return cx_refuse(c, "ratio", PyExc_ValueError, "an Interval: value, lower, upper, level", cx_arg(c, "ratio")),
                NULL;
+    if (!(margin >= 0)) return cx_refuse(c, "margin", PyExc_ValueError, "at least 0", cx_arg(c, "margin")), NULL;
     return PyUnicode_FromString(cbx_verdict_name(
         cbx_verdict_of_ratio(&(cbx_interval){ ratio.x[0], ratio.x[1], ratio.x[2], ratio.x[3] }, margin)));
 }

@@ -125,7 +125,8 @@ CBX_API cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, s
 /** Confirms a proposed change by fresh samples of both sides: the Hodges-Lehmann shift of their
  * logarithms with its interval, and the verdict on it (cbx_verdict_of_change).
  * @param change  the interval; level 0 and CBX_VERDICT_UNDECIDED: too few samples.  May be NULL
- * @return as cbx_stat_hodges_lehmann_shift; CBX_EDOM (a median of 0 before) */
+ * @return as cbx_stat_hodges_lehmann_shift; CBX_EINVAL (threshold < 0, or NaN); CBX_EDOM (a median of 0
+ *   before) */
 CBX_API cbx_status cbx_change_confirm(cbx_ctx *ctx, const double *before, size_t nbefore, const double *after,
                                       size_t nafter, double level, double threshold, cbx_verdict *verdict,
                                       cbx_interval *change, cbx_err *err);

@@ -11,6 +11,7 @@
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/analysis/regression_internal.h"
 #include "calibrax/base/arena.h"
+#include "calibrax/base/options.h"
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/test.h"
 
@@ -329,8 +330,9 @@ cbx_status cbx_change_confirm(cbx_ctx *ctx, const double *before, size_t nbefore
 {
     cbx_interval found;
     double scale;
-    cbx_status st = cbx__change_of_samples(ctx, after, nafter, before, nbefore, level, &scale, &found, err);
+    cbx_status st = cbx_check_range("threshold", threshold, 0, INFINITY, err);
 
+    if (!st) st = cbx__change_of_samples(ctx, after, nafter, before, nbefore, level, &scale, &found, err);
     if (st) return st;
     if (scale == 0) return cbx_fail(err, CBX_EDOM, "the median before is 0, so there is no relative change");
     *verdict = found.level > 0 ? cbx_verdict_of_change(&found, threshold) : CBX_VERDICT_UNDECIDED;

@@ -16,7 +16,7 @@ cbx_verdict cbx_verdict_of_ratio(const cbx_interval *ratio, double margin)
 {
     double wide = margin > 0 ? 1 + margin : 1;
 
-    if (!(ratio->level > 0) || !(ratio->lower <= ratio->upper)) return CBX_VERDICT_UNDECIDED;
+    if (!(ratio->level > 0) || !(ratio->lower <= ratio->upper) || isnan(margin)) return CBX_VERDICT_UNDECIDED;
     if (ratio->lower >= 1 / wide && ratio->upper <= wide) return CBX_VERDICT_EQUIVALENT;
     if (ratio->upper < 1) return CBX_VERDICT_FASTER;
     if (ratio->lower > 1) return CBX_VERDICT_SLOWER;
@@ -30,7 +30,7 @@ bool cbx_verdict_exceeds(double change, double threshold)
 
 cbx_verdict cbx_verdict_of_change(const cbx_interval *change, double threshold)
 {
-    if (!(change->lower <= change->upper)) return CBX_VERDICT_UNDECIDED;
+    if (!(change->lower <= change->upper) || isnan(threshold)) return CBX_VERDICT_UNDECIDED;
     if (!cbx_verdict_exceeds(change->lower, threshold) && !cbx_verdict_exceeds(change->upper, threshold))
         return CBX_VERDICT_EQUIVALENT;
     bool far = cbx_verdict_exceeds(change->value, threshold);

@@ -23,7 +23,7 @@ typedef enum cbx_verdict {
 /** Margin used when none is given: 2 %. */
 #define CBX_VERDICT_MARGIN 0.02
 
-/** @param margin  relative, >= 0 */
+/** @param margin  relative, >= 0; NaN: undecided */
 CBX_API cbx_verdict cbx_verdict_of_ratio(const cbx_interval *ratio, double margin);
 /** True if |change| is more than the threshold, where rounding does not decide: |change| >
  * threshold (1 + 1e-9) + 4 eps. A change of exactly the threshold is never more, however its
@@ -33,7 +33,7 @@ CBX_API bool cbx_verdict_exceeds(double change, double threshold);
  * equivalent: the whole interval within -threshold .. threshold; slower: the whole interval above 0
  * and its value more than the threshold; faster: mirrored; else undecided.  A value alone (lower =
  * value = upper) is never undecided.  The level is not needed: foreign bounds have none.
- * @param threshold  >= 0; both are relative, so of the order of 1 or less */
+ * @param threshold  >= 0; NaN: undecided; both are relative, so of the order of 1 or less */
 CBX_API cbx_verdict cbx_verdict_of_change(const cbx_interval *change, double threshold);
 /** About how many samples on each side decide a change with a chance of four in five, if its true
  * value is the one observed: 2 ((z + z_0.8) spread / d)^2 with d the distance to what would decide

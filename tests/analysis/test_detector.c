@@ -257,6 +257,8 @@ static void confirmed(void **state)
     for (int i = 0; i < 21; i++) b[i] *= 1.1;
     CHECK_OK(cbx_change_confirm(ctx, a, 21, b, 21, 0.95, 0.02, &v, NULL, &err), &err, "a change");
     CHECK_STR(cbx_verdict_name(v), "slower", "a change stands");
+    CHECK_STATUS(cbx_change_confirm(ctx, a, 21, b, 21, 0.95, NAN, &v, &iv, &err), CBX_EINVAL, "no threshold");
+    CHECK_STATUS(cbx_change_confirm(ctx, a, 21, b, 21, 0.95, -0.1, &v, &iv, &err), CBX_EINVAL, "one below 0");
     CHECK_OK(cbx_change_confirm(ctx, a, 1, b, 21, 0.95, 0.02, &v, &iv, &err), &err, "few");
     CHECK_STR(cbx_verdict_name(v), "undecided", "one sample is too few");
     CHECK(iv.level == 0, "no level");

@@ -85,6 +85,9 @@ static void changes(void **state)
         cbx_interval iv = { cases[i].value, cases[i].lower, cases[i].upper, 0 };
         CHECK_STR(cbx_verdict_name(cbx_verdict_of_change(&iv, 0.05)), cbx_verdict_name(cases[i].wanted), cases[i].why);
     }
+    CHECK_INT(cbx_verdict_of_change(&(cbx_interval){ 0.5, 0.4, 0.6, 0.95 }, NAN), CBX_VERDICT_UNDECIDED,
+              "no threshold");
+    CHECK_INT(cbx_verdict_of_ratio(&(cbx_interval){ 1.5, 1.4, 1.6, 0.95 }, NAN), CBX_VERDICT_UNDECIDED, "no margin");
     CHECK(!cbx_verdict_exceeds(NAN, 0), "not a number is no change");
     CHECK(!cbx_verdict_exceeds(0, 0), "no change");
     CHECK(cbx_verdict_exceeds(-1e-9, 0), "any change");

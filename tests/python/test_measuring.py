@@ -220,6 +220,8 @@ class Analysis(unittest.TestCase):
                             (lambda: cx.analysis.pareto([], "lower"), "pareto: 'points' must be at least one row"),
                             (lambda: cx.analysis.changes([1, 2]), "changes: the series has 2 values"),
                             (lambda: cx.statistics.bootstrap([1, 2, 3], level=0), "bootstrap: 'level' must be greater than 0 and less than 1, got 0"),
+                            (lambda: cx.analysis.confirm(range(9), range(9), threshold=float("nan")), "confirm: 'threshold' must be at least 0, got nan"),
+                            (lambda: cx.analysis.verdict((1.5, 1.4, 1.6, 0.95), margin=float("nan")), "verdict: 'margin' must be at least 0"),
                             (lambda: cx.statistics.median([]), "median: ")):
             with self.assertRaisesRegex(ValueError, words):
                 call()
