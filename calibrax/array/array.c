@@ -205,6 +205,8 @@ cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_
 
     if (st) return st;
     a->flags |= base->flags & CBX__ABSTRACT;
+    a->trace = base->trace;
+    a->value = UINT32_MAX; /* of no number there: such a view is recorded by primitives alone */
     a->data = a->count ? (char *)base->data + offset * (ptrdiff_t)cbx__dtype_size(desc->dtype) : base->data;
     a->base = cbx_array_ref(base->base ? base->base : base);
     *out = a;

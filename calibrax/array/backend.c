@@ -4,8 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/reference/reference.h"
+#include "calibrax/array/trace/cost.h"
+#include "calibrax/array/trace/trace.h"
 
 const cbx_backend *cbx_backend_reference(void) { return &cbx__reference_backend; }
 
@@ -73,7 +76,6 @@ static const cbx_backend unavailable = {
     .struct_size = sizeof(cbx_backend),
     .abi = CBX_BACKEND_ABI,
     .name = "unavailable",
-    .flags = CBX_BACKEND_TAKES_ABSTRACT,
     .apply = refuse,
 };
 
@@ -106,38 +108,112 @@ cbx_status cbx_ctx_set_backend(cbx_ctx *ctx, const cbx_backend *backend, cbx_err
     return CBX_OK;
 }
 
-/* The first failure's sentence names what it happened to. */
-static cbx_array *failed(cbx_ctx *ctx, size_t nin, const cbx_array *const *in, const cbx_err *err)
-{
-    if (err) cbx__name_operands(ctx, nin, in);
-    return cbx__array_failed();
-}
-
-cbx_array *cbx_apply(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs)
+/* Infers, and carries out, records or describes; d and results have space for the operation. */
+static cbx_status carry_out(cbx_ctx *ctx, cbx__state *s, cbx_op *op, const cbx_array *const *in, unsigned flags,
+                            cbx_array_desc *results, cbx_array **out, cbx_err *err)
 {
     static const cbx_attrs none = { 0 };
+    cbx__trace *trace = NULL, *open = s->trace;
+    cbx_status st;
+
+    if (!op->attrs) op->attrs = &none;
+    op->results = results;
+    st = cbx_prim_infer(op->prim, op->nin, op->in, op->attrs, results, err);
+    if (!st && (open || flags & CBX__ABSTRACT)) st = cbx__trace_find(s, op->nin, in, op->prim, &trace, err);
+    if (st) return st;
+    const cbx_call call = { ctx, op->prim, op->nin, in, op->attrs, op->nout, results };
+    if (trace) return cbx__trace_record(trace, &call, out, err);
+    if (flags & CBX__ABSTRACT) {
+        size_t made = 0;
+        for (; !st && made < op->nout; made += !st)
+            st = cbx_array_create_abstract(ctx, &results[made], &out[made], err);
+        if (st) cbx__arrays_free(made, out);
+        return st;
+    }
+    if (s->cost) cbx__cost_count(s->cost, op);
+    s->trace = NULL; /* what control flow does with data is not recorded */
+    st = s->backend->apply(s->backend, &call, out, err);
+    s->trace = open;
+    return st;
+}
+
+enum { FEW = 8 };
+
+cbx_status cbx__apply_owned(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
+                            size_t nout, cbx_array **out, cbx_err *err)
+{
+    const cbx_array_desc *small_in[FEW], **d = small_in;
+    cbx_array_desc small_out[FEW], *results = small_out;
+    cbx__state *s = cbx__state_get(ctx);
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    unsigned flags = 0;
+    cbx_status st = CBX_OK;
+
+    if (!s) return cbx_fail(err, CBX_ENOMEM, "no memory for the array state of a context");
+    if (nin > FEW) d = cbx_mem_calloc(al, nin, sizeof *d);
+    if (nout > FEW) results = cbx_mem_calloc(al, nout, sizeof *results);
+    if (!d || !results) st = cbx_fail(err, CBX_ENOMEM, "no memory for the operands of '%s'", cbx_prim_name(prim));
+    for (size_t i = 0; !st && i < nin; i++) {
+        flags |= in[i]->flags;
+        d[i] = &in[i]->desc;
+    }
+    if (!st) st = carry_out(ctx, s, &(cbx_op){ prim, nin, d, attrs, nout, NULL }, in, flags, results, out, err);
+    if (d != small_in) cbx_mem_free(al, d, nin * sizeof *d);
+    if (results != small_out) cbx_mem_free(al, results, nout * sizeof *results);
+    return st;
+}
+
+/* Whether operands are there and good; what is not is recorded. */
+static bool usable(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in)
+{
+    if (nin && !in) {
+        cbx__refuse(ctx, CBX_EINVAL, "'in' of '%s' is NULL", cbx_prim_name(prim));
+        return false;
+    }
+    for (size_t i = 0; i < nin; i++) {
+        if (!in[i]) cbx__refuse(ctx, CBX_EINVAL, "operand %zu of '%s' is NULL", i + 1, cbx_prim_name(prim));
+        if (!in[i] || in[i]->flags & CBX__FAILED) return false;
+    }
+    return true;
+}
+
+void cbx_apply_all(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
+                   cbx_array **out)
+{
+    const size_t nout = cbx_prim_results(prim, attrs);
+    cbx_err *err = cbx__sticky(ctx); /* NULL: an earlier failure is pending */
+    bool done = usable(ctx, prim, nin, in);
+
+    if (done && cbx__apply_owned(ctx, prim, nin, in, attrs, nout, out, err)) {
+        if (err) cbx__name_operands(ctx, nin, in);
+        done = false;
+    }
+    for (size_t i = 0; i < nout; i++) out[i] = done ? cbx_scope_hold(ctx, out[i]) : cbx__array_failed();
+}
+
+/* As cbx_apply_all; without its steps for few operands, which are most calls. */
+cbx_array *cbx_apply(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs)
+{
     cbx__state *s = cbx__state_peek(ctx);
+    const cbx_array_desc *d[FEW];
     cbx_array_desc result;
     unsigned flags = 0;
     cbx_array *out = NULL;
     cbx_err *err; /* NULL: an earlier failure is pending */
     cbx_status st;
 
-    if (!s) s = cbx__state_get(ctx);
-    if (!s) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for the array state of a context");
-    if (nin && !in) return cbx__refuse(ctx, CBX_EINVAL, "'in' of '%s' is NULL", cbx_prim_name(prim));
-    for (size_t i = 0; i < nin; i++) {
-        if (!in[i]) return cbx__refuse(ctx, CBX_EINVAL, "operand %zu of '%s' is NULL", i + 1, cbx_prim_name(prim));
-        flags |= in[i]->flags;
-    }
-    if (flags & CBX__FAILED) return cbx__array_failed();
+    if (!usable(ctx, prim, nin, in)) return cbx__array_failed();
     err = cbx__sticky(ctx);
-    if (!attrs) attrs = &none;
-    st = cbx_prim_infer(prim, nin, in, attrs, &result, err);
-    if (st) return failed(ctx, nin, in, err);
-    if ((flags & CBX__ABSTRACT) && !cbx__records(s))
-        st = cbx_array_create_abstract(ctx, &result, &out, err);
-    else
-        st = s->backend->apply(s->backend, &(cbx_call){ ctx, prim, nin, in, attrs, &result }, &out, err);
-    return st ? failed(ctx, nin, in, err) : cbx_scope_hold(ctx, out);
+    if (!s || nin > FEW) {
+        st = cbx__apply_owned(ctx, prim, nin, in, attrs, 1, &out, err);
+    } else {
+        for (size_t i = 0; i < nin; i++) {
+            flags |= in[i]->flags;
+            d[i] = &in[i]->desc;
+        }
+        st = carry_out(ctx, s, &(cbx_op){ prim, nin, d, attrs, 1, NULL }, in, flags, &result, &out, err);
+    }
+    if (!st) return cbx_scope_hold(ctx, out);
+    if (err) cbx__name_operands(ctx, nin, in);
+    return cbx__array_failed();
 }

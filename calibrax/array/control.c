@@ -1,17 +1,14 @@
 /*
- * Control flow: what the operations check before anything runs, and who runs it.  The plain loops are in
- * reference/control.c, shapes of abstract operands in control_shapes.c.
+ * Control flow: what its operations check, and their functions traced.  Each function runs once with traced operands, also where
+ * the operands of the operation have data; the operation then repeats what was recorded.
  */
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops_internal.h"
+#include "calibrax/array/trace/regions.h"
+#include "calibrax/array/trace/trace.h"
 #include "calibrax/array/transform.h"
 
-bool cbx__any_abstract(size_t n, cbx_array *const *in)
-{
-    for (size_t i = 0; i < n; i++)
-        if (cbx_array_is_abstract(in[i])) return true;
-    return false;
-}
+#include <string.h>
 
 static cbx_status body_check(const char *what, const cbx_fn *f, size_t nin, size_t nout, bool more, cbx_err *err)
 {
@@ -25,167 +22,304 @@ static cbx_status body_check(const char *what, const cbx_fn *f, size_t nin, size
     return CBX_OK;
 }
 
-/* ---- scan ---- */
-
-static cbx_status scan_length(cbx_scan_call *call, cbx_err *err)
+static cbx_status differ_check(const cbx_array_desc *a, const cbx_array_desc *b)
 {
-    char text[160];
+    if (cbx_array_desc_equal(a, b)) return CBX_OK;
+    return a->dtype == b->dtype ? CBX_ESHAPE : CBX_EDTYPE;
+}
 
-    for (size_t i = 0; i < call->nxs; i++) {
-        const cbx_array_desc *d = cbx_array_get_desc(call->xs[i]);
-        if (d->ndim == 0)
-            return cbx_fail(err, CBX_EINVAL, "xs %zu of 'scan' is a scalar: it has no axis to walk along", i);
-        if (call->length == CBX_LENGTH_OF_XS) call->length = d->shape[0];
-        if (d->shape[0] != call->length)
-            return cbx_fail(err, CBX_ESHAPE, "xs %zu of 'scan' is %s, but there are %zu steps", i,
-                            cbx_array_desc_text(d, text, sizeof text), call->length);
-    }
-    if (call->length == CBX_LENGTH_OF_XS) return cbx_fail(err, CBX_EINVAL, "'scan' without xs needs a length");
+static cbx_status carry_check(const char *what, const cbx_fn *body, size_t i, const cbx_array_desc *in,
+                              const cbx_array_desc *out, cbx_err *err)
+{
+    char a[160], b[160];
+    cbx_status st = differ_check(in, out);
+
+    if (!st) return CBX_OK;
+    return cbx_fail(err, st, "value %zu carried by '%s' is %s before '%s' and %s after it: it must stay as it is", i,
+                    what, cbx_array_desc_text(in, a, sizeof a), body->name, cbx_array_desc_text(out, b, sizeof b));
+}
+
+/* ---- an operation in the making ---- */
+
+typedef struct flow {
+    cbx_ctx *ctx;
+    const char *what;
+    size_t n; /* functions */
+    cbx__traced *traced;
+    cbx__graph **graph;
+    size_t *consts;
+    cbx_array **in; /* operands of the operation */
+    size_t nin, capacity;
+    void *space;
+    size_t bytes;
+} flow;
+
+/* Space for n functions and their descriptions: d is for operands of any of them. */
+static cbx_status flow_init(flow *w, cbx_ctx *ctx, const char *what, size_t n, size_t widest, cbx_array_desc **d,
+                            cbx_err *err)
+{
+    *w = (flow){ .ctx = ctx, .what = what, .n = n };
+    w->bytes = n * (sizeof *w->traced + sizeof *w->graph + sizeof *w->consts) + (widest + 1) * sizeof **d;
+    w->space = cbx_mem_zalloc(cbx_ctx_allocator(ctx), w->bytes);
+    if (!w->space) return cbx_fail(err, CBX_ENOMEM, "no memory for the functions of '%s'", what);
+    w->traced = w->space;
+    w->graph = (cbx__graph **)(void *)(w->traced + n);
+    w->consts = (size_t *)(void *)(w->graph + n);
+    *d = (cbx_array_desc *)(void *)(w->consts + n);
     return CBX_OK;
 }
 
-static cbx_status scan_check(cbx_scan_call *call, cbx_err *err)
+static cbx_status flow_trace(flow *w, size_t i, const cbx_fn *f, const cbx_array_desc *in, cbx_err *err)
 {
-    cbx_status st = cbx__begin(call->ctx, err);
+    const cbx_status st = cbx__trace_fn(w->ctx, f, in, &w->traced[i], err);
 
-    if (!st) st = body_check("scan", call->body, call->ncarry + call->nxs, call->ncarry, true, err);
-    if (!st) st = cbx__operands_check("scan", call->ncarry, call->init, err);
-    if (!st) st = cbx__operands_check("scan", call->nxs, call->xs, err);
-    return st ? st : scan_length(call, err);
+    if (st) return st;
+    w->graph[i] = w->traced[i].graph;
+    w->consts[i] = w->traced[i].ncaptured;
+    cbx__graph_rotate(w->graph[i], w->consts[i]);
+    return CBX_OK;
+}
+
+/* The list of operands: first (NULL: none), what the functions captured, then two lists. */
+static cbx_status flow_operands(flow *w, const cbx_array *first, size_t na, cbx_array *const *a, size_t nb,
+                                cbx_array *const *b, cbx_err *err)
+{
+    w->capacity = 1 + na + nb;
+    for (size_t i = 0; i < w->n; i++) w->capacity += w->consts[i];
+    w->in = cbx_mem_calloc(cbx_ctx_allocator(w->ctx), w->capacity, sizeof *w->in);
+    if (!w->in) return cbx_fail(err, CBX_ENOMEM, "no memory for the operands of '%s'", w->what);
+    if (first) w->in[w->nin++] = (cbx_array *)(uintptr_t)first;
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t k = 0; k < w->consts[i]; k++) w->in[w->nin++] = w->traced[i].captured[k];
+    for (size_t i = 0; i < na; i++) w->in[w->nin++] = a[i];
+    for (size_t i = 0; i < nb; i++) w->in[w->nin++] = b[i];
+    return CBX_OK;
+}
+
+/* The end: out[] were made by the operation, or st is the failure. */
+static cbx_status flow_end(flow *w, cbx_status st, const cbx_err *err, size_t nout, cbx_array **out)
+{
+    for (size_t i = 0; w->space && i < w->n; i++) cbx__traced_clear(w->ctx, &w->traced[i]);
+    cbx_mem_free(cbx_ctx_allocator(w->ctx), w->in, w->capacity * sizeof *w->in);
+    cbx_mem_free(cbx_ctx_allocator(w->ctx), w->space, w->bytes);
+    if (st) {
+        cbx__refuse(w->ctx, st, "%s", err->message);
+        for (size_t i = 0; i < nout; i++) out[i] = cbx__array_failed();
+    }
+    return cbx_ctx_pending(w->ctx, NULL);
+}
+
+/* ---- scan ---- */
+
+static cbx_status scan_length(size_t nxs, cbx_array *const *xs, size_t *length, cbx_err *err)
+{
+    char text[160];
+
+    for (size_t i = 0; i < nxs; i++) {
+        const cbx_array_desc *d = cbx_array_get_desc(xs[i]);
+        if (d->ndim == 0)
+            return cbx_fail(err, CBX_EINVAL, "xs %zu of 'scan' is a scalar: it has no axis to walk along", i);
+        if (*length == CBX_LENGTH_OF_XS) *length = d->shape[0];
+        if (d->shape[0] != *length)
+            return cbx_fail(err, CBX_ESHAPE, "xs %zu of 'scan' is %s, but there are %zu steps", i,
+                            cbx_array_desc_text(d, text, sizeof text), *length);
+    }
+    if (*length == CBX_LENGTH_OF_XS) return cbx_fail(err, CBX_EINVAL, "'scan' without xs needs a length");
+    return CBX_OK;
+}
+
+/* One element of it: without axis 0. */
+static cbx_array_desc element(const cbx_array_desc *d)
+{
+    cbx_array_desc e = { .dtype = d->dtype, .ndim = d->ndim - 1 };
+
+    for (int i = 0; i < e.ndim; i++) e.shape[i] = d->shape[i + 1];
+    return e;
 }
 
 cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
                     cbx_array *const *xs, size_t length, bool reverse, cbx_array **out)
 {
-    cbx_scan_call call = { ctx, body, ncarry, nxs, init, xs, length, reverse };
+    const size_t nout = body ? body->nout : 0;
     cbx_err err = CBX_ERR_INIT;
-    cbx__results r;
-    cbx_status st = cbx__results_init(&r, ctx, body ? body->nout : 0, &err);
+    cbx_array_desc *d = NULL;
+    flow w = { .ctx = ctx };
+    cbx_status st = cbx__begin(ctx, &err);
 
-    if (!st) st = scan_check(&call, &err);
-    CBX__CARRY_OUT(st, scan, cbx__any_abstract(ncarry, init) || cbx__any_abstract(nxs, xs), cbx__scan_shapes, &call,
-                   r.at, &err);
-    return cbx__deliver(&r, st, &err, out);
+    if (!st) st = body_check("scan", body, ncarry + nxs, ncarry, true, &err);
+    if (!st) st = cbx__operands_check("scan", ncarry, init, &err);
+    if (!st) st = cbx__operands_check("scan", nxs, xs, &err);
+    if (!st) st = scan_length(nxs, xs, &length, &err);
+    if (!st) st = flow_init(&w, ctx, "scan", 1, body->nin, &d, &err);
+    if (st) return flow_end(&w, st, &err, nout, out);
+    for (size_t i = 0; i < ncarry; i++) d[i] = init[i]->desc;
+    for (size_t i = 0; i < nxs; i++) d[ncarry + i] = element(&xs[i]->desc);
+    st = flow_trace(&w, 0, body, d, &err);
+    for (size_t i = 0; !st && i < ncarry; i++)
+        st = carry_check("scan", body, i, &d[i], cbx__graph_out(w.graph[0], i), &err);
+    if (!st) st = flow_operands(&w, NULL, ncarry, init, nxs, xs, &err);
+    if (!st) cbx__scan_apply(ctx, w.graph[0], w.consts[0], ncarry, nxs, length, reverse, w.in, out);
+    return flow_end(&w, st, &err, nout, out);
 }
 
-/* ---- fori_loop and while_loop ---- */
+/* ---- fori_loop: a scan that carries the index ---- */
 
-static cbx_status loop_check(const cbx_loop_call *call, const char *what, cbx_err *err)
+static cbx_status counted_step(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
-    cbx_status st = cbx__begin(call->ctx, err);
+    const cbx_fn *body = user;
+    cbx_status st = cbx_fn_call(ctx, body, nin, in, nout - 1, out + 1);
 
-    if (!st && call->test) st = body_check(what, call->test, call->n, 1, false, err);
-    if (!st) st = body_check(what, call->body, call->n + !call->test, call->n, false, err);
-    return st ? st : cbx__operands_check(what, call->n, call->init, err);
+    out[0] = cbx_add(ctx, in[0], cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(1)));
+    return st;
 }
 
 cbx_status cbx_fori_loop(cbx_ctx *ctx, int64_t lower, int64_t upper, const cbx_fn *body, size_t n,
                          cbx_array *const *init, cbx_array **out)
 {
-    const cbx_loop_call call = { ctx, NULL, body, lower, upper, n, init };
+    const size_t length = upper > lower ? (size_t)((uint64_t)upper - (uint64_t)lower) : 0;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_err err = CBX_ERR_INIT;
-    cbx__results r;
-    cbx_status st = cbx__results_init(&r, ctx, n, &err);
+    cbx_array **list = NULL;
+    cbx_array_desc *d = NULL;
+    cbx_scope scope;
+    flow w = { .ctx = ctx };
+    cbx_status st = cbx__begin(ctx, &err);
 
-    if (!st) st = loop_check(&call, "fori_loop", &err);
-    CBX__CARRY_OUT(st, fori_loop, cbx__any_abstract(n, init), cbx__loop_shapes, &call, r.at, &err);
-    return cbx__deliver(&r, st, &err, out);
+    if (!st) st = body_check("fori_loop", body, n + 1, n, false, &err);
+    if (!st) st = cbx__operands_check("fori_loop", n, init, &err);
+    if (!st) st = flow_init(&w, ctx, "fori_loop", 1, n + 1, &d, &err);
+    if (!st && !(list = cbx_mem_calloc(al, n + 1, sizeof(cbx_array *))))
+        st = cbx_fail(&err, CBX_ENOMEM, "no memory for the values of 'fori_loop'");
+    if (st) return flow_end(&w, st, &err, n, out);
+    cbx_scope_open(ctx, &scope); /* the index lives in it */
+    d[0] = (cbx_array_desc){ .dtype = CBX_I64 };
+    for (size_t i = 0; i < n; i++) d[i + 1] = init[i]->desc;
+    st = flow_trace(&w, 0, &(const cbx_fn){ body->name, counted_step, (void *)(uintptr_t)body, n + 1, n + 1, NULL }, d,
+                    &err);
+    for (size_t i = 0; !st && i < n; i++)
+        st = carry_check("fori_loop", body, i, &d[i + 1], cbx__graph_out(w.graph[0], i + 1), &err);
+    list[0] = cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(lower));
+    if (!st) st = flow_operands(&w, NULL, 1, list, n, init, &err);
+    if (!st) cbx__scan_apply(ctx, w.graph[0], w.consts[0], n + 1, 0, length, false, w.in, list);
+    if (!st)
+        st = cbx_scope_close_keep(&scope, n, list + 1, &err);
+    else
+        cbx_scope_close(&scope, NULL);
+    for (size_t i = 0; !st && i < n; i++) out[i] = cbx_scope_hold(ctx, list[i + 1]);
+    cbx_mem_free(al, list, (n + 1) * sizeof(cbx_array *));
+    return flow_end(&w, st, &err, n, out);
 }
+
+/* ---- while_loop ---- */
 
 cbx_status cbx_while_loop(cbx_ctx *ctx, const cbx_fn *test, const cbx_fn *body, size_t n, cbx_array *const *init,
                           cbx_array **out)
 {
-    const cbx_loop_call call = { ctx, test, body, 0, 0, n, init };
+    const char *what = "while_loop";
     cbx_err err = CBX_ERR_INIT;
-    cbx__results r;
-    cbx_status st = cbx__results_init(&r, ctx, n, &err);
+    char text[160];
+    cbx_array_desc *d = NULL;
+    flow w = { .ctx = ctx };
+    cbx_status st = cbx__begin(ctx, &err);
 
-    if (!st) st = cbx__fn_check("while_loop", test, &err);
-    if (!st) st = loop_check(&call, "while_loop", &err);
-    CBX__CARRY_OUT(st, while_loop, cbx__any_abstract(n, init), cbx__loop_shapes, &call, r.at, &err);
-    return cbx__deliver(&r, st, &err, out);
+    if (!st) st = body_check(what, test, n, 1, false, &err);
+    if (!st) st = body_check(what, body, n, n, false, &err);
+    if (!st) st = cbx__operands_check(what, n, init, &err);
+    if (!st) st = flow_init(&w, ctx, what, 2, n, &d, &err);
+    if (st) return flow_end(&w, st, &err, n, out);
+    for (size_t i = 0; i < n; i++) d[i] = init[i]->desc;
+    st = flow_trace(&w, CBX__WHILE_TEST, test, d, &err);
+    if (!st && cbx__graph_out(w.graph[0], 0)->ndim != 0)
+        st = cbx_fail(&err, CBX_ESHAPE, "'%s' of 'while_loop' gives %s, it must give a scalar", test->name,
+                      cbx_array_desc_text(cbx__graph_out(w.graph[0], 0), text, sizeof text));
+    if (!st) st = flow_trace(&w, CBX__WHILE_BODY, body, d, &err);
+    for (size_t i = 0; !st && i < n; i++) st = carry_check(what, body, i, &d[i], cbx__graph_out(w.graph[1], i), &err);
+    if (!st) st = flow_operands(&w, NULL, n, init, 0, NULL, &err);
+    if (!st) cbx__while_apply(ctx, w.graph, w.consts, n, w.in, out);
+    return flow_end(&w, st, &err, n, out);
 }
 
 /* ---- cond and switch ---- */
 
-/* Results that every branch has: branches may disagree. */
-static size_t min_results(size_t n, const cbx_fn *const *branches)
+static cbx_status branches_check(const char *what, const cbx_array *index, size_t n, const cbx_fn *const *branches,
+                                 size_t nin, cbx_array *const *in, cbx_err *err)
 {
-    size_t minimum = n ? SIZE_MAX : 0;
+    cbx_status st = CBX_OK;
+
+    if (n == 0) return cbx_fail(err, CBX_EINVAL, "'%s' of no branches", what);
+    st = cbx__fn_check(what, branches[0], err);
+    for (size_t i = 0; !st && i < n; i++) st = body_check(what, branches[i], nin, branches[0]->nout, false, err);
+    if (!st) st = cbx__operands_check(what, 1, (cbx_array *const[]){ (cbx_array *)(uintptr_t)index }, err);
+    if (!st && index->desc.ndim != 0)
+        st = cbx_fail(err, CBX_ESHAPE, "'%s' chooses by a scalar, not by an array of %d axes", what, index->desc.ndim);
+    return st ? st : cbx__operands_check(what, nin, in, err);
+}
+
+/* Branch i must give what the first one gives. */
+static cbx_status branch_check(const flow *w, const cbx_fn *const *branches, size_t i, cbx_err *err)
+{
+    char ta[160], tb[160];
+
+    for (size_t k = 0; k < w->graph[0]->out.n; k++) {
+        const cbx_array_desc *a = cbx__graph_out(w->graph[0], k), *b = cbx__graph_out(w->graph[i], k);
+        const cbx_status st = differ_check(a, b);
+        if (st)
+            return cbx_fail(err, st, "result %zu is %s in branch '%s' and %s in branch '%s': branches must agree", k,
+                            cbx_array_desc_text(a, ta, sizeof ta), branches[0]->name,
+                            cbx_array_desc_text(b, tb, sizeof tb), branches[i]->name);
+    }
+    return CBX_OK;
+}
+
+/* What chooses, as int64; an unsigned number is brought into range before it could wrap. */
+static const cbx_array *as_index(cbx_ctx *ctx, const cbx_array *x, size_t n, bool truth)
+{
+    if (truth) x = cbx__as(ctx, x, CBX_BOOL);
+    if (x->desc.dtype == CBX_U64) x = cbx_minimum(ctx, x, cbx_full(ctx, 0, NULL, CBX_U64, cbx_int((int64_t)n - 1)));
+    return cbx__as(ctx, x, CBX_I64);
+}
+
+static cbx_status choose(cbx_ctx *ctx, const char *what, const cbx_array *index, bool truth, size_t n,
+                         const cbx_fn *const *branches, size_t nin, cbx_array *const *in, cbx_array **out)
+{
+    size_t nout = n ? SIZE_MAX : 0; /* results that every branch has: branches may disagree */
+    cbx_err err = CBX_ERR_INIT;
+    cbx_array_desc *d = NULL;
+    flow w = { .ctx = ctx };
+    cbx_status st = cbx__begin(ctx, &err);
 
     for (size_t i = 0; i < n; i++) {
-        size_t nout = branches[i] ? branches[i]->nout : 0;
-        if (nout < minimum) minimum = nout;
+        const size_t has = branches[i] ? branches[i]->nout : 0;
+        if (has < nout) nout = has;
     }
-    return minimum;
-}
-
-static cbx_status branches_check(const char *what, const cbx_cond_call *call, cbx_err *err)
-{
-    cbx_status st = cbx__begin(call->ctx, err);
-
-    if (!st && call->n == 0) return cbx_fail(err, CBX_EINVAL, "'%s' of no branches", what);
-    if (!st) st = cbx__fn_check(what, call->branches[0], err);
-    for (size_t i = 0; !st && i < call->n; i++)
-        st = body_check(what, call->branches[i], call->nin, call->branches[0]->nout, false, err);
-    if (!st) st = cbx__operands_check(what, 1, (cbx_array *const[]){ (cbx_array *)(uintptr_t)call->index }, err);
-    if (!st && call->index->desc.ndim != 0)
-        st = cbx_fail(err, CBX_ESHAPE, "'%s' chooses by a scalar, not by an array of %d axes", what,
-                      call->index->desc.ndim);
-    return st ? st : cbx__operands_check(what, call->nin, call->in, err);
-}
-
-/* What chooses, as backends take it: int64; an unsigned one is brought into range before it could wrap. */
-static const cbx_array *as_index(const cbx_cond_call *call, bool truth)
-{
-    const cbx_array *x = call->index;
-    const uint64_t maximum = call->n - 1;
-
-    if (truth) x = cbx__as(call->ctx, x, CBX_BOOL);
-    if (x->desc.dtype == CBX_U64)
-        x = cbx_minimum(call->ctx, x, cbx_full(call->ctx, 0, NULL, CBX_U64, cbx_int((int64_t)maximum)));
-    return cbx__as(call->ctx, x, CBX_I64);
-}
-
-static cbx_status branch(const char *what, cbx_cond_call *call, bool truth, cbx_array **out, cbx_err *err)
-{
-    cbx_status st = branches_check(what, call, err);
-    cbx_scope scope;
-
-    if (st) return st;
-    if (!truth && cbx_dtype_kind(call->index->desc.dtype) != CBX_KIND_INT)
-        return cbx_fail(err, CBX_EDTYPE, "'%s' takes an integer, not %s", what,
-                        cbx_dtype_name(call->index->desc.dtype));
-    cbx_scope_open(call->ctx, &scope); /* the index lives in it; results are references of our own */
-    call->index = as_index(call, truth);
-    st = cbx_ctx_pending(call->ctx, err);
-    CBX__CARRY_OUT(st, cond, cbx_array_is_abstract(call->index) || cbx__any_abstract(call->nin, call->in),
-                   cbx__cond_shapes, call, out, err);
-    cbx_scope_close(&scope, NULL);
-    return st;
+    if (!st) st = branches_check(what, index, n, branches, nin, in, &err);
+    if (!st && !truth && cbx_dtype_kind(index->desc.dtype) != CBX_KIND_INT)
+        st = cbx_fail(&err, CBX_EDTYPE, "'%s' takes an integer, not %s", what, cbx_dtype_name(index->desc.dtype));
+    if (!st) st = flow_init(&w, ctx, what, n, nin, &d, &err);
+    if (st) return flow_end(&w, st, &err, nout, out);
+    for (size_t i = 0; i < nin; i++) d[i] = in[i]->desc;
+    for (size_t i = 0; !st && i < n; i++) {
+        st = flow_trace(&w, i, branches[i], d, &err);
+        if (!st && i > 0) st = branch_check(&w, branches, i, &err);
+    }
+    if (!st) {
+        const size_t mark = cbx__mark(ctx);
+        st = flow_operands(&w, as_index(ctx, index, n, truth), nin, in, 0, NULL, &err);
+        if (!st) cbx__cond_apply(ctx, n, w.graph, w.consts, nin, w.in, out);
+        if (!st) cbx__tidy_list(ctx, mark, nout, out);
+    }
+    return flow_end(&w, st, &err, nout, out);
 }
 
 cbx_status cbx_cond(cbx_ctx *ctx, const cbx_array *which, const cbx_fn *yes, const cbx_fn *no, size_t nin,
                     cbx_array *const *in, cbx_array **out)
 {
     const cbx_fn *branches[2] = { no, yes };
-    cbx_cond_call call = { ctx, which, 2, branches, nin, in };
-    cbx_err err = CBX_ERR_INIT;
-    cbx__results r;
-    cbx_status st = cbx__results_init(&r, ctx, min_results(2, branches), &err);
-
-    if (!st) st = branch("cond", &call, true, r.at, &err);
-    return cbx__deliver(&r, st, &err, out);
+    return choose(ctx, "cond", which, true, 2, branches, nin, in, out);
 }
 
 cbx_status cbx_switch(cbx_ctx *ctx, const cbx_array *index, size_t n, const cbx_fn *const *branches, size_t nin,
                       cbx_array *const *in, cbx_array **out)
 {
-    cbx_cond_call call = { ctx, index, n, branches, nin, in };
-    cbx_err err = CBX_ERR_INIT;
-    cbx__results r;
-    cbx_status st = cbx__results_init(&r, ctx, min_results(n, branches), &err);
-
-    if (!st) st = branch("switch", &call, false, r.at, &err);
-    return cbx__deliver(&r, st, &err, out);
+    return choose(ctx, "switch", index, false, n, branches, nin, in, out);
 }

@@ -8,6 +8,7 @@
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/state.h"
+#include "calibrax/array/trace/trace.h"
 
 struct cbx__fn_claim {
     cbx_fn fn; /* what the caller holds */
@@ -82,15 +83,13 @@ cbx_status cbx__operands_check(const char *what, size_t n, cbx_array *const *in,
     return CBX_OK;
 }
 
-static cbx_status call_check(const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout, cbx_err *err)
+static cbx_status counts_check(const cbx_fn *f, size_t nin, size_t nout, cbx_err *err)
 {
     cbx_status st = cbx__fn_check("fn_call", f, err);
 
-    if (st) return st;
-    if (nin != f->nin || nout != f->nout)
-        return cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands and gives %zu results, not %zu and %zu", f->name,
-                        f->nin, f->nout, nin, nout);
-    return cbx__operands_check(f->name, nin, in, err);
+    if (st || (nin == f->nin && nout == f->nout)) return st;
+    return cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands and gives %zu results, not %zu and %zu", f->name, f->nin,
+                    f->nout, nin, nout);
 }
 
 cbx_status cbx__results_init(cbx__results *r, cbx_ctx *ctx, size_t n, cbx_err *err)
@@ -115,7 +114,8 @@ cbx_status cbx_fn_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *cons
     cbx_scope scope;
     cbx_status st = cbx__begin(ctx, err);
 
-    if (!st) st = call_check(f, nin, in, nout, err);
+    if (!st) st = counts_check(f, nin, nout, err);
+    if (!st) st = cbx__operands_check(f->name, nin, in, err);
     if (!st) st = cbx__results_init(&r, ctx, nout, err);
     if (!st) {
         cbx_scope_open(ctx, &scope);
@@ -150,13 +150,6 @@ cbx_status cbx_fn_call(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *con
     return cbx__settle(ctx, st, &err, nout, out);
 }
 
-cbx_status cbx__deliver(cbx__results *r, cbx_status st, const cbx_err *err, cbx_array **out)
-{
-    for (size_t i = 0; !st && i < r->n; i++) out[i] = r->at[i];
-    cbx__results_clear(r);
-    return cbx__settle(r->ctx, st, err, r->n, out);
-}
-
 void cbx__arrays_free(size_t n, cbx_array **arrays)
 {
     for (size_t i = 0; i < n; i++) {
@@ -165,39 +158,16 @@ void cbx__arrays_free(size_t n, cbx_array **arrays)
     }
 }
 
-cbx_status cbx__abstract_all(cbx_ctx *ctx, size_t n, const cbx_array_desc *desc, cbx_array **out, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-    size_t i = 0;
-
-    while (!st && i < n) {
-        st = cbx_array_create_abstract(ctx, &desc[i], &out[i], err);
-        if (!st) i++;
-    }
-    if (st) cbx__arrays_free(i, out);
-    return st;
-}
-
 cbx_status cbx_fn_infer(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, size_t nout,
                         cbx_array_desc *out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx__state *s = cbx__state_get(ctx);
-    cbx_array **list = cbx_mem_calloc(al, nin + nout + 1, sizeof(cbx_array *));
-    cbx_status st;
+    cbx__traced t;
+    cbx_status st = cbx__begin(ctx, err);
 
-    if (!s || !list) {
-        st = cbx_fail(err, CBX_ENOMEM, "no memory to run a function for its shapes");
-        goto done;
-    }
-    st = cbx__abstract_all(ctx, nin, in, list, err);
-    if (st) goto done;
-    s->shapes_only++;
-    st = cbx_fn_run(ctx, f, nin, list, nout, list + nin, err);
-    s->shapes_only--;
-    for (size_t i = 0; !st && i < nout; i++) out[i] = *cbx_array_get_desc(list[nin + i]);
-done:
-    if (list) cbx__arrays_free(nin + nout, list);
-    cbx_mem_free(al, list, (nin + nout + 1) * sizeof(cbx_array *));
-    return st;
+    if (!st) st = counts_check(f, nin, nout, err);
+    if (!st) st = cbx__trace_fn(ctx, f, in, &t, err);
+    if (st) return st;
+    for (size_t i = 0; i < nout; i++) out[i] = *cbx__graph_out(t.graph, i);
+    cbx__traced_clear(ctx, &t);
+    return CBX_OK;
 }

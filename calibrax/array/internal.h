@@ -26,6 +26,8 @@ struct cbx_array {
     ptrdiff_t strides[CBX_MAX_RANK]; /* [elements] */
     size_t count;
     void *data;
+    uint64_t trace; /* where it was made, if it is abstract; 0: in none */
+    uint32_t value; /* its number there */
     cbx_allocator al;
     cbx_array *base; /* the handle whose elements a view shows; NULL: none */
     cbx_pool *pool;  /* NULL: wrapped memory, or a view */

@@ -93,9 +93,16 @@ CBX_API cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x);
     CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);                               \
     CBX_API cbx_array *cbx_##name##_scalar(cbx_ctx *ctx, const cbx_array *a, double b);
 #define CBX_DECLARE_NO
-#define CBX_DECLARE(name, number, word, nin, operands, result, shape, run, cost, function) CBX_DECLARE_##function
+#define CBX_DECLARE_BINARY_FLOAT                       CBX_DECLARE_BINARY
+#define CBX_DECLARE_BINARY_WIDE                        CBX_DECLARE_BINARY
+#define CBX_DECLARE_COMPARE                            CBX_DECLARE_BINARY
+#define CBX_DECLARE(name, number, word, function, ...) CBX_DECLARE_##function
 CBX_PRIM_MAP(CBX_DECLARE)
 
+/** The logarithmic derivative of the gamma function; NaN at negative integers. */
+CBX_API cbx_array *cbx_digamma(cbx_ctx *ctx, const cbx_array *x);
+/** Its derivative of order n >= 0; n = 0 is cbx_digamma.  n >= 2: NaN below -10^6.  Source: Abramowitz & Stegun (1964), 6.4. */
+CBX_API cbx_array *cbx_polygamma(cbx_ctx *ctx, int n, const cbx_array *x);
 /** Half to even at a number of decimals: rint(x * 10^d) / 10^d; negative decimals round to tens. */
 CBX_API cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals);
 CBX_API cbx_array *cbx_square(cbx_ctx *ctx, const cbx_array *x);

@@ -51,6 +51,13 @@ cbx_array *cbx_full_like(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
 cbx_array *cbx_zeros_like(cbx_ctx *ctx, const cbx_array *x) { return cbx_full_like(ctx, x, cbx_int(0)); }
 cbx_array *cbx_ones_like(cbx_ctx *ctx, const cbx_array *x) { return cbx_full_like(ctx, x, cbx_int(1)); }
 
+/* 0, 1, 2 ... along an axis, recorded where a function is traced; elsewhere arrays are filled at once, to the same bits. */
+static cbx_array *iota(cbx_ctx *ctx, int ndim, size_t n, size_t m, int axis, cbx_dtype dtype)
+{
+    return cbx_apply(ctx, CBX_PRIM_IOTA, 0, NULL,
+                     &(cbx_attrs){ .dtype = dtype, .ndim = ndim, .shape = { n, m }, .axis = axis });
+}
+
 /* A new array for its maker to fill; failed without memory. */
 static cbx_array *made(cbx_ctx *ctx, cbx_dtype dtype, int ndim, size_t n, size_t m)
 {
@@ -79,8 +86,15 @@ RAMP(ramp_f32, float)
 /* n numbers of a dtype, computed in float64. */
 static cbx_array *ramp(cbx_ctx *ctx, size_t n, double start, double by, double parts, cbx_dtype dtype)
 {
-    cbx_array *a = made(ctx, dtype == CBX_F32 ? CBX_F32 : CBX_F64, 1, n, 0);
+    cbx_array *a;
 
+    if (cbx__is_traced(ctx)) {
+        a = iota(ctx, 1, n, 0, 0, CBX_F64);
+        if (parts != 0) a = cbx_divide_scalar(ctx, a, parts);
+        a = cbx_add_scalar(ctx, cbx_multiply_scalar(ctx, a, by), start);
+        return dtype == CBX_F32 ? cbx__as(ctx, a, dtype) : a;
+    }
+    a = made(ctx, dtype == CBX_F32 ? CBX_F32 : CBX_F64, 1, n, 0);
     if (cbx_array_is_failed(a)) return a;
     if (dtype == CBX_F32)
         ramp_f32(a->data, n, start, by, parts);
@@ -110,7 +124,13 @@ cbx_array *cbx_arange_int(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t ste
 
     if (step == 0) return cbx__refuse(ctx, CBX_EINVAL, "'arange' by 0 has no length");
     if (step > 0 ? stop <= start : stop >= start) span = 0;
-    a = made(ctx, CBX_I64, 1, (size_t)(span / by + (span % by != 0)), 0);
+    const size_t n = (size_t)(span / by + (span % by != 0));
+    if (cbx__is_traced(ctx)) {
+        a = cbx_multiply(ctx, iota(ctx, 1, n, 0, 0, CBX_I64), cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(step)));
+        a = cbx_add(ctx, a, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(start)));
+        return cbx__tidy(ctx, mark, cbx__as(ctx, a, dtype));
+    }
+    a = made(ctx, CBX_I64, 1, n, 0);
     for (size_t i = 0; i < a->count; i++) ((uint64_t *)a->data)[i] = (uint64_t)start + i * (uint64_t)step;
     return cbx__tidy(ctx, mark, cbx__as(ctx, a, dtype));
 }
@@ -123,7 +143,10 @@ cbx_array *cbx_linspace(cbx_ctx *ctx, double start, double stop, size_t num, boo
     const bool tiny = parts > 0 && step == 0; /* the step is lost to underflow */
     cbx_array *y = ramp(ctx, num, start, parts > 0 && !tiny ? step : delta, tiny ? parts : 0, dtype);
 
-    if (endpoint && num > 1 && !cbx_array_is_failed(y)) {
+    if (endpoint && num > 1 && cbx__is_traced(ctx)) {
+        const cbx_array *last = cbx_equal_scalar(ctx, iota(ctx, 1, num, 0, 0, CBX_F64), (double)(num - 1));
+        y = cbx_where(ctx, last, cbx_weak(ctx, y, cbx_float(stop)), y);
+    } else if (endpoint && num > 1 && !cbx_array_is_failed(y)) {
         if (dtype == CBX_F32)
             ((float *)y->data)[num - 1] = (float)stop;
         else
@@ -142,9 +165,15 @@ cbx_array *cbx_logspace(cbx_ctx *ctx, double start, double stop, size_t num, cbx
 cbx_array *cbx_eye(cbx_ctx *ctx, size_t n, size_t m, ptrdiff_t k, cbx_dtype dtype)
 {
     const size_t mark = cbx__mark(ctx), size[2] = { n, m };
-    cbx_array *r = cbx_zeros(ctx, 2, size, dtype), *one = cbx_ones(ctx, 0, NULL, dtype);
+    cbx_array *r, *one;
     size_t row = k < 0 ? 0 - (size_t)k : 0, bytes;
 
+    if (cbx__is_traced(ctx)) {
+        r = cbx_add(ctx, iota(ctx, 2, n, m, 0, CBX_I64), cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(k)));
+        return cbx__tidy(ctx, mark, cbx__as(ctx, cbx_equal(ctx, iota(ctx, 2, n, m, 1, CBX_I64), r), dtype));
+    }
+    r = cbx_zeros(ctx, 2, size, dtype);
+    one = cbx_ones(ctx, 0, NULL, dtype);
     if (cbx_array_is_failed(r) || cbx_array_is_failed(one)) return cbx__array_failed();
     bytes = cbx__dtype_size(dtype);
     for (size_t column = k > 0 ? (size_t)k : 0; row < n && column < m; row++, column++)
@@ -164,6 +193,13 @@ static cbx_array *triangle(cbx_ctx *ctx, const char *name, bool lower, const cbx
     rows = (ptrdiff_t)x->desc.shape[x->desc.ndim - 2];
     columns = (ptrdiff_t)x->desc.shape[x->desc.ndim - 1];
     k = k > columns ? columns : k < -rows ? -rows - 1 : k;
+    if (cbx__is_traced(ctx)) {
+        const cbx_array *limit = cbx_add(ctx, iota(ctx, 2, (size_t)rows, (size_t)columns, 0, CBX_I64),
+                                         cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(k)));
+        const cbx_array *column = iota(ctx, 2, (size_t)rows, (size_t)columns, 1, CBX_I64);
+        kept = lower ? cbx_less_equal(ctx, column, limit) : cbx_greater_equal(ctx, column, limit);
+        return cbx__tidy(ctx, mark, cbx_where(ctx, kept, x, cbx_zeros(ctx, 0, NULL, x->desc.dtype)));
+    }
     kept = made(ctx, CBX_BOOL, 2, (size_t)rows, (size_t)columns);
     if (cbx_array_is_failed(kept)) return kept;
     for (ptrdiff_t i = 0; kept->count && i < rows; i++) {

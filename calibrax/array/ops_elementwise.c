@@ -88,7 +88,8 @@ cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim,
 /* n operands in dtype t (but for the first, if it is a condition) and their common shape. */
 static cbx_array *apply_joined(cbx_ctx *ctx, cbx_prim p, size_t n, const cbx_array **in, cbx_dtype t)
 {
-    size_t lead = p == CBX_PRIM_SELECT, shape[CBX_MAX_RANK];
+    const size_t lead = cbx_prim_get_info(p)->operands[0] == 'c';
+    size_t shape[CBX_MAX_RANK];
     int ndim;
 
     if (cbx_broadcast_shapes(n, in, &ndim, shape, cbx__sticky(ctx))) return cbx__array_failed();
@@ -98,14 +99,6 @@ static cbx_array *apply_joined(cbx_ctx *ctx, cbx_prim p, size_t n, const cbx_arr
     }
     return cbx_apply(ctx, p, n, in, NULL);
 }
-
-static bool wants_inexact(cbx_prim p)
-{
-    return p == CBX_PRIM_DIV || p == CBX_PRIM_ATAN2 || p == CBX_PRIM_HYPOT || p == CBX_PRIM_NEXTAFTER ||
-           p == CBX_PRIM_COPYSIGN || p == CBX_PRIM_LOGADDEXP;
-}
-
-static bool compares(cbx_prim p) { return p >= CBX_PRIM_EQ && p <= CBX_PRIM_GE; }
 
 /* Of uint64 with a signed dtype, exactly: a negative number is below every other, the rest are compared without sign. */
 static cbx_array *compare_mixed(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
@@ -123,22 +116,21 @@ static cbx_array *compare_mixed(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, co
 cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
 {
     const cbx_array *in[2] = { a, b };
+    const cbx_promotion how = cbx_prim_get_info(p)->promotion;
     size_t mark;
     cbx_dtype t;
 
     /* nothing to promote or to broadcast */
-    if (a && b && a->desc.dtype >= (wants_inexact(p) ? CBX_F32 : CBX_I8) && cbx_array_desc_equal(&a->desc, &b->desc))
+    if (a && b && a->desc.dtype >= (how == CBX_PROMOTE_FLOAT ? CBX_F32 : CBX_I8) &&
+        cbx_array_desc_equal(&a->desc, &b->desc))
         return cbx_apply(ctx, p, 2, in, NULL);
     mark = cbx__mark(ctx);
     if (cbx__unusable(ctx, cbx_prim_name(p), 2, in)) return cbx__array_failed();
     t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
-    if (compares(p) && cbx__mixed(a->desc.dtype, b->desc.dtype))
+    if (how == CBX_PROMOTE_COMPARE && cbx__mixed(a->desc.dtype, b->desc.dtype))
         return cbx__tidy(ctx, mark, compare_mixed(ctx, p, a, b));
-    /* two bools have no quotient, remainder or power of their own */
-    if (wants_inexact(p)) t = cbx__inexact(t);
-    if (t == CBX_BOOL &&
-        (p == CBX_PRIM_FLOOR_DIV || p == CBX_PRIM_REM || p == CBX_PRIM_POW || p == CBX_PRIM_SHL || p == CBX_PRIM_SHR))
-        t = CBX_I8;
+    if (how == CBX_PROMOTE_FLOAT) t = cbx__inexact(t);
+    if (how == CBX_PROMOTE_WIDE && t == CBX_BOOL) t = CBX_I8;
     return cbx__tidy(ctx, mark, apply_joined(ctx, p, 2, in, t));
 }
 
@@ -185,8 +177,21 @@ static bool is_complex(const cbx_array *x) { return cbx_dtype_kind(x->desc.dtype
         return cbx__apply2(ctx, CBX_PRIM_##prim, a, cbx_weak(ctx, a, cbx_float(b)));                                   \
     }
 #define DEFINE_NO
-#define DEFINE(prim, number, word, nin, operands, result, shape, run, cost, function) DEFINE_##function
+#define DEFINE_BINARY_FLOAT                       DEFINE_BINARY
+#define DEFINE_BINARY_WIDE                        DEFINE_BINARY
+#define DEFINE_COMPARE                            DEFINE_BINARY
+#define DEFINE(prim, number, word, function, ...) DEFINE_##function
 CBX_PRIM_MAP(DEFINE)
+
+cbx_array *cbx_polygamma(cbx_ctx *ctx, int n, const cbx_array *x)
+{
+    if (cbx__unusable(ctx, "polygamma", 1, &x)) return cbx__array_failed();
+    if (n < 0) return cbx__refuse(ctx, CBX_EINVAL, "the order of 'polygamma' must be at least 0, got %d", n);
+    return cbx__apply1(ctx, CBX_PRIM_POLYGAMMA, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)),
+                       &(cbx_attrs){ .mode = n });
+}
+
+cbx_array *cbx_digamma(cbx_ctx *ctx, const cbx_array *x) { return cbx_polygamma(ctx, 0, x); }
 
 /* As NumPy: by multiplying with 10^d, or dividing by 10^-d, both exact up to 10^22. */
 cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals)

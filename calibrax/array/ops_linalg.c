@@ -1,5 +1,5 @@
 /*
- * Linear algebra in terms of a few factors: operands made ready, packed results cut into their parts.
+ * Linear algebra in terms of a few factors.
  */
 #include "calibrax/array/linalg.h"
 
@@ -23,22 +23,14 @@ static cbx_array *matrices(cbx_ctx *ctx, const char *name, const cbx_array *x)
 static size_t rows(const cbx_array *x) { return x->desc.shape[x->desc.ndim - 2]; }
 static size_t columns(const cbx_array *x) { return x->desc.shape[x->desc.ndim - 1]; }
 
-/* Numbers from .. from+count-1 of the last axis. */
-static cbx_array *cut(cbx_ctx *ctx, const cbx_array *x, size_t from, size_t count)
+/* The n results of a factorisation, alone of what was made since the mark; all failed if one is. */
+static void factors(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, bool mode, size_t n, cbx_array **part)
 {
-    return cbx_slice(ctx, x, -1, (ptrdiff_t)from, (ptrdiff_t)(from + count), 1);
-}
+    const size_t mark = cbx__mark(ctx);
+    const cbx_array *a = matrices(ctx, cbx_prim_name(p), x);
 
-/* The same as matrices of m rows. */
-static cbx_array *cut_matrix(cbx_ctx *ctx, const cbx_array *x, size_t from, size_t m, size_t n)
-{
-    size_t shape[CBX_MAX_RANK + 1];
-
-    if (cbx_array_is_failed(x)) return cbx__array_failed();
-    memcpy(shape, x->desc.shape, sizeof x->desc.shape);
-    shape[x->desc.ndim - 1] = m;
-    shape[x->desc.ndim] = n;
-    return cbx__reshaped(ctx, cut(ctx, x, from, m * n), x->desc.ndim + 1, shape);
+    cbx_apply_all(ctx, p, 1, &a, &(cbx_attrs){ .mode = mode }, part);
+    cbx__tidy_list(ctx, mark, n, part);
 }
 
 /* ---- factors ---- */
@@ -52,33 +44,17 @@ cbx_array *cbx_cholesky(cbx_ctx *ctx, const cbx_array *x, bool upper)
 
 cbx_qr_parts cbx_qr(cbx_ctx *ctx, const cbx_array *x, bool complete)
 {
-    size_t mark = cbx__mark(ctx), m, n, k;
-    cbx_array *a = matrices(ctx, "qr", x), *packed, *part[2] = { cbx__array_failed(), cbx__array_failed() };
+    cbx_array *part[2];
 
-    packed = cbx__apply1(ctx, CBX_PRIM_QR, a, &(cbx_attrs){ .mode = complete });
-    if (!cbx_array_is_failed(packed)) {
-        m = rows(a);
-        n = columns(a);
-        k = complete || m < n ? m : n;
-        part[0] = cut_matrix(ctx, packed, 0, m, k);
-        part[1] = cut_matrix(ctx, packed, m * k, k, n);
-    }
-    cbx__tidy_list(ctx, mark, 2, part);
+    factors(ctx, CBX_PRIM_QR, x, complete, 2, part);
     return (cbx_qr_parts){ part[0], part[1] };
 }
 
 cbx_eigh_parts cbx_eigh(cbx_ctx *ctx, const cbx_array *x)
 {
-    size_t mark = cbx__mark(ctx), n;
-    cbx_array *a = matrices(ctx, "eigh", x), *packed, *part[2] = { cbx__array_failed(), cbx__array_failed() };
+    cbx_array *part[2];
 
-    packed = cbx__apply1(ctx, CBX_PRIM_EIGH, a, NULL);
-    if (!cbx_array_is_failed(packed)) {
-        n = columns(a);
-        part[0] = cbx_real(ctx, cbx_index(ctx, packed, -1, -1));
-        part[1] = cut(ctx, packed, 0, n);
-    }
-    cbx__tidy_list(ctx, mark, 2, part);
+    factors(ctx, CBX_PRIM_EIGH, x, false, 2, part);
     return (cbx_eigh_parts){ part[0], part[1] };
 }
 
@@ -88,31 +64,20 @@ cbx_array *cbx_eigvalsh(cbx_ctx *ctx, const cbx_array *x)
     return cbx__tidy(ctx, mark, cbx__apply1(ctx, CBX_PRIM_EIGVALSH, matrices(ctx, "eigvalsh", x), NULL));
 }
 
-static cbx_svd_parts svd_steps(cbx_ctx *ctx, const char *name, const cbx_array *x, bool full)
+static cbx_svd_parts svd_named(cbx_ctx *ctx, const char *name, const cbx_array *x, bool full)
 {
-    cbx_svd_parts p = { cbx__array_failed(), cbx__array_failed(), cbx__array_failed() };
-    cbx_array *a = matrices(ctx, name, x), *packed = cbx__apply1(ctx, CBX_PRIM_SVD, a, &(cbx_attrs){ .mode = full });
-    size_t m, n, k, ku, kv;
+    const cbx_array *a = matrices(ctx, name, x);
+    cbx_array *part[3];
 
-    if (cbx_array_is_failed(packed)) return p;
-    m = rows(a);
-    n = columns(a);
-    k = m < n ? m : n;
-    ku = full ? m : k;
-    kv = full ? n : k;
-    p.u = cut_matrix(ctx, packed, 0, m, ku);
-    p.s = cbx_real(ctx, cut(ctx, packed, m * ku, k));
-    p.vh = cut_matrix(ctx, packed, m * ku + k, kv, n);
-    return p;
+    cbx_apply_all(ctx, CBX_PRIM_SVD, 1, &a, &(cbx_attrs){ .mode = full }, part);
+    return (cbx_svd_parts){ part[0], part[1], part[2] };
 }
 
 cbx_svd_parts cbx_svd(cbx_ctx *ctx, const cbx_array *x, bool full_matrices)
 {
-    size_t mark = cbx__mark(ctx);
-    cbx_svd_parts p = svd_steps(ctx, "svd", x, full_matrices);
-    cbx_array *part[3] = { p.u, p.s, p.vh };
+    cbx_array *part[3];
 
-    cbx__tidy_list(ctx, mark, 3, part);
+    factors(ctx, CBX_PRIM_SVD, x, full_matrices, 3, part);
     return (cbx_svd_parts){ part[0], part[1], part[2] };
 }
 
@@ -132,18 +97,17 @@ typedef struct triangle {
 
 static triangle factor(cbx_ctx *ctx, const char *name, const cbx_array *x)
 {
-    cbx_array *a = matrices(ctx, name, x), *lu = cbx__apply1(ctx, CBX_PRIM_LU, a, NULL), *row, *moved;
+    const cbx_array *a = matrices(ctx, name, x);
     triangle t = { cbx__array_failed(), cbx__array_failed() };
-    size_t n;
+    cbx_array *lu[2], *moved;
 
-    if (cbx_array_is_failed(lu)) return t;
-    n = columns(a);
-    row = cbx_arange_int(ctx, 0, (int64_t)n, 1, cbx__real_of(a->desc.dtype));
-    moved = cbx_not_equal(ctx, cbx_real(ctx, cbx_index(ctx, lu, -1, (ptrdiff_t)n)), row);
+    cbx_apply_all(ctx, CBX_PRIM_LU, 1, &a, NULL, lu);
+    if (cbx_array_is_failed(lu[0])) return t;
+    moved = cbx_not_equal(ctx, lu[1], cbx_arange_int(ctx, 0, (int64_t)columns(a), 1, CBX_I64));
     moved = cbx_remainder(ctx, cbx_sum(ctx, moved, CBX_AXIS(-1)), cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(2)));
     t.sign = cbx__as(ctx, cbx_subtract(ctx, cbx_weak(ctx, moved, cbx_int(1)), cbx_add(ctx, moved, moved)),
                      a->desc.dtype);
-    t.diagonal = cbx_diagonal(ctx, lu, 0); /* a view: the pivots are one column more */
+    t.diagonal = cbx_diagonal(ctx, lu[0], 0);
     return t;
 }
 
@@ -337,7 +301,7 @@ cbx_array *cbx_pinv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
 
     if (cbx_array_is_failed(a)) return cbx__tidy(ctx, mark, a);
     if (is_empty(a)) return cbx__tidy(ctx, mark, adjoint(ctx, a));
-    p = svd_steps(ctx, "pinv", a, false);
+    p = svd_named(ctx, "pinv", a, false);
     return cbx__tidy(ctx, mark,
                      cbx_matrix_product(ctx, adjoint(ctx, p.vh),
                                         over(ctx, adjoint(ctx, p.u), p.s, large(ctx, p.s, rtol, longest(a)))));
@@ -351,7 +315,7 @@ static void lstsq_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, co
     bool vector;
 
     if (!join(ctx, "lstsq", in, &vector)) return;
-    p = svd_steps(ctx, "lstsq", in[0], false);
+    p = svd_named(ctx, "lstsq", in[0], false);
     is_large = is_empty(in[0]) ? cbx__as(ctx, p.s, CBX_BOOL) : large(ctx, p.s, rtol, longest(in[0]));
     y = over(ctx, cbx_matrix_product(ctx, adjoint(ctx, p.u), in[1]), p.s, is_large);
     part[0] = cbx_matrix_product(ctx, adjoint(ctx, p.vh), y);

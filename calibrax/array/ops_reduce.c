@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "calibrax/array/ops_internal.h"
-#include "calibrax/array/reference/reference.h"
 
 bool cbx__reduced(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, cbx_attrs *attrs)
 {
@@ -108,24 +107,18 @@ cbx_array *cbx__norm_square(cbx_ctx *ctx, const cbx_array *d)
 
 cbx_dtype cbx__real_of(cbx_dtype t) { return t == CBX_C64 || t == CBX_F32 ? CBX_F32 : CBX_F64; }
 
-/* Sums of |x - mean|^2 in float64, NaN left out on request; in one pass where the reference backend has the data. */
+/* Sums of |x - mean|^2 in float64, NaN left out on request; mean keeps the axes. */
 static cbx_array *squares(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *attrs, const cbx_array *mean,
                           bool skips_nan)
 {
     cbx_attrs sum = *attrs;
-    cbx_call call = { ctx, CBX_PRIM_SUM, 1, &x, &sum, NULL };
-    cbx_array_desc result;
-    cbx_array *d = NULL;
+    cbx_array *d;
 
     if (cbx_array_is_failed(mean)) return cbx__array_failed();
     sum.dtype = CBX_F64;
-    if (cbx_dtype_kind(x->desc.dtype) == CBX_KIND_FLOAT && !((x->flags | mean->flags) & CBX__ABSTRACT) &&
-        cbx_ctx_backend(ctx) == cbx_backend_reference()) {
-        call.result = &result;
-        if (cbx_prim_infer(CBX_PRIM_SUM, 1, &x, &sum, &result, cbx__sticky(ctx)) ||
-            cbx__ref_squares(&call, mean->data, skips_nan, &d, cbx__sticky(ctx)))
-            return cbx__array_failed();
-        return cbx_scope_hold(ctx, d);
+    if (cbx_dtype_kind(x->desc.dtype) == CBX_KIND_FLOAT) {
+        sum.mode = skips_nan;
+        return cbx_apply(ctx, CBX_PRIM_SQUARES, 2, (const cbx_array *const[]){ x, mean }, &sum);
     }
     d = cbx__norm_square(ctx, cbx_subtract(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), mean));
     if (cbx_array_is_failed(d)) return d;

@@ -8,12 +8,13 @@
 
 #include "calibrax/array/internal.h"
 #include "calibrax/array/kernels/traits.h"
+#include "calibrax/array/object.h"
+#include "calibrax/base/table.h"
 
 typedef struct operands {
     const char *name;
     size_t n;
-    const cbx_array_desc *d[3]; /* the first ones */
-    const cbx_array *const *in;
+    const cbx_array_desc *const *d;
     const cbx_attrs *attrs;
 } operands;
 
@@ -25,7 +26,7 @@ static inline void set_shape(cbx_array_desc *out, int ndim, const size_t *shape)
     for (int i = 0; i < ndim; i++) out->shape[i] = shape[i];
 }
 
-/* A rule writes rank and shape of a result, not its dtype; operand count and dtypes have been checked. */
+/* A rule writes rank and shape of each result, not its dtype; operand count and dtypes have been checked. */
 #define RULE(name) static cbx_status rule_##name(const operands *o, cbx_array_desc *out, cbx_err *err)
 
 /* ---- elements, axes, indices, reductions ---- */
@@ -64,7 +65,7 @@ RULE(cast)
     return rule_same(o, out, err);
 }
 
-/* FULL, IOTA: the shape is given. */
+/* The shape is given. */
 RULE(shape)
 {
     const cbx_attrs *a = o->attrs;
@@ -72,7 +73,13 @@ RULE(shape)
     if (a->ndim < 0 || a->ndim > CBX_MAX_RANK)
         return cbx_fail(err, CBX_EINVAL, "rank %d of '%s' is outside 0..%d", a->ndim, o->name, CBX_MAX_RANK);
     set_shape(out, a->ndim, a->shape);
-    return strcmp(o->name, "iota") == 0 ? check_axis(o, a->axis, a->ndim, err) : CBX_OK;
+    return CBX_OK;
+}
+
+RULE(iota)
+{
+    const cbx_status st = rule_shape(o, out, err);
+    return st ? st : check_axis(o, o->attrs->axis, out->ndim, err);
 }
 
 RULE(reshape)
@@ -164,7 +171,7 @@ RULE(concat)
     set_shape(out, d->ndim, d->shape);
     out->shape[axis] = 0;
     for (size_t i = 0; i < o->n; i++) {
-        const cbx_array_desc *e = cbx_array_get_desc(o->in[i]);
+        const cbx_array_desc *e = o->d[i];
         if (e->ndim != d->ndim) return differ(o, d, e, err);
         for (int k = 0; k < d->ndim; k++)
             if (k != axis && e->shape[k] != d->shape[k]) return differ(o, d, e, err);
@@ -174,20 +181,13 @@ RULE(concat)
     return CBX_OK;
 }
 
-static cbx_status check_index(const operands *o, cbx_err *err)
-{
-    if (o->d[1]->dtype == CBX_I64) return CBX_OK;
-    return cbx_fail(err, CBX_EDTYPE, "'%s' takes int64 indices, not %s", o->name, cbx_dtype_name(o->d[1]->dtype));
-}
-
 /* x along axis is replaced by the axes of the indices. */
 RULE(take)
 {
     const cbx_array_desc *x = o->d[0], *index = o->d[1];
     int axis = o->attrs->axis, at = 0;
-    cbx_status st = check_index(o, err);
+    cbx_status st = check_axis(o, axis, x->ndim, err);
 
-    if (!st) st = check_axis(o, axis, x->ndim, err);
     if (st) return st;
     if (x->ndim - 1 + index->ndim > CBX_MAX_RANK)
         return cbx_fail(err, CBX_EINVAL, "the result of '%s' has more than %d axes", o->name, CBX_MAX_RANK);
@@ -201,9 +201,8 @@ RULE(take)
 RULE(take_along)
 {
     const cbx_array_desc *x = o->d[0], *index = o->d[1];
-    cbx_status st = check_index(o, err);
+    cbx_status st = check_axis(o, o->attrs->axis, x->ndim, err);
 
-    if (!st) st = check_axis(o, o->attrs->axis, x->ndim, err);
     if (st) return st;
     if (index->ndim != x->ndim) return differ(o, x, index, err);
     for (int i = 0; i < x->ndim; i++)
@@ -265,6 +264,21 @@ RULE(reduce)
             out->shape[out->ndim++] = 1;
     }
     return CBX_OK;
+}
+
+/* The centre has the shape of the operand, of length 1 where it is reduced. */
+RULE(squares)
+{
+    cbx_attrs kept = *o->attrs;
+    operands with = *o;
+    cbx_status st;
+
+    kept.keep = true;
+    with.attrs = &kept;
+    st = rule_reduce(&with, out, err);
+    if (st) return st;
+    if (!same_shape(out, o->d[1])) return differ(o, o->d[0], o->d[1], err);
+    return rule_reduce(o, out, err);
 }
 
 /* Reductions that have no answer for no elements. */
@@ -394,12 +408,19 @@ RULE(solve)
     return CBX_OK;
 }
 
-/* (..., n, n) is (..., n, n + 1): one more column for what is one number a row. */
-RULE(wider)
+RULE(lu)
 {
-    cbx_status st = rule_square(o, out, err);
+    const cbx_status st = rule_square(o, out, err);
 
-    if (!st) out->shape[out->ndim - 1]++;
+    if (!st) set_shape(&out[1], out->ndim - 1, out->shape);
+    return st;
+}
+
+RULE(eigh)
+{
+    const cbx_status st = rule_square(o, &out[1], err);
+
+    if (!st) set_shape(out, out[1].ndim - 1, out[1].shape);
     return st;
 }
 
@@ -411,42 +432,40 @@ RULE(eigvalsh)
     return st;
 }
 
-/* a * b + c * d + e, the length of parts one behind another. */
-static cbx_status packed(const operands *o, const size_t part[5], cbx_array_desc *out, cbx_err *err)
+/* The stack of d with matrices of m by n. */
+static void set_matrix(cbx_array_desc *out, const cbx_array_desc *d, size_t m, size_t n)
 {
-    size_t x, y, total;
-    char buf[160];
-
-    set_shape(out, o->d[0]->ndim - 1, o->d[0]->shape);
-    if (__builtin_mul_overflow(part[0], part[1], &x) || __builtin_mul_overflow(part[2], part[3], &y) ||
-        __builtin_add_overflow(x, y, &total) || __builtin_add_overflow(total, part[4], &total))
-        return cbx_fail(err, CBX_EOVERFLOW, "the factors of '%s' of %s have more elements than memory can address",
-                        o->name, text_of(o->d[0], buf));
-    out->shape[out->ndim - 1] = total;
-    return CBX_OK;
+    set_shape(out, d->ndim, d->shape);
+    out->shape[d->ndim - 2] = m;
+    out->shape[d->ndim - 1] = n;
 }
 
 RULE(qr)
 {
     const cbx_array_desc *d = o->d[0];
-    cbx_status st = check_matrix(o, false, err);
-    size_t k;
+    const cbx_status st = check_matrix(o, false, err);
 
-    if (st) return st;
-    k = o->attrs->mode ? rows(d) : shorter(d);
-    return packed(o, (const size_t[5]){ rows(d), k, k, columns(d), 0 }, out, err);
+    if (!st) {
+        const size_t k = o->attrs->mode ? rows(d) : shorter(d);
+        set_matrix(&out[0], d, rows(d), k);
+        set_matrix(&out[1], d, k, columns(d));
+    }
+    return st;
 }
 
 RULE(svd)
 {
     const cbx_array_desc *d = o->d[0];
-    cbx_status st = check_matrix(o, false, err);
-    size_t k;
+    const cbx_status st = check_matrix(o, false, err);
 
-    if (st) return st;
-    k = shorter(d);
-    if (o->attrs->mode) return packed(o, (const size_t[5]){ rows(d), rows(d), columns(d), columns(d), k }, out, err);
-    return packed(o, (const size_t[5]){ rows(d), k, k, columns(d), k }, out, err);
+    if (!st) {
+        const size_t k = shorter(d);
+        set_matrix(&out[0], d, rows(d), o->attrs->mode ? rows(d) : k);
+        set_shape(&out[1], d->ndim - 1, d->shape);
+        out[1].shape[d->ndim - 2] = k;
+        set_matrix(&out[2], d, o->attrs->mode ? columns(d) : k, columns(d));
+    }
+    return st;
 }
 
 RULE(svdvals)
@@ -494,6 +513,15 @@ RULE(irfft)
     return CBX_OK;
 }
 
+/* ---- control flow: its object knows ---- */
+
+RULE(control)
+{
+    if (!o->attrs->object) return cbx_fail(err, CBX_EINVAL, "'%s' needs functions", o->name);
+    for (size_t i = 0; i < o->attrs->object->nout; i++) out[i] = o->attrs->object->results[i];
+    return CBX_OK;
+}
+
 /* ---- the table ---- */
 
 #define BIT(t) (1u << CBX_##t)
@@ -513,125 +541,215 @@ enum {
     NONE = 0
 };
 
-typedef enum result_rule { R_SAME, R_BOOL, R_ATTR, R_I64, R_PART, R_PAIR, R_SECOND } result_rule;
 typedef cbx_status (*shape_rule)(const operands *o, cbx_array_desc *out, cbx_err *err);
 
 typedef struct primitive {
-    const char *name;
-    int nin;
-    unsigned dtypes;
-    result_rule result;
+    cbx_prim_info info;
     shape_rule shape;
+    unsigned char noperands; /* letters */
+    bool is_plain;           /* element by element, of one dtype that the result has, too */
 } primitive;
 
+#define PROMOTION_NO                CBX_PROMOTE_PLAIN
+#define PROMOTION_KEEP(...)         CBX_PROMOTE_PLAIN
+#define PROMOTION_ROUND(...)        CBX_PROMOTE_PLAIN
+#define PROMOTION_FLOAT(...)        CBX_PROMOTE_FLOAT
+#define PROMOTION_BINARY(...)       CBX_PROMOTE_PLAIN
+#define PROMOTION_BINARY_FLOAT(...) CBX_PROMOTE_FLOAT
+#define PROMOTION_BINARY_WIDE(...)  CBX_PROMOTE_WIDE
+#define PROMOTION_COMPARE(...)      CBX_PROMOTE_COMPARE
+
 static const primitive table[CBX_PRIM_LIMIT] = {
-#define ROW(name, number, word, nin, operands, result, shape, ...)                                                     \
-    [number] = { word, nin, operands, R_##result, rule_##shape },
+#define ROW(name, number, word, function, operands, dtypes, results, kind, shape)                                      \
+    [number] = { { word, operands, dtypes, results, CBX_CLASS_##kind, PROMOTION_##function },                          \
+                 rule_##shape,                                                                                         \
+                 sizeof(operands) - 1,                                                                                 \
+                 CBX_CLASS_##kind == CBX_CLASS_MAP && (results)[0] == 's' && (operands)[0] == 'x' },
     CBX_PRIM_MAP(ROW)
 #undef ROW
 };
 
-static const primitive *find(cbx_prim p) { return (unsigned)p < CBX_PRIM_LIMIT && table[p].name ? &table[p] : NULL; }
+static const primitive *find(cbx_prim p)
+{
+    return (unsigned)p < CBX_PRIM_LIMIT && table[p].info.name ? &table[p] : NULL;
+}
+
+const cbx_prim_info *cbx_prim_get_info(cbx_prim p)
+{
+    const primitive *row = find(p);
+    return row ? &row->info : NULL;
+}
 
 const char *cbx_prim_name(cbx_prim p)
 {
     const primitive *row = find(p);
-    return row ? row->name : NULL;
+    return row ? row->info.name : NULL;
 }
 
-int cbx_prim_arity(cbx_prim p)
+size_t cbx_prim_results(cbx_prim p, const cbx_attrs *attrs)
 {
     const primitive *row = find(p);
-    return row ? row->nin : 0;
+
+    if (!row) return 0;
+    if (row->info.results[0] == '*') return attrs && attrs->object ? attrs->object->nout : 0;
+    return strlen(row->info.results);
 }
 
-/* Conditions and random keys (first operands) and indices (second of TAKE and its kin) have their own dtype. */
-static cbx_status check_dtypes(cbx_prim p, const primitive *row, size_t nin, const cbx_array *const *in, cbx_err *err)
+/* The letter of operand i; the last one stands for all that follow. */
+static char letter(const primitive *row, size_t i)
 {
-    bool indexed = p == CBX_PRIM_TAKE || p == CBX_PRIM_TAKE_ALONG || p == CBX_PRIM_SCATTER;
-    cbx_dtype first = p == CBX_PRIM_SELECT ? CBX_BOOL : p == CBX_PRIM_RANDOM_GAMMA ? CBX_U64 : CBX_DTYPE_COUNT;
-    size_t lead = first < CBX_DTYPE_COUNT;
+    const char *letters = row->info.operands;
+    for (; i > 0 && letters[1] && letters[1] != '+' && letters[1] != '*'; i--) letters++;
+    return *letters;
+}
 
-    if (lead && cbx_array_dtype(in[0]) != first)
-        return cbx_fail(err, CBX_EDTYPE, "the %s of '%s' is %s, not %s", first == CBX_BOOL ? "condition" : "key",
-                        row->name, cbx_dtype_name(cbx_array_dtype(in[0])), cbx_dtype_name(first));
-    for (size_t i = lead; i < nin; i++) {
-        cbx_dtype t = cbx_array_dtype(in[i]);
-        if (indexed && i == 1) continue;
-        if (!(row->dtypes & (1u << t)))
-            return cbx_fail(err, CBX_EDTYPE, "'%s' takes no %s", row->name, cbx_dtype_name(t));
-        if (t != cbx_array_dtype(in[lead]))
-            return cbx_fail(err, CBX_EDTYPE, "'%s' takes one dtype, not %s with %s", row->name,
-                            cbx_dtype_name(cbx_array_dtype(in[lead])), cbx_dtype_name(t));
+static cbx_status check_count(const primitive *row, size_t nin, cbx_err *err)
+{
+    const size_t n = row->noperands;
+    const char last = n ? row->info.operands[n - 1] : 0;
+
+    if (last == '*' || (last == '+' ? nin > 0 : nin == n)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands, not %zu", row->info.name, last == '+' ? 1 : n, nin);
+}
+
+/* Conditions, keys and indices have their own dtype; the dtype of the others, if any, goes to *common. */
+static cbx_status check_dtypes(const primitive *row, const operands *o, cbx_dtype *common, cbx_err *err)
+{
+    *common = CBX_DTYPE_COUNT;
+    for (size_t i = 0; i < o->n; i++) {
+        const cbx_dtype t = o->d[i]->dtype;
+        switch (letter(row, i)) {
+        case 'c':
+            if (t != CBX_BOOL)
+                return cbx_fail(err, CBX_EDTYPE, "the condition of '%s' is %s, not bool", o->name, cbx_dtype_name(t));
+            break;
+        case 'k':
+            if (t != CBX_U64)
+                return cbx_fail(err, CBX_EDTYPE, "the key of '%s' is %s, not uint64", o->name, cbx_dtype_name(t));
+            break;
+        case 'f':
+            if (t != CBX_F64)
+                return cbx_fail(err, CBX_EDTYPE, "'%s' takes float64 there, not %s", o->name, cbx_dtype_name(t));
+            break;
+        case 'i':
+            if (t != CBX_I64)
+                return cbx_fail(err, CBX_EDTYPE, "'%s' takes int64 indices, not %s", o->name, cbx_dtype_name(t));
+            break;
+        case 'x':
+            if (!(row->info.dtypes & (1u << t)))
+                return cbx_fail(err, CBX_EDTYPE, "'%s' takes no %s", o->name, cbx_dtype_name(t));
+            if (*common == CBX_DTYPE_COUNT) *common = t;
+            if (t != *common)
+                return cbx_fail(err, CBX_EDTYPE, "'%s' takes one dtype, not %s with %s", o->name,
+                                cbx_dtype_name(*common), cbx_dtype_name(t));
+            break;
+        default: break;
+        }
     }
     return CBX_OK;
 }
 
-static cbx_dtype result_dtype(const primitive *row, const operands *o)
+static cbx_status result_dtype(char how, const operands *o, cbx_dtype x, cbx_dtype *out, cbx_err *err)
 {
-    cbx_dtype t = o->n ? o->d[0]->dtype : o->attrs->dtype;
-
-    switch (row->result) {
-    case R_BOOL: return CBX_BOOL;
-    case R_I64: return CBX_I64;
-    case R_ATTR: return o->attrs->dtype;
-    case R_SECOND: return o->d[1]->dtype;
-    case R_PAIR: return t == CBX_F32 ? CBX_C64 : CBX_C128;
-    case R_PART: return t == CBX_C64 ? CBX_F32 : t == CBX_C128 ? CBX_F64 : t;
-    case R_SAME: break;
+    switch (how) {
+    case 'b': *out = CBX_BOOL; return CBX_OK;
+    case 'i': *out = CBX_I64; return CBX_OK;
+    case 'c': *out = x == CBX_F32 ? CBX_C64 : CBX_C128; return CBX_OK;
+    case 'r': *out = x == CBX_C64 ? CBX_F32 : x == CBX_C128 ? CBX_F64 : x; return CBX_OK;
+    case 's': *out = x; return CBX_OK;
+    default: *out = o->attrs->dtype;
     }
-    return t;
+    if (cbx_dtype_size(*out) == 0) return cbx_fail(err, CBX_EDTYPE, "'%s' has no dtype %d", o->name, (int)*out);
+    if (how == 'w' && (*out == CBX_BOOL || cbx_dtype_kind(*out) < cbx_dtype_kind(x)))
+        return cbx_fail(err, CBX_EDTYPE, "'%s' of %s has no result of %s", o->name, cbx_dtype_name(x),
+                        cbx_dtype_name(*out));
+    return CBX_OK;
 }
 
 /* The common case, without words: operands of one shape and of one dtype, which the result has, too. */
-static bool all_alike(const primitive *row, size_t nin, const cbx_array *const *in)
+static bool all_alike(const primitive *row, size_t nin, const cbx_array_desc *const *in)
 {
-    const cbx_array_desc *first = &in[0]->desc;
-
-    if (row->shape != rule_same || row->result != R_SAME || !(row->dtypes & (1u << first->dtype))) return false;
+    if (!row->is_plain || nin != row->noperands || !(row->info.dtypes & (1u << in[0]->dtype))) return false;
     for (size_t i = 1; i < nin; i++)
-        if (in[i] != in[0] && !cbx_array_desc_equal(first, &in[i]->desc)) return false;
+        if (in[i] != in[0] && !cbx_array_desc_equal(in[0], in[i])) return false;
     return true;
 }
 
-static cbx_status infer(cbx_prim p, const primitive *row, size_t nin, const cbx_array *const *in,
-                        const cbx_attrs *attrs, cbx_array_desc *out, cbx_err *err)
+enum { RESULTS_MAX = 3 };
+
+static cbx_status infer(const primitive *row, const operands *o, cbx_array_desc *out, cbx_err *err)
 {
-    static const cbx_attrs none = { 0 };
-    operands o = { .name = row->name, .n = nin, .in = in, .attrs = attrs ? attrs : &none };
-    cbx_array_desc d;
+    const size_t nout = strlen(row->info.results);
+    cbx_array_desc d[RESULTS_MAX];
+    cbx_dtype x;
     size_t count;
     cbx_status st;
 
-    for (size_t i = 0; i < nin && i < CBX_LEN(o.d); i++) o.d[i] = &in[i]->desc;
-    st = check_dtypes(p, row, nin, in, err);
-    if (st) return st;
-    d.dtype = result_dtype(row, &o);
-    if (cbx_dtype_size(d.dtype) == 0) return cbx_fail(err, CBX_EDTYPE, "'%s' has no dtype %d", row->name, (int)d.dtype);
-    if (row->result == R_ATTR && nin == 1 && p != CBX_PRIM_CAST &&
-        (d.dtype == CBX_BOOL || cbx_dtype_kind(d.dtype) < cbx_dtype_kind(o.d[0]->dtype)))
-        return cbx_fail(err, CBX_EDTYPE, "'%s' of %s has no result of %s", row->name, cbx_dtype_name(o.d[0]->dtype),
-                        cbx_dtype_name(d.dtype));
-    st = row->shape(&o, &d, err);
-    if (!st) st = cbx_array_desc_count(&d, &count, err);
-    if (!st) *out = d;
+    if (row->info.results[0] == '*') return row->shape(o, out, err);
+    st = check_dtypes(row, o, &x, err);
+    for (size_t i = 0; !st && i < nout; i++) st = result_dtype(row->info.results[i], o, x, &d[i].dtype, err);
+    if (!st) st = row->shape(o, d, err);
+    for (size_t i = 0; !st && i < nout; i++) st = cbx_array_desc_count(&d[i], &count, err);
+    for (size_t i = 0; !st && i < nout; i++) out[i] = d[i];
     return st;
 }
 
-cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
+cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array_desc *const *in, const cbx_attrs *attrs,
                           cbx_array_desc *out, cbx_err *err)
 {
+    static const cbx_attrs none = { 0 };
     const primitive *row = find(p);
+    cbx_status st;
 
     if (!row) return cbx_fail(err, CBX_EINVAL, "no primitive has the number %d", (int)p);
-    if (row->nin >= 0 ? (size_t)row->nin != nin : nin == 0)
-        return cbx_fail(err, CBX_EINVAL, "'%s' takes %d operands, not %zu", row->name, row->nin < 0 ? 1 : row->nin,
-                        nin);
-    if (nin > 0 && all_alike(row, nin, in)) {
-        const cbx_array_desc *first = &in[0]->desc;
-        out->dtype = first->dtype;
-        set_shape(out, first->ndim, first->shape);
+    if (all_alike(row, nin, in)) {
+        out->dtype = in[0]->dtype;
+        set_shape(out, in[0]->ndim, in[0]->shape);
         return CBX_OK;
     }
-    return infer(p, row, nin, in, attrs, out, err);
+    st = check_count(row, nin, err);
+    if (st) return st;
+    return infer(row, &(const operands){ row->info.name, nin, in, attrs ? attrs : &none }, out, err);
+}
+
+/* ---- attributes ---- */
+
+/* Which bits of a scalar count depends on its dtype. */
+static size_t value_words(const cbx_scalar *v, uint64_t words[2])
+{
+    const bool two = cbx_dtype_kind(v->dtype) == CBX_KIND_COMPLEX;
+
+    memcpy(words, &v->v, two ? 16 : 8);
+    return two ? 2 : 1;
+}
+
+bool cbx_attrs_equal(const cbx_attrs *a, const cbx_attrs *b)
+{
+    uint64_t va[2], vb[2];
+
+    if (a->dtype != b->dtype || a->axis != b->axis || a->naxes != b->naxes || a->keep != b->keep ||
+        a->mode != b->mode || a->ndim != b->ndim || a->object != b->object || a->value.dtype != b->value.dtype)
+        return false;
+    value_words(&b->value, vb);
+    if (memcmp(va, vb, value_words(&a->value, va) * sizeof *va) != 0) return false;
+    for (int i = 0; i < CBX_MAX_RANK; i++)
+        if (a->axes[i] != b->axes[i] || a->shape[i] != b->shape[i] || a->start[i] != b->start[i] ||
+            a->step[i] != b->step[i])
+            return false;
+    return true;
+}
+
+uint64_t cbx_attrs_hash(const cbx_attrs *a)
+{
+    const uint64_t few[] = { (uint64_t)a->dtype, (uint64_t)a->axis, (uint64_t)a->naxes,       (uint64_t)a->keep,
+                             (uint64_t)a->mode,  (uint64_t)a->ndim, (uint64_t)a->value.dtype, (uintptr_t)a->object };
+    uint64_t value[2], h = cbx_hash_words(CBX_HASH_START, CBX_LEN(few), few);
+    const size_t n = value_words(&a->value, value);
+
+    h = cbx_hash_words(h, n, value);
+    for (uint64_t i = 0; i < CBX_MAX_RANK; i++) {
+        const uint64_t row[] = { i, (uint64_t)a->axes[i], a->shape[i], (uint64_t)a->start[i], (uint64_t)a->step[i] };
+        if (row[1] | row[2] | row[3] | row[4]) h = cbx_hash_words(h, CBX_LEN(row), row);
+    }
+    return h;
 }

@@ -13,135 +13,146 @@
 CBX_BEGIN_DECLS
 
 /*
- * name, number (never used twice), word, operands (-1: one or more), dtypes of the operands, dtype of the result,
- * shape rule (primitive.c), function of the reference backend, cost (trace/cost.c), array function
- *   operands: ALL, NUM no bool, REAL no bool or complex, RB real or bool, FLT f32 f64, FC float or complex, FB float or
- *             bool, IB integer or bool, BOOL, CX complex, WORD uint64, NONE no operands
- *   result:   SAME as the first operand, BOOL, ATTR attrs->dtype, I64, PART the real dtype of a complex one, PAIR the
- *             complex dtype of a real one, SECOND as the second operand
+ * name, number (never used twice), word, array function, operands, their dtypes, results, class, shape rule (primitive.c)
  *   function: declared in ops.h and implemented in ops_elementwise.c by this entry; integers are converted to float64 in
- *             FLOAT, keep their dtype in KEEP, and are the result in ROUND; BINARY has a form with a scalar, too; the loop
- *             is of the C library (libm), of vectors (kernels/elementary_float.h), with _cx also of complex numbers of
- *             the C library, or its own (kernels/unary_isa.c); NO: none, or one written by hand
+ *             FLOAT, keep their dtype in KEEP, and are the result in ROUND; those of two operands have a form with a
+ *             scalar, too: integers become float64 in BINARY_FLOAT, two bools int8 in BINARY_WIDE; the loop is of the
+ *             C library (libm), of vectors (kernels/elementary_float.h), with _cx also of complex numbers of the
+ *             C library, or its own (kernels/unary_isa.c); NO: none, or one written by hand
+ *   operands: a letter each: x data, all of one dtype; c a condition (bool); i indices (int64); k keys (uint64); f float64;
+ *             x+ one or more; a* any number of arrays of any dtype
+ *   dtypes:   of x: ALL, NUM no bool, REAL no bool or complex, RB real or bool, FLT f32 f64, FC float or complex, FB float
+ *             or bool, IB integer or bool, BOOL, CX complex, WORD uint64, NONE no operands
+ *   results:  a letter each: s the dtype of x; b bool; i int64; r the real dtype of a complex x; c the complex dtype of a
+ *             real x; a attrs->dtype; w attrs->dtype, wide enough for sums of x; * as many as the functions of attrs give
+ *   class:    SOURCE makes an array of nothing; MAP element by element; VIEW may share the elements of its operand; MOVE
+ *             copies elements; REDUCE folds axes; ALONG works along one axis; CONTRACT folds products; OPAQUE the rest;
+ *             CONTROL runs functions
+ * What is done with each, its kernel, its cost and its rules of differentiation and batching, is in rules.h.
  */
 /* clang-format off */
 #define CBX_PRIM_MAP(X) \
-    X(FULL,              0, "full",         0, NONE, ATTR,   shape, full,  WORK(moves), NO) \
-    X(IOTA,              1, "iota",         0, NONE, ATTR,   shape, iota,  WORK(moves), NO) \
-    X(NEG,              10, "negative",     1, NUM,  SAME,   same,  each,  EACH(1, 2), KEEP(NEG, negative, own)) \
-    X(ABS,              11, "abs",          1, ALL,  PART,   same,  each,  EACH(1, 3), KEEP(ABS, abs, own)) \
-    X(SIGN,             12, "sign",         1, REAL, SAME,   same,  each,  EACH(1, 1), KEEP(SIGN, sign, own)) \
-    X(FLOOR,            13, "floor",        1, FLT,  SAME,   same,  each,  EACH(1, 1), ROUND(FLOOR, floor, libm)) \
-    X(CEIL,             14, "ceil",         1, FLT,  SAME,   same,  each,  EACH(1, 1), ROUND(CEIL, ceil, libm)) \
-    X(RINT,             15, "round",        1, FLT,  SAME,   same,  each,  EACH(1, 1), ROUND(RINT, rint, libm)) \
-    X(TRUNC,            16, "trunc",        1, FLT,  SAME,   same,  each,  EACH(1, 1), ROUND(TRUNC, trunc, libm)) \
-    X(SQRT,             17, "sqrt",         1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(SQRT, sqrt, libm_cx)) \
-    X(CBRT,             18, "cbrt",         1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(CBRT, cbrt, vector)) \
-    X(EXP,              19, "exp",          1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(EXP, exp, vector_cx)) \
-    X(EXP2,             20, "exp2",         1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(EXP2, exp2, vector)) \
-    X(EXPM1,            21, "expm1",        1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(EXPM1, expm1, vector)) \
-    X(LOG,              22, "log",          1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(LOG, log, vector_cx)) \
-    X(LOG2,             23, "log2",         1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(LOG2, log2, vector)) \
-    X(LOG10,            24, "log10",        1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(LOG10, log10, vector)) \
-    X(LOG1P,            25, "log1p",        1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(LOG1P, log1p, vector)) \
-    X(SIN,              26, "sin",          1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(SIN, sin, vector_cx)) \
-    X(COS,              27, "cos",          1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(COS, cos, vector_cx)) \
-    X(TAN,              28, "tan",          1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(TAN, tan, edge)) \
-    X(ASIN,             29, "asin",         1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(ASIN, asin, vector_cx)) \
-    X(ACOS,             30, "acos",         1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(ACOS, acos, vector_cx)) \
-    X(ATAN,             31, "atan",         1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(ATAN, atan, vector_cx)) \
-    X(SINH,             32, "sinh",         1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(SINH, sinh, vector_cx)) \
-    X(COSH,             33, "cosh",         1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(COSH, cosh, vector_cx)) \
-    X(TANH,             34, "tanh",         1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(TANH, tanh, edge)) \
-    X(ASINH,            35, "asinh",        1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(ASINH, asinh, vector_cx)) \
-    X(ACOSH,            36, "acosh",        1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(ACOSH, acosh, vector_cx)) \
-    X(ATANH,            37, "atanh",        1, FC,   SAME,   same,  each,  FUNCTION, FLOAT(ATANH, atanh, vector_cx)) \
-    X(ERF,              38, "erf",          1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(ERF, erf, libm)) \
-    X(ERFC,             39, "erfc",         1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(ERFC, erfc, libm)) \
-    X(LGAMMA,           40, "lgamma",       1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(LGAMMA, lgamma, own)) \
-    X(NOT,              41, "bitwise_invert", 1, IB,   SAME,   same,  each,  EACH(1, 1), KEEP(NOT, bitwise_invert, own)) \
-    X(ISNAN,            42, "isnan",        1, ALL,  BOOL,   same,  each,  EACH(1, 2), KEEP(ISNAN, isnan, own)) \
-    X(ISINF,            43, "isinf",        1, ALL,  BOOL,   same,  each,  EACH(1, 2), KEEP(ISINF, isinf, own)) \
-    X(ISFINITE,         44, "isfinite",     1, ALL,  BOOL,   same,  each,  EACH(1, 2), KEEP(ISFINITE, isfinite, own)) \
-    X(SIGNBIT,          45, "signbit",      1, FLT,  BOOL,   same,  each,  EACH(1, 1), FLOAT(SIGNBIT, signbit, own)) \
-    X(CAST,             46, "astype",       1, ALL,  ATTR,   cast,  each,  WORK(moves), NO) \
-    X(REAL,             47, "real",         1, CX,   PART,   same,  each,  WORK(moves), NO) \
-    X(IMAG,             48, "imag",         1, CX,   PART,   same,  each,  WORK(moves), NO) \
-    X(CONJ,             49, "conj",         1, CX,   SAME,   same,  each,  EACH(1, 1), NO) \
-    X(ADD,              60, "add",          2, ALL,  SAME,   same,  each,  EACH(1, 2), BINARY(ADD, add)) \
-    X(SUB,              61, "subtract",     2, NUM,  SAME,   same,  each,  EACH(1, 2), BINARY(SUB, subtract)) \
-    X(MUL,              62, "multiply",     2, ALL,  SAME,   same,  each,  EACH(1, 6), BINARY(MUL, multiply)) \
-    X(DIV,              63, "divide",       2, FC,   SAME,   same,  each,  EACH(1, 11), BINARY(DIV, divide)) \
-    X(FLOOR_DIV,        64, "floor_divide", 2, REAL, SAME,   same,  each,  EACH(1, 1), BINARY(FLOOR_DIV, floor_divide)) \
-    X(REM,              65, "remainder",    2, REAL, SAME,   same,  each,  EACH(1, 1), BINARY(REM, remainder)) \
-    X(POW,              66, "pow",          2, NUM,  SAME,   same,  pow,   FUNCTION, BINARY(POW, pow)) \
-    X(ATAN2,            67, "atan2",        2, FLT,  SAME,   same,  each,  FUNCTION, BINARY(ATAN2, atan2)) \
-    X(HYPOT,            68, "hypot",        2, FLT,  SAME,   same,  each,  FUNCTION, BINARY(HYPOT, hypot)) \
-    X(MAX,              69, "maximum",      2, RB,   SAME,   same,  each,  EACH(1, 1), BINARY(MAX, maximum)) \
-    X(MIN,              70, "minimum",      2, RB,   SAME,   same,  each,  EACH(1, 1), BINARY(MIN, minimum)) \
-    X(NEXTAFTER,        71, "nextafter",    2, FLT,  SAME,   same,  each,  EACH(1, 1), BINARY(NEXTAFTER, nextafter)) \
-    X(COPYSIGN,         72, "copysign",     2, FLT,  SAME,   same,  each,  EACH(1, 1), BINARY(COPYSIGN, copysign)) \
-    X(LOGADDEXP,        73, "logaddexp",    2, FLT,  SAME,   same,  each,  FUNCTION, BINARY(LOGADDEXP, logaddexp)) \
-    X(EQ,               74, "equal",        2, ALL,  BOOL,   same,  each,  EACH(1, 2), BINARY(EQ, equal)) \
-    X(NE,               75, "not_equal",    2, ALL,  BOOL,   same,  each,  EACH(1, 2), BINARY(NE, not_equal)) \
-    X(LT,               76, "less",         2, RB,   BOOL,   same,  each,  EACH(1, 1), BINARY(LT, less)) \
-    X(LE,               77, "less_equal",   2, RB,   BOOL,   same,  each,  EACH(1, 1), BINARY(LE, less_equal)) \
-    X(GT,               78, "greater",      2, RB,   BOOL,   same,  each,  EACH(1, 1), BINARY(GT, greater)) \
-    X(GE,               79, "greater_equal", 2, RB,   BOOL,   same,  each,  EACH(1, 1), BINARY(GE, greater_equal)) \
-    X(AND,              80, "bitwise_and",  2, IB,   SAME,   same,  each,  EACH(1, 1), BINARY(AND, bitwise_and)) \
-    X(OR,               81, "bitwise_or",   2, IB,   SAME,   same,  each,  EACH(1, 1), BINARY(OR, bitwise_or)) \
-    X(XOR,              82, "bitwise_xor",  2, IB,   SAME,   same,  each,  EACH(1, 1), BINARY(XOR, bitwise_xor)) \
-    X(SHL,              83, "bitwise_left_shift", 2, INT,  SAME,   same,  each,  EACH(1, 1), BINARY(SHL, bitwise_left_shift)) \
-    X(SHR,              84, "bitwise_right_shift", 2, INT,  SAME,   same,  each,  EACH(1, 1), BINARY(SHR, bitwise_right_shift)) \
-    X(COMPLEX,          85, "complex",      2, FLT,  PAIR,   same,  each,  WORK(moves), NO) \
-    X(SELECT,          100, "where",        3, ALL,  SECOND, same,  each,  OF_SECOND(elements, 1, 1), NO) \
-    X(CLAMP,           101, "clip",         3, RB,   SAME,   same,  each,  EACH(1, 1), NO) \
-    X(FMA,             102, "fma",          3, FLT,  SAME,   same,  each,  EACH(2, 2), NO) \
-    X(RESHAPE,         110, "reshape",      1, ALL,  SAME,   reshape, reshape, WORK(views), NO) \
-    X(TRANSPOSE,       111, "permute_dims", 1, ALL,  SAME,   transpose, transpose, WORK(views), NO) \
-    X(BROADCAST,       112, "broadcast_to", 1, ALL,  SAME,   broadcast, broadcast, WORK(views), NO) \
-    X(SLICE,           113, "slice",        1, ALL,  SAME,   slice, slice, WORK(views), NO) \
-    X(PAD,             114, "pad",          1, ALL,  SAME,   pad,   pad,   WORK(moves), NO) \
-    X(CONCAT,          115, "concat",       -1, ALL,  SAME,   concat, concat, WORK(moves), NO) \
-    X(COPY,            116, "copy",         1, ALL,  SAME,   same,  copy,  WORK(moves), NO) \
-    X(TAKE,            120, "take",         2, ALL,  SAME,   take,  take,  WORK(takes), NO) \
-    X(TAKE_ALONG,      121, "take_along_axis", 2, ALL,  SAME,   take_along, take_along, WORK(takes), NO) \
-    X(SCATTER,         122, "scatter",      3, ALL,  SAME,   scatter, scatter, WORK(scatters), NO) \
-    X(SEARCHSORTED,    123, "searchsorted", 2, RB,   I64,    searchsorted, searchsorted, WORK(bisects), NO) \
-    X(NONZERO,         124, "nonzero",      1, ALL,  I64,    nonzero, nonzero, WORK(scans_for_nonzero), NO) \
-    X(SUM,             130, "sum",          1, ALL,  ATTR,   reduce, reduce, FOLDS(reduces, 2), NO) \
-    X(PROD,            131, "prod",         1, ALL,  ATTR,   reduce, reduce, FOLDS(reduces, 6), NO) \
-    X(REDUCE_MAX,      132, "max",          1, RB,   SAME,   reduce_some, reduce, WORK(reduces), NO) \
-    X(REDUCE_MIN,      133, "min",          1, RB,   SAME,   reduce_some, reduce, WORK(reduces), NO) \
-    X(ANY,             134, "any",          1, ALL,  BOOL,   reduce, reduce, WORK(reduces), NO) \
-    X(ALL,             135, "all",          1, ALL,  BOOL,   reduce, reduce, WORK(reduces), NO) \
-    X(ARGMAX,          136, "argmax",       1, RB,   I64,    reduce_some, reduce, WORK(reduces), NO) \
-    X(ARGMIN,          137, "argmin",       1, RB,   I64,    reduce_some, reduce, WORK(reduces), NO) \
-    X(CUMSUM,          140, "cumulative_sum", 1, ALL,  ATTR,   along, cumulative, FOLDS(runs_along, 2), NO) \
-    X(CUMPROD,         141, "cumulative_prod", 1, ALL,  ATTR,   along, cumulative, FOLDS(runs_along, 6), NO) \
-    X(CUMMAX,          142, "cumulative_max", 1, RB,   SAME,   along, cumulative, WORK(runs_along), NO) \
-    X(CUMMIN,          143, "cumulative_min", 1, RB,   SAME,   along, cumulative, WORK(runs_along), NO) \
-    X(SORT,            150, "sort",         1, RB,   SAME,   along, sort,  WORK(sorts), NO) \
-    X(ARGSORT,         151, "argsort",      1, RB,   I64,    along, sort,  WORK(sorts), NO) \
-    X(RANKED,          152, "ranked",       1, RB,   SAME,   ranked, sort,  WORK(selects), NO) \
-    X(MATMUL,          160, "matmul",       2, ALL,  SAME,   matmul, matmul, WORK(multiplies_matrices), NO) \
-    X(SEMIRING_MATMUL, 161, "semiring_matmul", 2, FB,   SAME,   semiring_matmul, semiring_matmul, WORK(folds_terms), NO) \
-    X(CHOLESKY,        162, "cholesky",     1, FC,   SAME,   square, cholesky, WORK(factors_cholesky), NO) \
-    X(TRIANGULAR_SOLVE, 163, "triangular_solve", 2, FC,   SAME,   solve, triangular_solve, WORK(solves_triangle), NO) \
-    X(SOLVE,           164, "solve",        2, FC,   SAME,   solve, solve, WORK(solves), NO) \
-    X(LU,              165, "lu",           1, FC,   SAME,   wider, lu,    WORK(factors_lu), NO) \
-    X(QR,              166, "qr",           1, FC,   SAME,   qr,    qr,    WORK(factors_qr), NO) \
-    X(EIGH,            167, "eigh",         1, FC,   SAME,   wider, eigh,  WORK(finds_eigenvectors), NO) \
-    X(EIGVALSH,        168, "eigvalsh",     1, FC,   PART,   eigvalsh, eigh,  WORK(finds_eigenvalues), NO) \
-    X(SVD,             169, "svd",          1, FC,   SAME,   svd,   svd,   WORK(finds_singular_vectors), NO) \
-    X(SVDVALS,         170, "svdvals",      1, FC,   PART,   svdvals, svd,   WORK(finds_singular_values), NO) \
-    X(SEMIRING_CONV,   171, "semiring_conv", 2, FB,   SAME,   semiring_conv, semiring_conv, WORK(folds_terms), NO) \
-    X(FFT,             172, "fft",          1, CX,   SAME,   fft,   fft,   WORK(transforms), NO) \
-    X(RFFT,            173, "rfft",         1, FLT,  PAIR,   rfft,  rfft,  WORK(transforms), NO) \
-    X(IRFFT,           174, "irfft",        1, CX,   PART,   irfft, irfft, WORK(transforms), NO) \
-    X(THREEFRY,        180, "threefry2x32", 2, WORD, SAME,   same,  each,  THREEFRY, NO) \
-    X(ERFINV,          181, "erfinv",       1, FLT,  SAME,   same,  each,  FUNCTION, FLOAT(ERFINV, erfinv, own)) \
-    X(RANDOM_GAMMA,    182, "random_gamma", 2, FLT,  SECOND, same,  each,  GAMMA, NO)
+    X(FULL,               0, "full",                NO,                                    "",    NONE, "a",   SOURCE,   shape) \
+    X(IOTA,               1, "iota",                NO,                                    "",    NONE, "a",   SOURCE,   iota) \
+    X(NEG,               10, "negative",            KEEP(NEG, negative, own),              "x",   NUM,  "s",   MAP,      same) \
+    X(ABS,               11, "abs",                 KEEP(ABS, abs, own),                   "x",   ALL,  "r",   MAP,      same) \
+    X(SIGN,              12, "sign",                KEEP(SIGN, sign, own),                 "x",   REAL, "s",   MAP,      same) \
+    X(FLOOR,             13, "floor",               ROUND(FLOOR, floor, libm),             "x",   FLT,  "s",   MAP,      same) \
+    X(CEIL,              14, "ceil",                ROUND(CEIL, ceil, libm),               "x",   FLT,  "s",   MAP,      same) \
+    X(RINT,              15, "round",               ROUND(RINT, rint, libm),               "x",   FLT,  "s",   MAP,      same) \
+    X(TRUNC,             16, "trunc",               ROUND(TRUNC, trunc, libm),             "x",   FLT,  "s",   MAP,      same) \
+    X(SQRT,              17, "sqrt",                FLOAT(SQRT, sqrt, libm_cx),            "x",   FC,   "s",   MAP,      same) \
+    X(CBRT,              18, "cbrt",                FLOAT(CBRT, cbrt, vector),             "x",   FLT,  "s",   MAP,      same) \
+    X(EXP,               19, "exp",                 FLOAT(EXP, exp, vector_cx),            "x",   FC,   "s",   MAP,      same) \
+    X(EXP2,              20, "exp2",                FLOAT(EXP2, exp2, vector),             "x",   FLT,  "s",   MAP,      same) \
+    X(EXPM1,             21, "expm1",               FLOAT(EXPM1, expm1, vector),           "x",   FLT,  "s",   MAP,      same) \
+    X(LOG,               22, "log",                 FLOAT(LOG, log, vector_cx),            "x",   FC,   "s",   MAP,      same) \
+    X(LOG2,              23, "log2",                FLOAT(LOG2, log2, vector),             "x",   FLT,  "s",   MAP,      same) \
+    X(LOG10,             24, "log10",               FLOAT(LOG10, log10, vector),           "x",   FLT,  "s",   MAP,      same) \
+    X(LOG1P,             25, "log1p",               FLOAT(LOG1P, log1p, vector),           "x",   FLT,  "s",   MAP,      same) \
+    X(SIN,               26, "sin",                 FLOAT(SIN, sin, vector_cx),            "x",   FC,   "s",   MAP,      same) \
+    X(COS,               27, "cos",                 FLOAT(COS, cos, vector_cx),            "x",   FC,   "s",   MAP,      same) \
+    X(TAN,               28, "tan",                 FLOAT(TAN, tan, edge),                 "x",   FC,   "s",   MAP,      same) \
+    X(ASIN,              29, "asin",                FLOAT(ASIN, asin, vector_cx),          "x",   FC,   "s",   MAP,      same) \
+    X(ACOS,              30, "acos",                FLOAT(ACOS, acos, vector_cx),          "x",   FC,   "s",   MAP,      same) \
+    X(ATAN,              31, "atan",                FLOAT(ATAN, atan, vector_cx),          "x",   FC,   "s",   MAP,      same) \
+    X(SINH,              32, "sinh",                FLOAT(SINH, sinh, vector_cx),          "x",   FC,   "s",   MAP,      same) \
+    X(COSH,              33, "cosh",                FLOAT(COSH, cosh, vector_cx),          "x",   FC,   "s",   MAP,      same) \
+    X(TANH,              34, "tanh",                FLOAT(TANH, tanh, edge),               "x",   FC,   "s",   MAP,      same) \
+    X(ASINH,             35, "asinh",               FLOAT(ASINH, asinh, vector_cx),        "x",   FC,   "s",   MAP,      same) \
+    X(ACOSH,             36, "acosh",               FLOAT(ACOSH, acosh, vector_cx),        "x",   FC,   "s",   MAP,      same) \
+    X(ATANH,             37, "atanh",               FLOAT(ATANH, atanh, vector_cx),        "x",   FC,   "s",   MAP,      same) \
+    X(ERF,               38, "erf",                 FLOAT(ERF, erf, libm),                 "x",   FLT,  "s",   MAP,      same) \
+    X(ERFC,              39, "erfc",                FLOAT(ERFC, erfc, libm),               "x",   FLT,  "s",   MAP,      same) \
+    X(LGAMMA,            40, "lgamma",              FLOAT(LGAMMA, lgamma, own),            "x",   FLT,  "s",   MAP,      same) \
+    X(NOT,               41, "bitwise_invert",      KEEP(NOT, bitwise_invert, own),        "x",   IB,   "s",   MAP,      same) \
+    X(ISNAN,             42, "isnan",               KEEP(ISNAN, isnan, own),               "x",   ALL,  "b",   MAP,      same) \
+    X(ISINF,             43, "isinf",               KEEP(ISINF, isinf, own),               "x",   ALL,  "b",   MAP,      same) \
+    X(ISFINITE,          44, "isfinite",            KEEP(ISFINITE, isfinite, own),         "x",   ALL,  "b",   MAP,      same) \
+    X(SIGNBIT,           45, "signbit",             FLOAT(SIGNBIT, signbit, own),          "x",   FLT,  "b",   MAP,      same) \
+    X(CAST,              46, "astype",              NO,                                    "x",   ALL,  "a",   MAP,      cast) \
+    X(REAL,              47, "real",                NO,                                    "x",   CX,   "r",   MAP,      same) \
+    X(IMAG,              48, "imag",                NO,                                    "x",   CX,   "r",   MAP,      same) \
+    X(CONJ,              49, "conj",                NO,                                    "x",   CX,   "s",   MAP,      same) \
+    X(ADD,               60, "add",                 BINARY(ADD, add),                      "xx",  ALL,  "s",   MAP,      same) \
+    X(SUB,               61, "subtract",            BINARY(SUB, subtract),                 "xx",  NUM,  "s",   MAP,      same) \
+    X(MUL,               62, "multiply",            BINARY(MUL, multiply),                 "xx",  ALL,  "s",   MAP,      same) \
+    X(DIV,               63, "divide",              BINARY_FLOAT(DIV, divide),             "xx",  FC,   "s",   MAP,      same) \
+    X(FLOOR_DIV,         64, "floor_divide",        BINARY_WIDE(FLOOR_DIV, floor_divide),  "xx",  REAL, "s",   MAP,      same) \
+    X(REM,               65, "remainder",           BINARY_WIDE(REM, remainder),           "xx",  REAL, "s",   MAP,      same) \
+    X(POW,               66, "pow",                 BINARY_WIDE(POW, pow),                 "xx",  NUM,  "s",   MAP,      same) \
+    X(ATAN2,             67, "atan2",               BINARY_FLOAT(ATAN2, atan2),            "xx",  FLT,  "s",   MAP,      same) \
+    X(HYPOT,             68, "hypot",               BINARY_FLOAT(HYPOT, hypot),            "xx",  FLT,  "s",   MAP,      same) \
+    X(MAX,               69, "maximum",             BINARY(MAX, maximum),                  "xx",  RB,   "s",   MAP,      same) \
+    X(MIN,               70, "minimum",             BINARY(MIN, minimum),                  "xx",  RB,   "s",   MAP,      same) \
+    X(NEXTAFTER,         71, "nextafter",           BINARY_FLOAT(NEXTAFTER, nextafter),    "xx",  FLT,  "s",   MAP,      same) \
+    X(COPYSIGN,          72, "copysign",            BINARY_FLOAT(COPYSIGN, copysign),      "xx",  FLT,  "s",   MAP,      same) \
+    X(LOGADDEXP,         73, "logaddexp",           BINARY_FLOAT(LOGADDEXP, logaddexp),    "xx",  FLT,  "s",   MAP,      same) \
+    X(EQ,                74, "equal",               COMPARE(EQ, equal),                    "xx",  ALL,  "b",   MAP,      same) \
+    X(NE,                75, "not_equal",           COMPARE(NE, not_equal),                "xx",  ALL,  "b",   MAP,      same) \
+    X(LT,                76, "less",                COMPARE(LT, less),                     "xx",  RB,   "b",   MAP,      same) \
+    X(LE,                77, "less_equal",          COMPARE(LE, less_equal),               "xx",  RB,   "b",   MAP,      same) \
+    X(GT,                78, "greater",             COMPARE(GT, greater),                  "xx",  RB,   "b",   MAP,      same) \
+    X(GE,                79, "greater_equal",       COMPARE(GE, greater_equal),            "xx",  RB,   "b",   MAP,      same) \
+    X(AND,               80, "bitwise_and",         BINARY(AND, bitwise_and),              "xx",  IB,   "s",   MAP,      same) \
+    X(OR,                81, "bitwise_or",          BINARY(OR, bitwise_or),                "xx",  IB,   "s",   MAP,      same) \
+    X(XOR,               82, "bitwise_xor",         BINARY(XOR, bitwise_xor),              "xx",  IB,   "s",   MAP,      same) \
+    X(SHL,               83, "bitwise_left_shift",  BINARY_WIDE(SHL, bitwise_left_shift),  "xx",  INT,  "s",   MAP,      same) \
+    X(SHR,               84, "bitwise_right_shift", BINARY_WIDE(SHR, bitwise_right_shift), "xx",  INT,  "s",   MAP,      same) \
+    X(COMPLEX,           85, "complex",             NO,                                    "xx",  FLT,  "c",   MAP,      same) \
+    X(SELECT,           100, "where",               NO,                                    "cxx", ALL,  "s",   MAP,      same) \
+    X(CLAMP,            101, "clip",                NO,                                    "xxx", RB,   "s",   MAP,      same) \
+    X(FMA,              102, "fma",                 NO,                                    "xxx", FLT,  "s",   MAP,      same) \
+    X(RESHAPE,          110, "reshape",             NO,                                    "x",   ALL,  "s",   VIEW,     reshape) \
+    X(TRANSPOSE,        111, "permute_dims",        NO,                                    "x",   ALL,  "s",   VIEW,     transpose) \
+    X(BROADCAST,        112, "broadcast_to",        NO,                                    "x",   ALL,  "s",   VIEW,     broadcast) \
+    X(SLICE,            113, "slice",               NO,                                    "x",   ALL,  "s",   VIEW,     slice) \
+    X(PAD,              114, "pad",                 NO,                                    "x",   ALL,  "s",   MOVE,     pad) \
+    X(CONCAT,           115, "concat",              NO,                                    "x+",  ALL,  "s",   MOVE,     concat) \
+    X(COPY,             116, "copy",                NO,                                    "x",   ALL,  "s",   MOVE,     same) \
+    X(TAKE,             120, "take",                NO,                                    "xi",  ALL,  "s",   MOVE,     take) \
+    X(TAKE_ALONG,       121, "take_along_axis",     NO,                                    "xi",  ALL,  "s",   MOVE,     take_along) \
+    X(SCATTER,          122, "scatter",             NO,                                    "xix", ALL,  "s",   MOVE,     scatter) \
+    X(SEARCHSORTED,     123, "searchsorted",        NO,                                    "xx",  RB,   "i",   OPAQUE,   searchsorted) \
+    X(NONZERO,          124, "nonzero",             NO,                                    "x",   ALL,  "i",   OPAQUE,   nonzero) \
+    X(SUM,              130, "sum",                 NO,                                    "x",   ALL,  "w",   REDUCE,   reduce) \
+    X(PROD,             131, "prod",                NO,                                    "x",   ALL,  "w",   REDUCE,   reduce) \
+    X(REDUCE_MAX,       132, "max",                 NO,                                    "x",   RB,   "s",   REDUCE,   reduce_some) \
+    X(REDUCE_MIN,       133, "min",                 NO,                                    "x",   RB,   "s",   REDUCE,   reduce_some) \
+    X(ANY,              134, "any",                 NO,                                    "x",   ALL,  "b",   REDUCE,   reduce) \
+    X(ALL,              135, "all",                 NO,                                    "x",   ALL,  "b",   REDUCE,   reduce) \
+    X(ARGMAX,           136, "argmax",              NO,                                    "x",   RB,   "i",   REDUCE,   reduce_some) \
+    X(ARGMIN,           137, "argmin",              NO,                                    "x",   RB,   "i",   REDUCE,   reduce_some) \
+    X(SQUARES,          138, "squares",             NO,                                    "xf",  FLT,  "a",   REDUCE,   squares) \
+    X(CUMSUM,           140, "cumulative_sum",      NO,                                    "x",   ALL,  "w",   ALONG,    along) \
+    X(CUMPROD,          141, "cumulative_prod",     NO,                                    "x",   ALL,  "w",   ALONG,    along) \
+    X(CUMMAX,           142, "cumulative_max",      NO,                                    "x",   RB,   "s",   ALONG,    along) \
+    X(CUMMIN,           143, "cumulative_min",      NO,                                    "x",   RB,   "s",   ALONG,    along) \
+    X(SORT,             150, "sort",                NO,                                    "x",   RB,   "s",   ALONG,    along) \
+    X(ARGSORT,          151, "argsort",             NO,                                    "x",   RB,   "i",   ALONG,    along) \
+    X(RANKED,           152, "ranked",              NO,                                    "x",   RB,   "s",   ALONG,    ranked) \
+    X(MATMUL,           160, "matmul",              NO,                                    "xx",  ALL,  "s",   CONTRACT, matmul) \
+    X(SEMIRING_MATMUL,  161, "semiring_matmul",     NO,                                    "xx",  FB,   "s",   CONTRACT, semiring_matmul) \
+    X(CHOLESKY,         162, "cholesky",            NO,                                    "x",   FC,   "s",   OPAQUE,   square) \
+    X(TRIANGULAR_SOLVE, 163, "triangular_solve",    NO,                                    "xx",  FC,   "s",   OPAQUE,   solve) \
+    X(SOLVE,            164, "solve",               NO,                                    "xx",  FC,   "s",   OPAQUE,   solve) \
+    X(LU,               165, "lu",                  NO,                                    "x",   FC,   "si",  OPAQUE,   lu) \
+    X(QR,               166, "qr",                  NO,                                    "x",   FC,   "ss",  OPAQUE,   qr) \
+    X(EIGH,             167, "eigh",                NO,                                    "x",   FC,   "rs",  OPAQUE,   eigh) \
+    X(EIGVALSH,         168, "eigvalsh",            NO,                                    "x",   FC,   "r",   OPAQUE,   eigvalsh) \
+    X(SVD,              169, "svd",                 NO,                                    "x",   FC,   "srs", OPAQUE,   svd) \
+    X(SVDVALS,          170, "svdvals",             NO,                                    "x",   FC,   "r",   OPAQUE,   svdvals) \
+    X(SEMIRING_CONV,    171, "semiring_conv",       NO,                                    "xx",  FB,   "s",   CONTRACT, semiring_conv) \
+    X(FFT,              172, "fft",                 NO,                                    "x",   CX,   "s",   ALONG,    fft) \
+    X(RFFT,             173, "rfft",                NO,                                    "x",   FLT,  "c",   ALONG,    rfft) \
+    X(IRFFT,            174, "irfft",               NO,                                    "x",   CX,   "r",   ALONG,    irfft) \
+    X(THREEFRY,         180, "threefry2x32",        NO,                                    "xx",  WORD, "s",   MAP,      same) \
+    X(ERFINV,           181, "erfinv",              FLOAT(ERFINV, erfinv, own),            "x",   FLT,  "s",   MAP,      same) \
+    X(RANDOM_GAMMA,     182, "random_gamma",        NO,                                    "kx",  FLT,  "s",   MAP,      same) \
+    X(POLYGAMMA,        183, "polygamma",           NO,                                    "x",   FLT,  "s",   MAP,      same) \
+    X(SCAN,             190, "scan",                NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
+    X(WHILE,            191, "while_loop",          NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
+    X(COND,             192, "cond",                NO,                                    "a*",  NONE, "*",   CONTROL,  control)
 /* clang-format on */
 
 typedef enum cbx_prim {
@@ -158,20 +169,20 @@ typedef enum cbx_prim {
  *   SCATTER axis mode | SEARCHSORTED mode (1: right) | NONZERO shape[0] (columns), value.i (fill)
  *   RANKED axis, shape[0 .. ndim-1] (rising ranks: the elements that SORT would put there)
  *   THREEFRY (key, counter), RANDOM_GAMMA (key, shape): 64-bit words, the first 32-bit word in the upper half (random.h)
- *   MUL mode (1: whoever made the first operand gives it away: if no other process holds it, it may become the result)
  *   reductions axes keep, SUM PROD dtype, REDUCE_MAX REDUCE_MIN mode (1: NaN only if there is nothing else)
+ *   SQUARES (x, centre: as the result with keep) axes keep dtype (float64) mode (1: NaN left out): sum of |x - centre|^2
  *   CUM... axis, CUMSUM CUMPROD dtype | SORT, ARGSORT axis mode (1: descending)
  *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete, full matrices)
+ *   POLYGAMMA mode (order of the derivative of digamma)
  *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length) value.f
  *
  *   SEMIRING_MATMUL mode (cbx_algebra) keep (1: without finalize)
  *   SEMIRING_CONV mode (cbx_algebra) ndim (axes to slide along), of each: step (stride), axes (dilation), start (elements of
  *   padding before), shape (positions); x (batch, lengths..., channels), w (lengths..., channels, channels out)
  *
- * Linear algebra works on the last two axes of operands with equal leading axes.  One result packs several parts:
- *   LU (n, n+1): L below the diagonal (whose ones are not stored) and U, then the row swapped with row i, as a number
- *   EIGH (n, n+1): vectors in columns, then the values
- *   QR one axis: Q (m, k) row-major, then R (k, n); SVD one axis: U, then min(m, n) values, then V^H
+ * Linear algebra works on the last two axes of operands with equal leading axes.  Primitives with several results:
+ *   LU (n, n): L below the diagonal (whose ones are not stored) and U; (n): the row swapped with row i
+ *   QR: Q (m, k), R (k, n) | EIGH: values (n), vectors in columns (n, n) | SVD: U (m, k), values, V^H (k, n)
  */
 typedef struct cbx_attrs {
     cbx_dtype dtype;
@@ -185,19 +196,68 @@ typedef struct cbx_attrs {
     ptrdiff_t start[CBX_MAX_RANK]; /* SLICE: the first element taken; PAD: elements before */
     ptrdiff_t step[CBX_MAX_RANK];  /* SLICE: != 0, negative: descending */
     cbx_scalar value;
+    const struct cbx_object *object; /* CONTROL: its functions */
 } cbx_attrs;
 
-/** Word of a primitive as in messages and dumps; NULL for an unknown number. */
+/** True if both are the same operation: members are compared by value, those of arrays that no rank reaches are 0 in both. */
+CBX_API bool cbx_attrs_equal(const cbx_attrs *a, const cbx_attrs *b);
+/** The same for equal attributes, on every machine. */
+CBX_API uint64_t cbx_attrs_hash(const cbx_attrs *a);
+
+typedef enum cbx_prim_class {
+    CBX_CLASS_SOURCE,
+    CBX_CLASS_MAP,
+    CBX_CLASS_VIEW,
+    CBX_CLASS_MOVE,
+    CBX_CLASS_REDUCE,
+    CBX_CLASS_ALONG,
+    CBX_CLASS_CONTRACT,
+    CBX_CLASS_OPAQUE,
+    CBX_CLASS_CONTROL
+} cbx_prim_class;
+
+/** In what dtype two operands meet in the array function of a primitive. */
+typedef enum cbx_promotion {
+    CBX_PROMOTE_PLAIN,  /* their own */
+    CBX_PROMOTE_FLOAT,  /* integers and bools as float64 */
+    CBX_PROMOTE_WIDE,   /* two bools as int8 */
+    CBX_PROMOTE_COMPARE /* their own; uint64 and signed integers without loss */
+} cbx_promotion;
+
+/** One row of the table. */
+typedef struct cbx_prim_info {
+    const char *name;     /* as in messages and dumps */
+    const char *operands; /* a letter each, as above */
+    unsigned dtypes;      /* of x: a bit for each, 1u << CBX_F64 */
+    const char *results;  /* a letter each, as above */
+    cbx_prim_class kind;
+    cbx_promotion promotion;
+} cbx_prim_info;
+
+/** One operation by descriptions alone. */
+typedef struct cbx_op {
+    cbx_prim prim;
+    size_t nin;
+    const cbx_array_desc *const *in;
+    const cbx_attrs *attrs; /* never NULL */
+    size_t nout;
+    const cbx_array_desc *results;
+} cbx_op;
+
+/** NULL for an unknown number. */
+CBX_API const cbx_prim_info *cbx_prim_get_info(cbx_prim p);
+/** Word of a primitive; NULL for an unknown number. */
 CBX_API const char *cbx_prim_name(cbx_prim p);
-/** Number of operands; -1: one or more. */
-CBX_API int cbx_prim_arity(cbx_prim p);
+/** Results of a call. */
+CBX_API size_t cbx_prim_results(cbx_prim p, const cbx_attrs *attrs);
 /**
- * Shape and dtype of a result, or why it does not exist: every check that operands must pass.  Reads no data.
- * @param in     nin operands, abstract ones are fine; none NULL or failed
+ * Shapes and dtypes of the results, or why they do not exist: every check that operands must pass.
+ * @param in     descriptions of nin operands, none NULL
  * @param attrs  NULL: all zero
+ * @param out    cbx_prim_results of them, written on success only
  * @return CBX_OK; CBX_EINVAL (operand count, axis, attribute); CBX_EDTYPE; CBX_ESHAPE; CBX_EOVERFLOW
  */
-CBX_API cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
+CBX_API cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array_desc *const *in, const cbx_attrs *attrs,
                                   cbx_array_desc *out, cbx_err *err);
 
 CBX_END_DECLS

@@ -17,7 +17,9 @@ typedef struct cbx__state {
     cbx_array **held; /* results, oldest first */
     size_t count, capacity;
     cbx__handles handles;
-    unsigned shapes_only;       /* > 0: abstract operands are asked for shapes, the backend shall not record them */
+    struct cbx__trace *trace;   /* innermost open one; NULL: none */
+    uint64_t traces;            /* opened so far */
+    struct cbx_cost *cost;      /* where operations with data are counted, by primitive; NULL: nowhere */
     struct cbx__lapack *lapack; /* NULL: not loaded */
     struct cbx__fft_cache *fft; /* NULL: no transform yet */
     cbx_devices *devices;       /* NULL until asked for */
@@ -27,16 +29,17 @@ typedef struct cbx__state {
 /** As cbx_backend_choose; where that fails, a backend whose every operation fails with its sentence. */
 const cbx_backend *cbx__backend_of(const cbx_settings *settings);
 
+/** As cbx_apply_all of good operands; out[] are the caller's, written on success only. */
+cbx_status cbx__apply_owned(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
+                            size_t nout, cbx_array **out, cbx_err *err);
+
 /** Made on first use; NULL without memory. */
 cbx__state *cbx__state_get(cbx_ctx *ctx);
 
 /** NULL before first use. */
 static inline cbx__state *cbx__state_peek(cbx_ctx *ctx) { return cbx__ctx_get_part(ctx)->state; }
-/** True if calls with abstract operands go to the backend. */
-static inline bool cbx__records(const cbx__state *s)
-{
-    return (s->backend->flags & CBX_BACKEND_TAKES_ABSTRACT) && !s->shapes_only;
-}
+/** True while a function is traced: arrays that are made of nothing are recorded, too, and have no data. */
+bool cbx__is_traced(cbx_ctx *ctx);
 
 /** Where an operation writes its failure: the context's record, or NULL if that holds an earlier one. */
 static inline cbx_err *cbx__sticky(cbx_ctx *ctx)

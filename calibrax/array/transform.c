@@ -1,4 +1,7 @@
-/* Transforms: functions made of functions.  A batched one lines its operands up and lets the backend run the batch. */
+/*
+ * Transforms: functions made of functions.  A call traces the operand for the shapes that it is given, and carries the graph out with
+ * tangents, cotangents or a batch beside; with traced operands that is recorded in their trace, so transforms nest.
+ */
 #include "calibrax/array/transform.h"
 
 #include <stdio.h>
@@ -6,19 +9,189 @@
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops_internal.h"
+#include "calibrax/array/trace/derive.h"
 
 cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)
 {
-    const cbx_backend *b = cbx_ctx_backend(ctx);
-    cbx_status st = cbx__fn_check("jit", f, err);
+    const cbx_status st = cbx__fn_check("jit", f, err);
+    return st ? st : cbx_fn_keep(ctx, f, out, err);
+}
 
-    if (st) return st;
-    return b->jit ? b->jit(b, ctx, f, out, err) : cbx_fn_keep(ctx, f, out, err);
+/* ---- what all derivatives have ---- */
+
+typedef struct derived {
+    cbx_fn *f;
+    cbx_allocator al;
+    size_t bytes;
+    const char *what; /* "grad", "jvp" ... */
+    bool value;       /* value_and_grad */
+    size_t n;         /* operands in which to derive */
+    char name[80];
+    size_t argnums[];
+} derived;
+
+static void derived_free(void *user)
+{
+    derived *d = user;
+    cbx_allocator al;
+
+    if (!d) return;
+    cbx_fn_free(d->f);
+    al = d->al;
+    cbx_mem_free(&al, d, d->bytes);
+}
+
+/* A function of nin operands and nout results that derives f in n operands; argnums NULL: the first n. */
+static cbx_status derive(cbx_ctx *ctx, const char *what, cbx_array_fn call, const cbx_fn *f, size_t n,
+                         const size_t *argnums, bool value, size_t nin, size_t nout, cbx_fn **out, cbx_err *err)
+{
+    const size_t bytes = sizeof(derived) + n * sizeof *argnums;
+    derived *d;
+    cbx_status st;
+
+    for (size_t i = 0; argnums && i < n; i++)
+        if (argnums[i] >= f->nin)
+            return cbx_fail(err, CBX_EINVAL, "'%s' in operand %zu of '%s', which takes %zu: they count from 0", what,
+                            argnums[i], f->name, f->nin);
+    d = cbx_mem_zalloc(cbx_ctx_allocator(ctx), bytes);
+    if (!d) return cbx_fail(err, CBX_ENOMEM, "no memory for '%s' of '%s'", what, f->name);
+    d->al = *cbx_ctx_allocator(ctx);
+    d->bytes = bytes;
+    d->what = what;
+    d->value = value;
+    d->n = n;
+    for (size_t i = 0; i < n; i++) d->argnums[i] = argnums ? argnums[i] : i;
+    snprintf(d->name, sizeof d->name, "%s(%s)", what, f->name);
+    st = cbx_fn_keep(ctx, f, &d->f, err);
+    if (!st) st = cbx_fn_create(ctx, &(cbx_fn){ d->name, call, d, nin, nout, NULL }, derived_free, out, err);
+    if (st) derived_free(d);
+    return st;
+}
+
+/* A call at work: the traced operand, its inputs with what it captured, and lists as long as them. */
+typedef struct work {
+    cbx_ctx *ctx;
+    const derived *d;
+    cbx__traced f, map;
+    size_t nin, nout; /* of the graph */
+    cbx_array **in, **out, **t, **ct, **din;
+    bool *wanted, *moves;
+    cbx_arena arena;
+    cbx_err err;
+    cbx_status st;
+} work;
+
+static void *space(work *w, size_t n, size_t size)
+{
+    void *p = cbx_arena_calloc(&w->arena, n + 1, size);
+    if (!p && !w->st) w->st = cbx_fail(&w->err, CBX_ENOMEM, "no memory for '%s'", w->d->name);
+    return p;
+}
+
+static void work_open(work *w, cbx_ctx *ctx, const derived *d, cbx_array *const *in)
+{
+    const cbx_fn *f = d->f;
+    cbx_array_desc *descs;
+
+    *w = (work){ .ctx = ctx, .d = d };
+    cbx_arena_init(&w->arena, cbx_ctx_allocator(ctx));
+    descs = space(w, f->nin, sizeof *descs);
+    if (w->st) return;
+    for (size_t i = 0; i < f->nin; i++) descs[i] = in[i]->desc;
+    w->st = cbx__trace_fn(ctx, f, descs, &w->f, &w->err);
+    if (w->st) return;
+    w->nin = w->f.graph->in.n;
+    w->nout = f->nout;
+    w->in = space(w, w->nin, sizeof *w->in);
+    w->t = space(w, w->nin, sizeof *w->t);
+    w->wanted = space(w, w->nin, sizeof *w->wanted);
+    w->din = space(w, w->nin, sizeof *w->din);
+    w->out = space(w, w->nout, sizeof *w->out);
+    w->ct = space(w, w->nout, sizeof *w->ct);
+    w->moves = space(w, w->nout, sizeof *w->moves);
+    for (size_t i = 0; !w->st && i < w->nin; i++) w->in[i] = i < f->nin ? in[i] : w->f.captured[i - f->nin];
+}
+
+/* Derivatives are asked for in real and complex operands alone. */
+static void want(work *w, size_t operand)
+{
+    const cbx_dtype t = w->in[operand]->desc.dtype;
+
+    if (!cbx__has_tangent(t) && !w->st)
+        w->st = cbx_fail(&w->err, CBX_EDTYPE, "'%s' in operand %zu, which is %s: derive in float or complex operands",
+                         w->d->name, operand, cbx_dtype_name(t));
+    w->wanted[operand] = true;
+}
+
+/* Values, and the linear map of the wanted operands. */
+static void linearize(work *w)
+{
+    if (!w->st)
+        w->st = cbx__graph_linearize(w->ctx, w->f.graph, w->in, w->wanted, NULL, w->out, &w->map, w->moves, &w->err);
+    for (size_t i = 0; !w->st && i < w->nout; i++) w->out[i] = cbx_scope_hold(w->ctx, w->out[i]);
+}
+
+/* Cotangents of the wanted operands, in their order, held by the scope; ct: one for each result of f, NULL: 0. */
+static void pull_back(work *w, cbx_array *const *ct, cbx_array **din)
+{
+    const size_t n = w->map.graph ? w->map.graph->in.n : 0;
+    cbx_array **known = space(w, n, sizeof *known), **of_moving = space(w, w->nout, sizeof *known);
+    cbx_array **all = space(w, n, sizeof *all);
+    size_t k = 0, wanted = 0;
+
+    if (w->st) return;
+    for (size_t i = 0; i < w->nin; i++) wanted += w->wanted[i];
+    for (size_t i = 0; i < w->map.ncaptured; i++) known[wanted + i] = w->map.captured[i];
+    for (size_t i = 0; i < w->nout; i++)
+        if (w->moves[i]) of_moving[k++] = ct[i];
+    w->st = cbx__graph_transpose(w->ctx, w->map.graph, known, of_moving, all, &w->err);
+    for (size_t i = 0, at = 0; !w->st && i < w->nin; i++) {
+        if (!w->wanted[i]) continue;
+        din[i] = all[at] ? cbx_scope_hold(w->ctx, all[at]) : cbx__zeros_of(w->ctx, &w->in[i]->desc);
+        at++;
+    }
+}
+
+/* The end of a call: out[] are set, or the failure is recorded. */
+static cbx_status work_close(work *w)
+{
+    cbx__traced_clear(w->ctx, &w->map);
+    cbx__traced_clear(w->ctx, &w->f);
+    if (w->st) cbx__refuse(w->ctx, w->st, "%s", w->err.message);
+    cbx_arena_clear(&w->arena);
+    return CBX_OK;
 }
 
 /* ---- gradients ---- */
 
-static cbx_status grad_check(const char *what, const cbx_fn *f, size_t n, const size_t *argnums, cbx_err *err)
+static cbx_status call_grad(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const derived *d = user;
+    char text[160];
+    work w;
+
+    (void)nin, (void)nout;
+    work_open(&w, ctx, d, in);
+    if (!w.st) {
+        const cbx_array_desc *y = cbx__graph_out(w.f.graph, 0);
+        if (y->ndim != 0 || cbx_dtype_kind(y->dtype) != CBX_KIND_FLOAT)
+            w.st = cbx_fail(&w.err, y->ndim ? CBX_ESHAPE : CBX_EDTYPE,
+                            "'%s' needs a real scalar result, '%s' gives %s: take its sum, or 'vjp'", d->name,
+                            d->f->name, cbx_array_desc_text(y, text, sizeof text));
+        for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
+    }
+    linearize(&w);
+    if (!w.st) {
+        w.ct[0] = cbx_ones_like(ctx, w.out[0]);
+        pull_back(&w, w.ct, w.din);
+    }
+    if (!w.st && d->value) out[0] = w.out[0];
+    for (size_t i = 0; !w.st && i < d->n; i++) out[d->value + i] = w.din[d->argnums[i]];
+    return work_close(&w);
+}
+
+static cbx_status make_grad(cbx_ctx *ctx, const char *what, const cbx_fn *f, size_t n, const size_t *argnums,
+                            bool value, cbx_fn **out, cbx_err *err)
 {
     cbx_status st = cbx__fn_check(what, f, err);
 
@@ -26,50 +199,355 @@ static cbx_status grad_check(const char *what, const cbx_fn *f, size_t n, const 
     if (f->nout != 1)
         return cbx_fail(err, CBX_EINVAL, "'%s' of '%s', which gives %zu results: it must give one, a scalar", what,
                         f->name, f->nout);
-    for (size_t i = 0; i < n; i++)
-        if (argnums[i] >= f->nin)
-            return cbx_fail(err, CBX_EINVAL, "'%s' in operand %zu of '%s', which takes %zu: they count from 0", what,
-                            argnums[i], f->name, f->nin);
-    return CBX_OK;
-}
-
-static cbx_status no_gradient(const cbx_backend *b, const char *what, cbx_err *err)
-{
-    return cbx_fail(err, CBX_EUNSUPPORTED,
-                    "backend '%s' has no '%s': give the context one that differentiates (cbx_ctx_set_backend)", b->name,
-                    what);
+    if (n == 0) n = 1, argnums = NULL;
+    if (n > f->nin)
+        return cbx_fail(err, CBX_EINVAL, "'%s' in %zu operands of '%s', which takes %zu", what, n, f->name, f->nin);
+    return derive(ctx, what, call_grad, f, n, argnums, value, f->nin, n + value, out, err);
 }
 
 cbx_status cbx_grad(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out, cbx_err *err)
 {
-    static const size_t first = 0;
-    const cbx_backend *b = cbx_ctx_backend(ctx);
-    cbx_status st;
-
-    if (n == 0) {
-        n = 1;
-        argnums = &first;
-    }
-    st = grad_check("grad", f, n, argnums, err);
-    if (st) return st;
-    return b->grad ? b->grad(b, ctx, f, n, argnums, out, err) : no_gradient(b, "grad", err);
+    return make_grad(ctx, "grad", f, n, argnums, false, out, err);
 }
 
 cbx_status cbx_value_and_grad(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out,
                               cbx_err *err)
 {
-    static const size_t first = 0;
-    const cbx_backend *b = cbx_ctx_backend(ctx);
-    cbx_status st;
+    return make_grad(ctx, "value_and_grad", f, n, argnums, true, out, err);
+}
 
-    if (n == 0) {
-        n = 1;
-        argnums = &first;
+/* ---- products with Jacobians ---- */
+
+/* An operand that must be as described; what: "tangent", "cotangent". */
+static void expect(work *w, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d)
+{
+    char is[160], must[160];
+
+    if (w->st || cbx_array_desc_equal(&a->desc, d)) return;
+    w->st = cbx_fail(&w->err, a->desc.dtype == d->dtype ? CBX_ESHAPE : CBX_EDTYPE,
+                     "%s %zu of '%s' is %s, it must be %s", what, i, w->d->name,
+                     cbx_array_desc_text(&a->desc, is, sizeof is), cbx_array_desc_text(d, must, sizeof must));
+}
+
+/* (in..., tangents of the chosen) to (out..., their tangents) */
+static cbx_status call_jvp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const derived *d = user;
+    cbx_array **dt;
+    work w;
+
+    (void)nin, (void)nout;
+    work_open(&w, ctx, d, in);
+    dt = space(&w, w.nout, sizeof *dt);
+    for (size_t i = 0; !w.st && i < d->n; i++) {
+        want(&w, d->argnums[i]);
+        expect(&w, "tangent", i, in[d->f->nin + i], &w.in[d->argnums[i]]->desc);
+        w.t[d->argnums[i]] = in[d->f->nin + i];
     }
-    st = grad_check("value_and_grad", f, n, argnums, err);
+    if (!w.st) w.st = cbx__graph_jvp(ctx, w.f.graph, w.in, w.t, false, w.out, dt, &w.err);
+    for (size_t i = 0; !w.st && i < w.nout; i++) {
+        out[i] = cbx_scope_hold(ctx, w.out[i]);
+        out[w.nout + i] = dt[i] ? cbx_scope_hold(ctx, dt[i]) : cbx_zeros_like(ctx, out[i]);
+    }
+    return work_close(&w);
+}
+
+/* (in..., cotangents) to (out..., cotangents of the chosen) */
+static cbx_status call_vjp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const derived *d = user;
+    work w;
+
+    (void)nin, (void)nout;
+    work_open(&w, ctx, d, in);
+    for (size_t i = 0; !w.st && i < d->n; i++) want(&w, d->argnums[i]);
+    for (size_t i = 0; !w.st && i < w.nout; i++)
+        expect(&w, "cotangent", i, in[d->f->nin + i], cbx__graph_out(w.f.graph, i));
+    linearize(&w);
+    if (!w.st) pull_back(&w, in + d->f->nin, w.din);
+    for (size_t i = 0; !w.st && i < w.nout; i++) out[i] = w.out[i];
+    for (size_t i = 0; !w.st && i < d->n; i++) out[w.nout + i] = w.din[d->argnums[i]];
+    return work_close(&w);
+}
+
+cbx_status cbx_jvp(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out, cbx_err *err)
+{
+    cbx_status st = cbx__fn_check("jvp", f, err);
+
     if (st) return st;
-    return b->value_and_grad ? b->value_and_grad(b, ctx, f, n, argnums, out, err)
-                             : no_gradient(b, "value_and_grad", err);
+    if (n == 0) n = f->nin, argnums = NULL;
+    return derive(ctx, "jvp", call_jvp, f, n, argnums, false, f->nin + n, 2 * f->nout, out, err);
+}
+
+cbx_status cbx_vjp(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out, cbx_err *err)
+{
+    cbx_status st = cbx__fn_check("vjp", f, err);
+
+    if (st) return st;
+    if (n == 0) n = f->nin, argnums = NULL;
+    return derive(ctx, "vjp", call_vjp, f, n, argnums, false, f->nin + f->nout, f->nout + n, out, err);
+}
+
+/* ---- a linear map as a function ---- */
+
+typedef struct linear {
+    cbx_allocator al;
+    cbx__traced map;
+    cbx_array **zeros; /* descriptions of results that do not move; NULL: it moves */
+    size_t nout;
+    char name[80];
+} linear;
+
+static void linear_free(void *user)
+{
+    linear *m = user;
+    cbx_allocator al = m->al;
+
+    cbx__arrays_free(m->map.ncaptured, m->map.captured);
+    cbx_mem_free(&al, m->map.captured, (m->map.ncaptured + 1) * sizeof *m->map.captured);
+    cbx__graph_unref(m->map.graph);
+    if (m->zeros) cbx__arrays_free(m->nout, m->zeros);
+    cbx_mem_free(&al, m->zeros, (m->nout + 1) * sizeof *m->zeros);
+    cbx_mem_free(&al, m, sizeof *m);
+}
+
+static cbx_status call_linear(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const linear *m = user;
+    cbx_array **moving = cbx_mem_calloc(cbx_ctx_allocator(ctx), nout + 1, sizeof(cbx_array *));
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = moving ? CBX_OK : cbx_fail(&err, CBX_ENOMEM, "no memory for the results of '%s'", m->name);
+    size_t k = 0;
+
+    if (!st) st = cbx__traced_eval(ctx, &m->map, nin, in, moving, &err);
+    for (size_t i = 0; !st && i < nout; i++)
+        out[i] = m->zeros[i] ? cbx_zeros_like(ctx, m->zeros[i]) : cbx_scope_hold(ctx, moving[k++]);
+    if (st) cbx__refuse(ctx, st, "%s", err.message);
+    cbx_mem_free(cbx_ctx_allocator(ctx), moving, (nout + 1) * sizeof(cbx_array *));
+    return CBX_OK;
+}
+
+cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cbx_array **out, cbx_fn **map,
+                         cbx_err *err)
+{
+    const derived d = { .f = (cbx_fn *)(uintptr_t)f, .what = "linearize", .name = "linearize" };
+    linear *m = NULL;
+    work w;
+    cbx_status st = cbx__begin(ctx, err);
+
+    if (!st) st = cbx__fn_check("linearize", f, err);
+    if (!st) st = cbx__operands_check(f->name, f->nin, in, err);
+    if (st) return st;
+    work_open(&w, ctx, &d, in);
+    for (size_t i = 0; !w.st && i < f->nin; i++) want(&w, i);
+    if (!w.st) w.st = cbx__graph_linearize(ctx, w.f.graph, w.in, w.wanted, NULL, w.out, &w.map, w.moves, &w.err);
+    if (!w.st) {
+        m = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *m);
+        if (m) m->al = *cbx_ctx_allocator(ctx), m->nout = w.nout;
+        if (m) m->zeros = cbx_mem_calloc(&m->al, w.nout + 1, sizeof *m->zeros);
+        if (!m || !m->zeros) w.st = cbx_fail(&w.err, CBX_ENOMEM, "no memory for 'linearize' of '%s'", f->name);
+    }
+    for (size_t i = 0; !w.st && i < w.nout; i++)
+        if (!w.moves[i]) w.st = cbx_array_create_abstract(ctx, &w.out[i]->desc, &m->zeros[i], &w.err);
+    if (!w.st) {
+        m->map = w.map;
+        w.map = (cbx__traced){ 0 };
+        snprintf(m->name, sizeof m->name, "linearize(%s)", f->name);
+        w.st = cbx_fn_create(ctx, &(cbx_fn){ m->name, call_linear, m, f->nin, f->nout, NULL }, linear_free, map,
+                             &w.err);
+    }
+    for (size_t i = 0; i < w.nout && w.out; i++) {
+        out[i] = w.st ? NULL : w.out[i];
+        if (w.st) cbx_array_free(w.out[i]);
+    }
+    if (w.st && m) linear_free(m);
+    st = w.st;
+    if (st && err) *err = w.err;
+    w.st = CBX_OK; /* reported in err */
+    work_close(&w);
+    return st;
+}
+
+/* ---- Jacobians ---- */
+
+/* Unit vectors of an array: (its number of elements, its shape...). */
+static cbx_array *basis(cbx_ctx *ctx, const cbx_array_desc *d, size_t *count)
+{
+    size_t shape[CBX_MAX_RANK + 1];
+
+    *count = 1;
+    for (int i = 0; i < d->ndim; i++) *count *= d->shape[i];
+    shape[0] = *count;
+    memcpy(shape + 1, d->shape, (size_t)d->ndim * sizeof *shape);
+    return cbx__reshaped(ctx, cbx_eye(ctx, *count, *count, 0, d->dtype), d->ndim + 1, shape);
+}
+
+/* The axis of unit vectors, in front or (last) behind, as the axes of d: results have the shape of y, then of d. */
+static cbx_array *unfold(cbx_ctx *ctx, const cbx_array *a, const cbx_array_desc *y, const cbx_array_desc *d,
+                         bool behind)
+{
+    size_t shape[2 * CBX_MAX_RANK];
+
+    if (y->ndim + d->ndim > CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "a Jacobian of %d and %d axes has more than %d", y->ndim, d->ndim,
+                           CBX_MAX_RANK);
+    memcpy(shape, y->shape, (size_t)y->ndim * sizeof *shape);
+    memcpy(shape + y->ndim, d->shape, (size_t)d->ndim * sizeof *shape);
+    if (behind) a = cbx_moveaxis(ctx, a, 0, -1);
+    return cbx__reshaped(ctx, a, y->ndim + d->ndim, shape);
+}
+
+/* The linear map, batched over unit vectors of one operand. */
+static cbx_status call_jacfwd(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const derived *d = user;
+    const size_t operand = d->argnums[0];
+    size_t count = 0, k = 0, n;
+    work w;
+
+    (void)nin;
+    work_open(&w, ctx, d, in);
+    if (!w.st) want(&w, operand);
+    linearize(&w);
+    n = w.st ? 0 : w.map.graph->in.n;
+    cbx_array **operands = space(&w, n, sizeof *operands), **moving = space(&w, nout, sizeof *moving);
+    bool *mapped = space(&w, n, sizeof *mapped), *out_mapped = space(&w, nout, sizeof *out_mapped);
+    if (!w.st) {
+        operands[0] = basis(ctx, &in[operand]->desc, &count);
+        mapped[0] = true;
+        for (size_t i = 0; i < w.map.ncaptured; i++) operands[i + 1] = w.map.captured[i];
+        w.st = cbx_ctx_pending(ctx, &w.err);
+    }
+    if (!w.st) w.st = cbx__graph_batch(ctx, w.map.graph, count, operands, mapped, moving, out_mapped, &w.err);
+    for (size_t i = 0; !w.st && i < nout; i++) {
+        const cbx_array_desc *y = &w.out[i]->desc;
+        cbx_array *j = NULL;
+        if (w.moves[i]) {
+            j = cbx_scope_hold(ctx, moving[k]);
+            if (!out_mapped[k++]) j = cbx_add(ctx, j, cbx_zeros(ctx, 1, (const size_t[]){ count }, j->desc.dtype));
+        } else {
+            size_t shape[CBX_MAX_RANK + 1] = { count };
+            memcpy(shape + 1, y->shape, (size_t)y->ndim * sizeof *shape);
+            j = cbx_zeros(ctx, y->ndim + 1, shape, y->dtype);
+        }
+        out[i] = unfold(ctx, j, y, &in[operand]->desc, true);
+    }
+    return work_close(&w);
+}
+
+/* The transposed map, traced, batched over unit vectors of each result. */
+static cbx_status call_jacrev(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const derived *d = user;
+    const size_t operand = d->argnums[0];
+    work w;
+
+    (void)nin;
+    work_open(&w, ctx, d, in);
+    if (!w.st) want(&w, operand);
+    linearize(&w);
+    for (size_t i = 0; !w.st && i < nout; i++) {
+        const cbx_array_desc *y = &w.out[i]->desc;
+        cbx__traced back = { 0 };
+        cbx_array *ct = NULL, *one = NULL, **ops = NULL;
+        bool *mapped = NULL, out_mapped = true;
+        size_t count = 0;
+        cbx__trace trace;
+        cbx_scope scope;
+
+        if (!cbx__has_tangent(y->dtype)) {
+            w.st = cbx_fail(&w.err, CBX_EDTYPE, "'%s' of result %zu, which is %s: it has no derivative", d->name, i,
+                            cbx_dtype_name(y->dtype));
+            break;
+        }
+        w.st = cbx__trace_begin(ctx, d->name, true, &trace, &w.err);
+        if (w.st) break;
+        cbx_scope_open(ctx, &scope);
+        w.st = cbx__trace_input(&trace, y, &ct, &w.err);
+        for (size_t k = 0; k < w.nout; k++) w.ct[k] = k == i ? ct : NULL;
+        if (!w.st) pull_back(&w, w.ct, w.din);
+        if (!w.st) w.st = cbx_ctx_pending(ctx, &w.err);
+        w.st = cbx__trace_end(&trace, w.st, 1, &w.din[operand], &back, &w.err);
+        cbx_scope_close(&scope, NULL);
+        cbx_array_free(ct);
+        ops = space(&w, 1 + back.ncaptured, sizeof *ops);
+        mapped = space(&w, 1 + back.ncaptured, sizeof *mapped);
+        if (!w.st) {
+            ops[0] = basis(ctx, y, &count);
+            mapped[0] = true;
+            for (size_t k = 0; k < back.ncaptured; k++) ops[k + 1] = back.captured[k];
+            w.st = cbx_ctx_pending(ctx, &w.err);
+        }
+        if (!w.st) w.st = cbx__graph_batch(ctx, back.graph, count, ops, mapped, &one, &out_mapped, &w.err);
+        if (!w.st) {
+            one = cbx_scope_hold(ctx, one);
+            if (!out_mapped) {
+                size_t shape[CBX_MAX_RANK + 1] = { count };
+                memcpy(shape + 1, one->desc.shape, (size_t)one->desc.ndim * sizeof *shape);
+                one = cbx__to_shape(ctx, one, one->desc.ndim + 1, shape);
+            }
+            out[i] = unfold(ctx, one, y, &in[operand]->desc, false);
+        }
+        cbx__traced_clear(ctx, &back);
+    }
+    return work_close(&w);
+}
+
+static cbx_status make_jacobian(cbx_ctx *ctx, const char *what, cbx_array_fn call, const cbx_fn *f, size_t argnum,
+                                cbx_fn **out, cbx_err *err)
+{
+    const cbx_status st = cbx__fn_check(what, f, err);
+    return st ? st : derive(ctx, what, call, f, 1, &argnum, false, f->nin, f->nout, out, err);
+}
+
+cbx_status cbx_jacfwd(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **out, cbx_err *err)
+{
+    return make_jacobian(ctx, "jacfwd", call_jacfwd, f, argnum, out, err);
+}
+
+cbx_status cbx_jacrev(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **out, cbx_err *err)
+{
+    return make_jacobian(ctx, "jacrev", call_jacrev, f, argnum, out, err);
+}
+
+/* Forward over reverse. */
+cbx_status cbx_hessian(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **out, cbx_err *err)
+{
+    cbx_fn *g = NULL;
+    cbx_status st = make_grad(ctx, "hessian", f, 1, &argnum, false, &g, err);
+
+    if (!st) st = cbx_jacfwd(ctx, g, argnum, out, err);
+    cbx_fn_free(g);
+    return st;
+}
+
+/* (in..., v) to the tangent of the gradient along v */
+static cbx_status call_hessian_vector(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                                      void *user)
+{
+    const cbx_fn *f = user; /* jvp of grad: gives the gradient, too */
+    cbx_array *both[2];
+    const cbx_status st = cbx_fn_call(ctx, f, nin, in, 2, both);
+
+    (void)nout;
+    out[0] = both[1];
+    return st;
+}
+
+static void release_fn(void *user) { cbx_fn_free(user); }
+
+cbx_status cbx_hessian_vector(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **out, cbx_err *err)
+{
+    cbx_fn *g = NULL, *j = NULL;
+    cbx_status st = make_grad(ctx, "hessian_vector", f, 1, &argnum, false, &g, err);
+
+    if (!st) st = cbx_jvp(ctx, g, 1, &argnum, &j, err);
+    if (!st)
+        st = cbx_fn_create(ctx, &(cbx_fn){ "hessian_vector", call_hessian_vector, j, f->nin + 1, 1, NULL }, release_fn,
+                           out, err);
+    if (st) cbx_fn_free(j);
+    cbx_fn_free(g);
+    return st;
 }
 
 /* ---- batches ---- */
@@ -128,11 +606,21 @@ static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_ar
     return true;
 }
 
-static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *r)
+static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *r, bool mapped, size_t length)
 {
-    int axis = v->axes[v->f->nin + i];
+    const int axis = v->axes[v->f->nin + i];
+    size_t shape[CBX_MAX_RANK + 1] = { length };
     char text[160];
 
+    if (axis == CBX_NOT_MAPPED) {
+        if (!mapped) return r;
+        return cbx__refuse(ctx, CBX_EINVAL, "result %zu of '%s' differs over the batch: it needs an axis for it", i,
+                           v->name);
+    }
+    if (!mapped && r->desc.ndim < CBX_MAX_RANK) {
+        memcpy(shape + 1, r->desc.shape, (size_t)r->desc.ndim * sizeof *shape);
+        r = cbx__to_shape(ctx, r, r->desc.ndim + 1, shape);
+    }
     if (cbx_array_is_failed(r) || (axis >= -r->desc.ndim && axis < r->desc.ndim)) return cbx_moveaxis(ctx, r, 0, axis);
     return cbx__refuse(ctx, CBX_EINVAL, "'%s' puts the batch on axis %d of result %zu, which is %s", v->name, axis, i,
                        cbx_array_desc_text(&r->desc, text, sizeof text));
@@ -141,35 +629,52 @@ static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *
 static cbx_status call_batched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
     const batched *v = user;
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_array **moved = cbx_mem_calloc(al, nin + 1, sizeof(cbx_array *));
-    bool *mapped = cbx_mem_calloc(al, nin + 1, sizeof *mapped);
-    cbx_vmap_call call = { ctx, v->f, 0, moved, mapped };
+    cbx_arena arena;
     cbx_err err = CBX_ERR_INIT;
+    cbx__traced f = { 0 };
+    size_t length = 0, n = nin;
     cbx_status st = CBX_OK;
 
-    if (!moved || !mapped) {
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx_array **moved = cbx_arena_calloc(&arena, nin + 1, sizeof *moved), **all = NULL;
+    bool *mapped = cbx_arena_calloc(&arena, nin + 1, sizeof *mapped), *all_mapped = NULL;
+    bool *out_mapped = cbx_arena_calloc(&arena, nout + 1, sizeof *out_mapped);
+    cbx_array_desc *d = cbx_arena_calloc(&arena, nin + 1, sizeof *d);
+
+    if (!moved || !mapped || !out_mapped || !d) {
         cbx__refuse(ctx, CBX_ENOMEM, "no memory for the operands of '%s'", v->name);
-    } else if (line_up(ctx, v, in, moved, mapped, &call.length)) {
-        CBX__CARRY_OUT(st, vmap, cbx__any_abstract(nin, moved), cbx__vmap_shapes, &call, out, &err);
-        cbx__settle(ctx, st, &err, nout, out);
-        for (size_t i = 0; i < nout; i++) out[i] = put_axis(ctx, v, i, out[i]);
+        goto done;
     }
-    cbx_mem_free(al, moved, (nin + 1) * sizeof(cbx_array *));
-    cbx_mem_free(al, mapped, (nin + 1) * sizeof *mapped);
+    if (!line_up(ctx, v, in, moved, mapped, &length)) goto done;
+    for (size_t i = 0; i < nin; i++) {
+        d[i] = moved[i]->desc;
+        if (mapped[i]) memmove(d[i].shape, d[i].shape + 1, (size_t)--d[i].ndim * sizeof *d[i].shape);
+    }
+    st = cbx__trace_fn(ctx, v->f, d, &f, &err);
+    n += f.ncaptured;
+    all = cbx_arena_calloc(&arena, n + 1, sizeof *all);
+    all_mapped = cbx_arena_calloc(&arena, n + 1, sizeof *all_mapped);
+    if (!st && (!all || !all_mapped)) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the operands of '%s'", v->name);
+    for (size_t i = 0; !st && i < n; i++) {
+        all[i] = i < nin ? moved[i] : f.captured[i - nin];
+        all_mapped[i] = i < nin && mapped[i];
+    }
+    if (!st) st = cbx__graph_batch(ctx, f.graph, length, all, all_mapped, out, out_mapped, &err);
+    for (size_t i = 0; !st && i < nout; i++)
+        out[i] = put_axis(ctx, v, i, cbx_scope_hold(ctx, out[i]), out_mapped[i], length);
+    if (st) cbx__refuse(ctx, st, "%s", err.message);
+done:
+    cbx__traced_clear(ctx, &f);
+    cbx_arena_clear(&arena);
     return CBX_OK;
 }
 
-static cbx_status axes_check(const cbx_fn *f, const int *in_axes, const int *out_axes, cbx_err *err)
+static cbx_status axes_check(const cbx_fn *f, const int *in_axes, cbx_err *err)
 {
     bool any = false;
 
     for (size_t i = 0; i < f->nin; i++) any |= !in_axes || in_axes[i] != CBX_NOT_MAPPED;
     if (!any) return cbx_fail(err, CBX_EINVAL, "'vmap' of '%s' maps no operand: one must have an axis", f->name);
-    for (size_t i = 0; out_axes && i < f->nout; i++)
-        if (out_axes[i] == CBX_NOT_MAPPED)
-            return cbx_fail(err, CBX_EINVAL, "'vmap' of '%s' has no axis for result %zu: all results are stacked",
-                            f->name, i);
     return CBX_OK;
 }
 
@@ -180,7 +685,7 @@ cbx_status cbx_vmap(cbx_ctx *ctx, const cbx_fn *f, const int *in_axes, const int
     size_t bytes;
     cbx_status st = cbx__fn_check("vmap", f, err);
 
-    if (!st) st = axes_check(f, in_axes, out_axes, err);
+    if (!st) st = axes_check(f, in_axes, err);
     if (st) return st;
     bytes = sizeof *v + (f->nin + f->nout) * sizeof *v->axes;
     v = cbx_mem_zalloc(al, bytes);

@@ -4,10 +4,14 @@
  * Transforms take a function, plain (CBX_FN) or owned, hold on to it, and give an owned one, so they nest in any order.
  * They report in err.  Control flow is array operations: results belong to the current scope; a failure makes all of them
  * failed arrays and waits in the context for the scope's close; the status returned is the context's pending one, so that
- * a user's function may end with `return cbx_scan(...)`.  Results may be put where operands stand.  Each step runs in a scope of its own: memory does not grow with
- * the number of steps.  Abstract operands give abstract results: bodies and branches run once for their shapes.
- * All go through the context's backend at the time of the call; what a backend lacks the engine does itself by plain loops.
- * Source of names and rules: JAX 0.10 (jax.lax.scan, fori_loop, while_loop, cond, switch; jax.vmap).
+ * a user's function may end with `return cbx_scan(...)`.  Results may be put where operands stand.
+ *
+ * A function that is transformed, or that control flow runs, is traced: it runs once with abstract operands, and what it does is
+ * recorded, then repeated.  It must not read elements of its operands in C (cbx_array_read is refused; cbx_cond and cbx_while_loop
+ * decide).  What it computes of other arrays with data is computed once.  Each step of a loop frees what it made: memory does not
+ * grow with the number of steps.
+ * Derivatives go through everything but the number of steps of a while_loop in reverse mode, and random_gamma in its shape.
+ * Source of names and rules: JAX 0.10 (jax.lax.scan, fori_loop, while_loop, cond, switch; jax.vmap, grad, jvp, vjp, jacfwd ...).
  * One thread uses a context at a time.  Since 0.1.
  */
 #ifndef CALIBRAX_ARRAY_TRANSFORM_H
@@ -29,30 +33,62 @@ CBX_BEGIN_DECLS
  */
 CBX_API cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
 
-/** Among in_axes: an operand that every element of the batch sees whole. */
+/** Among in_axes: an operand that every element of the batch sees whole.  Among out_axes: a result that is the same for all. */
 #define CBX_NOT_MAPPED INT_MIN
 
 /**
- * f over a batch: called with one slice of each mapped operand at a time, results stacked.
- * Mapped operands must be equally long along their axes.  A batch of length 0 has its shapes from cbx_fn_infer.
+ * f over a batch: what it does with one slice of each mapped operand, done for all slices at once; results are stacked.
+ * Mapped operands must be equally long along their axes.
  * @param in_axes   f->nin axes, negative ones from the end, or CBX_NOT_MAPPED, of which not all may be; NULL: all 0
- * @param out_axes  f->nout places of the batch axis in the results, negative ones from the end; NULL: all 0
- * @return CBX_OK; CBX_EINVAL (no code, nothing mapped, a result not mapped); CBX_ENOMEM.  Calls of *out: CBX_EINVAL (an
- *         axis outside, a result of rank 9), CBX_ESHAPE (lengths differ, results differ in shape over the batch)
+ * @param out_axes  f->nout places of the batch axis in the results, negative ones from the end; CBX_NOT_MAPPED: a result that
+ *                  does not depend on mapped operands; NULL: all 0
+ * @return CBX_OK; CBX_EINVAL (no code, nothing mapped); CBX_ENOMEM.  Calls of *out: CBX_EINVAL (an axis outside, an array of
+ *         CBX_MAX_RANK axes that would get one more, a result that differs and has no axis), CBX_ESHAPE (lengths differ)
  */
 CBX_API cbx_status cbx_vmap(cbx_ctx *ctx, const cbx_fn *f, const int *in_axes, const int *out_axes, cbx_fn **out,
                             cbx_err *err);
 
+/*
+ * Derivatives.  A tangent has the dtype and shape of its operand or result, a cotangent, too.  Of complex numbers cotangents pair
+ * by Re(ct t), as in JAX.  Where f has no derivative: maximum and minimum of equals share, abs' and sign' of 0 are 0, of an
+ * optimum over an axis all that equal it share.  Integers and booleans do not move.
+ * Errors of calls: CBX_EDTYPE (an operand to derive in that is integer or bool), what f reports, CBX_EUNSUPPORTED (above).
+ */
+
 /**
  * Gradients of f, one result that is a real scalar, in some of its operands: result i is shaped as operand argnums[i].
  * @param n        gradients; 0: one, in operand 0
- * @param argnums  n operands of f, counted from 0
- * @return CBX_OK; CBX_EUNSUPPORTED (the backend does not differentiate); CBX_EINVAL (no code, results, argnums); CBX_ENOMEM
+ * @param argnums  n operands of f, counted from 0; NULL: the first n
+ * @return CBX_OK; CBX_EINVAL (no code, results, argnums); CBX_ENOMEM.  Calls: CBX_ESHAPE, CBX_EDTYPE (no real scalar)
  */
 CBX_API cbx_status cbx_grad(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out, cbx_err *err);
 /** As cbx_grad; the first result is f's own, the gradients follow. */
 CBX_API cbx_status cbx_value_and_grad(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out,
                                       cbx_err *err);
+/**
+ * Forward mode: (operands..., tangents of n of them) to (results..., their tangents), J t.
+ * @param n  0: tangents of all operands
+ * Calls: CBX_ESHAPE, CBX_EDTYPE (a tangent unlike its operand)
+ */
+CBX_API cbx_status cbx_jvp(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out, cbx_err *err);
+/** Reverse mode: (operands..., cotangents of all results) to (results..., cotangents of n operands), ct J.  As cbx_jvp. */
+CBX_API cbx_status cbx_vjp(cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums, cbx_fn **out, cbx_err *err);
+/**
+ * The results at a point, and the derivative there as a function of tangents, which may be called many times.
+ * @param in   f->nin operands
+ * @param out  f->nout results, the caller's
+ * @param map  takes f->nin tangents, gives f->nout; the caller's
+ */
+CBX_API cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cbx_array **out, cbx_fn **map,
+                                 cbx_err *err);
+/** Jacobians of all results in one operand: (shape of the result, shape of the operand); column by column. */
+CBX_API cbx_status cbx_jacfwd(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **out, cbx_err *err);
+/** The same row by row: for fewer results than operands. */
+CBX_API cbx_status cbx_jacrev(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **out, cbx_err *err);
+/** Second derivatives of a scalar function: (shape, shape) of the operand; forward over reverse. */
+CBX_API cbx_status cbx_hessian(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **out, cbx_err *err);
+/** (operands..., v) to the product of that matrix with v, in the time of a few gradients. */
+CBX_API cbx_status cbx_hessian_vector(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **out, cbx_err *err);
 
 /* ---- control flow ---- */
 
@@ -65,13 +101,13 @@ CBX_API cbx_status cbx_value_and_grad(cbx_ctx *ctx, const cbx_fn *f, size_t n, c
  * @param reverse  from the last step to the first; ys[t] still belongs to xs[t]
  * @param out      body->nout: the last carry, then ys stacked along a new first axis
  * @return CBX_OK; CBX_EINVAL (counts, no length, rank), CBX_ESHAPE (lengths that differ), CBX_ESHAPE or CBX_EDTYPE (a carry
- *         that changes, named with both descriptions); what the body says.  No steps: ys have their shapes from cbx_fn_infer.
+ *         that changes, named with both descriptions); what the body says
  */
 CBX_API cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
                             cbx_array *const *xs, size_t length, bool reverse, cbx_array **out);
 
 /**
- * values = body(i, values...) for lower <= i < upper; i is an int64 of rank 0.  upper <= lower: init, and body never runs.
+ * values = body(i, values...) for lower <= i < upper; i is an int64 of rank 0.  upper <= lower: init.
  * @param n    values; body takes n + 1 operands and gives n results like init in shape and dtype
  * @param out  n
  * @return as cbx_scan
@@ -89,8 +125,8 @@ CBX_API cbx_status cbx_while_loop(cbx_ctx *ctx, const cbx_fn *test, const cbx_fn
                                   cbx_array *const *init, cbx_array **out);
 
 /**
- * yes(in...) if which holds (rank 0; true unless it is 0), else no(in...).  One of them is computed; the other runs for its
- * shapes, and both must agree in them.
+ * yes(in...) if which holds (rank 0; true unless it is 0), else no(in...).  Both are traced and must agree in their results; one
+ * is computed.
  * @param out  yes->nout, which is no->nout
  * @return CBX_OK; CBX_EINVAL (counts), CBX_ESHAPE (which is no scalar), CBX_ESHAPE or CBX_EDTYPE (branches differ); what the
  *         branches say

@@ -12,6 +12,15 @@ uint64_t cbx_hash_text(uint64_t h, const char *s)
     return h;
 }
 
+uint64_t cbx_hash_words(uint64_t h, size_t n, const uint64_t *words)
+{
+    for (size_t i = 0; i < n; i++) {
+        h = (h ^ words[i]) * 0x100000001b3;
+        h ^= h >> 32; /* high bits of a word reach the slot of a table */
+    }
+    return h;
+}
+
 void cbx_table_init(cbx_table *t, const cbx_allocator *al) { *t = (cbx_table){ .al = *al }; }
 
 void cbx_table_clear(cbx_table *t)

@@ -24,6 +24,8 @@ CBX_BEGIN_DECLS
  * h is CBX_HASH_START or the hash of what comes before.
  */
 CBX_API uint64_t cbx_hash_text(uint64_t h, const char *s);
+/** The same of n words, a word at a time. */
+CBX_API uint64_t cbx_hash_words(uint64_t h, size_t n, const uint64_t *words);
 
 typedef struct cbx_table_slot {
     uint64_t hash; /* 0: free */

@@ -66,7 +66,10 @@
 #define DEFINE_KEEP                    DEFINE_FLOAT
 #define DEFINE_BINARY(prim, name)      BINARY(name, prim)
 #define DEFINE_NO
-#define DEFINE(name, number, word, nin, operands, result, shape, run, cost, function) DEFINE_##function
+#define DEFINE_BINARY_FLOAT                       DEFINE_BINARY
+#define DEFINE_BINARY_WIDE                        DEFINE_BINARY
+#define DEFINE_COMPARE                            DEFINE_BINARY
+#define DEFINE(name, number, word, function, ...) DEFINE_##function
 CBX_PRIM_MAP(DEFINE)
 LIST(ONE)
 REDUCE_LIST(REDUCE)
@@ -162,7 +165,10 @@ static cbx_array *do_tensordot(cbx_ctx *c, const numpy_case *k)
 #define ENTRY_KEEP                    ENTRY_FLOAT
 #define ENTRY_BINARY(prim, name)      { #name, do_##name }, { #name "_scalar", do_##name##_scalar },
 #define ENTRY_NO
-#define ENTRY(name, number, word, nin, operands, result, shape, run, cost, function) ENTRY_##function
+#define ENTRY_BINARY_FLOAT                       ENTRY_BINARY
+#define ENTRY_BINARY_WIDE                        ENTRY_BINARY
+#define ENTRY_COMPARE                            ENTRY_BINARY
+#define ENTRY(name, number, word, function, ...) ENTRY_##function
 static const numpy_function functions[] = {
     CBX_PRIM_MAP(ENTRY) LIST(ROW) REDUCE_LIST(ROW) AXIS_LIST(ROW) PAIR_LIST(ROW) ROW(matmul) ROW(var) ROW(std)
         ROW(nanstd) ROW(percentile) ROW(astype) ROW(where) ROW(clip) ROW(permute_dims) ROW(roll) ROW(repeat) ROW(slice)

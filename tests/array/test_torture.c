@@ -67,7 +67,10 @@ typedef cbx_array *(*call)(cbx_ctx *c, const given *g);
 #define DEFINE_KEEP(prim, name, loop)
 #define DEFINE_BINARY(prim, name) BINARY(name, prim)
 #define DEFINE_NO
-#define DEFINE(name, number, word, nin, operands, result, shape, run, cost, function) DEFINE_##function
+#define DEFINE_BINARY_FLOAT                       DEFINE_BINARY
+#define DEFINE_BINARY_WIDE                        DEFINE_BINARY
+#define DEFINE_COMPARE                            DEFINE_BINARY
+#define DEFINE(name, number, word, function, ...) DEFINE_##function
 CBX_PRIM_MAP(DEFINE)
 REDUCE_LIST(REDUCE)
 RUNNING_LIST(RUNNING)
@@ -103,6 +106,8 @@ FN(astype, cbx_astype(c, g->t, CBX_I16))
 FN(copy, cbx_copy(c, g->t))
 FN(round, cbx_round(c, g->t, 1))
 FN(square, cbx_square(c, g->z))
+FN(digamma, cbx_digamma(c, g->t))
+FN(polygamma, cbx_polygamma(c, 2, g->n))
 FN(deg2rad, cbx_deg2rad(c, g->n))
 FN(rad2deg, cbx_rad2deg(c, g->t))
 FN(logical_not, cbx_logical_not(c, g->x))
@@ -201,29 +206,32 @@ FN(outer, cbx_outer(c, g->n, g->x))
 #define ENTRY_KEEP                    ENTRY_FLOAT
 #define ENTRY_BINARY(prim, name)      ROW(name) ROW(name##_scalar)
 #define ENTRY_NO
-#define ENTRY(name, number, word, nin, operands, result, shape, run, cost, function) ENTRY_##function
+#define ENTRY_BINARY_FLOAT                       ENTRY_BINARY
+#define ENTRY_BINARY_WIDE                        ENTRY_BINARY
+#define ENTRY_COMPARE                            ENTRY_BINARY
+#define ENTRY(name, number, word, function, ...) ENTRY_##function
 static const struct {
     const char *name;
     call fn;
 } functions[] = {
-    CBX_PRIM_MAP(ENTRY) REDUCE_LIST(ROW) RUNNING_LIST(ROW) ROW(positive) ROW(reciprocal) ROW(clip_scalar) ROW(moveaxes)
-        ROW(broadcast_arrays) ROW(roll_axes) ROW(roll_flat) ROW(unstack) ROW(repeat_counts) ROW(repeat_counts_size)
-            ROW(flip_axes) ROW(squeeze_axes) ROW(average) ROW(cumulative_sum_initial) ROW(cumulative_prod_initial)
-                ROW(segment_prod) ROW(segment_min) ROW(segment_max) ROW(segment_mean) ROW(argwhere)
-                    ROW(searchsorted_sorter) ROW(quantile) ROW(weak) ROW(asarray) ROW(full) ROW(zeros) ROW(ones)
-                        ROW(full_like) ROW(zeros_like) ROW(ones_like) ROW(arange) ROW(arange_int) ROW(linspace)
-                            ROW(logspace) ROW(eye) ROW(tril) ROW(triu) ROW(meshgrid) ROW(astype) ROW(copy) ROW(round)
-                                ROW(square) ROW(deg2rad) ROW(rad2deg) ROW(logical_not) ROW(real) ROW(imag) ROW(conj)
-                                    ROW(logical_and) ROW(logical_or) ROW(logical_xor) ROW(where) ROW(clip) ROW(reshape)
-                                        ROW(flatten) ROW(permute_dims) ROW(swapaxes) ROW(moveaxis) ROW(matrix_transpose)
-                                            ROW(expand_dims) ROW(squeeze) ROW(broadcast_to) ROW(slice) ROW(index)
-                                                ROW(flip) ROW(roll) ROW(concat) ROW(stack) ROW(pad) ROW(tile)
-                                                    ROW(repeat) ROW(var) ROW(std) ROW(nanstd) ROW(take)
-                                                        ROW(take_along_axis) ROW(scatter) ROW(segment_sum) ROW(nonzero)
-                                                            ROW(nonzero_size) ROW(sort) ROW(argsort) ROW(searchsorted)
-                                                                ROW(digitize) ROW(unique) ROW(unique_all) ROW(bincount)
-                                                                    ROW(histogram) ROW(percentile) ROW(matrix_product)
-                                                                        ROW(tensordot) ROW(vecdot) ROW(outer)
+    CBX_PRIM_MAP(ENTRY) REDUCE_LIST(ROW) RUNNING_LIST(ROW) ROW(digamma) ROW(polygamma) ROW(positive) ROW(reciprocal)
+        ROW(clip_scalar) ROW(moveaxes) ROW(broadcast_arrays) ROW(roll_axes) ROW(roll_flat) ROW(unstack)
+            ROW(repeat_counts) ROW(repeat_counts_size) ROW(flip_axes) ROW(squeeze_axes) ROW(average) ROW(
+                cumulative_sum_initial) ROW(cumulative_prod_initial) ROW(segment_prod) ROW(segment_min) ROW(segment_max)
+                ROW(segment_mean) ROW(argwhere) ROW(searchsorted_sorter) ROW(quantile) ROW(weak) ROW(asarray) ROW(full)
+                    ROW(zeros) ROW(ones) ROW(full_like) ROW(zeros_like) ROW(ones_like) ROW(arange) ROW(arange_int)
+                        ROW(linspace) ROW(logspace) ROW(eye) ROW(tril) ROW(triu) ROW(meshgrid) ROW(astype) ROW(copy)
+                            ROW(round) ROW(square) ROW(deg2rad) ROW(rad2deg) ROW(logical_not) ROW(real) ROW(imag)
+                                ROW(conj) ROW(logical_and) ROW(logical_or) ROW(logical_xor) ROW(where) ROW(clip)
+                                    ROW(reshape) ROW(flatten) ROW(permute_dims) ROW(swapaxes) ROW(moveaxis)
+                                        ROW(matrix_transpose) ROW(expand_dims) ROW(squeeze) ROW(broadcast_to) ROW(slice)
+                                            ROW(index) ROW(flip) ROW(roll) ROW(concat) ROW(stack) ROW(pad) ROW(tile)
+                                                ROW(repeat) ROW(var) ROW(std) ROW(nanstd) ROW(take) ROW(take_along_axis)
+                                                    ROW(scatter) ROW(segment_sum) ROW(nonzero) ROW(nonzero_size)
+                                                        ROW(sort) ROW(argsort) ROW(searchsorted) ROW(digitize)
+                                                            ROW(unique) ROW(unique_all) ROW(bincount) ROW(histogram)
+                                                                ROW(percentile) ROW(matrix_product) ROW(tensordot)
+                                                                    ROW(vecdot) ROW(outer)
 };
 
 static bool listed(const char *name)

@@ -1,6 +1,8 @@
 /* The examples of docs/reference/arrays.md on transforms and control flow: what the manual shows is here, and is run. */
 #include "transform_support.h"
 
+#include "calibrax/array/linalg.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -72,6 +74,37 @@ static cbx_array *kepler(cbx_ctx *c, cbx_array *mean, double e)
     return out[0];
 }
 
+/* Sum of squares of y - a exp(-k x), a function of (a, k). */
+static cbx_status misfit(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_array *const *xy = user;
+    const cbx_array *a = cbx_index(c, in[0], 0, 0), *k = cbx_index(c, in[0], 0, 1);
+    const cbx_array *model = cbx_multiply(c, a, cbx_exp(c, cbx_multiply(c, cbx_negative(c, k), xy[0])));
+
+    (void)nin, (void)nout;
+    out[0] = cbx_sum(c, cbx_square(c, cbx_subtract(c, xy[1], model)), NULL);
+    return CBX_OK;
+}
+
+/* One step of Newton's method on it: p - H^-1 g. */
+static cbx_status newton(cbx_ctx *c, const cbx_array *const xy[2], cbx_array *p, cbx_array **out, cbx_err *err)
+{
+    const cbx_fn *f = CBX_FN(misfit, (void *)(uintptr_t)xy, 1, 1);
+    cbx_array *g = NULL, *h = NULL;
+    cbx_fn *gradient = NULL, *hessian = NULL;
+    cbx_scope scope;
+    cbx_status st = cbx_grad(c, f, 0, NULL, &gradient, err);
+
+    cbx_scope_open(c, &scope);
+    if (!st) st = cbx_hessian(c, f, 0, &hessian, err);
+    if (!st) cbx_fn_call(c, gradient, 1, &p, 1, &g);
+    if (!st) cbx_fn_call(c, hessian, 1, &p, 1, &h);
+    if (!st) *out = cbx_subtract(c, p, cbx_solve(c, h, g));
+    cbx_fn_free(gradient);
+    cbx_fn_free(hessian);
+    return st ? (cbx_scope_close(&scope, NULL), st) : cbx_scope_close_keep(&scope, 1, out, err);
+}
+
 static void examples_compute(void **state)
 {
     (void)state;
@@ -95,6 +128,15 @@ static void examples_compute(void **state)
     r = kepler(c, line(c, 4), 0.6);
     for (size_t i = 0; i < 4; i++)
         CHECK_LE(fabs(at(r, i) - 0.6 * sin(at(r, i)) - (double)i), 4e-15, "the equation holds");
+
+    const double near[2] = { 1.9, 0.52 };
+    cbx_array *x = line(c, 6), *y = cbx_multiply_scalar(c, cbx_exp(c, cbx_multiply_scalar(c, x, -0.5)), 2);
+    cbx_array *p = cbx_asarray(c, &(const cbx_array_desc){ CBX_F64, 1, { 2 } }, near);
+    for (int i = 0; i < 5; i++) {
+        CHECK_OK(newton(c, (const cbx_array *const[]){ x, y }, p, &r, &err), &err, "a step");
+        p = cbx_scope_hold(c, r);
+    }
+    CHECK_LE(fabs(at(p, 0) - 2) + fabs(at(p, 1) - 0.5), 1e-14, "the parameters that y was made with");
     cbx_ctx_free(c);
 }
 
@@ -132,7 +174,7 @@ static void the_manual_shows_what_is_tested(void **state)
         from = end + 1;
         blocks++;
     }
-    CHECK_INT(blocks, 3, "examples");
+    CHECK_INT(blocks, 4, "examples");
     free(manual);
     free(code);
 }

@@ -23,7 +23,10 @@
 #define LOOPS_KEEP              LOOPS_FLOAT
 #define LOOPS_BINARY(P, g)
 #define LOOPS_NO
-#define LOOPS(name, number, word, nin, operands, result, shape, run, cost, function) LOOPS_##function
+#define LOOPS_BINARY_FLOAT                       LOOPS_BINARY
+#define LOOPS_BINARY_WIDE                        LOOPS_BINARY
+#define LOOPS_COMPARE                            LOOPS_BINARY
+#define LOOPS(name, number, word, function, ...) LOOPS_##function
 CBX_PRIM_MAP(LOOPS)
 
 /* tanh(+-inf + iy) is +-1 + i0 with the zero of y's sign, as the array API has it; in C the sign is
@@ -129,7 +132,10 @@ static const cbx__loop table[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
 #define ROW_KEEP              ROW_FLOAT
 #define ROW_BINARY(P, g)
 #define ROW_NO
-#define ROW(name, number, word, nin, operands, result, shape, run, cost, function) ROW_##function
+#define ROW_BINARY_FLOAT                       ROW_BINARY
+#define ROW_BINARY_WIDE                        ROW_BINARY
+#define ROW_COMPARE                            ROW_BINARY
+#define ROW(name, number, word, function, ...) ROW_##function
     CBX_PRIM_MAP(ROW) REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit) ALL_ROW(ABS, abs) ALL_ROW(ISNAN, isnan)
         ALL_ROW(ISINF, isinf) ALL_ROW(ISFINITE, isfinite)[CBX_PRIM_NEG] = { CBX__INTS(ENTRY, neg) CBX__FLOATS(
             ENTRY, neg) CBX__COMPLEXES(ENTRY, neg) },

@@ -83,12 +83,12 @@ cbx_status cbx__ref_run_pow(const cbx_call *call, cbx_array **out, cbx_err *err)
                                 cbx_dtype_name(n->desc.dtype));
         }
     }
-    st = cbx_array_create(call->ctx, call->result, out, err);
+    st = cbx_array_create(call->ctx, call->results, out, err);
     if (st) return st;
     op[0] = cbx__ref_strided(*out);
     op[1] = cbx__ref_strided(call->in[0]);
     op[2] = cbx__ref_strided(n);
-    cbx__ref_walk(call->result->ndim, call->result->shape, 3, op,
+    cbx__ref_walk(call->results->ndim, call->results->shape, 3, op,
                   cbx__loops_get()->binary(CBX_PRIM_POW, n->desc.dtype));
     return CBX_OK;
 }

@@ -145,6 +145,7 @@ static column_reducer find_reducer(const cbx_call *call, cbx_dtype wide)
     static const column_reducer ignoring[2][2] = { { nanmax_f64, nanmin_f64 }, { nanmax_f32, nanmin_f32 } };
     static const column_reducer table[CBX_PRIM_LIMIT][5] = {
         [CBX_PRIM_SUM] = { sum_u64, sum_u64, sum_f64 },
+        [CBX_PRIM_SQUARES] = { [2] = sum_f64 },
         [CBX_PRIM_PROD] = { prod_u64, prod_u64, prod_f64 },
         [CBX_PRIM_REDUCE_MAX] = { max_i64, max_u64, max_f64, NULL, max_f32 },
         [CBX_PRIM_REDUCE_MIN] = { min_i64, min_u64, min_f64, NULL, min_f32 },
@@ -154,7 +155,7 @@ static column_reducer find_reducer(const cbx_call *call, cbx_dtype wide)
         [CBX_PRIM_ARGMIN] = { argmin_i64, argmin_u64, argmin_f64 },
     };
     const int column = wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : wide == CBX_F32 ? 4 : 3;
-    if (call->attrs->mode && (wide == CBX_F32 || wide == CBX_F64))
+    if (call->attrs->mode && call->prim != CBX_PRIM_SQUARES && (wide == CBX_F32 || wide == CBX_F64))
         return ignoring[wide == CBX_F32][call->prim == CBX_PRIM_REDUCE_MIN];
     return wide == CBX_C128 ? NULL : table[call->prim][column];
 }

@@ -173,5 +173,5 @@ cbx_status cbx__ref_run_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attr
 cbx_status cbx__ref_run_semiring_conv(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     return cbx__ref_run_conv(call->ctx, cbx_semiring_get((cbx_algebra)call->attrs->mode), call->attrs, call->in,
-                             call->result, out, err);
+                             call->results, out, err);
 }

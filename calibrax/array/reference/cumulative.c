@@ -55,7 +55,7 @@ static void cumprod_c128(void *values, size_t n, cbx__total *t, bool begin)
 cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_array *a = call->in[0];
-    cbx_dtype from = a->desc.dtype, to = call->result->dtype, wide = cbx__ref_wide(to);
+    cbx_dtype from = a->desc.dtype, to = call->results->dtype, wide = cbx__ref_wide(to);
     cbx__split in = cbx__split_axes(a, 1, &call->attrs->axis), result;
     size_t index[2][CBX_MAX_RANK] = { { 0 } };
     static const cumulator table[CBX_PRIM_LIMIT][4] = {
@@ -73,7 +73,7 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
     cbx_status st;
 
     assert(run && load);
-    st = cbx_array_create(call->ctx, call->result, out, err);
+    st = cbx_array_create(call->ctx, call->results, out, err);
     if (st) return st;
     result = cbx__split_axes(*out, 1, &call->attrs->axis);
     dst = (*out)->data;

@@ -201,7 +201,7 @@ static cbx_status each_lane(const cbx_call *call, lane *l, transform f, size_t o
     cbx_block scratch = { 0 };
     side from, to;
     size_t group;
-    cbx_status st = cbx_array_create(call->ctx, call->result, &r, err);
+    cbx_status st = cbx_array_create(call->ctx, call->results, &r, err);
 
     if (st || r->count == 0) goto done;
     from = side_of(x, axis, true);
@@ -220,7 +220,7 @@ done:
 
 cbx_status cbx__ref_run_fft(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    lane l = { .n = call->result->shape[call->attrs->axis],
+    lane l = { .n = call->results->shape[call->attrs->axis],
                .inverse = call->attrs->mode,
                .factor = call->attrs->value.v.f };
     cbx_status st = cbx__fft_plan_get(call->ctx, l.n, false, &l.plan, err);

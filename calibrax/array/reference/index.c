@@ -91,11 +91,11 @@ cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err
 {
     cbx_array *d[2] = { NULL, NULL }, *r = NULL;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
-    size_t size = cbx_dtype_size(call->result->dtype), run = b.inner * size;
-    cbx__loop copy = cbx__ref_copy(call->result->dtype);
+    size_t size = cbx_dtype_size(call->results->dtype), run = b.inner * size;
+    cbx__loop copy = cbx__ref_copy(call->results->dtype);
     cbx_status st = prepare(call, &b, 2, d, err);
 
-    if (!st) st = cbx_array_create(call->ctx, call->result, &r, err);
+    if (!st) st = cbx_array_create(call->ctx, call->results, &r, err);
     if (!st && is_line(&b)) {
         st = gather_line(call, &b, size, d[0], d[1], r, err);
     } else if (!st) {
@@ -127,10 +127,10 @@ cbx_status cbx__ref_run_take_along(const cbx_call *call, cbx_array **out, cbx_er
 {
     cbx_array *d[2] = { NULL, NULL }, *r = NULL;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
-    size_t size = cbx_dtype_size(call->result->dtype), m = call->result->shape[call->attrs->axis];
+    size_t size = cbx_dtype_size(call->results->dtype), m = call->results->shape[call->attrs->axis];
     cbx_status st = prepare(call, &b, 2, d, err);
 
-    if (!st) st = cbx_array_create(call->ctx, call->result, &r, err);
+    if (!st) st = cbx_array_create(call->ctx, call->results, &r, err);
     if (!st && is_line(&b)) {
         st = gather_line(call, &b, size, d[0], d[1], r, err);
     } else if (!st) {
@@ -210,7 +210,7 @@ static bool is_one_element(const cbx_array *a)
 static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const int64_t *index, const char *from,
                          size_t step, cbx_array *r)
 {
-    cbx_dtype t = call->result->dtype;
+    cbx_dtype t = call->results->dtype;
     ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(t);
     size_t run = b->inner * (size_t)size;
     cbx__loop join = call->attrs->mode == CBX_SCATTER_SET ? cbx__ref_copy(t) : join_loop(call->attrs->mode, t);
@@ -238,7 +238,7 @@ static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const 
 static cbx_status scatter_all(const cbx_call *call, blocks *b, cbx_array *const d[3], size_t step, cbx_array *r,
                               cbx_err *err)
 {
-    size_t piece = is_line(b) ? PIECE : d[1]->count, size = cbx_dtype_size(call->result->dtype);
+    size_t piece = is_line(b) ? PIECE : d[1]->count, size = cbx_dtype_size(call->results->dtype);
     cbx_status st = CBX_OK;
 
     cbx__array_pack(d[0], 0, d[0]->count, r->data);
@@ -259,7 +259,7 @@ cbx_status cbx__ref_run_scatter(const cbx_call *call, cbx_array **out, cbx_err *
     cbx_status st = prepare(call, &b, shared ? 2 : 3, d, err);
 
     if (shared) d[2] = cbx_array_ref(call->in[2]);
-    if (!st) st = cbx_array_create(call->ctx, call->result, &r, err);
+    if (!st) st = cbx_array_create(call->ctx, call->results, &r, err);
     if (!st) st = scatter_all(call, &b, d, shared ? 0 : 1, r, err);
     if (st)
         cbx_array_free(r);
@@ -343,12 +343,12 @@ cbx_status cbx__ref_run_nonzero(const cbx_call *call, cbx_array **out, cbx_err *
 {
     enum { RUN = 512 };
     const cbx_array *x = call->in[0];
-    size_t columns = call->result->shape[1], found = 0, at[RUN];
+    size_t columns = call->results->shape[1], found = 0, at[RUN];
     cbx__strided v = cbx__ref_strided(x);
     bool buf[RUN];
     int64_t *to;
     cbx__stream s;
-    cbx_status st = cbx_array_create(call->ctx, call->result, out, err);
+    cbx_status st = cbx_array_create(call->ctx, call->results, out, err);
 
     if (st) return st;
     to = (*out)->data;

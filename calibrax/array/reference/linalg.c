@@ -1,6 +1,6 @@
 /*
- * Linear algebra by LAPACK, a matrix at a time: a column-major copy of the operand goes in, the factors come out and are
- * packed into one row-major result.
+ * Linear algebra by LAPACK, a matrix at a time: a column-major copy of the operand goes in, the factors come out as
+ * row-major results.
  *
  * A matrix with a NaN or an infinity has no factors: everything of it is NaN, and LAPACK, whose iterations may not end on
  * such input, is not asked.  Systems of equations take such numbers as arithmetic does.
@@ -17,7 +17,7 @@
 #include "calibrax/array/reference/lapack.h"
 #include "calibrax/array/reference/reference.h"
 
-enum { PARTS = 8, ALIGN = 64 };
+enum { PARTS = 8, ALIGN = 64, RESULTS = 3 };
 
 typedef struct job {
     const cbx_call *call;
@@ -26,11 +26,11 @@ typedef struct job {
     int m, n;        /* of the first operand */
     int k;           /* columns of the second operand, or min(m, n) */
     size_t size;     /* bytes of a number in the scratch: float64 or complex128 */
-    size_t out_size; /* bytes of an element of the result */
-    cbx__loop load, store;
+    size_t out_size; /* bytes of an element of a result of numbers like the operand's */
+    cbx__loop load, store, store_real;
     cbx__places at; /* operands at the matrix in work */
     const ptrdiff_t *step[2];
-    char *result; /* of the matrix in work */
+    char *result[RESULTS]; /* of the matrix in work */
     size_t number, count;
     double *part[PARTS]; /* of the scratch */
     int lwork, lrwork, liwork;
@@ -43,6 +43,8 @@ typedef struct method {
 } method;
 
 static bool is_complex(const job *j) { return j->type == 1; }
+/* Of eigenvalues and singular values. */
+static bool wants_vectors(const job *j) { return j->call->nout > 1; }
 static size_t parts(const job *j) { return j->size / sizeof(double); }
 
 /* What a routine left in work[0]: a count. */
@@ -106,22 +108,21 @@ static void load(const job *j, int operand, int rows, int columns, int half, dou
               (grid){ j->at.op[operand].data, step[0], step[1] });
 }
 
-/* rows-by-columns out of column-major a to rows of to, `pitch` elements apart; LOWER and UPPER: the rest is left alone. */
-static void store(const job *j, const double *a, int lda, int rows, int columns, int half, char *to, int pitch)
+/* rows-by-columns out of column-major a to a row-major result; LOWER and UPPER: the rest is left alone. */
+static void store(const job *j, const double *a, int lda, int rows, int columns, int half, char *to)
 {
     const ptrdiff_t size = (ptrdiff_t)j->size, out_size = (ptrdiff_t)j->out_size;
 
-    copy_grid(j->store, rows, columns, half, (grid){ to, pitch * out_size, out_size },
+    copy_grid(j->store, rows, columns, half, (grid){ to, columns * out_size, out_size },
               (grid){ (char *)(uintptr_t)a, size, lda * size });
 }
 
-/* n real numbers to elements of the result, `step` elements apart. */
-static void store_reals(const job *j, const double *x, int n, char *to, int step)
+/* n real numbers to a result of such. */
+static void store_reals(const job *j, const double *x, int n, char *to)
 {
-    for (int i = 0; i < n; i++, to += (size_t)step * j->out_size) {
-        const double number[2] = { x[i], 0 };
-        j->store(1, (char *const[]){ to, (char *)(uintptr_t)number }, (const ptrdiff_t[]){ 0, 0 });
-    }
+    const ptrdiff_t real_size = (ptrdiff_t)(j->type ? j->out_size / 2 : j->out_size);
+    j->store_real((size_t)n, (char *const[]){ to, (char *)(uintptr_t)x },
+                  (const ptrdiff_t[]){ real_size, sizeof(double) });
 }
 
 static bool is_finite(const job *j, const double *a, size_t count)
@@ -140,9 +141,11 @@ static void fill_nan(double *a, size_t n)
 
 static void put_identity(const job *j, char *to, int n)
 {
+    const double one[2] = { 1, 0 };
+
     memset(to, 0, (size_t)n * (size_t)n * j->out_size);
-    for (int i = 0; i < n; i++)
-        store_reals(j, &(const double){ 1 }, 1, to + (size_t)i * (size_t)(n + 1) * j->out_size, 1);
+    for (int i = 0; i < n; i++, to += (size_t)(n + 1) * j->out_size)
+        j->store(1, (char *const[]){ to, (char *)(uintptr_t)one }, (const ptrdiff_t[]){ 0, 0 });
 }
 
 /* ---- factors and systems of equations ---- */
@@ -166,8 +169,8 @@ static cbx_status one_cholesky(job *j, cbx_err *err)
         return cbx_fail(err, CBX_EDOM,
                         "%s of 'cholesky' is not positive definite: its leading part of order %d is not; use 'eigh'",
                         which(j, buf), info);
-    memset(j->result, 0, elements(j) * j->out_size);
-    store(j, a, j->n, j->n, j->n, half, j->result, j->n);
+    memset(j->result[0], 0, elements(j) * j->out_size);
+    store(j, a, j->n, j->n, j->n, half, j->result[0]);
     return CBX_OK;
 }
 
@@ -191,7 +194,7 @@ static cbx_status one_triangular_solve(job *j, cbx_err *err)
     if (info > 0)
         return cbx_fail(err, CBX_EDOM, "%s of 'triangular_solve' is singular: element %d of its diagonal is 0",
                         which(j, buf), info - 1);
-    store(j, j->part[1], j->n, j->n, j->k, ALL, j->result, j->k);
+    store(j, j->part[1], j->n, j->n, j->k, ALL, j->result[0]);
     return CBX_OK;
 }
 
@@ -206,12 +209,9 @@ static cbx_status one_solve(job *j, cbx_err *err)
     if (info > 0)
         return cbx_fail(err, CBX_EDOM, "%s of 'solve' is singular: pivot %d is 0; use 'lstsq' or 'pinv'", which(j, buf),
                         info - 1);
-    store(j, j->part[1], j->n, j->n, j->k, ALL, j->result, j->k);
+    store(j, j->part[1], j->n, j->n, j->k, ALL, j->result[0]);
     return CBX_OK;
 }
-
-/* Of n + 1: its first element. */
-static char *last_column(const job *j) { return j->result + (size_t)j->n * j->out_size; }
 
 /* A singular matrix has factors, too. */
 static cbx_status one_lu(job *j, cbx_err *err)
@@ -221,10 +221,8 @@ static cbx_status one_lu(job *j, cbx_err *err)
     (void)err;
     load(j, 0, j->n, j->n, ALL, j->part[0]);
     j->lapack->getrf[j->type](&j->n, &j->n, j->part[0], &j->n, pivot, &info);
-    store(j, j->part[0], j->n, j->n, j->n, ALL, j->result, j->n + 1);
-    for (int i = 0; i < j->n; i++)
-        store_reals(j, &(const double){ pivot[i] - 1 }, 1,
-                    last_column(j) + (size_t)i * (size_t)(j->n + 1) * j->out_size, 1);
+    store(j, j->part[0], j->n, j->n, j->n, ALL, j->result[0]);
+    for (int i = 0; i < j->n; i++) ((int64_t *)(void *)j->result[1])[i] = pivot[i] - 1;
     return CBX_OK;
 }
 
@@ -252,28 +250,26 @@ static cbx_status one_qr(job *j, cbx_err *err)
 {
     int q = q_columns(j), info;
     double *a = j->part[0];
-    char *r = j->result + (size_t)j->m * (size_t)q * j->out_size;
-    size_t r_bytes = (size_t)q * (size_t)j->n * j->out_size;
     bool finite;
 
     (void)err;
     if (j->k == 0) {
-        if (q) put_identity(j, j->result, q);
+        if (q) put_identity(j, j->result[0], q);
         return CBX_OK;
     }
-    memset(r, 0, r_bytes);
+    memset(j->result[1], 0, (size_t)q * (size_t)j->n * j->out_size);
     load(j, 0, j->m, j->n, ALL, a);
     finite = is_finite(j, a, elements(j));
     if (finite)
         j->lapack->geqrf[j->type](&j->m, &j->n, a, &j->m, j->part[1], j->part[2], &j->lwork, &info);
     else
         fill_nan(a, elements(j) * parts(j));
-    store(j, a, j->m, j->k, j->n, UPPER, r, j->n);
+    store(j, a, j->m, j->k, j->n, UPPER, j->result[1]);
     if (finite)
         j->lapack->orgqr[j->type](&j->m, &q, &j->k, a, &j->m, j->part[1], j->part[2], &j->lwork, &info);
     else
         fill_nan(a, (size_t)j->m * (size_t)q * parts(j));
-    store(j, a, j->m, j->m, q, ALL, j->result, q);
+    store(j, a, j->m, j->m, q, ALL, j->result[0]);
     return CBX_OK;
 }
 
@@ -283,7 +279,7 @@ enum { E_A, E_W, E_WORK, E_RWORK, E_IWORK };
 
 static void call_eigh(job *j, void *a, void *w, void *work, void *rwork, int *iwork, int *info)
 {
-    const char *jobz = j->call->prim == CBX_PRIM_EIGH ? "V" : "N";
+    const char *jobz = wants_vectors(j) ? "V" : "N";
 
     if (is_complex(j))
         j->lapack->zheevd(jobz, "L", &j->n, a, &j->n, w, work, &j->lwork, rwork, &j->lrwork, iwork, &j->liwork, info, 1,
@@ -323,12 +319,8 @@ static cbx_status one_eigh(job *j, cbx_err *err)
         fill_nan(w, (size_t)j->n);
     }
     if (info > 0) return cbx_fail(err, CBX_EDOM, "the eigenvalues of %s did not converge", which(j, buf));
-    if (j->call->prim == CBX_PRIM_EIGH) {
-        store(j, a, j->n, j->n, j->n, ALL, j->result, j->n + 1);
-        store_reals(j, w, j->n, last_column(j), j->n + 1);
-    } else {
-        store_reals(j, w, j->n, j->result, 1);
-    }
+    store_reals(j, w, j->n, j->result[0]);
+    if (wants_vectors(j)) store(j, a, j->n, j->n, j->n, ALL, j->result[1]);
     return CBX_OK;
 }
 
@@ -336,7 +328,6 @@ static cbx_status one_eigh(job *j, cbx_err *err)
 
 enum { S_A, S_S, S_U, S_V, S_WORK, S_RWORK, S_IWORK };
 
-static bool wants_vectors(const job *j) { return j->call->prim == CBX_PRIM_SVD; }
 static int u_columns(const job *j) { return j->call->attrs->mode ? j->m : j->k; }
 static int v_rows(const job *j) { return j->call->attrs->mode ? j->n : j->k; }
 
@@ -390,7 +381,7 @@ static cbx_status one_svd(job *j, cbx_err *err)
     int info = 0;
 
     if (j->k == 0) { /* one of both factors has elements, if any */
-        if (j->call->attrs->mode) put_identity(j, j->result, j->m ? j->m : j->n);
+        if (j->call->attrs->mode) put_identity(j, j->result[j->m ? 0 : 2], j->m ? j->m : j->n);
         return CBX_OK;
     }
     load(j, 0, j->m, j->n, ALL, j->part[S_A]);
@@ -402,24 +393,26 @@ static cbx_status one_svd(job *j, cbx_err *err)
         if (wants_vectors(j)) fill_nan(j->part[S_V], (size_t)v_rows(j) * (size_t)j->n * parts(j));
     }
     if (info != 0) return cbx_fail(err, CBX_EDOM, "the singular values of %s did not converge", which(j, buf));
-    char *to = j->result;
-
-    if (wants_vectors(j)) store(j, j->part[S_U], j->m, j->m, u_columns(j), ALL, to, u_columns(j));
-    if (wants_vectors(j)) to += (size_t)j->m * (size_t)u_columns(j) * j->out_size;
-    store_reals(j, j->part[S_S], j->k, to, 1);
-    to += (size_t)j->k * j->out_size;
-    if (wants_vectors(j)) store(j, j->part[S_V], v_rows(j), v_rows(j), j->n, ALL, to, j->n);
+    store_reals(j, j->part[S_S], j->k, j->result[wants_vectors(j) ? 1 : 0]);
+    if (!wants_vectors(j)) return CBX_OK;
+    store(j, j->part[S_U], j->m, j->m, u_columns(j), ALL, j->result[0]);
+    store(j, j->part[S_V], v_rows(j), v_rows(j), j->n, ALL, j->result[2]);
     return CBX_OK;
 }
 
 /* ---- the walk over the matrices of a stack ---- */
+
+static cbx__loop convert(cbx_dtype from, cbx_dtype to)
+{
+    return from == to ? cbx__ref_copy(to) : cbx__loops_get()->cast(from, to);
+}
 
 static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)
 {
     const cbx_array_desc *a = &call->in[0]->desc, *last = &call->in[call->nin - 1]->desc;
     size_t m = a->shape[a->ndim - 2], n = a->shape[a->ndim - 1], k = last->shape[last->ndim - 1];
     char text[160];
-    cbx_dtype wide, out;
+    cbx_dtype wide;
 
     if (call->nin == 1) k = m < n ? m : n;
     if (m > INT_MAX - 1 || n > INT_MAX - 1 || k > INT_MAX - 1)
@@ -427,12 +420,12 @@ static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)
                         cbx_prim_name(call->prim), cbx_array_desc_text(k == n ? a : last, text, sizeof text));
     j->call = call;
     wide = cbx__ref_wide(a->dtype);
-    out = call->result->dtype;
     j->type = wide == CBX_C128;
     j->size = cbx_dtype_size(wide);
-    j->out_size = cbx_dtype_size(out);
-    j->load = a->dtype == wide ? cbx__ref_copy(wide) : cbx__loops_get()->cast(a->dtype, wide);
-    j->store = out == cbx__ref_wide(out) ? cbx__ref_copy(out) : cbx__loops_get()->cast(cbx__ref_wide(out), out);
+    j->out_size = cbx_dtype_size(a->dtype);
+    j->load = convert(a->dtype, wide);
+    j->store = convert(wide, a->dtype);
+    j->store_real = convert(CBX_F64, a->dtype == CBX_F32 || a->dtype == CBX_C64 ? CBX_F32 : CBX_F64);
     j->m = (int)m;
     j->n = (int)n;
     j->k = (int)k;
@@ -462,12 +455,17 @@ static cbx_status each_matrix(const cbx_call *call, const method *how, cbx_array
 {
     const int lead = call->in[0]->desc.ndim - 2;
     cbx__strided op[2] = { { 0 } };
-    cbx_array *r = NULL;
+    cbx_array *r[RESULTS] = { NULL };
     cbx_block scratch = { 0 };
+    size_t elements_out = 0;
     job j = { 0 };
-    cbx_status st = cbx_array_create(call->ctx, call->result, &r, err);
+    cbx_status st = CBX_OK;
 
-    if (st || r->count == 0) goto done;
+    for (size_t i = 0; !st && i < call->nout; i++) {
+        st = cbx_array_create(call->ctx, &call->results[i], &r[i], err);
+        if (!st) elements_out += r[i]->count;
+    }
+    if (st || elements_out == 0) goto done;
     st = describe(&j, call, err);
     if (!st) st = get_scratch(&j, how, &scratch, err);
     if (st) goto done;
@@ -477,15 +475,18 @@ static cbx_status each_matrix(const cbx_call *call, const method *how, cbx_array
     }
     cbx__places_init(&j.at, lead, call->in[0]->desc.shape, -1, call->nin, op);
     for (j.number = 0; !st && j.number < j.count; j.number++, cbx__places_next(&j.at)) {
-        j.result = (char *)r->data + j.number * (cbx_array_bytes(r) / j.count);
+        for (size_t i = 0; i < call->nout; i++)
+            j.result[i] = (char *)r[i]->data + j.number * (cbx_array_bytes(r[i]) / j.count);
         st = how->one(&j, err);
     }
 done:
     cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    if (!st)
-        *out = r;
-    else
-        cbx_array_free(r);
+    for (size_t i = 0; i < call->nout; i++) {
+        if (!st)
+            out[i] = r[i];
+        else
+            cbx_array_free(r[i]);
+    }
     return st;
 }
 

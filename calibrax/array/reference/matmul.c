@@ -154,10 +154,10 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     cbx_status st;
 
     if (wide == CBX_F64 && !by_columns)
-        return cbx__ref_semiring_stack(call->ctx, cbx_semiring_get(CBX_ALGEBRA_REAL), false, a, b, call->result, out,
+        return cbx__ref_semiring_stack(call->ctx, cbx_semiring_get(CBX_ALGEBRA_REAL), false, a, b, call->results, out,
                                        err);
     st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * length * p.wide_size, &scratch, err);
-    if (!st) st = cbx_array_create(call->ctx, call->result, out, err);
+    if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
     if (st || (*out)->count == 0) goto done;
     p.a = cbx__ref_strided(a);
     p.b = cbx__ref_strided(b);

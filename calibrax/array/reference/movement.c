@@ -5,7 +5,7 @@
 
 cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    const cbx_array_desc *d = call->result;
+    const cbx_array_desc *d = call->results;
     const cbx_dtype from = call->attrs->value.dtype;
     static const char zeros[16] = { 0 };
     char element[16] = { 0 };
@@ -29,7 +29,7 @@ cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err
 
 cbx_status cbx__ref_run_iota(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    const cbx_array_desc *d = call->result;
+    const cbx_array_desc *d = call->results;
     size_t length = d->shape[call->attrs->axis];
     cbx_array_desc line = { CBX_I64, 1, { length } };
     cbx_array *count = NULL;
@@ -57,7 +57,7 @@ cbx_status cbx__ref_run_iota(const cbx_call *call, cbx_array **out, cbx_err *err
 
 cbx_status cbx__ref_run_copy(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    cbx_status st = cbx_array_create(call->ctx, call->result, out, err);
+    cbx_status st = cbx_array_create(call->ctx, call->results, out, err);
 
     if (!st) cbx__array_pack(call->in[0], 0, call->in[0]->count, (*out)->data);
     return st;
@@ -106,9 +106,9 @@ cbx_status cbx__ref_run_reshape(const cbx_call *call, cbx_array **out, cbx_err *
     const cbx_array *a = call->in[0];
     ptrdiff_t strides[CBX_MAX_RANK];
 
-    if (a->flags & CBX__CONTIGUOUS) return cbx__array_view(call->ctx, a, call->result, NULL, 0, out, err);
-    if (view_strides(a, call->result, strides))
-        return cbx__array_view(call->ctx, a, call->result, strides, 0, out, err);
+    if (a->flags & CBX__CONTIGUOUS) return cbx__array_view(call->ctx, a, call->results, NULL, 0, out, err);
+    if (view_strides(a, call->results, strides))
+        return cbx__array_view(call->ctx, a, call->results, strides, 0, out, err);
     return cbx__ref_run_copy(call, out, err);
 }
 
@@ -118,18 +118,18 @@ cbx_status cbx__ref_run_transpose(const cbx_call *call, cbx_array **out, cbx_err
     ptrdiff_t strides[CBX_MAX_RANK];
 
     for (int i = 0; i < a->desc.ndim; i++) strides[i] = a->strides[call->attrs->axes[i]];
-    return cbx__array_view(call->ctx, a, call->result, strides, 0, out, err);
+    return cbx__array_view(call->ctx, a, call->results, strides, 0, out, err);
 }
 
 cbx_status cbx__ref_run_broadcast(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_array *a = call->in[0];
     ptrdiff_t strides[CBX_MAX_RANK] = { 0 };
-    int shift = call->result->ndim - a->desc.ndim;
+    int shift = call->results->ndim - a->desc.ndim;
 
     for (int i = 0; i < a->desc.ndim; i++)
         if (a->desc.shape[i] != 1) strides[i + shift] = a->strides[i];
-    return cbx__array_view(call->ctx, a, call->result, strides, 0, out, err);
+    return cbx__array_view(call->ctx, a, call->results, strides, 0, out, err);
 }
 
 cbx_status cbx__ref_run_slice(const cbx_call *call, cbx_array **out, cbx_err *err)
@@ -139,10 +139,10 @@ cbx_status cbx__ref_run_slice(const cbx_call *call, cbx_array **out, cbx_err *er
 
     for (int i = 0; i < a->desc.ndim; i++) {
         /* a step of an axis that is not walked may be anything: it must not overflow */
-        strides[i] = call->result->shape[i] > 1 ? a->strides[i] * call->attrs->step[i] : a->strides[i];
-        if (call->result->shape[i]) offset += a->strides[i] * call->attrs->start[i];
+        strides[i] = call->results->shape[i] > 1 ? a->strides[i] * call->attrs->step[i] : a->strides[i];
+        if (call->results->shape[i]) offset += a->strides[i] * call->attrs->start[i];
     }
-    return cbx__array_view(call->ctx, a, call->result, strides, offset, out, err);
+    return cbx__array_view(call->ctx, a, call->results, strides, offset, out, err);
 }
 
 static void assign(const cbx__strided *to, const cbx_array *a)
@@ -167,7 +167,7 @@ cbx_status cbx__ref_run_pad(const cbx_call *call, cbx_array **out, cbx_err *err)
 cbx_status cbx__ref_run_concat(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     int axis = call->attrs->axis;
-    cbx_status st = cbx_array_create(call->ctx, call->result, out, err);
+    cbx_status st = cbx_array_create(call->ctx, call->results, out, err);
     cbx__strided to;
 
     if (st || (*out)->count == 0) return st;

@@ -113,7 +113,7 @@ static void store_lane(const lane *l, cbx_dtype t, size_t n, const uint64_t *val
 /* Elements in order; in the result itself if they lie there as keys would. */
 static void sort_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *scratch)
 {
-    cbx_dtype t = call->result->dtype, wide = cbx__ref_wide(t);
+    cbx_dtype t = call->results->dtype, wide = cbx__ref_wide(t);
     bool there = t == wide && l->dst_step == 8;
     uint64_t *keys = there ? (uint64_t *)l->dst : scratch;
 
@@ -130,8 +130,8 @@ static void rank_lane(const cbx__sort *k, const cbx_call *call, const lane *l, u
 
     lane_keys(k, call, l, keys);
     k->select(keys, l->n, m, call->attrs->shape, found, keys + l->n);
-    k->values(cbx__ref_wide(call->result->dtype), false, m, found);
-    store_lane(l, call->result->dtype, m, found);
+    k->values(cbx__ref_wide(call->results->dtype), false, m, found);
+    store_lane(l, call->results->dtype, m, found);
 }
 
 cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err)
@@ -149,7 +149,7 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
     if (n > SIZE_MAX / (2 * sizeof(pair)))
         return cbx_fail(err, CBX_EOVERFLOW, "'sort' of %zu elements needs more memory than there can be", n);
     if (x->count) st = cbx_pool_get(cbx_ctx_pool(call->ctx), words * sizeof(uint64_t), &scratch, err);
-    if (!st) st = cbx_array_create(call->ctx, call->result, out, err);
+    if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
     if (st || x->count == 0) goto done;
     op[0] = cbx__ref_strided(x);
     op[1] = cbx__ref_strided(*out);
@@ -179,7 +179,7 @@ cbx_status cbx__ref_run_searchsorted(const cbx_call *call, cbx_array **out, cbx_
     int64_t *to;
     cbx_status st = cbx_pool_get(cbx_ctx_pool(call->ctx), (edges->count + 1) * sizeof(uint64_t), &scratch, err);
 
-    if (!st) st = cbx_array_create(call->ctx, call->result, out, err);
+    if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
     if (st) goto done;
     cbx__stream_init(&s, 1, edges->desc.shape, e.strides, t, wide);
     cbx__stream_start(&s, edges->data);

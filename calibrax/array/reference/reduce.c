@@ -340,7 +340,7 @@ const char *cbx__split_advance(const cbx__split *s, int n, size_t *index, const 
 cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_array *a = call->in[0];
-    cbx_dtype from = a->desc.dtype, to = call->result->dtype;
+    cbx_dtype from = a->desc.dtype, to = call->results->dtype;
     bool logic = call->prim == CBX_PRIM_ANY || call->prim == CBX_PRIM_ALL;
     bool where = call->prim == CBX_PRIM_ARGMAX || call->prim == CBX_PRIM_ARGMIN;
     cbx_dtype wide = logic ? CBX_BOOL : cbx__ref_wide(to == CBX_BOOL || where ? from : to);
@@ -358,7 +358,7 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
 
     if (!narrow) reduce = find_reducer(call, wide);
     assert(reduce); /* the wall let no other dtype through */
-    st = cbx_array_create(call->ctx, call->result, out, err);
+    st = cbx_array_create(call->ctx, call->results, out, err);
     if (st) return st;
     if (cbx__ref_reduce_columns(call, *out, wide, store, NULL)) return CBX_OK;
     if (bytes) reduce = sum_u8;
@@ -373,22 +373,30 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
     return CBX_OK;
 }
 
-cbx_status cbx__ref_squares(const cbx_call *call, const double *centre, bool skips_nan, cbx_array **out, cbx_err *err)
+cbx_status cbx__ref_run_squares(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_array *a = call->in[0];
-    const cbx__centre given = { centre, skips_nan };
+    cbx_array *dense = NULL;
+    const double *centre;
     cbx__split axes = cbx__split_axes(a, call->attrs->naxes, call->attrs->axes);
     size_t index[CBX_MAX_RANK] = { 0 };
     const char *at = a->data;
     cbx__stream s;
-    const cbx_status st = cbx_array_create(call->ctx, call->result, out, err);
+    cbx_status st = cbx__ref_dense(call->ctx, call->in[1], &dense, err);
 
-    if (st || cbx__ref_reduce_columns(call, *out, CBX_F64, cbx__ref_copy(CBX_F64), &given)) return st;
+    if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
+    if (st) goto done;
+    centre = dense->data;
+    if (cbx__ref_reduce_columns(call, *out, CBX_F64, cbx__ref_copy(CBX_F64),
+                                &(const cbx__centre){ centre, call->attrs->mode }))
+        goto done;
     cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, a->desc.dtype, a->desc.dtype);
     for (size_t i = 0; i < (*out)->count; i++) {
         cbx__stream_start(&s, at);
-        ((double *)(*out)->data)[i] = axes.each ? 0.0 + squares(&s, axes.each, centre[i], skips_nan) : 0.0;
+        ((double *)(*out)->data)[i] = axes.each ? 0.0 + squares(&s, axes.each, centre[i], call->attrs->mode) : 0.0;
         at = cbx__split_advance(&axes, axes.nkept, index, at);
     }
-    return CBX_OK;
+done:
+    cbx_array_free(dense);
+    return st;
 }

@@ -9,6 +9,7 @@
 #include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/loops.h"
 #include "calibrax/array/kernels/semiring.h"
+#include "calibrax/array/rules.h"
 
 extern const cbx_backend cbx__reference_backend;
 
@@ -86,26 +87,10 @@ cbx_status cbx__ref_run_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attr
 /** The array itself, or a row-major copy of it; the caller frees. */
 cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
 
-/**
- * Sums of squares of the distances of real elements from a centre, in float64.
- * @param call    of SUM, dtype float64
- * @param centre  one for each result, in row-major order
- */
-cbx_status cbx__ref_squares(const cbx_call *call, const double *centre, bool skips_nan, cbx_array **out, cbx_err *err);
-
 /* One function for each group of primitives; it makes the result.  _each: element by element. */
 typedef cbx_status (*cbx__ref_run)(const cbx_call *call, cbx_array **out, cbx_err *err);
 
-#define CBX__REF_RUN(name, number, word, nin, operands, result, shape, run, ...)                                       \
-    cbx_status cbx__ref_run_##run(const cbx_call *call, cbx_array **out, cbx_err *err);
-CBX_PRIM_MAP(CBX__REF_RUN)
-
-/* Members of the backend; they run on any, so the engine calls them in place of members that one lacks. */
-cbx_status cbx__ref_jit(const cbx_backend *self, cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
-cbx_status cbx__ref_vmap(const cbx_backend *self, const cbx_vmap_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_scan(const cbx_backend *self, const cbx_scan_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_fori_loop(const cbx_backend *self, const cbx_loop_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_while_loop(const cbx_backend *self, const cbx_loop_call *call, cbx_array **out, cbx_err *err);
-cbx_status cbx__ref_cond(const cbx_backend *self, const cbx_cond_call *call, cbx_array **out, cbx_err *err);
+#define CBX__REF_RUN(name, run, ...) cbx_status cbx__ref_run_##run(const cbx_call *call, cbx_array **out, cbx_err *err);
+CBX__RULES_MAP(CBX__REF_RUN)
 
 #endif

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "calibrax/array/kernels/traits.h"
+#include "calibrax/array/rules.h"
 
 /* --- sums that stay at the top --- */
 
@@ -43,12 +44,21 @@ void cbx_cost_add(cbx_cost *sum, const cbx_cost *c, uint64_t n)
     sum->flags |= c->flags | f;
 }
 
+static uint64_t count_of(const cbx_array_desc *d)
+{
+    uint64_t n = 1;
+    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
+    return n;
+}
+
+static uint64_t bytes_of(const cbx_array_desc *d) { return count_of(d) * cbx_dtype_size(d->dtype); }
+
 /* --- what rules work with --- */
 
 typedef struct rule rule;
 
 typedef struct work {
-    const cbx_call *call;
+    const cbx_op *op;
     const rule *rule;
     cbx_cost *out;
     size_t nresult;  /* elements */
@@ -66,8 +76,8 @@ static bool is_complex(const work *w) { return cbx_dtype_kind(w->dtype) == CBX_K
 
 static size_t dim(const work *w, size_t operand, int from_the_end)
 {
-    const cbx_array *a = w->call->in[operand];
-    return cbx_array_dim(a, cbx_array_ndim(a) - from_the_end);
+    const cbx_array_desc *d = w->op->in[operand];
+    return d->ndim >= from_the_end ? d->shape[d->ndim - from_the_end] : 0;
 }
 
 /* n operations of the dtype's kind. */
@@ -113,9 +123,16 @@ static void reduces(const work *w)
     put(w, times(n, (uint64_t)(is_complex(w) ? w->rule->complex : 1), &w->out->flags));
 }
 
+/* A difference, a square and a sum of each element. */
+static void squares(const work *w)
+{
+    put(w, times(w->noperand, 2, &w->out->flags));
+    reduces(w);
+}
+
 static size_t lane(const work *w)
 {
-    size_t n = cbx_array_dim(w->call->in[0], w->call->attrs->axis);
+    size_t n = w->op->in[0]->shape[w->op->attrs->axis];
     return n ? n : 1;
 }
 
@@ -135,32 +152,38 @@ static void scans_for_nonzero(const work *w) { put(w, w->noperand); }
 /* Reads what it takes, and where. */
 static void takes(const work *w)
 {
-    w->out->bytes_read = plus(w->out->bytes_written, cbx_array_bytes(w->call->in[1]), &w->out->flags);
+    w->out->bytes_read = plus(w->out->bytes_written, bytes_of(w->op->in[1]), &w->out->flags);
 }
 
 static void scatters(const work *w)
 {
-    int mode = w->call->attrs->mode;
+    int mode = w->op->attrs->mode;
     uint64_t each = mode == CBX_SCATTER_SET ? 0 : !is_complex(w) ? 1 : mode == CBX_SCATTER_MUL ? 6 : 2;
-    put(w, times(cbx_array_count(w->call->in[2]), each, &w->out->flags));
+    put(w, times(count_of(w->op->in[2]), each, &w->out->flags));
 }
 
 static void multiplies_matrices(const work *w)
 {
-    uint64_t k = cbx_array_dim(w->call->in[0], cbx_array_ndim(w->call->in[0]) - 1);
+    uint64_t k = dim(w, 0, 1);
     put(w, times(times(w->nresult, k, &w->out->flags), is_complex(w) ? 8 : 2, &w->out->flags));
 }
 
-/* Of each term a combine and an update. */
-static void folds_terms(const work *w)
+/* Of each of k terms of a result a combine and an update. */
+static void folds(const work *w, uint64_t k)
 {
-    const bool conv = w->call->prim == CBX_PRIM_SEMIRING_CONV;
-    const cbx_array *b = w->call->in[1];
-    uint64_t k = cbx_array_dim(b, 0);
-    for (int i = 1; conv && i < cbx_array_ndim(b) - 1; i++) k = times(k, cbx_array_dim(b, i), &w->out->flags);
-    if (!conv) k = cbx_array_dim(b, 1);
-    put(w, times(times(w->nresult, k, &w->out->flags), (uint64_t)cbx__traits_of[w->call->attrs->mode].flop,
-                 &w->out->flags));
+    put(w,
+        times(times(w->nresult, k, &w->out->flags), (uint64_t)cbx__traits_of[w->op->attrs->mode].flop, &w->out->flags));
+}
+
+static void folds_terms(const work *w) { folds(w, w->op->in[1]->shape[1]); }
+
+static void folds_taps(const work *w)
+{
+    const cbx_array_desc *filter = w->op->in[1];
+    uint64_t k = 1;
+
+    for (int i = 0; i < filter->ndim - 1; i++) k = times(k, filter->shape[i], &w->out->flags);
+    folds(w, k);
 }
 
 /* Matrices of a stack, of rows by columns elements each. */
@@ -203,7 +226,7 @@ static void solves(const work *w)
 /* Householder's factors, then Q made of its first k reflections. */
 static void factors_qr(const work *w)
 {
-    double m = (double)dim(w, 0, 2), n = (double)dim(w, 0, 1), k = fmin(m, n), q = w->call->attrs->mode ? m : k;
+    double m = (double)dim(w, 0, 2), n = (double)dim(w, 0, 1), k = fmin(m, n), q = w->op->attrs->mode ? m : k;
     double r = m >= n ? 2 * m * n * n - 2 * n * n * n / 3 : 2 * n * m * m - 2 * m * m * m / 3;
     double make = 4 * m * q * k - 2 * (m + q) * k * k + 4 * k * k * k / 3;
     put_factor(w, stack_of(w, m, n) * (r + make));
@@ -224,7 +247,7 @@ static void finds_eigenvalues(const work *w)
 static void finds_singular_vectors(const work *w)
 {
     double a = (double)dim(w, 0, 2), b = (double)dim(w, 0, 1), m = fmax(a, b), n = fmin(a, b);
-    double each = w->call->attrs->mode ? 4 * m * m * n + 22 * n * n * n : 6 * m * n * n + 20 * n * n * n;
+    double each = w->op->attrs->mode ? 4 * m * m * n + 22 * n * n * n : 6 * m * n * n + 20 * n * n * n;
     put_factor(w, stack_of(w, a, b) * each);
 }
 
@@ -234,14 +257,16 @@ static void finds_singular_values(const work *w)
     put_factor(w, stack_of(w, a, b) * (2 * m * n * n + 2 * n * n * n));
 }
 
-/* The real operand or result of rfft and irfft has the length; half the work of a complex one. */
-static void transforms(const work *w)
+static void transforms_of(const work *w, double each, double all, double n)
 {
-    const cbx_call *c = w->call;
-    bool inverse = c->prim == CBX_PRIM_IRFFT;
-    double n = inverse ? (double)c->attrs->shape[0] : (double)lane(w),
-           all = (double)(inverse ? w->nresult : w->noperand);
-    put_nominal(w, (c->prim == CBX_PRIM_FFT ? 5.0 : 2.5) * all * (n > 1 ? log2(n) : 0));
+    put_nominal(w, each * all * (n > 1 ? log2(n) : 0));
+}
+/* The real operand or result of rfft and irfft has the length; half the work of a complex one. */
+static void transforms(const work *w) { transforms_of(w, 5.0, (double)w->noperand, (double)lane(w)); }
+static void transforms_real(const work *w) { transforms_of(w, 2.5, (double)w->noperand, (double)lane(w)); }
+static void transforms_back(const work *w)
+{
+    transforms_of(w, 2.5, (double)w->nresult, (double)w->op->attrs->shape[0]);
 }
 
 /* Marsaglia & Tsang (2000): rounds are drawn until one is accepted, about 1.05 of them. */
@@ -276,34 +301,31 @@ static void draws_gamma(const work *w)
     {                                                                                                                  \
         draws_gamma, 0, 0, 3, 1                                                                                        \
     }
+#define NOTHING                                                                                                        \
+    {                                                                                                                  \
+        moves, 0, 0, 0, 0                                                                                              \
+    }
 /* 20 rounds of an addition, a rotation (3) and an exclusive or; keys in: 2 at first, 3 after every fourth round, 2 for the third key */
 #define THREEFRY EACH(20 * 5 + 2 + 5 * 3 + 2, 20 * 5 + 2 + 5 * 3 + 2)
 
 static const rule rules[CBX_PRIM_LIMIT] = {
-#define ROW(name, number, word, nin, operands, result, shape, run, cost, function) [number] = cost,
-    CBX_PRIM_MAP(ROW)
+#define ROW(name, run, cost, ...) [CBX_PRIM_##name] = cost,
+    CBX__RULES_MAP(ROW)
 #undef ROW
 };
 
-static uint64_t count_of(const cbx_array_desc *d)
+cbx_cost cbx_cost_of_op(const cbx_op *op)
 {
-    uint64_t n = 1;
-    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
-    return n;
-}
-
-cbx_cost cbx_cost_of_call(const cbx_call *call)
-{
-    const rule *r = (unsigned)call->prim < CBX_PRIM_LIMIT ? &rules[call->prim] : &rules[CBX_PRIM_FULL];
+    const rule *r = (unsigned)op->prim < CBX_PRIM_LIMIT ? &rules[op->prim] : &rules[CBX_PRIM_FULL];
     cbx_cost c = { .calls = 1 };
-    work w = { .call = call, .rule = r, .out = &c, .nresult = count_of(call->result), .dtype = call->result->dtype };
+    work w = { .op = op, .rule = r, .out = &c, .nresult = count_of(op->results), .dtype = op->results->dtype };
 
-    if (call->nin) {
-        w.noperand = cbx_array_count(call->in[0]);
-        w.dtype = cbx_array_dtype(call->in[(size_t)r->works_on < call->nin ? r->works_on : 0]);
+    if (op->nin) {
+        w.noperand = count_of(op->in[0]);
+        w.dtype = op->in[(size_t)r->works_on < op->nin ? r->works_on : 0]->dtype;
     }
-    for (size_t i = 0; i < call->nin; i++) c.bytes_read = plus(c.bytes_read, cbx_array_bytes(call->in[i]), &c.flags);
-    c.bytes_written = w.nresult * cbx_dtype_size(call->result->dtype);
+    for (size_t i = 0; i < op->nin; i++) c.bytes_read = plus(c.bytes_read, bytes_of(op->in[i]), &c.flags);
+    for (size_t i = 0; i < op->nout; i++) c.bytes_written = plus(c.bytes_written, bytes_of(&op->results[i]), &c.flags);
     if (r->count) r->count(&w);
     return c;
 }

@@ -51,13 +51,15 @@ typedef struct cbx_cost_report {
     cbx_cost by_prim[CBX_PRIM_LIMIT]; /* by the number of the primitive; sums to total */
 } cbx_cost_report;
 
-/** Work of one operation that passed cbx_prim_infer; reads no data.  Safe from any thread. */
-CBX_API cbx_cost cbx_cost_of_call(const cbx_call *call);
+/** Work of one operation that passed cbx_prim_infer.  Safe from any thread. */
+CBX_API cbx_cost cbx_cost_of_op(const cbx_op *op);
 /** sum += c, so many times; what passes 2^64 - 1 stays there and sets CBX_COST_OVERFLOW. */
 CBX_API void cbx_cost_add(cbx_cost *sum, const cbx_cost *c, uint64_t times);
+/** Inside the library: adds an operation that is carried out; control flow counts by what its functions do. */
+void cbx__cost_count(cbx_cost *by_prim, const cbx_op *op);
 
 /**
- * Runs f once with abstract operands so described and counts; nothing that depends on them is computed.
+ * Traces f for operands so described and counts what it does; nothing that depends on them is computed.
  * @param out  written on success only
  * @return as cbx_fn_run; CBX_EINVAL also if f reads elements or a shape depends on data: cbx_cost_count_run counts those
  */

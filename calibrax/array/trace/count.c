@@ -1,22 +1,12 @@
 /*
- * Counting: a backend that stands before another one.  It counts each operation, answers for abstract operands with abstract
- * results, and hands the others on.
+ * Work of functions: of the graph of a traced one, or every operation counted while it runs with data.
  *
- * Control flow with values runs as the reference's plain loops do, each round counted as it comes.  Without values a body or branch
- * runs once with abstract operands, and its cost is taken as often as the loop runs.  A loop over values whose body closes over an
- * abstract array shows it in its first round: what that counted is dropped, and the loop is taken without values.
+ * A loop counts its body as often as it runs, a branch that only data choose counts the dearest.
  */
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/cost.h"
-
-typedef struct counter {
-    cbx_backend face;
-    const cbx_backend *inner;
-    cbx_cost *by_prim; /* CBX_PRIM_LIMIT of them: where operations are counted now */
-    bool saw_abstract; /* since it was cleared */
-} counter;
-
-static counter *counter_of(const cbx_backend *self) { return (counter *)(uintptr_t)self; }
+#include "calibrax/array/trace/regions.h"
+#include "calibrax/array/trace/trace.h"
 
 static cbx_cost total_of(const cbx_cost *by_prim)
 {
@@ -25,333 +15,142 @@ static cbx_cost total_of(const cbx_cost *by_prim)
     return sum;
 }
 
-static bool asks_for_shapes(cbx_ctx *ctx) { return cbx__state_get(ctx)->shapes_only > 0; }
-
-static cbx_status count_apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
+void cbx__cost_count(cbx_cost *by_prim, const cbx_op *op)
 {
-    counter *c = counter_of(self);
-    bool abstract = false;
+    cbx_cost cost;
 
-    if (!asks_for_shapes(call->ctx)) {
-        cbx_cost cost = cbx_cost_of_call(call);
-        cbx_cost_add(&c->by_prim[call->prim], &cost, 1);
+    if (cbx_prim_get_info(op->prim)->kind == CBX_CLASS_CONTROL) return; /* its functions are counted */
+    cost = cbx_cost_of_op(op);
+    cbx_cost_add(&by_prim[op->prim], &cost, 1);
+}
+
+static bool count_graph(const cbx_allocator *al, const cbx__graph *g, cbx_cost *by_prim);
+
+/* A graph counted aside, then taken so many times with a flag. */
+static bool count_times(const cbx_allocator *al, const cbx__graph *g, uint64_t times, unsigned flag, cbx_cost *by_prim)
+{
+    cbx_cost *own = cbx_mem_calloc(al, CBX_PRIM_LIMIT, sizeof *own);
+    const bool done = own && count_graph(al, g, own);
+
+    for (size_t p = 0; done && p < CBX_PRIM_LIMIT; p++) {
+        if (own[p].calls) own[p].flags |= flag;
+        if (own[p].calls) cbx_cost_add(&by_prim[p], &own[p], times);
     }
-    for (size_t i = 0; i < call->nin; i++) abstract |= cbx_array_is_abstract(call->in[i]);
-    if (!abstract) return c->inner->apply(c->inner, call, out, err);
-    c->saw_abstract = true;
-    return cbx_array_create_abstract(call->ctx, call->result, out, err);
-}
-
-/* --- counting aside --- */
-
-typedef struct aside {
-    counter *c;
-    cbx_ctx *ctx;
-    cbx_cost *before; /* where counts went */
-} aside;
-
-static cbx_status aside_begin(aside *a, counter *c, cbx_ctx *ctx, cbx_err *err)
-{
-    *a = (aside){ c, ctx, c->by_prim };
-    c->by_prim = cbx_mem_calloc(cbx_ctx_allocator(ctx), CBX_PRIM_LIMIT, sizeof *c->by_prim);
-    if (c->by_prim) return CBX_OK;
-    c->by_prim = a->before;
-    return cbx_fail(err, CBX_ENOMEM, "no memory to count a function");
-}
-
-/* What was counted aside goes to the rest, so many times. */
-static void aside_end(aside *a, uint64_t times)
-{
-    for (size_t p = 0; p < CBX_PRIM_LIMIT; p++)
-        if (a->c->by_prim[p].calls) cbx_cost_add(&a->before[p], &a->c->by_prim[p], times);
-    cbx_mem_free(cbx_ctx_allocator(a->ctx), a->c->by_prim, CBX_PRIM_LIMIT * sizeof *a->before);
-    a->c->by_prim = a->before;
-}
-
-static void set_flag(counter *c, unsigned flag)
-{
-    for (size_t p = 0; p < CBX_PRIM_LIMIT; p++)
-        if (c->by_prim[p].calls) c->by_prim[p].flags |= flag;
-}
-
-/* One run of f, its results dropped. */
-static cbx_status run_once(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cbx_err *err)
-{
-    cbx_array **out = cbx_mem_calloc(cbx_ctx_allocator(ctx), f->nout + 1, sizeof(cbx_array *));
-    cbx_status st;
-
-    if (!out) return cbx_fail(err, CBX_ENOMEM, "no memory for the results of '%s'", f->name);
-    st = cbx_fn_run(ctx, f, f->nin, in, f->nout, out, err);
-    cbx__arrays_free(f->nout, out);
-    cbx_mem_free(cbx_ctx_allocator(ctx), out, (f->nout + 1) * sizeof(cbx_array *));
-    return st;
-}
-
-/* Counts f once for operands so described, and takes that so many times. */
-static cbx_status count_body(counter *c, cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, uint64_t times,
-                             unsigned flag, cbx_err *err)
-{
-    cbx_array **list = cbx_mem_calloc(cbx_ctx_allocator(ctx), f->nin + 1, sizeof(cbx_array *));
-    aside a;
-    cbx_status st;
-
-    if (!list) return cbx_fail(err, CBX_ENOMEM, "no memory for the operands of '%s'", f->name);
-    st = aside_begin(&a, c, ctx, err);
-    if (!st) {
-        st = cbx__abstract_all(ctx, f->nin, in, list, err);
-        if (!st) st = run_once(ctx, f, list, err);
-        if (flag) set_flag(c, flag);
-        aside_end(&a, st ? 0 : times);
-    }
-    cbx__arrays_free(f->nin, list);
-    cbx_mem_free(cbx_ctx_allocator(ctx), list, (f->nin + 1) * sizeof(cbx_array *));
-    return st;
-}
-
-/*
- * A call of control flow: for shapes alone, by the reference; with values, too, unless a round meets an abstract array; else out from
- * its shapes and counts from without_values.
- */
-#define COUNT_FLOW(self, member, abstract, shapes, without_values, call, nout, out, err)                               \
-    do {                                                                                                               \
-        counter *c = counter_of(self);                                                                                 \
-        const cbx_backend *plain = &cbx__reference_backend;                                                            \
-        aside a;                                                                                                       \
-        cbx_status st;                                                                                                 \
-        if (asks_for_shapes((call)->ctx)) return plain->member(plain, (call), (out), (err));                           \
-        if (!(abstract)) {                                                                                             \
-            bool before = c->saw_abstract;                                                                             \
-            st = aside_begin(&a, c, (call)->ctx, (err));                                                               \
-            if (st) return st;                                                                                         \
-            c->saw_abstract = false;                                                                                   \
-            st = plain->member(plain, (call), (out), (err));                                                           \
-            aside_end(&a, !c->saw_abstract);                                                                           \
-            if (!c->saw_abstract || st == CBX_ENOMEM) {                                                                \
-                c->saw_abstract = before;                                                                              \
-                return st;                                                                                             \
-            }                                                                                                          \
-            if (!st) cbx__arrays_free((nout), (out));                                                                  \
-        }                                                                                                              \
-        st = shapes((call), (out), (err));                                                                             \
-        if (st) return st;                                                                                             \
-        c->saw_abstract = true;                                                                                        \
-        st = without_values(c, (call), (err));                                                                         \
-        if (st) cbx__arrays_free((nout), (out));                                                                       \
-        return st;                                                                                                     \
-    } while (0)
-
-/* --- operands of bodies --- */
-
-static cbx_array_desc *descs_create(cbx_ctx *ctx, const cbx_fn *f, cbx_err *err)
-{
-    cbx_array_desc *d = cbx_mem_calloc(cbx_ctx_allocator(ctx), f->nin + 1, sizeof *d);
-    if (!d) cbx_fail(err, CBX_ENOMEM, "no memory for the operands of '%s'", f->name);
-    return d;
-}
-
-static void descs_free(cbx_ctx *ctx, const cbx_fn *f, cbx_array_desc *d)
-{
-    cbx_mem_free(cbx_ctx_allocator(ctx), d, (f->nin + 1) * sizeof *d);
-}
-
-static cbx_array_desc without_axis_0(const cbx_array *x)
-{
-    cbx_array_desc d = *cbx_array_get_desc(x);
-    d.ndim--;
-    for (int i = 0; i < d.ndim; i++) d.shape[i] = d.shape[i + 1];
-    d.shape[d.ndim] = 0;
-    return d;
-}
-
-/* --- loops, branches and batches without values --- */
-
-static cbx_status scan_shapes_only(counter *c, const cbx_scan_call *call, cbx_err *err)
-{
-    cbx_array_desc *d = descs_create(call->ctx, call->body, err);
-    cbx_status st;
-
-    if (!d) return CBX_ENOMEM;
-    for (size_t i = 0; i < call->ncarry; i++) d[i] = *cbx_array_get_desc(call->init[i]);
-    for (size_t i = 0; i < call->nxs; i++) d[call->ncarry + i] = without_axis_0(call->xs[i]);
-    st = count_body(c, call->ctx, call->body, d, call->length, 0, err);
-    descs_free(call->ctx, call->body, d);
-    return st;
-}
-
-static cbx_status fori_shapes_only(counter *c, const cbx_loop_call *call, cbx_err *err)
-{
-    uint64_t rounds = call->upper > call->lower ? (uint64_t)call->upper - (uint64_t)call->lower : 0;
-    cbx_array_desc *d = descs_create(call->ctx, call->body, err);
-    cbx_status st;
-
-    if (!d) return CBX_ENOMEM;
-    d[0] = (cbx_array_desc){ .dtype = CBX_I64 };
-    for (size_t i = 0; i < call->n; i++) d[i + 1] = *cbx_array_get_desc(call->init[i]);
-    st = count_body(c, call->ctx, call->body, d, rounds, 0, err);
-    descs_free(call->ctx, call->body, d);
-    return st;
-}
-
-static cbx_status while_shapes_only(counter *c, const cbx_loop_call *call, cbx_err *err)
-{
-    cbx_array_desc *d = descs_create(call->ctx, call->body, err);
-    cbx_status st;
-
-    if (!d) return CBX_ENOMEM;
-    for (size_t i = 0; i < call->n; i++) d[i] = *cbx_array_get_desc(call->init[i]);
-    st = count_body(c, call->ctx, call->test, d, 1, CBX_COST_LOWER_BOUND, err);
-    if (!st) st = count_body(c, call->ctx, call->body, d, 1, CBX_COST_LOWER_BOUND, err);
-    descs_free(call->ctx, call->body, d);
-    return st;
+    cbx_mem_free(al, own, CBX_PRIM_LIMIT * sizeof *own);
+    return done;
 }
 
 static bool is_dearer(const cbx_cost *a, const cbx_cost *b)
 {
-    double x = (double)a->flop + (double)a->int_op + (double)a->transcendental;
-    double y = (double)b->flop + (double)b->int_op + (double)b->transcendental;
-
-    if (x > y || x < y) return x > y;
-    return (double)a->bytes_read + (double)a->bytes_written > (double)b->bytes_read + (double)b->bytes_written;
+    const uint64_t wa = a->flop + a->int_op + a->transcendental, wb = b->flop + b->int_op + b->transcendental;
+    if (wa != wb) return wa > wb;
+    return a->bytes_read + a->bytes_written > b->bytes_read + b->bytes_written;
 }
 
-/* Each branch apart; then the dearest again, to be kept. */
-static cbx_status dearest_branch(counter *c, const cbx_cond_call *call, size_t *which, bool *differ, cbx_err *err)
+static bool count_cond(const cbx_allocator *al, const cbx__graph *g, const cbx__node *node, cbx_cost *by_prim)
 {
+    const cbx__control *c = cbx__control_of(node->attrs);
+    const cbx_array *index = g->values.items[node->in[0]].constant;
     cbx_cost dearest = { 0 };
-    cbx_status st = CBX_OK;
-    aside a;
+    bool differ = false, done = true;
+    size_t which = 0;
 
-    *differ = false;
-    for (size_t b = 0; !st && b < call->n; b++) {
-        cbx_cost cost;
-        st = aside_begin(&a, c, call->ctx, err);
-        if (st) break;
-        st = run_once(call->ctx, call->branches[b], call->in, err);
-        cost = total_of(c->by_prim);
-        aside_end(&a, 0);
-        *differ |= b > 0 && (cost.flop != dearest.flop || cost.int_op != dearest.int_op ||
-                             cost.transcendental != dearest.transcendental || cost.bytes_read != dearest.bytes_read ||
-                             cost.bytes_written != dearest.bytes_written);
+    if (index) {
+        const int64_t i = *(const int64_t *)cbx_array_data(index);
+        which = i < 0 ? 0 : (uint64_t)i >= c->n ? c->n - 1 : (size_t)i;
+        return count_times(al, c->graph[which], 1, 0, by_prim);
+    }
+    for (size_t b = 0; done && b < c->n; b++) {
+        cbx_cost *own = cbx_mem_calloc(al, CBX_PRIM_LIMIT, sizeof *own), cost = { 0 };
+        done = own && count_graph(al, c->graph[b], own);
+        if (done) cost = total_of(own);
+        cbx_mem_free(al, own, CBX_PRIM_LIMIT * sizeof *own);
+        differ |= b > 0 && (cost.flop != dearest.flop || cost.int_op != dearest.int_op ||
+                            cost.transcendental != dearest.transcendental || cost.bytes_read != dearest.bytes_read ||
+                            cost.bytes_written != dearest.bytes_written);
         if (b > 0 && !is_dearer(&cost, &dearest)) continue;
         dearest = cost;
-        *which = b;
+        which = b;
     }
-    return st;
+    return done && count_times(al, c->graph[which], 1, differ ? CBX_COST_DEAREST : 0, by_prim);
 }
 
-static cbx_status cond_shapes_only(counter *c, const cbx_cond_call *call, cbx_err *err)
+static bool count_node(const cbx_allocator *al, const cbx__graph *g, const cbx__node *node, cbx_cost *by_prim)
 {
-    bool differ = false;
-    size_t which = 0;
-    int64_t index = 0;
-    cbx_status st = CBX_OK;
-    aside a;
+    enum { FEW = 16 };
+    const cbx_array_desc *small[FEW], **in = node->nin > FEW ? cbx_mem_calloc(al, node->nin, sizeof *in) : small;
+    const cbx_op op = { node->prim, node->nin, in, node->attrs, node->nout, &g->values.items[node->out].desc };
 
-    if (cbx_array_is_abstract(call->index)) {
-        st = dearest_branch(c, call, &which, &differ, err);
-    } else {
-        st = cbx_array_read(call->index, &index, sizeof index, err);
-        which = index < 0 ? 0 : (uint64_t)index >= call->n ? call->n - 1 : (size_t)index;
+    if (!in) return false;
+    for (uint32_t i = 0; i < node->nin; i++) in[i] = &g->values.items[node->in[i]].desc;
+    cbx__cost_count(by_prim, &op);
+    if (in != small) cbx_mem_free(al, in, node->nin * sizeof *in);
+    return true;
+}
+
+/* False: out of memory. */
+static bool count_graph(const cbx_allocator *al, const cbx__graph *g, cbx_cost *by_prim)
+{
+    bool done = true;
+
+    for (size_t k = 0; done && k < g->nodes.n; k++) {
+        const cbx__node *node = &g->nodes.items[k];
+        const cbx__control *c = cbx__control_of(node->attrs);
+        switch (node->prim) {
+        case CBX_PRIM_SCAN: done = count_times(al, c->graph[CBX__SCAN_BODY], c->length, 0, by_prim); break;
+        case CBX_PRIM_WHILE:
+            done = count_times(al, c->graph[CBX__WHILE_TEST], 1, CBX_COST_LOWER_BOUND, by_prim) &&
+                   count_times(al, c->graph[CBX__WHILE_BODY], 1, CBX_COST_LOWER_BOUND, by_prim);
+            break;
+        case CBX_PRIM_COND: done = count_cond(al, g, node, by_prim); break;
+        default: done = count_node(al, g, node, by_prim);
+        }
     }
-    if (!st) st = aside_begin(&a, c, call->ctx, err);
-    if (st) return st;
-    st = run_once(call->ctx, call->branches[which], call->in, err);
-    if (differ) set_flag(c, CBX_COST_DEAREST);
-    aside_end(&a, 1);
+    return done;
+}
+
+static void report(const cbx_cost *by_prim, cbx_cost_report *out)
+{
+    out->total = total_of(by_prim);
+    for (size_t p = 0; p < CBX_PRIM_LIMIT; p++) out->by_prim[p] = by_prim[p];
+}
+
+static uint64_t bytes_of(const cbx_array_desc *d)
+{
+    uint64_t n = cbx_dtype_size(d->dtype);
+    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
+    return n;
+}
+
+/* What a function computes of arrays with data while it is traced counts, too. */
+cbx_status cbx_cost_count(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_report *out,
+                          cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx__state *s = cbx__state_get(ctx);
+    cbx_cost *by_prim = NULL, *before;
+    cbx__traced t = { 0 };
+    cbx_status st = cbx__fn_check("cost_count", f, err);
+
+    if (!st && nin != f->nin) st = cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands, not %zu", f->name, f->nin, nin);
+    if (!st) by_prim = cbx_mem_calloc(al, CBX_PRIM_LIMIT, sizeof *by_prim);
+    if (!st && (!s || !by_prim)) st = cbx_fail(err, CBX_ENOMEM, "no memory to count a function");
+    if (!st) {
+        before = s->cost;
+        s->cost = by_prim;
+        st = cbx__trace_fn(ctx, f, in, &t, err);
+        s->cost = before;
+    }
+    if (!st && !count_graph(al, t.graph, by_prim)) st = cbx_fail(err, CBX_ENOMEM, "no memory to count '%s'", f->name);
+    if (!st) {
+        report(by_prim, out);
+        out->in_bytes = out->out_bytes = 0;
+        for (size_t i = 0; i < nin; i++) out->in_bytes += bytes_of(&in[i]);
+        for (size_t i = 0; i < t.graph->out.n; i++) out->out_bytes += bytes_of(cbx__graph_out(t.graph, i));
+    }
+    cbx__traced_clear(ctx, &t);
+    cbx_mem_free(al, by_prim, CBX_PRIM_LIMIT * sizeof *by_prim);
     return st;
-}
-
-static cbx_status vmap_shapes_only(counter *c, const cbx_vmap_call *call, cbx_err *err)
-{
-    cbx_array_desc *d = descs_create(call->ctx, call->f, err);
-    cbx_status st;
-
-    if (!d) return CBX_ENOMEM;
-    for (size_t i = 0; i < call->f->nin; i++)
-        d[i] = call->mapped[i] ? without_axis_0(call->in[i]) : *cbx_array_get_desc(call->in[i]);
-    st = count_body(c, call->ctx, call->f, d, call->length, 0, err);
-    descs_free(call->ctx, call->f, d);
-    return st;
-}
-
-/* --- the members --- */
-
-static cbx_status count_scan(const cbx_backend *self, const cbx_scan_call *call, cbx_array **out, cbx_err *err)
-{
-    COUNT_FLOW(self, scan, cbx__any_abstract(call->ncarry, call->init) || cbx__any_abstract(call->nxs, call->xs),
-               cbx__scan_shapes, scan_shapes_only, call, call->body->nout, out, err);
-}
-
-static cbx_status count_fori(const cbx_backend *self, const cbx_loop_call *call, cbx_array **out, cbx_err *err)
-{
-    COUNT_FLOW(self, fori_loop, cbx__any_abstract(call->n, call->init), cbx__loop_shapes, fori_shapes_only, call,
-               call->n, out, err);
-}
-
-static cbx_status count_while(const cbx_backend *self, const cbx_loop_call *call, cbx_array **out, cbx_err *err)
-{
-    COUNT_FLOW(self, while_loop, cbx__any_abstract(call->n, call->init), cbx__loop_shapes, while_shapes_only, call,
-               call->n, out, err);
-}
-
-static cbx_status count_cond(const cbx_backend *self, const cbx_cond_call *call, cbx_array **out, cbx_err *err)
-{
-    COUNT_FLOW(self, cond, cbx_array_is_abstract(call->index) || cbx__any_abstract(call->nin, call->in),
-               cbx__cond_shapes, cond_shapes_only, call, call->branches[0]->nout, out, err);
-}
-
-static cbx_status count_vmap(const cbx_backend *self, const cbx_vmap_call *call, cbx_array **out, cbx_err *err)
-{
-    COUNT_FLOW(self, vmap, cbx__any_abstract(call->f->nin, call->in), cbx__vmap_shapes, vmap_shapes_only, call,
-               call->f->nout, out, err);
-}
-
-static cbx_status count_sync(const cbx_backend *self, cbx_ctx *ctx, cbx_err *err)
-{
-    const cbx_backend *inner = counter_of(self)->inner;
-    return inner->sync(inner, ctx, err);
-}
-
-static cbx_status count_grad(const cbx_backend *self, cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums,
-                             cbx_fn **out, cbx_err *err)
-{
-    const cbx_backend *inner = counter_of(self)->inner;
-    return inner->grad(inner, ctx, f, n, argnums, out, err);
-}
-
-static cbx_status count_value_and_grad(const cbx_backend *self, cbx_ctx *ctx, const cbx_fn *f, size_t n,
-                                       const size_t *argnums, cbx_fn **out, cbx_err *err)
-{
-    const cbx_backend *inner = counter_of(self)->inner;
-    return inner->value_and_grad(inner, ctx, f, n, argnums, out, err);
-}
-
-/* jit stays empty: a function compiled while it is counted is the function itself. */
-static counter counter_before(const cbx_backend *inner, cbx_cost *by_prim)
-{
-    counter c = { .inner = inner, .by_prim = by_prim };
-
-    c.face = (cbx_backend){ .struct_size = sizeof(cbx_backend),
-                            .abi = CBX_BACKEND_ABI,
-                            .name = inner->name,
-                            .flags = inner->flags | CBX_BACKEND_TAKES_ABSTRACT,
-                            .apply = count_apply,
-                            .vmap = count_vmap,
-                            .scan = count_scan,
-                            .fori_loop = count_fori,
-                            .while_loop = count_while,
-                            .cond = count_cond };
-    if (inner->sync) c.face.sync = count_sync;
-    if (inner->grad) c.face.grad = count_grad;
-    if (inner->value_and_grad) c.face.value_and_grad = count_value_and_grad;
-    return c;
-}
-
-static uint64_t bytes_of(size_t n, cbx_array *const *arrays)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < n; i++) sum += cbx_array_bytes(arrays[i]);
-    return sum;
 }
 
 cbx_status cbx_cost_count_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout,
@@ -359,41 +158,26 @@ cbx_status cbx_cost_count_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_arr
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__state *s = cbx__state_get(ctx);
-    cbx_cost *by_prim = cbx_mem_calloc(al, CBX_PRIM_LIMIT, sizeof *by_prim);
+    cbx_cost *by_prim = cbx_mem_calloc(al, CBX_PRIM_LIMIT, sizeof *by_prim), *before;
     cbx_array **list = cbx_mem_calloc(al, nout + 1, sizeof(cbx_array *));
     cbx_status st = CBX_OK;
 
     if (!s || !by_prim || !list) st = cbx_fail(err, CBX_ENOMEM, "no memory to count a function");
     if (!st) {
-        const cbx_backend *before = s->backend;
-        counter c = counter_before(before, by_prim);
-        s->backend = &c.face;
+        before = s->cost;
+        s->cost = by_prim;
         st = cbx_fn_run(ctx, f, nin, in, nout, list, err);
-        s->backend = before;
+        s->cost = before;
     }
     if (!st) {
-        out->total = total_of(by_prim);
-        out->in_bytes = bytes_of(nin, in);
-        out->out_bytes = bytes_of(nout, list);
-        for (size_t p = 0; p < CBX_PRIM_LIMIT; p++) out->by_prim[p] = by_prim[p];
+        report(by_prim, out);
+        out->in_bytes = out->out_bytes = 0;
+        for (size_t i = 0; i < nin; i++) out->in_bytes += cbx_array_bytes(in[i]);
+        for (size_t i = 0; i < nout; i++) out->out_bytes += cbx_array_bytes(list[i]);
         for (size_t i = 0; results && i < nout; i++) results[i] = cbx_array_ref(list[i]);
     }
     if (list) cbx__arrays_free(nout, list);
     cbx_mem_free(al, list, (nout + 1) * sizeof(cbx_array *));
     cbx_mem_free(al, by_prim, CBX_PRIM_LIMIT * sizeof *by_prim);
-    return st;
-}
-
-cbx_status cbx_cost_count(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_report *out,
-                          cbx_err *err)
-{
-    cbx_array **list = cbx_mem_calloc(cbx_ctx_allocator(ctx), nin + 1, sizeof(cbx_array *));
-    cbx_status st;
-
-    if (!list) return cbx_fail(err, CBX_ENOMEM, "no memory for the operands of a function");
-    st = cbx__abstract_all(ctx, nin, in, list, err);
-    if (!st) st = cbx_cost_count_run(ctx, f, nin, list, f ? f->nout : 0, NULL, out, err);
-    cbx__arrays_free(nin, list);
-    cbx_mem_free(cbx_ctx_allocator(ctx), list, (nin + 1) * sizeof(cbx_array *));
     return st;
 }

@@ -1,0 +1,216 @@
+/* Graphs: made by a trace, finished once, then read. */
+#include "calibrax/array/trace/graph.h"
+
+#include <string.h>
+
+#include "calibrax/array/fn_internal.h"
+#include "calibrax/array/state.h"
+#include "calibrax/array/trace/regions.h"
+
+const cbx_object *cbx__object_ref(const cbx_object *o)
+{
+    if (o) atomic_fetch_add_explicit(&((cbx_object *)(uintptr_t)o)->refs, 1, memory_order_relaxed);
+    return o;
+}
+
+void cbx__object_unref(const cbx_object *o)
+{
+    cbx_object *last = (cbx_object *)(uintptr_t)o;
+    if (o && atomic_fetch_sub_explicit(&last->refs, 1, memory_order_acq_rel) == 1) last->free(last);
+}
+
+cbx_status cbx__graph_create(cbx_ctx *ctx, const char *name, cbx__graph **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx__graph *g = cbx_mem_zalloc(al, sizeof *g);
+
+    if (!g) return cbx_fail(err, CBX_ENOMEM, "no memory for the graph of '%s'", name);
+    atomic_init(&g->refs, 1);
+    g->al = *al;
+    cbx_arena_init(&g->arena, al);
+    g->name = cbx_arena_strdup(&g->arena, name);
+    if (!g->name) {
+        cbx__graph_unref(g);
+        return cbx_fail(err, CBX_ENOMEM, "no memory for the graph of '%s'", name);
+    }
+    *out = g;
+    return CBX_OK;
+}
+
+cbx__graph *cbx__graph_ref(const cbx__graph *g)
+{
+    cbx__graph *shared = (cbx__graph *)(uintptr_t)g;
+    if (shared) atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);
+    return shared;
+}
+
+void cbx__graph_unref(cbx__graph *g)
+{
+    cbx_allocator al;
+
+    if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1) return;
+    for (size_t i = 0; i < g->nodes.n; i++) cbx__object_unref(g->nodes.items[i].attrs->object);
+    for (size_t i = 0; i < g->values.n; i++) cbx_array_free(g->values.items[i].constant);
+    al = g->al;
+    cbx_list_clear(&al, &g->nodes);
+    cbx_list_clear(&al, &g->values);
+    cbx_list_clear(&al, &g->in);
+    cbx_list_clear(&al, &g->out);
+    cbx_arena_clear(&g->arena);
+    cbx_mem_free(&al, g, sizeof *g);
+}
+
+cbx__vid cbx__graph_add_value(cbx__graph *g, const cbx_array_desc *desc, const cbx_array *constant)
+{
+    if (g->values.n == CBX__NO_VALUE || !cbx_list_push(&g->al, &g->values, (cbx__value){ *desc, NULL, CBX__NO_VALUE }))
+        return CBX__NO_VALUE;
+    g->values.items[g->values.n - 1].constant = cbx_array_ref(constant);
+    return (cbx__vid)(g->values.n - 1);
+}
+
+bool cbx__graph_add_node(cbx__graph *g, const cbx_op *op, const cbx__vid *in)
+{
+    const size_t before = g->values.n;
+    cbx__vid *operands = cbx_arena_calloc(&g->arena, op->nin + 1, sizeof *operands);
+    cbx_attrs *attrs = cbx_arena_alloc(&g->arena, sizeof *attrs);
+
+    if (!operands || !attrs || before + op->nout >= CBX__NO_VALUE ||
+        !cbx_list_reserve(&g->al, &g->values, before + op->nout))
+        return false;
+    memcpy(operands, in, op->nin * sizeof *in);
+    *attrs = *op->attrs;
+    if (!cbx_list_push(
+            &g->al, &g->nodes,
+            (cbx__node){ op->prim, (uint32_t)op->nin, (uint32_t)op->nout, operands, (cbx__vid)before, attrs }))
+        return false;
+    cbx__object_ref(attrs->object);
+    for (size_t i = 0; i < op->nout; i++) cbx__graph_add_value(g, &op->results[i], NULL); /* there is capacity */
+    return true;
+}
+
+cbx_status cbx__graph_finish(cbx__graph *g, cbx_err *err)
+{
+    bool *needed = cbx_mem_calloc(&g->al, g->values.n + 1, sizeof *needed);
+    size_t kept = 0;
+
+    if (!needed) return cbx_fail(err, CBX_ENOMEM, "no memory to finish the graph of '%s'", g->name);
+    for (size_t i = 0; i < g->out.n; i++) needed[g->out.items[i]] = true;
+    for (size_t k = g->nodes.n; k-- > 0;) {
+        const cbx__node *node = &g->nodes.items[k];
+        bool any = false;
+        for (uint32_t r = 0; r < node->nout; r++) any |= needed[node->out + r];
+        for (uint32_t i = 0; any && i < node->nin; i++) needed[node->in[i]] = true;
+    }
+    for (size_t k = 0; k < g->nodes.n; k++) {
+        const cbx__node *node = &g->nodes.items[k];
+        bool any = false;
+        for (uint32_t r = 0; r < node->nout; r++) any |= needed[node->out + r];
+        if (!any) {
+            cbx__object_unref(node->attrs->object);
+            continue;
+        }
+        for (uint32_t i = 0; i < node->nin; i++) g->values.items[node->in[i]].last = (uint32_t)kept;
+        g->nodes.items[kept++] = *node;
+    }
+    g->nodes.n = kept;
+    for (size_t i = 0; i < g->out.n; i++) g->values.items[g->out.items[i]].last = CBX__NO_VALUE;
+    cbx_mem_free(&g->al, needed, (g->values.n + 1) * sizeof *needed);
+    return CBX_OK;
+}
+
+/* ---- to carry it out ---- */
+
+static cbx_status eval_node(cbx_ctx *ctx, const cbx__node *node, cbx_array **env, cbx_err *err)
+{
+    enum { FEW = 8 };
+    const cbx_array *small[FEW], **in = small;
+    cbx_status st;
+
+    if (node->nin > FEW) in = cbx_mem_calloc(cbx_ctx_allocator(ctx), node->nin, sizeof *in);
+    if (!in) return cbx_fail(err, CBX_ENOMEM, "no memory for the operands of '%s'", cbx_prim_name(node->prim));
+    for (uint32_t i = 0; i < node->nin; i++) in[i] = env[node->in[i]];
+    st = cbx__apply_owned(ctx, node->prim, node->nin, in, node->attrs, node->nout, &env[node->out], err);
+    if (in != small) cbx_mem_free(cbx_ctx_allocator(ctx), in, node->nin * sizeof *in);
+    return st;
+}
+
+cbx_status cbx__graph_eval(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *in, cbx_array **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_array **env = cbx_mem_calloc(al, g->values.n + 1, sizeof(cbx_array *));
+    cbx_status st = CBX_OK;
+
+    if (!env) return cbx_fail(err, CBX_ENOMEM, "no memory to run '%s'", g->name);
+    for (size_t i = 0; i < g->values.n; i++) env[i] = cbx_array_ref(g->values.items[i].constant);
+    for (size_t i = 0; i < g->in.n; i++) env[g->in.items[i]] = cbx_array_ref(in[i]);
+    for (size_t k = 0; !st && k < g->nodes.n; k++) {
+        const cbx__node *node = &g->nodes.items[k];
+        st = eval_node(ctx, node, env, err);
+        for (uint32_t i = 0; !st && i < node->nin; i++) {
+            if (g->values.items[node->in[i]].last != k) continue;
+            cbx_array_free(env[node->in[i]]);
+            env[node->in[i]] = NULL;
+        }
+    }
+    for (size_t i = 0; !st && i < g->out.n; i++) out[i] = cbx_array_ref(env[g->out.items[i]]);
+    cbx__arrays_free(g->values.n, env);
+    cbx_mem_free(al, env, (g->values.n + 1) * sizeof(cbx_array *));
+    return st;
+}
+
+/* ---- to read it ---- */
+
+static void put_values(const cbx__graph *g, size_t n, const cbx__vid *list, cbx_text *out)
+{
+    char text[160];
+
+    for (size_t i = 0; i < n; i++)
+        cbx_text_printf(out, "%s%%%u:%s", i ? ", " : "", list[i],
+                        cbx_array_desc_text(&g->values.items[list[i]].desc, text, sizeof text));
+}
+
+/* Attributes that are not 0. */
+static void put_attrs(const cbx__node *node, cbx_text *out)
+{
+    const cbx_attrs *a = node->attrs;
+
+    if (a->dtype) cbx_text_printf(out, " dtype=%s", cbx_dtype_name(a->dtype));
+    if (a->axis) cbx_text_printf(out, " axis=%d", a->axis);
+    for (int i = 0; i < a->naxes; i++) cbx_text_printf(out, "%s%d", i ? "," : " axes=", a->axes[i]);
+    if (a->keep) cbx_text_printf(out, " keep");
+    if (a->mode) cbx_text_printf(out, " mode=%d", a->mode);
+    for (int i = 0; i < a->ndim; i++) cbx_text_printf(out, "%s%zu", i ? "," : " shape=", a->shape[i]);
+    if (node->prim == CBX_PRIM_FULL && cbx_dtype_kind(a->value.dtype) == CBX_KIND_FLOAT)
+        cbx_text_printf(out, " value=%.17g", a->value.v.f);
+    else if (node->prim == CBX_PRIM_FULL)
+        cbx_text_printf(out, " value=%lld", (long long)a->value.v.i);
+}
+
+void cbx__graph_text(const cbx__graph *g, int indent, cbx_text *out)
+{
+    cbx_text_printf(out, "%*s%s(", indent, "", g->name);
+    put_values(g, g->in.n, g->in.items, out);
+    cbx_text_printf(out, ")\n");
+    for (size_t i = 0; i < g->values.n; i++)
+        if (g->values.items[i].constant) {
+            cbx_text_printf(out, "%*s  %%%zu = constant\n", indent, "", i);
+        }
+    for (size_t k = 0; k < g->nodes.n; k++) {
+        const cbx__node *node = &g->nodes.items[k];
+        cbx_text_printf(out, "%*s  ", indent, "");
+        for (uint32_t r = 0; r < node->nout; r++) {
+            const cbx__vid v = node->out + r;
+            put_values(g, 1, &v, out);
+            cbx_text_printf(out, r + 1 < node->nout ? ", " : " = ");
+        }
+        cbx_text_printf(out, "%s", cbx_prim_name(node->prim));
+        for (uint32_t i = 0; i < node->nin; i++) cbx_text_printf(out, " %%%u", node->in[i]);
+        put_attrs(node, out);
+        cbx_text_printf(out, "\n");
+        for (size_t i = 0; i < cbx__control_graphs(node->attrs->object); i++)
+            cbx__graph_text(cbx__control_graph(node->attrs->object, i), indent + 4, out);
+    }
+    cbx_text_printf(out, "%*s  return ", indent, "");
+    put_values(g, g->out.n, g->out.items, out);
+    cbx_text_printf(out, "\n");
+}

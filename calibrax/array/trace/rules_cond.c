@@ -1,0 +1,324 @@
+/* Derivatives and batches of branches.  Operands are the index, constants of each branch, and what all of them take. */
+#include <string.h>
+
+#include "calibrax/array/trace/rules_control.h"
+
+static void linearize_cond(cbx__jvp *r);
+
+typedef struct cond {
+    const cbx__control *s;
+    size_t n, nin, nout, first_in, *first; /* first: of the constants of each branch */
+    cbx__traced *made;
+    cbx__graph **graph;
+    size_t *consts;
+} cond;
+
+static void open_cond(cbx__lists *l, cond *k, const cbx_attrs *attrs, size_t nin)
+{
+    *k = (cond){ .s = cbx__control_of(attrs) };
+    k->n = k->s->n;
+    k->nout = k->s->graph[0]->out.n;
+    k->first = cbx__list_of(l, k->n, sizeof *k->first);
+    k->made = cbx__list_of(l, k->n, sizeof *k->made);
+    k->graph = cbx__list_of(l, k->n, sizeof *k->graph);
+    k->consts = cbx__list_of(l, k->n, sizeof *k->consts);
+    k->first_in = 1;
+    for (size_t b = 0; !l->st && b < k->n; b++) {
+        k->first[b] = k->first_in;
+        k->first_in += k->s->consts[b];
+    }
+    k->nin = nin - k->first_in;
+}
+
+static void made_branch(cond *k, size_t b, size_t consts)
+{
+    k->graph[b] = k->made[b].graph;
+    k->consts[b] = consts;
+}
+
+static void close_cond(cbx__lists *l, cond *k)
+{
+    for (size_t b = 0; k->made && b < k->n; b++) cbx__traced_clear(l->ctx, &k->made[b]);
+    cbx__lists_close(l);
+}
+
+/* What belongs to input i of branch b among what belongs to the operands. */
+#define OF_BRANCH(list, b, i) ((list)[(i) < k.s->consts[b] ? k.first[b] + (i) : k.first_in + (i)-k.s->consts[b]])
+
+void cbx__jvp_cond(cbx__jvp *r)
+{
+    bool again = true;
+    size_t n = 0, nends;
+    cond k = { 0 };
+    cbx__lists l;
+
+    if (r->linear) {
+        linearize_cond(r);
+        return;
+    }
+    cbx__lists_open(&l, r->ctx);
+    open_cond(&l, &k, r->attrs, r->nin);
+    const size_t nout = k.nout;
+    bool *moves = FLAGS(nout), *found = FLAGS(nout);
+    cbx_array **in = ARRAYS(r->nin), **t = ARRAYS(r->nin), **out = ARRAYS(2 * nout), **dt = out + nout,
+              **ends = ARRAYS(2 * nout);
+    cbx_array **operands = ARRAYS(2 * r->nin);
+
+    while (again && !l.st) {
+        again = false;
+        for (size_t b = 0; !l.st && b < k.n; b++) {
+            const cbx__graph *g = k.s->graph[b];
+            const size_t nc = k.s->consts[b];
+            cbx__trace trace;
+            cbx_scope scope;
+            cbx__traced_clear(r->ctx, &k.made[b]);
+            l.st = cbx__trace_begin(r->ctx, g->name, true, &trace, &l.err);
+            if (l.st) break;
+            cbx_scope_open(r->ctx, &scope);
+            for (int part = 0; part < 2; part++) {
+                const size_t from = part ? nc : 0, to = part ? g->in.n : nc;
+                cbx__inputs(&l, &trace, g, from, to - from, NULL, in);
+                for (size_t i = from; i < to; i++)
+                    if (OF_BRANCH(r->t, b, i)) cbx__inputs(&l, &trace, g, i, 1, NULL, t);
+            }
+            if (!l.st) l.st = cbx__graph_jvp(r->ctx, g, in, t, false, out, dt, &l.err);
+            nends = 0;
+            for (size_t i = 0; !l.st && i < nout; i++) {
+                found[i] = dt[i] != NULL;
+                ends[nends++] = out[i];
+            }
+            for (size_t i = 0; !l.st && i < nout; i++)
+                if (found[i] || moves[i]) ends[nends++] = cbx__some(r->ctx, dt[i], cbx__graph_out(g, i));
+            cbx__lists_end(&l, &trace, &scope, nends, ends, &k.made[b]);
+            cbx__arrays_free(r->nin, in);
+            cbx__arrays_free(r->nin, t);
+            cbx__arrays_free(2 * nout, out);
+            if (!l.st) again |= cbx__grows(nout, moves, found) && k.n > 1;
+        }
+    }
+    if (l.st) goto done;
+    operands[n++] = r->in[0];
+    for (size_t b = 0; b < k.n; b++) {
+        const size_t before = n, nc = k.s->consts[b];
+        for (size_t i = 0; i < nc; i++) operands[n++] = OF_BRANCH(r->in, b, i);
+        for (size_t i = 0; i < nc; i++)
+            if (OF_BRANCH(r->t, b, i)) operands[n++] = OF_BRANCH(r->t, b, i);
+        made_branch(&k, b, n - before);
+    }
+    const size_t before = n;
+    for (size_t i = k.first_in; i < r->nin; i++) operands[n++] = r->in[i];
+    for (size_t i = k.first_in; i < r->nin; i++)
+        if (r->t[i]) operands[n++] = r->t[i];
+    cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, n - before, operands, ends);
+    n = 0;
+    for (size_t i = 0; i < nout; i++) r->out[i] = ends[n++];
+    for (size_t i = 0; i < nout; i++)
+        if (moves[i]) r->dt[i] = ends[n++];
+done:
+    close_cond(&l, &k);
+}
+
+/* A branch that gives the residuals of all: its own at their place, zeros elsewhere. */
+static void pad_residuals(cbx__lists *l, cond *k, size_t b, const cbx__traced *primal, size_t nres,
+                          const cbx_array_desc *d, size_t own, size_t count)
+{
+    const cbx__graph *g = primal->graph;
+    cbx_array **in = cbx__list_of(l, g->in.n, sizeof *in), **out = cbx__list_of(l, g->out.n, sizeof *out);
+    cbx_array **ends = cbx__list_of(l, k->nout + nres, sizeof *ends);
+    cbx__trace trace;
+    cbx_scope scope;
+
+    if (!l->st) l->st = cbx__trace_begin(l->ctx, g->name, true, &trace, &l->err);
+    if (l->st) return;
+    cbx_scope_open(l->ctx, &scope);
+    cbx__inputs(l, &trace, g, 0, g->in.n, NULL, in);
+    if (!l->st) l->st = cbx__graph_eval(l->ctx, g, in, out, &l->err);
+    for (size_t i = 0; !l->st && i < k->nout; i++) ends[i] = out[i];
+    for (size_t i = 0; !l->st && i < nres; i++)
+        ends[k->nout + i] = i >= own && i < own + count ? out[k->nout + i - own] : cbx__zeros_of(l->ctx, &d[i]);
+    cbx__lists_end(l, &trace, &scope, k->nout + nres, ends, &k->made[b]);
+    cbx__arrays_free(g->in.n, in);
+    cbx__arrays_free(g->out.n, out);
+}
+
+/* Values by one cond, which also gives what the linear map of its branch needs; the maps by another. */
+static void linearize_cond(cbx__jvp *r)
+{
+    bool again = true;
+    size_t nres = 0, n = 0;
+    cond k = { 0 };
+    cbx__lists l;
+
+    cbx__lists_open(&l, r->ctx);
+    open_cond(&l, &k, r->attrs, r->nin);
+    const size_t nout = k.nout;
+    bool *moves = FLAGS(nout), *found = FLAGS(nout), *wanted = FLAGS(r->nin);
+    cbx_array **in = ARRAYS(r->nin), **out = ARRAYS(nout), **ends = NULL, **operands, **results;
+    cbx__traced *primal = cbx__list_of(&l, k.n, sizeof *primal), *map = cbx__list_of(&l, k.n, sizeof *map);
+    size_t *own = cbx__list_of(&l, k.n, sizeof *own);
+    cbx_array_desc *d = NULL;
+
+    while (again && !l.st) {
+        again = false;
+        for (size_t b = 0; !l.st && b < k.n; b++) {
+            const cbx__graph *g = k.s->graph[b];
+            cbx__trace trace;
+            cbx_scope scope;
+            cbx__traced_clear(r->ctx, &primal[b]);
+            cbx__traced_clear(r->ctx, &map[b]);
+            for (size_t i = 0; i < g->in.n; i++) wanted[i] = OF_BRANCH(r->t, b, i) != NULL;
+            l.st = cbx__trace_begin(r->ctx, g->name, true, &trace, &l.err);
+            if (l.st) break;
+            cbx_scope_open(r->ctx, &scope);
+            cbx__inputs(&l, &trace, g, 0, g->in.n, NULL, in);
+            if (!l.st) l.st = cbx__graph_linearize(r->ctx, g, in, wanted, moves, out, &map[b], found, &l.err);
+            ends = ARRAYS(nout + map[b].ncaptured);
+            for (size_t i = 0; !l.st && i < nout; i++) ends[i] = out[i];
+            for (size_t i = 0; !l.st && i < map[b].ncaptured; i++) ends[nout + i] = map[b].captured[i];
+            cbx__lists_end(&l, &trace, &scope, nout + map[b].ncaptured, ends, &primal[b]);
+            cbx__arrays_free(r->nin, in);
+            cbx__arrays_free(nout, out);
+            if (!l.st) again |= cbx__grows(nout, moves, found) && k.n > 1;
+        }
+    }
+    for (size_t b = 0; !l.st && b < k.n; b++) {
+        own[b] = nres;
+        nres += map[b].ncaptured;
+    }
+    d = cbx__list_of(&l, nres, sizeof *d);
+    for (size_t b = 0; !l.st && b < k.n; b++)
+        for (size_t i = 0; i < map[b].ncaptured; i++) d[own[b] + i] = *cbx__graph_out(primal[b].graph, nout + i);
+    for (size_t b = 0; !l.st && b < k.n; b++) pad_residuals(&l, &k, b, &primal[b], nres, d, own[b], map[b].ncaptured);
+    operands = ARRAYS(r->nin + nres);
+    results = ARRAYS(nout + nres);
+    if (l.st) goto done;
+    for (size_t b = 0; b < k.n; b++) made_branch(&k, b, k.s->consts[b]);
+    cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, k.nin, r->in, results);
+    for (size_t i = 0; i < nout; i++) r->out[i] = results[i];
+
+    /* inputs of a map: tangents of its constants and of in, residuals; as a branch: tangents of constants, residuals, tangents of in */
+    operands[n++] = r->in[0];
+    for (size_t b = 0; !l.st && b < k.n; b++) {
+        const cbx__graph *g = k.s->graph[b];
+        size_t *order = cbx__list_of(&l, map[b].graph->in.n, sizeof *order), of_consts = 0, at = 0;
+        if (l.st) break;
+        for (size_t i = 0; i < k.s->consts[b]; i++)
+            if (OF_BRANCH(r->t, b, i)) operands[n++] = OF_BRANCH(r->t, b, i), order[at++] = of_consts++;
+        size_t tangents = of_consts;
+        for (size_t i = k.s->consts[b]; i < g->in.n; i++) tangents += OF_BRANCH(r->t, b, i) != NULL;
+        for (size_t i = 0; i < map[b].ncaptured; i++)
+            operands[n++] = results[nout + own[b] + i], order[at++] = tangents + i;
+        for (size_t i = of_consts; i < tangents; i++) order[at++] = i;
+        cbx__reorder(&l, map[b].graph, order);
+        k.graph[b] = map[b].graph;
+        k.consts[b] = of_consts + map[b].ncaptured;
+    }
+    const size_t before = n;
+    for (size_t i = k.first_in; i < r->nin; i++)
+        if (r->t[i]) operands[n++] = r->t[i];
+    if (!l.st) cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, n - before, operands, results);
+    n = 0;
+    for (size_t i = 0; !l.st && i < nout; i++)
+        if (moves[i]) r->dt[i] = results[n++];
+done:
+    for (size_t b = 0; primal && map && b < k.n; b++) {
+        cbx__traced_clear(r->ctx, &primal[b]);
+        cbx__traced_clear(r->ctx, &map[b]);
+    }
+    close_cond(&l, &k);
+}
+
+/* Each branch gives cotangents of the linear constants of all branches, zeros for those of others, then those of in. */
+void cbx__transpose_cond(cbx__transpose *r)
+{
+    size_t n = 0, nct = 0;
+    cond k = { 0 };
+    cbx__lists l;
+
+    cbx__lists_open(&l, r->ctx);
+    open_cond(&l, &k, r->attrs, r->nin);
+    cbx_array **known = ARRAYS(r->nin), **ct = ARRAYS(r->nout), **din = ARRAYS(r->nin), **ends = ARRAYS(r->nin);
+    cbx_array **operands = ARRAYS(r->nin + r->nout), **results = ARRAYS(r->nin);
+
+    for (size_t b = 0; !l.st && b < k.n; b++) {
+        const cbx__graph *g = k.s->graph[b];
+        size_t consts = 0;
+        cbx__trace trace;
+        cbx_scope scope;
+        l.st = cbx__trace_begin(r->ctx, g->name, true, &trace, &l.err);
+        if (l.st) break;
+        cbx_scope_open(r->ctx, &scope);
+        for (int part = 0; part < 2; part++)
+            for (size_t i = part ? k.s->consts[b] : 0; i < (part ? g->in.n : k.s->consts[b]); i++) {
+                if (!OF_BRANCH(r->in, b, i)) continue;
+                cbx__inputs(&l, &trace, g, i, 1, NULL, known);
+                consts += !part;
+            }
+        for (size_t i = 0; !l.st && i < r->nout; i++)
+            if (r->ct[i]) l.st = cbx__trace_input(&trace, cbx__graph_out(g, i), &ct[i], &l.err);
+        if (!l.st) l.st = cbx__graph_transpose(r->ctx, g, known, ct, din, &l.err);
+        n = 0;
+        for (size_t i = 1; !l.st && i < r->nin; i++) {
+            const bool mine = i >= k.first_in || (i >= k.first[b] && i < k.first[b] + k.s->consts[b]);
+            const size_t at = i >= k.first_in ? i - k.first_in + k.s->consts[b] : i - k.first[b];
+            if (!r->in[i]) ends[n++] = cbx__some(r->ctx, mine ? din[at] : NULL, r->desc[i]);
+        }
+        cbx__lists_end(&l, &trace, &scope, n, ends, &k.made[b]);
+        cbx__arrays_free(r->nin, known);
+        cbx__arrays_free(r->nout, ct);
+        cbx__arrays_free(r->nin, din);
+        if (!l.st) made_branch(&k, b, consts);
+    }
+    if (l.st) goto done;
+    n = 0;
+    for (size_t i = 0; i < r->nin; i++)
+        if (r->in[i]) operands[n++] = r->in[i], nct += i >= k.first_in;
+    for (size_t i = 0; i < r->nout; i++)
+        if (r->ct[i]) operands[n++] = r->ct[i], nct++;
+    cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, nct, operands, results);
+    n = 0;
+    for (size_t i = 1; i < r->nin; i++)
+        if (!r->in[i]) r->din[i] = results[n++];
+done:
+    close_cond(&l, &k);
+}
+
+/* One index for all: a cond of branches over the batch.  An index for each: every branch is computed, and the results chosen from. */
+void cbx__batch_cond(cbx__batch *r)
+{
+    cond k = { 0 };
+    cbx__lists l;
+
+    cbx__lists_open(&l, r->ctx);
+    open_cond(&l, &k, r->attrs, r->nin);
+    bool *mapped = FLAGS(r->nin), *forced = FLAGS(k.nout), *found = FLAGS(k.nout);
+    cbx_array **in = ARRAYS(r->nin), **out = ARRAYS(k.nout);
+
+    if (l.st) goto done;
+    memset(forced, true, k.nout * sizeof *forced);
+    for (size_t b = 0; !l.st && b < k.n; b++) {
+        const cbx__graph *g = k.s->graph[b];
+        for (size_t i = 0; i < g->in.n; i++) {
+            mapped[i] = OF_BRANCH(r->mapped, b, i);
+            in[i] = OF_BRANCH(r->in, b, i);
+        }
+        if (!r->mapped[0]) {
+            memset(found, 0, k.nout * sizeof *found);
+            cbx__batch_function(&l, g, r->length, mapped, forced, found, &k.made[b]);
+            if (!l.st) made_branch(&k, b, k.s->consts[b]);
+            continue;
+        }
+        l.st = cbx__graph_batch(r->ctx, g, r->length, in, mapped, out, found, &l.err);
+        for (size_t i = 0; !l.st && i < k.nout; i++) {
+            cbx_array *y = cbx__spread(r->ctx, cbx_scope_hold(r->ctx, out[i]), found[i], r->length);
+            if (b)
+                y = cbx_where(r->ctx, cbx__widened(r->ctx, cbx_greater_equal_scalar(r->ctx, r->in[0], (double)b), y), y,
+                              r->out[i]);
+            r->out[i] = y;
+            out[i] = NULL;
+        }
+    }
+    if (!l.st && !r->mapped[0]) cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, k.nin, r->in, r->out);
+done:
+    close_cond(&l, &k);
+}

@@ -1,0 +1,270 @@
+/*
+ * Derivatives of factors and of systems of equations.
+ *
+ * x, a are operands, t and da their tangents.  Factors of Hermitian matrices move with the Hermitian part of t, (t + t^H) / 2,
+ * though one triangle of x is read: for tangents that keep x Hermitian there is no difference, and gradients are Hermitian.
+ * Where the derivative divides by a difference of eigenvalues, or of squares of singular values, equal ones give infinity or NaN; a
+ * singular value of 0 gives 0 in the phase of its vectors, and infinity or NaN in what moves out of their span.  Eigenvalues and
+ * singular values themselves move as if they were distinct.
+ * Sources: Giles, Oxford NA-08/01 (2008); Murray, arXiv:1602.07527 (Cholesky); Walter & Lehmann, Numer. Math. 113 (2010), and Townsend
+ * (2018) (QR); de Hoog et al., SIAM J. Matrix Anal. 32 (2011) (LU); Wan & Zhang, arXiv:1909.02659 (complex SVD).  The conventions
+ * are those of JAX (jax.lax.linalg).
+ */
+#include <string.h>
+
+#include "calibrax/array/linalg.h"
+#include "calibrax/array/trace/derive.h"
+#include "calibrax/array/transform.h"
+
+#define MUL(a, b)     cbx_multiply(c, a, b)
+#define SUB(a, b)     cbx_subtract(c, a, b)
+#define ADD(a, b)     cbx_add(c, a, b)
+#define PRODUCT(a, b) cbx_matrix_product(c, a, b)
+
+static size_t rows(const cbx_array *x) { return x->desc.shape[x->desc.ndim - 2]; }
+static size_t columns(const cbx_array *x) { return x->desc.shape[x->desc.ndim - 1]; }
+static cbx_array *transposed(cbx_ctx *c, const cbx_array *x) { return cbx_matrix_transpose(c, x); }
+static cbx_array *adjoint(cbx_ctx *c, const cbx_array *x) { return cbx_matrix_transpose(c, cbx_conj(c, x)); }
+
+static cbx_array *solve_by(cbx_ctx *c, cbx_prim p, const cbx_array *a, const cbx_array *b, int how)
+{
+    return cbx_apply(c, p, 2, (const cbx_array *const[]){ a, b }, &(cbx_attrs){ .mode = how });
+}
+/* a^-1 b */
+static cbx_array *triangle_left(cbx_ctx *c, const cbx_array *a, const cbx_array *b, int how)
+{
+    return solve_by(c, CBX_PRIM_TRIANGULAR_SOLVE, a, b, how);
+}
+/* b a^-1, of a as it lies */
+static cbx_array *triangle_right(cbx_ctx *c, const cbx_array *b, const cbx_array *a, int how)
+{
+    return transposed(c, triangle_left(c, a, transposed(c, b), how | CBX_TRIANGLE_TRANSPOSE));
+}
+
+static cbx_array *hermitian_part(cbx_ctx *c, const cbx_array *t)
+{
+    return cbx_multiply_scalar(c, ADD(t, adjoint(c, t)), 0.5);
+}
+
+/* Ones on the diagonal, in the real dtype of x. */
+static cbx_array *identity(cbx_ctx *c, const cbx_array *x, size_t n)
+{
+    return cbx_eye(c, n, n, 0, cbx__real_of(x->desc.dtype));
+}
+
+/* ---- Cholesky: dL = L phi(L^-1 t L^-H), phi the lower triangle with half of the diagonal ---- */
+
+void cbx__jvp_cholesky(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const bool upper = r->attrs->mode;
+    const cbx_array *l = upper ? adjoint(c, r->out[0]) : r->out[0];
+    const cbx_array *t = triangle_left(c, l, hermitian_part(c, r->t[0]), CBX_TRIANGLE_LOWER);
+    const cbx_array *half = cbx_add_scalar(c, identity(c, r->in[0], rows(r->in[0])), 1);
+
+    t = adjoint(c, triangle_left(c, l, adjoint(c, t), CBX_TRIANGLE_LOWER));
+    t = cbx_divide(c, cbx_tril(c, t, 0), cbx__as(c, half, r->in[0]->desc.dtype));
+    r->dt[0] = PRODUCT(l, t);
+    if (upper) r->dt[0] = adjoint(c, r->dt[0]);
+}
+
+/* ---- systems of equations: dx = a^-1 (db - da x) ---- */
+
+/* da x for what `how` makes of da. */
+static cbx_array *moved_triangle(cbx_ctx *c, const cbx_array *da, const cbx_array *x, int how)
+{
+    const ptrdiff_t k = how & CBX_TRIANGLE_UNIT ? 1 : 0;
+
+    da = how & CBX_TRIANGLE_UPPER ? cbx_triu(c, da, k) : cbx_tril(c, da, -k);
+    if (how & CBX_TRIANGLE_ADJOINT)
+        da = adjoint(c, da);
+    else if (how & CBX_TRIANGLE_TRANSPOSE)
+        da = transposed(c, da);
+    return PRODUCT(da, x);
+}
+
+static void jvp_of_solve(cbx__jvp *r, cbx_array *moved)
+{
+    cbx_ctx *c = r->ctx;
+    cbx_array *b = !moved ? r->t[1] : !r->t[1] ? cbx_negative(c, moved) : SUB(r->t[1], moved);
+    r->dt[0] = solve_by(c, r->prim, r->in[0], b, r->attrs->mode);
+}
+
+void cbx__jvp_triangular_solve(cbx__jvp *r)
+{
+    jvp_of_solve(r, r->t[0] ? moved_triangle(r->ctx, r->t[0], r->out[0], r->attrs->mode) : NULL);
+}
+void cbx__jvp_solve(cbx__jvp *r) { jvp_of_solve(r, r->t[0] ? cbx_matrix_product(r->ctx, r->t[0], r->out[0]) : NULL); }
+
+/* Linear in b.  The transpose of a^-H is the inverse of conj(a). */
+void cbx__transpose_triangular_solve(cbx__transpose *r)
+{
+    int how = r->attrs->mode;
+    const cbx_array *a = r->in[0];
+
+    if (how & CBX_TRIANGLE_ADJOINT) {
+        a = cbx_conj(r->ctx, a);
+        how &= ~(CBX_TRIANGLE_ADJOINT | CBX_TRIANGLE_TRANSPOSE);
+    } else {
+        how ^= CBX_TRIANGLE_TRANSPOSE;
+    }
+    r->din[1] = triangle_left(r->ctx, a, r->ct[0], how);
+}
+void cbx__transpose_solve(cbx__transpose *r)
+{
+    r->din[1] = solve_by(r->ctx, CBX_PRIM_SOLVE, transposed(r->ctx, r->in[0]), r->ct[0], 0);
+}
+
+/* ---- LU of P a: L^-1 P t U^-1 = M; dL = L tril(M, -1), dU = triu(M) U ---- */
+
+/* (order) to (order with rows i and pivot swapped); order (..., n), i (), pivot (...) */
+static cbx_status swap_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_array *order = in[0], *i = in[1], *pivot = cbx_expand_dims(c, in[2], -1);
+    const cbx_array *place = cbx_arange_int(c, 0, (int64_t)order->desc.shape[order->desc.ndim - 1], 1, CBX_I64);
+    const cbx_array *first = cbx_take_along_axis(c, order, cbx_add(c, cbx_zeros_like(c, pivot), i), -1);
+    const cbx_array *second = cbx_take_along_axis(c, order, pivot, -1);
+
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_where(c, cbx_equal(c, place, i), second, cbx_where(c, cbx_equal(c, place, pivot), first, order));
+    return CBX_OK;
+}
+
+/* The rows of a in the order that the swaps leave: (..., n). */
+static cbx_array *order_of(cbx_ctx *c, const cbx_array *swaps)
+{
+    const int ndim = swaps->desc.ndim;
+    const size_t n = swaps->desc.shape[ndim - 1];
+    cbx_array *number = cbx_arange_int(c, 0, (int64_t)n, 1, CBX_I64);
+    cbx_array *order = cbx__to_shape(c, number, ndim, swaps->desc.shape), *pivots = cbx_moveaxis(c, swaps, -1, 0);
+
+    cbx_scan(c, CBX_FN(swap_step, NULL, 3, 1), 1, &order, 2, (cbx_array *const[]){ number, pivots }, n, false, &order);
+    return order;
+}
+
+void cbx__jvp_lu(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *a = r->in[0], *t = r->t[0], *order = cbx_expand_dims(c, order_of(c, r->out[1]), -1);
+    const cbx_array *l = ADD(cbx_tril(c, r->out[0], -1), cbx__as(c, identity(c, a, rows(a)), a->desc.dtype));
+    const cbx_array *u = cbx_triu(c, r->out[0], 0);
+
+    t = cbx_take_along_axis(c, t, cbx__to_shape(c, order, a->desc.ndim, a->desc.shape), -2);
+    t = triangle_left(c, r->out[0], t, CBX_TRIANGLE_LOWER | CBX_TRIANGLE_UNIT);
+    t = triangle_right(c, t, r->out[0], CBX_TRIANGLE_UPPER);
+    r->dt[0] = ADD(PRODUCT(l, cbx_tril(c, t, -1)), PRODUCT(cbx_triu(c, t, 0), u));
+}
+
+/* ---- QR: with M = Q^H t R^-1 and W skew as the lower triangle of M: dQ = Q (W - M) + t R^-1, dR = (M - W) R ---- */
+
+void cbx__jvp_qr(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *x = r->in[0], *q = r->out[0], *rr = r->out[1];
+    const size_t m = rows(x), n = columns(x);
+    char text[160];
+
+    if (m < n || (r->attrs->mode && m != n)) {
+        cbx__refuse(c, CBX_EUNSUPPORTED, "'qr' of %s%s has no derivative: %s",
+                    cbx_array_desc_text(&x->desc, text, sizeof text), r->attrs->mode ? ", complete," : "",
+                    m < n ? "it needs as many rows as columns at least" : "rows of Q beyond the columns are arbitrary");
+        return;
+    }
+    cbx_array *over = triangle_right(c, r->t[0], rr, CBX_TRIANGLE_UPPER), *inner = PRODUCT(adjoint(c, q), over);
+    cbx_array *low = cbx_tril(c, inner, -1), *skew = SUB(low, adjoint(c, low));
+
+    if (cbx_dtype_kind(x->desc.dtype) == CBX_KIND_COMPLEX) { /* the diagonal of R stays real */
+        cbx_array *imaginary = SUB(inner, cbx__as(c, cbx_real(c, inner), x->desc.dtype));
+        skew = ADD(skew, MUL(imaginary, cbx__as(c, identity(c, x, n), x->desc.dtype)));
+    }
+    cbx_array *d = SUB(inner, skew);
+    r->dt[0] = SUB(over, PRODUCT(q, d));
+    r->dt[1] = PRODUCT(d, rr);
+}
+
+/* ---- Hermitian eigenvalues: M = V^H t V; dw = diag(M), dV = V (F M), F_ij = 1 / (w_j - w_i), 0 on the diagonal ---- */
+
+static cbx_array *in_basis(cbx_ctx *c, const cbx_array *v, const cbx_array *t)
+{
+    return PRODUCT(PRODUCT(adjoint(c, v), hermitian_part(c, t)), v);
+}
+
+void cbx__jvp_eigh(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *w = r->out[0], *v = r->out[1], *one = identity(c, r->in[0], rows(r->in[0]));
+    const cbx_array *m = in_basis(c, v, r->t[0]);
+    const cbx_array *f = SUB(cbx_expand_dims(c, w, -2), cbx_expand_dims(c, w, -1));
+
+    f = SUB(cbx_reciprocal(c, ADD(f, one)), one);
+    r->dt[0] = cbx_real(c, cbx_diagonal(c, m, 0));
+    r->dt[1] = PRODUCT(v, MUL(cbx__as(c, f, r->in[0]->desc.dtype), m));
+}
+
+void cbx__jvp_eigvalsh(cbx__jvp *r)
+{
+    cbx_array *part[2];
+
+    cbx_apply_all(r->ctx, CBX_PRIM_EIGH, 1, (const cbx_array *const *)r->in, NULL, part);
+    r->dt[0] = cbx_real(r->ctx, cbx_diagonal(r->ctx, in_basis(r->ctx, part[1], r->t[0]), 0));
+}
+
+/*
+ * ---- singular values: M = U^H t V; ds = Re diag(M), F_ij = 1 / (s_j^2 - s_i^2), 0 on the diagonal ----
+ *   dU = U (F (M S + S M^H) + (M - M^H) / 2s on the diagonal) + (1 - U U^H) t V / s     dV = V (F (S M + M^H S)) + ...
+ */
+
+static cbx_array *in_bases(cbx_ctx *c, cbx_array *const part[3], const cbx_array *t)
+{
+    return PRODUCT(PRODUCT(adjoint(c, part[0]), t), adjoint(c, part[2]));
+}
+
+/* x / s with what lies in the span of u taken out. */
+static cbx_array *outside(cbx_ctx *c, const cbx_array *u, const cbx_array *x, const cbx_array *s)
+{
+    return cbx_divide(c, SUB(x, PRODUCT(u, PRODUCT(adjoint(c, u), x))), s);
+}
+
+void cbx__jvp_svd(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *x = r->in[0], *t = r->t[0], *u = r->out[0], *s = r->out[1], *vh = r->out[2];
+    const cbx_dtype dtype = x->desc.dtype;
+    const size_t m = rows(x), n = columns(x), k = m < n ? m : n;
+    char text[160];
+
+    if (r->attrs->mode && m != n) {
+        cbx__refuse(
+            c, CBX_EUNSUPPORTED,
+            "'svd' of %s with full matrices has no derivative: vectors beyond the singular values are arbitrary",
+            cbx_array_desc_text(&x->desc, text, sizeof text));
+        return;
+    }
+    const cbx_array *one = identity(c, x, k), *v = adjoint(c, vh), *inner = in_bases(c, r->out, t);
+    const cbx_array *column = cbx_expand_dims(c, s, -1), *row = cbx_expand_dims(c, s, -2);
+    const cbx_array *f = MUL(ADD(row, column), SUB(row, column)),
+                    *zero = cbx__as(c, cbx_equal_scalar(c, row, 0), s->desc.dtype);
+    const cbx_array *inverse = MUL(one, SUB(cbx_reciprocal(c, ADD(row, zero)), zero)), *ms, *sm, *phase;
+
+    f = cbx__as(c, SUB(cbx_reciprocal(c, ADD(f, one)), one), dtype);
+    row = cbx__as(c, row, dtype);
+    column = cbx__as(c, column, dtype);
+    ms = MUL(inner, row);
+    sm = MUL(inner, column);
+    phase = MUL(cbx_multiply_scalar(c, SUB(inner, adjoint(c, inner)), 0.5), cbx__as(c, inverse, dtype));
+    cbx_array *du = PRODUCT(u, ADD(MUL(f, ADD(ms, adjoint(c, ms))), phase));
+    cbx_array *dv = PRODUCT(v, MUL(f, ADD(sm, adjoint(c, sm))));
+    if (m > n) du = ADD(du, outside(c, u, PRODUCT(t, v), row));
+    if (n > m) dv = ADD(dv, outside(c, v, PRODUCT(adjoint(c, t), u), row));
+    r->dt[0] = du;
+    r->dt[1] = cbx_real(c, cbx_diagonal(c, inner, 0));
+    r->dt[2] = adjoint(c, dv);
+}
+
+void cbx__jvp_svdvals(cbx__jvp *r)
+{
+    cbx_array *part[3];
+
+    cbx_apply_all(r->ctx, CBX_PRIM_SVD, 1, (const cbx_array *const *)r->in, NULL, part);
+    r->dt[0] = cbx_real(r->ctx, cbx_diagonal(r->ctx, in_bases(r->ctx, part, r->t[0]), 0));
+}

@@ -1,0 +1,459 @@
+/* Derivatives of views, moves and folds of axes. */
+#include <string.h>
+
+#include "calibrax/array/trace/derive.h"
+#include "calibrax/array/transform.h"
+
+static cbx_array *apply_one(cbx_ctx *c, cbx_prim p, const cbx_array *x, const cbx_attrs *a)
+{
+    return cbx__apply1(c, p, x, a);
+}
+
+/* ---- views ---- */
+
+void cbx__transpose_reshape(cbx__transpose *r)
+{
+    r->din[0] = cbx__reshaped(r->ctx, r->ct[0], r->desc[0]->ndim, r->desc[0]->shape);
+}
+
+void cbx__transpose_permute(cbx__transpose *r)
+{
+    cbx_attrs back = { .naxes = r->attrs->naxes };
+
+    for (int i = 0; i < back.naxes; i++) back.axes[r->attrs->axes[i]] = i;
+    r->din[0] = apply_one(r->ctx, CBX_PRIM_TRANSPOSE, r->ct[0], &back);
+}
+
+/* Summed over the axes that it was spread along. */
+void cbx__transpose_broadcast(cbx__transpose *r)
+{
+    const cbx_array_desc *d = r->desc[0];
+    const int extra = r->attrs->ndim - d->ndim;
+    cbx_axes axes = { .keep = true };
+
+    for (int i = 0; i < r->attrs->ndim; i++)
+        if (i < extra || (d->shape[i - extra] == 1 && r->attrs->shape[i] != 1)) axes.axis[axes.n++] = i;
+    r->din[0] = axes.n ? cbx_sum(r->ctx, r->ct[0], &axes) : r->ct[0];
+    r->din[0] = cbx__reshaped(r->ctx, r->din[0], d->ndim, d->shape);
+    if (r->din[0] == r->ct[0]) r->din[0] = cbx__same(r->ctx, r->ct[0]);
+}
+
+/* Zeros with the cotangent where the slice took from; steps backward are turned first, wide ones filled up. */
+void cbx__transpose_slice(cbx__transpose *r)
+{
+    const cbx_attrs *a = r->attrs;
+    const cbx_array_desc *d = r->desc[0];
+    cbx_ctx *c = r->ctx;
+    cbx_attrs pad = { .ndim = d->ndim, .value = { d->dtype, { 0 } } }, flip = { .ndim = d->ndim };
+    bool plain = true, turns = false;
+
+    for (int i = 0; i < d->ndim; i++) {
+        const ptrdiff_t n = (ptrdiff_t)a->shape[i], last = n ? a->start[i] + (n - 1) * a->step[i] : a->start[i];
+        pad.shape[i] = d->shape[i];
+        pad.start[i] = n == 0 ? 0 : a->step[i] < 0 ? last : a->start[i];
+        flip.shape[i] = a->shape[i];
+        flip.step[i] = a->step[i] < 0 ? -1 : 1;
+        flip.start[i] = a->step[i] < 0 && n ? n - 1 : 0;
+        turns |= a->step[i] < 0;
+        plain &= a->step[i] == 1 || a->step[i] == -1 || n <= 1;
+    }
+    cbx_array *ct = r->ct[0];
+    if (turns) ct = apply_one(c, CBX_PRIM_SLICE, ct, &flip);
+    for (int i = 0; !plain && i < d->ndim; i++) { /* step - 1 zeros behind every element, cut at the end */
+        const size_t n = a->shape[i], step = (size_t)(a->step[i] < 0 ? -a->step[i] : a->step[i]);
+        cbx_attrs spread = { .ndim = d->ndim + 1, .value = pad.value }, cut = { .ndim = d->ndim };
+        size_t shape[CBX_MAX_RANK + 1];
+        if (step == 1 || n <= 1) continue;
+        if (d->ndim == CBX_MAX_RANK) {
+            cbx__refuse(c, CBX_EUNSUPPORTED, "'slice' with steps of an array of %d axes has no derivative", d->ndim);
+            return;
+        }
+        memcpy(shape, ct->desc.shape, (size_t)d->ndim * sizeof *shape);
+        memmove(shape + i + 2, shape + i + 1, (size_t)(d->ndim - i - 1) * sizeof *shape);
+        shape[i + 1] = 1;
+        ct = cbx__reshaped(c, ct, d->ndim + 1, shape);
+        shape[i + 1] = step;
+        memcpy(spread.shape, shape, (size_t)(d->ndim + 1) * sizeof *shape);
+        ct = apply_one(c, CBX_PRIM_PAD, ct, &spread);
+        shape[i] = n * step;
+        memmove(shape + i + 1, shape + i + 2, (size_t)(d->ndim - i - 1) * sizeof *shape);
+        ct = cbx__reshaped(c, ct, d->ndim, shape);
+        shape[i] = (n - 1) * step + 1;
+        for (int k = 0; k < d->ndim; k++) cut.shape[k] = shape[k], cut.step[k] = 1;
+        ct = apply_one(c, CBX_PRIM_SLICE, ct, &cut);
+    }
+    r->din[0] = apply_one(c, CBX_PRIM_PAD, ct, &pad);
+}
+
+/* ---- moves ---- */
+
+void cbx__jvp_pad(cbx__jvp *r)
+{
+    cbx_attrs zeros = *r->attrs;
+
+    zeros.value = (cbx_scalar){ r->t[0]->desc.dtype, { 0 } };
+    r->dt[0] = apply_one(r->ctx, CBX_PRIM_PAD, r->t[0], &zeros);
+}
+
+static cbx_array *cut_out(cbx_ctx *c, const cbx_array *x, const ptrdiff_t *start, const size_t *shape)
+{
+    cbx_attrs a = { .ndim = x->desc.ndim };
+
+    if (cbx_array_is_failed(x)) return cbx__array_failed();
+    for (int i = 0; i < a.ndim; i++) {
+        a.start[i] = shape[i] ? start[i] : 0;
+        a.step[i] = 1;
+        a.shape[i] = shape[i];
+    }
+    return apply_one(c, CBX_PRIM_SLICE, x, &a);
+}
+
+void cbx__transpose_pad(cbx__transpose *r)
+{
+    r->din[0] = cut_out(r->ctx, r->ct[0], r->attrs->start, r->desc[0]->shape);
+}
+
+void cbx__jvp_concat(cbx__jvp *r)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(r->ctx);
+    const cbx_array **parts = cbx_mem_calloc(al, r->nin, sizeof *parts);
+
+    if (!parts) {
+        cbx__refuse(r->ctx, CBX_ENOMEM, "no memory for the tangents of 'concat'");
+        return;
+    }
+    for (size_t i = 0; i < r->nin; i++) parts[i] = r->t[i] ? r->t[i] : cbx_zeros_like(r->ctx, r->in[i]);
+    r->dt[0] = cbx_apply(r->ctx, CBX_PRIM_CONCAT, r->nin, parts, r->attrs);
+    cbx_mem_free(al, parts, r->nin * sizeof *parts);
+}
+void cbx__transpose_concat(cbx__transpose *r)
+{
+    ptrdiff_t start[CBX_MAX_RANK] = { 0 };
+
+    for (size_t i = 0; i < r->nin; i++) {
+        if (!r->in[i]) r->din[i] = cut_out(r->ctx, r->ct[0], start, r->desc[i]->shape);
+        start[r->attrs->axis] += (ptrdiff_t)r->desc[i]->shape[r->attrs->axis];
+    }
+}
+
+/* ---- by indices ---- */
+
+static cbx_array *apply_at(cbx_ctx *c, cbx_prim p, const cbx_array *x, const cbx_array *index, const cbx_attrs *a)
+{
+    return cbx_apply(c, p, 2, (const cbx_array *const[]){ x, index }, a);
+}
+static cbx_array *scatter(cbx_ctx *c, const cbx_array *x, const cbx_array *index, const cbx_array *updates, int axis,
+                          cbx_scatter_mode mode)
+{
+    return cbx_apply(c, CBX_PRIM_SCATTER, 3, (const cbx_array *const[]){ x, index, updates },
+                     &(cbx_attrs){ .axis = axis, .mode = mode });
+}
+
+void cbx__jvp_take(cbx__jvp *r)
+{
+    if (r->t[0]) r->dt[0] = apply_at(r->ctx, r->prim, r->t[0], r->in[1], r->attrs);
+}
+void cbx__transpose_take(cbx__transpose *r)
+{
+    r->din[0] = scatter(r->ctx, cbx__zeros_of(r->ctx, r->desc[0]), r->in[1], r->ct[0], r->attrs->axis, CBX_SCATTER_ADD);
+}
+
+void cbx__jvp_take_along(cbx__jvp *r) { cbx__jvp_take(r); }
+
+/* Where each element came from, counted in row-major order: that is where its cotangent goes. */
+void cbx__transpose_take_along(cbx__transpose *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array_desc *x = r->desc[0], *d = r->desc[1];
+    const int axis = r->attrs->axis;
+    cbx_array *place = NULL;
+    int64_t step = 1;
+    size_t count = 1;
+
+    for (int i = x->ndim - 1; i >= 0; i--) {
+        cbx_attrs a = { .dtype = CBX_I64, .axis = i, .ndim = d->ndim };
+        const cbx_array *at = r->in[1];
+        memcpy(a.shape, d->shape, sizeof a.shape);
+        if (i != axis) at = cbx_apply(c, CBX_PRIM_IOTA, 0, NULL, &a);
+        /* negative indices count from the end */
+        if (i == axis) at = cbx_remainder(c, at, cbx_full(c, 0, NULL, CBX_I64, cbx_int((int64_t)x->shape[i])));
+        at = cbx_multiply(c, at, cbx_full(c, 0, NULL, CBX_I64, cbx_int(step)));
+        place = place ? cbx_add(c, place, at) : (cbx_array *)(uintptr_t)at;
+        step *= (int64_t)x->shape[i];
+        count *= x->shape[i];
+    }
+    size_t all = 1;
+    for (int i = 0; i < d->ndim; i++) all *= d->shape[i];
+    cbx_array *flat = scatter(c, cbx_zeros(c, 1, &count, x->dtype), cbx__reshaped(c, place, 1, &all),
+                              cbx__reshaped(c, r->ct[0], 1, &all), 0, CBX_SCATTER_ADD);
+    r->din[0] = cbx__reshaped(c, flat, x->ndim, x->shape);
+}
+
+/*
+ * What an update or an old element contributes to its place, as a factor of its tangent:
+ *   SET  1 for the last update of a place, 0 for what it covers     ADD  1
+ *   MUL  the product of all others at the place                     MIN, MAX  a share for each that equals the result
+ */
+typedef struct factors {
+    cbx_array *old, *update; /* NULL: 1 */
+} factors;
+
+static factors scatter_factors(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *x = r->in[0], *index = r->in[1], *u = r->in[2];
+    const int axis = r->attrs->axis;
+    const cbx_dtype t = x->desc.dtype;
+    const cbx_attrs at = { .axis = axis };
+    factors f = { NULL, NULL };
+
+    switch (r->attrs->mode) {
+    case CBX_SCATTER_SET: {
+        /* the number of each update, written to its place: the last one finds its own again */
+        size_t n = 1;
+        for (int i = 0; i < index->desc.ndim; i++) n *= index->desc.shape[i];
+        size_t wide[CBX_MAX_RANK] = { 0 };
+        cbx_array *number = cbx_arange_int(c, 0, (int64_t)n, 1, CBX_I64), *last;
+        number = cbx__reshaped(c, number, index->desc.ndim, index->desc.shape);
+        last = scatter(c, cbx_full(c, 1, &x->desc.shape[axis], CBX_I64, cbx_int(-1)), index, number, 0,
+                       CBX_SCATTER_SET);
+        cbx_array *mine = cbx_equal(c, apply_at(c, CBX_PRIM_TAKE, last, index, &(cbx_attrs){ 0 }), number);
+        /* along the axes of the indices in u, and along the axis in x */
+        for (int i = 0; i < u->desc.ndim; i++)
+            wide[i] = i >= axis && i < axis + index->desc.ndim ? u->desc.shape[i] : 1;
+        f.update = cbx__to_shape(c, cbx__as(c, cbx__reshaped(c, mine, u->desc.ndim, wide), t), u->desc.ndim,
+                                 u->desc.shape);
+        for (int i = 0; i < x->desc.ndim; i++) wide[i] = i == axis ? x->desc.shape[i] : 1;
+        f.old = cbx__reshaped(c, cbx_less_scalar(c, last, 0), x->desc.ndim, wide);
+        f.old = cbx__to_shape(c, cbx__as(c, f.old, t), x->desc.ndim, x->desc.shape);
+        break;
+    }
+    case CBX_SCATTER_MUL: {
+        const cbx_array *zero = cbx_equal_scalar(c, u, 0), *ones = cbx_ones_like(c, u);
+        const cbx_array *none = cbx_zeros(c, x->desc.ndim, x->desc.shape, CBX_I64), *zeros, *others, *rest;
+        f.old = scatter(c, cbx_ones_like(c, x), index, u, axis, CBX_SCATTER_MUL);
+        rest = scatter(c, x, index, cbx_where(c, zero, ones, u), axis,
+                       CBX_SCATTER_MUL); /* without zeros among updates */
+        zeros = scatter(c, none, index, cbx__as(c, zero, CBX_I64), axis, CBX_SCATTER_ADD);
+        others = cbx_subtract(c, apply_at(c, CBX_PRIM_TAKE, zeros, index, &at), cbx__as(c, zero, CBX_I64));
+        rest = cbx_divide(c, apply_at(c, CBX_PRIM_TAKE, rest, index, &at), cbx_where(c, zero, ones, u));
+        f.update = cbx_where(c, cbx_equal_scalar(c, others, 0), rest, cbx_zeros_like(c, u));
+        break;
+    }
+    case CBX_SCATTER_MIN:
+    case CBX_SCATTER_MAX: {
+        const cbx_array *won = cbx__as(c, cbx_equal(c, u, apply_at(c, CBX_PRIM_TAKE, r->out[0], index, &at)), t),
+                        *count;
+        f.old = cbx__as(c, cbx_equal(c, x, r->out[0]), t);
+        count = scatter(c, f.old, index, won, axis, CBX_SCATTER_ADD);
+        f.old = cbx_divide(c, f.old, cbx_maximum_scalar(c, count, 1));
+        f.update = cbx_divide(c, won, apply_at(c, CBX_PRIM_TAKE, count, index, &at));
+        break;
+    }
+    default: break;
+    }
+    return f;
+}
+
+void cbx__jvp_scatter(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const factors f = scatter_factors(r);
+    cbx_array *old = r->t[0] ? r->t[0] : cbx_zeros_like(c, r->in[0]), *update = r->t[2];
+
+    if (r->t[0] && f.old) old = cbx_multiply(c, old, f.old);
+    if (update && f.update) update = cbx_multiply(c, update, f.update);
+    r->dt[0] = update ? scatter(c, old, r->in[1], update, r->attrs->axis, CBX_SCATTER_ADD) : old;
+}
+/* Of ADD, which is all that jvp makes. */
+void cbx__transpose_scatter(cbx__transpose *r)
+{
+    if (!r->in[0]) r->din[0] = cbx__same(r->ctx, r->ct[0]);
+    if (!r->in[2])
+        r->din[2] = apply_at(r->ctx, CBX_PRIM_TAKE, r->ct[0], r->in[1], &(cbx_attrs){ .axis = r->attrs->axis });
+}
+
+/* ---- folds of axes ---- */
+
+/* A result of a reduction spread over the operand again. */
+static cbx_array *spread(cbx_ctx *c, const cbx_array *y, const cbx_array_desc *x, const cbx_attrs *a)
+{
+    cbx_array_desc kept = *x;
+
+    for (int i = 0; i < a->naxes; i++) kept.shape[a->axes[i]] = 1;
+    return cbx__to_shape(c, cbx__reshaped(c, y, kept.ndim, kept.shape), x->ndim, x->shape);
+}
+
+static cbx_array *sum_as(cbx_ctx *c, const cbx_array *x, const cbx_attrs *like, cbx_dtype t)
+{
+    cbx_attrs a = *like;
+
+    a.dtype = t;
+    a.mode = 0;
+    return apply_one(c, CBX_PRIM_SUM, x, &a);
+}
+
+void cbx__transpose_sum(cbx__transpose *r)
+{
+    cbx_array *ct = spread(r->ctx, r->ct[0], r->desc[0], r->attrs);
+
+    if (cbx_dtype_kind(r->desc[0]->dtype) < CBX_KIND_COMPLEX) ct = cbx_real(r->ctx, ct);
+    r->din[0] = cbx__as(r->ctx, ct, r->desc[0]->dtype);
+}
+
+/* t times the product of all others: one zero leaves its own, two leave nothing. */
+void cbx__jvp_prod(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_dtype to = r->attrs->dtype;
+    const cbx_array *x = cbx__as(c, r->in[0], to), *zero = cbx_equal_scalar(c, x, 0), *ones = cbx_ones_like(c, x);
+    const cbx_array *filled = cbx_where(c, zero, ones, x), *zeros, *rest;
+
+    zeros = spread(c, sum_as(c, zero, r->attrs, CBX_I64), &x->desc, r->attrs);
+    zeros = cbx_subtract(c, zeros, cbx__as(c, zero, CBX_I64));
+    rest = cbx_divide(c, spread(c, apply_one(c, CBX_PRIM_PROD, filled, r->attrs), &x->desc, r->attrs), filled);
+    rest = cbx_where(c, cbx_equal_scalar(c, zeros, 0), rest, cbx_zeros_like(c, x));
+    r->dt[0] = sum_as(c, cbx_multiply(c, cbx__as(c, r->t[0], to), rest), r->attrs, to);
+}
+
+/* 2 sum (x - centre)(t - t of the centre) */
+void cbx__jvp_squares(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *x = cbx__as(c, r->in[0], CBX_F64), *t;
+    const cbx_array *d = cbx_subtract(c, x, cbx__to_shape(c, r->in[1], x->desc.ndim, x->desc.shape));
+
+    if (r->attrs->mode) d = cbx_where(c, cbx_isnan(c, x), cbx_zeros_like(c, d), d);
+    t = r->t[0] ? cbx__as(c, r->t[0], CBX_F64) : cbx_zeros_like(c, x);
+    if (r->t[1]) t = cbx_subtract(c, t, cbx__to_shape(c, r->t[1], x->desc.ndim, x->desc.shape));
+    r->dt[0] = sum_as(c, cbx_multiply(c, t, cbx_multiply_scalar(c, d, 2)), r->attrs, CBX_F64);
+}
+
+/* Elements that equal the result share. */
+static void optimum(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *x = r->in[0];
+    const cbx_array *won = cbx__as(c, cbx_equal(c, x, spread(c, r->out[0], &x->desc, r->attrs)), x->desc.dtype);
+    const cbx_array *count = sum_as(c, won, r->attrs, x->desc.dtype);
+
+    r->dt[0] = cbx_divide(c, sum_as(c, cbx_multiply(c, r->t[0], won), r->attrs, x->desc.dtype), count);
+}
+void cbx__jvp_reduce_max(cbx__jvp *r) { optimum(r); }
+void cbx__jvp_reduce_min(cbx__jvp *r) { optimum(r); }
+
+/* ---- along one axis ---- */
+
+static cbx_array *reversed(cbx_ctx *c, const cbx_array *x, int axis) { return cbx_flip(c, x, axis); }
+
+void cbx__transpose_cumsum(cbx__transpose *r)
+{
+    cbx_ctx *c = r->ctx;
+    const int axis = r->attrs->axis;
+    const cbx_attrs a = { .axis = axis, .dtype = r->ct[0]->desc.dtype };
+    cbx_array *ct = reversed(c, apply_one(c, CBX_PRIM_CUMSUM, reversed(c, r->ct[0], axis), &a), axis);
+
+    if (cbx_dtype_kind(r->desc[0]->dtype) < CBX_KIND_COMPLEX) ct = cbx_real(c, ct);
+    r->din[0] = cbx__as(c, ct, r->desc[0]->dtype);
+}
+
+/* p' = p x, d' = d x + p t, where p is the product of what is before: right where elements are 0, too. */
+static cbx_status product_step(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    (void)nin, (void)nout, (void)user;
+    out[0] = cbx_add(c, cbx_multiply(c, in[0], in[1]), in[2]);
+    out[1] = cbx__same(c, out[0]);
+    return CBX_OK;
+}
+
+void cbx__jvp_cumprod(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const int axis = r->attrs->axis;
+    const cbx_dtype to = r->attrs->dtype;
+    cbx_array *x = cbx_moveaxis(c, cbx__as(c, r->in[0], to), axis, 0), *y = cbx_moveaxis(c, r->out[0], axis, 0);
+    cbx_array *t = cbx_moveaxis(c, cbx__as(c, r->t[0], to), axis, 0), *before, *init, *both[2];
+
+    if (cbx_array_is_failed(x) || x->desc.shape[0] == 0) return;
+    init = cbx_zeros_like(c, cbx_index(c, x, 0, 0));
+    before = cbx_concat(c, 2,
+                        (const cbx_array *const[]){ cbx_expand_dims(c, cbx_ones_like(c, init), 0),
+                                                    cbx_slice(c, y, 0, 0, (ptrdiff_t)x->desc.shape[0] - 1, 1) },
+                        0);
+    cbx_scan(c, CBX_FN(product_step, NULL, 3, 2), 1, &init, 2, (cbx_array *const[]){ x, cbx_multiply(c, t, before) },
+             CBX_LENGTH_OF_XS, false, both);
+    r->dt[0] = cbx_moveaxis(c, both[1], 0, axis);
+}
+
+/* The place of the last element that equals the running optimum. */
+static void running(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *x = r->in[0];
+    cbx_attrs a = { .dtype = CBX_I64, .axis = r->attrs->axis, .ndim = x->desc.ndim };
+    cbx_array *place;
+
+    memcpy(a.shape, x->desc.shape, sizeof a.shape);
+    place = cbx_apply(c, CBX_PRIM_IOTA, 0, NULL, &a);
+    place = cbx_where(c, cbx_equal(c, x, r->out[0]), place, cbx_zeros_like(c, place));
+    place = apply_one(c, CBX_PRIM_CUMMAX, place, &(cbx_attrs){ .axis = a.axis });
+    r->dt[0] = apply_at(c, CBX_PRIM_TAKE_ALONG, r->t[0], place, &(cbx_attrs){ .axis = a.axis });
+}
+void cbx__jvp_cummax(cbx__jvp *r) { running(r); }
+void cbx__jvp_cummin(cbx__jvp *r) { running(r); }
+
+void cbx__jvp_sort(cbx__jvp *r)
+{
+    const cbx_array *order = apply_one(r->ctx, CBX_PRIM_ARGSORT, r->in[0], r->attrs);
+    r->dt[0] = apply_at(r->ctx, CBX_PRIM_TAKE_ALONG, r->t[0], order, &(cbx_attrs){ .axis = r->attrs->axis });
+}
+
+/* The elements that a sort would put at the ranks. */
+void cbx__jvp_ranked(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const int axis = r->attrs->axis;
+    const size_t n = (size_t)r->attrs->ndim;
+    int64_t ranks[CBX_MAX_RANK];
+    const cbx_array *order = apply_one(c, CBX_PRIM_ARGSORT, r->in[0], &(cbx_attrs){ .axis = axis });
+
+    for (size_t i = 0; i < n; i++) ranks[i] = (int64_t)r->attrs->shape[i];
+    order = apply_at(c, CBX_PRIM_TAKE, order, cbx_asarray(c, &(const cbx_array_desc){ CBX_I64, 1, { n } }, ranks),
+                     &(cbx_attrs){ .axis = axis });
+    r->dt[0] = apply_at(c, CBX_PRIM_TAKE_ALONG, r->t[0], order, &(cbx_attrs){ .axis = axis });
+}
+
+/* ---- Fourier transforms ---- */
+
+/* sum_j x_j w^(jk) is its own transpose. */
+void cbx__transpose_fft(cbx__transpose *r) { r->din[0] = apply_one(r->ctx, CBX_PRIM_FFT, r->ct[0], r->attrs); }
+
+/* Re(sum_(k <= n/2) ct_k w^(jk)): the half is filled up with zeros. */
+void cbx__transpose_rfft(cbx__transpose *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_dtype t = r->ct[0]->desc.dtype;
+    cbx_attrs pad = { .ndim = r->desc[0]->ndim, .value = { t, { 0 } } };
+    const cbx_attrs fft = { .axis = r->attrs->axis, .value = r->attrs->value };
+
+    memcpy(pad.shape, r->desc[0]->shape, sizeof pad.shape);
+    r->din[0] = cbx_real(c, apply_one(c, CBX_PRIM_FFT, apply_one(c, CBX_PRIM_PAD, r->ct[0], &pad), &fft));
+}
+
+/* x_j = f sum_k w_k Re(X_k e^(i j k)) with w_k = 1 for k = 0 and n/2, 2 elsewhere: conj(rfft(ct)) w f. */
+void cbx__transpose_irfft(cbx__transpose *r)
+{
+    cbx_ctx *c = r->ctx;
+    const int axis = r->attrs->axis;
+    const size_t n = r->attrs->shape[0], m = n / 2 + 1;
+    const cbx_attrs rfft = { .axis = axis, .value = r->attrs->value };
+    cbx_array *g = cbx_conj(c, apply_one(c, CBX_PRIM_RFFT, r->ct[0], &rfft));
+    cbx_array *k = cbx_arange_int(c, 0, (int64_t)m, 1, CBX_I64);
+    cbx_array *edge = cbx_equal_scalar(c, k, 0), *two = cbx_full(c, 1, &m, r->ct[0]->desc.dtype, cbx_float(2));
+    size_t shape[CBX_MAX_RANK];
+
+    if (n % 2 == 0) edge = cbx_logical_or(c, edge, cbx_equal_scalar(c, k, (double)(n / 2)));
+    for (int i = 0; i < r->desc[0]->ndim; i++) shape[i] = i == axis ? m : 1;
+    two = cbx_where(c, edge, cbx_ones_like(c, two), two);
+    r->din[0] = cbx_multiply(c, g, cbx__as(c, cbx__reshaped(c, two, r->desc[0]->ndim, shape), g->desc.dtype));
+}

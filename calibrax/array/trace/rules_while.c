@@ -1,0 +1,170 @@
+/* Derivatives and batches of loops whose number of steps data decide: forward mode alone. */
+#include <string.h>
+
+#include "calibrax/array/trace/rules_control.h"
+
+void cbx__jvp_while(cbx__jvp *r)
+{
+    const cbx__control *s = cbx__control_of(r->attrs);
+    const cbx__graph *test = s->graph[CBX__WHILE_TEST], *body = s->graph[CBX__WHILE_BODY];
+    const size_t nt = s->consts[CBX__WHILE_TEST], nb = s->consts[CBX__WHILE_BODY], nc = s->ncarry, nin = nb + nc;
+    bool again = true;
+    cbx__traced both = { 0 }, tests = { 0 };
+    size_t nends = 0, n = 0, counts[2] = { nt, 0 };
+    cbx__lists l;
+
+    if (r->linear) {
+        cbx__refuse(
+            r->ctx, CBX_EUNSUPPORTED,
+            "'while_loop' has no reverse derivative: its number of steps is unknown; use 'fori_loop' or 'scan'");
+        return;
+    }
+    cbx__lists_open(&l, r->ctx);
+    bool *moves = FLAGS(nin), *out_moves = FLAGS(nc);
+    cbx_array **in = ARRAYS(nin), **t = ARRAYS(nin), **out = ARRAYS(2 * nc), **dt, **ends = ARRAYS(2 * nc);
+    cbx_array **operands = ARRAYS(nt + 2 * nin), **unused = ARRAYS(nc), *truth[1] = { NULL };
+    cbx__trace trace;
+    cbx_scope scope;
+
+    if (l.st) goto done;
+    dt = out + nc;
+    for (size_t i = 0; i < nin; i++) moves[i] = r->t[nt + i] != NULL;
+    while (again && !l.st) {
+        cbx__traced_clear(r->ctx, &both);
+        l.st = cbx__trace_begin(r->ctx, body->name, true, &trace, &l.err);
+        if (l.st) break;
+        cbx_scope_open(r->ctx, &scope);
+        for (int k = 0; k < 2; k++) {
+            cbx__inputs(&l, &trace, body, k ? nb : 0, k ? nc : nb, NULL, in);
+            cbx__inputs(&l, &trace, body, k ? nb : 0, k ? nc : nb, moves, t);
+        }
+        if (!l.st) l.st = cbx__graph_jvp(r->ctx, body, in, t, false, out, dt, &l.err);
+        nends = 0;
+        for (size_t i = 0; !l.st && i < nc; i++) {
+            out_moves[i] = dt[i] || moves[nb + i];
+            ends[nends++] = out[i];
+        }
+        for (size_t i = 0; !l.st && i < nc; i++)
+            if (out_moves[i]) ends[nends++] = cbx__some(r->ctx, dt[i], cbx__graph_out(body, i));
+        cbx__lists_end(&l, &trace, &scope, nends, ends, &both);
+        cbx__arrays_free(nin, in);
+        cbx__arrays_free(nin, t);
+        cbx__arrays_free(2 * nc, out);
+        again = !l.st && cbx__grows(nc, moves + nb, out_moves);
+    }
+    /* the test of values and tangents: that of the values */
+    if (!l.st) l.st = cbx__trace_begin(r->ctx, test->name, true, &trace, &l.err);
+    if (l.st) goto done;
+    cbx_scope_open(r->ctx, &scope);
+    cbx_array **of_test = ARRAYS(nt + nc);
+    cbx__inputs(&l, &trace, test, 0, nt + nc, NULL, of_test);
+    for (size_t i = 0; !l.st && i < nc; i++)
+        if (moves[nb + i]) l.st = cbx__trace_input(&trace, cbx__graph_out(body, i), &unused[i], &l.err);
+    if (!l.st) l.st = cbx__graph_eval(r->ctx, test, of_test, truth, &l.err);
+    cbx__lists_end(&l, &trace, &scope, 1, truth, &tests);
+    if (of_test) cbx__arrays_free(nt + nc, of_test);
+    cbx__arrays_free(nc, unused);
+    cbx_array_free(truth[0]);
+    if (l.st) goto done;
+    for (size_t i = 0; i < nt; i++) operands[n++] = r->in[i];
+    for (size_t i = 0; i < nb; i++) operands[n++] = r->in[nt + i];
+    for (size_t i = 0; i < nb; i++)
+        if (moves[i]) operands[n++] = r->t[nt + i];
+    counts[1] = n - nt;
+    for (size_t i = nb; i < nin; i++) operands[n++] = r->in[nt + i];
+    for (size_t i = nb; i < nin; i++)
+        if (moves[i]) operands[n++] = cbx__some(r->ctx, r->t[nt + i], &r->in[nt + i]->desc);
+    cbx__while_apply(r->ctx, (cbx__graph *const[]){ tests.graph, both.graph }, counts, nends, operands, ends);
+    n = 0;
+    for (size_t i = 0; i < nc; i++) r->out[i] = ends[n++];
+    for (size_t i = 0; i < nc; i++)
+        if (out_moves[i]) r->dt[i] = ends[n++];
+done:
+    cbx__traced_clear(r->ctx, &both);
+    cbx__traced_clear(r->ctx, &tests);
+    cbx__lists_close(&l);
+}
+
+/*
+ * Of a test that differs over the batch: whether it holds for any element (body NULL), or body(x) where it holds, else x.
+ * Inputs: constants of test, constants of body, carry, all described by like; the test alone takes none of the body's.
+ */
+static void guarded(cbx__lists *l, const cbx__control *s, const cbx__graph *test, const cbx__graph *body,
+                    cbx_array *const *like, cbx__traced *end)
+{
+    const size_t nt = s->consts[CBX__WHILE_TEST], nb = body ? s->consts[CBX__WHILE_BODY] : 0, nc = s->ncarry;
+    const size_t nin = nt + nb + nc, skipped = body ? 0 : s->consts[CBX__WHILE_BODY];
+    cbx_array **in = cbx__list_of(l, nin, sizeof *in), **of_test = cbx__list_of(l, nt + nc, sizeof *in);
+    cbx_array **out = cbx__list_of(l, nc, sizeof *out), **ends = cbx__list_of(l, nc, sizeof *ends), *truth = NULL;
+    cbx__trace trace;
+    cbx_scope scope;
+
+    if (!l->st) l->st = cbx__trace_begin(l->ctx, body ? body->name : test->name, true, &trace, &l->err);
+    if (l->st) return;
+    cbx_scope_open(l->ctx, &scope);
+    for (size_t i = 0; !l->st && i < nin; i++)
+        l->st = cbx__trace_input(&trace, &like[i < nt ? i : i + skipped]->desc, &in[i], &l->err);
+    memcpy(of_test, in, nt * sizeof *in);
+    memcpy(of_test + nt, in + nt + nb, nc * sizeof *in);
+    if (!l->st) l->st = cbx__graph_eval(l->ctx, test, of_test, &truth, &l->err);
+    if (!l->st && body) l->st = cbx__graph_eval(l->ctx, body, in + nt, out, &l->err);
+    if (!l->st && !body) ends[0] = cbx_any(l->ctx, truth, NULL);
+    for (size_t i = 0; !l->st && body && i < nc; i++)
+        ends[i] = cbx_where(l->ctx, cbx__widened(l->ctx, cbx__as(l->ctx, truth, CBX_BOOL), out[i]), out[i],
+                            in[nt + nb + i]);
+    cbx__lists_end(l, &trace, &scope, body ? nc : 1, ends, end);
+    cbx__arrays_free(nin, in);
+    cbx__arrays_free(nc, out);
+    cbx_array_free(truth);
+}
+
+/* Elements that are done keep their values while others go on, until the test holds for none. */
+void cbx__batch_while(cbx__batch *r)
+{
+    const cbx__control *s = cbx__control_of(r->attrs);
+    const cbx__graph *test = s->graph[CBX__WHILE_TEST], *body = s->graph[CBX__WHILE_BODY];
+    const size_t nt = s->consts[CBX__WHILE_TEST], nb = s->consts[CBX__WHILE_BODY], nc = s->ncarry, nin = nt + nb + nc;
+    bool again = true, differs = false;
+    cbx__traced tests = { 0 }, bodies = { 0 }, any = { 0 }, some_go = { 0 };
+    cbx__lists l;
+
+    cbx__lists_open(&l, r->ctx);
+    bool *mapped = FLAGS(nin), *of_test = FLAGS(nt + nc), *forced = FLAGS(nc);
+    cbx_array **operands = ARRAYS(nin + nt);
+    size_t consts[2] = { nt, nb };
+
+    if (l.st) goto done;
+    memcpy(mapped, r->mapped, nin * sizeof *mapped);
+    while (again && !l.st) {
+        cbx__traced_clear(r->ctx, &tests);
+        cbx__traced_clear(r->ctx, &bodies);
+        memcpy(of_test, mapped, nt * sizeof *mapped);
+        memcpy(of_test + nt, mapped + nt + nb, nc * sizeof *mapped);
+        memcpy(forced, mapped + nt + nb, nc * sizeof *mapped);
+        cbx__batch_function(&l, test, r->length, of_test, NULL, &differs, &tests);
+        cbx__batch_function(&l, body, r->length, mapped + nt, forced, r->out_mapped, &bodies);
+        for (size_t i = 0; differs && i < nc; i++) r->out_mapped[i] = true;
+        again = !l.st && cbx__grows(nc, mapped + nt + nb, r->out_mapped);
+    }
+    if (l.st) goto done;
+    for (size_t i = 0; i < nin; i++)
+        operands[i] = i >= nt + nb && mapped[i] ? cbx__spread(r->ctx, r->in[i], r->mapped[i], r->length) : r->in[i];
+    if (!differs) {
+        cbx__while_apply(r->ctx, (cbx__graph *const[]){ tests.graph, bodies.graph }, consts, nc, operands, r->out);
+        goto done;
+    }
+    guarded(&l, s, tests.graph, NULL, operands, &any);
+    guarded(&l, s, tests.graph, bodies.graph, operands, &some_go);
+    if (l.st) goto done;
+    /* the body tests, too: it also takes the constants of the test */
+    memmove(operands + nt + nt, operands + nt, (nb + nc) * sizeof *operands);
+    memcpy(operands + nt, operands, nt * sizeof *operands);
+    consts[CBX__WHILE_BODY] = nt + nb;
+    cbx__while_apply(r->ctx, (cbx__graph *const[]){ any.graph, some_go.graph }, consts, nc, operands, r->out);
+done:
+    cbx__traced_clear(r->ctx, &tests);
+    cbx__traced_clear(r->ctx, &bodies);
+    cbx__traced_clear(r->ctx, &any);
+    cbx__traced_clear(r->ctx, &some_go);
+    cbx__lists_close(&l);
+}
