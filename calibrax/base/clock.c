@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "calibrax/base/list.h"
+
 #define BATCHES  15
 #define READINGS 1000
 #define US_PER_S 1000000
@@ -19,12 +21,6 @@ uint64_t cbx_clock_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 void cbx_clock_measure(cbx_clock_facts *out)
@@ -40,7 +36,7 @@ void cbx_clock_measure(cbx_clock_facts *out)
         }
         cost[b] = (double)(last - start) / READINGS;
     }
-    qsort(cost, BATCHES, sizeof cost[0], compare_doubles);
+    qsort(cost, BATCHES, sizeof cost[0], cbx_compare_doubles);
     out->cost_ns = cost[BATCHES / 2];
     out->granule_ns = granule == UINT64_MAX ? cost[BATCHES / 2] : (double)granule;
 }

@@ -4,23 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/base/list.h"
+
 static void push(cbx__environment *e, const char *var)
 {
-    if (e->failed || !var) {
-        e->failed = true;
-        return;
-    }
-    if (e->n + 1 >= e->cap) {
-        size_t cap = e->cap ? e->cap * 2 : 128;
-        const char **vars = cbx_arena_calloc(e->arena, cap, sizeof *vars);
-        if (!vars) {
-            e->failed = true;
-            return;
-        }
-        if (e->n) memcpy(vars, e->vars, e->n * sizeof *vars);
-        e->vars = vars;
-        e->cap = cap;
-    }
+    cbx_allocator al = cbx_arena_allocator(e->arena);
+
+    e->failed = e->failed || !var || !cbx_grow(&al, &e->vars, &e->cap, e->n + 2, sizeof *e->vars);
+    if (e->failed) return;
     e->vars[e->n++] = var;
     e->vars[e->n] = NULL;
 }

@@ -4,61 +4,38 @@
  */
 #include "calibrax/base/openblas.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/cpu.h"
+#include "calibrax/base/internal.h"
+
 /* The models that it gives SkylakeX or better kernels, of family 6; no AMD CPU gets them:
  * Skylake-X to Cooper Lake, Cannon Lake, Ice Lake (server, client), Tiger Lake, Sapphire Rapids, Rocket Lake. */
-static const int known_models[] = { 0x55, 0x66, 0x6a, 0x6c, 0x7e, 0x8c, 0x8d, 0x8f, 0xa7 };
-
-/* Text after "key\t: " in the first processor's part; NULL: no such key. */
-static const char *value_of(const char *text, const char *key)
+bool cbx__openblas_knows(bool intel, unsigned signature)
 {
-    size_t n = strlen(key);
+    static const unsigned char known_models[] = { 0x55, 0x66, 0x6a, 0x6c, 0x7e, 0x8c, 0x8d, 0x8f, 0xa7 };
+    const unsigned family = signature >> 8 & 0xf, model = (signature >> 4 & 0xf) | (signature >> 12 & 0xf0);
 
-    for (const char *line = text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
-        if (strncmp(line, key, n) != 0 || (line[n] != '\t' && line[n] != ' ' && line[n] != ':')) continue;
-        const char *colon = line + n + strspn(line + n, " \t"); /* "model" is not "model name" */
-        if (*colon == ':') return colon + 1 + strspn(colon + 1, " ");
-    }
-    return NULL;
+    return intel && family == 6 && memchr(known_models, (int)model, sizeof known_models);
 }
 
-static bool has_flag(const char *flags, const char *flag)
+bool cbx_openblas_misjudges_cpu(void)
 {
-    size_t n = strlen(flag), line = flags ? strcspn(flags, "\n") : 0;
-    for (const char *at = flags; at && (at = strstr(at, flag)) && at < flags + line; at += n) {
-        if ((at == flags || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\n' || at[n] == '\0')) return true;
-    }
-    return false;
-}
+    bool known = true;
+#if defined(__x86_64__)
+    unsigned a = 0, vendor = 0, c, d, signature = 0, b;
 
-static bool misjudges(const char *cpuinfo)
-{
-    static const char *const needed[] = { "avx512f", "avx512bw", "avx512dq", "avx512vl" };
-    const char *flags = value_of(cpuinfo, "flags"), *vendor = value_of(cpuinfo, "vendor_id");
-    const char *family = value_of(cpuinfo, "cpu family"), *model = value_of(cpuinfo, "model");
-
-    for (size_t i = 0; i < CBX_LEN(needed); i++)
-        if (!has_flag(flags, needed[i])) return false;
-    if (!vendor || strncmp(vendor, "GenuineIntel", 12) != 0 || !family || atoi(family) != 6 || !model) return true;
-    for (size_t i = 0; i < CBX_LEN(known_models); i++)
-        if (atoi(model) == known_models[i]) return false;
-    return true;
-}
-
-bool cbx_openblas_misjudges_cpu(const char *cpuinfo)
-{
-    char text[8192];
-    FILE *fp = cpuinfo ? NULL : fopen("/proc/cpuinfo", "re");
-    size_t n = fp ? fread(text, 1, sizeof text - 1, fp) : 0;
-
-    if (fp) fclose(fp);
-    text[n] = '\0';
-    return misjudges(cpuinfo ? cpuinfo : text);
+    __get_cpuid(0, &a, &vendor, &c, &d);
+    __get_cpuid(1, &signature, &b, &c, &d);
+    known = cbx__openblas_knows(vendor == signature_INTEL_ebx, signature);
+#endif
+    return !known && cbx_isa_of_cpu() == CBX_ISA_AVX512;
 }
 
 static bool is_loaded(const char *soname)
@@ -84,7 +61,7 @@ cbx_status cbx_openblas_open(cbx_ctx *ctx, const char *purpose, unsigned flags, 
     spec.nsymbols = nsymbols;
     pthread_mutex_lock(&lock);
     fresh = !is_loaded(spec.sonames[0]);
-    if (fresh && (flags & CBX_OPENBLAS_FIT_CPU) && cbx_openblas_misjudges_cpu(NULL))
+    if (fresh && (flags & CBX_OPENBLAS_FIT_CPU) && cbx_openblas_misjudges_cpu())
         core = lend("OPENBLAS_CORETYPE", "SkylakeX");
     if (fresh && (flags & CBX_OPENBLAS_ONE_THREAD)) threads = lend("OPENBLAS_NUM_THREADS", "1");
     st = cbx_library_open(ctx, &spec, out, err);

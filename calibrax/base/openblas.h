@@ -25,11 +25,9 @@ enum {
 
 /**
  * True for a CPU with AVX-512 (F, BW, DQ and VL) for which OpenBLAS 0.3.21 chooses kernels without it, because it does not
- * know the model.  Source: its dynamic.c, get_coretype.
- * @param cpuinfo  the text of /proc/cpuinfo; NULL: of this machine
- * Safe from any thread.
+ * know the model.  Source: its dynamic.c, get_coretype.  Safe from any thread.
  */
-CBX_API bool cbx_openblas_misjudges_cpu(const char *cpuinfo);
+CBX_API bool cbx_openblas_misjudges_cpu(void);
 
 /**
  * Loads OpenBLAS and resolves all symbols, or none.  The library is the process's own: threads set by

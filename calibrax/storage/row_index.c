@@ -31,8 +31,6 @@ static const char tables[] =
     " gflop REAL, gbyte REAL, PRIMARY KEY(fid, off)) WITHOUT ROWID;"
     "COMMIT";
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the index of rows"); }
-
 /* --- the files --- */
 
 typedef struct listing {
@@ -64,7 +62,7 @@ static cbx_status add_files(cbx_row_index *ix, size_t source, const listing *l, 
             continue; /* removed since; a missing source is reported when it is read */
         f->path = l->paths[k];
         f->file.name = cbx_arena_printf(&ix->loaded, "%zu/%s", source, below + strspn(below, "/"));
-        if (!f->file.name) return no_memory(err);
+        if (!f->file.name) return cbx_fail_nomem(err, "the index of rows");
         ix->nfiles++;
     }
     return CBX_OK;
@@ -74,7 +72,7 @@ static cbx_status list_files(cbx_row_index *ix, cbx_err *err)
 {
     listing *lists = cbx_arena_calloc(&ix->loaded, ix->npaths, sizeof *lists);
     size_t n = 0;
-    cbx_status st = lists ? CBX_OK : no_memory(err);
+    cbx_status st = lists ? CBX_OK : cbx_fail_nomem(err, "the index of rows");
 
     for (size_t i = 0; !st && i < ix->npaths; i++) {
         st = list_source(ix, i, &lists[i], err);
@@ -83,7 +81,7 @@ static cbx_status list_files(cbx_row_index *ix, cbx_err *err)
     if (st) return st;
     ix->files = cbx_arena_calloc(&ix->loaded, n, sizeof *ix->files);
     ix->nfiles = 0;
-    if (!ix->files) return no_memory(err);
+    if (!ix->files) return cbx_fail_nomem(err, "the index of rows");
     for (size_t i = 0; !st && i < ix->npaths; i++) st = add_files(ix, i, &lists[i], err);
     return st;
 }
@@ -133,7 +131,7 @@ static cbx_status put_row(writer *w, int64_t fid, int64_t offset, int64_t length
     const char *key = cbx_row_key(&w->scratch, row);
     cbx__select *s = w->put_row;
     int64_t kid = 0;
-    cbx_status st = key ? key_number(w, key, &kid, err) : no_memory(err);
+    cbx_status st = key ? key_number(w, key, &kid, err) : cbx_fail_nomem(err, "the index of rows");
 
     if (st) return st;
     cbx__select_bind_int(s, fid);
@@ -170,7 +168,7 @@ static cbx_status read_lines(writer *w, const cbx__row_file *f, const char *text
     for (const char *c = text; (c = memchr(c, '\n', (size_t)(text + len - c))) != NULL; c++) nlines++;
     lean = cbx_arena_alloc(&w->scratch, len + 1);
     r->offsets = cbx_arena_calloc(&w->scratch, 2 * nlines, sizeof *r->offsets);
-    if (!r->offsets || !lean) return no_memory(err);
+    if (!r->offsets || !lean) return cbx_fail_nomem(err, "the index of rows");
     r->lengths = r->offsets + nlines;
     for (const char *line = text, *end = text + len; line < end && !st;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline ? newline : end;
@@ -210,7 +208,7 @@ static cbx_status keep_rows(writer *w, cbx__row_file *f, const cbx_rows *rows, c
 {
     if (!w->ix->keeps) return CBX_OK;
     f->kept = cbx_arena_calloc(&w->ix->loaded, rows->count, sizeof *f->kept);
-    if (!f->kept) return no_memory(err);
+    if (!f->kept) return cbx_fail_nomem(err, "the index of rows");
     for (; f->nkept < rows->count; f->nkept++) f->kept[f->nkept] = cbx_json_ref(rows->rows[f->nkept].json);
     return CBX_OK;
 }
@@ -290,7 +288,7 @@ static cbx_status refresh(void *user, cbx__index *db, cbx_err *err)
     cbx_status st;
 
     ix->db = db;
-    if (!sorted) return no_memory(err);
+    if (!sorted) return cbx_fail_nomem(err, "the index of rows");
     for (size_t k = 0; k < ix->nfiles; k++) sorted[k] = &ix->files[k].file;
     qsort(sorted, ix->nfiles, sizeof *sorted, by_name);
     st = cbx__select_open(db, "SELECT 1 FROM sqlite_master WHERE name = 'row4_file'", &there, err);
@@ -332,7 +330,7 @@ cbx_status cbx_row_index_open(cbx_ctx *ctx, const char *const *paths, size_t npa
 
     if (!npaths) return cbx_fail(err, CBX_EINVAL, "no file or folder of rows was named");
     ix = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *ix);
-    if (!ix) return no_memory(err);
+    if (!ix) return cbx_fail_nomem(err, "the index of rows");
     ix->ctx = ctx;
     cbx_arena_init(&ix->arena, cbx_ctx_allocator(ctx));
     cbx_arena_init(&ix->loaded, cbx_ctx_allocator(ctx));
@@ -341,7 +339,7 @@ cbx_status cbx_row_index_open(cbx_ctx *ctx, const char *const *paths, size_t npa
         ix->paths[ix->npaths] = cbx_arena_strdup(&ix->arena, paths[ix->npaths]);
         if (!ix->paths[ix->npaths]) break;
     }
-    st = ix->npaths < npaths ? no_memory(err) : cbx__row_index_refresh(ix, err);
+    st = ix->npaths < npaths ? cbx_fail_nomem(err, "the index of rows") : cbx__row_index_refresh(ix, err);
     if (st) {
         cbx_row_index_close(ix);
         return st;

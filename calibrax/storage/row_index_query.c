@@ -11,8 +11,6 @@
 #include "calibrax/storage/row_index_internal.h"
 #include "calibrax/storage/row_table.h"
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the index of rows"); }
-
 /* --- loading --- */
 
 /* What the database has about all files. */
@@ -30,7 +28,7 @@ static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
         if (words && *words && !ix->facts.first_damage[0])
             snprintf(ix->facts.first_damage, sizeof ix->facts.first_damage, "%s", words);
     }
-    return st ? st : cbx__select_close(s, err);
+    return cbx__select_end(s, st, err);
 }
 
 static cbx_status count_rows(cbx_row_index *ix, size_t *rows, int64_t *last_key, cbx_err *err)
@@ -85,16 +83,12 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
             p.gbyte_per_s = cbx__select_double(s, 13);
             p.kept = number < ix->files[f].nkept ? ix->files[f].kept[number] : NULL;
             number++;
-            if (!p.run_id) st = no_memory(err);
+            if (!p.run_id) st = cbx_fail_nomem(err, "the index of rows");
             ix->places[ix->nplaces++] = p;
         }
         if (!st) st = cbx__select_again(s, err);
     }
-    if (st) {
-        cbx__select_close(s, NULL);
-        return st;
-    }
-    return cbx__select_close(s, err);
+    return cbx__select_end(s, st, err);
 }
 
 static cbx_status load_keys(cbx_row_index *ix, const char **keys, cbx_err *err)
@@ -104,14 +98,10 @@ static cbx_status load_keys(cbx_row_index *ix, const char **keys, cbx_err *err)
 
     while (!st && cbx__select_next(s)) {
         char *key = cbx_arena_strdup(&ix->loaded, cbx__select_text(s, 1));
-        if (!key) st = no_memory(err);
+        if (!key) st = cbx_fail_nomem(err, "the index of rows");
         keys[cbx__select_int(s, 0)] = key;
     }
-    if (st) {
-        cbx__select_close(s, NULL);
-        return st;
-    }
-    return cbx__select_close(s, err);
+    return cbx__select_end(s, st, err);
 }
 
 /* --- series --- */
@@ -181,7 +171,7 @@ static cbx_status group_places(cbx_row_index *ix, const char **keys, cbx_err *er
     series_at *all = cbx_arena_calloc(&ix->loaded, ix->nplaces, sizeof *all);
     size_t used = 0, count = 0;
 
-    if (!sorted || !past || !all) return no_memory(err);
+    if (!sorted || !past || !all) return cbx_fail_nomem(err, "the index of rows");
     for (size_t i = 0; i < ix->nplaces; i++) sorted[i] = &ix->places[i];
     qsort(sorted, ix->nplaces, sizeof *sorted, by_key_then_run);
     for (size_t i = 0, n; i < ix->nplaces; i += n) {
@@ -194,7 +184,7 @@ static cbx_status group_places(cbx_row_index *ix, const char **keys, cbx_err *er
     ix->series = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->series);
     ix->shown = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->shown);
     ix->attempts = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->attempts);
-    if (!ix->series || !ix->shown || !ix->attempts) return no_memory(err);
+    if (!ix->series || !ix->shown || !ix->attempts) return cbx_fail_nomem(err, "the index of rows");
     for (; ix->nseries < count; ix->nseries++) {
         ix->series[ix->nseries] = all[ix->nseries].series;
         ix->shown[ix->nseries] = all[ix->nseries].shown;
@@ -215,7 +205,7 @@ cbx_status cbx__row_index_load(cbx_row_index *ix, cbx_err *err)
     if (st) return st;
     ix->places = cbx_arena_calloc(&ix->loaded, rows, sizeof *ix->places);
     keys = cbx_arena_calloc(&ix->loaded, (size_t)last_key + 1, sizeof *keys);
-    if (!ix->places || !keys) return no_memory(err);
+    if (!ix->places || !keys) return cbx_fail_nomem(err, "the index of rows");
     st = load_places(ix, err);
     if (!st) st = load_keys(ix, keys, err);
     return st ? st : group_places(ix, keys, err);
@@ -270,19 +260,6 @@ typedef struct line_buffer {
     size_t capacity;
 } line_buffer;
 
-static bool reserve_bytes(line_buffer *b, size_t n)
-{
-    size_t more = 2 * n + 4096;
-    char *data;
-
-    if (n <= b->capacity) return true;
-    data = cbx_mem_resize(b->al, b->data, b->capacity, more);
-    if (!data) return false;
-    b->data = data;
-    b->capacity = more;
-    return true;
-}
-
 /* The row of one place; *out stays NULL if the file is not what it was. */
 static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p, cbx_row_extent extent, line_buffer *b,
                              cbx_json **out, cbx_err *err)
@@ -292,7 +269,7 @@ static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p,
     cbx_status st = CBX_OK;
     char *text;
 
-    if (!reserve_bytes(b, 2 * n + 1)) return no_memory(err);
+    if (!cbx_grow(b->al, &b->data, &b->capacity, 2 * n + 1, 1)) return cbx_fail_nomem(err, "the index of rows");
     text = b->data;
     if (read_all(fd, b->data, n, p->offset)) {
         b->data[n] = 0;
@@ -302,7 +279,7 @@ static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p,
         }
         st = cbx_json_parse(text, n, ix->files[p->rank].path, &row, NULL);
     }
-    if (st == CBX_ENOMEM) return no_memory(err);
+    if (st == CBX_ENOMEM) return cbx_fail_nomem(err, "the index of rows");
     if (!row || strcmp(cbx_json_get_string(row, "run_id", ""), p->run_id) != 0)
         cbx_json_unref(row);
     else
@@ -351,24 +328,27 @@ static cbx_status hand_over(cbx_row_index *ix, wanted *w, size_t n, cbx_rows *ro
     return st;
 }
 
+static size_t want_each(const cbx_row_index *ix, const cbx__row_place **places, wanted *out)
+{
+    for (size_t i = 0; out && i < ix->nseries; i++) out[i] = (wanted){ places[i], i, NULL };
+    return ix->nseries;
+}
+
 static size_t want_latest(cbx_row_index *ix, const char *unused, wanted *out)
 {
     (void)unused;
-    for (size_t i = 0; out && i < ix->nseries; i++) out[i] = (wanted){ ix->shown[i], i, NULL };
-    return ix->nseries;
+    return want_each(ix, ix->shown, out);
 }
 
 static size_t want_attempts(cbx_row_index *ix, const char *unused, wanted *out)
 {
     (void)unused;
-    for (size_t i = 0; out && i < ix->nseries; i++) out[i] = (wanted){ ix->attempts[i], i, NULL };
-    return ix->nseries;
+    return want_each(ix, ix->attempts, out);
 }
 
-static bool is_of_case(const cbx_row_index *ix, const char *key, const char *case_name)
+static bool is_of_case(const char *key, const char *case_name)
 {
     size_t n = case_name ? strlen(case_name) : 0;
-    (void)ix;
     return !case_name || (!strncmp(key, case_name, n) && key[n] == '\x1f');
 }
 
@@ -380,7 +360,7 @@ static size_t want_rows(cbx_row_index *ix, const char *case_name, wanted *out)
 
     for (size_t i = 0; i < ix->nseries; i++) top = ix->shown[i]->kid > top ? ix->shown[i]->kid : top;
     in = cbx_arena_calloc(&ix->loaded, (size_t)top + 1, sizeof *in);
-    for (size_t i = 0; in && i < ix->nseries; i++) in[ix->shown[i]->kid] = is_of_case(ix, ix->series[i].key, case_name);
+    for (size_t i = 0; in && i < ix->nseries; i++) in[ix->shown[i]->kid] = is_of_case(ix->series[i].key, case_name);
     for (size_t i = 0; i < ix->nplaces; i++) {
         const cbx__row_place *p = &ix->places[i];
         if (p->duplicate || !in || !in[p->kid]) continue;
@@ -405,7 +385,7 @@ static cbx_status fetch(cbx_row_index *ix, size_t (*want)(cbx_row_index *ix, con
         if (st) break;
         capacity = want(ix, word, NULL);
         w = cbx_mem_calloc(al, capacity + 1, sizeof *w);
-        if (!w) return no_memory(err);
+        if (!w) return cbx_fail_nomem(err, "the index of rows");
         n = want(ix, word, w);
         st = read_wanted(ix, extent, w, n, &stale, err);
         if (!st && (!stale || turn)) st = hand_over(ix, w, n, rows, err);

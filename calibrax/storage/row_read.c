@@ -402,7 +402,7 @@ static cbx_status read_file(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_
 
 typedef CBX_LIST(const char *) path_list;
 
-static bool ends_with(const char *s, const char *suffix)
+bool cbx__ends_with(const char *s, const char *suffix)
 {
     size_t n = strlen(s), k = strlen(suffix);
 
@@ -428,7 +428,7 @@ static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, cbx_arena *a
         if (S_ISDIR(info.st_mode)) {
             if (!S_ISLNK(itself.st_mode) && depth < FOLDER_DEPTH) /* a link could lead back here */
                 st = walk(ctx, path, depth + 1, arena, list, err);
-        } else if (ends_with(path, ".jsonl") && !ends_with(path, ".raw.jsonl")) {
+        } else if (cbx__ends_with(path, ".jsonl") && !cbx__ends_with(path, ".raw.jsonl")) {
             if (!cbx_list_push(&al, list, path)) st = cbx_fail_nomem(err, folder);
         }
     }

@@ -4,7 +4,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/gzip.h"
-#include "calibrax/storage/row.h"
+#include "calibrax/storage/store_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,6 @@
 
 #define LOCK_WAIT_NS 10000000000u /* a store is held for one small write */
 #define MAX_SAME_ID  99           /* runs that share one microsecond and revision */
-#define RAW_SUFFIX   ".raw.jsonl.gz"
-#define RAW_PLAIN    ".raw.jsonl" /* of earlier releases */
-#define RAW_MAX      ((size_t)4 << 30)
 
 /* --- keys --- */
 
@@ -203,12 +200,6 @@ cbx_status cbx_row_store_raw(cbx_ctx *ctx, const char *root, const char *case_na
 
 /* --- keeping it small --- */
 
-static bool is_raw(const char *name)
-{
-    size_t n = strlen(name), k = sizeof RAW_PLAIN - 1;
-    return n >= k && !strcmp(name + n - k, RAW_PLAIN);
-}
-
 /* The run first: raw launches without rows have no use, rows without raw launches are complete. */
 static cbx_status remove_run(cbx_arena *arena, const char *folder, const char *name, cbx_err *err)
 {
@@ -233,9 +224,9 @@ static cbx_status prune_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folde
     cbx_status st = cbx_dir_list(ctx, folder, ".jsonl", arena, &names, &n, err);
 
     if (st) return st;
-    for (size_t i = 0; i < n; i++) runs += !is_raw(names[i]) && names[i][0] != '.';
+    for (size_t i = 0; i < n; i++) runs += cbx__store_is_rows(names[i]);
     for (size_t i = 0; !st && i < n && runs - gone > keep; i++) { /* names come sorted, and run ids sort by time */
-        if (is_raw(names[i]) || names[i][0] == '.') continue;
+        if (!cbx__store_is_rows(names[i])) continue;
         st = remove_run(arena, folder, names[i], err);
         gone += !st;
     }

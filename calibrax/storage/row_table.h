@@ -66,6 +66,7 @@ size_t cbx__rows_lean_line(const char *line, size_t len, char *out);
 /** Adds the row of one line, or counts it as damage; a blank line is ignored.  @return CBX_OK; CBX_ENOMEM */
 cbx_status cbx__rows_read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number,
                                cbx_err *err);
+bool cbx__ends_with(const char *s, const char *suffix);
 /** The *.jsonl below a folder but *.raw.jsonl, sorted, in the arena.  @return as cbx_dir_list */
 cbx_status cbx__rows_list(cbx_ctx *ctx, const char *folder, cbx_arena *arena, const char *const **paths, size_t *count,
                           cbx_err *err);

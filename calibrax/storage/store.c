@@ -11,8 +11,6 @@
 #define LOCK_WAIT_NS 30000000000u
 #define NEAREST_MAX  4096 /* ids that are looked at for "did you mean" */
 
-cbx_status cbx__store_no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the store"); }
-
 /* --- opening --- */
 
 static bool name_parts(cbx_store *s, const char *root)
@@ -78,13 +76,13 @@ cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *
     o = &own;
     if (!root || !*root) return cbx_fail(err, CBX_EINVAL, "the store has no path");
     s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
-    if (!s) return cbx__store_no_memory(err);
+    if (!s) return cbx_fail_nomem(err, "the store");
     s->ctx = ctx;
     s->no_index_file = o->no_index_file;
     s->late = o->create_late;
     s->lock_wait_ns = o->lock_wait_ns ? o->lock_wait_ns : LOCK_WAIT_NS;
     cbx_arena_init(&s->arena, cbx_ctx_allocator(ctx));
-    st = name_parts(s, root) ? check_folders(s, o, err) : cbx__store_no_memory(err);
+    st = name_parts(s, root) ? check_folders(s, o, err) : cbx_fail_nomem(err, "the store");
     if (!st)
         *out = s;
     else
@@ -186,7 +184,7 @@ cbx_status cbx_store_save(cbx_store *s, const cbx_run *run, bool replace, cbx_er
 
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     path = cbx__store_run_path(s, &arena, cbx_run_id(run));
-    st = path ? cbx__store_make(s, err) : cbx__store_no_memory(err);
+    st = path ? cbx__store_make(s, err) : cbx_fail_nomem(err, "the store");
     if (!st) st = cbx__store_lock(s, &lock, err);
     if (!st) st = cbx__store_check_existing(s, run, path, replace, &done, err);
     if (!st && !done) st = cbx_run_write(s->ctx, run, path, err);
@@ -205,7 +203,7 @@ cbx_status cbx_store_remove(cbx_store *s, const char *which, cbx_err *err)
     if (!cbx_run_id_is_valid(which)) return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     path = cbx__store_run_path(s, &arena, which);
-    st = path ? cbx__store_lock(s, &lock, err) : cbx__store_no_memory(err);
+    st = path ? cbx__store_lock(s, &lock, err) : cbx_fail_nomem(err, "the store");
     if (!st && !cbx_path_exists(path)) st = cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
     if (!st) st = cbx_file_remove(path, err);
     cbx_lock_release(lock);
@@ -227,7 +225,7 @@ static cbx_status ids_like(cbx__index *ix, const char *sql, const char *word, cb
     if (word) cbx__select_bind_text(q, word);
     while (!st && *n < max && cbx__select_next(q)) {
         ids[*n] = cbx_arena_strdup(arena, cbx__select_text(q, 0));
-        if (!ids[(*n)++]) st = cbx__store_no_memory(err);
+        if (!ids[(*n)++]) st = cbx_fail_nomem(err, "the store");
     }
     return cbx__select_end(q, st, err);
 }
@@ -285,7 +283,7 @@ static cbx_status path_of(cbx_store *s, const char *which, cbx_arena *arena, con
         st = cbx__store_resolve(s, which, arena, &id, err);
         if (!st) *path = cbx__store_run_path(s, arena, id);
     }
-    return st || *path ? st : cbx__store_no_memory(err);
+    return st || *path ? st : cbx_fail_nomem(err, "the store");
 }
 
 static cbx_status load(cbx_store *s, const char *which, bool bare, cbx_run **out, cbx_err *err)
@@ -337,7 +335,7 @@ cbx_status cbx_store_baseline_set(cbx_store *s, const char *name, const char *wh
     if (st) goto done;
     from = cbx__store_run_path(s, &arena, cbx_run_id(run));
     to = cbx__store_baseline_path(s, &arena, name ? name : CBX_BASELINE_MAIN);
-    st = from && to ? cbx_file_read(s->ctx, from, 0, &bytes, &len, err) : cbx__store_no_memory(err);
+    st = from && to ? cbx_file_read(s->ctx, from, 0, &bytes, &len, err) : cbx_fail_nomem(err, "the store");
     if (!st) st = cbx__store_lock(s, &lock, err);
     if (!st) st = cbx_dir_create(s->ctx, s->baselines, err);
     if (!st) st = cbx_file_write_atomic(s->ctx, to, bytes, len, err);
@@ -372,7 +370,7 @@ cbx_status cbx_store_baseline_get(cbx_store *s, const char *name, cbx_run **out,
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     path = cbx__store_baseline_path(s, &arena, wanted);
-    st = path ? cbx__store_check_file(path, err) : cbx__store_no_memory(err);
+    st = path ? cbx__store_check_file(path, err) : cbx_fail_nomem(err, "the store");
     if (!st && !cbx_path_exists(path))
         st = no_baseline(s, wanted, true, &arena, err);
     else if (!st)
@@ -391,7 +389,7 @@ cbx_status cbx_store_baseline_remove(cbx_store *s, const char *name, cbx_err *er
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     path = cbx__store_baseline_path(s, &arena, wanted);
-    st = path ? cbx__store_lock(s, &lock, err) : cbx__store_no_memory(err);
+    st = path ? cbx__store_lock(s, &lock, err) : cbx_fail_nomem(err, "the store");
     if (!st && !cbx_path_exists(path)) st = no_baseline(s, wanted, false, &arena, err);
     if (!st) st = cbx_file_remove(path, err);
     cbx_lock_release(lock);
@@ -413,8 +411,8 @@ cbx_status cbx_store_baselines(cbx_store *s, cbx_arena *arena, const char *const
     for (size_t i = 0; out && i < n; i++) {
         if (files[i][0] == '.') continue;
         out[*count] = cbx_arena_strndup(arena, files[i], strlen(files[i]) - 5);
-        if (!out[(*count)++]) return cbx__store_no_memory(err);
+        if (!out[(*count)++]) return cbx_fail_nomem(err, "the store");
     }
     *names = out;
-    return out ? CBX_OK : cbx__store_no_memory(err);
+    return out ? CBX_OK : cbx_fail_nomem(err, "the store");
 }

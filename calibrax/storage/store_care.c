@@ -26,7 +26,7 @@ cbx_status cbx__store_found(cbx__store_findings *f, const char *file, const char
     cbx_allocator al = cbx_arena_allocator(arena);
     const cbx_store_problem p = { cbx_arena_strdup(arena, file), cbx_arena_strdup(arena, message) };
 
-    if (!p.file || !p.message || !cbx_list_push(&al, &f->problems, p)) return cbx__store_no_memory(err);
+    if (!p.file || !p.message || !cbx_list_push(&al, &f->problems, p)) return cbx_fail_nomem(err, "the store");
     f->out->problems = f->problems.items;
     f->out->nproblems = f->problems.n;
     return CBX_OK;
@@ -121,7 +121,7 @@ static cbx_status verify_baselines(verifier *v, cbx_err *err)
         cbx_status read = cbx_store_baseline_get(v->store, names[i], &run, &why);
         out->files++;
         if (!file || read == CBX_ENOMEM)
-            st = cbx__store_no_memory(err);
+            st = cbx_fail_nomem(err, "the store");
         else if (read)
             st = cbx__store_found(&v->f, file, why.message, err);
         cbx_run_free(run);
@@ -139,7 +139,7 @@ static cbx_status verify_config(verifier *v, cbx_err *err)
     v->f.out->files++;
     st = cbx_run_defs_read(v->store->ctx, v->store->config, &run, &why);
     cbx_run_free(run);
-    if (st == CBX_ENOMEM) return cbx__store_no_memory(err);
+    if (st == CBX_ENOMEM) return cbx_fail_nomem(err, "the store");
     return st ? cbx__store_found(&v->f, "config.json", why.message, err) : CBX_OK;
 }
 
@@ -163,7 +163,7 @@ static cbx_status verify_leftovers(verifier *v, const char *folder, const char *
 
     for (size_t i = 0; !st && i < n; i++) {
         const char *file = cbx_arena_printf(&out->arena, "%s%s", shown, names[i]);
-        st = file ? cbx__store_found(&v->f, file, cbx__store_leftover, err) : cbx__store_no_memory(err);
+        st = file ? cbx__store_found(&v->f, file, cbx__store_leftover, err) : cbx_fail_nomem(err, "the store");
     }
     return st;
 }
@@ -192,7 +192,7 @@ cbx_status cbx_store_verify(cbx_store *s, cbx_store_report *out, cbx_err *err)
 
 /* --- compaction --- */
 
-static void changed(cbx_store_report *out, uint64_t bytes)
+void cbx__store_changed(cbx_store_report *out, uint64_t bytes)
 {
     out->changed++;
     out->bytes += bytes;
@@ -207,8 +207,8 @@ static cbx_status remove_leftovers(cbx_store *s, const char *folder, bool dry, c
     for (size_t i = 0; !st && i < n; i++) {
         const char *path = cbx_path_join(&out->arena, folder, names[i]);
         struct stat info;
-        if (!path) return cbx__store_no_memory(err);
-        changed(out, stat(path, &info) == 0 ? (uint64_t)info.st_size : 0);
+        if (!path) return cbx_fail_nomem(err, "the store");
+        cbx__store_changed(out, stat(path, &info) == 0 ? (uint64_t)info.st_size : 0);
         if (!dry) st = cbx_file_remove(path, err);
     }
     return st;
@@ -242,34 +242,27 @@ static size_t count_in_group(group *groups, size_t *ngroups, const cbx_store_ent
 static cbx_status remove_old(cbx_store *s, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err)
 {
     cbx_store_list list;
+    const char *const *names = NULL;
     const char **ids = NULL;
-    size_t nids = 0, ngroups = 0;
+    size_t nids = 0, nnames = 0, ngroups = 0;
     group *groups = NULL;
     cbx_status st = cbx_store_query_runs(s, NULL, &list, err);
 
-    if (!st) {
-        /* Ids that baselines copy. */
-        const char *const *names = NULL;
-        size_t count = 0;
-        st = cbx_store_baselines(s, &out->arena, &names, &count, err);
-
-        nids = 0;
-        ids = st ? NULL : cbx_arena_calloc(&out->arena, count, sizeof **&ids);
-        if (!st && !ids) st = cbx__store_no_memory(err);
-        for (size_t i = 0; !st && i < count; i++) {
-            cbx_run *run = NULL;
-            st = cbx_store_baseline_get(s, names[i], &run, err);
-            if (!st && !((ids)[(nids)++] = cbx_arena_strdup(&out->arena, cbx_run_id(run))))
-                st = cbx__store_no_memory(err);
-            cbx_run_free(run);
-        }
+    if (!st) st = cbx_store_baselines(s, &out->arena, &names, &nnames, err);
+    if (!st && !(ids = cbx_arena_calloc(&out->arena, nnames, sizeof *ids))) st = cbx_fail_nomem(err, "the store");
+    for (; !st && nids < nnames; nids++) { /* the runs that baselines copy */
+        cbx_run *run = NULL;
+        st = cbx_store_baseline_get(s, names[nids], &run, err);
+        if (!st && !(ids[nids] = cbx_arena_strdup(&out->arena, cbx_run_id(run)))) st = cbx_fail_nomem(err, "the store");
+        cbx_run_free(run);
     }
-    if (!st && !(groups = cbx_arena_calloc(&list.arena, list.count, sizeof *groups))) st = cbx__store_no_memory(err);
+    if (!st && !(groups = cbx_arena_calloc(&list.arena, list.count, sizeof *groups)))
+        st = cbx_fail_nomem(err, "the store");
     for (size_t i = 0; !st && keep->newest && i < list.count; i++) {
         const cbx_store_entry *e = &list.entries[i];
         if (count_in_group(groups, &ngroups, e) <= keep->newest || is_in(e->id, ids, nids)) continue;
         if (keep->since_us && e->timestamp_us >= keep->since_us) continue;
-        changed(out, e->bytes);
+        cbx__store_changed(out, e->bytes);
         if (!keep->dry) st = cbx_store_remove(s, e->id, err);
     }
     out->files = list.count;

@@ -50,7 +50,7 @@ static cbx_status keep_run(keeping *k, const cbx_run *run, bool replace, uint64_
 
     cbx_arena_init(&arena, cbx_ctx_allocator(k->to->ctx));
     path = cbx__store_run_path(k->to, &arena, cbx_run_id(run));
-    if (!path) st = cbx__store_no_memory(err);
+    if (!path) st = cbx_fail_nomem(err, "the store");
     if (!st && !k->lock) st = cbx__store_lock(k->to, &k->lock, err);
     if (!st) st = cbx__store_check_existing(k->to, run, path, replace, &done, err);
     if (!st && !done) st = keep_file(k, run, path, err);
@@ -91,12 +91,6 @@ static cbx_status each_run(cbx_store *s, const cbx_store_query *query, keeping *
     return st;
 }
 
-static void changed(cbx_store_report *out, uint64_t bytes)
-{
-    out->changed++;
-    out->bytes += bytes;
-}
-
 static cbx_status migrate_run(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
                               cbx_err *err)
 {
@@ -104,7 +98,7 @@ static cbx_status migrate_run(keeping *k, const cbx_run *run, uint64_t bytes, bo
     cbx_status st;
 
     if (cbx_run_schema_version(run) >= CBX_RUN_SCHEMA_VERSION) return CBX_OK;
-    changed(out, bytes);
+    cbx__store_changed(out, bytes);
     if (dry) return CBX_OK;
     st = cbx_store_load(k->to, cbx_run_id(run), &whole, err);
     if (!st) st = cbx_run_with_present_schema(k->to->ctx, whole, &present, err);
@@ -129,7 +123,7 @@ static cbx_status copy_run(keeping *k, const cbx_run *run, uint64_t bytes, bool 
     cbx_status st = keep_run(k, run, false, bytes, err);
 
     (void)dry;
-    if (!st) changed(out, bytes);
+    if (!st) cbx__store_changed(out, bytes);
     return st;
 }
 
@@ -166,7 +160,7 @@ static cbx_status refuse_itself(cbx_store *s, const char *root, cbx_err *err)
     runs = cbx_path_join(&arena, root, "runs");
     if (runs) same = same_folder(root, s->root) || same_folder(runs, s->runs);
     cbx_arena_clear(&arena);
-    if (!runs) return cbx__store_no_memory(err);
+    if (!runs) return cbx_fail_nomem(err, "the store");
     if (!same) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL, "'%s' is the store '%s' itself: name another folder to copy its runs to", root,
                     s->root);

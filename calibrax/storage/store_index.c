@@ -127,7 +127,7 @@ cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx
 {
     cbx__index *ix = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *ix);
 
-    if (!ix) return cbx_fail(err, CBX_ENOMEM, "no memory for the index of a store");
+    if (!ix) return cbx_fail_nomem(err, "the index of a store");
     ix->ctx = ctx;
     if (path) ix->db = open_database(path);
     if (path && !ix->db && access(path, W_OK) == 0 && !is_busy(path)) {
@@ -164,7 +164,7 @@ cbx_status cbx__select_open(cbx__index *ix, const char *sql, cbx__select **out, 
 {
     cbx__select *s = cbx_mem_zalloc(cbx_ctx_allocator(ix->ctx), sizeof *s);
 
-    if (!s) return cbx_fail(err, CBX_ENOMEM, "no memory for a query of the store");
+    if (!s) return cbx_fail_nomem(err, "a query of the store");
     s->ix = ix;
     if (sqlite3_prepare_v2(ix->db, sql, -1, &s->stmt, NULL) != SQLITE_OK) {
         cbx_mem_free(cbx_ctx_allocator(ix->ctx), s, sizeof *s);

@@ -9,6 +9,7 @@
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"
 #include "calibrax/core/run.h"
+#include "calibrax/storage/row.h"
 #include "calibrax/storage/store.h"
 
 /* --- the index, an SQLite database of what each run file holds --- */
@@ -279,7 +280,6 @@ cbx_status cbx__store_resolve(cbx_store *store, const char *which, cbx_arena *ar
 cbx_status cbx__store_make(cbx_store *store, cbx_err *err);
 /** The lock that every write holds. */
 cbx_status cbx__store_lock(cbx_store *store, cbx_lock **out, cbx_err *err);
-cbx_status cbx__store_no_memory(cbx_err *err);
 /**
  * Under the lock: whether an equal run is there (*done), and nothing to do.
  * @param replace  another one goes.  @return CBX_OK; CBX_EEXIST: another one is there; CBX_ENOMEM
@@ -293,6 +293,8 @@ typedef struct cbx__store_findings {
 } cbx__store_findings;
 /** Adds a problem, whose texts are copied. */
 cbx_status cbx__store_found(cbx__store_findings *f, const char *file, const char *message, cbx_err *err);
+/** Counts a file that was removed, rewritten or copied. */
+void cbx__store_changed(cbx_store_report *out, uint64_t bytes);
 /** The problem of a temporary file that its writer left. */
 extern const char cbx__store_leftover[];
 
@@ -305,6 +307,9 @@ typedef struct cbx__store_case {
     size_t n;
 } cbx__store_case;
 cbx_status cbx__store_cases(cbx_store *store, cbx_arena *arena, cbx__store_case **out, size_t *n, cbx_err *err);
+#define RAW_SUFFIX ".raw.jsonl.gz"
+#define RAW_PLAIN  ".raw.jsonl" /* of earlier releases */
+#define RAW_MAX    ((size_t)4 << 30)
 /** Whether a file, by its name, holds rows; raw launches of rows. */
 bool cbx__store_is_rows(const char *name);
 bool cbx__store_is_raw(const char *name);

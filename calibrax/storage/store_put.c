@@ -44,7 +44,7 @@ cbx_status cbx__putter_create(cbx__index *ix, cbx__putter **out, cbx_err *err)
     cbx__putter *p = cbx_mem_zalloc(al, sizeof *p);
     cbx_status st;
 
-    if (!p) return cbx_fail(err, CBX_ENOMEM, "no memory for the index of a store");
+    if (!p) return cbx_fail_nomem(err, "the index of a store");
     p->ix = ix;
     cbx_arena_init(&p->texts, al);
     st = cbx__gatherer_create(ix, &p->values, err);
@@ -113,8 +113,7 @@ static cbx_status remember(cbx__putter *p, size_t i, const cbx__scan_value *v, i
     memo m = { cbx_arena_strdup(&p->texts, v->metric), cbx_arena_strdup(&p->texts, v->point),
                cbx_arena_strdup(&p->texts, v->scenario), cbx_arena_strdup(&p->texts, v->tags), sid };
 
-    if (!m.metric || !m.point || !m.scenario || !m.tags)
-        return cbx_fail(err, CBX_ENOMEM, "no memory for the series of a store");
+    if (!m.metric || !m.point || !m.scenario || !m.tags) return cbx_fail_nomem(err, "the series of a store");
     p->last[i] = m;
     p->renewed++;
     return CBX_OK;
@@ -131,7 +130,7 @@ static cbx_status start_memo(cbx__putter *p, size_t n, cbx_err *err)
     p->nlast = p->last ? n : 0;
     p->renewed = 0;
     for (size_t i = 0; i < p->nlast; i++) p->last[i] = none;
-    return p->last ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the series of a store");
+    return p->last ? CBX_OK : cbx_fail_nomem(err, "the series of a store");
 }
 
 static cbx_status put_value(cbx__putter *p, int64_t rid, size_t first, size_t i, const cbx__scan_value *v, cbx_err *err)

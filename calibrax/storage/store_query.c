@@ -138,7 +138,7 @@ static cbx_status read_entries(cbx__index *ix, const cbx_store_query *w, cbx_are
     if (w->limit && !cbx__sql_asks_series(w)) cbx_text_printf(&q.text, " LIMIT %zu", w->limit);
     st = cbx__sql_open(&q, ix, &select, err);
     while (!st && cbx__select_next(select))
-        if (!take_entry(select, arena, all)) st = cbx__store_no_memory(err);
+        if (!take_entry(select, arena, all)) st = cbx_fail_nomem(err, "the store");
     return cbx__select_end(select, st, err);
 }
 
@@ -180,7 +180,7 @@ static cbx_status keep_marked(cbx__index *ix, const cbx_store_query *w, cbx_aren
     size_t kept = 0;
     cbx_status st;
 
-    if (!m.marked) return cbx__store_no_memory(err);
+    if (!m.marked) return cbx_fail_nomem(err, "the store");
     cbx__rids_sort(all->rids, all->n);
     st = mark_series(ix, w, arena, &m, err);
     for (size_t i = 0; !st && i < all->n && !(w->limit && kept == w->limit); i++)
@@ -238,7 +238,7 @@ static cbx_status def_of_runs(cbx_store *s, const char *metric, cbx_arena *arena
                                  .group = cbx_arena_strdup(arena, cbx__select_text(q, 2)),
                                  .priority = (cbx_priority)cbx__select_int(q, 3),
                                  .description = cbx_arena_strdup(arena, cbx__select_text(q, 4)) };
-        if (!out->name || !out->unit || !out->group || !out->description) st = cbx__store_no_memory(err);
+        if (!out->name || !out->unit || !out->group || !out->description) st = cbx_fail_nomem(err, "the store");
     }
     return cbx__select_end(q, st, err);
 }
@@ -278,7 +278,7 @@ static cbx_status def_of_config(cbx_store *s, const char *metric, cbx_arena *are
                                  cbx_arena_strdup(arena, def->group),
                                  def->priority,
                                  cbx_arena_strdup(arena, def->description) };
-        if (!out->name || !out->unit || !out->group || !out->description) st = cbx__store_no_memory(err);
+        if (!out->name || !out->unit || !out->group || !out->description) st = cbx_fail_nomem(err, "the store");
     }
     cbx_run_free(run);
     return st;

@@ -9,21 +9,10 @@
 #include "calibrax/storage/row_table.h"
 #include "calibrax/storage/store_internal.h"
 
-#define RAW_SUFFIX    ".raw.jsonl.gz"
-#define RAW_PLAIN     ".raw.jsonl"
-#define RAW_BYTES_MAX ((size_t)4 << 30)
-
-static bool ends_with(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), k = strlen(suffix);
-
-    return n >= k && strcmp(s + n - k, suffix) == 0;
-}
-
-bool cbx__store_is_raw(const char *name) { return ends_with(name, RAW_SUFFIX) || ends_with(name, RAW_PLAIN); }
+bool cbx__store_is_raw(const char *name) { return cbx__ends_with(name, RAW_SUFFIX) || cbx__ends_with(name, RAW_PLAIN); }
 bool cbx__store_is_rows(const char *name)
 {
-    return name[0] != '.' && ends_with(name, ".jsonl") && !cbx__store_is_raw(name);
+    return name[0] != '.' && cbx__ends_with(name, ".jsonl") && !cbx__store_is_raw(name);
 }
 
 /* A folder of rows is any folder below the root that has a file of rows, but those of runs and baselines. */
@@ -69,7 +58,7 @@ static cbx_status verify_file(cbx_store *s, cbx_arena *arena, const char *path, 
     cbx_rows_init(&rows, al);
     cbx_text_init(&raw, al);
     if (!st) st = cbx_file_read(s->ctx, path, 0, &data, &len, &why);
-    if (!st && ends_with(name, RAW_SUFFIX)) st = cbx_gzip_unpack(data, len, RAW_BYTES_MAX, path, &raw, &why);
+    if (!st && cbx__ends_with(name, RAW_SUFFIX)) st = cbx_gzip_unpack(data, len, RAW_MAX, path, &raw, &why);
     if (!st && cbx__store_is_rows(name)) {
         st = cbx__rows_read_text(&rows, data, len, path, &why);
         for (size_t i = 0; i < rows.count; i++)
@@ -99,7 +88,7 @@ static cbx_status verify_file(cbx_store *s, cbx_arena *arena, const char *path, 
 /* Whether the raw launches of a name have their rows beside them. */
 static bool has_rows(const cbx__store_case *c, const char *raw)
 {
-    size_t stem = strlen(raw) - strlen(ends_with(raw, RAW_SUFFIX) ? RAW_SUFFIX : RAW_PLAIN);
+    size_t stem = strlen(raw) - strlen(cbx__ends_with(raw, RAW_SUFFIX) ? RAW_SUFFIX : RAW_PLAIN);
 
     for (size_t i = 0; i < c->n; i++)
         if (cbx__store_is_rows(c->files[i]) && strlen(c->files[i]) == stem + 6 && !strncmp(c->files[i], raw, stem))
@@ -119,7 +108,7 @@ cbx_status cbx__store_verify_rows(cbx_store *s, cbx__store_findings *f, cbx_err 
             const char *name = cases[i].files[k], *path = cbx_path_join(arena, cases[i].path, name);
             const char *shown = cbx_arena_printf(arena, "%s/%s", cases[i].name, name), *problem = NULL;
             if (!path || !shown) return cbx_fail_nomem(err, "the rows of a store");
-            if (ends_with(name, ".tmp")) {
+            if (cbx__ends_with(name, ".tmp")) {
                 problem = cbx__store_leftover;
             } else if (cbx__store_is_raw(name) && !has_rows(&cases[i], name)) {
                 problem = "raw launches without their rows; 'calibrax store compact' removes them";
@@ -156,8 +145,7 @@ static cbx_status remove_file(cbx_arena *arena, const char *folder, const char *
 
     if (!path) return cbx_fail_nomem(err, "the rows of a store");
     if (lstat(path, &info)) return CBX_OK; /* removed since it was listed */
-    out->changed++;
-    out->bytes += (uint64_t)info.st_size;
+    cbx__store_changed(out, (uint64_t)info.st_size);
     return dry ? CBX_OK : cbx_file_remove(path, err);
 }
 
@@ -181,7 +169,7 @@ cbx_status cbx__store_compact_rows(cbx_store *s, const cbx_store_keep *keep, cbx
         old = keep->newest && runs > keep->newest ? runs - keep->newest : 0;
         for (size_t k = 0; !st && k < c->n; k++) {
             const char *name = c->files[k];
-            if (ends_with(name, ".tmp") || (cbx__store_is_raw(name) && !has_rows(c, name))) {
+            if (cbx__ends_with(name, ".tmp") || (cbx__store_is_raw(name) && !has_rows(c, name))) {
                 st = remove_file(arena, c->path, name, keep->dry, out, err);
             } else if (cbx__store_is_rows(name) && old) {
                 bool recent = keep->since_us && time_of(name) >= keep->since_us;
@@ -215,10 +203,7 @@ static cbx_status copy_file(cbx_store *from, const char *path, const char *copy,
     } else if (!st) {
         st = cbx_file_write_atomic(from->ctx, copy, bytes, len, err);
     }
-    if (!st) {
-        out->changed++;
-        out->bytes += len;
-    }
+    if (!st) cbx__store_changed(out, len);
     if (bytes) cbx_mem_free(al, bytes, len + 1);
     if (there) cbx_mem_free(al, there, n + 1);
     return st;

@@ -26,8 +26,6 @@
 
 /* --- tags as text --- */
 
-static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
-
 /* Separators of tags, and what comes before one of these three within a tag, which then is MOVED further on. */
 #define KEY_END   '\x1f'
 #define VALUE_END '\x1e'
@@ -75,7 +73,7 @@ const char *cbx__tags_text(cbx_arena *arena, const cbx_tag *tags, size_t n)
 
     if (!sorted) return NULL;
     if (n) memcpy(sorted, tags, n * sizeof *sorted);
-    if (n > 1) qsort(sorted, n, sizeof *sorted, by_key);
+    if (n > 1) qsort(sorted, n, sizeof *sorted, cbx_tag_compare);
     for (size_t i = 0; i < n; i++) size += part_size(sorted[i].key) + part_size(sorted[i].value);
     at = text = cbx_arena_alloc(arena, size);
     for (size_t i = 0; text && i < n; i++)
@@ -92,7 +90,7 @@ cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **t
 
     for (const char *c = text; *c; c++) count += *c == VALUE_END;
     out = cbx_arena_calloc(arena, count, sizeof *out);
-    if (!copy || !out) return cbx_fail(err, CBX_ENOMEM, "no memory for the tags of a series");
+    if (!copy || !out) return cbx_fail_nomem(err, "the tags of a series");
     for (size_t i = 0; i < count; i++) {
         char *end = strchr(copy, VALUE_END), *middle = strchr(copy, KEY_END);
         if (!middle || middle > end) return cbx_fail(err, CBX_EINTERNAL, "the index of the store holds torn tags");
@@ -228,7 +226,7 @@ static cbx_status take_point(void *user, const cbx_point *p, cbx_err *err)
     reading *r = user;
 
     r->file.npoints++;
-    if (!take_values(r, p)) return cbx__store_no_memory(err);
+    if (!take_values(r, p)) return cbx_fail_nomem(err, "the store");
     return r->bytes < PART_BYTES ? CBX_OK : pass_part(r, err);
 }
 
@@ -312,7 +310,7 @@ static void reading_clear(reading *r)
 
 static cbx_status hand_out(const reading *r, cbx__scan_fn fn, void *user, cbx_err *err)
 {
-    if (r->no_memory) return cbx_fail(err, CBX_ENOMEM, "no memory to read the runs of the store");
+    if (r->no_memory) return cbx_fail_nomem(err, "read the runs of the store");
     return r->gone ? CBX_OK : fn(user, &r->file, err);
 }
 

@@ -20,6 +20,8 @@ typedef struct collector {
     cbx_arena *arena, *kept; /* of the runs' texts; of the series that is made */
     cbx_trend_fn take;
     void *user;
+    cbx_trend_series last; /* that was taken */
+    size_t ntaken;
     cbx_trend_point *runs; /* in order, without values */
     cbx__rid *rids;        /* by rid */
     size_t nruns, runs_capacity, rids_capacity, near;
@@ -28,13 +30,6 @@ typedef struct collector {
     size_t limit;
     bool singly; /* a series gives way to the next one */
 } collector;
-
-static void collector_end(collector *c)
-{
-    cbx_mem_free(c->al, c->runs, c->runs_capacity * sizeof *c->runs);
-    cbx_mem_free(c->al, c->rids, c->rids_capacity * sizeof *c->rids);
-    cbx_mem_free(c->al, c->values, c->values_capacity * sizeof *c->values);
-}
 
 /* --- runs --- */
 
@@ -84,7 +79,7 @@ static cbx_status sort_runs(collector *c, cbx_err *err)
         return CBX_OK;
     }
     sorted = cbx_mem_calloc(c->al, c->runs_capacity, sizeof *sorted);
-    if (!sorted) return cbx__store_no_memory(err);
+    if (!sorted) return cbx_fail_nomem(err, "the store");
     qsort_r(c->rids, c->nruns, sizeof *c->rids, by_time_of_run, c->runs);
     for (i = 0; i < c->nruns; i++) {
         sorted[i] = c->runs[c->rids[i].at];
@@ -106,7 +101,7 @@ static cbx_status read_runs(collector *c, cbx__index *ix, const cbx_store_query 
     cbx__sql_where_run(&q, w);
     st = cbx__sql_open(&q, ix, &select, err);
     while (!st && cbx__select_next(select))
-        if (!take_run(c, select)) st = cbx__store_no_memory(err);
+        if (!take_run(c, select)) st = cbx_fail_nomem(err, "the store");
     st = cbx__select_end(select, st, err);
     return st ? st : sort_runs(c, err);
 }
@@ -120,7 +115,7 @@ static cbx_status take_value(void *user, const cbx__index_value *v, cbx_err *err
 
     if (!run) return CBX_OK;
     if (!cbx_grow(c->al, &c->values, &c->values_capacity, c->nvalues + 1, sizeof *c->values))
-        return cbx__store_no_memory(err);
+        return cbx_fail_nomem(err, "the store");
     c->values[c->nvalues++] = (placed){ run->at, v->k, v->value, v->lower, v->upper };
     return CBX_OK;
 }
@@ -167,22 +162,23 @@ static cbx_status make_series(collector *c, cbx__select *q, cbx_trend_series *s,
     s->metric = cbx_arena_strdup(arena, cbx__select_text(q, 1));
     s->point = cbx_arena_strdup(arena, cbx__select_text(q, 2));
     s->scenario = cbx_arena_strdup(arena, cbx__select_text(q, 3));
-    if (!s->metric || !s->point || !s->scenario || !make_points(c, s)) return cbx__store_no_memory(err);
+    if (!s->metric || !s->point || !s->scenario || !make_points(c, s)) return cbx_fail_nomem(err, "the store");
     return cbx__tags_parse(arena, cbx__select_text(q, 4), &s->tags, &s->ntags, err);
 }
 
 /* A series without a value in a run of the query is left out. */
 static cbx_status take_series(collector *c, cbx__select *q, cbx__select *values, cbx_err *err)
 {
-    cbx_trend_series s = { 0 };
     cbx_status st;
 
     c->nvalues = c->near = 0;
     st = cbx__values_each(values, cbx__select_int(q, 0), take_value, c, err);
     if (st || c->nvalues == 0) return st;
     if (c->singly) cbx_arena_clear(c->kept);
-    st = make_series(c, q, &s, err);
-    return st ? st : c->take(c->user, &s, err);
+    c->last = (cbx_trend_series){ 0 };
+    st = make_series(c, q, &c->last, err);
+    c->ntaken++;
+    return st ? st : c->take(c->user, &c->last, err);
 }
 
 static cbx_status read_series(collector *c, cbx__index *ix, const cbx_store_query *w, cbx_err *err)
@@ -201,20 +197,28 @@ static cbx_status read_series(collector *c, cbx__index *ix, const cbx_store_quer
     return cbx__select_end(select, st, err);
 }
 
-/* The runs, whose series follow as often as they are wanted; *ix NULL: there are none. */
-static cbx_status collect_runs(cbx_store *s, const cbx_store_query *w, collector *c, cbx__index **ix, cbx_err *err)
+/* The runs, then their series: all to check, unless that is NULL, and then all to fn. */
+static cbx_status collect(cbx_store *s, const cbx_store_query *query, collector *c, cbx_trend_fn check, cbx_trend_fn fn,
+                          cbx_err *err)
 {
-    cbx_status st = cbx__store_index(s, ix, err);
+    static const cbx_store_query all_runs = { 0 };
+    const cbx_store_query *w = query ? query : &all_runs;
+    cbx__index *ix = NULL;
+    cbx_status st = cbx__store_index(s, &ix, err);
 
     c->limit = w->limit;
-    if (!st) st = read_runs(c, *ix, w, err);
-    if (!c->nruns) *ix = NULL;
+    if (!st) st = read_runs(c, ix, w, err);
+    if (!st && c->nruns && (c->take = check)) st = read_series(c, ix, w, err);
+    c->take = fn;
+    if (!st && c->ntaken == 1)
+        st = fn(c->user, &c->last, err);
+    else if (!st && c->nruns)
+        st = read_series(c, ix, w, err);
+    cbx_mem_free(c->al, c->runs, c->runs_capacity * sizeof *c->runs);
+    cbx_mem_free(c->al, c->rids, c->rids_capacity * sizeof *c->rids);
+    cbx_mem_free(c->al, c->values, c->values_capacity * sizeof *c->values);
     return st;
 }
-
-static const cbx_store_query all_runs = { 0 };
-
-/* --- all at once --- */
 
 typedef struct whole {
     cbx_trend *out;
@@ -224,25 +228,20 @@ typedef struct whole {
 static cbx_status keep_series(void *user, const cbx_trend_series *s, cbx_err *err)
 {
     whole *w = user;
-
     const cbx_allocator al = cbx_arena_allocator(&w->out->arena);
 
-    return cbx_list_push(&al, &w->series, *s) ? CBX_OK : cbx__store_no_memory(err);
+    return cbx_list_push(&al, &w->series, *s) ? CBX_OK : cbx_fail_nomem(err, "the store");
 }
 
 cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend *out, cbx_err *err)
 {
     whole w = { .out = out };
-    collector c = { cbx_ctx_allocator(s->ctx), &out->arena, &out->arena, .take = keep_series, .user = &w };
-    cbx__index *ix = NULL;
+    collector c = { cbx_ctx_allocator(s->ctx), &out->arena, &out->arena, .user = &w };
     cbx_status st;
 
     *out = (cbx_trend){ 0 };
-    if (!query) query = &all_runs;
-    cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
-    st = collect_runs(s, query, &c, &ix, err);
-    if (!st && ix) st = read_series(&c, ix, query, err);
-    collector_end(&c);
+    cbx_arena_init(&out->arena, c.al);
+    st = collect(s, query, &c, NULL, keep_series, err);
     out->series = w.series.items;
     out->count = st ? 0 : w.series.n;
     return st;
@@ -254,50 +253,17 @@ void cbx_trend_clear(cbx_trend *trend)
     *trend = (cbx_trend){ 0 };
 }
 
-/* --- one after the other --- */
-
-typedef struct passing {
-    cbx_arena arena;
-    cbx_trend_fn fn;
-    void *user;
-    cbx_trend_series last; /* in the arena */
-    size_t n;
-} passing;
-
-static cbx_status pass_series(void *user, const cbx_trend_series *s, cbx_err *err)
-{
-    passing *p = user;
-
-    p->last = *s;
-    p->n++;
-    return p->fn(p->user, s, err);
-}
-
 cbx_status cbx_store_trend_each(cbx_store *s, const cbx_store_query *query, cbx_trend_fn check, cbx_trend_fn fn,
                                 void *user, cbx_err *err)
 {
-    passing p = { .user = user };
-    collector c = {
-        .al = cbx_ctx_allocator(s->ctx), .kept = &p.arena, .take = pass_series, .user = &p, .singly = true
-    };
-    cbx__index *ix = NULL;
-    cbx_arena arena;
+    cbx_arena runs, one;
+    collector c = { cbx_ctx_allocator(s->ctx), &runs, &one, .user = user, .singly = true };
     cbx_status st;
 
-    if (!query) query = &all_runs;
-    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
-    cbx_arena_init(&p.arena, cbx_ctx_allocator(s->ctx));
-    c.arena = &arena;
-    st = collect_runs(s, query, &c, &ix, err);
-    if (!st && ix && (p.fn = check)) st = read_series(&c, ix, query, err);
-    if (!st && p.n == 1) {
-        st = fn(user, &p.last, err);
-    } else if (!st && ix) {
-        p.fn = fn;
-        st = read_series(&c, ix, query, err);
-    }
-    collector_end(&c);
-    cbx_arena_clear(&p.arena);
-    cbx_arena_clear(&arena);
+    cbx_arena_init(&runs, c.al);
+    cbx_arena_init(&one, c.al);
+    st = collect(s, query, &c, check, fn, err);
+    cbx_arena_clear(&one);
+    cbx_arena_clear(&runs);
     return st;
 }

@@ -11,8 +11,6 @@
 
 static int64_t chunk_key(int64_t sid, uint32_t rid) { return (int64_t)((uint64_t)sid << 32 | rid); }
 
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the values of a store"); }
-
 /* --- gathering --- */
 
 typedef struct gathered {
@@ -35,7 +33,7 @@ cbx_status cbx__gatherer_create(cbx__index *ix, cbx__gatherer **out, cbx_err *er
     cbx__gatherer *g = cbx_mem_zalloc(cbx_ctx_allocator(cbx__index_ctx(ix)), sizeof *g);
     cbx_status st;
 
-    if (!g) return no_memory(err);
+    if (!g) return cbx_fail_nomem(err, "the values of a store");
     g->ix = ix;
     st = cbx__select_open(ix, last, &g->last, err);
     if (!st) st = cbx__select_open(ix, "REPLACE INTO chunk VALUES(?,?)", &g->put, err);
@@ -69,7 +67,7 @@ cbx_status cbx__gatherer_add(cbx__gatherer *g, int64_t sid, const cbx__index_val
     if (sid >= INT32_MAX || g->n >= UINT32_MAX)
         return cbx_fail(err, CBX_EIO, "the index of the store has no more numbers for series; it may be deleted");
     if (!cbx_grow(cbx_ctx_allocator(cbx__index_ctx(g->ix)), &g->items, &g->capacity, g->n + 1, sizeof *g->items))
-        return no_memory(err);
+        return cbx_fail_nomem(err, "the values of a store");
     g->items[g->n] = (gathered){ (uint64_t)sid << 32 | g->n, *v };
     g->n++;
     return CBX_OK;
@@ -103,7 +101,7 @@ static cbx_status sort_by_counting(cbx__gatherer *g, uint64_t low, size_t span, 
         g->items = sorted;
     }
     cbx_mem_free(al, place, span * sizeof *place);
-    return sorted ? CBX_OK : no_memory(err);
+    return sorted ? CBX_OK : cbx_fail_nomem(err, "the values of a store");
 }
 
 /* By series, each in the order it came; by counting where the series' numbers lie close together, as those of a new index do. */
@@ -152,14 +150,14 @@ static cbx_status last_chunk(cbx__gatherer *g, int64_t sid, size_t n, int64_t *k
         }
     }
     st = cbx__select_again(g->last, err);
-    return st || fits ? st : no_memory(err);
+    return st || fits ? st : cbx_fail_nomem(err, "the values of a store");
 }
 
 static cbx_status put_series(cbx__gatherer *g, const gathered *items, size_t n, cbx_err *err)
 {
     int64_t sid = (int64_t)(items->order >> 32), key = chunk_key(sid, items->value.rid);
     size_t had = 0;
-    cbx_status st = reserve_chunk(g, n + CHUNK_FULL) ? CBX_OK : no_memory(err);
+    cbx_status st = reserve_chunk(g, n + CHUNK_FULL) ? CBX_OK : cbx_fail_nomem(err, "the values of a store");
 
     if (!st) st = last_chunk(g, sid, n, &key, &had, err);
     for (size_t i = 0; !st && i < n; i++) g->chunk[had + i] = items[i].value;
@@ -253,7 +251,7 @@ static cbx_status live_rids(cbx__index *ix, cbx_arena *arena, cbx__rid **rids, s
     while (!st && cbx__select_next(q)) {
         if (!*rids) *rids = cbx_arena_calloc(arena, count = (size_t)cbx__select_int(q, 1), sizeof **rids);
         if (!*rids)
-            st = no_memory(err);
+            st = cbx_fail_nomem(err, "the values of a store");
         else if (*n < count)
             (*rids)[(*n)++] = (cbx__rid){ (uint32_t)cbx__select_int(q, 0), 0 };
     }
@@ -277,7 +275,7 @@ static cbx_status next_chunk(cbx__gatherer *g, cbx__select *walk, int64_t *key, 
         if (fits) memcpy(g->chunk, data, *n * sizeof *g->chunk);
     }
     st = cbx__select_again(walk, err);
-    return st || fits ? st : no_memory(err);
+    return st || fits ? st : cbx_fail_nomem(err, "the values of a store");
 }
 
 static cbx_status prune_chunks(cbx__gatherer *g, cbx__select *walk, cbx__select *drop, const cbx__rid *rids,

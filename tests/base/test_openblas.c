@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <stdlib.h>
 
+#include "calibrax/base/cpu.h"
+#include "calibrax/base/internal.h"
 #include "calibrax/base/openblas.h"
 #include "fail_alloc.h"
 
@@ -46,6 +48,25 @@ static void loads_without_a_trace(void **state)
     cbx_test_alloc_check(&t, "OpenBLAS");
 }
 
+static void cpus_that_it_knows(void **state)
+{
+    static const struct {
+        bool intel;
+        unsigned signature;
+        bool known;
+        const char *why;
+    } cases[] = {
+        { true, 0x50654, true, "Skylake-X" },        { true, 0x806f8, true, "Sapphire Rapids" },
+        { true, 0xa06d0, false, "Granite Rapids" },  { false, 0x50654, false, "the same numbers of another vendor" },
+        { true, 0xb00f21, false, "another family" }, { false, 0, false, "nothing to read" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        CHECK(cbx__openblas_knows(cases[i].intel, cases[i].signature) == cases[i].known, cases[i].why);
+    CHECK(!cbx_openblas_misjudges_cpu() || cbx_isa_of_cpu() == CBX_ISA_AVX512, "it matters for AVX-512 alone");
+}
+
 static void a_setting_of_the_user_stays(void **state)
 {
     (void)state;
@@ -81,6 +102,7 @@ static void says_what_is_missing(void **state)
 TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cpus_that_it_knows),
         cmocka_unit_test(loads_without_a_trace),
         cmocka_unit_test(a_setting_of_the_user_stays),
         cmocka_unit_test(says_what_is_missing),

@@ -50,7 +50,7 @@ static const cbx_variant with_core[] = { DEFAULT_VARIANT, { "tuned", core_type, 
 
 static size_t native_variants(const cbx_baseline_ops *baseline, const cbx_variant **out)
 {
-    bool repairs = baseline && strstr(baseline->name, "openblas") && cbx_openblas_misjudges_cpu(NULL);
+    bool repairs = baseline && strstr(baseline->name, "openblas") && cbx_openblas_misjudges_cpu();
     *out = repairs ? with_core : plain;
     return repairs ? CBX_LEN(with_core) : CBX_LEN(plain);
 }

@@ -27,11 +27,6 @@ typedef struct asv_file {
     const cbx_json *columns, *benchmarks;
 } asv_file;
 
-static int detect(const cbx__import_source *src)
-{
-    return cbx_json_has(src->json, "commit_hash") && cbx_json_has(src->json, "results") ? 95 : 0;
-}
-
 static const cbx_json *cell(const asv_file *f, const cbx_json *row, const char *column)
 {
     for (size_t i = 0; i < cbx_json_length(f->columns); i++) {
@@ -171,7 +166,7 @@ static void read_file(cbx__import_job *job)
 const cbx__importer cbx__importer_asv = {
     .name = "asv",
     .summary = "airspeed velocity, a file of results",
-    .detect = detect,
+    .marks = { "commit_hash", "results" },
     .read = read_file,
     .version = "version",
     .version_min = 2,

@@ -15,11 +15,6 @@ static const cbx__import_field estimate[] = {
     { "gctime", { "gc_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e-9 },
 };
 
-static int detect(const cbx__import_source *src)
-{
-    return cbx_json_has(cbx_json_at(src->json, 0), "BenchmarkTools") ? 95 : 0;
-}
-
 /* ["Trial" | "TrialEstimate" | "BenchmarkGroup", {...}], nested as deep as JSON may be. */
 static void read_node(cbx__import_job *job, const cbx_json *node, const char *name, const char *scenario)
 {
@@ -70,7 +65,7 @@ static void read_file(cbx__import_job *job)
 const cbx__importer cbx__importer_benchmarktools = {
     .name = "benchmarktools",
     .summary = "BenchmarkTools.jl, JSON",
-    .detect = detect,
+    .marks = { "0.BenchmarkTools" },
     .read = read_file,
     .version = "0.BenchmarkTools",
 };

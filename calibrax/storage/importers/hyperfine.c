@@ -16,13 +16,6 @@ static const cbx__import_field cpu[] = {
     { "system", { "system_time", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
 };
 
-static int detect(const cbx__import_source *src)
-{
-    const cbx_json *first = cbx_json_at(cbx_json_get(src->json, "results"), 0);
-
-    return cbx_json_has(first, "command") ? cbx_json_has(first, "mean") ? 95 : 80 : 0;
-}
-
 /* The command with {n} where the value of the parameter n is in it: the file has only commands with their values. */
 static const char *command_template(cbx__import_job *job, const char *command, const cbx_json *parameters)
 {
@@ -90,6 +83,6 @@ static void read_file(cbx__import_job *job)
 const cbx__importer cbx__importer_hyperfine = {
     .name = "hyperfine",
     .summary = "hyperfine --export-json",
-    .detect = detect,
+    .marks = { "results.0.command" },
     .read = read_file,
 };

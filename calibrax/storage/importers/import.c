@@ -29,6 +29,22 @@ cbx_importer_info cbx_importers_at(size_t i)
 
 /* --- choosing --- */
 
+/* The value at "context.json_schema_version", "0.jmhVersion"; NULL: no such value. */
+static const cbx_json *value_at(const cbx_json *v, const char *path)
+{
+    char part[64];
+
+    while (v && *path) {
+        size_t n = strcspn(path, ".");
+        if (n >= sizeof part || (cbx_json_typeof(v) == CBX_JSON_ARRAY && strspn(path, "0123456789") < n)) return NULL;
+        memcpy(part, path, n);
+        part[n] = 0;
+        v = cbx_json_typeof(v) == CBX_JSON_ARRAY ? cbx_json_at(v, strtoul(part, NULL, 10)) : cbx_json_get(v, part);
+        path += n + (path[n] == '.');
+    }
+    return v;
+}
+
 static void list_names(char *buf, size_t size)
 {
     size_t n = 0;
@@ -64,7 +80,10 @@ static cbx_status choose(const cbx__import_source *src, const cbx_err *json_err,
     int best = 0;
 
     for (size_t i = 0; i < CBX_LEN(importers); i++) {
-        int score = importers[i]->detect(src);
+        const cbx__importer *importer = importers[i];
+        int score = importer->detect ? importer->detect(src) : 95;
+        for (size_t k = 0; !importer->detect && k < CBX_LEN(importer->marks) && importer->marks[k]; k++)
+            if (!value_at(src->json, importer->marks[k])) score = 0;
         if (score <= best) continue;
         best = score;
         *out = importers[i];
@@ -77,22 +96,6 @@ static cbx_status choose(const cbx__import_source *src, const cbx_err *json_err,
 }
 
 /* --- versions --- */
-
-/* The value at "context.json_schema_version", "0.jmhVersion"; NULL: no such value. */
-static const cbx_json *value_at(const cbx_json *v, const char *path)
-{
-    char part[64];
-
-    while (v && *path) {
-        size_t n = strcspn(path, ".");
-        if (n >= sizeof part) return NULL;
-        memcpy(part, path, n);
-        part[n] = 0;
-        v = cbx_json_typeof(v) == CBX_JSON_ARRAY ? cbx_json_at(v, strtoul(part, NULL, 10)) : cbx_json_get(v, part);
-        path += n + (path[n] == '.');
-    }
-    return v;
-}
 
 /* The first number: 2 of 2, 2.0 and "2.1"; false: it has no number. */
 static bool first_number(const cbx_json *v, double *out)

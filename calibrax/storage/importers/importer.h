@@ -30,7 +30,9 @@ typedef struct cbx__import_job cbx__import_job;
 
 typedef struct cbx__importer {
     const char *name, *summary;
-    int (*detect)(const cbx__import_source *src); /* 0: another format ... 100: no other format */
+    const char *marks[2]; /* places of members that every file has, "results.0.command" */
+    int (*detect)(
+        const cbx__import_source *src); /* 0: another format ... 100: no other format; NULL: 95 with all of the marks */
     void (*read)(cbx__import_job *job);
     bool takes_text; /* sources that are not JSON, too: without it json is never NULL in read */
     const char *

@@ -14,11 +14,6 @@ static const cbx__import_field counters[] = {
     { "contextswitches", { "contextswitches", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
 };
 
-static int detect(const cbx__import_source *src)
-{
-    return cbx_json_has(cbx_json_at(cbx_json_get(src->json, "results"), 0), "median(elapsed)") ? 95 : 0;
-}
-
 static void read_result(cbx__import_job *job, const cbx_json *item)
 {
     const cbx_json *list = cbx_json_get(item, "measurements");
@@ -61,6 +56,6 @@ static void read_file(cbx__import_job *job)
 const cbx__importer cbx__importer_nanobench = {
     .name = "nanobench",
     .summary = "ankerl::nanobench, JSON",
-    .detect = detect,
+    .marks = { "results.0.median(elapsed)" },
     .read = read_file,
 };

@@ -15,14 +15,6 @@ static const struct {
     { "integer", { "count", "", CBX_DIRECTION_INFO, CBX_PRIORITY_PRIMARY } },
 };
 
-static int detect(const cbx__import_source *src)
-{
-    const cbx_json *first = cbx_json_at(cbx_json_get(src->json, "benchmarks"), 0);
-
-    return cbx_json_typeof(cbx_json_get(first, "runs")) == CBX_JSON_ARRAY && cbx_json_has(src->json, "version") ? 95
-                                                                                                                : 0;
-}
-
 /* Metadata of a benchmark, or of all of them. */
 static const char *meta(const cbx_json *bench, const cbx_json *root, const char *key)
 {
@@ -77,6 +69,6 @@ static void read_file(cbx__import_job *job)
 const cbx__importer cbx__importer_pyperf = {
     .name = "pyperf",
     .summary = "pyperf, JSON",
-    .detect = detect,
+    .marks = { "version", "benchmarks.0.runs" },
     .read = read_file,
 };

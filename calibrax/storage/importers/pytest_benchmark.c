@@ -6,12 +6,6 @@
 
 #include "calibrax/storage/importers/importer.h"
 
-static int detect(const cbx__import_source *src)
-{
-    if (cbx_json_typeof(cbx_json_get(src->json, "benchmarks")) != CBX_JSON_ARRAY) return 0;
-    return cbx_json_has(src->json, "machine_info") ? 95 : 0;
-}
-
 static void read_item(cbx__import_job *job, const cbx_json *item)
 {
     const char *name = cbx__import_string(job, item, "name"), *full = cbx__import_maybe_string(job, item, "fullname");
@@ -59,7 +53,7 @@ static void read_file(cbx__import_job *job)
 const cbx__importer cbx__importer_pytest_benchmark = {
     .name = "pytest-benchmark",
     .summary = "pytest-benchmark, JSON",
-    .detect = detect,
+    .marks = { "machine_info", "benchmarks" },
     .read = read_file,
     .version = "version",
     .version_max = 5,
