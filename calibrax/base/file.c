@@ -540,23 +540,6 @@ bool cbx_path_exists(const char *path)
     return stat(path, &info) == 0;
 }
 
-/* The i-th place for a cache folder, in the arena; false if the environment names none. */
-static bool cache_place(cbx_arena *arena, int i, const char *name, char **place)
-{
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    switch (i) {
-    case 0:
-        if (!xdg || xdg[0] != '/') return false;
-        *place = cbx_arena_printf(arena, "%s/calibrax/%s", xdg, name);
-        return true;
-    case 1:
-        if (!home || home[0] != '/') return false;
-        *place = cbx_arena_printf(arena, "%s/.cache/calibrax/%s", home, name);
-        return true;
-    default: *place = cbx_arena_printf(arena, "/tmp/calibrax-%u/%s", (unsigned)geteuid(), name); return true;
-    }
-}
-
 /* /tmp is shared: a folder that another user made there in our name is refused. */
 static bool is_ours(const char *path, size_t parent_length)
 {
@@ -568,11 +551,17 @@ static bool is_ours(const char *path, size_t parent_length)
 
 cbx_status cbx_cache_dir(cbx_ctx *ctx, const char *name, cbx_arena *arena, const char **path, cbx_err *err)
 {
+    char ours[32];
+    const char *const places[][2] = { { getenv("XDG_CACHE_HOME"), "calibrax" },
+                                      { getenv("HOME"), ".cache/calibrax" },
+                                      { "/tmp", ours } };
     cbx_status st = CBX_OK;
+    snprintf(ours, sizeof ours, "calibrax-%u", (unsigned)geteuid());
     for (int i = 0; i < 3; i++) {
-        char *place = NULL;
-        if (!cache_place(arena, i, name, &place)) continue;
-        if (!place) return cbx_fail(err, CBX_ENOMEM, "out of memory for the cache folder '%s'", name);
+        const char *root = places[i][0], *place;
+        if (!root || root[0] != '/') continue;
+        place = cbx_arena_printf(arena, "%s/%s/%s", root, places[i][1], name);
+        if (!place) return cbx_fail_nomem(err, "a cache folder");
         st = make_prefix(ctx, place, strlen(place), 0700, err);
         if (st == CBX_ENOMEM) return st;
         if (st) continue;

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "calibrax/base/path.h"
+
 typedef struct tool_spec {
     const char *name;
     const char *variable;   /* names the program, or a folder that holds it */
@@ -95,12 +97,6 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-const char *cbx__tool_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, cbx_err *err)
 {
     const tool_spec *spec = &specs[tool];
@@ -116,7 +112,7 @@ cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, c
             return cbx_fail(
                 err, CBX_ENOENT,
                 "%s names '%s', which is missing or cannot be used: set it to the path of '%s', or unset it",
-                spec->variable, cbx__tool_base(value), spec->name);
+                spec->variable, cbx_path_base(value), spec->name);
         }
     } else if (!search(found, spec)) {
         return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or set %s to its path", spec->name,

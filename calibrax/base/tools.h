@@ -17,7 +17,4 @@ typedef enum cbx__tool {
 /* @return CBX_OK; CBX_ENOENT (the message names the program, and the variable if that is set to a missing file) */
 cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, cbx_err *err);
 
-/* The last part of a path: all that messages that become data may contain. */
-const char *cbx__tool_base(const char *path);
-
 #endif

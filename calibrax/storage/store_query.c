@@ -217,6 +217,17 @@ void cbx_store_list_clear(cbx_store_list *list)
 
 /* --- definitions --- */
 
+static cbx_status keep_def(cbx_arena *arena, const cbx_metric_def *def, cbx_metric_def *out, cbx_err *err)
+{
+    *out = (cbx_metric_def){ cbx_arena_strdup(arena, def->name),
+                             cbx_arena_strdup(arena, def->unit),
+                             def->direction,
+                             cbx_arena_strdup(arena, def->group),
+                             def->priority,
+                             cbx_arena_strdup(arena, def->description) };
+    return out->name && out->unit && out->group && out->description ? CBX_OK : cbx_fail_nomem(err, "the store");
+}
+
 static cbx_status def_of_runs(cbx_store *s, const char *metric, cbx_arena *arena, cbx_metric_def *out, bool *found,
                               cbx_err *err)
 {
@@ -232,13 +243,13 @@ static cbx_status def_of_runs(cbx_store *s, const char *metric, cbx_arena *arena
     cbx__select_bind_text(q, metric);
     *found = cbx__select_next(q);
     if (*found) {
-        *out = (cbx_metric_def){ .name = cbx_arena_strdup(arena, metric),
-                                 .unit = cbx_arena_strdup(arena, cbx__select_text(q, 0)),
-                                 .direction = (cbx_direction)cbx__select_int(q, 1),
-                                 .group = cbx_arena_strdup(arena, cbx__select_text(q, 2)),
-                                 .priority = (cbx_priority)cbx__select_int(q, 3),
-                                 .description = cbx_arena_strdup(arena, cbx__select_text(q, 4)) };
-        if (!out->name || !out->unit || !out->group || !out->description) st = cbx_fail_nomem(err, "the store");
+        const cbx_metric_def def = { metric,
+                                     cbx__select_text(q, 0),
+                                     (cbx_direction)cbx__select_int(q, 1),
+                                     cbx__select_text(q, 2),
+                                     (cbx_priority)cbx__select_int(q, 3),
+                                     cbx__select_text(q, 4) };
+        st = keep_def(arena, &def, out, err);
     }
     return cbx__select_end(q, st, err);
 }
@@ -271,15 +282,7 @@ static cbx_status def_of_config(cbx_store *s, const char *metric, cbx_arena *are
     if (st) return st;
     def = cbx_run_find_metric_def(run, metric);
     *found = def != NULL;
-    if (def) {
-        *out = (cbx_metric_def){ cbx_arena_strdup(arena, def->name),
-                                 cbx_arena_strdup(arena, def->unit),
-                                 def->direction,
-                                 cbx_arena_strdup(arena, def->group),
-                                 def->priority,
-                                 cbx_arena_strdup(arena, def->description) };
-        if (!out->name || !out->unit || !out->group || !out->description) st = cbx_fail_nomem(err, "the store");
-    }
+    if (def) st = keep_def(arena, def, out, err);
     cbx_run_free(run);
     return st;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/path.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/profiling/procfs.h"
 
@@ -93,7 +94,7 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
     if (!st) {
         o.argv = make_argv(&arena, launcher, opts);
         o.env = opts->env;
-        o.name = cbx__tool_base(launcher);
+        o.name = cbx_path_base(launcher);
         o.folder = opts->folder;
         o.output = opts->output ? opts->output : opts->show_output ? CBX__FD_OURS : CBX__FD_NOWHERE;
         o.errors = opts->show_output ? CBX__FD_OURS : CBX__FD_TAIL;
@@ -101,9 +102,9 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
         o.held = opts->held;
         o.nheld = opts->nheld;
         o.own_group = true;
-        st = o.argv ? cbx__process_start(&o, c, err)
-                    : cbx_fail(err, CBX_ENOMEM, "no memory for the command line of '%s'",
-                               cbx__tool_base(opts->program[0]));
+        st = o.argv
+                 ? cbx__process_start(&o, c, err)
+                 : cbx_fail(err, CBX_ENOMEM, "no memory for the command line of '%s'", cbx_path_base(opts->program[0]));
     }
     if (!st) {
         c->channel = channel[0];

@@ -241,7 +241,7 @@ static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_wor
     cbx__environment_clean(&env, arena);
     cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
     if (w->c->oracle_provider) cbx__environment_set(&env, "CUDA_VISIBLE_DEVICES", "");
-    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(worker));
+    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx_path_base(worker));
     cbx__child_opts child = { .program = program, .env = env.vars, .cores = opts->cores, .ncores = opts->ncores };
     st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk_opts, &t, err);
     if (st) return st;

@@ -1,6 +1,7 @@
 /*
  * The start of a launch: which program runs the baseline, with what environment, on which cores, under which limits.
  */
+#include "calibrax/base/path.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/perf/launch/environment.h"
 #include "calibrax/perf/launch/launch_internal.h"
@@ -67,7 +68,7 @@ cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err)
     st = confine(x, program, &env, arena, &grants, err);
     if (st) return st;
     cbx__environment_worker(&env, &x->o, x->baseline->provider);
-    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(tool));
+    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx_path_base(tool));
     cbx__child_opts child = { .program = program,
                               .env = env.vars,
                               .confine = mode_of(x) != CBX_SANDBOX_OFF,

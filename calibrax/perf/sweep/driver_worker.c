@@ -11,6 +11,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/environment.h"
+#include "calibrax/base/path.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/perf/launch/launch_internal.h"
 #include "calibrax/perf/launch/phases_internal.h"
@@ -260,7 +261,7 @@ static cbx_status start(worker *w, cbx__session *s, cbx_err *err)
     if (!cbx__talk_ask(w->x.t, NULL, NULL, 0, "hello", &hello)) return explain(w, err);
     if (cbx_json_get_int(hello, "protocol", 0) != 1)
         st = cbx_fail(err, CBX_EPROTO, "'%s' and this program use different protocols: install both again",
-                      cbx__tool_base(tool));
+                      cbx_path_base(tool));
     cbx_json_unref(hello);
     return st;
 }

@@ -100,9 +100,7 @@ static void read_value(cbx__import_job *job, const asv_file *f, const cbx_json *
     if (cbx__import_is_number(upper)) m.upper = cbx_json_double_value(upper);
     if (cbx_json_typeof(cbx_json_at(samples, i)) == CBX_JSON_ARRAY)
         cbx__import_samples(job, cbx_json_at(samples, i), "samples", 1, &s);
-    m.samples = s.items;
-    m.nsamples = s.n;
-    cbx__import_metric(job, def, m);
+    cbx__import_metric_with(job, def, m, &s);
 }
 
 static void read_row(cbx__import_job *job, const asv_file *f, const char *full, const cbx_json *row)

@@ -113,10 +113,8 @@ static void read_message(cbx__import_job *job, const cbx_json *msg)
     m = cbx_metric_of(cbx__import_number(job, typical, "estimate") * scale);
     m.lower = cbx__import_maybe_number(job, typical, "lower_bound") * scale;
     m.upper = cbx__import_maybe_number(job, typical, "upper_bound") * scale;
-    m.samples = s.items;
-    m.nsamples = s.n;
     begin_point(job, id, NULL, NULL);
-    cbx__import_metric(job, &def, m);
+    cbx__import_metric_with(job, &def, m, &s);
     for (size_t i = 0; i < cbx_json_length(cbx_json_get(msg, "throughput")); i++) {
         const cbx_json *t = cbx_json_at(cbx_json_get(msg, "throughput"), i);
         const char *what = cbx_json_get_string(t, "unit", "");
@@ -188,9 +186,7 @@ static void read_file(cbx__import_job *job)
                         cbx__import_maybe_string(job, bench, "value_str"));
             m = read_typical(job, cbx__import_object(job, item, "estimates"));
             read_sample(job, cbx_json_get(item, "sample"), &s);
-            m.samples = s.items;
-            m.nsamples = s.n;
-            cbx__import_metric(job, &cbx__import_time, m);
+            cbx__import_metric_with(job, &cbx__import_time, m, &s);
             if (cbx_json_member(cbx_json_get(bench, "throughput"), 0, &key, &amount))
                 add_rates(job, amount, key, m.value);
             cbx__import_point_end(job);

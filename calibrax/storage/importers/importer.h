@@ -169,6 +169,8 @@ void cbx__import_tag_json(cbx__import_job *job, const char *key, const cbx_json 
 /* A tag for each member. */
 void cbx__import_tags_of(cbx__import_job *job, const cbx_json *object);
 void cbx__import_metric(cbx__import_job *job, const cbx__import_def *def, cbx_metric m);
+/* The same with samples. */
+void cbx__import_metric_with(cbx__import_job *job, const cbx__import_def *def, cbx_metric m, const cbx__samples *s);
 /* The median of samples, with them; nothing without samples. */
 void cbx__import_metric_samples(cbx__import_job *job, const cbx__import_def *def, const cbx__samples *s);
 /* A member that may be missing, as a metric. */

@@ -64,9 +64,7 @@ static void read_metric(cbx__import_job *job, const cbx_json *metric, const char
         cbx__import_samples(job, fork, "rawData", scale, &s);
         if (launches) cbx_json_push(launches, cbx_json_new_int((int64_t)cbx_json_length(fork)));
     }
-    m.samples = s.items;
-    m.nsamples = s.n;
-    cbx__import_metric(job, &def, m);
+    cbx__import_metric_with(job, &def, m, &s);
 }
 
 /* Sampling keeps a histogram instead of values: its percentiles. */

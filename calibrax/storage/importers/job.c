@@ -28,6 +28,7 @@ struct cbx__import_job {
     const cbx_import_opts *opts;
     cbx_import *out;
     cbx_err *err;
+    cbx_err why;       /* of the builder that was called last */
     cbx_status status; /* of the first fault */
     char at[160];
     cbx_arena arena;      /* everything that the job returns */
@@ -86,12 +87,12 @@ static void no_memory(cbx__import_job *job)
 }
 
 /* What a builder refuses is a fault of the file. */
-static void take(cbx__import_job *job, cbx_status st, const cbx_err *err)
+static void take(cbx__import_job *job, cbx_status st)
 {
     if (st == CBX_ENOMEM)
         no_memory(job);
     else if (st)
-        cbx__import_fail(job, st == CBX_EINVAL ? CBX_EFORMAT : st, "%s", err->message);
+        cbx__import_fail(job, st == CBX_EINVAL ? CBX_EFORMAT : st, "%s", job->why.message);
 }
 
 void cbx__import_note(cbx__import_job *job, const char *entry, const char *fmt, ...)
@@ -207,13 +208,12 @@ static void begin_run(cbx__import_job *job)
 {
     cbx_run_opts opts = CBX_RUN_OPTS_INIT;
     import_run r = { 0 };
-    cbx_err err = CBX_ERR_INIT;
 
     if (job->status) return;
     cbx_names_init(&r.defs, cbx_ctx_allocator(job->ctx));
     cbx_table_init(&r.seen, cbx_ctx_allocator(job->ctx));
     opts.no_vcs = opts.no_machine = opts.no_versions = true;
-    take(job, cbx_run_builder_create(job->ctx, &opts, &r.builder, &err), &err);
+    take(job, cbx_run_builder_create(job->ctx, &opts, &r.builder, &job->why));
     if (!job->status && !cbx_list_push(&job->al, &job->runs, r)) {
         cbx_run_builder_free(r.builder);
         no_memory(job);
@@ -222,10 +222,8 @@ static void begin_run(cbx__import_job *job)
     cbx__import_run_time(job, job->opts->timestamp_us ? job->opts->timestamp_us : job->src->modified_us);
     cbx__import_run_commit(job, NULL, NULL);
     if (!job->status)
-        take(job,
-             cbx_run_builder_set_metadata(run_of(job)->builder, "import_format",
-                                          cbx_json_new_string(job->importer->name), &err),
-             &err);
+        take(job, cbx_run_builder_set_metadata(run_of(job)->builder, "import_format",
+                                               cbx_json_new_string(job->importer->name), &job->why));
 }
 
 bool cbx__import_run_for(cbx__import_job *job, const char *key)
@@ -244,9 +242,8 @@ bool cbx__import_run_for(cbx__import_job *job, const char *key)
 
 void cbx__import_run_time(cbx__import_job *job, int64_t us)
 {
-    cbx_err err = CBX_ERR_INIT;
 
-    if (!job->status) take(job, cbx_run_builder_set_timestamp(run_of(job)->builder, us, &err), &err);
+    if (!job->status) take(job, cbx_run_builder_set_timestamp(run_of(job)->builder, us, &job->why));
 }
 
 void cbx__import_run_iso(cbx__import_job *job, const char *iso)
@@ -263,25 +260,22 @@ void cbx__import_run_iso(cbx__import_job *job, const char *iso)
 void cbx__import_run_commit(cbx__import_job *job, const char *commit, const char *branch)
 {
     const char *c = commit && *commit ? commit : job->opts->commit, *b = branch && *branch ? branch : job->opts->branch;
-    cbx_err err = CBX_ERR_INIT;
 
-    if (!job->status) take(job, cbx_run_builder_set_commit(run_of(job)->builder, c, b, &err), &err);
+    if (!job->status) take(job, cbx_run_builder_set_commit(run_of(job)->builder, c, b, &job->why));
 }
 
 void cbx__import_run_metadata(cbx__import_job *job, const char *key, const cbx_json *value)
 {
-    cbx_err err = CBX_ERR_INIT;
 
     if (value && !job->status)
-        take(job, cbx_run_builder_set_metadata(run_of(job)->builder, key, cbx_json_copy(value), &err), &err);
+        take(job, cbx_run_builder_set_metadata(run_of(job)->builder, key, cbx_json_copy(value), &job->why));
 }
 
 void cbx__import_run_environment(cbx__import_job *job, const char *key, const cbx_json *value)
 {
-    cbx_err err = CBX_ERR_INIT;
 
     if (value && !job->status)
-        take(job, cbx_run_builder_set_environment(run_of(job)->builder, key, cbx_json_copy(value), &err), &err);
+        take(job, cbx_run_builder_set_environment(run_of(job)->builder, key, cbx_json_copy(value), &job->why));
 }
 
 void cbx__import_run_whole(cbx__import_job *job, cbx_run *run)
@@ -339,7 +333,6 @@ void cbx__import_metric(cbx__import_job *job, const cbx__import_def *def, cbx_me
 {
     const cbx_metric_def d = { def->metric, def->unit, def->direction, "", def->priority, "" };
     import_run *run = run_of(job);
-    cbx_err err = CBX_ERR_INIT;
     cbx_named_metric named = { NULL, m };
     size_t known, at;
 
@@ -350,18 +343,21 @@ void cbx__import_metric(cbx__import_job *job, const cbx__import_def *def, cbx_me
         no_memory(job);
         return;
     }
-    if (at == known) take(job, cbx_run_builder_add_metric_def(run->builder, &d, &err), &err);
+    if (at == known) take(job, cbx_run_builder_add_metric_def(run->builder, &d, &job->why));
     named.name = run->defs.list[at];
     if (!job->status && !cbx_list_push(&job->al, &job->metrics, named)) no_memory(job);
 }
 
-void cbx__import_metric_samples(cbx__import_job *job, const cbx__import_def *def, const cbx__samples *s)
+void cbx__import_metric_with(cbx__import_job *job, const cbx__import_def *def, cbx_metric m, const cbx__samples *s)
 {
-    cbx_metric m = cbx_metric_of(cbx__import_median(job, s));
-
     m.samples = s->items;
     m.nsamples = s->n;
-    if (s->n) cbx__import_metric(job, def, m);
+    cbx__import_metric(job, def, m);
+}
+
+void cbx__import_metric_samples(cbx__import_job *job, const cbx__import_def *def, const cbx__samples *s)
+{
+    if (s->n) cbx__import_metric_with(job, def, cbx_metric_of(cbx__import_median(job, s)), s);
 }
 
 void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx__import_field *fields, size_t n)
@@ -386,17 +382,14 @@ void cbx__import_spread(cbx__import_job *job, const cbx_json *object)
     }
 }
 
-static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
-
 void cbx__import_point_end(cbx__import_job *job)
 {
     import_run *run = run_of(job);
-    cbx_err err = CBX_ERR_INIT;
     uint64_t hash;
     size_t *count;
 
     if (!run || !job->metrics.n) return;
-    if (job->tags.n) qsort(job->tags.items, job->tags.n, sizeof *job->tags.items, by_key);
+    if (job->tags.n) qsort(job->tags.items, job->tags.n, sizeof *job->tags.items, cbx_tag_compare);
     for (size_t i = 1; i < job->tags.n; i++)
         if (!strcmp(job->tags.items[i - 1].key, job->tags.items[i].key))
             cbx__import_fail(job, CBX_EFORMAT, "'%s' of '%s' is listed twice", job->tags.items[i].key, job->point.name);
@@ -414,13 +407,13 @@ void cbx__import_point_end(cbx__import_job *job)
     job->point.ntags = job->tags.n;
     job->point.metrics = job->metrics.items;
     job->point.nmetrics = job->metrics.n;
-    if (!job->status) take(job, cbx_run_builder_add_point(run->builder, &job->point, &err), &err);
+    if (!job->status) take(job, cbx_run_builder_add_point(run->builder, &job->point, &job->why));
 }
 
 /* --- the runs are done --- */
 
 /* Gives a run its id: twelve digits from the text, the options that change it, and its number in the file. */
-static cbx_status freeze(cbx__import_job *job, cbx_run_builder *b, cbx_run **out, cbx_err *err)
+static cbx_status freeze(cbx__import_job *job, cbx_run_builder *b, cbx_run **out)
 {
     const char *commit = job->opts->commit, *branch = job->opts->branch;
     const char *text = cbx__import_printf(job, "%s|%s|%s|%s|%zu", job->src->digest, job->importer->name,
@@ -431,21 +424,21 @@ static cbx_status freeze(cbx__import_job *job, cbx_run_builder *b, cbx_run **out
     if (!text) return job->status;
     cbx_hash_bytes(text, strlen(text), id);
     id[12] = '\0';
-    st = cbx_run_builder_set_id(b, id, err);
-    return st ? st : cbx_run_builder_freeze(b, out, err);
+    st = cbx_run_builder_set_id(b, id, &job->why);
+    return st ? st : cbx_run_builder_freeze(b, out, &job->why);
 }
 
 /* Adds the machine of the options to a run that names none. */
-static cbx_status name_machine(cbx__import_job *job, cbx_run **run, cbx_err *err)
+static cbx_status name_machine(cbx__import_job *job, cbx_run **run)
 {
     cbx_run_builder *b = NULL;
     cbx_run *named = NULL;
     cbx_status st;
 
     if (!job->opts->machine || cbx_json_get_string(cbx_run_environment(*run), "machine", NULL)) return CBX_OK;
-    st = cbx_run_builder_from(job->ctx, *run, &b, err);
-    if (!st) st = cbx_run_builder_set_environment(b, "machine", cbx_json_new_string(job->opts->machine), err);
-    if (!st) st = cbx_run_builder_freeze(b, &named, err);
+    st = cbx_run_builder_from(job->ctx, *run, &b, &job->why);
+    if (!st) st = cbx_run_builder_set_environment(b, "machine", cbx_json_new_string(job->opts->machine), &job->why);
+    if (!st) st = cbx_run_builder_freeze(b, &named, &job->why);
     cbx_run_builder_free(b);
     if (st) return st;
     cbx_run_free(*run);
@@ -463,14 +456,13 @@ static void finish(cbx__import_job *job)
     for (size_t i = 0; i < job->runs.n && !job->status; i++) {
         import_run *r = &job->runs.items[i];
         cbx_run *run = r->whole;
-        cbx_err err = CBX_ERR_INIT;
-        if (r->builder) take(job, freeze(job, r->builder, &run, &err), &err);
+        if (r->builder) take(job, freeze(job, r->builder, &run));
         if (run && !r->whole && !cbx_run_npoints(run)) {
             cbx_run_free(run);
             continue;
         }
         r->whole = NULL;
-        if (run) take(job, name_machine(job, &run, &err), &err);
+        if (run) take(job, name_machine(job, &run));
         if (run) out->runs[out->nruns++] = run;
     }
     if (job->status || out->nruns) return;
@@ -484,7 +476,9 @@ static void finish(cbx__import_job *job)
 cbx_status cbx__import_read(cbx_ctx *ctx, const cbx__importer *importer, cbx__import_source *src,
                             const cbx_import_opts *opts, cbx_import *out, cbx_err *err)
 {
-    cbx__import_job job = { .ctx = ctx, .importer = importer, .src = src, .opts = opts, .out = out, .err = err };
+    cbx__import_job job = {
+        .ctx = ctx, .importer = importer, .src = src, .opts = opts, .out = out, .err = err, .why = CBX_ERR_INIT
+    };
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
 
     cbx_arena_init(&job.arena, al);
