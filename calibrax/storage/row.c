@@ -18,26 +18,6 @@ bool cbx_row_is_good(const cbx_row *row) { return row->status && strcmp(row->sta
 
 /* --- to JSON --- */
 
-/* Members of cbx_row by offset. */
-static const char *string_at(const void *base, size_t offset)
-{
-    return *(const char *const *)(const void *)((const char *)base + offset);
-}
-static double double_at(const void *base, size_t offset)
-{
-    return *(const double *)(const void *)((const char *)base + offset);
-}
-static uint64_t count_at(const void *base, size_t offset)
-{
-    return *(const uint64_t *)(const void *)((const char *)base + offset);
-}
-static bool bool_at(const void *base, size_t offset) { return *(const bool *)((const char *)base + offset); }
-
-static size_t length_at(const void *base, size_t offset)
-{
-    return *(const size_t *)(const void *)((const char *)base + offset);
-}
-
 /* Whether a block is there, or an optional member has anything to say. */
 static bool block_present(const void *base, const row_block *block)
 {

@@ -24,43 +24,33 @@ static void put_number(cbx_text *out, double v)
     if (!isnan(v)) cbx_text_puts(out, isinf(v) ? (v > 0 ? "Infinity" : "-Infinity") : cbx_format_double(v, text));
 }
 
-static void put_numbers(cbx_text *out, const double *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (i) cbx_text_putc(out, ' ');
-        put_number(out, x[i]);
-    }
-}
-
 /* A missing block has empty cells. */
 static bool block_is_there(const cbx_row *row, const row_block *block)
 {
-    const char *at = (const char *)row + block->offset;
-
-    if (block->presence == ROW_IF_STRING) return *(const char *const *)(const void *)at != NULL;
-    return block->presence != ROW_IF_TRUE || *(const bool *)(const void *)at;
+    if (block->presence == ROW_IF_STRING) return string_at(row, block->offset) != NULL;
+    return block->presence != ROW_IF_TRUE || bool_at(row, block->offset);
 }
 
 static void put_cell(cbx_text *out, const cbx_row *row, const row_field *f)
 {
-    const char *at = (const char *)row + f->offset;
-    size_t n = f->kind == ROW_NUMBERS || f->kind == ROW_LIST
-                   ? *(const size_t *)(const void *)((const char *)row + f->count)
-                   : 0;
-
     switch (f->kind) {
     case ROW_NEEDED_STRING:
     case ROW_STRING:
     case ROW_POINT:
-        if (*(const char *const *)(const void *)at) cbx_text_put_csv(out, *(const char *const *)(const void *)at);
+        if (string_at(row, f->offset)) cbx_text_put_csv(out, string_at(row, f->offset));
         break;
     case ROW_NUMBER:
-    case ROW_MAYBE_NUMBER: put_number(out, *(const double *)(const void *)at); break;
-    case ROW_COUNT: cbx_text_printf(out, "%llu", (unsigned long long)*(const uint64_t *)(const void *)at); break;
-    case ROW_BOOL: cbx_text_puts(out, *(const bool *)at ? "true" : "false"); break;
-    case ROW_NUMBERS: put_numbers(out, *(const double *const *)(const void *)at, n); break;
+    case ROW_MAYBE_NUMBER: put_number(out, double_at(row, f->offset)); break;
+    case ROW_COUNT: cbx_text_printf(out, "%llu", (unsigned long long)count_at(row, f->offset)); break;
+    case ROW_BOOL: cbx_text_puts(out, bool_at(row, f->offset) ? "true" : "false"); break;
+    case ROW_NUMBERS:
+        for (size_t i = 0; i < length_at(row, f->count); i++) {
+            if (i) cbx_text_putc(out, ' ');
+            put_number(out, (*(const double *const *)(const void *)((const char *)row + f->offset))[i]);
+        }
+        break;
     case ROW_LIST:
-        if (n) cbx_text_printf(out, "%zu", n);
+        if (length_at(row, f->count)) cbx_text_printf(out, "%zu", length_at(row, f->count));
         break;
     default: break;
     }

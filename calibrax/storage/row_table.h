@@ -55,6 +55,26 @@ typedef struct row_block {
 
 extern const row_block cbx__row_table;
 
+/* Members of cbx_row by offset. */
+static inline const char *string_at(const void *base, size_t offset)
+{
+    return *(const char *const *)(const void *)((const char *)base + offset);
+}
+static inline double double_at(const void *base, size_t offset)
+{
+    return *(const double *)(const void *)((const char *)base + offset);
+}
+static inline uint64_t count_at(const void *base, size_t offset)
+{
+    return *(const uint64_t *)(const void *)((const char *)base + offset);
+}
+static inline bool bool_at(const void *base, size_t offset) { return *(const bool *)((const char *)base + offset); }
+
+static inline size_t length_at(const void *base, size_t offset)
+{
+    return *(const size_t *)(const void *)((const char *)base + offset);
+}
+
 /** Adds the rows of a text of JSON lines; path names it in messages. */
 cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err);
 

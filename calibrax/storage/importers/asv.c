@@ -14,10 +14,10 @@ static const struct {
     const char *prefix;
     cbx__import_def def;
 } kinds[] = {
-    { "time", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY } },
-    { "mem", { "memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY } },
-    { "peakmem", { "peak_memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY } },
-    { "track", { "value", "", CBX_DIRECTION_INFO, CBX_PRIORITY_PRIMARY } },
+    { "time", CBX__DEF("time", "s", LOWER, PRIMARY) },
+    { "mem", CBX__DEF("memory", "B", LOWER, PRIMARY) },
+    { "peakmem", CBX__DEF("peak_memory", "B", LOWER, PRIMARY) },
+    { "track", CBX__DEF("value", "", INFO, PRIMARY) },
 };
 
 #define PARAMS_MAX 64

@@ -7,12 +7,12 @@
 #include "calibrax/storage/importers/importer.h"
 
 static const cbx__import_field costs[] = {
-    { "memory", { "memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "allocs", { "allocs", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "memory", CBX__DEF("memory", "B", LOWER, SECONDARY), 1 },
+    { "allocs", CBX__DEF("allocs", "", LOWER, SECONDARY), 1 },
 };
 static const cbx__import_field estimate[] = {
-    { "time", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1e-9 },
-    { "gctime", { "gc_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e-9 },
+    { "time", CBX__DEF("time", "s", LOWER, PRIMARY), 1e-9 },
+    { "gctime", CBX__DEF("gc_time", "s", LOWER, SECONDARY), 1e-9 },
 };
 
 /* ["Trial" | "TrialEstimate" | "BenchmarkGroup", {...}], nested as deep as JSON may be. */

@@ -8,14 +8,14 @@
 #include "calibrax/storage/importers/importer.h"
 
 static const cbx__import_field measures[] = {
-    { "latency", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1e-9 },
-    { "throughput", { "throughput", "ops/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_PRIMARY }, 1 },
-    { "build-time", { "build-time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
-    { "file-size", { "file-size", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
-    { "instructions", { "instructions", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "estimated-cycles", { "estimated-cycles", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "allocated", { "allocated", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "total-bytes", { "total-bytes", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "latency", CBX__DEF("time", "s", LOWER, PRIMARY), 1e-9 },
+    { "throughput", CBX__DEF("throughput", "ops/s", HIGHER, PRIMARY), 1 },
+    { "build-time", CBX__DEF("build-time", "s", LOWER, PRIMARY), 1 },
+    { "file-size", CBX__DEF("file-size", "B", LOWER, PRIMARY), 1 },
+    { "instructions", CBX__DEF("instructions", "", LOWER, SECONDARY), 1 },
+    { "estimated-cycles", CBX__DEF("estimated-cycles", "", LOWER, SECONDARY), 1 },
+    { "allocated", CBX__DEF("allocated", "B", LOWER, SECONDARY), 1 },
+    { "total-bytes", CBX__DEF("total-bytes", "B", LOWER, SECONDARY), 1 },
 };
 
 static int detect(const cbx__import_source *src)
@@ -31,7 +31,7 @@ static int detect(const cbx__import_source *src)
 
 static cbx__import_field field_of(const char *name)
 {
-    cbx__import_field f = { name, { name, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 };
+    cbx__import_field f = { name, CBX__DEF(name, "", INFO, SECONDARY), 1 };
 
     for (size_t i = 0; i < CBX_LEN(measures); i++) {
         if (!strcmp(name, measures[i].key)) f = measures[i];

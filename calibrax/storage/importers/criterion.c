@@ -37,10 +37,10 @@ static const struct {
     cbx__import_def def;
     double scale;
 } rates[] = {
-    { "bytes", { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "bytesdecimal", { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "bits", { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 0.125 },
-    { "elements", { "elements_per_second", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "bytes", CBX__DEF("bytes_per_second", "B/s", HIGHER, SECONDARY), 1 },
+    { "bytesdecimal", CBX__DEF("bytes_per_second", "B/s", HIGHER, SECONDARY), 1 },
+    { "bits", CBX__DEF("bytes_per_second", "B/s", HIGHER, SECONDARY), 0.125 },
+    { "elements", CBX__DEF("elements_per_second", "1/s", HIGHER, SECONDARY), 1 },
 };
 
 static void add_rate(cbx__import_job *job, double amount, const char *what, double seconds)
@@ -97,7 +97,7 @@ static void read_message(cbx__import_job *job, const cbx_json *msg)
     const cbx_json *typical = cbx__import_object(job, msg, "typical"),
                    *counts = cbx__import_array(job, msg, "iteration_count");
     double scale = cbx__import_seconds(unit);
-    cbx__import_def def = { "value", unit, CBX_DIRECTION_INFO, CBX_PRIORITY_PRIMARY };
+    cbx__import_def def = CBX__DEF("value", unit, INFO, PRIMARY);
     cbx__samples s = { 0 };
     cbx_metric m;
 

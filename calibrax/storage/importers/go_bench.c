@@ -53,12 +53,12 @@ static const struct {
     cbx__import_def def;
     double scale;
 } known[] = {
-    { "ns/op", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1e-9 },
-    { "sec/op", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
-    { "MB/s", { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1e6 },
-    { "B/s", { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "B/op", { "bytes_per_op", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "allocs/op", { "allocs_per_op", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "ns/op", CBX__DEF("time", "s", LOWER, PRIMARY), 1e-9 },
+    { "sec/op", CBX__DEF("time", "s", LOWER, PRIMARY), 1 },
+    { "MB/s", CBX__DEF("bytes_per_second", "B/s", HIGHER, SECONDARY), 1e6 },
+    { "B/s", CBX__DEF("bytes_per_second", "B/s", HIGHER, SECONDARY), 1 },
+    { "B/op", CBX__DEF("bytes_per_op", "B", LOWER, SECONDARY), 1 },
+    { "allocs/op", CBX__DEF("allocs_per_op", "", LOWER, SECONDARY), 1 },
 };
 
 static bool is_result(const char *line) { return !strncmp(line, "Benchmark", 9) && (line[9] < 'a' || line[9] > 'z'); }
@@ -129,7 +129,7 @@ static void read_failure(cbx__import_job *job, go_file *f, char *name, size_t nu
 
 static cbx__import_def definition(const go_file *f, const char *unit, double *scale)
 {
-    cbx__import_def def = { unit, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+    cbx__import_def def = CBX__DEF(unit, "", INFO, SECONDARY);
     size_t n = strlen(unit);
 
     *scale = 1;

@@ -13,10 +13,10 @@
 
 /* User counters whose direction is known; others are information without a unit. */
 static const cbx__import_def counters[] = {
-    { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
-    { "items_per_second", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
-    { "allocs_per_iter", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
-    { "max_bytes_used", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
+    CBX__DEF("bytes_per_second", "B/s", HIGHER, SECONDARY),
+    CBX__DEF("items_per_second", "1/s", HIGHER, SECONDARY),
+    CBX__DEF("allocs_per_iter", "", LOWER, SECONDARY),
+    CBX__DEF("max_bytes_used", "B", LOWER, SECONDARY),
 };
 
 /* Numbers that are not measurements. */
@@ -131,7 +131,7 @@ static void add_metric(cbx__import_job *job, const cbx__import_def *def, const c
 /* The repetitions of one benchmark: elements [from, to) of the list. */
 static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t from, size_t to, const char *scenario)
 {
-    static const cbx__import_def cpu_time = { "cpu_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY };
+    static const cbx__import_def cpu_time = CBX__DEF("cpu_time", "s", LOWER, SECONDARY);
     const cbx_json *first = cbx_json_at(list, from), *item;
     cbx__samples real = { 0 }, cpu = { 0 };
     cbx_json *value;
@@ -147,7 +147,7 @@ static void read_repetitions(cbx__import_job *job, const cbx_json *list, size_t 
     add_metric(job, &cbx__import_time, &real);
     add_metric(job, &cpu_time, &cpu);
     for (size_t k = 0; cbx_json_member(first, k, &key, &value); k++) {
-        cbx__import_def def = { key, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+        cbx__import_def def = CBX__DEF(key, "", INFO, SECONDARY);
         cbx_json_type type = cbx_json_typeof(value);
         cbx__samples counts = { 0 };
         if ((type != CBX_JSON_INT && type != CBX_JSON_DOUBLE) || is_bookkeeping(key)) continue;
@@ -198,9 +198,9 @@ static void read_file(cbx__import_job *job)
         } else if (!measured || strcmp(measured, name) != 0 || !cbx_json_has(item, "real_time")) {
             /* An aggregate without its repetitions: a point.  Only a mean or a median is a time that is compared; a spread is information. */
             static const cbx__import_field fits[] = {
-                { "real_coefficient", { "real_coefficient", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-                { "cpu_coefficient", { "cpu_coefficient", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-                { "rms", { "rms", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+                { "real_coefficient", CBX__DEF("real_coefficient", "", INFO, SECONDARY), 1 },
+                { "cpu_coefficient", CBX__DEF("cpu_coefficient", "", INFO, SECONDARY), 1 },
+                { "rms", CBX__DEF("rms", "", INFO, SECONDARY), 1 },
             };
             const char *which = cbx_json_get_string(item, "aggregate_name", "");
             bool is_ratio = !strcmp(cbx_json_get_string(item, "aggregate_unit", "time"), "percentage");
@@ -212,8 +212,8 @@ static void read_file(cbx__import_job *job)
             if (cbx_json_has(item, "real_time")) {
                 bool is_time = !strcmp(which, "mean") || !strcmp(which, "median");
                 double v = cbx__import_number(job, item, "real_time") * (is_ratio ? 1 : scale_of(job, item));
-                cbx__import_def def = { is_ratio ? "time_ratio" : "time_statistic", is_ratio ? "" : "s",
-                                        CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+                cbx__import_def def = CBX__DEF(is_ratio ? "time_ratio" : "time_statistic", is_ratio ? "" : "s", INFO,
+                                               SECONDARY);
                 cbx__import_metric(job, is_time && !is_ratio ? &cbx__import_time : &def, cbx_metric_of(v));
             }
             cbx__import_point_end(job);

@@ -9,11 +9,11 @@
 
 #include "calibrax/storage/importers/importer.h"
 
-static const cbx__import_def memory = { "memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY };
+static const cbx__import_def memory = CBX__DEF("memory", "B", LOWER, SECONDARY);
 
 static const cbx__import_field cpu[] = {
-    { "user", { "user_time", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "system", { "system_time", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    { "user", CBX__DEF("user_time", "s", INFO, SECONDARY), 1 },
+    { "system", CBX__DEF("system_time", "s", INFO, SECONDARY), 1 },
 };
 
 /* The command with {n} where the value of the parameter n is in it: the file has only commands with their values. */

@@ -157,6 +157,11 @@ typedef struct cbx__import_def {
     cbx_priority priority;
 } cbx__import_def;
 
+#define CBX__DEF(metric, unit, direction, priority)                                                                    \
+    {                                                                                                                  \
+        metric, unit, CBX_DIRECTION_##direction, CBX_PRIORITY_##priority                                               \
+    }
+
 /* The main metric of most formats: "time" [s], lower is better, primary. */
 extern const cbx__import_def cbx__import_time;
 

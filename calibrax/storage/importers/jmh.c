@@ -7,7 +7,7 @@
 
 #include "calibrax/storage/importers/importer.h"
 
-static const cbx__import_def throughput = { "throughput", "ops/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_PRIMARY };
+static const cbx__import_def throughput = CBX__DEF("throughput", "ops/s", HIGHER, PRIMARY);
 
 static int detect(const cbx__import_source *src)
 {
@@ -22,7 +22,7 @@ static int detect(const cbx__import_source *src)
 /* How a unit reads: "us/op" is a time, "ops/ms" a throughput; others are kept. */
 static cbx__import_def read_unit(const char *name, const char *unit, double *scale)
 {
-    cbx__import_def def = { name, unit, CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+    cbx__import_def def = CBX__DEF(name, unit, INFO, SECONDARY);
     char word[16] = "";
     size_t n = strcspn(unit, "/");
 

@@ -291,7 +291,7 @@ void cbx__import_run_whole(cbx__import_job *job, cbx_run *run)
 
 /* --- points --- */
 
-const cbx__import_def cbx__import_time = { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY };
+const cbx__import_def cbx__import_time = CBX__DEF("time", "s", LOWER, PRIMARY);
 
 void cbx__import_point_begin(cbx__import_job *job, const char *name, const char *scenario)
 {
@@ -375,9 +375,7 @@ void cbx__import_spread(cbx__import_job *job, const cbx_json *object)
                                             { "max", "time_max" },   { "q1", "time_q1" },         { "q3", "time_q3" } };
 
     for (size_t i = 0; i < CBX_LEN(names); i++) {
-        const cbx__import_field f = { names[i][0],
-                                      { names[i][1], "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY },
-                                      1 };
+        const cbx__import_field f = { names[i][0], CBX__DEF(names[i][1], "s", INFO, SECONDARY), 1 };
         cbx__import_fields(job, object, &f, 1);
     }
 }

@@ -6,12 +6,12 @@
 #include "calibrax/storage/importers/importer.h"
 
 static const cbx__import_field counters[] = {
-    { "instructions", { "instructions", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "cpucycles", { "cpucycles", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "branchinstructions", { "branchinstructions", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { "branchmisses", { "branchmisses", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "pagefaults", { "pagefaults", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "contextswitches", { "contextswitches", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "instructions", CBX__DEF("instructions", "", LOWER, SECONDARY), 1 },
+    { "cpucycles", CBX__DEF("cpucycles", "", LOWER, SECONDARY), 1 },
+    { "branchinstructions", CBX__DEF("branchinstructions", "", INFO, SECONDARY), 1 },
+    { "branchmisses", CBX__DEF("branchmisses", "", LOWER, SECONDARY), 1 },
+    { "pagefaults", CBX__DEF("pagefaults", "", LOWER, SECONDARY), 1 },
+    { "contextswitches", CBX__DEF("contextswitches", "", LOWER, SECONDARY), 1 },
 };
 
 static void read_result(cbx__import_job *job, const cbx_json *item)

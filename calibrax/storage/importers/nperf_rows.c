@@ -19,18 +19,16 @@ typedef struct row_metric {
 } row_metric;
 
 static const row_metric metrics[] = {
-    { offsetof(cbx_row, min_s), { "time_min", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { offsetof(cbx_row, p95_s), { "time_p95", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { offsetof(cbx_row, p99_s), { "time_p99", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { offsetof(cbx_row, cpu_s), { "cpu_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { offsetof(cbx_row, host_rss_mb), { "peak_rss", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
-    { offsetof(cbx_row, peak_hbm_mb), { "peak_hbm", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
-    { offsetof(cbx_row, throughput_elem_per_s),
-      { "throughput", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
-      1 },
-    { offsetof(cbx_row, gflop_per_s), { "flop_rate", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1e9 },
-    { offsetof(cbx_row, gbyte_per_s), { "byte_rate", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1e9 },
-    { offsetof(cbx_row, roofline_share), { "roofline_share", "", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
+    { offsetof(cbx_row, min_s), CBX__DEF("time_min", "s", INFO, SECONDARY), 1 },
+    { offsetof(cbx_row, p95_s), CBX__DEF("time_p95", "s", INFO, SECONDARY), 1 },
+    { offsetof(cbx_row, p99_s), CBX__DEF("time_p99", "s", INFO, SECONDARY), 1 },
+    { offsetof(cbx_row, cpu_s), CBX__DEF("cpu_time", "s", LOWER, SECONDARY), 1 },
+    { offsetof(cbx_row, host_rss_mb), CBX__DEF("peak_rss", "B", LOWER, SECONDARY), 1e6 },
+    { offsetof(cbx_row, peak_hbm_mb), CBX__DEF("peak_hbm", "B", LOWER, SECONDARY), 1e6 },
+    { offsetof(cbx_row, throughput_elem_per_s), CBX__DEF("throughput", "1/s", HIGHER, SECONDARY), 1 },
+    { offsetof(cbx_row, gflop_per_s), CBX__DEF("flop_rate", "1/s", HIGHER, SECONDARY), 1e9 },
+    { offsetof(cbx_row, gbyte_per_s), CBX__DEF("byte_rate", "B/s", HIGHER, SECONDARY), 1e9 },
+    { offsetof(cbx_row, roofline_share), CBX__DEF("roofline_share", "", HIGHER, SECONDARY), 1 },
 };
 
 /* Metrics over launches: their median, interval and launches; of rows that do not hold them, the value at `plain`. */
@@ -39,24 +37,14 @@ static const struct {
     cbx__import_def def;
     double scale;
 } launched[] = {
-    { offsetof(cbx_row, compile),
-      offsetof(cbx_row, compile_s),
-      { "compile_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
+    { offsetof(cbx_row, compile), offsetof(cbx_row, compile_s), CBX__DEF("compile_time", "s", LOWER, SECONDARY), 1 },
+    { offsetof(cbx_row, compile_warm), 0, CBX__DEF("compile_time_warm", "s", LOWER, SECONDARY), 1 },
+    { offsetof(cbx_row, first_call), offsetof(cbx_row, first_call_s), CBX__DEF("first_call", "s", LOWER, SECONDARY),
       1 },
-    { offsetof(cbx_row, compile_warm),
-      0,
-      { "compile_time_warm", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
-      1 },
-    { offsetof(cbx_row, first_call),
-      offsetof(cbx_row, first_call_s),
-      { "first_call", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
-      1 },
-    { offsetof(cbx_row, memory), 0, { "memory_increase", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
-    { offsetof(cbx_row, device_memory), 0, { "device_memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
-    { offsetof(cbx_row, energy), 0, { "energy", "J", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { offsetof(cbx_row, error),
-      offsetof(cbx_row, rel_to_tol),
-      { "error_to_tolerance", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
+    { offsetof(cbx_row, memory), 0, CBX__DEF("memory_increase", "B", LOWER, SECONDARY), 1e6 },
+    { offsetof(cbx_row, device_memory), 0, CBX__DEF("device_memory", "B", LOWER, SECONDARY), 1e6 },
+    { offsetof(cbx_row, energy), 0, CBX__DEF("energy", "J", LOWER, SECONDARY), 1 },
+    { offsetof(cbx_row, error), offsetof(cbx_row, rel_to_tol), CBX__DEF("error_to_tolerance", "", LOWER, SECONDARY),
       1 },
 };
 

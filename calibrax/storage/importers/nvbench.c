@@ -12,15 +12,13 @@
 
 /* Summaries with names of their own, of equal names the first that a state has. */
 static const cbx__import_field known[] = {
-    { "nv/cold/time/gpu/median", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
-    { "nv/cold/time/gpu/mean", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
-    { "nv/cpu_only/time/cpu/mean", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
-    { "nv/cold/time/cpu/mean", { "cpu_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "nv/batch/time/gpu/mean", { "batch_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "nv/cold/bw/item_rate", { "items_per_second", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
-    { "nv/cold/bw/global/bytes_per_second",
-      { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
-      1 },
+    { "nv/cold/time/gpu/median", CBX__DEF("time", "s", LOWER, PRIMARY), 1 },
+    { "nv/cold/time/gpu/mean", CBX__DEF("time", "s", LOWER, PRIMARY), 1 },
+    { "nv/cpu_only/time/cpu/mean", CBX__DEF("time", "s", LOWER, PRIMARY), 1 },
+    { "nv/cold/time/cpu/mean", CBX__DEF("cpu_time", "s", LOWER, SECONDARY), 1 },
+    { "nv/batch/time/gpu/mean", CBX__DEF("batch_time", "s", LOWER, SECONDARY), 1 },
+    { "nv/cold/bw/item_rate", CBX__DEF("items_per_second", "1/s", HIGHER, SECONDARY), 1 },
+    { "nv/cold/bw/global/bytes_per_second", CBX__DEF("bytes_per_second", "B/s", HIGHER, SECONDARY), 1 },
 };
 
 static const struct {
@@ -60,7 +58,7 @@ static bool summary_number(cbx__import_job *job, const cbx_json *summary, double
 
 static cbx__import_def definition(const cbx_json *summary, const char *tag)
 {
-    cbx__import_def def = { tag, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+    cbx__import_def def = CBX__DEF(tag, "", INFO, SECONDARY);
     const char *hint = cbx_json_get_string(summary, "hint", "");
 
     for (size_t i = 0; i < CBX_LEN(hints); i++) {

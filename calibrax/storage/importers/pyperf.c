@@ -10,9 +10,9 @@ static const struct {
     const char *unit;
     cbx__import_def def;
 } units[] = {
-    { "second", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY } },
-    { "byte", { "memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY } },
-    { "integer", { "count", "", CBX_DIRECTION_INFO, CBX_PRIORITY_PRIMARY } },
+    { "second", CBX__DEF("time", "s", LOWER, PRIMARY) },
+    { "byte", CBX__DEF("memory", "B", LOWER, PRIMARY) },
+    { "integer", CBX__DEF("count", "", INFO, PRIMARY) },
 };
 
 /* Metadata of a benchmark, or of all of them. */
