@@ -4,9 +4,9 @@
  * Size classes: four an octave (1, 1.25, 1.5, 1.75 times a power of two), so a block is at most 25 % larger than asked
  * for. Below 2 MiB a class is a multiple of 64 bytes and its memory comes from the allocator; from 2 MiB on it is a
  * multiple of 2 MiB, mapped on such a boundary with MADV_HUGEPAGE, so that one fault brings 512 pages. Kept blocks hold
- * their own list node in their first bytes (they are unused memory); the one given back last is handed out first,
+ * their own list node in their last bytes (they are unused memory); the one given back last is handed out first,
  * being warm in the caches, and the one kept longest goes first when the limit is passed. Built with AddressSanitizer a
- * kept block is poisoned: using it after giving it back is reported.
+ * kept block is poisoned but for its node: using it after giving it back is reported.
  */
 #include "calibrax/base/pool.h"
 
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/queue.h>
 
 #include "calibrax/base/internal.h"
 #include "calibrax/base/poison.h"
@@ -25,18 +26,19 @@
 #define NCLASSES  256 /* 4 * 64 octaves */
 
 typedef struct kept_node {
-    struct kept_node *newer, *older;         /* of the same class */
-    struct kept_node *newer_all, *older_all; /* of all classes */
+    TAILQ_ENTRY(kept_node) same, all; /* of its class; of all classes; the one kept last is first */
+    void *data;
     size_t capacity;
 } kept_node;
+typedef TAILQ_HEAD(kept_list, kept_node) kept_list;
+_Static_assert(sizeof(kept_node) <= ALIGNMENT, "the smallest block holds a node");
 
 struct cbx_pool {
     cbx_allocator al;
     atomic_size_t refs;
     pthread_mutex_t lock;
     size_t keep_bytes;
-    kept_node *newest[NCLASSES];
-    kept_node *newest_all, *oldest_all;
+    kept_list same[NCLASSES], all;
     cbx_pool_stats stats;
 };
 
@@ -93,45 +95,28 @@ static void block_release(cbx_pool *pool, void *data, size_t capacity)
     cbx_mem_free(&pool->al, (char *)data - distance, capacity + ALIGNMENT);
 }
 
-/* Writes one pointer into a kept block. */
-static void kept_link(kept_node *node, kept_node **slot, kept_node *value)
+static kept_node *node_of(void *data, size_t capacity)
 {
-    CBX__UNPOISON(node, sizeof *node);
-    *slot = value;
-    CBX__POISON(node, sizeof *node);
+    return (kept_node *)(void *)((char *)data + capacity - sizeof(kept_node));
 }
 
 /* Takes a block out of both lists; its bytes are the caller's again. */
-static void kept_take(cbx_pool *pool, kept_node *node)
+static void *kept_take(cbx_pool *pool, kept_node *node)
 {
-    CBX__UNPOISON(node, sizeof *node);
-    kept_node n = *node;
-    CBX__UNPOISON(node, n.capacity);
-    if (n.newer)
-        kept_link(n.newer, &n.newer->older, n.older);
-    else
-        pool->newest[class_index(n.capacity)] = n.older;
-    if (n.older) kept_link(n.older, &n.older->newer, n.newer);
-    if (n.newer_all)
-        kept_link(n.newer_all, &n.newer_all->older_all, n.older_all);
-    else
-        pool->newest_all = n.older_all;
-    if (n.older_all)
-        kept_link(n.older_all, &n.older_all->newer_all, n.newer_all);
-    else
-        pool->oldest_all = n.newer_all;
-    pool->stats.bytes_kept -= n.capacity;
+    TAILQ_REMOVE(&pool->same[class_index(node->capacity)], node, same);
+    TAILQ_REMOVE(&pool->all, node, all);
+    pool->stats.bytes_kept -= node->capacity;
+    CBX__UNPOISON(node->data, node->capacity);
+    return node->data;
 }
 
 /* Frees the blocks kept longest until at most `limit` bytes are kept. */
 static void kept_shrink(cbx_pool *pool, size_t limit)
 {
-    while (pool->stats.bytes_kept > limit && pool->oldest_all) {
-        kept_node *node = pool->oldest_all;
-        CBX__UNPOISON(node, sizeof *node);
+    while (pool->stats.bytes_kept > limit && !TAILQ_EMPTY(&pool->all)) {
+        kept_node *node = TAILQ_LAST(&pool->all, kept_list);
         size_t capacity = node->capacity;
-        kept_take(pool, node);
-        block_release(pool, node, capacity);
+        block_release(pool, kept_take(pool, node), capacity);
     }
 }
 
@@ -141,6 +126,8 @@ cbx_status cbx__pool_create(const cbx_allocator *al, size_t keep_bytes, cbx_pool
     if (!pool) return cbx_fail_nomem(err, "a block pool");
     pool->al = *al;
     pool->keep_bytes = keep_bytes;
+    TAILQ_INIT(&pool->all);
+    for (size_t i = 0; i < NCLASSES; i++) TAILQ_INIT(&pool->same[i]);
     atomic_init(&pool->refs, 1);
     pthread_mutex_init(&pool->lock, NULL);
     *out = pool;
@@ -180,16 +167,12 @@ cbx_status cbx_pool_get(cbx_pool *pool, size_t size, cbx_block *out, cbx_err *er
     if (capacity == 0)
         return cbx_fail(err, CBX_ENOMEM, "a block of %zu bytes is more than an address space holds", size);
     pthread_mutex_lock(&pool->lock);
-    void *data = pool->newest[class_index(capacity)];
-    bool reused = data != NULL;
-    if (reused)
-        kept_take(pool, data);
-    else
-        data = capacity >= HUGE ? huge_map(capacity) : small_alloc(pool, capacity);
+    kept_node *kept = TAILQ_FIRST(&pool->same[class_index(capacity)]);
+    void *data = kept ? kept_take(pool, kept) : capacity >= HUGE ? huge_map(capacity) : small_alloc(pool, capacity);
     if (data) {
         cbx_pool_stats *s = &pool->stats;
         s->requests++;
-        s->reused += reused;
+        s->reused += kept != NULL;
         s->bytes_in_use += capacity;
         if (s->bytes_in_use > s->bytes_in_use_peak) s->bytes_in_use_peak = s->bytes_in_use;
     }
@@ -207,23 +190,13 @@ void cbx_pool_put(cbx_pool *pool, cbx_block block)
     if (block.capacity > pool->keep_bytes) {
         block_release(pool, block.data, block.capacity);
     } else {
-        kept_node *node = block.data, **newest = &pool->newest[class_index(block.capacity)];
-        *node = (kept_node){ .older = *newest, .older_all = pool->newest_all, .capacity = block.capacity };
-        if (*newest) {
-            CBX__UNPOISON(*newest, sizeof(kept_node));
-            (*newest)->newer = node;
-            CBX__POISON(*newest, sizeof(kept_node));
-        }
-        if (pool->newest_all) {
-            CBX__UNPOISON(pool->newest_all, sizeof(kept_node));
-            pool->newest_all->newer_all = node;
-            CBX__POISON(pool->newest_all, sizeof(kept_node));
-        }
-        *newest = node;
-        pool->newest_all = node;
-        if (!pool->oldest_all) pool->oldest_all = node;
+        kept_node *node = node_of(block.data, block.capacity);
+        node->data = block.data;
+        node->capacity = block.capacity;
+        TAILQ_INSERT_HEAD(&pool->same[class_index(block.capacity)], node, same);
+        TAILQ_INSERT_HEAD(&pool->all, node, all);
         pool->stats.bytes_kept += block.capacity;
-        CBX__POISON(block.data, block.capacity);
+        CBX__POISON(block.data, block.capacity - sizeof *node);
         kept_shrink(pool, pool->keep_bytes);
     }
     pthread_mutex_unlock(&pool->lock);

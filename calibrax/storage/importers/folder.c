@@ -7,6 +7,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/storage/importers/importer.h"
+#include "calibrax/storage/row_table.h"
 
 #define DEPTH_MAX 16
 
@@ -15,11 +16,6 @@ bool cbx__import_is_folder(const char *path)
     struct stat facts;
 
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
-static cbx_status no_memory(const char *path, cbx_err *err)
-{
-    return cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", path);
 }
 
 /* --- walking --- */
@@ -51,38 +47,37 @@ static cbx_status add_files(walk *w, const char *folder, int depth, cbx_err *err
     if (stat(folder, &facts) == 0) {
         for (size_t i = 0; i < w->seen.n; i++)
             if (w->seen.items[i].device == facts.st_dev && w->seen.items[i].number == facts.st_ino) return CBX_OK;
-        if (!cbx_list_push(&w->al, &w->seen, (place){ facts.st_dev, facts.st_ino })) return no_memory(folder, err);
+        if (!cbx_list_push(&w->al, &w->seen, (place){ facts.st_dev, facts.st_ino })) return cbx_fail_nomem(err, folder);
     }
     st = cbx_dir_list(w->ctx, folder, NULL, w->arena, &names, &n, err);
     for (size_t i = 0; i < n && !st; i++) {
         const char *path = cbx_path_join(w->arena, folder, names[i]);
         if (!path)
-            st = no_memory(folder, err);
+            st = cbx_fail_nomem(err, folder);
         else if (cbx__import_is_folder(path))
             st = depth > 0 && names[i][0] != '.' ? add_files(w, path, depth - 1, err) : CBX_OK;
         else if (!cbx_list_push(&w->al, &w->files, path))
-            st = no_memory(folder, err);
+            st = cbx_fail_nomem(err, folder);
     }
     return st;
 }
 
 /* --- the files of a folder --- */
 
-static bool ends(const char *name, const char *suffix)
+static bool is_json(const char *name)
 {
-    size_t n = strlen(name), m = strlen(suffix);
-
-    return n >= m && strcmp(name + n - m, suffix) == 0;
+    return name[0] != '.' && (cbx__ends_with(name, ".json") || cbx__ends_with(name, ".json.gz"));
 }
-
-static bool is_json(const char *name) { return name[0] != '.' && (ends(name, ".json") || ends(name, ".json.gz")); }
-static bool is_rows(const char *name) { return name[0] != '.' && ends(name, ".jsonl") && !ends(name, ".raw.jsonl"); }
+static bool is_rows(const char *name)
+{
+    return name[0] != '.' && cbx__ends_with(name, ".jsonl") && !cbx__ends_with(name, ".raw.jsonl");
+}
 static bool is_asv_result(const char *name)
 {
     return is_json(name) && strcmp(name, "machine.json") != 0 && strcmp(name, "benchmarks.json") != 0;
 }
 
-static bool is_criterion(const char *path) { return ends(path, "/new/benchmark.json"); }
+static bool is_criterion(const char *path) { return cbx__ends_with(path, "/new/benchmark.json"); }
 
 /* Keeps only the files that are wanted; false: none is, and all are kept. */
 static bool keep_files(walk *w, bool (*wanted)(const char *name))
@@ -105,7 +100,7 @@ static cbx_status list_folder(walk *w, const char *folder, cbx_err *err)
     bool is_store, is_asv, found;
     cbx_status st;
 
-    if (!runs || !benchmarks || !machine) return no_memory(folder, err);
+    if (!runs || !benchmarks || !machine) return cbx_fail_nomem(err, folder);
     is_store = cbx__import_is_folder(runs);
     st = is_store ? add_files(w, runs, 0, err) : add_files(w, folder, DEPTH_MAX, err);
     if (st) return st;
@@ -135,7 +130,7 @@ cbx_status cbx_import_files(cbx_ctx *ctx, const char *path, cbx_arena *arena, co
     if (cbx__import_is_folder(path))
         st = list_folder(&w, path, err);
     else if (!cbx_list_push(&w.al, &w.files, path))
-        st = no_memory(path, err);
+        st = cbx_fail_nomem(err, path);
     if (!st && !w.files.n)
         st = cbx_fail(err, CBX_EFORMAT,
                       "'%s': is a folder without measurements: looked for runs/*.json, *.jsonl, *.json, *.json.gz and "
@@ -156,10 +151,10 @@ static cbx_status add_member(walk *w, cbx_json *item, const char *beside, const 
     cbx_json *value = NULL;
     cbx_status st;
 
-    if (!path) return no_memory(beside, err);
+    if (!path) return cbx_fail_nomem(err, beside);
     if (!needed && !cbx_path_exists(path)) return CBX_OK;
     st = cbx_json_read(w->ctx, path, &value, err);
-    return st || cbx_json_set(item, key, value) ? st : no_memory(path, err);
+    return st || cbx_json_set(item, key, value) ? st : cbx_fail_nomem(err, path);
 }
 
 /* One benchmark by its benchmark.json, in a folder .../new. */
@@ -167,7 +162,8 @@ static cbx_status add_benchmark(walk *w, cbx_json *list, const char *path, size_
 {
     cbx_json *item = cbx_json_new_object();
     const char *folder = cbx_path_parent(w->arena, path);
-    cbx_status st = folder ? add_member(w, item, path, "benchmark.json", "benchmark", true, err) : no_memory(path, err);
+    cbx_status st = folder ? add_member(w, item, path, "benchmark.json", "benchmark", true, err)
+                           : cbx_fail_nomem(err, path);
 
     if (!st) cbx_json_set_string(item, "folder", strlen(folder) > root_len ? folder + root_len + 1 : "");
     if (!st) st = add_member(w, item, path, "estimates.json", "estimates", true, err);
@@ -175,7 +171,7 @@ static cbx_status add_benchmark(walk *w, cbx_json *list, const char *path, size_
     if (st)
         cbx_json_unref(item);
     else if (!cbx_json_push(list, item))
-        st = no_memory(path, err);
+        st = cbx_fail_nomem(err, path);
     return st;
 }
 
@@ -191,7 +187,7 @@ cbx_status cbx__import_folder(cbx_ctx *ctx, const char *path, cbx_text *out, cbx
     w.al = cbx_arena_allocator(&arena);
     own = cbx_path_join(&arena, path, "benchmark.json");
     if (!own)
-        st = no_memory(path, err);
+        st = cbx_fail_nomem(err, path);
     else if (cbx_path_exists(own))
         st = add_benchmark(&w, list, own, strlen(path), err);
     else
@@ -222,10 +218,10 @@ cbx_status cbx__import_companion(cbx_ctx *ctx, const char *path, cbx_json **out,
         const char *name = cbx_path_beside(&arena, path, files[i][0]);
         cbx_json *value = NULL;
         if (!name || (cbx_path_exists(name) && cbx_json_read(ctx, name, &value, NULL) == CBX_ENOMEM)) {
-            st = no_memory(path, err);
+            st = cbx_fail_nomem(err, path);
         } else if (value) { /* one that cannot be read counts as missing */
             if (!*out) *out = cbx_json_new_object();
-            if (!*out || !cbx_json_set(*out, files[i][1], cbx_json_ref(value))) st = no_memory(path, err);
+            if (!*out || !cbx_json_set(*out, files[i][1], cbx_json_ref(value))) st = cbx_fail_nomem(err, path);
         }
         cbx_json_unref(value);
     }

@@ -237,8 +237,7 @@ static cbx_status import_bytes(cbx_ctx *ctx, cbx__import_source *src, char *byte
         return st;
     }
     text = take_text(al, &plain);
-    return text ? import_text(ctx, src, text, plain.len, opts, out, err)
-                : cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", src->what);
+    return text ? import_text(ctx, src, text, plain.len, opts, out, err) : cbx_fail_nomem(err, src->what);
 }
 
 static cbx_status check_opts(const cbx_import_opts *opts, cbx_import_opts *own, cbx_err *err)
@@ -264,7 +263,7 @@ cbx_status cbx_import_text(cbx_ctx *ctx, const char *text, size_t len, const cha
     if (len > bytes_max(&own))
         return cbx_fail(err, CBX_EOVERFLOW, "'%s': is larger than %zu MiB", what, bytes_max(&own) >> 20);
     copy = cbx_mem_alloc(cbx_ctx_allocator(ctx), len + 1);
-    if (!copy) return cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", what);
+    if (!copy) return cbx_fail_nomem(err, what);
     if (len) memcpy(copy, text, len);
     copy[len] = '\0';
     return import_bytes(ctx, &src, copy, len, &own, out, err);
@@ -289,7 +288,7 @@ cbx_status cbx_import_file(cbx_ctx *ctx, const char *path, const cbx_import_opts
         if (st) {
             cbx_text_clear(&text);
         } else if (!(bytes = take_text(cbx_ctx_allocator(ctx), &text))) {
-            st = cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", path);
+            st = cbx_fail_nomem(err, path);
         }
         len = text.len;
     } else {
