@@ -168,6 +168,8 @@ def check_dom(tap, folder, browser):
     tap.check(len(dots) > 50 and all(d.count("h0") == 6 for d in dots), "six dots for six launches", dots[:3])
     tap.check(len(dom.all("path", class_="w")) >= len(dots), "an interval beside the dots")
     tap.check(len(dom.all("path", class_="roof")) > 0, "the roofline is drawn")
+    sizes = [e["text"] for e in dom.all("text") if re.fullmatch(r"([\d.]+·)?10[⁰¹²³⁴-⁹]+", e["text"])]
+    tap.check(sizes and not any("^" in e["text"] for e in dom.all("text")), "powers of ten are raised", sizes[:3])
     order = [text.index(part) for part in ("<h1>", "tiled takes 105.3 ms, 0.124 of the time of stream", "class=\"times\"", "<table", "class=\"machine\"")]
     tap.equal(order, sorted(order), "the page begins with the answer: sentence, times, table; the machine is below")
     machine = dom.all("details", class_="machine")

@@ -124,6 +124,19 @@ static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_sh
     return true;
 }
 
+/* "5\302\26710^6" with its exponent raised. */
+static void put_raised(cbx_text *out, const char *label)
+{
+    static const char *const raised[] = { "\342\201\260", "\302\271",     "\302\262",     "\302\263",
+                                          "\342\201\264", "\342\201\265", "\342\201\266", "\342\201\267",
+                                          "\342\201\270", "\342\201\271" };
+    const char *power = strchr(label, '^');
+
+    cbx_text_add(out, label, power ? (size_t)(power - label) : strlen(label));
+    for (const char *c = power ? power + 1 : ""; *c; c++)
+        cbx_text_puts(out, *c == '-' ? "\342\201\273" : raised[(*c - '0') % 10]);
+}
+
 static void put_size_axes(cbx_text *out, const size_plot *p)
 {
     const cbx__axis *x = &p->x, *y = &p->y;
@@ -133,9 +146,11 @@ static void put_size_axes(cbx_text *out, const size_plot *p)
     for (size_t i = 0; i < x->n; i++) cbx_text_printf(out, "M%.0f %dV%d", cbx__axis_place(x, x->at[i]), TOP, BOTTOM);
     for (size_t i = 0; i < y->n; i++) cbx_text_printf(out, "M%d %.0fH%d", LEFT, cbx__axis_place(y, y->at[i]), RIGHT);
     cbx_text_puts(out, "\"/><g class=x>");
-    for (size_t i = 0; i < x->n; i++)
-        cbx_text_printf(out, "<text x=%.0f y=%d>%s</text>", cbx__axis_place(x, x->at[i]), BOTTOM + 17,
-                        cbx__axis_label(x, x->at[i], label));
+    for (size_t i = 0; i < x->n; i++) {
+        cbx_text_printf(out, "<text x=%.0f y=%d>", cbx__axis_place(x, x->at[i]), BOTTOM + 17);
+        put_raised(out, cbx__axis_label(x, x->at[i], label));
+        cbx_text_puts(out, "</text>");
+    }
     cbx_text_printf(out, "<text x=%d y=%d>work: product of the sizes</text></g><g class=y>", (LEFT + RIGHT) / 2,
                     HEIGHT - 8);
     for (size_t i = 0; i < y->n; i++)
