@@ -6,16 +6,10 @@
 
 /* ---- ranking ---- */
 
-static PyObject *do_rank(cx_call *c)
-{
-    cbx_direction direction;
-    cbx_rank_entry *out;
-    cx_samples values;
-
-    if (!CX_GET(c, values, direction) || !(out = cx_alloc(c, values.n, sizeof *out))) return NULL;
-    if (!cx_fine(c, cbx_rank(values.x, values.n, direction, out, &c->err))) return NULL;
-    return cx_answer_list(c->st, CX_RANK_ENTRY, out, values.n);
-}
+CX_RETURN(do_rank, (cbx_direction direction; cbx_rank_entry * out; cx_samples values),
+          CX_GET(c, values, direction) && (out = cx_alloc(c, values.n, sizeof *out)) &&
+              cx_fine(c, cbx_rank(values.x, values.n, direction, out, &c->err)),
+          cx_answer_list(c->st, CX_RANK_ENTRY, out, values.n))
 
 static PyObject *do_score(cx_call *c)
 {
@@ -96,18 +90,11 @@ static PyObject *do_speedup(cx_call *c)
 
 /* ---- change points ---- */
 
-static PyObject *do_changepoints(cx_call *c)
-{
-    cbx_changepoint_opts o = CBX_CHANGEPOINT_OPTS_INIT;
-    size_t *index, n = 0;
-    cx_samples x;
-
-    if (!CX_GET(c, x, o.method, o.cost, o.min_segment, o.penalty, o.window, o.alpha, o.permutations, o.seed) ||
-        !(index = cx_alloc(c, x.n, sizeof *index)) || !cx_begin(c) ||
-        !cx_fine(c, cbx_changepoints_find(c->ctx, x.x, x.n, &o, index, &n, &c->err)))
-        return NULL;
-    return cx_wholes_object(index, n);
-}
+CX_RETURN(do_changepoints, (cbx_changepoint_opts o = CBX_CHANGEPOINT_OPTS_INIT; size_t * index, n = 0; cx_samples x),
+          CX_GET(c, x, o.method, o.cost, o.min_segment, o.penalty, o.window, o.alpha, o.permutations, o.seed) &&
+              (index = cx_alloc(c, x.n, sizeof *index)) && cx_begin(c) &&
+              cx_fine(c, cbx_changepoints_find(c->ctx, x.x, x.n, &o, index, &n, &c->err)),
+          cx_wholes_object(index, n))
 
 CX_RETURN(do_changes, (size_t min_segment, n = 0; cbx_change * out; cx_samples x),
           CX_GET(c, x, min_segment) && (out = cx_alloc(c, x.n, sizeof *out)) && cx_begin(c) &&

@@ -107,18 +107,10 @@ static bool take_path(cx_call *c, const lists *l, const char *path, const cbx_im
     return fine;
 }
 
-static PyObject *do_import(cx_call *c)
-{
-    cbx_import_opts o = CBX_IMPORT_OPTS_INIT;
-    cbx_machine machine;
-    const char *path;
-    lists l;
-
-    return import_opts(c, &o, &machine) && CX_GET(c, path) && lists_new(c, &l) && cx_begin(c) &&
-                   take_path(c, &l, path, &o, false, false)
-               ? lists_record(c, CX_IMPORTED, &l)
-               : NULL;
-}
+CX_RETURN(do_import, (cbx_import_opts o = CBX_IMPORT_OPTS_INIT; cbx_machine machine; const char *path; lists l),
+          import_opts(c, &o, &machine) && CX_GET(c, path) && lists_new(c, &l) && cx_begin(c) &&
+              take_path(c, &l, path, &o, false, false),
+          lists_record(c, CX_IMPORTED, &l))
 
 static PyObject *do_formats(cx_call *c)
 {

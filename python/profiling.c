@@ -250,18 +250,12 @@ done:
     return r;
 }
 
-static PyObject *do_complexity_of_points(cx_call *c)
-{
-    cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT;
-    cbx_complexity_report out;
-    cx_samples sizes, times;
-
-    if (!CX_GET(c, sizes, times) || !cx_same_length(c, &sizes, &times) ||
-        !CX_GET(c, o.level, o.min_weight, o.min_span, o.max_error) || !cx_begin(c))
-        return NULL;
-    return cx_answer(c, cbx_complexity_of_points(c->ctx, sizes.x, times.x, sizes.n, &o, &out, &c->err), CX_COMPLEXITY,
-                     &out);
-}
+CX_RETURN(do_complexity_of_points,
+          (cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT; cbx_complexity_report out; cx_samples sizes, times),
+          CX_GET(c, sizes, times) && cx_same_length(c, &sizes, &times) &&
+              CX_GET(c, o.level, o.min_weight, o.min_span, o.max_error) && cx_begin(c),
+          cx_answer(c, cbx_complexity_of_points(c->ctx, sizes.x, times.x, sizes.n, &o, &out, &c->err), CX_COMPLEXITY,
+                    &out))
 
 CX_RETURN(do_hlo, (const char *text = ""; cbx_hlo_report out), CX_GET(c, text) && cx_begin(c),
           cx_answer(c, cbx_hlo_read(c->ctx, text, strlen(text), "hlo", &out, &c->err), CX_HLO, &out))

@@ -75,17 +75,11 @@ static PyObject *do_bootstrap_nested(cx_call *c)
 CX_RETURN(do_components, (cbx_components out; cx_groups x), CX_GET(c, x),
           cx_answer(c, cbx_stat_components(&(cbx_nested){ x.x, x.sizes, x.n }, &out, &c->err), CX_COMPONENTS, &out))
 
-static PyObject *do_repetitions(cx_call *c)
-{
-    cx_samples variance, cost;
-    size_t maximum, *out;
-
-    if (!CX_GET(c, variance, cost) || !cx_same_length(c, &variance, &cost) || !CX_GET(c, maximum) ||
-        !(out = cx_alloc(c, variance.n, sizeof *out)) ||
-        !cx_fine(c, cbx_stat_repetitions(variance.x, cost.x, variance.n, maximum, out, &c->err)))
-        return NULL;
-    return cx_wholes_object(out, variance.n - 1);
-}
+CX_RETURN(do_repetitions, (cx_samples variance, cost; size_t maximum, *out),
+          CX_GET(c, variance, cost) && cx_same_length(c, &variance, &cost) && CX_GET(c, maximum) &&
+              (out = cx_alloc(c, variance.n, sizeof *out)) &&
+              cx_fine(c, cbx_stat_repetitions(variance.x, cost.x, variance.n, maximum, out, &c->err)),
+          cx_wholes_object(out, variance.n - 1))
 
 CX_RETURN(do_launches_for, (double variance = 0, half = 0, level = 0.95; size_t out = 0),
           CX_GET(c, variance, half, level) && cx_fine(c, cbx_stat_launches_for(variance, half, level, &out, &c->err)),
@@ -94,17 +88,10 @@ CX_RETURN(do_launches_for, (double variance = 0, half = 0, level = 0.95; size_t 
 CX_RETURN(do_power, (double v[3]; size_t n), CX_GET(c, n) && cx_numbers(c, 3, v),
           PyFloat_FromDouble(((double (*)(size_t, double, double))c->fn)(n, v[1], v[2])))
 
-static PyObject *do_detectable_ratio(cx_call *c)
-{
-    cbx_detectable_opts o = CBX_DETECTABLE_OPTS_INIT;
-    cx_samples pilot;
-    double out;
-    size_t n;
-
-    if (!CX_GET(c, pilot, n, o.alpha, o.power, o.runs, o.seed)) return NULL;
-    if (!cx_begin_long(c)) return NULL;
-    return cx_answer_number(c, cbx_stat_detectable_ratio(c->ctx, pilot.x, pilot.n, n, &o, &out, &c->err), &out);
-}
+CX_RETURN(do_detectable_ratio,
+          (cbx_detectable_opts o = CBX_DETECTABLE_OPTS_INIT; cx_samples pilot; double out; size_t n),
+          CX_GET(c, pilot, n, o.alpha, o.power, o.runs, o.seed) && cx_begin_long(c),
+          cx_answer_number(c, cbx_stat_detectable_ratio(c->ctx, pilot.x, pilot.n, n, &o, &out, &c->err), &out))
 
 /* clang-format off */
 #define RESAMPLING(X) \

@@ -106,18 +106,10 @@ static PyObject *do_autocorrelation(cx_call *c)
 CX_COMPUTE(do_batch_means, cbx_interval, INTERVAL, (double level; size_t batches; cx_samples x),
            CX_GET(c, x, batches, level), cbx_stat_batch_means(c->ctx, x.x, x.n, batches, level, &out, &c->err))
 
-static PyObject *do_modes(cx_call *c)
-{
-    double resolution;
-    cbx_mode *modes;
-    size_t count;
-    cx_samples x;
-
-    if (!CX_GET(c, x, resolution) || !(modes = cx_alloc(c, x.n, sizeof *modes)) || !cx_begin(c) ||
-        !cx_fine(c, cbx_stat_modes(c->ctx, x.x, x.n, resolution, modes, x.n, &count, &c->err)))
-        return NULL;
-    return cx_answer_list(c->st, CX_MODE, modes, count);
-}
+CX_RETURN(do_modes, (double resolution; cbx_mode * modes; size_t count; cx_samples x),
+          CX_GET(c, x, resolution) && (modes = cx_alloc(c, x.n, sizeof *modes)) && cx_begin(c) &&
+              cx_fine(c, cbx_stat_modes(c->ctx, x.x, x.n, resolution, modes, x.n, &count, &c->err)),
+          cx_answer_list(c->st, CX_MODE, modes, count))
 
 CX_COMPUTE(do_steady, cbx_steady, STEADY, (cbx_steady_opts o = CBX_STEADY_OPTS_INIT; cx_samples x),
            CX_GET(c, x, o.tolerance, o.tail, o.penalty), cbx_stat_steady(c->ctx, x.x, x.n, &o, &out, NULL, 0, &c->err))

@@ -44,15 +44,10 @@ static PyObject *do_convergence(cx_call *c)
     return cx_answer_object(c->st, CX_CONVERGENCE, &a);
 }
 
-static PyObject *do_order(cx_call *c)
-{
-    double order = 0, error = 0;
-    cx_samples h, errors;
-
-    if (!CX_GET(c, h, errors) || !cx_same_length(c, &h, &errors)) return NULL;
-    if (!cx_fine(c, cbx_convergence_order(h.x, errors.x, h.n, &order, &error, &c->err))) return NULL;
-    return Py_BuildValue("(dN)", order, cx_number_or_none(error));
-}
+CX_RETURN(do_order, (double order = 0, error = 0; cx_samples h, errors),
+          CX_GET(c, h, errors) && cx_same_length(c, &h, &errors) &&
+              cx_fine(c, cbx_convergence_order(h.x, errors.x, h.n, &order, &error, &c->err)),
+          Py_BuildValue("(dN)", order, cx_number_or_none(error)))
 
 /* {framework: {metric: value}}, as the Python package has it: without what was not measured. */
 static PyObject *frameworks_object(const cbx_framework_metrics *f)
