@@ -109,7 +109,7 @@ static void words(void **state)
     CHECK_STR(word, "full", "the default");
     CHECK_OK(cbx__policy_precision("bf16", &word, &err), &err, "a word");
     CHECK_STATUS(cbx__policy_precision("ful", &word, &err), CBX_EINVAL, "a misspelt word");
-    CHECK(strstr(err.message, "--matmul-precision") && strstr(err.message, "did you mean 'full'"), err.message);
+    CHECK(strstr(err.message, "'matmul_precision'") && strstr(err.message, "did you mean 'full'"), err.message);
 }
 
 static void threads_that_were_not_granted(void **state)

@@ -15,9 +15,9 @@
 #include "calibrax/perf/launch/launch_internal.h"
 #include "calibrax/profiling/procfs.h"
 
-#define TRIES         2    /* repetitions of what a busy machine can spoil */
-#define PROBE_TRIES   8    /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
-#define PROBE_LONG_NS 50e6 /* ... and not where a call is so long that a preemption is lost in it */
+#define TRIES         2     /* repetitions of what a busy machine can spoil */
+#define PROBE_TRIES   8     /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
+#define PROBE_LONG_NS 500e6 /* ... and not where a call is so long that what spoils one is lost in it */
 
 #define AWAKE_MAX_NS 10e6 /* of a thread: OpenMP's wait awake for 4 to 15 ms by default */
 
