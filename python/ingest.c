@@ -45,7 +45,7 @@ static bool add_notes(cx_call *c, PyObject *list, const char *file, const cbx_im
     for (size_t i = 0; i < import->nnotes; i++)
         if (!cx_append(list, note_object(c->st, file, import->notes[i].entry, import->notes[i].message))) return false;
     if (import->nnotes_left_out) {
-        const char *text = cbx_arena_printf(cx_arena(c), "%zu more notes of this kind are left out",
+        const char *text = cbx_arena_printf(cx_arena(c), "%zu more notes of this kind are not shown",
                                             import->nnotes_left_out);
         return text ? cx_append(list, note_object(c->st, file, NULL, text)) : PyErr_NoMemory() != NULL;
     }

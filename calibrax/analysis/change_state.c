@@ -11,15 +11,16 @@ static cbx_status check_series(const cbx_json *series, const char *what, const c
 
     snprintf(path, sizeof path, "series.%.200s", name);
     if (cbx_json_typeof(series) != CBX_JSON_OBJECT)
-        return cbx_fail(err, CBX_EFORMAT, "'%s': '%s' is no object: name another state file", what, path);
+        return cbx_fail(err, CBX_EFORMAT, "'%s': '%s' is not an object: name another state file", what, path);
     if (last && !cbx_json_string_value(last))
-        return cbx_fail(err, CBX_EFORMAT, "'%s': '%s.last' is no name of a run: name another state file", what, path);
+        return cbx_fail(err, CBX_EFORMAT, "'%s': '%s.last' is not the name of a run: name another state file", what,
+                        path);
     if (cbx_json_typeof(changes) != CBX_JSON_ARRAY)
-        return cbx_fail(err, CBX_EFORMAT, "'%s': '%s.changes' is no array: name another state file", what, path);
+        return cbx_fail(err, CBX_EFORMAT, "'%s': '%s.changes' is not an array: name another state file", what, path);
     for (size_t i = 0; i < cbx_json_length(changes); i++) {
         if (cbx_json_string_value(cbx_json_at(changes, i))) continue;
-        return cbx_fail(err, CBX_EFORMAT, "'%s': '%s.changes.%zu' is no name of a run: name another state file", what,
-                        path, i);
+        return cbx_fail(err, CBX_EFORMAT, "'%s': '%s.changes.%zu' is not the name of a run: name another state file",
+                        what, path, i);
     }
     return CBX_OK;
 }
@@ -32,14 +33,14 @@ cbx_status cbx_change_state_check(const cbx_json *state, const char *what, cbx_e
     cbx_status st = CBX_OK;
 
     if (strcmp(cbx_json_get_string(state, "schema", ""), CBX_CHANGE_STATE_SCHEMA) != 0)
-        return cbx_fail(err, CBX_EFORMAT, "'%s' is no state of changepoints: name another state file", what);
+        return cbx_fail(err, CBX_EFORMAT, "'%s' is not a state file of changes: name another file", what);
     if (cbx_json_get_int(state, "version", 0) != CBX_CHANGE_STATE_VERSION)
         return cbx_fail(
             err, CBX_EVERSION,
-            "'%s' is of version %lld; this release reads %d: it is of a later version, remove it or use that program",
-            what, (long long)cbx_json_get_int(state, "version", 0), CBX_CHANGE_STATE_VERSION);
+            "'%s' has version %lld, and this release reads version %d: use the newer program, or remove the file", what,
+            (long long)cbx_json_get_int(state, "version", 0), CBX_CHANGE_STATE_VERSION);
     if (cbx_json_typeof(all) != CBX_JSON_OBJECT)
-        return cbx_fail(err, CBX_EFORMAT, "'%s': 'series' is no object: name another state file", what);
+        return cbx_fail(err, CBX_EFORMAT, "'%s': 'series' is not an object: name another state file", what);
     for (size_t i = 0; !st && cbx_json_member(all, i, &name, &series); i++) st = check_series(series, what, name, err);
     return st;
 }

@@ -44,12 +44,12 @@ static cbx_status take_changepoint_opts(cbx_changepoint_opts *o, const cbx_chang
 
     if (st) return st;
     if ((unsigned)o->method > CBX_CHANGEPOINT_E_DIVISIVE || (unsigned)o->cost > CBX_CHANGEPOINT_NORMAL)
-        return cbx_fail(err, CBX_EINVAL, "no such method or cost");
+        return cbx_fail(err, CBX_EINVAL, "unknown method or cost");
     if (o->min_segment < (o->cost == CBX_CHANGEPOINT_NORMAL ? 2u : 1u))
         return cbx_fail(err, CBX_EINVAL, "segments of %zu points are too short for the cost", o->min_segment);
     if (o->penalty < 0) return cbx_fail(err, CBX_EINVAL, "the penalty is negative");
     if (o->method == CBX_CHANGEPOINT_E_DIVISIVE && (!(o->alpha > 0 && o->alpha < 1) || !o->permutations))
-        return cbx_fail(err, CBX_EINVAL, "e-divisive needs 0 < alpha < 1 and permutations");
+        return cbx_fail(err, CBX_EINVAL, "e-divisive needs 0 < alpha < 1 and at least one permutation");
     return CBX_OK;
 }
 

@@ -264,11 +264,11 @@ static cbx_status write_remarks(const work *w, cbx_err *err)
                              cbx_comparison_label(c, c->reference)));
     if (t.missing)
         add(c, 2,
-            cbx_arena_printf(a, "%zu cells are missing; give the reason, or the choice may favour a competitor",
+            cbx_arena_printf(a, "%zu cells are missing; state the reason, since the selection may favour a competitor",
                              t.missing));
     if (c->nwinners && c->winners[c->nwinners - 1].nrows > 1)
         add(c, 4,
-            cbx_arena_printf(a, "winners rest on a geometric mean of ratios over %zu rows; look at the rows",
+            cbx_arena_printf(a, "winners are based on the geometric mean of ratios over %zu rows; inspect the rows",
                              c->winners[c->nwinners - 1].nrows));
     if (t.bare)
         add(c, 5,
@@ -280,17 +280,18 @@ static cbx_status write_remarks(const work *w, cbx_err *err)
                              FEW_SAMPLES));
     if (grouped)
         add(c, 6,
-            cbx_arena_printf(a,
-                             "%zu cells hold samples in separate groups; a median is of one group, look at the samples",
-                             grouped));
+            cbx_arena_printf(
+                a, "%zu cells have samples in separate groups; the median belongs to one group, inspect the samples",
+                grouped));
     if (t.meeting)
         add(c, 7,
-            cbx_arena_printf(a, "%zu of %zu speed-up intervals hold 1: no difference is shown there", t.meeting,
+            cbx_arena_printf(a, "%zu of %zu speed-up intervals contain 1: these show no difference", t.meeting,
                              t.compared));
     if (unknown) add(c, 9, cbx_arena_printf(a, "%zu of %zu runs do not identify their machine", unknown, w->nruns));
     if (other)
         add(c, 9,
-            cbx_arena_printf(a, "%zu of %zu runs were measured on another machine than the first", other, w->nruns));
+            cbx_arena_printf(a, "%zu of %zu runs were measured on a different machine than the first", other,
+                             w->nruns));
     for (size_t i = 0; i < c->nremarks; i++)
         if (!c->remarks[i].sentence) return cbx_fail_nomem(err, "remarks");
     return CBX_OK;

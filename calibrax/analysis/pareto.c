@@ -107,7 +107,7 @@ cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, c
         return cbx_fail(err, CBX_EINVAL, "'points' must have a point and an objective, got %zu and %zu", n, d);
     for (size_t k = 0; k < d; k++)
         if (directions[k] != CBX_DIRECTION_LOWER && directions[k] != CBX_DIRECTION_HIGHER)
-            return cbx_fail(err, CBX_EINVAL, "objective %zu has no better side", k);
+            return cbx_fail(err, CBX_EINVAL, "objective %zu has no direction", k);
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     f.costs = cbx_arena_calloc(&arena, n * d + 1, sizeof(*f.costs));
     f.entries = cbx_arena_calloc(&arena, n + 1, sizeof(*f.entries));

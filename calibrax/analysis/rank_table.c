@@ -237,7 +237,8 @@ static cbx_status check_defs(const cbx_rank_table *t, cbx_err *err)
 {
     for (size_t i = 0; i < t->nmetrics; i++)
         if (t->metrics[i].used && t->metrics[i].other)
-            return cbx_fail(err, CBX_EFORMAT, "'%s' has another unit or direction in run '%s' than before",
+            return cbx_fail(err, CBX_EFORMAT,
+                            "the unit or direction of '%s' in run '%s' differs from that in earlier runs",
                             t->names.list[i], t->metrics[i].other);
     return CBX_OK;
 }
@@ -308,7 +309,7 @@ cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, const char 
     cbx_arena_clear(&t->scratch);
     if (!good) return cbx_fail_nomem(err, "a table of competitors");
     if (t->ncells > UINT32_MAX)
-        return cbx_fail(err, CBX_EOVERFLOW, "run '%s' makes them more than 2^32 values: rank fewer runs",
+        return cbx_fail(err, CBX_EOVERFLOW, "with run '%s' there are more than 2^32 values: rank fewer runs",
                         cbx_run_id(run));
     cbx_status st = check_defs(t, err);
     return st || t->ncells < 2 * t->nchecked ? st : check_cells(t, false, err);

@@ -13,7 +13,7 @@
 static cbx_status refuse_info(cbx_direction d, cbx_err *err)
 {
     if (d == CBX_DIRECTION_LOWER || d == CBX_DIRECTION_HIGHER) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "a metric of direction '%s' has no better side to rank by", cbx_direction_name(d));
+    return cbx_fail(err, CBX_EINVAL, "a metric of direction '%s' cannot be ranked", cbx_direction_name(d));
 }
 
 /* Cost: the smaller the better. */

@@ -269,17 +269,16 @@ static cbx_status compare_machines(const sides *s, cbx_err *err)
     r->machines = CBX_MACHINE_SAME;
     if (!strcmp(r->run_id, r->baseline_id) && !s->opts->allow_same) { /* what is compared with itself never differs */
         r->refused = CBX_GATE_REASON_SAME_RUN;
-        r->label = cbx_arena_printf(
-            &r->arena, "run '%s' is its own baseline, which proves nothing; measure again, or name another run",
-            r->run_id);
+        r->label = cbx_arena_printf(&r->arena, "run '%s' is its own baseline; measure again, or name another run",
+                                    r->run_id);
         return r->label ? CBX_OK : cbx_fail_nomem(err, "the name of a run");
     }
     r->machines = cbx_run_same_machine(s->run, s->baseline);
     if (r->machines == CBX_MACHINE_UNKNOWN)
         r->label = cbx_arena_printf(&r->arena, "%s its machine; %s",
-                                    !a && !b ? "neither the run nor the baseline says"
-                                    : !a     ? "the run does not say"
-                                             : "the baseline does not say",
+                                    !a && !b ? "neither the run nor the baseline names"
+                                    : !a     ? "the run does not name"
+                                             : "the baseline does not name",
                                     remedy);
     else if (r->machines == CBX_MACHINE_OTHER)
         r->label = cbx_arena_printf(&r->arena, "measured on different machines (%s, baseline %s); %s",

@@ -26,8 +26,8 @@ const char *cbx_basis_name(cbx_basis basis)
 /* For outcomes that no number explains. */
 static const char *const plain_sentences[CBX_OUTCOME_COUNT] = {
     [CBX_OUTCOME_NEW] = "is not in the baseline",
-    [CBX_OUTCOME_DROPPED] = "is in the baseline and missing now; measure it, or allow dropped keys",
-    [CBX_OUTCOME_NAN_NOW] = "is not a finite number now",
+    [CBX_OUTCOME_DROPPED] = "is in the baseline but missing in the run; measure it, or allow dropped keys",
+    [CBX_OUTCOME_NAN_NOW] = "is not a finite number in the run",
     [CBX_OUTCOME_NAN_BASELINE] = "is not a finite number in the baseline; set another baseline",
     [CBX_OUTCOME_ZERO_BASELINE] = "is 0 in the baseline; set a minimum change to compare by difference",
     [CBX_OUTCOME_NO_DEFINITION] = "has no definition; define its unit and direction",
@@ -35,17 +35,17 @@ static const char *const plain_sentences[CBX_OUTCOME_COUNT] = {
                                       "there, or in the store's config.json",
     [CBX_OUTCOME_NO_DEFINITION_BASELINE] =
         "is defined in the run but not in the baseline; set a new baseline, or define it in the store's config.json",
-    [CBX_OUTCOME_DUPLICATE] = "is in a run more than once; distinguish the points by a tag",
-    [CBX_OUTCOME_INFO] = "is information and never gates",
-    [CBX_OUTCOME_DEFINITIONS_DIFFER] = "has another unit or direction than in the baseline; set a new baseline",
+    [CBX_OUTCOME_DUPLICATE] = "is more than once in a run; distinguish the points by a tag",
+    [CBX_OUTCOME_INFO] = "is for information and never fails a check",
+    [CBX_OUTCOME_DEFINITIONS_DIFFER] = "has a different unit or direction in the baseline; set a new baseline",
     [CBX_OUTCOME_TIME_NOW] = "is a time that is not above 0; measure again",
     [CBX_OUTCOME_TIME_BASELINE] = "is a time that is not above 0 in the baseline; set another baseline",
     [CBX_OUTCOME_VALUE_NOW] = "has a value outside the range of its samples; correct the run, or measure again",
     [CBX_OUTCOME_VALUE_BASELINE] = "has a value outside the range of its samples in the baseline; set another baseline",
-    [CBX_OUTCOME_BOUNDS_NOW] = "has bounds that do not contain its value, or only one bound; correct them, or compare "
-                               "by values alone",
+    [CBX_OUTCOME_BOUNDS_NOW] =
+        "has bounds that do not contain its value, or only one bound; correct them, or compare values only",
     [CBX_OUTCOME_BOUNDS_BASELINE] = "has bounds in the baseline that do not contain its value, or only one bound; set "
-                                    "another baseline, or compare by values alone",
+                                    "another baseline, or compare values only",
 };
 
 const char *cbx_gate_reason_name(cbx_gate_reason reason)

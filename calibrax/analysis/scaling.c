@@ -25,7 +25,7 @@ cbx_status cbx_scaling_speedup(cbx_ctx *ctx, cbx_speedup_law law, const double *
     double theta[2] = { 0, 0 };
 
     (void)ctx;
-    if ((unsigned)law >= CBX_LEN(laws)) return cbx_fail(err, CBX_EINVAL, "no such law");
+    if ((unsigned)law >= CBX_LEN(laws)) return cbx_fail(err, CBX_EINVAL, "unknown law");
     cbx_status st = cbx__fit_check(workers, y, n, laws[law].min_points, level, err);
     if (st) return st;
     cbx__fit_profile p = (cbx__fit_profile){ &d,       laws[law].g, false, { 0, 0 }, 0, laws[law].nparameters - 1,

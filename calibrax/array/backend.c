@@ -31,7 +31,7 @@ cbx_status cbx_backend_find(const char *name, const cbx_backend **out, cbx_err *
             return cbx_fail(
                 err, CBX_EUNAVAILABLE,
                 "the backend '%s' is not built into this library: set CALIBRAX_BACKEND to auto or reference", name);
-    return cbx_fail(err, CBX_EINVAL, "unknown backend '%.80s': say reference or jit", name);
+    return cbx_fail(err, CBX_EINVAL, "unknown backend '%.80s': it must be reference or jit", name);
 }
 
 /* The name under which a setting was made, which is where it must be changed: its alias, else its variable. */
@@ -56,8 +56,8 @@ cbx_status cbx_backend_choose(const cbx_settings *settings, const cbx_backend **
         if (backends[i]->flags & CBX_BACKEND_GPU) b = backends[i];
     if (settings->use_gpu && !settings->gpu_fallback && !(b->flags & CBX_BACKEND_GPU))
         return cbx_fail(err, CBX_EUNAVAILABLE,
-                        "a GPU is wanted without fallback, and the backend '%s' computes on the CPU alone: set "
-                        "%s to true or %s to false",
+                        "a GPU is required without fallback, but the backend '%s' runs on the CPU only: set %s to true "
+                        "or %s to false",
                         b->name, spoken(settings, CBX_SETTING_GPU_FALLBACK), spoken(settings, CBX_SETTING_USE_GPU));
     *out = b;
     return CBX_OK;
@@ -99,9 +99,10 @@ cbx_status cbx_ctx_set_backend(cbx_ctx *ctx, const cbx_backend *backend, cbx_err
     if (!s) return cbx_fail(err, CBX_ENOMEM, "no memory for the array state of a context");
     if (!backend) backend = cbx__backend_of(cbx_ctx_settings(ctx));
     if (backend->abi != CBX_BACKEND_ABI || backend->struct_size < sizeof *backend)
-        return cbx_fail(err, CBX_EVERSION,
-                        "the backend was built for abi %u with %u bytes, this library knows %u with %zu: rebuild it",
-                        backend->abi, backend->struct_size, CBX_BACKEND_ABI, sizeof *backend);
+        return cbx_fail(
+            err, CBX_EVERSION,
+            "the backend was built for abi %u with %u bytes, this library has abi %u with %zu: rebuild the backend",
+            backend->abi, backend->struct_size, CBX_BACKEND_ABI, sizeof *backend);
     if (!backend->apply)
         return cbx_fail(err, CBX_EINVAL, "backend '%s' lacks 'apply'", backend->name ? backend->name : "?");
     s->backend = backend;

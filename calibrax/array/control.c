@@ -17,8 +17,8 @@ static cbx_status body_check(const char *what, const cbx_fn *f, size_t nin, size
     if (st) return st;
     if (f->nin != nin || f->nout < nout || (f->nout > nout && !more))
         return cbx_fail(err, CBX_EINVAL,
-                        "'%s' of '%s' takes %zu operands and gives %zu results, it must be %zu and %s%zu", f->name,
-                        what, f->nin, f->nout, nin, more ? "at least " : "", nout);
+                        "'%s' of '%s' takes %zu operands and returns %zu results, and must take %zu and return %s%zu",
+                        f->name, what, f->nin, f->nout, nin, more ? "at least " : "", nout);
     return CBX_OK;
 }
 

@@ -33,9 +33,9 @@ static void say_chosen(cbx_doctor_report *r, const cbx_settings *s, const cbx_ba
 {
     bool any = !strcmp(s->backend, "auto");
     cbx_doctor_fact(r, "backends", "chosen backend", "%s: %s", b->name,
-                    !any         ? "the settings name it"
-                    : s->use_gpu ? "the first that is built in, one that computes on a GPU before the others"
-                                 : "the first that is built in");
+                    !any         ? "named by the settings"
+                    : s->use_gpu ? "the first one built in, with GPU backends before others"
+                                 : "the first one built in");
 }
 
 void cbx_doctor_see_backends(cbx_doctor_report *r, const cbx_settings *settings)
@@ -49,7 +49,7 @@ void cbx_doctor_see_backends(cbx_doctor_report *r, const cbx_settings *settings)
             cbx_doctor_add(r, "backends", words[i], CBX_DOCTOR_MISSING, "not built into this library", NULL);
         else
             cbx_doctor_add(r, "backends", words[i], CBX_DOCTOR_HERE,
-                           b->flags & CBX_BACKEND_GPU ? "computes on CPU and GPU" : "computes on the CPU", NULL);
+                           b->flags & CBX_BACKEND_GPU ? "runs on CPU and GPU" : "runs on the CPU", NULL);
     }
     if (cbx_backend_choose(settings, &b, &err))
         cbx_doctor_add(r, "backends", "chosen backend", CBX_DOCTOR_BROKEN, err.message, NULL);
@@ -132,7 +132,7 @@ static void see_kernels(cbx_doctor_report *r)
         cbx_doctor_add(r, "devices", "cuda kernels", CBX_DOCTOR_HERE, build, NULL);
     else
         cbx_doctor_add(r, "devices", "cuda kernels", CBX_DOCTOR_MISSING,
-                       "this library was built without nvcc, so its products run on the CPU alone",
+                       "this library was built without nvcc, so its products run on the CPU only",
                        "apt-get install nvidia-cuda-toolkit");
 }
 
@@ -162,7 +162,7 @@ void cbx_doctor_see_topology(cbx_doctor_report *r, const cbx_devices *d)
     static const char group[] = "topology";
     const cbx_topology *t = cbx_devices_topology(d);
 
-    cbx_doctor_fact(r, group, "source", "%s%s", t->source, t->this_machine ? "" : ", of another machine than this one");
+    cbx_doctor_fact(r, group, "source", "%s%s", t->source, t->this_machine ? "" : ", of a different machine");
     see_gaps(r, d, group, "hwloc");
     cbx_doctor_fact(r, group, "packages", "%d", t->packages);
     cbx_doctor_fact(r, group, "cores", "%d", t->cores);

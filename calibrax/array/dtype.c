@@ -28,9 +28,10 @@ cbx_status cbx_dtype_parse(const char *name, cbx_dtype *out, cbx_err *err)
             return CBX_OK;
         }
     }
-    return cbx_fail(err, CBX_EDTYPE,
-                    "no dtype '%s': use bool, int8..int64, uint8..uint64, float32, float64, complex64 or complex128",
-                    name ? name : "(null)");
+    return cbx_fail(
+        err, CBX_EDTYPE,
+        "unknown dtype '%s': use bool, int8..int64, uint8..uint64, float32, float64, complex64 or complex128",
+        name ? name : "(null)");
 }
 
 /* The one promotion table; checked cell by cell against numpy.result_type (tests/array/fixtures). */

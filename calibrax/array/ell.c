@@ -13,10 +13,10 @@ cbx_status cbx__ell_check_size(size_t rows, size_t cols, size_t width, cbx_err *
     size_t places;
 
     if (rows > MAX_VERTICES || cols > MAX_VERTICES)
-        return cbx_fail(err, CBX_EOVERFLOW, "a graph of %zu rows and %zu columns has more than 32-bit indices reach",
-                        rows, cols);
+        return cbx_fail(err, CBX_EOVERFLOW, "a graph of %zu rows and %zu columns is too large for 32-bit indices", rows,
+                        cols);
     if (__builtin_mul_overflow(rows, width, &places) || places > MAX_PLACES)
-        return cbx_fail(err, CBX_EOVERFLOW, "%zu rows of %zu places are more than 32-bit numbers count: split the rows",
+        return cbx_fail(err, CBX_EOVERFLOW, "%zu rows of %zu places are too many for 32-bit numbers: split the rows",
                         rows, width);
     return CBX_OK;
 }
@@ -100,7 +100,7 @@ static cbx_status check_table(const cbx_ell_source *s, size_t *edges, cbx_err *e
             const int32_t j = s->index[i * s->width + q];
             if (!is_edge(s, i, q)) continue;
             if (j < 0 || (size_t)j >= s->cols)
-                return cbx_fail(err, CBX_EDOM, "row %zu, place %zu leads to column %d of %zu: columns are 0 .. cols-1",
+                return cbx_fail(err, CBX_EDOM, "row %zu, place %zu refers to column %d of %zu: columns are 0 .. cols-1",
                                 i, q, j, s->cols);
             ++*edges;
         }
@@ -187,7 +187,7 @@ static cbx_status build_with_capacity(cbx_ctx *ctx, const entries *x, cbx_ell **
     const size_t rows = x->rows < MAX_VERTICES ? x->rows : MAX_VERTICES;
 
     if (x->n > MAX_PLACES) /* before one of them is read */
-        return cbx_fail(err, CBX_EOVERFLOW, "%zu entries are more than 32-bit numbers count: split the rows", x->n);
+        return cbx_fail(err, CBX_EOVERFLOW, "%zu entries are too many for 32-bit numbers: split the rows", x->n);
     size_t *count = cbx_mem_calloc(al, rows + 1, sizeof *count);
     cbx_status st = count ? build(ctx, x, count, out, err) : cbx_fail(err, CBX_ENOMEM, "no memory for %zu rows", rows);
 

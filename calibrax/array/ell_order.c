@@ -85,9 +85,8 @@ cbx_status cbx_ell_rcm(cbx_ctx *ctx, const cbx_ell *g, int32_t *order, cbx_err *
     size_t done = 0;
 
     if (g->rows != g->cols)
-        return cbx_fail(err, CBX_ESHAPE,
-                        "a graph of %zu rows and %zu columns has no order of vertices: it is not square", g->rows,
-                        g->cols);
+        return cbx_fail(err, CBX_ESHAPE, "a graph of %zu rows and %zu columns cannot be ordered: it is not square",
+                        g->rows, g->cols);
     s.seen = cbx_mem_calloc(al, g->rows + 1, sizeof *s.seen);
     if (!s.seen) return cbx_fail(err, CBX_ENOMEM, "no memory to order %zu vertices", g->rows);
     for (size_t v = 0; v < g->rows; v++)
@@ -108,7 +107,7 @@ static cbx_status invert(const int32_t *order, size_t n, int32_t *name, cbx_err 
     memset(name, -1, n * sizeof *name);
     for (size_t i = 0; i < n; i++) {
         if (order[i] < 0 || (size_t)order[i] >= n || name[order[i]] >= 0)
-            return cbx_fail(err, CBX_EDOM, "the order is no permutation: element %zu is %d", i, order[i]);
+            return cbx_fail(err, CBX_EDOM, "the order is not a permutation: element %zu is %d", i, order[i]);
         name[order[i]] = (int32_t)i;
     }
     return CBX_OK;

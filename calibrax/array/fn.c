@@ -27,7 +27,7 @@ cbx_status cbx__begin(cbx_ctx *ctx, cbx_err *err)
 
 cbx_status cbx__fn_check(const char *what, const cbx_fn *f, cbx_err *err)
 {
-    if (!f || !f->call) return cbx_fail(err, CBX_EINVAL, "the function that '%s' got has no code", what);
+    if (!f || !f->call) return cbx_fail(err, CBX_EINVAL, "the function passed to '%s' has no code", what);
     return CBX_OK;
 }
 
@@ -39,7 +39,7 @@ cbx_status cbx_fn_create(cbx_ctx *ctx, const cbx_fn *f, void (*release)(void *us
     cbx_status st = cbx__fn_check("fn_create", f, err);
 
     if (st) return st;
-    if (f->claim) return cbx_fail(err, CBX_EINVAL, "'%s' is owned already: cbx_fn_keep shares it", f->name);
+    if (f->claim) return cbx_fail(err, CBX_EINVAL, "'%s' already has an owner: cbx_fn_keep shares it", f->name);
     length = f->name ? strlen(f->name) : 0;
     c = cbx_mem_zalloc(al, sizeof *c + length + 1);
     if (!c) return cbx_fail(err, CBX_ENOMEM, "no memory for the function '%s'", f->name ? f->name : "");

@@ -10,7 +10,7 @@ cbx_status cbx_dtype_finfo(cbx_dtype t, cbx_finfo *out, cbx_err *err)
                            wide = { CBX_F64, 64, DBL_EPSILON, -DBL_MAX, DBL_MAX, DBL_MIN };
 
     if (cbx_dtype_kind(t) < CBX_KIND_FLOAT)
-        return cbx_fail(err, CBX_EDTYPE, "'finfo' is of real and complex numbers, not %s", cbx_dtype_name(t));
+        return cbx_fail(err, CBX_EDTYPE, "'finfo' takes a real or complex dtype, not %s", cbx_dtype_name(t));
     *out = t == CBX_F32 || t == CBX_C64 ? single : wide;
     return CBX_OK;
 }
@@ -20,7 +20,7 @@ cbx_status cbx_dtype_iinfo(cbx_dtype t, cbx_iinfo *out, cbx_err *err)
     int bits = (int)cbx_dtype_size(t) * 8, shift = 64 - bits;
 
     if (cbx_dtype_kind(t) != CBX_KIND_INT)
-        return cbx_fail(err, CBX_EDTYPE, "'iinfo' is of integers, not %s", cbx_dtype_name(t));
+        return cbx_fail(err, CBX_EDTYPE, "'iinfo' takes an integer dtype, not %s", cbx_dtype_name(t));
     *out = (cbx_iinfo){ .dtype = t, .bits = bits };
     out->min = cbx_dtype_is_unsigned(t) ? 0 : INT64_MIN >> shift;
     out->max = cbx_dtype_is_unsigned(t) ? UINT64_MAX >> shift : (uint64_t)INT64_MAX >> shift;
@@ -51,11 +51,10 @@ cbx_status cbx_dtype_isdtype(cbx_dtype t, const char *kind, bool *out, cbx_err *
             *out = (unsigned)t < CBX_DTYPE_COUNT && is_kind(t, i);
             return CBX_OK;
         }
-    return cbx_fail(
-        err, CBX_EINVAL,
-        "no kind '%s': use bool, signed integer, unsigned integer, integral, real floating, complex floating "
-        "or numeric",
-        kind ? kind : "(null)");
+    return cbx_fail(err, CBX_EINVAL,
+                    "unknown kind '%s': use bool, signed integer, unsigned integer, integral, real floating, complex "
+                    "floating or numeric",
+                    kind ? kind : "(null)");
 }
 
 bool cbx_can_cast(cbx_dtype from, cbx_dtype to)
@@ -70,12 +69,12 @@ cbx_status cbx_result_type(size_t n, const cbx_array *const *arrays, size_t nsca
     cbx_dtype t = CBX_BOOL;
     cbx_kind top = CBX_KIND_BOOL;
 
-    if (n + nscalars == 0) return cbx_fail(err, CBX_EINVAL, "'result_type' of nothing");
+    if (n + nscalars == 0) return cbx_fail(err, CBX_EINVAL, "'result_type' needs at least one operand");
     if ((n && !arrays) || (nscalars && !scalars))
         return cbx_fail(err, CBX_EINVAL, "'%s' of 'result_type' is NULL", n && !arrays ? "arrays" : "scalars");
     for (size_t i = 0; i < n; i++) {
         if (cbx_array_is_failed(arrays[i]))
-            return cbx_fail(err, CBX_EINVAL, "operand %zu of 'result_type' is no array", i + 1);
+            return cbx_fail(err, CBX_EINVAL, "operand %zu of 'result_type' is not an array", i + 1);
         if (cbx_dtype_kind(cbx_array_dtype(arrays[i])) > top) top = cbx_dtype_kind(cbx_array_dtype(arrays[i]));
     }
     /* the highest kind first, as NumPy: int8, uint16 and float32 are float32 in any order */

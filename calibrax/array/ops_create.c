@@ -109,7 +109,7 @@ cbx_array *cbx_arange(cbx_ctx *ctx, double start, double stop, double step, cbx_
     const double n = ceil((stop - start) / step), delta = (start + step) - start;
 
     if (step == 0 || isnan(n))
-        return cbx__refuse(ctx, CBX_EINVAL, "'arange' from %g to %g by %g has no length", start, stop, step);
+        return cbx__refuse(ctx, CBX_EINVAL, "'arange' from %g to %g by %g has no finite length", start, stop, step);
     if (n > 0x1p52)
         return cbx__refuse(ctx, CBX_EOVERFLOW, "'arange' from %g to %g by %g is too long", start, stop, step);
     return cbx__tidy(ctx, mark, cbx__as(ctx, ramp(ctx, n > 0 ? (size_t)n : 0, start, delta, 0, dtype), dtype));
@@ -122,7 +122,7 @@ cbx_array *cbx_arange_int(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t ste
     const uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
     cbx_array *a;
 
-    if (step == 0) return cbx__refuse(ctx, CBX_EINVAL, "'arange' by 0 has no length");
+    if (step == 0) return cbx__refuse(ctx, CBX_EINVAL, "the step of 'arange' must not be 0");
     if (step > 0 ? stop <= start : stop >= start) span = 0;
     const size_t n = (size_t)(span / by + (span % by != 0));
     if (cbx__is_traced(ctx)) {

@@ -62,7 +62,7 @@ static cbx_array *product(cbx_ctx *ctx, const char *name, const cbx_ell *g, bool
     p.semiring = s;
     p.scaled = scaled;
     p.dtype = values->desc.dtype;
-    if (!s) return cbx__refuse(ctx, CBX_EINVAL, "'%s' needs a semiring: take one from cbx_semiring_find", name);
+    if (!s) return cbx__refuse(ctx, CBX_EINVAL, "'%s' needs a semiring: get one from cbx_semiring_find", name);
     if (!cbx_semiring_takes(s, p.dtype))
         return cbx__refuse(ctx, CBX_EDTYPE, "'%s' over '%s' does not take %s: convert with 'astype'", name, s->name,
                            cbx_dtype_name(p.dtype));

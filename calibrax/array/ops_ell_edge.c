@@ -243,8 +243,8 @@ static bool check(cbx_ctx *ctx, const char *name, const cbx_ell_edge_functions *
     if (s && !s->functions && cbx__traits_of[s->id].messages != CBX__MESSAGES_NONE) return true;
     if (s && s->functions)
         cbx__refuse(ctx, CBX_EINVAL,
-                    way == FOLD_ONLY ? "'%s' over '%s' cannot fold messages: give its functions an update"
-                                     : "'%s' over '%s', given by functions, has no derivative",
+                    way == FOLD_ONLY ? "'%s' over '%s' cannot fold messages: define 'update' in its functions"
+                                     : "'%s' over '%s', defined by functions, has no derivative",
                     name, s->name);
     else
         cbx__refuse(ctx, CBX_EINVAL,
@@ -393,7 +393,7 @@ static bool take_tangents(cbx_ctx *ctx, const cbx_array *const in[OPERANDS], con
     for (int r = 0; r < OPERANDS; r++) {
         if (!in[r] && !t[r]) continue;
         if (!in[r] || !t[r]) {
-            cbx__refuse(ctx, CBX_EINVAL, "'ell_edge_aggregate_jvp' has %s without %s: give both, or neither",
+            cbx__refuse(ctx, CBX_EINVAL, "'ell_edge_aggregate_jvp' has %s without %s: pass both, or neither",
                         t[r] ? words[r] : words[r] + strlen("the tangent of "),
                         t[r] ? words[r] + strlen("the tangent of ") : words[r]);
             return false;

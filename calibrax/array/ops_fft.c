@@ -14,7 +14,7 @@ static bool factor_of(cbx_ctx *ctx, const char *name, size_t n, cbx_fft_norm nor
     double scale = 1;
 
     if ((unsigned)norm > CBX_FFT_FORWARD) {
-        cbx__refuse(ctx, CBX_EINVAL, "'%s' has no norm %d", name, (int)norm);
+        cbx__refuse(ctx, CBX_EINVAL, "'%s': unknown norm %d", name, (int)norm);
         return false;
     }
     if (norm == CBX_FFT_ORTHO)
@@ -53,7 +53,7 @@ static cbx_array *transform(cbx_ctx *ctx, cbx_prim p, const char *name, const cb
     have = x->desc.shape[attrs.axis];
     if (n == 0) n = p != CBX_PRIM_IRFFT ? have : have > 1 ? 2 * (have - 1) : 0;
     if (n == 0 && p == CBX_PRIM_IRFFT)
-        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' of %zu frequencies has no length of its own: give one", name, have);
+        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' of %zu frequencies needs a length", name, have);
     if (!factor_of(ctx, name, n, norm, way, &attrs.value)) return cbx__array_failed();
     if (p == CBX_PRIM_FFT) attrs.mode = way;
     if (p == CBX_PRIM_IRFFT) attrs.shape[0] = n;

@@ -244,7 +244,7 @@ cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weigh
         return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "'bincount' of %llu: no memory has so many bins",
                               (unsigned long long)low);
     if (low < 0)
-        return cbx__refuse_of(ctx, x, CBX_EDOM, "'bincount' of %lld: there are no negative bins", (long long)low);
+        return cbx__refuse_of(ctx, x, CBX_EDOM, "'bincount' of %lld: bins must not be negative", (long long)low);
     if (high >= 0 && (size_t)high >= min_length) min_length = (size_t)high + 1; /* high + 1 of an int64 may be none */
     return cbx__tidy(ctx, mark, counted(ctx, "bincount", at, weights, min_length));
 }
@@ -265,7 +265,7 @@ cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edge
                cbx_less_equal(ctx, cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1), cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1)),
                &rising))
         return cbx__array_failed();
-    if (!rising) return cbx__refuse_of(ctx, edges, CBX_EDOM, "the edges of 'histogram' do not rise");
+    if (!rising) return cbx__refuse_of(ctx, edges, CBX_EDOM, "the edges of 'histogram' must ascend");
     last = cbx_index(ctx, edges, 0, -1);
     bin = cbx_searchsorted(ctx, edges, flat, true);
     bin = cbx_where(ctx, cbx_equal(ctx, flat, last), cbx_weak(ctx, bin, cbx_int((int64_t)n - 1)), bin);
@@ -348,7 +348,7 @@ static bool float_lanes(cbx_ctx *ctx, const char *name, const cbx_array *x, cons
     *lane = lanes(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), attrs);
     if (cbx_array_is_failed(*lane)) return false;
     if ((*lane)->desc.shape[(*lane)->desc.ndim - 1] > 0) return true;
-    cbx__refuse_of(ctx, x, CBX_ESHAPE, "'%s' of no elements has no value", name);
+    cbx__refuse_of(ctx, x, CBX_ESHAPE, "'%s' of an empty array is undefined", name);
     return false;
 }
 

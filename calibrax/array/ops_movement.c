@@ -168,7 +168,7 @@ cbx_array *cbx_slice(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t start
     bool descending = step < 0;
 
     if (!usable(ctx, "slice", x, axis, &axis)) return cbx__array_failed();
-    if (step == 0) return cbx__refuse_of(ctx, x, CBX_EINVAL, "'slice' by 0 has no length");
+    if (step == 0) return cbx__refuse_of(ctx, x, CBX_EINVAL, "the step of 'slice' must not be 0");
     if (step == PTRDIFF_MIN) step = -PTRDIFF_MAX;
     n = (ptrdiff_t)x->desc.shape[axis];
     start = bound(start, n, descending, descending ? n - 1 : 0);

@@ -86,7 +86,7 @@ cbx_array *cbx_matrix_norm(cbx_ctx *ctx, const cbx_array *x, cbx_matrix_ord ord,
         return cbx__refuse(ctx, CBX_ESHAPE, "'matrix_norm' needs a matrix, not %s: use 'vector_norm'",
                            cbx_array_desc_text(&x->desc, text, sizeof text));
     if ((unsigned)ord >= CBX_ORD_COUNT)
-        return cbx__refuse_of(ctx, x, CBX_EINVAL, "'matrix_norm' has no order %d", (int)ord);
+        return cbx__refuse_of(ctx, x, CBX_EINVAL, "'matrix_norm': unknown order %d", (int)ord);
     r = cbx__as(ctx, kept_norm(ctx, x, ord), cbx__real_of(x->desc.dtype));
     return cbx__tidy(ctx, mark, keepdims ? r : cbx_squeeze(ctx, cbx_squeeze(ctx, r, -1), -1));
 }

@@ -49,7 +49,7 @@ cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_
 
     if (cbx__unusable(ctx, how->name, 2, in)) return cbx__array_failed();
     if (a->desc.ndim == 0 || b->desc.ndim == 0)
-        return cbx__refuse_of(ctx, a->desc.ndim == 0 ? a : b, CBX_ESHAPE, "'%s' takes no scalars: use 'multiply'",
+        return cbx__refuse_of(ctx, a->desc.ndim == 0 ? a : b, CBX_ESHAPE, "'%s' does not take scalars: use 'multiply'",
                               how->name);
     row = a->desc.ndim == 1;
     column = b->desc.ndim == 1;

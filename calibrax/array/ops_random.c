@@ -21,7 +21,7 @@ static cbx_array *key_word(cbx_ctx *ctx, const char *name, const cbx_array *key)
     if (cbx__unusable(ctx, name, 1, &key)) return cbx__array_failed();
     if (key->desc.dtype != CBX_U32 || key->desc.ndim != 1 || key->desc.shape[0] != 2)
         return cbx__refuse(ctx, key->desc.dtype != CBX_U32 ? CBX_EDTYPE : CBX_ESHAPE,
-                           "the key of '%s' is %s, not uint32 (2,): make one with cbx_random_key", name,
+                           "the key of '%s' is %s, not uint32 (2,): create one with cbx_random_key", name,
                            cbx_array_desc_text(&key->desc, text, sizeof text));
     wide = cbx__as(ctx, key, CBX_U64);
     high = cbx_index(ctx, wide, 0, 0);
@@ -103,7 +103,7 @@ static cbx_array *bits_of(cbx_ctx *ctx, const char *name, const cbx_array *key, 
 cbx_array *cbx_random_bits(cbx_ctx *ctx, const cbx_array *key, int ndim, const size_t *shape, cbx_dtype dtype)
 {
     if (!cbx_dtype_is_unsigned(dtype))
-        return cbx__refuse(ctx, CBX_EDTYPE, "'random_bits' gives uint8, uint16, uint32 or uint64, not %s",
+        return cbx__refuse(ctx, CBX_EDTYPE, "'random_bits' returns uint8, uint16, uint32 or uint64, not %s",
                            cbx_dtype_name(dtype));
     return bits_of(ctx, "random_bits", key, ndim, shape, dtype);
 }
@@ -111,7 +111,7 @@ cbx_array *cbx_random_bits(cbx_ctx *ctx, const cbx_array *key, int ndim, const s
 static bool is_real(cbx_ctx *ctx, const char *name, cbx_dtype dtype)
 {
     if (dtype == CBX_F32 || dtype == CBX_F64) return true;
-    cbx__refuse(ctx, CBX_EDTYPE, "'%s' gives float32 or float64, not %s", name, cbx_dtype_name(dtype));
+    cbx__refuse(ctx, CBX_EDTYPE, "'%s' returns float32 or float64, not %s", name, cbx_dtype_name(dtype));
     return false;
 }
 
@@ -265,7 +265,7 @@ cbx_array *cbx_random_randint(cbx_ctx *ctx, const cbx_array *key, int ndim, cons
     int64_t ends[2] = { low, high - (high > INT64_MIN) };
 
     if (cbx_dtype_kind(dtype) != CBX_KIND_INT)
-        return cbx__refuse(ctx, CBX_EDTYPE, "'random_randint' gives integers, not %s", cbx_dtype_name(dtype));
+        return cbx__refuse(ctx, CBX_EDTYPE, "'random_randint' returns integers, not %s", cbx_dtype_name(dtype));
     for (int i = 0; i < 2; i++)
         if (low >= high || !cbx__fits(dtype, cbx_int(ends[i])))
             return cbx__refuse(ctx, CBX_EDOM, "'random_randint' of %s from %lld to %lld: the range is empty",
@@ -330,7 +330,7 @@ cbx_array *cbx_random_categorical(cbx_ctx *ctx, const cbx_array *key, const cbx_
                            logits->desc.ndim, CBX_MAX_RANK);
     if (!cbx__given(ctx, "random_categorical", "shape", ndim, shape)) return cbx__array_failed();
     if (logits->desc.shape[axis] == 0)
-        return cbx__refuse_of(ctx, logits, CBX_ESHAPE, "'random_categorical' of no categories has no draw");
+        return cbx__refuse_of(ctx, logits, CBX_ESHAPE, "'random_categorical' needs at least one category");
     if (ndim) memcpy(full, shape, (size_t)ndim * sizeof *shape);
     memcpy(full + ndim, logits->desc.shape, (size_t)logits->desc.ndim * sizeof *full);
     logits = cbx__as(ctx, logits, cbx__inexact(logits->desc.dtype));

@@ -32,7 +32,7 @@ static bool usable(cbx_ctx *ctx, const char *name, const cbx_semiring *s, const 
 {
     if (cbx__unusable(ctx, name, 2, in)) return false;
     if (s) return true;
-    cbx__refuse(ctx, CBX_EINVAL, "'%s' needs an algebra: take one from cbx_semiring_find", name);
+    cbx__refuse(ctx, CBX_EINVAL, "'%s' needs an algebra: get one from cbx_semiring_find", name);
     return false;
 }
 
@@ -67,7 +67,7 @@ static cbx_array *product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, 
 
     if (!usable(ctx, how.name, s, in)) return cbx__array_failed();
     if (raw && (s->functions || !cbx__traits_of[s->id].has_raw))
-        return cbx__refuse(ctx, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has", s->name);
+        return cbx__refuse(ctx, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has one", s->name);
     how.dtype = meeting_dtype(ctx, how.name, s, a, b);
     if (how.dtype == CBX_DTYPE_COUNT) return cbx__array_failed();
     how.semiring = s;
@@ -137,8 +137,8 @@ static bool slide(cbx_ctx *ctx, const cbx_conv_options *o, int i, size_t length,
         (taps > 0 && __builtin_mul_overflow(taps - 1, dilation, &window)) ||
         __builtin_add_overflow(window, taps > 0 ? 1 : 0, &window)) {
         cbx__refuse(ctx, CBX_EOVERFLOW,
-                    "a window of %zu taps with dilation %zu along axis %d is larger than memory can be", taps, dilation,
-                    i);
+                    "a window of %zu taps with dilation %zu along axis %d is larger than the address space", taps,
+                    dilation, i);
         return false;
     }
     if (o->padding == CBX_CONV_SAME && length > 0) {
@@ -150,8 +150,8 @@ static bool slide(cbx_ctx *ctx, const cbx_conv_options *o, int i, size_t length,
     }
     if (__builtin_add_overflow(length, low, &padded) || __builtin_add_overflow(padded, high, &padded) ||
         padded > PTRDIFF_MAX) {
-        cbx__refuse(ctx, CBX_EOVERFLOW, "axis %d with its padding, %zu + %zu + %zu, is longer than memory can be", i,
-                    low, length, high);
+        cbx__refuse(ctx, CBX_EOVERFLOW, "axis %d with its padding, %zu + %zu + %zu, is longer than the address space",
+                    i, low, length, high);
         return false;
     }
     if (window > padded) {

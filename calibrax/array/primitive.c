@@ -219,9 +219,9 @@ RULE(scatter)
 
     if (st) return st;
     if (o->attrs->mode < 0 || o->attrs->mode > CBX_SCATTER_MAX)
-        return cbx_fail(err, CBX_EINVAL, "'scatter' has no mode %d", o->attrs->mode);
+        return cbx_fail(err, CBX_EINVAL, "'scatter': unknown mode %d", o->attrs->mode);
     if (cbx_dtype_kind(o->d[0]->dtype) == CBX_KIND_COMPLEX && o->attrs->mode >= CBX_SCATTER_MIN)
-        return cbx_fail(err, CBX_EDTYPE, "'scatter' has no order of complex numbers");
+        return cbx_fail(err, CBX_EDTYPE, "'scatter': complex numbers have no order");
     if (!same_shape(&wanted, o->d[2])) return differ(o, &wanted, o->d[2], err);
     set_shape(out, o->d[0]->ndim, o->d[0]->shape);
     return CBX_OK;
@@ -291,7 +291,7 @@ RULE(reduce_some)
     if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
     if (!st) st = cbx_array_desc_count(out, &to, err);
     if (st || from > 0 || to == 0) return st;
-    return cbx_fail(err, CBX_ESHAPE, "'%s' of no elements has no value: %s", o->name, text_of(o->d[0], buf));
+    return cbx_fail(err, CBX_ESHAPE, "'%s' of an empty array is undefined: %s", o->name, text_of(o->d[0], buf));
 }
 
 RULE(along)
@@ -334,12 +334,12 @@ static cbx_status check_semiring(const operands *o, cbx_err *err)
 {
     const cbx_semiring *s = cbx_semiring_get((cbx_algebra)o->attrs->mode);
 
-    if (!s) return cbx_fail(err, CBX_EINVAL, "'%s' has no algebra %d", o->name, o->attrs->mode);
+    if (!s) return cbx_fail(err, CBX_EINVAL, "'%s': unknown algebra %d", o->name, o->attrs->mode);
     if (!cbx_semiring_takes(s, o->d[0]->dtype))
         return cbx_fail(err, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s", o->name, s->name,
                         cbx__traits_of[s->id].of_bool ? "bool" : "float32 or float64", cbx_dtype_name(o->d[0]->dtype));
     if (o->attrs->keep && !cbx__traits_of[s->id].has_raw)
-        return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has", s->name);
+        return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has one", s->name);
     return CBX_OK;
 }
 
@@ -487,8 +487,7 @@ RULE(fft)
     char buf[160];
 
     if (st || out->shape[o->attrs->axis] > 0) return st;
-    return cbx_fail(err, CBX_ESHAPE, "'%s' along an axis of no elements has no frequencies: %s", o->name,
-                    text_of(o->d[0], buf));
+    return cbx_fail(err, CBX_ESHAPE, "'%s' along an empty axis has no frequencies: %s", o->name, text_of(o->d[0], buf));
 }
 
 RULE(rfft)

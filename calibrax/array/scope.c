@@ -158,7 +158,8 @@ cbx_status cbx_scope_close_keep(cbx_scope *scope, size_t n, cbx_array **arrays, 
     if (!st && !open)
         return cbx_fail(err, CBX_EINVAL, "the scope is not open: it was closed before, or with an outer one");
     for (size_t i = 0; !st && i < n; i++)
-        if (cbx_array_is_failed(arrays[i])) st = cbx_fail(err, CBX_EINVAL, "result %zu of the scope is no array", i);
+        if (cbx_array_is_failed(arrays[i]))
+            st = cbx_fail(err, CBX_EINVAL, "result %zu of the scope is not an array", i);
     for (size_t i = 0; !st && i < n; i++) cbx_array_ref(arrays[i]);
     if (open) {
         drop_to(s, scope->first);

@@ -197,7 +197,7 @@ static cbx_status make_grad(cbx_ctx *ctx, const char *what, const cbx_fn *f, siz
 
     if (st) return st;
     if (f->nout != 1)
-        return cbx_fail(err, CBX_EINVAL, "'%s' of '%s', which gives %zu results: it must give one, a scalar", what,
+        return cbx_fail(err, CBX_EINVAL, "'%s' of '%s', which returns %zu results: it must return one, a scalar", what,
                         f->name, f->nout);
     if (n == 0) n = 1, argnums = NULL;
     if (n > f->nin)

@@ -175,7 +175,8 @@ cbx_status cbx_time_parse_iso(const char *s, int64_t *us, cbx_err *err)
     bool local = false;
     const char *p = take_offset(take_fraction(take_date_time(s, &tm), &fraction), &offset, &local);
     if (!p || *p)
-        return cbx_fail(err, CBX_EFORMAT, "'%s' is no ISO 8601 date and time, such as '2026-02-20T11:34:24+00:00'", s);
+        return cbx_fail(err, CBX_EFORMAT, "'%s' is not an ISO 8601 date and time, such as '2026-02-20T11:34:24+00:00'",
+                        s);
     time_t seconds = local ? mktime(&tm) : timegm(&tm) - offset;
     *us = (int64_t)seconds * US_PER_S + fraction;
     return CBX_OK;

@@ -122,7 +122,7 @@ static cbx_status temporary_create(cbx_arena *arena, const char *path, char **na
         if (*out_fd >= 0) return CBX_OK;
         if (errno != EEXIST) break;
     }
-    return cbx_fail_errno(err, errno, "cannot make a temporary file beside '%s'", path);
+    return cbx_fail_errno(err, errno, "cannot create a temporary file next to '%s'", path);
 }
 
 static bool write_all(int fd, const char *data, size_t len)
@@ -465,7 +465,7 @@ static cbx_status make_folders(char *path, mode_t mode, cbx_err *err)
         if (mkdir(path, mode)) {
             int saved = errno;
             if (!is_folder(path))
-                return cbx_fail_errno(err, saved == EEXIST ? ENOTDIR : saved, "cannot make the folder '%s'", path);
+                return cbx_fail_errno(err, saved == EEXIST ? ENOTDIR : saved, "cannot create the folder '%s'", path);
         }
         *p = kept;
         if (!kept) return CBX_OK;

@@ -81,7 +81,7 @@ cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t max_bytes, const
     inflateEnd(&z);
     if (out->status || rc == Z_MEM_ERROR) return cbx_fail_nomem(err, what);
     if (out->len - before > max_bytes)
-        return cbx_fail(err, CBX_EOVERFLOW, "'%s' holds more than %zu bytes", what, max_bytes);
+        return cbx_fail(err, CBX_EOVERFLOW, "'%s' has more than %zu bytes", what, max_bytes);
     if (rc == Z_STREAM_END) return CBX_OK;
     return cbx_fail(err, CBX_EFORMAT, "'%s' is not a gzip file, or is damaged", what);
 }

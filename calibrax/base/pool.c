@@ -164,8 +164,7 @@ cbx_status cbx_pool_get(cbx_pool *pool, size_t size, cbx_block *out, cbx_err *er
         return CBX_OK;
     }
     size_t capacity = cbx__pool_class(size);
-    if (capacity == 0)
-        return cbx_fail(err, CBX_ENOMEM, "a block of %zu bytes is more than an address space holds", size);
+    if (capacity == 0) return cbx_fail(err, CBX_ENOMEM, "a block of %zu bytes is larger than the address space", size);
     pthread_mutex_lock(&pool->lock);
     kept_node *kept = TAILQ_FIRST(&pool->same[class_index(capacity)]);
     void *data = kept ? kept_take(pool, kept) : capacity >= HUGE ? huge_map(capacity) : small_alloc(pool, capacity);

@@ -43,7 +43,7 @@ int cbx__fd_up(int fd)
 cbx_status cbx__memory_file(const char *name, int *fd, cbx_err *err)
 {
     int made = cbx__fd_up(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (made < 0) return cbx_fail_errno(err, errno, "cannot make a memory file for '%s'", name);
+    if (made < 0) return cbx_fail_errno(err, errno, "cannot create a memory file for '%s'", name);
     *fd = made;
     return CBX_OK;
 }
@@ -71,7 +71,7 @@ cbx_status cbx__memory_file_read(const cbx_allocator *al, int fd, const char *na
     if (fstat(fd, &info) != 0) return cbx_fail_errno(err, errno, "cannot read '%s'", name);
     size = (size_t)info.st_size;
     if (size > max_bytes)
-        return cbx_fail(err, CBX_EOVERFLOW, "'%s' holds %zu bytes, %zu at most are read", name, size, max_bytes);
+        return cbx_fail(err, CBX_EOVERFLOW, "'%s' has %zu bytes, and at most %zu are read", name, size, max_bytes);
     text = cbx_mem_alloc(al, size + 1);
     if (!text) return cbx_fail_nomem(err, name);
     st = read_all(fd, text, size, name, err);

@@ -147,7 +147,7 @@ static const struct row {
                               "backend",
                               offsetof(cbx_ctx_opts, backend) },
     [CBX_SETTING_USE_GPU] = { { "CALIBRAX_USE_GPU", "XPCS_USE_GPU", BOOL_WORDS, BOOL_WORDS, "false",
-                                "whether a GPU is wanted" },
+                                "whether a GPU is used" },
                               offsetof(cbx_settings, use_gpu),
                               parse_bool,
                               parse_bool,

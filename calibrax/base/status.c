@@ -26,8 +26,8 @@ static const struct {
     cbx_status status;
     const char *remedy; /* where it is the same whatever was done; NULL: what was done decides */
 } errnos[] = {
-    { ENOSPC, CBX_ENOSPC, "make room there and try again" },
-    { EDQUOT, CBX_ENOSPC, "make room there and try again" },
+    { ENOSPC, CBX_ENOSPC, "free space there and try again" },
+    { EDQUOT, CBX_ENOSPC, "free space there and try again" },
     { EFBIG, CBX_EIO, "raise the limit of a file's size (ulimit -f)" },
     { EMFILE, CBX_EIO, "raise the limit of open files (ulimit -n)" },
     { ENOENT, CBX_ENOENT, NULL },

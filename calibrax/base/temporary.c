@@ -21,8 +21,7 @@ cbx_status cbx__temporary_make(const char *what, char path[CBX__TEMPORARY_SIZE],
     if (n < 0 || n >= CBX__TEMPORARY_SIZE)
         st = cbx_fail(err, CBX_EIO, "the name of the scratch folder in '%.120s' is too long: set TMPDIR", tmp);
     else if (!mkdtemp(path))
-        st = cbx_fail(err, CBX_EIO,
-                      "cannot make a scratch folder in '%s': %s; set TMPDIR to a folder that can be written",
+        st = cbx_fail(err, CBX_EIO, "cannot create a scratch folder in '%s': %s; set TMPDIR to a writable folder",
                       tmp && *tmp ? tmp : "/tmp", strerror(errno));
     if (st) path[0] = 0;
     return st;
@@ -41,7 +40,7 @@ cbx_status cbx__temporary_make_in(cbx_ctx *ctx, const char *folder, const char *
     free(whole);
     if (!made) return cbx_fail_nomem(err, "the name of a scratch folder");
     if (!mkdtemp(made))
-        return cbx_fail(err, CBX_EIO, "cannot make a scratch folder in '%s': %s", folder, strerror(errno));
+        return cbx_fail(err, CBX_EIO, "cannot create a scratch folder in '%s': %s", folder, strerror(errno));
     *path = made;
     return CBX_OK;
 }

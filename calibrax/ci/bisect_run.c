@@ -60,9 +60,7 @@ static cbx_status find_ends(cbx__shell *sh, cbx_arena *arena, const char *reposi
 
     if (!st) st = cbx__repository_resolve(sh, arena, repository, bad_rev, "bisection", bad, err);
     if (st) return st;
-    if (!strcmp(*good, *bad))
-        return cbx_fail(err, CBX_EINVAL, "'%s' and '%s' are the same commit: there is nothing between them", good_rev,
-                        bad_rev);
+    if (!strcmp(*good, *bad)) return cbx_fail(err, CBX_EINVAL, "'%s' and '%s' are the same commit", good_rev, bad_rev);
     st = is_ancestor(sh, arena, repository, *good, *bad, &forward, err);
     if (!st && !forward) st = is_ancestor(sh, arena, repository, *bad, *good, &backward, err);
     if (st || forward) return st;
@@ -70,9 +68,10 @@ static cbx_status find_ends(cbx__shell *sh, cbx_arena *arena, const char *reposi
         return cbx_fail(err, CBX_EINVAL,
                         "the ends are swapped: the bad one, '%s', is an ancestor of the good one, '%s'", bad_rev,
                         good_rev);
-    return cbx_fail(err, CBX_EINVAL,
-                    "the good end '%s' is no ancestor of the bad end '%s': take `git merge-base %s %s` as the good end",
-                    good_rev, bad_rev, good_rev, bad_rev);
+    return cbx_fail(
+        err, CBX_EINVAL,
+        "the good commit '%s' is not an ancestor of the bad commit '%s': use `git merge-base %s %s` as the good commit",
+        good_rev, bad_rev, good_rev, bad_rev);
 }
 
 /* --- its graph --- */

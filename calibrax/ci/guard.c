@@ -110,7 +110,7 @@ static bool note_of(const cbx_guard *g, size_t i, cbx_text *note)
 
     cbx_text_reset(note);
     if (u->expired)
-        cbx_text_printf(note, "waiver '%s' expired after %s and waives nothing; %zu findings would need it", w->key,
+        cbx_text_printf(note, "waiver '%s' expired after %s and has no effect; %zu findings would need it", w->key,
                         w->until, u->fits);
     else if (!u->fits)
         cbx_text_printf(note, "waiver '%s' (until %s) is not needed; remove it", w->key, w->until);
@@ -274,9 +274,9 @@ static void write_markdown(const cbx_guard *g, cbx_text *out)
         left = put_rows(g, &row, CBX_GUARD_MARKDOWN_BYTES - tail - (out->len - start), out);
         cbx_text_clear(&row);
     }
-    if (left) cbx_text_printf(out, "\n%zu more rows are left out here.\n", left);
+    if (left) cbx_text_printf(out, "\n%zu more rows are not shown.\n", left);
     notes = each_note(g, out, put_markdown_note);
-    if (notes > MAX_NOTES) cbx_text_printf(out, "\n- %zu more notes on waivers are left out here", notes - MAX_NOTES);
+    if (notes > MAX_NOTES) cbx_text_printf(out, "\n- %zu more notes on waivers are not shown", notes - MAX_NOTES);
     if (notes) cbx_text_putc(out, '\n');
 }
 

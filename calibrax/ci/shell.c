@@ -240,7 +240,7 @@ cbx_status cbx__shell_measure(cbx__shell *sh, const cbx__shell_job *job, const c
     st = cbx__shell_output(sh, &text, &len, err);
     if (st) return st;
     if (!cbx__metric_scan(text, metric, value))
-        snprintf(end->message, sizeof end->message, "no number behind '%s' in the output of the benchmark", metric);
+        snprintf(end->message, sizeof end->message, "no number after '%s' in the output of the benchmark", metric);
     cbx_mem_free(cbx_ctx_allocator(sh->ctx), text, len + 1);
     return CBX_OK;
 }
@@ -251,7 +251,7 @@ cbx_status cbx__repository_find(const char *path, cbx_arena *arena, const char *
 {
     char *whole = realpath(path ? path : ".", NULL);
 
-    if (!whole) return cbx_fail(err, CBX_ENOENT, "there is no folder '%s'", path ? path : ".");
+    if (!whole) return cbx_fail(err, CBX_ENOENT, "the folder '%s' does not exist", path ? path : ".");
     *out = cbx_arena_strdup(arena, whole);
     free(whole);
     return *out ? CBX_OK : cbx_fail_nomem(err, "a command or a worktree");

@@ -43,7 +43,7 @@ static cbx_status no_others(const cbx_json *object, const char *const *names, si
     for (size_t i = 0; cbx_json_member(object, i, &key, &value); i++) {
         bool known = false;
         for (size_t k = 0; k < n; k++) known |= !strcmp(key, names[k]);
-        if (!known) return cbx_fail(err, CBX_EFORMAT, "%s: '%.80s' is no member of it; correct the name", where, key);
+        if (!known) return cbx_fail(err, CBX_EFORMAT, "%s: unknown member '%.80s'; correct the name", where, key);
     }
     return CBX_OK;
 }
@@ -72,7 +72,7 @@ static cbx_status read_one(cbx_waivers *w, const cbx_json *v, const char *where,
     if (!st) st = no_others(v, names, CBX_LEN(names), where, err);
     if (!st && fits_all(text[0]))
         st = cbx_fail(err, CBX_EFORMAT,
-                      "%s.key: '%.40s' fits every finding; name a point or a metric, as in '*:latency'", where,
+                      "%s.key: '%.40s' matches every finding; name a point or a metric, as in '*:latency'", where,
                       text[0]);
     if (st) return st;
     out->key = cbx_arena_strdup(&w->arena, text[0]);
@@ -80,7 +80,7 @@ static cbx_status read_one(cbx_waivers *w, const cbx_json *v, const char *where,
     out->until = cbx_arena_strdup(&w->arena, text[2]);
     if (!out->key || !out->reason || !out->until) return cbx_fail(err, CBX_ENOMEM, "out of memory for %s", where);
     if (!parse_day(out->until, &out->end_us))
-        return cbx_fail(err, CBX_EFORMAT, "%s.until: '%.40s' is no day; write it as 2026-12-31", where, out->until);
+        return cbx_fail(err, CBX_EFORMAT, "%s.until: '%.40s' is not a date; write it as 2026-12-31", where, out->until);
     return CBX_OK;
 }
 

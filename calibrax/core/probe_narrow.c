@@ -130,10 +130,12 @@ static cbx__narrow_loop find(cbx_narrow n)
         if (strcmp(cbx_machine_isa(), "plain") != 0 && leaf_7(1, 0, 4)) return i8_short;
         return (cbx__narrow_loop){ .why = "this CPU has no VNNI" };
     case CBX_NARROW_BF16_TILE:
-        if (leaf_7(0, 3, 22)) return may_tile() ? bf16_tiles : (cbx__narrow_loop){ .why = "the kernel gives no tiles" };
+        if (leaf_7(0, 3, 22))
+            return may_tile() ? bf16_tiles : (cbx__narrow_loop){ .why = "the kernel does not grant tiles" };
         return (cbx__narrow_loop){ .why = "this CPU has no AMX-BF16" };
     case CBX_NARROW_I8_TILE:
-        if (leaf_7(0, 3, 25)) return may_tile() ? i8_tiles : (cbx__narrow_loop){ .why = "the kernel gives no tiles" };
+        if (leaf_7(0, 3, 25))
+            return may_tile() ? i8_tiles : (cbx__narrow_loop){ .why = "the kernel does not grant tiles" };
         return (cbx__narrow_loop){ .why = "this CPU has no AMX-INT8" };
     case CBX_NARROW_COUNT: break;
     }
@@ -184,7 +186,7 @@ static cbx__narrow_loop find(cbx_narrow n)
         cbx__narrow_loop loop;
         unsigned long type, bit;
     } loops[CBX_NARROW_COUNT] = {
-        [CBX_NARROW_F16] = { { "fmla, 128 bits", f16_neon, OPS(8), "this CPU has no arithmetic of half precision" },
+        [CBX_NARROW_F16] = { { "fmla, 128 bits", f16_neon, OPS(8), "this CPU has no half-precision arithmetic" },
                              AT_HWCAP,
                              HALF },
         [CBX_NARROW_BF16] = { { "bfdot, 128 bits", bf16_neon, OPS(8), "this CPU has no BF16 extension" },
@@ -209,7 +211,7 @@ static cbx__narrow_loop find(cbx_narrow n)
 static cbx__narrow_loop find(cbx_narrow n)
 {
     (void)n;
-    return (cbx__narrow_loop){ .why = "no instruction of this architecture is known here" };
+    return (cbx__narrow_loop){ .why = "instructions of this architecture are not supported" };
 }
 
 #endif

@@ -188,7 +188,7 @@ static cbx_status add_batches(conversion *c, cbx_arena *arena, const cbx_timing_
 static cbx_status check_object(const cbx_json *v, const char *name, cbx_err *err)
 {
     if (v && cbx_json_typeof(v) != CBX_JSON_OBJECT)
-        return cbx_fail(err, CBX_EINVAL, "'%s' of a result is no object", name);
+        return cbx_fail(err, CBX_EINVAL, "'%s' of a result is not an object", name);
     return v ? cbx__record_check_json(v, name, err) : CBX_OK;
 }
 
@@ -208,7 +208,7 @@ cbx_status cbx_run_builder_add_result(cbx_run_builder *b, const cbx_result *r, c
     cbx_status st = check_object(r->metadata, "metadata", err);
 
     if (!st) st = check_object(r->config, "config", err);
-    if (!st && !b->run) st = cbx_fail(err, CBX_EINVAL, "the run was taken out of its builder already");
+    if (!st && !b->run) st = cbx_fail(err, CBX_EINVAL, "the run was already taken from its builder");
     if (st) return st;
     cbx_arena_init(&arena, &b->al);
     c.metrics = cbx_arena_calloc(&arena, r->nmetrics + DERIVED_MAX, sizeof *c.metrics);

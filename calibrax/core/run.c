@@ -267,7 +267,7 @@ cbx_status cbx_run_builder_from(cbx_ctx *ctx, const cbx_run *run, cbx_run_builde
 
 static cbx_status check_open(const cbx_run_builder *b, cbx_err *err)
 {
-    return b->run ? CBX_OK : cbx_fail(err, CBX_EINVAL, "the run was taken out of its builder already");
+    return b->run ? CBX_OK : cbx_fail(err, CBX_EINVAL, "the run was already taken from its builder");
 }
 
 cbx_status cbx_run_builder_set_id(cbx_run_builder *b, const char *id, cbx_err *err)

@@ -337,7 +337,7 @@ static cbx_status take_run(site *s, const cbx_run *run, size_t number, cbx_err *
     cbx_status st = CBX_OK;
 
     if (!cbx_run_commit(run) || !*cbx_run_commit(run))
-        return cbx_fail(err, CBX_EINVAL, "run '%s' has no commit, and asv files results by commit", cbx_run_id(run));
+        return cbx_fail(err, CBX_EINVAL, "run '%s' has no commit, and asv stores results by commit", cbx_run_id(run));
     if (!file_run(s, run, number)) return cbx_fail_nomem(err, NULL);
     for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
         const cbx_point *p = cbx_run_point(run, i);

@@ -272,8 +272,7 @@ cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const c
 
     if (!format->export_analysis)
         return cbx_fail(err, CBX_EUNSUPPORTED,
-                        "'%s' has no form for a run against a baseline: take markdown, html, latex or csv",
-                        format->name);
+                        "'%s' cannot show a run against a baseline: use markdown, html, latex or csv", format->name);
     st = cbx__export_begin(ctx, format, opts, &job, err);
     if (st) return st;
     if (!job.opts.allow_machines) st = check_machines(run, baseline, err);

@@ -583,8 +583,8 @@ static cbx_status find_roofs(cbx_export_job *job, const cbx_run *run, roofs *out
     if (st) return st;
     if (!strcmp(machine, here.id)) return roofs_of_machine(job, here.id, out, err);
     return cbx_fail(err, CBX_ENOENT,
-                    "run '%s' is of another machine, and its metadata has no roofs: "
-                    "add \"roofs\": {\"flop_per_s\": {NAME: X}, \"bytes_per_s\": {NAME: X}}",
+                    "run '%s' is from a different machine, and its metadata has no roofs: add \"roofs\": "
+                    "{\"flop_per_s\": {NAME: X}, \"bytes_per_s\": {NAME: X}}",
                     cbx_run_id(run));
 }
 
@@ -616,8 +616,8 @@ static cbx_status find_kernels(cbx_export_job *job, const grid *g, cbx_plot_kern
     if (rate == t->ncolumns || intensity == t->ncolumns)
         if (job->opts.nmetrics)
             return cbx_fail(err, CBX_EINVAL,
-                            "a roofline is drawn of the metrics flop_per_s and intensity, and '%s' was not asked for: "
-                            "name both, or no metrics at all",
+                            "a roofline plot needs the metrics flop_per_s and intensity, and '%s' was not selected: "
+                            "name both, or no metrics",
                             rate == t->ncolumns ? "flop_per_s" : "intensity");
     return cbx_fail(err, CBX_ENOENT,
                     "no point of run '%s' has the metrics flop_per_s and intensity [flop/byte], both above 0",
@@ -662,7 +662,7 @@ static const struct kind {
     { "convergence", "samples in their order, as errors over iterations", draw_convergence, NULL },
     { "heat", "a metric as a table of colours", draw_heat, NULL },
     { "pareto", "two metrics, and the front", NULL, draw_pareto },
-    { "roofline", "kernels under what the machine can do", NULL, draw_roofline },
+    { "roofline", "kernels under the limits of the machine", NULL, draw_roofline },
 };
 
 size_t cbx_export_nplots(void) { return CBX_LEN(kinds); }
@@ -752,7 +752,7 @@ static cbx_status draw_run(cbx_export_job *job, const cbx_run *run, cbx_err *err
     const cbx_exporter cbx__export_##form = { sizeof(cbx_exporter),                                                    \
                                               CBX_EXPORTER_ABI,                                                        \
                                               #form,                                                                   \
-                                              "plots, one a metric unless others are asked for: run-ID-METRIC." #form, \
+                                              "plots, by default one for each metric: run-ID-METRIC." #form,           \
                                               draw_run,                                                                \
                                               NULL }
 PLOT_EXPORTER(svg);

@@ -346,6 +346,6 @@ static cbx_status export_run(cbx_export_job *job, const cbx_run *run, cbx_err *e
     const cbx_exporter cbx__export_##form = { sizeof(cbx_exporter), CBX_EXPORTER_ABI, #form, summary,                  \
                                               export_run,           export_analysis }
 TABLE_EXPORTER(latex, "a booktabs table: run-ID.tex");
-TABLE_EXPORTER(html, "a page of its own: run-ID.html");
+TABLE_EXPORTER(html, "a separate page: run-ID.html");
 TABLE_EXPORTER(csv, "every digit, RFC 4180: run-ID.csv");
 TABLE_EXPORTER(markdown, "a table: run-ID.md");

@@ -109,7 +109,7 @@ static cbx_status check_rule(const cbx_alert_rule *r, cbx_err *err)
     for (size_t i = 0; i < CBX_ALERT_LEVELS; i++) {
         if (isnan(r->levels[i])) continue;
         if (!isnan(before) && worse(r, before, r->levels[i]))
-            return cbx_fail(err, CBX_EINVAL, "rule of '%s': the level of %s lies before one that is less severe",
+            return cbx_fail(err, CBX_EINVAL, "rule of '%s': the level of %s is reached before a less severe one",
                             r->metric, severity_names[i + 1]);
         before = r->levels[i];
     }

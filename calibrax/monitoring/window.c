@@ -24,7 +24,7 @@ cbx_status cbx_window_create(cbx_ctx *ctx, size_t capacity, uint64_t age_ns, cbx
     cbx_window *w;
 
     if (capacity < 1 || capacity > CBX_WINDOW_MAX)
-        return cbx_fail(err, CBX_EINVAL, "a window must hold 1 to %d values, got %zu", CBX_WINDOW_MAX, capacity);
+        return cbx_fail(err, CBX_EINVAL, "a window must have 1 to %d values, got %zu", CBX_WINDOW_MAX, capacity);
     w = cbx_mem_zalloc(al, sizeof *w);
     if (!w) return cbx_fail_nomem(err, "a window");
     w->al = *al;

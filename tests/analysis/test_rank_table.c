@@ -149,7 +149,7 @@ static void refusals(void **state)
         { 0, 0, NULL, NULL, CBX_EINVAL, "there are 0", "nothing at all" },
         { 0, 2, NULL, NULL, CBX_EEXIST, "has two values for 'p@s{}:ms'", "a run twice" },
         { 3, 1, "by", NULL, CBX_EEXIST, "'a' has two values for 'p@s{}:ms'", "within a run" },
-        { 2, 2, NULL, NULL, CBX_EFORMAT, "'ms' has another unit or direction in run", "units" },
+        { 2, 2, NULL, NULL, CBX_EFORMAT, "the unit or direction of 'ms' in run", "units" },
         { 1, 2, NULL, &none, CBX_ENOENT, "'none'", "a misspelt metric" },
     };
     cbx_ctx *ctx = NULL;

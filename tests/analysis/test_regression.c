@@ -230,8 +230,8 @@ static void machines(void **state)
         { "m", "m", false, CBX_MACHINE_SAME, 0, "one machine" },
         { "m", "n", false, CBX_MACHINE_OTHER, 2, "two machines" },
         { "m", "n", true, CBX_MACHINE_OTHER, 0, "two machines, allowed" },
-        { NULL, "n", false, CBX_MACHINE_UNKNOWN, 2, "the run does not say" },
-        { "m", NULL, false, CBX_MACHINE_UNKNOWN, 2, "the baseline does not say" },
+        { NULL, "n", false, CBX_MACHINE_UNKNOWN, 2, "the run does not name" },
+        { "m", NULL, false, CBX_MACHINE_UNKNOWN, 2, "the baseline does not name" },
         { NULL, NULL, false, CBX_MACHINE_UNKNOWN, 2, "neither says" },
         { NULL, NULL, true, CBX_MACHINE_UNKNOWN, 0, "neither says, allowed" },
     };

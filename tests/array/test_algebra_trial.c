@@ -485,7 +485,7 @@ static void on_gpu(void **state)
         char words[96];
         size_t bytes = 17;
 
-        snprintf(words, sizeof words, "algebra '%s' has no kernels for GPUs: it runs on the CPU alone", cases[i].name);
+        snprintf(words, sizeof words, "algebra '%s' has no kernels for GPUs: it runs on the CPU only", cases[i].name);
         q.product.semiring = e.semiring = cbx_semiring_find(cases[i].name);
         q.product.m = (size_t)1 << 31, q.product.k = q.product.n = 4;
         CHECK_STATUS(cbx_cuda_matmul_workspace(NULL, &q, &bytes, &err), cases[i].product, cases[i].why);

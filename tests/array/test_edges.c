@@ -277,7 +277,7 @@ static void steps_are_not_named(void **state)
         { CBX_EDOM, "'matrix_power' is singular" },
         { CBX_EDOM, "of 'segment_max'" },
         { CBX_EDOM, "of 'segment_mean'" },
-        { CBX_ESHAPE, "'random_categorical' of" },
+        { CBX_ESHAPE, "'random_categorical' needs at least one category" },
         { CBX_ESHAPE, "'stack' cannot join float64 (2, 2) with float64 (2,)" },
     };
     cbx_ctx *c = context();

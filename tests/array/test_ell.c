@@ -671,7 +671,7 @@ static void bad_input_is_named(void **state)
     cbx_ell_source s = { sizeof s, 2, 3, 2, index, NULL, NULL };
     CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
     CHECK_STATUS(cbx_ell_create(c, &s, &g, &err), CBX_EDOM, "an index outside");
-    CHECK(strstr(err.message, "row 1, place 1 leads to column 7 of 3"), "row, place and column are named");
+    CHECK(strstr(err.message, "row 1, place 1 refers to column 7 of 3"), "row, place and column are named");
     s.degree = long_degree;
     CHECK_STATUS(cbx_ell_create(c, &s, &g, &err), CBX_EDOM, "a row longer than its room");
     s.rows = (size_t)1 << 20, s.width = 1 << 13;

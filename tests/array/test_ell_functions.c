@@ -367,12 +367,12 @@ static void what_is_refused(void **state)
         const char *words;
     } cases[] = {
         { CBX_EDTYPE, "'ell_matmul' over 'parity' does not take float32" },
-        { CBX_EINVAL, "algebra 'parity' cannot fold weighted messages: give its functions an update" },
+        { CBX_EINVAL, "algebra 'parity' cannot fold weighted messages: define 'update' in its functions" },
         { CBX_EINVAL, "'ell_matmul_vjp' over 'most' has no derivative" },
         { CBX_EINVAL, "'ell_matmul' needs a semiring" },
         { CBX_EDTYPE, "'ell_edge_aggregate' over 'most' takes float32, not float64" },
-        { CBX_EINVAL, "'ell_edge_aggregate' over 'parity' cannot fold messages: give its functions an update" },
-        { CBX_EINVAL, "'ell_edge_aggregate_vjp' over 'most', given by functions, has no derivative" },
+        { CBX_EINVAL, "'ell_edge_aggregate' over 'parity' cannot fold messages: define 'update' in its functions" },
+        { CBX_EINVAL, "'ell_edge_aggregate_vjp' over 'most', defined by functions, has no derivative" },
     };
     const cbx_semiring s = algebra("most", &max), whole = algebra("parity", &parity);
 

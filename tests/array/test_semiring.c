@@ -471,7 +471,7 @@ static void test_bad_arguments(void **state)
         { break_ldc, CBX_EINVAL, "coincide" },
         { break_step, CBX_EINVAL, "coincide" },
         { break_overlap, CBX_EINVAL, "overlaps B" },
-        { break_k, CBX_EOVERFLOW, "larger than memory" },
+        { break_k, CBX_EOVERFLOW, "larger than the address space" },
         { break_reach, CBX_EOVERFLOW, "larger than" },
         { break_raw, CBX_EINVAL, "only euclidean" },
         { break_capacity, CBX_EINVAL, "workspace" },

@@ -328,7 +328,7 @@ static void bad_input_gets_one_sentence(void **state)
         { CBX_EINVAL, "use 'where'" },
         { CBX_ESHAPE, "'extract' of 6 elements with 3" },
         { CBX_EINVAL, "needs a fill" },
-        { CBX_EOVERFLOW, "300 is no uint8" },
+        { CBX_EOVERFLOW, "300 is outside the range of uint8" },
         { CBX_EINVAL, "NULL" },
         { CBX_ESHAPE, "'segment_max' of 6 rows" },
         { CBX_EDOM, "index 5" },
@@ -343,10 +343,10 @@ static void bad_input_gets_one_sentence(void **state)
         { CBX_EDOM, "'quantile' of 1.5" },
         { CBX_EINVAL, "no arrays" },
         { CBX_ESHAPE, "'average' takes weights" },
-        { CBX_EDTYPE, "no bool" },
+        { CBX_EDTYPE, "not take bool" },
         { CBX_EDTYPE, "complex128" },
         { CBX_ESHAPE, "do not broadcast" },
-        { CBX_EDTYPE, "order of complex" },
+        { CBX_EDTYPE, "complex numbers have no order" },
         { CBX_EOVERFLOW, "'repeat' makes axis 0 too long" },
     };
     cbx_ctx *c = context();

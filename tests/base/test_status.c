@@ -64,8 +64,8 @@ static void errno_becomes_a_status(void **state)
         cbx_status wanted;
         const char *why, *remedy;
     } cases[] = {
-        { ENOSPC, CBX_ENOSPC, "disk full", "; make room there and try again" },
-        { EDQUOT, CBX_ENOSPC, "quota used up", "; make room there and try again" },
+        { ENOSPC, CBX_ENOSPC, "disk full", "; free space there and try again" },
+        { EDQUOT, CBX_ENOSPC, "quota used up", "; free space there and try again" },
         { EFBIG, CBX_EIO, "a limit", "; raise the limit of a file's size (ulimit -f)" },
         { EMFILE, CBX_EIO, "another limit", "; raise the limit of open files (ulimit -n)" },
         { ENOENT, CBX_ENOENT, "absent", "" },

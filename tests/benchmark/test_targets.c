@@ -33,7 +33,7 @@ static void outcomes(void **state)
         { &higher, { INFINITY, NAN, NAN, NULL, 0 }, 0.8, CBX_TARGET_NOT_A_NUMBER, 1, "infinite" },
         { &lower, { 0.1, NAN, NAN, NULL, 0 }, NAN, CBX_TARGET_NOT_A_NUMBER, 1, "a target that is none" },
         { &lower, { 0.1, NAN, NAN, with_nan, 3 }, 0.8, CBX_TARGET_NOT_A_NUMBER, 1, "a sample that is none" },
-        { &info, { 0.1, NAN, NAN, NULL, 0 }, 0.8, CBX_TARGET_NO_DIRECTION, 2, "info has no better side" },
+        { &info, { 0.1, NAN, NAN, NULL, 0 }, 0.8, CBX_TARGET_NO_DIRECTION, 2, "info has no direction" },
         { NULL, { 0.1, NAN, NAN, NULL, 0 }, 0.8, CBX_TARGET_NO_DIRECTION, 2, "nobody defines it" },
     };
     cbx_target_check t;

@@ -246,7 +246,7 @@ static void options_that_would_pass_all(void **state)
                          "[{\"key\":\"%s\",\"reason\":\"r\",\"until\":\"2026-12-31\"}]}",
                          keys[i]);
         CHECK_STATUS(cbx_waivers_from_text(ctx, text, (size_t)n, "w", &w, &err), CBX_EFORMAT, keys[i]);
-        CHECK(strstr(err.message, "fits every finding") != NULL, err.message);
+        CHECK(strstr(err.message, "matches every finding") != NULL, err.message);
     }
     cbx_run_free(base);
     cbx_run_free(now);

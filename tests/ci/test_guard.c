@@ -156,18 +156,18 @@ static void waivers_read_strictly(void **state)
         { "{\"schema\":\"calibrax-waivers\",\"version\":2,\"waivers\":[]}", CBX_EVERSION, "version 2" },
         { "{\"schema\":\"calibrax-waivers\",\"waivers\":[]}", CBX_EFORMAT, "version" },
         { "{" HEAD ",\"waivers\":{}}", CBX_EFORMAT, "waivers" },
-        { "{" HEAD ",\"waivers\":[],\"waiver\":[]}", CBX_EFORMAT, "'waiver' is no member" },
+        { "{" HEAD ",\"waivers\":[],\"waiver\":[]}", CBX_EFORMAT, "unknown member 'waiver';" },
         { "{" HEAD ",\"waivers\":[3]}", CBX_EFORMAT, "waivers.0" },
         { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\"}]}", CBX_EFORMAT, "until" },
         { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"until\":\"2026-01-01\"}]}", CBX_EFORMAT, "reason" },
         { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"\",\"until\":\"2026-01-01\"}]}", CBX_EFORMAT,
           "reason is empty" },
         { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2026-02-29\"}]}", CBX_EFORMAT,
-          "no day" },
+          "not a date" },
         { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2026-1-01\"}]}", CBX_EFORMAT,
-          "no day" },
+          "not a date" },
         { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2026-01-01 \"}]}", CBX_EFORMAT,
-          "no day" },
+          "not a date" },
         { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2024-02-29\"}]}", CBX_OK, "" },
         { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2026-01-01\",\"note\":1}]}",
           CBX_EFORMAT, "'note'" },
@@ -200,8 +200,8 @@ static void text_and_commands(void **state)
     s = write(g, CBX_GUARD_TEXT, &out);
     CHECK(strstr(s, "FAILED: 1 regressed\n") == s, "the answer first");
     check_has(s, "  - a@s{k=v}:ms regressed by +100 %: 2 ms, was 1 (threshold 5 %, by value)\n", "the regression");
-    check_has(s, "  - gone@s{k=v}:ms is in the baseline and missing now", "what is dropped");
-    check_has(s, "waiver 'gone*' expired after 2025-12-31 and waives nothing; 1 findings would need it", "expired");
+    check_has(s, "  - gone@s{k=v}:ms is in the baseline but missing in the run", "what is dropped");
+    check_has(s, "waiver 'gone*' expired after 2025-12-31 and has no effect; 1 findings would need it", "expired");
     check_has(s, "waiver 'b@*' (until 2027-01-01) is not needed", "not needed");
     CHECK(!strstr(s, "b@s{k=v}:ms unchanged"), "no line for what is unchanged");
 
@@ -334,7 +334,7 @@ static void markdown_is_bounded(void **state)
     s = write(g, CBX_GUARD_MARKDOWN, &out);
     CHECK_LE(strlen(s), CBX_GUARD_MARKDOWN_BYTES, "[bytes] bounded");
     CHECK_GT(strlen(s), CBX_GUARD_MARKDOWN_BYTES / 2, "[bytes] and used");
-    check_has(s, "more rows are left out here", "the rest is counted");
+    check_has(s, "more rows are not shown.\n", "the rest is counted");
     cbx_text_clear(&out);
     cbx_guard_free(g);
     cbx_regression_free(r);

@@ -153,7 +153,7 @@ BAD = (
         "Debian's torch has no CUDA",
         "no such torch",
     ),
-    (("numpy",), {"NPERF_REFS_ENV_DIR": "/proc/here"}, "cannot make the folder '/proc/here'", "unwritable folder"),
+    (("numpy",), {"NPERF_REFS_ENV_DIR": "/proc/here"}, "cannot create the folder '/proc/here'", "unwritable folder"),
     (("numpy",), {"NPERF_REFS_PYTHON": "/no/python"}, "no Python 3.11 or newer", "no Python"),
 )
 

@@ -22,12 +22,12 @@ void cbx__cublas_open(cbx_cuda *g, const char *path)
     int number;
 
     if (path && !*path) {
-        (void)cbx_fail(&why, CBX_EUNAVAILABLE, "cuBLAS is not to be used");
+        (void)cbx_fail(&why, CBX_EUNAVAILABLE, "cuBLAS is disabled");
     } else if (!cbx_library_open_known(g->ctx, CBX_LIBRARY_CUBLAS, path, symbols, CBX_LEN(symbols), &b->library,
                                        &why)) {
         number = b->create(&b->handle);
         if (!number) return;
-        (void)cbx_fail(&why, CBX_EUNAVAILABLE, "'%s' refuses 'cublasCreate_v2' with status %d",
+        (void)cbx_fail(&why, CBX_EUNAVAILABLE, "'cublasCreate_v2' of '%s' failed with status %d",
                        cbx_library_name(b->library), number);
         cbx_library_close(b->library);
         b->library = NULL;
@@ -86,5 +86,5 @@ cbx_status cbx__cublas_run(cbx_cuda *g, const cbx__cublas_product *q, void *stre
                              &zero_f64, q->c.x, ldc, q->c.batch, batches);
     if (!number) return CBX_OK;
     return cbx_fail(err, number == 3 ? CBX_ENOMEM : CBX_EINTERNAL,
-                    "cuBLAS refuses a product of m=%d k=%d n=%d with status %d", m, k, n, number);
+                    "cuBLAS failed for a product of m=%d k=%d n=%d with status %d", m, k, n, number);
 }

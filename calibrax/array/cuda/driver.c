@@ -28,7 +28,7 @@ cbx_status cbx__cuda_fault(const char *call, int number, cbx_err *err)
 
     for (size_t i = 0; i < CBX_LEN(known); i++)
         if (known[i].number == number) st = known[i].status;
-    return cbx_fail(err, st, "the CUDA driver refuses '%s' with error %d: %s", call, number, cbx__cuda_words(number));
+    return cbx_fail(err, st, "'%s' of the CUDA driver failed with error %d: %s", call, number, cbx__cuda_words(number));
 }
 
 cbx_status cbx__cuda_enter(cbx_cuda *g, cbx_err *err)
@@ -60,7 +60,7 @@ static cbx_status load_driver(cbx_cuda *g, const cbx_cuda_opts *o, cbx_err *err)
     st = cbx_library_open_known(g->ctx, CBX_LIBRARY_CUDA, o->driver, symbols, CBX_LEN(symbols), &g->library, err);
     if (st) return st;
     if (o->device < 0 || o->device >= count)
-        return cbx_fail(err, CBX_EINVAL, "there is no GPU %d: the driver has %d, from 0 on", o->device, count);
+        return cbx_fail(err, CBX_EINVAL, "GPU %d does not exist: the driver has %d, numbered from 0", o->device, count);
     return cbx__cuda_describe(&g->driver, o->device, &g->device, err);
 }
 
@@ -120,7 +120,7 @@ cbx_status cbx_cuda_open(cbx_ctx *ctx, const cbx_cuda_opts *opts, cbx_cuda **out
                         o->struct_size, sizeof *o);
     if (!o->images && !cbx_cuda_build())
         return cbx_fail(err, CBX_EUNAVAILABLE,
-                        "this library has no kernels for GPUs: build it where nvcc is, with -Dcuda=enabled");
+                        "this library has no kernels for GPUs: build it where nvcc is installed, with -Dcuda=enabled");
     cbx_cuda *g = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *g);
     if (!g) return cbx_fail(err, CBX_ENOMEM, "no memory for a GPU's handle");
     g->ctx = ctx;
@@ -191,8 +191,10 @@ cbx_status cbx_cuda_alloc(cbx_cuda *g, size_t bytes, void **out, cbx_err *err)
     int number = bytes ? g->alloc(&p, bytes) : 0;
     if (bytes) cbx__cuda_leave(g);
     if (number == 2)
-        return cbx_fail(err, CBX_ENOMEM, "no %zu bytes of memory on '%s': end what holds it, 'nvidia-smi' lists it",
-                        bytes, g->device.name);
+        return cbx_fail(
+            err, CBX_ENOMEM,
+            "'%s' does not have %zu bytes of free memory: end the processes that use it, 'nvidia-smi' lists them",
+            g->device.name, bytes);
     if (number) return cbx__cuda_fault("cuMemAlloc_v2", number, err);
     *out = (void *)p;
     return CBX_OK;
@@ -253,8 +255,8 @@ cbx_status cbx__cuda_launch(cbx_cuda *g, cbx__cuda_kernel k, int64_t blocks, uns
     if (blocks == 0) return CBX_OK;
     if (blocks > INT32_MAX)
         return cbx_fail(err, CBX_EOVERFLOW,
-                        "kernel '%s' would need %lld blocks, a GPU takes 2^31 - 1: split the product", kernels[k].name,
-                        (long long)blocks);
+                        "kernel '%s' would need %lld blocks, the maximum of a GPU is 2^31 - 1: split the product",
+                        kernels[k].name, (long long)blocks);
     int number = g->launch(g->kernels[k], (unsigned)blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL);
     return number ? cbx__cuda_fault("cuLaunchKernel", number, err) : CBX_OK;
 }

@@ -81,10 +81,10 @@ static cbx_status check(const cbx_ell_product *p, cbx__ell_call call, cbx_err *e
     if (p->start && p->width == 0) q.index = NULL;
     q.isa = CBX_ISA_COUNT;
     if (call == CBX__ELL_PRODUCT && p->semiring && p->semiring->functions)
-        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' is given by functions, which run on the CPU alone",
+        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' is defined by functions, which run on the CPU only",
                         p->semiring->name);
     if (call == CBX__ELL_PRODUCT && p->semiring && !cbx__traits_of[p->semiring->id].on_gpu)
-        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' has no kernels for GPUs: it runs on the CPU alone",
+        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' has no kernels for GPUs: it runs on the CPU only",
                         p->semiring->name);
     return cbx__ell_check(&q, call, err);
 }

@@ -44,17 +44,16 @@ static cbx_status check(const cbx_cuda_matmul *q, cbx_err *err)
         return cbx_fail(err, CBX_EINVAL, "cbx_cuda_matmul has %u bytes, not %zu: start from CBX_CUDA_MATMUL_INIT",
                         q->struct_size, sizeof *q);
     if (p->semiring && p->semiring->functions)
-        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' is given by functions, which run on the CPU alone",
+        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' is defined by functions, which run on the CPU only",
                         p->semiring->name);
     if (p->semiring && !cbx__traits_of[p->semiring->id].on_gpu)
-        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' has no kernels for GPUs: it runs on the CPU alone",
+        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' has no kernels for GPUs: it runs on the CPU only",
                         p->semiring->name);
     if (p->m > INT32_MAX || p->k > INT32_MAX || p->n > INT32_MAX || q->batches > INT32_MAX)
-        return cbx_fail(err, CBX_EOVERFLOW,
-                        "m=%zu k=%zu n=%zu, %zu of them: a GPU's product takes less than 2^31 of each", p->m, p->k,
-                        p->n, q->batches);
+        return cbx_fail(err, CBX_EOVERFLOW, "m=%zu k=%zu n=%zu, batch %zu: each must be less than 2^31 on a GPU", p->m,
+                        p->k, p->n, q->batches);
     if ((unsigned)q->gemm > CBX_CUDA_GEMM_CUBLAS)
-        return cbx_fail(err, CBX_EINVAL, "no way to make a product has the number %u", (unsigned)q->gemm);
+        return cbx_fail(err, CBX_EINVAL, "no method of a product has the number %u", (unsigned)q->gemm);
     return CBX_OK;
 }
 
@@ -197,7 +196,7 @@ static cbx_status plan(cbx_cuda *g, const cbx_cuda_matmul *q, job *j, cbx_err *e
     }
     if (!st && !lay_out(j))
         st = cbx_fail(err, CBX_EOVERFLOW,
-                      "the workspace of m=%zu k=%zu n=%zu, %zu of them, is larger than memory can be", q->product.m,
+                      "the workspace of m=%zu k=%zu n=%zu, batch %zu, is larger than the address space", q->product.m,
                       q->product.k, q->product.n, q->batches);
     return st;
 }
@@ -410,7 +409,7 @@ static cbx_status place_workspace(job *j, cbx_err *err)
     if (j->bytes == 0) return CBX_OK;
     if (j->p->workspace_bytes < j->bytes || (uintptr_t)j->p->workspace % 256 != 0)
         return cbx_fail(err, CBX_EINVAL,
-                        "the workspace has %zu bytes of %zu, or is not 256-byte aligned: ask cbx_cuda_matmul_workspace",
+                        "the workspace has %zu bytes of %zu, or is not 256-byte aligned: see cbx_cuda_matmul_workspace",
                         j->p->workspace_bytes, j->bytes);
     for (size_t i = 0; i < PARTS; i++) j->part[i] = (char *)j->p->workspace + j->at[i];
     return CBX_OK;

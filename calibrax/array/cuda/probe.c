@@ -137,7 +137,7 @@ static cbx_status fit_turns(bench *b, task *t, cbx_err *err)
         if (st || ms >= wanted / 2) return st;
         if (!(ms > 0)) break;
     }
-    return cbx_fail(err, CBX_EINTERNAL, "%lld rounds of '%s' took %g ms by the device's clock: the clock does not run",
+    return cbx_fail(err, CBX_EINTERNAL, "%lld rounds of '%s' took %g ms by the device's clock: the clock is stopped",
                     (long long)t->turns, t->s.by, ms);
 }
 
@@ -148,7 +148,7 @@ static cbx_status measure(bench *b, task *t, cbx_err *err)
     if (!st) st = take_slices(b, t, b->slices, b->per_s, err);
     for (size_t i = 0; i < b->slices && !st; i++) {
         if (!(b->per_s[i] > 0))
-            st = cbx_fail(err, CBX_EINTERNAL, "a slice of '%s' took no time by the device's clock", t->s.by);
+            st = cbx_fail(err, CBX_EINTERNAL, "a slice of '%s' took 0 ms by the device's clock", t->s.by);
         b->per_s[i] = t->work * (double)t->turns / (1e-3 * b->per_s[i]);
     }
     if (st) return st;
@@ -195,8 +195,7 @@ static cbx_status probe_rate(bench *b, cbx_cuda_rate r, cbx_err *err)
     if (!st) st = cbx_cuda_wait(b->g, NULL, err);
     for (uint64_t i = 0; i < CBX__CUDA_BLOCK && !st; i++)
         if ((size_t)r < CBX_LEN(starts) ? got[i] != sum_of(r, i) : got[i] == 0)
-            st = cbx_fail(err, CBX_EINTERNAL,
-                          "the loop of '%s' computed something else than it should: its rate means nothing",
+            st = cbx_fail(err, CBX_EINTERNAL, "the loop of '%s' computed a wrong result: its rate is meaningless",
                           rates[r].by);
     return st;
 }
@@ -222,8 +221,8 @@ static cbx_status launch_product(bench *b, const task *t, int64_t turns, cbx_err
     for (int64_t i = 0; i < turns && !number; i++)
         number = b->g->blas.gemm(b->g->blas.handle, 1, 0, t->n, t->n, t->n, one, x, p->in, t->n, y, p->in, t->n, zero,
                                  z, p->out, t->n, p->compute, -1);
-    return number ? cbx_fail(err, number == 3 ? CBX_ENOMEM : CBX_EUNSUPPORTED, "%s refuses n=%d with status %d", p->by,
-                             t->n, number)
+    return number ? cbx_fail(err, number == 3 ? CBX_ENOMEM : CBX_EUNSUPPORTED, "%s failed for n=%d with status %d",
+                             p->by, t->n, number)
                   : CBX_OK;
 }
 
@@ -355,7 +354,7 @@ cbx_status cbx_cuda_probe(cbx_cuda *g, const cbx_cuda_probe_opts *opts, cbx_err 
                         "cbx_cuda_probe_opts has %u bytes, not %zu: start from CBX_CUDA_PROBE_OPTS_INIT",
                         opts->struct_size, sizeof *opts);
     if (!opts->take || opts->slices > CBX_CUDA_SLICES_MAX)
-        return cbx_fail(err, CBX_EINVAL, "a probe takes 1 to %d slices of each figure, and needs `take`",
+        return cbx_fail(err, CBX_EINVAL, "a probe must take 1 to %d slices of each figure, and needs `take`",
                         CBX_CUDA_SLICES_MAX);
     b.slices = opts->slices ? opts->slices : 15;
     b.slice_s = opts->slice_s > 0 ? opts->slice_s : 0.004;

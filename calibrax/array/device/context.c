@@ -42,7 +42,7 @@ static cbx_status choose(cbx_ctx *ctx, const cbx_device_config *config, cbx_devi
     cbx_status st = cbx_ctx_devices(ctx, &d, err);
 
     if (st) return st;
-    snprintf(obstacle, sizeof obstacle, "the backend '%.80s' computes on the CPU alone", b->name);
+    snprintf(obstacle, sizeof obstacle, "the backend '%.80s' runs on the CPU only", b->name);
     /* without a GPU at all that is the reason to give, not the backend */
     bool blocked = !(b->flags & CBX_BACKEND_GPU) && cbx_devices_first(d, CBX_DEVICE_CUDA);
     return cbx__devices_choose(d, config, blocked ? obstacle : NULL, out, err);

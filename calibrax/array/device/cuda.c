@@ -9,40 +9,40 @@
 #define DRIVER_MIN 12000 /* 1000 * major + 10 * minor, as cuDriverGetVersion returns it */
 enum { ATTRIBUTE_CAPABILITY_MAJOR = 75, ATTRIBUTE_CAPABILITY_MINOR = 76 };
 
-#define NO_MORE "; this process can use the device no more"
+#define NO_MORE "; this process can no longer use the device"
 /* What the driver's numbers mean (cuda.h, cudaError_enum), of those that a machine's state can cause. */
 static const struct {
     int number;
     const char *words, *remedy;
 } faults[] = {
-    { 1, "an argument is wrong, which is a mistake of this library", NULL },
-    { 2, "out of memory: end what holds it, 'nvidia-smi' lists it", NULL },
+    { 1, "an argument is invalid, which is a bug in this library", NULL },
+    { 2, "out of memory: end the processes that use it, 'nvidia-smi' lists them", NULL },
     { 3, "the driver is not initialised", NULL },
     { 4, "the driver is shutting down", NULL },
-    { 34, "the library is the stub that programs are linked against", "install NVIDIA's driver 525 or later" },
+    { 34, "the library is the stub for linking", "install NVIDIA's driver 525 or later" },
     { 46, "the device is held by another process: 'nvidia-smi' lists it", NULL },
-    { 100, "no device is seen: CUDA_VISIBLE_DEVICES hides it, or the container does not pass it in",
+    { 100, "no device is visible: CUDA_VISIBLE_DEVICES hides it, or the container has no access to it",
       "unset CUDA_VISIBLE_DEVICES" },
-    { 101, "no such device", NULL },
-    { 200, "the kernels' image is not one that the driver reads", NULL },
+    { 101, "the device does not exist", NULL },
+    { 200, "the driver cannot read the image of the kernels", NULL },
     { 201, "the device's context is not valid", NULL },
     { 209, "the image has no kernels for this device's architecture: build with its number in -Dgpu_archs", NULL },
-    { 214, "the device's memory has an error that it cannot correct: 'nvidia-smi -q -d ECC' shows more", NULL },
-    { 218, "the driver's compiler does not take the image's PTX", NULL },
+    { 214, "the device's memory has an uncorrectable error: 'nvidia-smi -q -d ECC' shows details", NULL },
+    { 218, "the driver's compiler does not accept the PTX of the image", NULL },
     { 222, "the PTX is newer than the driver: install a newer driver", NULL },
-    { 500, "a name is not in the image", NULL },
-    { 700, "a kernel touched invalid memory" NO_MORE, NULL },
+    { 500, "a name is missing in the image", NULL },
+    { 700, "a kernel accessed invalid memory" NO_MORE, NULL },
     { 701, "a kernel needs more registers or shared memory than the device has", NULL },
     { 702, "a kernel took longer than the system allows" NO_MORE, NULL },
-    { 710, "a kernel met an assertion" NO_MORE, NULL },
-    { 715, "a kernel met an invalid instruction" NO_MORE, NULL },
-    { 716, "a kernel touched memory that is not aligned" NO_MORE, NULL },
-    { 718, "a kernel left its code" NO_MORE, NULL },
+    { 710, "an assertion failed in a kernel" NO_MORE, NULL },
+    { 715, "a kernel executed an invalid instruction" NO_MORE, NULL },
+    { 716, "a kernel accessed misaligned memory" NO_MORE, NULL },
+    { 718, "a kernel jumped outside its code" NO_MORE, NULL },
     { 719, "a kernel failed" NO_MORE, NULL },
     { 802, "the system is not ready: its fabric manager does not run", "systemctl start nvidia-fabricmanager" },
     { 803, "the driver library and the kernel's module have different versions", "reboot" },
-    { 804, "the driver's compatibility library does not fit this device", "apt-get install nvidia-driver" },
-    { 999, "the driver does not know why; its kernel module may not be loaded", "modprobe nvidia" },
+    { 804, "the driver's compatibility library does not support this device", "apt-get install nvidia-driver" },
+    { 999, "the driver reports an unknown error; its kernel module may not be loaded", "modprobe nvidia" },
 };
 
 const char *cbx__cuda_words(int number)
@@ -57,7 +57,7 @@ static cbx_status refused(const char *call, int number, const char **remedy, cbx
     *remedy = NULL;
     for (size_t i = 0; i < CBX_LEN(faults); i++)
         if (faults[i].number == number) *remedy = faults[i].remedy;
-    return cbx_fail(err, CBX_EUNAVAILABLE, "the CUDA driver refuses '%s' with error %d: %s", call, number,
+    return cbx_fail(err, CBX_EUNAVAILABLE, "'%s' of the CUDA driver failed with error %d: %s", call, number,
                     cbx__cuda_words(number));
 }
 
@@ -70,7 +70,7 @@ static cbx_status start(const cbx__cuda *c, int *count, const char **remedy, cbx
     if (version < DRIVER_MIN) {
         *remedy = "apt-get install nvidia-driver";
         return cbx_fail(err, CBX_EUNAVAILABLE,
-                        "the CUDA driver speaks version %d.%d, 12.0 is the least: install driver 525 or later",
+                        "the CUDA driver has version %d.%d, and at least 12.0 is needed: install driver 525 or later",
                         version / 1000, version % 1000 / 10);
     }
     number = c->init(0);
@@ -79,10 +79,10 @@ static cbx_status start(const cbx__cuda *c, int *count, const char **remedy, cbx
     if (number) return refused("cuDeviceGetCount", number, remedy, err);
     if (*count > 0) return CBX_OK;
     *remedy = NULL;
-    return cbx_fail(
-        err, CBX_EUNAVAILABLE,
-        "the CUDA driver (version %d.%d) is here and has no device: pass one into this machine or container",
-        version / 1000, version % 1000 / 10);
+    return cbx_fail(err, CBX_EUNAVAILABLE,
+                    "the CUDA driver (version %d.%d) is installed but has no device: make one available to this "
+                    "machine or container",
+                    version / 1000, version % 1000 / 10);
 }
 
 cbx_status cbx__cuda_open(cbx_ctx *ctx, const char *path, cbx__cuda *out, int *count, const char **remedy, cbx_err *err)

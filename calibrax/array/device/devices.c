@@ -30,12 +30,12 @@ static cbx_status add_gap(cbx_devices *d, const char *what, const char *text, co
 static cbx_status see_topology(cbx_ctx *ctx, const cbx_devices_opts *o, const cbx_machine *m, cbx_devices *d,
                                cbx_err *err)
 {
-    static const char loss[] = "caches are those of the first CPU, and the memory next to each thread is unknown";
+    static const char loss[] = "caches are those of the first CPU, and the memory node of each thread is unknown";
     cbx_err why = CBX_ERR_INIT;
     cbx_topology *t = &d->topology;
     bool wanted = !o->hwloc || *o->hwloc;
     cbx_status st = wanted ? cbx__topology_hwloc(ctx, o->hwloc, &d->arena, t, &why)
-                           : cbx_fail(&why, CBX_EUNAVAILABLE, "hwloc is not to be used");
+                           : cbx_fail(&why, CBX_EUNAVAILABLE, "hwloc is disabled");
 
     if (st == CBX_EUNAVAILABLE) {
         st = add_gap(d, "hwloc", why.message, loss, wanted ? "apt-get install libhwloc15" : NULL, err);
@@ -62,7 +62,7 @@ static cbx_status open_driver(cbx_ctx *ctx, const cbx_devices_opts *o, cbx_devic
     cbx_status st;
 
     *count = 0;
-    if (o->cuda_driver && !*o->cuda_driver) return add_gap(d, "cuda", "GPUs are not to be looked for", "", NULL, err);
+    if (o->cuda_driver && !*o->cuda_driver) return add_gap(d, "cuda", "the search for GPUs is disabled", "", NULL, err);
     st = cbx__cuda_open(ctx, o->cuda_driver, &d->cuda, count, &remedy, &why);
     if (!st) return CBX_OK;
     *count = 0;
@@ -107,10 +107,9 @@ cbx_status cbx_devices_probe(cbx_ctx *ctx, const cbx_devices_opts *opts, cbx_dev
     cbx_status st;
 
     if (o->struct_size != sizeof *o)
-        return cbx_fail(
-            err, CBX_EINVAL,
-            "'struct_size' of the device options is %u, this library knows %zu: rebuild against its headers",
-            o->struct_size, sizeof *o);
+        return cbx_fail(err, CBX_EINVAL,
+                        "'struct_size' of the device options is %u, this library has %zu: rebuild against its headers",
+                        o->struct_size, sizeof *o);
     d = cbx_mem_zalloc(al, sizeof *d);
     if (!d) return cbx_fail(err, CBX_ENOMEM, "no memory to list devices");
     atomic_init(&d->refs, 1);
@@ -185,7 +184,7 @@ static const char *absence(const cbx_devices *d)
 {
     for (size_t i = 0; i < d->ngaps; i++)
         if (!strcmp(d->gap[i].what, "cuda")) return d->gap[i].text;
-    return "no such device";
+    return "the device does not exist";
 }
 
 cbx_status cbx__devices_choose(const cbx_devices *d, const cbx_device_config *c, const char *obstacle,
@@ -194,12 +193,12 @@ cbx_status cbx__devices_choose(const cbx_devices *d, const cbx_device_config *c,
     const cbx_device *gpu = obstacle ? NULL : cbx_devices_first(d, CBX_DEVICE_CUDA);
 
     if ((unsigned)c->preferred > CBX_DEVICE_CUDA)
-        return cbx_fail(err, CBX_EINVAL, "no kind of device has the number %u", (unsigned)c->preferred);
+        return cbx_fail(err, CBX_EINVAL, "unknown kind of device: %u", (unsigned)c->preferred);
     if (!(c->memory_fraction > 0 && c->memory_fraction <= 1))
         return cbx_fail(err, CBX_EINVAL, "the memory fraction of a device is %g: it must be above 0 and at most 1",
                         c->memory_fraction);
     if (c->preferred == CBX_DEVICE_CUDA && !gpu && !c->allow_fallback)
-        return cbx_fail(err, CBX_EUNAVAILABLE, "a GPU is wanted without fallback and cannot be had: %s",
+        return cbx_fail(err, CBX_EUNAVAILABLE, "a GPU is required without fallback and is not available: %s",
                         obstacle ? obstacle : absence(d));
     const cbx_device *device = c->preferred == CBX_DEVICE_CUDA && gpu ? gpu : &d->device[0];
     const double bytes = (double)device->memory_total_bytes * c->memory_fraction;
@@ -209,7 +208,7 @@ cbx_status cbx__devices_choose(const cbx_devices *d, const cbx_device_config *c,
     out->warning[0] = 0;
     if (c->preferred == CBX_DEVICE_CPU || gpu) return CBX_OK;
     out->fell_back = true;
-    snprintf(out->warning, sizeof out->warning, "a GPU is wanted but cannot be had, falling back to the CPU: %s",
+    snprintf(out->warning, sizeof out->warning, "a GPU is requested but not available, falling back to the CPU: %s",
              obstacle ? obstacle : absence(d));
     return CBX_OK;
 }

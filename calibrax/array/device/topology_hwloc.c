@@ -136,7 +136,8 @@ cbx_status cbx__topology_hwloc(cbx_ctx *ctx, const char *path, cbx_arena *arena,
 
     if (st) return st;
     if (v.h.get_api_version() >> 16 != HWLOC_API_VERSION >> 16) {
-        st = cbx_fail(err, CBX_EUNAVAILABLE, "'%s' speaks interface %x, %x is needed: run 'apt-get install libhwloc15'",
+        st = cbx_fail(err, CBX_EUNAVAILABLE,
+                      "'%s' has interface %x, and %x is needed: run 'apt-get install libhwloc15'",
                       cbx_library_name(lib), v.h.get_api_version() >> 16, HWLOC_API_VERSION >> 16);
     } else if (v.h.topology_init(&v.topology)) {
         st = cbx_fail(err, CBX_ENOMEM, "no memory for hwloc's topology");

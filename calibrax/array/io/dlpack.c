@@ -120,7 +120,7 @@ static cbx_status read_dtype(cbx_dl_dtype d, cbx_dtype *out, cbx_err *err)
         return CBX_OK;
     }
     return cbx_fail(err, CBX_EDTYPE,
-                    "a DLPack tensor of type code %u with %u bits and %u lanes has no dtype here: convert it first",
+                    "a DLPack tensor of type code %u with %u bits and %u lanes has no matching dtype: convert it first",
                     d.code, d.bits, d.lanes);
 }
 
@@ -242,7 +242,7 @@ static cbx_status borrow(cbx_ctx *ctx, const cbx_dl_tensor *t, lender who, cbx_d
     if (!usable && copy == CBX_DL_COPY_NEVER)
         st = cbx_fail(err, CBX_EUNSUPPORTED, "a DLPack tensor of %s is %s and must be copied: allow a copy",
                       cbx_array_desc_text(&d, text, sizeof text),
-                      cbx__is_aligned(data, d.dtype) ? "not made of zeros and ones" : "not aligned");
+                      cbx__is_aligned(data, d.dtype) ? "not only zeros and ones" : "not aligned");
     else if (!usable || copy == CBX_DL_COPY_ALWAYS)
         st = copy_borrowed(ctx, &a, err);
     if (st)
@@ -268,7 +268,7 @@ static cbx_status check_managed(const cbx_dl_managed *m, cbx_err *err)
         return cbx_fail(err, CBX_EVERSION, "a DLPack tensor has version %" PRIu32 ".%" PRIu32 ", only %d.x can be read",
                         m->version.major, m->version.minor, CBX_DL_MAJOR);
     if (m->flags & CBX_DL_SUBBYTE_PADDED)
-        return cbx_fail(err, CBX_EUNSUPPORTED, "a DLPack tensor holds numbers of less than a byte: convert it first");
+        return cbx_fail(err, CBX_EUNSUPPORTED, "a DLPack tensor has elements of less than a byte: convert it first");
     if (m->flags & ~(CBX_DL_READ_ONLY | CBX_DL_IS_COPIED))
         return cbx_fail(err, CBX_EUNSUPPORTED,
                         "a DLPack tensor of version %" PRIu32 ".%" PRIu32 " has unknown flags (0x%" PRIx64 ")",

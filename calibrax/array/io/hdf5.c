@@ -40,7 +40,7 @@ static cbx_status load(cbx_ctx *ctx, h5_calls *c, cbx_library **lib, cbx_err *er
     st = cbx_library_open(ctx, &spec, lib, err);
     if (st) return st;
     if (c->open() < 0) {
-        st = cbx_fail(err, CBX_EUNAVAILABLE, "'%s' does not start", cbx_library_name(*lib));
+        st = cbx_fail(err, CBX_EUNAVAILABLE, "'%s' cannot be initialised", cbx_library_name(*lib));
         cbx_library_close(*lib);
         *lib = NULL;
         return st;
@@ -95,8 +95,8 @@ cbx_status cbx__h5_fail(const cbx_h5 *h, cbx_err *err, const char *doing, const 
     h->c.Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &f);
     for (size_t i = 0; i < CBX_LEN(others); i++)
         if (strstr(f.text, others[i].words)) f.status = others[i].status;
-    if (strstr(f.text, "signature not found")) snprintf(f.text, sizeof(f.text), "it is no HDF5 file");
-    if (!f.text[0]) snprintf(f.text, sizeof(f.text), "HDF5 gives no reason");
+    if (strstr(f.text, "signature not found")) snprintf(f.text, sizeof(f.text), "it is not an HDF5 file");
+    if (!f.text[0]) snprintf(f.text, sizeof(f.text), "HDF5 reports no reason");
     if (!what) return cbx_fail(err, f.status, "cannot %s '%s': %s", doing, h->name, f.text);
     return cbx_fail(err, f.status, "cannot %s '%s' of '%s': %s", doing, what, h->name, f.text);
 }
@@ -167,10 +167,9 @@ cbx_status cbx_h5_commit(cbx_h5 *h, cbx_err *err)
 static cbx_status handle_create(cbx_ctx *ctx, const char *path, const cbx_h5_opts *opts, cbx_h5 **out, cbx_err *err)
 {
     if (opts && opts->struct_size != sizeof(*opts))
-        return cbx_fail(
-            err, CBX_EINVAL,
-            "'struct_size' of the file's options is %u, this library knows %zu: rebuild against its headers",
-            opts->struct_size, sizeof(*opts));
+        return cbx_fail(err, CBX_EINVAL,
+                        "'struct_size' of the file's options is %u, this library has %zu: rebuild against its headers",
+                        opts->struct_size, sizeof(*opts));
     cbx_h5 *h = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof(*h));
     if (!h) return cbx_fail(err, CBX_ENOMEM, "no memory to open '%s'", path);
     h->ctx = ctx;
@@ -191,7 +190,7 @@ static cbx_status check_regular(const char *path, cbx_err *err)
     struct stat s;
 
     if (stat(path, &s)) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
-    if (!S_ISREG(s.st_mode)) return cbx_fail(err, CBX_EINVAL, "cannot open '%s': it is no regular file", path);
+    if (!S_ISREG(s.st_mode)) return cbx_fail(err, CBX_EINVAL, "cannot open '%s': it is not a regular file", path);
     return CBX_OK;
 }
 
@@ -354,8 +353,9 @@ cbx_status cbx__h5_dtype_of(const cbx_h5 *h, hid_t type, const char *what, cbx_d
                  member_is(h, type, 1, "TRUE"));
     if (kind == H5T_COMPOUND) known = complex_of(h, type, dtype);
     if (known || *text) return CBX_OK;
-    return cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' has %s type of %zu bytes, which is no dtype here", what, h->name,
-                    kind >= 0 && (size_t)kind < CBX_LEN(classes) ? classes[kind] : "an unknown", h->c.Tget_size(type));
+    return cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' has %s type of %zu bytes, which has no matching dtype", what,
+                    h->name, kind >= 0 && (size_t)kind < CBX_LEN(classes) ? classes[kind] : "an unknown",
+                    h->c.Tget_size(type));
 }
 
 static hid_t make_bool(const cbx_h5 *h)
@@ -508,7 +508,8 @@ cbx_status cbx__h5_texts(const cbx_h5 *h, hid_t from, hid_t type, hid_t space, h
     size_t n = 0, size = h->c.Tget_size(type);
     bool null = false, variable = h->c.Tis_variable_str(type) > 0;
 
-    if (h->c.Tget_class(type) != H5T_STRING) return cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is no text", what, h->name);
+    if (h->c.Tget_class(type) != H5T_STRING)
+        return cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is not text", what, h->name);
     cbx_status st = cbx__h5_shape_of(h, space, what, &desc, &null, err);
     if (!st) st = cbx__h5_check_size(h, &desc, variable ? sizeof(char *) : size, what, &n, err);
     if (st) return st;
@@ -625,8 +626,8 @@ typedef struct filter {
 static cbx_status check_lzf(const cbx_h5 *h, const filter *f, const char *what, size_t chunk_bytes, cbx_err *err)
 {
     if (f->nvalues < 3 || f->values[2] != chunk_bytes)
-        return cbx_fail(err, CBX_EFORMAT, "the chunks of '%s' of '%s' have %zu bytes, and its filter LZF says %u", what,
-                        h->name, chunk_bytes, f->nvalues < 3 ? 0 : f->values[2]);
+        return cbx_fail(err, CBX_EFORMAT, "the chunks of '%s' of '%s' have %zu bytes, and its LZF filter declares %u",
+                        what, h->name, chunk_bytes, f->nvalues < 3 ? 0 : f->values[2]);
     return load_lzf(h, err);
 }
 
@@ -635,7 +636,7 @@ static cbx_status check_usable(const cbx_h5 *h, const filter *f, const char *wha
     if (f->id == H5_LZF_ID) return check_lzf(h, f, what, chunk_bytes, err);
     if (h->c.Zfilter_avail(f->id) > 0) return CBX_OK;
     return cbx_fail(err, CBX_EUNSUPPORTED,
-                    "'%s' of '%s' is packed with the filter %d ('%s'), which libhdf5 does not have: name its folder in "
+                    "'%s' of '%s' is compressed by filter %d ('%s'), which libhdf5 does not have: add its folder to "
                     "HDF5_PLUGIN_PATH",
                     what, h->name, (int)f->id, f->name);
 }
@@ -713,13 +714,14 @@ cbx_status cbx__h5_set_filters(const cbx_h5 *h, hid_t plist, const cbx_array_des
     if (opts->struct_size != sizeof(*opts))
         return cbx_fail(
             err, CBX_EINVAL,
-            "'struct_size' of the options to write '%s' is %u, this library knows %zu: rebuild against its headers",
-            what, opts->struct_size, sizeof(*opts));
+            "'struct_size' of the options to write '%s' is %u, this library has %zu: rebuild against its headers", what,
+            opts->struct_size, sizeof(*opts));
     if ((unsigned)opts->packing > CBX_H5_LZF)
-        return cbx_fail(err, CBX_EINVAL, "'%s' cannot be written with the packing %d: plain, deflate or LZF", what,
-                        (int)opts->packing);
+        return cbx_fail(err, CBX_EINVAL, "'%s' cannot be written with compression %d: it must be plain, deflate or LZF",
+                        what, (int)opts->packing);
     if (opts->level < 0 || opts->level > 9)
-        return cbx_fail(err, CBX_EINVAL, "'%s' cannot be deflated with level %d: 1 to 9, 0 for the usual", what,
+        return cbx_fail(err, CBX_EINVAL,
+                        "'%s' cannot be deflated with level %d: it must be 1 to 9, or 0 for the default", what,
                         opts->level);
     for (int i = 0; i < desc->ndim; i++) {
         if (desc->shape[i] == 0) return CBX_OK;

@@ -14,7 +14,7 @@
 
 static cbx_status object_open(const cbx_h5 *h, const char *path, hid_t *out, cbx_err *err)
 {
-    if (!cbx__h5_exists(h, path)) return cbx_fail(err, CBX_ENOENT, "there is no '%s' in '%s'", path, h->name);
+    if (!cbx__h5_exists(h, path)) return cbx_fail(err, CBX_ENOENT, "'%s' does not exist in '%s'", path, h->name);
     *out = h->c.Oopen(h->file, *path ? path : "/", H5P_DEFAULT);
     return *out < 0 ? cbx__h5_fail(h, err, "open", path) : CBX_OK;
 }
@@ -24,7 +24,8 @@ static cbx_status list_group(const cbx_h5 *h, hid_t group, const char *path, cbx
 {
     H5G_info_t info;
 
-    if (h->c.Iget_type(group) != H5I_GROUP) return cbx_fail(err, CBX_EINVAL, "'%s' of '%s' is no group", path, h->name);
+    if (h->c.Iget_type(group) != H5I_GROUP)
+        return cbx_fail(err, CBX_EINVAL, "'%s' of '%s' is not a group", path, h->name);
     if (h->c.Gget_info(group, &info) < 0) return cbx__h5_fail(h, err, "list", path);
     cbx_h5_entry *all = info.nlinks > SIZE_MAX ? NULL : cbx_arena_calloc(arena, (size_t)info.nlinks, sizeof(*all));
     if (!all) return cbx_fail(err, CBX_ENOMEM, "no memory to list '%s' of '%s'", path, h->name);
@@ -224,7 +225,7 @@ static cbx_status read_layout(const cbx_h5 *h, const char *name, dataset *d, boo
 
 static cbx_status check_name(const cbx_h5 *h, const char *name, cbx_err *err)
 {
-    return *name ? CBX_OK : cbx_fail(err, CBX_EINVAL, "a dataset of '%s' needs a name, not an empty one", h->name);
+    return *name ? CBX_OK : cbx_fail(err, CBX_EINVAL, "the name of a dataset of '%s' is empty", h->name);
 }
 
 static cbx_status dataset_open(const cbx_h5 *h, const char *name, bool info_only, dataset *d, cbx_err *err)
@@ -233,7 +234,7 @@ static cbx_status dataset_open(const cbx_h5 *h, const char *name, bool info_only
 
     *d = (dataset){ -1, -1, -1, -1, { { 0 } }, false };
     if (st) return st;
-    if (!cbx__h5_exists(h, name)) return cbx_fail(err, CBX_ENOENT, "there is no dataset '%s' in '%s'", name, h->name);
+    if (!cbx__h5_exists(h, name)) return cbx_fail(err, CBX_ENOENT, "'%s' is not a dataset of '%s'", name, h->name);
     d->id = h->c.Dopen2(h->file, name, H5P_DEFAULT);
     if (d->id >= 0) d->type = h->c.Dget_type(d->id);
     if (d->id >= 0) d->space = h->c.Dget_space(d->id);
@@ -257,7 +258,7 @@ static cbx_status numbers_open(const cbx_h5 *h, const char *name, dataset *d, cb
     if (st) return st;
     if (!d->info.text && !d->null) return CBX_OK;
     st = d->null ? cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of '%s' has no shape and no elements", name, h->name)
-                 : cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is text and no array: read it as text", name, h->name);
+                 : cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is text, not an array: read it as text", name, h->name);
     dataset_close(h, d);
     return st;
 }
@@ -300,10 +301,10 @@ static cbx_status check_slab(const cbx_h5 *h, const char *name, const cbx_array_
         if (s->count[i] == 0 && s->start[i] <= d->shape[i]) continue;
         if (s->count[i] == 0 || __builtin_mul_overflow(s->count[i] - 1, step_of(s, i), &last) ||
             __builtin_add_overflow(last, s->start[i], &last) || last >= d->shape[i])
-            return cbx_fail(
-                err, CBX_EINVAL,
-                "axis %d of '%s' of '%s' has %zu elements: %zu of them from %zu on, %zu apart, are not there", i, name,
-                h->name, d->shape[i], s->count[i], s->start[i], step_of(s, i));
+            return cbx_fail(err, CBX_EINVAL,
+                            "axis %d of '%s' of '%s' has %zu elements: %zu of them from element %zu, with step %zu, "
+                            "are out of range",
+                            i, name, h->name, d->shape[i], s->count[i], s->start[i], step_of(s, i));
     }
     return CBX_OK;
 }
@@ -411,7 +412,8 @@ static cbx_status check_above(const cbx_h5 *h, const char *name, cbx_err *err)
         other = id >= 0 && h->c.Iget_type(id) != H5I_GROUP;
         cbx__h5_release(h, id);
         if (other)
-            return cbx_fail(err, CBX_EINVAL, "'%s' cannot be made: '%s' of '%s' is no group", name, part, h->name);
+            return cbx_fail(err, CBX_EINVAL, "'%s' cannot be created: '%s' of '%s' is not a group", name, part,
+                            h->name);
     }
     return CBX_OK;
 }
@@ -427,7 +429,7 @@ static cbx_status make_dataset(const cbx_h5 *h, const char *name, hid_t type, hi
     hid_t links = h->c.Pcreate(*h->c.P_CLS_LINK_CREATE_ID);
     if (cbx__h5_exists(h, name)) {
         cbx__h5_release(h, links);
-        return cbx_fail(err, CBX_EEXIST, "'%s' is in '%s' already", name, h->name);
+        return cbx_fail(err, CBX_EEXIST, "'%s' already exists in '%s'", name, h->name);
     }
     if (type >= 0 && space >= 0 && plist >= 0 && links >= 0 && h->c.Pset_create_intermediate_group(links, 1) >= 0)
         *out = h->c.Dcreate2(h->file, name, type, space, links, plist, H5P_DEFAULT);
@@ -484,7 +486,8 @@ static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *sla
     if (st) return st;
     const cbx_array_desc *desc = cbx_array_get_desc(a);
     if (desc->ndim != d.info.desc.ndim)
-        st = cbx_fail(err, CBX_ESHAPE, "an array of %s has another rank than '%s' of '%s', which has %d axes",
+        st = cbx_fail(err, CBX_ESHAPE,
+                      "the rank of an array of %s differs from that of '%s' of '%s', which has %d axes",
                       cbx_array_desc_text(desc, text, sizeof text), name, h->name, d.info.desc.ndim);
     else if (desc->dtype != d.info.desc.dtype)
         st = cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is %s, an array of %s cannot be written to it: use astype", name,

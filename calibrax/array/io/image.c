@@ -20,19 +20,18 @@ static const uint32_t *const tables[] = {
 static cbx_status check_opts(const cbx_image_opts *o, cbx_err *err)
 {
     if (o->struct_size != sizeof(*o))
-        return cbx_fail(
-            err, CBX_EINVAL,
-            "'struct_size' of the image's options is %u, this library knows %zu: rebuild against its headers",
-            o->struct_size, sizeof(*o));
-    if ((size_t)o->map >= CBX_LEN(tables))
-        return cbx_fail(err, CBX_EINVAL, "no colour map has the number %d", (int)o->map);
+        return cbx_fail(err, CBX_EINVAL,
+                        "'struct_size' of the image's options is %u, this library has %zu: rebuild against its headers",
+                        o->struct_size, sizeof(*o));
+    if ((size_t)o->map >= CBX_LEN(tables)) return cbx_fail(err, CBX_EINVAL, "unknown colour map: %d", (int)o->map);
     if (o->low > o->high)
-        return cbx_fail(err, CBX_EINVAL, "the lowest colour stands for %g, above the highest for %g", o->low, o->high);
+        return cbx_fail(err, CBX_EINVAL, "the lower limit of the colours, %g, is above the upper limit, %g", o->low,
+                        o->high);
     if (!(o->low_percent >= 0 && o->low_percent <= o->high_percent && o->high_percent <= 100))
-        return cbx_fail(err, CBX_EINVAL, "the percentiles %g and %g of an image do not rise within 0..100",
+        return cbx_fail(err, CBX_EINVAL, "the percentiles %g and %g of an image must ascend within 0..100",
                         o->low_percent, o->high_percent);
     if (o->log && (o->low <= 0 || o->high <= 0))
-        return cbx_fail(err, CBX_EDOM, "colours of the logarithm need limits above 0, not %g and %g", o->low, o->high);
+        return cbx_fail(err, CBX_EDOM, "logarithmic colours need limits above 0, not %g and %g", o->low, o->high);
     return CBX_OK;
 }
 
@@ -43,9 +42,9 @@ static cbx_status check_matrix(const cbx_array *a, cbx_err *err)
 
     if (st) return st;
     cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text);
-    if (cbx_array_ndim(a) != 2) return cbx_fail(err, CBX_ESHAPE, "an image is made of a matrix, not of %s", text);
+    if (cbx_array_ndim(a) != 2) return cbx_fail(err, CBX_ESHAPE, "an image needs a matrix, not %s", text);
     if (cbx_array_dtype(a) == CBX_C64 || cbx_array_dtype(a) == CBX_C128)
-        return cbx_fail(err, CBX_EDTYPE, "an image is made of real numbers, not of %s: take its abs", text);
+        return cbx_fail(err, CBX_EDTYPE, "an image needs real numbers, not %s: use its absolute value", text);
     return CBX_OK;
 }
 

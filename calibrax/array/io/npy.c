@@ -63,7 +63,7 @@ static cbx_status data_bytes(const cbx_npy_header *h, size_t have, size_t *out, 
     if (st) return st;
     size_t bytes = count * cbx_dtype_size(h->desc.dtype);
     if (have < h->data_offset || have - h->data_offset < bytes)
-        return cbx_fail(err, CBX_EFORMAT, "npy is cut short: %s needs %zu bytes behind its header and has %zu",
+        return cbx_fail(err, CBX_EFORMAT, "npy is truncated: %s needs %zu bytes after its header and has %zu",
                         cbx_array_desc_text(&h->desc, text, sizeof(text)), bytes,
                         have < h->data_offset ? 0 : have - h->data_offset);
     *out = bytes;
@@ -156,7 +156,7 @@ static cbx_status examine_fd(cbx_ctx *ctx, int fd, cbx_npy_header *h, size_t *by
     struct stat s;
 
     if (fstat(fd, &s) != 0) return cbx_fail_errno(err, errno, "cannot read npy from descriptor %d", fd);
-    if (!S_ISREG(s.st_mode)) return cbx_fail(err, CBX_EINVAL, "descriptor %d is no regular or memory file", fd);
+    if (!S_ISREG(s.st_mode)) return cbx_fail(err, CBX_EINVAL, "descriptor %d is not a regular or memory file", fd);
     cbx_status st = read_header(ctx, read_place, &(place){ fd, 0 }, h, err);
     if (st) return st;
     return data_bytes(h, (size_t)s.st_size, bytes, err);
@@ -172,7 +172,7 @@ static cbx_status copy_fd(cbx_ctx *ctx, int fd, const cbx_npy_header *h, size_t 
     st = read_at(fd, cbx_array_data_mut(a), bytes, h->data_offset, &got, err);
     if (st) goto done;
     if (got < bytes) {
-        st = cbx_fail(err, CBX_EFORMAT, "npy is cut short: descriptor %d lost bytes while it was read", fd);
+        st = cbx_fail(err, CBX_EFORMAT, "npy is truncated: descriptor %d lost bytes while it was read", fd);
         goto done;
     }
     finish_elements(h, a);
@@ -196,7 +196,7 @@ cbx_status cbx__npy_read_stream(cbx_ctx *ctx, cbx__npy_source source, void *user
     if (!st) st = data_bytes(&h, (size_t)total, &bytes, err);
     if (st) goto done;
     if (total != h.data_offset + bytes) {
-        st = cbx_fail(err, CBX_EFORMAT, "npy has %zu bytes behind its %s", (size_t)total - h.data_offset - bytes,
+        st = cbx_fail(err, CBX_EFORMAT, "npy has %zu bytes after its %s", (size_t)total - h.data_offset - bytes,
                       cbx_array_desc_text(&h.desc, text, sizeof(text)));
         goto done;
     }
@@ -204,8 +204,8 @@ cbx_status cbx__npy_read_stream(cbx_ctx *ctx, cbx__npy_source source, void *user
     if (!st) st = source(user, cbx_array_data_mut(a), bytes, &got, err);
     if (!st) st = source(user, text, 1, &beyond, err);
     if (!st && (got < bytes || beyond))
-        st = cbx_fail(err, CBX_EFORMAT, "npy is not of the length that was promised: %zu bytes of elements, and %s",
-                      got, beyond ? "more behind them" : "no more");
+        st = cbx_fail(err, CBX_EFORMAT, "npy does not have the declared length: %zu bytes of elements, and %s", got,
+                      beyond ? "more after them" : "no more");
     if (st) goto done;
     finish_elements(&h, a);
     *out = a;

@@ -109,7 +109,7 @@ static cbx_status read_shape(reader *r, cbx_array_desc *d)
         if (st) return st;
         comma = take(r, ',');
     }
-    if (d->ndim == 1 && !comma) return malformed(r, "',' behind the only length of the shape");
+    if (d->ndim == 1 && !comma) return malformed(r, "',' after the only length of the shape");
     return CBX_OK;
 }
 
@@ -134,9 +134,10 @@ static cbx_status refuse_dtype(const reader *r, word w, char kind)
 
     for (size_t i = 0; i < CBX_LEN(refused); i++)
         if (refused[i].kind == kind) words = refused[i].words;
-    return cbx_fail(r->err, CBX_EDTYPE,
-                    "npy dtype '%.*s' (%s) is not read: save the array as bool, int, uint, float32, float64 or complex",
-                    w.len > 32 ? 32 : (int)w.len, w.text, words);
+    return cbx_fail(
+        r->err, CBX_EDTYPE,
+        "npy dtype '%.*s' (%s) is not supported: save the array as bool, int, uint, float32, float64 or complex",
+        w.len > 32 ? 32 : (int)w.len, w.text, words);
 }
 
 /* "<f4": byte order, kind, bytes. */
@@ -159,7 +160,7 @@ static cbx_status read_dtype(reader *r, cbx_npy_header *h)
     skip_blanks(r);
     if (r->at < r->end && *r->at == '[')
         return cbx_fail(r->err, CBX_EDTYPE,
-                        "npy holds a structured dtype, which is not read: save each field as an array");
+                        "npy has a structured dtype, which is not supported: save each field as an array");
     st = read_string(r, &w);
     if (st) return st;
     for (size_t i = 0; i < w.len; i++)
@@ -190,8 +191,8 @@ static cbx_status read_member(reader *r, cbx_npy_header *h, unsigned *seen)
                    : same(key, "fortran_order") ? SEEN_ORDER
                    : same(key, "shape")         ? SEEN_SHAPE
                                                 : 0;
-    if (!now) return malformed(r, "no key but 'descr', 'fortran_order' and 'shape'");
-    if (*seen & now) return malformed(r, "each key once");
+    if (!now) return malformed(r, "no keys except 'descr', 'fortran_order' and 'shape'");
+    if (*seen & now) return malformed(r, "each key only once");
     *seen |= now;
     if (!take(r, ':')) return malformed(r, "':'");
     if (now == SEEN_DESCR) return read_dtype(r, h);
@@ -203,13 +204,13 @@ cbx_status cbx__npy_header_bytes(const void *data, size_t len, size_t *out, cbx_
 {
     const unsigned char *p = data;
 
-    if (len < 8) return cbx_fail(err, CBX_EFORMAT, "npy is cut short: %zu bytes, less than its magic and version", len);
+    if (len < 8) return cbx_fail(err, CBX_EFORMAT, "npy is truncated: %zu bytes, less than its magic and version", len);
     if (memcmp(p, magic, sizeof(magic)) != 0)
         return cbx_fail(err, CBX_EFORMAT, "not an npy file: it does not begin with \\x93NUMPY");
     if (p[6] < 1 || p[6] > 3 || p[7] != 0)
-        return cbx_fail(err, CBX_EVERSION, "npy version %d.%d is unknown: versions 1.0, 2.0 and 3.0 are read", p[6],
+        return cbx_fail(err, CBX_EVERSION, "npy version %d.%d is not supported: it must be 1.0, 2.0 or 3.0", p[6],
                         p[7]);
-    if (len < (p[6] == 1 ? 10u : 12u)) return cbx_fail(err, CBX_EFORMAT, "npy is cut short in its header length");
+    if (len < (p[6] == 1 ? 10u : 12u)) return cbx_fail(err, CBX_EFORMAT, "npy is truncated in its header length");
     uint32_t n = (uint32_t)p[8] | (uint32_t)p[9] << 8;
     if (p[6] > 1) n |= (uint32_t)p[10] << 16 | (uint32_t)p[11] << 24;
     if (n > MAX_HEADER)
@@ -228,7 +229,7 @@ cbx_status cbx_npy_parse_header(const void *data, size_t len, cbx_npy_header *ou
 
     if (st) return st;
     if (h.data_offset > len)
-        return cbx_fail(err, CBX_EFORMAT, "npy is cut short in its header: %zu of %zu bytes", len, h.data_offset);
+        return cbx_fail(err, CBX_EFORMAT, "npy is truncated in its header: %zu of %zu bytes", len, h.data_offset);
     size_t prefix = p[6] == 1 ? 10 : 12;
     r.start = r.at = p + prefix;
     r.end = p + h.data_offset;
@@ -244,7 +245,7 @@ cbx_status cbx_npy_parse_header(const void *data, size_t len, cbx_npy_header *ou
     }
     if (seen != SEEN_ALL) return malformed(&r, "all of 'descr', 'fortran_order' and 'shape'");
     skip_blanks(&r);
-    if (r.at != r.end) return malformed(&r, "nothing behind '}'");
+    if (r.at != r.end) return malformed(&r, "nothing after '}'");
     st = cbx_array_desc_count(&h.desc, &count, err);
     if (st) return st;
     *out = h;
@@ -282,7 +283,7 @@ cbx_status cbx_npy_make_header(const cbx_array_desc *desc, void *buf, size_t buf
     size_t total = (10 + n + 1 + 63) / 64 * 64;
     if (buf) {
         if (buf_size < total)
-            return cbx_fail(err, CBX_EINVAL, "npy header needs %zu bytes and was given %zu", total, buf_size);
+            return cbx_fail(err, CBX_EINVAL, "npy header needs %zu bytes, and the buffer has %zu", total, buf_size);
         memcpy(text, magic, sizeof(magic));
         text[6] = 1;
         text[8] = (char)((total - 10) & 255);

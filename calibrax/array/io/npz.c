@@ -166,7 +166,7 @@ static cbx_status open_regular(const char *path, int *fd, cbx_err *err)
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused and not waited for */
     if (*fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
     if (fstat(*fd, &s) || !S_ISREG(s.st_mode))
-        st = cbx_fail(err, CBX_EINVAL, "cannot read '%s': it is no regular file", path);
+        st = cbx_fail(err, CBX_EINVAL, "cannot read '%s': it is not a regular file", path);
     else if (s.st_size == 0) /* libzip takes nothing at all for an archive without members */
         st = cbx_fail(err, CBX_EFORMAT, "cannot read '%s': it is empty", path);
     if (st) close(*fd);
@@ -262,10 +262,11 @@ static cbx_status check_size(const cbx_npz *z, zip_uint64_t index, uint64_t *siz
         return cbx_fail(err, CBX_EUNSUPPORTED, "it is neither stored nor deflated: write it with numpy.savez");
     if (s.size > z->max_bytes)
         return cbx_fail(err, CBX_EOVERFLOW,
-                        "it unpacks to %" PRIu64 " bytes, at most %" PRIu64 " are read: raise max_array_bytes", s.size,
-                        z->max_bytes);
+                        "it uncompresses to %" PRIu64 " bytes, at most %" PRIu64 " are read: raise max_array_bytes",
+                        s.size, z->max_bytes);
     if (s.comp_method == ZIP_CM_DEFLATE ? s.size / DEFLATE_MAX > s.comp_size : s.size != s.comp_size)
-        return cbx_fail(err, CBX_EFORMAT, "it cannot unpack to %" PRIu64 " bytes from %" PRIu64, s.size, s.comp_size);
+        return cbx_fail(err, CBX_EFORMAT, "it cannot uncompress to %" PRIu64 " bytes from %" PRIu64, s.size,
+                        s.comp_size);
     *size = s.size;
     return CBX_OK;
 }
@@ -298,7 +299,7 @@ cbx_status cbx_npz_read_at(cbx_npz *z, size_t i, cbx_array **out, cbx_err *err)
     member m = { z, NULL };
     uint64_t size = 0;
 
-    if (i >= z->count) return cbx_fail(err, CBX_EINVAL, "the archive has %zu arrays, no number %zu", z->count, i);
+    if (i >= z->count) return cbx_fail(err, CBX_EINVAL, "the archive has %zu arrays, and no array %zu", z->count, i);
     cbx_status st = check_size(z, z->entries[i].index, &size, &cause);
     if (!st) {
         m.file = z->calls.fopen_index(z->archive, z->entries[i].index, 0);
@@ -397,7 +398,7 @@ static cbx_status prepare(cbx_arena *arena, const cbx_npz_member *members, size_
     qsort(order, n, sizeof(*order), cbx_compare_texts);
     for (size_t i = 1; i < n; i++)
         if (!strcmp(order[i - 1], order[i]))
-            return cbx_fail(err, CBX_EEXIST, "two arrays would be called '%s'", order[i]);
+            return cbx_fail(err, CBX_EEXIST, "two arrays would have the name '%s'", order[i]);
     *out = all;
     return CBX_OK;
 }

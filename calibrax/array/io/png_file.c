@@ -142,11 +142,11 @@ static cbx_status check_pixels(const cbx_array *a, cbx_err *err)
     cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text);
     if (cbx_array_dtype(a) != CBX_U8 && cbx_array_dtype(a) != CBX_U16)
         return cbx_fail(err, CBX_EDTYPE,
-                        "pixels are uint8 or uint16, not %s: cbx_image_colors makes colours of numbers", text);
+                        "pixels must be uint8 or uint16, not %s: cbx_image_colors maps numbers to colours", text);
     if ((cbx_array_ndim(a) != 2 && cbx_array_ndim(a) != 3) || cbx_array_count(a) == 0 || channels_of(a) > 4 ||
         cbx_array_dim(a, 0) > PNG_UINT_31_MAX || cbx_array_dim(a, 1) > PNG_UINT_31_MAX)
-        return cbx_fail(err, CBX_ESHAPE, "pixels are (rows, columns) or (rows, columns, 1 to 4), at least one, not %s",
-                        text);
+        return cbx_fail(err, CBX_ESHAPE,
+                        "pixels must be (rows, columns) or (rows, columns, 1 to 4), and not empty, got %s", text);
     return CBX_OK;
 }
 
@@ -179,7 +179,7 @@ static void PNGCBAPI take_bytes(png_structp png, png_bytep data, size_t n)
 {
     job *j = png_get_io_ptr(png);
 
-    if ((size_t)(j->end - j->at) < n) png_error(png, "it is cut short");
+    if ((size_t)(j->end - j->at) < n) png_error(png, "it is truncated");
     memcpy(data, j->at, n);
     j->at += n;
 }

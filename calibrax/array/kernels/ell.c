@@ -30,13 +30,13 @@ static cbx_status check_algebra(const cbx_ell_product *p, cbx_err *err)
 {
     const cbx_semiring *s = p->semiring;
 
-    if (!s) return cbx_fail(err, CBX_EINVAL, "an ELL product needs a semiring: take one from cbx_semiring_find");
+    if (!s) return cbx_fail(err, CBX_EINVAL, "an ELL product needs a semiring: get one from cbx_semiring_find");
     if (!cbx_semiring_takes(s, p->dtype))
         return cbx_fail(err, CBX_EDTYPE, "algebra '%s' does not take %s", s->name, cbx_dtype_name(p->dtype));
     if (p->scaled && s->functions) {
         if (!s->functions->update)
-            return cbx_fail(err, CBX_EINVAL, "algebra '%s' cannot fold weighted messages: give its functions an update",
-                            s->name);
+            return cbx_fail(err, CBX_EINVAL,
+                            "algebra '%s' cannot fold weighted messages: define 'update' in its functions", s->name);
         return check_floats(p, "weighted messages", err);
     }
     if (p->scaled && cbx__traits_of[s->id].messages == CBX__MESSAGES_NONE)
@@ -59,7 +59,7 @@ static cbx_status check_apart(const cbx_ell_product *p, size_t out, const span *
     size_t bytes;
 
     if (__builtin_mul_overflow(out, size, &bytes))
-        return cbx_fail(err, CBX_EOVERFLOW, "C of %zu rows is larger than memory can be", p->rows);
+        return cbx_fail(err, CBX_EOVERFLOW, "C of %zu rows is larger than the address space", p->rows);
     if ((uintptr_t)p->c % size)
         return cbx_fail(err, CBX_EINVAL, "C does not start at a multiple of %zu bytes, the size of its elements", size);
     for (size_t i = 0; i < n; i++) {
@@ -70,10 +70,10 @@ static cbx_status check_apart(const cbx_ell_product *p, size_t out, const span *
                             "memory of %s starts %zu bytes past a multiple of %zu, the size of an element: copy it",
                             in[i].name, (size_t)((uintptr_t)x % in[i].size), in[i].size);
         if (__builtin_mul_overflow(in[i].count, in[i].size, &reach))
-            return cbx_fail(err, CBX_EOVERFLOW, "%s of %zu elements is larger than memory can be", in[i].name,
+            return cbx_fail(err, CBX_EOVERFLOW, "%s of %zu elements is larger than the address space", in[i].name,
                             in[i].count);
         if (x && bytes && reach && (uintptr_t)c < (uintptr_t)x + reach && (uintptr_t)x < (uintptr_t)c + bytes)
-            return cbx_fail(err, CBX_EINVAL, "C overlaps %s: give it memory of its own", in[i].name);
+            return cbx_fail(err, CBX_EINVAL, "C overlaps %s: use separate memory", in[i].name);
     }
     return CBX_OK;
 }
@@ -86,11 +86,11 @@ static cbx_status check_memory(const cbx_ell_product *p, size_t ldc, size_t colu
     size_t out, dense = 0, values;
 
     if (p->cols > MAX_COLUMNS)
-        return cbx_fail(err, CBX_EOVERFLOW, "B has %zu rows, and 32-bit indices reach %zu: split its rows", p->cols,
-                        MAX_COLUMNS);
+        return cbx_fail(err, CBX_EOVERFLOW, "B has %zu rows, and the maximum for 32-bit indices is %zu: split its rows",
+                        p->cols, MAX_COLUMNS);
     if (__builtin_mul_overflow(p->rows, p->width, &values) || __builtin_mul_overflow(p->rows, ldc, &out) ||
         (p->b && __builtin_mul_overflow(p->cols, p->ldb, &dense)))
-        return cbx_fail(err, CBX_EOVERFLOW, "an operand of rows=%zu width=%zu d=%zu is larger than memory can be",
+        return cbx_fail(err, CBX_EOVERFLOW, "an operand of rows=%zu width=%zu d=%zu is larger than the address space",
                         p->rows, p->width, p->d);
     size_t edges = p->start ? p->start[p->rows] : values;
     if (out) out -= ldc - columns;

@@ -65,9 +65,9 @@ cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f
                            .combine = "a function",
                            .update = "a function",
                            .finalize = "a function",
-                           .nan_rule = "as its functions say",
-                           .plus_inf_rule = "as its functions say",
-                           .minus_inf_rule = "as its functions say",
+                           .nan_rule = "as defined by its functions",
+                           .plus_inf_rule = "as defined by its functions",
+                           .minus_inf_rule = "as defined by its functions",
                            .functions = f };
     return CBX_OK;
 }
@@ -128,13 +128,13 @@ static cbx_status check_algebra(const cbx_matmul *p, cbx_err *err)
     if (p->struct_size != sizeof *p)
         return cbx_fail(err, CBX_EINVAL, "cbx_matmul has %u bytes, not %zu: start from CBX_MATMUL_INIT", p->struct_size,
                         sizeof *p);
-    if (!p->semiring) return cbx_fail(err, CBX_EINVAL, "a product needs a semiring: take one from cbx_semiring_find");
+    if (!p->semiring) return cbx_fail(err, CBX_EINVAL, "a product needs a semiring: get one from cbx_semiring_find");
     if (!cbx_semiring_takes(p->semiring, p->dtype))
         return cbx_fail(err, CBX_EDTYPE, "algebra '%s' does not take %s", p->semiring->name, cbx_dtype_name(p->dtype));
     if (p->raw && (p->semiring->functions || !cbx__traits_of[p->semiring->id].has_raw))
-        return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has", p->semiring->name);
+        return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has one", p->semiring->name);
     if (p->d && p->semiring->functions)
-        return cbx_fail(err, CBX_EINVAL, "algebra '%s', given by functions, cannot be merged with D",
+        return cbx_fail(err, CBX_EINVAL, "algebra '%s', defined by functions, cannot be merged with D",
                         p->semiring->name);
     return CBX_OK;
 }
@@ -208,11 +208,11 @@ static cbx_status check_memory(const cbx_matmul *p, cbx_err *err)
         !reach_of("D", p->d, p->m, p->n, p->ldd, p->d_step, size, &other[2]) ||
         !reach_of("the mask", p->mask, p->m, p->n, p->ldm, p->m_step, 1, &other[3]) ||
         !reach_of("the workspace", p->workspace, 1, p->workspace_bytes, 0, 1, 1, &other[4]))
-        return cbx_fail(err, CBX_EOVERFLOW, "an operand of m=%zu k=%zu n=%zu is larger than memory can be", p->m, p->k,
-                        p->n);
+        return cbx_fail(err, CBX_EOVERFLOW, "an operand of m=%zu k=%zu n=%zu is larger than the address space", p->m,
+                        p->k, p->n);
     for (size_t i = 0; i < CBX_LEN(other); i++)
         if (c.low < other[i].high && other[i].low < c.high)
-            return cbx_fail(err, CBX_EINVAL, "C overlaps %s: give it memory of its own", other[i].name);
+            return cbx_fail(err, CBX_EINVAL, "C overlaps %s: use separate memory", other[i].name);
     return CBX_OK;
 }
 
@@ -222,8 +222,8 @@ static cbx_status check_sizes(const cbx_matmul *p, cbx_err *err)
 
     if (__builtin_mul_overflow(p->m, p->k, &a) || __builtin_mul_overflow(p->k, p->n, &b) || a > SIZE_MAX / 256 ||
         b > SIZE_MAX / 256)
-        return cbx_fail(err, CBX_EOVERFLOW, "an operand of m=%zu k=%zu n=%zu is larger than memory can be", p->m, p->k,
-                        p->n);
+        return cbx_fail(err, CBX_EOVERFLOW, "an operand of m=%zu k=%zu n=%zu is larger than the address space", p->m,
+                        p->k, p->n);
     return CBX_OK;
 }
 
@@ -354,7 +354,7 @@ static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx
     size_t bytes = workspace_of(&plan, kernel);
     if (p->workspace_bytes < bytes || (uintptr_t)p->workspace % 64 != 0)
         return cbx_fail(err, CBX_EINVAL,
-                        "the workspace has %zu bytes of %zu, or is not 64-byte aligned: ask cbx_matmul_workspace",
+                        "the workspace has %zu bytes of %zu, or is not 64-byte aligned: see cbx_matmul_workspace",
                         p->workspace_bytes, bytes);
     if (p->semiring->functions) {
         cbx__semiring_user_run(&plan);
@@ -382,11 +382,10 @@ static cbx_status run_limit(const cbx_matmul *p, bool fed, cbx_err *err)
 
     if (st) return st;
     if (p->semiring->functions)
-        return cbx_fail(err, CBX_EINVAL, "the limit of algebra '%s', given by functions, is not known",
+        return cbx_fail(err, CBX_EINVAL, "the limit of algebra '%s', defined by functions, is unknown",
                         p->semiring->name);
     if (p->dtype == CBX_BOOL)
-        return cbx_fail(err, CBX_EDTYPE,
-                        "there is no limit in registers for booleans: tables in memory make the product");
+        return cbx_fail(err, CBX_EDTYPE, "booleans have no limit in registers: their products use tables in memory");
     if (cbx__traits_of[p->semiring->id].sums_by_fma)
         plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
     kernel->limit(&plan, fed);

@@ -117,7 +117,7 @@ cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value,
     loop = value->desc.dtype == to->desc.dtype ? cbx__ref_copy(to->desc.dtype)
                                                : cbx__loops_get()->cast(value->desc.dtype, to->desc.dtype);
     if (!loop)
-        return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: take real or imag",
+        return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: use real or imag",
                         cbx_dtype_name(value->desc.dtype), cbx_dtype_name(to->desc.dtype));
     cbx__ref_walk(to->desc.ndim, to->desc.shape, 2, op, loop);
     return CBX_OK;

@@ -294,7 +294,7 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
     convert = value->desc.dtype == to->desc.dtype ? cbx__ref_copy(to->desc.dtype)
                                                   : cbx__loops_get()->cast(value->desc.dtype, to->desc.dtype);
     if (!convert)
-        return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: take real or imag",
+        return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: use real or imag",
                         cbx_dtype_name(value->desc.dtype), cbx_dtype_name(to->desc.dtype));
     if (one) convert(1, (char *const[]){ element, value->data }, (const ptrdiff_t[]){ 0, 0 });
     st = cbx__ref_dense(ctx, where, &dense[0], err);

@@ -96,18 +96,19 @@ static void absence_has_a_reason(void **state)
         { "old_cuda", "present", NULL, "has no 'cuDevicePrimaryCtxRetain', needed for GPUs of NVIDIA",
           "install NVIDIA's driver 525 or later", "a symbol is missing" },
         { "fake_cuda", "old", NULL,
-          "the CUDA driver speaks version 11.4, 12.0 is the least: install driver 525 or later",
+          "the CUDA driver has version 11.4, and at least 12.0 is needed: install driver 525 or later",
           "apt-get install nvidia-driver", "old" },
-        { "fake_cuda", "failing", "100", "the CUDA driver refuses 'cuInit' with error 100: no device is seen",
+        { "fake_cuda", "failing", "100", "'cuInit' of the CUDA driver failed with error 100: no device is visible",
           "unset CUDA_VISIBLE_DEVICES", "hidden" },
         { "fake_cuda", "failing", "803", "the driver library and the kernel's module have different versions", "reboot",
           "updated and not restarted" },
-        { "fake_cuda", "failing", "2", "the CUDA driver refuses 'cuInit' with error 2: out of memory", NULL,
+        { "fake_cuda", "failing", "2", "'cuInit' of the CUDA driver failed with error 2: out of memory", NULL,
           "out of memory" },
-        { "fake_cuda", "failing", "4711", "the CUDA driver refuses 'cuInit' with error 4711: see cudaError_enum", NULL,
-          "an unknown error" },
-        { "fake_cuda", "none", NULL, "the CUDA driver (version 12.4) is here and has no device", NULL, "no device" },
-        { "", "present", NULL, "GPUs are not to be looked for", NULL, "switched off" },
+        { "fake_cuda", "failing", "4711", "'cuInit' of the CUDA driver failed with error 4711: see cudaError_enum",
+          NULL, "an unknown error" },
+        { "fake_cuda", "none", NULL,
+          "the CUDA driver (version 12.4) is installed but has no device: make one available to", NULL, "no device" },
+        { "", "present", NULL, "the search for GPUs is disabled", NULL, "switched off" },
     };
     cbx_ctx *ctx = plain();
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -128,7 +129,7 @@ static void absence_has_a_reason(void **state)
             CHECK(!g->remedy, cases[i].why);
         CHECK_OK(cbx_devices_choose(d, &wish, &choice, &err), &err, "with fallback");
         CHECK(choice.fell_back && choice.device->kind == CBX_DEVICE_CPU, "the CPU instead");
-        CHECK(strstr(choice.warning, "a GPU is wanted but cannot be had, falling back to the CPU: "), "a warning");
+        CHECK(strstr(choice.warning, "a GPU is requested but not available, falling back to the CPU: "), "a warning");
         CHECK(strstr(choice.warning, cases[i].part), "with the reason");
         wish.allow_fallback = false;
         CHECK_STATUS(cbx_devices_choose(d, &wish, &choice, &err), CBX_EUNAVAILABLE, "without fallback");
@@ -147,8 +148,8 @@ static void memory_is_asked_for(void **state)
         const char *role, *message; /* NULL: it succeeds */
     } cases[] = {
         { "present", NULL },
-        { "full", "the CUDA driver refuses 'cuDevicePrimaryCtxRetain' with error 2: out of memory" },
-        { "torn", "the CUDA driver refuses 'cuMemGetInfo_v2' with error 999" },
+        { "full", "'cuDevicePrimaryCtxRetain' of the CUDA driver failed with error 2: out of memory" },
+        { "torn", "'cuMemGetInfo_v2' of the CUDA driver failed with error 999" },
     };
     cbx_ctx *ctx = plain();
     cbx_devices *d = probe(ctx, fake("fake_cuda"), "present");
@@ -183,7 +184,8 @@ static void a_broken_device_is_left_out(void **state)
     cbx_ctx *ctx = plain();
     cbx_devices *d = probe(ctx, fake("fake_cuda"), "broken");
     CHECK_INT(cbx_devices_count(d), 2, "the CPU and the sound one");
-    CHECK(strstr(gap_of(d, "cuda")->text, "refuses 'cuDeviceGetName' with error 999"), "and the reason");
+    CHECK(strstr(gap_of(d, "cuda")->text, "'cuDeviceGetName' of the CUDA driver failed with error 999"),
+          "and the reason");
     cbx_devices_free(d);
     cbx_ctx_free(ctx);
 }
@@ -237,7 +239,7 @@ static void a_context_takes_what_it_can_use(void **state)
     CHECK_OK(cbx_ctx_set_devices(ctx, gpus, &err), &err, "devices");
     CHECK_OK(cbx_ctx_device(ctx, &choice, &err), &err, "fallback");
     CHECK(choice.fell_back && choice.device->kind == CBX_DEVICE_CPU, "the reference backend has no use for a GPU");
-    CHECK(strstr(choice.warning, "the backend 'reference' computes on the CPU alone"), "reported");
+    CHECK(strstr(choice.warning, "the backend 'reference' runs on the CPU only"), "reported");
 
     CHECK_OK(cbx_ctx_set_backend(ctx, &on_gpu, &err), &err, "a backend that has");
     CHECK_OK(cbx_ctx_device(ctx, &choice, &err), &err, "the GPU");
@@ -305,7 +307,7 @@ static void backends_are_found(void **state)
     CHECK_OK(cbx_backend_find("reference", &b, &err), &err, "reference");
     CHECK(b == cbx_backend_reference(), "the reference backend");
     CHECK_STATUS(cbx_backend_find("numpy", &b, &err), CBX_EINVAL, "no such name");
-    CHECK_STR(err.message, "unknown backend 'numpy': say reference or jit", "names it");
+    CHECK_STR(err.message, "unknown backend 'numpy': it must be reference or jit", "names it");
     size_t n = 0;
     while (cbx_backend_at(n)) {
         CHECK_OK(cbx_backend_find(cbx_backend_at(n)->name, &b, &err), &err, "every one of the list");
@@ -344,7 +346,7 @@ static void a_missing_backend_says_so(void **state)
         { "auto", CBX_CHOICE_OFF, CBX_CHOICE_OFF, NULL },
         { "reference", CBX_CHOICE_ON, CBX_CHOICE_ON, NULL },
         { "reference", CBX_CHOICE_ON, CBX_CHOICE_OFF,
-          "a GPU is wanted without fallback, and the backend 'reference' computes on the CPU alone: set "
+          "a GPU is required without fallback, but the backend 'reference' runs on the CPU only: set "
           "CALIBRAX_GPU_FALLBACK to true or CALIBRAX_USE_GPU to false" },
         { "jit", CBX_CHOICE_OFF, CBX_CHOICE_ON,
           "the backend 'jit' is not built into this library: set CALIBRAX_BACKEND to auto or reference" },
