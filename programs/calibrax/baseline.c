@@ -16,11 +16,11 @@ typedef struct baseline_args {
 static const opt_spec baseline_options[] = {
     SELECT_STORE_ROWS(baseline_args),
     { "run", 0, OPT_STRING, offsetof(baseline_args, run), "ID", "latest",
-      "the run: an id, the beginning of one, or latest", "@runs" },
+      "the run: its id, a unique prefix of the id, or latest", "@runs" },
     { "name", 0, OPT_STRING, offsetof(baseline_args, name), "NAME", CBX_BASELINE_MAIN, "name of the baseline",
       "@baselines" },
-    { "list", 0, OPT_FLAG, offsetof(baseline_args, list), NULL, NULL, "list the baselines instead" },
-    { "remove", 0, OPT_FLAG, offsetof(baseline_args, remove), NULL, NULL, "remove the baseline instead" },
+    { "list", 0, OPT_FLAG, offsetof(baseline_args, list), NULL, NULL, "list the baselines" },
+    { "remove", 0, OPT_FLAG, offsetof(baseline_args, remove), NULL, NULL, "remove the baseline" },
     SELECT_JSON_ROW(baseline_args),
 };
 static const opt_rule baseline_rules[] = {
@@ -108,9 +108,8 @@ const opt_command baseline_command = {
     .name = "baseline",
     .synopsis = "[--run ID] [--name NAME] | --list | --remove [--name NAME]",
     .summary = "set, list or remove the baselines that runs are checked against",
-    .description =
-        "Keeps a copy of a run under a name; the Python package uses the one named main. With --list exit status "
-        "2 if there are no baselines, or one cannot be read.",
+    .description = "Keeps a copy of a run under a name; the Python package uses the one named main. With --list the "
+                   "exit status is 2 if there are no baselines, or if one cannot be read.",
     OPT_OPTIONS(baseline),
     .defaults = &baseline_defaults,
     .run = run_baseline,

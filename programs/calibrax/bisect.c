@@ -25,28 +25,30 @@ static const opt_spec bisect_options[] = {
     { "good", 'g', OPT_STRING, AT(good), "REV", NULL, "a commit that is known to be good" },
     { "bad", 'b', OPT_STRING, AT(bad), "REV", "HEAD", "a commit that is known to be bad" },
     { "build", 0, OPT_STRING, AT(build), "CMD", "nothing to build",
-      "run once in the worktree of each commit that is measured" },
-    { "bench", 0, OPT_STRING, AT(bench), "CMD", NULL, "run for each value, in the same worktree" },
-    { "metric", 'm', OPT_STRING, AT(metric), "NAME", "seconds of the launch",
-      "the value is the last number behind NAME in the output of the benchmark" },
-    { "higher-is-better", 0, OPT_FLAG, AT(higher), NULL, NULL, "the value is a rate, not a cost" },
-    { "any-change", 0, OPT_FLAG, AT(any), NULL, NULL, "search for an improvement, too" },
+      "build command, run once in the worktree of each measured commit" },
+    { "bench", 0, OPT_STRING, AT(bench), "CMD", NULL, "benchmark command, run for each value in the same worktree" },
+    { "metric", 'm', OPT_STRING, AT(metric), "NAME", "wall time of the launch",
+      "take the last number after NAME in the benchmark's output as the value" },
+    { "higher-is-better", 0, OPT_FLAG, AT(higher), NULL, NULL, "larger values are better" },
+    { "any-change", 0, OPT_FLAG, AT(any), NULL, NULL, "search for an improvement as well" },
     { "paired", 0, OPT_FLAG, AT(paired), NULL, NULL,
-      "launch the good commit beside each other one and use ratios: a slow drift of the machine cancels" },
-    { "confidence", 0, OPT_SHARE, AT(confidence), "P", "0.95", "probability at which to stop" },
+      "launch the good commit next to every other commit and compare ratios, so that slow drift of the machine "
+      "cancels" },
+    { "confidence", 0, OPT_SHARE, AT(confidence), "P", "0.95",
+      "stop at this probability that the commit found is the right one" },
     { "end-launches", 0, OPT_POSITIVE, AT(end_launches), "N", "60",
-      "maximum number of launches of each end to decide whether they differ" },
+      "maximum number of launches to decide whether the good and the bad commit differ, for each of them" },
     { "max-launches", 0, OPT_POSITIVE, AT(max_launches), "N", "1000",
-      "maximum number of launches of the whole search" },
-    { "timeout", 0, OPT_ABOVE, AT(timeout), "SECONDS", "3600", "maximum time of a launch" },
-    { "build-timeout", 0, OPT_ABOVE, AT(build_timeout), "SECONDS", "3600", "maximum time of a build" },
-    { "keep-builds", 0, OPT_POSITIVE, AT(keep_builds), "N", "16", "number of worktrees kept at a time" },
+      "maximum number of launches in the whole search" },
+    { "timeout", 0, OPT_ABOVE, AT(timeout), "SECONDS", "3600", "time limit of a launch" },
+    { "build-timeout", 0, OPT_ABOVE, AT(build_timeout), "SECONDS", "3600", "time limit of a build" },
+    { "keep-builds", 0, OPT_POSITIVE, AT(keep_builds), "N", "16", "number of built worktrees to keep" },
     { "repository", 'C', OPT_STRING, AT(repository), "DIR", "the current folder", "the repository" },
     { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL,
-      "continue with the content of the state file; without it that file is renamed to FILE.before" },
-    { "state", 0, OPT_STRING, AT(state), "FILE", "one in the cache folder", "file that keeps everything measured" },
-    { "scratch", 0, OPT_STRING, AT(scratch), "DIR", "the cache folder",
-      "folder in which worktrees are made, and removed again" },
+      "continue from the state file; otherwise an existing file is renamed to FILE.before" },
+    { "state", 0, OPT_STRING, AT(state), "FILE", "a file in the cache folder",
+      "file in which all measurements are kept" },
+    { "scratch", 0, OPT_STRING, AT(scratch), "DIR", "the cache folder", "folder for temporary worktrees" },
     { "quiet", 'q', OPT_FLAG, AT(quiet), NULL, NULL, "print no progress on standard error" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
@@ -101,10 +103,10 @@ static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b
     static const char *const heads[] = {
         [CBX_BISECT_RUNNING] = "not decided yet",
         [CBX_BISECT_FOUND] = "the first bad commit is",
-        [CBX_BISECT_UNCHANGED] = "the ends do not differ: there is nothing to find",
-        [CBX_BISECT_SWAPPED] = "the bad end is better than the good one: swap them, or search with --any-change",
+        [CBX_BISECT_UNCHANGED] = "the good and the bad commit do not differ: there is no change to find",
+        [CBX_BISECT_SWAPPED] = "the bad commit is better than the good one: swap them, or search with --any-change",
         [CBX_BISECT_UNDECIDED] = "undecided: more launches are needed (--max-launches, --end-launches, --resume)",
-        [CBX_BISECT_BROKEN_END] = "an end cannot be measured",
+        [CBX_BISECT_BROKEN_END] = "the good or the bad commit cannot be measured",
     };
     const char *good = cbx_bisect_reason(b, CBX_BISECT_GOOD_END), *bad = cbx_bisect_reason(b, cbx_bisect_count(b) - 1);
 
@@ -117,8 +119,8 @@ static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b
         if (reason) printf("  [%s]", plain_text(run->arena, reason));
         putchar('\n');
     }
-    if (good) printf("good end: %s\n", good);
-    if (bad) printf("bad end: %s\n", bad);
+    if (good) printf("good commit: %s\n", good);
+    if (bad) printf("bad commit: %s\n", bad);
     if (isfinite(r->change)) {
         if (r->relative)
             printf("change: %+.6g %% (standard error %.6g %%), noise of a launch %.6g %%\n", 100 * r->change,
@@ -166,8 +168,7 @@ static int run_bisect(const opt_run *run)
     o.progress = a->quiet ? NULL : progress;
     if (cbx_bisect_run(run->ctx, &o, &b, run->err)) {
         bool interrupted = run->err->status == CBX_EINTERRUPTED;
-        opt_fail(run->program, "%s%s", run->err->message,
-                 interrupted ? "; '--resume' continues with what was measured" : "");
+        opt_fail(run->program, "%s%s", run->err->message, interrupted ? "; '--resume' continues the search" : "");
         return interrupted ? EXIT_STOPPED : EXIT_ERROR;
     }
     cbx_bisect_read(b, &r);
@@ -185,11 +186,11 @@ const opt_command bisect_command = {
     .synopsis = "--good REV [--bad REV] [--build CMD] --bench CMD [OPTION]...",
     .summary = "find the commit that made a benchmark slower",
     .description =
-        "Searches the commits between two ends for the first one whose benchmark is worse. Both ends are measured "
-        "first; each further launch measures the commit that informs most, until one commit is the answer with the "
-        "given confidence. Merges are followed, commits that do not build are left out, and the checkout is never "
-        "changed: commits are built in worktrees of their own. Exit status 0: found; 2: nothing to find, or a fault; "
-        "3: undecided; 130: interrupted, and --resume continues with what was measured.",
+        "Searches the commits between a good and a bad one for the first whose benchmark is worse. The good and the "
+        "bad commit are measured first; each further launch measures the commit that is expected to narrow the search "
+        "most, until one commit is the answer with the requested confidence. Merges are followed, commits that do not "
+        "build are skipped, and the checkout is never changed: commits are built in separate worktrees. Exit status 0: "
+        "found; 2: no change to find, or an error; 3: undecided; 130: interrupted, --resume continues.",
     OPT_OPTIONS(bisect),
     .run = run_bisect,
     OPT_RULES(bisect),

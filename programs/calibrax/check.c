@@ -33,42 +33,48 @@ static const opt_spec check_options[] = {
     INPUTS_ROWS(check_args),
     SELECT_JSON_ROW(check_args),
     { "target", 0, OPT_EACH, MEMBER(targets), "METRIC=X", NULL,
-      "check that the metric meets this target, on the side that its definition calls better, instead of a baseline; "
-      "may be repeated",
+      "check that the metric meets this target instead of comparing with a baseline; the direction comes from the "
+      "metric's definition; may be repeated",
       "@metrics" },
     { "series", 0, OPT_EACH, MEMBER(series), "FILE", NULL,
-      "check that errors by iteration reach tolerances: JSON {\"residual\": [1, 0.1, 0.01], ...}; may be repeated" },
+      "check that errors by iteration reach tolerances; the file is JSON: {\"residual\": [1, 0.1, 0.01], ...}; may be "
+      "repeated" },
     { "Against a baseline", 0, OPT_GROUP, 0, NULL, NULL, NULL },
     SELECT_ROW(check_args, "branch", OPT_STRING, branch, "NAME", "check the latest run of this branch"),
     SELECT_ROW(check_args, "machine", OPT_STRING, machine, "ID", "check the latest run of this machine"),
-    { "baseline", 0, OPT_STRING, MEMBER(baseline), "NAME", CBX_BASELINE_MAIN, "the baseline to compare with",
+    { "baseline", 0, OPT_STRING, MEMBER(baseline), "NAME", CBX_BASELINE_MAIN, "compare with this baseline",
       "@baselines" },
-    { "threshold", 0, OPT_NUMBER, MEMBER(threshold), "X", "0.05, which is 5 %", "relative change that counts" },
-    { "primary-threshold", 0, OPT_NUMBER, MEMBER(primary), "X", "--threshold", "the same for primary metrics" },
-    { "secondary-threshold", 0, OPT_NUMBER, MEMBER(secondary), "X", "--threshold", "the same for secondary metrics" },
+    { "threshold", 0, OPT_NUMBER, MEMBER(threshold), "X", "0.05, which is 5 %",
+      "relative change that counts as worse or better" },
+    { "primary-threshold", 0, OPT_NUMBER, MEMBER(primary), "X", "--threshold", "threshold of primary metrics" },
+    { "secondary-threshold", 0, OPT_NUMBER, MEMBER(secondary), "X", "--threshold", "threshold of secondary metrics" },
     { "metric-threshold", 0, OPT_EACH, MEMBER(rules), "PATTERN=X", NULL,
-      "the same for metrics of this name (a shell pattern); may be repeated, the first that matches counts" },
-    { "minimum", 0, OPT_NUMBER, MEMBER(minimum), "X", "0", "smaller changes, in the metric's unit, do not count" },
-    { "level", 0, OPT_SHARE, MEMBER(level), "X", "0.95", "level of the intervals" },
-    { "values-only", 0, OPT_FLAG, MEMBER(values_only), NULL, NULL, "ignore samples and bounds" },
+      "threshold of metrics whose name matches this shell pattern; may be repeated, the first match applies" },
+    { "minimum", 0, OPT_NUMBER, MEMBER(minimum), "X", "0", "ignore changes smaller than this, in the metric's unit" },
+    { "level", 0, OPT_SHARE, MEMBER(level), "X", "0.95", "confidence level of the intervals" },
+    { "values-only", 0, OPT_FLAG, MEMBER(values_only), NULL, NULL,
+      "compare values only, and ignore samples and bounds" },
     { "allow-dropped", 0, OPT_FLAG, MEMBER(allow_dropped), NULL, NULL,
-      "points and metrics of the baseline that are missing now do not fail" },
-    { "allow-other-machine", 0, OPT_FLAG, MEMBER(allow_machines), NULL, NULL, "compare across machines, and note it" },
-    { "undecided-passes", 0, OPT_FLAG, MEMBER(undecided_passes), NULL, NULL, "what cannot be decided does not fail" },
-    { "waivers", 0, OPT_STRING, MEMBER(waivers), "FILE", NULL, "findings that are accepted until a day" },
-    { "format", 0, OPT_CHOICE, MEMBER(format), "NAME", "text", "text, json, markdown, junit or github",
+      "do not fail if points or metrics of the baseline are missing" },
+    { "allow-other-machine", 0, OPT_FLAG, MEMBER(allow_machines), NULL, NULL,
+      "compare runs of different machines, with a note" },
+    { "undecided-passes", 0, OPT_FLAG, MEMBER(undecided_passes), NULL, NULL,
+      "do not fail if the verdict is undecided" },
+    { "waivers", 0, OPT_STRING, MEMBER(waivers), "FILE", NULL, "file of findings that are accepted until a date" },
+    { "format", 0, OPT_CHOICE, MEMBER(format), "NAME", "text", "output format: text, json, markdown, junit or github",
       "text json markdown junit github" },
     { "Targets, with --target", 0, OPT_GROUP, 0, "target", NULL,
-      "A value meets its target if all of its interval does; exit status 1: it misses the target, or is not a number; "
-      "3: the interval holds the target." },
+      "A value meets its target if its whole interval does. Exit status 1: the target is missed, or the value is not a "
+      "number; 3: the interval contains the target." },
     SELECT_POINT_ROWS(check_args),
     { "Series of errors, with --series", 0, OPT_GROUP, 0, "series", NULL, NULL },
-    { "tolerance", 0, OPT_LIST, MEMBER(tolerances), "X,...", NULL, "errors must reach these, and stay there" },
-    { "hold", 0, OPT_POSITIVE, MEMBER(hold), "N", "1",
-      "number of values at the end that must be at or below a tolerance" },
-    { "The record, with --target or --series", 0, OPT_GROUP, 0, "target series", NULL, NULL },
-    { "name", 0, OPT_STRING, MEMBER(name), "NAME", "validation", "name of the whole, in the document" },
-    { "reference", 0, OPT_STRING, MEMBER(reference), "TEXT", "as given", "source of the targets: a paper, a program" },
+    { "tolerance", 0, OPT_LIST, MEMBER(tolerances), "X,...", NULL,
+      "tolerances that the errors must reach and stay within" },
+    { "hold", 0, OPT_POSITIVE, MEMBER(hold), "N", "1", "number of final values that must be at or below a tolerance" },
+    { "The validation record, with --target or --series", 0, OPT_GROUP, 0, "target series", NULL, NULL },
+    { "name", 0, OPT_STRING, MEMBER(name), "NAME", "validation", "name of the validation, in the JSON document" },
+    { "reference", 0, OPT_STRING, MEMBER(reference), "TEXT", "as given",
+      "source of the targets, such as a paper or a program" },
 };
 #define OF_BASELINES                                                                                                   \
     "branch machine baseline threshold primary-threshold secondary-threshold metric-threshold minimum level "          \
@@ -171,7 +177,7 @@ static int load_all(comparing *c)
         if (!status && list.count)
             status = select_need_newest(run, c->store, &list, ", or name a run with --run");
         else if (!status && (query.branch || query.machine))
-            status = opt_fail(run->program, "no run in '%s' is of that branch and machine", cbx_store_root(c->store));
+            status = opt_fail(run->program, "'%s' has no run of that branch and machine", cbx_store_root(c->store));
     }
     if (!status)
         status = select_run(run, c->store, name ? name : list.count ? list.entries[0].id : "latest", &c->current);
@@ -515,13 +521,12 @@ const opt_command check_command = {
     .synopsis =
         "[RUN] [--baseline NAME] [--threshold X] | [RUN...] --target METRIC=X | --series FILE --tolerance X,...",
     .summary = "check a run against a baseline, or against targets",
-    .description =
-        "Compares each metric of each point of a run (the latest, unless another is named) with the baseline: by "
-        "samples or bounds where both runs have them, else by values. A run that is its own baseline, is of another "
-        "machine, or is the latest and older than the baseline is refused. Exit status 1: something is worse, is "
-        "not a number, or cannot be right (a time of 0, a value outside its samples); 2: something cannot be compared "
-        "or is missing now, or the baseline cannot be right; 3: undecided ('calibrax run --until-decided' launches "
-        "until it is not).",
+    .description = "Compares each metric of each point of a run (default: the latest run) with the baseline: by "
+                   "samples or bounds if both runs have them, otherwise by values. A run is refused if it is its own "
+                   "baseline, if it comes from another machine, or if it is the latest run but older than the "
+                   "baseline. Exit status 1: a metric is worse, is not a number, or is invalid (a time of 0, a value "
+                   "outside its samples); 2: a metric cannot be compared or is missing, or the baseline is invalid; 3: "
+                   "undecided ('calibrax run --until-decided' launches until the check is decided).",
     OPT_OPTIONS(check),
     .defaults = &check_defaults,
     .flags = OPT_TAKES_WORDS,

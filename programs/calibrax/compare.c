@@ -18,45 +18,48 @@ static const compare_args compare_defaults = { .level = 0.95, .draws = 1000, .se
 static const opt_spec compare_options[] = {
     SELECT_STORE_ROWS(compare_args),
     INPUTS_ROWS(compare_args),
-    { "by", 0, OPT_STRING, AT(by), "TAG", "each run is a competitor; framework with --rank",
-      "compare the values of this tag, within a run or across runs" },
+    { "by", 0, OPT_STRING, AT(by), "TAG", "none, each run is a competitor; framework with --rank",
+      "compare the values of this tag, within one run or across runs" },
     { "metrics", 'm', OPT_LIST, AT(metrics), "NAME,...", "all", "these metrics", "@metrics" },
     { "metric", 0, OPT_LIST, AT(metrics), "NAME", NULL, NULL, "@metrics" },
-    { "reference", 0, OPT_STRING, AT(reference), "LABEL", "the first", "the competitor that speed-ups are over" },
-    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "level of the intervals of speed-ups" },
-    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "compare across machines, and note it" },
+    { "reference", 0, OPT_STRING, AT(reference), "LABEL", "the first", "the competitor that speed-ups refer to" },
+    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "confidence level of the intervals of speed-ups" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
+      "compare runs of different machines, with a note" },
     SELECT_JSON_ROW(compare_args),
     { "diff", 0, OPT_FLAG, AT(diff), NULL, NULL, "show the differences between two runs" },
     { "rank", 0, OPT_FLAG, AT(rank), NULL, NULL, "rank competitors over many metrics, with confidence" },
     { "pareto", 0, OPT_LIST, AT(objectives), "METRIC,...", NULL,
-      "find the points that no other beats in all of two or more objectives; METRIC=lower or METRIC=higher in place of "
-      "the metric's own direction",
+      "find the Pareto front: the points that no other point dominates in two or more objectives; METRIC=lower or "
+      "METRIC=higher overrides the direction of the metric",
       "@metrics" },
     { "Differences, with --diff", 0, OPT_GROUP, 0, "diff", NULL,
-      "Lists the points and metrics that only one of two runs has, the values that changed, by how much and whether "
-      "for the worse, and the differences in commit, environment and metadata. It judges nothing; 'check' does." },
-    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change of a value that counts as one" },
+      "Lists the points and metrics that only one of two runs has, the values that changed, by how much and in which "
+      "direction, and the differences in commit, environment and metadata. It gives no verdict; 'check' does." },
+    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "ignore smaller relative changes of a value" },
     { "values", 0, OPT_FLAG, AT(values), NULL, NULL,
-      "points, metrics and values only, not commit, environment and metadata" },
+      "compare points, metrics and values only, not commit, environment and metadata" },
     { "exit-code", 0, OPT_FLAG, AT(exit_code), NULL, NULL, "exit with 1 if there is a difference" },
     { "Ranking, with --rank", 0, OPT_GROUP, 0, "rank", NULL,
-      "Ranks the values of a tag, or runs, in each row, equal values sharing a rank, and by one score over the rows "
-      "that all of them have. Where runs carry samples, draws of them show how often each keeps its rank. Metrics "
-      "without a direction are not ranked." },
+      "Ranks the values of a tag, or the runs, in each row (equal values share a rank) and by a score over the rows "
+      "that all competitors have. If the runs have samples, resampling shows how often each competitor keeps its rank. "
+      "Metrics without a direction are not ranked." },
     { "score", 0, OPT_CHOICE, AT(score), "KIND", "geometric",
-      "how rows make one score: geometric (mean of best/value) or min-max (mean of 0 for the worst to 1 for the best)",
+      "how rows are combined into the score: geometric (geometric mean of best/value) or min-max (mean of 0 for the "
+      "worst to 1 for the best)",
       "geometric min-max" },
     { "weight", 0, OPT_EACH, AT(weights), "METRIC=X", "all equal", "weight of a metric's rows in the score" },
-    { "draws", 0, OPT_COUNT, AT(draws), "N", "1000", "draws of the samples that show how stable ranks are; 0: none" },
-    { "seed", 0, OPT_COUNT, AT(seed), "N", "1", "of the draws; the same seed gives the same ranks" },
+    { "draws", 0, OPT_COUNT, AT(draws), "N", "1000",
+      "number of resamplings that show how stable the ranks are; 0: none" },
+    { "seed", 0, OPT_COUNT, AT(seed), "N", "1", "seed of the resampling; the same seed gives the same result" },
     { "Pareto front, with --pareto", 0, OPT_GROUP, 0, "pareto", NULL,
-      "No other point is at least as good as one on the front in all objectives and better in one. Points that lack an "
-      "objective are marked '?' and beat nothing." },
-    { "front-only", 0, OPT_FLAG, AT(front_only), NULL, NULL, "leave out the points that are beaten" },
-    SELECT_ROW(compare_args, "point", OPT_STRING, point, "NAME", "points of this name"),
-    SELECT_ROW(compare_args, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),
+      "A point is on the front if no other point is at least as good in all objectives and better in one. Points that "
+      "lack an objective are marked '?' and dominate no other point." },
+    { "front-only", 0, OPT_FLAG, AT(front_only), NULL, NULL, "leave out the dominated points" },
+    SELECT_ROW(compare_args, "point", OPT_STRING, point, "NAME", "use points of this name"),
+    SELECT_ROW(compare_args, "scenario", OPT_STRING, scenario, "NAME", "use points of this scenario"),
     SELECT_ROW(compare_args, "tag", OPT_EACH, tags, "KEY=VALUE",
-               "points with this tag; may be repeated, all must match"),
+               "use points with this tag; may be repeated, all must match"),
 };
 static const opt_rule compare_rules[] = {
     INPUTS_RULES,
@@ -175,7 +178,7 @@ static void print_comparison(const opt_run *run, const cbx_comparison *c)
             printf("%s%s%s (score %.6g over %zu rows)\n", paint_begin(PAINT_STRONG), plain_text(run->arena, w->label),
                    paint_end(PAINT_STRONG), w->score, w->nrows);
         else
-            puts(w->nrows ? "a draw" : "no row that all of them have");
+            puts(w->nrows ? "a draw" : "no row that all competitors have");
     }
     for (size_t i = 0; i < cbx_comparison_nremarks(c); i++) {
         int rule;
@@ -224,11 +227,11 @@ const opt_command compare_command = {
     .synopsis = "RUN RUN... | [RUN...] (--by TAG | --diff | --rank | --pareto METRIC,...) [OPTION]...",
     .summary = "compare runs side by side, show their differences, rank them, or find the best trade-offs",
     .description =
-        "Compares what runs measured: one row a measured value, one column a competitor with its speed-up over the "
-        "reference (a ratio above 1 is better) and an interval where samples or bounds give one. A RUN is the id of a "
-        "run in the store, the beginning of one, latest, baseline:NAME, or the path of a run file. With --by the "
-        "values of a tag are compared. Remarks below the table follow the rules of Hoefler & Belli (SC 2015). Runs of "
-        "different machines are refused unless --allow-other-machine is given.",
+        "Compares runs in a table with one row for each measured value and one column for each competitor, with its "
+        "speed-up over the reference (a ratio above 1 is better) and an interval if samples or bounds give one. A RUN "
+        "is the id of a run in the store, a unique prefix of the id, latest, baseline:NAME, or the path of a run file. "
+        "With --by the values of a tag are compared. Remarks below the table follow the rules of Hoefler & Belli (SC "
+        "2015). Runs of different machines are refused unless --allow-other-machine is given.",
     OPT_OPTIONS(compare),
     .defaults = &compare_defaults,
     .flags = OPT_TAKES_WORDS,

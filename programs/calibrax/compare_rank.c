@@ -118,7 +118,8 @@ static int need_numbers(ranking *k, ranked *r)
             first = &r->cells[c];
     if (!first) return EXIT_PASS;
     return opt_fail(k->run->program,
-                    "'%s' has %g in '%s', which has no rank: measure it again, or choose others with --metrics",
+                    "'%s' has the value %g in '%s', which cannot be ranked: measure it again, or choose other metrics "
+                    "with --metrics",
                     cbx_rank_table_competitor(k->t, first->competitor), first->value, r->row.key);
 }
 
@@ -352,7 +353,7 @@ static void print_scores(const ranking *k)
     columns_print(table, "  ");
     for (size_t i = 0; i < k->nrows; i++)
         if (!is_common(k, i))
-            printf("  left out, since not all have it: %s\n",
+            printf("  left out, since not all competitors have it: %s\n",
                    plain_text(arena, cbx_rank_table_row(k->t, k->rows[i]).key));
 }
 
@@ -389,7 +390,7 @@ int compare_rank(const opt_run *run)
     if (!status) {
         k.draws = a->draws && !too_many(k.ncompetitors);
         if (a->draws && cbx_rank_table_dropped_samples(k.t))
-            opt_fail(run->program, "note: %zu competitors are too many to compute how stable their ranks are",
+            opt_fail(run->program, "note: the stability of ranks is not computed for as many as %zu competitors",
                      k.ncompetitors);
         status = score_rows(&k);
     }
@@ -397,7 +398,7 @@ int compare_rank(const opt_run *run)
         status = print_ranking_json(&k);
     } else if (!status) {
         status = each_row(&k, print_row);
-        if (!status && !k.scores) puts("No score: there is no row that all have.");
+        if (!status && !k.scores) puts("No score: there is no row that all competitors have.");
         if (!status && k.scores) print_scores(&k);
     }
     if (!status) status = each_row(&k, need_numbers);

@@ -34,21 +34,22 @@ static const doctor_args doctor_defaults = { .gpu = -1 };
 static const opt_spec doctor_options[] = {
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
     { "machine", 0, OPT_FLAG, AT(machine), NULL, NULL,
-      "show this machine's fingerprint, and the facts that it is made of" },
+      "show the fingerprint of this machine, and the facts from which it is computed" },
     { "The machine, with --machine", 0, OPT_GROUP, 0, "machine", NULL,
-      "Shows the fingerprint that runs of this machine carry, its CPU, caches, memory and accelerators. No host name, "
-      "address, path or serial number is among the facts. A GPU that cannot be measured here is reported as skipped, "
-      "with the reason." },
-    { "root", 0, OPT_STRING, AT(root), "DIR", NULL, "a captured machine: a folder with its proc/ and sys/" },
+      "Shows the fingerprint that is recorded in runs of this machine, and its CPU, caches, memory and accelerators. "
+      "The facts include no host name, address, path or serial number. A GPU that cannot be measured is reported as "
+      "skipped, with the reason." },
+    { "root", 0, OPT_STRING, AT(root), "DIR", NULL, "show a captured machine: a folder with its proc/ and sys/" },
     { "probe", 0, OPT_FLAG, AT(probe), NULL, NULL,
-      "measure what one core can do: rates of its pipes, bandwidth of each cache, of memory and of each NUMA node" },
-    { "refresh", 0, OPT_FLAG, AT(refresh), NULL, NULL, "measure again instead of reading what was measured before" },
+      "measure one core: the rates of its pipes and the bandwidth of each cache, of memory and of each NUMA node" },
+    { "refresh", 0, OPT_FLAG, AT(refresh), NULL, NULL, "measure again instead of using earlier results" },
     { "gpu", 0, OPT_INT, AT(gpu), "N", "none",
-      "measure what this GPU of NVIDIA can do: rates of its units, bandwidth of L2 and memory, clocks meanwhile" },
+      "measure this NVIDIA GPU: the rates of its units, the bandwidth of L2 and memory, and its clocks during the "
+      "measurement" },
     { "plot", 0, OPT_STRING, AT(plot), "FILE", NULL,
-      "draw the roofs of that GPU; the name ends with .svg, .pdf or .png" },
+      "plot the roofline of that GPU; the name must end with .svg, .pdf or .png" },
     { "sheets", 0, OPT_FLAG, AT(sheets), NULL, NULL,
-      "list the known data sheets of accelerators instead: rates, bandwidth, shapes of matrix units" },
+      "list the known data sheets of accelerators: rates, bandwidth, shapes of matrix units" },
 };
 static const opt_rule doctor_rules[] = {
     { "sheets", OPT_EXCLUDES, "probe root gpu" },
@@ -470,10 +471,10 @@ const opt_command doctor_command = {
     .name = "doctor",
     .synopsis = "[--machine [--probe | --gpu N | --sheets]] [--json]",
     .summary = "show backends, devices and libraries, what is missing, and this machine",
-    .description = "Shows the settings and where each comes from, the backends and the one chosen, devices with their "
-                   "memory, packages, cores and caches, and the libraries that are loaded on first use, with the "
-                   "command that adds each missing one. Exit status 2 when a variable has an invalid value, or when "
-                   "what the settings ask for is not available.",
+    .description = "Shows the settings and the source of each, the backends and which one is used, the devices with "
+                   "their memory, the packages, cores and caches, and the libraries that are loaded on first use, with "
+                   "the command that installs each missing one. Exit status 2: a variable has an invalid value, or "
+                   "what the settings require is not available.",
     OPT_OPTIONS(doctor),
     .defaults = &doctor_defaults,
     .flags = OPT_ANY_ENVIRONMENT,

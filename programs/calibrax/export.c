@@ -18,24 +18,25 @@ typedef struct export_args {
 } export_args;
 
 static const opt_spec export_options[] = {
-    { "format", 'f', OPT_STRING, offsetof(export_args, format), "NAME", NULL, "the format; --list shows them" },
+    { "format", 'f', OPT_STRING, offsetof(export_args, format), "NAME", NULL, "output format; --list lists them" },
     SELECT_STORE_ROWS(export_args),
     INPUTS_ROWS(export_args),
     { "against", 0, OPT_STRING, offsetof(export_args, against), "ID", NULL,
-      "write the comparison with this run: one of the store as with --run, or with --input a file" },
+      "write the comparison with this run: a run of the store as for --run, or with --input a file" },
     { "allow-other-machine", 0, OPT_FLAG, offsetof(export_args, allow_machines), NULL, NULL,
-      "with --against: compare across machines, and note it" },
+      "with --against: compare runs of different machines, with a note" },
     { "out", 'o', OPT_STRING, offsetof(export_args, out), "DIR", "the current folder",
-      "folder of the files; made if missing" },
-    { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "these metrics, in this order",
+      "output folder, created if missing" },
+    { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "write these metrics, in this order",
       "@metrics" },
     { "metric", 0, OPT_LIST, offsetof(export_args, metrics), "NAME", NULL, NULL },
     { "by", 0, OPT_STRING, offsetof(export_args, by), "TAG", "framework", "the tag whose values are compared" },
     { "plot", 0, OPT_LIST, offsetof(export_args, plots), "KIND,...", "auto",
-      "svg, pdf, png: kinds of plots; --list shows them" },
+      "with svg, pdf or png: kinds of plots; --list lists them" },
     { "replace", 0, OPT_FLAG, offsetof(export_args, replace), NULL, NULL, "overwrite files with other content" },
     { "dark", 0, OPT_FLAG, offsetof(export_args, dark), NULL, NULL, "draw plots on a dark background" },
-    { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".", "asv: the repository that asv.conf.json names" },
+    { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".",
+      "with asv: the repository that asv.conf.json names" },
     { "list", 0, OPT_FLAG, offsetof(export_args, list), NULL, NULL, "list the formats, and stop" },
     SELECT_JSON_ROW(export_args),
 };
@@ -111,11 +112,11 @@ static int write_analysis(const opt_run *run, const cbx_exporter *format, const 
     cbx_status st;
     int status = inputs_load(run, &a->select, &a->inputs, a->against, &l, &baseline);
 
-    if (!status && l.n != 1) status = opt_fail(run->program, "'--against' compares one run: name only one");
+    if (!status && l.n != 1) status = opt_fail(run->program, "'--against' compares with one run: name only one");
     if (!status) {
         st = cbx_export_analysis(run->ctx, format, l.items[0], baseline, opts, &report, run->err);
         if (st == CBX_EPERM && !a->allow_machines)
-            status = opt_fail(run->program, "%s: --allow-other-machine compares them all the same", run->err->message);
+            status = opt_fail(run->program, "%s; --allow-other-machine compares them anyway", run->err->message);
         else
             status = st ? opt_check(run, st) : print_files(run, format, &report);
     }
@@ -175,9 +176,9 @@ const opt_command export_command = {
     .name = "export",
     .synopsis = "--format NAME [--run ID,... | --input FILE] [--out DIR]",
     .summary = "write runs as tables, plots, or a site",
-    .description = "Writes runs in formats for other readers: LaTeX, HTML, CSV or Markdown tables with the best value "
-                   "of each group in bold, plots as SVG, PDF or PNG, or the folder that 'asv publish' makes a site of. "
-                   "File names hold the id of their run, and a file with other content is overwritten only with "
+    .description = "Writes runs in formats of other tools: LaTeX, HTML, CSV or Markdown tables with the best value of "
+                   "each group in bold, plots as SVG, PDF or PNG, or a folder from which 'asv publish' builds a site. "
+                   "File names contain the id of their run, and a file with different content is overwritten only with "
                    "--replace. Prints the paths of the files.",
     OPT_OPTIONS(export),
     .run = run_export,

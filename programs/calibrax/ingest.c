@@ -23,17 +23,17 @@ typedef struct ingest_args {
 static const opt_spec ingest_options[] = {
     SELECT_STORE_ROWS(ingest_args),
     { "input", 0, OPT_WORDS, offsetof(ingest_args, input), "FILE", NULL,
-      "the files, or folders of them; several may follow" },
-    { "format", 0, OPT_STRING, offsetof(ingest_args, format), "NAME", "recognized by the content",
-      "format of all files; --list-formats lists them", "@formats" },
-    { "commit", 0, OPT_STRING, offsetof(ingest_args, commit), "HASH", NULL, "commit of files that name none" },
-    { "branch", 0, OPT_STRING, offsetof(ingest_args, branch), "NAME", NULL, "branch of files that name none" },
+      "files, or folders of files; several may follow" },
+    { "format", 0, OPT_STRING, offsetof(ingest_args, format), "NAME", "detected from the content",
+      "format of all files; --list-formats lists the formats", "@formats" },
+    { "commit", 0, OPT_STRING, offsetof(ingest_args, commit), "HASH", NULL, "commit of files that do not name one" },
+    { "branch", 0, OPT_STRING, offsetof(ingest_args, branch), "NAME", NULL, "branch of files that do not name one" },
     { "machine", 0, OPT_STRING, offsetof(ingest_args, machine), "ID", NULL,
-      "machine of files that name none: a fingerprint as 'calibrax doctor --machine' prints it, or here" },
+      "machine of files that do not name one: a fingerprint as 'calibrax doctor --machine' prints it, or 'here' for "
+      "this machine" },
     { "replace", 0, OPT_FLAG, offsetof(ingest_args, replace), NULL, NULL,
-      "replace a run of the same id that differs, instead of leaving the file out" },
-    { "list-formats", 0, OPT_FLAG, offsetof(ingest_args, list), NULL, NULL,
-      "list the formats that are known, and stop" },
+      "replace a run of the same id and different content instead of skipping the file" },
+    { "list-formats", 0, OPT_FLAG, offsetof(ingest_args, list), NULL, NULL, "list the supported formats, and stop" },
     SELECT_JSON_ROW(ingest_args),
 };
 
@@ -103,7 +103,7 @@ static void ingest_file(ingest *in, const char *file)
         opt_fail(in->run->program, "note: '%s': '%s': %s", file, n->entry, n->message);
     }
     if (import.nnotes_left_out)
-        opt_fail(in->run->program, "note: '%s': %zu more notes of this kind are left out", file,
+        opt_fail(in->run->program, "note: '%s': %zu more notes of this kind are not shown", file,
                  import.nnotes_left_out);
     for (size_t i = 0; i < import.nruns; i++) add_run(in, file, &import, i);
     cbx_import_clear(&import);
@@ -173,12 +173,11 @@ const opt_command ingest_command = {
     .name = "ingest",
     .synopsis = "--data DIR --input FILE...",
     .summary = "read files of measurements into a store",
-    .description =
-        "Reads run files of Calibrax and of the Python package, and files of other benchmark tools, whose format is "
-        "found out from the content. A folder may be a store of runs, results of asv, a store of nperf, "
-        "target/criterion, or just hold such files. A file is taken whole or not at all; what is not taken is named "
-        "with its reason, costs the others nothing, and makes the exit status 2. The same file gives the same run "
-        "again.",
+    .description = "Reads run files of Calibrax and of the Python package, and files of other benchmark tools; the "
+                   "format is detected from the content. A folder may be a store of runs, results of asv, a store of "
+                   "nperf, target/criterion, or a folder of such files. A file is read as a whole or not at all; a "
+                   "file that cannot be read is reported with the reason, does not affect the others, and makes the "
+                   "exit status 2. Reading the same file again gives the same run.",
     OPT_OPTIONS(ingest),
     .run = run_ingest,
     OPT_RULES(ingest),

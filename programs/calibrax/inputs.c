@@ -21,7 +21,7 @@ static int check_machine(const opt_run *run, const cbx_run *first, const cbx_run
         fault = cbx_arena_printf(run->arena, "runs '%s' and '%s' are of different machines", cbx_run_id(first), id);
     else
         return EXIT_PASS;
-    if (!allowed) return opt_fail(run->program, "%s; --allow-other-machine compares them all the same", fault);
+    if (!allowed) return opt_fail(run->program, "%s; --allow-other-machine compares them anyway", fault);
     opt_fail(run->program, "note: %s", fault);
     *noted = true;
     return EXIT_PASS;

@@ -19,12 +19,12 @@ typedef struct inputs_args {
       offsetof(type, inputs.runs),                                                                                     \
       "ID,...",                                                                                                        \
       "latest",                                                                                                        \
-      "runs of the store: ids, beginnings of ids, latest, or baseline:NAME",                                           \
+      "runs of the store: ids, unique prefixes of ids, latest, or baseline:NAME",                                      \
       "@runs" },                                                                                                       \
-        { "all", 0, OPT_FLAG, offsetof(type, inputs.all), NULL, NULL, "every run of the store, oldest first" },        \
+        { "all", 0, OPT_FLAG, offsetof(type, inputs.all), NULL, NULL, "use every run of the store, oldest first" },    \
     {                                                                                                                  \
         "input", 0, OPT_EACH, offsetof(type, inputs.files), "FILE", NULL,                                              \
-            "a run file instead of a store; may be repeated"                                                           \
+            "use a run file instead of a store; may be repeated"                                                       \
     }
 /* Rules between those rows. */
 #define INPUTS_RULES                                                                                                   \

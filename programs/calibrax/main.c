@@ -32,13 +32,13 @@ static const opt_note examples[] = {
     { "calibrax show --points --since 2026-01-01 --tag framework=jax", "print points as JSON lines" },
     { "calibrax compare v1 v2", "compare runs side by side, with speed-ups and their intervals" },
     { "calibrax compare --diff baseline:main latest", "show the differences between two runs" },
-    { "calibrax check --threshold 0.03 --format github", "is the latest run worse than the baseline?" },
+    { "calibrax check --threshold 0.03 --format github", "check whether the latest run is worse than the baseline" },
     { "calibrax trend --metric time --point matmul", "show a metric over time" },
-    { "calibrax trend --changes --state seen.json --check", "did a level change since the last check?" },
+    { "calibrax trend --changes --state seen.json --check", "check whether a level changed since the last check" },
     { "my-service | calibrax watch --metric latency_ms --warning 20 --error 50 --raise-after 3",
       "alert on JSON lines" },
     { "calibrax bisect --good v1.2 --build 'make' --bench './bench'", "find the commit that made it slower" },
-    { "CALIBRAX_USE_GPU=yes CALIBRAX_GPU_FALLBACK=no calibrax doctor", "is a GPU used here?" },
+    { "CALIBRAX_USE_GPU=yes CALIBRAX_GPU_FALLBACK=no calibrax doctor", "check whether a GPU is used on this machine" },
     { NULL, NULL },
 };
 
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     opt_settings settings;
     const opt_program program = {
         .name = "calibrax",
-        .summary = "keep, compare and explain measurements",
+        .summary = "keep, compare and check measurements",
         .commands = commands,
         .ncommands = CBX_LEN(commands),
         .environment = opt_note_settings(&settings),

@@ -30,65 +30,67 @@
 #define AT(member) offsetof(profile_args, member)
 
 static const opt_spec profile_options[] = {
-    { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1", "runs or calls before, which do not count" },
+    { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1", "untimed runs or calls before the timed ones" },
     { "iterations", 'n', OPT_POSITIVE, AT(iterations), "N", "10 runs; 30 samples of a C function, 10 of a Python one",
-      "number of runs or samples that count" },
+      "number of timed runs or samples" },
     { "sample-ms", 0, OPT_ABOVE, AT(sample_ms), "MS", "10; 1 for a function",
-      "time between two samples of a command; minimum length of a timed window of a function" },
+      "time between two samples of a command's resources; minimum length of a timed window of a function" },
     { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "show the output of the command" },
     { "ignore-failure", 'i', OPT_FLAG, AT(ignore_failure), NULL, NULL,
-      "count runs of a command with an exit status other than 0, too" },
+      "accept runs of a command whose exit status is not 0" },
     { "gpu", 0, OPT_INT, AT(gpu), "N", "none",
-      "watch this device of NVIDIA: its memory, use, clock, power, temperature, and why it was slowed down" },
+      "sample this NVIDIA GPU: memory, utilization, clock, power, temperature, and why it was throttled" },
     { "gpu-index", 0, OPT_INT, AT(gpu), "N", NULL, NULL },
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
-      "keep the result as a run of this store, which is made if missing" },
+      "keep the result as a run in this store, which is created if missing" },
     { "name", 0, OPT_STRING, AT(name), "NAME", "the command's or function's", "name of the point in that run" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
     { "A function instead of a command", 0, OPT_GROUP, 0, NULL, NULL, NULL },
     { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL, "shared object with the function" },
     { "module", 0, OPT_STRING, AT(module), "MODULE", NULL,
-      "Python module with the function, by its dotted name or the path of its file; it runs in an interpreter of its "
-      "own" },
-    { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "with --module: the interpreter" },
+      "Python module with the function: its dotted name, or the path of its file; it runs in a separate interpreter" },
+    { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "with --module: the Python interpreter" },
     { "function", 0, OPT_STRING, AT(function), "NAME", NULL,
       "of --plugin: void NAME(void *state), with NAME_setup and NAME_teardown if they exist; of --module: called "
       "without arguments" },
     { "flops", 0, OPT_FLAG, AT(flops), NULL, NULL,
-      "count its operations: by hardware, else as `void NAME_work(void *state, double *flop, double *bytes)` computes "
-      "them; with --shapes by trace; with --module by XLA, where the interpreter has jax" },
+      "count the operations of the function: by hardware counters, else by `void NAME_work(void *state, double *flop, "
+      "double *bytes)`; with --shapes by tracing; with --module by XLA, if the interpreter has jax" },
     { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
-      "with --flops: its place under the measured roofs of a core of this machine" },
+      "with --flops: compare with the measured roofline of one core of this machine" },
     { "dtype", 0, OPT_CHOICE, AT(dtype), "TYPE", "float64",
       "with --roofline: type of the arithmetic: float64, float32, float16, bfloat16 or int8",
       "float64 float32 float16 bfloat16 int8" },
-    { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL, "the peak memory of a call, and what it keeps" },
+    { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL,
+      "measure the peak memory of a call, and the memory that it does not free" },
     { "shapes", 0, OPT_LIST, AT(shapes), "TYPE:AxB,...", NULL,
-      "the function is one of arrays (calibrax/array/fn.h) and gets operands of these types and shapes" },
-    { "results", 0, OPT_POSITIVE, AT(results), "N", "1", "with --shapes: how many arrays it returns, at most 64" },
+      "the function takes arrays (calibrax/array/fn.h), and receives operands of these types and shapes" },
+    { "results", 0, OPT_POSITIVE, AT(results), "N", "1",
+      "with --shapes: number of arrays that it returns, at most 64" },
     { "Growth and first calls", 0, OPT_GROUP, 0, NULL, NULL, NULL },
     { "sizes", 0, OPT_LIST, AT(sizes), "N,...", NULL,
-      "measure at these sizes and fit the order of growth: the command has its size at {}, the function from `void "
-      "*NAME_setup_size(size_t size)`; exit status 3 where the sizes do not decide" },
+      "measure at these sizes and fit the order of growth: {} in a command is replaced by the size, a function "
+      "receives it by `void *NAME_setup_size(size_t size)`; exit status 3 if the order is undecided" },
     { "compile", 0, OPT_FLAG, AT(compile), NULL, NULL,
-      "measure the cost of the first call beyond later ones, over launches" },
+      "measure by how much the first call takes longer than later ones, over launches" },
     { "launches", 0, OPT_POSITIVE, AT(launches), "N", "10", "with --compile: number of launches of each kind" },
     { "cache-env", 0, OPT_STRING, AT(cache_env), "NAME", NULL,
-      "with --compile: variable that names the folder of compiled code; launches with an empty and with a filled one" },
+      "with --compile: environment variable that names the folder of compiled code; compares launches with an empty "
+      "and with a filled folder" },
     { "Energy and emissions", 0, OPT_GROUP, 0, NULL, NULL, NULL },
     { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL,
       "measure the energy of processors, memory and, with --gpu, the device" },
     { "country", 0, OPT_STRING, AT(country), "CODE", NULL,
-      "with --energy: carbon dioxide, too, by the mean of the country's grid" },
+      "with --energy: also estimate carbon dioxide, by the mean carbon intensity of the country's grid" },
     { "region", 0, OPT_STRING, AT(region), "CODE", "the whole country",
-      "with --energy: of a part of the country: a state of the USA, a province of Canada or China, a bidding zone of "
-      "Sweden or Norway; its code, such as US-CA or SE3, or with --country its name" },
-    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the grid's yearly mean",
-      "with --energy: carbon dioxide by this intensity of the grid, in g/kWh" },
+      "with --energy: use a part of the country: a state of the USA, a province of Canada or China, or a bidding zone "
+      "of Sweden or Norway, by its code, such as US-CA or SE3, or with --country by its name" },
+    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the yearly mean of the grid",
+      "with --energy: also estimate carbon dioxide, by this carbon intensity, in g/kWh" },
     { "emissions", 0, OPT_STRING, AT(emissions), "FILE", NULL,
-      "add a line to this file of codecarbon (emissions.csv), made if missing; without measured energy there is no "
-      "line, and the exit status is 2" },
+      "append a line to this codecarbon file (emissions.csv), created if missing; if no energy was measured, nothing "
+      "is written and the exit status is 2" },
 };
 static const opt_rule profile_rules[] = {
     { "", OPT_NEEDS, "@ plugin module" },
@@ -709,11 +711,11 @@ const opt_command profile_command = {
         "[OPTION]... (-- COMMAND [ARGUMENT]... | --plugin FILE --function NAME | --module MODULE --function NAME)",
     .summary = "measure the time and resources that a command or a function uses",
     .description =
-        "Measures wall and processor time, memory, page faults, context switches, input and output of a command's "
-        "whole process tree over several runs, or the time of a call of a C or Python function, with intervals. A "
-        "value that cannot be measured here is missing, with the reason. Exit status 2 also when a command fails, when "
-        "a call is too short to measure, or when the store, the trace or the emissions that were asked for cannot be "
-        "written, also for want of a sensor: what was measured is printed all the same.",
+        "Measures wall and CPU time, memory, page faults, context switches, input and output of the whole process tree "
+        "of a command over several runs, or the time of a call of a C or Python function, with intervals. A value that "
+        "cannot be measured on this machine is left out, with the reason. The exit status is also 2 if a command "
+        "fails, if a call is too short to measure, or if a requested store, trace or emissions file cannot be written, "
+        "for example because there is no sensor; the measured values are printed in any case.",
     OPT_OPTIONS(profile),
     .defaults = &profile_defaults,
     .flags = OPT_TAKES_WORDS,

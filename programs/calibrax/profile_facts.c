@@ -104,9 +104,10 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
     if (n < MIN_TIMES || n > MAX_TIMES) return;
     groups = find_groups(f, x, n, two);
     if (groups > 1) {
-        profile_remark(f, "%s falls into %zu groups: %zu of %zu about %s, %zu about %s%s; the median is of one of them",
-                       what, groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
-                       cbx_format_seconds(two[1].center, center[1]), groups > 2 ? " ..." : "");
+        profile_remark(
+            f, "%s falls into %zu groups: %zu of %zu about %s, %zu about %s%s; the median belongs to one of them", what,
+            groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
+            cbx_format_seconds(two[1].center, center[1]), groups > 2 ? " ..." : "");
     } else if (!cbx_stat_test_dip(f->run->ctx, x, n, CBX_DIP_DRAWS, 1, &dip, NULL) && dip.p <= 0.01) {
         profile_remark(f, "%s has more than one mode (dip test, p = %.2g): look at the samples", what, dip.p);
     }
@@ -118,27 +119,27 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
 /* What is often 0 in a sound run has no direction: nothing can be held against 0 by a ratio, and a check would never pass. */
 /* Name, label, unit, direction, group, description; the value in a run r and its resources m. */
 #define COMMAND_FACTS(X)                                                                                               \
-    X("wall_time", "time", "s", LOWER, "time", "from before the process is made until it has ended", r->wall_s)        \
+    X("wall_time", "time", "s", LOWER, "time", "from the creation of the process to its end", r->wall_s)               \
     X("cpu_time", "CPU", "s", LOWER, "time", "of all processes, user and system", r->cpu_user_s + r->cpu_system_s)     \
-    X("cpu_user", "CPU, user", "s", INFO, "time", "the part of it in the program", r->cpu_user_s)                      \
-    X("cpu_system", "CPU, system", "s", INFO, "time", "the part of it in the kernel", r->cpu_system_s)                 \
-    X("cpu_percent", "CPU share", "%", INFO, "time", "CPU time over wall time; 100: one core",                         \
+    X("cpu_user", "CPU, user", "s", INFO, "time", "the part spent in the program", r->cpu_user_s)                      \
+    X("cpu_system", "CPU, system", "s", INFO, "time", "the part spent in the kernel", r->cpu_system_s)                 \
+    X("cpu_percent", "CPU share", "%", INFO, "time", "CPU time over wall time; 100 is one core",                       \
       100 * (r->cpu_user_s + r->cpu_system_s) / r->wall_s)                                                             \
-    X("max_rss", "memory, one process", "MiB", LOWER, "memory", "greatest mark of a single process", r->max_rss_mb)    \
-    X("peak_rss", "memory, all at once", "MiB", LOWER, "memory", "greatest sum over processes that a look saw",        \
+    X("max_rss", "memory, one process", "MiB", LOWER, "memory", "largest peak of a single process", r->max_rss_mb)     \
+    X("peak_rss", "memory, all at once", "MiB", LOWER, "memory", "largest sum over processes in any sample",           \
       m->summary.peak_rss_mb)                                                                                          \
     X("minor_faults", "page faults", "1", LOWER, "memory", "served without reading from storage",                      \
       (double)m->minor_faults)                                                                                         \
     X("major_faults", "page faults, storage", "1", INFO, "memory", "served by reading from storage",                   \
       (double)m->major_faults)                                                                                         \
-    X("voluntary_switches", "switches, waiting", "1", INFO, "scheduling", "the process waited for something",          \
+    X("voluntary_switches", "switches, voluntary", "1", INFO, "scheduling", "the process waited for something",        \
       (double)m->voluntary_switches)                                                                                   \
-    X("involuntary_switches", "switches, pushed out", "1", INFO, "scheduling", "another process had to run",           \
+    X("involuntary_switches", "switches, involuntary", "1", INFO, "scheduling", "the process was preempted",           \
       (double)m->involuntary_switches)                                                                                 \
     X("read_bytes", "read from storage", "B", INFO, "io", "", m->read_bytes)                                           \
     X("write_bytes", "written to storage", "B", INFO, "io", "", m->write_bytes)                                        \
-    X("peak_threads", "threads", "1", INFO, "scheduling", "most at a time", m->peak_threads)                           \
-    X("peak_processes", "processes", "1", INFO, "scheduling", "most at a time", m->peak_processes)                     \
+    X("peak_threads", "threads", "1", INFO, "scheduling", "maximum at a time", m->peak_threads)                        \
+    X("peak_processes", "processes", "1", INFO, "scheduling", "maximum at a time", m->peak_processes)                  \
     X("peak_gpu_mem", "GPU memory", "MiB", LOWER, "gpu", "of the whole device", m->summary.peak_gpu_mem_mb)            \
     X("mean_gpu_util", "GPU use", "%", INFO, "gpu", "", m->summary.mean_gpu_util)                                      \
     X("mean_gpu_clock", "GPU clock", "MHz", INFO, "gpu", "", m->summary.mean_gpu_clock_mhz)                            \
@@ -146,9 +147,9 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
     X("peak_gpu_tree_mem", "GPU memory, its own", "MiB", LOWER, "gpu", "held by the processes of the command",         \
       m->peak_gpu_tree_mem_mb)                                                                                         \
     X("peak_gpu_temperature", "GPU temperature", "C", INFO, "gpu", "greatest", m->peak_gpu_temperature_c)              \
-    X("gpu_slowed", "GPU slowed down", "%", INFO, "gpu", "share of the looks in which it was throttled",               \
+    X("gpu_slowed", "GPU throttled", "%", INFO, "gpu", "share of samples in which it was throttled",                   \
       100 * m->gpu_slowed_share)                                                                                       \
-    X("monitor_overhead", "cost of watching", "%", INFO, "profile", "CPU time of the watching thread, of one core",    \
+    X("monitor_overhead", "cost of sampling", "%", INFO, "profile", "CPU time of the sampling thread, of one core",    \
       m->overhead_percent)
 #define KIND(name, label, unit, direction, group, description, value)                                                  \
     { name, label, unit, direction, group, description },
@@ -203,33 +204,34 @@ void profile_see_command(profile_facts *f, const cbx_profile *p)
     for (size_t k = 0; k < kinds; k++) add_samples(f, &command_kinds[k], table + k * p->nruns, p->nruns);
     see_modes(f, "time", table, p->nruns);
     if (unseen) {
-        profile_remark(
-            f,
-            "%zu of %zu runs ended before the second sample: what is sampled, such as memory, is too low or missing "
-            "there; shorten --sample-ms",
-            unseen, p->nruns);
+        profile_remark(f,
+                       "%zu of %zu runs ended before the second sample: their sampled values, such as memory, are too "
+                       "low or missing; shorten --sample-ms",
+                       unseen, p->nruns);
     }
 }
 
 void profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_resource_report *r)
 {
-    static const fact_kind time = { "call_time", "time of a call", "s",
-                                    LOWER,       "time",           "steady state, the clock's cost taken off" };
+    static const fact_kind time = {
+        "call_time", "time of a call", "s", LOWER, "time", "steady state, with the cost of the clock subtracted"
+    };
 
     f->samples = t->nsamples;
     f->calls_per_sample = t->calls_per_sample;
     add_samples(f, &time, t->samples, t->nsamples);
     see_modes(f, time.label, t->samples, t->nsamples);
-    ADD(f, t->first_call_s, "first_call", "first call", "s", INFO, "time", "with whatever is made ready on first use");
+    ADD(f, t->first_call_s, "first_call", "first call", "s", INFO, "time",
+        "with everything that is set up on first use");
     ADD(f, t->summary.min, "call_time_min", "minimum", "s", INFO, "time", "");
     ADD(f, t->percentile_s[1], "call_time_p90", "90 of 100", "s", INFO, "time", "");
     ADD(f, t->percentile_s[2], "call_time_p99", "99 of 100", "s", INFO, "time", "");
     ADD(f, 1e-9 * t->empty_call_ns, "empty_call", "empty call", "s", INFO, "profile",
-        "part of every call, not taken off");
+        "part of every call, not subtracted");
     ADD(f, (double)r->hwm_bytes / 1048576.0, "max_rss", "memory, this program", "MiB", LOWER, "memory",
-        "mark of the program that called the function");
+        "peak of the program that called the function");
     ADD(f, 100 * t->clock_share, "clock_share", "the clock's share", "%", INFO, "profile",
-        "of a window that its step or cost may still move");
+        "largest effect of clock resolution and cost on a window");
     /* Of a device beside a function, as of a command. */
     const cbx_profile_run run = { .wall_s = 1, .resources = *r };
     double v[CBX_LEN(command_kinds)];
@@ -247,7 +249,7 @@ void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu)
     f->gpu = cbx_arena_strdup(f->run->arena, cbx_gpu_name(gpu));
     if (!f->gpu) return;
     if (cbx_gpu_is_slowed(f->gpu_throttle))
-        profile_remark(f, "GPU: '%s' was slowed down at times: %.200s", f->gpu,
+        profile_remark(f, "GPU: '%s' was throttled at times: %.200s", f->gpu,
                        cbx_gpu_throttle_words(f->gpu_throttle & ~(uint64_t)CBX_GPU_THROTTLE_IDLE, words));
 }
 
@@ -258,8 +260,9 @@ void profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
     ADD(f, e->cpu_j / runs, "cpu_energy", "energy, CPU", "J", LOWER, "energy", "all packages of the machine");
     ADD(f, e->dram_j / runs, "dram_energy", "energy, memory", "J", LOWER, "energy", "");
     ADD(f, e->gpu_j / runs, "gpu_energy", "energy, GPU", "J", LOWER, "energy", "of the whole device");
-    ADD(f, e->total_j / runs, "energy", "energy", "J", LOWER, "energy", "whole machine, idle draw included");
-    ADD(f, carbon, "carbon", "carbon dioxide", "g", LOWER, "energy", "of that energy, by the yearly mean of the grid");
+    ADD(f, e->total_j / runs, "energy", "energy", "J", LOWER, "energy", "whole machine, including idle power");
+    ADD(f, carbon, "carbon", "carbon dioxide", "g", LOWER, "energy",
+        "of that energy, by the yearly mean intensity of the grid");
     if (!isnan(carbon)) {
         if (grid->source)
             profile_remark(f, "carbon: %.0f g/kWh, %s%s%s %d, %s", grid->g_per_kwh, grid->name,
@@ -276,9 +279,9 @@ void profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
 static void place(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis)
 {
     static const fact_kind kinds[] = {
-        { "intensity", "intensity", "flop/B", INFO, "work", "operations to bytes" },
-        { "efficiency", "share of the roof", "%", CBX_DIRECTION_HIGHER, "work",
-          "of the roof that bounds it, one core" },
+        { "intensity", "intensity", "flop/B", INFO, "work", "operations per byte" },
+        { "efficiency", "share of the roofline", "%", CBX_DIRECTION_HIGHER, "work",
+          "of the bound that applies, for one core" },
         { "alignment", "alignment of rows", "1", INFO, "work", "1: rows of a multiple of 128 elements" },
     };
     double bytes = isnan(w->bytes_least) ? w->bytes : w->bytes_least; /* words:ok */
@@ -295,9 +298,10 @@ static void place(profile_facts *f, const cbx_flops *w, double seconds, const cb
     }
     if (isfinite(r.intensity)) add_value(f, &kinds[0], r.intensity);
     add_value(f, &kinds[1], 100 * r.efficiency);
-    profile_remark(f, "bound by %s (%s), ridge at %.6g flop/B%s", r.bound == CBX_BOUND_MEMORY ? "memory" : "arithmetic",
-                   r.level->name, r.ridge,
-                   r.beyond_roof ? "; above the roof: work, bytes or several cores contradict it" : "");
+    profile_remark(
+        f, "bound by %s (%s), ridge at %.6g flop/B%s", r.bound == CBX_BOUND_MEMORY ? "memory" : "arithmetic",
+        r.level->name, r.ridge,
+        r.beyond_roof ? "; above the roofline: the counted work or bytes are wrong, or several cores were used" : "");
     f->is_placed = true;
     f->roof = *r.level;
     f->roofline = r;
@@ -316,7 +320,7 @@ void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
     ADD(f, w->transcendental, "transcendental", "functions", "1", INFO, "work",
         "sqrt, exp, sin ... of a call, not among the operations");
     ADD(f, w->int_op, "int_op", "integer operations", "1", INFO, "work", "");
-    ADD(f, w->bytes, "bytes", "bytes", "B", INFO, "work", "read and written, each operation a pass of its own");
+    ADD(f, w->bytes, "bytes", "bytes", "B", INFO, "work", "read and written if each operation is a separate pass");
     ADD(f, w->bytes_least, "bytes_least", "bytes, minimum", "B", INFO, "work", "operands and results"); /* words:ok */
     f->work_source = cbx_flops_source_name(w->source);
     f->work_is_nominal = w->flags & CBX_COST_NOMINAL;
@@ -327,9 +331,9 @@ void profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
                    !(w->flags & CBX_COST_LOWER_BOUND) ? ""
                    : w->source == CBX_FLOPS_XLA ? ", at least: a loop counts once, a library call for little or nothing"
                                                 : ", at least: a loop counts once",
-                   w->flags & CBX_COST_DEAREST ? ", of branches the dearest" : "",
+                   w->flags & CBX_COST_DEAREST ? ", of branches the most expensive" : "",
                    w->source == CBX_FLOPS_NONE ? ": unknown; define NAME_work(void *, double *, double *)" : "");
-    if (w->why[0]) profile_remark(f, "work, no better source: %.250s", w->why);
+    if (w->why[0]) profile_remark(f, "work: no better source: %.250s", w->why);
     if (roofs) place(f, w, seconds, roofs, last_axis);
 }
 
@@ -340,11 +344,11 @@ void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
 
     ADD(f, m->usage_mb, "memory_usage", "memory of a call", "MiB", LOWER, "memory",
         "its peak over what was resident before");
-    ADD(f, m->retained_mb, "memory_retained", "memory it keeps", "MiB", INFO, "memory",
+    ADD(f, m->retained_mb, "memory_retained", "memory not freed", "MiB", INFO, "memory",
         "free memory given back to the kernel");
     for (size_t i = 0; i < m->nhints; i++) profile_remark(f, "memory: a call %s", m->hint[i]);
     if (!m->peak_by_kernel)
-        profile_remark(f, "memory: the peak is a lower bound, the kernel's mark cannot be set back");
+        profile_remark(f, "memory: the peak is a lower bound, since the kernel's high-water mark cannot be reset");
 }
 
 /* --- launches --- */
@@ -365,13 +369,13 @@ static void see_series(profile_facts *f, const cbx_launches *l, const fact_kind 
 void profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command)
 {
     static const fact_kind cold[] = {
-        { "compile_time", "compiling, cold", "s", LOWER, "compilation", "first call less a later one" },
+        { "compile_time", "compiling, cold", "s", LOWER, "compilation", "first call minus a later one" },
         { "first_call", "first call, cold", "s", LOWER, "compilation", "" },
         { "call_time", "later call, cold", "s", LOWER, "time", "" },
     };
     static const fact_kind warm[] = {
         { "warm_compile_time", "compiling, warm", "s", LOWER, "compilation",
-          "with a cache that a launch before filled" },
+          "with a cache filled by an earlier launch" },
         { "warm_first_call", "first call, warm", "s", LOWER, "compilation", "" },
         { "warm_call_time", "later call, warm", "s", LOWER, "time", "" },
     };
@@ -379,7 +383,9 @@ void profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool i
         { "cold_launch", "launch, cold cache", "s", LOWER, "compilation", "" },
         { "warm_launch", "launch, warm cache", "s", LOWER, "compilation", "" },
     };
-    static const fact_kind saved = { "cache_saving", "the cache saves", "s", INFO, "compilation", "cold less warm" };
+    static const fact_kind saved = {
+        "cache_saving", "saved by the cache", "s", INFO, "compilation", "cold minus warm"
+    };
 
     f->samples = r->cold.n;
     f->calls_per_sample = 1;

@@ -50,7 +50,7 @@ static cbx_status set_up(size_t size, void *user, void **state, cbx_err *err)
     const profile_plugin *p = user;
 
     *state = p->setup_size(size);
-    return *state ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "set-up gave NULL");
+    return *state ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "the set-up returned NULL");
 }
 
 static void tear_nothing(void *state) { (void)state; }
@@ -101,7 +101,8 @@ static cbx_status measure_command(sizing *s)
         cbx_profile p = { 0 };
         double *x;
         o.argv = fill_words(s, s->sizes[i]);
-        if (!o.argv) return cbx_fail(run->err, CBX_EINVAL, "'--sizes' needs a {} in the command, where its size goes");
+        if (!o.argv)
+            return cbx_fail(run->err, CBX_EINVAL, "'--sizes' needs {} in the command, which is replaced by the size");
         st = cbx_profile_command(run->ctx, &o, &p, run->err);
         x = cbx_arena_calloc(run->arena, p.nruns, sizeof *x);
         for (size_t k = 0; k < p.nruns && !st; k++) x[k] = p.runs[k].wall_s;

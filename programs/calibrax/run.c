@@ -33,33 +33,34 @@ static const opt_spec run_options[] = {
       "run the benchmarks of a shared object (calibrax/bench.h, calibrax/perf/case/plugin.h)" },
     { "module", 'm', OPT_STRING, AT(module), "MODULE[:CLASS]", NULL,
       "run the benchmarks of a Python module or file: classes with run_training, run_evaluation ..." },
-    { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "the interpreter for --module" },
+    { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "the Python interpreter for --module" },
     { "file", 'f', OPT_STRING, AT(file), "FILE", NULL, "run the commands that this JSON file describes" },
     { "benchmark", 'b', OPT_EACH, AT(benchmarks), "NAME", "all", "run this benchmark; may be repeated" },
     { "list", 0, OPT_FLAG, AT(list), NULL, NULL, "list the benchmarks, and stop" },
     { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "1",
       "number of launches of each, in fresh processes: the samples" },
     { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1; 0 for a command",
-      "calls or batches, or runs of a command before each launch, that do not count" },
+      "untimed calls or batches in each launch, or untimed runs of a command before it" },
     { "samples", 0, OPT_POSITIVE, AT(samples), "N", "30", "number of samples of timed work in a launch" },
     { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "1", "minimum length of a sample of timed work; 0: one call" },
     { "budget", 0, OPT_NUMBER, AT(budget), "S", "10",
-      "take no more samples of timed work after so many seconds; 0: no limit" },
+      "stop taking samples of timed work after this time; 0: no limit" },
     { "batch-size", 0, OPT_POSITIVE, AT(batch_size), "N", "32", "examples in a batch of a benchmark with a dataset" },
     { "max-batches", 0, OPT_POSITIVE, AT(max_batches), "N", "all", "maximum number of batches of a launch" },
-    { "timeout", 0, OPT_ABOVE, AT(timeout), "S", "none", "stop a launch that takes longer; it has failed" },
+    { "timeout", 0, OPT_ABOVE, AT(timeout), "S", "none", "stop a launch that takes longer; it counts as failed" },
     { "allow-failed", 0, OPT_NUMBER, AT(allow_failed), "SHARE", "0",
-      "share of a benchmark's launches that may fail, at least 0 and below 1; if more fail, the exit status is 2" },
-    { "grace", 0, OPT_NUMBER, AT(grace), "S", "10", "time to tear down between SIGTERM and SIGKILL; 0: none" },
-    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "level of the intervals over launches" },
+      "share of a benchmark's launches that may fail, at least 0 and less than 1; if more fail, the exit status is 2" },
+    { "grace", 0, OPT_NUMBER, AT(grace), "S", "10", "time between SIGTERM and SIGKILL, for the tear-down; 0: none" },
+    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "confidence level of the intervals over launches" },
     { "config", 'c', OPT_EACH, AT(config), "KEY=VALUE", NULL,
-      "pass to the benchmark, and keep; a VALUE that is JSON counts as such, all else as text" },
+      "pass a setting to the benchmark, and record it; VALUE is JSON if it parses as JSON, otherwise text" },
     { "target", 0, OPT_EACH, AT(targets), "METRIC=VALUE", "the benchmark's",
-      "a value to reach; may be repeated; a missed one makes the exit status 1" },
+      "target value of a metric; may be repeated; a missed target makes the exit status 1" },
     { "define", 0, OPT_EACH, AT(defines), "METRIC=DIRECTION[:UNIT]", "the benchmark's",
       "direction of a metric: higher, lower or info; may be repeated" },
     { "metrics", 0, OPT_CHOICE, AT(metrics), "HOW", "auto",
-      "of a command: stdout (its last line, or all of it, is a JSON object), none, or auto: stdout where it is one",
+      "source of a command's metrics: stdout (its last line, or all of it, is a JSON object), none, or auto: stdout if "
+      "it is one",
       "auto stdout none" },
     { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "tag of each point; may be repeated" },
     { "name", 0, OPT_STRING, AT(name), "NAME", "the benchmark's", "name of the point" },
@@ -67,17 +68,19 @@ static const opt_spec run_options[] = {
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL,
       "write a trace that ui.perfetto.dev opens; the run's metadata names it" },
     { "trace-dir", 0, OPT_STRING, AT(trace_dir), "DIR", NULL,
-      "folder of traces that the benchmarks write (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to them" },
+      "folder into which the benchmarks write traces (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to "
+      "them" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
       "keep the run in this store, which is created if missing (default: CALIBRAX_DATA, else .calibrax)" },
-    { "no-keep", 0, OPT_FLAG, AT(no_keep), NULL, NULL, "print the run and keep it nowhere" },
+    { "no-keep", 0, OPT_FLAG, AT(no_keep), NULL, NULL, "print the run without keeping it in a store" },
     { "until-decided", 0, OPT_ABOVE, AT(until_decided), "S", NULL,
-      "launch more until a check against the baseline is decided, or S seconds have passed; without a baseline: until "
-      "a run like this one could be" },
+      "continue with launches until a check against the baseline is decided, or S seconds have passed; without a "
+      "baseline: until a run like this one could be decided" },
     { "baseline", 0, OPT_STRING, AT(baseline), "NAME", CBX_BASELINE_MAIN, "the baseline of --until-decided",
       "@baselines" },
-    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0.05, which is 5 %", "the relative change that counts for it" },
-    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "show the output of what is run" },
+    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0.05, which is 5 %",
+      "the relative change that counts as worse or better for it" },
+    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "show the output of the benchmarks" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 static const opt_rule run_rules[] = {
@@ -309,7 +312,7 @@ static int open_deciding(deciding *d, cbx_benchmark_opts *o)
 static int close_deciding(deciding *d)
 {
     const run_args *a = d->run->args;
-    const char *against = d->baseline ? "against the baseline" : "no baseline yet, against a run like it";
+    const char *against = d->baseline ? "against the baseline" : "no baseline yet, against a run like this one";
 
     cbx_run_free(d->defs);
     cbx_run_free(d->baseline);
@@ -481,12 +484,13 @@ const opt_command run_command = {
     .name = "run",
     .synopsis = "[OPTION]... --plugin FILE | --module MODULE[:CLASS] | --file FILE | -- COMMAND [ARGUMENT]...",
     .summary = "run benchmarks, make a run of their results, and check their targets",
-    .description = "Runs benchmarks (set-up, training or work, evaluation, tear-down), each launch in a fresh process, "
-                   "and makes a run of their values, times and resources: a point a benchmark, a sample a launch. "
-                   "Tear-down always follows set-up. Exit status 1: a target is missed, or its metric is not a number; "
-                   "2: a launch failed (--allow-failed), or a target cannot be checked (its metric is missing, or has "
-                   "no direction), or the store or the trace cannot be written (the results are printed all the same); "
-                   "3: the interval holds the target; 130: interrupted, and finished launches are kept.",
+    .description =
+        "Runs benchmarks (set-up, training or work, evaluation, tear-down), each launch in a fresh process, and makes "
+        "a run of their values, times and resources, with one point for each benchmark and one sample for each launch. "
+        "Tear-down always follows set-up. Exit status 1: a target is missed, or its metric is not a number; 2: a "
+        "launch failed (see --allow-failed), a target cannot be checked (its metric is missing, or has no direction), "
+        "or the store or the trace cannot be written (the results are printed in any case); 3: the interval contains "
+        "the target; 130: interrupted, finished launches are kept.",
     OPT_OPTIONS(run),
     .defaults = &run_defaults,
     .flags = OPT_TAKES_WORDS,

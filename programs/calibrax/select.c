@@ -82,8 +82,7 @@ cbx_status select_load(cbx_store *store, const char *which, bool bare, cbx_run *
         return st;
     cbx_run_free(*out);
     *out = NULL;
-    return cbx_fail(err, CBX_EINVAL,
-                    "'latest' is the id of a run that is not the newest: name the newest one by its id");
+    return cbx_fail(err, CBX_EINVAL, "a run that is not the newest has the id 'latest': name the newest run by its id");
 }
 
 const char *select_name(const opt_run *run, const char *option)
@@ -180,7 +179,7 @@ int select_need_readable(const opt_run *run, cbx_store *store, const char *or_el
 
     if (opt_check(run, cbx_store_problems(store, &report, run->err))) return EXIT_ERROR;
     if (report.nproblems)
-        status = opt_fail(run->program, "%s; it may be the latest run: repair or remove it%s",
+        status = opt_fail(run->program, "%s; it may be the latest run: repair it or remove it%s",
                           report.problems[0].message, or_else);
     cbx_store_report_clear(&report);
     return status;
@@ -192,7 +191,7 @@ int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_lis
     char time[CBX_TIME_SIZE];
 
     if (l->count > 1 && first[0].timestamp_us == first[1].timestamp_us)
-        return opt_fail(run->program, "runs '%s' and '%s' are equally new: name one with --run", first[0].id,
+        return opt_fail(run->program, "runs '%s' and '%s' have the same time: name one with --run", first[0].id,
                         first[1].id);
     if (l->count && first->timestamp_us > cbx_time_now_us() + AHEAD_US)
         return opt_fail(run->program, "run '%s' has the time %s, which is in the future: correct it%s", first->id,
@@ -367,7 +366,7 @@ cbx_status keep_run(const opt_run *run, const char *root, const cbx_run *r, cbx_
         st = cbx_store_open(run->ctx, root, &create, &store, err);
         if (!st)
             opt_fail(run->program,
-                     "warning: the store '%s' was removed while the command ran, and was made again: if its disk "
+                     "warning: the store '%s' was removed while the command ran, and was created again: if its disk "
                      "returns, ingest '%s/runs/%s.json' there",
                      root, root, cbx_run_id(r));
     }
@@ -528,7 +527,7 @@ void print_tendency(const cbx_tendency *t, const char *word)
     printf("Tendency: ");
     print_painted(how, "%s", word);
     if (!isnan(t->slope.value))
-        printf(", %s [%s, %s] a value", format_percent(t->slope.value, value), format_percent(t->slope.lower, lower),
+        printf(", %s [%s, %s] per value", format_percent(t->slope.value, value), format_percent(t->slope.lower, lower),
                format_percent(t->slope.upper, upper));
     printf("\n");
 }

@@ -25,27 +25,30 @@ typedef struct select_args {
 #define SELECT_ROW(type, name, kind, member, arg, help) SELECT_VALUES_ROW(type, name, kind, member, arg, help, NULL)
 #define SELECT_STORE_ROWS(type)                                                                                        \
     SELECT_ROW(type, "data", OPT_STRING, data, "DIR",                                                                  \
-               "the store; without it CALIBRAX_DATA, else .calibrax of the repository or working folder"),             \
-        SELECT_ROW(type, "no-index", OPT_FLAG, no_index, NULL, "keep the index in memory: write no index.sqlite")
+               "the store (default: CALIBRAX_DATA, else .calibrax of the repository or working folder)"),              \
+        SELECT_ROW(type, "no-index", OPT_FLAG, no_index, NULL,                                                         \
+                   "keep the index in memory instead of writing index.sqlite")
 #define SELECT_JSON_ROW(type) SELECT_ROW(type, "json", OPT_FLAG, json, NULL, "print one JSON document")
 #define SELECT_RUN_ROWS(type)                                                                                          \
-    SELECT_ROW(type, "branch", OPT_STRING, branch, "NAME", "runs of this branch"),                                     \
-        SELECT_ROW(type, "commit", OPT_STRING, commit, "HASH", "runs of this commit, or of those that begin so"),      \
+    SELECT_ROW(type, "branch", OPT_STRING, branch, "NAME", "use runs of this branch"),                                 \
+        SELECT_ROW(type, "commit", OPT_STRING, commit, "HASH",                                                         \
+                   "use runs of this commit, or of commits with this prefix"),                                         \
         SELECT_ROW(type, "machine", OPT_STRING, machine, "ID",                                                         \
-                   "runs of the machines whose fingerprint begins so; -: runs without one"),                           \
+                   "use runs of machines whose fingerprint has this prefix; -: runs without a fingerprint"),           \
         SELECT_ROW(type, "since", OPT_STRING, since, "TIME",                                                           \
-                   "runs from this date or time on (ISO 8601; a date alone is its midnight, UTC)"),                    \
-        SELECT_ROW(type, "until", OPT_STRING, until, "TIME", "runs before this date or time")
+                   "use runs from this date or time on (ISO 8601; a date alone means midnight, UTC)"),                 \
+        SELECT_ROW(type, "until", OPT_STRING, until, "TIME", "use runs before this date or time")
 /* A metric: --metric, or --metrics as in commands that take a list of them. */
 #define SELECT_METRIC_ROWS(type, help)                                                                                 \
     SELECT_VALUES_ROW(type, "metric", OPT_STRING, metric, "NAME", help, "@metrics"),                                   \
         SELECT_VALUES_ROW(type, "metrics", OPT_STRING, metric, "NAME", NULL, "@metrics")
 #define SELECT_POINT_ROWS(type)                                                                                        \
-    SELECT_ROW(type, "point", OPT_STRING, point, "NAME", "points of this name"),                                       \
-        SELECT_ROW(type, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),                         \
-        SELECT_METRIC_ROWS(type, "points with this metric"),                                                           \
-        SELECT_ROW(type, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must match")
-#define SELECT_LIMIT_ROW(type) SELECT_ROW(type, "limit", OPT_POSITIVE, limit, "N", "the newest N runs only")
+    SELECT_ROW(type, "point", OPT_STRING, point, "NAME", "use points of this name"),                                   \
+        SELECT_ROW(type, "scenario", OPT_STRING, scenario, "NAME", "use points of this scenario"),                     \
+        SELECT_METRIC_ROWS(type, "use points with this metric"),                                                       \
+        SELECT_ROW(type, "tag", OPT_EACH, tags, "KEY=VALUE",                                                           \
+                   "use points with this tag; may be repeated, all must match")
+#define SELECT_LIMIT_ROW(type) SELECT_ROW(type, "limit", OPT_POSITIVE, limit, "N", "use only the newest N runs")
 
 /* --- each returns 0, or 2 after a message --- */
 

@@ -20,7 +20,7 @@ typedef struct show_args {
 static const opt_spec show_options[] = {
     SELECT_STORE_ROWS(show_args),
     { "run", 0, OPT_STRING, offsetof(show_args, run), "ID", "latest",
-      "the run: an id, the beginning of one, latest, or baseline:NAME", "@runs" },
+      "the run: its id, a unique prefix of the id, latest, or baseline:NAME", "@runs" },
     SELECT_POINT_ROWS(show_args),
     SELECT_JSON_ROW(show_args),
     { "list", 'l', OPT_FLAG, offsetof(show_args, list), NULL, NULL, "list the runs of the store, newest first" },
@@ -202,8 +202,8 @@ const opt_command show_command = {
     .summary = "show a run, list the runs of a store, or print matching points",
     .description =
         "Shows the points of a run in full: tags, and each metric with unit, interval, number of samples and "
-        "direction; with --json a run file of its own, with the matching points only. A RUN is an id, the beginning of "
-        "one, latest (the default), or baseline:NAME. With --list it lists the runs that match all filters, with "
+        "direction; with --json as a run file that contains the matching points only. A RUN is an id, a unique prefix "
+        "of an id, latest (the default), or baseline:NAME. With --list it lists the runs that match all filters, with "
         "--points it prints each matching point of those runs as a line of JSON (schema calibrax-point).",
     OPT_OPTIONS(show),
     .flags = OPT_TAKES_WORDS,

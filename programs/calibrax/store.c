@@ -16,22 +16,22 @@ typedef struct store_args {
 
 #define DRY_ROW                                                                                                        \
     {                                                                                                                  \
-        "dry-run", 'n', OPT_FLAG, offsetof(store_args, dry), NULL, NULL, "report what would be done, and do nothing"   \
+        "dry-run", 'n', OPT_FLAG, offsetof(store_args, dry), NULL, NULL, "report what would be done without doing it"  \
     }
 
 static const opt_spec verify_options[] = { SELECT_STORE_ROWS(store_args), SELECT_JSON_ROW(store_args) };
 static const opt_spec compact_options[] = {
     SELECT_STORE_ROWS(store_args),
     { "keep", 0, OPT_COUNT, offsetof(store_args, keep), "N", "0: all",
-      "runs kept of each branch and machine, and of each case of rows" },
-    SELECT_ROW(store_args, "since", OPT_STRING, since, "TIME", "keep runs from this date or time on in any case"),
+      "number of runs to keep for each branch and machine, and for each case of rows" },
+    SELECT_ROW(store_args, "since", OPT_STRING, since, "TIME", "keep all runs from this date or time on"),
     DRY_ROW,
     SELECT_JSON_ROW(store_args),
 };
 static const opt_spec migrate_options[] = { SELECT_STORE_ROWS(store_args), DRY_ROW, SELECT_JSON_ROW(store_args) };
 static const opt_spec export_options[] = {
     SELECT_STORE_ROWS(store_args),
-    { "to", 0, OPT_STRING, offsetof(store_args, to), "DIR", NULL, "the store to copy to; made if missing" },
+    { "to", 0, OPT_STRING, offsetof(store_args, to), "DIR", NULL, "destination store, created if missing" },
     SELECT_RUN_ROWS(store_args),
     SELECT_POINT_ROWS(store_args),
     SELECT_LIMIT_ROW(store_args),
@@ -110,20 +110,19 @@ static int run_store(const opt_run *run)
                                                  __VA_ARGS__ }
 
 STORE_COMMAND(verify, .synopsis = "[--data DIR]", .summary = "check every file of a store",
-              .description =
-                  "Reads every file again: JSON, schema, file name against id, content against the hash in the index, "
-                  "leftover temporary files, baselines, rows of nperf and their raw launches. Exit status 1 when "
-                  "something is wrong with a file.");
-STORE_COMMAND(compact, .synopsis = "[--data DIR] [--keep N] [--since TIME] [--dry-run]",
-              .summary = "remove old runs and leftovers",
-              .description =
-                  "Removes the runs beyond the newest N of each branch and machine, rows of nperf beyond the newest N "
-                  "runs of each case, leftover temporary files and slack of the index; never a run that a baseline "
-                  "copies.");
+              .description = "Reads every file and checks JSON, schema, file name against id, content against the hash "
+                             "in the index, leftover temporary files, baselines, rows of nperf and their raw launches. "
+                             "Exit status 1: a file has a problem.");
+STORE_COMMAND(
+    compact, .synopsis = "[--data DIR] [--keep N] [--since TIME] [--dry-run]",
+    .summary = "remove old runs and leftovers",
+    .description =
+        "Removes the runs beyond the newest N of each branch and machine, rows of nperf beyond the newest N runs of "
+        "each case, leftover temporary files and unused space of the index; never a run that a baseline copies.");
 STORE_COMMAND(migrate, .synopsis = "[--data DIR] [--dry-run]", .summary = "rewrite runs of older schemas",
-              .description = "Rewrites runs of older schemas in the present one; ids and times stay.");
+              .description = "Rewrites runs of older schemas in the current one; ids and times do not change.");
 STORE_COMMAND(export, .synopsis = "[--data DIR] --to DIR [FILTER]...",
               .summary = "copy runs and rows into another store",
               .description = "Copies the runs that match all filters into another store, and the rows of nperf unless "
-                             "a filter asks for more than a time.",
+                             "there are filters other than times.",
               OPT_RULES(export));

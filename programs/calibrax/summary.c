@@ -16,7 +16,7 @@ typedef struct summary_args {
 static const opt_spec summary_options[] = {
     SELECT_STORE_ROWS(summary_args),
     { "run", 0, OPT_STRING, offsetof(summary_args, run), "ID", "latest",
-      "the run: an id, the beginning of one, latest, or baseline:NAME", "@runs" },
+      "the run: its id, a unique prefix of the id, latest, or baseline:NAME", "@runs" },
     SELECT_JSON_ROW(summary_args),
 };
 static const opt_rule summary_rules[] = { { "run", OPT_EXCLUDES, "@" } };
@@ -163,8 +163,8 @@ const opt_command summary_command = {
     .name = "summary",
     .synopsis = "[RUN]",
     .summary = "print a run in a few lines",
-    .description = "Prints a run's time, commit and branch, and for each scenario one line a point with its values. A "
-                   "RUN is an id, the beginning of one, latest (the default), or baseline:NAME.",
+    .description = "Prints the time, commit and branch of a run, and for each scenario one line per point with its "
+                   "values. A RUN is an id, a unique prefix of an id, latest (the default), or baseline:NAME.",
     OPT_OPTIONS(summary),
     .flags = OPT_TAKES_WORDS,
     .run = run_summary,

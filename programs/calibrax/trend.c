@@ -23,15 +23,16 @@ static const trend_args trend_defaults = {
 
 static const opt_spec trend_options[] = {
     SELECT_STORE_ROWS(trend_args),
-    SELECT_METRIC_ROWS(trend_args, "the metric; all when left out"),
-    SELECT_ROW(trend_args, "point", OPT_STRING, point, "NAME", "the point; all when left out"),
-    { "framework", 0, OPT_STRING, AT(framework), "NAME", NULL, "the same as --tag framework=NAME" },
-    SELECT_ROW(trend_args, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),
-    SELECT_ROW(trend_args, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must match"),
-    SELECT_ROW(trend_args, "n-runs", OPT_POSITIVE, limit, "N", "the newest N values of each series only"),
+    SELECT_METRIC_ROWS(trend_args, "use this metric (default: all)"),
+    SELECT_ROW(trend_args, "point", OPT_STRING, point, "NAME", "use points of this name (default: all)"),
+    { "framework", 0, OPT_STRING, AT(framework), "NAME", NULL, "short for --tag framework=NAME" },
+    SELECT_ROW(trend_args, "scenario", OPT_STRING, scenario, "NAME", "use points of this scenario"),
+    SELECT_ROW(trend_args, "tag", OPT_EACH, tags, "KEY=VALUE",
+               "use points with this tag; may be repeated, all must match"),
+    SELECT_ROW(trend_args, "n-runs", OPT_POSITIVE, limit, "N", "use only the newest N values of each series"),
     SELECT_RUN_ROWS(trend_args),
     { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
-      "accept series of several machines, and note it" },
+      "accept series of several machines, with a note" },
     SELECT_JSON_ROW(trend_args),
     { "tendency", 0, OPT_FLAG, AT(tendency), NULL, NULL,
       "show whether the last 1000 values of each series are improving, degrading, stable or undecided, and their "
@@ -39,50 +40,51 @@ static const opt_spec trend_options[] = {
     { "changes", 0, OPT_FLAG, AT(changes), NULL, NULL, "find where the level of each series changed" },
     { "over", 0, OPT_STRING, AT(over), "TAG", NULL,
       "fit how the metric scales with a numeric tag, instead of over time" },
-    { "figure", 0, OPT_CHOICE, AT(figure), "FORM", NULL, "draw each series into a file: svg, pdf or png",
+    { "figure", 0, OPT_CHOICE, AT(figure), "FORM", NULL, "plot each series into a file: svg, pdf or png",
       "svg pdf png" },
     { "Figures, with --figure", 0, OPT_GROUP, 0, "figure", NULL, NULL },
-    { "output", 'o', OPT_STRING, AT(output), "DIR", "the current folder", "folder of the figures" },
+    { "output", 'o', OPT_STRING, AT(output), "DIR", "the current folder", "folder of the plots" },
     { "replace", 0, OPT_FLAG, AT(replace), NULL, NULL, "overwrite files with other content" },
     { "Changes of level, with --changes", 0, OPT_GROUP, 0, "changes", NULL,
-      "Each change is shown with the first run after it. With --state only changes since the last look are new. A "
-      "change in a series is a proposal: measure the commits on both sides again, and --before and --after confirm "
-      "or refute it. An alarm is sure enough for a gate after every run: of series without a change that are "
-      "checked 100 times, at most 1 in 100 raises any." },
+      "Shows each change with the first run after it. With --state, changes that were not reported before are marked "
+      "as new. A change in a series is only proposed: measure the commits on both sides again, and --before and "
+      "--after confirm or refute it. An alarm is reliable enough for a gate after every run: of series without a "
+      "change that are checked 100 times, at most 1 in 100 raises an alarm." },
     { "method", 0, OPT_CHOICE, AT(method), "NAME", "detector",
-      "detector; or, exploratory and not for --check: pelt, binary, window or e-divisive",
+      "method: detector; or, for exploration and not with --check: pelt, binary, window or e-divisive",
       "detector pelt binary window e-divisive" },
-    { "cost", 0, OPT_CHOICE, AT(cost), "NAME", "mean", "of pelt, binary and window: mean, or normal (level or spread)",
+    { "cost", 0, OPT_CHOICE, AT(cost), "NAME", "mean",
+      "for pelt, binary and window: detect changes of the mean, or of a normal distribution (level or spread)",
       "mean normal" },
-    { "penalty", 0, OPT_NUMBER, AT(penalty), "X", "by the noise of the series and its autocorrelation",
-      "of pelt, binary and window: the minimum gain of a change" },
+    { "penalty", 0, OPT_NUMBER, AT(penalty), "X", "from the noise of the series and its autocorrelation",
+      "for pelt, binary and window: the minimum gain of a change" },
     { "min-segment", 0, OPT_POSITIVE, AT(min_segment), "N", "3", "minimum number of values between two changes" },
     { "window", 0, OPT_POSITIVE, AT(window), "N", "twice the minimum segment, at least 10",
-      "of window: values on each side" },
-    { "alpha", 0, OPT_SHARE, AT(alpha), "P", "0.01", "of e-divisive: a p-value of at most this is a change" },
-    { "seed", 0, OPT_COUNT, AT(seed), "N", "1", "of e-divisive: of its permutations" },
+      "for window: number of values on each side" },
+    { "alpha", 0, OPT_SHARE, AT(alpha), "P", "0.01", "for e-divisive: maximum p-value of a change" },
+    { "seed", 0, OPT_COUNT, AT(seed), "N", "1", "for e-divisive: seed of its permutations" },
     { "state", 0, OPT_STRING, AT(state), "FILE", NULL,
-      "keep what was reported, and mark what is new since the last look; made if missing" },
+      "file of the changes reported so far, to mark new ones; created if missing" },
     { "new-only", 0, OPT_FLAG, AT(new_only), NULL, NULL, "leave out changes that were reported before" },
     { "before", 0, OPT_LIST, AT(before), "ID,...", NULL,
-      "runs measured again before the last change, to confirm it; ids, beginnings of ids, latest, baseline:NAME",
+      "repeated runs from before the last change, to confirm it: ids, unique prefixes of ids, latest, baseline:NAME",
       "@runs" },
-    { "after", 0, OPT_LIST, AT(after), "ID,...", NULL, "runs measured again after it", "@runs" },
+    { "after", 0, OPT_LIST, AT(after), "ID,...", NULL, "repeated runs from after it", "@runs" },
     { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change that a confirmed one must exceed" },
     { "check", 0, OPT_FLAG, AT(check), NULL, NULL,
-      "exit with 1 if a change is for the worse (a new alarm; with --before and --after a confirmed change) or a "
-      "newest value is not a number, with 3 if that is undecided or a series has fewer than 16 values" },
+      "exit with 1 if a change is for the worse (a new alarm; with --before and --after a confirmed change) or the "
+      "newest value of a series is not a number, with 3 if that is undecided or a series has fewer than 16 values" },
     { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
-      "with --check: series that the newest run has lost are noted and do not fail" },
+      "with --check: do not fail if the newest run lacks some series, with a note" },
     { "Scaling, with --over", 0, OPT_GROUP, 0, "over", NULL,
       "Fits a law to the points that differ in this tag only: the order of growth and a power law over sizes, or a "
-      "law of speed over numbers of workers. Several runs give several values a size." },
+      "speed-up law over numbers of workers. Several runs give several values per size." },
     INPUTS_ROWS(trend_args),
     { "law", 0, OPT_CHOICE, AT(law), "NAME", "power",
       "power (orders of growth and a power law), amdahl (time), gustafson or usl (throughput)",
       "power amdahl gustafson usl" },
     { "Confidence, with --over, or --before and --after", 0, OPT_GROUP, 0, "over before", NULL, NULL },
-    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "level of the intervals" },
+    { "level", 0, OPT_SHARE, AT(level), "X", "0.95", "confidence level of the intervals" },
 };
 static const opt_rule trend_rules[] = {
     { "changes", OPT_EXCLUDES, "over figure tendency" },
@@ -309,8 +311,8 @@ const opt_command trend_command = {
     .name = "trend",
     .synopsis = "[--metric NAME] [--changes | --over TAG | --figure FORM] [FILTER]...",
     .summary = "show a metric over time, find where its level changed, or fit how it scales with a tag",
-    .description = "Prints each series that matches the filters, oldest value first: points that differ in scenario or "
-                   "in a tag are series of their own. Values of several machines in one series are refused unless "
+    .description = "Prints each series that matches the filters, oldest value first; points that differ in scenario or "
+                   "in a tag belong to different series. Values of several machines in one series are refused unless "
                    "--allow-other-machine is given.",
     OPT_OPTIONS(trend),
     .defaults = &trend_defaults,

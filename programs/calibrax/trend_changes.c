@@ -136,7 +136,7 @@ static int check_order(const changes *c, const series *s)
     for (size_t i = 1; i < s->s->npoints; i++) {
         const cbx_trend_point *p = &s->s->points[i - 1], *q = p + 1;
         if (!strcmp(p->run_id, q->run_id))
-            return opt_fail(c->run->program, "run '%s' has two points of '%s': give them a tag each", p->run_id,
+            return opt_fail(c->run->program, "run '%s' has two points of '%s': distinguish them by a tag", p->run_id,
                             s->name);
         if (c->a->check && p->timestamp_us == q->timestamp_us)
             return opt_fail(c->run->program,
@@ -312,7 +312,7 @@ static int confirm_all(changes *c, const inputs_list sides[2])
         asked++;
     }
     if (asked || !changed) return EXIT_PASS;
-    return opt_fail(c->run->program, "no series that changes is measured in the runs of both --before and --after");
+    return opt_fail(c->run->program, "no series with a change has values in the runs of both --before and --after");
 }
 
 static int confirm(changes *c)
@@ -438,7 +438,7 @@ static void print_changes(const changes *c)
         print_painted(PAINT_STRONG, "%zu change%s in %zu of %zu series", n, n == 1 ? "" : "s", changed, c->n);
     else
         print_painted(PAINT_STRONG, "no change in %zu series", c->n);
-    if (c->a->state) printf("; %zu new, %zu value%s since the last look", nnew, unseen, unseen == 1 ? "" : "s");
+    if (c->a->state) printf("; %zu new, %zu value%s since the last check", nnew, unseen, unseen == 1 ? "" : "s");
     if (left_out) printf("; %zu value%s not finite", left_out, left_out == 1 ? " is" : "s are");
     if (c->a->method) printf("; exploratory: this method has no bound on false alarms");
     putchar('\n');

@@ -87,7 +87,7 @@ static int check_definition(work *w, const cbx_run *r)
     if (w->law->direction == CBX_DIRECTION_INFO || def->direction == w->law->direction ||
         def->direction == CBX_DIRECTION_INFO)
         return EXIT_PASS;
-    return opt_fail(w->run->program, "'--law %s' fits a %s, but of '%s' %s is better: use %s", w->law->name,
+    return opt_fail(w->run->program, "'--law %s' fits a %s, but for '%s' %s is better: use %s", w->law->name,
                     w->law->direction == CBX_DIRECTION_LOWER ? "time" : "throughput", a->select.metric,
                     cbx_direction_name(def->direction),
                     w->law->direction == CBX_DIRECTION_LOWER ? "gustafson or usl" : "amdahl");

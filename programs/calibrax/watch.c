@@ -41,41 +41,42 @@ static const watch_args defaults = { .levels = { NAN, NAN, NAN, NAN },
 
 static const opt_spec watch_options[] = {
     { "metric", 'm', OPT_STRING, AT(metric), "NAME", NULL,
-      "the metric to follow; of a process: cpu_percent, rss_mb, threads or processes, of it and its children; of a "
-      "device beside it: gpu_mem_mb, which they use there, gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed, 1 "
-      "while it is throttled",
+      "metric to follow; for a process and its children: cpu_percent, rss_mb, threads or processes; for a GPU: "
+      "gpu_mem_mb (used by those processes), gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed (1 while it is "
+      "throttled)",
       "@metrics" },
-    { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert below the levels, not above" },
-    { "info", 0, OPT_REAL, AT(levels[0]), "X", NULL, "level of an information" },
-    { "warning", 'w', OPT_REAL, AT(levels[1]), "X", NULL, "level of a warning" },
-    { "error", 'e', OPT_REAL, AT(levels[2]), "X", NULL, "level of an error" },
-    { "critical", 'c', OPT_REAL, AT(levels[3]), "X", NULL, "level of a critical alert" },
+    { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert if values are below the levels, not above" },
+    { "info", 0, OPT_REAL, AT(levels[0]), "X", NULL, "level of an alert of severity info" },
+    { "warning", 'w', OPT_REAL, AT(levels[1]), "X", NULL, "level of an alert of severity warning" },
+    { "error", 'e', OPT_REAL, AT(levels[2]), "X", NULL, "level of an alert of severity error" },
+    { "critical", 'c', OPT_REAL, AT(levels[3]), "X", NULL, "level of an alert of severity critical" },
     { "rule", 0, OPT_EACH, AT(rules), "METRIC:SEVERITY=X", NULL,
-      "a level of a metric of the same lines, process or store: rss_mb:warning=2000; X may be drift[:SHARE], how far "
-      "the last 50 values, or --window, drift (0.05), or modes[:SHARE], the share of them in the rarer of two levels "
-      "between which they alternate (0.1); may be repeated" },
+      "level of a metric, such as rss_mb:warning=2000; X may be drift[:SHARE], a relative drift over the last 50 "
+      "values or --window (default 0.05), or modes[:SHARE], the share of values in the less frequent of two levels "
+      "between which they alternate (default 0.1); may be repeated" },
     { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
-      "how far a value must return past a level to clear it; with --health: a share of each limit" },
-    { "raise-after", 0, OPT_POSITIVE, AT(raise_after), "N", "1", "number of values in a row before an alert" },
+      "how far a value must return past a level to clear the alert; with --health: as a share of each limit" },
+    { "raise-after", 0, OPT_POSITIVE, AT(raise_after), "N", "1", "number of consecutive values before an alert" },
     { "clear-after", 0, OPT_POSITIVE, AT(clear_after), "N", "1",
-      "number of values in a row before an alert is cleared" },
-    { "window", 0, OPT_POSITIVE, AT(window), "N", "1; 100 of each pipeline",
-      "use a statistic of the last N values, or executions" },
+      "number of consecutive values before an alert is cleared" },
+    { "window", 0, OPT_POSITIVE, AT(window), "N", "1; 100 for a pipeline",
+      "use a statistic of the last N values or executions" },
     { "statistic", 0, OPT_CHOICE, AT(statistic), "WHAT", "mean",
-      "of the window: mean, p95, min, max or failures (a share)", "mean p95 min max failures" },
+      "statistic of the window: mean, p95, min, max or failures (a share)", "mean p95 min max failures" },
     { "quiet", 0, OPT_NUMBER, AT(quiet), "SECONDS", "0",
       "minimum time between two alerts; a more severe one is never delayed" },
     { "repeat", 0, OPT_ABOVE, AT(repeat), "SECONDS", "never", "repeat an alert while it lasts" },
     { "interval", 'n', OPT_ABOVE, AT(interval), "SECONDS", "5", "time between two values of a process or a store" },
-    { "for", 0, OPT_NUMBER, AT(length), "SECONDS", "until the end",
-      "stop after this time; 0: read once what is there" },
+    { "for", 0, OPT_NUMBER, AT(length), "SECONDS", "until the input ends",
+      "stop after this time; 0: read the available values once" },
     { "once", 0, OPT_FLAG, AT(once), NULL, NULL,
-      "for CI: read what is there once, report the alerts that last at its end, and exit by them" },
-    { "fail-on", 0, OPT_CHOICE, AT(fail_on), "SEVERITY", "error", "exit with 1 if an alert was at least this severe",
-      "info warning error critical" },
+      "for CI: read the available values once, report the alerts that are active at the end, and set the exit status "
+      "by them" },
+    { "fail-on", 0, OPT_CHOICE, AT(fail_on), "SEVERITY", "error",
+      "exit with 1 if there was an alert of at least this severity", "info warning error critical" },
     { "summary", 0, OPT_FLAG, AT(summary), NULL, NULL,
-      "at the end, of the last 1000 values: latest, minimum, maximum, mean, tendency; and the number of alerts by "
-      "severity" },
+      "at the end, print the latest, minimum, maximum, mean and tendency of the last 1000 values, and the number of "
+      "alerts by severity" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts, and the summary, as JSON lines" },
     { "Receivers of alerts", 0, OPT_GROUP, 0, NULL, NULL, NULL },
     { "alerts", 'o', OPT_EACH, AT(files), "FILE", NULL, "append alerts as JSON lines" },
@@ -85,26 +86,27 @@ static const opt_spec watch_options[] = {
     { "timeout", 0, OPT_ABOVE, AT(timeout), "SECONDS", "10", "maximum time of a command or a webhook" },
     { "A process", 0, OPT_GROUP, 0, NULL, NULL, NULL },
     { "pid", 'p', OPT_POSITIVE, AT(pid), "PID", NULL, "follow a process until it ends" },
-    { "gpu", 0, OPT_INT, AT(gpu), "N", "0 for a metric of a device", "watch this device of NVIDIA, too" },
+    { "gpu", 0, OPT_INT, AT(gpu), "N", "0 for a metric of a GPU", "also follow this NVIDIA GPU" },
     { "A store", 0, OPT_GROUP, 0, "data", NULL, NULL },
     { "data", 0, OPT_STRING, AT(data), "DIR", NULL,
-      "follow a store: one value a run, oldest first, then those of runs as they come" },
-    { "point", 0, OPT_STRING, AT(point), "NAME", NULL, "the point, if runs have several with this metric" },
-    { "scenario", 0, OPT_STRING, AT(scenario), "NAME", NULL, "points of this scenario" },
-    { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "points with this tag; may be repeated, all must match" },
-    { "branch", 0, OPT_STRING, AT(branch), "NAME", NULL, "runs of this branch" },
+      "follow a store: one value per run, oldest first, then new runs as they arrive" },
+    { "point", 0, OPT_STRING, AT(point), "NAME", NULL, "use points of this name" },
+    { "scenario", 0, OPT_STRING, AT(scenario), "NAME", NULL, "use points of this scenario" },
+    { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "use points with this tag; may be repeated, all must match" },
+    { "branch", 0, OPT_STRING, AT(branch), "NAME", NULL, "use runs of this branch" },
     { "machine", 0, OPT_STRING, AT(machine), "ID", NULL,
-      "runs of the machines whose fingerprint begins so; -: runs without one" },
+      "use runs of machines whose fingerprint has this prefix; -: runs without a fingerprint" },
     { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
       "accept values of several machines as one series" },
     { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
-      "with --once: the newest run need not have the metrics" },
+      "with --once: do not fail if the newest run lacks a metric" },
     { "Health of pipelines", 0, OPT_GROUP, 0, "health", NULL, NULL },
     { "health", 0, OPT_FLAG, AT(health), NULL, NULL,
-      "follow pipelines: lines {\"pipeline\": NAME, \"seconds\": X, \"success\": true} on standard input" },
-    { "baseline", 0, OPT_EACH, AT(baselines), "PIPELINE=X", "failures only", "seconds that the pipeline should take" },
+      "follow pipelines: standard input has lines such as {\"pipeline\": NAME, \"seconds\": X, \"success\": true}" },
+    { "baseline", 0, OPT_EACH, AT(baselines), "PIPELINE=X", "none, failures only",
+      "expected duration of the pipeline in seconds" },
     { "age", 0, OPT_ABOVE, AT(age), "SECONDS", "any", "ignore older executions" },
-    { "minimum", 0, OPT_POSITIVE, AT(minimum), "N", "3", "minimum number of executions for a state" },
+    { "minimum", 0, OPT_POSITIVE, AT(minimum), "N", "3", "minimum number of executions before a state is reported" },
     { "degraded-rate", 0, OPT_NUMBER, AT(degraded_rate), "X", "0.2",
       "share of failures above which a pipeline is degraded" },
     { "critical-rate", 0, OPT_NUMBER, AT(critical_rate), "X", "0.5", "share of failures above which it is critical" },
@@ -287,13 +289,14 @@ static int set_rules(watcher *w)
         values = values || !w->rules[i].pattern;
         patterns = patterns || w->rules[i].pattern;
     }
-    if (!values && !patterns) return opt_fail(w->run->program, "'%s' has no level to alert at", w->metrics[0].name);
+    if (!values && !patterns) return opt_fail(w->run->program, "'%s' has no alert level", w->metrics[0].name);
     if (a->statistic >= 0 && !values)
         return opt_fail(w->run->program, "'--statistic' needs a level of the values of '%s'", w->metrics[0].name);
     if (patterns && values && (a->statistic >= 0 || a->window))
-        return opt_fail(w->run->program,
-                        "'--window' and '--statistic' of '%s' with both levels and patterns of it: watch one of them",
-                        w->metrics[0].name);
+        return opt_fail(
+            w->run->program,
+            "'--window' and '--statistic' cannot apply to both the levels and the patterns of '%s': watch one of them",
+            w->metrics[0].name);
     w->of_window = values && (a->window > 1 || a->statistic >= 0);
     for (size_t i = 0; i < w->nrules; i++) {
         cbx_alert_rule *r = &w->rules[i];
@@ -500,7 +503,7 @@ static int watch_process(watcher *w)
         fprintf(stderr, "GPU '%s':", cbx_gpu_name(d.gpu));
         if (!isnan(d.celsius)) fprintf(stderr, " at most %.6g C,", d.celsius);
         if (!isnan(d.watt)) fprintf(stderr, " %.6g W,", d.watt);
-        fprintf(stderr, " %s%s\n", slowed ? "slowed down by " : "never seen slowed down",
+        fprintf(stderr, " %s%s\n", slowed ? "throttled by " : "never throttled",
                 slowed ? cbx_gpu_throttle_words(d.throttle & ~(uint64_t)CBX_GPU_THROTTLE_IDLE, words) : "");
     }
     cbx_gpu_close(d.gpu);
@@ -548,7 +551,7 @@ static int take_series(watcher *w, cbx_store *store, const cbx_trend *trend, fol
     if (!at->series) at->series = name;
     if (trend->count > 1 || strcmp(at->series, name))
         return opt_fail(w->run->program,
-                        "several series have a metric '%s': choose one with --point, --scenario or --tag", metric);
+                        "several series have the metric '%s': choose one with --point, --scenario or --tag", metric);
     status = select_check_machines(w->run, s, metric, w->a->allow_machines, &at->machine);
     if (!status) status = select_check_units(w->run, store, s, metric, false);
     if (!status && w->a->once && s->npoints) status = check_newest(w, store, metric, s->points[s->npoints - 1].run_id);
@@ -629,7 +632,7 @@ static int set_up(watcher *w)
     for (size_t k = 0; k < CBX_LEN(lists); k++)
         for (size_t i = 0; i < lists[k]->count; i++, w->nsinks++) {
             if (w->nsinks == CBX_LEN(w->sinks))
-                return opt_fail(run->program, "there are more than %zu receivers of alerts", CBX_LEN(w->sinks));
+                return opt_fail(run->program, "the maximum is %zu receivers of alerts", CBX_LEN(w->sinks));
             if (opt_check(run, cbx_sink_create(run->ctx, kinds[k], lists[k]->items[i], a->timeout, &w->sinks[w->nsinks],
                                                run->err)))
                 return EXIT_ERROR;
@@ -684,9 +687,10 @@ static int conclude(const watcher *w)
     if (*w->stop) return EXIT_STOPPED;
     if (w->lost) return EXIT_ERROR;
     if (w->worst >= w->fail_on) return EXIT_CHECK;
-    if (w->values == 0 && w->health) return opt_fail(w->run->program, "watch: no execution came");
+    if (w->values == 0 && w->health) return opt_fail(w->run->program, "watch: no execution was received");
     for (size_t i = 0; i < w->nmetrics; i++)
-        if (!w->metrics[i].values) return opt_fail(w->run->program, "watch: no value of '%s' came", w->metrics[i].name);
+        if (!w->metrics[i].values)
+            return opt_fail(w->run->program, "watch: no value of '%s' was received", w->metrics[i].name);
     return EXIT_PASS;
 }
 
@@ -722,12 +726,12 @@ const opt_command watch_command = {
     .synopsis = "(--metric NAME | --rule METRIC:SEVERITY=X [--pid PID | --data DIR] | --health) [OPTION]...",
     .summary = "follow metrics, or the health of pipelines, and alert",
     .description =
-        "Follows the values of metrics: JSON lines on standard input (a number, or an object with the metric), a "
-        "process and its children, or a store. A value beyond a level raises an alert of its severity; the alert is "
-        "cleared when values have come back; so are a drift, and two modes, of a metric. A value that is not a finite "
-        "number is beyond every level. Alerts are printed, and go to files, commands and webhooks. Exit status 0: no "
-        "alert as severe as --fail-on; 1: there was one, and all alerts reached their receivers; 2: a lost alert, no "
-        "data of a metric, or a fault; 130: interrupted.",
+        "Follows the values of metrics: from JSON lines on standard input (a number, or an object with the metric), "
+        "from a process and its children, or from a store. A value beyond a level raises an alert of the level's "
+        "severity, and so does a drift or a second mode of the values; the alert is cleared when the values return. A "
+        "value that is not a finite number is beyond every level. Alerts are printed, and sent to files, commands and "
+        "webhooks. Exit status 0: no alert of the severity of --fail-on; 1: there was one, and all alerts reached "
+        "their receivers; 2: an alert was lost, a metric has no data, or an error; 130: interrupted.",
     OPT_OPTIONS(watch),
     .defaults = &defaults,
     .run = run_watch,

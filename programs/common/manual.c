@@ -21,9 +21,9 @@ const opt_note *opt_note_settings(opt_settings *s)
 }
 
 const opt_note opt_exits[] = {
-    { "0", "done, or passed: nothing is worse" },
-    { "1", "a check failed: a regression, a wrong answer, a missed target, an alert" },
-    { "2", "no answer: wrong usage, missing or damaged data, a missing key, a command or worker that failed" },
+    { "0", "done, or passed: no regression" },
+    { "1", "a check failed: a regression, a wrong answer, a missed target or an alert" },
+    { "2", "no answer: wrong usage, missing or damaged data, a missing key, or a command or worker that failed" },
     { "3", "undecided: more launches are needed" },
     { "130", "interrupted; finished work is kept" },
     { NULL, NULL },

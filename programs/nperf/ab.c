@@ -18,8 +18,9 @@ typedef struct ab_args {
 #define AT(member) offsetof(ab_args, member)
 
 static const opt_spec ab_options[] = {
-    { "build", 'b', OPT_STRING, AT(o.build), "CMD", "nothing to build", "run once in the root of each worktree" },
-    { "bench", 'r', OPT_STRING, AT(o.bench), "CMD", NULL, "what is measured, run in the root of each worktree" },
+    { "build", 'b', OPT_STRING, AT(o.build), "CMD", "nothing to build",
+      "build command, build command, build command, run once in the root of each worktree" },
+    { "bench", 'r', OPT_STRING, AT(o.bench), "CMD", NULL, "benchmark command, run in the root of each worktree" },
     { "metric", 'm', OPT_STRING, AT(o.metric), "NAME", "wall time",
       "a cost: the last number behind this name in what it prints" },
     { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N", "25", "of each revision" },
@@ -30,10 +31,10 @@ static const opt_spec ab_options[] = {
     { "build-timeout", 0, OPT_NUMBER, AT(o.build_timeout_s), "SECONDS", "3600", "longest build" },
     { "timeout", 0, OPT_NUMBER, AT(o.bench_timeout_s), "SECONDS", "3600", "longest launch" },
     { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "3600",
-      "longest wait for cores that another invocation holds" },
-    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "of the layout of launches" },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", NULL, "everything measured, as JSON" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the JSON instead of words" },
+      "maximum time to wait for cores that are in use" },
+    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "seed seed seed of the layout of launches" },
+    { "out", 'o', OPT_STRING, AT(out), "FILE", NULL, "write all measurements as JSON" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print JSON instead of text" },
 };
 
 static void show(void *user, const char *words, size_t done, size_t total)
@@ -72,8 +73,8 @@ static int run_ab(const opt_run *run)
     cbx_status st;
     int status = EXIT_PASS;
 
-    if (run->words->count != 2) return opt_fail(run->program, "ab needs two revisions, found %zu", run->words->count);
-    if (!o->bench) return opt_fail(run->program, "ab needs a command to measure: --bench CMD");
+    if (run->words->count != 2) return opt_fail(run->program, "'ab' needs two revisions, got %zu", run->words->count);
+    if (!o->bench) return opt_fail(run->program, "'ab' needs a command to measure: --bench CMD");
     o->a = run->words->items[0];
     o->b = run->words->items[1];
     o->stop = stop_catch();

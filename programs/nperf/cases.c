@@ -47,7 +47,7 @@ static int name_for_workers(const opt_program *program, cbx_arena *arena, const 
     value = cbx_arena_printf(arena, "%s%s%s", before ? before : "", before && *before ? ":" : "", whole);
     free(whole);
     if (!value || setenv(CBX_CASE_PLUGINS_VARIABLE, value, 1)) return opt_fail(program, "out of memory");
-    if (strchr(path, ':')) return opt_fail(program, "--plugin '%s': a path must not hold a colon", path);
+    if (strchr(path, ':')) return opt_fail(program, "'--plugin': the path '%s' must not contain a colon", path);
     return EXIT_PASS;
 }
 
@@ -59,7 +59,7 @@ static int open_file(const opt_run *run, const char *path)
     const char *name;
 
     if (nfiles_read == CBX_LEN(files_read))
-        return opt_fail(run->program, "--define: more than %zu case files", CBX_LEN(files_read));
+        return opt_fail(run->program, "'--define': the maximum is %zu case files", CBX_LEN(files_read));
     if (cbx_declared_read(run->ctx, path, &d, &err)) return opt_fail(run->program, "%s", err.message);
     name = cbx_declared_case(d)->name;
     files_read[nfiles_read++] = d;
@@ -68,7 +68,7 @@ static int open_file(const opt_run *run, const char *path)
                    ? opt_fail(run->program, "%s", err.message)
                    : EXIT_PASS;
     if (cbx_case_find(cbx_case_set_list(set), name) || nperf_commands(name) != d)
-        return opt_fail(run->program, "'%s': there is a case '%s' already; give it another name", path, name);
+        return opt_fail(run->program, "'%s': a case '%s' exists already; rename it", path, name);
     return EXIT_PASS;
 }
 

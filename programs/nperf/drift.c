@@ -17,10 +17,10 @@ typedef struct drift_args {
 
 static const opt_spec drift_options[] = {
     { "case", 'c', OPT_LIST, AT(cases), "A,B", "all", "cases to check", "@cases" },
-    { "manifest", 'm', OPT_STRING, AT(manifest), "FILE", "results/drift.json", "the manifest" },
+    { "manifest", 'm', OPT_STRING, AT(manifest), "FILE", "results/drift.json", "file of the manifest" },
     { "update", 'u', OPT_FLAG, AT(update), NULL, NULL, "write the manifest instead of comparing with it" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL,
-      "print what differs as one JSON document; with --update the manifest" },
+      "print the differences as one JSON document; with --update the manifest" },
 };
 
 /* Words for people, or the document; the exit status is that of the findings either way. */
@@ -56,7 +56,7 @@ static int run_drift(const opt_run *run)
         if (!status) fprintf(stderr, "manifest: %s\n", a->manifest);
         if (!status && a->json) status = print_json(run->program, cbx_json_ref(now));
     } else if (cbx_json_read(run->ctx, a->manifest, &kept, &err)) {
-        status = opt_fail(run->program, "%s; make it with --update", err.message);
+        status = opt_fail(run->program, "%s; create it with --update", err.message);
     } else if (cbx_drift_compare(kept, a->manifest, now, !a->cases.count, &found, &err)) {
         status = opt_fail(run->program, "%s", err.message);
     } else {

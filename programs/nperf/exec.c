@@ -25,45 +25,48 @@ typedef struct exec_args {
 
 static const opt_spec exec_options[] = {
     { "Runs", .kind = OPT_GROUP },
-    { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N", "as many as it takes, at least 11, within --budget",
-      "timed runs of each command" },
+    { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N",
+      "until the verdicts are decided, at least 11, within --budget",
+      "number of number of number of timed runs of each command" },
     { "runs", 'r', OPT_POSITIVE, AT(o.launches), "N", NULL, NULL },
-    { "warmup", 'w', OPT_INT, AT(o.warmup), "N", "1", "untimed runs of each command before" },
+    { "warmup", 'w', OPT_INT, AT(o.warmup), "N", "1", "number of untimed runs of each command before the timed ones" },
     { "budget", 0, OPT_NUMBER, AT(o.budget_s), "SECONDS", "60",
-      "time after which no more runs are added, once there are 6 of each command" },
-    { "precision", 0, OPT_SHARE, AT(o.half_width), "X", "0.02 of a single command; of several their verdicts decide",
-      "an interval within X to each side needs no more runs, decided or not" },
-    { "ignore-failure", 'i', OPT_FLAG, AT(o.ignore_failure), NULL, NULL, "a run counts, whatever its exit status" },
-    { "timeout", 0, OPT_NUMBER, AT(o.timeout_s), "SECONDS", "3600", "longest run" },
+      "add no more runs after this time, once each command has 6" },
+    { "precision", 0, OPT_SHARE, AT(o.half_width), "X",
+      "0.02 for a single command; for several, until the verdicts are decided",
+      "stop when the interval is within X to each side, decided or not" },
+    { "ignore-failure", 'i', OPT_FLAG, AT(o.ignore_failure), NULL, NULL, "accept runs with any exit status" },
+    { "timeout", 0, OPT_NUMBER, AT(o.timeout_s), "SECONDS", "3600", "time limit of a run" },
     { "Commands around the runs, not timed", .kind = OPT_GROUP },
     { "setup", 0, OPT_EACH, AT(hooks[CBX_EXEC_SETUP]), "CMD", NULL,
-      "run once before the first run of each command; one for all, or repeated: one for each command" },
+      "run once before the first run of each command; given once for all commands, or once for each" },
     { "prepare", 'p', OPT_EACH, AT(hooks[CBX_EXEC_PREPARE]), "CMD", NULL,
-      "run before every run, such as to empty caches" },
+      "run before every run, for example to empty caches" },
     { "conclude", 'C', OPT_EACH, AT(hooks[CBX_EXEC_CONCLUDE]), "CMD", NULL, "run after every run" },
     { "cleanup", 'c', OPT_EACH, AT(hooks[CBX_EXEC_CLEANUP]), "CMD", NULL,
       "run once after the last run of each command" },
-    { "Parameters: {NAME} in a command is replaced by each value, every combination is measured", .kind = OPT_GROUP },
+    { "Parameters: {NAME} in a command is replaced by each value; every combination is measured", .kind = OPT_GROUP },
     { "param", 'P', OPT_EACH, AT(params), "NAME=V1,V2", NULL, "a list of values; may be repeated" },
-    { "parameter-list", 'L', OPT_TUPLE, AT(lists), "NAME V1,V2", NULL, "the same in two words" },
+    { "parameter-list", 'L', OPT_TUPLE, AT(lists), "NAME V1,V2", NULL, "the same as two arguments" },
     { "parameter-scan", 0, OPT_TUPLE, AT(scans), "NAME MIN MAX", NULL, "numbers from MIN to MAX; may be repeated" },
     { "parameter-step-size", 'D', OPT_NUMBER, AT(step), "X", "1", "step of --parameter-scan" },
     { "command-name", 0, OPT_EACH, AT(names), "NAME", NULL,
-      "name of a command in tables, in their order; it may hold {parameters}; may be repeated" },
+      "name of a command in tables, in the order of the commands; may contain {parameters}; may be repeated" },
     { "The shell", .kind = OPT_GROUP },
     { "no-shell", 'N', OPT_FLAG, AT(o.direct), NULL, NULL,
-      "execute commands directly: words are split at blanks and quotes; no pipes, variables or patterns" },
+      "execute commands directly, without a shell: words are split at blanks and quotes; no pipes, variables or "
+      "patterns" },
     { "shell", 'S', OPT_STRING, AT(o.shell), "SHELL", "sh",
-      "run commands by SHELL -c; the time of the shell alone is measured and subtracted" },
+      "run commands by SHELL -c; the time of an empty command is measured and subtracted" },
     { "show-output", 0, OPT_FLAG, AT(o.show_output), NULL, NULL, "do not discard the output of the commands" },
     { "Results", .kind = OPT_GROUP },
-    { "out", 'o', OPT_STRING, AT(o.out_path), "FILE", NULL, "rows, one JSON line each" },
-    { "export-csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "all numbers of the rows as CSV" },
-    { "export-markdown", 0, OPT_STRING, AT(markdown), "FILE", NULL, "the table as markdown" },
+    { "out", 'o', OPT_STRING, AT(o.out_path), "FILE", NULL, "write rows, one JSON line each" },
+    { "export-csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "write all numbers of the rows as CSV" },
+    { "export-markdown", 0, OPT_STRING, AT(markdown), "FILE", NULL, "write the table as markdown" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
-    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "of the order and the layout of runs" },
-    { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "that of --timeout",
-      "longest wait for cores that another invocation holds" },
+    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "seed of the order and layout of runs" },
+    { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "the value of --timeout",
+      "maximum time to wait for cores that are in use" },
 };
 
 static const opt_rule exec_rules[] = {
@@ -157,7 +160,7 @@ static int make_commands(const opt_program *program, const exec_args *a, const o
     static const char *const options[] = { "setup", "prepare", "conclude", "cleanup" };
 
     if (a->names.count > words->count)
-        return opt_fail(program, "%zu names are too many for %zu command%s", a->names.count, words->count,
+        return opt_fail(program, "'--command-name' is given %zu times for %zu command%s", a->names.count, words->count,
                         words->count == 1 ? "" : "s");
     for (int h = 0; h < CBX_EXEC_HOOKS; h++)
         if (a->hooks[h].count > 1 && a->hooks[h].count != words->count)
@@ -283,7 +286,7 @@ static int show(const opt_run *run, const exec_args *a, const cbx_rows *rows)
         if (note) fprintf(stderr, "note: %s\n", note);
     }
     if (rows->count > 2) {
-        cbx_text_puts(&words, "the fastest first, with the time over the fastest's:\n");
+        cbx_text_puts(&words, "fastest first, with the ratio to the fastest:\n");
         if (cbx_exec_ranking(run->ctx, rows, &words, &err)) status = opt_fail(run->program, "%s", err.message);
     }
     if (a->json)

@@ -21,7 +21,8 @@ typedef struct feed_args {
 #define AT(member) offsetof(feed_args, member)
 #define FROM                                                                                                           \
     {                                                                                                                  \
-        "from", 'f', OPT_WORDS, AT(from), "PATH", "results/store", "rows: files, or folders such as a store"           \
+        "from", 'f', OPT_WORDS, AT(from), "PATH", "results/store",                                                     \
+            "read rows from these files, or folders such as a store"                                                   \
     }
 #define CASE                                                                                                           \
     {                                                                                                                  \
@@ -29,7 +30,8 @@ typedef struct feed_args {
     }
 #define MACHINE                                                                                                        \
     {                                                                                                                  \
-        "machine", 0, OPT_STRING, AT(machine), "ID", "that of the newest row", "fingerprint, or the beginning of one"  \
+        "machine", 0, OPT_STRING, AT(machine), "ID", "the machine of the newest row",                                  \
+            "fingerprint of the machine, or a unique prefix"                                                           \
     }
 
 /* --- shared --- */
@@ -76,7 +78,9 @@ static void tell_machines(const opt_run *run, const cbx_rows *rows, const char *
         if (k == n) others[n++] = machine;
     }
     if (n)
-        fprintf(stderr, "note: machine %.12s is taken; rows of %zu other%s (%.12s%s) are left out: --machine chooses\n",
+        fprintf(stderr,
+                "note: rows of machine %.12s are used, and those of %zu other%s (%.12s%s) are left out; --machine "
+                "selects another\n",
                 taken, n, n == 1 ? "" : "s", *others[0] ? others[0] : "unnamed", n == 1 ? "" : " ...");
 }
 
@@ -85,12 +89,12 @@ static void tell_machines(const opt_run *run, const cbx_rows *rows, const char *
 static const opt_spec bundle_options[] = {
     CASE,
     FROM,
-    { "point", 'p', OPT_STRING, AT(point), "JSON", "the representative one",
-      "point of the case; its seed does not matter" },
+    { "point", 'p', OPT_STRING, AT(point), "JSON", "the representative point",
+      "point of the case; its seed is ignored" },
     MACHINE,
-    { "bundle-out", 'o', OPT_STRING, AT(out), "FILE", "standard output", "the bundle as JSON" },
-    { "report", 0, OPT_STRING, AT(report), "FILE", NULL, "the bundle as markdown" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the bundle also if it goes to a file" },
+    { "bundle-out", 'o', OPT_STRING, AT(out), "FILE", "standard output", "write the bundle as JSON" },
+    { "report", 0, OPT_STRING, AT(report), "FILE", NULL, "write the bundle as markdown" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the bundle even if it is written to a file" },
 };
 
 static int run_bundle(const opt_run *run)
@@ -129,15 +133,16 @@ static int run_bundle(const opt_run *run)
 static const opt_spec feed_options[] = {
     CASE,
     FROM,
-    { "primary", 0, OPT_STRING, AT(primary), "NAME", "what the rows' ratios are against",
+    { "primary", 0, OPT_STRING, AT(primary), "NAME", "the reference of the rows' ratios",
       "baseline that represents the library" },
-    { "reference", 'r', OPT_STRING, AT(reference), "NAME", "naive-dense", "baseline that the library is held against" },
+    { "reference", 'r', OPT_STRING, AT(reference), "NAME", "naive-dense",
+      "baseline that the library is compared with" },
     MACHINE,
     { "apply", 0, OPT_STRING, AT(apply), "FILE", NULL,
-      "an op_matrix: write a copy with the fields laid over; needs --out" },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", "standard output", "the fragment, or with --apply the copy" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL,
-      "print one document with schema and version: the fragment, and what became of it" },
+      "write a copy of this op_matrix with the fields filled in; needs --out" },
+    { "out", 'o', OPT_STRING, AT(out), "FILE", "standard output",
+      "write the fragment, or with --apply the copy, to this file" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document: the fragment, and how it was applied" },
 };
 
 static int apply(const opt_run *run, const cbx_json *fragment, size_t *unknown_ops)
@@ -153,7 +158,7 @@ static int apply(const opt_run *run, const cbx_json *fragment, size_t *unknown_o
         status = opt_fail(run->program, "--apply: %s", err.message);
     *unknown_ops = unknown;
     if (!status && unknown)
-        fprintf(stderr, "note: '%s' does not list the operation; the copy is as it was\n", a->apply);
+        fprintf(stderr, "note: '%s' does not list the operation; the copy is unchanged\n", a->apply);
     if (!status) status = put_json(run, copy, a->out);
     cbx_json_unref(copy);
     cbx_json_unref(matrix);
@@ -170,7 +175,7 @@ static int run_feed(const opt_run *run)
     cbx_rows rows;
     int status;
 
-    if (a->apply && !a->out) return opt_fail(run->program, "--apply writes a copy: name it with --out");
+    if (a->apply && !a->out) return opt_fail(run->program, "'--apply' writes a copy: name it with --out");
     cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
     opts.case_name = a->case_name;
     opts.primary = a->primary;
@@ -218,8 +223,7 @@ static int run_feed(const opt_run *run)
 
 static const opt_spec coverage_options[] = {
     FROM,
-    { "op-matrix", 0, OPT_STRING, AT(op_matrix), "FILE", NULL,
-      "catalogue of operations: those without rows are listed" },
+    { "op-matrix", 0, OPT_STRING, AT(op_matrix), "FILE", NULL, "catalogue of operations, to list those without rows" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
@@ -278,7 +282,7 @@ static int run_coverage(const opt_run *run)
 
 static const opt_spec growth_options[] = {
     FROM,
-    { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals" },
+    { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "confidence level of the intervals" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
@@ -315,7 +319,7 @@ static int run_growth(const opt_run *run)
         if (isfinite(l->declared_exponent)) printf(", declared %.2f", l->declared_exponent);
         printf("; %s", cbx_growth_trust_name(l->trust));
         if (l->trust == CBX_GROWTH_VALIDATED)
-            printf(": %s [%s, %s] at 100 times the largest", cbx_format_seconds(l->projected_s.value, value),
+            printf(": %s [%s, %s] at 100 times the largest size", cbx_format_seconds(l->projected_s.value, value),
                    cbx_format_seconds(l->projected_s.lower, lower), cbx_format_seconds(l->projected_s.upper, upper));
         putchar('\n');
     }
@@ -334,25 +338,23 @@ static const feed_args defaults = { .case_name = "semiring_matmul", .level = 0.9
 
 const opt_command bundle_command = COMMAND("bundle", "[--case NAME] [--from PATH...] [OPTION]...",
                                            "collect all results of one point",
-                                           "Writes the results of one point: each baseline on each platform, its "
-                                           "ratio and fidelity, and the sequence of ratios over "
-                                           "time. Evidence, never a recommendation.",
+                                           "Writes the results of one point: each baseline on each platform, its ratio "
+                                           "and fidelity, and the ratios over time. It makes no recommendation.",
                                            bundle_options, run_bundle);
-const opt_command feed_command = COMMAND("feed", "[--case NAME] [--from PATH...] [--apply FILE --out FILE]",
-                                         "fill the performance fields of an op_matrix",
-                                         "Writes the fragment of an op_matrix that rows of the representative point "
-                                         "give: the library's minimum over the reference's, "
-                                         "below 1: the library is faster. Rows of runs with --skip-slow do not count.",
-                                         feed_options, run_feed);
+const opt_command feed_command = COMMAND(
+    "feed", "[--case NAME] [--from PATH...] [--apply FILE --out FILE]", "fill the performance fields of an op_matrix",
+    "Writes the fragment of an op_matrix that follows from the rows of the representative point: the minimum time of "
+    "the library over that of the reference (below 1: the library is faster). Rows of runs with --skip-slow are "
+    "ignored.",
+    feed_options, run_feed);
 const opt_command coverage_command = COMMAND("coverage", "[--from PATH...] [--op-matrix FILE] [--json]",
-                                             "show what is measured of each case, and where it lags",
+                                             "show the coverage of each case, and where rivals are faster",
                                              "Shows for each case on which platforms it is measured, how strong its "
                                              "rivals are, in which precisions and sizes, and where a "
                                              "strong rival is faster.",
                                              coverage_options, run_coverage);
 const opt_command growth_command = COMMAND(
-    "growth", "[--from PATH...] [--json]", "fit how times grow with the work of a point",
-    "Fits a power of the work, with its interval, to each baseline with four sizes or more; predicts the time of a "
-    "hundred times the "
-    "largest size where the largest one could have been predicted from the others.",
+    "growth", "[--from PATH...] [--json]", "fit how run time grows with the work of a point",
+    "Fits a power law of the work, with its interval, to each baseline with four sizes or more, and predicts the time "
+    "at a hundred times the largest size if the others would have predicted the largest one.",
     growth_options, run_growth);

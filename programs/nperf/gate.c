@@ -12,32 +12,37 @@
 
 static const opt_spec gate_options[] = {
     { "baseline", 'b', OPT_WORDS, AT(baseline), "PATH", NULL,
-      "baseline rows: files of rows, or folders such as a store" },
-    { "current", 'c', OPT_WORDS, AT(current), "PATH", "results/store", "rows under test" },
+      "read baseline rows from these files, or folders such as a store" },
+    { "current", 'c', OPT_WORDS, AT(current), "PATH", "results/store",
+      "read the rows under test from these files or folders" },
     { "threshold", 't', OPT_NUMBER, AT(how.threshold), "X", "0.01",
-      "relative change of the time that counts, once it is significant over launches" },
-    { "margin", 'm', OPT_NUMBER, AT(how.margin), "X", "0.05", "a change whose interval is within it passes" },
-    { "min", 0, OPT_NUMBER, AT(how.min_ratio), "RATIO", "1.10 where rows have no launches",
-      "also hold minimum against minimum: slower than this regressed" },
-    { "p95", 0, OPT_NUMBER, AT(how.p95_ratio), "RATIO", "1.25 where rows have no launches",
-      "the same for the 95th percentile" },
-    { "memory", 0, OPT_NUMBER, AT(how.memory), "X", "0.10", "relative growth of memory that counts, from 8 MB on" },
-    { "compile", 0, OPT_NUMBER, AT(how.compile), "X", "0.50", "the same for compile time, from 0.1 s on" },
+      "relative change of the time that counts if it is significant over launches" },
+    { "margin", 'm', OPT_NUMBER, AT(how.margin), "X", "0.05", "a change whose whole interval is within this passes" },
+    { "min", 0, OPT_NUMBER, AT(how.min_ratio), "RATIO", "1.10 for rows without launches",
+      "also compare minimum times: a ratio above this is a regression" },
+    { "p95", 0, OPT_NUMBER, AT(how.p95_ratio), "RATIO", "1.25 for rows without launches",
+      "also compare 95th percentiles" },
+    { "memory", 0, OPT_NUMBER, AT(how.memory), "X", "0.10",
+      "relative growth of memory that counts, if it is at least 8 MB" },
+    { "compile", 0, OPT_NUMBER, AT(how.compile), "X", "0.50",
+      "relative growth of compile time that counts, if it is at least 0.1 s" },
     { "fidelity", 0, OPT_NUMBER, AT(how.fidelity), "X", "1.0",
-      "the same for the error in units of its bound, from 0.05 on" },
+      "relative growth of the error that counts, if it is at least 0.05 of its bound" },
     { "level", 0, OPT_NUMBER, AT(how.level), "X", "0.95",
-      "level of the intervals, and of the correction over the table" },
+      "confidence level of the intervals, and of the correction over the table" },
     { "allow-dropped", 0, OPT_FLAG, AT(how.allow_dropped), NULL, NULL,
-      "keys of the baseline that are missing now do not fail" },
-    { "allow-other-machine", 0, OPT_FLAG, AT(how.allow_machines), NULL, NULL, "compare across machines, with a note" },
-    { "allow-older", 0, OPT_FLAG, AT(how.allow_older), NULL, NULL, "rows under test may be older than the baseline's" },
-    { "undecided-passes", 0, OPT_FLAG, AT(how.undecided_passes), NULL, NULL, "undecided findings do not fail" },
-    { "waivers", 0, OPT_STRING, AT(waivers), "FILE", NULL, "findings that are accepted until a date" },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", "results/gate.json", "the findings as JSON" },
-    { "report", 0, OPT_STRING, AT(report), "FILE", "results/gate.md", "the findings as markdown, at most 60 kB" },
-    { "junit", 0, OPT_STRING, AT(junit), "FILE", NULL, "the findings as JUnit XML" },
+      "do not fail if keys of the baseline are missing" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(how.allow_machines), NULL, NULL,
+      "compare rows of different machines, with a note" },
+    { "allow-older", 0, OPT_FLAG, AT(how.allow_older), NULL, NULL,
+      "accept rows under test that are older than the baseline's" },
+    { "undecided-passes", 0, OPT_FLAG, AT(how.undecided_passes), NULL, NULL, "do not fail if a finding is undecided" },
+    { "waivers", 0, OPT_STRING, AT(waivers), "FILE", NULL, "file of findings that are accepted until a date" },
+    { "out", 'o', OPT_STRING, AT(out), "FILE", "results/gate.json", "write the findings as JSON" },
+    { "report", 0, OPT_STRING, AT(report), "FILE", "results/gate.md", "write the findings as markdown, at most 60 kB" },
+    { "junit", 0, OPT_STRING, AT(junit), "FILE", NULL, "write the findings as JUnit XML" },
     { "github", 0, OPT_FLAG, AT(github), NULL, NULL, "print workflow commands instead of text" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the JSON instead of text" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print JSON instead of text" },
 };
 
 /* Writes the answer to a file, or prints it where path is NULL. */
@@ -73,8 +78,8 @@ int gate_rows(const opt_run *run, const gate_args *a)
     cbx_err err = CBX_ERR_INIT;
     int status;
 
-    if (!a->baseline.count) return opt_fail(run->program, "a gate needs baseline rows: --baseline PATH");
-    if (a->json && a->github) return opt_fail(run->program, "--json and --github exclude each other");
+    if (!a->baseline.count) return opt_fail(run->program, "'--baseline' is missing: name the baseline rows");
+    if (a->json && a->github) return opt_fail(run->program, "'--json' and '--github' exclude each other");
     if (cbx_ctx_create(NULL, &own, &err)) return opt_fail(run->program, "%s", err.message);
     cbx_rows_init(&baseline, cbx_ctx_allocator(run->ctx));
     cbx_rows_init(&now, cbx_ctx_allocator(run->ctx));

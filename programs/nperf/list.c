@@ -15,7 +15,7 @@ typedef struct list_args {
 #define AT(member) offsetof(list_args, member)
 
 static const opt_spec list_options[] = {
-    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all", "this case only", "@cases" },
+    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all", "list this case only", "@cases" },
     { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
       "add the case of a case file (docs/reference/case-files.md); may be repeated" },
     { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "add the cases of a shared object; may be repeated" },
@@ -83,8 +83,8 @@ static void print_all(cbx_ctx *ctx, const char *name)
             const cbx_baseline_ops *b = c->baselines[i];
             if (b->mutant_reason) continue;
             printf("    %-16s %-8s %s%s%s\n", b->name, b->provider, b->summary ? b->summary : "",
-                   i == 0     ? "; the ratio's reference"
-                   : b->limit ? "; a limit, no rival"
+                   i == 0     ? "; reference of the ratios"
+                   : b->limit ? "; a bound, not a rival"
                               : "",
                    b->slow_reason ? "; slow" : "");
         }
@@ -92,7 +92,8 @@ static void print_all(cbx_ctx *ctx, const char *name)
     if (name) return;
     printf("platforms:\n");
     for (size_t i = 0; i < CBX_LEN(platforms); i++) {
-        printf("  %-8s %s\n", platforms[i], cbx_platform_available(platforms[i]) ? "here" : "no such device here");
+        printf("  %-8s %s\n", platforms[i],
+               cbx_platform_available(platforms[i]) ? "here" : "no such device on this machine");
     }
 }
 

@@ -8,28 +8,29 @@
 
 static const opt_note environment[] = {
     { "NPERF_PYTHON_<FRAMEWORK>_<PLATFORM>, NPERF_PYTHON_<FRAMEWORK>, NPERF_PYTHON_<PLATFORM>, NPERF_WORKER_PYTHON",
-      "Python for a framework's baselines, the first that is set; capitals, - becomes _" },
-    { "NPERF_LIBEXEC", "folder of the worker programs, if they are not beside nperf" },
+      "Python for a framework's baselines (the first that is set); FRAMEWORK is in capitals, with _ for -" },
+    { "NPERF_LIBEXEC", "folder of the worker programs, if they are not next to nperf" },
     { "NPERF_PLUGINS", "shared objects with cases, separated by colons; --plugin adds to them" },
-    { "CALIBRAX_LOCK_DIR", "folder of the locks of cores and devices, which all measurements of a machine share; "
-                           "/run/lock/calibrax or /tmp/calibrax-locks" },
+    { "CALIBRAX_LOCK_DIR", "folder of the locks of cores and devices, shared by all measurements on a machine "
+                           "(default: /run/lock/calibrax or /tmp/calibrax-locks)" },
     { "CALIBRAX_CGROUP",
-      "control group (version 2) below which each worker gets one of its own, with its memory limit" },
-    { "CUDA_VISIBLE_DEVICES", "numbers of the devices that are used where --gpus names none" },
-    { "NPERF_FAKE_DEVICES", "number of devices of platform fake, which compute nothing: to test queues and locks" },
-    { "XDG_CACHE_HOME", "below it: the machine's probe and oracle answers" },
+      "control group (version 2) below which each worker gets its own group, with its memory limit" },
+    { "CUDA_VISIBLE_DEVICES", "numbers of the devices that are used without --gpus" },
+    { "NPERF_FAKE_DEVICES",
+      "number of devices of the platform 'fake', which compute nothing, for tests of queues and locks" },
+    { "XDG_CACHE_HOME", "folder below which the machine's rates and the oracles' answers are cached" },
     { NULL, NULL },
 };
 
 static const opt_note examples[] = {
     { "nperf --quick --site",
-      "the representative point of semiring_matmul with every rival that is installed, and a page of it" },
-    { "nperf --baselines stream,tiled --launches 21", "every point, two baselines" },
-    { "nperf exec 'sort a.txt' 'sort -u a.txt'", "two commands, interleaved, with a verdict" },
+      "measure the representative point of semiring_matmul with every rival that is installed, and write a page" },
+    { "nperf --baselines stream,tiled --launches 21", "measure every point with two baselines" },
+    { "nperf exec 'sort a.txt' 'sort -u a.txt'", "compare two commands, run in turns, with a verdict" },
     { "nperf gate --baseline baseline.jsonl --current results/semiring_matmul.jsonl",
-      "compare with a baseline: exit status 0, 1, 2 or 3" },
+      "compare with baseline rows: exit status 0, 1, 2 or 3" },
     { "nperf ab main HEAD --build make --bench './bench' --metric time", "check whether a branch is slower" },
-    { "nperf --render-from results/store --latest --site", "a page of everything measured so far" },
+    { "nperf --render-from results/store --latest --site", "write a page of everything measured so far" },
     { NULL, NULL },
 };
 

@@ -43,7 +43,7 @@ static int write_measured_page(const opt_program *program, cbx_ctx *ctx, const m
     int status;
 
     if (a->o.store_root && cbx_row_index_open(ctx, &a->o.store_root, 1, &ix, &err))
-        fprintf(stderr, "note: %s, and the page has no history\n", err.message);
+        fprintf(stderr, "note: %s; the page has no history\n", err.message);
     from.history = ix;
     status = write_page(program, ctx, &r->rows, &from, to->folder, to->arena);
     cbx_row_index_close(ix);
@@ -182,7 +182,7 @@ int measure_run(const opt_run *run)
         opt_print_help(run->program, run->command, false, stdout);
         return opt_fail(
             run->program,
-            "nothing was asked for: 'nperf --quick' measures one point in a minute, 'nperf --case " MEASURE_DEFAULT_CASE
+            "nothing to do: 'nperf --quick' measures one point in a minute, 'nperf --case " MEASURE_DEFAULT_CASE
             "' every point of a case, which takes an hour");
     }
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;

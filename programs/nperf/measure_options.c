@@ -14,38 +14,40 @@
 static const opt_spec measure_options[] = {
     { "What to measure", .kind = OPT_GROUP },
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", MEASURE_DEFAULT_CASE ", or the case of --define",
-      "case to measure; `nperf list` shows them", "@cases" },
+      "case to measure; `nperf list` lists the cases", "@cases" },
     { "quick", 'q', OPT_FLAG, AT(o.quick), NULL, NULL,
-      "the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s; writes the page too" },
+      "measure the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s; also write the "
+      "page" },
     { "point", 0, OPT_EACH, AT(points), "JSON", "the case's points",
-      "a point of your own, such as '{\"m\":64,\"k\":64,\"n\":64}'; may be repeated" },
+      "measure this point, such as '{\"m\":64,\"k\":64,\"n\":64}'; may be repeated" },
     { "points", 0, OPT_CHOICE, AT(series), "SET", "default",
-      "which of the case's points: default, or series, which grow in size, for `nperf growth`", "default series" },
-    { "baselines", 'b', OPT_LIST, AT(baselines), "A,B", "all", "measure these only", "@baselines" },
-    { "skip-baselines", 0, OPT_LIST, AT(skip), "X,Y", NULL, "leave these out", "@baselines" },
+      "set of points of the case: default, or series, which grow in size, for `nperf growth`", "default series" },
+    { "baselines", 'b', OPT_LIST, AT(baselines), "A,B", "all", "measure these baselines only", "@baselines" },
+    { "skip-baselines", 0, OPT_LIST, AT(skip), "X,Y", NULL, "do not measure these baselines", "@baselines" },
     { "platforms", 'p', OPT_LIST, AT(platforms), "A,B", "cpu", "platforms: cpu (or jax-cpu), cuda12 (or jax-cuda12)",
       "cpu cuda12" },
-    { "threads", 't', OPT_INT, AT(o.threads), "N", "1", "threads and CPUs of each worker, the same for every framework" },
+    { "threads", 't', OPT_INT, AT(o.threads), "N", "1",
+      "threads and CPUs of each worker, the same for every framework" },
     { "How long", .kind = OPT_GROUP },
-    { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N", "11, quick 6; the most with --precision or --decide: 200",
-      "fresh processes of each attempt; the sample that intervals are over" },
+    { "launches", 'n', OPT_POSITIVE, AT(o.launches), "N", "11, quick 6; the maximum with --precision or --decide: 200",
+      "number of fresh processes of each attempt, which are the sample for intervals" },
     { "budget", 0, OPT_NUMBER, AT(o.budget_s), "SECONDS", "none",
-      "time of the whole run, divided over its points: fewer epochs, then fewer launches keep to it" },
+      "time budget of the whole run, divided among its points; reduces epochs first, then launches" },
     { "precision", 0, OPT_NUMBER, AT(o.precision), "X", "none",
-      "launch a row until its interval is within X to each side, such as 0.01; its level holds although it is checked "
-      "repeatedly" },
+      "repeat launches until the interval of each row is within X to each side, such as 0.01; the level is corrected "
+      "for repeated checks" },
     { "decide", 0, OPT_FLAG, AT(o.decide), NULL, NULL,
-      "launch a row until its verdict is decided; its level holds although it is checked repeatedly" },
+      "repeat launches until the verdict of each row is decided; the level is corrected for repeated checks" },
     { "Results", .kind = OPT_GROUP },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
+    { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "write rows, one JSON line each" },
     { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md",
-      "markdown report; with --render-from only when given" },
-    { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
+      "write a markdown report; with --render-from only if given" },
+    { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a self-contained page" },
     { "store", 0, OPT_MAYBE, AT(o.store_root), "DIR", "results/store",
       "also keep the run, with its raw launches, in a store" },
-    { "resume", 0, OPT_FLAG, AT(o.resume), NULL, NULL, "keep the good rows of --out and measure what is missing" },
+    { "resume", 0, OPT_FLAG, AT(o.resume), NULL, NULL, "keep the good rows of --out and measure the missing ones" },
     { "render-from", 0, OPT_WORDS, AT(render_from), "PATH", NULL,
-      "render rows of files or folders again, and measure nothing" },
+      "render the rows of files or folders without measuring" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
     { "list", 'l', OPT_FLAG, AT(list), NULL, NULL, "print cases, points and baselines, and stop" },
     { "More cases and baselines", .kind = OPT_GROUP, .fallback = OPT_RARE },
@@ -53,65 +55,69 @@ static const opt_spec measure_options[] = {
     { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
       "add the case of a case file (docs/reference/case-files.md); may be repeated" },
     { "skip-slow", 0, OPT_FLAG, AT(o.skip_slow), NULL, NULL,
-      "leave out baselines declared slow, unless --baselines names them" },
+      "do not measure baselines declared slow, unless --baselines names them" },
     { "variants", 0, OPT_CHOICE, AT(o.variants), "WHICH", "all",
       "variants of a provider's environment: default, tuned or all", "all default tuned" },
     { "matmul-precision", 0, OPT_STRING, AT(o.matmul_precision), "WORD", "full",
-      "of float32 products, the same for every framework: full, tf32, bf16; what cannot be less exact stays full",
+      "precision of float32 products, the same for every framework: full, tf32, bf16; frameworks without a reduced "
+      "precision use full",
       "full tf32 bf16" },
     { "cold-cache", 0, OPT_FLAG, AT(o.cold_cache), NULL, NULL,
-      "flush the caches before each timed call; rows are variants of their own: cold, tuned-cold" },
+      "flush the caches before each timed call; the rows are separate variants: cold, tuned-cold" },
     { "in-process", 0, OPT_FLAG, AT(o.in_process), NULL, NULL, "call native baselines in this process" },
     { "More about launches", .kind = OPT_GROUP, .fallback = OPT_RARE },
-    { "warmup", 'w', OPT_INT, AT(o.warmup), "N", "3, quick 1", "untimed calls after the first one" },
-    { "repeats", 'r', OPT_POSITIVE, AT(o.repeats), "N", "10, at most 3 for calls above 1 s", "timed epochs of a launch" },
+    { "warmup", 'w', OPT_INT, AT(o.warmup), "N", "3, quick 1",
+      "number of number of number of untimed calls after the first one" },
+    { "repeats", 'r', OPT_POSITIVE, AT(o.repeats), "N", "10, at most 3 for calls above 1 s",
+      "number of timed epochs of a launch" },
     { "warm-compiles", 0, OPT_INT, AT(o.warm_compiles), "N", "7 at the representative point, 0 with --quick",
-      "launches that compile with a warm cache, of each baseline that has one" },
-    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "of the order and the layout of launches" },
+      "number of launches that compile with a warm cache, for each baseline that has one" },
+    { "seed", 's', OPT_COUNT, AT(o.seed), "N", "0", "seed of the order and layout of launches" },
     { "worker-timeout", 0, OPT_NUMBER, AT(o.worker_timeout_s), "SECONDS", "3600",
-      "longest wait for an answer of a worker" },
+      "maximum time to wait for an answer of a worker" },
     { "memory-limit", 0, OPT_SIZE, AT(o.memory_limit_bytes), "SIZE",
-      "80 % of the free memory, shared out among parallel launches",
-      "memory of a worker and all that it starts, such as 8G" },
+      "80 % of the free memory, divided among parallel launches",
+      "memory limit of a worker and its children, such as 8G" },
     { "Cores and devices", .kind = OPT_GROUP, .fallback = OPT_RARE },
     { "cpu-slots", 0, OPT_POSITIVE, AT(o.cpu_slots), "N", "1",
-      "points measured side by side, each on cores of its own, siblings included" },
-    { "gpus", 0, OPT_LIST, AT(gpus), "LIST", "all that CUDA_VISIBLE_DEVICES leaves",
-      "devices by number, such as 0,2-3, or all; points are measured side by side on them" },
+      "number of points measured in parallel, each on separate cores, including sibling threads" },
+    { "gpus", 0, OPT_LIST, AT(gpus), "LIST", "those of CUDA_VISIBLE_DEVICES",
+      "use these devices, such as 0,2-3, or all; points are measured on them in parallel" },
     { "gpu-settle", 0, OPT_NUMBER, AT(o.gpu_settle_s), "SECONDS", "0", /* words:ok */
       "idle time of a device before its first launch and after each, while it is locked" },
     { "max-parallel", 0, OPT_POSITIVE, AT(o.max_parallel), "N", "slots and devices together",
-      "launches at a time over all slots and devices" },
-    { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "that of --worker-timeout",
-      "longest wait for cores and devices that another measurement holds" },
+      "maximum number of maximum number of maximum number of launches at a time over all slots and devices" },
+    { "lock-wait", 0, OPT_NUMBER, AT(o.lock_wait_s), "SECONDS", "the value of --worker-timeout",
+      "maximum time to wait for cores and devices that are in use" },
     { "Isolation of workers", .kind = OPT_GROUP, .fallback = OPT_RARE },
     { "sandbox", 0, OPT_CHOICE, AT(sandbox.mode), "MODE", "auto",
-      "isolation of workers: auto (all that this machine supports), require (all, or exit 2), off "
+      "isolation of workers: auto (everything that this machine supports), require (everything, or exit with 2), off "
       "(docs/explanation/sandbox.md)",
       "auto off require" },
     { "sandbox-read", 0, OPT_EACH, AT(sandbox_read), "PATH", NULL,
-      "a file or folder that workers may also read; may be repeated" },
+      "let workers also read this file or folder; may be repeated" },
     { "sandbox-write", 0, OPT_EACH, AT(sandbox_write), "PATH", NULL,
-      "a folder that workers may write, such as a compiler's cache; it outlives a launch; may be repeated" },
+      "let workers write to this folder, such as a compiler's cache, which is kept between launches; may be repeated" },
     { "More results", .kind = OPT_GROUP, .fallback = OPT_RARE },
     { "latest", 0, OPT_FLAG, AT(latest), NULL, NULL,
-      "with --render-from: the newest good row of each key only; a page always shows those, and the others as "
-      "history" },
-    { "csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "also write the rows as CSV, a column for every number of them" },
-    { "selftest", 0, OPT_STRING, AT(selftest), "FILE", "results/selftest.json, or reports/selftest.json, where it is",
-      "with --site: the record of `nperf selftest`" },
-    { "op-matrix", 0, OPT_STRING, AT(op_matrix), "FILE", "../nitrix/docs/op_matrix.json where it is",
-      "with --site: the operations' capabilities" },
+      "with --render-from: use the newest good row of each key only; a page shows the others as history" },
+    { "csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "also write the rows as CSV, with a column for every number" },
+    { "selftest", 0, OPT_STRING, AT(selftest), "FILE", "results/selftest.json or reports/selftest.json, if it exists",
+      "with --site: show this record of `nperf selftest`" },
+    { "op-matrix", 0, OPT_STRING, AT(op_matrix), "FILE", "../nitrix/docs/op_matrix.json, if it exists",
+      "with --site: show the capabilities of operations from this file" },
     { "prune-keep", 0, OPT_POSITIVE, AT(prune_keep), "N", "all",
       "with --store: keep only the N newest runs of the case" },
     { "The gate, as `nperf gate`", .kind = OPT_GROUP, .fallback = OPT_RARE },
     { "gate-baseline", 0, OPT_WORDS, AT(gate.baseline), "PATH", NULL,
-      "compare rows with these baseline rows, and measure nothing; see `nperf gate`" },
-    { "gate-current", 0, OPT_WORDS, AT(gate.current), "PATH", "results/store", "the rows under test" },
+      "compare rows with these baseline rows without measuring; see `nperf gate`" },
+    { "gate-current", 0, OPT_WORDS, AT(gate.current), "PATH", "results/store", "rows under test" },
     { "gate-min", 0, OPT_NUMBER, AT(gate.how.min_ratio), "RATIO", "1.10 where rows have no launches",
-      "`nperf gate --min`: minimum over the baseline's" },
-    { "gate-p95", 0, OPT_NUMBER, AT(gate.how.p95_ratio), "RATIO", "1.25 where rows have no launches", "`nperf gate --p95`" },
-    { "gate-out", 0, OPT_STRING, AT(gate.out), "FILE", GATE_OUT, "the findings as JSON; --report: as markdown" },
+      "maximum ratio of minimum times, as `nperf gate --min`" },
+    { "gate-p95", 0, OPT_NUMBER, AT(gate.how.p95_ratio), "RATIO", "1.25 where rows have no launches",
+      "maximum ratio of 95th percentiles, as `nperf gate --p95`" },
+    { "gate-out", 0, OPT_STRING, AT(gate.out), "FILE", GATE_OUT,
+      "write the findings as JSON; with --report also as markdown" },
 };
 
 /* What only a measurement looks at. */
@@ -138,10 +144,9 @@ const opt_command measure_command = {
     .name = "",
     .synopsis = "[OPTION]...",
     .summary = "measure a case, or render its rows",
-    .description =
-        "Measures every baseline of a benchmark case at its points, in fresh processes launched in turns, checks every "
-        "answer, and prints a table with intervals, memory, share of the roofline and ratios. Results go to standard "
-        "output, words and progress to standard error.",
+    .description = "Measures every baseline of a benchmark case at its points, in fresh processes launched in turns, "
+                   "checks every answer, and prints a table with intervals, memory, share of the roofline and ratios. "
+                   "Results go to standard output, messages and progress to standard error.",
     OPT_OPTIONS(measure),
     .defaults = &measure_defaults,
     .run = measure_run,
@@ -163,7 +168,8 @@ const char *measure_not_for_commands(const opt_run *run)
     for (size_t i = 0; i < run->command->noptions; i++)
         if (run->given[i] &&
             is_listed(run->command->options[i].name,
-                      "platforms points variants repeats decide threads matmul-precision cpu-slots gpus gpu-settle " /* words:ok */
+                      "platforms points variants repeats decide threads matmul-precision cpu-slots gpus "
+                      "gpu-settle " /* words:ok */
                       "max-parallel memory-limit sandbox sandbox-read sandbox-write in-process cold-cache "
                       "warm-compiles store resume"))
             return run->command->options[i].name;
@@ -186,7 +192,7 @@ int measure_fill(const opt_program *program, measure_args *a, const cbx_case_ops
     a->sandbox.writable = a->sandbox_write.items;
     a->sandbox.nwritable = a->sandbox_write.count;
     if (a->series && !c->nseries)
-        return opt_fail(program, "case '%s' has no series: name points of growing size with --point", c->name);
+        return opt_fail(program, "case '%s' has no series: give points of growing size with --point", c->name);
     o->case_ops = c;
     o->points = a->series ? c->series : a->points.items;
     o->npoints = a->series ? c->nseries : a->points.count;

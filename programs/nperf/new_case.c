@@ -17,10 +17,10 @@ typedef struct new_case_args {
 #define AT(member) offsetof(new_case_args, member)
 
 static const opt_spec new_case_options[] = {
-    { "python", 0, OPT_FLAG, AT(python), NULL, NULL, "a case file (JSON) with functions of a Python file" },
-    { "commands", 0, OPT_FLAG, AT(commands), NULL, NULL, "a case file (JSON) of commands" },
-    { "dir", 0, OPT_STRING, AT(dir), "DIR", ".", "where to write" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the files written and the next command as one JSON document" },
+    { "python", 0, OPT_FLAG, AT(python), NULL, NULL, "write a case file (JSON) with functions of a Python file" },
+    { "commands", 0, OPT_FLAG, AT(commands), NULL, NULL, "write a case file (JSON) of commands" },
+    { "dir", 0, OPT_STRING, AT(dir), "DIR", ".", "output folder" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the written files and the next command as one JSON document" },
 };
 
 static const opt_rule new_case_rules[] = { { "python", OPT_EXCLUDES, "commands" } };
@@ -130,7 +130,8 @@ static int run_new_case(const opt_run *run)
         return opt_fail(run->program, "new-case takes one name, such as 'nperf new-case row_norm'");
     if (!is_name(name))
         return opt_fail(run->program,
-                        "'%s' is not a name for a case: a lower-case letter, then letters, digits and _, at most 60",
+                        "the name of a case must be a lower-case letter followed by letters, digits and _, at most 60 "
+                        "characters, got '%s'",
                         name);
     for (size_t i = 0; files[i].ending; i++) {
         const char *path = path_of(run, name, files[i].ending);

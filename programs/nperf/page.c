@@ -21,7 +21,7 @@ static int read_document(const opt_program *program, cbx_ctx *ctx, const char *f
     if (!path && !cbx_path_exists(usual)) return EXIT_PASS;
     if (!cbx_json_read(ctx, path ? path : usual, out, &err)) return EXIT_PASS;
     if (path) return opt_fail(program, "%s: %s", flag, err.message);
-    fprintf(stderr, "note: %s, and the page goes without it\n", err.message);
+    fprintf(stderr, "note: %s; the page omits it\n", err.message);
     return EXIT_PASS;
 }
 

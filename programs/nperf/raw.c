@@ -15,7 +15,7 @@ typedef struct raw_args {
 
 static const opt_spec raw_options[] = {
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case of the run", "@cases" },
-    { "store", 0, OPT_STRING, AT(store), "DIR", "results/store", "where the run is kept" },
+    { "store", 0, OPT_STRING, AT(store), "DIR", "results/store", "store of the run" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of a line for each launch" },
 };
 
@@ -51,7 +51,7 @@ static int run_raw(const opt_run *run)
     int status = EXIT_PASS;
     cbx_text text;
 
-    if (run->words->count != 1) return opt_fail(run->program, "raw needs the id of one run");
+    if (run->words->count != 1) return opt_fail(run->program, "'raw' needs the id of one run");
     cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
     if (cbx_row_store_raw(run->ctx, a->store, a->case_name, run->words->items[0], &text, &err))
         status = opt_fail(run->program, "%s", err.message);

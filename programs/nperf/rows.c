@@ -34,12 +34,12 @@ static int conclude_open(const opt_program *program, const char *flag, const opt
                         "the rows",
                         flag, f->duplicates, f->duplicates == 1 ? " has" : "s have");
     if (strict && f->newer)
-        return opt_fail(program, "%s: %zu row%s of a newer schema than this nperf reads: use a newer nperf", flag, f->newer,
-                        f->newer == 1 ? " is" : "s are");
+        return opt_fail(program, "%s: %zu row%s of a newer schema than this nperf reads: use a newer nperf", flag,
+                        f->newer, f->newer == 1 ? " is" : "s are");
     note(flag, f->damaged, "damaged line left out", "damaged lines left out", words);
     note(flag, f->duplicates, "row is listed twice and counts once", "rows are listed twice and count once", "");
     note(flag, f->newer, "row is of a newer schema", "rows are of a newer schema",
-         " and read as far as it is known; a newer nperf reads more");
+         " and was read in part; a newer nperf reads all of it");
     if (cbx_row_index_count(*out) == 0)
         return opt_fail(program, "%s: no rows in '%s'%s", flag, paths->items[0],
                         paths->count > 1 ? " and the others" : "");
@@ -64,8 +64,8 @@ int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag,
     cbx_status st = cbx_row_index_latest(ix, extent, rows, &newer_failed, &err);
 
     if (st) return opt_fail(program, "%s: %s", flag, err.message);
-    note(flag, newer_failed, "newer row failed; the last good one is taken",
-         "newer rows failed; the last good ones are taken", "");
+    note(flag, newer_failed, "newer row failed; the last good one is used",
+         "newer rows failed; the last good ones are used", "");
     return EXIT_PASS;
 }
 

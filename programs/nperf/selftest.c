@@ -26,28 +26,29 @@
 
 static const opt_spec selftest_options[] = {
     { "aa", 0, OPT_MAYBE, AT(aa), "N", SELFTEST_COMPARISONS,
-      "draw N comparisons of equals from recorded launches; count false alarms" },
-    { "power", 0, OPT_FLAG, AT(power), NULL, NULL, "plant slow-downs of 1, 2 and 5 %; count those that a gate finds" },
-    { "mutants", 0, OPT_FLAG, AT(mutants), NULL, NULL, "measure every planted fault; each must be found" },
+      "count false alarms in N comparisons of equal programs, drawn from recorded launches" },
+    { "power", 0, OPT_FLAG, AT(power), NULL, NULL, "count how many planted slow-downs of 1, 2 and 5 % a gate finds" },
+    { "mutants", 0, OPT_FLAG, AT(mutants), NULL, NULL, "measure every mutant; each must be found" },
     { "exploits", 0, OPT_FLAG, AT(exploits), NULL, NULL,
-      "measure workers that cheat; none may pass, and no honest one may fail" },
-    { "cheats", 0, OPT_LIST, AT(cheats), "A,B", "all", "with --exploits: these of them only, and of their twins" },
-    { "clock", 0, OPT_FLAG, AT(clock), NULL, NULL, "read calls whose cost is known" },
-    { "live", 0, OPT_MAYBE, AT(live), "N", "24", "measure N pairs of equals again and count false alarms" },
+      "measure cheating workers, none of which may pass, and honest ones, none of which may fail" },
+    { "cheats", 0, OPT_LIST, AT(cheats), "A,B", "all",
+      "with --exploits: measure these only, and their honest counterparts" },
+    { "clock", 0, OPT_FLAG, AT(clock), NULL, NULL, "measure calls of known cost" },
+    { "live", 0, OPT_MAYBE, AT(live), "N", "24", "measure N pairs of equal programs again and count false alarms" },
     { "honest", 0, OPT_MAYBE, AT(honest), "MINUTES", "1",
-      "count honest rows that are refused, so long idle, beside one busy neighbour and beside two" },
-    { "quick", 0, OPT_FLAG, AT(quick), NULL, NULL, "fewer and shorter launches: some minutes for everything" },
+      "count honest rows that are refused, for this time each on an idle machine, with one busy process and with two" },
+    { "quick", 0, OPT_FLAG, AT(quick), NULL, NULL, "use fewer and shorter launches: a few minutes for everything" },
     { "launches", 0, OPT_POSITIVE, AT(launches), "N", "200, quick 50",
-      "with --aa and --power: launches recorded of each program" },
+      "with --aa and --power: number of recorded launches of each program" },
     { "record", 0, OPT_STRING, AT(record), "DIR", NULL,
-      "with --aa and --power: keep the launches they draw from, rows and raw lines, to be analysed again" },
+      "with --aa and --power: keep the recorded launches, as rows and raw lines, for another analysis" },
     { "from", 0, OPT_STRING, AT(from), "DIR", NULL,
-      "with --aa and --power: draw from launches kept by --record; measure nothing" },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", RECORD, "the record that the page shows" },
-    { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of order, layout and draws" },
+      "with --aa and --power: use launches kept by --record without measuring" },
+    { "out", 'o', OPT_STRING, AT(out), "FILE", RECORD, "file of the record that the page shows" },
+    { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "seed of order, layout and draws" },
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all cases, or those of --plugin and --define",
-      "planted faults of this case only", "@cases" },
-    { "define", 0, OPT_EACH, AT(defined), "FILE", NULL, "also know the case of a case file; may be repeated" },
+      "use mutants of this case only", "@cases" },
+    { "define", 0, OPT_EACH, AT(defined), "FILE", NULL, "add the case of a case file; may be repeated" },
     { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "add the cases of a shared object; may be repeated" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
@@ -187,12 +188,12 @@ static cbx_json *read_record(const selftest *t, const char *path)
 
     if (!cbx_path_exists(path)) return NULL;
     if (cbx_json_read(t->run->ctx, path, &old, &err)) {
-        fprintf(stderr, "note: %s, and a new record is begun\n", err.message);
+        fprintf(stderr, "note: %s; a new record is started\n", err.message);
         return NULL;
     }
     if (!strcmp(cbx_json_get_string(old, "schema", ""), SCHEMA) && cbx_json_get_int(old, "version", 0) == VERSION)
         return old;
-    fprintf(stderr, "note: '%s' is not a record of this version; a new one is begun\n", path);
+    fprintf(stderr, "note: '%s' is not a record of this version; a new one is started\n", path);
     cbx_json_unref(old);
     return NULL;
 }

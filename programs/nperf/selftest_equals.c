@@ -164,7 +164,7 @@ static void print_rate(const char *what, const cbx_proof_rate *r)
 static void print_equals(const cbx_proof_alarms *a, const cbx_proof_pool *pools, size_t n,
                          const cbx_proof_rate *by_pool)
 {
-    printf("equals called different: %s\n", selftest_word(equals_verdict(a)));
+    printf("equal programs judged different: %s\n", selftest_word(equals_verdict(a)));
     print_rate("rows", &a->rows);
     print_rate("gates", &a->gates);
     print_rate("tables of rows, any", &a->row_tables);
@@ -421,7 +421,7 @@ int selftest_live(const selftest *t, cbx_json **out)
     if (status) return status;
     rate = cbx_proof_rate_of(alarms, pairs);
     progress_end(t->progress);
-    if (!t->args->json) print_rate("equals measured again", &rate);
+    if (!t->args->json) print_rate("equal programs measured again", &rate);
     *out = cbx_json_new_object();
     if (!*out) return opt_fail(t->run->program, "out of memory");
     cbx_json_set_int(*out, "pairs", (int64_t)pairs);

@@ -93,8 +93,8 @@ static int measure_beside(const selftest *t, size_t neighbours, double minutes, 
     const cbx_proof_rate rate = cbx_proof_rate_of(s.refused, s.rows);
     progress_end(t->progress);
     if (!status && !t->args->json)
-        printf("honest rows refused beside %zu busy neighbour%s: %zu of %zu, at most %.2f %% (95 %%)\n%s", neighbours,
-               neighbours == 1 ? "" : "s", s.refused, s.rows, 100 * rate.upper, cbx_text_str(&s.refusals));
+        printf("honest rows refused with %zu busy process%s: %zu of %zu, at most %.2f %% (95 %%)\n%s", neighbours,
+               neighbours == 1 ? "" : "es", s.refused, s.rows, 100 * rate.upper, cbx_text_str(&s.refusals));
     if (!status) {
         cbx_json *o = cbx_json_push_object(list);
         cbx_json_set_int(o, "neighbours", (int64_t)neighbours);

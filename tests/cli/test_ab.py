@@ -72,7 +72,7 @@ def faults(p):
     one_sentence(compare(p, "base", "zero", expect=2), "a cost is above 0")
     has(compare(p, "base", "zero", "--build", "echo broken >&2; false", expect=2).stderr, "the build of 'base' failed", "build")
     one_sentence(compare(p, "base", "zero", bench="exit 3", expect=2), "the benchmark of 'base' failed")
-    one_sentence(compare(p, "base", "zero", bench="echo nothing", expect=2), "no number behind 'cost'")
+    one_sentence(compare(p, "base", "zero", bench="echo nothing", expect=2), "no number after 'cost'")
     one_sentence(p.run("ab", "base", expect=2), "two revisions")
     one_sentence(p.run("ab", "base", "zero", expect=2), "--bench CMD")
     one_sentence(p.run("ab", "base", "zero", "--bench", "true", "--launches", "2", expect=2), "too few launches to decide: at least 6, got 2")

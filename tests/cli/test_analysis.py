@@ -97,7 +97,7 @@ def ranks_of_equals_and_of_nothing(p):
     equal((document["scores"], document["rows_scored"]), ([], 0), "no row that all have, no score")
     done = run(p, "compare", "--rank", "--input", p.file("r.json"), expect=2)
     has(done.stdout, "No score")
-    one_sentence(done, "'b' has nan in 'f@s{}:t', which has no rank", "calibrax")
+    one_sentence(done, "'b' has the value nan in 'f@s{}:t', which cannot be ranked", "calibrax")
     one_sentence(run(p, "compare", "--rank", "--input", write(p, "i.json", RUN, points=points(1, 2, 3), metric_defs={}), expect=2), "no metric has a direction", "calibrax")
     one_sentence(run(p, "compare", "--rank", "--input", write(p, "n.json", RUN, points=points(-1.0, 2.0, 3.0), metric_defs=defs), expect=2), "'a' has -1 in 'f@s{}:t': use --score min-max", "calibrax")
     one_sentence(run(p, "compare", "--rank", "--input", p.file("n.json"), "--score", "sum", expect=2), "geometric or min-max", "calibrax")
@@ -118,7 +118,7 @@ def a_failed_measurement_is_not_ranked_by_its_samples(p):
         found = document["rows"][0]["ranks"]
         equal([(r["label"], r["rank"]) for r in found], [("sound", 1), ("other", 2), ("failed", None)], "its samples are finite, its value is none")
         check(not any("shares" in r for r in found), "and its samples draw no ranks")
-    one_sentence(run(p, "compare", "--rank", "--input", path, expect=2), "'failed' has nan", "calibrax")
+    one_sentence(run(p, "compare", "--rank", "--input", path, expect=2), "'failed' has the value nan", "calibrax")
     run(p, "compare", "--rank", "--input", write(p, "two.json", RUN, points=[points[0], points[2]], metric_defs={"t": {"name": "t", "unit": "s", "direction": "lower"}}), expect=0)
 
 
@@ -177,18 +177,18 @@ def speed_ups_have_intervals_and_remarks(p):
     speedup = [cell["speedup"] for cell in found["rows"][0]["cells"]]
     check(1.9 < speedup[1]["lower"] < 2 < speedup[1]["upper"] < 2.1 and speedup[1]["level"] >= 0.95, speedup[1])
     check(speedup[2]["lower"] < 1 < speedup[2]["upper"], speedup[2])
-    has(json.dumps(found["remarks"]), "hold 1: no difference is shown there", "a remark on rule 7")
+    has(json.dumps(found["remarks"]), "contain 1: these show no difference", "a remark on rule 7")
     equal([r["rule"] for r in found["remarks"]], [1, 7], "rules")
     equal(ask(p, "compare", a, b, "--reference", "new")["rows"][0]["cells"][0]["speedup"]["value"] < 1, True, "the other way round")
     text = run(p, "compare", a, b, expect=0).stdout
-    for part in ("Measured", "2.00447x [", "Best on t: new", "rule 1: speed-ups are over 'old'"):
+    for part in ("Measured", "2.00447x [", "Best on t: new", "rule 1: speed-ups refer to 'old'"):
         has(text, part)
     other, unknown = write(p, "o.json", document("other", 10.0, 1, "m2")), write(p, "u.json", document("unknown", 10.0, 1, None))
     one_sentence(run(p, "compare", a, b, "--metrics", "t,latancy", expect=2), "no point has the metric 'latancy'", "calibrax")
     one_sentence(run(p, "compare", a, other, expect=2), "--allow-other-machine", "calibrax")
     one_sentence(run(p, "compare", a, unknown, expect=2), "'unknown' does not name its machine", "calibrax")
     done = run(p, "compare", "--allow-other-machine", a, other, expect=0)
-    has(done.stdout, "rule 9: 1 of 2 runs were measured on another machine")
+    has(done.stdout, "rule 9: 1 of 2 runs were measured on a different machine")
     one_sentence(done, "note: runs 'old' and 'other' are of different machines", "calibrax")
     painted = terminal(p, "compare", a, b)
     has(painted, "\033[32m2.00447x")
@@ -476,7 +476,7 @@ def an_ambiguous_newest_run(p):
     gate = ("trend", "--changes", "--data", "store", "--check")
     equal(run(p, *gate, expect=0).stderr, "", "nothing to say")
     p.write("store/runs/torn.json", '{"id": "torn", "timest')
-    has(run(p, *gate, expect=2).stderr, "it may be the latest run: repair or remove it")
+    has(run(p, *gate, expect=2).stderr, "it may be the latest run: repair it or remove it")
     run(p, *gate[:-1], expect=0)
     os.remove(p.file("store/runs/torn.json"))
     keep(p, [10.0], first=40, metric="other")
@@ -514,8 +514,8 @@ def what_is_new_since_the_last_look(p):
     run(p, "trend", "--changes", *look, "--check", expect=0)
     keep(p, levels((12, 20), (9, 12)), first=32)
     document = ask(p, "trend", "--changes", *look, "--new-only")
-    equal((changes(document), document["series"][0]["unseen"]), ([("r0052", True, "better")], 32), "what came")
-    has(run(p, "trend", "--changes", *look, "--new-only", expect=0).stdout, "0 new, 0 values since the last look")
+    equal((changes(document), document["series"][0]["unseen"]), ([("r0052", True, "better")], 32), "what was received")
+    has(run(p, "trend", "--changes", *look, "--new-only", expect=0).stdout, "0 new, 0 values since the last check")
     with open(p.file("kept/state.json"), encoding="utf-8") as f:
         whole = f.read()
     for cut in range(len(whole) - 1):
@@ -523,7 +523,7 @@ def what_is_new_since_the_last_look(p):
         one_sentence(run(p, "trend", "--changes", *look, expect=2), "state.json", "calibrax")
     os.remove(p.file("kept/state.json"))
     run(p, "trend", "--changes", *look, "--check", expect=1)
-    for text, part in (('{"schema"', "state.json"), ('{"schema":"x"}', "no state of changepoints"), ('{"schema":"calibrax-changepoints-state","version":2}', "later version"),
+    for text, part in (('{"schema"', "state.json"), ('{"schema":"x"}', "not a state file of changes: name another"), ('{"schema":"calibrax-changepoints-state","version":2}', "the newer program"),
                        ('{"schema":"calibrax-changepoints-state","version":1,"series":[]}', "'series'")):
         p.write("kept/state.json", text)
         one_sentence(run(p, "trend", "--changes", *look, expect=2), part, "calibrax")

@@ -130,7 +130,7 @@ def wrong_ends(p):
                  "no git repository", "calibrax")
     repo.git("checkout", "-q", "-b", "other", hashes[1])
     other = repo.commit()
-    one_sentence(bisect(p, repo, "--good", other, "--bad", hashes[5], *ask, expect=2), "is no ancestor", "calibrax")
+    one_sentence(bisect(p, repo, "--good", other, "--bad", hashes[5], *ask, expect=2), "is not an ancestor", "calibrax")
     done = bisect(p, repo, "--good", hashes[0], "--bad", hashes[2], *ask, "--json", "--end-launches", "8", expect=2)
     equal((result(done)["outcome"], result(done)["suspects"]), ("unchanged", []), "a range without a change finds nothing")
     done = bisect(p, repo, "--good", hashes[0], "--bad", hashes[5], *ask, "--higher-is-better", "--json", expect=2)
@@ -138,7 +138,7 @@ def wrong_ends(p):
     done = bisect(p, repo, "--good", hashes[0], "--bad", hashes[5], "--bench", "exit 7", "--json", expect=2)
     equal(result(done)["outcome"], "broken-end", "an end that cannot be run")
     done = bisect(p, repo, "--good", hashes[0], "--bad", hashes[5], *ask[:2], "--metric", "speed", expect=2)
-    has(done.stdout, "no number behind 'speed'")
+    has(done.stdout, "no number after 'speed'")
     done = bisect(p, repo, "--good", hashes[0], "--bad", hashes[5], *ask, "--max-launches", "11", "--json", expect=3)
     equal(result(done)["outcome"], "undecided", "too few launches")
 

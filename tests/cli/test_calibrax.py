@@ -147,14 +147,14 @@ def topology_of_another_machine(p):
     equal(topology["source"], "hwloc", "what read it")
     equal((topology["packages"], topology["cores"], topology["threads"], len(topology["nodes"])), (2, 16, 32, 2), "as described")
     check(not topology["this_machine"], "and not this one")
-    has(items["topology", "source"]["text"], "another machine")
+    has(items["topology", "source"]["text"], "a different machine")
 
 
 def good_settings_are_shown(p):
     document, items = report(p, env={"XPCS_USE_JAX": "No", "CALIBRAX_GPU_MEMORY_FRACTION": "0.25", "XPCS_GPU_FALLBACK": "1"})
     equal(document["settings"], {"backend": "reference", "use_gpu": False, "gpu_fallback": True, "gpu_memory_fraction": 0.25}, "read")
     has(items["settings", "CALIBRAX_BACKEND"]["text"], "by XPCS_USE_JAX", "where it comes from")
-    has(items["backends", "chosen backend"]["text"], "the settings name it")
+    has(items["backends", "chosen backend"]["text"], "named by the settings")
 
 
 def bad_settings_are_sentences(p):
@@ -188,7 +188,7 @@ def nperf_doctor_sees_bad_settings(p):
 
 def a_gpu_without_fallback(p):
     env = {"CALIBRAX_USE_GPU": "1", "CALIBRAX_GPU_FALLBACK": "0"}
-    one_sentence(run(p, "doctor", expect=2, env=env), "a GPU is wanted without fallback", "calibrax")
+    one_sentence(run(p, "doctor", expect=2, env=env), "a GPU is required without fallback", "calibrax")
     document, items = report(p, env={"CALIBRAX_USE_GPU": "1"})
     has(items["devices", "chosen device"]["text"], "falling back to the CPU", "a warning")
 
@@ -205,7 +205,7 @@ def a_driver_is_found_by_its_name(p):
     has(items["devices", "cuda 1"]["text"], "capability 9.6, 80.0 GiB, 60.0 GiB available")
     document, items = report(p, env=dict(env, CBX_FAKE_CUDA="full"))
     equal([d["memory_available_bytes"] for d in document["devices"] if d["kind"] == "cuda"], [None, None], "nobody tells")
-    has(items["devices", "cuda 0"]["text"], "unknown: the CUDA driver refuses 'cuDevicePrimaryCtxRetain' with error 2: out of memory")
+    has(items["devices", "cuda 0"]["text"], "unknown: 'cuDevicePrimaryCtxRetain' of the CUDA driver failed with error 2: out of memory")
     for role, part in (("old", "11.4"), ("none", "has no device"), ("failing", "error 999")):
         items = report(p, env=dict(env, CBX_FAKE_CUDA=role))[1]
         has(items["devices", "cuda"]["text"], part, role)
@@ -269,11 +269,11 @@ def a_gpu_is_measured(p):
     check(gpu["roofs"]["flop_per_s"]["float32, threads"] == rates["float32", "threads"]["flop_per_s"], "the run's form")
     equal(gpu["meanwhile"]["throttle"], ["power limit", "temperature, by driver"], "NVML looked on")
     with open(plot, encoding="utf-8") as f:
-        has(f.read(), "roofs of shim 7, measured")
+        has(f.read(), "measured roofline of shim 7")
     text = run(p, "doctor", "--machine", "--gpu", "0", expect=0, env=env).stdout
-    for part in ("bfloat16, tiles", "Tflop/s (median", "L2, read", "memory, streaming triad", "held back by"):
+    for part in ("bfloat16, tiles", "Tflop/s (median", "L2, read", "memory, streaming triad", "throttled by"):
         has(text, part)
-    one_sentence(run(p, "doctor", "--machine", "--gpu", "5", expect=2, env=env), "there is no GPU 5", "calibrax")
+    one_sentence(run(p, "doctor", "--machine", "--gpu", "5", expect=2, env=env), "GPU 5 does not exist", "calibrax")
 
 
 main([usage, help_of_a_command, numbers_are_decimal, removed_verbs_name_the_new_form, values_are_completed, manual_names_the_settings, doctor_lists_what_is_available, topology_is_this_machines, topology_of_another_machine,

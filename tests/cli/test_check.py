@@ -72,15 +72,15 @@ def what_could_pass_unseen_does_not(p):
         ("the baseline itself, by name", [make_run("slow", 2, latency=9.0)], ["--run", "base"], "'base' is its own baseline", "same-run"),
         ("a branch whose run is older", [dict(make_run("dev", 1, branch="dev"), timestamp="2026-02-01T00:00:00+00:00")], ["--branch", "dev"],
          "older than the baseline 'base': measure again", None),
-        ("two runs of one moment", [make_run("a", 2), make_run("b", 2, latency=9.0)], [], "equally new: name one with --run", None),
+        ("two runs of one moment", [make_run("a", 2), make_run("b", 2, latency=9.0)], [], "have the same time: name one with --run", None),
         ("a clock that runs ahead", [late, make_run("slow", 3, latency=9.0)], [], "in the future: correct it, or name a run with --run", None),
         ("another machine", [make_run("other", 2, machine="m2")], [], "different machines", "other-machine"),
-        ("a machine without a name", [make_run("none", 2, machine="")], [], "does not say its machine", "unknown-machine"),
+        ("a machine without a name", [make_run("none", 2, machine="")], [], "does not name its machine", "unknown-machine"),
         ("another point", [make_run("moved", 2, point="g")], ["--allow-dropped"], "no gating metric is in both runs", "no-overlap"),
         ("a definition that is gone", [make_run("bare", 2, defined=False)], [], "defined in the baseline but not in the run", ""),
         ("a threshold for no metric", [make_run("now", 2, latency=1.04)], ["--metric-threshold", "latancy=0.01"], "no metric of the two runs matches 'latancy'", None),
         ("a threshold without end", [make_run("now", 2, latency=9.0)], ["--metric-threshold", "*=inf"], "must be PATTERN=X with a number X, got '*=inf'", None),
-        ("a waiver for everything", [make_run("now", 2, latency=9.0)], ["--waivers", "all.json"], "'*' fits every finding", None),
+        ("a waiver for everything", [make_run("now", 2, latency=9.0)], ["--waivers", "all.json"], "'*' matches every finding", None),
     ]
     for i, (why, runs, options, part, reason) in enumerate(cases):
         data = f"store{i}"

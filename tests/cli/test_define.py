@@ -136,7 +136,7 @@ def what_does_nothing_is_refused(p):
                         ("--matmul-precision", "tf32"), ("--warm-compiles", "3"), ("--resume", None),
                         ("--in-process", None), ("--cold-cache", None), ("--sandbox-read", "/tmp"), ("--sandbox-write", "/tmp")):
         done = p.run("--define", "dedup.json", flag, *([value] if value else []), expect=2)
-        one_sentence(done, f"{flag} is not for a case of commands")
+        one_sentence(done, f"{flag} does not apply to a case of commands")
     check(not os.path.exists(p.file("results")), "and nothing is measured")
 
 
@@ -186,7 +186,7 @@ def bad_files_get_one_sentence(p):
     one_sentence(p.run("list", "--define", "other.json", expect=2), "is not a case file")
     os.unlink(p.file("row_norm.py"))
     one_sentence(p.run("list", "--define", "row_norm.json", expect=2), "row_norm.py': No such file")
-    one_sentence(p.run("list", "--define", "dedup.json", "--define", "dedup.json", expect=2), "there is a case")
+    one_sentence(p.run("list", "--define", "dedup.json", "--define", "dedup.json", expect=2), "exists already")
     one_sentence(p.run("--define", "dedup.json", "--store", expect=2), "--store")
     one_sentence(p.run("--define", "dedup.json", "--baselines", "sort,nobody", expect=2), "'--baselines' must name baselines of case 'dedup', got 'nobody'")
     one_sentence(p.run("--define", "dedup.json", "--skip-baselines", "nobody", expect=2), "'--skip-baselines' must name baselines of case 'dedup', got 'nobody'")

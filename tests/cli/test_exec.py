@@ -127,10 +127,10 @@ def scans_names_and_exports(p):
         equal(len(f.read().splitlines()), 8, "a line a command")
     with open(p.file("t.csv"), encoding="utf-8") as f:
         equal(len(f.read().splitlines()), 7, "a line a command")
-    has(done.stderr, "the fastest first, with the time over the fastest's:\n  1. 1.00 ", "ranked")
+    has(done.stderr, "fastest first, with the ratio to the fastest:\n  1. 1.00 ", "ranked")
     one_sentence(p.run("exec", "--parameter-scan", "t", "3", "1", "true {t}", expect=2), "MIN not above MAX")
     one_sentence(p.run("exec", "--parameter-scan", "t", "3", expect=2), "NAME MIN MAX")
-    one_sentence(p.run("exec", "--command-name", "a", "--command-name", "b", "true", expect=2), "too many for 1 command")
+    one_sentence(p.run("exec", "--command-name", "a", "--command-name", "b", "true", expect=2), "given 2 times for 1 command")
 
 
 def the_shell_is_subtracted(p):

@@ -156,7 +156,7 @@ def plots_that_cannot_be_drawn(p):
     one_sentence(run(p, "-f", "svg", "--input", p.file("many.json"), "--plot", "roofline", expect=2), "no 'bytes_per_s'", "calibrax")
     document["metadata"] = {}
     p.write("many.json", json.dumps(document))
-    one_sentence(run(p, "-f", "svg", "--input", p.file("many.json"), "--plot", "roofline", expect=2), "another machine", "calibrax")
+    one_sentence(run(p, "-f", "svg", "--input", p.file("many.json"), "--plot", "roofline", expect=2), "a different machine", "calibrax")
     document["environment"]["machine"] = json.loads(p.run("doctor", "--machine", "--json", program=CALIBRAX, expect=0).stdout)["id"]
     p.write("many.json", json.dumps(document))
     measured = drawn(p, "--plot", "roofline")["run-many-kernels-roofline.svg"]
@@ -215,7 +215,7 @@ def a_run_against_another(p):
     text = read(p.file("run-bbb222-against-aaa111.md"))
     has(text, "points that only the run has: 1, only the baseline: 1", "what is not compared")
     has(text, "| flax | 32 | latency | **0.800 [0.780, 0.830]** | 1.000", "the better one is bold")
-    one_sentence(run(p, "-f", "svg", "--input", new, "--against", FIXTURE, expect=2), "no form for a run against a baseline", "calibrax")
+    one_sentence(run(p, "-f", "svg", "--input", new, "--against", FIXTURE, expect=2), "cannot show a run against a baseline: use", "calibrax")
     none = write_run(p, "none.json", id="ccc", points=[])
     one_sentence(run(p, "-f", "csv", "--input", new, "--against", none, expect=2), "no point with a metric in common", "calibrax")
 
@@ -228,7 +228,7 @@ def a_run_against_another_machine(p):
                                 (None, "run 'bbb222' does not name its machine", "against run aaa111 (the machine of one is unknown)")):
         new = write_run(p, "new.json", id="bbb222", environment={"machine": machine} if machine else {})
         args = ("-f", "markdown", "--input", new, "--against", FIXTURE, "--replace")
-        one_sentence(run(p, *args, expect=2), part + ": --allow-other-machine", "calibrax")
+        one_sentence(run(p, *args, expect=2), part + "; --allow-other-machine", "calibrax")
         run(p, *args, "--allow-other-machine", expect=0)
         has(read(p.file("run-bbb222-against-aaa111.md")), printed, "labelled")
     one_sentence(run(p, "-f", "csv", "--input", FIXTURE, "--allow-other-machine", expect=2), "'--allow-other-machine' needs '--against'", "calibrax")

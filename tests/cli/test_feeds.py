@@ -37,7 +37,7 @@ def bundle(p):
     with open(p.file("b.json"), encoding="utf-8") as f:
         equal((json.load(f), json.loads(both)), (b, b), "to a file and to standard output")
     done = p.run("bundle", "--from", "rows.jsonl", "--machine", "mmm", expect=0)
-    has(done.stderr, "rows of 1 other (xxxxxxxxxxxx) are left out: --machine chooses", "the other machine is not passed over in silence")
+    has(done.stderr, "those of 1 other (xxxxxxxxxxxx) are left out; --machine selects another", "the other machine is not passed over in silence")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", '{"m":3}', expect=2), 'at the point {"m":3}')
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", "{", expect=2), "is not a JSON object")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--case", "none", expect=2), "no row is of the case 'none'")

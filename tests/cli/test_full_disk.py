@@ -106,7 +106,7 @@ def a_disk_that_stays_full_and_is_emptied(p):
         for _ in range(2):
             for args in writers:
                 printed = run(p, *args, expect=2)
-                one_sentence(printed, "No space left on device; make room there and try again", "calibrax")
+                one_sentence(printed, "No space left on device; free space there and try again", "calibrax")
                 has(printed.stderr, "'small/", "the file is named")
             for args in (["show", "--list"], ["summary"], ["trend", "--metric", "t", "--point", "p1"], ["show", "--points", "--tag", "a=b"], ["store", "verify"]):
                 equal(run(p, *args, "--data", "small/store", expect=2 if "--points" in args else 0).stderr.count("No space"), 0, f"{args[0]} needs no room")
@@ -117,7 +117,7 @@ def a_disk_that_stays_full_and_is_emptied(p):
             run(p, *args, expect=0)
         after = contents(p.file("small/store"))
         equal({name: after[name] for name in before}, before, "what was there")
-        equal(sorted(set(after) - set(before)), ["main.json", "run0004.json"], "and what came")
+        equal(sorted(set(after) - set(before)), ["main.json", "run0004.json"], "and what was received")
         run(p, "store", "verify", "--data", "small/store", expect=0)
 
 
@@ -134,7 +134,7 @@ def a_disk_that_goes_away(p):
             one_sentence(done, "gone", "calibrax")
         else:
             (name,) = contents(p.file(store))
-            has(done.stderr, f"warning: the store '{store}' was removed while the command ran, and was made again: if its disk returns, ingest '{store}/runs/{name}' there")
+            has(done.stderr, f"warning: the store '{store}' was removed while the command ran, and was created again: if its disk returns, ingest '{store}/runs/{name}' there")
     equal(done.returncode, 2, "a file where the folder was is told")
     for args in (["show", "--list"], ["check"], ["baseline"], ["trend"], ["store", "verify"]):
         one_sentence(run(p, *args, "--data", "gone/store", expect=2), "gone/store", "calibrax")

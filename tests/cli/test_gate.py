@@ -147,11 +147,11 @@ def machines(p):
     has(done.stdout, "different machines", "refused")
     has(done.stdout, "xxxxxxxxxxxx", "named")
     done = gate(p, base, now, "--allow-other-machine", expect=0)
-    has(done.stdout, "compared as asked", "and says so")
+    has(done.stdout, "compared as requested", "and says so")
     done = gate(p, base + [row(0, machine="y" * 32)], [row(1)], expect=0)
     has(done.stderr, "1 keys of the baseline are of other machines", "what nobody measured here was not forgotten")
     done = gate(p, [row(0, machine=None)], [row(1, machine=None)], expect=2)
-    has(done.stdout, "neither the run nor the baseline says its machine", "refused")
+    has(done.stdout, "neither the run nor the baseline names its machine", "refused")
 
 
 def nothing_in_common(p):
@@ -162,7 +162,7 @@ def nothing_in_common(p):
     one_sentence(done, "no rows in")
     done = p.run("gate", "--baseline", "none.jsonl", "--current", "now.jsonl", expect=2)
     one_sentence(done, "none.jsonl")
-    one_sentence(p.run("gate", expect=2), "--baseline PATH")
+    one_sentence(p.run("gate", expect=2), "'--baseline' is missing")
     one_sentence(gate(p, [row(0)], [row(1)], "--min", "0.9", expect=2), "below 1")
     one_sentence(gate(p, [row(0)], [row(1)], "--level", "2", expect=2), "level 2")
 

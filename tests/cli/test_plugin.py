@@ -142,7 +142,7 @@ def names_are_checked_and_nothing_is_overwritten(p):
     one_sentence(p.run("new-case", expect=2), "takes one name")
     one_sentence(p.run("new-case", "a", "b", expect=2), "takes one name")
     for bad in ("My-Case", "9lives", "../up", "a b", ""):
-        one_sentence(p.run("new-case", bad, expect=2), "is not a name for a case")
+        one_sentence(p.run("new-case", bad, expect=2), "the name of a case must be")
     one_sentence(p.run("new-case", "x", "--python", "--commands", expect=2), "exclude each other")
     p.write("mine.c", "precious\n")
     one_sentence(p.run("new-case", "mine", expect=2), "'mine.c' exists already")

@@ -80,10 +80,10 @@ def groups_are_reported(p):
     times = sorted(document["metrics"]["wall_time"]["samples"])
     check(len(times) == 10 and times[0] >= 0.03 and times[5] >= 0.3, f"half of them slept for 0.3 s: {times}")
     groups = groups_of(times)
-    printed = [remark for remark in document["remarks"] if "falls into" in remark]
+    printed = [remark for remark in document["remarks"] if " groups: " in remark]
     equal(len(printed), len(groups) > 1, f"said if there are groups: {groups} of {times}, {document['remarks']}")
     if printed:
-        has(printed[0], f"falls into {len(groups)} groups: {groups[0]} of 10 about", f"{times}")
+        has(printed[0], f"has {len(groups)} groups: {groups[0]} of 10 about", f"{times}")
 
 
 def text(p):
@@ -237,7 +237,7 @@ def emissions(p):
 
 
 def a_device(p):
-    """Temperature and why it is slowed down, of a command and of a function: as text, as JSON, in the run."""
+    """Temperature and why it is throttled, of a command and of a function: as text, as JSON, in the run."""
     env = fake_gpu(p)
     reasons = ["power limit", "temperature, by driver"]
     for args in (("--", "sleep", "0.1"), ("--plugin", PLUGIN, "--function", "add_up")):
@@ -245,7 +245,7 @@ def a_device(p):
         equal(document["gpu"], {"name": "Fake GPU 1", "slowed": True, "throttle_reasons": reasons}, "the device")
         found = {name: document["metrics"][name]["value"] for name in ("peak_gpu_temperature", "gpu_slowed", "peak_gpu_mem", "peak_gpu_tree_mem", "mean_gpu_util")}
         equal(found, {"peak_gpu_temperature": 61, "gpu_slowed": 100, "peak_gpu_mem": 4096, "peak_gpu_tree_mem": 0, "mean_gpu_util": 75}, "what it told")
-        check(any(remark == "GPU: 'Fake GPU 1' was slowed down at times: power limit, temperature, by driver" for remark in document["remarks"]), document["remarks"])
+        check(any(remark == "GPU: 'Fake GPU 1' was throttled at times: power limit, temperature, by driver" for remark in document["remarks"]), document["remarks"])
         with open(p.file("store", "runs", document["run"] + ".json"), encoding="utf-8") as f:
             equal(json.load(f)["metadata"]["gpu"], document["gpu"], "in the run")
     found = json.loads(p.run("profile", "--gpu", "0", "--energy", "--gpu-index", "1", "-n", "1", "-w", "0", "--json", "--", "sleep", "2.5", program=CALIBRAX, expect=0, env=env).stdout)
@@ -254,7 +254,7 @@ def a_device(p):
     first = json.loads(p.run("profile", "--gpu", "0", "--energy", "-n", "1", "-w", "0", "--json", "--", "true", program=CALIBRAX, expect=0, env=env).stdout)
     equal(first["gpu"]["name"], "Fake GPU 0", "the first device")
     text = run(p, "--gpu", "1", "-n", "2", "-w", "0", "--", "sleep", "0.1", expect=0, env=env).stdout
-    for part in ("GPU temperature", "61 C", "GPU slowed down", "100 %", "power limit"):
+    for part in ("GPU temperature", "61 C", "GPU throttled", "100 %", "power limit"):
         has(text, part)
     text = run(p, "--gpu", "1", "-n", "2", "-w", "0", "--", "sleep", "0.1", expect=0, env=dict(env, CBX_FAKE_NVML="mute")).stdout
     check("GPU temperature" not in text and "slowed" not in text, "nothing is printed that the device does not report")
@@ -355,7 +355,7 @@ def faults_are_sentences(p):
             (["--sizes", "1,2,3", "--plugin", PLUGIN, "--function", "squares"], "needs four sizes or more"),
             (["--sizes", "1,2,3,0", "--plugin", PLUGIN, "--function", "squares"], "got '0'"),
             (["--sizes", "1,2,4,8", "--plugin", PLUGIN, "--function", "add_up"], "has no 'void *add_up_setup_size"),
-            (["--sizes", "1,2,4,8", "--", "true"], "where its size goes"),
+            (["--sizes", "1,2,4,8", "--", "true"], "is replaced by the size"),
             (["--sizes", "5,5,5,5", "-n", "1", "--", "sh", "-c", "true {}"], "different sizes"),
             (["--compile", "--", "true"], "'--compile' needs '--plugin' or '--cache-env'"),
             (["--launches", "3", "--", "true"], "needs '--compile'"),

@@ -148,7 +148,7 @@ def parts_stay_in_the_record(p):
     check(kept["mutants"]["recorded"] and kept["mutants"]["tool"], "signed")
     p.write("results/selftest.json", "{")
     done = p.run("selftest", "--mutants", "--case", "dense_matmul")
-    has(done.stderr, "a new record is begun")
+    has(done.stderr, "a new record is started")
     check("clock" not in record(p) or record(p)["clock"] is None, "nothing of the torn one")
 
 

@@ -80,8 +80,8 @@ def the_latest_run_must_be_known(p):
     looks = ("summary", "--data", "store")
     for gate in gates:
         p.run(*gate, program=CALIBRAX, expect=0)
-    for name, wrong, part in (("torn", lambda: p.write("store/runs/torn.json", '{"id": "torn"'), "it may be the latest run: repair or remove it, or name a run with --run"),
-                              ("twin", lambda: keep("twin", "2026-03-01T00:00:00+00:00", 0.1), "equally new"),
+    for name, wrong, part in (("torn", lambda: p.write("store/runs/torn.json", '{"id": "torn"'), "it may be the latest run: repair it or remove it, or name a run with --run"),
+                              ("twin", lambda: keep("twin", "2026-03-01T00:00:00+00:00", 0.1), "have the same time"),
                               ("late", lambda: keep("late", "9026-03-01T00:00:00+00:00", 0.99), "in the future")):
         wrong()
         for gate in gates:
@@ -93,7 +93,7 @@ def the_latest_run_must_be_known(p):
         os.remove(p.file(f"store/runs/{name}.json"))
     keep("latest", "2026-02-01T00:00:00+00:00", 0.95)
     for command in (*gates, looks):
-        one_sentence(p.run(*command, program=CALIBRAX, expect=2), "'latest' is the id of a run that is not the newest", "calibrax")
+        one_sentence(p.run(*command, program=CALIBRAX, expect=2), "a run that is not the newest has the id 'latest'", "calibrax")
 
 
 main([targets, series, faults, the_latest_run_must_be_known])

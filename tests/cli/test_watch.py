@@ -52,7 +52,7 @@ def json_lines(p):
 
 
 def usage(p):
-    for args, part in ((["--error", "1"], "'calibrax watch' needs '--metric', '--rule' or '--health'"), (["--metric", "x"], "no level"), (["--metric", "x", "--error", "1", "--warning", "2"], "error"),
+    for args, part in ((["--error", "1"], "'calibrax watch' needs '--metric', '--rule' or '--health'"), (["--metric", "x"], "no alert level"), (["--metric", "x", "--error", "1", "--warning", "2"], "error"),
                        (["--metric", "x", "--error", "1", "--statistic", "median"], "'median'"), (["--metric", "x", "--error", "1", "--fail-on", "bad"], "'bad'"),
                        (["--metric", "x", "--error", "1", "--pid", "1", "--data", "d"], "'--pid' and '--data' exclude each other"),
                        (["--metric", "x", "--error", "1", "--interval", "0"], "--interval"),
@@ -140,7 +140,7 @@ def a_device_beside_it(p):
             done = watch(p, [], *args, "--metric", metric, "--error", "0.5", expect=1, env=env)
             equal([a["value"] for a in alerts(done.stdout)], [value], metric)
             has(done.stderr, "GPU 'Fake GPU 0': at most 61 C, 2")
-            has(done.stderr, "slowed down by power limit, temperature, by driver")
+            has(done.stderr, "throttled by power limit, temperature, by driver")
         done = watch(p, [], *args, "--metric", "gpu_power_w", "--error", "100", "--gpu", "1", expect=1, env=env)
         check(alerts(done.stdout)[0]["value"] >= 200, "power")
         has(done.stderr, "GPU 'Fake GPU 1'")
@@ -168,7 +168,7 @@ def several_metrics(p):
         one_sentence(watch(p, [], "--pid", str(idle.pid), "--metric", "rss_mb", "--error", "1", "--rule", "speed:error=1", expect=2), "got 'speed'", "calibrax")
     finally:
         idle.communicate()
-    has(watch(p, lines[:1], "--metric", "a", "--error", "5", "--rule", "tpyo:error=1", expect=2).stderr, "no value of 'tpyo' came", "a rule that saw nothing has not passed")
+    has(watch(p, lines[:1], "--metric", "a", "--error", "5", "--rule", "tpyo:error=1", expect=2).stderr, "no value of 'tpyo' was received", "a rule that saw nothing has not passed")
     for word, part in (("b=5", "METRIC:SEVERITY=X"), ("b:bad=5", "got 'b:bad=5'"), ("b:error", "METRIC:SEVERITY=X"), ("a:error=1", "two levels of 'error' for the value of 'a'"), (":error=1", "got ':error=1'"),
                        ("b:none=1", "got 'b:none=1'"), ("b:error=drift:", "got 'b:error=drift:'"), ("b:error=drift:-1", "drift[:X]"), ("b:error=creep", "modes[:X]"),
                        ("b:error=modes:0.5x", "modes[:X]")):
@@ -186,7 +186,7 @@ def a_summary(p):
     check(0.015 < found["tendency"]["lower"] < found["tendency"]["slope"] < found["tendency"]["upper"] < 0.025, found)
     equal(json.loads(watch(p, values, "--metric", "rate", "--lower", "--error", "1", "--summary", "--json", expect=0).stdout)["tendency"]["word"], "improving", "what may not be low")
     text = watch(p, [5, 5, 5, 5, 5, 5], "--metric", "x", "--error", "9", "--summary", expect=0).stdout
-    equal(text, "x: latest 5, minimum 5, maximum 5, mean 5 of 6 values\nTendency: stable, +0.0 % [+0.0 %, +0.0 %] a value\nAlerts: 0\n", "text")
+    equal(text, "x: latest 5, minimum 5, maximum 5, mean 5 of 6 values\nTendency: stable, +0.0 % [+0.0 %, +0.0 %] per value\nAlerts: 0\n", "text")
     loud = ("--metric", "x", "--warning", "1", "--critical", "9", "--summary")
     found = json.loads(watch(p, [2, 0, 2, 10], *loud, "--json", expect=1).stdout.splitlines()[-1])
     equal(found["alerts"], {"info": 0, "warning": 2, "error": 0, "critical": 1}, "alerts by severity")
@@ -231,7 +231,7 @@ def rules_follow_a_store(p):
         child.stdout.readline()
     add_run(p, "r4", 5, 1.0, more={"space": 200})
     grown = json.loads(child.stdout.readline())
-    equal((grown["metric"], grown["severity"], grown["value"]), ("space", "critical", 200.0), "of a run that came")
+    equal((grown["metric"], grown["severity"], grown["value"]), ("space", "critical", 200.0), "of a run that was received")
     child.send_signal(signal.SIGINT)
     equal(child.wait(timeout=120), 130, "interrupted")
     child.stdout.close()
@@ -242,7 +242,7 @@ def rules_follow_a_store(p):
     p.write("store/runs/torn.json", '{"id": "torn", "timest')
     has(watch(p, [], *args, "--once", "--allow-dropped", expect=2).stderr, "it may be the latest run")
     os.remove(p.file("store/runs/torn.json"))
-    has(watch(p, [], "--data", "store", "--rule", "tpyo:error=1", "--once", expect=2).stderr, "no value of 'tpyo' came")
+    has(watch(p, [], "--data", "store", "--rule", "tpyo:error=1", "--once", expect=2).stderr, "no value of 'tpyo' was received")
     for extra, part in ((("--once", "--for", "1"), "'--once' and '--for' exclude each other"), (("--allow-dropped",), "--once"), (("--error", "1"), "'--error' needs '--metric'")):
         one_sentence(watch(p, [], *args, *extra, expect=2), part, "calibrax")
     one_sentence(watch(p, [], "--health", "--once", expect=2), "--once", "calibrax")
@@ -315,7 +315,7 @@ def a_store_that_grows(p):
     for name, day, value in (("c", 3, 10.0), ("b", 3, 11.0), ("d", 4, 12.0), ("late", 2, 13.0)):
         add_run(p, name, day, value)
         seen.append(json.loads(child.stdout.readline())["value"])
-    equal(seen, [9.0, 10.0, 11.0, 12.0, 13.0], "each run once, in the order in which it came")
+    equal(seen, [9.0, 10.0, 11.0, 12.0, 13.0], "each run once, in the order in which it was received")
     add_run(p, "e", 5, 1.0, "another")
     _, words = child.communicate(timeout=120)
     equal(child.returncode, 2, words)
@@ -344,7 +344,7 @@ def health(p):
     done = watch(p, ["what", '{"pipeline": "x"}', '{"pipeline": "x", "success": false}'], "--health", "--json", expect=0)
     has(done.stderr, "2 lines ignored")
     equal(json.loads(done.stdout)["pipelines"][0]["state"], "unknown", "too few to tell")
-    has(watch(p, [], "--health", expect=2).stderr, "no execution came")
+    has(watch(p, [], "--health", expect=2).stderr, "no execution was received")
     for args, part in ((["--metric", "x"], "'--health' and '--metric' exclude each other"), (["--baseline", "x"], "PIPELINE=X"), (["--baseline", "x=0"], "above 0"), (["--age", "-1"], "--age"),
                        (["--degraded-rate", "2"], "rate")):
         one_sentence(watch(p, [], "--health", *args, expect=2), part, "calibrax")
