@@ -150,7 +150,8 @@ cbx_array *cbx_weak(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
     if (cbx__unusable(ctx, "weak scalar", 1, &x)) return cbx__array_failed();
     t = cbx_dtype_promote_weak(x->desc.dtype, cbx_dtype_kind(v.dtype));
     if (!cbx__fits(t, v))
-        return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "%lld is outside the range of %s", (long long)v.v.i, cbx_dtype_name(t));
+        return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "%lld is out of the range of %s", (long long)v.v.i,
+                              cbx_dtype_name(t));
     return cbx_full(ctx, 0, NULL, t, v);
 }
 

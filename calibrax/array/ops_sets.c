@@ -166,7 +166,7 @@ static void unique_size_steps(cbx_ctx *ctx, const cbx_array *x, size_t size, con
         return;
     }
     if (fill && !cbx__fits(x->desc.dtype, *fill)) {
-        cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "%lld is outside the range of %s", (long long)fill->v.i,
+        cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "%lld is out of the range of %s", (long long)fill->v.i,
                        cbx_dtype_name(x->desc.dtype));
         return;
     }

@@ -186,7 +186,7 @@ int measure_fill(const opt_program *program, measure_args *a, const cbx_case_ops
     for (size_t k = 0; k < CBX_LEN(paths); k++) /* a path that does not exist is a mistake */
         for (size_t i = 0; i < paths[k]->count; i++)
             if (!cbx_path_exists(paths[k]->items[i]))
-                return opt_fail(program, "--sandbox-%s: there is no '%s'", k ? "write" : "read", paths[k]->items[i]);
+                return opt_fail(program, "--sandbox-%s: '%s' does not exist", k ? "write" : "read", paths[k]->items[i]);
     a->sandbox.readable = a->sandbox_read.items;
     a->sandbox.nreadable = a->sandbox_read.count;
     a->sandbox.writable = a->sandbox_write.items;

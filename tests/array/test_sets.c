@@ -328,7 +328,7 @@ static void bad_input_gets_one_sentence(void **state)
         { CBX_EINVAL, "use 'where'" },
         { CBX_ESHAPE, "'extract' of 6 elements with 3" },
         { CBX_EINVAL, "needs a fill" },
-        { CBX_EOVERFLOW, "300 is outside the range of uint8" },
+        { CBX_EOVERFLOW, "300 is out of the range of uint8" },
         { CBX_EINVAL, "NULL" },
         { CBX_ESHAPE, "'segment_max' of 6 rows" },
         { CBX_EDOM, "index 5" },

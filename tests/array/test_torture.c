@@ -459,7 +459,7 @@ static const struct {
     { do_arange_nan, CBX_EINVAL, "no finite length", NULL, "an end that is no number" },
     { do_arange_long, CBX_EOVERFLOW, "too long", NULL, "a range without end" },
     { do_arange_int_no_step, CBX_EINVAL, "must not be 0", NULL, "a step of 0, exact" },
-    { do_weak_too_large, CBX_EOVERFLOW, "128 is outside the range of int8", "int8 (3,)",
+    { do_weak_too_large, CBX_EOVERFLOW, "128 is out of the range of int8", "int8 (3,)",
       "a scalar that the dtype cannot hold" },
     { do_tril_line, CBX_ESHAPE, "two axes", V_TEXT, "a triangle of a line" },
     { do_grid_of_matrices, CBX_ESHAPE, "rank 1", X_TEXT, "a grid of matrices" },

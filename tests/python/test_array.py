@@ -147,7 +147,7 @@ class Operators(unittest.TestCase):
         self.assertIs((cx.ones(2, dtype=cx.int8) + 1.0).dtype, cx.float64)
         self.assertIs((1j * cx.ones(2, dtype=cx.float32)).dtype, cx.complex64)
         for number in (128, -129, 2**64, 2**63):
-            with self.assertRaisesRegex(OverflowError, f"{number} is (no|out of the range of) int8"):
+            with self.assertRaisesRegex(OverflowError, f"{number} is out of the range of int8"):
                 cx.ones(2, dtype=cx.int8) + number
         self.assertEqual((cx.zeros(1, dtype=cx.uint64) + 2**63).tolist(), [2**63])
         self.assertEqual((cx.zeros(1) + 2**70).tolist(), [2.0**70])
@@ -601,7 +601,7 @@ class Errors(unittest.TestCase):
             (lambda: cx.bitwise_and(x, x), TypeError, "float64"),
             (lambda: cx.sum(x, axis=5), ValueError, "axis 5"),
             (lambda: cx.sum(x, axis=(0, 0)), ValueError, "axis"),
-            (lambda: cx.max(cx.zeros(0)), ValueError, "no element"),
+            (lambda: cx.max(cx.zeros(0)), ValueError, "an empty array"),
             (lambda: cx.reshape(x, (4, 4)), ValueError, r"\(2, 3\)"),
             (lambda: cx.zeros((2**40, 2**40)), OverflowError, ""),
             (lambda: cx.zeros((2**63,)), OverflowError, "zeros: 'shape' must be an integer of 64 bits, got 9223372036854775808"),
@@ -628,9 +628,9 @@ class Errors(unittest.TestCase):
             (lambda: cx.sum(x, axes=0), TypeError, "'axes'"),
             (lambda: cx.ones(2, device="gpu"), ValueError, "ones: 'device' must be one of those that devices\\(\\) lists, got 'gpu'"),
             (lambda: cx.set_backend("none"), ValueError, "none"),
-            (lambda: cx.isdtype(cx.int8, "number"), ValueError, "no kind"),
+            (lambda: cx.isdtype(cx.int8, "number"), ValueError, "unknown kind"),
             (lambda: cx.squeeze(x, 0), ValueError, "axis 0 has 2"),
-            (lambda: cx.arange(1, 2, 0), ValueError, "by 0"),
+            (lambda: cx.arange(1, 2, 0), ValueError, "must not be 0"),
         )
         for call, error, words in cases:
             with self.subTest(words=words), self.assertRaisesRegex(error, words):
