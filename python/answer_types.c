@@ -134,7 +134,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #undef T
     /* ---- analysis ---- */
 #define T cbx_noise
-    TYPE(T, NOISE, "analysis.Noise", "Noise of a series about a level that may change.",
+    TYPE(T, NOISE, "analysis.Noise", "Noise of a series around a level that may change.",
         NUMBER(T, sigma, "standard deviation"), NUMBER(T, phi, "AR(1) coefficient"), NUMBER(T, long_run, "variance of a long mean, times its length")),
 #undef T
 #define T cbx_change
@@ -168,8 +168,8 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         NUMBER(T, first_call_s, "the first call"), NUMBER(T, first_excess_s, "first call less the median"),
         NUMBERS_IN(T, percentile, npercentiles, "asked for"), NUMBERS_IN(T, percentile_s, npercentiles, "their values"),
         NUMBERS(T, samples, nsamples, "in order taken"), WHOLE(T, calls_per_sample, "a sample is the mean of so many calls"),
-        WHOLE(T, warmup_calls, "before the first sample"), NUMBER(T, clock_cost_ns, "taken off each window"), NUMBER(T, clock_step_ns, "step of the clock"),
-        NUMBER(T, clock_share, "of a window that the clock may still move"), NUMBER(T, empty_call_ns, "an empty C call; not taken off"), NUMBER(T, wall_s, "everything")),
+        WHOLE(T, warmup_calls, "before the first sample"), NUMBER(T, clock_cost_ns, "subtracted from each window"), NUMBER(T, clock_step_ns, "step of the clock"),
+        NUMBER(T, clock_share, "of a window that the clock may still move"), NUMBER(T, empty_call_ns, "an empty C call; not subtracted"), NUMBER(T, wall_s, "everything")),
 #undef T
 #define T cbx_batches_timing
     TYPE(T, BATCHES, "profiling.BatchTiming", "An iteration over batches [s].",

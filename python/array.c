@@ -344,11 +344,11 @@ static PyObject *do_format(cx_call *c)
 
 /* clang-format off */
 #define METHODS(X) \
-    X(__format__, "spec: str, /", "str", do_format, 0, "Each element by the format of a number: f'{x:.2f}'.\n\n>>> f'{xp.asarray([1.0, 2.5]):.2f}'\n'[1.00, 2.50]'") \
-    X(astype, "dtype: DType, *, copy: bool = True", "Array", cx_do_astype, 0, "The elements in another dtype.\n\n>>> xp.arange(2).astype(xp.float32)\nArray([0.0, 1.0], dtype=float32)") \
-    X(item, "*index: int | tuple[int, ...]", "Any", do_item, 0, "An element as a Python number: the only one, or the one at an index.\n\n>>> xp.arange(3).item(1)\n1") \
-    X(__array_function__, "func: Callable[..., Any], types: object, args: tuple[Any, ...], kwargs: dict[str, Any], /", "Any", do_array_function, 0, "A function of NumPy, over NumPy arrays of the same elements.\n\n>>> hasattr(xp.arange(2), '__array_ufunc__')\nFalse") \
-    X(__array_namespace__, "/, *, api_version: '2021.12' | '2022.12' | '2023.12' | '2024.12' | None = None", "ModuleType", do_namespace, 0, "The module whose functions take this array.\n\n>>> xp.arange(2).__array_namespace__() is xp\nTrue") \
+    X(__format__, "spec: str, /", "str", do_format, 0, "Formats each element as a number: f'{x:.2f}'.\n\n>>> f'{xp.asarray([1.0, 2.5]):.2f}'\n'[1.00, 2.50]'") \
+    X(astype, "dtype: DType, *, copy: bool = True", "Array", cx_do_astype, 0, "The elements converted to another dtype.\n\n>>> xp.arange(2).astype(xp.float32)\nArray([0.0, 1.0], dtype=float32)") \
+    X(item, "*index: int | tuple[int, ...]", "Any", do_item, 0, "One element as a Python number: the only element, or the one at an index.\n\n>>> xp.arange(3).item(1)\n1") \
+    X(__array_function__, "func: Callable[..., Any], types: object, args: tuple[Any, ...], kwargs: dict[str, Any], /", "Any", do_array_function, 0, "Calls a function of NumPy on NumPy arrays of the same elements.\n\n>>> hasattr(xp.arange(2), '__array_ufunc__')\nFalse") \
+    X(__array_namespace__, "/, *, api_version: '2021.12' | '2022.12' | '2023.12' | '2024.12' | None = None", "ModuleType", do_namespace, 0, "The module whose functions accept this array.\n\n>>> xp.arange(2).__array_namespace__() is xp\nTrue") \
     X(__dlpack__, "*, stream: object = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None", "Any", cx_do_dlpack, 0, "The elements as a DLPack capsule.\n\n>>> type(xp.arange(2).__dlpack__()).__name__\n'PyCapsule'") \
     X(__dlpack_device__, "", "tuple[int, int]", do_dlpack_device, 0, "The device as DLPack numbers it.\n\n>>> xp.arange(2).__dlpack_device__()\n(1, 0)") \
     X(to_device, "device: str, /, *, stream: object = None", "Array", do_to_device, 0, "The array on a device.\n\n>>> xp.arange(2).to_device('cpu')\nArray([0, 1], dtype=int64)")

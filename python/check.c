@@ -137,7 +137,7 @@ static PyObject *check_repr(PyObject *self)
       PyLong_FromLong(gate_of(self)->exit_code))                                                                       \
     X(passed, "bool: whether the exit code is 0", PyBool_FromLong(gate_of(self)->exit_code == 0))                      \
     X(sentence, "str: the answer as text", PyUnicode_FromString(gate_of(self)->sentence))                              \
-    X(reason, "str | None: why the comparison as a whole proves nothing, such as 'same-run'; None: it does",           \
+    X(reason, "str | None: why the comparison as a whole is no evidence, such as 'same-run'; None: it does",           \
       cx_text_or_none(gate_of(self)->reason ? cbx_gate_reason_name(gate_of(self)->reason) : NULL))                     \
     X(findings, "tuple[Finding, ...]: tuple of Finding, one a metric of a point", findings_of(self))
 CX_GETTERS(check_members, ATTRIBUTES)
@@ -146,8 +146,8 @@ CX_GETTERS(check_members, ATTRIBUTES)
 #define CHECK_SIGNATURE "run: Run, baseline: Run, *, threshold: float = 0.05, primary_threshold: float | None = None, secondary_threshold: float | None = None, thresholds: Mapping[str, float] | None = None, minimum: float = 0.0, level: float = 0.95, values_only: bool = False, allow_dropped: bool = False, allow_other_machine: bool = False, undecided_passes: bool = False, waivers: Path | None = None, defs: Run | None = None"
 #define CHECK_DOC "Compares a run with a baseline, metric by metric: by samples or bounds where both have them, else by values.\n\nthresholds: a dict of relative changes by pattern of metrics' names; waivers: a file of findings that are accepted."
 #define METHODS(X) \
-    X(text, "format: 'text' | 'json' | 'markdown' | 'junit' | 'github' = 'text'", "str", do_text, 0, "The answer as text.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], id=i, metric_defs=[cx.MetricDef('t', 's', 'lower')], detect=False) for i, v in (('a', 1.0), ('b', 2.0))]\n>>> c = cx.Check(r[1], r[0])\n>>> 't' in c.text()\nTrue") \
-    X(to_dict, "", "dict[str, Any]", do_to_dict, 0, "The answer as its JSON has it.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], id=i, metric_defs=[cx.MetricDef('t', 's', 'lower')], detect=False) for i, v in (('a', 1.0), ('b', 2.0))]\n>>> c = cx.Check(r[1], r[0])\n>>> c.to_dict()['exit_code'] if 'exit_code' in c.to_dict() else 1\n2")
+    X(text, "format: 'text' | 'json' | 'markdown' | 'junit' | 'github' = 'text'", "str", do_text, 0, "The result as text.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], id=i, metric_defs=[cx.MetricDef('t', 's', 'lower')], detect=False) for i, v in (('a', 1.0), ('b', 2.0))]\n>>> c = cx.Check(r[1], r[0])\n>>> 't' in c.text()\nTrue") \
+    X(to_dict, "", "dict[str, Any]", do_to_dict, 0, "The result as a dict, with the members of its JSON document.\n\n>>> r = [cx.Run([cx.Point('p', '', {}, {'t': v})], id=i, metric_defs=[cx.MetricDef('t', 's', 'lower')], detect=False) for i, v in (('a', 1.0), ('b', 2.0))]\n>>> c = cx.Check(r[1], r[0])\n>>> c.to_dict()['exit_code'] if 'exit_code' in c.to_dict() else 1\n2")
 /* clang-format on */
 METHODS(CX_OF_TYPE)
 static PyMethodDef check_methods[] = { METHODS(CX_OF_TYPE_ROW){ 0 } };

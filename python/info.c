@@ -42,7 +42,7 @@ static PyObject *do_info(cx_call *c)
 
 /* clang-format off */
 #define INFO_FUNCTIONS(X) \
-    X(__array_namespace_info__, "", "Any", do_info, 0, "What the namespace has: capabilities, devices, dtypes.\n\n>>> xp.__array_namespace_info__().default_device()\n'cpu'") \
+    X(__array_namespace_info__, "", "Any", do_info, 0, "Capabilities, devices and dtypes of the namespace.\n\n>>> xp.__array_namespace_info__().default_device()\n'cpu'") \
     X(finfo, "type: DType | Array, /", "_finfo_result", do_finfo, 0, "Range and precision of a float dtype.\n\n>>> xp.finfo(xp.float32).bits\n32") \
     X(iinfo, "type: DType | Array, /", "_iinfo_result", do_iinfo, 0, "Range of an integer dtype.\n\n>>> xp.iinfo(xp.int8).max\n127")
 /* clang-format on */
@@ -84,10 +84,10 @@ static PyObject *do_dtypes(cx_call *c)
 
 /* clang-format off */
 #define INQUIRIES(X) \
-    X(capabilities, "", "dict[str, Any]", do_capabilities, 0, "What the namespace supports beyond the minimum.\n\n>>> sorted(xp.__array_namespace_info__().capabilities())\n['boolean indexing', 'data-dependent shapes', 'max dimensions']") \
-    X(default_device, "", "str", do_default_device, 0, "Where arrays are made.\n\n>>> xp.__array_namespace_info__().default_device()\n'cpu'") \
-    X(default_dtypes, "*, device: object = None", "dict[str, dtype]", do_default_dtypes, 0, "dtypes of arrays made without one.\n\n>>> xp.__array_namespace_info__().default_dtypes()['integral']\ncalibrax_c.array.int64") \
+    X(capabilities, "", "dict[str, Any]", do_capabilities, 0, "Optional capabilities that the namespace supports.\n\n>>> sorted(xp.__array_namespace_info__().capabilities())\n['boolean indexing', 'data-dependent shapes', 'max dimensions']") \
+    X(default_device, "", "str", do_default_device, 0, "The default device of new arrays.\n\n>>> xp.__array_namespace_info__().default_device()\n'cpu'") \
+    X(default_dtypes, "*, device: object = None", "dict[str, dtype]", do_default_dtypes, 0, "The default dtypes of new arrays.\n\n>>> xp.__array_namespace_info__().default_dtypes()['integral']\ncalibrax_c.array.int64") \
     X(devices, "", "list[str]", cx_do_devices, 0, "All devices.\n\n>>> xp.__array_namespace_info__().devices()[0]\n'cpu'") \
-    X(dtypes, "*, device: object = None, kind: object = None", "dict[str, dtype]", do_dtypes, 0, "dtypes by name, all or of a kind.\n\n>>> sorted(xp.__array_namespace_info__().dtypes(kind='complex floating'))\n['complex128', 'complex64']")
+    X(dtypes, "*, device: object = None, kind: object = None", "dict[str, dtype]", do_dtypes, 0, "dtypes by name, all or those of a kind.\n\n>>> sorted(xp.__array_namespace_info__().dtypes(kind='complex floating'))\n['complex128', 'complex64']")
 /* clang-format on */
 CX_MORE_FUNCTIONS(cx_inquiry_methods, INQUIRIES)

@@ -75,7 +75,7 @@ CX_RETURN(do_vector_norm, (const cbx_array *x; cbx_axes axis; double ord), CX_GE
 /* clang-format off */
 #define LINALG(X) \
     X(cholesky, "x: Array, /, *, upper: bool = False", "Array", do_cholesky, 0, "Triangular factor of a positive definite matrix.\n\n>>> xp.linalg.cholesky(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([[2.0, 0.0],\n       [0.0, 1.0]], dtype=float64)") \
-    X(cross, "x1: Operand, x2: Operand, /, *, axis: int = -1", "Array", do_cross, 0, "Vector product.\n\n>>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))\nArray([0, 0, 1], dtype=int64)") \
+    X(cross, "x1: Operand, x2: Operand, /, *, axis: int = -1", "Array", do_cross, 0, "Cross product.\n\n>>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))\nArray([0, 0, 1], dtype=int64)") \
     X(det, "x: Array, /", "Array", of_one, cbx_det, "Determinant.\n\n>>> xp.linalg.det(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray(4.0, dtype=float64)") \
     X(diagonal, "x: Array, /, *, offset: offset = 0", "Array", do_diagonal, 0, "Elements on a diagonal.\n\n>>> xp.linalg.diagonal(xp.asarray([[4.0, 0.0], [0.0, 1.0]]))\nArray([4.0, 1.0], dtype=float64)") \
     X(eigh, "x: Array, /", "_eigh_result", do_eigh, 0, "Eigenvalues and eigenvectors of a Hermitian matrix.\n\n>>> xp.linalg.eigh(xp.eye(2)).eigenvalues\nArray([1.0, 1.0], dtype=float64)") \

@@ -278,7 +278,7 @@ static PyObject *do_einsum(cx_call *c)
 
 /* clang-format off */
 #define PRODUCTS(X) \
-    X(einsum, "subscripts: str, /, *operands: Operand", "Array", do_einsum, 0, "Sums of products over axes named by letters.\n\n>>> xp.einsum('ij,jk->ik', xp.ones((2, 3)), xp.ones((3, 2)))\nArray([[3.0, 3.0],\n       [3.0, 3.0]], dtype=float64)") \
+    X(einsum, "subscripts: str, /, *operands: Operand", "Array", do_einsum, 0, "Sums of products over axes that are named by letters.\n\n>>> xp.einsum('ij,jk->ik', xp.ones((2, 3)), xp.ones((3, 2)))\nArray([[3.0, 3.0],\n       [3.0, 3.0]], dtype=float64)") \
     X(matmul, "x1: Operand, x2: Operand, /", "Array", product, cbx_matrix_product, "Matrix product; leading axes broadcast.\n\n>>> xp.matmul(xp.asarray([[2.0, 1.0], [1.0, 3.0]]), xp.asarray([1.0, 1.0]))\nArray([3.0, 4.0], dtype=float64)") \
     X(outer, "x1: Operand, x2: Operand, /", "Array", product, cbx_outer, "Outer product.\n\n>>> xp.outer(xp.arange(2), xp.arange(2))\nArray([[0, 0],\n       [0, 1]], dtype=int64)") \
     X(tensordot, "x1: Operand, x2: Operand, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2", "Array", do_tensordot, 0, "Sum of products over pairs of axes.\n\n>>> xp.tensordot(xp.ones((2, 3)), xp.ones((3, 2)), axes=1)\nArray([[3.0, 3.0],\n       [3.0, 3.0]], dtype=float64)") \
