@@ -13,7 +13,7 @@ targets=${TARGETS:-}
 tests=false
 flags=
 light="-Dbuildtype=plain -Doptimization=1"
-# Lines for reports; texts that may be cut short are judged by the release build, where the optimiser sees how long they are.
+# Lines for reports; texts that may be truncated are judged by the release build, where the optimiser sees how long they are.
 light_flags="-g1 -Wno-format-truncation"
 pkg-config --exists cmocka 2> /dev/null && tests=true
 

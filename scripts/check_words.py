@@ -58,6 +58,22 @@ PROSE = [
     (r"\bby heart\b", "from memory"),
     (r"\bby hand of\b", "by"),
     (r"\bin words\b", "as text"),
+    (r"\ball the same\b", "anyway"),
+    (r"\bcannot be had\b", "is not available"),
+    (r"\b(larger|longer) than memory can be\b", "larger than the address space"),
+    (r"\bbeginnings? of (ids|one|an id)\b", "unique prefix"),
+    (r"\b(is|are) wanted\b", "is required, is requested"),
+    (r"\bspeaks? (version|interface|protocol)\b", "has, uses"),
+    (r"\bcut short\b", "truncated"),
+    (r"\b(means|proves) nothing\b", "is meaningless, is no evidence"),
+    (r"\bfor want of\b", "for lack of"),
+    (r"\bfor ever\b", "forever"),
+    (r"\bheld against\b", "compared with"),
+    (r"\bdoes not know (why|what|how)\b", "reports an unknown cause"),
+    (r"(?<!there) is no (regular|HDF5|object|array|group|text|number|name|list|file|folder|dtype|state|day)\b", "is not a"),
+    (r"\ball (when|if) left out\b", "default: all"),
+    (r"\bof the order and the\b", "seed of the order"),
+    (r"\b(of|by) that is none\b", "invalid"),
 ]
 # a part of an identifier, whole
 PARTS = {
@@ -144,6 +160,10 @@ def selftest() -> int:
         "an integer": ("a.c", 'f("must be a whole number");\n'),
         "upper case": ("a.md", "Anew.\n"),
         "a build file": ("meson.build", "# what is told\n"),
+        "a missing article": ("a.c", 'f("\'x\' is no object");\n'),
+        "a prefix": ("a.c", 'f("the beginning of one, or latest");\n'),
+        "a cut file": ("a.md", "The file was cut short.\n"),
+        "a wish": ("a.c", 'f("a GPU is wanted");\n'),
     }
     harmless = {
         "at least": ("a.c", "/* at least 1, at most 2, the least squares fit, most runs */\n"),
@@ -158,6 +178,7 @@ def selftest() -> int:
         "code in a string of code": ("a.py", "x = understand\n"),
         "outstanding": ("a.md", "Outstanding work; the standard stands.\n"),
         "push and pull": ("a.c", "queue_push(q); /* a pull request */\n"),
+        "there is no": ("a.c", '/* there is no object; it is no longer needed, and of no use */\n'),
         "a shell variable": ("a.sh", 'echo "$#" "${x#y}"\n'),
     }
     wrong = [f"not seen: {name}" for name, (path, text) in planted.items() if len(hits_of(path, text)) != 1]

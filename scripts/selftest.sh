@@ -10,7 +10,7 @@ kept=build/selftest
 record=reports/selftest.json
 mkdir -p "$kept" reports
 
-# 3 is undecided: it is recorded, and the other parts are asked all the same.
+# 3 is undecided: it is recorded, and the other parts are asked anyway.
 case ${2:-} in
 --again) exec "$nperf" selftest --aa --power --from "$kept" --out "$record" ;;
 --live) exec "$nperf" selftest --live "${3:-200}" --out "$record" ;;

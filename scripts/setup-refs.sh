@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the Python environments that nperf's foreign baselines run in, one a framework, away from the system's Python.
-# Versions, sizes and times here were measured on Debian 12; `--list` prints what is there.
+# Builds the Python environments that nperf's foreign baselines run in, one for each framework, separate from the system's Python.
+# Versions, sizes and times here were measured on Debian 12; `--list` shows the environments.
 set -eu
 
 usage() {
@@ -10,8 +10,8 @@ usage: scripts/setup-refs.sh [numpy|jax|torch|pyg|scipy|graphblas|mypy|all]...  
 
 Builds a Python environment for each framework under
   ${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-~/.cache}/calibrax/refs}/<framework>
-where nperf looks for it.  A finished environment is skipped; an interrupted one goes on where it stopped.
---list says for each what is there; --missing names only those that are not, with the command that adds them.
+where nperf looks for it.  A finished environment is skipped; an interrupted one is continued.
+--list shows the state of each; --missing lists those that are not installed, with the command that installs them.
 
 environment:
   NPERF_REFS_VARIANT   cpu (default) or cuda
@@ -36,12 +36,12 @@ ROOT=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}
 case $VARIANT in
     cpu) JAX_DEFAULT='jax==0.10.2 jaxlib==0.10.2' TORCH_SOURCE=${NPERF_REFS_TORCH:-debian} ;;
     cuda) JAX_DEFAULT='jax[cuda12]==0.10.2 jaxlib==0.10.2' TORCH_SOURCE=${NPERF_REFS_TORCH:-pypi} ;;
-    *) die 2 "NPERF_REFS_VARIANT is '$VARIANT': it may be cpu or cuda" ;;
+    *) die 2 "NPERF_REFS_VARIANT is '$VARIANT': it must be cpu or cuda" ;;
 esac
 case $VARIANT-$TORCH_SOURCE in
     cpu-debian | cpu-pypi | cuda-pypi) ;;
     cuda-debian) die 2 "Debian's torch has no CUDA: leave out NPERF_REFS_TORCH=debian with NPERF_REFS_VARIANT=cuda" ;;
-    *) die 2 "NPERF_REFS_TORCH is '$TORCH_SOURCE': it may be debian or pypi" ;;
+    *) die 2 "NPERF_REFS_TORCH is '$TORCH_SOURCE': it must be debian or pypi" ;;
 esac
 ALL='numpy jax torch pyg scipy graphblas'
 NUMPY_SPEC=${NUMPY_SPEC:-numpy==2.3.5}
@@ -107,7 +107,7 @@ apt_install() {
         esac
     done
     [ -n "$missing" ] || return 0
-    command -v apt-get >/dev/null || die 2 "this needs the Debian packages$missing, and there is no apt-get here"
+    command -v apt-get >/dev/null || die 2 "this needs the Debian packages$missing, and apt-get is not available"
     [ "$(id -u)" = 0 ] || die 2 "run this first: sudo apt-get install -y --no-install-recommends$missing"
     say "  installing Debian packages:$missing"
     # shellcheck disable=SC2086
@@ -120,7 +120,7 @@ apt_install() {
 
 failed() { # what
     tail -n 15 "$LOG" >&2
-    die 1 "$1 failed (all of its words: $LOG); run the same command again to go on where it stopped"
+    die 1 "$1 failed (log: $LOG); run the same command again to continue"
 }
 
 python_for_pypi() {
@@ -145,10 +145,10 @@ venv_for() {
     rm -f "$dir/calibrax-refs.stamp"
     if [ "$(cat "$dir/calibrax-refs.spec" 2>/dev/null || :)" != "$(spec_of "$1")" ] || ! "$dir/bin/python" -m pip --version >/dev/null 2>&1; then
         rm -rf "$dir"
-        "$python" -m venv ${3:+"$3"} "$dir" >"$LOG" 2>&1 || failed "making the environment '$dir'"
+        "$python" -m venv ${3:+"$3"} "$dir" >"$LOG" 2>&1 || failed "creating the environment '$dir'"
         spec_of "$1" >"$dir/calibrax-refs.spec"
     else
-        say "  going on with the unfinished environment"
+        say "  continuing the unfinished environment"
     fi
 }
 
@@ -228,14 +228,14 @@ for argument; do
         --missing) missing && exit 0 ;;
         all) wanted="$wanted $ALL" ;;
         numpy | jax | torch | pyg | scipy | graphblas | mypy) wanted="$wanted $argument" ;;
-        *) die 2 "no framework '$argument': it may be numpy, jax, torch, pyg, scipy, graphblas, mypy or all" ;;
+        *) die 2 "unknown framework '$argument': it must be numpy, jax, torch, pyg, scipy, graphblas, mypy or all" ;;
     esac
 done
 
-mkdir -p "$ROOT" 2>/dev/null || die 2 "cannot make the folder '$ROOT': name another with NPERF_REFS_ENV_DIR"
-trap 'printf "\nsetup-refs: interrupted; run the same command again to go on\n" >&2; exit 130' INT TERM
+mkdir -p "$ROOT" 2>/dev/null || die 2 "cannot create the folder '$ROOT': name another with NPERF_REFS_ENV_DIR"
+trap 'printf "\nsetup-refs: interrupted; run the same command again to continue\n" >&2; exit 130' INT TERM
 exec 9>"$ROOT/.lock"
-flock -n 9 || die 2 "another setup-refs is at work in '$ROOT': wait for it"
+flock -n 9 || die 2 "another setup-refs is running in '$ROOT': wait for it"
 for framework in ${wanted:-$ALL}; do
     build "$framework"
 done

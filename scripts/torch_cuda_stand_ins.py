@@ -39,7 +39,7 @@ def missing_libraries(library: str) -> tuple[set[str], set[str]]:
 
 
 def version_owners(library: str) -> dict[str, str]:
-    """Which library each symbol version is wanted from."""
+    """Which library each symbol version is required from."""
     owners, owner = {}, ""
     for line in run("readelf", "-V", "-W", library).splitlines():
         file = re.search(r"File: (\S+)", line)

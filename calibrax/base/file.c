@@ -3,7 +3,7 @@
  *
  * Atomic writing: temporary file in the same folder, fsync, rename, fsync of the folder.  rename() replaces in one step
  * for every reader (POSIX), the first fsync keeps an empty file from taking the name after a crash, the second makes
- * the name last. A symbolic link stays: what it leads to is replaced, beside itself.  What is there and is no regular
+ * the name last. A symbolic link stays: what it leads to is replaced, beside itself.  What is there and is not a regular
  * file (/dev/null, a pipe) is opened and written, never replaced: a rename would put a file in the place of the device.
  * A temporary is called ".cbx-<16 hex digits>.tmp"; a killed process may leave one, which no reader ever
  * looks at.

@@ -57,7 +57,7 @@ static bool parse_backend(const char *text, void *member)
     return false;
 }
 
-/* XPCS_USE_JAX: whether the compiling backend is wanted. */
+/* XPCS_USE_JAX: whether the compiling backend is required. */
 static bool parse_use_jax(const char *text, void *member)
 {
     bool wanted;

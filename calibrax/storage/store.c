@@ -314,7 +314,7 @@ cbx_status cbx_store_load_bare(cbx_store *s, const char *which, cbx_run **out, c
 static cbx_status check_baseline_name(const char *name, cbx_err *err)
 {
     if (cbx_name_is_safe(name)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "'%s' is no name for a baseline: use letters, digits, '.', '_', '-'", name);
+    return cbx_fail(err, CBX_EINVAL, "'%s' is not a name for a baseline: use letters, digits, '.', '_', '-'", name);
 }
 
 /* A byte copy, as the Python package makes it. */

@@ -108,7 +108,7 @@ static int choose_rows(ranking *k)
 /* A share for each competitor and rank: those of ten thousand competitors are neither readable nor fit in memory. */
 static bool too_many(size_t competitors) { return competitors > MAX_SHARES / competitors; }
 
-/* A value that is no number is a measurement that failed, whatever its samples are: it has no rank, and is named. */
+/* A value that is not a number is a measurement that failed, whatever its samples are: it has no rank, and is named. */
 static int need_numbers(ranking *k, ranked *r)
 {
     const cbx_rank_cell *first = NULL;

@@ -271,11 +271,11 @@ static void show_gpu(const machine_gpu *m)
         print_painted(PAINT_FAINT, "  clocks and power are unknown: %s\n", g->unwatched);
         return;
     }
-    printf("  meanwhile                multiprocessors %.0f to %.0f MHz, memory %.0f MHz, at most %.0f C and %.0f W of "
+    printf("  clocks                   multiprocessors %.0f to %.0f MHz, memory %.0f MHz, at most %.0f C and %.0f W of "
            "%.0f W\n",
            g->sm_mhz_min, g->sm_mhz_max, g->memory_mhz, g->temperature_c, g->power_w, g->power_limit_w);
     cbx_gpu_throttle_words(g->throttle, words);
-    if (words[0]) print_painted(PAINT_BAD, "  held back by             %s\n", words);
+    if (words[0]) print_painted(PAINT_BAD, "  throttled by             %s\n", words);
 }
 
 static cbx_status plot_gpu(const opt_run *run, const cbx_gpu_roofs *g, cbx_plot_format format, const char *path,
@@ -298,7 +298,7 @@ static cbx_status plot_gpu(const opt_run *run, const cbx_gpu_roofs *g, cbx_plot_
         const double rate = fmax(g->traffic[l][CBX_CUDA_READ].best, g->traffic[l][CBX_CUDA_COPY].best);
         if (rate > 0) bandwidths[nbandwidths++] = (cbx_plot_roof){ cbx_gpu_level_name(l), rate };
     }
-    o.title = cbx_arena_printf(run->arena, "roofs of %s, measured", g->name);
+    o.title = cbx_arena_printf(run->arena, "measured roofline of %s", g->name);
     o.x_label = "intensity [flop/byte]";
     o.y_label = "flop/s";
     o.x = o.y = CBX_PLOT_LOG;

@@ -104,10 +104,9 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
     if (n < MIN_TIMES || n > MAX_TIMES) return;
     groups = find_groups(f, x, n, two);
     if (groups > 1) {
-        profile_remark(
-            f, "%s falls into %zu groups: %zu of %zu about %s, %zu about %s%s; the median belongs to one of them", what,
-            groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
-            cbx_format_seconds(two[1].center, center[1]), groups > 2 ? " ..." : "");
+        profile_remark(f, "%s has %zu groups: %zu of %zu about %s, %zu about %s%s; the median belongs to one of them",
+                       what, groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
+                       cbx_format_seconds(two[1].center, center[1]), groups > 2 ? " ..." : "");
     } else if (!cbx_stat_test_dip(f->run->ctx, x, n, CBX_DIP_DRAWS, 1, &dip, NULL) && dip.p <= 0.01) {
         profile_remark(f, "%s has more than one mode (dip test, p = %.2g): look at the samples", what, dip.p);
     }
@@ -116,7 +115,7 @@ static void see_modes(profile_facts *f, const char *what, const double *x, size_
 #define LOWER CBX_DIRECTION_LOWER
 #define INFO  CBX_DIRECTION_INFO
 
-/* What is often 0 in a sound run has no direction: nothing can be held against 0 by a ratio, and a check would never pass. */
+/* What is often 0 in a sound run has no direction: nothing can be compared with 0 by a ratio, and a check would never pass. */
 /* Name, label, unit, direction, group, description; the value in a run r and its resources m. */
 #define COMMAND_FACTS(X)                                                                                               \
     X("wall_time", "time", "s", LOWER, "time", "from the creation of the process to its end", r->wall_s)               \

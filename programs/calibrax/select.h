@@ -63,7 +63,7 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
 int select_query(const opt_run *run, const select_args *a, cbx_store_query *out);
 /* The run that an argument or --run names, "latest" without them; NULL after a message: there are several arguments. */
 const char *select_name(const opt_run *run, const char *option);
-/* A run by an id, the beginning of one, "latest", or "baseline:NAME". */
+/* A run by an id, a unique prefix of an id, "latest", or "baseline:NAME". */
 int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out);
 /* The same with the store's definitions, unless it is shown as JSON.  @param bare  without samples, of a run that is no baseline */
 int select_defined_run(const opt_run *run, cbx_store *store, const char *which, bool bare, bool json, cbx_run **out);

@@ -105,7 +105,7 @@ static int take_run(void *user, const cbx_run *r)
 
 /* --- fitting --- */
 
-/* A series that cannot be fitted gets a fault; the others are fitted all the same. */
+/* A series that cannot be fitted gets a fault; the others are fitted anyway. */
 static int fit(work *w, series *s)
 {
     const trend_args *a = w->run->args;

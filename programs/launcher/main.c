@@ -102,7 +102,7 @@ static int other_version(const options *o)
 {
     char what[200];
     snprintf(what, sizeof what,
-             "nperf-launch speaks interface %d and was asked for %ld: it and the program that starts it are of "
+             "nperf-launch has interface %d and was asked for %ld: it and the program that starts it are of "
              "different versions;"
              " build or install both again, or unset NPERF_LAUNCH",
              LAUNCH_ABI, o->abi);
@@ -223,7 +223,7 @@ static int confine(const options *o)
     if (o->sandbox) sandbox_enter(o->grants, o->ngrants, &f);
     whole = f.syscalls && f.files && f.network && f.signals && f.tracing && f.privileges;
     if (o->sandbox == SANDBOX_REQUIRED && !whole) {
-        tell(o, "machine", "the sandbox cannot be had whole here, and nothing less was asked for");
+        tell(o, "machine", "the sandbox is not completely available on this machine, and nothing less was asked for");
         return EXIT_SETUP;
     }
     return o->fd >= 0 ? say_launched(o, &f) : 0;

@@ -121,7 +121,7 @@ def sandbox(p):
         check(done.returncode in (0, 2), "measured")
         equal("sandbox" in done.stderr and done.returncode == 2, False, done.stderr)
     else:
-        has(done.stderr, "the sandbox cannot be had whole here")
+        has(done.stderr, "the sandbox is not completely available on this machine")
         equal(done.returncode, 2, "refused")
     one_sentence(p.run(*measured, "--sandbox", "requir", expect=2), "must be auto, off or require")
     one_sentence(p.run(*measured, "--sandbox-read", "nowhere", expect=2), "--sandbox-read")

@@ -126,7 +126,7 @@ static void energy_of_a_call(void **state)
     CHECK_STR(r.energy_why, "", "measured");
     CHECK(r.power_w > 0 && r.power_w <= 5 / 0.03, "five joules in no less than 30 ms");
     CHECK(fabs(r.energy_call_j - r.power_w * 2e-3) <= 1e-12 * r.energy_call_j, "power times the 2 ms of a call");
-    CHECK_STR(r.energy_scope, "package, idle power taken off", "of what");
+    CHECK_STR(r.energy_scope, "package, idle power subtracted", "of what");
 
     s.cpu_idle_w = 1e6;
     m = cbx__energy_begin(f->ctx, &s);

@@ -104,7 +104,7 @@ def _(machine: Machine) -> None:
     expect((status, [call.split()[-1] for call in machine.calls()]), (0, ["numpy==2.4.0"]))
 
 
-@test("an interrupted environment goes on where it stopped")
+@test("an interrupted environment is continued")
 def _(machine: Machine) -> None:
     machine.set("PIP_FAILS")
     status, _, err = machine.run("jax")
@@ -116,7 +116,7 @@ def _(machine: Machine) -> None:
     machine.set("PIP_FAILS", False)
     status, out, _ = machine.run("jax")
     expect(status, 0)
-    expect_in("going on with the unfinished environment", out)
+    expect_in("continuing the unfinished environment", out)
     expect_in("jax: ready", machine.run("--list")[1])
 
 
@@ -144,7 +144,7 @@ def _(machine: Machine) -> None:
 
 
 BAD = (
-    (("fortran",), {}, "no framework 'fortran'", "unknown framework"),
+    (("fortran",), {}, "unknown framework 'fortran'", "unknown framework"),
     (("numpy",), {"NPERF_REFS_VARIANT": "rocm"}, "NPERF_REFS_VARIANT is 'rocm'", "bad variant"),
     (("torch",), {"NPERF_REFS_TORCH": "conda"}, "NPERF_REFS_TORCH is 'conda'", "bad source of torch"),
     (
@@ -189,7 +189,7 @@ def _(machine: Machine) -> None:
                 break
         status, _, err = machine.run("numpy")
         expect(status, 2)
-        expect_in("another setup-refs is at work", err)
+        expect_in("another setup-refs is running", err)
         holder.stdin.close()
 
 

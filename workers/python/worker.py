@@ -114,7 +114,7 @@ class Session:
             case = cases.find(name)
             return case, case.baseline(_text(message, "baseline"), self._provider.name)
         if not isinstance(definition, dict):
-            raise violation("the definition is no object")
+            raise violation("the definition is not an object")
         from cases import declared
 
         case = declared.case_of(name, self._provider.name, definition)

@@ -108,9 +108,9 @@ void cbx__energy_end(cbx_energy_meter *m, const cbx_energy_source *s, bool devic
     } else {
         r->energy_why[0] = 0;
         put_energy(power, device ? s->device_idle_w : s->cpu_idle_w, call_ns,
-                   device               ? "device, idle power taken off"
-                   : isnan(read.dram_j) ? "package, idle power taken off"
-                                        : "package and dram, idle power taken off",
+                   device               ? "device, idle power subtracted"
+                   : isnan(read.dram_j) ? "package, idle power subtracted"
+                                        : "package and dram, idle power subtracted",
                    r);
     }
     cbx_energy_meter_free(m);

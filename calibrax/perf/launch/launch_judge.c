@@ -159,7 +159,7 @@ void cbx__run_judge_clocks(cbx__run *x)
     if (claims_too_much(x) || !c.disagree) return;
     cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
                    "the worker reported %.3f ms at best for epochs that took at least %.3f ms by the parent's clock, "
-                   "waits for a CPU taken off",
+                   "waits for a CPU subtracted",
                    c.min_inner * 1e-6, c.min_outer * 1e-6);
 }
 

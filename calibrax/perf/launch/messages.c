@@ -41,7 +41,7 @@ bool cbx__run_hello(cbx__run *x)
     x->t->phase = "import";
     if (!cbx__talk_ask(x->t, NULL, NULL, 0, "hello", &m)) return false;
     if (cbx_json_get_int(m, "protocol", 0) != 1) {
-        cbx__talk_fail(x->t, CBX_FAILURE_PROTOCOL, "the worker speaks protocol %lld, this program 1",
+        cbx__talk_fail(x->t, CBX_FAILURE_PROTOCOL, "the worker uses protocol %lld, this program 1",
                        (long long)cbx_json_get_int(m, "protocol", 0));
         cbx_json_unref(m);
         return false;

@@ -127,7 +127,8 @@ cbx_status cbx_sandbox_check(cbx_ctx *ctx, cbx_err *err)
     if (st) return st;
 #define CHECK_PART(member, word, lack, remedy)                                                                         \
     if (!f.member)                                                                                                     \
-        return cbx_fail(err, CBX_EUNAVAILABLE, "the sandbox cannot be had whole here: %s; it needs: %s", lack, remedy);
+        return cbx_fail(err, CBX_EUNAVAILABLE,                                                                         \
+                        "the sandbox is not completely available on this machine: %s; it needs: %s", lack, remedy);
     CBX_SANDBOX_PARTS(CHECK_PART)
 #undef CHECK_PART
     return CBX_OK;

@@ -256,7 +256,7 @@ static void set_health(cbx_json *o, const cbx__attempt *a)
     set_known(o, "cpu_pressure_percent_max", pressure, a->first ? "the kernel reports no pressure" : no_launch);
     set_count(o, "confined_launches", confined);
     set_count(o, "contended_launches", contended);
-    set_count(o, "unhealthy_launches", unhealthy); /* that count all the same */
+    set_count(o, "unhealthy_launches", unhealthy); /* that count anyway */
     set_count(o, "epochs_measured_again", again);
     set_known(o, "waited_share", wall > 0 ? waited / wall : NAN, "no epoch was timed");
     set_count_or_null(o, "threads_seen_max", threads, threads > 0);

@@ -76,7 +76,7 @@ static void run_drop_last(void *plan)
     cbx_array_free(less);
 }
 
-/* --- the first answer is given for ever --- */
+/* --- the first answer is given forever --- */
 
 static void run_stale(void *plan)
 {

@@ -53,7 +53,7 @@
       body.append(...sorted.map(r => r.tr));
     }
 
-    // Columns that do not fit are hidden, the last first, unless all are wanted; name and ratio always stay.
+    // Columns that do not fit are hidden, the last first, unless all are required; name and ratio always stay.
     function fit() {
       const box = body.parentElement.parentElement, kept = heads.findIndex(h => h.className === "ratio") + 1;
       const show = n => {
