@@ -18,7 +18,7 @@ static cbx_status export_figure(cbx_ctx *ctx, const cbx_exporter *format, const 
     cbx_status st;
 
     if (!cbx__plot_format_of(format, &form))
-        return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' has no figures: choose svg, pdf or png", format->name);
+        return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' is not a format of plots: use svg, pdf or png", format->name);
     if (missing) return cbx_fail(err, CBX_EINVAL, "a figure of kind '%s' without %s", kind, missing);
     st = cbx__export_begin(ctx, format, opts, &job, err);
     if (st) return st;

@@ -103,6 +103,6 @@ const cbx_baseline_ops cbx__ao_mutants[CBX__AO_MUTANTS] = {
            cbx__ao_plan_run, collect_shift),
     MUTANT("mutant-drop-last", "the loop stops one early", "leaves out the last element", supports_drop_last,
            run_drop_last, cbx__suite_engine_collect),
-    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", supports_stale, run_stale,
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer forever", supports_stale, run_stale,
            cbx__suite_engine_collect),
 };
