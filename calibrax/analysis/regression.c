@@ -263,7 +263,7 @@ static cbx_status compare_machines(const sides *s, cbx_err *err)
     cbx_regression *r = s->r;
     const char *a = machine_of(s->run), *b = machine_of(s->baseline);
     const char *remedy = s->opts->allow_machines ? "compared as requested"
-                                                 : "allow other machines to compare them all the same";
+                                                 : "allow other machines to compare them anyway";
 
     r->label = "";
     r->machines = CBX_MACHINE_SAME;
