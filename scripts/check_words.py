@@ -58,6 +58,9 @@ PROSE = [
     (r"\bby heart\b", "from memory"),
     (r"\bby hand of\b", "by"),
     (r"\bin words\b", "as text"),
+]
+# the same, in string literals and documents alone: comments may still have them
+MESSAGES = [
     (r"\ball the same\b", "anyway"),
     (r"\bcannot be had\b", "is not available"),
     (r"\b(larger|longer) than memory can be\b", "larger than the address space"),
@@ -82,7 +85,8 @@ PARTS = {
     "stands": "is", "surely": "confidence",
 }
 PARTS_OK = re.compile(r"^(at_least|at_most|most_common)$|least_squares|leastsq|mostly|almost|linear_least|utmost|foremost|topmost|bottommost|leftmost|rightmost|innermost|outermost|__ATOMIC|isleast")
-COMPILED = [(re.compile(pattern.replace(" ", r"[\s*#/]+"), re.IGNORECASE), better) for pattern, better in PROSE]
+COMPILED, IN_MESSAGES = ([(re.compile(pattern.replace(" ", r"[\s*#/]+"), re.IGNORECASE), better) for pattern, better in rows]
+                         for rows in (PROSE, PROSE + MESSAGES))
 C_TOKENS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 HASH_TOKENS = re.compile(r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|(?<![\w$&])#[^\n]*')
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
@@ -123,7 +127,7 @@ def hits_of(path: str, text: str) -> list[str]:
 
     prose, code = split(path, text)
     for start, part in prose:
-        for pattern, better in COMPILED:
+        for pattern, better in COMPILED if part[:1] in "/#" else IN_MESSAGES:
             for match in pattern.finditer(part):
                 add(start + match.start(), match[0], better)
     for match in IDENTIFIER.finditer(code):
@@ -179,6 +183,7 @@ def selftest() -> int:
         "outstanding": ("a.md", "Outstanding work; the standard stands.\n"),
         "push and pull": ("a.c", "queue_push(q); /* a pull request */\n"),
         "there is no": ("a.c", '/* there is no object; it is no longer needed, and of no use */\n'),
+        "a comment of a message's phrase": ("a.c", "/* the file is cut short */\n"),
         "a shell variable": ("a.sh", 'echo "$#" "${x#y}"\n'),
     }
     wrong = [f"not seen: {name}" for name, (path, text) in planted.items() if len(hits_of(path, text)) != 1]

@@ -127,7 +127,7 @@ typedef struct cbx_finding {
 
 typedef struct cbx_regression cbx_regression;
 
-/* name, as in outputs: why a comparison as a whole is no evidence, exit code 2 whatever its
+/* name, as in outputs: why a comparison as a whole proves nothing, exit code 2 whatever its
  * findings are */
 #define CBX_GATE_REASON_MAP(X)                                                                                         \
     X(NONE, "")                                                                                                        \

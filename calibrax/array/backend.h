@@ -55,10 +55,10 @@ CBX_API const cbx_backend *cbx_backend_at(size_t i);
  */
 CBX_API cbx_status cbx_backend_find(const char *name, const cbx_backend **out, cbx_err *err);
 /**
- * The backend that settings ask for.  "auto" is the first of the list; where a GPU is required, the first that computes on
+ * The backend that settings ask for.  "auto" is the first of the list; where a GPU is wanted, the first that computes on
  * one, if there is any.
  * @param out  written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (as cbx_backend_find; a GPU is required without fallback and the backend computes on none)
+ * @return CBX_OK; CBX_EUNAVAILABLE (as cbx_backend_find; a GPU is wanted without fallback and the backend computes on none)
  */
 CBX_API cbx_status cbx_backend_choose(const cbx_settings *settings, const cbx_backend **out, cbx_err *err);
 

@@ -39,7 +39,7 @@ CBX_API cbx_status cbx_dtype_iinfo(cbx_dtype t, cbx_iinfo *out, cbx_err *err);
  * @return CBX_OK; CBX_EINVAL: no such kind, the message lists them
  */
 CBX_API cbx_status cbx_dtype_isdtype(cbx_dtype t, const char *kind, bool *out, cbx_err *err);
-/** If from promotes to to: no value changes its kind, none of a smaller range.  False if one is not a dtype. */
+/** If from promotes to to: no value changes its kind, none of a smaller range.  False if one is no dtype. */
 CBX_API bool cbx_can_cast(cbx_dtype from, cbx_dtype to);
 /**
  * dtype in which arrays and weak scalars meet; order does not matter among the arrays.  Scalars alone are the dtypes of

@@ -95,7 +95,7 @@ CBX_API cbx_status cbx_cache_dir(cbx_ctx *ctx, const char *name, cbx_arena *aren
 typedef struct cbx_lock cbx_lock;
 /**
  * Makes a missing file; the content of an existing one is not changed.  Two locks of one process exclude each other too.
- * @param wait_ns  0: try once; UINT64_MAX: wait forever
+ * @param wait_ns  0: try once; UINT64_MAX: wait for ever
  * @param out      written on success only; may outlive ctx, the caller releases it, from any thread
  * @return CBX_OK; CBX_EBUSY (still held by another after wait_ns); CBX_EINTERRUPTED: a signal came; the usual
  */

@@ -54,7 +54,7 @@ CBX_API bool cbx_json_equal(const cbx_json *a, const cbx_json *b);
 /* --- looking up; what is returned is borrowed and lives until its parent is changed or freed --- */
 
 CBX_API bool cbx_json_has(const cbx_json *object, const char *key);
-/** NULL if absent, null, or if the value is not an object. */
+/** NULL if absent, null, or if the value is no object. */
 CBX_API cbx_json *cbx_json_get(const cbx_json *object, const char *key);
 CBX_API size_t cbx_json_length(const cbx_json *array_or_object);
 CBX_API cbx_json *cbx_json_at(const cbx_json *array, size_t i);

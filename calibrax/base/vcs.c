@@ -2,7 +2,7 @@
  * Version-control facts through libgit2 (1.x; GPL-2.0 with linking exception), loaded on first use; its types stay in
  * this file.
  *
- * Facts are read only, so a work tree that belongs to another user is read anyway (owner validation is switched
+ * Facts are read only, so a work tree that belongs to another user is read all the same (owner validation is switched
  * off while we look and put back): a container's mounted source is the usual case.
  */
 #include "calibrax/base/vcs.h"

@@ -49,7 +49,7 @@ typedef struct cbx_run_opts {
     }
 
 /**
- * A new run: 12 random hex digits as id, the time now, commit, branch, machine and versions.  What cannot be determined (no
+ * A new run: 12 random hex digits as id, the time now, commit, branch, machine and versions.  What cannot be found out (no
  * repository, no libgit2, no /proc) is left out.
  * @param opts  NULL: all defaults
  * @return CBX_OK; CBX_EINVAL (struct_size of another version); CBX_EIO (no random numbers); CBX_ENOMEM
@@ -97,7 +97,7 @@ CBX_API const char *cbx_run_branch(const cbx_run *run);
 CBX_API const cbx_json *cbx_run_environment(const cbx_run *run);
 CBX_API const cbx_json *cbx_run_metadata(const cbx_run *run);
 /**
- * cbx_machine_compare of environment.machine.  Other programs may keep anything there, an object say: what is not a text is compared as
+ * cbx_machine_compare of environment.machine.  Other programs may keep anything there, an object say: what is no text is compared as
  * JSON.
  */
 CBX_API cbx_same_machine cbx_run_same_machine(const cbx_run *a, const cbx_run *b);

@@ -90,7 +90,7 @@ static cbx_status check_names(const char *case_name, const char *run_id, cbx_err
     return CBX_OK;
 }
 
-/* The first of ID, ID-02, ID-03 ... that is not a file yet. */
+/* The first of ID, ID-02, ID-03 ... that is no file yet. */
 static cbx_status free_run_id(cbx_arena *arena, const char *folder, const char *run_id, const char **out, cbx_err *err)
 {
     for (unsigned i = 1; i <= MAX_SAME_ID; i++) {

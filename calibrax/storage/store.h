@@ -59,7 +59,7 @@ CBX_API const char *cbx_store_root(const cbx_store *store);
  */
 CBX_API cbx_status cbx_store_save(cbx_store *store, const cbx_run *run, bool replace, cbx_err *err);
 /**
- * @param which  an id, a unique prefix of one, or "latest" (newest timestamp; of equal ones the greatest id)
+ * @param which  an id, the beginning of one id only, or "latest" (newest timestamp; of equal ones the greatest id)
  * @return CBX_OK; CBX_ENOENT ("no run 'x' in ...", with the nearest id); CBX_EINVAL (several ids begin so); CBX_EFORMAT
  */
 CBX_API cbx_status cbx_store_load(cbx_store *store, const char *which, cbx_run **out, cbx_err *err);

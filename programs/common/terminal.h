@@ -35,7 +35,7 @@ void print_json_lines(const char *text);
 
 /* Standard output is a terminal that shows UTF-8. */
 bool terminal_has_bars(void);
-/* A line of one bar a value, from the least (lowest) to the greatest, as many of the last ones as fit; a value that is not a number is a blank. */
+/* A line of one bar a value, from the least (lowest) to the greatest, as many of the last ones as fit; a value that is no number is a blank. */
 void print_bars(const double *values, size_t n);
 
 #endif

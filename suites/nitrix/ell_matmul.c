@@ -322,7 +322,7 @@ static const cbx_baseline_ops cuda_baseline = CBX__SUITE_GPU(
 /* --- planted faults --- */
 
 /* One of k boolean terms decides about (ln 2 / 2) / k of the elements: half a hundred of those are
- * required. */
+ * wanted. */
 static bool shows(const cbx_params *given, const char **reason)
 {
     const point p = read_point(given);

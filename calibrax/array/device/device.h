@@ -116,7 +116,7 @@ typedef struct cbx_device_memory {
 CBX_API cbx_status cbx_devices_memory(cbx_ctx *ctx, const cbx_devices *d, const cbx_device *device,
                                       cbx_device_memory *out, cbx_err *err);
 
-/** What is required. */
+/** What is wanted. */
 typedef struct cbx_device_config {
     cbx_device_kind preferred;
     bool allow_fallback;    /* the CPU will do where no GPU can be had */
@@ -136,9 +136,9 @@ typedef struct cbx_device_choice {
     char warning[CBX_ERR_MESSAGE_SIZE]; /* then: why, one sentence; else "" */
 } cbx_device_choice;
 
-/** Chooses: the first GPU if one is required and here, else the CPU.
+/** Chooses: the first GPU if one is wanted and here, else the CPU.
  * @param out  written on success only
- * @return CBX_OK; CBX_EUNAVAILABLE (a GPU is required, none is here, no fallback; the message states why);
+ * @return CBX_OK; CBX_EUNAVAILABLE (a GPU is wanted, none is here, no fallback; the message states why);
  *         CBX_EINVAL (an invalid kind or fraction)
  * Allocates nothing.  Safe from any thread. */
 CBX_API cbx_status cbx_devices_choose(const cbx_devices *d, const cbx_device_config *config, cbx_device_choice *out,
@@ -158,7 +158,7 @@ CBX_API cbx_status cbx_ctx_device_config(cbx_ctx *ctx, cbx_device_config *out, c
 
 /** The device on which a context computes now: as cbx_devices_choose, and a GPU only if the
  * context's backend computes on one (CBX_BACKEND_GPU); where it does not, that counts as a GPU
- * that is not available.
+ * that cannot be had.
  * @return CBX_OK; CBX_EUNAVAILABLE; CBX_EINVAL; CBX_ENOMEM */
 CBX_API cbx_status cbx_ctx_device(cbx_ctx *ctx, cbx_device_choice *out, cbx_err *err);
 

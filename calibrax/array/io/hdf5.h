@@ -49,7 +49,7 @@ typedef struct cbx_h5_opts {
 
 /** @param opts  NULL: all defaults
  * @param out   the caller ends it with commit or close; must not outlive ctx
- * @return CBX_OK; CBX_EFORMAT (no HDF5 file, truncated); CBX_EINVAL (no regular file, struct_size
+ * @return CBX_OK; CBX_EFORMAT (no HDF5 file, cut short); CBX_EINVAL (no regular file, struct_size
  *         of another version); CBX_EUNAVAILABLE; the usual of file.h */
 CBX_API cbx_status cbx_h5_open(cbx_ctx *ctx, const char *path, cbx_h5_mode mode, const cbx_h5_opts *opts, cbx_h5 **out,
                                cbx_err *err);

@@ -55,7 +55,7 @@ CBX_API cbx_status cbx_png_write(cbx_ctx *ctx, const char *path, const cbx_array
  * transparent colours an alpha; values are not corrected for gamma.
  * @param max_bytes  refuse a file, or pixels, of more; 0: 1 GiB
  * @param out        as cbx_png_write takes it; (rows, columns) if there is one channel
- * @return CBX_OK; CBX_EFORMAT (no PNG, truncated, wrong checksum); CBX_EOVERFLOW; CBX_ENOMEM; the
+ * @return CBX_OK; CBX_EFORMAT (no PNG, cut short, wrong checksum); CBX_EOVERFLOW; CBX_ENOMEM; the
  *   usual of file.h */
 CBX_API cbx_status cbx_png_read(cbx_ctx *ctx, const char *path, uint64_t max_bytes, cbx_array **out, cbx_err *err);
 /** The same of len bytes at data. */

@@ -27,7 +27,7 @@ typedef struct cbx_npz_opts {
 /** Opens a regular file and reads its directory.
  * @param opts  NULL: all defaults
  * @param out   the caller closes it; must not outlive ctx
- * @return CBX_OK; CBX_EFORMAT (no archive, truncated, inconsistent, two members of one name);
+ * @return CBX_OK; CBX_EFORMAT (no archive, cut short, inconsistent, two members of one name);
  *         CBX_EUNAVAILABLE; CBX_EINVAL (no regular file, struct_size of another version); the usual
  *         of file.h */
 CBX_API cbx_status cbx_npz_open(cbx_ctx *ctx, const char *path, const cbx_npz_opts *opts, cbx_npz **out, cbx_err *err);
@@ -46,7 +46,7 @@ CBX_API const char *cbx_npz_name(const cbx_npz *z, size_t i);
  * converted (npy.h). What a member claims is believed only as far as it can be true: its size must
  * be that of its header and elements, at most max_array_bytes, and what deflate can pack into so
  * few bytes (1032 to 1); its checksum must be right.
- * @return CBX_OK; CBX_EOVERFLOW (larger than max_array_bytes); CBX_EFORMAT (truncated, lying size,
+ * @return CBX_OK; CBX_EOVERFLOW (larger than max_array_bytes); CBX_EFORMAT (cut short, lying size,
  *         wrong checksum, bad header); CBX_EUNSUPPORTED (encrypted, a method other than stored and
  *         deflated); CBX_EDTYPE; CBX_EINVAL (i past the last); CBX_EIO; CBX_ENOMEM */
 CBX_API cbx_status cbx_npz_read_at(cbx_npz *z, size_t i, cbx_array **out, cbx_err *err);

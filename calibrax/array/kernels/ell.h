@@ -56,7 +56,7 @@ CBX_API void cbx_ell_view(const struct cbx_ell *g, bool transposed, cbx_ell_prod
  * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, isa not available, ldb or ldc less than d,
  *         C overlapping what is read, memory that does not start at a multiple of its element's
  *         size, scaled of an algebra that cannot); CBX_EDTYPE; CBX_EOVERFLOW (more rows of B than
- *         32-bit indices reach, an operand larger than the address space)
+ *         32-bit indices reach, an operand larger than memory can be)
  * Allocates nothing.  Safe from any thread.  Since 0.1. */
 CBX_API cbx_status cbx_ell_product_run(const cbx_ell_product *p, cbx_err *err);
 

@@ -92,7 +92,7 @@ CBX_API cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_er
  * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, elements of C that coincide, C overlapping
  *         what is read, an operand that does not start at a multiple of its element's size,
  *         workspace too small or not aligned, isa not available, raw of an algebra without
- *         finalize); CBX_EDTYPE; CBX_EOVERFLOW (an operand larger than the address space)
+ *         finalize); CBX_EDTYPE; CBX_EOVERFLOW (an operand larger than memory can be)
  * Allocates nothing.  Safe from any thread.  Since 0.1. */
 CBX_API cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err);
 

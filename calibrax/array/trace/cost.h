@@ -15,7 +15,7 @@
  *   factors, solvers    by the formulas of LAPACK Working Note 41 and Golub & Van Loan, 4 times for complex numbers; FFT 5 n log2 n;
  *                       sort n ceil(log2 n) comparisons: CBX_COST_NOMINAL is set
  *   loops               body times trip count; a while_loop without values: once, and CBX_COST_LOWER_BOUND is set
- *   cond, switch        the branch taken; where only data can tell, the most expensive one, and CBX_COST_DEAREST is set
+ *   cond, switch        the branch taken; where only data can tell, the dearest one, and CBX_COST_DEAREST is set
  *   bytes               every operand once and every result once, each as dense; views (reshape, permute_dims, broadcast_to, slice) none
  * Work on integers and booleans is in int_op and not in flop.  Each primitive counts as one traversal of memory: a compiler that
  * fuses moves less, down to in_bytes + out_bytes.
@@ -32,7 +32,7 @@ CBX_BEGIN_DECLS
 enum {
     CBX_COST_NOMINAL = 1,     /* a part follows the formula of the usual algorithm */
     CBX_COST_LOWER_BOUND = 2, /* a part has no known number of rounds and was counted once */
-    CBX_COST_DEAREST = 4,     /* of branches that cost differently the most expensive was taken */
+    CBX_COST_DEAREST = 4,     /* of branches that cost differently the dearest was taken */
     CBX_COST_OVERFLOW = 8     /* a count passed 2^64 - 1 and stays there */
 };
 

@@ -241,7 +241,8 @@ static bool passed(const cbx_row *row, const cbx_row *other)
     if (!cbx_row_is_good(row)) return false;
     if (!row->fidelity_status) return !other || !other->fidelity_status;
     return !strcmp(row->fidelity_status, "ok") && !row->mismatched && (row->checks || !other || !other->checks) &&
-           (isnan(row->rel_to_tol) ? !other || isnan(other->rel_to_tol) : row->rel_to_tol >= 0 && row->rel_to_tol <= 1);
+           (isnan(row->rel_to_tol) ? !other || isnan(other->rel_to_tol)
+                                   : row->rel_to_tol >= 0 && row->rel_to_tol <= 1);
 }
 
 /* Whether the metric of `row` is laid before the engine; one that only this row has is then dropped or new. */
@@ -440,7 +441,7 @@ static void describe_apart(gate *g)
              now);
 }
 
-/* A table against itself: it is no evidence, which the engine reports. */
+/* A table against itself: it proves nothing, which the engine reports. */
 static bool all_the_same(const gate *g)
 {
     for (size_t i = 0; i < g->now.n; i++)

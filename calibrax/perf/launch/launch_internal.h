@@ -12,7 +12,7 @@
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/perf/launch/talk.h"
 
-/* What something took: by the clock, waits for a CPU subtracted, and of CPU time in the worker's whole process tree, which waits do not touch. */
+/* What something took: by the clock, waits for a CPU taken off, and of CPU time in the worker's whole process tree, which waits do not touch. */
 typedef struct cbx__cost {
     double wall_ns, cpu_ns;
 } cbx__cost;
@@ -86,7 +86,7 @@ bool cbx__run_send_unseen(cbx__run *x);
 /** The call, and its outputs.  @param io  &x->unseen, which keeps the minimum, or &x->known, the maximum */
 bool cbx__run_probe_call(cbx__run *x, cbx__cost *io);
 /** After a call and its outputs: fetches them again, which is writing alone.
- * @param outer, cpu  [ns] of the epoch of that call, waits for a CPU subtracted; CPU time in it */
+ * @param outer, cpu  [ns] of the epoch of that call, waits for a CPU taken off; CPU time in it */
 bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu, cbx__cost *io);
 /** Before timed epochs, which may be made again. */
 void cbx__run_forget_readings(cbx__run *x);

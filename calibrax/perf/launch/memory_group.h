@@ -30,7 +30,7 @@ typedef struct cbx__memory_group {
 bool cbx__memory_group_base(const char *root, char *base, char *why);
 /* Makes a group with a limit below base and puts a process into it, with all that it will start.  False: it could not. */
 bool cbx__memory_group_open(const char *base, pid_t pid, uint64_t limit_bytes, cbx__memory_group *out);
-/* Processes of the group that the kernel ended for lack of memory (oom_kill of memory.events); 0: none, or unknown. */
+/* Processes of the group that the kernel ended for want of memory (oom_kill of memory.events); 0: none, or unknown. */
 uint64_t cbx__memory_group_kills(const cbx__memory_group *g);
 /* Most memory that the group had, in bytes; 0: unknown. */
 uint64_t cbx__memory_group_peak(const cbx__memory_group *g);

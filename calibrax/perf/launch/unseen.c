@@ -239,7 +239,7 @@ static verdict judge_call(const cbx__run *x, double claim)
     return by_both(x, wall, judge_one(x, share, x->unseen.cpu_ns, x->known.cpu_ns, cpu_of_call(x)));
 }
 
-/* Work that is put off till the outputs are required, in epochs of many calls. */
+/* Work that is put off till the outputs are wanted, in epochs of many calls. */
 static verdict judge_late(const cbx__run *x, double claim)
 {
     const cbx__cost writing = allowed_writing(x, x->again);

@@ -1,5 +1,5 @@
 /**
- * The worker's side: what a program calls to run native baselines for a parent that follows PROTOCOL.md.
+ * The worker's side: what a program calls to run native baselines for a parent that speaks PROTOCOL.md.
  *
  * nperf-worker is this function and a list of cases; the author of a plug-in builds one with a list of his own and lets
  * NPERF_WORKER name it.

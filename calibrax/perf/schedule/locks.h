@@ -2,7 +2,7 @@
  * Locks of cores and devices for the whole machine, and those that whoever started this process holds for it.  Internal to perf.
  *
  * Locks are files of cbx_lock_dir: "cpu-N.lock" for the core with lowest CPU N, "device-ID.lock" for a device.  A process that was started
- * under such a lock (by a command of `nperf exec`, say) has it too: it would wait for its own parent forever.  NPERF_LOCKS lists
+ * under such a lock (by a command of `nperf exec`, say) has it too: it would wait for its own parent for ever.  NPERF_LOCKS lists
  * them as "FD:PID:NAME" words, and each is verified: the descriptor must be of that file and hold its lock, or, where
  * a program between has closed it, the process must be an ancestor of ours that holds the lock.
  *

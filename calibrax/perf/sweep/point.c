@@ -334,7 +334,7 @@ static cbx_status learn(cbx_ctx *ctx, cbx__session *s, cbx__point *p, double spe
     return st ? st : cbx__stopping_look(ctx, s, p, err);
 }
 
-/* The number of rounds is a plan, the budget a promise; what an interval needs is made anyway. */
+/* The number of rounds is a plan, the budget a promise; what an interval needs is made all the same. */
 static bool budget_is_spent(const cbx__point *p, double spent_s, double on_rounds_s)
 {
     double round = on_rounds_s / (double)(p->rounds ? p->rounds : 1);

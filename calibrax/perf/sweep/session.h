@@ -82,9 +82,9 @@ typedef struct cbx__point {
 
 void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts);
 void cbx__session_clear(cbx__session *s);
-/** Reads the machine, its probe and the worker's content; what is not available is left out. */
+/** Reads the machine, its probe and the worker's content; what cannot be had is left out. */
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s);
-/** The policy of all launches.  @return CBX_EUNAVAILABLE: it is required, and is not available; CBX_EINVAL */
+/** The policy of all launches.  @return CBX_EUNAVAILABLE: it is required, and cannot be had; CBX_EINVAL */
 cbx_status cbx__session_confine(cbx_ctx *ctx, cbx__session *s, cbx_err *err);
 bool cbx__session_stopped(const cbx__session *s);
 /** Sleeps; a stop ends it. */

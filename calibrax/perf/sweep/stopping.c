@@ -135,7 +135,7 @@ static void look_at_references(look *k)
         bool compared;
         if (!cbx__attempt_alive(a) || !is_reference(k, a) || is_needed(k, a, &compared)) continue;
         why = median_is_enough(k, a);
-        /* where verdicts are all that is required, those of the others are it */
+        /* where verdicts are all that is wanted, those of the others are it */
         settle(k, a, why ? why : k->s->goal.decide && compared ? "verdict" : NULL);
     }
 }

@@ -2,7 +2,7 @@
  * When a point needs no more launches.  Internal to perf.
  *
  * Without a goal every attempt is launched as often as asked.  With one, the rounds are looked at 11, 16, 24 ... times (looks.h); at a look an
- * attempt ends whose interval is narrow enough or, if that is required, whose verdict is decided, and is launched no more; the reference
+ * attempt ends whose interval is narrow enough or, if that is wanted, whose verdict is decided, and is launched no more; the reference
  * goes on while others need it.  The intervals of all looks hold together, so the level of a row holds although the launches were watched.
  * Rows record why their launches ended (`stopped_because`):
  *

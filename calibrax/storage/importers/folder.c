@@ -79,7 +79,7 @@ static bool is_asv_result(const char *name)
 
 static bool is_criterion(const char *path) { return cbx__ends_with(path, "/new/benchmark.json"); }
 
-/* Keeps only the files that are required; false: none is, and all are kept. */
+/* Keeps only the files that are wanted; false: none is, and all are kept. */
 static bool keep_files(walk *w, bool (*wanted)(const char *name))
 {
     size_t n = 0, all = w->files.n;

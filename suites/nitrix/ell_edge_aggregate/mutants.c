@@ -99,7 +99,7 @@ static void run_bf16(void *plan)
     }
 }
 
-/* --- the first answer forever --- */
+/* --- the first answer for ever --- */
 
 static void run_stale(void *plan) { cbx__suite_run_stale(plan, cbx__ea_run_once); }
 

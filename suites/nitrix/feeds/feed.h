@@ -19,7 +19,7 @@ typedef struct cbx_bundle_opts {
     uint32_t struct_size;
     const char *case_name; /* required */
     const char *point;     /* JSON; NULL: the representative one */
-    const char *machine;   /* fingerprint or a unique prefix of an id; NULL: that of the newest row */
+    const char *machine;   /* fingerprint or the beginning of one; NULL: that of the newest row */
 } cbx_bundle_opts;
 #define CBX_BUNDLE_OPTS_INIT                                                                                           \
     {                                                                                                                  \

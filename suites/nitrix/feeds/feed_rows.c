@@ -78,7 +78,7 @@ static cbx_status select_case(cbx_arena *arena, const cbx_rows *rows, const cbx_
     return CBX_OK;
 }
 
-/* Keeps the rows at the point that is required, else at the representative one. */
+/* Keeps the rows at the point that is wanted, else at the representative one. */
 static cbx_status select_point(cbx_arena *arena, const cbx__feed_want *w, cbx__feed_rows *f, cbx_err *err)
 {
     const char *first = NULL;

@@ -27,7 +27,7 @@ static bool supports_drop(const cbx_params *params, const char **reason)
 {
     const cbx__sm_point p = cbx__sm_read(params);
     *reason = NULL;
-    /* one boolean term decides (ln 2 / 2) / k of all elements of C: eight or more are required */
+    /* one boolean term decides (ln 2 / 2) / k of all elements of C: eight or more are wanted */
     return p.k > 0 && (p.dtype != CBX_BOOL || p.m * p.n >= 24 * p.k);
 }
 static cbx_status prepare_drop(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
