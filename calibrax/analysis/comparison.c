@@ -260,7 +260,7 @@ static cbx_status write_remarks(const work *w, cbx_err *err)
     if (!c->remarks) return cbx_fail_nomem(err, "remarks");
     if (t.compared)
         add(c, 1,
-            cbx_arena_printf(a, "speed-ups are over '%s', whose absolute values are in the table",
+            cbx_arena_printf(a, "speed-ups refer to '%s', whose absolute values are in the table",
                              cbx_comparison_label(c, c->reference)));
     if (t.missing)
         add(c, 2,
@@ -319,7 +319,7 @@ static cbx_status build(work *w, cbx_err *err)
     while (w->o.reference && c->reference < c->nlabels &&
            strcmp(cbx_comparison_label(c, c->reference), w->o.reference) != 0)
         c->reference++;
-    if (c->reference == c->nlabels) return cbx_fail(err, CBX_EINVAL, "no competitor is called '%s'", w->o.reference);
+    if (c->reference == c->nlabels) return cbx_fail(err, CBX_EINVAL, "unknown competitor '%s'", w->o.reference);
     cbx_rank_cell *found = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*found));
     c->rows = cbx_arena_calloc(&c->arena, c->nrows, sizeof(*c->rows));
     if (!found || !c->rows) return cbx_fail_nomem(err, "a comparison");
@@ -342,7 +342,7 @@ cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const
         for (size_t k = 0; !st && k < i; k++) {
             const char *name = labels ? labels[i] : cbx_run_id(runs[i]);
             if (!strcmp(name, labels ? labels[k] : cbx_run_id(runs[k])))
-                st = cbx_fail(err, CBX_EINVAL, "two runs are called '%s'", name);
+                st = cbx_fail(err, CBX_EINVAL, "two runs have the name '%s'", name);
         }
     if (st) return st;
     w.c = cbx_mem_zalloc(al, sizeof(*w.c));

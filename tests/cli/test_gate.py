@@ -164,7 +164,7 @@ def nothing_in_common(p):
     one_sentence(done, "none.jsonl")
     one_sentence(p.run("gate", expect=2), "'--baseline' is missing")
     one_sentence(gate(p, [row(0)], [row(1)], "--min", "0.9", expect=2), "below 1")
-    one_sentence(gate(p, [row(0)], [row(1)], "--level", "2", expect=2), "level 2")
+    one_sentence(gate(p, [row(0)], [row(1)], "--level", "2", expect=2), "got 2")
 
 
 def foreign_rows(p):
