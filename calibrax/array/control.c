@@ -35,7 +35,8 @@ static cbx_status carry_check(const char *what, const cbx_fn *body, size_t i, co
     cbx_status st = differ_check(in, out);
 
     if (!st) return CBX_OK;
-    return cbx_fail(err, st, "value %zu carried by '%s' is %s before '%s' and %s after it: it must stay as it is", i,
+    return cbx_fail(err, st,
+                    "value %zu carried by '%s' is %s before '%s' and %s after it: dtype and shape must not change", i,
                     what, cbx_array_desc_text(in, a, sizeof a), body->name, cbx_array_desc_text(out, b, sizeof b));
 }
 
@@ -117,8 +118,7 @@ static cbx_status scan_length(size_t nxs, cbx_array *const *xs, size_t *length, 
 
     for (size_t i = 0; i < nxs; i++) {
         const cbx_array_desc *d = cbx_array_get_desc(xs[i]);
-        if (d->ndim == 0)
-            return cbx_fail(err, CBX_EINVAL, "xs %zu of 'scan' is a scalar: it has no axis to walk along", i);
+        if (d->ndim == 0) return cbx_fail(err, CBX_EINVAL, "xs %zu of 'scan' is a scalar: it has no axis to scan", i);
         if (*length == CBX_LENGTH_OF_XS) *length = d->shape[0];
         if (d->shape[0] != *length)
             return cbx_fail(err, CBX_ESHAPE, "xs %zu of 'scan' is %s, but there are %zu steps", i,
@@ -230,7 +230,7 @@ cbx_status cbx_while_loop(cbx_ctx *ctx, const cbx_fn *test, const cbx_fn *body, 
     for (size_t i = 0; i < n; i++) d[i] = init[i]->desc;
     st = flow_trace(&w, CBX__WHILE_TEST, test, d, &err);
     if (!st && cbx__graph_out(w.graph[0], 0)->ndim != 0)
-        st = cbx_fail(&err, CBX_ESHAPE, "'%s' of 'while_loop' gives %s, it must give a scalar", test->name,
+        st = cbx_fail(&err, CBX_ESHAPE, "'%s' of 'while_loop' returns %s, it must return a scalar", test->name,
                       cbx_array_desc_text(cbx__graph_out(w.graph[0], 0), text, sizeof text));
     if (!st) st = flow_trace(&w, CBX__WHILE_BODY, body, d, &err);
     for (size_t i = 0; !st && i < n; i++) st = carry_check(what, body, i, &d[i], cbx__graph_out(w.graph[1], i), &err);
@@ -246,12 +246,12 @@ static cbx_status branches_check(const char *what, const cbx_array *index, size_
 {
     cbx_status st = CBX_OK;
 
-    if (n == 0) return cbx_fail(err, CBX_EINVAL, "'%s' of no branches", what);
+    if (n == 0) return cbx_fail(err, CBX_EINVAL, "'%s' needs at least one branch", what);
     st = cbx__fn_check(what, branches[0], err);
     for (size_t i = 0; !st && i < n; i++) st = body_check(what, branches[i], nin, branches[0]->nout, false, err);
     if (!st) st = cbx__operands_check(what, 1, (cbx_array *const[]){ (cbx_array *)(uintptr_t)index }, err);
     if (!st && index->desc.ndim != 0)
-        st = cbx_fail(err, CBX_ESHAPE, "'%s' chooses by a scalar, not by an array of %d axes", what, index->desc.ndim);
+        st = cbx_fail(err, CBX_ESHAPE, "'%s' selects by a scalar, not by an array of %d axes", what, index->desc.ndim);
     return st ? st : cbx__operands_check(what, nin, in, err);
 }
 

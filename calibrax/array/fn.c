@@ -88,8 +88,8 @@ static cbx_status counts_check(const cbx_fn *f, size_t nin, size_t nout, cbx_err
     cbx_status st = cbx__fn_check("fn_call", f, err);
 
     if (st || (nin == f->nin && nout == f->nout)) return st;
-    return cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands and gives %zu results, not %zu and %zu", f->name, f->nin,
-                    f->nout, nin, nout);
+    return cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands and returns %zu results, not %zu and %zu", f->name,
+                    f->nin, f->nout, nin, nout);
 }
 
 cbx_status cbx__results_init(cbx__results *r, cbx_ctx *ctx, size_t n, cbx_err *err)

@@ -636,7 +636,7 @@ static cbx_status check_dtypes(const primitive *row, const operands *o, cbx_dtyp
             break;
         case 'x':
             if (!(row->info.dtypes & (1u << t)))
-                return cbx_fail(err, CBX_EDTYPE, "'%s' takes no %s", o->name, cbx_dtype_name(t));
+                return cbx_fail(err, CBX_EDTYPE, "'%s' does not take %s", o->name, cbx_dtype_name(t));
             if (*common == CBX_DTYPE_COUNT) *common = t;
             if (t != *common)
                 return cbx_fail(err, CBX_EDTYPE, "'%s' takes one dtype, not %s with %s", o->name,
@@ -658,9 +658,9 @@ static cbx_status result_dtype(char how, const operands *o, cbx_dtype x, cbx_dty
     case 's': *out = x; return CBX_OK;
     default: *out = o->attrs->dtype;
     }
-    if (cbx_dtype_size(*out) == 0) return cbx_fail(err, CBX_EDTYPE, "'%s' has no dtype %d", o->name, (int)*out);
+    if (cbx_dtype_size(*out) == 0) return cbx_fail(err, CBX_EDTYPE, "'%s': unknown dtype %d", o->name, (int)*out);
     if (how == 'w' && (*out == CBX_BOOL || cbx_dtype_kind(*out) < cbx_dtype_kind(x)))
-        return cbx_fail(err, CBX_EDTYPE, "'%s' of %s has no result of %s", o->name, cbx_dtype_name(x),
+        return cbx_fail(err, CBX_EDTYPE, "'%s' of %s cannot have a result of %s", o->name, cbx_dtype_name(x),
                         cbx_dtype_name(*out));
     return CBX_OK;
 }

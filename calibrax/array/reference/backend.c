@@ -15,7 +15,7 @@ static cbx_status run_loop(const cbx_call *call, cbx__loop loop, cbx_array **out
     cbx__strided op[CBX__OPERANDS_MAX];
     cbx_status st;
 
-    if (!loop) return cbx_fail(err, CBX_EINTERNAL, "'%s' has no loop for its dtype", cbx_prim_name(call->prim));
+    if (!loop) return cbx_fail(err, CBX_EINTERNAL, "'%s' is not implemented for its dtype", cbx_prim_name(call->prim));
     st = cbx_array_create(call->ctx, call->results, out, err);
     if (st) return st;
     for (size_t i = 0; i < call->nin; i++) flags &= call->in[i]->flags;
