@@ -21,6 +21,22 @@ cbx_status cbx__ell_check_size(size_t rows, size_t cols, size_t width, cbx_err *
     return CBX_OK;
 }
 
+static void ell_free(cbx_object *o)
+{
+    cbx_ell *g = (cbx_ell *)(void *)o;
+    const cbx_allocator al = g->al;
+    const size_t e = g->edges ? g->edges : 1;
+
+    cbx_mem_free(&al, g->start, (g->rows + 1) * sizeof *g->start);
+    cbx_mem_free(&al, g->t_start, (g->cols + 1) * sizeof *g->t_start);
+    cbx_mem_free(&al, g->index, e * sizeof *g->index);
+    cbx_mem_free(&al, g->t_index, e * sizeof *g->t_index);
+    cbx_mem_free(&al, g->place, e * sizeof *g->place);
+    cbx_mem_free(&al, g->t_place, e * sizeof *g->t_place);
+    cbx_mem_free(&al, g->entry, g->entries * sizeof *g->entry);
+    cbx_mem_free(&al, g, sizeof *g);
+}
+
 static cbx_status make(cbx_ctx *ctx, size_t rows, size_t cols, size_t width, size_t edges, bool full, size_t entries,
                        cbx_ell **out, cbx_err *err)
 {
@@ -29,7 +45,14 @@ static cbx_status make(cbx_ctx *ctx, size_t rows, size_t cols, size_t width, siz
     const size_t e = edges ? edges : 1;
 
     if (!g) return cbx_fail(err, CBX_ENOMEM, "no memory for a graph");
-    *g = (cbx_ell){ .al = *al, .rows = rows, .cols = cols, .width = width, .edges = edges, .entries = entries };
+    *g = (cbx_ell){ .object.free = ell_free,
+                    .al = *al,
+                    .rows = rows,
+                    .cols = cols,
+                    .width = width,
+                    .edges = edges,
+                    .entries = entries };
+    atomic_init(&g->object.refs, 1);
     g->start = cbx_mem_calloc(al, rows + 1, sizeof *g->start);
     g->t_start = cbx_mem_calloc(al, cols + 1, sizeof *g->t_start);
     g->index = cbx_mem_calloc(al, e, sizeof *g->index);
@@ -48,17 +71,7 @@ static cbx_status make(cbx_ctx *ctx, size_t rows, size_t cols, size_t width, siz
 
 void cbx_ell_free(cbx_ell *g)
 {
-    if (!g) return;
-    const cbx_allocator al = g->al;
-    const size_t e = g->edges ? g->edges : 1;
-    cbx_mem_free(&al, g->start, (g->rows + 1) * sizeof *g->start);
-    cbx_mem_free(&al, g->t_start, (g->cols + 1) * sizeof *g->t_start);
-    cbx_mem_free(&al, g->index, e * sizeof *g->index);
-    cbx_mem_free(&al, g->t_index, e * sizeof *g->t_index);
-    cbx_mem_free(&al, g->place, e * sizeof *g->place);
-    cbx_mem_free(&al, g->t_place, e * sizeof *g->t_place);
-    cbx_mem_free(&al, g->entry, g->entries * sizeof *g->entry);
-    cbx_mem_free(&al, g, sizeof *g);
+    if (g) cbx__object_unref(&g->object);
 }
 
 /* Edges by column from edges by row: counted, summed, dealt; t_start ends where the next column's edges begin. */

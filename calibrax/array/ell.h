@@ -11,8 +11,11 @@
  * threads.  Values are arrays (rows, width) of their own; what lies at a place that is no edge is never read, neither the value
  * nor a row of B, so that padding cannot leak a NaN or an infinity, over any algebra.
  *
- * A graph never changes: any number of threads may use one.  The functions of arrays are as those of ops.h: results belong to the
- * scope, failures travel; operands need data (CBX_EINVAL of abstract ones) and one dtype that the algebra takes (CBX_EDTYPE).
+ * A graph never changes and is shared by counting: any number of threads may use one, and what is traced with it keeps it.  The
+ * functions of arrays are as those of ops.h: results belong to the scope, failures travel; operands have one dtype that the algebra takes
+ * (CBX_EDTYPE).  They are traced, derived and batched as the others; second derivatives exist of real products and weights, of max-plus and
+ * min-plus products, and of softmax, else CBX_EUNSUPPORTED; so are first ones of algebras given by functions.  Functions of an edge are
+ * derived by their own vjp (reverse mode) and jvp (forward mode), once.
  * Algebras, rules and accuracy: kernels/semiring.h and kernels/ell.h, where the product of plain memory is.
  */
 #ifndef CALIBRAX_ARRAY_ELL_H
@@ -52,7 +55,7 @@ CBX_API cbx_status cbx_ell_from_csr(cbx_ctx *ctx, size_t rows, size_t cols, cons
 /** From n entries (row[e], col[e]) in any order; those of a row keep theirs, and pairs that come twice are two edges. */
 CBX_API cbx_status cbx_ell_from_coo(cbx_ctx *ctx, size_t rows, size_t cols, size_t n, const int32_t *row,
                                     const int32_t *col, cbx_ell **out, cbx_err *err);
-/** NULL is fine. */
+/** Drops the caller's reference; the last one, also of a traced function, ends the graph.  NULL is fine. */
 CBX_API void cbx_ell_free(cbx_ell *g);
 
 CBX_API size_t cbx_ell_rows(const cbx_ell *g);
@@ -131,7 +134,8 @@ typedef struct cbx_ell_edge {
     const void *attr;       /* of the edge; NULL without them */
 } cbx_ell_edge;
 
-/** A function of an edge and its derivative.  Called from several threads at a time. */
+/** A function of an edge and its derivative.  Called from several threads at a time.  Copied; user and the code must outlive what is traced
+ *  with them. */
 typedef struct cbx_ell_edge_functions {
     uint32_t struct_size;
     size_t d_out;

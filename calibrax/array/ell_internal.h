@@ -1,14 +1,15 @@
 /*
- * Inside the ELL functions: the graph, and operands made ready.
+ * Inside the library: the graph of ELL products, and how operations on it have it.
  */
 #ifndef CALIBRAX_ARRAY_ELL_INTERNAL_H
 #define CALIBRAX_ARRAY_ELL_INTERNAL_H
 
-#include "calibrax/array/ell.h"
+#include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/ell_isa.h"
 
 /* Edges by row, places ascending; and by column, rows ascending, then places. */
 struct cbx_ell {
+    cbx_object object; /* first: attributes of operations point to it */
     cbx_allocator al;
     size_t rows, cols, width, edges, entries;
     size_t *start, *t_start;   /* rows + 1, cols + 1 */
@@ -20,18 +21,17 @@ struct cbx_ell {
 /** Counts edges, rows and columns; a failure states what is too large. */
 cbx_status cbx__ell_check_size(size_t rows, size_t cols, size_t width, cbx_err *err);
 
-/**
- * An operand (lead, last) dense in memory, held by the scope; NULL with a failure recorded.  dtype: that it must have; columns:
- * lengths of its axes.
- */
-const void *cbx__ell_operand(cbx_ctx *ctx, const char *name, const char *what, const cbx_array *x, cbx_dtype dtype,
-                             int ndim, const size_t *shape);
-/** A derivative over g, or over its transpose, without operands; and the threads that are worth their start for it, d set. */
-cbx__ell_grad cbx__ell_grad_of(const cbx_ell *g, bool transposed, cbx_algebra algebra);
-int cbx__ell_grad_threads(const cbx__ell_grad *q);
-/** New array (rows, columns) in the scope; failed without memory. */
-cbx_array *cbx__ell_result(cbx_ctx *ctx, cbx_dtype dtype, int ndim, const size_t *shape);
-/** New values (rows, width), to be written at every edge: 0 at places without one. */
-cbx_array *cbx__ell_values(cbx_ctx *ctx, const cbx_ell *g, cbx_dtype dtype);
+/** Of axis of the attributes of ELL_MATMUL and its derivatives, or'ed. */
+enum {
+    CBX__ELL_TRANSPOSED = 1, /* the transposed matrix */
+    CBX__ELL_SCALED = 2      /* terms are values * b: aggregation */
+};
+
+/** Operands of ELL_EDGE, in this order; axis of its attributes has a bit, 1 << role, of each that is given. */
+enum { CBX__X_ROW, CBX__X_COL, CBX__ATTR, CBX__EDGE_OPERANDS };
+
+/** False, with a failure recorded, unless x is of a dtype and shape.  what: its name in the sentence. */
+bool cbx__ell_expect(cbx_ctx *ctx, const char *name, const char *what, const cbx_array *x, cbx_dtype dtype, int ndim,
+                     const size_t *shape);
 
 #endif

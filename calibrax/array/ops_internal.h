@@ -44,20 +44,12 @@ typedef struct cbx__product {
     cbx_prim prim;
     const cbx_attrs *attrs;
     cbx_dtype dtype;
-    const cbx_semiring *semiring; /* of apply */
-    cbx_array *(*apply)(cbx_ctx *ctx, const struct cbx__product *how,
-                        const cbx_array *const in[2]); /* NULL: the primitive */
 } cbx__product;
 /** Attributes of a convolution and the dtype that its operands meet in; false, with a failure recorded. */
 bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
                      const cbx_conv_options *options, cbx_attrs *attrs, cbx_dtype *dtype);
 /** (..., lengths, channels) with n lengths as (batch, lengths, channels). */
 cbx_array *cbx__conv_images(cbx_ctx *ctx, const cbx_array *x, int n);
-/** What the derivatives of products and convolutions share: whether the algebra has any and the operands are of one float type and have data
- *  (false: with a failure recorded), whether x has a shape, and two results that failed. */
-bool cbx__check_derivative(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in);
-bool cbx__same_shape(const cbx_array *x, int ndim, const size_t *shape);
-void cbx__fail_both(cbx_array *d[2]);
 cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_array *a, const cbx_array *b);
 /** |x|^2 in the real dtype. */
 cbx_array *cbx__norm_square(cbx_ctx *ctx, const cbx_array *x);

@@ -62,7 +62,7 @@ cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_
                            cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb));
     for (int i = 0; i < n; i++) batch *= lead[i];
     for (int i = 0; i < 2; i++) in[i] = stack_of(ctx, in[i], n, lead, batch);
-    r = how->apply ? how->apply(ctx, how, in) : cbx_apply(ctx, how->prim, 2, in, how->attrs);
+    r = cbx_apply(ctx, how->prim, 2, in, how->attrs);
     if (cbx_array_is_failed(r)) return cbx__tidy(ctx, mark, r);
     if (!row) lead[n++] = r->desc.shape[1];
     if (!column) lead[n++] = r->desc.shape[2];

@@ -1,14 +1,14 @@
 /*
- * Products and convolutions over an algebra, in terms of their primitives; an algebra given by functions has none and is run at once.
+ * Products and convolutions over an algebra, in terms of their primitives.
  */
 #include "calibrax/array/semiring.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/ops_internal.h"
-#include "calibrax/array/reference/reference.h"
 
 /* dtype in which two operands meet under an algebra; CBX_DTYPE_COUNT, with a failure recorded, if they cannot. */
 static cbx_dtype meeting_dtype(cbx_ctx *ctx, const char *name, const cbx_semiring *s, const cbx_array *a,
@@ -36,43 +36,24 @@ static bool usable(cbx_ctx *ctx, const char *name, const cbx_semiring *s, const 
     return false;
 }
 
-/* An algebra given by functions is no primitive, so it leaves no trace. */
-static bool refused_without_data(cbx_ctx *ctx, const char *name, const cbx_semiring *s, const cbx_array *const in[2])
-{
-    if (!((in[0]->flags | in[1]->flags) & CBX__ABSTRACT)) return false;
-    cbx__refuse(ctx, CBX_EINVAL, "'%s' over '%s', given by functions, needs data: it cannot be traced", name, s->name);
-    return true;
-}
-
 /* ---- matrices ---- */
-
-static cbx_array *by_functions(cbx_ctx *ctx, const cbx__product *how, const cbx_array *const in[2])
-{
-    const cbx_array_desc result = { how->dtype,
-                                    3,
-                                    { in[0]->desc.shape[0], in[0]->desc.shape[1], in[1]->desc.shape[2] } };
-    cbx_array *out = NULL;
-
-    if (refused_without_data(ctx, how->name, how->semiring, in)) return cbx__array_failed();
-    if (cbx__ref_semiring_stack(ctx, how->semiring, false, in[0], in[1], &result, &out, cbx__sticky(ctx)))
-        return cbx__array_failed();
-    return cbx_scope_hold(ctx, out);
-}
 
 static cbx_array *product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_semiring *s, bool raw)
 {
     const cbx_array *in[2] = { a, b };
-    const cbx_attrs attrs = { .mode = s && !s->functions ? (int)s->id : 0, .keep = raw };
+    cbx_attrs attrs = { .keep = raw };
     cbx__product how = { "semiring_matmul", CBX_PRIM_SEMIRING_MATMUL, &attrs, CBX_F64 };
+    cbx_array *c;
 
     if (!usable(ctx, how.name, s, in)) return cbx__array_failed();
     if (raw && (s->functions || !cbx__traits_of[s->id].has_raw))
         return cbx__refuse(ctx, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has one", s->name);
     how.dtype = meeting_dtype(ctx, how.name, s, a, b);
     if (how.dtype == CBX_DTYPE_COUNT) return cbx__array_failed();
-    how.semiring = s;
-    if (s->functions) how.apply = by_functions;
-    return cbx__matrix_product(ctx, &how, a, b);
+    if (cbx__algebra_put(ctx, s, NULL, NULL, &attrs, cbx__sticky(ctx))) return cbx__array_failed();
+    c = cbx__matrix_product(ctx, &how, a, b);
+    cbx__object_unref(attrs.object);
+    return c;
 }
 
 cbx_array *cbx_semiring_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_semiring *s)
@@ -190,7 +171,7 @@ bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const
         return false;
     }
     *dtype = meeting_dtype(ctx, "semiring_conv", s, x, w);
-    *attrs = (cbx_attrs){ .mode = s->functions ? 0 : (int)s->id, .ndim = n, .naxes = n };
+    *attrs = (cbx_attrs){ .mode = s->functions ? CBX__OF_OBJECT : (int)s->id, .ndim = n, .naxes = n };
     for (int i = 0; i < n; i++)
         if (!slide(ctx, o, i, x->desc.shape[x->desc.ndim - 1 - n + i], w->desc.shape[i], attrs)) return false;
     return *dtype != CBX_DTYPE_COUNT;
@@ -206,22 +187,6 @@ cbx_array *cbx__conv_images(cbx_ctx *ctx, const cbx_array *x, int n)
     return cbx__reshaped(ctx, x, n + 2, shape);
 }
 
-/* An algebra given by functions has no primitive: run at once. */
-static cbx_array *conv_by_functions(cbx_ctx *ctx, const cbx_semiring *s, const cbx_array *const in[2],
-                                    const cbx_attrs *attrs)
-{
-    const int n = attrs->ndim;
-    cbx_array_desc result = { s->functions->dtype, n + 2, { 0 } };
-    cbx_array *y = NULL;
-
-    if (cbx_array_is_failed(in[0]) || refused_without_data(ctx, "semiring_conv", s, in)) return cbx__array_failed();
-    result.shape[0] = in[0]->desc.shape[0];
-    memcpy(result.shape + 1, attrs->shape, (size_t)n * sizeof *attrs->shape);
-    result.shape[n + 1] = in[1]->desc.shape[n + 1];
-    if (cbx__ref_run_conv(ctx, s, attrs, in, &result, &y, cbx__sticky(ctx))) return cbx__array_failed();
-    return cbx_scope_hold(ctx, y);
-}
-
 cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
                              const cbx_conv_options *options)
 {
@@ -232,10 +197,13 @@ cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
     if (!cbx__conv_attrs(ctx, x, w, s, options, &attrs, &t)) return cbx__array_failed();
     const int n = attrs.ndim, lead = x->desc.ndim - 1 - n;
     const cbx_array *in[2] = { cbx__conv_images(ctx, cbx__as(ctx, x, t), n), cbx__as(ctx, w, t) };
-    cbx_array *y = s->functions ? conv_by_functions(ctx, s, in, &attrs)
-                                : cbx_apply(ctx, CBX_PRIM_SEMIRING_CONV, 2, in, &attrs);
     size_t shape[CBX_MAX_RANK];
+    cbx_array *y;
 
+    if (cbx__algebra_put(ctx, s, NULL, NULL, &attrs, cbx__sticky(ctx)))
+        return cbx__tidy(ctx, mark, cbx__array_failed());
+    y = cbx_apply(ctx, CBX_PRIM_SEMIRING_CONV, 2, in, &attrs);
+    cbx__object_unref(attrs.object);
     if (cbx_array_is_failed(y)) return cbx__tidy(ctx, mark, y);
     memcpy(shape, x->desc.shape, (size_t)lead * sizeof *shape);
     memcpy(shape + lead, y->desc.shape + 1, (size_t)(n + 1) * sizeof *shape);

@@ -7,45 +7,21 @@
 #include <string.h>
 
 #include "calibrax/array/internal.h"
-#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/object.h"
+#include "calibrax/array/primitive_rules.h"
 #include "calibrax/base/table.h"
 
-typedef struct operands {
-    const char *name;
-    size_t n;
-    const cbx_array_desc *const *d;
-    const cbx_attrs *attrs;
-} operands;
+typedef cbx__operands operands;
+typedef cbx__shape_rule shape_rule;
 
-static inline const char *text_of(const cbx_array_desc *d, char buf[160]) { return cbx_array_desc_text(d, buf, 160); }
-
-static inline void set_shape(cbx_array_desc *out, int ndim, const size_t *shape)
-{
-    out->ndim = ndim;
-    for (int i = 0; i < ndim; i++) out->shape[i] = shape[i];
-}
-
-/* A rule writes rank and shape of each result, not its dtype; operand count and dtypes have been checked. */
 #define RULE(name) static cbx_status rule_##name(const operands *o, cbx_array_desc *out, cbx_err *err)
 
 /* ---- elements, axes, indices, reductions ---- */
-
-static bool same_shape(const cbx_array_desc *a, const cbx_array_desc *b)
-{
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
-}
 
 static cbx_status check_axis(const operands *o, int axis, int ndim, cbx_err *err)
 {
     if (axis >= 0 && axis < ndim) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is outside 0..%d", axis, o->name, ndim - 1);
-}
-
-static cbx_status differ(const operands *o, const cbx_array_desc *a, const cbx_array_desc *b, cbx_err *err)
-{
-    char ta[160], tb[160];
-    return cbx_fail(err, CBX_ESHAPE, "'%s' cannot join %s with %s", o->name, text_of(a, ta), text_of(b, tb));
 }
 
 RULE(same)
@@ -317,61 +293,12 @@ RULE(ranked)
     return st;
 }
 
-/* ---- products and convolutions ---- */
+/* ---- products, convolutions, graphs: primitive_products.c ---- */
 
-/* (b, m, k) by (b, k, n) is (b, m, n). */
-RULE(matmul)
-{
-    const cbx_array_desc *a = o->d[0], *b = o->d[1];
-
-    if (a->ndim != 3 || b->ndim != 3 || a->shape[0] != b->shape[0] || a->shape[2] != b->shape[1])
-        return differ(o, a, b, err);
-    set_shape(out, 3, (const size_t[]){ a->shape[0], a->shape[1], b->shape[2] });
-    return CBX_OK;
-}
-
-static cbx_status check_semiring(const operands *o, cbx_err *err)
-{
-    const cbx_semiring *s = cbx_semiring_get((cbx_algebra)o->attrs->mode);
-
-    if (!s) return cbx_fail(err, CBX_EINVAL, "'%s': unknown algebra %d", o->name, o->attrs->mode);
-    if (!cbx_semiring_takes(s, o->d[0]->dtype))
-        return cbx_fail(err, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s", o->name, s->name,
-                        cbx__traits_of[s->id].of_bool ? "bool" : "float32 or float64", cbx_dtype_name(o->d[0]->dtype));
-    if (o->attrs->keep && !cbx__traits_of[s->id].has_raw)
-        return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has one", s->name);
-    return CBX_OK;
-}
-
-RULE(semiring_matmul)
-{
-    const cbx_status st = check_semiring(o, err);
-    return st ? st : rule_matmul(o, out, err);
-}
-
-/* (b, lengths..., channels) by (lengths..., channels, out) is (b, positions..., out). */
-RULE(semiring_conv)
-{
-    const cbx_array_desc *x = o->d[0], *w = o->d[1];
-    const cbx_attrs *a = o->attrs;
-    const int n = a->ndim;
-    cbx_status st = check_semiring(o, err);
-
-    if (st) return st;
-    if (n < 1 || n > CBX_MAX_RANK - 2 || x->ndim != n + 2 || w->ndim != n + 2 || x->shape[n + 1] != w->shape[n])
-        return differ(o, x, w, err);
-    for (int i = 0; i < n; i++)
-        if (a->step[i] < 1 || a->axes[i] < 1 || a->start[i] < 0)
-            return cbx_fail(err, CBX_EINVAL,
-                            "'semiring_conv' along axis %d has stride %td, dilation %d, padding %td: strides and "
-                            "dilations are at least 1, padding 0",
-                            i, a->step[i], a->axes[i], a->start[i]);
-    out->ndim = n + 2;
-    out->shape[0] = x->shape[0];
-    memcpy(out->shape + 1, a->shape, (size_t)n * sizeof *a->shape);
-    out->shape[n + 1] = w->shape[n + 1];
-    return CBX_OK;
-}
+#define PRODUCT(name)                                                                                                  \
+    RULE(name) { return cbx__rule_##name(o, out, err); }
+CBX__PRODUCT_RULES(PRODUCT)
+#undef PRODUCT
 
 /* ---- linear algebra: the last two axes; what is before them must be equal ---- */
 
@@ -487,7 +414,8 @@ RULE(fft)
     char buf[160];
 
     if (st || out->shape[o->attrs->axis] > 0) return st;
-    return cbx_fail(err, CBX_ESHAPE, "'%s' along an empty axis has no frequencies: %s", o->name, text_of(o->d[0], buf));
+    return cbx_fail(err, CBX_ESHAPE, "'%s' along an empty axis has no frequencies: %s", o->name,
+                    text_of(o->d[0], buf));
 }
 
 RULE(rfft)
@@ -539,8 +467,6 @@ enum {
     ALL = NUM | BOOL,
     NONE = 0
 };
-
-typedef cbx_status (*shape_rule)(const operands *o, cbx_array_desc *out, cbx_err *err);
 
 typedef struct primitive {
     cbx_prim_info info;

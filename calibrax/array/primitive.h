@@ -132,7 +132,7 @@ CBX_BEGIN_DECLS
     X(ARGSORT,          151, "argsort",             NO,                                    "x",   RB,   "i",   ALONG,    along) \
     X(RANKED,           152, "ranked",              NO,                                    "x",   RB,   "s",   ALONG,    ranked) \
     X(MATMUL,           160, "matmul",              NO,                                    "xx",  ALL,  "s",   CONTRACT, matmul) \
-    X(SEMIRING_MATMUL,  161, "semiring_matmul",     NO,                                    "xx",  FB,   "s",   CONTRACT, semiring_matmul) \
+    X(SEMIRING_MATMUL,  161, "semiring_matmul",     NO,                                    "xx",  ALL,  "s",   CONTRACT, semiring_matmul) \
     X(CHOLESKY,         162, "cholesky",            NO,                                    "x",   FC,   "s",   OPAQUE,   square) \
     X(TRIANGULAR_SOLVE, 163, "triangular_solve",    NO,                                    "xx",  FC,   "s",   OPAQUE,   solve) \
     X(SOLVE,            164, "solve",               NO,                                    "xx",  FC,   "s",   OPAQUE,   solve) \
@@ -142,7 +142,7 @@ CBX_BEGIN_DECLS
     X(EIGVALSH,         168, "eigvalsh",            NO,                                    "x",   FC,   "r",   OPAQUE,   eigvalsh) \
     X(SVD,              169, "svd",                 NO,                                    "x",   FC,   "srs", OPAQUE,   svd) \
     X(SVDVALS,          170, "svdvals",             NO,                                    "x",   FC,   "r",   OPAQUE,   svdvals) \
-    X(SEMIRING_CONV,    171, "semiring_conv",       NO,                                    "xx",  FB,   "s",   CONTRACT, semiring_conv) \
+    X(SEMIRING_CONV,    171, "semiring_conv",       NO,                                    "xx",  ALL,  "s",   CONTRACT, semiring_conv) \
     X(FFT,              172, "fft",                 NO,                                    "x",   CX,   "s",   ALONG,    fft) \
     X(RFFT,             173, "rfft",                NO,                                    "x",   FLT,  "c",   ALONG,    rfft) \
     X(IRFFT,            174, "irfft",               NO,                                    "x",   CX,   "r",   ALONG,    irfft) \
@@ -150,6 +150,19 @@ CBX_BEGIN_DECLS
     X(ERFINV,           181, "erfinv",              FLOAT(ERFINV, erfinv, own),            "x",   FLT,  "s",   MAP,      same) \
     X(RANDOM_GAMMA,     182, "random_gamma",        NO,                                    "kx",  FLT,  "s",   MAP,      same) \
     X(POLYGAMMA,        183, "polygamma",           NO,                                    "x",   FLT,  "s",   MAP,      same) \
+    X(SEMIRING_MATMUL_VJP, 200, "semiring_matmul_vjp", NO,                                 "xxxx", FLT, "ss",  CONTRACT, semiring_matmul_vjp) \
+    X(SEMIRING_MATMUL_JVP, 201, "semiring_matmul_jvp", NO,                                 "xxxxx", FLT, "s",  CONTRACT, semiring_matmul_jvp) \
+    X(SEMIRING_CONV_VJP, 202, "semiring_conv_vjp",   NO,                                   "xxxx", FLT, "ss",  CONTRACT, semiring_conv_vjp) \
+    X(SEMIRING_CONV_JVP, 203, "semiring_conv_jvp",   NO,                                   "xxxxx", FLT, "s",  CONTRACT, semiring_conv_jvp) \
+    X(ELL_MATMUL,       204, "ell_matmul",          NO,                                    "xx",  ALL,  "s",   CONTRACT, ell_matmul) \
+    X(ELL_MATMUL_VJP,   205, "ell_matmul_vjp",      NO,                                    "xxxx", FLT, "ss",  CONTRACT, ell_matmul_vjp) \
+    X(ELL_MATMUL_JVP,   206, "ell_matmul_jvp",      NO,                                    "xxxxx", FLT, "s",  CONTRACT, ell_matmul_jvp) \
+    X(ELL_SOFTMAX,      207, "ell_softmax",         NO,                                    "x",   FLT,  "s",   OPAQUE,   ell_values) \
+    X(ELL_SOFTMAX_VJP,  208, "ell_softmax_vjp",     NO,                                    "xx",  FLT,  "s",   OPAQUE,   ell_values) \
+    X(ELL_PACK,         209, "ell_pack",            NO,                                    "x",   ALL,  "s",   MOVE,     ell_pack) \
+    X(ELL_EDGE,         210, "ell_edge",            NO,                                    "x+",  FLT,  "s",   CONTRACT, ell_edge) \
+    X(ELL_EDGE_VJP,     211, "ell_edge_vjp",        NO,                                    "x+",  FLT,  "sss", CONTRACT, ell_edge_vjp) \
+    X(ELL_EDGE_JVP,     212, "ell_edge_jvp",        NO,                                    "x+",  FLT,  "s",   CONTRACT, ell_edge_jvp) \
     X(SCAN,             190, "scan",                NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
     X(WHILE,            191, "while_loop",          NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
     X(COND,             192, "cond",                NO,                                    "a*",  NONE, "*",   CONTROL,  control)
@@ -159,7 +172,7 @@ typedef enum cbx_prim {
 #define CBX_PRIM_ENUM(name, number, ...) CBX_PRIM_##name = number,
     CBX_PRIM_MAP(CBX_PRIM_ENUM)
 #undef CBX_PRIM_ENUM
-        CBX_PRIM_LIMIT = 208 /* above every number: length of a table by number */
+        CBX_PRIM_LIMIT = 224 /* above every number: length of a table by number */
 } cbx_prim;
 
 /**
@@ -176,9 +189,15 @@ typedef enum cbx_prim {
  *   POLYGAMMA mode (order of the derivative of digamma)
  *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length) value.f
  *
- *   SEMIRING_MATMUL mode (cbx_algebra) keep (1: without finalize)
+ *   SEMIRING_MATMUL mode (cbx_algebra; -1: object holds one given by functions) keep (1: without finalize)
  *   SEMIRING_CONV mode (cbx_algebra) ndim (axes to slide along), of each: step (stride), axes (dilation), start (elements of
  *   padding before), shape (positions); x (batch, lengths..., channels), w (lengths..., channels, channels out)
+ *   ELL_MATMUL (values, b) mode, object (the graph; with mode -1 an algebra given by functions, too) axis (1: the transposed
+ *   matrix, 2: terms are values * b) | ELL_SOFTMAX, ELL_PACK object (the graph)
+ *   ELL_EDGE (x_row, x_col, attr, as far as given) axis (a bit, 1 << i, for each given) object (graph, functions, algebra)
+ *   ELL_EDGE_VJP (those, h): 3 results, of no elements where the operand is not given; ELL_EDGE_JVP (those, their tangents)
+ *   ELL_SOFTMAX_VJP (y, h)
+ *   Derivatives of products, of operands a, b and product c: ..._VJP (a, b, c, g): cotangents of a and b; ..._JVP (a, b, c, ta, tb)
  *
  * Linear algebra works on the last two axes of operands with equal leading axes.  Primitives with several results:
  *   LU (n, n): L below the diagonal (whose ones are not stored) and U; (n): the row swapped with row i
@@ -196,7 +215,7 @@ typedef struct cbx_attrs {
     ptrdiff_t start[CBX_MAX_RANK]; /* SLICE: the first element taken; PAD: elements before */
     ptrdiff_t step[CBX_MAX_RANK];  /* SLICE: != 0, negative: descending */
     cbx_scalar value;
-    const struct cbx_object *object; /* CONTROL: its functions */
+    const struct cbx_object *object; /* CONTROL: its functions; SEMIRING_..., ELL_...: algebra, graph */
 } cbx_attrs;
 
 /** True if both are the same operation: members are compared by value, those of arrays that no rank reaches are 0 in both. */

@@ -60,7 +60,7 @@ CBX_API const cbx_semiring *cbx_semiring_find(const char *name);
 /** boolean takes bool only, the others float32 and float64; one given by functions the dtype that it says. */
 CBX_API bool cbx_semiring_takes(const cbx_semiring *s, cbx_dtype dtype);
 /**
- * Fills *out with an algebra given by functions; name and f are kept by reference and must outlive it.
+ * Fills *out with an algebra given by functions; name and f are kept by reference and must outlive it, and what is traced with it.
  * @return CBX_OK; CBX_EINVAL (a function missing, a state smaller than an element or beyond 256 bytes); CBX_EDTYPE (no dtype)
  */
 CBX_API cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f, cbx_semiring *out,
@@ -69,8 +69,9 @@ CBX_API cbx_status cbx_semiring_define(const char *name, const cbx_semiring_func
 /**
  * (..., m, k) by (..., k, n) is (..., m, n); leading axes broadcast; a vector is a row on the left, a column on the right, and its
  * axis is gone in the result.  Strides may be any.  k = 0 gives the algebra's empty value.
- * Errors: CBX_ESHAPE (lengths that differ, a scalar), CBX_EDTYPE (what the algebra does not take), CBX_EOVERFLOW, CBX_ENOMEM.  An
- * algebra given by functions needs operands with data: CBX_EINVAL of abstract ones.  Since 0.1.
+ * Errors: CBX_ESHAPE (lengths that differ, a scalar), CBX_EDTYPE (what the algebra does not take), CBX_EOVERFLOW, CBX_ENOMEM.
+ * Derivatives, first and second: as below.  An algebra given by functions is traced and batched and has none: CBX_EUNSUPPORTED.
+ * Since 0.1.
  */
 CBX_API cbx_array *cbx_semiring_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_semiring *s);
 
@@ -130,13 +131,13 @@ typedef struct cbx_conv_options {
  * @param x        (..., lengths, channels); any number of leading axes
  * @param w        (taps, channels, channels out); its rank less 2 is the number of axes that are slid along, 1 to 6
  * @param options  NULL: VALID, stride 1, dilation 1
- * Errors: CBX_ESHAPE (ranks, channels that differ, a window larger than the padded length), CBX_EINVAL (struct_size, padding;
- * an algebra given by functions: abstract operands), CBX_EDTYPE, CBX_EOVERFLOW, CBX_ENOMEM.  Since 0.1.
+ * Errors: CBX_ESHAPE (ranks, channels that differ, a window larger than the padded length), CBX_EINVAL (struct_size, padding),
+ * CBX_EDTYPE, CBX_EOVERFLOW, CBX_ENOMEM.  Derivatives as of the product.  Since 0.1.
  */
 CBX_API cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
                                      const cbx_conv_options *options);
 
-/* ---- derivatives ---- */
+/* ---- derivatives: what the transforms of transform.h use; operands may be abstract ---- */
 
 /**
  * Backward: from the cotangent g of c = cbx_semiring_matmul(a, b) those of a and b, into d[0] and d[1].
@@ -147,8 +148,11 @@ CBX_API cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx
  *   euclidean  g (a - b) / c by differences; 0 where c is at most four times the smallest normal number
  * NaN and +inf in c give NaN where they reach.
  *
- * @param a, b, c, g  two axes or more, data there, one dtype (c and g of c's shape); broadcast leading axes are summed over
- * Errors: CBX_EDTYPE (boolean has no derivative; dtypes), CBX_ESHAPE, CBX_EINVAL (abstract; an algebra given by functions),
+ * Derivatives of these, of any order: by the same formulas in ordinary operations (log: a column of c at a time); the choice of a
+ * tropical one does not move.
+ *
+ * @param a, b, c, g  two axes or more, one dtype (c and g of c's shape); broadcast leading axes are summed over
+ * Errors: CBX_EDTYPE (boolean has no derivative; dtypes), CBX_ESHAPE, CBX_EINVAL (an algebra given by functions),
  * CBX_EOVERFLOW (k beyond 2^31 - 1), CBX_ENOMEM.  Both results are failed then.
  */
 CBX_API void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,

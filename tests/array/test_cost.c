@@ -3,6 +3,7 @@
  */
 #include "transform_support.h"
 
+#include "calibrax/array/algebra_object.h"
 #include "calibrax/array/fft.h"
 #include "calibrax/array/linalg.h"
 #include "calibrax/array/random.h"
@@ -400,6 +401,8 @@ static void rules_by_hand(void **state)
 }
 
 /* Every primitive costs something: work, or bytes, or it is one of the four views. */
+static void no_message(void *user, const cbx_ell_edge *e, void *m) { (void)user, (void)e, (void)m; }
+
 static void no_primitive_is_forgotten(void **state)
 {
     static const cbx_prim all[] = {
@@ -410,15 +413,31 @@ static void no_primitive_is_forgotten(void **state)
     static const cbx_prim only_moved[] = {
         CBX_PRIM_FULL,      CBX_PRIM_IOTA,      CBX_PRIM_CAST,  CBX_PRIM_REAL,    CBX_PRIM_IMAG,       CBX_PRIM_PAD,
         CBX_PRIM_CONCAT,    CBX_PRIM_COPY,      CBX_PRIM_TAKE,  CBX_PRIM_COMPLEX, CBX_PRIM_TAKE_ALONG, CBX_PRIM_RESHAPE,
-        CBX_PRIM_TRANSPOSE, CBX_PRIM_BROADCAST, CBX_PRIM_SLICE, CBX_PRIM_SCATTER
+        CBX_PRIM_TRANSPOSE, CBX_PRIM_BROADCAST, CBX_PRIM_SLICE, CBX_PRIM_SCATTER, CBX_PRIM_ELL_PACK
     };
-    const cbx_attrs attrs = { .ndim = 1, .shape = { 16 } };
+    const cbx_attrs plain = { .ndim = 1, .shape = { 16 } };
     const cbx_array_desc d = F64(4, 4);
-    const cbx_array_desc *const in[3] = { &d, &d, &d }, results[3] = { d, d, d };
+    const cbx_array_desc *const in[5] = { &d, &d, &d, &d, &d }, results[3] = { d, d, d };
+    const int32_t ends[] = { 0, 1 };
+    const cbx_ell_edge_functions edge = { .struct_size = sizeof edge, .d_out = 2, .message = no_message };
+    cbx_attrs on_graph = { 0 }, by_function = { 0 };
+    cbx_ctx *c = NULL;
+    cbx_ell *graph = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
     (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
+    CHECK_OK(cbx_ell_from_coo(c, 4, 4, 2, ends, ends, &graph, &err), &err, "graph");
+    CHECK_OK(cbx__algebra_put(c, cbx_semiring_find("real"), graph, NULL, &on_graph, &err), &err,
+             "attributes of a product");
+    CHECK_OK(cbx__algebra_put(c, cbx_semiring_find("real"), graph, &edge, &by_function, &err), &err,
+             "of a function of an edge");
     for (size_t i = 0; i < CBX_LEN(all); i++) {
         const cbx_prim_info *info = cbx_prim_get_info(all[i]);
-        const cbx_op op = { all[i], strlen(info->operands), in, &attrs, strlen(info->results), results };
+        const bool has_graph = all[i] >= CBX_PRIM_ELL_MATMUL && all[i] <= CBX_PRIM_ELL_PACK,
+                   has_function = all[i] >= CBX_PRIM_ELL_EDGE && all[i] <= CBX_PRIM_ELL_EDGE_JVP;
+        const cbx_attrs *attrs = has_function ? &by_function : has_graph ? &on_graph : &plain;
+        const cbx_op op = { all[i], strlen(info->operands), in, attrs, strlen(info->results), results };
         bool moved = false;
         if (info->kind == CBX_CLASS_CONTROL) continue; /* its functions count */
         cbx_cost cost = cbx_cost_of_op(&op);
@@ -428,6 +447,10 @@ static void no_primitive_is_forgotten(void **state)
         CHECK_INT(cost.flop + cost.int_op + cost.transcendental == 0, moved, cbx_prim_name(all[i]));
         CHECK_INT(cost.calls, 1, cbx_prim_name(all[i]));
     }
+    cbx__object_unref(on_graph.object);
+    cbx__object_unref(by_function.object);
+    cbx_ell_free(graph);
+    cbx_ctx_free(c);
 }
 
 static void sums_stay_at_the_top(void **state)

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/base/pool.h"
@@ -151,15 +152,14 @@ cbx_status cbx__ref_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *a
     return by_blocks(ctx, &v, err);
 }
 
-cbx_status cbx__ref_run_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const in[2],
-                             const cbx_array_desc *result, cbx_array **out, cbx_err *err)
+cbx_status cbx__ref_run_semiring_conv(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     cbx_array *x = NULL, *w = NULL, *y = NULL;
-    cbx_status st = cbx__ref_dense(ctx, in[0], &x, err);
+    cbx_status st = cbx__ref_dense(call->ctx, call->in[0], &x, err);
 
-    if (!st) st = cbx__ref_dense(ctx, in[1], &w, err);
-    if (!st) st = cbx_array_create(ctx, result, &y, err);
-    if (!st) st = cbx__ref_conv(ctx, s, attrs, x, w, y, err);
+    if (!st) st = cbx__ref_dense(call->ctx, call->in[1], &w, err);
+    if (!st) st = cbx_array_create(call->ctx, call->results, &y, err);
+    if (!st) st = cbx__ref_conv(call->ctx, cbx__algebra_of(call->attrs), call->attrs, x, w, y, err);
     if (!st) {
         *out = y;
         y = NULL;
@@ -168,10 +168,4 @@ cbx_status cbx__ref_run_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attr
     cbx_array_free(w);
     cbx_array_free(y);
     return st;
-}
-
-cbx_status cbx__ref_run_semiring_conv(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    return cbx__ref_run_conv(call->ctx, cbx_semiring_get((cbx_algebra)call->attrs->mode), call->attrs, call->in,
-                             call->results, out, err);
 }

@@ -80,9 +80,6 @@ cbx__conv cbx__ref_conv_of(const cbx_semiring *s, const cbx_attrs *attrs, const 
 /** A convolution of dense arrays, attributes as of SEMIRING_CONV (but mode), over any algebra; y has data. */
 cbx_status cbx__ref_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *x,
                          const cbx_array *w, cbx_array *y, cbx_err *err);
-/** The same of arrays with any strides; makes the result. */
-cbx_status cbx__ref_run_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const in[2],
-                             const cbx_array_desc *result, cbx_array **out, cbx_err *err);
 
 /** The array itself, or a row-major copy of it; the caller frees. */
 cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);

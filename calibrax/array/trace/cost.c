@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "calibrax/array/ell_internal.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/rules.h"
 
@@ -168,22 +169,54 @@ static void multiplies_matrices(const work *w)
     put(w, times(times(w->nresult, k, &w->out->flags), is_complex(w) ? 8 : 2, &w->out->flags));
 }
 
-/* Of each of k terms of a result a combine and an update. */
-static void folds(const work *w, uint64_t k)
+/* Of each of n terms a combine and an update; what an algebra given by functions does counts as two operations. */
+static void folds_all(const work *w, uint64_t n)
 {
-    put(w,
-        times(times(w->nresult, k, &w->out->flags), (uint64_t)cbx__traits_of[w->op->attrs->mode].flop, &w->out->flags));
+    const int mode = w->op->attrs->mode;
+    const bool is_known = mode >= 0 && mode < CBX_ALGEBRA_COUNT;
+
+    if (!is_known) w->out->flags |= CBX_COST_NOMINAL;
+    put(w, times(n, is_known ? (uint64_t)cbx__traits_of[mode].flop : 2, &w->out->flags));
 }
+static void folds(const work *w, uint64_t k) { folds_all(w, times(w->nresult, k, &w->out->flags)); }
 
 static void folds_terms(const work *w) { folds(w, w->op->in[1]->shape[1]); }
 
-static void folds_taps(const work *w)
+static uint64_t taps(const work *w)
 {
     const cbx_array_desc *filter = w->op->in[1];
     uint64_t k = 1;
 
     for (int i = 0; i < filter->ndim - 1; i++) k = times(k, filter->shape[i], &w->out->flags);
-    folds(w, k);
+    return k;
+}
+static void folds_taps(const work *w) { folds(w, taps(w)); }
+
+/* Derivatives go through the terms of the product, the third operand, twice: for each of two operands. */
+static void derives(const work *w, uint64_t k)
+{
+    folds_all(w, times(times(count_of(w->op->in[2]), k, &w->out->flags), 2, &w->out->flags));
+}
+static void derives_terms(const work *w) { derives(w, w->op->in[1]->shape[1]); }
+static void derives_taps(const work *w) { derives(w, taps(w)); }
+
+static uint64_t edges_of(const work *w) { return cbx__ell_of(w->op->attrs)->edges; }
+static void folds_edges(const work *w) { folds_all(w, times(edges_of(w), w->op->in[1]->shape[1], &w->out->flags)); }
+static void derives_edges(const work *w)
+{
+    folds_all(w, times(times(edges_of(w), w->op->in[1]->shape[1], &w->out->flags), 2, &w->out->flags));
+}
+/* Of each edge a maximum, a difference, an exponential function, a sum and a quotient. */
+static void normalizes_edges(const work *w)
+{
+    w->out->transcendental = edges_of(w);
+    put(w, times(edges_of(w), 4, &w->out->flags));
+}
+/* What the function of an edge does is not known. */
+static void calls_edges(const work *w)
+{
+    w->out->flags |= CBX_COST_LOWER_BOUND;
+    put(w, times(edges_of(w), cbx__ell_edge_of(w->op->attrs)->d_out, &w->out->flags));
 }
 
 /* Matrices of a stack, of rows by columns elements each. */

@@ -207,6 +207,7 @@ void cbx__graph_text(const cbx__graph *g, int indent, cbx_text *out)
         for (uint32_t i = 0; i < node->nin; i++) cbx_text_printf(out, " %%%u", node->in[i]);
         put_attrs(node, out);
         cbx_text_printf(out, "\n");
+        if (cbx_prim_get_info(node->prim)->kind != CBX_CLASS_CONTROL) continue;
         for (size_t i = 0; i < cbx__control_graphs(node->attrs->object); i++)
             cbx__graph_text(cbx__control_graph(node->attrs->object, i), indent + 4, out);
     }

@@ -1,4 +1,5 @@
 /* Operations over a batch: the batch is on axis 0 of operands and results that have it. */
+#include <assert.h>
 #include <string.h>
 
 #include "calibrax/array/fn_internal.h"
@@ -229,22 +230,31 @@ static cbx_array *unfolded(const cbx__batch *r, const cbx_array *y)
     return cbx__reshaped(r->ctx, y, y->desc.ndim + 1, shape);
 }
 
-/* Stacks of matrices: one longer stack. */
+/* Stacks of matrices, all operands and results: one longer stack. */
 void cbx__batch_matmul(cbx__batch *r)
 {
-    cbx_array *in[2];
-    for (size_t i = 0; i < 2; i++) in[i] = folded(r->ctx, with_batch(r, i));
-    r->out[0] = unfolded(r, apply(r, 2, in, r->attrs));
+    enum { MAX_OPERANDS = 5 };
+    cbx_array *in[MAX_OPERANDS];
+
+    assert(r->nin <= MAX_OPERANDS);
+    for (size_t i = 0; i < r->nin; i++) in[i] = folded(r->ctx, with_batch(r, i));
+    cbx_apply_all(r->ctx, r->prim, r->nin, (const cbx_array *const *)in, r->attrs, r->out);
+    for (size_t i = 0; i < r->nout; i++) r->out[i] = unfolded(r, r->out[i]);
 }
 
-/* Images have a batch already; filters that differ are taken one after the other. */
+/* Images, and what is like them, have a batch already; filters that differ, or their tangents, are taken one after the other. */
 void cbx__batch_conv(cbx__batch *r)
 {
-    if (r->mapped[1]) {
+    enum { MAX_OPERANDS = 5, FILTER = 1, ITS_TANGENT = 4 };
+    cbx_array *in[MAX_OPERANDS];
+
+    if (r->mapped[FILTER] || (r->nin > ITS_TANGENT && r->mapped[ITS_TANGENT])) {
         cbx__batch_loop(r);
         return;
     }
-    r->out[0] = unfolded(r, apply(r, 2, (cbx_array *const[]){ folded(r->ctx, r->in[0]), r->in[1] }, r->attrs));
+    for (size_t i = 0; i < r->nin; i++)
+        in[i] = i == FILTER || i == ITS_TANGENT ? r->in[i] : folded(r->ctx, with_batch(r, i));
+    r->out[0] = unfolded(r, apply(r, r->nin, in, r->attrs));
 }
 
 /* ---- the rest: one element of the batch after the other ---- */

@@ -23,13 +23,3 @@ void cbx__transpose_matmul(cbx__transpose *r)
     if (!r->in[0]) r->din[0] = product(c, r->ct[0], cbx_matrix_transpose(c, r->in[1]));
     if (!r->in[1]) r->din[1] = product(c, cbx_matrix_transpose(c, r->in[0]), r->ct[0]);
 }
-
-/* Their derivatives are functions of their own so far, which are not traced. */
-static void semiring(cbx__jvp *r)
-{
-    cbx__refuse(r->ctx, CBX_EUNSUPPORTED,
-                "'%s' has no traced derivative: call '%s_vjp' or '%s_jvp' on arrays with data", cbx_prim_name(r->prim),
-                cbx_prim_name(r->prim), cbx_prim_name(r->prim));
-}
-void cbx__jvp_semiring_matmul(cbx__jvp *r) { semiring(r); }
-void cbx__jvp_semiring_conv(cbx__jvp *r) { semiring(r); }

@@ -4,14 +4,13 @@
  */
 #include <string.h>
 
+#include "calibrax/array/algebra_object.h"
 #include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/semiring_isa.h"
-#include "calibrax/array/ops_internal.h"
 #include "calibrax/array/reference/reference.h"
-#include "calibrax/array/semiring.h"
 #include "calibrax/base/pool.h"
 
-/* One derivative: dense operands in the scope; backward g, dx, dw, forward tx, tw, ty, the others NULL. */
+/* One derivative: dense operands; backward g, dx, dw, forward tx, tw, ty, the others NULL. */
 typedef struct derivative {
     cbx__conv v; /* x, w, y */
     const cbx_array *tx, *tw, *g;
@@ -89,7 +88,7 @@ static void block_forward(const derivative *d, cbx__grad *q, const workspace *r,
     cbx__semiring_forward(q);
 }
 
-static bool by_blocks(cbx_ctx *ctx, const derivative *d)
+static cbx_status by_blocks(cbx_ctx *ctx, const derivative *d, cbx_err *err)
 {
     const size_t all = cbx__conv_rows(&d->v);
     cbx__grad q = {
@@ -97,12 +96,14 @@ static bool by_blocks(cbx_ctx *ctx, const derivative *d)
     };
     cbx_block space = { 0 };
     size_t bytes = 0;
+    cbx_status st;
     workspace r;
 
     q.threads = cbx__semiring_grad_threads(&q);
     r = workspace_of(d, &q);
     for (int i = 0; i < PARTS; i++) bytes += round_up(r.bytes[i], 64);
-    if (cbx_pool_get(cbx_ctx_pool(ctx), bytes, &space, cbx__sticky(ctx))) return false;
+    st = cbx_pool_get(cbx_ctx_pool(ctx), bytes, &space, err);
+    if (st) return st;
     r.at[0] = space.data;
     for (int i = 1; i < PARTS; i++) r.at[i] = r.at[i - 1] + round_up(r.bytes[i - 1], 64);
     q.b = d->v.w, q.scratch = r.at[SCRATCH];
@@ -113,7 +114,7 @@ static bool by_blocks(cbx_ctx *ctx, const derivative *d)
         (d->g ? block_backward : block_forward)(d, &q, &r, first);
     }
     cbx_pool_put(cbx_ctx_pool(ctx), space);
-    return true;
+    return CBX_OK;
 }
 
 /* --- real: dx --- */
@@ -161,7 +162,7 @@ static void spread(const cbx__conv *v, const phase *p, const size_t *r, const ch
 }
 
 /* One phase, r along each axis, of dx, which is 0 before if there is more than this one. */
-static bool phase_backward(cbx_ctx *ctx, const derivative *d, const size_t *r, bool alone)
+static cbx_status phase_backward(cbx_ctx *ctx, const derivative *d, const size_t *r, bool alone, cbx_err *err)
 {
     const cbx__conv *v = &d->v;
     const size_t size = cbx_dtype_size(v->dtype);
@@ -169,6 +170,7 @@ static bool phase_backward(cbx_ctx *ctx, const derivative *d, const size_t *r, b
     phase p[CBX__CONV_AXES];
     size_t rows = v->images, taps = 1, bytes[3];
     cbx_block space = { 0 };
+    cbx_status st;
 
     for (int i = 0; i < v->ndim; i++) {
         p[i] = phase_of(v, i, r[i]);
@@ -176,12 +178,13 @@ static bool phase_backward(cbx_ctx *ctx, const derivative *d, const size_t *r, b
         q.stride[i] = 1, q.dilation[i] = p[i].dilation, q.low[i] = p[i].low;
         rows *= p[i].positions, taps *= p[i].taps;
     }
-    if (taps == 0 || rows == 0) return true;
+    if (taps == 0 || rows == 0) return CBX_OK;
     q.channels = v->outs, q.outs = v->channels, q.x = cbx_array_data(d->g);
     bytes[0] = round_up(taps * v->channels * v->outs * size, 64);
     bytes[1] = alone ? 0 : round_up(rows * v->channels * size, 64);
     bytes[2] = cbx__conv_workspace(&q);
-    if (cbx_pool_get(cbx_ctx_pool(ctx), bytes[0] + bytes[1] + bytes[2], &space, cbx__sticky(ctx))) return false;
+    st = cbx_pool_get(cbx_ctx_pool(ctx), bytes[0] + bytes[1] + bytes[2], &space, err);
+    if (st) return st;
     /* The taps of a phase in falling order, each (outs, channels). */
     char *out = space.data;
     const size_t of_tap = v->channels * v->outs * cbx_dtype_size(v->dtype);
@@ -202,17 +205,18 @@ static bool phase_backward(cbx_ctx *ctx, const derivative *d, const size_t *r, b
     cbx__conv_run(&q);
     if (!alone) spread(v, p, r, q.y, cbx_array_data_mut(d->dx));
     cbx_pool_put(cbx_ctx_pool(ctx), space);
-    return true;
+    return CBX_OK;
 }
 
 /* dx in phases: places of x that the same taps reach. */
-static bool vjp_x(cbx_ctx *ctx, const derivative *d)
+static cbx_status vjp_x(cbx_ctx *ctx, const derivative *d, cbx_err *err)
 {
     const cbx__conv *v = &d->v;
     size_t phases = 1;
+    cbx_status st = CBX_OK;
 
     for (int i = 0; i < v->ndim; i++) phases *= min_size(v->stride[i], v->length[i]);
-    for (size_t f = 0; f < phases; f++) {
+    for (size_t f = 0; !st && f < phases; f++) {
         size_t r[CBX__CONV_AXES], left = f;
         bool alone = true;
         for (int i = 0; i < v->ndim; i++) {
@@ -220,21 +224,22 @@ static bool vjp_x(cbx_ctx *ctx, const derivative *d)
             left /= min_size(v->stride[i], v->length[i]);
             alone = alone && v->stride[i] == 1;
         }
-        if (!phase_backward(ctx, d, r, alone)) return false;
+        st = phase_backward(ctx, d, r, alone, err);
     }
-    return true;
+    return st;
 }
 
-static bool vjp_w(cbx_ctx *ctx, const derivative *d)
+static cbx_status vjp_w(cbx_ctx *ctx, const derivative *d, cbx_err *err)
 {
     cbx__conv v = d->v;
     cbx_block space = { 0 };
+    const cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_pull_workspace(&v), &space, err);
 
-    if (cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_pull_workspace(&v), &space, cbx__sticky(ctx))) return false;
+    if (st) return st;
     v.workspace = space.data;
     cbx__conv_vjp(&v, cbx_array_data(d->g), cbx_array_data_mut(d->dw));
     cbx_pool_put(cbx_ctx_pool(ctx), space);
-    return true;
+    return CBX_OK;
 }
 
 #define ALL_FINITE(T, name)                                                                                            \
@@ -259,130 +264,67 @@ static bool is_direct(const derivative *d)
 
 /* --- both directions --- */
 
-/* x as a dense array that the scope holds. */
-static const cbx_array *dense(cbx_ctx *ctx, const cbx_array *x)
-{
-    cbx_array *copy = NULL;
-
-    if (cbx_array_is_failed(x) || cbx__ref_dense(ctx, x, &copy, cbx__sticky(ctx))) return cbx__array_failed();
-    return cbx_scope_hold(ctx, copy);
-}
-
-/* Zeros of the shape of x. */
-static cbx_array *blank(cbx_ctx *ctx, const cbx_array *x)
-{
-    cbx_array *zeros = NULL;
-
-    if (cbx_array_create(ctx, &x->desc, &zeros, cbx__sticky(ctx))) return cbx__array_failed();
-    memset(zeros->data, 0, cbx_array_bytes(zeros));
-    return cbx_scope_hold(ctx, zeros);
-}
-
-/* in: x, w, y, then g, or tangents of x and w.  False, with a failure recorded, without memory. */
-static bool derivative_of(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const *in,
-                          bool forward, derivative *d)
-{
-    const cbx_array *x = dense(ctx, cbx__conv_images(ctx, in[0], attrs->ndim)), *w = dense(ctx, in[1]),
-                    *y = dense(ctx, in[2]),
-                    *more = forward ? dense(ctx, cbx__conv_images(ctx, in[3], attrs->ndim)) : dense(ctx, in[3]);
-    const cbx_array *of_w = forward ? dense(ctx, in[4]) : more;
-
-    *d = (derivative){ 0 };
-    if (cbx_array_is_failed(x) || cbx_array_is_failed(w) || cbx_array_is_failed(y) || cbx_array_is_failed(more) ||
-        cbx_array_is_failed(of_w))
-        return false;
-    d->v = cbx__ref_conv_of(s, attrs, x, w, y);
-    if (forward) {
-        d->tx = more, d->tw = of_w;
-        d->ty = blank(ctx, in[2]);
-        return !cbx_array_is_failed(d->ty);
-    }
-    d->g = more;
-    d->dx = blank(ctx, in[0]);
-    d->dw = blank(ctx, in[1]);
-    return !cbx_array_is_failed(d->dx) && !cbx_array_is_failed(d->dw);
-}
-
 static bool has_work(const cbx__conv *v) { return cbx__conv_rows(v) > 0 && cbx__conv_terms(v) > 0 && v->outs > 0; }
 
-/* Attributes of a convolution; y and, of the backward direction, g must have its shape. */
-static bool conv_fits(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_array *w,
-                      const cbx_array *const like_y[2], const cbx_semiring *s, const cbx_conv_options *options,
-                      cbx_attrs *attrs)
-{
-    size_t shape[CBX_MAX_RANK];
-    cbx_dtype t;
-    char text[160];
-    int lead;
+enum { X, W, Y, MORE, OF_FILTER, OPERANDS }; /* MORE: g, or the tangent of x */
 
-    if (!cbx__conv_attrs(ctx, x, w, s, options, attrs, &t)) return false;
-    lead = x->desc.ndim - 1 - attrs->ndim;
-    memcpy(shape, x->desc.shape, (size_t)lead * sizeof *shape);
-    memcpy(shape + lead, attrs->shape, (size_t)attrs->ndim * sizeof *shape);
-    shape[lead + attrs->ndim] = w->desc.shape[attrs->ndim + 1];
-    for (int i = 0; i < 2; i++) {
-        if (!like_y[i] || cbx__same_shape(like_y[i], x->desc.ndim, shape)) continue;
-        cbx__refuse(ctx, CBX_ESHAPE, "operand %d of '%s' is %s, which is not the convolution's shape", i + 3, name,
-                    cbx_array_desc_text(&like_y[i]->desc, text, sizeof text));
-        return false;
+/* Of a real one, the convolutions of the tangent of x with w, and of x with that of w; padding of a tangent is 0, as that of x. */
+static cbx_status two_convolutions(const cbx_call *call, const derivative *d, cbx_array *const *in, cbx_err *err)
+{
+    cbx_array *more = NULL;
+    cbx_status st = cbx__ref_conv(call->ctx, d->v.semiring, call->attrs, in[MORE], in[W], d->ty, err);
+
+    if (!st) st = cbx_array_create(call->ctx, call->results, &more, err);
+    if (!st) st = cbx__ref_conv(call->ctx, d->v.semiring, call->attrs, in[X], in[OF_FILTER], more, err);
+    if (!st && more->count)
+        cbx__loops_get()->binary(CBX_PRIM_ADD, d->v.dtype)(
+            more->count, (char *const[]){ d->ty->data, d->ty->data, more->data },
+            (const ptrdiff_t[]){ (ptrdiff_t)cbx_dtype_size(d->v.dtype), (ptrdiff_t)cbx_dtype_size(d->v.dtype),
+                                 (ptrdiff_t)cbx_dtype_size(d->v.dtype) });
+    cbx_array_free(more);
+    return st;
+}
+
+/* Dense copies of the operands, results of zeros, and what fills them. */
+static cbx_status run(const cbx_call *call, bool forward, cbx_array **out, cbx_err *err)
+{
+    cbx_array *in[OPERANDS] = { NULL };
+    derivative d = { 0 };
+    cbx_status st = CBX_OK;
+    size_t made = 0;
+
+    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__ref_dense(call->ctx, call->in[i], &in[i], err);
+    for (; !st && made < call->nout; made += !st) {
+        st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
+        if (!st) memset(out[made]->data, 0, cbx_array_bytes(out[made]));
     }
-    return true;
+    if (!st) {
+        d.v = cbx__ref_conv_of(cbx__algebra_of(call->attrs), call->attrs, in[X], in[W], in[Y]);
+        if (forward)
+            d.tx = in[MORE], d.tw = in[OF_FILTER], d.ty = out[0];
+        else
+            d.g = in[MORE], d.dx = out[0], d.dw = out[1];
+    }
+    if (!st && has_work(&d.v)) {
+        if (forward && d.v.semiring->id == CBX_ALGEBRA_REAL) {
+            st = two_convolutions(call, &d, in, err);
+        } else if (forward || !is_direct(&d)) {
+            st = by_blocks(call->ctx, &d, err);
+        } else {
+            st = vjp_x(call->ctx, &d, err);
+            if (!st) st = vjp_w(call->ctx, &d, err);
+        }
+    }
+    for (size_t i = 0; i < call->nin; i++) cbx_array_free(in[i]);
+    for (size_t i = 0; st && i < made; i++) cbx_array_free(out[i]);
+    return st;
 }
 
-static void vjp_steps(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const in[4],
-                      cbx_array *d[2])
+cbx_status cbx__ref_run_semiring_conv_vjp(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    derivative v;
-
-    if (!derivative_of(ctx, s, attrs, in, false, &v)) return;
-    if (has_work(&v.v) && !(is_direct(&v) ? vjp_x(ctx, &v) && vjp_w(ctx, &v) : by_blocks(ctx, &v))) return;
-    d[0] = v.dx, d[1] = v.dw;
+    return run(call, false, out, err);
 }
-
-void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y, const cbx_array *g,
-                           const cbx_semiring *s, const cbx_conv_options *options, cbx_array *d[2])
+cbx_status cbx__ref_run_semiring_conv_jvp(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    const cbx_array *const in[4] = { x, w, y, g };
-    const size_t mark = cbx__mark(ctx);
-    cbx_attrs attrs;
-
-    cbx__fail_both(d);
-    if (!cbx__check_derivative(ctx, "semiring_conv_vjp", s, 4, in) ||
-        !conv_fits(ctx, "semiring_conv_vjp", x, w, in + 2, s, options, &attrs))
-        return;
-    vjp_steps(ctx, s, &attrs, in, d);
-    cbx__tidy_list(ctx, mark, 2, d);
-}
-
-static cbx_array *jvp_steps(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const in[5])
-{
-    derivative v;
-
-    if (!derivative_of(ctx, s, attrs, in, true, &v) || (has_work(&v.v) && !by_blocks(ctx, &v)))
-        return cbx__array_failed();
-    return v.ty;
-}
-
-cbx_array *cbx_semiring_conv_jvp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y,
-                                 const cbx_array *tx, const cbx_array *tw, const cbx_semiring *s,
-                                 const cbx_conv_options *options)
-{
-    const cbx_array *const in[5] = { x, w, y, tx, tw }, *const like_y[2] = { y, NULL };
-    const size_t mark = cbx__mark(ctx);
-    char tangent[160], operand[160];
-    cbx_attrs attrs;
-
-    if (!cbx__check_derivative(ctx, "semiring_conv_jvp", s, 5, in) ||
-        !conv_fits(ctx, "semiring_conv_jvp", x, w, like_y, s, options, &attrs))
-        return cbx__array_failed();
-    for (int i = 0; i < 2; i++)
-        if (!cbx__same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape))
-            return cbx__refuse(ctx, CBX_ESHAPE, "a tangent of 'semiring_conv_jvp' is %s, its operand %s",
-                               cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
-                               cbx_array_desc_text(&in[i]->desc, operand, sizeof operand));
-    /* The convolutions of the tangent of x with w, and of x with that of w; padding of a tangent is 0, as that of x. */
-    return cbx__tidy(ctx, mark,
-                     s->id == CBX_ALGEBRA_REAL ? cbx_add(ctx, cbx_semiring_conv(ctx, in[3], in[1], s, options),
-                                                         cbx_semiring_conv(ctx, in[0], in[4], s, options))
-                                               : jvp_steps(ctx, s, &attrs, in));
+    return run(call, true, out, err);
 }

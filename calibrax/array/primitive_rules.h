@@ -1,0 +1,62 @@
+/*
+ * Inside the library: what shape rules are written with, and those of products (primitive_products.c), which primitive.c has in its table.
+ */
+#ifndef CALIBRAX_ARRAY_PRIMITIVE_RULES_H
+#define CALIBRAX_ARRAY_PRIMITIVE_RULES_H
+
+#include <string.h>
+
+#include "calibrax/array/primitive.h"
+
+/** Operands of a call by descriptions. */
+typedef struct cbx__operands {
+    const char *name;
+    size_t n;
+    const cbx_array_desc *const *d;
+    const cbx_attrs *attrs;
+} cbx__operands;
+
+/** Writes rank and shape of each result, not its dtype; operand count and dtypes have been checked. */
+typedef cbx_status (*cbx__shape_rule)(const cbx__operands *o, cbx_array_desc *out, cbx_err *err);
+
+static inline const char *text_of(const cbx_array_desc *d, char buf[160]) { return cbx_array_desc_text(d, buf, 160); }
+
+static inline void set_shape(cbx_array_desc *out, int ndim, const size_t *shape)
+{
+    out->ndim = ndim;
+    for (int i = 0; i < ndim; i++) out->shape[i] = shape[i];
+}
+
+static inline bool same_shape(const cbx_array_desc *a, const cbx_array_desc *b)
+{
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
+/** CBX_ESHAPE of two operands. */
+static inline cbx_status differ(const cbx__operands *o, const cbx_array_desc *a, const cbx_array_desc *b, cbx_err *err)
+{
+    char ta[160], tb[160];
+    return cbx_fail(err, CBX_ESHAPE, "'%s' cannot join %s with %s", o->name, text_of(a, ta), text_of(b, tb));
+}
+
+#define CBX__PRODUCT_RULES(X)                                                                                          \
+    X(matmul)                                                                                                          \
+    X(semiring_matmul)                                                                                                 \
+    X(semiring_matmul_vjp)                                                                                             \
+    X(semiring_matmul_jvp)                                                                                             \
+    X(semiring_conv)                                                                                                   \
+    X(semiring_conv_vjp)                                                                                               \
+    X(semiring_conv_jvp)                                                                                               \
+    X(ell_values)                                                                                                      \
+    X(ell_pack)                                                                                                        \
+    X(ell_matmul)                                                                                                      \
+    X(ell_matmul_vjp)                                                                                                  \
+    X(ell_matmul_jvp)                                                                                                  \
+    X(ell_edge)                                                                                                        \
+    X(ell_edge_vjp)                                                                                                    \
+    X(ell_edge_jvp)
+#define CBX__DECLARE_RULE(name) cbx_status cbx__rule_##name(const cbx__operands *o, cbx_array_desc *out, cbx_err *err);
+CBX__PRODUCT_RULES(CBX__DECLARE_RULE)
+#undef CBX__DECLARE_RULE
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * Derivatives of products over an algebra: stacks of dense matrices, small ones one a thread, large ones by all threads together.
+ */
+#include <string.h>
+
+#include "calibrax/array/algebra_object.h"
+#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/reference/reference.h"
+#include "calibrax/base/pool.h"
+
+typedef void direction(cbx__grad *q);
+
+typedef struct run {
+    cbx__grad first; /* of the first matrix */
+    size_t batch;
+    direction *go;
+    size_t own; /* scratch of a thread [bytes] */
+    int team;   /* threads that share the stack; 1: each matrix is for all */
+} run;
+
+static void run_one(const run *r, size_t i, char *space)
+{
+    cbx__grad q = r->first;
+    const size_t size = cbx_dtype_size(q.dtype), ma = i * q.m * q.k * size, mb = i * q.k * q.n * size,
+                 mc = i * q.m * q.n * size;
+
+    q.scratch = space;
+    q.a = (const char *)q.a + ma, q.b = (const char *)q.b + mb, q.c = (const char *)q.c + mc;
+    if (q.g) q.g = (const char *)q.g + mc, q.da = (char *)q.da + ma, q.db = (char *)q.db + mb;
+    if (q.ta) q.ta = (const char *)q.ta + ma, q.tb = (const char *)q.tb + mb, q.tc = (char *)q.tc + mc;
+    r->go(&q);
+}
+
+static int team_of(const run *r)
+{
+    const double steps = (double)r->first.m * (double)r->first.k * (double)r->first.n;
+    const size_t maximum = (size_t)cbx__omp_threads();
+
+    if (r->batch < 2 || steps > 1e8 || steps * (double)r->batch < 1e6) return 1;
+    return (int)(r->batch < maximum ? r->batch : maximum);
+}
+
+static cbx_status run_all(cbx_ctx *ctx, run *r, cbx_err *err)
+{
+    cbx_block space = { 0 };
+    cbx_status st;
+
+    r->team = team_of(r);
+    r->first.threads = r->team > 1 ? 1 : cbx__semiring_grad_threads(&r->first);
+    r->own = (cbx__semiring_grad_bytes(&r->first) + 63) / 64 * 64;
+    st = cbx_pool_get(cbx_ctx_pool(ctx), (size_t)r->team * r->own, &space, err);
+    if (st) return st;
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(r->team) schedule(dynamic) if (r->team > 1)
+    for (size_t i = 0; i < r->batch; i++)
+        run_one(r, i, (char *)space.data + (r->team > 1 ? (size_t)omp_get_thread_num() * r->own : 0));
+#else
+    for (size_t i = 0; i < r->batch; i++) run_one(r, i, space.data);
+#endif
+    cbx_pool_put(cbx_ctx_pool(ctx), space);
+    return CBX_OK;
+}
+
+enum { A, B, C, G, TB, OPERANDS, TA = G };
+
+/* Dense copies of the operands, results, and what fills them. */
+static cbx_status derive(const cbx_call *call, bool forward, cbx_array **out, cbx_err *err)
+{
+    const cbx_array_desc *a = &call->in[A]->desc, *b = &call->in[B]->desc;
+    cbx_array *in[OPERANDS] = { NULL };
+    run r = { .first = { .dtype = a->dtype, .semiring = cbx__algebra_of(call->attrs) }, .batch = a->shape[0] };
+    cbx__grad *q = &r.first;
+    size_t made = 0;
+    cbx_status st = CBX_OK;
+
+    q->m = a->shape[1], q->k = a->shape[2], q->n = b->shape[2];
+    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__ref_dense(call->ctx, call->in[i], &in[i], err);
+    for (; !st && made < call->nout; made += !st)
+        st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
+    if (!st) {
+        q->a = in[A]->data, q->b = in[B]->data, q->c = in[C]->data;
+        if (forward)
+            q->ta = in[TA]->data, q->tb = in[TB]->data, q->tc = out[0]->data;
+        else
+            q->g = in[G]->data, q->da = out[0]->data, q->db = out[1]->data;
+        r.go = forward ? cbx__semiring_forward : cbx__semiring_backward;
+    }
+    if (!st && (q->m == 0 || q->k == 0 || q->n == 0))
+        for (size_t i = 0; i < made; i++) memset(out[i]->data, 0, cbx_array_bytes(out[i]));
+    else if (!st)
+        st = run_all(call->ctx, &r, err);
+    for (size_t i = 0; i < call->nin; i++) cbx_array_free(in[i]);
+    for (size_t i = 0; st && i < made; i++) cbx_array_free(out[i]);
+    return st;
+}
+
+cbx_status cbx__ref_run_semiring_matmul_vjp(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    return derive(call, false, out, err);
+}
+cbx_status cbx__ref_run_semiring_matmul_jvp(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    return derive(call, true, out, err);
+}

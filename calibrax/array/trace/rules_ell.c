@@ -1,0 +1,190 @@
+/*
+ * Derivatives and batches of products over graphs; those that they share with dense products are in rules_semiring.c.
+ */
+#include <string.h>
+
+#include "calibrax/array/ell_internal.h"
+#include "calibrax/array/trace/derive.h"
+
+#define MUL(a, b) cbx_multiply(c, a, b)
+#define SUB(a, b) cbx_subtract(c, a, b)
+#define ADD(a, b) cbx_add(c, a, b)
+
+static cbx_array *sum_of(cbx_ctx *c, cbx_array *a, cbx_array *b) { return !a ? b : !b ? a : ADD(a, b); }
+
+/* ---- softmax: dy = y (t - sum over the row of y t), which is symmetric ---- */
+
+static cbx_array *softmax_vjp(cbx_ctx *c, const cbx_array *y, const cbx_array *h, const cbx_attrs *a)
+{
+    return cbx_apply(c, CBX_PRIM_ELL_SOFTMAX_VJP, 2, (const cbx_array *const[]){ y, h }, a);
+}
+
+void cbx__jvp_ell_softmax(cbx__jvp *r) { r->dt[0] = softmax_vjp(r->ctx, r->out[0], r->t[0], r->attrs); }
+
+void cbx__transpose_ell_softmax_vjp(cbx__transpose *r)
+{
+    r->din[1] = softmax_vjp(r->ctx, r->in[0], r->ct[0], r->attrs);
+}
+
+/* h where there is an edge, 0 elsewhere: what lies there is not read. */
+static cbx_array *at_edges(cbx_ctx *c, const cbx_ell *g, cbx_array *h)
+{
+    const cbx_array_desc d = { CBX_BOOL, 2, { g->rows, g->width } };
+    cbx_array *is_edge = NULL;
+
+    if (!g->place) return h;
+    if (cbx_array_create(c, &d, &is_edge, cbx__sticky(c))) return cbx__array_failed();
+    memset(is_edge->data, 0, cbx_array_bytes(is_edge));
+    for (size_t e = 0; e < g->edges; e++) ((bool *)is_edge->data)[g->place[e]] = true;
+    return cbx_where(c, cbx_scope_hold(c, is_edge), h, cbx_zeros_like(c, h));
+}
+
+/* Bilinear in h and, but for a square, in y. */
+void cbx__jvp_ell_softmax_vjp(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *y = r->in[0], *ty = r->t[0], *h;
+
+    if (r->t[1]) r->dt[0] = softmax_vjp(c, y, r->t[1], r->attrs);
+    if (!ty) return;
+    h = at_edges(c, cbx__ell_of(r->attrs), r->in[1]);
+    ty = SUB(MUL(ty, SUB(h, cbx_sum(c, MUL(y, h), CBX_AXIS_KEEP(-1)))),
+             MUL(y, cbx_sum(c, MUL(ty, h), CBX_AXIS_KEEP(-1))));
+    r->dt[0] = sum_of(c, r->dt[0], (cbx_array *)(uintptr_t)ty);
+}
+
+/* ---- values of entries ---- */
+
+void cbx__transpose_ell_pack(cbx__transpose *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_ell *g = cbx__ell_of(r->attrs);
+    const size_t all = g->rows * g->width;
+    const cbx_array_desc d = { CBX_I64, 1, { g->entries } };
+    cbx_array *place = NULL;
+
+    if (cbx_array_create(c, &d, &place, cbx__sticky(c))) {
+        r->din[0] = cbx__array_failed();
+        return;
+    }
+    for (size_t e = 0; e < g->entries; e++) ((int64_t *)place->data)[e] = g->entry[e];
+    place = cbx_scope_hold(c, place);
+    r->din[0] = cbx_apply(c, CBX_PRIM_TAKE, 2, (const cbx_array *const[]){ cbx__reshaped(c, r->ct[0], 1, &all), place },
+                          &(cbx_attrs){ .axis = 0 });
+}
+
+/* ---- functions of an edge ---- */
+
+enum { MAX_OPERANDS = 2 * CBX__EDGE_OPERANDS };
+
+/* Operands that are given. */
+static size_t given(const cbx_attrs *a)
+{
+    size_t n = 0;
+    for (int r = 0; r < CBX__EDGE_OPERANDS; r++) n += (size_t)(a->axis >> r & 1);
+    return n;
+}
+
+void cbx__jvp_ell_edge(cbx__jvp *r)
+{
+    const cbx_array *in[MAX_OPERANDS];
+
+    if (cbx__algebra_of(r->attrs)->functions) {
+        cbx__refuse(r->ctx, CBX_EUNSUPPORTED, "'ell_edge' over '%s' has no derivative",
+                    cbx__algebra_of(r->attrs)->name);
+        return;
+    }
+    for (size_t i = 0; i < r->nin; i++) {
+        in[i] = r->in[i];
+        in[r->nin + i] = r->t[i] ? r->t[i] : cbx_zeros_like(r->ctx, r->in[i]);
+    }
+    r->dt[0] = cbx_apply(r->ctx, CBX_PRIM_ELL_EDGE_JVP, 2 * r->nin, in, r->attrs);
+}
+
+void cbx__transpose_ell_edge_jvp(cbx__transpose *r)
+{
+    const size_t n = given(r->attrs);
+    const cbx_array *in[MAX_OPERANDS];
+    cbx_array *d[CBX__EDGE_OPERANDS];
+    size_t at = n;
+
+    memcpy(in, r->in, n * sizeof *in);
+    in[n] = r->ct[0];
+    cbx_apply_all(r->ctx, CBX_PRIM_ELL_EDGE_VJP, n + 1, in, r->attrs, d);
+    for (int role = 0; role < CBX__EDGE_OPERANDS; role++) {
+        if (!(r->attrs->axis >> role & 1)) continue;
+        if (!r->in[at]) r->din[at] = d[role];
+        at++;
+    }
+}
+
+void cbx__transpose_ell_edge_vjp(cbx__transpose *r)
+{
+    const size_t n = given(r->attrs);
+    const cbx_array *in[MAX_OPERANDS];
+    size_t at = 0;
+
+    for (int role = 0; role < CBX__EDGE_OPERANDS; role++) {
+        if (!(r->attrs->axis >> role & 1)) continue;
+        in[at] = r->in[at];
+        in[n + at] = r->ct[role] ? r->ct[role] : cbx__zeros_of(r->ctx, r->desc[at]);
+        at++;
+    }
+    r->din[n] = cbx_apply(r->ctx, CBX_PRIM_ELL_EDGE_JVP, 2 * n, in, r->attrs);
+}
+
+/* Linear in what follows the operands; in the operands themselves the functions have no second derivative. */
+static void linear_behind_operands(cbx__jvp *r)
+{
+    const size_t n = given(r->attrs);
+    const cbx_array *in[MAX_OPERANDS];
+
+    for (size_t i = 0; i < n; i++)
+        if (r->t[i]) {
+            cbx__refuse(r->ctx, CBX_EUNSUPPORTED,
+                        "'%s' has no derivative in operand %zu: functions of an edge have first ones alone",
+                        cbx_prim_name(r->prim), i);
+            return;
+        }
+    for (size_t i = 0; i < r->nin; i++) in[i] = i < n ? r->in[i] : r->t[i] ? r->t[i] : cbx_zeros_like(r->ctx, r->in[i]);
+    cbx_apply_all(r->ctx, r->prim, r->nin, in, r->attrs, r->dt);
+}
+void cbx__jvp_ell_edge_vjp(cbx__jvp *r) { linear_behind_operands(r); }
+void cbx__jvp_ell_edge_jvp(cbx__jvp *r) { linear_behind_operands(r); }
+
+/* ---- batches of a product: columns side by side, unless the values differ ---- */
+
+/* (batch, n, d), or (n, d) for all, as (n, batch d) */
+static cbx_array *side_by_side(const cbx__batch *r, size_t i)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *x = r->in[i];
+
+    if (r->mapped[i])
+        x = cbx_moveaxis(c, x, 0, 1);
+    else
+        x = cbx__to_shape(c, cbx_expand_dims(c, x, 1), 3,
+                          (const size_t[]){ x->desc.shape[0], r->length, x->desc.shape[1] });
+    if (cbx_array_is_failed(x)) return cbx__array_failed();
+    return cbx__reshaped(c, x, 2, (const size_t[]){ x->desc.shape[0], x->desc.shape[1] * x->desc.shape[2] });
+}
+
+void cbx__batch_ell(cbx__batch *r)
+{
+    enum { VALUES = 0, TANGENT_OF_VALUES = 3, OPERANDS = 5 };
+    cbx_ctx *c = r->ctx;
+    cbx_array *in[OPERANDS], *y;
+
+    if (r->mapped[VALUES] || (r->nin == OPERANDS && r->mapped[TANGENT_OF_VALUES])) {
+        cbx__batch_loop(r);
+        return;
+    }
+    for (size_t i = 0; i < r->nin; i++) in[i] = i == VALUES || i == TANGENT_OF_VALUES ? r->in[i] : side_by_side(r, i);
+    y = cbx_apply(c, r->prim, r->nin, (const cbx_array *const *)in, r->attrs);
+    if (cbx_array_is_failed(y)) {
+        r->out[0] = y;
+        return;
+    }
+    const size_t shape[] = { y->desc.shape[0], r->length, r->length ? y->desc.shape[1] / r->length : 0 };
+    r->out[0] = cbx_moveaxis(c, cbx__reshaped(c, y, 3, shape), 1, 0);
+}
