@@ -13,7 +13,6 @@ enum { A, B, C };
 /* Shapes of operands and product under their common lead. */
 typedef struct stacks {
     int lead;
-    size_t batch;
     size_t shape[3][CBX_MAX_RANK];
 } stacks;
 
@@ -69,11 +68,7 @@ static bool stacks_of(cbx_ctx *ctx, const char *name, const cbx_array *a, const 
     if (fits) {
         const size_t *ea = a->desc.shape + a->desc.ndim - 2, *eb = b->desc.shape + b->desc.ndim - 2;
         fits = cbx__common_lead(a, b, &s->lead, s->shape[A]) && ea[1] == eb[0];
-        s->batch = 1;
-        for (int i = 0; fits && i < s->lead; i++) {
-            s->batch *= s->shape[A][i];
-            s->shape[B][i] = s->shape[C][i] = s->shape[A][i];
-        }
+        for (int i = 0; fits && i < s->lead; i++) s->shape[B][i] = s->shape[C][i] = s->shape[A][i];
         if (fits) {
             s->shape[A][s->lead] = s->shape[C][s->lead] = ea[0];
             s->shape[A][s->lead + 1] = s->shape[B][s->lead] = ea[1];
@@ -87,25 +82,24 @@ static bool stacks_of(cbx_ctx *ctx, const char *name, const cbx_array *a, const 
     return false;
 }
 
-/* x with the lead of the others, as one stack of matrices. */
+/* x with the lead of the others. */
 static cbx_array *stack_of(cbx_ctx *ctx, const stacks *s, const cbx_array *x, int role)
 {
-    const size_t shape[] = { s->batch, s->shape[role][s->lead], s->shape[role][s->lead + 1] };
-    return cbx__reshaped(ctx, cbx__to_shape(ctx, x, s->lead + 2, s->shape[role]), 3, shape);
+    return cbx__to_shape(ctx, x, s->lead + 2, s->shape[role]);
 }
 
 /* A cotangent summed over the axes that its operand was broadcast along. */
-static cbx_array *narrowed(cbx_ctx *ctx, const stacks *s, cbx_array *d, int role, const cbx_array *like)
+static cbx_array *narrowed(cbx_ctx *ctx, cbx_array *d, const cbx_array *like)
 {
     cbx_axes axes = { .keep = true };
-    const int extra = s->lead + 2 - like->desc.ndim;
+    const int extra = d->desc.ndim - like->desc.ndim;
 
-    d = cbx__reshaped(ctx, d, s->lead + 2, s->shape[role]);
     if (cbx_array_is_failed(d)) return d;
     for (int i = 0; i < d->desc.ndim; i++)
         if (i < extra || like->desc.shape[i - extra] != d->desc.shape[i]) axes.axis[axes.n++] = i;
     if (axes.n > 0) d = cbx_sum(ctx, d, &axes);
-    return cbx__reshaped(ctx, d, like->desc.ndim, like->desc.shape);
+    if (cbx_array_is_failed(d)) return d;
+    return extra ? cbx__reshaped(ctx, d, like->desc.ndim, like->desc.shape) : d;
 }
 
 void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,
@@ -122,8 +116,8 @@ void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *
         return;
     for (int i = 0; i < 4; i++) in[i] = stack_of(ctx, &k, in[i], i < C ? i : C);
     cbx_apply_all(ctx, CBX_PRIM_SEMIRING_MATMUL_VJP, 4, in, &(cbx_attrs){ .mode = (int)s->id }, d);
-    d[0] = narrowed(ctx, &k, d[0], A, a);
-    d[1] = narrowed(ctx, &k, d[1], B, b);
+    d[0] = narrowed(ctx, d[0], a);
+    d[1] = narrowed(ctx, d[1], b);
     cbx__tidy_list(ctx, mark, 2, d);
 }
 
@@ -141,7 +135,7 @@ cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_a
         return cbx__array_failed();
     for (int i = 0; i < 5; i++) in[i] = stack_of(ctx, &k, in[i], roles[i]);
     tc = cbx_apply(ctx, CBX_PRIM_SEMIRING_MATMUL_JVP, 5, in, &(cbx_attrs){ .mode = (int)s->id });
-    return cbx__tidy(ctx, mark, cbx__reshaped(ctx, tc, k.lead + 2, k.shape[C]));
+    return cbx__tidy(ctx, mark, tc);
 }
 
 /* ---- convolutions ---- */

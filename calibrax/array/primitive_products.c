@@ -104,21 +104,37 @@ static cbx_status derivative_forward(const operands *o, shape_rule product, cbx_
 /* The place of an optimum is a number of 32 bits in float32. */
 static cbx_status check_terms(const operands *o, cbx_err *err)
 {
-    const size_t k = o->d[0]->ndim == 3 ? o->d[0]->shape[2] : 0;
+    const size_t k = o->d[0]->ndim > 0 ? o->d[0]->shape[o->d[0]->ndim - 1] : 0;
     if (k <= INT32_MAX) return CBX_OK;
     return cbx_fail(err, CBX_EOVERFLOW, "'%s' counts %zu terms by 32 bits, which reach %d: split k", o->name, k,
                     INT32_MAX);
 }
 
+/* (..., m, k) by (..., k, n) with equal leading axes is (..., m, n). */
+static cbx_status stacks(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *a = o->d[0], *b = o->d[1];
+    const int lead = a->ndim - 2;
+    const cbx_status st = check_semiring(o, err);
+
+    if (st) return st;
+    if (lead < 0 || b->ndim != a->ndim || memcmp(a->shape, b->shape, (size_t)lead * sizeof *a->shape) != 0 ||
+        a->shape[lead + 1] != b->shape[lead])
+        return differ(o, a, b, err);
+    set_shape(out, a->ndim, a->shape);
+    out->shape[lead + 1] = b->shape[lead + 1];
+    return CBX_OK;
+}
+
 RULE(semiring_matmul_vjp)
 {
     const cbx_status st = check_terms(o, err);
-    return st ? st : derivative_back(o, cbx__rule_semiring_matmul, out, err);
+    return st ? st : derivative_back(o, stacks, out, err);
 }
 RULE(semiring_matmul_jvp)
 {
     const cbx_status st = check_terms(o, err);
-    return st ? st : derivative_forward(o, cbx__rule_semiring_matmul, out, err);
+    return st ? st : derivative_forward(o, stacks, out, err);
 }
 RULE(semiring_conv_vjp) { return derivative_back(o, cbx__rule_semiring_conv, out, err); }
 RULE(semiring_conv_jvp) { return derivative_forward(o, cbx__rule_semiring_conv, out, err); }

@@ -130,8 +130,8 @@
     X(ERFINV,           random,           FUNCTION,                     erfinv,           nonlinear,        each) \
     X(RANDOM_GAMMA,     random,           GAMMA,                        random_gamma,     nonlinear,        each) \
     X(POLYGAMMA,        polygamma,        FUNCTION,                     polygamma,        nonlinear,        each) \
-    X(SEMIRING_MATMUL_VJP, semiring_matmul_vjp, WORK(derives_terms),     semiring_matmul_vjp, semiring_matmul_vjp, matmul) \
-    X(SEMIRING_MATMUL_JVP, semiring_matmul_jvp, WORK(derives_terms),     semiring_matmul_jvp, semiring_matmul_jvp, matmul) \
+    X(SEMIRING_MATMUL_VJP, semiring_matmul_vjp, WORK(derives_terms),     semiring_matmul_vjp, semiring_matmul_vjp, lead) \
+    X(SEMIRING_MATMUL_JVP, semiring_matmul_jvp, WORK(derives_terms),     semiring_matmul_jvp, semiring_matmul_jvp, lead) \
     X(SEMIRING_CONV_VJP, semiring_conv_vjp, WORK(derives_taps),          semiring_conv_vjp, semiring_conv_vjp, loop) \
     X(SEMIRING_CONV_JVP, semiring_conv_jvp, WORK(derives_taps),          semiring_conv_jvp, semiring_conv_jvp, conv) \
     X(ELL_MATMUL,       ell_matmul,       WORK(folds_edges),            ell_matmul,       nonlinear,        ell) \

@@ -67,13 +67,15 @@ enum { A, B, C, G, TB, OPERANDS, TA = G };
 static cbx_status derive(const cbx_call *call, bool forward, cbx_array **out, cbx_err *err)
 {
     const cbx_array_desc *a = &call->in[A]->desc, *b = &call->in[B]->desc;
+    const int lead = a->ndim - 2;
     cbx_array *in[OPERANDS] = { NULL };
-    run r = { .first = { .dtype = a->dtype, .semiring = cbx__algebra_of(call->attrs) }, .batch = a->shape[0] };
+    run r = { .first = { .dtype = a->dtype, .semiring = cbx__algebra_of(call->attrs) }, .batch = 1 };
     cbx__grad *q = &r.first;
     size_t made = 0;
     cbx_status st = CBX_OK;
 
-    q->m = a->shape[1], q->k = a->shape[2], q->n = b->shape[2];
+    q->m = a->shape[lead], q->k = a->shape[lead + 1], q->n = b->shape[lead + 1];
+    for (int i = 0; i < lead; i++) r.batch *= a->shape[i];
     for (size_t i = 0; !st && i < call->nin; i++) st = cbx__ref_dense(call->ctx, call->in[i], &in[i], err);
     for (; !st && made < call->nout; made += !st)
         st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
@@ -85,7 +87,7 @@ static cbx_status derive(const cbx_call *call, bool forward, cbx_array **out, cb
             q->g = in[G]->data, q->da = out[0]->data, q->db = out[1]->data;
         r.go = forward ? cbx__semiring_forward : cbx__semiring_backward;
     }
-    if (!st && (q->m == 0 || q->k == 0 || q->n == 0))
+    if (!st && (r.batch == 0 || q->m == 0 || q->k == 0 || q->n == 0))
         for (size_t i = 0; i < made; i++) memset(out[i]->data, 0, cbx_array_bytes(out[i]));
     else if (!st)
         st = run_all(call->ctx, &r, err);

@@ -197,7 +197,7 @@ static void derives(const work *w, uint64_t k)
 {
     folds_all(w, times(times(count_of(w->op->in[2]), k, &w->out->flags), 2, &w->out->flags));
 }
-static void derives_terms(const work *w) { derives(w, w->op->in[1]->shape[1]); }
+static void derives_terms(const work *w) { derives(w, dim(w, 1, 2)); }
 static void derives_taps(const work *w) { derives(w, taps(w)); }
 
 static uint64_t edges_of(const work *w) { return cbx__ell_of(w->op->attrs)->edges; }
