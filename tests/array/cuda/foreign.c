@@ -16,7 +16,7 @@ static cbx_cuda *device;
 
 static cbx_array *result(cbx_ctx *c, const cbx_array *like, size_t rows, size_t cols)
 {
-    return cbx__ell_result(c, cbx_array_dtype(like), 2, (const size_t[]){ rows, cols });
+    return cbx_zeros(c, 2, (const size_t[]){ rows, cols }, cbx_array_dtype(like));
 }
 
 /* a, b and what comes third, as they lie */
