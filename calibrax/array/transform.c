@@ -17,6 +17,18 @@ cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)
     return st ? st : cbx_fn_keep(ctx, f, out, err);
 }
 
+cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx_text *out, cbx_err *err)
+{
+    cbx__traced t = { 0 };
+    cbx_status st = cbx__begin(ctx, err);
+
+    if (!st) st = cbx__fn_check("dump", f, err);
+    if (!st) st = cbx__trace_fn(ctx, f, in, &t, err);
+    if (!st) cbx__graph_text(t.graph, 0, out);
+    cbx__traced_clear(ctx, &t);
+    return st;
+}
+
 /* ---- what all derivatives have ---- */
 
 typedef struct derived {

@@ -33,6 +33,17 @@ CBX_BEGIN_DECLS
  */
 CBX_API cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
 
+/**
+ * What a function does, one line for each operation, functions of control flow indented below it:
+ *     square(%0:float64 (3,))
+ *       %1:float64 (3,) = multiply %0 %0
+ *       return %1:float64 (3,)
+ * @param in   f->nin descriptions
+ * @param out  the text is added; check it
+ * @return as cbx_fn_infer
+ */
+CBX_API cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx_text *out, cbx_err *err);
+
 /** Among in_axes: an operand that every element of the batch sees whole.  Among out_axes: a result that is the same for all. */
 #define CBX_NOT_MAPPED INT_MIN
 

@@ -547,6 +547,45 @@ static void what_is_refused(void **state)
     end(&g);
 }
 
+/* ---- to look inside ---- */
+
+FN(twice) /* equal operations are one, what no result needs is gone */
+{
+    UNUSED;
+    cbx_array *s = cbx_sin(c, in[0]), *again = cbx_sin(c, in[0]);
+    cbx_exp(c, s);
+    out[0] = cbx_add(c, s, again);
+    return CBX_OK;
+}
+FN(loop_of_two)
+{
+    UNUSED;
+    return cbx_scan(c, PLAIN(twice, 1, 1), 1, in, 0, NULL, 7, false, out);
+}
+
+static void graphs_can_be_read(void **state)
+{
+    (void)state;
+    static const char *const expected = "loop_of_two(%0:float64 (3,))\n"
+                                        "  %1:float64 (3,) = scan %0\n"
+                                        "    twice(%0:float64 (3,))\n"
+                                        "      %1:float64 (3,) = sin %0\n"
+                                        "      %3:float64 (3,) = add %1 %1\n"
+                                        "      return %3:float64 (3,)\n"
+                                        "  return %1:float64 (3,)\n";
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_allocator_default());
+    CHECK_OK(cbx_dump(c, PLAIN(loop_of_two, 1, 1), &(const cbx_array_desc){ CBX_F64, 1, { 3 } }, &text, &err), &err,
+             "dump");
+    CHECK_OK(cbx_text_check(&text, &err), &err, "text");
+    CHECK_STR(cbx_text_str(&text), expected, "a line for each operation");
+    cbx_text_clear(&text);
+    cbx_ctx_free(c);
+}
+
 /* ---- every allocation made to fail ---- */
 
 static cbx_status all_of_it(cbx_ctx *c, void *user)
@@ -583,7 +622,8 @@ TEST_FILE(.seconds = 300)
         cmocka_unit_test(gradients_are_differences), cmocka_unit_test(modes_agree),
         cmocka_unit_test(batches_of_gradients),      cmocka_unit_test(transforms_nest),
         cmocka_unit_test(loops_of_unknown_length),   cmocka_unit_test(several_operands_and_results),
-        cmocka_unit_test(what_is_refused),           cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(what_is_refused),           cmocka_unit_test(graphs_can_be_read),
+        cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
