@@ -188,7 +188,7 @@ RULE(ell_matmul)
         st = cbx_fail(err, CBX_EINVAL, "algebra '%s' does not fold weighted messages: real and the tropical ones do",
                       s->name);
     if (!st && scaled && s->functions && !s->functions->update)
-        st = cbx_fail(err, CBX_EINVAL, "algebra '%s' cannot fold weighted messages: give its functions an update",
+        st = cbx_fail(err, CBX_EINVAL, "algebra '%s' cannot fold weighted messages: define 'update' in its functions",
                       s->name);
     if (!st) st = expect(o, 0, 2, (const size_t[]){ g->rows, g->width }, err);
     if (!st && o->d[1]->ndim != 2) st = differ(o, o->d[0], o->d[1], err);
