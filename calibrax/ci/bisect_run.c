@@ -95,9 +95,11 @@ static cbx_status read_graph(cbx__shell *sh, cbx_arena *arena, const char *repos
         size_t number;
         n = strcspn(text, " \n");
         word = cbx_arena_strndup(arena, text, n);
-        number = word ? cbx_names_find(&commits, word) : CBX_NO_NAME;
+        made = word != NULL;
+        if (!made) break;
+        number = cbx_names_find(&commits, word);
         if (i == 0 || text[-1] == '\n')
-            made = word && cbx_list_push(&al, &first, parents.n) && cbx_names_add(&commits, word) != CBX_NO_NAME;
+            made = cbx_list_push(&al, &first, parents.n) && cbx_names_add(&commits, word) != CBX_NO_NAME;
         else if (number != CBX_NO_NAME)
             made = cbx_list_push(&al, &parents, number);
     }
