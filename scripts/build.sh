@@ -39,6 +39,7 @@ fuzz)
 *) echo "build: unknown kind '$kind'" >&2; exit 2 ;;
 esac
 
+command -v ccache > /dev/null 2>&1 && compiler="ccache $compiler"
 if [ ! -f "$dir/build.ninja" ]; then
     mkdir -p "$dir"
     again=
