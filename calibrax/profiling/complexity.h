@@ -28,10 +28,10 @@ typedef struct cbx_complexity_opts {
 typedef struct cbx_complexity_report {
     cbx_growth growth;
     bool decided;
-    bool is_power;  /* growth.free_exponent: no order of the list explains the points */
+    bool is_power;               /* growth.free_exponent: no order of the list explains the points */
     char order[CBX_GROWTH_TEXT]; /* "O(n log n)", "O(n^1.27)"; of the best one, decided or not */
-    char why[256];  /* why undecided; "" where decided */
-    cbx_interval exponent; /* by resampling points; level 0 and infinite ends below eight points */
+    char why[256];               /* why undecided; "" where decided */
+    cbx_interval exponent;       /* by resampling points; level 0 and infinite ends below eight points */
     size_t npoints;
 } cbx_complexity_report;
 

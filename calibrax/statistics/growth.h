@@ -42,8 +42,8 @@ typedef struct cbx_growth {
     cbx_interval exponent;               /* of y = a + b n^p, a free where the order has an intercept, -4 <= p <= 8 */
     double power_intercept, power_coefficient; /* its a and b */
     double relative_error; /* root mean square of 1 - model/y, of the power where the exponent is free */
-    double power_gain;  /* AICc of the order less that of the power: more than 0 is evidence for the power */
-    bool free_exponent; /* power_gain is more than 4: the power explains the points, and no named order does */
+    double power_gain;     /* AICc of the order less that of the power: more than 0 is evidence for the power */
+    bool free_exponent;    /* power_gain is more than 4: the power explains the points, and no named order does */
 } cbx_growth;
 
 enum { CBX_GROWTH_TEXT = 32 };

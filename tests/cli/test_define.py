@@ -136,7 +136,7 @@ def what_does_nothing_is_refused(p):
                         ("--matmul-precision", "tf32"), ("--warm-compiles", "3"), ("--resume", None),
                         ("--in-process", None), ("--cold-cache", None), ("--sandbox-read", "/tmp"), ("--sandbox-write", "/tmp")):
         done = p.run("--define", "dedup.json", flag, *([value] if value else []), expect=2)
-        one_sentence(done, f"{flag} does not apply to a case of commands")
+        one_sentence(done, f"{flag} is not for a case of commands")
     check(not os.path.exists(p.file("results")), "and nothing is measured")
 
 

@@ -330,7 +330,7 @@ def kinds_share_a_store(p):
             changes = {c["metric"]: c for c in json.loads(done.stdout)["findings"]}
             equal(changes[metric]["outcome"], outcome, f"{metric} of a {kind}")
     equal((defined["wall_time"]["unit"], defined["wall_time"]["direction"]), (defined["batch_time"]["unit"], defined["batch_time"]["direction"]), "both in seconds, lower is better")
-    has(p.run("check", "--data", "store", "--baseline", "command", program=CALIBRAX, expect=1).stdout, "wall_time is in the baseline and missing now", "of another kind")
+    has(p.run("check", "--data", "store", "--baseline", "command", program=CALIBRAX, expect=1).stdout, "wall_time is in the baseline but missing in the run", "of another kind")
 
 
 main([the_manual, it_launches_until_decided, kinds_share_a_store, the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, a_missed_target_is_seen_once, failures, a_launch_that_fails, commands, faults_are_sentences, interrupted])

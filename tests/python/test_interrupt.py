@@ -58,7 +58,7 @@ class Interrupts(unittest.TestCase):
     def test_statistics(self):
         x = [float(i % 17) for i in range(500)]
         for statistic in ("median", lambda values: sum(values) / len(values)):
-            self.assertLess(interrupted(lambda: cx.statistics.bootstrap(x, None, statistic, resamples=300000)), 0.5)
+            self.assertLess(interrupted(lambda: cx.statistics.bootstrap(x, None, statistic, resamples=10000000)), 0.5)
         self.assertGreater(cx.statistics.bootstrap(x, resamples=500).upper, 7.0)
 
     def test_bootstrap_ends(self):

@@ -241,8 +241,7 @@ static bool passed(const cbx_row *row, const cbx_row *other)
     if (!cbx_row_is_good(row)) return false;
     if (!row->fidelity_status) return !other || !other->fidelity_status;
     return !strcmp(row->fidelity_status, "ok") && !row->mismatched && (row->checks || !other || !other->checks) &&
-           (isnan(row->rel_to_tol) ? !other || isnan(other->rel_to_tol)
-                                   : row->rel_to_tol >= 0 && row->rel_to_tol <= 1);
+           (isnan(row->rel_to_tol) ? !other || isnan(other->rel_to_tol) : row->rel_to_tol >= 0 && row->rel_to_tol <= 1);
 }
 
 /* Whether the metric of `row` is laid before the engine; one that only this row has is then dropped or new. */

@@ -197,8 +197,8 @@ static cbx_status check_run(void *user, cbx_err *err)
         const cbx__declared_check *c = &p->d->checks[i];
         const char *command = c->command ? in_folder(p, c->command) : NULL;
         if (c->command && !command) return no_memory(err);
-        st = command ? run_plain(p->ctx, "check", command, c->command, p->opts->worker_timeout_s, p->opts->stop, p->claim,
-                               err)
+        st = command ? run_plain(p->ctx, "check", command, c->command, p->opts->worker_timeout_s, p->opts->stop,
+                                 p->claim, err)
                      : compare_files(p, c, err);
     }
     return st;
