@@ -204,6 +204,9 @@ cbx_array *cbx_apply(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *c
     cbx_status st;
 
     if (!usable(ctx, prim, nin, in)) return cbx__array_failed();
+    if (cbx__has_several_results(prim))
+        return cbx__refuse(ctx, CBX_EINVAL, "'%s' has several results: cbx_apply_all returns them",
+                           cbx_prim_name(prim));
     err = cbx__sticky(ctx);
     if (!s || nin > FEW) {
         st = cbx__apply_owned(ctx, prim, nin, in, attrs, 1, &out, err);

@@ -44,6 +44,8 @@ cbx_array *cbx__to_shape(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_
     if (cbx_array_is_failed(x)) return cbx__array_failed();
     if (x->desc.ndim == ndim && memcmp(x->desc.shape, shape, (size_t)ndim * sizeof *shape) == 0)
         return (cbx_array *)(uintptr_t)x;
+    if (ndim > CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "a shape of %d axes has more than %d", ndim, CBX_MAX_RANK);
     memcpy(attrs.shape, shape, (size_t)ndim * sizeof *shape);
     return cbx__apply1(ctx, CBX_PRIM_BROADCAST, x, &attrs);
 }

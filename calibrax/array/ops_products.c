@@ -7,6 +7,8 @@ cbx_array *cbx__reshaped(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_
 {
     cbx_attrs attrs = { .ndim = ndim };
 
+    if (ndim > CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "a shape of %d axes has more than %d", ndim, CBX_MAX_RANK);
     if (ndim) memcpy(attrs.shape, shape, (size_t)ndim * sizeof *shape);
     return cbx__apply1(ctx, CBX_PRIM_RESHAPE, x, &attrs);
 }

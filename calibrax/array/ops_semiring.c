@@ -170,6 +170,10 @@ bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const
                     cbx_array_desc_text(&x->desc, tx, sizeof tx), cbx_array_desc_text(&w->desc, tw, sizeof tw));
         return false;
     }
+    if (n > CBX_CONV_MAX_AXES) {
+        cbx__refuse(ctx, CBX_EINVAL, "'semiring_conv' slides along at most %d axes, not %d", CBX_CONV_MAX_AXES, n);
+        return false;
+    }
     *dtype = meeting_dtype(ctx, "semiring_conv", s, x, w);
     *attrs = (cbx_attrs){ .mode = s->functions ? CBX__OF_OBJECT : (int)s->id, .ndim = n, .naxes = n };
     for (int i = 0; i < n; i++)

@@ -9,6 +9,7 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/object.h"
 #include "calibrax/array/primitive_rules.h"
+#include "calibrax/array/state.h"
 #include "calibrax/base/table.h"
 
 typedef cbx__operands operands;
@@ -414,8 +415,7 @@ RULE(fft)
     char buf[160];
 
     if (st || out->shape[o->attrs->axis] > 0) return st;
-    return cbx_fail(err, CBX_ESHAPE, "'%s' along an empty axis has no frequencies: %s", o->name,
-                    text_of(o->d[0], buf));
+    return cbx_fail(err, CBX_ESHAPE, "'%s' along an empty axis has no frequencies: %s", o->name, text_of(o->d[0], buf));
 }
 
 RULE(rfft)
@@ -509,6 +509,12 @@ const char *cbx_prim_name(cbx_prim p)
 {
     const primitive *row = find(p);
     return row ? row->info.name : NULL;
+}
+
+bool cbx__has_several_results(cbx_prim p)
+{
+    const primitive *row = find(p);
+    return row && (row->info.results[0] == '*' || row->info.results[1]);
 }
 
 size_t cbx_prim_results(cbx_prim p, const cbx_attrs *attrs)

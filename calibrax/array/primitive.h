@@ -220,7 +220,7 @@ typedef struct cbx_attrs {
 
 /** True if both are the same operation: members are compared by value, those of arrays that no rank reaches are 0 in both. */
 CBX_API bool cbx_attrs_equal(const cbx_attrs *a, const cbx_attrs *b);
-/** The same for equal attributes, on every machine. */
+/** The same for equal attributes; of those with an object in one process alone. */
 CBX_API uint64_t cbx_attrs_hash(const cbx_attrs *a);
 
 typedef enum cbx_prim_class {

@@ -54,7 +54,7 @@ RULE(semiring_conv)
     cbx_status st = check_semiring(o, err);
 
     if (st) return st;
-    if (n < 1 || n > CBX_MAX_RANK - 2 || x->ndim != n + 2 || w->ndim != n + 2 || x->shape[n + 1] != w->shape[n])
+    if (n < 1 || n > CBX_CONV_MAX_AXES || x->ndim != n + 2 || w->ndim != n + 2 || x->shape[n + 1] != w->shape[n])
         return differ(o, x, w, err);
     for (int i = 0; i < n; i++)
         if (a->step[i] < 1 || a->axes[i] < 1 || a->start[i] < 0)

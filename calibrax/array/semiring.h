@@ -107,7 +107,7 @@ typedef enum cbx_conv_padding {
     CBX_CONV_EXPLICIT /* low and high */
 } cbx_conv_padding;
 
-#define CBX_CONV_MAX_AXES (CBX_MAX_RANK - 2)
+#define CBX_CONV_MAX_AXES 6
 
 /** Start from CBX_CONV_INIT: stride and dilation 0 mean 1. */
 typedef struct cbx_conv_options {

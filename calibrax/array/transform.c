@@ -9,7 +9,7 @@
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/ops_internal.h"
-#include "calibrax/array/trace/derive.h"
+#include "calibrax/array/trace/rules_control.h"
 
 cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)
 {
@@ -61,10 +61,16 @@ static cbx_status derive(cbx_ctx *ctx, const char *what, cbx_array_fn call, cons
     derived *d;
     cbx_status st;
 
-    for (size_t i = 0; argnums && i < n; i++)
+    if (n > f->nin)
+        return cbx_fail(err, CBX_EINVAL, "'%s' in %zu operands of '%s', which takes %zu", what, n, f->name, f->nin);
+    for (size_t i = 0; argnums && i < n; i++) {
         if (argnums[i] >= f->nin)
             return cbx_fail(err, CBX_EINVAL, "'%s' in operand %zu of '%s', which takes %zu: they count from 0", what,
                             argnums[i], f->name, f->nin);
+        for (size_t k = 0; k < i; k++)
+            if (argnums[k] == argnums[i])
+                return cbx_fail(err, CBX_EINVAL, "'%s' of '%s' lists operand %zu twice", what, f->name, argnums[i]);
+    }
     d = cbx_mem_zalloc(cbx_ctx_allocator(ctx), bytes);
     if (!d) return cbx_fail(err, CBX_ENOMEM, "no memory for '%s' of '%s'", what, f->name);
     d->al = *cbx_ctx_allocator(ctx);
@@ -212,8 +218,6 @@ static cbx_status make_grad(cbx_ctx *ctx, const char *what, const cbx_fn *f, siz
         return cbx_fail(err, CBX_EINVAL, "'%s' of '%s', which returns %zu results: it must return one, a scalar", what,
                         f->name, f->nout);
     if (n == 0) n = 1, argnums = NULL;
-    if (n > f->nin)
-        return cbx_fail(err, CBX_EINVAL, "'%s' in %zu operands of '%s', which takes %zu", what, n, f->name, f->nin);
     return derive(ctx, what, call_grad, f, n, argnums, value, f->nin, n + value, out, err);
 }
 
@@ -230,15 +234,21 @@ cbx_status cbx_value_and_grad(cbx_ctx *ctx, const cbx_fn *f, size_t n, const siz
 
 /* ---- products with Jacobians ---- */
 
-/* An operand that must be as described; what: "tangent", "cotangent". */
-static void expect(work *w, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d)
+/* A tangent or cotangent must be as described. */
+static cbx_status like_check(const char *name, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d,
+                             cbx_err *err)
 {
     char is[160], must[160];
 
-    if (w->st || cbx_array_desc_equal(&a->desc, d)) return;
-    w->st = cbx_fail(&w->err, a->desc.dtype == d->dtype ? CBX_ESHAPE : CBX_EDTYPE,
-                     "%s %zu of '%s' is %s, it must be %s", what, i, w->d->name,
-                     cbx_array_desc_text(&a->desc, is, sizeof is), cbx_array_desc_text(d, must, sizeof must));
+    if (cbx_array_desc_equal(&a->desc, d)) return CBX_OK;
+    return cbx_fail(err, a->desc.dtype == d->dtype ? CBX_ESHAPE : CBX_EDTYPE, "%s %zu of '%s' is %s, it must be %s",
+                    what, i, name, cbx_array_desc_text(&a->desc, is, sizeof is),
+                    cbx_array_desc_text(d, must, sizeof must));
+}
+
+static void expect(work *w, const char *what, size_t i, const cbx_array *a, const cbx_array_desc *d)
+{
+    if (!w->st) w->st = like_check(w->d->name, what, i, a, d, &w->err);
 }
 
 /* (in..., tangents of the chosen) to (out..., their tangents) */
@@ -331,6 +341,8 @@ static cbx_status call_linear(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
     cbx_status st = moving ? CBX_OK : cbx_fail(&err, CBX_ENOMEM, "no memory for the results of '%s'", m->name);
     size_t k = 0;
 
+    for (size_t i = 0; !st && i < nin; i++)
+        st = like_check(m->name, "tangent", i, in[i], cbx__graph_in(m->map.graph, i), &err);
     if (!st) st = cbx__traced_eval(ctx, &m->map, nin, in, moving, &err);
     for (size_t i = 0; !st && i < nout; i++)
         out[i] = m->zeros[i] ? cbx_zeros_like(ctx, m->zeros[i]) : cbx_scope_hold(ctx, moving[k++]);
@@ -369,8 +381,10 @@ cbx_status cbx_linearize(cbx_ctx *ctx, const cbx_fn *f, cbx_array *const *in, cb
                              &w.err);
     }
     for (size_t i = 0; i < w.nout && w.out; i++) {
-        out[i] = w.st ? NULL : w.out[i];
-        if (w.st) cbx_array_free(w.out[i]);
+        if (w.st)
+            cbx_array_free(w.out[i]);
+        else
+            out[i] = w.out[i];
     }
     if (w.st && m) linear_free(m);
     st = w.st;
@@ -436,7 +450,7 @@ static cbx_status call_jacfwd(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
         cbx_array *j = NULL;
         if (w.moves[i]) {
             j = cbx_scope_hold(ctx, moving[k]);
-            if (!out_mapped[k++]) j = cbx_add(ctx, j, cbx_zeros(ctx, 1, (const size_t[]){ count }, j->desc.dtype));
+            j = cbx__spread(ctx, j, out_mapped[k++], count);
         } else {
             size_t shape[CBX_MAX_RANK + 1] = { count };
             memcpy(shape + 1, y->shape, (size_t)y->ndim * sizeof *shape);
@@ -493,11 +507,7 @@ static cbx_status call_jacrev(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
         if (!w.st) w.st = cbx__graph_batch(ctx, back.graph, count, ops, mapped, &one, &out_mapped, &w.err);
         if (!w.st) {
             one = cbx_scope_hold(ctx, one);
-            if (!out_mapped) {
-                size_t shape[CBX_MAX_RANK + 1] = { count };
-                memcpy(shape + 1, one->desc.shape, (size_t)one->desc.ndim * sizeof *shape);
-                one = cbx__to_shape(ctx, one, one->desc.ndim + 1, shape);
-            }
+            one = cbx__spread(ctx, one, out_mapped, count);
             out[i] = unfold(ctx, one, y, &in[operand]->desc, false);
         }
         cbx__traced_clear(ctx, &back);
@@ -621,7 +631,6 @@ static bool line_up(cbx_ctx *ctx, const batched *v, cbx_array *const *in, cbx_ar
 static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *r, bool mapped, size_t length)
 {
     const int axis = v->axes[v->f->nin + i];
-    size_t shape[CBX_MAX_RANK + 1] = { length };
     char text[160];
 
     if (axis == CBX_NOT_MAPPED) {
@@ -629,10 +638,7 @@ static cbx_array *put_axis(cbx_ctx *ctx, const batched *v, size_t i, cbx_array *
         return cbx__refuse(ctx, CBX_EINVAL, "result %zu of '%s' differs over the batch: it needs an axis for it", i,
                            v->name);
     }
-    if (!mapped && r->desc.ndim < CBX_MAX_RANK) {
-        memcpy(shape + 1, r->desc.shape, (size_t)r->desc.ndim * sizeof *shape);
-        r = cbx__to_shape(ctx, r, r->desc.ndim + 1, shape);
-    }
+    r = cbx__spread(ctx, r, mapped, length);
     if (cbx_array_is_failed(r) || (axis >= -r->desc.ndim && axis < r->desc.ndim)) return cbx_moveaxis(ctx, r, 0, axis);
     return cbx__refuse(ctx, CBX_EINVAL, "'%s' puts the batch on axis %d of result %zu, which is %s", v->name, axis, i,
                        cbx_array_desc_text(&r->desc, text, sizeof text));

@@ -10,7 +10,8 @@
  * recorded, then repeated.  It must not read elements of its operands in C (cbx_array_read is refused; cbx_cond and cbx_while_loop
  * decide).  What it computes of other arrays with data is computed once.  Each step of a loop frees what it made: memory does not
  * grow with the number of steps.
- * Derivatives go through everything but the number of steps of a while_loop in reverse mode, and random_gamma in its shape.
+ * Derivatives go through every operation that moves; CBX_EUNSUPPORTED, with the reason, where one does not exist or is not known:
+ * docs/reference/arrays.md lists them.
  * Source of names and rules: JAX 0.10 (jax.lax.scan, fori_loop, while_loop, cond, switch; jax.vmap, grad, jvp, vjp, jacfwd ...).
  * One thread uses a context at a time.  Since 0.1.
  */

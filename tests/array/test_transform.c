@@ -306,7 +306,7 @@ static void what_vmap_refuses(void **state)
     CHECK_OK(cbx_vmap(c, PLAIN(identity, 2, 2), (const int[]){ 0, CBX_NOT_MAPPED }, (const int[]){ CBX_NOT_MAPPED, 0 },
                       &f, &err),
              &err, "built");
-    cbx_array *two[2] = { x, line(c, 2) }, *both[2];
+    cbx_array *two[2] = { line(c, 3), line(c, 2) }, *both[2];
     CHECK_STATUS(cbx_fn_call(c, f, 2, two, 2, both), CBX_EINVAL, "a result that differs, without an axis");
     CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "differs");
     CHECK(strstr(err.message, "result 0 of 'vmap(identity)' differs over the batch") != NULL, err.message);

@@ -4,6 +4,8 @@
  */
 #include "transform_support.h"
 
+#include "calibrax/array/backend.h"
+#include "calibrax/array/ell.h"
 #include "calibrax/array/fft.h"
 #include "calibrax/array/linalg.h"
 #include "fail_alloc.h"
@@ -547,6 +549,160 @@ static void what_is_refused(void **state)
     end(&g);
 }
 
+/* ---- edges of rules ---- */
+
+FN(of_root)
+{
+    UNUSED;
+    out[0] = cbx_sum(c, cbx_cbrt(c, in[0]), NULL);
+    return CBX_OK;
+}
+FN(of_product)
+{
+    UNUSED;
+    out[0] = cbx_prod(c, in[0], NULL);
+    return CBX_OK;
+}
+FN(wide) /* what is captured, with 16 axes */
+{
+    UNUSED;
+    out[0] = cbx_reshape(c, user, 16, (const ptrdiff_t[]){ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, -1 });
+    return CBX_OK;
+}
+FN(not_zero)
+{
+    UNUSED;
+    out[0] = cbx_multiply(c, in[0], cbx_full(c, 0, NULL, CBX_C128, cbx_complex(-0.0, 0)));
+    return CBX_OK;
+}
+FN(returns_leaked)
+{
+    UNUSED;
+    out[0] = leaked;
+    return CBX_OK;
+}
+FN(scan_over)
+{
+    UNUSED;
+    cbx_array *zero = number(c, 0), *r[2];
+    cbx_scan(c, PLAIN(add, 2, 1), 1, &zero, 1, in, CBX_LENGTH_OF_XS, false, r);
+    out[0] = r[0];
+    return CBX_OK;
+}
+static void message_only(void *user, const cbx_ell_edge *e, void *m)
+{
+    (void)user;
+    *(double *)m = *(const double *)e->x_col;
+}
+static const cbx_ell_edge_functions edge_functions = { .struct_size = sizeof edge_functions,
+                                                       .d_out = 1,
+                                                       .message = message_only };
+FN(over_edges)
+{
+    UNUSED;
+    cbx_array *x = cbx_reshape(c, in[0], 2, (const ptrdiff_t[]){ -1, 1 });
+    x = cbx_ell_edge_aggregate(c, user, NULL, x, NULL, &edge_functions, cbx_semiring_find("real"));
+    out[0] = cbx_sum(c, x, NULL);
+    return CBX_OK;
+}
+FN(if_positive)
+{
+    UNUSED;
+    const cbx_fn *f = CBX_FN(over_edges, user, 1, 1);
+    return cbx_cond(c, cbx_greater_scalar(c, cbx_index(c, in[0], 0, 0), 0), f, f, 1, in, out);
+}
+
+/* A call that must be refused: its status, and words of its message. */
+static void refused(cbx_ctx *c, cbx_fn *f, cbx_array *const *in, cbx_status status, const char *words)
+{
+    cbx_array *out[4];
+    cbx_err err = CBX_ERR_INIT;
+    cbx_scope scope;
+
+    cbx_scope_open(c, &scope);
+    CHECK_STATUS(cbx_fn_call(c, f, f->nin, in, f->nout, out), status, words);
+    CHECK_STATUS(cbx_scope_close(&scope, &err), status, words);
+    CHECK(strstr(err.message, words) != NULL, err.message);
+    cbx_fn_free(f);
+}
+
+static void edges_of_rules(void **state)
+{
+    (void)state;
+    given g;
+    start(&g);
+    cbx_ctx *c = g.c;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *f = NULL;
+    cbx_scope scope;
+    cbx_array *x = vector(c, 3, (const double[]){ 0, 8, -1 }), *d = call1(c, grad_of(c, PLAIN(of_root, 1, 1)), 1, &x);
+
+    near(at(d, 1), 1.0 / 12, 1e-15, "cbrt");
+    CHECK(isinf(at(d, 0)), "cbrt at 0 is vertical");
+    for (int big = 0; big < 2; big++) {
+        const double v = big ? 1e200 : 1e-200;
+        x = vector(c, 2, (const double[]){ v, v });
+        d = call1(c, grad_of(c, PLAIN(of_product, 1, 1)), 1, &x);
+        CHECK(at(d, 0) == v && at(d, 1) == v, "the other factor, though the product is 0 or infinite");
+    }
+    x = vector(c, 4, (const double[]){ 2, 0, 3, 0 });
+    d = call1(c, grad_of(c, PLAIN(of_product, 1, 1)), 1, &x);
+    for (size_t i = 0; i < 4; i++) CHECK_INT(at(d, i), 0, "two zeros leave nothing");
+
+    /* lists of operands */
+    CHECK_STATUS(cbx_jvp(c, PLAIN(add, 2, 1), 3, NULL, &f, &err), CBX_EINVAL, "more operands than there are");
+    CHECK_STATUS(cbx_vjp(c, PLAIN(add, 2, 1), 2, (const size_t[]){ 1, 1 }, &f, &err), CBX_EINVAL, "one of them twice");
+    CHECK(strstr(err.message, "lists operand 1 twice") != NULL, err.message);
+
+    /* a linear map takes what it was made for */
+    cbx_array *ten = line(c, 10), *y = NULL, *two = line(c, 2);
+    CHECK_OK(cbx_linearize(c, PLAIN(scan_over, 1, 1), &ten, &y, &f, &err), &err, "linearize");
+    cbx_array_free(y);
+    refused(c, f, &two, CBX_ESHAPE, "tangent 0 of 'linearize(scan_over)' is float64 (2,), it must be float64 (10,)");
+
+    /* ranks that leave no axis for a batch, or for windows */
+    CHECK_OK(cbx_vmap(c, CBX_FN(wide, x, 1, 1), NULL, NULL, &f, &err), &err, "vmap");
+    refused(c, f, &ten, CBX_EINVAL, "16 axes");
+    cbx_scope_open(c, &scope);
+    cbx_array *nine = cbx_ones(c, 9, (const size_t[]){ 1, 1, 1, 1, 1, 1, 1, 1, 1 }, CBX_F64);
+    cbx_semiring_conv(c, nine, nine, cbx_semiring_find("real"), NULL);
+    CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "seven axes to slide along");
+    CHECK(strstr(err.message, "at most 6 axes, not 7") != NULL, err.message);
+
+    /* one result is asked of an operation that has two */
+    cbx_scope_open(c, &scope);
+    const cbx_array *eye = cbx_eye(c, 2, 2, 0, CBX_F64);
+    cbx_apply(c, CBX_PRIM_QR, 1, &eye, NULL);
+    CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "two results");
+    CHECK(strstr(err.message, "'qr' has several results") != NULL, err.message);
+
+    /* -0 - 0i is 0: the loop ends at once */
+    cbx_array *z = cbx_ones(c, 0, NULL, CBX_C128), *ended = NULL;
+    CHECK_STATUS(cbx_while_loop(c, PLAIN(not_zero, 1, 1), PLAIN(identity, 1, 1), 1, &z, &ended), CBX_OK, "it ends");
+
+    /* a batch of none keeps the shapes of results */
+    cbx_array *none = cbx_zeros(c, 2, (const size_t[]){ 0, 5 }, CBX_F64);
+    CHECK_OK(cbx_vmap(c, PLAIN(turned, 1, 1), NULL, NULL, &f, &err), &err, "vmap");
+    d = call1(c, f, 1, &none);
+    CHECK(!cbx_array_is_failed(d) && cbx_array_ndim(d) == 1 && cbx_array_count(d) == 0, "no results of rank 0");
+
+    /* what is kept from an earlier trace is no result of a later one */
+    call1(c, grad_of(c, PLAIN(leaks, 1, 1)), 1, &x);
+    CHECK_OK(cbx_vmap(c, PLAIN(returns_leaked, 1, 1), NULL, NULL, &f, &err), &err, "vmap");
+    refused(c, f, &x, CBX_EINVAL, "that trace has ended");
+    cbx_array_free(leaked);
+
+    /* a rule that fails inside a branch leaves nothing behind */
+    static const int32_t index[] = { 1, 2, 0 };
+    const cbx_ell_source source = { sizeof source, 3, 3, 1, index, NULL, NULL, NULL };
+    cbx_ell *graph = NULL;
+    CHECK_OK(cbx_ell_create(c, &source, &graph, &err), &err, "graph");
+    x = vector(c, 3, points);
+    refused(c, grad_of(c, CBX_FN(if_positive, graph, 1, 1)), &x, CBX_EUNSUPPORTED, "'ell_edge' have no 'vjp'");
+    cbx_ell_free(graph);
+    end(&g);
+}
+
 /* ---- to look inside ---- */
 
 FN(twice) /* equal operations are one, what no result needs is gone */
@@ -622,8 +778,8 @@ TEST_FILE(.seconds = 300)
         cmocka_unit_test(gradients_are_differences), cmocka_unit_test(modes_agree),
         cmocka_unit_test(batches_of_gradients),      cmocka_unit_test(transforms_nest),
         cmocka_unit_test(loops_of_unknown_length),   cmocka_unit_test(several_operands_and_results),
-        cmocka_unit_test(what_is_refused),           cmocka_unit_test(graphs_can_be_read),
-        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(what_is_refused),           cmocka_unit_test(edges_of_rules),
+        cmocka_unit_test(graphs_can_be_read),        cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

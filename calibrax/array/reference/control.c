@@ -93,11 +93,19 @@ cbx_status cbx__ref_run_scan(const cbx_call *call, cbx_array **out, cbx_err *err
 static bool holds(const cbx_array *truth)
 {
     static const char zeros[16];
-    char bytes[16] = { 0 };
+    _Alignas(double) char bytes[16] = { 0 };
 
     cbx__array_pack(truth, 0, 1, bytes);
-    if (truth->desc.dtype == CBX_F64) return *(const double *)(const void *)truth->data != 0;
-    if (truth->desc.dtype == CBX_F32) return *(const float *)(const void *)truth->data != 0;
+    if (cbx_dtype_kind(truth->desc.dtype) >= CBX_KIND_FLOAT) { /* -0 is 0 */
+        const double *d = (const double *)(const void *)bytes;
+        const float *f = (const float *)(const void *)bytes;
+        switch (truth->desc.dtype) {
+        case CBX_F32: return f[0] != 0;
+        case CBX_C64: return f[0] != 0 || f[1] != 0;
+        case CBX_F64: return d[0] != 0;
+        default: return d[0] != 0 || d[1] != 0;
+        }
+    }
     return memcmp(bytes, zeros, cbx__dtype_size(truth->desc.dtype)) != 0;
 }
 

@@ -9,6 +9,8 @@
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/base/pool.h"
 
+_Static_assert(CBX_CONV_MAX_AXES == CBX__CONV_AXES, "the kernels slide along as many axes");
+
 /* --- blocks of windows: log and boolean --- */
 
 typedef struct conv {

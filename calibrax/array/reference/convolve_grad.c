@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/array/algebra_object.h"
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/reference/reference.h"
@@ -316,7 +317,7 @@ static cbx_status run(const cbx_call *call, bool forward, cbx_array **out, cbx_e
         }
     }
     for (size_t i = 0; i < call->nin; i++) cbx_array_free(in[i]);
-    for (size_t i = 0; st && i < made; i++) cbx_array_free(out[i]);
+    if (st) cbx__arrays_free(made, out);
     return st;
 }
 

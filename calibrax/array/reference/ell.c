@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/array/ell_internal.h"
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/reference/reference.h"
@@ -36,7 +37,7 @@ static cbx_status open_memory(memory *m, const cbx_call *call, cbx_array **out, 
 static cbx_status close_memory(memory *m, cbx_status st)
 {
     for (size_t i = 0; i < m->call->nin; i++) cbx_array_free(m->in[i]);
-    for (size_t i = 0; st && i < m->call->nout; i++) cbx_array_free(m->out[i]);
+    if (st) cbx__arrays_free(m->call->nout, m->out);
     return st;
 }
 

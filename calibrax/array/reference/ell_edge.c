@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/array/ell_internal.h"
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/kernels/traits.h"
@@ -279,7 +280,7 @@ static cbx_status close_memory(memory *m, cbx_array **out, cbx_status st)
     cbx_pool_put(cbx_ctx_pool(m->call->ctx), m->first);
     cbx_pool_put(cbx_ctx_pool(m->call->ctx), m->scratch);
     for (size_t i = 0; i < m->call->nin; i++) cbx_array_free(m->in[i]);
-    for (size_t i = 0; st && i < m->call->nout; i++) cbx_array_free(out[i]);
+    if (st) cbx__arrays_free(m->call->nout, out);
     return st;
 }
 

@@ -101,6 +101,6 @@ cbx_status cbx__ref_semiring_stack(cbx_ctx *ctx, const cbx_semiring *semiring, b
 
 cbx_status cbx__ref_run_semiring_matmul(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
-    return cbx__ref_semiring_stack(call->ctx, cbx__algebra_of(call->attrs), call->attrs->keep != 0,
-                                   call->in[0], call->in[1], call->results, out, err);
+    return cbx__ref_semiring_stack(call->ctx, cbx__algebra_of(call->attrs), call->attrs->keep != 0, call->in[0],
+                                   call->in[1], call->results, out, err);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calibrax/array/algebra_object.h"
+#include "calibrax/array/fn_internal.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/base/pool.h"
@@ -92,7 +93,7 @@ static cbx_status derive(const cbx_call *call, bool forward, cbx_array **out, cb
     else if (!st)
         st = run_all(call->ctx, &r, err);
     for (size_t i = 0; i < call->nin; i++) cbx_array_free(in[i]);
-    for (size_t i = 0; st && i < made; i++) cbx_array_free(out[i]);
+    if (st) cbx__arrays_free(made, out);
     return st;
 }
 

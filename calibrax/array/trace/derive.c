@@ -97,8 +97,8 @@ static cbx_status keep(cbx_scope *scope, size_t n, cbx_array **list, cbx_err *er
 /* Values that no later node reads. */
 static void drop_used(pass *p, const cbx__node *node, size_t k)
 {
-    for (uint32_t i = 0; i < node->nin; i++) {
-        const cbx__vid v = node->in[i];
+    for (uint32_t i = 0; i < node->nin + node->nout; i++) {
+        const cbx__vid v = i < node->nin ? node->in[i] : node->out + (i - node->nin);
         if (p->g->values.items[v].last != k) continue;
         cbx_array_free(p->value[v]);
         cbx_array_free(p->beside[v]);

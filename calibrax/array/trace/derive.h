@@ -95,6 +95,11 @@ cbx_status cbx__graph_transpose(cbx_ctx *ctx, const cbx__graph *map, cbx_array *
 cbx_status cbx__graph_batch(cbx_ctx *ctx, const cbx__graph *g, size_t length, cbx_array *const *in, const bool *mapped,
                             cbx_array **out, bool *out_mapped, cbx_err *err);
 
+/** The sum of what there is; NULL of nothing. */
+static inline cbx_array *cbx__sum_of(cbx_ctx *c, cbx_array *a, cbx_array *b)
+{
+    return !a ? b : !b ? a : cbx_add(c, a, b);
+}
 /** Zeros as described, held by the scope. */
 cbx_array *cbx__zeros_of(cbx_ctx *ctx, const cbx_array_desc *d);
 /** True of dtypes that have tangents: float and complex. */

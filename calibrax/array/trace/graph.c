@@ -110,6 +110,8 @@ cbx_status cbx__graph_finish(cbx__graph *g, cbx_err *err)
             continue;
         }
         for (uint32_t i = 0; i < node->nin; i++) g->values.items[node->in[i]].last = (uint32_t)kept;
+        for (uint32_t r = 0; r < node->nout; r++)
+            if (!needed[node->out + r]) g->values.items[node->out + r].last = (uint32_t)kept;
         g->nodes.items[kept++] = *node;
     }
     g->nodes.n = kept;
@@ -130,6 +132,7 @@ static cbx_status eval_node(cbx_ctx *ctx, const cbx__node *node, cbx_array **env
     if (!in) return cbx_fail(err, CBX_ENOMEM, "no memory for the operands of '%s'", cbx_prim_name(node->prim));
     for (uint32_t i = 0; i < node->nin; i++) in[i] = env[node->in[i]];
     st = cbx__apply_owned(ctx, node->prim, node->nin, in, node->attrs, node->nout, &env[node->out], err);
+    if (st) memset(&env[node->out], 0, node->nout * sizeof *env); /* whatever a backend left there */
     if (in != small) cbx_mem_free(cbx_ctx_allocator(ctx), in, node->nin * sizeof *in);
     return st;
 }
@@ -146,10 +149,11 @@ cbx_status cbx__graph_eval(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *
     for (size_t k = 0; !st && k < g->nodes.n; k++) {
         const cbx__node *node = &g->nodes.items[k];
         st = eval_node(ctx, node, env, err);
-        for (uint32_t i = 0; !st && i < node->nin; i++) {
-            if (g->values.items[node->in[i]].last != k) continue;
-            cbx_array_free(env[node->in[i]]);
-            env[node->in[i]] = NULL;
+        for (uint32_t i = 0; !st && i < node->nin + node->nout; i++) {
+            const cbx__vid v = i < node->nin ? node->in[i] : node->out + (i - node->nin);
+            if (g->values.items[v].last != k) continue;
+            cbx_array_free(env[v]);
+            env[v] = NULL;
         }
     }
     for (size_t i = 0; !st && i < g->out.n; i++) out[i] = cbx_array_ref(env[g->out.items[i]]);
@@ -180,10 +184,21 @@ static void put_attrs(const cbx__node *node, cbx_text *out)
     if (a->keep) cbx_text_printf(out, " keep");
     if (a->mode) cbx_text_printf(out, " mode=%d", a->mode);
     for (int i = 0; i < a->ndim; i++) cbx_text_printf(out, "%s%zu", i ? "," : " shape=", a->shape[i]);
-    if (node->prim == CBX_PRIM_FULL && cbx_dtype_kind(a->value.dtype) == CBX_KIND_FLOAT)
-        cbx_text_printf(out, " value=%.17g", a->value.v.f);
-    else if (node->prim == CBX_PRIM_FULL)
-        cbx_text_printf(out, " value=%lld", (long long)a->value.v.i);
+    for (int i = 0; i < a->ndim && (node->prim == CBX_PRIM_SLICE || node->prim == CBX_PRIM_PAD); i++)
+        cbx_text_printf(out, "%s%td", i ? "," : " start=", a->start[i]);
+    for (int i = 0; i < a->ndim && node->prim == CBX_PRIM_SLICE; i++)
+        cbx_text_printf(out, "%s%td", i ? "," : " step=", a->step[i]);
+    if (a->ndim == 0 && a->shape[0]) cbx_text_printf(out, " length=%zu", a->shape[0]);
+    if (node->prim != CBX_PRIM_FULL && a->value.v.u == 0) return;
+    switch (cbx_dtype_kind(a->value.dtype)) {
+    case CBX_KIND_COMPLEX: cbx_text_printf(out, " value=%.17g%+.17gj", a->value.v.c[0], a->value.v.c[1]); break;
+    case CBX_KIND_FLOAT: cbx_text_printf(out, " value=%.17g", a->value.v.f); break;
+    default:
+        if (cbx_dtype_is_unsigned(a->value.dtype))
+            cbx_text_printf(out, " value=%llu", (unsigned long long)a->value.v.u);
+        else
+            cbx_text_printf(out, " value=%lld", (long long)a->value.v.i);
+    }
 }
 
 void cbx__graph_text(const cbx__graph *g, int indent, cbx_text *out)

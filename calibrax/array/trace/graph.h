@@ -28,7 +28,7 @@ typedef struct cbx__node {
 typedef struct cbx__value {
     cbx_array_desc desc;
     cbx_array *constant; /* counted; NULL: an input or a result */
-    uint32_t last;       /* the last node that reads it; CBX__NO_VALUE: none does, or it is an output */
+    uint32_t last; /* the last node that reads it, or makes it for nothing; CBX__NO_VALUE: an output, an input unread */
 } cbx__value;
 
 typedef struct cbx__graph {

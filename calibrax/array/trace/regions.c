@@ -12,7 +12,6 @@ static void control_free(cbx_object *o)
     cbx_allocator al = c->al;
 
     for (size_t i = 0; i < c->n; i++) cbx__graph_unref(c->graph[i]);
-    for (size_t i = 0; i < CBX_LEN(c->rule); i++) cbx_fn_free(c->rule[i]);
     cbx_mem_free(&al, c, c->bytes);
 }
 

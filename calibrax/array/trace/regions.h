@@ -24,7 +24,6 @@ typedef struct cbx__control {
     size_t *consts;     /* operands of its own, of each */
     size_t ncarry, nxs, length;
     bool reverse;
-    cbx_fn *rule[2]; /* CUSTOM_JVP: jvp; CUSTOM_VJP: forward, backward; counted */
 } cbx__control;
 
 /** The object of a CONTROL primitive. */

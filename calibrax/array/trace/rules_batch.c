@@ -226,7 +226,7 @@ static cbx_array *unfolded(const cbx__batch *r, const cbx_array *y)
     if (cbx_array_is_failed(y)) return cbx__array_failed();
     memcpy(shape + 1, y->desc.shape, (size_t)y->desc.ndim * sizeof *shape);
     shape[0] = r->length;
-    if (r->length) shape[1] /= r->length;
+    shape[1] = r->in[0]->desc.shape[r->mapped[0]]; /* the stack of one element */
     return cbx__reshaped(r->ctx, y, y->desc.ndim + 1, shape);
 }
 

@@ -58,23 +58,14 @@ bool cbx__grows(size_t n, bool *known, const bool *found)
 
 cbx_array *cbx__spread(cbx_ctx *ctx, cbx_array *a, bool mapped, size_t length)
 {
-    size_t shape[CBX_MAX_RANK + 1];
+    size_t shape[CBX_MAX_RANK];
 
     if (mapped || cbx_array_is_failed(a)) return a;
+    if (a->desc.ndim == CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "an array of %d axes has none left for a batch", CBX_MAX_RANK);
     shape[0] = length;
     memcpy(shape + 1, a->desc.shape, (size_t)a->desc.ndim * sizeof *shape);
     return cbx__to_shape(ctx, a, a->desc.ndim + 1, shape);
-}
-
-/* A description with the batch in front, if mapped. */
-static cbx_array_desc batched(const cbx_array_desc *d, bool mapped, size_t length)
-{
-    cbx_array_desc b = *d;
-
-    if (!mapped) return b;
-    memmove(b.shape + 1, b.shape, (size_t)b.ndim++ * sizeof *b.shape);
-    b.shape[0] = length;
-    return b;
 }
 
 void cbx__batch_function(cbx__lists *l, const cbx__graph *g, size_t length, const bool *mapped, const bool *forced,
@@ -89,8 +80,12 @@ void cbx__batch_function(cbx__lists *l, const cbx__graph *g, size_t length, cons
     if (l->st) return;
     cbx_scope_open(l->ctx, &scope);
     for (size_t i = 0; !l->st && i < g->in.n; i++) {
-        const cbx_array_desc d = batched(cbx__graph_in(g, i), mapped[i], length);
-        l->st = cbx__trace_input(&trace, &d, &in[i], &l->err);
+        cbx_array_desc d;
+        if (mapped[i])
+            l->st = cbx__stacked_desc("a batch", length, cbx__graph_in(g, i), &d, &l->err);
+        else
+            d = *cbx__graph_in(g, i);
+        if (!l->st) l->st = cbx__trace_input(&trace, &d, &in[i], &l->err);
     }
     if (!l->st) l->st = cbx__graph_batch(l->ctx, g, length, in, mapped, out, out_mapped, &l->err);
     for (size_t i = 0; !l->st && i < g->out.n; i++) {

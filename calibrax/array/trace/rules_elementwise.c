@@ -31,7 +31,7 @@
         r->dt[0] = MUL(r->t[0], derivative);                                                                           \
     }
 UNARY(sqrt, DIV(cbx_full_like(c, y, cbx_float(0.5)), y))
-UNARY(cbrt, DIV(y, TIMES(x, 3)))
+UNARY(cbrt, cbx_reciprocal(c, TIMES(SQUARE(y), 3)))
 UNARY(exp, y)
 UNARY(exp2, TIMES(y, M_LN2))
 UNARY(expm1, PLUS(y, 1))
@@ -119,9 +119,6 @@ LINEAR(imag, complex_of(c, cbx_zeros_like(c, ct), NEG(ct)))
 
 /* ---- two operands ---- */
 
-/* The sum of what there is; NULL of nothing. */
-static cbx_array *sum_of(cbx_ctx *c, cbx_array *a, cbx_array *b) { return !a ? b : !b ? a : ADD(a, b); }
-
 #define PARTIAL(i, factor) (r->t[i] ? MUL(r->t[i], factor) : NULL)
 #define BINARY(name, first, second)                                                                                    \
     void cbx__jvp_##name(cbx__jvp *r)                                                                                  \
@@ -129,11 +126,14 @@ static cbx_array *sum_of(cbx_ctx *c, cbx_array *a, cbx_array *b) { return !a ? b
         cbx_ctx *c = r->ctx;                                                                                           \
         cbx_array *x = r->in[0], *x2 = r->in[1], *y = r->out[0];                                                       \
         (void)x, (void)x2, (void)y;                                                                                    \
-        r->dt[0] = sum_of(c, PARTIAL(0, first), PARTIAL(1, second));                                                   \
+        r->dt[0] = cbx__sum_of(c, PARTIAL(0, first), PARTIAL(1, second));                                              \
     }
 
-void cbx__jvp_add(cbx__jvp *r) { r->dt[0] = sum_of(r->ctx, r->t[0], r->t[1]); }
-void cbx__jvp_sub(cbx__jvp *r) { r->dt[0] = sum_of(r->ctx, r->t[0], r->t[1] ? cbx_negative(r->ctx, r->t[1]) : NULL); }
+void cbx__jvp_add(cbx__jvp *r) { r->dt[0] = cbx__sum_of(r->ctx, r->t[0], r->t[1]); }
+void cbx__jvp_sub(cbx__jvp *r)
+{
+    r->dt[0] = cbx__sum_of(r->ctx, r->t[0], r->t[1] ? cbx_negative(r->ctx, r->t[1]) : NULL);
+}
 void cbx__transpose_add(cbx__transpose *r)
 {
     for (int i = 0; i < 2; i++)
@@ -157,7 +157,7 @@ void cbx__jvp_div(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
     cbx_array *part = r->t[1] ? NEG(MUL(r->t[1], DIV(r->out[0], r->in[1]))) : NULL;
-    r->dt[0] = sum_of(c, r->t[0] ? DIV(r->t[0], r->in[1]) : NULL, part);
+    r->dt[0] = cbx__sum_of(c, r->t[0] ? DIV(r->t[0], r->in[1]) : NULL, part);
 }
 void cbx__transpose_div(cbx__transpose *r)
 {
@@ -259,7 +259,7 @@ void cbx__jvp_clamp(cbx__jvp *r)
 void cbx__jvp_fma(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
-    r->dt[0] = sum_of(c, sum_of(c, PARTIAL(0, r->in[1]), PARTIAL(1, r->in[0])), r->t[2]);
+    r->dt[0] = cbx__sum_of(c, cbx__sum_of(c, PARTIAL(0, r->in[1]), PARTIAL(1, r->in[0])), r->t[2]);
 }
 void cbx__transpose_fma(cbx__transpose *r)
 {

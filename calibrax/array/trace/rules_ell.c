@@ -10,8 +10,6 @@
 #define SUB(a, b) cbx_subtract(c, a, b)
 #define ADD(a, b) cbx_add(c, a, b)
 
-static cbx_array *sum_of(cbx_ctx *c, cbx_array *a, cbx_array *b) { return !a ? b : !b ? a : ADD(a, b); }
-
 /* ---- softmax: dy = y (t - sum over the row of y t), which is symmetric ---- */
 
 static cbx_array *softmax_vjp(cbx_ctx *c, const cbx_array *y, const cbx_array *h, const cbx_attrs *a)
@@ -50,7 +48,7 @@ void cbx__jvp_ell_softmax_vjp(cbx__jvp *r)
     h = at_edges(c, cbx__ell_of(r->attrs), r->in[1]);
     ty = SUB(MUL(ty, SUB(h, cbx_sum(c, MUL(y, h), CBX_AXIS_KEEP(-1)))),
              MUL(y, cbx_sum(c, MUL(ty, h), CBX_AXIS_KEEP(-1))));
-    r->dt[0] = sum_of(c, r->dt[0], (cbx_array *)(uintptr_t)ty);
+    r->dt[0] = cbx__sum_of(c, r->dt[0], (cbx_array *)(uintptr_t)ty);
 }
 
 /* ---- values of entries ---- */
@@ -185,6 +183,7 @@ void cbx__batch_ell(cbx__batch *r)
         r->out[0] = y;
         return;
     }
-    const size_t shape[] = { y->desc.shape[0], r->length, r->length ? y->desc.shape[1] / r->length : 0 };
+    const cbx_array_desc *b = &r->in[1]->desc;
+    const size_t shape[] = { y->desc.shape[0], r->length, b->shape[b->ndim - 1] };
     r->out[0] = cbx_moveaxis(c, cbx__reshaped(c, y, 3, shape), 1, 0);
 }

@@ -1,5 +1,5 @@
 /*
- * Derivatives of factors and of systems of equations.
+ * Derivatives of factors, of systems of equations and of products of matrices.
  *
  * x, a are operands, t and da their tangents.  Factors of Hermitian matrices move with the Hermitian part of t, (t + t^H) / 2,
  * though one triangle of x is read: for tangents that keep x Hermitian there is no difference, and gradients are Hermitian.
@@ -267,4 +267,24 @@ void cbx__jvp_svdvals(cbx__jvp *r)
 
     cbx_apply_all(r->ctx, CBX_PRIM_SVD, 1, (const cbx_array *const *)r->in, NULL, part);
     r->dt[0] = cbx_real(r->ctx, cbx_diagonal(r->ctx, in_bases(r->ctx, part, r->t[0]), 0));
+}
+
+/* ---- products of matrices ---- */
+
+static cbx_array *matmul(cbx_ctx *c, const cbx_array *a, const cbx_array *b)
+{
+    return cbx_apply(c, CBX_PRIM_MATMUL, 2, (const cbx_array *const[]){ a, b }, NULL);
+}
+
+void cbx__jvp_matmul(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    r->dt[0] = cbx__sum_of(c, r->t[0] ? matmul(c, r->t[0], r->in[1]) : NULL,
+                           r->t[1] ? matmul(c, r->in[0], r->t[1]) : NULL);
+}
+void cbx__transpose_matmul(cbx__transpose *r)
+{
+    cbx_ctx *c = r->ctx;
+    if (!r->in[0]) r->din[0] = matmul(c, r->ct[0], cbx_matrix_transpose(c, r->in[1]));
+    if (!r->in[1]) r->din[1] = matmul(c, cbx_matrix_transpose(c, r->in[0]), r->ct[0]);
 }

@@ -301,19 +301,54 @@ void cbx__transpose_sum(cbx__transpose *r)
     r->din[0] = cbx__as(r->ctx, ct, r->desc[0]->dtype);
 }
 
-/* t times the product of all others: one zero leaves its own, two leave nothing. */
+static cbx_array *reversed(cbx_ctx *c, const cbx_array *x, int axis) { return cbx_flip(c, x, axis); }
+
+/* Products of what is before each element of the last axis. */
+static cbx_array *products_before(cbx_ctx *c, const cbx_array *x)
+{
+    const int last = x->desc.ndim - 1;
+    const ptrdiff_t n = (ptrdiff_t)x->desc.shape[last];
+    const cbx_attrs a = { .axis = last, .dtype = x->desc.dtype };
+    const cbx_array *start = cbx_ones_like(c, cbx_slice(c, x, last, 0, 1, 1));
+
+    return cbx_concat(
+        c, 2,
+        (const cbx_array *const[]){ start, cbx_slice(c, apply_one(c, CBX_PRIM_CUMPROD, x, &a), last, 0, n - 1, 1) },
+        last);
+}
+
+/* t times the product of all others, which is that of what is before and of what is behind. */
 void cbx__jvp_prod(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
-    const cbx_dtype to = r->attrs->dtype;
-    const cbx_array *x = cbx__as(c, r->in[0], to), *zero = cbx_equal_scalar(c, x, 0), *ones = cbx_ones_like(c, x);
-    const cbx_array *filled = cbx_where(c, zero, ones, x), *zeros, *rest;
+    const cbx_attrs *a = r->attrs;
+    const cbx_array_desc *d = &r->in[0]->desc;
+    int to[CBX_MAX_RANK], rank = 0;
+    size_t shape[CBX_MAX_RANK], folded = 1;
+    const cbx_array *x = cbx__as(c, r->in[0], a->dtype), *t = cbx__as(c, r->t[0], a->dtype), *others;
 
-    zeros = spread(c, sum_as(c, zero, r->attrs, CBX_I64), &x->desc, r->attrs);
-    zeros = cbx_subtract(c, zeros, cbx__as(c, zero, CBX_I64));
-    rest = cbx_divide(c, spread(c, apply_one(c, CBX_PRIM_PROD, filled, r->attrs), &x->desc, r->attrs), filled);
-    rest = cbx_where(c, cbx_equal_scalar(c, zeros, 0), rest, cbx_zeros_like(c, x));
-    r->dt[0] = sum_as(c, cbx_multiply(c, cbx__as(c, r->t[0], to), rest), r->attrs, to);
+    for (int i = 0; i < a->naxes; i++) {
+        to[i] = d->ndim - a->naxes + i;
+        folded *= d->shape[a->axes[i]];
+    }
+    if (a->naxes == 0) {
+        r->dt[0] = cbx__same(c, t);
+        return;
+    }
+    if (folded == 0) return;
+    for (int i = 0; i < d->ndim; i++) {
+        bool gone = false;
+        for (int k = 0; k < a->naxes; k++) gone |= a->axes[k] == i;
+        if (!gone) shape[rank++] = d->shape[i];
+    }
+    shape[rank++] = folded;
+    x = cbx__reshaped(c, cbx_moveaxes(c, x, a->naxes, a->axes, to), rank, shape);
+    t = cbx__reshaped(c, cbx_moveaxes(c, t, a->naxes, a->axes, to), rank, shape);
+    if (cbx_array_is_failed(x) || cbx_array_is_failed(t)) return;
+    others = reversed(c, products_before(c, reversed(c, x, rank - 1)), rank - 1);
+    others = cbx_multiply(c, products_before(c, x), others);
+    t = sum_as(c, cbx_multiply(c, t, others), &(const cbx_attrs){ .naxes = 1, .axes = { rank - 1 } }, a->dtype);
+    r->dt[0] = cbx__reshaped(c, t, r->out[0]->desc.ndim, r->out[0]->desc.shape);
 }
 
 /* 2 sum (x - centre)(t - t of the centre) */
@@ -343,8 +378,6 @@ void cbx__jvp_reduce_max(cbx__jvp *r) { optimum(r); }
 void cbx__jvp_reduce_min(cbx__jvp *r) { optimum(r); }
 
 /* ---- along one axis ---- */
-
-static cbx_array *reversed(cbx_ctx *c, const cbx_array *x, int axis) { return cbx_flip(c, x, axis); }
 
 void cbx__transpose_cumsum(cbx__transpose *r)
 {

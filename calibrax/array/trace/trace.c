@@ -211,6 +211,12 @@ cbx_status cbx__trace_end(cbx__trace *t, cbx_status st, size_t nout, cbx_array *
 
     s->trace = t->outer;
     for (size_t i = 0; !st && i < nout; i++) {
+        if (out[i]->trace && out[i]->trace != t->id && !open_trace(s, out[i]->trace)) {
+            st = cbx_fail(err, CBX_EINVAL,
+                          "result %zu of '%s' was made while another function was traced, and that trace has ended", i,
+                          t->graph->name);
+            break;
+        }
         const cbx__vid v = value_of(t, out[i]);
         if (v == CBX__NO_VALUE || !cbx_list_push(al, &t->graph->out, v)) st = no_memory(t, err);
     }
