@@ -34,14 +34,14 @@ static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point
 }
 
 /* Readings that are called in the line what they are called here. */
-#define EACH_READING(DOUBLE, COUNT)                                                                                    \
-    COUNT(iterations)                                                                                                  \
-    DOUBLE(empty_epoch_ns)                                                                                             \
-    DOUBLE(first_call_ns)                                                                                              \
-    DOUBLE(compile_ns) DOUBLE(ready_ns) DOUBLE(overhead_ns) DOUBLE(hwm_bytes) DOUBLE(hwm_start_bytes)                  \
-        DOUBLE(hwm_increase_bytes) DOUBLE(device_peak_bytes) DOUBLE(tree_peak_bytes) DOUBLE(cpu_user_s)                \
-            DOUBLE(cpu_system_s) COUNT(voluntary_switches) COUNT(involuntary_switches) COUNT(steal_ticks)              \
-                DOUBLE(load_1min) COUNT(measured_again) DOUBLE(clock_doubt) COUNT(left_behind)
+/* clang-format off */
+#define EACH_READING(DOUBLE, COUNT) \
+    COUNT(iterations) DOUBLE(empty_epoch_ns) DOUBLE(first_call_ns) DOUBLE(compile_ns) DOUBLE(ready_ns) \
+    DOUBLE(overhead_ns) DOUBLE(hwm_bytes) DOUBLE(hwm_start_bytes) DOUBLE(hwm_increase_bytes) \
+    DOUBLE(device_peak_bytes) DOUBLE(tree_peak_bytes) DOUBLE(cpu_user_s) DOUBLE(cpu_system_s) \
+    COUNT(voluntary_switches) COUNT(involuntary_switches) COUNT(steal_ticks) DOUBLE(load_1min) COUNT(measured_again) \
+    DOUBLE(clock_doubt) COUNT(left_behind)
+/* clang-format on */
 
 /* The readings. */
 static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
