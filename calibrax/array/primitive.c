@@ -526,7 +526,7 @@ size_t cbx_prim_results(cbx_prim p, const cbx_attrs *attrs)
     return strlen(row->info.results);
 }
 
-/* The letter of operand i; the last one stands for all that follow. */
+/* The letter of operand i; the last one is that of all that follow. */
 static char letter(const primitive *row, size_t i)
 {
     const char *letters = row->info.operands;

@@ -4,7 +4,7 @@
  * Transforms take a function, plain (CBX_FN) or owned, hold on to it, and give an owned one, so they nest in any order.
  * They report in err.  Control flow is array operations: results belong to the current scope; a failure makes all of them
  * failed arrays and waits in the context for the scope's close; the status returned is the context's pending one, so that
- * a user's function may end with `return cbx_scan(...)`.  Results may be put where operands stand.
+ * a user's function may end with `return cbx_scan(...)`.  Results may replace operands.
  *
  * A function that is transformed, or that control flow runs, is traced: it runs once with abstract operands, and what it does is
  * recorded, then repeated.  It must not read elements of its operands in C (cbx_array_read is refused; cbx_cond and cbx_while_loop

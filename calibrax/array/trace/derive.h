@@ -4,7 +4,7 @@
  *
  * Rules write array expressions.  What they make goes where its operands belong: carried out at once, recorded in an outer trace, or,
  * if it depends on a traced tangent, in the linear trace of that tangent.  So one set of rules serves forward and reverse mode.
- * NULL stands for a tangent or cotangent that is 0 everywhere.  Failures wait in the context.
+ * A tangent or cotangent that is 0 everywhere is NULL.  Failures are pending in the context.
  */
 #ifndef CALIBRAX_ARRAY_TRACE_DERIVE_H
 #define CALIBRAX_ARRAY_TRACE_DERIVE_H

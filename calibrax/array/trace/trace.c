@@ -61,7 +61,7 @@ static bool same_handle(const void *user, size_t value, const void *key)
     return a == b || (a->trace && a->trace == b->trace && a->value == b->value);
 }
 
-/* The value of an operand: its own, or one that stands for an array from outside. */
+/* The value of an operand: its own, or that of an array from outside. */
 static cbx__vid value_of(cbx__trace *t, const cbx_array *a)
 {
     const uint64_t hash = hash_of_handle(a);
