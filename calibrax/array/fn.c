@@ -92,16 +92,24 @@ static cbx_status counts_check(const cbx_fn *f, size_t nin, size_t nout, cbx_err
                     f->nin, f->nout, nin, nout);
 }
 
-cbx_status cbx__results_init(cbx__results *r, cbx_ctx *ctx, size_t n, cbx_err *err)
+/* Space for results apart from what the caller hands out, which may be the operands' list. */
+typedef struct results {
+    cbx_ctx *ctx;
+    size_t n;
+    cbx_array **at; /* failed arrays at first */
+    cbx_array *small[8];
+} results;
+
+static cbx_status results_init(results *r, cbx_ctx *ctx, size_t n, cbx_err *err)
 {
-    *r = (cbx__results){ .ctx = ctx, .n = n, .at = r->small };
+    *r = (results){ .ctx = ctx, .n = n, .at = r->small };
     if (n > CBX_LEN(r->small)) r->at = cbx_mem_calloc(cbx_ctx_allocator(ctx), n, sizeof *r->at);
     if (!r->at) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu results", n);
     for (size_t i = 0; i < n; i++) r->at[i] = cbx__array_failed();
     return CBX_OK;
 }
 
-void cbx__results_clear(cbx__results *r)
+static void results_clear(results *r)
 {
     if (r->at != r->small) cbx_mem_free(cbx_ctx_allocator(r->ctx), r->at, r->n * sizeof *r->at);
     r->at = NULL;
@@ -110,13 +118,13 @@ void cbx__results_clear(cbx__results *r)
 cbx_status cbx_fn_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
                       cbx_err *err)
 {
-    cbx__results r;
+    results r;
     cbx_scope scope;
     cbx_status st = cbx__begin(ctx, err);
 
     if (!st) st = counts_check(f, nin, nout, err);
     if (!st) st = cbx__operands_check(f->name, nin, in, err);
-    if (!st) st = cbx__results_init(&r, ctx, nout, err);
+    if (!st) st = results_init(&r, ctx, nout, err);
     if (!st) {
         cbx_scope_open(ctx, &scope);
         st = f->call(ctx, nin, in, nout, r.at, f->user);
@@ -127,13 +135,14 @@ cbx_status cbx_fn_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *cons
                 cbx__refuse(ctx, CBX_EINVAL, "'%s' did not set its result %zu to an array", f->name, i);
         st = cbx_scope_close_keep(&scope, nout, r.at, err);
         for (size_t i = 0; !st && i < nout; i++) out[i] = r.at[i];
-        cbx__results_clear(&r);
+        results_clear(&r);
     }
     for (size_t i = 0; st && i < nout; i++) out[i] = NULL;
     return st;
 }
 
-cbx_status cbx__settle(cbx_ctx *ctx, cbx_status st, const cbx_err *err, size_t nout, cbx_array **out)
+/* A failure becomes the context's, out[] failed arrays; else the scope takes the references in out[]. */
+static cbx_status settle(cbx_ctx *ctx, cbx_status st, const cbx_err *err, size_t nout, cbx_array **out)
 {
     if (st) cbx__refuse(ctx, st, "%s", err->message);
     for (size_t i = 0; i < nout; i++) out[i] = st ? cbx__array_failed() : cbx_scope_hold(ctx, out[i]);
@@ -147,7 +156,7 @@ cbx_status cbx_fn_call(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *con
     cbx_err err = CBX_ERR_INIT;
     cbx_status st = cbx_fn_run(ctx, f, nin, in, nout, out, &err);
 
-    return cbx__settle(ctx, st, &err, nout, out);
+    return settle(ctx, st, &err, nout, out);
 }
 
 void cbx__arrays_free(size_t n, cbx_array **arrays)

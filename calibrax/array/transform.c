@@ -150,7 +150,7 @@ static void linearize(work *w)
 }
 
 /* Cotangents of the wanted operands, in their order, held by the scope; ct: one for each result of f, NULL: 0. */
-static void pull_back(work *w, cbx_array *const *ct, cbx_array **din)
+static void transpose(work *w, cbx_array *const *ct, cbx_array **din)
 {
     const size_t n = w->map.graph ? w->map.graph->in.n : 0;
     cbx_array **known = space(w, n, sizeof *known), **of_moving = space(w, w->nout, sizeof *known);
@@ -201,7 +201,7 @@ static cbx_status call_grad(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size
     linearize(&w);
     if (!w.st) {
         w.ct[0] = cbx_ones_like(ctx, w.out[0]);
-        pull_back(&w, w.ct, w.din);
+        transpose(&w, w.ct, w.din);
     }
     if (!w.st && d->value) out[0] = w.out[0];
     for (size_t i = 0; !w.st && i < d->n; i++) out[d->value + i] = w.din[d->argnums[i]];
@@ -286,7 +286,7 @@ static cbx_status call_vjp(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_
     for (size_t i = 0; !w.st && i < w.nout; i++)
         expect(&w, "cotangent", i, in[d->f->nin + i], cbx__graph_out(w.f.graph, i));
     linearize(&w);
-    if (!w.st) pull_back(&w, in + d->f->nin, w.din);
+    if (!w.st) transpose(&w, in + d->f->nin, w.din);
     for (size_t i = 0; !w.st && i < w.nout; i++) out[i] = w.out[i];
     for (size_t i = 0; !w.st && i < d->n; i++) out[w.nout + i] = w.din[d->argnums[i]];
     return work_close(&w);
@@ -491,7 +491,7 @@ static cbx_status call_jacrev(cbx_ctx *ctx, size_t nin, cbx_array *const *in, si
         cbx_scope_open(ctx, &scope);
         w.st = cbx__trace_input(&trace, y, &ct, &w.err);
         for (size_t k = 0; k < w.nout; k++) w.ct[k] = k == i ? ct : NULL;
-        if (!w.st) pull_back(&w, w.ct, w.din);
+        if (!w.st) transpose(&w, w.ct, w.din);
         if (!w.st) w.st = cbx_ctx_pending(ctx, &w.err);
         w.st = cbx__trace_end(&trace, w.st, 1, &w.din[operand], &back, &w.err);
         cbx_scope_close(&scope, NULL);
