@@ -1,0 +1,153 @@
+/*
+ * Inside the compiler: kernels, the form in which loops reach the emitters.
+ *
+ * A kernel is a straight-line program over the elements of m rows of n elements.  Streams connect it with memory: element (j, i)
+ * of stream k is at p[k] + j * outer[k] + i * step, where step is the size of an element (DENSE), 0 (SCALAR) or inner[k]
+ * (STRIDED).  A stream of kind INDEX has no memory: its element is the int64 number p[k] + j * outer[k] + i * inner[k].
+ * Instructions are numbered in order and read lower numbers alone.  A kernel gives the same bits whatever the emitter, the vector
+ * length, m, n, and the division of elements over calls: no element's value depends on its place.
+ */
+#ifndef CALIBRAX_ARRAY_JIT_KERNEL_H
+#define CALIBRAX_ARRAY_JIT_KERNEL_H
+
+#include "calibrax/array/primitive.h"
+#include "calibrax/base/list.h"
+
+typedef uint32_t cbx__kid; /* number of an instruction */
+#define CBX__NO_KID UINT32_MAX
+
+/*
+ * name, word, operands.  Operands have the dtype of the result but where said.  dtypes are bool, the integers, float32, float64;
+ * a bool is one bit in registers and one byte, 0 or 1, in memory.  Integers wrap.
+ *   CONST     `bits` holds the element
+ *   LOAD      element of stream a
+ *   FLOOR_DIV, REM  of integers: as cbx__floor_div_i64 and its kin (kernels/scalar.h), 0 where the divisor is 0
+ *   SHL, SHR  of integers: as cbx__shl_i64 and its kin; SHR of a signed dtype keeps the sign
+ *   NOT       of bools: the other one; of integers: all bits
+ *   EQ ... GE give bool, of operands of one dtype; false with NaN, but NE
+ *   SELECT    a (bool) ? b : c
+ *   CAST      from the dtype of a, as the loops of kernels/cast_isa.c
+ *   BITS      the same bits as another dtype of the same size
+ *   FMA       a * b + c, rounded once
+ *   MATH      the function of primitive `prim` of a, or of a and b, as its loop (kernels/loops.h)
+ */
+#define CBX__KOP_MAP(X)                                                                                                \
+    X(CONST, "const", 0)                                                                                               \
+    X(LOAD, "load", 0)                                                                                                 \
+    X(ADD, "add", 2)                                                                                                   \
+    X(SUB, "sub", 2)                                                                                                   \
+    X(MUL, "mul", 2)                                                                                                   \
+    X(DIV, "div", 2) /* of floats */                                                                                   \
+    X(FMA, "fma", 3)                                                                                                   \
+    X(NEG, "neg", 1)                                                                                                   \
+    X(ABS, "abs", 1) /* of floats */                                                                                   \
+    X(SQRT, "sqrt", 1)                                                                                                 \
+    X(FLOOR, "floor", 1)                                                                                               \
+    X(CEIL, "ceil", 1)                                                                                                 \
+    X(RINT, "rint", 1)                                                                                                 \
+    X(TRUNC, "trunc", 1)                                                                                               \
+    X(COPYSIGN, "copysign", 2)                                                                                         \
+    X(FLOOR_DIV, "floor_div", 2)                                                                                       \
+    X(REM, "rem", 2)                                                                                                   \
+    X(AND, "and", 2)                                                                                                   \
+    X(OR, "or", 2)                                                                                                     \
+    X(XOR, "xor", 2)                                                                                                   \
+    X(NOT, "not", 1)                                                                                                   \
+    X(SHL, "shl", 2)                                                                                                   \
+    X(SHR, "shr", 2)                                                                                                   \
+    X(EQ, "eq", 2)                                                                                                     \
+    X(NE, "ne", 2)                                                                                                     \
+    X(LT, "lt", 2)                                                                                                     \
+    X(LE, "le", 2)                                                                                                     \
+    X(GT, "gt", 2)                                                                                                     \
+    X(GE, "ge", 2)                                                                                                     \
+    X(SELECT, "select", 3)                                                                                             \
+    X(CAST, "cast", 1)                                                                                                 \
+    X(BITS, "bits", 1)                                                                                                 \
+    X(MATH, "math", 2) /* or 1 */
+
+typedef enum cbx__kop {
+#define CBX__KOP(name, word, operands) CBX__K_##name,
+    CBX__KOP_MAP(CBX__KOP)
+#undef CBX__KOP
+        CBX__KOP_COUNT
+} cbx__kop;
+
+typedef struct cbx__kinstr {
+    uint8_t op, dtype; /* cbx__kop; cbx_dtype of the result */
+    uint16_t prim;     /* MATH */
+    cbx__kid a, b, c;  /* operands; LOAD: a is a stream; what an operation does not have is 0 */
+    uint64_t bits;     /* CONST, in the low bytes */
+} cbx__kinstr;
+
+typedef enum cbx__kstream_kind {
+    CBX__STREAM_DENSE,
+    CBX__STREAM_SCALAR,
+    CBX__STREAM_STRIDED,
+    CBX__STREAM_INDEX
+} cbx__kstream_kind;
+
+/* Outputs come first; their memory overlaps nothing but an input that has the very same place and steps. */
+typedef struct cbx__kstream {
+    uint8_t dtype, kind;
+    bool nontemporal; /* of a DENSE output: too large for the caches */
+    cbx__kid value;   /* of an output */
+} cbx__kstream;
+
+typedef struct cbx__kernel {
+    cbx_allocator al;
+    size_t nout;
+    CBX_LIST(cbx__kstream) streams;
+    CBX_LIST(cbx__kinstr) instr;
+    bool failed; /* out of memory while it was built */
+} cbx__kernel;
+
+/** Compiled: m rows of n elements; self is what the emitter gave with it. */
+typedef void (*cbx__kernel_fn)(const void *self, int64_t m, int64_t n, char *const *p, const int64_t *outer,
+                               const int64_t *inner);
+
+void cbx__kernel_init(cbx__kernel *k, const cbx_allocator *al);
+void cbx__kernel_clear(cbx__kernel *k);
+
+/**
+ * Adds an instruction, or returns the number of an equal one.  Operations on constants are not carried out.
+ * @param like  op, dtype, prim, operands, bits
+ * @return CBX__NO_KID without memory, which the kernel notes, and for an operand that is CBX__NO_KID
+ */
+cbx__kid cbx__kernel_add(cbx__kernel *k, cbx__kinstr like);
+static inline cbx__kid cbx__k1(cbx__kernel *k, cbx__kop op, cbx_dtype t, cbx__kid a)
+{
+    return cbx__kernel_add(k, (cbx__kinstr){ .op = (uint8_t)op, .dtype = (uint8_t)t, .a = a });
+}
+static inline cbx__kid cbx__k2(cbx__kernel *k, cbx__kop op, cbx_dtype t, cbx__kid a, cbx__kid b)
+{
+    return cbx__kernel_add(k, (cbx__kinstr){ .op = (uint8_t)op, .dtype = (uint8_t)t, .a = a, .b = b });
+}
+static inline cbx__kid cbx__k3(cbx__kernel *k, cbx__kop op, cbx_dtype t, cbx__kid a, cbx__kid b, cbx__kid c)
+{
+    return cbx__kernel_add(k, (cbx__kinstr){ .op = (uint8_t)op, .dtype = (uint8_t)t, .a = a, .b = b, .c = c });
+}
+/** A constant of dtype t from an int64, uint64 or double, as a scalar array would hold it. */
+cbx__kid cbx__kernel_const(cbx__kernel *k, cbx_dtype t, cbx_scalar v);
+/** Operands of an instruction: what its operation has, and 1 or 2 of MATH. */
+int cbx__kernel_operands(const cbx__kinstr *i);
+/** Removes instructions that no output needs, and renumbers. */
+void cbx__kernel_finish(cbx__kernel *k);
+/** Equal kernels have equal hashes in every process. */
+uint64_t cbx__kernel_hash(const cbx__kernel *k);
+/** One line an instruction and stream. */
+void cbx__kernel_text(const cbx__kernel *k, cbx_text *out);
+
+/*
+ * Formulas: what a MATH function is made of, from the vector functions of kernels/elementary_float.h (formulas.h).
+ */
+typedef struct cbx__kformula {
+    const cbx__kinstr *instr; /* LOAD 0 and 1 are the operands */
+    uint32_t n;
+    cbx__kid result, inside; /* inside (bool): the result is right; else the loop of the primitive gives it */
+} cbx__kformula;
+
+/** NULL: of a function without formula, whose loop is called. */
+const cbx__kformula *cbx__kernel_formula(cbx_prim p, cbx_dtype t);
+
+#endif
