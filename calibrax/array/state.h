@@ -18,7 +18,6 @@ typedef struct cbx__state {
     size_t count, capacity;
     cbx__handles handles;
     struct cbx__trace *trace;   /* innermost open one; NULL: none */
-    uint64_t traces;            /* opened so far */
     struct cbx_cost *cost;      /* where operations with data are counted, by primitive; NULL: nowhere */
     struct cbx__lapack *lapack; /* NULL: not loaded */
     struct cbx__fft_cache *fft; /* NULL: no transform yet */

@@ -102,6 +102,34 @@ CBX_API cbx_status cbx_hessian(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx
 /** (operands..., v) to the product of that matrix with v, in the time of a few gradients. */
 CBX_API cbx_status cbx_hessian_vector(cbx_ctx *ctx, const cbx_fn *f, size_t argnum, cbx_fn **out, cbx_err *err);
 
+/* ---- functions recorded step by step ---- */
+
+/** A function in the making: what is done with its operands is recorded until it is closed. */
+typedef struct cbx_recording cbx_recording;
+
+/**
+ * Begins to record, in the innermost place: recordings of a context are closed in the reverse order of their opening.  For callers
+ * whose functions are no cbx_array_fn, as those of another language, and know their results only when they have run.
+ * @param name      as in messages
+ * @param in        nin descriptions
+ * @param operands  nin abstract arrays, the caller's
+ * @param out       ends with cbx_recording_close or cbx_recording_abandon
+ * @return CBX_OK; CBX_ENOMEM; the pending failure of the context
+ */
+CBX_API cbx_status cbx_recording_open(cbx_ctx *ctx, const char *name, size_t nin, const cbx_array_desc *in,
+                                      cbx_array **operands, cbx_recording **out, cbx_err *err);
+/**
+ * Ends a recording, also where it fails.
+ * @param out        nout results: arrays of any kind
+ * @param fn         repeats what was recorded, for operands of the same descriptions; the caller's to free
+ * @param ncaptured  arrays of enclosing recordings that it reads: if there are any, it ends with them
+ * @return CBX_OK; CBX_EINVAL (a result that is NULL, failed, or of a recording that has ended); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_recording_close(cbx_recording *r, size_t nout, cbx_array *const *out, cbx_fn **fn,
+                                       size_t *ncaptured, cbx_err *err);
+/** Ends a recording without a function; NULL is fine. */
+CBX_API void cbx_recording_abandon(cbx_recording *r);
+
 /* ---- control flow ---- */
 
 #define CBX_LENGTH_OF_XS SIZE_MAX

@@ -418,6 +418,99 @@ static void memory_does_not_grow_with_steps(void **state)
     }
 }
 
+/* ---- recordings ---- */
+
+/* x * y inside, plus what the outer recording has: (x y + x, captured). */
+static cbx_status recorded(cbx_ctx *c, const cbx_array_desc *d, cbx_fn **out, size_t *captured, cbx_err *err)
+{
+    cbx_array *x = NULL, *y = NULL, *inner_result, *result;
+    cbx_recording *outer = NULL, *inner = NULL;
+    cbx_fn *product = NULL;
+    size_t none = 0;
+    cbx_scope scope;
+    cbx_status st = cbx_recording_open(c, "outer", 1, d, &x, &outer, err);
+
+    if (st) return st;
+    cbx_scope_open(c, &scope);
+    st = cbx_recording_open(c, "inner", 1, d, &y, &inner, err);
+    if (!st) {
+        inner_result = cbx_multiply(c, x, y);
+        st = cbx_recording_close(inner, 1, &inner_result, &product, captured, err);
+    }
+    if (!st) cbx_fn_call(c, product, 1, &x, 1, &inner_result);
+    result = st ? NULL : cbx_add(c, inner_result, x);
+    if (st)
+        cbx_recording_abandon(outer);
+    else
+        st = cbx_recording_close(outer, 1, &result, out, &none, err);
+    if (!st) CHECK_INT(none, 0, "the outer recording reads nothing from outside");
+    cbx_fn_free(product);
+    cbx_scope_close(&scope, st ? NULL : err);
+    cbx_array_free(x);
+    cbx_array_free(y);
+    return st;
+}
+
+static void recordings_repeat_what_was_done(void **state)
+{
+    (void)state;
+    const cbx_array_desc d = { .dtype = CBX_F64 };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *f = NULL, *g = NULL;
+    size_t captured = 0;
+    cbx_scope scope;
+    cbx_ctx *c = context();
+
+    cbx_scope_open(c, &scope);
+    CHECK_OK(recorded(c, &d, &f, &captured, &err), &err, "recordings that nest");
+    CHECK_INT(captured, 1, "the inner recording reads an operand of the outer one");
+    cbx_array *x = number(c, 3), *y = NULL;
+    cbx_fn_call(c, f, 1, &x, 1, &y);
+    CHECK_INT(at(y, 0), 12, "x x + x");
+    CHECK_OK(cbx_grad(c, f, 0, NULL, &g, &err), &err, "grad of a recorded function");
+    cbx_fn_call(c, g, 1, &x, 1, &y);
+    CHECK_INT(at(y, 0), 7, "2 x + 1");
+    CHECK_OK(cbx_scope_close(&scope, &err), &err, "close");
+    cbx_fn_free(g);
+
+    cbx_array *wide = NULL, *out = NULL;
+    CHECK_OK(cbx_array_create(c, &(cbx_array_desc){ .dtype = CBX_F64, .ndim = 1, .shape = { 2 } }, &wide, &err), &err,
+             "array");
+    CHECK_STATUS(cbx_fn_run(c, f, 1, &wide, 1, &out, &err), CBX_ESHAPE, "another shape than the recorded one");
+    CHECK(strstr(err.message, "it was recorded for float64 ()") != NULL, "the sentence");
+    cbx_array_free(wide);
+    cbx_fn_free(f);
+    cbx_ctx_free(c);
+}
+
+static void what_escapes_a_recording_is_refused(void **state)
+{
+    (void)state;
+    const cbx_array_desc d = { .dtype = CBX_F64 };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_recording *r = NULL;
+    cbx_array *first = NULL, *second = NULL, *sum;
+    cbx_fn *f = NULL;
+    size_t captured;
+    cbx_scope scope;
+    cbx_ctx *c = context(), *other = context();
+
+    CHECK_OK(cbx_recording_open(c, "abandoned", 1, &d, &first, &r, &err), &err, "open");
+    cbx_recording_abandon(r);
+    CHECK_OK(cbx_recording_open(other, "later", 1, &d, &second, &r, &err), &err, "open in another context");
+    cbx_scope_open(other, &scope);
+    sum = cbx_add(other, first, second);
+    CHECK(cbx_array_is_failed(sum), "an operand of a recording that has ended");
+    CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "an operand of a recording that has ended");
+    CHECK(strstr(err.message, "that trace has ended") != NULL, "the sentence");
+    CHECK_STATUS(cbx_recording_close(r, 1, &first, &f, &captured, &err), CBX_EINVAL, "a result that escaped");
+    CHECK(strstr(err.message, "that trace has ended") != NULL, "the sentence");
+    cbx_array_free(first);
+    cbx_array_free(second);
+    cbx_ctx_free(other);
+    cbx_ctx_free(c);
+}
+
 /* ---- every allocation made to fail ---- */
 
 static cbx_status all_of_it(cbx_ctx *c, void *user)
@@ -425,7 +518,8 @@ static cbx_status all_of_it(cbx_ctx *c, void *user)
     static const int first[12] = { 0 };
     cbx_err err = CBX_ERR_INIT;
     cbx_scope scope;
-    cbx_fn *wide = NULL;
+    cbx_fn *wide = NULL, *again = NULL;
+    size_t captured;
     cbx_array *r[5], *twelve[12], *none;
     cbx_array_desc d;
     cbx_status st, closed;
@@ -446,6 +540,8 @@ static cbx_status all_of_it(cbx_ctx *c, void *user)
         st = cbx_array_create_abstract(c, &d, &a, &err);
         if (!st) st = every_operation(c, cbx_scope_hold(c, a), r, &err);
     }
+    if (!st) st = recorded(c, &d, &again, &captured, &err);
+    cbx_fn_free(again);
     cbx_fn_free(wide);
     closed = cbx_scope_close(&scope, &err);
     return st ? st : closed;
@@ -466,6 +562,8 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(what_vmap_refuses),
         cmocka_unit_test(a_body_may_fail_in_the_middle),
         cmocka_unit_test(memory_does_not_grow_with_steps),
+        cmocka_unit_test(recordings_repeat_what_was_done),
+        cmocka_unit_test(what_escapes_a_recording_is_refused),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,14 @@
 /* Traces: which operations are recorded where, and what becomes of arrays from outside. */
 #include "calibrax/array/trace/trace.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/state.h"
+
+/* Numbers are unique in the process, so that an array that escaped from one context is recognized in all others. */
+static atomic_uint_fast64_t traces;
 
 cbx_status cbx__trace_begin(cbx_ctx *ctx, const char *name, bool stages, cbx__trace *t, cbx_err *err)
 {
@@ -17,7 +21,7 @@ cbx_status cbx__trace_begin(cbx_ctx *ctx, const char *name, bool stages, cbx__tr
     if (st) return st;
     cbx_table_init(&t->nodes, cbx_ctx_allocator(ctx));
     cbx_table_init(&t->captured, cbx_ctx_allocator(ctx));
-    t->id = ++s->traces;
+    t->id = atomic_fetch_add_explicit(&traces, 1, memory_order_relaxed) + 1;
     t->outer = s->trace;
     s->trace = t;
     return CBX_OK;

@@ -18,7 +18,7 @@ struct cbx__state;
 typedef struct cbx__trace {
     struct cbx__trace *outer;
     cbx_ctx *ctx;
-    uint64_t id; /* never used twice in a context, never 0 */
+    uint64_t id; /* never used twice in a process, never 0 */
     bool stages;
     cbx__graph *graph;
     cbx_table nodes, captured;     /* by what they do; by handle */
