@@ -5,7 +5,8 @@
  * of stream k is at p[k] + j * outer[k] + i * step, where step is the size of an element (DENSE), 0 (SCALAR) or inner[k]
  * (STRIDED).  A stream of kind INDEX has no memory: its element is the int64 number p[k] + j * outer[k] + i * inner[k].
  * Instructions are numbered in order and read lower numbers alone.  A kernel gives the same bits whatever the emitter, the vector
- * length, m, n, and the division of elements over calls: no element's value depends on its place.
+ * length, m, n, and the division of elements over calls: no element's value depends on its place.  Only which NaN an operation
+ * gives is unspecified, its sign and payload, and so are BITS, and COPYSIGN with the sign, of a NaN that was computed.
  */
 #ifndef CALIBRAX_ARRAY_JIT_KERNEL_H
 #define CALIBRAX_ARRAY_JIT_KERNEL_H
@@ -17,57 +18,59 @@ typedef uint32_t cbx__kid; /* number of an instruction */
 #define CBX__NO_KID UINT32_MAX
 
 /*
- * name, word, operands.  Operands have the dtype of the result but where said.  dtypes are bool, the integers, float32, float64;
- * a bool is one bit in registers and one byte, 0 or 1, in memory.  Integers wrap.
+ * name, word, operands, dtypes of the result.  Operands have the dtype of the result but where said.  dtypes are bool, the
+ * integers, float32, float64; a bool is one bit in registers and one byte, 0 or 1, in memory.  Integers wrap.
  *   CONST     `bits` holds the element
  *   LOAD      element of stream a
  *   FLOOR_DIV, REM  of integers: as cbx__floor_div_i64 and its kin (kernels/scalar.h), 0 where the divisor is 0
- *   SHL, SHR  of integers: as cbx__shl_i64 and its kin; SHR of a signed dtype keeps the sign
+ *   SHL, SHR  of integers; SHR of a signed dtype keeps the sign.  A count of the width or more, or below 0, leaves 0, or -1 of a
+ *             negative number that SHR moves
  *   NOT       of bools: the other one; of integers: all bits
- *   EQ ... GE give bool, of operands of one dtype; false with NaN, but NE
+ *   EQ ... GE of operands of one dtype, whichever; false with NaN, but NE
  *   SELECT    a (bool) ? b : c
  *   CAST      from the dtype of a, as the loops of kernels/cast_isa.c
- *   BITS      the same bits as another dtype of the same size
+ *   BITS      the same bits as another dtype of the same size, not bool
  *   FMA       a * b + c, rounded once
- *   MATH      the function of primitive `prim` of a, or of a and b, as its loop (kernels/loops.h)
+ *   MATH      the function of primitive `prim` of a, or of a and b, as its loop (kernels/loops.h); one of class MAP, whose operands
+ *             and result have one dtype
  */
 #define CBX__KOP_MAP(X)                                                                                                \
-    X(CONST, "const", 0)                                                                                               \
-    X(LOAD, "load", 0)                                                                                                 \
-    X(ADD, "add", 2)                                                                                                   \
-    X(SUB, "sub", 2)                                                                                                   \
-    X(MUL, "mul", 2)                                                                                                   \
-    X(DIV, "div", 2) /* of floats */                                                                                   \
-    X(FMA, "fma", 3)                                                                                                   \
-    X(NEG, "neg", 1)                                                                                                   \
-    X(ABS, "abs", 1) /* of floats */                                                                                   \
-    X(SQRT, "sqrt", 1)                                                                                                 \
-    X(FLOOR, "floor", 1)                                                                                               \
-    X(CEIL, "ceil", 1)                                                                                                 \
-    X(RINT, "rint", 1)                                                                                                 \
-    X(TRUNC, "trunc", 1)                                                                                               \
-    X(COPYSIGN, "copysign", 2)                                                                                         \
-    X(FLOOR_DIV, "floor_div", 2)                                                                                       \
-    X(REM, "rem", 2)                                                                                                   \
-    X(AND, "and", 2)                                                                                                   \
-    X(OR, "or", 2)                                                                                                     \
-    X(XOR, "xor", 2)                                                                                                   \
-    X(NOT, "not", 1)                                                                                                   \
-    X(SHL, "shl", 2)                                                                                                   \
-    X(SHR, "shr", 2)                                                                                                   \
-    X(EQ, "eq", 2)                                                                                                     \
-    X(NE, "ne", 2)                                                                                                     \
-    X(LT, "lt", 2)                                                                                                     \
-    X(LE, "le", 2)                                                                                                     \
-    X(GT, "gt", 2)                                                                                                     \
-    X(GE, "ge", 2)                                                                                                     \
-    X(SELECT, "select", 3)                                                                                             \
-    X(CAST, "cast", 1)                                                                                                 \
-    X(BITS, "bits", 1)                                                                                                 \
-    X(MATH, "math", 2) /* or 1 */
+    X(CONST, "const", 0, ALL)                                                                                          \
+    X(LOAD, "load", 0, ALL)                                                                                            \
+    X(ADD, "add", 2, NUM)                                                                                              \
+    X(SUB, "sub", 2, NUM)                                                                                              \
+    X(MUL, "mul", 2, NUM)                                                                                              \
+    X(DIV, "div", 2, FLT)                                                                                              \
+    X(FMA, "fma", 3, FLT)                                                                                              \
+    X(NEG, "neg", 1, NUM)                                                                                              \
+    X(ABS, "abs", 1, FLT)                                                                                              \
+    X(SQRT, "sqrt", 1, FLT)                                                                                            \
+    X(FLOOR, "floor", 1, FLT)                                                                                          \
+    X(CEIL, "ceil", 1, FLT)                                                                                            \
+    X(RINT, "rint", 1, FLT)                                                                                            \
+    X(TRUNC, "trunc", 1, FLT)                                                                                          \
+    X(COPYSIGN, "copysign", 2, FLT)                                                                                    \
+    X(FLOOR_DIV, "floor_div", 2, INT)                                                                                  \
+    X(REM, "rem", 2, INT)                                                                                              \
+    X(AND, "and", 2, IB)                                                                                               \
+    X(OR, "or", 2, IB)                                                                                                 \
+    X(XOR, "xor", 2, IB)                                                                                               \
+    X(NOT, "not", 1, IB)                                                                                               \
+    X(SHL, "shl", 2, INT)                                                                                              \
+    X(SHR, "shr", 2, INT)                                                                                              \
+    X(EQ, "eq", 2, BOOL)                                                                                               \
+    X(NE, "ne", 2, BOOL)                                                                                               \
+    X(LT, "lt", 2, BOOL)                                                                                               \
+    X(LE, "le", 2, BOOL)                                                                                               \
+    X(GT, "gt", 2, BOOL)                                                                                               \
+    X(GE, "ge", 2, BOOL)                                                                                               \
+    X(SELECT, "select", 3, ALL)                                                                                        \
+    X(CAST, "cast", 1, ALL)                                                                                            \
+    X(BITS, "bits", 1, NUM)                                                                                            \
+    X(MATH, "math", 2, ALL) /* or 1 */
 
 typedef enum cbx__kop {
-#define CBX__KOP(name, word, operands) CBX__K_##name,
+#define CBX__KOP(name, word, operands, dtypes) CBX__K_##name,
     CBX__KOP_MAP(CBX__KOP)
 #undef CBX__KOP
         CBX__KOP_COUNT
@@ -87,7 +90,7 @@ typedef enum cbx__kstream_kind {
     CBX__STREAM_INDEX
 } cbx__kstream_kind;
 
-/* Outputs come first; their memory overlaps nothing but an input that has the very same place and steps. */
+/* Outputs come first, DENSE or STRIDED; their memory overlaps nothing but an input that has the very same place and steps. */
 typedef struct cbx__kstream {
     uint8_t dtype, kind;
     bool nontemporal; /* of a DENSE output: too large for the caches */
@@ -131,6 +134,12 @@ static inline cbx__kid cbx__k3(cbx__kernel *k, cbx__kop op, cbx_dtype t, cbx__ki
 cbx__kid cbx__kernel_const(cbx__kernel *k, cbx_dtype t, cbx_scalar v);
 /** Operands of an instruction: what its operation has, and 1 or 2 of MATH. */
 int cbx__kernel_operands(const cbx__kinstr *i);
+/** The word of an instruction's operation; of MATH the primitive's. */
+const char *cbx__kernel_word(const cbx__kinstr *i);
+/** Whether results of an operation may have a dtype. */
+bool cbx__kernel_gives(cbx__kop op, cbx_dtype t);
+/** Whether it is as stated above, for tests and whoever debugs: emitters take it as given.  @return CBX_OK; CBX_EINVAL */
+cbx_status cbx__kernel_check(const cbx__kernel *k, cbx_err *err);
 /** Removes instructions that no output needs, and renumbers. */
 void cbx__kernel_finish(cbx__kernel *k);
 /** Equal kernels have equal hashes in every process. */
