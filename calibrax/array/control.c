@@ -8,6 +8,7 @@
 #include "calibrax/array/trace/trace.h"
 #include "calibrax/array/transform.h"
 
+#include <math.h>
 #include <string.h>
 
 static cbx_status body_check(const char *what, const cbx_fn *f, size_t nin, size_t nout, bool more, cbx_err *err)
@@ -137,8 +138,15 @@ static cbx_array_desc element(const cbx_array_desc *d)
     return e;
 }
 
-cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
-                    cbx_array *const *xs, size_t length, bool reverse, cbx_array **out)
+static void plain_scan(flow *w, size_t ncarry, size_t nxs, size_t length, bool reverse, size_t every, cbx_array **out)
+{
+    (void)every;
+    cbx__scan_apply(w->ctx, w->graph[0], w->consts[0], ncarry, nxs, length, reverse, w->in, out);
+}
+
+static cbx_status scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
+                       cbx_array *const *xs, size_t length, bool reverse, size_t every,
+                       void (*apply)(flow *, size_t, size_t, size_t, bool, size_t, cbx_array **), cbx_array **out)
 {
     const size_t nout = body ? body->nout : 0;
     cbx_err err = CBX_ERR_INIT;
@@ -158,8 +166,144 @@ cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *
     for (size_t i = 0; !st && i < ncarry; i++)
         st = carry_check("scan", body, i, &d[i], cbx__graph_out(w.graph[0], i), &err);
     if (!st) st = flow_operands(&w, NULL, ncarry, init, nxs, xs, &err);
-    if (!st) cbx__scan_apply(ctx, w.graph[0], w.consts[0], ncarry, nxs, length, reverse, w.in, out);
+    if (!st) apply(&w, ncarry, nxs, length, reverse, every, out);
     return flow_end(&w, st, &err, nout, out);
+}
+
+cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
+                    cbx_array *const *xs, size_t length, bool reverse, cbx_array **out)
+{
+    return scan(ctx, body, ncarry, init, nxs, xs, length, reverse, 0, plain_scan, out);
+}
+
+/* ---- scan with few saved carries: a scan over segments, each a checkpoint of the scan over its steps ---- */
+
+/* A graph with the inputs and results of a segment of m steps: the scan over them, or a checkpoint of that (inner). */
+static cbx_status segment(const flow *w, size_t ncarry, size_t nxs, size_t m, bool reverse, cbx__graph *inner,
+                          cbx__traced *made, cbx_err *err)
+{
+    const cbx__graph *g = w->graph[0];
+    const size_t nin = g->in.n, first_x = nin - nxs;
+    cbx_array **in = cbx_mem_calloc(cbx_ctx_allocator(w->ctx), nin + g->out.n + 1, sizeof *in), **out = in + nin;
+    cbx__trace trace;
+    cbx_scope scope;
+    cbx_status st = in ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for a segment of '%s'", w->what);
+
+    if (!st) st = cbx__trace_begin(w->ctx, g->name, true, &trace, err);
+    if (!st) {
+        cbx_scope_open(w->ctx, &scope);
+        for (size_t i = 0; !st && i < nin; i++) {
+            cbx_array_desc d = *cbx__graph_in(inner ? inner : g, i);
+            if (!inner && i >= first_x) st = cbx__stacked_desc(w->what, m, cbx__graph_in(g, i), &d, err);
+            if (!st) st = cbx__trace_input(&trace, &d, &in[i], err);
+        }
+        if (!st && inner)
+            cbx__called_apply(w->ctx, &(cbx__called){ .prim = CBX_PRIM_CHECKPOINT, .f = inner }, nin, in, out);
+        else if (!st)
+            cbx__scan_apply(w->ctx, w->graph[0], w->consts[0], ncarry, nxs, m, reverse, in, out);
+        if (!st) st = cbx_ctx_pending(w->ctx, err);
+        st = cbx__trace_end(&trace, st, g->out.n, out, made, err);
+        cbx_scope_close(&scope, NULL);
+        cbx__arrays_free(nin, in);
+    }
+    cbx_mem_free(cbx_ctx_allocator(w->ctx), in, (nin + g->out.n + 1) * sizeof *in);
+    return st;
+}
+
+/* Steps from..from+n*m-1 of operands; n segments of m: (n, m, ...), one: (m, ...). */
+static cbx_array *steps_of(cbx_ctx *ctx, const cbx_array *x, size_t from, size_t n, size_t m)
+{
+    cbx_array *some = cbx_slice(ctx, x, 0, (ptrdiff_t)from, (ptrdiff_t)(from + n * m), 1);
+    size_t shape[CBX_MAX_RANK + 1];
+
+    if (n == 1 || m == 1 || cbx_array_is_failed(some)) return some;
+    shape[0] = n, shape[1] = m;
+    memcpy(shape + 2, x->desc.shape + 1, (size_t)(x->desc.ndim - 1) * sizeof *shape);
+    return cbx__reshaped(ctx, some, x->desc.ndim + 1, shape);
+}
+static cbx_array *joined_steps(cbx_ctx *ctx, const cbx_array *y, size_t n, size_t m)
+{
+    size_t shape[CBX_MAX_RANK];
+
+    if (n == 1 || m == 1 || cbx_array_is_failed(y)) return (cbx_array *)(uintptr_t)y;
+    shape[0] = n * m;
+    memcpy(shape + 1, y->desc.shape + 2, (size_t)(y->desc.ndim - 2) * sizeof *shape);
+    return cbx__reshaped(ctx, y, y->desc.ndim - 1, shape);
+}
+
+/* n segments of m steps each, from a step on; carry in w->in goes in and out of them. */
+static cbx_status walk_segments(flow *w, size_t ncarry, size_t nxs, size_t from, size_t n, size_t m, bool reverse,
+                                cbx_array **out, cbx_err *err)
+{
+    cbx__graph *g = w->graph[0];
+    const size_t nout = g->out.n, first_x = w->nin - nxs;
+    cbx__traced inner = { 0 }, outer = { 0 };
+    cbx_array **in = cbx_mem_calloc(cbx_ctx_allocator(w->ctx), w->nin + 1, sizeof *in);
+    cbx_status st = in ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the segments of '%s'", w->what);
+
+    if (!st && (m > 1 || n == 1)) st = segment(w, ncarry, nxs, m, reverse, NULL, &inner, err);
+    if (!st && n > 1) st = segment(w, ncarry, nxs, m, reverse, m > 1 ? inner.graph : g, &outer, err);
+    for (size_t i = 0; !st && i < w->nin; i++) in[i] = i < first_x ? w->in[i] : steps_of(w->ctx, w->in[i], from, n, m);
+    if (!st && n > 1)
+        cbx__scan_apply(w->ctx, outer.graph, w->consts[0], ncarry, nxs, n, reverse, in, out);
+    else if (!st)
+        cbx__called_apply(w->ctx, &(cbx__called){ .prim = CBX_PRIM_CHECKPOINT, .f = inner.graph }, w->nin, in, out);
+    for (size_t i = 0; !st && i < ncarry; i++) w->in[w->consts[0] + i] = out[i];
+    for (size_t i = ncarry; !st && i < nout; i++) out[i] = joined_steps(w->ctx, out[i], n, m);
+    cbx__traced_clear(w->ctx, &outer);
+    cbx__traced_clear(w->ctx, &inner);
+    cbx_mem_free(cbx_ctx_allocator(w->ctx), in, (w->nin + 1) * sizeof *in);
+    return st ? st : cbx_ctx_pending(w->ctx, err);
+}
+
+static size_t square_root_up(size_t n)
+{
+    size_t r = (size_t)sqrt((double)n);
+    while (r * r < n) r++;
+    return r;
+}
+
+/* The steps that make no whole segment come last. */
+static void checkpointed_scan(flow *w, size_t ncarry, size_t nxs, size_t length, bool reverse, size_t every,
+                              cbx_array **out)
+{
+    const size_t k = every == CBX_SAVE_SQRT ? square_root_up(length) : every < length ? every : length;
+    const size_t n = k ? length / k : 0, rest = k ? length % k : 0, nout = w->graph[0]->out.n;
+    bool traced = cbx__is_traced(w->ctx);
+    cbx_array **tail = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < w->nin; i++) traced |= cbx_array_is_abstract(w->in[i]);
+    if (!traced || length < 2) {
+        plain_scan(w, ncarry, nxs, length, reverse, every, out);
+        return;
+    }
+    st = walk_segments(w, ncarry, nxs, reverse ? rest : 0, n, k, reverse, out, &err);
+    if (!st && rest) {
+        tail = cbx_mem_calloc(cbx_ctx_allocator(w->ctx), nout + 1, sizeof *tail);
+        if (!tail) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the last steps of '%s'", w->what);
+        if (!st) st = walk_segments(w, ncarry, nxs, reverse ? 0 : n * k, 1, rest, reverse, tail, &err);
+        for (size_t i = 0; !st && i < nout; i++) {
+            const cbx_array *both[2] = { reverse ? tail[i] : out[i], reverse ? out[i] : tail[i] };
+            out[i] = i < ncarry ? tail[i] : cbx_concat(w->ctx, 2, both, 0);
+        }
+        cbx_mem_free(cbx_ctx_allocator(w->ctx), tail, (nout + 1) * sizeof *tail);
+    }
+    if (!st) return;
+    cbx__refuse(w->ctx, st, "%s", err.message);
+    for (size_t i = 0; i < nout; i++) out[i] = cbx__array_failed();
+}
+
+cbx_status cbx_scan_checkpointed(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
+                                 cbx_array *const *xs, size_t length, bool reverse, size_t every, cbx_array **out)
+{
+    if (every == 0) {
+        cbx__refuse(ctx, CBX_EINVAL, "'every' of 'scan_checkpointed' must be at least 1, got 0");
+        for (size_t i = 0; body && i < body->nout; i++) out[i] = cbx__array_failed();
+        return cbx_ctx_pending(ctx, NULL);
+    }
+    return scan(ctx, body, ncarry, init, nxs, xs, length, reverse, every, checkpointed_scan, out);
 }
 
 /* ---- fori_loop: a scan that carries the index ---- */

@@ -110,6 +110,7 @@ CBX_BEGIN_DECLS
     X(PAD,              114, "pad",                 NO,                                    "x",   ALL,  "s",   MOVE,     pad) \
     X(CONCAT,           115, "concat",              NO,                                    "x+",  ALL,  "s",   MOVE,     concat) \
     X(COPY,             116, "copy",                NO,                                    "x",   ALL,  "s",   MOVE,     same) \
+    X(STOP_GRADIENT,    117, "stop_gradient",       NO,                                    "x",   ALL,  "s",   VIEW,     same) \
     X(TAKE,             120, "take",                NO,                                    "xi",  ALL,  "s",   MOVE,     take) \
     X(TAKE_ALONG,       121, "take_along_axis",     NO,                                    "xi",  ALL,  "s",   MOVE,     take_along) \
     X(SCATTER,          122, "scatter",             NO,                                    "xix", ALL,  "s",   MOVE,     scatter) \
@@ -165,7 +166,12 @@ CBX_BEGIN_DECLS
     X(ELL_EDGE_JVP,     212, "ell_edge_jvp",        NO,                                    "x+",  FLT,  "s",   CONTRACT, ell_edge_jvp) \
     X(SCAN,             190, "scan",                NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
     X(WHILE,            191, "while_loop",          NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
-    X(COND,             192, "cond",                NO,                                    "a*",  NONE, "*",   CONTROL,  control)
+    X(COND,             192, "cond",                NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
+    X(CUSTOM_JVP,       193, "custom_jvp",          NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
+    X(CUSTOM_VJP,       194, "custom_vjp",          NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
+    X(CUSTOM_VJP_MAP,   195, "custom_vjp_map",      NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
+    X(CHECKPOINT,       196, "checkpoint",          NO,                                    "a*",  NONE, "*",   CONTROL,  control) \
+    X(CHECKPOINT_MAP,   197, "checkpoint_map",      NO,                                    "a*",  NONE, "*",   CONTROL,  control)
 /* clang-format on */
 
 typedef enum cbx_prim {
@@ -187,6 +193,7 @@ typedef enum cbx_prim {
  *   CUM... axis, CUMSUM CUMPROD dtype | SORT, ARGSORT axis mode (1: descending)
  *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete, full matrices)
  *   POLYGAMMA mode (order of the derivative of digamma)
+ *   CHECKPOINT mode (1: computes again what was computed before, so it is not to be merged with it)
  *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length) value.f
  *
  *   SEMIRING_MATMUL mode (cbx_algebra; -1: object holds one given by functions) keep (1: without finalize)

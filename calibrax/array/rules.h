@@ -90,6 +90,7 @@
     X(PAD,              pad,              WORK(moves),                  pad,              pad,              pad) \
     X(CONCAT,           concat,           WORK(moves),                  concat,           concat,           concat) \
     X(COPY,             copy,             WORK(moves),                  linear,           copy,             each) \
+    X(STOP_GRADIENT,    same,             WORK(views),                  zero,             nonlinear,        each) \
     X(TAKE,             take,             WORK(takes),                  take,             take,             take) \
     X(TAKE_ALONG,       take_along,       WORK(takes),                  take_along,       take_along,       take_along) \
     X(SCATTER,          scatter,          WORK(scatters),               scatter,          scatter,          scatter) \
@@ -145,7 +146,12 @@
     X(ELL_EDGE_JVP,     ell_edge_jvp,     WORK(calls_edges),            ell_edge_jvp,     ell_edge_jvp,     loop) \
     X(SCAN,             scan,             NOTHING,                      scan,             scan,             scan) \
     X(WHILE,            while,            NOTHING,                      while,            nonlinear,        while) \
-    X(COND,             cond,             NOTHING,                      cond,             cond,             cond)
+    X(COND,             cond,             NOTHING,                      cond,             cond,             cond) \
+    X(CUSTOM_JVP,       function,         NOTHING,                      custom_jvp,       nonlinear,        custom_jvp) \
+    X(CUSTOM_VJP,       function,         NOTHING,                      custom_vjp,       nonlinear,        custom_vjp) \
+    X(CUSTOM_VJP_MAP,   custom_vjp_map,   NOTHING,                      custom_vjp_map,   custom_vjp_map,   custom_vjp_map) \
+    X(CHECKPOINT,       function,         NOTHING,                      checkpoint,       nonlinear,        checkpoint) \
+    X(CHECKPOINT_MAP,   checkpoint_map,   NOTHING,                      checkpoint_map,   checkpoint_map,   checkpoint_map)
 /* clang-format on */
 
 #endif

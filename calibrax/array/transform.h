@@ -130,6 +130,38 @@ CBX_API cbx_status cbx_recording_close(cbx_recording *r, size_t nout, cbx_array 
 /** Ends a recording without a function; NULL is fine. */
 CBX_API void cbx_recording_abandon(cbx_recording *r);
 
+/* ---- derivatives that are not those of the operations ---- */
+
+/** x, which does not move: its derivative is 0. */
+CBX_API cbx_array *cbx_stop_gradient(cbx_ctx *ctx, const cbx_array *x);
+
+/**
+ * f with a derivative of the user's: forward mode by the rule, reverse mode by its transpose.  Further derivatives are those of
+ * the rule, which may call *out again.  Nothing is differentiated in arrays that f uses from outside: CBX_EUNSUPPORTED where one
+ * of them moves.
+ * @param rule  (operands..., a tangent for each) to (results..., their tangents); runs when a derivative is taken; linear in the
+ *              tangents, which are zeros where an operand does not move; those of integers and booleans are not read
+ * @param out   as f in operands and results
+ * @return CBX_OK; CBX_EINVAL (no code, counts); CBX_ENOMEM.  Derivatives: CBX_ESHAPE, CBX_EDTYPE (results of the rule)
+ * Source: jax.custom_jvp.
+ */
+CBX_API cbx_status cbx_custom_jvp(cbx_ctx *ctx, const cbx_fn *f, const cbx_fn *rule, cbx_fn **out, cbx_err *err);
+/**
+ * The same for reverse mode alone; forward mode is CBX_EUNSUPPORTED.
+ * @param fwd  operands to (results..., residuals...), any number of residuals; those at the end that are left unset are a scalar
+ * @param bwd  (residuals..., a cotangent for each result of f) to a cotangent for each operand of f; those of integers and booleans
+ *             are not read
+ * Source: jax.custom_vjp.
+ */
+CBX_API cbx_status cbx_custom_vjp(cbx_ctx *ctx, const cbx_fn *f, const cbx_fn *fwd, const cbx_fn *bwd, cbx_fn **out,
+                                  cbx_err *err);
+/**
+ * f, of which reverse mode keeps the operands alone and computes the rest again when it comes back: less memory for at most one
+ * more f.
+ * @return as cbx_jit.  Source: jax.checkpoint.
+ */
+CBX_API cbx_status cbx_checkpoint(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
+
 /* ---- control flow ---- */
 
 #define CBX_LENGTH_OF_XS SIZE_MAX
@@ -145,6 +177,20 @@ CBX_API void cbx_recording_abandon(cbx_recording *r);
  */
 CBX_API cbx_status cbx_scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init, size_t nxs,
                             cbx_array *const *xs, size_t length, bool reverse, cbx_array **out);
+
+/** Among steps between saved carries: the square root of the number of steps, rounded up. */
+#define CBX_SAVE_SQRT SIZE_MAX
+/**
+ * As cbx_scan, with less memory in reverse mode: it keeps the carry of every n-th step, and computes what is between again, n
+ * steps at a time, whose residuals it keeps until they are used.
+ * @param every  steps between saved carries, >= 1: 1 keeps each carry but no residual; length or more: the first alone;
+ *               CBX_SAVE_SQRT: memory grows with the square root of the number of steps
+ * @return as cbx_scan; CBX_EINVAL (every is 0)
+ * cbx_scan keeps everything.  Source: Griewank, Optim. Methods Softw. 1 (1992) 35-54 (one level of it); jax.checkpoint.
+ */
+CBX_API cbx_status cbx_scan_checkpointed(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_array *const *init,
+                                         size_t nxs, cbx_array *const *xs, size_t length, bool reverse, size_t every,
+                                         cbx_array **out);
 
 /**
  * values = body(i, values...) for lower <= i < upper; i is an int64 of rank 0.  upper <= lower: init.

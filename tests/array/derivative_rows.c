@@ -304,6 +304,81 @@ FN(edges_jvp)
     return CBX_OK;
 }
 
+/* ---- functions with derivatives of their own ---- */
+
+FN(sines) /* a sin(b) */
+{
+    UNUSED;
+    out[0] = cbx_multiply(c, in[0], cbx_sin(c, in[1]));
+    return CBX_OK;
+}
+FN(sines_jvp)
+{
+    UNUSED;
+    cbx_array *s = cbx_sin(c, in[1]), *k = cbx_cos(c, in[1]);
+    out[0] = cbx_multiply(c, in[0], s);
+    out[1] = cbx_add(c, cbx_multiply(c, in[2], s), cbx_multiply(c, in[0], cbx_multiply(c, in[3], k)));
+    return CBX_OK;
+}
+FN(sines_fwd)
+{
+    UNUSED;
+    out[0] = cbx_multiply(c, in[0], cbx_sin(c, in[1]));
+    out[1] = in[0];
+    out[2] = in[1];
+    return CBX_OK;
+}
+FN(sines_bwd)
+{
+    UNUSED;
+    out[0] = cbx_multiply(c, in[2], cbx_sin(c, in[1]));
+    out[1] = cbx_multiply(c, in[2], cbx_multiply(c, in[0], cbx_cos(c, in[1])));
+    return CBX_OK;
+}
+
+/* What is made of the function, called. */
+FN(with_jvp)
+{
+    UNUSED;
+    cbx_fn *f = NULL;
+    const cbx_status st = cbx_custom_jvp(c, PLAIN(sines, 2, 1), PLAIN(sines_jvp, 4, 2), &f, NULL);
+    if (!st) cbx_fn_call(c, f, nin, in, nout, out);
+    cbx_fn_free(f);
+    return st;
+}
+FN(with_vjp)
+{
+    UNUSED;
+    cbx_fn *f = NULL;
+    const cbx_status st = cbx_custom_vjp(c, PLAIN(sines, 2, 1), PLAIN(sines_fwd, 2, 3), PLAIN(sines_bwd, 3, 2), &f,
+                                         NULL);
+    if (!st) cbx_fn_call(c, f, nin, in, nout, out);
+    cbx_fn_free(f);
+    return st;
+}
+FN(with_checkpoint)
+{
+    UNUSED;
+    cbx_fn *f = NULL;
+    const cbx_status st = cbx_checkpoint(c, PLAIN(sines, 2, 1), &f, NULL);
+    if (!st) cbx_fn_call(c, f, nin, in, nout, out);
+    cbx_fn_free(f);
+    return st;
+}
+FN(checkpoint_map) /* (a, b, their tangents) to the tangent of a sin(b): the linear map, called */
+{
+    UNUSED;
+    cbx_fn *f = NULL, *map = NULL;
+    cbx_array *y = NULL;
+    cbx_status st = cbx_checkpoint(c, PLAIN(sines, 2, 1), &f, NULL);
+    if (!st) st = cbx_linearize(c, f, in, &y, &map, NULL);
+    if (!st) cbx_fn_call(c, map, 2, in + 2, 1, out);
+    cbx_array_free(y);
+    cbx_fn_free(map);
+    cbx_fn_free(f);
+    return st;
+}
+
 /* ---- the table ---- */
 
 #define EACH(p, lo, hi)                                                                                                \
@@ -453,6 +528,10 @@ const row derivative_rows[] = {
     { .prim = CBX_PRIM_WHILE, .f = whiles, .flags = FORWARD_ONLY, .in = { REAL(1.2, 1.7, 3) } },
     { .prim = CBX_PRIM_COND, .label = "yes", .f = conds, .in = { REAL(-2, -1, 3) } },
     { .prim = CBX_PRIM_COND, .label = "no", .f = conds, .in = { REAL(1, 2, 3) } },
+    { .prim = CBX_PRIM_CUSTOM_JVP, .f = with_jvp, .in = { REAL(-1, 1, 3), REAL(-1, 1, 3) } },
+    { .prim = CBX_PRIM_CUSTOM_VJP, .f = with_vjp, .flags = REVERSE_ONLY, .in = { REAL(-1, 1, 3), REAL(-1, 1, 3) } },
+    { .prim = CBX_PRIM_CHECKPOINT, .f = with_checkpoint, .in = { REAL(-1, 1, 3), REAL(-1, 1, 3) } },
+    { .prim = CBX_PRIM_CHECKPOINT_MAP, .f = checkpoint_map, .in = { REAL(-1, 1, 3), REAL(-1, 1, 3), REAL(-1, 1, 3), REAL(-1, 1, 3) } },
 };
 /* clang-format on */
 

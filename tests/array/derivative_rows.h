@@ -20,7 +20,8 @@ typedef struct operand {
 enum {
     FORWARD_ONLY = 1, /* no reverse mode */
     REFUSED = 2,      /* CBX_EUNSUPPORTED */
-    FIRST_ONLY = 4    /* no second derivative */
+    FIRST_ONLY = 4,   /* no second derivative */
+    REVERSE_ONLY = 8  /* no forward mode */
 };
 
 typedef struct row {

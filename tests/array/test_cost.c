@@ -410,11 +410,12 @@ static void no_primitive_is_forgotten(void **state)
         CBX_PRIM_MAP(ROW)
 #undef ROW
     };
-    static const cbx_prim only_moved[] = {
-        CBX_PRIM_FULL,      CBX_PRIM_IOTA,      CBX_PRIM_CAST,  CBX_PRIM_REAL,    CBX_PRIM_IMAG,       CBX_PRIM_PAD,
-        CBX_PRIM_CONCAT,    CBX_PRIM_COPY,      CBX_PRIM_TAKE,  CBX_PRIM_COMPLEX, CBX_PRIM_TAKE_ALONG, CBX_PRIM_RESHAPE,
-        CBX_PRIM_TRANSPOSE, CBX_PRIM_BROADCAST, CBX_PRIM_SLICE, CBX_PRIM_SCATTER, CBX_PRIM_ELL_PACK
-    };
+    static const cbx_prim only_moved[] = { CBX_PRIM_FULL,    CBX_PRIM_IOTA,      CBX_PRIM_CAST,
+                                           CBX_PRIM_REAL,    CBX_PRIM_IMAG,      CBX_PRIM_PAD,
+                                           CBX_PRIM_CONCAT,  CBX_PRIM_COPY,      CBX_PRIM_STOP_GRADIENT,
+                                           CBX_PRIM_TAKE,    CBX_PRIM_COMPLEX,   CBX_PRIM_TAKE_ALONG,
+                                           CBX_PRIM_RESHAPE, CBX_PRIM_TRANSPOSE, CBX_PRIM_BROADCAST,
+                                           CBX_PRIM_SLICE,   CBX_PRIM_SCATTER,   CBX_PRIM_ELL_PACK };
     const cbx_attrs plain = { .ndim = 1, .shape = { 16 } };
     const cbx_array_desc d = F64(4, 4);
     const cbx_array_desc *const in[5] = { &d, &d, &d, &d, &d }, results[3] = { d, d, d };

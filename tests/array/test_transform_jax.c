@@ -399,10 +399,146 @@ static void one_function_everywhere(void **state)
     done(c);
 }
 
+/* ---- derivatives that are not those of the operations ---- */
+
+FN(log1pexp)
+{
+    UNUSED;
+    out[0] = cbx_log(c, cbx_add_scalar(c, cbx_exp(c, in[0]), 1));
+    return CBX_OK;
+}
+FN(log1pexp_jvp) /* user: the function that has this rule */
+{
+    (void)nin, (void)nout;
+    cbx_array *one = cbx_ones_like(c, in[0]), *d = cbx_divide(c, one, cbx_add_scalar(c, cbx_exp(c, in[0]), 1));
+    cbx_fn_call(c, *(cbx_fn **)user, 1, in, 1, out);
+    out[1] = cbx_multiply(c, in[1], cbx_subtract(c, one, d));
+    return CBX_OK;
+}
+FN(clipped)
+{
+    UNUSED;
+    out[0] = cbx_multiply(c, in[0], cbx_sin(c, in[1]));
+    return CBX_OK;
+}
+FN(clipped_fwd)
+{
+    (void)nin, (void)nout;
+    cbx_fn_call(c, *(cbx_fn **)user, 2, in, 1, out);
+    out[1] = in[0];
+    out[2] = in[1];
+    return CBX_OK;
+}
+FN(clipped_bwd)
+{
+    UNUSED;
+    out[0] = cbx_multiply(c, in[2], cbx_sin(c, in[1]));
+    out[1] = cbx_clip(c, cbx_multiply(c, cbx_multiply(c, in[2], in[0]), cbx_cos(c, in[1])), number(c, -0.5),
+                      number(c, 0.5));
+    return CBX_OK;
+}
+FN(summed)
+{
+    (void)nout;
+    cbx_array *y = NULL;
+    const cbx_status st = cbx_fn_call(c, user, nin, in, 1, &y);
+    out[0] = cbx_sum(c, y, NULL);
+    return st;
+}
+FN(step_log1pexp)
+{
+    (void)nin, (void)nout;
+    return cbx_fn_call(c, user, 1, (cbx_array *const[]){ cbx_multiply(c, in[0], in[1]) }, 1, out);
+}
+FN(step_tanh)
+{
+    UNUSED;
+    out[0] = cbx_tanh(c, cbx_add(c, cbx_multiply(c, in[0], in[1]), in[0]));
+    return CBX_OK;
+}
+FN(steps) /* of a scan whose first carry is 1 */
+{
+    (void)nin, (void)nout;
+    return cbx_scan(c, user, 1, (cbx_array *const[]){ number(c, 1) }, 1, in, CBX_LENGTH_OF_XS, false, out);
+}
+FN(saved_steps) /* the same, of which every third carry is kept */
+{
+    (void)nin, (void)nout;
+    return cbx_scan_checkpointed(c, user, 1, (cbx_array *const[]){ number(c, 1) }, 1, in, CBX_LENGTH_OF_XS, false, 3,
+                                 out);
+}
+FN(stopped)
+{
+    UNUSED;
+    out[0] = cbx_sum(c, cbx_multiply(c, cbx_sin(c, in[0]), cbx_stop_gradient(c, cbx_square(c, in[0]))), NULL);
+    return CBX_OK;
+}
+
+/* The transform, called and freed, against a name. */
+static void taken(cbx_ctx *c, const char *name, cbx_status st, cbx_fn **made, const cbx_err *err, cbx_array *const *in)
+{
+    cbx_array *out[4];
+    cbx_fn *f = *made;
+
+    CHECK_OK(st, err, name);
+    CHECK_STATUS(cbx_fn_call(c, f, f->nin, in, f->nout, out), CBX_OK, name);
+    same_as_jax(name, f->nout, out);
+    cbx_fn_free(f);
+}
+#define TAKEN(name, made, in) taken(c, name, made, &d, &err, in)
+
+static void own_derivatives(void **state)
+{
+    (void)state;
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_fn *f = NULL, *g = NULL, *k = NULL, *v = NULL, *d = NULL, *all = NULL;
+    cbx_array *x = RAMP(c, 3, 7), *big = cbx_multiply_scalar(c, x, 100), *four = cbx_slice(c, x, 0, 0, 4, 1), *out[2];
+    cbx_array *a = cbx_add_scalar(c, x, 1), *p = number(c, 0.75);
+
+    CHECK_OK(cbx_custom_jvp(c, CBX_FN(log1pexp, NULL, 1, 1), CBX_FN(log1pexp_jvp, &f, 2, 2), &f, &err), &err, "jvp");
+    cbx_status st = cbx_jvp(c, f, 0, NULL, &d, &err);
+    CHECK_OK(st, &err, "jvp");
+    CHECK_STATUS(cbx_fn_call(c, d, 2, (cbx_array *const[]){ big, x }, 2, out), CBX_OK, "jvp");
+    same_as_jax("custom_jvp", 2, out);
+    cbx_fn_free(d);
+    CHECK_OK(cbx_grad(c, f, 0, NULL, &d, &err), &err, "grad");
+    batch(c, "custom_jvp grad", d, NULL, NULL, &big);
+    CHECK_OK(cbx_grad(c, d, 0, NULL, &v, &err), &err, "grad of grad");
+    batch(c, "custom_jvp second", v, NULL, NULL, &x);
+    cbx_fn_free(v);
+    cbx_fn_free(d);
+    const cbx_fn *step = CBX_FN(step_log1pexp, f, 2, 1);
+    TAKEN("custom_jvp scan", cbx_grad(c, CBX_FN(steps, (void *)(uintptr_t)step, 1, 1), 0, NULL, &d, &err), &x);
+
+    st = cbx_custom_vjp(c, CBX_FN(clipped, NULL, 2, 1), CBX_FN(clipped_fwd, &g, 2, 3), CBX_FN(clipped_bwd, NULL, 3, 2),
+                        &g, &err);
+    CHECK_OK(st, &err, "vjp");
+    TAKEN("custom_vjp grad", cbx_grad(c, CBX_FN(summed, g, 2, 1), 2, NULL, &d, &err), ((cbx_array *[]){ a, x }));
+    CHECK_OK(cbx_vmap(c, g, (const int[]){ CBX_NOT_MAPPED, 0 }, NULL, &v, &err), &err, "vmap");
+    TAKEN("custom_vjp batch", cbx_grad(c, CBX_FN(summed, v, 2, 1), 2, NULL, &d, &err), ((cbx_array *[]){ p, x }));
+    cbx_fn_free(v);
+    TAKEN("custom_vjp jacrev", cbx_jacrev(c, g, 1, &d, &err), ((cbx_array *[]){ cbx_add_scalar(c, four, 1), four }));
+    TAKEN("custom_vjp scan", cbx_grad(c, CBX_FN(steps, g, 1, 1), 0, NULL, &d, &err), &x);
+
+    const cbx_fn *walk = CBX_FN(steps, (void *)(uintptr_t)CBX_FN(step_tanh, NULL, 2, 1), 1, 1);
+    CHECK_OK(cbx_checkpoint(c, CBX_FN(step_tanh, NULL, 2, 1), &k, &err), &err, "checkpoint");
+    TAKEN("checkpoint", cbx_grad(c, CBX_FN(steps, k, 1, 1), 0, NULL, &d, &err), &x);
+    TAKEN("checkpoint", cbx_grad(c, CBX_FN(saved_steps, walk->user, 1, 1), 0, NULL, &d, &err), &x);
+    CHECK_OK(cbx_checkpoint(c, walk, &all, &err), &err, "checkpoint");
+    TAKEN("checkpoint hessian", cbx_hessian(c, all, 0, &d, &err), &four);
+    TAKEN("stop_gradient", cbx_grad(c, CBX_FN(stopped, NULL, 1, 1), 0, NULL, &d, &err), &x);
+    cbx_fn_free(all);
+    cbx_fn_free(k);
+    cbx_fn_free(g);
+    cbx_fn_free(f);
+    done(c);
+}
+
 static void nothing_was_left_out(void **state)
 {
     (void)state;
-    CHECK_INT(compared, CBX_LEN(jax_results) + 1 + 2 + 2, "each result, some of them twice");
+    CHECK_INT(compared, CBX_LEN(jax_results) + 1 + 2 + 2 + 1, "each result, some of them twice");
 }
 
 TEST_FILE(.seconds = 600)
@@ -413,6 +549,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(branches),
         cmocka_unit_test(batches),
         cmocka_unit_test(one_function_everywhere),
+        cmocka_unit_test(own_derivatives),
         cmocka_unit_test(nothing_was_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

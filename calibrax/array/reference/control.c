@@ -6,6 +6,7 @@
 
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/regions.h"
+#include "calibrax/array/trace/trace.h"
 
 /* Operands and results of a function in a loop: one list. */
 typedef struct stepper {
@@ -159,4 +160,28 @@ cbx_status cbx__ref_run_cond(const cbx_call *call, cbx_array **out, cbx_err *err
     }
     stepper_clear(&s);
     return st;
+}
+
+/* CUSTOM_... and CHECKPOINT: the function itself. */
+cbx_status cbx__ref_run_function(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    return cbx__graph_eval(call->ctx, cbx__control_of(call->attrs)->graph[0], (cbx_array *const *)call->in, out, err);
+}
+
+cbx_status cbx__ref_run_checkpoint_map(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    cbx__traced map = { 0 };
+    cbx_status st = cbx__checkpoint_map(call->ctx, cbx__control_of(call->attrs), &map, err);
+
+    if (!st) st = cbx__graph_eval(call->ctx, map.graph, (cbx_array *const *)call->in, out, err);
+    cbx__traced_clear(call->ctx, &map);
+    return st;
+}
+
+cbx_status cbx__ref_run_custom_vjp_map(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    (void)out;
+    return cbx_fail(err, CBX_EUNSUPPORTED,
+                    "'%s' has a 'custom_vjp', which gives reverse derivatives alone: its derivative cannot be called",
+                    cbx__control_of(call->attrs)->graph[0]->name);
 }

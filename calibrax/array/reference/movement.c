@@ -63,6 +63,14 @@ cbx_status cbx__ref_run_copy(const cbx_call *call, cbx_array **out, cbx_err *err
     return st;
 }
 
+/* The operand is the result. */
+cbx_status cbx__ref_run_same(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    (void)err;
+    *out = cbx_array_ref(call->in[0]);
+    return CBX_OK;
+}
+
 /*
  * Strides under which a shows another shape, if there are any: groups of axes with equal products are split or joined,
  * and a group can be joined if its axes are dense within it.

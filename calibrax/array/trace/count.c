@@ -102,6 +102,13 @@ static bool count_graph(const cbx_allocator *al, const cbx__graph *g, cbx_cost *
             done = count_times(al, c->graph[CBX__WHILE_TEST], 1, CBX_COST_LOWER_BOUND, by_prim) &&
                    count_times(al, c->graph[CBX__WHILE_BODY], 1, CBX_COST_LOWER_BOUND, by_prim);
             break;
+        case CBX_PRIM_CUSTOM_JVP:
+        case CBX_PRIM_CUSTOM_VJP:
+        case CBX_PRIM_CHECKPOINT: done = count_times(al, c->graph[0], 1, 0, by_prim); break;
+        case CBX_PRIM_CHECKPOINT_MAP: /* values and tangents: no less than the values */
+            done = count_times(al, c->graph[0], 1, CBX_COST_LOWER_BOUND, by_prim);
+            break;
+        case CBX_PRIM_CUSTOM_VJP_MAP: break; /* never carried out */
         case CBX_PRIM_COND: done = count_cond(al, g, node, by_prim); break;
         default: done = count_node(al, g, node, by_prim);
         }

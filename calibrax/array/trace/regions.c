@@ -12,15 +12,17 @@ static void control_free(cbx_object *o)
     cbx_allocator al = c->al;
 
     for (size_t i = 0; i < c->n; i++) cbx__graph_unref(c->graph[i]);
+    for (size_t i = 0; i < CBX_LEN(c->rule); i++) cbx_fn_free(c->rule[i]);
     cbx_mem_free(&al, c, c->bytes);
 }
 
-cbx_status cbx__control_create(cbx_ctx *ctx, size_t n, cbx__graph *const *graph, const size_t *consts, size_t nout,
-                               const cbx_array_desc *results, cbx__control **out, cbx_err *err)
+/* The flags lie behind the other lists. */
+static cbx_status create(cbx_ctx *ctx, size_t n, cbx__graph *const *graph, const size_t *consts, size_t nout,
+                         const cbx_array_desc *results, size_t nflags, cbx__control **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const size_t bytes = sizeof(cbx__control) + n * (sizeof(cbx__graph *) + sizeof(size_t)) +
-                         nout * sizeof(cbx_array_desc);
+                         nout * sizeof(cbx_array_desc) + nflags;
     cbx__control *c = cbx_mem_zalloc(al, bytes);
 
     if (!c) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu functions of an operation", n);
@@ -37,8 +39,15 @@ cbx_status cbx__control_create(cbx_ctx *ctx, size_t n, cbx__graph *const *graph,
         c->graph[i] = cbx__graph_ref(graph[i]);
         c->consts[i] = consts ? consts[i] : 0;
     }
+    if (nflags) c->moves = (bool *)(void *)((char *)(c + 1) + (bytes - sizeof *c - nflags));
     *out = c;
     return CBX_OK;
+}
+
+cbx_status cbx__control_create(cbx_ctx *ctx, size_t n, cbx__graph *const *graph, const size_t *consts, size_t nout,
+                               const cbx_array_desc *results, cbx__control **out, cbx_err *err)
+{
+    return create(ctx, n, graph, consts, nout, results, 0, out, err);
 }
 
 void cbx__graph_rotate(cbx__graph *g, size_t n)
@@ -66,7 +75,7 @@ cbx_status cbx__stacked_desc(const char *what, size_t n, const cbx_array_desc *d
 }
 
 /* The operation with its object, which is dropped; a failure so far makes the results failed arrays. */
-static void apply(cbx_ctx *ctx, cbx_prim prim, cbx_status st, const cbx_err *err, cbx__control *c, size_t nin,
+static void apply(cbx_ctx *ctx, cbx_prim prim, int mode, cbx_status st, const cbx_err *err, cbx__control *c, size_t nin,
                   cbx_array *const *in, size_t nout, cbx_array **out)
 {
     if (st) {
@@ -74,7 +83,7 @@ static void apply(cbx_ctx *ctx, cbx_prim prim, cbx_status st, const cbx_err *err
         for (size_t i = 0; i < nout; i++) out[i] = cbx__array_failed();
         return;
     }
-    cbx_apply_all(ctx, prim, nin, (const cbx_array *const *)in, &(cbx_attrs){ .object = &c->base }, out);
+    cbx_apply_all(ctx, prim, nin, (const cbx_array *const *)in, &(cbx_attrs){ .mode = mode, .object = &c->base }, out);
     cbx__object_unref(&c->base);
 }
 
@@ -97,7 +106,7 @@ void cbx__scan_apply(cbx_ctx *ctx, cbx__graph *body, size_t nconst, size_t ncarr
     }
     if (!st) st = cbx__control_create(ctx, 1, &body, &nconst, nout, results, &c, &err);
     if (!st) c->ncarry = ncarry, c->nxs = nxs, c->length = length, c->reverse = reverse;
-    apply(ctx, CBX_PRIM_SCAN, st, &err, c, nconst + ncarry + nxs, in, nout, out);
+    apply(ctx, CBX_PRIM_SCAN, 0, st, &err, c, nconst + ncarry + nxs, in, nout, out);
     cbx_mem_free(al, results, (nout + 1) * sizeof *results);
 }
 
@@ -117,7 +126,7 @@ static void apply_like(cbx_ctx *ctx, cbx_prim prim, size_t n, cbx__graph *const 
     if (!st) st = cbx__control_create(ctx, n, graph, consts, nout, results, &c, &err);
     if (!st) c->ncarry = ncarry;
     for (size_t i = 0; i < n; i++) nin += consts[i];
-    apply(ctx, prim, st, &err, c, nin, in, nout, out);
+    apply(ctx, prim, 0, st, &err, c, nin, in, nout, out);
     cbx_mem_free(al, results, (nout + 1) * sizeof *results);
 }
 
@@ -131,4 +140,39 @@ void cbx__while_apply(cbx_ctx *ctx, cbx__graph *const functions[2], const size_t
                       cbx_array *const *in, cbx_array **out)
 {
     apply_like(ctx, CBX_PRIM_WHILE, 2, functions, consts, CBX__WHILE_BODY, ncarry, ncarry, in, out);
+}
+
+cbx__called cbx__called_of(cbx_prim prim, const cbx_attrs *attrs)
+{
+    const cbx__control *c = cbx__control_of(attrs);
+    return (cbx__called){ prim, c->graph[0], c->consts[0], c->rule, c->moves, c->nres, attrs->mode };
+}
+
+void cbx__called_apply(cbx_ctx *ctx, const cbx__called *call, size_t nin, cbx_array *const *in, cbx_array **out)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const size_t n = call->f->out.n, nflags = call->moves ? call->f->in.n : 0;
+    cbx_array_desc *results = cbx_mem_calloc(al, n + 1, sizeof *results);
+    cbx_err err = CBX_ERR_INIT;
+    cbx__control *c = NULL;
+    size_t nout = 0;
+    cbx_status st = CBX_OK;
+
+    if (!results) st = cbx_fail(&err, CBX_ENOMEM, "no memory for the results of '%s'", call->f->name);
+    for (size_t i = 0; i < n; i++) {
+        const cbx_array_desc *d = cbx__graph_out(call->f, i);
+        if (call->moves && cbx_dtype_kind(d->dtype) < CBX_KIND_FLOAT) continue;
+        if (!st) results[nout] = *d;
+        nout++;
+    }
+    if (!st) st = create(ctx, 1, &call->f, &call->nconst, nout, results, nflags, &c, &err);
+    if (!st) {
+        if (nflags) memcpy(c->moves, call->moves, nflags);
+        c->nres = call->nres;
+        for (size_t i = 0; !st && call->rule && i < CBX_LEN(c->rule); i++)
+            if (call->rule[i]) st = cbx_fn_keep(ctx, call->rule[i], &c->rule[i], &err);
+    }
+    if (st && c) cbx__object_unref(&c->base);
+    apply(ctx, call->prim, call->mode, st, &err, c, nin, in, nout, out);
+    cbx_mem_free(al, results, (n + 1) * sizeof *results);
 }

@@ -4,14 +4,19 @@
  *   SCAN   operands: constants, carry, xs; functions: body(constants, carry, x) gives carry, y
  *   WHILE  operands: constants of test, constants of body, carry; functions: test(constants, carry), body(constants, carry)
  *   COND   operands: index, constants of each branch, in; functions: branch i (its constants, in)
+ *   CUSTOM_JVP, CUSTOM_VJP, CHECKPOINT
+ *          operands: in, constants; functions: f(in, constants)
+ *   CUSTOM_VJP_MAP   operands: residuals, tangents of in that move; results: tangents of results that are float or complex
+ *   CHECKPOINT_MAP   operands: in, constants, tangents of those that move; results: as CUSTOM_VJP_MAP
  *
- * Constants are what a function captured when it was traced.
+ * Constants are what a function captured when it was traced.  The ..._MAP are linear in the tangents: they exist to be transposed.
  */
 #ifndef CALIBRAX_ARRAY_TRACE_REGIONS_H
 #define CALIBRAX_ARRAY_TRACE_REGIONS_H
 
 #include "calibrax/array/fn.h"
 #include "calibrax/array/trace/graph.h"
+#include "calibrax/array/trace/trace.h"
 
 enum { CBX__SCAN_BODY = 0, CBX__WHILE_TEST = 0, CBX__WHILE_BODY = 1 };
 
@@ -24,7 +29,12 @@ typedef struct cbx__control {
     size_t *consts;     /* operands of its own, of each */
     size_t ncarry, nxs, length;
     bool reverse;
+    cbx_fn *rule[2]; /* counted, of CUSTOM_...: the jvp; or forward and backward; NULL: none */
+    bool *moves;     /* of ..._MAP: which inputs of f have a tangent */
+    size_t nres;     /* of CUSTOM_VJP_MAP: residuals */
 } cbx__control;
+
+enum { CBX__FORWARD = 0, CBX__BACKWARD = 1 };
 
 /** The object of a CONTROL primitive. */
 static inline const cbx__control *cbx__control_of(const cbx_attrs *a)
@@ -60,6 +70,26 @@ void cbx__cond_apply(cbx_ctx *ctx, size_t n, cbx__graph *const *branch, const si
 /** WHILE over finished functions. @param in  constants of test, of body, carry */
 void cbx__while_apply(cbx_ctx *ctx, cbx__graph *const functions[2], const size_t consts[2], size_t ncarry,
                       cbx_array *const *in, cbx_array **out);
+
+/** What a call of a function is made of: CUSTOM_..., CHECKPOINT... . */
+typedef struct cbx__called {
+    cbx_prim prim;
+    cbx__graph *f;
+    size_t nconst;       /* the last inputs of f */
+    cbx_fn *const *rule; /* two; NULL: none */
+    const bool *moves;   /* NULL: not a ..._MAP */
+    size_t nres;
+    int mode;
+} cbx__called;
+/** The call in the context as it is. @param in  as above; out[] are f's results, of a ..._MAP those that have tangents */
+void cbx__called_apply(cbx_ctx *ctx, const cbx__called *call, size_t nin, cbx_array *const *in, cbx_array **out);
+/** A call's function with another graph and other rules. */
+cbx__called cbx__called_of(cbx_prim prim, const cbx_attrs *attrs);
+/**
+ * The function of CHECKPOINT_MAP, which its operation holds as that of the values: from in, constants, tangents to tangents.
+ * @param out  the caller's to clear
+ */
+cbx_status cbx__checkpoint_map(cbx_ctx *ctx, const cbx__control *s, cbx__traced *out, cbx_err *err);
 
 /** n times d on a new first axis; CBX_EINVAL if that is one axis too many. */
 cbx_status cbx__stacked_desc(const char *what, size_t n, const cbx_array_desc *d, cbx_array_desc *out, cbx_err *err);

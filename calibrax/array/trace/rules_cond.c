@@ -59,10 +59,10 @@ void cbx__jvp_cond(cbx__jvp *r)
     cbx__lists_open(&l, r->ctx);
     open_cond(&l, &k, r->attrs, r->nin);
     const size_t nout = k.nout;
-    bool *moves = FLAGS(nout), *found = FLAGS(nout);
-    cbx_array **in = ARRAYS(r->nin), **t = ARRAYS(r->nin), **out = ARRAYS(2 * nout), **dt = out + nout,
-              **ends = ARRAYS(2 * nout);
-    cbx_array **operands = ARRAYS(2 * r->nin);
+    bool *moves = cbx__flag_list(&l, nout), *found = cbx__flag_list(&l, nout);
+    cbx_array **in = cbx__array_list(&l, r->nin), **t = cbx__array_list(&l, r->nin),
+              **out = cbx__array_list(&l, 2 * nout), **dt = out + nout, **ends = cbx__array_list(&l, 2 * nout);
+    cbx_array **operands = cbx__array_list(&l, 2 * r->nin);
 
     while (again && !l.st) {
         again = false;
@@ -152,8 +152,9 @@ static void linearize_cond(cbx__jvp *r)
     cbx__lists_open(&l, r->ctx);
     open_cond(&l, &k, r->attrs, r->nin);
     const size_t nout = k.nout;
-    bool *moves = FLAGS(nout), *found = FLAGS(nout), *wanted = FLAGS(r->nin);
-    cbx_array **in = ARRAYS(r->nin), **out = ARRAYS(nout), **ends = NULL, **operands, **results;
+    bool *moves = cbx__flag_list(&l, nout), *found = cbx__flag_list(&l, nout), *wanted = cbx__flag_list(&l, r->nin);
+    cbx_array **in = cbx__array_list(&l, r->nin), **out = cbx__array_list(&l, nout), **ends = NULL, **operands,
+              **results;
     cbx__traced *primal = cbx__list_of(&l, k.n, sizeof *primal), *map = cbx__list_of(&l, k.n, sizeof *map);
     size_t *own = cbx__list_of(&l, k.n, sizeof *own);
     cbx_array_desc *d = NULL;
@@ -172,7 +173,7 @@ static void linearize_cond(cbx__jvp *r)
             cbx_scope_open(r->ctx, &scope);
             cbx__inputs(&l, &trace, g, 0, g->in.n, NULL, in);
             if (!l.st) l.st = cbx__graph_linearize(r->ctx, g, in, wanted, moves, out, &map[b], found, &l.err);
-            ends = ARRAYS(nout + map[b].ncaptured);
+            ends = cbx__array_list(&l, nout + map[b].ncaptured);
             for (size_t i = 0; !l.st && i < nout; i++) ends[i] = out[i];
             for (size_t i = 0; !l.st && i < map[b].ncaptured; i++) ends[nout + i] = map[b].captured[i];
             cbx__lists_end(&l, &trace, &scope, nout + map[b].ncaptured, ends, &primal[b]);
@@ -189,8 +190,8 @@ static void linearize_cond(cbx__jvp *r)
     for (size_t b = 0; !l.st && b < k.n; b++)
         for (size_t i = 0; i < map[b].ncaptured; i++) d[own[b] + i] = *cbx__graph_out(primal[b].graph, nout + i);
     for (size_t b = 0; !l.st && b < k.n; b++) pad_residuals(&l, &k, b, &primal[b], nres, d, own[b], map[b].ncaptured);
-    operands = ARRAYS(r->nin + nres);
-    results = ARRAYS(nout + nres);
+    operands = cbx__array_list(&l, r->nin + nres);
+    results = cbx__array_list(&l, nout + nres);
     if (l.st) goto done;
     for (size_t b = 0; b < k.n; b++) made_branch(&k, b, k.s->consts[b]);
     cbx__cond_apply(r->ctx, k.n, k.graph, k.consts, k.nin, r->in, results);
@@ -237,8 +238,9 @@ void cbx__transpose_cond(cbx__transpose *r)
 
     cbx__lists_open(&l, r->ctx);
     open_cond(&l, &k, r->attrs, r->nin);
-    cbx_array **known = ARRAYS(r->nin), **ct = ARRAYS(r->nout), **din = ARRAYS(r->nin), **ends = ARRAYS(r->nin);
-    cbx_array **operands = ARRAYS(r->nin + r->nout), **results = ARRAYS(r->nin);
+    cbx_array **known = cbx__array_list(&l, r->nin), **ct = cbx__array_list(&l, r->nout),
+              **din = cbx__array_list(&l, r->nin), **ends = cbx__array_list(&l, r->nin);
+    cbx_array **operands = cbx__array_list(&l, r->nin + r->nout), **results = cbx__array_list(&l, r->nin);
 
     for (size_t b = 0; !l.st && b < k.n; b++) {
         const cbx__graph *g = k.s->graph[b];
@@ -291,8 +293,9 @@ void cbx__batch_cond(cbx__batch *r)
 
     cbx__lists_open(&l, r->ctx);
     open_cond(&l, &k, r->attrs, r->nin);
-    bool *mapped = FLAGS(r->nin), *forced = FLAGS(k.nout), *found = FLAGS(k.nout);
-    cbx_array **in = ARRAYS(r->nin), **out = ARRAYS(k.nout);
+    bool *mapped = cbx__flag_list(&l, r->nin), *forced = cbx__flag_list(&l, k.nout),
+         *found = cbx__flag_list(&l, k.nout);
+    cbx_array **in = cbx__array_list(&l, r->nin), **out = cbx__array_list(&l, k.nout);
 
     if (l.st) goto done;
     memset(forced, true, k.nout * sizeof *forced);

@@ -22,8 +22,8 @@ typedef struct cbx__lists {
 void cbx__lists_open(cbx__lists *l, cbx_ctx *ctx);
 /** n zeroed items and one more; NULL without memory, which is a failure of the rule. */
 void *cbx__list_of(cbx__lists *l, size_t n, size_t size);
-#define ARRAYS(n) cbx__list_of(&l, n, sizeof(cbx_array *))
-#define FLAGS(n)  cbx__list_of(&l, n, sizeof(bool))
+static inline cbx_array **cbx__array_list(cbx__lists *l, size_t n) { return cbx__list_of(l, n, sizeof(cbx_array *)); }
+static inline bool *cbx__flag_list(cbx__lists *l, size_t n) { return cbx__list_of(l, n, sizeof(bool)); }
 /** Frees the lists and records the failure, if there is one. */
 void cbx__lists_close(cbx__lists *l);
 /** Ends a trace whose results are made within a scope that was opened after it. */

@@ -25,9 +25,10 @@ void cbx__jvp_scan(cbx__jvp *r)
         return;
     }
     cbx__lists_open(&l, r->ctx);
-    bool *moves = FLAGS(nin), *out_moves = FLAGS(nout), again = true;
-    cbx_array **in = ARRAYS(nin), **t = ARRAYS(nin), **out = ARRAYS(2 * nout), **dt, **ends = ARRAYS(2 * nout);
-    cbx_array **operands = ARRAYS(2 * nin);
+    bool *moves = cbx__flag_list(&l, nin), *out_moves = cbx__flag_list(&l, nout), again = true;
+    cbx_array **in = cbx__array_list(&l, nin), **t = cbx__array_list(&l, nin), **out = cbx__array_list(&l, 2 * nout),
+              **dt, **ends = cbx__array_list(&l, 2 * nout);
+    cbx_array **operands = cbx__array_list(&l, 2 * nin);
     cbx__traced both = { 0 };
     size_t nends = 0, n = 0, counts[3] = { 0 };
 
@@ -112,8 +113,8 @@ static void linearize_scan(cbx__jvp *r)
     cbx__lists l;
 
     cbx__lists_open(&l, r->ctx);
-    bool *moves = FLAGS(nin), *forced = FLAGS(nout), *out_moves = FLAGS(nout);
-    cbx_array **in = ARRAYS(nin), **out = ARRAYS(nout), **ends = NULL, **operands, **results;
+    bool *moves = cbx__flag_list(&l, nin), *forced = cbx__flag_list(&l, nout), *out_moves = cbx__flag_list(&l, nout);
+    cbx_array **in = cbx__array_list(&l, nin), **out = cbx__array_list(&l, nout), **ends = NULL, **operands, **results;
     cbx__traced primal = { 0 }, map = { 0 };
     residual *res = NULL;
     size_t *order, nres = 0, extra = 0, n = 0;
@@ -134,7 +135,7 @@ static void linearize_scan(cbx__jvp *r)
         nres = map.ncaptured;
         extra = 0;
         res = cbx__list_of(&l, nres, sizeof *res);
-        ends = ARRAYS(nout + nres);
+        ends = cbx__array_list(&l, nout + nres);
         for (size_t i = 0; !l.st && i < nout; i++) ends[i] = out[i];
         for (size_t k = 0; !l.st && k < nres; k++) {
             const size_t at = input_number(map.captured[k], nin, in);
@@ -149,8 +150,8 @@ static void linearize_scan(cbx__jvp *r)
         again = !l.st && cbx__grows(nc, moves + first, out_moves);
     }
     if (l.st) goto done;
-    results = ARRAYS(nout + extra);
-    operands = ARRAYS(nin + nres);
+    results = cbx__array_list(&l, nout + extra);
+    operands = cbx__array_list(&l, nin + nres);
     order = cbx__list_of(&l, nin + nres, sizeof *order);
     if (l.st) goto done;
     cbx__scan_apply(r->ctx, primal.graph, first, nc, s->nxs, s->length, s->reverse, r->in, results);
@@ -199,9 +200,11 @@ void cbx__transpose_scan(cbx__transpose *r)
     cbx__lists l;
 
     cbx__lists_open(&l, r->ctx);
-    cbx_array **known = ARRAYS(nin), **ct = ARRAYS(nout), **sums = ARRAYS(nin), **din = ARRAYS(nin);
-    cbx_array **ends = ARRAYS(nin), **operands = ARRAYS(nin + nout + nin), **results = ARRAYS(nin);
-    bool *linear = FLAGS(nin);
+    cbx_array **known = cbx__array_list(&l, nin), **ct = cbx__array_list(&l, nout), **sums = cbx__array_list(&l, nin),
+              **din = cbx__array_list(&l, nin);
+    cbx_array **ends = cbx__array_list(&l, nin), **operands = cbx__array_list(&l, nin + nout + nin),
+              **results = cbx__array_list(&l, nin);
+    bool *linear = cbx__flag_list(&l, nin);
     if (l.st) goto done;
     for (size_t i = 0; i < nin; i++) linear[i] = !r->in[i] || (i >= first && i < first_x);
     l.st = cbx__trace_begin(r->ctx, map->name, true, &trace, &l.err);
@@ -264,8 +267,8 @@ void cbx__batch_scan(cbx__batch *r)
     cbx__lists l;
 
     cbx__lists_open(&l, r->ctx);
-    bool *mapped = FLAGS(nin), *forced = FLAGS(nout);
-    cbx_array **operands = ARRAYS(nin);
+    bool *mapped = cbx__flag_list(&l, nin), *forced = cbx__flag_list(&l, nout);
+    cbx_array **operands = cbx__array_list(&l, nin);
     if (l.st) goto done;
     memcpy(mapped, r->mapped, nin * sizeof *mapped);
     while (again && !l.st) {

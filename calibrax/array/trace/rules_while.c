@@ -20,9 +20,10 @@ void cbx__jvp_while(cbx__jvp *r)
         return;
     }
     cbx__lists_open(&l, r->ctx);
-    bool *moves = FLAGS(nin), *out_moves = FLAGS(nc);
-    cbx_array **in = ARRAYS(nin), **t = ARRAYS(nin), **out = ARRAYS(2 * nc), **dt, **ends = ARRAYS(2 * nc);
-    cbx_array **operands = ARRAYS(nt + 2 * nin), **unused = ARRAYS(nc), *truth[1] = { NULL };
+    bool *moves = cbx__flag_list(&l, nin), *out_moves = cbx__flag_list(&l, nc);
+    cbx_array **in = cbx__array_list(&l, nin), **t = cbx__array_list(&l, nin), **out = cbx__array_list(&l, 2 * nc),
+              **dt, **ends = cbx__array_list(&l, 2 * nc);
+    cbx_array **operands = cbx__array_list(&l, nt + 2 * nin), **unused = cbx__array_list(&l, nc), *truth[1] = { NULL };
     cbx__trace trace;
     cbx_scope scope;
 
@@ -56,7 +57,7 @@ void cbx__jvp_while(cbx__jvp *r)
     if (!l.st) l.st = cbx__trace_begin(r->ctx, test->name, true, &trace, &l.err);
     if (l.st) goto done;
     cbx_scope_open(r->ctx, &scope);
-    cbx_array **of_test = ARRAYS(nt + nc);
+    cbx_array **of_test = cbx__array_list(&l, nt + nc);
     cbx__inputs(&l, &trace, test, 0, nt + nc, NULL, of_test);
     for (size_t i = 0; !l.st && i < nc; i++)
         if (moves[nb + i]) l.st = cbx__trace_input(&trace, cbx__graph_out(body, i), &unused[i], &l.err);
@@ -129,8 +130,8 @@ void cbx__batch_while(cbx__batch *r)
     cbx__lists l;
 
     cbx__lists_open(&l, r->ctx);
-    bool *mapped = FLAGS(nin), *of_test = FLAGS(nt + nc), *forced = FLAGS(nc);
-    cbx_array **operands = ARRAYS(nin + nt);
+    bool *mapped = cbx__flag_list(&l, nin), *of_test = cbx__flag_list(&l, nt + nc), *forced = cbx__flag_list(&l, nc);
+    cbx_array **operands = cbx__array_list(&l, nin + nt);
     size_t consts[2] = { nt, nb };
 
     if (l.st) goto done;
