@@ -13,6 +13,11 @@
 #include "calibrax/array/kernels/loops.h"
 #include "calibrax/array/kernels/vmath.h"
 
+/* exp of the first is 0, of the second infinity.  They are defined elsewhere since gcc makes one instruction of a maximum with
+ * what it does not know, and two of one with a constant. */
+extern const double cbx__exp_range_f64[2];
+extern const float cbx__exp_range_f32[2];
+
 #define T           double
 #define U           uint64_t
 #define F(name)     name##_f64
@@ -30,6 +35,7 @@
 #define TRUNC       __builtin_trunc
 #define LARGEST     DBL_MAX
 #define SMALLEST    DBL_MIN
+#define EXP_RANGE   cbx__exp_range_f64
 #include "calibrax/array/kernels/elementary_float.h"
 
 #define T           float
@@ -49,6 +55,7 @@
 #define TRUNC       __builtin_truncf
 #define LARGEST     FLT_MAX
 #define SMALLEST    FLT_MIN
+#define EXP_RANGE   cbx__exp_range_f32
 #include "calibrax/array/kernels/elementary_float.h"
 
 /* Elements of a block, and of what its length is rounded up to. */

@@ -4,7 +4,7 @@
  *
  *   T, U (the unsigned integer of its bits), F(name), K(f64, f32) a constant of the type, MANTISSA,
  *   BIAS, BITS, FROM_BITS,
- *   FMA, SQRT, FABS, COPYSIGN, RINT, LARGEST, SMALLEST (normal numbers)
+ *   FMA, SQRT, FABS, COPYSIGN, RINT, TRUNC, LARGEST, SMALLEST (normal numbers), EXP_RANGE
  *
  * Each function has a domain, F(<name>_in): outside of it (NaN, infinities, results that are not
  * normal, huge arguments) the value is unspecified, and the caller asks the C library.  FMA is
@@ -43,13 +43,17 @@ ALWAYS F(reduced) F(reduce_exp)(T x)
     return (F(reduced)){ r, (high - r) - c, BITS(t) };
 }
 
-ALWAYS bool F(exp_in)(T x) { return (x >= K(-708.0, -87.0f)) & (x <= K(709.0, 88.0f)); }
+/* Everywhere: arguments beyond those of 0 and infinity are as good as these.  2^n is two factors, so that the second product
+ * rounds to subnormal numbers, 0 and infinity. */
+ALWAYS bool F(exp_in)(T x) { return (void)x, true; }
 ALWAYS T F(exp)(T x)
 {
-    const F(reduced) e = F(reduce_exp)(x);
-    const T r = e.r, z = r * r;
-    const T q = FMA(z, FMA(r, F(sinh_r)(z), F(cosh_r)(z)), r);
-    return (1 + q) * F(power_of_two)(e.n);
+    const T lowest = EXP_RANGE[0], highest = EXP_RANGE[1], a = lowest > x ? lowest : x, b = highest < a ? highest : a;
+    const T log2e = K(1.44269504088896340736, 1.44269504f), magic = MAGIC + 2 * BIAS;
+    const T t = FMA(b, log2e, magic), k = t - magic, r = FMA(-k, LN2_LOW, FMA(-k, LN2_HIGH, b)), z = r * r;
+    const U half = BITS(FMA(b, log2e / 2, MAGIC + BIAS)); /* about n/2, and BIAS */
+    const T q = FMA(z, FMA(r, F(sinh_r)(z), F(cosh_r)(z)), r), scale = FROM_BITS(half << MANTISSA);
+    return FMA(q, scale, scale) * FROM_BITS((BITS(t) - half) << MANTISSA);
 }
 
 ALWAYS bool F(exp2_in)(T x) { return FABS(x) <= K(1021.0, 125.0f); }
@@ -374,7 +378,7 @@ ALWAYS T F(pow)(T x, T y)
     return x < 0 && RINT(half) != half ? -y2 : y2;
 }
 
-ALWAYS bool F(logaddexp_in)(T x, T y) { return FABS(x - y) <= K(700.0, 85.0f); /* not of NaN or two infinities */ }
+ALWAYS bool F(logaddexp_in)(T x, T y) { return x - y == x - y; /* not of NaN or two infinities */ }
 ALWAYS T F(logaddexp)(T x, T y) { return (x > y ? x : y) + F(log1p)(F(exp)(-FABS(x - y))); }
 
 /* fmod: the quotient cut off, and one step back where its rounding went one too far; exact */
@@ -416,3 +420,4 @@ ALWAYS T F(fmod)(T x, T y)
 #undef TRUNC
 #undef LARGEST
 #undef SMALLEST
+#undef EXP_RANGE

@@ -1,6 +1,11 @@
 /* Which build of the element loops a machine runs. */
 #include "calibrax/array/kernels/loops.h"
 
+#include "calibrax/array/kernels/elementary.h"
+
+const double cbx__exp_range_f64[2] = { -746, 710 };
+const float cbx__exp_range_f32[2] = { -104, 89 };
+
 const cbx__loops *cbx__loops_get(void)
 {
     static const cbx__loops builds[CBX_ISA_COUNT] = {
