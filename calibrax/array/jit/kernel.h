@@ -148,12 +148,14 @@ uint64_t cbx__kernel_hash(const cbx__kernel *k);
 void cbx__kernel_text(const cbx__kernel *k, cbx_text *out);
 
 /*
- * Formulas: what a MATH function is made of, from the vector functions of kernels/elementary_float.h (formulas.h).
+ * Formulas: what a MATH function is made of, from the vector functions of kernels/elementary_float.h (formulas_table.h).  Where
+ * `inside` is true the result has the bits of the primitive's loop, elsewhere the loop is to be called; of exp, which is right
+ * everywhere, `inside` is a CONST.
  */
 typedef struct cbx__kformula {
-    const cbx__kinstr *instr; /* LOAD 0 and 1 are the operands */
+    const cbx__kinstr *instr; /* LOAD 0 and 1 are the operands; no MATH */
     uint32_t n;
-    cbx__kid result, inside; /* inside (bool): the result is right; else the loop of the primitive gives it */
+    cbx__kid result, inside; /* inside: a bool */
 } cbx__kformula;
 
 /** NULL: of a function without formula, whose loop is called. */
