@@ -269,13 +269,11 @@ static void checkpointed_scan(flow *w, size_t ncarry, size_t nxs, size_t length,
 {
     const size_t k = every == CBX_SAVE_SQRT ? square_root_up(length) : every < length ? every : length;
     const size_t n = k ? length / k : 0, rest = k ? length % k : 0, nout = w->graph[0]->out.n;
-    bool traced = cbx__is_traced(w->ctx);
     cbx_array **tail = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; i < w->nin; i++) traced |= cbx_array_is_abstract(w->in[i]);
-    if (!traced || length < 2) {
+    if (length < 2 || !cbx__is_recorded(w->ctx, w->nin, (const cbx_array *const *)w->in)) {
         plain_scan(w, ncarry, nxs, length, reverse, every, out);
         return;
     }

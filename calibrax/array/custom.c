@@ -108,13 +108,19 @@ static void record(cbx_ctx *ctx, const custom *m, size_t nin, cbx_array *const *
     cbx_arena_clear(&arena);
 }
 
+bool cbx__is_recorded(cbx_ctx *ctx, size_t n, const cbx_array *const *in)
+{
+    bool abstract = false;
+
+    for (size_t i = 0; i < n; i++) abstract |= in[i] && cbx_array_is_abstract(in[i]);
+    return abstract || cbx__is_traced(ctx);
+}
+
 static cbx_status call_custom(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
 {
     const custom *m = user;
-    bool traced = cbx__is_traced(ctx);
 
-    for (size_t i = 0; i < nin; i++) traced |= cbx_array_is_abstract(in[i]);
-    if (!traced) return cbx_fn_call(ctx, m->f, nin, in, nout, out);
+    if (!cbx__is_recorded(ctx, nin, (const cbx_array *const *)in)) return cbx_fn_call(ctx, m->f, nin, in, nout, out);
     record(ctx, m, nin, in, out);
     return CBX_OK;
 }

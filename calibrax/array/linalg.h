@@ -8,10 +8,10 @@
  * A matrix with a NaN or an infinity has factors, eigenvalues and singular values of NaN; products, solve, inv and det take
  * such numbers as arithmetic does.  A singular matrix, or one that is not positive definite, is CBX_EDOM, and the sentence
  * names it by its number in the stack.
- * Derivatives are those of JAX.  cholesky, eigh and eigvalsh move with the Hermitian part of a tangent.  Equal eigenvalues, or singular
- * values, give infinity or NaN in the derivatives of vectors (so pinv and lstsq, which are made of them); det, slogdet and inv of
- * a singular matrix have none: CBX_EDOM.  CBX_EUNSUPPORTED: qr of fewer rows than columns, or complete of more rows; svd with full matrices
- * that is not square.
+ * Derivatives are those of JAX.  cholesky, eigh and eigvalsh move with the Hermitian part of a tangent.  Equal
+ * eigenvalues, or singular values, give infinity or NaN in the derivatives of vectors; pinv and lstsq move at constant
+ * rank (Golub & Pereyra 1973), rtol does not; det, slogdet and inv of a singular matrix have no derivative: CBX_EDOM.
+ * CBX_EUNSUPPORTED: complete qr of more rows than columns; svd with full matrices that is not square.
  * Other errors, ownership and threads as in ops.h, which also has
  * cbx_matrix_product, cbx_matrix_transpose, cbx_tensordot, cbx_vecdot and cbx_outer.  Since 0.1.
  */

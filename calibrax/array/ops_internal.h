@@ -59,6 +59,8 @@ cbx_dtype cbx__real_of(cbx_dtype t);
 cbx_dtype cbx__inexact(cbx_dtype t);
 /** True of uint64 with a signed dtype: they promote to float64, which does not hold every number of either. */
 bool cbx__mixed(cbx_dtype a, cbx_dtype b);
+/** True if operations on n operands have no data yet: one of them is abstract, or a function is being traced. */
+bool cbx__is_recorded(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
 /** An operand that is handed on as a result: one more reference, held by the scope. */
 cbx_array *cbx__same(cbx_ctx *ctx, const cbx_array *x);
 /** False if t is of integers that do not hold v, a signed one. */

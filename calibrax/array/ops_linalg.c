@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/array/ops_internal.h"
+#include "calibrax/array/transform.h"
 
 /* A stack of matrices of real or complex numbers; failed, with the reason recorded, otherwise. */
 static cbx_array *matrices(cbx_ctx *ctx, const char *name, const cbx_array *x)
@@ -293,23 +294,111 @@ static cbx_array *over(cbx_ctx *ctx, const cbx_array *y, const cbx_array *s, con
 
 static cbx_array *adjoint(cbx_ctx *ctx, const cbx_array *x) { return cbx_matrix_transpose(ctx, cbx_conj(ctx, x)); }
 
+/*
+ * ---- pseudoinverses P ----
+ * Their derivatives, at constant rank, are formulas of their own; those of singular vectors are infinite where values are equal:
+ *   dP = -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P
+ *   dx = P (db - dA x) + P P^H dA^H (b - A x) + (1 - P A) dA^H P^H x
+ * Source: Golub & Pereyra, SIAM J. Numer. Anal. 10 (1973) 413-432.
+ */
+
+static cbx_array *product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return cbx_matrix_product(ctx, a, b);
+}
+
+/* A function of n arrays with a rule for tangents, called. */
+static cbx_array *with_rule(cbx_ctx *ctx, const char *name, cbx_array_fn f, cbx_array_fn rule, size_t n,
+                            const cbx_array *const *in)
+{
+    cbx_array *y = cbx__array_failed();
+    cbx_fn *made = NULL;
+
+    if (!cbx_custom_jvp(ctx, &(cbx_fn){ name, f, NULL, n, 1, NULL }, &(cbx_fn){ name, rule, NULL, 2 * n, 2, NULL },
+                        &made, cbx__sticky(ctx)))
+        cbx_fn_call(ctx, made, n, (cbx_array *const *)in, 1, &y);
+    cbx_fn_free(made);
+    return y;
+}
+
+static cbx_status call_pinv(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_svd_parts p = svd_named(ctx, "pinv", in[0], false);
+    const cbx_array *is_large = large(ctx, p.s, nin > 1 ? in[1] : NULL, longest(in[0]));
+
+    (void)nout, (void)user;
+    out[0] = product(ctx, adjoint(ctx, p.vh), over(ctx, adjoint(ctx, p.u), p.s, is_large));
+    return CBX_OK;
+}
+
+static cbx_status move_pinv(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user);
+
+static cbx_array *pinv_of(cbx_ctx *ctx, const cbx_array *a, const cbx_array *rtol)
+{
+    return with_rule(ctx, "pinv", call_pinv, move_pinv, rtol ? 2 : 1, (const cbx_array *const[]){ a, rtol });
+}
+
+/* (a, rtol, their tangents), or (a, its tangent) */
+static cbx_status move_pinv(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_array *a = in[0], *t = in[nin / 2], *th = adjoint(ctx, t);
+    const cbx_array *p = pinv_of(ctx, a, nin > 2 ? in[1] : NULL), *ph = adjoint(ctx, p);
+    const cbx_array *left = product(ctx, product(ctx, p, ph), th), *right = product(ctx, th, product(ctx, ph, p));
+    const cbx_array *moved = product(ctx, product(ctx, p, t), p);
+
+    (void)nout, (void)user;
+    left = cbx_subtract(ctx, left, product(ctx, product(ctx, left, a), p));
+    right = cbx_subtract(ctx, right, product(ctx, p, product(ctx, a, right)));
+    out[0] = (cbx_array *)(uintptr_t)p;
+    out[1] = cbx_subtract(ctx, cbx_add(ctx, left, right), moved);
+    return CBX_OK;
+}
+
 cbx_array *cbx_pinv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
 {
     size_t mark = cbx__mark(ctx);
     cbx_array *a = matrices(ctx, "pinv", x);
-    cbx_svd_parts p;
 
     if (cbx_array_is_failed(a)) return cbx__tidy(ctx, mark, a);
     if (is_empty(a)) return cbx__tidy(ctx, mark, adjoint(ctx, a));
-    p = svd_named(ctx, "pinv", a, false);
-    return cbx__tidy(ctx, mark,
-                     cbx_matrix_product(ctx, adjoint(ctx, p.vh),
-                                        over(ctx, adjoint(ctx, p.u), p.s, large(ctx, p.s, rtol, longest(a)))));
+    return cbx__tidy(ctx, mark, pinv_of(ctx, a, rtol));
+}
+
+/* P b */
+static cbx_array *solution(cbx_ctx *ctx, const cbx_svd_parts *p, const cbx_array *is_large, const cbx_array *b)
+{
+    return product(ctx, adjoint(ctx, p->vh), over(ctx, product(ctx, adjoint(ctx, p->u), b), p->s, is_large));
+}
+
+static cbx_status call_lstsq(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_svd_parts p = svd_named(ctx, "lstsq", in[0], false);
+
+    (void)nout, (void)user;
+    out[0] = solution(ctx, &p, large(ctx, p.s, nin > 2 ? in[2] : NULL, longest(in[0])), in[1]);
+    return CBX_OK;
+}
+
+/* (a, b, rtol, their tangents), or without those of rtol */
+static cbx_status move_lstsq(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const cbx_array *a = in[0], *b = in[1], *ta = in[nin / 2], *tb = in[nin / 2 + 1], *th = adjoint(ctx, ta);
+    const cbx_array *p = pinv_of(ctx, a, nin > 4 ? in[2] : NULL), *ph = adjoint(ctx, p);
+    const cbx_array *x = with_rule(ctx, "lstsq", call_lstsq, move_lstsq, nin / 2, (const cbx_array *const *)in);
+    const cbx_array *r = cbx_subtract(ctx, b, product(ctx, a, x)), *right = product(ctx, th, product(ctx, ph, x));
+    const cbx_array *moved = product(ctx, p, cbx_subtract(ctx, tb, product(ctx, ta, x)));
+
+    (void)nout, (void)user;
+    right = cbx_subtract(ctx, right, product(ctx, p, product(ctx, a, right)));
+    moved = cbx_add(ctx, moved, product(ctx, p, product(ctx, ph, product(ctx, th, r))));
+    out[0] = (cbx_array *)(uintptr_t)x;
+    out[1] = cbx_add(ctx, moved, right);
+    return CBX_OK;
 }
 
 static void lstsq_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *rtol, cbx_array *part[4])
 {
-    const cbx_array *in[2] = { a, b };
+    const cbx_array *in[3] = { a, b, rtol };
     cbx_array *is_large, *y;
     cbx_svd_parts p;
     bool vector;
@@ -317,9 +406,11 @@ static void lstsq_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, co
     if (!join(ctx, "lstsq", in, &vector)) return;
     p = svd_named(ctx, "lstsq", in[0], false);
     is_large = is_empty(in[0]) ? cbx__as(ctx, p.s, CBX_BOOL) : large(ctx, p.s, rtol, longest(in[0]));
-    y = over(ctx, cbx_matrix_product(ctx, adjoint(ctx, p.u), in[1]), p.s, is_large);
-    part[0] = cbx_matrix_product(ctx, adjoint(ctx, p.vh), y);
-    y = cbx_subtract(ctx, in[1], cbx_matrix_product(ctx, in[0], part[0]));
+    if (is_empty(in[0]) || !cbx__is_recorded(ctx, rtol ? 3 : 2, in))
+        part[0] = solution(ctx, &p, is_large, in[1]);
+    else
+        part[0] = with_rule(ctx, "lstsq", call_lstsq, move_lstsq, rtol ? 3 : 2, in);
+    y = cbx_subtract(ctx, in[1], product(ctx, in[0], part[0]));
     part[1] = cbx_sum(ctx, cbx__norm_square(ctx, y), CBX_AXIS(-2));
     part[2] = cbx_sum(ctx, is_large, CBX_AXIS(-1));
     part[3] = p.s;

@@ -1,10 +1,12 @@
 /*
  * Derivatives and batches of products over graphs; those that they share with dense products are in rules_semiring.c.
  */
+#include <math.h>
 #include <string.h>
 
 #include "calibrax/array/ell_internal.h"
-#include "calibrax/array/trace/derive.h"
+#include "calibrax/array/kernels/traits.h"
+#include "calibrax/array/trace/rules_products.h"
 
 #define MUL(a, b) cbx_multiply(c, a, b)
 #define SUB(a, b) cbx_subtract(c, a, b)
@@ -69,6 +71,112 @@ void cbx__transpose_ell_pack(cbx__transpose *r)
     place = cbx_scope_hold(c, place);
     r->din[0] = cbx_apply(c, CBX_PRIM_TAKE, 2, (const cbx_array *const[]){ cbx__reshaped(c, r->ct[0], 1, &all), place },
                           &(cbx_attrs){ .axis = 0 });
+}
+
+/*
+ * ---- derivatives of a product as a formula over edges e from column j(e) to row i(e), or the other way round ----
+ *   c_i = fold of term(v_e, b_j); with p = dc_i / dterm: tc_i = sum of p (term_v tv_e + term_b tb_j)
+ *   log  p = exp(term - c)    euclidean  p = (v - b) / c, term = v - b    optimum  p = 1 of the first edge whose term is c, else 0
+ * It keeps all terms: (edges, columns of b) of memory.
+ */
+typedef struct terms {
+    cbx_array *place, *from, *to; /* of each edge: in the values, the rows of b and of c */
+    cbx_array *v, *b, *p;         /* (edges, 1), (edges, d), (edges, d) */
+    bool scaled, differ;
+} terms;
+
+typedef enum which { PLACE, ROW, COLUMN } which;
+
+static cbx_array *of_edges(cbx_ctx *c, const cbx_ell *g, which what)
+{
+    const cbx_array_desc d = { CBX_I64, 1, { g->edges } };
+    cbx_array *made = NULL;
+
+    if (cbx_array_create(c, &d, &made, cbx__sticky(c))) return cbx__array_failed();
+    int64_t *number = made->data;
+    for (size_t i = 0; i < g->rows; i++)
+        for (size_t e = g->start[i]; e < g->start[i + 1]; e++)
+            number[e] = what == ROW ? (int64_t)i : what == COLUMN ? g->index[e] : g->place ? g->place[e] : (int64_t)e;
+    return cbx_scope_hold(c, made);
+}
+
+static cbx_array *taken(cbx_ctx *c, const cbx_array *x, const cbx_array *rows) { return cbx_take(c, x, rows, 0); }
+static cbx_array *added(cbx_ctx *c, const cbx_array *like, const cbx_array *rows, const cbx_array *x)
+{
+    return cbx_apply(c, CBX_PRIM_SCATTER, 3, (const cbx_array *const[]){ cbx_zeros_like(c, like), rows, x },
+                     &(cbx_attrs){ .mode = CBX_SCATTER_ADD });
+}
+
+/* 1 of the first edge of each row of c, and each column of b, whose term is c. */
+static cbx_array *first_optimum(cbx_ctx *c, const terms *t, const cbx_array *term, const cbx_array *y,
+                                const cbx_array *of_c)
+{
+    const int64_t n = (int64_t)term->desc.shape[0];
+    const cbx_array *number = cbx_expand_dims(c, cbx_arange_int(c, 0, n, 1, CBX_I64), 1), *first;
+    const cbx_array *none = cbx_full(c, 0, NULL, CBX_I64, cbx_int(n));
+    const cbx_array *mine = cbx_where(c, cbx_equal(c, term, of_c), number, none);
+
+    first = cbx_full(c, 2, y->desc.shape, CBX_I64, cbx_int(n));
+    first = cbx_apply(c, CBX_PRIM_SCATTER, 3, (const cbx_array *const[]){ first, t->to, mine },
+                      &(cbx_attrs){ .mode = CBX_SCATTER_MIN });
+    first = cbx_equal(c, taken(c, first, t->to), number);
+    return cbx__as(c, first, term->desc.dtype);
+}
+
+static cbx_array *column_of(cbx_ctx *c, const cbx_array *values, const cbx_array *place)
+{
+    const size_t all = values->desc.shape[0] * values->desc.shape[1];
+    return cbx_expand_dims(c, taken(c, cbx__reshaped(c, values, 1, &all), place), 1);
+}
+
+static terms terms_of(cbx_ctx *c, const cbx_attrs *attrs, cbx_array *const *in)
+{
+    const cbx_ell *g = cbx__ell_of(attrs);
+    const cbx__derivative how = cbx__traits_of[cbx__algebra_of(attrs)->id].derivative;
+    const bool other = attrs->axis & CBX__ELL_TRANSPOSED;
+    terms t = { .scaled = attrs->axis & CBX__ELL_SCALED, .differ = how == CBX__BY_DIFFERENCES };
+    const cbx_array *term, *y;
+
+    t.place = of_edges(c, g, PLACE);
+    t.from = of_edges(c, g, other ? ROW : COLUMN);
+    t.to = of_edges(c, g, other ? COLUMN : ROW);
+    t.v = column_of(c, in[A], t.place);
+    t.b = taken(c, in[B], t.from);
+    y = taken(c, in[C], t.to);
+    term = t.scaled ? MUL(t.v, t.b) : t.differ ? SUB(t.v, t.b) : ADD(t.v, t.b);
+    if (how == CBX__BY_OPTIMUM) {
+        t.p = first_optimum(c, &t, term, in[C], y);
+    } else if (t.differ) {
+        t.p = cbx__over_distance(c, term, y);
+    } else {
+        const cbx_array *hidden = cbx_equal_scalar(c, y, -(double)INFINITY), *zero = cbx_zeros_like(c, y);
+        t.p = cbx_where(c, hidden, zero, cbx_exp(c, SUB(term, cbx_where(c, hidden, zero, y))));
+    }
+    return t;
+}
+
+cbx_status cbx__ell_forward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const terms t = terms_of(c, user, in);
+    cbx_array *tv = column_of(c, in[TA], t.place), *tb = taken(c, in[TB], t.from);
+
+    (void)nin, (void)nout;
+    if (t.scaled) tv = MUL(tv, t.b), tb = MUL(tb, t.v);
+    out[0] = added(c, in[C], t.to, MUL(t.p, t.differ ? SUB(tv, tb) : ADD(tv, tb)));
+    return CBX_OK;
+}
+
+cbx_status cbx__ell_backward(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const terms t = terms_of(c, user, in);
+    const size_t *shape = in[A]->desc.shape, all = shape[0] * shape[1];
+    cbx_array *g = MUL(t.p, taken(c, in[G], t.to)), *db = t.scaled ? MUL(g, t.v) : t.differ ? cbx_negative(c, g) : g;
+    cbx_array *dv = cbx_sum(c, t.scaled ? MUL(g, t.b) : g, CBX_AXIS(1));
+
+    (void)nin, (void)nout;
+    out[0] = cbx__reshaped(c, added(c, cbx__reshaped(c, in[A], 1, &all), t.place, dv), 2, shape);
+    out[1] = added(c, in[B], t.from, db);
+    return CBX_OK;
 }
 
 /* ---- functions of an edge ---- */
@@ -169,7 +277,7 @@ static cbx_array *side_by_side(const cbx__batch *r, size_t i)
 
 void cbx__batch_ell(cbx__batch *r)
 {
-    enum { VALUES = 0, TANGENT_OF_VALUES = 3, OPERANDS = 5 };
+    enum { VALUES = A, TANGENT_OF_VALUES = TA };
     cbx_ctx *c = r->ctx;
     cbx_array *in[OPERANDS], *y;
 

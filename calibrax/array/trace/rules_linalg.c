@@ -155,31 +155,42 @@ void cbx__jvp_lu(cbx__jvp *r)
     r->dt[0] = ADD(PRODUCT(l, cbx_tril(c, t, -1)), PRODUCT(cbx_triu(c, t, 0), u));
 }
 
-/* ---- QR: with M = Q^H t R^-1 and W skew as the lower triangle of M: dQ = Q (W - M) + t R^-1, dR = (M - W) R ---- */
-
+/*
+ * ---- QR: with M = Q^H t R^-1 and W skew as the lower triangle of M: dQ = Q (W - M) + t R^-1, dR = (M - W) R ----
+ * Of more columns than rows the first ones make Q, and the others are Q^H x: dR = Q^H t + dQ^H x.
+ */
 void cbx__jvp_qr(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
-    const cbx_array *x = r->in[0], *q = r->out[0], *rr = r->out[1];
-    const size_t m = rows(x), n = columns(x);
+    const cbx_array *x = r->in[0], *t = r->t[0], *q = r->out[0], *rr = r->out[1];
+    const size_t m = rows(x), n = columns(x), k = m < n ? m : n;
     char text[160];
 
-    if (m < n || (r->attrs->mode && m != n)) {
-        cbx__refuse(c, CBX_EUNSUPPORTED, "'qr' of %s%s has no derivative: %s",
-                    cbx_array_desc_text(&x->desc, text, sizeof text), r->attrs->mode ? ", complete," : "",
-                    m < n ? "it needs as many rows as columns at least" : "rows of Q beyond the columns are arbitrary");
+    if (r->attrs->mode && m > n) {
+        cbx__refuse(c, CBX_EUNSUPPORTED,
+                    "'qr' of %s, complete, has no derivative: columns of Q beyond those of x are arbitrary",
+                    cbx_array_desc_text(&x->desc, text, sizeof text));
         return;
     }
-    cbx_array *over = triangle_right(c, r->t[0], rr, CBX_TRIANGLE_UPPER), *inner = PRODUCT(adjoint(c, q), over);
+    if (k < n) {
+        rr = cbx_slice(c, rr, -1, 0, (ptrdiff_t)k, 1);
+        t = cbx_slice(c, t, -1, 0, (ptrdiff_t)k, 1);
+    }
+    cbx_array *over = triangle_right(c, t, rr, CBX_TRIANGLE_UPPER), *inner = PRODUCT(adjoint(c, q), over);
     cbx_array *low = cbx_tril(c, inner, -1), *skew = SUB(low, adjoint(c, low));
 
     if (cbx_dtype_kind(x->desc.dtype) == CBX_KIND_COMPLEX) { /* the diagonal of R stays real */
         cbx_array *imaginary = SUB(inner, cbx__as(c, cbx_real(c, inner), x->desc.dtype));
-        skew = ADD(skew, MUL(imaginary, cbx__as(c, identity(c, x, n), x->desc.dtype)));
+        skew = ADD(skew, MUL(imaginary, cbx__as(c, identity(c, x, k), x->desc.dtype)));
     }
     cbx_array *d = SUB(inner, skew);
     r->dt[0] = SUB(over, PRODUCT(q, d));
     r->dt[1] = PRODUCT(d, rr);
+    if (k == n) return;
+    t = cbx_slice(c, r->t[0], -1, (ptrdiff_t)k, (ptrdiff_t)n, 1);
+    x = cbx_slice(c, x, -1, (ptrdiff_t)k, (ptrdiff_t)n, 1);
+    d = ADD(PRODUCT(adjoint(c, q), t), PRODUCT(adjoint(c, r->dt[0]), x));
+    r->dt[1] = cbx_concat(c, 2, (const cbx_array *const[]){ r->dt[1], d }, -1);
 }
 
 /* ---- Hermitian eigenvalues: M = V^H t V; dw = diag(M), dV = V (F M), F_ij = 1 / (w_j - w_i), 0 on the diagonal ---- */

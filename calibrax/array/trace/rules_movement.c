@@ -64,9 +64,13 @@ void cbx__transpose_slice(cbx__transpose *r)
         cbx_attrs spread = { .ndim = d->ndim + 1, .value = pad.value }, cut = { .ndim = d->ndim };
         size_t shape[CBX_MAX_RANK + 1];
         if (step == 1 || n <= 1) continue;
-        if (d->ndim == CBX_MAX_RANK) {
-            cbx__refuse(c, CBX_EUNSUPPORTED, "'slice' with steps of an array of %d axes has no derivative", d->ndim);
-            return;
+        if (d->ndim == CBX_MAX_RANK) { /* no axis is left to put the zeros on */
+            cbx_array_desc to = ct->desc;
+            to.shape[i] = (n - 1) * step + 1;
+            const cbx_array *at[3] = { cbx__zeros_of(c, &to), NULL, ct };
+            at[1] = cbx_arange_int(c, 0, (int64_t)to.shape[i], (int64_t)step, CBX_I64);
+            ct = cbx_apply(c, CBX_PRIM_SCATTER, 3, at, &(cbx_attrs){ .axis = i, .mode = CBX_SCATTER_ADD });
+            continue;
         }
         memcpy(shape, ct->desc.shape, (size_t)d->ndim * sizeof *shape);
         memmove(shape + i + 2, shape + i + 1, (size_t)(d->ndim - i - 1) * sizeof *shape);
@@ -198,6 +202,61 @@ typedef struct factors {
     cbx_array *old, *update; /* NULL: 1 */
 } factors;
 
+/* Products of what is before each element along an axis within runs of equal numbers (n): by doubling, without division. */
+static cbx_array *products_in_run(cbx_ctx *c, cbx_array *x, const cbx_array *number, int axis)
+{
+    const ptrdiff_t n = (ptrdiff_t)x->desc.shape[axis];
+    size_t wide[CBX_MAX_RANK];
+    cbx_array *product = x, *before = x;
+
+    for (int i = 0; i < x->desc.ndim; i++) wide[i] = i == axis ? (size_t)n : 1;
+    for (ptrdiff_t k = 1; k == 1 || k < n; k *= 2) {
+        const ptrdiff_t step = k < n ? k : n;
+        cbx_array *others = cbx_full(c, 1, (const size_t[]){ (size_t)step }, CBX_I64, cbx_int(-1)), *same, *ones,
+                  *shifted;
+        others = cbx_concat(c, 2, (const cbx_array *const[]){ others, cbx_slice(c, number, 0, 0, n - step, 1) }, 0);
+        same = cbx__reshaped(c, cbx_equal(c, number, others), x->desc.ndim, wide);
+        ones = cbx_ones_like(c, cbx_slice(c, x, axis, 0, step, 1));
+        shifted = cbx_concat(c, 2, (const cbx_array *const[]){ ones, cbx_slice(c, product, axis, 0, n - step, 1) },
+                             axis);
+        product = cbx_multiply(c, product, cbx_where(c, same, shifted, cbx_ones_like(c, x)));
+    }
+    cbx_array *first = cbx_full(c, 1, (const size_t[]){ 1 }, CBX_I64, cbx_int(-1)), *same;
+    first = cbx_concat(c, 2, (const cbx_array *const[]){ first, cbx_slice(c, number, 0, 0, n - 1, 1) }, 0);
+    same = cbx__reshaped(c, cbx_equal(c, number, first), x->desc.ndim, wide);
+    before = cbx_concat(c, 2,
+                        (const cbx_array *const[]){ cbx_ones_like(c, cbx_slice(c, x, axis, 0, 1, 1)),
+                                                    cbx_slice(c, product, axis, 0, n - 1, 1) },
+                        axis);
+    return cbx_where(c, same, before, cbx_ones_like(c, x));
+}
+
+/* The product of all others at the place of each update: of those before and behind it in the order of their places. */
+static cbx_array *product_of_others(cbx__jvp *r)
+{
+    cbx_ctx *c = r->ctx;
+    const cbx_array *x = r->in[0], *u = r->in[2];
+    const int axis = r->attrs->axis, many = r->in[1]->desc.ndim;
+    size_t n = 1, flat[CBX_MAX_RANK];
+    int rank = 0;
+
+    for (int i = 0; i < many; i++) n *= r->in[1]->desc.shape[i];
+    if (n == 0) return cbx_ones_like(c, u);
+    for (int i = 0; i < axis; i++) flat[rank++] = u->desc.shape[i];
+    flat[rank++] = n;
+    for (int i = axis + many; i < u->desc.ndim; i++) flat[rank++] = u->desc.shape[i];
+    cbx_array *number = cbx_remainder(c, cbx__reshaped(c, r->in[1], 1, &n),
+                                      cbx_full(c, 0, NULL, CBX_I64, cbx_int((int64_t)x->desc.shape[axis])));
+    cbx_array *order = cbx_argsort(c, number, 0, false), *back = cbx_argsort(c, order, 0, false), *before, *behind,
+              *all;
+    number = cbx_take(c, number, order, 0);
+    all = cbx_take(c, cbx__reshaped(c, u, rank, flat), order, axis);
+    before = products_in_run(c, all, number, axis);
+    behind = cbx_flip(c, products_in_run(c, cbx_flip(c, all, axis), cbx_flip(c, number, 0), axis), axis);
+    all = cbx_multiply(c, cbx_take(c, x, number, axis), cbx_multiply(c, before, behind));
+    return cbx__reshaped(c, cbx_take(c, all, back, axis), u->desc.ndim, u->desc.shape);
+}
+
 static factors scatter_factors(cbx__jvp *r)
 {
     cbx_ctx *c = r->ctx;
@@ -228,18 +287,10 @@ static factors scatter_factors(cbx__jvp *r)
         f.old = cbx__to_shape(c, cbx__as(c, f.old, t), x->desc.ndim, x->desc.shape);
         break;
     }
-    case CBX_SCATTER_MUL: {
-        const cbx_array *zero = cbx_equal_scalar(c, u, 0), *ones = cbx_ones_like(c, u);
-        const cbx_array *none = cbx_zeros(c, x->desc.ndim, x->desc.shape, CBX_I64), *zeros, *others, *rest;
+    case CBX_SCATTER_MUL:
         f.old = scatter(c, cbx_ones_like(c, x), index, u, axis, CBX_SCATTER_MUL);
-        rest = scatter(c, x, index, cbx_where(c, zero, ones, u), axis,
-                       CBX_SCATTER_MUL); /* without zeros among updates */
-        zeros = scatter(c, none, index, cbx__as(c, zero, CBX_I64), axis, CBX_SCATTER_ADD);
-        others = cbx_subtract(c, apply_at(c, CBX_PRIM_TAKE, zeros, index, &at), cbx__as(c, zero, CBX_I64));
-        rest = cbx_divide(c, apply_at(c, CBX_PRIM_TAKE, rest, index, &at), cbx_where(c, zero, ones, u));
-        f.update = cbx_where(c, cbx_equal_scalar(c, others, 0), rest, cbx_zeros_like(c, u));
+        f.update = product_of_others(r);
         break;
-    }
     case CBX_SCATTER_MIN:
     case CBX_SCATTER_MAX: {
         const cbx_array *won = cbx__as(c, cbx_equal(c, u, apply_at(c, CBX_PRIM_TAKE, r->out[0], index, &at)), t),

@@ -7,6 +7,7 @@
  *   log        sum over k of p (ta + tb), p = exp(a + b - c), a column of the product at a time: (m, k) of memory
  *   euclidean  sum over k of (a - b) (ta - tb) / c, by products of matrices
  *   tropical   none are needed: what is chosen does not move, so tangents of a, b and c do not matter
+ *   over graphs  the partial derivatives of every edge's term (rules_ell.c)
  * Convolutions are the product of windows, laid out as rows of a matrix, with the filter.
  */
 #include <math.h>
@@ -14,15 +15,13 @@
 
 #include "calibrax/array/ell_internal.h"
 #include "calibrax/array/kernels/traits.h"
-#include "calibrax/array/trace/derive.h"
+#include "calibrax/array/trace/rules_products.h"
 #include "calibrax/array/transform.h"
 
 #define MUL(a, b)     cbx_multiply(c, a, b)
 #define SUB(a, b)     cbx_subtract(c, a, b)
 #define ADD(a, b)     cbx_add(c, a, b)
 #define PRODUCT(a, b) cbx_matrix_product(c, a, b)
-
-enum { A, B, C, G, TA = G, TB, OPERANDS };
 
 /* ---- first derivatives ---- */
 
@@ -129,8 +128,8 @@ static cbx_status backward_column(cbx_ctx *c, size_t nin, cbx_array *const *in, 
     return CBX_OK;
 }
 
-/* 1 / y of a distance, 0 where it is not larger than four times the smallest normal number, as in the kernel */
-static cbx_array *over_distance(cbx_ctx *c, const cbx_array *x, const cbx_array *y)
+/* x / y of a distance, 0 where it is not larger than four times the smallest normal number, as in the kernel */
+cbx_array *cbx__over_distance(cbx_ctx *c, const cbx_array *x, const cbx_array *y)
 {
     const double tiny = y->desc.dtype == CBX_F32 ? 4 * 0x1p-126 : 4 * 0x1p-1022;
     const cbx_array *far = cbx_greater_scalar(c, y, tiny);
@@ -145,7 +144,7 @@ static cbx_array *forward(cbx_ctx *c, cbx__derivative how, cbx_array *const in[O
     if (how == CBX__BY_PRODUCTS) return ADD(PRODUCT(ta, b), PRODUCT(a, tb));
     if (how == CBX__BY_DIFFERENCES) {
         t = ADD(sum_kept(c, MUL(a, ta), -1), sum_kept(c, MUL(b, tb), -2));
-        return over_distance(c, SUB(t, ADD(PRODUCT(ta, b), PRODUCT(a, tb))), in[C]);
+        return cbx__over_distance(c, SUB(t, ADD(PRODUCT(ta, b), PRODUCT(a, tb))), in[C]);
     }
     cbx_scan(
         c, CBX_FN(forward_column, (&(captured){ a, ta }), 3, 1), 0, NULL, 3,
@@ -167,7 +166,7 @@ static void backward(cbx_ctx *c, cbx__derivative how, cbx_array *const in[4], cb
         d[1] = cbx_moveaxis(c, d[1], 0, -1);
         return;
     }
-    if (how == CBX__BY_DIFFERENCES) w = over_distance(c, w, in[C]);
+    if (how == CBX__BY_DIFFERENCES) w = cbx__over_distance(c, w, in[C]);
     d[0] = PRODUCT(w, transposed(c, b));
     d[1] = PRODUCT(transposed(c, a), w);
     if (how == CBX__BY_PRODUCTS) return;
@@ -316,8 +315,7 @@ static cbx_status conv_vjp(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t 
     return CBX_OK;
 }
 
-/* The tangents of a formula that gives the same as the primitive. */
-static void by_formula(cbx__jvp *r, cbx_array_fn formula)
+void cbx__by_formula(cbx__jvp *r, cbx_array_fn formula)
 {
     const cbx_fn f = { cbx_prim_name(r->prim), formula, (void *)(uintptr_t)r->attrs, r->nin, r->nout, NULL };
     cbx_array_desc d[OPERANDS];
@@ -370,7 +368,7 @@ static void second(cbx__jvp *r, cbx_array_fn formula)
     else if (how == CBX__BY_OPTIMUM) /* what is chosen does not move */
         of_tangents(r);
     else
-        by_formula(r, formula);
+        cbx__by_formula(r, formula);
 }
 void cbx__jvp_semiring_matmul_vjp(cbx__jvp *r) { second(r, matmul_vjp); }
 void cbx__jvp_semiring_matmul_jvp(cbx__jvp *r) { second(r, matmul_jvp); }
@@ -378,18 +376,23 @@ void cbx__jvp_semiring_conv_vjp(cbx__jvp *r) { second(r, conv_vjp); }
 void cbx__jvp_semiring_conv_jvp(cbx__jvp *r) { second(r, conv_jvp); }
 
 /*
- * Over a graph: real products are bilinear, with a second term; of an optimum over sums what is chosen does not move.  The others
- * have none.
+ * Over a graph: real products are bilinear, with a second term; of an optimum over sums what is chosen does not move; the others by
+ * formulas over edges.
  */
-static bool second_of_graph(cbx__jvp *r)
+static bool is_bilinear(cbx__jvp *r, cbx_array_fn formula)
 {
     const cbx__derivative how = kind_of(r->attrs);
-    const bool moves = r->t[A] || r->t[B];
 
-    of_tangents(r);
-    if (how == CBX__BY_PRODUCTS) return moves;
-    if (!moves && !r->t[C]) return false;
-    if (how != CBX__BY_OPTIMUM || r->attrs->axis & CBX__ELL_SCALED) no_second(r);
+    if (how == CBX__BY_TERMS) {
+        no_second(r);
+    } else if (how == CBX__BY_PRODUCTS) {
+        of_tangents(r);
+        return r->t[A] || r->t[B];
+    } else if (how == CBX__BY_OPTIMUM && !(r->attrs->axis & CBX__ELL_SCALED)) {
+        of_tangents(r);
+    } else {
+        cbx__by_formula(r, formula);
+    }
     return false;
 }
 
@@ -405,7 +408,7 @@ void cbx__jvp_ell_matmul_jvp(cbx__jvp *r)
     const cbx_array *in[OPERANDS] = { r->in[TA], r->in[TB], r->in[C] };
     cbx_array *t;
 
-    if (!second_of_graph(r)) return;
+    if (!is_bilinear(r, cbx__ell_forward)) return;
     put_tangents(r, in, TA);
     t = cbx_apply(c, r->prim, OPERANDS, in, r->attrs);
     r->dt[0] = r->dt[0] ? ADD(r->dt[0], t) : t;
@@ -416,7 +419,7 @@ void cbx__jvp_ell_matmul_vjp(cbx__jvp *r)
     const cbx_array *in[4] = { NULL, NULL, r->in[C], r->in[G] };
     cbx_array *d[2];
 
-    if (!second_of_graph(r)) return;
+    if (!is_bilinear(r, cbx__ell_backward)) return;
     put_tangents(r, in, A);
     cbx_apply_all(c, r->prim, 4, in, r->attrs, d);
     for (int i = 0; i < 2; i++) r->dt[i] = r->dt[i] ? ADD(r->dt[i], d[i]) : d[i];
