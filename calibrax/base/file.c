@@ -552,20 +552,22 @@ static bool is_ours(const char *path, size_t parent_length)
 cbx_status cbx_cache_dir(cbx_ctx *ctx, const char *name, cbx_arena *arena, const char **path, cbx_err *err)
 {
     char ours[32];
-    const char *const places[][2] = { { getenv("XDG_CACHE_HOME"), "calibrax" },
-                                      { getenv("HOME"), ".cache/calibrax" },
-                                      { "/tmp", ours } };
+    enum { GIVEN, SHARED = 3 };
+    const char *const places[][2] = { [GIVEN] = { getenv("CALIBRAX_CACHE_DIR"), "" },
+                                      { getenv("XDG_CACHE_HOME"), "calibrax/" },
+                                      { getenv("HOME"), ".cache/calibrax/" },
+                                      [SHARED] = { "/tmp", ours } };
     cbx_status st = CBX_OK;
-    snprintf(ours, sizeof ours, "calibrax-%u", (unsigned)geteuid());
-    for (int i = 0; i < 3; i++) {
+    snprintf(ours, sizeof ours, "calibrax-%u/", (unsigned)geteuid());
+    for (int i = 0; i < (int)CBX_LEN(places); i++) {
         const char *root = places[i][0], *place;
         if (!root || root[0] != '/') continue;
-        place = cbx_arena_printf(arena, "%s/%s/%s", root, places[i][1], name);
+        place = cbx_arena_printf(arena, "%s/%s%s", root, places[i][1], name);
         if (!place) return cbx_fail_nomem(err, "a cache folder");
         st = make_prefix(ctx, place, strlen(place), 0700, err);
-        if (st == CBX_ENOMEM) return st;
+        if (st == CBX_ENOMEM || (st && i == GIVEN)) return st;
         if (st) continue;
-        if (i == 2 && !is_ours(place, folder_length(place)))
+        if (i == SHARED && !is_ours(place, folder_length(place)))
             return cbx_fail(err, CBX_EPERM, "'%s' belongs to another user: set XDG_CACHE_HOME to a folder of your own",
                             place);
         *path = place;

@@ -85,7 +85,8 @@ CBX_API cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suff
 /** Links are followed; false too where the caller may not look. */
 CBX_API bool cbx_path_exists(const char *path);
 /**
- * A folder of our own below $XDG_CACHE_HOME (or ~/.cache, or /tmp/calibrax-UID), made with mode 0700.
+ * A folder of our own below $CALIBRAX_CACHE_DIR, which is the only place if it is set; else below calibrax in $XDG_CACHE_HOME or
+ * ~/.cache, or in /tmp/calibrax-UID.  Made with mode 0700.  Variables that hold no absolute path are ignored.
  * @param name  last part, for instance "probe"; the path lives in the arena
  * @return CBX_OK; CBX_EPERM: /tmp/calibrax-UID is another user's; the usual, of the last place tried
  */

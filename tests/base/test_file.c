@@ -449,6 +449,12 @@ static void cache_folder(void **state)
     struct stat info;
     cbx_err err = CBX_ERR_INIT;
     setenv("XDG_CACHE_HOME", in_folder("xdg"), 1);
+    setenv("CALIBRAX_CACHE_DIR", in_folder("given"), 1);
+    CHECK_OK(cbx_cache_dir(ctx, "probe", &arena, &path, &err), &err, "CALIBRAX_CACHE_DIR");
+    CHECK_STR(path, in_folder("given/probe"), "in it");
+    setenv("CALIBRAX_CACHE_DIR", "/dev/null/x", 1);
+    CHECK_STATUS(cbx_cache_dir(ctx, "probe", &arena, &path, &err), CBX_EIO, "there and nowhere else");
+    unsetenv("CALIBRAX_CACHE_DIR");
     CHECK_OK(cbx_cache_dir(ctx, "probe", &arena, &path, &err), &err, "XDG_CACHE_HOME");
     CHECK_STR(path, in_folder("xdg/calibrax/probe"), "below it");
     CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0700, "ours alone");
