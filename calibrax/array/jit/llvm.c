@@ -1,0 +1,332 @@
+/*
+ * The LLVM emitter: compiled code by content, in this process and on disk.
+ *
+ * Equal kernels have one piece of code however often they are compiled: the code is counted, and its
+ * memory goes with the last one that uses it.  It is found by a key that holds all that an object
+ * depends on, which is also the key of the cache on disk.
+ */
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/array/jit/cache.h"
+#include "calibrax/array/jit/llvm.h"
+#include "calibrax/base/hash.h"
+#include "calibrax/base/table.h"
+#include "calibrax/base/text.h"
+#include "calibrax/base/version.h"
+
+#define OBJECT_VERSION 1 /* of what is made of a kernel: raise it with every change of the code that is emitted */
+#define BUCKETS        256
+#define NAME_SIZE      (CBX_HASH_SIZE + 16)
+
+/* Code in memory.  It belongs to the process: contexts that share it come and go. */
+typedef struct shared {
+    struct shared *next; /* in its bucket */
+    size_t users;
+    char *key;
+    size_t key_len;
+    LLVMOrcResourceTrackerRef tracker;
+    const cbx__kernel_fn *table;
+    size_t bytes;
+    bool from_cache;
+} shared;
+
+typedef struct handle {
+    cbx__code code;
+    cbx_allocator al;
+    size_t size;
+    shared *of;
+    uint64_t hash;
+} handle;
+
+static shared *buckets[BUCKETS]; /* guarded by the lock on LLVM */
+
+/* ---- keys ---- */
+
+static void put(cbx_text *t, const void *bytes, size_t n) { cbx_text_add(t, bytes, n); }
+static void put_number(cbx_text *t, uint64_t v) { put(t, &v, sizeof v); }
+
+static void put_instruction(cbx_text *t, const cbx__kinstr *x)
+{
+    put_number(t, (uint64_t)x->op << 32 | (uint64_t)x->dtype << 16 | x->prim);
+    put_number(t, (uint64_t)x->a << 32 | x->b);
+    put_number(t, x->c);
+    put_number(t, x->bits);
+}
+
+static void put_kernel(cbx_text *t, const cbx__kernel *k)
+{
+    put_number(t, k->nout);
+    put_number(t, k->streams.n);
+    for (size_t s = 0; s < k->streams.n; s++) {
+        const cbx__kstream *x = &k->streams.items[s];
+        put_number(t, (uint64_t)x->dtype << 16 | (uint64_t)x->kind << 8 | x->nontemporal);
+        put_number(t, s < k->nout ? x->value : 0);
+    }
+    put_number(t, k->instr.n);
+    for (size_t i = 0; i < k->instr.n; i++) {
+        const cbx__kinstr *x = &k->instr.items[i];
+        const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__llvm_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
+                                                      : NULL;
+        put_instruction(t, x);
+        put_number(t, f ? f->n : 0);
+        for (uint32_t j = 0; f && j < f->n; j++) put_instruction(t, &f->instr[j]);
+    }
+}
+
+/* All that an object depends on. */
+static cbx_status make_key(const cbx__llvm *l, const cbx__llvm_target *target, size_t n,
+                           const cbx__kernel *const *kernels, cbx_text *t, cbx_err *err)
+{
+    cbx_text_printf(t, "object %d, %s, LLVM %u.%u.%u, %s, %s, %s, vectors of %u bytes", OBJECT_VERSION, cbx_revision(),
+                    l->version[0], l->version[1], l->version[2], l->triple, target->cpu, target->features,
+                    target->vector_bytes);
+    put_number(t, n);
+    for (size_t i = 0; i < n; i++) put_kernel(t, kernels[i]);
+    return cbx_text_check(t, err);
+}
+
+/* The symbol that an object with this key has. */
+static const char *symbol_name(char buf[NAME_SIZE], const char *key, size_t key_len)
+{
+    char hash[CBX_HASH_SIZE];
+
+    cbx_hash_bytes(key, key_len, hash);
+    snprintf(buf, NAME_SIZE, "cbx_code_%s", hash);
+    return buf;
+}
+
+/* ---- objects ---- */
+
+static cbx_status emit(const cbx__llvm *l, const cbx__llvm_target *t, LLVMModuleRef module, int kind,
+                       LLVMMemoryBufferRef *out, cbx_err *err)
+{
+    char *why = NULL;
+    cbx_status st;
+
+    if (!l->c.TargetMachineEmitToMemoryBuffer(t->machine, module, kind, &why, out)) return CBX_OK;
+    st = cbx_fail(err, CBX_EINTERNAL, "LLVM cannot compile a kernel: %.300s", why);
+    l->c.DisposeMessage(why);
+    return st;
+}
+
+static cbx_status compile_object(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_target *t, const char *symbol,
+                                 size_t n, const cbx__kernel *const *kernels, LLVMMemoryBufferRef *out, cbx_err *err)
+{
+    LLVMContextRef context = NULL;
+    LLVMModuleRef module = NULL;
+    cbx_status st = cbx__llvm_module(ctx, l, t, symbol, n, kernels, &context, &module, err);
+
+    if (st) return st;
+    st = emit(l, t, module, LLVM_OBJECT_FILE, out, err);
+    l->c.DisposeModule(module);
+    l->c.ContextDispose(context);
+    return st;
+}
+
+/* An object from the disk, or compiled now. */
+static cbx_status get_object(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_target *t, const cbx_text *key,
+                             const char *symbol, size_t n, const cbx__kernel *const *kernels, LLVMMemoryBufferRef *out,
+                             bool *from_cache, cbx_err *err)
+{
+    char *data = NULL;
+    size_t len = 0;
+    cbx_status st = cbx__jit_cache_load(ctx, key->data, key->len, from_cache, &data, &len, err);
+
+    if (st) return st;
+    if (*from_cache) {
+        *out = l->c.CreateMemoryBufferWithMemoryRangeCopy(data, len, symbol);
+        cbx_mem_free(cbx_ctx_allocator(ctx), data, len);
+        return CBX_OK;
+    }
+    st = compile_object(ctx, l, t, symbol, n, kernels, out, err);
+    if (!st)
+        st = cbx__jit_cache_store(ctx, key->data, key->len, l->c.GetBufferStart(*out), l->c.GetBufferSize(*out), err);
+    if (st && *out) l->c.DisposeMemoryBuffer(*out);
+    return st;
+}
+
+/* Bytes of machine code in an object. */
+static size_t code_bytes(const char *object, size_t len)
+{
+    Elf64_Ehdr head;
+    Elf64_Shdr section;
+    size_t sum = 0;
+
+    if (len < sizeof head) return len;
+    memcpy(&head, object, sizeof head);
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_shentsize != sizeof section) return len;
+    for (size_t i = 0; i < head.e_shnum && head.e_shoff + (i + 1) * sizeof section <= len; i++) {
+        memcpy(&section, object + head.e_shoff + i * sizeof section, sizeof section);
+        if (section.sh_flags & SHF_EXECINSTR) sum += section.sh_size;
+    }
+    return sum;
+}
+
+/* ---- code that is shared ---- */
+
+static shared *find_shared(uint64_t hash, const cbx_text *key)
+{
+    shared *s = buckets[hash % BUCKETS];
+
+    while (s && (s->key_len != key->len || memcmp(s->key, key->data, key->len) != 0)) s = s->next;
+    return s;
+}
+
+static cbx_status make_shared(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target *t, uint64_t hash, const cbx_text *key,
+                              size_t n, const cbx__kernel *const *kernels, shared **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_allocator_default();
+    shared *s = cbx_mem_zalloc(al, sizeof *s);
+    LLVMMemoryBufferRef object = NULL;
+    char symbol[NAME_SIZE];
+    uint64_t table = 0;
+    cbx_status st = CBX_OK;
+
+    if (s) s->key = cbx_mem_alloc(al, key->len);
+    if (!s || !s->key) {
+        cbx_mem_free(al, s, sizeof *s);
+        return cbx_fail_nomem(err, "compiled code");
+    }
+    memcpy(s->key, key->data, key->len);
+    s->key_len = key->len;
+    symbol_name(symbol, key->data, key->len);
+    st = get_object(ctx, l, t, key, symbol, n, kernels, &object, &s->from_cache, err);
+    if (!st) {
+        s->bytes = code_bytes(l->c.GetBufferStart(object), l->c.GetBufferSize(object));
+        st = cbx__llvm_load(l, object, symbol, &s->tracker, &table, err);
+    }
+    if (st) {
+        cbx_mem_free(al, s->key, s->key_len);
+        cbx_mem_free(al, s, sizeof *s);
+        return st;
+    }
+    s->table = (const cbx__kernel_fn *)(uintptr_t)table;
+    s->next = buckets[hash % BUCKETS];
+    buckets[hash % BUCKETS] = s;
+    *out = s;
+    return CBX_OK;
+}
+
+static void release(cbx__code *code)
+{
+    handle *h = (handle *)code;
+    const cbx_allocator al = h->al, *ours = cbx_allocator_default();
+    cbx__llvm *l = NULL;
+
+    if (!cbx__llvm_enter(NULL, &l, NULL)) { /* always: it is loaded */
+        shared *s = h->of, **at = &buckets[h->hash % BUCKETS];
+        if (--s->users == 0) {
+            while (*at != s) at = &(*at)->next;
+            *at = s->next;
+            cbx__llvm_unload(l, s->tracker);
+            cbx_mem_free(ours, s->key, s->key_len);
+            cbx_mem_free(ours, s, sizeof *s);
+        }
+        cbx__llvm_leave();
+    }
+    cbx_mem_free(&al, h, h->size);
+}
+
+/* ---- the emitter ---- */
+
+static handle *create_handle(cbx_ctx *ctx, size_t n)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const size_t size = sizeof(handle) + n * (sizeof(cbx__kernel_fn) + sizeof(void *));
+    handle *h = cbx_mem_zalloc(al, size);
+
+    if (!h) return NULL;
+    h->al = *al;
+    h->size = size;
+    h->code.n = n;
+    h->code.release = release;
+    h->code.self = (const void **)(h + 1);
+    h->code.fn = (cbx__kernel_fn *)(h->code.self + n);
+    return h;
+}
+
+cbx_status cbx__llvm_compile(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx__code **out,
+                             cbx_err *err)
+{
+    const cbx__llvm_target *target = NULL;
+    cbx__llvm *l = NULL;
+    shared *s = NULL;
+    cbx_text key;
+    handle *h = create_handle(ctx, n);
+    cbx_status st = h ? cbx__llvm_enter(ctx, &l, err) : cbx_fail_nomem(err, "compiled code");
+
+    if (st) {
+        if (h) cbx_mem_free(&h->al, h, h->size);
+        return st;
+    }
+    cbx_text_init(&key, cbx_ctx_allocator(ctx));
+    st = cbx__llvm_target_get(l, isa, &target, err);
+    if (!st) st = make_key(l, target, n, kernels, &key, err);
+    if (!st) {
+        h->hash = CBX_HASH_START;
+        for (size_t i = 0; i < n; i++)
+            h->hash = cbx_hash_words(h->hash, 1, &(const uint64_t){ cbx__kernel_hash(kernels[i]) });
+        s = find_shared(h->hash, &key);
+        if (!s) st = make_shared(ctx, l, target, h->hash, &key, n, kernels, &s, err);
+    }
+    if (!st) {
+        s->users++;
+        h->of = s;
+    }
+    cbx__llvm_leave();
+    cbx_text_clear(&key);
+    if (st) {
+        cbx_mem_free(&h->al, h, h->size);
+        return st;
+    }
+    for (size_t i = 0; i < n; i++) h->code.fn[i] = s->table[i];
+    h->code.bytes = s->bytes;
+    h->code.from_cache = s->from_cache;
+    *out = &h->code;
+    return CBX_OK;
+}
+
+static cbx_status compile(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kernels, cbx__code **out, cbx_err *err)
+{
+    return cbx__llvm_compile(ctx, cbx_isa_best(), n, kernels, out, err);
+}
+
+static cbx_status text(cbx_ctx *ctx, const char *what, size_t n, const cbx__kernel *const *kernels, cbx_text *out,
+                       cbx_err *err)
+{
+    const bool ir = strcmp(what, "ir") == 0;
+    const cbx__llvm_target *target = NULL;
+    LLVMContextRef context = NULL;
+    LLVMModuleRef module = NULL;
+    LLVMMemoryBufferRef assembly = NULL;
+    cbx__llvm *l = NULL;
+    cbx_status st;
+
+    if (!ir && strcmp(what, "asm") != 0)
+        return cbx_fail(err, CBX_EINVAL, "LLVM's text must be 'ir' or 'asm', got '%s'", what);
+    st = cbx__llvm_enter(ctx, &l, err);
+    if (st) return st;
+    st = cbx__llvm_target_get(l, cbx_isa_best(), &target, err);
+    if (!st) st = cbx__llvm_module(ctx, l, target, "kernels", n, kernels, &context, &module, err);
+    if (!st && ir) {
+        char *all = l->c.PrintModuleToString(module);
+        cbx_text_puts(out, all);
+        l->c.DisposeMessage(all);
+    } else if (!st) {
+        st = emit(l, target, module, LLVM_ASSEMBLY_FILE, &assembly, err);
+        if (!st) {
+            cbx_text_add(out, l->c.GetBufferStart(assembly), l->c.GetBufferSize(assembly));
+            l->c.DisposeMemoryBuffer(assembly);
+        }
+    }
+    if (module) {
+        l->c.DisposeModule(module);
+        l->c.ContextDispose(context);
+    }
+    cbx__llvm_leave();
+    return st ? st : cbx_text_check(out, err);
+}
+
+const cbx__emitter cbx__emitter_llvm = { "llvm", compile, text };

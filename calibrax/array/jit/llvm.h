@@ -1,0 +1,74 @@
+/* Inside llvm*.c: LLVM as it is loaded once a process, and modules made of kernels. */
+#ifndef CALIBRAX_ARRAY_JIT_LLVM_H
+#define CALIBRAX_ARRAY_JIT_LLVM_H
+
+#include "calibrax/array/jit/emitter.h"
+#include "calibrax/array/jit/llvm_calls.h"
+#include "calibrax/base/cpu.h"
+
+/* Code for an instruction set. */
+typedef struct cbx__llvm_target {
+    LLVMTargetMachineRef machine; /* NULL: not used yet */
+    LLVMTargetDataRef layout;
+    char *cpu, *features;
+    unsigned vector_bytes, registers; /* of a vector register, and how many there are */
+    bool masks;                       /* loads and stores of some lanes are fast */
+} cbx__llvm_target;
+
+typedef struct cbx__llvm {
+    cbx__llvm_calls c;
+    unsigned version[3];
+    char *triple;
+    cbx__llvm_target targets[CBX_ISA_COUNT];
+    LLVMOrcLLJITRef jit; /* NULL: nothing has been loaded into memory yet */
+    bool ready;
+} cbx__llvm;
+
+/**
+ * Loads LLVM at the first call, and locks it: one thread at a time compiles.
+ * @param out  until cbx__llvm_leave
+ * @return CBX_OK; CBX_EUNAVAILABLE (no library, or another version than 19); CBX_ENOMEM
+ */
+cbx_status cbx__llvm_enter(cbx_ctx *ctx, cbx__llvm **out, cbx_err *err);
+void cbx__llvm_leave(void);
+
+/* With LLVM locked: */
+
+/** The target of an instruction set that this machine runs. */
+cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_target **out, cbx_err *err);
+/**
+ * Makes an object executable.
+ * @param object  taken over, whatever the outcome
+ * @param symbol  looked up in it: address
+ * @param out     for cbx__llvm_unload
+ */
+cbx_status cbx__llvm_load(cbx__llvm *l, LLVMMemoryBufferRef object, const char *symbol, LLVMOrcResourceTrackerRef *out,
+                          uint64_t *address, cbx_err *err);
+void cbx__llvm_unload(cbx__llvm *l, LLVMOrcResourceTrackerRef tracker);
+
+/* Until formulas exist. */
+__attribute__((weak)) const cbx__kformula *cbx__kernel_formula(cbx_prim p, cbx_dtype t);
+static inline const cbx__kformula *cbx__llvm_formula(cbx_prim p, cbx_dtype t)
+{
+    return cbx__kernel_formula ? cbx__kernel_formula(p, t) : NULL;
+}
+
+/** Name of the loop of a primitive in objects; returns buf. */
+const char *cbx__llvm_loop_name(char buf[32], cbx_prim p, cbx_dtype t);
+/** The loop that MATH of a primitive runs; NULL: it has none for operands of this dtype. */
+void (*cbx__llvm_loop(cbx_prim p, cbx_dtype t))(size_t, char *const *, const ptrdiff_t *);
+
+/**
+ * A module with a function for each kernel, and a table of them under the name `table`.
+ * @param out_context  with the module in it; the caller disposes of both, on success only
+ * @return CBX_OK; CBX_EUNSUPPORTED: a primitive that has no loop; CBX_ENOMEM
+ */
+cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_target *t, const char *table, size_t n,
+                            const cbx__kernel *const *kernels, LLVMContextRef *out_context, LLVMModuleRef *out,
+                            cbx_err *err);
+
+/** As cbx__emitter_llvm.compile, for an instruction set that this machine runs. */
+cbx_status cbx__llvm_compile(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx__code **out,
+                             cbx_err *err);
+
+#endif

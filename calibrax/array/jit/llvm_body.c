@@ -1,0 +1,285 @@
+/*
+ * The body of a loop: all instructions of a kernel for some lanes, with their loads and stores.
+ *
+ * A MATH function with a formula is computed by it in all lanes.  If a lane is outside of the
+ * formula's domain, the loop of the primitive computes these lanes again, in a block of its own that
+ * is rarely entered: so a lane has the same bits whatever its neighbours are.
+ */
+#include <string.h>
+
+#include "calibrax/array/internal.h"
+#include "calibrax/array/jit/llvm_emit.h"
+
+#define CALL_ALIGNMENT 64 /* of what a loop reads and writes */
+
+static bool is_wide(const llvm_emission *e, const llvm_body *body) { return body->lanes == e->wide && body->lanes > 1; }
+
+static LLVMValueRef aligned_load(const llvm_emission *e, LLVMTypeRef type, LLVMValueRef p, size_t alignment)
+{
+    LLVMValueRef v = e->c->BuildLoad2(e->builder, type, p, "");
+    e->c->SetAlignment(v, (unsigned)alignment);
+    return v;
+}
+
+static LLVMValueRef aligned_store(const llvm_emission *e, LLVMValueRef v, LLVMValueRef p, size_t alignment)
+{
+    LLVMValueRef s = e->c->BuildStore(e->builder, v, p);
+    e->c->SetAlignment(s, (unsigned)alignment);
+    return s;
+}
+
+/* Native vectors in a row that are all the same, which costs no instruction. */
+static LLVMValueRef repeated(const llvm_emission *e, LLVMValueRef native, unsigned lanes)
+{
+    LLVMValueRef at[LLVM_MAX_LANES];
+
+    if (lanes == e->native) return native;
+    for (unsigned i = 0; i < lanes; i++) at[i] = e->c->ConstInt(e->i32, i % e->native, 0);
+    return e->c->BuildShuffleVector(e->builder, native, e->c->GetPoison(e->c->TypeOf(native)),
+                                    e->c->ConstVector(at, lanes), "");
+}
+
+/* ---- loads ---- */
+
+/* Addresses of the lanes of a STRIDED stream, as a vector. */
+static LLVMValueRef lane_addresses(const llvm_emission *e, const llvm_body *body, const llvm_stream *s)
+{
+    LLVMValueRef first = llvm_at(e, s->base, llvm_op(e, LLVM_MUL, body->i, s->inner));
+    return llvm_at(e, first, is_wide(e, body) ? s->wide : s->ramp);
+}
+
+static LLVMValueRef load_strided(const llvm_emission *e, const llvm_body *body, const llvm_stream *s,
+                                 LLVMTypeRef element, size_t size)
+{
+    LLVMTypeRef type = llvm_vector(e, element, body->lanes);
+    LLVMValueRef p = llvm_at(e, s->base, llvm_op(e, LLVM_MUL, body->i, s->inner)), v;
+
+    if (body->lanes == 1) return aligned_load(e, type, p, size);
+    if (body->mask) {
+        LLVMTypeRef types[2] = { type, e->c->VectorType(e->pointer, body->lanes) };
+        LLVMValueRef args[4] = { lane_addresses(e, body, s), e->c->ConstInt(e->i32, size, 0), body->mask,
+                                 e->c->ConstNull(type) };
+        return cbx__llvm_intrinsic(e, "llvm.masked.gather", 2, types, 4, args);
+    }
+    v = e->c->GetPoison(type);
+    for (unsigned i = 0; i < body->lanes; i++) {
+        v = e->c->BuildInsertElement(e->builder, v, aligned_load(e, element, p, size), llvm_int(e, i), "");
+        p = llvm_at(e, p, s->inner);
+    }
+    return v;
+}
+
+static LLVMValueRef load_dense(const llvm_emission *e, const llvm_body *body, const llvm_stream *s, LLVMTypeRef element,
+                               size_t size)
+{
+    LLVMTypeRef type = llvm_vector(e, element, body->lanes);
+    LLVMValueRef i = body->i, p = e->c->BuildGEP2(e->builder, element, s->base, &i, 1, "");
+
+    if (!body->mask) return aligned_load(e, type, p, size);
+    LLVMTypeRef types[2] = { type, e->pointer };
+    LLVMValueRef args[4] = { p, e->c->ConstInt(e->i32, size, 0), body->mask, e->c->ConstNull(type) };
+    return cbx__llvm_intrinsic(e, "llvm.masked.load", 2, types, 4, args);
+}
+
+static LLVMValueRef load(const llvm_emission *e, const llvm_body *body, cbx__kid stream)
+{
+    const cbx__kstream *k = &e->kernel->streams.items[stream];
+    const llvm_stream *s = &e->streams[stream];
+    const cbx_dtype t = (cbx_dtype)k->dtype;
+    LLVMTypeRef element = cbx__llvm_memory_type(e, t);
+    const size_t size = cbx__dtype_size(t);
+    LLVMValueRef v;
+
+    if (k->kind == CBX__STREAM_INDEX) {
+        v = llvm_op(e, LLVM_ADD, s->base, llvm_op(e, LLVM_MUL, body->i, s->inner));
+        if (body->lanes == 1) return v;
+        return llvm_op(e, LLVM_ADD, cbx__llvm_splat(e, v, body->lanes), is_wide(e, body) ? s->wide : s->ramp);
+    }
+    if (k->kind == CBX__STREAM_SCALAR)
+        v = body->lanes == 1 ? s->scalar : repeated(e, s->splat, body->lanes);
+    else if (k->kind == CBX__STREAM_DENSE)
+        v = load_dense(e, body, s, element, size);
+    else
+        v = load_strided(e, body, s, element, size);
+    return cbx__llvm_from_memory(e, t, v, body->lanes);
+}
+
+/* ---- MATH ---- */
+
+static LLVMValueRef function_of_loop(const llvm_emission *e, cbx_prim p, cbx_dtype t)
+{
+    char name[32];
+    LLVMValueRef f = e->c->GetNamedFunction(e->module, cbx__llvm_loop_name(name, p, t));
+
+    return f ? f : e->c->AddFunction(e->module, name, e->loop_type);
+}
+
+/* The loop of a primitive over the lanes, through memory. */
+static LLVMValueRef call_loop(llvm_emission *e, const llvm_body *body, cbx_prim prim, cbx_dtype t, int operands,
+                              LLVMValueRef *v)
+{
+    LLVMValueRef args[3] = { body->count, e->slot_pointers, e->slot_steps }, result;
+
+    if (!cbx__llvm_loop(prim, t)) {
+        e->status = CBX_EUNSUPPORTED;
+        e->unsupported = prim;
+        e->unsupported_dtype = t;
+    }
+    for (int o = 0; o <= operands; o++) {
+        LLVMValueRef at = llvm_int(e, o);
+        aligned_store(e, llvm_int(e, (int64_t)cbx__dtype_size(t)),
+                      e->c->BuildGEP2(e->builder, e->i64, e->slot_steps, &at, 1, ""), 8);
+        if (o) aligned_store(e, cbx__llvm_to_memory(e, t, v[o - 1], body->lanes), e->slots[o], CALL_ALIGNMENT);
+    }
+    e->c->BuildCall2(e->builder, e->loop_type, function_of_loop(e, prim, t), args, 3, "");
+    result = aligned_load(e, llvm_vector(e, cbx__llvm_memory_type(e, t), body->lanes), e->slots[0], CALL_ALIGNMENT);
+    return cbx__llvm_from_memory(e, t, result, body->lanes);
+}
+
+/* Whether all lanes are true: native parts are joined first, so that one comparison is left. */
+static LLVMValueRef all_true(const llvm_emission *e, LLVMValueRef v, unsigned lanes)
+{
+    const unsigned part = lanes < e->native ? lanes : e->native;
+    LLVMValueRef all = v;
+
+    if (lanes == 1) return v;
+    for (unsigned k = 0; k < lanes && lanes > part; k += part) {
+        LLVMValueRef at[LLVM_MAX_LANES];
+        for (unsigned i = 0; i < part; i++) at[i] = e->c->ConstInt(e->i32, k + i, 0);
+        LLVMValueRef piece = e->c->BuildShuffleVector(e->builder, v, e->c->GetPoison(e->c->TypeOf(v)),
+                                                      e->c->ConstVector(at, part), "");
+        all = k ? llvm_op(e, LLVM_AND, all, piece) : piece;
+    }
+    LLVMTypeRef bits = e->c->IntTypeInContext(e->context, part);
+    all = e->c->BuildCast(e->builder, LLVM_BITCAST, all, bits, "");
+    return e->c->BuildICmp(e->builder, LLVM_INT_EQ, all, e->c->ConstInt(bits, UINT64_MAX, 1), "");
+}
+
+/* Values of a formula, in e->scratch. */
+static void compute_formula(const llvm_emission *e, const llvm_body *body, const cbx__kformula *f, LLVMValueRef *v)
+{
+    for (uint32_t i = 0; i < f->n; i++) {
+        const cbx__kinstr *x = &f->instr[i];
+        const int n = cbx__kernel_operands(x);
+        if (x->op == CBX__K_LOAD) {
+            e->scratch[i] = v[x->a];
+            continue;
+        }
+        e->scratch[i] = cbx__llvm_instruction(e, body->lanes, x, (cbx_dtype)(n > 0 ? f->instr[x->a].dtype : 0),
+                                              n > 0 ? e->scratch[x->a] : NULL, n > 1 ? e->scratch[x->b] : NULL,
+                                              n > 2 ? e->scratch[x->c] : NULL);
+    }
+}
+
+static LLVMValueRef math(llvm_emission *e, const llvm_body *body, const cbx__kinstr *x)
+{
+    const cbx__llvm_calls *c = e->c;
+    const cbx_prim prim = (cbx_prim)x->prim;
+    const cbx_dtype t = (cbx_dtype)x->dtype;
+    const cbx__kformula *f = cbx__llvm_formula(prim, t);
+    const int operands = cbx__kernel_operands(x);
+    LLVMValueRef v[2] = { body->values[x->a], operands > 1 ? body->values[x->b] : NULL };
+
+    if (!f) return call_loop(e, body, prim, t, operands, v);
+    compute_formula(e, body, f, v);
+    LLVMValueRef inside = e->scratch[f->inside], fast = e->scratch[f->result];
+    if (body->mask) inside = llvm_op(e, LLVM_OR, inside, c->BuildNot(e->builder, body->mask, ""));
+    inside = all_true(e, inside, body->lanes);
+
+    LLVMBasicBlockRef here = c->GetInsertBlock(e->builder);
+    LLVMBasicBlockRef outside = c->AppendBasicBlockInContext(e->context, e->function, "outside");
+    LLVMBasicBlockRef next = c->AppendBasicBlockInContext(e->context, e->function, "next");
+    c->SetMetadata(c->BuildCondBr(e->builder, inside, next, outside), e->profile, e->rarely);
+    c->PositionBuilderAtEnd(e->builder, outside);
+    LLVMValueRef slow = call_loop(e, body, prim, t, operands, v);
+    c->BuildBr(e->builder, next);
+    c->PositionBuilderAtEnd(e->builder, next);
+    LLVMValueRef result = c->BuildPhi(e->builder, llvm_vector(e, e->types[t], body->lanes), "");
+    c->AddIncoming(result, (LLVMValueRef[]){ fast, slow }, (LLVMBasicBlockRef[]){ here, outside }, 2);
+    return result;
+}
+
+/* Quotients of integers have no vector instruction: their loop computes them. */
+static bool is_quotient(const cbx__kinstr *x) { return x->op == CBX__K_FLOOR_DIV || x->op == CBX__K_REM; }
+
+void cbx__llvm_body(llvm_emission *e, llvm_body *body)
+{
+    const cbx__kernel *k = e->kernel;
+
+    for (size_t i = 0; i < k->instr.n; i++) {
+        const cbx__kinstr *x = &k->instr.items[i];
+        const int n = cbx__kernel_operands(x);
+        LLVMValueRef v[3] = { n > 0 ? body->values[x->a] : NULL, n > 1 ? body->values[x->b] : NULL,
+                              n > 2 ? body->values[x->c] : NULL };
+        const cbx_dtype from = (cbx_dtype)(n > 0 ? k->instr.items[x->a].dtype : 0);
+
+        if (x->op == CBX__K_LOAD)
+            body->values[i] = load(e, body, x->a);
+        else if (x->op == CBX__K_MATH)
+            body->values[i] = math(e, body, x);
+        else if (is_quotient(x))
+            body->values[i] = call_loop(e, body, x->op == CBX__K_REM ? CBX_PRIM_REM : CBX_PRIM_FLOOR_DIV, from, 2, v);
+        else
+            body->values[i] = cbx__llvm_instruction(e, body->lanes, x, from, v[0], v[1], v[2]);
+    }
+}
+
+/* ---- stores ---- */
+
+static void store_strided(const llvm_emission *e, const llvm_body *body, const llvm_stream *s, LLVMValueRef v,
+                          LLVMTypeRef element, size_t size)
+{
+    LLVMValueRef p = llvm_at(e, s->base, llvm_op(e, LLVM_MUL, body->i, s->inner));
+
+    if (body->lanes == 1) {
+        aligned_store(e, v, p, size);
+        return;
+    }
+    if (body->mask) {
+        LLVMTypeRef types[2] = { llvm_vector(e, element, body->lanes), e->c->VectorType(e->pointer, body->lanes) };
+        LLVMValueRef args[4] = { v, lane_addresses(e, body, s), e->c->ConstInt(e->i32, size, 0), body->mask };
+        cbx__llvm_intrinsic(e, "llvm.masked.scatter", 2, types, 4, args);
+        return;
+    }
+    for (unsigned i = 0; i < body->lanes; i++) {
+        aligned_store(e, e->c->BuildExtractElement(e->builder, v, llvm_int(e, i), ""), p, size);
+        p = llvm_at(e, p, s->inner);
+    }
+}
+
+static void store_dense(const llvm_emission *e, const llvm_body *body, const llvm_stream *s, LLVMValueRef v,
+                        LLVMTypeRef element, size_t size, bool nontemporal)
+{
+    const size_t vector = body->lanes * size < e->target->vector_bytes ? body->lanes * size : e->target->vector_bytes;
+    LLVMValueRef i = body->i, p = e->c->BuildGEP2(e->builder, element, s->base, &i, 1, "");
+
+    if (body->mask) {
+        LLVMTypeRef types[2] = { llvm_vector(e, element, body->lanes), e->pointer };
+        LLVMValueRef args[4] = { v, p, e->c->ConstInt(e->i32, size, 0), body->mask };
+        cbx__llvm_intrinsic(e, "llvm.masked.store", 2, types, 4, args);
+        return;
+    }
+    v = aligned_store(e, v, p, nontemporal ? vector : size);
+    if (nontemporal) {
+        LLVMMetadataRef one = e->c->ValueAsMetadata(e->c->ConstInt(e->i32, 1, 0));
+        e->c->SetMetadata(v, e->c->GetMDKindIDInContext(e->context, "nontemporal", 11),
+                          e->c->MetadataAsValue(e->context, e->c->MDNodeInContext2(e->context, &one, 1)));
+    }
+}
+
+void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned)
+{
+    for (size_t o = 0; o < e->kernel->nout; o++) {
+        const cbx__kstream *k = &e->kernel->streams.items[o];
+        const llvm_stream *s = &e->streams[o];
+        const cbx_dtype t = (cbx_dtype)k->dtype;
+        LLVMTypeRef element = cbx__llvm_memory_type(e, t);
+        LLVMValueRef v = cbx__llvm_to_memory(e, t, body->values[k->value], body->lanes);
+        const size_t size = cbx__dtype_size(t);
+
+        if (k->kind == CBX__STREAM_DENSE)
+            store_dense(e, body, s, v, element, size, aligned && k->nontemporal);
+        else
+            store_strided(e, body, s, v, element, size);
+    }
+}

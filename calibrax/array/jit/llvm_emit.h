@@ -1,0 +1,100 @@
+/* Inside llvm_module.c and llvm_body.c: the function that is being made of a kernel. */
+#ifndef CALIBRAX_ARRAY_JIT_LLVM_EMIT_H
+#define CALIBRAX_ARRAY_JIT_LLVM_EMIT_H
+
+#include "calibrax/array/jit/llvm.h"
+
+#define LLVM_MAX_LANES 256 /* 4 vectors of 64 bytes */
+
+/* A stream in the function.  What a row hoists is one native vector, since a wide one would hold its
+ * registers several times over. */
+typedef struct llvm_stream {
+    LLVMValueRef base;       /* in the row: pointer, or int64 of an INDEX */
+    LLVMValueRef outer;      /* bytes from row to row */
+    LLVMValueRef inner;      /* STRIDED, INDEX */
+    LLVMValueRef scalar;     /* SCALAR: the element */
+    LLVMValueRef splat;      /* SCALAR: a native vector of it */
+    LLVMValueRef wide, ramp; /* INDEX: 0, inner, 2 inner ... for the lanes of the two bodies */
+} llvm_stream;
+
+/* One body: the instructions for some lanes at a time. */
+typedef struct llvm_body {
+    unsigned lanes;     /* 1: scalars, not vectors */
+    LLVMValueRef i;     /* int64: the first element */
+    LLVMValueRef count; /* int64: how many elements, at most lanes */
+    LLVMValueRef mask;  /* NULL: all lanes */
+    LLVMValueRef *values;
+} llvm_body;
+
+typedef struct llvm_emission {
+    const cbx__llvm_calls *c;
+    const cbx__llvm_target *target;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMTypeRef types[CBX_DTYPE_COUNT]; /* in registers: bool is one bit */
+    LLVMTypeRef i8, i32, i64, pointer;
+    LLVMTypeRef loop_type; /* of cbx__loop */
+    LLVMValueRef rarely;   /* branch weights */
+    unsigned profile;      /* kind of metadata */
+    /* of one function */
+    const cbx__kernel *kernel;
+    LLVMValueRef function;
+    unsigned native;       /* lanes of one vector of the widest dtype */
+    unsigned wide;         /* lanes of the main body */
+    unsigned narrow;       /* lanes of the body for the rest: native with masks, or 1 */
+    LLVMTypeRef lane_type; /* integer as wide as the widest dtype: lanes are counted in it */
+    llvm_stream *streams;
+    LLVMValueRef slots[3], slot_pointers, slot_steps; /* for calls of loops: result and operands */
+    LLVMValueRef *scratch;                            /* values of a formula; as long as the longest */
+    cbx_status status;                                /* CBX_EUNSUPPORTED: unsupported */
+    cbx_prim unsupported;
+    cbx_dtype unsupported_dtype;
+} llvm_emission;
+
+static inline LLVMTypeRef llvm_vector(const llvm_emission *e, LLVMTypeRef element, unsigned lanes)
+{
+    return lanes == 1 ? element : e->c->VectorType(element, lanes);
+}
+static inline LLVMValueRef llvm_int(const llvm_emission *e, int64_t v)
+{
+    return e->c->ConstInt(e->i64, (uint64_t)v, 1);
+}
+static inline LLVMValueRef llvm_op(const llvm_emission *e, int op, LLVMValueRef a, LLVMValueRef b)
+{
+    return e->c->BuildBinOp(e->builder, op, a, b, "");
+}
+/** Address `bytes` behind a pointer. */
+static inline LLVMValueRef llvm_at(const llvm_emission *e, LLVMValueRef p, LLVMValueRef bytes)
+{
+    return e->c->BuildGEP2(e->builder, e->i8, p, &bytes, 1, "");
+}
+
+/* llvm_values.c */
+
+/** Type of an element in memory. */
+LLVMTypeRef cbx__llvm_memory_type(const llvm_emission *e, cbx_dtype t);
+/** A constant in all lanes. */
+LLVMValueRef cbx__llvm_constant(const llvm_emission *e, LLVMValueRef scalar, unsigned lanes);
+/** 0, 1, 2 ... of an integer type. */
+LLVMValueRef cbx__llvm_iota(const llvm_emission *e, LLVMTypeRef element, unsigned lanes);
+/** A scalar in all lanes. */
+LLVMValueRef cbx__llvm_splat(const llvm_emission *e, LLVMValueRef scalar, unsigned lanes);
+/** An intrinsic of one or two overloaded types. */
+LLVMValueRef cbx__llvm_intrinsic(const llvm_emission *e, const char *name, size_t ntypes, LLVMTypeRef *types, size_t n,
+                                 LLVMValueRef *args);
+/** Between memory, where a bool is a byte, and registers. */
+LLVMValueRef cbx__llvm_from_memory(const llvm_emission *e, cbx_dtype t, LLVMValueRef v, unsigned lanes);
+LLVMValueRef cbx__llvm_to_memory(const llvm_emission *e, cbx_dtype t, LLVMValueRef v, unsigned lanes);
+/** An instruction but LOAD and MATH; from: dtype of operand a. */
+LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, cbx_dtype from,
+                                   LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+
+/* llvm_body.c */
+
+/** All instructions of the kernel; the builder is behind them afterwards, maybe in a block of its own. */
+void cbx__llvm_body(llvm_emission *e, llvm_body *body);
+/** Stores the outputs; aligned: those that go past the caches lie on whole vectors. */
+void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned);
+
+#endif

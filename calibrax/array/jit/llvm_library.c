@@ -1,0 +1,225 @@
+/*
+ * LLVM 19 in this process: loading it, its targets, and the memory that compiled code lives in.
+ *
+ * The machine scheduler is switched off: it undoes the interleaving of independent lanes that the
+ * modules have by their order, and a chain of 100 operations takes twice the time with it.  Strength
+ * reduction of loops is off because it finds nothing in these and takes a quarter of the time to compile.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/array/jit/llvm.h"
+#include "calibrax/array/kernels/loops.h"
+#include "calibrax/base/library.h"
+
+#define VERSION 19
+
+/* Kept until the process ends: LLVM's own state is one a process, too. */
+static cbx__llvm shared;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static cbx_status open_library(cbx_ctx *ctx, cbx__llvm *l, cbx_err *err)
+{
+    static const char *const options[] = { "calibrax", "-enable-misched=false", "-disable-lsr" };
+    const cbx_library_symbol symbols[] = {
+#define LLVM_SYMBOL(name, symbol, result, args) { symbol, (void **)(void *)&l->c.name },
+        LLVM_CALLS(LLVM_SYMBOL)
+#undef LLVM_SYMBOL
+    };
+    cbx_library *lib = NULL;
+    cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_LLVM, getenv("CALIBRAX_LLVM"), symbols, CBX_LEN(symbols),
+                                           &lib, err);
+
+    if (st) return st;
+    l->c.GetVersion(&l->version[0], &l->version[1], &l->version[2]);
+    if (l->version[0] != VERSION)
+        st = cbx_fail(err, CBX_EUNAVAILABLE, "'%s' is LLVM %u, and %d is needed: run 'apt-get install libllvm19'",
+                      cbx_library_name(lib), l->version[0], VERSION);
+    cbx_library_close(lib); /* which does not unmap it */
+    if (st) return st;
+    l->c.ParseCommandLineOptions((int)CBX_LEN(options), options, NULL);
+    l->c.InitializeTargetInfo();
+    l->c.InitializeTarget();
+    l->c.InitializeTargetMC();
+    l->c.InitializeAsmPrinter();
+    l->triple = l->c.GetDefaultTargetTriple();
+    l->ready = true;
+    return CBX_OK;
+}
+
+cbx_status cbx__llvm_enter(cbx_ctx *ctx, cbx__llvm **out, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    pthread_mutex_lock(&lock);
+    if (!shared.ready) st = open_library(ctx, &shared, err);
+    if (st)
+        pthread_mutex_unlock(&lock);
+    else
+        *out = &shared;
+    return st;
+}
+
+void cbx__llvm_leave(void) { pthread_mutex_unlock(&lock); }
+
+/* A CPU's name for LLVM; NULL: this machine's, with all that it can do. */
+static const struct {
+    const char *cpu;
+    unsigned vector_bytes, registers;
+    bool masks;
+} sets[CBX_ISA_COUNT] = {
+#if defined(__aarch64__)
+    [CBX_ISA_PLAIN] = { NULL, 16, 32, false },
+#else
+    [CBX_ISA_PLAIN] = { "x86-64", 16, 16, false },
+#endif
+    [CBX_ISA_AVX2] = { "x86-64-v3", 32, 16, false },
+    [CBX_ISA_AVX512] = { NULL, 64, 32, true },
+};
+
+cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_target **out, cbx_err *err)
+{
+    cbx__llvm_target *t = &l->targets[isa];
+    LLVMTargetRef target = NULL;
+    char *why = NULL;
+
+    if (!t->machine) {
+        if (l->c.GetTargetFromTriple(l->triple, &target, &why)) {
+            cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE, "LLVM has no target '%s': %s", l->triple, why);
+            l->c.DisposeMessage(why);
+            return st;
+        }
+        const bool host = !sets[isa].cpu || isa == cbx_isa_of_cpu();
+        t->cpu = host ? l->c.GetHostCPUName() : (char *)sets[isa].cpu;
+        t->features = host ? l->c.GetHostCPUFeatures() : "";
+        t->vector_bytes = sets[isa].vector_bytes;
+        t->registers = sets[isa].registers;
+        t->masks = sets[isa].masks;
+        t->machine = l->c.CreateTargetMachine(target, l->triple, t->cpu, t->features, LLVM_CODEGEN_LESS, LLVM_RELOC_PIC,
+                                              LLVM_CODE_MODEL_SMALL);
+        t->layout = l->c.CreateTargetDataLayout(t->machine);
+    }
+    *out = t;
+    return CBX_OK;
+}
+
+/* ---- what objects call ---- */
+
+cbx__loop cbx__llvm_loop(cbx_prim p, cbx_dtype t)
+{
+    const cbx_prim_info *info = cbx_prim_get_info(p);
+    const cbx__loops *loops = cbx__loops_get();
+    const size_t operands = info ? strlen(info->operands) : 0;
+
+    return operands == 1 ? loops->unary(p, t) : operands == 2 ? loops->binary(p, t) : NULL;
+}
+
+const char *cbx__llvm_loop_name(char buf[32], cbx_prim p, cbx_dtype t)
+{
+    snprintf(buf, 32, "cbx_loop_%d_%s", (int)p, cbx_dtype_name(t));
+    return buf;
+}
+
+/* Functions of the C library that LLVM calls where the instruction set has no instruction. */
+#define LIBM_1(X) X(floor) X(ceil) X(rint) X(trunc)
+#define LIBM(name)                                                                                                     \
+    { #name, (uint64_t)(uintptr_t)(double (*)(double))name },                                                          \
+        { #name "f", (uint64_t)(uintptr_t)(float (*)(float))name##f },
+
+static LLVMErrorRef define_symbols(const cbx__llvm *l)
+{
+    const struct {
+        const char *name;
+        uint64_t address;
+    } libm[] = { LIBM_1(LIBM){ "fma", (uint64_t)(uintptr_t)(double (*)(double, double, double))fma },
+                 { "fmaf", (uint64_t)(uintptr_t)(float (*)(float, float, float))fmaf } };
+    LLVMOrcCSymbolMapPair pairs[CBX_PRIM_LIMIT * CBX_DTYPE_COUNT / 2];
+    size_t n = 0;
+    char name[32];
+
+    for (size_t i = 0; i < CBX_LEN(libm); i++)
+        pairs[n++] = (LLVMOrcCSymbolMapPair){ l->c.OrcLLJITMangleAndIntern(l->jit, libm[i].name),
+                                              libm[i].address,
+                                              { LLVM_SYMBOL_EXPORTED | LLVM_SYMBOL_CALLABLE, 0 } };
+    for (int p = 0; p < CBX_PRIM_LIMIT; p++)
+        for (int t = 0; t < CBX_DTYPE_COUNT && n < CBX_LEN(pairs); t++) {
+            cbx__loop loop = cbx_prim_get_info((cbx_prim)p) ? cbx__llvm_loop((cbx_prim)p, (cbx_dtype)t) : NULL;
+            if (!loop) continue;
+            cbx__llvm_loop_name(name, (cbx_prim)p, (cbx_dtype)t);
+            pairs[n++] = (LLVMOrcCSymbolMapPair){ l->c.OrcLLJITMangleAndIntern(l->jit, name),
+                                                  (uint64_t)(uintptr_t)loop,
+                                                  { LLVM_SYMBOL_EXPORTED | LLVM_SYMBOL_CALLABLE, 0 } };
+        }
+    return l->c.OrcJITDylibDefine(l->c.OrcLLJITGetMainJITDylib(l->jit), l->c.OrcAbsoluteSymbols(pairs, n));
+}
+
+/* ---- memory of compiled code ---- */
+
+static cbx_status fail(const cbx__llvm *l, LLVMErrorRef e, const char *what, cbx_err *err)
+{
+    char *message = l->c.GetErrorMessage(e);
+    cbx_status st = cbx_fail(err, CBX_EINTERNAL, "LLVM cannot %s: %.300s", what, message);
+
+    l->c.DisposeErrorMessage(message);
+    return st;
+}
+
+static cbx_status create_jit(cbx__llvm *l, cbx_err *err)
+{
+    LLVMTargetRef target = NULL;
+    LLVMOrcLLJITBuilderRef builder = l->c.OrcCreateLLJITBuilder();
+    LLVMErrorRef e;
+    char *why = NULL;
+
+    if (l->c.GetTargetFromTriple(l->triple, &target, &why)) {
+        cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE, "LLVM has no target '%s': %s", l->triple, why);
+        l->c.DisposeMessage(why);
+        return st;
+    }
+    /* It compiles nothing, so that any CPU will do. */
+    LLVMTargetMachineRef machine = l->c.CreateTargetMachine(target, l->triple, "", "", LLVM_CODEGEN_LESS,
+                                                            LLVM_RELOC_PIC, LLVM_CODE_MODEL_SMALL);
+    l->c.OrcLLJITBuilderSetJITTargetMachineBuilder(
+        builder, l->c.OrcJITTargetMachineBuilderCreateFromTargetMachine(machine)); /* takes machine over */
+    e = l->c.OrcCreateLLJIT(&l->jit, builder);
+    if (e) {
+        l->jit = NULL;
+        return fail(l, e, "make memory for code", err);
+    }
+    e = define_symbols(l);
+    return e ? fail(l, e, "define its symbols", err) : CBX_OK;
+}
+
+cbx_status cbx__llvm_load(cbx__llvm *l, LLVMMemoryBufferRef object, const char *symbol, LLVMOrcResourceTrackerRef *out,
+                          uint64_t *address, cbx_err *err)
+{
+    cbx_status st = l->jit ? CBX_OK : create_jit(l, err);
+    LLVMOrcResourceTrackerRef tracker;
+    LLVMErrorRef e;
+
+    if (st) {
+        l->c.DisposeMemoryBuffer(object);
+        return st;
+    }
+    tracker = l->c.OrcJITDylibCreateResourceTracker(l->c.OrcLLJITGetMainJITDylib(l->jit));
+    e = l->c.OrcLLJITAddObjectFileWithRT(l->jit, tracker, object);
+    if (!e) e = l->c.OrcLLJITLookup(l->jit, address, symbol);
+    if (!e) {
+        *out = tracker;
+        return CBX_OK;
+    }
+    st = fail(l, e, "load an object", err);
+    cbx__llvm_unload(l, tracker);
+    return st;
+}
+
+void cbx__llvm_unload(cbx__llvm *l, LLVMOrcResourceTrackerRef tracker)
+{
+    LLVMErrorRef e = l->c.OrcResourceTrackerRemove(tracker);
+
+    if (e) l->c.DisposeErrorMessage(l->c.GetErrorMessage(e)); /* nothing is left to do about it */
+    l->c.OrcReleaseResourceTracker(tracker);
+}

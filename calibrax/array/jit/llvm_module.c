@@ -1,0 +1,465 @@
+/*
+ * Kernels as an LLVM module: the loops around the bodies of llvm_body.c.
+ *
+ * A row is walked by the wide body, whose values are vectors of 4 native ones (fewer if more would
+ * live at a time than there are registers): legalising them splits each instruction in place, so
+ * that 4 independent ones follow each other.  The rest of a row goes through the narrow body, which
+ * is one native vector with masks, or one element where the machine has no masks.  If outputs go
+ * past the caches, the narrow body runs first up to where they are aligned.
+ */
+#include <string.h>
+
+#include "calibrax/array/internal.h"
+#include "calibrax/array/jit/llvm_emit.h"
+#include "calibrax/base/arena.h"
+
+#define MAX_STRIDED 32 /* lanes of a body with STRIDED streams, which are loaded one by one */
+
+static bool moves_memory(const cbx__kstream *s) { return s->kind != CBX__STREAM_INDEX; }
+
+static size_t widest_size(const cbx__kernel *k)
+{
+    size_t widest = 1;
+
+    for (size_t i = 0; i < k->instr.n; i++) {
+        const size_t size = cbx__dtype_size((cbx_dtype)k->instr.items[i].dtype);
+        if (size > widest) widest = size;
+    }
+    return widest;
+}
+
+/* Bytes that live at a time in one lane, at most; last: zeroed, a number for each instruction. */
+static size_t live_bytes(const cbx__kernel *k, uint32_t *last)
+{
+    size_t live = 0, max = 0;
+
+    for (size_t i = 0; i < k->instr.n; i++) {
+        const cbx__kinstr *x = &k->instr.items[i];
+        const int n = cbx__kernel_operands(x);
+        if (n > 0) last[x->a] = (uint32_t)i;
+        if (n > 1) last[x->b] = (uint32_t)i;
+        if (n > 2) last[x->c] = (uint32_t)i;
+    }
+    for (size_t o = 0; o < k->nout; o++) last[k->streams.items[o].value] = UINT32_MAX;
+    for (size_t i = 0; i < k->instr.n; i++) {
+        const cbx__kinstr *x = &k->instr.items[i];
+        const int n = cbx__kernel_operands(x);
+        const cbx__kid operands[3] = { x->a, x->b, x->c };
+        for (int o = 0; o < n; o++)
+            if (last[operands[o]] == i && k->instr.items[operands[o]].op != CBX__K_CONST) {
+                live -= cbx__dtype_size((cbx_dtype)k->instr.items[operands[o]].dtype);
+                last[operands[o]] = UINT32_MAX; /* counted once, if it is an operand twice */
+            }
+        if (x->op != CBX__K_CONST) live += cbx__dtype_size((cbx_dtype)x->dtype);
+        if (live > max) max = live;
+    }
+    return max;
+}
+
+/* How many lanes the bodies have. */
+static void choose_lanes(llvm_emission *e, uint32_t *last)
+{
+    const cbx__kernel *k = e->kernel;
+    const size_t widest = widest_size(k), live = live_bytes(k, last), budget = widest * (e->target->registers - 4);
+    bool strided = false, small = false;
+    unsigned vectors = 4;
+
+    for (size_t s = 0; s < k->streams.n; s++) {
+        const cbx__kstream *t = &k->streams.items[s];
+        if (t->kind != CBX__STREAM_STRIDED) continue;
+        strided = true;
+        if (cbx__dtype_size((cbx_dtype)t->dtype) < 4) small = true;
+    }
+    while (vectors > 1 && live * vectors > budget) vectors /= 2;
+    e->native = e->target->vector_bytes / (unsigned)widest;
+    e->lane_type = e->c->IntTypeInContext(e->context, 8 * (unsigned)widest);
+    if (strided && e->native > MAX_STRIDED) e->native = MAX_STRIDED;
+    e->wide = e->native * vectors;
+    if (strided && e->wide > MAX_STRIDED) e->wide = MAX_STRIDED;
+    e->narrow = e->target->masks && !small ? e->native : 1;
+}
+
+static LLVMBasicBlockRef block(const llvm_emission *e, const char *name)
+{
+    return e->c->AppendBasicBlockInContext(e->context, e->function, name);
+}
+
+static void enter(const llvm_emission *e, LLVMBasicBlockRef b) { e->c->PositionBuilderAtEnd(e->builder, b); }
+
+static LLVMValueRef phi(const llvm_emission *e, LLVMTypeRef type) { return e->c->BuildPhi(e->builder, type, ""); }
+
+static void incoming(const llvm_emission *e, LLVMValueRef to, LLVMValueRef v, LLVMBasicBlockRef from)
+{
+    e->c->AddIncoming(to, &v, &from, 1);
+}
+
+static LLVMValueRef compare(const llvm_emission *e, int how, LLVMValueRef a, LLVMValueRef b)
+{
+    return e->c->BuildICmp(e->builder, how, a, b, "");
+}
+
+static LLVMValueRef number(const llvm_emission *e, LLVMValueRef array, size_t i, LLVMTypeRef type)
+{
+    LLVMValueRef at = llvm_int(e, (int64_t)i);
+    return e->c->BuildLoad2(e->builder, type, e->c->BuildGEP2(e->builder, e->i64, array, &at, 1, ""), "");
+}
+
+static bool calls_loops(const cbx__kernel *k)
+{
+    for (size_t i = 0; i < k->instr.n; i++) {
+        const unsigned op = k->instr.items[i].op;
+        if (op == CBX__K_MATH || op == CBX__K_FLOOR_DIV || op == CBX__K_REM) return true;
+    }
+    return false;
+}
+
+/* Memory that loops read and write. */
+static void make_slots(llvm_emission *e)
+{
+    LLVMTypeRef slot = e->c->ArrayType2(e->i64, e->wide > 8 ? e->wide : 8);
+
+    e->slot_pointers = e->c->BuildAlloca(e->builder, e->c->ArrayType2(e->pointer, 3), "pointers");
+    e->slot_steps = e->c->BuildAlloca(e->builder, e->c->ArrayType2(e->i64, 3), "steps");
+    for (int i = 0; i < 3; i++) {
+        LLVMValueRef at = llvm_int(e, i);
+        e->slots[i] = e->c->BuildAlloca(e->builder, slot, "slot");
+        e->c->SetAlignment(e->slots[i], 64);
+        e->c->BuildStore(e->builder, e->slots[i],
+                         e->c->BuildGEP2(e->builder, e->pointer, e->slot_pointers, &at, 1, ""));
+    }
+}
+
+/* What holds for all rows; first[k]: where stream k begins. */
+static void read_arguments(llvm_emission *e, LLVMValueRef *first)
+{
+    LLVMValueRef p = e->c->GetParam(e->function, 3), outer = e->c->GetParam(e->function, 4),
+                 inner = e->c->GetParam(e->function, 5);
+
+    for (size_t k = 0; k < e->kernel->streams.n; k++) {
+        const cbx__kstream *t = &e->kernel->streams.items[k];
+        llvm_stream *s = &e->streams[k];
+        first[k] = number(e, p, k, moves_memory(t) ? e->pointer : e->i64);
+        s->outer = number(e, outer, k, e->i64);
+        if (t->kind != CBX__STREAM_STRIDED && t->kind != CBX__STREAM_INDEX) continue;
+        s->inner = number(e, inner, k, e->i64);
+        if (e->narrow > 1)
+            s->ramp = llvm_op(e, LLVM_MUL, cbx__llvm_splat(e, s->inner, e->narrow),
+                              cbx__llvm_iota(e, e->i64, e->narrow));
+        if (t->kind == CBX__STREAM_INDEX)
+            s->wide = llvm_op(e, LLVM_MUL, cbx__llvm_splat(e, s->inner, e->wide), cbx__llvm_iota(e, e->i64, e->wide));
+    }
+}
+
+static void load_scalars(llvm_emission *e)
+{
+    for (size_t k = 0; k < e->kernel->streams.n; k++) {
+        const cbx__kstream *t = &e->kernel->streams.items[k];
+        llvm_stream *s = &e->streams[k];
+        if (t->kind != CBX__STREAM_SCALAR) continue;
+        s->scalar = e->c->BuildLoad2(e->builder, cbx__llvm_memory_type(e, (cbx_dtype)t->dtype), s->base, "");
+        e->c->SetAlignment(s->scalar, (unsigned)cbx__dtype_size((cbx_dtype)t->dtype));
+        s->splat = cbx__llvm_splat(e, s->scalar, e->native);
+    }
+}
+
+/* The first output that goes past the caches; SIZE_MAX: none. */
+static size_t first_nontemporal(const cbx__kernel *k)
+{
+    for (size_t o = 0; o < k->nout; o++)
+        if (k->streams.items[o].nontemporal && k->streams.items[o].kind == CBX__STREAM_DENSE) return o;
+    return SIZE_MAX;
+}
+
+static LLVMValueRef address(const llvm_emission *e, size_t k)
+{
+    return e->c->BuildCast(e->builder, LLVM_PTRTOINT, e->streams[k].base, e->i64, "");
+}
+
+/* Elements in front of the first whole vector of output o, at most n. */
+static LLVMValueRef elements_before(const llvm_emission *e, size_t o, LLVMValueRef n)
+{
+    const size_t size = cbx__dtype_size((cbx_dtype)e->kernel->streams.items[o].dtype);
+    LLVMValueRef bytes = llvm_op(e, LLVM_AND, llvm_op(e, LLVM_SUB, llvm_int(e, 0), address(e, o)),
+                                 llvm_int(e, e->target->vector_bytes - 1));
+    LLVMValueRef before = llvm_op(e, LLVM_LSHR, bytes, llvm_int(e, size == 8 ? 3 : size == 4 ? 2 : size == 2));
+
+    return e->c->BuildSelect(e->builder, compare(e, LLVM_INT_ULT, before, n), before, n, "");
+}
+
+/* Whether element i of all outputs that go past the caches begins a whole vector. */
+static LLVMValueRef all_aligned(const llvm_emission *e, LLVMValueRef i)
+{
+    LLVMValueRef bits = llvm_int(e, 0);
+
+    for (size_t o = 0; o < e->kernel->nout; o++) {
+        const cbx__kstream *t = &e->kernel->streams.items[o];
+        const size_t size = cbx__dtype_size((cbx_dtype)t->dtype);
+        if (!t->nontemporal || t->kind != CBX__STREAM_DENSE) continue;
+        LLVMValueRef at = llvm_op(e, LLVM_ADD, address(e, o), llvm_op(e, LLVM_MUL, i, llvm_int(e, (int64_t)size)));
+        bits = llvm_op(e, LLVM_OR, bits, at);
+    }
+    return compare(e, LLVM_INT_EQ, llvm_op(e, LLVM_AND, bits, llvm_int(e, e->target->vector_bytes - 1)),
+                   llvm_int(e, 0));
+}
+
+/* Blocks of a row, and the numbers that they hand on. */
+typedef struct row {
+    LLVMValueRef n;
+    LLVMBasicBlockRef head, wide_head, wide, rest, narrow, narrow_end, end;
+    LLVMValueRef wide_from;              /* in wide_head: where the wide body begins */
+    LLVMValueRef rest_from;              /* in rest */
+    LLVMValueRef narrow_from, narrow_to; /* in narrow: the element that it works on, and where to stop */
+    bool nontemporal;
+} row;
+
+/* The wide body as often as it fits. */
+static void emit_wide(llvm_emission *e, row *r, LLVMValueRef *values)
+{
+    LLVMValueRef left, stop, i, next, aligned = NULL;
+    llvm_body body = { .lanes = e->wide, .count = llvm_int(e, e->wide), .values = values };
+
+    enter(e, r->wide_head);
+    left = llvm_op(e, LLVM_AND, llvm_op(e, LLVM_SUB, r->n, r->wide_from), llvm_int(e, -(int64_t)e->wide));
+    stop = llvm_op(e, LLVM_ADD, r->wide_from, left);
+    if (r->nontemporal) aligned = all_aligned(e, r->wide_from);
+    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SGT, left, llvm_int(e, 0)), r->wide, r->rest);
+
+    enter(e, r->wide);
+    i = phi(e, e->i64);
+    incoming(e, i, r->wide_from, r->wide_head);
+    body.i = i;
+    cbx__llvm_body(e, &body);
+    if (r->nontemporal) {
+        LLVMBasicBlockRef past = block(e, "past"), cached = block(e, "cached"), stored = block(e, "stored");
+        e->c->BuildCondBr(e->builder, aligned, past, cached);
+        enter(e, cached);
+        cbx__llvm_store(e, &body, false);
+        e->c->BuildBr(e->builder, stored);
+        enter(e, past);
+        cbx__llvm_store(e, &body, true);
+        e->c->BuildBr(e->builder, stored);
+        enter(e, stored);
+    } else {
+        cbx__llvm_store(e, &body, false);
+    }
+    next = llvm_op(e, LLVM_ADD, i, llvm_int(e, e->wide));
+    incoming(e, i, next, e->c->GetInsertBlock(e->builder));
+    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, stop), r->wide, r->rest);
+    incoming(e, r->rest_from, r->wide_from, r->wide_head);
+    incoming(e, r->rest_from, next, e->c->GetInsertBlock(e->builder));
+}
+
+/* The narrow body from element narrow_from to narrow_to. */
+static void emit_narrow(llvm_emission *e, row *r, LLVMValueRef *values)
+{
+    llvm_body body = { .lanes = e->narrow, .i = r->narrow_from, .count = llvm_int(e, 1), .values = values };
+    LLVMValueRef next;
+
+    enter(e, r->narrow);
+    if (e->narrow > 1) {
+        LLVMValueRef lanes = llvm_int(e, e->narrow), left = llvm_op(e, LLVM_SUB, r->narrow_to, r->narrow_from), some;
+        body.count = e->c->BuildSelect(e->builder, compare(e, LLVM_INT_SLT, left, lanes), left, lanes, "");
+        some = e->lane_type == e->i64 ? body.count
+                                      : e->c->BuildCast(e->builder, LLVM_TRUNC, body.count, e->lane_type, "");
+        body.mask = compare(e, LLVM_INT_ULT, cbx__llvm_iota(e, e->lane_type, e->narrow),
+                            cbx__llvm_splat(e, some, e->narrow));
+    }
+    cbx__llvm_body(e, &body);
+    cbx__llvm_store(e, &body, false);
+    next = llvm_op(e, LLVM_ADD, r->narrow_from, llvm_int(e, e->narrow));
+    incoming(e, r->narrow_from, next, e->c->GetInsertBlock(e->builder));
+    incoming(e, r->narrow_to, r->narrow_to, e->c->GetInsertBlock(e->builder));
+    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, r->narrow_to), r->narrow, r->narrow_end);
+}
+
+/* One row; the builder is at its beginning, and in block end afterwards. */
+static void emit_row(llvm_emission *e, row *r, LLVMValueRef *values)
+{
+    const size_t past = first_nontemporal(e->kernel);
+    LLVMValueRef before = NULL;
+
+    r->nontemporal = past != SIZE_MAX;
+    r->wide_head = block(e, "wide_head");
+    r->wide = block(e, "wide");
+    r->rest = block(e, "rest");
+    r->narrow = block(e, "narrow");
+    r->narrow_end = block(e, "narrow_end");
+    r->end = block(e, "row_end");
+    if (r->nontemporal) {
+        before = elements_before(e, past, r->n);
+        e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SGT, before, llvm_int(e, 0)), r->narrow, r->wide_head);
+    } else {
+        e->c->BuildBr(e->builder, r->wide_head);
+    }
+
+    enter(e, r->narrow);
+    r->narrow_from = phi(e, e->i64);
+    r->narrow_to = phi(e, e->i64);
+    enter(e, r->rest);
+    r->rest_from = phi(e, e->i64);
+    incoming(e, r->narrow_from, r->rest_from, r->rest);
+    incoming(e, r->narrow_to, r->n, r->rest);
+    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, r->rest_from, r->n), r->narrow, r->end);
+    enter(e, r->wide_head);
+    r->wide_from = phi(e, e->i64);
+    incoming(e, r->wide_from, llvm_int(e, 0), r->head);
+    emit_wide(e, r, values);
+    if (r->nontemporal) {
+        incoming(e, r->narrow_from, llvm_int(e, 0), r->head);
+        incoming(e, r->narrow_to, before, r->head);
+    }
+    emit_narrow(e, r, values);
+
+    enter(e, r->narrow_end);
+    if (r->nontemporal) {
+        incoming(e, r->wide_from, r->narrow_to, r->narrow_end);
+        e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, r->narrow_to, r->n), r->wide_head, r->end);
+    } else {
+        e->c->BuildBr(e->builder, r->end);
+    }
+    enter(e, r->end);
+}
+
+/* All rows: entry, then for each row its blocks, then exit. */
+static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *values)
+{
+    LLVMValueRef m = e->c->GetParam(e->function, 1), n = e->c->GetParam(e->function, 2), j, next, some;
+    LLVMBasicBlockRef entry = block(e, "entry"), exit = block(e, "exit");
+    row r = { .n = n, .head = block(e, "row") };
+
+    enter(e, entry);
+    if (calls_loops(e->kernel)) make_slots(e);
+    read_arguments(e, first);
+    some = llvm_op(e, LLVM_AND, compare(e, LLVM_INT_SGT, m, llvm_int(e, 0)),
+                   compare(e, LLVM_INT_SGT, n, llvm_int(e, 0)));
+    e->c->BuildCondBr(e->builder, some, r.head, exit);
+
+    enter(e, r.head);
+    j = phi(e, e->i64);
+    incoming(e, j, llvm_int(e, 0), entry);
+    for (size_t k = 0; k < e->kernel->streams.n; k++) {
+        e->streams[k].base = phi(e, e->c->TypeOf(first[k]));
+        incoming(e, e->streams[k].base, first[k], entry);
+    }
+    load_scalars(e);
+    emit_row(e, &r, values);
+    next = llvm_op(e, LLVM_ADD, j, llvm_int(e, 1));
+    incoming(e, j, next, r.end);
+    for (size_t k = 0; k < e->kernel->streams.n; k++) {
+        const llvm_stream *s = &e->streams[k];
+        LLVMValueRef moved = moves_memory(&e->kernel->streams.items[k]) ? llvm_at(e, s->base, s->outer)
+                                                                        : llvm_op(e, LLVM_ADD, s->base, s->outer);
+        incoming(e, s->base, moved, r.end);
+    }
+    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, m), r.head, exit);
+
+    enter(e, exit);
+#if defined(__x86_64__)
+    if (r.nontemporal) cbx__llvm_intrinsic(e, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
+#endif
+    e->c->BuildRetVoid(e->builder);
+}
+
+static cbx_status emit_function(llvm_emission *e, LLVMTypeRef type, const cbx__kernel *k, cbx_arena *arena,
+                                cbx_err *err)
+{
+    const size_t n = k->instr.n;
+    LLVMValueRef *first = cbx_arena_calloc(arena, k->streams.n, sizeof *first);
+    LLVMValueRef *values = cbx_arena_calloc(arena, n, sizeof *values);
+    uint32_t *last = cbx_arena_calloc(arena, n, sizeof *last);
+    size_t scratch = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const cbx__kinstr *x = &k->instr.items[i];
+        const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__llvm_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
+                                                      : NULL;
+        if (f && f->n > scratch) scratch = f->n;
+    }
+    e->streams = cbx_arena_calloc(arena, k->streams.n, sizeof *e->streams);
+    e->scratch = cbx_arena_calloc(arena, scratch, sizeof *e->scratch);
+    if (!first || !values || !last || !e->streams || !e->scratch) return cbx_fail_nomem(err, "a kernel");
+    e->kernel = k;
+    e->function = e->c->AddFunction(e->module, "kernel", type);
+    e->c->SetLinkage(e->function, LLVM_INTERNAL_LINKAGE);
+    e->c->AddAttributeAtIndex(
+        e->function, LLVM_FUNCTION_INDEX,
+        e->c->CreateEnumAttribute(e->context, e->c->GetEnumAttributeKindForName("nounwind", 8), 0));
+    choose_lanes(e, last);
+    emit_rows(e, first, values);
+    if (e->status)
+        return cbx_fail(err, e->status, "primitive '%s' has no loop for %s", cbx_prim_name(e->unsupported),
+                        cbx_dtype_name(e->unsupported_dtype));
+    return CBX_OK;
+}
+
+static void make_types(llvm_emission *e)
+{
+    static const struct {
+        cbx_dtype dtype;
+        unsigned bits;
+    } integers[] = { { CBX_BOOL, 1 }, { CBX_I8, 8 },   { CBX_I16, 16 }, { CBX_I32, 32 }, { CBX_I64, 64 },
+                     { CBX_U8, 8 },   { CBX_U16, 16 }, { CBX_U32, 32 }, { CBX_U64, 64 } };
+    const cbx__llvm_calls *c = e->c;
+    LLVMMetadataRef weights[3];
+
+    for (size_t i = 0; i < CBX_LEN(integers); i++)
+        e->types[integers[i].dtype] = c->IntTypeInContext(e->context, integers[i].bits);
+    e->types[CBX_F32] = c->FloatTypeInContext(e->context);
+    e->types[CBX_F64] = c->DoubleTypeInContext(e->context);
+    e->i8 = e->types[CBX_I8];
+    e->i32 = e->types[CBX_I32];
+    e->i64 = e->types[CBX_I64];
+    e->pointer = c->PointerTypeInContext(e->context, 0);
+    e->loop_type = c->FunctionType(c->VoidTypeInContext(e->context), (LLVMTypeRef[]){ e->i64, e->pointer, e->pointer },
+                                   3, 0);
+    e->profile = c->GetMDKindIDInContext(e->context, "prof", 4);
+    weights[0] = c->MDStringInContext2(e->context, "branch_weights", 14);
+    weights[1] = c->ValueAsMetadata(c->ConstInt(e->i32, 10000, 0));
+    weights[2] = c->ValueAsMetadata(c->ConstInt(e->i32, 1, 0));
+    e->rarely = c->MetadataAsValue(e->context, c->MDNodeInContext2(e->context, weights, 3));
+}
+
+cbx_status cbx__llvm_module(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_target *t, const char *table, size_t n,
+                            const cbx__kernel *const *kernels, LLVMContextRef *out_context, LLVMModuleRef *out,
+                            cbx_err *err)
+{
+    llvm_emission e = { .c = &l->c, .target = t };
+    cbx_arena arena;
+    cbx_status st = CBX_OK;
+    LLVMValueRef *functions;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    functions = cbx_arena_calloc(&arena, n, sizeof *functions);
+    if (!functions) {
+        cbx_arena_clear(&arena);
+        return cbx_fail_nomem(err, "kernels");
+    }
+    e.context = l->c.ContextCreate();
+    e.module = l->c.ModuleCreateWithNameInContext(table, e.context);
+    e.builder = l->c.CreateBuilderInContext(e.context);
+    l->c.SetTarget(e.module, l->triple);
+    l->c.SetModuleDataLayout(e.module, t->layout);
+    make_types(&e);
+    LLVMTypeRef type = l->c.FunctionType(l->c.VoidTypeInContext(e.context),
+                                         (LLVMTypeRef[]){ e.pointer, e.i64, e.i64, e.pointer, e.pointer, e.pointer }, 6,
+                                         0);
+    for (size_t i = 0; i < n && !st; i++) {
+        st = emit_function(&e, type, kernels[i], &arena, err);
+        functions[i] = e.function;
+    }
+    if (!st) {
+        LLVMValueRef g = l->c.AddGlobal(e.module, l->c.ArrayType2(e.pointer, n), table);
+        l->c.SetInitializer(g, l->c.ConstArray2(e.pointer, functions, n));
+        l->c.SetGlobalConstant(g, 1);
+    }
+    l->c.DisposeBuilder(e.builder);
+    if (st) {
+        l->c.DisposeModule(e.module);
+        l->c.ContextDispose(e.context);
+    } else {
+        *out_context = e.context;
+        *out = e.module;
+    }
+    cbx_arena_clear(&arena);
+    return st;
+}

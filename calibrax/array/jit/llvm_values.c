@@ -1,0 +1,179 @@
+/*
+ * Instructions of a kernel as LLVM has them, for one lane or many.
+ *
+ * Nothing here may depend on the number of lanes, and no instruction has a fast-math flag: LLVM keeps
+ * the bits of each operation then.
+ */
+#include <string.h>
+
+#include "calibrax/array/internal.h"
+#include "calibrax/array/jit/llvm_emit.h"
+
+static bool is_float(cbx_dtype t) { return t == CBX_F32 || t == CBX_F64; }
+static bool is_signed(cbx_dtype t) { return t >= CBX_I8 && t <= CBX_I64; }
+
+LLVMTypeRef cbx__llvm_memory_type(const llvm_emission *e, cbx_dtype t) { return t == CBX_BOOL ? e->i8 : e->types[t]; }
+
+LLVMValueRef cbx__llvm_constant(const llvm_emission *e, LLVMValueRef scalar, unsigned lanes)
+{
+    LLVMValueRef copies[LLVM_MAX_LANES];
+
+    if (lanes == 1) return scalar;
+    for (unsigned i = 0; i < lanes; i++) copies[i] = scalar;
+    return e->c->ConstVector(copies, lanes);
+}
+
+LLVMValueRef cbx__llvm_iota(const llvm_emission *e, LLVMTypeRef element, unsigned lanes)
+{
+    LLVMValueRef numbers[LLVM_MAX_LANES];
+
+    for (unsigned i = 0; i < lanes; i++) numbers[i] = e->c->ConstInt(element, i, 0);
+    return lanes == 1 ? numbers[0] : e->c->ConstVector(numbers, lanes);
+}
+
+LLVMValueRef cbx__llvm_splat(const llvm_emission *e, LLVMValueRef scalar, unsigned lanes)
+{
+    LLVMTypeRef type = NULL;
+
+    if (lanes == 1) return scalar;
+    type = e->c->VectorType(e->c->TypeOf(scalar), lanes);
+    LLVMValueRef one = e->c->BuildInsertElement(e->builder, e->c->GetPoison(type), scalar, llvm_int(e, 0), "");
+    return e->c->BuildShuffleVector(e->builder, one, e->c->GetPoison(type),
+                                    e->c->ConstNull(e->c->VectorType(e->i32, lanes)), "");
+}
+
+LLVMValueRef cbx__llvm_intrinsic(const llvm_emission *e, const char *name, size_t ntypes, LLVMTypeRef *types, size_t n,
+                                 LLVMValueRef *args)
+{
+    const unsigned id = e->c->LookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = e->c->GetIntrinsicDeclaration(e->module, id, types, ntypes);
+
+    return e->c->BuildCall2(e->builder, e->c->GlobalGetValueType(f), f, args, (unsigned)n, "");
+}
+
+LLVMValueRef cbx__llvm_from_memory(const llvm_emission *e, cbx_dtype t, LLVMValueRef v, unsigned lanes)
+{
+    if (t != CBX_BOOL) return v;
+    return e->c->BuildICmp(e->builder, LLVM_INT_NE, v, e->c->ConstNull(llvm_vector(e, e->i8, lanes)), "");
+}
+
+LLVMValueRef cbx__llvm_to_memory(const llvm_emission *e, cbx_dtype t, LLVMValueRef v, unsigned lanes)
+{
+    return t == CBX_BOOL ? e->c->BuildCast(e->builder, LLVM_ZEXT, v, llvm_vector(e, e->i8, lanes), "") : v;
+}
+
+/* Of integers and bools, and of floats; 0: it has none. */
+static const struct {
+    uint8_t of_int, of_float;
+} binary[CBX__KOP_COUNT] = {
+    [CBX__K_ADD] = { LLVM_ADD, LLVM_FADD }, [CBX__K_SUB] = { LLVM_SUB, LLVM_FSUB },
+    [CBX__K_MUL] = { LLVM_MUL, LLVM_FMUL }, [CBX__K_DIV] = { 0, LLVM_FDIV },
+    [CBX__K_AND] = { LLVM_AND, 0 },         [CBX__K_OR] = { LLVM_OR, 0 },
+    [CBX__K_XOR] = { LLVM_XOR, 0 },
+};
+
+/* Of signed and unsigned integers (a bool is one of 1 bit), and floats. */
+static const struct {
+    uint8_t of_signed, of_unsigned, of_float;
+} comparisons[CBX__KOP_COUNT] = {
+    [CBX__K_EQ] = { LLVM_INT_EQ, LLVM_INT_EQ, LLVM_REAL_OEQ },
+    [CBX__K_NE] = { LLVM_INT_NE, LLVM_INT_NE, LLVM_REAL_UNE },
+    [CBX__K_LT] = { LLVM_INT_SLT, LLVM_INT_ULT, LLVM_REAL_OLT },
+    [CBX__K_LE] = { LLVM_INT_SLE, LLVM_INT_ULE, LLVM_REAL_OLE },
+    [CBX__K_GT] = { LLVM_INT_SGT, LLVM_INT_UGT, LLVM_REAL_OGT },
+    [CBX__K_GE] = { LLVM_INT_SGE, LLVM_INT_UGE, LLVM_REAL_OGE },
+};
+
+static const char *const intrinsics[CBX__KOP_COUNT] = {
+    [CBX__K_FMA] = "llvm.fma",     [CBX__K_ABS] = "llvm.fabs",          [CBX__K_SQRT] = "llvm.sqrt",
+    [CBX__K_FLOOR] = "llvm.floor", [CBX__K_CEIL] = "llvm.ceil",         [CBX__K_RINT] = "llvm.rint",
+    [CBX__K_TRUNC] = "llvm.trunc", [CBX__K_COPYSIGN] = "llvm.copysign",
+};
+
+/* By the width or more: 0, or of a negative number to the right -1. */
+static LLVMValueRef shift(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, LLVMValueRef a, LLVMValueRef b)
+{
+    const cbx__llvm_calls *c = e->c;
+    const cbx_dtype t = (cbx_dtype)x->dtype;
+    const unsigned bits = 8 * (unsigned)cbx__dtype_size(t);
+    LLVMTypeRef type = llvm_vector(e, e->types[t], lanes);
+    LLVMValueRef width = cbx__llvm_constant(e, c->ConstInt(e->types[t], bits, 0), lanes);
+    LLVMValueRef last = cbx__llvm_constant(e, c->ConstInt(e->types[t], bits - 1, 0), lanes);
+    LLVMValueRef fits = c->BuildICmp(e->builder, LLVM_INT_ULT, b, width, "");
+    LLVMValueRef by = c->BuildSelect(e->builder, fits, b, last, "");
+
+    if (x->op == CBX__K_SHR && is_signed(t)) return llvm_op(e, LLVM_ASHR, a, by);
+    return c->BuildSelect(e->builder, fits, llvm_op(e, x->op == CBX__K_SHR ? LLVM_LSHR : LLVM_SHL, a, by),
+                          c->ConstNull(type), "");
+}
+
+static LLVMValueRef cast(const llvm_emission *e, unsigned lanes, cbx_dtype from, cbx_dtype to, LLVMValueRef a)
+{
+    const cbx__llvm_calls *c = e->c;
+    LLVMTypeRef source = llvm_vector(e, e->types[from], lanes), type = llvm_vector(e, e->types[to], lanes);
+    const size_t from_size = cbx__dtype_size(from), to_size = cbx__dtype_size(to);
+
+    if (from == to) return a;
+    if (to == CBX_BOOL)
+        return is_float(from) ? c->BuildFCmp(e->builder, LLVM_REAL_UNE, a, c->ConstNull(source), "")
+                              : c->BuildICmp(e->builder, LLVM_INT_NE, a, c->ConstNull(source), "");
+    if (from == CBX_BOOL && is_float(to)) {
+        LLVMValueRef one = c->ConstBitCast(c->ConstInt(e->types[to == CBX_F64 ? CBX_I64 : CBX_I32],
+                                                       to == CBX_F64 ? 0x3ff0000000000000u : 0x3f800000u, 0),
+                                           e->types[to]);
+        return c->BuildSelect(e->builder, a, cbx__llvm_constant(e, one, lanes), c->ConstNull(type), "");
+    }
+    if (is_float(from) && is_float(to))
+        return c->BuildCast(e->builder, to_size > from_size ? LLVM_FPEXT : LLVM_FPTRUNC, a, type, "");
+    if (is_float(to)) return c->BuildCast(e->builder, is_signed(from) ? LLVM_SITOFP : LLVM_UITOFP, a, type, "");
+    if (is_float(from)) { /* towards 0, clamped, NaN is 0 */
+        LLVMTypeRef types[2] = { type, source };
+        return cbx__llvm_intrinsic(e, is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &a);
+    }
+    if (from_size == to_size && from != CBX_BOOL) return a;
+    return c->BuildCast(e->builder,
+                        from != CBX_BOOL && to_size < from_size ? LLVM_TRUNC
+                        : is_signed(from)                       ? LLVM_SEXT
+                                                                : LLVM_ZEXT,
+                        a, type, "");
+}
+
+static LLVMValueRef constant(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x)
+{
+    const cbx_dtype t = (cbx_dtype)x->dtype;
+    const cbx_dtype as = t == CBX_F64 ? CBX_I64 : t == CBX_F32 ? CBX_I32 : t;
+    LLVMValueRef v = e->c->ConstInt(e->types[as], x->bits, 0);
+
+    return cbx__llvm_constant(e, as == t ? v : e->c->ConstBitCast(v, e->types[t]), lanes);
+}
+
+LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, cbx_dtype from,
+                                   LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    const cbx_dtype t = (cbx_dtype)x->dtype;
+    LLVMTypeRef type = llvm_vector(e, e->types[t], lanes);
+    LLVMValueRef args[3] = { a, b, c };
+
+    if (intrinsics[x->op])
+        return cbx__llvm_intrinsic(e, intrinsics[x->op], 1, &type, (size_t)cbx__kernel_operands(x), args);
+    if (binary[x->op].of_int || binary[x->op].of_float) {
+        const int op = is_float(t) ? binary[x->op].of_float : binary[x->op].of_int;
+        return llvm_op(e, op, a, b);
+    }
+    if (comparisons[x->op].of_signed) {
+        if (is_float(from)) return e->c->BuildFCmp(e->builder, comparisons[x->op].of_float, a, b, "");
+        return e->c->BuildICmp(
+            e->builder, is_signed(from) ? comparisons[x->op].of_signed : comparisons[x->op].of_unsigned, a, b, "");
+    }
+    switch (x->op) {
+    case CBX__K_CONST: return constant(e, lanes, x);
+    case CBX__K_NEG:
+        return is_float(t) ? e->c->BuildFNeg(e->builder, a, "") : llvm_op(e, LLVM_SUB, e->c->ConstNull(type), a);
+    case CBX__K_NOT: return e->c->BuildNot(e->builder, a, "");
+    case CBX__K_SHL:
+    case CBX__K_SHR: return shift(e, lanes, x, a, b);
+    case CBX__K_SELECT: return e->c->BuildSelect(e->builder, a, b, c, "");
+    case CBX__K_CAST: return cast(e, lanes, from, t, a);
+    default: /* BITS */ return e->c->BuildCast(e->builder, LLVM_BITCAST, a, type, "");
+    }
+}

@@ -1,0 +1,294 @@
+/* The LLVM emitter: random kernels against the interpreter, and what stands around compiled code. */
+#include "check.h"
+
+#include <stdlib.h>
+
+#include "calibrax/array/jit/llvm.h"
+#include "counted.h"
+#include "kernels_random.h"
+
+static char folder[64]; /* of the cache */
+
+/* ---- kernels ---- */
+
+/* out = (x * number + y) of float64, and the MATH of a primitive of it if that is not 0. */
+static void make_kernel(cbx__kernel *k, double number, cbx_prim prim)
+{
+    cbx__kinstr factor = { .op = CBX__K_CONST, .dtype = CBX_F64 };
+    cbx__kid v[2];
+
+    memcpy(&factor.bits, &number, sizeof number);
+    cbx__kernel_init(k, cbx_allocator_default());
+    k->nout = 1;
+    for (size_t s = 0; s < 3; s++)
+        CHECK(cbx_list_push(&k->al, &k->streams, (cbx__kstream){ .dtype = CBX_F64 }), "memory");
+    for (cbx__kid s = 1; s < 3; s++)
+        v[s - 1] = cbx__kernel_add(k, (cbx__kinstr){ .op = CBX__K_LOAD, .dtype = CBX_F64, .a = s });
+    cbx__kid r = cbx__k2(k, CBX__K_MUL, CBX_F64, v[0], cbx__kernel_add(k, factor));
+    r = cbx__k2(k, CBX__K_ADD, CBX_F64, r, v[1]);
+    if (prim)
+        r = cbx__kernel_add(k, (cbx__kinstr){ .op = CBX__K_MATH, .dtype = CBX_F64, .prim = (uint16_t)prim, .a = r });
+    k->streams.items[0].value = r;
+    cbx__kernel_finish(k);
+}
+
+static cbx__code *compile(cbx_ctx *c, const cbx__kernel *k)
+{
+    cbx__code *code = NULL;
+    cbx_err err;
+
+    CHECK_OK(cbx__emitter_llvm.compile(c, 1, &k, &code, &err), &err, "compile");
+    return code;
+}
+
+static size_t wrong_elements(const cbx__code *code, double number)
+{
+    enum { N = 101 };
+    double out[N], x[N], y[N];
+    char *const p[3] = { (char *)out, (char *)x, (char *)y };
+    const int64_t zero[3] = { 0 };
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < N; i++) x[i] = (double)i, y[i] = 1;
+    code->fn[0](code->self[0], 1, N, p, zero, zero);
+    for (size_t i = 0; i < N; i++) wrong += out[i] != (double)i * number + 1;
+    return wrong;
+}
+
+/* ---- the library; first, before it is loaded ---- */
+
+static void a_missing_library_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *library, *message;
+    } cases[] = {
+        { "libnowhere.so", "no 'libnowhere.so' for compiling array functions: run 'apt-get install libllvm19'" },
+        { "libm.so.6", "'libm.so.6' has no 'LLVMGetVersion', needed for compiling array functions: run 'apt-get "
+                       "install libllvm19' for a newer one" },
+    };
+    cbx__kernel k;
+    const cbx__kernel *kernels[1] = { &k };
+    cbx__code *code = NULL;
+    cbx_err err;
+
+    make_kernel(&k, 2, (cbx_prim)0);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        setenv("CALIBRAX_LLVM", cases[i].library, 1);
+        CHECK_STATUS(cbx__emitter_llvm.compile(ctx, 1, kernels, &code, &err), CBX_EUNAVAILABLE, cases[i].library);
+        CHECK_STR(err.message, cases[i].message, "message");
+        CHECK(!code, "no code");
+    }
+    unsetenv("CALIBRAX_LLVM");
+    cbx__code_free(compile(ctx, &k));
+    cbx__kernel_clear(&k);
+}
+
+/* ---- the same bits as the interpreter ---- */
+
+static cbx_isa compiled_for;
+static cbx_status compile_for(cbx_ctx *c, size_t n, const cbx__kernel *const *kernels, cbx__code **out, cbx_err *err)
+{
+    return cbx__llvm_compile(c, compiled_for, n, kernels, out, err);
+}
+
+static void random_kernels_are_as_interpreted(void **state)
+{
+    (void)state;
+    const char *report, *count = getenv("CBX_TEST_KERNELS");
+    const size_t n = count ? strtoul(count, NULL, 10) : 1500;
+
+    setenv("CALIBRAX_JIT_CACHE_BYTES", "0", 1);
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        const cbx__emitter emitter = { cbx_isa_name((cbx_isa)isa), compile_for, NULL };
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        compiled_for = (cbx_isa)isa;
+        CHECK(!kernels_differ(ctx, &emitter, &cbx__emitter_interpreter, KERNELS_ALL, 1, n, &report), report);
+    }
+    unsetenv("CALIBRAX_JIT_CACHE_BYTES");
+}
+
+/* ---- what code is shared, and where it is kept ---- */
+
+static void equal_kernels_share_code(void **state)
+{
+    (void)state;
+    cbx__kernel k, same;
+    cbx_ctx *other = NULL;
+    cbx_err err;
+
+    make_kernel(&k, 3, (cbx_prim)0);
+    make_kernel(&same, 3, (cbx_prim)0);
+    CHECK_OK(cbx_ctx_create(NULL, &other, &err), &err, "a second context");
+    cbx__code *a = compile(ctx, &k), *b = compile(other, &same);
+    CHECK(a->fn[0] == b->fn[0], "one piece of code");
+    CHECK_GT(a->bytes, 30, "machine code");
+    CHECK_LE(a->bytes, 4000, "machine code");
+    cbx__code_free(a);
+    CHECK_INT(wrong_elements(b, 3), 0, "it lives on");
+    cbx__code_free(b);
+    cbx_ctx_free(other);
+    cbx__kernel_clear(&same);
+    cbx__kernel_clear(&k);
+}
+
+static void code_comes_from_the_disk(void **state)
+{
+    (void)state;
+    cbx__kernel k;
+
+    make_kernel(&k, 4, (cbx_prim)0);
+    cbx__code *code = compile(ctx, &k);
+    CHECK(!code->from_cache, "compiled");
+    CHECK_INT(wrong_elements(code, 4), 0, "compiled");
+    cbx__code_free(code);
+    code = compile(ctx, &k);
+    CHECK(code->from_cache, "loaded");
+    CHECK_INT(wrong_elements(code, 4), 0, "loaded");
+    cbx__code_free(code);
+    cbx__kernel_clear(&k);
+}
+
+static void code_is_released(void **state)
+{
+    (void)state;
+    size_t wrong = 0;
+
+    for (int i = 0; i < 200; i++) {
+        cbx__kernel k;
+        make_kernel(&k, i, (cbx_prim)0);
+        cbx__code *code = compile(ctx, &k);
+        wrong += wrong_elements(code, i);
+        cbx__code_free(code);
+        cbx__kernel_clear(&k);
+    }
+    CHECK_INT(wrong, 0, "elements");
+}
+
+static void threads_compile_and_run(void **state)
+{
+    (void)state;
+    size_t wrong = 0;
+
+#pragma omp parallel for num_threads(8) schedule(dynamic) reduction(+ : wrong)
+    for (int i = 0; i < 64; i++) {
+        cbx__kernel k;
+        cbx_ctx *own = NULL;
+        cbx_err err;
+        make_kernel(&k, i % 8, (cbx_prim)0);
+        CHECK_OK(cbx_ctx_create(NULL, &own, &err), &err, "a context");
+        cbx__code *code = compile(own, &k);
+        cbx_ctx_free(own);
+        wrong += wrong_elements(code, i % 8);
+        cbx__code_free(code);
+        cbx__kernel_clear(&k);
+    }
+    CHECK_INT(wrong, 0, "elements");
+}
+
+/* ---- text ---- */
+
+static void code_can_be_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what, *part;
+    } cases[] = { { "ir", "define internal void @kernel(" }, { "ir", " = fmul <" }, { "asm", "kernels:" } };
+    cbx__kernel k;
+    const cbx__kernel *kernels[1] = { &k };
+    cbx_text text;
+    cbx_err err;
+
+    make_kernel(&k, 5, (cbx_prim)0);
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_text_reset(&text);
+        CHECK_OK(cbx__emitter_llvm.text(ctx, cases[i].what, 1, kernels, &text, &err), &err, cases[i].what);
+        CHECK(strstr(cbx_text_str(&text), cases[i].part), cases[i].part);
+    }
+    CHECK_STATUS(cbx__emitter_llvm.text(ctx, "c", 1, kernels, &text, &err), CBX_EINVAL, "another word");
+    CHECK_STR(err.message, "LLVM's text must be 'ir' or 'asm', got 'c'", "message");
+    cbx_text_clear(&text);
+    cbx__kernel_clear(&k);
+}
+
+/* ---- what goes wrong ---- */
+
+static void a_primitive_without_loop_is_refused(void **state)
+{
+    (void)state;
+    cbx__kernel k;
+    const cbx__kernel *kernels[1] = { &k };
+    cbx__code *code = NULL;
+    cbx_err err;
+
+    make_kernel(&k, 2, CBX_PRIM_POLYGAMMA);
+    CHECK_STATUS(cbx__emitter_llvm.compile(ctx, 1, kernels, &code, &err), CBX_EUNSUPPORTED, "polygamma");
+    CHECK_STR(err.message, "primitive 'polygamma' has no loop for float64", "message");
+    cbx__kernel_clear(&k);
+}
+
+static cbx_status compile_once(cbx_ctx *c, void *user)
+{
+    const cbx__kernel *kernels[2] = { user, user };
+    cbx__code *code = NULL;
+    cbx_err err;
+    const cbx_status st = cbx__emitter_llvm.compile(c, 2, kernels, &code, &err);
+
+    cbx__code_free(code);
+    return st;
+}
+
+static cbx_status write_once(cbx_ctx *c, void *user)
+{
+    const cbx__kernel *kernels[1] = { user };
+    cbx_text text;
+    cbx_err err;
+
+    cbx_text_init(&text, cbx_ctx_allocator(c));
+    const cbx_status st = cbx__emitter_llvm.text(c, "ir", 1, kernels, &text, &err);
+    cbx_text_clear(&text);
+    return st;
+}
+
+static void memory_may_end(void **state)
+{
+    (void)state;
+    cbx__kernel k;
+
+    make_kernel(&k, 6, CBX_PRIM_LGAMMA);
+    setenv("CALIBRAX_JIT_CACHE_BYTES", "0", 1);
+    CHECK_GT(cbx_test_fail_each(compile_once, &k, "compiling"), 2, "it allocates");
+    unsetenv("CALIBRAX_JIT_CACHE_BYTES");
+    CHECK_GT(cbx_test_fail_each(compile_once, &k, "compiling, storing and loading"), 2, "it allocates");
+    CHECK_GT(cbx_test_fail_each(write_once, &k, "text"), 1, "it allocates");
+    cbx__kernel_clear(&k);
+}
+
+static int setup(void **state)
+{
+    setenv("CALIBRAX_CACHE_DIR", cbx_test_folder(folder), 1);
+    return counted_setup(state);
+}
+
+static int teardown(void **state)
+{
+    cbx_test_folder_remove(folder);
+    return counted_teardown(state);
+}
+
+TEST_FILE(.seconds = 600)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_missing_library_is_named),
+        cmocka_unit_test(random_kernels_are_as_interpreted),
+        cmocka_unit_test(equal_kernels_share_code),
+        cmocka_unit_test(code_comes_from_the_disk),
+        cmocka_unit_test(code_is_released),
+        cmocka_unit_test(threads_compile_and_run),
+        cmocka_unit_test(code_can_be_read),
+        cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(a_primitive_without_loop_is_refused),
+    };
+    return cmocka_run_group_tests_name("array/jit_llvm", tests, setup, teardown);
+}
