@@ -67,7 +67,7 @@ static void put_kernel(cbx_text *t, const cbx__kernel *k)
     put_number(t, k->instr.n);
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__llvm_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
+        const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
                                                       : NULL;
         put_instruction(t, x);
         put_number(t, f ? f->n : 0);

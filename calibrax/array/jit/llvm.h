@@ -46,13 +46,6 @@ cbx_status cbx__llvm_load(cbx__llvm *l, LLVMMemoryBufferRef object, const char *
                           uint64_t *address, cbx_err *err);
 void cbx__llvm_unload(cbx__llvm *l, LLVMOrcResourceTrackerRef tracker);
 
-/* Until formulas exist. */
-__attribute__((weak)) const cbx__kformula *cbx__kernel_formula(cbx_prim p, cbx_dtype t);
-static inline const cbx__kformula *cbx__llvm_formula(cbx_prim p, cbx_dtype t)
-{
-    return cbx__kernel_formula ? cbx__kernel_formula(p, t) : NULL;
-}
-
 /** Name of the loop of a primitive in objects; returns buf. */
 const char *cbx__llvm_loop_name(char buf[32], cbx_prim p, cbx_dtype t);
 /** The loop that MATH of a primitive runs; NULL: it has none for operands of this dtype. */

@@ -176,13 +176,14 @@ static LLVMValueRef math(llvm_emission *e, const llvm_body *body, const cbx__kin
     const cbx__llvm_calls *c = e->c;
     const cbx_prim prim = (cbx_prim)x->prim;
     const cbx_dtype t = (cbx_dtype)x->dtype;
-    const cbx__kformula *f = cbx__llvm_formula(prim, t);
+    const cbx__kformula *f = cbx__kernel_formula(prim, t);
     const int operands = cbx__kernel_operands(x);
     LLVMValueRef v[2] = { body->values[x->a], operands > 1 ? body->values[x->b] : NULL };
 
     if (!f) return call_loop(e, body, prim, t, operands, v);
     compute_formula(e, body, f, v);
     LLVMValueRef inside = e->scratch[f->inside], fast = e->scratch[f->result];
+    if (f->instr[f->inside].op == CBX__K_CONST) return fast; /* right everywhere */
     if (body->mask) inside = llvm_op(e, LLVM_OR, inside, c->BuildNot(e->builder, body->mask, ""));
     inside = all_true(e, inside, body->lanes);
 

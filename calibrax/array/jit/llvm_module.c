@@ -371,7 +371,7 @@ static cbx_status emit_function(llvm_emission *e, LLVMTypeRef type, const cbx__k
 
     for (size_t i = 0; i < n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
-        const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__llvm_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
+        const cbx__kformula *f = x->op == CBX__K_MATH ? cbx__kernel_formula((cbx_prim)x->prim, (cbx_dtype)x->dtype)
                                                       : NULL;
         if (f && f->n > scratch) scratch = f->n;
     }
