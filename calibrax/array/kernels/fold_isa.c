@@ -132,6 +132,7 @@ RUNS(f32, float)
 #define SKIPPED(x) ((x) == (x) ? SQUARE(x) : 0.0)
 #define EXTRA
 EIGHTS(run_sum_f32, float, SAME)
+EIGHTS(run_sum_f64, double, SAME)
 #undef EXTRA
 #define EXTRA , double centre
 EIGHTS(run_squares_f32, float, SQUARE)
@@ -190,6 +191,7 @@ const cbx__fold PASTE(cbx__fold_, ISA_NAME) = {
     .run_nanmin_##S = run_nanmin_##S, .run_find_##S = run_find_##S, .run_dot_##S = run_dot_##S,                        \
     .run_squares_##S = { run_squares_##S, run_nansquares_##S },
     CBX__FOLD_MAP(ENTRY) CBX__WINNER_MAP(ENTRY) ENTRIES(f64) ENTRIES(f32).run_sum_f32 = run_sum_f32,
+    .run_sum_f64 = run_sum_f64,
     .widen_f32 = widen_f32,
     .run_max_i64 = run_max_i64,
     .run_min_i64 = run_min_i64,

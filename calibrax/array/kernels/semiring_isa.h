@@ -5,6 +5,7 @@
 
 #include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/semiring.h"
+#include "calibrax/array/kernels/threads.h"
 
 static inline size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
 static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
@@ -112,10 +113,7 @@ void cbx__semiring_by_definition(const cbx_matmul *p);
 CBX_ISA_MAP(CBX__SEMIRING_DECLARE)
 #undef CBX__SEMIRING_DECLARE
 
-/** Threads are OpenMP's; a build without it has one. */
 #if defined(_OPENMP)
-#include <omp.h>
-static inline int cbx__omp_threads(void) { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 /** All nt threads of a product wait here for the last. */
 static inline void cbx__team_wait(size_t nt)
 {
@@ -124,7 +122,6 @@ static inline void cbx__team_wait(size_t nt)
     }
 }
 #else
-static inline int cbx__omp_threads(void) { return 1; }
 static inline void cbx__team_wait(size_t nt) { (void)nt; }
 #endif
 

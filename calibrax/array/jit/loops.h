@@ -1,0 +1,28 @@
+/*
+ * Inside the compiler: how nests run.
+ */
+#ifndef CALIBRAX_ARRAY_JIT_LOOPS_H
+#define CALIBRAX_ARRAY_JIT_LOOPS_H
+
+#include "calibrax/array/jit/emitter.h"
+#include "calibrax/array/jit/nest.h"
+
+enum { CBX__MAX_STREAMS = 128 }; /* of a kernel */
+
+/** A nest with its code and the memory of one run. */
+typedef struct cbx__nest_call {
+    const cbx__nest *nest;
+    cbx__kernel_fn fn;
+    const void *self;
+    char *at[CBX__MAX_STREAMS]; /* first element of each stream, of a count the first number; of a fold's tile unused */
+    char **results;             /* first element of each fold's result */
+    char *scratch;              /* cbx__nest_scratch bytes, aligned to 64 */
+    int threads;                /* at most so many */
+} cbx__nest_call;
+
+/** Bytes that a run with so many threads needs. */
+size_t cbx__nest_scratch(const cbx__nest *n, int threads);
+/** The same bits for any number of threads. */
+void cbx__nest_run(const cbx__nest_call *c);
+
+#endif

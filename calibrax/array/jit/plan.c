@@ -1,0 +1,587 @@
+/*
+ * The plan is made from the end of the graph to its beginning: when a node is looked at, all that reads its result is decided.
+ *
+ * A value that several kernels read, or one kernel at several places, is stored unless it is cheap to compute again.  Kernels over
+ * one space that read the same computed value become one, unless one of them needs what the other stores.
+ */
+#include "calibrax/array/jit/plan.h"
+
+#include <string.h>
+
+#include "calibrax/array/jit/lower.h"
+
+enum {
+    CHEAP = 3,    /* instructions that are rather repeated than stored */
+    DEAR = 20,    /* instructions that a transcendental function counts as */
+    MAX_USES = 8, /* places where a value is computed again, at most */
+};
+
+/* Where a value is read: by which kernel, and through which view (0: at the place that is computed). */
+typedef struct use {
+    uint32_t kernel, view;
+} use;
+
+typedef struct uses {
+    unsigned n;
+    bool many; /* more than there is space for */
+    use at[MAX_USES];
+} uses;
+
+/* A kernel in the making; joined ones name the one that they are part of. */
+typedef struct making {
+    uint32_t joined;
+    size_t nodes;
+    int ndim;
+    size_t shape[CBX_MAX_RANK];
+} making;
+
+typedef struct planner {
+    cbx_arena *arena;
+    cbx_allocator al; /* of the arena */
+    const cbx__graph *g;
+    size_t longest; /* nodes of a kernel */
+    cbx__plan *plan;
+    uint32_t *first_reader, *readers; /* nodes that read each value */
+    uint32_t *cost;                   /* of each value, computed from memory or from what is dear */
+    bool *in_memory;                  /* of each value: it is there without a kernel */
+    bool *wanted;                     /* of each value: as an array */
+    uses *use;                        /* of each value */
+    uint32_t *kernel_of;              /* of each node that is a root, else CBX__NO_INDEX */
+    CBX_LIST(making) kernels;
+    uint32_t *mark, marks; /* of each node, for searches */
+    uint32_t *stack;
+} planner;
+
+static const cbx_array_desc *desc(const planner *p, cbx__vid v) { return &p->g->values.items[v].desc; }
+
+int cbx__long_axes(const cbx_array_desc *d, size_t *shape)
+{
+    int n = 0;
+    for (int i = 0; i < d->ndim; i++)
+        if (d->shape[i] != 1) shape[n++] = d->shape[i];
+    return n;
+}
+
+int cbx__space_of(const cbx_array_desc *d, size_t *shape)
+{
+    const int n = cbx__long_axes(d, shape);
+    return n > 1 && shape[n - 1] <= CBX__SMALL && d->shape[d->ndim - 1] != 1 ? n - 1 : n;
+}
+
+static bool same_lengths(int n, const size_t *a, int m, const size_t *b)
+{
+    return n == m && !memcmp(a, b, (size_t)n * sizeof *a);
+}
+
+bool cbx__reshapes_units(const cbx_array_desc *from, const cbx_array_desc *to)
+{
+    size_t a[CBX_MAX_RANK], b[CBX_MAX_RANK];
+    const int n = cbx__long_axes(from, a), m = cbx__long_axes(to, b);
+    return same_lengths(n, a, m, b);
+}
+
+static bool same_space(const cbx_array_desc *x, const cbx_array_desc *y)
+{
+    size_t a[CBX_MAX_RANK], b[CBX_MAX_RANK];
+    const int n = cbx__space_of(x, a), m = cbx__space_of(y, b);
+    return same_lengths(n, a, m, b);
+}
+
+/* ---- roles, from the beginning on ---- */
+
+/* An operation of a node by descriptions; false without memory. */
+static bool op_of(planner *p, const cbx__node *node, cbx_op *op)
+{
+    const cbx_array_desc **in = cbx_arena_calloc(p->arena, node->nin + 1, sizeof *in);
+
+    if (!in) return false;
+    for (uint32_t i = 0; i < node->nin; i++) in[i] = desc(p, node->in[i]);
+    *op = (cbx_op){ node->prim, node->nin, in, node->attrs, node->nout, desc(p, node->out) };
+    return true;
+}
+
+static bool can_fold(const cbx_op *op)
+{
+    switch (op->prim) {
+    case CBX_PRIM_SUM:
+    case CBX_PRIM_PROD:
+    case CBX_PRIM_REDUCE_MAX:
+    case CBX_PRIM_REDUCE_MIN:
+    case CBX_PRIM_ANY:
+    case CBX_PRIM_ALL: return cbx__kernel_has(op->in[0]->dtype) && cbx__kernel_has(op->results->dtype);
+    default: return false;
+    }
+}
+
+/* A fold of the last axis alone, short enough to be written out, with enough results to pay. */
+static bool is_small(const cbx_op *op)
+{
+    const cbx_array_desc *d = op->in[0];
+    const int last = d->ndim - 1;
+    size_t rest = 1;
+
+    for (int i = 0; i < last; i++) rest *= d->shape[i];
+    return op->attrs->naxes == 1 && op->attrs->axes[0] == last && d->shape[last] > 0 && d->shape[last] <= CBX__SMALL &&
+           rest > 1;
+}
+
+static uint32_t weight(const cbx__node *node)
+{
+    switch (node->prim) {
+    case CBX_PRIM_DIV:
+    case CBX_PRIM_SQRT:
+    case CBX_PRIM_FLOOR_DIV:
+    case CBX_PRIM_REM: return 4;
+    case CBX_PRIM_CAST: return 1;
+    default:
+        return cbx_prim_get_info(node->prim)->kind == CBX_CLASS_MAP && node->nin < 3 && node->prim >= CBX_PRIM_CBRT &&
+                       node->prim <= CBX_PRIM_LGAMMA
+                   ? DEAR
+               : node->prim == CBX_PRIM_POW || node->prim == CBX_PRIM_ATAN2 || node->prim == CBX_PRIM_HYPOT ||
+                       node->prim == CBX_PRIM_LOGADDEXP || node->prim == CBX_PRIM_THREEFRY
+                   ? DEAR
+                   : 1;
+    }
+}
+
+static cbx__role role_of(const planner *p, const cbx__node *node, const cbx_op *op)
+{
+    const cbx_prim_class kind = cbx_prim_get_info(node->prim)->kind;
+    const cbx__vid x = node->nin ? node->in[0] : 0;
+    const uint32_t maker = node->nin ? p->plan->maker[x] : CBX__NO_INDEX;
+    const bool number = node->nin && maker != CBX__NO_INDEX && p->plan->role[maker] == CBX__ROLE_NUMBER;
+
+    if (node->nout != 1 || !cbx__kernel_has(op->results->dtype)) return CBX__ROLE_APPLY;
+    if (node->prim == CBX_PRIM_FULL) return CBX__ROLE_NUMBER;
+    if (node->prim == CBX_PRIM_IOTA) return CBX__ROLE_COUNT;
+    if (kind == CBX_CLASS_VIEW) return number ? CBX__ROLE_NUMBER : CBX__ROLE_VIEW;
+    if (node->prim == CBX_PRIM_COPY || (kind == CBX_CLASS_MAP && cbx__can_lower(op))) return CBX__ROLE_MAP;
+    if (!can_fold(op)) return CBX__ROLE_APPLY;
+    if (is_small(op)) return CBX__ROLE_SMALL;
+    return p->in_memory[x] ? CBX__ROLE_APPLY : CBX__ROLE_FOLD;
+}
+
+/* The end of a chain of views. */
+static bool lies_in_memory(const planner *p, const cbx__node *node, cbx__role role)
+{
+    return role == CBX__ROLE_APPLY || role == CBX__ROLE_FOLD || (role == CBX__ROLE_VIEW && p->in_memory[node->in[0]]);
+}
+
+/* What a reader of v has to repeat: nothing before a function that is dear, which is rather stored itself. */
+static uint64_t near_cost(const planner *p, cbx__vid v)
+{
+    const uint32_t maker = p->plan->maker[v];
+    const bool dear = maker != CBX__NO_INDEX && weight(&p->g->nodes.items[maker]) >= DEAR;
+    return dear ? 0 : p->cost[v];
+}
+
+static bool set_roles(planner *p)
+{
+    for (size_t i = 0; i < p->g->values.n; i++) {
+        p->plan->maker[i] = CBX__NO_INDEX;
+        p->in_memory[i] = true;
+    }
+    for (uint32_t k = 0; k < p->g->nodes.n; k++) {
+        const cbx__node *node = &p->g->nodes.items[k];
+        cbx_op op;
+        uint64_t cost = weight(node);
+
+        if (!op_of(p, node, &op)) return false;
+        const cbx__role role = p->longest ? role_of(p, node, &op) : CBX__ROLE_APPLY;
+        p->plan->role[k] = (uint8_t)role;
+        for (uint32_t i = 0; i < node->nin; i++) cost += near_cost(p, node->in[i]);
+        if (role == CBX__ROLE_SMALL) cost *= desc(p, node->in[0])->shape[desc(p, node->in[0])->ndim - 1];
+        if (role == CBX__ROLE_VIEW) cost -= weight(node);
+        for (uint32_t r = 0; r < node->nout; r++) {
+            p->plan->maker[node->out + r] = k;
+            p->in_memory[node->out + r] = lies_in_memory(p, node, role);
+            p->cost[node->out + r] = p->in_memory[node->out + r] || role <= CBX__ROLE_COUNT ? 0
+                                     : cost > 100000                                        ? 100000
+                                                                                            : (uint32_t)cost;
+        }
+    }
+    return true;
+}
+
+static bool list_readers(planner *p)
+{
+    const size_t n = p->g->values.n;
+    size_t total = 0;
+
+    for (size_t k = 0; k < p->g->nodes.n; k++) total += p->g->nodes.items[k].nin;
+    p->first_reader = cbx_arena_calloc(p->arena, n + 2, sizeof *p->first_reader);
+    p->readers = cbx_arena_calloc(p->arena, total + 1, sizeof *p->readers);
+    if (!p->first_reader || !p->readers) return false;
+    for (size_t k = 0; k < p->g->nodes.n; k++)
+        for (uint32_t i = 0; i < p->g->nodes.items[k].nin; i++) p->first_reader[p->g->nodes.items[k].in[i] + 2]++;
+    for (size_t v = 1; v < n + 2; v++) p->first_reader[v] += p->first_reader[v - 1];
+    for (uint32_t k = 0; k < p->g->nodes.n; k++)
+        for (uint32_t i = 0; i < p->g->nodes.items[k].nin; i++)
+            p->readers[p->first_reader[p->g->nodes.items[k].in[i] + 1]++] = k;
+    return true;
+}
+
+/* ---- kernels ---- */
+
+static uint32_t find(planner *p, uint32_t kernel)
+{
+    while (p->kernels.items[kernel].joined != kernel) {
+        p->kernels.items[kernel].joined = p->kernels.items[p->kernels.items[kernel].joined].joined;
+        kernel = p->kernels.items[kernel].joined;
+    }
+    return kernel;
+}
+
+/* Over the space of d; CBX__NO_INDEX without memory. */
+static uint32_t new_kernel(planner *p, const cbx_array_desc *d)
+{
+    making m = { .joined = (uint32_t)p->kernels.n };
+    m.ndim = cbx__space_of(d, m.shape);
+    return cbx_list_push(&p->al, &p->kernels, m) ? m.joined : CBX__NO_INDEX;
+}
+
+static bool has_space(const planner *p, uint32_t kernel, const cbx_array_desc *d)
+{
+    size_t shape[CBX_MAX_RANK];
+    const int n = cbx__space_of(d, shape);
+    return same_lengths(n, shape, p->kernels.items[kernel].ndim, p->kernels.items[kernel].shape);
+}
+
+/* True if a kernel can follow a view through to elements that it computes. */
+static bool can_follow(const planner *p, const cbx__node *node)
+{
+    return node->prim != CBX_PRIM_RESHAPE || cbx__reshapes_units(desc(p, node->in[0]), desc(p, node->out));
+}
+
+/* Of a node in a search: its result is awaited in memory alone, or what it is computed of is awaited, too. */
+enum { STORED = 1, COMPUTED = 2 };
+
+static size_t push(planner *p, size_t n, uint32_t k, uint32_t how)
+{
+    if (p->mark[k] >= 3 * p->marks + how) return n;
+    p->mark[k] = 3 * p->marks + how;
+    p->stack[n] = k;
+    return n + 1;
+}
+
+static size_t push_roots(planner *p, size_t n, uint32_t kernel)
+{
+    for (uint32_t k = 0; k < p->g->nodes.n; k++)
+        if (p->kernel_of[k] != CBX__NO_INDEX && find(p, p->kernel_of[k]) == kernel) n = push(p, n, k, STORED);
+    return n;
+}
+
+/* True if node k reads v from memory. */
+static bool reads_memory(const planner *p, uint32_t k, cbx__vid v)
+{
+    const cbx__role role = (cbx__role)p->plan->role[k];
+    if (!p->plan->computed[v] || role == CBX__ROLE_APPLY) return true;
+    return role == CBX__ROLE_VIEW && !can_follow(p, &p->g->nodes.items[k]);
+}
+
+/* True if `to` needs something that `from` stores, perhaps through other kernels. */
+static bool reaches(planner *p, uint32_t from, uint32_t to)
+{
+    size_t n;
+
+    p->marks++;
+    n = push_roots(p, 0, from);
+    while (n > 0) {
+        const uint32_t k = p->stack[--n];
+        const cbx__node *node = &p->g->nodes.items[k];
+        const bool stored = p->mark[k] == 3 * p->marks + STORED;
+        for (uint32_t r = 0; r < node->nout; r++)
+            for (uint32_t i = p->first_reader[node->out + r]; i < p->first_reader[node->out + r + 1]; i++) {
+                const uint32_t reader = p->readers[i];
+                if (stored && !reads_memory(p, reader, node->out + r)) continue;
+                n = push(p, n, reader, COMPUTED);
+                if (p->kernel_of[reader] == CBX__NO_INDEX) continue;
+                if (find(p, p->kernel_of[reader]) == to) return true;
+                n = push_roots(p, n, find(p, p->kernel_of[reader])); /* ready with it */
+            }
+    }
+    return false;
+}
+
+/* Makes one of both; false: they must stay apart. */
+static bool join(planner *p, uint32_t a, uint32_t b)
+{
+    a = find(p, a);
+    b = find(p, b);
+    if (a == b) return true;
+    making *x = &p->kernels.items[a], *y = &p->kernels.items[b];
+    if (!same_lengths(x->ndim, x->shape, y->ndim, y->shape) || x->nodes + y->nodes > p->longest) return false;
+    if (reaches(p, a, b) || reaches(p, b, a)) return false;
+    y->joined = a;
+    x->nodes += y->nodes;
+    return true;
+}
+
+static void add_use(planner *p, cbx__vid v, use u)
+{
+    uses *list = &p->use[v];
+
+    for (unsigned i = 0; i < list->n; i++)
+        if (list->at[i].view == u.view && find(p, list->at[i].kernel) == find(p, u.kernel)) return;
+    if (list->n == MAX_USES)
+        list->many = true;
+    else
+        list->at[list->n++] = u;
+}
+
+/* ---- decisions, from the end on ---- */
+
+/* True of views that leave each element where its kernel computes it. */
+static bool keeps_places(const planner *p, const cbx__node *node)
+{
+    const cbx_array_desc *from = desc(p, node->in[0]), *to = desc(p, node->out);
+
+    if (node->prim == CBX_PRIM_RESHAPE) return cbx__reshapes_units(from, to) && same_space(from, to);
+    return node->prim == CBX_PRIM_BROADCAST && same_space(from, to);
+}
+
+/* The kernels that read v at the place that they compute become one, if they may. */
+static bool meet(planner *p, cbx__vid v)
+{
+    const uses *u = &p->use[v];
+
+    if (u->n == 0 || u->many) return false;
+    for (unsigned i = 0; i < u->n; i++)
+        if (u->at[i].view || !has_space(p, find(p, u->at[i].kernel), desc(p, v))) return false;
+    for (unsigned i = 1; i < u->n; i++)
+        if (!join(p, u->at[0].kernel, u->at[i].kernel)) return false;
+    return true;
+}
+
+/* The result of node k becomes the root of a new kernel. */
+static bool set_root(planner *p, uint32_t k, const cbx_array_desc *space)
+{
+    const uint32_t kernel = new_kernel(p, space);
+
+    if (kernel == CBX__NO_INDEX) return false;
+    p->kernel_of[k] = kernel;
+    p->kernels.items[find(p, kernel)].nodes++;
+    p->plan->stored[p->g->nodes.items[k].out] = true;
+    return true;
+}
+
+static size_t elements(int n, const size_t *shape)
+{
+    size_t count = 1;
+    for (int i = 0; i < n; i++) count *= shape[i];
+    return count;
+}
+
+/* True if a kernel has more points than v has elements: each would be computed several times. */
+static bool repeats(planner *p, uint32_t kernel, cbx__vid v)
+{
+    const making *m = &p->kernels.items[find(p, kernel)];
+    size_t own[CBX_MAX_RANK];
+    const int n = cbx__space_of(desc(p, v), own);
+    return elements(m->ndim, m->shape) > elements(n, own);
+}
+
+/* Whether the kernels that read v compute it; one: they are one, at the places that it computes. */
+static bool is_computed(planner *p, cbx__vid v, bool *one)
+{
+    const uses *u = &p->use[v];
+
+    *one = meet(p, v);
+    if (*one) return p->kernels.items[find(p, u->at[0].kernel)].nodes < p->longest;
+    if (u->n == 0 || u->many) return false;
+    for (unsigned i = 0; i < u->n; i++)
+        if (p->cost[v] > CHEAP && (u->n > 1 || repeats(p, u->at[i].kernel, v))) return false;
+    return true;
+}
+
+/* A node whose result kernels can compute: whether they do, or it is stored, or both. */
+static bool decide(planner *p, uint32_t k)
+{
+    const cbx__node *node = &p->g->nodes.items[k];
+    const cbx__vid v = node->out;
+    const bool view = p->plan->role[k] == CBX__ROLE_VIEW;
+    uses *u = &p->use[v];
+    bool computed, one;
+
+    if (!p->wanted[v] && u->n == 0) return true;
+    computed = is_computed(p, v, &one);
+    p->plan->computed[v] = computed;
+    if (p->wanted[v] || !computed) {
+        if (!set_root(p, k, desc(p, v))) return false;
+        if (one && computed) join(p, u->at[0].kernel, p->kernel_of[k]);
+    }
+    if (view && !can_follow(p, node)) { /* read from memory as it lies there */
+        p->wanted[node->in[0]] = true;
+        return true;
+    }
+    for (uint32_t i = 0; i < node->nin; i++) {
+        if (p->kernel_of[k] != CBX__NO_INDEX)
+            add_use(p, node->in[i], (use){ p->kernel_of[k], view && !keeps_places(p, node) ? k + 1 : 0 });
+        for (unsigned at = 0; computed && at < u->n; at++) {
+            use below = u->at[at];
+            if (view && !keeps_places(p, node)) below.view = below.view * 31 + k + 1;
+            p->kernels.items[find(p, below.kernel)].nodes += i == 0;
+            add_use(p, node->in[i], below);
+        }
+        if (computed && u->many) p->use[node->in[i]].many = true;
+    }
+    return true;
+}
+
+static bool decide_all(planner *p)
+{
+    for (size_t i = 0; i < p->g->out.n; i++) p->wanted[p->g->out.items[i]] = true;
+    for (uint32_t k = (uint32_t)p->g->nodes.n; k-- > 0;) {
+        const cbx__node *node = &p->g->nodes.items[k];
+        const cbx__vid v = node->out;
+
+        switch (p->plan->role[k]) {
+        case CBX__ROLE_NUMBER:
+        case CBX__ROLE_COUNT:
+            p->plan->computed[v] = true;
+            p->plan->stored[v] = p->wanted[v];
+            break;
+        case CBX__ROLE_FOLD:
+            if (!p->wanted[v] && p->use[v].n == 0) break;
+            if (!set_root(p, k, desc(p, node->in[0]))) return false;
+            add_use(p, node->in[0], (use){ p->kernel_of[k], 0 });
+            break;
+        case CBX__ROLE_APPLY:
+            for (uint32_t r = 0; r < node->nout; r++) p->plan->stored[v + r] = true;
+            for (uint32_t i = 0; i < node->nin; i++) p->wanted[node->in[i]] = true;
+            break;
+        case CBX__ROLE_VIEW:
+            if (p->in_memory[v]) { /* nothing to compute: kernels read what it is a view of */
+                p->plan->computed[v] = true;
+                p->plan->stored[v] = p->wanted[v];
+                if (p->wanted[v] || !can_follow(p, node)) p->wanted[node->in[0]] = true;
+                if (p->use[v].n) p->use[node->in[0]].n = 1; /* read */
+                break;
+            }
+            /* fall through */
+        default:
+            if (!decide(p, k)) return false;
+        }
+    }
+    return true;
+}
+
+/* ---- units, in order ---- */
+
+typedef struct ordering {
+    planner *p;
+    uint32_t *unit_of_kernel;
+    bool *done; /* nodes */
+} ordering;
+
+static bool emit_node(ordering *o, uint32_t k);
+
+static bool emit_value(ordering *o, cbx__vid v);
+
+/* What node k reads when a kernel computes it. */
+static bool emit_operands(ordering *o, uint32_t k)
+{
+    planner *p = o->p;
+    const cbx__node *node = &p->g->nodes.items[k];
+
+    if (p->plan->role[k] == CBX__ROLE_VIEW && !can_follow(p, node)) {
+        const uint32_t maker = p->plan->maker[node->in[0]];
+        return maker == CBX__NO_INDEX || emit_node(o, maker);
+    }
+    for (uint32_t i = 0; i < node->nin; i++)
+        if (!emit_value(o, node->in[i])) return false;
+    return true;
+}
+
+/* All that must be in memory before v is read: v, or what it is computed from. */
+static bool emit_value(ordering *o, cbx__vid v)
+{
+    planner *p = o->p;
+    const uint32_t k = p->plan->maker[v];
+
+    if (k == CBX__NO_INDEX) return true;
+    if (p->plan->stored[v] && !p->plan->computed[v]) return emit_node(o, k);
+    if (p->mark[k] == p->marks) return true;
+    p->mark[k] = p->marks;
+    return emit_operands(o, k);
+}
+
+static bool emit_kernel(ordering *o, uint32_t kernel)
+{
+    planner *p = o->p;
+    const uint32_t n = (uint32_t)p->g->nodes.n;
+    uint32_t *roots;
+    size_t nroots = 0;
+
+    for (uint32_t k = 0; k < n; k++)
+        if (p->kernel_of[k] != CBX__NO_INDEX && find(p, p->kernel_of[k]) == kernel) {
+            nroots++;
+            o->done[k] = true;
+        }
+    roots = cbx_arena_calloc(p->arena, nroots, sizeof *roots);
+    if (!roots) return false;
+    nroots = 0;
+    for (uint32_t k = 0; k < n; k++)
+        if (p->kernel_of[k] != CBX__NO_INDEX && find(p, p->kernel_of[k]) == kernel) roots[nroots++] = k;
+    for (size_t i = 0; i < nroots; i++) {
+        p->marks++;
+        if (!emit_operands(o, roots[i])) return false;
+    }
+    p->plan->units[p->plan->nunits++] = (cbx__unit){ CBX__NO_INDEX, nroots, roots };
+    return true;
+}
+
+static bool emit_node(ordering *o, uint32_t k)
+{
+    planner *p = o->p;
+    const cbx__node *node = &p->g->nodes.items[k];
+
+    if (o->done[k]) return true;
+    if (p->kernel_of[k] != CBX__NO_INDEX) return emit_kernel(o, find(p, p->kernel_of[k]));
+    o->done[k] = true;
+    for (uint32_t i = 0; i < node->nin; i++) {
+        const uint32_t maker = p->plan->maker[node->in[i]];
+        if (maker != CBX__NO_INDEX && !emit_node(o, maker)) return false;
+    }
+    p->plan->units[p->plan->nunits++] = (cbx__unit){ .apply = k };
+    return true;
+}
+
+static bool order(planner *p)
+{
+    ordering o = { .p = p };
+
+    o.done = cbx_arena_calloc(p->arena, p->g->nodes.n + 1, sizeof *o.done);
+    p->plan->units = cbx_arena_calloc(p->arena, p->g->nodes.n + 1, sizeof *p->plan->units);
+    if (!o.done || !p->plan->units) return false;
+    memset(p->mark, 0, (p->g->nodes.n + 1) * sizeof *p->mark);
+    p->marks = 0;
+    for (uint32_t k = 0; k < p->g->nodes.n; k++)
+        if (p->plan->stored[p->g->nodes.items[k].out] && !emit_node(&o, k)) return false;
+    return true;
+}
+
+cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longest, cbx__plan *out, cbx_err *err)
+{
+    const size_t n = g->values.n + 1, m = g->nodes.n + 1;
+    planner p = { .arena = arena, .al = cbx_arena_allocator(arena), .g = g, .longest = longest, .plan = out };
+
+    *out = (cbx__plan){ .graph = g };
+    out->maker = cbx_arena_calloc(arena, n, sizeof *out->maker);
+    out->role = cbx_arena_calloc(arena, m, sizeof *out->role);
+    out->stored = cbx_arena_calloc(arena, n, sizeof *out->stored);
+    out->computed = cbx_arena_calloc(arena, n, sizeof *out->computed);
+    p.cost = cbx_arena_calloc(arena, n, sizeof *p.cost);
+    p.in_memory = cbx_arena_calloc(arena, n, sizeof *p.in_memory);
+    p.wanted = cbx_arena_calloc(arena, n, sizeof *p.wanted);
+    p.use = cbx_arena_calloc(arena, n, sizeof *p.use);
+    p.kernel_of = cbx_arena_calloc(arena, m, sizeof *p.kernel_of);
+    p.mark = cbx_arena_calloc(arena, m, sizeof *p.mark);
+    p.stack = cbx_arena_calloc(arena, 2 * m, sizeof *p.stack);
+    if (out->maker && out->role && out->stored && out->computed && p.cost && p.in_memory && p.wanted && p.use &&
+        p.kernel_of && p.mark && p.stack) {
+        memset(p.kernel_of, 0xff, m * sizeof *p.kernel_of);
+        if (set_roles(&p) && list_readers(&p) && decide_all(&p) && order(&p)) return CBX_OK;
+    }
+    return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);
+}

@@ -1,0 +1,320 @@
+/* Programs: the units of a plan as steps, each with the values that it creates and those that it is the last to read. */
+#include "calibrax/array/jit/program.h"
+
+#include <string.h>
+
+#include "calibrax/array/fn_internal.h"
+#include "calibrax/array/jit/loops.h"
+#include "calibrax/array/kernels/threads.h"
+#include "calibrax/array/reference/reference.h"
+
+/* Outputs of more bytes go past the caches: none of them is there when it is read next. */
+#define PAST_CACHES ((size_t)16 << 20)
+
+/* ---- making ---- */
+
+typedef struct maker {
+    cbx_ctx *ctx;
+    cbx__program *p;
+    uint32_t *last; /* step that reads each value last; CBX__NO_INDEX: none does */
+    bool *made;
+    CBX_LIST(cbx__vid) list;
+    CBX_LIST(cbx__nest) nests;
+    cbx_allocator al; /* of the arena */
+} maker;
+
+static bool is_output(const cbx__graph *g, cbx__vid v)
+{
+    for (size_t i = 0; i < g->out.n; i++)
+        if (g->out.items[i] == v) return true;
+    return false;
+}
+
+/* A copy of the list in the arena, which is then empty; NULL without memory. */
+static const cbx__vid *take_list(maker *m, size_t *n)
+{
+    cbx__vid *copy = cbx_arena_calloc(&m->p->arena, m->list.n + 1, sizeof *copy);
+    if (copy && m->list.n) memcpy(copy, m->list.items, m->list.n * sizeof *copy);
+    *n = m->list.n;
+    m->list.n = 0;
+    return copy;
+}
+
+/* Calls back with each value that step s reads or makes. */
+static void each_value(maker *m, uint32_t s, void (*fn)(maker *m, uint32_t s, cbx__vid v, bool makes))
+{
+    const cbx__step *step = &m->p->steps[s];
+    const cbx__graph *g = m->p->graph;
+
+    if (step->node != CBX__NO_INDEX) {
+        const cbx__node *node = &g->nodes.items[step->node];
+        for (uint32_t i = 0; i < node->nin; i++) fn(m, s, node->in[i], false);
+        for (uint32_t r = 0; r < node->nout; r++) fn(m, s, node->out + r, true);
+        return;
+    }
+    const cbx__nest *n = &m->nests.items[step->nest];
+    for (size_t i = 0; i < n->kernel.streams.n; i++)
+        if (n->sites[i].base != CBX__NO_VALUE) fn(m, s, n->sites[i].base, i < n->kernel.nout);
+    for (size_t f = 0; f < n->nfolds; f++) fn(m, s, n->folds[f].result.base, true);
+}
+
+static void note_last(maker *m, uint32_t s, cbx__vid v, bool makes)
+{
+    (void)makes;
+    m->last[v] = s;
+}
+
+static void list_made(maker *m, uint32_t s, cbx__vid v, bool makes)
+{
+    if (!makes || m->made[v]) return;
+    m->made[v] = true;
+    if (!cbx_list_push(&m->al, &m->list, v)) m->last[v] = CBX__NO_INDEX;
+    (void)s;
+}
+
+static void list_done(maker *m, uint32_t s, cbx__vid v, bool makes)
+{
+    (void)makes;
+    if (m->last[v] != s || m->p->graph->values.items[v].constant || is_output(m->p->graph, v)) return;
+    for (size_t i = 0; i < m->list.n; i++)
+        if (m->list.items[i] == v) return;
+    cbx_list_push(&m->al, &m->list, v);
+}
+
+/* Results that nothing reads soon, and that are larger than the caches, are written past them. */
+static void set_nontemporal(const cbx__program *p, cbx__nest *n)
+{
+    for (size_t s = 0; s < n->kernel.nout; s++) {
+        cbx__kstream *t = &n->kernel.streams.items[s];
+        const cbx__vid v = n->sites[s].base;
+        size_t bytes = v == CBX__NO_VALUE ? 0 : cbx_dtype_size((cbx_dtype)t->dtype);
+        for (int i = 0; i < n->ndim; i++) bytes *= n->shape[i];
+        t->nontemporal = bytes >= PAST_CACHES && t->kind == CBX__STREAM_DENSE && is_output(p->graph, v);
+    }
+}
+
+static cbx_status add_units(maker *m, cbx_err *err)
+{
+    cbx__program *p = m->p;
+    cbx_status st = CBX_OK;
+
+    for (size_t u = 0; !st && u < p->plan.nunits; u++) {
+        const cbx__unit *unit = &p->plan.units[u];
+        cbx__nest *nests = NULL;
+        size_t n = 1;
+        if (unit->apply == CBX__NO_INDEX) st = cbx__nests_create(&p->arena, &p->al, &p->plan, unit, &n, &nests, err);
+        for (size_t i = 0; !st && i < n; i++) {
+            p->steps[p->nsteps++] = (cbx__step){ .node = unit->apply, .nest = m->nests.n };
+            if (!nests) continue;
+            set_nontemporal(p, &nests[i]);
+            if (!cbx_list_push(&m->al, &m->nests, nests[i])) {
+                cbx__kernel_clear(&nests[i].kernel);
+                st = cbx_fail_nomem(err, "the steps of a compiled function");
+            } else if (nests[i].kernel.streams.n > CBX__MAX_STREAMS) {
+                st = cbx_fail(err, CBX_EUNSUPPORTED, "'%s' has a kernel of more than %d operands", p->graph->name,
+                              CBX__MAX_STREAMS);
+            }
+        }
+    }
+    p->nests = m->nests.items;
+    p->nnests = m->nests.n;
+    return st;
+}
+
+static bool list_values(maker *m)
+{
+    cbx__program *p = m->p;
+
+    for (uint32_t s = 0; s < p->nsteps; s++) each_value(m, s, note_last);
+    for (uint32_t s = 0; s < p->nsteps; s++) {
+        cbx__step *step = &p->steps[s];
+        each_value(m, s, list_made);
+        step->made = take_list(m, &step->nmade);
+        each_value(m, s, list_done);
+        step->done = take_list(m, &step->ndone);
+        if (!step->made || !step->done) return false;
+    }
+    return true;
+}
+
+static cbx_status compile(maker *m, const cbx__emitter *emitter, cbx_err *err)
+{
+    cbx__program *p = m->p;
+    const cbx__kernel **kernels = cbx_arena_calloc(&p->arena, p->nnests + 1, sizeof *kernels);
+
+    if (!kernels) return cbx_fail_nomem(err, "the kernels of a compiled function");
+    if (p->nnests == 0) return CBX_OK;
+    for (size_t i = 0; i < p->nnests; i++) kernels[i] = &p->nests[i].kernel;
+    return emitter->compile(m->ctx, p->nnests, kernels, &p->code, err);
+}
+
+cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
+                               cbx__program **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx__program *p = cbx_mem_zalloc(al, sizeof *p);
+    maker m = { .ctx = ctx, .p = p };
+    size_t max = 0;
+    cbx_status st;
+
+    if (!p) return cbx_fail_nomem(err, "a compiled function");
+    p->al = *al;
+    cbx_arena_init(&p->arena, al);
+    p->graph = g;
+    m.al = cbx_arena_allocator(&p->arena);
+    st = cbx__plan_create(&p->arena, g, longest, &p->plan, err);
+    for (size_t u = 0; !st && u < p->plan.nunits; u++)
+        max += p->plan.units[u].apply == CBX__NO_INDEX ? p->plan.units[u].nroots : 1;
+    p->steps = cbx_arena_calloc(&p->arena, max + 1, sizeof *p->steps);
+    m.last = cbx_arena_calloc(&p->arena, g->values.n + 1, sizeof *m.last);
+    m.made = cbx_arena_calloc(&p->arena, g->values.n + 1, sizeof *m.made);
+    if (!st && (!p->steps || !m.last || !m.made)) st = cbx_fail_nomem(err, "the steps of a compiled function");
+    if (!st) st = add_units(&m, err);
+    if (!st && !list_values(&m)) st = cbx_fail_nomem(err, "the steps of a compiled function");
+    if (!st) st = compile(&m, emitter, err);
+    if (st)
+        cbx__program_free(p);
+    else
+        *out = p;
+    return st;
+}
+
+void cbx__program_free(cbx__program *p)
+{
+    cbx_allocator al;
+
+    if (!p) return;
+    al = p->al;
+    cbx__code_free(p->code);
+    for (size_t i = 0; i < p->nnests; i++) cbx__kernel_clear(&p->nests[i].kernel);
+    cbx_arena_clear(&p->arena);
+    cbx_mem_free(&al, p, sizeof *p);
+}
+
+/* ---- running ---- */
+
+/* The array of a value, without gaps. */
+static cbx_status make_dense(cbx_ctx *ctx, cbx_array **env, cbx__vid v, cbx_err *err)
+{
+    cbx_array *dense;
+    cbx_status st;
+
+    if (env[v]->flags & CBX__CONTIGUOUS) return CBX_OK;
+    st = cbx__ref_dense(ctx, env[v], &dense, err);
+    if (st) return st;
+    cbx_array_free(env[v]);
+    env[v] = dense;
+    return CBX_OK;
+}
+
+static cbx_status run_nest(cbx_ctx *ctx, const cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
+{
+    const cbx__nest *n = &p->nests[step->nest];
+    const int threads = cbx__omp_threads();
+    const size_t bytes = cbx__nest_scratch(n, threads);
+    char *results[CBX__MAX_STREAMS];
+    cbx__nest_call c = { n, p->code->fn[step->nest], p->code->self[step->nest], { 0 }, results, NULL, threads };
+    cbx_block scratch = { 0 };
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < step->nmade; i++)
+        st = cbx_array_create(ctx, &p->graph->values.items[step->made[i]].desc, &env[step->made[i]], err);
+    for (size_t s = 0; !st && s < n->kernel.streams.n; s++) {
+        const cbx__vid v = n->sites[s].base;
+        if (v != CBX__NO_VALUE) st = make_dense(ctx, env, v, err);
+        if (!st) c.at[s] = (char *)(v == CBX__NO_VALUE ? NULL : env[v]->data) + n->sites[s].offset;
+    }
+    for (size_t f = 0; !st && f < n->nfolds; f++)
+        results[f] = (char *)env[n->folds[f].result.base]->data + n->folds[f].result.offset;
+    if (!st && bytes) st = cbx_pool_get(cbx_ctx_pool(ctx), bytes, &scratch, err);
+    if (st) return st;
+    c.scratch = scratch.data;
+    cbx__nest_run(&c);
+    cbx_pool_put(cbx_ctx_pool(ctx), scratch);
+    return CBX_OK;
+}
+
+static cbx_status run_node(cbx_ctx *ctx, const cbx__program *p, const cbx__step *step, cbx_array **env, cbx_err *err)
+{
+    enum { FEW = 8 };
+    const cbx__node *node = &p->graph->nodes.items[step->node];
+    const cbx_array *small[FEW], **in = small;
+    cbx_array_desc few[FEW], *results = few;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx_backend *reference = cbx_backend_reference();
+    cbx_status st = CBX_OK;
+
+    if (node->nin > FEW) in = cbx_mem_calloc(al, node->nin, sizeof *in);
+    if (node->nout > FEW) results = cbx_mem_calloc(al, node->nout, sizeof *results);
+    if (!in || !results) st = cbx_fail_nomem(err, "the operands of an operation");
+    for (uint32_t i = 0; !st && i < node->nin; i++) in[i] = env[node->in[i]];
+    for (uint32_t r = 0; !st && r < node->nout; r++) results[r] = p->graph->values.items[node->out + r].desc;
+    if (!st)
+        st = reference->apply(reference,
+                              &(cbx_call){ ctx, node->prim, node->nin, in, node->attrs, node->nout, results },
+                              &env[node->out], err);
+    if (st) memset(&env[node->out], 0, node->nout * sizeof *env); /* whatever a backend left there */
+    if (in != small) cbx_mem_free(al, in, node->nin * sizeof *in);
+    if (results != few) cbx_mem_free(al, results, node->nout * sizeof *results);
+    return st;
+}
+
+cbx_status cbx__program_run(cbx_ctx *ctx, const cbx__program *p, cbx_array *const *in, cbx_array **out, cbx_err *err)
+{
+    enum { FEW = 64 };
+    const cbx__graph *g = p->graph;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_array *small[FEW], **env = small;
+    cbx_status st = CBX_OK;
+
+    if (g->values.n > FEW) env = cbx_mem_calloc(al, g->values.n, sizeof *env);
+    if (!env) return cbx_fail(err, CBX_ENOMEM, "no memory to run '%s'", g->name);
+    for (size_t i = 0; i < g->values.n; i++) env[i] = cbx_array_ref(g->values.items[i].constant);
+    for (size_t i = 0; i < g->in.n; i++) env[g->in.items[i]] = cbx_array_ref(in[i]);
+    for (size_t s = 0; !st && s < p->nsteps; s++) {
+        const cbx__step *step = &p->steps[s];
+        st = step->node == CBX__NO_INDEX ? run_nest(ctx, p, step, env, err) : run_node(ctx, p, step, env, err);
+        for (size_t i = 0; !st && i < step->ndone; i++) {
+            cbx_array_free(env[step->done[i]]);
+            env[step->done[i]] = NULL;
+        }
+    }
+    for (size_t i = 0; !st && i < g->out.n; i++) out[i] = cbx_array_ref(env[g->out.items[i]]);
+    cbx__arrays_free(g->values.n, env);
+    if (env != small) cbx_mem_free(al, env, g->values.n * sizeof *env);
+    return st;
+}
+
+/* ---- reading ---- */
+
+static void nest_text(const cbx__program *p, const cbx__nest *n, bool kernels, cbx_text *out)
+{
+    cbx_text_puts(out, "kernel over (");
+    for (int i = 0; i < n->ndim; i++)
+        cbx_text_printf(out, "%s%zu%s", i ? ", " : "", n->shape[i], n->gone >> i & 1 ? " folded" : "");
+    cbx_text_printf(out, "), %zu instructions\n", n->kernel.instr.n);
+    for (size_t s = 0; s < n->kernel.streams.n; s++) {
+        const cbx__vid v = n->sites[s].base;
+        const char *what = s < n->kernel.nout ? "stores" : "loads";
+        if (v != CBX__NO_VALUE) cbx_text_printf(out, "  %s %%%u\n", what, v);
+    }
+    for (size_t f = 0; f < n->nfolds; f++)
+        cbx_text_printf(out, "  folds %%%u by %s\n", n->folds[f].result.base, cbx_prim_name(n->folds[f].prim));
+    if (kernels) cbx__kernel_text(&n->kernel, out);
+    (void)p;
+}
+
+void cbx__program_text(const cbx__program *p, bool kernels, cbx_text *out)
+{
+    for (size_t s = 0; s < p->nsteps; s++) {
+        const cbx__step *step = &p->steps[s];
+        if (step->node == CBX__NO_INDEX) {
+            nest_text(p, &p->nests[step->nest], kernels, out);
+            continue;
+        }
+        const cbx__node *node = &p->graph->nodes.items[step->node];
+        cbx_text_printf(out, "%%%u = %s", node->out, cbx_prim_name(node->prim));
+        for (uint32_t i = 0; i < node->nin; i++) cbx_text_printf(out, " %%%u", node->in[i]);
+        cbx_text_puts(out, "\n");
+    }
+}

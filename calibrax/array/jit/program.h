@@ -1,0 +1,48 @@
+/*
+ * Inside the compiler: programs, graphs that are compiled.
+ */
+#ifndef CALIBRAX_ARRAY_JIT_PROGRAM_H
+#define CALIBRAX_ARRAY_JIT_PROGRAM_H
+
+#include "calibrax/array/jit/emitter.h"
+#include "calibrax/array/jit/nest.h"
+
+typedef struct cbx__step {
+    uint32_t node; /* that the backend carries out; CBX__NO_INDEX: a nest */
+    size_t nest;
+    size_t nmade, ndone; /* values that are created before, and no longer needed after */
+    const cbx__vid *made, *done;
+} cbx__step;
+
+enum { CBX__LONGEST = 192 }; /* operations of one kernel, at most */
+
+/** Read only once it is made; several threads may run it at once. */
+typedef struct cbx__program {
+    cbx_allocator al;
+    cbx_arena arena;
+    const cbx__graph *graph; /* borrowed */
+    cbx__plan plan;
+    size_t nsteps, nnests;
+    cbx__step *steps;
+    cbx__nest *nests;
+    cbx__code *code; /* of each nest */
+} cbx__program;
+
+/**
+ * Compiles a finished graph, which must live as long as the program.
+ * @param longest  operations of one kernel; 0: every operation by itself
+ * @return CBX_OK; CBX_ENOMEM; CBX_EUNSUPPORTED (a kernel has too many operands: fewer operations are needed); what the emitter
+ *         returns
+ */
+cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
+                               cbx__program **out, cbx_err *err);
+/** NULL is fine. */
+void cbx__program_free(cbx__program *p);
+
+/** As cbx__graph_eval of operands with data. */
+cbx_status cbx__program_run(cbx_ctx *ctx, const cbx__program *p, cbx_array *const *in, cbx_array **out, cbx_err *err);
+
+/** What "fused" and "kernels" of cbx_dump show. */
+void cbx__program_text(const cbx__program *p, bool kernels, cbx_text *out);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * Compiled graphs against the same graphs carried out operation by operation: every bit of every result, any NaN as good as another.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+#include "calibrax/array/jit/program.h"
+#include "calibrax/array/trace/trace.h"
+#include "graphs_random.h"
+
+/* NULL: equal. */
+static const char *difference(const cbx_array *x, const cbx_array *y)
+{
+    static char text[200];
+    const size_t size = cbx_dtype_size(cbx_array_get_desc(x)->dtype), bytes = cbx_array_bytes(x);
+    char *a = malloc(bytes + 1), *b = malloc(bytes + 1);
+    const char *found = NULL;
+
+    cbx_array_read(x, a, bytes, NULL);
+    cbx_array_read(y, b, bytes, NULL);
+    for (size_t i = 0; !found && i < cbx_array_count(x); i++) {
+        double u = 0, v = 0;
+        float f = 0, g = 0;
+        if (!memcmp(a + i * size, b + i * size, size)) continue;
+        if (cbx_array_get_desc(x)->dtype == CBX_F64) {
+            memcpy(&u, a + i * size, size);
+            memcpy(&v, b + i * size, size);
+        } else if (cbx_array_get_desc(x)->dtype == CBX_F32) {
+            memcpy(&f, a + i * size, size);
+            memcpy(&g, b + i * size, size);
+            u = (double)f;
+            v = (double)g;
+        }
+        if (u != u && v != v) continue;
+        snprintf(text, sizeof text, "element %zu of %s: %.17g, compiled %.17g", i,
+                 cbx_dtype_name(cbx_array_get_desc(x)->dtype), u, v);
+        found = text;
+    }
+    free(a);
+    free(b);
+    return found;
+}
+
+static void show_program(cbx_ctx *c, const cbx__graph *g, const cbx__program *p)
+{
+    cbx_text out;
+
+    cbx_text_init(&out, cbx_ctx_allocator(c));
+    cbx__graph_text(g, 0, &out);
+    cbx__program_text(p, true, &out);
+    fprintf(stderr, "%s\n", cbx_text_str(&out));
+    cbx_text_clear(&out);
+}
+
+/* NULL: as it should be. */
+static const char *try(cbx_ctx *c, const cbx__emitter *emitter, const graph_trial *t, bool show)
+{
+    static char text[300];
+    cbx_array *in[GRAPH_INPUTS], *want[GRAPH_OUTPUTS] = { NULL }, *have[GRAPH_OUTPUTS] = { NULL };
+    cbx_array_desc descs[GRAPH_INPUTS];
+    cbx_err err = CBX_ERR_INIT;
+    cbx__traced traced = { 0 };
+    cbx__program *p = NULL;
+    const char *wrong = NULL;
+    cbx_status st;
+
+    graph_inputs(c, t, in);
+    for (size_t i = 0; i < GRAPH_INPUTS; i++) descs[i] = *cbx_array_get_desc(in[i]);
+    st = cbx__trace_fn(c, CBX_FN(graph_function, (void *)(uintptr_t)t, GRAPH_INPUTS, GRAPH_OUTPUTS), descs, &traced,
+                       &err);
+    CHECK_OK(st, &err, "trace");
+    st = cbx__graph_eval(c, traced.graph, in, want, &err);
+    if (!st) st = cbx__program_create(c, traced.graph, emitter, CBX__LONGEST, &p, &err);
+    if (!st && show) show_program(c, traced.graph, p);
+    if (!st) st = cbx__program_run(c, p, in, have, &err);
+    if (st) {
+        snprintf(text, sizeof text, "status %d: %.250s", st, err.message);
+        wrong = text;
+    }
+    for (size_t i = 0; !wrong && i < GRAPH_OUTPUTS; i++) {
+        const char *what = difference(want[i], have[i]);
+        if (!what) continue;
+        snprintf(text, sizeof text, "result %zu, %s", i, what);
+        wrong = text;
+    }
+    cbx__program_free(p);
+    for (size_t i = 0; i < GRAPH_INPUTS; i++) cbx_array_free(in[i]);
+    for (size_t i = 0; i < GRAPH_OUTPUTS; i++) {
+        cbx_array_free(want[i]);
+        cbx_array_free(have[i]);
+    }
+    cbx__traced_clear(c, &traced);
+    return wrong;
+}
+
+/* CALIBRAX_TEST_GRAPHS: how many; each failure is shown with the fewest steps that still fail. */
+static void compiled_graphs_give_the_same_bits(void **state)
+{
+    const char *asked = getenv("CALIBRAX_TEST_GRAPHS"), *from = getenv("CALIBRAX_TEST_GRAPHS_FROM");
+    const uint64_t count = asked ? strtoull(asked, NULL, 10) : 400, first = from ? strtoull(from, NULL, 10) : 1;
+    cbx_ctx *c = NULL;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &c, NULL), (&(cbx_err){ 0 }), "context");
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        graph_trial t = { seed, 2 + (unsigned)(seed % 23) };
+        const char *wrong = try(c, &cbx__emitter_interpreter, &t, getenv("CALIBRAX_TEST_GRAPHS_SHOW") != NULL);
+        if (!wrong) continue;
+        for (unsigned steps = 1; steps <= t.steps; steps++) {
+            const graph_trial less = { seed, steps };
+            wrong = try(c, &cbx__emitter_interpreter, &less, false);
+            if (!wrong) continue;
+            try(c, &cbx__emitter_interpreter, &less, true);
+            fprintf(stderr, "seed %" PRIu64 ", %u steps: %s\n", seed, steps, wrong);
+            break;
+        }
+        CHECK(false, "a compiled graph differs");
+    }
+    cbx_ctx_free(c);
+}
+
+TEST_FILE(.seconds = 600)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(compiled_graphs_give_the_same_bits) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
