@@ -5,32 +5,27 @@
 #include <string.h>
 
 #include "calibrax/array/fn_internal.h"
+#include "calibrax/array/jit/jit.h"
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/array/trace/trace.h"
 
 const cbx_backend *cbx_backend_reference(void) { return &cbx__reference_backend; }
+const cbx_backend *cbx_backend_jit(void) { return &cbx__jit_backend; }
 
 /* The one list, best first: what "auto" takes is at the top. */
-static const cbx_backend *const backends[] = { &cbx__reference_backend };
+static const cbx_backend *const backends[] = { &cbx__jit_backend, &cbx__reference_backend };
 
 const cbx_backend *cbx_backend_at(size_t i) { return i < CBX_LEN(backends) ? backends[i] : NULL; }
 
 cbx_status cbx_backend_find(const char *name, const cbx_backend **out, cbx_err *err)
 {
-    static const char *const optional[] = { "jit" };
-
     for (size_t i = 0; i < CBX_LEN(backends); i++) {
         if (strcmp(name, backends[i]->name)) continue;
         *out = backends[i];
         return CBX_OK;
     }
-    for (size_t i = 0; i < CBX_LEN(optional); i++)
-        if (!strcmp(name, optional[i]))
-            return cbx_fail(
-                err, CBX_EUNAVAILABLE,
-                "the backend '%s' is not built into this library: set CALIBRAX_BACKEND to auto or reference", name);
     return cbx_fail(err, CBX_EINVAL, "unknown backend '%.80s': it must be reference or jit", name);
 }
 
@@ -105,6 +100,9 @@ cbx_status cbx_ctx_set_backend(cbx_ctx *ctx, const cbx_backend *backend, cbx_err
             backend->abi, backend->struct_size, CBX_BACKEND_ABI, sizeof *backend);
     if (!backend->apply)
         return cbx_fail(err, CBX_EINVAL, "backend '%s' lacks 'apply'", backend->name ? backend->name : "?");
+    if (backend->compile && (!backend->run || !backend->release))
+        return cbx_fail(err, CBX_EINVAL, "backend '%s' compiles, but lacks 'run' or 'release'",
+                        backend->name ? backend->name : "?");
     s->backend = backend;
     return CBX_OK;
 }

@@ -13,9 +13,10 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_BACKEND_ABI 2u
+#define CBX_BACKEND_ABI 3u
 
 typedef struct cbx_backend cbx_backend;
+struct cbx__graph; /* calibrax/array/trace/graph.h */
 
 /** One operation, checked: operands and attributes have passed cbx_prim_infer, whose answers are results. */
 typedef struct cbx_call {
@@ -41,10 +42,23 @@ struct cbx_backend {
     cbx_status (*apply)(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err);
     /** Waits until all results are there.  NULL: they always are. */
     cbx_status (*sync)(const cbx_backend *self, cbx_ctx *ctx, cbx_err *err);
+    /**
+     * Compiles a traced function, so that run does at once what apply would do of each operation, with the same results.
+     * NULL: it compiles nothing, and run and release are NULL, too.
+     * @param executable  to be given to run, from any thread and context, and to release once; written on success only
+     */
+    cbx_status (*compile)(const cbx_backend *self, cbx_ctx *ctx, const struct cbx__graph *graph, void **executable,
+                          cbx_err *err);
+    /** in[]: an array with data for each input of the graph; out[] are the caller's, written on success only. */
+    cbx_status (*run)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, cbx_array *const *in,
+                      cbx_array **out, cbx_err *err);
+    void (*release)(const cbx_backend *self, void *executable);
 };
 
 /** Plain strided C, the definition of right answers. */
 CBX_API const cbx_backend *cbx_backend_reference(void);
+/** The same operations, and functions of cbx_jit compiled to machine code (calibrax/array/jit/). */
+CBX_API const cbx_backend *cbx_backend_jit(void);
 
 /** The backends of this library, those first that "auto" prefers; NULL past the last. */
 CBX_API const cbx_backend *cbx_backend_at(size_t i);
@@ -69,7 +83,7 @@ CBX_API cbx_status cbx_backend_choose(const cbx_settings *settings, const cbx_ba
 CBX_API const cbx_backend *cbx_ctx_backend(cbx_ctx *ctx);
 /**
  * @param backend  lives as long as the context; NULL: what the context's settings ask for
- * @return CBX_OK; CBX_EVERSION (another abi, or shorter than apply needs); CBX_EINVAL (no apply); CBX_ENOMEM
+ * @return CBX_OK; CBX_EVERSION (another abi, or another size); CBX_EINVAL (no apply, compile without run or release); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_ctx_set_backend(cbx_ctx *ctx, const cbx_backend *backend, cbx_err *err);
 

@@ -11,12 +11,6 @@
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/trace/rules_control.h"
 
-cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)
-{
-    const cbx_status st = cbx__fn_check("jit", f, err);
-    return st ? st : cbx_fn_keep(ctx, f, out, err);
-}
-
 cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx_text *out, cbx_err *err)
 {
     cbx__traced t = { 0 };

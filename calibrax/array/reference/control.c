@@ -39,7 +39,7 @@ static void give(stepper *s, size_t at, size_t from, size_t n)
 static cbx_status step(stepper *s, cbx_err *err)
 {
     cbx__arrays_free(s->f->out.n, s->out);
-    return cbx__graph_eval(s->call->ctx, s->f, s->in, s->out, err);
+    return cbx__graph_run(s->call->ctx, s->f, s->in, s->out, err);
 }
 
 /* The first n results become the values of the loop. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/state.h"
 #include "calibrax/array/trace/regions.h"
@@ -44,6 +45,19 @@ cbx__graph *cbx__graph_ref(const cbx__graph *g)
     return shared;
 }
 
+/* What a backend has made of a graph. */
+typedef struct cbx__compiled {
+    const cbx_backend *backend;
+    void *executable;
+} cbx__compiled;
+
+static void compiled_free(const cbx_allocator *al, cbx__compiled *c)
+{
+    if (!c) return;
+    c->backend->release(c->backend, c->executable);
+    cbx_mem_free(al, c, sizeof *c);
+}
+
 void cbx__graph_unref(cbx__graph *g)
 {
     cbx_allocator al;
@@ -52,6 +66,7 @@ void cbx__graph_unref(cbx__graph *g)
     for (size_t i = 0; i < g->nodes.n; i++) cbx__object_unref(g->nodes.items[i].attrs->object);
     for (size_t i = 0; i < g->values.n; i++) cbx_array_free(g->values.items[i].constant);
     al = g->al;
+    compiled_free(&al, atomic_load_explicit(&g->compiled, memory_order_acquire));
     cbx_list_clear(&al, &g->nodes);
     cbx_list_clear(&al, &g->values);
     cbx_list_clear(&al, &g->in);
@@ -160,6 +175,38 @@ cbx_status cbx__graph_eval(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *
     cbx__arrays_free(g->values.n, env);
     cbx_mem_free(al, env, (g->values.n + 1) * sizeof(cbx_array *));
     return st;
+}
+
+static cbx_status compile(cbx_ctx *ctx, const cbx_backend *backend, cbx__graph *g, cbx__compiled **out, cbx_err *err)
+{
+    cbx__compiled *c = cbx_mem_zalloc(&g->al, sizeof *c), *none = NULL;
+    cbx_status st;
+
+    if (!c) return cbx_fail_nomem(err, "a compiled function");
+    c->backend = backend;
+    st = backend->compile(backend, ctx, g, &c->executable, err);
+    if (st) {
+        cbx_mem_free(&g->al, c, sizeof *c);
+        return st;
+    }
+    *out = c;
+    if (atomic_compare_exchange_strong_explicit(&g->compiled, &none, c, memory_order_acq_rel, memory_order_acquire))
+        return CBX_OK;
+    compiled_free(&g->al, c); /* another thread was faster */
+    *out = none;
+    return CBX_OK;
+}
+
+cbx_status cbx__graph_run(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *in, cbx_array **out, cbx_err *err)
+{
+    const cbx_backend *backend = cbx_ctx_backend(ctx);
+    cbx__compiled *c = atomic_load_explicit(&((cbx__graph *)(uintptr_t)g)->compiled, memory_order_acquire);
+    cbx_status st = CBX_OK;
+
+    if (!backend->compile || (c && c->backend != backend) || cbx__state_get(ctx)->cost)
+        return cbx__graph_eval(ctx, g, in, out, err);
+    if (!c) st = compile(ctx, backend, (cbx__graph *)(uintptr_t)g, &c, err);
+    return st ? st : backend->run(backend, ctx, c->executable, in, out, err);
 }
 
 /* ---- to read it ---- */

@@ -39,6 +39,7 @@ typedef struct cbx__graph {
     CBX_LIST(cbx__node) nodes;
     CBX_LIST(cbx__value) values;
     CBX_LIST(cbx__vid) in, out;
+    _Atomic(struct cbx__compiled *) compiled; /* NULL until a backend has compiled it */
 } cbx__graph;
 
 /** An empty graph with one reference. */
@@ -69,6 +70,12 @@ static inline const cbx_array_desc *cbx__graph_out(const cbx__graph *g, size_t i
  * @param out  the caller's, written on success only
  */
 cbx_status cbx__graph_eval(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *in, cbx_array **out, cbx_err *err);
+
+/**
+ * As cbx__graph_eval of operands with data, compiled by the context's backend if it can; that happens once.
+ * Safe for several threads.
+ */
+cbx_status cbx__graph_run(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *in, cbx_array **out, cbx_err *err);
 
 /** One line for each node, functions of CONTROL indented below theirs. */
 void cbx__graph_text(const cbx__graph *g, int indent, cbx_text *out);
