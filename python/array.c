@@ -65,7 +65,7 @@ static PyObject *transposed(PyObject *self)
     X(ndim, "int: number of axes", PyLong_FromLong(cbx_array_ndim(handle_of(self))))                                   \
     X(size, "int: number of elements", PyLong_FromSize_t(cbx_array_count(handle_of(self))))                            \
     X(nbytes, "int: bytes of all elements", PyLong_FromSize_t(cbx_array_bytes(handle_of(self))))                       \
-    X(device, "str: where the elements are", ((void)self, PyUnicode_FromString("cpu")))                                \
+    X(device, "str: where the elements are", cx_device_word(cbx_array_device(handle_of(self))))                        \
     X(mT, "Array: the last two axes swapped", apply(self, "mT", cbx_matrix_transpose))                                 \
     X(T, "Array: transpose of a matrix", transposed(self))
 CX_GETTERS(array_members, ATTRIBUTES)
@@ -247,10 +247,19 @@ CX_RETURN(do_namespace, (int api_version), CX_GET(c, api_version), Py_NewRef(c->
 static PyObject *do_to_device(cx_call *c)
 {
     if (cx_arg(c, "stream")) return cx_raise(CBX_EINVAL, "to_device: 'stream' must be None on the CPU");
-    return Py_NewRef(c->self);
+    /* the call has checked the word: it is one of devices() */
+    const cbx_device_id to = { CBX_DEVICE_CPU, 0 };
+    if (cbx_device_id_equal(cbx_array_device(handle_of(c->self)), to)) return Py_NewRef(c->self);
+    return cx_hold(c, cbx_array_ref(handle_of(c->self))) && cx_begin(c)
+               ? cx_result(c, cbx_to_device(c->ctx, c->held[0], to))
+               : NULL;
 }
 
-static PyObject *do_dlpack_device(cx_call *c) { return (void)c, Py_BuildValue("(ii)", CBX_DL_CPU, 0); }
+static PyObject *do_dlpack_device(cx_call *c)
+{
+    const cbx_device_id d = cbx_array_device(handle_of(c->self));
+    return Py_BuildValue("(ii)", d.kind == CBX_DEVICE_CPU ? CBX_DL_CPU : CBX_DL_CUDA, d.index);
+}
 
 /* ---- NumPy's functions ---- */
 

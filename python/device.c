@@ -39,11 +39,13 @@ static PyObject *do_set_backend(cx_call *c)
 
 /* ---- devices ---- */
 
-static PyObject *device_word(const cbx_device *d)
+PyObject *cx_device_word(cbx_device_id id)
 {
-    if (d->kind == CBX_DEVICE_CPU) return PyUnicode_FromString("cpu");
-    return PyUnicode_FromFormat("%s:%d", cbx_device_kind_name(d->kind), d->index);
+    char text[32];
+    return PyUnicode_FromString(cbx_device_id_text(id, text, sizeof text));
 }
+
+static PyObject *device_word(const cbx_device *d) { return cx_device_word((cbx_device_id){ d->kind, d->index }); }
 
 /* The devices of a context, held by the caller; finding them may take a while and needs no lock. */
 static cbx_devices *probed(cx_call *c, bool *gpus)

@@ -449,6 +449,8 @@ int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind);
 PyObject *cx_do_astype(cx_call *c);
 PyObject *cx_do_dlpack(cx_call *c);
 PyObject *cx_do_devices(cx_call *c);
+/** "cpu", "cuda:0" */
+PyObject *cx_device_word(cbx_device_id id);
 /** An Array of o: asarray(o, dtype, copy).  dtype CBX_DTYPE_COUNT: as found; copy -1: if needed, 0: never, 1: always. */
 PyObject *cx_asarray(cx_state *st, PyObject *o, cbx_dtype dtype, int copy);
 /** A handle on the elements of an object with the buffer protocol. */

@@ -204,7 +204,8 @@ cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_
     cbx_status st = make_handle(ctx, desc, strides, false, &a, err);
 
     if (st) return st;
-    a->flags |= base->flags & CBX__ABSTRACT;
+    a->flags |= base->flags & (CBX__ABSTRACT | CBX__ELSEWHERE);
+    a->device = base->device;
     a->trace = base->trace;
     a->value = UINT32_MAX; /* of no number there: such a view is recorded by primitives alone */
     a->data = a->count ? (char *)base->data + offset * (ptrdiff_t)cbx__dtype_size(desc->dtype) : base->data;
@@ -224,6 +225,23 @@ cbx_status cbx_array_create_abstract(cbx_ctx *ctx, const cbx_array_desc *desc, c
     return CBX_OK;
 }
 
+void cbx__array_set_device(cbx_array *a, cbx_device_id device)
+{
+    const bool elsewhere = device.kind != CBX_DEVICE_CPU || device.index != 0;
+
+    a->device = device;
+    a->flags = elsewhere ? a->flags | CBX__ELSEWHERE : a->flags & ~(unsigned)CBX__ELSEWHERE;
+}
+
+cbx_status cbx__array_here(const char *what, const cbx_array *a, cbx_err *err)
+{
+    char where[32];
+
+    if (!(a->flags & CBX__ELSEWHERE)) return CBX_OK;
+    return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of an array on %s: bring it to the CPU with 'to_device'", what,
+                    cbx_device_id_text(a->device, where, sizeof where));
+}
+
 cbx_array *cbx_array_ref(const cbx_array *a)
 {
     cbx_array *shared = (cbx_array *)a; /* the count is the one part of a shared handle that changes */
@@ -240,6 +258,7 @@ const ptrdiff_t *cbx_array_strides(const cbx_array *a) { return a->strides; }
 size_t cbx_array_count(const cbx_array *a) { return a->count; }
 size_t cbx_array_bytes(const cbx_array *a) { return a->count * cbx__dtype_size(a->desc.dtype); }
 bool cbx_array_is_contiguous(const cbx_array *a) { return a->flags & CBX__CONTIGUOUS; }
+cbx_device_id cbx_array_device(const cbx_array *a) { return a ? a->device : (cbx_device_id){ CBX_DEVICE_CPU, 0 }; }
 const void *cbx_array_data(const cbx_array *a) { return a->data; }
 void *cbx_array_data_mut(cbx_array *a) { return a->data; }
 
@@ -258,8 +277,9 @@ cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *
     if (bytes != cbx_array_bytes(a))
         return cbx_fail(err, CBX_ESHAPE, "%s has %zu bytes, the buffer %zu",
                         cbx_array_desc_text(&a->desc, text, sizeof text), cbx_array_bytes(a), bytes);
-    cbx__array_pack(a, 0, a->count, dst);
-    return CBX_OK;
+    cbx_status st = cbx__array_here("array_read", a, err);
+    if (!st) cbx__array_pack(a, 0, a->count, dst);
+    return st;
 }
 
 void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)

@@ -14,6 +14,29 @@
 
 CBX_BEGIN_DECLS
 
+typedef enum cbx_device_kind { CBX_DEVICE_CPU, CBX_DEVICE_CUDA } cbx_device_kind;
+
+/** All zero: the CPU. */
+typedef struct cbx_device_id {
+    cbx_device_kind kind;
+    int index; /* from 0 */
+} cbx_device_id;
+
+/** "cpu", "cuda" */
+CBX_API const char *cbx_device_kind_name(cbx_device_kind kind);
+/** "cpu" or "cuda:0" into buf, cut if it does not fit; returns buf. */
+CBX_API const char *cbx_device_id_text(cbx_device_id id, char *buf, size_t size);
+/**
+ * A kind, or a kind, a colon and a number; whether there is such a device is not asked.
+ * @param out  written on success only
+ * @return CBX_OK; CBX_EINVAL
+ */
+CBX_API cbx_status cbx_device_id_parse(const char *text, cbx_device_id *out, cbx_err *err);
+static inline bool cbx_device_id_equal(cbx_device_id a, cbx_device_id b)
+{
+    return a.kind == b.kind && a.index == b.index;
+}
+
 #define CBX_MAX_RANK 16
 
 typedef struct cbx_array cbx_array;
@@ -34,7 +57,7 @@ CBX_API const char *cbx_array_desc_text(const cbx_array_desc *d, char *buf, size
 /** New row-major array from the context's block pool, 64-byte aligned, content undefined.  The caller holds the one reference. */
 CBX_API cbx_status cbx_array_create(cbx_ctx *ctx, const cbx_array_desc *desc, cbx_array **out, cbx_err *err);
 /**
- * Array over memory of another owner.
+ * Array over memory of another owner, on the CPU.
  * @param data     at a multiple of an element's size (of a part's, complex ones)
  * @param strides  [elements] ndim of them, may be 0 or negative; NULL: row-major
  * @param release  called once with user when the last reference goes; NULL: the memory outlives the array
@@ -58,7 +81,9 @@ CBX_API const ptrdiff_t *cbx_array_strides(const cbx_array *a);
 CBX_API size_t cbx_array_count(const cbx_array *a);
 CBX_API size_t cbx_array_bytes(const cbx_array *a);
 CBX_API bool cbx_array_is_contiguous(const cbx_array *a);
-/** First element; for an empty array any pointer. */
+/** Where the elements are; of a view where those of its base are; of an abstract or failed array the CPU. */
+CBX_API cbx_device_id cbx_array_device(const cbx_array *a);
+/** First element, at an address of the array's device; for an empty array any pointer. */
 CBX_API const void *cbx_array_data(const cbx_array *a);
 CBX_API void *cbx_array_data_mut(cbx_array *a);
 /** True if the caller's reference is the only one and the elements are the array's own: then no other array sees them written. */
@@ -87,14 +112,15 @@ CBX_API bool cbx_array_is_failed(const cbx_array *a);
 /**
  * Copies all elements in row-major order.
  * @param bytes  of dst; must be cbx_array_bytes(a)
- * @return CBX_OK; CBX_ESHAPE (another size); CBX_EINVAL (failed or abstract)
+ * @return CBX_OK; CBX_ESHAPE (another size); CBX_EINVAL (failed or abstract); CBX_EUNSUPPORTED (not on the CPU)
  */
 CBX_API cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *err);
 
 /**
  * Adds the elements as text: nested brackets, columns aligned, numbers the shortest that read back to the same bits; booleans
  * as True and False, complex numbers as (1+2j).  Rows continue after 75 columns; of more than 1000 elements only the
- * first and last three of each axis are shown.  An abstract array gives its description, a failed one "failed".
+ * first and last three of each axis are shown.  An abstract array gives its description, as does one on another device;
+ * a failed one gives "failed".
  * @param indent  columns of text before it on its first line; later lines begin with as many blanks
  * Errors are those of the text.  Safe from any thread that may read a.
  */

@@ -107,6 +107,27 @@ cbx_status cbx_ctx_set_backend(cbx_ctx *ctx, const cbx_backend *backend, cbx_err
     return CBX_OK;
 }
 
+/* Operands on another device than the CPU, one of them at least: all on one, and the backend computes there. */
+static cbx_status devices_check(const cbx_backend *b, const cbx_op *op, const cbx_array *const *in, cbx_err *err)
+{
+    const cbx_array *first = NULL;
+    char here[32], there[32];
+
+    for (size_t i = 0; i < op->nin; i++) {
+        if (in[i]->flags & CBX__ABSTRACT) continue;
+        if (!first) first = in[i];
+        if (!cbx_device_id_equal(first->device, in[i]->device))
+            return cbx_fail(err, CBX_EINVAL, "operands of '%s' are on %s and on %s: bring them to one with 'to_device'",
+                            cbx_prim_name(op->prim), cbx_device_id_text(first->device, here, sizeof here),
+                            cbx_device_id_text(in[i]->device, there, sizeof there));
+    }
+    if (b->flags & CBX_BACKEND_GPU) return CBX_OK;
+    return cbx_fail(err, CBX_EUNSUPPORTED,
+                    "operands of '%s' are on %s, where the backend '%s' does not compute: bring them to the CPU with "
+                    "'to_device'",
+                    cbx_prim_name(op->prim), cbx_device_id_text(first->device, here, sizeof here), b->name);
+}
+
 /* Infers, and carries out, records or describes; d and results have space for the operation. */
 static cbx_status carry_out(cbx_ctx *ctx, cbx__state *s, cbx_op *op, const cbx_array *const *in, unsigned flags,
                             cbx_array_desc *results, cbx_array **out, cbx_err *err)
@@ -118,6 +139,7 @@ static cbx_status carry_out(cbx_ctx *ctx, cbx__state *s, cbx_op *op, const cbx_a
     if (!op->attrs) op->attrs = &none;
     op->results = results;
     st = cbx_prim_infer(op->prim, op->nin, op->in, op->attrs, results, err);
+    if (!st && flags & CBX__ELSEWHERE) st = devices_check(s->backend, op, in, err);
     if (!st && (open || flags & CBX__ABSTRACT)) st = cbx__trace_find(s, op->nin, in, op->prim, &trace, err);
     if (st) return st;
     const cbx_call call = { ctx, op->prim, op->nin, in, op->attrs, op->nout, results };

@@ -156,6 +156,9 @@ void cbx_array_format(const cbx_array *a, size_t indent, cbx_text *out)
         cbx_text_puts(out, "failed");
     } else if (cbx_array_is_abstract(a)) {
         cbx_text_puts(out, cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text));
+    } else if (cbx_array_device(a).kind != CBX_DEVICE_CPU || cbx_array_device(a).index) {
+        cbx_text_printf(out, "%s on ", cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text));
+        cbx_text_puts(out, cbx_device_id_text(cbx_array_device(a), text, sizeof text));
     } else {
         l.shorten = cbx_array_count(a) > SHOW_ALL;
         if (cbx_array_count(a)) measure(&l, 0, cbx_array_data(a));

@@ -13,7 +13,8 @@ enum {
     CBX__CONTIGUOUS = 1, /* row-major without gaps */
     CBX__ABSTRACT = 2,   /* shape and dtype, no data */
     CBX__FAILED = 4,     /* what a failed operation returns: one constant handle, never counted */
-    CBX__INLINE = 8      /* made with space for small data behind it */
+    CBX__INLINE = 8,     /* made with space for small data behind it */
+    CBX__ELSEWHERE = 16  /* not on the CPU */
 };
 
 /* Elements of up to so many bytes lie behind their handle and not in the pool: one allocation, which the context re-uses. */
@@ -28,6 +29,7 @@ struct cbx_array {
     void *data;
     uint64_t trace; /* where it was made, if it is abstract; 0: in none */
     uint32_t value; /* its number there */
+    cbx_device_id device;
     cbx_allocator al;
     cbx_array *base; /* the handle whose elements a view shows; NULL: none */
     cbx_pool *pool;  /* NULL: wrapped memory, or a view */
@@ -78,6 +80,11 @@ cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, boo
 /** A handle on elements of base, which lives as long; the caller answers for strides and offset [elements]. */
 cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_desc *desc, const ptrdiff_t *strides,
                            ptrdiff_t offset, cbx_array **out, cbx_err *err);
+
+/** Records the device of an array that a backend has made, before anyone else has the handle. */
+void cbx__array_set_device(cbx_array *a, cbx_device_id device);
+/** CBX_EUNSUPPORTED, with the remedy, unless the elements are on the CPU. */
+cbx_status cbx__array_here(const char *what, const cbx_array *a, cbx_err *err);
 
 /** The handle that failed operations return; its count is never touched. */
 cbx_array *cbx__array_failed(void);

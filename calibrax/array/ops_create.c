@@ -244,4 +244,14 @@ cbx_array *cbx_astype(cbx_ctx *ctx, const cbx_array *x, cbx_dtype dtype)
     return x->desc.dtype == dtype ? cbx__same(ctx, x) : cbx__as(ctx, x, dtype);
 }
 
+cbx_array *cbx_to_device(cbx_ctx *ctx, const cbx_array *x, cbx_device_id device)
+{
+    char from[32], to[32];
+
+    if (cbx__unusable(ctx, "to_device", 1, &x)) return cbx__array_failed();
+    if (cbx_device_id_equal(x->device, device)) return cbx__same(ctx, x);
+    return cbx__refuse(ctx, CBX_EUNAVAILABLE, "the backend '%s' has no way from %s to %s", cbx_ctx_backend(ctx)->name,
+                       cbx_device_id_text(x->device, from, sizeof from), cbx_device_id_text(device, to, sizeof to));
+}
+
 cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x) { return cbx__apply1(ctx, CBX_PRIM_COPY, x, NULL); }

@@ -14,11 +14,10 @@
 
 #include <stdbool.h>
 
+#include "calibrax/array/array.h"
 #include "calibrax/base/ctx.h"
 
 CBX_BEGIN_DECLS
-
-typedef enum cbx_device_kind { CBX_DEVICE_CPU, CBX_DEVICE_CUDA } cbx_device_kind;
 
 typedef struct cbx_device {
     cbx_device_kind kind;
@@ -99,8 +98,6 @@ CBX_API const cbx_device *cbx_devices_first(const cbx_devices *d, cbx_device_kin
 CBX_API const cbx_topology *cbx_devices_topology(const cbx_devices *d);
 /** What is missing; *n of them. */
 CBX_API const cbx_device_gap *cbx_devices_gaps(const cbx_devices *d, size_t *n);
-/** "cpu", "cuda" */
-CBX_API const char *cbx_device_kind_name(cbx_device_kind kind);
 
 typedef struct cbx_device_memory {
     uint64_t total_bytes;

@@ -7,12 +7,6 @@
 
 #include "calibrax/array/device/internal.h"
 
-const char *cbx_device_kind_name(cbx_device_kind kind)
-{
-    static const char *const names[] = { "cpu", "cuda" };
-    return (unsigned)kind < CBX_LEN(names) ? names[kind] : "?";
-}
-
 /* --- looking --- */
 
 /* loss and remedy are constants; text is copied. */

@@ -15,7 +15,7 @@ cbx_status cbx__boundary_check_data(const cbx_array *a, const char *verb, cbx_er
     if (cbx_array_is_abstract(a))
         return cbx_fail(err, CBX_EINVAL, "cannot %s an abstract array of %s: it has no elements", verb,
                         cbx_array_desc_text(cbx_array_get_desc(a), text, sizeof text));
-    return CBX_OK;
+    return cbx__array_here(verb, a, err);
 }
 
 cbx_status cbx__boundary_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)

@@ -19,6 +19,7 @@ CBX_BEGIN_DECLS
 #define CBX_DL_MAJOR 1
 #define CBX_DL_MINOR 1
 #define CBX_DL_CPU   1 /* device type; all others are refused */
+#define CBX_DL_CUDA  2
 
 /* flags of a versioned tensor */
 #define CBX_DL_READ_ONLY      ((uint64_t)1)

@@ -103,6 +103,8 @@ cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value,
     (void)ctx;
     if (!to || !value || (to->flags | value->flags) & (CBX__FAILED | CBX__ABSTRACT))
         return cbx_fail(err, CBX_EINVAL, "an assignment needs two arrays with data");
+    if ((to->flags | value->flags) & CBX__ELSEWHERE)
+        return cbx__array_here("array_assign", to->flags & CBX__ELSEWHERE ? to : value, err);
     op[0] = cbx__ref_strided(to);
     op[1] = (cbx__strided){ .data = value->data };
     for (int i = 0; i < value->desc.ndim; i++) {

@@ -282,6 +282,12 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
     if (!to || !where || !value || (to->flags | where->flags | value->flags) & (CBX__FAILED | CBX__ABSTRACT) ||
         !(to->flags & CBX__CONTIGUOUS))
         return cbx_fail(err, CBX_EINVAL, "an assignment needs arrays with data, and row-major elements to write");
+    if ((to->flags | where->flags | value->flags) & CBX__ELSEWHERE)
+        return cbx__array_here("array_put",
+                               to->flags & CBX__ELSEWHERE      ? to
+                               : where->flags & CBX__ELSEWHERE ? where
+                                                               : value,
+                               err);
     if (!mask && where->desc.dtype != CBX_I64)
         return cbx_fail(err, CBX_EDTYPE, "an assignment takes bool or int64 indices, not %s",
                         cbx_dtype_name(where->desc.dtype));
