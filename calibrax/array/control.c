@@ -41,6 +41,12 @@ static cbx_status carry_check(const char *what, const cbx_fn *body, size_t i, co
                     what, cbx_array_desc_text(in, a, sizeof a), body->name, cbx_array_desc_text(out, b, sizeof b));
 }
 
+void cbx_ctx_set_stop(cbx_ctx *ctx, const volatile sig_atomic_t *stop)
+{
+    cbx__state *s = cbx__state_get(ctx);
+    if (s) s->stop = stop;
+}
+
 /* ---- an operation in the making ---- */
 
 typedef struct flow {

@@ -4,6 +4,8 @@
 #ifndef CALIBRAX_ARRAY_STATE_H
 #define CALIBRAX_ARRAY_STATE_H
 
+#include <signal.h>
+
 #include "calibrax/array/backend.h"
 #include "calibrax/array/device/device.h"
 #include "calibrax/array/internal.h"
@@ -17,11 +19,12 @@ typedef struct cbx__state {
     cbx_array **held; /* results, oldest first */
     size_t count, capacity;
     cbx__handles handles;
-    struct cbx__trace *trace;   /* innermost open one; NULL: none */
-    struct cbx_cost *cost;      /* where operations with data are counted, by primitive; NULL: nowhere */
-    struct cbx__lapack *lapack; /* NULL: not loaded */
-    struct cbx__fft_cache *fft; /* NULL: no transform yet */
-    cbx_devices *devices;       /* NULL until asked for */
+    struct cbx__trace *trace;          /* innermost open one; NULL: none */
+    const volatile sig_atomic_t *stop; /* not 0: loops end before their next step; NULL: they do not */
+    struct cbx_cost *cost;             /* where operations with data are counted, by primitive; NULL: nowhere */
+    struct cbx__lapack *lapack;        /* NULL: not loaded */
+    struct cbx__fft_cache *fft;        /* NULL: no transform yet */
+    cbx_devices *devices;              /* NULL until asked for */
     cbx_device_config device_config;
 } cbx__state;
 

@@ -19,6 +19,7 @@
 #define CALIBRAX_ARRAY_TRANSFORM_H
 
 #include <limits.h>
+#include <signal.h>
 
 #include "calibrax/array/fn.h"
 #include "calibrax/array/scope.h"
@@ -163,6 +164,13 @@ CBX_API cbx_status cbx_custom_vjp(cbx_ctx *ctx, const cbx_fn *f, const cbx_fn *f
 CBX_API cbx_status cbx_checkpoint(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
 
 /* ---- control flow ---- */
+
+/**
+ * Lets another thread, or a signal handler, end the loops of a context: scan, fori_loop and while_loop fail with CBX_EINTERRUPTED
+ * before their next step once *stop is not 0.
+ * @param stop  outlives its use, which ends with another call; NULL: nothing ends them
+ */
+CBX_API void cbx_ctx_set_stop(cbx_ctx *ctx, const volatile sig_atomic_t *stop);
 
 #define CBX_LENGTH_OF_XS SIZE_MAX
 

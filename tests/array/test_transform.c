@@ -418,6 +418,40 @@ static void memory_does_not_grow_with_steps(void **state)
     }
 }
 
+/* ---- loops that are stopped ---- */
+
+FN(stops)
+{
+    UNUSED;
+    out[0] = cbx_add_scalar(c, in[nin - 1], 1);
+    return CBX_OK;
+}
+
+static void a_flag_ends_loops(void **state)
+{
+    (void)state;
+    volatile sig_atomic_t stop = 0;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_scope scope;
+    cbx_ctx *c = context();
+
+    cbx_ctx_set_stop(c, &stop);
+    for (int set = 0; set < 2; set++) {
+        cbx_scope_open(c, &scope);
+        cbx_array *x = number(c, 0), *r[2] = { NULL };
+        stop = set;
+        cbx_fori_loop(c, 0, 3, PLAIN(stops, 2, 1), 1, &x, &r[0]);
+        if (!set) CHECK_INT(at(r[0], 0), 3, "a flag that is 0 ends nothing");
+        CHECK_STATUS(cbx_scope_close(&scope, &err), set ? CBX_EINTERRUPTED : CBX_OK, "fori_loop");
+    }
+    cbx_scope_open(c, &scope);
+    cbx_array *x = number(c, 0), *r = NULL;
+    cbx_while_loop(c, PLAIN(always, 1, 1), PLAIN(stops, 1, 1), 1, &x, &r);
+    CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINTERRUPTED, "a while_loop without an end");
+    CHECK(strstr(err.message, "was interrupted") != NULL, "the sentence");
+    cbx_ctx_free(c);
+}
+
 /* ---- recordings ---- */
 
 /* x * y inside, plus what the outer recording has: (x y + x, captured). */
@@ -562,6 +596,7 @@ TEST_FILE(.seconds = 600)
         cmocka_unit_test(what_vmap_refuses),
         cmocka_unit_test(a_body_may_fail_in_the_middle),
         cmocka_unit_test(memory_does_not_grow_with_steps),
+        cmocka_unit_test(a_flag_ends_loops),
         cmocka_unit_test(recordings_repeat_what_was_done),
         cmocka_unit_test(what_escapes_a_recording_is_refused),
         cmocka_unit_test(memory_may_run_out),

@@ -38,7 +38,11 @@ static void give(stepper *s, size_t at, size_t from, size_t n)
 
 static cbx_status step(stepper *s, cbx_err *err)
 {
+    const cbx__state *state = cbx__state_peek(s->call->ctx);
+
     cbx__arrays_free(s->f->out.n, s->out);
+    if (state && state->stop && *state->stop)
+        return cbx_fail(err, CBX_EINTERRUPTED, "'%s' was interrupted", s->f->name);
     return cbx__graph_run(s->call->ctx, s->f, s->in, s->out, err);
 }
 
