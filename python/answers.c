@@ -255,5 +255,5 @@ bool cx_place_types(cx_state *st, PyObject *module)
         if (k > CX_LSTSQ && !place(module, cx_answer_types[k].name, st->answers[k])) return false;
     for (int k = 0; k < CX_OBJECT_COUNT; k++)
         if (!place(module, cx_object_type_name((cx_object_kind)k), st->objects[k])) return false;
-    return true;
+    return place(module, "calibrax_c.tree.Structure", st->tree_type);
 }

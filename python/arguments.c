@@ -94,27 +94,28 @@ int cx_operand_from(cx_call *c, PyObject *o, cx_operand *out)
         int is = cx_scalar_from(o, out);
         return is ? is : foreign_scalar(c, o, out);
     }
-    *out = (cx_operand){ .array = cbx_array_ref(((cx_array *)o)->handle) };
+    *out = (cx_operand){ .array = cbx_array_ref(((cx_array *)o)->handle), .weak = ((cx_array *)o)->weak };
+    if (out->weak)
+        c->weak = true;
+    else
+        c->strong = true;
     return cx_hold(c, out->array) ? 1 : -1;
 }
 
-/* An array of rank 0, held by the call. */
+/* An array of rank 0 with data, also while a function is traced, held by the call. */
 static cbx_array *scalar_array(cx_call *c, const cx_operand *v)
 {
-    cx_call inner;
-    cbx_array *r = NULL;
+    const cbx_array_desc d = { .dtype = v->scalar.dtype };
+    cbx_array *r;
 
     if (v->big) {
         PyErr_Format(PyExc_OverflowError, "%s: the number has more than 64 bits: write it as a float", c->name);
         return NULL;
     }
-    cx_call_init(&inner, c->st, c->name);
-    if (cx_begin(&inner)) {
-        r = cbx_full(inner.ctx, 0, NULL, v->scalar.dtype, v->scalar);
-        if (!cx_keep(&inner, 1, &r)) r = NULL;
-    }
-    cx_call_done(&inner);
-    return r && cx_hold(c, r) ? r : NULL;
+    r = cx_create(c->st, &d);
+    if (!r) return NULL;
+    memcpy(cbx_array_data_mut(r), &v->scalar.v, cbx_dtype_size(d.dtype));
+    return cx_hold(c, r) ? r : NULL;
 }
 
 const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *name, const char *wanted)
@@ -180,6 +181,13 @@ void cx_ease(cx_binary f, cx_operand *a, cx_operand *b)
         v->scalar = cbx_float(v->scalar.dtype == CBX_U64 ? (double)v->scalar.v.u : (double)v->scalar.v.i);
 }
 
+/* A weak array in the dtype in which a number of its kind would meet another one. */
+static const cbx_array *lowered(cx_call *c, const cbx_array *weak, const cbx_array *other)
+{
+    return cbx_astype(c->ctx, weak,
+                      cbx_dtype_promote_weak(cbx_array_dtype(other), cbx_dtype_kind(cbx_array_dtype(weak))));
+}
+
 bool cx_meet(cx_call *c, cx_operand *a, cx_operand *b, const cbx_array **x, const cbx_array **y)
 {
     if (!a->array && !b->array) {
@@ -191,6 +199,12 @@ bool cx_meet(cx_call *c, cx_operand *a, cx_operand *b, const cbx_array **x, cons
     if (!cx_begin(c)) return false;
     *x = a->array ? a->array : cx_weak(c, b->array, a);
     *y = b->array ? b->array : cx_weak(c, a->array, b);
+    if (a->array && b->array && a->weak != b->weak) {
+        if (a->weak)
+            *x = lowered(c, *x, *y);
+        else
+            *y = lowered(c, *y, *x);
+    }
     return true;
 }
 
@@ -406,14 +420,21 @@ bool cx_ints_from(cx_call *c, const char *name, PyObject *o, const char *wanted,
     return !PyErr_Occurred();
 }
 
+PyObject *cx_rest_tuple(cx_call *c)
+{
+    PyObject *tuple = PyTuple_New(c->nrest);
+
+    CX_FILL(tuple, (size_t)c->nrest, Py_NewRef(c->rest[i]))
+    return tuple;
+}
+
 /* The arguments of *name as a tuple, or its only one if that is a sequence; kept by the call. */
 static PyObject *rest_of(cx_call *c)
 {
     PyObject *tuple;
 
     if (c->nrest == 1 && !PyIndex_Check(c->rest[0])) return c->rest[0];
-    tuple = PyTuple_New(c->nrest);
-    CX_FILL(tuple, (size_t)c->nrest, Py_NewRef(c->rest[i]))
+    tuple = cx_rest_tuple(c);
     return cx_keep_object(c, tuple) ? tuple : NULL;
 }
 

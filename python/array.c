@@ -15,6 +15,7 @@ PyObject *cx_array_new(cx_state *st, cbx_array *handle)
         return NULL;
     }
     o->handle = handle;
+    o->weak = false;
     return (PyObject *)o;
 }
 
@@ -49,6 +50,7 @@ static PyObject *apply(PyObject *self, const char *name, cbx_array *(*f)(cbx_ctx
     cx_call_init(&c, cx_state_of_instance(self), name);
     if (cx_hold(&c, cbx_array_ref(handle_of(self))) && cx_begin(&c)) r = cx_result(&c, f(c.ctx, c.held[0]));
     cx_call_done(&c);
+    if (r) ((cx_array *)r)->weak = ((cx_array *)self)->weak;
     return r;
 }
 
@@ -77,6 +79,7 @@ static PyObject *item(PyObject *self, const char *what)
 {
     const cbx_array *a = handle_of(self);
 
+    if (!cx_concrete(cx_state_of_instance(self), a, what)) return NULL;
     if (cbx_array_ndim(a) == 0) return cx_element(cbx_array_dtype(a), cbx_array_data(a));
     return PyErr_Format(PyExc_TypeError, "%s is of arrays of rank 0, not %d", what, cbx_array_ndim(a));
 }
@@ -94,13 +97,18 @@ static PyObject *array_index(PyObject *self)
 {
     cbx_dtype t = cbx_array_dtype(handle_of(self));
 
+    if (!cx_concrete(cx_state_of_instance(self), handle_of(self), "use as an index or a length")) return NULL;
     if (cbx_dtype_kind(t) == CBX_KIND_INT) return item(self, "index()");
     return PyErr_Format(PyExc_TypeError, "an index must be an integer, got %s", cbx_dtype_name(t));
 }
 static int array_bool(PyObject *self)
 {
-    PyObject *v = item(self, "the truth of an array: any() and all() are of more; bool()");
-    int r = v ? PyObject_IsTrue(v) : -1;
+    PyObject *v;
+    int r;
+
+    if (!cx_concrete(cx_state_of_instance(self), handle_of(self), "bool()")) return -1;
+    v = item(self, "the truth of an array: any() and all() are of more; bool()");
+    r = v ? PyObject_IsTrue(v) : -1;
     Py_XDECREF(v);
     return r;
 }
@@ -134,6 +142,7 @@ static PyObject *list_of(const cbx_array *a, int axis, const char *p)
 static PyObject *array_tolist(PyObject *self, PyObject *unused)
 {
     (void)unused;
+    if (!cx_concrete(cx_state_of_instance(self), handle_of(self), "tolist()")) return NULL;
     return list_of(handle_of(self), 0, cbx_array_data(handle_of(self)));
 }
 
@@ -156,7 +165,7 @@ static PyObject *operate(PyObject *a, PyObject *b, const char *name, cx_binary f
         r = Py_NewRef(Py_NotImplemented);
     else if (is > 0 && also > 0) {
         cx_ease(f, &left, &right);
-        if (cx_meet(&c, &left, &right, &x, &y)) r = cx_result(&c, f(c.ctx, x, y));
+        if (cx_meet(&c, &left, &right, &x, &y)) r = cx_weak_result(&c, f(c.ctx, x, y));
     }
     cx_call_done(&c);
     return r;
@@ -283,10 +292,12 @@ static PyObject *array_reduce(PyObject *self, PyObject *unused)
 {
     const cbx_array *a = handle_of(self);
     cx_state *st = cx_state_of_instance(self);
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)cbx_array_bytes(a)), *restore, *shape;
+    PyObject *bytes, *restore, *shape;
     cbx_err err = CBX_ERR_INIT;
 
     (void)unused;
+    if (!cx_concrete(st, a, "a pickle or deep copy")) return NULL;
+    bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)cbx_array_bytes(a));
     if (bytes && cbx_array_bytes(a) && cbx_array_read(a, PyBytes_AsString(bytes), cbx_array_bytes(a), &err)) {
         Py_DECREF(bytes);
         return cx_raise(err.status, err.message);
@@ -329,6 +340,7 @@ static PyObject *do_item(cx_call *c)
     Py_ssize_t count = (Py_ssize_t)cbx_array_count(a);
     PyObject *index, *key, *at = NULL, *r = NULL;
 
+    if (!cx_concrete(c->st, a, "item()")) return NULL;
     if (c->nrest == 0 && count != 1)
         return PyErr_Format(PyExc_ValueError, "item: 'index' must be given where an array has %zd elements", count);
     if (c->nrest == 0) return list_of(a, cbx_array_ndim(a), cbx_array_data(a)); /* the one element */
@@ -348,6 +360,7 @@ static PyObject *do_format(cx_call *c)
 
     if (!PyUnicode_Check(spec)) return cx_refuse(c, "spec", PyExc_TypeError, "a string", spec), NULL;
     if (PyUnicode_GetLength(spec) == 0) return cx_str(c->self);
+    if (!cx_concrete(c->st, handle_of(c->self), "a format")) return NULL;
     return cx_python("_values", "formatted", "NO", array_tolist(c->self, NULL), spec);
 }
 

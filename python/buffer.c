@@ -38,9 +38,11 @@ int cx_get_buffer(PyObject *self, Py_buffer *view, int flags)
     static const char nothing[16];
     cbx_array *a = ((cx_array *)self)->handle;
     const char *why;
-    loan *l = PyMem_Calloc(1, sizeof *l);
+    loan *l;
 
     view->obj = NULL;
+    if (!cx_concrete(cx_state_of_instance(self), a, "a buffer or NumPy array")) return -1;
+    l = PyMem_Calloc(1, sizeof *l);
     if (!l) {
         PyErr_NoMemory();
         return -1;

@@ -11,9 +11,11 @@
 
 cbx_ctx *cx_ctx_borrow(cx_state *st)
 {
-    cbx_ctx *ctx = NULL;
-    cbx_err err = CBX_ERR_INIT;
+    cbx_ctx *ctx = cx_traced_ctx(st);
+    cbx_err err;
 
+    if (ctx) return ctx;
+    err.status = CBX_OK;
     if (st->idle_count > 0)
         ctx = st->idle[--st->idle_count];
     else if (cbx_ctx_create(NULL, &ctx, &err))
@@ -27,6 +29,8 @@ cbx_ctx *cx_ctx_borrow(cx_state *st)
 
 void cx_ctx_return(cx_state *st, cbx_ctx *ctx)
 {
+    if (ctx == cx_traced_ctx(st)) return;
+    cbx_ctx_set_stop(ctx, NULL);
     if (st->idle_count < CX_IDLE_CONTEXTS)
         st->idle[st->idle_count++] = ctx;
     else
@@ -180,8 +184,10 @@ cbx_array *cx_create(cx_state *st, const cbx_array_desc *desc)
 
 const void *cx_elements(cx_call *c, const cbx_array *a)
 {
-    cbx_array *flat = cbx_array_is_contiguous(a) ? cbx_array_ref(a) : cx_create(c->st, cbx_array_get_desc(a));
+    cbx_array *flat;
 
+    if (!cx_concrete(c->st, a, c->name)) return NULL;
+    flat = cbx_array_is_contiguous(a) ? cbx_array_ref(a) : cx_create(c->st, cbx_array_get_desc(a));
     if (!flat || !cx_hold(c, flat)) return NULL;
     if (!cbx_array_is_contiguous(a) && cbx_array_read(a, cbx_array_data_mut(flat), cbx_array_bytes(flat), &c->err))
         return cx_raise(c->err.status, c->err.message);
@@ -192,6 +198,7 @@ bool cx_begin(cx_call *c)
 {
     c->ctx = cx_ctx_borrow(c->st);
     if (!c->ctx) return false;
+    if (c->stop != &c->own_stop) cbx_ctx_set_stop(c->ctx, c->stop);
     cbx_scope_open(c->ctx, &c->scope);
     if (c->elements >= CX_UNLOCK_ELEMENTS) c->unlocked = PyEval_SaveThread();
     return true;
@@ -218,6 +225,14 @@ PyObject *cx_result(cx_call *c, cbx_array *r)
 {
     if (!cx_keep(c, 1, &r)) return NULL;
     return cx_array_new(c->st, r);
+}
+
+PyObject *cx_weak_result(cx_call *c, cbx_array *r)
+{
+    PyObject *a = cx_result(c, r);
+
+    if (a) ((cx_array *)a)->weak = c->weak && !c->strong;
+    return a;
 }
 
 PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple)

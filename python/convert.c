@@ -11,6 +11,7 @@ typedef struct findings {
     cbx_dtype strong;            /* of Arrays among the leaves; CBX_DTYPE_COUNT: none */
     int weak;                    /* highest kind of numbers; -1: none */
     bool above_signed, negative; /* integers beyond int64; below 0 */
+    bool traced;                 /* an Array without data among the leaves */
 } findings;
 
 static bool is_nest(cx_state *st, PyObject *o)
@@ -27,6 +28,7 @@ static bool see_leaf(findings *f, PyObject *o)
 
     if (cx_is_array(f->st, o)) {
         cbx_dtype t = cbx_array_dtype(((cx_array *)o)->handle);
+        f->traced |= cbx_array_is_abstract(((cx_array *)o)->handle);
         f->strong = f->strong == CBX_DTYPE_COUNT ? t : cbx_dtype_promote(f->strong, t);
         return true;
     }
@@ -167,6 +169,24 @@ static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **a
     return true;
 }
 
+/* Nested sequences with traced leaves: stacked, from the inside out. */
+static PyObject *stacked_nest(const findings *f, PyObject *o, int axis, cbx_dtype t)
+{
+    PyObject *list, *r;
+
+    if (axis == f->ndim) return cx_asarray(f->st, o, t, -1);
+    list = PyList_New(0);
+    for (size_t i = 0; list && i < f->shape[axis]; i++) {
+        PyObject *v = item_of(f->st, o, (Py_ssize_t)i);
+        const bool fine = v && cx_append(list, stacked_nest(f, v, axis + 1, t));
+        Py_XDECREF(v);
+        if (!fine) Py_CLEAR(list);
+    }
+    r = list ? cx_asarray(f->st, list, CBX_DTYPE_COUNT, -1) : NULL;
+    Py_XDECREF(list);
+    return r;
+}
+
 /* Numbers go into the dtype asked for if its kind holds them; else they are found first and converted then. */
 static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
 {
@@ -181,6 +201,12 @@ static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
     if (wanted != CBX_DTYPE_COUNT && cbx_dtype_kind(wanted) >= cbx_dtype_kind(desc.dtype)) desc.dtype = wanted;
     desc.ndim = f.ndim;
     memcpy(desc.shape, f.shape, sizeof desc.shape);
+    if (f.traced) {
+        PyObject *r = stacked_nest(&f, o, 0, desc.dtype);
+        a = r ? cbx_array_ref(((cx_array *)r)->handle) : NULL;
+        Py_XDECREF(r);
+        return a;
+    }
     a = cx_create(st, &desc);
     if (!a) return NULL;
     at = cbx_array_data_mut(a);
@@ -258,7 +284,13 @@ static cbx_array *found(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
 
     if (cx_is_array(st, o)) return cbx_array_ref(((cx_array *)o)->handle);
     if (PyObject_CheckBuffer(o)) return as_truths(st, cx_import_buffer(st, o, copy), copy);
-    if (copy != 0 && PyList_CheckExact(o) && (stacked = stack(st, o))) return stacked;
+    if (copy != 0 && PyList_CheckExact(o)) stacked = stack(st, o);
+    if (copy != 0 && PyTuple_CheckExact(o) && PyTuple_Size(o) && cx_is_array(st, PyTuple_GetItem(o, 0))) {
+        PyObject *list = PySequence_List(o);
+        if (list) stacked = stack(st, list);
+        Py_XDECREF(list);
+    }
+    if (stacked) return stacked;
     if (PyErr_Occurred()) return NULL;
     lends = cx_lends_dlpack(o);
     if (lends) return lends > 0 ? as_truths(st, cx_import_dlpack(st, o, copy), copy) : NULL;

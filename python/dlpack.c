@@ -62,7 +62,8 @@ PyObject *cx_do_dlpack(cx_call *c)
     cbx_dl_copy copy;
     cbx_status status;
 
-    if (!cx_hold(c, a) || !pair(c, "max_version", version) || !pair(c, "dl_device", device) || !copy_arg(c, &copy))
+    if (!cx_hold(c, a) || !cx_concrete(c->st, a, "__dlpack__()") || !pair(c, "max_version", version) ||
+        !pair(c, "dl_device", device) || !copy_arg(c, &copy))
         return NULL;
     if (cx_arg(c, "stream")) return cx_raise(CBX_EINVAL, "__dlpack__: 'stream' must be None on the CPU");
     if (device[0] != CBX_DL_CPU || device[1] != 0)

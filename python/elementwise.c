@@ -3,7 +3,8 @@
 
 #include "python/state.h"
 
-CX_FORMULA(unary, CX_FN(const cbx_array *)(c->ctx, x), x)
+CX_RETURN(unary, (const cbx_array *x), CX_GET(c, x) && cx_begin(c),
+          cx_weak_result(c, CX_FN(const cbx_array *)(c->ctx, x)))
 CX_FORMULA(do_round, cbx_round(c->ctx, x, 0), x)
 
 static PyObject *binary(cx_call *c)
@@ -13,7 +14,7 @@ static PyObject *binary(cx_call *c)
 
     if (!CX_GET(c, x1, x2)) return NULL;
     cx_ease((cx_binary)c->fn, &x1, &x2);
-    return cx_meet(c, &x1, &x2, &x, &y) ? cx_result(c, ((cx_binary)c->fn)(c->ctx, x, y)) : NULL;
+    return cx_meet(c, &x1, &x2, &x, &y) ? cx_weak_result(c, ((cx_binary)c->fn)(c->ctx, x, y)) : NULL;
 }
 
 static PyObject *do_clip(cx_call *c)

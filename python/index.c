@@ -77,6 +77,7 @@ static bool add_mask(cx_call *c, key *k, const cbx_array *x, const cbx_array *ma
     cx_call inner;
     bool fine = false;
 
+    if (n == 0 && !cx_concrete(c->st, mask, "use as a mask")) return false;
     if (n == 0) return add_step(k, (step){ .kind = STEP_EMPTY_OR_ONE, .one = *(const bool *)cbx_array_data(mask) });
     /* lengths are compared in in_range, where the axes behind an ellipsis are known */
     if (k->axes + n > cbx_array_ndim(x)) return refuse_mask(mask, x);
@@ -298,7 +299,7 @@ static char *element_of(const cbx_array *x, PyObject *o)
     const ptrdiff_t n = (ptrdiff_t)cbx_array_dim(x, 0);
     Py_ssize_t i;
 
-    if (cbx_array_ndim(x) != 1 || !PyLong_CheckExact(o)) return NULL;
+    if (cbx_array_ndim(x) != 1 || !PyLong_CheckExact(o) || cbx_array_is_abstract(x)) return NULL;
     i = PyLong_AsSsize_t(o);
     if (i == -1 && PyErr_Occurred()) PyErr_Clear(), i = n;
     if (i < -n || i >= n) return NULL;
@@ -348,6 +349,7 @@ static const cbx_array *whole_key(cx_state *st, const cbx_array *x, PyObject *o)
     const cbx_array *at = cx_is_array(st, o) ? ((cx_array *)o)->handle : NULL;
 
     if (!at || at == x || !cbx_array_is_contiguous(x)) return NULL;
+    if (cbx_array_is_abstract(at) || cbx_array_is_abstract(x)) return NULL;
     if (cbx_array_dtype(at) == CBX_I64) return cbx_array_ndim(x) == 1 ? at : NULL;
     if (cbx_array_dtype(at) != CBX_BOOL || cbx_array_ndim(at) != cbx_array_ndim(x)) return NULL;
     for (int i = 0; i < cbx_array_ndim(x); i++)
@@ -504,7 +506,7 @@ int cx_assign(PyObject *self, PyObject *o, PyObject *value)
         if (!read_whole_key(&c, me, o, &k)) goto done;
         at = NULL;
     }
-    if ((at || !k.advanced) && cbx_array_is_exclusive(me->handle)) {
+    if ((at || !k.advanced) && cbx_array_is_exclusive(me->handle) && !(v.array && cbx_array_is_abstract(v.array))) {
         done = write_in_place(&c, &k, at, me->handle, &v);
         goto done;
     }

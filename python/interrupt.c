@@ -141,6 +141,7 @@ bool cx_should_wait(cx_state *st, const cx_function *f, PyObject *self, PyObject
 {
     size_t elements = 0;
 
+    if (cx_traced_ctx(st)) return false; /* its context is this thread's */
     for (Py_ssize_t i = self ? -1 : 0; i < n && elements < f->wait; i++) {
         PyObject *o = i < 0 ? self : args[i];
         Py_ssize_t size = -1;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "python/objects.h"
+#include "python/transforms.h"
 
 static cx_state *raw_state(PyObject *module) { return PyModule_GetState(module); }
 cx_state *cx_state_of(PyObject *module) { return raw_state(module)->home; }
@@ -88,6 +89,17 @@ static bool add_constants(PyObject *module)
            PyModule_AddStringConstant(module, "__array_api_version__", "2024.12") == 0;
 }
 
+static bool add_errors(cx_state *st, PyObject *module)
+{
+    st->concretization_error = PyErr_NewExceptionWithDoc(
+        "calibrax_c.ConcretizationError",
+        "The values of an array were needed while a function was traced: a branch, a number, an "
+        "index, a NumPy array.",
+        PyExc_TypeError, NULL);
+    return st->concretization_error &&
+           PyModule_AddObjectRef(module, "ConcretizationError", st->concretization_error) == 0;
+}
+
 static int module_exec(PyObject *module)
 {
     PyMethodDef *const arrays[] = { cx_dtype_methods,        cx_creation_methods,  cx_elementwise_methods,
@@ -95,7 +107,8 @@ static int module_exec(PyObject *module)
                                     cx_product_methods,      cx_info_methods,      cx_device_methods,
                                     cx_manipulation_methods, cx_dlpack_methods,    cx_file_methods,
                                     cx_matrix_methods };
-    PyMethodDef *const topics[] = { cx_ingest_methods, cx_run_methods, cx_launch_methods, cx_doctor_methods };
+    PyMethodDef *const topics[] = { cx_ingest_methods, cx_run_methods, cx_launch_methods, cx_doctor_methods,
+                                    cx_transform_methods };
     const struct {
         const char *name;
         PyMethodDef *tables[3]; /* the first NULL ends them */
@@ -103,6 +116,8 @@ static int module_exec(PyObject *module)
                        { "array.fft", { cx_fft_methods } },
                        { "array.random", { cx_random_methods } },
                        { "array.semiring", { cx_semiring_methods } },
+                       { "tree", { cx_tree_methods } },
+                       { "_recording", { cx_recording_methods } },
                        { "statistics", { cx_statistics_methods, cx_hypothesis_methods, cx_resampling_methods } },
                        { "analysis", { cx_analysis_methods } },
                        { "ci", { cx_bisection_methods } },
@@ -119,7 +134,8 @@ static int module_exec(PyObject *module)
     st->arrays = Py_XNewRef(cx_add_namespace(st, module, "array", arrays, CBX_LEN(arrays)));
     if (!st->arrays || !cx_add_dtypes(st, st->arrays) || !cx_add_array_type(st, st->arrays) ||
         !add_constants(st->arrays) || PyModule_AddStringConstant(module, "__version__", cbx_version()) < 0 ||
-        !cx_add_records(st, module) || !cx_add_answers(st) || !cx_add_objects(st))
+        !cx_add_records(st, module) || !cx_add_answers(st) || !cx_add_objects(st) || !cx_add_tree_type(st) ||
+        !cx_add_recorded_type(st) || !cx_add_jit_type(st, module) || !add_errors(st, module))
         return -1;
     for (size_t i = 0; i < CBX_LEN(topics); i++)
         if (!cx_methods(topics[i], st->signatures, "") || PyModule_AddFunctions(module, topics[i]) < 0) return -1;
@@ -132,10 +148,13 @@ static int module_exec(PyObject *module)
 }
 
 /* Every reference that the state holds. */
-#define EACH_OBJECT(X) X(arrays) X(signatures) X(array_type) X(dtype_type)
-#define EACH_LIST(X)   X(dtypes) X(records) X(answers) X(objects)
-#define VISIT(member)  Py_VISIT(st->member);
-#define CLEAR(member)  Py_CLEAR(st->member);
+#define EACH_OBJECT(X)                                                                                                 \
+    X(arrays)                                                                                                          \
+    X(signatures) X(array_type) X(dtype_type) X(tree_type) X(recorded_type) X(jit_type) X(nodes)                       \
+        X(concretization_error)
+#define EACH_LIST(X)  X(dtypes) X(records) X(answers) X(objects)
+#define VISIT(member) Py_VISIT(st->member);
+#define CLEAR(member) Py_CLEAR(st->member);
 #define VISIT_LIST(member)                                                                                             \
     for (size_t k = 0; k < CBX_LEN(st->member); k++) Py_VISIT(st->member[k]);
 #define CLEAR_LIST(member)                                                                                             \

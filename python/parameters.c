@@ -1,7 +1,7 @@
 /* What parameters are, by their names: the second part of each docstring (signature.c).  A name that means two things has both. */
 #include <string.h>
 
-#include "python/state.h"
+#include "python/transforms.h"
 
 /* clang-format off */
 static const struct { const char *name, *text; } words[] = {
@@ -69,6 +69,12 @@ static const struct { const char *name, *text; } words[] = {
     { "waivers", "file of accepted findings" }, { "defs", "definitions for metrics without one" }, { "benchmark", "object or class" }, { "launches", "launches" }, { "batch_size", "examples a batch" }, { "max_batches", "maximum number; 0: all" },
     { "targets", "values to reach, by metric" }, { "config", "configuration" }, { "trace", "file to write; None: none" }, { "keep_going", "exceptions become Failures" }, { "plugin", "shared object" }, { "file", "file of commands" }, { "command", "program and arguments" },
     { "benchmarks", "names; None: all" }, { "grace_s", "[s] from SIGTERM to SIGKILL" }, { "allow_failed", "share of launches that may fail" }, { "traceback", "of an exception, or None" }, { "trace_dir", "folder for traces of the benchmarks" },
+    { "fun", "the function" }, { "f", "the step of the loop" }, { "argnums", "arguments to derive in, by position; a sequence of them gives a tuple" }, { "has_aux", "whether it returns (result, anything else), and the latter is passed on" }, { "static_argnums", "arguments that are not traced, by position; a value of its own for each of their values" },
+    { "static_argnames", "arguments that are not traced, by name" }, { "donate_argnums", "arguments whose elements may be overwritten; accepted, and not used today" }, { "donate_argnames", "the same by name" }, { "nondiff_argnums", "arguments that are neither traced nor derived in, by position" }, { "primals", "the point" }, { "tangents", "the direction: a tree like the primals" },
+    { "in_axes", "axis to map of each argument, or trees of axes; None: not mapped" }, { "out_axes", "where the batch axis goes in the results, a tree of axes; None: a result that is the same for all" }, { "axis_size", "length of the batch; None: found" }, { "init", "value that is carried first" }, { "xs", "tree of arrays, a row a step; None: none" },
+    { "length", "number of steps; None: that of xs" }, { "reverse", "from the last step to the first" }, { "lower", "first index" }, { "upper", "end" }, { "body_fun", "step of the loop" }, { "init_val", "first value, a tree" }, { "cond_fun", "whether to go on: gives a scalar" },
+    { "pred", "a scalar" }, { "true_fun", "function for true" }, { "false_fun", "function for false" }, { "branches", "functions" }, { "tree", "a tree" }, { "rest", "trees of the same structure" }, { "is_leaf", "objects that are leaves in any case; None: none" },
+    { "nodetype", "the class" }, { "flatten", "takes an object apart" }, { "unflatten", "puts an object together" }, { "structure", "the structure of a tree" }, { "leaves", "as many leaves as the structure has" },
 };
 /* clang-format on */
 
@@ -87,6 +93,8 @@ static const struct { const PyMethodDef *table; const char *text; } rules[] = {
     { cx_linalg_methods, "Matrices are the last two axes; integers become float64. " ARRAYS }, { cx_fft_methods, "The result is complex of the precision of x (irfft, irfftn, hfft: real); integers become float64. " ARRAYS },
     { cx_random_methods, "Equal keys give equal draws, on any machine and number of threads. " ARRAYS "OverflowError: a bound that the dtype cannot hold." },
     { cx_semiring_methods, "float32 and float64; integers become float64. " ARRAYS }, { cx_dtype_methods, ARRAYS }, { cx_info_methods, ARRAYS }, { cx_device_methods, ARRAYS }, { cx_dlpack_methods, ARRAYS "BufferError: elements that cannot be shared." },
+    { cx_transform_methods, "Arguments and results are trees of arrays and numbers (calibrax_c.tree). What the function raises while it is traced comes out unchanged. ConcretizationError: Python needs the values of a traced array. TypeError: an argument, a result or a dtype that does not fit. ValueError: a shape or an axis that does not fit. docs/jit.md has the rules." },
+    { cx_tree_methods, "Nodes are tuples, lists, dicts, named tuples, data classes, None and registered classes; everything else is a leaf. TypeError: keys of a dict that cannot be sorted, an argument of another type. ValueError: structures that differ." },
     { cx_file_methods, ARRAYS "OSError: the file cannot be read or written." },
     { cx_statistics_methods, SAMPLES }, { cx_hypothesis_methods, SAMPLES }, { cx_resampling_methods, SAMPLES }, { cx_analysis_methods, SAMPLES " Tables are rows of one length, a competitor a row." }, { cx_monitoring_methods, SAMPLES }, { cx_validation_methods, SAMPLES },
 };

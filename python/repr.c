@@ -29,8 +29,10 @@ PyObject *cx_repr(PyObject *self)
     cbx_array *a = cbx_array_ref(((cx_array *)self)->handle);
     PyObject *text = text_of(a, strlen("Array(")), *shape = NULL, *s = NULL;
 
-    if (text && cbx_array_count(a) == 0) shape = cx_shape_tuple(a);
-    if (shape)
+    if (text && cbx_array_count(a) == 0 && !cbx_array_is_abstract(a)) shape = cx_shape_tuple(a);
+    if (text && cbx_array_is_abstract(a))
+        s = PyUnicode_FromFormat("Array(%U, traced)", text);
+    else if (shape)
         s = PyUnicode_FromFormat("Array(%U, shape=%R, dtype=%s)", text, shape, cbx_dtype_name(cbx_array_dtype(a)));
     else if (text && !PyErr_Occurred())
         s = PyUnicode_FromFormat("Array(%U, dtype=%s)", text, cbx_dtype_name(cbx_array_dtype(a)));

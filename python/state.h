@@ -67,7 +67,9 @@ typedef struct cx_state {
     PyObject *core;        /* the extension module, borrowed: its types are made in it */
     PyObject *arrays;      /* the namespace of array functions */
     PyObject *signatures;  /* of all functions and methods, by name */
-    PyTypeObject *array_type, *dtype_type;
+    PyTypeObject *array_type, *dtype_type, *tree_type, *recorded_type, *jit_type;
+    PyObject *nodes;                        /* of trees: pairs of functions by type (tree.c) */
+    PyObject *concretization_error;         /* the exception class */
     PyTypeObject *records[CX_RECORD_COUNT]; /* records.h */
     PyTypeObject *answers[CX_ANSWER_COUNT]; /* answers.h */
     PyTypeObject *objects[CX_OBJECT_COUNT]; /* objects.h */
@@ -80,6 +82,7 @@ typedef struct cx_state {
 
 typedef struct cx_array {
     PyObject_HEAD cbx_array *handle; /* immutable; assignment puts another one here */
+    bool weak;                       /* traced, of a Python number: promotes as one */
 } cx_array;
 
 cx_state *cx_state_of(PyObject *module);
@@ -101,6 +104,10 @@ PyObject *cx_none(cx_call *c, cbx_status status);
 /** A context of this thread alone until it is returned; NULL with an exception.  Needs the interpreter's lock, as its return. */
 cbx_ctx *cx_ctx_borrow(cx_state *st);
 void cx_ctx_return(cx_state *st, cbx_ctx *ctx);
+/** The context of the function that this thread records, NULL: none (recording.c). */
+cbx_ctx *cx_traced_ctx(const cx_state *st);
+/** False, with an exception that names the user's line, if an array is traced: what needs its elements. */
+bool cx_concrete(cx_state *st, const cbx_array *a, const char *what);
 
 /* ---- one call ---- */
 
@@ -108,6 +115,7 @@ typedef struct cx_operand {
     cbx_array *array; /* held by the call; NULL: the scalar */
     cbx_scalar scalar;
     PyObject *big; /* borrowed: an integer beyond 64 bits, scalar is its nearest float */
+    bool weak;     /* the array is traced, of a Python number */
 } cx_operand;
 
 typedef void (*cx_fn)(void);
@@ -145,7 +153,7 @@ struct cx_call {
     cbx_array *held_inline[6];
     PyObject *kept[8]; /* dropped when the call is done */
     int nkept;
-    bool has_arena;
+    bool has_arena, weak, strong;          /* weak, strong: which kinds of arrays are among the operands */
     size_t elements;                       /* of all operands */
     PyObject *domain_error;                /* what CBX_EDOM raises; NULL: ValueError */
     volatile sig_atomic_t *stop, own_stop; /* not 0: the call was interrupted, or one of its callbacks raised */
@@ -234,6 +242,8 @@ bool cx_begin_long(cx_call *c);
 void cx_lock(cx_call *c);
 /** Closes the scope: the result as an Array, or the exception of the first failure. */
 PyObject *cx_result(cx_call *c, cbx_array *r);
+/** The same of a function element by element: of weak operands alone the result is weak. */
+PyObject *cx_weak_result(cx_call *c, cbx_array *r);
 /** Closes the scope and hands n results over to the caller, who frees them. */
 bool cx_keep(cx_call *c, size_t n, cbx_array **arrays);
 /** Closes the scope: the results as a list, or a tuple. */
@@ -249,6 +259,8 @@ PyObject *cx_call_with(cx_state *st, cx_function *f, PyObject *args, PyObject *k
 cbx_arena *cx_arena(cx_call *c);
 /** Zeroed memory that ends with the call; NULL with an exception. */
 void *cx_alloc(cx_call *c, size_t n, size_t size);
+/** The arguments of *name as a new tuple. */
+PyObject *cx_rest_tuple(cx_call *c);
 /** Drops the object when the call is done; false if it is NULL. */
 bool cx_keep_object(cx_call *c, PyObject *o);
 

@@ -62,7 +62,7 @@ def spaces() -> dict[str, ModuleType]:
     return {"": cx, **modules_in(cx, ""), **modules_in(cx.array, "array.")}
 
 
-HOMES = {n: space for space, m in spaces().items() for n, v in vars(m).items() if isinstance(v, type)}
+HOMES = {n: space for space, m in spaces().items() for n, v in vars(m).items() if isinstance(v, type)} | {"Backend": ""}
 
 
 def split(text: str) -> list[str]:
@@ -139,6 +139,8 @@ class Stub:
         if hasattr(value, "n_sequence_fields"):
             return self.named_tuple(name, value)
         dotted = f"{self.space}.{name}".lstrip(".")
+        if issubclass(value, Exception):
+            return [f"class {name}({value.__base__.__name__}): ..."]
         lines = ["@final", f"class {name}:"]
         if name == "Array":
             lines += ["    __hash__: ClassVar[None]  # type: ignore[assignment]", "    def __buffer__(self, flags: int, /) -> memoryview: ..."]
@@ -150,7 +152,7 @@ class Stub:
             text = SIGNATURES.get(f"{dotted}.{n}")
             if text:
                 lines += self.method(n, text, v)
-            elif inspect.isgetsetdescriptor(v):
+            elif inspect.isgetsetdescriptor(v) and not n.startswith("_"):
                 prefix = re.match(r"(\w+(\[[^:]*\])?(?: \| None)?): ", v.__doc__)
                 lines += ["    @property", f"    def {n}(self) -> {self.annotation(prefix.group(1))}: ..."]
             elif n in SPECIAL and not (n in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__") and name != "Array"):
@@ -175,6 +177,7 @@ class Stub:
         inner = modules_in(self.module, "") if self.space in ("", "array") else {}
         imports = [f"from . import {n} as {n}" for n in inner]
         imports += [f"from ._records import {n} as {n}" for n in records]
+        imports += ["from ._backend import Backend as Backend"] * (self.space == "")
         aliases = self.space == "array"
         own = sorted(n for n in self.used if not (aliases and n.startswith("_")))
         homes = {home: [n for n in own if HOMES.get(n, "array") == home] for home in sorted({HOMES.get(n, "array") for n in own})}

@@ -4,6 +4,7 @@ from ._core import (
     Care,
     Check,
     Comparison,
+    ConcretizationError,
     DoctorItem,
     Failure,
     Finding,
@@ -11,6 +12,7 @@ from ._core import (
     ImportNote,
     Ingested,
     IngestedRun,
+    Jitted,
     Metric,
     MetricDef,
     Point,
@@ -26,18 +28,51 @@ from ._core import (
     _signatures,
     analysis,
     array,
+    checkpoint,
     ci,
+    cond,
+    custom_jvp,
+    custom_vjp,
     doctor,
+    dump,
     exporters,
+    fori_loop,
+    get_backend,
+    grad,
+    hessian,
     import_formats,
     import_runs,
+    jacfwd,
+    jacrev,
+    jit,
+    jvp,
     launch_benchmarks,
+    linearize,
     monitoring,
     profiling,
+    reset_backend,
     run_benchmark,
+    scan,
+    set_backend,
     statistics,
+    stop_gradient,
+    switch,
+    tree,
     validation,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
 )
+
+
+def __getattr__(name: str) -> object:
+    """Backend is loaded when it is needed."""
+    if name == "Backend":
+        from ._backend import Backend
+
+        return Backend
+    raise AttributeError(f"module 'calibrax_c' has no attribute {name!r}")
 
 
 def _start(program: str) -> None:

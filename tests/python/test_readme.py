@@ -1,4 +1,4 @@
-"""The examples of python/README.md and docs/reference/python.md, run as they are.  Prints TAP."""
+"""The examples of python/README.md, docs/jit.md and docs/reference/python.md, run as they are.  Prints TAP."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ class Pages(unittest.TestCase):
 
     def test_readme(self) -> None:
         self.run_page("python/README.md", 8)
+
+    def test_transforms(self) -> None:
+        self.run_page("docs/jit.md", 25)
 
     def test_measuring(self) -> None:
         self.run_page("docs/reference/python.md", 30)

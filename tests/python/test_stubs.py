@@ -64,12 +64,12 @@ class Mypy(unittest.TestCase):
         allowed = os.path.join(self.folder, "allowed")
         with open(allowed, "w", encoding="ascii") as f:
             f.write("calibrax_c.array.Array.__buffer__\n")  # seen by Python 3.12; what borrows buffers needs it in any
-            f.write("calibrax_c._core\ncalibrax_c._signatures\ncalibrax_c\\.(_records|_values)\\..*\n")  # the last are their own stubs
+            f.write("calibrax_c._core\ncalibrax_c._signatures\ncalibrax_c\\.(_records|_values|_transforms|_backend)\\..*\n")  # the last are their own stubs
         self.run_mypy("mypy.stubtest", "--allowlist", allowed, "--ignore-unused-allowlist", "calibrax_c")
 
     def test_the_manual(self) -> None:
         """Its examples, each page as one function, so that what is not annotated is inferred."""
-        for page in ("python/README.md", "docs/reference/python.md"):
+        for page in ("python/README.md", "docs/jit.md", "docs/reference/python.md"):
             with open(os.path.join(ROOT, page), encoding="utf-8") as f:
                 lines = re.findall(r"^(?:>>>|\.\.\.) ?(.*)$", f.read(), re.M)
             with open(os.path.join(self.folder, "page.py"), "w", encoding="utf-8") as f:

@@ -1,0 +1,300 @@
+"""The backend object: array functions and transforms under the names of NumPy, one behaviour on every backend of the library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calibrax_c import _core, _transforms  # type: ignore[attr-defined]
+from calibrax_c import array as xp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from calibrax_c.array import Array
+
+_objects: dict[str, Backend] = {}
+
+
+def _a(x: Any, dtype: Any = None) -> Any:
+    return xp.asarray(x, dtype=dtype)
+
+
+class Backend:
+    """Array functions and transforms of the backend that computes: 64 members of one contract, and vmap, scan and fori_loop."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<backend {self._name}>"
+
+    # ---- what it is ----
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def supports_gpu(self) -> bool:
+        return any(d != "cpu" for d in xp.devices())
+
+    @property
+    def supports_jit(self) -> bool:
+        """Whether functions are compiled; jit works on every backend."""
+        return _core._recording.compiles()
+
+    @property
+    def supports_grad(self) -> bool:
+        return True
+
+    @property
+    def pi(self) -> float:
+        return xp.pi
+
+    # ---- creation ----
+
+    def zeros(self, shape: Any, dtype: Any = None) -> Array:
+        return xp.zeros(shape, dtype=dtype)
+
+    def ones(self, shape: Any, dtype: Any = None) -> Array:
+        return xp.ones(shape, dtype=dtype)
+
+    def full(self, shape: Any, fill_value: Any, dtype: Any = None) -> Array:
+        return xp.full(shape, fill_value, dtype=dtype)
+
+    def zeros_like(self, x: Any, dtype: Any = None) -> Array:
+        return xp.zeros_like(_a(x), dtype=dtype)
+
+    def ones_like(self, x: Any, dtype: Any = None) -> Array:
+        return xp.ones_like(_a(x), dtype=dtype)
+
+    def arange(self, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Array:
+        return xp.arange(start, stop, step, dtype=dtype)
+
+    def linspace(self, start: float, stop: float, num: int) -> Array:
+        return xp.linspace(start, stop, num)
+
+    def logspace(self, start: float, stop: float, num: int) -> Array:
+        return xp.pow(10.0, xp.linspace(start, stop, num))
+
+    def meshgrid(self, *xs: Any, indexing: Any = "xy") -> tuple[Array, ...]:
+        return tuple(xp.meshgrid(*map(_a, xs), indexing=indexing))
+
+    def array(self, data: Any, dtype: Any = None) -> Array:
+        return xp.asarray(data, dtype=dtype, copy=True)
+
+    # ---- angles and rounding ----
+
+    def sin(self, x: Any) -> Array:
+        return xp.sin(_a(x))
+
+    def cos(self, x: Any) -> Array:
+        return xp.cos(_a(x))
+
+    def arctan(self, x: Any) -> Array:
+        return xp.atan(_a(x))
+
+    def arctan2(self, y: Any, x: Any) -> Array:
+        return xp.atan2(_a(y), _a(x))
+
+    def hypot(self, x: Any, y: Any) -> Array:
+        return xp.hypot(_a(x), _a(y))
+
+    def deg2rad(self, x: Any) -> Array:
+        return xp.deg2rad(_a(x))
+
+    def rad2deg(self, x: Any) -> Array:
+        return xp.rad2deg(_a(x))
+
+    def mod(self, x: Any, y: Any) -> Array:
+        return xp.remainder(_a(x), _a(y))
+
+    def floor(self, x: Any) -> Array:
+        return xp.floor(_a(x))
+
+    def ceil(self, x: Any) -> Array:
+        return xp.ceil(_a(x))
+
+    def round(self, x: Any, decimals: int = 0) -> Array:
+        return _core._recording.round(_a(x), decimals)
+
+    # ---- statistics ----
+
+    def sum(self, x: Any, axis: int | None = None) -> Array:
+        return xp.sum(_a(x), axis=axis)
+
+    def mean(self, x: Any, axis: int | None = None) -> Array:
+        return xp.mean(_a(x), axis=axis)
+
+    def std(self, x: Any, axis: int | None = None) -> Array:
+        return xp.std(_a(x), axis=axis)
+
+    def min(self, x: Any, axis: int | None = None) -> Array:
+        return xp.min(_a(x), axis=axis)
+
+    def max(self, x: Any, axis: int | None = None) -> Array:
+        return xp.max(_a(x), axis=axis)
+
+    def nanmean(self, x: Any, axis: int | None = None) -> Array:
+        return xp.nanmean(_a(x), axis=axis)
+
+    def nanmin(self, x: Any, axis: int | None = None) -> Array:
+        return xp.nanmin(_a(x), axis=axis)
+
+    def nanmax(self, x: Any, axis: int | None = None) -> Array:
+        return xp.nanmax(_a(x), axis=axis)
+
+    def percentile(self, x: Any, q: Any, axis: int | None = None) -> Array:
+        return xp.percentile(_a(x), _a(q), axis=axis)
+
+    # ---- bins ----
+
+    def digitize(self, x: Any, bins: Any) -> Array:
+        return xp.digitize(_a(x), _a(bins))
+
+    def bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Array:
+        x = _a(x)
+        if not xp.isdtype(x.dtype, "integral"):
+            x = xp.astype(x, xp.int64)
+        return xp.bincount(x, weights=None if weights is None else _a(weights), minlength=minlength)
+
+    def unique(self, x: Any, return_inverse: bool = False, size: int | None = None) -> Any:
+        """Ascending values; with a size cut to it, or padded with the smallest one."""
+        found = xp.unique_inverse(xp.reshape(_a(x), (-1,)))
+        values, inverse = found
+        if size is not None:
+            more = size - values.shape[0]
+            if more > 0 and values.shape[0] == 0:
+                raise ValueError(f"unique: 'size' is {size}, and there is no value to pad with")
+            values = xp.concat([values, xp.broadcast_to(values[:1], (more,))]) if more > 0 else values[:size]
+        return (values, inverse) if return_inverse else values
+
+    # ---- logic ----
+
+    def logical_and(self, x: Any, y: Any) -> Array:
+        return xp.logical_and(_truth(x), _truth(y))
+
+    def logical_or(self, x: Any, y: Any) -> Array:
+        return xp.logical_or(_truth(x), _truth(y))
+
+    def logical_not(self, x: Any) -> Array:
+        return xp.logical_not(_truth(x))
+
+    def where(self, condition: Any, x: Any, y: Any) -> Array:
+        return xp.where(_truth(condition), x if isinstance(x, (int, float, complex)) else _a(x), y if isinstance(y, (int, float, complex)) else _a(y))
+
+    def nonzero(self, x: Any, size: int | None = None) -> tuple[Array, ...]:
+        """Indices of what is not 0, an array an axis; with a size cut to it, or padded with -1."""
+        found = xp.nonzero(_a(x))
+        if size is None:
+            return tuple(found)
+        return tuple(xp.concat([i[:size], xp.full(max(size - i.shape[0], 0), -1, dtype=i.dtype)]) for i in found)
+
+    def isnan(self, x: Any) -> Array:
+        return xp.isnan(_a(x))
+
+    def isfinite(self, x: Any) -> Array:
+        return xp.isfinite(_a(x))
+
+    # ---- movement ----
+
+    def clip(self, x: Any, a_min: Any, a_max: Any) -> Array:
+        """Also of integers with bounds of a higher kind, which give their dtype."""
+        x = _a(x)
+        for bound in (a_min, a_max):
+            if bound is not None:
+                x = xp.astype(x, xp.result_type(x, bound))
+        return xp.clip(x, a_min, a_max)
+
+    def stack(self, arrays: Sequence[Any], axis: int = 0) -> Array:
+        return xp.stack([_a(x) for x in arrays], axis=axis)
+
+    def concatenate(self, arrays: Sequence[Any], axis: int = 0) -> Array:
+        return xp.concat([_a(x) for x in arrays], axis=axis)
+
+    def copy(self, x: Any) -> Array:
+        return xp.asarray(x, copy=True)
+
+    def reshape(self, x: Any, shape: Any) -> Array:
+        return xp.reshape(_a(x), shape)
+
+    def transpose(self, x: Any, axes: Sequence[int] | None = None) -> Array:
+        x = _a(x)
+        return xp.permute_dims(x, tuple(range(x.ndim))[::-1] if axes is None else tuple(axes))
+
+    def flatten(self, x: Any) -> Array:
+        return xp.reshape(_a(x), (-1,))
+
+    # ---- mathematics ----
+
+    def exp(self, x: Any) -> Array:
+        return xp.exp(_a(x))
+
+    def log(self, x: Any) -> Array:
+        return xp.log(_a(x))
+
+    def log10(self, x: Any) -> Array:
+        return xp.log10(_a(x))
+
+    def sqrt(self, x: Any) -> Array:
+        return xp.sqrt(_a(x))
+
+    def abs(self, x: Any) -> Array:
+        return xp.abs(_a(x))
+
+    def power(self, x: Any, y: Any) -> Array:
+        return xp.pow(_a(x), y if isinstance(y, (int, float, complex)) else _a(y))
+
+    # ---- conversion ----
+
+    def to_numpy(self, x: Any) -> Any:
+        import numpy  # type: ignore[import-not-found]  # only here is it needed
+
+        return numpy.asarray(x)
+
+    def from_numpy(self, x: Any) -> Array:
+        return _a(x)
+
+    def astype(self, x: Any, dtype: Any) -> Array:
+        return xp.astype(_a(x), dtype)
+
+    # ---- transforms ----
+
+    def jit(self, func: Callable[..., Any], static_argnums: Any = None) -> Callable[..., Any]:
+        return _core.jit(func, static_argnums=static_argnums)
+
+    def grad(self, func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
+        return _transforms.grad(func, argnums)
+
+    def value_and_grad(self, func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
+        return _transforms.value_and_grad(func, argnums)
+
+    def vmap(self, func: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+        return _transforms.vmap(func, in_axes, out_axes)
+
+    def scan(self, func: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: int | None = None) -> tuple[Any, Any]:
+        return _core.scan(func, init, xs, length)
+
+    def fori_loop(self, lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+        return _core.fori_loop(lower, upper, body, init)
+
+
+def _truth(x: Any) -> Any:
+    x = _a(x)
+    return x if x.dtype == xp.bool else x != 0
+
+
+def get_backend() -> Backend:
+    name = xp.backend()
+    if name not in _objects:
+        _objects[name] = Backend(name)
+    return _objects[name]
+
+
+def set_backend(name: str) -> Backend:
+    xp.set_backend(name.lower() if isinstance(name, str) else name)
+    return get_backend()
+
+
+def reset_backend() -> None:
+    _core._recording.reset_backend()

@@ -1,0 +1,355 @@
+/*
+ * Trees: tuples, lists, dicts, named tuples, data classes, None and registered types, nested; everything else is a leaf.
+ *
+ * The structure of a tree is a value that can be hashed and compared: `...` for a leaf, None for None, and for a node the tuple
+ * (type, what the type keeps apart from its children, children...).  Keys of dicts are sorted.
+ * Source of names and rules: JAX 0.10 (jax.tree), where data classes are registered by hand; here each is a node, whose fields with
+ * metadata={"static": True} belong to the structure.
+ */
+#include <string.h>
+
+#include "python/transforms.h"
+
+typedef struct flattening {
+    cx_state *st;
+    PyObject *leaves, *is_leaf; /* is_leaf may be NULL */
+} flattening;
+
+static PyObject *structure_of(flattening *f, PyObject *o);
+
+/* (type, kept, structures of n children); the references to type and kept are the caller's. */
+static PyObject *node(flattening *f, PyObject *type, PyObject *kept, Py_ssize_t n,
+                      PyObject *(*child)(PyObject *, Py_ssize_t), PyObject *of)
+{
+    PyObject *s = PyTuple_New(n + 2);
+
+    if (!s || PyTuple_SetItem(s, 0, Py_NewRef(type)) < 0 || PyTuple_SetItem(s, 1, Py_NewRef(kept)) < 0) Py_CLEAR(s);
+    for (Py_ssize_t i = 0; s && i < n; i++) {
+        PyObject *o = child(of, i), *inner = o ? structure_of(f, o) : NULL;
+        Py_XDECREF(o);
+        if (!inner || PyTuple_SetItem(s, i + 2, inner) < 0) Py_CLEAR(s);
+    }
+    return s;
+}
+
+static PyObject *tuple_child(PyObject *o, Py_ssize_t i) { return Py_XNewRef(PyTuple_GetItem(o, i)); }
+static PyObject *list_child(PyObject *o, Py_ssize_t i) { return Py_XNewRef(PyList_GetItem(o, i)); }
+
+static PyObject *dict_structure(flattening *f, PyObject *o)
+{
+    PyObject *keys = PyDict_Keys(o), *kept = NULL, *values = NULL, *s = NULL;
+    Py_ssize_t n = PyDict_Size(o);
+
+    if (keys && PyList_Sort(keys) == 0) kept = PyList_AsTuple(keys);
+    if (!kept && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "the keys of a dict in a tree must be sortable, got %R", keys ? keys : Py_None);
+    }
+    values = kept ? PyTuple_New(n) : NULL;
+    CX_FILL(values, (size_t)n, Py_XNewRef(PyDict_GetItemWithError(o, PyTuple_GetItem(kept, (Py_ssize_t)i))))
+    if (values) s = node(f, (PyObject *)&PyDict_Type, kept, n, tuple_child, values);
+    Py_XDECREF(values);
+    Py_XDECREF(kept);
+    Py_XDECREF(keys);
+    return s;
+}
+
+/* The registered pair (flatten, unflatten) of a type, a data class's made on first use; borrowed, NULL without an exception: none. */
+static PyObject *registered(cx_state *st, PyObject *type)
+{
+    PyObject *pair = PyDict_GetItemWithError(st->nodes, type), *fields;
+    int fine;
+
+    if (pair || PyErr_Occurred()) return pair;
+    fields = PyObject_GetAttrString(type, "__dataclass_fields__");
+    if (!fields) return PyErr_Clear(), NULL;
+    Py_DECREF(fields);
+    pair = cx_python("_transforms", "dataclass_node", "O", type);
+    fine = pair && PyDict_SetItem(st->nodes, type, pair) == 0;
+    Py_XDECREF(pair);
+    return fine ? pair : NULL;
+}
+
+static PyObject *registered_structure(flattening *f, PyObject *o, PyObject *pair)
+{
+    PyObject *both = PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 0), o, NULL), *children = NULL, *s = NULL;
+
+    if (both && PyTuple_Check(both) && PyTuple_Size(both) == 2) children = PySequence_Tuple(PyTuple_GetItem(both, 0));
+    if (children)
+        s = node(f, (PyObject *)Py_TYPE(o), PyTuple_GetItem(both, 1), PyTuple_Size(children), tuple_child, children);
+    else if (both && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "the flatten function of %R must return (children, what is kept), got %R",
+                     (PyObject *)Py_TYPE(o), both);
+    Py_XDECREF(children);
+    Py_XDECREF(both);
+    return s;
+}
+
+static PyObject *nested_structure(flattening *f, PyObject *o)
+{
+    PyObject *type = (PyObject *)Py_TYPE(o), *pair;
+
+    if (PyTuple_CheckExact(o)) return node(f, type, Py_None, PyTuple_Size(o), tuple_child, o);
+    if (PyList_CheckExact(o)) return node(f, type, Py_None, PyList_Size(o), list_child, o);
+    if (PyDict_CheckExact(o)) return dict_structure(f, o);
+    pair = registered(f->st, type);
+    if (pair) return registered_structure(f, o, pair);
+    if (PyErr_Occurred()) return NULL;
+    if (PyTuple_Check(o) && PyObject_HasAttrString(o, "_fields"))
+        return node(f, type, Py_None, PyTuple_Size(o), tuple_child, o);
+    return PyList_Append(f->leaves, o) < 0 ? NULL : Py_NewRef(Py_Ellipsis);
+}
+
+static PyObject *structure_of(flattening *f, PyObject *o)
+{
+    PyObject *s;
+
+    if (f->is_leaf) {
+        PyObject *answer = PyObject_CallFunctionObjArgs(f->is_leaf, o, NULL);
+        const int yes = answer ? PyObject_IsTrue(answer) : -1;
+        Py_XDECREF(answer);
+        if (yes < 0) return NULL;
+        if (yes) return PyList_Append(f->leaves, o) < 0 ? NULL : Py_NewRef(Py_Ellipsis);
+    }
+    if (o == Py_None) return Py_NewRef(o);
+    if (cx_is_array(f->st, o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o))
+        return PyList_Append(f->leaves, o) < 0 ? NULL : Py_NewRef(Py_Ellipsis);
+    if (Py_EnterRecursiveCall(" in a tree")) return NULL;
+    s = nested_structure(f, o);
+    Py_LeaveRecursiveCall();
+    return s;
+}
+
+PyObject *cx_tree_flatten(cx_state *st, PyObject *o, PyObject *is_leaf, PyObject *leaves)
+{
+    flattening f = { st, leaves, is_leaf };
+    return structure_of(&f, o);
+}
+
+/* ---- back ---- */
+
+static PyObject *build(cx_state *st, PyObject *structure, PyObject *leaves, Py_ssize_t *at);
+
+static PyObject *build_node(cx_state *st, PyObject *s, PyObject *leaves, Py_ssize_t *at)
+{
+    PyObject *type = PyTuple_GetItem(s, 0), *kept = PyTuple_GetItem(s, 1), *r = NULL, *pair;
+    const Py_ssize_t n = PyTuple_Size(s) - 2;
+    PyObject *children = PyTuple_New(n);
+
+    CX_FILL(children, (size_t)n, build(st, PyTuple_GetItem(s, (Py_ssize_t)i + 2), leaves, at))
+    if (!children || type == (PyObject *)&PyTuple_Type) return children;
+    if (type == (PyObject *)&PyList_Type) {
+        r = PySequence_List(children);
+    } else if (type == (PyObject *)&PyDict_Type) {
+        r = PyDict_New();
+        for (Py_ssize_t i = 0; r && i < n; i++)
+            if (PyDict_SetItem(r, PyTuple_GetItem(kept, i), PyTuple_GetItem(children, i)) < 0) Py_CLEAR(r);
+    } else {
+        pair = registered(st, type);
+        if (pair)
+            r = PyObject_CallFunctionObjArgs(PyTuple_GetItem(pair, 1), kept, children, NULL);
+        else if (!PyErr_Occurred())
+            r = PyObject_CallMethod(type, "_make", "(O)", children);
+    }
+    Py_DECREF(children);
+    return r;
+}
+
+static PyObject *build(cx_state *st, PyObject *structure, PyObject *leaves, Py_ssize_t *at)
+{
+    PyObject *r;
+
+    if (structure == Py_None) return Py_NewRef(structure);
+    if (structure == Py_Ellipsis) return Py_XNewRef(PyList_GetItem(leaves, (*at)++));
+    if (Py_EnterRecursiveCall(" in a tree")) return NULL;
+    r = build_node(st, structure, leaves, at);
+    Py_LeaveRecursiveCall();
+    return r;
+}
+
+PyObject *cx_tree_build(cx_state *st, PyObject *structure, PyObject *leaves)
+{
+    Py_ssize_t at = 0;
+    return build(st, structure, leaves, &at);
+}
+
+/* ---- structures as objects ---- */
+
+typedef struct tree {
+    PyObject_HEAD PyObject *structure;
+    Py_ssize_t leaves;
+} tree;
+
+PyObject *cx_tree_new(cx_state *st, PyObject *structure, Py_ssize_t leaves)
+{
+    tree *t = structure ? PyObject_GC_New(tree, st->tree_type) : NULL;
+
+    if (!t) {
+        Py_XDECREF(structure);
+        return NULL;
+    }
+    t->structure = structure;
+    t->leaves = leaves;
+    PyObject_GC_Track(t);
+    return (PyObject *)t;
+}
+
+static int tree_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((tree *)self)->structure);
+    return 0;
+}
+
+static void tree_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(((tree *)self)->structure);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyObject *tree_compare(PyObject *a, PyObject *b, int op)
+{
+    if (Py_TYPE(a) != Py_TYPE(b) || (op != Py_EQ && op != Py_NE)) return Py_NewRef(Py_NotImplemented);
+    return PyObject_RichCompare(((tree *)a)->structure, ((tree *)b)->structure, op);
+}
+
+static Py_hash_t tree_hash(PyObject *self) { return PyObject_Hash(((tree *)self)->structure); }
+
+static PyObject *tree_repr(PyObject *self)
+{
+    PyObject *text = cx_python("_transforms", "structure_text", "O", ((tree *)self)->structure), *r;
+
+    r = text ? PyUnicode_FromFormat("Structure(%U)", text) : NULL;
+    Py_XDECREF(text);
+    return r;
+}
+
+#define MEMBERS(X)                                                                                                     \
+    X(num_leaves, "int: number of leaves", PyLong_FromSsize_t(((tree *)self)->leaves))                                 \
+    X(_value, "Any: as nested tuples", Py_NewRef(((tree *)self)->structure))
+CX_GETTERS(tree_members, MEMBERS)
+
+static PyType_Slot tree_slots[] = {
+    { Py_tp_dealloc, tree_dealloc },
+    { Py_tp_traverse, tree_traverse },
+    { Py_tp_repr, tree_repr },
+    { Py_tp_hash, tree_hash },
+    { Py_tp_richcompare, tree_compare },
+    { Py_tp_getset, tree_members },
+    { Py_tp_doc, "What a tree is without its leaves; equal structures hash equal." },
+    { 0, NULL },
+};
+static PyType_Spec tree_spec = {
+    .name = "calibrax_c.tree.Structure",
+    .basicsize = sizeof(tree),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = tree_slots,
+};
+
+bool cx_add_tree_type(cx_state *st)
+{
+    st->nodes = PyDict_New();
+    st->tree_type = st->nodes ? cx_type(st, &tree_spec) : NULL;
+    return st->tree_type != NULL;
+}
+
+/* ---- functions ---- */
+
+/* A tree taken apart: its structure, and its leaves in a list; false with an exception. */
+static bool apart(cx_call *c, PyObject *o, PyObject **structure, PyObject **leaves)
+{
+    PyObject *is_leaf = cx_parameter_of(c, "is_leaf") ? cx_arg(c, "is_leaf") : NULL;
+
+    *leaves = PyList_New(0);
+    *structure = *leaves ? cx_tree_flatten(c->st, o, is_leaf, *leaves) : NULL;
+    if (*structure) return true;
+    Py_CLEAR(*leaves);
+    return false;
+}
+
+static PyObject *do_flatten(cx_call *c)
+{
+    PyObject *structure, *leaves, *s;
+
+    if (!apart(c, cx_arg(c, "tree"), &structure, &leaves)) return NULL;
+    s = cx_tree_new(c->st, structure, PyList_Size(leaves));
+    if (s) return Py_BuildValue("(NN)", leaves, s);
+    Py_DECREF(leaves);
+    return NULL;
+}
+
+static PyObject *do_leaves(cx_call *c)
+{
+    PyObject *structure, *leaves;
+
+    if (!apart(c, cx_arg(c, "tree"), &structure, &leaves)) return NULL;
+    Py_DECREF(structure);
+    return leaves;
+}
+
+static PyObject *do_structure(cx_call *c)
+{
+    PyObject *structure, *leaves, *s;
+
+    if (!apart(c, cx_arg(c, "tree"), &structure, &leaves)) return NULL;
+    s = cx_tree_new(c->st, structure, PyList_Size(leaves));
+    Py_DECREF(leaves);
+    return s;
+}
+
+static PyObject *do_unflatten(cx_call *c)
+{
+    PyObject *s = cx_arg(c, "structure"), *leaves, *r = NULL;
+
+    if (!s || Py_TYPE(s) != c->st->tree_type)
+        return cx_refuse(c, "structure", PyExc_TypeError, "a Structure", s ? s : Py_None), NULL;
+    leaves = PySequence_List(cx_arg(c, "leaves"));
+    if (!leaves) return NULL;
+    if (PyList_Size(leaves) == ((tree *)s)->leaves)
+        r = cx_tree_build(c->st, ((tree *)s)->structure, leaves);
+    else
+        PyErr_Format(PyExc_ValueError, "unflatten: the structure has %zd leaves, got %zd", ((tree *)s)->leaves,
+                     PyList_Size(leaves));
+    Py_DECREF(leaves);
+    return r;
+}
+
+static PyObject *do_map(cx_call *c)
+{
+    PyObject *rest = cx_rest_tuple(c), *is_leaf = cx_arg(c, "is_leaf"), *r = NULL;
+
+    if (rest)
+        r = cx_python("_transforms", "map_trees", "OOOO", cx_arg(c, "fun"), cx_arg(c, "tree"), rest,
+                      is_leaf ? is_leaf : Py_None);
+    Py_XDECREF(rest);
+    return r;
+}
+
+static PyObject *do_register(cx_call *c)
+{
+    PyObject *type = cx_arg(c, "nodetype"), *flatten = cx_arg(c, "flatten"), *unflatten = cx_arg(c, "unflatten"), *pair;
+    int has, fine;
+
+    if (!PyType_Check(type)) return cx_refuse(c, "nodetype", PyExc_TypeError, "a class", type), NULL;
+    has = PyDict_Contains(c->st->nodes, type);
+    if (has) return has < 0 ? NULL : PyErr_Format(PyExc_ValueError, "register: %R is registered already", type);
+    pair = PyTuple_Pack(2, flatten, unflatten);
+    fine = pair && PyDict_SetItem(c->st->nodes, type, pair) == 0;
+    Py_XDECREF(pair);
+    return fine ? Py_NewRef(type) : NULL;
+}
+
+/* clang-format off */
+#define TREES(X) \
+    X(flatten, "tree: Any, is_leaf: Callable[[Any], bool] | None = None", "tuple[list[Any], Structure]", do_flatten, 0, "The leaves of a tree in their order, and its structure.\n\n>>> cx.tree.flatten({'b': (1, 2), 'a': [3, None]})\n([3, 1, 2], Structure({'a': [*, None], 'b': (*, *)}))") \
+    X(leaves, "tree: Any, is_leaf: Callable[[Any], bool] | None = None", "list[Any]", do_leaves, 0, "The leaves of a tree in their order.\n\n>>> cx.tree.leaves([1, (2, None), {'x': 3}])\n[1, 2, 3]") \
+    X(map, "fun: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None", "Any", do_map, 0, "A tree of the results of a function of the leaves of a tree, and of those of more trees of its structure.\n\n>>> cx.tree.map(lambda a, b: a + b, {'x': 1, 'y': (2,)}, {'x': 10, 'y': (20,)})\n{'x': 11, 'y': (22,)}") \
+    X(register, "nodetype: type, flatten: Callable[[Any], tuple[Any, Any]], unflatten: Callable[[Any, Any], Any]", "type", do_register, 0, "Makes a class a node of trees: flatten(object) gives (children, kept), where what is kept can be hashed and compared, unflatten(kept, children) an object.\n\n>>> class Pair:\n...     def __init__(self, a, b): self.a, self.b = a, b\n>>> _ = cx.tree.register(Pair, lambda p: ((p.a, p.b), None), lambda kept, children: Pair(*children))\n>>> cx.tree.leaves([Pair(1, 2), 3])\n[1, 2, 3]") \
+    X(structure, "tree: Any, is_leaf: Callable[[Any], bool] | None = None", "Structure", do_structure, 0, "The structure of a tree.\n\n>>> cx.tree.structure((1, [2, 3]))\nStructure((*, [*, *]))") \
+    X(unflatten, "structure: Structure, leaves: Iterable[Any]", "Any", do_unflatten, 0, "A tree of a structure with other leaves.\n\n>>> cx.tree.unflatten(cx.tree.structure((1, [2, 3])), 'abc')\n('a', ['b', 'c'])")
+/* clang-format on */
+CX_FUNCTIONS(cx_tree_methods, TREES, CX_LIGHT)
