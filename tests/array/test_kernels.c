@@ -82,12 +82,13 @@ static void make_axpy(cbx__kernel *k, const cbx_allocator *al)
     if (!k->failed && k->streams.n == 4) cbx__kernel_finish(k);
 }
 
+static const cbx__emitter *to_compile;
 static cbx_status compile_axpy(cbx_ctx *c, void *user)
 {
     const cbx__kernel *kernels[2] = { user, user };
     cbx__code *code = NULL;
     cbx_err err;
-    const cbx_status st = cbx__emitter_interpreter.compile(c, 2, kernels, &code, &err);
+    const cbx_status st = to_compile->compile(c, 2, kernels, &code, &err);
 
     cbx__code_free(code);
     return st;
@@ -99,7 +100,10 @@ static void memory_may_end(void **state)
     cbx__kernel k;
 
     make_axpy(&k, cbx_allocator_default());
+    to_compile = &cbx__emitter_interpreter;
     CHECK_GT(cbx_test_fail_each(compile_axpy, &k, "the interpreter"), 0, "it allocates");
+    to_compile = &cbx__emitter_c;
+    CHECK_GT(cbx_test_fail_each(compile_axpy, &k, "the emitter of C"), 0, "it allocates");
     cbx__kernel_clear(&k);
 }
 
@@ -211,12 +215,96 @@ static void many_values_at_once(void **state)
     }
 }
 
+/* ---- C ---- */
+
+static void c_is_the_interpreter(void **state)
+{
+    (void)state;
+    const char *report;
+    CHECK(!kernels_differ(ctx, &cbx__emitter_c, &cbx__emitter_interpreter, KERNELS_ALL, 1, 512, &report), report);
+}
+
+/* Each message of a compiler that is missing or fails. */
+static void compilers_may_be_missing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cc, *path, *message;
+    } cases[] = {
+        { "no-such-compiler -O2", NULL, "there is no C compiler 'no-such-compiler -O2', which the variable CC names" },
+        { "false", NULL, "the C compiler 'false' failed with status 1: " },
+        { "gcc --no-such-option", NULL, "the C compiler 'gcc' failed with status 1: " },
+        { "", "/no/such/folder", "there is no C compiler: apt-get install gcc, or name one in the variable CC" },
+        { "true", NULL, "what the C compiler made cannot be loaded: " },
+    };
+    char *cc = getenv("CC") ? strdup(getenv("CC")) : NULL, *path = strdup(getenv("PATH"));
+    cbx__kernel k;
+    const cbx__kernel *kernels[1] = { &k };
+    cbx__code *code;
+
+    make_axpy(&k, cbx_allocator_default());
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_err err;
+        setenv("CC", cases[i].cc, 1);
+        if (cases[i].path) setenv("PATH", cases[i].path, 1);
+        CHECK_STATUS(cbx__emitter_c.compile(ctx, 1, kernels, &code, &err), CBX_EUNAVAILABLE, cases[i].message);
+        setenv("PATH", path, 1);
+        CHECK(strncmp(err.message, cases[i].message, strlen(cases[i].message)) == 0, err.message);
+    }
+    if (cc)
+        setenv("CC", cc, 1);
+    else
+        unsetenv("CC");
+    free(cc);
+    free(path);
+    cbx__kernel_clear(&k);
+}
+
+static void c_is_readable(void **state)
+{
+    (void)state;
+    static const char wanted[] = "\nvoid kernel0(const void *self, int64_t m, int64_t n, char *const *p, const int64_t "
+                                 "*outer, const int64_t *inner)\n"
+                                 "{\n"
+                                 "    (void)self, (void)inner;\n"
+                                 "    for (int64_t j = 0; j < m && n > 0; j++) {\n"
+                                 "        double *p0 = (double *)(p[0] + j * outer[0]);\n"
+                                 "        const double p1 = *(const double *)(p[1] + j * outer[1]);\n"
+                                 "        const double *p2 = (const double *)(p[2] + j * outer[2]);\n"
+                                 "        const double *p3 = (const double *)(p[3] + j * outer[3]);\n"
+                                 "        CBX_INDEPENDENT\n"
+                                 "        for (int64_t i = 0; i < n; i++) {\n"
+                                 "            const double v0 = p1;\n"
+                                 "            const double v1 = p2[i];\n"
+                                 "            const double v2 = p3[i];\n"
+                                 "            const double v3 = v0 * v1;\n"
+                                 "            const double v4 = v3 + v2;\n"
+                                 "            p0[i] = v4;\n"
+                                 "        }\n"
+                                 "    }\n"
+                                 "}\n";
+    cbx__kernel k;
+    const cbx__kernel *kernels[1] = { &k };
+    cbx_text text;
+    cbx_err err;
+
+    make_axpy(&k, cbx_allocator_default());
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    CHECK_OK(cbx__emitter_c.text(ctx, "c", 1, kernels, &text, &err), &err, "text");
+    CHECK_STR(strstr(cbx_text_str(&text), "\nvoid kernel0"), wanted, "the function");
+    CHECK_STATUS(cbx__emitter_c.text(ctx, "ir", 1, kernels, &text, &err), CBX_EINVAL, "another kind");
+    cbx_text_clear(&text);
+    cbx__kernel_clear(&k);
+}
+
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_interpreter_is_plain), cmocka_unit_test(a_fault_is_seen_and_shrunk),
         cmocka_unit_test(kernels_are_checked),      cmocka_unit_test(many_values_at_once),
-        cmocka_unit_test(memory_may_end),           cmocka_unit_test(threads_share_code),
+        cmocka_unit_test(c_is_the_interpreter),     cmocka_unit_test(c_is_readable),
+        cmocka_unit_test(compilers_may_be_missing), cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(threads_share_code),
     };
     return cmocka_run_group_tests_name("array/kernels", tests, counted_setup, counted_teardown);
 }
