@@ -96,7 +96,7 @@ static void random_kernels_are_as_interpreted(void **state)
 {
     (void)state;
     const char *report, *count = getenv("CBX_TEST_KERNELS");
-    const size_t n = count ? strtoul(count, NULL, 10) : 1500;
+    const size_t n = count ? strtoul(count, NULL, 10) : 500;
 
     setenv("CALIBRAX_JIT_CACHE_BYTES", "0", 1);
     for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
@@ -106,6 +106,48 @@ static void random_kernels_are_as_interpreted(void **state)
         CHECK(!kernels_differ(ctx, &emitter, &cbx__emitter_interpreter, KERNELS_ALL, 1, n, &report), report);
     }
     unsetenv("CALIBRAX_JIT_CACHE_BYTES");
+}
+
+/* So many that few lanes go at a time: sums of strided and numbered elements, all of which are read again. */
+static void many_values_live_at_once(void **state)
+{
+    (void)state;
+    enum { N = 45, VALUES = 40 };
+    static const int64_t outer[3] = { 0 }, inner[3] = { 8, 16, 3 };
+    double out[N], wanted[N], x[2 * N];
+    char *const p[2][3] = { { (char *)out, (char *)x, (char *)7 }, { (char *)wanted, (char *)x, (char *)7 } };
+    cbx__kernel k;
+    const cbx__kernel *kernels[1] = { &k };
+    cbx__kid v[VALUES];
+    cbx__code *code[2];
+    cbx_err err;
+
+    cbx__kernel_init(&k, cbx_allocator_default());
+    k.nout = 1;
+    for (size_t s = 0; s < 3; s++)
+        CHECK(cbx_list_push(&k.al, &k.streams,
+                            (cbx__kstream){ .dtype = s == 2 ? CBX_I64 : CBX_F64,
+                                            .kind = s == 2 ? CBX__STREAM_INDEX : CBX__STREAM_STRIDED }),
+              "memory");
+    v[0] = cbx__kernel_add(&k, (cbx__kinstr){ .op = CBX__K_LOAD, .dtype = CBX_F64, .a = 1 });
+    v[1] = cbx__kernel_add(&k, (cbx__kinstr){ .op = CBX__K_LOAD, .dtype = CBX_I64, .a = 2 });
+    v[1] = cbx__k1(&k, CBX__K_CAST, CBX_F64, v[1]);
+    for (int i = 2; i < VALUES; i++) v[i] = cbx__k2(&k, i % 3 ? CBX__K_ADD : CBX__K_SUB, CBX_F64, v[i - 2], v[i - 1]);
+    cbx__kid sum = v[VALUES - 1];
+    for (int i = VALUES - 1; i-- > 0;) sum = cbx__k2(&k, CBX__K_ADD, CBX_F64, sum, v[i]);
+    k.streams.items[0].value = sum;
+    cbx__kernel_finish(&k);
+    for (int i = 0; i < 2 * N; i++) x[i] = i * 0.37;
+    CHECK_OK(cbx__emitter_interpreter.compile(ctx, 1, kernels, &code[1], &err), &err, "compile");
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        CHECK_OK(cbx__llvm_compile(ctx, (cbx_isa)isa, 1, kernels, &code[0], &err), &err, "compile");
+        for (int i = 0; i < 2; i++) code[i]->fn[0](code[i]->self[0], 1, N, p[i], outer, inner);
+        CHECK(memcmp(out, wanted, sizeof out) == 0, cbx_isa_name((cbx_isa)isa));
+        cbx__code_free(code[0]);
+    }
+    cbx__code_free(code[1]);
+    cbx__kernel_clear(&k);
 }
 
 /* ---- what code is shared, and where it is kept ---- */
@@ -282,6 +324,7 @@ TEST_FILE(.seconds = 600)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_library_is_named),
         cmocka_unit_test(random_kernels_are_as_interpreted),
+        cmocka_unit_test(many_values_live_at_once),
         cmocka_unit_test(equal_kernels_share_code),
         cmocka_unit_test(code_comes_from_the_disk),
         cmocka_unit_test(code_is_released),

@@ -13,6 +13,7 @@ typedef struct cbx__llvm_target {
     char *cpu, *features;
     unsigned vector_bytes, registers; /* of a vector register, and how many there are */
     bool masks;                       /* loads and stores of some lanes are fast */
+    bool fma;                         /* an instruction; else formulas are slower than loops */
 } cbx__llvm_target;
 
 typedef struct cbx__llvm {

@@ -12,8 +12,6 @@
 
 #define CALL_ALIGNMENT 64 /* of what a loop reads and writes */
 
-static bool is_wide(const llvm_emission *e, const llvm_body *body) { return body->lanes == e->wide && body->lanes > 1; }
-
 static LLVMValueRef aligned_load(const llvm_emission *e, LLVMTypeRef type, LLVMValueRef p, size_t alignment)
 {
     LLVMValueRef v = e->c->BuildLoad2(e->builder, type, p, "");
@@ -41,11 +39,21 @@ static LLVMValueRef repeated(const llvm_emission *e, LLVMValueRef native, unsign
 
 /* ---- loads ---- */
 
-/* Addresses of the lanes of a STRIDED stream, as a vector. */
+/* Addresses of the lanes of a STRIDED stream in the narrow body, as a vector. */
 static LLVMValueRef lane_addresses(const llvm_emission *e, const llvm_body *body, const llvm_stream *s)
 {
     LLVMValueRef first = llvm_at(e, s->base, llvm_op(e, LLVM_MUL, body->i, s->inner));
-    return llvm_at(e, first, is_wide(e, body) ? s->wide : s->ramp);
+    return llvm_at(e, first, s->ramp);
+}
+
+/* Address of lane i, for lanes in order: p moves by 4 of them, so that few additions wait for each other. */
+static LLVMValueRef lane_address(const llvm_emission *e, const llvm_stream *s, LLVMValueRef *p, unsigned i)
+{
+    if (i > 0 && i % 4 == 0) *p = llvm_at(e, *p, s->inner_4);
+    return i % 4 == 0   ? *p
+           : i % 4 == 1 ? llvm_at(e, *p, s->inner)
+           : i % 4 == 2 ? llvm_at(e, *p, llvm_op(e, LLVM_SHL, s->inner, llvm_int(e, 1)))
+                        : llvm_at(e, *p, s->inner_3);
 }
 
 static LLVMValueRef load_strided(const llvm_emission *e, const llvm_body *body, const llvm_stream *s,
@@ -63,8 +71,8 @@ static LLVMValueRef load_strided(const llvm_emission *e, const llvm_body *body, 
     }
     v = e->c->GetPoison(type);
     for (unsigned i = 0; i < body->lanes; i++) {
-        v = e->c->BuildInsertElement(e->builder, v, aligned_load(e, element, p, size), llvm_int(e, i), "");
-        p = llvm_at(e, p, s->inner);
+        LLVMValueRef at = lane_address(e, s, &p, i);
+        v = e->c->BuildInsertElement(e->builder, v, aligned_load(e, element, at, size), llvm_int(e, i), "");
     }
     return v;
 }
@@ -93,7 +101,7 @@ static LLVMValueRef load(const llvm_emission *e, const llvm_body *body, cbx__kid
     if (k->kind == CBX__STREAM_INDEX) {
         v = llvm_op(e, LLVM_ADD, s->base, llvm_op(e, LLVM_MUL, body->i, s->inner));
         if (body->lanes == 1) return v;
-        return llvm_op(e, LLVM_ADD, cbx__llvm_splat(e, v, body->lanes), is_wide(e, body) ? s->wide : s->ramp);
+        return llvm_op(e, LLVM_ADD, cbx__llvm_splat(e, v, body->lanes), body->wide ? s->wide : s->ramp);
     }
     if (k->kind == CBX__STREAM_SCALAR)
         v = body->lanes == 1 ? s->scalar : repeated(e, s->splat, body->lanes);
@@ -171,22 +179,14 @@ static void compute_formula(const llvm_emission *e, const llvm_body *body, const
     }
 }
 
-static LLVMValueRef math(llvm_emission *e, const llvm_body *body, const cbx__kinstr *x)
+/* The fast result where all lanes are inside, else what the loop gives. */
+static LLVMValueRef checked(llvm_emission *e, const llvm_body *body, cbx_prim prim, cbx_dtype t, int operands,
+                            LLVMValueRef *v, LLVMValueRef fast, LLVMValueRef inside)
 {
     const cbx__llvm_calls *c = e->c;
-    const cbx_prim prim = (cbx_prim)x->prim;
-    const cbx_dtype t = (cbx_dtype)x->dtype;
-    const cbx__kformula *f = cbx__kernel_formula(prim, t);
-    const int operands = cbx__kernel_operands(x);
-    LLVMValueRef v[2] = { body->values[x->a], operands > 1 ? body->values[x->b] : NULL };
 
-    if (!f) return call_loop(e, body, prim, t, operands, v);
-    compute_formula(e, body, f, v);
-    LLVMValueRef inside = e->scratch[f->inside], fast = e->scratch[f->result];
-    if (f->instr[f->inside].op == CBX__K_CONST) return fast; /* right everywhere */
     if (body->mask) inside = llvm_op(e, LLVM_OR, inside, c->BuildNot(e->builder, body->mask, ""));
     inside = all_true(e, inside, body->lanes);
-
     LLVMBasicBlockRef here = c->GetInsertBlock(e->builder);
     LLVMBasicBlockRef outside = c->AppendBasicBlockInContext(e->context, e->function, "outside");
     LLVMBasicBlockRef next = c->AppendBasicBlockInContext(e->context, e->function, "next");
@@ -200,8 +200,31 @@ static LLVMValueRef math(llvm_emission *e, const llvm_body *body, const cbx__kin
     return result;
 }
 
-/* Quotients of integers have no vector instruction: their loop computes them. */
+static LLVMValueRef math(llvm_emission *e, const llvm_body *body, const cbx__kinstr *x, LLVMValueRef *v)
+{
+    const cbx_dtype t = (cbx_dtype)x->dtype;
+    const cbx__kformula *f = e->target->fma ? cbx__kernel_formula((cbx_prim)x->prim, t) : NULL;
+    const int operands = cbx__kernel_operands(x);
+
+    if (!f) return call_loop(e, body, (cbx_prim)x->prim, t, operands, v);
+    compute_formula(e, body, f, v);
+    if (f->instr[f->inside].op == CBX__K_CONST) return e->scratch[f->result]; /* right everywhere */
+    return checked(e, body, (cbx_prim)x->prim, t, operands, v, e->scratch[f->result], e->scratch[f->inside]);
+}
+
 static bool is_quotient(const cbx__kinstr *x) { return x->op == CBX__K_FLOOR_DIV || x->op == CBX__K_REM; }
+
+static LLVMValueRef quotient(llvm_emission *e, const llvm_body *body, const cbx__kinstr *x, LLVMValueRef *v)
+{
+    const cbx_prim prim = x->op == CBX__K_REM ? CBX_PRIM_REM : CBX_PRIM_FLOOR_DIV;
+    const cbx_dtype t = (cbx_dtype)x->dtype;
+    LLVMValueRef inside, fast;
+
+    /* Without AVX-512 there are no conversions of 64-bit integers, and no gain. */
+    if (cbx__dtype_size(t) == 8 && e->target->vector_bytes < 64) return call_loop(e, body, prim, t, 2, v);
+    fast = cbx__llvm_quotient(e, body->lanes, x, v[0], v[1], &inside);
+    return inside ? checked(e, body, prim, t, 2, v, fast, inside) : fast;
+}
 
 void cbx__llvm_body(llvm_emission *e, llvm_body *body)
 {
@@ -217,9 +240,9 @@ void cbx__llvm_body(llvm_emission *e, llvm_body *body)
         if (x->op == CBX__K_LOAD)
             body->values[i] = load(e, body, x->a);
         else if (x->op == CBX__K_MATH)
-            body->values[i] = math(e, body, x);
+            body->values[i] = math(e, body, x, v);
         else if (is_quotient(x))
-            body->values[i] = call_loop(e, body, x->op == CBX__K_REM ? CBX_PRIM_REM : CBX_PRIM_FLOOR_DIV, from, 2, v);
+            body->values[i] = quotient(e, body, x, v);
         else
             body->values[i] = cbx__llvm_instruction(e, body->lanes, x, from, v[0], v[1], v[2]);
     }
@@ -242,10 +265,8 @@ static void store_strided(const llvm_emission *e, const llvm_body *body, const l
         cbx__llvm_intrinsic(e, "llvm.masked.scatter", 2, types, 4, args);
         return;
     }
-    for (unsigned i = 0; i < body->lanes; i++) {
-        aligned_store(e, e->c->BuildExtractElement(e->builder, v, llvm_int(e, i), ""), p, size);
-        p = llvm_at(e, p, s->inner);
-    }
+    for (unsigned i = 0; i < body->lanes; i++)
+        aligned_store(e, e->c->BuildExtractElement(e->builder, v, llvm_int(e, i), ""), lane_address(e, s, &p, i), size);
 }
 
 static void store_dense(const llvm_emission *e, const llvm_body *body, const llvm_stream *s, LLVMValueRef v,

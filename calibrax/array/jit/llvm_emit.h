@@ -9,17 +9,19 @@
 /* A stream in the function.  What a row hoists is one native vector, since a wide one would hold its
  * registers several times over. */
 typedef struct llvm_stream {
-    LLVMValueRef base;       /* in the row: pointer, or int64 of an INDEX */
-    LLVMValueRef outer;      /* bytes from row to row */
-    LLVMValueRef inner;      /* STRIDED, INDEX */
-    LLVMValueRef scalar;     /* SCALAR: the element */
-    LLVMValueRef splat;      /* SCALAR: a native vector of it */
-    LLVMValueRef wide, ramp; /* INDEX: 0, inner, 2 inner ... for the lanes of the two bodies */
+    LLVMValueRef base;             /* in the row: pointer, or int64 of an INDEX */
+    LLVMValueRef outer;            /* bytes from row to row */
+    LLVMValueRef inner;            /* STRIDED, INDEX */
+    LLVMValueRef inner_3, inner_4; /* STRIDED: 3 and 4 times that */
+    LLVMValueRef scalar;           /* SCALAR: the element */
+    LLVMValueRef splat;            /* SCALAR: a native vector of it */
+    LLVMValueRef wide, ramp;       /* INDEX: 0, inner, 2 inner ... for the lanes of the two bodies */
 } llvm_stream;
 
 /* One body: the instructions for some lanes at a time. */
 typedef struct llvm_body {
-    unsigned lanes;     /* 1: scalars, not vectors */
+    unsigned lanes; /* 1: scalars, not vectors */
+    bool wide;
     LLVMValueRef i;     /* int64: the first element */
     LLVMValueRef count; /* int64: how many elements, at most lanes */
     LLVMValueRef mask;  /* NULL: all lanes */
@@ -86,7 +88,13 @@ LLVMValueRef cbx__llvm_intrinsic(const llvm_emission *e, const char *name, size_
 /** Between memory, where a bool is a byte, and registers. */
 LLVMValueRef cbx__llvm_from_memory(const llvm_emission *e, cbx_dtype t, LLVMValueRef v, unsigned lanes);
 LLVMValueRef cbx__llvm_to_memory(const llvm_emission *e, cbx_dtype t, LLVMValueRef v, unsigned lanes);
-/** An instruction but LOAD and MATH; from: dtype of operand a. */
+/**
+ * FLOOR_DIV or REM of integers.
+ * @param inside  the lanes whose result is right, the others are for the loop; NULL: all are right
+ */
+LLVMValueRef cbx__llvm_quotient(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, LLVMValueRef a,
+                                LLVMValueRef b, LLVMValueRef *inside);
+/** An instruction but LOAD, MATH, FLOOR_DIV and REM; from: dtype of operand a. */
 LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, cbx_dtype from,
                                    LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 

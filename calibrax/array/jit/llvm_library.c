@@ -69,15 +69,15 @@ void cbx__llvm_leave(void) { pthread_mutex_unlock(&lock); }
 static const struct {
     const char *cpu;
     unsigned vector_bytes, registers;
-    bool masks;
+    bool masks, fma;
 } sets[CBX_ISA_COUNT] = {
 #if defined(__aarch64__)
-    [CBX_ISA_PLAIN] = { NULL, 16, 32, false },
+    [CBX_ISA_PLAIN] = { NULL, 16, 32, false, true },
 #else
-    [CBX_ISA_PLAIN] = { "x86-64", 16, 16, false },
+    [CBX_ISA_PLAIN] = { "x86-64", 16, 16, false, false },
 #endif
-    [CBX_ISA_AVX2] = { "x86-64-v3", 32, 16, false },
-    [CBX_ISA_AVX512] = { NULL, 64, 32, true },
+    [CBX_ISA_AVX2] = { "x86-64-v3", 32, 16, false, true },
+    [CBX_ISA_AVX512] = { NULL, 64, 32, true, true },
 };
 
 cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_target **out, cbx_err *err)
@@ -98,6 +98,7 @@ cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_targe
         t->vector_bytes = sets[isa].vector_bytes;
         t->registers = sets[isa].registers;
         t->masks = sets[isa].masks;
+        t->fma = sets[isa].fma;
         t->machine = l->c.CreateTargetMachine(target, l->triple, t->cpu, t->features, LLVM_CODEGEN_LESS, LLVM_RELOC_PIC,
                                               LLVM_CODE_MODEL_SMALL);
         t->layout = l->c.CreateTargetDataLayout(t->machine);

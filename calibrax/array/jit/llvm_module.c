@@ -60,7 +60,7 @@ static size_t live_bytes(const cbx__kernel *k, uint32_t *last)
 static void choose_lanes(llvm_emission *e, uint32_t *last)
 {
     const cbx__kernel *k = e->kernel;
-    const size_t widest = widest_size(k), live = live_bytes(k, last), budget = widest * (e->target->registers - 4);
+    const size_t widest = widest_size(k), live = live_bytes(k, last), budget = widest * e->target->registers;
     bool strided = false, small = false;
     unsigned vectors = 4;
 
@@ -142,6 +142,8 @@ static void read_arguments(llvm_emission *e, LLVMValueRef *first)
         s->outer = number(e, outer, k, e->i64);
         if (t->kind != CBX__STREAM_STRIDED && t->kind != CBX__STREAM_INDEX) continue;
         s->inner = number(e, inner, k, e->i64);
+        s->inner_3 = llvm_op(e, LLVM_MUL, s->inner, llvm_int(e, 3));
+        s->inner_4 = llvm_op(e, LLVM_SHL, s->inner, llvm_int(e, 2));
         if (e->narrow > 1)
             s->ramp = llvm_op(e, LLVM_MUL, cbx__llvm_splat(e, s->inner, e->narrow),
                               cbx__llvm_iota(e, e->i64, e->narrow));
@@ -216,7 +218,7 @@ typedef struct row {
 static void emit_wide(llvm_emission *e, row *r, LLVMValueRef *values)
 {
     LLVMValueRef left, stop, i, next, aligned = NULL;
-    llvm_body body = { .lanes = e->wide, .count = llvm_int(e, e->wide), .values = values };
+    llvm_body body = { .lanes = e->wide, .wide = true, .count = llvm_int(e, e->wide), .values = values };
 
     enter(e, r->wide_head);
     left = llvm_op(e, LLVM_AND, llvm_op(e, LLVM_SUB, r->n, r->wide_from), llvm_int(e, -(int64_t)e->wide));

@@ -4,6 +4,7 @@
  * Nothing here may depend on the number of lanes, and no instruction has a fast-math flag: LLVM keeps
  * the bits of each operation then.
  */
+#include <math.h>
 #include <string.h>
 
 #include "calibrax/array/internal.h"
@@ -107,6 +108,54 @@ static LLVMValueRef shift(const llvm_emission *e, unsigned lanes, const cbx__kin
                           c->ConstNull(type), "");
 }
 
+/* A number that a float type holds, in all lanes. */
+static LLVMValueRef float_constant(const llvm_emission *e, unsigned lanes, cbx_dtype t, double v)
+{
+    const float single = (float)v;
+    uint64_t bits = 0;
+
+    if (t == CBX_F64)
+        memcpy(&bits, &v, sizeof v);
+    else
+        memcpy(&bits, &single, sizeof single);
+    LLVMValueRef as_int = e->c->ConstInt(e->types[t == CBX_F64 ? CBX_I64 : CBX_I32], bits, 0);
+    return cbx__llvm_constant(e, e->c->ConstBitCast(as_int, e->types[t]), lanes);
+}
+
+/*
+ * A float as an integer: towards 0, clamped, NaN is 0.  LLVM's own llvm.fptosi.sat goes lane by lane.
+ * Where the largest integer is a float, clamping comes first, and the conversion is to 32 bits if they
+ * suffice; else out of range lanes, whose conversion is unspecified, are replaced afterwards.
+ */
+static LLVMValueRef truncated(const llvm_emission *e, unsigned lanes, cbx_dtype from, cbx_dtype to, LLVMValueRef x)
+{
+    const cbx__llvm_calls *c = e->c;
+    const int bits = 8 * (int)cbx__dtype_size(to), mantissa = from == CBX_F64 ? 53 : 24;
+    const bool sign = is_signed(to), small = bits < 32;
+    LLVMTypeRef type = llvm_vector(e, e->types[to], lanes), middle = small ? llvm_vector(e, e->i32, lanes) : type;
+    const double low = sign ? -ldexp(1, bits - 1) : 0, high = ldexp(1, sign ? bits - 1 : bits);
+    const int convert = sign || small ? LLVM_FPTOSI : LLVM_FPTOUI;
+    LLVMValueRef min = float_constant(e, lanes, from, low), r;
+    LLVMValueRef above = c->BuildFCmp(e->builder, LLVM_REAL_OGT, x, min, "");
+
+    if (bits < mantissa) {
+        LLVMValueRef max = float_constant(e, lanes, from, high - 1), y = c->BuildSelect(e->builder, above, x, min, "");
+        y = c->BuildSelect(e->builder, c->BuildFCmp(e->builder, LLVM_REAL_OLT, y, max, ""), y, max, "");
+        r = c->BuildCast(e->builder, convert, y, middle, "");
+        if (small) r = c->BuildCast(e->builder, LLVM_TRUNC, r, type, "");
+    } else {
+        const uint64_t ones = UINT64_MAX >> (64 - bits);
+        LLVMValueRef below = c->BuildFCmp(e->builder, LLVM_REAL_OLT, x, float_constant(e, lanes, from, high), "");
+        LLVMValueRef largest = cbx__llvm_constant(e, c->ConstInt(e->types[to], sign ? ones >> 1 : ones, 0), lanes);
+        LLVMValueRef smallest = cbx__llvm_constant(e, c->ConstInt(e->types[to], sign ? ones - (ones >> 1) : 0, 0),
+                                                   lanes);
+        r = c->BuildSelect(e->builder, below, c->BuildCast(e->builder, convert, x, type, ""), largest, "");
+        r = c->BuildSelect(e->builder, above, r, smallest, "");
+    }
+    if (!sign) return r; /* of NaN, which is not above 0, it is 0 */
+    return c->BuildSelect(e->builder, c->BuildFCmp(e->builder, LLVM_REAL_OEQ, x, x, ""), r, c->ConstNull(type), "");
+}
+
 static LLVMValueRef cast(const llvm_emission *e, unsigned lanes, cbx_dtype from, cbx_dtype to, LLVMValueRef a)
 {
     const cbx__llvm_calls *c = e->c;
@@ -126,16 +175,53 @@ static LLVMValueRef cast(const llvm_emission *e, unsigned lanes, cbx_dtype from,
     if (is_float(from) && is_float(to))
         return c->BuildCast(e->builder, to_size > from_size ? LLVM_FPEXT : LLVM_FPTRUNC, a, type, "");
     if (is_float(to)) return c->BuildCast(e->builder, is_signed(from) ? LLVM_SITOFP : LLVM_UITOFP, a, type, "");
-    if (is_float(from)) { /* towards 0, clamped, NaN is 0 */
-        LLVMTypeRef types[2] = { type, source };
-        return cbx__llvm_intrinsic(e, is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, types, 1, &a);
-    }
+    if (is_float(from)) return truncated(e, lanes, from, to, a);
     if (from_size == to_size && from != CBX_BOOL) return a;
     return c->BuildCast(e->builder,
                         from != CBX_BOOL && to_size < from_size ? LLVM_TRUNC
                         : is_signed(from)                       ? LLVM_SEXT
                                                                 : LLVM_ZEXT,
                         a, type, "");
+}
+
+/*
+ * floor(a / b) in floats is the exact floor: a quotient that is no integer is at least 1/|b| away from
+ * the next one, and rounding moves it by less if |a| < 2^mantissa.  float32 holds 16 bits, float64 all
+ * but 64-bit integers, for which *inside is true of lanes that are small enough.
+ */
+LLVMValueRef cbx__llvm_quotient(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x, LLVMValueRef a,
+                                LLVMValueRef b, LLVMValueRef *inside)
+{
+    const cbx__llvm_calls *c = e->c;
+    const cbx_dtype t = (cbx_dtype)x->dtype, as = cbx__dtype_size(t) < 4 ? CBX_F32 : CBX_F64;
+    const bool sign = is_signed(t), small = cbx__dtype_size(t) < 4;
+    LLVMTypeRef type = llvm_vector(e, e->types[t], lanes), middle = small ? llvm_vector(e, e->i32, lanes) : type;
+    LLVMTypeRef floats = llvm_vector(e, e->types[as], lanes);
+    const int widen = sign ? LLVM_SEXT : LLVM_ZEXT, convert = sign || small ? LLVM_SITOFP : LLVM_UITOFP;
+    LLVMValueRef zero = c->ConstNull(type), by_zero = c->BuildICmp(e->builder, LLVM_INT_EQ, b, zero, "");
+    LLVMValueRef n = small ? c->BuildCast(e->builder, widen, a, middle, "") : a;
+    LLVMValueRef d = small ? c->BuildCast(e->builder, widen, b, middle, "") : b, q;
+
+    *inside = NULL;
+    if (cbx__dtype_size(t) == 8) {
+        LLVMValueRef bias = cbx__llvm_constant(e, llvm_int(e, sign ? INT64_C(1) << 53 : 0), lanes);
+        LLVMValueRef limit = cbx__llvm_constant(e, llvm_int(e, INT64_C(1) << (sign ? 54 : 53)), lanes);
+        LLVMValueRef n_fits = c->BuildICmp(e->builder, LLVM_INT_ULT, llvm_op(e, LLVM_ADD, n, bias), limit, "");
+        LLVMValueRef d_fits = c->BuildICmp(e->builder, LLVM_INT_ULT, llvm_op(e, LLVM_ADD, d, bias), limit, "");
+        *inside = llvm_op(e, LLVM_AND, n_fits, d_fits);
+    }
+    q = llvm_op(e, LLVM_FDIV, c->BuildCast(e->builder, convert, n, floats, ""),
+                c->BuildCast(e->builder, convert, d, floats, ""));
+    q = cbx__llvm_intrinsic(e, "llvm.floor", 1, &floats, 1, &q);
+    q = c->BuildCast(e->builder, sign || small ? LLVM_FPTOSI : LLVM_FPTOUI, q, middle, "");
+    if (small) q = c->BuildCast(e->builder, LLVM_TRUNC, q, type, "");
+    if (t == CBX_I32) { /* the smallest by -1 is no int32 */
+        LLVMValueRef minus_one = cbx__llvm_constant(e, c->ConstInt(e->i32, UINT32_MAX, 0), lanes);
+        LLVMValueRef negates = c->BuildICmp(e->builder, LLVM_INT_EQ, b, minus_one, "");
+        q = c->BuildSelect(e->builder, negates, llvm_op(e, LLVM_SUB, zero, a), q, "");
+    }
+    if (x->op == CBX__K_REM) q = llvm_op(e, LLVM_SUB, a, llvm_op(e, LLVM_MUL, q, b));
+    return c->BuildSelect(e->builder, by_zero, zero, q, "");
 }
 
 static LLVMValueRef constant(const llvm_emission *e, unsigned lanes, const cbx__kinstr *x)
