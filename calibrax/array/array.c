@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/array/reference/reference.h"
+#include "calibrax/array/kernels/loops.h"
 
 /* In read-only memory, so that a failure needs no allocation: a reference to it is never counted. */
 static const struct cbx_array failed_handle = { .flags = CBX__FAILED | CBX__ABSTRACT, .desc = { .dtype = CBX_F64 } };
@@ -286,9 +286,9 @@ void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
 {
     enum { SHORT = 8, PIECE = 512 };
     size_t size = cbx__dtype_size(a->desc.dtype), index[CBX_MAX_RANK] = { 0 }, rest = first;
-    const cbx__loop copy = cbx__ref_copy(a->desc.dtype);
+    const cbx__loop copy = cbx__copy_loop(a->desc.dtype);
     const int last = a->desc.ndim - 1;
-    cbx__strided from;
+    ptrdiff_t strides[CBX_MAX_RANK]; /* [bytes] */
     char *to = dst;
 
     if (count == 0) return;
@@ -296,25 +296,25 @@ void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
         memcpy(dst, (const char *)a->data + first * size, count * size);
         return;
     }
-    from = cbx__ref_strided(a);
     for (int i = last; i >= 0; i--) {
+        strides[i] = a->strides[i] * (ptrdiff_t)size;
         index[i] = rest % a->desc.shape[i];
         rest /= a->desc.shape[i];
     }
     while (count > 0) { /* one run along the last axis at a time; a rank-0 array is contiguous and never here */
         size_t n = a->desc.shape[last] - index[last], rows = 1;
-        char *at = from.data;
-        for (int i = 0; i <= last; i++) at += (ptrdiff_t)index[i] * from.strides[i];
+        char *at = a->data;
+        for (int i = 0; i <= last; i++) at += (ptrdiff_t)index[i] * strides[i];
         if (n <= SHORT && last > 0 && index[last] == 0 && count >= 2 * n) { /* short rows: down their columns */
             rows = a->desc.shape[last - 1] - index[last - 1];
             if (rows > count / n) rows = count / n;
             if (rows > PIECE) rows = PIECE;
             for (size_t k = 0; k < n; k++)
-                copy(rows, (char *const[]){ to + k * size, at + (ptrdiff_t)k * from.strides[last] },
-                     (const ptrdiff_t[]){ (ptrdiff_t)(n * size), from.strides[last - 1] });
+                copy(rows, (char *const[]){ to + k * size, at + (ptrdiff_t)k * strides[last] },
+                     (const ptrdiff_t[]){ (ptrdiff_t)(n * size), strides[last - 1] });
         } else {
             if (n > count) n = count;
-            copy(n, (char *const[]){ to, at }, (const ptrdiff_t[]){ (ptrdiff_t)size, from.strides[last] });
+            copy(n, (char *const[]){ to, at }, (const ptrdiff_t[]){ (ptrdiff_t)size, strides[last] });
         }
         to += rows * n * size;
         count -= rows * n;
@@ -325,4 +325,17 @@ void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
             if (i > 0) index[i - 1]++;
         }
     }
+}
+
+cbx_status cbx__array_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    cbx_status st;
+
+    if (a->flags & CBX__CONTIGUOUS) {
+        *out = cbx_array_ref(a);
+        return CBX_OK;
+    }
+    st = cbx_array_create(ctx, &a->desc, out, err);
+    if (!st) cbx__array_pack(a, 0, a->count, (*out)->data);
+    return st;
 }

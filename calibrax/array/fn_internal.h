@@ -4,7 +4,6 @@
 #ifndef CALIBRAX_ARRAY_FN_INTERNAL_H
 #define CALIBRAX_ARRAY_FN_INTERNAL_H
 
-#include "calibrax/array/reference/reference.h"
 #include "calibrax/array/state.h"
 
 /** Before anything else: the status of the pending failure; CBX_ENOMEM for a context without memory for its state. */

@@ -91,5 +91,7 @@ cbx_array *cbx__array_failed(void);
 
 /** Copies elements first .. first+count-1, counted in row-major order, to dst. */
 void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst);
+/** The array itself, or a row-major copy of it; the caller frees. */
+cbx_status cbx__array_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
 
 #endif

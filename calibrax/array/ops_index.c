@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "calibrax/array/ops_internal.h"
-#include "calibrax/array/reference/reference.h"
 
 /* Integers as int64; others are no indices. */
 static cbx_array *as_indices(cbx_ctx *ctx, const char *name, const cbx_array *x)
@@ -211,8 +210,8 @@ static cbx_array *counted(cbx_ctx *ctx, const char *name, const cbx_array *at, c
         return cbx_scatter(ctx, r, at, w, 0, CBX_SCATTER_ADD);
     }
     if (cbx_array_is_failed(r) || (weights && cbx_array_is_failed(w))) return cbx__array_failed();
-    if (cbx__ref_dense(ctx, at, &dense[0], cbx__sticky(ctx)) ||
-        (w && cbx__ref_dense(ctx, w, &dense[1], cbx__sticky(ctx)))) {
+    if (cbx__array_dense(ctx, at, &dense[0], cbx__sticky(ctx)) ||
+        (w && cbx__array_dense(ctx, w, &dense[1], cbx__sticky(ctx)))) {
         cbx_array_free(dense[0]);
         return cbx__array_failed();
     }

@@ -8,9 +8,6 @@
 #include <string.h>
 
 #include "calibrax/array/ops_internal.h"
-#include "calibrax/array/reference/fft.h"
-#include "calibrax/array/reference/lapack.h"
-#include "calibrax/array/reference/reference.h"
 #include "calibrax/array/state.h"
 #include "calibrax/base/ctx_part.h"
 
@@ -28,9 +25,9 @@ static void state_free(void *state)
 
     drop_to(s, 0);
     cbx__handles_clear(&s->handles);
-    cbx__lapack_free(s->lapack);
-    cbx__fft_cache_free(s->fft);
-    cbx_devices_free(s->devices);
+    for (size_t i = 0; i < s->slots.n; i++)
+        if (s->slots.items[i].state) s->slots.items[i].free(s->slots.items[i].state);
+    cbx_list_clear(&al, &s->slots);
     cbx_mem_free(&al, s->held, s->capacity * sizeof *s->held);
     cbx_mem_free(&al, s, sizeof *s);
 }
@@ -45,12 +42,20 @@ cbx__state *cbx__state_get(cbx_ctx *ctx)
         if (!s) return NULL;
         s->al = *cbx_ctx_allocator(ctx);
         s->backend = cbx__backend_of(wish);
-        s->device_config = (cbx_device_config){ wish->use_gpu ? CBX_DEVICE_CUDA : CBX_DEVICE_CPU, wish->gpu_fallback,
-                                                wish->gpu_memory_fraction };
         part->state = s;
         part->free = state_free;
     }
     return part->state;
+}
+
+cbx__slot *cbx__state_slot(cbx_ctx *ctx, const void *key)
+{
+    cbx__state *s = cbx__state_get(ctx);
+
+    for (size_t i = 0; s && i < s->slots.n; i++)
+        if (s->slots.items[i].key == key) return &s->slots.items[i];
+    if (!s || !cbx_list_push(&s->al, &s->slots, (cbx__slot){ .key = key })) return NULL;
+    return &s->slots.items[s->slots.n - 1];
 }
 
 cbx_array *cbx__refuse(cbx_ctx *ctx, cbx_status status, const char *fmt, ...)

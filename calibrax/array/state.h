@@ -7,10 +7,17 @@
 #include <signal.h>
 
 #include "calibrax/array/backend.h"
-#include "calibrax/array/device/device.h"
 #include "calibrax/array/internal.h"
 #include "calibrax/array/scope.h"
 #include "calibrax/base/ctx_part.h"
+#include "calibrax/base/list.h"
+
+/** What a backend, or another part of the engine, keeps in a context. */
+typedef struct cbx__slot {
+    const void *key;           /* an address of the part's own */
+    void *state;               /* NULL at first */
+    void (*free)(void *state); /* called with the context's end where state is not NULL */
+} cbx__slot;
 
 typedef struct cbx__state {
     cbx_allocator al;
@@ -22,10 +29,7 @@ typedef struct cbx__state {
     struct cbx__trace *trace;          /* innermost open one; NULL: none */
     const volatile sig_atomic_t *stop; /* not 0: loops end before their next step; NULL: they do not */
     struct cbx_cost *cost;             /* where operations with data are counted, by primitive; NULL: nowhere */
-    struct cbx__lapack *lapack;        /* NULL: not loaded */
-    struct cbx__fft_cache *fft;        /* NULL: no transform yet */
-    cbx_devices *devices;              /* NULL until asked for */
-    cbx_device_config device_config;
+    CBX_LIST(cbx__slot) slots;
 } cbx__state;
 
 /** As cbx_backend_choose; where that fails, a backend whose every operation fails with its sentence. */
@@ -39,6 +43,9 @@ cbx_status cbx__apply_owned(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_a
 
 /** Made on first use; NULL without memory. */
 cbx__state *cbx__state_get(cbx_ctx *ctx);
+
+/** The slot of a part, made on first use; it stays where it is until another part asks for its own.  NULL without memory. */
+cbx__slot *cbx__state_slot(cbx_ctx *ctx, const void *key);
 
 /** NULL before first use. */
 static inline cbx__state *cbx__state_peek(cbx_ctx *ctx) { return cbx__ctx_get_part(ctx)->state; }

@@ -5,16 +5,46 @@
 #include "calibrax/array/device/internal.h"
 #include "calibrax/array/state.h"
 
-static cbx_status state_of(cbx_ctx *ctx, cbx__state **out, cbx_err *err)
+/* What a context has of devices. */
+typedef struct choice {
+    cbx_allocator al;
+    cbx_devices *devices; /* NULL until asked for */
+    cbx_device_config config;
+} choice;
+
+static void choice_free(void *state)
 {
-    *out = cbx__state_get(ctx);
-    return *out ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the array state of a context");
+    choice *s = state;
+    cbx_allocator al = s->al;
+
+    cbx_devices_free(s->devices);
+    cbx_mem_free(&al, s, sizeof *s);
+}
+
+/* NULL: no memory, which is in err. */
+static choice *choice_of(cbx_ctx *ctx, cbx_err *err)
+{
+    static const char key;
+    const cbx_settings *wish = cbx_ctx_settings(ctx);
+    cbx__slot *slot = cbx__state_slot(ctx, &key);
+
+    if (slot && !slot->state) {
+        choice *s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
+        slot->state = s;
+        slot->free = choice_free;
+        if (s) s->al = *cbx_ctx_allocator(ctx);
+        if (s)
+            s->config = (cbx_device_config){ wish->use_gpu ? CBX_DEVICE_CUDA : CBX_DEVICE_CPU, wish->gpu_fallback,
+                                             wish->gpu_memory_fraction };
+    }
+    if (!slot || !slot->state) cbx_fail(err, CBX_ENOMEM, "no memory for the devices of a context");
+    return slot ? slot->state : NULL;
 }
 
 cbx_status cbx_ctx_devices(cbx_ctx *ctx, const cbx_devices **out, cbx_err *err)
 {
-    cbx__state *s;
-    cbx_status st = state_of(ctx, &s, err);
+    choice *s = choice_of(ctx, err);
+    cbx_status st = s ? CBX_OK : CBX_ENOMEM;
 
     if (!st && !s->devices) st = cbx_devices_probe(ctx, NULL, &s->devices, err);
     if (!st) *out = s->devices;
@@ -23,8 +53,8 @@ cbx_status cbx_ctx_devices(cbx_ctx *ctx, const cbx_devices **out, cbx_err *err)
 
 cbx_status cbx_ctx_set_devices(cbx_ctx *ctx, const cbx_devices *devices, cbx_err *err)
 {
-    cbx__state *s;
-    cbx_status st = state_of(ctx, &s, err);
+    choice *s = choice_of(ctx, err);
+    cbx_status st = s ? CBX_OK : CBX_ENOMEM;
     cbx_devices *old;
 
     if (st) return st;
@@ -50,21 +80,21 @@ static cbx_status choose(cbx_ctx *ctx, const cbx_device_config *config, cbx_devi
 
 cbx_status cbx_ctx_set_device_config(cbx_ctx *ctx, const cbx_device_config *config, cbx_err *err)
 {
-    cbx_device_choice choice;
-    cbx__state *s;
-    cbx_status st = state_of(ctx, &s, err);
+    cbx_device_choice met;
+    choice *s = choice_of(ctx, err);
+    cbx_status st = s ? CBX_OK : CBX_ENOMEM;
 
-    if (!st) st = choose(ctx, config, &choice, err);
-    if (!st) s->device_config = *config;
+    if (!st) st = choose(ctx, config, &met, err);
+    if (!st) s->config = *config;
     return st;
 }
 
 cbx_status cbx_ctx_device_config(cbx_ctx *ctx, cbx_device_config *out, cbx_err *err)
 {
-    cbx__state *s;
-    cbx_status st = state_of(ctx, &s, err);
+    choice *s = choice_of(ctx, err);
+    cbx_status st = s ? CBX_OK : CBX_ENOMEM;
 
-    if (!st) *out = s->device_config;
+    if (!st) *out = s->config;
     return st;
 }
 

@@ -221,12 +221,12 @@ static void add_outputs(plan *c)
         if (at->kind != IN_STREAM) continue;
         const place from = *at;
         *at = take_slot(c, (cbx_dtype)streams[s].dtype);
-        g->steps[g->nsteps++] = (step){ cbx__ref_copy((cbx_dtype)streams[s].dtype), 1, *at, { from } };
+        g->steps[g->nsteps++] = (step){ cbx__copy_loop((cbx_dtype)streams[s].dtype), 1, *at, { from } };
     }
     for (size_t s = 0; s < c->k->nout; s++) {
         const cbx_dtype t = (cbx_dtype)streams[s].dtype;
         g->steps[g->nsteps++] = (step){
-            cbx__ref_copy(t), 1, { IN_STREAM, (uint8_t)cbx__dtype_size(t), (uint32_t)s }, { c->at[streams[s].value] }
+            cbx__copy_loop(t), 1, { IN_STREAM, (uint8_t)cbx__dtype_size(t), (uint32_t)s }, { c->at[streams[s].value] }
         };
     }
 }

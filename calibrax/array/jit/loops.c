@@ -254,7 +254,7 @@ static void tree(const rows_work *w, size_t pos, size_t count, unsigned level)
 static void store(const cbx__nest_fold *f, held t, char *to)
 {
     const cbx_dtype given = f->wide;
-    cbx__loop put = given == f->to ? cbx__ref_copy(given) : cbx__loops_get()->cast(given, f->to);
+    cbx__loop put = given == f->to ? cbx__copy_loop(given) : cbx__loops_get()->cast(given, f->to);
     uint8_t b = (uint8_t)t.u;
     put(1, (char *const[]){ to, given == CBX_BOOL ? (char *)&b : (char *)&t }, (const ptrdiff_t[]){ 0, 0 });
 }

@@ -200,7 +200,7 @@ static cbx_status make_dense(cbx_ctx *ctx, cbx_array **env, cbx__vid v, cbx_err 
     cbx_status st;
 
     if (env[v]->flags & CBX__CONTIGUOUS) return CBX_OK;
-    st = cbx__ref_dense(ctx, env[v], &dense, err);
+    st = cbx__array_dense(ctx, env[v], &dense, err);
     if (st) return st;
     cbx_array_free(env[v]);
     env[v] = dense;

@@ -29,6 +29,9 @@ typedef struct cbx__loops {
 CBX_ISA_MAP(CBX__LOOPS_DECLARE)
 #undef CBX__LOOPS_DECLARE
 
+/** Elements as they are, of any dtype; both strides may be any. */
+cbx__loop cbx__copy_loop(cbx_dtype t);
+
 /** Of the widest instruction set of this machine. */
 const cbx__loops *cbx__loops_get(void);
 

@@ -1,50 +1,12 @@
-/* Copies by element size, scalars as elements, and the pow primitive, which inspects its operands first. */
+/* Scalars as elements, assignments, and the pow primitive, which inspects its operands first. */
 #include <string.h>
 
 #include "calibrax/array/reference/reference.h"
 
-/* Bits, not values: NaN payloads and signalling NaNs stay. */
-typedef struct sixteen {
-    uint64_t half[2];
-} sixteen;
-#define COPY(fn, T)                                                                                                    \
-    static void fn(size_t n, char *const *p, const ptrdiff_t *s)                                                       \
-    {                                                                                                                  \
-        char *o = p[0];                                                                                                \
-        const char *a = p[1];                                                                                          \
-        if (s[0] == (ptrdiff_t)sizeof(T) && s[1] == s[0]) {                                                            \
-            memcpy(o, a, n * sizeof(T));                                                                               \
-            return;                                                                                                    \
-        }                                                                                                              \
-        if (s[0] == (ptrdiff_t)sizeof(T) && s[1] == 0 && n > 0) {                                                      \
-            T x;                                                                                                       \
-            memcpy(&x, a, sizeof x);                                                                                   \
-            for (size_t i = 0; i < n; i++) ((T *)o)[i] = x;                                                            \
-            return;                                                                                                    \
-        }                                                                                                              \
-        if (s[0] == (ptrdiff_t)sizeof(T) && s[1] == 2 * s[0])                                                          \
-            for (size_t i = 0; i < n; i++) ((T *)o)[i] = ((const T *)a)[2 * i];                                        \
-        else if (s[0] == (ptrdiff_t)sizeof(T))                                                                         \
-            for (size_t i = 0; i < n; i++, a += s[1]) memcpy(o + i * sizeof(T), a, sizeof(T));                         \
-        else                                                                                                           \
-            for (; n > 0; n--, o += s[0], a += s[1]) memcpy(o, a, sizeof(T));                                          \
-    }
-COPY(copy_1, uint8_t)
-COPY(copy_2, uint16_t)
-COPY(copy_4, uint32_t)
-COPY(copy_8, uint64_t)
-COPY(copy_16, sixteen)
-
-cbx__loop cbx__ref_copy(cbx_dtype t)
-{
-    static const cbx__loop by_size[] = { [1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8, [16] = copy_16 };
-    return by_size[cbx_dtype_size(t)];
-}
-
 void cbx__ref_store_scalar(const cbx_scalar *v, cbx_dtype t, void *out)
 {
     uint64_t bits[2] = { 0 };
-    cbx__loop loop = v->dtype == t ? cbx__ref_copy(t) : cbx__loops_get()->cast(v->dtype, t);
+    cbx__loop loop = v->dtype == t ? cbx__copy_loop(t) : cbx__loops_get()->cast(v->dtype, t);
 
     if (v->dtype == CBX_BOOL)
         memcpy(bits, &(bool){ v->v.i != 0 }, sizeof(bool));
@@ -116,7 +78,7 @@ cbx_status cbx_array_assign(cbx_ctx *ctx, cbx_array *to, const cbx_array *value,
                             cbx_array_desc_text(&to->desc, tb, sizeof tb));
         if (n != 1) op[1].strides[i + shift] = value->strides[i] * (ptrdiff_t)cbx__dtype_size(value->desc.dtype);
     }
-    loop = value->desc.dtype == to->desc.dtype ? cbx__ref_copy(to->desc.dtype)
+    loop = value->desc.dtype == to->desc.dtype ? cbx__copy_loop(to->desc.dtype)
                                                : cbx__loops_get()->cast(value->desc.dtype, to->desc.dtype);
     if (!loop)
         return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: use real or imag",

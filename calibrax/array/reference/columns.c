@@ -33,8 +33,8 @@ static const void *row(const block *b, size_t i)
     char *at = (char *)(uintptr_t)b->first + (ptrdiff_t)i * b->step;
 
     if (!b->load && !b->centre) return at;
-    (b->load ? b->load : cbx__ref_copy(CBX_F64))(b->width, (char *const[]){ b->buf, at },
-                                                 (const ptrdiff_t[]){ b->wide_size, b->inner });
+    (b->load ? b->load : cbx__copy_loop(CBX_F64))(b->width, (char *const[]){ b->buf, at },
+                                                  (const ptrdiff_t[]){ b->wide_size, b->inner });
     for (size_t c = 0; b->centre && c < b->width; c++)
         ((double *)b->buf)[c] = cbx__square_of(((double *)b->buf)[c], b->centre[c], b->skips_nan);
     return b->buf;
@@ -207,8 +207,8 @@ bool cbx__ref_reduce_columns(const cbx_call *call, cbx_array *out, cbx_dtype wid
     if (!reduce || s.nkept == 0 || s.each < 2 || out->count == 0 || !one_step(&s, &b.step)) return false;
     last = s.kept[s.nkept - 1];
     if (inner < (ptrdiff_t)size || inner > 4 * (ptrdiff_t)size || last < 4) return false;
-    if (acc_type != wide) store = cbx__ref_copy(acc_type);
-    b.load = b.converts ? cbx__loops_get()->cast(from, acc_type) : dense ? NULL : cbx__ref_copy(from);
+    if (acc_type != wide) store = cbx__copy_loop(acc_type);
+    b.load = b.converts ? cbx__loops_get()->cast(from, acc_type) : dense ? NULL : cbx__copy_loop(from);
     for (size_t done = 0; done < out->count; done += last) {
         for (size_t c = 0; c < last; c += b.width, to += b.width * to_size) {
             b.first = at + (ptrdiff_t)c * inner;

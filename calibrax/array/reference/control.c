@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/array/fn_internal.h"
+#include "calibrax/array/reference/reference.h"
 #include "calibrax/array/trace/regions.h"
 #include "calibrax/array/trace/trace.h"
 

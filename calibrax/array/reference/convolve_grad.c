@@ -294,7 +294,7 @@ static cbx_status run(const cbx_call *call, bool forward, cbx_array **out, cbx_e
     cbx_status st = CBX_OK;
     size_t made = 0;
 
-    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__ref_dense(call->ctx, call->in[i], &in[i], err);
+    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__array_dense(call->ctx, call->in[i], &in[i], err);
     for (; !st && made < call->nout; made += !st) {
         st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
         if (!st) memset(out[made]->data, 0, cbx_array_bytes(out[made]));

@@ -65,8 +65,8 @@ cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_er
         [CBX_PRIM_CUMMIN] = { cummin_i64, cummin_u64, cummin_f64 },
     };
     cumulator run = table[call->prim][wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : 3];
-    cbx__loop load = from == wide ? cbx__ref_copy(from) : cbx__loops_get()->cast(from, wide);
-    cbx__loop store = to == wide ? cbx__ref_copy(to) : cbx__loops_get()->cast(wide, to);
+    cbx__loop load = from == wide ? cbx__copy_loop(from) : cbx__loops_get()->cast(from, wide);
+    cbx__loop store = to == wide ? cbx__copy_loop(to) : cbx__loops_get()->cast(wide, to);
     ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(wide);
     const char *src = a->data, *dst;
     double buf[2 * CBX__LEAF];

@@ -27,7 +27,7 @@ static cbx_status open_memory(memory *m, const cbx_call *call, cbx_array **out, 
     *m = (memory){ .call = call, .out = out };
     memset(out, 0, call->nout * sizeof *out);
     for (size_t i = 0; !st && i < call->nin; i++) {
-        st = cbx__ref_dense(call->ctx, call->in[i], &m->in[i], err);
+        st = cbx__array_dense(call->ctx, call->in[i], &m->in[i], err);
         if (!st) m->p[i] = m->in[i]->data ? m->in[i]->data : "";
     }
     for (size_t i = 0; !st && i < call->nout; i++) st = cbx_array_create(call->ctx, &call->results[i], &out[i], err);

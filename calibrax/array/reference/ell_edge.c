@@ -250,7 +250,7 @@ static cbx_status open_memory(memory *m, const cbx_call *call, cbx_array **out, 
     s->dtype = call->results->dtype;
     s->size = cbx_dtype_size(s->dtype);
     s->threads = (double)s->g->edges * (double)s->f->d_out < 1e5 ? 1 : cbx__omp_threads();
-    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__ref_dense(call->ctx, call->in[i], &m->in[i], err);
+    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__array_dense(call->ctx, call->in[i], &m->in[i], err);
     for (size_t i = 0; !st && i < call->nout; i++) {
         st = cbx_array_create(call->ctx, &call->results[i], &out[i], err);
         if (!st) memset(out[i]->data, 0, cbx_array_bytes(out[i]));

@@ -109,7 +109,9 @@ static side side_of(const cbx_array *a, int axis, bool load)
 
     s.step = a->strides[axis] * (ptrdiff_t)cbx_dtype_size(t);
     s.direct = t == wide && s.step == (ptrdiff_t)s.size;
-    s.convert = t == wide ? cbx__ref_copy(t) : load ? cbx__loops_get()->cast(t, wide) : cbx__loops_get()->cast(wide, t);
+    s.convert = t == wide ? cbx__copy_loop(t)
+                : load    ? cbx__loops_get()->cast(t, wide)
+                          : cbx__loops_get()->cast(wide, t);
     return s;
 }
 

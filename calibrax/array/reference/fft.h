@@ -42,10 +42,6 @@ struct cbx__fft_plan {
  * @param split  with the factors for real transforms of length 2 n
  */
 cbx_status cbx__fft_plan_get(cbx_ctx *ctx, size_t n, bool split, const cbx__fft_plan **out, cbx_err *err);
-/** With the context; NULL is fine. */
-struct cbx__fft_cache;
-void cbx__fft_cache_free(struct cbx__fft_cache *cache);
-
 /** Not normalised; in, out and work (plan->work numbers) do not overlap. */
 void cbx__fft_run(const cbx__fft_plan *plan, const cbx__cx *in, cbx__cx *out, cbx__cx *work, bool inverse);
 

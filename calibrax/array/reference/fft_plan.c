@@ -204,58 +204,61 @@ static bool make_split(cbx__fft_plan *p)
 
 /* ---- the plans of a context, last used first ---- */
 
-struct cbx__fft_cache {
+typedef struct cache {
     cbx_allocator al;
     cbx__fft_plan *plan[CBX__FFT_KEPT];
-};
+} cache;
 
-void cbx__fft_cache_free(struct cbx__fft_cache *cache)
+static void cache_free(void *state)
 {
-    cbx_allocator al;
+    cache *k = state;
+    cbx_allocator al = k->al;
 
-    if (!cache) return;
-    al = cache->al;
-    for (int i = 0; i < CBX__FFT_KEPT; i++) plan_free(cache->plan[i]);
-    cbx_mem_free(&al, cache, sizeof *cache);
+    for (int i = 0; i < CBX__FFT_KEPT; i++) plan_free(k->plan[i]);
+    cbx_mem_free(&al, k, sizeof *k);
 }
 
-static cbx__fft_plan *find(struct cbx__fft_cache *cache, size_t n)
+static cbx__fft_plan *find(cache *k, size_t n)
 {
-    for (int i = 0; i < CBX__FFT_KEPT && cache->plan[i]; i++) {
-        cbx__fft_plan *p = cache->plan[i];
+    for (int i = 0; i < CBX__FFT_KEPT && k->plan[i]; i++) {
+        cbx__fft_plan *p = k->plan[i];
         if (p->n != n) continue;
-        memmove(cache->plan + 1, cache->plan, (size_t)i * sizeof *cache->plan);
-        cache->plan[0] = p;
+        memmove(k->plan + 1, k->plan, (size_t)i * sizeof *k->plan);
+        k->plan[0] = p;
         return p;
     }
     return NULL;
 }
 
-static cbx__fft_plan *add(struct cbx__fft_cache *cache, size_t n)
+static cbx__fft_plan *add(cache *k, size_t n)
 {
-    cbx__fft_plan *p = plan_new(&cache->al, n);
+    cbx__fft_plan *p = plan_new(&k->al, n);
 
     if (!p) return NULL;
-    plan_free(cache->plan[CBX__FFT_KEPT - 1]);
-    memmove(cache->plan + 1, cache->plan, (CBX__FFT_KEPT - 1) * sizeof *cache->plan);
-    cache->plan[0] = p;
+    plan_free(k->plan[CBX__FFT_KEPT - 1]);
+    memmove(k->plan + 1, k->plan, (CBX__FFT_KEPT - 1) * sizeof *k->plan);
+    k->plan[0] = p;
     return p;
 }
 
 cbx_status cbx__fft_plan_get(cbx_ctx *ctx, size_t n, bool split, const cbx__fft_plan **out, cbx_err *err)
 {
-    cbx__state *s = cbx__state_get(ctx);
+    static const char key;
+    cbx__slot *slot = cbx__state_slot(ctx, &key);
+    cache *kept = slot ? slot->state : NULL;
     cbx__fft_plan *p;
 
     if (n > SIZE_MAX / 1024)
         return cbx_fail(err, CBX_EOVERFLOW, "a transform of %zu numbers has more twiddles than memory can address", n);
-    if (!s->fft) {
-        s->fft = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s->fft);
-        if (!s->fft) return cbx_fail(err, CBX_ENOMEM, "no memory for the plans of transforms");
-        s->fft->al = *cbx_ctx_allocator(ctx);
+    if (!kept) {
+        kept = slot ? cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *kept) : NULL;
+        if (!kept) return cbx_fail(err, CBX_ENOMEM, "no memory for the plans of transforms");
+        kept->al = *cbx_ctx_allocator(ctx);
+        slot->state = kept;
+        slot->free = cache_free;
     }
-    p = find(s->fft, n);
-    if (!p) p = add(s->fft, n);
+    p = find(kept, n);
+    if (!p) p = add(kept, n);
     if (!p || (split && !p->split && !make_split(p)))
         return cbx_fail(err, CBX_ENOMEM, "no memory for the plan of a transform of %zu numbers", n);
     *out = p;

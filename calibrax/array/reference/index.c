@@ -68,7 +68,7 @@ static cbx_status prepare(const cbx_call *call, blocks *b, size_t n, cbx_array *
 {
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; !st && i < n; i++) st = cbx__ref_dense(call->ctx, call->in[i], &d[i], err);
+    for (size_t i = 0; !st && i < n; i++) st = cbx__array_dense(call->ctx, call->in[i], &d[i], err);
     if (!st && !is_line(b)) st = check_indices(cbx_prim_name(call->prim), b, d[1]->data, d[1]->count, err);
     return st;
 }
@@ -92,7 +92,7 @@ cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err
     cbx_array *d[2] = { NULL, NULL }, *r = NULL;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
     size_t size = cbx_dtype_size(call->results->dtype), run = b.inner * size;
-    cbx__loop copy = cbx__ref_copy(call->results->dtype);
+    cbx__loop copy = cbx__copy_loop(call->results->dtype);
     cbx_status st = prepare(call, &b, 2, d, err);
 
     if (!st) st = cbx_array_create(call->ctx, call->results, &r, err);
@@ -213,7 +213,7 @@ static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const 
     cbx_dtype t = call->results->dtype;
     ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(t);
     size_t run = b->inner * (size_t)size;
-    cbx__loop join = call->attrs->mode == CBX_SCATTER_SET ? cbx__ref_copy(t) : join_loop(call->attrs->mode, t);
+    cbx__loop join = call->attrs->mode == CBX_SCATTER_SET ? cbx__copy_loop(t) : join_loop(call->attrs->mode, t);
     ptrdiff_t s[3] = { size, size, size };
     scatter_loop loop = b->inner == 1 ? find_scatter(call->attrs->mode, t) : NULL;
 
@@ -297,13 +297,13 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
         return cbx_fail(err, CBX_ESHAPE, "%s cannot be assigned to %s by that mask or index",
                         cbx_array_desc_text(&value->desc, ta, sizeof ta),
                         cbx_array_desc_text(&to->desc, tb, sizeof tb));
-    convert = value->desc.dtype == to->desc.dtype ? cbx__ref_copy(to->desc.dtype)
+    convert = value->desc.dtype == to->desc.dtype ? cbx__copy_loop(to->desc.dtype)
                                                   : cbx__loops_get()->cast(value->desc.dtype, to->desc.dtype);
     if (!convert)
         return cbx_fail(err, CBX_EDTYPE, "%s cannot be assigned to %s: use real or imag",
                         cbx_dtype_name(value->desc.dtype), cbx_dtype_name(to->desc.dtype));
     if (one) convert(1, (char *const[]){ element, value->data }, (const ptrdiff_t[]){ 0, 0 });
-    st = cbx__ref_dense(ctx, where, &dense[0], err);
+    st = cbx__array_dense(ctx, where, &dense[0], err);
     if (!st && mask) {
         char *const p[] = { to->data, dense[0]->data, element, to->data };
         const ptrdiff_t s[] = { size, 1, 0, size };
@@ -315,7 +315,7 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
         b.length = to->desc.shape[0];
         st = check_indices("assignment", &b, at, where->count, err);
         if (!st && !one) {
-            st = cbx__ref_dense(ctx, value, &dense[1], err);
+            st = cbx__array_dense(ctx, value, &dense[1], err);
             if (!st) values.data = dense[1]->data;
             step = (ptrdiff_t)cbx__dtype_size(value->desc.dtype);
         }
@@ -323,7 +323,7 @@ cbx_status cbx_array_put(cbx_ctx *ctx, cbx_array *to, const cbx_array *where, co
             find_scatter(CBX_SCATTER_SET, to->desc.dtype)(where->count, to->data, at, b.wrap, values.data, !one);
         else
             for (size_t i = 0; !st && i < where->count; i++, values.data += step)
-                (one ? cbx__ref_copy(to->desc.dtype) : convert)(
+                (one ? cbx__copy_loop(to->desc.dtype) : convert)(
                     1, (char *const[]){ (char *)to->data + (ptrdiff_t)place(at[i], b.wrap) * size, values.data },
                     (const ptrdiff_t[]){ 0, 0 });
     }

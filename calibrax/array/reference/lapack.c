@@ -6,14 +6,24 @@
 #define BOTH(l, member, d, z)                                                                                          \
     { d, (void **)&(l)->member[0] }, { z, (void **)&(l)->member[1] }
 
+static void lapack_free(void *state)
+{
+    cbx__lapack *l = state;
+    cbx_allocator al = l->al;
+
+    cbx_library_close(l->library);
+    cbx_mem_free(&al, l, sizeof *l);
+}
+
 cbx_status cbx__lapack_get(cbx_ctx *ctx, const cbx__lapack **out, cbx_err *err)
 {
-    cbx__state *s = cbx__state_get(ctx);
+    static const char key;
+    cbx__slot *slot = cbx__state_slot(ctx, &key);
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_status st;
 
-    if (!s->lapack) {
-        cbx__lapack *l = cbx_mem_zalloc(al, sizeof *l);
+    if (!slot || !slot->state) {
+        cbx__lapack *l = slot ? cbx_mem_zalloc(al, sizeof *l) : NULL;
         if (!l) return cbx_fail(err, CBX_ENOMEM, "no memory for the table of LAPACK routines");
         l->al = *al;
         const cbx_library_symbol symbols[] = {
@@ -33,22 +43,13 @@ cbx_status cbx__lapack_get(cbx_ctx *ctx, const cbx__lapack **out, cbx_err *err)
         st = cbx_openblas_open(ctx, "linear algebra by OpenBLAS", CBX_OPENBLAS_FIT_CPU | CBX_OPENBLAS_ONE_THREAD,
                                symbols, CBX_LEN(symbols), &l->library, err);
         if (st) {
-            cbx__lapack_free(l);
+            lapack_free(l);
             return st;
         }
         l->set_num_threads(1);
-        s->lapack = l;
+        slot->state = l;
+        slot->free = lapack_free;
     }
-    *out = s->lapack;
+    *out = slot->state;
     return CBX_OK;
-}
-
-void cbx__lapack_free(cbx__lapack *l)
-{
-    cbx_allocator al;
-
-    if (!l) return;
-    al = l->al;
-    cbx_library_close(l->library);
-    cbx_mem_free(&al, l, sizeof *l);
 }

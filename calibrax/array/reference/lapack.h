@@ -53,7 +53,5 @@ typedef struct cbx__lapack {
 
 /** The context's routines, loaded on first use and told to use one thread.  @return CBX_OK; CBX_EUNAVAILABLE; CBX_ENOMEM */
 cbx_status cbx__lapack_get(cbx_ctx *ctx, const cbx__lapack **out, cbx_err *err);
-/** With the context; NULL is fine. */
-void cbx__lapack_free(cbx__lapack *l);
 
 #endif

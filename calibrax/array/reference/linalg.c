@@ -404,7 +404,7 @@ static cbx_status one_svd(job *j, cbx_err *err)
 
 static cbx__loop convert(cbx_dtype from, cbx_dtype to)
 {
-    return from == to ? cbx__ref_copy(to) : cbx__loops_get()->cast(from, to);
+    return from == to ? cbx__copy_loop(to) : cbx__loops_get()->cast(from, to);
 }
 
 static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)

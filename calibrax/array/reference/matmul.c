@@ -163,8 +163,8 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     p.b = cbx__ref_strided(b);
     p.r = cbx__ref_strided(*out);
     p.in_place = t == p.dtype; /* nothing to convert */
-    p.load = t == wide || p.in_place ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
-    p.store = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(wide, t);
+    p.load = t == wide || p.in_place ? cbx__copy_loop(t) : cbx__loops_get()->cast(t, wide);
+    p.store = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(wide, t);
     p.step = wide == CBX_C128 ? axpy_c128 : axpy_u64;
     p.fold = cbx__fold_get(cbx_isa_best());
     for (size_t i = 0; i < a->desc.shape[0]; i++)

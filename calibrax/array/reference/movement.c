@@ -22,8 +22,8 @@ cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err
     if (memcmp(element, zeros, sizeof element) == 0 && (*out)->count)
         memset((*out)->data, 0, cbx_array_bytes(*out));
     else
-        cbx__ref_copy(d->dtype)((*out)->count, (char *const[]){ (*out)->data, element },
-                                (const ptrdiff_t[]){ (ptrdiff_t)cbx_dtype_size(d->dtype), 0 });
+        cbx__copy_loop(d->dtype)((*out)->count, (char *const[]){ (*out)->data, element },
+                                 (const ptrdiff_t[]){ (ptrdiff_t)cbx_dtype_size(d->dtype), 0 });
     return CBX_OK;
 }
 
@@ -156,7 +156,7 @@ cbx_status cbx__ref_run_slice(const cbx_call *call, cbx_array **out, cbx_err *er
 static void assign(const cbx__strided *to, const cbx_array *a)
 {
     cbx__strided op[2] = { *to, cbx__ref_strided(a) };
-    cbx__ref_walk(a->desc.ndim, a->desc.shape, 2, op, cbx__ref_copy(a->desc.dtype));
+    cbx__ref_walk(a->desc.ndim, a->desc.shape, 2, op, cbx__copy_loop(a->desc.dtype));
 }
 
 cbx_status cbx__ref_run_pad(const cbx_call *call, cbx_array **out, cbx_err *err)

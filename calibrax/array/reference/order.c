@@ -78,7 +78,7 @@ typedef struct lane {
 static void argsort_lane(const cbx_call *call, const lane *l, pair *a)
 {
     cbx_dtype t = cbx_array_dtype(call->in[0]), wide = cbx__ref_wide(t);
-    cbx__loop load = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
+    cbx__loop load = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(t, wide);
     uint64_t *keys = (uint64_t *)(a + l->n); /* in the second half, which the sort overwrites later */
 
     load(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src }, (const ptrdiff_t[]){ 8, l->step });
@@ -92,7 +92,7 @@ static void argsort_lane(const cbx_call *call, const lane *l, pair *a)
 static void lane_keys(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *keys)
 {
     cbx_dtype t = cbx_array_dtype(call->in[0]), wide = cbx__ref_wide(t);
-    cbx__loop load = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(t, wide);
+    cbx__loop load = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(t, wide);
     const void *values = l->src;
 
     if (t != wide || l->step != 8) {
@@ -105,7 +105,7 @@ static void lane_keys(const cbx__sort *k, const cbx_call *call, const lane *l, u
 static void store_lane(const lane *l, cbx_dtype t, size_t n, const uint64_t *values)
 {
     cbx_dtype wide = cbx__ref_wide(t);
-    cbx__loop store = t == wide ? cbx__ref_copy(t) : cbx__loops_get()->cast(wide, t);
+    cbx__loop store = t == wide ? cbx__copy_loop(t) : cbx__loops_get()->cast(wide, t);
 
     store(n, (char *const[]){ l->dst, (char *)(uintptr_t)values }, (const ptrdiff_t[]){ l->dst_step, 8 });
 }

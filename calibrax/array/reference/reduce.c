@@ -352,7 +352,7 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
     const char *at = a->data;
     bool bytes = call->prim == CBX_PRIM_SUM && (from == CBX_BOOL || from == CBX_U8) &&
                  (wide == CBX_I64 || wide == CBX_U64);
-    cbx__loop store = given == to ? cbx__ref_copy(to) : cbx__loops_get()->cast(given, to);
+    cbx__loop store = given == to ? cbx__copy_loop(to) : cbx__loops_get()->cast(given, to);
     cbx__stream s;
     cbx_status st;
 
@@ -382,12 +382,12 @@ cbx_status cbx__ref_run_squares(const cbx_call *call, cbx_array **out, cbx_err *
     size_t index[CBX_MAX_RANK] = { 0 };
     const char *at = a->data;
     cbx__stream s;
-    cbx_status st = cbx__ref_dense(call->ctx, call->in[1], &dense, err);
+    cbx_status st = cbx__array_dense(call->ctx, call->in[1], &dense, err);
 
     if (!st) st = cbx_array_create(call->ctx, call->results, out, err);
     if (st) goto done;
     centre = dense->data;
-    if (cbx__ref_reduce_columns(call, *out, CBX_F64, cbx__ref_copy(CBX_F64),
+    if (cbx__ref_reduce_columns(call, *out, CBX_F64, cbx__copy_loop(CBX_F64),
                                 &(const cbx__centre){ centre, call->attrs->mode }))
         goto done;
     cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, a->desc.dtype, a->desc.dtype);

@@ -27,7 +27,6 @@ void cbx__ref_walk(int ndim, const size_t *shape, size_t n, const cbx__strided *
 
 /** Of ERFINV and RANDOM_GAMMA. */
 cbx__loop cbx__ref_random(cbx_prim p, cbx_dtype t);
-cbx__loop cbx__ref_copy(cbx_dtype t);
 
 /** Inverse of erf; +-infinity at +-1, NaN beyond.  Within 2 units of the last place. */
 double cbx__ref_erfinv(double x);
@@ -80,9 +79,6 @@ cbx__conv cbx__ref_conv_of(const cbx_semiring *s, const cbx_attrs *attrs, const 
 /** A convolution of dense arrays, attributes as of SEMIRING_CONV (but mode), over any algebra; y has data. */
 cbx_status cbx__ref_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *x,
                          const cbx_array *w, cbx_array *y, cbx_err *err);
-
-/** The array itself, or a row-major copy of it; the caller frees. */
-cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
 
 /* One function for each group of primitives; it makes the result.  _each: element by element. */
 typedef cbx_status (*cbx__ref_run)(const cbx_call *call, cbx_array **out, cbx_err *err);

@@ -77,7 +77,7 @@ static cbx_status derive(const cbx_call *call, bool forward, cbx_array **out, cb
 
     q->m = a->shape[lead], q->k = a->shape[lead + 1], q->n = b->shape[lead + 1];
     for (int i = 0; i < lead; i++) r.batch *= a->shape[i];
-    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__ref_dense(call->ctx, call->in[i], &in[i], err);
+    for (size_t i = 0; !st && i < call->nin; i++) st = cbx__array_dense(call->ctx, call->in[i], &in[i], err);
     for (; !st && made < call->nout; made += !st)
         st = cbx_array_create(call->ctx, &call->results[made], &out[made], err);
     if (!st) {

@@ -83,7 +83,7 @@ void cbx__stream_init(cbx__stream *s, int ndim, const size_t *shape, const ptrdi
     memcpy(s->strides, o.strides, sizeof s->strides);
     s->size = cbx__dtype_size(to);
     s->direct = from == to;
-    s->load = from == to ? cbx__ref_copy(to) : cbx__loops_get()->cast(from, to);
+    s->load = from == to ? cbx__copy_loop(to) : cbx__loops_get()->cast(from, to);
 }
 
 void cbx__stream_start(cbx__stream *s, const void *data)
@@ -153,17 +153,4 @@ void cbx__places_next(cbx__places *p)
         if (steps == 1) return;
         p->index[i] = 0;
     }
-}
-
-cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
-{
-    cbx_status st;
-
-    if (a->flags & CBX__CONTIGUOUS) {
-        *out = cbx_array_ref(a);
-        return CBX_OK;
-    }
-    st = cbx_array_create(ctx, &a->desc, out, err);
-    if (!st) cbx__array_pack(a, 0, a->count, (*out)->data);
-    return st;
 }
