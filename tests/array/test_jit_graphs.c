@@ -98,23 +98,22 @@ static const char *try(cbx_ctx *c, const cbx__emitter *emitter, const graph_tria
 }
 
 /* CALIBRAX_TEST_GRAPHS: how many; each failure is shown with the fewest steps that still fail. */
-static void compiled_graphs_give_the_same_bits(void **state)
+static void compare(const cbx__emitter *emitter)
 {
     const char *asked = getenv("CALIBRAX_TEST_GRAPHS"), *from = getenv("CALIBRAX_TEST_GRAPHS_FROM");
     const uint64_t count = asked ? strtoull(asked, NULL, 10) : 400, first = from ? strtoull(from, NULL, 10) : 1;
     cbx_ctx *c = NULL;
 
-    (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &c, NULL), (&(cbx_err){ 0 }), "context");
     for (uint64_t seed = first; seed < first + count; seed++) {
         graph_trial t = { seed, 2 + (unsigned)(seed % 23) };
-        const char *wrong = try(c, &cbx__emitter_interpreter, &t, getenv("CALIBRAX_TEST_GRAPHS_SHOW") != NULL);
+        const char *wrong = try(c, emitter, &t, getenv("CALIBRAX_TEST_GRAPHS_SHOW") != NULL);
         if (!wrong) continue;
         for (unsigned steps = 1; steps <= t.steps; steps++) {
             const graph_trial less = { seed, steps };
-            wrong = try(c, &cbx__emitter_interpreter, &less, false);
+            wrong = try(c, emitter, &less, false);
             if (!wrong) continue;
-            try(c, &cbx__emitter_interpreter, &less, true);
+            try(c, emitter, &less, true);
             fprintf(stderr, "seed %" PRIu64 ", %u steps: %s\n", seed, steps, wrong);
             break;
         }
@@ -123,8 +122,21 @@ static void compiled_graphs_give_the_same_bits(void **state)
     cbx_ctx_free(c);
 }
 
+static void interpreted_graphs_give_the_same_bits(void **state)
+{
+    (void)state;
+    compare(&cbx__emitter_interpreter);
+}
+
+static void compiled_graphs_give_the_same_bits(void **state)
+{
+    (void)state;
+    compare(&cbx__emitter_llvm);
+}
+
 TEST_FILE(.seconds = 600)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(compiled_graphs_give_the_same_bits) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(interpreted_graphs_give_the_same_bits),
+                                        cmocka_unit_test(compiled_graphs_give_the_same_bits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

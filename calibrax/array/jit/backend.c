@@ -9,18 +9,23 @@ static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array
     return reference->apply(reference, call, out, err);
 }
 
+/* As large kernels as an emitter takes; where LLVM is missing, kernels are interpreted. */
 static cbx_status compile(const cbx_backend *self, cbx_ctx *ctx, const cbx__graph *graph, void **executable,
                           cbx_err *err)
 {
+    static const cbx__emitter *const emitters[] = { &cbx__emitter_llvm, &cbx__emitter_interpreter };
     static const size_t longest[] = { CBX__LONGEST, 24, 0 };
     cbx_err why = CBX_ERR_INIT; /* a record that the context reads must not see attempts */
-    cbx_status st = CBX_EUNSUPPORTED;
+    cbx_status st = CBX_EUNAVAILABLE;
 
     (void)self;
-    for (size_t i = 0; st == CBX_EUNSUPPORTED && i < CBX_LEN(longest); i++) {
-        cbx__program *p = NULL;
-        st = cbx__program_create(ctx, graph, &cbx__emitter_interpreter, longest[i], &p, &why);
-        if (!st) *executable = p;
+    for (size_t e = 0; st == CBX_EUNAVAILABLE && e < CBX_LEN(emitters); e++) {
+        st = CBX_EUNSUPPORTED;
+        for (size_t i = 0; st == CBX_EUNSUPPORTED && i < CBX_LEN(longest); i++) {
+            cbx__program *p = NULL;
+            st = cbx__program_create(ctx, graph, emitters[e], longest[i], &p, &why);
+            if (!st) *executable = p;
+        }
     }
     return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
 }
