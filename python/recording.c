@@ -475,7 +475,7 @@ static PyObject *recorded_dump(PyObject *self, PyObject *like)
     if (fine) ctx = cx_ctx_borrow(st);
     if (ctx) {
         cbx_text_init(&text, cbx_allocator_default());
-        if (cbx_dump(ctx, f, d, &text, &err))
+        if (cbx_dump(ctx, f, d, CBX_DUMP_GRAPH, &text, &err))
             cx_raise(err.status, err.message);
         else
             r = PyUnicode_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);

@@ -7,9 +7,10 @@
 #ifndef CALIBRAX_ARRAY_BACKEND_H
 #define CALIBRAX_ARRAY_BACKEND_H
 
-#include "calibrax/array/fn.h"
 #include "calibrax/array/primitive.h"
+#include "calibrax/array/transform.h"
 #include "calibrax/base/settings.h"
+#include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS
 
@@ -53,6 +54,9 @@ struct cbx_backend {
     cbx_status (*run)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, cbx_array *const *in,
                       cbx_array **out, cbx_err *err);
     void (*release)(const cbx_backend *self, void *executable);
+    /** Adds a stage behind the graph to a text.  NULL: it has none. */
+    cbx_status (*show)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, cbx_dump_kind kind, cbx_text *out,
+                       cbx_err *err);
 };
 
 /** Plain strided C, the definition of right answers. */

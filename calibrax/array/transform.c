@@ -11,14 +11,36 @@
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/trace/rules_control.h"
 
-cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx_text *out, cbx_err *err)
+/* What the backend makes of a graph. */
+static cbx_status show_compiled(cbx_ctx *ctx, const cbx__graph *g, cbx_dump_kind kind, cbx_text *out, cbx_err *err)
+{
+    const cbx_backend *b = cbx_ctx_backend(ctx);
+    void *executable = NULL;
+    cbx_status st;
+
+    if (!b->compile || !b->show)
+        return cbx_fail(err, CBX_EUNSUPPORTED,
+                        "the backend '%s' does not compile '%s': choose jit, or ask for the graph alone", b->name,
+                        g->name);
+    st = b->compile(b, ctx, g, &executable, err);
+    if (st) return st;
+    st = b->show(b, ctx, executable, kind, out, err);
+    b->release(b, executable);
+    return st;
+}
+
+cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx_dump_kind kind, cbx_text *out,
+                    cbx_err *err)
 {
     cbx__traced t = { 0 };
     cbx_status st = cbx__begin(ctx, err);
 
     if (!st) st = cbx__fn_check("dump", f, err);
     if (!st) st = cbx__trace_fn(ctx, f, in, &t, err);
-    if (!st) cbx__graph_text(t.graph, 0, out);
+    if (!st && kind == CBX_DUMP_GRAPH)
+        cbx__graph_text(t.graph, 0, out);
+    else if (!st)
+        st = show_compiled(ctx, t.graph, kind, out, err);
     cbx__traced_clear(ctx, &t);
     return st;
 }

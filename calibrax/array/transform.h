@@ -23,6 +23,7 @@
 
 #include "calibrax/array/fn.h"
 #include "calibrax/array/scope.h"
+#include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS
 
@@ -35,16 +36,28 @@ CBX_BEGIN_DECLS
  */
 CBX_API cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
 
+/** Stages of a compiled function, to be read. */
+typedef enum cbx_dump_kind {
+    CBX_DUMP_GRAPH,   /* operations as they were traced */
+    CBX_DUMP_FUSED,   /* steps: kernels with what they load, store and fold, and single operations */
+    CBX_DUMP_KERNELS, /* the same with the instructions of kernels */
+    CBX_DUMP_C,       /* kernels as C */
+    CBX_DUMP_LLVM,    /* kernels as LLVM IR */
+    CBX_DUMP_ASSEMBLY /* kernels as machine code of this machine */
+} cbx_dump_kind;
+
 /**
  * What a function does, one line for each operation, functions of control flow indented below it:
  *     square(%0:float64 (3,))
  *       %1:float64 (3,) = multiply %0 %0
  *       return %1:float64 (3,)
+ * The later stages are those of the context's backend.
  * @param in   f->nin descriptions
  * @param out  the text is added; check it
- * @return as cbx_fn_infer
+ * @return as cbx_fn_infer; CBX_EUNSUPPORTED (the backend has no such stage); CBX_EUNAVAILABLE (its library is missing)
  */
-CBX_API cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx_text *out, cbx_err *err);
+CBX_API cbx_status cbx_dump(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, cbx_dump_kind kind, cbx_text *out,
+                            cbx_err *err);
 
 /** Among in_axes: an operand that every element of the batch sees whole.  Among out_axes: a result that is the same for all. */
 #define CBX_NOT_MAPPED INT_MIN

@@ -51,7 +51,7 @@ static void show_program(cbx_ctx *c, const cbx__graph *g, const cbx__program *p)
 
     cbx_text_init(&out, cbx_ctx_allocator(c));
     cbx__graph_text(g, 0, &out);
-    cbx__program_text(p, true, &out);
+    cbx__program_show(c, p, CBX_DUMP_KERNELS, &out, NULL);
     fprintf(stderr, "%s\n", cbx_text_str(&out));
     cbx_text_clear(&out);
 }

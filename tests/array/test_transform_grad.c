@@ -663,8 +663,9 @@ static void graphs_can_be_read(void **state)
     cbx_text text;
 
     cbx_text_init(&text, cbx_allocator_default());
-    CHECK_OK(cbx_dump(c, PLAIN(loop_of_two, 1, 1), &(const cbx_array_desc){ CBX_F64, 1, { 3 } }, &text, &err), &err,
-             "dump");
+    CHECK_OK(cbx_dump(c, PLAIN(loop_of_two, 1, 1), &(const cbx_array_desc){ CBX_F64, 1, { 3 } }, CBX_DUMP_GRAPH, &text,
+                      &err),
+             &err, "dump");
     CHECK_OK(cbx_text_check(&text, &err), &err, "text");
     CHECK_STR(cbx_text_str(&text), expected, "a line for each operation");
     cbx_text_clear(&text);

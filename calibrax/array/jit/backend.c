@@ -43,6 +43,13 @@ static void release(const cbx_backend *self, void *executable)
     cbx__program_free(executable);
 }
 
+static cbx_status show(const cbx_backend *self, cbx_ctx *ctx, const void *executable, cbx_dump_kind kind, cbx_text *out,
+                       cbx_err *err)
+{
+    (void)self;
+    return cbx__program_show(ctx, executable, kind, out, err);
+}
+
 const cbx_backend cbx__jit_backend = {
     .struct_size = sizeof(cbx_backend),
     .abi = CBX_BACKEND_ABI,
@@ -52,4 +59,5 @@ const cbx_backend cbx__jit_backend = {
     .compile = compile,
     .run = run,
     .release = release,
+    .show = show,
 };

@@ -147,7 +147,7 @@ static void read_arguments(llvm_emission *e, LLVMValueRef *first)
         if (e->narrow > 1)
             s->ramp = llvm_op(e, LLVM_MUL, cbx__llvm_splat(e, s->inner, e->narrow),
                               cbx__llvm_iota(e, e->i64, e->narrow));
-        if (t->kind == CBX__STREAM_INDEX)
+        if (t->kind == CBX__STREAM_INDEX || e->wide == e->narrow)
             s->wide = llvm_op(e, LLVM_MUL, cbx__llvm_splat(e, s->inner, e->wide), cbx__llvm_iota(e, e->i64, e->wide));
     }
 }

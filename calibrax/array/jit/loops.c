@@ -18,7 +18,7 @@ enum {
     WIDTH = 128,       /* of a block of columns */
     LEVELS = 56,       /* of a tree of any length in memory */
     BRANCHES = 64,     /* of the tree of one result, for threads */
-    MIN_WORK = 1 << 16 /* instructions that are worth a second thread */
+    MIN_WORK = 1 << 20 /* instructions that are worth a second thread */
 };
 
 static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }

@@ -119,10 +119,13 @@ static cbx__kid count(builder *b, const cbx__node *node, const form *at)
     const form *axis = &at[node->attrs->axis];
     const cbx_dtype t = desc(b, node->out)->dtype;
     cbx__site s = { .base = CBX__NO_VALUE, .offset = axis->start };
+    bool moves = false;
     cbx__kid i;
 
     memcpy(s.strides, axis->steps, sizeof s.strides);
-    i = load(b, CBX_I64, true, &s);
+    for (int d = 0; d < b->nest->ndim; d++) moves |= axis->steps[d] != 0;
+    i = moves ? load(b, CBX_I64, true, &s)
+              : cbx__kernel_const(&b->nest->kernel, CBX_I64, (cbx_scalar){ .dtype = CBX_I64, .v.i = axis->start });
     return t == CBX_I64 ? i : cbx__k1(&b->nest->kernel, CBX__K_CAST, t, i);
 }
 

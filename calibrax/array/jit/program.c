@@ -287,29 +287,26 @@ cbx_status cbx__program_run(cbx_ctx *ctx, const cbx__program *p, cbx_array *cons
 
 /* ---- reading ---- */
 
-static void nest_text(const cbx__program *p, const cbx__nest *n, bool kernels, cbx_text *out)
+static void nest_text(const cbx__nest *n, bool kernels, cbx_text *out)
 {
     cbx_text_puts(out, "kernel over (");
     for (int i = 0; i < n->ndim; i++)
         cbx_text_printf(out, "%s%zu%s", i ? ", " : "", n->shape[i], n->gone >> i & 1 ? " folded" : "");
     cbx_text_printf(out, "), %zu instructions\n", n->kernel.instr.n);
-    for (size_t s = 0; s < n->kernel.streams.n; s++) {
-        const cbx__vid v = n->sites[s].base;
-        const char *what = s < n->kernel.nout ? "stores" : "loads";
-        if (v != CBX__NO_VALUE) cbx_text_printf(out, "  %s %%%u\n", what, v);
-    }
+    for (size_t s = 0; s < n->kernel.streams.n; s++)
+        if (n->sites[s].base != CBX__NO_VALUE)
+            cbx_text_printf(out, "  %s %%%u\n", s < n->kernel.nout ? "stores" : "loads", n->sites[s].base);
     for (size_t f = 0; f < n->nfolds; f++)
         cbx_text_printf(out, "  folds %%%u by %s\n", n->folds[f].result.base, cbx_prim_name(n->folds[f].prim));
     if (kernels) cbx__kernel_text(&n->kernel, out);
-    (void)p;
 }
 
-void cbx__program_text(const cbx__program *p, bool kernels, cbx_text *out)
+static void steps_text(const cbx__program *p, bool kernels, cbx_text *out)
 {
     for (size_t s = 0; s < p->nsteps; s++) {
         const cbx__step *step = &p->steps[s];
         if (step->node == CBX__NO_INDEX) {
-            nest_text(p, &p->nests[step->nest], kernels, out);
+            nest_text(&p->nests[step->nest], kernels, out);
             continue;
         }
         const cbx__node *node = &p->graph->nodes.items[step->node];
@@ -317,4 +314,29 @@ void cbx__program_text(const cbx__program *p, bool kernels, cbx_text *out)
         for (uint32_t i = 0; i < node->nin; i++) cbx_text_printf(out, " %%%u", node->in[i]);
         cbx_text_puts(out, "\n");
     }
+}
+
+cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err)
+{
+    static const struct {
+        const cbx__emitter *by;
+        const char *what;
+    } texts[] = { [CBX_DUMP_C] = { &cbx__emitter_c, "c" },
+                  [CBX_DUMP_LLVM] = { &cbx__emitter_llvm, "ir" },
+                  [CBX_DUMP_ASSEMBLY] = { &cbx__emitter_llvm, "asm" } };
+    const cbx__kernel **kernels;
+    cbx_status st;
+
+    if (kind == CBX_DUMP_FUSED || kind == CBX_DUMP_KERNELS) {
+        steps_text(p, kind == CBX_DUMP_KERNELS, out);
+        return CBX_OK;
+    }
+    if ((size_t)kind >= CBX_LEN(texts) || !texts[kind].by)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "a compiled function has no stage %d", (int)kind);
+    kernels = cbx_mem_calloc(&p->al, p->nnests + 1, sizeof *kernels);
+    if (!kernels) return cbx_fail_nomem(err, "the kernels of a compiled function");
+    for (size_t i = 0; i < p->nnests; i++) kernels[i] = &p->nests[i].kernel;
+    st = texts[kind].by->text(ctx, texts[kind].what, p->nnests, kernels, out, err);
+    cbx_mem_free(&p->al, kernels, (p->nnests + 1) * sizeof *kernels);
+    return st;
 }

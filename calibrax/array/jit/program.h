@@ -4,6 +4,7 @@
 #ifndef CALIBRAX_ARRAY_JIT_PROGRAM_H
 #define CALIBRAX_ARRAY_JIT_PROGRAM_H
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/jit/emitter.h"
 #include "calibrax/array/jit/nest.h"
 
@@ -42,7 +43,7 @@ void cbx__program_free(cbx__program *p);
 /** As cbx__graph_eval of operands with data. */
 cbx_status cbx__program_run(cbx_ctx *ctx, const cbx__program *p, cbx_array *const *in, cbx_array **out, cbx_err *err);
 
-/** What "fused" and "kernels" of cbx_dump show. */
-void cbx__program_text(const cbx__program *p, bool kernels, cbx_text *out);
+/** Adds a stage to a text. @return CBX_OK; CBX_EUNAVAILABLE, CBX_EUNSUPPORTED (no emitter for it) */
+cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err);
 
 #endif
