@@ -43,6 +43,7 @@ PyObject *cx_raise(cbx_status status, const char *message)
 {
     PyObject *kind;
 
+    if (PyErr_Occurred()) return NULL; /* a callback's exception is the reason */
     switch (status) {
     case CBX_EDTYPE: kind = PyExc_TypeError; break;
     case CBX_EINVAL:
@@ -74,6 +75,7 @@ PyObject *cx_raise_for(const cx_call *c, cbx_status status)
     const char *text = c->err.message, *open = text, *close = text;
     size_t length = strlen(c->name);
 
+    if (PyErr_Occurred()) return NULL;
     if (!c->function || !text[0] || strncmp(text, c->name, length) == 0 || status == CBX_ENOMEM)
         return c->domain_error && status == CBX_EDOM ? (PyErr_SetString(c->domain_error, text), NULL)
                                                      : cx_raise(status, text);

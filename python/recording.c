@@ -2,8 +2,10 @@
  * Functions of Python recorded: the user's code runs once with abstract Arrays, and what it does with them becomes a cbx_fn.
  *
  * `_transforms.py` calls what is here: record(), the transforms of what was recorded, control flow over it.  The library runs no Python
- * code: an exception passes through the recording, which ends, and a call of a recorded function needs no interpreter's lock.
+ * code but the rules of custom derivatives: an exception passes through the recording, which ends, and a call of a recorded function
+ * needs no interpreter's lock.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "python/transforms.h"
@@ -370,6 +372,89 @@ static const cbx_fn *fn_of(cx_call *c, PyObject *o)
     return NULL;
 }
 
+/* ---- rules of the user: they run when a derivative is taken ---- */
+
+typedef struct rule {
+    cx_state *st;
+    PyObject *core, *body; /* the module lives as long */
+    size_t results;        /* that body must give; it may give more, up to those of the function */
+    char name[64];
+} rule;
+
+/* Maybe without the interpreter's lock, on any thread. */
+static void rule_free(void *user)
+{
+    rule *r = user;
+    PyGILState_STATE state;
+
+    if (!Py_IsInitialized()) return;
+    state = PyGILState_Ensure();
+    Py_DECREF(r->body);
+    Py_DECREF(r->core);
+    PyMem_Free(r);
+    PyGILState_Release(state);
+}
+
+/* The results of body(*Arrays), which the library's scope holds.  An exception stays set: whoever called the library finds it. */
+static cbx_status rule_call(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+{
+    const rule *r = user;
+    PyGILState_STATE state = PyGILState_Ensure();
+    tracing now = { r->st, ctx, false, innermost };
+    PyObject *args = PyTuple_New((Py_ssize_t)nin), *list = NULL;
+    cbx_array **results = NULL;
+    Py_ssize_t n = 0;
+    bool fine = false;
+    cx_call c;
+
+    cx_call_init(&c, r->st, r->name);
+    innermost = &now;
+    CX_FILL(args, nin, cx_array_new(r->st, cbx_array_ref(in[i])))
+    if (args) list = PyObject_CallObject(r->body, args);
+    if (list) {
+        n = PyList_Size(list);
+        fine = (size_t)n >= r->results && (size_t)n <= nout;
+        if (!fine)
+            PyErr_Format(PyExc_ValueError, "'%s' keeps %zd arrays for its derivative: at most %zd can be kept", r->name,
+                         n - (Py_ssize_t)r->results, (Py_ssize_t)(nout - r->results));
+        fine = fine && read_results(&c, list, r->name, &results);
+    }
+    for (Py_ssize_t i = 0; fine && i < n; i++) out[i] = cbx_scope_hold(ctx, cbx_array_ref(results[i]));
+    cx_call_done(&c);
+    innermost = now.outer;
+    if (innermost) innermost->loops |= now.loops;
+    Py_XDECREF(args);
+    Py_XDECREF(list);
+    PyGILState_Release(state);
+    return fine ? CBX_OK : CBX_EDOM;
+}
+
+/* rule(name, body, nin, results, more): a function that calls body, which gives a list of results and up to so many more */
+static PyObject *do_rule(cx_call *c)
+{
+    PyObject *body = cx_arg(c, "body");
+    rule *r = PyMem_Calloc(1, sizeof *r);
+    size_t nin, results, more;
+    const char *name = NULL;
+    cbx_fn *made = NULL;
+    cbx_status status;
+    cbx_ctx *ctx;
+
+    if (!r) return PyErr_NoMemory();
+    if (!CX_GET(c, name, nin, results, more) || !(ctx = cx_ctx_borrow(c->st))) {
+        PyMem_Free(r);
+        return NULL;
+    }
+    *r = (rule){ c->st, Py_NewRef(c->st->core), Py_NewRef(body), results, "" };
+    snprintf(r->name, sizeof r->name, "%s", name);
+    status = cbx_fn_create(ctx, &(cbx_fn){ r->name, rule_call, r, nin, results + more, NULL }, rule_free, &made,
+                           &c->err);
+    cx_ctx_return(c->st, ctx);
+    if (!status) return recorded_new(c->st, made, false, false);
+    rule_free(r);
+    return cx_raise(status, c->err.message);
+}
+
 /* custom_jvp(fun, rule), custom_vjp(fun, fwd, bwd): the function with derivatives by other recorded functions */
 static PyObject *do_custom(cx_call *c)
 {
@@ -679,6 +764,7 @@ CX_RETURN(do_round, (const cbx_array *x; int decimals), CX_GET(c, x, decimals) &
     X(build, "structure: object, leaves: list", "object", do_build, 0, "")                                             \
     X(signature, "leaves: list", "bytes", do_signature, 0, "")                                                         \
     X(operands, "leaves: list", "list", do_operands, 0, "")                                                            \
+    X(rule, "name: str, body: Callable, nin: int, results: int, more: int", "object", do_rule, 0, "")                  \
     X(custom_jvp, "fun: object, rule: object", "object", do_custom, 0, "")                                             \
     X(custom_vjp, "fun: object, fwd: object, bwd: object", "object", do_custom, 0, "")                                 \
     X(stop_gradient, "x: Operand", "Array", do_stop_gradient, 0, "")                                                   \

@@ -155,11 +155,12 @@ def _where(structure: Structure, index: int, fun: Any) -> str:
     return f"argument {second}{rest} of '{_name(fun)}'"
 
 
-def operands(leaves: list[Any], structure: Structure, fun: Any) -> list[Any]:
-    """Leaves as arrays and numbers."""
-    out = _step.operands(leaves)
-    for i, (given, o) in enumerate(zip(leaves, out, strict=True)):
+def operands(leaves: list[Any], structure: Structure, fun: Any, at: Sequence[int] | None = None) -> list[Any]:
+    """Leaves, or those at some places, as arrays and numbers."""
+    out = _step.operands(leaves if at is None else [leaves[i] for i in at])
+    for i, o in zip(range(len(leaves)) if at is None else at, out, strict=True):
         if o is None:
+            given = leaves[i]
             raise TypeError(f"{_where(structure, i, fun)} is {given!r}: it must be an array, a number or a tree of them, or static (static_argnums)")
     return out
 
@@ -172,15 +173,23 @@ def dress(wrapper: Any, fun: Any) -> Any:
 
 
 class Traced:
-    """A function recorded for arguments: fn takes their leaves, and gives those of the results, of the structure out."""
+    """A function recorded for arguments: fn takes their leaves, and gives those of the results, of the structure out.
 
-    def __init__(self, fun: Any, like: list[Any], structure: Structure, axes: Sequence[Any] | None = None, split: Callable[[Any], tuple[Any, Any]] | None = None) -> None:
+    With given and at, the leaves at these places alone are traced, the others passed on as they are.
+    """
+
+    def __init__(self, fun: Any, like: list[Any], structure: Structure, axes: Sequence[Any] | None = None, split: Callable[[Any], tuple[Any, Any]] | None = None, given: list[Any] | None = None, at: Sequence[int] = ()) -> None:
         self.fun, self.like, self.axes = fun, like, axes
         self.out: Structure = None
         self.aux: Structure = None
         self.weak: list[bool] = []
 
         def body(*leaves: Any) -> list[Any]:
+            if given is not None:
+                filled = list(given)
+                for i, x in zip(at, leaves, strict=True):
+                    filled[i] = x
+                leaves = tuple(filled)
             args, kwargs = unflatten(structure, leaves)
             value = fun(*args, **kwargs)
             aux = None
@@ -232,26 +241,30 @@ def _argnums(argnums: Any, n: int, what: str) -> list[int]:
 
 
 class Arguments:
-    """The leaves of a call, and which of them belong to the arguments to derive in."""
+    """The arguments to derive in, which are traced, among those of a call, which are passed on as they are."""
 
     def __init__(self, what: str, fun: Any, argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        leaves, self.structure = flatten((args, kwargs))
-        self.like = operands(leaves, self.structure, fun)
+        self.fun = fun
+        self.given, self.structure = flatten((args, kwargs))
         self.single = isinstance(argnums, int)
         positions = self.structure[2][2:]
         starts = [0]
         for s in positions:
             starts.append(starts[-1] + count(s))
         self.trees = []
-        self.leaves: list[int] = []
+        self.at: list[int] = []
         for i in _argnums(argnums, len(args), what):
             self.trees.append(positions[i])
-            self.leaves += range(starts[i], starts[i + 1])
-        for k in self.leaves:
-            o = self.like[k]
+            self.at += range(starts[i], starts[i + 1])
+        self.like = operands(self.given, self.structure, fun, self.at)
+        for k, o in zip(self.at, self.like, strict=True):
             if not isinstance(o, (float, complex)) and (isinstance(o, int) or not xp.isdtype(o.dtype, ("real floating", "complex floating"))):
                 kind = type(o).__name__ if isinstance(o, int) else str(o.dtype)
                 raise TypeError(f"{what}: {_where(self.structure, k, fun)} is {kind}: derive in float or complex arguments")
+        self.all = tuple(range(len(self.like)))
+
+    def traced(self, has_aux: bool) -> Traced:
+        return Traced(self.fun, self.like, self.structure, split=_pair(self.fun) if has_aux else None, given=self.given, at=self.at)
 
     def tree(self, leaves: Sequence[Any]) -> Any:
         """Values, one for each leaf to derive in, as the arguments are."""
@@ -265,17 +278,17 @@ class Arguments:
 def value_and_grad(fun: Any, argnums: Any = 0, has_aux: bool = False, what: str = "value_and_grad", value: bool = True) -> Any:
     def derived(*args: Any, **kwargs: Any) -> Any:
         a = Arguments(what, fun, argnums, args, kwargs)
-        traced = Traced(fun, a.like, a.structure, split=_pair(fun) if has_aux else None)
+        traced = a.traced(has_aux)
         if traced.out is not LEAF:
             raise TypeError(f"{what}: '{_name(fun)}' must return one real scalar, not {structure_text(traced.out)}" + ("" if has_aux else "; has_aux=True is for (scalar, anything)"))
-        if not a.leaves:
+        if not a.like:
             result, gradients = traced.fn(*a.like), []
         elif not has_aux:
-            out = traced.fn.derive("value_and_grad" if value else "grad", tuple(a.leaves))(*a.like)
+            out = traced.fn.derive("value_and_grad" if value else "grad", a.all)(*a.like)
             result, gradients = out[:value], out[value:]
         else:
             scalar = _step.record(_name(fun), lambda *x: traced.fn(*x)[:1], a.like)  # refuses what is no real scalar
-            primal = scalar.derive("vjp", tuple(a.leaves))
+            primal = scalar.derive("vjp", a.all)
             result = traced.fn(*a.like)
             _scalar_check(what, fun, result[0])
             gradients = primal(*a.like, xp.ones((), dtype=result[0].dtype))[1:]
@@ -299,9 +312,9 @@ def grad(fun: Any, argnums: Any = 0, has_aux: bool = False) -> Any:
 def _jacobian(what: str, fun: Any, argnums: Any, has_aux: bool) -> Any:
     def derived(*args: Any, **kwargs: Any) -> Any:
         a = Arguments(what, fun, argnums, args, kwargs)
-        traced = Traced(fun, a.like, a.structure, split=_pair(fun) if has_aux else None)
+        traced = a.traced(has_aux)
         fn = _results_only(traced, a.like)
-        columns = [fn.derive(what, (k,))(*a.like) for k in a.leaves]
+        columns = [fn.derive(what, (k,))(*a.like) for k in a.all]
         jacobian = traced.results([a.tree([column[i] for column in columns]) for i in range(traced.n)])
         return (jacobian, traced.auxiliary(traced.fn(*a.like))) if has_aux else jacobian
 
@@ -341,7 +354,7 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
             raise TypeError(f"jvp: '{name}' must be a tuple or list, an entry for each argument, got {given!r}")
     a = Arguments("jvp", fun, tuple(range(len(primals))), tuple(primals), {})
     along = _like("jvp: tangents", tuple(tangents), a.structure[2], a.like)
-    traced = Traced(fun, a.like, a.structure, split=_pair(fun) if has_aux else None)
+    traced = a.traced(has_aux)
     if not a.like:
         results = traced.fn()
         out = (traced.results(results), traced.results([xp.zeros_like(r) for r in results[: traced.n]]))
@@ -354,7 +367,7 @@ def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
 
 def linearize(fun: Any, primals: Any, has_aux: bool = False) -> Any:
     a = Arguments("linearize", fun, tuple(range(len(primals))), primals, {})
-    traced = Traced(fun, a.like, a.structure, split=_pair(fun) if has_aux else None)
+    traced = a.traced(has_aux)
     results, linear = traced.fn.linearize(*a.like)
 
     def derivative(*tangents: Any) -> Any:
@@ -366,7 +379,7 @@ def linearize(fun: Any, primals: Any, has_aux: bool = False) -> Any:
 
 def vjp(fun: Any, primals: Any, has_aux: bool = False) -> Any:
     a = Arguments("vjp", fun, tuple(range(len(primals))), primals, {})
-    traced = Traced(fun, a.like, a.structure, split=_pair(fun) if has_aux else None)
+    traced = a.traced(has_aux)
     results, linear = traced.fn.linearize(*a.like)
     zeros = [xp.zeros_like(x) if hasattr(x, "dtype") else xp.asarray(type(x)(0)) for x in a.like]
     rest = [xp.zeros_like(r) for r in results[traced.n :]]
@@ -391,12 +404,11 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = 
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(f"vmap of '{_name(fun)}': in_axes has {len(in_axes)} entries, and {len(args)} arguments were given")
         leaves, structure = flatten((args, kwargs))
-        like = operands(leaves, structure, fun)
         axes = _spread(in_axes, structure[2], "in_axes") + [0] * count(structure[3])
+        at = [i for i, axis in enumerate(axes) if axis is not None]
+        like, axes = operands(leaves, structure, fun, at), [axes[i] for i in at]
         size = axis_size
-        for i, (x, axis) in enumerate(zip(like, axes, strict=True)):
-            if axis is None:
-                continue
+        for i, x, axis in zip(at, like, axes, strict=True):
             shape = getattr(x, "shape", ())
             if not -len(shape) <= axis < len(shape):
                 raise ValueError(f"vmap: {_where(structure, i, fun)} has the shape {shape}: there is no axis {axis} to map")
@@ -405,15 +417,12 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = 
             size = shape[axis]
         if size is None:
             raise ValueError(f"vmap of '{_name(fun)}' maps no argument: one must have an axis, or axis_size be given")
-        if all(axis is None for axis in axes):  # the batch is of equal results
-            like, axes = [*like, xp.zeros(size)], [*axes, 0]
-            inner = Traced(fun, like[:-1], structure)
-            traced_fn = _step.record(_name(fun), lambda *x: inner.fn(*x[:-1]), like, tuple(axes))
-        else:
-            inner = Traced(fun, like, structure, tuple(axes))
-            traced_fn = inner.fn
-        out = _spread(out_axes, inner.out, "out_axes")
-        return inner.results(traced_fn.vmap(tuple(axes), tuple(out))(*like))
+        traced = Traced(fun, like, structure, tuple(axes), given=leaves, at=at)
+        fn = traced.fn
+        if not like:  # the batch is of equal results
+            like, axes = [xp.zeros(size)], [0]
+            fn = _step.record(_name(fun), lambda _: traced.fn(), like, (0,))
+        return traced.results(fn.vmap(tuple(axes), tuple(_spread(out_axes, traced.out, "out_axes")))(*like))
 
     return dress(mapped, fun)
 
@@ -582,6 +591,9 @@ def switch(index: Any, branches: Any, operands: tuple[Any, ...]) -> Any:
 # ---- derivatives of the user ----
 
 
+MAX_KEPT = 128  # arrays that fwd of a custom_vjp may keep
+
+
 def _traced(leaves: list[Any]) -> bool:
     return any(_step.is_traced(x) for x in leaves)
 
@@ -675,7 +687,8 @@ class CustomJvp(_Custom):
             results = [xp.asarray(x) for x in out[0]]
             return results + _as("custom_jvp", t[0], results)
 
-        return _step.custom_jvp(traced.fn, _step.record(_name(self.rule), body, like + like))
+        n = len(traced.weak)
+        return _step.custom_jvp(traced.fn, _step.rule(_name(self.rule), body, 2 * len(like), 2 * n, 0))
 
 
 class CustomVjp(_Custom):
@@ -689,7 +702,8 @@ class CustomVjp(_Custom):
     def _with_rules(self, traced: Traced, like: list[Any], structure: Structure, fixed: dict[int, Any], n: int) -> Any:
         if self.fwd is None:
             raise AttributeError(f"custom_vjp: '{_name(self.fun)}' has no rules: give them with defvjp")
-        kept: dict[str, Any] = {}
+        kept: list[Structure] = [None]
+        results = len(traced.weak)
 
         def forward(*leaves: Any) -> list[Any]:
             given = iter(unflatten(structure, leaves)[0])
@@ -699,17 +713,11 @@ class CustomVjp(_Custom):
             out, s = flatten(value[0])
             if s != traced.out:
                 raise TypeError(f"custom_vjp: fwd of '{_name(self.fun)}' must return a result as {structure_text(traced.out)}, got {structure_text(s)}")
-            residuals, kept["structure"] = flatten(value[1])
-            kept["n"] = len(out)
-            kept["leaves"] = [xp.asarray(x) for x in residuals]
-            kept["results"] = [xp.asarray(x) for x in out]
-            return kept["results"] + kept["leaves"]
-
-        fwd = _step.record(_name(self.fwd), forward, like)
+            residuals, kept[0] = flatten(value[1])
+            return out + residuals
 
         def backward(*leaves: Any) -> list[Any]:
-            k = len(kept["leaves"])
-            residuals, ct = unflatten(kept["structure"], leaves[:k]), unflatten(traced.out, leaves[k:])
+            residuals, ct = unflatten(kept[0], leaves[: count(kept[0])]), unflatten(traced.out, leaves[MAX_KEPT:])
             value = self.bwd(*(fixed[i] for i in sorted(fixed)), residuals, ct)
             args = structure[2]
             if not isinstance(value, (tuple, list)) or len(value) != len(args) - 2:
@@ -725,7 +733,8 @@ class CustomVjp(_Custom):
                 out += parts
             return _as("custom_vjp", [xp.zeros(x.shape, dtype=x.dtype) if o is None else o for o, x in zip(out, like, strict=True)], like)
 
-        bwd = _step.record(_name(self.bwd), backward, kept["leaves"] + kept["results"])
+        fwd = _step.rule(_name(self.fwd), forward, len(like), results, MAX_KEPT)
+        bwd = _step.rule(_name(self.bwd), backward, MAX_KEPT + results, len(like), 0)
         return _step.custom_vjp(traced.fn, fwd, bwd)
 
 
