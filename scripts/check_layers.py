@@ -3,8 +3,9 @@
 
 A module may include itself and any row below its own. `suites`, `programs` and `python` may include public headers (the list
 that the build installs) and those of the tools tier only. Prints one line for each wrong include, with file and line number; exit 1 if there is one.
-Files that include each other form a cycle, where a source counts as one with its header and the internal header of it; outside of
-calibrax/array a cycle has at most three of them, but for the ones of KNOWN, which may not grow.
+Files that include each other form a cycle, where a source counts as one with its header and the internal header of it; a cycle has
+at most three of them, but for the ones of KNOWN, which may not grow.  In calibrax/array what is inside of a backend is known to that backend and to the list of
+backends alone.
 With --selftest it proves on planted lines that a wrong include and a long cycle are found.
 """
 import re
@@ -16,7 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 PUBLIC_ONLY = ("suites", "programs", "python")
 CYCLE = 3
-KNOWN = {"calibrax/base/ctx": 8, "calibrax/perf/launch/launch": 8, "calibrax/perf/sweep/measure": 8}
+BACKENDS = ("reference", "jit", "cuda", "device")
+BACKEND_LIST = "calibrax/array/backend_list.c"
+KNOWN = {"calibrax/base/ctx": 8, "calibrax/array/kernels/semiring": 5, "calibrax/perf/launch/launch": 8, "calibrax/perf/sweep/measure": 8}
 
 
 def read_rows(text: str) -> dict[str, int]:
@@ -57,6 +60,20 @@ def wrong_includes(path: str, lines: list[str], rows: dict[str, int], public: se
         elif module in PUBLIC_ONLY and target not in PUBLIC_ONLY and match.group(1) not in public:
             wrong.append(f"{path}:{number}: {module} may include public headers only, and '{match.group(1)}' is internal")
     return wrong
+
+
+def inside_of_backends(path: str, lines: list[str], public: set[str]) -> list[str]:
+    """Includes of what is inside of a backend, from files that belong to no backend."""
+    parts = path.split("/")
+    if parts[:2] != ["calibrax", "array"] or path == BACKEND_LIST or parts[2] in BACKENDS:
+        return []
+    found = []
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        target = match.group(1).split("/") if match else []
+        if target[:2] == ["calibrax", "array"] and target[2] in BACKENDS and match.group(1) not in public:
+            found.append(f"{path}:{number}: '{match.group(1)}' is inside of a backend: the core knows {BACKEND_LIST} alone")
+    return found
 
 
 def unit_of(path: str) -> str:
@@ -105,8 +122,16 @@ def selftest(rows: dict[str, int], public: set[str]) -> list[str]:
         "programs/x.c": ('#include "calibrax/perf/launch/launch.h"', 0),
         "python/x.c": ('#include "calibrax/array/internal.h"', 1),
     }
+    backend = {
+        "calibrax/array/scope.c": ('#include "calibrax/array/reference/fft.h"', 1),
+        "calibrax/array/trace/x.c": ('#include "calibrax/array/jit/jit.h"', 1),
+        "calibrax/array/jit/x.c": ('#include "calibrax/array/reference/reference.h"', 0),
+        "calibrax/array/doctor.c": ('#include "calibrax/array/device/device.h"', 0),
+        BACKEND_LIST: ('#include "calibrax/array/jit/jit.h"', 0),
+    }
     ring = {f"calibrax/x/{a}.c": f'#include "calibrax/x/{b}.h"' for a, b in ("ab", "bc", "cd", "da")} | {f"calibrax/x/{a}.h": "" for a in "abcd"}
     missed = [path for path, (line, n) in planted.items() if len(wrong_includes(path, [line], rows, public)) != n]
+    missed += [path for path, (line, n) in backend.items() if len(inside_of_backends(path, [line], public)) != n]
     if len(long_cycles(ring)) != 1 or long_cycles({k: v for k, v in ring.items() if k != "calibrax/x/d.c"}):
         missed.append("a ring of four files")
     return missed
@@ -123,7 +148,8 @@ def main() -> int:
                            capture_output=True, text=True).stdout.split()
     texts = {f: (ROOT / f).read_text() for f in files if (ROOT / f).exists()}
     wrong = [w for f, text in texts.items() for w in wrong_includes(f, text.splitlines(), rows, public)]
-    wrong += long_cycles({f: text for f, text in texts.items() if not f.startswith(("tests/", "examples/", "calibrax/array/"))})
+    wrong += [w for f, text in texts.items() for w in inside_of_backends(f, text.splitlines(), public)]
+    wrong += long_cycles({f: text for f, text in texts.items() if not f.startswith(("tests/", "examples/"))})
     print("\n".join(wrong))
     return 1 if wrong else 0
 

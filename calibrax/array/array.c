@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/array/kernels/loops.h"
+#include "calibrax/array/internal.h"
+#include "calibrax/array/kernels/copy.h"
 
 /* In read-only memory, so that a failure needs no allocation: a reference to it is never counted. */
 static const struct cbx_array failed_handle = { .flags = CBX__FAILED | CBX__ABSTRACT, .desc = { .dtype = CBX_F64 } };

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "calibrax/array/fn_internal.h"
-#include "calibrax/array/state.h"
-#include "calibrax/array/trace/trace.h"
+#include "calibrax/array/scope.h"
 
 struct cbx__fn_claim {
     cbx_fn fn; /* what the caller holds */
@@ -83,7 +82,7 @@ cbx_status cbx__operands_check(const char *what, size_t n, cbx_array *const *in,
     return CBX_OK;
 }
 
-static cbx_status counts_check(const cbx_fn *f, size_t nin, size_t nout, cbx_err *err)
+cbx_status cbx__fn_counts_check(const cbx_fn *f, size_t nin, size_t nout, cbx_err *err)
 {
     cbx_status st = cbx__fn_check("fn_call", f, err);
 
@@ -122,7 +121,7 @@ cbx_status cbx_fn_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *cons
     cbx_scope scope;
     cbx_status st = cbx__begin(ctx, err);
 
-    if (!st) st = counts_check(f, nin, nout, err);
+    if (!st) st = cbx__fn_counts_check(f, nin, nout, err);
     if (!st) st = cbx__operands_check(f->name, nin, in, err);
     if (!st) st = results_init(&r, ctx, nout, err);
     if (!st) {
@@ -165,18 +164,4 @@ void cbx__arrays_free(size_t n, cbx_array **arrays)
         cbx_array_free(arrays[i]);
         arrays[i] = NULL;
     }
-}
-
-cbx_status cbx_fn_infer(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, size_t nout,
-                        cbx_array_desc *out, cbx_err *err)
-{
-    cbx__traced t;
-    cbx_status st = cbx__begin(ctx, err);
-
-    if (!st) st = counts_check(f, nin, nout, err);
-    if (!st) st = cbx__trace_fn(ctx, f, in, &t, err);
-    if (st) return st;
-    for (size_t i = 0; i < nout; i++) out[i] = *cbx__graph_out(t.graph, i);
-    cbx__traced_clear(ctx, &t);
-    return CBX_OK;
 }

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "calibrax/array/backend.h"
+#include "calibrax/array/array.h"
 #include "calibrax/base/pool.h"
 
 enum {

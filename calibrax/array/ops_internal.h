@@ -5,18 +5,9 @@
 #define CALIBRAX_ARRAY_OPS_INTERNAL_H
 
 #include "calibrax/array/ops.h"
+#include "calibrax/array/scope_internal.h"
 #include "calibrax/array/semiring.h"
 #include "calibrax/array/state.h"
-
-/**
- * Functions made of steps keep none of them: mark before the first, tidy after the last drops every result since but r.
- *     size_t mark = cbx__mark(ctx);
- *     return cbx__tidy(ctx, mark, steps(ctx, x));
- */
-size_t cbx__mark(cbx_ctx *ctx);
-cbx_array *cbx__tidy(cbx_ctx *ctx, size_t mark, cbx_array *r);
-/** As cbx__tidy for n results; one without memory to hold it becomes a failed array. */
-void cbx__tidy_list(cbx_ctx *ctx, size_t mark, size_t n, cbx_array **r);
 
 /** True if an operand is failed; a NULL one, or no list of them, is recorded as a failure of the named function. */
 bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in);
@@ -69,18 +60,6 @@ bool cbx__fits(cbx_dtype t, cbx_scalar v);
 bool cbx__axis(cbx_ctx *ctx, const char *name, int axis, int ndim, int *out);
 /** The same of x, which the failure describes; ndim: of x, or one more where an axis is to be added. */
 bool cbx__axis_of(cbx_ctx *ctx, const char *name, int axis, const cbx_array *x, int ndim, int *out);
-/** Records a failure that ends in the operand's dtype and shape (NULL: without); returns the failed array. */
-cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, const char *fmt, ...) CBX_PRINTF(4, 5);
-/** Adds the dtypes and shapes of the first operands to the pending failure, if its sentence lacks them. */
-void cbx__name_operands(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
-/** Where a function is one step of another: its word in the sentence of a failure becomes the other's.  Opened before the
- *  step, closed after it with its result, which is handed on; a failure of before is left alone. */
-typedef struct cbx__renaming {
-    const char *from, *to;
-    bool fresh;
-} cbx__renaming;
-cbx__renaming cbx__rename(cbx_ctx *ctx, const char *from, const char *to);
-cbx_array *cbx__renamed(cbx_ctx *ctx, cbx__renaming r, cbx_array *result);
 /** Fills naxes, axes and keep. */
 bool cbx__reduced(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, cbx_attrs *attrs);
 /** False, with a failure recorded, if an axis is named twice. */

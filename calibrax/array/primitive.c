@@ -9,7 +9,6 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/object.h"
 #include "calibrax/array/primitive_rules.h"
-#include "calibrax/array/state.h"
 #include "calibrax/base/table.h"
 
 typedef cbx__operands operands;

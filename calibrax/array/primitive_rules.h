@@ -59,4 +59,7 @@ static inline cbx_status differ(const cbx__operands *o, const cbx_array_desc *a,
 CBX__PRODUCT_RULES(CBX__DECLARE_RULE)
 #undef CBX__DECLARE_RULE
 
+/** True if a primitive has more results than one, or as many as its attributes decide. */
+bool cbx__has_several_results(cbx_prim p);
+
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/array/ops_internal.h"
+#include "calibrax/array/scope_internal.h"
 #include "calibrax/array/state.h"
 #include "calibrax/base/ctx_part.h"
 

@@ -8,7 +8,6 @@
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/internal.h"
-#include "calibrax/array/scope.h"
 #include "calibrax/base/ctx_part.h"
 #include "calibrax/base/list.h"
 
@@ -22,8 +21,8 @@ typedef struct cbx__slot {
 typedef struct cbx__state {
     cbx_allocator al;
     const cbx_backend *backend;
-    cbx_scope *scope; /* innermost open one; NULL: none */
-    cbx_array **held; /* results, oldest first */
+    struct cbx_scope *scope; /* innermost open one; NULL: none */
+    cbx_array **held;        /* results, oldest first */
     size_t count, capacity;
     cbx__handles handles;
     struct cbx__trace *trace;          /* innermost open one; NULL: none */
@@ -35,8 +34,6 @@ typedef struct cbx__state {
 /** As cbx_backend_choose; where that fails, a backend whose every operation fails with its sentence. */
 const cbx_backend *cbx__backend_of(const cbx_settings *settings);
 
-/** True if a primitive has more results than one, or as many as its attributes decide. */
-bool cbx__has_several_results(cbx_prim p);
 /** As cbx_apply_all of good operands; out[] are the caller's, written on success only. */
 cbx_status cbx__apply_owned(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
                             size_t nout, cbx_array **out, cbx_err *err);

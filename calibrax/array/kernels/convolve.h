@@ -4,7 +4,7 @@
 #ifndef CALIBRAX_ARRAY_KERNELS_CONVOLVE_H
 #define CALIBRAX_ARRAY_KERNELS_CONVOLVE_H
 
-#include "calibrax/array/kernels/semiring.h"
+#include "calibrax/array/semiring.h"
 
 #define CBX__CONV_AXES 6
 

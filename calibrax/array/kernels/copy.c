@@ -1,7 +1,8 @@
 /* Copies of elements by their size. */
-#include <string.h>
+#include "calibrax/array/kernels/copy.h"
 
-#include "calibrax/array/kernels/loops.h"
+#include <stdint.h>
+#include <string.h>
 
 /* Bits, not values: NaN payloads and signalling NaNs stay. */
 typedef struct sixteen {

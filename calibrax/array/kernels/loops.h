@@ -10,11 +10,9 @@
 #include <stdint.h>
 
 #include "calibrax/array/internal.h"
+#include "calibrax/array/kernels/copy.h"
 #include "calibrax/array/primitive.h"
 #include "calibrax/base/cpu.h"
-
-/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative. */
-typedef void (*cbx__loop)(size_t n, char *const *p, const ptrdiff_t *s);
 
 /** Loops of an instruction set; NULL where a primitive has none for a dtype. */
 typedef struct cbx__loops {
@@ -28,9 +26,6 @@ typedef struct cbx__loops {
     cbx__loop cbx__cast_##name(cbx_dtype from, cbx_dtype to);
 CBX_ISA_MAP(CBX__LOOPS_DECLARE)
 #undef CBX__LOOPS_DECLARE
-
-/** Elements as they are, of any dtype; both strides may be any. */
-cbx__loop cbx__copy_loop(cbx_dtype t);
 
 /** Of the widest instruction set of this machine. */
 const cbx__loops *cbx__loops_get(void);

@@ -26,6 +26,7 @@
 #define CALIBRAX_ARRAY_TRACE_COST_H
 
 #include "calibrax/array/backend.h"
+#include "calibrax/array/fn.h"
 
 CBX_BEGIN_DECLS
 

@@ -294,3 +294,17 @@ cbx_status cbx__traced_eval(cbx_ctx *ctx, const cbx__traced *t, size_t nin, cbx_
     cbx_mem_free(al, all, (n + 1) * sizeof(cbx_array *));
     return st;
 }
+
+cbx_status cbx_fn_infer(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, size_t nout,
+                        cbx_array_desc *out, cbx_err *err)
+{
+    cbx__traced t;
+    cbx_status st = cbx__begin(ctx, err);
+
+    if (!st) st = cbx__fn_counts_check(f, nin, nout, err);
+    if (!st) st = cbx__trace_fn(ctx, f, in, &t, err);
+    if (st) return st;
+    for (size_t i = 0; i < nout; i++) out[i] = *cbx__graph_out(t.graph, i);
+    cbx__traced_clear(ctx, &t);
+    return CBX_OK;
+}

@@ -1,6 +1,7 @@
 /* Arrays and devices: where elements are, what operations take from where.  A GPU is played by a backend whose results have its device. */
 #include "check.h"
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/dlpack.h"
 #include "calibrax/array/io/npy.h"

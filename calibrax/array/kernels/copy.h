@@ -1,0 +1,13 @@
+/* Inside the library: an inner loop over elements, and those that copy them. */
+#ifndef CALIBRAX_ARRAY_KERNELS_COPY_H
+#define CALIBRAX_ARRAY_KERNELS_COPY_H
+
+#include "calibrax/array/dtype.h"
+
+/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative. */
+typedef void (*cbx__loop)(size_t n, char *const *p, const ptrdiff_t *s);
+
+/** Elements as they are, of any dtype; both strides may be any. */
+cbx__loop cbx__copy_loop(cbx_dtype t);
+
+#endif
