@@ -8,7 +8,6 @@
 #define CALIBRAX_ARRAY_BACKEND_H
 
 #include "calibrax/array/primitive.h"
-#include "calibrax/array/transform.h"
 #include "calibrax/base/settings.h"
 #include "calibrax/base/text.h"
 

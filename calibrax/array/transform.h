@@ -22,6 +22,7 @@
 #include <signal.h>
 
 #include "calibrax/array/fn.h"
+#include "calibrax/array/primitive.h"
 #include "calibrax/array/scope.h"
 #include "calibrax/base/text.h"
 
@@ -35,16 +36,6 @@ CBX_BEGIN_DECLS
  * @return CBX_OK; CBX_EINVAL (no code); CBX_ENOMEM; what the backend says
  */
 CBX_API cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
-
-/** Stages of a compiled function, to be read. */
-typedef enum cbx_dump_kind {
-    CBX_DUMP_GRAPH,   /* operations as they were traced */
-    CBX_DUMP_FUSED,   /* steps: kernels with what they load, store and fold, and single operations */
-    CBX_DUMP_KERNELS, /* the same with the instructions of kernels */
-    CBX_DUMP_C,       /* kernels as C */
-    CBX_DUMP_LLVM,    /* kernels as LLVM IR */
-    CBX_DUMP_ASSEMBLY /* kernels as machine code of this machine */
-} cbx_dump_kind;
 
 /**
  * What a function does, one line for each operation, functions of control flow indented below it:
