@@ -108,6 +108,12 @@ static void stopped(void **state)
     same(c, y[0], cbx_zeros(c, 2, (const size_t[]){ 5, 5 }, CBX_F64), "x is stopped in the gradient, too");
     once(c, batch_of_grad(c, PLAIN(half_stopped, 1, 1), NULL), &rows, y);
     same(c, y[0], rows, "over a batch");
+    cbx_fn *both = grad_of(c, PLAIN(half_stopped, 1, 1));
+    once(c, MADE(h, cbx_jit(c, both, &h, &err)), &x, y);
+    same(c, y[0], x, "compiled");
+    cbx_fn_free(both);
+    once(c, MADE(h, cbx_jit(c, PLAIN(half_stopped, 1, 1), &h, &err)), &x, y);
+    near(at(y[0], 0), at(cbx_sum(c, cbx_square(c, x), NULL), 0), "the value, compiled");
     once(c, MADE(h, cbx_jvp(c, PLAIN(all_stopped, 1, 1), 0, NULL, &h, &err)), (cbx_array *const[]){ x, x }, y);
     CHECK(at(y[1], 0) == 0, "forward");
     end(&g);

@@ -171,6 +171,7 @@ static cbx__kid view(builder *b, const cbx__node *node, const form *at)
 
     if (!below) return CBX__NO_KID;
     switch (node->prim) {
+    case CBX_PRIM_STOP_GRADIENT: return element(b, node->in[0], at);
     case CBX_PRIM_RESHAPE:
         if (!cbx__reshapes_units(from, to)) return reshaped_load(b, node, at);
         reshape_forms(from, to, at, below);
