@@ -174,10 +174,10 @@ static uint64_t value_of(const cbx__kinstr *i, cbx_dtype from, uint64_t *v)
 static void run(const void *self, int64_t m, int64_t n, char *const *p, const int64_t *outer, const int64_t *inner)
 {
     const cbx__kernel *k = self;
-    uint64_t value[k->instr.n + 1];
+    uint64_t value[k->instr.n + 1], carry[k->carries.n + 1];
 
     for (int64_t e = 0; n > 0 && e < m * n; e++) {
-        const int64_t j = e / n, i = e % n;
+        const int64_t j = k->carries.n ? e % m : e / n, i = k->carries.n ? e / m : e % n;
         char *at[KERNELS_STREAMS];
         for (size_t s = 0; s < k->streams.n; s++) {
             const cbx__kstream *x = &k->streams.items[s];
@@ -186,13 +186,20 @@ static void run(const void *self, int64_t m, int64_t n, char *const *p, const in
             at[s] = (char *)(uintptr_t)((uint64_t)(uintptr_t)p[s] + (uint64_t)j * (uint64_t)outer[s] +
                                         (uint64_t)i * (uint64_t)by);
         }
+        for (size_t c = 0; j == 0 && c < k->carries.n; c++) {
+            const uint32_t first = k->carries.items[c].first;
+            carry[c] = 0;
+            memcpy(&carry[c], at[first], cbx_dtype_size((cbx_dtype)k->streams.items[first].dtype));
+        }
         for (size_t q = 0; q < k->instr.n; q++) {
             const cbx__kinstr *x = &k->instr.items[q];
             const cbx__kid operand[3] = { x->a, x->b, x->c };
             const int operands = cbx__kernel_operands(x);
             uint64_t v[3] = { 0 };
             for (int o = 0; o < operands; o++) v[o] = value[operand[o]];
-            if (x->op != CBX__K_LOAD) {
+            if (x->op == CBX__K_CARRY) {
+                value[q] = carry[x->a];
+            } else if (x->op != CBX__K_LOAD) {
                 value[q] = value_of(
                     x, operands > 0 ? (cbx_dtype)k->instr.items[x->op == CBX__K_SELECT ? x->b : x->a].dtype : CBX_BOOL,
                     v);
@@ -203,8 +210,12 @@ static void run(const void *self, int64_t m, int64_t n, char *const *p, const in
                 memcpy(&value[q], at[x->a], cbx_dtype_size((cbx_dtype)x->dtype));
             }
         }
-        for (size_t s = 0; s < k->nout; s++)
-            memcpy(at[s], &value[k->streams.items[s].value], cbx_dtype_size((cbx_dtype)k->streams.items[s].dtype));
+        for (size_t s = 0; s < k->nout; s++) {
+            const cbx__kstream *x = &k->streams.items[s];
+            char *to = at[s] - (x->final ? j * outer[s] : 0);
+            if (!x->final || j == m - 1) memcpy(to, &value[x->value], cbx_dtype_size((cbx_dtype)x->dtype));
+        }
+        for (size_t c = 0; c < k->carries.n; c++) carry[c] = value[k->carries.items[c].next];
     }
 }
 
@@ -233,10 +244,13 @@ static cbx_status compile(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kern
         cbx__kernel *k = malloc(sizeof *k);
         cbx__kernel_init(k, cbx_allocator_default());
         k->nout = kernels[i]->nout;
+        k->single = kernels[i]->single;
         for (size_t s = 0; s < kernels[i]->streams.n; s++)
             (void)!cbx_list_push(&k->al, &k->streams, kernels[i]->streams.items[s]);
         for (size_t q = 0; q < kernels[i]->instr.n; q++)
             (void)!cbx_list_push(&k->al, &k->instr, kernels[i]->instr.items[q]);
+        for (size_t q = 0; q < kernels[i]->carries.n; q++)
+            (void)!cbx_list_push(&k->al, &k->carries, kernels[i]->carries.items[q]);
         c->fn[i] = run;
         c->self[i] = k;
     }

@@ -159,7 +159,8 @@ static void add_instruction(maker *g)
 
     switch (x.op) {
     case CBX__K_CONST: constant(g, t); return;
-    case CBX__K_LOAD: value(g, t); return;
+    case CBX__K_LOAD:
+    case CBX__K_CARRY: value(g, t); return;
     case CBX__K_MATH:
         if (g->kinds & KERNELS_MATH) add_math(g, t);
         return;
@@ -210,11 +211,23 @@ void kernel_trial_make(kernel_trial *t, unsigned kinds, uint64_t seed)
         t->seed[s] = cbx_rng_u64(&g.rng);
         t->shares[s] = -1;
     }
+    for (size_t c = 0; nin > 0 && one_in(&g, 4) && c < 3; c++) {
+        const uint32_t first = (uint32_t)(k->nout + below(&g, nin));
+        const cbx__kstream *in = &k->streams.items[first];
+        if (in->kind == CBX__STREAM_INDEX) break;
+        CHECK(cbx_list_push(&k->al, &k->carries, (cbx__kcarry){ first, 0 }), "memory");
+        cbx__kernel_add(k, (cbx__kinstr){ .op = CBX__K_CARRY, .dtype = in->dtype, .a = (cbx__kid)c });
+    }
+    k->single = k->carries.n > 0 && t->n == 1 && one_in(&g, 2);
     for (size_t i = 0; i < instructions; i++) add_instruction(&g);
     if (k->instr.n == 0) constant(&g, CBX_F64);
+    for (size_t c = 0; c < k->carries.n; c++)
+        k->carries.items[c].next = value(&g, (cbx_dtype)k->streams.items[k->carries.items[c].first].dtype);
     for (size_t s = 0; s < k->nout; s++) {
         cbx__kstream *out = &k->streams.items[s];
         out->value = (cbx__kid)(k->instr.n - 1 - below(&g, k->instr.n < 4 ? k->instr.n : 4));
+        out->final = k->carries.n > 0 && one_in(&g, 2);
+        if (out->final) out->value = k->carries.items[below(&g, k->carries.n)].next;
         out->dtype = k->instr.items[out->value].dtype;
         if (!(kinds & KERNELS_IN_PLACE) || !one_in(&g, 2)) continue;
         for (size_t i = k->nout; i < k->streams.n; i++) {
@@ -361,6 +374,9 @@ static kernel_trial copy_of(const kernel_trial *t)
 
     c.k.streams.items = NULL, c.k.streams.n = c.k.streams.capacity = 0;
     c.k.instr.items = NULL, c.k.instr.n = c.k.instr.capacity = 0;
+    c.k.carries.items = NULL, c.k.carries.n = c.k.carries.capacity = 0;
+    for (size_t i = 0; i < t->k.carries.n; i++)
+        CHECK(cbx_list_push(&c.k.al, &c.k.carries, t->k.carries.items[i]), "memory");
     for (size_t s = 0; s < t->k.streams.n; s++)
         CHECK(cbx_list_push(&c.k.al, &c.k.streams, t->k.streams.items[s]), "memory");
     for (size_t i = 0; i < t->k.instr.n; i++) CHECK(cbx_list_push(&c.k.al, &c.k.instr, t->k.instr.items[i]), "memory");
@@ -413,6 +429,7 @@ static void drop_stream(kernel_trial *t, size_t s)
 
     for (size_t i = 0; i < k->instr.n; i++)
         if (k->instr.items[i].op == CBX__K_LOAD && k->instr.items[i].a > s) k->instr.items[i].a--;
+    for (size_t c = 0; c < k->carries.n; c++) k->carries.items[c].first -= k->carries.items[c].first > s;
     for (size_t i = s; i + 1 < k->streams.n; i++) {
         k->streams.items[i] = k->streams.items[i + 1];
         t->seed[i] = t->seed[i + 1];
@@ -428,6 +445,8 @@ static bool is_loaded(const cbx__kernel *k, size_t s)
 {
     for (size_t i = 0; i < k->instr.n; i++)
         if (k->instr.items[i].op == CBX__K_LOAD && k->instr.items[i].a == s) return true;
+    for (size_t c = 0; c < k->carries.n; c++)
+        if (k->carries.items[c].first == s) return true;
     return false;
 }
 
@@ -442,6 +461,8 @@ static void replace_readers(cbx__kernel *k, cbx__kid of, cbx__kid by)
     }
     for (size_t s = 0; s < k->nout; s++)
         if (k->streams.items[s].value == of) k->streams.items[s].value = by;
+    for (size_t c = 0; c < k->carries.n; c++)
+        if (k->carries.items[c].next == of) k->carries.items[c].next = by;
 }
 
 static bool shrink_streams(pair *p, kernel_trial *t)
@@ -488,6 +509,25 @@ static bool shrink_instructions(pair *p, kernel_trial *t)
     return any;
 }
 
+/* Rows for themselves: carries become loads of what they are at first. */
+static bool shrink_carries(pair *p, kernel_trial *t)
+{
+    kernel_trial smaller;
+
+    if (t->k.carries.n == 0) return false;
+    smaller = copy_of(t);
+    for (size_t i = 0; i < smaller.k.instr.n; i++) {
+        cbx__kinstr *x = &smaller.k.instr.items[i];
+        if (x->op != CBX__K_CARRY) continue;
+        x->op = CBX__K_LOAD;
+        x->a = t->k.carries.items[x->a].first;
+    }
+    for (size_t s = 0; s < smaller.k.nout; s++) smaller.k.streams.items[s].final = false;
+    smaller.k.carries.n = 0;
+    smaller.k.single = false;
+    return accept(p, t, &smaller);
+}
+
 static bool shrink_extents(pair *p, kernel_trial *t)
 {
     bool any = false;
@@ -510,7 +550,7 @@ static void describe(pair *p, kernel_trial *t, uint64_t seed, const char **repor
     cbx_text text;
 
     cbx_text_init(&text, cbx_allocator_default());
-    while (shrink_extents(p, t) || shrink_streams(p, t) || shrink_instructions(p, t)) continue;
+    while (shrink_extents(p, t) || shrink_carries(p, t) || shrink_streams(p, t) || shrink_instructions(p, t)) continue;
     kernel_trial same = copy_of(t);
     accept(p, t, &same); /* its reason */
     cbx_text_printf(&text, "%s and %s differ, seed %llu, m = %lld, n = %lld: %s\n", p->emitter[0]->name,

@@ -27,6 +27,8 @@ static cbx_status compile_wrong(cbx_ctx *c, size_t n, const cbx__kernel *const *
     for (size_t i = 0; i < n; i++) {
         copies[i] = (cbx__kernel){ .al = kernels[i]->al, .nout = kernels[i]->nout };
         copies[i].streams = kernels[i]->streams;
+        copies[i].carries = kernels[i]->carries;
+        copies[i].single = kernels[i]->single;
         for (size_t q = 0; q < kernels[i]->instr.n; q++) {
             cbx__kinstr x = kernels[i]->instr.items[q];
             if (x.op == wrong_from && (wrong_from != CBX__K_LOAD || x.dtype == CBX_I64)) x.op = (uint8_t)wrong_to;

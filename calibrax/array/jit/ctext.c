@@ -80,10 +80,12 @@ enum {
     X(EXP, "exp")                                                                                                      \
     X(EXP2, "exp2")                                                                                                    \
     X(EXPM1, "expm1")                                                                                                  \
-    X(LOG, "log") X(LOG2, "log2") X(LOG10, "log10") X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos") X(TAN, "tan")        \
-        X(ASIN, "asin") X(ACOS, "acos") X(ATAN, "atan") X(SINH, "sinh") X(COSH, "cosh") X(TANH, "tanh")                \
-            X(ASINH, "asinh") X(ACOSH, "acosh") X(ATANH, "atanh") X(ERF, "erf") X(ERFC, "erfc") X(LGAMMA, "lgamma")    \
-                X(POW, "pow") X(ATAN2, "atan2") X(HYPOT, "hypot") X(NEXTAFTER, "nextafter")
+    X(LOG, "log")                                                                                                      \
+    X(LOG2, "log2")                                                                                                    \
+    X(LOG10, "log10") X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos") X(TAN, "tan") X(ASIN, "asin") X(ACOS, "acos")      \
+        X(ATAN, "atan") X(SINH, "sinh") X(COSH, "cosh") X(TANH, "tanh") X(ASINH, "asinh") X(ACOSH, "acosh")            \
+            X(ATANH, "atanh") X(ERF, "erf") X(ERFC, "erfc") X(LGAMMA, "lgamma") X(POW, "pow") X(ATAN2, "atan2")        \
+                X(HYPOT, "hypot") X(NEXTAFTER, "nextafter")
 static const char *const libm[CBX_PRIM_LIMIT] = {
 #define LIBM(name, function) [CBX_PRIM_##name] = function,
     LIBM_MAP(LIBM)
@@ -579,6 +581,8 @@ static void put_values(writer *w, const cbx__kernel *k, const char *indent, cons
         cbx_text_printf(w->out, "%sconst %s v%u = ", indent, types[x->dtype], i);
         if (x->op == CBX__K_LOAD)
             put_element(w, k, x->a, at);
+        else if (x->op == CBX__K_CARRY)
+            cbx_text_printf(w->out, "c%u", x->a);
         else
             put_expression(w, x);
         cbx_text_puts(w->out, ";\n");
@@ -675,6 +679,52 @@ static void put_blocks(writer *w, const cbx__kernel *k, cbx_dtype mark)
     cbx_text_puts(w->out, "        }\n");
 }
 
+/* Columns, in each all rows in order. */
+static void put_carries(writer *w, const cbx__kernel *k)
+{
+    cbx_text_puts(w->out, "    for (int64_t i = 0; i < n && m > 0; i++) {\n        int64_t j = 0;\n");
+    for (size_t c = 0; c < k->carries.n; c++)
+        cbx_text_printf(w->out, "        %s c%zu;\n", types[k->streams.items[k->carries.items[c].first].dtype], c);
+    cbx_text_puts(w->out, "        {\n");
+    put_row(w, k);
+    for (size_t c = 0; c < k->carries.n; c++) {
+        cbx_text_printf(w->out, "        c%zu = ", c);
+        put_element(w, k, k->carries.items[c].first, "i");
+        cbx_text_puts(w->out, ";\n");
+    }
+    for (size_t s = 0; s < k->streams.n; s++) cbx_text_printf(w->out, "        (void)p%zu;\n", s);
+    cbx_text_puts(w->out, "        }\n        for (; j < m; j++) {\n");
+    put_row(w, k);
+    w->slow = true;
+    put_values(w, k, "            ", "i");
+    for (size_t s = 0; s < k->nout; s++) {
+        if (k->streams.items[s].final) continue;
+        cbx_text_puts(w->out, "            ");
+        put_element(w, k, s, "i");
+        cbx_text_puts(w->out, " = ");
+        put_operand(w, k->streams.items[s].value);
+        cbx_text_puts(w->out, ";\n");
+    }
+    for (size_t c = 0; c < k->carries.n; c++) {
+        cbx_text_printf(w->out, "            c%zu = ", c);
+        put_operand(w, k->carries.items[c].next);
+        cbx_text_puts(w->out, ";\n");
+    }
+    for (size_t s = 0; s < k->streams.n; s++) cbx_text_printf(w->out, "            (void)p%zu;\n", s);
+    cbx_text_puts(w->out, "        }\n        j = 0;\n        {\n");
+    put_row(w, k);
+    for (size_t s = 0; s < k->nout; s++)
+        for (size_t c = 0; k->streams.items[s].final && c < k->carries.n; c++) {
+            if (k->carries.items[c].next != k->streams.items[s].value) continue;
+            cbx_text_puts(w->out, "        ");
+            put_element(w, k, s, "i");
+            cbx_text_printf(w->out, " = c%zu;\n", c);
+            break;
+        }
+    for (size_t s = 0; s < k->streams.n; s++) cbx_text_printf(w->out, "        (void)p%zu;\n", s);
+    cbx_text_puts(w->out, "        }\n    }\n}\n");
+}
+
 static void put_kernel(writer *w, const char *name, size_t number, const cbx__kernel *k)
 {
     const cbx_dtype mark = mark_of(k);
@@ -683,6 +733,10 @@ static void put_kernel(writer *w, const char *name, size_t number, const cbx__ke
                     "\nvoid %s%zu(const void *self, int64_t m, int64_t n, char *const *p, const int64_t *outer, const "
                     "int64_t *inner)\n{\n    (void)self, (void)inner;\n",
                     name, number);
+    if (k->carries.n) {
+        put_carries(w, k);
+        return;
+    }
     if (mark != CBX_BOOL) put_waits(w, k);
     cbx_text_puts(w->out, "    for (int64_t j = 0; j < m && n > 0; j++) {\n");
     put_row(w, k);

@@ -39,6 +39,7 @@ typedef struct program {
     step *steps;
     cbx__kstream *streams;
     uint64_t *constants;
+    size_t nfirst, nrow; /* with carries: steps before the first row, then those of a row, then those behind the last */
 } program;
 
 typedef struct code {
@@ -83,6 +84,40 @@ static void count_up(const block *b, size_t n, const step *x)
     for (size_t e = 0; e < n; e++, v += by) to[e] = (int64_t)v;
 }
 
+static void run_steps(const block *b, size_t count, const step *from, const step *end)
+{
+    for (const step *x = from; x < end; x++) {
+        char *at[4];
+        ptrdiff_t stride[4];
+        if (!x->loop) {
+            count_up(b, count, x);
+            continue;
+        }
+        at[0] = address(b, x->out, &stride[0]);
+        for (size_t o = 0; o < x->nin; o++) at[o + 1] = address(b, x->in[o], &stride[o + 1]);
+        x->loop(count, at, stride);
+    }
+}
+
+/* Blocks of columns, in each all rows in order. */
+static void run_carries(const void *self, int64_t m, int64_t n, char *const *p, const int64_t *outer,
+                        const int64_t *inner)
+{
+    const program *g = self;
+    const step *row = g->steps + g->nfirst, *last = row + g->nrow;
+    _Alignas(64) char work[WORK_BYTES];
+    block b = { g, p, outer, inner, 0, 0, work };
+
+    for (b.i = 0; b.i < n && m > 0; b.i += (int64_t)g->block) {
+        const size_t left = (size_t)(n - b.i), count = left < g->block ? left : g->block;
+        b.j = 0;
+        run_steps(&b, count, g->steps, row);
+        for (; b.j < m; b.j++) run_steps(&b, count, row, last);
+        b.j = 0;
+        run_steps(&b, count, last, g->steps + g->nsteps);
+    }
+}
+
 static void run(const void *self, int64_t m, int64_t n, char *const *p, const int64_t *outer, const int64_t *inner)
 {
     const program *g = self;
@@ -92,17 +127,7 @@ static void run(const void *self, int64_t m, int64_t n, char *const *p, const in
     for (b.j = 0; b.j < m; b.j++) {
         for (b.i = 0; b.i < n; b.i += (int64_t)g->block) {
             const size_t left = (size_t)(n - b.i), count = left < g->block ? left : g->block;
-            for (const step *x = g->steps; x < g->steps + g->nsteps; x++) {
-                char *at[4];
-                ptrdiff_t stride[4];
-                if (!x->loop) {
-                    count_up(&b, count, x);
-                    continue;
-                }
-                at[0] = address(&b, x->out, &stride[0]);
-                for (size_t o = 0; o < x->nin; o++) at[o + 1] = address(&b, x->in[o], &stride[o + 1]);
-                x->loop(count, at, stride);
-            }
+            run_steps(&b, count, g->steps, g->steps + g->nsteps);
         }
     }
 }
@@ -125,6 +150,8 @@ typedef struct plan {
     place *at;      /* of each value */
     cbx__kid *last; /* the last that reads the slot of a value; of BITS: of its operand */
     cbx__kid *root; /* of BITS: whose bits they are; else the value itself */
+    place *next;    /* where the next ones wait */
+    place *carry;   /* slots of carries, which keep them from row to row */
     uint32_t *free; /* slots */
     uint32_t nfree, nslots;
     uint32_t nconstants;
@@ -148,6 +175,7 @@ static void find_last_readers(plan *c)
         for (int o = 0; o < n; o++) c->last[c->root[operand[o]]] = i;
     }
     for (size_t s = 0; s < k->nout; s++) c->last[c->root[k->streams.items[s].value]] = CBX__NO_KID;
+    for (size_t i = 0; i < k->carries.n; i++) c->last[c->root[k->carries.items[i].next]] = CBX__NO_KID;
 }
 
 static cbx__loop loop_of(const plan *c, const cbx__kinstr *x)
@@ -173,6 +201,10 @@ static cbx_status add_value(plan *c, cbx__kid i, cbx_err *err)
 
     switch (x->op) {
     case CBX__K_BITS: c->at[i] = c->at[x->a]; return CBX_OK;
+    case CBX__K_CARRY:
+        c->at[i] = c->carry[x->a];
+        c->last[i] = CBX__NO_KID; /* its slot is taken for good */
+        return CBX_OK;
     case CBX__K_CONST:
         c->g->constants[c->nconstants] = x->bits;
         c->at[i] = (place){ IN_CONSTANT, here.size, c->nconstants++ };
@@ -210,6 +242,40 @@ static void give_slots(plan *c, cbx__kid i)
     }
 }
 
+/* What comes before the first row: the carries' slots, and their elements in the inputs. */
+static void add_carries(plan *c)
+{
+    const cbx__kernel *k = c->k;
+
+    for (size_t i = 0; i < k->carries.n; i++) {
+        const uint32_t s = k->carries.items[i].first;
+        const cbx_dtype t = (cbx_dtype)k->streams.items[s].dtype;
+        const place from = { IN_STREAM, (uint8_t)cbx__dtype_size(t), s };
+        c->carry[i] = take_slot(c, t);
+        c->g->steps[c->g->nsteps++] = (step){ cbx__copy_loop(t), 1, c->carry[i], { from } };
+    }
+    c->g->nfirst = c->g->nsteps;
+}
+
+/* What ends a row: all next numbers to slots of their own, since one may be another's carry, then to the carries. */
+static void move_carries(plan *c)
+{
+    const cbx__kernel *k = c->k;
+    program *g = c->g;
+
+    for (int half = 0; half < 2; half++)
+        for (size_t i = 0; i < k->carries.n; i++) {
+            const cbx_dtype t = (cbx_dtype)k->streams.items[k->carries.items[i].first].dtype;
+            place *next = &c->next[i];
+            if (half == 0) {
+                *next = take_slot(c, t);
+                g->steps[g->nsteps++] = (step){ cbx__copy_loop(t), 1, *next, { c->at[k->carries.items[i].next] } };
+            } else {
+                g->steps[g->nsteps++] = (step){ cbx__copy_loop(t), 1, c->carry[i], { *next } };
+            }
+        }
+}
+
 /* At the end of a block.  An output may take the place of a stream that another output is a copy of: such copies are made first. */
 static void add_outputs(plan *c)
 {
@@ -218,34 +284,58 @@ static void add_outputs(plan *c)
 
     for (size_t s = 0; s < c->k->nout; s++) {
         place *at = &c->at[streams[s].value];
-        if (at->kind != IN_STREAM) continue;
+        if (at->kind != IN_STREAM || streams[s].final) continue;
         const place from = *at;
         *at = take_slot(c, (cbx_dtype)streams[s].dtype);
         g->steps[g->nsteps++] = (step){ cbx__copy_loop((cbx_dtype)streams[s].dtype), 1, *at, { from } };
     }
     for (size_t s = 0; s < c->k->nout; s++) {
         const cbx_dtype t = (cbx_dtype)streams[s].dtype;
+        if (streams[s].final) continue;
         g->steps[g->nsteps++] = (step){
             cbx__copy_loop(t), 1, { IN_STREAM, (uint8_t)cbx__dtype_size(t), (uint32_t)s }, { c->at[streams[s].value] }
         };
     }
 }
 
+/* Outputs of the last row alone, which are numbers that carries have then. */
+static void add_final_outputs(plan *c)
+{
+    const cbx__kernel *k = c->k;
+
+    c->g->nrow = c->g->nsteps - c->g->nfirst;
+    for (size_t s = 0; s < k->nout; s++) {
+        const cbx__kstream *t = &k->streams.items[s];
+        place from = c->at[t->value];
+        if (!t->final) continue;
+        for (size_t i = 0; i < k->carries.n; i++)
+            if (k->carries.items[i].next == t->value) from = c->carry[i];
+        c->g->steps[c->g->nsteps++] = (step){ cbx__copy_loop((cbx_dtype)t->dtype),
+                                              1,
+                                              { IN_STREAM, (uint8_t)cbx__dtype_size((cbx_dtype)t->dtype), (uint32_t)s },
+                                              { from } };
+    }
+}
+
 /* Memory of the program from `lasting`, of what making it needs from `passing`. */
 static bool get_memory(plan *c, cbx_arena *lasting, cbx_arena *passing)
 {
-    const size_t n = c->k->instr.n, nout = c->k->nout, nstreams = c->k->streams.n;
+    const size_t n = c->k->instr.n, nout = c->k->nout, nstreams = c->k->streams.n, ncarries = c->k->carries.n;
     program *g = c->g = cbx_arena_calloc(lasting, 1, sizeof *g);
 
     if (!g) return false;
-    g->steps = cbx_arena_calloc(lasting, n + 2 * nout, sizeof *g->steps);
+    g->steps = cbx_arena_calloc(lasting, n + 2 * nout + 3 * ncarries, sizeof *g->steps);
     g->streams = cbx_arena_calloc(lasting, nstreams, sizeof *g->streams);
     g->constants = cbx_arena_calloc(lasting, n, sizeof *g->constants);
     c->at = cbx_arena_calloc(passing, n, sizeof *c->at);
     c->last = cbx_arena_calloc(passing, n, sizeof *c->last);
     c->root = cbx_arena_calloc(passing, n, sizeof *c->root);
     c->free = cbx_arena_calloc(passing, n + nout, sizeof *c->free);
-    if (!g->steps || !g->streams || !g->constants || !c->at || !c->last || !c->root || !c->free) return false;
+    c->carry = cbx_arena_calloc(passing, ncarries, sizeof *c->carry);
+    c->next = cbx_arena_calloc(passing, ncarries, sizeof *c->next);
+    if (!g->steps || !g->streams || !g->constants || !c->at || !c->last || !c->root || !c->free || !c->carry ||
+        !c->next)
+        return false;
     if (nstreams > 0) memcpy(g->streams, c->k->streams.items, nstreams * sizeof *g->streams);
     return true;
 }
@@ -258,12 +348,15 @@ static cbx_status make_program(const cbx__kernel *k, cbx_arena *lasting, cbx_are
 
     if (!get_memory(&c, lasting, passing)) return cbx_fail_nomem(err, "a kernel for the interpreter");
     find_last_readers(&c);
+    add_carries(&c);
     for (cbx__kid i = 0; i < k->instr.n; i++) {
         const cbx_status st = add_value(&c, i, err);
         if (st) return st;
         give_slots(&c, i);
     }
     add_outputs(&c);
+    move_carries(&c);
+    add_final_outputs(&c);
     fit = WORK_BYTES / SLOT_BYTES / (c.nslots ? c.nslots : 1);
     if (fit == 0)
         return cbx_fail(err, CBX_EOVERFLOW,
@@ -297,8 +390,8 @@ static cbx_status compile(cbx_ctx *ctx, size_t n, const cbx__kernel *const *kern
     if (c) c->shown.self = cbx_arena_calloc(&lasting, n, sizeof *c->shown.self);
     if (!c || !c->shown.fn || !c->shown.self) st = cbx_fail_nomem(err, "kernels for the interpreter");
     for (size_t i = 0; !st && i < n; i++) {
-        c->shown.fn[i] = run;
         st = make_program(kernels[i], &lasting, &passing, &c->shown.self[i], err);
+        c->shown.fn[i] = kernels[i]->carries.n ? run_carries : run;
     }
     cbx_arena_clear(&passing);
     if (st) {

@@ -31,6 +31,7 @@ void cbx__kernel_clear(cbx__kernel *k)
 {
     cbx_list_clear(&k->al, &k->streams);
     cbx_list_clear(&k->al, &k->instr);
+    cbx_list_clear(&k->al, &k->carries);
 }
 
 int cbx__kernel_operands(const cbx__kinstr *i)
@@ -86,6 +87,11 @@ static const char *fault(const cbx__kernel *k, cbx__kid n)
         if (operand[i] >= n) return "reads a higher number";
     if (x->op == CBX__K_LOAD && (x->a >= k->streams.n || k->streams.items[x->a].dtype != x->dtype))
         return "reads another dtype than the stream's";
+    if (x->op == CBX__K_CARRY &&
+        (x->a >= k->carries.n || k->carries.items[x->a].next >= k->instr.n ||
+         k->instr.items[k->carries.items[x->a].next].dtype != x->dtype || k->carries.items[x->a].first < k->nout ||
+         k->streams.items[k->carries.items[x->a].first].dtype != x->dtype))
+        return "is a carry of another dtype than its first or its next number";
     if (operands == 0) return NULL;
     a = &k->instr.items[x->a];
     if (x->op == CBX__K_BITS &&
@@ -130,6 +136,7 @@ void cbx__kernel_finish(cbx__kernel *k)
         return;
     }
     for (size_t s = 0; s < k->nout; s++) to[k->streams.items[s].value] = 1;
+    for (size_t c = 0; c < k->carries.n; c++) to[k->carries.items[c].next] = 1;
     for (size_t i = n; i-- > 0;) {
         const cbx__kinstr *x = &k->instr.items[i];
         const int operands = cbx__kernel_operands(x);
@@ -150,6 +157,7 @@ void cbx__kernel_finish(cbx__kernel *k)
     }
     k->instr.n = next;
     for (size_t s = 0; s < k->nout; s++) k->streams.items[s].value = to[k->streams.items[s].value] - 1;
+    for (size_t c = 0; c < k->carries.n; c++) k->carries.items[c].next = to[k->carries.items[c].next] - 1;
     cbx_mem_free(&k->al, to, (n + 1) * sizeof *to);
 }
 
@@ -159,7 +167,13 @@ uint64_t cbx__kernel_hash(const cbx__kernel *k)
 
     for (size_t s = 0; s < k->streams.n; s++) {
         const cbx__kstream *t = &k->streams.items[s];
-        const uint64_t words[2] = { (uint64_t)t->dtype << 16 | (uint64_t)t->kind << 8 | t->nontemporal, t->value };
+        const uint64_t words[2] = {
+            (uint64_t)t->dtype << 16 | (uint64_t)t->kind << 8 | (uint64_t)t->final << 1 | t->nontemporal, t->value
+        };
+        h = cbx_hash_words(h, CBX_LEN(words), words);
+    }
+    for (size_t c = 0; c < k->carries.n; c++) {
+        const uint64_t words[2] = { (uint64_t)k->carries.items[c].first << 1 | k->single, k->carries.items[c].next };
         h = cbx_hash_words(h, CBX_LEN(words), words);
     }
     for (size_t i = 0; i < k->instr.n; i++) {
@@ -195,7 +209,7 @@ void cbx__kernel_text(const cbx__kernel *k, cbx_text *out)
         const cbx__kstream *t = &k->streams.items[s];
         cbx_text_printf(out, "  stream %zu: %s %s%s", s, kinds[t->kind], cbx_dtype_name((cbx_dtype)t->dtype),
                         t->nontemporal ? " past the caches" : "");
-        if (s < k->nout) cbx_text_printf(out, " = v%u", t->value);
+        if (s < k->nout) cbx_text_printf(out, " = v%u%s", t->value, t->final ? " of the last row" : "");
         cbx_text_puts(out, "\n");
     }
     for (size_t i = 0; i < k->instr.n; i++) {
@@ -206,8 +220,11 @@ void cbx__kernel_text(const cbx__kernel *k, cbx_text *out)
                         x->op == CBX__K_MATH ? cbx_prim_name((cbx_prim)x->prim) : ops[x->op].word,
                         cbx_dtype_name((cbx_dtype)x->dtype));
         if (x->op == CBX__K_CONST) constant_text(x, out);
-        if (x->op == CBX__K_LOAD) cbx_text_printf(out, " %u", x->a);
+        if (x->op == CBX__K_LOAD || x->op == CBX__K_CARRY) cbx_text_printf(out, " %u", x->a);
         for (int o = 0; o < n; o++) cbx_text_printf(out, " v%u", operands[o]);
         cbx_text_puts(out, "\n");
     }
+    for (size_t c = 0; c < k->carries.n; c++)
+        cbx_text_printf(out, "  carry %zu: from stream %u, next v%u\n", c, k->carries.items[c].first,
+                        k->carries.items[c].next);
 }

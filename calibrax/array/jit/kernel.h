@@ -22,6 +22,7 @@ typedef uint32_t cbx__kid; /* number of an instruction */
  * integers, float32, float64; a bool is one bit in registers and one byte, 0 or 1, in memory.  Integers wrap.
  *   CONST     `bits` holds the element
  *   LOAD      element of stream a
+ *   CARRY     what the row before gave for carry a
  *   FLOOR_DIV, REM  of integers: as cbx__floor_div_i64 and its kin (kernels/scalar.h), 0 where the divisor is 0
  *   SHL, SHR  of integers; SHR of a signed dtype keeps the sign.  A count of the width or more, or below 0, leaves 0, or -1 of a
  *             negative number that SHR moves
@@ -37,6 +38,7 @@ typedef uint32_t cbx__kid; /* number of an instruction */
 #define CBX__KOP_MAP(X)                                                                                                \
     X(CONST, "const", 0, ALL)                                                                                          \
     X(LOAD, "load", 0, ALL)                                                                                            \
+    X(CARRY, "carry", 0, ALL)                                                                                          \
     X(ADD, "add", 2, NUM)                                                                                              \
     X(SUB, "sub", 2, NUM)                                                                                              \
     X(MUL, "mul", 2, NUM)                                                                                              \
@@ -90,16 +92,30 @@ typedef enum cbx__kstream_kind {
     CBX__STREAM_INDEX
 } cbx__kstream_kind;
 
-/* Outputs come first, DENSE or STRIDED; their memory overlaps nothing but an input that has the very same place and steps. */
+/*
+ * Outputs come first, DENSE or STRIDED; their memory overlaps nothing but an input that has the very same place and steps.  Where the
+ * steps of a STRIDED one are 0, its elements are equal.
+ */
 typedef struct cbx__kstream {
     uint8_t dtype, kind;
     bool nontemporal; /* of a DENSE output: too large for the caches */
+    bool final;       /* of an output with carries: written behind the last row alone, where row 0 is */
     cbx__kid value;   /* of an output */
 } cbx__kstream;
+
+#define CBX__MAX_CARRIES 64 /* of a kernel */
+
+/* A number of each column that goes from row to row: that of row 0 is the element of an input there. */
+typedef struct cbx__kcarry {
+    uint32_t first; /* stream */
+    cbx__kid next;
+} cbx__kcarry;
 
 typedef struct cbx__kernel {
     cbx_allocator al;
     size_t nout;
+    CBX_LIST(cbx__kcarry) carries; /* with some, rows are carried out in order, and m is at least 1 */
+    bool single;                   /* with carries: n is 1 */
     CBX_LIST(cbx__kstream) streams;
     CBX_LIST(cbx__kinstr) instr;
     bool failed; /* out of memory while it was built */

@@ -16,7 +16,7 @@
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
-#define OBJECT_VERSION 1 /* of what is made of a kernel: raise it with every change of the code that is emitted */
+#define OBJECT_VERSION 2 /* of what is made of a kernel: raise it with every change of the code that is emitted */
 #define BUCKETS        256
 #define NAME_SIZE      (CBX_HASH_SIZE + 16)
 
@@ -61,9 +61,12 @@ static void put_kernel(cbx_text *t, const cbx__kernel *k)
     put_number(t, k->streams.n);
     for (size_t s = 0; s < k->streams.n; s++) {
         const cbx__kstream *x = &k->streams.items[s];
-        put_number(t, (uint64_t)x->dtype << 16 | (uint64_t)x->kind << 8 | x->nontemporal);
+        put_number(t, (uint64_t)x->dtype << 16 | (uint64_t)x->kind << 8 | (uint64_t)x->final << 1 | x->nontemporal);
         put_number(t, s < k->nout ? x->value : 0);
     }
+    put_number(t, (uint64_t)k->carries.n << 1 | k->single);
+    for (size_t c = 0; c < k->carries.n; c++)
+        put_number(t, (uint64_t)k->carries.items[c].first << 32 | k->carries.items[c].next);
     put_number(t, k->instr.n);
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];

@@ -226,6 +226,11 @@ static LLVMValueRef quotient(llvm_emission *e, const llvm_body *body, const cbx_
     return inside ? checked(e, body, prim, t, 2, v, fast, inside) : fast;
 }
 
+LLVMValueRef cbx__llvm_element(const llvm_emission *e, const llvm_body *body, uint32_t stream)
+{
+    return load(e, body, stream);
+}
+
 void cbx__llvm_body(llvm_emission *e, llvm_body *body)
 {
     const cbx__kernel *k = e->kernel;
@@ -237,6 +242,7 @@ void cbx__llvm_body(llvm_emission *e, llvm_body *body)
                               n > 2 ? body->values[x->c] : NULL };
         const cbx_dtype from = (cbx_dtype)(n > 0 ? k->instr.items[x->a].dtype : 0);
 
+        if (x->op == CBX__K_CARRY) continue; /* it is there already */
         if (x->op == CBX__K_LOAD)
             body->values[i] = load(e, body, x->a);
         else if (x->op == CBX__K_MATH)
@@ -289,16 +295,18 @@ static void store_dense(const llvm_emission *e, const llvm_body *body, const llv
     }
 }
 
-void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned)
+void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned, bool final)
 {
     for (size_t o = 0; o < e->kernel->nout; o++) {
         const cbx__kstream *k = &e->kernel->streams.items[o];
         const llvm_stream *s = &e->streams[o];
         const cbx_dtype t = (cbx_dtype)k->dtype;
         LLVMTypeRef element = cbx__llvm_memory_type(e, t);
-        LLVMValueRef v = cbx__llvm_to_memory(e, t, body->values[k->value], body->lanes);
         const size_t size = cbx__dtype_size(t);
+        LLVMValueRef v;
 
+        if (k->final != final) continue;
+        v = cbx__llvm_to_memory(e, t, body->values[k->value], body->lanes);
         if (k->kind == CBX__STREAM_DENSE)
             store_dense(e, body, s, v, element, size, aligned && k->nontemporal);
         else

@@ -102,7 +102,9 @@ LLVMValueRef cbx__llvm_instruction(const llvm_emission *e, unsigned lanes, const
 
 /** All instructions of the kernel; the builder is behind them afterwards, maybe in a block of its own. */
 void cbx__llvm_body(llvm_emission *e, llvm_body *body);
-/** Stores the outputs; aligned: those that go past the caches lie on whole vectors. */
-void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned);
+/** Stores the outputs; aligned: those that go past the caches lie on whole vectors; final: those of the last row alone. */
+void cbx__llvm_store(llvm_emission *e, const llvm_body *body, bool aligned, bool final);
+/** The elements of an input. */
+LLVMValueRef cbx__llvm_element(const llvm_emission *e, const llvm_body *body, uint32_t stream);
 
 #endif

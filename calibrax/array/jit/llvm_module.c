@@ -235,20 +235,32 @@ static void emit_wide(llvm_emission *e, row *r, LLVMValueRef *values)
         LLVMBasicBlockRef past = block(e, "past"), cached = block(e, "cached"), stored = block(e, "stored");
         e->c->BuildCondBr(e->builder, aligned, past, cached);
         enter(e, cached);
-        cbx__llvm_store(e, &body, false);
+        cbx__llvm_store(e, &body, false, false);
         e->c->BuildBr(e->builder, stored);
         enter(e, past);
-        cbx__llvm_store(e, &body, true);
+        cbx__llvm_store(e, &body, true, false);
         e->c->BuildBr(e->builder, stored);
         enter(e, stored);
     } else {
-        cbx__llvm_store(e, &body, false);
+        cbx__llvm_store(e, &body, false, false);
     }
     next = llvm_op(e, LLVM_ADD, i, llvm_int(e, e->wide));
     incoming(e, i, next, e->c->GetInsertBlock(e->builder));
     e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, stop), r->wide, r->rest);
     incoming(e, r->rest_from, r->wide_from, r->wide_head);
     incoming(e, r->rest_from, next, e->c->GetInsertBlock(e->builder));
+}
+
+/* The lanes of a narrow body that are elements below `end`. */
+static void set_mask(const llvm_emission *e, llvm_body *body, LLVMValueRef end)
+{
+    LLVMValueRef lanes = llvm_int(e, e->narrow), left = llvm_op(e, LLVM_SUB, end, body->i), some;
+
+    body->count = e->c->BuildSelect(e->builder, compare(e, LLVM_INT_SLT, left, lanes), left, lanes, "");
+    some = e->lane_type == e->i64 ? body->count
+                                  : e->c->BuildCast(e->builder, LLVM_TRUNC, body->count, e->lane_type, "");
+    body->mask = compare(e, LLVM_INT_ULT, cbx__llvm_iota(e, e->lane_type, e->narrow),
+                         cbx__llvm_splat(e, some, e->narrow));
 }
 
 /* The narrow body from element narrow_from to narrow_to. */
@@ -258,16 +270,9 @@ static void emit_narrow(llvm_emission *e, row *r, LLVMValueRef *values)
     LLVMValueRef next;
 
     enter(e, r->narrow);
-    if (e->narrow > 1) {
-        LLVMValueRef lanes = llvm_int(e, e->narrow), left = llvm_op(e, LLVM_SUB, r->narrow_to, r->narrow_from), some;
-        body.count = e->c->BuildSelect(e->builder, compare(e, LLVM_INT_SLT, left, lanes), left, lanes, "");
-        some = e->lane_type == e->i64 ? body.count
-                                      : e->c->BuildCast(e->builder, LLVM_TRUNC, body.count, e->lane_type, "");
-        body.mask = compare(e, LLVM_INT_ULT, cbx__llvm_iota(e, e->lane_type, e->narrow),
-                            cbx__llvm_splat(e, some, e->narrow));
-    }
+    if (e->narrow > 1) set_mask(e, &body, r->narrow_to);
     cbx__llvm_body(e, &body);
-    cbx__llvm_store(e, &body, false);
+    cbx__llvm_store(e, &body, false, false);
     next = llvm_op(e, LLVM_ADD, r->narrow_from, llvm_int(e, e->narrow));
     incoming(e, r->narrow_from, next, e->c->GetInsertBlock(e->builder));
     incoming(e, r->narrow_to, r->narrow_to, e->c->GetInsertBlock(e->builder));
@@ -362,6 +367,82 @@ static void emit_rows(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *value
     e->c->BuildRetVoid(e->builder);
 }
 
+/* The rows of one block of columns, in order; afterwards the builder is behind the last. */
+static void emit_column_rows(llvm_emission *e, llvm_body *body, LLVMValueRef *first, LLVMValueRef *carry,
+                             LLVMBasicBlockRef before)
+{
+    const cbx__kernel *k = e->kernel;
+    LLVMValueRef m = e->c->GetParam(e->function, 1), j, next;
+    LLVMBasicBlockRef rows = block(e, "row"), end = block(e, "rows_end"), last;
+
+    for (size_t c = 0; c < k->carries.n; c++) carry[c] = cbx__llvm_element(e, body, k->carries.items[c].first);
+    e->c->BuildBr(e->builder, rows);
+
+    enter(e, rows);
+    j = phi(e, e->i64);
+    incoming(e, j, llvm_int(e, 0), before);
+    for (size_t s = 0; s < k->streams.n; s++) {
+        e->streams[s].base = phi(e, e->c->TypeOf(first[s]));
+        incoming(e, e->streams[s].base, first[s], before);
+    }
+    for (size_t i = 0; i < k->instr.n; i++) {
+        const cbx__kinstr *x = &k->instr.items[i];
+        if (x->op != CBX__K_CARRY) continue;
+        body->values[i] = phi(e, e->c->TypeOf(carry[x->a]));
+        incoming(e, body->values[i], carry[x->a], before);
+    }
+    load_scalars(e);
+    cbx__llvm_body(e, body);
+    cbx__llvm_store(e, body, false, false);
+    next = llvm_op(e, LLVM_ADD, j, llvm_int(e, 1));
+    last = e->c->GetInsertBlock(e->builder);
+    incoming(e, j, next, last);
+    for (size_t s = 0; s < k->streams.n; s++) {
+        const llvm_stream *at = &e->streams[s];
+        LLVMValueRef moved = moves_memory(&k->streams.items[s]) ? llvm_at(e, at->base, at->outer)
+                                                                : llvm_op(e, LLVM_ADD, at->base, at->outer);
+        incoming(e, at->base, moved, last);
+    }
+    for (size_t i = 0; i < k->instr.n; i++) {
+        const cbx__kinstr *x = &k->instr.items[i];
+        if (x->op == CBX__K_CARRY) incoming(e, body->values[i], body->values[k->carries.items[x->a].next], last);
+    }
+    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, m), rows, end);
+    enter(e, end);
+    for (size_t s = 0; s < k->streams.n; s++) e->streams[s].base = first[s];
+    cbx__llvm_store(e, body, false, true);
+}
+
+/* A kernel with carries: blocks of columns, in each all rows. */
+static void emit_columns(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *values)
+{
+    LLVMValueRef m = e->c->GetParam(e->function, 1), n = e->c->GetParam(e->function, 2), carry[CBX__MAX_CARRIES], next,
+                 some;
+    LLVMBasicBlockRef entry = block(e, "entry"), head = block(e, "columns"), exit = block(e, "exit");
+    llvm_body body = { .lanes = e->kernel->single ? 1 : e->narrow, .count = llvm_int(e, 1), .values = values };
+
+    enter(e, entry);
+    if (calls_loops(e->kernel)) make_slots(e);
+    read_arguments(e, first);
+    some = llvm_op(e, LLVM_AND, compare(e, LLVM_INT_SGT, m, llvm_int(e, 0)),
+                   compare(e, LLVM_INT_SGT, n, llvm_int(e, 0)));
+    e->c->BuildCondBr(e->builder, some, head, exit);
+
+    enter(e, head);
+    body.i = phi(e, e->i64);
+    incoming(e, body.i, llvm_int(e, 0), entry);
+    if (body.lanes > 1) set_mask(e, &body, n);
+    for (size_t s = 0; s < e->kernel->streams.n; s++) e->streams[s].base = first[s];
+    load_scalars(e);
+    emit_column_rows(e, &body, first, carry, head);
+    next = llvm_op(e, LLVM_ADD, body.i, llvm_int(e, body.lanes));
+    incoming(e, body.i, next, e->c->GetInsertBlock(e->builder));
+    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, n), head, exit);
+
+    enter(e, exit);
+    e->c->BuildRetVoid(e->builder);
+}
+
 static cbx_status emit_function(llvm_emission *e, LLVMTypeRef type, const cbx__kernel *k, cbx_arena *arena,
                                 cbx_err *err)
 {
@@ -387,7 +468,10 @@ static cbx_status emit_function(llvm_emission *e, LLVMTypeRef type, const cbx__k
         e->function, LLVM_FUNCTION_INDEX,
         e->c->CreateEnumAttribute(e->context, e->c->GetEnumAttributeKindForName("nounwind", 8), 0));
     choose_lanes(e, last);
-    emit_rows(e, first, values);
+    if (k->carries.n)
+        emit_columns(e, first, values);
+    else
+        emit_rows(e, first, values);
     if (e->status)
         return cbx_fail(err, e->status, "primitive '%s' has no loop for %s", cbx_prim_name(e->unsupported),
                         cbx_dtype_name(e->unsupported_dtype));
