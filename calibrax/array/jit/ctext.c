@@ -82,10 +82,11 @@ enum {
     X(EXPM1, "expm1")                                                                                                  \
     X(LOG, "log")                                                                                                      \
     X(LOG2, "log2")                                                                                                    \
-    X(LOG10, "log10") X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos") X(TAN, "tan") X(ASIN, "asin") X(ACOS, "acos")      \
-        X(ATAN, "atan") X(SINH, "sinh") X(COSH, "cosh") X(TANH, "tanh") X(ASINH, "asinh") X(ACOSH, "acosh")            \
-            X(ATANH, "atanh") X(ERF, "erf") X(ERFC, "erfc") X(LGAMMA, "lgamma") X(POW, "pow") X(ATAN2, "atan2")        \
-                X(HYPOT, "hypot") X(NEXTAFTER, "nextafter")
+    X(LOG10, "log10")                                                                                                  \
+    X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos") X(TAN, "tan") X(ASIN, "asin") X(ACOS, "acos") X(ATAN, "atan")        \
+        X(SINH, "sinh") X(COSH, "cosh") X(TANH, "tanh") X(ASINH, "asinh") X(ACOSH, "acosh") X(ATANH, "atanh")          \
+            X(ERF, "erf") X(ERFC, "erfc") X(LGAMMA, "lgamma") X(POW, "pow") X(ATAN2, "atan2") X(HYPOT, "hypot")        \
+                X(NEXTAFTER, "nextafter")
 static const char *const libm[CBX_PRIM_LIMIT] = {
 #define LIBM(name, function) [CBX_PRIM_##name] = function,
     LIBM_MAP(LIBM)

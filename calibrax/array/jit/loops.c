@@ -92,6 +92,28 @@ static void map(const cbx__nest_call *c, int threads)
     }
 }
 
+/* A scan: steps in order; threads share its elements. */
+static void scan(const cbx__nest_call *c, int threads)
+{
+    const cbx__nest *n = c->nest;
+    const size_t pieces = (n->shape[1] + 63) / 64;
+    int64_t outer[CBX__MAX_STREAMS], inner[CBX__MAX_STREAMS];
+
+    steps_of(n, 0, outer);
+    steps_of(n, 1, inner);
+    if (pieces < 2) threads = 1;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        const size_t from = pieces * (size_t)t / (size_t)threads * 64;
+        size_t to = pieces * ((size_t)t + 1) / (size_t)threads * 64;
+        char *p[CBX__MAX_STREAMS];
+        if (to > n->shape[1]) to = n->shape[1];
+        if (to <= from) continue;
+        for (size_t s = 0; s < n->kernel.streams.n; s++) p[s] = c->at[s] + (ptrdiff_t)from * inner[s];
+        c->fn(c->self, (int64_t)n->shape[0], (int64_t)(to - from), p, outer, inner);
+    }
+}
+
 /* ---- folds of elements in a row ---- */
 
 /* What a fold holds on its way; of float sums the numbers are in the tree. */
@@ -581,7 +603,9 @@ void cbx__nest_run(const cbx__nest_call *c)
     const uint64_t work = (uint64_t)results * length * n->work;
     const int threads = work < MIN_WORK ? 1 : c->threads;
 
-    if (n->nfolds == 0) {
+    if (n->kernel.carries.n) {
+        scan(c, threads);
+    } else if (n->nfolds == 0) {
         map(c, threads);
     } else if (!by_rows(n)) {
         fold_columns(c, threads);

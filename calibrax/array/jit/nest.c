@@ -9,6 +9,7 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/jit/lower.h"
 #include "calibrax/array/reference/reference.h"
+#include "calibrax/array/trace/regions.h"
 #include "calibrax/base/table.h"
 
 enum { FEWEST_WHOLE = 16 }; /* elements in a row that are worth a loop of their own */
@@ -33,7 +34,8 @@ typedef struct builder {
     CBX_LIST(cbx__site) sites;
     CBX_LIST(known) knowns;
     cbx_table table;
-    bool failed; /* out of memory */
+    const cbx__kid *given; /* of values that are there whatever their form, else CBX__NO_KID; NULL: none */
+    bool failed;           /* out of memory */
 } builder;
 
 static const cbx_array_desc *desc(const builder *b, cbx__vid v) { return &b->plan->graph->values.items[v].desc; }
@@ -300,6 +302,7 @@ static cbx__kid element(builder *b, cbx__vid v, const form *at)
     const size_t *have = cbx_table_find(&b->table, hash, is_known, b, &want);
     cbx__kid r;
 
+    if (b->given && b->given[v] != CBX__NO_KID) return b->given[v];
     if (have) return b->knowns.items[*have].kid;
     if (node && b->plan->computed[v])
         r = compute(b, node, (cbx__role)b->plan->role[maker], at);
@@ -449,7 +452,8 @@ static bool sort_streams(builder *b)
     cbx__kstream *streams = cbx_arena_calloc(b->arena, n + 1, sizeof *streams);
 
     if (!to || !sites || !streams) return false;
-    /* an output is a stream that no LOAD names */
+    /* an output is a stream that no LOAD and no carry names */
+    for (size_t c = 0; c < k->carries.n; c++) to[k->carries.items[c].first] = 1;
     for (size_t i = 0; i < k->instr.n; i++)
         if (k->instr.items[i].op == CBX__K_LOAD) to[k->instr.items[i].a] = 1;
     for (size_t s = 0; s < n; s++) {
@@ -460,6 +464,7 @@ static bool sort_streams(builder *b)
     memcpy(k->streams.items, streams, n * sizeof *streams);
     for (size_t i = 0; i < k->instr.n; i++)
         if (k->instr.items[i].op == CBX__K_LOAD) k->instr.items[i].a = to[k->instr.items[i].a];
+    for (size_t c = 0; c < k->carries.n; c++) k->carries.items[c].first = to[k->carries.items[c].first];
     b->nest->sites = sites;
     return true;
 }
@@ -606,4 +611,104 @@ cbx_status cbx__nests_create(cbx_arena *arena, const cbx_allocator *al, const cb
 failed:
     for (size_t i = 0; nests && i < unit->nroots; i++) cbx__kernel_clear(&nests[i].kernel);
     return cbx_fail_nomem(err, "the kernels of a compiled function");
+}
+
+/* ---- scans ---- */
+
+/* Steps of a value of each step, or of all steps, through the space of steps and elements. */
+static cbx__site scan_site(const cbx__graph *g, cbx__vid base, const cbx_array_desc *element, bool each, bool output,
+                           const cbx__control *c)
+{
+    const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(element->dtype);
+    size_t shape[CBX_MAX_RANK], count = 1;
+    const int n = cbx__long_axes(element, shape);
+    cbx__site s = { .base = base };
+
+    (void)g;
+    for (int i = 0; i < n; i++) count *= shape[i];
+    s.strides[1] = n > 0 || output ? size : 0;
+    if (!each) return s;
+    s.strides[0] = (ptrdiff_t)count * size;
+    if (!c->reverse) return s;
+    s.offset = (ptrdiff_t)(c->length - 1) * s.strides[0];
+    s.strides[0] = -s.strides[0];
+    return s;
+}
+
+/* Inputs of the body: constants and xs are loaded, carries come from the step before. */
+static bool give_inputs(builder *b, const cbx__graph *g, const cbx__node *node, const cbx__control *c, cbx__kid *given)
+{
+    const cbx__graph *body = c->graph[CBX__SCAN_BODY];
+    const size_t first = c->consts[0], first_x = first + c->ncarry;
+    cbx__kernel *k = &b->nest->kernel;
+
+    for (size_t i = 0; i < body->in.n && !b->failed; i++) {
+        const bool carry = i >= first && i < first_x;
+        const cbx_array_desc *d = cbx__graph_in(body, i);
+        const cbx__site s = scan_site(g, node->in[i], d, i >= first_x, false, c);
+        if (!carry) {
+            given[body->in.items[i]] = load(b, d->dtype, false, &s);
+            continue;
+        }
+        const uint32_t stream = add_stream(b, (cbx__kstream){ .dtype = (uint8_t)d->dtype, .kind = CBX__STREAM_DENSE },
+                                           &s);
+        if (!cbx_list_push(&k->al, &k->carries, (cbx__kcarry){ stream, 0 })) b->failed = true;
+        given[body->in.items[i]] = cbx__kernel_add(
+            k, (cbx__kinstr){ .op = CBX__K_CARRY, .dtype = (uint8_t)d->dtype, .a = (cbx__kid)(i - first) });
+    }
+    return !b->failed;
+}
+
+static bool add_results(builder *b, const cbx__graph *g, const cbx__node *node, const cbx__control *c)
+{
+    const cbx__graph *body = c->graph[CBX__SCAN_BODY];
+    cbx__kernel *k = &b->nest->kernel;
+
+    for (size_t i = 0; i < body->out.n && !b->failed; i++) {
+        const cbx_array_desc *d = cbx__graph_out(body, i);
+        const form *nowhere = new_forms(b, d->ndim);
+        const bool carry = i < c->ncarry;
+        const cbx__site s = scan_site(g, node->out + (cbx__vid)i, d, !carry, true, c);
+        const cbx__kid v = nowhere ? element(b, body->out.items[i], nowhere) : CBX__NO_KID;
+        if (!add_output(b, v, d->dtype, &s)) return false;
+        if (carry) k->carries.items[i].next = v;
+        k->streams.items[k->streams.n - 1].final = carry;
+    }
+    return !b->failed;
+}
+
+cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__graph *g, const cbx__node *node,
+                          bool *done, cbx__nest *out, cbx_err *err)
+{
+    const cbx__control *c = cbx__control_of(node->attrs);
+    const cbx__graph *body = c->graph[CBX__SCAN_BODY];
+    const cbx_array_desc *of = NULL;
+    size_t shape[CBX_MAX_RANK];
+    cbx__plan plan;
+    cbx__kid *given;
+
+    *done = false;
+    if (c->length == 0 || c->ncarry == 0 || c->ncarry > CBX__MAX_CARRIES) return CBX_OK;
+    for (size_t i = 0; i < body->out.n; i++)
+        if (!of || cbx__long_axes(cbx__graph_out(body, i), shape) > 0) of = cbx__graph_out(body, i);
+    if (!cbx__plan_elements(arena, body, of, &plan)) return CBX_OK;
+    given = cbx_arena_calloc(arena, body->values.n + 1, sizeof *given);
+    if (!given) return cbx_fail_nomem(err, "the kernel of a scan");
+    memset(given, 0xff, (body->values.n + 1) * sizeof *given);
+    builder b = { .arena = arena, .al = cbx_arena_allocator(arena), .plan = &plan, .nest = out, .given = given };
+    *out = (cbx__nest){ .ndim = 2, .shape = { c->length, 1 } };
+    for (int i = cbx__long_axes(of, shape); i-- > 0;) out->shape[1] *= shape[i];
+    cbx__kernel_init(&out->kernel, al);
+    cbx_table_init(&b.table, &b.al);
+    if (!give_inputs(&b, g, node, c, given) || !add_results(&b, g, node, c) || !sort_streams(&b)) goto failed;
+    out->kernel.single = out->shape[1] == 1;
+    set_kinds(out);
+    cbx__kernel_finish(&out->kernel);
+    out->work = work_of(&out->kernel);
+    if (out->kernel.failed) goto failed;
+    *done = true;
+    return CBX_OK;
+failed:
+    cbx__kernel_clear(&out->kernel);
+    return cbx_fail_nomem(err, "the kernel of a scan");
 }

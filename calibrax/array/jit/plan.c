@@ -585,3 +585,41 @@ cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longes
     }
     return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);
 }
+
+/* A value of one shape with `of`, or of one element. */
+static bool is_one_or(const cbx_array_desc *d, const cbx_array_desc *of)
+{
+    size_t shape[CBX_MAX_RANK];
+    return cbx__long_axes(d, shape) == 0 || cbx__reshapes_units(d, of);
+}
+
+bool cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, cbx__plan *out)
+{
+    planner p = { .arena = arena, .g = g, .plan = out };
+
+    *out = (cbx__plan){ .graph = g };
+    out->maker = cbx_arena_calloc(arena, g->values.n + 1, sizeof *out->maker);
+    out->role = cbx_arena_calloc(arena, g->nodes.n + 1, sizeof *out->role);
+    out->computed = cbx_arena_calloc(arena, g->values.n + 1, sizeof *out->computed);
+    p.in_memory = cbx_arena_calloc(arena, g->values.n + 1, sizeof *p.in_memory);
+    if (!out->maker || !out->role || !out->computed || !p.in_memory) return false;
+    for (size_t v = 0; v < g->values.n; v++) {
+        const cbx__value *x = &g->values.items[v];
+        out->maker[v] = CBX__NO_INDEX;
+        if (!is_one_or(&x->desc, of) || !cbx__kernel_has(x->desc.dtype)) return false;
+        if (x->constant && cbx_array_count(x->constant) != 1) return false;
+    }
+    for (uint32_t k = 0; k < g->nodes.n; k++) {
+        const cbx__node *node = &g->nodes.items[k];
+        cbx_op op;
+        if (node->nout != 1 || !op_of(&p, node, &op)) return false;
+        out->maker[node->out] = k;
+        out->computed[node->out] = true;
+        out->role[k] = (uint8_t)role_of(&p, node, &op);
+        if (out->role[k] == CBX__ROLE_VIEW && node->prim != CBX_PRIM_BROADCAST && node->prim != CBX_PRIM_RESHAPE)
+            return false;
+        if (out->role[k] != CBX__ROLE_NUMBER && out->role[k] != CBX__ROLE_MAP && out->role[k] != CBX__ROLE_VIEW)
+            return false;
+    }
+    return true;
+}

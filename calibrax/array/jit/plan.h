@@ -43,6 +43,12 @@ typedef struct cbx__plan {
 /** @param longest  operations of one kernel; 0: the backend carries out every node */
 cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longest, cbx__plan *out, cbx_err *err);
 
+/**
+ * A plan under which kernels compute every node of a graph, element by element of one shape: `of`, or a single number.
+ * @return false: one of them does not work so, or no memory
+ */
+bool cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, cbx__plan *out);
+
 /** Lengths of a shape without axes of length 1; returns how many. */
 int cbx__long_axes(const cbx_array_desc *d, size_t *shape);
 /** The same without a last axis that is written out: the space of a kernel that computes such an array. */

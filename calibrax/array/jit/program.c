@@ -93,7 +93,37 @@ static void set_nontemporal(const cbx__program *p, cbx__nest *n)
     }
 }
 
-static cbx_status add_units(maker *m, cbx_err *err)
+static cbx_status add_nest(maker *m, cbx__nest *n, cbx_err *err)
+{
+    set_nontemporal(m->p, n);
+    if (!cbx_list_push(&m->al, &m->nests, *n)) {
+        cbx__kernel_clear(&n->kernel);
+        return cbx_fail_nomem(err, "the steps of a compiled function");
+    }
+    m->p->nests = m->nests.items;
+    m->p->nnests = m->nests.n;
+    if (n->kernel.streams.n <= CBX__MAX_STREAMS) return CBX_OK;
+    return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' has a kernel of more than %d operands", m->p->graph->name,
+                    CBX__MAX_STREAMS);
+}
+
+/* An operation of the backend, or a scan that is a kernel. */
+static cbx_status add_node(maker *m, uint32_t k, size_t longest, cbx_err *err)
+{
+    cbx__program *p = m->p;
+    const cbx__node *node = &p->graph->nodes.items[k];
+    cbx__nest nest;
+    bool done = false;
+    cbx_status st = CBX_OK;
+
+    if (longest && node->prim == CBX_PRIM_SCAN)
+        st = cbx__scan_nest(&p->arena, &p->al, p->graph, node, &done, &nest, err);
+    if (st) return st;
+    p->steps[p->nsteps++] = (cbx__step){ .node = done ? CBX__NO_INDEX : k, .nest = m->nests.n };
+    return done ? add_nest(m, &nest, err) : CBX_OK;
+}
+
+static cbx_status add_units(maker *m, size_t longest, cbx_err *err)
 {
     cbx__program *p = m->p;
     cbx_status st = CBX_OK;
@@ -101,23 +131,17 @@ static cbx_status add_units(maker *m, cbx_err *err)
     for (size_t u = 0; !st && u < p->plan.nunits; u++) {
         const cbx__unit *unit = &p->plan.units[u];
         cbx__nest *nests = NULL;
-        size_t n = 1;
-        if (unit->apply == CBX__NO_INDEX) st = cbx__nests_create(&p->arena, &p->al, &p->plan, unit, &n, &nests, err);
+        size_t n = 0;
+        if (unit->apply != CBX__NO_INDEX) {
+            st = add_node(m, unit->apply, longest, err);
+            continue;
+        }
+        st = cbx__nests_create(&p->arena, &p->al, &p->plan, unit, &n, &nests, err);
         for (size_t i = 0; !st && i < n; i++) {
-            p->steps[p->nsteps++] = (cbx__step){ .node = unit->apply, .nest = m->nests.n };
-            if (!nests) continue;
-            set_nontemporal(p, &nests[i]);
-            if (!cbx_list_push(&m->al, &m->nests, nests[i])) {
-                cbx__kernel_clear(&nests[i].kernel);
-                st = cbx_fail_nomem(err, "the steps of a compiled function");
-            } else if (nests[i].kernel.streams.n > CBX__MAX_STREAMS) {
-                st = cbx_fail(err, CBX_EUNSUPPORTED, "'%s' has a kernel of more than %d operands", p->graph->name,
-                              CBX__MAX_STREAMS);
-            }
+            p->steps[p->nsteps++] = (cbx__step){ .node = CBX__NO_INDEX, .nest = m->nests.n };
+            st = add_nest(m, &nests[i], err);
         }
     }
-    p->nests = m->nests.items;
-    p->nnests = m->nests.n;
     return st;
 }
 
@@ -169,7 +193,7 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
     m.last = cbx_arena_calloc(&p->arena, g->values.n + 1, sizeof *m.last);
     m.made = cbx_arena_calloc(&p->arena, g->values.n + 1, sizeof *m.made);
     if (!st && (!p->steps || !m.last || !m.made)) st = cbx_fail_nomem(err, "the steps of a compiled function");
-    if (!st) st = add_units(&m, err);
+    if (!st) st = add_units(&m, longest, err);
     if (!st && !list_values(&m)) st = cbx_fail_nomem(err, "the steps of a compiled function");
     if (!st) st = compile(&m, emitter, err);
     if (st)
