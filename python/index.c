@@ -466,6 +466,33 @@ static bool read_whole_key(cx_call *c, const cx_array *a, PyObject *o, key *k)
     return done;
 }
 
+/* x[mask] = number, where x or the mask is traced: which elements change, the data decide.  1: done; 0: another case; -1: exception. */
+static int assign_where(cx_call *c, cx_array *me, PyObject *o, PyObject *value)
+{
+    cbx_array *x = me->handle, *mask = cx_is_array(c->st, o) ? ((cx_array *)o)->handle : NULL, *r;
+    ptrdiff_t shape[CBX_MAX_RANK];
+    cx_operand v;
+    int is;
+
+    if (!mask || cbx_array_dtype(mask) != CBX_BOOL || cbx_array_ndim(mask) > cbx_array_ndim(x)) return 0;
+    if (!cbx_array_is_abstract(mask) && !cbx_array_is_abstract(x)) return 0;
+    for (int i = 0; i < cbx_array_ndim(x); i++) {
+        shape[i] = i < cbx_array_ndim(mask) ? (ptrdiff_t)cbx_array_dim(mask, i) : 1;
+        if (i < cbx_array_ndim(mask) && cbx_array_dim(mask, i) != cbx_array_dim(x, i)) return 0;
+    }
+    is = cx_operand_from(c, value, &v);
+    if (is <= 0 || (v.array && cbx_array_ndim(v.array) > 0)) return is < 0 ? is : 0;
+    if (!may_enter(v.array ? cbx_array_dtype(v.array) : v.scalar.dtype, cbx_array_dtype(x))) return -1;
+    if (!v.array && !cx_fits(cbx_array_dtype(x), &v)) return -1;
+    if (!cx_hold(c, cbx_array_ref(x)) || !cx_hold(c, cbx_array_ref(mask)) || !cx_begin(c)) return -1;
+    r = v.array ? cbx_astype(c->ctx, v.array, cbx_array_dtype(x)) : cbx_weak(c->ctx, x, v.scalar);
+    r = cbx_where(c->ctx, cbx_reshape(c->ctx, mask, cbx_array_ndim(x), shape), r, x);
+    if (!cx_keep(c, 1, &r)) return -1;
+    cbx_array_free(me->handle);
+    me->handle = r;
+    return 1;
+}
+
 /*
  * The interpreter's lock is kept from the reading of the handle to its replacement, so that of two threads that assign both
  * assignments last.
@@ -495,6 +522,11 @@ int cx_assign(PyObject *self, PyObject *o, PyObject *value)
     }
     cx_call_init(&c, cx_state_of_instance(self), "assignment");
     c.domain_error = PyExc_IndexError;
+    is = assign_where(&c, me, o, value);
+    if (is) {
+        done = is > 0;
+        goto done;
+    }
     at = whole_index(c.st, me->handle, o, value);
     if (!at && !read_whole_key(&c, me, o, &k)) goto done;
     is = cx_operand_from(&c, value, &v);

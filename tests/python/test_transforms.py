@@ -474,6 +474,20 @@ class Tracing(unittest.TestCase):
 
         close(self, (f(3.0), cx.jit(f)(3.0), cx.grad(f)(3.0)), (5 * 9.0 + 9.0, 54.0, 10 * 3.0 + 2 * 3.0))
 
+        def masked(x):
+            y = x * 1.0
+            y[x > 1.0] = 0.5
+            y[x < 0.0] = xp.sum(x)
+            z = xp.zeros((3, 2)) + x[:, None]
+            z[x > 1.0] = 2
+            return xp.sum(y * y) + xp.sum(z**3)
+
+        x = xp.asarray([-0.5, 0.25, 3.0])
+        close(self, (masked(x), cx.jit(masked)(x)), (0.25 + 0.0625 + 2.75**2 + 2 * (8 + 0.25**3 - 0.125),) * 2)
+        close(self, cx.grad(masked)(x), central(masked, x), 1e-7)
+        with self.assertRaisesRegex(TypeError, "cannot be assigned to int64"):
+            cx.jit(lambda v: v.__setitem__(v > 1, 0.5))(xp.arange(3))
+
         def keeps(x):
             x[0] = 7.0
             return x
