@@ -71,12 +71,17 @@ static size_t files(void)
 static void an_entry_is_found_again(void **state)
 {
     (void)state;
+    char other[200];
     struct stat s;
 
     CHECK_INT(load(ctx, "key", "content"), 0, "nothing yet");
     store("key", "content");
     CHECK_INT(load(ctx, "key", "content"), 1, "stored");
     CHECK_INT(load(ctx, "another", "content"), 0, "another key");
+    store("yek", "content");
+    snprintf(other, sizeof other, "%s", path_of("yek"));
+    CHECK(rename(other, path_of("key")) == 0, "rename");
+    CHECK_INT(load(ctx, "key", "content"), 0, "another key of the same hash");
     store("key", "changed");
     CHECK_INT(load(ctx, "key", "changed"), 1, "replaced");
     CHECK(stat(path_of("key"), &s) == 0 && (s.st_mode & 0777) == 0600, "ours alone");
@@ -162,7 +167,7 @@ static void the_size_is_bounded(void **state)
     for (int i = 0; i < N; i++) {
         snprintf(key, sizeof key, "bounded %d", i);
         store(key, data);
-        CHECK(i == 0 || utimensat(AT_FDCWD, path_of(key), old, 0) == 0, "an old one");
+        CHECK(utimensat(AT_FDCWD, path_of(key), old, 0) == 0, "an old one");
         CHECK_INT(load(ctx, "bounded 0", data), 1, "what is used stays");
     }
     for (int i = 0; i < N; i++) {

@@ -1,6 +1,7 @@
 /* The LLVM emitter: random kernels against the interpreter, and what stands around compiled code. */
 #include "check.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "calibrax/array/jit/llvm.h"
@@ -106,6 +107,155 @@ static void random_kernels_are_as_interpreted(void **state)
         CHECK(!kernels_differ(ctx, &emitter, &cbx__emitter_interpreter, KERNELS_ALL, 1, n, &report), report);
     }
     unsetenv("CALIBRAX_JIT_CACHE_BYTES");
+}
+
+/* ---- each operation on operands at which it is difficult ---- */
+
+#define DIFFICULT 48 /* each meets each */
+#define PAIRS     (DIFFICULT * DIFFICULT)
+
+static bool is_float(cbx_dtype t) { return t == CBX_F32 || t == CBX_F64; }
+
+/* Limits of all integers and their neighbours, powers of 2 and theirs, small ones. */
+static uint64_t difficult_bits(cbx_dtype t, int i)
+{
+    static const double floats[] = { 0.0,  -0.0,      1,         -1,         0.5,   -0.5,         1.5,      2.5,
+                                     1e10, -1e10,     NAN,       INFINITY,   1e300, -INFINITY,    0x1p-149, 0x1p-1074,
+                                     7,    -7.000001, 8388609.5, 0x1p52 + 1, 3,     -0x1.8p-1022, 0x1p64,   0x1p24 };
+    const int bits = 8 * (int)cbx_dtype_size(t);
+    uint64_t out = 0;
+
+    if (t == CBX_BOOL) return (uint64_t)i & 1;
+    if (is_float(t)) {
+        const double limits[] = { -ldexp(1, i % 4 * 8 + 7),
+                                  ldexp(1, i % 4 * 8 + 7),
+                                  ldexp(1, i % 4 * 8 + 8),
+                                  ldexp(1, 63),
+                                  -ldexp(1, 63),
+                                  ldexp(1, 64) };
+        double x = i < (int)CBX_LEN(floats) ? floats[i] : limits[i % CBX_LEN(limits)];
+        if (i >= 30) x = i % 3 == 0 ? nextafter(x, 0) : i % 3 == 1 ? x - 1 : x + 0.75;
+        const float single = t == CBX_F32 && i >= 30 && i % 3 == 0 ? nextafterf((float)limits[i % CBX_LEN(limits)], 0)
+                                                                   : (float)x;
+        memcpy(&out, t == CBX_F64 ? (const void *)&x : (const void *)&single, cbx_dtype_size(t));
+        return out;
+    }
+    const int power = (i / 3 * 5) % bits;
+    out = i < 8 ? (uint64_t)i - 2 : i == 8 ? UINT64_C(1) << (bits - 1) : (UINT64_C(1) << power) * (i & 1 ? 1 : 3);
+    return out + (uint64_t)(i % 3) - 1;
+}
+
+static void fill(char *to, cbx_dtype t, int operand, int which)
+{
+    const size_t size = cbx_dtype_size(t);
+
+    for (int e = 0; e < PAIRS; e++) {
+        const int i = operand == 0 ? e / DIFFICULT : operand == 1 ? e % DIFFICULT : (e * 7 + which) % DIFFICULT;
+        uint64_t v = difficult_bits(t, i);
+        /* A multiple of the other operand and its neighbours, for quotients. */
+        if (operand == 0 && which == 1 && !is_float(t) && t != CBX_BOOL)
+            v = v * difficult_bits(t, e % DIFFICULT) + (uint64_t)(e % 3) - 1;
+        /* Quotients that float64 rounds to the next integer, in all lanes. */
+        if (which == 2 && size == 8 && !is_float(t)) {
+            const uint64_t y = 2 + (uint64_t)e % 7;
+            v = operand == 0 ? y * ((UINT64_C(1) << 52) + (uint64_t)e) - 1 : y;
+        }
+        memcpy(to + (size_t)e * size, &v, size);
+    }
+}
+
+typedef struct one_operation {
+    cbx__kernel k;
+    cbx_dtype in[3], out;
+} one_operation;
+
+/* Of operands of dtype t, and of CAST and BITS to dtype to.  false: there is none. */
+static bool make_operation(one_operation *o, cbx__kop op, cbx_dtype t, cbx_dtype to)
+{
+    const bool converts = op == CBX__K_CAST || op == CBX__K_BITS, compares = op >= CBX__K_EQ && op <= CBX__K_GE;
+    cbx__kinstr x = { .op = (uint8_t)op };
+    cbx__kid v[3] = { 0 };
+
+    o->out = compares ? CBX_BOOL : converts ? to : t;
+    x.dtype = (uint8_t)o->out;
+    if (!cbx__kernel_gives(op, o->out) || (!converts && to != CBX_BOOL)) return false;
+    if (op == CBX__K_BITS && (t == CBX_BOOL || cbx_dtype_size(t) != cbx_dtype_size(to))) return false;
+    for (int i = 0; i < 3; i++) o->in[i] = op == CBX__K_SELECT && i == 0 ? CBX_BOOL : t;
+    cbx__kernel_init(&o->k, cbx_allocator_default());
+    o->k.nout = 1;
+    CHECK(cbx_list_push(&o->k.al, &o->k.streams, (cbx__kstream){ .dtype = (uint8_t)o->out }), "memory");
+    for (int i = 0; i < cbx__kernel_operands(&x); i++) {
+        const uint8_t dtype = (uint8_t)o->in[i];
+        CHECK(cbx_list_push(&o->k.al, &o->k.streams, (cbx__kstream){ .dtype = dtype }), "memory");
+        v[i] = cbx__kernel_add(&o->k, (cbx__kinstr){ .op = CBX__K_LOAD, .dtype = dtype, .a = (cbx__kid)i + 1 });
+    }
+    x.a = v[0], x.b = v[1], x.c = v[2];
+    o->k.streams.items[0].value = cbx__kernel_add(&o->k, x);
+    return true;
+}
+
+static void same_results(const one_operation *o, const cbx__code *x, const cbx__code *y, size_t number, int which)
+{
+    static char in[3][8 * PAIRS], out[2][8 * PAIRS];
+    const size_t size = cbx_dtype_size(o->out);
+    const int64_t zero[4] = { 0 };
+    cbx_text text;
+
+    for (int i = 0; i < 3; i++) fill(in[i], o->in[i], i, which);
+    /* The sign of NaN is unspecified. */
+    for (size_t e = 0; o->k.instr.items[o->k.instr.n - 1].op == CBX__K_COPYSIGN && e < PAIRS; e++)
+        if (e % DIFFICULT == 10) memset(in[1] + e * size, 0, size);
+    for (int i = 0; i < 2; i++) {
+        char *const p[4] = { out[i], in[0], in[1], in[2] };
+        const cbx__code *code = i ? y : x;
+        code->fn[number](code->self[number], 1, PAIRS, p, zero, zero);
+    }
+    cbx_text_init(&text, cbx_allocator_default());
+    for (size_t e = 0; e < PAIRS; e++) {
+        double d[2] = { 0 };
+        for (int i = 0; i < 2 && o->out == CBX_F64; i++) memcpy(&d[i], out[i] + e * size, size);
+        for (int i = 0; i < 2 && o->out == CBX_F32; i++) d[i] = (double)((float *)(void *)out[i])[e];
+        if (memcmp(out[0] + e * size, out[1] + e * size, size) == 0 || (d[0] != d[0] && d[1] != d[1])) continue;
+        cbx__kernel_text(&o->k, &text);
+        uint64_t bits[5] = { 0 };
+        for (int i = 0; i < 2; i++) memcpy(&bits[i], out[i] + e * size, size);
+        for (int i = 0; i < 3; i++)
+            memcpy(&bits[2 + i], in[i] + e * cbx_dtype_size(o->in[i]), cbx_dtype_size(o->in[i]));
+        fail_msg("element %zu: 0x%llx, not 0x%llx, of 0x%llx, 0x%llx, 0x%llx: %s", e, (unsigned long long)bits[0],
+                 (unsigned long long)bits[1], (unsigned long long)bits[2], (unsigned long long)bits[3],
+                 (unsigned long long)bits[4], cbx_text_str(&text));
+    }
+    cbx_text_clear(&text);
+}
+
+static void operations_are_right_on_difficult_operands(void **state)
+{
+    (void)state;
+    enum { LIMIT = 512 };
+    static one_operation o[LIMIT];
+    static const cbx__kernel *kernels[LIMIT];
+    cbx__code *interpreted, *code;
+    size_t n = 0;
+    cbx_err err;
+
+    for (int op = CBX__K_ADD; op < CBX__K_MATH; op++)
+        for (int t = CBX_BOOL; t <= CBX_F64; t++)
+            for (int to = CBX_BOOL; to <= CBX_F64; to++)
+                if (n < LIMIT && make_operation(&o[n], (cbx__kop)op, (cbx_dtype)t, (cbx_dtype)to))
+                    kernels[n] = &o[n].k, n++;
+    CHECK_GT(n, 300, "operations");
+    CHECK_LE(n, LIMIT - 1, "operations");
+    CHECK_OK(cbx__emitter_interpreter.compile(ctx, n, kernels, &interpreted, &err), &err, "compile");
+    setenv("CALIBRAX_JIT_CACHE_BYTES", "0", 1);
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        CHECK_OK(cbx__llvm_compile(ctx, (cbx_isa)isa, n, kernels, &code, &err), &err, "compile");
+        for (size_t i = 0; i < 3 * n; i++) same_results(&o[i / 3], code, interpreted, i / 3, (int)(i % 3));
+        cbx__code_free(code);
+    }
+    unsetenv("CALIBRAX_JIT_CACHE_BYTES");
+    cbx__code_free(interpreted);
+    for (size_t i = 0; i < n; i++) cbx__kernel_clear(&o[i].k);
 }
 
 /* So many that few lanes go at a time: sums of strided and numbered elements, all of which are read again. */
@@ -324,6 +474,7 @@ TEST_FILE(.seconds = 600)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_library_is_named),
         cmocka_unit_test(random_kernels_are_as_interpreted),
+        cmocka_unit_test(operations_are_right_on_difficult_operands),
         cmocka_unit_test(many_values_live_at_once),
         cmocka_unit_test(equal_kernels_share_code),
         cmocka_unit_test(code_comes_from_the_disk),
