@@ -50,6 +50,26 @@ cbx_status cbx__control_create(cbx_ctx *ctx, size_t n, cbx__graph *const *graph,
     return create(ctx, n, graph, consts, nout, results, 0, out, err);
 }
 
+cbx_status cbx__control_with(cbx_ctx *ctx, const cbx__control *c, cbx__graph *const *graph, cbx__control **out,
+                             cbx_err *err)
+{
+    const size_t nflags = c->moves ? c->graph[0]->in.n : 0;
+    cbx__control *made = NULL;
+    cbx_status st = create(ctx, c->n, graph, c->consts, c->base.nout, c->base.results, nflags, &made, err);
+
+    if (st) return st;
+    made->ncarry = c->ncarry, made->nxs = c->nxs, made->length = c->length, made->reverse = c->reverse;
+    made->nres = c->nres;
+    if (nflags) memcpy(made->moves, c->moves, nflags);
+    for (size_t i = 0; !st && i < CBX_LEN(c->rule); i++)
+        if (c->rule[i]) st = cbx_fn_keep(ctx, c->rule[i], &made->rule[i], err);
+    if (st)
+        cbx__object_unref(&made->base);
+    else
+        *out = made;
+    return st;
+}
+
 void cbx__graph_rotate(cbx__graph *g, size_t n)
 {
     const size_t first = g->in.n - n;

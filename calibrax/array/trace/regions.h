@@ -55,6 +55,10 @@ static inline const cbx__graph *cbx__control_graph(const cbx_object *o, size_t i
 cbx_status cbx__control_create(cbx_ctx *ctx, size_t n, cbx__graph *const *graph, const size_t *consts, size_t nout,
                                const cbx_array_desc *results, cbx__control **out, cbx_err *err);
 
+/** The same with other functions of the same operands and results. */
+cbx_status cbx__control_with(cbx_ctx *ctx, const cbx__control *c, cbx__graph *const *graph, cbx__control **out,
+                             cbx_err *err);
+
 /** The last n inputs of a graph that is not shared yet become the first. */
 void cbx__graph_rotate(cbx__graph *g, size_t n);
 
