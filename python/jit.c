@@ -1,9 +1,9 @@
 /*
  * Compiled functions: the object that jit returns.
  *
- * A call whose arguments are Arrays and numbers by position is looked up here, by their kinds, dtypes and shapes, and goes to the library
- * without a Python frame.  Any other call, and the first one of its kind, goes to `_transforms.JitPlan`, which knows trees, keywords and
- * static arguments, and adds what it recorded to the entries here.
+ * A call is looked up here: its arguments' structures, the kinds, dtypes and shapes of their leaves, its static values; and goes to the
+ * library without a Python frame.  The first call of its kind, and one with nodes of classes other than Python's own, goes to
+ * `_transforms.JitPlan`, which adds what it recorded to the entries here.
  */
 #include <stddef.h>
 #include <string.h>
@@ -19,9 +19,9 @@
 typedef PyObject *(*cx_vectorcall)(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 #define NARGS(n) ((Py_ssize_t)((n) & ~((size_t)1 << (8 * sizeof(size_t) - 1))))
 
-enum { FEW = 16, MAX_ENTRIES = 64 };
+enum { MAX_PARTS = 32, MAX_LEAVES = 64, MAX_ENTRIES = 64 };
 
-/* What an argument must be. */
+/* What a leaf must be. */
 typedef struct signature {
     bool number; /* of Python: of the kind of dtype */
     cbx_dtype dtype;
@@ -29,13 +29,21 @@ typedef struct signature {
     size_t shape[CBX_MAX_RANK];
 } signature;
 
+/* An argument: the structure of its tree; or, of a static one, its value. */
+typedef struct part {
+    PyObject *name; /* NULL: by position */
+    PyObject *structure, *value;
+} part;
+
 typedef struct entry {
+    int users;
     const cbx_backend *backend; /* that was selected; NULL: none */
-    Py_ssize_t nargs;
-    signature *args;
+    Py_ssize_t nargs, nparts;   /* by position; in all, keywords in the order of their names */
+    size_t nleaves;
+    part *parts;
+    signature *leaves;
     PyObject *recorded, *structure;
     bool one; /* one result, which is the only leaf */
-    int users;
 } entry;
 
 typedef struct jitted {
@@ -48,9 +56,15 @@ typedef struct jitted {
 static void entry_free(entry *e)
 {
     if (--e->users > 0) return;
+    for (Py_ssize_t i = 0; e->parts && i < e->nparts; i++) {
+        Py_XDECREF(e->parts[i].name);
+        Py_XDECREF(e->parts[i].structure);
+        Py_XDECREF(e->parts[i].value);
+    }
     Py_XDECREF(e->recorded);
     Py_XDECREF(e->structure);
-    PyMem_Free(e->args);
+    PyMem_Free(e->parts);
+    PyMem_Free(e->leaves);
     PyMem_Free(e);
 }
 
@@ -80,18 +94,103 @@ static bool is_like(const cx_state *st, const signature *s, PyObject *o)
     return true;
 }
 
-static entry *find(jitted *j, const cx_state *st, PyObject *const *args, Py_ssize_t n)
+typedef struct match {
+    const cx_state *st;
+    const entry *e;
+    size_t n;
+    PyObject *leaves[MAX_LEAVES]; /* borrowed */
+} match;
+
+/* Whether a tree has a structure, and leaves like those of the entry, which are collected.  Of other classes the plan knows more. */
+static bool fits(match *m, PyObject *s, PyObject *o)
 {
+    PyObject *type;
+    Py_ssize_t n;
+    bool same;
+
+    if (s == Py_Ellipsis) {
+        if (m->n == m->e->nleaves || !is_like(m->st, &m->e->leaves[m->n], o)) return false;
+        m->leaves[m->n++] = o;
+        return true;
+    }
+    if (s == Py_None) return o == Py_None;
+    type = PyTuple_GetItem(s, 0);
+    n = PyTuple_Size(s) - 2;
+    if ((PyObject *)Py_TYPE(o) != type) return false;
+    if (PyDict_CheckExact(o)) {
+        PyObject *keys = PyTuple_GetItem(s, 1);
+        same = PyDict_Size(o) == n;
+        for (Py_ssize_t i = 0; same && i < n; i++) {
+            PyObject *v = PyDict_GetItemWithError(o, PyTuple_GetItem(keys, i));
+            same = v && fits(m, PyTuple_GetItem(s, i + 2), v);
+        }
+        PyErr_Clear();
+    } else if (PyList_CheckExact(o)) {
+        same = PyList_Size(o) == n;
+        for (Py_ssize_t i = 0; same && i < n; i++) same = fits(m, PyTuple_GetItem(s, i + 2), PyList_GetItem(o, i));
+    } else {
+        same = PyTuple_Check(o) && PyTuple_Size(o) == n &&
+               (PyTuple_CheckExact(o) || PyDict_Contains(m->st->nodes, type) == 0);
+        for (Py_ssize_t i = 0; same && i < n; i++) same = fits(m, PyTuple_GetItem(s, i + 2), PyTuple_GetItem(o, i));
+    }
+    return same;
+}
+
+/* Static values are equal and of one type; their comparison may run any code. */
+static bool is_value(PyObject *wanted, PyObject *o)
+{
+    int same;
+
+    if (wanted == o) return true;
+    if (Py_TYPE(wanted) != Py_TYPE(o)) return false;
+    same = PyObject_RichCompareBool(wanted, o, Py_EQ);
+    if (same < 0) PyErr_Clear();
+    return same > 0;
+}
+
+/* The argument of a name among those that follow the positional ones; NULL: none. */
+static PyObject *keyword(PyObject *name, PyObject *const *args, PyObject *kwnames)
+{
+    const Py_ssize_t n = PyTuple_Size(kwnames);
+
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (PyTuple_GetItem(kwnames, i) == name) return args[i];
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (PyUnicode_Compare(PyTuple_GetItem(kwnames, i), name) == 0) return args[i];
+    return NULL;
+}
+
+static bool takes(match *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, Py_ssize_t nkw)
+{
+    const entry *e = m->e;
+
+    if (e->nargs != nargs || e->nparts != nargs + nkw || e->backend != m->st->backend) return false;
+    m->n = 0;
+    for (Py_ssize_t i = 0; i < e->nparts; i++) {
+        const part *p = &e->parts[i];
+        PyObject *o = i < nargs ? args[i] : keyword(p->name, args + nargs, kwnames);
+        if (!o || !(p->structure ? fits(m, p->structure, o) : is_value(p->value, o))) return false;
+    }
+    return true;
+}
+
+/* An entry that takes the call, which is the caller's to free; NULL: none. */
+static entry *find(jitted *j, match *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
+{
+    const Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
+
     for (int k = 0; k < j->count; k++) {
         entry *e = j->entries[k];
-        bool same = e->nargs == n && e->backend == st->backend;
-        for (Py_ssize_t i = 0; same && i < n; i++) same = is_like(st, &e->args[i], args[i]);
-        if (!same) continue;
-        if (k > 0) {
-            memmove(j->entries + 1, j->entries, (size_t)k * sizeof *j->entries);
-            j->entries[0] = e;
+        e->users++; /* a comparison may clear the entries */
+        m->e = e;
+        if (takes(m, args, n, kwnames, nkw)) {
+            if (k > 0 && k < j->count && j->entries[k] == e) {
+                memmove(j->entries + 1, j->entries, (size_t)k * sizeof *j->entries);
+                j->entries[0] = e;
+            }
+            return e;
         }
-        return e;
+        entry_free(e);
     }
     return NULL;
 }
@@ -114,21 +213,22 @@ static PyObject *results_of(cx_state *st, const entry *e, size_t n, cbx_array **
     return r;
 }
 
-/* The results of an entry's function; out of calls that are long or have many results the plan makes calls that Ctrl-C interrupts. */
-static PyObject *run(cx_state *st, entry *e, PyObject *const *args, size_t n)
+/* The results of an entry's function.  unlock: other threads run meanwhile, which may assign to the arrays: they are held. */
+static PyObject *run(cx_state *st, const match *m, bool unlock)
 {
-    const cbx_fn *fn = ((cx_recorded *)e->recorded)->fn;
-    cbx_array *in[FEW], *out[FEW], *made[FEW];
+    const cbx_fn *fn = ((cx_recorded *)m->e->recorded)->fn;
+    cbx_array *in[MAX_LEAVES], *out[MAX_LEAVES], *made[MAX_LEAVES];
+    PyThreadState *thread;
     size_t nmade = 0;
     cbx_status status;
-    PyObject *r;
     cbx_err err;
     cbx_ctx *ctx;
 
-    for (size_t i = 0; i < n; i++) {
-        if (Py_TYPE(args[i]) == st->array_type) {
-            in[i] = ((cx_array *)args[i])->handle;
-        } else if ((in[i] = cx_number(st, args[i]))) {
+    for (size_t i = 0; i < m->n; i++) {
+        if (Py_TYPE(m->leaves[i]) == st->array_type) {
+            in[i] = ((cx_array *)m->leaves[i])->handle;
+            if (unlock) made[nmade++] = cbx_array_ref(in[i]);
+        } else if ((in[i] = cx_number(st, m->leaves[i]))) {
             made[nmade++] = in[i];
         } else {
             while (nmade > 0) cbx_array_free(made[--nmade]);
@@ -139,13 +239,12 @@ static PyObject *run(cx_state *st, entry *e, PyObject *const *args, size_t n)
     if (!ctx) return NULL;
     err.status = CBX_OK;
     err.message[0] = '\0';
-    e->users++; /* an array that is freed may run code that clears the entries */
-    status = cbx_fn_run(ctx, fn, n, in, fn->nout, out, &err);
+    thread = unlock ? PyEval_SaveThread() : NULL;
+    status = cbx_fn_run(ctx, fn, m->n, in, fn->nout, out, &err);
+    if (thread) PyEval_RestoreThread(thread);
     cx_ctx_return(st, ctx);
     while (nmade > 0) cbx_array_free(made[--nmade]);
-    r = status ? cx_raise(status, err.message) : results_of(st, e, fn->nout, out);
-    entry_free(e);
-    return r;
+    return status ? cx_raise(status, err.message) : results_of(st, m->e, fn->nout, out);
 }
 
 /* Any call, by the plan: plan.call(jitted, args, keywords). */
@@ -164,33 +263,32 @@ static PyObject *run_plan(PyObject *self, PyObject *const *args, Py_ssize_t n, P
     return r;
 }
 
-static size_t elements_of(const cx_state *st, PyObject *const *args, Py_ssize_t n)
-{
-    size_t elements = 0;
-
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (Py_TYPE(args[i]) == st->array_type) elements += cbx_array_count(((cx_array *)args[i])->handle);
-    return elements;
-}
-
 static PyObject *jitted_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     const Py_ssize_t n = NARGS(nargsf);
     jitted *j = (jitted *)self;
     cx_state *st = cx_state_of_instance(self);
-    entry *e = n <= FEW && (!kwnames || PyTuple_Size(kwnames) == 0) ? find(j, st, args, n) : NULL;
+    match m;
+    entry *e;
+    size_t elements = 0;
+    PyObject *r;
 
-    /* Many elements: the plan's call lets other threads and Ctrl-C in. */
-    if (e && elements_of(st, args, n) < CX_UNLOCK_ELEMENTS) return run(st, e, args, (size_t)n);
-    return run_plan(self, args, n, kwnames);
+    m.st = st;
+    e = find(j, &m, args, n, kwnames);
+    for (size_t i = 0; e && i < m.n; i++)
+        if (Py_TYPE(m.leaves[i]) == st->array_type) elements += cbx_array_count(((cx_array *)m.leaves[i])->handle);
+    /* of very many elements: a call that Ctrl-C interrupts */
+    r = e && elements < CX_HEAVY ? run(st, &m, elements >= CX_UNLOCK_ELEMENTS) : run_plan(self, args, n, kwnames);
+    if (e) entry_free(e);
+    return r;
 }
 
 static PyObject *jitted_call(PyObject *self, PyObject *args, PyObject *kw)
 {
-    PyObject *items[2 * FEW] = { NULL }, *names = NULL, *r = NULL;
+    PyObject *items[2 * MAX_PARTS] = { NULL }, *names = NULL, *r = NULL;
     const Py_ssize_t n = PyTuple_Size(args), nkw = kw ? PyDict_Size(kw) : 0;
 
-    if (n > FEW || nkw > FEW)
+    if (n > MAX_PARTS || nkw > MAX_PARTS)
         return PyObject_CallMethod(((jitted *)self)->plan, "call", "OOO", self, args, kw ? kw : Py_None);
     for (Py_ssize_t i = 0; i < n; i++) items[i] = PyTuple_GetItem(args, i);
     if (nkw && !(names = PySequence_Tuple(kw))) return NULL;
@@ -202,41 +300,81 @@ static PyObject *jitted_call(PyObject *self, PyObject *args, PyObject *kw)
 
 /* ---- entries ---- */
 
-/* _remember(args, recorded, structure): calls like this one no longer need the plan. */
-static PyObject *jitted_remember(PyObject *self, PyObject *args)
+static bool sign(const cx_state *st, PyObject *o, signature *s)
+{
+    if (Py_TYPE(o) == st->array_type) {
+        const cbx_array_desc *d = cbx_array_get_desc(((cx_array *)o)->handle);
+        *s = (signature){ .number = ((cx_array *)o)->weak, .dtype = d->dtype, .ndim = d->ndim };
+        memcpy(s->shape, d->shape, (size_t)d->ndim * sizeof *s->shape);
+        return true;
+    }
+    s->dtype = number_dtype(o);
+    s->number = true;
+    return s->dtype != CBX_DTYPE_COUNT;
+}
+
+/* One argument: its value is kept if it is static, else its structure, and its leaves added to the list. */
+static bool add_part(cx_state *st, entry *e, PyObject *name, PyObject *o, int is_static, PyObject *leaves)
+{
+    part *p = &e->parts[e->nparts++];
+
+    p->name = Py_XNewRef(name);
+    if (is_static > 0)
+        p->value = Py_NewRef(o);
+    else if (is_static == 0)
+        p->structure = cx_tree_flatten(st, o, NULL, leaves);
+    return p->structure || p->value;
+}
+
+/* The entry of calls like one; NULL with an exception, or without if the plan is to make them. */
+static entry *make_entry(cx_state *st, PyObject *args, PyObject *kw, PyObject *is_static, PyObject *leaves)
+{
+    const Py_ssize_t n = PyTuple_Size(args), nkw = PyDict_Size(kw);
+    PyObject *names = PyDict_Keys(kw);
+    entry *e = PyMem_Calloc(1, sizeof *e);
+    bool fine = e && names && PyList_Sort(names) == 0;
+
+    if (e) e->users = 1;
+    if (fine) e->parts = PyMem_Calloc((size_t)(n + nkw) + 1, sizeof *e->parts);
+    fine = fine && e->parts;
+    for (Py_ssize_t i = 0; fine && i < n + nkw; i++) {
+        PyObject *name = i < n ? NULL : PyList_GetItem(names, i - n),
+                 *at = name ? Py_NewRef(name) : PyLong_FromSsize_t(i);
+        fine = at && add_part(st, e, name, name ? PyDict_GetItem(kw, name) : PyTuple_GetItem(args, i),
+                              PySet_Contains(is_static, at), leaves);
+        Py_XDECREF(at);
+    }
+    if (fine) {
+        e->nargs = n;
+        e->nleaves = (size_t)PyList_Size(leaves);
+        e->leaves = PyMem_Calloc(e->nleaves + 1, sizeof *e->leaves);
+        fine = e->leaves != NULL;
+    }
+    for (size_t i = 0; fine && i < e->nleaves; i++)
+        fine = sign(st, PyList_GetItem(leaves, (Py_ssize_t)i), &e->leaves[i]);
+    Py_XDECREF(names);
+    if (fine && e->nparts <= MAX_PARTS && e->nleaves <= MAX_LEAVES) return e;
+    if (e) entry_free(e);
+    return NULL;
+}
+
+/* _remember(args, keywords, static, recorded, structure): calls like this one no longer need the plan; static: a set of positions, names */
+static PyObject *jitted_remember(PyObject *self, PyObject *arguments)
 {
     jitted *j = (jitted *)self;
     cx_state *st = cx_state_of_instance(self);
-    PyObject *like, *recorded, *structure;
+    PyObject *args, *kw, *is_static, *recorded, *structure, *leaves;
     entry *e;
-    Py_ssize_t n;
 
-    if (!PyArg_ParseTuple(args, "O!OO", &PyTuple_Type, &like, &recorded, &structure)) return NULL;
-    n = PyTuple_Size(like);
-    if (n > FEW || ((cx_recorded *)recorded)->fn->nout > FEW || ((cx_recorded *)recorded)->loops) Py_RETURN_NONE;
-    e = PyMem_Calloc(1, sizeof *e);
-    if (e) e->args = PyMem_Calloc((size_t)n + 1, sizeof *e->args);
-    if (!e || !e->args) {
-        PyMem_Free(e);
-        return PyErr_NoMemory();
-    }
-    e->users = 1;
+    if (!PyArg_ParseTuple(arguments, "O!O!OOO", &PyTuple_Type, &args, &PyDict_Type, &kw, &is_static, &recorded,
+                          &structure))
+        return NULL;
+    if (((cx_recorded *)recorded)->fn->nout > MAX_LEAVES || ((cx_recorded *)recorded)->loops) Py_RETURN_NONE;
+    leaves = PyList_New(0);
+    e = leaves ? make_entry(st, args, kw, is_static, leaves) : NULL;
+    Py_XDECREF(leaves);
+    if (!e) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     e->backend = st->backend;
-    e->nargs = n;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *o = PyTuple_GetItem(like, i);
-        signature *s = &e->args[i];
-        if (Py_TYPE(o) == st->array_type) {
-            const cbx_array_desc *d = cbx_array_get_desc(((cx_array *)o)->handle);
-            *s = (signature){ .number = ((cx_array *)o)->weak, .dtype = d->dtype, .ndim = d->ndim };
-            memcpy(s->shape, d->shape, (size_t)d->ndim * sizeof *s->shape);
-        } else if ((s->dtype = number_dtype(o)) != CBX_DTYPE_COUNT) {
-            s->number = true;
-        } else {
-            entry_free(e);
-            Py_RETURN_NONE;
-        }
-    }
     e->recorded = Py_NewRef(recorded);
     e->structure = Py_NewRef(structure);
     e->one = structure == Py_Ellipsis;
@@ -279,7 +417,13 @@ static int jitted_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(j->fun);
     Py_VISIT(j->plan);
     Py_VISIT(j->dict);
-    for (int i = 0; i < j->count; i++) Py_VISIT(j->entries[i]->structure);
+    for (int i = 0; i < j->count; i++) {
+        Py_VISIT(j->entries[i]->structure);
+        for (Py_ssize_t k = 0; k < j->entries[i]->nparts; k++) {
+            Py_VISIT(j->entries[i]->parts[k].structure);
+            Py_VISIT(j->entries[i]->parts[k].value);
+        }
+    }
     return 0;
 }
 

@@ -813,9 +813,11 @@ class JitPlan:
             names = tuple(either[i] for i in nums if -len(either) <= i < len(either))
         self.nums, self.names = nums, frozenset(names)
         self.cache: dict[Any, tuple[Any, Structure]] = {}
+        self.remembered: set[Any] = set()
 
     def clear(self) -> None:
         self.cache.clear()
+        self.remembered.clear()
 
     def call(self, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
         static: tuple[Any, ...] = ()
@@ -854,8 +856,9 @@ class JitPlan:
                 return traced.results(traced.fn(*like))
             known = (traced.fn.jit(), traced.out)
             self.cache[key] = known
-        if not static and not kwargs and len(leaves) == len(args) and all(s is LEAF for s in structure[2][2:]):
-            jitted._remember(args, *known)
+        if key not in self.remembered:
+            self.remembered.add(key)
+            jitted._remember(args, {**named, **(kwargs or {})}, {*fixed, *named}, *known)
         return unflatten(known[1], known[0](*like))
 
 

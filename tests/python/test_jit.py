@@ -159,6 +159,37 @@ class Static(unittest.TestCase):
         self.assertEqual(count.n, 1)
         close(self, cx.jit(lambda g, x: g(x), static_argnums=0)(xp.sin, 0.0), 0.0)
 
+    def test_a_comparison_that_clears_the_cache(self) -> None:
+        class Odd:
+            def __eq__(self, other):
+                f.clear_cache()
+                return True
+
+            def __hash__(self):
+                return 1
+
+        class Raises(Odd):
+            def __eq__(self, other):
+                raise KeyError("compared")
+
+            __hash__ = Odd.__hash__
+
+        f = cx.jit(lambda x, k: x * 2, static_argnums=1)
+        for _ in range(5):
+            close(self, f(3.0, Odd()), 6.0)
+        g = cx.jit(lambda x, k: x * 2, static_argnums=1)
+        g(3.0, Raises())
+        with self.assertRaisesRegex(KeyError, "compared"):
+            g(3.0, Raises())
+
+    def test_keywords_in_any_order(self) -> None:
+        count = Counted(lambda a, b, c=1.0, n=2: a - b * c * n)
+        count.__signature__ = inspect.signature(count.f)
+        f = cx.jit(count, static_argnames="n")
+        for _ in range(3):
+            close(self, (f(1.0, b=2.0, c=3.0, n=4), f(1.0, n=4, c=3.0, b=2.0), f(1.0, **{"c": 3.0, "b": 2.0, "n": 4})), (-23.0,) * 3)
+        self.assertEqual(count.n, 1)
+
     def test_refusals(self) -> None:
         for call, kind, words in (
             (lambda: cx.jit(lambda x, n: x, static_argnums=1)(1.0, [2]), ValueError, r"static argument 1 of '<lambda>' is \[2\], a list, which has no hash"),
