@@ -22,6 +22,7 @@
 #include "calibrax/core/result.h"
 #include "calibrax/core/run.h"
 
+#include "calibrax/array/aot.h"
 #include "calibrax/array/array.h"
 #include "calibrax/array/dtype.h"
 #include "calibrax/array/ell.h"

@@ -83,9 +83,10 @@ enum {
     X(LOG, "log")                                                                                                      \
     X(LOG2, "log2")                                                                                                    \
     X(LOG10, "log10")                                                                                                  \
-    X(LOG1P, "log1p") X(SIN, "sin") X(COS, "cos") X(TAN, "tan") X(ASIN, "asin") X(ACOS, "acos") X(ATAN, "atan")        \
-        X(SINH, "sinh") X(COSH, "cosh") X(TANH, "tanh") X(ASINH, "asinh") X(ACOSH, "acosh") X(ATANH, "atanh")          \
-            X(ERF, "erf") X(ERFC, "erfc") X(LGAMMA, "lgamma") X(POW, "pow") X(ATAN2, "atan2") X(HYPOT, "hypot")        \
+    X(LOG1P, "log1p")                                                                                                  \
+    X(SIN, "sin") X(COS, "cos") X(TAN, "tan") X(ASIN, "asin") X(ACOS, "acos") X(ATAN, "atan") X(SINH, "sinh")          \
+        X(COSH, "cosh") X(TANH, "tanh") X(ASINH, "asinh") X(ACOSH, "acosh") X(ATANH, "atanh") X(ERF, "erf")            \
+            X(ERFC, "erfc") X(LGAMMA, "lgamma") X(POW, "pow") X(ATAN2, "atan2") X(HYPOT, "hypot")                      \
                 X(NEXTAFTER, "nextafter")
 static const char *const libm[CBX_PRIM_LIMIT] = {
 #define LIBM(name, function) [CBX_PRIM_##name] = function,
@@ -475,7 +476,7 @@ static void put_whole(writer *w, cbx_prim p, cbx_dtype t)
     cbx_text_puts(w->out, ";\n}\n");
 }
 
-static void put_needed(writer *w)
+static void put_needed(writer *w, bool is_part)
 {
     static const char *const helpers[HELPER_COUNT] = {
 #define HELPER(name, text) text,
@@ -484,9 +485,15 @@ static void put_needed(writer *w)
     };
 
     cbx_text_puts(w->out, "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <string.h>\n\n"
+                          "#if defined(__GNUC__)\n"
+                          "#define CBX_UNUSED __attribute__((unused))\n"
+                          "#else\n"
+                          "#define CBX_UNUSED\n"
+                          "#endif\n"
                           "#if defined(__clang__)\n"
                           "#define CBX_INLINE      static inline __attribute__((always_inline, unused))\n"
                           "#define CBX_INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n"
+                          "#pragma clang diagnostic ignored \"-Wpass-failed\" /* loops without vectors are fine */\n"
                           "#elif defined(__GNUC__)\n"
                           "#define CBX_INLINE      static inline __attribute__((always_inline, unused))\n"
                           "#define CBX_INDEPENDENT _Pragma(\"GCC ivdep\")\n"
@@ -494,6 +501,13 @@ static void put_needed(writer *w)
                           "#define CBX_INLINE static inline\n"
                           "#define CBX_INDEPENDENT\n"
                           "#endif\n\n");
+    if (is_part) /* whatever the flags of its build are */
+        cbx_text_puts(w->out, "/* Products and sums are rounded each, as in the array library. */\n"
+                              "#if defined(__clang__)\n"
+                              "#pragma STDC FP_CONTRACT OFF\n"
+                              "#elif defined(__GNUC__)\n"
+                              "#pragma GCC optimize(\"fp-contract=off\", \"no-math-errno\", \"no-trapping-math\")\n"
+                              "#endif\n\n");
     for (int h = 0; h < HELPER_COUNT; h++)
         if (w->helper[h]) cbx_text_puts(w->out, helpers[h]);
     for (int wide = 0; wide < 2; wide++)
@@ -530,12 +544,20 @@ static cbx_dtype mark_of(const cbx__kernel *k)
     return mark;
 }
 
+static bool is_loaded(const cbx__kernel *k, size_t s)
+{
+    for (size_t i = 0; i < k->instr.n; i++)
+        if (k->instr.items[i].op == CBX__K_LOAD && k->instr.items[i].a == s) return true;
+    return false;
+}
+
 /* Pointers to the elements of a row, and elements that are the same in all of it. */
 static void put_row(writer *w, const cbx__kernel *k)
 {
     for (size_t s = 0; s < k->streams.n; s++) {
         const cbx__kstream *x = &k->streams.items[s];
         const char *type = types[x->dtype], *constant = s < k->nout ? "" : "const ";
+        if (s >= k->nout && k->carries.n == 0 && !is_loaded(k, s)) continue;
         switch (x->kind) {
         case CBX__STREAM_DENSE:
             cbx_text_printf(w->out, "        %s%s *p%zu = (%s%s *)(p[%zu] + j * outer[%zu]);\n", constant, type, s,
@@ -614,21 +636,21 @@ static void put_results(writer *w, const cbx__kernel *k, const char *indent)
     }
 }
 
-/* Whether all functions of an element are in their domains. */
-static void put_marks(writer *w, const cbx__kernel *k)
+/* Whether a function of an element is outside of its domain. */
+static void put_marks(writer *w, const cbx__kernel *k, cbx_dtype mark)
 {
-    const char *before = "";
+    const char *before = "                mark[i] = ";
 
-    cbx_text_puts(w->out, "                mark[i] = ");
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         const cbx__kformula *f = formula_of(x);
         if (!f || is_right_everywhere(f)) continue;
-        cbx_text_printf(w->out, "%sin_%s_%s", before, cbx_prim_name((cbx_prim)x->prim), tags[x->dtype]);
+        cbx_text_printf(w->out, "%s(%s)!in_%s_%s", before, types[mark], cbx_prim_name((cbx_prim)x->prim),
+                        tags[x->dtype]);
         put(w, x, cbx__kernel_operands(x) > 1 ? "($a, $b)" : "($a)");
-        before = " & ";
+        before = " |\n                          ";
     }
-    cbx_text_puts(w->out, " ? 0 : 1;\n                any |= mark[i];\n");
+    cbx_text_puts(w->out, ";\n                any |= mark[i];\n");
 }
 
 /* Whether results wait in a block of their own until all of its elements are done: steps are apart, or an input lies there, too. */
@@ -661,13 +683,14 @@ static void put_blocks(writer *w, const cbx__kernel *k, cbx_dtype mark)
             cbx_text_printf(w->out, "w%zu;\n", s);
     }
     cbx_text_puts(w->out, "            CBX_INDEPENDENT\n            for (int64_t i = 0; i < count; i++) {\n"
-                          "                const int64_t e = first + i;\n");
+                          "                CBX_UNUSED const int64_t e = first + i;\n");
     w->slow = false;
     put_values(w, k, "                ", "e");
     put_results(w, k, "                ");
-    put_marks(w, k);
-    cbx_text_puts(w->out, "            }\n            for (int64_t i = 0; any && i < count; i++) {\n"
-                          "                const int64_t e = first + i;\n                if (!mark[i]) continue;\n");
+    put_marks(w, k, mark);
+    cbx_text_puts(w->out,
+                  "            }\n            for (int64_t i = 0; any && i < count; i++) {\n"
+                  "                CBX_UNUSED const int64_t e = first + i;\n                if (!mark[i]) continue;\n");
     w->slow = true;
     put_values(w, k, "                ", "e");
     put_results(w, k, "                ");
@@ -726,14 +749,16 @@ static void put_carries(writer *w, const cbx__kernel *k)
     cbx_text_puts(w->out, "        }\n    }\n}\n");
 }
 
-static void put_kernel(writer *w, const char *name, size_t number, const cbx__kernel *k)
+static void put_kernel(writer *w, const char *name, bool is_part, size_t number, const cbx__kernel *k)
 {
     const cbx_dtype mark = mark_of(k);
 
-    cbx_text_printf(w->out,
-                    "\nvoid %s%zu(const void *self, int64_t m, int64_t n, char *const *p, const int64_t *outer, const "
-                    "int64_t *inner)\n{\n    (void)self, (void)inner;\n",
-                    name, number);
+    cbx_text_printf(
+        w->out,
+        "\n%svoid %s%zu(%sint64_t m, int64_t n, char *const *p, const int64_t *outer, const int64_t *inner)\n"
+        "{\n    %s(void)inner;\n",
+        is_part ? "CBX_UNUSED static " : "", name, number, is_part ? "" : "const void *self, ",
+        is_part ? "" : "(void)self, ");
     if (k->carries.n) {
         put_carries(w, k);
         return;
@@ -748,11 +773,13 @@ static void put_kernel(writer *w, const char *name, size_t number, const cbx__ke
     cbx_text_puts(w->out, "    }\n}\n");
 }
 
-void cbx__ctext_put(cbx_text *out, const char *name, size_t n, const cbx__kernel *const *kernels)
+const char *cbx__ctext_type(cbx_dtype t) { return types[t]; }
+
+void cbx__ctext_put(cbx_text *out, const char *name, bool is_part, size_t n, const cbx__kernel *const *kernels)
 {
     writer w = { .out = out };
 
     for (size_t i = 0; i < n; i++) need(&w, kernels[i]->instr.items, kernels[i]->instr.n);
-    put_needed(&w);
-    for (size_t i = 0; i < n; i++) put_kernel(&w, name, i, kernels[i]);
+    put_needed(&w, is_part);
+    for (size_t i = 0; i < n; i++) put_kernel(&w, name, is_part, i, kernels[i]);
 }

@@ -13,10 +13,12 @@
 /** NULL, or the first instruction that has no C form: MATH of a primitive whose loop is of another kind. */
 const cbx__kinstr *cbx__ctext_refused(const cbx__kernel *k);
 /**
- * What some kernels need before them, and the kernels, as functions of the type cbx__kernel_fn that do
- * not read `self`.
- * @param name  of the functions, with a number behind it
+ * What some kernels need before them, and the kernels, as functions of the type cbx__kernel_fn that do not read `self`.
+ * @param name     of the functions, with a number behind it
+ * @param is_part  of a larger text: they are static, and without `self`
  */
-void cbx__ctext_put(cbx_text *out, const char *name, size_t n, const cbx__kernel *const *kernels);
+void cbx__ctext_put(cbx_text *out, const char *name, bool is_part, size_t n, const cbx__kernel *const *kernels);
+/** "bool", "int8_t" ... "double", of a dtype that kernels have. */
+const char *cbx__ctext_type(cbx_dtype t);
 
 #endif

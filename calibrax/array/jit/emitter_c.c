@@ -35,7 +35,7 @@ static cbx_status put_text(size_t n, const cbx__kernel *const *kernels, cbx_text
             return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of %s has no form in C", cbx__kernel_word(x),
                             cbx_dtype_name((cbx_dtype)x->dtype));
     }
-    cbx__ctext_put(out, NAME, n, kernels);
+    cbx__ctext_put(out, NAME, false, n, kernels);
     return cbx_text_check(out, err);
 }
 

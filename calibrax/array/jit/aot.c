@@ -1,0 +1,226 @@
+/*
+ * Functions ahead of time: traced, planned as the compiler does, with kernels for what programs leave to the backend, and each value
+ * that is stored at its place in the operands, the results or the workspace.
+ */
+#include "calibrax/array/aot.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "calibrax/array/fn_internal.h"
+#include "calibrax/array/jit/aot.h"
+#include "calibrax/array/jit/ctext.h"
+#include "calibrax/array/jit/lower.h"
+#include "calibrax/array/jit/program.h"
+#include "calibrax/array/trace/trace.h"
+#include "calibrax/base/file.h"
+
+#define ALIGNED 64 /* parts of the workspace, from its beginning */
+
+/* ---- nests ---- */
+
+/* Of an operation that a program leaves to the backend: whether a kernel can do it, and as what. */
+static bool becomes_kernel(const cbx__graph *g, cbx__plan *plan, uint32_t k)
+{
+    const cbx__node *node = &g->nodes.items[k];
+
+    if (plan->role[k] != CBX__ROLE_APPLY) return true;
+    switch (node->prim) {
+    case CBX_PRIM_SUM:
+    case CBX_PRIM_PROD:
+    case CBX_PRIM_REDUCE_MAX:
+    case CBX_PRIM_REDUCE_MIN:
+    case CBX_PRIM_ANY:
+    case CBX_PRIM_ALL:
+        if (!cbx__kernel_has(g->values.items[node->in[0]].desc.dtype) ||
+            !cbx__kernel_has(g->values.items[node->out].desc.dtype))
+            return false;
+        plan->role[k] = CBX__ROLE_FOLD;
+        return true;
+    default: return false;
+    }
+}
+
+/* The nests of all units; kernels of a->nests are the caller's to clear, whatever is returned. */
+static cbx_status make_nests(cbx_arena *arena, const cbx_allocator *al, const cbx__graph *g, cbx__aot *a, cbx_err *err)
+{
+    cbx__plan plan;
+    cbx_status st = cbx__plan_create(arena, g, CBX__LONGEST, &plan, err);
+    size_t max = 0;
+
+    if (st) return st;
+    for (size_t u = 0; u < plan.nunits; u++) max += plan.units[u].apply == CBX__NO_INDEX ? plan.units[u].nroots : 1;
+    a->nests = cbx_arena_calloc(arena, max, sizeof *a->nests);
+    if (!a->nests) return cbx_fail_nomem(err, "the loops of a function");
+    for (size_t u = 0; !st && u < plan.nunits; u++) {
+        cbx__unit unit = plan.units[u];
+        cbx__nest *nests = NULL;
+        bool scanned = false;
+        size_t n = 0;
+        if (unit.apply != CBX__NO_INDEX && g->nodes.items[unit.apply].prim == CBX_PRIM_SCAN) {
+            st = cbx__scan_nest(arena, al, g, &g->nodes.items[unit.apply], &scanned, &a->nests[a->n], err);
+            a->n += !st && scanned;
+            if (st || scanned) continue;
+        }
+        if (unit.apply != CBX__NO_INDEX && !becomes_kernel(g, &plan, unit.apply))
+            return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' cannot be written as C: it has no form for '%s'", g->name,
+                            cbx_prim_name(g->nodes.items[unit.apply].prim));
+        if (unit.apply != CBX__NO_INDEX) unit = (cbx__unit){ CBX__NO_INDEX, 1, &plan.units[u].apply };
+        st = cbx__nests_create(arena, al, &plan, &unit, &n, &nests, err);
+        if (!st && n > 0) memcpy(a->nests + a->n, nests, n * sizeof *nests);
+        a->n += st ? 0 : n;
+    }
+    for (size_t i = 0; !st && i < a->n; i++) {
+        const cbx__kinstr *x = cbx__ctext_refused(&a->nests[i].kernel);
+        if (x)
+            st = cbx_fail(err, CBX_EUNSUPPORTED, "'%s' cannot be written as C: it has no form for '%s' of %s", g->name,
+                          cbx__kernel_word(x), cbx_dtype_name((cbx_dtype)x->dtype));
+    }
+    return st;
+}
+
+/* ---- places ---- */
+
+/* The nests between which a value lies in the workspace. */
+typedef struct life {
+    size_t first, last, bytes;
+} life;
+
+static void meet(const cbx__aot *a, life *lives, cbx__vid v, size_t nest)
+{
+    if (v == CBX__NO_VALUE || a->places[v].kind != CBX__AOT_NOWHERE) return;
+    if (lives[v].bytes == 0) lives[v] = (life){ nest, nest, 1 };
+    lives[v].last = nest;
+}
+
+static size_t bytes_of(const cbx_array_desc *d)
+{
+    size_t n = cbx_dtype_size(d->dtype);
+    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
+    return n;
+}
+
+/* The lowest place that no value takes that lives at the same time. */
+static size_t lowest_place(const cbx__aot *a, const life *lives, cbx__vid v)
+{
+    size_t at = 0;
+
+    for (cbx__vid other = 0; other < a->graph->values.n; other++) {
+        const cbx__aot_place *p = &a->places[other];
+        if (p->kind != CBX__AOT_WORK || lives[other].last < lives[v].first || lives[other].first > lives[v].last)
+            continue;
+        if (p->at >= at + lives[v].bytes || p->at + lives[other].bytes <= at) continue;
+        at = p->at + lives[other].bytes;
+        other = CBX__NO_VALUE; /* from the beginning */
+    }
+    return at;
+}
+
+static cbx_status make_places(cbx_arena *arena, const cbx__graph *g, cbx__aot *a, cbx_err *err)
+{
+    life *lives = cbx_arena_calloc(arena, g->values.n + 1, sizeof *lives);
+
+    a->places = cbx_arena_calloc(arena, g->values.n + 1, sizeof *a->places);
+    if (!lives || !a->places) return cbx_fail_nomem(err, "the places of values");
+    for (size_t v = 0; v < g->values.n; v++)
+        if (g->values.items[v].constant) a->places[v].kind = CBX__AOT_CONSTANT;
+    for (size_t i = 0; i < g->in.n; i++) a->places[g->in.items[i]] = (cbx__aot_place){ CBX__AOT_IN, i };
+    for (size_t i = 0; i < g->out.n; i++)
+        if (a->places[g->out.items[i]].kind == CBX__AOT_NOWHERE)
+            a->places[g->out.items[i]] = (cbx__aot_place){ CBX__AOT_OUT, i };
+    for (size_t n = 0; n < a->n; n++) {
+        const cbx__nest *nest = &a->nests[n];
+        for (size_t s = 0; s < nest->kernel.streams.n; s++) meet(a, lives, nest->sites[s].base, n);
+        for (size_t f = 0; f < nest->nfolds; f++) meet(a, lives, nest->folds[f].result.base, n);
+    }
+    for (cbx__vid v = 0; v < g->values.n; v++) {
+        if (lives[v].bytes == 0) continue;
+        lives[v].bytes = (bytes_of(&g->values.items[v].desc) + ALIGNED - 1) / ALIGNED * ALIGNED;
+        a->places[v] = (cbx__aot_place){ CBX__AOT_WORK, lowest_place(a, lives, v) };
+        if (a->places[v].at + lives[v].bytes > a->work_bytes) a->work_bytes = a->places[v].at + lives[v].bytes;
+    }
+    return CBX_OK;
+}
+
+/* ---- all ---- */
+
+static bool is_identifier(const char *name)
+{
+    if (!isalpha((unsigned char)*name) && *name != '_') return false;
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && *name != '_') return false;
+    return true;
+}
+
+static cbx_status check_dtypes(const cbx__graph *g, cbx_err *err)
+{
+    for (size_t i = 0; i < g->in.n + g->out.n; i++) {
+        const cbx_array_desc *d = i < g->in.n ? cbx__graph_in(g, i) : cbx__graph_out(g, i - g->in.n);
+        if (!cbx__kernel_has(d->dtype))
+            return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' cannot be written as C: %s %zu has dtype %s", g->name,
+                            i < g->in.n ? "operand" : "result", i < g->in.n ? i : i - g->in.n,
+                            cbx_dtype_name(d->dtype));
+    }
+    return CBX_OK;
+}
+
+static cbx_status put_graph(cbx_arena *arena, const cbx_allocator *al, const cbx__graph *g, const char *name,
+                            cbx_text *header, cbx_text *source, cbx_err *err)
+{
+    cbx__aot a = { .graph = g, .name = name };
+    const cbx__kernel **kernels = NULL;
+    cbx_status st = check_dtypes(g, err);
+
+    if (!st) st = make_nests(arena, al, g, &a, err);
+    if (!st) st = make_places(arena, g, &a, err);
+    if (!st && !(kernels = cbx_arena_calloc(arena, a.n, sizeof *kernels)))
+        st = cbx_fail_nomem(err, "the text of a function");
+    for (size_t i = 0; !st && i < a.n; i++) kernels[i] = &a.nests[i].kernel;
+    if (!st) cbx__aot_put_header(&a, header);
+    if (!st) cbx__aot_put_source(&a, kernels, source);
+    for (size_t i = 0; i < a.n; i++) cbx__kernel_clear(&a.nests[i].kernel);
+    return st;
+}
+
+cbx_status cbx_aot_text(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, const char *name, cbx_text *header,
+                        cbx_text *source, cbx_err *err)
+{
+    cbx__traced t = { 0 };
+    cbx_arena arena;
+    cbx_status st = cbx__begin(ctx, err);
+
+    if (!st) st = cbx__fn_check("aot", f, err);
+    if (!st && !is_identifier(name))
+        st = cbx_fail(err, CBX_EINVAL, "'%s' cannot be the name of a function in C: use letters, digits and '_'", name);
+    if (!st) st = cbx__trace_fn(ctx, f, in, &t, err);
+    if (!st && t.ncaptured > 0)
+        st = cbx_fail(err, CBX_EINVAL, "'%s' cannot be written as C: it reads an array of a function that is traced",
+                      f->name);
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    if (!st) st = put_graph(&arena, cbx_ctx_allocator(ctx), t.graph, name, header, source, err);
+    cbx_arena_clear(&arena);
+    cbx__traced_clear(ctx, &t);
+    return st;
+}
+
+cbx_status cbx_aot_write(cbx_ctx *ctx, const cbx_fn *f, const cbx_array_desc *in, const char *path, cbx_err *err)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    cbx_text texts[2], file;
+    cbx_status st = path ? CBX_OK : cbx_fail(err, CBX_EINVAL, "'aot' needs a path to write to");
+
+    if (st) return st;
+    cbx_text_init(&file, cbx_ctx_allocator(ctx));
+    for (int i = 0; i < 2; i++) cbx_text_init(&texts[i], cbx_ctx_allocator(ctx));
+    st = cbx_aot_text(ctx, f, in, slash ? slash + 1 : path, &texts[0], &texts[1], err);
+    for (int i = 0; !st && i < 2; i++) st = cbx_text_check(&texts[i], err);
+    for (int i = 0; !st && i < 2; i++) {
+        cbx_text_reset(&file);
+        cbx_text_printf(&file, "%s.%c", path, "hc"[i]);
+        st = cbx_text_check(&file, err);
+        if (!st) st = cbx_file_write_atomic(ctx, cbx_text_str(&file), texts[i].data, texts[i].len, err);
+    }
+    for (int i = 0; i < 2; i++) cbx_text_clear(&texts[i]);
+    cbx_text_clear(&file);
+    return st;
+}
