@@ -41,6 +41,7 @@ static size_t live_bytes(const cbx__kernel *k, uint32_t *last)
         if (n > 2) last[x->c] = (uint32_t)i;
     }
     for (size_t o = 0; o < k->nout; o++) last[k->streams.items[o].value] = UINT32_MAX;
+    for (size_t c = 0; c < k->carries.n; c++) last[k->carries.items[c].next] = UINT32_MAX;
     for (size_t i = 0; i < k->instr.n; i++) {
         const cbx__kinstr *x = &k->instr.items[i];
         const int n = cbx__kernel_operands(x);
@@ -413,32 +414,52 @@ static void emit_column_rows(llvm_emission *e, llvm_body *body, LLVMValueRef *fi
     cbx__llvm_store(e, body, false, true);
 }
 
-/* A kernel with carries: blocks of columns, in each all rows. */
+/*
+ * The blocks of columns that a body takes, in each all rows.
+ * @param from  the first column, in block before, where the builder is
+ * @return the first column that is left; the builder is in a block behind
+ */
+static LLVMValueRef emit_blocks(llvm_emission *e, llvm_body *body, LLVMValueRef *first, LLVMValueRef from)
+{
+    LLVMValueRef n = e->c->GetParam(e->function, 2), carry[CBX__MAX_CARRIES], end;
+    LLVMBasicBlockRef before = e->c->GetInsertBlock(e->builder), head = block(e, "columns"), work = block(e, "column"),
+                      behind = block(e, "columns_end");
+
+    e->c->BuildBr(e->builder, head);
+    enter(e, head);
+    body->i = phi(e, e->i64);
+    incoming(e, body->i, from, before);
+    end = llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->wide ? body->lanes : 1));
+    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLE, end, n), work, behind);
+
+    enter(e, work);
+    if (!body->wide && body->lanes > 1) set_mask(e, body, n);
+    for (size_t s = 0; s < e->kernel->streams.n; s++) e->streams[s].base = first[s];
+    load_scalars(e);
+    emit_column_rows(e, body, first, carry, work);
+    incoming(e, body->i, llvm_op(e, LLVM_ADD, body->i, llvm_int(e, body->lanes)), e->c->GetInsertBlock(e->builder));
+    e->c->BuildBr(e->builder, head);
+    enter(e, behind);
+    return body->i;
+}
+
+/* A kernel with carries: wide blocks of columns, then narrow ones. */
 static void emit_columns(llvm_emission *e, LLVMValueRef *first, LLVMValueRef *values)
 {
-    LLVMValueRef m = e->c->GetParam(e->function, 1), n = e->c->GetParam(e->function, 2), carry[CBX__MAX_CARRIES], next,
-                 some;
-    LLVMBasicBlockRef entry = block(e, "entry"), head = block(e, "columns"), exit = block(e, "exit");
-    llvm_body body = { .lanes = e->kernel->single ? 1 : e->narrow, .count = llvm_int(e, 1), .values = values };
+    llvm_body wide = { .lanes = e->wide, .wide = true, .count = llvm_int(e, e->wide), .values = values };
+    llvm_body narrow = { .lanes = e->kernel->single ? 1 : e->narrow, .count = llvm_int(e, 1), .values = values };
+    LLVMBasicBlockRef entry = block(e, "entry"), columns = block(e, "rows"), exit = block(e, "exit");
+    LLVMValueRef at = llvm_int(e, 0);
 
     enter(e, entry);
     if (calls_loops(e->kernel)) make_slots(e);
     read_arguments(e, first);
-    some = llvm_op(e, LLVM_AND, compare(e, LLVM_INT_SGT, m, llvm_int(e, 0)),
-                   compare(e, LLVM_INT_SGT, n, llvm_int(e, 0)));
-    e->c->BuildCondBr(e->builder, some, head, exit);
-
-    enter(e, head);
-    body.i = phi(e, e->i64);
-    incoming(e, body.i, llvm_int(e, 0), entry);
-    if (body.lanes > 1) set_mask(e, &body, n);
-    for (size_t s = 0; s < e->kernel->streams.n; s++) e->streams[s].base = first[s];
-    load_scalars(e);
-    emit_column_rows(e, &body, first, carry, head);
-    next = llvm_op(e, LLVM_ADD, body.i, llvm_int(e, body.lanes));
-    incoming(e, body.i, next, e->c->GetInsertBlock(e->builder));
-    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SLT, next, n), head, exit);
-
+    e->c->BuildCondBr(e->builder, compare(e, LLVM_INT_SGT, e->c->GetParam(e->function, 1), llvm_int(e, 0)), columns,
+                      exit);
+    enter(e, columns);
+    if (!e->kernel->single) at = emit_blocks(e, &wide, first, at);
+    emit_blocks(e, &narrow, first, at);
+    e->c->BuildBr(e->builder, exit);
     enter(e, exit);
     e->c->BuildRetVoid(e->builder);
 }
