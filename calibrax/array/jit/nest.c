@@ -686,12 +686,15 @@ cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__
     size_t shape[CBX_MAX_RANK];
     cbx__plan plan;
     cbx__kid *given;
+    bool fits;
+    cbx_status st;
 
     *done = false;
     if (c->length == 0 || c->ncarry == 0 || c->ncarry > CBX__MAX_CARRIES) return CBX_OK;
     for (size_t i = 0; i < body->out.n; i++)
         if (!of || cbx__long_axes(cbx__graph_out(body, i), shape) > 0) of = cbx__graph_out(body, i);
-    if (!cbx__plan_elements(arena, body, of, &plan)) return CBX_OK;
+    st = cbx__plan_elements(arena, body, of, &fits, &plan, err);
+    if (st || !fits) return st;
     given = cbx_arena_calloc(arena, body->values.n + 1, sizeof *given);
     if (!given) return cbx_fail_nomem(err, "the kernel of a scan");
     memset(given, 0xff, (body->values.n + 1) * sizeof *given);

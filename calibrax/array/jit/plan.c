@@ -593,33 +593,45 @@ static bool is_one_or(const cbx_array_desc *d, const cbx_array_desc *of)
     return cbx__long_axes(d, shape) == 0 || cbx__reshapes_units(d, of);
 }
 
-bool cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, cbx__plan *out)
+/* Whether kernels compute node k, whose role is written. */
+static bool works_by_elements(const planner *p, uint32_t k, const cbx_op *op)
+{
+    const cbx__node *node = &p->g->nodes.items[k];
+    const cbx__role role = role_of(p, node, op);
+
+    p->plan->role[k] = (uint8_t)role;
+    if (role == CBX__ROLE_VIEW) return node->prim == CBX_PRIM_BROADCAST || node->prim == CBX_PRIM_RESHAPE;
+    return role == CBX__ROLE_NUMBER || role == CBX__ROLE_MAP;
+}
+
+cbx_status cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, bool *fits,
+                              cbx__plan *out, cbx_err *err)
 {
     planner p = { .arena = arena, .g = g, .plan = out };
 
+    *fits = false;
     *out = (cbx__plan){ .graph = g };
     out->maker = cbx_arena_calloc(arena, g->values.n + 1, sizeof *out->maker);
     out->role = cbx_arena_calloc(arena, g->nodes.n + 1, sizeof *out->role);
     out->computed = cbx_arena_calloc(arena, g->values.n + 1, sizeof *out->computed);
     p.in_memory = cbx_arena_calloc(arena, g->values.n + 1, sizeof *p.in_memory);
-    if (!out->maker || !out->role || !out->computed || !p.in_memory) return false;
+    if (!out->maker || !out->role || !out->computed || !p.in_memory)
+        return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);
     for (size_t v = 0; v < g->values.n; v++) {
         const cbx__value *x = &g->values.items[v];
         out->maker[v] = CBX__NO_INDEX;
-        if (!is_one_or(&x->desc, of) || !cbx__kernel_has(x->desc.dtype)) return false;
-        if (x->constant && cbx_array_count(x->constant) != 1) return false;
+        if (!is_one_or(&x->desc, of) || !cbx__kernel_has(x->desc.dtype)) return CBX_OK;
+        if (x->constant && cbx_array_count(x->constant) != 1) return CBX_OK;
     }
     for (uint32_t k = 0; k < g->nodes.n; k++) {
         const cbx__node *node = &g->nodes.items[k];
         cbx_op op;
-        if (node->nout != 1 || !op_of(&p, node, &op)) return false;
+        if (node->nout != 1) return CBX_OK;
+        if (!op_of(&p, node, &op)) return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);
         out->maker[node->out] = k;
         out->computed[node->out] = true;
-        out->role[k] = (uint8_t)role_of(&p, node, &op);
-        if (out->role[k] == CBX__ROLE_VIEW && node->prim != CBX_PRIM_BROADCAST && node->prim != CBX_PRIM_RESHAPE)
-            return false;
-        if (out->role[k] != CBX__ROLE_NUMBER && out->role[k] != CBX__ROLE_MAP && out->role[k] != CBX__ROLE_VIEW)
-            return false;
+        if (!works_by_elements(&p, k, &op)) return CBX_OK;
     }
-    return true;
+    *fits = true;
+    return CBX_OK;
 }

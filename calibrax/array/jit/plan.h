@@ -45,9 +45,10 @@ cbx_status cbx__plan_create(cbx_arena *arena, const cbx__graph *g, size_t longes
 
 /**
  * A plan under which kernels compute every node of a graph, element by element of one shape: `of`, or a single number.
- * @return false: one of them does not work so, or no memory
+ * @param fits  false: one of them does not work so
  */
-bool cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, cbx__plan *out);
+cbx_status cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, bool *fits,
+                              cbx__plan *out, cbx_err *err);
 
 /** Lengths of a shape without axes of length 1; returns how many. */
 int cbx__long_axes(const cbx_array_desc *d, size_t *shape);

@@ -18,6 +18,7 @@ typedef struct maker {
     cbx__program *p;
     uint32_t *last; /* step that reads each value last; CBX__NO_INDEX: none does */
     bool *made;
+    bool failed; /* out of memory */
     CBX_LIST(cbx__vid) list;
     CBX_LIST(cbx__nest) nests;
     cbx_allocator al; /* of the arena */
@@ -68,7 +69,7 @@ static void list_made(maker *m, uint32_t s, cbx__vid v, bool makes)
 {
     if (!makes || m->made[v]) return;
     m->made[v] = true;
-    if (!cbx_list_push(&m->al, &m->list, v)) m->last[v] = CBX__NO_INDEX;
+    if (!cbx_list_push(&m->al, &m->list, v)) m->failed = true;
     (void)s;
 }
 
@@ -78,7 +79,7 @@ static void list_done(maker *m, uint32_t s, cbx__vid v, bool makes)
     if (m->last[v] != s || m->p->graph->values.items[v].constant || is_output(m->p->graph, v)) return;
     for (size_t i = 0; i < m->list.n; i++)
         if (m->list.items[i] == v) return;
-    cbx_list_push(&m->al, &m->list, v);
+    if (!cbx_list_push(&m->al, &m->list, v)) m->failed = true;
 }
 
 /* Results that nothing reads soon, and that are larger than the caches, are written past them. */
@@ -140,6 +141,7 @@ static cbx_status add_units(maker *m, size_t longest, cbx_err *err)
         for (size_t i = 0; !st && i < n; i++) {
             p->steps[p->nsteps++] = (cbx__step){ .node = CBX__NO_INDEX, .nest = m->nests.n };
             st = add_nest(m, &nests[i], err);
+            for (size_t rest = i + 1; st && rest < n; rest++) cbx__kernel_clear(&nests[rest].kernel);
         }
     }
     return st;
@@ -156,7 +158,7 @@ static bool list_values(maker *m)
         step->made = take_list(m, &step->nmade);
         each_value(m, s, list_done);
         step->done = take_list(m, &step->ndone);
-        if (!step->made || !step->done) return false;
+        if (!step->made || !step->done || m->failed) return false;
     }
     return true;
 }

@@ -98,8 +98,9 @@ cbx_status cbx_recording_close(cbx_recording *r, size_t nout, cbx_array *const *
     const size_t nin = r->trace.graph->in.n;
     cbx_allocator al = r->al;
     recorded *made = cbx_mem_zalloc(&al, sizeof *made);
-    cbx_status st = cbx__operands_check(r->trace.graph->name, nout, out, err);
+    cbx_status st = cbx_ctx_pending(ctx, err); /* the reason for a failed result */
 
+    if (!st) st = cbx__operands_check(r->trace.graph->name, nout, out, err);
     if (!st && !made) st = cbx_fail(err, CBX_ENOMEM, "no memory for the function '%s'", r->trace.graph->name);
     if (made) made->al = al;
     st = cbx__trace_end(&r->trace, st, nout, out, made ? &made->traced : NULL, err);
