@@ -135,15 +135,6 @@ static cbx_status scan_length(size_t nxs, cbx_array *const *xs, size_t *length, 
     return CBX_OK;
 }
 
-/* One element of it: without axis 0. */
-static cbx_array_desc element(const cbx_array_desc *d)
-{
-    cbx_array_desc e = { .dtype = d->dtype, .ndim = d->ndim - 1 };
-
-    for (int i = 0; i < e.ndim; i++) e.shape[i] = d->shape[i + 1];
-    return e;
-}
-
 static void plain_scan(flow *w, size_t ncarry, size_t nxs, size_t length, bool reverse, size_t every, cbx_array **out)
 {
     (void)every;
@@ -167,7 +158,7 @@ static cbx_status scan(cbx_ctx *ctx, const cbx_fn *body, size_t ncarry, cbx_arra
     if (!st) st = flow_init(&w, ctx, "scan", 1, body->nin, &d, &err);
     if (st) return flow_end(&w, st, &err, nout, out);
     for (size_t i = 0; i < ncarry; i++) d[i] = init[i]->desc;
-    for (size_t i = 0; i < nxs; i++) d[ncarry + i] = element(&xs[i]->desc);
+    for (size_t i = 0; i < nxs; i++) d[ncarry + i] = cbx__element_desc(&xs[i]->desc);
     st = flow_trace(&w, 0, body, d, &err);
     for (size_t i = 0; !st && i < ncarry; i++)
         st = carry_check("scan", body, i, &d[i], cbx__graph_out(w.graph[0], i), &err);

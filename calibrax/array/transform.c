@@ -680,10 +680,7 @@ static cbx_status call_batched(cbx_ctx *ctx, size_t nin, cbx_array *const *in, s
         goto done;
     }
     if (!line_up(ctx, v, in, moved, mapped, &length)) goto done;
-    for (size_t i = 0; i < nin; i++) {
-        d[i] = moved[i]->desc;
-        if (mapped[i]) memmove(d[i].shape, d[i].shape + 1, (size_t)--d[i].ndim * sizeof *d[i].shape);
-    }
+    for (size_t i = 0; i < nin; i++) d[i] = mapped[i] ? cbx__element_desc(&moved[i]->desc) : moved[i]->desc;
     st = cbx__trace_fn(ctx, v->f, d, &f, &err);
     n += f.ncaptured;
     all = cbx_arena_calloc(&arena, n + 1, sizeof *all);

@@ -60,9 +60,8 @@ static void carry(stepper *s, size_t n, cbx_array **values)
 /* Row `at` of an array along its first axis. */
 static cbx_status row_of(cbx_ctx *ctx, const cbx_array *x, size_t at, cbx_array **out, cbx_err *err)
 {
-    cbx_array_desc d = { .dtype = x->desc.dtype, .ndim = x->desc.ndim - 1 };
+    const cbx_array_desc d = cbx__element_desc(&x->desc);
 
-    memcpy(d.shape, x->desc.shape + 1, (size_t)d.ndim * sizeof *d.shape);
     return cbx__array_view(ctx, x, &d, x->strides + 1, (ptrdiff_t)at * x->strides[0], out, err);
 }
 

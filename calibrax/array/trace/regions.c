@@ -81,6 +81,14 @@ void cbx__graph_rotate(cbx__graph *g, size_t n)
     }
 }
 
+cbx_array_desc cbx__element_desc(const cbx_array_desc *d)
+{
+    cbx_array_desc e = { .dtype = d->dtype, .ndim = d->ndim - 1 };
+
+    memcpy(e.shape, d->shape + 1, (size_t)e.ndim * sizeof *e.shape);
+    return e;
+}
+
 cbx_status cbx__stacked_desc(const char *what, size_t n, const cbx_array_desc *d, cbx_array_desc *out, cbx_err *err)
 {
     char text[160];

@@ -95,6 +95,8 @@ cbx__called cbx__called_of(cbx_prim prim, const cbx_attrs *attrs);
  */
 cbx_status cbx__checkpoint_map(cbx_ctx *ctx, const cbx__control *s, cbx__traced *out, cbx_err *err);
 
+/** One of the elements that d is of along its first axis. */
+cbx_array_desc cbx__element_desc(const cbx_array_desc *d);
 /** n times d on a new first axis; CBX_EINVAL if that is one axis too many. */
 cbx_status cbx__stacked_desc(const char *what, size_t n, const cbx_array_desc *d, cbx_array_desc *out, cbx_err *err);
 

@@ -276,9 +276,8 @@ void cbx__batch_loop(cbx__batch *r)
     if (!st) {
         for (int mapped = 0; mapped < 2; mapped++) /* constants first */
             for (size_t i = 0; !st && i < r->nin; i++) {
-                cbx_array_desc d = r->in[i]->desc;
                 if (r->mapped[i] != mapped) continue;
-                if (mapped) memmove(d.shape, d.shape + 1, (size_t)--d.ndim * sizeof *d.shape);
+                const cbx_array_desc d = mapped ? cbx__element_desc(&r->in[i]->desc) : r->in[i]->desc;
                 nconst += !mapped;
                 order[at++] = r->in[i];
                 st = cbx__trace_input(&trace, &d, &list[i], &err);
