@@ -128,7 +128,8 @@ CBX_API cbx_status cbx_recording_open(cbx_ctx *ctx, const char *name, size_t nin
  * @param out        nout results: arrays of any kind
  * @param fn         repeats what was recorded, for operands of the same descriptions; the caller's to free
  * @param ncaptured  arrays of enclosing recordings that it reads: if there are any, it ends with them
- * @return CBX_OK; CBX_EINVAL (a result that is NULL, failed, or of a recording that has ended); CBX_ENOMEM
+ * @return CBX_OK; the pending failure of the context; CBX_EINVAL (a result that is NULL, or of a recording that has
+ *         ended); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_recording_close(cbx_recording *r, size_t nout, cbx_array *const *out, cbx_fn **fn,
                                        size_t *ncaptured, cbx_err *err);

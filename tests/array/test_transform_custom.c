@@ -4,6 +4,7 @@
  */
 #include "transform_support.h"
 
+#include "calibrax/array/backend.h"
 #include "calibrax/array/trace/cost.h"
 #include "fail_alloc.h"
 
@@ -718,6 +719,9 @@ static cbx_status all_of_it(cbx_ctx *c, void *user)
     cbx_status st, closed;
 
     (void)user;
+    st = cbx_ctx_set_backend(c, cbx_backend_reference(),
+                             &err); /* what compilation does without memory has its own tests */
+    if (st) return st;
     cbx_scope_open(c, &scope);
     cbx_array *x = cbx_add_scalar(c, curve(c, 3), 2), *r[4];
     st = cbx_custom_jvp(c, PLAIN(product, 3, 2), PLAIN(product_jvp, 6, 4), &f, &err);

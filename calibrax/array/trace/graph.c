@@ -92,7 +92,7 @@ bool cbx__graph_add_node(cbx__graph *g, const cbx_op *op, const cbx__vid *in)
     if (!operands || !attrs || before + op->nout >= CBX__NO_VALUE ||
         !cbx_list_reserve(&g->al, &g->values, before + op->nout))
         return false;
-    memcpy(operands, in, op->nin * sizeof *in);
+    if (op->nin) memcpy(operands, in, op->nin * sizeof *in);
     *attrs = *op->attrs;
     if (!cbx_list_push(
             &g->al, &g->nodes,

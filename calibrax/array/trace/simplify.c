@@ -76,8 +76,10 @@ static bool same_node(const void *user, size_t value, const void *key)
     const cbx__node *node = &w->g->nodes.items[value];
     const candidate *c = key;
 
-    return node->prim == c->prim && node->nin == c->nin && memcmp(node->in, c->in, c->nin * sizeof *c->in) == 0 &&
-           cbx_attrs_equal(node->attrs, c->attrs);
+    if (node->prim != c->prim || node->nin != c->nin) return false;
+    for (size_t i = 0; i < c->nin; i++)
+        if (node->in[i] != c->in[i]) return false;
+    return cbx_attrs_equal(node->attrs, c->attrs);
 }
 
 /* The first result of an equal operation, or of a new one. */
