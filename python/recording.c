@@ -543,24 +543,26 @@ static PyObject *recorded_linearize(PyObject *self, PyObject *const *args, Py_ss
     return cx_invoke(cx_state_of_instance(self), &f, self, args, n, NULL);
 }
 
-/* What it does for operands like these, as text. */
-static PyObject *recorded_dump(PyObject *self, PyObject *like)
+/* dump(like, stage): what it does for operands like these, as text; stage: a number of cbx_dump_kind */
+static PyObject *recorded_dump(PyObject *self, PyObject *args)
 {
     cx_state *st = cx_state_of_instance(self);
+    PyObject *like;
+    int stage;
     const cbx_fn *f = ((cx_recorded *)self)->fn;
     cbx_array_desc *d = PyMem_Calloc(f->nin + 1, sizeof *d);
     cbx_err err = CBX_ERR_INIT;
     PyObject *r = NULL;
     cbx_ctx *ctx = NULL;
     cbx_text text;
-    bool weak, fine = d != NULL;
+    bool weak, fine = d && PyArg_ParseTuple(args, "O!i", &PyList_Type, &like, &stage);
 
     for (size_t i = 0; fine && i < f->nin; i++)
         fine = describe(st, PyList_GetItem(like, (Py_ssize_t)i), NULL, &d[i], &weak);
     if (fine) ctx = cx_ctx_borrow(st);
     if (ctx) {
         cbx_text_init(&text, cbx_allocator_default());
-        if (cbx_dump(ctx, f, d, CBX_DUMP_GRAPH, &text, &err))
+        if (cbx_dump(ctx, f, d, (cbx_dump_kind)stage, &text, &err))
             cx_raise(err.status, err.message);
         else
             r = PyUnicode_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);
@@ -577,7 +579,7 @@ static PyMethodDef recorded_methods[] = {
     { "jit", recorded_jit, METH_NOARGS, NULL },
     { "checkpoint", recorded_checkpoint, METH_NOARGS, NULL },
     { "linearize", (PyCFunction)(void (*)(void))recorded_linearize, METH_FASTCALL, NULL },
-    { "dump", recorded_dump, METH_O, NULL },
+    { "dump", recorded_dump, METH_VARARGS, NULL },
     { 0 },
 };
 #define MEMBERS(X)                                                                                                     \

@@ -774,10 +774,15 @@ def checkpoint(fun: Any, static_argnums: Any = ()) -> Any:
 # ---- compiled functions ----
 
 
-def dump(fun: Any, args: tuple[Any, ...]) -> str:
+STAGES = ("graph", "fused", "kernels", "c", "llvm", "assembly")
+
+
+def dump(fun: Any, args: tuple[Any, ...], stage: str = "graph") -> str:
+    if stage not in STAGES:
+        raise ValueError(f"dump: 'stage' must be one of {', '.join(map(repr, STAGES))}, got {stage!r}")
     leaves, structure = flatten((args, {}))
     like = operands(leaves, structure, fun)
-    return Traced(fun, like, structure).fn.dump(like)
+    return Traced(fun, like, structure).fn.dump(like, STAGES.index(stage))
 
 
 def _names(value: Any, what: str, kind: type) -> tuple[Any, ...]:

@@ -509,6 +509,18 @@ class Tracing(unittest.TestCase):
         self.assertIn("cos %0", cx.dump(cx.grad(xp.sin), 1.0))
         self.assertIn("scan", cx.jit(lambda x: cx.scan(lambda c, r: (c + r, c), 0.0, x)).dump(xp.ones(3)))
 
+    def test_stages(self) -> None:
+        f = cx.jit(lambda x: xp.sum(x * x + 1.0))
+        self.assertEqual(f.dump(xp.ones(3)), cx.dump(f, xp.ones(3), stage="graph"))
+        if xp.backend() == "reference":
+            with self.assertRaises(NotImplementedError):
+                f.dump(xp.ones(3), stage="fused")
+        else:
+            self.assertIn("kernel over (3", f.dump(xp.ones(3), stage="fused"))
+            self.assertIn("mul", f.dump(xp.ones(3), stage="kernels"))
+        with self.assertRaisesRegex(ValueError, "'stage' must be one of"):
+            cx.dump(f, 1.0, stage="soup")
+
     def test_interrupt_while_tracing(self) -> None:
         def f(x):
             os.kill(os.getpid(), signal.SIGINT)
