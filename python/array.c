@@ -70,7 +70,17 @@ static PyObject *transposed(PyObject *self)
     X(device, "str: where the elements are", cx_device_word(cbx_array_device(handle_of(self))))                        \
     X(mT, "Array: the last two axes swapped", apply(self, "mT", cbx_matrix_transpose))                                 \
     X(T, "Array: transpose of a matrix", transposed(self))
-CX_GETTERS(array_members, ATTRIBUTES)
+#define PRIORITY(X)                                                                                                    \
+    X(__array_priority__, "float: of a traced array, so that NumPy leaves operators to it", priority(self))
+#define MEMBERS(X) ATTRIBUTES(X) PRIORITY(X)
+
+static PyObject *priority(PyObject *self)
+{
+    if (cbx_array_is_abstract(handle_of(self))) return PyFloat_FromDouble(100.0);
+    PyErr_SetString(PyExc_AttributeError, "__array_priority__: only traced arrays have one");
+    return NULL;
+}
+CX_GETTERS(array_members, MEMBERS)
 
 /* ---- as a Python number ---- */
 
@@ -148,6 +158,18 @@ static PyObject *array_tolist(PyObject *self, PyObject *unused)
 
 /* ---- operators ---- */
 
+/* As cx_operand_from; beside a traced array one of NumPy is taken, too: NumPy could not compute with the former. */
+static int operand_beside(cx_call *c, PyObject *o, PyObject *other, cx_operand *out)
+{
+    const int is = cx_operand_from(c, o, out);
+    PyObject *own;
+
+    if (is || !cx_is_array(c->st, other) || !cbx_array_is_abstract(handle_of(other)) || !cx_is_foreign_array(o))
+        return is;
+    if (!(own = cx_asarray(c->st, o, CBX_DTYPE_COUNT, -1)) || !cx_keep_object(c, own)) return -1;
+    return cx_operand_from(c, own, out);
+}
+
 /* One of the two is an Array; NotImplemented if the other is neither Array nor number. */
 static PyObject *operate(PyObject *a, PyObject *b, const char *name, cx_binary f, bool numbers)
 {
@@ -159,8 +181,8 @@ static PyObject *operate(PyObject *a, PyObject *b, const char *name, cx_binary f
     int is, also;
 
     cx_call_init(&c, PyType_GetModuleState(type), name);
-    is = cx_operand_from(&c, a, &left);
-    also = is > 0 ? cx_operand_from(&c, b, &right) : 0;
+    is = operand_beside(&c, a, b, &left);
+    also = is > 0 ? operand_beside(&c, b, a, &right) : 0;
     if (is == 0 || (is > 0 && also == 0) || (is > 0 && also > 0 && !numbers && (!left.array || !right.array)))
         r = Py_NewRef(Py_NotImplemented);
     else if (is > 0 && also > 0) {
@@ -278,6 +300,15 @@ static PyObject *do_array_function(cx_call *c)
                      cx_arg(c, "kwargs"));
 }
 
+/* NumPy borrows the buffer; this is for traced arrays, which have none, and for callers that ask for no buffer. */
+static PyObject *do_array(cx_call *c)
+{
+    PyObject *dtype = cx_arg(c, "dtype"), *copy = cx_arg(c, "copy");
+
+    if (!cx_concrete(c->st, handle_of(c->self), "a NumPy array")) return NULL;
+    return cx_python("_values", "as_numpy", "OOO", c->self, dtype ? dtype : Py_None, copy ? copy : Py_None);
+}
+
 /* ---- copies ---- */
 
 /* The elements are immutable, so a shallow copy shares them; assignment to one leaves the other as it is. */
@@ -369,6 +400,7 @@ static PyObject *do_format(cx_call *c)
     X(__format__, "spec: str, /", "str", do_format, 0, "Formats each element as a number: f'{x:.2f}'.\n\n>>> f'{xp.asarray([1.0, 2.5]):.2f}'\n'[1.00, 2.50]'") \
     X(astype, "dtype: DType, *, copy: bool = True", "Array", cx_do_astype, 0, "The elements converted to another dtype.\n\n>>> xp.arange(2).astype(xp.float32)\nArray([0.0, 1.0], dtype=float32)") \
     X(item, "*index: int | tuple[int, ...]", "Any", do_item, 0, "One element as a Python number: the only element, or the one at an index.\n\n>>> xp.arange(3).item(1)\n1") \
+    X(__array__, "dtype: object = None, copy: bool | None = None", "Any", do_array, 0, "The elements as a NumPy array.\n\n>>> hasattr(xp.arange(2), '__array__')\nTrue") \
     X(__array_function__, "func: Callable[..., Any], types: object, args: tuple[Any, ...], kwargs: dict[str, Any], /", "Any", do_array_function, 0, "Calls a function of NumPy on NumPy arrays of the same elements.\n\n>>> hasattr(xp.arange(2), '__array_ufunc__')\nFalse") \
     X(__array_namespace__, "/, *, api_version: '2021.12' | '2022.12' | '2023.12' | '2024.12' | None = None", "ModuleType", do_namespace, 0, "The module whose functions accept this array.\n\n>>> xp.arange(2).__array_namespace__() is xp\nTrue") \
     X(__dlpack__, "*, stream: object = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None", "Any", cx_do_dlpack, 0, "The elements as a DLPack capsule.\n\n>>> type(xp.arange(2).__dlpack__()).__name__\n'PyCapsule'") \

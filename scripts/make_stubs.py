@@ -152,7 +152,7 @@ class Stub:
             text = SIGNATURES.get(f"{dotted}.{n}")
             if text:
                 lines += self.method(n, text, v)
-            elif inspect.isgetsetdescriptor(v) and not n.startswith("_"):
+            elif inspect.isgetsetdescriptor(v) and v.__doc__ and not re.match("_[^_]", n):
                 prefix = re.match(r"(\w+(\[[^:]*\])?(?: \| None)?): ", v.__doc__)
                 lines += ["    @property", f"    def {n}(self) -> {self.annotation(prefix.group(1))}: ..."]
             elif n in SPECIAL and not (n in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__") and name != "Array"):

@@ -180,6 +180,12 @@ def item_key(index: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     return key
 
 
+def as_numpy(array: Any, dtype: Any, copy: bool | None) -> Any:
+    numpy = import_module("numpy")
+    found = numpy.asarray(memoryview(array))
+    return found if dtype is None and not copy else numpy.array(found, dtype=dtype) if copy else found.astype(dtype, copy=False)
+
+
 def array_function(array_type: type, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of NumPy's function, over NumPy arrays of the same elements."""
     numpy = import_module("numpy")

@@ -16,6 +16,7 @@ import warnings
 import numpy as np
 import tap
 
+import calibrax_c as transforms
 from calibrax_c import array as cx
 
 warnings.simplefilter("ignore")
@@ -825,6 +826,39 @@ class Neighbours(Against):
         self.assertGreaterEqual(kept, 8 << 20)
         self.assertEqual(cx.trim(), kept)
         self.assertEqual(cx.memory()["kept_bytes"], 0)
+
+
+class Traced(unittest.TestCase):
+    """NumPy's arrays and scalars beside traced ones."""
+
+    def test_operators(self) -> None:
+        v, n = cx.asarray([0.5, 2.0]), np.asarray([3.0, 4.0])
+        for f in (lambda x: x * n, lambda x: n * x, lambda x: np.float64(2.5) - x, lambda x: np.sqrt(2.0) * x, lambda x: x @ n, lambda x: n @ x, lambda x: n**x, lambda x: n < x, lambda x: x + np.arange(2)):
+            want = np.asarray(f(np.asarray(v)))
+            got = transforms.jit(f)(v)
+            self.assertIsInstance(got, cx.Array)
+            self.assertEqual(str(got.dtype), str(want.dtype))
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-15)
+        np.testing.assert_allclose(np.asarray(transforms.grad(lambda x: cx.sum(n * x))(v)), n)
+
+    def test_arguments(self) -> None:
+        f = transforms.jit(lambda x, t: x * t["k"])
+        for k in (np.float64(2.0), np.asarray(2.0), np.ones(2), np.asarray([1, 2], dtype=np.int32)):
+            np.testing.assert_allclose(np.asarray(f(np.asarray([1.0, 3.0]), {"k": k})), np.asarray([1.0, 3.0]) * k)
+        np.testing.assert_allclose(np.asarray(transforms.grad(lambda x: cx.sum(x * x))(np.asarray([1.0, 3.0]))), [2.0, 6.0])
+
+    def test_refusals(self) -> None:
+        for f in (np.asarray, np.sin, np.mean, lambda x: np.zeros(2) + np.asarray(x), lambda x: np.zeros(1).__setitem__(0, x[0])):
+            with self.assertRaisesRegex(transforms.ConcretizationError, "compare_numpy.py:[0-9]+"):
+                transforms.jit(f)(cx.ones(2))
+
+    def test_without_a_buffer(self) -> None:
+        x = cx.asarray([1.0, 2.5])
+        self.assertEqual(x.__array__().tolist(), [1.0, 2.5])
+        self.assertEqual(x.__array__(np.float32).dtype, np.float32)
+        x.__array__(copy=True)[0] = 7.0
+        self.assertEqual(float(x[0]), 1.0)
+        self.assertFalse(hasattr(x, "__array_priority__"))
 
 
 if __name__ == "__main__":
