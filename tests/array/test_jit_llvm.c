@@ -3,6 +3,8 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "calibrax/array/jit/llvm.h"
 #include "counted.h"
@@ -57,6 +59,34 @@ static size_t wrong_elements(const cbx__code *code, double number)
 }
 
 /* ---- the library; first, before it is loaded ---- */
+
+/* A process that has LLVM compiles, this one has the code from the disk. */
+static void code_on_disk_needs_no_llvm(void **state)
+{
+    (void)state;
+    cbx__kernel k;
+    int status = 0;
+
+    make_kernel(&k, 9, CBX_PRIM_LGAMMA);
+    const pid_t child = fork();
+    if (child == 0) {
+        const cbx__kernel *kernels[1] = { &k };
+        cbx__code *code = NULL;
+        _exit(cbx__emitter_llvm.compile(ctx, 1, kernels, &code, NULL) != CBX_OK);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "the child");
+    setenv("CALIBRAX_LLVM", "libnowhere.so", 1);
+    cbx__code *code = compile(ctx, &k);
+    unsetenv("CALIBRAX_LLVM");
+    CHECK(code->from_cache, "loaded");
+    double out[3], x[3] = { 0, 1, 2 }, y[3] = { 1, 1, 1 };
+    char *const p[3] = { (char *)out, (char *)x, (char *)y };
+    const int64_t zero[3] = { 0 };
+    code->fn[0](code->self[0], 1, 3, p, zero, zero);
+    for (int i = 0; i < 3; i++) CHECK(out[i] == lgamma(x[i] * 9 + 1), "it calls lgamma");
+    cbx__code_free(code);
+    cbx__kernel_clear(&k);
+}
 
 static void a_missing_library_is_named(void **state)
 {
@@ -472,6 +502,7 @@ static int teardown(void **state)
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(code_on_disk_needs_no_llvm),
         cmocka_unit_test(a_missing_library_is_named),
         cmocka_unit_test(random_kernels_are_as_interpreted),
         cmocka_unit_test(operations_are_right_on_difficult_operands),

@@ -5,12 +5,18 @@
  * memory goes with the last one that uses it.  It is found by a key that holds all that an object
  * depends on, which is also the key of the cache on disk.
  */
-#include <elf.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "calibrax/array/jit/cache.h"
 #include "calibrax/array/jit/llvm.h"
+#include "calibrax/array/jit/machine_code.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/table.h"
 #include "calibrax/base/text.h"
@@ -26,9 +32,7 @@ typedef struct shared {
     size_t users;
     char *key;
     size_t key_len;
-    LLVMOrcResourceTrackerRef tracker;
-    const cbx__kernel_fn *table;
-    size_t bytes;
+    cbx__machine_code code;
     bool from_cache;
 } shared;
 
@@ -40,7 +44,8 @@ typedef struct handle {
     uint64_t hash;
 } handle;
 
-static shared *buckets[BUCKETS]; /* guarded by the lock on LLVM */
+static shared *buckets[BUCKETS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for buckets; taken before LLVM's */
 
 /* ---- keys ---- */
 
@@ -78,13 +83,37 @@ static void put_kernel(cbx_text *t, const cbx__kernel *k)
     }
 }
 
-/* All that an object depends on. */
-static cbx_status make_key(const cbx__llvm *l, const cbx__llvm_target *target, size_t n,
-                           const cbx__kernel *const *kernels, cbx_text *t, cbx_err *err)
+/*
+ * The CPU as its instructions describe it, so that code which exists is found without LLVM, whose
+ * loading takes longer than the rest of a program's start.  Asked once: a virtual machine takes
+ * microseconds to answer.
+ */
+static uint32_t cpu[20];
+static pthread_once_t cpu_known = PTHREAD_ONCE_INIT;
+
+static void describe_cpu(void)
 {
-    cbx_text_printf(t, "object %d, %s, LLVM %u.%u.%u, %s, %s, %s, vectors of %u bytes", OBJECT_VERSION, cbx_revision(),
-                    l->version[0], l->version[1], l->version[2], l->triple, target->cpu, target->features,
-                    target->vector_bytes);
+#if defined(__x86_64__)
+    static const unsigned leaves[][2] = { { 1, 0 }, { 7, 0 }, { 7, 1 }, { 0x80000001, 0 } };
+
+    for (size_t i = 0; i < CBX_LEN(leaves); i++) {
+        uint32_t *r = cpu + 4 * i;
+        __get_cpuid_count(leaves[i][0], leaves[i][1], &r[0], &r[1], &r[2], &r[3]);
+    }
+    cpu[1] = 0; /* which core this is */
+    if (cpu[2] & bit_OSXSAVE) __asm__ volatile("xgetbv" : "=a"(cpu[16]), "=d"(cpu[17]) : "c"(0));
+#else
+    const uint64_t sets[2] = { getauxval(AT_HWCAP), getauxval(AT_HWCAP2) };
+    memcpy(cpu, sets, sizeof sets);
+#endif
+}
+
+/* All that an object depends on. */
+static cbx_status make_key(cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx_text *t, cbx_err *err)
+{
+    cbx_text_printf(t, "object %d, %s, LLVM 19, %s", OBJECT_VERSION, cbx_revision(), cbx_isa_name(isa));
+    pthread_once(&cpu_known, describe_cpu);
+    put(t, cpu, sizeof cpu);
     put_number(t, n);
     for (size_t i = 0; i < n; i++) put_kernel(t, kernels[i]);
     return cbx_text_check(t, err);
@@ -114,57 +143,53 @@ static cbx_status emit(const cbx__llvm *l, const cbx__llvm_target *t, LLVMModule
     return st;
 }
 
-static cbx_status compile_object(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_target *t, const char *symbol,
-                                 size_t n, const cbx__kernel *const *kernels, LLVMMemoryBufferRef *out, cbx_err *err)
+static cbx_status compile_object(cbx_ctx *ctx, cbx_isa isa, const char *symbol, size_t n,
+                                 const cbx__kernel *const *kernels, const cbx_text *key, cbx__machine_code *out,
+                                 cbx_err *err)
 {
+    const cbx__llvm_target *target = NULL;
     LLVMContextRef context = NULL;
     LLVMModuleRef module = NULL;
-    cbx_status st = cbx__llvm_module(ctx, l, t, symbol, n, kernels, &context, &module, err);
+    LLVMMemoryBufferRef object = NULL;
+    cbx__llvm *l = NULL;
+    cbx_status st = cbx__llvm_enter(ctx, &l, err);
 
     if (st) return st;
-    st = emit(l, t, module, LLVM_OBJECT_FILE, out, err);
-    l->c.DisposeModule(module);
-    l->c.ContextDispose(context);
+    st = cbx__llvm_target_get(l, isa, &target, err);
+    if (!st) st = cbx__llvm_module(ctx, l, target, symbol, n, kernels, &context, &module, err);
+    if (!st) st = emit(l, target, module, LLVM_OBJECT_FILE, &object, err);
+    if (module) {
+        l->c.DisposeModule(module);
+        l->c.ContextDispose(context);
+    }
+    if (!st) {
+        const char *data = l->c.GetBufferStart(object);
+        const size_t len = l->c.GetBufferSize(object);
+        st = cbx__jit_cache_store(ctx, key->data, key->len, data, len, err);
+        if (!st) st = cbx__machine_code_load(data, len, symbol, cbx__llvm_address, out, err);
+        l->c.DisposeMemoryBuffer(object);
+    }
+    cbx__llvm_leave();
     return st;
 }
 
-/* An object from the disk, or compiled now. */
-static cbx_status get_object(cbx_ctx *ctx, const cbx__llvm *l, const cbx__llvm_target *t, const cbx_text *key,
-                             const char *symbol, size_t n, const cbx__kernel *const *kernels, LLVMMemoryBufferRef *out,
-                             bool *from_cache, cbx_err *err)
+/* Code from the disk, or compiled now. */
+static cbx_status get_code(cbx_ctx *ctx, cbx_isa isa, const cbx_text *key, size_t n, const cbx__kernel *const *kernels,
+                           cbx__machine_code *out, bool *from_cache, cbx_err *err)
 {
-    char *data = NULL;
+    char symbol[NAME_SIZE], *data = NULL;
     size_t len = 0;
     cbx_status st = cbx__jit_cache_load(ctx, key->data, key->len, from_cache, &data, &len, err);
 
     if (st) return st;
+    symbol_name(symbol, key->data, key->len);
     if (*from_cache) {
-        *out = l->c.CreateMemoryBufferWithMemoryRangeCopy(data, len, symbol);
+        st = cbx__machine_code_load(data, len, symbol, cbx__llvm_address, out, err);
         cbx_mem_free(cbx_ctx_allocator(ctx), data, len);
-        return CBX_OK;
+        if (st != CBX_EFORMAT) return st;
+        *from_cache = false; /* as one that is damaged */
     }
-    st = compile_object(ctx, l, t, symbol, n, kernels, out, err);
-    if (!st)
-        st = cbx__jit_cache_store(ctx, key->data, key->len, l->c.GetBufferStart(*out), l->c.GetBufferSize(*out), err);
-    if (st && *out) l->c.DisposeMemoryBuffer(*out);
-    return st;
-}
-
-/* Bytes of machine code in an object. */
-static size_t code_bytes(const char *object, size_t len)
-{
-    Elf64_Ehdr head;
-    Elf64_Shdr section;
-    size_t sum = 0;
-
-    if (len < sizeof head) return len;
-    memcpy(&head, object, sizeof head);
-    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_shentsize != sizeof section) return len;
-    for (size_t i = 0; i < head.e_shnum && head.e_shoff + (i + 1) * sizeof section <= len; i++) {
-        memcpy(&section, object + head.e_shoff + i * sizeof section, sizeof section);
-        if (section.sh_flags & SHF_EXECINSTR) sum += section.sh_size;
-    }
-    return sum;
+    return compile_object(ctx, isa, symbol, n, kernels, key, out, err);
 }
 
 /* ---- code that is shared ---- */
@@ -177,15 +202,12 @@ static shared *find_shared(uint64_t hash, const cbx_text *key)
     return s;
 }
 
-static cbx_status make_shared(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target *t, uint64_t hash, const cbx_text *key,
-                              size_t n, const cbx__kernel *const *kernels, shared **out, cbx_err *err)
+static cbx_status make_shared(cbx_ctx *ctx, cbx_isa isa, uint64_t hash, const cbx_text *key, size_t n,
+                              const cbx__kernel *const *kernels, shared **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_allocator_default();
     shared *s = cbx_mem_zalloc(al, sizeof *s);
-    LLVMMemoryBufferRef object = NULL;
-    char symbol[NAME_SIZE];
-    uint64_t table = 0;
-    cbx_status st = CBX_OK;
+    cbx_status st;
 
     if (s) s->key = cbx_mem_alloc(al, key->len);
     if (!s || !s->key) {
@@ -194,18 +216,12 @@ static cbx_status make_shared(cbx_ctx *ctx, cbx__llvm *l, const cbx__llvm_target
     }
     memcpy(s->key, key->data, key->len);
     s->key_len = key->len;
-    symbol_name(symbol, key->data, key->len);
-    st = get_object(ctx, l, t, key, symbol, n, kernels, &object, &s->from_cache, err);
-    if (!st) {
-        s->bytes = code_bytes(l->c.GetBufferStart(object), l->c.GetBufferSize(object));
-        st = cbx__llvm_load(l, object, symbol, &s->tracker, &table, err);
-    }
+    st = get_code(ctx, isa, key, n, kernels, &s->code, &s->from_cache, err);
     if (st) {
         cbx_mem_free(al, s->key, s->key_len);
         cbx_mem_free(al, s, sizeof *s);
         return st;
     }
-    s->table = (const cbx__kernel_fn *)(uintptr_t)table;
     s->next = buckets[hash % BUCKETS];
     buckets[hash % BUCKETS] = s;
     *out = s;
@@ -216,19 +232,17 @@ static void release(cbx__code *code)
 {
     handle *h = (handle *)code;
     const cbx_allocator al = h->al, *ours = cbx_allocator_default();
-    cbx__llvm *l = NULL;
+    shared *s = h->of, **at = &buckets[h->hash % BUCKETS];
 
-    if (!cbx__llvm_enter(NULL, &l, NULL)) { /* always: it is loaded */
-        shared *s = h->of, **at = &buckets[h->hash % BUCKETS];
-        if (--s->users == 0) {
-            while (*at != s) at = &(*at)->next;
-            *at = s->next;
-            cbx__llvm_unload(l, s->tracker);
-            cbx_mem_free(ours, s->key, s->key_len);
-            cbx_mem_free(ours, s, sizeof *s);
-        }
-        cbx__llvm_leave();
+    pthread_mutex_lock(&lock);
+    if (--s->users == 0) {
+        while (*at != s) at = &(*at)->next;
+        *at = s->next;
+        cbx__machine_code_unload(&s->code);
+        cbx_mem_free(ours, s->key, s->key_len);
+        cbx_mem_free(ours, s, sizeof *s);
     }
+    pthread_mutex_unlock(&lock);
     cbx_mem_free(&al, h, h->size);
 }
 
@@ -253,39 +267,30 @@ static handle *create_handle(cbx_ctx *ctx, size_t n)
 cbx_status cbx__llvm_compile(cbx_ctx *ctx, cbx_isa isa, size_t n, const cbx__kernel *const *kernels, cbx__code **out,
                              cbx_err *err)
 {
-    const cbx__llvm_target *target = NULL;
-    cbx__llvm *l = NULL;
     shared *s = NULL;
     cbx_text key;
     handle *h = create_handle(ctx, n);
-    cbx_status st = h ? cbx__llvm_enter(ctx, &l, err) : cbx_fail_nomem(err, "compiled code");
+    cbx_status st = h ? CBX_OK : cbx_fail_nomem(err, "compiled code");
 
-    if (st) {
-        if (h) cbx_mem_free(&h->al, h, h->size);
-        return st;
-    }
+    if (st) return st;
     cbx_text_init(&key, cbx_ctx_allocator(ctx));
-    st = cbx__llvm_target_get(l, isa, &target, err);
-    if (!st) st = make_key(l, target, n, kernels, &key, err);
-    if (!st) {
-        h->hash = CBX_HASH_START;
-        for (size_t i = 0; i < n; i++)
-            h->hash = cbx_hash_words(h->hash, 1, &(const uint64_t){ cbx__kernel_hash(kernels[i]) });
-        s = find_shared(h->hash, &key);
-        if (!s) st = make_shared(ctx, l, target, h->hash, &key, n, kernels, &s, err);
-    }
-    if (!st) {
-        s->users++;
-        h->of = s;
-    }
-    cbx__llvm_leave();
+    st = make_key(isa, n, kernels, &key, err);
+    h->hash = CBX_HASH_START;
+    for (size_t i = 0; i < n; i++)
+        h->hash = cbx_hash_words(h->hash, 1, &(const uint64_t){ cbx__kernel_hash(kernels[i]) });
+    pthread_mutex_lock(&lock);
+    if (!st) s = find_shared(h->hash, &key);
+    if (!st && !s) st = make_shared(ctx, isa, h->hash, &key, n, kernels, &s, err);
+    if (!st) s->users++;
+    pthread_mutex_unlock(&lock);
     cbx_text_clear(&key);
     if (st) {
         cbx_mem_free(&h->al, h, h->size);
         return st;
     }
-    for (size_t i = 0; i < n; i++) h->code.fn[i] = s->table[i];
-    h->code.bytes = s->bytes;
+    h->of = s;
+    for (size_t i = 0; i < n; i++) h->code.fn[i] = ((const cbx__kernel_fn *)s->code.symbol)[i];
+    h->code.bytes = s->code.code_bytes;
     h->code.from_cache = s->from_cache;
     *out = &h->code;
     return CBX_OK;

@@ -21,7 +21,6 @@ typedef struct cbx__llvm {
     unsigned version[3];
     char *triple;
     cbx__llvm_target targets[CBX_ISA_COUNT];
-    LLVMOrcLLJITRef jit; /* NULL: nothing has been loaded into memory yet */
     bool ready;
 } cbx__llvm;
 
@@ -37,20 +36,13 @@ void cbx__llvm_leave(void);
 
 /** The target of an instruction set that this machine runs. */
 cbx_status cbx__llvm_target_get(cbx__llvm *l, cbx_isa isa, const cbx__llvm_target **out, cbx_err *err);
-/**
- * Makes an object executable.
- * @param object  taken over, whatever the outcome
- * @param symbol  looked up in it: address
- * @param out     for cbx__llvm_unload
- */
-cbx_status cbx__llvm_load(cbx__llvm *l, LLVMMemoryBufferRef object, const char *symbol, LLVMOrcResourceTrackerRef *out,
-                          uint64_t *address, cbx_err *err);
-void cbx__llvm_unload(cbx__llvm *l, LLVMOrcResourceTrackerRef tracker);
-
 /** Name of the loop of a primitive in objects; returns buf. */
 const char *cbx__llvm_loop_name(char buf[32], cbx_prim p, cbx_dtype t);
 /** The loop that MATH of a primitive runs; NULL: it has none for operands of this dtype. */
 void (*cbx__llvm_loop(cbx_prim p, cbx_dtype t))(size_t, char *const *, const ptrdiff_t *);
+
+/** Of a function that objects call by name; 0: unknown.  Needs no lock, and no LLVM. */
+uint64_t cbx__llvm_address(const char *symbol);
 
 /**
  * A module with a function for each kernel, and a table of them under the name `table`.

@@ -1,7 +1,7 @@
 /* Inside llvm*.c: the part of libLLVM 19's C interface that is used, declared here so that no header
  * of LLVM is needed to build, and filled on first use.
  *
- * Types and functions have the names of llvm-c/Core.h, Orc.h, LLJIT.h and TargetMachine.h; numbers of
+ * Types and functions have the names of llvm-c/Core.h and TargetMachine.h; numbers of
  * enumerations are part of LLVM's stable C interface. */
 #ifndef CALIBRAX_ARRAY_JIT_LLVM_CALLS_H
 #define CALIBRAX_ARRAY_JIT_LLVM_CALLS_H
@@ -12,22 +12,12 @@
 /* clang-format off */
 #define LLVM_HANDLES(X) \
     X(Context) X(Module) X(Type) X(Value) X(BasicBlock) X(Builder) X(Metadata) X(Attribute) \
-    X(MemoryBuffer) X(Target) X(TargetMachine) X(TargetData) X(Error) \
-    X(OrcLLJITBuilder) X(OrcJITTargetMachineBuilder) X(OrcLLJIT) X(OrcJITDylib) \
-    X(OrcResourceTracker) X(OrcSymbolStringPoolEntry) X(OrcMaterializationUnit)
+    X(MemoryBuffer) X(Target) X(TargetMachine) X(TargetData)
 /* clang-format on */
 #define LLVM_HANDLE(name) typedef struct LLVMOpaque##name *LLVM##name##Ref;
 LLVM_HANDLES(LLVM_HANDLE)
 #undef LLVM_HANDLE
 #undef LLVM_HANDLES
-
-typedef struct LLVMOrcCSymbolMapPair {
-    LLVMOrcSymbolStringPoolEntryRef name;
-    uint64_t address;
-    struct {
-        uint8_t generic, target;
-    } flags;
-} LLVMOrcCSymbolMapPair;
 
 /* Opcodes of instructions, and comparisons */
 enum {
@@ -64,7 +54,6 @@ enum { LLVM_CODEGEN_LESS = 1 };
 enum { LLVM_RELOC_PIC = 2 };
 enum { LLVM_CODE_MODEL_SMALL = 3 };
 enum { LLVM_ASSEMBLY_FILE, LLVM_OBJECT_FILE };
-enum { LLVM_SYMBOL_EXPORTED = 1, LLVM_SYMBOL_CALLABLE = 4 };
 #define LLVM_FUNCTION_INDEX (~0u)
 
 #if defined(__aarch64__)
@@ -93,32 +82,10 @@ enum { LLVM_SYMBOL_EXPORTED = 1, LLVM_SYMBOL_CALLABLE = 4 };
     X(SetModuleDataLayout, "LLVMSetModuleDataLayout", void, (LLVMModuleRef, LLVMTargetDataRef))                        \
     X(TargetMachineEmitToMemoryBuffer, "LLVMTargetMachineEmitToMemoryBuffer", int,                                     \
       (LLVMTargetMachineRef, LLVMModuleRef, int, char **, LLVMMemoryBufferRef *))                                      \
-    X(CreateMemoryBufferWithMemoryRangeCopy, "LLVMCreateMemoryBufferWithMemoryRangeCopy", LLVMMemoryBufferRef,         \
-      (const char *, size_t, const char *))                                                                            \
     X(GetBufferStart, "LLVMGetBufferStart", const char *, (LLVMMemoryBufferRef))                                       \
     X(GetBufferSize, "LLVMGetBufferSize", size_t, (LLVMMemoryBufferRef))                                               \
     X(DisposeMemoryBuffer, "LLVMDisposeMemoryBuffer", void, (LLVMMemoryBufferRef))                                     \
     X(DisposeMessage, "LLVMDisposeMessage", void, (char *))                                                            \
-    X(GetErrorMessage, "LLVMGetErrorMessage", char *, (LLVMErrorRef))                                                  \
-    X(DisposeErrorMessage, "LLVMDisposeErrorMessage", void, (char *))                                                  \
-    X(OrcCreateLLJITBuilder, "LLVMOrcCreateLLJITBuilder", LLVMOrcLLJITBuilderRef, (void))                              \
-    X(OrcLLJITBuilderSetJITTargetMachineBuilder, "LLVMOrcLLJITBuilderSetJITTargetMachineBuilder", void,                \
-      (LLVMOrcLLJITBuilderRef, LLVMOrcJITTargetMachineBuilderRef))                                                     \
-    X(OrcJITTargetMachineBuilderCreateFromTargetMachine, "LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine",      \
-      LLVMOrcJITTargetMachineBuilderRef, (LLVMTargetMachineRef))                                                       \
-    X(OrcCreateLLJIT, "LLVMOrcCreateLLJIT", LLVMErrorRef, (LLVMOrcLLJITRef *, LLVMOrcLLJITBuilderRef))                 \
-    X(OrcLLJITGetMainJITDylib, "LLVMOrcLLJITGetMainJITDylib", LLVMOrcJITDylibRef, (LLVMOrcLLJITRef))                   \
-    X(OrcLLJITMangleAndIntern, "LLVMOrcLLJITMangleAndIntern", LLVMOrcSymbolStringPoolEntryRef,                         \
-      (LLVMOrcLLJITRef, const char *))                                                                                 \
-    X(OrcAbsoluteSymbols, "LLVMOrcAbsoluteSymbols", LLVMOrcMaterializationUnitRef, (LLVMOrcCSymbolMapPair *, size_t))  \
-    X(OrcJITDylibDefine, "LLVMOrcJITDylibDefine", LLVMErrorRef, (LLVMOrcJITDylibRef, LLVMOrcMaterializationUnitRef))   \
-    X(OrcJITDylibCreateResourceTracker, "LLVMOrcJITDylibCreateResourceTracker", LLVMOrcResourceTrackerRef,             \
-      (LLVMOrcJITDylibRef))                                                                                            \
-    X(OrcResourceTrackerRemove, "LLVMOrcResourceTrackerRemove", LLVMErrorRef, (LLVMOrcResourceTrackerRef))             \
-    X(OrcReleaseResourceTracker, "LLVMOrcReleaseResourceTracker", void, (LLVMOrcResourceTrackerRef))                   \
-    X(OrcLLJITAddObjectFileWithRT, "LLVMOrcLLJITAddObjectFileWithRT", LLVMErrorRef,                                    \
-      (LLVMOrcLLJITRef, LLVMOrcResourceTrackerRef, LLVMMemoryBufferRef))                                               \
-    X(OrcLLJITLookup, "LLVMOrcLLJITLookup", LLVMErrorRef, (LLVMOrcLLJITRef, uint64_t *, const char *))                 \
     X(ContextCreate, "LLVMContextCreate", LLVMContextRef, (void))                                                      \
     X(ContextDispose, "LLVMContextDispose", void, (LLVMContextRef))                                                    \
     X(ModuleCreateWithNameInContext, "LLVMModuleCreateWithNameInContext", LLVMModuleRef,                               \

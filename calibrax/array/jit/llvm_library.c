@@ -1,5 +1,5 @@
 /*
- * LLVM 19 in this process: loading it, its targets, and the memory that compiled code lives in.
+ * LLVM 19 in this process: loading it, its targets, and what compiled code calls.
  *
  * The machine scheduler is switched off: it undoes the interleaving of independent lanes that the
  * modules have by their order, and a chain of 100 operations takes twice the time with it.  Strength
@@ -130,97 +130,20 @@ const char *cbx__llvm_loop_name(char buf[32], cbx_prim p, cbx_dtype t)
     { #name, (uint64_t)(uintptr_t)(double (*)(double))name },                                                          \
         { #name "f", (uint64_t)(uintptr_t)(float (*)(float))name##f },
 
-static LLVMErrorRef define_symbols(const cbx__llvm *l)
+uint64_t cbx__llvm_address(const char *symbol)
 {
-    const struct {
+    static const struct {
         const char *name;
         uint64_t address;
     } libm[] = { LIBM_1(LIBM){ "fma", (uint64_t)(uintptr_t)(double (*)(double, double, double))fma },
                  { "fmaf", (uint64_t)(uintptr_t)(float (*)(float, float, float))fmaf } };
-    LLVMOrcCSymbolMapPair pairs[CBX_PRIM_LIMIT * CBX_DTYPE_COUNT / 2];
-    size_t n = 0;
-    char name[32];
+    char dtype[24], name[32];
+    cbx_dtype t;
+    int prim;
 
     for (size_t i = 0; i < CBX_LEN(libm); i++)
-        pairs[n++] = (LLVMOrcCSymbolMapPair){ l->c.OrcLLJITMangleAndIntern(l->jit, libm[i].name),
-                                              libm[i].address,
-                                              { LLVM_SYMBOL_EXPORTED | LLVM_SYMBOL_CALLABLE, 0 } };
-    for (int p = 0; p < CBX_PRIM_LIMIT; p++)
-        for (int t = 0; t < CBX_DTYPE_COUNT && n < CBX_LEN(pairs); t++) {
-            cbx__loop loop = cbx_prim_get_info((cbx_prim)p) ? cbx__llvm_loop((cbx_prim)p, (cbx_dtype)t) : NULL;
-            if (!loop) continue;
-            cbx__llvm_loop_name(name, (cbx_prim)p, (cbx_dtype)t);
-            pairs[n++] = (LLVMOrcCSymbolMapPair){ l->c.OrcLLJITMangleAndIntern(l->jit, name),
-                                                  (uint64_t)(uintptr_t)loop,
-                                                  { LLVM_SYMBOL_EXPORTED | LLVM_SYMBOL_CALLABLE, 0 } };
-        }
-    return l->c.OrcJITDylibDefine(l->c.OrcLLJITGetMainJITDylib(l->jit), l->c.OrcAbsoluteSymbols(pairs, n));
-}
-
-/* ---- memory of compiled code ---- */
-
-static cbx_status fail(const cbx__llvm *l, LLVMErrorRef e, const char *what, cbx_err *err)
-{
-    char *message = l->c.GetErrorMessage(e);
-    cbx_status st = cbx_fail(err, CBX_EINTERNAL, "LLVM cannot %s: %.300s", what, message);
-
-    l->c.DisposeErrorMessage(message);
-    return st;
-}
-
-static cbx_status create_jit(cbx__llvm *l, cbx_err *err)
-{
-    LLVMTargetRef target = NULL;
-    LLVMOrcLLJITBuilderRef builder = l->c.OrcCreateLLJITBuilder();
-    LLVMErrorRef e;
-    char *why = NULL;
-
-    if (l->c.GetTargetFromTriple(l->triple, &target, &why)) {
-        cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE, "LLVM has no target '%s': %s", l->triple, why);
-        l->c.DisposeMessage(why);
-        return st;
-    }
-    /* It compiles nothing, so that any CPU will do. */
-    LLVMTargetMachineRef machine = l->c.CreateTargetMachine(target, l->triple, "", "", LLVM_CODEGEN_LESS,
-                                                            LLVM_RELOC_PIC, LLVM_CODE_MODEL_SMALL);
-    l->c.OrcLLJITBuilderSetJITTargetMachineBuilder(
-        builder, l->c.OrcJITTargetMachineBuilderCreateFromTargetMachine(machine)); /* takes machine over */
-    e = l->c.OrcCreateLLJIT(&l->jit, builder);
-    if (e) {
-        l->jit = NULL;
-        return fail(l, e, "make memory for code", err);
-    }
-    e = define_symbols(l);
-    return e ? fail(l, e, "define its symbols", err) : CBX_OK;
-}
-
-cbx_status cbx__llvm_load(cbx__llvm *l, LLVMMemoryBufferRef object, const char *symbol, LLVMOrcResourceTrackerRef *out,
-                          uint64_t *address, cbx_err *err)
-{
-    cbx_status st = l->jit ? CBX_OK : create_jit(l, err);
-    LLVMOrcResourceTrackerRef tracker;
-    LLVMErrorRef e;
-
-    if (st) {
-        l->c.DisposeMemoryBuffer(object);
-        return st;
-    }
-    tracker = l->c.OrcJITDylibCreateResourceTracker(l->c.OrcLLJITGetMainJITDylib(l->jit));
-    e = l->c.OrcLLJITAddObjectFileWithRT(l->jit, tracker, object);
-    if (!e) e = l->c.OrcLLJITLookup(l->jit, address, symbol);
-    if (!e) {
-        *out = tracker;
-        return CBX_OK;
-    }
-    st = fail(l, e, "load an object", err);
-    cbx__llvm_unload(l, tracker);
-    return st;
-}
-
-void cbx__llvm_unload(cbx__llvm *l, LLVMOrcResourceTrackerRef tracker)
-{
-    LLVMErrorRef e = l->c.OrcResourceTrackerRemove(tracker);
-
-    if (e) l->c.DisposeErrorMessage(l->c.GetErrorMessage(e)); /* nothing is left to do about it */
-    l->c.OrcReleaseResourceTracker(tracker);
+        if (strcmp(symbol, libm[i].name) == 0) return libm[i].address;
+    if (sscanf(symbol, "cbx_loop_%3d_%23s", &prim, dtype) != 2 || cbx_dtype_parse(dtype, &t, NULL)) return 0;
+    if (strcmp(symbol, cbx__llvm_loop_name(name, (cbx_prim)prim, t)) != 0) return 0;
+    return (uint64_t)(uintptr_t)cbx__llvm_loop((cbx_prim)prim, t);
 }
