@@ -619,12 +619,17 @@ static PyObject *do_scan(cx_call *c)
     size_t length = CBX_LENGTH_OF_XS;
     cbx_array **out;
     bool reverse;
+    int save_every; /* 0: everything is kept; -1: by the square root */
 
-    if (!body || !CX_GET(c, init, xs, length, reverse)) return NULL;
+    if (!body || !CX_GET(c, init, xs, length, reverse, save_every)) return NULL;
     out = cx_alloc(c, body->nout, sizeof *out);
     if (innermost) innermost->loops |= (xs.n ? cbx_array_dim(xs.list[0], 0) : length) >= LONG_LOOP;
     if (!out || !cx_begin_long(c)) return NULL;
-    cbx_scan(c->ctx, body, init.n, HANDLES(init), xs.n, HANDLES(xs), length, reverse, out);
+    if (save_every)
+        cbx_scan_checkpointed(c->ctx, body, init.n, HANDLES(init), xs.n, HANDLES(xs), length, reverse,
+                              save_every < 0 ? CBX_SAVE_SQRT : (size_t)save_every, out);
+    else
+        cbx_scan(c->ctx, body, init.n, HANDLES(init), xs.n, HANDLES(xs), length, reverse, out);
     return cx_results(c, body->nout, out, false);
 }
 
@@ -756,8 +761,9 @@ CX_RETURN(do_round, (const cbx_array *x; int decimals), CX_GET(c, x, decimals) &
           cx_result(c, cbx_round(c->ctx, x, decimals)))
 
 #define FLOW(X)                                                                                                        \
-    X(scan, "body: object, init: list, xs: list, length: int | None = None, reverse: bool = False", "list", do_scan,   \
-      0, "")                                                                                                           \
+    X(scan,                                                                                                            \
+      "body: object, init: list, xs: list, length: int | None = None, reverse: bool = False, save_every: int = 0",     \
+      "list", do_scan, 0, "")                                                                                          \
     X(fori_loop, "lower: int, upper: int, body: object, init: list", "list", do_fori_loop, 0, "")                      \
     X(while_loop, "test: object, body: object, init: list", "list", do_while_loop, 0, "")                              \
     X(cond, "which: Operand, branches: tuple, operands: list, truth: bool = True", "list", do_cond, 0, "")

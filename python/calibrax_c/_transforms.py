@@ -486,7 +486,10 @@ class Body:
         self.fn = _step.record(_name(fun), body, like, axes)
 
 
-def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> Any:
+def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: Any = 1, save_every: Any = None) -> Any:
+    every = 0 if save_every is None else -1 if save_every == "sqrt" else save_every
+    if not isinstance(every, int) or isinstance(every, bool) or (every < 1 and save_every is not None and save_every != "sqrt"):
+        raise ValueError(f"scan: 'save_every' must be at least 1 or 'sqrt', got {save_every!r}")
     start, carry = _leaves("scan: init", init)
     rows, row = _leaves("scan: xs", xs)
     for i, x in enumerate(rows):
@@ -511,7 +514,7 @@ def scan(f: Any, init: Any, xs: Any = None, length: int | None = None, reverse: 
         return b, b.dtypes
 
     start, body = _settle("scan", start, record)
-    out = _step.scan(body.fn, start, rows, length.__index__(), bool(reverse))
+    out = _step.scan(body.fn, start, rows, length.__index__(), bool(reverse), every)
     return unflatten(carry, out[: len(start)]), unflatten(body.more, out[len(start) :])
 
 
@@ -524,7 +527,7 @@ def _bound(value: Any) -> Any:
     return value.__index__()
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
+def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, unroll: Any = None) -> Any:
     low, high = _bound(lower), _bound(upper)
     if not isinstance(low, int) or not isinstance(high, int):
 
