@@ -3,7 +3,7 @@
  *
  * A call is looked up here: its arguments' structures, the kinds, dtypes and shapes of their leaves, its static values; and goes to the
  * library without a Python frame.  The first call of its kind, and one with nodes of classes other than Python's own, goes to
- * `_transforms.JitPlan`, which adds what it recorded to the entries here.
+ * `_compiled.JitPlan`, which adds what it recorded to the entries here.
  */
 #include <stddef.h>
 #include <string.h>
@@ -403,8 +403,8 @@ static PyObject *do_dump(cx_call *c)
     PyObject *args = cx_rest_tuple(c), *stage = cx_arg(c, "stage"), *fun = ((jitted *)c->self)->fun;
 
     if (!args) return NULL;
-    return stage ? cx_python("_transforms", "dump", "ONO", fun, args, stage)
-                 : cx_python("_transforms", "dump", "ON", fun, args);
+    return stage ? cx_python("_compiled", "dump", "ONO", fun, args, stage)
+                 : cx_python("_compiled", "dump", "ON", fun, args);
 }
 
 /* ---- the type ---- */
@@ -521,7 +521,7 @@ PyObject *cx_jitted_new(cx_state *st, PyObject *fun, PyObject *plan)
     j->call = jitted_vectorcall;
     j->fun = Py_NewRef(fun);
     j->plan = Py_NewRef(plan);
-    dressed = cx_python("_transforms", "dress", "OO", j, fun);
+    dressed = cx_python("_tracing", "dress", "OO", j, fun);
     Py_XDECREF(dressed);
     if (!dressed) Py_CLEAR(j);
     return (PyObject *)j;

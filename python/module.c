@@ -150,8 +150,7 @@ static int module_exec(PyObject *module)
 /* Every reference that the state holds. */
 #define EACH_OBJECT(X)                                                                                                 \
     X(arrays)                                                                                                          \
-    X(signatures) X(array_type) X(dtype_type) X(tree_type) X(recorded_type) X(jit_type) X(nodes)                       \
-        X(concretization_error)
+    X(signatures) X(array_type) X(dtype_type) X(tree_type) X(recorded_type) X(jit_type) X(nodes) X(concretization_error)
 #define EACH_LIST(X)  X(dtypes) X(records) X(answers) X(objects)
 #define VISIT(member) Py_VISIT(st->member);
 #define CLEAR(member) Py_CLEAR(st->member);

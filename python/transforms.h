@@ -19,7 +19,19 @@ PyObject *cx_tree_build(cx_state *st, PyObject *structure, PyObject *leaves);
 PyObject *cx_tree_new(cx_state *st, PyObject *structure, Py_ssize_t leaves);
 bool cx_add_tree_type(cx_state *st);
 
-/* ---- recorded functions (recording.c) ---- */
+/* ---- recording (recording.c); cx_traced_ctx and cx_concrete are in state.h ---- */
+
+/** record(name, body, like, axes) of the namespace _recording, and rule(name, body, nin, results, more). */
+PyObject *cx_do_record(cx_call *c);
+PyObject *cx_do_rule(cx_call *c);
+/** If this thread records a function: that it contains a loop that may run long. */
+void cx_note_loops(bool loops);
+/** A Python number as an array of rank 0 of the dtype of its kind, the caller's; NULL with an exception. */
+cbx_array *cx_number(cx_state *st, PyObject *o);
+/** Dtype and shape of an Array or a number, without one axis unless that is NULL or None; weak: it is a number. */
+bool cx_describe(cx_state *st, PyObject *o, PyObject *axis, cbx_array_desc *d, bool *weak);
+
+/* ---- recorded functions (recorded.c) ---- */
 
 /** A function of arrays that was recorded, or a transform of one. */
 typedef struct cx_recorded {
@@ -29,13 +41,13 @@ typedef struct cx_recorded {
 } cx_recorded;
 
 bool cx_add_recorded_type(cx_state *st);
-/** A Python number as an array of rank 0 of the dtype of its kind, the caller's; NULL with an exception. */
-cbx_array *cx_number(cx_state *st, PyObject *o);
+/** A new one that takes the function over; NULL frees it. */
+PyObject *cx_recorded_new(cx_state *st, cbx_fn *fn, bool captures, bool loops);
 
 /* ---- compiled functions (jit.c) ---- */
 
 bool cx_add_jit_type(cx_state *st, PyObject *module);
-/** A compiled function; plan is a JitPlan of _transforms.py. */
+/** A compiled function; plan is a JitPlan of _compiled.py. */
 PyObject *cx_jitted_new(cx_state *st, PyObject *fun, PyObject *plan);
 
 extern PyMethodDef cx_tree_methods[], cx_transform_methods[], cx_recording_methods[];

@@ -64,7 +64,7 @@ static PyObject *registered(cx_state *st, PyObject *type)
     fields = PyObject_GetAttrString(type, "__dataclass_fields__");
     if (!fields) return PyErr_Clear(), NULL;
     Py_DECREF(fields);
-    pair = cx_python("_transforms", "dataclass_node", "O", type);
+    pair = cx_python("_tracing", "dataclass_node", "O", type);
     fine = pair && PyDict_SetItem(st->nodes, type, pair) == 0;
     Py_XDECREF(pair);
     return fine ? pair : NULL;
@@ -221,7 +221,7 @@ static Py_hash_t tree_hash(PyObject *self) { return PyObject_Hash(((tree *)self)
 
 static PyObject *tree_repr(PyObject *self)
 {
-    PyObject *text = cx_python("_transforms", "structure_text", "O", ((tree *)self)->structure), *r;
+    PyObject *text = cx_python("_tracing", "structure_text", "O", ((tree *)self)->structure), *r;
 
     r = text ? PyUnicode_FromFormat("Structure(%U)", text) : NULL;
     Py_XDECREF(text);
@@ -323,7 +323,7 @@ static PyObject *do_map(cx_call *c)
     PyObject *rest = cx_rest_tuple(c), *is_leaf = cx_arg(c, "is_leaf"), *r = NULL;
 
     if (rest)
-        r = cx_python("_transforms", "map_trees", "OOOO", cx_arg(c, "fun"), cx_arg(c, "tree"), rest,
+        r = cx_python("_tracing", "map_trees", "OOOO", cx_arg(c, "fun"), cx_arg(c, "tree"), rest,
                       is_leaf ? is_leaf : Py_None);
     Py_XDECREF(rest);
     return r;
