@@ -117,12 +117,12 @@ static cbx_array *numbers(cbx_ctx *c, int ndim, const size_t *shape, uint64_t se
 }
 
 /* The largest difference, in units of the larger of 1 and the number itself. */
-static double difference(const cbx_array *x, const cbx_array *y)
+static double difference(const char *what, const cbx_array *x, const cbx_array *y)
 {
     const size_t bytes = cbx_array_bytes(x), n = cbx_array_count(x);
     double *a = malloc(bytes + 8), *b = malloc(bytes + 8), worst = 0;
 
-    CHECK(cbx_array_desc_equal(cbx_array_get_desc(x), cbx_array_get_desc(y)), "shape and dtype");
+    CHECK(cbx_array_desc_equal(cbx_array_get_desc(x), cbx_array_get_desc(y)), what);
     cbx_array_read(x, a, bytes, NULL);
     cbx_array_read(y, b, bytes, NULL);
     for (size_t i = 0; i < n; i++) {
@@ -149,8 +149,8 @@ static void same(cbx_ctx *c, const char *what, const cbx_fn *f, cbx_array *const
     cbx_fn_call(c, j, f->nin, in, f->nout, again);
     if (cbx_ctx_pending(c, &err)) fail_msg("%s: %s", what, err.message);
     for (size_t i = 0; i < f->nout; i++) {
-        CHECK_LE(difference(plain[i], compiled[i]), limit, what);
-        CHECK_LE(difference(compiled[i], again[i]), 0, what);
+        CHECK_LE(difference(what, plain[i], compiled[i]), limit, what);
+        CHECK_LE(difference(what, compiled[i], again[i]), 0, what);
     }
     cbx_fn_free(j);
 }

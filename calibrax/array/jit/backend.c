@@ -1,6 +1,7 @@
 /* The backend: single operations as the reference backend has them, graphs as programs. */
 #include "calibrax/array/jit/jit.h"
 #include "calibrax/array/jit/program.h"
+#include "calibrax/array/trace/simplify.h"
 
 static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
 {
@@ -9,45 +10,70 @@ static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array
     return reference->apply(reference, call, out, err);
 }
 
+/* What compile returns. */
+typedef struct executable {
+    cbx_allocator al;
+    cbx__graph *graph; /* simplified; counted */
+    cbx__program *program;
+} executable;
+
 /* As large kernels as an emitter takes; where LLVM is missing, kernels are interpreted. */
-static cbx_status compile(const cbx_backend *self, cbx_ctx *ctx, const cbx__graph *graph, void **executable,
-                          cbx_err *err)
+static cbx_status make_program(cbx_ctx *ctx, const cbx__graph *graph, cbx__program **out, cbx_err *err)
 {
     static const cbx__emitter *const emitters[] = { &cbx__emitter_llvm, &cbx__emitter_interpreter };
     static const size_t longest[] = { CBX__LONGEST, 24, 0 };
     cbx_err why = CBX_ERR_INIT; /* a record that the context reads must not see attempts */
     cbx_status st = CBX_EUNAVAILABLE;
 
-    (void)self;
     for (size_t e = 0; st == CBX_EUNAVAILABLE && e < CBX_LEN(emitters); e++) {
         st = CBX_EUNSUPPORTED;
-        for (size_t i = 0; st == CBX_EUNSUPPORTED && i < CBX_LEN(longest); i++) {
-            cbx__program *p = NULL;
-            st = cbx__program_create(ctx, graph, emitters[e], longest[i], &p, &why);
-            if (!st) *executable = p;
-        }
+        for (size_t i = 0; st == CBX_EUNSUPPORTED && i < CBX_LEN(longest); i++)
+            st = cbx__program_create(ctx, graph, emitters[e], longest[i], out, &why);
     }
     return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
 }
 
-static cbx_status run(const cbx_backend *self, cbx_ctx *ctx, const void *executable, cbx_array *const *in,
+static void release(const cbx_backend *self, void *compiled)
+{
+    executable *x = compiled;
+    cbx_allocator al = x->al;
+
+    (void)self;
+    cbx__program_free(x->program);
+    cbx__graph_unref(x->graph);
+    cbx_mem_free(&al, x, sizeof *x);
+}
+
+static cbx_status compile(const cbx_backend *self, cbx_ctx *ctx, const cbx__graph *graph, void **compiled, cbx_err *err)
+{
+    executable *x = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *x);
+    cbx_status st;
+
+    if (!x) return cbx_fail_nomem(err, "a compiled function");
+    x->al = *cbx_ctx_allocator(ctx);
+    st = cbx__graph_simplify(ctx, graph, &x->graph, err);
+    if (!st) st = make_program(ctx, x->graph, &x->program, err);
+    if (st)
+        release(self, x);
+    else
+        *compiled = x;
+    return st;
+}
+
+static cbx_status run(const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_array *const *in,
                       cbx_array **out, cbx_err *err)
 {
+    const executable *x = compiled;
     (void)self;
-    return cbx__program_run(ctx, executable, in, out, err);
+    return cbx__program_run(ctx, x->program, in, out, err);
 }
 
-static void release(const cbx_backend *self, void *executable)
-{
-    (void)self;
-    cbx__program_free(executable);
-}
-
-static cbx_status show(const cbx_backend *self, cbx_ctx *ctx, const void *executable, cbx_dump_kind kind, cbx_text *out,
+static cbx_status show(const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_dump_kind kind, cbx_text *out,
                        cbx_err *err)
 {
+    const executable *x = compiled;
     (void)self;
-    return cbx__program_show(ctx, executable, kind, out, err);
+    return cbx__program_show(ctx, x->program, kind, out, err);
 }
 
 const cbx_backend cbx__jit_backend = {

@@ -79,13 +79,15 @@ static bool count_node(const cbx_allocator *al, const cbx__graph *g, const cbx__
 {
     enum { FEW = 16 };
     const cbx_array_desc *small[FEW], **in = node->nin > FEW ? cbx_mem_calloc(al, node->nin, sizeof *in) : small;
-    const cbx_op op = { node->prim, node->nin, in, node->attrs, node->nout, &g->values.items[node->out].desc };
+    cbx_array_desc few[FEW], *results = node->nout > FEW ? cbx_mem_calloc(al, node->nout, sizeof *results) : few;
+    const bool done = in && results;
 
-    if (!in) return false;
-    for (uint32_t i = 0; i < node->nin; i++) in[i] = &g->values.items[node->in[i]].desc;
-    cbx__cost_count(by_prim, &op);
+    for (uint32_t i = 0; done && i < node->nin; i++) in[i] = &g->values.items[node->in[i]].desc;
+    for (uint32_t r = 0; done && r < node->nout; r++) results[r] = g->values.items[node->out + r].desc;
+    if (done) cbx__cost_count(by_prim, &(cbx_op){ node->prim, node->nin, in, node->attrs, node->nout, results });
     if (in != small) cbx_mem_free(al, in, node->nin * sizeof *in);
-    return true;
+    if (results != few) cbx_mem_free(al, results, node->nout * sizeof *results);
+    return done;
 }
 
 /* False: out of memory. */

@@ -231,8 +231,7 @@ static cbx_status transpose_node(pass *p, const cbx__node *node, cbx_err *err)
     }
     cbx_scope_open(p->ctx, &scope);
     cbx__rules_of(node->prim)
-        ->transpose(&(cbx__transpose){ p->ctx, node->prim, node->attrs, node->nin, node->nout, in, p->desc, ct,
-                                       &p->g->values.items[node->out].desc, din });
+        ->transpose(&(cbx__transpose){ p->ctx, node->prim, node->attrs, node->nin, node->nout, in, p->desc, ct, din });
     for (uint32_t i = 0; !st && i < node->nin; i++)
         if (din[i] && !in[i]) st = add_to(p, node->in[i], din[i], err);
     if (st)

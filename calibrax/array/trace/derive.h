@@ -36,7 +36,6 @@ typedef struct cbx__transpose {
     cbx_array *const *in;              /* NULL where the operation is linear in it */
     const cbx_array_desc *const *desc; /* of all operands */
     cbx_array *const *ct;              /* cotangents of the results; one at least is not NULL */
-    const cbx_array_desc *results;
     cbx_array **din; /* cotangents of the linear operands, NULL at first */
 } cbx__transpose;
 

@@ -192,11 +192,26 @@ static cbx__vid behind_copies(const cbx__rewrite *w, cbx__vid v)
     return node && node->prim == CBX_PRIM_COPY ? node->in[0] : v;
 }
 
+/* The node as it is, its functions simplified. */
+static void copy_results(cbx__rewrite *w, const cbx__graph *g, const cbx__node *node, const cbx__vid *in, cbx__vid *out)
+{
+    cbx_array_desc *results = cbx_mem_calloc(&w->g->al, node->nout + 1, sizeof *results);
+    cbx__vid first;
+
+    if (!results) no_memory(w);
+    for (uint32_t r = 0; results && r < node->nout; r++) results[r] = g->values.items[node->out + r].desc;
+    if (!w->st && cbx_prim_get_info(node->prim)->kind == CBX_CLASS_CONTROL) {
+        copy_control(w, node, in, results, out);
+    } else if (!w->st) {
+        first = emit(w, node->prim, node->nin, in, node->attrs, node->nout, results);
+        for (uint32_t r = 0; r < node->nout; r++) out[r] = first + r;
+    }
+    cbx_mem_free(&w->g->al, results, (node->nout + 1) * sizeof *results);
+}
+
 static void copy_node(cbx__rewrite *w, const cbx__graph *g, const cbx__node *node, const cbx__vid *in, cbx__vid *out)
 {
-    const cbx_array_desc *results = &g->values.items[node->out].desc;
     const bool control = cbx_prim_get_info(node->prim)->kind == CBX_CLASS_CONTROL;
-    cbx__vid first;
 
     switch (node->prim) {
     case CBX_PRIM_COND:
@@ -210,16 +225,10 @@ static void copy_node(cbx__rewrite *w, const cbx__graph *g, const cbx__node *nod
     default: break;
     }
     if (w->st) return;
-    if (control) {
-        copy_control(w, node, in, results, out);
-        return;
-    }
-    if (node->nout == 1) {
-        out[0] = cbx__rewrite_op(w, node->prim, node->nin, in, node->attrs, results);
-        return;
-    }
-    first = emit(w, node->prim, node->nin, in, node->attrs, node->nout, results);
-    for (uint32_t r = 0; r < node->nout; r++) out[r] = first + r;
+    if (!control && node->nout == 1)
+        out[0] = cbx__rewrite_op(w, node->prim, node->nin, in, node->attrs, &g->values.items[node->out].desc);
+    else
+        copy_results(w, g, node, in, out);
 }
 
 /* All of g with values for its inputs; false: a failure, which is recorded. */
