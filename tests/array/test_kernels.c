@@ -13,7 +13,7 @@ static void the_interpreter_is_plain(void **state)
 {
     (void)state;
     const char *report;
-    CHECK(!kernels_differ(ctx, &cbx__emitter_interpreter, &plain_emitter, KERNELS_ALL, 1, 3000, &report), report);
+    CHECK(!kernels_differ(ctx, &cbx__emitter_interpreter, &plain_emitter, KERNELS_ALL, 1, 4000, &report), report);
 }
 
 /* An emitter with a fault: one operation is another. */

@@ -257,23 +257,27 @@ static void add_carries(plan *c)
     c->g->nfirst = c->g->nsteps;
 }
 
-/* What ends a row: all next numbers to slots of their own, since one may be another's carry, then to the carries. */
+/* Before the outputs of a row, which may take the place of inputs: all next numbers to slots of their own. */
+static void keep_next(plan *c)
+{
+    const cbx__kernel *k = c->k;
+
+    for (size_t i = 0; i < k->carries.n; i++) {
+        const cbx_dtype t = (cbx_dtype)k->streams.items[k->carries.items[i].first].dtype;
+        c->next[i] = take_slot(c, t);
+        c->g->steps[c->g->nsteps++] = (step){ cbx__copy_loop(t), 1, c->next[i], { c->at[k->carries.items[i].next] } };
+    }
+}
+
+/* What ends a row: they become the carries, of which an output may be one. */
 static void move_carries(plan *c)
 {
     const cbx__kernel *k = c->k;
-    program *g = c->g;
 
-    for (int half = 0; half < 2; half++)
-        for (size_t i = 0; i < k->carries.n; i++) {
-            const cbx_dtype t = (cbx_dtype)k->streams.items[k->carries.items[i].first].dtype;
-            place *next = &c->next[i];
-            if (half == 0) {
-                *next = take_slot(c, t);
-                g->steps[g->nsteps++] = (step){ cbx__copy_loop(t), 1, *next, { c->at[k->carries.items[i].next] } };
-            } else {
-                g->steps[g->nsteps++] = (step){ cbx__copy_loop(t), 1, c->carry[i], { *next } };
-            }
-        }
+    for (size_t i = 0; i < k->carries.n; i++) {
+        const cbx_dtype t = (cbx_dtype)k->streams.items[k->carries.items[i].first].dtype;
+        c->g->steps[c->g->nsteps++] = (step){ cbx__copy_loop(t), 1, c->carry[i], { c->next[i] } };
+    }
 }
 
 /* At the end of a block.  An output may take the place of a stream that another output is a copy of: such copies are made first. */
@@ -354,6 +358,7 @@ static cbx_status make_program(const cbx__kernel *k, cbx_arena *lasting, cbx_are
         if (st) return st;
         give_slots(&c, i);
     }
+    keep_next(&c);
     add_outputs(&c);
     move_carries(&c);
     add_final_outputs(&c);
