@@ -24,17 +24,21 @@ static PyObject *segment(cx_call *c)
     return cx_result(c, CX_FN(const cbx_array *, const cbx_array *, size_t)(c->ctx, x, ids, segments));
 }
 
+/* Of x, as many as there are; or, for nonzero_size, so many. */
 static PyObject *do_nonzero(cx_call *c)
 {
+    const bool sized = cx_parameter_of(c, "size") != NULL;
     cbx_array *all, *rows[CBX_MAX_RANK] = { 0 };
     const cbx_array *x;
+    int64_t fill_value = 0;
+    size_t size = 0;
     int n;
 
-    if (!CX_GET(c, x)) return NULL;
+    if (!CX_GET(c, x) || (sized && !CX_GET(c, size, fill_value))) return NULL;
     n = cbx_array_ndim(x);
-    if (n == 0) return cx_raise(CBX_ESHAPE, "nonzero: an array of rank 0 has no indices");
+    if (n == 0) return PyErr_Format(PyExc_ValueError, "%s: an array of rank 0 has no indices", c->name);
     if (!cx_begin(c)) return NULL;
-    all = cbx_nonzero(c->ctx, x);
+    all = sized ? cbx_nonzero_size(c->ctx, x, size, fill_value) : cbx_nonzero(c->ctx, x);
     for (int k = 0; k < n; k++) rows[k] = cbx_index(c->ctx, all, 0, k);
     return cx_results(c, (size_t)n, rows, true);
 }
@@ -76,6 +80,7 @@ static PyObject *do_take(cx_call *c)
     X(digitize, "x: Array, edges: Array, /", "Array", do_digitize, 0, "Index of the bin of each value, between edges.\n\n>>> xp.digitize(xp.asarray([0.5, 2.5]), xp.asarray([0, 1, 2]))\nArray([1, 3], dtype=int64)") \
     X(histogram, "x: Array, edges: Array, /, *, weights: Array | None = None", "Array", do_histogram, 0, "Number of values between edges, or sums of weights.\n\n>>> xp.histogram(xp.asarray([0.5, 1.5, 1.6]), xp.asarray([0, 1, 2]))\nArray([1, 2], dtype=int64)") \
     X(nonzero, "x: Array, /", "tuple[Array, ...]", do_nonzero, 0, "Indices of the elements that are not zero, an array for each axis.\n\n>>> xp.nonzero(xp.asarray([0, 5]))\n(Array([1], dtype=int64),)") \
+    X(nonzero_size, "x: Array, /, size: int, *, fill_value: int = -1", "tuple[Array, ...]", do_nonzero, 0, "The same cut to a size or filled up to it: a shape that does not depend on data, as a traced function needs it.\n\n>>> xp.nonzero_size(xp.asarray([0, 5, 7]), 3)\n(Array([ 1,  2, -1], dtype=int64),)") \
     X(scatter, "x: Array, indices: Array, updates: Operand, /, *, axis: int = 0, mode: 'set' | 'add' | 'multiply' | 'min' | 'max' = 'set'", "Array", do_scatter, 0, "Combine updates with the elements of x at indices: set, add, multiply, min or max.\n\n>>> xp.scatter(xp.zeros(3), xp.asarray([1]), 5.0, mode='add')\nArray([0.0, 5.0, 0.0], dtype=float64)") \
     X(searchsorted, "x1: Operand, x2: Operand, /, *, side: 'left' | 'right' = 'left', sorter: Array | None = None", "Array", do_searchsorted, 0, "Indices at which x2 would be inserted into the sorted x1.\n\n>>> xp.searchsorted(xp.asarray([1, 2, 4]), 3)\nArray(2, dtype=int64)") \
     X(segment_max, SEGMENTS, "Array", segment, cbx_segment_max, "Maximum of each segment of the first axis.\n\n>>> xp.segment_max(xp.asarray([1.0, 2.0, 5.0]), xp.asarray([0, 0, 1]), 2)\nArray([2.0, 5.0], dtype=float64)") \

@@ -21,6 +21,23 @@ static PyObject *do_unique(cx_call *c)
     return cx_record(c, CX_UNIQUE_ALL, 4, (cbx_array *[]){ p.values, p.indices, p.inverse, p.counts });
 }
 
+static PyObject *do_unique_size(cx_call *c)
+{
+    cbx_unique_parts p = { 0 };
+    const cbx_array *x;
+    PyObject *given = cx_arg(c, "fill_value");
+    cx_operand v = { 0 };
+    size_t size;
+
+    if (!CX_GET(c, x, size)) return NULL;
+    if (given && cx_scalar_from(given, &v) <= 0)
+        return PyErr_Occurred() ? NULL : (cx_refuse(c, "fill_value", PyExc_TypeError, "a number", given), NULL);
+    if (given && !cx_fits(cbx_array_dtype(x), &v)) return NULL;
+    if (!cx_begin(c)) return NULL;
+    cbx_unique_size(c->ctx, x, size, given ? &v.scalar : NULL, &p);
+    return cx_record(c, CX_UNIQUE_ALL, 4, (cbx_array *[]){ p.values, p.indices, p.inverse, p.counts });
+}
+
 /* clang-format off */
 #define SETS(X) \
     X(extract, "condition: Array, x: Array, /", "Array", do_extract, 0, "Elements where the condition is true.\n\n>>> xp.extract(xp.asarray([True, False]), xp.asarray([1, 2]))\nArray([1], dtype=int64)") \
@@ -32,6 +49,7 @@ static PyObject *do_unique(cx_call *c)
     X(unique_all, "x: Array, /", "_unique_all_result", do_unique, 0, "Distinct values with the index of the first of each, the inverse and counts.\n\n>>> xp.unique_all(xp.asarray([2, 1, 2]))[1]\nArray([1, 0], dtype=int64)") \
     X(unique_counts, "x: Array, /", "_unique_counts_result", do_unique, cbx_unique_counts, "Distinct values with counts.\n\n>>> xp.unique_counts(xp.asarray([2, 1, 2]))[1]\nArray([1, 2], dtype=int64)") \
     X(unique_inverse, "x: Array, /", "_unique_inverse_result", do_unique, cbx_unique_inverse, "Distinct values, and the index of each element among them.\n\n>>> xp.unique_inverse(xp.asarray([2, 1, 2]))[1]\nArray([1, 0, 1], dtype=int64)") \
+    X(unique_size, "x: Array, /, size: int, *, fill_value: Number | None = None", "_unique_all_result", do_unique_size, 0, "The first distinct values up to a size, NaN once, filled up to it: a shape that does not depend on data, as a traced function needs it.\n\n>>> xp.unique_size(xp.asarray([2, 1, 2]), 3, fill_value=9)[0]\nArray([1, 2, 9], dtype=int64)") \
     X(unique_values, "x: Array, /", "Array", do_unique_values, 0, "Distinct values.\n\n>>> xp.unique_values(xp.asarray([2, 1, 2]))\nArray([1, 2], dtype=int64)")
 /* clang-format on */
 CX_FUNCTIONS(cx_set_methods, SETS, CX_HEAVY)

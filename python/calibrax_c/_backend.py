@@ -160,13 +160,14 @@ class Backend:
 
     def unique(self, x: Any, return_inverse: bool = False, size: int | None = None) -> Any:
         """Ascending values; with a size cut to it, or padded with the smallest one."""
-        found = xp.unique_inverse(xp.reshape(_a(x), (-1,)))
-        values, inverse = found
+        x = xp.reshape(_a(x), (-1,))
         if size is not None:
-            more = size - values.shape[0]
-            if more > 0 and values.shape[0] == 0:
-                raise ValueError(f"unique: 'size' is {size}, and there is no value to pad with")
-            values = xp.concat([values, xp.broadcast_to(values[:1], (more,))]) if more > 0 else values[:size]
+            parts = xp.unique_size(x, size)
+            return (parts[0], parts[2]) if return_inverse else parts[0]
+        values, inverse = xp.unique_inverse(x)
+        if xp.isdtype(x.dtype, ("real floating", "complex floating")):  # all NaNs are one
+            kept = values.shape[0] - max(int(xp.count_nonzero(xp.isnan(values))) - 1, 0)
+            values, inverse = values[:kept], xp.minimum(inverse, kept - 1) if kept else inverse
         return (values, inverse) if return_inverse else values
 
     # ---- logic ----
@@ -185,10 +186,7 @@ class Backend:
 
     def nonzero(self, x: Any, size: int | None = None) -> tuple[Array, ...]:
         """Indices of what is not 0, an array an axis; with a size cut to it, or padded with -1."""
-        found = xp.nonzero(_a(x))
-        if size is None:
-            return tuple(found)
-        return tuple(xp.concat([i[:size], xp.full(max(size - i.shape[0], 0), -1, dtype=i.dtype)]) for i in found)
+        return tuple(xp.nonzero(_a(x)) if size is None else xp.nonzero_size(_a(x), size))
 
     def isnan(self, x: Any) -> Array:
         return xp.isnan(_a(x))

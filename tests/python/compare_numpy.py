@@ -828,6 +828,23 @@ class Neighbours(Against):
         self.assertEqual(cx.memory()["kept_bytes"], 0)
 
 
+class Sized(unittest.TestCase):
+    def test_sizes(self) -> None:
+        for values in ([0, 3, 0, 5], [[1.0, 0.0], [0.0, 2.0]], [], [2.0, float("nan"), 1.0, float("nan"), 2.0]):
+            x = np.asarray(values)
+            for size in (0, 1, 3, 7):
+                for got, want in zip(cx.nonzero_size(cx.asarray(x), size, fill_value=9), np.nonzero(x), strict=True):
+                    np.testing.assert_array_equal(np.asarray(got), np.concatenate([want[:size], np.full(max(size - len(want), 0), 9)]))
+                want, counts = np.unique(x, return_counts=True)
+                got = cx.unique_size(cx.asarray(x), size, fill_value=9)
+                np.testing.assert_array_equal(np.asarray(got[0]), np.concatenate([want[:size], np.full(max(size - len(want), 0), 9)]))
+                np.testing.assert_array_equal(np.asarray(got[3]), np.concatenate([counts[:size], np.zeros(max(size - len(want), 0))]))
+        for call, kind in ((lambda: cx.nonzero_size(cx.asarray(1), 2), ValueError), (lambda: cx.unique_size(cx.asarray([1]), -1), ValueError), (lambda: cx.unique_size(cx.asarray([1]), 2, fill_value="a"), TypeError),
+                           (lambda: cx.unique_size(cx.asarray([]), 2), ValueError)):
+            with self.assertRaises(kind):
+                call()
+
+
 class Traced(unittest.TestCase):
     """NumPy's arrays and scalars beside traced ones."""
 

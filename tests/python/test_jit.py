@@ -443,7 +443,7 @@ class Backends(unittest.TestCase):
             (b.sum(b.array([])), 0.0), (b.percentile(x, 37.5), 2.125), (b.nanmean(b.array([1.0, nan])), 1.0), (b.digitize(b.array([0.0, 1.0, 5.0]), b.array([1.0, 2.0])), [0, 1, 2]),
             (b.bincount(b.array([0.0, 1.9, 1.0]), minlength=4), [1, 2, 0, 0]), (b.bincount(b.array([0, 1]), weights=b.array([0.5, 2.0])), [0.5, 2.0]),
             (b.unique(b.array([3, 1, 3])), [1, 3]), (b.unique(b.array([3, 1, 3]), size=4), [1, 3, 1, 1]), (b.unique(b.array([3, 1, 3]), size=1), [1]),
-            (b.unique(b.array([3, 1, 3]), return_inverse=True)[1], [1, 0, 1]), (b.logical_and(x, 0.0), [0] * 4), (b.logical_not(b.array([0, 2])), [1, 0]), (b.where(x > 2, x, 0.0), [0.0, 0.0, 3.0, 4.0]),
+            (b.unique(b.array([3, 1, 3]), return_inverse=True)[1], [1, 0, 1]), (b.unique(b.array([nan, 1.0, nan])), [1.0, nan]), (b.unique(b.array([nan, 1.0, nan]), return_inverse=True)[1], [1, 0, 1]), (b.jit(lambda v: b.unique(v, size=3))(b.array([2, 1, 2])), [1, 2, 1]), (b.jit(lambda v: b.nonzero(v, size=3)[0])(x - 2), [0, 2, 3]), (b.logical_and(x, 0.0), [0] * 4), (b.logical_not(b.array([0, 2])), [1, 0]), (b.where(x > 2, x, 0.0), [0.0, 0.0, 3.0, 4.0]),
             (b.nonzero(b.array([0, 5, 7]))[0], [1, 2]), (b.nonzero(b.array([0, 5, 7]), size=4)[0], [1, 2, -1, -1]), (b.nonzero(b.array([0, 5, 7]), size=1)[0], [1]),
             (b.clip(b.array([1, 5]), 1.5, 4), [1.5, 4.0]), (b.clip(b.array([1.0, nan]), 3, 2), [2.0, nan]), (b.stack([x, x], axis=1)[0], [1.0, 1.0]), (b.concatenate([x[:1], b.array([5])]), [1.0, 5.0]),
             (b.reshape(x, (2, -1))[1], [3.0, 4.0]), (b.transpose(b.reshape(x, (2, 2))), [[1.0, 3.0], [2.0, 4.0]]), (b.flatten(b.reshape(x, (2, 2))), [1.0, 2.0, 3.0, 4.0]), (b.power(x, 2), [1.0, 4.0, 9.0, 16.0]),
