@@ -231,6 +231,12 @@ static void same_results(const one_operation *o, const cbx__code *x, const cbx__
     const int64_t zero[4] = { 0 };
     cbx_text text;
 
+    /* In one row, or in rows so short that none of it goes through the wide body. */
+    const int64_t columns = which / 3 ? 6 : PAIRS, rows = PAIRS / columns;
+    const int64_t outer[4] = { columns * (int64_t)size, columns * (int64_t)cbx_dtype_size(o->in[0]),
+                               columns * (int64_t)cbx_dtype_size(o->in[1]),
+                               columns * (int64_t)cbx_dtype_size(o->in[2]) };
+    which %= 3;
     for (int i = 0; i < 3; i++) fill(in[i], o->in[i], i, which);
     /* The sign of NaN is unspecified. */
     for (size_t e = 0; o->k.instr.items[o->k.instr.n - 1].op == CBX__K_COPYSIGN && e < PAIRS; e++)
@@ -238,7 +244,7 @@ static void same_results(const one_operation *o, const cbx__code *x, const cbx__
     for (int i = 0; i < 2; i++) {
         char *const p[4] = { out[i], in[0], in[1], in[2] };
         const cbx__code *code = i ? y : x;
-        code->fn[number](code->self[number], 1, PAIRS, p, zero, zero);
+        code->fn[number](code->self[number], rows, columns, p, outer, zero);
     }
     cbx_text_init(&text, cbx_allocator_default());
     for (size_t e = 0; e < PAIRS; e++) {
@@ -280,7 +286,7 @@ static void operations_are_right_on_difficult_operands(void **state)
     for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
         if (!cbx_isa_available((cbx_isa)isa)) continue;
         CHECK_OK(cbx__llvm_compile(ctx, (cbx_isa)isa, n, kernels, &code, &err), &err, "compile");
-        for (size_t i = 0; i < 3 * n; i++) same_results(&o[i / 3], code, interpreted, i / 3, (int)(i % 3));
+        for (size_t i = 0; i < 6 * n; i++) same_results(&o[i / 6], code, interpreted, i / 6, (int)(i % 6));
         cbx__code_free(code);
     }
     unsetenv("CALIBRAX_JIT_CACHE_BYTES");
