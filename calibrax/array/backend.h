@@ -13,10 +13,11 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_BACKEND_ABI 3u
+#define CBX_BACKEND_ABI 4u
 
 typedef struct cbx_backend cbx_backend;
-struct cbx__graph; /* calibrax/array/trace/graph.h */
+struct cbx__graph;       /* calibrax/array/trace/graph.h */
+struct cbx_cost_program; /* calibrax/array/trace/cost.h */
 
 /** One operation, checked: operands and attributes have passed cbx_prim_infer, whose answers are results. */
 typedef struct cbx_call {
@@ -55,6 +56,9 @@ struct cbx_backend {
     void (*release)(const cbx_backend *self, void *executable);
     /** Adds a stage behind the graph to a text.  NULL: it has none. */
     cbx_status (*show)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, cbx_dump_kind kind, cbx_text *out,
+                       cbx_err *err);
+    /** What an executable does, step by step, and how long it took to compile; trace_s is the caller's.  NULL: not known. */
+    cbx_status (*cost)(const cbx_backend *self, cbx_ctx *ctx, const void *executable, struct cbx_cost_program *out,
                        cbx_err *err);
 };
 

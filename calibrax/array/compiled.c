@@ -7,13 +7,16 @@
 #include <string.h>
 
 #include "calibrax/array/fn_internal.h"
+#include "calibrax/array/trace/cost.h"
 #include "calibrax/array/trace/trace.h"
 #include "calibrax/array/transform.h"
+#include "calibrax/base/clock.h"
 
 /* What a function does with operands so described. */
 typedef struct version {
     struct version *next;
     cbx__graph *graph; /* NULL: it depends on values of an open trace, and is called */
+    double trace_s;    /* that tracing took */
     cbx_array_desc in[];
 } version;
 
@@ -42,9 +45,11 @@ static void compiled_release(void *user)
     cbx_mem_free(&al, c, sizeof *c);
 }
 
+static const version *newest(const compiled *c) { return atomic_load_explicit(&c->versions, memory_order_acquire); }
+
 static const version *find(const compiled *c, cbx_array *const *in)
 {
-    for (const version *v = atomic_load_explicit(&c->versions, memory_order_acquire); v; v = v->next) {
+    for (const version *v = newest(c); v; v = v->next) {
         size_t i = 0;
         while (i < c->f->nin && cbx_array_desc_equal(&v->in[i], &in[i]->desc)) i++;
         if (i == c->f->nin) return v;
@@ -56,6 +61,7 @@ static cbx_status add_version(cbx_ctx *ctx, compiled *c, cbx_array *const *in, c
 {
     const version *other;
     version *v = cbx_mem_zalloc(&c->al, version_bytes(c));
+    const uint64_t start = cbx_clock_ns();
     cbx__traced t = { 0 };
     cbx_status st;
 
@@ -66,6 +72,7 @@ static cbx_status add_version(cbx_ctx *ctx, compiled *c, cbx_array *const *in, c
         cbx_mem_free(&c->al, v, version_bytes(c));
         return st;
     }
+    v->trace_s = 1e-9 * (double)(cbx_clock_ns() - start);
     if (t.ncaptured == 0) v->graph = cbx__graph_ref(t.graph);
     cbx__traced_clear(ctx, &t);
     pthread_mutex_lock(&c->lock);
@@ -125,4 +132,26 @@ cbx_status cbx_jit(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)
     cbx_fn_free(c->f);
     cbx_mem_free(cbx_ctx_allocator(ctx), c, sizeof *c);
     return st;
+}
+
+cbx_status cbx_cost_compiled(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_program *out,
+                             cbx_err *err)
+{
+    const compiled *c;
+    cbx_status st = cbx__fn_check("cost_compiled", f, err);
+
+    if (st) return st;
+    if (f->call != call_compiled)
+        return cbx_fail(err, CBX_EINVAL, "'%s' was not made by cbx_jit: count it with cbx_cost_compile", f->name);
+    if (nin != f->nin) return cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands, not %zu", f->name, f->nin, nin);
+    c = f->user;
+    for (const version *v = newest(c); v; v = v->next) {
+        size_t i = 0;
+        while (i < nin && cbx_array_desc_equal(&v->in[i], &in[i])) i++;
+        if (i < nin || !v->graph) continue;
+        st = cbx__graph_cost(ctx, v->graph, out, err);
+        if (!st) out->times.trace_s = v->trace_s;
+        return st;
+    }
+    return cbx_fail(err, CBX_ENOENT, "'%s' was not compiled for such operands: call it with them first", f->name);
 }

@@ -2,6 +2,7 @@
 #include "calibrax/array/jit/jit.h"
 #include "calibrax/array/jit/program.h"
 #include "calibrax/array/trace/simplify.h"
+#include "calibrax/base/clock.h"
 
 static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
 {
@@ -15,6 +16,7 @@ typedef struct executable {
     cbx_allocator al;
     cbx__graph *graph; /* simplified; counted */
     cbx__program *program;
+    double simplify_s; /* that this took */
 } executable;
 
 /* As large kernels as an emitter takes; where LLVM is missing, kernels are interpreted. */
@@ -47,11 +49,13 @@ static void release(const cbx_backend *self, void *compiled)
 static cbx_status compile(const cbx_backend *self, cbx_ctx *ctx, const cbx__graph *graph, void **compiled, cbx_err *err)
 {
     executable *x = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *x);
+    const uint64_t start = cbx_clock_ns();
     cbx_status st;
 
     if (!x) return cbx_fail_nomem(err, "a compiled function");
     x->al = *cbx_ctx_allocator(ctx);
     st = cbx__graph_simplify(ctx, graph, &x->graph, err);
+    x->simplify_s = 1e-9 * (double)(cbx_clock_ns() - start);
     if (!st) st = make_program(ctx, x->graph, &x->program, err);
     if (st)
         release(self, x);
@@ -76,6 +80,16 @@ static cbx_status show(const cbx_backend *self, cbx_ctx *ctx, const void *compil
     return cbx__program_show(ctx, x->program, kind, out, err);
 }
 
+static cbx_status cost(const cbx_backend *self, cbx_ctx *ctx, const void *compiled, cbx_cost_program *out, cbx_err *err)
+{
+    const executable *x = compiled;
+    const cbx_status st = cbx__program_cost(ctx, x->program, out, err);
+
+    (void)self;
+    if (!st) out->times.simplify_s = x->simplify_s;
+    return st;
+}
+
 const cbx_backend cbx__jit_backend = {
     .struct_size = sizeof(cbx_backend),
     .abi = CBX_BACKEND_ABI,
@@ -86,4 +100,5 @@ const cbx_backend cbx__jit_backend = {
     .run = run,
     .release = release,
     .show = show,
+    .cost = cost,
 };

@@ -596,12 +596,16 @@ size_t cbx__nest_scratch(const cbx__nest *n, int threads)
     return by_rows(n) ? (size_t)threads * rows_bytes(n) + branches_bytes(n) : (size_t)threads * block_bytes(n);
 }
 
+int cbx__nest_threads(const cbx__nest *n, int threads)
+{
+    return (uint64_t)product(n, false) * product(n, true) * n->work < MIN_WORK ? 1 : threads;
+}
+
 void cbx__nest_run(const cbx__nest_call *c)
 {
     const cbx__nest *n = c->nest;
     const size_t results = product(n, false), length = product(n, true);
-    const uint64_t work = (uint64_t)results * length * n->work;
-    const int threads = work < MIN_WORK ? 1 : c->threads;
+    const int threads = cbx__nest_threads(n, c->threads);
 
     if (n->kernel.carries.n) {
         scan(c, threads);

@@ -22,6 +22,8 @@ typedef struct cbx__nest_call {
 
 /** Bytes that a run with so many threads needs. */
 size_t cbx__nest_scratch(const cbx__nest *n, int threads);
+/** Of so many threads those that a run is divided over. */
+int cbx__nest_threads(const cbx__nest *n, int threads);
 /** The same bits for any number of threads. */
 void cbx__nest_run(const cbx__nest_call *c);
 

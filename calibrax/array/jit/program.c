@@ -7,6 +7,7 @@
 #include "calibrax/array/jit/loops.h"
 #include "calibrax/array/kernels/threads.h"
 #include "calibrax/array/reference/reference.h"
+#include "calibrax/base/clock.h"
 
 /* Outputs of more bytes go past the caches: none of them is there when it is read next. */
 #define PAST_CACHES ((size_t)16 << 20)
@@ -174,12 +175,22 @@ static cbx_status compile(maker *m, const cbx__emitter *emitter, cbx_err *err)
     return emitter->compile(m->ctx, p->nnests, kernels, &p->code, err);
 }
 
+/* Since a reading of the clock, which is then renewed. */
+static double seconds_since(uint64_t *start)
+{
+    const uint64_t now = cbx_clock_ns();
+    const double s = 1e-9 * (double)(now - *start);
+    *start = now;
+    return s;
+}
+
 cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emitter *emitter, size_t longest,
                                cbx__program **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__program *p = cbx_mem_zalloc(al, sizeof *p);
     maker m = { .ctx = ctx, .p = p };
+    uint64_t start = cbx_clock_ns();
     size_t max = 0;
     cbx_status st;
 
@@ -188,7 +199,9 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
     cbx_arena_init(&p->arena, al);
     p->graph = g;
     m.al = cbx_arena_allocator(&p->arena);
+    p->emitter = emitter->name;
     st = cbx__plan_create(&p->arena, g, longest, &p->plan, err);
+    p->plan_s = seconds_since(&start);
     for (size_t u = 0; !st && u < p->plan.nunits; u++)
         max += p->plan.units[u].apply == CBX__NO_INDEX ? p->plan.units[u].nroots : 1;
     p->steps = cbx_arena_calloc(&p->arena, max + 1, sizeof *p->steps);
@@ -197,7 +210,9 @@ cbx_status cbx__program_create(cbx_ctx *ctx, const cbx__graph *g, const cbx__emi
     if (!st && (!p->steps || !m.last || !m.made)) st = cbx_fail_nomem(err, "the steps of a compiled function");
     if (!st) st = add_units(&m, longest, err);
     if (!st && !list_values(&m)) st = cbx_fail_nomem(err, "the steps of a compiled function");
+    p->kernels_s = seconds_since(&start);
     if (!st) st = compile(&m, emitter, err);
+    p->code_s = seconds_since(&start);
     if (st)
         cbx__program_free(p);
     else

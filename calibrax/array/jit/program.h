@@ -7,6 +7,7 @@
 #include "calibrax/array/backend.h"
 #include "calibrax/array/jit/emitter.h"
 #include "calibrax/array/jit/nest.h"
+#include "calibrax/array/trace/cost.h"
 
 typedef struct cbx__step {
     uint32_t node; /* that the backend carries out; CBX__NO_INDEX: a nest */
@@ -27,6 +28,8 @@ typedef struct cbx__program {
     cbx__step *steps;
     cbx__nest *nests;
     cbx__code *code; /* of each nest */
+    const char *emitter;
+    double plan_s, kernels_s, code_s; /* that making it took */
 } cbx__program;
 
 /**
@@ -45,5 +48,8 @@ cbx_status cbx__program_run(cbx_ctx *ctx, const cbx__program *p, cbx_array *cons
 
 /** Adds a stage to a text. @return CBX_OK; CBX_EUNAVAILABLE, CBX_EUNSUPPORTED (no emitter for it) */
 cbx_status cbx__program_show(cbx_ctx *ctx, const cbx__program *p, cbx_dump_kind kind, cbx_text *out, cbx_err *err);
+
+/** What its steps do; of the times those that the program knows.  @return CBX_OK; CBX_ENOMEM */
+cbx_status cbx__program_cost(cbx_ctx *ctx, const cbx__program *p, cbx_cost_program *out, cbx_err *err);
 
 #endif

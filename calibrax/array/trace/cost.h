@@ -18,7 +18,11 @@
  *   cond, switch        the branch taken; where only data can tell, the dearest one, and CBX_COST_DEAREST is set
  *   bytes               every operand once and every result once, each as dense; views (reshape, permute_dims, broadcast_to, slice) none
  * Work on integers and booleans is in int_op and not in flop.  Each primitive counts as one traversal of memory: a compiler that
- * fuses moves less, down to in_bytes + out_bytes.
+ * fuses moves less, down to in_bytes + out_bytes.  What the compiled function does, step by step, is in a cbx_cost_program:
+ *   kernels   flop, int_op: 1 for each arithmetic instruction and element (fma 2, as of complex numbers after they are taken apart), and
+ *             n - 1 for each result that n elements are folded to; transcendental as above; bytes: the elements that it loads and
+ *             stores, each once.  What a kernel computes again counts again.
+ *   others    single operations: as above; control flow as if its functions were carried out operation by operation
  * Differs from XLA's cost analysis in: conversions (XLA: 1), clip (1 in both), loops (XLA: body once), FFT, sort and factors.
  * One thread uses a context at a time.  Since 0.1.
  */
@@ -27,6 +31,7 @@
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/fn.h"
+#include "calibrax/core/probe.h"
 
 CBX_BEGIN_DECLS
 
@@ -52,12 +57,52 @@ typedef struct cbx_cost_report {
     cbx_cost by_prim[CBX_PRIM_LIMIT]; /* by the number of the primitive; sums to total */
 } cbx_cost_report;
 
+/** One step of a compiled function. */
+typedef struct cbx_cost_step {
+    char text
+        [120]; /* "kernel over (1000): loads %0, stores %4", "%5 = matmul %0 %1" of values of the simplified graph; may be cut */
+    bool is_kernel;   /* else one operation of the backend */
+    bool is_f64;      /* it works on elements of 8 bytes or more */
+    unsigned threads; /* that it is divided over, at most */
+    cbx_cost work;
+    uint64_t scratch_bytes; /* that a kernel needs while it runs */
+} cbx_cost_step;
+
+/** How long compiling took, stage by stage [s]. */
+typedef struct cbx_compile_times {
+    double trace_s;      /* the function was run with operands without data */
+    double simplify_s;   /* its graph was made smaller */
+    double plan_s;       /* what is stored, what is computed by which kernel */
+    double kernels_s;    /* loop nests, kernels, the steps */
+    double code_s;       /* machine code: made, or loaded from the cache */
+    bool is_cached;      /* the code was on disk */
+    size_t code_bytes;   /* of machine code; 0: kernels are interpreted, or none is left */
+    const char *emitter; /* "llvm", "interpreter" */
+} cbx_compile_times;
+
+/** A function as a backend has compiled it, for one list of shapes. */
+typedef struct cbx_cost_program {
+    cbx_cost total; /* of all steps, which are its calls */
+    /* greatest at a time: operands, constants, what is stored for later steps, results, scratch of kernels; not what other
+     * operations take for themselves while they run, as products of matrices do */
+    uint64_t peak_bytes;
+    size_t nsteps, nkernels;
+    cbx_cost_step *steps; /* in order */
+    cbx_compile_times times;
+    cbx_allocator al;
+} cbx_cost_program;
+
 /** Work of one operation that passed cbx_prim_infer.  Safe from any thread. */
 CBX_API cbx_cost cbx_cost_of_op(const cbx_op *op);
 /** sum += c, so many times; what passes 2^64 - 1 stays there and sets CBX_COST_OVERFLOW. */
 CBX_API void cbx_cost_add(cbx_cost *sum, const cbx_cost *c, uint64_t times);
 /** Inside the library: adds an operation that is carried out; control flow counts by what its functions do. */
 void cbx__cost_count(cbx_cost *by_prim, const cbx_op *op);
+struct cbx__graph;
+struct cbx__node;
+/** Inside the library: the work of a node, of control flow too.  false: out of memory. */
+bool cbx__cost_of_node(const cbx_allocator *al, const struct cbx__graph *g, const struct cbx__node *node,
+                       cbx_cost *out);
 
 /**
  * Traces f for operands so described and counts what it does; nothing that depends on them is computed.
@@ -75,6 +120,40 @@ CBX_API cbx_status cbx_cost_count(cbx_ctx *ctx, const cbx_fn *f, size_t nin, con
  */
 CBX_API cbx_status cbx_cost_count_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout,
                                       cbx_array **results, cbx_cost_report *out, cbx_err *err);
+
+/**
+ * Compiles f for operands so described as cbx_jit does, and counts what the steps of the program do.  The program is not kept.
+ * @param work  the operations of f, as cbx_cost_count; NULL: not wanted
+ * @param out   written on success only; for cbx_cost_program_clear
+ * @return as cbx_cost_count; CBX_EUNSUPPORTED (the context's backend does not compile, or has no such numbers)
+ */
+CBX_API cbx_status cbx_cost_compile(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in,
+                                    cbx_cost_report *work, cbx_cost_program *out, cbx_err *err);
+/**
+ * The same of a function of cbx_jit as it was compiled when it was called with such operands, and how long that took.
+ * @return CBX_OK; CBX_EINVAL (not a function of cbx_jit, count); CBX_ENOENT (it was not compiled for such operands);
+ *         CBX_EUNSUPPORTED (the backend has no such numbers); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_cost_compiled(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in,
+                                     cbx_cost_program *out, cbx_err *err);
+/** NULL and a zeroed struct are fine. */
+CBX_API void cbx_cost_program_clear(cbx_cost_program *p);
+
+#define CBX_COST_FUNCTION_OPS 20     /* instructions that a function such as exp counts as */
+#define CBX_COST_STEP_S       100e-9 /* to launch a step */
+
+/**
+ * Predicted time of a step, by its roofline: the greatest of
+ *     arithmetic  (flop + int_op + CBX_COST_FUNCTION_OPS * transcendental) / rate of the probe's add; of other operations
+ *                 flop / 2 / rate of fma
+ *     bytes       (bytes_read + bytes_written) / bandwidth of the level of the probe that holds them
+ * divided by its threads, and CBX_COST_STEP_S.
+ * Source: Williams, Waterman & Patterson, Commun. ACM 52 (2009) 65-76.
+ * @return [s]
+ */
+CBX_API double cbx_cost_step_seconds(const cbx_cost_step *step, const cbx_probe *probe);
+/** The sum over all steps [s]. */
+CBX_API double cbx_cost_program_seconds(const cbx_cost_program *p, const cbx_probe *probe);
 
 CBX_END_DECLS
 #endif

@@ -3,10 +3,13 @@
  *
  * A loop counts its body as often as it runs, a branch that only data choose counts the dearest.
  */
+#include <math.h>
+
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/array/trace/regions.h"
 #include "calibrax/array/trace/trace.h"
+#include "calibrax/base/clock.h"
 
 static cbx_cost total_of(const cbx_cost *by_prim)
 {
@@ -90,31 +93,41 @@ static bool count_node(const cbx_allocator *al, const cbx__graph *g, const cbx__
     return done;
 }
 
+static bool count_any(const cbx_allocator *al, const cbx__graph *g, const cbx__node *node, cbx_cost *by_prim)
+{
+    const cbx__control *c = cbx__control_of(node->attrs);
+
+    switch (node->prim) {
+    case CBX_PRIM_SCAN: return count_times(al, c->graph[CBX__SCAN_BODY], c->length, 0, by_prim);
+    case CBX_PRIM_WHILE:
+        return count_times(al, c->graph[CBX__WHILE_TEST], 1, CBX_COST_LOWER_BOUND, by_prim) &&
+               count_times(al, c->graph[CBX__WHILE_BODY], 1, CBX_COST_LOWER_BOUND, by_prim);
+    case CBX_PRIM_CUSTOM_JVP:
+    case CBX_PRIM_CUSTOM_VJP:
+    case CBX_PRIM_CHECKPOINT: return count_times(al, c->graph[0], 1, 0, by_prim);
+    case CBX_PRIM_CHECKPOINT_MAP: /* values and tangents: no less than the values */
+        return count_times(al, c->graph[0], 1, CBX_COST_LOWER_BOUND, by_prim);
+    case CBX_PRIM_CUSTOM_VJP_MAP: return true; /* never carried out */
+    case CBX_PRIM_COND: return count_cond(al, g, node, by_prim);
+    default: return count_node(al, g, node, by_prim);
+    }
+}
+
 /* False: out of memory. */
 static bool count_graph(const cbx_allocator *al, const cbx__graph *g, cbx_cost *by_prim)
 {
     bool done = true;
+    for (size_t k = 0; done && k < g->nodes.n; k++) done = count_any(al, g, &g->nodes.items[k], by_prim);
+    return done;
+}
 
-    for (size_t k = 0; done && k < g->nodes.n; k++) {
-        const cbx__node *node = &g->nodes.items[k];
-        const cbx__control *c = cbx__control_of(node->attrs);
-        switch (node->prim) {
-        case CBX_PRIM_SCAN: done = count_times(al, c->graph[CBX__SCAN_BODY], c->length, 0, by_prim); break;
-        case CBX_PRIM_WHILE:
-            done = count_times(al, c->graph[CBX__WHILE_TEST], 1, CBX_COST_LOWER_BOUND, by_prim) &&
-                   count_times(al, c->graph[CBX__WHILE_BODY], 1, CBX_COST_LOWER_BOUND, by_prim);
-            break;
-        case CBX_PRIM_CUSTOM_JVP:
-        case CBX_PRIM_CUSTOM_VJP:
-        case CBX_PRIM_CHECKPOINT: done = count_times(al, c->graph[0], 1, 0, by_prim); break;
-        case CBX_PRIM_CHECKPOINT_MAP: /* values and tangents: no less than the values */
-            done = count_times(al, c->graph[0], 1, CBX_COST_LOWER_BOUND, by_prim);
-            break;
-        case CBX_PRIM_CUSTOM_VJP_MAP: break; /* never carried out */
-        case CBX_PRIM_COND: done = count_cond(al, g, node, by_prim); break;
-        default: done = count_node(al, g, node, by_prim);
-        }
-    }
+bool cbx__cost_of_node(const cbx_allocator *al, const cbx__graph *g, const cbx__node *node, cbx_cost *out)
+{
+    cbx_cost *by_prim = cbx_mem_calloc(al, CBX_PRIM_LIMIT, sizeof *by_prim);
+    const bool done = by_prim && count_any(al, g, node, by_prim);
+
+    if (done) *out = total_of(by_prim);
+    cbx_mem_free(al, by_prim, CBX_PRIM_LIMIT * sizeof *by_prim);
     return done;
 }
 
@@ -131,14 +144,13 @@ static uint64_t bytes_of(const cbx_array_desc *d)
     return n;
 }
 
-/* What a function computes of arrays with data while it is traced counts, too. */
-cbx_status cbx_cost_count(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_report *out,
-                          cbx_err *err)
+/* Traces and counts; what a function computes of arrays with data while it is traced counts, too. */
+static cbx_status count_traced(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx__traced *t,
+                               cbx_cost_report *out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx__state *s = cbx__state_get(ctx);
     cbx_cost *by_prim = NULL, *before;
-    cbx__traced t = { 0 };
     cbx_status st = cbx__fn_check("cost_count", f, err);
 
     if (!st && nin != f->nin) st = cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands, not %zu", f->name, f->nin, nin);
@@ -147,19 +159,81 @@ cbx_status cbx_cost_count(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_a
     if (!st) {
         before = s->cost;
         s->cost = by_prim;
-        st = cbx__trace_fn(ctx, f, in, &t, err);
+        st = cbx__trace_fn(ctx, f, in, t, err);
         s->cost = before;
     }
-    if (!st && !count_graph(al, t.graph, by_prim)) st = cbx_fail(err, CBX_ENOMEM, "no memory to count '%s'", f->name);
-    if (!st) {
+    if (!st && out && !count_graph(al, t->graph, by_prim))
+        st = cbx_fail(err, CBX_ENOMEM, "no memory to count '%s'", f->name);
+    if (!st && out) {
         report(by_prim, out);
         out->in_bytes = out->out_bytes = 0;
         for (size_t i = 0; i < nin; i++) out->in_bytes += bytes_of(&in[i]);
-        for (size_t i = 0; i < t.graph->out.n; i++) out->out_bytes += bytes_of(cbx__graph_out(t.graph, i));
+        for (size_t i = 0; i < t->graph->out.n; i++) out->out_bytes += bytes_of(cbx__graph_out(t->graph, i));
     }
-    cbx__traced_clear(ctx, &t);
     cbx_mem_free(al, by_prim, CBX_PRIM_LIMIT * sizeof *by_prim);
     return st;
+}
+
+cbx_status cbx_cost_count(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_report *out,
+                          cbx_err *err)
+{
+    cbx__traced t = { 0 };
+    const cbx_status st = count_traced(ctx, f, nin, in, &t, out, err);
+
+    cbx__traced_clear(ctx, &t);
+    return st;
+}
+
+cbx_status cbx_cost_compile(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, cbx_cost_report *work,
+                            cbx_cost_program *out, cbx_err *err)
+{
+    const cbx_backend *b = cbx_ctx_backend(ctx);
+    const uint64_t start = cbx_clock_ns();
+    cbx__traced t = { 0 };
+    double trace_s;
+    void *executable = NULL;
+    cbx_status st = count_traced(ctx, f, nin, in, &t, work, err);
+
+    trace_s = 1e-9 * (double)(cbx_clock_ns() - start);
+    if (!st && (!b->compile || !b->cost))
+        st = cbx_fail(err, CBX_EUNSUPPORTED, "the backend '%s' does not compile '%s': choose jit", b->name, f->name);
+    if (!st) st = b->compile(b, ctx, t.graph, &executable, err);
+    if (!st) {
+        st = b->cost(b, ctx, executable, out, err);
+        b->release(b, executable);
+    }
+    if (!st) out->times.trace_s = trace_s;
+    cbx__traced_clear(ctx, &t);
+    return st;
+}
+
+void cbx_cost_program_clear(cbx_cost_program *p)
+{
+    if (!p || !p->steps) return;
+    cbx_mem_free(&p->al, p->steps, (p->nsteps + 1) * sizeof *p->steps);
+    *p = (cbx_cost_program){ 0 };
+}
+
+/* ---- predicted times ---- */
+
+double cbx_cost_step_seconds(const cbx_cost_step *step, const cbx_probe *probe)
+{
+    const cbx_cost *w = &step->work;
+    const double bytes = (double)w->bytes_read + (double)w->bytes_written, flop = (double)w->flop,
+                 functions = CBX_COST_FUNCTION_OPS * (double)w->transcendental;
+    const double ops = (double)w->int_op + functions + (step->is_kernel ? flop : 0);
+    const double plain = cbx_probe_bound_seconds(probe, CBX_PIPE_ADD, step->is_f64, ops, bytes, bytes);
+    const double fused = cbx_probe_bound_seconds(probe, CBX_PIPE_FMA, step->is_f64, step->is_kernel ? 0 : flop / 2,
+                                                 bytes, bytes);
+
+    return fmax(plain, fused) / (step->threads > 1 ? step->threads : 1) + CBX_COST_STEP_S;
+}
+
+double cbx_cost_program_seconds(const cbx_cost_program *p, const cbx_probe *probe)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->nsteps; i++) sum += cbx_cost_step_seconds(&p->steps[i], probe);
+    return sum;
 }
 
 cbx_status cbx_cost_count_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout,

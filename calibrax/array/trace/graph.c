@@ -6,6 +6,7 @@
 #include "calibrax/array/backend.h"
 #include "calibrax/array/fn_internal.h"
 #include "calibrax/array/state.h"
+#include "calibrax/array/trace/cost.h"
 #include "calibrax/array/trace/regions.h"
 
 const cbx_object *cbx__object_ref(const cbx_object *o)
@@ -207,6 +208,17 @@ cbx_status cbx__graph_run(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *i
         return cbx__graph_eval(ctx, g, in, out, err);
     if (!c) st = compile(ctx, backend, (cbx__graph *)(uintptr_t)g, &c, err);
     return st ? st : backend->run(backend, ctx, c->executable, in, out, err);
+}
+
+cbx_status cbx__graph_cost(cbx_ctx *ctx, const cbx__graph *g, cbx_cost_program *out, cbx_err *err)
+{
+    const cbx__compiled *c = atomic_load_explicit(&((cbx__graph *)(uintptr_t)g)->compiled, memory_order_acquire);
+
+    if (!c) return cbx_fail(err, CBX_ENOENT, "'%s' was not compiled: call it first", g->name);
+    if (!c->backend->cost)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "the backend '%s' does not report what '%s' costs", c->backend->name,
+                        g->name);
+    return c->backend->cost(c->backend, ctx, c->executable, out, err);
 }
 
 /* ---- to read it ---- */

@@ -77,6 +77,10 @@ cbx_status cbx__graph_eval(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *
  */
 cbx_status cbx__graph_run(cbx_ctx *ctx, const cbx__graph *g, cbx_array *const *in, cbx_array **out, cbx_err *err);
 
+struct cbx_cost_program;
+/** What the backend that compiled it says.  @return CBX_OK; CBX_ENOENT (not compiled); CBX_EUNSUPPORTED; CBX_ENOMEM */
+cbx_status cbx__graph_cost(cbx_ctx *ctx, const cbx__graph *g, struct cbx_cost_program *out, cbx_err *err);
+
 /** One line for each node, functions of CONTROL indented below theirs. */
 void cbx__graph_text(const cbx__graph *g, int indent, cbx_text *out);
 

@@ -1,0 +1,327 @@
+/*
+ * What compiled functions cost: steps and bytes by hand, memory by what the pool handed out, stages that were measured.
+ */
+#include "transform_support.h"
+
+#include "calibrax/array/linalg.h"
+#include "calibrax/array/trace/cost.h"
+#include "calibrax/base/pool.h"
+#include "fail_alloc.h"
+
+FN(chain) /* exp(-(a b)) + a */
+{
+    UNUSED;
+    out[0] = cbx_add(c, cbx_exp(c, cbx_negative(c, cbx_multiply(c, in[0], in[1]))), in[0]);
+    return CBX_OK;
+}
+FN(norm)
+{
+    UNUSED;
+    out[0] = cbx_sqrt(c, cbx_sum(c, cbx_multiply(c, in[0], in[0]), NULL));
+    return CBX_OK;
+}
+FN(outer) /* a row and a column */
+{
+    UNUSED;
+    out[0] = cbx_multiply(c, in[0], in[1]);
+    return CBX_OK;
+}
+FN(layer) /* tanh(a b) + 1 */
+{
+    UNUSED;
+    out[0] = cbx_add_scalar(c, cbx_tanh(c, cbx_matrix_product(c, in[0], in[1])), 1);
+    return CBX_OK;
+}
+FN(running) /* two of them, and a kernel: what is read last is free before the next */
+{
+    UNUSED;
+    cbx_array *x = cbx_cumulative_sum(c, in[0], 0);
+    out[0] = cbx_add(c, cbx_exp(c, cbx_cumulative_sum(c, x, 0)), in[0]);
+    return CBX_OK;
+}
+FN(transposed) /* of a view, which takes no memory */
+{
+    UNUSED;
+    out[0] = cbx_cumulative_sum(c, cbx_permute_dims(c, in[0], NULL), 0);
+    return CBX_OK;
+}
+FN(summed_rows)
+{
+    UNUSED;
+    out[0] = cbx_sum(c, cbx_multiply(c, in[0], in[0]), CBX_AXIS(1));
+    return CBX_OK;
+}
+FN(step)
+{
+    UNUSED;
+    out[0] = out[1] = cbx_add(c, cbx_multiply_scalar(c, in[0], 0.5), in[1]);
+    return CBX_OK;
+}
+FN(smoothed) /* (carry of 4, 100 rows of 4) */
+{
+    UNUSED;
+    return cbx_scan(c, PLAIN(step, 2, 2), 1, in, 1, in + 1, CBX_LENGTH_OF_XS, false, out);
+}
+FN(nothing)
+{
+    UNUSED;
+    out[0] = in[0];
+    return CBX_OK;
+}
+FN(compares_and_counts) /* how many are above 0.5: a comparison and a sum of integers */
+{
+    UNUSED;
+    out[0] = cbx_sum(c, cbx_astype(c, cbx_greater_scalar(c, in[0], 0.5), CBX_I64), NULL);
+    return CBX_OK;
+}
+
+#define F64(...)                                                                                                       \
+    {                                                                                                                  \
+        CBX_F64, CBX_LEN(((size_t[]){ __VA_ARGS__ })), { __VA_ARGS__ }                                                 \
+    }
+
+#define CHECK_ERR(status, wanted, err, words, why)                                                                     \
+    do {                                                                                                               \
+        CHECK_STATUS(status, wanted, why);                                                                             \
+        CHECK(strstr((err)->message, words) != NULL, (err)->message);                                                  \
+    } while (0)
+#define CHECK_NEAR(x, wanted, bound, why) CHECK_LE(fabs((x) - (wanted)), bound, why)
+
+static cbx_ctx *jit_context(void)
+{
+    cbx_ctx *c = context();
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_ctx_set_backend(c, cbx_backend_jit(), &err), &err, "the backend");
+    return c;
+}
+
+static cbx_cost_program compiled(cbx_ctx *c, const cbx_fn *f, const cbx_array_desc *in, cbx_cost_report *work)
+{
+    cbx_cost_program p = { 0 };
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_cost_compile(c, f, f->nin, in, work, &p, &err), &err, f->name);
+    return p;
+}
+
+static const struct {
+    const char *why;
+    cbx_array_fn f;
+    size_t nin, nout;
+    cbx_array_desc in[2];
+    uint64_t flop, int_op, transcendental, read, written, unfused; /* bytes */
+    size_t steps, kernels;
+    uint64_t peak; /* without scratch */
+} by_hand[] = {
+    { "one kernel", chain, 2, 1, { F64(1000), F64(1000) }, 3000, 0, 1000, 16000, 8000, 80000, 1, 1, 24000 },
+    { "a fold, then a function", norm, 1, 1, { F64(50, 7) }, 350 + 349, 0, 1, 2800 + 8, 16, 0, 2, 2, 2816 },
+    { "a row and a column", outer, 2, 1, { F64(3, 1), F64(5) }, 15, 0, 0, 64, 120, 3 * 120, 1, 1, 184 },
+    { "a product, and a kernel behind",
+      layer,
+      2,
+      1,
+      { F64(16, 32), F64(32, 8) },
+      2 * 16 * 32 * 8 + 128,
+      0,
+      128,
+      4096 + 2048 + 1024,
+      2048,
+      0,
+      4,
+      1,
+      4096 + 2048 + 1024 + 1024 },
+    { "what was read last is free",
+      running,
+      1,
+      1,
+      { F64(1000) },
+      2 * 999 + 1000,
+      0,
+      1000,
+      2 * 8000 + 16000,
+      3 * 8000,
+      0,
+      3,
+      1,
+      3 * 8000 },
+    { "rows that are folded", summed_rows, 1, 1, { F64(40, 100) }, 4000 + 40 * 99, 0, 0, 32000, 320, 0, 1, 1, 32320 },
+    { "a scan that is a kernel",
+      smoothed,
+      2,
+      2,
+      { F64(4), F64(100, 4) },
+      800,
+      0,
+      0,
+      32 + 3200,
+      32 + 3200,
+      0,
+      1,
+      1,
+      2 * 3232 },
+    { "truths and integers", compares_and_counts, 1, 1, { F64(100) }, 100, 99, 0, 800, 8, 0, 1, 1, 808 },
+    { "nothing", nothing, 1, 1, { F64(10) }, 0, 0, 0, 0, 0, 0, 0, 0, 80 },
+};
+
+static void steps_by_hand(void **state)
+{
+    cbx_ctx *c = jit_context();
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(by_hand); i++) {
+        const cbx_fn f = { by_hand[i].why, by_hand[i].f, NULL, by_hand[i].nin, by_hand[i].nout, NULL };
+        cbx_cost_report work;
+        cbx_cost_program p = compiled(c, &f, by_hand[i].in, &work);
+        uint64_t scratch = 0;
+        CHECK_INT(p.total.flop, by_hand[i].flop, f.name);
+        CHECK_INT(p.total.int_op, by_hand[i].int_op, f.name);
+        CHECK_INT(p.total.transcendental, by_hand[i].transcendental, f.name);
+        CHECK_INT(p.total.bytes_read, by_hand[i].read, f.name);
+        CHECK_INT(p.total.bytes_written, by_hand[i].written, f.name);
+        CHECK_INT(p.nsteps, by_hand[i].steps, f.name);
+        CHECK_INT(p.total.calls, by_hand[i].steps, f.name);
+        CHECK_INT(p.nkernels, by_hand[i].kernels, f.name);
+        for (size_t s = 0; s < p.nsteps; s++)
+            scratch = p.steps[s].scratch_bytes > scratch ? p.steps[s].scratch_bytes : scratch;
+        CHECK(p.peak_bytes >= by_hand[i].peak && p.peak_bytes <= by_hand[i].peak + scratch, f.name);
+        if (scratch == 0) CHECK_INT(p.peak_bytes, by_hand[i].peak, f.name);
+        if (by_hand[i].unfused) CHECK_INT(work.total.bytes_read + work.total.bytes_written, by_hand[i].unfused, f.name);
+        cbx_cost_program_clear(&p);
+    }
+    cbx_ctx_free(c);
+}
+
+/* What the pool hands out while a compiled function runs, of operands on blocks that are full. */
+static void memory_as_the_pool_saw_it(void **state)
+{
+    static const struct {
+        const char *why;
+        cbx_array_fn f;
+        size_t nin;
+        cbx_array_desc in[2];
+    } cases[] = {
+        { "one kernel", chain, 2, { F64(4096), F64(4096) } },
+        { "operations, and a kernel behind", running, 1, { F64(4096) } },
+        { "a view", transposed, 1, { F64(64, 64) } },
+        { "rows that are folded", summed_rows, 1, { F64(512, 128) } },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const cbx_fn f = { cases[i].why, cases[i].f, NULL, cases[i].nin, 1, NULL };
+        cbx_ctx *c = jit_context();
+        cbx_cost_program p = compiled(c, &f, cases[i].in, NULL);
+        cbx_array *in[2], *out = NULL;
+        cbx_fn *fast = NULL;
+        cbx_pool_stats s;
+        cbx_err err = CBX_ERR_INIT;
+        uint64_t scratch = 0;
+
+        for (size_t k = 0; k < f.nin; k++) {
+            CHECK_OK(cbx_array_create(c, &cases[i].in[k], &in[k], &err), &err, f.name);
+            for (size_t n = 0; n < cbx_array_count(in[k]); n++) ((double *)cbx_array_data_mut(in[k]))[n] = 1;
+        }
+        CHECK_OK(cbx_jit(c, &f, &fast, &err), &err, f.name);
+        CHECK_OK(cbx_fn_run(c, fast, f.nin, in, 1, &out, &err), &err, f.name);
+        cbx_pool_get_stats(cbx_ctx_pool(c), &s);
+        for (size_t k = 0; k < p.nsteps; k++) scratch += p.steps[k].scratch_bytes;
+        if (scratch == 0)
+            CHECK_INT(p.peak_bytes, s.bytes_in_use_peak, f.name);
+        else /* whose block may be a quarter larger */
+            CHECK(p.peak_bytes <= s.bytes_in_use_peak && s.bytes_in_use_peak <= p.peak_bytes + scratch / 4 + 64,
+                  f.name);
+        cbx_array_free(out);
+        for (size_t k = 0; k < f.nin; k++) cbx_array_free(in[k]);
+        cbx_fn_free(fast);
+        cbx_cost_program_clear(&p);
+        cbx_ctx_free(c);
+    }
+}
+
+static void stages_are_measured(void **state)
+{
+    const cbx_array_desc d[2] = { F64(1000), F64(1000) }, other[2] = { F64(7), F64(7) };
+    cbx_ctx *c = jit_context();
+    cbx_cost_program p;
+    cbx_array *in[2], *out = NULL;
+    cbx_fn *fast = NULL;
+    cbx_scope scope;
+    cbx_err err = CBX_ERR_INIT;
+
+    (void)state;
+    CHECK_OK(cbx_jit(c, PLAIN(chain, 2, 1), &fast, &err), &err, "a compiled function");
+    CHECK_ERR(cbx_cost_compiled(c, fast, 2, d, &p, &err), CBX_ENOENT, &err, "call it with them first", "not yet");
+    cbx_scope_open(c, &scope);
+    in[0] = in[1] = cbx_ones(c, 1, (const size_t[]){ 1000 }, CBX_F64);
+    CHECK_OK(cbx_fn_run(c, fast, 2, in, 1, &out, &err), &err, "called");
+    CHECK_OK(cbx_cost_compiled(c, fast, 2, d, &p, &err), &err, "of the call");
+    CHECK(p.times.trace_s > 0 && p.times.simplify_s > 0 && p.times.plan_s > 0 && p.times.kernels_s > 0 &&
+              p.times.code_s > 0,
+          "each took time");
+    CHECK(strcmp(p.times.emitter, "llvm") != 0 || p.times.code_bytes > 100, "there is code");
+    CHECK_INT(p.nkernels, 1, "as it was compiled");
+    CHECK_STR(p.steps[0].text, "kernel over (1000); loads %0, %1; stores %5", "the step in words");
+    CHECK(p.steps[0].is_kernel && p.steps[0].is_f64 && p.steps[0].threads == 1, "a short one");
+    cbx_cost_program_clear(&p);
+    CHECK_ERR(cbx_cost_compiled(c, fast, 2, other, &p, &err), CBX_ENOENT, &err, "such operands", "of other operands");
+    CHECK_ERR(cbx_cost_compiled(c, fast, 1, d, &p, &err), CBX_EINVAL, &err, "takes 2 operands", "too few");
+    CHECK_ERR(cbx_cost_compiled(c, PLAIN(chain, 2, 1), 2, d, &p, &err), CBX_EINVAL, &err, "not made by cbx_jit",
+              "plain");
+    CHECK_OK(cbx_ctx_set_backend(c, cbx_backend_reference(), &err), &err, "another backend");
+    CHECK_ERR(cbx_cost_compile(c, PLAIN(chain, 2, 1), 2, d, NULL, &p, &err), CBX_EUNSUPPORTED, &err, "choose jit",
+              "does not compile");
+    cbx_cost_program_clear(NULL);
+    cbx_array_free(out);
+    cbx_scope_close(&scope, NULL);
+    cbx_fn_free(fast);
+    cbx_ctx_free(c);
+}
+
+/* A machine of round numbers: 10^9 additions and 2*10^9 multiply-adds a second, 10^10 bytes from memory. */
+static void times_by_hand(void **state)
+{
+    cbx_probe probe = { .nlevels = 1, .level = { { .read_bytes_per_s = 1e10, .copy_bytes_per_s = 1e10 } } };
+    cbx_cost_step step = { .is_kernel = true, .is_f64 = true, .threads = 1 };
+
+    (void)state;
+    probe.pipe_ops_per_s[CBX_PIPE_ADD][1] = 1e9;
+    probe.pipe_ops_per_s[CBX_PIPE_FMA][1] = 2e9;
+    step.work = (cbx_cost){ .flop = 1000, .int_op = 500, .transcendental = 100, .bytes_read = 10000 };
+    CHECK_NEAR(cbx_cost_step_seconds(&step, &probe), 3.5e-6 + 1e-7, 1e-15, "instructions");
+    step.work.bytes_written = 90000;
+    CHECK_NEAR(cbx_cost_step_seconds(&step, &probe), 1e-5 + 1e-7, 1e-15, "bytes");
+    step.threads = 2;
+    CHECK_NEAR(cbx_cost_step_seconds(&step, &probe), 0.5e-5 + 1e-7, 1e-15, "two threads");
+    step = (cbx_cost_step){ .is_f64 = true, .work = { .flop = 8000 } };
+    CHECK_NEAR(cbx_cost_step_seconds(&step, &probe), 2e-6 + 1e-7, 1e-15, "a product");
+    cbx_cost_step two[2] = { step, step };
+    const cbx_cost_program p = { .nsteps = 2, .steps = two };
+    CHECK_NEAR(cbx_cost_program_seconds(&p, &probe), 4.2e-6, 1e-15, "their sum");
+}
+
+static cbx_status count_once(cbx_ctx *c, void *user)
+{
+    cbx_err err = CBX_ERR_INIT;
+    const cbx_array_desc d[2] = { F64(16, 32), F64(32, 8) };
+    cbx_cost_report work;
+    cbx_cost_program p;
+    cbx_status st = cbx_ctx_set_backend(c, cbx_backend_jit(), &err);
+
+    (void)user;
+    if (!st) st = cbx_cost_compile(c, PLAIN(layer, 2, 1), 2, d, &work, &p, &err);
+    if (!st) cbx_cost_program_clear(&p);
+    return st;
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    cbx_test_fail_each(count_once, NULL, "the cost of compiled functions");
+}
+
+TEST_FILE(.seconds = 300)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_by_hand),       cmocka_unit_test(memory_as_the_pool_saw_it),
+        cmocka_unit_test(stages_are_measured), cmocka_unit_test(times_by_hand),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
