@@ -19,6 +19,7 @@ PyObject *cx_recorded_new(cx_state *st, cbx_fn *fn, bool captures, bool loops)
     r->fn = fn;
     r->captures = captures;
     r->loops = loops;
+    r->unlocks = false;
     return (PyObject *)r;
 }
 
@@ -45,7 +46,7 @@ static PyObject *do_run(cx_call *c)
     out = cx_alloc(c, self->fn->nout, sizeof *out);
     if (!out) return NULL;
     cx_note_loops(self->loops);
-    if (!(self->loops ? cx_begin_long(c) : cx_begin(c))) return NULL;
+    if (!(self->loops || self->unlocks ? cx_begin_long(c) : cx_begin(c))) return NULL;
     cbx_fn_call(c->ctx, self->fn, arrays.n, (cbx_array *const *)(uintptr_t)arrays.list, self->fn->nout, out);
     return cx_results(c, self->fn->nout, out, false);
 }
@@ -200,19 +201,81 @@ static PyObject *recorded_checkpoint(PyObject *self, PyObject *unused)
     return transformed(self, status, &err, made);
 }
 
-static PyObject *recorded_jit(PyObject *self, PyObject *unused)
+/* Descriptions of operands like these; NULL with an exception. */
+static cbx_array_desc *descriptions(PyObject *self, PyObject *like)
+{
+    const size_t n = ((cx_recorded *)self)->fn->nin;
+    cbx_array_desc *d = PyMem_Calloc(n + 1, sizeof *d);
+    bool weak, fine = d != NULL;
+
+    for (size_t i = 0; fine && i < n; i++)
+        fine = cx_describe(cx_state_of_instance(self), PyList_GetItem(like, (Py_ssize_t)i), NULL, &d[i], &weak);
+    if (fine) return d;
+    PyMem_Free(d);
+    return PyErr_Occurred() ? NULL : (cbx_array_desc *)PyErr_NoMemory();
+}
+
+static bool count_work(PyObject *self, PyObject *like, cbx_cost_report *out)
 {
     cx_state *st = cx_state_of_instance(self);
-    cbx_ctx *ctx = cx_ctx_borrow(st);
+    cbx_array_desc *d = descriptions(self, like);
+    cbx_ctx *ctx = d ? cx_ctx_borrow(st) : NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (ctx) {
+        const cbx_fn *f = ((cx_recorded *)self)->fn;
+        if (cbx_cost_count(ctx, f, f->nin, d, out, &err)) cx_raise(err.status, err.message);
+        cx_ctx_return(st, ctx);
+    }
+    PyMem_Free(d);
+    return !PyErr_Occurred();
+}
+
+/* cost(like): its work, a dict */
+static PyObject *recorded_cost(PyObject *self, PyObject *like)
+{
+    cbx_cost_report *r = PyMem_Calloc(1, sizeof *r);
+    PyObject *out = NULL;
+
+    if (!r) return PyErr_NoMemory();
+    if (count_work(self, like, r))
+        out = Py_BuildValue(
+            "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "flop", (unsigned long long)r->total.flop, "int_op",
+            (unsigned long long)r->total.int_op, "transcendental", (unsigned long long)r->total.transcendental,
+            "bytes_read", (unsigned long long)r->total.bytes_read, "bytes_written",
+            (unsigned long long)r->total.bytes_written, "in_bytes", (unsigned long long)r->in_bytes, "out_bytes",
+            (unsigned long long)r->out_bytes, "operations", (unsigned long long)r->total.calls);
+    PyMem_Free(r);
+    return out;
+}
+
+/* From so much work on a call lets other threads run, and waits for Ctrl-C, which costs 24 us: about 10 us, and 1 ms. */
+enum { UNLOCK_WORK = 1 << 15, WAIT_WORK = 1 << 22 };
+
+/* jit(like): compiled, for operands like these */
+static PyObject *recorded_jit(PyObject *self, PyObject *like)
+{
+    cx_state *st = cx_state_of_instance(self);
+    cbx_cost_report *r = PyMem_Calloc(1, sizeof *r);
     cbx_err err = CBX_ERR_INIT;
     cbx_fn *made = NULL;
     cbx_status status;
+    PyObject *o = NULL;
+    cbx_ctx *ctx;
 
-    (void)unused;
-    if (!ctx) return NULL;
-    status = cbx_jit(ctx, ((cx_recorded *)self)->fn, &made, &err);
-    cx_ctx_return(st, ctx);
-    return transformed(self, status, &err, made);
+    if (!r) return PyErr_NoMemory();
+    if (count_work(self, like, r) && (ctx = cx_ctx_borrow(st))) {
+        const cbx_cost *c = &r->total;
+        const double work = (double)c->flop + (double)c->int_op + 8.0 * (double)c->transcendental +
+                            0.125 * ((double)c->bytes_read + (double)c->bytes_written);
+        status = cbx_jit(ctx, ((cx_recorded *)self)->fn, &made, &err);
+        cx_ctx_return(st, ctx);
+        o = transformed(self, status, &err, made);
+        if (o) ((cx_recorded *)o)->unlocks = work >= UNLOCK_WORK;
+        if (o) ((cx_recorded *)o)->loops |= work >= WAIT_WORK;
+    }
+    PyMem_Free(r);
+    return o;
 }
 
 /* linearize(*arrays): (results, the linear map) */
@@ -250,22 +313,18 @@ static PyObject *recorded_linearize(PyObject *self, PyObject *const *args, Py_ss
 static PyObject *recorded_dump(PyObject *self, PyObject *args)
 {
     cx_state *st = cx_state_of_instance(self);
-    PyObject *like;
-    int stage;
-    const cbx_fn *f = ((cx_recorded *)self)->fn;
-    cbx_array_desc *d = PyMem_Calloc(f->nin + 1, sizeof *d);
     cbx_err err = CBX_ERR_INIT;
-    PyObject *r = NULL;
-    cbx_ctx *ctx = NULL;
+    PyObject *like, *r = NULL;
+    cbx_array_desc *d;
+    cbx_ctx *ctx;
     cbx_text text;
-    bool weak, fine = d && PyArg_ParseTuple(args, "O!i", &PyList_Type, &like, &stage);
+    int stage;
 
-    for (size_t i = 0; fine && i < f->nin; i++)
-        fine = cx_describe(st, PyList_GetItem(like, (Py_ssize_t)i), NULL, &d[i], &weak);
-    if (fine) ctx = cx_ctx_borrow(st);
+    if (!PyArg_ParseTuple(args, "O!i", &PyList_Type, &like, &stage) || !(d = descriptions(self, like))) return NULL;
+    ctx = cx_ctx_borrow(st);
     if (ctx) {
         cbx_text_init(&text, cbx_allocator_default());
-        if (cbx_dump(ctx, f, d, (cbx_dump_kind)stage, &text, &err))
+        if (cbx_dump(ctx, ((cx_recorded *)self)->fn, d, (cbx_dump_kind)stage, &text, &err))
             cx_raise(err.status, err.message);
         else
             r = PyUnicode_FromStringAndSize(cbx_text_str(&text), (Py_ssize_t)text.len);
@@ -273,13 +332,14 @@ static PyObject *recorded_dump(PyObject *self, PyObject *args)
         cx_ctx_return(st, ctx);
     }
     PyMem_Free(d);
-    return d ? r : PyErr_NoMemory();
+    return r;
 }
 
 static PyMethodDef recorded_methods[] = {
     { "derive", recorded_derive, METH_VARARGS, NULL },
     { "vmap", recorded_vmap, METH_VARARGS, NULL },
-    { "jit", recorded_jit, METH_NOARGS, NULL },
+    { "jit", recorded_jit, METH_O, NULL },
+    { "cost", recorded_cost, METH_O, NULL },
     { "checkpoint", recorded_checkpoint, METH_NOARGS, NULL },
     { "linearize", (PyCFunction)(void (*)(void))recorded_linearize, METH_FASTCALL, NULL },
     { "dump", recorded_dump, METH_VARARGS, NULL },

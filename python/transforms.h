@@ -38,6 +38,7 @@ typedef struct cx_recorded {
     PyObject_HEAD cbx_fn *fn;
     bool captures; /* it reads arrays of an enclosing recording, and ends with it */
     bool loops;    /* it may run long, however few elements it gets */
+    bool unlocks;  /* it computes so much that other threads should run meanwhile */
 } cx_recorded;
 
 bool cx_add_recorded_type(cx_state *st);

@@ -31,6 +31,7 @@ from ._core import (
     checkpoint,
     ci,
     cond,
+    cost,
     custom_jvp,
     custom_vjp,
     doctor,

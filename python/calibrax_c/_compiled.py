@@ -22,6 +22,12 @@ def dump(fun: Any, args: tuple[Any, ...], stage: str = "graph") -> str:
     return Traced(fun, like, structure).fn.dump(like, STAGES.index(stage))
 
 
+def cost(fun: Any, args: tuple[Any, ...]) -> dict[str, int]:
+    leaves, structure = flatten((args, {}))
+    like = operands(leaves, structure, fun)
+    return Traced(fun, like, structure).fn.cost(like)
+
+
 def _names(value: Any, what: str, kind: type) -> tuple[Any, ...]:
     out = (value,) if isinstance(value, kind) else () if value is None else tuple(value)
     for v in out:
@@ -96,7 +102,7 @@ class JitPlan:
             traced = Traced(fun, like, structure)
             if traced.fn.captures:  # it reads arrays of the function around it, and ends with it
                 return traced.results(traced.fn(*like))
-            known = (traced.fn.jit(), traced.out)
+            known = (traced.fn.jit(like), traced.out)
             self.cache[key] = known
         if key not in self.remembered:
             self.remembered.add(key)

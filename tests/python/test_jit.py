@@ -298,6 +298,36 @@ class Speed(unittest.TestCase):
         self.assertLess(min(ratios), 6.0, "a jitted addition beside x + x")
 
 
+class Work(unittest.TestCase):
+    def test_cost(self) -> None:
+        x = xp.ones((10, 20))
+        c = cx.cost(lambda a: xp.exp(a) + 1.0, x)
+        self.assertEqual({k: c[k] for k in ("flop", "int_op", "transcendental", "in_bytes", "out_bytes")}, {"flop": 200, "int_op": 0, "transcendental": 200, "in_bytes": 1600, "out_bytes": 1600})
+        self.assertGreaterEqual(c["bytes_written"], 3200)
+        self.assertEqual(cx.cost(lambda t: t["a"] @ t["b"], {"a": x, "b": x.mT})["flop"], 2 * 10 * 20 * 10)
+        forward, backward = (cx.cost(f, x)["flop"] + cx.cost(f, x)["transcendental"] for f in (lambda a: xp.sum(xp.exp(a * a)), cx.grad(lambda a: xp.sum(xp.exp(a * a)))))
+        self.assertLess(backward, 4 * forward)
+
+    def test_much_work_on_little_lets_others_run(self) -> None:
+        f = cx.jit(lambda k: xp.sum(xp.sin(xp.zeros((2000, 2000)) + k)))
+        f(0.5)
+        seen = []
+        done = threading.Event()
+
+        def count() -> None:
+            while not done.is_set():
+                seen.append(1)
+                done.wait(0.001)
+
+        t = threading.Thread(target=count)
+        t.start()
+        for _ in range(5):
+            f(0.5)
+        done.set()
+        t.join()
+        self.assertGreater(len(seen), 3)
+
+
 class Rules(unittest.TestCase):
     def test_custom_jvp(self) -> None:
         @cx.custom_jvp
