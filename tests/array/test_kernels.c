@@ -7,13 +7,21 @@
 #include "counted.h"
 #include "kernels_random.h"
 
+/* CALIBRAX_TEST_KERNELS: how many random kernels. */
+static size_t kernels_asked(size_t usual)
+{
+    const char *asked = getenv("CALIBRAX_TEST_KERNELS");
+    return asked ? strtoull(asked, NULL, 10) : usual;
+}
+
 /* ---- the interpreter ---- */
 
 static void the_interpreter_is_plain(void **state)
 {
     (void)state;
     const char *report;
-    CHECK(!kernels_differ(ctx, &cbx__emitter_interpreter, &plain_emitter, KERNELS_ALL, 1, 4000, &report), report);
+    CHECK(!kernels_differ(ctx, &cbx__emitter_interpreter, &plain_emitter, KERNELS_ALL, 1, kernels_asked(4000), &report),
+          report);
 }
 
 /* An emitter with a fault: one operation is another. */
@@ -223,7 +231,8 @@ static void c_is_the_interpreter(void **state)
 {
     (void)state;
     const char *report;
-    CHECK(!kernels_differ(ctx, &cbx__emitter_c, &cbx__emitter_interpreter, KERNELS_ALL, 1, 512, &report), report);
+    CHECK(!kernels_differ(ctx, &cbx__emitter_c, &cbx__emitter_interpreter, KERNELS_ALL, 1, kernels_asked(512), &report),
+          report);
 }
 
 /* Each message of a compiler that is missing or fails. */
