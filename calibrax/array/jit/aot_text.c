@@ -119,7 +119,8 @@ static void put_constants(const cbx__aot *a, cbx_text *out)
 
 /* ---- nests ---- */
 
-static void put_base(const cbx__aot *a, cbx__vid v, cbx_text *out)
+/* The address of a value and an offset. */
+static void put_base(const cbx__aot *a, cbx__vid v, ptrdiff_t offset, cbx_text *out)
 {
     const cbx__aot_place *p = &a->places[v];
 
@@ -127,8 +128,9 @@ static void put_base(const cbx__aot *a, cbx__vid v, cbx_text *out)
     case CBX__AOT_IN: cbx_text_printf(out, "(char *)in%zu", p->at); break;
     case CBX__AOT_OUT: cbx_text_printf(out, "(char *)out%zu", p->at); break;
     case CBX__AOT_CONSTANT: cbx_text_printf(out, "(char *)constant%u", v); break;
-    default: cbx_text_printf(out, "(char *)work + %zu", p->at);
+    default: cbx_text_puts(out, "(char *)work"), offset += (ptrdiff_t)p->at;
     }
+    if (offset) cbx_text_printf(out, " + %td", offset);
 }
 
 static void put_strides(const cbx__nest *n, const char *word, int dim, size_t instead, cbx_text *out)
@@ -168,7 +170,7 @@ static void put_pointers(const cbx__aot *a, const cbx__nest *n, int last, bool c
         if (site->base == CBX__NO_VALUE)
             cbx_text_printf(out, "(char *)(uintptr_t)(%td", site->offset);
         else
-            put_base(a, site->base, out), cbx_text_printf(out, " + %td", site->offset);
+            put_base(a, site->base, site->offset, out);
         put_steps(n, site->strides, false, last, out);
         if (columns) cbx_text_printf(out, " + first * %td", site->strides[n->ndim - 1]);
         cbx_text_puts(out, site->base == CBX__NO_VALUE ? "),\n" : ",\n");
@@ -324,6 +326,55 @@ static void put_folds(const cbx__aot *a, size_t number, cbx_text *out)
     cbx_text_printf(out, "} folds%zu;\n", number);
 }
 
+static bool is_extreme(const cbx__nest_fold *f)
+{
+    return f->wide == CBX_F64 && (f->prim == CBX_PRIM_REDUCE_MAX || f->prim == CBX_PRIM_REDUCE_MIN);
+}
+
+static void put_extreme_name(const cbx__nest_fold *f, cbx_text *out)
+{
+    cbx_text_printf(out, "%s%s_leaf", f->skips_nan ? "nan" : "", f->prim == CBX_PRIM_REDUCE_MAX ? "max" : "min");
+}
+
+/* Extremes in 8 lanes; of equal numbers, which are zeros, the first, and NaN as the fold has it. */
+static void put_extreme(const cbx__nest_fold *f, cbx_text *out)
+{
+    const bool max = f->prim == CBX_PRIM_REDUCE_MAX;
+
+    cbx_text_printf(out, "\n/* The %s of n numbers, of zeros the first; NaN if %s. */\nCBX_UNUSED static double ",
+                    max ? "largest" : "smallest", f->skips_nan ? "all are" : "one is");
+    put_extreme_name(f, out);
+    cbx_text_printf(
+        out,
+        "(const double *x, int64_t n)\n{\n    double t[8], r;\n    int64_t seen[8] = { 0 }, any = 0, i = 0;\n\n"
+        "    for (int64_t k = 0; k < 8; k++) t[k] = %sINFINITY;\n"
+        "    for (; i + 8 <= n; i += 8)\n        for (int64_t k = 0; k < 8; k++) {\n"
+        "            t[k] = x[i + k] %c t[k] ? x[i + k] : t[k];\n            seen[k] |= x[i + k] %s x[i + k];\n        "
+        "}\n"
+        "    for (; i < n; i++) {\n        t[0] = x[i] %c t[0] ? x[i] : t[0];\n        seen[0] |= x[i] %s x[i];\n    "
+        "}\n",
+        max ? "-" : "", max ? '>' : '<', f->skips_nan ? "==" : "!=", max ? '>' : '<', f->skips_nan ? "==" : "!=");
+    cbx_text_printf(out,
+                    "    r = t[0];\n    for (int64_t k = 0; k < 8; k++) r = t[k] %c r ? t[k] : r, any |= seen[k];\n    "
+                    "if (%sany) return NAN;\n"
+                    "    for (i = 0; r == 0 && i < n; i++)\n        if (x[i] == 0) return x[i];\n    return r;\n}\n",
+                    max ? '>' : '<', f->skips_nan ? "!" : "");
+}
+
+static void put_extremes(const cbx__aot *a, cbx_text *out)
+{
+    bool have[2][2] = { { false } };
+
+    for (size_t i = 0; i < a->n; i++) {
+        for (size_t f = 0; f < a->nests[i].nfolds && !by_columns(&a->nests[i]); f++) {
+            const cbx__nest_fold *fold = &a->nests[i].folds[f];
+            bool *h = &have[fold->prim == CBX_PRIM_REDUCE_MAX][fold->skips_nan];
+            if (is_extreme(fold) && !*h) put_extreme(fold, out);
+            *h |= is_extreme(fold);
+        }
+    }
+}
+
 static void put_tree(const cbx__aot *a, size_t number, cbx_text *out)
 {
     const cbx__nest *n = &a->nests[number];
@@ -353,6 +404,12 @@ static void put_tree(const cbx__aot *a, size_t number, cbx_text *out)
     for (size_t f = 0, k = 0; f < n->nfolds; f++) {
         if (in_tree(&n->folds[f])) {
             cbx_text_printf(out, "    sum_leaf(tile%zu, count, width, %d, sums[%zu]);\n", f, width, k++);
+            continue;
+        }
+        if (is_extreme(&n->folds[f]) && width == 1) {
+            cbx_text_printf(out, "    {\n        double *t = &fold->t%zu[0];\n        const double x = ", f);
+            put_extreme_name(&n->folds[f], out);
+            cbx_text_printf(out, "(tile%zu, count);\n        *t = %s;\n    }\n", f, step_of(&n->folds[f]));
             continue;
         }
         cbx_text_printf(out,
@@ -390,8 +447,7 @@ static void put_stores(const cbx__aot *a, const cbx__nest *n, const char *indent
         const cbx__nest_fold *fold = &n->folds[f];
         const char *type = cbx__ctext_type(fold->to);
         cbx_text_printf(out, "%sfor (int64_t c = 0; c < width; c++) *(%s *)(", indent, type);
-        put_base(a, fold->result.base, out);
-        cbx_text_printf(out, " + %td", fold->result.offset);
+        put_base(a, fold->result.base, fold->result.offset, out);
         put_steps(n, fold->result.strides, false, last, out);
         if (columns) cbx_text_printf(out, " + (first + c) * %td", fold->result.strides[n->ndim - 1]);
         cbx_text_printf(out, fold->to == CBX_BOOL ? ") = folds.t%zu[c] != 0;\n" : ") = (%2$s)folds.t%1$zu[c];\n", f,
@@ -468,7 +524,7 @@ static void put_copies(const cbx__aot *a, cbx_text *out)
         for (int k = 0; k < d->ndim; k++) bytes *= d->shape[k];
         if (bytes == 0) continue;
         cbx_text_printf(out, "    memcpy(out%zu, ", i);
-        put_base(a, v, out);
+        put_base(a, v, 0, out);
         cbx_text_printf(out, ", %zu);\n", bytes);
     }
 }
@@ -484,6 +540,7 @@ void cbx__aot_put_source(const cbx__aot *a, const cbx__kernel *const *kernels, c
     cbx__ctext_put(out, "kernel", true, a->n, kernels);
     for (size_t i = 0; i < a->n; i++) folds |= trees_of(&a->nests[i]) > 0;
     if (folds) cbx_text_puts(out, sum_leaf);
+    put_extremes(a, out);
     put_constants(a, out);
     for (size_t i = 0; i < a->n; i++) {
         if (a->nests[i].nfolds == 0 || is_empty(&a->nests[i])) continue;

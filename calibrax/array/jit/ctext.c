@@ -54,8 +54,8 @@ static const char *const tags[CBX_DTYPE_COUNT] = { "bool", "i8",  "i16", "i32", 
     X(LOGADDEXP, "static double exact_logaddexp(double x, double y)\n"                                                 \
                  "{\n    const double d = x - y;\n"                                                                    \
                  "    if (x == y) return x + 0.693147180559945309417232121458176568;\n"                                \
-                 "    if (d > 0) return x + log1p(exp(-d));\n"                                                         \
-                 "    return d <= 0 ? y + log1p(exp(d)) : d;\n}\n")                                                    \
+                 "    if (d > 0) return x + libm_log1p_f64(libm_exp_f64(-d));\n"                                       \
+                 "    return d <= 0 ? y + libm_log1p_f64(libm_exp_f64(d)) : d;\n}\n")                                  \
     X(THREEFRY, "/* Threefry-2x32-20: Salmon and others, SC 2011 */\n"                                                 \
                 "CBX_INLINE uint64_t threefry(uint64_t key, uint64_t counter)\n"                                       \
                 "{\n    static const int turns[2][4] = { { 13, 15, 26, 6 }, { 17, 29, 16, 24 } };\n"                   \
@@ -84,10 +84,11 @@ enum {
     X(LOG2, "log2")                                                                                                    \
     X(LOG10, "log10")                                                                                                  \
     X(LOG1P, "log1p")                                                                                                  \
-    X(SIN, "sin") X(COS, "cos") X(TAN, "tan") X(ASIN, "asin") X(ACOS, "acos") X(ATAN, "atan") X(SINH, "sinh")          \
-        X(COSH, "cosh") X(TANH, "tanh") X(ASINH, "asinh") X(ACOSH, "acosh") X(ATANH, "atanh") X(ERF, "erf")            \
-            X(ERFC, "erfc") X(LGAMMA, "lgamma") X(POW, "pow") X(ATAN2, "atan2") X(HYPOT, "hypot")                      \
-                X(NEXTAFTER, "nextafter")
+    X(SIN, "sin")                                                                                                      \
+    X(COS, "cos")                                                                                                      \
+    X(TAN, "tan") X(ASIN, "asin") X(ACOS, "acos") X(ATAN, "atan") X(SINH, "sinh") X(COSH, "cosh") X(TANH, "tanh")      \
+        X(ASINH, "asinh") X(ACOSH, "acosh") X(ATANH, "atanh") X(ERF, "erf") X(ERFC, "erfc") X(LGAMMA, "lgamma")        \
+            X(POW, "pow") X(ATAN2, "atan2") X(HYPOT, "hypot") X(NEXTAFTER, "nextafter")
 static const char *const libm[CBX_PRIM_LIMIT] = {
 #define LIBM(name, function) [CBX_PRIM_##name] = function,
     LIBM_MAP(LIBM)
@@ -107,6 +108,7 @@ typedef struct writer {
     bool helper[HELPER_COUNT];
     bool cast[2][CBX_U64 + 1];       /* of float32, float64 to an integer */
     bool formula[CBX_PRIM_LIMIT][2]; /* of float32, float64 */
+    bool libm[CBX_PRIM_LIMIT][2];    /* the same */
     const cbx__kinstr *instr;        /* what is written: of a kernel or a formula */
     bool slow;                       /* MATH everywhere, and not in the formula's domain alone */
 } writer;
@@ -298,7 +300,7 @@ static void put_math(writer *w, const cbx__kinstr *x)
         cbx_text_printf(w->out, "%s%s_%s", w->slow && !is_right_everywhere(f) ? "" : "fast_", cbx_prim_name(p),
                         tags[t]);
     else
-        cbx_text_printf(w->out, "%s%s", libm[p], f_of(t));
+        cbx_text_printf(w->out, "libm_%s_%s", libm[p], tags[t]);
     put(w, x, operands);
 }
 
@@ -385,6 +387,9 @@ static void need(writer *w, const cbx__kinstr *instr, size_t n)
                                            (is_math && p == CBX_PRIM_FLOOR_DIV && !is_float(t));
         w->helper[HELPER_POW_U64] |= is_math && p == CBX_PRIM_POW && !is_float(t);
         w->helper[HELPER_THREEFRY] |= is_math && p == CBX_PRIM_THREEFRY;
+        w->libm[p][wide] |= is_math && is_float(t) && libm[p] && !(f && is_right_everywhere(f));
+        w->libm[CBX_PRIM_EXP][1] |= is_math && p == CBX_PRIM_LOGADDEXP;
+        w->libm[CBX_PRIM_LOG1P][1] |= is_math && p == CBX_PRIM_LOGADDEXP;
         if (!f || w->formula[p][wide]) continue;
         w->formula[p][wide] = true;
         w->helper[HELPER_LOGADDEXP] |= p == CBX_PRIM_LOGADDEXP;
@@ -470,7 +475,7 @@ static void put_whole(writer *w, cbx_prim p, cbx_dtype t)
     if (p == CBX_PRIM_LOGADDEXP)
         cbx_text_printf(w->out, "(%s)exact_logaddexp(x, y)", types[t]);
     else if (libm[p])
-        cbx_text_printf(w->out, "%s%s(%s)", libm[p], f_of(t), list);
+        cbx_text_printf(w->out, "libm_%s_%s(%s)", libm[p], tags[t], list);
     else
         cbx_text_printf(w->out, "exact_%s_%s(%s)", name, tags[t], list);
     cbx_text_puts(w->out, ";\n}\n");
@@ -506,8 +511,16 @@ static void put_needed(writer *w, bool is_part)
                               "#if defined(__clang__)\n"
                               "#pragma STDC FP_CONTRACT OFF\n"
                               "#elif defined(__GNUC__)\n"
-                              "#pragma GCC optimize(\"fp-contract=off\", \"no-math-errno\", \"no-trapping-math\")\n"
+                              "#pragma GCC optimize(\"fp-contract=off\", \"no-math-errno\", \"trapping-math\")\n"
                               "#endif\n\n");
+    for (int p = 0; p < CBX_PRIM_LIMIT; p++) {
+        const bool two = libm[p] && strlen(cbx_prim_get_info((cbx_prim)p)->operands) > 1;
+        for (cbx_dtype t = CBX_F32; t <= CBX_F64;
+             t++) /* through a pointer: compilers compute functions of constants otherwise */
+            if (w->libm[p][t == CBX_F64])
+                cbx_text_printf(w->out, "CBX_UNUSED static %s (*const volatile libm_%s_%s)(%s%s%s) = %s%s;\n", types[t],
+                                libm[p], tags[t], types[t], two ? ", " : "", two ? types[t] : "", libm[p], f_of(t));
+    }
     for (int h = 0; h < HELPER_COUNT; h++)
         if (w->helper[h]) cbx_text_puts(w->out, helpers[h]);
     for (int wide = 0; wide < 2; wide++)
