@@ -277,9 +277,8 @@ static PyObject *jitted_vectorcall(PyObject *self, PyObject *const *args, size_t
     e = find(j, &m, args, n, kwnames);
     for (size_t i = 0; e && i < m.n; i++)
         if (Py_TYPE(m.leaves[i]) == st->array_type) elements += cbx_array_count(((cx_array *)m.leaves[i])->handle);
-    /* of very many elements: a call that Ctrl-C interrupts */
-    r = e && elements < CX_HEAVY ? run(st, &m, elements >= CX_UNLOCK_ELEMENTS || ((cx_recorded *)e->recorded)->unlocks)
-                                 : run_plan(self, args, n, kwnames);
+    r = e ? run(st, &m, elements >= CX_UNLOCK_ELEMENTS || ((cx_recorded *)e->recorded)->unlocks)
+          : run_plan(self, args, n, kwnames);
     if (e) entry_free(e);
     return r;
 }
