@@ -1,11 +1,12 @@
 /*
  * Kernels as an LLVM module: the loops around the bodies of llvm_body.c.
  *
- * A row is walked by the wide body, whose values are vectors of 4 native ones (fewer if more would
- * live at a time than there are registers): legalising them splits each instruction in place, so
- * that 4 independent ones follow each other.  The rest of a row goes through the narrow body, which
- * is one native vector with masks, or one element where the machine has no masks.  If outputs go
- * past the caches, the narrow body runs first up to where they are aligned.
+ * A row is walked by the wide body, whose values are vectors of 4 native ones (fewer in a long kernel,
+ * or if more would live at a time than there are registers): legalising them splits each instruction
+ * in place, so that 4 independent ones follow each other.  The rest of a row goes through the narrow
+ * body, which is one native vector with masks, or one element where the machine has no masks.  If
+ * outputs go past the caches, the narrow body runs first up to where they are aligned.  Kernels with
+ * carries are walked by blocks of columns, in each of which rows follow each other.
  */
 #include <string.h>
 
@@ -13,7 +14,8 @@
 #include "calibrax/array/jit/llvm_emit.h"
 #include "calibrax/base/arena.h"
 
-#define MAX_STRIDED 32 /* lanes of a body with STRIDED streams, which are loaded one by one */
+#define MAX_INTERLEAVED 8000 /* instructions of a wide body, in vectors: LLVM takes long for more */
+#define MAX_STRIDED     32   /* lanes of a body with STRIDED streams, which are loaded one by one */
 
 static bool moves_memory(const cbx__kstream *s) { return s->kind != CBX__STREAM_INDEX; }
 
@@ -71,7 +73,7 @@ static void choose_lanes(llvm_emission *e, uint32_t *last)
         strided = true;
         if (cbx__dtype_size((cbx_dtype)t->dtype) < 4) small = true;
     }
-    while (vectors > 1 && live * vectors > budget) vectors /= 2;
+    while (vectors > 1 && (live * vectors > budget || k->instr.n * vectors > MAX_INTERLEAVED)) vectors /= 2;
     e->native = e->target->vector_bytes / (unsigned)widest;
     e->lane_type = e->c->IntTypeInContext(e->context, 8 * (unsigned)widest);
     if (strided && e->native > MAX_STRIDED) e->native = MAX_STRIDED;
