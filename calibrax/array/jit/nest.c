@@ -1,319 +1,10 @@
-/*
- * Elements are computed where they are read: an index form states which element of a value belongs to a point of the space, views change
- * forms, and operations are carried out on the elements at equal forms.
- */
-#include "calibrax/array/jit/nest.h"
-
+/* Nests of a plan's kernels: which roots share one, what it stores and folds, and its dimensions, merged where possible. */
 #include <string.h>
 
 #include "calibrax/array/internal.h"
-#include "calibrax/array/jit/lower.h"
-#include "calibrax/array/reference/reference.h"
-#include "calibrax/array/trace/regions.h"
-#include "calibrax/base/table.h"
+#include "calibrax/array/jit/nest_builder.h"
 
 enum { FEWEST_WHOLE = 16 }; /* elements in a row that are worth a loop of their own */
-
-/* The index along one axis of a value: start + sum of i * steps over the dimensions of the space. */
-typedef struct form {
-    ptrdiff_t start, steps[CBX_MAX_RANK];
-} form;
-
-/* An element that is computed already. */
-typedef struct known {
-    cbx__vid value;
-    const form *at;
-    cbx__kid kid;
-} known;
-
-typedef struct builder {
-    cbx_arena *arena;
-    cbx_allocator al; /* of the arena */
-    const cbx__plan *plan;
-    cbx__nest *nest;
-    CBX_LIST(cbx__site) sites;
-    CBX_LIST(known) knowns;
-    cbx_table table;
-    const cbx__kid *given; /* of values that are there whatever their form, else CBX__NO_KID; NULL: none */
-    bool failed;           /* out of memory */
-} builder;
-
-static const cbx_array_desc *desc(const builder *b, cbx__vid v) { return &b->plan->graph->values.items[v].desc; }
-
-static form *new_forms(builder *b, int n)
-{
-    form *f = cbx_arena_calloc(b->arena, (size_t)n + 1, sizeof *f);
-    if (!f) b->failed = true;
-    return f;
-}
-
-/* ---- streams ---- */
-
-static uint32_t add_stream(builder *b, cbx__kstream s, const cbx__site *site)
-{
-    if (cbx_list_push(&b->nest->kernel.al, &b->nest->kernel.streams, s) && cbx_list_push(&b->al, &b->sites, *site))
-        return (uint32_t)(b->sites.n - 1);
-    b->failed = true;
-    return 0;
-}
-
-/* Inputs follow outputs, whose number is known first: LOAD names a stream by its place among the inputs until then. */
-static cbx__kid load(builder *b, cbx_dtype t, bool count, const cbx__site *site)
-{
-    cbx__kernel *k = &b->nest->kernel;
-    const uint8_t kind = count ? CBX__STREAM_INDEX : CBX__STREAM_DENSE;
-    uint32_t at = 0;
-
-    while (at < b->sites.n && (memcmp(&b->sites.items[at], site, sizeof *site) != 0 ||
-                               k->streams.items[at].dtype != (uint8_t)t || k->streams.items[at].kind != kind))
-        at++;
-    if (at == b->sites.n) at = add_stream(b, (cbx__kstream){ .dtype = (uint8_t)t, .kind = kind }, site);
-    return cbx__kernel_add(k, (cbx__kinstr){ .op = CBX__K_LOAD, .dtype = (uint8_t)t, .a = at });
-}
-
-static cbx__site site_of(const builder *b, cbx__vid v, const form *at)
-{
-    const cbx_array_desc *d = desc(b, v);
-    ptrdiff_t dense[CBX_MAX_RANK];
-    cbx__site s = { .base = v };
-    const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(d->dtype);
-
-    cbx__array_dense_strides(d, false, dense);
-    for (int a = 0; a < d->ndim; a++) {
-        s.offset += at[a].start * dense[a] * size;
-        for (int i = 0; i < b->nest->ndim; i++) s.strides[i] += at[a].steps[i] * dense[a] * size;
-    }
-    return s;
-}
-
-/* ---- elements ---- */
-
-static cbx__kid element(builder *b, cbx__vid v, const form *at);
-
-static bool same_forms(int n, const form *x, const form *y) { return memcmp(x, y, (size_t)n * sizeof *x) == 0; }
-
-static bool is_known(const void *user, size_t value, const void *key)
-{
-    const builder *b = user;
-    const known *have = &b->knowns.items[value], *want = key;
-    return have->value == want->value && same_forms(desc(b, want->value)->ndim, have->at, want->at);
-}
-
-static uint64_t hash_of(const builder *b, cbx__vid v, const form *at)
-{
-    uint64_t h = cbx_hash_words(CBX_HASH_START, 1, &(const uint64_t){ v });
-
-    for (int a = 0; a < desc(b, v)->ndim; a++) {
-        h = cbx_hash_words(h, 1, &(const uint64_t){ (uint64_t)at[a].start });
-        for (int i = 0; i < b->nest->ndim; i++) h = cbx_hash_words(h, 1, &(const uint64_t){ (uint64_t)at[a].steps[i] });
-    }
-    return h;
-}
-
-static cbx__kid number(builder *b, const cbx__node *node, cbx_dtype t)
-{
-    while (node->prim != CBX_PRIM_FULL) node = &b->plan->graph->nodes.items[b->plan->maker[node->in[0]]];
-    return cbx__kernel_const(&b->nest->kernel, t, node->attrs->value);
-}
-
-static cbx__kid count(builder *b, const cbx__node *node, const form *at)
-{
-    const form *axis = &at[node->attrs->axis];
-    const cbx_dtype t = desc(b, node->out)->dtype;
-    cbx__site s = { .base = CBX__NO_VALUE, .offset = axis->start };
-    bool moves = false;
-    cbx__kid i;
-
-    memcpy(s.strides, axis->steps, sizeof s.strides);
-    for (int d = 0; d < b->nest->ndim; d++) moves |= axis->steps[d] != 0;
-    i = moves ? load(b, CBX_I64, true, &s)
-              : cbx__kernel_const(&b->nest->kernel, CBX_I64, (cbx_scalar){ .dtype = CBX_I64, .v.i = axis->start });
-    return t == CBX_I64 ? i : cbx__k1(&b->nest->kernel, CBX__K_CAST, t, i);
-}
-
-static cbx__kid map(builder *b, const cbx__node *node, const form *at)
-{
-    const cbx_array_desc *d[3];
-    cbx__kid in[3] = { 0 };
-    const cbx_op op = { node->prim, node->nin, d, node->attrs, 1, desc(b, node->out) };
-
-    for (uint32_t i = 0; i < node->nin; i++) {
-        d[i] = desc(b, node->in[i]);
-        in[i] = element(b, node->in[i], at);
-    }
-    return node->prim == CBX_PRIM_COPY ? in[0] : cbx__lower(&b->nest->kernel, &op, in);
-}
-
-/* A reshape by axes of length 1: the other axes keep their forms. */
-static void reshape_forms(const cbx_array_desc *from, const cbx_array_desc *to, const form *at, form *below)
-{
-    int k = 0;
-
-    for (int a = 0; a < from->ndim; a++) {
-        if (from->shape[a] == 1) continue;
-        while (to->shape[k] == 1) k++;
-        below[a] = at[k++];
-    }
-}
-
-/* The same element, counted in row-major order, of a value in memory. */
-static cbx__kid reshaped_load(builder *b, const cbx__node *node, const form *at)
-{
-    cbx__site s = site_of(b, node->out, at);
-    s.base = node->in[0];
-    return load(b, desc(b, node->out)->dtype, false, &s);
-}
-
-static cbx__kid view(builder *b, const cbx__node *node, const form *at)
-{
-    const cbx_array_desc *from = desc(b, node->in[0]), *to = desc(b, node->out);
-    const cbx_attrs *attrs = node->attrs;
-    form *below = new_forms(b, from->ndim);
-    const int shift = to->ndim - from->ndim;
-
-    if (!below) return CBX__NO_KID;
-    switch (node->prim) {
-    case CBX_PRIM_STOP_GRADIENT: return element(b, node->in[0], at);
-    case CBX_PRIM_RESHAPE:
-        if (!cbx__reshapes_units(from, to)) return reshaped_load(b, node, at);
-        reshape_forms(from, to, at, below);
-        break;
-    case CBX_PRIM_TRANSPOSE:
-        for (int a = 0; a < to->ndim; a++) below[attrs->axes[a]] = at[a];
-        break;
-    case CBX_PRIM_BROADCAST:
-        for (int a = 0; a < from->ndim; a++)
-            if (from->shape[a] != 1) below[a] = at[a + shift];
-        break;
-    default: /* SLICE */
-        for (int a = 0; a < from->ndim; a++) {
-            below[a].start = attrs->start[a] + at[a].start * attrs->step[a];
-            for (int i = 0; i < b->nest->ndim; i++) below[a].steps[i] = at[a].steps[i] * attrs->step[a];
-        }
-    }
-    return element(b, node->in[0], below);
-}
-
-/* ---- folds that are written out ---- */
-
-typedef struct fold_ops {
-    cbx__kernel *k;
-    cbx_prim prim;
-    cbx_dtype wide;
-    bool skips_nan;
-} fold_ops;
-
-static cbx__kid folded(const fold_ops *f, cbx__kid t, cbx__kid x)
-{
-    const bool flt = cbx_dtype_kind(f->wide) == CBX_KIND_FLOAT;
-    const cbx__kop ordered = f->prim == CBX_PRIM_REDUCE_MAX ? CBX__K_GE : CBX__K_LE;
-    cbx__kid keeps;
-
-    switch (f->prim) {
-    case CBX_PRIM_SUM: return cbx__k2(f->k, CBX__K_ADD, f->wide, t, x);
-    case CBX_PRIM_PROD: return cbx__k2(f->k, CBX__K_MUL, f->wide, t, x);
-    case CBX_PRIM_ANY: return cbx__k2(f->k, CBX__K_OR, CBX_BOOL, t, x);
-    case CBX_PRIM_ALL: return cbx__k2(f->k, CBX__K_AND, CBX_BOOL, t, x);
-    default: break;
-    }
-    keeps = cbx__k2(f->k, ordered, CBX_BOOL, t, x);
-    if (flt) { /* as the folds of the reference backend: NaN wins, or never */
-        const cbx__kid nan = f->skips_nan ? x : t;
-        keeps = cbx__k2(f->k, CBX__K_OR, CBX_BOOL, keeps, cbx__k2(f->k, CBX__K_NE, CBX_BOOL, nan, nan));
-    }
-    return cbx__k3(f->k, CBX__K_SELECT, f->wide, keeps, t, x);
-}
-
-/* In which dtype a fold is carried out. */
-static cbx_dtype wide_of(const cbx__node *node, cbx_dtype from, cbx_dtype to)
-{
-    if (node->prim == CBX_PRIM_ANY || node->prim == CBX_PRIM_ALL) return CBX_BOOL;
-    return cbx__ref_wide(to == CBX_BOOL ? from : to);
-}
-
-static cbx__kid as(cbx__kernel *k, cbx_dtype from, cbx_dtype to, cbx__kid x)
-{
-    return from == to ? x : cbx__k1(k, CBX__K_CAST, to, x);
-}
-
-/* Up to 7 elements from left to right, 8 pairwise: the tree of the reference backend's sums. */
-static cbx__kid small(builder *b, const cbx__node *node, const form *at)
-{
-    const cbx_array_desc *from = desc(b, node->in[0]), *to = desc(b, node->out);
-    const int last = from->ndim - 1;
-    const size_t n = from->shape[last];
-    cbx__kernel *k = &b->nest->kernel;
-    const fold_ops f = { k, node->prim, wide_of(node, from->dtype, to->dtype), node->attrs->mode != 0 };
-    form *below = new_forms(b, from->ndim);
-    cbx__kid x[CBX__SMALL] = { 0 }, r;
-
-    if (!below) return CBX__NO_KID;
-    memcpy(below, at, (size_t)last * sizeof *below);
-    for (size_t i = 0; i < n; i++) {
-        form *each = new_forms(b, from->ndim);
-        if (!each) return CBX__NO_KID;
-        memcpy(each, below, (size_t)from->ndim * sizeof *below);
-        each[last].start = (ptrdiff_t)i;
-        x[i] = as(k, from->dtype, f.wide, element(b, node->in[0], each));
-    }
-    if (n == CBX__SMALL && f.prim == CBX_PRIM_SUM) {
-        for (size_t width = 1; width < n; width *= 2)
-            for (size_t i = 0; i < n; i += 2 * width) x[i] = folded(&f, x[i], x[i + width]);
-        r = x[0];
-    } else {
-        r = x[0];
-        for (size_t i = 1; i < n; i++) r = folded(&f, r, x[i]);
-    }
-    if (f.prim == CBX_PRIM_SUM && cbx_dtype_kind(f.wide) == CBX_KIND_FLOAT) /* -0 becomes 0 */
-        r = cbx__k2(k, CBX__K_ADD, f.wide, cbx__kernel_const(k, f.wide, (cbx_scalar){ .dtype = CBX_F64 }), r);
-    return as(k, f.wide, to->dtype, r);
-}
-
-static cbx__kid compute(builder *b, const cbx__node *node, cbx__role role, const form *at)
-{
-    switch (role) {
-    case CBX__ROLE_NUMBER: return number(b, node, desc(b, node->out)->dtype);
-    case CBX__ROLE_COUNT: return count(b, node, at);
-    case CBX__ROLE_VIEW: return view(b, node, at);
-    case CBX__ROLE_SMALL: return small(b, node, at);
-    default: return map(b, node, at);
-    }
-}
-
-/* A constant of rank 0 is a number. */
-static bool constant_number(builder *b, cbx__vid v, cbx__kid *out)
-{
-    const cbx_array *a = b->plan->graph->values.items[v].constant;
-    cbx__kinstr i = { .op = CBX__K_CONST };
-
-    if (!a || a->count != 1) return false;
-    i.dtype = (uint8_t)a->desc.dtype;
-    memcpy(&i.bits, a->data, cbx__dtype_size(a->desc.dtype));
-    *out = cbx__kernel_add(&b->nest->kernel, i);
-    return true;
-}
-
-static cbx__kid element(builder *b, cbx__vid v, const form *at)
-{
-    const uint32_t maker = b->plan->maker[v];
-    const cbx__node *node = maker == CBX__NO_INDEX ? NULL : &b->plan->graph->nodes.items[maker];
-    const known want = { v, at, CBX__NO_KID };
-    const uint64_t hash = hash_of(b, v, at);
-    const size_t *have = cbx_table_find(&b->table, hash, is_known, b, &want);
-    cbx__kid r;
-
-    if (b->given && b->given[v] != CBX__NO_KID) return b->given[v];
-    if (have) return b->knowns.items[*have].kid;
-    if (node && b->plan->computed[v])
-        r = compute(b, node, (cbx__role)b->plan->role[maker], at);
-    else if (!constant_number(b, v, &r)) {
-        const cbx__site s = site_of(b, v, at);
-        r = load(b, desc(b, v)->dtype, false, &s);
-    }
-    if (!cbx_list_push(&b->al, &b->knowns, (known){ v, at, r }) || !cbx_table_add(&b->table, hash, b->knowns.n - 1))
-        b->failed = true;
-    return r;
-}
 
 /* ---- roots ---- */
 
@@ -358,16 +49,16 @@ static shape_key key_of(const cbx__plan *plan, uint32_t k, bool split)
     }
     if (plan->role[k] == CBX__ROLE_FOLD) {
         const cbx_dtype to = plan->graph->values.items[node->out].desc.dtype;
-        key.chunked = node->prim == CBX_PRIM_SUM && wide_of(node, d->dtype, to) == CBX_F64 && d->dtype != CBX_F64;
+        key.chunked = node->prim == CBX_PRIM_SUM && cbx__wide_of(node, d->dtype, to) == CBX_F64 && d->dtype != CBX_F64;
         if (key.gone == 0) key.gone = 1u << 31; /* a fold of axes of length 1 */
     }
     return key;
 }
 
 /* Forms of a root of the nest; last: where on the axis that is written out. */
-static const form *root_forms(builder *b, const cbx_array_desc *d, bool split, size_t last)
+static const cbx__form *root_forms(cbx__builder *b, const cbx_array_desc *d, bool split, size_t last)
 {
-    form *f = new_forms(b, d->ndim);
+    cbx__form *f = cbx__new_forms(b, d->ndim);
     int dim = 0;
 
     for (int a = 0; f && a < d->ndim; a++) {
@@ -379,20 +70,20 @@ static const form *root_forms(builder *b, const cbx_array_desc *d, bool split, s
     return f;
 }
 
-static bool add_output(builder *b, cbx__kid value, cbx_dtype t, const cbx__site *site)
+bool cbx__add_output(cbx__builder *b, cbx__kid value, cbx_dtype t, const cbx__site *site)
 {
     cbx__nest *n = b->nest;
 
     if (value == CBX__NO_KID) b->failed = true;
     if (b->failed) return false;
-    add_stream(b, (cbx__kstream){ .dtype = (uint8_t)t, .kind = CBX__STREAM_DENSE, .value = value }, site);
+    cbx__add_stream(b, (cbx__kstream){ .dtype = (uint8_t)t, .kind = CBX__STREAM_DENSE, .value = value }, site);
     n->kernel.nout++;
     return !b->failed;
 }
 
-static bool add_fold(builder *b, const cbx__node *node, const form *at, cbx__kid value)
+static bool add_fold(cbx__builder *b, const cbx__node *node, const cbx__form *at, cbx__kid value)
 {
-    const cbx_array_desc *from = desc(b, node->in[0]), *to = desc(b, node->out);
+    const cbx_array_desc *from = cbx__builder_desc(b, node->in[0]), *to = cbx__builder_desc(b, node->out);
     cbx__nest_fold *f = &b->nest->folds[b->nest->nfolds++];
     ptrdiff_t dense[CBX_MAX_RANK];
     const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(to->dtype);
@@ -400,7 +91,7 @@ static bool add_fold(builder *b, const cbx__node *node, const form *at, cbx__kid
     unsigned gone = 0;
 
     *f = (cbx__nest_fold){
-        node->prim, node->attrs->mode != 0, (uint32_t)b->nest->kernel.nout, wide_of(node, from->dtype, to->dtype),
+        node->prim, node->attrs->mode != 0, (uint32_t)b->nest->kernel.nout, cbx__wide_of(node, from->dtype, to->dtype),
         to->dtype,  { .base = node->out }
     };
     cbx__array_dense_strides(to, false, dense);
@@ -414,11 +105,11 @@ static bool add_fold(builder *b, const cbx__node *node, const form *at, cbx__kid
         for (int i = 0; i < b->nest->ndim; i++) f->result.strides[i] += at[a].steps[i] * dense[axis] * size;
         axis++;
     }
-    return add_output(b, as(&b->nest->kernel, from->dtype, f->wide, value), f->wide,
-                      &(cbx__site){ .base = CBX__NO_VALUE });
+    return cbx__add_output(b, cbx__kernel_cast(&b->nest->kernel, from->dtype, f->wide, value), f->wide,
+                           &(cbx__site){ .base = CBX__NO_VALUE });
 }
 
-static bool add_root(builder *b, uint32_t k, const shape_key *key)
+static bool add_root(cbx__builder *b, uint32_t k, const shape_key *key)
 {
     const cbx__node *node = &b->plan->graph->nodes.items[k];
     const cbx__role role = (cbx__role)b->plan->role[k];
@@ -426,15 +117,15 @@ static bool add_root(builder *b, uint32_t k, const shape_key *key)
     const size_t times = key->split ? d->shape[d->ndim - 1] : 1;
 
     for (size_t i = 0; i < times; i++) {
-        const form *at = root_forms(b, d, key->split, i);
+        const cbx__form *at = root_forms(b, d, key->split, i);
         if (!at) return false;
         if (role == CBX__ROLE_FOLD) {
-            if (!add_fold(b, node, at, element(b, node->in[0], at))) return false;
+            if (!add_fold(b, node, at, cbx__element(b, node->in[0], at))) return false;
         } else {
-            const cbx__kid value = b->plan->computed[node->out] ? element(b, node->out, at)
-                                                                : compute(b, node, role, at);
-            const cbx__site s = site_of(b, node->out, at);
-            if (!add_output(b, value, d->dtype, &s)) return false;
+            const cbx__kid value = b->plan->computed[node->out] ? cbx__element(b, node->out, at)
+                                                                : cbx__compute(b, node, role, at);
+            const cbx__site s = cbx__site_of(b, node->out, at);
+            if (!cbx__add_output(b, value, d->dtype, &s)) return false;
         }
     }
     return true;
@@ -443,7 +134,7 @@ static bool add_root(builder *b, uint32_t k, const shape_key *key)
 /* ---- the space ---- */
 
 /* Outputs first: the order of streams that kernels have. */
-static bool sort_streams(builder *b)
+bool cbx__sort_streams(cbx__builder *b)
 {
     cbx__kernel *k = &b->nest->kernel;
     const size_t n = b->sites.n;
@@ -516,7 +207,7 @@ static void merge_dimensions(cbx__nest *n)
     n->gone = gone | (n->gone & 1u << 31);
 }
 
-static void set_kinds(cbx__nest *n)
+void cbx__set_kinds(cbx__nest *n)
 {
     cbx__kernel *k = &n->kernel;
     const int last = n->ndim - 1;
@@ -533,7 +224,7 @@ static void set_kinds(cbx__nest *n)
     }
 }
 
-static uint64_t work_of(const cbx__kernel *k)
+uint64_t cbx__work_of(const cbx__kernel *k)
 {
     uint64_t work = 0;
     for (size_t i = 0; i < k->instr.n; i++) work += k->instr.items[i].op == CBX__K_MATH ? 20 : 1;
@@ -543,7 +234,7 @@ static uint64_t work_of(const cbx__kernel *k)
 static bool build(cbx_arena *arena, const cbx_allocator *al, const cbx__plan *plan, const cbx__unit *unit,
                   const shape_key *key, bool split, cbx__nest *out)
 {
-    builder b = { .arena = arena, .al = cbx_arena_allocator(arena), .plan = plan, .nest = out };
+    cbx__builder b = { .arena = arena, .al = cbx_arena_allocator(arena), .plan = plan, .nest = out };
     size_t max = 0;
     bool done = true;
 
@@ -558,11 +249,11 @@ static bool build(cbx_arena *arena, const cbx_allocator *al, const cbx__plan *pl
         const shape_key own = key_of(plan, unit->roots[i], split);
         if (memcmp(&own, key, sizeof own) == 0) done = add_root(&b, unit->roots[i], key);
     }
-    if (!done || b.failed || out->kernel.failed || !sort_streams(&b)) return false;
+    if (!done || b.failed || out->kernel.failed || !cbx__sort_streams(&b)) return false;
     merge_dimensions(out);
-    set_kinds(out);
+    cbx__set_kinds(out);
     cbx__kernel_finish(&out->kernel);
-    out->work = work_of(&out->kernel);
+    out->work = cbx__work_of(&out->kernel);
     return !out->kernel.failed;
 }
 
@@ -611,107 +302,4 @@ cbx_status cbx__nests_create(cbx_arena *arena, const cbx_allocator *al, const cb
 failed:
     for (size_t i = 0; nests && i < unit->nroots; i++) cbx__kernel_clear(&nests[i].kernel);
     return cbx_fail_nomem(err, "the kernels of a compiled function");
-}
-
-/* ---- scans ---- */
-
-/* Steps of a value of each step, or of all steps, through the space of steps and elements. */
-static cbx__site scan_site(const cbx__graph *g, cbx__vid base, const cbx_array_desc *element, bool each, bool output,
-                           const cbx__control *c)
-{
-    const ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(element->dtype);
-    size_t shape[CBX_MAX_RANK], count = 1;
-    const int n = cbx__long_axes(element, shape);
-    cbx__site s = { .base = base };
-
-    (void)g;
-    for (int i = 0; i < n; i++) count *= shape[i];
-    s.strides[1] = n > 0 || output ? size : 0;
-    if (!each) return s;
-    s.strides[0] = (ptrdiff_t)count * size;
-    if (!c->reverse) return s;
-    s.offset = (ptrdiff_t)(c->length - 1) * s.strides[0];
-    s.strides[0] = -s.strides[0];
-    return s;
-}
-
-/* Inputs of the body: constants and xs are loaded, carries come from the step before. */
-static bool give_inputs(builder *b, const cbx__graph *g, const cbx__node *node, const cbx__control *c, cbx__kid *given)
-{
-    const cbx__graph *body = c->graph[CBX__SCAN_BODY];
-    const size_t first = c->consts[0], first_x = first + c->ncarry;
-    cbx__kernel *k = &b->nest->kernel;
-
-    for (size_t i = 0; i < body->in.n && !b->failed; i++) {
-        const bool carry = i >= first && i < first_x;
-        const cbx_array_desc *d = cbx__graph_in(body, i);
-        const cbx__site s = scan_site(g, node->in[i], d, i >= first_x, false, c);
-        if (!carry) {
-            given[body->in.items[i]] = load(b, d->dtype, false, &s);
-            continue;
-        }
-        const uint32_t stream = add_stream(b, (cbx__kstream){ .dtype = (uint8_t)d->dtype, .kind = CBX__STREAM_DENSE },
-                                           &s);
-        if (!cbx_list_push(&k->al, &k->carries, (cbx__kcarry){ stream, 0 })) b->failed = true;
-        given[body->in.items[i]] = cbx__kernel_add(
-            k, (cbx__kinstr){ .op = CBX__K_CARRY, .dtype = (uint8_t)d->dtype, .a = (cbx__kid)(i - first) });
-    }
-    return !b->failed;
-}
-
-static bool add_results(builder *b, const cbx__graph *g, const cbx__node *node, const cbx__control *c)
-{
-    const cbx__graph *body = c->graph[CBX__SCAN_BODY];
-    cbx__kernel *k = &b->nest->kernel;
-
-    for (size_t i = 0; i < body->out.n && !b->failed; i++) {
-        const cbx_array_desc *d = cbx__graph_out(body, i);
-        const form *nowhere = new_forms(b, d->ndim);
-        const bool carry = i < c->ncarry;
-        const cbx__site s = scan_site(g, node->out + (cbx__vid)i, d, !carry, true, c);
-        const cbx__kid v = nowhere ? element(b, body->out.items[i], nowhere) : CBX__NO_KID;
-        if (!add_output(b, v, d->dtype, &s)) return false;
-        if (carry) k->carries.items[i].next = v;
-        k->streams.items[k->streams.n - 1].final = carry;
-    }
-    return !b->failed;
-}
-
-cbx_status cbx__scan_nest(cbx_arena *arena, const cbx_allocator *al, const cbx__graph *g, const cbx__node *node,
-                          bool *done, cbx__nest *out, cbx_err *err)
-{
-    const cbx__control *c = cbx__control_of(node->attrs);
-    const cbx__graph *body = c->graph[CBX__SCAN_BODY];
-    const cbx_array_desc *of = NULL;
-    size_t shape[CBX_MAX_RANK];
-    cbx__plan plan;
-    cbx__kid *given;
-    bool fits;
-    cbx_status st;
-
-    *done = false;
-    if (c->length == 0 || c->ncarry == 0 || c->ncarry > CBX__MAX_CARRIES) return CBX_OK;
-    for (size_t i = 0; i < body->out.n; i++)
-        if (!of || cbx__long_axes(cbx__graph_out(body, i), shape) > 0) of = cbx__graph_out(body, i);
-    st = cbx__plan_elements(arena, body, of, &fits, &plan, err);
-    if (st || !fits) return st;
-    given = cbx_arena_calloc(arena, body->values.n + 1, sizeof *given);
-    if (!given) return cbx_fail_nomem(err, "the kernel of a scan");
-    memset(given, 0xff, (body->values.n + 1) * sizeof *given);
-    builder b = { .arena = arena, .al = cbx_arena_allocator(arena), .plan = &plan, .nest = out, .given = given };
-    *out = (cbx__nest){ .ndim = 2, .shape = { c->length, 1 } };
-    for (int i = cbx__long_axes(of, shape); i-- > 0;) out->shape[1] *= shape[i];
-    cbx__kernel_init(&out->kernel, al);
-    cbx_table_init(&b.table, &b.al);
-    if (!give_inputs(&b, g, node, c, given) || !add_results(&b, g, node, c) || !sort_streams(&b)) goto failed;
-    out->kernel.single = out->shape[1] == 1;
-    set_kinds(out);
-    cbx__kernel_finish(&out->kernel);
-    out->work = work_of(&out->kernel);
-    if (out->kernel.failed) goto failed;
-    *done = true;
-    return CBX_OK;
-failed:
-    cbx__kernel_clear(&out->kernel);
-    return cbx_fail_nomem(err, "the kernel of a scan");
 }
