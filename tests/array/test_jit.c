@@ -2,6 +2,7 @@
  * Compiled functions as a user calls them: traced once for each list of shapes, the same results as without, nested with the other
  * transforms in any order, from several threads, with reasons for what cannot be done.
  */
+#include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,6 +380,49 @@ static void threads_share_a_function(void **state)
     cbx_ctx_free(c);
 }
 
+FN(many_ways) /* of x (n, m): stored, folded over rows, columns and all, in one step after the other */
+{
+    UNUSED;
+    cbx_array *y = cbx_exp(c, cbx_negative(c, cbx_square(c, in[0])));
+    out[0] = cbx_sum(c, y, NULL);
+    out[1] = cbx_sum(c, y, CBX_AXIS(0));
+    out[2] = cbx_max(c, y, CBX_AXIS(1));
+    out[3] = cbx_add(c, y, in[0]);
+    return CBX_OK;
+}
+
+/* The bits of all results depend on nothing but the operands. */
+static void any_number_of_threads_gives_the_same(void **state)
+{
+    (void)state;
+    const int before = omp_get_max_threads();
+    given g;
+    start(&g);
+    cbx_array *x = numbers(g.c, 2, (const size_t[]){ 1201, 1009 }, 9), *one[RESULTS], *many[RESULTS];
+    cbx_array *start_row = cbx_index(g.c, x, 0, 0);
+    cbx_fn *f = NULL, *s = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_OK(cbx_jit(g.c, PLAIN(many_ways, 1, 4), &f, &err), &err, "jit");
+    CHECK_OK(cbx_jit(g.c, PLAIN(smoothed, 2, 2), &s, &err), &err, "jit");
+    for (int threads = 2; threads <= 5; threads++) {
+        omp_set_num_threads(1);
+        cbx_fn_call(g.c, f, 1, &x, 4, one);
+        omp_set_num_threads(threads);
+        cbx_fn_call(g.c, f, 1, &x, 4, many);
+        for (size_t i = 0; i < 4; i++) CHECK_LE(difference("threads", one[i], many[i]), 0, "the same bits");
+    }
+    omp_set_num_threads(1);
+    cbx_fn_call(g.c, s, 2, (cbx_array *const[]){ start_row, x }, 2, one);
+    omp_set_num_threads(3);
+    cbx_fn_call(g.c, s, 2, (cbx_array *const[]){ start_row, x }, 2, many);
+    for (size_t i = 0; i < 2; i++) CHECK_LE(difference("scan", one[i], many[i]), 0, "the same bits");
+    omp_set_num_threads(before);
+    cbx_fn_free(f);
+    cbx_fn_free(s);
+    end(&g);
+}
+
 /* ---- what cannot be done ---- */
 
 static void refusals_have_reasons(void **state)
@@ -439,10 +483,15 @@ static void stages_can_be_read(void **state)
 TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_the_same),   cmocka_unit_test(it_is_traced_once),
-        cmocka_unit_test(transforms_nest),       cmocka_unit_test(broadcasts_are_not_stored),
-        cmocka_unit_test(memory_may_run_out),    cmocka_unit_test(threads_share_a_function),
-        cmocka_unit_test(refusals_have_reasons), cmocka_unit_test(stages_can_be_read),
+        cmocka_unit_test(values_are_the_same),
+        cmocka_unit_test(it_is_traced_once),
+        cmocka_unit_test(transforms_nest),
+        cmocka_unit_test(broadcasts_are_not_stored),
+        cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(threads_share_a_function),
+        cmocka_unit_test(any_number_of_threads_gives_the_same),
+        cmocka_unit_test(refusals_have_reasons),
+        cmocka_unit_test(stages_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

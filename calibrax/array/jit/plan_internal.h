@@ -1,0 +1,27 @@
+/*
+ * Inside plan*.c: what is known of the values of a graph before it is decided which of them are stored.
+ */
+#ifndef CALIBRAX_ARRAY_JIT_PLAN_INTERNAL_H
+#define CALIBRAX_ARRAY_JIT_PLAN_INTERNAL_H
+
+#include "calibrax/array/jit/plan.h"
+
+typedef struct cbx__values {
+    cbx_arena *arena;
+    const cbx__graph *g;
+    cbx__plan *plan; /* maker and role are written */
+    uint32_t *cost;  /* of each value, computed from memory or from what is dear */
+    bool *in_memory; /* of each value: it is there without a kernel */
+} cbx__values;
+
+/** Roles of all nodes; fuse false: the backend carries out each.  false: out of memory. */
+bool cbx__plan_roles(cbx__values *p, bool fuse);
+
+static inline bool cbx__same_lengths(int n, const size_t *a, int m, const size_t *b)
+{
+    bool same = n == m;
+    for (int i = 0; same && i < n; i++) same = a[i] == b[i];
+    return same;
+}
+
+#endif

@@ -1,0 +1,192 @@
+/* Roles of nodes, from the beginning of a graph on: what kernels can compute, and at what cost. */
+#include "calibrax/array/jit/lower.h"
+#include "calibrax/array/jit/plan_internal.h"
+
+enum { DEAR = 20 }; /* instructions that a transcendental function counts as */
+
+static const cbx_array_desc *desc(const cbx__values *p, cbx__vid v) { return &p->g->values.items[v].desc; }
+
+int cbx__long_axes(const cbx_array_desc *d, size_t *shape)
+{
+    int n = 0;
+    for (int i = 0; i < d->ndim; i++)
+        if (d->shape[i] != 1) shape[n++] = d->shape[i];
+    return n;
+}
+
+int cbx__space_of(const cbx_array_desc *d, size_t *shape)
+{
+    const int n = cbx__long_axes(d, shape);
+    return n > 1 && shape[n - 1] <= CBX__SMALL && d->shape[d->ndim - 1] != 1 ? n - 1 : n;
+}
+
+bool cbx__reshapes_units(const cbx_array_desc *from, const cbx_array_desc *to)
+{
+    size_t a[CBX_MAX_RANK], b[CBX_MAX_RANK];
+    const int n = cbx__long_axes(from, a), m = cbx__long_axes(to, b);
+    return cbx__same_lengths(n, a, m, b);
+}
+
+/* An operation of a node by descriptions; false without memory. */
+static bool op_of(cbx__values *p, const cbx__node *node, cbx_op *op)
+{
+    const cbx_array_desc **in = cbx_arena_calloc(p->arena, node->nin + 1, sizeof *in);
+
+    if (!in) return false;
+    for (uint32_t i = 0; i < node->nin; i++) in[i] = desc(p, node->in[i]);
+    *op = (cbx_op){ node->prim, node->nin, in, node->attrs, node->nout, desc(p, node->out) };
+    return true;
+}
+
+static bool can_fold(const cbx_op *op)
+{
+    switch (op->prim) {
+    case CBX_PRIM_SUM:
+    case CBX_PRIM_PROD:
+    case CBX_PRIM_REDUCE_MAX:
+    case CBX_PRIM_REDUCE_MIN:
+    case CBX_PRIM_ANY:
+    case CBX_PRIM_ALL: return cbx__kernel_has(op->in[0]->dtype) && cbx__kernel_has(op->results->dtype);
+    default: return false;
+    }
+}
+
+/* A fold of the last axis alone, short enough to be written out, with enough results to pay. */
+static bool is_small(const cbx_op *op)
+{
+    const cbx_array_desc *d = op->in[0];
+    const int last = d->ndim - 1;
+    size_t rest = 1;
+
+    for (int i = 0; i < last; i++) rest *= d->shape[i];
+    return op->attrs->naxes == 1 && op->attrs->axes[0] == last && d->shape[last] > 0 && d->shape[last] <= CBX__SMALL &&
+           rest > 1;
+}
+
+static uint32_t weight(const cbx__node *node)
+{
+    switch (node->prim) {
+    case CBX_PRIM_DIV:
+    case CBX_PRIM_SQRT:
+    case CBX_PRIM_FLOOR_DIV:
+    case CBX_PRIM_REM: return 4;
+    case CBX_PRIM_CAST: return 1;
+    default:
+        return cbx_prim_get_info(node->prim)->kind == CBX_CLASS_MAP && node->nin < 3 && node->prim >= CBX_PRIM_CBRT &&
+                       node->prim <= CBX_PRIM_LGAMMA
+                   ? DEAR
+               : node->prim == CBX_PRIM_POW || node->prim == CBX_PRIM_ATAN2 || node->prim == CBX_PRIM_HYPOT ||
+                       node->prim == CBX_PRIM_LOGADDEXP || node->prim == CBX_PRIM_THREEFRY
+                   ? DEAR
+                   : 1;
+    }
+}
+
+static cbx__role role_of(const cbx__values *p, const cbx__node *node, const cbx_op *op)
+{
+    const cbx_prim_class kind = cbx_prim_get_info(node->prim)->kind;
+    const cbx__vid x = node->nin ? node->in[0] : 0;
+    const uint32_t maker = node->nin ? p->plan->maker[x] : CBX__NO_INDEX;
+    const bool number = node->nin && maker != CBX__NO_INDEX && p->plan->role[maker] == CBX__ROLE_NUMBER;
+
+    if (node->nout != 1 || !cbx__kernel_has(op->results->dtype)) return CBX__ROLE_APPLY;
+    if (node->prim == CBX_PRIM_FULL) return CBX__ROLE_NUMBER;
+    if (node->prim == CBX_PRIM_IOTA) return CBX__ROLE_COUNT;
+    if (kind == CBX_CLASS_VIEW) return number ? CBX__ROLE_NUMBER : CBX__ROLE_VIEW;
+    if (node->prim == CBX_PRIM_COPY || (kind == CBX_CLASS_MAP && cbx__can_lower(op))) return CBX__ROLE_MAP;
+    if (!can_fold(op)) return CBX__ROLE_APPLY;
+    if (is_small(op)) return CBX__ROLE_SMALL;
+    return p->in_memory[x] ? CBX__ROLE_APPLY : CBX__ROLE_FOLD;
+}
+
+/* The end of a chain of views. */
+static bool lies_in_memory(const cbx__values *p, const cbx__node *node, cbx__role role)
+{
+    return role == CBX__ROLE_APPLY || role == CBX__ROLE_FOLD || (role == CBX__ROLE_VIEW && p->in_memory[node->in[0]]);
+}
+
+/* What a reader of v has to repeat: nothing before a function that is dear, which is rather stored itself. */
+static uint64_t near_cost(const cbx__values *p, cbx__vid v)
+{
+    const uint32_t maker = p->plan->maker[v];
+    const bool dear = maker != CBX__NO_INDEX && weight(&p->g->nodes.items[maker]) >= DEAR;
+    return dear ? 0 : p->cost[v];
+}
+
+bool cbx__plan_roles(cbx__values *p, bool fuse)
+{
+    for (size_t i = 0; i < p->g->values.n; i++) {
+        p->plan->maker[i] = CBX__NO_INDEX;
+        p->in_memory[i] = true;
+    }
+    for (uint32_t k = 0; k < p->g->nodes.n; k++) {
+        const cbx__node *node = &p->g->nodes.items[k];
+        cbx_op op;
+        uint64_t cost = weight(node);
+
+        if (!op_of(p, node, &op)) return false;
+        const cbx__role role = fuse ? role_of(p, node, &op) : CBX__ROLE_APPLY;
+        p->plan->role[k] = (uint8_t)role;
+        for (uint32_t i = 0; i < node->nin; i++) cost += near_cost(p, node->in[i]);
+        if (role == CBX__ROLE_SMALL) cost *= desc(p, node->in[0])->shape[desc(p, node->in[0])->ndim - 1];
+        if (role == CBX__ROLE_VIEW) cost -= weight(node);
+        for (uint32_t r = 0; r < node->nout; r++) {
+            p->plan->maker[node->out + r] = k;
+            p->in_memory[node->out + r] = lies_in_memory(p, node, role);
+            p->cost[node->out + r] = p->in_memory[node->out + r] || role <= CBX__ROLE_COUNT ? 0
+                                     : cost > 100000                                        ? 100000
+                                                                                            : (uint32_t)cost;
+        }
+    }
+    return true;
+}
+
+/* A value of one shape with `of`, or of one element. */
+static bool is_one_or(const cbx_array_desc *d, const cbx_array_desc *of)
+{
+    size_t shape[CBX_MAX_RANK];
+    return cbx__long_axes(d, shape) == 0 || cbx__reshapes_units(d, of);
+}
+
+/* Whether kernels compute node k, whose role is written. */
+static bool works_by_elements(const cbx__values *p, uint32_t k, const cbx_op *op)
+{
+    const cbx__node *node = &p->g->nodes.items[k];
+    const cbx__role role = role_of(p, node, op);
+
+    p->plan->role[k] = (uint8_t)role;
+    if (role == CBX__ROLE_VIEW) return node->prim == CBX_PRIM_BROADCAST || node->prim == CBX_PRIM_RESHAPE;
+    return role == CBX__ROLE_NUMBER || role == CBX__ROLE_MAP;
+}
+
+cbx_status cbx__plan_elements(cbx_arena *arena, const cbx__graph *g, const cbx_array_desc *of, bool *fits,
+                              cbx__plan *out, cbx_err *err)
+{
+    cbx__values p = { .arena = arena, .g = g, .plan = out };
+
+    *fits = false;
+    *out = (cbx__plan){ .graph = g };
+    out->maker = cbx_arena_calloc(arena, g->values.n + 1, sizeof *out->maker);
+    out->role = cbx_arena_calloc(arena, g->nodes.n + 1, sizeof *out->role);
+    out->computed = cbx_arena_calloc(arena, g->values.n + 1, sizeof *out->computed);
+    p.in_memory = cbx_arena_calloc(arena, g->values.n + 1, sizeof *p.in_memory);
+    if (!out->maker || !out->role || !out->computed || !p.in_memory)
+        return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);
+    for (size_t v = 0; v < g->values.n; v++) {
+        const cbx__value *x = &g->values.items[v];
+        out->maker[v] = CBX__NO_INDEX;
+        if (!is_one_or(&x->desc, of) || !cbx__kernel_has(x->desc.dtype)) return CBX_OK;
+        if (x->constant && cbx_array_count(x->constant) != 1) return CBX_OK;
+    }
+    for (uint32_t k = 0; k < g->nodes.n; k++) {
+        const cbx__node *node = &g->nodes.items[k];
+        cbx_op op;
+        if (node->nout != 1) return CBX_OK;
+        if (!op_of(&p, node, &op)) return cbx_fail(err, CBX_ENOMEM, "no memory to plan '%s'", g->name);
+        out->maker[node->out] = k;
+        out->computed[node->out] = true;
+        if (!works_by_elements(&p, k, &op)) return CBX_OK;
+    }
+    *fits = true;
+    return CBX_OK;
+}
