@@ -4,6 +4,7 @@
 #ifndef CALIBRAX_CALIBRAX_H
 #define CALIBRAX_CALIBRAX_H
 
+#include "calibrax/base/allocator.h"
 #include "calibrax/base/api.h"
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"

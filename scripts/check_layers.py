@@ -19,7 +19,7 @@ PUBLIC_ONLY = ("suites", "programs", "python")
 CYCLE = 3
 BACKENDS = ("reference", "jit", "cuda", "device")
 BACKEND_LIST = "calibrax/array/backend_list.c"
-KNOWN = {"calibrax/base/ctx": 8, "calibrax/array/kernels/semiring": 5, "calibrax/perf/launch/launch": 8, "calibrax/perf/sweep/measure": 8}
+KNOWN = {"calibrax/array/kernels/semiring": 5, "calibrax/perf/launch/launch": 8, "calibrax/perf/sweep/measure": 8}
 
 
 def read_rows(text: str) -> dict[str, int]:

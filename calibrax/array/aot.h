@@ -22,6 +22,7 @@
 #define CALIBRAX_ARRAY_AOT_H
 
 #include "calibrax/array/fn.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "calibrax/array/dtype.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS

@@ -8,6 +8,7 @@
 #define CALIBRAX_ARRAY_BACKEND_H
 
 #include "calibrax/array/primitive.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/settings.h"
 #include "calibrax/base/text.h"
 

@@ -9,7 +9,7 @@
 
 #include "calibrax/array/scope_internal.h"
 #include "calibrax/array/state.h"
-#include "calibrax/base/ctx_part.h"
+#include "calibrax/base/ctx_internal.h"
 
 #define NAMED_MAX 3 /* operands in the sentence of a failure */
 

@@ -8,7 +8,7 @@
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/internal.h"
-#include "calibrax/base/ctx_part.h"
+#include "calibrax/base/ctx_internal.h"
 #include "calibrax/base/list.h"
 
 /** What a backend, or another part of the engine, keeps in a context. */

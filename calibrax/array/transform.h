@@ -24,6 +24,7 @@
 #include "calibrax/array/fn.h"
 #include "calibrax/array/primitive.h"
 #include "calibrax/array/scope.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS

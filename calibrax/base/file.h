@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/path.h"
 #include "calibrax/base/text.h"
 

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS

@@ -21,6 +21,7 @@
 #include "calibrax/base/json_internal.h"
 #include "calibrax/base/json_stream.h"
 #include "calibrax/base/list.h"
+#include "calibrax/base/utf8.h"
 
 #define MAX_LENGTH ((size_t)2 << 30)  /* of a text that is read at once, and of one token */
 #define WINDOW     ((size_t)64 << 10) /* bytes, until a token is longer */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/internal.h"
 #include "calibrax/base/json_internal.h"
+#include "calibrax/base/utf8.h"
 
 static void write_value(cbx_json_writer *w, const cbx_json *v);
 

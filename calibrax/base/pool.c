@@ -17,8 +17,8 @@
 #include <sys/mman.h>
 #include <sys/queue.h>
 
-#include "calibrax/base/internal.h"
 #include "calibrax/base/poison.h"
+#include "calibrax/base/pool_internal.h"
 
 #define ALIGNMENT ((size_t)64)
 #define HUGE      ((size_t)2 << 20)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/internal.h"
+#include "calibrax/base/settings_internal.h"
 #include "calibrax/base/text.h"
 
 #define BACKEND_WORDS  "auto, reference or jit"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/base/text.h"
+#include "calibrax/base/utf8.h"
 
 static const struct {
     cbx_status status;
@@ -74,7 +74,7 @@ static size_t message_append(cbx_err *err, size_t used, const char *fmt, va_list
     size_t len = n < 0 ? used : used + (size_t)n;
     if (len >= sizeof err->message) len = utf8_floor(err->message, sizeof err->message - 1);
     err->message[len] = 0;
-    cbx_text_blank(err->message + used);
+    cbx__utf8_blank(err->message + used);
     return len;
 }
 

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-#include "calibrax/base/ctx.h"
+#include "calibrax/base/allocator.h"
+#include "calibrax/base/status.h"
 
 CBX_BEGIN_DECLS
 

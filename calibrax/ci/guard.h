@@ -8,6 +8,7 @@
 #define CALIBRAX_CI_GUARD_H
 
 #include "calibrax/analysis/regression.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 #include "calibrax/ci/waivers.h"
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/file_batch.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"

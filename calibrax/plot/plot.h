@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS

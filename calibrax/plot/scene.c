@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/base/internal.h"
+#include "calibrax/base/utf8.h"
 
 const double cbx__dashes[4][5] = { { 0 }, { 6, 3, 0 }, { 2, 2, 0 }, { 8, 3, 2, 3, 0 } };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
 #include "calibrax/profiling/carbon.h"

@@ -12,6 +12,7 @@
 #define CALIBRAX_STORAGE_ROW_H
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/json.h"
 #include "calibrax/base/text.h"
 

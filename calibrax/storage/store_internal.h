@@ -5,6 +5,7 @@
 #define CALIBRAX_STORAGE_STORE_INTERNAL_H
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"

@@ -6,6 +6,7 @@
 
 #include "calibrax/analysis/regression.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/base/text.h"
 #include "calibrax/statistics/estimate.h"

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "calibrax/base/internal.h"
+#include "calibrax/base/pool_internal.h"
 #include "fail_alloc.h"
 
 #define MIB ((size_t)1 << 20)

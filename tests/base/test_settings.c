@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrax/base/internal.h"
+#include "calibrax/base/settings_internal.h"
 #include "fail_alloc.h"
 
 static const char *const variables[] = { "CALIBRAX_BACKEND",

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/internal.h"
+#include "calibrax/base/settings_internal.h"
 #include "fuzz.h"
 
 static void set(const char *variable, const char *value)

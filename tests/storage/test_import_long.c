@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 #include "calibrax/storage/import.h"
 #include "fail_alloc.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/internal.h"
+#include "calibrax/base/utf8.h"
 
 #define DEPTH_MOST 64
 

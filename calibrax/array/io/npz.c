@@ -19,6 +19,7 @@
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/npy_internal.h"
 #include "calibrax/base/arena.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/library.h"
 #include "calibrax/base/list.h"

@@ -14,6 +14,7 @@
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/image.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
 

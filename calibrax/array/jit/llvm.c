@@ -17,6 +17,7 @@
 #include "calibrax/array/jit/cache.h"
 #include "calibrax/array/jit/llvm.h"
 #include "calibrax/array/jit/machine_code.h"
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/table.h"
 #include "calibrax/base/text.h"

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 
 static bool same(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }

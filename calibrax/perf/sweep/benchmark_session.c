@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/list.h"
 #include "calibrax/base/text.h"

@@ -9,6 +9,7 @@
 #ifndef CALIBRAX_PERF_SWEEP_MEASURE_H
 #define CALIBRAX_PERF_SWEEP_MEASURE_H
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 #include "calibrax/perf/launch/launch.h"
 #include "calibrax/storage/row.h"

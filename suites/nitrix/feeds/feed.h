@@ -6,6 +6,7 @@
 #ifndef CALIBRAX_SUITES_NITRIX_FEEDS_FEED_H
 #define CALIBRAX_SUITES_NITRIX_FEEDS_FEED_H
 
+#include "calibrax/base/ctx.h"
 #include "calibrax/base/text.h"
 #include "calibrax/storage/row.h"
 

@@ -1,12 +1,12 @@
 /*
- * Inside the library: what the array engine keeps in a context.
+ * Inside the library: the context itself, and what the array engine keeps in it.
  *
  * base does not depend on arrays; it lends them a slot, freed with the context and before its pool, and the context's
  * error record, which array expressions fill at their first failure and the close of their scope empties.  The struct is
  * here and not in ctx.c because an eager operation reads it about ten times in 50 ns.
  */
-#ifndef CALIBRAX_BASE_CTX_PART_H
-#define CALIBRAX_BASE_CTX_PART_H
+#ifndef CALIBRAX_BASE_CTX_INTERNAL_H
+#define CALIBRAX_BASE_CTX_INTERNAL_H
 
 #include "calibrax/base/pool.h"
 #include "calibrax/base/settings.h"
