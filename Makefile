@@ -117,7 +117,7 @@ report-array-ops: python ## reports/array_ops: every array function of the Pytho
 array-api-tests: python ## the public conformance suite over the Python package (fetches it from GitHub and PyPI)
 	@scripts/array_api_tests.sh
 
-compare-jax: python ## transforms of Python functions, and published array API programs, against JAX (fetches it from PyPI), three minutes
+compare-jax: python ## transforms of Python functions, and published array API programs, against JAX (fetches it from PyPI), five minutes
 	@scripts/compare_jax.sh
 
 asv: build ## asv publish on an exported folder (fetches asv from PyPI, unless ASV names one)
